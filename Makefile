@@ -1,0 +1,224 @@
+# pardd: how it is built, tried and installed.  `make help` lists the targets.
+#
+# There is no list of files to keep: what lies in src, tests/unit and
+# tests/tools is built.  The rules stand once, in `define variant`, and are made
+# for $(BUILD), and with sanitizers for $(BUILD)/asan and $(BUILD)/tsan.
+#
+# check, demo, lint and bench may be the first command on a fresh machine.  They
+# install what is missing before they ask configure, so they work through a
+# second make.
+
+BUILD = build
+CONFIG = .
+
+SHELL = /bin/sh
+MAKEFLAGS += --no-print-directory
+export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# V=1 shows the commands.
+Q = $(if $(V),,@)
+say = @$(if $(V),:,printf '  %-5s %s\n' $(1) $(2))
+
+# As many jobs as processors, where -j does not say otherwise.
+PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
+first := check check-long prove check-scsi demo lint bench clean distclean help
+
+all:
+
+ifneq ($(filter-out $(first),$(or $(MAKECMDGOALS),all)),)
+include $(CONFIG)/config.mk
+endif
+
+# --- building ---------------------------------------------------------------
+
+SRC := $(filter-out $(LEFT_OUT:%=src/%.c),$(wildcard src/*.c))
+UNIT := $(wildcard tests/unit/*.c)
+TOOL := $(filter-out tests/tools/shim.c,$(wildcard tests/tools/*.c))
+SHIM := $(wildcard tests/tools/shim.c)
+
+INCLUDE = -I$(CONFIG) -Iinclude
+PLAIN = $(HARDEN) $(FORTIFY) $(SANITIZE)
+
+# $(call variant,directory,flags)
+define variant
+$(1)/src/%.o: src/%.c $(CONFIG)/config.mk Makefile
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$@)
+	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(LIB_CFLAGS) $$(CPPFLAGS) \
+	    $$(WARN) $(2) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
+
+$(1)/pardd: $(SRC:%.c=$(1)/%.o)
+	$$(call say,LD,$$@)
+	$$(Q)$$(CC) $$(BASE) $(2) $$(CFLAGS) $$(HARDEN_LD) $$(LDFLAGS) \
+	    -o $$@ $$^ $$(LIBS)
+
+$(1)/unit/%: tests/unit/%.c $(patsubst %.c,$(1)/%.o,$(filter-out src/main.c,$(SRC)))
+	@mkdir -p $$(@D)
+	$$(call say,UNIT,$$@)
+	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(LIB_CFLAGS) $$(CPPFLAGS) \
+	    $$(WARN) $(2) $$(CFLAGS) $$(HARDEN_LD) $$(LDFLAGS) -MMD -MP \
+	    -MT $$@ -MF $$@.d -o $$@ $$(filter %.c %.o,$$^) $$(LIBS) -lcmocka
+
+.PHONY: $(1)/all
+$(1)/all: $(1)/pardd $(UNIT:tests/unit/%.c=$(1)/unit/%)
+
+-include $(wildcard $(1)/src/*.d $(1)/unit/*.d)
+endef
+
+$(eval $(call variant,$(BUILD),$$(PLAIN)))
+$(eval $(call variant,$(BUILD)/asan,$$(HARDEN) $$(ASAN)))
+$(eval $(call variant,$(BUILD)/tsan,$$(HARDEN) $$(TSAN)))
+
+$(BUILD)/tools/%: tests/tools/%.c $(CONFIG)/config.mk Makefile
+	@mkdir -p $(@D)
+	$(call say,TOOL,$@)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(WARN) $(PLAIN) $(CFLAGS) $(HARDEN_LD) \
+	    $(LDFLAGS) -MMD -MP -MT $@ -MF $@.d -o $@ $<
+
+# It stands in for functions of the C library under each of their names, which
+# the checked ones and those for large files would rename.
+$(BUILD)/tools/shim.so: tests/tools/shim.c $(CONFIG)/config.mk Makefile
+	@mkdir -p $(@D)
+	$(call say,TOOL,$@)
+	$(Q)$(CC) $(filter-out -D_FILE_OFFSET_BITS=%,$(BASE)) $(CPPFLAGS) \
+	    $(WARN) $(CFLAGS) -fPIC -shared $(LDFLAGS) -MMD -MP -MT $@ \
+	    -MF $@.d -o $@ $< -ldl
+
+-include $(wildcard $(BUILD)/tools/*.d)
+
+.PHONY: all tools trial
+all: $(BUILD)/pardd
+tools: $(TOOL:tests/tools/%.c=$(BUILD)/tools/%) \
+    $(SHIM:tests/tools/%.c=$(BUILD)/tools/%.so)
+trial: $(BUILD)/all $(VARIANTS:%=$(BUILD)/%/all) tools
+
+$(CONFIG)/config.mk: configure
+	@cd $(CONFIG) && $(CURDIR)/configure $(CONFIGURE_ARGS)
+
+# --- trying -----------------------------------------------------------------
+
+.PHONY: check check-long prove tried check-scsi demo bench
+check:
+	@tests/setup build check
+	@$(MAKE) $(PARALLEL) tried
+
+check-long prove: export LONG = 1
+check-long prove: check
+
+tried: trial
+	@BUILD=$(BUILD) VARIANTS="plain $(VARIANTS)" tests/run
+
+demo:
+	@tests/setup build demo
+	@$(MAKE) $(PARALLEL) all
+	@BUILD=$(BUILD) tests/demo
+
+check-scsi:
+	@tests/setup build scsi
+	@$(MAKE) $(PARALLEL) all
+	@BUILD=$(BUILD) tests/scsi/run
+
+bench:
+	@tests/setup build bench
+	@$(MAKE) $(PARALLEL) all tools
+	@BUILD=$(BUILD) tests/bench/run
+
+# --- reading it -------------------------------------------------------------
+
+.PHONY: lint lint-all lint-gcc lint-clang lint-tidy lint-cppcheck lint-shell \
+    lint-man
+C := $(wildcard src/*.c tests/*/*.c)
+SCRIPTS := configure .ci/run $(shell grep -lsE '^\#!.*/(ba)?sh$$' tests/* \
+    tests/*/*) $(wildcard tests/*.sh tests/*/*.sh)
+
+lint:
+	@tests/setup build check lint
+	@$(MAKE) $(PARALLEL) -k lint-all
+
+lint-all: lint-gcc lint-clang lint-tidy lint-cppcheck lint-shell lint-man
+
+# A configuration of its own, so that neither disturbs the build.
+lint-gcc lint-clang: lint-%:
+	@mkdir -p $(BUILD)/lint/$*
+	@cd $(BUILD)/lint/$* && $(CURDIR)/configure CC=$* >configure.out || \
+	    { cat configure.out; exit 1; }
+	@$(MAKE) CONFIG=$(BUILD)/lint/$* BUILD=$(BUILD)/lint/$* \
+	    $(BUILD)/lint/$*/all tools
+
+lint-tidy: $(C:%=$(BUILD)/lint/tidy/%)
+$(BUILD)/lint/tidy/%: % .clang-tidy $(wildcard include/*) $(CONFIG)/config.mk
+	@mkdir -p $(@D)
+	$(call say,TIDY,$<)
+	$(Q)clang-tidy --quiet $< -- $(BASE) $(INCLUDE) $(LIB_CFLAGS) $(CPPFLAGS)
+	@touch $@
+
+# Declarations stand first in this house; it does not know statx, and not that
+# anonymous memory is mapped from -1 and that MAP_FAILED is no memory.
+lint-cppcheck:
+	$(call say,CPPC,'src tests')
+	$(Q)cppcheck --quiet --error-exitcode=1 --std=c11 --library=posix,gnu \
+	    --enable=warning,performance,portability,style \
+	    --suppress=variableScope --suppress=redundantContinue \
+	    --suppress=unassignedVariable --suppress=invalidFunctionArg \
+	    --suppress=memleak:tests/* --suppress=usleepCalled:tests/* \
+	    --suppress=missingIncludeSystem $(INCLUDE) -D_GNU_SOURCE $(C)
+
+lint-shell:
+	$(call say,SHELL,'$(words $(sort $(SCRIPTS))) scripts')
+	$(Q)shellcheck -x $(sort $(SCRIPTS))
+
+lint-man:
+	$(call say,MAN,man/pardd.8)
+	$(Q)mandoc -Tlint -W warning man/pardd.8
+
+# --- installing -------------------------------------------------------------
+
+.PHONY: install uninstall
+I = $(DESTDIR)$(bindir)/pardd
+M = $(DESTDIR)$(mandir)/man8/pardd.8
+BASH_C = $(DESTDIR)$(datadir)/bash-completion/completions/pardd
+ZSH_C = $(DESTDIR)$(datadir)/zsh/site-functions/_pardd
+FISH_C = $(DESTDIR)$(datadir)/fish/vendor_completions.d/pardd.fish
+
+COMPLETIONS = $(addprefix $(BUILD)/completion.,bash zsh fish)
+$(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/pardd
+	$(Q)$< --completion=$* >$@
+
+install: $(BUILD)/pardd $(COMPLETIONS)
+	install -D -m 755 $(BUILD)/pardd "$(I)"
+	install -D -m 644 man/pardd.8 "$(M)"
+	install -D -m 644 $(BUILD)/completion.bash "$(BASH_C)"
+	install -D -m 644 $(BUILD)/completion.zsh "$(ZSH_C)"
+	install -D -m 644 $(BUILD)/completion.fish "$(FISH_C)"
+
+uninstall:
+	rm -f "$(I)" "$(M)" "$(BASH_C)" "$(ZSH_C)" "$(FISH_C)"
+
+# --- the rest ---------------------------------------------------------------
+
+.PHONY: clean distclean help
+
+# What is made here by name, should BUILD be a directory with more in it.
+clean:
+	rm -rf $(addprefix $(BUILD)/,pardd src unit tools asan tsan lint) \
+	    $(COMPLETIONS)
+	@[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
+
+distclean: clean
+	rm -rf config.mk config.h config.log $(BUILD)/scsi-lab $(BUILD)/bench.md
+	@[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
+
+help:
+	@echo 'make              build $(BUILD)/pardd'
+	@echo 'make check        run the tests; as root they try devices too'
+	@echo 'make check-long   (or prove) the tests that take longer as well'
+	@echo 'make check-scsi   the tests that need SCSI disks, in a guest'
+	@echo 'make demo         watch it clone a disk; IF= OF= name real ones'
+	@echo 'make bench        measure it against its peers'
+	@echo 'make lint         what compilers and checkers say'
+	@echo 'make install      DESTDIR= is put before every path'
+	@echo 'make uninstall clean distclean'
+	@echo 'V=1 shows commands, BUILD= builds elsewhere.  ./configure --help'

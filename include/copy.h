@@ -1,0 +1,53 @@
+/*
+ * Running a plan: the main thread's side.
+ */
+#ifndef PARDD_COPY_H
+#define PARDD_COPY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fault.h"
+#include "map.h"
+#include "plan.h"
+
+struct tally {			/* of a run, or of a run so far */
+	uint64_t	read, written;	/* bytes; padding is written */
+	uint64_t	padded;		/* bytes */
+	double		seconds;	/* since the start */
+	bool		flushing;
+};
+
+struct outcome {
+	struct tally	 tally;
+	struct map	 map;		/* outcome_free frees it */
+	struct fault	 fault;		/* what stopped it; status 0: nothing */
+	struct fault	 flush;		/* what went wrong after the last write */
+	int		 signal;	/* what was asked for by one, else 0 */
+	bool		 abandoned;	/* twice: left with workers running */
+};
+
+struct signals {
+	int	fd;		/* a signalfd */
+};
+
+/*
+ * Block the signals this program answers (those that were ignored when it was
+ * started stay so) and make them readable.  Before any thread is made.
+ */
+int signals_take(struct signals *, struct fault *f);
+
+/* End by a signal as if it had never been blocked.  May return. */
+void signals_raise(int signo);
+
+/*
+ * Copy.  Both ends are open and the target is prepared; they are not closed.
+ * Draws the progress line and answers SIGUSR1 meanwhile.  Fills *out; returns
+ * 0 however the copy went, or -1 with *f when it could not begin.
+ */
+int copy_run(const struct plan *, const struct signals *, struct outcome *out,
+    struct fault *f);
+
+void outcome_free(struct outcome *);
+
+#endif

@@ -1,0 +1,134 @@
+/*
+ * The seam: an endpoint is one opened end of the copy, a lane is one worker's
+ * way into it, an io is one request.  Backends (be_*.c) fill the table below;
+ * nothing above the seam knows what kind of end it talks to.
+ *
+ * All offsets and lengths are bytes.
+ */
+#ifndef PARDD_ENDPOINT_H
+#define PARDD_ENDPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "fault.h"
+
+enum role { SOURCE, TARGET };
+
+enum op { OP_READ, OP_WRITE, OP_ZERO };
+
+struct io {			/* one request, its worker's alone */
+	enum op		 op;
+	unsigned char	*buf;	/* page aligned unless a transfer is resumed */
+	uint64_t	 off;
+	size_t		 len;
+	size_t		 done;	/* bytes moved; fewer with err 0: the end */
+	int		 err;	/* an errno value; ECANCELED: lane->halt */
+	bool		 careful;	/* isolating an error: past all caches */
+};
+
+struct lane {			/* one worker's alone */
+	struct endpoint	*ep;
+	int		 halt;	/* readable: leave a wait for a stream */
+	void		*priv;	/* the backend's, from attach to detach */
+};
+
+struct identity {		/* tells whether two ends are one */
+	bool	known;
+	dev_t	dev;		/* of the file system, or the device itself */
+	ino_t	ino;		/* 0 for a device */
+};
+
+struct endpoint {		/* shared and const once open */
+	const struct backend *be;
+	void		*priv;	/* the backend's */
+	const char	*name;	/* as given, or "standard input" */
+	enum role	 role;
+	unsigned	 flags;	/* enum flag, of iflag= or oflag= */
+	int		 fd;	/* inherited, or while opening what to open */
+	int		 dir;	/* folder of a file to be created, else -1 */
+	int64_t		 size;	/* bytes, or -1: not known, or without limit */
+	int64_t		 room;	/* bytes it can hold, or -1: not known */
+	uint32_t	 block;	/* logical block of a device, else 0 */
+	uint64_t	 base;	/* where an inherited descriptor stood */
+	bool		 streamed;	/* in order, one request at a time */
+	bool		 seekable;	/* can begin anywhere */
+	bool		 endless;	/* zeros or random bytes without end */
+	bool		 device;
+	bool		 durable;	/* flushing it means something */
+	bool		 absent;	/* a file that is to be created */
+	struct identity	 id;
+};
+
+struct backend {
+	const char *name;
+	/*
+	 * Open ep->name (or ep->fd) and fill in the rest.  Writes and creates
+	 * nothing; with "look" it also opens nothing for writing.
+	 */
+	int (*open)(struct endpoint *, bool look, struct fault *);
+	/*
+	 * Make the target ready to be written: open what was created just now
+	 * as ep->fd, cut it off at length unless that is negative.
+	 */
+	int (*prepare)(struct endpoint *, int64_t length, struct fault *);
+						/* NULL: nothing to do */
+	int (*attach)(struct lane *);		/* errno; NULL: no state */
+	int (*detach)(struct lane *);		/* errno of what was pending */
+	/* Move io->len bytes; finishes short transfers, EINTR and EAGAIN. */
+	void (*transfer)(struct lane *, struct io *);
+	/* Make it length bytes long at least; errno.  NULL: has no length */
+	int (*extend)(struct endpoint *, uint64_t length);
+	int (*flush)(struct endpoint *);	/* errno; NULL: nothing to */
+	/*
+	 * The copy used these bytes: drop them from the page cache, leave an
+	 * inherited offset behind them.  NULL: nothing to do
+	 */
+	void (*leave)(struct endpoint *, uint64_t off, uint64_t len);
+	int (*close)(struct endpoint *);	/* errno */
+};
+
+extern const struct backend be_file, be_stream, be_null;
+
+/*
+ * Open the end called name (NULL or "-": standard input or output) and choose
+ * its backend.  Nothing is created or written; look is for --dry-run.  The
+ * name stays the caller's.  Returns 0, or -1 with *f, and then there is
+ * nothing to close.
+ */
+int endpoint_open(struct endpoint *, enum role, const char *name,
+    unsigned flags, bool look, struct fault *f);
+
+/*
+ * Create the target (mode, as umask allows) if it is absent, and cut it off at
+ * length bytes unless that is negative.
+ */
+int endpoint_prepare(struct endpoint *, mode_t, int64_t length,
+    struct fault *f);
+
+/*
+ * Put what was written on the medium, the name of a new file too.  Returns an
+ * errno.
+ */
+int endpoint_flush(struct endpoint *);
+
+/* Close; returns the errno of a close that failed, else 0. */
+int endpoint_close(struct endpoint *);
+
+/* A worker's lane: attach returns an errno; detach settles what is pending. */
+int lane_attach(struct lane *, struct endpoint *, int halt);
+int lane_detach(struct lane *);
+
+/* Run one request to its end, see struct io. */
+void lane_transfer(struct lane *, struct io *);
+
+/*
+ * Open what the descriptor "path" stands for anew, with these flags.  name is
+ * used where /proc is missing, and must still be the same file.  Returns a
+ * descriptor, or -1 and errno.  path may be AT_FDCWD: by name alone.
+ */
+int reopen(int path, const char *name, int flags);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * An error as a value: made where it is met, handed up, printed by report.c.
+ */
+#ifndef PARDD_FAULT_H
+#define PARDD_FAULT_H
+
+#include <stdbool.h>
+
+struct fault {
+	int	status;		/* exit status it stands for; 0: nothing wrong */
+	char	text[1024];	/* one sentence, without the program's name */
+};
+
+/*
+ * Fill *f with a status and a sentence.  Always returns -1, so that a function
+ * can leave by "return fault_set(...)".
+ */
+int fault_set(struct fault *f, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * The same for a system call: the status is errno's (see status_errno), and
+ * ": " with errno in words is appended.  Always returns -1.
+ */
+int fault_errno(struct fault *f, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* The exit status for an errno: 50 + errno up to 96, else STATUS_FILE. */
+int status_errno(int err);
+
+/* Whether a read that failed with err met a bad spot, not a broken end. */
+bool errno_is_medium(int err);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * A run in progress: what the workers share with each other and with the main
+ * thread.  Used by copy.c, which conducts, and worker.c, which works.
+ *
+ *	lock		held			guards
+ *	order		from claim to end of	the place in a streamed source:
+ *			read, if streamed	who is given a place reads it
+ *	turn.lock	a few instructions	whose turn a streamed target is
+ *	first		a few instructions	the first fatal fault
+ *	map.lock	one call of map.h	the map; a leaf
+ *
+ * Only "order" is held while another (map.lock, first) is taken.
+ */
+#ifndef PARDD_JOB_H
+#define PARDD_JOB_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "endpoint.h"
+#include "fault.h"
+#include "map.h"
+#include "plan.h"
+#include "turn.h"
+
+enum { WORKERS_MOST = 16 };
+
+enum phase { PHASE_COPYING, PHASE_FLUSHING };
+
+struct worker {			/* its thread's alone */
+	pthread_t	 thread;
+	struct job	*job;
+	struct lane	 src, dst;
+	unsigned char	*buf;	/* page aligned, plan->room bytes, job's */
+};
+
+struct job {			/* I: set before the workers start */
+	const struct plan *p;		/* I */
+	struct map	 map;		/* locks for itself */
+	struct turn	 turn;		/* locks for itself */
+	pthread_mutex_t	 order;
+	pthread_mutex_t	 first;
+	struct fault	 fault;		/* first; status 0: none */
+	struct fault	 flush;		/* the lead's, until it has left */
+	atomic_bool	 stop;		/* claim nothing more */
+	atomic_int	 phase;		/* enum phase */
+	atomic_uint_fast64_t read, written, padded;	/* bytes */
+	int		 halt;		/* I: readable once stop is set */
+	int		 done;		/* I: readable once all is over */
+	unsigned char	*bufs;		/* I: of all workers */
+	struct worker	 worker[WORKERS_MOST];	/* I, but for their own */
+};
+
+/*
+ * The first worker's thread: starts the others, works, waits for them, flushes
+ * the target, and makes job->done readable.  arg is the struct job.
+ */
+void *worker_lead(void *arg);
+
+/* Claim nothing more, and wake who waits for a stream.  For anybody. */
+void job_stop(struct job *);
+
+#endif

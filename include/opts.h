@@ -1,0 +1,87 @@
+/*
+ * The command line: one const struct, made from operands.def.
+ */
+#ifndef PARDD_OPTS_H
+#define PARDD_OPTS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "fault.h"
+
+enum flag {			/* of iflag= and oflag= */
+	FLAG_NULL = 0,
+	FLAG_APPEND = 1 << 0,
+	FLAG_CACHED = 1 << 1,
+	FLAG_COE = 1 << 2,
+	FLAG_COUNT_BYTES = 1 << 3,
+	FLAG_DIRECT = 1 << 4,
+	FLAG_DSYNC = 1 << 5,
+	FLAG_EXCL = 1 << 6,
+	FLAG_FLOCK = 1 << 7,
+	FLAG_MMAP = 1 << 8,
+	FLAG_NOATIME = 1 << 9,
+	FLAG_NOCACHE = 1 << 10,
+	FLAG_NOCREAT = 1 << 11,
+	FLAG_NOFOLLOW = 1 << 12,
+	FLAG_NONBLOCK = 1 << 13,
+	FLAG_RANDOM = 1 << 14,
+	FLAG_SEEK_BYTES = 1 << 15,
+	FLAG_SGIO = 1 << 16,
+	FLAG_SKIP_BYTES = 1 << 17,
+	FLAG_SPARSE = 1 << 18,
+	FLAG_SYNC = 1 << 19,
+	FLAG_TRUNC = 1 << 20,
+	FLAG_ZEROS = 1 << 21,
+};
+
+enum conv {
+	CONV_NULL = 0,
+	CONV_EXCL = 1 << 0,
+	CONV_NOCREAT = 1 << 1,
+	CONV_NOERROR = 1 << 2,
+	CONV_NOTRUNC = 1 << 3,
+	CONV_PAD = 1 << 4,
+	CONV_SPARSE = 1 << 5,
+};
+
+enum show {			/* of status= */
+	SHOW_NONE = 1 << 0,
+	SHOW_NOXFER = 1 << 1,
+	SHOW_PROGRESS = 1 << 2,
+};
+
+enum mode {
+	MODE_COPY,
+	MODE_DRY_RUN,
+	MODE_HELP,
+	MODE_VERSION,
+	MODE_COMPLETION,
+	MODE_VERBOSE,		/* an option, but no mode to be in */
+};
+
+struct opts {
+	enum mode	 mode;
+	const char	*shell;		/* of --completion= */
+#define NAME(name, field, ...)		const char *field;
+#define NUMBER(name, field, ...)	int64_t field;
+#define WORDS(name, field, ...)		unsigned field;
+#include "operands.def"
+};
+
+/*
+ * Read the command line into *o.  Numbers that are absent get their default,
+ * or -1 (bs, ibs, obs, bpt, count).  What several spellings say is brought
+ * together: conv=noerror is coe=1, conv=sparse is oflag=sparse.  The strings
+ * are argv's.  Returns 0, or -1 with *f a usage error.
+ */
+int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
+
+/*
+ * Print the operands, or a completion script; the script fails for a shell that
+ * is not known, with *f a usage error.
+ */
+void opts_help(FILE *);
+int opts_completion(FILE *, const char *shell, struct fault *f);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * The plan: every decision of a run, made once, const to all after it.
+ */
+#ifndef PARDD_PLAN_H
+#define PARDD_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "endpoint.h"
+#include "fault.h"
+#include "opts.h"
+
+struct plan {
+	const struct opts *opts;
+	struct endpoint	*src, *dst;
+	uint64_t	 bs;		/* bytes; the unit of the operands */
+	uint64_t	 src_off;	/* bytes; where byte 0 of the map lies */
+	uint64_t	 dst_off;
+	uint64_t	 length;	/* bytes; the most there can be, unless */
+	bool		 bounded;	/* the length is known beforehand */
+	bool		 counted;	/* by count= */
+	size_t		 chunk;		/* bytes of a transfer */
+	uint64_t	 phase;		/* bytes of dst_off past a chunk's border */
+	uint64_t	 pad;		/* the copy's end is padded to this, or 1 */
+	size_t		 room;		/* bytes of a buffer */
+	uint32_t	 block;		/* bytes lost to one bad spot */
+	unsigned	 workers;
+	int64_t		 truncate;	/* bytes; -1: leave the length alone */
+};
+
+/*
+ * Decide.  opts and both endpoints stay the caller's and must outlive *p.
+ * Returns 0, or -1 with a usage error in *f.
+ */
+int plan_make(struct plan *p, const struct opts *, struct endpoint *src,
+    struct endpoint *dst, struct fault *f);
+
+#endif

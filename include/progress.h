@@ -1,0 +1,38 @@
+/*
+ * The live line on stderr.
+ */
+#ifndef PARDD_PROGRESS_H
+#define PARDD_PROGRESS_H
+
+#include <stdbool.h>
+
+#include "copy.h"
+#include "plan.h"
+
+enum { PROGRESS_SAMPLES = 32 };
+
+struct progress {
+	const struct plan *p;
+	bool	 on;
+	bool	 terminal;	/* redraw one line; else a line per interval */
+	bool	 drawn;		/* there is a line to clear */
+	double	 next;		/* seconds; when the next one is due */
+	struct {
+		double	seconds, bytes;
+	}	 sample[PROGRESS_SAMPLES];	/* for the rate of late */
+	unsigned samples;
+};
+
+/* Decide whether there is a line at all, and prepare it. */
+void progress_begin(struct progress *, const struct plan *);
+
+/* How long the conductor may sleep, in ms; -1 when there is no line. */
+int progress_wait(const struct progress *);
+
+/* Draw the line if it is due. */
+void progress_draw(struct progress *, const struct tally *);
+
+/* Take the line away, so that something else can be printed. */
+void progress_clear(struct progress *);
+
+#endif

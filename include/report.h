@@ -1,0 +1,38 @@
+/*
+ * All that is printed, but for the live line, goes through here.  Whatever is
+ * not plain ASCII in it is printed as \xNN.
+ */
+#ifndef PARDD_REPORT_H
+#define PARDD_REPORT_H
+
+#include <stdio.h>
+
+#include "copy.h"
+#include "fault.h"
+#include "plan.h"
+
+/* An error by itself: a refusal, a usage error.  One line. */
+void report_fault(const struct fault *);
+
+/* The plan, as key=value lines. */
+void report_plan(FILE *, const struct plan *);
+
+/* What is to be known before the first byte moves. */
+void report_begin(const struct plan *);
+
+/* The record counts and the rate so far: the answer to SIGUSR1. */
+void report_tally(const struct plan *, const struct tally *);
+
+/* A signal was taken; what is in flight is being finished. */
+void report_stopping(int signo);
+
+/* Left at a second signal, with requests in flight. */
+void report_abandoned(int signo);
+
+/*
+ * Unreadable ranges, totals and verdict, as status= allows.  Returns the exit
+ * status of the run, which the verdict tells in words.
+ */
+int report_end(const struct plan *, struct outcome *);
+
+#endif

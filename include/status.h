@@ -1,0 +1,21 @@
+/*
+ * The exit statuses, each with its sentence in the manual (EXIT STATUS).
+ * Those below 50 are sg3_utils' own; 50 + errno is its way too.
+ */
+#ifndef PARDD_STATUS_H
+#define PARDD_STATUS_H
+
+enum status {
+	STATUS_COMPLETE = 0,
+	STATUS_USAGE = 1,
+	STATUS_MEDIUM = 3,	/* a block that cannot be read */
+	STATUS_FILE = 15,	/* an errno without a number of its own */
+	STATUS_ERRNO = 50,	/* plus errno, up to 96 */
+	STATUS_UNREADABLE = 100,
+	STATUS_REFUSED = 101,
+	STATUS_SHORT = 102,
+	STATUS_NOT_FLUSHED = 103,
+	STATUS_SIGNAL = 128,	/* plus the signal's number */
+};
+
+#endif

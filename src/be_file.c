@@ -1,0 +1,425 @@
+/*
+ * Regular files and block devices, by pread and pwrite at offsets: nothing is
+ * shared between workers but descriptors that no one moves.
+ *
+ * An end has up to two descriptors: "plain" goes through the page cache,
+ * "direct" (O_DIRECT) past it.  Each request goes to direct if it is wanted
+ * and the request is aligned, else to plain.  That is safe for a target, since
+ * a direct request covers whole pages of a file (whole logical blocks of a
+ * device, where nothing is ever plain), so that no page is written both ways.
+ *
+ * The page cache is not to be filled by a copy.  RWF_DONTCACHE makes the
+ * kernel write early and drop behind; where it is not known, a lane does it:
+ * it starts the write-back of each transfer at once, and waits for and drops
+ * the one before.
+ */
+#include "endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "opts.h"
+#include "status.h"
+
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE	0x00000080	/* Linux 6.14 */
+#endif
+
+enum { PAGE = 4096 };		/* the least unit of a direct file request */
+
+struct file {
+	int		 plain;		/* or -1 */
+	int		 direct;	/* or -1 */
+	uint32_t	 align;		/* of direct offsets and lengths */
+	bool		 prefer_direct;
+	bool		 behind;	/* leave no trace in the page cache */
+	atomic_bool	 no_dontcache;	/* the kernel does not know the flag */
+	uint64_t	 length;	/* at the start; behind it are no blocks */
+};
+
+struct trail {			/* written, not yet dropped: one lane's */
+	uint64_t	off;
+	size_t		len;
+};
+
+static int
+open_flags(const struct endpoint *ep, bool look)
+{
+	int flags = O_NOCTTY;
+
+	flags |= ep->role == SOURCE || look ? O_RDONLY : O_WRONLY;
+	flags |= (ep->flags & FLAG_NOATIME) != 0 ? O_NOATIME : 0;
+	flags |= (ep->flags & FLAG_NONBLOCK) != 0 ? O_NONBLOCK : 0;
+	flags |= (ep->flags & FLAG_DSYNC) != 0 ? O_DSYNC : 0;
+	flags |= (ep->flags & FLAG_SYNC) != 0 ? O_SYNC : 0;
+	return flags;
+}
+
+static bool
+inherited(const struct endpoint *ep)
+{
+	return ep->fd == STDIN_FILENO || ep->fd == STDOUT_FILENO;
+}
+
+/* Logical block and size of a block device. */
+static int
+ask_device(struct endpoint *ep, struct file *file, struct fault *f)
+{
+	uint64_t bytes;
+	int block;
+
+	if (ioctl(file->plain, BLKSSZGET, &block) != 0 ||
+	    ioctl(file->plain, BLKGETSIZE64, &bytes) != 0)
+		return fault_errno(f, errno, "%s: size", ep->name);
+	if (block < 512 || bytes > INT64_MAX)
+		return fault_set(f, STATUS_FILE, "%s says it has %llu bytes "
+		    "in blocks of %d", ep->name, (unsigned long long)bytes,
+		    block);
+	ep->block = (uint32_t)block;
+	ep->size = ep->room = (int64_t)bytes;
+	file->align = ep->block;
+	return 0;
+}
+
+static int
+ask_file(struct endpoint *ep, struct file *file, struct fault *f)
+{
+	struct stat st;
+	struct statx x;
+
+	if (fstat(file->plain, &st) != 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	ep->size = st.st_size;
+	file->length = (uint64_t)st.st_size;
+	file->align = PAGE;
+#ifdef STATX_DIOALIGN
+	if (statx(file->plain, "", AT_EMPTY_PATH, STATX_DIOALIGN, &x) == 0 &&
+	    (x.stx_mask & STATX_DIOALIGN) != 0 &&
+	    x.stx_dio_offset_align > PAGE)
+		file->align = x.stx_dio_offset_align;
+#else
+	(void)x;
+#endif
+	return 0;
+}
+
+/* An inherited descriptor that cannot be opened anew is used as it is. */
+static int
+open_plain(const struct endpoint *ep, int flags)
+{
+	int fd = reopen(ep->fd, ep->name, flags);
+
+	if (fd < 0 && inherited(ep))
+		fd = fcntl(ep->fd, F_DUPFD_CLOEXEC, 3);
+	return fd;
+}
+
+/*
+ * Only one descriptor may claim a device with O_EXCL; a second claim by the
+ * same process would be refused too.
+ */
+static int
+open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
+{
+	int flags = open_flags(ep, look);
+	int claim = (ep->flags & FLAG_EXCL) != 0 && ep->device ? O_EXCL : 0;
+
+	file->plain = open_plain(ep, flags | claim);
+	if (file->plain < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	if ((ep->flags & FLAG_FLOCK) != 0 &&
+	    flock(file->plain, LOCK_EX | LOCK_NB) != 0)
+		return fault_errno(f, errno, "%s: flock", ep->name);
+	file->direct = reopen(ep->fd, ep->name, flags | O_DIRECT);
+	if (file->direct < 0 && (ep->flags & FLAG_DIRECT) != 0 &&
+	    errno != EINVAL)
+		return fault_errno(f, errno, "%s: O_DIRECT", ep->name);
+	return ep->device ? ask_device(ep, file, f) : ask_file(ep, file, f);
+}
+
+static int
+file_close(struct endpoint *ep)
+{
+	struct file *file = ep->priv;
+	int err = 0;
+
+	if (file->direct >= 0 && close(file->direct) != 0)
+		err = errno;
+	if (file->plain >= 0 && close(file->plain) != 0)
+		err = errno;
+	free(file);
+	return err;
+}
+
+/* Whether a run could write to what --dry-run only reads. */
+static int
+look_at(struct endpoint *ep, const struct file *file, struct fault *f)
+{
+	int read_only = 0;
+
+	if (ep->role == SOURCE || inherited(ep))
+		return 0;
+	if (faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS) != 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	if (ep->device && ioctl(file->plain, BLKROGET, &read_only) == 0 &&
+	    read_only != 0)
+		return fault_errno(f, EROFS, "%s", ep->name);
+	return 0;
+}
+
+static int
+file_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct file *file = calloc(1, sizeof(*file));
+	int failed = 0;
+
+	if (file == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	*file = (struct file){ .plain = -1, .direct = -1 };
+	file->behind = (ep->flags & (FLAG_CACHED | FLAG_DIRECT)) == 0;
+	file->prefer_direct = (ep->flags & FLAG_DIRECT) != 0 || (ep->device &&
+	    (ep->flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
+	ep->priv = file;
+	ep->seekable = true;
+	ep->durable = ep->role == TARGET;
+	if (!ep->absent && (ep->flags & FLAG_EXCL) != 0 && !ep->device &&
+	    ep->role == TARGET)
+		failed = fault_errno(f, EEXIST, "%s", ep->name);
+	if (failed == 0 && !ep->absent)
+		failed = open_fds(ep, file, look, f);
+	if (failed == 0 && !ep->absent && look)
+		failed = look_at(ep, file, f);
+	if (failed != 0)
+		file_close(ep);
+	return failed;
+}
+
+static int
+file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct file *file = ep->priv;
+
+	if (file->plain < 0 && open_fds(ep, file, false, f) != 0)
+		return -1;
+	if (length < 0 || ep->device)
+		return 0;
+	if (ftruncate(file->plain, length) != 0)
+		return fault_errno(f, errno, "%s: truncating", ep->name);
+	if ((uint64_t)length < file->length)
+		file->length = (uint64_t)length;
+	return 0;
+}
+
+static int
+file_attach(struct lane *lane)
+{
+	lane->priv = calloc(1, sizeof(struct trail));
+	return lane->priv == NULL ? ENOMEM : 0;
+}
+
+static bool
+aligned(const struct file *file, const struct io *io)
+{
+	return (io->off + io->done) % file->align == 0 &&
+	    (io->len - io->done) % file->align == 0;
+}
+
+static void
+wait_ready(int fd, enum op op)
+{
+	struct pollfd p = { .fd = fd, .events = op == OP_READ ? POLLIN :
+		POLLOUT };
+
+	poll(&p, 1, 100);	/* some drivers say EAGAIN and never wake */
+}
+
+/* One system call of a request; negative is an errno. */
+static ssize_t
+call(const struct io *io, int fd, int flags)
+{
+	struct iovec iov = { io->buf + io->done, io->len - io->done };
+	off_t off = (off_t)(io->off + io->done);
+	ssize_t n = io->op == OP_READ ? preadv2(fd, &iov, 1, off, flags) :
+	    pwritev2(fd, &iov, 1, off, flags);
+
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t
+call_plain(struct file *file, const struct io *io)
+{
+	ssize_t n;
+
+	if (!file->behind || file->no_dontcache)
+		return call(io, file->plain, 0);
+	n = call(io, file->plain, RWF_DONTCACHE);
+	if (n != -EOPNOTSUPP && n != -ENOSYS)
+		return n;
+	file->no_dontcache = true;
+	return call(io, file->plain, 0);
+}
+
+/*
+ * Make some progress; false when there is none: the end, or an error.  A
+ * direct request that the kernel finds wrong (some file systems do, at times)
+ * goes through the page cache.
+ */
+static bool
+step(struct file *file, struct io *io)
+{
+	bool direct = file->direct >= 0 && aligned(file, io) &&
+	    (file->prefer_direct || (io->careful && io->op == OP_READ));
+	ssize_t n = direct ? call(io, file->direct, 0) :
+	    call_plain(file, io);
+
+	if (n == -EINVAL && direct)
+		n = call_plain(file, io);
+	if (n > 0) {
+		io->done += (size_t)n;
+		return true;
+	}
+	if (n == -EAGAIN)
+		wait_ready(direct ? file->direct : file->plain, io->op);
+	if (n == -EINTR || n == -EAGAIN)
+		return true;
+	if (n == 0 && io->op == OP_WRITE)
+		n = -EIO;		/* it would be tried for ever */
+	io->err = (int)-n;
+	return false;
+}
+
+/* Wait for the write-back of what a lane wrote last, and drop it. */
+static int
+settle(const struct file *file, struct trail *t)
+{
+	int err = 0;
+
+	if (t->len > 0 && sync_file_range(file->plain, (off_t)t->off,
+	    (off_t)t->len, SYNC_FILE_RANGE_WAIT_BEFORE |
+	    SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+		err = errno;
+	if (t->len > 0)
+		posix_fadvise(file->plain, (off_t)t->off, (off_t)t->len,
+		    POSIX_FADV_DONTNEED);
+	t->len = 0;
+	return err == ESPIPE || err == EINVAL || err == ENOSYS ? 0 : err;
+}
+
+/* Early write-back and drop-behind, where the kernel does not do it. */
+static void
+drop_behind(struct lane *lane, struct io *io)
+{
+	struct file *file = lane->ep->priv;
+	struct trail *t = lane->priv;
+
+	if (io->op == OP_READ) {
+		posix_fadvise(file->plain, (off_t)io->off, (off_t)io->done,
+		    POSIX_FADV_DONTNEED);
+		return;
+	}
+	sync_file_range(file->plain, (off_t)io->off, (off_t)io->done,
+	    SYNC_FILE_RANGE_WRITE);
+	io->err = settle(file, t);
+	*t = (struct trail){ io->off, io->done };
+}
+
+static void
+punch(struct file *file, const struct endpoint *ep, struct io *io)
+{
+	if (ep->device) {
+		io->err = EOPNOTSUPP;
+		return;
+	}
+	if (io->off < file->length && fallocate(file->plain,
+	    FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)io->off,
+	    (off_t)io->len) != 0)
+		io->err = errno == ENOSYS ? EOPNOTSUPP : errno;
+	else
+		io->done = io->len;
+}
+
+static void
+file_transfer(struct lane *lane, struct io *io)
+{
+	struct file *file = lane->ep->priv;
+
+	if (io->op == OP_ZERO) {
+		punch(file, lane->ep, io);
+		return;
+	}
+	while (io->done < io->len && step(file, io))
+		continue;
+	if (io->err == 0 && file->behind && file->no_dontcache)
+		drop_behind(lane, io);
+}
+
+static int
+file_detach(struct lane *lane)
+{
+	int err = settle(lane->ep->priv, lane->priv);
+
+	free(lane->priv);
+	return err;
+}
+
+static int
+file_extend(struct endpoint *ep, uint64_t length)
+{
+	const struct file *file = ep->priv;
+	struct stat st;
+
+	if (ep->device)
+		return 0;
+	if (fstat(file->plain, &st) != 0)
+		return errno;
+	if ((uint64_t)st.st_size >= length)
+		return 0;
+	return ftruncate(file->plain, (off_t)length) == 0 ? 0 : errno;
+}
+
+static int
+file_flush(struct endpoint *ep)
+{
+	const struct file *file = ep->priv;
+
+	while (fdatasync(file->plain) != 0)
+		if (errno != EINTR)
+			return errno;
+	return 0;
+}
+
+static void
+file_leave(struct endpoint *ep, uint64_t off, uint64_t len)
+{
+	const struct file *file = ep->priv;
+
+	/* What a neighbour had cached of the source is his. */
+	if (file->behind && (ep->role == TARGET || file->no_dontcache))
+		posix_fadvise(file->plain, (off_t)off, (off_t)len,
+		    POSIX_FADV_DONTNEED);
+	if (inherited(ep))
+		lseek(ep->fd, (off_t)(off + len), SEEK_SET);
+}
+
+const struct backend be_file = {
+	.name = "file or block device",
+	.open = file_open,
+	.prepare = file_prepare,
+	.attach = file_attach,
+	.detach = file_detach,
+	.transfer = file_transfer,
+	.extend = file_extend,
+	.flush = file_flush,
+	.leave = file_leave,
+	.close = file_close,
+};

@@ -1,0 +1,189 @@
+/*
+ * The conductor: makes the job, starts the lead worker, and then waits on two
+ * descriptors (a signal, the end) and the clock of the progress line.  It moves
+ * no data.
+ */
+#include "copy.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "job.h"
+#include "number.h"
+#include "progress.h"
+#include "report.h"
+#include "status.h"
+
+static double
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static struct tally
+tally(const struct job *job, double start)
+{
+	return (struct tally){ .read = job->read, .written = job->written,
+		.padded = job->padded, .seconds = now() - start,
+		.flushing = job->phase == PHASE_FLUSHING };
+}
+
+/* One mapping for all: what is copied stays out of a core file. */
+static unsigned char *
+buffers(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, bytes, MADV_DONTDUMP);
+	return p;
+}
+
+static size_t
+buffer_stride(const struct plan *p)
+{
+	return (size_t)round_up(p->room, 4096);
+}
+
+static int
+job_init(struct job *job, const struct plan *p, struct fault *f)
+{
+	size_t stride = buffer_stride(p);
+	unsigned i;
+
+	job->p = p;
+	job->halt = eventfd(0, EFD_CLOEXEC);
+	job->done = eventfd(0, EFD_CLOEXEC);
+	job->bufs = buffers(stride * p->workers);
+	if (job->halt < 0 || job->done < 0)
+		return fault_errno(f, errno, "eventfd");
+	if (job->bufs == NULL || map_init(&job->map, p->length, p->chunk,
+	    p->phase) != 0)
+		return fault_errno(f, ENOMEM, "%u workers with %zu bytes each",
+		    p->workers, stride);
+	turn_init(&job->turn);
+	pthread_mutex_init(&job->order, NULL);
+	pthread_mutex_init(&job->first, NULL);
+	for (i = 0; i < p->workers; i++) {
+		job->worker[i].job = job;
+		job->worker[i].buf = job->bufs + i * stride;
+	}
+	return 0;
+}
+
+/* The map is not freed: it goes into the outcome. */
+static void
+job_free(struct job *job)
+{
+	if (job->bufs != NULL)
+		munmap(job->bufs, buffer_stride(job->p) * job->p->workers);
+	if (job->halt >= 0)
+		close(job->halt);
+	if (job->done >= 0)
+		close(job->done);
+	free(job);
+}
+
+/* Answer what signals have come; false: leave at once. */
+static bool
+answer(struct job *job, const struct signals *s, struct outcome *out,
+    double start)
+{
+	struct signalfd_siginfo si;
+	struct tally t;
+
+	while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		if (si.ssi_signo == SIGUSR1) {
+			t = tally(job, start);
+			report_tally(job->p, &t);
+			continue;
+		}
+		if (out->signal != 0)
+			return false;
+		out->signal = (int)si.ssi_signo;
+		job_stop(job);
+		report_stopping(out->signal);
+	}
+	return true;
+}
+
+/* Until the lead has left; false: the workers are still at it. */
+static bool
+conduct(struct job *job, const struct signals *s, struct outcome *out,
+    double start)
+{
+	struct progress progress;
+	struct pollfd p[2] = { { .fd = s->fd, .events = POLLIN },
+		{ .fd = job->done, .events = POLLIN } };
+	struct tally t;
+	bool stay = true;
+
+	progress_begin(&progress, job->p);
+	while (stay && p[1].revents == 0) {
+		if (poll(p, 2, progress_wait(&progress)) < 0)
+			continue;
+		if (p[0].revents != 0) {
+			progress_clear(&progress);
+			stay = answer(job, s, out, start);
+		}
+		t = tally(job, start);
+		progress_draw(&progress, &t);
+	}
+	progress_clear(&progress);
+	return stay;
+}
+
+int
+copy_run(const struct plan *p, const struct signals *s, struct outcome *out,
+    struct fault *f)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	double start = now();
+	int err;
+
+	*out = (struct outcome){ .signal = 0 };
+	if (job == NULL)
+		return fault_errno(f, ENOMEM, "a job");
+	if (job_init(job, p, f) != 0) {
+		job_free(job);
+		return -1;
+	}
+	err = pthread_create(&job->worker[0].thread, NULL, worker_lead, job);
+	if (err != 0) {
+		map_free(&job->map);
+		job_free(job);
+		return fault_errno(f, err, "starting a worker");
+	}
+	out->abandoned = !conduct(job, s, out, start);
+	out->tally = tally(job, start);
+	if (out->abandoned)
+		return 0;
+	pthread_join(job->worker[0].thread, NULL);
+	out->map = job->map;
+	out->fault = job->fault;
+	out->flush = job->flush;
+	turn_destroy(&job->turn);
+	pthread_mutex_destroy(&job->order);
+	pthread_mutex_destroy(&job->first);
+	job_free(job);
+	return 0;
+}
+
+void
+outcome_free(struct outcome *out)
+{
+	if (!out->abandoned)
+		map_free(&out->map);
+}

@@ -1,0 +1,331 @@
+/*
+ * Choosing a backend.  A name is looked up once, as an O_PATH descriptor; what
+ * it is is asked of that descriptor, and the backend opens the same thing
+ * through /proc/self/fd, so that a name that changes meanwhile changes nothing.
+ */
+#include "endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+#include <linux/major.h>
+#include <unistd.h>
+
+#include "opts.h"
+#include "status.h"
+
+int
+reopen(int path, const char *name, int flags)
+{
+	char link[64];
+	struct stat want, got;
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
+	fd = open(link, flags | O_CLOEXEC);
+	if (fd >= 0 || errno != ENOENT || faccessat(AT_FDCWD, "/proc/self/fd",
+	    F_OK, 0) == 0)
+		return fd;
+	fd = open(name, flags | O_CLOEXEC);
+	if (fd < 0 || fstat(path, &want) != 0 || fstat(fd, &got) != 0)
+		return fd;
+	if (want.st_dev == got.st_dev && want.st_ino == got.st_ino)
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
+/* Files whose size is a fiction; they are read in order until their end. */
+static bool
+pseudo(int path)
+{
+	struct statfs fs;
+
+	if (fstatfs(path, &fs) != 0)
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case DEBUGFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int
+unsupported(struct fault *f, const struct endpoint *ep, const char *what)
+{
+	return fault_set(f, STATUS_FILE, "%s is %s, which is not supported",
+	    ep->name, what);
+}
+
+/* SCSI generic nodes have a major of their own; bsg's is dynamic. */
+static bool
+is_scsi_generic(const struct stat *st)
+{
+	char link[64], to[256];
+	ssize_t n;
+
+	if (major(st->st_rdev) == SCSI_GENERIC_MAJOR)
+		return true;
+	snprintf(link, sizeof(link), "/sys/dev/char/%u:%u/subsystem",
+	    major(st->st_rdev), minor(st->st_rdev));
+	n = readlink(link, to, sizeof(to) - 1);
+	if (n < 4)
+		return false;
+	to[n] = '\0';
+	return strcmp(to + n - 4, "/bsg") == 0;
+}
+
+static int
+choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
+{
+	if (st->st_rdev == makedev(MEM_MAJOR, 3) ||
+	    (st->st_rdev == makedev(MEM_MAJOR, 5) && ep->role == SOURCE)) {
+		ep->be = &be_null;
+		ep->endless = minor(st->st_rdev) == 5;
+		return 0;
+	}
+	if (is_scsi_generic(st))
+		return fault_set(f, STATUS_FILE, "%s is a SCSI generic device, "
+		    "which is not supported yet", ep->name);
+	if (major(st->st_rdev) == SCSI_TAPE_MAJOR)
+		return unsupported(f, ep, "a tape");
+	ep->be = &be_stream;
+	return 0;
+}
+
+static int
+choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
+{
+	if ((ep->flags & FLAG_SGIO) != 0)
+		return fault_set(f, STATUS_FILE, "%s: SCSI commands (sgio) are "
+		    "not supported yet", ep->name);
+	if ((ep->flags & FLAG_MMAP) != 0)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: mmap is for SCSI generic devices", ep->name);
+	switch (st->st_mode & S_IFMT) {
+	case S_IFREG:
+		ep->be = pseudo(fd) ? &be_stream : &be_file;
+		ep->id = (struct identity){ true, st->st_dev, st->st_ino };
+		break;
+	case S_IFBLK:
+		ep->be = &be_file;
+		ep->device = true;
+		ep->id = (struct identity){ true, st->st_rdev, 0 };
+		break;
+	case S_IFCHR:
+		ep->device = true;
+		return choose_char(ep, st, f);
+	case S_IFIFO:
+		ep->be = &be_stream;
+		break;
+	case S_IFSOCK:
+		if (ep->fd < 0)
+			return unsupported(f, ep, "a socket");
+		ep->be = &be_stream;
+		break;
+	case S_IFLNK:
+		return fault_set(f, status_errno(ELOOP),
+		    "%s is a symbolic link, and nofollow is set", ep->name);
+	case S_IFDIR:
+		return fault_errno(f, EISDIR, "%s", ep->name);
+	default:
+		return unsupported(f, ep, "of an unknown type");
+	}
+	if ((ep->flags & FLAG_APPEND) != 0 && ep->device)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: oflag=append is for files, not for devices", ep->name);
+	if ((ep->flags & FLAG_APPEND) != 0)
+		ep->be = &be_stream;
+	return 0;
+}
+
+static int
+open_inherited(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct stat st;
+	off_t at;
+	int mode;
+
+	if (fstat(ep->fd, &st) != 0 || (mode = fcntl(ep->fd, F_GETFL)) < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	if (choose(ep, ep->fd, &st, f) != 0)
+		return -1;
+	at = lseek(ep->fd, 0, SEEK_CUR);
+	ep->base = at > 0 ? (uint64_t)at : 0;
+	if (ep->be == &be_file && ep->role == TARGET && (mode & O_APPEND) != 0)
+		ep->be = &be_stream;
+	return ep->be->open(ep, look, f);
+}
+
+static int
+open_generated(struct endpoint *ep, bool look, struct fault *f)
+{
+	ep->be = &be_null;
+	ep->endless = true;
+	ep->name = (ep->flags & FLAG_RANDOM) != 0 ? "iflag=random" : "iflag=00";
+	return ep->be->open(ep, look, f);
+}
+
+/*
+ * A target that does not exist: remember the folder it goes into, so that what
+ * is decided about that folder holds when the file is made.
+ */
+static int
+open_absent(struct endpoint *ep, bool look, struct fault *f)
+{
+	const char *base = strrchr(ep->name, '/');
+	size_t len = base == NULL ? 0 : (size_t)(base - ep->name);
+	char folder[PATH_MAX];
+	struct stat st;
+	int failed;
+
+	base = base == NULL ? ep->name : base + 1;
+	if (len >= sizeof(folder))
+		return fault_errno(f, ENAMETOOLONG, "%s", ep->name);
+	snprintf(folder, sizeof(folder), "%.*s", (int)len, ep->name);
+	if (len == 0)
+		strcpy(folder, base == ep->name ? "." : "/");
+	ep->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (ep->dir < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	ep->absent = true;
+	ep->be = (ep->flags & FLAG_APPEND) != 0 ? &be_stream : &be_file;
+	failed = 0;
+	if (fstatat(ep->dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		failed = fault_set(f, STATUS_REFUSED, "%s is a symbolic link "
+		    "to a file that does not exist", ep->name);
+	if (failed == 0)
+		failed = ep->be->open(ep, look, f);
+	if (failed != 0)
+		close(ep->dir);
+	return failed;
+}
+
+static int
+open_named(struct endpoint *ep, bool look, struct fault *f)
+{
+	int nofollow = (ep->flags & FLAG_NOFOLLOW) != 0 ? O_NOFOLLOW : 0;
+	int path = open(ep->name, O_PATH | O_CLOEXEC | nofollow), failed;
+	struct stat st;
+
+	if (path < 0 && errno == ENOENT && ep->role == TARGET &&
+	    (ep->flags & FLAG_NOCREAT) == 0)
+		return open_absent(ep, look, f);
+	if (path < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	failed = fstat(path, &st) != 0 ? fault_errno(f, errno, "%s", ep->name) :
+	    choose(ep, path, &st, f);
+	if (failed == 0) {
+		ep->fd = path;
+		failed = ep->be->open(ep, look, f);
+		ep->fd = -1;
+	}
+	close(path);
+	return failed;
+}
+
+int
+endpoint_open(struct endpoint *ep, enum role role, const char *name,
+    unsigned flags, bool look, struct fault *f)
+{
+	*ep = (struct endpoint){ .role = role, .flags = flags, .name = name,
+		.fd = -1, .dir = -1, .size = -1, .room = -1 };
+	if ((flags & (FLAG_ZEROS | FLAG_RANDOM)) != 0)
+		return open_generated(ep, look, f);
+	if (name == NULL || strcmp(name, "-") == 0) {
+		ep->fd = role == SOURCE ? STDIN_FILENO : STDOUT_FILENO;
+		ep->name = role == SOURCE ? "standard input" :
+		    "standard output";
+		return open_inherited(ep, look, f);
+	}
+	if (role == TARGET && strcmp(name, ".") == 0) {
+		ep->be = &be_null;
+		return ep->be->open(ep, look, f);
+	}
+	return open_named(ep, look, f);
+}
+
+static int
+create(struct endpoint *ep, mode_t mode, struct fault *f)
+{
+	const char *base = strrchr(ep->name, '/');
+
+	base = base == NULL ? ep->name : base + 1;
+	ep->fd = openat(ep->dir, base, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW |
+	    O_CLOEXEC, mode);
+	if (ep->fd < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	return 0;
+}
+
+int
+endpoint_prepare(struct endpoint *ep, mode_t mode, int64_t length,
+    struct fault *f)
+{
+	int failed;
+
+	if (ep->be->prepare == NULL)
+		return 0;
+	if (!ep->absent)
+		return ep->be->prepare(ep, length, f);
+	if (create(ep, mode, f) != 0)
+		return -1;
+	failed = ep->be->prepare(ep, length, f);
+	close(ep->fd);
+	ep->fd = -1;
+	return failed;
+}
+
+int
+endpoint_flush(struct endpoint *ep)
+{
+	int err = ep->be->flush == NULL ? 0 : ep->be->flush(ep);
+
+	if (err == 0 && ep->dir >= 0 && fsync(ep->dir) != 0)
+		err = errno;
+	return err;
+}
+
+int
+endpoint_close(struct endpoint *ep)
+{
+	int err = ep->be->close(ep);
+
+	if (ep->dir >= 0)
+		close(ep->dir);
+	return err;
+}
+
+int
+lane_attach(struct lane *lane, struct endpoint *ep, int halt)
+{
+	*lane = (struct lane){ .ep = ep, .halt = halt };
+	return ep->be->attach == NULL ? 0 : ep->be->attach(lane);
+}
+
+int
+lane_detach(struct lane *lane)
+{
+	return lane->ep->be->detach == NULL ? 0 : lane->ep->be->detach(lane);
+}
+
+void
+lane_transfer(struct lane *lane, struct io *io)
+{
+	io->done = 0;
+	io->err = 0;
+	lane->ep->be->transfer(lane, io);
+}

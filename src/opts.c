@@ -1,0 +1,323 @@
+/*
+ * The command line: the operand table, its parser, and what contradicts what.
+ */
+#include "opts.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "number.h"
+#include "status.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+enum kind { NAME_ROW, NUMBER_ROW, WORDS_ROW };
+
+struct row {
+	const char	*name;
+	enum kind	 kind;
+	size_t		 field;		/* its offset in struct opts */
+	int64_t		 absent, least, most;
+};
+
+static const struct row rows[] = {
+#define NAME(name, field, ...) \
+	{ #name, NAME_ROW, offsetof(struct opts, field), 0, 0, 0 },
+#define NUMBER(name, field, absent, least, most, ...) \
+	{ #name, NUMBER_ROW, offsetof(struct opts, field), absent, least, most },
+#define WORDS(name, field, ...) \
+	{ #name, WORDS_ROW, offsetof(struct opts, field), 0, 0, 0 },
+#include "operands.def"
+};
+
+static const struct alias {
+	const char	*name, *of;
+} aliases[] = {
+#define ALIAS(name, of)	{ #name, #of },
+#include "operands.def"
+};
+
+static const struct word {
+	const char	*operand, *word;
+	unsigned	 bit;
+	bool		 refused;
+} words[] = {
+#define WORD(operand, word, bit, help)	{ #operand, word, bit, false },
+#define NOWORD(operand, word)		{ #operand, word, 0, true },
+#include "operands.def"
+};
+
+static const struct option {
+	char		 letter;
+	const char	*name;
+	enum mode	 mode;
+} options[] = {
+#define OPTION(letter, name, mode, help)	{ letter, name, mode },
+#include "operands.def"
+};
+
+static const struct row *
+row_find(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(aliases); i++)
+		if (strlen(aliases[i].name) == len &&
+		    strncmp(aliases[i].name, name, len) == 0)
+			return row_find(aliases[i].of, strlen(aliases[i].of));
+	for (i = 0; i < COUNT(rows); i++)
+		if (strlen(rows[i].name) == len &&
+		    strncmp(rows[i].name, name, len) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+static int
+number_set(struct opts *o, const struct row *row, const char *arg,
+    const char *text, struct fault *f)
+{
+	int64_t *value = (int64_t *)(void *)((char *)o + row->field);
+	int err;
+
+	if (row->least < 0 && strcmp(text, "-1") == 0) {
+		*value = -1;
+		return 0;
+	}
+	err = number_parse(text, value);
+	if (err == ERANGE)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: the number is too large", arg);
+	if (err != 0)
+		return fault_set(f, STATUS_USAGE, "%s: '%s' is not a number",
+		    arg, text);
+	if (*value < row->least || *value > row->most)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: %s= takes %lld to %lld", arg, row->name,
+		    (long long)(row->least < 0 ? 0 : row->least),
+		    (long long)row->most);
+	return 0;
+}
+
+static int
+word_set(unsigned *bits, const char *operand, const char *text, size_t len,
+    struct fault *f)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(words); i++) {
+		if (strcmp(words[i].operand, operand) != 0 ||
+		    strlen(words[i].word) != len ||
+		    strncmp(words[i].word, text, len) != 0)
+			continue;
+		if (words[i].refused)
+			return fault_set(f, STATUS_USAGE,
+			    "%s=%s: pardd copies blocks as they are", operand,
+			    words[i].word);
+		*bits |= words[i].bit;
+		return 0;
+	}
+	return fault_set(f, STATUS_USAGE,
+	    "%s=: no word '%.*s'; --help lists them", operand, (int)len, text);
+}
+
+static int
+words_set(struct opts *o, const struct row *row, const char *text,
+    struct fault *f)
+{
+	unsigned *bits = (unsigned *)(void *)((char *)o + row->field);
+	size_t len;
+
+	for (;; text += len + 1) {
+		len = strcspn(text, ",");
+		if (word_set(bits, row->name, text, len, f) != 0)
+			return -1;
+		if (text[len] == '\0')
+			return 0;
+	}
+}
+
+static int
+name_set(struct opts *o, const struct row *row, const char *arg,
+    const char *text, struct fault *f)
+{
+	const char **name = (const char **)(void *)((char *)o + row->field);
+
+	if (*name != NULL)
+		return fault_set(f, STATUS_USAGE, "%s: %s= is named twice",
+		    arg, row->name);
+	if (*text == '\0')
+		return fault_set(f, STATUS_USAGE, "%s: a name is missing", arg);
+	*name = text;
+	return 0;
+}
+
+static int
+operand(struct opts *o, const char *arg, struct fault *f)
+{
+	size_t len = strcspn(arg, "=");
+	const struct row *row = row_find(arg, len);
+	const char *text = arg + len + 1;
+
+	if (arg[len] == '\0')
+		return fault_set(f, STATUS_USAGE,
+		    "'%s' is not an operand; they read name=value, see --help",
+		    arg);
+	if (row == NULL)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: no operand '%.*s='; --help lists them", arg, (int)len,
+		    arg);
+	switch (row->kind) {
+	case NAME_ROW:
+		return name_set(o, row, arg, text, f);
+	case WORDS_ROW:
+		return words_set(o, row, text, f);
+	case NUMBER_ROW:
+		return number_set(o, row, arg, text, f);
+	}
+	return 0;
+}
+
+static void
+enter(struct opts *o, enum mode mode)
+{
+	if (mode == MODE_VERBOSE)
+		o->verbose++;
+	else if (o->mode == MODE_COPY || o->mode == MODE_DRY_RUN)
+		o->mode = mode;
+}
+
+/* -dvv */
+static int
+letters(struct opts *o, const char *arg, struct fault *f)
+{
+	const char *c;
+	size_t i;
+
+	for (c = arg + 1; *c != '\0'; c++) {
+		for (i = 0; i < COUNT(options); i++)
+			if (options[i].letter == *c)
+				break;
+		if (i == COUNT(options))
+			return fault_set(f, STATUS_USAGE,
+			    "%s: no option -%c; --help lists them", arg, *c);
+		enter(o, options[i].mode);
+	}
+	return 0;
+}
+
+static int
+option(struct opts *o, const char *arg, struct fault *f)
+{
+	static const char completion[] = "completion=";
+	size_t i;
+
+	if (arg[1] != '-')
+		return letters(o, arg, f);
+	for (i = 0; i < COUNT(options); i++)
+		if (strcmp(arg + 2, options[i].name) == 0) {
+			enter(o, options[i].mode);
+			return 0;
+		}
+	if (strncmp(arg + 2, completion, sizeof(completion) - 1) != 0)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: no such option; --help lists them", arg);
+	enter(o, MODE_COMPLETION);
+	o->shell = arg + 2 + sizeof(completion) - 1;
+	return 0;
+}
+
+static void
+defaults(struct opts *o)
+{
+	size_t i;
+
+	*o = (struct opts){ .mode = MODE_COPY };
+	for (i = 0; i < COUNT(rows); i++)
+		if (rows[i].kind == NUMBER_ROW)
+			*(int64_t *)(void *)((char *)o + rows[i].field) =
+			    rows[i].absent;
+}
+
+/* Several spellings of one thing become one. */
+static void
+unify(struct opts *o)
+{
+	if ((o->conv & CONV_NOERROR) != 0 || (o->iflag & FLAG_COE) != 0)
+		o->coe = 1;
+	if ((o->conv & CONV_EXCL) != 0)
+		o->oflag |= FLAG_EXCL;
+	if ((o->conv & CONV_NOCREAT) != 0)
+		o->oflag |= FLAG_NOCREAT;
+	if ((o->conv & CONV_SPARSE) != 0)
+		o->oflag |= FLAG_SPARSE;
+	if (o->bs < 0)
+		o->bs = o->ibs > 0 && o->ibs == o->obs ? o->ibs : -1;
+}
+
+static bool
+both(unsigned bits, unsigned a, unsigned b)
+{
+	return (bits & a) != 0 && (bits & b) != 0;
+}
+
+static const char *
+contradiction(const struct opts *o)
+{
+	const unsigned made = FLAG_ZEROS | FLAG_RANDOM;
+
+	if (o->input == NULL && o->output == NULL && (o->iflag & made) == 0)
+		return "neither if= nor of= is given; try --help";
+	if (o->input != NULL && (o->iflag & made) != 0)
+		return "if= and a generated input (iflag=00, random) exclude "
+		    "each other";
+	if (both(o->iflag, FLAG_ZEROS, FLAG_RANDOM))
+		return "iflag=00 and iflag=random exclude each other";
+	if ((o->ibs > 0 && o->ibs != o->bs) || (o->obs > 0 && o->obs != o->bs))
+		return "ibs= and obs= must be equal to bs=";
+	if (both(o->iflag, FLAG_DIRECT, FLAG_CACHED | FLAG_NOCACHE) ||
+	    both(o->iflag, FLAG_CACHED, FLAG_NOCACHE))
+		return "iflag= takes one of direct, cached and nocache";
+	if (both(o->oflag, FLAG_DIRECT, FLAG_CACHED | FLAG_NOCACHE) ||
+	    both(o->oflag, FLAG_CACHED, FLAG_NOCACHE))
+		return "oflag= takes one of direct, cached and nocache";
+	if ((o->oflag & FLAG_APPEND) != 0 && o->seek > 0)
+		return "oflag=append and seek= exclude each other";
+	if (both(o->oflag, FLAG_APPEND, FLAG_TRUNC | FLAG_SPARSE))
+		return "oflag=append goes with neither trunc nor sparse";
+	if ((o->oflag & FLAG_TRUNC) != 0 && (o->conv & CONV_NOTRUNC) != 0)
+		return "oflag=trunc and conv=notrunc exclude each other";
+	if (o->cdbsz == 8 || o->cdbsz == 14 || o->cdbsz % 2 != 0)
+		return "cdbsz= takes 6, 10, 12 or 16";
+	if ((o->status & (o->status - 1)) != 0)
+		return "status= takes one word";
+	return NULL;
+}
+
+int
+opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
+{
+	const char *wrong;
+	int i;
+
+	defaults(o);
+	for (i = 1; i < argc; i++) {
+		const char *arg = argv[i];
+		int failed = 0;
+
+		if (strcmp(arg, "--") == 0)
+			continue;
+		failed = arg[0] == '-' ? option(o, arg, f) :
+		    operand(o, arg, f);
+		if (failed != 0)
+			return -1;
+	}
+	if (o->mode != MODE_COPY && o->mode != MODE_DRY_RUN)
+		return 0;
+	unify(o);
+	wrong = contradiction(o);
+	if (wrong != NULL)
+		return fault_set(f, STATUS_USAGE, "%s", wrong);
+	return 0;
+}

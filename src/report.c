@@ -1,0 +1,270 @@
+/*
+ * What is printed, in the order scripts know: the timing line, the record
+ * counts, the bytes line, one verdict.
+ */
+#include "report.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+#include "status.h"
+
+typedef unsigned long long ull;
+
+static bool
+plain(unsigned char c)
+{
+	return (c >= 0x20 && c < 0x7f) || c == '\n';
+}
+
+/*
+ * One line.  Names and other strings from outside may hold anything: only
+ * printable ASCII leaves here as it is.  An embedded newline is no exception.
+ */
+static void __attribute__((format(printf, 2, 3)))
+say(FILE *out, const char *fmt, ...)
+{
+	char *text = NULL;
+	const char *c;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	flockfile(out);
+	for (c = text; *c != '\0'; c++)
+		if (plain((unsigned char)*c) && *c != '\n')
+			putc_unlocked(*c, out);
+		else
+			fprintf(out, "\\x%02X", (unsigned char)*c);
+	putc_unlocked('\n', out);
+	funlockfile(out);
+	free(text);
+}
+
+void
+report_fault(const struct fault *f)
+{
+	say(stderr, "pardd: %s", f->text);
+}
+
+static const char *
+kind(const struct endpoint *ep)
+{
+	if (ep->be == &be_null)
+		return ep->role == SOURCE ? "generated" : "discarded";
+	if (ep->streamed)
+		return "stream";
+	return ep->device ? "block device" : "file";
+}
+
+static void
+end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
+    const char *what, uint64_t off)
+{
+	say(out, "%s=%s", what, ep->name);
+	say(out, "%s_kind=%s%s", what, kind(ep), ep->absent ? ", to be created"
+	    : "");
+	if (ep->size >= 0 && !ep->absent)
+		say(out, "%s_size=%lld", what, (long long)ep->size);
+	if (ep->block > 0)
+		say(out, "%s_block=%u", what, ep->block);
+	say(out, "%s_first_byte=%llu", what, (ull)off);
+	if (p->bounded && p->length > 0)
+		say(out, "%s_last_byte=%llu", what,
+		    (ull)(off + p->length - 1));
+}
+
+void
+report_plan(FILE *out, const struct plan *p)
+{
+	end_plan(out, p, p->src, "input", p->src_off);
+	end_plan(out, p, p->dst, "output", p->dst_off);
+	say(out, "bs=%llu", (ull)p->bs);
+	if (p->bounded) {
+		say(out, "bytes=%llu", (ull)p->length);
+		say(out, "blocks=%llu", (ull)(p->length / p->bs));
+	} else {
+		say(out, "bytes=to the end of the input");
+	}
+	say(out, "transfer=%zu", p->chunk);
+	say(out, "workers=%u", p->workers);
+	say(out, "coe=%lld", (long long)p->opts->coe);
+	say(out, "retries=%lld", (long long)p->opts->retries);
+	say(out, "sync=%lld", (long long)p->opts->sync);
+}
+
+void
+report_begin(const struct plan *p)
+{
+	if (p->opts->bs < 0 && p->bs != 512 &&
+	    (p->opts->status & SHOW_NONE) == 0)
+		say(stderr, "pardd: bs=%llu, the logical block size of %s",
+		    (ull)p->bs, p->src->block > 0 ? p->src->name :
+		    p->dst->name);
+	if (p->opts->verbose > 0)
+		report_plan(stderr, p);
+}
+
+static void
+records(const struct plan *p, const struct tally *t)
+{
+	say(stderr, "%llu+%d records in", (ull)(t->read / p->bs),
+	    t->read % p->bs != 0);
+	say(stderr, "%llu+%d records out", (ull)(t->written / p->bs),
+	    t->written % p->bs != 0);
+}
+
+static void
+bytes(const struct tally *t)
+{
+	char si[32], iec[32], rate[32];
+	double n = (double)t->written;
+
+	number_si(rate, sizeof(rate), t->seconds > 0 ? n / t->seconds : 0);
+	if (t->written < 1000)
+		say(stderr, "%llu bytes copied, %.6g s, %s/s",
+		    (ull)t->written, t->seconds, rate);
+	else
+		say(stderr, "%llu bytes (%s, %s) copied, %.6g s, %s/s",
+		    (ull)t->written, number_si(si, sizeof(si), n),
+		    number_iec(iec, sizeof(iec), n), t->seconds, rate);
+}
+
+/* sgp_dd's line, which scripts of old look for. */
+static void
+timing(const struct tally *t)
+{
+	say(stderr, "time to transfer data was %.6f secs, %.2f MB/sec",
+	    t->seconds, t->seconds > 0 ? (double)t->written / 1e6 / t->seconds
+	    : 0);
+}
+
+void
+report_tally(const struct plan *p, const struct tally *t)
+{
+	if (p->opts->time != 0)
+		timing(t);
+	records(p, t);
+	bytes(t);
+}
+
+void
+report_stopping(int signo)
+{
+	say(stderr, "pardd: SIG%s: finishing what is in flight; once more "
+	    "leaves at once", sigabbrev_np(signo));
+}
+
+void
+report_abandoned(int signo)
+{
+	say(stderr, "pardd: NOT complete: left at a second SIG%s, with "
+	    "transfers in flight", sigabbrev_np(signo));
+}
+
+/* Unreadable blocks, counted on the source's own grid. */
+static uint64_t
+blocks_of(const struct plan *p, const struct seg *s)
+{
+	uint64_t first = (p->src_off + s->off) / p->block;
+	uint64_t last = (p->src_off + s->off + s->len - 1) / p->block;
+
+	return last - first + 1;
+}
+
+static uint64_t
+unreadable(const struct plan *p, struct map *map, bool show)
+{
+	struct seg s = { .off = 0 };
+	uint64_t blocks = 0;
+
+	while (map_next(map, s.off + s.len, BAD, &s)) {
+		blocks += blocks_of(p, &s);
+		if (show)
+			say(stderr, "pardd: %s: unreadable: bytes %llu to "
+			    "%llu, blocks %llu to %llu of %u, zeros in the "
+			    "copy", p->src->name, (ull)(p->src_off + s.off),
+			    (ull)(p->src_off + s.off + s.len - 1),
+			    (ull)((p->src_off + s.off) / p->block),
+			    (ull)((p->src_off + s.off + s.len - 1) /
+			    p->block), p->block);
+	}
+	return blocks;
+}
+
+static int
+verdict_incomplete(const struct plan *p, struct outcome *out,
+    const struct map_totals *t)
+{
+	uint64_t lost;
+
+	if (out->fault.status != 0) {
+		say(stderr, "pardd: NOT complete: %s", out->fault.text);
+		return out->fault.status;
+	}
+	if (out->signal != 0 && t->untried + t->claimed > 0) {
+		say(stderr, "pardd: NOT complete: stopped by SIG%s",
+		    sigabbrev_np(out->signal));
+		return STATUS_SIGNAL + out->signal;
+	}
+	if (p->counted && t->end < p->length) {
+		say(stderr, "pardd: NOT complete: %s ended after %llu of %llu "
+		    "bytes", p->src->name, (ull)t->end, (ull)p->length);
+		return STATUS_SHORT;
+	}
+	if (out->flush.status != 0) {
+		say(stderr, "pardd: NOT complete: %s; the copy may not be on "
+		    "the medium", out->flush.text);
+		return STATUS_NOT_FLUSHED;
+	}
+	if (t->bad > 0) {
+		lost = unreadable(p, &out->map, false);
+		say(stderr, "pardd: NOT complete: %llu unreadable block%s in "
+		    "%llu range%s", (ull)lost, lost == 1 ? "" : "s",
+		    (ull)t->bad_ranges, t->bad_ranges == 1 ? "" : "s");
+		return STATUS_UNREADABLE;
+	}
+	return STATUS_COMPLETE;
+}
+
+static void
+verdict_complete(const struct plan *p)
+{
+	if (!p->dst->durable)
+		say(stderr, "pardd: complete, nothing to flush");
+	else if (p->opts->sync != 0)
+		say(stderr, "pardd: complete, flushed");
+	else
+		say(stderr, "pardd: complete, not flushed");
+}
+
+int
+report_end(const struct plan *p, struct outcome *out)
+{
+	struct map_totals t = map_totals(&out->map);
+	unsigned show = p->opts->status;
+	int status;
+
+	unreadable(p, &out->map, true);
+	if ((show & SHOW_NONE) == 0) {
+		if (p->opts->time != 0)
+			timing(&out->tally);
+		records(p, &out->tally);
+		if ((show & SHOW_NOXFER) == 0)
+			bytes(&out->tally);
+		if (out->tally.padded > 0)
+			say(stderr, "pardd: the end was padded with %llu zero "
+			    "bytes", (ull)out->tally.padded);
+	}
+	status = verdict_incomplete(p, out, &t);
+	if (status == 0 && (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
+		verdict_complete(p);
+	return status;
+}

@@ -1,0 +1,46 @@
+/*
+ * Signals are blocked in all threads and read by the main thread, so that no
+ * handler runs.
+ */
+#include "copy.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+static const int answered[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 };
+
+enum { ANSWERED = sizeof(answered) / sizeof(answered[0]) };
+
+int
+signals_take(struct signals *s, struct fault *f)
+{
+	struct sigaction old, ignore = { .sa_handler = SIG_IGN };
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < ANSWERED; i++)
+		if (sigaction(answered[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN)
+			sigaddset(&set, answered[i]);
+	sigaction(SIGPIPE, &ignore, NULL);	/* EPIPE and EFBIG tell */
+	sigaction(SIGXFSZ, &ignore, NULL);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+		return fault_errno(f, errno, "signals");
+	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->fd < 0)
+		return fault_errno(f, errno, "signals");
+	return 0;
+}
+
+void
+signals_raise(int signo)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	raise(signo);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}

@@ -1,0 +1,467 @@
+/*
+ * The engine.  A worker claims a piece of the map, reads it through its source
+ * lane, writes it through its target lane, and settles it:
+ *
+ *	fetch	claim and read; what cannot be read is isolated to the block
+ *	store	write, in turn where the target is a stream
+ *
+ * A read ends WHOLE, ENDED (the source has no more) or CUT (a fault, or stop);
+ * what was read before a cut is still written.  The locks are in job.h.
+ */
+#include "job.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "number.h"
+#include "status.h"
+
+enum {
+	FAN = 16,		/* pieces that a failed read is split into */
+	HOLE = 4096,		/* zeros are looked for in such pieces */
+	SECTOR = 512,
+};
+
+enum got { NOTHING, WHOLE, ENDED, CUT };
+
+struct piece {			/* on its way through a worker */
+	struct seg	seg;
+	size_t		good;	/* bytes in the buffer, to be written */
+	size_t		lost;	/* of them unreadable, and zero */
+	enum got	got;
+};
+
+typedef unsigned long long ull;
+
+void
+job_stop(struct job *job)
+{
+	static const uint64_t one = 1;
+
+	job->stop = true;
+	while (write(job->halt, &one, sizeof(one)) < 0 && errno == EINTR)
+		continue;
+}
+
+/* Keep the first fault; the later ones are mostly its echo. */
+static void
+fail(struct job *job, const struct fault *f)
+{
+	pthread_mutex_lock(&job->first);
+	if (job->fault.status == 0)
+		job->fault = *f;
+	pthread_mutex_unlock(&job->first);
+	job_stop(job);
+}
+
+static void
+fail_read(struct job *job, const struct io *io, size_t len)
+{
+	uint64_t at = io->off + io->done;
+	struct fault f;
+
+	fault_errno(&f, io->err, "%s: reading %zu bytes at %llu (block %llu)",
+	    job->p->src->name, len, (ull)at, (ull)(at / job->p->bs));
+	if (io->err == ESPIPE)
+		fault_set(&f, STATUS_SHORT, "%s ends before skip=",
+		    job->p->src->name);
+	else if (errno_is_medium(io->err))
+		f.status = STATUS_MEDIUM;
+	fail(job, &f);
+}
+
+static void
+fail_write(struct job *job, const struct io *io)
+{
+	struct fault f;
+
+	fault_errno(&f, io->err, "%s: writing %zu bytes at %llu",
+	    job->p->dst->name, io->len - io->done, (ull)(io->off + io->done));
+	fail(job, &f);
+}
+
+/* A source of a known size that ends early has shrunk under our hands. */
+static void
+fail_short(struct job *job, uint64_t at)
+{
+	struct fault f;
+
+	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
+	    "what was to be copied", job->p->src->name, (ull)at);
+	fail(job, &f);
+}
+
+static void
+fail_map(struct job *job)
+{
+	struct fault f;
+
+	fault_errno(&f, ENOMEM, "the map of the copy");
+	fail(job, &f);
+}
+
+/* Read the next len bytes of a piece. */
+static struct io
+read_at(struct worker *w, const struct piece *pc, size_t len, bool careful)
+{
+	struct io io = { .op = OP_READ, .buf = w->buf + pc->good,
+		.off = w->job->p->src_off + pc->seg.off + pc->good,
+		.len = len, .careful = careful };
+
+	lane_transfer(&w->src, &io);
+	return io;
+}
+
+/* The same for a single block, as often as retries= says. */
+static struct io
+read_block(struct worker *w, const struct piece *pc, size_t len)
+{
+	int64_t left = w->job->p->opts->retries;
+	struct io io = read_at(w, pc, len, true);
+
+	while (errno_is_medium(io.err) && left-- > 0 && !w->job->stop)
+		io = read_at(w, pc, len, true);
+	return io;
+}
+
+/* A size of reads one step coarser, while position and length allow it. */
+static size_t
+coarser(size_t step, uint64_t pos, size_t len)
+{
+	while (step < len / FAN && pos % (step * FAN) == 0)
+		step *= FAN;
+	return step;
+}
+
+/* Give up a block, or what is left of it: zeros, and a note in the map. */
+static int
+lose(struct worker *w, struct piece *pc, size_t n)
+{
+	if (map_settle(&w->job->map, pc->seg.off + pc->good, n, BAD) != 0)
+		return ENOMEM;
+	memset(w->buf + pc->good, 0, n);
+	pc->good += n;
+	pc->lost += n;
+	return 0;
+}
+
+/*
+ * Read what a failed transfer has left, from pc->good on, in smaller and
+ * smaller pieces round each spot that fails, larger ones behind it.  A bad
+ * block costs two failing reads more than itself; on a disk those are slow.
+ */
+static enum got
+salvage(struct worker *w, struct piece *pc)
+{
+	const struct plan *p = w->job->p;
+	uint64_t start = p->src_off + pc->seg.off;
+	size_t len = (size_t)pc->seg.len, step = p->block, n;
+	struct io io;
+
+	while (step < len / FAN)
+		step *= FAN;
+	while (pc->good < len && !w->job->stop) {
+		n = step - (size_t)((start + pc->good) % step);
+		n = n < len - pc->good ? n : len - pc->good;
+		io = n > p->block ? read_at(w, pc, n, true) :
+		    read_block(w, pc, n);
+		pc->good += io.done;
+		if (io.err == 0 && io.done < n)
+			return ENDED;
+		if (io.err == 0) {
+			step = coarser(step, start + pc->good, len);
+			continue;
+		}
+		if (errno_is_medium(io.err) && n > p->block) {
+			step /= FAN;
+			continue;
+		}
+		n -= io.done;
+		if (errno_is_medium(io.err) && p->opts->coe != 0)
+			io.err = lose(w, pc, n);
+		if (io.err != 0) {
+			fail_read(w->job, &io, n);
+			return CUT;
+		}
+	}
+	return pc->good < len ? CUT : WHOLE;
+}
+
+static enum got
+read_piece(struct worker *w, struct piece *pc)
+{
+	struct job *job = w->job;
+	size_t len = (size_t)pc->seg.len;
+	struct io io = read_at(w, pc, len, false);
+	enum got got = WHOLE;
+
+	pc->good = io.done;
+	if (io.err == 0 && io.done < len) {
+		got = ENDED;
+	} else if (errno_is_medium(io.err) && !job->p->src->streamed) {
+		got = salvage(w, pc);
+	} else if (io.err != 0) {
+		if (io.err != ECANCELED)
+			fail_read(job, &io, len - io.done);
+		got = CUT;
+	}
+	if (got == ENDED && !job->p->src->streamed) {
+		fail_short(job, job->p->src_off + pc->seg.off + pc->good);
+		got = CUT;
+	}
+	return got;
+}
+
+/*
+ * Claim a piece and read it.  A stream is read under the lock under which its
+ * places are given out, and its end is seen there: nobody claims behind it.
+ */
+static void
+fetch(struct worker *w, struct piece *pc)
+{
+	struct job *job = w->job;
+	bool streamed = job->p->src->streamed;
+	int claimed;
+
+	*pc = (struct piece){ .got = NOTHING };
+	if (streamed)
+		pthread_mutex_lock(&job->order);
+	claimed = job->stop ? 0 : map_claim(&job->map, &pc->seg);
+	if (claimed < 0)
+		fail_map(job);
+	if (claimed > 0)
+		pc->got = read_piece(w, pc);
+	if (pc->got == ENDED)
+		map_end(&job->map, pc->seg.off + pc->good);
+	if (streamed)
+		pthread_mutex_unlock(&job->order);
+	job->read += pc->good - pc->lost;
+}
+
+/* Write len bytes of the buffer to byte off of the map. */
+static bool
+write_at(struct worker *w, uint64_t off, size_t at, size_t len)
+{
+	struct job *job = w->job;
+	int64_t left = job->p->opts->retries;
+	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
+		.off = job->p->dst_off + off + at, .len = len };
+
+	lane_transfer(&w->dst, &io);
+	while (io.err == EIO && left-- > 0) {
+		job->written += io.done;
+		io.buf += io.done;
+		io.off += io.done;
+		io.len -= io.done;
+		lane_transfer(&w->dst, &io);
+	}
+	job->written += io.done;
+	if (io.err != 0)
+		fail_write(job, &io);
+	return io.err == 0;
+}
+
+static bool
+all_zero(const unsigned char *buf, size_t len)
+{
+	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
+}
+
+/* Zeros without writing them, where the target can. */
+static bool
+zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
+{
+	struct io io = { .op = OP_ZERO, .off = w->job->p->dst_off + off + at,
+		.len = len };
+
+	lane_transfer(&w->dst, &io);
+	if (io.err != 0)
+		return write_at(w, off, at, len);
+	w->job->written += len;
+	return true;
+}
+
+/* The length of the run of zeros, or of what is not, that begins at "at". */
+static size_t
+run(const struct worker *w, uint64_t off, size_t at, size_t len, bool *zero)
+{
+	uint64_t start = w->job->p->dst_off + off;
+	size_t end = at, n;
+	bool z;
+
+	while (end < len) {
+		n = HOLE - (size_t)((start + end) % HOLE);
+		n = n < len - end ? n : len - end;
+		z = n == HOLE && all_zero(w->buf + end, n);
+		if (end == at)
+			*zero = z;
+		else if (z != *zero)
+			break;
+		end += n;
+	}
+	return end - at;
+}
+
+static bool
+write_sparse(struct worker *w, uint64_t off, size_t len)
+{
+	size_t at, n;
+	bool zero = false, ok = true;
+
+	for (at = 0; at < len && ok; at += n) {
+		n = run(w, off, at, len, &zero);
+		ok = zero ? zero_at(w, off, at, n) : write_at(w, off, at, n);
+	}
+	return ok;
+}
+
+/*
+ * What is written of a piece: at the end of the copy as much more as makes it
+ * whole blocks, zeros; of a piece that was cut only whole sectors of a device.
+ */
+static size_t
+to_write(struct worker *w, const struct piece *pc)
+{
+	const struct plan *p = w->job->p;
+	uint64_t end = pc->seg.off + pc->good;
+	size_t more;
+
+	if (pc->got == CUT)
+		return p->dst->block > 0 ? pc->good - pc->good % SECTOR :
+		    pc->good;
+	if (pc->got != ENDED && end != p->length)
+		return pc->good;
+	more = (size_t)(round_up(end, p->pad) - end);
+	memset(w->buf + pc->good, 0, more);
+	w->job->padded += more;
+	return pc->good + more;
+}
+
+static bool
+store(struct worker *w, const struct piece *pc)
+{
+	struct job *job = w->job;
+	bool ok, streamed = job->p->dst->streamed;
+	uint64_t off = pc->seg.off;
+	size_t len;
+
+	if (streamed && !turn_wait(&job->turn, off))
+		return false;
+	len = to_write(w, pc);
+	if (len == 0)
+		ok = true;
+	else if ((job->p->opts->oflag & FLAG_SPARSE) != 0 && !streamed)
+		ok = write_sparse(w, off, len);
+	else
+		ok = write_at(w, off, 0, len);
+	if (streamed && ok && pc->got != CUT)
+		turn_pass(&job->turn, off + pc->good);
+	else if (streamed)
+		turn_stop(&job->turn);
+	return ok;
+}
+
+/* One piece, from claim to settlement; false when there is no further one. */
+static bool
+piece(struct worker *w)
+{
+	struct map *map = &w->job->map;
+	struct piece pc;
+	bool stored;
+
+	fetch(w, &pc);
+	if (pc.got == NOTHING)
+		return false;
+	stored = store(w, &pc);
+	if ((stored && map_settle(map, pc.seg.off, pc.good, FINISHED) != 0) ||
+	    map_settle(map, pc.seg.off, pc.seg.len, UNTRIED) != 0)
+		fail_map(w->job);
+	return stored && pc.got == WHOLE;
+}
+
+static bool
+attach(struct worker *w)
+{
+	struct job *job = w->job;
+	struct fault f;
+	int err = lane_attach(&w->src, job->p->src, job->halt);
+
+	if (err == 0) {
+		err = lane_attach(&w->dst, job->p->dst, job->halt);
+		if (err != 0)
+			lane_detach(&w->src);
+	}
+	if (err != 0) {
+		fault_errno(&f, err, "starting a worker");
+		fail(job, &f);
+	}
+	return err == 0;
+}
+
+static void *
+work(void *arg)
+{
+	struct worker *w = arg;
+	struct fault f;
+	int err;
+
+	if (!attach(w))
+		return NULL;
+	while (piece(w))
+		continue;
+	lane_detach(&w->src);
+	err = lane_detach(&w->dst);
+	if (err != 0) {
+		fault_errno(&f, err, "%s: writing back",
+		    w->job->p->dst->name);
+		fail(w->job, &f);
+	}
+	return NULL;
+}
+
+/* Put what was written on the medium; a hole at the end gets its length. */
+static void
+finish(struct job *job)
+{
+	const struct plan *p = job->p;
+	struct map_totals t = map_totals(&job->map);
+	uint64_t end = p->dst_off + t.end;
+	bool complete = t.untried == 0 && t.claimed == 0;
+	int err = 0;
+
+	job->phase = PHASE_FLUSHING;
+	if (complete && (p->opts->oflag & FLAG_SPARSE) != 0 &&
+	    p->dst->be->extend != NULL)
+		err = p->dst->be->extend(p->dst, round_up(end, p->pad));
+	if (err == 0 && p->opts->sync != 0)
+		err = endpoint_flush(p->dst);
+	if (err != 0) {
+		fault_errno(&job->flush, err, "%s: flushing", p->dst->name);
+		job->flush.status = STATUS_NOT_FLUSHED;
+	}
+	if (p->src->be->leave != NULL)
+		p->src->be->leave(p->src, p->src_off, t.end);
+	if (p->dst->be->leave != NULL)
+		p->dst->be->leave(p->dst, p->dst_off, t.end);
+}
+
+void *
+worker_lead(void *arg)
+{
+	static const uint64_t one = 1;
+	struct job *job = arg;
+	unsigned n, i;
+
+	for (n = 1; n < job->p->workers; n++)
+		if (pthread_create(&job->worker[n].thread, NULL, work,
+		    &job->worker[n]) != 0)
+			break;		/* fewer will do */
+	work(&job->worker[0]);
+	for (i = 1; i < n; i++)
+		pthread_join(job->worker[i].thread, NULL);
+	finish(job);
+	while (write(job->done, &one, sizeof(one)) < 0 && errno == EINTR)
+		continue;
+	return NULL;
+}
