@@ -9,11 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct turn_waiter;
+
 struct turn {			/* t: lock */
-	pthread_mutex_t	lock;
-	pthread_cond_t	moved;
-	uint64_t	next;		/* t: the byte whose turn it is */
-	bool		stopped;	/* t: there will be no further turn */
+	pthread_mutex_t	 lock;
+	uint64_t	 next;		/* t: the byte whose turn it is */
+	bool		 stopped;	/* t: there will be no further turn */
+	struct turn_waiter *waiters;	/* t: each on its thread's stack */
 };
 
 /* The first turn is byte 0's.  turn_destroy when no thread uses it. */
