@@ -22,8 +22,8 @@ struct outcome {
 	struct tally	 tally;
 	struct map	 map;		/* outcome_free frees it */
 	struct fault	 fault;		/* what stopped it; status 0: nothing */
-	struct fault	 flush;		/* what went wrong after the last write */
-	int		 signal;	/* what was asked for by one, else 0 */
+	struct fault	 flush;		/* wrong after the last write */
+	int		 signal;	/* that stopped it, else 0 */
 	bool		 abandoned;	/* twice: left with workers running */
 };
 
@@ -48,6 +48,7 @@ void signals_raise(int signo);
 int copy_run(const struct plan *, const struct signals *, struct outcome *out,
     struct fault *f);
 
+/* Free what copy_run filled in. */
 void outcome_free(struct outcome *);
 
 #endif

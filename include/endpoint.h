@@ -26,7 +26,7 @@ struct io {			/* one request, its worker's alone */
 	size_t		 len;
 	size_t		 done;	/* bytes moved; fewer with err 0: the end */
 	int		 err;	/* an errno value; ECANCELED: lane->halt */
-	bool		 careful;	/* isolating an error: past all caches */
+	bool		 careful;	/* isolating an error */
 };
 
 struct lane {			/* one worker's alone */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 struct fault {
-	int	status;		/* exit status it stands for; 0: nothing wrong */
+	int	status;		/* exit status; 0: nothing wrong */
 	char	text[1024];	/* one sentence, without the program's name */
 };
 

@@ -29,8 +29,8 @@ struct seg {
 struct map {			/* m: lock; I: set by map_init, then const */
 	pthread_mutex_t	 lock;
 	uint64_t	 chunk;	/* I: bytes of a claim, at most */
-	uint64_t	 phase;	/* I: claims end where (off + phase) % chunk == 0 */
-	struct seg	*seg;	/* m: sorted, adjoining, no two neighbours alike */
+	uint64_t	 phase;	/* I: a claim ends at a multiple - phase */
+	struct seg	*seg;	/* m: sorted, adjoining, no two alike */
 	size_t		 n, room;	/* m */
 	uint64_t	 cursor;	/* m: nothing untried lies before it */
 };
@@ -69,6 +69,7 @@ void map_end(struct map *, uint64_t end);
  */
 bool map_next(struct map *, uint64_t off, enum seg_status, struct seg *got);
 
+/* What the map says in all. */
 struct map_totals map_totals(struct map *);
 
 #endif

@@ -16,14 +16,14 @@ struct plan {
 	const struct opts *opts;
 	struct endpoint	*src, *dst;
 	uint64_t	 bs;		/* bytes; the unit of the operands */
-	uint64_t	 src_off;	/* bytes; where byte 0 of the map lies */
+	uint64_t	 src_off;	/* bytes; where byte 0 of the map is */
 	uint64_t	 dst_off;
-	uint64_t	 length;	/* bytes; the most there can be, unless */
-	bool		 bounded;	/* the length is known beforehand */
+	uint64_t	 length;	/* bytes; the most there can be, or */
+	bool		 bounded;	/* exactly that */
 	bool		 counted;	/* by count= */
 	size_t		 chunk;		/* bytes of a transfer */
-	uint64_t	 phase;		/* bytes of dst_off past a chunk's border */
-	uint64_t	 pad;		/* the copy's end is padded to this, or 1 */
+	uint64_t	 phase;		/* bytes of dst_off past a border */
+	uint64_t	 pad;		/* bytes; the end is padded to this */
 	size_t		 room;		/* bytes of a buffer */
 	uint32_t	 block;		/* bytes lost to one bad spot */
 	unsigned	 workers;

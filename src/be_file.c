@@ -44,7 +44,7 @@ struct file {
 	bool		 prefer_direct;
 	bool		 behind;	/* leave no trace in the page cache */
 	atomic_bool	 no_dontcache;	/* the kernel does not know the flag */
-	uint64_t	 length;	/* at the start; behind it are no blocks */
+	uint64_t	 length;	/* at the start; no blocks behind */
 };
 
 struct trail {			/* written, not yet dropped: one lane's */

@@ -161,6 +161,8 @@ open_inherited(struct endpoint *ep, bool look, struct fault *f)
 
 	if (fstat(ep->fd, &st) != 0 || (mode = fcntl(ep->fd, F_GETFL)) < 0)
 		return fault_errno(f, errno, "%s", ep->name);
+	if ((mode & O_ACCMODE) == (ep->role == SOURCE ? O_WRONLY : O_RDONLY))
+		return fault_errno(f, EBADF, "%s", ep->name);
 	if (choose(ep, ep->fd, &st, f) != 0)
 		return -1;
 	at = lseek(ep->fd, 0, SEEK_CUR);
@@ -188,16 +190,16 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 {
 	const char *base = strrchr(ep->name, '/');
 	size_t len = base == NULL ? 0 : (size_t)(base - ep->name);
-	char folder[PATH_MAX];
+	char folder[PATH_MAX] = ".";
 	struct stat st;
 	int failed;
 
-	base = base == NULL ? ep->name : base + 1;
 	if (len >= sizeof(folder))
 		return fault_errno(f, ENAMETOOLONG, "%s", ep->name);
-	snprintf(folder, sizeof(folder), "%.*s", (int)len, ep->name);
-	if (len == 0)
-		strcpy(folder, base == ep->name ? "." : "/");
+	if (base != NULL)
+		snprintf(folder, sizeof(folder), "%.*s", len > 0 ? (int)len : 1,
+		    ep->name);
+	base = base == NULL ? ep->name : base + 1;
 	ep->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (ep->dir < 0)
 		return fault_errno(f, errno, "%s", ep->name);

@@ -122,8 +122,8 @@ print(const struct opts *o)
 		printf("pardd %s\n", PARDD_VERSION);
 	else if (opts_completion(stdout, o->shell, &f) != 0)
 		return told(&f);
-	if (fflush(stdout) != 0) {
-		fault_errno(&f, errno, "standard output");
+	if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+		fault_errno(&f, errno != 0 ? errno : EIO, "standard output");
 		return told(&f);
 	}
 	return STATUS_COMPLETE;

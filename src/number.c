@@ -153,12 +153,13 @@ number_parse(const char *text, int64_t *value)
 	return 0;
 }
 
+/* What would be rounded to 1000 (1024) is 1.0 of the next unit. */
 static const char *
 scaled(char *buf, size_t room, double n, double base, const char *const unit[])
 {
 	size_t i = 0;
 
-	while (n >= base && unit[i + 1] != NULL) {
+	while (n >= base - 0.5 && unit[i + 1] != NULL) {
 		n /= base;
 		i++;
 	}

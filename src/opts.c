@@ -23,12 +23,11 @@ struct row {
 };
 
 static const struct row rows[] = {
-#define NAME(name, field, ...) \
-	{ #name, NAME_ROW, offsetof(struct opts, field), 0, 0, 0 },
+#define AT(field)	offsetof(struct opts, field)
+#define NAME(name, field, ...)	{ #name, NAME_ROW, AT(field), 0, 0, 0 },
 #define NUMBER(name, field, absent, least, most, ...) \
-	{ #name, NUMBER_ROW, offsetof(struct opts, field), absent, least, most },
-#define WORDS(name, field, ...) \
-	{ #name, WORDS_ROW, offsetof(struct opts, field), 0, 0, 0 },
+	{ #name, NUMBER_ROW, AT(field), absent, least, most },
+#define WORDS(name, field, ...)	{ #name, WORDS_ROW, AT(field), 0, 0, 0 },
 #include "operands.def"
 };
 
@@ -97,12 +96,16 @@ number_set(struct opts *o, const struct row *row, const char *arg,
 		    "%s: %s= takes %lld to %lld", arg, row->name,
 		    (long long)(row->least < 0 ? 0 : row->least),
 		    (long long)row->most);
+	if (strcmp(row->name, "cdbsz") == 0 && *value != 6 && *value != 10 &&
+	    *value != 12 && *value != 16)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: cdbsz= takes 6, 10, 12 or 16", arg);
 	return 0;
 }
 
 static int
 word_set(unsigned *bits, const char *operand, const char *text, size_t len,
-    struct fault *f)
+    const char *arg, struct fault *f)
 {
 	size_t i;
 
@@ -113,25 +116,25 @@ word_set(unsigned *bits, const char *operand, const char *text, size_t len,
 			continue;
 		if (words[i].refused)
 			return fault_set(f, STATUS_USAGE,
-			    "%s=%s: pardd copies blocks as they are", operand,
-			    words[i].word);
+			    "%s: no '%s', pardd copies blocks as they are",
+			    arg, words[i].word);
 		*bits |= words[i].bit;
 		return 0;
 	}
-	return fault_set(f, STATUS_USAGE,
-	    "%s=: no word '%.*s'; --help lists them", operand, (int)len, text);
+	return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; --help "
+	    "lists them", arg, operand, (int)len, text);
 }
 
 static int
-words_set(struct opts *o, const struct row *row, const char *text,
-    struct fault *f)
+words_set(struct opts *o, const struct row *row, const char *arg,
+    const char *text, struct fault *f)
 {
 	unsigned *bits = (unsigned *)(void *)((char *)o + row->field);
 	size_t len;
 
 	for (;; text += len + 1) {
 		len = strcspn(text, ",");
-		if (word_set(bits, row->name, text, len, f) != 0)
+		if (word_set(bits, row->name, text, len, arg, f) != 0)
 			return -1;
 		if (text[len] == '\0')
 			return 0;
@@ -172,7 +175,7 @@ operand(struct opts *o, const char *arg, struct fault *f)
 	case NAME_ROW:
 		return name_set(o, row, arg, text, f);
 	case WORDS_ROW:
-		return words_set(o, row, text, f);
+		return words_set(o, row, arg, text, f);
 	case NUMBER_ROW:
 		return number_set(o, row, arg, text, f);
 	}
@@ -284,12 +287,12 @@ contradiction(const struct opts *o)
 		return "oflag= takes one of direct, cached and nocache";
 	if ((o->oflag & FLAG_APPEND) != 0 && o->seek > 0)
 		return "oflag=append and seek= exclude each other";
+	if (both(o->conv, CONV_EXCL, CONV_NOCREAT))
+		return "conv=excl and conv=nocreat exclude each other";
 	if (both(o->oflag, FLAG_APPEND, FLAG_TRUNC | FLAG_SPARSE))
 		return "oflag=append goes with neither trunc nor sparse";
 	if ((o->oflag & FLAG_TRUNC) != 0 && (o->conv & CONV_NOTRUNC) != 0)
 		return "oflag=trunc and conv=notrunc exclude each other";
-	if (o->cdbsz == 8 || o->cdbsz == 14 || o->cdbsz % 2 != 0)
-		return "cdbsz= takes 6, 10, 12 or 16";
 	if ((o->status & (o->status - 1)) != 0)
 		return "status= takes one word";
 	return NULL;

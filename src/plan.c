@@ -53,9 +53,6 @@ place_ends(struct plan *p, struct fault *f)
 	if (place(&p->dst_off, p->dst->base, o->seek,
 	    (o->oflag & FLAG_SEEK_BYTES) != 0 ? 1 : p->bs) != 0)
 		return too_large(f, "seek=");
-	if (o->seek > 0 && p->dst->streamed && !p->dst->seekable)
-		return fault_set(f, STATUS_USAGE,
-		    "%s is written in order: seek= cannot be used", p->dst->name);
 	return 0;
 }
 

@@ -55,6 +55,15 @@ too_small(const struct plan *p, struct fault *f)
 	return 0;
 }
 
+static int
+no_seek(const struct plan *p, struct fault *f)
+{
+	if (p->opts->seek == 0 || p->dst->seekable)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is written in order, from its "
+	    "beginning: seek= cannot be used", p->dst->name);
+}
+
 /* bs= and the source's logical blocks. */
 static int
 bs_misfit(const struct plan *p, struct fault *f)
@@ -142,6 +151,7 @@ stream_append(const struct plan *p, struct fault *f)
 
 static int (*const objections[])(const struct plan *, struct fault *) = {
 	new_device,
+	no_seek,
 	past_end,
 	bs_misfit,
 	target_misfit,

@@ -134,7 +134,25 @@ coarser(size_t step, uint64_t pos, size_t len)
 	return step;
 }
 
-/* Give up a block, or what is left of it: zeros, and a note in the map. */
+/*
+ * A block of which only the beginning was read is unreadable as a whole: go
+ * back to its start.  Returns its length, as far as it lies in the piece.
+ */
+static size_t
+whole_block(const struct worker *w, struct piece *pc)
+{
+	const struct plan *p = w->job->p;
+	uint64_t at = p->src_off + pc->seg.off + pc->good;
+	size_t over = (size_t)(at % p->block), left;
+
+	pc->good -= over < pc->good ? over : pc->good;
+	at = p->src_off + pc->seg.off + pc->good;
+	left = (size_t)pc->seg.len - pc->good;
+	over = p->block - (size_t)(at % p->block);
+	return over < left ? over : left;
+}
+
+/* Give up a block: zeros, and a note in the map. */
 static int
 lose(struct worker *w, struct piece *pc, size_t n)
 {
@@ -150,6 +168,8 @@ lose(struct worker *w, struct piece *pc, size_t n)
  * Read what a failed transfer has left, from pc->good on, in smaller and
  * smaller pieces round each spot that fails, larger ones behind it.  A bad
  * block costs two failing reads more than itself; on a disk those are slow.
+ * Without coe the first bad block is soon found, and all before it is wanted,
+ * even if the copy is being stopped for another one.
  */
 static enum got
 salvage(struct worker *w, struct piece *pc)
@@ -161,7 +181,7 @@ salvage(struct worker *w, struct piece *pc)
 
 	while (step < len / FAN)
 		step *= FAN;
-	while (pc->good < len && !w->job->stop) {
+	while (pc->good < len && !(w->job->stop && p->opts->coe != 0)) {
 		n = step - (size_t)((start + pc->good) % step);
 		n = n < len - pc->good ? n : len - pc->good;
 		io = n > p->block ? read_at(w, pc, n, true) :
@@ -177,7 +197,8 @@ salvage(struct worker *w, struct piece *pc)
 			step /= FAN;
 			continue;
 		}
-		n -= io.done;
+		if (errno_is_medium(io.err))
+			n = whole_block(w, pc);
 		if (errno_is_medium(io.err) && p->opts->coe != 0)
 			io.err = lose(w, pc, n);
 		if (io.err != 0) {
