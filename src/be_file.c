@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "opts.h"
@@ -71,6 +73,16 @@ inherited(const struct endpoint *ep)
 	return ep->fd == STDIN_FILENO || ep->fd == STDOUT_FILENO;
 }
 
+/* File systems that have nothing behind the page cache to write to. */
+static bool
+all_cache(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC ||
+	    fs.f_type == RAMFS_MAGIC);
+}
+
 /* Logical block and size of a block device. */
 static int
 ask_device(struct endpoint *ep, struct file *file, struct fault *f)
@@ -99,6 +111,7 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 
 	if (fstat(file->plain, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
+	file->behind = file->behind && !all_cache(file->plain);
 	ep->size = st.st_size;
 	file->length = (uint64_t)st.st_size;
 	file->align = PAGE;

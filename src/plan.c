@@ -8,6 +8,8 @@
 
 enum {
 	TRANSFER = 1 << 20,	/* of 64 KiB to 16 MiB the least that is fast */
+	SMALL_COPY = 4 << 20,	/* of a file: a warm cache is worth more */
+	SMALL_TRANSFER = 128 << 10,	/* than few requests */
 	TRANSFER_MOST = 1 << 30,
 	SECTOR = 512,
 };
@@ -102,11 +104,21 @@ padding(const struct plan *p)
 	return p->dst->block > 0 ? p->dst->block : 1;
 }
 
+/* Without bpt=. */
+static uint64_t
+usual_transfer(const struct plan *p)
+{
+	if (p->bounded && p->length <= SMALL_COPY && p->src->block == 0 &&
+	    p->dst->block == 0)
+		return SMALL_TRANSFER;
+	return TRANSFER;
+}
+
 static int
 set_transfer(struct plan *p, struct fault *f)
 {
 	const struct opts *o = p->opts;
-	uint64_t chunk = TRANSFER;
+	uint64_t chunk = usual_transfer(p);
 
 	if (o->bpt > 0 && __builtin_mul_overflow((uint64_t)o->bpt, p->bs,
 	    &chunk))
@@ -128,7 +140,7 @@ set_transfer(struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* No more workers than there are transfers. */
+/* No more workers than there are transfers, and one for a small copy. */
 static unsigned
 workers(const struct plan *p)
 {
@@ -137,7 +149,7 @@ workers(const struct plan *p)
 	if (p->length % p->chunk + p->phase > p->chunk || (p->phase > 0 &&
 	    p->length % p->chunk == 0 && p->length > 0))
 		ranges++;
-	if (ranges < 1)
+	if (ranges < 1 || (p->opts->bpt < 0 && p->length <= TRANSFER))
 		ranges = 1;
 	return (unsigned)(ranges < (uint64_t)p->opts->thr ? ranges :
 	    (uint64_t)p->opts->thr);

@@ -117,7 +117,7 @@ void
 progress_draw(struct progress *pr, const struct tally *t)
 {
 	char line[LINE];
-	size_t most = width();
+	size_t most;
 
 	if (!pr->on || t->seconds < pr->next)
 		return;
@@ -128,6 +128,7 @@ progress_draw(struct progress *pr, const struct tally *t)
 		fprintf(stderr, "pardd: %s\n", line);
 		return;
 	}
+	most = width();
 	if (strlen(line) > most)
 		line[most] = '\0';
 	fprintf(stderr, "\r%s\033[K", line);

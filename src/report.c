@@ -6,7 +6,6 @@
 
 #include <signal.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "number.h"
@@ -14,38 +13,29 @@
 
 typedef unsigned long long ull;
 
-static bool
-plain(unsigned char c)
-{
-	return (c >= 0x20 && c < 0x7f) || c == '\n';
-}
+enum { SENTENCE = 8192 };	/* a path may have 4,096 bytes */
 
 /*
- * One line.  Names and other strings from outside may hold anything: only
+ * One line, written at once.  Names and other strings from outside may hold anything: only
  * printable ASCII leaves here as it is.  An embedded newline is no exception.
  */
 static void __attribute__((format(printf, 2, 3)))
 say(FILE *out, const char *fmt, ...)
 {
-	char *text = NULL;
-	const char *c;
+	char text[SENTENCE], line[4 * SENTENCE], *to = line;
+	const unsigned char *c;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return;
-	flockfile(out);
-	for (c = text; *c != '\0'; c++)
-		if (plain((unsigned char)*c) && *c != '\n')
-			putc_unlocked(*c, out);
+	for (c = (const unsigned char *)text; *c != '\0'; c++)
+		if (*c >= 0x20 && *c < 0x7f)
+			*to++ = (char)*c;
 		else
-			fprintf(out, "\\x%02X", (unsigned char)*c);
-	putc_unlocked('\n', out);
-	funlockfile(out);
-	free(text);
+			to += sprintf(to, "\\x%02X", *c);
+	*to++ = '\n';
+	fwrite(line, 1, (size_t)(to - line), out);
 }
 
 void
