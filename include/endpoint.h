@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "fault.h"
+#include "opts.h"
 
 enum role { SOURCE, TARGET };
 
@@ -26,8 +27,14 @@ struct io {			/* one request, its worker's alone */
 	size_t		 len;
 	size_t		 done;	/* bytes moved; fewer with err 0: the end */
 	int		 err;	/* an errno value; ECANCELED: lane->halt */
+	int		 status;	/* exit status, where errno has no number */
+	uint64_t	 bad_off;	/* EIO: the first bad byte, it is said; */
+					/* or NOWHERE */
 	bool		 careful;	/* isolating an error */
+	char		 why[160];	/* in the end's own words, or "" */
 };
+
+#define NOWHERE	UINT64_MAX
 
 struct lane {			/* one worker's alone */
 	struct endpoint	*ep;
@@ -46,12 +53,14 @@ struct endpoint {		/* shared and const once open */
 	void		*priv;	/* the backend's */
 	const char	*name;	/* as given, or "standard input" */
 	enum role	 role;
+	const struct opts *opts;
 	unsigned	 flags;	/* enum flag, of iflag= or oflag= */
 	int		 fd;	/* inherited, or while opening what to open */
 	int		 dir;	/* folder of a file to be created, else -1 */
 	int64_t		 size;	/* bytes, or -1: not known, or without limit */
 	int64_t		 room;	/* bytes it can hold, or -1: not known */
 	uint32_t	 block;	/* logical block of a device, else 0 */
+	uint32_t	 grain;	/* it takes whole ones of this only, or 1 */
 	uint64_t	 base;	/* where an inherited descriptor stood */
 	bool		 streamed;	/* in order, one request at a time */
 	bool		 seekable;	/* can begin anywhere */
@@ -81,7 +90,10 @@ struct backend {
 	void (*transfer)(struct lane *, struct io *);
 	/* Make it length bytes long at least; errno.  NULL: has no length */
 	int (*extend)(struct endpoint *, uint64_t length);
-	int (*flush)(struct endpoint *);	/* errno; NULL: nothing to */
+	int (*flush)(struct endpoint *, struct fault *);
+						/* NULL: nothing to flush */
+	/* Something to be told of the run, or "".  NULL: never */
+	void (*note)(const struct endpoint *, char *text, size_t room);
 	/*
 	 * The copy used these bytes: drop them from the page cache, leave an
 	 * inherited offset behind them.  NULL: nothing to do
@@ -90,16 +102,16 @@ struct backend {
 	int (*close)(struct endpoint *);	/* errno */
 };
 
-extern const struct backend be_file, be_stream, be_null;
+extern const struct backend be_file, be_stream, be_null, be_sg;
 
 /*
- * Open the end called name (NULL or "-": standard input or output) and choose
- * its backend.  Nothing is created or written; look is for --dry-run.  The
- * name stays the caller's.  Returns 0, or -1 with *f, and then there is
- * nothing to close.
+ * Open the end that opts name for this role (no name or "-": standard input or
+ * output) and choose its backend.  Nothing is created or written; look is for
+ * --dry-run.  opts stay the caller's and must outlive the endpoint.  Returns
+ * 0, or -1 with *f, and then there is nothing to close.
  */
-int endpoint_open(struct endpoint *, enum role, const char *name,
-    unsigned flags, bool look, struct fault *f);
+int endpoint_open(struct endpoint *, enum role, const struct opts *, bool look,
+    struct fault *f);
 
 /*
  * Create the target (mode, as umask allows) if it is absent, and cut it off at
@@ -109,10 +121,10 @@ int endpoint_prepare(struct endpoint *, mode_t, int64_t length,
     struct fault *f);
 
 /*
- * Put what was written on the medium, the name of a new file too.  Returns an
- * errno.
+ * Put what was written on the medium, the name of a new file too.  Returns 0,
+ * or -1 with *f.
  */
-int endpoint_flush(struct endpoint *);
+int endpoint_flush(struct endpoint *, struct fault *f);
 
 /* Close; returns the errno of a close that failed, else 0. */
 int endpoint_close(struct endpoint *);

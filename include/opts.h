@@ -33,6 +33,9 @@ enum flag {			/* of iflag= and oflag= */
 	FLAG_SYNC = 1 << 19,
 	FLAG_TRUNC = 1 << 20,
 	FLAG_ZEROS = 1 << 21,
+	FLAG_DIO = 1 << 22,
+	FLAG_DPO = 1 << 23,
+	FLAG_FUA = 1 << 24,
 };
 
 enum conv {

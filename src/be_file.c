@@ -37,7 +37,10 @@
 #define RWF_DONTCACHE	0x00000080	/* Linux 6.14 */
 #endif
 
-enum { PAGE = 4096 };		/* the least unit of a direct file request */
+enum {
+	SECTOR = 512,
+	PAGE = 4096,		/* the least unit of a direct file request */
+};
 
 struct file {
 	int		 plain;		/* or -1 */
@@ -88,8 +91,11 @@ static int
 ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 {
 	uint64_t bytes;
-	int block;
+	int block, read_only = 0;
 
+	if (ep->role == TARGET && ioctl(file->plain, BLKROGET,
+	    &read_only) == 0 && read_only != 0)
+		return fault_errno(f, EROFS, "%s", ep->name);
 	if (ioctl(file->plain, BLKSSZGET, &block) != 0 ||
 	    ioctl(file->plain, BLKGETSIZE64, &bytes) != 0)
 		return fault_errno(f, errno, "%s: size", ep->name);
@@ -98,6 +104,7 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 		    "in blocks of %d", ep->name, (unsigned long long)bytes,
 		    block);
 	ep->block = (uint32_t)block;
+	ep->grain = SECTOR;	/* less than a block: by the page cache */
 	ep->size = ep->room = (int64_t)bytes;
 	file->align = ep->block;
 	return 0;
@@ -176,17 +183,12 @@ file_close(struct endpoint *ep)
 
 /* Whether a run could write to what --dry-run only reads. */
 static int
-look_at(struct endpoint *ep, const struct file *file, struct fault *f)
+look_at(const struct endpoint *ep, struct fault *f)
 {
-	int read_only = 0;
-
 	if (ep->role == SOURCE || inherited(ep))
 		return 0;
 	if (faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
-	if (ep->device && ioctl(file->plain, BLKROGET, &read_only) == 0 &&
-	    read_only != 0)
-		return fault_errno(f, EROFS, "%s", ep->name);
 	return 0;
 }
 
@@ -211,7 +213,7 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	if (failed == 0 && !ep->absent)
 		failed = open_fds(ep, file, look, f);
 	if (failed == 0 && !ep->absent && look)
-		failed = look_at(ep, file, f);
+		failed = look_at(ep, f);
 	if (failed != 0)
 		file_close(ep);
 	return failed;
@@ -401,13 +403,13 @@ file_extend(struct endpoint *ep, uint64_t length)
 }
 
 static int
-file_flush(struct endpoint *ep)
+file_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct file *file = ep->priv;
 
 	while (fdatasync(file->plain) != 0)
 		if (errno != EINTR)
-			return errno;
+			return fault_errno(f, errno, "%s: flushing", ep->name);
 	return 0;
 }
 
@@ -421,7 +423,7 @@ file_leave(struct endpoint *ep, uint64_t off, uint64_t len)
 		posix_fadvise(file->plain, (off_t)off, (off_t)len,
 		    POSIX_FADV_DONTNEED);
 	if (inherited(ep))
-		lseek(ep->fd, (off_t)(off + len), SEEK_SET);
+		(void)lseek(ep->fd, (off_t)(off + len), SEEK_SET);
 }
 
 const struct backend be_file = {

@@ -229,16 +229,14 @@ stream_transfer(struct lane *lane, struct io *io)
 }
 
 static int
-stream_flush(struct endpoint *ep)
+stream_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct stream *s = ep->priv;
-	int err = 0;
 
-	if (!ep->durable)
-		return 0;
-	while (fdatasync(s->fd) != 0 && (err = errno) == EINTR)
-		err = 0;
-	return err;
+	while (ep->durable && fdatasync(s->fd) != 0)
+		if (errno != EINTR)
+			return fault_errno(f, errno, "%s: flushing", ep->name);
+	return 0;
 }
 
 const struct backend be_stream = {

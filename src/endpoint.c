@@ -97,37 +97,43 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 		ep->endless = minor(st->st_rdev) == 5;
 		return 0;
 	}
-	if (is_scsi_generic(st))
-		return fault_set(f, STATUS_FILE, "%s is a SCSI generic device, "
-		    "which is not supported yet", ep->name);
+	if (is_scsi_generic(st)) {
+		ep->be = &be_sg;
+		return 0;
+	}
 	if (major(st->st_rdev) == SCSI_TAPE_MAJOR)
 		return unsupported(f, ep, "a tape");
 	ep->be = &be_stream;
 	return 0;
 }
 
+/* Words that only an end of another kind knows what to do with. */
+static bool
+misused(const struct endpoint *ep)
+{
+	if (ep->be == &be_sg)
+		return false;
+	return (ep->flags & (FLAG_SGIO | FLAG_MMAP)) != 0;
+}
+
 static int
 choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 {
-	if ((ep->flags & FLAG_SGIO) != 0)
-		return fault_set(f, STATUS_FILE, "%s: SCSI commands (sgio) are "
-		    "not supported yet", ep->name);
-	if ((ep->flags & FLAG_MMAP) != 0)
-		return fault_set(f, STATUS_USAGE,
-		    "%s: mmap is for SCSI generic devices", ep->name);
 	switch (st->st_mode & S_IFMT) {
 	case S_IFREG:
 		ep->be = pseudo(fd) ? &be_stream : &be_file;
 		ep->id = (struct identity){ true, st->st_dev, st->st_ino };
 		break;
 	case S_IFBLK:
-		ep->be = &be_file;
+		ep->be = (ep->flags & FLAG_SGIO) != 0 ? &be_sg : &be_file;
 		ep->device = true;
 		ep->id = (struct identity){ true, st->st_rdev, 0 };
 		break;
 	case S_IFCHR:
 		ep->device = true;
-		return choose_char(ep, st, f);
+		if (choose_char(ep, st, f) != 0)
+			return -1;
+		break;
 	case S_IFIFO:
 		ep->be = &be_stream;
 		break;
@@ -144,10 +150,15 @@ choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 	default:
 		return unsupported(f, ep, "of an unknown type");
 	}
-	if ((ep->flags & FLAG_APPEND) != 0 && ep->device)
+	if (misused(ep))
+		return fault_set(f, STATUS_USAGE,
+		    "%s: sgio is for block devices, mmap for SCSI generic ones",
+		    ep->name);
+	if ((ep->flags & FLAG_APPEND) != 0 && ep->device &&
+	    ep->be != &be_null)
 		return fault_set(f, STATUS_USAGE,
 		    "%s: oflag=append is for files, not for devices", ep->name);
-	if ((ep->flags & FLAG_APPEND) != 0)
+	if ((ep->flags & FLAG_APPEND) != 0 && ep->be == &be_file)
 		ep->be = &be_stream;
 	return 0;
 }
@@ -240,11 +251,15 @@ open_named(struct endpoint *ep, bool look, struct fault *f)
 }
 
 int
-endpoint_open(struct endpoint *ep, enum role role, const char *name,
-    unsigned flags, bool look, struct fault *f)
+endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
+    bool look, struct fault *f)
 {
-	*ep = (struct endpoint){ .role = role, .flags = flags, .name = name,
-		.fd = -1, .dir = -1, .size = -1, .room = -1 };
+	const char *name = role == SOURCE ? o->input : o->output;
+	unsigned flags = role == SOURCE ? o->iflag : o->oflag;
+
+	*ep = (struct endpoint){ .role = role, .opts = o, .flags = flags,
+		.name = name, .fd = -1, .dir = -1, .size = -1, .room = -1,
+		.grain = 1 };
 	if ((flags & (FLAG_ZEROS | FLAG_RANDOM)) != 0)
 		return open_generated(ep, look, f);
 	if (name == NULL || strcmp(name, "-") == 0) {
@@ -292,13 +307,14 @@ endpoint_prepare(struct endpoint *ep, mode_t mode, int64_t length,
 }
 
 int
-endpoint_flush(struct endpoint *ep)
+endpoint_flush(struct endpoint *ep, struct fault *f)
 {
-	int err = ep->be->flush == NULL ? 0 : ep->be->flush(ep);
-
-	if (err == 0 && ep->dir >= 0 && fsync(ep->dir) != 0)
-		err = errno;
-	return err;
+	if (ep->be->flush != NULL && ep->be->flush(ep, f) != 0)
+		return -1;
+	if (ep->dir >= 0 && fsync(ep->dir) != 0)
+		return fault_errno(f, errno, "%s: flushing its folder",
+		    ep->name);
+	return 0;
 }
 
 int
@@ -329,5 +345,8 @@ lane_transfer(struct lane *lane, struct io *io)
 {
 	io->done = 0;
 	io->err = 0;
+	io->status = 0;
+	io->bad_off = NOWHERE;
+	io->why[0] = '\0';
 	lane->ep->be->transfer(lane, io);
 }

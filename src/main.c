@@ -50,6 +50,16 @@ close_ends(struct endpoint *src, struct endpoint *dst, struct fault *f)
 	return err;
 }
 
+/* It cannot begin. */
+static int
+leave(struct endpoint *src, struct endpoint *dst, const struct fault *why)
+{
+	struct fault f;
+
+	close_ends(src, dst, &f);
+	return told(why);
+}
+
 /* Everything is decided: do it. */
 static int
 run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
@@ -63,10 +73,10 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 
 	if (signals_take(&signals, &f) != 0 ||
 	    endpoint_prepare(dst, mode, p->truncate, &f) != 0)
-		return told(&f);
+		return leave(src, dst, &f);
 	report_begin(p);
 	if (copy_run(p, &signals, &out, &f) != 0)
-		return told(&f);
+		return leave(src, dst, &f);
 	*signo = out.signal;
 	if (out.abandoned) {
 		report_abandoned(out.signal);
@@ -88,10 +98,12 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	struct plan p;
 	struct fault f;
 
-	if (plan_make(&p, o, src, dst, &f) != 0 || safety_check(&p, &f) != 0)
-		return told(&f);
+	if (plan_make(&p, o, src, dst, &f) != 0 ||
+	    safety_check(&p, &f) != 0)
+		return leave(src, dst, &f);
 	if (o->mode == MODE_DRY_RUN) {
 		report_plan(stdout, &p);
+		close_ends(src, dst, &f);
 		return STATUS_COMPLETE;
 	}
 	return run(&p, src, dst, signo);
@@ -104,10 +116,12 @@ copy(const struct opts *o, int *signo)
 	struct endpoint src, dst;
 	struct fault f;
 
-	if (endpoint_open(&src, SOURCE, o->input, o->iflag, look, &f) != 0)
+	if (endpoint_open(&src, SOURCE, o, look, &f) != 0)
 		return told(&f);
-	if (endpoint_open(&dst, TARGET, o->output, o->oflag, look, &f) != 0)
+	if (endpoint_open(&dst, TARGET, o, look, &f) != 0) {
+		endpoint_close(&src);
 		return told(&f);
+	}
 	return planned(o, &src, &dst, signo);
 }
 

@@ -255,6 +255,12 @@ unify(struct opts *o)
 		o->oflag |= FLAG_NOCREAT;
 	if ((o->conv & CONV_SPARSE) != 0)
 		o->oflag |= FLAG_SPARSE;
+	if (o->dio != 0) {
+		o->iflag |= FLAG_DIO;
+		o->oflag |= FLAG_DIO;
+	}
+	o->oflag |= (o->fua & 1) != 0 ? FLAG_FUA : 0;
+	o->iflag |= (o->fua & 2) != 0 ? FLAG_FUA : 0;
 	if (o->bs < 0)
 		o->bs = o->ibs > 0 && o->ibs == o->obs ? o->ibs : -1;
 }
@@ -293,6 +299,8 @@ contradiction(const struct opts *o)
 		return "oflag=append goes with neither trunc nor sparse";
 	if ((o->oflag & FLAG_TRUNC) != 0 && (o->conv & CONV_NOTRUNC) != 0)
 		return "oflag=trunc and conv=notrunc exclude each other";
+	if (o->cdbsz == 6 && ((o->iflag | o->oflag) & (FLAG_FUA | FLAG_DPO)))
+		return "cdbsz=6 has no bits for fua and dpo";
 	if ((o->status & (o->status - 1)) != 0)
 		return "status= takes one word";
 	return NULL;

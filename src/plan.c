@@ -8,8 +8,7 @@
 
 enum {
 	TRANSFER = 1 << 20,	/* of 64 KiB to 16 MiB the least that is fast */
-	SMALL_COPY = 4 << 20,	/* of a file: a warm cache is worth more */
-	SMALL_TRANSFER = 128 << 10,	/* than few requests */
+	SMALL_TRANSFER = 128 << 10,	/* a warm cache, few pages touched */
 	TRANSFER_MOST = 1 << 30,
 	SECTOR = 512,
 };
@@ -104,14 +103,18 @@ padding(const struct plan *p)
 	return p->dst->block > 0 ? p->dst->block : 1;
 }
 
-/* Without bpt=. */
+/*
+ * Without bpt=.  For a small copy through the page cache, the time is mostly
+ * that of touching new memory.
+ */
 static uint64_t
 usual_transfer(const struct plan *p)
 {
-	if (p->bounded && p->length <= SMALL_COPY && p->src->block == 0 &&
-	    p->dst->block == 0)
-		return SMALL_TRANSFER;
-	return TRANSFER;
+	bool direct = p->src->block > 0 || p->dst->block > 0 ||
+	    ((p->opts->iflag | p->opts->oflag) & FLAG_DIRECT) != 0;
+
+	return p->bounded && p->length <= TRANSFER && !direct ?
+	    SMALL_TRANSFER : TRANSFER;
 }
 
 static int

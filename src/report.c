@@ -235,6 +235,18 @@ verdict_complete(const struct plan *p)
 		say(stderr, "pardd: complete, not flushed");
 }
 
+static void
+note(const struct endpoint *ep, unsigned show)
+{
+	char text[256] = "";
+
+	if (ep->be->note == NULL || (show & SHOW_NONE) != 0)
+		return;
+	ep->be->note(ep, text, sizeof(text));
+	if (text[0] != '\0')
+		say(stderr, "pardd: %s: %s", ep->name, text);
+}
+
 int
 report_end(const struct plan *p, struct outcome *out)
 {
@@ -253,6 +265,8 @@ report_end(const struct plan *p, struct outcome *out)
 			say(stderr, "pardd: the end was padded with %llu zero "
 			    "bytes", (ull)out->tally.padded);
 	}
+	note(p->src, show);
+	note(p->dst, show);
 	status = verdict_incomplete(p, out, &t);
 	if (status == 0 && (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
 		verdict_complete(p);

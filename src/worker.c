@@ -11,6 +11,8 @@
 #include "job.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,7 +22,6 @@
 enum {
 	FAN = 16,		/* pieces that a failed read is split into */
 	HOLE = 4096,		/* zeros are looked for in such pieces */
-	SECTOR = 512,
 };
 
 enum got { NOTHING, WHOLE, ENDED, CUT };
@@ -55,18 +56,36 @@ fail(struct job *job, const struct fault *f)
 	job_stop(job);
 }
 
+/* A request's error in the end's own words if it has any, else errno's. */
+static void __attribute__((format(printf, 3, 4)))
+describe(struct fault *f, const struct io *io, const char *fmt, ...)
+{
+	char what[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	if (io->why[0] == '\0')
+		fault_errno(f, io->err, "%s", what);
+	else
+		fault_set(f, status_errno(io->err), "%s: %s", what, io->why);
+	if (io->status != 0)
+		f->status = io->status;
+}
+
 static void
 fail_read(struct job *job, const struct io *io, size_t len)
 {
 	uint64_t at = io->off + io->done;
 	struct fault f;
 
-	fault_errno(&f, io->err, "%s: reading %zu bytes at %llu (block %llu)",
+	describe(&f, io, "%s: reading %zu bytes at %llu (block %llu)",
 	    job->p->src->name, len, (ull)at, (ull)(at / job->p->bs));
 	if (io->err == ESPIPE)
 		fault_set(&f, STATUS_SHORT, "%s ends before skip=",
 		    job->p->src->name);
-	else if (errno_is_medium(io->err))
+	else if (io->status == 0 && errno_is_medium(io->err))
 		f.status = STATUS_MEDIUM;
 	fail(job, &f);
 }
@@ -76,7 +95,7 @@ fail_write(struct job *job, const struct io *io)
 {
 	struct fault f;
 
-	fault_errno(&f, io->err, "%s: writing %zu bytes at %llu",
+	describe(&f, io, "%s: writing %zu bytes at %llu",
 	    job->p->dst->name, io->len - io->done, (ull)(io->off + io->done));
 	fail(job, &f);
 }
@@ -165,36 +184,74 @@ lose(struct worker *w, struct piece *pc, size_t n)
 }
 
 /*
- * Read what a failed transfer has left, from pc->good on, in smaller and
- * smaller pieces round each spot that fails, larger ones behind it.  A bad
- * block costs two failing reads more than itself; on a disk those are slow.
+ * How much to read next of a failed transfer.  A disk that names the bad block
+ * is asked for all before it, then for that block alone (*probe).
+ */
+static size_t
+next_read(const struct worker *w, const struct piece *pc, size_t step,
+    uint64_t hint, bool *probe)
+{
+	const struct plan *p = w->job->p;
+	uint64_t at = p->src_off + pc->seg.off + pc->good;
+	size_t left = (size_t)pc->seg.len - pc->good;
+	size_t n = step - (size_t)(at % step);
+
+	*probe = false;
+	if (hint != NOWHERE) {
+		hint -= hint % p->block;
+		*probe = hint <= at && at - hint < p->block;
+		if (*probe)
+			n = p->block - (size_t)(at % p->block);
+		else if (hint > at && hint - at < left)
+			n = (size_t)(hint - at);
+	}
+	return n < left ? n : left;
+}
+
+/* What a failed read says of its bad block, if that is within the read. */
+static uint64_t
+hint_of(const struct io *io)
+{
+	return io->bad_off >= io->off + io->done &&
+	    io->bad_off < io->off + io->len ? io->bad_off : NOWHERE;
+}
+
+/*
+ * Read what a failed transfer has left, from pc->good on.  Where the disk says
+ * which block is bad that is tried first, and believed if the block fails by
+ * itself; once it was wrong it is not asked again.  Else the reads get smaller
+ * and smaller round each spot that fails, larger behind it: two failing reads
+ * more than the bad block itself, and on a disk those are the slow ones.
+ *
  * Without coe the first bad block is soon found, and all before it is wanted,
  * even if the copy is being stopped for another one.
  */
 static enum got
-salvage(struct worker *w, struct piece *pc)
+salvage(struct worker *w, struct piece *pc, uint64_t hint)
 {
 	const struct plan *p = w->job->p;
-	uint64_t start = p->src_off + pc->seg.off;
 	size_t len = (size_t)pc->seg.len, step = p->block, n;
+	bool probe, trust = true;
 	struct io io;
 
 	while (step < len / FAN)
 		step *= FAN;
 	while (pc->good < len && !(w->job->stop && p->opts->coe != 0)) {
-		n = step - (size_t)((start + pc->good) % step);
-		n = n < len - pc->good ? n : len - pc->good;
+		n = next_read(w, pc, step, hint, &probe);
 		io = n > p->block ? read_at(w, pc, n, true) :
 		    read_block(w, pc, n);
 		pc->good += io.done;
 		if (io.err == 0 && io.done < n)
 			return ENDED;
 		if (io.err == 0) {
-			step = coarser(step, start + pc->good, len);
+			trust = trust && !probe;
+			hint = trust ? hint : NOWHERE;
+			step = coarser(step, io.off + io.len, len);
 			continue;
 		}
 		if (errno_is_medium(io.err) && n > p->block) {
-			step /= FAN;
+			hint = trust ? hint_of(&io) : NOWHERE;
+			step /= hint == NOWHERE && step > p->block ? FAN : 1;
 			continue;
 		}
 		if (errno_is_medium(io.err))
@@ -205,6 +262,7 @@ salvage(struct worker *w, struct piece *pc)
 			fail_read(w->job, &io, n);
 			return CUT;
 		}
+		hint = NOWHERE;
 	}
 	return pc->good < len ? CUT : WHOLE;
 }
@@ -221,7 +279,7 @@ read_piece(struct worker *w, struct piece *pc)
 	if (io.err == 0 && io.done < len) {
 		got = ENDED;
 	} else if (errno_is_medium(io.err) && !job->p->src->streamed) {
-		got = salvage(w, pc);
+		got = salvage(w, pc, hint_of(&io));
 	} else if (io.err != 0) {
 		if (io.err != ECANCELED)
 			fail_read(job, &io, len - io.done);
@@ -339,7 +397,7 @@ write_sparse(struct worker *w, uint64_t off, size_t len)
 
 /*
  * What is written of a piece: at the end of the copy as much more as makes it
- * whole blocks, zeros; of a piece that was cut only whole sectors of a device.
+ * whole blocks, zeros; of a piece that was cut only what the target can take.
  */
 static size_t
 to_write(struct worker *w, const struct piece *pc)
@@ -349,8 +407,7 @@ to_write(struct worker *w, const struct piece *pc)
 	size_t more;
 
 	if (pc->got == CUT)
-		return p->dst->block > 0 ? pc->good - pc->good % SECTOR :
-		    pc->good;
+		return pc->good - pc->good % p->dst->grain;
 	if (pc->got != ENDED && end != p->length)
 		return pc->good;
 	more = (size_t)(round_up(end, p->pad) - end);
@@ -455,12 +512,12 @@ finish(struct job *job)
 	if (complete && (p->opts->oflag & FLAG_SPARSE) != 0 &&
 	    p->dst->be->extend != NULL)
 		err = p->dst->be->extend(p->dst, round_up(end, p->pad));
-	if (err == 0 && p->opts->sync != 0)
-		err = endpoint_flush(p->dst);
-	if (err != 0) {
-		fault_errno(&job->flush, err, "%s: flushing", p->dst->name);
+	if (err != 0)
+		fault_errno(&job->flush, err, "%s: its length", p->dst->name);
+	else if (p->opts->sync != 0)
+		endpoint_flush(p->dst, &job->flush);
+	if (job->flush.status != 0)
 		job->flush.status = STATUS_NOT_FLUSHED;
-	}
 	if (p->src->be->leave != NULL)
 		p->src->be->leave(p->src, p->src_off, t.end);
 	if (p->dst->be->leave != NULL)

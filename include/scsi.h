@@ -1,0 +1,85 @@
+/*
+ * One SCSI command to a node, and what its answer means.  Knows three ways to
+ * a disk: an sg node and a block node (struct sg_io_hdr), a bsg node (struct
+ * sg_io_v4).
+ */
+#ifndef PARDD_SCSI_H
+#define PARDD_SCSI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fault.h"
+
+enum scsi_node { SCSI_SG, SCSI_BSG, SCSI_BLOCK };
+
+enum scsi_result {
+	SCSI_MOVED,	/* data moved; maybe not all of it, see moved */
+	SCSI_AGAIN,	/* nothing wrong with the disk: try again */
+	SCSI_SMALLER,	/* the host takes no command of this size */
+	SCSI_MEDIUM,	/* a block cannot be read or written */
+	SCSI_FATAL,
+};
+
+struct scsi_command {		/* READ or WRITE of whole blocks */
+	bool		 write;
+	bool		 fua, dpo;	/* SBC-4 5.16; not with cdb_size 6 */
+	bool		 direct;	/* SG_FLAG_DIRECT_IO */
+	bool		 mapped;	/* SG_FLAG_MMAP_IO: buf is not used */
+	unsigned	 cdb_size;	/* 6, 10, 12, 16; made larger at need */
+	unsigned	 timeout;	/* ms */
+	uint64_t	 lba;
+	uint32_t	 blocks;
+	uint32_t	 block;		/* bytes of one */
+	void		*buf;		/* the caller's, blocks * block bytes */
+};
+
+struct scsi_reply {
+	enum scsi_result result;
+	size_t		 moved;		/* bytes, whole blocks */
+	int		 status;	/* exit status it stands for, if not */
+	int		 err;		/* an errno of the kernel's, 0: none */
+	bool		 recovered;	/* good, after the disk's own trouble */
+	bool		 indirect;	/* direct was wanted, and not done */
+	bool		 has_info;	/* the sense names a block: */
+	uint64_t	 info;		/* (not to be believed unchecked) */
+	char		 why[160];	/* in words */
+};
+
+struct scsi_disk {		/* what a disk says of itself */
+	uint64_t	 blocks;
+	uint32_t	 block;		/* bytes, logical */
+	uint32_t	 most;		/* blocks of a command; 0: no limit */
+	int		 type;		/* peripheral device type, SPC-5 6.7.2 */
+	bool		 rotates;	/* VPD B1h, SBC-4 6.6.2 */
+	bool		 provisioned;	/* VPD B2h: unmaps, SBC-4 6.6.7 */
+	char		 name[32];	/* vendor, model, as they come */
+	char		 serial[64];	/* VPD 80h, "" if it has none */
+	char		 wwn[40];	/* VPD 83h, NAA in hex, "" likewise */
+};
+
+/*
+ * Ask the disk behind fd: INQUIRY, TEST UNIT READY, READ CAPACITY 10 and 16,
+ * the VPD pages.  Waits out unit attentions.  name is for messages.  Returns
+ * 0, or -1 with *f: not a disk, not ready, no capacity.
+ */
+int scsi_ask(int fd, const char *name, struct scsi_disk *, struct fault *f);
+
+/* Run one command and judge the answer.  Never retries. */
+void scsi_run(int fd, enum scsi_node, const struct scsi_command *,
+    struct scsi_reply *);
+
+/*
+ * SYNCHRONIZE CACHE (SBC-4 5.28).  Returns 0, also for a disk that has no such
+ * command, or an exit status.
+ */
+int scsi_sync(int fd);
+
+/* Sleep before the next try: 2, 4, 8 ... ms, half a second at most. */
+void scsi_pause(int tries);
+
+/* An exit status of a SCSI condition in words; "" for others. */
+const char *scsi_words(int status);
+
+#endif

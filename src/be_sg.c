@@ -1,0 +1,376 @@
+/*
+ * SCSI disks by their commands: sg and bsg nodes, and block nodes with sgio.
+ *
+ * Each lane has a descriptor of its own, since a descriptor takes 16 commands
+ * at a time at most and has one reserved buffer.  A transfer is cut into
+ * commands that the disk (VPD B0h) and the host take; how much the host takes
+ * is learnt: a command that is refused as too large halves "most" for all.
+ *
+ * A residual is a part that was not moved, and is asked for again.  What passes
+ * by itself (unit attention, aborted command, busy) is tried again ten times
+ * with growing pauses.
+ */
+#include "endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/major.h>
+#include <scsi/sg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "opts.h"
+#include "scsi.h"
+#include "status.h"
+
+enum {
+	TRIES = 10,
+	BOUNCE = 64 << 10,	/* bytes, for reads that are not aligned */
+	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
+};
+
+struct sg {
+	int		 fd;		/* for everything but the data */
+	enum scsi_node	 node;
+	struct scsi_disk disk;
+	struct scsi_command how;	/* what all commands have in common */
+	bool		 shared;	/* O_EXCL: no second descriptor */
+	bool		 mapped;
+	atomic_uint	 most;		/* blocks of a command */
+	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
+};
+
+struct sg_lane {
+	int		 fd;
+	unsigned char	*map;		/* the reserved buffer, or NULL */
+	size_t		 map_len;
+	unsigned char	*bounce;	/* BOUNCE bytes, page aligned */
+};
+
+static int
+open_flags(const struct endpoint *ep, bool look)
+{
+	bool excl = (ep->flags & FLAG_EXCL) != 0;
+	int flags = O_NONBLOCK;		/* else a claim of others is awaited */
+
+	/* sg takes O_EXCL only together with O_RDWR */
+	flags |= (ep->role == SOURCE && !excl) || look ? O_RDONLY : O_RDWR;
+	return flags | (excl && !look ? O_EXCL : 0);
+}
+
+static enum scsi_node
+node_of(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
+		return SCSI_BLOCK;
+	return major(st.st_rdev) == SCSI_GENERIC_MAJOR ? SCSI_SG : SCSI_BSG;
+}
+
+static int
+sg_close(struct endpoint *ep)
+{
+	struct sg *sg = ep->priv;
+	int err = sg->fd >= 0 && close(sg->fd) != 0 ? errno : 0;
+
+	free(sg);
+	return err;
+}
+
+static int
+open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
+{
+	const struct opts *o = ep->opts;
+
+	sg->fd = reopen(ep->fd, ep->name, open_flags(ep, look));
+	if (sg->fd < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	if ((ep->flags & FLAG_FLOCK) != 0 &&
+	    flock(sg->fd, LOCK_EX | LOCK_NB) != 0)
+		return fault_errno(f, errno, "%s: flock", ep->name);
+	sg->node = node_of(sg->fd);
+	sg->mapped = (ep->flags & FLAG_MMAP) != 0;
+	sg->shared = (ep->flags & FLAG_EXCL) != 0;
+	if (sg->mapped && (sg->node != SCSI_SG || sg->shared))
+		return fault_set(f, STATUS_USAGE,
+		    "%s: mmap is for sg nodes, and goes not with excl",
+		    ep->name);
+	if (scsi_ask(sg->fd, ep->name, &sg->disk, f) != 0)
+		return -1;
+	sg->how = (struct scsi_command){
+		.write = ep->role == TARGET,
+		.fua = (ep->flags & FLAG_FUA) != 0,
+		.dpo = (ep->flags & FLAG_DPO) != 0,
+		.direct = (ep->flags & FLAG_DIO) != 0 && !sg->mapped,
+		.mapped = sg->mapped,
+		.cdb_size = (unsigned)o->cdbsz,
+		.timeout = (unsigned)o->timeout * 1000,
+		.block = sg->disk.block,
+	};
+	return 0;
+}
+
+/* Blocks of a command: what the disk says, and what the command can say. */
+static unsigned
+most_blocks(const struct sg *sg)
+{
+	unsigned most = sg->how.cdb_size == 6 ? 256 : 0xffff;
+
+	if (sg->disk.most > 0 && sg->disk.most < most)
+		most = sg->disk.most;
+	return most;
+}
+
+static int
+sg_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct sg *sg = calloc(1, sizeof(*sg));
+
+	if (sg == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	sg->fd = -1;
+	ep->priv = sg;
+	if (open_node(ep, sg, look, f) != 0) {
+		sg_close(ep);
+		return -1;
+	}
+	sg->most = most_blocks(sg);
+	ep->block = ep->grain = sg->disk.block;
+	ep->size = ep->room = (int64_t)(sg->disk.blocks * sg->disk.block);
+	ep->seekable = true;
+	ep->durable = ep->role == TARGET;
+	return 0;
+}
+
+/* The reserved buffer, to be used for every command of its size or less. */
+static int
+reserve(const struct sg *sg, struct sg_lane *l)
+{
+	int bytes = RESERVE;
+
+	if (sg->node != SCSI_SG)
+		return 0;
+	ioctl(l->fd, SG_SET_RESERVED_SIZE, &bytes);	/* or the usual */
+	if (!sg->mapped)
+		return 0;
+	if (ioctl(l->fd, SG_GET_RESERVED_SIZE, &bytes) != 0)
+		return errno;
+	l->map_len = (size_t)bytes - (size_t)bytes % sg->disk.block;
+	l->map = mmap(NULL, l->map_len, sg->how.write ? PROT_READ | PROT_WRITE :
+	    PROT_READ, MAP_SHARED, l->fd, 0);
+	if (l->map == MAP_FAILED) {
+		l->map = NULL;
+		return errno;
+	}
+	return 0;
+}
+
+static int
+sg_detach(struct lane *lane)
+{
+	const struct sg *sg = lane->ep->priv;
+	struct sg_lane *l = lane->priv;
+
+	if (l->map != NULL)
+		munmap(l->map, l->map_len);
+	if (l->fd >= 0 && !sg->shared)
+		close(l->fd);
+	free(l->bounce);
+	free(l);
+	return 0;
+}
+
+static int
+sg_attach(struct lane *lane)
+{
+	const struct sg *sg = lane->ep->priv;
+	struct sg_lane *l = calloc(1, sizeof(*l));
+	int err = 0;
+
+	if (l == NULL)
+		return ENOMEM;
+	lane->priv = l;
+	l->bounce = aligned_alloc(4096, BOUNCE);
+	l->fd = sg->shared ? sg->fd : reopen(sg->fd, lane->ep->name,
+	    open_flags(lane->ep, false));
+	if (l->fd < 0)
+		err = errno;
+	if (err == 0 && l->bounce == NULL)
+		err = ENOMEM;
+	if (err == 0)
+		err = reserve(sg, l);
+	if (err != 0)
+		sg_detach(lane);
+	return err;
+}
+
+/* The host takes no command of n blocks: half of that, for everybody. */
+static bool
+shrink(struct sg *sg, uint32_t n)
+{
+	unsigned half = n / 2, least = 4096 / sg->disk.block;
+
+	if (half == 0 || half < least)
+		return false;
+	if (sg->most > half)
+		sg->most = half;
+	sg->shrunk++;
+	return true;
+}
+
+static void
+give_up(struct io *io, const struct scsi_reply *r, uint32_t block)
+{
+	io->err = r->result == SCSI_MEDIUM ? EIO : r->err != 0 ? r->err :
+	    EREMOTEIO;
+	io->status = r->status;
+	io->bad_off = r->has_info && r->result == SCSI_MEDIUM &&
+	    r->info < INT64_MAX / block ? r->info * block : NOWHERE;
+	snprintf(io->why, sizeof(io->why), "%s", r->why);
+}
+
+/*
+ * Move n blocks at lba, or the beginning of them, to or from buf.  Returns the
+ * bytes moved; 0 with an error in the io.
+ */
+static size_t
+command(const struct lane *lane, struct io *io, unsigned char *buf,
+    uint64_t lba, uint32_t n)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	struct scsi_command c = sg->how;
+	struct scsi_reply r;
+	int try = 0;
+
+	c.lba = lba;
+	c.buf = buf;
+	for (;;) {
+		c.blocks = n < sg->most ? n : sg->most;
+		if (c.mapped && c.blocks * c.block > l->map_len)
+			c.blocks = (uint32_t)(l->map_len / c.block);
+		if (c.mapped && c.write)
+			memcpy(l->map, buf, (size_t)c.blocks * c.block);
+		scsi_run(l->fd, sg->node, &c, &r);
+		sg->recovered += r.recovered;
+		sg->indirect += r.indirect;
+		if (r.result == SCSI_MOVED && r.moved > 0)
+			break;
+		if (r.result == SCSI_SMALLER && shrink(sg, c.blocks))
+			continue;
+		if (r.result == SCSI_MEDIUM || r.result == SCSI_FATAL ||
+		    r.result == SCSI_SMALLER || try == TRIES) {
+			give_up(io, &r, c.block);
+			return 0;
+		}
+		sg->again++;
+		scsi_pause(try++);
+	}
+	if (c.mapped && !c.write)
+		memcpy(buf, l->map, r.moved);
+	return r.moved;
+}
+
+/* A read whose ends lie within blocks: by way of another buffer. */
+static void
+read_unaligned(const struct lane *lane, struct io *io)
+{
+	const struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	uint32_t block = sg->disk.block;
+	uint64_t at = io->off + io->done;
+	size_t skip = (size_t)(at % block), want = io->len - io->done, got;
+	size_t n = (skip + want + block - 1) / block;
+
+	if (n > BOUNCE / block)
+		n = BOUNCE / block;
+	got = command(lane, io, l->bounce, at / block, (uint32_t)n);
+	if (io->err != 0)
+		return;
+	got -= skip;
+	got = got < want ? got : want;
+	memcpy(io->buf + io->done, l->bounce + skip, got);
+	io->done += got;
+}
+
+static void
+sg_transfer(struct lane *lane, struct io *io)
+{
+	const struct sg *sg = lane->ep->priv;
+	uint32_t block = sg->disk.block;
+
+	if (io->op == OP_ZERO)
+		io->err = EOPNOTSUPP;
+	while (io->done < io->len && io->err == 0) {
+		uint64_t at = io->off + io->done;
+		size_t left = io->len - io->done;
+
+		if (at >= (uint64_t)lane->ep->size && io->op == OP_READ)
+			break;
+		if (at % block == 0 && left >= block)
+			io->done += command(lane, io, io->buf + io->done,
+			    at / block, (uint32_t)(left / block));
+		else if (io->op == OP_READ)
+			read_unaligned(lane, io);
+		else
+			io->err = EINVAL;
+	}
+}
+
+static int
+sg_flush(struct endpoint *ep, struct fault *f)
+{
+	const struct sg *sg = ep->priv;
+	int status = scsi_sync(sg->fd);
+
+	if (status == 0)
+		return 0;
+	return fault_set(f, status, "%s: SYNCHRONIZE CACHE failed%s%s",
+	    ep->name, scsi_words(status)[0] != '\0' ? ": " : "",
+	    scsi_words(status));
+}
+
+static void
+sg_note(const struct endpoint *ep, char *text, size_t room)
+{
+	const struct sg *sg = ep->priv;
+	bool loud = ep->opts->verbose > 0;
+	int n = 0;
+
+	text[0] = '\0';
+	if (sg->recovered > 0)
+		n += snprintf(text + n, room - (size_t)n,
+		    "%u recovered errors; ", sg->recovered);
+	if (sg->again > 0 && loud)
+		n += snprintf(text + n, room - (size_t)n,
+		    "%u commands tried again; ", sg->again);
+	if (sg->shrunk > 0 && loud)
+		n += snprintf(text + n, room - (size_t)n,
+		    "the host takes %u blocks a command; ", sg->most);
+	if (sg->indirect > 0)
+		n += snprintf(text + n, room - (size_t)n, "%u commands were "
+		    "not direct (/sys/module/sg/parameters/allow_dio); ",
+		    sg->indirect);
+	if (n > 1)
+		text[n - 2] = '\0';
+}
+
+const struct backend be_sg = {
+	.name = "SCSI disk",
+	.open = sg_open,
+	.attach = sg_attach,
+	.detach = sg_detach,
+	.transfer = sg_transfer,
+	.flush = sg_flush,
+	.note = sg_note,
+	.close = sg_close,
+};

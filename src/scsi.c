@@ -1,0 +1,597 @@
+/*
+ * SCSI commands.  READ and WRITE are built and sent here, since they carry the
+ * data; the rest, and the decoding of sense data, is libsgutils2's.  No other
+ * command than those of this file is ever sent.
+ *
+ * What an answer means is decided in this order: did the kernel take it (errno),
+ * did it reach the disk (host and driver status), what does the disk say
+ * (status, sense), and how much was moved (residual).
+ */
+#include "scsi.h"
+
+#include <errno.h>
+#include <linux/bsg.h>
+#include <scsi/sg.h>
+#include <scsi/sg_cmds_basic.h>
+#include <scsi/sg_lib.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include "status.h"
+
+#ifndef SG_FLAG_MMAP_IO
+#define SG_FLAG_MMAP_IO	4
+#endif
+
+enum {
+	SENSE = 64,
+	TRIES = 10,		/* for what passes by itself */
+
+	/* drivers' host bytes, include/scsi/scsi_status.h of Linux */
+	HOST_OK = 0x00,
+	HOST_NO_CONNECT = 0x01,
+	HOST_BUS_BUSY = 0x02,
+	HOST_TIME_OUT = 0x03,
+	HOST_RESET = 0x08,
+	HOST_SOFT_ERROR = 0x0b,
+	HOST_IMM_RETRY = 0x0c,
+	HOST_REQUEUE = 0x0d,
+	HOST_TRANSPORT_DISRUPTED = 0x0e,
+
+	/* SAM-5 5.3.1 */
+	CHECK_CONDITION = 0x02,
+	CONDITION_MET = 0x04,
+	BUSY = 0x08,
+	RESERVATION_CONFLICT = 0x18,
+	TASK_SET_FULL = 0x28,
+	ACA_ACTIVE = 0x30,
+	TASK_ABORTED = 0x40,
+
+	DRIVER_TIMEOUT = 0x06,
+	DRIVER_MASK = 0x0f,
+};
+
+struct answer {			/* of either interface */
+	unsigned	device, host, driver;
+	unsigned char	sense[SENSE];
+	unsigned	sense_len;
+	int64_t		residual;
+	bool		direct;
+};
+
+static void
+put_be(unsigned char *p, uint64_t value, unsigned bytes)
+{
+	while (bytes-- > 0) {
+		p[bytes] = (unsigned char)value;
+		value >>= 8;
+	}
+}
+
+static uint64_t
+get_be(const unsigned char *p, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	while (bytes-- > 0)
+		value = value << 8 | *p++;
+	return value;
+}
+
+/* The smallest command that can name these blocks, but no less than wanted. */
+static unsigned
+cdb_size(const struct scsi_command *c)
+{
+	uint64_t last = c->lba + c->blocks - 1;
+	unsigned size = c->cdb_size;
+
+	if (size == 6 && (last > 0x1fffff || c->blocks > 256))
+		size = 10;
+	if (size == 10 && c->blocks > 0xffff)
+		size = 12;
+	if (last > 0xffffffff)
+		size = 16;
+	return size;
+}
+
+/* READ and WRITE (6), (10), (12), (16): SBC-4 5.15 to 5.18, 5.40 to 5.43. */
+static unsigned
+build_cdb(unsigned char *cdb, const struct scsi_command *c)
+{
+	unsigned size = cdb_size(c);
+
+	memset(cdb, 0, 16);
+	cdb[1] = (unsigned char)((c->dpo ? 0x10 : 0) | (c->fua ? 0x08 : 0));
+	switch (size) {
+	case 6:
+		cdb[0] = c->write ? 0x0a : 0x08;
+		put_be(cdb + 1, c->lba, 3);
+		cdb[4] = (unsigned char)c->blocks;	/* 0 is 256 */
+		break;
+	case 10:
+		cdb[0] = c->write ? 0x2a : 0x28;
+		put_be(cdb + 2, c->lba, 4);
+		put_be(cdb + 7, c->blocks, 2);
+		break;
+	case 12:
+		cdb[0] = c->write ? 0xaa : 0xa8;
+		put_be(cdb + 2, c->lba, 4);
+		put_be(cdb + 6, c->blocks, 4);
+		break;
+	default:
+		cdb[0] = c->write ? 0x8a : 0x88;
+		put_be(cdb + 2, c->lba, 8);
+		put_be(cdb + 10, c->blocks, 4);
+		break;
+	}
+	return size;
+}
+
+static int
+send_v3(int fd, const struct scsi_command *c, struct answer *a)
+{
+	unsigned char cdb[16];
+	struct sg_io_hdr h = { .interface_id = 'S', .cmdp = cdb,
+		.sbp = a->sense, .mx_sb_len = SENSE, .timeout = c->timeout,
+		.dxfer_direction = c->write ? SG_DXFER_TO_DEV :
+		    SG_DXFER_FROM_DEV,
+		.dxfer_len = c->blocks * c->block };
+
+	h.cmd_len = (unsigned char)build_cdb(cdb, c);
+	h.dxferp = c->mapped ? NULL : c->buf;
+	h.flags = (c->mapped ? SG_FLAG_MMAP_IO : 0) |
+	    (c->direct ? SG_FLAG_DIRECT_IO : 0);
+	if (ioctl(fd, SG_IO, &h) != 0)
+		return errno;
+	a->device = h.status;
+	a->host = h.host_status;
+	a->driver = h.driver_status;
+	a->sense_len = h.sb_len_wr;
+	a->residual = h.resid;
+	a->direct = (h.info & SG_INFO_DIRECT_IO_MASK) == SG_INFO_DIRECT_IO;
+	return 0;
+}
+
+static int
+send_v4(int fd, const struct scsi_command *c, struct answer *a)
+{
+	unsigned char cdb[16];
+	uint32_t bytes = c->blocks * c->block;
+	struct sg_io_v4 h = { .guard = 'Q',
+		.protocol = BSG_PROTOCOL_SCSI,
+		.subprotocol = BSG_SUB_PROTOCOL_SCSI_CMD,
+		.request = (uintptr_t)cdb, .response = (uintptr_t)a->sense,
+		.max_response_len = SENSE, .timeout = c->timeout };
+
+	h.request_len = build_cdb(cdb, c);
+	if (c->write) {
+		h.dout_xferp = (uintptr_t)c->buf;
+		h.dout_xfer_len = bytes;
+	} else {
+		h.din_xferp = (uintptr_t)c->buf;
+		h.din_xfer_len = bytes;
+	}
+	if (ioctl(fd, SG_IO, &h) != 0)
+		return errno;
+	a->device = h.device_status;
+	a->host = h.transport_status;
+	a->driver = h.driver_status;
+	a->sense_len = h.response_len;
+	a->residual = c->write ? h.dout_resid : h.din_resid;
+	return 0;
+}
+
+/* The kernel refused; the command never left. */
+static void
+judge_errno(struct scsi_reply *r, int err)
+{
+	r->err = err;
+	switch (err) {
+	case EINTR:
+	case EAGAIN:
+	case EBUSY:
+	case EDOM:		/* 16 commands per descriptor are under way */
+		r->result = SCSI_AGAIN;
+		break;
+	case ENOMEM:
+	case EINVAL:
+		r->result = SCSI_SMALLER;
+		break;
+	default:
+		r->result = SCSI_FATAL;
+		break;
+	}
+}
+
+static void
+judge_host(struct scsi_reply *r, const struct answer *a)
+{
+	r->result = SCSI_FATAL;
+	switch (a->host) {
+	case HOST_BUS_BUSY:
+	case HOST_RESET:
+	case HOST_SOFT_ERROR:
+	case HOST_IMM_RETRY:
+	case HOST_REQUEUE:
+	case HOST_TRANSPORT_DISRUPTED:
+		r->result = SCSI_AGAIN;
+		r->status = STATUS_FILE;
+		break;
+	case HOST_TIME_OUT:
+		r->status = STATUS_TIMEOUT;
+		break;
+	case HOST_NO_CONNECT:
+		r->err = ENODEV;
+		break;
+	default:
+		r->status = STATUS_FILE;
+		break;
+	}
+	snprintf(r->why, sizeof(r->why), r->status == STATUS_TIMEOUT ?
+	    "no answer before the timeout" : "transport error (host %#x, "
+	    "driver %#x)", a->host, a->driver);
+}
+
+static void
+describe_sense(struct scsi_reply *r, const struct answer *a)
+{
+	struct sg_scsi_sense_hdr h;
+	char key[40], more[80];
+	const char *text = more;
+
+	if (!sg_scsi_normalize_sense(a->sense, (int)a->sense_len, &h)) {
+		snprintf(r->why, sizeof(r->why), "no sense data");
+		return;
+	}
+	sg_get_sense_key_str(h.sense_key, sizeof(key), key);
+	sg_get_asc_ascq_str(h.asc, h.ascq, sizeof(more), more);
+	if (strncmp(text, "Additional sense: ", 18) == 0)
+		text += 18;
+	snprintf(r->why, sizeof(r->why), "%s, %s (%x/%02x/%02x)", key, text,
+	    h.sense_key, h.asc, h.ascq);
+}
+
+static void
+judge_sense(struct scsi_reply *r, const struct answer *a)
+{
+	r->status = sg_err_category_sense(a->sense, (int)a->sense_len);
+	describe_sense(r, a);
+	r->has_info = sg_get_sense_info_fld(a->sense, (int)a->sense_len,
+	    &r->info);
+	switch (r->status) {
+	case SG_LIB_CAT_CLEAN:
+	case SG_LIB_CAT_NO_SENSE:
+	case SG_LIB_CAT_RECOVERED:
+		r->recovered = r->status == SG_LIB_CAT_RECOVERED;
+		r->result = SCSI_MOVED;
+		break;
+	case SG_LIB_CAT_UNIT_ATTENTION:
+	case SG_LIB_CAT_ABORTED_COMMAND:
+		r->result = SCSI_AGAIN;
+		break;
+	case SG_LIB_CAT_MEDIUM_HARD:
+	case SG_LIB_CAT_MEDIUM_HARD_WITH_INFO:
+		r->status = STATUS_MEDIUM;
+		r->result = SCSI_MEDIUM;
+		break;
+	case SG_LIB_CAT_ILLEGAL_REQ_WITH_INFO:
+		r->status = SG_LIB_CAT_ILLEGAL_REQ;
+		r->result = SCSI_FATAL;
+		break;
+	case SG_LIB_CAT_PROTECTION_WITH_INFO:
+		r->status = SG_LIB_CAT_PROTECTION;
+		r->result = SCSI_FATAL;
+		break;
+	default:
+		if (scsi_words(r->status)[0] == '\0')
+			r->status = sg_get_sense_key(a->sense,
+			    (int)a->sense_len) == SPC_SK_NOT_READY ?
+			    SG_LIB_CAT_NOT_READY : STATUS_FILE;
+		r->result = SCSI_FATAL;
+		break;
+	}
+}
+
+static void
+judge_status(struct scsi_reply *r, const struct answer *a)
+{
+	r->result = SCSI_FATAL;
+	switch (a->device & 0x7e) {
+	case CHECK_CONDITION:
+		judge_sense(r, a);
+		return;
+	case BUSY:
+		r->result = SCSI_AGAIN;
+		r->status = SG_LIB_CAT_BUSY;
+		break;
+	case TASK_SET_FULL:
+	case ACA_ACTIVE:
+	case TASK_ABORTED:
+		r->result = SCSI_AGAIN;
+		r->status = SG_LIB_CAT_TS_FULL;
+		break;
+	case RESERVATION_CONFLICT:
+		r->status = SG_LIB_CAT_RES_CONFLICT;
+		break;
+	default:
+		r->status = STATUS_FILE;
+		break;
+	}
+	snprintf(r->why, sizeof(r->why), "SCSI status %#x", a->device);
+}
+
+/*
+ * A residual is what was not moved, whatever the status says.  One that is
+ * wild (negative, or more than was asked for) tells nothing, so all is taken
+ * as not moved; what does not make a whole block neither.
+ */
+static void
+count_moved(struct scsi_reply *r, const struct scsi_command *c,
+    const struct answer *a)
+{
+	size_t bytes = (size_t)c->blocks * c->block;
+
+	if (a->residual < 0 || (uint64_t)a->residual > bytes)
+		bytes = 0;
+	else
+		bytes -= (size_t)a->residual;
+	r->moved = bytes - bytes % c->block;
+}
+
+void
+scsi_run(int fd, enum scsi_node node, const struct scsi_command *c,
+    struct scsi_reply *r)
+{
+	struct answer a = { .device = 0 };
+	int err = node == SCSI_BSG ? send_v4(fd, c, &a) : send_v3(fd, c, &a);
+
+	*r = (struct scsi_reply){ .result = SCSI_MOVED };
+	if (err != 0) {
+		judge_errno(r, err);
+		return;
+	}
+	if ((a.device & 0x7e) != 0 && (a.device & 0x7e) != CONDITION_MET)
+		judge_status(r, &a);
+	else if ((a.driver & DRIVER_MASK) == DRIVER_TIMEOUT)
+		a.host = HOST_TIME_OUT;
+	else if (a.sense_len > 0)
+		judge_sense(r, &a);
+	if ((a.device & 0x7e) == 0 && a.host != HOST_OK)
+		judge_host(r, &a);
+	if (r->result == SCSI_MOVED)
+		count_moved(r, c, &a);
+	r->indirect = c->direct && node == SCSI_SG && !a.direct;
+}
+
+void
+scsi_pause(int tries)
+{
+	long ms = tries < 8 ? 2L << tries : 500;
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+static bool
+passes(int res)
+{
+	return res == SG_LIB_CAT_UNIT_ATTENTION ||
+	    res == SG_LIB_CAT_ABORTED_COMMAND || res == SG_LIB_CAT_BUSY ||
+	    res == SG_LIB_CAT_TS_FULL;
+}
+
+/* A library call's answer as an exit status, its negative errnos too. */
+static int
+library_status(int res)
+{
+	if (res < -1)
+		return status_errno(-res);
+	if (res > 0 && scsi_words(res)[0] != '\0')
+		return res;
+	return STATUS_FILE;
+}
+
+static int
+refused(const char *name, const char *what, int res, struct fault *f)
+{
+	int status = library_status(res);
+
+	return fault_set(f, status, "%s: %s failed%s%s", name, what,
+	    scsi_words(status)[0] != '\0' ? ": " : "", scsi_words(status));
+}
+
+static int
+ask_identity(int fd, const char *name, struct scsi_disk *d, struct fault *f)
+{
+	struct sg_simple_inquiry_resp q;
+	int res, try;
+
+	for (try = 0; ; try++) {
+		res = sg_simple_inquiry(fd, &q, false, 0);
+		if (!passes(res) || try == TRIES)
+			break;
+		scsi_pause(try);
+	}
+	if (res != 0)
+		return refused(name, "INQUIRY", res, f);
+	d->type = q.peripheral_type & 0x1f;
+	if (q.peripheral_qualifier != 0 || (d->type != PDT_DISK &&
+	    d->type != PDT_WO && d->type != PDT_MMC && d->type != PDT_OPTICAL &&
+	    d->type != PDT_RBC && d->type != PDT_ZBC))
+		return fault_set(f, STATUS_FILE, "%s is no disk (SCSI device "
+		    "type %#x)", name, (unsigned)d->type);
+	snprintf(d->name, sizeof(d->name), "%s %s", q.vendor, q.product);
+	return 0;
+}
+
+static int
+wait_until_ready(int fd, const char *name, struct fault *f)
+{
+	int res, try;
+
+	for (try = 0; ; try++) {
+		res = sg_ll_test_unit_ready(fd, 0, false, 0);
+		if (!passes(res) || try == TRIES)
+			break;
+		scsi_pause(try);
+	}
+	return res == 0 ? 0 : refused(name, "TEST UNIT READY", res, f);
+}
+
+/* READ CAPACITY (10), and (16) where its answer is too small: SBC-4 5.20. */
+static int
+ask_capacity(int fd, const char *name, struct scsi_disk *d, struct fault *f)
+{
+	unsigned char r[32];
+	uint64_t last = 0;
+	int res, try;
+
+	for (try = 0; ; try++) {
+		res = sg_ll_readcap_10(fd, false, 0, r, 8, false, 0);
+		last = get_be(r, 4);
+		d->block = (uint32_t)get_be(r + 4, 4);
+		if (res == 0 && last == 0xffffffff) {
+			res = sg_ll_readcap_16(fd, false, 0, r, sizeof(r),
+			    false, 0);
+			last = get_be(r, 8);
+			d->block = (uint32_t)get_be(r + 8, 4);
+		}
+		if (!passes(res) || try == TRIES)
+			break;
+		scsi_pause(try);
+	}
+	if (res != 0)
+		return refused(name, "READ CAPACITY", res, f);
+	if (d->block < 512 || d->block > 65536 ||
+	    last >= INT64_MAX / d->block)
+		return fault_set(f, STATUS_FILE, "%s says its last block is "
+		    "%llu, of %u bytes: no use for a copy", name,
+		    (unsigned long long)last, d->block);
+	d->blocks = last + 1;
+	return 0;
+}
+
+/* A VPD page (SPC-5 7.7), as far as it fits; its length, 0 without one. */
+static size_t
+vpd_page(int fd, int page, unsigned char *buf, size_t room)
+{
+	size_t len;
+	int residual = 0;
+
+	memset(buf, 0, room);
+	if (sg_ll_inquiry_v2(fd, true, page, buf, (int)room, 0, &residual,
+	    false, 0) != 0 || buf[1] != page)
+		return 0;
+	len = 4 + (size_t)get_be(buf + 2, 2);
+	if (residual > 0 && (size_t)residual < room)
+		room -= (size_t)residual;
+	return len < room ? len : room;
+}
+
+/* The first NAA designator of the logical unit: SPC-5 7.7.6. */
+static void
+find_wwn(const unsigned char *page, size_t len, struct scsi_disk *d)
+{
+	size_t at = 4, n, i;
+
+	for (; at + 4 <= len; at += 4 + n) {
+		n = page[at + 3];
+		if (at + 4 + n > len)
+			return;
+		if ((page[at + 1] & 0x3f) != 3 || (n != 8 && n != 16))
+			continue;
+		for (i = 0; i < n; i++)
+			snprintf(d->wwn + 2 * i, 3, "%02x", page[at + 4 + i]);
+		return;
+	}
+}
+
+/* What the disk need not say; nothing here is an error. */
+static void
+ask_pages(int fd, struct scsi_disk *d)
+{
+	unsigned char page[252];
+	size_t len = vpd_page(fd, 0x80, page, sizeof(page)), skip = 4;
+
+	while (skip < len && page[skip] == ' ')
+		skip++;
+	if (len > skip)
+		snprintf(d->serial, sizeof(d->serial), "%.*s",
+		    (int)(len - skip), (const char *)page + skip);
+	len = vpd_page(fd, 0x83, page, sizeof(page));
+	find_wwn(page, len, d);
+	if (d->type != PDT_DISK && d->type != PDT_ZBC)
+		return;
+	if (vpd_page(fd, 0xb0, page, 64) >= 12)
+		d->most = (uint32_t)get_be(page + 8, 4);
+	if (vpd_page(fd, 0xb1, page, 64) >= 6)
+		d->rotates = get_be(page + 4, 2) > 1;
+	if (vpd_page(fd, 0xb2, page, 64) >= 6)
+		d->provisioned = (page[5] & 0xe0) != 0;
+}
+
+int
+scsi_ask(int fd, const char *name, struct scsi_disk *d, struct fault *f)
+{
+	*d = (struct scsi_disk){ .blocks = 0 };
+	if (ask_identity(fd, name, d, f) != 0 ||
+	    wait_until_ready(fd, name, f) != 0 ||
+	    ask_capacity(fd, name, d, f) != 0)
+		return -1;
+	ask_pages(fd, d);
+	return 0;
+}
+
+int
+scsi_sync(int fd)
+{
+	int res, try;
+
+	for (try = 0; ; try++) {
+		res = sg_ll_sync_cache_10(fd, false, false, 0, 0, 0, false, 0);
+		if (!passes(res) || try == TRIES)
+			break;
+		scsi_pause(try);
+	}
+	return res == 0 || res == SG_LIB_CAT_INVALID_OP ? 0 :
+	    library_status(res);
+}
+
+const char *
+scsi_words(int status)
+{
+	switch (status) {
+	case SG_LIB_CAT_NOT_READY:
+		return "not ready";
+	case SG_LIB_CAT_MEDIUM_HARD:
+		return "medium or hardware error";
+	case SG_LIB_CAT_ILLEGAL_REQ:
+		return "illegal request";
+	case SG_LIB_CAT_UNIT_ATTENTION:
+		return "unit attention";
+	case SG_LIB_CAT_DATA_PROTECT:
+		return "data protect";
+	case SG_LIB_CAT_INVALID_OP:
+		return "invalid operation code";
+	case SG_LIB_CAT_COPY_ABORTED:
+		return "copy aborted";
+	case SG_LIB_CAT_ABORTED_COMMAND:
+		return "aborted command";
+	case SG_LIB_LBA_OUT_OF_RANGE:
+		return "LBA out of range";
+	case SG_LIB_CAT_RES_CONFLICT:
+		return "reservation conflict";
+	case SG_LIB_CAT_BUSY:
+		return "busy";
+	case SG_LIB_CAT_TS_FULL:
+		return "task set full";
+	case STATUS_TIMEOUT:
+		return "timeout";
+	case SG_LIB_CAT_PROTECTION:
+		return "protection error";
+	default:
+		return "";
+	}
+}
