@@ -27,9 +27,8 @@ struct io {			/* one request, its worker's alone */
 	size_t		 len;
 	size_t		 done;	/* bytes moved; fewer with err 0: the end */
 	int		 err;	/* an errno value; ECANCELED: lane->halt */
-	int		 status;	/* exit status, where errno has no number */
-	uint64_t	 bad_off;	/* EIO: the first bad byte, it is said; */
-					/* or NOWHERE */
+	int		 status;	/* exit status, if not errno's */
+	uint64_t	 bad_off;	/* the bad byte, as told, or NOWHERE */
 	bool		 careful;	/* isolating an error */
 	char		 why[160];	/* in the end's own words, or "" */
 };

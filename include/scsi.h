@@ -51,7 +51,7 @@ struct scsi_disk {		/* what a disk says of itself */
 	uint64_t	 blocks;
 	uint32_t	 block;		/* bytes, logical */
 	uint32_t	 most;		/* blocks of a command; 0: no limit */
-	int		 type;		/* peripheral device type, SPC-5 6.7.2 */
+	int		 type;		/* device type, SPC-5 6.7.2 */
 	bool		 rotates;	/* VPD B1h, SBC-4 6.6.2 */
 	bool		 provisioned;	/* VPD B2h: unmaps, SBC-4 6.6.7 */
 	char		 name[32];	/* vendor, model, as they come */

@@ -11,7 +11,7 @@
  * The page cache is not to be filled by a copy.  RWF_DONTCACHE makes the
  * kernel write early and drop behind; where it is not known, a lane does it:
  * it starts the write-back of each transfer at once, and waits for and drops
- * the one before.
+ * the one before.  What a neighbour had cached of the source before us stays.
  */
 #include "endpoint.h"
 
@@ -26,6 +26,7 @@
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -48,6 +49,7 @@ struct file {
 	uint32_t	 align;		/* of direct offsets and lengths */
 	bool		 prefer_direct;
 	bool		 behind;	/* leave no trace in the page cache */
+	bool		 cached;	/* some of it was there before us */
 	atomic_bool	 no_dontcache;	/* the kernel does not know the flag */
 	uint64_t	 length;	/* at the start; no blocks behind */
 };
@@ -110,6 +112,21 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	return 0;
 }
 
+#ifndef SYS_cachestat
+#define SYS_cachestat	451		/* Linux 6.5 */
+#endif
+
+/* Whether a neighbour has some of this file in the page cache. */
+static bool
+in_cache(int fd)
+{
+	struct { uint64_t off, len; } all = { 0, 0 };
+	struct { uint64_t cache, dirty, writeback, evicted, recent; } stat;
+
+	return syscall(SYS_cachestat, fd, &all, &stat, 0) == 0 &&
+	    stat.cache > 0;
+}
+
 static int
 ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 {
@@ -119,6 +136,8 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 	if (fstat(file->plain, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	file->behind = file->behind && !all_cache(file->plain);
+	file->cached = ep->role == SOURCE && file->behind &&
+	    in_cache(file->plain);
 	ep->size = st.st_size;
 	file->length = (uint64_t)st.st_size;
 	file->align = PAGE;
@@ -338,8 +357,9 @@ drop_behind(struct lane *lane, struct io *io)
 	struct trail *t = lane->priv;
 
 	if (io->op == OP_READ) {
-		posix_fadvise(file->plain, (off_t)io->off, (off_t)io->done,
-		    POSIX_FADV_DONTNEED);
+		if (!file->cached)
+			posix_fadvise(file->plain, (off_t)io->off,
+			    (off_t)io->done, POSIX_FADV_DONTNEED);
 		return;
 	}
 	sync_file_range(file->plain, (off_t)io->off, (off_t)io->done,
@@ -418,8 +438,7 @@ file_leave(struct endpoint *ep, uint64_t off, uint64_t len)
 {
 	const struct file *file = ep->priv;
 
-	/* What a neighbour had cached of the source is his. */
-	if (file->behind && (ep->role == TARGET || file->no_dontcache))
+	if (file->behind && (ep->role == TARGET || !file->cached))
 		posix_fadvise(file->plain, (off_t)off, (off_t)len,
 		    POSIX_FADV_DONTNEED);
 	if (inherited(ep))

@@ -13,15 +13,16 @@
 
 typedef unsigned long long ull;
 
-enum { SENTENCE = 8192 };	/* a path may have 4,096 bytes */
+enum { SENTENCE = 8192 };	/* with room for a path */
 
 /*
- * One line, written at once.  Names and other strings from outside may hold anything: only
- * printable ASCII leaves here as it is.  An embedded newline is no exception.
+ * One line, written at once.  Names and other strings from outside may hold
+ * anything: only printable ASCII leaves here as it is, and no newline does.
  */
 static void __attribute__((format(printf, 2, 3)))
 say(FILE *out, const char *fmt, ...)
 {
+	static const char hex[] = "0123456789ABCDEF";
 	char text[SENTENCE], line[4 * SENTENCE], *to = line;
 	const unsigned char *c;
 	va_list ap;
@@ -30,10 +31,14 @@ say(FILE *out, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	for (c = (const unsigned char *)text; *c != '\0'; c++)
-		if (*c >= 0x20 && *c < 0x7f)
+		if (*c >= 0x20 && *c < 0x7f) {
 			*to++ = (char)*c;
-		else
-			to += sprintf(to, "\\x%02X", *c);
+		} else {
+			*to++ = '\\';
+			*to++ = 'x';
+			*to++ = hex[*c >> 4];
+			*to++ = hex[*c & 0x0f];
+		}
 	*to++ = '\n';
 	fwrite(line, 1, (size_t)(to - line), out);
 }

@@ -3,9 +3,9 @@
  * data; the rest, and the decoding of sense data, is libsgutils2's.  No other
  * command than those of this file is ever sent.
  *
- * What an answer means is decided in this order: did the kernel take it (errno),
- * did it reach the disk (host and driver status), what does the disk say
- * (status, sense), and how much was moved (residual).
+ * What an answer means is decided in this order: did the kernel take it
+ * (errno), what does the disk say (status, sense), did it get there (host and
+ * driver status), and how much was moved (residual).
  */
 #include "scsi.h"
 

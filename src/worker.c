@@ -11,7 +11,6 @@
 #include "job.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,19 +56,18 @@ fail(struct job *job, const struct fault *f)
 }
 
 /* A request's error in the end's own words if it has any, else errno's. */
-static void __attribute__((format(printf, 3, 4)))
-describe(struct fault *f, const struct io *io, const char *fmt, ...)
+static void
+describe(struct fault *f, const struct io *io, const char *name,
+    const char *what)
 {
-	char what[512];
-	va_list ap;
+	uint64_t at = io->off + io->done;
 
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
 	if (io->why[0] == '\0')
-		fault_errno(f, io->err, "%s", what);
+		fault_errno(f, io->err, "%s: %s at byte %llu", name, what,
+		    (ull)at);
 	else
-		fault_set(f, status_errno(io->err), "%s: %s", what, io->why);
+		fault_set(f, status_errno(io->err), "%s: %s at byte %llu: %s",
+		    name, what, (ull)at, io->why);
 	if (io->status != 0)
 		f->status = io->status;
 }
@@ -77,11 +75,13 @@ describe(struct fault *f, const struct io *io, const char *fmt, ...)
 static void
 fail_read(struct job *job, const struct io *io, size_t len)
 {
-	uint64_t at = io->off + io->done;
+	uint64_t block = (io->off + io->done) / job->p->bs;
 	struct fault f;
+	char what[80];
 
-	describe(&f, io, "%s: reading %zu bytes at %llu (block %llu)",
-	    job->p->src->name, len, (ull)at, (ull)(at / job->p->bs));
+	snprintf(what, sizeof(what), "block %llu: reading %zu bytes",
+	    (ull)block, len);
+	describe(&f, io, job->p->src->name, what);
 	if (io->err == ESPIPE)
 		fault_set(&f, STATUS_SHORT, "%s ends before skip=",
 		    job->p->src->name);
@@ -94,9 +94,10 @@ static void
 fail_write(struct job *job, const struct io *io)
 {
 	struct fault f;
+	char what[40];
 
-	describe(&f, io, "%s: writing %zu bytes at %llu",
-	    job->p->dst->name, io->len - io->done, (ull)(io->off + io->done));
+	snprintf(what, sizeof(what), "writing %zu bytes", io->len - io->done);
+	describe(&f, io, job->p->dst->name, what);
 	fail(job, &f);
 }
 
