@@ -41,9 +41,16 @@ int signals_take(struct signals *, struct fault *f);
 void signals_raise(int signo);
 
 /*
- * Copy.  Both ends are open and the target is prepared; they are not closed.
- * Draws the progress line and answers SIGUSR1 meanwhile.  Fills *out; returns
- * 0 however the copy went, or -1 with *f when it could not begin.
+ * Block SIGUSR1 only, which would end the program until signals_take.  First
+ * thing in main.
+ */
+void signals_hold(void);
+
+/*
+ * Copy.  Both ends are open; they are not closed.  Prepares the target once
+ * nothing else can prevent the copy, draws the progress line and answers
+ * SIGUSR1.  Fills *out; returns 0 however the copy went, or -1 with *f when it
+ * could not begin, and then the target is as it was.
  */
 int copy_run(const struct plan *, const struct signals *, struct outcome *out,
     struct fault *f);

@@ -30,6 +30,8 @@ struct io {			/* one request, its worker's alone */
 	int		 status;	/* exit status, if not errno's */
 	uint64_t	 bad_off;	/* the bad byte, as told, or NOWHERE */
 	bool		 careful;	/* isolating an error */
+	bool		 spent;		/* a failed write that must not be */
+					/* repeated: see be_file.c */
 	char		 why[160];	/* in the end's own words, or "" */
 };
 
@@ -55,6 +57,7 @@ struct endpoint {		/* shared and const once open */
 	const struct opts *opts;
 	unsigned	 flags;	/* enum flag, of iflag= or oflag= */
 	int		 fd;	/* inherited, or while opening what to open */
+	bool		 inherited;	/* fd is standard input or output */
 	int		 dir;	/* folder of a file to be created, else -1 */
 	int64_t		 size;	/* bytes, or -1: not known, or without limit */
 	int64_t		 room;	/* bytes it can hold, or -1: not known */

@@ -8,7 +8,7 @@
 
 struct fault {
 	int	status;		/* exit status; 0: nothing wrong */
-	char	text[1024];	/* one sentence, without the program's name */
+	char	text[4608];	/* one sentence, without the program's name */
 };
 
 /*

@@ -44,6 +44,7 @@ struct job {			/* I: set before the workers start */
 	pthread_mutex_t	 first;
 	struct fault	 fault;		/* first; status 0: none */
 	struct fault	 flush;		/* the lead's, until it has left */
+	bool		 began;		/* the lead's: the target is ready */
 	atomic_bool	 stop;		/* claim nothing more */
 	atomic_int	 phase;		/* enum phase */
 	atomic_uint_fast64_t read, written, padded;	/* bytes */
@@ -54,8 +55,9 @@ struct job {			/* I: set before the workers start */
 };
 
 /*
- * The first worker's thread: starts the others, works, waits for them, flushes
- * the target, and makes job->done readable.  arg is the struct job.
+ * The first worker's thread: prepares the target, which is the first thing to
+ * change it; starts the others, works, waits for them, flushes the target, and
+ * makes job->done readable.  arg is the struct job.
  */
 void *worker_lead(void *arg);
 

@@ -28,6 +28,7 @@ struct plan {
 	uint32_t	 block;		/* bytes lost to one bad spot */
 	unsigned	 workers;
 	int64_t		 truncate;	/* bytes; -1: leave the length alone */
+	mode_t		 mode;		/* of a target that is created */
 };
 
 /*

@@ -11,7 +11,10 @@
  * The page cache is not to be filled by a copy.  RWF_DONTCACHE makes the
  * kernel write early and drop behind; where it is not known, a lane does it:
  * it starts the write-back of each transfer at once, and waits for and drops
- * the one before.  What a neighbour had cached of the source before us stays.
+ * the one before.  An error that is met there may be that of an earlier write,
+ * anybody's, and is told once: such a write is "spent", since repeating it
+ * would prove nothing.  What a neighbour had cached of the source before us
+ * stays.
  */
 #include "endpoint.h"
 
@@ -47,6 +50,7 @@ struct file {
 	int		 plain;		/* or -1 */
 	int		 direct;	/* or -1 */
 	uint32_t	 align;		/* of direct offsets and lengths */
+	uint32_t	 read_align;	/* the same for reads: they may share */
 	bool		 prefer_direct;
 	bool		 behind;	/* leave no trace in the page cache */
 	bool		 cached;	/* some of it was there before us */
@@ -70,12 +74,6 @@ open_flags(const struct endpoint *ep, bool look)
 	flags |= (ep->flags & FLAG_DSYNC) != 0 ? O_DSYNC : 0;
 	flags |= (ep->flags & FLAG_SYNC) != 0 ? O_SYNC : 0;
 	return flags;
-}
-
-static bool
-inherited(const struct endpoint *ep)
-{
-	return ep->fd == STDIN_FILENO || ep->fd == STDOUT_FILENO;
 }
 
 /* File systems that have nothing behind the page cache to write to. */
@@ -108,7 +106,7 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	ep->block = (uint32_t)block;
 	ep->grain = SECTOR;	/* less than a block: by the page cache */
 	ep->size = ep->room = (int64_t)bytes;
-	file->align = ep->block;
+	file->align = file->read_align = ep->block;
 	return 0;
 }
 
@@ -141,11 +139,15 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 	ep->size = st.st_size;
 	file->length = (uint64_t)st.st_size;
 	file->align = PAGE;
+	file->read_align = SECTOR;	/* or EINVAL tells */
 #ifdef STATX_DIOALIGN
-	if (statx(file->plain, "", AT_EMPTY_PATH, STATX_DIOALIGN, &x) == 0 &&
-	    (x.stx_mask & STATX_DIOALIGN) != 0 &&
-	    x.stx_dio_offset_align > PAGE)
-		file->align = x.stx_dio_offset_align;
+	if (file->direct >= 0 && statx(file->plain, "", AT_EMPTY_PATH,
+	    STATX_DIOALIGN, &x) == 0 && (x.stx_mask & STATX_DIOALIGN) != 0 &&
+	    x.stx_dio_offset_align >= SECTOR) {
+		file->read_align = x.stx_dio_offset_align;
+		if (x.stx_dio_offset_align > PAGE)
+			file->align = x.stx_dio_offset_align;
+	}
 #else
 	(void)x;
 #endif
@@ -158,7 +160,7 @@ open_plain(const struct endpoint *ep, int flags)
 {
 	int fd = reopen(ep->fd, ep->name, flags);
 
-	if (fd < 0 && inherited(ep))
+	if (fd < 0 && ep->inherited)
 		fd = fcntl(ep->fd, F_DUPFD_CLOEXEC, 3);
 	return fd;
 }
@@ -179,7 +181,8 @@ open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 	if ((ep->flags & FLAG_FLOCK) != 0 &&
 	    flock(file->plain, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
-	file->direct = reopen(ep->fd, ep->name, flags | O_DIRECT);
+	if (file->prefer_direct || ep->role == SOURCE)
+		file->direct = reopen(ep->fd, ep->name, flags | O_DIRECT);
 	if (file->direct < 0 && (ep->flags & FLAG_DIRECT) != 0 &&
 	    errno != EINVAL)
 		return fault_errno(f, errno, "%s: O_DIRECT", ep->name);
@@ -204,7 +207,7 @@ file_close(struct endpoint *ep)
 static int
 look_at(const struct endpoint *ep, struct fault *f)
 {
-	if (ep->role == SOURCE || inherited(ep))
+	if (ep->role == SOURCE || ep->inherited)
 		return 0;
 	if (faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
@@ -226,10 +229,7 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->priv = file;
 	ep->seekable = true;
 	ep->durable = ep->role == TARGET;
-	if (!ep->absent && (ep->flags & FLAG_EXCL) != 0 && !ep->device &&
-	    ep->role == TARGET)
-		failed = fault_errno(f, EEXIST, "%s", ep->name);
-	if (failed == 0 && !ep->absent)
+	if (!ep->absent)
 		failed = open_fds(ep, file, look, f);
 	if (failed == 0 && !ep->absent && look)
 		failed = look_at(ep, f);
@@ -264,8 +264,10 @@ file_attach(struct lane *lane)
 static bool
 aligned(const struct file *file, const struct io *io)
 {
-	return (io->off + io->done) % file->align == 0 &&
-	    (io->len - io->done) % file->align == 0;
+	uint32_t align = io->op == OP_READ ? file->read_align : file->align;
+
+	return (io->off + io->done) % align == 0 &&
+	    (io->len - io->done) % align == 0;
 }
 
 static void
@@ -316,8 +318,10 @@ step(struct file *file, struct io *io)
 	ssize_t n = direct ? call(io, file->direct, 0) :
 	    call_plain(file, io);
 
-	if (n == -EINVAL && direct)
+	if (n == -EINVAL && direct) {
+		direct = false;
 		n = call_plain(file, io);
+	}
 	if (n > 0) {
 		io->done += (size_t)n;
 		return true;
@@ -329,6 +333,7 @@ step(struct file *file, struct io *io)
 	if (n == 0 && io->op == OP_WRITE)
 		n = -EIO;		/* it would be tried for ever */
 	io->err = (int)-n;
+	io->spent = !direct;
 	return false;
 }
 
@@ -365,6 +370,7 @@ drop_behind(struct lane *lane, struct io *io)
 	sync_file_range(file->plain, (off_t)io->off, (off_t)io->done,
 	    SYNC_FILE_RANGE_WRITE);
 	io->err = settle(file, t);
+	io->spent = true;
 	*t = (struct trail){ io->off, io->done };
 }
 
@@ -441,7 +447,7 @@ file_leave(struct endpoint *ep, uint64_t off, uint64_t len)
 	if (file->behind && (ep->role == TARGET || !file->cached))
 		posix_fadvise(file->plain, (off_t)off, (off_t)len,
 		    POSIX_FADV_DONTNEED);
-	if (inherited(ep))
+	if (ep->inherited)
 		(void)lseek(ep->fd, (off_t)(off + len), SEEK_SET);
 }
 

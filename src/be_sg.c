@@ -231,7 +231,7 @@ static void
 give_up(struct io *io, const struct scsi_reply *r, uint32_t block)
 {
 	io->err = r->result == SCSI_MEDIUM ? EIO : r->err != 0 ? r->err :
-	    EREMOTEIO;
+	    EPROTO;
 	io->status = r->status;
 	io->bad_off = r->has_info && r->result == SCSI_MEDIUM &&
 	    r->info < INT64_MAX / block ? r->info * block : NOWHERE;

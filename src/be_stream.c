@@ -34,18 +34,12 @@ open_flags(const struct endpoint *ep)
 	return flags;
 }
 
-static bool
-inherited(const struct endpoint *ep)
-{
-	return ep->fd == STDIN_FILENO || ep->fd == STDOUT_FILENO;
-}
-
 static int
 open_fd(struct endpoint *ep, struct stream *s, struct fault *f)
 {
 	struct stat st;
 
-	s->fd = inherited(ep) ? fcntl(ep->fd, F_DUPFD_CLOEXEC, 3) :
+	s->fd = ep->inherited ? fcntl(ep->fd, F_DUPFD_CLOEXEC, 3) :
 	    reopen(ep->fd, ep->name, open_flags(ep));
 	if (s->fd < 0)
 		return fault_errno(f, errno, "%s", ep->name);
@@ -93,7 +87,7 @@ stream_open(struct endpoint *ep, bool look, struct fault *f)
 	*s = (struct stream){ .fd = -1 };
 	ep->priv = s;
 	ep->streamed = true;
-	if (look && !inherited(ep))
+	if (look && !ep->inherited)
 		failed = look_at(ep, f);
 	else if (!ep->absent)
 		failed = open_fd(ep, s, f);
@@ -210,6 +204,7 @@ stream_write(const struct lane *lane, struct io *io)
 		else if (errno != EINTR)
 			io->err = errno;
 	}
+	io->spent = lane->ep->durable;
 }
 
 static void
@@ -234,7 +229,9 @@ stream_flush(struct endpoint *ep, struct fault *f)
 	const struct stream *s = ep->priv;
 
 	while (ep->durable && fdatasync(s->fd) != 0)
-		if (errno != EINTR)
+		if (errno == EINVAL)
+			break;		/* made by the kernel, on no medium */
+		else if (errno != EINTR)
 			return fault_errno(f, errno, "%s: flushing", ep->name);
 	return 0;
 }

@@ -151,6 +151,7 @@ copy_run(const struct plan *p, const struct signals *s, struct outcome *out,
 {
 	struct job *job = calloc(1, sizeof(*job));
 	double start = now();
+	bool began;
 	int err;
 
 	*out = (struct outcome){ .signal = 0 };
@@ -174,11 +175,16 @@ copy_run(const struct plan *p, const struct signals *s, struct outcome *out,
 	out->map = job->map;
 	out->fault = job->fault;
 	out->flush = job->flush;
+	began = job->began;
 	turn_destroy(&job->turn);
 	pthread_mutex_destroy(&job->order);
 	pthread_mutex_destroy(&job->first);
 	job_free(job);
-	return 0;
+	if (began)
+		return 0;
+	*f = out->fault;
+	outcome_free(out);
+	return -1;
 }
 
 void

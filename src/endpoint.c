@@ -42,12 +42,31 @@ reopen(int path, const char *name, int flags)
 	return -1;
 }
 
-/* Files whose size is a fiction; they are read in order until their end. */
+/* Whether a file of size 0 has something to read all the same. */
 static bool
-pseudo(int path)
+hides_content(int path, const char *name)
+{
+	int fd = reopen(path, name, O_RDONLY | O_NONBLOCK);
+	char c;
+	bool found = fd >= 0 && pread(fd, &c, 1, 0) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/*
+ * Files whose size is a fiction, made by the kernel when they are read.  They
+ * are read in order until their end, and there is nothing to flush.
+ */
+static bool
+pseudo(const struct endpoint *ep, int path, const struct stat *st)
 {
 	struct statfs fs;
 
+	if (ep->role == SOURCE && st->st_size == 0 &&
+	    hides_content(path, ep->name))
+		return true;
 	if (fstatfs(path, &fs) != 0)
 		return false;
 	switch ((unsigned long)fs.f_type) {
@@ -121,7 +140,7 @@ choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 {
 	switch (st->st_mode & S_IFMT) {
 	case S_IFREG:
-		ep->be = pseudo(fd) ? &be_stream : &be_file;
+		ep->be = pseudo(ep, fd, st) ? &be_stream : &be_file;
 		ep->id = (struct identity){ true, st->st_dev, st->st_ino };
 		break;
 	case S_IFBLK:
@@ -138,7 +157,7 @@ choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 		ep->be = &be_stream;
 		break;
 	case S_IFSOCK:
-		if (ep->fd < 0)
+		if (!ep->inherited)
 			return unsupported(f, ep, "a socket");
 		ep->be = &be_stream;
 		break;
@@ -150,6 +169,9 @@ choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 	default:
 		return unsupported(f, ep, "of an unknown type");
 	}
+	if (ep->role == TARGET && (ep->flags & FLAG_EXCL) != 0 &&
+	    !ep->device && !ep->inherited)
+		return fault_errno(f, EEXIST, "%s", ep->name);
 	if (misused(ep))
 		return fault_set(f, STATUS_USAGE,
 		    "%s: sgio is for block devices, mmap for SCSI generic ones",
@@ -220,6 +242,9 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 	if (fstatat(ep->dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		failed = fault_set(f, STATUS_REFUSED, "%s is a symbolic link "
 		    "to a file that does not exist", ep->name);
+	if (failed == 0 && look && faccessat(ep->dir, ".", W_OK | X_OK,
+	    AT_EACCESS) != 0)
+		failed = fault_errno(f, errno, "%s", ep->name);
 	if (failed == 0)
 		failed = ep->be->open(ep, look, f);
 	if (failed != 0)
@@ -266,6 +291,7 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 		ep->fd = role == SOURCE ? STDIN_FILENO : STDOUT_FILENO;
 		ep->name = role == SOURCE ? "standard input" :
 		    "standard output";
+		ep->inherited = true;
 		return open_inherited(ep, look, f);
 	}
 	if (role == TARGET && strcmp(name, ".") == 0) {
@@ -311,7 +337,8 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 {
 	if (ep->be->flush != NULL && ep->be->flush(ep, f) != 0)
 		return -1;
-	if (ep->dir >= 0 && fsync(ep->dir) != 0)
+	/* EINVAL: a file system that has nothing to flush there. */
+	if (ep->dir >= 0 && fsync(ep->dir) != 0 && errno != EINVAL)
 		return fault_errno(f, errno, "%s: flushing its folder",
 		    ep->name);
 	return 0;
@@ -347,6 +374,7 @@ lane_transfer(struct lane *lane, struct io *io)
 	io->err = 0;
 	io->status = 0;
 	io->bad_off = NOWHERE;
+	io->spent = false;
 	io->why[0] = '\0';
 	lane->ep->be->transfer(lane, io);
 }

@@ -55,5 +55,6 @@ status_errno(int err)
 bool
 errno_is_medium(int err)
 {
-	return err == EIO || err == ENODATA || err == EILSEQ;
+	return err == EIO || err == ENODATA || err == EILSEQ ||
+	    err == EREMOTEIO;		/* hardware error, says the disk */
 }

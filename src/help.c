@@ -43,7 +43,7 @@ words_help(FILE *out, const char *operand)
 
 	for (i = 0; i < COUNT(words); i++)
 		if (strcmp(words[i].operand, operand) == 0)
-			fprintf(out, "    %-12s  %s\n", words[i].word,
+			fprintf(out, "    %-14s  %s\n", words[i].word,
 			    words[i].help);
 }
 
@@ -60,14 +60,14 @@ opts_help(FILE *out)
 
 		snprintf(head, sizeof(head), "%s=%s", lines[i].name,
 		    lines[i].arg);
-		fprintf(out, "  %-16s%s\n", head, lines[i].help);
+		fprintf(out, "  %-17s %s\n", head, lines[i].help);
 		words_help(out, lines[i].name);
 	}
 	fputc('\n', out);
 	for (i = 0; i < COUNT(options); i++)
-		fprintf(out, "  -%c, --%-10s%s\n", options[i].letter,
+		fprintf(out, "  -%c, --%-11s %s\n", options[i].letter,
 		    options[i].name, options[i].help);
-	fputs("  --completion=SHELL  print completions for bash, zsh or fish\n"
+	fputs("  --completion=SHELL print completions for bash, zsh or fish\n"
 	    "\nNumbers: 10 0x1f 1fh, suffixes c w b k kB KiB M G T P E, "
 	    "products 2x512k, sums 3+1k.\nThe manual, pardd(8), tells the "
 	    "rest.\n", out);

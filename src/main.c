@@ -20,14 +20,16 @@
  * A standard descriptor that is closed would become the first end opened, and
  * messages would go into it.  In its place comes one that cannot be used.
  */
-static void
+static bool
 fill_standard_descriptors(void)
 {
 	int fd;
 
 	for (fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0)
-			(void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ?
+		    O_WRONLY : O_RDONLY) != fd)
+			return false;
+	return true;
 }
 
 static int
@@ -35,6 +37,18 @@ told(const struct fault *f)
 {
 	report_fault(f);
 	return f->status;
+}
+
+/* Whether standard output took what was printed. */
+static int
+printed(void)
+{
+	struct fault f;
+
+	if (fflush(stdout) == 0 && ferror(stdout) == 0)
+		return STATUS_COMPLETE;
+	fault_errno(&f, errno != 0 ? errno : EIO, "standard output");
+	return told(&f);
 }
 
 static int
@@ -65,14 +79,12 @@ static int
 run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
     int *signo)
 {
-	mode_t mode = src->device ? 0600 : 0666;
 	struct signals signals;
 	struct outcome out;
 	struct fault f, closed = { 0 };
 	int status;
 
-	if (signals_take(&signals, &f) != 0 ||
-	    endpoint_prepare(dst, mode, p->truncate, &f) != 0)
+	if (signals_take(&signals, &f) != 0)
 		return leave(src, dst, &f);
 	report_begin(p);
 	if (copy_run(p, &signals, &out, &f) != 0)
@@ -104,7 +116,7 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	if (o->mode == MODE_DRY_RUN) {
 		report_plan(stdout, &p);
 		close_ends(src, dst, &f);
-		return STATUS_COMPLETE;
+		return printed();
 	}
 	return run(&p, src, dst, signo);
 }
@@ -136,11 +148,7 @@ print(const struct opts *o)
 		printf("pardd %s\n", PARDD_VERSION);
 	else if (opts_completion(stdout, o->shell, &f) != 0)
 		return told(&f);
-	if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-		fault_errno(&f, errno != 0 ? errno : EIO, "standard output");
-		return told(&f);
-	}
-	return STATUS_COMPLETE;
+	return printed();
 }
 
 int
@@ -150,7 +158,9 @@ main(int argc, char *argv[])
 	struct fault f;
 	int status, signo = 0;
 
-	fill_standard_descriptors();
+	if (!fill_standard_descriptors())
+		return STATUS_FILE;
+	signals_hold();
 	if (opts_parse(&o, argc, argv, &f) != 0)
 		return told(&f);
 	if (o.mode != MODE_COPY && o.mode != MODE_DRY_RUN)

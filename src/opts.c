@@ -319,7 +319,7 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 
 		if (strcmp(arg, "--") == 0)
 			continue;
-		failed = arg[0] == '-' ? option(o, arg, f) :
+		failed = arg[0] == '-' && arg[1] != '\0' ? option(o, arg, f) :
 		    operand(o, arg, f);
 		if (failed != 0)
 			return -1;

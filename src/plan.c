@@ -133,7 +133,7 @@ set_transfer(struct plan *p, struct fault *f)
 	if ((o->conv & CONV_PAD) != 0 || p->dst->block > 0)
 		chunk = round_up(chunk, p->pad);
 	/* Borders of transfers lie well on the target, if it is up to us. */
-	if (o->bpt < 0 && !p->dst->streamed)
+	if (o->bpt < 0 && !p->dst->streamed && p->dst_off % p->pad == 0)
 		p->phase = p->dst_off % chunk;
 	p->chunk = (size_t)chunk;
 	p->room = (size_t)round_up(chunk, p->pad);
@@ -169,6 +169,8 @@ plan_make(struct plan *p, const struct opts *o, struct endpoint *src,
 		return -1;
 	p->block = src->block > 0 ? src->block : SECTOR;
 	p->workers = workers(p);
+	/* The image of a disk holds all its secrets. */
+	p->mode = src->device ? 0600 : 0666;
 	if ((o->oflag & FLAG_TRUNC) != 0)
 		p->truncate = (int64_t)p->dst_off;
 	return 0;

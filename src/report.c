@@ -52,6 +52,8 @@ report_fault(const struct fault *f)
 static const char *
 kind(const struct endpoint *ep)
 {
+	if (ep->be == &be_sg)
+		return "SCSI disk";
 	if (ep->be == &be_null)
 		return ep->role == SOURCE ? "generated" : "discarded";
 	if (ep->streamed)
@@ -194,20 +196,40 @@ unreadable(const struct plan *p, struct map *map, bool show)
 	return blocks;
 }
 
+/*
+ * A signal decides over faults: a reader that was interrupted together with us
+ * looks like a broken pipe.
+ */
+static int
+verdict_signal(const struct outcome *out, const struct map_totals *t)
+{
+	const char *name = sigabbrev_np(out->signal);
+
+	if (out->fault.status != 0)
+		say(stderr, "pardd: NOT complete: stopped by SIG%s; %s", name,
+		    out->fault.text);
+	else if (t->untried + t->claimed > 0)
+		say(stderr, "pardd: NOT complete: stopped by SIG%s", name);
+	else if (out->flush.status != 0)
+		say(stderr, "pardd: NOT complete: stopped by SIG%s; %s", name,
+		    out->flush.text);
+	else
+		say(stderr, "pardd: stopped by SIG%s, when all was copied",
+		    name);
+	return STATUS_SIGNAL + out->signal;
+}
+
 static int
 verdict_incomplete(const struct plan *p, struct outcome *out,
     const struct map_totals *t)
 {
 	uint64_t lost;
 
+	if (out->signal != 0)
+		return verdict_signal(out, t);
 	if (out->fault.status != 0) {
 		say(stderr, "pardd: NOT complete: %s", out->fault.text);
 		return out->fault.status;
-	}
-	if (out->signal != 0 && t->untried + t->claimed > 0) {
-		say(stderr, "pardd: NOT complete: stopped by SIG%s",
-		    sigabbrev_np(out->signal));
-		return STATUS_SIGNAL + out->signal;
 	}
 	if (p->counted && t->end < p->length) {
 		say(stderr, "pardd: NOT complete: %s ended after %llu of %llu "
@@ -218,6 +240,11 @@ verdict_incomplete(const struct plan *p, struct outcome *out,
 		say(stderr, "pardd: NOT complete: %s; the copy may not be on "
 		    "the medium", out->flush.text);
 		return STATUS_NOT_FLUSHED;
+	}
+	if (t->untried + t->claimed > 0) {
+		say(stderr, "pardd: NOT complete: %llu bytes were not copied",
+		    (ull)(t->untried + t->claimed));
+		return STATUS_FILE;
 	}
 	if (t->bad > 0) {
 		lost = unreadable(p, &out->map, false);

@@ -55,6 +55,17 @@ too_small(const struct plan *p, struct fault *f)
 	return 0;
 }
 
+/* A drive without a medium, or a loop device without a file. */
+static int
+empty_device(const struct plan *p, struct fault *f)
+{
+	if (!p->src->device || p->src->size != 0 || p->src->id.ino != 0 ||
+	    !p->src->id.known)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s has no bytes; is there a "
+	    "medium in it?", p->src->name);
+}
+
 static int
 no_seek(const struct plan *p, struct fault *f)
 {
@@ -108,7 +119,8 @@ same_end(const struct plan *p, struct fault *f)
 
 	if (!a->known || !b->known || a->dev != b->dev || a->ino != b->ino)
 		return 0;
-	if (p->length == 0 || s + p->length <= d || d + p->length <= s)
+	if ((p->truncate < 0 || (uint64_t)p->truncate >= s + p->length) &&
+	    (p->length == 0 || s + p->length <= d || d + p->length <= s))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s and %s are the same, and the "
 	    "ranges overlap", p->src->name, p->dst->name);
@@ -152,6 +164,7 @@ stream_append(const struct plan *p, struct fault *f)
 static int (*const objections[])(const struct plan *, struct fault *) = {
 	new_device,
 	no_seek,
+	empty_device,
 	past_end,
 	bs_misfit,
 	target_misfit,

@@ -12,6 +12,16 @@ static const int answered[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 };
 
 enum { ANSWERED = sizeof(answered) / sizeof(answered[0]) };
 
+void
+signals_hold(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 int
 signals_take(struct signals *s, struct fault *f)
 {

@@ -282,7 +282,7 @@ read_piece(struct worker *w, struct piece *pc)
 	} else if (errno_is_medium(io.err) && !job->p->src->streamed) {
 		got = salvage(w, pc, hint_of(&io));
 	} else if (io.err != 0) {
-		if (io.err != ECANCELED)
+		if (io.err != ECANCELED || !job->stop)
 			fail_read(job, &io, len - io.done);
 		got = CUT;
 	}
@@ -329,7 +329,7 @@ write_at(struct worker *w, uint64_t off, size_t at, size_t len)
 		.off = job->p->dst_off + off + at, .len = len };
 
 	lane_transfer(&w->dst, &io);
-	while (io.err == EIO && left-- > 0) {
+	while (io.err == EIO && !io.spent && left-- > 0) {
 		job->written += io.done;
 		io.buf += io.done;
 		io.off += io.done;
@@ -417,8 +417,9 @@ to_write(struct worker *w, const struct piece *pc)
 	return pc->good + more;
 }
 
+/* Write a piece; of one that was cut, pc->good becomes what is written. */
 static bool
-store(struct worker *w, const struct piece *pc)
+store(struct worker *w, struct piece *pc)
 {
 	struct job *job = w->job;
 	bool ok, streamed = job->p->dst->streamed;
@@ -428,6 +429,8 @@ store(struct worker *w, const struct piece *pc)
 	if (streamed && !turn_wait(&job->turn, off))
 		return false;
 	len = to_write(w, pc);
+	if (len < pc->good)
+		pc->good = len;
 	if (len == 0)
 		ok = true;
 	else if ((job->p->opts->oflag & FLAG_SPARSE) != 0 && !streamed)
@@ -505,31 +508,31 @@ finish(struct job *job)
 {
 	const struct plan *p = job->p;
 	struct map_totals t = map_totals(&job->map);
-	uint64_t end = p->dst_off + t.end;
+	struct seg left = { .off = t.end };
 	bool complete = t.untried == 0 && t.claimed == 0;
 	int err = 0;
 
 	job->phase = PHASE_FLUSHING;
 	if (complete && (p->opts->oflag & FLAG_SPARSE) != 0 &&
 	    p->dst->be->extend != NULL)
-		err = p->dst->be->extend(p->dst, round_up(end, p->pad));
+		err = p->dst->be->extend(p->dst, p->dst_off +
+		    round_up(t.end, p->pad));
 	if (err != 0)
 		fault_errno(&job->flush, err, "%s: its length", p->dst->name);
 	else if (p->opts->sync != 0)
 		endpoint_flush(p->dst, &job->flush);
 	if (job->flush.status != 0)
 		job->flush.status = STATUS_NOT_FLUSHED;
+	map_next(&job->map, 0, UNTRIED, &left);
 	if (p->src->be->leave != NULL)
-		p->src->be->leave(p->src, p->src_off, t.end);
+		p->src->be->leave(p->src, p->src_off, left.off);
 	if (p->dst->be->leave != NULL)
-		p->dst->be->leave(p->dst, p->dst_off, t.end);
+		p->dst->be->leave(p->dst, p->dst_off, left.off);
 }
 
-void *
-worker_lead(void *arg)
+static void
+lead(struct job *job)
 {
-	static const uint64_t one = 1;
-	struct job *job = arg;
 	unsigned n, i;
 
 	for (n = 1; n < job->p->workers; n++)
@@ -540,6 +543,19 @@ worker_lead(void *arg)
 	for (i = 1; i < n; i++)
 		pthread_join(job->worker[i].thread, NULL);
 	finish(job);
+}
+
+void *
+worker_lead(void *arg)
+{
+	static const uint64_t one = 1;
+	struct job *job = arg;
+	const struct plan *p = job->p;
+
+	job->began = endpoint_prepare(p->dst, p->mode, p->truncate,
+	    &job->fault) == 0;
+	if (job->began)
+		lead(job);
 	while (write(job->done, &one, sizeof(one)) < 0 && errno == EINTR)
 		continue;
 	return NULL;

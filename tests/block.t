@@ -1,0 +1,321 @@
+#!/usr/bin/env bash
+# Block devices, of 512 and of 4096 bytes to the block.  Needs root.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+probe()
+{
+	local dev
+	truncate -s 1M "$scratch/probe" &&
+	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
+}
+needs '((EUID == 0))' -- "not root"
+needs 'command -v losetup blockdev' probe -- "no loop devices"
+
+# disk NAME BYTES [SECTOR]: a loop device, its name in the variable NAME
+disk()
+{
+	truncate -s "$2" "$1.img" && loop "$1.img" --sector-size "${3:-512}" &&
+	    printf -v "$1" %s "$dev"
+}
+# filled NAME BYTES SECTOR SEED
+filled()
+{
+	disk "$1" "$2" "$3" && "$blocks" make "${!1}" "$2" "$4"
+}
+untouched()
+{
+	holds "$1" 0 0 "$2" 9
+}
+
+a="" b=""
+clone()
+{
+	filled a 8M "$1" 1 && filled b 8M "$2" 9 &&
+	    exits 0 "$pardd" if="$a" of="$b" "${@:3}" && complete &&
+	    holds "$b" 0 0 8M 1
+}
+for thr in 1 4 16; do
+	it "clones a disk, $thr workers" clone 512 512 thr=$thr
+	it "clones a disk in small pieces, $thr workers" clone 512 512 bpt=5 thr=$thr
+	it "clones a 4096-byte disk, $thr workers" clone 4096 4096 thr=$thr
+done
+it "clones a 512-byte disk onto one of 4096" clone 512 4096
+it "clones a 4096-byte disk onto one of 512" clone 4096 512
+it "clones 512 onto 4096 with bpt=8" clone 512 4096 bs=512 bpt=8 thr=16
+it "clones 512 onto 4096 with bpt=1, less than a block of the target" \
+    clone 512 4096 bs=512 bpt=1 thr=16
+it "clones with the page cache" clone 512 512 iflag=cached oflag=cached
+it "clones around the page cache" clone 4096 512 iflag=direct oflag=direct
+it "clones in blocks of 64 KiB" clone 512 512 bs=64k
+it "clones in blocks of 2 sectors" clone 512 512 bs=1024 bpt=7
+unmentioned()
+{
+	clone 512 512 && does_not_say '(block size|bs)'
+}
+it "takes 512 for bs without a word" unmentioned
+mentioned()
+{
+	clone 4096 4096 && says 4096 && says '^2048\+0 records in$'
+}
+it "takes the disk's 4096 for bs, and says so" mentioned
+
+part()
+{
+	filled a 8M 512 1 && filled b 8M "$1" 9 &&
+	    exits 0 "$pardd" if="$a" of="$b" bs=512 skip=3 seek=8 count=1000 &&
+	    holds "$b" 0 0 4096 9 && holds "$b" 4096 1536 512000 1 &&
+	    holds "$b" 516096 516096 7872512 9
+}
+it "copies blocks 3 to 1002 to block 8" part 512
+it "copies blocks 3 to 1002 to block 8 of a 4096-byte disk" part 4096
+misfit()
+{
+	filled a 1M "$1" 1 && filled b 1M "$2" 9 &&
+	    refused '(4096|block)' if="$a" of="$b" "${@:3}" && untouched "$b" 1M
+}
+it "refuses to begin within a block of the target" misfit 512 4096 bs=512 seek=1 count=8
+it "refuses to end within a block of the target" misfit 512 4096 bs=512 count=9
+it "refuses to write a block of 4096 in part" misfit 512 4096 bs=512 seek=9 count=16
+not_whole()
+{
+	filled a 1M 4096 1 && filled b 1M 512 9 &&
+	    run "$pardd" if="$a" of="$b" bs=512 &&
+	    [[ $status = 1 || $status = 101 ]] && one_line 4096 && untouched "$b" 1M
+}
+it "refuses bs=512 on a source of 4096-byte blocks" not_whole
+seek_bytes()
+{
+	filled a 1M 512 1 && filled b 1M 512 9 &&
+	    refused '(512|block)' if="$a" of="$b" bs=512 seek=100 oflag=seek_bytes count=1 &&
+	    untouched "$b" 1M
+}
+it "refuses to begin at byte 100 of a disk" seek_bytes
+
+# ------------------------------------------------------------- files and disks
+
+onto()
+{
+	"$blocks" make src "$2" && filled b 1M "$1" 9 &&
+	    exits 0 "$pardd" if=src of="$b" bs=512 thr=4 "${@:4}" && complete &&
+	    holds "$b" 0 0 "$2" && "$blocks" zero "$b" "$2" "$3" &&
+	    holds "$b" $(($2 + $3)) $(($2 + $3)) $((1048576 - $2 - $3)) 9 || return
+	(($3 == 0)) || says "$3"
+}
+it "pads an odd tail with zeros, and says so" onto 512 100001 351
+it "pads an odd tail to a block of 4096" onto 4096 100001 2399
+it "pads an odd tail with bpt=1" onto 512 100001 351 bpt=1
+it "pads an odd tail with the page cache" onto 4096 100001 2399 oflag=cached
+it "pads nothing where the file ends on a block" onto 4096 102400 0
+pipe_onto()
+{
+	filled b 1M 4096 9 || return
+	"$blocks" drip 100001 | "$pardd" of="$b" bs=512 2>err
+	[[ ${PIPESTATUS[1]} = 0 ]] || fail "$(<err)" || return
+	holds "$b" 0 0 100001 && "$blocks" zero "$b" 100001 2399 &&
+	    holds "$b" 102400 102400 946176 9
+}
+it "pads the odd tail of a pipe" pipe_onto
+image()
+{
+	umask 022
+	filled a 1M "$1" 1 && exits 0 "$pardd" if="$a" of=img "${@:2}" &&
+	    size_is img 1048576 && holds img 0 0 1M 1 || return
+	[[ $(stat -c %a img) = 600 ]] || fail "mode $(stat -c %a img)"
+}
+it "makes an image that only the owner may read" image 512
+it "makes an image of a disk of 4096-byte blocks" image 4096
+it "makes an image around the page cache" image 512 oflag=direct iflag=direct
+unaligned()
+{
+	filled a 1M "$1" 1 &&
+	    exits 0 "$pardd" if="$a" of=dst bs="$1" skip=1001 count=300007 \
+	    iflag=skip_bytes,count_bytes bpt="$2" "${@:3}" &&
+	    size_is dst 300007 && holds dst 0 1001 300007 1
+}
+it "copies any bytes of a disk" unaligned 512 3
+it "copies any bytes of a disk of 4096-byte blocks" unaligned 4096 1
+it "copies any bytes of a disk around the page cache" unaligned 4096 2 iflag=direct
+sparse_onto()
+{
+	filled b 1M 512 9 && truncate -s 1M src && "$blocks" make src 4096 1 40960 &&
+	    exits 0 "$pardd" if=src of="$b" conv=sparse && same src "$b"
+}
+it "leaves no old data on a disk with conv=sparse" sparse_onto
+read_only()
+{
+	truncate -s 1M a.img && "$blocks" make a.img 1M 1 && loop a.img --read-only &&
+	    exits 0 "$pardd" if="$dev" of=dst && holds dst 0 0 1M 1
+}
+it "copies a disk that cannot be written" read_only
+write_protected()
+{
+	"$blocks" make src 1M && "$blocks" make b.img 1M 9 && loop b.img --read-only &&
+	    run "$pardd" if=src of="$dev"
+	[[ $status != 0 ]] && one_line "$dev" && untouched b.img 1M
+}
+it "says so when the target cannot be written" write_protected
+stdin_disk()
+{
+	filled a 1M 512 1 && "$pardd" if=- of=dst <"$a" 2>err && holds dst 0 0 1M 1
+}
+it "copies a disk that is its stdin" stdin_disk
+stdout_disk()
+{
+	filled b 1M 512 9 && "$blocks" make src 51200 &&
+	    "$pardd" if=src of=- 1<>"$b" 2>err && holds "$b" 0 0 51200 &&
+	    holds "$b" 51200 51200 $((1048576 - 51200)) 9
+}
+it "copies onto a disk that is its stdout" stdout_disk
+
+# ---------------------------------------------------------------- page cache
+
+leaves_cache()
+{
+	filled a 8M 512 1 && filled b 8M 512 9 || return
+	blockdev --flushbufs "$a"
+	blockdev --flushbufs "$b"
+	# the last close of a device would drop its pages
+	exec 8<"$a" 9<"$b"
+	exits 0 "$pardd" if="$a" of="$b" "$@" && holds b.img 0 0 8M 1
+}
+clean()
+{
+	leaves_cache || return
+	local n=("$("$blocks" incore "$a")" "$("$blocks" incore "$b")")
+	[[ ${n[*]} = "0 0" ]] || fail "pages left: ${n[*]}"
+}
+it "leaves nothing of two disks in the page cache" clean
+clean_tail()
+{
+	"$blocks" make src 100001 && disk b 1M || return
+	blockdev --flushbufs "$b"
+	exec 9<"$b"
+	exits 0 "$pardd" if=src of="$b" && [[ $("$blocks" incore "$b") = 0 ]]
+}
+it "leaves nothing of a padded tail in the page cache" clean_tail
+cached()
+{
+	leaves_cache iflag=cached oflag=cached &&
+	    (($("$blocks" incore "$a") > 0))
+}
+it "uses the page cache with iflag=cached" cached
+
+# ------------------------------------------------------------------- refusals
+
+too_small()
+{
+	filled a 2M 512 1 && filled b 1M 512 9 &&
+	    refused '(room|small|large|fit)' if="$a" of="$b" "$@" && untouched "$b" 1M
+}
+it "refuses a target that is too small" too_small
+it "refuses a target that seek= makes too small" too_small seek=2000 count=100
+it "refuses a count that the target has no room for" too_small count=2049
+too_small_file()
+{
+	"$blocks" make src 1048577 && filled b 1M 512 9 &&
+	    refused '(room|small|large|fit)' if=src of="$b" && untouched "$b" 1M
+}
+it "refuses a file that is one byte too long" too_small_file
+fits()
+{
+	filled a 2M 512 1 && filled b 1M 512 9 &&
+	    exits 0 "$pardd" if="$a" of="$b" count=2048 && holds "$b" 0 0 1M 1
+}
+it "takes a count that just fits" fits
+zeros_fit()
+{
+	filled b 1M 512 9 &&
+	    exits 0 "$pardd" if=/dev/zero of="$b" count=2048 && "$blocks" zero "$b" 0 1M
+}
+it "fills a disk from /dev/zero" zeros_fit
+zeros_over()
+{
+	filled b 1M 512 9 && refused . if=/dev/zero of="$b" count=2049 && untouched "$b" 1M
+}
+it "refuses a count past the target's end from /dev/zero" zeros_over
+past()
+{
+	filled a 1M 512 1 && refused "$1" if="$a" of=dst "${@:2}" && [[ ! -e dst ]]
+}
+it "refuses to skip past a disk's end" past '(skip|end)' skip=2049
+it "refuses to count past a disk's end" past '(count|end)' count=2049
+it "refuses skip and count past a disk's end" past '(count|skip|end)' skip=2000 count=49
+full_pipe()
+{
+	filled b 1M 512 9 || return
+	"$blocks" drip 1100000 | { "$tools/ends" how "$pardd" of="$b" 2>err; :; }
+	ended exit 78 && does_not_say '^pardd: complete' && holds "$b" 0 0 1M
+}
+it "says 78 when a pipe brings more than the disk holds" full_pipe
+gone()
+{
+	refused . if=/dev/zero of=/dev/loop-of-no-one count=1
+	[[ ! -e /dev/loop-of-no-one ]]
+}
+it "creates nothing where a disk is missing" gone
+
+# ------------------------------------------------------------- random, faults
+
+seed=${SEED:-20260715}
+random_many()
+{
+	local i sector bs skip seek count left right bpt thr flags
+	RANDOM=$1
+	"$blocks" make a.img 1M 1 && truncate -s 2M b.img || return
+	for ((i = 0; i < $2; i++)); do
+		sector=$((RANDOM % 2 ? 512 : 4096))
+		if ((i % 10 == 0)); then
+			release
+			left=$((RANDOM % 2 ? 512 : 4096))
+			right=$((RANDOM % 2 ? 512 : 4096))
+			loop a.img --sector-size $left && a=$dev &&
+			    loop b.img --sector-size $right && b=$dev || return
+		fi
+		"$blocks" make "$b" 2M 9 || return
+		# in units that suit both
+		sector=$((left > right ? left : right))
+		bs=$((left * (1 + RANDOM % 3)))
+		((bs % sector == 0)) || bs=$sector
+		skip=$((RANDOM % (1048576 / bs)))
+		seek=$((RANDOM % (1048576 / bs)))
+		count=$((1 + RANDOM % (1048576 / bs - skip)))
+		bpt=$((1 + RANDOM % 40)) thr=$((1 + RANDOM % 16)) flags=()
+		((RANDOM % 4)) || flags+=(iflag=cached)
+		((RANDOM % 4)) || flags+=(oflag=cached)
+		exits 0 "$pardd" if="$a" of="$b" bs=$bs skip=$skip seek=$seek \
+		    count=$count bpt=$bpt thr=$thr "${flags[@]}" && complete &&
+		    holds "$b" 0 0 $((seek * bs)) 9 &&
+		    holds "$b" $((seek * bs)) $((skip * bs)) $((count * bs)) 1 &&
+		    holds "$b" $(((seek + count) * bs)) $(((seek + count) * bs)) \
+			$((2097152 - (seek + count) * bs)) 9 && continue
+		echo "no. $i of SEED=$seed: sectors $left $right bs=$bs skip=$skip" \
+		    "seek=$seek count=$count bpt=$bpt thr=$thr ${flags[*]}"
+		return 1
+	done
+}
+many=$(heavy 200)
+[[ -z $LONG ]] || many=5000
+it "is exact in $many random configurations of disks" random_many "$seed" "$many"
+
+unseen()
+{
+	local seed
+	filled a 1M "$1" 1 && filled b 1M "$1" 9 || return
+	for seed in 1 2 3; do
+		"$blocks" make "$b" 1M 9 &&
+		    exits 0 with_faults "on=$a op=read short every=2 seed=$seed;on=$b op=write short every=2 seed=$seed" \
+			"$pardd" if="$a" of="$b" bs="$1" bpt=16 thr=4 &&
+		    faulty read && faulty write && holds "$b" 0 0 1M 1 || return
+	done
+}
+it "finishes short transfers of disks" unseen 512
+lose()
+{
+	filled a 1M "$1" 1 && filled b 1M "$1" 9 &&
+	    exits 100 with_faults "on=$a op=read at=409700+10,819200+8192 fail=EIO $3" \
+		"$pardd" if="$a" of="$b" coe=1 thr=16 && faulty read 2 &&
+	    holds -z "$2,819200+8192" "$b" 0 0 1M 1
+}
+it "loses one block of 512 for ten bad bytes" lose 512 409600+512 whole
+it "loses one block of 4096 for ten bad bytes" lose 4096 409600+4096 whole

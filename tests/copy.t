@@ -1,0 +1,428 @@
+#!/usr/bin/env bash
+# Copies between regular files: exact, whatever the numbers.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+seed=${SEED:-20260715}
+
+# copies BYTES OPERANDS...: a whole file
+copies()
+{
+	local bytes=$1
+	shift
+	"$blocks" make src "$bytes" || return
+	exits 0 "$pardd" if=src of=dst "$@" || return
+	complete && size_is dst "$bytes" && holds dst 0 0 "$bytes"
+}
+
+for bytes in 0 1 511 512 513 1024 4095 4097 1048576 1048577 3000001; do
+	it "copies a file of $bytes bytes" copies "$bytes"
+done
+for ((thr = 1; thr <= 16; thr++)); do
+	it "copies exactly with $thr workers" copies 1000001 bpt=8 "thr=$thr"
+done
+for bs in 1 7 512 520 1000 4096 65536 1M 3000000; do
+	it "copies in blocks of $bs" copies 1500001 "bs=$bs"
+done
+for bpt in 1 3 128 4096 1000000; do
+	it "moves $bpt blocks at a time" copies 1500001 bs=512 "bpt=$bpt"
+done
+for flag in iflag=direct oflag=direct 'iflag=direct oflag=direct' \
+    'iflag=cached oflag=cached' 'iflag=nocache oflag=nocache' \
+    iflag=fullblock oflag=dsync oflag=sync iflag=noatime; do
+	# shellcheck disable=SC2086
+	it "copies with $flag" copies 1500001 bs=512 bpt=64 $flag
+done
+for conv in notrunc fsync fdatasync fsync,notrunc; do
+	it "takes conv=$conv, which it does anyway" copies 10001 "conv=$conv"
+done
+it "takes ibs= and obs= that equal bs=" copies 5000 bs=1k ibs=1k obs=1k
+
+# a part: from block 3 to block 5, 7 blocks of 1000
+part()
+{
+	"$blocks" make src 20000 &&
+	    exits 0 "$pardd" if=src of=dst bs=1000 "$@" &&
+	    complete && size_is dst 12000 && "$blocks" zero dst 0 5000 &&
+	    holds dst 5000 3000 7000
+}
+it "skips, seeks and counts in blocks" part skip=3 seek=5 count=7
+it "knows iseek= and oseek=" part iseek=3 oseek=5 count=7
+it "counts in bytes where told" \
+    part skip=3000 seek=5000 count=7000 iflag=skip_bytes,count_bytes oflag=seek_bytes
+it "counts in bytes, one flag at a time" \
+    part skip=3 seek=5 count=7000 iflag=count_bytes
+
+odd_bytes()
+{
+	"$blocks" make src 20001 &&
+	    exits 0 "$pardd" if=src of=dst bs=512 skip=777 seek=333 count=10007 \
+	    iflag=skip_bytes,count_bytes oflag=seek_bytes "$@" &&
+	    size_is dst 10340 && holds dst 333 777 10007 &&
+	    "$blocks" zero dst 0 333
+}
+it "copies any bytes of a file" odd_bytes
+it "copies any bytes of a file past the page cache" \
+    odd_bytes iflag=direct oflag=direct
+
+to_the_end()
+{
+	"$blocks" make src 20001 &&
+	    exits 0 "$pardd" if=src of=dst bs=1000 skip=13 "$@" &&
+	    size_is dst 7001 && holds dst 0 13000 7001
+}
+it "goes to the end of the source without count=" to_the_end
+it "takes count=-1 for no count" to_the_end count=-1
+
+nothing()
+{
+	"$blocks" make src 2000 && "$blocks" make dst 3000 9 &&
+	    exits 0 "$pardd" if=src of=dst count=0 && complete &&
+	    size_is dst 3000 && holds dst 0 0 3000 9
+}
+it "copies nothing with count=0" nothing
+
+# ------------------------------------------------------------ the target
+
+kept()
+{
+	"$blocks" make src 1000 && "$blocks" make dst 5000 9 &&
+	    exits 0 "$pardd" if=src of=dst bs=100 seek=20 "$@"
+}
+keeps()
+{
+	kept && size_is dst 5000 && holds dst 0 0 2000 9 &&
+	    holds dst 2000 0 1000 && holds dst 3000 3000 2000 9
+}
+it "leaves the rest of a target alone" keeps
+cuts()
+{
+	kept oflag=trunc && size_is dst 3000 && holds dst 0 0 2000 9 &&
+	    holds dst 2000 0 1000
+}
+it "cuts the target behind the copy with oflag=trunc" cuts
+
+not_cut()
+{
+	"$blocks" make src 1000 && "$blocks" make dst 5000 9 &&
+	    refused . if=src of=dst bs=100 oflag=trunc "$@" && size_is dst 5000 &&
+	    holds dst 0 0 5000 9
+}
+it "does not cut the target of a copy that it refuses" not_cut skip=11
+it "does not cut the target when count= is refused" not_cut count=11
+
+mode_is()
+{
+	umask "$1"
+	"$blocks" make src 10 && exits 0 "$pardd" if=src of=new || return
+	[[ $(stat -c %a new) = "$2" ]] || fail "mode $(stat -c %a new)"
+}
+it "makes a file that all may read" mode_is 022 644
+it "heeds the umask" mode_is 027 640
+
+appends()
+{
+	"$blocks" make src 70001 && "$blocks" make dst 777 9 &&
+	    exits 0 "$pardd" if=src of=dst oflag=append bpt=8 thr=16 &&
+	    size_is dst 70778 && holds dst 0 0 777 9 && holds dst 777 0 70001
+}
+it "appends, in order, behind what is there" appends
+it "refuses to append at a place" usage seek if=/dev/null of=dst oflag=append seek=1
+
+pads()
+{
+	"$blocks" make src 1300 &&
+	    exits 0 "$pardd" if=src of=dst bs=512 conv=sync &&
+	    size_is dst 1536 && holds dst 0 0 1300 && "$blocks" zero dst 1300 236
+}
+it "pads the last block with zeros on conv=sync" pads
+
+exists()
+{
+	"$blocks" make src 10 && "$blocks" make dst 10 9 &&
+	    exits 67 "$pardd" if=src of=dst "$1" && holds dst 0 0 10 9
+}
+it "does not touch an existing file with conv=excl" exists conv=excl
+it "does not touch an existing file with oflag=excl" exists oflag=excl
+missing()
+{
+	"$blocks" make src 10 &&
+	    exits 52 "$pardd" if=src of=dst "$1" && [[ ! -e dst ]]
+}
+it "creates nothing with conv=nocreat" missing conv=nocreat
+it "creates nothing with oflag=nocreat" missing oflag=nocreat
+no_source()
+{
+	exits 52 "$pardd" if=src of=dst && one_line src && [[ ! -e dst ]]
+}
+it "says that there is no source, and creates nothing" no_source
+directory()
+{
+	mkdir d && run "$pardd" if=d of=dst
+	[[ $status != 0 ]] && one_line d && [[ ! -e dst ]]
+}
+it "does not copy a directory" directory
+follows()
+{
+	"$blocks" make src 10 && ln -s src l && exits 90 "$pardd" if=l of=dst \
+	    iflag=nofollow && [[ ! -e dst ]]
+}
+it "does not follow a link with iflag=nofollow" follows
+sizeless()
+{
+	exits 0 "$pardd" if=/proc/version of=dst && complete && cmp /proc/version dst
+}
+it "copies a file of /proc, which says that it is empty" sizeless
+missing_dir()
+{
+	"$blocks" make src 10 && exits 52 "$pardd" if=src of=no/dst
+}
+it "says when the target's directory is not there" missing_dir
+
+long_name()
+{
+	local name
+	name=$(printf 'n%.0s' {1..300})
+	"$blocks" make src 10 && exits 86 "$pardd" if=src of="$name" && one_line nnn
+}
+it "says when a name is too long" long_name
+locked()
+{
+	"$blocks" make src 1000 && "$blocks" make dst 1000 9 &&
+	    exits 61 flock dst "$pardd" if=src of=dst oflag=flock && holds dst 0 0 1000 9
+}
+if command -v flock >/dev/null; then
+	it "does not write to a file that is locked, with oflag=flock" locked
+else
+	skip "no flock(1)" "does not write to a file that is locked, with oflag=flock"
+fi
+asked()
+{
+	export FAULT_LOG_ALL=1
+	truncate -s 64M src &&
+	    exits 0 with_faults "on=src op=read" "$pardd" if=src of=. "${@:2}" &&
+	    faulty read 64 || return
+	! grep -v "^read [0-9]* $1 $1 " faults | head -n 3 | grep .
+}
+it "reads as much at a time as bpt= says" asked 4096 bs=512 bpt=8
+it "reads 1 MiB at a time where nothing is said" asked 1048576
+it "reads around the page cache with iflag=direct" eval \
+    'asked 1048576 iflag=direct && ! grep -v direct faults'
+it "reads through the page cache with iflag=cached" eval \
+    'asked 1048576 iflag=cached && ! grep -v cached faults'
+
+traceless()
+{
+	"$blocks" make src 16000001 && sync src &&
+	    dd if=src iflag=nocache count=0 status=none || return
+	[[ $("$blocks" incore src) = 0 ]] || fail "the source is cached before" || return
+	exits 0 with_faults "on=src op=read $1;on=dst op=write $1" \
+	    "$pardd" if=src of=dst thr="${2:-4}" || return
+	local n=("$("$blocks" incore src)" "$("$blocks" incore dst)")
+	[[ ${n[*]} = "0 0" ]] || fail "pages left: ${n[*]}"
+}
+neighbourly()
+{
+	"$blocks" make src 16000001 && sync src && cat src >/dev/null &&
+	    exits 0 "$pardd" if=src of=dst && (($("$blocks" incore src) > 3900))
+}
+if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
+	it "leaves nothing of two files in the page cache" traceless ''
+	it "leaves nothing there with 16 workers" traceless '' 16
+	it "leaves nothing there where the kernel does not know RWF_DONTCACHE" \
+	    traceless old
+	it "leaves alone what others had cached of the source" neighbourly
+else
+	skip "the scratch directory is not on ext4" "leaves nothing of two files in the page cache"
+fi
+
+# ---------------------------------------------------------------- refusals
+
+past()
+{
+	"$blocks" make src 10240 && "$blocks" make dst 100 9 &&
+	    refused "$1" if=src of=dst bs=512 "${@:2}" &&
+	    size_is dst 100 && holds dst 0 0 100 9
+}
+it "refuses to skip past the end" past '(skip|end)' skip=21
+it "refuses to count past the end" past '(count|end)' count=21
+it "refuses skip and count that together are past the end" \
+    past '(count|skip|end)' skip=10 count=11
+it "takes what reaches exactly to the end" copies 10240 bs=512 count=20
+huge_skip()
+{
+	"$blocks" make src 512 && run "$pardd" if=src of=dst bs=512 skip="$1"
+	[[ $status = 1 || $status = 101 ]] && [[ ! -e dst ]] &&
+	    [[ $(wc -l <err) = 1 ]]
+}
+it "refuses a skip whose bytes do not fit a number" huge_skip 0x7fffffffffffffff
+it "refuses a skip whose bytes wrap to a small number" huge_skip 0x80000000000001
+
+too_far()
+{
+	"$blocks" make src 5000
+	run "$pardd" if=src of=dst bs=512 seek=$(((1 << 54) - 1))
+	[[ $status = 1 || $status = 101 || $status = 77 ]] || fail "status $status"
+}
+it "says so when the target would be larger than any file" too_far
+no_memory()
+{
+	"$blocks" make src 100000
+	ulimit -v 20000
+	run "$pardd" if=src of=dst bs=1M bpt=100 thr=16 count=100000 iflag=count_bytes
+	[[ $status = 0 ]] || { does_not_say 'pardd: complete' && [[ -s err ]]; } || return
+	run "$pardd" if=/dev/zero of=dst bs=1M bpt=100 thr=16 count=1000
+	[[ $status = 62 && -s err ]] || fail "status $status"
+}
+if [[ $VARIANT = plain ]]; then
+	it "says so when there is no memory" no_memory
+fi
+
+# ------------------------------------------------------------------ sparse
+
+with_holes()
+{
+	truncate -s 8M src && "$blocks" make src 70000 0 1M &&
+	    "$blocks" make src 4096 0 5M
+}
+sparse()
+{
+	with_holes && exits 0 "$pardd" if=src of=dst "$@" &&
+	    size_is dst 8388608 && same src dst || return
+	(($(stat -c %b dst) < 2048)) || fail "$(stat -c %b dst) sectors are in use"
+}
+it "leaves holes with conv=sparse" sparse bs=4096 conv=sparse
+it "leaves holes with oflag=sparse" sparse bs=4096 oflag=sparse bpt=16 thr=16
+sparse_onto()
+{
+	with_holes && "$blocks" make dst 9M 9 &&
+	    exits 0 "$pardd" if=src of=dst bs=4096 conv=sparse || return
+	"$blocks" check dst 8M 8M 1M 9 && head -c 8M dst | cmp - src
+}
+it "leaves nothing of what was there where it leaves a hole" sparse_onto
+
+# ------------------------------------------------- many, big, far, and small
+
+# One configuration by dice; its command line is in the file line.
+random_one()
+{
+	local sizes=(512 512 512 1024 4096 520 1000 65536 33 2048)
+	local bs=${sizes[RANDOM % ${#sizes[@]}]} bytes skip seek count args=()
+	local left from to
+	bytes=$(((RANDOM * 32768 + RANDOM) % (RANDOM % 2 ? 700000 : 40000)))
+	skip=$((RANDOM % 3 ? 0 : RANDOM % (bytes / bs + 1)))
+	seek=$((RANDOM % 2 ? 0 : RANDOM % 40))
+	left=$((bytes - skip * bs))
+	if ((RANDOM % 2)); then
+		count=$((RANDOM % (left / bs + 1)))
+		left=$((count * bs))
+		args+=("count=$count")
+	fi
+	((RANDOM % 3 == 0)) || args+=("bpt=$((1 + RANDOM % 80))")
+	((RANDOM % 5)) || args+=(iflag=direct)
+	((RANDOM % 5)) || args+=(oflag=direct)
+	from=$((RANDOM % 3)) to=$((RANDOM % 3))
+	args+=("bs=$bs" "thr=$((1 + RANDOM % 16))" "skip=$skip")
+	"$blocks" make src "$bytes" || return
+	rm -f dst
+	case $from,$to in
+	[01],[01])	args+=(if=src of=dst "seek=$seek")
+			echo "bytes=$bytes ${args[*]}" >line
+			exits 0 "$pardd" "${args[@]}" || return ;;
+	[01],2)		args+=(if=src)
+			seek=0
+			echo "bytes=$bytes ${args[*]} | cat" >line
+			"$pardd" "${args[@]}" 2>err | cat >dst
+			status=${PIPESTATUS[0]} ;;
+	2,[01])		args+=(of=dst "seek=$seek")
+			echo "bytes=$bytes cat | ${args[*]}" >line
+			"$blocks" drip "$bytes" | "$pardd" "${args[@]}" 2>err
+			status=${PIPESTATUS[1]} ;;
+	*)		args+=(if=- of=-)
+			seek=0
+			echo "bytes=$bytes cat | ${args[*]} | cat" >line
+			"$blocks" drip "$bytes" | "$pardd" "${args[@]}" 2>err | cat >dst
+			status=${PIPESTATUS[1]} ;;
+	esac
+	[[ $status = 0 ]] && complete || return
+	((left == 0)) || size_is dst $((seek * bs + left)) || return
+	((left == 0)) || "$blocks" zero dst 0 $((seek * bs)) || return
+	((left == 0)) || holds dst $((seek * bs)) $((skip * bs)) "$left"
+}
+random_many()
+{
+	local i
+	RANDOM=$1
+	for ((i = 0; i < $2; i++)); do
+		random_one && continue
+		echo "no. $i of SEED=$seed (part $1): $(<line)"
+		cat err
+		return 1
+	done
+}
+many=$(heavy 500)
+[[ -z $LONG ]] || many=20000
+echo "# SEED=$seed, $many configurations"
+for ((i = 1; i <= 5; i++)); do
+	it "is exact in $((many / 5)) random configurations ($i of 5)" \
+	    random_many $((seed + i)) $((many / 5))
+done
+
+big=$((128 / weight))M
+times=$(heavy 5)
+[[ -z $LONG ]] || times=100
+"$blocks" make "$scratch/big" "$big"
+ordered()
+{
+	local i
+	for ((i = 0; i < times; i++)); do
+		exits 0 "$pardd" if="$scratch/big" of=dst bpt=128 "thr=$1" &&
+		    complete && holds dst 0 0 "$big" || return
+	done
+}
+for thr in 2 4 8 16; do
+	it "copies $big exactly with $thr workers, $times times" ordered "$thr"
+done
+
+lean()
+{
+	local kib
+	truncate -s 1G src
+	exits 0 "$tools/ends" how "$pardd" if=src of=/dev/null thr=16 || return
+	kib=$(sed -n 's/.* rss //p' how)
+	((kib < 65536)) || fail "$kib KiB were in use"
+}
+if [[ $VARIANT = plain ]]; then
+	it "needs little memory, however much it copies" lean
+fi
+
+# Where files may be 16 TiB long; ext4 stops short of it.
+for room in "$scratch" /dev/shm; do
+	far=$(mktemp "$room/pardd-far.XXXXXX" 2>/dev/null) || continue
+	truncate -s 16T "$far" 2>/dev/null && break
+	rm -f "$far"
+	far=
+done
+at=$(((1 << 44) - (1 << 20)))
+far_source()
+{
+	undo rm -f "$far"
+	"$blocks" make "$far" 1M 0 $at &&
+	    exits 0 "$pardd" if="$far" of=dst bs=512 skip=$((at / 512)) &&
+	    size_is dst 1048576 && holds dst 0 $at 1M
+}
+far_target()
+{
+	undo rm -f "$far"
+	"$blocks" make src 1000001 &&
+	    exits 0 "$pardd" if=src of="$far" bs=512 bpt=8 seek=$((at / 512)) &&
+	    holds "$far" $at 0 1000001 && "$blocks" zero "$far" $((at - 4096)) 4096
+}
+if [[ -n $far ]]; then
+	rm -f "$far"
+	it "reads the last MiB of 16 TiB" far_source
+	it "writes the last MiB of 16 TiB" far_target
+	rm -f "$far"
+else
+	skip "no file system here takes a file of 16 TiB" "reads the last MiB of 16 TiB"
+fi

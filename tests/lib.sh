@@ -1,0 +1,316 @@
+# shellcheck shell=bash
+#
+# Sourced by each *.t: cases, and what they are made of.  TAP on stdout.
+#
+#	it SENTENCE COMMAND...	a case: the command, which may be a function,
+#				ends 0.  It runs in a process group of its own
+#				that is killed after $limit seconds, and when
+#				it has ended: a hang is a failure, and nothing
+#				stays behind.  Its output is shown if it fails.
+#	skip REASON SENTENCE	a case that cannot be run here
+#	needs PROOF... -- WHAT	skip the whole file unless each command succeeds
+#	heavy N			N, or less of it where the program is slow
+#
+# Each case starts in an empty directory of its own.  What a case attaches or
+# mounts it notes by `undo COMMAND`; that is done when the case has ended,
+# however it ended.  After SIGKILL of all this, a watcher does it.
+#
+# Environment: BUILD (default build), VARIANT (plain, asan, tsan), LONG=1, LIMIT
+
+set -u
+export LC_ALL=C
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILD=${BUILD:-build}
+[[ $BUILD = /* ]] || BUILD=$top/$BUILD
+VARIANT=${VARIANT:-plain}
+LONG=${LONG:-}
+tools=$BUILD/tools
+shim=$tools/shim.so
+blocks=$tools/blocks
+case $VARIANT in
+plain)	pardd=$BUILD/pardd weight=1 limit=60 ;;
+asan)	pardd=$BUILD/asan/pardd weight=2 limit=120 ;;
+tsan)	pardd=$BUILD/tsan/pardd weight=4 limit=120 ;;
+*)	echo "Bail out! no variant $VARIANT"; exit 1 ;;
+esac
+[[ -z $LONG ]] || weight=1 limit=3600
+limit=${LIMIT:-$limit}
+for need in "$pardd" "$blocks" "$tools/ends" "$shim"; do
+	[[ -e $need ]] || { echo "Bail out! ${need#"$top"/} is not built"; exit 1; }
+done
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/pardd-test.XXXXXX") || exit 1
+number=0 failures=0
+
+# A finding of a sanitizer is a failure, whatever the status was.
+export ASAN_OPTIONS=log_path=$scratch/found:verify_asan_link_order=0:allocator_may_return_null=1
+export UBSAN_OPTIONS=log_path=$scratch/found:halt_on_error=1:print_stacktrace=1
+export TSAN_OPTIONS=log_path=$scratch/found:second_deadlock_stack=1
+export LSAN_OPTIONS=log_path=$scratch/found
+
+undo()
+{
+	printf '%q ' "$@" >>"$scratch/undo"
+	echo >>"$scratch/undo"
+}
+
+# Take back what was attached and mounted, last first.
+release()
+{
+	local line
+	if [[ -s $scratch/undo ]]; then
+		tac "$scratch/undo" | while read -r line; do
+			eval "$line" </dev/null >/dev/null 2>&1
+		done
+		rm -f "$scratch/undo"
+	fi
+}
+
+# Kill what is left of the case, and release what it held.
+tidy()
+{
+	if [[ -s $scratch/group ]]; then
+		kill -KILL -- "-$(<"$scratch/group")" 2>/dev/null
+		rm -f "$scratch/group"
+	fi
+	release
+}
+
+# Ends when the last who holds the other end of its pipe is gone.
+exec {alive}> >(
+	trap '' HUP INT TERM QUIT
+	cat >/dev/null
+	tidy
+	rm -rf "$scratch"
+)
+watcher=$!
+
+finish()
+{
+	local status=$((failures > 0))
+	trap - EXIT
+	tidy
+	echo "1..$number"
+	exec {alive}>&-
+	wait "$watcher"
+	exit "$status"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM HUP
+
+heavy()
+{
+	echo $((($1 + weight - 1) / weight))
+}
+
+skip()
+{
+	echo "ok $((++number)) - $2 # SKIP $1"
+}
+
+needs()
+{
+	local proof=()
+	while [[ $1 != -- ]]; do
+		proof+=("$1")
+		shift
+	done
+	for need in "${proof[@]}"; do
+		if ! eval "$need" >/dev/null 2>&1; then
+			skip "$2" "all of $(basename "$0")"
+			exit 0
+		fi
+	done
+}
+
+it()
+{
+	local sentence=$1 pid clock who=
+	shift
+	number=$((number + 1))
+	rm -rf "$scratch/case"
+	mkdir "$scratch/case"
+	set -m
+	(
+		set +m
+		exec {alive}>&-
+		trap - EXIT INT TERM HUP
+		cd "$scratch/case" || exit
+		"$@"
+	) </dev/null >"$scratch/said" 2>&1 &
+	pid=$!
+	set +m
+	echo "$pid" >"$scratch/group"
+	sleep "$limit" {alive}>&- &
+	clock=$!
+	wait -n -p who "$pid" "$clock"
+	status=$?
+	if [[ $who = "$clock" ]]; then
+		status=hang
+	else
+		kill -KILL "$clock"
+	fi
+	tidy
+	wait "$clock" "$pid" 2>/dev/null
+	found=("$scratch"/found.*)
+	if [[ $status = 0 && ! -e ${found[0]} ]]; then
+		echo "ok $number - $sentence"
+	else
+		failures=$((failures + 1))
+		echo "not ok $number - $sentence"
+		[[ $status != hang ]] || echo "# killed after $limit s"
+		[[ ! -e ${found[0]} ]] || head -n 60 "${found[0]}" | sed 's/^/# /'
+		tail -n 40 "$scratch/said" | sed 's/^\(# \)\?/# /'
+		rm -f "${found[@]}"
+	fi
+} 2>/dev/null
+
+# ------------------------------------------------- what cases are made of
+
+# fail WORDS...: say why, and be false
+fail()
+{
+	echo "$*"
+	return 1
+}
+
+# Run a command; its status in $status, its output in the files out and err.
+run()
+{
+	"$@" >out 2>err
+	status=$?
+	return 0
+}
+
+# exits STATUS COMMAND...
+exits()
+{
+	local want=$1
+	shift
+	run "$@"
+	[[ $status = "$want" ]] && return
+	echo "status $status, not $want: $*"
+	sed 's/^/stderr: /' err
+	return 1
+}
+
+# one_line REGEX: stderr of the last run is one line that begins with the
+# program's name and holds the (extended) regular expression; stdout is empty
+one_line()
+{
+	if [[ $(wc -l <err) != 1 ]] || ! grep -Eq -e "^pardd: .*$1" err; then
+		echo "not one line with /$1/ on stderr:"
+		cat err
+		return 1
+	fi
+	[[ ! -s out ]] || fail "stdout is not empty"
+}
+
+# says REGEX: a line of stderr matches
+says()
+{
+	grep -Eq -e "$1" err && return
+	echo "no line /$1/ on stderr:"
+	cat err
+	return 1
+}
+
+# does_not_say REGEX
+does_not_say()
+{
+	! grep -E -e "$1" err
+}
+
+# usage OPERAND ARGUMENTS...: refused as wrong, in one line that names OPERAND
+usage()
+{
+	local name=$1
+	shift
+	exits 1 "$pardd" "$@" && one_line "$name"
+}
+
+# refused REGEX ARGUMENTS...: refused by a safety check, in one line
+refused()
+{
+	local why=$1
+	shift
+	exits 101 "$pardd" "$@" && one_line "$why"
+}
+
+# with_faults RULES COMMAND...: under the shim; its log is in the file faults
+with_faults()
+{
+	local rules=$1
+	shift
+	rm -f faults
+	FAULTS=$rules FAULT_LOG=$PWD/faults LD_PRELOAD=$shim "$@"
+}
+
+# faulty OP [LEAST]: the shim did what it was told
+faulty()
+{
+	local n
+	n=$(grep -c "^$1 " faults 2>/dev/null)
+	((n >= ${2:-1})) || fail "only ${n:-no} faults in $1: the case proves nothing"
+}
+
+# ended WHAT N: how `ends` saw the program end, as in `ended signal 2`
+ended()
+{
+	grep -q "^$1 $2 " how && return
+	echo "ended otherwise than by $1 $2:"
+	cat how err
+	return 1
+}
+
+# until_true SECONDS COMMAND...: wait for it
+until_true()
+{
+	local n=$(($1 * 50))
+	shift
+	while ((n-- > 0)); do
+		"$@" && return
+		sleep 0.02
+	done
+	fail "waited in vain: $*"
+}
+
+same()
+{
+	cmp -- "$1" "$2"
+}
+
+# holds FILE AT ORIGIN BYTES [SEED]
+holds()
+{
+	"$blocks" check "$@"
+}
+
+size_is()
+{
+	local n
+	n=$(stat -L -c %s -- "$1") || return
+	[[ $n = "$2" ]] || fail "$1: $n bytes, not $2"
+}
+
+# loop FILE [OPTIONS]: attach; the device is in $dev
+loop()
+{
+	local file=$1
+	shift
+	dev=$(losetup --find --show "$@" "$file") || return
+	undo losetup --detach "$dev"
+}
+
+# The least of the last two lines that a complete copy prints.
+complete()
+{
+	local verdict
+	verdict=$(tail -n 1 err)
+	[[ $verdict = "pardd: complete"* ]] && return
+	echo "the last line is no 'pardd: complete':"
+	cat err
+	return 1
+}

@@ -1,0 +1,269 @@
+#!/usr/bin/env bash
+# Full targets, signals, closed descriptors, and where nothing is created.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+full()
+{
+	exits 78 "$pardd" if=/dev/zero of=/dev/full bs=512 "$@" && does_not_say '^pardd: complete'
+}
+for thr in 1 4 16; do
+	it "says 78 on /dev/full ($thr workers)" full count=5000 bpt=8 thr=$thr
+done
+it "says 78 on /dev/full for the one and only block" full count=1
+full_stdout()
+{
+	"$blocks" make src 100000
+	"$pardd" if=src >/dev/full 2>err
+	status=$?
+	[[ $status = 78 ]] || fail "status $status: $(<err)"
+}
+it "says 78 when stdout is full" full_stdout
+
+full_fs()
+{
+	mkdir mnt && mount -t tmpfs -o size=1M none mnt && undo umount -l "$PWD/mnt" &&
+	    "$blocks" make src 1500001 &&
+	    exits 78 "$pardd" if=src of=mnt/dst bs=512 bpt=8 "$@" &&
+	    does_not_say '^pardd: complete'
+}
+can_mount()
+{
+	mkdir "$scratch/probe" && mount -t tmpfs none "$scratch/probe" &&
+	    umount "$scratch/probe"
+}
+if ((EUID == 0)) && can_mount 2>/dev/null; then
+	it "says 78 when the file system is full, with all it took in place" eval \
+	    'full_fs thr=1 && holds mnt/dst 0 0 900000'
+	it "says 78 when the file system is full, with 16 workers" full_fs thr=16
+else
+	skip "cannot mount" "says 78 when the file system is full"
+fi
+file_limit()
+{
+	"$blocks" make src 1000000 || return
+	ulimit -f 100
+	exits 77 "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=8 thr=4 &&
+	    ended exit 77 && holds dst 0 0 102400
+}
+it "says 77 at the limit of a file's size (ulimit -f)" file_limit
+
+# ------------------------------------------------------------------- signals
+
+# Start a copy that takes some seconds if let alone; its pid in $pid.
+slowly()
+{
+	"$blocks" make src 2M || return
+	with_faults "on=$PWD/src op=read sleep=${delay:-20} fail=EINTR every=2" \
+	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 "$@" >out 2>err &
+	job=$!
+	until_true 10 test -s dst && pid=$(sed -n 's/^pid //p' how)
+}
+# What is there after a signal: as much as it says, and all of it right.
+truthful()
+{
+	local n
+	n=$(sed -n 's/^\([0-9]*\) bytes.* copied.*/\1/p' err)
+	says '^[0-9]+\+[0-9]+ records in$' && says '^[0-9]+\+[0-9]+ records out$' &&
+	    does_not_say '^pardd: complete' || return
+	((n > 0 && n < 2097152)) || fail "$n bytes, it says" || return
+	size_is dst "$n" && holds dst 0 0 "$n"
+}
+drains()
+{
+	slowly "thr=$3" && kill -"$1" "$pid" || return
+	wait "$job"
+	ended signal "$2" && truthful
+}
+for thr in 1 16; do
+	it "finishes what is in flight on SIGINT, reports, dies of it ($thr workers)" \
+	    drains INT 2 $thr
+done
+it "does so on SIGTERM" drains TERM 15 4
+it "does so on SIGHUP" drains HUP 1 4
+it "does so on SIGQUIT" drains QUIT 3 4
+quit_core()
+{
+	ulimit -c 0
+	drains QUIT 3 1
+}
+it "does so on SIGQUIT without a core" quit_core
+
+# Reads that never return: nobody can drain them.
+stuck()
+{
+	"$blocks" make src 2M
+	with_faults "on=$PWD/src op=read at=1048576+512 hang" \
+	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 thr=4 >out 2>err &
+	job=$!
+	until_true 10 test -s dst && pid=$(sed -n 's/^pid //p' how) || return
+	sleep 0.2
+}
+leaves_at_once()
+{
+	stuck && kill -"$1" "$pid" || return
+	sleep 0.3
+	kill -0 "$pid" || fail "it did not wait for what is in flight" || return
+	kill -"$1" "$pid"
+	until_true 3 grep -q signal how && ended signal "$2" &&
+	    does_not_say '^pardd: complete'
+}
+it "leaves at once on a second SIGINT" leaves_at_once INT 2
+it "leaves at once on a second SIGTERM" leaves_at_once TERM 15
+stuck_pipe()
+{
+	mkfifo p
+	{ "$blocks" make - 1000; sleep 100; } >p &
+	"$tools/ends" how "$pardd" if=p of=dst thr=4 2>err &
+	sleep 0.3
+	kill -INT "$(sed -n 's/^pid //p' how)"
+	until_true 3 grep -q signal how || {
+		kill -INT "$(sed -n 's/^pid //p' how)"
+		until_true 3 grep -q signal how
+	}
+	ended signal 2
+}
+it "can be stopped while it waits for a pipe" stuck_pipe
+stuck_reader()
+{
+	"$blocks" make src 2M && mkfifo p || return
+	{ exec 3<p; sleep 100; } &
+	"$tools/ends" how "$pardd" if=src of=p thr=4 2>err &
+	until_true 5 test -s how && sleep 0.3 && pid=$(sed -n 's/^pid //p' how) &&
+	    kill -INT "$pid" || return
+	sleep 0.3
+	kill -INT "$pid" 2>/dev/null
+	until_true 3 grep -q signal how && ended signal 2 && does_not_say '^pardd: complete'
+}
+it "can be stopped while nobody reads its pipe" stuck_reader
+ignored()
+{
+	export ENDS_IGNORE=$2
+	delay=2
+	slowly thr=4 bpt=2 && kill -"$1" "$pid" || return
+	wait "$job"
+	ended exit 0 && complete && holds dst 0 0 2M
+}
+it "goes on when SIGINT was ignored from the start" ignored INT 2
+it "goes on when SIGHUP was ignored from the start (nohup)" ignored HUP 1
+storm()
+{
+	local n=0
+	delay=2
+	slowly thr=4 bpt=2 || return
+	while kill -USR1 "$pid" 2>/dev/null && ! grep -q exit how; do
+		n=$((n + 1))
+		sleep 0.002
+	done
+	wait "$job"
+	((n > 20)) || fail "only $n signals" || return
+	ended exit 0 && complete && holds dst 0 0 2M &&
+	    (($(grep -c ' bytes.* copied' err) > 2))
+}
+it "loses nothing in a storm of SIGUSR1" storm
+storm_pipe()
+{
+	mkfifo p
+	"$blocks" drip 8M >p &
+	"$tools/ends" how "$pardd" if=p of=dst bs=512 bpt=16 thr=16 2>err &
+	job=$!
+	until_true 5 test -s how
+	pid=$(sed -n 's/^pid //p' how)
+	until_true 5 test -s dst
+	while kill -USR1 "$pid" 2>/dev/null && ! grep -q exit how; do
+		sleep 0.002
+	done
+	wait "$job"
+	ended exit 0 && holds dst 0 0 8M && size_is dst 8388608
+}
+it "loses nothing of a pipe in a storm of SIGUSR1" storm_pipe
+one_report()
+{
+	slowly thr=4 && kill -USR1 "$pid" && until_true 5 grep -q ' copied' err &&
+	    [[ $(grep -c 'records in$' err) = 1 ]] && kill -INT "$pid" && wait "$job"
+	ended signal 2 && [[ $(grep -c 'records in$' err) = 2 ]]
+}
+it "reports once for one SIGUSR1, and goes on" one_report
+
+# -------------------------------------------------------- closed descriptors
+
+closed()
+{
+	"$blocks" make src 100001 || return
+	eval "\"\$pardd\" if=src of=dst $1"
+	status=$?
+	size_is dst 100001 && holds dst 0 0 100001 || return
+	[[ $status = "${2:-0}" ]] || fail "status $status"
+}
+it "copies with stdin closed" closed '<&- 2>err'
+it "copies with stdout closed" closed '>&- 2>err'
+it "writes no message into the target when stderr is closed" closed '2>&-'
+it "writes no message into the target when all three are closed" closed '<&- >&- 2>&-'
+it "copies exactly when its messages have no room" closed '2>/dev/full'
+closed_in()
+{
+	exits 59 "$pardd" if=- of=dst <&- && [[ ! -e dst ]]
+}
+it "says 59 when the stdin to copy is closed" closed_in
+closed_out()
+{
+	"$blocks" make src 1000
+	"$pardd" if=src of=- >&- 2>err
+	status=$?
+	[[ $status = 59 ]] || fail "status $status: $(<err)"
+}
+it "says 59 when the stdout to copy to is closed" closed_out
+
+# ------------------------------------------------ nothing is created in /dev
+
+typo=pardd-test-typo-$$
+not_in_dev()
+{
+	"$blocks" make src 1000 && undo rm -f "/dev/$typo" || return
+	refused "$typo" if=src of="$1" "${@:2}" || { rm -f "/dev/$typo"; return 1; }
+	[[ ! -e /dev/$typo ]]
+}
+linked()
+{
+	ln -s "/dev/$typo" link && "$blocks" make src 1000 && undo rm -f "/dev/$typo" &&
+	    refused . if=src of=link && [[ ! -e /dev/$typo ]]
+}
+in_dir()
+{
+	mkdir "/dev/$typo.d" && undo rm -rf "/dev/$typo.d" && "$blocks" make src 1000 &&
+	    refused . if=src of="/dev/$typo.d/x" && [[ ! -e /dev/$typo.d/x ]]
+}
+relative()
+{
+	"$blocks" make src 1000 && undo rm -f "/dev/$typo" || return
+	local src=$PWD/src
+	(
+		cd /dev && run_in=$OLDPWD &&
+		    "$pardd" if="$src" of="$typo" 2>"$run_in/err"
+		echo $? >"$run_in/status"
+	)
+	[[ $(<status) = 101 && ! -e /dev/$typo ]]
+}
+if [[ $(stat -f -c %T /dev) = tmpfs && $(stat -c %m /dev) = /dev ]]; then
+	it "creates nothing in /dev" not_in_dev "/dev/$typo"
+	it "creates nothing in /dev by a roundabout name" not_in_dev "/dev/../dev/./$typo"
+	it "creates nothing in /dev with oflag=trunc" not_in_dev "/dev/$typo" oflag=trunc
+	it "creates nothing in /dev with count=0" not_in_dev "/dev/$typo" count=0
+	it "creates nothing in /dev with oflag=append" not_in_dev "/dev/$typo" oflag=append
+	it "creates nothing in /dev through a link" linked
+	it "creates nothing in /dev by a relative name" relative
+	((EUID != 0)) || it "creates nothing in a directory of /dev" in_dir
+else
+	skip "/dev is no file system of its own" "creates nothing in /dev"
+fi
+shm()
+{
+	undo rm -f "/dev/shm/$typo"
+	"$blocks" make src 1000 && exits 0 "$pardd" if=src of="/dev/shm/$typo" &&
+	    holds "/dev/shm/$typo" 0 0 1000
+}
+if [[ -w /dev/shm && $(stat -c %m /dev/shm) = /dev/shm ]]; then
+	it "creates files in /dev/shm, which is like any other" shm
+else
+	skip "no /dev/shm" "creates files in /dev/shm"
+fi

@@ -1,0 +1,184 @@
+#!/usr/bin/env bash
+# The manual and the READMEs: all that the program knows, and nothing else.
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+man=$top/man/pardd.8
+PATH=${pardd%/*}:$PATH
+
+# section NAME: its lines in the manual
+section()
+{
+	awk -v head=".Sh $1" '/^\.Sh /{ inside = $0 == head } inside' "$man"
+}
+
+# ------------------------------------------------------- operands and words
+
+# As in "bs=" and "iflag=direct": what the table has, what the manual has.
+told()
+{
+	"$pardd" --completion=fish |
+	    sed -n "s/^complete -c pardd -a '\([^']*\)'.*/\1/p" | sort
+}
+written()
+{
+	section OPERANDS | awk '
+	/^\.It Cm [0-9a-z]+ Ns = / { operand = $3 "="; print operand; next }
+	/^\.It Cm / { print operand $3 }' | sort
+}
+told_options()
+{
+	"$pardd" --completion=fish |
+	    sed -n 's/^complete -c pardd -s \(.\) -l \([^ ]*\) .*/-\1 --\2/p' | sort
+}
+written_options()
+{
+	section DESCRIPTION | sed -n 's/^\.It Fl \(.\) , Fl \(-[^ ]*\)$/-\1 -\2/p' | sort
+}
+# none_in WHICH A B: no line that only A (1) or only B (2) prints
+none_in()
+{
+	local lines
+	[[ $("$2" | wc -l) -gt 2 && $("$3" | wc -l) -gt 2 ]] ||
+	    fail "nothing to compare" || return
+	lines=$(comm "-${1}3" <("$2") <("$3"))
+	[[ -z $lines ]] || fail "$lines"
+}
+it "has every operand and word in the manual" none_in 2 told written
+it "has no other operand or word there" none_in 1 told written
+it "has every option in the manual" none_in 2 told_options written_options
+it "has no other option there" none_in 1 told_options written_options
+helped()
+{
+	local name
+	for name in $(written); do
+		[[ $name != *= ]] || "$pardd" --help | grep -q "^  $name" ||
+		    fail "no $name in --help" || return
+	done
+}
+it "has no operand that --help does not have" helped
+refused_words()
+{
+	local word
+	while read -r word; do
+		section OPERANDS | grep -qw "$word" || fail "no $word" || return
+	done < <(sed -n 's/^NOWORD(conv, "\(.*\)")$/\1/p' "$top/include/operands.def")
+}
+it "names the refused conversions" refused_words
+
+# -------------------------------------------------------------- exit statuses
+
+statuses()
+{
+	local n rows
+	rows=$(section 'EXIT STATUS' | grep '^\.It ')
+	while read -r n; do
+		case $n in
+		50)	grep -q '^\.It 51 to 96$' <<<"$rows" ;;
+		128)	grep -q '^\.It 128 + Ar n$' <<<"$rows" ;;
+		*)	grep -qw "$n" <<<"$rows" ;;
+		esac || fail "no $n" || return
+	done < <(sed -n 's/^\tSTATUS_[A-Z_]* = \([0-9]*\),.*/\1/p' "$top/include/status.h")
+}
+it "has every exit status in the manual" statuses
+
+# ------------------------------------------------------------------- examples
+
+examples()
+{
+	section EXAMPLES | sed -n 's/^\.Dl //p'
+}
+readme_examples()
+{
+	awk '/^## /{ inside = $0 == "## Examples" }
+	    /^```/{ code = !code; next }
+	    inside && code' "$top/README.md"
+}
+# The files that the examples name.
+stuff()
+{
+	"$blocks" make disk.img 12M 1 && "$blocks" make old.img 13M 2 &&
+	    "$blocks" make part.img 4M 3 && "$blocks" make sda.img 12M 4 &&
+	    gzip -1 -c part.img >old.img.gz && gzip -1 -c sda.img >sda.img.gz
+}
+# example LINE: it ends 0; its disks are loop devices
+example()
+{
+	local line=$1 name
+	stuff || return
+	for name in sda sdb; do
+		[[ $line = *"/dev/$name"* ]] || continue
+		"$blocks" make "$name" 12M 5 && loop "$name" || return
+		line=${line//"/dev/$name"/"$dev"}
+	done
+	exits 0 bash -o pipefail -c "$line" || return
+	[[ -s out && $line = *' -d' || $line = *--dry-run* ]] || complete
+}
+can_loop()
+{
+	local dev
+	((EUID == 0)) && truncate -s 1M "$scratch/probe" &&
+	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
+}
+loops=
+! can_loop >/dev/null 2>&1 || loops=1
+run_examples()
+{
+	local line
+	while read -r line; do
+		if [[ $line != */dev/sd* || -n $loops ]]; then
+			it "$1: $line" example "$line"
+		else
+			skip "no loop devices" "$1: $line"
+		fi
+	done
+}
+run_examples "runs the manual's" < <(examples)
+run_examples "runs the README's" < <(readme_examples)
+enough()
+{
+	(($(examples | wc -l) >= 10)) && (($(readme_examples | wc -l) >= 5))
+}
+it "has found examples in both" enough
+
+# parses LINE: it is no usage error; disks are files, and nothing is written
+parses()
+{
+	local line=${1//\/dev\/}
+	stuff && "$blocks" make sda 12M 5 && "$blocks" make sdb 12M 5 || return
+	line=${line#*| } line=${line%%[|>]*}
+	run bash -c "${line/pardd/pardd -d} </dev/null"
+	[[ $status != 1 && $status != 127 ]] || fail "$line: $(<err)"
+}
+while read -r line; do
+	it "knows the operands of: $line" parses "$line"
+done < <(examples; readme_examples)
+
+# ------------------------------------------------------------------- the form
+
+if command -v mandoc >/dev/null; then
+	it "is clean to mandoc" mandoc -Tlint -W warning "$man"
+else
+	skip "no mandoc" "is clean to mandoc"
+fi
+house()
+{
+	local file
+	for file in "$top"/src/*.c "$top"/include/*; do
+		file=${file#"$top/"}
+		grep -q "^| .*\`$file\`" "$top/src/README.md" ||
+		    fail "src/README.md has no $file" || return
+	done
+	for file in $(grep -o '^|[^|]*|' "$top/src/README.md" | grep -o '`[^`]*/[^`]*`' | tr -d '`'); do
+		compgen -G "$top/$file" >/dev/null || fail "there is no $file" || return
+	done
+}
+it "has every source in the map of the house, and no other" house
+links()
+{
+	local link
+	for link in $(grep -o '](\([^)#:]*\))' "$top/README.md" | tr -d '()]'); do
+		[[ -e $top/$link ]] || fail "there is no $link" || return
+	done
+}
+it "links only to what is there" links

@@ -1,0 +1,365 @@
+#!/usr/bin/env bash
+# Operands, numbers, and the exact words on stderr.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+# ------------------------------------------------------------------ numbers
+
+# means TEXT VALUE: as count= with bs=1, by what is copied
+means()
+{
+	exits 0 "$pardd" if=/dev/zero of=/dev/null bs=1 count="$1" sync=0 &&
+	    says "^$2 bytes" || return
+}
+# A plan of a copy is enough where the numbers are large.
+large()
+{
+	exits 0 "$pardd" -d if=/dev/zero of=/dev/null bs=1 count="$1" &&
+	    grep -Eq "(^|[^0-9])$2([^0-9]|$)" out err
+}
+while read -r text value; do
+	it "takes $text for $value" means "$text" "$value"
+done <<-'END'
+	10 10
+	010 10
+	08 8
+	+5 5
+	10c 10
+	10w 20
+	10b 5120
+	2k 2048
+	2K 2048
+	2KiB 2048
+	2kib 2048
+	2kB 2000
+	2KB 2000
+	2kD 2000
+	1M 1048576
+	1MiB 1048576
+	1MB 1000000
+	1mB 1000000
+	0x10 16
+	0X10 16
+	10h 16
+	ffh 255
+	2x3 6
+	2X3 6
+	2x3x4 24
+	0x10x2 32
+	3+1k 1027
+	2x3+1 7
+	1+2x3 7
+	2x512k 1048576
+	1+2+3 6
+	2kx3 6144
+END
+it "takes a number with a blank before it" means ' 7' 7
+while read -r text value; do
+	it "takes $text for $value" large "$text" "$value"
+done <<-'END'
+	3G 3221225472
+	3GB 3000000000
+	2T 2199023255552
+	2TB 2000000000000
+	2P 2251799813685248
+	2PB 2000000000000000
+	1E 1152921504606846976
+	1EB 1000000000000000000
+	9223372036854775807 9223372036854775807
+	7fffffffffffffffh 9223372036854775807
+END
+in_blocks()
+{
+	exits 0 "$pardd" if=/dev/zero of=/dev/null bs=2 count=1kB && says '^2000 bytes' &&
+	    says '^1000\+0 records in$'
+}
+it "takes count=1kB for 1000 blocks, not bytes" in_blocks
+
+# Both operand and text are told.
+no_number()
+{
+	"$blocks" make src 1000
+	usage "$1" if=src of=dst "$1=$2" && grep -Fq -- "$2" err && [[ ! -e dst ]]
+}
+for text in 0x10k 2ki 1.5 1e3 abc 10,5 10-5 '10 5' '10#c' 4kBjunk 10cjunk 10bjunk \
+    1MiBx 2x 2+ x2 2xx3 2++3 1kk 9E 20E 99999999999999999999 9223372036854775808 \
+    0x8000000000000000 -2 0x '4Ex4' 8E+1 '5 ' kB h 1K1 '2x-1' 3s; do
+	it "rejects count=$text" no_number count "$text"
+done
+for name in skip seek iseek oseek; do
+	it "rejects $name=-1" no_number $name -1
+done
+for name in bs bpt skip seek count thr; do
+	it "rejects $name=1z" no_number $name 1z
+	it "rejects $name= without a number" usage $name if=/dev/null of=dst $name=
+done
+for pair in bs=0 bs=-1 bs=99E bpt=0 bpt=-1 thr=0 thr=-1 thr=17 thr=1000 coe=2 coe=x \
+    sync=2 time=2 verbose=10 verbose=-1 deb=10 fua=4 dio=2 cdbsz=77 \
+    retries=-1 status=loud conv=nothing iflag=nothing oflag=nothing \
+    iflag=x; do
+	it "rejects $pair" no_number "${pair%%=*}" "${pair#*=}"
+done
+it "rejects iflag=coe,nothing" usage nothing if=/dev/null of=dst iflag=coe,nothing
+it "rejects cdbsz=11" usage cdbsz if=/dev/null of=dst cdbsz=11
+sixteen()
+{
+	usage thr if=/dev/null of=dst thr=17 && grep -q 16 err
+}
+it "says that 16 workers are the most" sixteen
+it "takes thr=16" exits 0 "$pardd" if=/dev/null of=/dev/null thr=16
+huge_buffers()
+{
+	run "$pardd" if=/dev/zero of=dst bs=1E bpt=16 count=1
+	[[ $status = 1 || $status = 101 ]] && one_line '(bs|bpt)' && [[ ! -e dst ]]
+}
+it "refuses bs times bpt that do not fit a number" huge_buffers
+for name in ascii ebcdic ibm block unblock lcase ucase swab; do
+	translation()
+	{
+		usage "$name" if=/dev/null of=dst conv="$name" &&
+		    grep -q 'copies blocks as they are' err && [[ ! -e dst ]]
+	}
+	it "refuses conv=$name by name" translation
+done
+while read -r name args; do
+	wrong()
+	{
+		# shellcheck disable=SC2086
+		"$blocks" make src 1000 && usage "$name" $args && [[ ! -e dst ]]
+	}
+	it "rejects: $args" wrong
+done <<-'END'
+	fi fi=src of=dst
+	frob if=src of=dst frob=1
+	IF IF=src of=dst
+	src src of=dst
+	--frob --frob if=src of=dst
+	-x -x if=src of=dst
+	if if=src if=src of=dst
+	of if=src of=dst of=dst
+	if if= of=dst
+	of if=src of=
+	ibs if=src of=dst bs=512 ibs=1024
+	obs if=src of=dst bs=512 obs=1024
+	append if=src of=dst oflag=append seek=1
+	completion --completion=tcsh
+	completion --completion=
+	iflag if=src of=dst iflag=append
+	iflag if=src of=dst iflag=trunc
+	oflag if=src of=dst oflag=00
+	oflag if=src of=dst oflag=fullblock
+	direct if=src of=dst iflag=direct,cached
+	(trunc|append) if=src of=dst oflag=append,trunc
+END
+it "does not default both ends" usage '(if|of)'
+it "does not default both ends with other operands" usage '(if|of)' count=1
+later()
+{
+	"$blocks" make src 1000
+	"$blocks" make dst 50 9
+	usage thr if=src of=dst thr=99 && size_is dst 50 && holds dst 0 0 50 9
+}
+it "touches nothing when a later operand is wrong" later
+last_counts()
+{
+	exits 0 "$pardd" if=/dev/zero of=/dev/null bs=1 count=1 count=3 && says '^3 bytes'
+}
+it "lets the last of two numbers count, as sgp_dd" last_counts
+raw()
+{
+	run "$pardd" if=$'no\e[31m\nfile\377' of=dst
+	[[ $status = 52 && $(wc -l <err) = 1 ]] || fail "$(<err)" || return
+	! LC_ALL=C grep -q $'[\e\377]' err && grep -Fiq '\x1b' err && grep -Fiq '\xff' err
+}
+it "escapes the bytes of a name" raw
+raw_operand()
+{
+	run "$pardd" $'\e[2Jfrob=1' if=/dev/null of=dst
+	[[ $status = 1 && $(wc -l <err) = 1 ]] && ! grep -q $'\e' err
+}
+it "escapes the bytes of an operand" raw_operand
+
+# ------------------------------------------------------------- help and so on
+
+tells()
+{
+	run "$pardd" "$1"
+	[[ $status = 0 && -s out && ! -s err ]] && grep -Eq "$2" out
+}
+for opt in -h --help; do
+	it "tells its operands on stdout with $opt" tells $opt 'thr='
+done
+for opt in -V --version; do
+	it "tells its version on stdout with $opt" tells $opt '^pardd [0-9]'
+done
+helped()
+{
+	run "$pardd" --help
+	local name
+	for name in if of bs ibs obs bpt skip seek iseek oseek count thr iflag oflag conv coe \
+	    retries cdbsz fua dio sync time status verbose deb; do
+		grep -Eq "(^|[^a-z])$name=" out || fail "no $name= in --help" || return
+	done
+	for name in --dry-run --help --version --completion; do
+		grep -q -- "$name" out || fail "no $name in --help" || return
+	done
+	for name in append coe dio direct dpo dsync excl fua mmap null count_bytes skip_bytes \
+	    seek_bytes noatime nofollow nonblock nocache sync fullblock cached flock nocreat \
+	    sgio sparse trunc 00 random noerror notrunc fsync fdatasync; do
+		grep -Eq "(^|[^a-z_])$name([^a-z_]|$)" out || fail "no $name in --help" || return
+	done
+}
+it "names every operand and word in --help" helped
+full_help()
+{
+	"$pardd" --help >/dev/full 2>err
+	status=$?
+	[[ $status != 0 ]]
+}
+it "does not say 0 when --help has no room" full_help
+completion()
+{
+	run "$pardd" --completion="$1"
+	[[ $status = 0 && -s out && ! -s err ]] && "${@:2}" out && grep -q nocache out
+}
+for shell in bash zsh fish; do
+	if command -v $shell >/dev/null; then
+		it "prints a completion that $shell can read" completion $shell $shell -n
+	else
+		it "prints a completion for $shell" completion $shell test -s
+	fi
+done
+completes()
+{
+	"$pardd" --completion=bash >c && bash -c '
+		. ./c
+		spec=$(complete -p pardd) || exit 1
+		fn=${spec##*-F } fn=${fn%% *}
+		try()
+		{
+			COMP_WORDS=(pardd "$1") COMP_CWORD=1 COMP_LINE="pardd $1"
+			COMP_POINT=${#COMP_LINE} COMPREPLY=()
+			"$fn" pardd "$1" pardd
+			printf "%s\n" "${COMPREPLY[@]}" | grep -Eq "$2"
+		}
+		try th "^thr=" && try --dr "^--dry-run"' 2>&1
+}
+it "completes operands in bash" completes
+
+# -------------------------------------------------------------------- dry run
+
+dry()
+{
+	local want=$1
+	shift
+	"$blocks" make src 1000 && "$blocks" make old 500 9 &&
+	    exits "$want" "$pardd" "$opt" "$@" && [[ ! -e new ]] && size_is old 500 &&
+	    holds old 0 0 500 9 && [[ -s out || -s err ]]
+}
+for opt in -d --dry-run; do
+	it "creates nothing with $opt" dry 0 if=src of=new
+	it "changes nothing with $opt" dry 0 if=src of=old oflag=trunc
+	it "ends as the real run would with $opt (past the end)" dry 101 if=src of=new bs=512 skip=9
+	it "ends as the real run would with $opt (no source)" dry 52 if=no of=new
+	it "ends as the real run would with $opt (usage)" dry 1 if=src of=new thr=17
+	it "ends as the real run would with $opt (excl)" dry 67 if=src of=old oflag=excl
+	it "ends as the real run would with $opt (nocreat)" dry 52 if=src of=new oflag=nocreat
+	it "ends as the real run would with $opt (no directory)" dry 52 if=src of=no/new
+	it "ends as the real run would with $opt (/dev)" \
+	    dry 101 if=src of="/dev/pardd-test-typo-$$"
+done
+dry_pipe()
+{
+	echo data | { "$pardd" -d of=new 2>err >out; cat >rest; }
+	[[ $(<rest) = data && ! -e new ]]
+}
+it "takes nothing from a pipe with --dry-run" dry_pipe
+
+# ----------------------------------------------------------- the exact words
+
+words()
+{
+	"$blocks" make src 1300 && exits 0 "$pardd" if=src of=dst bs=512 "$@"
+}
+exact()
+{
+	words || return
+	[[ ! -s out && $(wc -l <err) = 4 ]] &&
+	    [[ $(sed -n 1p err) = '2+1 records in' ]] &&
+	    [[ $(sed -n 2p err) = '2+1 records out' ]] &&
+	    sed -n 3p err | grep -Eq "$bytes_line" &&
+	    [[ $(sed -n 4p err) = 'pardd: complete, flushed' ]] && return
+	fail "$(<err)"
+}
+bytes_line='^1300 bytes \(1\.3 kB, 1\.3 KiB\) copied, [0-9.e-]+ s, [0-9.]+ [kMG]?B/s$'
+it "prints records, bytes and verdict, as scripts know them" exact
+unflushed()
+{
+	words sync=0 && [[ $(tail -n 1 err) = 'pardd: complete, not flushed' ]]
+}
+it "says that it did not flush with sync=0" unflushed
+whole_records()
+{
+	words count=2 && [[ $(head -n 2 err) = $'2+0 records in\n2+0 records out' ]]
+}
+it "counts whole blocks as whole" whole_records
+none()
+{
+	words status=none || return
+	[[ ! -s err ]] || fail "$(<err)"
+}
+it "prints nothing with status=none" none
+none_but()
+{
+	run "$pardd" if=no of=dst status=none
+	[[ $status = 52 ]] && one_line no
+}
+it "prints errors with status=none" none_but
+none_short()
+{
+	"$blocks" make - 1000 | { run "$pardd" of=dst bs=512 count=9 status=none; :; }
+	[[ -s err ]]
+}
+it "prints that the copy is not complete with status=none" none_short
+noxfer()
+{
+	words status=noxfer && [[ $(head -n 2 err) = $'2+1 records in\n2+1 records out' ]] &&
+	    does_not_say copied
+}
+it "leaves out the bytes line with status=noxfer" noxfer
+timed()
+{
+	words time=1 &&
+	    says '^time to transfer data was [0-9]+\.[0-9]{6} secs, [0-9]+\.[0-9]{2} MB/sec$'
+}
+it "prints sgp_dd's timing line with time=1" timed
+untimed()
+{
+	words time=0 && does_not_say 'time to transfer'
+}
+it "prints no timing line unasked" untimed
+on_terminal()
+{
+	"$blocks" make src 2M
+	export FAULTS="on=$PWD/src op=read sleep=30" LD_PRELOAD=$shim
+	script -qec "'$pardd' if=src of=dst bs=512 bpt=64 thr=1 $*" shown >/dev/null
+}
+drawn()
+{
+	on_terminal && grep -q $'\r.*copying' shown && grep -q '^pardd: complete' shown
+}
+not_drawn()
+{
+	on_terminal status=none && ! grep -v '^Script' shown | grep -q '[^[:space:]]'
+}
+if command -v script >/dev/null; then
+	it "draws progress on a terminal" drawn
+	it "draws no progress on a terminal with status=none" not_drawn
+else
+	skip "no script(1)" "draws progress on a terminal"
+fi
+quiet()
+{
+	words && ! grep -q $'\r' err
+}
+it "draws no progress where stderr is no terminal" quiet

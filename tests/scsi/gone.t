@@ -1,0 +1,117 @@
+# shellcheck shell=bash disable=SC2119
+# Devices that go away or never answer, and signals.
+
+# shellcheck source=tests/scsi/suite.sh
+. ./suite.sh
+two_disks
+
+delete()
+{
+	echo 1 >"/sys/class/scsi_device/$1/device/delete"
+}
+
+# vanishes HCTL TARGET OPERANDS...: not 0, and not as if blocks were bad
+vanishes()
+{
+	local hctl=$1 target=$2
+	shift 2
+	fresh
+	slow 16
+	midway delete "$hctl"
+	run "$pardd" bs=512 bpt=64 "$@"
+	[[ ! -e /sys/class/scsi_device/$hctl ]] || fail "it did not vanish" || return
+	((status != 0 && status != 1 && status != 100 && status < 128)) ||
+		fail "status $status" || return
+	! grep '^pardd: complete' err || return
+	[[ ! -e $target ]] || lands_rightly "$target"
+}
+for coe in 0 1; do
+	for n in 1 16; do
+		it "stops when the sg source vanishes, coe=$coe thr=$n" \
+		    vanishes "$HCTL1" "$SD2" if="$SG1" of="$SG2" coe=$coe thr=$n
+		back 2
+		it "stops when the sg target vanishes, coe=$coe thr=$n" \
+		    vanishes "$HCTL2" "$SD2" if="$SG1" of="$SG2" coe=$coe thr=$n
+		back 2
+		it "stops when the sd source vanishes, coe=$coe thr=$n" \
+		    vanishes "$HCTL1" "$SD2" if="$SD1" of="$SD2" coe=$coe thr=$n
+		back 2
+		it "stops when the sd target vanishes, coe=$coe thr=$n" \
+		    vanishes "$HCTL2" "$SD2" if="$SD1" of="$SD2" coe=$coe thr=$n
+		back 2
+	done
+	it "stops when the bsg source vanishes, coe=$coe" \
+	    vanishes "$HCTL1" "$SD2" if="$BSG1" of="$BSG2" coe=$coe
+	back 2
+done
+
+# A command that is never answered; the kernel aborts it after the timeout.
+no_answer()
+{
+	fresh
+	every 50 4
+	within 20 exits 33 "$pardd" bs=512 bpt=64 timeout=3 "$@" || return
+	lands_rightly && grep -Eqi 'time.?out|timed out' err
+}
+it "gives up on an unanswered command after timeout=3" \
+    no_answer if="$SG1" of="$SG2"
+it "gives up on it with thr=16" no_answer if="$SG1" of="$SG2" thr=16
+it "gives up on it with coe=1" no_answer if="$SG1" of="$SG2" coe=1
+it "gives up on it, bsg" no_answer if="$BSG1" of="$BSG2"
+
+# interrupted SIGNAL OPERANDS...: it reports, and dies of the signal
+interrupted()
+{
+	local signal=$1 pid
+	shift
+	fresh
+	slow 16
+	"$tools/ends" how "$pardd" bs=512 bpt=64 "$@" 2>err &
+	until_true 20 underway || return
+	read -r _ pid <how
+	kill -s "$signal" "$pid"
+	wait $!
+	ended signal "$(kill -l "$signal")" && says 'records in$' &&
+	    says 'records out$' && lands_rightly && ! grep '^pardd: complete' err
+}
+for signal in INT TERM HUP QUIT; do
+	it "drains, reports and dies of SIG$signal" \
+	    interrupted $signal if="$SG1" of="$SG2" thr=4
+done
+it "dies of SIGINT with thr=16, bsg" interrupted INT if="$BSG1" of="$BSG2" thr=16
+it "dies of SIGINT, sd to sd" interrupted INT if="$SD1" of="$SD2"
+
+# Stopped in mid copy, what was counted is what is there.
+counted()
+{
+	local n
+	interrupted INT if="$SG1" of="$SG2" thr=4 || return
+	n=$(sed -n 's/^\([0-9]*\)+.* records out$/\1/p' err | tail -n 1)
+	((n > 0 && n < blocks_all)) || fail "not in mid copy: $n blocks" || return
+	[[ $(look | tr ',' '\n' | awk '$2 == "right" {
+		n = split($1, at, "-"); sum += at[n] - at[1] + 1
+	} END { print sum + 0 }') = "$n" ]] || fail "it said $n blocks"
+}
+it "counts what it wrote before SIGINT" counted
+
+progress()
+{
+	local pid
+	fresh
+	slow
+	"$tools/ends" how "$pardd" if="$SG1" of="$SG2" bs=512 bpt=64 2>err &
+	until_true 20 underway || return
+	read -r _ pid <how
+	kill -s USR1 "$pid"
+	wait $!
+	ended exit 0 && complete && lands "0-16383 right" || return
+	[[ $(grep -c 'records in$' err) = 2 ]] || fail "no report: $(cat err)"
+}
+it "reports on SIGUSR1 and goes on" progress
+
+unharmed()
+{
+	no_faults
+	dd if="$SD1" of=image bs=1M iflag=direct status=none && same image "$source"
+}
+it "has left the source as it was" unharmed

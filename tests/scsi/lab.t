@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# lab: none
+# shellcheck disable=SC2016
+# The lab itself, from outside: what comes out, with which status, and that
+# nothing stays behind.
+
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+number=0
+
+# it SENTENCE COMMAND...
+it()
+{
+	local sentence=$1
+	shift
+	number=$((number + 1))
+	if "$@" >"$work/said" 2>&1; then
+		echo "ok $number - $sentence"
+	else
+		echo "not ok $number - $sentence"
+		tail -n 40 "$work/said" | sed 's/^/# /'
+	fi
+}
+
+# lab STATUS OPTION...: it ends so; what it wrote is in the files out and err
+lab()
+{
+	local want=$1 status
+	shift
+	"$here/lab" "$@" >"$work/out" 2>"$work/err"
+	status=$?
+	[[ $status = "$want" ]] && return
+	echo "status $status, not $want"
+	cat "$work/err"
+	return 1
+}
+
+hands_through()
+{
+	head -c 300001 /dev/urandom >"$work/bytes"
+	lab 37 -f "$work/bytes:/data/bytes" -e 'GREETING=a  b' -D size=5M,serial=s \
+	    -c 'cat /data/bytes; cat /data/bytes >&2
+		[[ $GREETING = "a  b" && $2 = "x  y" && $(id -u) = 0 ]] || exit 1
+		. lab.sh && qemu_disks 1 && grep -q " 5120 sd" /proc/partitions &&
+		[[ -c $QSG1 && -c $QBSG1 ]] || exit 2
+		exit 37' one 'x  y' &&
+	    cmp "$work/out" "$work/bytes" && cmp "$work/err" "$work/bytes"
+}
+it "hands both outputs through unaltered, and the status" hands_through
+
+too_long()
+{
+	lab 124 -t 12 -c 'echo begun; sleep 100' && grep -qx begun "$work/out" &&
+	    grep -q 'killed after 12 s' "$work/err"
+}
+it "kills a guest that takes too long" too_long
+
+dies()
+{
+	lab 125 -c 'echo c >/proc/sysrq-trigger' &&
+	    grep -q 'Kernel panic' "$work/err"
+}
+it "tells of a guest that died, with its console" dies
+
+stays()
+{
+	local before after
+	before=$(ls -d /dev/shm/pardd-lab.* "${TMPDIR:-/tmp}"/pardd-lab.* 2>&1)
+	lab 0 -c : || return
+	after=$(ls -d /dev/shm/pardd-lab.* "${TMPDIR:-/tmp}"/pardd-lab.* 2>&1)
+	[[ $before = "$after" ]]
+}
+it "leaves nothing behind" stays
+
+echo "1..$number"

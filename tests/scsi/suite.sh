@@ -1,0 +1,227 @@
+# shellcheck shell=bash disable=SC2034
+#
+# What the cases of the SCSI suite are made of, on top of tests/lib.sh and
+# lab.sh.  Runs in the guest.
+#
+# two_disks [PARAMETER...] makes a source, SD1 (its sg node is SG1, its bsg node
+# BSG1), and a target, SD2, of 8 MiB each with contents of their own.  The file
+# $source holds what the source holds.  Every case begins with `fresh`: no
+# faults are asked for, the target is untouched all over, the trace is empty.
+#
+# The trace is the kernel's own list of SCSI commands, so it can tell which
+# commands were sent to which disk, and that a fault really happened.
+
+# shellcheck source=tests/lib.sh
+. tests/lib.sh
+# shellcheck source=tests/scsi/lab.sh
+. lab.sh
+
+source=/tmp/source
+trace=/sys/kernel/tracing
+blocks_all=16384
+limit=30
+
+two_disks()
+{
+	sdebug add_host=2 per_host_store=1 dev_size_mb=8 delay=0 "$@" ||
+		{ echo 'Bail out! no scsi_debug'; exit 1; }
+	prepare_source "$SD1"
+}
+
+prepare_source()
+{
+	[[ -e $source ]] || "$blocks" make "$source" 8M 1
+	dd if="$source" of="$1" bs=1M count=8 oflag=direct status=none
+	blockdev --flushbufs "$1"
+}
+
+no_faults()
+{
+	knob opts 0
+	knob every_nth 0
+	wait_for 5 knob delay 0 2>/dev/null	# not while commands are under way
+	knob wp 0
+	knob medium_error_count 1
+}
+
+# fresh [TARGET]
+fresh()
+{
+	no_faults
+	blockdev --flushbufs "$SD1"
+	landed fill "${1:-$SD2}"
+	forget
+}
+
+forget()
+{
+	: >"$trace/trace"
+}
+
+# Every command takes its time, so that there is a middle of the copy: 256
+# transfers by N threads then take about three seconds.
+slow()
+{
+	knob ndelay $((${1:-4} * 5500000))
+}
+
+# bad FIRST COUNT: sectors that cannot be read, on both disks
+bad()
+{
+	knob medium_error_start "$1"
+	knob medium_error_count "$2"
+	knob opts 2
+}
+
+# every N OPTS: each Nth command goes wrong in this way
+every()
+{
+	knob every_nth "$1"
+	knob opts "$2"
+}
+
+# sent HCTL REGEX: the commands to one disk whose bytes, in hex, begin so
+sent()
+{
+	local h c t l
+	IFS=: read -r h c t l <<<"$1"
+	grep -E "cmd_start: host_no=$h channel=$c id=$t lun=$l .*raw=($2)" \
+	    "$trace/trace"
+}
+
+# was_sent HCTL REGEX
+was_sent()
+{
+	sent "$1" "$2" >/dev/null || fail "no command $2 was sent to $1"
+}
+
+was_not_sent()
+{
+	! sent "$1" "$2" || fail "a command $2 was sent to $1"
+}
+
+reads='08|28|88|a8'
+writes='0a|2a|2e|41|42|8a|8b|8e|93|aa|ae|04|48|89|7f'
+
+# The source got no command that changes it.
+only_read()
+{
+	was_not_sent "$HCTL1" "$writes"
+}
+
+# went_wrong REGEX [LEAST]: commands ended so, else the case proves nothing
+went_wrong()
+{
+	local n
+	n=$(grep -cE "cmd_(done|timeout|error):.*($1)" "$trace/trace")
+	((n >= ${2:-1})) || fail "only $n commands ended with $1"
+}
+
+# What is on the target; it would be hard to tell with the faults still there.
+look()
+{
+	no_faults
+	landed map "$source" "${1:-$SD2}" "${2:-0}"
+}
+
+# lands TEXT [SHIFT [TARGET]]: so it is; see landed.c for the words
+lands()
+{
+	local is
+	is=$(look "${3-}" "${2-}")
+	[[ $is = "$1" ]] || fail "the target should be: $1
+but it is: $is"
+}
+
+# Whatever else, all that was written is right.  lands_rightly [TARGET]
+lands_rightly()
+{
+	local is
+	is=$(look "${1-}")
+	[[ $is != *zero* && $is != *wrong* ]] || fail "the target is: $is"
+}
+
+# stopped_at BAD BPT [TARGET]: all before block BAD is there, BAD is not, and
+# of the later transfers each is there or not, but none in part.
+stopped_at()
+{
+	local is
+	is=$(look "${3-}")
+	awk -v bad="$1" -v bpt="$2" -v all="$blocks_all" '
+	function wrong(why) { print why; failed = 1 }
+	BEGIN { RS = ", *|\n"; after = (int(bad / bpt) + 1) * bpt }
+	NF == 2 {
+		n = split($1, at, "-"); first = at[1]; last = at[n]
+		if ($2 != "right" && $2 != "untouched") wrong($0)
+		if ($2 == "untouched" && first < bad) wrong("lost: " $0)
+		if ($2 == "right" && first <= bad && last >= bad)
+			wrong("the bad block is there")
+		if ($2 == "right" && last >= after &&
+		    ((first > after && first % bpt) ||
+		    (last + 1 != all && (last + 1) % bpt)))
+			wrong("a transfer in part: " $0)
+	}
+	END { exit failed }' <<<"$is" || fail "the target is: $is"
+}
+
+# lost BLOCKS RANGES: what the last line says
+lost()
+{
+	local line want="^pardd: NOT complete: $1 unreadable blocks? in $2 ranges?\$"
+	line=$(tail -n 1 err)
+	[[ $line =~ $want ]] ||
+		fail "the last line should tell of $1 blocks in $2 ranges: $line"
+}
+
+# all_right OPERANDS...: all of the source comes to the target
+all_right()
+{
+	exits 0 "$pardd" "$@" && complete && lands "0-16383 right" && only_read
+}
+
+# nothing_done STATUS OPERANDS...: refused, and nothing reached the target
+nothing_done()
+{
+	local want=$1
+	shift
+	exits "$want" "$pardd" "$@" && one_line . && lands "0-16383 untouched" &&
+		was_not_sent "$HCTL2" "$writes"
+}
+
+# within SECONDS COMMAND...: it ends in time, whatever it says
+within()
+{
+	local start=$SECONDS most=$1
+	shift
+	"$@" || return
+	((SECONDS - start <= most)) ||
+		fail "took $((SECONDS - start)) s, more than $most"
+}
+
+# The target is being written.
+underway()
+{
+	sent "$HCTL2" "$writes" >/dev/null
+}
+
+# midway COMMAND...: in the background, once the copy is under way
+midway()
+{
+	{ until_true 20 underway && "$@"; } >/dev/null 2>&1 &
+}
+
+# A device that went away comes back, perhaps under another name.
+back()
+{
+	local host n=$1
+	no_faults
+	for host in /sys/class/scsi_host/host*; do
+		echo '- - -' >"$host/scan"
+	done
+	wait_for 10 count_is Linux "$n" && name_disks '' Linux
+}
+
+echo 1 >"$trace/events/scsi/scsi_dispatch_cmd_start/enable"
+echo 1 >"$trace/events/scsi/scsi_dispatch_cmd_done/enable"
+echo 1 >"$trace/events/scsi/scsi_dispatch_cmd_timeout/enable"
+echo 4096 >"$trace/buffer_size_kb"

@@ -1,0 +1,251 @@
+#!/usr/bin/env bash
+# Pipes, redirections, and the devices that have no end.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+mib=$((16 / (weight > 1 ? 4 : 1)))
+bytes=$((mib * 1048576 + 333))
+
+# The status of the program in a pipe: piped WANT, after it ran as the Nth part.
+piped()
+{
+	[[ $2 = "$1" ]] && return
+	echo "status $2, not $1"
+	cat err
+	return 1
+}
+into()
+{
+	"$blocks" make - $bytes | "$pardd" of=dst "$@" 2>err
+	piped 0 "${PIPESTATUS[1]}" && complete && size_is dst $bytes &&
+	    holds dst 0 0 $bytes
+}
+out_of()
+{
+	"$blocks" make src $bytes || return
+	"$pardd" if=src "$@" 2>err | "$blocks" check - 0 0 $bytes
+	local both=("${PIPESTATUS[@]}")
+	piped 0 "${both[0]}" && complete && [[ ${both[1]} = 0 ]]
+}
+between()
+{
+	"$blocks" drip $bytes | "$pardd" if=- of=- "$@" 2>err |
+	    "$blocks" check - 0 0 $bytes
+	local both=("${PIPESTATUS[@]}")
+	piped 0 "${both[1]}" && complete && [[ ${both[2]} = 0 ]]
+}
+for thr in 1 2 3 4 8 16; do
+	it "copies a pipe into a file in order with $thr workers" into bpt=16 "thr=$thr"
+	it "copies a file into a pipe in order with $thr workers" out_of bpt=16 "thr=$thr"
+	it "copies odd pieces from pipe to pipe in order with $thr workers" \
+	    between bpt=16 "thr=$thr"
+done
+it "copies from pipe to pipe with what it chooses itself" between
+it "copies from pipe to pipe in blocks of 1000" between bs=1000 thr=16
+
+slow()
+{
+	(
+		for i in 0 1 2 3 4 5; do
+			"$blocks" make - 777 0 | cat
+			sleep 0.05
+		done
+	) | "$pardd" of=dst bs=512 thr=4 2>err
+	piped 0 "${PIPESTATUS[1]}" && size_is dst $((6 * 777)) || return
+	for i in 0 1 2 3 4 5; do
+		holds dst $((i * 777)) 0 777 || return
+	done
+}
+it "does not take a slow writer's short piece for the end" slow
+
+skips()
+{
+	"$blocks" drip 100000 | "$pardd" of=dst bs=512 skip=7 count=100 thr=4 2>err
+	piped 0 "${PIPESTATUS[1]}" && size_is dst 51200 && holds dst 0 3584 51200
+}
+it "skips what comes first from a pipe, and counts the rest" skips
+counts()
+{
+	"$blocks" make - 100001 | "$pardd" of=dst bs=512 count="$1" 2>err
+	piped "$2" "${PIPESTATUS[1]}" && size_is dst "$3" && holds dst 0 0 "$3"
+}
+it "takes no more than count= from a pipe" counts 10 0 5120
+short()
+{
+	counts 300 102 100001 && does_not_say '^pardd: complete'
+}
+it "says when a pipe ends before count=" short
+short_skip()
+{
+	"$blocks" make - 1000 | "$pardd" of=dst bs=512 skip=4 count=1 2>err
+	piped 102 "${PIPESTATUS[1]}" && does_not_say '^pardd: complete'
+}
+it "says when a pipe ends before skip=" short_skip
+leaves_rest()
+{
+	"$blocks" make src 8192
+	# shellcheck disable=SC2094
+	{
+		"$pardd" of=dst bs=512 count=3 2>err || return
+		cat >rest
+	} < <(cat src)
+	size_is dst 1536 && holds dst 0 0 1536 && size_is rest 6656 &&
+	    holds rest 0 1536 6656
+}
+it "takes not a byte more than count= from a pipe" leaves_rest
+no_seek()
+{
+	"$blocks" make src 1000
+	"$pardd" if=src seek=1 2>err | cat >out
+	piped 101 "${PIPESTATUS[0]}" || return
+	[[ ! -s out && $(wc -l <err) = 1 ]] && says 'seek'
+}
+it "refuses to seek on a pipe" no_seek
+fifo()
+{
+	mkfifo p q
+	"$blocks" drip $bytes >p &
+	"$blocks" check - 0 0 $bytes <q &
+	exits 0 "$pardd" if=p of=q thr=8 bpt=16 && complete && wait %1 && wait %2
+}
+it "copies from one named pipe to another" fifo
+empty()
+{
+	"$pardd" of=dst 2>err < <(:)
+	status=$?
+	[[ $status = 0 ]] && complete && size_is dst 0
+}
+it "copies an empty pipe" empty
+
+# ------------------------------------------- descriptors that are open already
+
+goes_on()
+{
+	"$blocks" make src 10000 && "$blocks" make dst 9000 9 || return
+	{
+		head -c 0 && "$pardd" if=- of=- bs=100 count=20 "$@" 2>err || return
+		stat=$(sed -n 's/^pos:[[:space:]]*//p' /proc/self/fdinfo/0)
+		echo -n tail >&1
+	} <src 1<>dst
+	[[ $stat = 2000 ]] || fail "the source stands at $stat" || return
+	holds dst 0 0 2000 && [[ $(tail -c +2001 dst | head -c 4) = tail ]] &&
+	    holds dst 2004 2004 6996 9
+}
+it "leaves redirected files right behind the last byte" goes_on thr=4 bpt=2
+continues()
+{
+	"$blocks" make src 50001 && : >dst
+	{
+		"$pardd" if=- of=- bs=512 count=10 2>err1 &&
+		    "$pardd" if=- of=- bs=512 count=20 thr=8 bpt=3 2>err2 &&
+		    "$pardd" if=- of=- bs=512 thr=8 bpt=3 2>err || return
+	} <src >dst
+	complete && size_is dst 50001 && holds dst 0 0 50001
+}
+it "continues redirected files at their offsets" continues
+skips_there()
+{
+	"$blocks" make src 50000 && : >dst
+	{
+		"$pardd" if=- of=- bs=500 count=1 2>err &&
+		    "$pardd" if=- of=- bs=500 skip=3 seek=2 count=4 2>err || return
+	} <src >dst
+	size_is dst 3500 && holds dst 0 0 500 && "$blocks" zero dst 500 1000 &&
+	    holds dst 1500 2000 2000
+}
+it "skips and seeks from the offsets of redirected files" skips_there
+appending()
+{
+	"$blocks" make src 70001 && "$blocks" make dst 100 9 &&
+	    "$pardd" if=src bpt=4 thr=8 2>err >>dst
+	status=$?
+	[[ $status = 0 ]] && size_is dst 70101 && holds dst 0 0 100 9 &&
+	    holds dst 100 0 70001
+}
+it "appends in order to a file that the shell opened with >>" appending
+
+names()
+{
+	"$blocks" make src 100001
+	"$pardd" if=/dev/stdin of=/dev/stdout bpt=8 <src 2>err |
+	    "$blocks" check - 0 0 100001
+	local both=("${PIPESTATUS[@]}")
+	[[ ${both[*]} = "0 0" ]] || fail "${both[*]}: $(<err)"
+}
+it "copies from /dev/stdin to /dev/stdout" names
+shell_pipe()
+{
+	exits 0 "$pardd" if=<("$blocks" drip 300001) of=dst bpt=8 &&
+	    size_is dst 300001 && holds dst 0 0 300001
+}
+it "copies from a pipe of the shell's <(...)" shell_pipe
+shell_fd()
+{
+	"$blocks" make src 300001 && exits 0 "$pardd" if=/dev/fd/3 of=/dev/fd/4 bpt=8 \
+	    3<src 4>dst && holds dst 0 0 300001
+}
+it "copies between descriptors of the shell" shell_fd
+
+# --------------------------------------------------- zeros, nothing, and chance
+
+zeros()
+{
+	exits 0 "$pardd" "$1" of=dst bs=512 count=2000 thr=4 && complete &&
+	    size_is dst 1024000 && "$blocks" zero dst 0 1024000
+}
+it "copies from /dev/zero with count=" zeros if=/dev/zero
+it "makes zeros with iflag=00" zeros iflag=00
+random()
+{
+	exits 0 "$pardd" iflag=random of=dst bs=512 count=2000 thr=4 &&
+	    size_is dst 1024000 && gzip -c dst >gz &&
+	    (($(stat -c %s gz) > 1000000))
+}
+it "makes noise with iflag=random" random
+endless()
+{
+	run timeout -s KILL 5 "$pardd" iflag=00 of=dst
+	[[ $status = 1 || $status = 101 ]] && one_line count && [[ ! -s dst ]]
+}
+it "will not generate input without end" endless
+it "does not take both if= and iflag=00" usage '(00|if)' if=/dev/zero iflag=00 of=dst count=1
+discards()
+{
+	"$blocks" make src 1000001 && exits 0 "$pardd" if=src of="$1" bs=512 &&
+	    complete && says '^1953\+1 records out$' && [[ ! -s ./. || ! -f . ]]
+}
+it "discards with of=/dev/null, and counts" discards /dev/null
+it "discards with of=., and counts" discards .
+nothing_in()
+{
+	exits 0 "$pardd" if=/dev/null of=dst && complete && size_is dst 0
+}
+it "copies nothing from /dev/null" nothing_in
+
+# ------------------------------------------------------------- a reader that goes
+
+gone()
+{
+	"$blocks" make src 8M &&
+	    { "$tools/ends" how "$pardd" if=src bpt=16 "$@" 2>err; :; } |
+		head -c 1000 >/dev/null
+	ended exit 82 && does_not_say '^pardd: complete'
+}
+for thr in 1 4 16; do
+	it "ends with 82 when the reader goes, with $thr workers" gone thr=$thr
+done
+gone_midway()
+{
+	"$blocks" drip 8M | { "$tools/ends" how "$pardd" bpt=16 thr=16 if=- of=- 2>err; :; } |
+	    head -c 1000 >/dev/null
+	ended exit 82
+}
+it "ends with 82 in the middle of a pipeline" gone_midway
+it "does not copy from stdin to stdout unasked" usage '(if|of)'
+both()
+{
+	"$blocks" make src 3000
+	"$pardd" if=- of=- <src 2>err | "$blocks" check - 0 0 3000
+	piped 0 "${PIPESTATUS[0]}"
+}
+it "copies from stdin to stdout when asked to" both

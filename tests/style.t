@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# What the sources promise each other.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+[[ $VARIANT = plain ]] || exit 0		# once is enough
+
+# Sources without comments and strings, each line with its file and number.
+bare()
+{
+	awk '
+	FNR == 1 { inside = 0 }
+	{
+		line = $0
+		gsub(/"([^"\\]|\\.)*"/, "\"\"", line)
+		gsub(/\/\*[^*]*\*+([^\/*][^*]*\*+)*\//, "", line)
+		if (inside) {
+			if (!sub(/^.*\*\//, "", line))
+				next
+			inside = 0
+		}
+		if (sub(/\/\*.*/, "", line))
+			inside = 1
+		print FILENAME ":" FNR ":" line
+	}' "$@"
+}
+without()
+{
+	local rule=$1 file files=()
+	shift
+	for file in "$top"/src/*.c; do
+		[[ " $* " = *" $(basename "$file") "* ]] || files+=("$file")
+	done
+	! bare "${files[@]}" | grep -v '__attribute__' | grep -E "$rule"
+}
+it "prints in report.c, progress.c and main.c only" \
+    without '(^|[^a-z_])(stderr|stdout|perror|v?printf|puts|putchar) *(\(|[,)])' \
+    report.c progress.c main.c
+it "exits from main.c only, and where a second signal says so" \
+    without '(^|[^a-z_])(exit|_exit|abort|quick_exit) *\(' main.c report.c signals.c conductor.c
+it "cancels and kills no thread" without 'pthread_(cancel|kill|exit|detach) *\('
+it "has no unbounded string function" \
+    without '(^|[^a-z_])(strcat|sprintf|vsprintf|gets|atoi|atol|strtok) *\('
+
+headed()
+{
+	local file
+	for file in "$top"/src/*.c "$top"/include/*.h; do
+		[[ $(head -c 2 "$file") = '/*' ]] || fail "$file has no head" || return
+	done
+}
+it "begins each file with what it is" headed
+guarded()
+{
+	local file name
+	for file in "$top"/include/*.h; do
+		name=PARDD_$(basename "$file" .h | tr '[:lower:]' '[:upper:]')_H
+		grep -q "^#ifndef $name$" "$file" || fail "$file has no guard $name" || return
+	done
+}
+it "guards each header" guarded
+
+# A prototype may share the comment of the block of lines it stands in.
+commented()
+{
+	awk '
+	FNR == 1 { said = 0 }
+	/^\/\*/ || /^ \*/ { said = 1; next }
+	/^$/ { if (!open) said = 0; next }
+	/^[a-z].*\(.*/ && !/^(typedef|static|struct [a-z_]+ \{)/ {
+		if (!said && !/\/\*/) {
+			print FILENAME ":" FNR ": " $0
+			bad = 1
+		}
+	}
+	{ open = !/;[[:space:]]*(\/\*.*\*\/)?$/ && !/^[#}]/ }
+	END { exit bad }' "$top"/include/*.h
+}
+it "says of each function in a header what it does" commented
+widths()
+{
+	! for file in "$top"/src/*.c "$top"/include/*.h; do
+		expand "$file" | awk -v f="$file" 'length > 80 { print f ":" NR }'
+	done | grep .
+}
+it "keeps to 80 columns" widths
+blanks()
+{
+	! grep -nE '[[:space:]]+$' "$top"/src/*.c "$top"/include/*.h "$top"/tests/*.t
+}
+it "has no blanks at the ends of lines" blanks
+long_functions()
+{
+	! awk '
+	/^[a-z_]+\(/ { name = $0; from = 0 }
+	/^\{/ { from = FNR }
+	/^\}/ && from { if (FNR - from > 60) print FILENAME ": " name ": " FNR - from; from = 0 }
+	' "$top"/src/*.c | grep .
+}
+it "has no function longer than 60 lines" long_functions

@@ -1,0 +1,51 @@
+/*
+ * ends: run a command and put down how it ended.
+ *
+ *	ends FILE COMMAND ...
+ *
+ * FILE gets `pid N` at once, and at the end `exit N rss KIB` or `signal N rss
+ * KIB`: a shell shows 130 for both an exit and a death by SIGINT.  SIGINT and
+ * SIGQUIT, which a shell ignores for what it runs in the background, are as
+ * they are at a terminal again; with ENDS_IGNORE=N signal N is ignored.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int
+main(int argc, char **argv)
+{
+	const char *ignore = getenv("ENDS_IGNORE");
+	struct rusage used;
+	FILE *out;
+	pid_t pid;
+	int how;
+
+	if (argc < 3)
+		errx(2, "usage: ends FILE COMMAND ...");
+	if ((out = fopen(argv[1], "we")) == NULL)
+		err(2, "%s", argv[1]);
+	if ((pid = fork()) < 0)
+		err(2, "fork");
+	if (pid == 0) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGQUIT, SIG_DFL);
+		if (ignore != NULL)
+			signal(atoi(ignore), SIG_IGN);
+		execvp(argv[2], argv + 2);
+		err(127, "%s", argv[2]);
+	}
+	fprintf(out, "pid %d\n", (int)pid);
+	fflush(out);
+	while (wait4(pid, &how, 0, &used) < 0)
+		;
+	fprintf(out, "%s %d rss %ld\n", WIFSIGNALED(how) ? "signal" : "exit",
+	    WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how), used.ru_maxrss);
+	fclose(out);
+	return WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+}

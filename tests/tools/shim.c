@@ -1,0 +1,614 @@
+/*
+ * shim: faults on demand, between the program and libc (LD_PRELOAD).
+ *
+ * FAULTS holds rules, parted by ';'; a rule holds words:
+ *
+ *	on=PATH		the file (device and inode, or the device a node stands
+ *			for), by whatever descriptor; it may appear later
+ *	op=OP,...	read write flush (fdatasync, fsync) range
+ *			(sync_file_range) close thread (pthread_create)
+ *	at=OFF+LEN,...	bytes of the file; OFF+ goes on to the end.  A transfer
+ *			that begins before is cut there and really happens
+ *	whole		a transfer that touches at= fails as a whole
+ *	fail=ERRNO	EIO ENOSPC EINTR EAGAIN ENODATA EILSEQ ENXIO ENODEV
+ *			ENOMEM EINVAL EDQUOT EROFS EPIPE or a number
+ *	short		cut transfers; they really happen
+ *	odd		... to any length; without, to multiples of 512, and
+ *			with O_DIRECT always
+ *	sleep=MS	take so long first
+ *	old		flags of preadv2 and pwritev2 are not known (EOPNOTSUPP)
+ *	hang		never return
+ *	every=N		1 in N, by chance (seed=S)
+ *	nth=N		only the Nth time
+ *	times=N		only the first N times; with at=, for each range
+ *
+ * The first rule that fits decides.  On what cannot seek, offsets count the
+ * bytes that went through.  FAULT_LOG=FILE gets a line for each fault, and
+ * with FAULT_LOG_ALL for each call on a file that a rule names:
+ *
+ *	OP OFFSET LENGTH RESULT direct|cached
+ *
+ * What goes past libc's functions (io_uring, sendfile) is not seen.
+ */
+#undef _FILE_OFFSET_BITS		/* both names of a call are defined here, */
+#undef _FORTIFY_SOURCE		/* and none may be turned into another */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { RULES = 8, RANGES = 256, SECTOR = 512 };
+
+enum op {
+	READ = 1, WRITE = 2, FLUSH = 4, RANGE = 8, CLOSE = 16, THREAD = 32
+};
+
+struct range {
+	uint64_t off, end;
+	atomic_uint hits;
+};
+
+struct rule {
+	char		 path[4096];	/* empty: any file */
+	unsigned	 ops;
+	int		 err;		/* errno value, or 0 */
+	bool		 whole, cut, odd, hang, old;
+	unsigned	 ms, every, nth, times;
+	size_t		 n;		/* ranges; 0: all of the file */
+	struct range	 range[RANGES];
+	atomic_uint	 seen, hits;
+	atomic_ullong	 dice;
+	atomic_ullong	 passed;	/* bytes, where there is no offset */
+};
+
+/* What became of a transfer: err, or the bytes it may move. */
+struct verdict {
+	int	 err;
+	size_t	 len;
+	bool	 touched;
+};
+
+static struct rule rules[RULES];
+static size_t nrules;
+static int log_fd = -1;
+static bool log_all;
+
+static const struct { const char *name; int value; } names[] = {
+	{ "EIO", EIO }, { "ENOSPC", ENOSPC }, { "EINTR", EINTR },
+	{ "EAGAIN", EAGAIN }, { "ENODATA", ENODATA }, { "EILSEQ", EILSEQ },
+	{ "ENXIO", ENXIO }, { "ENODEV", ENODEV }, { "ENOMEM", ENOMEM },
+	{ "EINVAL", EINVAL }, { "EDQUOT", EDQUOT }, { "EROFS", EROFS },
+	{ "EPIPE", EPIPE },
+}, ops[] = {
+	{ "read", READ }, { "write", WRITE }, { "flush", FLUSH },
+	{ "range", RANGE }, { "close", CLOSE }, { "thread", THREAD },
+};
+
+static void
+die(const char *what, const char *why)
+{
+	dprintf(2, "shim: %s: %s\n", what, why);
+	_exit(125);
+}
+
+/* libc's own, behind ours. */
+static void *
+next(const char *name)
+{
+	void *p = dlsym(RTLD_NEXT, name);
+
+	if (p == NULL)
+		die(name, "not in libc");
+	return p;
+}
+
+/*
+ * A function pointer of the type of fn, for the duration of a call.  memcpy, as
+ * ISO C has no cast from an object pointer to one to a function.
+ */
+#define REAL(ptr, fn)							\
+	static __typeof__(&fn) ptr;					\
+	do {								\
+		void *sym_;						\
+		if (ptr == NULL) {					\
+			sym_ = next(#fn);				\
+			memcpy(&ptr, &sym_, sizeof(ptr));		\
+		}							\
+	} while (0)
+
+static int
+errno_of(const char *s)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(s, names[i].name) == 0)
+			return names[i].value;
+	if (atoi(s) <= 0)
+		die(s, "no such errno");
+	return atoi(s);
+}
+
+static unsigned
+ops_of(char *s)
+{
+	unsigned set = 0;
+	char *word;
+	size_t i;
+
+	while ((word = strsep(&s, ",")) != NULL) {
+		for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+			if (strcmp(word, ops[i].name) == 0)
+				break;
+		if (i == sizeof(ops) / sizeof(ops[0]))
+			die(word, "no such op");
+		set |= (unsigned)ops[i].value;
+	}
+	return set;
+}
+
+static void
+ranges_of(struct rule *r, char *s)
+{
+	char *word, *end;
+	struct range *g;
+
+	while ((word = strsep(&s, ",")) != NULL) {
+		if (r->n == RANGES)
+			die(word, "too many ranges");
+		g = &r->range[r->n++];
+		g->off = strtoull(word, &end, 0);
+		if (*end != '+')
+			die(word, "not OFF+LEN");
+		g->end = end[1] == '\0' ? UINT64_MAX
+		    : g->off + strtoull(end + 1, NULL, 0);
+	}
+}
+
+static void
+word_of(struct rule *r, char *word)
+{
+	char *value = strchr(word, '=');
+
+	if (value != NULL)
+		*value++ = '\0';
+	if (strcmp(word, "whole") == 0)
+		r->whole = true;
+	else if (strcmp(word, "short") == 0)
+		r->cut = true;
+	else if (strcmp(word, "odd") == 0)
+		r->odd = true;
+	else if (strcmp(word, "old") == 0)
+		r->old = true;
+	else if (strcmp(word, "hang") == 0)
+		r->hang = true;
+	else if (value == NULL)
+		die(word, "not a word of FAULTS");
+	else if (strcmp(word, "on") == 0)
+		snprintf(r->path, sizeof(r->path), "%s", value);
+	else if (strcmp(word, "op") == 0)
+		r->ops = ops_of(value);
+	else if (strcmp(word, "at") == 0)
+		ranges_of(r, value);
+	else if (strcmp(word, "fail") == 0)
+		r->err = errno_of(value);
+	else if (strcmp(word, "sleep") == 0)
+		r->ms = (unsigned)atoi(value);
+	else if (strcmp(word, "every") == 0)
+		r->every = (unsigned)atoi(value);
+	else if (strcmp(word, "nth") == 0)
+		r->nth = (unsigned)atoi(value);
+	else if (strcmp(word, "times") == 0)
+		r->times = (unsigned)atoi(value);
+	else if (strcmp(word, "seed") == 0)
+		atomic_init(&r->dice, strtoull(value, NULL, 0) + 1);
+	else
+		die(word, "not a word of FAULTS");
+}
+
+__attribute__((constructor)) static void
+begin(void)
+{
+	const char *told = getenv("FAULTS"), *log = getenv("FAULT_LOG");
+	char *all, *one, *word, *at;
+
+	if (told == NULL || nrules > 0)
+		return;
+	if ((at = all = strdup(told)) == NULL)
+		die("FAULTS", "no memory");
+	while ((one = strsep(&at, ";")) != NULL) {
+		if (nrules == RULES)
+			die(one, "too many rules");
+		while ((word = strsep(&one, " ")) != NULL)
+			if (*word != '\0')
+				word_of(&rules[nrules], word);
+		nrules++;
+	}
+	free(all);
+	log_all = getenv("FAULT_LOG_ALL") != NULL;
+	if (log != NULL)
+		log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+}
+
+static bool
+same_file(const struct rule *r, int fd)
+{
+	struct stat a, b;
+
+	if (r->path[0] == '\0')
+		return true;
+	if (fstat(fd, &a) < 0 || stat(r->path, &b) < 0)
+		return false;
+	if (S_ISBLK(a.st_mode) || S_ISCHR(a.st_mode))
+		return (a.st_mode & S_IFMT) == (b.st_mode & S_IFMT) &&
+		    a.st_rdev == b.st_rdev;
+	return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+static bool
+direct(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_DIRECT) != 0;
+}
+
+static void
+note(const char *op, int fd, uint64_t off, size_t len, long result)
+{
+	char line[160];
+	int n;
+
+	if (log_fd < 0)
+		return;
+	n = snprintf(line, sizeof(line), "%s %" PRIu64 " %zu %ld %s\n", op, off,
+	    len, result, direct(fd) ? "direct" : "cached");
+	/* past ourselves: the log is no file of the program's */
+	(void)!syscall(SYS_write, log_fd, line, (size_t)n);
+}
+
+static uint64_t
+roll(struct rule *r)
+{
+	uint64_t x = atomic_fetch_add(&r->dice, UINT64_C(0x9E3779B97F4A7C15));
+
+	x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+	x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+	return (x ^ (x >> 31)) >> 8;
+}
+
+/* Is it this rule's turn?  Counts; so ask only when the rest fits. */
+static bool
+due(struct rule *r, struct range *g)
+{
+	unsigned seen = atomic_fetch_add(&r->seen, 1) + 1;
+
+	if (r->nth != 0 && seen != r->nth)
+		return false;
+	if (r->every != 0 && roll(r) % r->every != 0)
+		return false;
+	return r->times == 0 ||
+	    atomic_fetch_add(g != NULL ? &g->hits : &r->hits, 1) < r->times;
+}
+
+/* The first range that [off, off + len) touches. */
+static struct range *
+touched(struct rule *r, uint64_t off, size_t len)
+{
+	struct range *best = NULL, *g;
+
+	for (g = r->range; g < r->range + r->n; g++)
+		if (g->off < off + len && off < g->end &&
+		    (r->times == 0 || atomic_load(&g->hits) < r->times) &&
+		    (best == NULL || g->off < best->off))
+			best = g;
+	return best;
+}
+
+static size_t
+shorter(struct rule *r, int fd, size_t len)
+{
+	size_t unit = r->odd && !direct(fd) ? 1 : SECTOR;
+
+	return len <= unit ? len : unit + roll(r) % (len / unit) * unit;
+}
+
+static void
+wait_for(const struct rule *r)
+{
+	while (r->hang)
+		pause();
+	if (r->ms > 0)
+		usleep(r->ms * 1000);
+}
+
+/* What the rules make of a transfer, or (len 0) of another call. */
+static struct verdict
+judge(enum op op, int fd, uint64_t off, size_t len)
+{
+	struct verdict v = { 0, len, false };
+	struct range *g;
+	struct rule *r;
+	size_t before;
+
+	for (r = rules; r < rules + nrules; r++) {
+		if (!(r->ops & op) || !same_file(r, fd))
+			continue;
+		v.touched = true;
+		g = NULL;
+		if (r->n > 0 && (g = touched(r, off, len)) == NULL)
+			continue;
+		if (g != NULL && g->off > off && !r->whole) {
+			before = (size_t)(g->off - off);
+			if (direct(fd))
+				before -= before % SECTOR;
+			if (before > 0) {
+				v.len = before;
+				return v;
+			}
+		}
+		if (!due(r, g))
+			continue;
+		wait_for(r);
+		v.err = r->err;
+		if (r->cut && r->err == 0)
+			v.len = shorter(r, fd, len);
+		return v;
+	}
+	return v;
+}
+
+/* Where the transfer begins: at, the file's offset, or what has gone through. */
+static uint64_t
+place(enum op op, int fd, int64_t at)
+{
+	struct rule *r;
+	off_t here;
+
+	if (at >= 0)
+		return (uint64_t)at;
+	if ((here = lseek(fd, 0, SEEK_CUR)) >= 0)
+		return (uint64_t)here;
+	for (r = rules; r < rules + nrules; r++)
+		if ((r->ops & op) && same_file(r, fd))
+			return atomic_load(&r->passed);
+	return 0;
+}
+
+static void
+count(enum op op, int fd, ssize_t moved)
+{
+	struct rule *r;
+
+	for (r = rules; moved > 0 && r < rules + nrules; r++)
+		if ((r->ops & op) && same_file(r, fd))
+			atomic_fetch_add(&r->passed, (uint64_t)moved);
+}
+
+static size_t
+sum(const struct iovec *v, int n)
+{
+	size_t len = 0;
+	int i;
+
+	for (i = 0; i < n; i++)
+		len += v[i].iov_len;
+	return len;
+}
+
+/* v cut to len bytes, in room for n; returns how many are left. */
+static int
+clip(struct iovec *room, const struct iovec *v, int n, size_t len)
+{
+	int i;
+
+	for (i = 0; i < n && len > 0; i++) {
+		room[i] = v[i];
+		if (room[i].iov_len > len)
+			room[i].iov_len = len;
+		len -= room[i].iov_len;
+	}
+	return i;
+}
+
+static bool
+old(enum op op, int fd)
+{
+	struct rule *r;
+
+	for (r = rules; r < rules + nrules; r++)
+		if (r->old && (r->ops & op) && same_file(r, fd))
+			return true;
+	return false;
+}
+
+/*
+ * Every transfer comes through here: at < 0 is the file's own offset, flags
+ * those of preadv2 and pwritev2.
+ */
+static ssize_t
+transfer(enum op op, int fd, const struct iovec *v, int n, int64_t at, int flags)
+{
+	size_t len = sum(v, n);
+	struct iovec room[64];
+	struct verdict verdict = { 0, len, false };
+	uint64_t off = 0;
+	ssize_t moved;
+	int saved;
+
+	REAL(real_read, preadv64v2);
+	REAL(real_write, pwritev64v2);
+	if (flags != 0 && old(op, fd)) {
+		note(op == READ ? "read" : "write", fd, 0, len, -EOPNOTSUPP);
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	if (len > 0 && n <= 64 && nrules > 0) {
+		off = place(op, fd, at);
+		verdict = judge(op, fd, off, len);
+	}
+	if (verdict.len < len) {
+		n = clip(room, v, n, verdict.len);
+		v = room;
+	}
+	errno = verdict.err;
+	if (verdict.err != 0)
+		moved = -1;
+	else if (op == READ)
+		moved = real_read(fd, v, n, at, flags);
+	else
+		moved = real_write(fd, v, n, at, flags);
+	if (!verdict.touched)
+		return moved;
+	saved = errno;
+	count(op, fd, moved);
+	if (log_all || verdict.err != 0 || verdict.len < len)
+		note(op == READ ? "read" : "write", fd, off, len,
+		    moved < 0 ? -saved : moved);
+	errno = saved;
+	return moved;
+}
+
+/* The calls that move nothing; true when one is to fail. */
+static bool
+refused(enum op op, const char *name, int fd)
+{
+	struct verdict v;
+
+	if (nrules == 0)
+		return false;
+	v = judge(op, fd, 0, 0);
+	if (v.touched && (log_all || v.err != 0))
+		note(name, fd, 0, 0, -v.err);
+	errno = v.err;
+	return v.err != 0;
+}
+
+#define ONE(buf, len)	\
+	&(struct iovec){ .iov_base = (void *)(uintptr_t)(buf), .iov_len = (len) }, 1
+
+ssize_t
+read(int fd, void *buf, size_t len)
+{
+	return transfer(READ, fd, ONE(buf, len), -1, 0);
+}
+
+ssize_t
+write(int fd, const void *buf, size_t len)
+{
+	return transfer(WRITE, fd, ONE(buf, len), -1, 0);
+}
+
+ssize_t
+readv(int fd, const struct iovec *v, int n)
+{
+	return transfer(READ, fd, v, n, -1, 0);
+}
+
+ssize_t
+writev(int fd, const struct iovec *v, int n)
+{
+	return transfer(WRITE, fd, v, n, -1, 0);
+}
+
+/* Each of the positioned ones under its plain and its 64-bit name. */
+#define BOTH(name64, name, proto, call)	\
+	ssize_t name64 proto { return call; }	\
+	ssize_t name proto { return call; }
+
+BOTH(pread64, pread, (int fd, void *buf, size_t len, off_t at),
+    transfer(READ, fd, ONE(buf, len), at, 0))
+BOTH(pwrite64, pwrite, (int fd, const void *buf, size_t len, off_t at),
+    transfer(WRITE, fd, ONE(buf, len), at, 0))
+BOTH(preadv64, preadv, (int fd, const struct iovec *v, int n, off_t at),
+    transfer(READ, fd, v, n, at, 0))
+BOTH(pwritev64, pwritev, (int fd, const struct iovec *v, int n, off_t at),
+    transfer(WRITE, fd, v, n, at, 0))
+BOTH(preadv64v2, preadv2, (int fd, const struct iovec *v, int n, off_t at, int flags),
+    transfer(READ, fd, v, n, at, flags))
+BOTH(pwritev64v2, pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags),
+    transfer(WRITE, fd, v, n, at, flags))
+
+/* What _FORTIFY_SOURCE makes of the reads. */
+ssize_t __read_chk(int fd, void *buf, size_t len, size_t room);
+ssize_t __pread_chk(int fd, void *buf, size_t len, off_t at, size_t room);
+ssize_t __pread64_chk(int fd, void *buf, size_t len, off_t at, size_t room);
+
+ssize_t
+__read_chk(int fd, void *buf, size_t len, size_t room)
+{
+	return len > room ? (abort(), -1) : read(fd, buf, len);
+}
+
+ssize_t
+__pread_chk(int fd, void *buf, size_t len, off_t at, size_t room)
+{
+	return len > room ? (abort(), -1) : pread(fd, buf, len, at);
+}
+
+ssize_t
+__pread64_chk(int fd, void *buf, size_t len, off_t at, size_t room)
+{
+	return len > room ? (abort(), -1) : pread(fd, buf, len, at);
+}
+
+int
+fdatasync(int fd)
+{
+	REAL(real, fdatasync);
+	return refused(FLUSH, "fdatasync", fd) ? -1 : real(fd);
+}
+
+int
+fsync(int fd)
+{
+	REAL(real, fsync);
+	return refused(FLUSH, "fsync", fd) ? -1 : real(fd);
+}
+
+int
+sync_file_range(int fd, off_t at, off_t len, unsigned flags)
+{
+	REAL(real, sync_file_range);
+	return refused(RANGE, "sync_file_range", fd) ? -1
+	    : real(fd, at, len, flags);
+}
+
+/* As close(2): the descriptor is gone, whatever it says. */
+int
+close(int fd)
+{
+	bool fails;
+	int err;
+
+	REAL(real, close);
+	fails = refused(CLOSE, "close", fd);
+	err = errno;
+	if (!fails)
+		return real(fd);
+	(void)real(fd);
+	errno = err;
+	return -1;
+}
+
+int
+pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
+    void *(*run)(void *), void *restrict arg)
+{
+	REAL(real, pthread_create);
+	if (refused(THREAD, "pthread_create", -1))
+		return errno;
+	return real(thread, attr, run, arg);
+}

@@ -1,0 +1,339 @@
+/*
+ * The map: it covers all of the copy at any time, gives each byte out once,
+ * and joins what is alike.  A plain array of bytes is the measure.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "map.h"
+
+enum { SIZE = 1000, THREADS = 8 };
+
+/* Sorted, adjoining, no two neighbours alike, none empty. */
+static void
+sound(struct map *map)
+{
+	uint64_t off = 0;
+	size_t i;
+
+	for (i = 0; i < map->n; i++) {
+		assert_int_equal(map->seg[i].off, off);
+		assert_true(map->seg[i].len > 0);
+		if (i > 0)
+			assert_int_not_equal(map->seg[i].status,
+			    map->seg[i - 1].status);
+		off += map->seg[i].len;
+	}
+}
+
+static void
+claims(struct map *map, uint64_t off, uint64_t len)
+{
+	struct seg got;
+
+	assert_int_equal(map_claim(map, &got), 1);
+	assert_int_equal(got.off, off);
+	assert_int_equal(got.len, len);
+	assert_int_equal(got.status, CLAIMED);
+	sound(map);
+}
+
+static void
+claims_nothing(struct map *map)
+{
+	struct seg got;
+
+	assert_int_equal(map_claim(map, &got), 0);
+}
+
+static void
+gives_each_piece_once(void **state)
+{
+	struct map map;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 25, 10, 0), 0);
+	claims(&map, 0, 10);
+	claims(&map, 10, 10);
+	claims(&map, 20, 5);
+	claims_nothing(&map);
+	claims_nothing(&map);
+	assert_int_equal(map_totals(&map).claimed, 25);
+	map_free(&map);
+}
+
+static void
+aligns_the_ends_of_claims(void **state)
+{
+	struct map map;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 25, 10, 3), 0);
+	claims(&map, 0, 7);
+	claims(&map, 7, 10);
+	claims(&map, 17, 8);
+	claims_nothing(&map);
+	map_free(&map);
+	assert_int_equal(map_init(&map, 25, 10, 33), 0);
+	claims(&map, 0, 7);
+	map_free(&map);
+}
+
+static void
+has_nothing_to_give_when_empty(void **state)
+{
+	struct map map;
+	struct seg got;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 0, 10, 0), 0);
+	claims_nothing(&map);
+	assert_false(map_next(&map, 0, UNTRIED, &got));
+	assert_int_equal(map_totals(&map).end, 0);
+	map_free(&map);
+}
+
+static void
+joins_what_is_alike(void **state)
+{
+	struct map map;
+	int i;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 100, 10, 0), 0);
+	for (i = 0; i < 10; i++)
+		claims(&map, (uint64_t)i * 10, 10);
+	for (i = 0; i < 10; i += 2)
+		assert_int_equal(map_settle(&map, (uint64_t)i * 10, 10, FINISHED), 0);
+	sound(&map);
+	assert_int_equal(map.n, 10);
+	for (i = 9; i > 0; i -= 2)
+		assert_int_equal(map_settle(&map, (uint64_t)i * 10, 10, FINISHED), 0);
+	sound(&map);
+	assert_int_equal(map.n, 1);
+	assert_int_equal(map_totals(&map).finished, 100);
+	map_free(&map);
+}
+
+static void
+keeps_what_was_settled_before(void **state)
+{
+	struct map_totals t;
+	struct map map;
+	struct seg got;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 30, 30, 0), 0);
+	claims(&map, 0, 30);
+	assert_int_equal(map_settle(&map, 10, 5, BAD), 0);
+	assert_int_equal(map_settle(&map, 0, 30, FINISHED), 0);
+	sound(&map);
+	t = map_totals(&map);
+	assert_int_equal(t.bad, 5);
+	assert_int_equal(t.bad_ranges, 1);
+	assert_int_equal(t.finished, 25);
+	assert_int_equal(t.claimed + t.untried, 0);
+	assert_int_equal(t.end, 30);
+	assert_true(map_next(&map, 0, BAD, &got));
+	assert_int_equal(got.off, 10);
+	assert_int_equal(got.len, 5);
+	map_free(&map);
+}
+
+static void
+settles_nothing_that_is_not_claimed(void **state)
+{
+	struct map map;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 30, 10, 0), 0);
+	claims(&map, 0, 10);
+	assert_int_equal(map_settle(&map, 0, 30, FINISHED), 0);
+	assert_int_equal(map_totals(&map).finished, 10);
+	assert_int_equal(map_totals(&map).untried, 20);
+	claims(&map, 10, 10);
+	map_free(&map);
+}
+
+static void
+gives_again_what_is_put_back(void **state)
+{
+	struct map map;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 30, 10, 0), 0);
+	claims(&map, 0, 10);
+	claims(&map, 10, 10);
+	claims(&map, 20, 10);
+	assert_int_equal(map_settle(&map, 0, 10, FINISHED), 0);
+	assert_int_equal(map_settle(&map, 20, 10, FINISHED), 0);
+	assert_int_equal(map_totals(&map).claimed, 10);
+	claims_nothing(&map);
+	map_free(&map);
+}
+
+static void
+finds_the_next_of_a_status(void **state)
+{
+	struct map map;
+	struct seg got;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 100, 100, 0), 0);
+	claims(&map, 0, 100);
+	assert_int_equal(map_settle(&map, 20, 10, BAD), 0);
+	assert_int_equal(map_settle(&map, 50, 10, BAD), 0);
+	assert_true(map_next(&map, 0, BAD, &got));
+	assert_int_equal(got.off, 20);
+	assert_true(map_next(&map, 25, BAD, &got));
+	assert_int_equal(got.off, 25);
+	assert_int_equal(got.len, 5);
+	assert_true(map_next(&map, 30, BAD, &got));
+	assert_int_equal(got.off, 50);
+	assert_int_equal(got.len, 10);
+	assert_false(map_next(&map, 60, BAD, &got));
+	assert_false(map_next(&map, 0, FINISHED, &got));
+	assert_false(map_next(&map, 1000, CLAIMED, &got));
+	map_free(&map);
+}
+
+static void
+ends_where_the_stream_does(void **state)
+{
+	struct map map;
+
+	(void)state;
+	assert_int_equal(map_init(&map, INT64_MAX, 10, 0), 0);
+	claims(&map, 0, 10);
+	claims(&map, 10, 10);
+	map_end(&map, 13);
+	sound(&map);
+	assert_int_equal(map_totals(&map).end, 13);
+	assert_int_equal(map_totals(&map).claimed, 13);
+	claims_nothing(&map);
+	map_end(&map, 13);
+	assert_int_equal(map_totals(&map).end, 13);
+	map_end(&map, 500);
+	assert_int_equal(map_totals(&map).end, 13);
+	map_end(&map, 0);
+	assert_int_equal(map_totals(&map).end, 0);
+	claims_nothing(&map);
+	map_free(&map);
+}
+
+/* Chance against an array with a status for each byte. */
+static void
+agrees_with_an_array(void **state)
+{
+	static const enum seg_status to[] = { FINISHED, BAD };
+	char want[SIZE];
+	unsigned seed, i, step;
+
+	(void)state;
+	for (seed = 0; seed < 300; seed++) {
+		uint64_t chunk = 1 + seed % 37, off, len;
+		struct map_totals t;
+		struct map map;
+		struct seg got;
+
+		srand(seed);
+		memset(want, UNTRIED, sizeof(want));
+		assert_int_equal(map_init(&map, SIZE, chunk, seed % 53), 0);
+		for (step = 0; step < 200; step++) {
+			if (rand() % 2 && map_claim(&map, &got) == 1) {
+				assert_true(got.len <= chunk);
+				for (i = 0; i < got.len; i++) {
+					assert_int_equal(want[got.off + i], UNTRIED);
+					want[got.off + i] = CLAIMED;
+				}
+			}
+			off = (uint64_t)(rand() % SIZE);
+			len = (uint64_t)rand() % (SIZE - off + 1);
+			len = rand() % 3 ? len % 20 : len;
+			assert_int_equal(map_settle(&map, off, len,
+			    to[(step + seed) % 2]), 0);
+			for (i = 0; i < len; i++)
+				if (want[off + i] == CLAIMED)
+					want[off + i] = (char)to[(step + seed) % 2];
+			sound(&map);
+		}
+		for (i = 0; i < map.n; i++)
+			for (off = 0; off < map.seg[i].len; off++)
+				assert_int_equal(want[map.seg[i].off + off],
+				    map.seg[i].status);
+		t = map_totals(&map);
+		assert_int_equal(t.end, SIZE);
+		assert_int_equal(t.finished + t.bad + t.untried + t.claimed, SIZE);
+		map_free(&map);
+	}
+}
+
+struct shared {
+	struct map	map;
+	unsigned char	times[100000];	/* how often a byte was given out */
+};
+
+static void *
+take_all(void *arg)
+{
+	struct shared *s = arg;
+	struct seg got;
+	uint64_t i;
+
+	while (map_claim(&s->map, &got) == 1) {
+		for (i = 0; i < got.len; i++)
+			s->times[got.off + i]++;
+		(void)map_settle(&s->map, got.off, got.len / 2, BAD);
+		(void)map_settle(&s->map, got.off, got.len, FINISHED);
+	}
+	return NULL;
+}
+
+static void
+gives_each_byte_to_one_thread(void **state)
+{
+	static struct shared s;
+	struct map_totals t;
+	pthread_t thread[THREADS];
+	size_t i;
+
+	(void)state;
+	assert_int_equal(map_init(&s.map, sizeof(s.times), 7, 2), 0);
+	for (i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, take_all, &s), 0);
+	for (i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	for (i = 0; i < sizeof(s.times); i++)
+		assert_int_equal(s.times[i], 1);
+	sound(&s.map);
+	t = map_totals(&s.map);
+	assert_int_equal(t.finished + t.bad, sizeof(s.times));
+	assert_true(t.bad_ranges > 10000);
+	map_free(&s.map);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gives_each_piece_once),
+		cmocka_unit_test(aligns_the_ends_of_claims),
+		cmocka_unit_test(has_nothing_to_give_when_empty),
+		cmocka_unit_test(joins_what_is_alike),
+		cmocka_unit_test(keeps_what_was_settled_before),
+		cmocka_unit_test(settles_nothing_that_is_not_claimed),
+		cmocka_unit_test(gives_again_what_is_put_back),
+		cmocka_unit_test(finds_the_next_of_a_status),
+		cmocka_unit_test(ends_where_the_stream_does),
+		cmocka_unit_test(agrees_with_an_array),
+		cmocka_unit_test(gives_each_byte_to_one_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
