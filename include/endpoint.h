@@ -71,6 +71,7 @@ struct endpoint {		/* shared and const once open */
 	bool		 durable;	/* flushing it means something */
 	bool		 absent;	/* a file that is to be created */
 	struct identity	 id;
+	dev_t		 node;	/* of a device's node, else 0 */
 };
 
 struct backend {
@@ -114,6 +115,13 @@ extern const struct backend be_file, be_stream, be_null, be_sg;
  */
 int endpoint_open(struct endpoint *, enum role, const struct opts *, bool look,
     struct fault *f);
+
+/*
+ * The disk that the end is, or that an sg or bsg node leads to (its block node
+ * may be missing: 0).  False for what is no disk.
+ */
+struct disk;
+bool endpoint_disk(const struct endpoint *, struct disk *);
 
 /*
  * Create the target (mode, as umask allows) if it is absent, and cut it off at

@@ -4,6 +4,7 @@
 #ifndef PARDD_OPTS_H
 #define PARDD_OPTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -48,6 +49,14 @@ enum conv {
 	CONV_SPARSE = 1 << 5,
 };
 
+enum force {			/* of force= */
+	FORCE_MOUNTED = 1 << 0,
+	FORCE_SWAP = 1 << 1,
+	FORCE_HELD = 1 << 2,
+	FORCE_LOOPED = 1 << 3,
+	FORCE_OVERLAP = 1 << 4,
+};
+
 enum show {			/* of status= */
 	SHOW_NONE = 1 << 0,
 	SHOW_NOXFER = 1 << 1,
@@ -60,11 +69,13 @@ enum mode {
 	MODE_HELP,
 	MODE_VERSION,
 	MODE_COMPLETION,
-	MODE_VERBOSE,		/* an option, but no mode to be in */
+	MODE_VERBOSE,		/* options, but no modes to be in */
+	MODE_ASK,
 };
 
 struct opts {
 	enum mode	 mode;
+	bool		 ask;
 	const char	*shell;		/* of --completion= */
 #define NAME(name, field, ...)		const char *field;
 #define NUMBER(name, field, ...)	int64_t field;

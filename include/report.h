@@ -5,6 +5,7 @@
 #ifndef PARDD_REPORT_H
 #define PARDD_REPORT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "copy.h"
@@ -16,6 +17,12 @@ void report_fault(const struct fault *);
 
 /* The plan, as key=value lines. */
 void report_plan(FILE *, const struct plan *);
+
+/*
+ * Show the plan and wait for "yes" at the terminal.  False, with a refusal in
+ * *f, for any other answer and where there is no terminal.
+ */
+bool report_ask(const struct plan *, struct fault *f);
 
 /* What is to be known before the first byte moves. */
 void report_begin(const struct plan *);

@@ -4,6 +4,10 @@
 #ifndef PARDD_SAFETY_H
 #define PARDD_SAFETY_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "disk.h"
 #include "plan.h"
 
 /*
@@ -11,5 +15,13 @@
  * objection in *f (STATUS_REFUSED).  Looks, and changes nothing.
  */
 int safety_check(const struct plan *, struct fault *f);
+
+/*
+ * Whether the source can change while it is read, because it, or a partition
+ * that the range touches, is mounted read-write: *use says where, and name gets
+ * the kernel's name of the node.
+ */
+bool safety_source_busy(const struct plan *, struct use *use, char *name,
+    size_t room);
 
 #endif

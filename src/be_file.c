@@ -167,18 +167,21 @@ open_plain(const struct endpoint *ep, int flags)
 
 /*
  * Only one descriptor may claim a device with O_EXCL; a second claim by the
- * same process would be refused too.
+ * same process would be refused too.  A target is claimed and locked by
+ * claim.c.
  */
 static int
 open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 {
 	int flags = open_flags(ep, look);
-	int claim = (ep->flags & FLAG_EXCL) != 0 && ep->device ? O_EXCL : 0;
+	int claim = (ep->flags & FLAG_EXCL) != 0 && ep->device &&
+	    ep->role == SOURCE ? O_EXCL : 0;
 
 	file->plain = open_plain(ep, flags | claim);
 	if (file->plain < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	if ((ep->flags & FLAG_FLOCK) != 0 &&
+	    (ep->role == SOURCE || !ep->device) &&
 	    flock(file->plain, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
 	if (file->prefer_direct || ep->role == SOURCE)
@@ -214,6 +217,31 @@ look_at(const struct endpoint *ep, struct fault *f)
 	return 0;
 }
 
+/*
+ * A device is opened for writing when it is going to be written: when such a
+ * descriptor is closed, udev looks at the disk anew.
+ */
+static bool
+later(const struct endpoint *ep)
+{
+	return ep->role == TARGET && ep->device && !ep->inherited;
+}
+
+static int
+open_again(struct endpoint *ep, struct file *file, struct fault *f)
+{
+	int plain = file->plain, direct = file->direct, failed;
+
+	ep->fd = plain;
+	file->plain = file->direct = -1;
+	failed = open_fds(ep, file, false, f);
+	ep->fd = -1;
+	close(plain);
+	if (direct >= 0)
+		close(direct);
+	return failed;
+}
+
 static int
 file_open(struct endpoint *ep, bool look, struct fault *f)
 {
@@ -230,7 +258,7 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->seekable = true;
 	ep->durable = ep->role == TARGET;
 	if (!ep->absent)
-		failed = open_fds(ep, file, look, f);
+		failed = open_fds(ep, file, look || later(ep), f);
 	if (failed == 0 && !ep->absent && look)
 		failed = look_at(ep, f);
 	if (failed != 0)
@@ -245,6 +273,8 @@ file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 
 	if (file->plain < 0 && open_fds(ep, file, false, f) != 0)
 		return -1;
+	if (later(ep))
+		return open_again(ep, file, f);
 	if (length < 0 || ep->device)
 		return 0;
 	if (ftruncate(file->plain, length) != 0)

@@ -17,6 +17,7 @@
 #include <linux/major.h>
 #include <unistd.h>
 
+#include "disk.h"
 #include "opts.h"
 #include "status.h"
 
@@ -107,6 +108,17 @@ is_scsi_generic(const struct stat *st)
 	return strcmp(to + n - 4, "/bsg") == 0;
 }
 
+/* By the block node of the same disk, if there is one. */
+static struct identity
+scsi_identity(dev_t node)
+{
+	struct disk d;
+
+	if (disk_of_char(node, &d) && d.node != 0)
+		return (struct identity){ true, d.node, 0 };
+	return (struct identity){ true, node, 1 };
+}
+
 static int
 choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 {
@@ -118,6 +130,7 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 	}
 	if (is_scsi_generic(st)) {
 		ep->be = &be_sg;
+		ep->id = scsi_identity(st->st_rdev);
 		return 0;
 	}
 	if (major(st->st_rdev) == SCSI_TAPE_MAJOR)
@@ -138,6 +151,7 @@ misused(const struct endpoint *ep)
 static int
 choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 {
+	ep->node = st->st_rdev;
 	switch (st->st_mode & S_IFMT) {
 	case S_IFREG:
 		ep->be = pseudo(ep, fd, st) ? &be_stream : &be_file;
@@ -299,6 +313,16 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 		return ep->be->open(ep, look, f);
 	}
 	return open_named(ep, look, f);
+}
+
+bool
+endpoint_disk(const struct endpoint *ep, struct disk *d)
+{
+	if (!ep->device || !ep->id.known)
+		return false;
+	if (ep->id.ino == 0)
+		return disk_of_block(ep->id.dev, d);
+	return disk_of_char(ep->node, d);
 }
 
 static int

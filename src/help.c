@@ -65,8 +65,11 @@ opts_help(FILE *out)
 	}
 	fputc('\n', out);
 	for (i = 0; i < COUNT(options); i++)
-		fprintf(out, "  -%c, --%-11s %s\n", options[i].letter,
-		    options[i].name, options[i].help);
+		fprintf(out, "  %c%c%c --%-11s %s\n",
+		    options[i].letter != '\0' ? '-' : ' ',
+		    options[i].letter != '\0' ? options[i].letter : ' ',
+		    options[i].letter != '\0' ? ',' : ' ', options[i].name,
+		    options[i].help);
 	fputs("  --completion=SHELL print completions for bash, zsh or fish\n"
 	    "\nNumbers: 10 0x1f 1fh, suffixes c w b k kB KiB M G T P E, "
 	    "products 2x512k, sums 3+1k.\nThe manual, pardd(8), tells the "
@@ -150,8 +153,8 @@ fish(FILE *out)
 		fprintf(out, "complete -c pardd -a '%s=%s' -d '%s'\n",
 		    words[i].operand, words[i].word, words[i].help);
 	for (i = 0; i < COUNT(options); i++)
-		fprintf(out, "complete -c pardd -s %c -l %s -d '%s'\n",
-		    options[i].letter, options[i].name, options[i].help);
+		fprintf(out, "complete -c pardd -l %s -d '%s'\n",
+		    options[i].name, options[i].help);
 }
 
 int

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "claim.h"
 #include "config.h"
 #include "copy.h"
 #include "endpoint.h"
@@ -107,18 +108,24 @@ static int
 planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
     int *signo)
 {
+	struct claims claims;
 	struct plan p;
 	struct fault f;
+	int status;
 
 	if (plan_make(&p, o, src, dst, &f) != 0 ||
-	    safety_check(&p, &f) != 0)
+	    safety_check(&p, &f) != 0 || claims_take(&claims, &p, &f) != 0)
 		return leave(src, dst, &f);
 	if (o->mode == MODE_DRY_RUN) {
 		report_plan(stdout, &p);
 		close_ends(src, dst, &f);
+		claims_release(&claims);
 		return printed();
 	}
-	return run(&p, src, dst, signo);
+	status = o->ask && !report_ask(&p, &f) ? leave(src, dst, &f) :
+	    run(&p, src, dst, signo);
+	claims_release(&claims);
+	return status;
 }
 
 static int

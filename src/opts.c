@@ -187,6 +187,8 @@ enter(struct opts *o, enum mode mode)
 {
 	if (mode == MODE_VERBOSE)
 		o->verbose++;
+	else if (mode == MODE_ASK)
+		o->ask = true;
 	else if (o->mode == MODE_COPY || o->mode == MODE_DRY_RUN)
 		o->mode = mode;
 }
@@ -200,7 +202,7 @@ letters(struct opts *o, const char *arg, struct fault *f)
 
 	for (c = arg + 1; *c != '\0'; c++) {
 		for (i = 0; i < COUNT(options); i++)
-			if (options[i].letter == *c)
+			if (options[i].letter == *c && *c != '\0')
 				break;
 		if (i == COUNT(options))
 			return fault_set(f, STATUS_USAGE,

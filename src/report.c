@@ -4,11 +4,14 @@
  */
 #include "report.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 
+#include "disk.h"
 #include "number.h"
+#include "safety.h"
 #include "status.h"
 
 typedef unsigned long long ull;
@@ -62,6 +65,32 @@ kind(const struct endpoint *ep)
 }
 
 static void
+disk_plan(FILE *out, const struct endpoint *ep, const char *what)
+{
+	struct disk d;
+	char id[NAME_MAX + 1];
+
+	if (!endpoint_disk(ep, &d))
+		return;
+	if (d.node != 0) {
+		disk_by_id(d.node, id, sizeof(id));
+		say(out, "%s_disk=%s", what, d.whole_name);
+		if (id[0] != '\0')
+			say(out, "%s_by_id=%s", what, id);
+	}
+	if (d.model[0] != '\0')
+		say(out, "%s_model=%s %s", what, d.vendor, d.model);
+	if (d.serial[0] != '\0')
+		say(out, "%s_serial=%s", what, d.serial);
+	if (d.wwn[0] != '\0')
+		say(out, "%s_wwn=%s", what, d.wwn);
+	if (d.backing[0] != '\0')
+		say(out, "%s_backing=%s", what, d.backing);
+	if (d.physical > 0)
+		say(out, "%s_physical_block=%u", what, d.physical);
+}
+
+static void
 end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
     const char *what, uint64_t off)
 {
@@ -72,6 +101,7 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 		say(out, "%s_size=%lld", what, (long long)ep->size);
 	if (ep->block > 0)
 		say(out, "%s_block=%u", what, ep->block);
+	disk_plan(out, ep, what);
 	say(out, "%s_first_byte=%llu", what, (ull)off);
 	if (p->bounded && p->length > 0)
 		say(out, "%s_last_byte=%llu", what,
@@ -81,7 +111,12 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 void
 report_plan(FILE *out, const struct plan *p)
 {
+	char name[NAME_MAX + 1];
+	struct use use;
+
 	end_plan(out, p, p->src, "input", p->src_off);
+	if (safety_source_busy(p, &use, name, sizeof(name)))
+		say(out, "input_mounted=%s read-write on %s", name, use.by);
 	end_plan(out, p, p->dst, "output", p->dst_off);
 	say(out, "bs=%llu", (ull)p->bs);
 	if (p->bounded) {
@@ -97,14 +132,44 @@ report_plan(FILE *out, const struct plan *p)
 	say(out, "sync=%lld", (long long)p->opts->sync);
 }
 
+bool
+report_ask(const struct plan *p, struct fault *f)
+{
+	FILE *tty = fopen("/dev/tty", "r+e");
+	char answer[16] = "";
+
+	if (tty == NULL) {
+		fault_set(f, STATUS_REFUSED,
+		    "--ask: there is no terminal to ask at");
+		return false;
+	}
+	report_plan(tty, p);
+	fputs("Write this? yes/no: ", tty);
+	fflush(tty);
+	if (fgets(answer, sizeof(answer), tty) == NULL)
+		answer[0] = '\0';
+	fclose(tty);
+	if (strcmp(answer, "yes\n") == 0)
+		return true;
+	fault_set(f, STATUS_REFUSED, "the answer was not yes");
+	return false;
+}
+
 void
 report_begin(const struct plan *p)
 {
+	char name[NAME_MAX + 1];
+	struct use use;
+
 	if (p->opts->bs < 0 && p->bs != 512 &&
 	    (p->opts->status & SHOW_NONE) == 0)
 		say(stderr, "pardd: bs=%llu, the logical block size of %s",
 		    (ull)p->bs, p->src->block > 0 ? p->src->name :
 		    p->dst->name);
+	if ((p->opts->status & SHOW_NONE) == 0 &&
+	    safety_source_busy(p, &use, name, sizeof(name)))
+		say(stderr, "pardd: note: %s is mounted read-write on %s: what "
+		    "changes meanwhile may be copied in part", name, use.by);
 	if (p->opts->verbose > 0)
 		report_plan(stderr, p);
 }

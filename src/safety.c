@@ -5,10 +5,12 @@
 #include "safety.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "disk.h"
 #include "number.h"
 #include "status.h"
 
@@ -111,19 +113,131 @@ target_misfit(const struct plan *p, struct fault *f)
 	return 0;
 }
 
+/* Where a range lies: on a file or device, and on what that lies on. */
+struct place {
+	dev_t		dev;
+	ino_t		ino;	/* 0: the device itself */
+	uint64_t	from, to;	/* bytes; to is behind the last */
+};
+
+enum { PLACES = 16 };
+
+static size_t
+add(struct place *at, size_t n, struct place p)
+{
+	if (p.to < p.from)
+		p.to = UINT64_MAX;
+	if (n < PLACES)
+		at[n++] = p;
+	return n;
+}
+
+/* What a loop device is made of. */
+static size_t
+add_backing(struct place *at, size_t n, const struct disk *d,
+    const struct place *p)
+{
+	uint64_t off = d->backing_off;
+	struct stat st;
+
+	if (d->backing[0] == '\0' || stat(d->backing, &st) != 0)
+		return n;
+	return add(at, n, (struct place){
+	    S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev,
+	    S_ISBLK(st.st_mode) ? 0 : st.st_ino,
+	    p->from + off, p->to + off });
+}
+
+/*
+ * All the places that are the same as a range of an end, top down: partition,
+ * disk, the file of a loop device, what dm and md are made of.
+ */
+static size_t
+places(const struct endpoint *ep, uint64_t from, uint64_t len,
+    struct place *at)
+{
+	dev_t slave[PLACES];
+	size_t n, i, j, slaves;
+	struct disk d;
+
+	n = add(at, 0, (struct place){ ep->id.dev, ep->id.ino, from,
+	    from + len });
+	for (i = 0; i < n; i++) {
+		if (at[i].ino != 0 || !disk_of_block(at[i].dev, &d))
+			continue;
+		if (d.partition != 0)
+			n = add(at, n, (struct place){ d.whole, 0,
+			    d.start + at[i].from, d.start + at[i].to });
+		n = add_backing(at, n, &d, &at[i]);
+		slaves = disk_slaves(at[i].dev, slave, PLACES);
+		for (j = 0; j < slaves; j++)
+			n = add(at, n, (struct place){ slave[j], 0, 0,
+			    UINT64_MAX });
+	}
+	return n;
+}
+
+static bool
+overlap(const struct place *a, size_t n, const struct place *b, size_t m)
+{
+	size_t i, j;
+
+	for (i = 0; i < n; i++)
+		for (j = 0; j < m; j++)
+			if (a[i].dev == b[j].dev && a[i].ino == b[j].ino &&
+			    a[i].from < b[j].to && b[j].from < a[i].to)
+				return true;
+	return false;
+}
+
+/* A target that is cut off or written where the source is read. */
 static int
 same_end(const struct plan *p, struct fault *f)
 {
-	const struct identity *a = &p->src->id, *b = &p->dst->id;
-	uint64_t s = p->src_off, d = p->dst_off;
+	struct place a[PLACES], b[PLACES];
+	uint64_t at = p->dst_off, len = round_up(p->length, p->pad);
+	size_t n, m;
 
-	if (!a->known || !b->known || a->dev != b->dev || a->ino != b->ino)
+	if (!p->src->id.known || !p->dst->id.known || p->length == 0 ||
+	    (p->opts->force & FORCE_OVERLAP) != 0)
 		return 0;
-	if ((p->truncate < 0 || (uint64_t)p->truncate >= s + p->length) &&
-	    (p->length == 0 || s + p->length <= d || d + p->length <= s))
+	if (p->truncate >= 0) {
+		at = (uint64_t)p->truncate;
+		len = UINT64_MAX - at;
+	}
+	n = places(p->src, p->src_off, p->length, a);
+	m = places(p->dst, at, len, b);
+	if (!overlap(a, n, b, m))
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s and %s are the same, and the "
-	    "ranges overlap", p->src->name, p->dst->name);
+	return fault_set(f, STATUS_REFUSED, "the range to be written on %s is "
+	    "part of the range to be read from %s; force=overlap overrides",
+	    p->dst->name, p->src->name);
+}
+
+static int
+other_disk(const struct endpoint *ep, const char *operand, const char *called,
+    struct fault *f)
+{
+	struct disk d;
+
+	if (called == NULL)
+		return 0;
+	if (!endpoint_disk(ep, &d))
+		return fault_set(f, STATUS_REFUSED, "%s is no disk, and %s= "
+		    "asks for one", ep->name, operand);
+	if (disk_is(&d, called))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is not the disk that %s=%s "
+	    "asks for: its serial number is '%s', its WWN '%s'", ep->name,
+	    operand, called, d.serial, d.wwn);
+}
+
+static int
+wrong_disk(const struct plan *p, struct fault *f)
+{
+	if (other_disk(p->src, "iserial", p->opts->iserial, f) != 0)
+		return -1;
+	return other_disk(p->dst, "oserial", p->opts->oserial, f);
 }
 
 /*
@@ -161,8 +275,36 @@ stream_append(const struct plan *p, struct fault *f)
 	    "%s cannot be appended to itself", p->src->name);
 }
 
+bool
+safety_source_busy(const struct plan *p, struct use *use, char *name,
+    size_t room)
+{
+	uint64_t from = p->src_off, to = from + p->length;
+	struct disk_part *part = NULL;
+	struct disk d;
+	size_t n = 0, i;
+	bool busy;
+
+	if (!endpoint_disk(p->src, &d) || d.node == 0)
+		return false;
+	snprintf(name, room, "%s", d.name);
+	busy = disk_use(d.node, use) && use->writable;
+	if (d.partition == 0)
+		n = disk_parts(d.whole, &part);
+	for (i = 0; i < n && !busy; i++) {
+		if (part[i].start >= to || from >= part[i].start +
+		    part[i].length)
+			continue;
+		busy = disk_use(part[i].node, use) && use->writable;
+		snprintf(name, room, "%s", part[i].name);
+	}
+	free(part);
+	return busy;
+}
+
 static int (*const objections[])(const struct plan *, struct fault *) = {
 	new_device,
+	wrong_disk,
 	no_seek,
 	empty_device,
 	past_end,

@@ -283,6 +283,17 @@ it "stops with 55 when the failing write is slow" \
     writes 55 'at=4096+512 fail=EIO sleep=300' 4096 bpt=1 thr=16
 it "does not go on after a write error with coe=1" \
     writes 55 'at=409600+512 fail=EIO' 409600 bpt=8 coe=1
+write_retried()
+{
+	"$blocks" make src $bytes &&
+	    exits 0 with_faults "on=$PWD/dst op=write at=409600+512,700416+512 fail=EIO times=2 $1" \
+		"$pardd" if=src of=dst bs=512 bpt=64 retries=5 thr=4 oflag=direct &&
+	    complete && faulty write 4 && size_is dst $bytes && holds dst 0 0 $bytes
+}
+it "writes on when a retry succeeds" write_retried ''
+it "writes on when a whole request is retried" write_retried whole
+it "does not repeat a write that failed in the page cache" \
+    writes 55 'at=409600+512 fail=EIO times=1' 409600 bpt=8 retries=5
 it "stops with the status of the errno (EROFS)" writes 80 'at=4096+ fail=EROFS' 4096
 it "stops with 15 for an errno without a number (EDQUOT)" \
     writes 15 'at=4096+ fail=EDQUOT' 4096

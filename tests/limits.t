@@ -199,6 +199,27 @@ it "copies with stdin closed" closed '<&- 2>err'
 it "copies with stdout closed" closed '>&- 2>err'
 it "writes no message into the target when stderr is closed" closed '2>&-'
 it "writes no message into the target when all three are closed" closed '<&- >&- 2>&-'
+closed_zero()
+{
+	"$pardd" "$@" of=dst bs=512 count=9 2>&-
+	size_is dst 4608 && "$blocks" zero dst 0 4608
+}
+it "writes no message into a target that takes the place of stderr" \
+    closed_zero if=/dev/zero
+it "... with generated input" closed_zero iflag=00
+closed_stdin()
+{
+	"$blocks" make src 100001 && "$pardd" of=dst <src 2>&-
+	size_is dst 100001 && holds dst 0 0 100001
+}
+it "... with a redirected source" closed_stdin
+closed_early()
+{
+	"$blocks" make dst 4608 9 && "$pardd" if=/dev/zero of=dst bs=512 count=9 \
+	    seek=1 oflag=excl 2>&-
+	size_is dst 4608 && holds dst 0 0 4608 9
+}
+it "writes no refusal there either" closed_early
 it "copies exactly when its messages have no room" closed '2>/dev/full'
 closed_in()
 {

@@ -1,0 +1,88 @@
+/*
+ * What a disk is, and who uses it, as sysfs and the kernel's tables tell.
+ * Needs neither udev nor any open device.
+ */
+#ifndef PARDD_DISK_H
+#define PARDD_DISK_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct disk {
+	dev_t	 node;		/* of the block node; 0: there is none */
+	dev_t	 whole;		/* of the disk that it is, or is a part of */
+	int	 partition;	/* its number; 0: a whole disk */
+	uint64_t start, length;	/* bytes; where it lies on the whole disk */
+	uint32_t logical, physical;	/* bytes, blocks of the disk */
+	bool	 rotates, removable;
+	char	 name[256], whole_name[256];	/* sda1, sda */
+	char	 vendor[32], model[64], serial[64], wwn[64];	/* "" without */
+	char	 transport[16];	/* ata, usb, nvme, virtio, loop ... or "" */
+	char	 sg[256], bsg[256];	/* its SCSI nodes' names, or "" */
+	char	 backing[PATH_MAX];	/* of a loop device, else "" */
+	uint64_t backing_off;	/* bytes */
+};
+
+struct disk_part {
+	dev_t	 node;
+	int	 number;
+	uint64_t start, length;	/* bytes on the disk */
+	char	 name[256];
+};
+
+enum use_kind { USE_NONE, USE_MOUNTED, USE_SWAP, USE_HELD, USE_LOOPED };
+
+struct use {
+	enum use_kind kind;
+	bool	 writable;	/* mounted read-write */
+	char	 by[PATH_MAX];	/* mount point, holder, loop device */
+};
+
+/*
+ * Describe the disk behind a block node, or behind a SCSI node (sg, bsg),
+ * whose block sibling may be missing (node 0).  Strings are as they come, cut
+ * to size, blanks at their ends removed.  False when sysfs knows nothing.
+ */
+bool disk_of_block(dev_t node, struct disk *);
+bool disk_of_char(dev_t node, struct disk *);
+
+/*
+ * The partitions of a whole disk that the kernel knows, in order.  Returns
+ * their number; *parts is malloc'ed and the caller's (NULL for none).
+ */
+size_t disk_parts(dev_t whole, struct disk_part **parts);
+
+/*
+ * What a dm or md device is made of, at most room of them.  Returns their
+ * number.
+ */
+size_t disk_slaves(dev_t node, dev_t *slave, size_t room);
+
+/*
+ * Who uses this block node itself (not its partitions).  What is opened by a
+ * program, or mounted elsewhere, is not seen: that takes a claim.
+ */
+bool disk_use(dev_t node, struct use *);
+
+/* Who uses a regular file as swap space or as a loop device's medium. */
+bool file_use(dev_t dev, ino_t ino, struct use *);
+
+/*
+ * The name below /dev/disk/by-id that leads to the node, without the folder;
+ * "" when there is none.
+ */
+void disk_by_id(dev_t node, char *name, size_t room);
+
+/*
+ * Whether this is what the disk is called: its serial number, its WWN (with or
+ * without naa., eui. or 0x), or a by-id name of it or of its partition.
+ */
+bool disk_is(const struct disk *, const char *called);
+
+/* A device number's node below /dev; false when it is another's or missing. */
+bool disk_path(dev_t node, const char *name, char *path, size_t room);
+
+#endif

@@ -1,0 +1,234 @@
+/*
+ * Claims.  O_EXCL on a block node is the kernel's own claim, the one that
+ * mount, swapon, dm and md take: it sees them in other mount namespaces too,
+ * and it keeps them away as long as it is held.  A claim on a partition leaves
+ * its neighbours alone, a claim on the disk excludes all of them.
+ *
+ * It is blind for a loop device on top, and an sg node has a claim of its own.
+ * So loop devices are looked up, and for an sg or bsg node the block node of
+ * the same disk is claimed.
+ *
+ * The lock keeps udev from probing the disk meanwhile, and desktops from
+ * mounting what it finds (systemd.io/BLOCK_DEVICE_LOCKING).
+ */
+#include "claim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "disk.h"
+#include "endpoint.h"
+#include "opts.h"
+#include "status.h"
+
+enum {
+	GPT = 34,		/* blocks of its head, and one more than its tail */
+	LOCK_TRIES = 20,	/* of 100 ms: udev lets go within that */
+};
+
+static unsigned
+force_of(enum use_kind kind)
+{
+	switch (kind) {
+	case USE_MOUNTED:
+		return FORCE_MOUNTED;
+	case USE_SWAP:
+		return FORCE_SWAP;
+	case USE_HELD:
+		return FORCE_HELD;
+	case USE_LOOPED:
+		return FORCE_LOOPED;
+	case USE_NONE:
+		break;
+	}
+	return 0;
+}
+
+static int
+in_use(struct fault *f, const char *name, const char *node,
+    const struct use *use)
+{
+	switch (use->kind) {
+	case USE_MOUNTED:
+		return fault_set(f, STATUS_REFUSED, "%s: %s is mounted on %s; "
+		    "force=mounted overrides", name, node, use->by);
+	case USE_SWAP:
+		return fault_set(f, STATUS_REFUSED, "%s: %s is swap space in "
+		    "use; force=swap overrides", name, node);
+	case USE_LOOPED:
+		return fault_set(f, STATUS_REFUSED, "%s: the loop device %s "
+		    "lies on %s; force=looped overrides", name, use->by, node);
+	case USE_HELD:
+	case USE_NONE:
+		break;
+	}
+	return fault_set(f, STATUS_REFUSED, "%s: %s is held by %s; force=held "
+	    "overrides", name, node, use->by);
+}
+
+/* Claim one node, unless what uses it may be passed over. */
+static int
+claim_node(struct claims *c, const struct plan *p, dev_t node,
+    const char *kernel_name, struct fault *f)
+{
+	struct use use;
+	char path[300];
+	int fd;
+
+	if (disk_use(node, &use)) {
+		if ((p->opts->force & force_of(use.kind)) != 0)
+			return 0;
+		return in_use(f, p->dst->name, kernel_name, &use);
+	}
+	if (c->n == CLAIMS_MOST)
+		return fault_set(f, STATUS_REFUSED, "%s: more than %d "
+		    "partitions to claim", p->dst->name, CLAIMS_MOST);
+	if (!disk_path(node, kernel_name, path, sizeof(path)))
+		return 0;		/* no node, and nobody can mount it */
+	fd = open(path, O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0) {
+		c->fd[c->n++] = fd;
+		return 0;
+	}
+	if (errno != EBUSY || (p->opts->force & FORCE_HELD) != 0)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s: %s is in use (by another "
+	    "program, or mounted elsewhere); force=held overrides",
+	    p->dst->name, kernel_name);
+}
+
+/* Name who uses one of the partitions, for a claim of the whole disk. */
+static int
+claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
+    const struct disk_part *part, size_t n, struct fault *f)
+{
+	struct use use;
+	bool forced = false;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!disk_use(part[i].node, &use))
+			continue;
+		if ((p->opts->force & force_of(use.kind)) == 0)
+			return in_use(f, p->dst->name, part[i].name, &use);
+		forced = true;
+	}
+	/* Its claim would fail for what was just passed over. */
+	return forced ? 0 : claim_node(c, p, d->whole, d->whole_name, f);
+}
+
+static int
+claim_parts(struct claims *c, const struct plan *p,
+    const struct disk_part *part, size_t n, uint64_t from, uint64_t to,
+    struct fault *f)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (part[i].start < to && from < part[i].start +
+		    part[i].length && claim_node(c, p, part[i].node,
+		    part[i].name, f) != 0)
+			return -1;
+	return 0;
+}
+
+/* Whether the range lies so that the disk as a whole is being changed. */
+static bool
+touches_tables(const struct disk *d, uint64_t from, uint64_t to)
+{
+	uint64_t head = (uint64_t)GPT * d->logical;
+
+	return from < head || to > d->length || to + head - d->logical >
+	    d->length;
+}
+
+static int
+claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
+    struct fault *f)
+{
+	uint64_t from = p->dst_off, to = p->bounded ? from + p->length :
+	    UINT64_MAX;
+	struct disk_part *part;
+	size_t n;
+	int failed;
+
+	if (d->partition != 0)
+		return claim_node(c, p, d->node, d->name, f);
+	n = disk_parts(d->whole, &part);
+	failed = n == 0 || touches_tables(d, from, to) ?
+	    claim_whole(c, p, d, part, n, f) :
+	    claim_parts(c, p, part, n, from, to, f);
+	free(part);
+	return failed;
+}
+
+static int
+lock_disk(struct claims *c, const struct plan *p, const struct disk *d,
+    struct fault *f)
+{
+	static const struct timespec tick = { 0, 100000000 };
+	char path[300];
+	int try;
+
+	if (!disk_path(d->whole, d->whole_name, path, sizeof(path)))
+		return 0;
+	c->lock = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	for (try = 0; c->lock >= 0 && try < LOCK_TRIES; try++) {
+		if (flock(c->lock, LOCK_EX | LOCK_NB) == 0 ||
+		    errno != EWOULDBLOCK ||
+		    (p->opts->force & FORCE_HELD) != 0)
+			return 0;
+		nanosleep(&tick, NULL);
+	}
+	return c->lock < 0 ? 0 : fault_set(f, STATUS_REFUSED, "%s: %s is "
+	    "locked (flock) by another program; force=held overrides",
+	    p->dst->name, d->whole_name);
+}
+
+static int
+claim_file(const struct plan *p, struct fault *f)
+{
+	struct use use;
+
+	if (p->dst->absent || !p->dst->id.known ||
+	    !file_use(p->dst->id.dev, p->dst->id.ino, &use) ||
+	    (p->opts->force & force_of(use.kind)) != 0)
+		return 0;
+	return in_use(f, p->dst->name, "the file", &use);
+}
+
+int
+claims_take(struct claims *c, const struct plan *p, struct fault *f)
+{
+	struct disk d;
+	int failed;
+
+	c->n = 0;
+	c->lock = -1;
+	if (p->length == 0)
+		return 0;
+	if (!endpoint_disk(p->dst, &d))
+		failed = claim_file(p, f);
+	else if (d.node == 0)
+		failed = 0;
+	else
+		failed = claim_disk(c, p, &d, f) != 0 ? -1 :
+		    lock_disk(c, p, &d, f);
+	if (failed != 0)
+		claims_release(c);
+	return failed;
+}
+
+void
+claims_release(struct claims *c)
+{
+	while (c->n > 0)
+		close(c->fd[--c->n]);
+	if (c->lock >= 0)
+		close(c->lock);
+	c->lock = -1;
+}
