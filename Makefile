@@ -24,7 +24,8 @@ say = @$(if $(V),:,printf '  %-5s %s\n' $(1) $(2))
 # As many jobs as processors, where -j does not say otherwise.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-first := check check-long prove check-scsi demo lint bench clean distclean help
+first := check check-long prove check-scsi demo lint bench bench-scsi clean \
+    distclean help
 
 all:
 
@@ -104,7 +105,7 @@ $(CONFIG)/config.mk: configure
 
 # --- trying -----------------------------------------------------------------
 
-.PHONY: check check-long prove tried check-scsi demo bench
+.PHONY: check check-long prove tried check-scsi demo bench bench-scsi
 check:
 	@tests/setup build check
 	@$(MAKE) $(PARALLEL) tried
@@ -129,6 +130,11 @@ bench:
 	@tests/setup build bench
 	@$(MAKE) $(PARALLEL) all tools
 	@BUILD=$(BUILD) tests/bench/run
+
+bench-scsi:
+	@tests/setup build scsi
+	@$(MAKE) $(PARALLEL) all tools
+	@BUILD=$(BUILD) tests/scsi/bench
 
 # --- reading it -------------------------------------------------------------
 
@@ -181,14 +187,15 @@ lint-shell:
 	$(Q)shellcheck -x $(SCRIPTS)
 
 lint-man:
-	$(call say,MAN,man/pardd.8)
-	$(Q)mandoc -Tlint -W warning man/pardd.8
+	$(call say,MAN,man)
+	$(Q)mandoc -Tlint -W warning man/*.[58]
 
 # --- installing -------------------------------------------------------------
 
 .PHONY: install uninstall
 I = $(DESTDIR)$(bindir)/pardd
 M = $(DESTDIR)$(mandir)/man8/pardd.8
+J = $(DESTDIR)$(mandir)/man5/pardd-json.5
 BASH_C = $(DESTDIR)$(datadir)/bash-completion/completions/pardd
 ZSH_C = $(DESTDIR)$(datadir)/zsh/site-functions/_pardd
 FISH_C = $(DESTDIR)$(datadir)/fish/vendor_completions.d/pardd.fish
@@ -200,12 +207,13 @@ $(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/pardd
 install: $(BUILD)/pardd $(COMPLETIONS)
 	install -D -m 755 $(BUILD)/pardd "$(I)"
 	install -D -m 644 man/pardd.8 "$(M)"
+	install -D -m 644 man/pardd-json.5 "$(J)"
 	install -D -m 644 $(BUILD)/completion.bash "$(BASH_C)"
 	install -D -m 644 $(BUILD)/completion.zsh "$(ZSH_C)"
 	install -D -m 644 $(BUILD)/completion.fish "$(FISH_C)"
 
 uninstall:
-	rm -f "$(I)" "$(M)" "$(BASH_C)" "$(ZSH_C)" "$(FISH_C)"
+	rm -f "$(I)" "$(M)" "$(J)" "$(BASH_C)" "$(ZSH_C)" "$(FISH_C)"
 
 # --- the rest ---------------------------------------------------------------
 
@@ -226,6 +234,7 @@ help:
 	@echo 'make check        run the tests; as root they try devices too'
 	@echo 'make check-long   (or prove) the tests that take longer as well'
 	@echo 'make check-scsi   the tests that need SCSI disks, in a guest'
+	@echo 'make bench-scsi   the times there, against sgp_dd and the rest'
 	@echo 'make demo         watch it clone a disk; IF= OF= name real ones'
 	@echo 'make bench        measure it against its peers'
 	@echo 'make lint         what compilers and checkers say'

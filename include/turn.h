@@ -9,13 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct turn_waiter;
+enum { TURN_WAITERS = 16 };	/* at the same time, at most */
 
 struct turn {			/* t: lock */
-	pthread_mutex_t	 lock;
-	uint64_t	 next;		/* t: the byte whose turn it is */
-	bool		 stopped;	/* t: there will be no further turn */
-	struct turn_waiter *waiters;	/* t: each on its thread's stack */
+	pthread_mutex_t	lock;
+	uint64_t	next;		/* t: the byte whose turn it is */
+	bool		stopped;	/* t: there will be no further turn */
+	struct turn_waiter {
+		pthread_cond_t	moved;
+		uint64_t	off;
+		bool		here;
+	}		waiter[TURN_WAITERS];	/* t */
 };
 
 /* The first turn is byte 0's.  turn_destroy when no thread uses it. */

@@ -10,53 +10,54 @@
  */
 #include "turn.h"
 
+#include <assert.h>
 #include <stddef.h>
-
-struct turn_waiter {
-	struct turn_waiter *next;
-	uint64_t	 off;
-	pthread_cond_t	 moved;
-};
 
 void
 turn_init(struct turn *t)
 {
+	size_t i;
+
 	*t = (struct turn){ 0 };
 	pthread_mutex_init(&t->lock, NULL);
+	for (i = 0; i < TURN_WAITERS; i++)
+		pthread_cond_init(&t->waiter[i].moved, NULL);
 }
 
 void
 turn_destroy(struct turn *t)
 {
+	size_t i;
+
+	for (i = 0; i < TURN_WAITERS; i++)
+		pthread_cond_destroy(&t->waiter[i].moved);
 	pthread_mutex_destroy(&t->lock);
 }
 
-static void
-leave(struct turn *t, const struct turn_waiter *w)
+static struct turn_waiter *
+place(struct turn *t)
 {
-	struct turn_waiter **p = &t->waiters;
+	size_t i = 0;
 
-	while (*p != w)
-		p = &(*p)->next;
-	*p = w->next;
+	while (i < TURN_WAITERS && t->waiter[i].here)
+		i++;
+	assert(i < TURN_WAITERS);
+	return &t->waiter[i];
 }
 
 bool
 turn_wait(struct turn *t, uint64_t off)
 {
-	struct turn_waiter w = { .off = off };
+	struct turn_waiter *w;
 	bool mine;
 
 	pthread_mutex_lock(&t->lock);
-	if (t->next != off && !t->stopped) {
-		pthread_cond_init(&w.moved, NULL);
-		w.next = t->waiters;
-		t->waiters = &w;
-		while (t->next != off && !t->stopped)
-			pthread_cond_wait(&w.moved, &t->lock);
-		leave(t, &w);
-		pthread_cond_destroy(&w.moved);
-	}
+	w = place(t);
+	w->off = off;
+	w->here = true;
+	while (t->next != off && !t->stopped)
+		pthread_cond_wait(&w->moved, &t->lock);
+	w->here = false;
 	mine = !t->stopped;
 	pthread_mutex_unlock(&t->lock);
 	return mine;
@@ -66,11 +67,12 @@ turn_wait(struct turn *t, uint64_t off)
 static void
 wake(struct turn *t)
 {
-	struct turn_waiter *w;
+	size_t i;
 
-	for (w = t->waiters; w != NULL; w = w->next)
-		if (w->off == t->next || t->stopped)
-			pthread_cond_signal(&w->moved);
+	for (i = 0; i < TURN_WAITERS; i++)
+		if (t->waiter[i].here &&
+		    (t->waiter[i].off == t->next || t->stopped))
+			pthread_cond_signal(&t->waiter[i].moved);
 }
 
 void

@@ -59,10 +59,10 @@ forget()
 }
 
 # Every command takes its time, so that there is a middle of the copy: 256
-# transfers by N threads then take about three seconds.
+# transfers by N threads then take about two seconds.
 slow()
 {
-	knob ndelay $((${1:-4} * 5500000))
+	knob ndelay $((${1:-4} * 3500000))
 }
 
 # bad FIRST COUNT: sectors that cannot be read, on both disks
