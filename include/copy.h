@@ -11,11 +11,14 @@
 #include "map.h"
 #include "plan.h"
 
+enum phase { PHASE_COPYING, PHASE_FLUSHING };
+
 struct tally {			/* of a run, or of a run so far */
 	uint64_t	read, written;	/* bytes; padding is written */
 	uint64_t	padded;		/* bytes */
+	uint64_t	lost;		/* bytes, unreadable */
 	double		seconds;	/* since the start */
-	bool		flushing;
+	enum phase	phase;
 };
 
 struct outcome {
@@ -23,9 +26,12 @@ struct outcome {
 	struct map	 map;		/* outcome_free frees it */
 	struct fault	 fault;		/* what stopped it; status 0: nothing */
 	struct fault	 flush;		/* wrong after the last write */
+	struct fault	 verdict;	/* report_judge's, see report.h */
 	int		 signal;	/* that stopped it, else 0 */
 	bool		 abandoned;	/* twice: left with workers running */
 };
+
+struct events;
 
 struct signals {
 	int	fd;		/* a signalfd */
@@ -46,14 +52,20 @@ void signals_raise(int signo);
  */
 void signals_hold(void);
 
+/* Let a write fail instead of ending the program: EPIPE and EFBIG tell. */
+void signals_ignore(void);
+
+/* A phase in a word. */
+const char *phase_name(enum phase);
+
 /*
  * Copy.  Both ends are open; they are not closed.  Prepares the target once
- * nothing else can prevent the copy, draws the progress line and answers
- * SIGUSR1.  Fills *out; returns 0 however the copy went, or -1 with *f when it
- * could not begin, and then the target is as it was.
+ * nothing else can prevent the copy, draws the progress line, tells events and
+ * answers SIGUSR1.  Fills *out; returns 0 however the copy went, or -1 with *f
+ * when it could not begin, and then the target is as it was.
  */
-int copy_run(const struct plan *, const struct signals *, struct outcome *out,
-    struct fault *f);
+int copy_run(const struct plan *, const struct signals *, struct events *,
+    struct outcome *out, struct fault *f);
 
 /* Free what copy_run filled in. */
 void outcome_free(struct outcome *);

@@ -33,7 +33,13 @@ struct disk_part {
 	char	 name[256];
 };
 
-enum use_kind { USE_NONE, USE_MOUNTED, USE_SWAP, USE_HELD, USE_LOOPED };
+enum use_kind {			/* and sets of them */
+	USE_NONE = 0,
+	USE_MOUNTED = 1 << 0,
+	USE_SWAP = 1 << 1,
+	USE_HELD = 1 << 2,
+	USE_LOOPED = 1 << 3,
+};
 
 struct use {
 	enum use_kind kind;
@@ -62,13 +68,14 @@ size_t disk_parts(dev_t whole, struct disk_part **parts);
 size_t disk_slaves(dev_t node, dev_t *slave, size_t room);
 
 /*
- * Who uses this block node itself (not its partitions).  What is opened by a
- * program, or mounted elsewhere, is not seen: that takes a claim.
+ * Who uses this block node itself (not its partitions), in another way than
+ * those in the set "but".  What is opened by a program, or mounted elsewhere,
+ * is not seen: that takes a claim.
  */
-bool disk_use(dev_t node, struct use *);
+bool disk_use(dev_t node, unsigned but, struct use *);
 
-/* Who uses a regular file as swap space or as a loop device's medium. */
-bool file_use(dev_t dev, ino_t ino, struct use *);
+/* The same for a regular file: swap space, a loop device's medium. */
+bool file_use(dev_t dev, ino_t ino, unsigned but, struct use *);
 
 /*
  * The name below /dev/disk/by-id that leads to the node, without the folder;

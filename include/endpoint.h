@@ -63,7 +63,13 @@ struct endpoint {		/* shared and const once open */
 	int64_t		 room;	/* bytes it can hold, or -1: not known */
 	uint32_t	 block;	/* logical block of a device, else 0 */
 	uint32_t	 grain;	/* it takes whole ones of this only, or 1 */
-	uint64_t	 base;	/* where an inherited descriptor stood */
+	uint64_t	 base;	/* where it begins: a partition's first byte, or
+				 * where an inherited descriptor stood */
+	uint64_t	 end;	/* nothing is written here or behind */
+	unsigned	 part;	/* the partition it is limited to, or 0 */
+	int64_t		 whole;	/* size without that limit */
+	char		 within[32];	/* "partition 2 of ", or "" */
+	char		 said[256];	/* once closed: the backend's note */
 	bool		 streamed;	/* in order, one request at a time */
 	bool		 seekable;	/* can begin anywhere */
 	bool		 endless;	/* zeros or random bytes without end */
@@ -95,6 +101,14 @@ struct backend {
 	int (*extend)(struct endpoint *, uint64_t length);
 	int (*flush)(struct endpoint *, struct fault *);
 						/* NULL: nothing to flush */
+	/*
+	 * To look at the contents before the copy, of the target too: a new
+	 * descriptor to read from, or -1 and errno; cached: some of it is in
+	 * the page cache and is to stay.  Or read whole blocks, by nothing
+	 * opened for writing.  Both NULL: no contents to look at
+	 */
+	int (*view)(const struct endpoint *, bool *cached);
+	void (*look)(struct endpoint *, struct io *);
 	/* Something to be told of the run, or "".  NULL: never */
 	void (*note)(const struct endpoint *, char *text, size_t room);
 	/*

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "copy.h"
 #include "endpoint.h"
 #include "fault.h"
 #include "map.h"
@@ -26,8 +27,6 @@
 #include "turn.h"
 
 enum { WORKERS_MOST = 16 };
-
-enum phase { PHASE_COPYING, PHASE_FLUSHING };
 
 struct worker {			/* its thread's alone */
 	pthread_t	 thread;
@@ -38,6 +37,7 @@ struct worker {			/* its thread's alone */
 
 struct job {			/* I: set before the workers start */
 	const struct plan *p;		/* I */
+	struct rescue	*rescue;	/* I: NULL in a plain copy */
 	struct map	 map;		/* locks for itself */
 	struct turn	 turn;		/* locks for itself */
 	pthread_mutex_t	 order;

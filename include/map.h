@@ -16,8 +16,11 @@
 /* GNU ddrescue's characters, and one for a piece in a worker's hands. */
 enum seg_status {
 	UNTRIED = '?',
+	UNTRIMMED = '*',	/* within a read that failed */
+	UNSCRAPED = '/',	/* between the bad ends of such a read */
 	BAD = '-',
 	FINISHED = '+',
+	OUTSIDE = 'x',		/* not wanted (domain=); in no file */
 	CLAIMED = 'c',
 };
 
@@ -32,13 +35,17 @@ struct map {			/* m: lock; I: set by map_init, then const */
 	uint64_t	 phase;	/* I: a claim ends at a multiple - phase */
 	struct seg	*seg;	/* m: sorted, adjoining, no two alike */
 	size_t		 n, room;	/* m */
-	uint64_t	 cursor;	/* m: nothing untried lies before it */
+	uint64_t	 cursor;	/* m: claims go on from here */
+	enum seg_status	 from;	/* m: what is claimed now */
+	bool		 backwards;	/* m: from the end, and cursor is one */
+	uint64_t	 skip;	/* m: bytes to leave out after an error */
 };
 
 struct map_totals {		/* bytes, and ranges where it says so */
 	uint64_t	end;	/* of the whole map */
 	uint64_t	finished, bad, untried, claimed;
 	uint64_t	bad_ranges;
+	uint64_t	failed;	/* in reads that failed, not yet looked into */
 };
 
 /*
@@ -49,8 +56,38 @@ int map_init(struct map *, uint64_t length, uint64_t chunk, uint64_t phase);
 void map_free(struct map *);
 
 /*
- * Claim the next untried piece.  Returns 1 with *got filled, 0 when nothing is
- * left, -1 when there is no memory to note the claim.
+ * Begin a pass over what has a status: from the first byte, or backwards from
+ * the last.
+ */
+void map_pass(struct map *, enum seg_status from, bool backwards);
+
+/* Give a range a status, whatever it had.  Returns 0 or ENOMEM. */
+int map_set(struct map *, uint64_t off, uint64_t len, enum seg_status);
+
+/*
+ * An error was met in a piece: claim nothing of what follows it, less and less
+ * if errors follow one another.  least and most are bytes; backwards, the rest
+ * of the gap that the piece was part of is left out.
+ */
+void map_skip(struct map *, const struct seg *, uint64_t least, uint64_t most);
+
+/* No error was met: what has to be left out next time is little again. */
+void map_go_on(struct map *);
+
+/*
+ * All segments, in order; what is claimed counts as not yet claimed.  *copy is
+ * malloc'ed and the caller's.  Returns their number, or 0 without memory.
+ */
+size_t map_copy(struct map *, struct seg **copy);
+
+/*
+ * Claim a whole segment of the pass, however long.  Returns as map_claim.
+ */
+int map_claim_all(struct map *, struct seg *got);
+
+/*
+ * Claim the next piece of the pass.  Returns 1 with *got filled, 0 when nothing
+ * is left, -1 when there is no memory to note the claim.
  */
 int map_claim(struct map *, struct seg *got);
 
@@ -68,6 +105,9 @@ void map_end(struct map *, uint64_t end);
  * than off.  Returns false when there is none.
  */
 bool map_next(struct map *, uint64_t off, enum seg_status, struct seg *got);
+
+/* The status of the byte at off; behind the end, of one that is finished. */
+enum seg_status map_at(struct map *, uint64_t off);
 
 /* What the map says in all. */
 struct map_totals map_totals(struct map *);

@@ -57,6 +57,12 @@ enum force {			/* of force= */
 	FORCE_OVERLAP = 1 << 4,
 };
 
+enum rescue_word {		/* of rescue= */
+	RESCUE_NOTRIM = 1 << 0,
+	RESCUE_NOSCRAPE = 1 << 1,
+	RESCUE_REVERSE = 1 << 2,
+};
+
 enum show {			/* of status= */
 	SHOW_NONE = 1 << 0,
 	SHOW_NOXFER = 1 << 1,
@@ -69,13 +75,18 @@ enum mode {
 	MODE_HELP,
 	MODE_VERSION,
 	MODE_COMPLETION,
+	MODE_LIST,
 	MODE_VERBOSE,		/* options, but no modes to be in */
 	MODE_ASK,
+	MODE_JSON,
 };
 
 struct opts {
+	int		 argc;		/* the command line itself */
+	char *const	*argv;
 	enum mode	 mode;
 	bool		 ask;
+	bool		 as_json;	/* of --list */
 	const char	*shell;		/* of --completion= */
 #define NAME(name, field, ...)		const char *field;
 #define NUMBER(name, field, ...)	int64_t field;
@@ -87,7 +98,8 @@ struct opts {
  * Read the command line into *o.  Numbers that are absent get their default,
  * or -1 (bs, ibs, obs, bpt, count).  What several spellings say is brought
  * together: conv=noerror is coe=1, conv=sparse is oflag=sparse.  The strings
- * are argv's.  Returns 0, or -1 with *f a usage error.
+ * are argv's.  Returns 0, or -1 with *f a usage error, the first; *o then holds
+ * what could be read all the same.
  */
 int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
 

@@ -12,6 +12,8 @@
 #include "fault.h"
 #include "opts.h"
 
+struct findings;
+
 struct plan {
 	const struct opts *opts;
 	struct endpoint	*src, *dst;
@@ -29,6 +31,7 @@ struct plan {
 	unsigned	 workers;
 	int64_t		 truncate;	/* bytes; -1: leave the length alone */
 	mode_t		 mode;		/* of a target that is created */
+	const struct findings *found;	/* on the ends, to be told, or NULL */
 };
 
 /*

@@ -1,5 +1,5 @@
 /*
- * The live line on stderr.
+ * The live line on stderr, or a line now and then.
  */
 #ifndef PARDD_PROGRESS_H
 #define PARDD_PROGRESS_H
@@ -13,9 +13,9 @@ enum { PROGRESS_SAMPLES = 32 };
 
 struct progress {
 	const struct plan *p;
-	bool	 on;
-	bool	 terminal;	/* redraw one line; else a line per interval */
+	enum { NO_LINE, LIVE_LINE, LINES } how;
 	bool	 drawn;		/* there is a line to clear */
+	double	 interval;	/* seconds */
 	double	 next;		/* seconds; when the next one is due */
 	struct {
 		double	seconds, bytes;
@@ -27,12 +27,15 @@ struct progress {
 void progress_begin(struct progress *, const struct plan *);
 
 /* How long the conductor may sleep, in ms; -1 when there is no line. */
-int progress_wait(const struct progress *);
+int progress_wait(const struct progress *, double seconds);
 
 /* Draw the line if it is due. */
 void progress_draw(struct progress *, const struct tally *);
 
 /* Take the line away, so that something else can be printed. */
 void progress_clear(struct progress *);
+
+/* Leave the last state there, if there was a line. */
+void progress_end(struct progress *, const struct tally *);
 
 #endif

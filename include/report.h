@@ -12,6 +12,12 @@
 #include "fault.h"
 #include "plan.h"
 
+/*
+ * Write a text as it may be printed, at most four times as long, without a
+ * final 0.  Returns the end.
+ */
+char *report_escape(char *to, const char *from);
+
 /* An error by itself: a refusal, a usage error.  One line. */
 void report_fault(const struct fault *);
 
@@ -33,13 +39,16 @@ void report_tally(const struct plan *, const struct tally *);
 /* A signal was taken; what is in flight is being finished. */
 void report_stopping(int signo);
 
-/* Left at a second signal, with requests in flight. */
-void report_abandoned(int signo);
-
 /*
- * Unreadable ranges, totals and verdict, as status= allows.  Returns the exit
- * status of the run, which the verdict tells in words.
+ * Judge: out->verdict becomes the exit status of the run and what it means in
+ * words.  Prints nothing.
  */
-int report_end(const struct plan *, struct outcome *);
+void report_judge(const struct plan *, struct outcome *out);
+
+/* What is left to say when there are still requests in flight. */
+void report_abandoned(const struct outcome *);
+
+/* Unreadable ranges, totals and verdict, as status= allows. */
+void report_end(const struct plan *, struct outcome *);
 
 #endif

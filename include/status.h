@@ -10,6 +10,7 @@ enum status {
 	STATUS_USAGE = 1,
 	STATUS_MEDIUM = 3,	/* a block that cannot be read */
 	/* between these, those of scsi_words() */
+	STATUS_MISMATCH = 14,	/* verify or compare: a difference */
 	STATUS_FILE = 15,	/* an errno without a number of its own */
 	STATUS_TIMEOUT = 33,	/* a SCSI command was not answered */
 	STATUS_ERRNO = 50,	/* plus errno, up to 96 */

@@ -51,6 +51,7 @@ struct file {
 	int		 direct;	/* or -1 */
 	uint32_t	 align;		/* of direct offsets and lengths */
 	uint32_t	 read_align;	/* the same for reads: they may share */
+	bool		 device;
 	bool		 prefer_direct;
 	bool		 behind;	/* leave no trace in the page cache */
 	bool		 cached;	/* some of it was there before us */
@@ -118,11 +119,10 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 static bool
 in_cache(int fd)
 {
-	struct { uint64_t off, len; } all = { 0, 0 };
-	struct { uint64_t cache, dirty, writeback, evicted, recent; } stat;
+	uint64_t all[2] = { 0, 0 };	/* struct cachestat_range */
+	uint64_t pages[5] = { 0 };	/* struct cachestat, cached first */
 
-	return syscall(SYS_cachestat, fd, &all, &stat, 0) == 0 &&
-	    stat.cache > 0;
+	return syscall(SYS_cachestat, fd, all, pages, 0) == 0 && pages[0] > 0;
 }
 
 static int
@@ -250,7 +250,8 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 
 	if (file == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
-	*file = (struct file){ .plain = -1, .direct = -1 };
+	*file = (struct file){ .plain = -1, .direct = -1,
+		.device = ep->device };
 	file->behind = (ep->flags & (FLAG_CACHED | FLAG_DIRECT)) == 0;
 	file->prefer_direct = (ep->flags & FLAG_DIRECT) != 0 || (ep->device &&
 	    (ep->flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
@@ -282,6 +283,16 @@ file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	if ((uint64_t)length < file->length)
 		file->length = (uint64_t)length;
 	return 0;
+}
+
+static int
+file_view(const struct endpoint *ep, bool *cached)
+{
+	const struct file *file = ep->priv;
+	int fd = reopen(file->plain, ep->name, O_RDONLY);
+
+	*cached = !file->behind || (fd >= 0 && in_cache(fd));
+	return fd;
 }
 
 static int
@@ -335,6 +346,15 @@ call_plain(struct file *file, const struct io *io)
 	return call(io, file->plain, 0);
 }
 
+/* A disk that was taken away answers with EIO for all its blocks. */
+static bool
+gone(const struct file *file)
+{
+	uint64_t bytes;
+
+	return ioctl(file->plain, BLKGETSIZE64, &bytes) != 0 || bytes == 0;
+}
+
 /*
  * Make some progress; false when there is none: the end, or an error.  A
  * direct request that the kernel finds wrong (some file systems do, at times)
@@ -362,7 +382,7 @@ step(struct file *file, struct io *io)
 		return true;
 	if (n == 0 && io->op == OP_WRITE)
 		n = -EIO;		/* it would be tried for ever */
-	io->err = (int)-n;
+	io->err = n == -EIO && file->device && gone(file) ? ENODEV : (int)-n;
 	io->spent = !direct;
 	return false;
 }
@@ -490,6 +510,7 @@ const struct backend be_file = {
 	.transfer = file_transfer,
 	.extend = file_extend,
 	.flush = file_flush,
+	.view = file_view,
 	.leave = file_leave,
 	.close = file_close,
 };

@@ -55,15 +55,28 @@ struct sg_lane {
 	unsigned char	*bounce;	/* BOUNCE bytes, page aligned */
 };
 
+/* A block node that is the target is claimed and locked by claim.c. */
+static bool
+claimed(const struct endpoint *ep)
+{
+	return ep->role == TARGET && (ep->flags & FLAG_SGIO) != 0;
+}
+
+static bool
+exclusive(const struct endpoint *ep)
+{
+	return (ep->flags & FLAG_EXCL) != 0 && !claimed(ep);
+}
+
 static int
 open_flags(const struct endpoint *ep, bool look)
 {
-	bool excl = (ep->flags & FLAG_EXCL) != 0;
+	bool excl = exclusive(ep) && !look;
 	int flags = O_NONBLOCK;		/* else a claim of others is awaited */
 
 	/* sg takes O_EXCL only together with O_RDWR */
 	flags |= (ep->role == SOURCE && !excl) || look ? O_RDONLY : O_RDWR;
-	return flags | (excl && !look ? O_EXCL : 0);
+	return flags | (excl ? O_EXCL : 0);
 }
 
 static enum scsi_node
@@ -94,12 +107,12 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	sg->fd = reopen(ep->fd, ep->name, open_flags(ep, look));
 	if (sg->fd < 0)
 		return fault_errno(f, errno, "%s", ep->name);
-	if ((ep->flags & FLAG_FLOCK) != 0 &&
+	if ((ep->flags & FLAG_FLOCK) != 0 && !claimed(ep) &&
 	    flock(sg->fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
 	sg->node = node_of(sg->fd);
 	sg->mapped = (ep->flags & FLAG_MMAP) != 0;
-	sg->shared = (ep->flags & FLAG_EXCL) != 0;
+	sg->shared = exclusive(ep);
 	if (sg->mapped && (sg->node != SCSI_SG || sg->shared))
 		return fault_set(f, STATUS_USAGE,
 		    "%s: mmap is for sg nodes, and goes not with excl",
@@ -107,7 +120,6 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	if (scsi_ask(sg->fd, ep->name, &sg->disk, f) != 0)
 		return -1;
 	sg->how = (struct scsi_command){
-		.write = ep->role == TARGET,
 		.fua = (ep->flags & FLAG_FUA) != 0,
 		.dpo = (ep->flags & FLAG_DPO) != 0,
 		.direct = (ep->flags & FLAG_DIO) != 0 && !sg->mapped,
@@ -139,7 +151,7 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	sg->fd = -1;
 	ep->priv = sg;
-	if (open_node(ep, sg, look, f) != 0) {
+	if (open_node(ep, sg, look || claimed(ep), f) != 0) {
 		sg_close(ep);
 		return -1;
 	}
@@ -151,22 +163,43 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 	return 0;
 }
 
+/*
+ * A block node is opened for writing when it is going to be written: when such
+ * a descriptor is closed, udev looks at the disk anew.
+ */
+static int
+sg_prepare(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct sg *sg = ep->priv;
+	int fd;
+
+	(void)length;
+	if (!claimed(ep))
+		return 0;
+	fd = reopen(sg->fd, ep->name, open_flags(ep, false));
+	if (fd < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	close(sg->fd);
+	sg->fd = fd;
+	return 0;
+}
+
 /* The reserved buffer, to be used for every command of its size or less. */
 static int
-reserve(const struct sg *sg, struct sg_lane *l)
+reserve(const struct endpoint *ep, struct sg_lane *l)
 {
+	const struct sg *sg = ep->priv;
 	int bytes = RESERVE;
 
 	if (sg->node != SCSI_SG)
 		return 0;
-	ioctl(l->fd, SG_SET_RESERVED_SIZE, &bytes);	/* or the usual */
-	if (!sg->mapped)
-		return 0;
+	if (ioctl(l->fd, SG_SET_RESERVED_SIZE, &bytes) != 0 || !sg->mapped)
+		return 0;		/* then it has its usual size */
 	if (ioctl(l->fd, SG_GET_RESERVED_SIZE, &bytes) != 0)
 		return errno;
 	l->map_len = (size_t)bytes - (size_t)bytes % sg->disk.block;
-	l->map = mmap(NULL, l->map_len, sg->how.write ? PROT_READ | PROT_WRITE :
-	    PROT_READ, MAP_SHARED, l->fd, 0);
+	l->map = mmap(NULL, l->map_len, ep->role == TARGET ? PROT_READ |
+	    PROT_WRITE : PROT_READ, MAP_SHARED, l->fd, 0);
 	if (l->map == MAP_FAILED) {
 		l->map = NULL;
 		return errno;
@@ -207,7 +240,7 @@ sg_attach(struct lane *lane)
 	if (err == 0 && l->bounce == NULL)
 		err = ENOMEM;
 	if (err == 0)
-		err = reserve(sg, l);
+		err = reserve(lane->ep, l);
 	if (err != 0)
 		sg_detach(lane);
 	return err;
@@ -252,11 +285,13 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 	struct scsi_reply r;
 	int try = 0;
 
+	c.write = io->op != OP_READ;
+	c.mapped = l->map != NULL;
 	c.lba = lba;
 	c.buf = buf;
 	for (;;) {
 		c.blocks = n < sg->most ? n : sg->most;
-		if (c.mapped && c.blocks * c.block > l->map_len)
+		if (c.mapped && (size_t)c.blocks * c.block > l->map_len)
 			c.blocks = (uint32_t)(l->map_len / c.block);
 		if (c.mapped && c.write)
 			memcpy(l->map, buf, (size_t)c.blocks * c.block);
@@ -314,7 +349,7 @@ sg_transfer(struct lane *lane, struct io *io)
 		uint64_t at = io->off + io->done;
 		size_t left = io->len - io->done;
 
-		if (at >= (uint64_t)lane->ep->size && io->op == OP_READ)
+		if (at / block >= sg->disk.blocks && io->op == OP_READ)
 			break;
 		if (at % block == 0 && left >= block)
 			io->done += command(lane, io, io->buf + io->done,
@@ -324,6 +359,17 @@ sg_transfer(struct lane *lane, struct io *io)
 		else
 			io->err = EINVAL;
 	}
+}
+
+/* By the descriptor that asked the disk, which may be for reading only. */
+static void
+sg_look(struct endpoint *ep, struct io *io)
+{
+	const struct sg *sg = ep->priv;
+	struct sg_lane l = { .fd = sg->fd };
+	struct lane lane = { .ep = ep, .halt = -1, .priv = &l };
+
+	lane_transfer(&lane, io);
 }
 
 static int
@@ -367,10 +413,12 @@ sg_note(const struct endpoint *ep, char *text, size_t room)
 const struct backend be_sg = {
 	.name = "SCSI disk",
 	.open = sg_open,
+	.prepare = sg_prepare,
 	.attach = sg_attach,
 	.detach = sg_detach,
 	.transfer = sg_transfer,
 	.flush = sg_flush,
+	.look = sg_look,
 	.note = sg_note,
 	.close = sg_close,
 };

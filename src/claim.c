@@ -22,30 +22,25 @@
 
 #include "disk.h"
 #include "endpoint.h"
+#include "number.h"
 #include "opts.h"
 #include "status.h"
 
 enum {
-	GPT = 34,		/* blocks of its head, and one more than its tail */
+	GPT = 34,		/* blocks of its head; its tail has one less */
 	LOCK_TRIES = 20,	/* of 100 ms: udev lets go within that */
 };
 
+/* The uses that force= passes over. */
 static unsigned
-force_of(enum use_kind kind)
+passed_over(const struct plan *p)
 {
-	switch (kind) {
-	case USE_MOUNTED:
-		return FORCE_MOUNTED;
-	case USE_SWAP:
-		return FORCE_SWAP;
-	case USE_HELD:
-		return FORCE_HELD;
-	case USE_LOOPED:
-		return FORCE_LOOPED;
-	case USE_NONE:
-		break;
-	}
-	return 0;
+	unsigned force = p->opts->force;
+
+	return ((force & FORCE_MOUNTED) != 0 ? USE_MOUNTED : 0) |
+	    ((force & FORCE_SWAP) != 0 ? USE_SWAP : 0) |
+	    ((force & FORCE_HELD) != 0 ? USE_HELD : 0) |
+	    ((force & FORCE_LOOPED) != 0 ? USE_LOOPED : 0);
 }
 
 static int
@@ -70,7 +65,10 @@ in_use(struct fault *f, const char *name, const char *node,
 	    "overrides", name, node, use->by);
 }
 
-/* Claim one node, unless what uses it may be passed over. */
+/*
+ * Claim one node.  Where what uses it is passed over the claim may fail; a loop
+ * device on top is no reason for that.
+ */
 static int
 claim_node(struct claims *c, const struct plan *p, dev_t node,
     const char *kernel_name, struct fault *f)
@@ -79,11 +77,8 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 	char path[300];
 	int fd;
 
-	if (disk_use(node, &use)) {
-		if ((p->opts->force & force_of(use.kind)) != 0)
-			return 0;
+	if (disk_use(node, passed_over(p), &use))
 		return in_use(f, p->dst->name, kernel_name, &use);
-	}
 	if (c->n == CLAIMS_MOST)
 		return fault_set(f, STATUS_REFUSED, "%s: more than %d "
 		    "partitions to claim", p->dst->name, CLAIMS_MOST);
@@ -94,31 +89,12 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 		c->fd[c->n++] = fd;
 		return 0;
 	}
-	if (errno != EBUSY || (p->opts->force & FORCE_HELD) != 0)
+	if (errno != EBUSY || (p->opts->force & FORCE_HELD) != 0 ||
+	    disk_use(node, USE_LOOPED, &use))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s is in use (by another "
 	    "program, or mounted elsewhere); force=held overrides",
 	    p->dst->name, kernel_name);
-}
-
-/* Name who uses one of the partitions, for a claim of the whole disk. */
-static int
-claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
-    const struct disk_part *part, size_t n, struct fault *f)
-{
-	struct use use;
-	bool forced = false;
-	size_t i;
-
-	for (i = 0; i < n; i++) {
-		if (!disk_use(part[i].node, &use))
-			continue;
-		if ((p->opts->force & force_of(use.kind)) == 0)
-			return in_use(f, p->dst->name, part[i].name, &use);
-		forced = true;
-	}
-	/* Its claim would fail for what was just passed over. */
-	return forced ? 0 : claim_node(c, p, d->whole, d->whole_name, f);
 }
 
 static int
@@ -136,6 +112,27 @@ claim_parts(struct claims *c, const struct plan *p,
 	return 0;
 }
 
+/*
+ * Name who uses one of the partitions, for a claim of the whole disk.  That
+ * fails where one is used and passed over; then the others are claimed.
+ */
+static int
+claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
+    const struct disk_part *part, size_t n, struct fault *f)
+{
+	struct use use;
+	bool forced = false;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (disk_use(part[i].node, passed_over(p), &use))
+			return in_use(f, p->dst->name, part[i].name, &use);
+		forced = forced || disk_use(part[i].node, USE_LOOPED, &use);
+	}
+	return forced ? claim_parts(c, p, part, n, 0, UINT64_MAX, f) :
+	    claim_node(c, p, d->whole, d->whole_name, f);
+}
+
 /* Whether the range lies so that the disk as a whole is being changed. */
 static bool
 touches_tables(const struct disk *d, uint64_t from, uint64_t to)
@@ -150,12 +147,16 @@ static int
 claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
     struct fault *f)
 {
-	uint64_t from = p->dst_off, to = p->bounded ? from + p->length :
-	    UINT64_MAX;
+	uint64_t from = p->dst_off, to = p->bounded ? from +
+	    round_up(p->length, p->pad) : p->dst->end;
 	struct disk_part *part;
+	struct use use;
 	size_t n;
 	int failed;
 
+	/* What uses the disk as a whole uses every part of it. */
+	if (disk_use(d->whole, passed_over(p), &use))
+		return in_use(f, p->dst->name, d->whole_name, &use);
 	if (d->partition != 0)
 		return claim_node(c, p, d->node, d->name, f);
 	n = disk_parts(d->whole, &part);
@@ -195,8 +196,7 @@ claim_file(const struct plan *p, struct fault *f)
 	struct use use;
 
 	if (p->dst->absent || !p->dst->id.known ||
-	    !file_use(p->dst->id.dev, p->dst->id.ino, &use) ||
-	    (p->opts->force & force_of(use.kind)) != 0)
+	    !file_use(p->dst->id.dev, p->dst->id.ino, passed_over(p), &use))
 		return 0;
 	return in_use(f, p->dst->name, "the file", &use);
 }
@@ -209,7 +209,7 @@ claims_take(struct claims *c, const struct plan *p, struct fault *f)
 
 	c->n = 0;
 	c->lock = -1;
-	if (p->length == 0)
+	if (p->length == 0 && p->truncate < 0)
 		return 0;
 	if (!endpoint_disk(p->dst, &d))
 		failed = claim_file(p, f);

@@ -15,10 +15,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "events.h"
 #include "job.h"
 #include "number.h"
 #include "progress.h"
 #include "report.h"
+#include "rescue.h"
 #include "status.h"
 
 static double
@@ -30,12 +32,23 @@ now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
+const char *
+phase_name(enum phase phase)
+{
+	static const char *const names[] = {
+		[PHASE_COPYING] = "copying",
+		[PHASE_FLUSHING] = "flushing",
+	};
+
+	return names[phase];
+}
+
 static struct tally
-tally(const struct job *job, double start)
+tally(struct job *job, double start)
 {
 	return (struct tally){ .read = job->read, .written = job->written,
-		.padded = job->padded, .seconds = now() - start,
-		.flushing = job->phase == PHASE_FLUSHING };
+		.padded = job->padded, .lost = map_totals(&job->map).bad,
+		.seconds = now() - start, .phase = (enum phase)job->phase };
 }
 
 /* One mapping for all: what is copied stays out of a core file. */
@@ -83,10 +96,28 @@ job_init(struct job *job, const struct plan *p, struct fault *f)
 	return 0;
 }
 
+/* With map= the job is a rescue. */
+static int
+begin_rescue(struct job *job, struct fault *f)
+{
+	struct rescue *r;
+
+	if (job->p->opts->map == NULL)
+		return 0;
+	r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
+	r->quit = -1;
+	return rescue_begin(r, job, f);
+}
+
 /* The map is not freed: it goes into the outcome. */
 static void
 job_free(struct job *job)
 {
+	if (job->rescue != NULL)
+		rescue_free(job->rescue);
+	free(job->rescue);
 	if (job->bufs != NULL)
 		munmap(job->bufs, buffer_stride(job->p) * job->p->workers);
 	if (job->halt >= 0)
@@ -119,10 +150,33 @@ answer(struct job *job, const struct signals *s, struct outcome *out,
 	return true;
 }
 
+/* How long to sleep, in ms; -1: until something happens. */
+static int
+nap(const struct progress *pr, const struct events *ev, double seconds)
+{
+	int a = progress_wait(pr, seconds), b = events_wait(ev, seconds);
+
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+static void
+tell(struct progress *pr, struct events *ev, struct job *job,
+    const struct tally *t)
+{
+	struct fault f;
+
+	progress_draw(pr, t);
+	events_progress(ev, job->p, &job->map, t);
+	if (events_trouble(ev, &f)) {
+		progress_clear(pr);
+		report_fault(&f);
+	}
+}
+
 /* Until the lead has left; false: the workers are still at it. */
 static bool
-conduct(struct job *job, const struct signals *s, struct outcome *out,
-    double start)
+conduct(struct job *job, const struct signals *s, struct events *ev,
+    struct outcome *out, double start)
 {
 	struct progress progress;
 	struct pollfd p[2] = { { .fd = s->fd, .events = POLLIN },
@@ -132,22 +186,24 @@ conduct(struct job *job, const struct signals *s, struct outcome *out,
 
 	progress_begin(&progress, job->p);
 	while (stay && p[1].revents == 0) {
-		if (poll(p, 2, progress_wait(&progress)) < 0)
+		if (poll(p, 2, nap(&progress, ev, now() - start)) < 0)
 			continue;
 		if (p[0].revents != 0) {
 			progress_clear(&progress);
 			stay = answer(job, s, out, start);
 		}
 		t = tally(job, start);
-		progress_draw(&progress, &t);
+		tell(&progress, ev, job, &t);
 	}
-	progress_clear(&progress);
+	out->tally = tally(job, start);
+	progress_end(&progress, &out->tally);
+	events_errors(ev, job->p, &job->map);
 	return stay;
 }
 
 int
-copy_run(const struct plan *p, const struct signals *s, struct outcome *out,
-    struct fault *f)
+copy_run(const struct plan *p, const struct signals *s, struct events *ev,
+    struct outcome *out, struct fault *f)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	double start = now();
@@ -161,14 +217,18 @@ copy_run(const struct plan *p, const struct signals *s, struct outcome *out,
 		job_free(job);
 		return -1;
 	}
+	if (begin_rescue(job, f) != 0) {
+		map_free(&job->map);
+		job_free(job);
+		return -1;
+	}
 	err = pthread_create(&job->worker[0].thread, NULL, worker_lead, job);
 	if (err != 0) {
 		map_free(&job->map);
 		job_free(job);
 		return fault_errno(f, err, "starting a worker");
 	}
-	out->abandoned = !conduct(job, s, out, start);
-	out->tally = tally(job, start);
+	out->abandoned = !conduct(job, s, ev, out, start);
 	if (out->abandoned)
 		return 0;
 	pthread_join(job->worker[0].thread, NULL);

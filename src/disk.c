@@ -11,7 +11,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,16 +59,29 @@ number(int dir, const char *name)
 	    strtoull(text, NULL, 10) : 0;
 }
 
+/* "8:17" at *s, which is left behind it. */
+static bool
+device_pair(char **s, dev_t *node)
+{
+	unsigned long maj = strtoul(*s, s, 10), min;
+
+	if (**s != ':')
+		return false;
+	min = strtoul(*s + 1, s, 10);
+	*node = makedev((unsigned)maj, (unsigned)min);
+	return true;
+}
+
 static dev_t
 device_number(int dir)
 {
-	char text[32];
-	unsigned maj, min;
+	char text[32], *at;
+	dev_t node;
 
-	if (!attribute(dir, "dev", text, sizeof(text)) ||
-	    sscanf(text, "%u:%u", &maj, &min) != 2)
+	if (!attribute(dir, "dev", text, sizeof(text)))
 		return 0;
-	return makedev(maj, min);
+	at = text;
+	return device_pair(&at, &node) ? node : 0;
 }
 
 /* The last part of the path that an opened folder really has. */
@@ -87,24 +99,40 @@ real_name(int dir, char *name, size_t room, char *path, size_t path_room)
 	snprintf(name, room, "%s", base == NULL ? path : base + 1);
 }
 
+static int
+visible(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+/* The entries of a folder, in order; the list is the caller's, see forget. */
+static int
+entries(int dir, const char *folder, struct dirent ***list)
+{
+	int n = scandirat(dir, folder, list, visible, versionsort);
+
+	if (n < 0)
+		*list = NULL;
+	return n < 0 ? 0 : n;
+}
+
+static void
+forget(struct dirent **list, int n)
+{
+	while (n > 0)
+		free(list[--n]);
+	free(list);
+}
+
 /* The first entry of a folder, as a name; "" without one. */
 static void
 first_entry(int dir, const char *folder, char *name, size_t room)
 {
-	int fd = openat(dir, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *e;
+	struct dirent **list;
+	int n = entries(dir, folder, &list);
 
-	name[0] = '\0';
-	if (d == NULL) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while (name[0] == '\0' && (e = readdir(d)) != NULL)
-		if (e->d_name[0] != '.')
-			snprintf(name, room, "%s", e->d_name);
-	closedir(d);
+	snprintf(name, room, "%s", n > 0 ? list[0]->d_name : "");
+	forget(list, n);
 }
 
 /* VPD page 80h as the kernel keeps it: SPC-5 7.7.20. */
@@ -266,58 +294,45 @@ read_part(int whole, const char *name, struct disk_part *part)
 size_t
 disk_parts(dev_t whole, struct disk_part **parts)
 {
-	int dir = sys_open("block", whole), fd;
-	struct disk_part part, *grown;
-	const struct dirent *e;
+	int dir = sys_open("block", whole), all, i;
+	struct dirent **list;
 	size_t n = 0;
-	DIR *d;
 
 	*parts = NULL;
-	fd = dir < 0 ? -1 : openat(dir, ".", O_RDONLY | O_DIRECTORY |
-	    O_CLOEXEC);
-	d = fd < 0 ? NULL : fdopendir(fd);
-	while (d != NULL && (e = readdir(d)) != NULL) {
-		if (e->d_name[0] == '.' || !read_part(dir, e->d_name, &part))
-			continue;
-		grown = reallocarray(*parts, n + 1, sizeof(part));
-		if (grown == NULL)
-			break;
-		*parts = grown;
-		grown[n++] = part;
-	}
-	if (d != NULL)
-		closedir(d);
-	if (dir >= 0)
-		close(dir);
+	if (dir < 0)
+		return 0;
+	all = entries(dir, ".", &list);
+	*parts = reallocarray(NULL, (size_t)all + 1, sizeof(**parts));
+	for (i = 0; i < all && *parts != NULL; i++)
+		n += read_part(dir, list[i]->d_name, &(*parts)[n]);
+	forget(list, all);
+	close(dir);
 	if (n > 1)
-		qsort(*parts, n, sizeof(part), by_start);
+		qsort(*parts, n, sizeof(**parts), by_start);
 	return n;
 }
 
 size_t
 disk_slaves(dev_t node, dev_t *slave, size_t room)
 {
-	int dir = sys_open("block", node), fd, one;
-	const struct dirent *e;
+	int dir = sys_open("block", node), all, one, i;
+	struct dirent **list;
+	char path[300];
 	size_t n = 0;
-	DIR *d;
 
-	fd = dir < 0 ? -1 : openat(dir, "slaves", O_RDONLY | O_DIRECTORY |
-	    O_CLOEXEC);
-	d = fd < 0 ? NULL : fdopendir(fd);
-	while (d != NULL && n < room && (e = readdir(d)) != NULL) {
-		if (e->d_name[0] == '.')
-			continue;
-		one = openat(fd, e->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return 0;
+	all = entries(dir, "slaves", &list);
+	for (i = 0; i < all && n < room; i++) {
+		snprintf(path, sizeof(path), "slaves/%s", list[i]->d_name);
+		one = openat(dir, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (one < 0)
 			continue;
 		slave[n++] = device_number(one);
 		close(one);
 	}
-	if (d != NULL)
-		closedir(d);
-	if (dir >= 0)
-		close(dir);
+	forget(list, all);
+	close(dir);
 	return n;
 }
 
@@ -329,29 +344,23 @@ found(struct use *use, enum use_kind kind, const char *by)
 	return true;
 }
 
-/* Only local sources are looked at: a dead network mount would hang us. */
-static bool
-mounted(dev_t node, struct use *use)
+/* A field of the kernel's tables: up to a blank, with \ooo for odd bytes. */
+static void
+unescape(char *field)
 {
-	FILE *table = setmntent("/proc/self/mounts", "re");
-	const struct mntent *m;
-	struct stat st;
-	bool is = false;
+	const char *c = field;
+	char *to = field;
 
-	if (table == NULL)
-		return false;
-	while (!is && (m = getmntent(table)) != NULL) {
-		if (m->mnt_fsname[0] != '/')
-			continue;
-		is = stat(m->mnt_fsname, &st) == 0 && S_ISBLK(st.st_mode) &&
-		    st.st_rdev == node;
-		is = is || (stat(m->mnt_dir, &st) == 0 && st.st_dev == node);
-		if (is)
-			found(use, USE_MOUNTED, m->mnt_dir);
-		use->writable = is && hasmntopt(m, "rw") != NULL;
+	while (*c != '\0' && *c != ' ' && *c != '\t' && *c != '\n') {
+		if (c[0] == '\\' && strspn(c + 1, "01234567") >= 3) {
+			*to++ = (char)((c[1] - '0') << 6 | (c[2] - '0') << 3 |
+			    (c[3] - '0'));
+			c += 4;
+		} else {
+			*to++ = *c++;
+		}
 	}
-	endmntent(table);
-	return is;
+	*to = '\0';
 }
 
 /* Whether a path is this node (ino 0), or this file. */
@@ -367,18 +376,71 @@ is_it(const char *path, dev_t dev, ino_t ino)
 	return st.st_dev == dev && st.st_ino == ino;
 }
 
+/*
+ * A row of mountinfo (proc(5)).  It has the number of the file system's device,
+ * or else (btrfs) the device's name: no mount point is touched, for one whose
+ * server is dead would hang us.
+ */
+static bool
+mount_row(char *row, dev_t node, struct use *use)
+{
+	char *word[4], *device, *fs = strstr(row, " - ");
+	char *source, *options;
+	dev_t dev;
+	int i;
+
+	if (fs == NULL)
+		return false;
+	fs += 3;
+	for (i = 0; i < 4; i++)
+		word[i] = strsep(&row, " ");
+	device = word[2];
+	if (device == NULL || row == NULL || !device_pair(&device, &dev))
+		return false;
+	fs += strcspn(fs, " ");		/* the type */
+	fs += *fs == ' ';
+	source = strsep(&fs, " ");
+	options = fs;
+	if (source == NULL || options == NULL)
+		return false;
+	use->writable = strncmp(options, "rw", 2) == 0;
+	unescape(source);
+	if (dev != node && (strncmp(source, "/dev/", 5) != 0 ||
+	    !is_it(source, node, 0)))
+		return false;
+	unescape(row);
+	return found(use, USE_MOUNTED, row);
+}
+
+static bool
+mounted(dev_t node, struct use *use)
+{
+	FILE *table = fopen("/proc/self/mountinfo", "re");
+	char *row = NULL;
+	size_t room = 0;
+	bool is = false;
+
+	while (table != NULL && !is && getline(&row, &room, table) > 0)
+		is = mount_row(row, node, use);
+	free(row);
+	if (table != NULL)
+		fclose(table);
+	return is;
+}
+
 static bool
 swapped(dev_t dev, ino_t ino, struct use *use)
 {
 	FILE *table = fopen("/proc/swaps", "re");
-	char line[PATH_MAX];
+	char *line = NULL;
+	size_t room = 0;
 	bool is = false;
 
-	while (table != NULL && !is &&
-	    fgets(line, sizeof(line), table) != NULL) {
-		line[strcspn(line, " \t\n")] = '\0';
+	while (table != NULL && !is && getline(&line, &room, table) > 0) {
+		unescape(line);
 		is = line[0] == '/' && is_it(line, dev, ino);
 	}
+	free(line);
 	if (table != NULL)
 		fclose(table);
 	return is && found(use, USE_SWAP, "swap space");
@@ -401,37 +463,43 @@ static bool
 looped(dev_t dev, ino_t ino, struct use *use)
 {
 	char path[PATH_MAX], backing[PATH_MAX];
-	DIR *d = opendir("/sys/block");
-	const struct dirent *e;
+	struct dirent **list;
+	int n = entries(AT_FDCWD, "/sys/block", &list), i;
 	bool is = false;
 
-	while (d != NULL && !is && (e = readdir(d)) != NULL) {
-		if (strncmp(e->d_name, "loop", 4) != 0)
+	for (i = 0; i < n && !is; i++) {
+		const char *name = list[i]->d_name;
+
+		if (strncmp(name, "loop", 4) != 0)
 			continue;
 		snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file",
-		    e->d_name);
+		    name);
 		if (attribute(AT_FDCWD, path, backing, sizeof(backing)) &&
 		    is_it(backing, dev, ino))
-			is = found(use, USE_LOOPED, e->d_name);
+			is = found(use, USE_LOOPED, name);
 	}
-	if (d != NULL)
-		closedir(d);
+	forget(list, n);
 	return is;
 }
 
 bool
-disk_use(dev_t node, struct use *use)
+disk_use(dev_t node, unsigned but, struct use *use)
 {
 	use->kind = USE_NONE;
-	return mounted(node, use) || swapped(node, 0, use) ||
-	    held(node, use) || looped(node, 0, use);
+	use->writable = false;
+	return ((but & USE_MOUNTED) == 0 && mounted(node, use)) ||
+	    ((but & USE_SWAP) == 0 && swapped(node, 0, use)) ||
+	    ((but & USE_HELD) == 0 && held(node, use)) ||
+	    ((but & USE_LOOPED) == 0 && looped(node, 0, use));
 }
 
 bool
-file_use(dev_t dev, ino_t ino, struct use *use)
+file_use(dev_t dev, ino_t ino, unsigned but, struct use *use)
 {
 	use->kind = USE_NONE;
-	return swapped(dev, ino, use) || looped(dev, ino, use);
+	use->writable = false;
+	return ((but & USE_SWAP) == 0 && swapped(dev, ino, use)) ||
+	    ((but & USE_LOOPED) == 0 && looped(dev, ino, use));
 }
 
 /* The better of two by-id names: one with a serial, not a bare number. */
@@ -439,7 +507,8 @@ static bool
 better(const char *name, const char *than)
 {
 	bool plain = strncmp(name, "wwn-", 4) == 0 ||
-	    strncmp(name, "scsi-3", 6) == 0 || strncmp(name, "nvme-eui", 8) == 0;
+	    strncmp(name, "scsi-3", 6) == 0 ||
+	    strncmp(name, "nvme-eui", 8) == 0;
 
 	return than[0] == '\0' || (!plain && strcmp(name, than) < 0);
 }
@@ -447,18 +516,18 @@ better(const char *name, const char *than)
 void
 disk_by_id(dev_t node, char *name, size_t room)
 {
-	DIR *d = opendir("/dev/disk/by-id");
-	const struct dirent *e;
-	struct stat st;
+	struct dirent **list;
+	int n = entries(AT_FDCWD, "/dev/disk/by-id", &list), i;
+	char path[300];
 
 	name[0] = '\0';
-	while (d != NULL && (e = readdir(d)) != NULL)
-		if (e->d_name[0] != '.' && fstatat(dirfd(d), e->d_name, &st,
-		    0) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == node &&
-		    better(e->d_name, name))
-			snprintf(name, room, "%s", e->d_name);
-	if (d != NULL)
-		closedir(d);
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "/dev/disk/by-id/%s",
+		    list[i]->d_name);
+		if (is_it(path, node, 0) && better(list[i]->d_name, name))
+			snprintf(name, room, "%s", list[i]->d_name);
+	}
+	forget(list, n);
 }
 
 /* A WWN without what says which kind it is. */
@@ -482,8 +551,8 @@ disk_is(const struct disk *d, const char *called)
 
 	if (*called == '\0')
 		return false;
-	if (strcmp(called, d->serial) == 0 ||
-	    strcmp(bare(called), bare(d->wwn)) == 0)
+	if (strcmp(called, d->serial) == 0 || (d->wwn[0] != '\0' &&
+	    strcmp(bare(called), bare(d->wwn)) == 0))
 		return true;
 	if (strchr(called, '/') != NULL)
 		return false;

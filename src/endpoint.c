@@ -298,7 +298,7 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 
 	*ep = (struct endpoint){ .role = role, .opts = o, .flags = flags,
 		.name = name, .fd = -1, .dir = -1, .size = -1, .room = -1,
-		.grain = 1 };
+		.grain = 1, .end = UINT64_MAX };
 	if ((flags & (FLAG_ZEROS | FLAG_RANDOM)) != 0)
 		return open_generated(ep, look, f);
 	if (name == NULL || strcmp(name, "-") == 0) {
@@ -371,7 +371,11 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 int
 endpoint_close(struct endpoint *ep)
 {
-	int err = ep->be->close(ep);
+	int err;
+
+	if (ep->be->note != NULL)
+		ep->be->note(ep, ep->said, sizeof(ep->said));
+	err = ep->be->close(ep);
 
 	if (ep->dir >= 0)
 		close(ep->dir);
@@ -394,11 +398,24 @@ lane_detach(struct lane *lane)
 void
 lane_transfer(struct lane *lane, struct io *io)
 {
+	uint64_t end = io->op == OP_READ ? UINT64_MAX : lane->ep->end;
+	uint64_t room = end > io->off ? end - io->off : 0;
+	size_t len = io->len;
+
 	io->done = 0;
 	io->err = 0;
 	io->status = 0;
 	io->bad_off = NOWHERE;
 	io->spent = false;
 	io->why[0] = '\0';
-	lane->ep->be->transfer(lane, io);
+	if (room < len)
+		io->len = (size_t)room;
+	if (io->len > 0)
+		lane->ep->be->transfer(lane, io);
+	if (room < len && io->err == 0 && io->done == room) {
+		io->err = ENOSPC;	/* as at the end of a disk */
+		snprintf(io->why, sizeof(io->why), "partition %u ends there",
+		    lane->ep->part);
+	}
+	io->len = len;
 }

@@ -70,9 +70,9 @@ opts_help(FILE *out)
 		    options[i].letter != '\0' ? options[i].letter : ' ',
 		    options[i].letter != '\0' ? ',' : ' ', options[i].name,
 		    options[i].help);
-	fputs("  --completion=SHELL print completions for bash, zsh or fish\n"
+	fputs("      --completion=bash|zsh|fish  print completions\n"
 	    "\nNumbers: 10 0x1f 1fh, suffixes c w b k kB KiB M G T P E, "
-	    "products 2x512k, sums 3+1k.\nThe manual, pardd(8), tells the "
+	    "products 2x512k,\nsums 3+1k. The manual, pardd(8), tells the "
 	    "rest.\n", out);
 }
 
@@ -95,7 +95,7 @@ bash(FILE *out)
 	for (i = 0; i < COUNT(options); i++)
 		fprintf(out, "--%s ", options[i].name);
 	fputs("' -- \"$cur\")\n\t\treturn\n\tfi\n\tcase $key in\n"
-	    "\tif|of) compopt -o filenames; "
+	    "\tif|of|json|log) compopt -o filenames; "
 	    "mapfile -t COMPREPLY < <(compgen -f -- \"$val\"); return;;\n",
 	    out);
 	for (i = 0; i < COUNT(words); i++) {
@@ -121,7 +121,8 @@ zsh(FILE *out)
 	size_t i, j;
 
 	fputs("#compdef pardd\n_pardd() {\n\tlocal -a names list\n"
-	    "\tif compset -P 1 '(if|of)='; then _files; return; fi\n", out);
+	    "\tif compset -P 1 '(if|of|map|json|log)='; then "
+	    "_files; return; fi\n", out);
 	for (i = 0; i < COUNT(words); i = j) {
 		fprintf(out, "\tif compset -P 1 '%s='; then\n"
 		    "\t\tcompset -P '*,'\n\t\tlist=(", words[i].operand);
@@ -152,9 +153,13 @@ fish(FILE *out)
 	for (i = 0; i < COUNT(words); i++)
 		fprintf(out, "complete -c pardd -a '%s=%s' -d '%s'\n",
 		    words[i].operand, words[i].word, words[i].help);
-	for (i = 0; i < COUNT(options); i++)
-		fprintf(out, "complete -c pardd -l %s -d '%s'\n",
-		    options[i].name, options[i].help);
+	for (i = 0; i < COUNT(options); i++) {
+		fputs("complete -c pardd", out);
+		if (options[i].letter != '\0')
+			fprintf(out, " -s %c", options[i].letter);
+		fprintf(out, " -l %s -d '%s'\n", options[i].name,
+		    options[i].help);
+	}
 }
 
 int

@@ -11,7 +11,11 @@
 #include "config.h"
 #include "copy.h"
 #include "endpoint.h"
+#include "events.h"
+#include "findings.h"
+#include "list.h"
 #include "opts.h"
+#include "parts.h"
 #include "plan.h"
 #include "report.h"
 #include "safety.h"
@@ -24,12 +28,15 @@
 static bool
 fill_standard_descriptors(void)
 {
-	int fd;
+	int fd, got;
 
-	for (fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ?
-		    O_WRONLY : O_RDONLY) != fd)
+	for (fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		got = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+		if (got != fd)
 			return false;
+	}
 	return true;
 }
 
@@ -65,83 +72,131 @@ close_ends(struct endpoint *src, struct endpoint *dst, struct fault *f)
 	return err;
 }
 
-/* It cannot begin. */
+/* What became of the lines for programs. */
+static void
+tell_trouble(struct events *ev)
+{
+	struct fault f;
+
+	if (events_trouble(ev, &f))
+		report_fault(&f);
+}
+
+/* It did not begin. */
 static int
-leave(struct endpoint *src, struct endpoint *dst, const struct fault *why)
+refused(struct events *ev, const struct fault *why)
+{
+	events_refused(ev, why);
+	tell_trouble(ev);
+	return told(why);
+}
+
+static int
+leave(struct events *ev, struct endpoint *src, struct endpoint *dst,
+    const struct fault *why)
 {
 	struct fault f;
 
 	close_ends(src, dst, &f);
-	return told(why);
+	return refused(ev, why);
 }
 
 /* Everything is decided: do it. */
 static int
 run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
-    int *signo)
+    struct events *ev, int *signo)
 {
 	struct signals signals;
 	struct outcome out;
 	struct fault f, closed = { 0 };
-	int status;
 
 	if (signals_take(&signals, &f) != 0)
-		return leave(src, dst, &f);
+		return leave(ev, src, dst, &f);
 	report_begin(p);
-	if (copy_run(p, &signals, &out, &f) != 0)
-		return leave(src, dst, &f);
+	if (copy_run(p, &signals, ev, &out, &f) != 0)
+		return leave(ev, src, dst, &f);
 	*signo = out.signal;
 	if (out.abandoned) {
-		report_abandoned(out.signal);
-		return STATUS_SIGNAL + out.signal;
+		report_judge(p, &out);
+		events_result(ev, p, &out);
+		report_abandoned(&out);
+		return out.verdict.status;
 	}
 	close_ends(src, dst, &closed);
 	if (out.flush.status == 0)
 		out.flush = closed;
-	status = report_end(p, &out);
+	report_judge(p, &out);
+	events_result(ev, p, &out);
+	tell_trouble(ev);
+	report_end(p, &out);
 	outcome_free(&out);
 	close(signals.fd);
-	return status;
+	return out.verdict.status;
 }
 
 static int
 planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
-    int *signo)
+    struct events *ev, int *signo)
 {
+	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
+	struct findings found;
 	struct claims claims;
 	struct plan p;
 	struct fault f;
 	int status;
 
-	if (plan_make(&p, o, src, dst, &f) != 0 ||
-	    safety_check(&p, &f) != 0 || claims_take(&claims, &p, &f) != 0)
-		return leave(src, dst, &f);
+	if (parts_limit(src, o->ipart, &f) != 0 ||
+	    parts_limit(dst, o->opart, &f) != 0 ||
+	    plan_make(&p, o, src, dst, &f) != 0)
+		return leave(ev, src, dst, &f);
+	events_plan(ev, &p);
+	if (safety_check(&p, &f) != 0 || claims_take(&claims, &p, &f) != 0)
+		return leave(ev, src, dst, &f);
+	findings_make(&found, &p, thorough);
+	p.found = &found;
 	if (o->mode == MODE_DRY_RUN) {
 		report_plan(stdout, &p);
 		close_ends(src, dst, &f);
 		claims_release(&claims);
+		findings_free(&found);
 		return printed();
 	}
-	status = o->ask && !report_ask(&p, &f) ? leave(src, dst, &f) :
-	    run(&p, src, dst, signo);
+	status = o->ask && !report_ask(&p, &f) ? leave(ev, src, dst, &f) :
+	    run(&p, src, dst, ev, signo);
 	claims_release(&claims);
+	findings_free(&found);
 	return status;
 }
 
 static int
-copy(const struct opts *o, int *signo)
+copy(const struct opts *o, struct events *ev, int *signo)
 {
 	bool look = o->mode == MODE_DRY_RUN;
 	struct endpoint src, dst;
 	struct fault f;
 
-	if (endpoint_open(&src, SOURCE, o, look, &f) != 0)
-		return told(&f);
+	if (events_open(ev, o, &f) != 0 ||
+	    endpoint_open(&src, SOURCE, o, look, &f) != 0)
+		return refused(ev, &f);
 	if (endpoint_open(&dst, TARGET, o, look, &f) != 0) {
 		endpoint_close(&src);
-		return told(&f);
+		return refused(ev, &f);
 	}
-	return planned(o, &src, &dst, signo);
+	return planned(o, &src, &dst, ev, signo);
+}
+
+/* A command line that is wrong, and may name all the same who wants to know. */
+static int
+misused(const struct opts *o, const struct fault *why)
+{
+	struct events ev;
+	struct fault f;
+	int status;
+
+	events_open(&ev, o, &f);
+	status = refused(&ev, why);
+	events_close(&ev);
+	return status;
 }
 
 static int
@@ -153,7 +208,10 @@ print(const struct opts *o)
 		opts_help(stdout);
 	else if (o->mode == MODE_VERSION)
 		printf("pardd %s\n", PARDD_VERSION);
-	else if (opts_completion(stdout, o->shell, &f) != 0)
+	else if (o->mode == MODE_LIST) {
+		if (list_print(stdout, o->as_json, &f) != 0)
+			return told(&f);
+	} else if (opts_completion(stdout, o->shell, &f) != 0)
 		return told(&f);
 	return printed();
 }
@@ -162,6 +220,7 @@ int
 main(int argc, char *argv[])
 {
 	struct opts o;
+	struct events ev;
 	struct fault f;
 	int status, signo = 0;
 
@@ -169,10 +228,11 @@ main(int argc, char *argv[])
 		return STATUS_FILE;
 	signals_hold();
 	if (opts_parse(&o, argc, argv, &f) != 0)
-		return told(&f);
+		return misused(&o, &f);
 	if (o.mode != MODE_COPY && o.mode != MODE_DRY_RUN)
 		return print(&o);
-	status = copy(&o, &signo);
+	status = copy(&o, &ev, &signo);
+	events_close(&ev);
 	if (signo != 0 && status == STATUS_SIGNAL + signo)
 		signals_raise(signo);
 	return status;

@@ -17,7 +17,8 @@ enum { ROOM = 128 };		/* segments to begin with */
 int
 map_init(struct map *map, uint64_t length, uint64_t chunk, uint64_t phase)
 {
-	*map = (struct map){ .chunk = chunk, .phase = phase, .room = ROOM };
+	*map = (struct map){ .chunk = chunk, .phase = phase, .room = ROOM,
+		.from = UNTRIED };
 	map->seg = malloc(ROOM * sizeof(*map->seg));
 	if (map->seg == NULL)
 		return ENOMEM;
@@ -122,30 +123,182 @@ change(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
 	join(map, first, last);
 }
 
-int
-map_claim(struct map *map, struct seg *got)
+/* What the pass has left from its cursor on, in one segment. */
+static bool
+next_forwards(const struct map *map, struct seg *got)
 {
-	size_t i;
+	size_t i = find(map, map->cursor);
+
+	while (i < map->n && map->seg[i].status != map->from)
+		i++;
+	if (i == map->n)
+		return false;
+	*got = map->seg[i];
+	if (got->off < map->cursor) {
+		got->len -= map->cursor - got->off;
+		got->off = map->cursor;
+	}
+	return true;
+}
+
+static bool
+next_backwards(const struct map *map, struct seg *got)
+{
+	size_t i = find(map, map->cursor);
+
+	if (i < map->n && map->seg[i].off < map->cursor)
+		i++;
+	while (i > 0 && map->seg[i - 1].status != map->from)
+		i--;
+	if (i == 0)
+		return false;
+	*got = map->seg[i - 1];
+	if (got->off + got->len > map->cursor)
+		got->len = map->cursor - got->off;
+	return true;
+}
+
+/* Cut a claim to the piece between two borders. */
+static void
+to_piece(const struct map *map, struct seg *got)
+{
+	uint64_t end = got->off + got->len, want;
+
+	if (map->backwards) {
+		want = (end % map->chunk + map->phase) % map->chunk;
+		want = want == 0 ? map->chunk : want;
+		if (want < got->len)
+			*got = (struct seg){ end - want, want, got->status };
+	} else {
+		want = map->chunk -
+		    (got->off % map->chunk + map->phase) % map->chunk;
+		if (want < got->len)
+			got->len = want;
+	}
+}
+
+static int
+claim(struct map *map, struct seg *got, bool whole)
+{
 	int claimed = 0;
 
 	pthread_mutex_lock(&map->lock);
-	i = find(map, map->cursor);
-	while (i < map->n && map->seg[i].status != UNTRIED)
-		i++;
-	if (i < map->n && reserve(map) != 0) {
+	if (!(map->backwards ? next_backwards(map, got) :
+	    next_forwards(map, got))) {
+		claimed = 0;
+	} else if (reserve(map) != 0) {
 		claimed = -1;
-	} else if (i < map->n) {
-		uint64_t off = map->seg[i].off, left = map->seg[i].len;
-		uint64_t want = map->chunk -
-		    (off % map->chunk + map->phase) % map->chunk;
-
-		*got = (struct seg){ off, want < left ? want : left, CLAIMED };
-		change(map, off, got->len, UNTRIED, CLAIMED);
-		map->cursor = off + got->len;
+	} else {
+		if (!whole)
+			to_piece(map, got);
+		change(map, got->off, got->len, map->from, CLAIMED);
+		map->cursor = map->backwards ? got->off : got->off + got->len;
+		got->status = CLAIMED;
 		claimed = 1;
 	}
 	pthread_mutex_unlock(&map->lock);
 	return claimed;
+}
+
+int
+map_claim(struct map *map, struct seg *got)
+{
+	return claim(map, got, false);
+}
+
+int
+map_claim_all(struct map *map, struct seg *got)
+{
+	return claim(map, got, true);
+}
+
+void
+map_pass(struct map *map, enum seg_status from, bool backwards)
+{
+	pthread_mutex_lock(&map->lock);
+	map->from = from;
+	map->backwards = backwards;
+	map->cursor = backwards ? UINT64_MAX : 0;
+	map->skip = 0;
+	pthread_mutex_unlock(&map->lock);
+}
+
+int
+map_set(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
+{
+	size_t first, last, i;
+	int err;
+
+	pthread_mutex_lock(&map->lock);
+	err = len == 0 ? 0 : reserve(map);
+	if (err == 0 && len > 0) {
+		first = cut(map, off);
+		last = cut(map, off + len);
+		for (i = first; i < last; i++)
+			map->seg[i].status = to;
+		join(map, first, last);
+	}
+	pthread_mutex_unlock(&map->lock);
+	return err;
+}
+
+/* Where the gap begins that ends at off: the last byte that is otherwise. */
+static uint64_t
+gap_start(const struct map *map, uint64_t off)
+{
+	size_t i = find(map, off);
+
+	if (i < map->n && map->seg[i].off < off)
+		return map->seg[i].status == map->from ? map->seg[i].off : off;
+	if (i > 0 && map->seg[i - 1].status == map->from)
+		return map->seg[i - 1].off;
+	return off;
+}
+
+void
+map_skip(struct map *map, const struct seg *at, uint64_t least, uint64_t most)
+{
+	uint64_t to;
+
+	pthread_mutex_lock(&map->lock);
+	map->skip = map->skip == 0 ? least : map->skip * 2;
+	if (map->skip > most)
+		map->skip = most;
+	if (map->backwards) {
+		to = gap_start(map, at->off);
+		if (to < map->cursor)
+			map->cursor = to;
+	} else {
+		to = at->off + at->len + map->skip;
+		if (to > map->cursor)
+			map->cursor = to;
+	}
+	pthread_mutex_unlock(&map->lock);
+}
+
+void
+map_go_on(struct map *map)
+{
+	pthread_mutex_lock(&map->lock);
+	map->skip = 0;
+	pthread_mutex_unlock(&map->lock);
+}
+
+size_t
+map_copy(struct map *map, struct seg **copy)
+{
+	size_t n, i;
+
+	pthread_mutex_lock(&map->lock);
+	n = map->n;
+	*copy = reallocarray(NULL, n + 1, sizeof(**copy));
+	for (i = 0; *copy != NULL && i < n; i++) {
+		(*copy)[i] = map->seg[i];
+		if ((*copy)[i].status == CLAIMED)
+			(*copy)[i].status = map->from;
+	}
+	pthread_mutex_unlock(&map->lock);
+	return *copy == NULL ? 0 : n;
 }
 
 int
@@ -198,6 +351,19 @@ map_next(struct map *map, uint64_t off, enum seg_status status,
 	return found;
 }
 
+enum seg_status
+map_at(struct map *map, uint64_t off)
+{
+	enum seg_status status;
+	size_t i;
+
+	pthread_mutex_lock(&map->lock);
+	i = find(map, off);
+	status = i < map->n ? map->seg[i].status : FINISHED;
+	pthread_mutex_unlock(&map->lock);
+	return status;
+}
+
 struct map_totals
 map_totals(struct map *map)
 {
@@ -213,11 +379,17 @@ map_totals(struct map *map)
 		case UNTRIED:
 			t.untried += s->len;
 			break;
+		case UNTRIMMED:
+		case UNSCRAPED:
+			t.failed += s->len;
+			break;
 		case CLAIMED:
 			t.claimed += s->len;
 			break;
 		case FINISHED:
 			t.finished += s->len;
+			break;
+		case OUTSIDE:
 			break;
 		case BAD:
 			t.bad += s->len;

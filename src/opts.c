@@ -189,6 +189,8 @@ enter(struct opts *o, enum mode mode)
 		o->verbose++;
 	else if (mode == MODE_ASK)
 		o->ask = true;
+	else if (mode == MODE_JSON)
+		o->as_json = true;
 	else if (o->mode == MODE_COPY || o->mode == MODE_DRY_RUN)
 		o->mode = mode;
 }
@@ -234,11 +236,11 @@ option(struct opts *o, const char *arg, struct fault *f)
 }
 
 static void
-defaults(struct opts *o)
+defaults(struct opts *o, int argc, char *const argv[])
 {
 	size_t i;
 
-	*o = (struct opts){ .mode = MODE_COPY };
+	*o = (struct opts){ .argc = argc, .argv = argv, .mode = MODE_COPY };
 	for (i = 0; i < COUNT(rows); i++)
 		if (rows[i].kind == NUMBER_ROW)
 			*(int64_t *)(void *)((char *)o + rows[i].field) =
@@ -283,6 +285,8 @@ contradiction(const struct opts *o)
 	if (o->input != NULL && (o->iflag & made) != 0)
 		return "if= and a generated input (iflag=00, random) exclude "
 		    "each other";
+	if (o->as_json)
+		return "--json goes with --list; json= is for a copy";
 	if (both(o->iflag, FLAG_ZEROS, FLAG_RANDOM))
 		return "iflag=00 and iflag=random exclude each other";
 	if ((o->ibs > 0 && o->ibs != o->bs) || (o->obs > 0 && o->obs != o->bs))
@@ -295,8 +299,18 @@ contradiction(const struct opts *o)
 		return "oflag= takes one of direct, cached and nocache";
 	if ((o->oflag & FLAG_APPEND) != 0 && o->seek > 0)
 		return "oflag=append and seek= exclude each other";
+	if (o->opart > 0 && (o->oflag & FLAG_TRUNC) != 0)
+		return "oflag=trunc would cut off what lies behind the "
+		    "partition of opart=";
 	if (both(o->conv, CONV_EXCL, CONV_NOCREAT))
 		return "conv=excl and conv=nocreat exclude each other";
+	if (o->map == NULL && (o->rescue != 0 || o->domain != NULL ||
+	    o->fill != NULL || o->maxerrors >= 0 || o->maxtime >= 0))
+		return "rescue=, domain=, fill=, maxerrors= and maxtime= go "
+		    "with map=";
+	if (o->map != NULL && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
+	    FLAG_SPARSE)) != 0 || o->sync == 0))
+		return "map= goes with none of append, trunc, sparse, sync=0";
 	if (both(o->oflag, FLAG_APPEND, FLAG_TRUNC | FLAG_SPARSE))
 		return "oflag=append goes with neither trunc nor sparse";
 	if ((o->oflag & FLAG_TRUNC) != 0 && (o->conv & CONV_NOTRUNC) != 0)
@@ -312,20 +326,24 @@ int
 opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 {
 	const char *wrong;
+	struct fault echo;
+	bool bad = false;
 	int i;
 
-	defaults(o);
+	defaults(o, argc, argv);
 	for (i = 1; i < argc; i++) {
 		const char *arg = argv[i];
 		int failed = 0;
 
 		if (strcmp(arg, "--") == 0)
 			continue;
-		failed = arg[0] == '-' && arg[1] != '\0' ? option(o, arg, f) :
-		    operand(o, arg, f);
-		if (failed != 0)
-			return -1;
+		failed = arg[0] == '-' && arg[1] != '\0' ?
+		    option(o, arg, bad ? &echo : f) :
+		    operand(o, arg, bad ? &echo : f);
+		bad = bad || failed != 0;
 	}
+	if (bad)
+		return -1;
 	if (o->mode != MODE_COPY && o->mode != MODE_DRY_RUN)
 		return 0;
 	unify(o);

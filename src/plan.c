@@ -168,6 +168,8 @@ plan_make(struct plan *p, const struct opts *o, struct endpoint *src,
 	    set_transfer(p, f) != 0)
 		return -1;
 	p->block = src->block > 0 ? src->block : SECTOR;
+	if (o->map != NULL && dst->block > p->block)
+		p->block = dst->block;	/* what is kept is written whole */
 	p->workers = workers(p);
 	/* The image of a disk holds all its secrets. */
 	p->mode = src->device ? 0600 : 0666;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "disk.h"
+#include "findings.h"
 #include "number.h"
 #include "safety.h"
 #include "status.h"
@@ -18,22 +19,13 @@ typedef unsigned long long ull;
 
 enum { SENTENCE = 8192 };	/* with room for a path */
 
-/*
- * One line, written at once.  Names and other strings from outside may hold
- * anything: only printable ASCII leaves here as it is, and no newline does.
- */
-static void __attribute__((format(printf, 2, 3)))
-say(FILE *out, const char *fmt, ...)
+char *
+report_escape(char *to, const char *from)
 {
 	static const char hex[] = "0123456789ABCDEF";
-	char text[SENTENCE], line[4 * SENTENCE], *to = line;
 	const unsigned char *c;
-	va_list ap;
 
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	for (c = (const unsigned char *)text; *c != '\0'; c++)
+	for (c = (const unsigned char *)from; *c != '\0'; c++)
 		if (*c >= 0x20 && *c < 0x7f) {
 			*to++ = (char)*c;
 		} else {
@@ -42,6 +34,23 @@ say(FILE *out, const char *fmt, ...)
 			*to++ = hex[*c >> 4];
 			*to++ = hex[*c & 0x0f];
 		}
+	return to;
+}
+
+/*
+ * One line, written at once.  Names and other strings from outside may hold
+ * anything: only printable ASCII leaves here as it is, and no newline does.
+ */
+static void __attribute__((format(printf, 2, 3)))
+say(FILE *out, const char *fmt, ...)
+{
+	char text[SENTENCE], line[4 * SENTENCE + 1], *to;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	to = report_escape(line, text);
 	*to++ = '\n';
 	fwrite(line, 1, (size_t)(to - line), out);
 }
@@ -97,8 +106,11 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	say(out, "%s=%s", what, ep->name);
 	say(out, "%s_kind=%s%s", what, kind(ep), ep->absent ? ", to be created"
 	    : "");
+	if (ep->part > 0)
+		say(out, "%s_part=%u", what, ep->part);
 	if (ep->size >= 0 && !ep->absent)
-		say(out, "%s_size=%lld", what, (long long)ep->size);
+		say(out, "%s_size=%lld", what, (long long)ep->size -
+		    (ep->part > 0 ? (long long)ep->base : 0));
 	if (ep->block > 0)
 		say(out, "%s_block=%u", what, ep->block);
 	disk_plan(out, ep, what);
@@ -106,6 +118,90 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	if (p->bounded && p->length > 0)
 		say(out, "%s_last_byte=%llu", what,
 		    (ull)(off + p->length - 1));
+}
+
+/* "512 bytes into partition 1" */
+static const char *
+border(char *text, size_t room, const struct border *b, bool begins)
+{
+	static const char *const words[][2] = {
+		[LIES_BORDER] = { "at the end of", "at the first byte of" },
+		[LIES_INSIDE] = { "before the end of", "into" },
+		[LIES_OUTSIDE] = { "behind the end of", "before" },
+	};
+	char far[32] = "";
+
+	if (b->lies == LIES_DISK || b->lies == LIES_OPEN) {
+		snprintf(text, room, "%s", b->lies == LIES_OPEN ?
+		    "where the input ends" : begins ?
+		    "at the first byte of the disk" :
+		    "at the end of the disk");
+		return text;
+	}
+	if (b->lies != LIES_BORDER)
+		snprintf(far, sizeof(far), "%llu bytes ", (ull)b->bytes);
+	snprintf(text, room, "%s%s partition %u", far,
+	    words[b->lies][begins], b->number);
+	return text;
+}
+
+static void
+span_note(const struct span *s, const struct endpoint *ep, const char *what)
+{
+	char from[96], to[96];
+
+	if (s->odd)
+		say(stderr, "pardd: note: the range on the %s, %s, begins %s "
+		    "and ends %s", what, ep->name, border(from, sizeof(from),
+		    &s->from, true), border(to, sizeof(to), &s->to, false));
+}
+
+static void
+span_plan(FILE *out, const struct span *s, const char *what)
+{
+	char from[96], to[96];
+
+	if (s->odd)
+		say(out, "%s_range=begins %s, ends %s", what, border(from,
+		    sizeof(from), &s->from, true), border(to, sizeof(to),
+		    &s->to, false));
+}
+
+static void
+found_plan(FILE *out, const struct findings *found)
+{
+	const struct sign *s;
+
+	if (found == NULL)
+		return;
+	span_plan(out, &found->src, "input");
+	span_plan(out, &found->dst, "output");
+	for (s = found->sign; s < found->sign + found->signs; s++)
+		if (s->label[0] != '\0')
+			say(out, "overwrites=%s \"%s\" at byte %llu", s->type,
+			    s->label, (ull)s->off);
+		else
+			say(out, "overwrites=%s at byte %llu", s->type,
+			    (ull)s->off);
+}
+
+/* What a clone needs before it can be used. */
+static void
+found_end(const struct plan *p)
+{
+	const struct findings *found = p->found;
+
+	if (found != NULL && found->backup_astray)
+		say(stderr, "pardd: note: %s is larger than the source, so its "
+		    "backup GPT is not at its end; this mends it: sgdisk -e %s",
+		    p->dst->name, p->dst->name);
+	if (found != NULL && found->table_sector > 0)
+		say(stderr, "pardd: note: the partition table counts in "
+		    "sectors of %u bytes, and %s has %u: its partitions will "
+		    "not be found; make a new table with the same bytes, or "
+		    "look through losetup -fP --show -b %u %s",
+		    found->table_sector, p->dst->name, p->dst->block,
+		    found->table_sector, p->dst->name);
 }
 
 void
@@ -130,6 +226,7 @@ report_plan(FILE *out, const struct plan *p)
 	say(out, "coe=%lld", (long long)p->opts->coe);
 	say(out, "retries=%lld", (long long)p->opts->retries);
 	say(out, "sync=%lld", (long long)p->opts->sync);
+	found_plan(out, p->found);
 }
 
 bool
@@ -170,6 +267,10 @@ report_begin(const struct plan *p)
 	    safety_source_busy(p, &use, name, sizeof(name)))
 		say(stderr, "pardd: note: %s is mounted read-write on %s: what "
 		    "changes meanwhile may be copied in part", name, use.by);
+	if ((p->opts->status & SHOW_NONE) == 0 && p->found != NULL) {
+		span_note(&p->found->src, p->src, "source");
+		span_note(&p->found->dst, p->dst, "target");
+	}
 	if (p->opts->verbose > 0)
 		report_plan(stderr, p);
 }
@@ -225,10 +326,9 @@ report_stopping(int signo)
 }
 
 void
-report_abandoned(int signo)
+report_abandoned(const struct outcome *out)
 {
-	say(stderr, "pardd: NOT complete: left at a second SIG%s, with "
-	    "transfers in flight", sigabbrev_np(signo));
+	say(stderr, "pardd: %s", out->verdict.text);
 }
 
 /* Unreadable blocks, counted on the source's own grid. */
@@ -251,14 +351,27 @@ unreadable(const struct plan *p, struct map *map, bool show)
 		blocks += blocks_of(p, &s);
 		if (show)
 			say(stderr, "pardd: %s: unreadable: bytes %llu to "
-			    "%llu, blocks %llu to %llu of %u, zeros in the "
-			    "copy", p->src->name, (ull)(p->src_off + s.off),
+			    "%llu, blocks %llu to %llu of %u, %s the copy",
+			    p->src->name, (ull)(p->src_off + s.off),
 			    (ull)(p->src_off + s.off + s.len - 1),
 			    (ull)((p->src_off + s.off) / p->block),
 			    (ull)((p->src_off + s.off + s.len - 1) /
-			    p->block), p->block);
+			    p->block), p->block, p->opts->map != NULL ?
+			    "not in" : "zeros in");
 	}
 	return blocks;
+}
+
+static int __attribute__((format(printf, 3, 4)))
+conclude(struct outcome *out, int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(out->verdict.text, sizeof(out->verdict.text), fmt, ap);
+	va_end(ap);
+	out->verdict.status = status;
+	return status;
 }
 
 /*
@@ -266,22 +379,22 @@ unreadable(const struct plan *p, struct map *map, bool show)
  * looks like a broken pipe.
  */
 static int
-verdict_signal(const struct outcome *out, const struct map_totals *t)
+verdict_signal(struct outcome *out, const struct map_totals *t)
 {
 	const char *name = sigabbrev_np(out->signal);
+	int status = STATUS_SIGNAL + out->signal;
 
 	if (out->fault.status != 0)
-		say(stderr, "pardd: NOT complete: stopped by SIG%s; %s", name,
-		    out->fault.text);
-	else if (t->untried + t->claimed > 0)
-		say(stderr, "pardd: NOT complete: stopped by SIG%s", name);
-	else if (out->flush.status != 0)
-		say(stderr, "pardd: NOT complete: stopped by SIG%s; %s", name,
-		    out->flush.text);
-	else
-		say(stderr, "pardd: stopped by SIG%s, when all was copied",
+		return conclude(out, status, "NOT complete: stopped by SIG%s; "
+		    "%s", name, out->fault.text);
+	if (t->untried + t->claimed > 0)
+		return conclude(out, status, "NOT complete: stopped by SIG%s",
 		    name);
-	return STATUS_SIGNAL + out->signal;
+	if (out->flush.status != 0)
+		return conclude(out, status, "NOT complete: stopped by SIG%s; "
+		    "%s", name, out->flush.text);
+	return conclude(out, status, "stopped by SIG%s, when all was copied",
+	    name);
 }
 
 static int
@@ -292,64 +405,67 @@ verdict_incomplete(const struct plan *p, struct outcome *out,
 
 	if (out->signal != 0)
 		return verdict_signal(out, t);
-	if (out->fault.status != 0) {
-		say(stderr, "pardd: NOT complete: %s", out->fault.text);
-		return out->fault.status;
-	}
-	if (p->counted && t->end < p->length) {
-		say(stderr, "pardd: NOT complete: %s ended after %llu of %llu "
-		    "bytes", p->src->name, (ull)t->end, (ull)p->length);
-		return STATUS_SHORT;
-	}
-	if (out->flush.status != 0) {
-		say(stderr, "pardd: NOT complete: %s; the copy may not be on "
-		    "the medium", out->flush.text);
-		return STATUS_NOT_FLUSHED;
-	}
-	if (t->untried + t->claimed > 0) {
-		say(stderr, "pardd: NOT complete: %llu bytes were not copied",
-		    (ull)(t->untried + t->claimed));
-		return STATUS_FILE;
-	}
+	if (out->fault.status != 0)
+		return conclude(out, out->fault.status, "NOT complete: %s",
+		    out->fault.text);
+	if (p->counted && t->end < p->length)
+		return conclude(out, STATUS_SHORT, "NOT complete: %s ended "
+		    "after %llu of %llu bytes", p->src->name, (ull)t->end,
+		    (ull)p->length);
+	if (out->flush.status != 0)
+		return conclude(out, STATUS_NOT_FLUSHED, "NOT complete: %s; "
+		    "the copy may not be on the medium", out->flush.text);
+	if (t->untried + t->claimed > 0)
+		return conclude(out, STATUS_FILE, "NOT complete: %llu bytes "
+		    "were not copied", (ull)(t->untried + t->claimed));
+	if (p->opts->map != NULL && t->bad + t->failed > 0)
+		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
+		    "bytes could not be read; %s tells where, and the same "
+		    "command goes on", (ull)(t->bad + t->failed),
+		    p->opts->map);
 	if (t->bad > 0) {
 		lost = unreadable(p, &out->map, false);
-		say(stderr, "pardd: NOT complete: %llu unreadable block%s in "
-		    "%llu range%s", (ull)lost, lost == 1 ? "" : "s",
-		    (ull)t->bad_ranges, t->bad_ranges == 1 ? "" : "s");
-		return STATUS_UNREADABLE;
+		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
+		    "unreadable block%s in %llu range%s", (ull)lost,
+		    lost == 1 ? "" : "s", (ull)t->bad_ranges,
+		    t->bad_ranges == 1 ? "" : "s");
 	}
 	return STATUS_COMPLETE;
 }
 
-static void
-verdict_complete(const struct plan *p)
+void
+report_judge(const struct plan *p, struct outcome *out)
 {
+	struct map_totals t;
+
+	if (out->abandoned) {
+		conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: left "
+		    "at a second SIG%s, with transfers in flight",
+		    sigabbrev_np(out->signal));
+		return;
+	}
+	t = map_totals(&out->map);
+	if (verdict_incomplete(p, out, &t) != STATUS_COMPLETE)
+		return;
 	if (!p->dst->durable)
-		say(stderr, "pardd: complete, nothing to flush");
+		conclude(out, STATUS_COMPLETE, "complete, nothing to flush");
 	else if (p->opts->sync != 0)
-		say(stderr, "pardd: complete, flushed");
+		conclude(out, STATUS_COMPLETE, "complete, flushed");
 	else
-		say(stderr, "pardd: complete, not flushed");
+		conclude(out, STATUS_COMPLETE, "complete, not flushed");
 }
 
 static void
 note(const struct endpoint *ep, unsigned show)
 {
-	char text[256] = "";
-
-	if (ep->be->note == NULL || (show & SHOW_NONE) != 0)
-		return;
-	ep->be->note(ep, text, sizeof(text));
-	if (text[0] != '\0')
-		say(stderr, "pardd: %s: %s", ep->name, text);
+	if (ep->said[0] != '\0' && (show & SHOW_NONE) == 0)
+		say(stderr, "pardd: %s: %s", ep->name, ep->said);
 }
 
-int
+void
 report_end(const struct plan *p, struct outcome *out)
 {
-	struct map_totals t = map_totals(&out->map);
 	unsigned show = p->opts->status;
-	int status;
 
 	unreadable(p, &out->map, true);
 	if ((show & SHOW_NONE) == 0) {
@@ -364,8 +480,9 @@ report_end(const struct plan *p, struct outcome *out)
 	}
 	note(p->src, show);
 	note(p->dst, show);
-	status = verdict_incomplete(p, out, &t);
-	if (status == 0 && (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
-		verdict_complete(p);
-	return status;
+	if (out->verdict.status == STATUS_COMPLETE && (show & SHOW_NONE) == 0)
+		found_end(p);
+	if (out->verdict.status != STATUS_COMPLETE ||
+	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
+		say(stderr, "pardd: %s", out->verdict.text);
 }

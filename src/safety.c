@@ -28,12 +28,13 @@ past_end(const struct plan *p, struct fault *f)
 		return 0;
 	if (p->src_off > size)
 		return fault_set(f, STATUS_REFUSED, "skip= leads to byte %llu, "
-		    "past the end of %s at %llu", (ull)p->src_off,
-		    p->src->name, (ull)size);
+		    "past the end of %s%s at %llu", (ull)p->src_off,
+		    p->src->within, p->src->name, (ull)size);
 	if (p->length > size - p->src_off)
 		return fault_set(f, STATUS_REFUSED, "skip= and count= lead to "
-		    "byte %llu, past the end of %s at %llu",
-		    (ull)(p->src_off + p->length), p->src->name, (ull)size);
+		    "byte %llu, past the end of %s%s at %llu",
+		    (ull)(p->src_off + p->length), p->src->within,
+		    p->src->name, (ull)size);
 	return 0;
 }
 
@@ -47,13 +48,13 @@ too_small(const struct plan *p, struct fault *f)
 		return 0;
 	if (p->dst_off > room)
 		return fault_set(f, STATUS_REFUSED, "seek= leads to byte %llu, "
-		    "past the end of %s at %llu", (ull)p->dst_off,
-		    p->dst->name, (ull)room);
+		    "past the end of %s%s at %llu", (ull)p->dst_off,
+		    p->dst->within, p->dst->name, (ull)room);
 	if (p->bounded && length > room - p->dst_off)
-		return fault_set(f, STATUS_REFUSED, "%s has room for %llu "
+		return fault_set(f, STATUS_REFUSED, "%s%s has room for %llu "
 		    "bytes from byte %llu on, %llu are to be copied; count= "
-		    "copies less", p->dst->name, (ull)(room - p->dst_off),
-		    (ull)p->dst_off, (ull)length);
+		    "copies less", p->dst->within, p->dst->name,
+		    (ull)(room - p->dst_off), (ull)p->dst_off, (ull)length);
 	return 0;
 }
 
@@ -66,6 +67,19 @@ empty_device(const struct plan *p, struct fault *f)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s has no bytes; is there a "
 	    "medium in it?", p->src->name);
+}
+
+/* A map names places: both ends must have them. */
+static int
+no_places(const struct plan *p, struct fault *f)
+{
+	const struct endpoint *ep = p->src->streamed || !p->bounded ||
+	    p->src->size < 0 ? p->src : p->dst;
+
+	if (p->opts->map == NULL || (ep == p->dst && !p->dst->streamed))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is read or written in order: "
+	    "map= cannot be used", ep->name);
 }
 
 static int
@@ -120,7 +134,7 @@ struct place {
 	uint64_t	from, to;	/* bytes; to is behind the last */
 };
 
-enum { PLACES = 16 };
+enum { PLACES = 64 };
 
 static size_t
 add(struct place *at, size_t n, struct place p)
@@ -150,10 +164,11 @@ add_backing(struct place *at, size_t n, const struct disk *d,
 
 /*
  * All the places that are the same as a range of an end, top down: partition,
- * disk, the file of a loop device, what dm and md are made of.
+ * disk, the file of a loop device, what dm and md are made of.  A file may be
+ * anywhere on the disk of its file system, if that is asked for.
  */
 static size_t
-places(const struct endpoint *ep, uint64_t from, uint64_t len,
+places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
     struct place *at)
 {
 	dev_t slave[PLACES];
@@ -162,13 +177,17 @@ places(const struct endpoint *ep, uint64_t from, uint64_t len,
 
 	n = add(at, 0, (struct place){ ep->id.dev, ep->id.ino, from,
 	    from + len });
+	if (on_disk)
+		n = add(at, n, (struct place){ ep->id.dev, 0, 0, UINT64_MAX });
 	for (i = 0; i < n; i++) {
 		if (at[i].ino != 0 || !disk_of_block(at[i].dev, &d))
 			continue;
 		if (d.partition != 0)
 			n = add(at, n, (struct place){ d.whole, 0,
-			    d.start + at[i].from, d.start + at[i].to });
-		n = add_backing(at, n, &d, &at[i]);
+			    d.start + at[i].from, d.start + (at[i].to <
+			    d.length ? at[i].to : d.length) });
+		else
+			n = add_backing(at, n, &d, &at[i]);
 		slaves = disk_slaves(at[i].dev, slave, PLACES);
 		for (j = 0; j < slaves; j++)
 			n = add(at, n, (struct place){ slave[j], 0, 0,
@@ -205,8 +224,9 @@ same_end(const struct plan *p, struct fault *f)
 		at = (uint64_t)p->truncate;
 		len = UINT64_MAX - at;
 	}
-	n = places(p->src, p->src_off, p->length, a);
-	m = places(p->dst, at, len, b);
+	n = places(p->src, p->src_off, p->length, p->src->id.ino != 0 &&
+	    p->dst->id.ino == 0, a);
+	m = places(p->dst, at, len, false, b);
 	if (!overlap(a, n, b, m))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "the range to be written on %s is "
@@ -240,25 +260,28 @@ wrong_disk(const struct plan *p, struct fault *f)
 	return other_disk(p->dst, "oserial", p->opts->oserial, f);
 }
 
-/*
- * A name that is to be made in the device file system is a slip of the hand.
- * Where /dev is no file system of its own, the folder's path must tell.
- */
-static int
-new_device(const struct plan *p, struct fault *f)
+/* Where /dev is no file system of its own, the folder's path must tell. */
+bool
+among_devices(int dir)
 {
 	struct stat folder, dev, root;
 	char link[64], path[8];
 	ssize_t n;
 
-	if (!p->dst->absent || fstat(p->dst->dir, &folder) != 0 ||
-	    stat("/dev", &dev) != 0 || stat("/", &root) != 0 ||
-	    folder.st_dev != dev.st_dev)
-		return 0;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", p->dst->dir);
+	if (fstat(dir, &folder) != 0 || stat("/dev", &dev) != 0 ||
+	    stat("/", &root) != 0 || folder.st_dev != dev.st_dev)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	n = readlink(link, path, sizeof(path));
-	if (dev.st_dev == root.st_dev && (n < 4 ||
-	    strncmp(path, "/dev", 4) != 0 || (n > 4 && path[4] != '/')))
+	return dev.st_dev != root.st_dev || (n >= 4 &&
+	    strncmp(path, "/dev", 4) == 0 && (n == 4 || path[4] == '/'));
+}
+
+/* A name that is to be made among the devices is a slip of the hand. */
+static int
+new_device(const struct plan *p, struct fault *f)
+{
+	if (!p->dst->absent || !among_devices(p->dst->dir))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s does not exist, and no file is "
 	    "created among the devices; is the name right?", p->dst->name);
@@ -288,14 +311,15 @@ safety_source_busy(const struct plan *p, struct use *use, char *name,
 	if (!endpoint_disk(p->src, &d) || d.node == 0)
 		return false;
 	snprintf(name, room, "%s", d.name);
-	busy = disk_use(d.node, use) && use->writable;
+	busy = disk_use(d.node, ~(unsigned)USE_MOUNTED, use) && use->writable;
 	if (d.partition == 0)
 		n = disk_parts(d.whole, &part);
 	for (i = 0; i < n && !busy; i++) {
 		if (part[i].start >= to || from >= part[i].start +
 		    part[i].length)
 			continue;
-		busy = disk_use(part[i].node, use) && use->writable;
+		busy = disk_use(part[i].node, ~(unsigned)USE_MOUNTED, use) &&
+		    use->writable;
 		snprintf(name, room, "%s", part[i].name);
 	}
 	free(part);
@@ -305,6 +329,7 @@ safety_source_busy(const struct plan *p, struct use *use, char *name,
 static int (*const objections[])(const struct plan *, struct fault *) = {
 	new_device,
 	wrong_disk,
+	no_places,
 	no_seek,
 	empty_device,
 	past_end,

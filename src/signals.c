@@ -22,10 +22,19 @@ signals_hold(void)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+void
+signals_ignore(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
+}
+
 int
 signals_take(struct signals *s, struct fault *f)
 {
-	struct sigaction old, ignore = { .sa_handler = SIG_IGN };
+	struct sigaction old;
 	sigset_t set;
 	size_t i;
 
@@ -34,8 +43,7 @@ signals_take(struct signals *s, struct fault *f)
 		if (sigaction(answered[i], NULL, &old) == 0 &&
 		    old.sa_handler != SIG_IGN)
 			sigaddset(&set, answered[i]);
-	sigaction(SIGPIPE, &ignore, NULL);	/* EPIPE and EFBIG tell */
-	sigaction(SIGXFSZ, &ignore, NULL);
+	signals_ignore();
 	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
 		return fault_errno(f, errno, "signals");
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

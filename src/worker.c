@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "number.h"
+#include "rescue.h"
 #include "status.h"
+#include "worker.h"
 
 enum {
 	FAN = 16,		/* pieces that a failed read is split into */
@@ -45,8 +47,8 @@ job_stop(struct job *job)
 }
 
 /* Keep the first fault; the later ones are mostly its echo. */
-static void
-fail(struct job *job, const struct fault *f)
+void
+worker_fail(struct job *job, const struct fault *f)
 {
 	pthread_mutex_lock(&job->first);
 	if (job->fault.status == 0)
@@ -72,9 +74,10 @@ describe(struct fault *f, const struct io *io, const char *name,
 		f->status = io->status;
 }
 
-static void
-fail_read(struct job *job, const struct io *io, size_t len)
+void
+worker_fail_read(struct job *job, const struct io *io)
 {
+	size_t len = io->len - io->done;
 	uint64_t block = (io->off + io->done) / job->p->bs;
 	struct fault f;
 	char what[80];
@@ -87,7 +90,7 @@ fail_read(struct job *job, const struct io *io, size_t len)
 		    job->p->src->name);
 	else if (io->status == 0 && errno_is_medium(io->err))
 		f.status = STATUS_MEDIUM;
-	fail(job, &f);
+	worker_fail(job, &f);
 }
 
 static void
@@ -98,7 +101,7 @@ fail_write(struct job *job, const struct io *io)
 
 	snprintf(what, sizeof(what), "writing %zu bytes", io->len - io->done);
 	describe(&f, io, job->p->dst->name, what);
-	fail(job, &f);
+	worker_fail(job, &f);
 }
 
 /* A source of a known size that ends early has shrunk under our hands. */
@@ -109,7 +112,7 @@ fail_short(struct job *job, uint64_t at)
 
 	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
 	    "what was to be copied", job->p->src->name, (ull)at);
-	fail(job, &f);
+	worker_fail(job, &f);
 }
 
 static void
@@ -118,19 +121,36 @@ fail_map(struct job *job)
 	struct fault f;
 
 	fault_errno(&f, ENOMEM, "the map of the copy");
-	fail(job, &f);
+	worker_fail(job, &f);
+}
+
+bool
+worker_settle(struct worker *w, uint64_t off, uint64_t len,
+    enum seg_status to)
+{
+	if (map_settle(&w->job->map, off, len, to) == 0)
+		return true;
+	fail_map(w->job);
+	return false;
+}
+
+struct io
+worker_read(struct worker *w, uint64_t off, size_t at, size_t len,
+    bool careful)
+{
+	struct io io = { .op = OP_READ, .buf = w->buf + at,
+		.off = w->job->p->src_off + off + at, .len = len,
+		.careful = careful };
+
+	lane_transfer(&w->src, &io);
+	return io;
 }
 
 /* Read the next len bytes of a piece. */
 static struct io
 read_at(struct worker *w, const struct piece *pc, size_t len, bool careful)
 {
-	struct io io = { .op = OP_READ, .buf = w->buf + pc->good,
-		.off = w->job->p->src_off + pc->seg.off + pc->good,
-		.len = len, .careful = careful };
-
-	lane_transfer(&w->src, &io);
-	return io;
+	return worker_read(w, pc->seg.off, pc->good, len, careful);
 }
 
 /* The same for a single block, as often as retries= says. */
@@ -209,9 +229,8 @@ next_read(const struct worker *w, const struct piece *pc, size_t step,
 	return n < left ? n : left;
 }
 
-/* What a failed read says of its bad block, if that is within the read. */
-static uint64_t
-hint_of(const struct io *io)
+uint64_t
+worker_hint(const struct io *io)
 {
 	return io->bad_off >= io->off + io->done &&
 	    io->bad_off < io->off + io->len ? io->bad_off : NOWHERE;
@@ -251,7 +270,7 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 			continue;
 		}
 		if (errno_is_medium(io.err) && n > p->block) {
-			hint = trust ? hint_of(&io) : NOWHERE;
+			hint = trust ? worker_hint(&io) : NOWHERE;
 			step /= hint == NOWHERE && step > p->block ? FAN : 1;
 			continue;
 		}
@@ -260,7 +279,7 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 		if (errno_is_medium(io.err) && p->opts->coe != 0)
 			io.err = lose(w, pc, n);
 		if (io.err != 0) {
-			fail_read(w->job, &io, n);
+			worker_fail_read(w->job, &io);
 			return CUT;
 		}
 		hint = NOWHERE;
@@ -280,10 +299,10 @@ read_piece(struct worker *w, struct piece *pc)
 	if (io.err == 0 && io.done < len) {
 		got = ENDED;
 	} else if (errno_is_medium(io.err) && !job->p->src->streamed) {
-		got = salvage(w, pc, hint_of(&io));
+		got = salvage(w, pc, worker_hint(&io));
 	} else if (io.err != 0) {
 		if (io.err != ECANCELED || !job->stop)
-			fail_read(job, &io, len - io.done);
+			worker_fail_read(job, &io);
 		got = CUT;
 	}
 	if (got == ENDED && !job->p->src->streamed) {
@@ -396,25 +415,38 @@ write_sparse(struct worker *w, uint64_t off, size_t len)
 	return ok;
 }
 
-/*
- * What is written of a piece: at the end of the copy as much more as makes it
- * whole blocks, zeros; of a piece that was cut only what the target can take.
- */
+/* The end of the copy gets as many zeros more as make it whole blocks. */
+static size_t
+pad(struct worker *w, uint64_t off, size_t len)
+{
+	uint64_t end = off + len;
+	size_t more = (size_t)(round_up(end, w->job->p->pad) - end);
+
+	memset(w->buf + len, 0, more);
+	w->job->padded += more;
+	return len + more;
+}
+
+bool
+worker_write_end(struct worker *w, uint64_t off, size_t len)
+{
+	if (off + len == w->job->p->length)
+		len = pad(w, off, len);
+	return write_at(w, off, 0, len);
+}
+
+/* Of a piece that was cut only what the target can take is written. */
 static size_t
 to_write(struct worker *w, const struct piece *pc)
 {
 	const struct plan *p = w->job->p;
 	uint64_t end = pc->seg.off + pc->good;
-	size_t more;
 
 	if (pc->got == CUT)
 		return pc->good - pc->good % p->dst->grain;
 	if (pc->got != ENDED && end != p->length)
 		return pc->good;
-	more = (size_t)(round_up(end, p->pad) - end);
-	memset(w->buf + pc->good, 0, more);
-	w->job->padded += more;
-	return pc->good + more;
+	return pad(w, pc->seg.off, pc->good);
 }
 
 /* Write a piece; of one that was cut, pc->good becomes what is written. */
@@ -448,18 +480,16 @@ store(struct worker *w, struct piece *pc)
 static bool
 piece(struct worker *w)
 {
-	struct map *map = &w->job->map;
 	struct piece pc;
-	bool stored;
+	bool ok;
 
 	fetch(w, &pc);
 	if (pc.got == NOTHING)
 		return false;
-	stored = store(w, &pc);
-	if ((stored && map_settle(map, pc.seg.off, pc.good, FINISHED) != 0) ||
-	    map_settle(map, pc.seg.off, pc.seg.len, UNTRIED) != 0)
-		fail_map(w->job);
-	return stored && pc.got == WHOLE;
+	ok = store(w, &pc) &&
+	    worker_settle(w, pc.seg.off, pc.good, FINISHED);
+	return worker_settle(w, pc.seg.off, pc.seg.len, UNTRIED) && ok &&
+	    pc.got == WHOLE;
 }
 
 static bool
@@ -476,7 +506,7 @@ attach(struct worker *w)
 	}
 	if (err != 0) {
 		fault_errno(&f, err, "starting a worker");
-		fail(job, &f);
+		worker_fail(job, &f);
 	}
 	return err == 0;
 }
@@ -490,14 +520,14 @@ work(void *arg)
 
 	if (!attach(w))
 		return NULL;
-	while (piece(w))
+	while (w->job->rescue != NULL ? rescue_piece(w) : piece(w))
 		continue;
 	lane_detach(&w->src);
 	err = lane_detach(&w->dst);
 	if (err != 0) {
 		fault_errno(&f, err, "%s: writing back",
 		    w->job->p->dst->name);
-		fail(w->job, &f);
+		worker_fail(w->job, &f);
 	}
 	return NULL;
 }
@@ -519,6 +549,8 @@ finish(struct job *job)
 		    round_up(t.end, p->pad));
 	if (err != 0)
 		fault_errno(&job->flush, err, "%s: its length", p->dst->name);
+	else if (job->rescue != NULL)
+		rescue_save(job, &job->flush);
 	else if (p->opts->sync != 0)
 		endpoint_flush(p->dst, &job->flush);
 	if (job->flush.status != 0)
@@ -530,8 +562,9 @@ finish(struct job *job)
 		p->dst->be->leave(p->dst, p->dst_off, left.off);
 }
 
+/* All workers, until the map has nothing left for them. */
 static void
-lead(struct job *job)
+all_work(struct job *job)
 {
 	unsigned n, i;
 
@@ -542,6 +575,15 @@ lead(struct job *job)
 	work(&job->worker[0]);
 	for (i = 1; i < n; i++)
 		pthread_join(job->worker[i].thread, NULL);
+}
+
+static void
+lead(struct job *job)
+{
+	if (job->rescue != NULL)
+		rescue_run(job, all_work);
+	else
+		all_work(job);
 	finish(job);
 }
 

@@ -29,11 +29,14 @@ written()
 told_options()
 {
 	"$pardd" --completion=fish |
-	    sed -n 's/^complete -c pardd -s \(.\) -l \([^ ]*\) .*/-\1 --\2/p' | sort
+	    sed -n -e 's/^complete -c pardd -s \(.\) -l \([^ ]*\) .*/-\1 --\2/p' \
+		-e 's/^complete -c pardd -l \([^ ]*\) .*/--\1/p' | sort
 }
 written_options()
 {
-	section DESCRIPTION | sed -n 's/^\.It Fl \(.\) , Fl \(-[^ ]*\)$/-\1 -\2/p' | sort
+	section DESCRIPTION |
+	    sed -n -e 's/^\.It Fl \(.\) , Fl \(-[^ ]*\)$/-\1 -\2/p' \
+		-e 's/^\.It Fl \(-[^ ]*\)$/-\1/p' | sort
 }
 # none_in WHICH A B: no line that only A (1) or only B (2) prints
 none_in()
@@ -101,6 +104,11 @@ stuff()
 	    "$blocks" make part.img 4M 3 && "$blocks" make sda.img 12M 4 &&
 	    gzip -1 -c part.img >old.img.gz && gzip -1 -c sda.img >sda.img.gz
 }
+# table DISK: two partitions
+table()
+{
+	printf '%s\n' 'label: gpt' size=4M size=4M | sfdisk -q "$1"
+}
 # example LINE: it ends 0; its disks are loop devices
 example()
 {
@@ -108,7 +116,9 @@ example()
 	stuff || return
 	for name in sda sdb; do
 		[[ $line = *"/dev/$name"* ]] || continue
-		"$blocks" make "$name" 12M 5 && loop "$name" || return
+		"$blocks" make "$name" 12M 5 || return
+		[[ $line != *part=* ]] || table "$name" || return
+		loop "$name" || return
 		line=${line//"/dev/$name"/"$dev"}
 	done
 	exits 0 bash -o pipefail -c "$line" || return
@@ -146,6 +156,7 @@ parses()
 {
 	local line=${1//\/dev\/}
 	stuff && "$blocks" make sda 12M 5 && "$blocks" make sdb 12M 5 || return
+	[[ $line != *part=* ]] || { table sda && table sdb; } || return
 	line=${line#*| } line=${line%%[|>]*}
 	run bash -c "${line/pardd/pardd -d} </dev/null"
 	[[ $status != 1 && $status != 127 ]] || fail "$line: $(<err)"
@@ -157,7 +168,7 @@ done < <(examples; readme_examples)
 # ------------------------------------------------------------------- the form
 
 if command -v mandoc >/dev/null; then
-	it "is clean to mandoc" mandoc -Tlint -W warning "$man"
+	it "is clean to mandoc" mandoc -Tlint -W warning "$top"/man/*.[58]
 else
 	skip "no mandoc" "is clean to mandoc"
 fi

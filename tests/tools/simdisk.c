@@ -2,7 +2,7 @@
  * simdisk: a disk that takes its time, to measure copiers against.
  *
  *	simdisk [-r READ] [-w WRITE] [-o OVERHEAD] [-l LATENCY] [-j JUMP]
- *		BACKING DIR
+ *		[-b OFF+LEN,... -e TIME] BACKING DIR
  *
  * Mounts a FUSE file system on DIR with the one file DIR/disk, which is as
  * large as BACKING (a file on tmpfs) and keeps its bytes there; returns when it
@@ -18,11 +18,12 @@
  * and is answered a latency later; the latencies of many overlap.  Time in
  * which nothing waits for the disk is lost, unlike with a token bucket, which
  * would let a copier catch up on what it missed.  A flush is answered when
- * everything before it has been served.
+ * everything before it has been served.  A read that touches one of the bad
+ * ranges (-b) fails as a whole, and occupies the disk for TIME more: it tries.
  *
  * Each of the threads takes a request off /dev/fuse, books its time, moves the
  * bytes, sleeps until the time is over and answers.  As many requests as there
- * are threads may be under way.  A fault would be one more rule in book().
+ * are threads may be under way.
  *
  *	i	disk->intake, held from taking a request to booking it, so that
  *		the order of arrival is the order of service
@@ -56,6 +57,7 @@ enum {
 	DISK_INO = 2,
 	NS_PER_US = 1000,
 	VALID = 3600,		/* s: how long the kernel trusts us */
+	RANGES = 4096,
 };
 
 static const int64_t NS_PER_S = 1000000000;
@@ -65,7 +67,9 @@ struct disk {
 	char *bytes;
 	uint64_t size;
 	double read_rate, write_rate;		/* bytes per second */
-	int64_t overhead, latency, jump;	/* ns */
+	int64_t overhead, latency, jump, trying;	/* ns */
+	struct range { uint64_t off, len; } bad[RANGES];
+	size_t nbad;
 
 	pthread_mutex_t intake;
 	int64_t free_at;	/* i, ns: when all that is booked is served */
@@ -125,6 +129,20 @@ locate(const struct disk *d, struct request *r)
 	r->len = (uint32_t)room;
 }
 
+static bool
+unreadable(const struct disk *d, const struct request *r)
+{
+	size_t i;
+
+	if (r->in->opcode != FUSE_READ)
+		return false;
+	for (i = 0; i < d->nbad; i++)
+		if (r->off < d->bad[i].off + d->bad[i].len &&
+		    d->bad[i].off < r->off + r->len)
+			return true;
+	return false;
+}
+
 /* The ns for which a transfer occupies the disk. */
 static int64_t
 service(const struct disk *d, const struct request *r)
@@ -152,6 +170,10 @@ book(struct disk *d, struct request *r)
 	if (transfers(r)) {
 		locate(d, r);
 		d->free_at += service(d, r);
+		if (unreadable(d, r)) {
+			r->error = EIO;
+			d->free_at += d->trying;
+		}
 		d->head = r->off + r->len;
 	}
 	r->due = d->free_at + d->latency;
@@ -424,10 +446,27 @@ micros(const char *text)
 }
 
 static void
+ranges(struct disk *d, const char *text)
+{
+	char *end;
+
+	for (; *text != '\0'; text = *end == ',' ? end + 1 : end) {
+		if (d->nbad == RANGES)
+			errx(2, "too many ranges");
+		d->bad[d->nbad].off = strtoull(text, &end, 0);
+		if (end == text || *end != '+')
+			errx(2, "not OFF+LEN: %s", text);
+		d->bad[d->nbad++].len = strtoull(end + 1, &end, 0);
+		if (*end != ',' && *end != '\0')
+			errx(2, "not OFF+LEN: %s", text);
+	}
+}
+
+static void
 usage(void)
 {
 	errx(2, "usage: simdisk [-r READ] [-w WRITE] [-o OVERHEAD] "
-	    "[-l LATENCY] [-j JUMP] BACKING DIR");
+	    "[-l LATENCY] [-j JUMP] [-b RANGES] [-e TIME] BACKING DIR");
 }
 
 static void
@@ -435,7 +474,7 @@ parse(struct disk *d, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "r:w:o:l:j:")) != -1)
+	while ((c = getopt(argc, argv, "r:w:o:l:j:b:e:")) != -1)
 		switch (c) {
 		case 'r':
 			d->read_rate = number(optarg);
@@ -452,6 +491,12 @@ parse(struct disk *d, int argc, char **argv)
 		case 'j':
 			d->jump = micros(optarg);
 			break;
+		case 'b':
+			ranges(d, optarg);
+			break;
+		case 'e':
+			d->trying = micros(optarg);
+			break;
 		default:
 			usage();
 		}
@@ -462,7 +507,7 @@ parse(struct disk *d, int argc, char **argv)
 int
 main(int argc, char **argv)
 {
-	struct disk d = { .intake = PTHREAD_MUTEX_INITIALIZER };
+	static struct disk d = { .intake = PTHREAD_MUTEX_INITIALIZER };
 
 	parse(&d, argc, argv);
 	map_backing(&d, argv[optind]);

@@ -1,0 +1,65 @@
+/*
+ * The partition table of an opened end, and the signatures on it, read from
+ * its own contents: an image has them like a disk.
+ */
+#ifndef PARDD_PARTS_H
+#define PARDD_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "endpoint.h"
+#include "fault.h"
+
+struct part {
+	unsigned number;	/* as fdisk and the kernel count */
+	uint64_t start, length;	/* bytes; maybe beyond the disk's end */
+	bool	 container;	/* extended: the logical ones lie in it */
+	char	 type[40];	/* a GUID, or as in 0x83 */
+	char	 name[112];	/* as it comes; "" without */
+};
+
+struct parts {
+	char	 type[8];	/* "gpt", "dos"; "": there is none */
+	uint32_t sector;	/* bytes; what the table counts in */
+	uint64_t size;		/* bytes, of the disk */
+	char	 wrong[96];	/* what keeps it from being read, or "" */
+	struct part *part;	/* by number; parts_free frees them */
+	size_t	 n;
+};
+
+struct sign {			/* of a file system, RAID, table ... */
+	uint64_t off;		/* bytes, on the whole end */
+	char	 type[32];
+	char	 label[128];	/* as it comes; "" without */
+};
+
+/* Whether the end can have a partition table at all. */
+bool parts_possible(const struct endpoint *);
+
+/*
+ * Read the table.  Returns 0, also where there is none, or -1 with *f: the end
+ * cannot be read.  It was found to be consistent, but not to fit the disk.
+ */
+int parts_read(struct endpoint *, struct parts *, struct fault *f);
+void parts_free(struct parts *);
+
+/* The bytes behind the last one of a partition. */
+uint64_t part_end(const struct part *);
+
+/*
+ * Limit an end to one of its partitions: base, size, room and end become the
+ * partition's.  number < 0: leave it whole.  Returns 0, or -1 with *f
+ * (STATUS_REFUSED) that says which partitions there are.
+ */
+int parts_limit(struct endpoint *, int64_t number, struct fault *f);
+
+/*
+ * The signatures that lie in a range of bytes, on the disk as a whole and in
+ * its partitions.  Returns their number; *sign is malloc'ed and the caller's.
+ */
+size_t parts_signs(struct endpoint *, uint64_t from, uint64_t to,
+    struct sign **sign);
+
+#endif

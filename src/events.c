@@ -1,0 +1,716 @@
+/*
+ * JSON lines for programs, and the journal.  Every line is made and written by
+ * the main thread, with one write(2) where a sink takes it.
+ *
+ * A sink is a file, opened here after all doubts (see look), or a descriptor
+ * that was inherited.  What is inherited may be a pipe that nobody reads, and
+ * the main thread has signals to answer.  So nothing is written before poll(2)
+ * says that there is room, and to a pipe never more at once than that promises,
+ * PIPE_BUF.  Progress does without, errors are put off, and only the plan, the
+ * last errors and the result are worth some seconds of waiting.  After a
+ * failure a sink gets nothing more: its last line may be a part of one.
+ *
+ * Text from outside that is no UTF-8 cannot stand in JSON.  Each byte of it
+ * that is no part of a character becomes \xNN, as on standard error.
+ */
+#include "events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "safety.h"
+#include "status.h"
+
+#define SCHEMA	"pardd/1"
+
+enum {
+	PATIENCE = 5000,	/* ms for a reader that is slow */
+	INTERVAL = 1,		/* seconds */
+	CHARACTER = 4,		/* bytes of UTF-8, at most */
+};
+
+/* ------------------------------------------------------------- opening */
+
+static int
+not_a_sink(struct fault *f, const struct sink *s, const char *what)
+{
+	return fault_set(f, STATUS_REFUSED, "%s=%s: %s", s->key, s->name, what);
+}
+
+static int
+sink_errno(struct fault *f, const struct sink *s, int err)
+{
+	return fault_errno(f, err, "%s=%s", s->key, s->name);
+}
+
+/* Whether an operand other than the sink's own names the same file. */
+static bool
+named_by_another(const struct opts *o, const struct sink *s,
+    const struct stat *st)
+{
+	size_t key = strlen(s->key);
+	struct stat other;
+	int i;
+
+	for (i = 1; i < o->argc; i++) {
+		const char *name = strchr(o->argv[i], '=');
+
+		if (name == NULL || ((size_t)(name - o->argv[i]) == key &&
+		    strncmp(o->argv[i], s->key, key) == 0))
+			continue;
+		if (stat(name + 1, &other) == 0 &&
+		    other.st_dev == st->st_dev && other.st_ino == st->st_ino)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_standard(const char *name, int fd, const struct stat *st)
+{
+	struct stat other;
+
+	return (name == NULL || strcmp(name, "-") == 0) &&
+	    fstat(fd, &other) == 0 && other.st_dev == st->st_dev &&
+	    other.st_ino == st->st_ino;
+}
+
+/*
+ * Refuse what is an end of the copy, or the other sink.  By all the operands,
+ * so that it holds for a command line that is wrong in another place, too.
+ */
+static int
+apart(const struct opts *o, const struct sink *s, const struct stat *st,
+    struct fault *f)
+{
+	bool made = (o->iflag & (FLAG_ZEROS | FLAG_RANDOM)) != 0;
+
+	if (named_by_another(o, s, st) ||
+	    (!made && is_standard(o->input, STDIN_FILENO, st)) ||
+	    is_standard(o->output, STDOUT_FILENO, st))
+		return not_a_sink(f, s, "is used for something else, too");
+	return 0;
+}
+
+/* A descriptor: not a disk, nor a device that does things when written to. */
+static int
+inherit(struct sink *s, const struct opts *o, long fd, struct fault *f)
+{
+	struct stat st;
+	bool null;
+	int mode;
+
+	if (fd > INT_MAX || fstat((int)fd, &st) != 0 ||
+	    (mode = fcntl((int)fd, F_GETFL)) < 0 ||
+	    (mode & O_ACCMODE) == O_RDONLY || (mode & O_PATH) != 0)
+		return sink_errno(f, s, EBADF);
+	null = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+	if (S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !null &&
+	    isatty((int)fd) == 0))
+		return not_a_sink(f, s, "is a device");
+	if (!null && apart(o, s, &st, f) != 0)
+		return -1;
+	s->regular = S_ISREG(st.st_mode);
+	s->fd = (int)fd;
+	return 0;
+}
+
+/* What is there already may be used if it is meant to be written. */
+static int
+usable(const struct sink *s, const struct opts *o, const struct stat *st,
+    struct fault *f)
+{
+	bool journal = strcmp(s->key, "log") == 0;
+
+	if (S_ISLNK(st->st_mode))
+		return not_a_sink(f, s, "is a symbolic link");
+	if (!S_ISREG(st->st_mode) && (journal || !S_ISFIFO(st->st_mode)))
+		return not_a_sink(f, s, journal ? "is no regular file" :
+		    "is neither a regular file nor a FIFO");
+	return apart(o, s, st, f);
+}
+
+/* Open, or with --dry-run look at, a file that is there. */
+static int
+open_old(struct sink *s, const struct opts *o, int path, int flags,
+    struct fault *f)
+{
+	struct stat st;
+
+	if (fstat(path, &st) != 0)
+		return sink_errno(f, s, errno);
+	if (usable(s, o, &st, f) != 0)
+		return -1;
+	if (o->mode == MODE_DRY_RUN)
+		return 0;
+	s->regular = S_ISREG(st.st_mode);
+	s->fd = reopen(path, s->name, flags);
+	if (s->fd < 0 || (s->regular && (flags & O_APPEND) == 0 &&
+	    ftruncate(s->fd, 0) != 0))
+		return sink_errno(f, s, errno);
+	return 0;
+}
+
+/* A new file; it is taken away again if an end has the same missing name. */
+static int
+open_new(struct sink *s, const struct opts *o, int dir, const char *base,
+    int flags, struct fault *f)
+{
+	struct stat st;
+
+	if (o->mode == MODE_DRY_RUN)
+		return faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 :
+		    sink_errno(f, s, errno);
+	s->fd = openat(dir, base, flags | O_CREAT | O_EXCL | O_NOFOLLOW |
+	    O_CLOEXEC, 0600);
+	if (s->fd < 0 || fstat(s->fd, &st) != 0)
+		return sink_errno(f, s, errno);
+	s->regular = true;
+	if (apart(o, s, &st, f) != 0) {
+		unlinkat(dir, base, 0);
+		return -1;
+	}
+	return 0;
+}
+
+/* A name, as seen from its folder.  Another run may make the file meanwhile. */
+static int
+open_in(struct sink *s, const struct opts *o, int dir, const char *base,
+    struct fault *f)
+{
+	int flags = O_WRONLY | (strcmp(s->key, "log") == 0 ? O_APPEND : 0);
+	int path, failed;
+
+	if (among_devices(dir))
+		return not_a_sink(f, s, "is among the devices");
+	do {
+		path = openat(dir, base, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (path < 0 && errno != ENOENT)
+			return sink_errno(f, s, errno);
+		failed = path < 0 ? open_new(s, o, dir, base, flags, f) :
+		    open_old(s, o, path, flags, f);
+	} while (path < 0 && failed != 0 && f->status == status_errno(EEXIST));
+	if (path >= 0)
+		close(path);
+	return failed;
+}
+
+static int
+open_named(struct sink *s, const struct opts *o, struct fault *f)
+{
+	const char *base = strrchr(s->name, '/');
+	char folder[PATH_MAX] = ".";
+	size_t len;
+	int dir, failed;
+
+	if (base != NULL) {
+		len = base == s->name ? 1 : (size_t)(base - s->name);
+		if (len >= sizeof(folder))
+			return sink_errno(f, s, ENAMETOOLONG);
+		memcpy(folder, s->name, len);
+		folder[len] = '\0';
+	}
+	dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return sink_errno(f, s, errno);
+	s->named = true;
+	failed = open_in(s, o, dir, base == NULL ? s->name : base + 1, f);
+	close(dir);
+	return failed;
+}
+
+/* A number, or what a shell makes of >(command), is a descriptor. */
+static bool
+descriptor(const char *name, long *fd)
+{
+	static const char folder[] = "/dev/fd/";
+	size_t skip = sizeof(folder) - 1;
+
+	if (strncmp(name, folder, skip) == 0)
+		name += skip;
+	if (*name == '\0' || name[strspn(name, "0123456789")] != '\0')
+		return false;
+	*fd = strtol(name, NULL, 10);	/* LONG_MAX: more than there are */
+	return true;
+}
+
+static void
+sink_close(struct sink *s)
+{
+	if (s->named && s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+int
+events_open(struct events *ev, const struct opts *o, struct fault *f)
+{
+	struct fault second;
+	int failed = 0;
+	long fd;
+
+	*ev = (struct events){ .opts = o, .next = INTERVAL,
+		.json = { .fd = -1, .key = "json", .name = o->json },
+		.log = { .fd = -1, .key = "log", .name = o->log } };
+	clock_gettime(CLOCK_REALTIME, &ev->started);
+	if (o->json == NULL && o->log == NULL)
+		return 0;
+	signals_ignore();
+	if (o->json != NULL)
+		failed = descriptor(o->json, &fd) ?
+		    inherit(&ev->json, o, fd, f) :
+		    open_named(&ev->json, o, f);
+	if (failed != 0)
+		sink_close(&ev->json);
+	if (o->log != NULL && open_named(&ev->log, o,
+	    failed != 0 ? &second : f) != 0) {
+		sink_close(&ev->log);
+		failed = -1;
+	}
+	return failed;
+}
+
+/* ------------------------------------------------------------- writing */
+
+/* Whether the sink takes PIPE_BUF bytes, within so many ms. */
+static bool
+room(const struct sink *s, int patience)
+{
+	struct pollfd p = { .fd = s->fd, .events = POLLOUT };
+	int got;
+
+	do
+		got = poll(&p, 1, patience);
+	while (got < 0 && errno == EINTR);
+	return got != 0;
+}
+
+/* Returns an errno value. */
+static int
+put(const struct sink *s, const char *line, size_t len, int patience)
+{
+	size_t most = s->regular ? len : PIPE_BUF;
+	ssize_t n;
+
+	for (; len > 0; line += n, len -= (size_t)n) {
+		if (!s->regular && !room(s, patience))
+			return ETIMEDOUT;
+		n = write(s->fd, line, len < most ? len : most);
+		if (n < 0 && errno != EINTR)
+			return errno;
+		n = n < 0 ? 0 : n;
+	}
+	return 0;
+}
+
+/* Write an object, which is used up, as a line. */
+static void
+emit(struct events *ev, struct sink *s, json_t *o, int patience)
+{
+	char *line = o == NULL ? NULL : json_dumps(o, JSON_COMPACT |
+	    JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
+	int err = ENOMEM;
+	size_t len;
+
+	if (line != NULL) {
+		len = strlen(line);
+		line[len] = '\n';	/* in place of the 0 */
+		err = put(s, line, len + 1, patience);
+	}
+	if (err != 0) {
+		fault_errno(&ev->trouble, err, "%s=%s: it is not complete",
+		    s->key, s->name);
+		sink_close(s);
+	}
+	free(line);
+	json_decref(o);
+}
+
+bool
+events_trouble(struct events *ev, struct fault *f)
+{
+	if (ev->trouble.status == 0)
+		return false;
+	*f = ev->trouble;
+	ev->trouble.status = 0;
+	return true;
+}
+
+/* -------------------------------------------------------------- values */
+
+/* The length of the character that begins here, 0 if none does. */
+static size_t
+character(const char *c)
+{
+	size_t n;
+
+	for (n = 1; n <= CHARACTER && c[n - 1] != '\0'; n++) {
+		json_t *one = json_stringn(c, n);
+
+		if (one != NULL) {
+			json_decref(one);
+			return n;
+		}
+	}
+	return 0;
+}
+
+/* A text from outside, or null. */
+static json_t *
+text(const char *from)
+{
+	json_t *o;
+	char *safe, *to;
+	size_t n;
+
+	if (from == NULL)
+		return json_null();
+	o = json_string(from);
+	if (o != NULL)
+		return o;
+	safe = malloc(4 * strlen(from) + 1);
+	if (safe == NULL)
+		return NULL;
+	for (to = safe; *from != '\0'; from += n) {
+		n = character(from);
+		if (n > 0) {
+			memcpy(to, from, n);
+			to += n;
+		} else {
+			to += snprintf(to, 5, "\\x%02X",
+			    (unsigned)(unsigned char)*from);
+			n = 1;
+		}
+	}
+	*to = '\0';
+	o = json_string(safe);
+	free(safe);
+	return o;
+}
+
+json_t *
+events_text(const char *from)
+{
+	return text(from);
+}
+
+static json_t *
+operands(const struct opts *o)
+{
+	json_t *list = json_array();
+	int i;
+
+	for (i = 1; i < o->argc; i++)
+		json_array_append_new(list, text(o->argv[i]));
+	return list;
+}
+
+/* Bytes, or null where they are not known. */
+static json_t *
+amount(int64_t n)
+{
+	return n < 0 ? json_null() : json_integer(n);
+}
+
+static json_t *
+bytes(uint64_t n)
+{
+	return json_integer((json_int_t)n);
+}
+
+static json_t *
+moment(const struct timespec *t)
+{
+	char date[32];
+	struct tm tm;
+
+	gmtime_r(&t->tv_sec, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	return json_sprintf("%s.%03ldZ", date, t->tv_nsec / 1000000);
+}
+
+static json_t *
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return moment(&t);
+}
+
+/* ---------------------------------------------------------------- ends */
+
+static const char *
+kind(const struct endpoint *ep)
+{
+	if (ep->be == &be_sg)
+		return "scsi_disk";
+	if (ep->be == &be_null)
+		return ep->role == SOURCE ? "generated" : "discarded";
+	if (ep->streamed)
+		return "stream";
+	return ep->device ? "block_device" : "file";
+}
+
+static json_t *
+device(const struct identity *id)
+{
+	return id->known ? json_sprintf("%u:%u", major(id->dev),
+	    minor(id->dev)) : json_null();
+}
+
+/* An end of the copy, whose first byte is at off. */
+static json_t *
+end_of(const struct endpoint *ep, uint64_t off)
+{
+	const struct identity *id = &ep->id;
+	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:b}",
+	    "name", text(ep->name), "kind", kind(ep),
+	    "size", amount(ep->absent ? -1 : ep->size),
+	    "block", amount(ep->block > 0 ? (int64_t)ep->block : -1),
+	    "offset", bytes(off), "device", device(id),
+	    "inode", id->known && id->ino != 0 ? bytes(id->ino) : json_null(),
+	    "created", ep->absent);
+
+	/* what is known of the disk behind it goes here: "disk" */
+	return o;
+}
+
+/* An end that was not opened, or not to its purpose. */
+static json_t *
+end_unknown(const char *name)
+{
+	return json_pack("{s:o, s:n, s:n, s:n, s:n, s:n, s:n, s:b}",
+	    "name", text(name), "kind", "size", "block", "offset", "device",
+	    "inode", "created", 0);
+}
+
+/* -------------------------------------------------------------- events */
+
+void
+events_plan(struct events *ev, const struct plan *p)
+{
+	const struct opts *o = p->opts;
+
+	if (ev->json.fd < 0 && ev->log.fd < 0)
+		return;
+	ev->source = end_of(p->src, p->src_off);
+	ev->target = end_of(p->dst, p->dst_off);
+	ev->bounded = p->bounded;
+	ev->length = p->length;
+	if (ev->json.fd >= 0)
+		emit(ev, &ev->json, json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, "
+		    "s:O, s:o, s:o, s:o, s:i, s:b, s:I, s:b, s:b}",
+		    "schema", SCHEMA, "event", "plan",
+		    "version", PARDD_VERSION,
+		    "started", moment(&ev->started),
+		    "operands", operands(o),
+		    "source", ev->source, "target", ev->target,
+		    "block_size", bytes(p->bs),
+		    "length", amount(p->bounded ? (int64_t)p->length : -1),
+		    "transfer", bytes(p->chunk), "workers", (int)p->workers,
+		    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
+		    "sync", o->sync != 0,
+		    "dry_run", o->mode == MODE_DRY_RUN), PATIENCE);
+}
+
+int
+events_wait(const struct events *ev, double seconds)
+{
+	if (ev->json.fd < 0)
+		return -1;
+	return seconds >= ev->next ? 0 : (int)((ev->next - seconds) * 1e3) + 1;
+}
+
+static json_t *
+range(const struct plan *p, const struct seg *s)
+{
+	return json_pack("{s:o, s:o}", "offset", bytes(p->src_off + s->off),
+	    "length", bytes(s->len));
+}
+
+/* Tell what is unreadable before the border, as far as it was not told. */
+static void
+tell_errors(struct events *ev, const struct plan *p, struct map *map,
+    uint64_t border, int patience)
+{
+	struct seg s;
+	json_t *o;
+
+	while (ev->json.fd >= 0 && map_next(map, ev->told, BAD, &s) &&
+	    s.off + s.len < border && (patience > 0 || room(&ev->json, 0))) {
+		o = json_pack("{s:s, s:s}", "schema", SCHEMA,
+		    "event", "error");
+		json_object_update_new(o, range(p, &s));
+		emit(ev, &ev->json, o, patience);
+		ev->told = s.off + s.len;
+	}
+}
+
+/* Where the part of the map begins that may still change. */
+static uint64_t
+settled(struct map *map, uint64_t from)
+{
+	static const enum seg_status open[] = { UNTRIED, UNTRIMMED, UNSCRAPED,
+		CLAIMED };
+	uint64_t border = UINT64_MAX;
+	struct seg s;
+	size_t i;
+
+	for (i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+		if (map_next(map, from, open[i], &s) && s.off < border)
+			border = s.off;
+	return border;
+}
+
+void
+events_progress(struct events *ev, const struct plan *p, struct map *map,
+    const struct tally *t)
+{
+	if (ev->json.fd < 0 || t->seconds < ev->next)
+		return;
+	ev->next = t->seconds + INTERVAL;
+	tell_errors(ev, p, map, settled(map, ev->told), 0);
+	if (ev->json.fd < 0 || !room(&ev->json, 0))
+		return;
+	emit(ev, &ev->json, json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
+	    "s:f}", "schema", SCHEMA, "event", "progress",
+	    "phase", phase_name(t->phase), "bytes_read", bytes(t->read),
+	    "bytes_written", bytes(t->written),
+	    "bytes_unreadable", bytes(t->lost),
+	    "length", amount(p->bounded ? (int64_t)p->length : -1),
+	    "seconds", t->seconds), 0);
+}
+
+void
+events_errors(struct events *ev, const struct plan *p, struct map *map)
+{
+	struct seg s = { .off = 0 };
+
+	if (ev->json.fd < 0)
+		return;
+	tell_errors(ev, p, map, UINT64_MAX, PATIENCE);
+	ev->unreadable = json_array();
+	while (map_next(map, s.off + s.len, BAD, &s))
+		json_array_append_new(ev->unreadable, range(p, &s));
+}
+
+/* ----------------------------------------------------------- the result */
+
+struct ending {
+	int		 status, signal;
+	const char	*verdict, *message;
+	struct tally	 tally;
+	bool		 flushed;
+};
+
+static const char *
+verdict(int status, bool began)
+{
+	if (!began)
+		return status == STATUS_USAGE ? "usage" : "refused";
+	switch (status) {
+	case STATUS_COMPLETE:
+		return "complete";
+	case STATUS_MISMATCH:
+		return "mismatch";
+	case STATUS_UNREADABLE:
+		return "unreadable";
+	case STATUS_SHORT:
+		return "short";
+	case STATUS_NOT_FLUSHED:
+		return "not_flushed";
+	default:
+		return "stopped";
+	}
+}
+
+/* What result and run have in common. */
+static json_t *
+ending(const struct events *ev, const char *event, const struct ending *e)
+{
+	return json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, "
+	    "s:b, s:o, s:o}", "schema", SCHEMA, "event", event,
+	    "status", e->status, "verdict", e->verdict,
+	    "message", text(e->message),
+	    "signal", amount(e->signal > 0 ? e->signal : -1),
+	    "bytes_read", bytes(e->tally.read),
+	    "bytes_written", bytes(e->tally.written),
+	    "bytes_unreadable", bytes(e->tally.lost),
+	    "seconds", e->tally.seconds, "flushed", e->flushed,
+	    "started", moment(&ev->started), "ended", now());
+}
+
+static void
+finish(struct events *ev, const struct ending *e, int patience)
+{
+	const struct opts *o = ev->opts;
+	json_t *end;
+
+	if (ev->json.fd < 0 && ev->log.fd < 0)
+		return;
+	if (ev->source == NULL) {
+		ev->source = end_unknown(o->input);
+		ev->target = end_unknown(o->output);
+	}
+	if (ev->unreadable == NULL)
+		ev->unreadable = json_array();
+	if (ev->json.fd >= 0) {
+		end = ending(ev, "result", e);
+		json_object_update_new(end, json_pack("{s:O, s:O, s:O}",
+		    "unreadable", ev->unreadable, "source", ev->source,
+		    "target", ev->target));
+		emit(ev, &ev->json, end, patience);
+	}
+	if (ev->log.fd >= 0) {
+		end = ending(ev, "run", e);
+		json_object_update_new(end, json_pack("{s:O, s:O, s:o, s:I, "
+		    "s:o}", "source", ev->source, "target", ev->target,
+		    "length", amount(ev->bounded ? (int64_t)ev->length : -1),
+		    "uid", (json_int_t)getuid(), "operands", operands(o)));
+		emit(ev, &ev->log, end, patience);
+	}
+}
+
+void
+events_result(struct events *ev, const struct plan *p,
+    const struct outcome *out)
+{
+	const struct ending e = { .status = out->verdict.status,
+		.signal = out->signal,
+		.verdict = verdict(out->verdict.status, true),
+		.message = out->verdict.text, .tally = out->tally,
+		.flushed = p->dst->durable && p->opts->sync != 0 &&
+		    out->flush.status == 0 && !out->abandoned };
+
+	finish(ev, &e, out->abandoned ? 0 : PATIENCE);
+}
+
+void
+events_refused(struct events *ev, const struct fault *why)
+{
+	const struct ending e = { .status = why->status,
+		.verdict = verdict(why->status, false), .message = why->text };
+
+	finish(ev, &e, PATIENCE);
+}
+
+void
+events_close(struct events *ev)
+{
+	json_decref(ev->source);
+	json_decref(ev->target);
+	json_decref(ev->unreadable);
+	sink_close(&ev->json);
+	sink_close(&ev->log);
+}

@@ -1,0 +1,311 @@
+/*
+ * ddrescue's map files.  Lines; "#" begins a comment; the first other line is
+ * the status line, "pos status [pass]"; each one after is "pos size status".
+ * Numbers are decimal, 0x hex or 0 octal.  Blocks adjoin; what lies before the
+ * first and behind the last is not tried.
+ *
+ * A map is never written in place: at any moment there is a whole one.
+ */
+#include "mapfile.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "status.h"
+
+typedef unsigned long long ull;
+
+enum { DIGITS = 64 };		/* more are a joke */
+
+static const char source_mark[] = "# pardd source: ";
+
+static bool
+is_comment(const char *line)
+{
+	line += strspn(line, " \t\r\v\f");
+	return *line == '#' || *line == '\0';
+}
+
+/* A number at *s; steps behind it and what is blank. */
+static bool
+number(const char **s, uint64_t *value)
+{
+	char *end;
+
+	*s += strspn(*s, " \t");
+	if (!isdigit((unsigned char)**s))
+		return false;
+	errno = 0;
+	*value = strtoull(*s, &end, 0);
+	if (errno != 0 || end - *s > DIGITS ||
+	    (*end != '\0' && !isspace((unsigned char)*end)))
+		return false;
+	*s = end + strspn(end, " \t");
+	return true;
+}
+
+static bool
+one_of(char c, const char *set)
+{
+	return c != '\0' && strchr(set, c) != NULL;
+}
+
+/* pos status [pass] */
+static bool
+read_status(struct mapfile *m, const char *s)
+{
+	uint64_t pass = 1;
+
+	if (!number(&s, &m->pos) || !one_of(*s, "?*/-F+G"))
+		return false;
+	m->phase = *s++;
+	s += strspn(s, " \t\r");
+	if (*s == '\0') {
+		m->pass = 1;
+		return true;
+	}
+	if (*s < '1' || *s > '9' || !number(&s, &pass))
+		return false;
+	m->pass = pass > INT32_MAX ? INT32_MAX : (int64_t)pass;
+	return true;
+}
+
+int
+mapfile_append(struct mapfile *m, const struct seg *s)
+{
+	struct seg *grown;
+
+	if (m->n > 0 && m->seg[m->n - 1].status == s->status) {
+		m->seg[m->n - 1].len += s->len;
+		return 0;
+	}
+	if (m->n == m->room) {
+		m->room = m->room == 0 ? 64 : m->room * 2;
+		grown = reallocarray(m->seg, m->room, sizeof(*grown));
+		if (grown == NULL)
+			return ENOMEM;
+		m->seg = grown;
+	}
+	m->seg[m->n++] = *s;
+	return 0;
+}
+
+/* pos size status */
+static const char *
+read_block(struct mapfile *m, const char *s)
+{
+	uint64_t end = m->n == 0 ? 0 : m->seg[m->n - 1].off +
+	    m->seg[m->n - 1].len;
+	struct seg seg;
+
+	if (!number(&s, &seg.off) || seg.off > INT64_MAX ||
+	    !number(&s, &seg.len))
+		return "is no block";
+	if (!one_of(*s, "?*/-+"))
+		return "has no status that is known";
+	seg.status = (enum seg_status)*s;
+	if (seg.len > INT64_MAX - seg.off)
+		seg.len = INT64_MAX - seg.off;
+	if (m->n > 0 && (seg.off != end || seg.len == 0))
+		return "does not adjoin the one before";
+	if (seg.len == 0)
+		return NULL;
+	return mapfile_append(m, &seg) == 0 ? NULL :
+	    "is one too many for memory";
+}
+
+static const char *
+read_line(struct mapfile *m, char *line, size_t len, bool *have_status)
+{
+	size_t mark = sizeof(source_mark) - 1;
+
+	if (strlen(line) != len)
+		return "has a zero byte";
+	line[strcspn(line, "\r\n")] = '\0';
+	if (strncmp(line, source_mark, mark) == 0 && m->source == NULL &&
+	    (m->source = strdup(line + mark)) == NULL)
+		return "is one too many for memory";
+	if (is_comment(line))
+		return NULL;
+	if (*have_status)
+		return read_block(m, line);
+	*have_status = true;
+	return read_status(m, line) ? NULL : "is no status line";
+}
+
+static int
+read_all(struct mapfile *m, FILE *in, const char *path, struct fault *f)
+{
+	const char *wrong = NULL;
+	bool have_status = false;
+	char *line = NULL;
+	size_t room = 0;
+	unsigned n = 0;
+	ssize_t len;
+
+	while (wrong == NULL && (len = getline(&line, &room, in)) >= 0) {
+		n++;
+		wrong = read_line(m, line, (size_t)len, &have_status);
+	}
+	free(line);
+	if (wrong != NULL)
+		return fault_set(f, STATUS_REFUSED,
+		    "%s is no map: line %u %s", path, n, wrong);
+	if (feof(in) == 0)		/* what follows is not known */
+		return fault_errno(f, ferror(in) != 0 ? EIO : ENOMEM, "%s",
+		    path);
+	return 0;
+}
+
+int
+mapfile_load(struct mapfile *m, const char *path, struct fault *f)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	FILE *in;
+	int failed;
+
+	*m = (struct mapfile){ .phase = '?', .pass = 1 };
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return fault_errno(f, errno, "%s", path);
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return fault_set(f, STATUS_REFUSED,
+		    "%s is no regular file, and no map", path);
+	}
+	in = fdopen(fd, "r");
+	if (in == NULL) {
+		close(fd);
+		return fault_errno(f, ENOMEM, "%s", path);
+	}
+	failed = read_all(m, in, path, f);
+	fclose(in);
+	return failed;
+}
+
+void
+mapfile_free(struct mapfile *m)
+{
+	free(m->seg);
+	free(m->source);
+	m->seg = NULL;
+	m->source = NULL;
+}
+
+static void
+write_all(const struct mapfile *m, const char *phase_text, FILE *out)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char when[32];
+	size_t i;
+
+	localtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	fprintf(out, "# Mapfile. Created by pardd\n");
+	if (m->source != NULL)
+		fprintf(out, "%s%s\n", source_mark, m->source);
+	fprintf(out, "# Current time: %s\n# %s\n"
+	    "# current_pos  current_status  current_pass\n"
+	    "0x%08llX     %c               %lld\n"
+	    "#      pos        size  status\n", when, phase_text,
+	    (ull)m->pos, m->phase, (long long)m->pass);
+	for (i = 0; i < m->n; i++)
+		fprintf(out, "0x%08llX  0x%08llX  %c\n", (ull)m->seg[i].off,
+		    (ull)m->seg[i].len, m->seg[i].status);
+}
+
+/* A new file beside the map, on the medium. */
+static int
+write_temporary(const struct mapfile *m, const char *temporary,
+    const char *phase_text, struct fault *f)
+{
+	FILE *out;
+	int fd, err = 0;
+
+	unlink(temporary);		/* of a run that was killed */
+	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+	    O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fault_errno(f, errno, "%s", temporary);
+	out = fdopen(fd, "w");
+	if (out == NULL) {
+		close(fd);
+		return fault_errno(f, ENOMEM, "%s", temporary);
+	}
+	write_all(m, phase_text, out);
+	if (fflush(out) != 0 || ferror(out) != 0 || fsync(fd) != 0)
+		err = errno != 0 ? errno : EIO;
+	if (fclose(out) != 0 && err == 0)
+		err = errno;
+	if (err == 0)
+		return 0;
+	unlink(temporary);
+	return fault_errno(f, err, "%s: writing the map", temporary);
+}
+
+static int
+sync_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX];
+	int fd, err = 0;
+
+	if (slash == NULL)
+		snprintf(folder, sizeof(folder), ".");
+	else
+		snprintf(folder, sizeof(folder), "%.*s",
+		    slash == path ? 1 : (int)(slash - path), path);
+	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	if (fsync(fd) != 0 && errno != EINVAL)
+		err = errno;
+	close(fd);
+	return err;
+}
+
+/* Some file systems have no links, and then there is no map before. */
+static bool
+no_links(int err)
+{
+	return err == EPERM || err == EOPNOTSUPP || err == ENOSYS;
+}
+
+int
+mapfile_save(const struct mapfile *m, const char *path,
+    const char *phase_text, struct fault *f)
+{
+	char temporary[PATH_MAX], before[PATH_MAX];
+	int err;
+
+	if (snprintf(temporary, sizeof(temporary), "%s.tmp", path) >=
+	    PATH_MAX || snprintf(before, sizeof(before), "%s.bak", path) >=
+	    PATH_MAX)
+		return fault_errno(f, ENAMETOOLONG, "%s", path);
+	if (write_temporary(m, temporary, phase_text, f) != 0)
+		return -1;
+	unlink(before);
+	if (link(path, before) != 0 && errno != ENOENT && !no_links(errno)) {
+		fault_errno(f, errno, "%s", before);
+		unlink(temporary);
+		return -1;
+	}
+	if (rename(temporary, path) != 0) {
+		fault_errno(f, errno, "%s", path);
+		unlink(temporary);
+		return -1;
+	}
+	err = sync_folder(path);
+	return err == 0 ? 0 : fault_errno(f, err, "%s: its folder", path);
+}

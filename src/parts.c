@@ -1,0 +1,641 @@
+/*
+ * Partition tables and signatures, by libblkid.
+ *
+ * libblkid wants a descriptor.  A file or block device gives one of its own; a
+ * SCSI end has none, so the pieces that matter are read into a sparse file in
+ * memory that is as long as the disk.  Either is a "view".
+ *
+ * Nothing on a disk is to be trusted.  Before libblkid looks, the headers are
+ * held to some measure: a GPT of no more than ENTRIES_MOST bytes of entries,
+ * a chain of no more than LINKS_MOST logical partitions.  What it finds is
+ * taken with checked arithmetic.  It counts in 512 bytes and 32 bits where an
+ * MBR is concerned, which large disks of 4096 exceed: there the four primary
+ * partitions are read here.
+ */
+#include "parts.h"
+
+#include <blkid/blkid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "status.h"
+
+enum {
+	SECTOR = 512,		/* libblkid's unit, and that of most images */
+	LARGE_SECTOR = 4096,
+	EDGE = 1 << 20,		/* bytes at both ends of a disk */
+	HEAD = 512 << 10,	/* bytes that hold a file system's signature */
+	TAIL = 128 << 10,	/* bytes at its end, for RAID and ZFS */
+	PIECE = 64 << 10,	/* bytes of a SCSI read */
+	ENTRIES_MOST = 4 << 20,	/* bytes */
+	LINKS_MOST = 256,
+	SIGNS_MOST = 256,
+	AREA_SIGNS = 16,
+	SHOWN = 16,		/* partitions listed in a refusal */
+	MBR_ENTRIES = 446,	/* offset of the first */
+	MBR_ENTRY = 16,		/* bytes of one */
+	MBR_GPT = 0xee,		/* type of the entry that guards a GPT */
+};
+
+typedef unsigned long long ull;
+
+struct view {
+	struct endpoint *ep;
+	int	 fd;
+	bool	 sparse;	/* holds what view_fill has brought */
+	bool	 cached;	/* not ours to drop from the page cache */
+	uint64_t size;		/* bytes, of the whole end */
+};
+
+static uint32_t
+le32(const unsigned char *p)
+{
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
+	    (uint32_t)p[3] << 24;
+}
+
+static uint64_t
+le64(const unsigned char *p)
+{
+	return le32(p) | (uint64_t)le32(p + 4) << 32;
+}
+
+/* --- the view --------------------------------------------------------- */
+
+/* Bring a range of a SCSI disk, in whole blocks; an errno. */
+static int
+view_fill(const struct view *v, uint64_t off, uint64_t len)
+{
+	uint32_t block = v->ep->block;
+	struct io io = { .op = OP_READ };
+	uint64_t end;
+
+	if (!v->sparse || off >= v->size)
+		return 0;
+	end = len < v->size - off ? off + len : v->size;
+	io.buf = aligned_alloc(4096, PIECE);
+	if (io.buf == NULL)
+		return ENOMEM;
+	for (io.off = off - off % block; io.off < end && io.err == 0;
+	    io.off += io.done) {
+		io.len = v->size - io.off < PIECE ? v->size - io.off : PIECE;
+		v->ep->be->look(v->ep, &io);
+		if (io.err == 0 && (io.done == 0 || pwrite(v->fd, io.buf,
+		    io.done, (off_t)io.off) != (ssize_t)io.done))
+			io.err = EIO;
+	}
+	free(io.buf);
+	return io.err;
+}
+
+static int
+view_edges(struct view *v)
+{
+	int err;
+
+	v->fd = memfd_create("pardd", MFD_CLOEXEC);
+	if (v->fd < 0 || ftruncate(v->fd, (off_t)v->size) != 0)
+		return errno;
+	err = view_fill(v, 0, EDGE);
+	return err != 0 || v->size <= EDGE ? err :
+	    view_fill(v, v->size - EDGE, EDGE);
+}
+
+static int
+view_open(struct view *v, struct endpoint *ep)
+{
+	*v = (struct view){ .ep = ep, .fd = -1,
+		.size = (uint64_t)(ep->part > 0 ? ep->whole : ep->size) };
+	v->sparse = ep->be->look != NULL;
+	if (v->sparse)
+		return view_edges(v);
+	v->fd = ep->be->view(ep, &v->cached);
+	return v->fd < 0 ? errno : 0;
+}
+
+static void
+view_close(struct view *v)
+{
+	if (v->fd >= 0 && !v->sparse && !v->cached)
+		posix_fadvise(v->fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (v->fd >= 0)
+		close(v->fd);
+}
+
+/* Read all of it, or say no. */
+static bool
+view_read(const struct view *v, uint64_t off, unsigned char *buf, size_t len)
+{
+	return off <= v->size && len <= v->size - off && pread(v->fd, buf, len,
+	    (off_t)off) == (ssize_t)len;
+}
+
+/* --- is it sane? ------------------------------------------------------ */
+
+static bool
+read_mbr(const struct view *v, uint64_t off, unsigned char *mbr)
+{
+	return view_read(v, off, mbr, SECTOR) && mbr[510] == 0x55 &&
+	    mbr[511] == 0xaa;
+}
+
+static const unsigned char *
+entry(const unsigned char *mbr, size_t i)
+{
+	return mbr + MBR_ENTRIES + MBR_ENTRY * i;
+}
+
+static bool
+extended(const unsigned char *e)
+{
+	return (e[4] == 0x05 || e[4] == 0x0f || e[4] == 0x85) &&
+	    le32(e + 12) != 0;
+}
+
+static bool
+guards_gpt(const unsigned char *mbr)
+{
+	unsigned i;
+
+	for (i = 0; i < 4; i++)
+		if (entry(mbr, i)[4] == MBR_GPT)
+			return true;
+	return false;
+}
+
+/* Follow the chain of logical partitions; false when it does not end. */
+static bool
+walk_logical(const struct view *v, uint64_t first, uint32_t sector)
+{
+	unsigned char mbr[SECTOR];
+	uint64_t next = 0;
+	unsigned link, i;
+
+	for (link = 0; link < LINKS_MOST; link++) {
+		if (view_fill(v, (first + next) * sector, sector) != 0 ||
+		    !read_mbr(v, (first + next) * sector, mbr))
+			return true;
+		for (i = 0; i < 4 && !extended(entry(mbr, i)); i++)
+			continue;
+		if (i == 4)
+			return true;
+		next = le32(entry(mbr, i) + 8);
+	}
+	return false;
+}
+
+static bool
+has_gpt(const struct view *v, uint64_t at, unsigned char *header)
+{
+	return view_read(v, at, header, SECTOR) && memcmp(header, "EFI PART",
+	    8) == 0;
+}
+
+/* Bring the entries of a GPT; false when they are too many to be true. */
+static bool
+fetch_entries(const struct view *v, uint64_t at, uint32_t sector)
+{
+	unsigned char h[SECTOR];
+	uint64_t off, len;
+
+	if (!has_gpt(v, at, h))
+		return true;
+	if (__builtin_mul_overflow(le64(h + 72), (uint64_t)sector, &off))
+		return false;
+	len = (uint64_t)le32(h + 80) * le32(h + 84);
+	if (len > ENTRIES_MOST)
+		return false;
+	view_fill(v, off, len);		/* or the checksum tells */
+	return true;
+}
+
+/* Whether libblkid can be let at it. */
+static bool
+sane(const struct view *v, const unsigned char *mbr, struct parts *t)
+{
+	uint64_t last = v->size / t->sector - 1;
+	unsigned i;
+
+	if (!fetch_entries(v, t->sector, t->sector) ||
+	    !fetch_entries(v, last * t->sector, t->sector)) {
+		snprintf(t->wrong, sizeof(t->wrong), "its GPT is damaged: its "
+		    "entries cannot be that many");
+		return false;
+	}
+	for (i = 0; i < 4; i++)
+		if (extended(entry(mbr, i)) && !walk_logical(v,
+		    le32(entry(mbr, i) + 8), t->sector)) {
+			snprintf(t->wrong, sizeof(t->wrong), "its chain of "
+			    "logical partitions does not end");
+			return false;
+		}
+	return true;
+}
+
+/* --- the table -------------------------------------------------------- */
+
+/* A text from libblkid, which may be NULL. */
+static void
+keep(char *to, size_t room, const char *text)
+{
+	snprintf(to, room, "%s", text != NULL ? text : "");
+}
+
+/* Take over a partition; false for one that no disk could hold. */
+static bool
+take(struct part *to, blkid_partition from, bool gpt)
+{
+	int64_t number = blkid_partition_get_partno(from);
+	int64_t start = blkid_partition_get_start(from);
+	int64_t sectors = blkid_partition_get_size(from);
+
+	*to = (struct part){ .number = (unsigned)number };
+	if (number <= 0 || start < 0 || sectors <= 0 ||
+	    start > INT64_MAX / SECTOR || sectors > INT64_MAX / SECTOR - start)
+		return false;
+	to->start = (uint64_t)start * SECTOR;
+	to->length = (uint64_t)sectors * SECTOR;
+	to->container = blkid_partition_is_extended(from) != 0;
+	keep(to->name, sizeof(to->name), blkid_partition_get_name(from));
+	if (gpt)
+		keep(to->type, sizeof(to->type),
+		    blkid_partition_get_type_string(from));
+	else
+		snprintf(to->type, sizeof(to->type), "0x%02x",
+		    (unsigned)blkid_partition_get_type(from));
+	return true;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int
+take_all(struct parts *t, blkid_partlist list)
+{
+	int n = blkid_partlist_numof_partitions(list), i;
+	bool gpt = strcmp(t->type, "gpt") == 0;
+
+	if (n <= 0)
+		return 0;
+	t->part = calloc((size_t)n, sizeof(*t->part));
+	if (t->part == NULL)
+		return ENOMEM;
+	for (i = 0; i < n; i++)
+		if (take(&t->part[t->n], blkid_partlist_get_partition(list, i),
+		    gpt))
+			t->n++;
+	qsort(t->part, t->n, sizeof(*t->part), by_number);
+	return 0;
+}
+
+/* Primary partitions as they stand there; logical ones only within reach. */
+static void
+mend_mbr(struct parts *t, const unsigned char *mbr)
+{
+	bool reach = true;
+	size_t i, n = 0;
+
+	for (i = 0; i < 4; i++) {
+		const unsigned char *e = entry(mbr, i);
+
+		if (extended(e) && ((uint64_t)le32(e + 8) + le32(e + 12)) *
+		    (t->sector / SECTOR) > UINT32_MAX)
+			reach = false;
+	}
+	for (i = 0; i < t->n; i++) {
+		struct part p = t->part[i];
+
+		if (p.number <= 4) {
+			const unsigned char *e = entry(mbr, p.number - 1);
+
+			p.start = (uint64_t)le32(e + 8) * t->sector;
+			p.length = (uint64_t)le32(e + 12) * t->sector;
+		}
+		if (p.number <= 4 || reach)
+			t->part[n++] = p;
+	}
+	t->n = n;
+	if (!reach)
+		keep(t->wrong, sizeof(t->wrong), "its logical partitions lie "
+		    "farther out than can be followed");
+}
+
+static int
+probe_table(const struct view *v, const unsigned char *mbr, struct parts *t)
+{
+	static char gpt[] = "gpt", dos[] = "dos";
+	char *known[] = { gpt, dos, NULL };
+	blkid_probe pr = blkid_new_probe();
+	blkid_parttable table = NULL;
+	blkid_partlist list = NULL;
+	int err = 0;
+
+	if (pr == NULL)
+		return ENOMEM;
+	if (blkid_probe_set_device(pr, v->fd, 0, (blkid_loff_t)v->size) == 0 &&
+	    blkid_probe_set_sectorsize(pr, t->sector) == 0 &&
+	    blkid_probe_enable_superblocks(pr, 0) == 0 &&
+	    blkid_probe_enable_partitions(pr, 1) == 0 &&
+	    blkid_probe_filter_partitions_type(pr, BLKID_FLTR_ONLYIN,
+	    known) == 0)
+		list = blkid_probe_get_partitions(pr);
+	if (list != NULL)
+		table = blkid_partlist_get_table(list);
+	if (table != NULL) {
+		keep(t->type, sizeof(t->type), blkid_parttable_get_type(table));
+		err = take_all(t, list);
+		if (strcmp(t->type, dos) == 0 && t->sector != SECTOR)
+			mend_mbr(t, mbr);
+	}
+	blkid_free_probe(pr);
+	return err;
+}
+
+/* No table where one should be: why? */
+static void
+explain(const struct view *v, const unsigned char *mbr, struct parts *t)
+{
+	uint32_t other = t->sector == SECTOR ? LARGE_SECTOR : SECTOR;
+	unsigned char header[SECTOR];
+
+	if (!guards_gpt(mbr))
+		return;
+	if (has_gpt(v, other, header))
+		snprintf(t->wrong, sizeof(t->wrong), "its GPT counts in "
+		    "sectors of %u bytes, and the disk has %u", other,
+		    t->sector);
+	else
+		snprintf(t->wrong, sizeof(t->wrong), "its GPT is damaged, or "
+		    "made for a larger disk");
+}
+
+/* An image does not say what its disk's sectors were, but where a GPT is. */
+static uint32_t
+sector_of(const struct view *v)
+{
+	unsigned char header[SECTOR];
+
+	if (v->ep->block > 0)
+		return v->ep->block;
+	return !has_gpt(v, SECTOR, header) && has_gpt(v, LARGE_SECTOR,
+	    header) ? LARGE_SECTOR : SECTOR;
+}
+
+static int
+read_table(const struct view *v, struct parts *t)
+{
+	unsigned char mbr[SECTOR];
+	int err;
+
+	t->size = v->size;
+	if (v->size < SECTOR)
+		return 0;
+	if (pread(v->fd, mbr, SECTOR, 0) != SECTOR)
+		return errno != 0 ? errno : EIO;
+	t->sector = sector_of(v);
+	if (mbr[510] != 0x55 || mbr[511] != 0xaa || v->size / 2 < t->sector ||
+	    !sane(v, mbr, t))
+		return 0;
+	err = probe_table(v, mbr, t);
+	if (err == 0 && t->type[0] == '\0')
+		explain(v, mbr, t);
+	return err;
+}
+
+bool
+parts_possible(const struct endpoint *ep)
+{
+	return !ep->streamed && !ep->absent && ep->size > 0 &&
+	    (ep->be->view != NULL || ep->be->look != NULL);
+}
+
+int
+parts_read(struct endpoint *ep, struct parts *t, struct fault *f)
+{
+	struct view v;
+	int err;
+
+	*t = (struct parts){ .sector = SECTOR };
+	if (!parts_possible(ep))
+		return 0;
+	errno = 0;
+	err = view_open(&v, ep);
+	if (err == 0)
+		err = read_table(&v, t);
+	view_close(&v);
+	if (err == 0)
+		return 0;
+	parts_free(t);
+	fault_errno(f, err, "%s: reading its partition table", ep->name);
+	if (errno_is_medium(err))
+		f->status = STATUS_MEDIUM;
+	return -1;
+}
+
+void
+parts_free(struct parts *t)
+{
+	free(t->part);
+	t->part = NULL;
+	t->n = 0;
+}
+
+uint64_t
+part_end(const struct part *p)
+{
+	return p->start + p->length;
+}
+
+/* --- one partition ---------------------------------------------------- */
+
+/* "1 (bytes 1048576 to 5242879), 2 (...)" */
+static void
+list_parts(const struct parts *t, char *text, size_t room)
+{
+	size_t at = 0, i;
+
+	text[0] = '\0';
+	for (i = 0; i < t->n && i < SHOWN && at < room; i++)
+		at += (size_t)snprintf(text + at, room - at,
+		    "%s%u (bytes %llu to %llu)", i > 0 ? ", " : "",
+		    t->part[i].number, (ull)t->part[i].start,
+		    (ull)part_end(&t->part[i]) - 1);
+	if (t->n > SHOWN && at < room)
+		snprintf(text + at, room - at, " and %zu more", t->n - SHOWN);
+}
+
+static int
+no_such_part(const struct endpoint *ep, const char *operand, int64_t number,
+    const struct parts *t, struct fault *f)
+{
+	char list[1024];
+
+	if (t->wrong[0] != '\0')
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s cannot be "
+		    "taken by its partitions: %s", operand, (long long)number,
+		    ep->name, t->wrong);
+	if (t->type[0] == '\0')
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has no "
+		    "partition table", operand, (long long)number, ep->name);
+	if (t->n == 0)
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: the partition "
+		    "table of %s is empty", operand, (long long)number,
+		    ep->name);
+	list_parts(t, list, sizeof(list));
+	return fault_set(f, STATUS_REFUSED, "%s=%lld: there is no such "
+	    "partition on %s; it has %s", operand, (long long)number,
+	    ep->name, list);
+}
+
+static int
+limit_to(struct endpoint *ep, const struct part *p, const struct parts *t,
+    struct fault *f)
+{
+	if (part_end(p) > t->size)
+		return fault_set(f, STATUS_REFUSED, "partition %u of %s, bytes "
+		    "%llu to %llu, goes beyond the end of the disk at %llu",
+		    p->number, ep->name, (ull)p->start, (ull)part_end(p) - 1,
+		    (ull)t->size);
+	ep->whole = ep->size;
+	ep->part = p->number;
+	ep->base = p->start;
+	ep->end = part_end(p);
+	ep->size = ep->room = (int64_t)ep->end;
+	snprintf(ep->within, sizeof(ep->within), "partition %u of ",
+	    p->number);
+	return 0;
+}
+
+int
+parts_limit(struct endpoint *ep, int64_t number, struct fault *f)
+{
+	const char *operand = ep->role == SOURCE ? "ipart" : "opart";
+	struct parts t;
+	size_t i;
+	int failed;
+
+	if (number < 0)
+		return 0;
+	if (!parts_possible(ep))
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has no "
+		    "partitions; a disk or the image of one is needed",
+		    operand, (long long)number, ep->name);
+	if (parts_read(ep, &t, f) != 0)
+		return -1;
+	for (i = 0; i < t.n && t.part[i].number != number; i++)
+		continue;
+	failed = i < t.n ? limit_to(ep, &t.part[i], &t, f) :
+	    no_such_part(ep, operand, number, &t, f);
+	parts_free(&t);
+	return failed;
+}
+
+/* --- signatures ------------------------------------------------------- */
+
+struct signs {
+	struct sign	*sign;	/* room for SIGNS_MOST */
+	size_t		 n;
+	uint64_t	 from, to;	/* bytes */
+};
+
+static const char *
+value(blkid_probe pr, const char *name)
+{
+	const char *text;
+
+	return blkid_probe_lookup_value(pr, name, &text, NULL) == 0 ? text :
+	    NULL;
+}
+
+/* What was found just now: a file system, or a partition table. */
+static void
+note_sign(struct signs *s, blkid_probe pr, uint64_t start)
+{
+	bool table = value(pr, "TYPE") == NULL;
+	const char *type = value(pr, table ? "PTTYPE" : "TYPE");
+	const char *at = value(pr, table ? "PTMAGIC_OFFSET" :
+	    "SBMAGIC_OFFSET");
+	struct sign *to = &s->sign[s->n];
+
+	if (type == NULL || at == NULL || s->n == SIGNS_MOST)
+		return;
+	to->off = start + strtoull(at, NULL, 10);
+	if (to->off < s->from || to->off >= s->to)
+		return;
+	keep(to->type, sizeof(to->type), type);
+	keep(to->label, sizeof(to->label), value(pr, "LABEL"));
+	s->n++;
+}
+
+/* One area: the disk as a whole, or a partition. */
+static void
+probe_area(const struct view *v, uint64_t start, uint64_t length,
+    uint32_t sector, bool tables, struct signs *s)
+{
+	blkid_probe pr = blkid_new_probe();
+	unsigned i;
+
+	if (pr == NULL)
+		return;
+	if (blkid_probe_set_device(pr, v->fd, (blkid_loff_t)start,
+	    (blkid_loff_t)length) == 0 &&
+	    blkid_probe_set_sectorsize(pr, sector) == 0 &&
+	    blkid_probe_enable_superblocks(pr, 1) == 0 &&
+	    blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE |
+	    BLKID_SUBLKS_LABEL | BLKID_SUBLKS_MAGIC) == 0 &&
+	    blkid_probe_enable_partitions(pr, tables) == 0 &&
+	    blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC) == 0)
+		for (i = 0; i < AREA_SIGNS && blkid_do_probe(pr) == 0; i++)
+			note_sign(s, pr, start);
+	blkid_free_probe(pr);
+}
+
+static void
+probe_part(const struct view *v, const struct part *p, uint32_t sector,
+    struct signs *s)
+{
+	uint64_t end = part_end(p);
+
+	if (p->container || p->start == 0 || end > v->size ||
+	    p->start >= s->to || end <= s->from)
+		return;
+	view_fill(v, p->start, p->length < HEAD ? p->length : HEAD);
+	if (p->length > HEAD + TAIL)
+		view_fill(v, end - TAIL, TAIL);
+	probe_area(v, p->start, p->length, sector, false, s);
+}
+
+size_t
+parts_signs(struct endpoint *ep, uint64_t from, uint64_t to,
+    struct sign **sign)
+{
+	struct signs s = { .from = from, .to = to };
+	struct parts t = { .sector = SECTOR };
+	struct view v = { .fd = -1 };
+	size_t i;
+
+	*sign = NULL;
+	if (!parts_possible(ep))
+		return 0;
+	s.sign = calloc(SIGNS_MOST, sizeof(*s.sign));
+	if (s.sign != NULL && view_open(&v, ep) == 0 &&
+	    read_table(&v, &t) == 0) {
+		probe_area(&v, 0, v.size, t.sector, t.wrong[0] == '\0', &s);
+		for (i = 0; i < t.n; i++)
+			probe_part(&v, &t.part[i], t.sector, &s);
+	}
+	parts_free(&t);
+	view_close(&v);
+	*sign = s.sign;
+	return s.n;
+}

@@ -1,0 +1,501 @@
+#!/usr/bin/env bash
+# What programs are told: json= and log=.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+needs 'command -v jq' -- "no jq"
+
+schema=$top/tests/tools/schema.jq
+manual=$top/man/pardd-json.5
+
+# valid FILE: the lines of a run
+valid()
+{
+	jq -es -f "$schema" "$1" >/dev/null && return
+	cat "$1"
+	return 1
+}
+
+# has FILTER [FILE]: true of the last line
+has()
+{
+	jq -es "last | $1" "${2:-json}" >/dev/null || fail "not so: $1: $(tail -n 1 "${2:-json}")"
+}
+
+# What the result tells is what stderr tells.
+agrees()
+{
+	local file=${1:-json} read written seconds
+	has ".message == \"$(sed -n '$s/^pardd: //p' err | sed 's/[\\"]/\\&/g')\"" "$file" || return
+	# a refusal has no counts
+	(($(wc -l <err) > 1)) || return 0
+	read=$(jq -s 'last.bytes_read / (.[0].block_size // 512) | floor' "$file")
+	written=$(sed -n 's/^\([0-9]*\) bytes.* copied,.*/\1/p' err)
+	seconds=$(sed -n 's/.* copied, \(.*\) s, .*/\1/p' err)
+	says "^$read\+[01] records in$" && has ".bytes_written == $written" "$file" &&
+	    has ".seconds - $seconds | fabs < 1e-5 * $seconds" "$file" || return
+	diff <(sed -n 's/.*unreadable: bytes \([0-9]*\) to \([0-9]*\),.*/\1 \2/p' err) \
+	    <(jq -r '.unreadable // empty | .[] | "\(.offset) \(.offset + .length - 1)"' "$file")
+}
+
+# tells STATUS VERDICT OPERANDS...: the run ends so, and all it tells is right
+tells()
+{
+	local want=$1 verdict=$2
+	shift 2
+	exits "$want" "$pardd" "$@" json=json && valid json &&
+	    has ".status == $want and .verdict == \"$verdict\"" && agrees
+}
+
+# ------------------------------------------------------------- kinds of ends
+
+complete_run()
+{
+	"$blocks" make src 3000000 && tells 0 complete if=src of=dst &&
+	    has '.bytes_read == 3000000 and .bytes_written == 3000000 and .flushed' &&
+	    has '.source.size == 3000000 and .source.kind == "file"' &&
+	    has ".source.inode == $(stat -c %i src) and .target.created" &&
+	    same src dst
+}
+it "tells of a complete copy" complete_run
+place()
+{
+	"$blocks" make src 64k && tells 0 complete if=src of=dst bs=512 skip=3 seek=5 count=7 &&
+	    has '.source.offset == 1536 and .target.offset == 2560 and .bytes_read == 3584'
+}
+it "tells where it read and wrote" place
+plan_of()
+{
+	"$blocks" make src 64k &&
+	    exits 0 "$pardd" if=src of=dst bs=512 bpt=8 thr=3 coe=1 retries=2 sync=0 json=json &&
+	    jq -es '.[0] | .event == "plan" and .block_size == 512 and .transfer == 4096 and
+		.workers == 3 and .coe and .retries == 2 and (.sync | not) and .length == 65536 and
+		.operands == ["if=src", "of=dst", "bs=512", "bpt=8", "thr=3", "coe=1", "retries=2",
+		    "sync=0", "json=json"]' json >/dev/null && has '.flushed | not'
+}
+it "tells the plan" plan_of
+stream()
+{
+	"$blocks" make src 200000 || return
+	"$pardd" if=- json=json 2>err < <(cat src) | cat >out && same src out && valid json && agrees &&
+	    has '.source.kind == "stream" and .source.size == null and .bytes_read == 200000' &&
+	    has '.target.name == "standard output" and (.flushed | not)' &&
+	    jq -es '.[0].length == null' json >/dev/null
+}
+it "tells of a stream, whose length it does not know" stream
+generated()
+{
+	tells 0 complete iflag=00 of=. bs=4k count=9 && has '.source.kind == "generated"' &&
+	    has '.target.kind == "discarded" and .bytes_written == 36864'
+}
+it "tells of generated input, and of what is discarded" generated
+device()
+{
+	"$blocks" make disk 1M && loop disk || return
+	tells 0 complete "if=$dev" of=dst && has '.source.kind == "block_device" and .source.block == 512' &&
+	    has ".source.device == \"$(lsblk -dno MAJ:MIN "$dev" | tr -d ' ')\""
+}
+if ((EUID == 0)) && losetup --find >/dev/null 2>&1; then
+	it "tells of a block device" device
+else
+	skip "no loop devices" "tells of a block device"
+fi
+padded()
+{
+	"$blocks" make src 1000 && tells 0 complete if=src of=dst conv=sync bs=4096 &&
+	    has '.bytes_read == 1000 and .bytes_written == 4096'
+}
+it "counts padding as written" padded
+
+# ---------------------------------------------------------------- other ends
+
+bad='at=8192+1024,9216+512,65536+512'
+unreadable_run()
+{
+	"$blocks" make src 128k || return
+	export FAULTS="on=$PWD/src op=read $bad fail=EIO" LD_PRELOAD=$shim
+	tells 100 unreadable if=src of=dst coe=1 "$@" &&
+	    has '.unreadable == [{offset: 8192, length: 1536}, {offset: 65536, length: 512}]' &&
+	    has '.bytes_read == 129024 and .bytes_written == 131072 and .bytes_unreadable == 2048'
+}
+it "tells each unreadable range once, merged" unreadable_run
+it "tells the same with sixteen workers" unreadable_run thr=16 bpt=1 bs=512
+unreadable_source()
+{
+	"$blocks" make src 128k || return
+	export FAULTS="on=$PWD/src op=read $bad fail=EIO" LD_PRELOAD=$shim
+	tells 100 unreadable if=src of=dst coe=1 bs=512 skip=16 &&
+	    has '.unreadable[0] == {offset: 8192, length: 1536}'
+}
+it "counts offsets in the source, not in the copy" unreadable_source
+medium()
+{
+	"$blocks" make src 64k || return
+	export FAULTS="on=$PWD/src op=read at=8192+512 fail=EIO" LD_PRELOAD=$shim
+	tells 3 stopped if=src of=dst && has '.signal == null and .bytes_written == 8192'
+}
+it "tells that a bad block stopped the copy" medium
+full()
+{
+	"$blocks" make src 64k || return
+	export FAULTS="on=$PWD/dst op=write at=8192+ fail=ENOSPC" LD_PRELOAD=$shim
+	touch dst && tells 78 stopped if=src of=dst && has '.bytes_written == 8192'
+}
+it "tells that a full target stopped the copy" full
+short_run()
+{
+	"$blocks" make src 10000 || return
+	exits 102 "$pardd" of=dst bs=1k count=20 json=json < <(cat src) && valid json &&
+	    has '.verdict == "short" and .bytes_read == 10000'
+}
+it "tells that the source was too short" short_run
+not_flushed()
+{
+	"$blocks" make src 64k && touch dst || return
+	export FAULTS="on=$PWD/dst op=flush fail=EIO" LD_PRELOAD=$shim
+	tells 103 not_flushed if=src of=dst && has '.flushed | not' && has '.bytes_written == 65536'
+}
+it "tells that flushing failed" not_flushed
+refused_run()
+{
+	"$blocks" make src 64k && tells 101 refused if=src of=dst skip=1000 &&
+	    has '.bytes_read == 0 and .unreadable == [] and .source.size == 65536' && [[ ! -e dst ]]
+}
+it "tells of a refusal" refused_run
+missing()
+{
+	tells 52 refused if=nothing of=dst && has '.source.name == "nothing" and .source.kind == null' &&
+	    (($(wc -l <json) == 1)) && [[ ! -e dst ]]
+}
+it "tells of an end that cannot be opened" missing
+misused()
+{
+	exits 1 "$pardd" "$@" && valid json && has '.verdict == "usage" and .status == 1' && agrees
+}
+it "tells of a wrong operand" misused if=src of=dst json=json bs=some
+it "tells of a wrong operand before json=" misused if=src of=dst bs=some json=json
+it "tells of operands that contradict each other" misused if=src iflag=00 of=dst json=json
+
+# --------------------------------------------------------------- while it runs
+
+# Eight reads that take half a second each
+slow()
+{
+	"$blocks" make src 256k || return
+	export FAULTS="on=$PWD/src op=read sleep=500$1" LD_PRELOAD=$shim
+}
+slow_run()
+{
+	"$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=64 thr=1 json=json 2>err &
+}
+progress()
+{
+	local n
+	slow ''
+	exits 0 "$pardd" if=src of=dst bs=512 bpt=64 thr=1 json=json && valid json || return
+	n=$(jq -s 'map(select(.event == "progress" and .phase == "copying" and .length == 262144)) | length' json)
+	((n >= 2 && n <= 4)) || fail "$n in four seconds"
+}
+it "tells the progress about once a second, without a line on stderr" progress
+early()
+{
+	"$blocks" make src 256k || return
+	export FAULTS="on=$PWD/src op=read at=512+512 fail=EIO;on=$PWD/src op=read at=32768+ sleep=500" LD_PRELOAD=$shim
+	exits 100 "$pardd" if=src of=dst bs=512 bpt=64 thr=1 coe=1 json=json && valid json &&
+	    jq -es 'map(.event) | index("error") < rindex("progress")' json >/dev/null &&
+	    jq -es 'map(select(.event == "progress"))[-1].bytes_unreadable == 512' json >/dev/null
+}
+it "tells of an unreadable range while the copy goes on" early
+shared()
+{
+	"$blocks" make src 128k || return
+	export FAULTS="on=$PWD/src op=read at=32256+512 fail=EIO;on=$PWD/src op=read at=32768+512 sleep=800 fail=EIO" LD_PRELOAD=$shim
+	exits 100 "$pardd" if=src of=dst bs=512 bpt=64 thr=1 coe=1 json=json && valid json &&
+	    jq -es 'any(.event == "progress")' json >/dev/null && has '.unreadable == [{offset: 32256, length: 1024}]'
+}
+it "tells a range that two transfers share as one" shared
+flushing()
+{
+	"$blocks" make src 64k && touch dst || return
+	export FAULTS="on=$PWD/dst op=flush sleep=1500" LD_PRELOAD=$shim
+	tells 0 complete if=src of=dst && jq -es 'any(.phase == "flushing")' json >/dev/null
+}
+it "tells that it is flushing" flushing
+begun()
+{
+	[[ -s json ]]
+}
+stopped()
+{
+	slow ''
+	slow_run
+	until_true 20 begun && sleep 0.3 && kill -"$1" "$(sed -n 's/^pid //p' how)" && wait $!
+	ended signal "$2" && valid json && agrees &&
+	    has ".verdict == \"stopped\" and .status == 128 + $2 and .signal == $2"
+}
+it "tells that SIGINT stopped it" stopped INT 2
+it "tells that SIGTERM stopped it" stopped TERM 15
+left()
+{
+	"$blocks" make src 256k || return
+	export FAULTS="on=$PWD/src op=read nth=3 hang" LD_PRELOAD=$shim
+	slow_run
+	until_true 20 begun && sleep 0.3 && kill -INT "$(sed -n 's/^pid //p' how)" && sleep 0.5 &&
+	    kill -INT "$(sed -n 's/^pid //p' how)" && wait $!
+	ended signal 2 && valid json && has '.verdict == "stopped" and .signal == 2 and (.flushed | not)' &&
+	    has '.message | test("second SIGINT")'
+}
+it "tells that it was left at a second signal" left
+
+# ------------------------------------------------------------------- the form
+
+# nothing but printable ASCII and line feeds
+tame()
+{
+	! LC_ALL=C grep -n '[^ -~]' "$1"
+}
+# named NAME WANTED: the source's name, and how a program gets it
+named()
+{
+	"$blocks" make "$1" 1000 && exits 0 "$pardd" "if=$1" of=dst json=json && valid json && tame json &&
+	    [[ $(wc -l <json) = 2 ]] && [[ $(jq -rs 'last.source.name' json) = "$2" ]]
+}
+it "escapes control bytes of names" named $'a\e[31m\nb\t\x01' $'a\e[31m\nb\t\x01'
+it "escapes quotes and backslashes" named 'a"b\c' 'a"b\c'
+it "leaves characters as they are" named $'gr\xc3\xb6\xc3\x9fe \xe2\x82\xac \xf0\x9f\x92\xbe' \
+    $'gr\xc3\xb6\xc3\x9fe \xe2\x82\xac \xf0\x9f\x92\xbe'
+it "makes bytes safe that are no UTF-8" named $'\xff\xc3\xa9\xc3x\x80\xed\xa0\x80' \
+    $'\\xFF\xc3\xa9\\xC3x\\x80\\xED\\xA0\\x80'
+unwritable()
+{
+	exits 52 "$pardd" $'if=n\xff\e"' of=dst json=json log=log && valid json && valid log && tame json && tame log &&
+	    [[ $(jq -rs 'last.source.name' json) = $'n\\xFF\e"' ]]
+}
+it "does so in the results of runs that did not begin" unwritable
+one_write()
+{
+	"$blocks" make src 64k && touch json || return
+	FAULT_LOG_ALL=1 with_faults "on=$PWD/json op=write nth=999 fail=EIO" "$pardd" if=src of=dst json=json 2>err || return
+	[[ $(awk '/^write/ { print $3 }' faults) = "$(awk '{ print length + 1 }' json)" ]]
+}
+it "writes each line at once" one_write
+
+# ------------------------------------------------------------ where it goes to
+
+descriptor()
+{
+	"$blocks" make src 64k && exits 0 "$pardd" if=src of=dst "json=$1" 7>json && valid json
+}
+it "writes to a descriptor" descriptor 7
+it "writes to a descriptor by the name shells give it" descriptor /dev/fd/7
+pipe()
+{
+	"$blocks" make src 64k && "$pardd" if=src of=dst json=1 2>err | cat >json && valid json
+}
+it "writes to a pipe" pipe
+fifo()
+{
+	"$blocks" make src 64k && mkfifo fifo || return
+	cat fifo >json &
+	exits 0 "$pardd" if=src of=dst json=fifo && wait $! && valid json
+}
+it "writes to a FIFO" fifo
+cut_off()
+{
+	"$blocks" make src 64k && yes old | head -c 100000 >json && tells 0 complete if=src of=dst
+}
+it "cuts an old file off" cut_off
+private()
+{
+	umask 0
+	"$blocks" make src 64k && tells 0 complete if=src of=dst log=log &&
+	    [[ $(stat -c %a json log) = $'600\n600' ]]
+}
+it "makes files for their owner only" private
+
+# not_there REGEX SINK OPERANDS...: refused, and both ends are as they were
+not_there()
+{
+	local why=$1 sink=$2
+	shift 2
+	"$blocks" make src 64k 1 && "$blocks" make dst 64k 2 && cp src src.old && cp dst dst.old &&
+	    ln -s dst link && mkdir dir || return
+	run "$pardd" "$sink" "$@" >/dev/null
+	[[ $status != 0 ]] && one_line "$why" && same src src.old && same dst dst.old && [[ ! -e new ]]
+}
+for key in json log; do
+	it "$key= is not the source" not_there "$key=src" "$key=src" if=src of=dst
+	it "$key= is not the target" not_there "$key=dst" "$key=dst" if=src of=dst
+	it "$key= is not the target by another name" not_there "$key=" "$key=./dst" if=src of=dst
+	it "$key= is not a target that is to be made" not_there "$key=" "$key=./new" if=src of=new
+	it "$key= is not the target of a wrong command line" not_there of "$key=dst" if=src of=src of=dst
+	it "$key= follows no symbolic link" not_there link "$key=link" if=src of=new
+	it "$key= is not made among the devices" not_there devices "$key=/dev/pardd-$key" if=src of=new
+	it "$key= is no device" not_there devices "$key=/dev/null" if=src of=new
+	it "$key= is no folder" not_there regular "$key=dir" if=src of=new
+	it "$key= must be possible before the target is made" not_there nowhere "$key=nowhere/x" if=src of=new
+done
+it "json= and log= are two files" not_there json json=both log=both if=src of=new
+it "takes no descriptor that is not open" not_there 'json=77' json=77 if=src of=new
+it "takes no descriptor for reading" not_there 'json=0' json=0 if=src of=new
+standard()
+{
+	"$blocks" make src 64k && "$blocks" make dst 64k 2 && cp dst old || return
+	"$pardd" if=src "$1" 2>err 1<>dst
+	[[ $? = 101 ]] && one_line 'json=1' && same dst old
+}
+it "takes no descriptor that is the target" standard json=1
+disk_descriptor()
+{
+	"$blocks" make disk 1M && cp disk old && loop disk && "$blocks" make src 64k || return
+	run "$pardd" if=src of=dst json=7 7>"$dev"
+	[[ $status = 101 && ! -e dst ]] && one_line 'json=7' && same disk old
+}
+if ((EUID == 0)) && losetup --find >/dev/null 2>&1; then
+	it "takes no descriptor of a disk" disk_descriptor
+else
+	skip "no loop devices" "takes no descriptor of a disk"
+fi
+dry()
+{
+	"$blocks" make src 64k && exits 0 "$pardd" -d if=src of=dst json=json log=log &&
+	    [[ ! -e json && ! -e log && ! -e dst ]] || return
+	exits 0 "$pardd" -d if=src of=dst json=7 7>json && (($(wc -l <json) == 1)) &&
+	    has '.event == "plan" and .dry_run' &&
+	    exits 101 "$pardd" -d if=src of=dst skip=1k json=7 7>json && valid json &&
+	    exits 101 "$pardd" -d if=src of=dst json=src && exits 101 "$pardd" -d if=src of=dst log=/dev/x
+}
+it "writes no file with -d" dry
+
+# --------------------------------------------------------------- it goes wrong
+
+# told_once: the copy is complete all the same, and one line tells of json=
+told_once()
+{
+	unset FAULTS LD_PRELOAD
+	[[ $status = 0 ]] && complete && same src dst || return
+	[[ $(grep -c "json=.*not complete" err) = 1 ]] || fail "$(<err)"
+}
+write_fails()
+{
+	"$blocks" make src 64k && touch json || return
+	with_faults "on=$PWD/json op=write nth=$1 fail=ENOSPC" run "$pardd" if=src of=dst json=json
+	faulty write && [[ $(wc -l <json) = $(($1 - 1)) ]] && told_once
+}
+it "goes on when the plan cannot be written" write_fails 1
+it "goes on when the result cannot be written" write_fails 2
+reader_gone()
+{
+	slow ''
+	run "$pardd" if=src of=dst bs=512 bpt=64 thr=1 json=7 7> >(head -n 1 >json)
+	told_once
+}
+it "goes on when the reader has gone" reader_gone
+reader_sleeps()
+{
+	"$blocks" make src 64k && mkfifo fifo && exec 7<>fifo || return
+	timeout 0.5 cat /dev/zero >&7		# until it is full
+	run "$pardd" if=src of=dst json=7
+	told_once
+}
+it "goes on when the reader sleeps" reader_sleeps
+catches_up()
+{
+	slow ''
+	mkfifo fifo && exec 7<>fifo || return
+	"$pardd" if=src of=dst bs=512 bpt=64 thr=1 json=7 2>err &
+	sleep 0.7
+	timeout 0.3 cat /dev/zero >&7
+	sleep 2
+	timeout 5 cat <&7 | tr -d '\0' >json &
+	wait && valid json && has '.verdict == "complete"' && ! grep json err
+}
+it "leaves progress out while the reader is busy" catches_up
+nobody()
+{
+	exec 7> >(:)
+	wait $!
+	run "$tools/ends" how "$pardd" "$@" json=7
+	ended exit "$status" && [[ $status != 0 ]]
+}
+it "is not ended by a reader that has gone before it begins" nobody if=src of=dst bs=x
+stalls()
+{
+	slow ''
+	mkfifo fifo && exec 7<>fifo || return
+	"$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=1 thr=1 json=7 2>err &
+	sleep 1
+	timeout 0.5 cat /dev/zero >&7		# the plan has been written
+	sleep 1.5
+	kill -INT "$(sed -n 's/^pid //p' how)" && wait $!
+	ended signal 2 && says 'json=7: it is not complete'
+}
+it "answers signals while the reader sleeps" stalls
+
+# -------------------------------------------------------------------- the log
+
+journal()
+{
+	"$blocks" make src 64k || return
+	exits 0 "$pardd" if=src of=dst log=log && agrees log && exits 101 "$pardd" if=src of=dst skip=999 log=log &&
+	    exits 1 "$pardd" if=src of=dst bs=x log=log || return
+	[[ $(wc -l <log) = 3 && $(jq -r .verdict log | paste -sd ' ') = "complete refused usage" ]] || return
+	split -l 1 log line. && valid line.aa && valid line.ab && valid line.ac && tame log &&
+	    has ".uid == $(id -u) and .length == 65536 and .target.name == \"dst\"" line.aa
+}
+it "appends a line a run to log=" journal
+journal_lost()
+{
+	"$blocks" make src 128k || return
+	export FAULTS="on=$PWD/src op=read $bad fail=EIO" LD_PRELOAD=$shim
+	exits 100 "$pardd" if=src of=dst coe=1 log=log && valid log &&
+	    has '.bytes_unreadable == 2048 and .verdict == "unreadable"' log
+}
+it "logs how much is lost" journal_lost
+together()
+{
+	local i
+	"$blocks" make src 64k || return
+	for i in {1..20}; do
+		"$pardd" if=src of="dst$i" log=log status=none &
+	done
+	wait
+	[[ $(jq -r 'select(.verdict == "complete") | .target.name' log | sort -u | wc -l) = 20 ]]
+}
+it "lets many runs share a log" together
+
+# ----------------------------------------------------------------- the manual
+
+documented()
+{
+	local key
+	"$blocks" make src 128k || return
+	FAULTS="on=$PWD/src op=read at=512+512 fail=EIO;on=$PWD/src op=read at=32768+ sleep=600" LD_PRELOAD=$shim \
+	    exits 100 "$pardd" if=src of=dst bs=512 bpt=64 thr=1 coe=1 json=json log=log || return
+	[[ $(jq -r .event json log | sort -u | wc -l) = 5 ]] || fail "not all events were seen" || return
+	comm -3 <(jq -r '.event, keys[], (.source // {} | keys[])' json log | sort -u |
+	    grep -vx -e schema -e event) \
+	    <(sed -n '/^\.Sh EVENTS/,/^\.Sh VERDICTS/s/^\.It Cm //p' "$manual" | sort -u) >odd
+	[[ ! -s odd ]] || fail "$(<odd)"
+}
+it "has every event and key in the manual, and no other" documented
+verdicts()
+{
+	diff <(sed -n '/^\.Sh VERDICTS/,/^\.Sh WHERE/s/^\.It Cm //p' "$manual" | sort) \
+	    <(sed -n '/^verdict(/,/^}/p' "$top/src/events.c" | grep -o '"[a-z_]*"' | tr -d '"' | sort)
+}
+it "has every verdict in the manual, and no other" verdicts
+example()
+{
+	local line filter
+	PATH=${pardd%/*}:$PATH
+	"$blocks" make disk.img 12M || return
+	line=$(sed -n 's/^\.Dl \(pardd .*\)/\1/p' "$manual")
+	FAULTS="on=$PWD/disk.img op=read at=819200+1024,2097152+512 fail=EIO" LD_PRELOAD=$shim \
+	    exits 100 bash -c "$line" && valid run.json || return
+	diff <(sed -n '/^\.Bd/,/^\.Ed/p' "$manual" | sed '/^\./d' |
+	    jq 'del(.seconds, .started, .ended)') \
+	    <(jq 'select(.event == "result") | del(.source, .target, .seconds, .started, .ended)' run.json) || return
+	filter=$(sed -n 's/^\.Dl \(jq .*\)/\1/p' "$manual" | sed 's/\\(dq/"/g')
+	[[ $(bash -c "$filter") = $'819200\t1024\n2097152\t512' ]]
+}
+it "runs the example of the manual" example

@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# --list: the disks of this machine, and what uses them.
+# shellcheck disable=SC1091,SC2015,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+# ------------------------------ anywhere; meanwhile others may attach loops
+
+
+list()
+{
+	exits 0 "$pardd" --list "$@" && [[ ! -s err ]] || fail "$(cat err)"
+}
+headed()
+{
+	list && [[ $(head -n 1 out) = 'NODE '*' SG '*' BSG '*' SIZE  SECTOR  MODEL'*' SERIAL'*' BY-ID'*' USED' ]]
+}
+it "begins with the names of the columns" headed
+# Two blanks or more stand before each column; the last is USED.
+aligned()
+{
+	local at
+	list && at=$(head -n 1 out | grep -bo 'USED' | cut -d: -f1) &&
+	    awk -v at="$at" 'substr($0, at - 1, 2) != "  " ||
+	    substr($0, at + 1, 1) == " " { print; bad = 1 } END { exit bad }' out
+}
+it "aligns the columns" aligned
+short()
+{
+	exits 0 "$pardd" -l && grep -v ^/dev/loop out | tail -n +2 >short &&
+	    list && grep -v ^/dev/loop out | tail -n +2 >long && same short long
+}
+it "says the same twice, and with -l" short
+json()
+{
+	list --json || return
+	[[ ! -s out ]] || jq -es 'all(.[]; .schema == "pardd/1" and
+	    .event == "disk" and has("node") and has("sg") and has("size") and
+	    (.used | type == "array"))' out >/dev/null
+}
+both()
+{
+	list && sed 1d out | cut -d' ' -f1 | grep -v ^/dev/loop >columns
+	list --json && jq -r '.node // "-"' out | grep -v ^/dev/loop >json
+	same columns json
+}
+if command -v jq >/dev/null; then
+	it "prints JSON lines" json
+	it "has the same disks in both" both
+else
+	skip "no jq" "prints JSON lines"
+fi
+it "takes --json for --list only" usage list --json if=/dev/null of=.
+full()
+{
+	"$pardd" --list >/dev/full 2>err
+	status=$?
+	[[ $status = 78 ]] && says 'standard output'
+}
+it "says so when nobody takes it" full
+touches()
+{
+	exits 0 strace -o log -e trace=openat "$pardd" --list &&
+	    ! grep '"/dev/' log | grep -v '/dev/disk/by-id'
+}
+if command -v strace >/dev/null && [[ $VARIANT = plain ]]; then
+	it "opens no device" touches
+fi
+
+# -------------------------------------------------------------- with disks
+
+probe()
+{
+	local dev
+	((EUID == 0)) && truncate -s 1M "$scratch/probe" &&
+	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
+}
+needs probe -- "no loop devices"
+
+# line DEVICE: its line
+line()
+{
+	grep "^$1 " out
+}
+shows()
+{
+	truncate -s 8000000 disk && loop disk -b "$1" && list &&
+	    line "$dev" | grep -Eq "^$dev +- +- +$2 +$1 .* is $PWD/disk\$" ||
+	    fail "$(cat out)"
+}
+it "shows a loop device with its file" shows 512 '8.0 MB'
+it "shows one of 4096" shows 4096 '8.0 MB'
+gone()
+{
+	truncate -s 1M disk && dev=$(losetup -f --show disk) &&
+	    losetup -d "$dev" && list && ! line "$dev"
+}
+it "does not show a loop device without a file" gone
+odd()
+{
+	truncate -s 1M $'a\e[7m\xff' && loop $'a\e[7m\xff' && list &&
+	    line "$dev" | grep -Fq 'a\x1B[7m\xFF' &&
+	    list --json && { ! command -v jq >/dev/null || jq -e . out >/dev/null; }
+}
+it "escapes a name" odd
+stacked()
+{
+	local first
+	truncate -s 1M disk && loop disk && first=$dev && loop "$first" &&
+	    list && line "$first" | grep -q "is $PWD/disk, medium of ${dev#/dev/}\$"
+}
+it "shows a disk that another is made of" stacked
+mounted()
+{
+	truncate -s 4M disk && mke2fs -q disk && loop disk && mkdir 'at here' &&
+	    mount "$dev" 'at here' || return
+	undo umount "$PWD/at here"
+	list && line "$dev" | grep -q "mounted on $PWD/at here\$" ||
+	    fail "$(cat out)" || return
+	command -v jq >/dev/null || return 0
+	list --json && jq -es --arg dev "$dev" --arg at "$PWD/at here" \
+	    'any(.[]; .node == $dev and (.used[0] | .kind == "mounted" and
+	    .by == $at and .writable))' out >/dev/null
+}
+partition()
+{
+	truncate -s 8M disk && loop disk -P && addpart "$dev" 3 2048 8192 &&
+	    until_true 5 test -b "$dev"p3 && mke2fs -q "$dev"p3 && mkdir at &&
+	    mount "$dev"p3 at || return
+	undo umount "$PWD/at"
+	list && line "$dev" | grep -q ", ${dev#/dev/}p3 mounted on $PWD/at\$"
+}
+if command -v mke2fs >/dev/null; then
+	it "shows where a disk is mounted" mounted
+	it "shows where a partition is mounted" partition
+else
+	skip "no mke2fs" "shows where a disk is mounted"
+fi
+swap()
+{
+	truncate -s 4M disk && mkswap -q disk 2>&1 && loop disk && swapon "$dev" ||
+	    return
+	undo swapoff "$dev"
+	list && line "$dev" | grep -q ', swap space$'
+}
+can_swap()
+{
+	(cd "$scratch" && swap)
+	local is=$?
+	release
+	rm -f "$scratch/disk"
+	return $is
+}
+if can_swap >/dev/null 2>&1; then
+	it "shows swap space" swap
+else
+	skip "no swap space to be had here" "shows swap space"
+fi

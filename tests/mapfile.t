@@ -1,0 +1,239 @@
+#!/usr/bin/env bash
+# The file of the map: what is one and what is not, and where it can lie.  What
+# the texts mean is tried in unit/mapfile_test.c.
+# shellcheck disable=SC1091,SC2059,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+size=1048576
+
+stuff()
+{
+	"$blocks" make src $size && "$blocks" make dst $size 9 && cp dst old
+}
+copy()
+{
+	exits 0 "$pardd" if=src of=dst map="${1:-map}" "${@:2}" && complete
+}
+# takes MAP: it is one, and what it does not call finished is copied
+takes()
+{
+	stuff && printf "$1" >map && copy && same_but "$2"
+}
+# same_but BYTES: the target is the source's behind so many bytes of its own
+same_but()
+{
+	cmp -n "$1" dst old && cmp -i "$1" dst src
+}
+refuses()
+{
+	stuff && printf "$1" >map && cp map before &&
+	    refused "map is no map: line $2 " if=src of=dst map=map && same map before &&
+	    same dst old && [[ ! -e map.tmp && ! -e map.bak ]]
+}
+first='0 ? 1\n0 4096 +\n'
+it "takes a map in decimal" takes "$first" 4096
+it "takes octal" takes '0 ? 1\n0 010000 +\n' 4096
+it "takes hexadecimal of either case" takes '0X0 ? 1\n0x0 0X1aB +\n0x1Ab 0xE55 +\n' 4096
+it "takes CR LF" takes '# c\r\n0 ? 1\r\n0 4096 +\r\n\r\n4096 4096 ?\r\n' 4096
+it "takes comments, blank lines, tabs, text behind a block" \
+    takes '# c\n\n \t# d\n0\t?\t1\n\t0\t4096\t+ # e\n4096 512 ?x\n' 4096
+it "takes an old map without a pass" takes '0x0 ?\n0 4096 +\n' 4096
+it "takes a map without a newline at the end" takes '0 ? 1\n0 4096 +' 4096
+it "takes a map that is empty" takes '' 0
+it "takes a map of comments" takes '# a\n# b' 0
+it "takes a map that begins later" takes '0 ? 1\n4096 0 +\n' 0
+it "takes pieces of blocks" takes '0 ? 1\n0 100 +\n100 3996 +\n4096 100 ?\n' 4096
+it "refuses what is no status line" refuses 'hello\n' 1
+it "refuses pass 0" refuses '0 ? 0\n0 4096 +\n' 1
+it "refuses an unknown status" refuses '# c\n0 ? 1\n0 4096 F\n' 3
+it "refuses a gap" refuses '0 ? 1\n0 4096 +\n8192 4096 ?\n' 3
+it "refuses an overlap" refuses '0 ? 1\n0 4096 +\n2048 4096 ?\n' 3
+it "refuses what is cut off in a line" refuses '0 ? 1\n0 4096 +\n4096 40' 3
+it "refuses a zero byte" refuses '0 ? 1\n0 4096 +\n\0\n' 3
+it "refuses a suffix" refuses '0 ? 1\n0 4k +\n' 2
+it "refuses a negative size" refuses '0 ? 1\n0 -4096 +\n' 2
+it "refuses a byte order mark" refuses '\xef\xbb\xbf0 ? 1\n' 1
+refuses_itself()
+{
+	stuff && cp src map && refused 'map is no map: line 1 ' if=src of=dst map=map &&
+	    same map src && same dst old
+}
+it "refuses a file of other things" refuses_itself
+
+# ----------------------------------------------------- what it says of itself
+
+# A comment of ours may hold anything; nothing of it gets to the terminal.
+hostile()
+{
+	stuff && printf '# pardd source: \033[2J\007\r\n0 ? 1\n0 512 +\n' >map &&
+	    cp map before && refused 'another source: .x1B\[2J.x07' if=src of=dst map=map &&
+	    same map before && same dst old && ! grep -q $'[\033\007\r]' err
+}
+it "escapes what a map says it is of" hostile
+hostile_name()
+{
+	local name=$'a\n\033[31m\rb'
+	"$blocks" make "$name" $size && exits 0 "$pardd" if="$name" of=dst map=map && complete &&
+	    same "$name" dst && ! grep -q $'[\033\r]' map &&
+	    exits 0 "$pardd" if="$name" of=dst map=map && cp map "$name.map" &&
+	    printf 'x\n' >"$name.map" &&
+	    refused . if="$name" of=dst map="$name.map" && ! grep -q $'[\033\r]' err
+}
+it "is not misled by the names of the ends" hostile_name
+crlf()
+{
+	stuff && copy && sed -i 's/$/\r/' map && copy && ! grep -q $'\r' map
+}
+it "knows its own map after a passage through CR LF" crlf
+peer()
+{
+	stuff && copy && ddrescuelog -t map >said && ddrescuelog -D map
+}
+if command -v ddrescuelog >/dev/null; then
+	it "writes what ddrescuelog reads" peer
+else
+	skip "no ddrescuelog" "writes what ddrescuelog reads"
+fi
+layout()
+{
+	stuff && copy && diff - <(sed '1,/Finished/d' map) <<-END
+	# current_pos  current_status  current_pass
+	0x00000000     +               1
+	#      pos        size  status
+	0x00000000  0x00100000  +
+	END
+}
+it "writes ddrescue's layout" layout
+private()
+{
+	umask 0
+	stuff && copy && copy && [[ $(stat -c %a map) = 600 && $(stat -c %a map.bak) = 600 ]]
+}
+it "lets only its owner read it" private
+before()
+{
+	stuff && copy map count=100 && cp map first && copy && ! cmp -s map map.bak &&
+	    grep -q '  +$' map.bak && grep -q '  ?$' map.bak && [[ ! -e map.tmp ]]
+}
+it "keeps the map before as .bak" before
+leftovers()
+{
+	stuff && echo torn >map.tmp && ln -s nowhere map.bak && copy && [[ ! -e map.tmp ]] &&
+	    copy && [[ ! -L map.bak && ! -e nowhere ]] && ln -sf src map.tmp && copy &&
+	    "$blocks" check src 0 0 $size
+}
+it "is not disturbed by what a killed run left, and follows no link" leftovers
+bak_folder()
+{
+	stuff && printf "$first" >map && mkdir map.bak && cp map before &&
+	    run "$pardd" if=src of=dst map=map && [[ $status != 0 ]] && same dst old &&
+	    same map before && [[ ! -e map.tmp ]] && one_line 'map\.bak'
+}
+it "stops before the first byte when .bak is a folder" bak_folder
+
+# ------------------------------------------------------------- what is no place
+
+# Nothing is written: not the target, not the map.
+unusable()
+{
+	local want=$1 why=$2
+	shift 2
+	exits "$want" "$@" "$pardd" if=src of=dst map=map && one_line "$why" && same dst old
+}
+linked()
+{
+	stuff && printf "$first" >real && cp real before && ln -s real map &&
+	    unusable 90 map && same real before && [[ -L map ]] && rm real && unusable 90 map &&
+	    [[ ! -e real ]]
+}
+it "refuses a symbolic link" linked
+folder()
+{
+	stuff && mkdir map && unusable 101 'no regular file'
+}
+it "refuses a folder" folder
+fifo()
+{
+	stuff && mkfifo map && unusable 101 'no regular file' && [[ -p map ]]
+}
+it "refuses a FIFO, and does not wait for it" fifo
+device()
+{
+	stuff && exits 101 "$pardd" if=src of=dst map=/dev/null && same dst old &&
+	    [[ -c /dev/null ]]
+}
+it "refuses a device" device
+nowhere()
+{
+	stuff && exits 52 "$pardd" if=src of=dst map=no/map && one_line 'no/map' && same dst old
+}
+it "refuses a folder that is missing" nowhere
+long()
+{
+	local name
+	stuff && name=$(printf '%0252d' 0) && exits 86 "$pardd" if=src of=dst map="$name" &&
+	    same dst old && exits 86 "$pardd" if=src of=dst map="$(printf '%05000d' 0)" &&
+	    same dst old
+}
+it "refuses a name that leaves no room for .tmp" long
+as_nobody()
+{
+	chmod 777 . && chmod 666 src dst
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+unreadable()
+{
+	stuff && printf "$first" >map && chmod 0 map && as_nobody true || return
+	unusable 63 map as_nobody && [[ ! -e map.tmp ]]
+}
+read_only()
+{
+	stuff && mkdir sub && chmod 755 sub &&
+	    exits 63 as_nobody "$pardd" if=src of=dst map=sub/map && one_line 'sub/map' &&
+	    same dst old
+}
+# The program must be somewhere where anybody may start it.
+if ((EUID == 0)) && command -v setpriv >/dev/null && (
+	cd "$scratch" && chmod 711 . && setpriv --reuid=65534 --regid=65534 \
+	    --clear-groups "$pardd" -V
+) >/dev/null 2>&1; then
+	it "stops before the first byte when the map cannot be read" unreadable
+	it "stops before the first byte when its folder cannot be written" read_only
+else
+	skip "not root, or no setpriv" "stops when the map cannot be read"
+fi
+full()
+{
+	stuff && mkdir small && mount -t tmpfs -o size=64k none small &&
+	    undo umount -l "$PWD/small" || return
+	printf "$first" >small/map
+	cp small/map before
+	head -c 1M /dev/zero >small/rest 2>/dev/null
+	exits 78 "$pardd" if=src of=dst map=small/map && one_line 'small/map' &&
+	    same dst old && same small/map before && [[ ! -e small/map.tmp ]] || return
+	# and half way: what was saved stays, and the status tells
+	rm small/rest small/map && stuff || return
+	FAULTS="on=$PWD/src op=read sleep=150" LD_PRELOAD=$shim "$pardd" if=src of=dst \
+	    map=small/map mapinterval=1 bs=512 bpt=64 thr=1 2>err &
+	until_true 10 test -s small/map && head -c 1M /dev/zero >small/rest 2>/dev/null
+	wait $!
+	[[ $? = 78 ]] && says 'small/map' && does_not_say '^pardd: complete' &&
+	    [[ -s small/map && ! -e small/map.tmp ]]
+}
+read_only_fs()
+{
+	stuff && mkdir ro && mount -t tmpfs none ro && undo umount -l "$PWD/ro" &&
+	    printf "$first" >ro/map && mount -o remount,ro ro &&
+	    exits 80 "$pardd" if=src of=dst map=ro/map && one_line 'ro/map' && same dst old
+}
+can_mount()
+{
+	((EUID == 0)) && mkdir -p "$scratch/probe" &&
+	    mount -t tmpfs none "$scratch/probe" && umount "$scratch/probe"
+}
+if can_mount >/dev/null 2>&1; then
+	it "stops when the map's file system is full, before the first byte or later" full
+	it "stops before the first byte on a read-only file system" read_only_fs
+else
+	skip "cannot mount" "stops when the map's file system is full"
+fi

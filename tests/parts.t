@@ -1,0 +1,632 @@
+#!/usr/bin/env bash
+# Partitions: ipart= and opart=, and what is told of them.
+# shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+mutate=$tools/mutate
+needs 'command -v sfdisk' '[[ -x $mutate ]]' -- "no sfdisk, or no mutate"
+
+probe()
+{
+	local dev
+	((EUID == 0)) && truncate -s 1M "$scratch/probe" &&
+	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
+}
+loops=
+! probe >/dev/null 2>&1 || loops=1
+
+# ---------------------------------------------------------------- the disks
+
+gpt_table()
+{
+	printf '%s\n' 'label: gpt' 'size=2M,name="first one"' 'size=3M' \
+	    'size=1M,name="evil\\x1b"'
+}
+dos_table()
+{
+	printf '%s\n' 'label: dos' 'size=2M' 'size=6M,type=5' 'size=1M' \
+	    'size=512K' 'size=2M' 'size=1M'
+}
+# fill DISK SECTOR SEED: what lies in partitions knows its place
+fill()
+{
+	local start count
+	while read -r start count; do
+		"$blocks" make "$1" $((count * $2)) "$3" $((start * $2)) || return
+	done < <(sfdisk -d "$1" | grep -v 'type=5$' | sed -n \
+	    's/.* : start= *\([0-9]*\), size= *\([0-9]*\),.*/\1 \2/p')
+}
+# image NAME KIND SEED: 12 MiB with a table
+image()
+{
+	rm -f "$1" && truncate -s 12M "$1" && "$2_table" | sfdisk -q "$1" &&
+	    fill "$1" 512 "$3"
+}
+# disk NAME KIND SECTOR SEED: the same as a loop device; its name is in $NAME
+disk()
+{
+	truncate -s 12M "$1.img" && loop "$1.img" -b "$3" &&
+	    printf -v "$1" %s "$dev" && "$2_table" |
+	    sfdisk -q --no-reread --no-tell-kernel "$dev" && fill "$dev" "$3" "$4"
+}
+# route DISK N: the columns Start and Sectors of a partition, by fdisk's library
+route()
+{
+	sfdisk -d "$1" | sed -n \
+	    "s/^[^ ]*[^0-9 ]\{0,1\}$2 : start= *\([0-9]*\), size= *\([0-9]*\),.*/\1 \2/p"
+}
+
+# ------------------------------------------- as with the columns of fdisk -l
+
+# reads DISK SECTOR N...
+reads()
+{
+	local n start count
+	for n in "${@:3}"; do
+		read -r start count < <(route "$1" "$n") ||
+		    fail "no partition $n by fdisk" || return
+		dd if="$1" of=want bs="$2" skip="$start" count="$count" \
+		    status=none && exits 0 "$pardd" if="$1" of="got$n" \
+		    ipart="$n" && complete && same want "got$n" || return
+	done
+}
+# writes DISK SECTOR N...: the whole disk is as dd makes it
+writes()
+{
+	local n start count
+	for n in "${@:3}"; do
+		read -r start count < <(route "$1" "$n") ||
+		    fail "no partition $n by fdisk" || return
+		"$blocks" make new "$((count * $2))" 7 &&
+		    cat "$1" >want && dd if=new of=want bs="$2" seek="$start" \
+		    conv=notrunc status=none &&
+		    exits 0 "$pardd" if=new of="$1" opart="$n" thr=3 bpt=64 &&
+		    complete && same want "$1" || return
+	done
+}
+both_ways()
+{
+	reads "$@" && writes "$@"
+}
+image_both_ways()
+{
+	image d "$1" 1 && both_ways d 512 "${@:2}"
+}
+d="" a=""
+disk_both_ways()
+{
+	disk d "$1" "$2" 1 && both_ways "$d" "$2" "${@:3}"
+}
+# An image of a disk with sectors of 4096 bytes.
+large_image()
+{
+	disk d gpt 4096 1 && reads "$d" 4096 1 2 3 && cat "$d" >image &&
+	    for n in 1 2 3; do
+		    exits 0 "$pardd" if=image of=part$n ipart=$n &&
+			same part$n got$n || return
+	    done
+}
+it "takes the partitions of a GPT image as fdisk does" \
+    image_both_ways gpt 1 2 3
+it "takes those of an MBR image, extended and logical too" \
+    image_both_ways dos 1 3 4 5 6 2
+if [[ -n $loops ]]; then
+	it "takes the partitions of a GPT disk" disk_both_ways gpt 512 1 2 3
+	it "takes those of an MBR disk" disk_both_ways dos 512 1 3 4 5 6 2
+	it "takes those of a GPT disk of 4096" disk_both_ways gpt 4096 1 2 3
+	it "takes those of an MBR disk of 4096" disk_both_ways dos 4096 1 3 4 5 6 2
+	it "knows the image of a disk of 4096 by its GPT" large_image
+else
+	skip "no loop devices" "takes the partitions of disks"
+fi
+
+far()
+{
+	truncate -s 10T far.img || return
+	loop far.img -b 4096 || return
+	printf '%s\n' 'label: dos' 'size=3T' 'size=3T' 'size=1G' |
+	    sfdisk -q --no-reread --no-tell-kernel "$dev" || return
+	for n in 1 2 3; do
+		read -r start count < <(route "$dev" "$n")
+		exits 0 "$pardd" -d if="$dev" of=/dev/null ipart=$n &&
+		    grep -qx "input_first_byte=$((start * 4096))" out &&
+		    grep -qx "bytes=$((count * 4096))" out ||
+		    fail "partition $n: $(cat out err)" || return
+	done
+}
+if [[ -n $loops ]] && truncate -s 10T "$scratch/probe" 2>/dev/null; then
+	it "counts beyond 2 TiB on an MBR disk of 4096" far
+else
+	skip "no loop devices of 10 TiB" "counts beyond 2 TiB"
+fi
+rm -f "$scratch/probe"
+
+one_to_other()
+{
+	image a gpt 1 && image b dos 2 && exits 0 "$pardd" if=a of=b ipart=1 \
+	    opart=5 count=1M iflag=count_bytes && complete || return
+	read -r from _ < <(route a 1)
+	read -r to _ < <(route b 5)
+	cmp -n 1M <(tail -c +$((from * 512 + 1)) a) \
+	    <(tail -c +$((to * 512 + 1)) b)
+}
+it "copies a partition of one disk into one of another" one_to_other
+within_one()
+{
+	image a gpt 1 && cp a want && dd if=a of=want bs=512 skip=2048 seek=6144 \
+	    count=4096 conv=notrunc status=none &&
+	    exits 0 "$pardd" if=a of=a ipart=1 opart=2 && same want a
+}
+it "copies a partition into another of the same disk" within_one
+overlaps()
+{
+	image a gpt 1 && refused overlap if=a of=a ipart=1 opart=1
+}
+it "refuses a partition onto itself" overlaps
+at_stdin()
+{
+	image a gpt 1 && dd if=a of=want bs=512 skip=2048 count=4096 status=none &&
+	    exits 0 "$pardd" ipart=1 of=got <a && same want got
+}
+it "takes a partition of what standard input is" at_stdin
+
+# --------------------------------------------------------- it is the end now
+
+counts()
+{
+	image a gpt 1 && dd if=a of=want bs=512 skip=2053 count=7 status=none &&
+	    exits 0 "$pardd" if=a of=got ipart=1 skip=5 count=7 &&
+	    complete && same want got
+}
+it "counts skip= from the partition's first byte" counts
+seeks()
+{
+	image a gpt 1 && "$blocks" make new 5k 3 && cp a want &&
+	    dd if=new of=want bs=512 seek=2053 conv=notrunc status=none &&
+	    exits 0 "$pardd" if=new of=a opart=1 seek=5 && same want a
+}
+it "counts seek= from there" seeks
+untouched()
+{
+	image a gpt 1 && cp a was && "$blocks" make large 4M 3 &&
+	    refused "$@" && same was a
+}
+it "refuses skip= past the partition" \
+    untouched 'partition 1 of a' if=a of=/dev/null ipart=1 skip=4097
+it "refuses count= past the partition" \
+    untouched 'partition 1 of a' if=a of=/dev/null ipart=1 skip=1 count=4096
+it "refuses seek= past the partition" \
+    untouched 'partition 1 of a' if=large of=a opart=1 seek=4097 count=0
+it "refuses what is larger than the partition" \
+    untouched 'partition 1 of a has room for 2097152' if=large of=a opart=1
+it "refuses what is larger from seek= on" \
+    untouched 'partition 2 of a has room' if=large of=a opart=2 seek=1 count=6144
+it "refuses padding past the partition" \
+    untouched 'partition 1 of a has room' \
+    if=large of=a opart=1 bs=10k conv=sync count=205
+fills()
+{
+	image a gpt 1 && cp a want && dd if=/dev/zero of=want bs=512 seek=6144 \
+	    count=6144 conv=notrunc status=none &&
+	    exits 0 "$pardd" if=/dev/zero of=a opart=2 && complete &&
+	    same want a
+}
+it "fills a partition with zeros, and nothing else" fills
+pours()
+{
+	image a gpt 1 && cp a want && dd if=/dev/zero of=want bs=512 seek=2048 \
+	    count=4096 conv=notrunc status=none || return
+	exits "$1" "$pardd" of=a opart=1 thr=4 bpt=37 \
+	    < <(head -c "$2" /dev/zero) && same want a
+}
+it "takes a stream that fills a partition" pours 0 2M
+it "stops a stream at the partition's end, with 78" pours 78 $((2097152 + 1))
+it "stops a long stream there" pours 78 9M
+sparse()
+{
+	image a gpt 1 && cp a want && truncate -s 3M new && dd if=/dev/zero \
+	    of=want bs=512 seek=6144 count=6144 conv=notrunc status=none &&
+	    exits 0 "$pardd" if=new of=a opart=2 conv=sparse && same want a
+}
+it "keeps to the partition with conv=sparse" sparse
+
+# ----------------------------------------------------------------- refusals
+
+lists()
+{
+	image a gpt 1 && refused 'ipart=9: .*no such partition on a; it has 1 \(bytes 1048576 to 3145727\), 2 \(bytes 3145728 to 6291455\), 3 ' \
+	    if=a of=/dev/null ipart=9 &&
+	    refused 'opart=4: .*no such partition on a' if=a of=a opart=4
+}
+it "refuses a partition that is not there, and lists those that are" lists
+no_table()
+{
+	"$blocks" make a 12M 1 && refused 'no partition table' if=a of=. ipart=1 &&
+	    cp a b && refused 'no partition table' if=a of=b opart=1 && same a b
+}
+it "refuses an end without a table" no_table
+empty_table()
+{
+	truncate -s 12M a && echo 'label: gpt' | sfdisk -q a &&
+	    refused 'table of a is empty' if=a of=. ipart=1
+}
+it "refuses an empty table" empty_table
+no_disk()
+{
+	image a gpt 1
+	refused 'standard input has no partitions' of=. ipart=1 < <(cat a) &&
+	    refused 'has no partitions' if=/dev/zero of=. ipart=1 count=1 &&
+	    refused 'has no partitions' if=a of=/dev/null opart=1 &&
+	    refused 'has no partitions' if=a of=new opart=1 &&
+	    refused 'has no partitions' if=a of=a oflag=append opart=1 &&
+	    : >empty && refused 'has no partitions' if=empty of=. ipart=1 &&
+	    [[ ! -e new ]]
+}
+it "refuses streams, generated input, what is empty or not there" no_disk
+truncating()
+{
+	image a gpt 1 && cp a was && "$blocks" make new 1M 2 &&
+	    usage trunc if=new of=a opart=1 oflag=trunc && same was a
+}
+it "will not cut off the rest of the disk" truncating
+it "takes no partition 0" usage ipart if=/dev/null of=. ipart=0
+it "takes no partition -1" usage opart if=/dev/null of=. opart=-1
+beyond()
+{
+	image a dos 1 && truncate -s 9M a && exits 0 "$pardd" if=a of=. ipart=1 &&
+	    refused 'partition 3 of a, bytes [0-9]+ to [0-9]+, goes beyond the end of the disk at 9437184' \
+	    if=a of=. ipart=3
+}
+it "refuses a partition beyond the disk's end" beyond
+cut_gpt()
+{
+	image a gpt 1 && truncate -s 9M a &&
+	    refused 'GPT is damaged, or made for a larger disk' if=a of=. ipart=1
+}
+it "refuses the GPT of a larger disk" cut_gpt
+other_sector()
+{
+	disk d gpt 512 1 && cat "$d" >copy && loop copy -b 4096 &&
+	    refused 'GPT counts in sectors of 512 bytes, and the disk has 4096' \
+	    if="$dev" of=. ipart=1
+}
+[[ -z $loops ]] ||
+    it "refuses a GPT in sectors of another size, and says so" other_sector
+looped()
+{
+	image a dos 1 || return
+	# the second entry of the first link leads to the first link
+	printf '\0\0\0\0\5\0\0\0\0\0\0\0\1\0\0\0' |
+	    dd of=a bs=1 seek=$((1048576 * 3 + 462)) conv=notrunc status=none &&
+	    refused 'chain of logical partitions does not end' if=a of=. ipart=5
+}
+it "refuses a chain of logical partitions that bites its tail" looped
+absurd()
+{
+	image a gpt 1 && printf '\377\377\377\0' |
+	    dd of=a bs=1 seek=$((512 + 80)) conv=notrunc status=none &&
+	    refused 'entries cannot be that many' if=a of=. ipart=1
+}
+it "refuses a GPT of sixteen million entries" absurd
+backup()
+{
+	image a gpt 1 && dd if=a of=want bs=512 skip=2048 count=4096 status=none &&
+	    head -c 512 /dev/urandom | dd of=a bs=512 seek=1 conv=notrunc \
+	    status=none && exits 0 "$pardd" if=a of=got ipart=1 && same want got
+}
+it "takes the backup of a GPT whose header is gone" backup
+
+# -------------------------------------------------------------------- notes
+
+# noted REGEX OPERANDS...
+noted()
+{
+	image a gpt 1 && "$blocks" make new 1M 2 && "$blocks" make b 12M 5 &&
+	    exits 0 "$pardd" -d "${@:2}" && { grep -q '_range=' out ||
+	    fail "no _range= in the plan: $(cat out)"; } &&
+	    exits 0 "$pardd" "${@:2}" && says "^pardd: note: .*$1" && complete
+}
+silent()
+{
+	image a gpt 1 && "$blocks" make new 1M 2 && "$blocks" make b 12M 5 &&
+	    exits 0 "$pardd" "$@" && does_not_say note: && complete
+}
+it "notes a target's range within a partition" \
+    noted 'target, a, begins 512 bytes into partition 1 and ends 1048064 bytes before the end of partition 1' \
+    if=new of=a seek=2049
+it "notes a source's range within a partition" \
+    noted 'source, a, begins 512 bytes into partition 1 and ends 2048 bytes before' \
+    if=a of=. skip=2049 count=4091
+it "notes a range that ends within a partition" \
+    noted 'begins at the first byte of partition 1 and ends 512 bytes before the end of partition 1' \
+    if=a of=. skip=2048 count=4095
+it "notes a range that goes on into the next partition" \
+    noted 'begins at the first byte of partition 1 and ends 3145216 bytes before the end of partition 2' \
+    if=a of=. skip=2048 count=4097
+it "notes a range that goes on behind the last partition" \
+    noted 'begins at the first byte of partition 3 and ends 512 bytes behind the end of partition 3' \
+    if=a of=. skip=12288 count=2049
+it "notes a range that begins before a partition" \
+    noted 'begins 512 bytes before partition 1 and ends at the end of partition 1' \
+    if=a of=. skip=2047 count=4097
+it "notes a range that takes two partitions" \
+    noted 'begins at the first byte of partition 1 and ends at the end of partition 2' \
+    if=a of=. skip=2048 count=10240
+it "notes that seek= was forgotten" \
+    noted 'target, a, begins at the first byte of the disk and ends 1048576 bytes before the end of partition 1' \
+    if=b of=a skip=1 count=4096
+it "notes that count= was forgotten" \
+    noted 'source, a, begins at the first byte of partition 2 and ends at the end of the disk' \
+    if=a of=. skip=6144
+it "notes ipart= without opart= on a disk with partitions" \
+    noted 'target, a, begins at the first byte of the disk and ends at the end of partition 1' \
+    if=a of=a ipart=2
+it "says nothing of a partition in its columns" \
+    silent if=a of=. skip=2048 count=4096
+it "says nothing of a partition by its number" \
+    silent if=a of=a ipart=1 opart=2
+it "says nothing of a part of a partition by its number" \
+    silent if=a of=. ipart=1 skip=3 count=5
+it "says nothing of a whole disk" silent if=a of=.
+it "says nothing of a whole disk with count=" silent if=a of=. count=24576
+it "says nothing of a whole disk onto another" silent if=b of=a
+it "says nothing of the first partitions with the table" \
+    silent if=a of=. count=12288
+it "says nothing of the table itself" silent if=a of=. count=34
+it "says nothing where there is no table" silent if=b of=. skip=5 count=70
+silent_none()
+{
+	image a gpt 1 && exits 0 "$pardd" if=a of=. skip=2049 count=7 status=none &&
+	    [[ ! -s err ]]
+}
+it "prints no note with status=none" silent_none
+logical()
+{
+	local start count
+	image a dos 1
+	read -r start count < <(route a 5)
+	exits 0 "$pardd" if=a of=. skip="$start" count="$count" &&
+	    does_not_say note: || return
+	exits 0 "$pardd" if=a of=. skip="$start" count=$((count + 1)) &&
+	    says 'note: .*ends 512 bytes behind the end of partition 5$' || return
+	read -r start count < <(route a 2)
+	exits 0 "$pardd" if=a of=. skip="$start" count="$count" &&
+	    does_not_say note: &&
+	    exits 0 "$pardd" if=a of=. skip="$start" count=$((count + 1)) &&
+	    says 'note: .*partition 2 and ends'
+}
+it "knows logical partitions from the extended one" logical
+unread()
+{
+	image a gpt 1 && exits 0 strace -f -o log -e trace=openat,preadv2,pread64 \
+	    "$pardd" if=a of=b && ! grep 'pread64(.*, 512, 0)' log &&
+	    exits 0 strace -f -o log -e trace=pread64 "$pardd" if=a of=b \
+	    count=5 && grep -q 'pread64(.*, 512, 0)' log
+}
+if command -v strace >/dev/null && [[ $VARIANT = plain ]]; then
+	it "does not look for a table when all is copied" unread
+fi
+
+uncached()
+{
+	image a gpt 1 && sync a && dd of=a oflag=nocache conv=notrunc,fdatasync \
+	    count=0 status=none && [[ $("$blocks" incore a) = 0 ]]
+}
+leaves_cache()
+{
+	uncached && exits 0 "$pardd" -d if=a of=. ipart=2 &&
+	    [[ $("$blocks" incore a) = 0 ]] || return
+	cat a >/dev/null && exits 0 "$pardd" -d if=a of=. ipart=2 &&
+	    (($("$blocks" incore a) > 3000))
+}
+try_uncached()
+{
+	(cd "$scratch" && uncached)
+}
+if try_uncached >/dev/null 2>&1; then
+	it "leaves the page cache as it was" leaves_cache
+else
+	skip "this file system is all cache" "leaves the page cache as it was"
+fi
+rm -f "$scratch/a"
+
+# ------------------------------------------------------- in the kernel's hands
+
+beside_mounted()
+{
+	truncate -s 12M disk && gpt_table | sfdisk -q disk && loop disk -P || return
+	# for a kernel that knows no tables
+	[[ -b ${dev}p2 ]] || addpart "$dev" 2 6144 6144
+	until_true 5 test -b "$dev"p2 && mke2fs -q -t ext4 "$dev"p2 &&
+	    mkdir at && mount "$dev"p2 at || return
+	undo umount "$PWD/at"
+	exits 0 "$pardd" of="$dev" opart=1 < <(head -c 1M /dev/zero) && complete &&
+	    exits 101 "$pardd" of="$dev" opart=2 </dev/zero && one_line p2
+}
+if [[ -n $loops ]] && command -v mke2fs >/dev/null; then
+	it "writes a partition beside a mounted one, but not that" beside_mounted
+else
+	skip "no loop devices, or no mke2fs" "knows mounted partitions"
+fi
+
+# -------------------------------------------------------- after a whole clone
+
+astray()
+{
+	image a gpt 1 && "$blocks" make b 16M 5 && exits 0 "$pardd" if=a of=b &&
+	    says '^pardd: note: b is larger .* sgdisk -e b$' && complete &&
+	    does_not_say 'sectors of' || return
+	command -v sgdisk >/dev/null || return 0
+	sgdisk -v b | grep -q 'Problem' || fail "nothing to mend" || return
+	sgdisk -e b >/dev/null && sgdisk -v b | grep -q 'No problems found'
+}
+it "tells how to move the backup GPT to the end of a larger target" astray
+not_astray()
+{
+	image a "$1" 1 && "$blocks" make b "$2" 5 && exits 0 "$pardd" if=a of=b "${@:3}" &&
+	    does_not_say note: && complete
+}
+it "says nothing of an MBR on a larger target" not_astray dos 16M
+it "says nothing when the target is as large" not_astray gpt 12M
+it "says nothing of it when it was not the whole disk" not_astray gpt 16M count=34
+not_told()
+{
+	image a gpt 1 && "$blocks" make b 16M 5 &&
+	    exits 103 with_faults "on=$PWD/b op=flush fail=EIO" "$pardd" \
+	    if=a of=b &&
+	    faulty fdatasync && does_not_say sgdisk
+}
+it "says nothing of it when the copy failed" not_told
+onto()
+{
+	disk a gpt "$1" 1 && truncate -s "$3" b.img && loop b.img -b "$2" &&
+	    exits 0 "$pardd" if="$a" of="$dev" && complete
+}
+onto_other()
+{
+	onto "$1" "$2" 12M && says "note: the partition table counts in sectors of $1 bytes, and $dev has $2" || return
+	# what it proposes is true
+	local all
+	all=$(losetup -f --show -b "$1" "$dev") || return
+	undo losetup -d "$all"
+	sfdisk -d "$all" | grep -q 'size='
+}
+onto_same()
+{
+	onto "$1" "$1" "$2" && does_not_say 'sectors of'
+}
+image_onto()
+{
+	image a gpt 1 && truncate -s 12M b.img && loop b.img -b 4096 &&
+	    exits 0 "$pardd" if=a of="$dev" bs=4096 &&
+	    says 'table counts in sectors of 512 bytes' && complete
+}
+if [[ -n $loops ]]; then
+	it "tells of sectors of another size, 512 onto 4096" onto_other 512 4096
+	it "tells of sectors of another size, 4096 onto 512" onto_other 4096 512
+	it "says nothing of equal sectors" onto_same 4096 12M
+	it "tells of an image of 512 onto 4096" image_onto
+fi
+
+# -------------------------------------------------------------- what is lost
+
+ext4()
+{
+	truncate -s "$2" "$1" && mke2fs -q -F -t ext4 -L "$3" "$1"
+}
+# overwrites OPERANDS...: the lines of the plan, in $lines
+overwrites()
+{
+	exits 0 "$pardd" -d "$@" && { lines=$(grep '^overwrites=' out) || :; }
+}
+label()
+{
+	image a gpt 1 && ext4 fs 2M 'my data' && exits 0 "$pardd" if=fs of=a opart=1 &&
+	    cp a was && "$blocks" make b 12M 3 && overwrites if=b of=a &&
+	    grep -qx 'overwrites=gpt at byte 512' out &&
+	    grep -qx 'overwrites=ext4 "my data" at byte 1049656' out &&
+	    same was a || fail "$(cat out err)"
+}
+only_part()
+{
+	image a gpt 1 && ext4 fs 2M root && exits 0 "$pardd" if=fs of=a opart=1 &&
+	    "$blocks" make b 1M 3 && overwrites if=b of=a opart=1 &&
+	    [[ $lines = 'overwrites=ext4 "root" at byte 1049656' ]] &&
+	    overwrites if=b of=a opart=1 count=2 &&
+	    [[ -z $lines ]] && overwrites if=b of=a opart=2 && [[ -z $lines ]] ||
+	    fail "$(cat out err)"
+}
+whole_fs()
+{
+	ext4 a 2M $'odd\e[7m' && "$blocks" make b 1M 3 && overwrites if=b of=a &&
+	    [[ $lines = 'overwrites=ext4 "odd\x1B[7m" at byte 1080' ]] &&
+	    overwrites if=b of=a seek=100 && [[ -z $lines ]] ||
+	    fail "$(cat out err)"
+}
+nothing()
+{
+	"$blocks" make a 2M 1 && "$blocks" make b 1M 3 && overwrites if=b of=a
+	[[ -z $lines ]] && overwrites if=b of=new
+	[[ -z $lines && ! -e new ]] && overwrites if=b of=/dev/null
+	[[ -z $lines ]]
+}
+aloud()
+{
+	ext4 a 2M x && "$blocks" make b 1M 3 && exits 0 "$pardd" if=b of=a verbose=1 &&
+	    says '^overwrites=ext4 "x" at byte 1080$' && complete
+}
+lines=""
+if command -v mke2fs >/dev/null; then
+	it "lists the table and the file systems that a clone overwrites" label
+	it "lists only what lies in the range" only_part
+	it "escapes a label" whole_fs
+	it "says it with verbose=1, before it does it" aloud
+else
+	skip "no mke2fs" "lists what is overwritten"
+fi
+it "lists nothing where nothing is" nothing
+
+# ------------------------------------------------------------ hostile tables
+
+random_table()
+{
+	local i
+	image a gpt 1
+	for ((i = 0; i < $(heavy 20); i++)); do
+		cp a b && head -c 16896 /dev/urandom |
+		    dd of=b bs=512 seek=1 conv=notrunc status=none
+		head -c 16896 /dev/urandom | dd of=b bs=512 \
+		    seek=$((24576 - 33)) conv=notrunc status=none
+		refused 'GPT is damaged' if=b of=. ipart=1 || return
+	done
+}
+it "refuses random bytes in place of a GPT" random_table
+
+# Whatever the table says: a refusal, or a range within the disk.
+spoilt()
+{
+	local kind=$1 sector=$2 how=${4-} i last
+	cp "$5" clean || return
+	for ((i = 0; i < $(heavy "$3"); i++)); do
+		cp clean a && "$mutate" a "$sector" "$i" ${how:+"$how"} || return
+		run "$pardd" -d if=a of=a ipart=$((i % 5 + 1)) seek=40 count=1
+		case $status in
+		0)	last=$(sed -n 's/^input_last_byte=//p' out)
+			((last < 2097152)) || fail "to byte $last" || break ;;
+		101)	one_line . || break ;;
+		*)	fail "status $status: $(cat err)" || break ;;
+		esac
+		run "$pardd" -d if=/dev/zero of=a count=4000
+		[[ $status = 0 ]] || fail "status $status: $(cat err)" || break
+	done
+	((i == $(heavy "$3"))) || { fail "$kind, seed $i"; return; }
+}
+small()
+{
+	truncate -s 2M small && printf '%s\n' "label: $1" "${@:2}" |
+	    sfdisk -q small
+}
+n=100
+[[ -z $LONG ]] || n=5000
+spoilt_gpt()
+{
+	small gpt start=64,size=128 start=192,size=256 start=1000,size=100 &&
+	    spoilt gpt 512 $n "${1-}" "$PWD/small"
+}
+spoilt_dos()
+{
+	small dos start=64,size=128 start=192,size=2000,type=5 start=256,size=64 \
+	    start=512,size=64 start=1024,size=512 &&
+	    spoilt dos 512 $n '' "$PWD/small"
+}
+spoilt_large()
+{
+	truncate -s 2M small && loop small -b 4096 && printf '%s\n' 'label: gpt' \
+	    'start=16,size=16' 'start=64,size=256' |
+	    sfdisk -q --no-reread --no-tell-kernel "$dev" &&
+	    spoilt large 4096 $n '' "$dev"
+}
+it "survives spoilt GPTs with right checksums" spoilt_gpt
+it "survives spoilt GPTs" spoilt_gpt plain
+it "survives spoilt MBRs and logical partitions" spoilt_dos
+[[ -z $loops ]] || it "survives spoilt GPTs of 4096" spoilt_large

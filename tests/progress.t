@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# The progress line, on a terminal and elsewhere.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+# slow SIZE MS [RULE]: each read of src takes so long
+slow()
+{
+	"$blocks" make src "$1" || return
+	rules="${3:+on=$PWD/src op=read $3;}on=$PWD/src op=read at=32768+ sleep=$2"
+}
+copies()
+{
+	FAULTS=$rules LD_PRELOAD=$shim exits "$1" "$pardd" if=src of=dst bs=512 bpt=64 thr=1 "${@:2}"
+}
+
+# -------------------------------------------------------- where there is none
+
+lines()
+{
+	local n
+	slow 256k 500 && copies 0 "$@" || return
+	n=$(grep -c '^pardd: .*copying$' err)
+	((n >= 2 && n <= 4)) || fail "$n lines: $(<err)" || return
+	grep -Eq '^pardd: [0-9.]+ k?B, [0-9]+ %, [0-9.]+ k?B/s, mean [0-9.]+ k?B/s, (0:0[0-9] left|time left unknown), copying$' err || fail "$(<err)" || return
+	! LC_ALL=C grep -n '[^ -~]' err
+}
+it "prints a line a second with progress=1" lines progress=1
+it "does so with status=progress, too" lines progress=1 status=progress
+it "does so with status=noxfer, too" lines progress=1 status=noxfer
+none()
+{
+	slow 128k 800 && copies 0 "$@" && does_not_say 'copying'
+}
+it "prints none where stderr is no terminal" none
+it "prints none with progress=0" none progress=0 status=progress
+silent()
+{
+	slow 128k 800 && copies 0 progress=1 status=none && [[ ! -s err ]]
+}
+it "prints none with status=none" silent
+rarely()
+{
+	slow 128k 800 && copies 0 progress=3600 && does_not_say 'copying'
+}
+it "prints none before it is time" rarely
+lost()
+{
+	slow 128k 800 'at=512+1024 fail=EIO' && copies 100 coe=1 progress=1 && says 'copying$' &&
+	    says '^pardd: .*, 1\.0 kB unreadable, copying$'
+}
+it "tells how much is unreadable so far" lost
+unknown()
+{
+	"$blocks" make src 256k || return
+	{ head -c 32768; sleep 2.5; cat; } <src |
+	    exits 0 "$pardd" of=dst bs=512 bpt=64 thr=1 progress=1 || return
+	says '^pardd: 33 kB, [0-9.]+ k?B/s, mean [0-9.]+ kB/s, copying$' && does_not_say 'left|%'
+}
+it "tells neither a part nor a time of what has no known length" unknown
+stalled()
+{
+	"$blocks" make src 256k || return
+	{ head -c 131072; sleep 3.5; cat; } <src |
+	    exits 0 "$pardd" of=dst bs=512 count=512 bpt=64 thr=1 progress=1 || return
+	says '^pardd: 131 kB, 50 %, 0 B/s, mean .*, time left unknown, copying$'
+}
+it "does not know the time left while nothing goes on" stalled
+flushing()
+{
+	"$blocks" make src 64k && touch dst || return
+	rules="on=$PWD/dst op=flush sleep=1500"
+	copies 0 progress=1 && says '^pardd: 66 kB, 100 %, flushing$'
+}
+it "says that it is flushing" flushing
+padded()
+{
+	head -c 1000 /dev/zero >src && touch dst || return
+	rules="on=$PWD/dst op=flush sleep=1500"
+	copies 0 conv=sync progress=1 && says '^pardd: 1\.0 kB, 100 %, flushing$'
+}
+it "never passes 100 %" padded
+it "takes no interval that is none" usage progress=some if=src of=dst progress=some
+
+# ---------------------------------------------------------------- on a terminal
+
+# screen COLUMNS OPERANDS...: pardd in a terminal of its own, ended by "over"
+screen()
+{
+	local columns=$1
+	shift
+	export TMUX_TMPDIR=$PWD
+	cat >go <<-EOT
+	cd "$PWD"
+	trap : INT
+	FAULTS='$rules' LD_PRELOAD=$shim "$pardd" if=src of=dst bs=512 bpt=64 thr=1 $*
+	echo over \$?
+	sleep 60
+	EOT
+	undo env TMUX_TMPDIR="$PWD" tmux -L pardd kill-server
+	env -u TMUX tmux -L pardd -f /dev/null new-session -d -x "$columns" -y 20 "sh ./go"
+}
+shown()
+{
+	tmux -L pardd capture-pane -p
+}
+# shows REGEX: within some seconds
+appears()
+{
+	shown | grep -Eq -e "$1"
+}
+shows()
+{
+	until_true 20 appears "$1" || { shown; return 1; }
+}
+wide()
+{
+	slow 1M 300 && screen 80 || return
+	shows '^[0-9]+ kB, [0-9]+ %, [0-9.]+ k?B/s, mean [0-9.]+ k?B/s, 0:[0-9]+ left, copying$' &&
+	    shows '^over 0$' && shows '^1\.0 MB, 100 %, mean [0-9.]+ k?B/s$' && shows '^pardd: complete, flushed$' &&
+	    ! appears copying
+}
+narrow()
+{
+	slow 256k 500 'at=512+1024 fail=EIO' && screen 40 coe=1 || return
+	shows '^[0-9]+ kB, [0-9]+ %, .*1\.0 kB unreadable$' && ! appears 'mean' || return
+	shown | awk 'length > 40 && !/^pardd:/ { exit 1 }'
+}
+tiny()
+{
+	slow 256k 500 && screen 8 || return
+	shows '^[0-9]+ %$'
+}
+resized()
+{
+	slow 1M 300 && screen 100 && shows 'mean .*copying$' || return
+	tmux -L pardd resize-window -x 50 -y 20 && shows '^[0-9]+ kB, [0-9]+ %, [^m]* left(, copying)?$' &&
+	    tmux -L pardd resize-window -x 100 -y 20 && shows '^[0-9]+ kB, [0-9]+ %, .* mean .*copying$'
+}
+short_copy()
+{
+	"$blocks" make src 64k && rules= && screen 80 || return
+	shows '^over 0$' && ! appears '%'
+}
+no_line()
+{
+	slow 256k 300 && screen 80 "$@" || return
+	shows '^over 0$' && ! appears '%'
+}
+interrupted()
+{
+	slow 1M 300 && screen 80 || return
+	shows 'copying$' && tmux -L pardd send-keys C-c && shows '^pardd: NOT complete: stopped by SIGINT' &&
+	    ! shown | grep -E 'copying.+pardd|pardd:.*copying'
+}
+below()
+{
+	slow 256k 500 && screen 80 progress=1 status=noxfer || return
+	shows '^pardd: [0-9]+ kB, .*copying$' && shows '^over 0$' &&
+	    (($(shown | grep -c 'copying$') >= 2))
+}
+if [[ $VARIANT != plain ]]; then
+	:					# once is enough
+elif command -v tmux >/dev/null; then
+	it "draws a line on a terminal, and leaves its last state" wide
+	it "leaves out what matters least where the terminal is narrow" narrow
+	it "keeps the part of the whole longest" tiny
+	it "follows a terminal that is resized" resized
+	it "draws none for a copy that is over at once" short_copy
+	it "draws none with progress=0" no_line progress=0
+	it "draws none with status=none" no_line status=none
+	it "draws none with status=noxfer" no_line status=noxfer
+	it "takes the line away before it tells of a signal" interrupted
+	it "prints lines on a terminal if no line is to be drawn" below
+else
+	skip "no tmux" "what is on the screen"
+fi

@@ -1,0 +1,640 @@
+#!/usr/bin/env bash
+# Rescue: what the map says is true, nothing unread is written, and a run that
+# was stopped, or killed, is gone on with.
+# shellcheck disable=SC1091,SC2086,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+maps=$tools/maps
+[[ -x $maps ]] || { echo "Bail out! tools/maps is not built"; exit 1; }
+size=$((2 << 20))
+peer=
+! command -v ddrescue >/dev/null || peer=1
+
+# Where a flush costs nothing, for cases of many runs.
+in_memory()
+{
+	local dir
+	dir=$(mktemp -d /dev/shm/pardd-test.XXXXXX 2>/dev/null) || return 0
+	undo rm -rf "$dir"
+	cd "$dir" || return
+}
+# rescue STATUS RULE OPERANDS...: a run with bad sectors at $bad
+rescue()
+{
+	exits "$1" with_faults "on=$PWD/src op=read at=$bad fail=EIO $2" \
+	    "$pardd" if=src of=dst map=map bs=512 "${@:3}"
+}
+# The same by ddrescue, all of its passes, in the file theirs.
+their()
+{
+	FAULTS="on=$PWD/src op=read at=$bad fail=EIO" LD_PRELOAD=$shim \
+	    ddrescue -q "$@" src theirs theirs.map
+}
+# stuff: a source, and a target that is full of something else
+stuff()
+{
+	"$blocks" make src "${1:-$size}" && "$blocks" make dst "${1:-$size}" 9 &&
+	    cp dst old
+}
+# is STATUS RANGES [MAP]: exactly these ranges have it in the map
+is()
+{
+	local got
+	got=$("$maps" list "${3:-map}" "$1") || return
+	[[ $got = "$2" ]] || fail "$1 in the map: $got, not $2"
+}
+# honest [SKIP SEEK COUNT]: + in the map is right, all else untouched
+honest()
+{
+	"$maps" check map src dst old "${1:-0}" "${2:-0}" "${3:-$size}"
+}
+
+# ------------------------------------------------------------- random truths
+
+thrs=(1 4 16) bpts=('' bpt=1 bpt=8 bpt=100)
+truth()
+{
+	local seed got n=$((512 << 10))
+	in_memory
+	for ((seed = $1; seed < $2; seed++)); do
+		rm -f map theirs theirs.map
+		bad=$("$maps" random "$seed" $n)
+		stuff $n && rescue 100 '' thr=${thrs[seed % 3]} ${bpts[seed % 4]} &&
+		    is - "$bad" && is '?*/' '' && honest 0 0 $n ||
+		    fail "seed $seed" || return
+		[[ -n $3 ]] || continue
+		cp old theirs
+		their && got=$("$maps" list map +) && is + "$got" theirs.map &&
+		    is - "$bad" theirs.map && same dst theirs ||
+		    fail "seed $seed, beside ddrescue" || return
+	done
+}
+sets=$(heavy 200)
+[[ -z $LONG ]] || sets=10000
+if [[ -n $peer ]]; then
+	it "finds exactly the bad blocks of $sets disks, as ddrescue does" \
+	    truth 1 $((sets + 1)) peer
+else
+	it "finds exactly the bad blocks of $sets disks" truth 1 $((sets + 1)) ''
+	skip "no ddrescue" "finds what ddrescue finds"
+fi
+
+# Positions are the source's; what lies outside stays in the map.
+part()
+{
+	local seed skip seek count n=$((size / 512)) all in
+	in_memory
+	for ((seed = 1; seed <= $1; seed++)); do
+		rm -f map
+		RANDOM=$seed
+		bad=$("$maps" random $((seed + 5000)) $size)
+		skip=$((RANDOM % (n / 2))) seek=$((RANDOM % n))
+		count=$((1 + RANDOM % (n / 2)))
+		stuff && run with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+		    "$pardd" if=src of=dst map=map bs=512 thr=${thrs[seed % 3]} \
+		    skip=$skip seek=$seek count=$count
+		[[ $status = 0 || $status = 100 ]] || fail "$(<err)" || return
+		honest $((skip * 512)) $((seek * 512)) $((count * 512)) || return
+		all=$("$maps" list map '+-') in=$((skip * 512))+$((count * 512))
+		[[ $all = "$in" ]] || fail "seed $seed: $all, not $in" || return
+	done
+}
+it "keeps to a part, in the positions of the source" part "$(heavy 40)"
+outside()
+{
+	bad=409600+512,1024000+1024
+	stuff && rescue 100 '' skip=100 seek=100 count=900 && is - 409600+512 &&
+	    honest 51200 51200 460800 && cp map first &&
+	    rescue 100 '' skip=1500 seek=1500 count=600 && is - 409600+512,1024000+1024 &&
+	    is + 51200+358400,410112+101888,768000+256000,1025024+50176 &&
+	    honest && rescue 100 '' && is - "$bad" && is '?*/' '' && honest
+}
+it "keeps in the map what lies outside the copy, and goes on from it" outside
+nothing_left()
+{
+	bad=409600+512
+	stuff && rescue 0 '' count=700 && complete && rescue 0 '' count=700 && complete &&
+	    says '^0 bytes' && is + 0+358400
+}
+it "copies nothing twice, and ends 0 when all that was asked for is there" nothing_left
+window_bad()
+{
+	bad=409600+512
+	stuff && rescue 100 '' count=900 && rescue 0 '' count=700 && complete &&
+	    rescue 100 '' count=900
+}
+it "judges only the part that was asked for" window_bad
+
+# ------------------------------------------------------------ phase by phase
+
+some=51200+1536,409600+512,1024000+102400,2000384+512
+# By words: each run does one phase more.
+phases()
+{
+	in_memory
+	bad=$some
+	stuff && rescue 100 '' rescue=notrim,noscrape "$@" && honest &&
+	    [[ -n $("$maps" list map '*') ]] && is '?/' '' &&
+	    rescue 100 '' rescue=noscrape "$@" && honest && is '?*' '' &&
+	    [[ -n $("$maps" list map /) ]] &&
+	    rescue 100 '' "$@" && is - "$bad" && is '?*/' '' && honest &&
+	    rescue 0 'times=1' retries=2 "$@" && honest && complete && same src dst
+}
+for thr in 1 4 16; do
+	it "stops before each phase and goes on with it ($thr workers)" phases thr=$thr
+	it "... backwards ($thr workers)" phases thr=$thr rescue=reverse
+	it "... in small requests ($thr workers)" phases thr=$thr bpt=8
+done
+notrim()
+{
+	bad=$some
+	stuff && rescue 100 '' rescue=notrim "$@" && honest && is '/?' '' &&
+	    [[ -n $("$maps" list map '*') ]] && grep -q '^0x[0-9A-F]* *+' map
+}
+it "leaves failed reads alone with notrim" notrim
+noscrape()
+{
+	bad=1024000+102400
+	stuff && rescue 100 '' rescue=noscrape && honest && is '?*' '' &&
+	    is - 1024000+512,1125888+512 && is / 1024512+101376
+}
+it "finds only the ends of a bad area with noscrape" noscrape
+sorted()
+{
+	local order=-n
+	[[ $1 = up ]] || order=-rn
+	diff <(awk '$1 == "read" { print $2 }' faults) \
+	    <(awk '$1 == "read" { print $2 }' faults | sort -s $order)
+}
+ways()
+{
+	export FAULT_LOG_ALL=1
+	stuff && exits 0 with_faults "on=$PWD/src op=read" "$pardd" if=src of=dst \
+	    map=map bs=512 thr=1 bpt=8 && faulty read 500 && sorted up && rm map &&
+	    exits 0 with_faults "on=$PWD/src op=read" "$pardd" if=src of=dst \
+	    map=map bs=512 thr=1 bpt=8 rescue=reverse && faulty read 500 && sorted down
+}
+it "reads forwards, and backwards with reverse" ways
+retry_ways()
+{
+	bad=$some
+	stuff && rescue 100 '' thr=1 || return
+	export FAULT_LOG_ALL=1
+	rescue 100 '' thr=1 retries=1 && sorted up && faulty read 200 || return
+	n=$(grep -c '^read' faults)
+	rescue 100 '' thr=1 retries=2 && is - "$bad" && ! sorted up >/dev/null || return
+	mv faults both
+	head -n "$n" both >faults && sorted up || return
+	tail -n +$((n + 1)) both >faults && sorted down
+}
+it "retries forwards, then backwards" retry_ways
+healing()
+{
+	bad=$some
+	stuff && rescue 100 '' && is - "$bad" && rescue 100 times=3 retries=2 &&
+	    [[ -n $("$maps" list map -) ]] && rescue 0 times=3 retries=9 "$@" &&
+	    is + 0+$size && complete && same src dst
+}
+it "reads what a retry brings back" healing
+it "reads what a retry brings back, with 16 workers" healing thr=16
+give_up()
+{
+	bad=$some
+	stuff && rescue 100 '' retries=3 thr=1 && is - "$bad" && honest || return
+	(($(grep -c "^read 409600 512 -5" faults) <= 6))
+}
+it "gives up after the passes it was allowed" give_up
+skips()
+{
+	# a bad third in the middle: what follows it is read before most of it
+	local far near
+	bad=1048576+1048576
+	"$blocks" make src 4M && "$blocks" make dst 4M 9 && cp dst old &&
+	    export FAULT_LOG_ALL=1 && rescue 100 '' thr=1 bpt=8 || return
+	is - $bad && honest 0 0 4194304 || return
+	far=$(grep -n '^read 4190208 ' faults | head -n 1)
+	near=$(grep -c . <(head -n "${far%%:*}" faults | grep -- '-5'))
+	((near < 40)) || fail "$near errors met before the end was read"
+}
+it "reads what lies behind a bad area before most of the area" skips
+
+# ------------------------------------------------------- stopped, and gone on
+
+# Stopped after about 100 ms each time, until all is done; the phases met are
+# in the file met.
+stop_and_go()
+{
+	local n c
+	in_memory
+	stuff
+	: >met
+	for ((n = 0; n < 200; n++)); do
+		FAULTS="on=$PWD/src op=read at=$bad fail=EIO sleep=$1" \
+		    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst \
+		    map=map bs=512 "${@:2}" 2>err &
+		until_true 20 test -s how && sleep 0.1
+		kill -INT "$(awk '$1 == "pid" { print $2 }' how)" 2>/dev/null
+		wait $!
+		c=$(awk '!/^#/ { print $2; exit }' map)
+		grep -q '^exit ' how || echo "$c" >>met
+		honest || return
+		! grep -q '^exit ' how || break
+		rm how
+	done
+	grep -q '^exit 100 ' how || fail "ends: $(<how) $(<err)"
+}
+interrupted()
+{
+	local c
+	bad=51200+15360,409600+512,1024000+51200,2000384+512
+	stop_and_go "$1" thr="$2" bpt=8 && is - "$bad" && is '?*/' '' && honest || return
+	for c in '?' '/'; do
+		grep -qxF "$c" met || fail "never stopped in $c: $(sort met | uniq -c)" || return
+	done
+	(($(grep -c . met) > 3))
+}
+it "is stopped again and again, and finds the same (1 worker)" interrupted 20 1
+it "is stopped again and again, and finds the same (16 workers)" interrupted 100 16
+
+# The other one's maps: handed over in each phase, both ways.
+handed_over()
+{
+	local n words
+	bad=$some
+	in_memory
+	for n in -N -n -nN ''; do
+		stuff && rm -f map theirs theirs.map && cp old theirs && their $n &&
+		    mv theirs dst && mv theirs.map map && cp map before &&
+		    rescue 100 '' && is - "$bad" && is '?*/' '' && honest ||
+		    fail "from ddrescue $n" || return
+	done
+	for words in notrim noscrape notrim,noscrape; do
+		stuff && rm -f map theirs theirs.map && rescue 100 '' rescue=$words &&
+		    mv dst theirs && cp map theirs.map && their && is - "$bad" theirs.map &&
+		    is '?*/' '' theirs.map && mv theirs dst && cp theirs.map map &&
+		    honest || fail "from pardd with $words" || return
+		rescue 100 '' && is - "$bad" || return
+	done
+}
+handed_over_midway()
+{
+	local n
+	bad=51200+1536,409600+512,1024000+10240,2000384+512
+	in_memory
+	for n in 1 2 3 4 5 6; do
+		stuff && rm -f map* theirs* && cp old theirs
+		FAULTS="on=$PWD/src op=read at=$bad fail=EIO sleep=10" LD_PRELOAD=$shim \
+		    ddrescue -q -c 8 src theirs theirs.map &
+		sleep 0.0$((n * 2 - 1))
+		kill -INT $! 2>/dev/null
+		wait $!
+		[[ -s theirs.map ]] || continue
+		mv theirs dst && mv theirs.map map && rescue 100 '' && is - "$bad" &&
+		    is '?*/' '' && honest || fail "round $n" || return
+	done
+	# and the other way round
+	for n in 1 2 3 4; do
+		stuff && rm -f map* theirs* how
+		FAULTS="on=$PWD/src op=read at=$bad fail=EIO sleep=20" LD_PRELOAD=$shim \
+		    "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 bpt=8 2>err &
+		until_true 20 test -s how && sleep 0.0$((n * 2))
+		kill -INT "$(awk '$1 == "pid" { print $2 }' how)" 2>/dev/null
+		wait $!
+		cp old theirs
+		[[ ! -s map ]] || { mv map theirs.map && mv dst theirs; } || return
+		their && is - "$bad" theirs.map && is '?*/' '' theirs.map &&
+		    mv theirs dst && mv theirs.map map && honest ||
+		    fail "back, round $n" || return
+	done
+}
+if [[ -n $peer ]]; then
+	it "goes on where ddrescue stopped, and ddrescue where it did" handed_over
+	it "... stopped at any moment" handed_over_midway
+else
+	skip "no ddrescue" "goes on where ddrescue stopped"
+fi
+
+# Slow reads that go on, so that a run can be looked at.
+slowly()
+{
+	stuff
+	FAULTS="on=$PWD/src op=read sleep=60${1:+;$1}" LD_PRELOAD=$shim FAULT_LOG=$PWD/faults \
+	    "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 bpt=128 thr=1 \
+	    "${@:2}" 2>err &
+}
+has()
+{
+	[[ -s map && -n $("$maps" list map "$1") ]]
+}
+interval()
+{
+	slowly '' mapinterval=1
+	until_true 10 has + && ! [[ -s how && $(<how) = *exit* ]] || return
+	cp map early && "$maps" check -p early src dst old 0 0 $size && wait $! &&
+	    is + 0+$size && same src dst
+}
+it "saves the map each second with mapinterval=1" interval
+
+# A read that hangs: the map is there within two seconds, and so is the end.
+hang()
+{
+	bad=1048576+512
+	stuff
+	FAULTS="on=$PWD/src op=read at=$bad hang" LD_PRELOAD=$shim "$tools/ends" how \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 "$@" 2>err &
+	sleep 0.7
+	! has + || fail "the map was saved too early for the case" || return
+	kill -INT "$(awk '$1 == "pid" { print $2 }' how)" && until_true 2 has + &&
+	    "$maps" check map src dst old 0 0 $size && ! grep -q '^exit' how || return
+	kill -INT "$(awk '$1 == "pid" { print $2 }' how)" && wait $!
+	ended signal 2 && is + "$("$maps" list map +)" && has '?'
+}
+for thr in 1 4; do
+	it "saves the map within 2 s of SIGINT though a read hangs ($thr workers)" \
+	    hang thr=$thr
+done
+
+# ---------------------------------------------- what ends a run, and what stays
+
+# The map says of nothing that it is finished.
+nothing_safe()
+{
+	is + '' && is '?' 0+$size
+}
+flush_fails()
+{
+	stuff && exits 103 with_faults "on=$PWD/dst op=flush fail=EIO nth=1" \
+	    "$pardd" if=src of=dst map=map && faulty fdatasync && nothing_safe &&
+	    does_not_say '^pardd: complete'
+}
+it "saves nothing as finished when the flush at the end fails" flush_fails
+flush_fails_midway()
+{
+	# only the first one fails: such an error is told once
+	slowly "on=$PWD/dst op=flush fail=EIO nth=1" mapinterval=1
+	wait $!
+	ended exit 103 && faulty fdatasync && nothing_safe && says 'flushing'
+}
+it "saves nothing as finished after a flush that failed midway" flush_fails_midway
+write_fails()
+{
+	stuff && exits 55 with_faults "on=$PWD/dst op=write at=1048576+512 fail=EIO" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr="$1" && faulty write &&
+	    nothing_safe
+}
+for thr in 1 16; do
+	it "saves nothing as finished after a write that failed ($thr workers)" write_fails $thr
+done
+write_back_fails()
+{
+	local nth seen=0
+	for nth in 1 2 5 8 15 16; do
+		rm -f map
+		stuff && run with_faults "on=$PWD/dst op=range fail=EIO nth=$nth;on=$PWD/dst op=write old" \
+		    "$pardd" if=src of=dst map=map bs=512 bpt=512 thr=1
+		faulty sync_file_range || return
+		[[ $status != 0 ]] || continue
+		seen=$((seen + 1))
+		nothing_safe || fail "the $nth-th" || return
+	done
+	((seen >= 3)) || fail "only $seen errors were noticed"
+}
+it "saves nothing as finished when early write-back fails" write_back_fails
+goes_on_after()
+{
+	flush_fails && rescue 0 nth=999999 && same src dst && is + 0+$size
+}
+bad=9+1
+it "copies all again after that" goes_on_after
+
+vanishes()
+{
+	stuff && run with_faults "on=$PWD/src op=read at=1048576+ fail=$2" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr="$1" &&
+	    [[ $status = $((50 + $3)) ]] && faulty read && is '-*/' '' && honest &&
+	    is '+' 0+1048576 && (($(grep -c . faults) <= 2 * $1))
+}
+for thr in 1 16; do
+	it "ends at once when the source has gone, and counts nothing as bad ($thr workers)" \
+	    vanishes $thr ENODEV 19
+done
+it "ends at once when the source has gone (ENXIO)" vanishes 4 ENXIO 6
+shrinks()
+{
+	slowly
+	sleep 0.3
+	truncate -s 1M src
+	wait $!
+	ended exit 102 && "$blocks" make src $size && is '-*/' '' && honest &&
+	    [[ -n $("$maps" list map +) ]] && says 'src ends at byte 1048576'
+}
+it "ends when the source ends early, with the map" shrinks
+
+refuses()
+{
+	local why=$1
+	shift
+	cp dst before && cp map map.before && refused "$why" if=src of=dst map=map "$@" &&
+	    same dst before && same map map.before && [[ ! -e map.tmp ]]
+}
+other_source()
+{
+	bad=409600+512
+	stuff && rescue 100 '' && truncate -s 1M src && refuses 'of another source' &&
+	    truncate -s 3M src && refuses 'of another source' || return
+	# no word of where it is from: what it says must fit
+	sed -i '/pardd source/d' map && truncate -s 1M src &&
+	    refuses 'past the end' && truncate -s 3M src && run "$pardd" if=src of=dst \
+	    map=map && is + 0+409600,410112+2735616
+}
+it "refuses a map of another source" other_source
+no_target()
+{
+	bad=409600+512
+	stuff && rescue 100 '' && rm dst && cp map before &&
+	    refused 'dst does not exist' if=src of=dst map=map && same map before &&
+	    [[ ! -e dst ]]
+}
+it "refuses a map with finished parts when there is no target" no_target
+own()
+{
+	"$blocks" make src 1M && : >t && cp src src.before &&
+	    refused 'end of the copy' if=src of=t map=t && size_is t 0 &&
+	    refused 'end of the copy' if=src of=new map=new && [[ ! -e new ]] &&
+	    refused 'end of the copy' if=src of=m.tmp map=m && [[ ! -e m ]] &&
+	    refused 'end of the copy' if=src of=m.bak map=./m && [[ ! -e m ]] &&
+	    cp src s.bak && ln s.bak link && refused 'end of the copy' if=link of=t map=s &&
+	    same s.bak src && cp src s.tmp && refused 'end of the copy' if=s.tmp of=t map=s &&
+	    same s.tmp src && refused . if=src of=t map=src && same src src.before
+}
+it "refuses a map whose name, .tmp or .bak is an end of the copy" own
+streams()
+{
+	"$blocks" make src 1000 && refused map= of=dst map=map < <(cat src) &&
+	    refused map= iflag=00 of=dst count=4 map=map && [[ ! -e dst && ! -e map ]] &&
+	    usage map if=src of=dst map=map oflag=trunc && usage map if=src of=dst map=map sync=0 &&
+	    usage map if=src of=dst rescue=notrim
+}
+it "refuses what is read or written in order" streams
+
+# -------------------------------------------------------- the order of things
+
+# flush, map, fsync, .bak, rename, folder: for each map but the first
+order()
+{
+	stuff && strace -f -qq -y -o trace -e trace=fdatasync,fsync,rename,link,unlink,pwritev2,pwrite64 \
+	    -e signal=none env FAULTS="on=$PWD/src op=read sleep=150" LD_PRELOAD="$shim" \
+	    "$pardd" if=src of=dst map=map mapinterval=1 bs=512 bpt=128 thr=2 2>err || return
+	sed -n 's/^[0-9]* *//
+	    /<unfinished/s/^\([a-z0-9]*\)(\([0-9]*<\)\?\([^,>]*\).*/\1 \3/p
+	    / resumed/d
+	    s/^\([a-z0-9]*\)(\([0-9]*<\)\?\([^,>]*\).*/\1 \3/p' trace |
+	    awk -v d="$PWD/dst" -v t="$PWD/map.tmp" -v f="$PWD" '
+	    $2 == d && $1 ~ /^pwrite/ { written++ }
+	    $2 == d && $1 == "fdatasync" { flush = 1; synced = told = 0 }
+	    $2 == t && $1 == "fsync" { synced = flush || !maps; told = 1 }
+	    $1 == "rename" {
+		if (!synced || (maps && !flush) || (maps && !folder))
+			wrong = 1
+		maps++; flush = synced = folder = 0
+	    }
+	    $2 == f && $1 == "fsync" { folder = 1 }
+	    END { print maps, written, wrong + 0; exit wrong || maps < 3 || !folder }' ||
+	    { cat trace; return 1; }
+}
+traced()
+{
+	command -v strace && strace -o /dev/null true
+}
+if [[ $VARIANT = plain ]] && traced >/dev/null 2>&1; then
+	it "saves a map when the target is flushed, and renames it when it is written" order
+else
+	skip "no strace, or a sanitizer" "saves a map when the target is flushed"
+fi
+
+# ------------------------------------------------------------------ kill -9
+
+# Killed at any moment, in every second round while the map is being saved.
+killed()
+{
+	local n pid rules
+	in_memory
+	bad=$("$maps" random 77 $size)
+	stuff
+	for ((n = 0; n < $1; n++)); do
+		RANDOM=$n
+		rules="on=$PWD/src op=read at=$bad fail=EIO sleep=$((RANDOM % 4))"
+		rm -f how
+		FAULTS=$rules LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst \
+		    map=map bs=512 bpt=$((1 + RANDOM % 16)) thr=${thrs[n % 3]} 2>err &
+		until_true 20 test -s how || return
+		pid=$(awk '$1 == "pid" { print $2 }' how)
+		sleep "0.$(printf %03d $((RANDOM % (n % 5 == 0 ? 300 : 60))))"
+		if ((n % 2)); then
+			kill -INT "$pid"
+			sleep 0.00$((RANDOM % 8))
+		fi 2>/dev/null
+		kill -KILL "$pid" 2>/dev/null
+		wait $!
+		if [[ -e map ]]; then
+			"$maps" check -p map src dst old 0 0 $size || fail "round $n" || return
+		elif ((n > 0)) && [[ -e map.bak ]]; then
+			fail "round $n: no map, and there was one" || return
+		fi
+		# now and then all of it begins anew
+		((n % 10 != 9)) || { stuff && rm -f map map.*; }
+	done
+	rm -f map.tmp
+	rescue 100 '' && is - "$bad" && is '?*/' '' && honest
+}
+kills=$(heavy 30)
+[[ -z $LONG ]] || kills=300
+it "survives kill -9 at $kills moments: no map is torn, none says too much" killed $kills
+
+# ------------------------------------------------------------------- devices
+
+odd_tail()
+{
+	bad=409600+512,999936+65
+	"$blocks" make src 1000001 && "$blocks" make disk 2M 9 && cp disk old &&
+	    loop disk && "$blocks" make img 1000001 || return
+	exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	    "$pardd" if=src of="$dev" map=map bs=512 thr="$1" && is - "$bad" &&
+	    "$maps" check map src disk old 0 0 1000001 &&
+	    exits 0 "$pardd" if=src of="$dev" map=map bs=512 retries=1 && is + 0+1000001 &&
+	    cmp -n 1000001 src disk && "$blocks" zero disk 1000001 447 &&
+	    cmp -i 1000448 disk old
+}
+larger_blocks()
+{
+	local target
+	bad=409600+512,1024000+512
+	"$blocks" make src 2M && "$blocks" make disk 2M 9 && cp disk old &&
+	    loop disk --sector-size 4096 && target=$dev || return
+	exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	    "$pardd" if=src of="$target" map=map thr="$1" && is - 409600+4096,1024000+4096 &&
+	    "$maps" check map src disk old 0 0 2097152 &&
+	    exits 0 "$pardd" if=src of="$target" map=map retries=1 && same src disk
+}
+can_loop()
+{
+	local dev
+	((EUID == 0)) && truncate -s 1M "$scratch/probe" &&
+	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
+}
+if can_loop >/dev/null 2>&1; then
+	for thr in 1 16; do
+		it "pads an odd tail on a device, and retries it ($thr workers)" odd_tail $thr
+		it "keeps to the target's blocks of 4096 ($thr workers)" larger_blocks $thr
+	done
+else
+	skip "no loop devices" "pads an odd tail on a device"
+fi
+
+# Real ones: an NBD server that fails where a map says so, as a loop device.
+bad_disk()
+{
+	"$blocks" make img $size && mkdir mnt || return
+	{
+		echo "0 + 1"
+		awk -v bad="$bad" -v size=$size 'BEGIN {
+			n = split(bad, r, ","); at = 0
+			for (i = 1; i <= n; i++) {
+				split(r[i], p, "+")
+				if (p[1] > at)
+					printf "0x%x 0x%x +\n", at, p[1] - at
+				printf "0x%x 0x%x -\n", p[1], p[2]
+				at = p[1] + p[2]
+			}
+			if (at < size)
+				printf "0x%x 0x%x +\n", at, size - at
+		}'
+	} >truth
+	undo umount -l "$PWD/mnt"
+	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent \
+	    --filter=ddrescue file img ddrescue-mapfile=truth </dev/null >fuse 2>&1 &
+	until_true 10 test -s mnt/disk || { cat fuse; return 1; }
+	loop mnt/disk --direct-io=on --read-only --sector-size 512
+}
+real_disk()
+{
+	bad=$("$maps" random "$1" $size)
+	bad_disk && "$blocks" make dst $size 9 && cp dst old && cp img src &&
+	    exits 100 "$pardd" if="$dev" of=dst map=map thr="$2" && is - "$bad" &&
+	    is '?*/' '' && honest || return
+	[[ -n $peer ]] || return 0
+	cp old theirs && ddrescue -q -d "$dev" theirs theirs.map &&
+	    is - "$bad" theirs.map && is + "$("$maps" list map +)" theirs.map && same dst theirs
+}
+if can_loop >/dev/null 2>&1 && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
+    nbdkit --filter=ddrescue null --dump-plugin >/dev/null 2>&1; then
+	for seed in 1 3 4 5; do
+		for thr in 1 4 16; do
+			it "finds the bad sectors of a block device (disk $seed, $thr workers)" \
+			    real_disk $seed $thr
+		done
+	done
+else
+	skip "not root, no nbdkit, nbdfuse or loop devices" \
+	    "finds the bad sectors of a block device"
+fi

@@ -1,0 +1,808 @@
+#!/usr/bin/env bash
+# What is refused before a byte is written, each override, and that the target
+# is held meanwhile.  Needs root.
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+hold=$tools/hold
+
+# A loop device keeps its partitions when it is detached.
+clear_parts()
+{
+	local node
+	for node in "$1"p*; do
+		delpart "$1" "${node#"$1"p}" 2>/dev/null
+	done
+}
+probe()
+{
+	local dev status
+	truncate -s 8M "$scratch/probe" &&
+	    dev=$(losetup --find --show "$scratch/probe") || return
+	clear_parts "$dev"
+	addpart "$dev" 1 2048 64 && delpart "$dev" 1
+	status=$?
+	losetup -d "$dev"
+	return $status
+}
+needs '((EUID == 0))' -- "not root"
+needs 'command -v losetup addpart delpart mke2fs mkswap unshare script' \
+    probe -- "no loop devices with partitions"
+probe_swap()
+{
+	truncate -s 1M "$scratch/swap" && mkswap "$scratch/swap" &&
+	    dev=$(losetup --find --show "$scratch/swap") || return
+	swapon "$dev" && swapoff "$dev"
+	local status=$?
+	losetup -d "$dev"
+	return $status
+}
+kinds=(mounted read_only elsewhere held looped)
+if probe_swap >/dev/null 2>&1; then
+	kinds+=(swap)
+else
+	skip "no swap" "refuses swap space"
+fi
+
+# A disk of 8 MiB with two partitions of 2 MiB: $d, $p1 and $p2, sectors 2048 to
+# 6143 and 7168 to 11263; its medium is disk.img, filled with the pattern of
+# seed 9.  There is no table on it: the kernel is told.
+disk()
+{
+	local n
+	"$blocks" make disk.img 8M 9 && "$blocks" make src 64k 1 &&
+	    loop disk.img || return
+	d=$dev p1=${d}p1 p2=${d}p2
+	clear_parts "$d"
+	for n in 1 2; do
+		# what used it may be a while in going
+		undo timeout 10 sh -c 'while ! delpart "$0" "$1" &&
+		    test -e "$0p$1"; do sleep 0.05; done' "$d" $n
+	done
+	addpart "$d" 1 2048 4096 && addpart "$d" 2 7168 4096 &&
+	    until_true 5 test -b "$p2"
+}
+# as_it_was: nothing changed on the disk since.  Left out is where a file system
+# that is mounted has its superblock and its group descriptors.
+snapshot()
+{
+	sync && blockdev --flushbufs "$d" && cp disk.img before
+}
+as_it_was()
+{
+	cmp -n 1024 before disk.img && cmp -i 8k -n 1041408 before disk.img &&
+	    cmp -i 1056768 before disk.img
+}
+
+# Ways to use a partition: $1 is its node, $name what force= calls it, and $by
+# what the message tells of it.
+mounted()
+{
+	name=mounted by="is mounted on $PWD/m;"
+	mke2fs -q -F -t ext2 "$1" && mkdir m && mount "$1" m &&
+	    undo umount "$PWD/m"
+}
+read_only()
+{
+	name=mounted by="is mounted on $PWD/m;"
+	mke2fs -q -F -t ext2 "$1" && mkdir m && mount -r "$1" m &&
+	    undo umount "$PWD/m"
+}
+# In a namespace of its own: no table here tells.
+elsewhere()
+{
+	name=held by="is in use .*mounted elsewhere"
+	mke2fs -q -F -t ext2 "$1" && mkdir m || return
+	unshare -m --propagation private sh -c \
+	    'mount -r "$0" m && : >there && exec sleep 1000' "$1" &
+	until_true 10 test -e there && ! grep -q " $PWD/m " /proc/self/mountinfo
+}
+held()
+{
+	name=held by="is in use .by another program"
+	"$hold" excl "$1" sh -c ': >there && exec sleep 1000' &
+	until_true 10 test -e there
+}
+looped()
+{
+	name=looped by="the loop device loop[0-9]+ lies on"
+	loop "$1"
+}
+swap()
+{
+	name=swap by="is swap space"
+	mkswap -q "$1" && swapon "$1" && undo swapoff "$1"
+}
+others()
+{
+	local word list=
+	for word in mounted swap held looped overlap; do
+		[[ $word = "$1" ]] || list+=,$word
+	done
+	echo "${list#,}"
+}
+
+# turned_away OPERANDS...: in one line that names the user and the override,
+# with and without the other overrides, and by --dry-run too
+turned_away()
+{
+	refused "$by.*force=$name overrides$" if=src "$@" &&
+	    refused "$by.*force=$name overrides$" if=src "$@" \
+		force="$(others "$name")" &&
+	    refused "$by.*force=$name overrides$" if=src "$@" -d && as_it_was
+}
+# taken BYTE OPERANDS...: copied to that byte of the disk, and nothing else is
+taken()
+{
+	local at=$1
+	shift
+	exits 0 "$pardd" if=src "$@" && complete && sync &&
+	    cmp src <(tail -c +$((at + 1)) disk.img | head -c 65536) || return
+	dd if=src of=before bs=64k oflag=seek_bytes seek="$at" conv=notrunc \
+	    status=none
+	as_it_was
+}
+
+refuses()
+{
+	disk && "$1" "$p1" && snapshot || return
+	case $2 in
+	disk)	turned_away of="$d" ;;
+	part)	turned_away of="$p1" ;;
+	inside)	turned_away of="$d" bs=512 seek=6143 count=1 ;;
+	across)	turned_away of="$d" bs=512 seek=2000 count=49 ;;
+	head)	turned_away of="$d" bs=512 seek=33 count=1 ;;
+	tail)	turned_away of="$d" bs=512 seek=16351 count=1 ;;
+	esac
+}
+allows()
+{
+	disk && "$1" "$p1" && snapshot || return
+	case $2 in
+	part)	taken 3670016 of="$p2" ;;
+	inside)	taken 3670016 of="$d" bs=512 seek=7168 ;;
+	gap)	taken 3145728 of="$d" bs=512 seek=6144 ;;
+	front)	taken 17408 of="$d" bs=512 seek=34 ;;
+	end)	taken 8306176 of="$d" bs=512 seek=$((16351 - 128)) ;;
+	esac
+}
+declare -A place=([disk]="onto the disk" [part]="onto that partition"
+    [inside]="into its last sector" [across]="onto its first sector"
+    [head]="onto the last sector of the GPT" [tail]="onto the first of its copy")
+declare -A free=([part]="onto another partition" [inside]="into that, by the disk"
+    [gap]="into the gap behind it" [front]="behind the GPT" [end]="before its copy")
+for kind in "${kinds[@]}"; do
+	for where in disk part inside across head tail; do
+		it "$kind partition: refuses to copy ${place[$where]}" refuses "$kind" $where
+	done
+	for where in part inside gap front end; do
+		it "$kind partition: copies ${free[$where]}" allows "$kind" $where
+	done
+done
+# The kernel lets nobody write to a swapping node itself: ETXTBSY.
+overridden()
+{
+	if [[ $name = swap ]]; then
+		exits 76 "$pardd" if=src "${@:2}" && as_it_was
+	else
+		taken "$@"
+	fi
+}
+override_part()
+{
+	disk && "$1" "$p1" && snapshot && overridden 1048576 of="$p1" force="$name"
+}
+override_disk()
+{
+	disk && "$1" "$p1" && snapshot &&
+	    taken 1048576 of="$d" bs=512 seek=2048 force="$name"
+}
+override_head()
+{
+	disk && "$1" "$p1" && snapshot && taken 0 of="$d" force="$name"
+}
+for kind in "${kinds[@]}"; do
+	it "$kind partition: is written by its override" override_part "$kind"
+	it "$kind partition: is written through the disk" override_disk "$kind"
+	it "$kind partition: the disk's head is written" override_head "$kind"
+done
+
+# ------------------------------------------------------- the disk as a whole
+
+whole()
+{
+	disk && "$1" "$d" && snapshot &&
+	    turned_away of="$d" && turned_away of="$d" bs=512 seek=7168 &&
+	    turned_away of="$p1"
+}
+it "disk under a loop device: refuses it and its partitions" whole looped
+gap_of_whole()
+{
+	disk && "$1" "$d" && snapshot && turned_away of="$d" bs=512 seek=6144 count=8
+}
+it "disk under a loop device: refuses its gaps" gap_of_whole looped
+it "disk that is held: refuses it and its partitions" whole held
+no_parts()
+{
+	"$blocks" make disk.img 8M 9 && "$blocks" make src 64k 1 &&
+	    loop disk.img && d=$dev && "$1" "$d" && snapshot &&
+	    turned_away of="$d" && turned_away of="$d" bs=512 seek=8192 &&
+	    overridden 0 of="$d" force="$name"
+}
+for kind in "${kinds[@]}"; do
+	it "$kind disk without partitions: refused, and overridden" no_parts "$kind"
+done
+just_open()
+{
+	disk && snapshot || return
+	"$hold" open "$d" sh -c ': >there && exec sleep 1000' &
+	until_true 10 test -e there && taken 0 of="$d"
+}
+it "copies onto a disk that is merely open elsewhere" just_open
+
+# ----------------------------------------------------------- several at once
+
+two_uses()
+{
+	disk && mounted "$p1" && looped "$p1" && snapshot &&
+	    refused 'mounted.*force=mounted' if=src of="$p1" &&
+	    refused 'loop.*force=looped' if=src of="$p1" force=mounted &&
+	    refused 'mounted.*force=mounted' if=src of="$p1" force=looped &&
+	    refused 'loop.*force=looped' if=src of="$d" force=mounted &&
+	    as_it_was && taken 1048576 of="$p1" force=mounted,looped
+}
+it "asks for an override for each of two uses" two_uses
+held_too()
+{
+	disk && looped "$p1" && held "$p1" && snapshot &&
+	    refused 'loop.*force=looped' if=src of="$p1" force=held &&
+	    refused 'in use.*force=held' if=src of="$p1" force=looped &&
+	    as_it_was && taken 1048576 of="$p1" force=held,looped
+}
+it "does not take a loop device on top for the reason of a failed claim" held_too
+two_parts()
+{
+	disk && mounted "$p1" && looped "$p2" && snapshot &&
+	    refused 'p1 is mounted.*force=mounted' if=src of="$d" &&
+	    refused 'loop.*force=looped' if=src of="$d" force=mounted &&
+	    refused 'p1 is mounted.*force=mounted' if=src of="$d" force=looped &&
+	    as_it_was && taken 0 of="$d" force=mounted force=looped
+}
+it "asks for an override for each of two partitions" two_parts
+disk_and_part()
+{
+	disk && mounted "$p1" && looped "$d" && snapshot &&
+	    refused 'loop.*force=looped' if=src of="$d" force=mounted &&
+	    refused 'p1 is mounted.*force=mounted' if=src of="$d" force=looped &&
+	    as_it_was && taken 0 of="$d" force=mounted,looped
+}
+it "asks for an override for disk and partition" disk_and_part
+over_mounted()
+{
+	disk && mounted "$p1" && snapshot && mount -t tmpfs none m &&
+	    undo umount "$PWD/m" && turned_away of="$p1"
+}
+it "refuses a partition whose mount point is mounted over" over_mounted
+bound()
+{
+	disk && mounted "$p1" && mkdir m/sub other && mount --bind m/sub other &&
+	    undo umount "$PWD/other" && umount m && snapshot || return
+	by="is mounted on $PWD/other;"
+	turned_away of="$p1"
+}
+it "refuses a partition that only a bind mount is left of" bound
+other_node()
+{
+	disk && mke2fs -q -F -t ext2 "$p1" && mkdir m &&
+	    mknod node b $((16#$(stat -c %t "$p1"))) $((16#$(stat -c %T "$p1"))) &&
+	    mount node m && undo umount "$PWD/m" && snapshot || return
+	name=mounted by="p1 is mounted on $PWD/m;"
+	turned_away of="$p1" && turned_away of=node && turned_away of="$d"
+}
+it "refuses a partition that is mounted by another node of it" other_node
+padded_into()
+{
+	disk && mounted "$p2" && printf x >src && snapshot &&
+	    turned_away of="$d" bs=1M seek=3 conv=sync
+}
+it "refuses what only the padding of conv=sync would reach" padded_into
+nothing_to_do()
+{
+	disk && mounted "$p1" && snapshot &&
+	    exits 0 "$pardd" if=src of="$p1" count=0 && as_it_was
+}
+it "copies nothing onto a mounted partition with count=0" nothing_to_do
+by_stdout()
+{
+	disk && mounted "$p1" && snapshot || return
+	"$pardd" if=src 1<>"$p1" 2>err
+	status=$? && : >out
+	[[ $status = 101 ]] && one_line 'mounted.*force=mounted' && as_it_was
+}
+it "refuses a mounted partition that is its stdout" by_stdout
+
+# ------------------------------------------------------------------- files
+
+backing()
+{
+	disk && snapshot && name=looped by="the loop device ${d#/dev/} lies on the file" &&
+	    turned_away of=disk.img && ln disk.img hard && turned_away of=hard &&
+	    ln -s disk.img soft && turned_away of=soft &&
+	    turned_away of=disk.img seek=100000 && taken 0 of=disk.img force=looped
+}
+it "refuses a file that a loop device lies on, under any name" backing
+backing_cut()
+{
+	disk && snapshot &&
+	    refused 'loop.*force=looped' if=src of=disk.img count=0 oflag=trunc &&
+	    : >none && refused 'loop.*force=looped' if=none of=disk.img oflag=trunc &&
+	    as_it_was
+}
+it "does not cut off a file that a loop device lies on" backing_cut
+swap_file()
+{
+	local file=$1
+	"$blocks" make src 64k 1 && dd if=/dev/zero of="$file" bs=1M count=1 status=none &&
+	    chmod 600 "$file" && mkswap -q "$file" && cp "$file" before &&
+	    swapon "$file" && undo swapoff "$PWD/$file" || return
+	refused 'the file is swap space in use; force=swap overrides$' \
+	    if=src of="$file" && same before "$file" &&
+	    refused 'force=swap' if=src of="$file" force="$(others swap)" &&
+	    same before "$file" || return
+	exits 76 "$pardd" if=src of="$file" force=swap && same before "$file"
+}
+if [[ ${kinds[*]} = *swap* ]] && (cd "$scratch" && limit=1 swap_file probe_swap &&
+    swapoff probe_swap) >/dev/null 2>&1; then
+	release
+	it "refuses a swap file" swap_file swapped
+	it "refuses a swap file with blanks in its name" swap_file 'a b'
+	it "refuses a swap file with a line's end in its name" swap_file $'a\nb\e'
+else
+	release
+	skip "no swap files" "refuses a swap file"
+fi
+
+# ----------------------------------------------------------------- overlap
+
+file_self()
+{
+	"$blocks" make a 1M 1 && cp a before && ln a hard && ln -s a soft &&
+	    mkdir dir other && mv a dir/a && mount --bind dir other &&
+	    undo umount "$PWD/other" && ln -sf dir/a soft || return
+	local other
+	for other in dir/a hard soft other/a; do
+		refused 'force=overlap overrides$' if=dir/a of="$other" &&
+		    refused 'force=overlap' if="$other" of=dir/a seek=2047 \
+			force="$(others overlap)" &&
+		    refused 'force=overlap' if=dir/a of="$other" oflag=trunc || return
+	done
+	same dir/a before && exits 0 "$pardd" if=dir/a of=other/a count=8 seek=8 &&
+	    holds dir/a 4096 0 4096 1 || return
+	exits 0 "$pardd" if=dir/a of=hard force=overlap && holds hard 4096 0 4096 1
+}
+it "refuses to copy a file onto itself under any name, but for disjoint ranges" \
+    file_self
+# overlapping OPERANDS, disjoint OPERANDS: on a disk that is in order
+overlapping()
+{
+	disk && snapshot && eval "set -- $*" &&
+	    refused 'force=overlap overrides$' "$@" bs=512 &&
+	    refused 'force=overlap' "$@" bs=512 force="$(others overlap)" && as_it_was
+}
+disjoint()
+{
+	disk && snapshot && eval "set -- $*" && exits 0 "$pardd" "$@" bs=512 && complete
+}
+it "sees a disk overlap its partition" \
+    overlapping 'if=$d of=$p1 skip=6143 count=1 seek=4095'
+it "lets a disk's last sector before a partition go into it" \
+    disjoint 'if=$d of=$p1 skip=2047 count=1'
+it "lets the sector behind a partition go into it" \
+    disjoint 'if=$d of=$p1 skip=6144 count=8'
+it "sees a partition overlap its disk" \
+    overlapping 'if=$p2 of=$d skip=10 count=10 seek=7187'
+it "lets a partition go just before it" \
+    disjoint 'if=$p2 of=$d skip=10 count=10 seek=7168'
+it "lets one partition go onto the other" disjoint 'if=$p1 of=$p2'
+it "lets one partition go onto the other by the disk" \
+    disjoint 'if=$p1 of=$d seek=7168'
+it "sees a partition overlap itself" overlapping 'if=$p1 of=$p1 count=2 seek=1'
+it "lets disjoint ranges of one partition go" \
+    disjoint 'if=$p1 of=$p1 count=2 seek=2'
+it "sees a disk overlap its medium" overlapping 'if=disk.img of=$d'
+it "sees a partition overlap the disk's medium" \
+    overlapping 'if=disk.img of=$p1 skip=2048 count=1'
+it "lets the medium before a partition go into it" \
+    disjoint 'if=disk.img of=$p1 skip=2000 count=48'
+windows()
+{
+	disk && loop disk.img --offset 4M && e=$dev && snapshot &&
+	    refused 'force=overlap overrides$' if="$e" of="$d" bs=512 seek=8200 count=10 &&
+	    refused 'force=overlap overrides$' if="$d" of="$e" bs=512 skip=8192 count=1 &&
+	    as_it_was && exits 0 "$pardd" if="$e" of="$d" bs=512 count=1024 &&
+	    same <(head -c 512k disk.img) <(tail -c 4M disk.img | head -c 512k)
+}
+it "sees two loop devices overlap in one file" windows
+on_target()
+{
+	disk && mounted "$p1" && cp src m/src && snapshot &&
+	    refused 'is mounted' if=m/src of="$p1" force=overlap &&
+	    refused 'force=overlap overrides$' if=m/src of="$p1" force=mounted &&
+	    refused 'force=overlap overrides$' if=m/src of="$d" \
+		bs=512 seek=6016 force=mounted &&
+	    as_it_was && exits 0 "$pardd" if=m/src of="$p2" &&
+	    exits 0 "$pardd" if=m/src of="$d" bs=512 seek=7168
+}
+it "refuses a source on the target's own file system" on_target
+on_source()
+{
+	disk && mounted "$p1" && exits 0 "$pardd" if="$p2" of=m/image count=64 &&
+	    exits 0 "$pardd" if=m/image of=m/copy && same m/image m/copy
+}
+it "copies from a disk, and from file to file, on one file system" on_source
+
+# --------------------------------------------------------- held to the end
+
+# A copy onto TARGET waits for the rest of its source; `go` gives it.
+# shellcheck disable=SC2094 # a fifo
+begin()
+{
+	mkfifo pipe && mke2fs -q -F -t ext2 fs 1M || return
+	"$pardd" if=pipe bs=512 bpt=64 "$@" 2>err &
+	copy=$!
+	exec 7>pipe
+	head -c 300000 fs >&7
+	until_true 10 underway
+}
+underway()
+{
+	sync "$d" "$p2"
+	! cmp -s disk.img before
+}
+go()
+{
+	tail -c +300001 fs >&7
+	exec 7>&-
+	wait "$copy"
+	status=$?
+	[[ $status = 0 ]] || fail "status $status: $(<err)"
+}
+can_mount()
+{
+	mkdir -p mnt && mount "$1" mnt 2>/dev/null && umount mnt
+}
+# As soon as udev has had its look.
+free_again()
+{
+	until_true 5 "$hold" excl "$1" true && until_true 5 can_mount "$2"
+}
+keeps()
+{
+	disk && snapshot && begin of="$p2" "$@" || return
+	! can_mount "$p2" || fail "it could be mounted" || return
+	! mke2fs -q "$p2" 2>/dev/null || fail "mke2fs did it" || return
+	! "$hold" excl "$p2" true 2>/dev/null || fail "it could be claimed" || return
+	! "$hold" excl "$d" true 2>/dev/null || fail "the disk could be" || return
+	! "$hold" lock "$d" true 2>/dev/null || fail "the disk could be locked" || return
+	"$hold" excl "$p1" true || fail "the other could not be claimed" || return
+	refused 'in use .by another.*force=held' if=src of="$p2" || return
+	go && same fs <(tail -c +3670017 disk.img | head -c 1M) &&
+	    free_again "$d" "$p2" && "$hold" lock "$d" true
+}
+it "holds its partition to the end, and leaves the other alone" keeps
+it "holds it with sync=0" keeps sync=0
+it "holds it with conv=sparse" keeps conv=sparse
+it "holds it with oflag=excl" keeps oflag=excl
+it "holds it with oflag=flock" keeps oflag=flock
+it "holds it with oflag=cached" keeps oflag=cached
+it "holds it with every override" keeps force=mounted,swap,held,looped,overlap
+by_disk()
+{
+	disk && snapshot && begin of="$d" "$@" || return
+	! "$hold" excl "$d" true 2>/dev/null || fail "the disk could be claimed" || return
+	! can_mount "$p2" || fail "it could be mounted" || return
+}
+by_disk_part()
+{
+	by_disk seek=7168 count=2048 && "$hold" excl "$p1" true && go && free_again "$d" "$p2"
+}
+it "holds the partition that a range of the disk lies in" by_disk_part
+by_disk_all()
+{
+	by_disk && ! "$hold" excl "$p1" true 2>/dev/null && go &&
+	    free_again "$d" "$d" && "$hold" excl "$p1" true
+}
+it "holds the disk when its head is written" by_disk_all
+rest()
+{
+	disk && "$1" "$p1" && snapshot &&
+	    begin of="$d" force="$name" || return
+	! "$hold" excl "$p2" true 2>/dev/null || fail "the other could be claimed" || return
+	go
+}
+it "holds what is not in use of a disk whose mount is passed over" rest mounted
+it "holds a disk under a loop device that is passed over" rest looped
+let_go()
+{
+	disk && mounted "$p1" && snapshot &&
+	    refused mounted if=src of="$d" && "$hold" excl "$p2" true &&
+	    exits 0 "$pardd" if=src of="$p2" && "$hold" excl "$p2" true &&
+	    exits 0 "$pardd" if=src of="$p2" -d && "$hold" excl "$p2" true
+}
+it "lets go after a refusal, a copy and a --dry-run" let_go
+interrupted()
+{
+	disk && snapshot && begin of="$p2" || return
+	kill -TERM "$copy"
+	wait "$copy"
+	[[ $? = 143 ]] && "$hold" excl "$p2" true
+}
+it "lets go when it is ended by a signal" interrupted
+
+# ------------------------------------------------------------------ the lock
+
+locked()
+{
+	disk && snapshot || return
+	"$hold" lock "$d" sh -c ": >there; exec sleep $1" &
+	until_true 10 test -e there
+}
+is_locked()
+{
+	locked 1000 && refused 'is locked .flock.*force=held overrides$' if=src of="$p2" &&
+	    refused 'force=held' if=src of="$d" force="$(others held)" && as_it_was &&
+	    taken 0 of="$d" force=held
+}
+it "refuses a disk that another program has locked" is_locked
+soon_unlocked()
+{
+	locked 0.5 && taken 0 of="$d"
+}
+it "waits for one who looks at the disk, as udev does" soon_unlocked
+
+# -------------------------------------------------------------- which disk
+
+by_id()
+{
+	[[ -d /dev/disk/by-id ]] || {
+		undo rmdir /dev/disk/by-id /dev/disk
+		mkdir -p /dev/disk/by-id
+	}
+	ln -s "$2" "/dev/disk/by-id/$1" && undo rm -f "/dev/disk/by-id/$1"
+}
+serial()
+{
+	local id=pardd-test-$$ name
+	disk && by_id "$id" "$d" && by_id "$id-part1" "$p1" && snapshot || return
+	for name in wrong "$id-part1" "$id-part2" "$id " "/dev/disk/by-id/$id" \
+	    "../by-id/$id" 0x naa. eui. . ..; do
+		refused "not the disk that oserial=" if=src of="$d" oserial="$name" &&
+		    refused "not the disk that iserial=" if="$d" of=copy iserial="$name" ||
+		    return
+	done
+	refused 'oserial= asks for one' if=src of=other oserial="$id" &&
+	    refused 'iserial= asks for one' if=src of="$d" iserial="$id" &&
+	    refused 'oserial=' if=src of=- oserial="$id" &&
+	    refused "not the disk" if=src of="$p2" oserial="$id-part1" &&
+	    as_it_was && [[ ! -e copy && ! -e other ]] || return
+	exits 0 "$pardd" if="$d" of=copy count=8 iserial="$id" &&
+	    exits 0 "$pardd" if=src of="$p1" oserial="$id-part1" &&
+	    exits 0 "$pardd" if=src of="$p1" oserial="$id" -d && snapshot &&
+	    taken 0 of="$d" oserial="$id"
+}
+it "takes only the disk that iserial= and oserial= ask for" serial
+serial_first()
+{
+	disk && mounted "$p1" && snapshot &&
+	    refused 'not the disk' if=src of="$p1" oserial=x \
+		force=mounted,swap,held,looped,overlap && as_it_was
+}
+it "has no override for oserial=" serial_first
+
+# --------------------------------------------------------------------- --ask
+
+# asks ANSWER OPERANDS...: at a terminal; what it shows is in the file screen
+asks()
+{
+	local answer=$1
+	shift
+	printf %b "$answer" | script -qefc "$(printf '%q ' "$pardd" if=src --ask "$@") 2>err" \
+	    screen >/dev/null
+	status=$? && : >out
+	grep -aq 'Write this?' screen && grep -aq "^output=$d" screen &&
+	    grep -aq '^output_disk=' screen
+}
+yes_sir()
+{
+	disk && snapshot && asks 'yes\n' of="$d" && [[ $status = 0 ]] && complete &&
+	    holds "$d" 0 0 64k 1
+}
+it "--ask writes after yes" yes_sir
+no_sir()
+{
+	disk && snapshot || return
+	local answer
+	for answer in 'no\n' '\n' 'y\n' 'YES\n' 'yes please\n' 'yesyesyesyesyesyesyes\n' '\4' ''; do
+		asks "$answer" of="$d" && [[ $status = 101 ]] && one_line 'not yes' &&
+		    as_it_was || fail "after '$answer'" || return
+	done
+}
+it "--ask refuses after anything else" no_sir
+nobody()
+{
+	disk && snapshot && exits 101 setsid -w "$pardd" if=src of="$d" --ask &&
+	    one_line 'no terminal' && as_it_was
+}
+it "--ask refuses without a terminal" nobody
+ask_refused()
+{
+	disk && mounted "$p1" && snapshot || return
+	! asks 'yes\n' of="$d" && [[ $status = 101 ]] && one_line mounted && as_it_was
+}
+it "--ask does not ask about what is refused anyway" ask_refused
+
+# At the prompt everything is decided.  prompt OPERANDS..., then answer.
+prompt()
+{
+	mkfifo keys || return
+	script -qefc "$(printf '%q ' "$tools/ends" how "$pardd" if=src --ask "$@") 2>err" screen \
+	    <keys >/dev/null &
+	asking=$!
+	exec 6>keys
+	until_true 10 grep -aqs 'Write this?' screen
+}
+answer()
+{
+	echo "$1" >&6
+	wait "$asking"
+	status=$?
+	exec 6>&-
+	[[ $status = 0 ]] || fail "status $status: $(<err)"
+}
+held_at_prompt()
+{
+	disk && snapshot && prompt of="$d" || return
+	! can_mount "$p1" && ! "$hold" excl "$p2" true 2>/dev/null &&
+	    as_it_was && answer yes && holds "$d" 0 0 64k 1
+}
+it "holds the target while it asks" held_at_prompt
+break_off()
+{
+	disk && snapshot && prompt of="$d" || return
+	printf '\3' >&6
+	wait "$asking"
+	exec 6>&-
+	ended signal 2 && as_it_was
+}
+it "ends by the interrupt key while it asks" break_off
+other_link()
+{
+	disk && snapshot && "$blocks" make other.img 1M 7 && loop other.img &&
+	    ln -s "$d" target && prompt of=target || return
+	ln -sfn "$dev" target
+	answer yes && holds disk.img 0 0 64k 1 && holds other.img 0 0 1M 7
+}
+it "writes what the name led to, whatever it leads to later" other_link
+other_medium()
+{
+	"$blocks" make src 64k 1 && "$blocks" make disk.img 1M 9 &&
+	    "$blocks" make other.img 1M 7 && loop disk.img && d=$dev &&
+	    prompt of="$d" || return
+	losetup -d "$d"
+	! losetup "$d" other.img 2>/dev/null || fail "the device was changed" || return
+	answer yes && holds disk.img 0 0 64k 1 && holds other.img 0 0 1M 7
+}
+it "writes the medium it looked at, though it was detached meanwhile" other_medium
+
+# ---------------------------------------------------------------- --dry-run
+
+unwritten()
+{
+	disk && mounted "$p1" && snapshot || return
+	local op dry
+	for op in of="$d" of="$p1" of="$p2" "of=$d oserial=x" "of=$p2 seek=5000" \
+	    "of=$p1 force=mounted" "of=$d bs=512 seek=7168" of=disk.img; do
+		read -ra op <<<"$op"
+		"$hold" watch "$d" "$hold" watch "$p1" "$hold" watch "$p2" \
+		    "$pardd" if=src "${op[@]}" -d >out 2>err
+		dry=$?
+		as_it_was || return
+		run "$hold" watch "$d" "$hold" watch "$p1" "$hold" watch "$p2" \
+		    "$pardd" if=src "${op[@]}"
+		if [[ $status = 99 ]]; then
+			[[ $dry = 0 ]]
+		else
+			[[ $dry = 101 && $status = 101 ]]
+		fi || fail "-d: $dry, without: $status, with ${op[*]}" || return
+		cp before disk.img
+	done
+}
+it "opens nothing for writing when it refuses or looks" unwritten
+
+# ------------------------------------------------------------------ the source
+
+note()
+{
+	local want=$1
+	shift
+	exits 0 "$pardd" "$@" || return
+	if [[ $want = note ]]; then
+		says "^pardd: note: ${p1#/dev/} is mounted read-write on $PWD/m: " &&
+		    exits 0 "$pardd" "$@" -d && grep -q '^input_mounted=' out
+	else
+		does_not_say note && exits 0 "$pardd" "$@" -d && ! grep input_mounted out
+	fi
+}
+source_busy()
+{
+	disk && mounted "$p1" && note note if="$p1" of=copy &&
+	    note note if="$d" of=copy && note note if="$d" of=copy bs=512 skip=6143 &&
+	    note "" if="$d" of=copy bs=512 skip=6144 &&
+	    note "" if="$d" of=copy bs=512 count=2048 && note "" if="$p2" of=copy &&
+	    exits 0 "$pardd" if="$p1" of=copy status=none && does_not_say note || return
+	umount m && mount -r "$p1" m && note "" if="$p1" of=copy
+} 2>/dev/null
+it "says when the source is mounted read-write, and goes on" source_busy
+bound_read_only()
+{
+	disk && mounted "$p1" && mkdir first && mount --bind -o ro "$PWD/m" first &&
+	    undo umount "$PWD/first" && umount m && mount "$p1" m &&
+	    exits 0 "$pardd" if="$p1" of=copy && says '^pardd: note: .* read-write'
+}
+it "is not misled by a mount point that is read-only" bound_read_only
+
+# ------------------------------------------------------------------ odd names
+
+odd=$'a \e[31mb\n\\c\t\xff'
+clean()
+{
+	cat -v err
+	[[ $(wc -l <err) = 1 ]] && ! grep -aq '[^ -~]' err &&
+	    grep -qF '\x1B[31mb\x0A' err
+}
+odd_mount()
+{
+	disk && mke2fs -q -F -t ext2 "$p1" && mkdir "$odd" && mount "$p1" "$odd" &&
+	    undo umount "$PWD/$odd" && snapshot && run "$pardd" if=src of="$p1" &&
+	    [[ $status = 101 ]] && clean &&
+	    grep -qF 'is mounted on '"$PWD"'/a \x1B[31mb\x0A\c\x09\xFF; force' err &&
+	    as_it_was
+}
+it "shows an odd mount point in one clean line" odd_mount
+odd_name()
+{
+	disk && mounted "$p1" && snapshot && ln -s "$p1" "$odd" &&
+	    run "$pardd" if=src of="$odd" && [[ $status = 101 ]] && clean &&
+	    run "$pardd" if=src of="$p2" oserial="$odd" && [[ $status = 101 ]] && clean &&
+	    rm "$odd" && cp src "$odd" && run "$pardd" if="$odd" of="$odd" &&
+	    [[ $status = 101 ]] && clean && as_it_was
+}
+it "shows odd names in one clean line" odd_name
+odd_medium()
+{
+	"$blocks" make src 64k 1 && "$blocks" make "$odd" 1M 9 && loop "$odd" || return
+	run "$pardd" if=src of="$odd"
+	[[ $status = 101 ]] && clean && grep -q 'loop device' err &&
+	    exits 0 "$pardd" if=src of="$dev" -d && ! grep -a '[^ -~]' out &&
+	    grep -qF 'output_backing='"$PWD"'/a \x1B[31mb\x0A\c\x09\xFF' out
+}
+it "shows an odd medium of a loop device in clean lines" odd_medium
+
+# --------------------------------------------------------------- what is left
+
+too_small()
+{
+	disk && "$blocks" make src 2097153 && snapshot &&
+	    refused 'has room' if=src of="$p2" && refused 'has room' if=src of="$d" \
+		bs=512 seek=12288 && as_it_was
+}
+it "refuses what has no room in the partition" too_small
+no_device()
+{
+	undo rm -f /dev/pardd-no-disk
+	"$blocks" make src 4k && refused 'among the devices' if=src of=/dev/pardd-no-disk &&
+	    [[ ! -e /dev/pardd-no-disk ]] && mkdir mnt && mount -t devtmpfs none mnt &&
+	    undo umount "$PWD/mnt" &&
+	    refused 'among the devices' if=src of=mnt/pardd-no-disk &&
+	    [[ ! -e mnt/pardd-no-disk ]]
+}
+it "creates nothing among the devices" no_device

@@ -1,0 +1,259 @@
+# shellcheck shell=bash disable=SC2119,SC2154
+# lab: -b mkswap -b swapon -b swapoff -b addpart -b delpart
+# A disk is one disk, by whichever node: who uses its block node is in the way
+# of its sg and bsg nodes too, and it is held by them.
+
+# shellcheck source=tests/scsi/suite.sh
+. ./suite.sh
+two_disks
+modprobe -aq loop dm_mod ext4 || { echo 'Bail out! no modules'; exit 1; }
+disk=${SD2#/dev/}
+
+# Ways to use a node, $1.  $name is what force= calls it, $by what is told.
+# No way writes by itself once it is in place.
+mounted()
+{
+	name=mounted by="is mounted on $PWD/m;"
+	mke2fs -q -F -t ext2 "$1" && mkdir m && mount -t ext4 -r "$1" m &&
+	    undo umount "$PWD/m"
+}
+swap()
+{
+	name=swap by="is swap space"
+	mkswap -q "$1" >/dev/null && swapon "$1" && undo swapoff "$1"
+}
+held()
+{
+	name=held by='is held by dm-[0-9]+;'
+	map "$1"
+}
+looped()
+{
+	name=looped by='the loop device loop[0-9]+ lies on'
+	loop "$1"
+}
+# A device mapper's device, as large as the disk: $dm
+map()
+{
+	dmsetup create pardd --table "0 $(blockdev --getsz "$1") linear $1 0" &&
+	    undo dmsetup remove --retry pardd &&
+	    dm=/dev/$(basename "$(readlink -f /dev/mapper/pardd)") || return
+	[[ $dm != /dev/pardd ]] || dm=/dev/dm-$(dmsetup info -c --noheadings -o minor pardd)
+	until_true 5 test -b "$dm"
+}
+uses=(mounted swap looped)
+if type -P dmsetup >/dev/null; then
+	uses+=(held)
+else
+	skip "no dmsetup" "device mapper"
+fi
+
+others()
+{
+	local word list=
+	for word in mounted swap held looped overlap; do
+		[[ $word = "$1" ]] || list+=,$word
+	done
+	echo "${list#,}"
+}
+
+# turned_away OPERANDS...: and no command that writes is sent
+turned_away()
+{
+	sync
+	forget
+	refused "$by.*force=$name overrides$" if="$SG1" "$@" &&
+	    refused "force=$name overrides$" if="$SG1" "$@" \
+		force="$(others "$name")" &&
+	    refused "force=$name overrides$" if="$SG1" "$@" -d &&
+	    was_not_sent "$HCTL2" "$writes"
+}
+# passed OPERANDS...: copied
+passed()
+{
+	sync
+	forget
+	exits 0 "$pardd" if="$SG1" bs=512 seek=1000 count=100 "$@" &&
+	    complete && was_sent "$HCTL2" "$writes" &&
+	    cmp <(head -c 51200 "$source") <(dd if="$SD2" bs=512 skip=1000 count=100 \
+		iflag=direct status=none)
+}
+
+nodes=("of=$SG2" "of=$BSG2" "of=$SD2" "of=$SD2 oflag=sgio")
+for node in "${nodes[@]}"; do
+	read -ra to <<<"$node"
+	it "copies onto a free disk: $node" passed "${to[@]}"
+	for use in "${uses[@]}"; do
+		in_use()
+		{
+			"$use" "$SD2" && turned_away "${to[@]}" || return
+			# the kernel itself lets nobody write to a swapping node
+			[[ $use = swap && ${to[*]} = "of=$SD2" ]] ||
+			    passed "${to[@]}" force="$name"
+		}
+		it "$use: refused, and overridden: $node" in_use
+	done
+done
+
+# Partitions at 1 MiB and 4 MiB, of 2 MiB each.
+parts()
+{
+	local n
+	for n in 1 2; do
+		undo delpart "$SD2" $n
+	done
+	addpart "$SD2" 1 2048 4096 && addpart "$SD2" 2 8192 4096 &&
+	    until_true 5 test -b "${SD2}2"
+}
+for node in "${nodes[@]}"; do
+	read -ra to <<<"$node"
+	for use in "${uses[@]}"; do
+		part_in_use()
+		{
+			parts && "$use" "${SD2}1" && turned_away "${to[@]}" &&
+			    grep -qw "${disk}1" err &&
+			    turned_away "${to[@]}" bs=512 seek=6143 count=1 &&
+			    turned_away "${to[@]}" bs=512 seek=33 count=1 &&
+			    turned_away "${to[@]}" bs=512 seek=16351 count=1 || return
+			forget
+			exits 0 "$pardd" if="$SG1" "${to[@]}" bs=512 seek=8192 \
+			    count=4096 && exits 0 "$pardd" if="$SG1" "${to[@]}" \
+			    bs=512 seek=6144 count=100 && was_sent "$HCTL2" "$writes"
+		}
+		it "$use partition: refused, the other one and the gap copied: $node" \
+		    part_in_use
+	done
+done
+
+# ------------------------------------------------------- held to the end
+
+can_mount()
+{
+	mount -t ext4 -r "$1" mnt 2>/dev/null && umount mnt
+}
+holds_it()
+{
+	local pid
+	mkdir mnt && fresh && mke2fs -q -F -t ext2 -b 1024 "$SD2" 4M && sync &&
+	    can_mount "$SD2" && forget || return
+	slow 8
+	"$pardd" if="$SG1" bs=512 bpt=64 seek=8192 count=8192 "$@" 2>err &
+	pid=$!
+	until_true 20 underway && kill -0 $pid || return
+	! can_mount "$SD2" || fail "it could be mounted" || return
+	! mke2fs -q "$SD2" 4M 2>/dev/null || fail "mke2fs did it" || return
+	exits 101 "$pardd" if=/dev/zero of="$SD2" count=1 || return
+	kill -0 $pid || fail "too late to prove anything" || return
+	no_faults
+	wait $pid || fail "$(<err)" || return
+	can_mount "$SD2"
+}
+for node in "${nodes[@]}"; do
+	read -ra to <<<"$node"
+	it "nobody can mount the disk meanwhile: $node" holds_it "${to[@]}"
+	it "nor with oflag=excl: $node" holds_it "${to[@]}" oflag=excl
+	it "nor with oflag=flock: $node" holds_it "${to[@]}" oflag=flock
+	it "nor with sync=0: $node" holds_it "${to[@]}" sync=0
+done
+
+# ------------------------------------------------------------- one disk
+
+overlapping()
+{
+	local why='force=overlap overrides$'
+	fresh
+	refused "$why" if="$1" of="$2" "${@:3}" &&
+	    refused "$why" if="$1" of="$2" bs=512 skip=100 count=10 seek=109 "${@:3}" \
+		force="$(others overlap)" &&
+	    lands "0-16383 untouched" && was_not_sent "$HCTL2" "$writes" || return
+	exits 0 "$pardd" if="$1" of="$2" bs=512 skip=100 count=10 seek=110 "${@:3}" &&
+	    complete && was_sent "$HCTL2" "$writes"
+}
+it "sees sg and sd of one disk overlap" overlapping "$SG2" "$SD2"
+it "sees sd and sg of one disk overlap" overlapping "$SD2" "$SG2"
+it "sees sg and bsg of one disk overlap" overlapping "$SG2" "$BSG2"
+it "sees bsg and sg of one disk overlap" overlapping "$BSG2" "$SG2"
+it "sees bsg and sd of one disk overlap" overlapping "$BSG2" "$SD2"
+it "sees sg and itself overlap" overlapping "$SG2" "$SG2"
+it "sees sd and sd with sgio overlap" overlapping "$SD2" "$SD2" oflag=sgio
+part_overlap()
+{
+	local why='force=overlap overrides$'
+	fresh
+	parts && refused "$why" if="$SG2" of="${SD2}1" bs=512 skip=6143 count=1 seek=4095 &&
+	    refused "$why" if="${SD2}1" of="$BSG2" bs=512 seek=2048 count=1 &&
+	    lands "0-16383 untouched" &&
+	    exits 0 "$pardd" if="${SD2}1" of="$SG2" bs=512 seek=8192 &&
+	    exits 0 "$pardd" if="$SG2" of="${SD2}1" bs=512 skip=6144 count=10
+}
+it "sees sg and a partition overlap, or not" part_overlap
+map_overlap()
+{
+	local why='force=overlap overrides$'
+	fresh
+	map "$SD2" && refused "$why" if="$SG2" of="$dm" count=1 seek=100 &&
+	    refused "$why" if="$dm" of="$SD2" count=1 seek=100 force=held &&
+	    lands "0-16383 untouched" && exits 0 "$pardd" if="$SG1" of="$dm" &&
+	    lands "0-16383 right"
+}
+map_part()
+{
+	fresh
+	parts && map "${SD2}1" && exits 0 "$pardd" if="$dm" of="${SD2}2" &&
+	    exits 0 "$pardd" if="$dm" of="$SG2" bs=512 seek=8192 &&
+	    refused 'force=overlap overrides$' if="$dm" of="$SG2" bs=512 seek=6143 count=1 \
+		force=held
+}
+map_mounted()
+{
+	map "$SD2" && name=mounted by="is mounted on $PWD/m;" && mounted "$dm" &&
+	    turned_away of="$dm" && { name=held by='is held by dm-[0-9]+;'; turned_away of="$SG2"; }
+}
+if type -P dmsetup >/dev/null; then
+	it "sees a mapped device and its disk overlap" map_overlap
+	it "lets a mapped partition go onto the next" map_part
+	it "refuses a mounted mapped device, and the disk under it" map_mounted
+else
+	skip "no dmsetup" "mapped devices and overlap"
+fi
+
+# --------------------------------------------------------- which disk it is
+
+wwid=$(<"/sys/class/block/$disk/device/wwid")
+serial=$(tail -c +5 "/sys/class/block/$disk/device/vpd_pg80" | tr -d ' \0')
+identified()
+{
+	local name
+	mkdir -p /dev/disk/by-id && ln -sf "$SD2" /dev/disk/by-id/scsi-two &&
+	    undo rm -r /dev/disk || return
+	fresh
+	[[ $serial && $wwid = naa.* ]] || fail "no names: '$serial' '$wwid'" || return
+	for name in "$serial" "$wwid" "${wwid#naa.}" "0x${wwid#naa.}" scsi-two; do
+		exits 0 "$pardd" if="$SG1" "$@" count=1 -d oserial="$name" &&
+		    grep -q "^output_serial=$serial$" out &&
+		    refused 'not the disk that iserial=' if="$SG1" "$@" iserial="$name" &&
+		    refused 'not the disk that oserial=' if="$SG2" of="$SG1" oserial="$name" &&
+		    exits 0 "$pardd" if="${1#of=}" of=copy count=1 iserial="$name" || return
+	done
+	for name in wrong "${serial}0" "${wwid}0" "${wwid%?}" naa. 0x; do
+		refused 'not the disk that oserial=' if="$SG1" "$@" oserial="$name" \
+		    force=mounted,swap,held,looped,overlap || return
+	done
+	was_not_sent "$HCTL2" "$writes" && all_right if="$SG1" "$@" oserial="$serial"
+}
+for node in "${nodes[@]}"; do
+	read -ra to <<<"$node"
+	it "knows the disk by serial number, WWN and by-id name: $node" \
+	    identified "${to[@]}"
+done
+busy_source()
+{
+	local node
+	mke2fs -q -F -t ext2 "$SD2" && mkdir m && mount -t ext4 "$SD2" m &&
+	    undo umount "$PWD/m" || return
+	for node in "$SG2" "$BSG2" "$SD2"; do
+		exits 0 "$pardd" if="$node" of=copy && complete &&
+		    says "^pardd: note: $disk is mounted read-write on $PWD/m" || return
+	done
+}
+it "says that a source is mounted read-write, by any node" busy_source

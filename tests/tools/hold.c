@@ -1,0 +1,68 @@
+/*
+ * hold: run a command while a device is held, or watched.
+ *
+ *	hold excl PATH COMMAND ...	opened with O_EXCL, the kernel's claim
+ *	hold lock PATH COMMAND ...	locked with flock(2)
+ *	hold open PATH COMMAND ...	only opened, for reading and writing
+ *	hold watch PATH COMMAND ...	by inotify, as udev does
+ *
+ * The status is the command's; 99 when PATH cannot be held, and with watch
+ * when some program has opened it for writing and closed it.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NOT = 99 };
+
+static int
+begin(const char *how, const char *path)
+{
+	int fd;
+
+	if (strcmp(how, "watch") == 0) {
+		fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+		if (fd < 0 || inotify_add_watch(fd, path, IN_CLOSE_WRITE) < 0)
+			err(NOT, "%s", path);
+		return fd;
+	}
+	if (strcmp(how, "excl") == 0)
+		fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
+	else if (strcmp(how, "open") == 0)
+		fd = open(path, O_RDWR | O_CLOEXEC);
+	else
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || (strcmp(how, "lock") == 0 && flock(fd, LOCK_EX | LOCK_NB)
+	    != 0))
+		err(NOT, "%s", path);
+	return fd;
+}
+
+int
+main(int argc, char **argv)
+{
+	char event[4096];
+	int fd, how;
+	pid_t pid;
+
+	if (argc < 4)
+		errx(2, "usage: hold excl|lock|open|watch PATH COMMAND ...");
+	fd = begin(argv[1], argv[2]);
+	if ((pid = fork()) < 0)
+		err(2, "fork");
+	if (pid == 0) {
+		execvp(argv[3], argv + 3);
+		err(127, "%s", argv[3]);
+	}
+	while (waitpid(pid, &how, 0) < 0)
+		;
+	if (strcmp(argv[1], "watch") == 0 && read(fd, event, sizeof(event)) > 0)
+		errx(NOT, "%s was open for writing", argv[2]);
+	return WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
+}

@@ -1,0 +1,100 @@
+# What json= may write, held against all the lines of a run (jq -s -f).  It is
+# stricter than pardd-json(5): no key may be missing, and none be new.
+
+def want(ok; what): if ok then . else error(what) end;
+
+def count: type == "number" and . >= 0 and . == floor;
+def maybe(f): . == null or f;
+def text: type == "string";
+def flag: type == "boolean";
+def time: text and test("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$");
+def seconds: type == "number" and . >= 0;
+def list(f): type == "array" and all(.[]; f);
+def word(list): . as $w | list | index([$w]) != null;
+def range: keys == ["length", "offset"] and all(.[]; count) and .length > 0;
+
+# Keys and what holds for their values.  New ones of an end go here.
+def end_rules: {
+	name: (.name | maybe(text)),
+	kind: (.kind | maybe(word(["file", "block_device", "scsi_disk",
+	    "stream", "generated", "discarded"]))),
+	size: (.size | maybe(count)), block: (.block | maybe(count)),
+	offset: (.offset | maybe(count)), inode: (.inode | maybe(count)),
+	device: (.device | maybe(text and test("^[0-9]+:[0-9]+$"))),
+	created: (.created | flag)};
+
+def holds(rules): keys == (rules | keys) and all(rules[]; .);
+def side: type == "object" and holds(end_rules);
+def moved: {bytes_read: (.bytes_read | count),
+	bytes_written: (.bytes_written | count),
+	bytes_unreadable: (.bytes_unreadable | count),
+	seconds: (.seconds | seconds)};
+def ending: moved + {status: (.status | count and . < 256),
+	verdict: (.verdict | word(["complete", "unreadable", "mismatch",
+	    "short", "not_flushed", "stopped", "refused", "usage"])),
+	message: (.message | text), signal: (.signal | maybe(count)),
+	flushed: (.flushed | flag), started: (.started | time),
+	ended: (.ended | time), source: (.source | side),
+	target: (.target | side)};
+
+def rules:
+	{schema: (.schema == "pardd/1"), event: true} +
+	if .event == "plan" then {
+		version: (.version | text), started: (.started | time),
+		operands: (.operands | list(text)),
+		source: (.source | side), target: (.target | side),
+		block_size: (.block_size | count and . > 0),
+		length: (.length | maybe(count)),
+		transfer: (.transfer | count and . > 0),
+		workers: (.workers | count and . >= 1 and . <= 16),
+		coe: (.coe | flag), retries: (.retries | count),
+		sync: (.sync | flag), dry_run: (.dry_run | flag)}
+	elif .event == "progress" then moved + {
+		phase: (.phase | word(["copying", "flushing"])),
+		length: (.length | maybe(count))}
+	elif .event == "error" then {
+		offset: (.offset | count), length: (.length | count and . > 0)}
+	elif .event == "result" then ending + {
+		unreadable: (.unreadable | list(range))}
+	elif .event == "run" then ending + {
+		length: (.length | maybe(count)), uid: (.uid | count),
+		operands: (.operands | list(text))}
+	else {unknown: false} end;
+
+def verdict_of: {"0": "complete", "1": "usage", "14": "mismatch",
+	"100": "unreadable", "101": "refused", "102": "short",
+	"103": "not_flushed"}[tostring];
+
+def rising(f): [.[] | f] | . == sort;
+
+map(want(holds(rules);
+    "\(.event): " + ([rules | to_entries[] | select(.value | not) | .key] +
+    (keys - (rules | keys)) + ((rules | keys) - keys) | join(" ")))) |
+
+if length == 1 and .[0].event == "run" then .
+else
+	[.[] | select(.event == "error")] as $errors |
+	[.[] | select(.event == "progress")] as $progress |
+	[.[] | select(.event == "plan")] as $plans |
+	last as $r |
+	want($r.event == "result"; "the last is no result") |
+	want([.[] | select(.event == "result")] | length == 1; "results") |
+	want($plans | length <= 1; "plans") |
+	want(length == 1 or .[0].event == "plan"; "the first is no plan") |
+	want($errors | map({offset, length}) == $r.unreadable; "errors") |
+	want([$r.unreadable[] | .offset, .offset + .length] |
+	    . == unique; "ranges that touch") |
+	want([$r.unreadable[].length] | add // 0 | . == $r.bytes_unreadable;
+	    "bytes_unreadable") |
+	want($progress | rising(.seconds) and rising(.bytes_read) and
+	    rising(.bytes_written); "progress goes back") |
+	want($progress | all(.bytes_written <= $r.bytes_written and
+	    .seconds <= $r.seconds); "progress past the end") |
+	want($plans | all(.source == $r.source and .target == $r.target and
+	    .started == $r.started); "ends") |
+	want($r.started <= $r.ended; "it ended before it started") |
+	want(($r.status | verdict_of) as $v | if $v != null then
+	    $r.verdict == $v else $r.verdict | word(["stopped", "refused"])
+	    end; "verdict") |
+	want(($r.signal == null) or $r.status == $r.signal + 128; "signal")
+end | true
