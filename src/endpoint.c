@@ -376,7 +376,6 @@ endpoint_close(struct endpoint *ep)
 	if (ep->be->note != NULL)
 		ep->be->note(ep, ep->said, sizeof(ep->said));
 	err = ep->be->close(ep);
-
 	if (ep->dir >= 0)
 		close(ep->dir);
 	return err;

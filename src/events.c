@@ -476,7 +476,8 @@ end_of(const struct endpoint *ep, uint64_t off)
 	const struct identity *id = &ep->id;
 	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:b}",
 	    "name", text(ep->name), "kind", kind(ep),
-	    "size", amount(ep->absent ? -1 : ep->size),
+	    "size", amount(ep->absent ? -1 :
+	    ep->part > 0 ? ep->whole : ep->size),
 	    "block", amount(ep->block > 0 ? (int64_t)ep->block : -1),
 	    "offset", bytes(off), "device", device(id),
 	    "inode", id->known && id->ino != 0 ? bytes(id->ino) : json_null(),

@@ -274,6 +274,64 @@ agrees_with_an_array(void **state)
 	}
 }
 
+static void
+tells_the_status_of_a_byte(void **state)
+{
+	struct map map;
+
+	(void)state;
+	assert_int_equal(map_init(&map, SIZE, 10, 0), 0);
+	assert_int_equal(map_set(&map, 100, 50, BAD), 0);
+	assert_int_equal(map_at(&map, 99), UNTRIED);
+	assert_int_equal(map_at(&map, 100), BAD);
+	assert_int_equal(map_at(&map, 149), BAD);
+	assert_int_equal(map_at(&map, 150), UNTRIED);
+	assert_int_equal(map_at(&map, SIZE - 1), UNTRIED);
+	assert_int_equal(map_at(&map, SIZE), FINISHED);
+	map_free(&map);
+}
+
+static void
+gives_from_the_end_backwards(void **state)
+{
+	struct map map;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 95, 10, 0), 0);
+	map_pass(&map, UNTRIED, true);
+	claims(&map, 90, 5);
+	claims(&map, 80, 10);
+	assert_int_equal(map_set(&map, 40, 30, FINISHED), 0);
+	claims(&map, 70, 10);
+	claims(&map, 30, 10);
+	map_free(&map);
+}
+
+/* Twice as much is left out after each error, up to the most. */
+static void
+leaves_out_more_and_more(void **state)
+{
+	static const uint64_t at[] = { 0, 20, 50, 100, 150 };
+	struct seg got;
+	struct map map;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(map_init(&map, SIZE, 10, 0), 0);
+	map_pass(&map, UNTRIED, false);
+	for (i = 0; i < 5; i++) {
+		assert_int_equal(map_claim(&map, &got), 1);
+		assert_int_equal(got.off, at[i]);
+		map_skip(&map, &got, 10, 40);
+	}
+	map_go_on(&map);
+	claims(&map, 200, 10);
+	got = (struct seg){ 200, 10, CLAIMED };
+	map_skip(&map, &got, 10, 40);
+	claims(&map, 220, 10);
+	map_free(&map);
+}
+
 struct shared {
 	struct map	map;
 	unsigned char	times[100000];	/* how often a byte was given out */
@@ -332,6 +390,9 @@ main(void)
 		cmocka_unit_test(finds_the_next_of_a_status),
 		cmocka_unit_test(ends_where_the_stream_does),
 		cmocka_unit_test(agrees_with_an_array),
+		cmocka_unit_test(tells_the_status_of_a_byte),
+		cmocka_unit_test(gives_from_the_end_backwards),
+		cmocka_unit_test(leaves_out_more_and_more),
 		cmocka_unit_test(gives_each_byte_to_one_thread),
 	};
 
