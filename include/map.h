@@ -31,7 +31,7 @@ struct seg {
 
 struct map {			/* m: lock; I: set by map_init, then const */
 	pthread_mutex_t	 lock;
-	uint64_t	 chunk;	/* I: bytes of a claim, at most */
+	uint64_t	 chunk;	/* m: bytes of a claim, at most */
 	uint64_t	 phase;	/* I: a claim ends at a multiple - phase */
 	struct seg	*seg;	/* m: sorted, adjoining, no two alike */
 	size_t		 n, room;	/* m */
@@ -60,6 +60,9 @@ void map_free(struct map *);
  * the last.
  */
 void map_pass(struct map *, enum seg_status from, bool backwards);
+
+/* Claims are of so many bytes (> 0) from now on. */
+void map_pieces(struct map *, uint64_t chunk);
 
 /* Give a range a status, whatever it had.  Returns 0 or ENOMEM. */
 int map_set(struct map *, uint64_t off, uint64_t len, enum seg_status);

@@ -223,6 +223,14 @@ map_pass(struct map *map, enum seg_status from, bool backwards)
 	pthread_mutex_unlock(&map->lock);
 }
 
+void
+map_pieces(struct map *map, uint64_t chunk)
+{
+	pthread_mutex_lock(&map->lock);
+	map->chunk = chunk;
+	pthread_mutex_unlock(&map->lock);
+}
+
 int
 map_set(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
 {

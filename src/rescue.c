@@ -9,10 +9,12 @@
  *	retry	-  ->  the same, in changing direction
  *	fill	what is left is written over as fill= says, and stays what it is
  *
- * After an error the first copy pass leaves out a part that grows with each
- * error; the second comes back over what was left out, from behind, and gives
- * up each gap at its first error; the third leaves out nothing.  All workers
- * work on a pass together, and one that is stuck in a slow read holds up none.
+ * A read that failed is given up as far as one cluster, the rest is left for
+ * later, in pieces of that size.  After an error the first copy pass leaves out
+ * a part that grows with each error; the second comes back over what was left
+ * out, from behind, and gives up each gap at its first error; the third leaves
+ * out nothing.  All workers work on a pass together, and one that is stuck in a
+ * slow read holds up none.
  *
  * The keeper saves the map: what it says is finished was flushed before.  An
  * error of an earlier write is told once, to whoever asks first, and the flush
@@ -22,6 +24,8 @@
 #include "rescue.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -34,6 +38,7 @@
 
 #include "disk.h"
 #include "number.h"
+#include "safety.h"
 #include "status.h"
 #include "worker.h"
 
@@ -79,6 +84,8 @@ static const struct pass over = { "Finished", FINISHED, COPY, false, false,
 	'+', 1 };
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+enum { CLUSTER = 64 << 10 };	/* bytes given up to trimming for one error */
 
 static const double slow_read = 1.0;	/* seconds; worth leaving the area */
 
@@ -182,6 +189,26 @@ apply_domain(struct job *job, struct fault *f)
 	return failed;
 }
 
+/* A mistyped map must not become a file among the devices either. */
+static int
+check_folder(const char *path, struct fault *f)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX] = ".";
+	int dir, among;
+
+	if (slash != NULL)
+		snprintf(folder, sizeof(folder), "%.*s",
+		    slash == path ? 1 : (int)(slash - path), path);
+	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return fault_errno(f, errno, "%s", path);
+	among = among_devices(dir);
+	close(dir);
+	return !among ? 0 : fault_set(f, STATUS_REFUSED,
+	    "%s: no file is created among the devices", path);
+}
+
 /* A map that knows more than there is, or of another disk, is another's. */
 static int
 check(const struct rescue *r, const struct job *job, struct fault *f)
@@ -261,7 +288,7 @@ rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 	r->start = now();
 	if (r->quit < 0)
 		return fault_errno(f, errno, "eventfd");
-	if (own_files(p, f) != 0 ||
+	if (check_folder(p->opts->map, f) != 0 || own_files(p, f) != 0 ||
 	    mapfile_load(&r->file, p->opts->map, f) != 0 ||
 	    check(r, job, f) != 0)
 		return -1;
@@ -482,6 +509,12 @@ backwards(const struct job *job, const struct pass *pass)
 	    ((job->p->opts->rescue & RESCUE_REVERSE) != 0);
 }
 
+static size_t
+cluster(const struct job *job)
+{
+	return job->p->chunk < CLUSTER ? job->p->chunk : CLUSTER;
+}
+
 static void
 run_pass(struct job *job, const struct pass *pass,
     void (*start)(struct job *))
@@ -491,6 +524,8 @@ run_pass(struct job *job, const struct pass *pass,
 	if (job->stop || !map_next(&job->map, 0, pass->from, &any))
 		return;
 	job->rescue->pass = pass;
+	map_pieces(&job->map, pass == &passes[0] ? job->p->chunk :
+	    cluster(job));
 	map_pass(&job->map, pass->from, backwards(job, pass));
 	start(job);
 }
@@ -596,6 +631,7 @@ copy_piece(struct worker *w, const struct seg *seg)
 	double start = now();
 	struct io io = worker_read(w, seg->off, 0, len, false);
 	uint64_t end = job->p->src_off + seg->off;
+	enum seg_status bad;
 
 	if (io.err == 0 && io.done == len) {
 		if (now() - start > slow_read)
@@ -614,8 +650,11 @@ copy_piece(struct worker *w, const struct seg *seg)
 	skip_area(job, seg);
 	if (!keep_good(w, seg->off, good))
 		return false;
-	return worker_settle(w, seg->off + good, len - good,
-	    len - good <= block ? BAD : UNTRIMMED);
+	len -= good;
+	bad = len <= block ? BAD : UNTRIMMED;
+	if (len > cluster(job))
+		len = cluster(job) - (size_t)((end + good) % cluster(job));
+	return worker_settle(w, seg->off + good, len, bad);
 }
 
 /* The block at off, or as much of it as lies before end. */
