@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -226,6 +227,7 @@ main(int argc, char *argv[])
 
 	if (!fill_standard_descriptors())
 		return STATUS_FILE;
+	mallopt(M_ARENA_MAX, 1);	/* workers allocate next to nothing */
 	signals_hold();
 	if (opts_parse(&o, argc, argv, &f) != 0)
 		return misused(&o, &f);

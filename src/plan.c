@@ -8,7 +8,7 @@
 
 enum {
 	TRANSFER = 1 << 20,	/* of 64 KiB to 16 MiB the least that is fast */
-	SMALL_TRANSFER = 128 << 10,	/* a warm cache, few pages touched */
+	SMALL_TRANSFER = 64 << 10,	/* a warm cache, few pages touched */
 	TRANSFER_MOST = 1 << 30,
 	SECTOR = 512,
 };

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "disk.h"
@@ -16,8 +17,6 @@
 #include "status.h"
 
 typedef unsigned long long ull;
-
-enum { SENTENCE = 8192 };	/* with room for a path */
 
 char *
 report_escape(char *to, const char *from)
@@ -44,15 +43,23 @@ report_escape(char *to, const char *from)
 static void __attribute__((format(printf, 2, 3)))
 say(FILE *out, const char *fmt, ...)
 {
-	char text[SENTENCE], line[4 * SENTENCE + 1], *to;
+	char *text = NULL, *line, *to;
 	va_list ap;
+	int n;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	n = vasprintf(&text, fmt, ap);
 	va_end(ap);
-	to = report_escape(line, text);
-	*to++ = '\n';
-	fwrite(line, 1, (size_t)(to - line), out);
+	if (n < 0)
+		return;
+	line = malloc(4 * (size_t)n + 2);
+	if (line != NULL) {
+		to = report_escape(line, text);
+		*to++ = '\n';
+		fwrite(line, 1, (size_t)(to - line), out);
+	}
+	free(line);
+	free(text);
 }
 
 void
