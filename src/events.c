@@ -469,6 +469,33 @@ device(const struct identity *id)
 	    minor(id->dev)) : json_null();
 }
 
+/* A text, or null where there is none. */
+static json_t *
+text_or_null(const char *s)
+{
+	return s[0] != '\0' ? text(s) : json_null();
+}
+
+/* Which disk an end is, or null for what is none. */
+static json_t *
+disk_of(const struct endpoint *ep)
+{
+	char by_id[NAME_MAX + 1] = "";
+	struct disk d;
+
+	if (!endpoint_disk(ep, &d))
+		return json_null();
+	if (d.node != 0)
+		disk_by_id(d.node, by_id, sizeof(by_id));
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}",
+	    "name", text_or_null(d.whole_name),
+	    "vendor", text_or_null(d.vendor), "model", text_or_null(d.model),
+	    "serial", text_or_null(d.serial), "wwn", text_or_null(d.wwn),
+	    "transport", text_or_null(d.transport),
+	    "by_id", text_or_null(by_id), "backing", text_or_null(d.backing),
+	    "partition", d.partition);
+}
+
 /* An end of the copy, whose first byte is at off. */
 static json_t *
 end_of(const struct endpoint *ep, uint64_t off)
@@ -483,7 +510,7 @@ end_of(const struct endpoint *ep, uint64_t off)
 	    "inode", id->known && id->ino != 0 ? bytes(id->ino) : json_null(),
 	    "created", ep->absent);
 
-	/* what is known of the disk behind it goes here: "disk" */
+	json_object_set_new(o, "disk", disk_of(ep));
 	return o;
 }
 
@@ -491,9 +518,9 @@ end_of(const struct endpoint *ep, uint64_t off)
 static json_t *
 end_unknown(const char *name)
 {
-	return json_pack("{s:o, s:n, s:n, s:n, s:n, s:n, s:n, s:b}",
+	return json_pack("{s:o, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:b}",
 	    "name", text(name), "kind", "size", "block", "offset", "device",
-	    "inode", "created", 0);
+	    "inode", "disk", "created", 0);
 }
 
 /* -------------------------------------------------------------- events */

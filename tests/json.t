@@ -92,7 +92,9 @@ device()
 {
 	"$blocks" make disk 1M && loop disk || return
 	tells 0 complete "if=$dev" of=dst && has '.source.kind == "block_device" and .source.block == 512' &&
-	    has ".source.device == \"$(lsblk -dno MAJ:MIN "$dev" | tr -d ' ')\""
+	    has ".source.device == \"$(lsblk -dno MAJ:MIN "$dev" | tr -d ' ')\"" &&
+	    has ".source.disk.name == \"${dev##*/}\" and .source.disk.partition == 0" &&
+	    has ".source.disk.backing == \"$(readlink -f disk)\" and .target.disk == null"
 }
 if ((EUID == 0)) && losetup --find >/dev/null 2>&1; then
 	it "tells of a block device" device

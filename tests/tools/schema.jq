@@ -14,6 +14,13 @@ def word(list): . as $w | list | index([$w]) != null;
 def range: keys == ["length", "offset"] and all(.[]; count) and .length > 0;
 
 # Keys and what holds for their values.  New ones of an end go here.
+def holds(rules): keys == (rules | keys) and all(rules[]; .);
+def disk_rules: {
+	name: (.name | maybe(text)), vendor: (.vendor | maybe(text)),
+	model: (.model | maybe(text)), serial: (.serial | maybe(text)),
+	wwn: (.wwn | maybe(text)), transport: (.transport | maybe(text)),
+	by_id: (.by_id | maybe(text)), backing: (.backing | maybe(text)),
+	partition: (.partition | count)};
 def end_rules: {
 	name: (.name | maybe(text)),
 	kind: (.kind | maybe(word(["file", "block_device", "scsi_disk",
@@ -21,9 +28,9 @@ def end_rules: {
 	size: (.size | maybe(count)), block: (.block | maybe(count)),
 	offset: (.offset | maybe(count)), inode: (.inode | maybe(count)),
 	device: (.device | maybe(text and test("^[0-9]+:[0-9]+$"))),
+	disk: (.disk | maybe(type == "object" and holds(disk_rules))),
 	created: (.created | flag)};
 
-def holds(rules): keys == (rules | keys) and all(rules[]; .);
 def side: type == "object" and holds(end_rules);
 def moved: {bytes_read: (.bytes_read | count),
 	bytes_written: (.bytes_written | count),
