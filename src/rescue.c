@@ -26,7 +26,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -396,7 +395,7 @@ rescue_write(struct job *job, struct fault *f)
 }
 
 static bool
-failed(struct job *job)
+has_failed(struct job *job)
 {
 	bool yes;
 
@@ -410,7 +409,7 @@ failed(struct job *job)
 static void
 excuse(struct job *job)
 {
-	if (!failed(job))
+	if (!has_failed(job))
 		job->rescue->excused = true;
 }
 
@@ -418,7 +417,7 @@ excuse(struct job *job)
 static bool
 in_doubt(struct job *job)
 {
-	return job->rescue->doubt || (failed(job) && !job->rescue->excused);
+	return job->rescue->doubt || (has_failed(job) && !job->rescue->excused);
 }
 
 /* The target is not to be trusted; told: *f is why. */
@@ -439,16 +438,14 @@ rescue_save(struct job *job, struct fault *f)
 {
 	struct seg *seg;
 	size_t n = map_copy(&job->map, &seg);
+	bool unflushed;
 	int err;
 
 	if (seg == NULL)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	if (in_doubt(job))
-		err = doubt(job, false, f);
-	else if (endpoint_flush(job->p->dst, f) != 0)
-		err = doubt(job, true, f);
-	else if (in_doubt(job))
-		err = doubt(job, false, f);
+	unflushed = !in_doubt(job) && endpoint_flush(job->p->dst, f) != 0;
+	if (unflushed || in_doubt(job))
+		err = doubt(job, unflushed, f);
 	else
 		err = write_map(job, seg, n, f);
 	free(seg);

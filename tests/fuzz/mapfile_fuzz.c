@@ -126,7 +126,8 @@ mutate(struct sample *s, const struct sample *other)
 	static const char likely[] = "0123456789abcdefxX+-*/?#FG \t\r\n";
 	size_t at = roll(s->n), n = 1 + roll(16);
 
-	n = n < s->n - at ? n : s->n - at;
+	if (n > s->n - at)
+		n = s->n - at;
 	switch (roll(6)) {
 	case 0:
 		if (s->n > 0)

@@ -28,7 +28,9 @@ static char in_path[80], out_path[80];
 static unsigned
 maps(void)
 {
-	return getenv("LONG") != NULL && *getenv("LONG") != '\0' ? MANY : MAPS;
+	const char *asked = getenv("LONG");
+
+	return asked != NULL && *asked != '\0' ? MANY : MAPS;
 }
 
 static void
@@ -229,7 +231,7 @@ roll(uint64_t below)
 	dice ^= dice << 13;
 	dice ^= dice >> 7;
 	dice ^= dice << 17;
-	return dice % below;
+	return below > 0 ? dice % below : 0;
 }
 
 static size_t
