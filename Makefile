@@ -167,19 +167,11 @@ $(BUILD)/lint/tidy/%: % .clang-tidy $(wildcard include/*) $(CONFIG)/config.mk
 	    $(CPPFLAGS) 2>$@.log || { cat $@.log; exit 1; }
 	@touch $@
 
-# Declarations stand first in this house.  cppcheck does not know statx, takes
-# raise() for the end of the program and a descriptor that is there to fill a
-# place for a leak, and not that anonymous memory is mapped from -1 and that
-# MAP_FAILED is no memory.  In turn.c who waits is queued where it waits.
+# Not "style": declarations stand first in this house.
 lint-cppcheck:
 	$(call say,CPPC,'src tests')
 	$(Q)cppcheck --quiet --error-exitcode=1 --std=c11 --library=posix,gnu \
-	    --enable=warning,performance,portability,style \
-	    --suppress=variableScope --suppress=redundantContinue \
-	    --suppress=unassignedVariable --suppress=invalidFunctionArg \
-	    --suppress=unreachableCode --suppress=leakReturnValNotUsed \
-	    --suppress=autoVariables:src/turn.c \
-	    --suppress=memleak:tests/* --suppress=usleepCalled:tests/* \
+	    --enable=warning,performance,portability \
 	    --suppress=missingIncludeSystem $(INCLUDE) -D_GNU_SOURCE $(C)
 
 lint-shell:
