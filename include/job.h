@@ -61,6 +61,9 @@ struct job {			/* I: set before the workers start */
  */
 void *worker_lead(void *arg);
 
+/* Seconds of a clock that nobody sets. */
+double job_clock(void);
+
 /* Claim nothing more, and wake who waits for a stream.  For anybody. */
 void job_stop(struct job *);
 

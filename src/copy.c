@@ -23,8 +23,8 @@
 #include "rescue.h"
 #include "status.h"
 
-static double
-now(void)
+double
+job_clock(void)
 {
 	struct timespec t;
 
@@ -48,7 +48,8 @@ tally(struct job *job, double start)
 {
 	return (struct tally){ .read = job->read, .written = job->written,
 		.padded = job->padded, .lost = map_totals(&job->map).bad,
-		.seconds = now() - start, .phase = (enum phase)job->phase };
+		.seconds = job_clock() - start,
+		.phase = (enum phase)job->phase };
 }
 
 /* One mapping for all: what is copied stays out of a core file. */
@@ -186,7 +187,7 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 
 	progress_begin(&progress, job->p);
 	while (stay && p[1].revents == 0) {
-		if (poll(p, 2, nap(&progress, ev, now() - start)) < 0)
+		if (poll(p, 2, nap(&progress, ev, job_clock() - start)) < 0)
 			continue;
 		if (p[0].revents != 0) {
 			progress_clear(&progress);
@@ -206,7 +207,7 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
     struct outcome *out, struct fault *f)
 {
 	struct job *job = calloc(1, sizeof(*job));
-	double start = now();
+	double start = job_clock();
 	bool began;
 	int err;
 

@@ -32,7 +32,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "disk.h"
@@ -87,15 +86,6 @@ static const struct pass over = { "Finished", FINISHED, COPY, false, false,
 enum { CLUSTER = 64 << 10 };	/* bytes given up to trimming for one error */
 
 static const double slow_read = 1.0;	/* seconds; worth leaving the area */
-
-static double
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* Text from outside must not make lines of its own. */
 static void
@@ -284,7 +274,7 @@ rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 	name_source(r, p);
 	r->quit = eventfd(0, EFD_CLOEXEC);
 	r->pass = &passes[0];
-	r->start = now();
+	r->start = job_clock();
 	if (r->quit < 0)
 		return fault_errno(f, errno, "eventfd");
 	if (check_folder(p->opts->map, f) != 0 || own_files(p, f) != 0 ||
@@ -625,13 +615,13 @@ copy_piece(struct worker *w, const struct seg *seg)
 {
 	struct job *job = w->job;
 	size_t len = (size_t)seg->len, good, block = job->p->block;
-	double start = now();
+	double start = job_clock();
 	struct io io = worker_read(w, seg->off, 0, len, false);
 	uint64_t end = job->p->src_off + seg->off;
 	enum seg_status bad;
 
 	if (io.err == 0 && io.done == len) {
-		if (now() - start > slow_read)
+		if (job_clock() - start > slow_read)
 			skip_area(job, seg);
 		else
 			map_go_on(&job->map);
@@ -766,7 +756,8 @@ given_up(struct job *job)
 	const struct opts *o = job->p->opts;
 	struct fault f = { .status = 0 };
 
-	if (o->maxtime >= 0 && now() - job->rescue->start > (double)o->maxtime)
+	if (o->maxtime >= 0 &&
+	    job_clock() - job->rescue->start > (double)o->maxtime)
 		fault_set(&f, STATUS_UNREADABLE, "stopped after maxtime=%lld "
 		    "seconds", (long long)o->maxtime);
 	else if (o->maxerrors >= 0 && map_totals(&job->map).bad_ranges >

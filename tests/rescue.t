@@ -637,3 +637,28 @@ else
 	skip "not root, no nbdkit, nbdfuse or loop devices" \
 	    "finds the bad sectors of a block device"
 fi
+
+# ------------------------------------------------------ cut short, and filled
+
+gives_up()
+{
+	local bad=512+512,1048576+512
+	stuff && rescue 100 "" maxerrors=0 thr=1 && honest &&
+	    [[ -n $("$maps" list map +) ]]
+}
+it "saves the map when it gives up after maxerrors=" gives_up
+fills()
+{
+	local bad=512+512
+	stuff && rescue 100 "" fill=LOST && is - "512+512" &&
+	    [[ $(tail -c +513 dst | head -c 512) = "$(printf 'LOST%.0s' {1..128})" ]] &&
+	    cmp -n 512 src dst && cmp -i 1024 src dst
+}
+it "fills what could not be read, and nothing else" fills
+limits()
+{
+	stuff && printf '0 + 1\n0 4096 +\n4096 4096 -\n' >domain &&
+	    exits 0 "$pardd" if=src of=dst map=map bs=512 domain=domain &&
+	    cmp -n 4096 src dst && cmp -i 4096 old dst
+}
+it "copies only what the map of domain= calls finished" limits
