@@ -1,6 +1,7 @@
 /*
  * A run in progress: what the workers share with each other and with the main
- * thread.  Used by copy.c, which conducts, and worker.c, which works.
+ * thread.  Used by copy.c, which conducts, and by worker.c and piece.c, which
+ * work.
  *
  *	lock		held			guards
  *	order		from claim to end of	the place in a streamed source:
@@ -66,5 +67,8 @@ double job_clock(void);
 
 /* Claim nothing more, and wake who waits for a stream.  For anybody. */
 void job_stop(struct job *);
+
+/* Keep the first fault, and stop the copy.  For anybody. */
+void job_fail(struct job *, const struct fault *);
 
 #endif

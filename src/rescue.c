@@ -36,9 +36,9 @@
 
 #include "disk.h"
 #include "number.h"
+#include "piece.h"
 #include "safety.h"
 #include "status.h"
-#include "worker.h"
 
 enum how { COPY, TRIM, SCRAPE, FILL };
 
@@ -463,7 +463,7 @@ keep(void *arg)
 		if (rescue_save(job, &f) != 0) {
 			if (!job->rescue->doubt)
 				excuse(job);
-			worker_fail(job, &f);
+			job_fail(job, &f);
 		}
 	}
 }
@@ -528,7 +528,7 @@ rescue_run(struct job *job, void (*start)(struct job *))
 
 	if (err != 0) {
 		fault_errno(&f, err, "starting what saves the map");
-		worker_fail(job, &f);
+		job_fail(job, &f);
 	}
 	for (i = 0; i < COUNT(passes); i++)
 		if (wanted(job, &passes[i]))
@@ -556,13 +556,13 @@ fail_read(struct worker *w, const struct io *io)
 
 	excuse(job);
 	if (io->err != 0) {
-		worker_fail_read(job, io);
+		piece_fail_read(job, io);
 		return;
 	}
 	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
 	    "what was to be copied", job->p->src->name,
 	    (unsigned long long)(io->off + io->done));
-	worker_fail(job, &f);
+	job_fail(job, &f);
 }
 
 /* Write what was read, and note it; false ends the worker. */
@@ -571,12 +571,12 @@ keep_good(struct worker *w, uint64_t off, size_t len)
 {
 	if (len == 0)
 		return true;
-	if (!worker_write_end(w, off, len)) {
+	if (!piece_write_end(w, off, len)) {
 		w->job->rescue->doubt = true;
 		return false;
 	}
 	w->job->read += len;
-	return worker_settle(w, off, len, FINISHED);
+	return piece_settle(w, off, len, FINISHED);
 }
 
 /*
@@ -586,15 +586,15 @@ keep_good(struct worker *w, uint64_t off, size_t len)
 static struct io
 read_before(struct worker *w, uint64_t off, size_t len, struct io io)
 {
-	uint64_t bad = worker_hint(&io);
+	uint64_t bad = piece_hint(&io);
 	uint64_t start = w->job->p->src_off + off;
 	struct io again;
 
 	bad -= bad % w->job->p->block;
-	if (worker_hint(&io) == NOWHERE || bad <= start + io.done ||
+	if (piece_hint(&io) == NOWHERE || bad <= start + io.done ||
 	    bad >= start + len)
 		return io;
-	again = worker_read(w, off, 0, (size_t)(bad - start), true);
+	again = piece_read(w, off, 0, (size_t)(bad - start), true);
 	if (again.done > io.done)
 		io.done = again.done;
 	return io;
@@ -616,7 +616,7 @@ copy_piece(struct worker *w, const struct seg *seg)
 	struct job *job = w->job;
 	size_t len = (size_t)seg->len, good, block = job->p->block;
 	double start = job_clock();
-	struct io io = worker_read(w, seg->off, 0, len, false);
+	struct io io = piece_read(w, seg->off, 0, len, false);
 	uint64_t end = job->p->src_off + seg->off;
 	enum seg_status bad;
 
@@ -641,7 +641,7 @@ copy_piece(struct worker *w, const struct seg *seg)
 	bad = len <= block ? BAD : UNTRIMMED;
 	if (len > cluster(job))
 		len = cluster(job) - (size_t)((end + good) % cluster(job));
-	return worker_settle(w, seg->off + good, len, bad);
+	return piece_settle(w, seg->off + good, len, bad);
 }
 
 /* The block at off, or as much of it as lies before end. */
@@ -658,12 +658,12 @@ block_at(const struct worker *w, uint64_t off, uint64_t end)
 static int
 try_block(struct worker *w, uint64_t off, size_t len)
 {
-	struct io io = worker_read(w, off, 0, len, true);
+	struct io io = piece_read(w, off, 0, len, true);
 
 	if (io.err == 0 && io.done == len)
 		return keep_good(w, off, len) ? 1 : -1;
 	if (errno_is_medium(io.err))
-		return worker_settle(w, off, len, BAD) ? 0 : -1;
+		return piece_settle(w, off, len, BAD) ? 0 : -1;
 	fail_read(w, &io);
 	return -1;
 }
@@ -706,7 +706,7 @@ trim_piece(struct worker *w, const struct seg *seg)
 	if (from >= to)
 		return true;
 	return front == 0 && back == 0 &&
-	    worker_settle(w, from, to - from, UNSCRAPED);
+	    piece_settle(w, from, to - from, UNSCRAPED);
 }
 
 /* Block by block; a retry that goes backwards does so within the piece. */
@@ -743,7 +743,7 @@ fill_piece(struct worker *w, const struct seg *seg)
 	else
 		for (i = 0; i < len; i++)
 			w->buf[i] = (unsigned char)text[(seg->off + i) % n];
-	if (worker_write_end(w, seg->off, len))
+	if (piece_write_end(w, seg->off, len))
 		return true;
 	w->job->rescue->doubt = true;
 	return false;
@@ -766,7 +766,7 @@ given_up(struct job *job)
 		    "maxerrors=%lld bad ranges", (long long)o->maxerrors);
 	if (f.status != 0) {
 		excuse(job);
-		worker_fail(job, &f);
+		job_fail(job, &f);
 	}
 	return f.status != 0;
 }
@@ -787,7 +787,7 @@ rescue_piece(struct worker *w)
 	    map_claim(&job->map, &seg);
 	if (claimed < 0) {
 		fault_errno(&f, ENOMEM, "the map of the copy");
-		worker_fail(job, &f);
+		job_fail(job, &f);
 	}
 	if (claimed <= 0)
 		return false;
@@ -806,5 +806,5 @@ rescue_piece(struct worker *w)
 		break;
 	}
 	/* What was not come to is as it was. */
-	return worker_settle(w, seg.off, seg.len, pass->from) && more;
+	return piece_settle(w, seg.off, seg.len, pass->from) && more;
 }

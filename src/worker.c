@@ -1,40 +1,16 @@
 /*
- * The engine.  A worker claims a piece of the map, reads it through its source
- * lane, writes it through its target lane, and settles it:
- *
- *	fetch	claim and read; what cannot be read is isolated to the block
- *	store	write, in turn where the target is a stream
- *
- * A read ends WHOLE, ENDED (the source has no more) or CUT (a fault, or stop);
- * what was read before a cut is still written.  The locks are in job.h.
+ * The threads of a copy: the lead, which is worker 0, starts the others, and
+ * all take pieces until the map has none left.  The lead then flushes.
  */
 #include "job.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "number.h"
+#include "piece.h"
 #include "rescue.h"
 #include "status.h"
-#include "worker.h"
-
-enum {
-	FAN = 16,		/* pieces that a failed read is split into */
-	HOLE = 4096,		/* zeros are looked for in such pieces */
-};
-
-enum got { NOTHING, WHOLE, ENDED, CUT };
-
-struct piece {			/* on its way through a worker */
-	struct seg	seg;
-	size_t		good;	/* bytes in the buffer, to be written */
-	size_t		lost;	/* of them unreadable, and zero */
-	enum got	got;
-};
-
-typedef unsigned long long ull;
 
 void
 job_stop(struct job *job)
@@ -48,448 +24,13 @@ job_stop(struct job *job)
 
 /* Keep the first fault; the later ones are mostly its echo. */
 void
-worker_fail(struct job *job, const struct fault *f)
+job_fail(struct job *job, const struct fault *f)
 {
 	pthread_mutex_lock(&job->first);
 	if (job->fault.status == 0)
 		job->fault = *f;
 	pthread_mutex_unlock(&job->first);
 	job_stop(job);
-}
-
-/* A request's error in the end's own words if it has any, else errno's. */
-static void
-describe(struct fault *f, const struct io *io, const char *name,
-    const char *what)
-{
-	uint64_t at = io->off + io->done;
-
-	if (io->why[0] == '\0')
-		fault_errno(f, io->err, "%s: %s at byte %llu", name, what,
-		    (ull)at);
-	else
-		fault_set(f, status_errno(io->err), "%s: %s at byte %llu: %s",
-		    name, what, (ull)at, io->why);
-	if (io->status != 0)
-		f->status = io->status;
-}
-
-void
-worker_fail_read(struct job *job, const struct io *io)
-{
-	size_t len = io->len - io->done;
-	uint64_t block = (io->off + io->done) / job->p->bs;
-	struct fault f;
-	char what[80];
-
-	snprintf(what, sizeof(what), "block %llu: reading %zu bytes",
-	    (ull)block, len);
-	describe(&f, io, job->p->src->name, what);
-	if (io->err == ESPIPE)
-		fault_set(&f, STATUS_SHORT, "%s ends before skip=",
-		    job->p->src->name);
-	else if (io->status == 0 && errno_is_medium(io->err))
-		f.status = STATUS_MEDIUM;
-	worker_fail(job, &f);
-}
-
-static void
-fail_write(struct job *job, const struct io *io)
-{
-	struct fault f;
-	char what[40];
-
-	snprintf(what, sizeof(what), "writing %zu bytes", io->len - io->done);
-	describe(&f, io, job->p->dst->name, what);
-	worker_fail(job, &f);
-}
-
-/* A source of a known size that ends early has shrunk under our hands. */
-static void
-fail_short(struct job *job, uint64_t at)
-{
-	struct fault f;
-
-	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
-	    "what was to be copied", job->p->src->name, (ull)at);
-	worker_fail(job, &f);
-}
-
-static void
-fail_map(struct job *job)
-{
-	struct fault f;
-
-	fault_errno(&f, ENOMEM, "the map of the copy");
-	worker_fail(job, &f);
-}
-
-bool
-worker_settle(struct worker *w, uint64_t off, uint64_t len,
-    enum seg_status to)
-{
-	if (map_settle(&w->job->map, off, len, to) == 0)
-		return true;
-	fail_map(w->job);
-	return false;
-}
-
-struct io
-worker_read(struct worker *w, uint64_t off, size_t at, size_t len,
-    bool careful)
-{
-	struct io io = { .op = OP_READ, .buf = w->buf + at,
-		.off = w->job->p->src_off + off + at, .len = len,
-		.careful = careful };
-
-	lane_transfer(&w->src, &io);
-	return io;
-}
-
-/* Read the next len bytes of a piece. */
-static struct io
-read_at(struct worker *w, const struct piece *pc, size_t len, bool careful)
-{
-	return worker_read(w, pc->seg.off, pc->good, len, careful);
-}
-
-/* The same for a single block, as often as retries= says. */
-static struct io
-read_block(struct worker *w, const struct piece *pc, size_t len)
-{
-	int64_t left = w->job->p->opts->retries;
-	struct io io = read_at(w, pc, len, true);
-
-	while (errno_is_medium(io.err) && left-- > 0 && !w->job->stop)
-		io = read_at(w, pc, len, true);
-	return io;
-}
-
-/* A size of reads one step coarser, while position and length allow it. */
-static size_t
-coarser(size_t step, uint64_t pos, size_t len)
-{
-	while (step < len / FAN && pos % (step * FAN) == 0)
-		step *= FAN;
-	return step;
-}
-
-/*
- * A block of which only the beginning was read is unreadable as a whole: go
- * back to its start.  Returns its length, as far as it lies in the piece.
- */
-static size_t
-whole_block(const struct worker *w, struct piece *pc)
-{
-	const struct plan *p = w->job->p;
-	uint64_t at = p->src_off + pc->seg.off + pc->good;
-	size_t over = (size_t)(at % p->block), left;
-
-	pc->good -= over < pc->good ? over : pc->good;
-	at = p->src_off + pc->seg.off + pc->good;
-	left = (size_t)pc->seg.len - pc->good;
-	over = p->block - (size_t)(at % p->block);
-	return over < left ? over : left;
-}
-
-/* Give up a block: zeros, and a note in the map. */
-static int
-lose(struct worker *w, struct piece *pc, size_t n)
-{
-	if (map_settle(&w->job->map, pc->seg.off + pc->good, n, BAD) != 0)
-		return ENOMEM;
-	memset(w->buf + pc->good, 0, n);
-	pc->good += n;
-	pc->lost += n;
-	return 0;
-}
-
-/*
- * How much to read next of a failed transfer.  A disk that names the bad block
- * is asked for all before it, then for that block alone (*probe).
- */
-static size_t
-next_read(const struct worker *w, const struct piece *pc, size_t step,
-    uint64_t hint, bool *probe)
-{
-	const struct plan *p = w->job->p;
-	uint64_t at = p->src_off + pc->seg.off + pc->good;
-	size_t left = (size_t)pc->seg.len - pc->good;
-	size_t n = step - (size_t)(at % step);
-
-	*probe = false;
-	if (hint != NOWHERE) {
-		hint -= hint % p->block;
-		*probe = hint <= at && at - hint < p->block;
-		if (*probe)
-			n = p->block - (size_t)(at % p->block);
-		else if (hint > at && hint - at < left)
-			n = (size_t)(hint - at);
-	}
-	return n < left ? n : left;
-}
-
-uint64_t
-worker_hint(const struct io *io)
-{
-	return io->bad_off >= io->off + io->done &&
-	    io->bad_off < io->off + io->len ? io->bad_off : NOWHERE;
-}
-
-/*
- * Read what a failed transfer has left, from pc->good on.  Where the disk says
- * which block is bad that is tried first, and believed if the block fails by
- * itself; once it was wrong it is not asked again.  Else the reads get smaller
- * and smaller round each spot that fails, larger behind it: two failing reads
- * more than the bad block itself, and on a disk those are the slow ones.
- *
- * Without coe the first bad block is soon found, and all before it is wanted,
- * even if the copy is being stopped for another one.
- */
-static enum got
-salvage(struct worker *w, struct piece *pc, uint64_t hint)
-{
-	const struct plan *p = w->job->p;
-	size_t len = (size_t)pc->seg.len, step = p->block, n;
-	bool probe, trust = true;
-	struct io io;
-
-	while (step < len / FAN)
-		step *= FAN;
-	while (pc->good < len && !(w->job->stop && p->opts->coe != 0)) {
-		n = next_read(w, pc, step, hint, &probe);
-		io = n > p->block ? read_at(w, pc, n, true) :
-		    read_block(w, pc, n);
-		pc->good += io.done;
-		if (io.err == 0 && io.done < n)
-			return ENDED;
-		if (io.err == 0) {
-			trust = trust && !probe;
-			hint = trust ? hint : NOWHERE;
-			step = coarser(step, io.off + io.len, len);
-			continue;
-		}
-		if (errno_is_medium(io.err) && n > p->block) {
-			hint = trust ? worker_hint(&io) : NOWHERE;
-			step /= hint == NOWHERE && step > p->block ? FAN : 1;
-			continue;
-		}
-		if (errno_is_medium(io.err))
-			n = whole_block(w, pc);
-		if (errno_is_medium(io.err) && p->opts->coe != 0)
-			io.err = lose(w, pc, n);
-		if (io.err != 0) {
-			worker_fail_read(w->job, &io);
-			return CUT;
-		}
-		hint = NOWHERE;
-	}
-	return pc->good < len ? CUT : WHOLE;
-}
-
-static enum got
-read_piece(struct worker *w, struct piece *pc)
-{
-	struct job *job = w->job;
-	size_t len = (size_t)pc->seg.len;
-	struct io io = read_at(w, pc, len, false);
-	enum got got = WHOLE;
-
-	pc->good = io.done;
-	if (io.err == 0 && io.done < len) {
-		got = ENDED;
-	} else if (errno_is_medium(io.err) && !job->p->src->streamed) {
-		got = salvage(w, pc, worker_hint(&io));
-	} else if (io.err != 0) {
-		if (io.err != ECANCELED || !job->stop)
-			worker_fail_read(job, &io);
-		got = CUT;
-	}
-	if (got == ENDED && !job->p->src->streamed) {
-		fail_short(job, job->p->src_off + pc->seg.off + pc->good);
-		got = CUT;
-	}
-	return got;
-}
-
-/*
- * Claim a piece and read it.  A stream is read under the lock under which its
- * places are given out, and its end is seen there: nobody claims behind it.
- */
-static void
-fetch(struct worker *w, struct piece *pc)
-{
-	struct job *job = w->job;
-	bool streamed = job->p->src->streamed;
-	int claimed;
-
-	*pc = (struct piece){ .got = NOTHING };
-	if (streamed)
-		pthread_mutex_lock(&job->order);
-	claimed = job->stop ? 0 : map_claim(&job->map, &pc->seg);
-	if (claimed < 0)
-		fail_map(job);
-	if (claimed > 0)
-		pc->got = read_piece(w, pc);
-	if (pc->got == ENDED)
-		map_end(&job->map, pc->seg.off + pc->good);
-	if (streamed)
-		pthread_mutex_unlock(&job->order);
-	job->read += pc->good - pc->lost;
-}
-
-/* Write len bytes of the buffer to byte off of the map. */
-static bool
-write_at(struct worker *w, uint64_t off, size_t at, size_t len)
-{
-	struct job *job = w->job;
-	int64_t left = job->p->opts->retries;
-	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
-		.off = job->p->dst_off + off + at, .len = len };
-
-	lane_transfer(&w->dst, &io);
-	while (io.err == EIO && !io.spent && left-- > 0) {
-		job->written += io.done;
-		io.buf += io.done;
-		io.off += io.done;
-		io.len -= io.done;
-		lane_transfer(&w->dst, &io);
-	}
-	job->written += io.done;
-	if (io.err != 0)
-		fail_write(job, &io);
-	return io.err == 0;
-}
-
-static bool
-all_zero(const unsigned char *buf, size_t len)
-{
-	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
-}
-
-/* Zeros without writing them, where the target can. */
-static bool
-zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
-{
-	struct io io = { .op = OP_ZERO, .off = w->job->p->dst_off + off + at,
-		.len = len };
-
-	lane_transfer(&w->dst, &io);
-	if (io.err != 0)
-		return write_at(w, off, at, len);
-	w->job->written += len;
-	return true;
-}
-
-/* The length of the run of zeros, or of what is not, that begins at "at". */
-static size_t
-run(const struct worker *w, uint64_t off, size_t at, size_t len, bool *zero)
-{
-	uint64_t start = w->job->p->dst_off + off;
-	size_t end = at, n;
-	bool z;
-
-	while (end < len) {
-		n = HOLE - (size_t)((start + end) % HOLE);
-		n = n < len - end ? n : len - end;
-		z = n == HOLE && all_zero(w->buf + end, n);
-		if (end == at)
-			*zero = z;
-		else if (z != *zero)
-			break;
-		end += n;
-	}
-	return end - at;
-}
-
-static bool
-write_sparse(struct worker *w, uint64_t off, size_t len)
-{
-	size_t at, n;
-	bool zero = false, ok = true;
-
-	for (at = 0; at < len && ok; at += n) {
-		n = run(w, off, at, len, &zero);
-		ok = zero ? zero_at(w, off, at, n) : write_at(w, off, at, n);
-	}
-	return ok;
-}
-
-/* The end of the copy gets as many zeros more as make it whole blocks. */
-static size_t
-pad(struct worker *w, uint64_t off, size_t len)
-{
-	uint64_t end = off + len;
-	size_t more = (size_t)(round_up(end, w->job->p->pad) - end);
-
-	memset(w->buf + len, 0, more);
-	w->job->padded += more;
-	return len + more;
-}
-
-bool
-worker_write_end(struct worker *w, uint64_t off, size_t len)
-{
-	if (off + len == w->job->p->length)
-		len = pad(w, off, len);
-	return write_at(w, off, 0, len);
-}
-
-/* Of a piece that was cut only what the target can take is written. */
-static size_t
-to_write(struct worker *w, const struct piece *pc)
-{
-	const struct plan *p = w->job->p;
-	uint64_t end = pc->seg.off + pc->good;
-
-	if (pc->got == CUT)
-		return pc->good - pc->good % p->dst->grain;
-	if (pc->got != ENDED && end != p->length)
-		return pc->good;
-	return pad(w, pc->seg.off, pc->good);
-}
-
-/* Write a piece; of one that was cut, pc->good becomes what is written. */
-static bool
-store(struct worker *w, struct piece *pc)
-{
-	struct job *job = w->job;
-	bool ok, streamed = job->p->dst->streamed;
-	uint64_t off = pc->seg.off;
-	size_t len;
-
-	if (streamed && !turn_wait(&job->turn, off))
-		return false;
-	len = to_write(w, pc);
-	if (len < pc->good)
-		pc->good = len;
-	if (len == 0)
-		ok = true;
-	else if ((job->p->opts->oflag & FLAG_SPARSE) != 0 && !streamed)
-		ok = write_sparse(w, off, len);
-	else
-		ok = write_at(w, off, 0, len);
-	if (streamed && ok && pc->got != CUT)
-		turn_pass(&job->turn, off + pc->good);
-	else if (streamed)
-		turn_stop(&job->turn);
-	return ok;
-}
-
-/* One piece, from claim to settlement; false when there is no further one. */
-static bool
-piece(struct worker *w)
-{
-	struct piece pc;
-	bool ok;
-
-	fetch(w, &pc);
-	if (pc.got == NOTHING)
-		return false;
-	ok = store(w, &pc) &&
-	    worker_settle(w, pc.seg.off, pc.good, FINISHED);
-	return worker_settle(w, pc.seg.off, pc.seg.len, UNTRIED) && ok &&
-	    pc.got == WHOLE;
 }
 
 static bool
@@ -506,7 +47,7 @@ attach(struct worker *w)
 	}
 	if (err != 0) {
 		fault_errno(&f, err, "starting a worker");
-		worker_fail(job, &f);
+		job_fail(job, &f);
 	}
 	return err == 0;
 }
@@ -520,14 +61,14 @@ work(void *arg)
 
 	if (!attach(w))
 		return NULL;
-	while (w->job->rescue != NULL ? rescue_piece(w) : piece(w))
+	while (w->job->rescue != NULL ? rescue_piece(w) : piece_copy(w))
 		continue;
 	lane_detach(&w->src);
 	err = lane_detach(&w->dst);
 	if (err != 0) {
 		fault_errno(&f, err, "%s: writing back",
 		    w->job->p->dst->name);
-		worker_fail(w->job, &f);
+		job_fail(w->job, &f);
 	}
 	return NULL;
 }

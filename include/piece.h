@@ -1,9 +1,9 @@
 /*
- * What a worker does with one piece, for the plain copy (worker.c) and for
+ * What a worker does with one piece, for the plain copy and for
  * rescue (rescue.c).  Offsets are bytes of the map.
  */
-#ifndef PARDD_WORKER_H
-#define PARDD_WORKER_H
+#ifndef PARDD_PIECE_H
+#define PARDD_PIECE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,33 +12,36 @@
 #include "endpoint.h"
 #include "job.h"
 
-/* Keep the first fault, and stop the copy.  For anybody. */
-void worker_fail(struct job *, const struct fault *);
-
 /* A read that failed, or ended before its end, as the fault of the copy. */
-void worker_fail_read(struct job *, const struct io *);
+void piece_fail_read(struct job *, const struct io *);
 
 /*
  * Read len bytes at off + at of the map to the worker's buffer at "at";
  * careful, past all caches, when an error is being isolated.
  */
-struct io worker_read(struct worker *, uint64_t off, size_t at, size_t len,
+struct io piece_read(struct worker *, uint64_t off, size_t at, size_t len,
     bool careful);
 
 /*
  * Write the first len bytes of the buffer to off of the map, padded if the
  * copy ends there.  False when it failed, and the copy is being stopped.
  */
-bool worker_write_end(struct worker *, uint64_t off, size_t len);
+bool piece_write_end(struct worker *, uint64_t off, size_t len);
 
 /*
  * Note what became of a claimed range (map_settle).  False when there was no
  * memory for it, and the copy is being stopped.
  */
-bool worker_settle(struct worker *, uint64_t off, uint64_t len,
+bool piece_settle(struct worker *, uint64_t off, uint64_t len,
     enum seg_status to);
 
 /* The bad byte that a failed read tells, if within the read, else NOWHERE. */
-uint64_t worker_hint(const struct io *);
+uint64_t piece_hint(const struct io *);
+
+/*
+ * One piece of a plain copy, from claim to settlement; false when there is no
+ * further one.
+ */
+bool piece_copy(struct worker *);
 
 #endif
