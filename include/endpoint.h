@@ -80,6 +80,8 @@ struct endpoint {		/* shared and const once open */
 	dev_t		 node;	/* of a device's node, else 0 */
 };
 
+struct io_uring_sqe;
+
 struct backend {
 	const char *name;
 	/*
@@ -97,6 +99,13 @@ struct backend {
 	int (*detach)(struct lane *);		/* errno of what was pending */
 	/* Move io->len bytes; finishes short transfers, EINTR and EAGAIN. */
 	void (*transfer)(struct lane *, struct io *);
+	/*
+	 * The same without waiting: put the request, of io->len bytes, into
+	 * sqe; then take its result.  False: transfer has to do it (again).
+	 * Both NULL: there is nothing to gain by it
+	 */
+	bool (*submit)(struct lane *, struct io *, struct io_uring_sqe *sqe);
+	bool (*reap)(struct lane *, struct io *, int result);
 	/* Make it length bytes long at least; errno.  NULL: has no length */
 	int (*extend)(struct endpoint *, uint64_t length);
 	int (*flush)(struct endpoint *, struct fault *);
@@ -159,6 +168,13 @@ int lane_detach(struct lane *);
 
 /* Run one request to its end, see struct io. */
 void lane_transfer(struct lane *, struct io *);
+
+/*
+ * The same in two steps.  Submit: false, and sqe unused, when only
+ * lane_transfer can do it.  Finish: with the result of the kernel.
+ */
+bool lane_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);
+void lane_finish(struct lane *, struct io *, int result);
 
 /*
  * Open what the descriptor "path" stands for anew, with these flags.  name is

@@ -34,6 +34,8 @@ struct worker {			/* its thread's alone */
 	struct job	*job;
 	struct lane	 src, dst;
 	unsigned char	*buf;	/* page aligned, plan->room bytes, job's */
+	struct queue	*queue;	/* of the asynchronous engine, or NULL: buf is
+				 * that of the piece it deals with */
 };
 
 struct job {			/* I: set before the workers start */
@@ -51,7 +53,10 @@ struct job {			/* I: set before the workers start */
 	atomic_uint_fast64_t read, written, padded;	/* bytes */
 	int		 halt;		/* I: readable once stop is set */
 	int		 done;		/* I: readable once all is over */
-	unsigned char	*bufs;		/* I: of all workers */
+	unsigned char	*bufs;		/* I: of all workers, in "mapping" */
+	void		*mapping;	/* I */
+	size_t		 mapped;	/* I: its bytes */
+	unsigned	 workers;	/* I: of them */
 	struct worker	 worker[WORKERS_MOST];	/* I, but for their own */
 };
 

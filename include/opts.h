@@ -63,6 +63,11 @@ enum rescue_word {		/* of rescue= */
 	RESCUE_REVERSE = 1 << 2,
 };
 
+enum engine {			/* of engine= */
+	ENGINE_ASYNC = 1 << 0,
+	ENGINE_THREADS = 1 << 1,
+};
+
 enum show {			/* of status= */
 	SHOW_NONE = 1 << 0,
 	SHOW_NOXFER = 1 << 1,

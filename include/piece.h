@@ -12,6 +12,15 @@
 #include "endpoint.h"
 #include "job.h"
 
+enum got { NOTHING, WHOLE, ENDED, CUT };
+
+struct piece {			/* on its way through a worker */
+	struct seg	seg;
+	size_t		good;	/* bytes in the buffer, to be written */
+	size_t		lost;	/* of them unreadable, and zero */
+	enum got	got;
+};
+
 /* A read that failed, or ended before its end, as the fault of the copy. */
 void piece_fail_read(struct job *, const struct io *);
 
@@ -43,5 +52,31 @@ uint64_t piece_hint(const struct io *);
  * further one.
  */
 bool piece_copy(struct worker *);
+
+/*
+ * The same in steps, for who has more than one in hand (queue.c); w->buf is the
+ * buffer of the piece that a step is for.
+ *
+ * Claim: false when there is none, or no memory and the copy is being stopped.
+ */
+bool piece_claim(struct worker *, struct piece *);
+
+/* What the read of all of it brought; what failed is read again in parts. */
+void piece_took(struct worker *, struct piece *, const struct io *);
+
+/*
+ * Bytes to write, padded if the copy ends there.  Of a piece that was cut that
+ * is what the target can take, and pc->good becomes it.
+ */
+size_t piece_to_write(struct worker *, struct piece *);
+
+/*
+ * What the write brought; retries= are made.  False when it failed, and the
+ * copy is being stopped.
+ */
+bool piece_wrote(struct worker *, struct io *);
+
+/* Settle; false when there is no further piece. */
+bool piece_done(struct worker *, const struct piece *, bool stored);
 
 #endif

@@ -28,7 +28,10 @@ struct plan {
 	uint64_t	 pad;		/* bytes; the end is padded to this */
 	size_t		 room;		/* bytes of a buffer */
 	uint32_t	 block;		/* bytes lost to one bad spot */
-	unsigned	 workers;
+	unsigned	 workers;	/* of the engine with threads */
+	unsigned	 queues;	/* of the asynchronous one, or 0 */
+	unsigned	 slots;		/* pieces in a queue, at most */
+	const char	*engine_why;	/* the reason for the engine */
 	int64_t		 truncate;	/* bytes; -1: leave the length alone */
 	mode_t		 mode;		/* of a target that is created */
 	const struct findings *found;	/* on the ends, to be told, or NULL */

@@ -33,6 +33,9 @@ bool report_ask(const struct plan *, struct fault *f);
 /* What is to be known before the first byte moves. */
 void report_begin(const struct plan *);
 
+/* The kernel lets us have no io_uring; err is its errno.  With verbose=. */
+void report_threads(const struct plan *, int err);
+
 /* The record counts and the rate so far: the answer to SIGUSR1. */
 void report_tally(const struct plan *, const struct tally *);
 

@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <liburing.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
@@ -355,6 +356,20 @@ gone(const struct file *file)
 	return ioctl(file->plain, BLKGETSIZE64, &bytes) != 0 || bytes == 0;
 }
 
+static bool
+goes_direct(const struct file *file, const struct io *io)
+{
+	return file->direct >= 0 && aligned(file, io) &&
+	    (file->prefer_direct || (io->careful && io->op == OP_READ));
+}
+
+static void
+failed(const struct file *file, struct io *io, int err, bool direct)
+{
+	io->err = err == EIO && file->device && gone(file) ? ENODEV : err;
+	io->spent = !direct;
+}
+
 /*
  * Make some progress; false when there is none: the end, or an error.  A
  * direct request that the kernel finds wrong (some file systems do, at times)
@@ -363,8 +378,7 @@ gone(const struct file *file)
 static bool
 step(struct file *file, struct io *io)
 {
-	bool direct = file->direct >= 0 && aligned(file, io) &&
-	    (file->prefer_direct || (io->careful && io->op == OP_READ));
+	bool direct = goes_direct(file, io);
 	ssize_t n = direct ? call(io, file->direct, 0) :
 	    call_plain(file, io);
 
@@ -382,9 +396,49 @@ step(struct file *file, struct io *io)
 		return true;
 	if (n == 0 && io->op == OP_WRITE)
 		n = -EIO;		/* it would be tried for ever */
-	io->err = n == -EIO && file->device && gone(file) ? ENODEV : (int)-n;
-	io->spent = !direct;
+	failed(file, io, (int)-n, direct);
 	return false;
+}
+
+/* Where drop-behind is ours to do, it is done by transfer. */
+static bool
+file_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+{
+	struct file *file = lane->ep->priv;
+	bool direct = goes_direct(file, io);
+	int fd = direct ? file->direct : file->plain;
+
+	if (!direct && file->behind && file->no_dontcache)
+		return false;
+	if (io->op == OP_READ)
+		io_uring_prep_read(sqe, fd, io->buf, (unsigned)io->len,
+		    io->off);
+	else
+		io_uring_prep_write(sqe, fd, io->buf, (unsigned)io->len,
+		    io->off);
+	sqe->rw_flags = !direct && file->behind ? RWF_DONTCACHE : 0;
+	return true;
+}
+
+/* What passes, or is another descriptor's business, transfer deals with. */
+static bool
+file_reap(struct lane *lane, struct io *io, int result)
+{
+	static const int passing[] = { EINTR, EAGAIN, EINVAL, EOPNOTSUPP,
+		ENOSYS, ECANCELED };
+	struct file *file = lane->ep->priv;
+	size_t i;
+
+	if (result >= 0 && (size_t)result < io->len)
+		return false;
+	for (i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
+		if (-result == passing[i])
+			return false;
+	if (result < 0)
+		failed(file, io, -result, goes_direct(file, io));
+	else
+		io->done = io->len;
+	return true;
 }
 
 /* Wait for the write-back of what a lane wrote last, and drop it. */
@@ -508,6 +562,8 @@ const struct backend be_file = {
 	.attach = file_attach,
 	.detach = file_detach,
 	.transfer = file_transfer,
+	.submit = file_submit,
+	.reap = file_reap,
 	.extend = file_extend,
 	.flush = file_flush,
 	.view = file_view,

@@ -19,9 +19,12 @@
 #include "job.h"
 #include "number.h"
 #include "progress.h"
+#include "queue.h"
 #include "report.h"
 #include "rescue.h"
 #include "status.h"
+
+enum { HUGE_PAGE = 2 << 20 };
 
 double
 job_clock(void)
@@ -52,17 +55,29 @@ tally(struct job *job, double start)
 		.phase = (enum phase)job->phase };
 }
 
-/* One mapping for all: what is copied stays out of a core file. */
-static unsigned char *
-buffers(size_t bytes)
+/*
+ * One mapping for all: what is copied stays out of a core file.  In huge pages,
+ * if there is much to copy: to find 256 pages anew for each transfer costs more
+ * than all else that a direct one does.
+ */
+static void
+map_buffers(struct job *job, size_t bytes)
 {
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+	bool huge = bytes >= HUGE_PAGE;
+	size_t more = huge ? HUGE_PAGE : 0;
+	unsigned char *p = mmap(NULL, bytes + more, PROT_READ | PROT_WRITE,
 	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (p == MAP_FAILED)
-		return NULL;
-	madvise(p, bytes, MADV_DONTDUMP);
-	return p;
+		return;
+	job->mapping = p;
+	job->mapped = bytes + more;
+	if (huge)
+		p += -(uintptr_t)p % HUGE_PAGE;
+	job->bufs = p;
+	madvise(job->mapping, job->mapped, MADV_DONTDUMP);
+	if (huge)
+		madvise(p, bytes, MADV_HUGEPAGE);
 }
 
 static size_t
@@ -71,29 +86,67 @@ buffer_stride(const struct plan *p)
 	return (size_t)round_up(p->room, 4096);
 }
 
+static size_t
+buffers_size(const struct plan *p)
+{
+	size_t queued = (size_t)p->queues * p->slots;
+
+	return buffer_stride(p) * (queued > p->workers ? queued : p->workers);
+}
+
+/*
+ * The workers with a queue each; without, where the kernel does not let us have
+ * one, with a piece each.
+ */
+static void
+enlist(struct job *job)
+{
+	const struct plan *p = job->p;
+	size_t stride = buffer_stride(p);
+	unsigned i;
+	int err;
+
+	job->workers = p->queues;
+	for (i = 0; i < p->queues; i++) {
+		job->worker[i].job = job;
+		job->worker[i].queue = queue_new(&job->worker[i],
+		    job->bufs + i * p->slots * stride, stride, p->slots, &err);
+		if (job->worker[i].queue != NULL)
+			continue;
+		report_threads(p, err);
+		while (i-- > 0)
+			queue_free(job->worker[i].queue);
+		job->workers = 0;
+		break;
+	}
+	if (job->workers > 0)
+		return;
+	job->workers = p->workers;
+	for (i = 0; i < p->workers; i++) {
+		job->worker[i].job = job;
+		job->worker[i].queue = NULL;
+		job->worker[i].buf = job->bufs + i * stride;
+	}
+}
+
 static int
 job_init(struct job *job, const struct plan *p, struct fault *f)
 {
-	size_t stride = buffer_stride(p);
-	unsigned i;
 
 	job->p = p;
 	job->halt = eventfd(0, EFD_CLOEXEC);
 	job->done = eventfd(0, EFD_CLOEXEC);
-	job->bufs = buffers(stride * p->workers);
+	map_buffers(job, buffers_size(p));
 	if (job->halt < 0 || job->done < 0)
 		return fault_errno(f, errno, "eventfd");
 	if (job->bufs == NULL || map_init(&job->map, p->length, p->chunk,
 	    p->phase) != 0)
-		return fault_errno(f, ENOMEM, "%u workers with %zu bytes each",
-		    p->workers, stride);
+		return fault_errno(f, ENOMEM, "%zu bytes of buffers",
+		    buffers_size(p));
 	turn_init(&job->turn);
 	pthread_mutex_init(&job->order, NULL);
 	pthread_mutex_init(&job->first, NULL);
-	for (i = 0; i < p->workers; i++) {
-		job->worker[i].job = job;
-		job->worker[i].buf = job->bufs + i * stride;
-	}
+	enlist(job);
 	return 0;
 }
 
@@ -116,11 +169,15 @@ begin_rescue(struct job *job, struct fault *f)
 static void
 job_free(struct job *job)
 {
+	unsigned i;
+
 	if (job->rescue != NULL)
 		rescue_free(job->rescue);
 	free(job->rescue);
-	if (job->bufs != NULL)
-		munmap(job->bufs, buffer_stride(job->p) * job->p->workers);
+	for (i = 0; i < job->workers; i++)
+		queue_free(job->worker[i].queue);
+	if (job->mapping != NULL)
+		munmap(job->mapping, job->mapped);
 	if (job->halt >= 0)
 		close(job->halt);
 	if (job->done >= 0)

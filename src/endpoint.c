@@ -394,12 +394,11 @@ lane_detach(struct lane *lane)
 	return lane->ep->be->detach == NULL ? 0 : lane->ep->be->detach(lane);
 }
 
-void
-lane_transfer(struct lane *lane, struct io *io)
+/* As if it had not been tried; returns how much of it there is room for. */
+static uint64_t
+begin(const struct lane *lane, struct io *io)
 {
 	uint64_t end = io->op == OP_READ ? UINT64_MAX : lane->ep->end;
-	uint64_t room = end > io->off ? end - io->off : 0;
-	size_t len = io->len;
 
 	io->done = 0;
 	io->err = 0;
@@ -407,6 +406,31 @@ lane_transfer(struct lane *lane, struct io *io)
 	io->bad_off = NOWHERE;
 	io->spent = false;
 	io->why[0] = '\0';
+	return end > io->off ? end - io->off : 0;
+}
+
+bool
+lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+{
+	const struct backend *be = lane->ep->be;
+
+	return begin(lane, io) >= io->len && be->submit != NULL &&
+	    be->submit(lane, io, sqe);
+}
+
+void
+lane_finish(struct lane *lane, struct io *io, int result)
+{
+	if (!lane->ep->be->reap(lane, io, result))
+		lane_transfer(lane, io);
+}
+
+void
+lane_transfer(struct lane *lane, struct io *io)
+{
+	uint64_t room = begin(lane, io);
+	size_t len = io->len;
+
 	if (room < len)
 		io->len = (size_t)room;
 	if (io->len > 0)

@@ -538,7 +538,7 @@ events_plan(struct events *ev, const struct plan *p)
 	ev->length = p->length;
 	if (ev->json.fd >= 0)
 		emit(ev, &ev->json, json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, "
-		    "s:O, s:o, s:o, s:o, s:i, s:b, s:I, s:b, s:b}",
+		    "s:O, s:o, s:o, s:o, s:s, s:i, s:b, s:I, s:b, s:b}",
 		    "schema", SCHEMA, "event", "plan",
 		    "version", PARDD_VERSION,
 		    "started", moment(&ev->started),
@@ -546,7 +546,9 @@ events_plan(struct events *ev, const struct plan *p)
 		    "source", ev->source, "target", ev->target,
 		    "block_size", bytes(p->bs),
 		    "length", amount(p->bounded ? (int64_t)p->length : -1),
-		    "transfer", bytes(p->chunk), "workers", (int)p->workers,
+		    "transfer", bytes(p->chunk),
+		    "engine", p->queues > 0 ? "async" : "threads",
+		    "workers", (int)(p->queues > 0 ? p->queues : p->workers),
 		    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
 		    "sync", o->sync != 0,
 		    "dry_run", o->mode == MODE_DRY_RUN), PATIENCE);

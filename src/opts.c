@@ -317,6 +317,10 @@ contradiction(const struct opts *o)
 		return "oflag=trunc and conv=notrunc exclude each other";
 	if (o->cdbsz == 6 && ((o->iflag | o->oflag) & (FLAG_FUA | FLAG_DPO)))
 		return "cdbsz=6 has no bits for fua and dpo";
+	if (both(o->engine, ENGINE_ASYNC, ENGINE_THREADS))
+		return "engine= takes one word";
+	if (o->qd > 0 && (o->engine & ENGINE_THREADS) != 0)
+		return "qd= is for engine=async; engine=threads has thr=";
 	if ((o->status & (o->status - 1)) != 0)
 		return "status= takes one word";
 	return NULL;

@@ -22,15 +22,6 @@ enum {
 	HOLE = 4096,		/* zeros are looked for in such pieces */
 };
 
-enum got { NOTHING, WHOLE, ENDED, CUT };
-
-struct piece {			/* on its way through a worker */
-	struct seg	seg;
-	size_t		good;	/* bytes in the buffer, to be written */
-	size_t		lost;	/* of them unreadable, and zero */
-	enum got	got;
-};
-
 typedef unsigned long long ull;
 
 /* A request's error in the end's own words if it has any, else errno's. */
@@ -264,21 +255,19 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 }
 
 static enum got
-read_piece(struct worker *w, struct piece *pc)
+took(struct worker *w, struct piece *pc, const struct io *io)
 {
 	struct job *job = w->job;
-	size_t len = (size_t)pc->seg.len;
-	struct io io = read_at(w, pc, len, false);
 	enum got got = WHOLE;
 
-	pc->good = io.done;
-	if (io.err == 0 && io.done < len) {
+	pc->good = io->done;
+	if (io->err == 0 && io->done < pc->seg.len) {
 		got = ENDED;
-	} else if (errno_is_medium(io.err) && !job->p->src->streamed) {
-		got = salvage(w, pc, piece_hint(&io));
-	} else if (io.err != 0) {
-		if (io.err != ECANCELED || !job->stop)
-			piece_fail_read(job, &io);
+	} else if (errno_is_medium(io->err) && !job->p->src->streamed) {
+		got = salvage(w, pc, piece_hint(io));
+	} else if (io->err != 0) {
+		if (io->err != ECANCELED || !job->stop)
+			piece_fail_read(job, io);
 		got = CUT;
 	}
 	if (got == ENDED && !job->p->src->streamed) {
@@ -286,6 +275,25 @@ read_piece(struct worker *w, struct piece *pc)
 		got = CUT;
 	}
 	return got;
+}
+
+void
+piece_took(struct worker *w, struct piece *pc, const struct io *io)
+{
+	pc->got = took(w, pc, io);
+	w->job->read += pc->good - pc->lost;
+}
+
+bool
+piece_claim(struct worker *w, struct piece *pc)
+{
+	int claimed;
+
+	*pc = (struct piece){ .got = NOTHING };
+	claimed = w->job->stop ? 0 : map_claim(&w->job->map, &pc->seg);
+	if (claimed < 0)
+		fail_map(w->job);
+	return claimed > 0;
 }
 
 /*
@@ -297,44 +305,48 @@ fetch(struct worker *w, struct piece *pc)
 {
 	struct job *job = w->job;
 	bool streamed = job->p->src->streamed;
-	int claimed;
+	struct io io;
 
-	*pc = (struct piece){ .got = NOTHING };
 	if (streamed)
 		pthread_mutex_lock(&job->order);
-	claimed = job->stop ? 0 : map_claim(&job->map, &pc->seg);
-	if (claimed < 0)
-		fail_map(job);
-	if (claimed > 0)
-		pc->got = read_piece(w, pc);
+	if (piece_claim(w, pc)) {
+		io = read_at(w, pc, (size_t)pc->seg.len, false);
+		piece_took(w, pc, &io);
+	}
 	if (pc->got == ENDED)
 		map_end(&job->map, pc->seg.off + pc->good);
 	if (streamed)
 		pthread_mutex_unlock(&job->order);
-	job->read += pc->good - pc->lost;
+}
+
+bool
+piece_wrote(struct worker *w, struct io *io)
+{
+	struct job *job = w->job;
+	int64_t left = job->p->opts->retries;
+
+	while (io->err == EIO && !io->spent && left-- > 0) {
+		job->written += io->done;
+		io->buf += io->done;
+		io->off += io->done;
+		io->len -= io->done;
+		lane_transfer(&w->dst, io);
+	}
+	job->written += io->done;
+	if (io->err != 0)
+		fail_write(job, io);
+	return io->err == 0;
 }
 
 /* Write len bytes of the buffer to byte off of the map. */
 static bool
 write_at(struct worker *w, uint64_t off, size_t at, size_t len)
 {
-	struct job *job = w->job;
-	int64_t left = job->p->opts->retries;
 	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
-		.off = job->p->dst_off + off + at, .len = len };
+		.off = w->job->p->dst_off + off + at, .len = len };
 
 	lane_transfer(&w->dst, &io);
-	while (io.err == EIO && !io.spent && left-- > 0) {
-		job->written += io.done;
-		io.buf += io.done;
-		io.off += io.done;
-		io.len -= io.done;
-		lane_transfer(&w->dst, &io);
-	}
-	job->written += io.done;
-	if (io.err != 0)
-		fail_write(job, &io);
-	return io.err == 0;
+	return piece_wrote(w, &io);
 }
 
 static bool
@@ -411,21 +423,19 @@ piece_write_end(struct worker *w, uint64_t off, size_t len)
 	return write_at(w, off, 0, len);
 }
 
-/* Of a piece that was cut only what the target can take is written. */
-static size_t
-to_write(struct worker *w, const struct piece *pc)
+size_t
+piece_to_write(struct worker *w, struct piece *pc)
 {
 	const struct plan *p = w->job->p;
 	uint64_t end = pc->seg.off + pc->good;
 
 	if (pc->got == CUT)
-		return pc->good - pc->good % p->dst->grain;
-	if (pc->got != ENDED && end != p->length)
-		return pc->good;
-	return pad(w, pc->seg.off, pc->good);
+		pc->good -= pc->good % p->dst->grain;
+	else if (pc->got == ENDED || end == p->length)
+		return pad(w, pc->seg.off, pc->good);
+	return pc->good;
 }
 
-/* Write a piece; of one that was cut, pc->good becomes what is written. */
 static bool
 store(struct worker *w, struct piece *pc)
 {
@@ -436,9 +446,7 @@ store(struct worker *w, struct piece *pc)
 
 	if (streamed && !turn_wait(&job->turn, off))
 		return false;
-	len = to_write(w, pc);
-	if (len < pc->good)
-		pc->good = len;
+	len = piece_to_write(w, pc);
 	if (len == 0)
 		ok = true;
 	else if ((job->p->opts->oflag & FLAG_SPARSE) != 0 && !streamed)
@@ -453,16 +461,23 @@ store(struct worker *w, struct piece *pc)
 }
 
 bool
+piece_done(struct worker *w, const struct piece *pc, bool stored)
+{
+	bool ok = stored && piece_settle(w, pc->seg.off, pc->good, FINISHED);
+
+	return piece_settle(w, pc->seg.off, pc->seg.len, UNTRIED) && ok &&
+	    pc->got == WHOLE;
+}
+
+bool
 piece_copy(struct worker *w)
 {
 	struct piece pc;
-	bool ok;
+	bool stored;
 
 	fetch(w, &pc);
 	if (pc.got == NOTHING)
 		return false;
-	ok = store(w, &pc) &&
-	    piece_settle(w, pc.seg.off, pc.good, FINISHED);
-	return piece_settle(w, pc.seg.off, pc.seg.len, UNTRIED) && ok &&
-	    pc.got == WHOLE;
+	stored = store(w, &pc);
+	return piece_done(w, &pc, stored);
 }

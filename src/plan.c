@@ -11,6 +11,11 @@ enum {
 	SMALL_TRANSFER = 64 << 10,	/* a warm cache, few pages touched */
 	TRANSFER_MOST = 1 << 30,
 	SECTOR = 512,
+	THREADS = 4,
+	MEMORY = 64 << 20,	/* in flight, at most, without mem= */
+	SLOTS_MOST = 256,	/* of all queues */
+	SLOTS_LEAST = 6,	/* fewer keep not both ends busy */
+	LONG_COPY = 8,		/* transfers that are worth a ring */
 };
 
 /* The block: as said, else the source's, else the target's, else 512. */
@@ -117,12 +122,21 @@ usual_transfer(const struct plan *p)
 	    SMALL_TRANSFER : TRANSFER;
 }
 
+/* The power of two that is not more than this. */
+static uint64_t
+piece_of(uint64_t bytes)
+{
+	return UINT64_C(1) << (63 - __builtin_clzll(bytes));
+}
+
 static int
 set_transfer(struct plan *p, struct fault *f)
 {
 	const struct opts *o = p->opts;
 	uint64_t chunk = usual_transfer(p);
 
+	if (o->mem > 0 && chunk > (uint64_t)o->mem / SLOTS_LEAST)
+		chunk = piece_of((uint64_t)o->mem / SLOTS_LEAST);
 	if (o->bpt > 0 && __builtin_mul_overflow((uint64_t)o->bpt, p->bs,
 	    &chunk))
 		chunk = UINT64_MAX;
@@ -143,19 +157,105 @@ set_transfer(struct plan *p, struct fault *f)
 	return 0;
 }
 
+/* Transfers, of which the first and the last may be in part. */
+static uint64_t
+transfers(const struct plan *p)
+{
+	uint64_t n = p->length / p->chunk, rest = p->length % p->chunk;
+
+	n += rest != 0;
+	n += rest + p->phase > p->chunk ||
+	    (p->phase > 0 && rest == 0 && p->length > 0);
+	return n > 0 ? n : 1;
+}
+
 /* No more workers than there are transfers, and one for a small copy. */
 static unsigned
 workers(const struct plan *p)
 {
-	uint64_t ranges = p->length / p->chunk + (p->length % p->chunk != 0);
+	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : THREADS;
+	uint64_t n = transfers(p);
 
-	if (p->length % p->chunk + p->phase > p->chunk || (p->phase > 0 &&
-	    p->length % p->chunk == 0 && p->length > 0))
-		ranges++;
-	if (ranges < 1 || (p->opts->bpt < 0 && p->length <= TRANSFER))
-		ranges = 1;
-	return (unsigned)(ranges < (uint64_t)p->opts->thr ? ranges :
-	    (uint64_t)p->opts->thr);
+	if (p->opts->bpt < 0 && p->length <= TRANSFER)
+		n = 1;
+	return (unsigned)(n < most ? n : most);
+}
+
+/* Past the page cache, where a request takes as long as the disk does. */
+static bool
+past_cache(const struct endpoint *ep)
+{
+	return ep->be == &be_null || (ep->flags & FLAG_DIRECT) != 0 ||
+	    (ep->device && (ep->flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
+}
+
+static bool
+takes_queue(const struct endpoint *ep)
+{
+	return ep->be->submit != NULL || ep->be == &be_null;
+}
+
+/* What keeps the copy from being asynchronous, or NULL. */
+static const char *
+needs_threads(const struct plan *p)
+{
+	if (p->src->streamed || p->dst->streamed)
+		return "a stream is one request at a time";
+	if (p->opts->map != NULL)
+		return "a rescue waits for bad blocks";
+	if ((p->opts->oflag & FLAG_SPARSE) != 0)
+		return "holes are made one by one";
+	if (!takes_queue(p->src) || !takes_queue(p->dst))
+		return "SCSI commands are waited for";
+	return NULL;
+}
+
+/*
+ * The asynchronous engine where the time of a request is the disk's: it costs
+ * less there, and keeps as many in flight as the disk needs.  Through the page
+ * cache requests are copies in memory, and threads do them side by side.
+ */
+static int
+set_engine(struct plan *p, struct fault *f)
+{
+	const struct opts *o = p->opts;
+	uint64_t mem = o->mem > 0 ? (uint64_t)o->mem : MEMORY, slots;
+	bool wanted = (o->engine & ENGINE_ASYNC) != 0 || o->qd > 0;
+
+	p->workers = workers(p);
+	p->engine_why = needs_threads(p);
+	if (p->engine_why != NULL && wanted)
+		return fault_set(f, STATUS_USAGE, "engine=async does not do "
+		    "here: %s", p->engine_why);
+	if (p->engine_why == NULL && !wanted) {
+		if ((o->engine & ENGINE_THREADS) != 0)
+			p->engine_why = "engine=";
+		else if (o->thr > 0)
+			p->engine_why = "thr=";
+		else if (!past_cache(p->src) || !past_cache(p->dst))
+			p->engine_why = "through the page cache";
+		else if (transfers(p) < LONG_COPY)
+			p->engine_why = "a short copy";
+	}
+	if (p->engine_why != NULL) {
+		slots = mem / p->room;
+		if (o->mem > 0 && slots < p->workers)
+			p->workers = slots > 0 ? (unsigned)slots : 1;
+		return 0;
+	}
+	p->engine_why = wanted ? "asked for" : "both ends past the page cache";
+	p->queues = o->thr > 0 ? p->workers : 1;
+	slots = mem / p->room / p->queues;
+	if (o->qd > 0 && o->mem > 0 && (uint64_t)o->qd * 2 > slots)
+		return fault_set(f, STATUS_USAGE, "qd=%lld needs %llu bytes, "
+		    "more than mem=", (long long)o->qd, (unsigned long long)
+		    ((uint64_t)o->qd * 2 * p->room * p->queues));
+	if (o->qd > 0)
+		slots = (uint64_t)o->qd * 2;
+	else if (slots > SLOTS_MOST / p->queues)
+		slots = SLOTS_MOST / p->queues;
+	p->slots = slots > 2 ? (unsigned)slots : 2;
+	return 0;
 }
 
 int
@@ -170,7 +270,8 @@ plan_make(struct plan *p, const struct opts *o, struct endpoint *src,
 	p->block = src->block > 0 ? src->block : SECTOR;
 	if (o->map != NULL && dst->block > p->block)
 		p->block = dst->block;	/* what is kept is written whole */
-	p->workers = workers(p);
+	if (set_engine(p, f) != 0)
+		return -1;
 	/* The image of a disk holds all its secrets. */
 	p->mode = src->device ? 0600 : 0666;
 	if ((o->oflag & FLAG_TRUNC) != 0)

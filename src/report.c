@@ -229,7 +229,11 @@ report_plan(FILE *out, const struct plan *p)
 		say(out, "bytes=to the end of the input");
 	}
 	say(out, "transfer=%zu", p->chunk);
-	say(out, "workers=%u", p->workers);
+	say(out, "engine=%s (%s)", p->queues > 0 ? "async" : "threads",
+	    p->engine_why);
+	say(out, "workers=%u", p->queues > 0 ? p->queues : p->workers);
+	if (p->queues > 0)
+		say(out, "slots=%u", p->slots);
 	say(out, "coe=%lld", (long long)p->opts->coe);
 	say(out, "retries=%lld", (long long)p->opts->retries);
 	say(out, "sync=%lld", (long long)p->opts->sync);
@@ -280,6 +284,14 @@ report_begin(const struct plan *p)
 	}
 	if (p->opts->verbose > 0)
 		report_plan(stderr, p);
+}
+
+void
+report_threads(const struct plan *p, int err)
+{
+	if (p->opts->verbose > 0)
+		say(stderr, "pardd: note: no io_uring (%s): %u threads do it",
+		    strerror(err), p->workers);
 }
 
 static void

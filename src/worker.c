@@ -9,6 +9,7 @@
 
 #include "number.h"
 #include "piece.h"
+#include "queue.h"
 #include "rescue.h"
 #include "status.h"
 
@@ -61,8 +62,11 @@ work(void *arg)
 
 	if (!attach(w))
 		return NULL;
-	while (w->job->rescue != NULL ? rescue_piece(w) : piece_copy(w))
-		continue;
+	if (w->queue != NULL)
+		queue_work(w->queue);
+	else
+		while (w->job->rescue != NULL ? rescue_piece(w) : piece_copy(w))
+			continue;
 	lane_detach(&w->src);
 	err = lane_detach(&w->dst);
 	if (err != 0) {
@@ -109,7 +113,7 @@ all_work(struct job *job)
 {
 	unsigned n, i;
 
-	for (n = 1; n < job->p->workers; n++)
+	for (n = 1; n < job->workers; n++)
 		if (pthread_create(&job->worker[n].thread, NULL, work,
 		    &job->worker[n]) != 0)
 			break;		/* fewer will do */

@@ -207,7 +207,7 @@ asked()
 it "reads as much at a time as bpt= says" asked 4096 bs=512 bpt=8
 it "reads 1 MiB at a time where nothing is said" asked 1048576
 it "reads around the page cache with iflag=direct" eval \
-    'asked 1048576 iflag=direct && ! grep -v direct faults'
+    'asked 1048576 iflag=direct engine=threads && ! grep -v direct faults'
 it "reads through the page cache with iflag=cached" eval \
     'asked 1048576 iflag=cached && ! grep -v cached faults'
 

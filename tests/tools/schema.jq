@@ -53,6 +53,7 @@ def rules:
 		block_size: (.block_size | count and . > 0),
 		length: (.length | maybe(count)),
 		transfer: (.transfer | count and . > 0),
+		engine: (.engine | . == "async" or . == "threads"),
 		workers: (.workers | count and . >= 1 and . <= 16),
 		coe: (.coe | flag), retries: (.retries | count),
 		sync: (.sync | flag), dry_run: (.dry_run | flag)}

@@ -1,0 +1,339 @@
+/*
+ * The asynchronous engine.  A worker has a number of slots, each with a piece
+ * that is being read, waits to be written, or is being written; io_uring tells
+ * which request has ended.  Reads and writes have windows of their own, so that
+ * a slow target does not take the source's share, nor the other way round.
+ *
+ * A window grows while requests come back as fast as the first one did: their
+ * time is latency then, which more of them hide.  When they take much longer,
+ * they wait for one another, and more would only use memory and be in the way
+ * of others.  Every few seconds both windows begin small again, since what was
+ * measured in a long queue tells nothing about the disk.
+ *
+ * What io_uring cannot do, or does in part, and all that fails is done again or
+ * looked into by the same blocking functions that the other engine uses; the
+ * requests in flight do not mind.
+ *
+ * Slots are one thread's: there is no lock here.
+ */
+#include "queue.h"
+
+#include <errno.h>
+#include <liburing.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "job.h"
+#include "piece.h"
+
+enum {
+	LEAST = 3,		/* in a window: one served, one next, one new */
+	GROWTH = 2,		/* for each that came back quickly */
+};
+
+static const uint64_t period = 4000000000;	/* ns between new beginnings */
+
+enum state { IDLE, READING, READY, WRITING };
+
+struct slot {
+	enum state	 state;
+	struct piece	 pc;
+	struct io	 io;
+	unsigned char	*buf;
+	uint64_t	 start;		/* ns */
+	struct slot	*next;		/* idle, or ready */
+};
+
+struct window {
+	unsigned	 size;		/* requests that may be in flight */
+	unsigned	 busy;		/* that are */
+	unsigned	 most;		/* that ever were */
+	uint64_t	 base;		/* ns, the quickest of the period */
+};
+
+struct queue {
+	struct worker	*w;
+	struct io_uring	 ring;
+	struct slot	*slot;
+	unsigned	 slots, busy;	/* busy: not idle */
+	struct slot	*idle;		/* last used first: it is warm */
+	struct slot	*ready, **last;	/* in the order they became so */
+	struct window	 reads, writes;
+	unsigned	 fixed;		/* qd=, or 0 */
+	uint64_t	 again;		/* ns, when the period ends */
+	bool		 broken;	/* the ring; nothing comes back */
+};
+
+static uint64_t
+now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void
+begin_small(struct queue *q, uint64_t t)
+{
+	unsigned size = q->fixed > 0 ? q->fixed : LEAST;
+
+	q->reads.size = q->writes.size = size;
+	q->reads.base = q->writes.base = UINT64_MAX;
+	q->again = t + period;
+}
+
+/* A request of this window has come back. */
+static void
+learn(struct queue *q, struct window *win, uint64_t took)
+{
+	bool full = win->busy >= win->size;
+
+	win->busy--;
+	if (q->fixed > 0)
+		return;
+	if (took < win->base)
+		win->base = took;
+	if (full && took < win->base + win->base / 2 &&
+	    win->size + GROWTH <= q->slots / 2)
+		win->size += GROWTH;
+	else if (took / 4 > win->base && win->size > LEAST)
+		win->size--;
+}
+
+static void
+become_idle(struct queue *q, struct slot *s)
+{
+	s->state = IDLE;
+	s->next = q->idle;
+	q->idle = s;
+	q->busy--;
+}
+
+/* It was read. */
+static void
+to_ready(struct queue *q, struct slot *s)
+{
+	piece_took(q->w, &s->pc, &s->io);
+	s->state = READY;
+	s->next = NULL;
+	*q->last = s;
+	q->last = &s->next;
+}
+
+static void
+ended(struct queue *q, struct slot *s)
+{
+	bool stored;
+
+	q->w->buf = s->buf;
+	if (s->state == READING) {
+		to_ready(q, s);
+	} else {
+		stored = piece_wrote(q->w, &s->io);
+		piece_done(q->w, &s->pc, stored);
+		become_idle(q, s);
+	}
+}
+
+/* Hand the slot's request to the kernel, or do it here and now. */
+static void
+start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&q->ring);
+
+	s->start = now();
+	if (sqe != NULL && lane_submit(lane, &s->io, sqe)) {
+		io_uring_sqe_set_data(sqe, s);
+		win->busy++;
+		if (win->busy > win->most)
+			win->most = win->busy;
+		return;
+	}
+	if (sqe != NULL) {		/* it cannot be given back */
+		io_uring_prep_nop(sqe);
+		io_uring_sqe_set_data(sqe, NULL);
+	}
+	lane_transfer(lane, &s->io);
+	ended(q, s);
+}
+
+static void
+start_read(struct queue *q, const struct piece *pc)
+{
+	struct slot *s = q->idle;
+
+	q->idle = s->next;
+	q->busy++;
+	s->state = READING;
+	s->pc = *pc;
+	s->io = (struct io){ .op = OP_READ, .buf = s->buf,
+		.off = q->w->job->p->src_off + pc->seg.off,
+		.len = (size_t)pc->seg.len };
+	start(q, s, &q->w->src, &q->reads);
+}
+
+static void
+start_write(struct queue *q)
+{
+	struct slot *s = q->ready;
+	size_t len;
+
+	q->ready = s->next;
+	if (q->ready == NULL)
+		q->last = &q->ready;
+	s->state = WRITING;
+	q->w->buf = s->buf;
+	len = piece_to_write(q->w, &s->pc);
+	s->io = (struct io){ .op = OP_WRITE, .buf = s->buf,
+		.off = q->w->job->p->dst_off + s->pc.seg.off, .len = len };
+	if (len > 0)
+		start(q, s, &q->w->dst, &q->writes);
+	else
+		ended(q, s);
+}
+
+/* Fill both windows; false when nothing is in flight any more. */
+static bool
+fill(struct queue *q)
+{
+	struct piece pc;
+
+	for (;;) {
+		while (q->ready != NULL && q->writes.busy < q->writes.size)
+			start_write(q);
+		if (q->idle == NULL || q->reads.busy >= q->reads.size ||
+		    q->busy >= q->reads.size + q->writes.size ||
+		    !piece_claim(q->w, &pc))
+			break;
+		start_read(q, &pc);
+	}
+	return q->busy > 0;
+}
+
+static void
+reap(struct queue *q, struct slot *s, int result)
+{
+	struct lane *lane = s->state == READING ? &q->w->src : &q->w->dst;
+
+	learn(q, s->state == READING ? &q->reads : &q->writes,
+	    now() - s->start);
+	lane_finish(lane, &s->io, result);
+	ended(q, s);
+}
+
+/* The ring itself failed: what it has been given will not come back. */
+static void
+give_up(struct queue *q, int err)
+{
+	struct fault f;
+	unsigned i;
+
+	fault_errno(&f, err, "io_uring");
+	job_fail(q->w->job, &f);
+	for (i = 0; i < q->slots; i++)
+		if (q->slot[i].state != IDLE)
+			piece_done(q->w, &q->slot[i].pc, false);
+	q->broken = true;
+}
+
+/* Wait for one request at least, and take all that have ended. */
+static void
+harvest(struct queue *q)
+{
+	int err = io_uring_submit_and_wait(&q->ring, 1);
+	struct io_uring_cqe *cqe;
+	struct slot *s;
+	int result;
+
+	if (err < 0 && err != -EINTR && err != -EAGAIN && err != -EBUSY) {
+		give_up(q, -err);
+		return;
+	}
+	while (io_uring_peek_cqe(&q->ring, &cqe) == 0) {
+		s = io_uring_cqe_get_data(cqe);
+		result = cqe->res;
+		io_uring_cqe_seen(&q->ring, cqe);
+		if (s != NULL)
+			reap(q, s, result);
+	}
+	if (now() > q->again)
+		begin_small(q, now());
+}
+
+void
+queue_work(struct queue *q)
+{
+	int err = io_uring_enable_rings(&q->ring);
+
+	if (err < 0)
+		give_up(q, -err);
+	begin_small(q, now());
+	while (!q->broken && fill(q))
+		harvest(q);
+}
+
+/* The kernel does the least when it is told that one thread asks and waits. */
+static int
+open_ring(struct queue *q)
+{
+	static const unsigned flags[] = {
+		IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+		0,			/* Linux before 6.1 */
+	};
+	int err = -ENOSYS;
+	size_t i;
+
+	for (i = 0; i < sizeof(flags) / sizeof(flags[0]) && err < 0; i++)
+		err = io_uring_queue_init(q->slots * 2, &q->ring,
+		    flags[i] | IORING_SETUP_R_DISABLED);
+	return -err;
+}
+
+struct queue *
+queue_new(struct worker *w, unsigned char *bufs, size_t stride, unsigned slots,
+    int *err)
+{
+	struct queue *q = calloc(1, sizeof(*q));
+	struct slot *s;
+
+	*err = ENOMEM;
+	if (q == NULL)
+		return NULL;
+	q->w = w;
+	q->slots = slots;
+	q->fixed = w->job->p->opts->qd > 0 ? slots / 2 : 0;
+	q->last = &q->ready;
+	q->slot = calloc(slots, sizeof(*q->slot));
+	if (q->slot != NULL)
+		*err = open_ring(q);
+	if (*err != 0) {
+		free(q->slot);
+		free(q);
+		return NULL;
+	}
+	while (slots-- > 0) {
+		s = &q->slot[slots];
+		s->buf = bufs + slots * stride;
+		s->next = q->idle;
+		q->idle = s;
+	}
+	return q;
+}
+
+void
+queue_free(struct queue *q)
+{
+	if (q == NULL)
+		return;
+	io_uring_queue_exit(&q->ring);
+	free(q->slot);
+	free(q);
+}
+
+void
+queue_depth(const struct queue *q, unsigned *reads, unsigned *writes)
+{
+	*reads = q->reads.most;
+	*writes = q->writes.most;
+}

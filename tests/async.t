@@ -1,0 +1,201 @@
+#!/usr/bin/env bash
+# The asynchronous engine: that it copies what the other one does, and that one
+# can tell which of them does it.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+a="" b=""
+disks()
+{
+	truncate -s "$1" a.img b.img && loop a.img --sector-size "${2:-512}" && a=$dev &&
+	    loop b.img --sector-size "${3:-512}" && b=$dev &&
+	    "$blocks" make "$a" "$1" 1 && "$blocks" make "$b" "$1" 9
+}
+planned()
+{
+	[[ $("$pardd" -d "${@:2}") = *"engine=$1 ("* ]] || fail "not planned: $1"
+}
+root()
+{
+	((EUID == 0)) && command -v losetup >/dev/null && [[ -c /dev/loop-control ]]
+}
+
+# ------------------------------------------------------------ which engine
+
+files()
+{
+	"$blocks" make src 16M && planned threads if=src of=dst &&
+	    planned async if=src of=dst iflag=direct oflag=direct &&
+	    planned async if=src of=dst engine=async &&
+	    planned async if=src of=dst qd=3 &&
+	    planned threads if=src of=dst iflag=direct oflag=direct thr=4 &&
+	    planned threads if=src of=dst iflag=direct oflag=direct count=4k &&
+	    planned threads if=src of=dst iflag=direct oflag=direct engine=threads
+}
+it "is the default for long copies past the page cache, without thr=" files
+refusals()
+{
+	"$blocks" make src 16M && mkfifo pipe &&
+	    usage 'engine=async.*stream' if=src of=- engine=async &&
+	    usage 'engine=async.*stream' if=src of=- qd=4 &&
+	    usage 'engine=async.*rescue' if=src of=dst map=map engine=async &&
+	    usage 'engine=async.*holes' if=src of=dst oflag=sparse engine=async &&
+	    usage 'one word' if=src of=dst engine=async,threads &&
+	    usage qd= if=src of=dst engine=threads qd=4 &&
+	    usage qd= if=src of=dst qd=129 && usage engine= if=src of=dst engine=fast &&
+	    [[ ! -e dst && ! -e map ]]
+}
+it "says why where it cannot be" refusals
+without()
+{
+	"$blocks" make src 16M &&
+	    exits 0 "$tools/noring" "$1" "$pardd" if=src of=dst engine=async verbose=1 &&
+	    complete && says "no io_uring.*: 4 threads" && holds dst 0 0 16M &&
+	    exits 0 "$tools/noring" "$1" "$pardd" if=src of=dst engine=async &&
+	    complete && does_not_say io_uring
+}
+it "leaves it to threads where the kernel has no io_uring" without ENOSYS
+it "leaves it to threads where the kernel forbids it" without EPERM
+
+# ------------------------------------------------------------ what it copies
+
+file()
+{
+	"$blocks" make src "$1" && "$blocks" make dst 3000000 9 &&
+	    exits 0 "$pardd" if=src of=dst engine=async "${@:2}" && complete &&
+	    holds dst 0 0 "$1"
+}
+it "copies a file with an odd tail" file 12345678
+it "copies a file of one byte" file 1
+it "copies a file in single blocks" file 1000001 bpt=1 qd=128
+it "copies past the page cache, odd tail and all" file 12345678 iflag=direct oflag=direct
+it "copies with sixteen workers" file 33333333 thr=16 bpt=16
+it "copies through the page cache with all in it left" file 22222222 iflag=cached oflag=cached
+it "copies one at a time" file 5000000 qd=1
+it "copies in a transfer that is larger than mem=" file 9000000 bs=4M bpt=1 mem=1M
+nothing()
+{
+	: >src && exits 0 "$pardd" if=src of=dst engine=async && complete && size_is dst 0
+}
+it "copies an empty file" nothing
+made()
+{
+	exits 0 "$pardd" iflag=00 of=dst bs=1M count=20 engine=async && complete &&
+	    size_is dst 20M && "$blocks" zero dst 0 20M &&
+	    exits 0 "$pardd" if=dst of=. engine=async && says '^20480\+0 records|^40960\+0 records' &&
+	    exits 0 "$pardd" iflag=random of=dst bs=1M count=3 engine=async && complete
+}
+it "writes what is generated, and reads into nothing" made
+part()
+{
+	"$blocks" make src 12M && "$blocks" make dst 12M 9 &&
+	    exits 0 "$pardd" if=src of=dst engine=async skip="$1" seek="$2" count="$3" &&
+	    complete && holds dst 0 0 $(($2 * 512)) 9 &&
+	    holds dst $(($2 * 512)) $(($1 * 512)) $(($3 * 512)) &&
+	    holds dst $((($2 + $3) * 512)) $((($2 + $3) * 512)) $(((24576 - $2 - $3) * 512)) 9
+}
+it "copies a part, to its place" part 1001 3 20000
+many()
+{
+	local i n seed=$RANDOM
+	"$blocks" make src 8M || return
+	for ((i = 0; i < n_many; i++)); do
+		RANDOM=$((seed + i))
+		n=$((RANDOM * 200 + RANDOM))
+		part_of=$((n < 8000000 ? n : 8000000))
+		rm -f dst
+		exits 0 "$pardd" if=src of=dst engine=async bs=1 \
+		    skip=$((RANDOM % 5000)) seek=$((RANDOM % 5000)) count=$part_of \
+		    bpt=$((RANDOM * 8 + 1)) thr=$((RANDOM % 16 + 1)) qd=$((RANDOM % 20 + 1)) &&
+		    RANDOM=$((seed + i)) && : $((RANDOM + RANDOM)) &&
+		    at=$((RANDOM % 5000)) && to=$((RANDOM % 5000)) &&
+		    holds dst "$to" "$at" "$part_of" || { echo "seed $((seed + i))"; return 1; }
+	done
+}
+n_many=$(heavy ${LONG:+20}20)
+it "is exact in $n_many random configurations" many
+kept()
+{
+	local peak
+	truncate -s 300M src && command -v /usr/bin/time >/dev/null || return 0
+	exits 0 /usr/bin/time -o peak -f %M "$pardd" if=src of=dst engine=async "$@" &&
+	    complete && peak=$(<peak) && echo "$peak KiB" && ((peak < $1 * 1024))
+}
+memory()
+{
+	truncate -s 300M src || return
+	for set in "24 mem=16M qd=16 bpt=1k" "24 mem=16M thr=16" "24 mem=16M" "80 qd=32"; do
+		read -ra words <<<"$set"
+		exits 0 "$tools/peak" peak "$pardd" if=src of=dst engine=async "${words[@]:1}" || return
+		(($(<peak) < words[0] * 1024)) || fail "$set: $(<peak) KiB" || return
+	done
+	usage qd= if=src of=dst engine=async mem=16M qd=64 bpt=2k
+}
+
+# ------------------------------------------------------------ devices
+
+device()
+{
+	disks 24M "$1" "$2" && planned async if="$a" of="$b" &&
+	    exits 0 "$pardd" if="$a" of="$b" "${@:3}" && complete && holds "$b" 0 0 24M
+}
+# A read that fails is looked into, while others are in flight.
+bytes=$((24 << 20))
+bad=410112+512,2097152+1536,20971520+512
+bad_disk()
+{
+	"$blocks" make img $bytes && mkdir mnt || return
+	cat >map <<-END
+	0x0 + 1
+	0x00000000 0x00064200 +
+	0x00064200 0x00000200 -
+	0x00064400 0x0019BC00 +
+	0x00200000 0x00000600 -
+	0x00200600 0x011FFA00 +
+	0x01400000 0x00000200 -
+	0x01400200 0x003FFE00 +
+	END
+	undo umount -l "$PWD/mnt"
+	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent \
+	    --filter=ddrescue file img ddrescue-mapfile=map </dev/null >fuse 2>&1 &
+	until_true 10 test -s mnt/disk || { cat fuse; return 1; }
+	loop mnt/disk --direct-io=on --read-only --sector-size 512
+}
+lose()
+{
+	bad_disk && truncate -s $bytes b.img && a=$dev && loop b.img && b=$dev &&
+	    "$blocks" make "$b" $bytes 9 && planned async if="$a" of="$b" "$@" &&
+	    exits 100 "$pardd" if="$a" of="$b" coe=1 "$@" &&
+	    [[ $(tail -n 1 err) = "pardd: NOT complete: 5 unreadable blocks in 3 ranges"* ]] &&
+	    holds -z $bad "$b" 0 0 $bytes
+}
+stop()
+{
+	bad_disk && exits 3 "$pardd" if="$dev" of=dst engine=async "$@" &&
+	    does_not_say '^pardd: complete' && holds dst 0 0 410112
+}
+full()
+{
+	disks 24M && "$blocks" make src 24M && mkdir mnt && undo umount "$PWD/mnt" &&
+	    mount -t tmpfs -o size=10M tmpfs mnt &&
+	    exits 78 "$pardd" if="$a" of=mnt/dst engine=async && does_not_say '^pardd: complete'
+}
+if root; then
+	it "clones a disk" device 512 512
+	it "clones a disk of 4096 to one of 512" device 4096 512
+	it "clones a disk of 512 to one of 4096" device 512 4096
+	it "clones a disk with four workers" device 512 512 engine=async thr=4
+	it "clones a disk in small requests" device 512 512 bpt=9 qd=128
+	it "stops where the target is full" full
+	if command -v nbdfuse nbdkit >/dev/null && [[ -c /dev/fuse ]]; then
+		it "loses exactly the bad sectors" lose
+		it "loses exactly the bad sectors with four workers" lose engine=async thr=4 qd=2
+		it "loses exactly the bad sectors in small requests" lose bpt=7
+		it "stops at the first bad sector with all before it" stop
+		it "stops there with one request at a time too" stop qd=1 bpt=64
+	else
+		skip "no nbdfuse" "loses exactly the bad sectors"
+	fi
+else
+	skip "not root" "clones disks"
+fi
