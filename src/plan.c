@@ -245,6 +245,8 @@ set_engine(struct plan *p, struct fault *f)
 	}
 	p->engine_why = wanted ? "asked for" : "both ends past the page cache";
 	p->queues = o->thr > 0 ? p->workers : 1;
+	if (p->queues > mem / p->room / 2)
+		p->queues = mem / p->room >= 2 ? (unsigned)(mem / p->room / 2) : 1;
 	slots = mem / p->room / p->queues;
 	if (o->qd > 0 && o->mem > 0 && (uint64_t)o->qd * 2 > slots)
 		return fault_set(f, STATUS_USAGE, "qd=%lld needs %llu bytes, "
