@@ -49,6 +49,8 @@ struct job {			/* I: set before the workers start */
 	struct fault	 flush;		/* the lead's, until it has left */
 	bool		 began;		/* the lead's: the target is ready */
 	atomic_bool	 stop;		/* claim nothing more */
+	atomic_bool	 doubt;		/* the target has failed: what it took
+					 * before may be lost too */
 	atomic_int	 phase;		/* enum phase */
 	atomic_uint_fast64_t read, written, padded;	/* bytes */
 	int		 halt;		/* I: readable once stop is set */

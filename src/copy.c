@@ -161,7 +161,7 @@ begin_rescue(struct job *job, struct fault *f)
 	r = calloc(1, sizeof(*r));
 	if (r == NULL)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	r->quit = -1;
+	r->keeper.quit = -1;
 	return rescue_begin(r, job, f);
 }
 

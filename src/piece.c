@@ -68,6 +68,7 @@ fail_write(struct job *job, const struct io *io)
 
 	snprintf(what, sizeof(what), "writing %zu bytes", io->len - io->done);
 	describe(&f, io, job->p->dst->name, what);
+	job->doubt = true;
 	job_fail(job, &f);
 }
 

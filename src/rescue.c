@@ -16,28 +16,15 @@
  * out nothing.  All workers work on a pass together, and one that is stuck in a
  * slow read holds up none.
  *
- * The keeper saves the map: what it says is finished was flushed before.  An
- * error of an earlier write is told once, to whoever asks first, and the flush
- * after it succeeds.  So the first that fails at the target is the end of all
- * saving, and the file stays as it was.
+ * What saves the map meanwhile is in keeper.c.
  */
 #include "rescue.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "disk.h"
-#include "number.h"
+#include "keeper.h"
 #include "piece.h"
-#include "safety.h"
 #include "status.h"
 
 enum how { COPY, TRIM, SCRAPE, FILL };
@@ -87,385 +74,32 @@ enum { CLUSTER = 64 << 10 };	/* bytes given up to trimming for one error */
 
 static const double slow_read = 1.0;	/* seconds; worth leaving the area */
 
-/* Text from outside must not make lines of its own. */
-static void
-append_text(char *to, size_t room, const char *key, const char *value)
-{
-	size_t n = strlen(to);
-
-	n += (size_t)snprintf(to + n, room - n, "%s%s=", n > 0 ? " " : "", key);
-	for (; *value != '\0' && n + 5 < room; value++)
-		n += (size_t)snprintf(to + n, room - n,
-		    *value > ' ' && *value < 0x7f ? "%c" : "\\x%02X",
-		    (unsigned char)*value);
-}
-
-static void
-name_source(struct rescue *r, const struct plan *p)
-{
-	char text[32];
-	struct disk d;
-
-	r->source[0] = '\0';
-	snprintf(text, sizeof(text), "%lld", (long long)p->src->size);
-	append_text(r->source, sizeof(r->source), "size", text);
-	snprintf(text, sizeof(text), "%u", p->src->block);
-	append_text(r->source, sizeof(r->source), "block", text);
-	if (!endpoint_disk(p->src, &d))
-		return;
-	append_text(r->source, sizeof(r->source), "serial", d.serial);
-	append_text(r->source, sizeof(r->source), "wwn", d.wwn);
-}
-
-/* Put what the file says of the range of this copy into the map. */
-static int
-apply(struct job *job, const struct mapfile *m)
-{
-	uint64_t from = job->p->src_off, to = from + job->p->length, a, b;
-	size_t i;
-
-	for (i = 0; i < m->n; i++) {
-		const struct seg *s = &m->seg[i];
-
-		a = s->off > from ? s->off : from;
-		b = s->off + s->len < to ? s->off + s->len : to;
-		if (a < b && map_set(&job->map, a - from, b - a,
-		    s->status) != 0)
-			return ENOMEM;
-	}
-	return 0;
-}
-
-/* Take out of the map what the domain does not call finished. */
-static int
-limit(struct job *job, const struct mapfile *domain)
-{
-	uint64_t from = job->p->src_off, to = from + job->p->length, at = from;
-	uint64_t a;
-	size_t i;
-
-	for (i = 0; i <= domain->n && at < to; i++) {
-		const struct seg *s = &domain->seg[i];
-
-		if (i < domain->n && s->status != FINISHED)
-			continue;
-		a = i == domain->n || s->off > to ? to : s->off;
-		if (a > at && map_set(&job->map, at - from, a - at,
-		    OUTSIDE) != 0)
-			return ENOMEM;
-		if (i < domain->n && s->off + s->len > at)
-			at = s->off + s->len;
-	}
-	return 0;
-}
-
-static int
-apply_domain(struct job *job, struct fault *f)
-{
-	const char *path = job->p->opts->domain;
-	struct mapfile domain;
-	int failed;
-
-	if (path == NULL)
-		return 0;
-	failed = mapfile_load(&domain, path, f);
-	if (failed == 0 && domain.n == 0)
-		failed = fault_set(f, STATUS_REFUSED,
-		    "%s does not exist, or says nothing", path);
-	if (failed == 0 && limit(job, &domain) != 0)
-		failed = fault_errno(f, ENOMEM, "%s", path);
-	mapfile_free(&domain);
-	return failed;
-}
-
-/* A mistyped map must not become a file among the devices either. */
-static int
-check_folder(const char *path, struct fault *f)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX] = ".";
-	int dir, among;
-
-	if (slash != NULL)
-		snprintf(folder, sizeof(folder), "%.*s",
-		    slash == path ? 1 : (int)(slash - path), path);
-	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return fault_errno(f, errno, "%s", path);
-	among = among_devices(dir);
-	close(dir);
-	return !among ? 0 : fault_set(f, STATUS_REFUSED,
-	    "%s: no file is created among the devices", path);
-}
-
-/* A map that knows more than there is, or of another disk, is another's. */
-static int
-check(const struct rescue *r, const struct job *job, struct fault *f)
-{
-	const struct plan *p = job->p;
-	const char *path = p->opts->map;
-	bool finished = false;
-	uint64_t end = 0;
-	size_t i;
-
-	if (r->file.source != NULL && strcmp(r->file.source, r->source) != 0)
-		return fault_set(f, STATUS_REFUSED, "%s is the map of another "
-		    "source: %s; this one is: %s", path, r->file.source,
-		    r->source);
-	for (i = 0; i < r->file.n; i++)
-		if (r->file.seg[i].status != UNTRIED) {
-			end = r->file.seg[i].off + r->file.seg[i].len;
-			finished |= r->file.seg[i].status == FINISHED;
-		}
-	if (end > (uint64_t)p->src->size)
-		return fault_set(f, STATUS_REFUSED, "%s goes past the end of "
-		    "%s: it is the map of another source", path,
-		    p->src->name);
-	if (finished && p->dst->absent)
-		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
-		    "finished, but %s does not exist", path, p->dst->name);
-	return 0;
-}
-
-/* Whether a file is the end; one that is to be created goes by its folder. */
-static bool
-is_end(const char *path, const struct endpoint *ep)
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = strrchr(ep->name, '/');
-	size_t len = slash == NULL ? 1 : (size_t)(slash - path) + 1;
-	char folder[PATH_MAX];
-	struct stat a, b;
-
-	if (!ep->absent)
-		return ep->id.known && lstat(path, &a) == 0 &&
-		    a.st_dev == ep->id.dev && a.st_ino == ep->id.ino;
-	snprintf(folder, sizeof(folder), "%.*s", (int)len,
-	    slash == NULL ? "." : path);
-	return strcmp(slash == NULL ? path : slash + 1,
-	    base == NULL ? ep->name : base + 1) == 0 &&
-	    stat(folder, &a) == 0 && fstat(ep->dir, &b) == 0 &&
-	    a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-/* Saving the map must not replace what is copied. */
-static int
-own_files(const struct plan *p, struct fault *f)
-{
-	static const char *const suffix[] = { "", ".tmp", ".bak" };
-	const struct endpoint *ends[] = { p->src, p->dst };
-	char path[PATH_MAX];
-	size_t i;
-
-	for (i = 0; i < 2 * COUNT(suffix); i++)
-		if (snprintf(path, sizeof(path), "%s%s", p->opts->map,
-		    suffix[i / 2]) < PATH_MAX && is_end(path, ends[i % 2]))
-			return fault_set(f, STATUS_REFUSED, "%s is an end of "
-			    "the copy: map= needs it for the map", path);
-	return 0;
-}
-
 int
 rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 {
-	const struct plan *p = job->p;
-
 	job->rescue = r;
-	name_source(r, p);
-	r->quit = eventfd(0, EFD_CLOEXEC);
 	r->pass = &passes[0];
 	r->start = job_clock();
-	if (r->quit < 0)
-		return fault_errno(f, errno, "eventfd");
-	if (check_folder(p->opts->map, f) != 0 || own_files(p, f) != 0 ||
-	    mapfile_load(&r->file, p->opts->map, f) != 0 ||
-	    check(r, job, f) != 0)
-		return -1;
-	if (apply(job, &r->file) != 0)
-		return fault_errno(f, ENOMEM, "%s", p->opts->map);
-	if (apply_domain(job, f) != 0)
-		return -1;
-	return rescue_write(job, f);
+	return keeper_begin(&r->keeper, job, f);
 }
 
 void
 rescue_free(struct rescue *r)
 {
-	if (r->quit >= 0)
-		close(r->quit);
-	mapfile_free(&r->file);
+	keeper_free(&r->keeper);
 }
 
-static int
-add(struct mapfile *m, uint64_t off, uint64_t to, enum seg_status status)
+const char *
+rescue_where(const struct job *job, struct mapfile *m)
 {
-	struct seg s = { off, to - off, status };
+	const struct pass *pass = job->rescue->pass;
 
-	return off < to ? mapfile_append(m, &s) : 0;
-}
-
-/* What the file said before, between two positions. */
-static int
-add_before(struct mapfile *m, const struct mapfile *old, uint64_t from,
-    uint64_t to)
-{
-	uint64_t at = from, a, b;
-	size_t i;
-
-	for (i = 0; i < old->n && at < to; i++) {
-		const struct seg *s = &old->seg[i];
-
-		a = s->off > at ? s->off : at;
-		b = s->off + s->len < to ? s->off + s->len : to;
-		if (a >= b)
-			continue;
-		if (add(m, at, a, UNTRIED) != 0 ||
-		    add(m, a, b, s->status) != 0)
-			return ENOMEM;
-		at = b;
-	}
-	return add(m, at, to, UNTRIED);
-}
-
-/* The whole map in the source's positions: before, within, behind the copy. */
-static int
-compose(struct job *job, const struct seg *seg, size_t n, struct mapfile *m)
-{
-	const struct mapfile *old = &job->rescue->file;
-	uint64_t from = job->p->src_off, to = from + job->p->length;
-	uint64_t end = (uint64_t)job->p->src->size;
-	size_t i;
-
-	if (add_before(m, old, 0, from) != 0)
-		return ENOMEM;
-	for (i = 0; i < n; i++) {
-		uint64_t a = from + seg[i].off, b = a + seg[i].len;
-
-		if ((seg[i].status == OUTSIDE ? add_before(m, old, a, b) :
-		    add(m, a, b, seg[i].status)) != 0)
-			return ENOMEM;
-	}
-	return add_before(m, old, to, end > to ? end : to);
-}
-
-static int
-write_map(struct job *job, const struct seg *seg, size_t n, struct fault *f)
-{
-	struct rescue *r = job->rescue;
-	const struct pass *pass = r->pass;
-	struct mapfile m = { .source = r->source, .phase = pass->phase,
-		.pass = pass->from == BAD ? r->retry : pass->number,
-		.pos = job->p->src_off };
-	int failed;
-
+	m->phase = pass->phase;
+	m->pass = pass->from == BAD ? job->rescue->retry : pass->number;
+	m->pos = job->p->src_off;
 	if (pass->backwards)		/* ddrescue goes on below it */
-		m.pos += job->p->length;
-
-	if (compose(job, seg, n, &m) != 0)
-		failed = fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	else
-		failed = mapfile_save(&m, job->p->opts->map, pass->text, f);
-	m.source = NULL;
-	mapfile_free(&m);
-	return failed;
-}
-
-int
-rescue_write(struct job *job, struct fault *f)
-{
-	struct seg *seg;
-	size_t n = map_copy(&job->map, &seg);
-	int failed;
-
-	if (seg == NULL)
-		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	failed = write_map(job, seg, n, f);
-	free(seg);
-	return failed;
-}
-
-static bool
-has_failed(struct job *job)
-{
-	bool yes;
-
-	pthread_mutex_lock(&job->first);
-	yes = job->fault.status != 0;
-	pthread_mutex_unlock(&job->first);
-	return yes;
-}
-
-/* The next fault is not the target's, if it is the first. */
-static void
-excuse(struct job *job)
-{
-	if (!has_failed(job))
-		job->rescue->excused = true;
-}
-
-/* A worker that fails at the target says so before it stops the copy. */
-static bool
-in_doubt(struct job *job)
-{
-	return job->rescue->doubt || (has_failed(job) && !job->rescue->excused);
-}
-
-/* The target is not to be trusted; told: *f is why. */
-static int
-doubt(struct job *job, bool told, struct fault *f)
-{
-	if (!told)
-		fault_set(f, STATUS_NOT_FLUSHED, "%s failed before, and %s "
-		    "was left as it was", job->p->dst->name,
-		    job->p->opts->map);
-	f->status = STATUS_NOT_FLUSHED;
-	job->rescue->doubt = true;
-	return -1;
-}
-
-int
-rescue_save(struct job *job, struct fault *f)
-{
-	struct seg *seg;
-	size_t n = map_copy(&job->map, &seg);
-	bool unflushed;
-	int err;
-
-	if (seg == NULL)
-		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	unflushed = !in_doubt(job) && endpoint_flush(job->p->dst, f) != 0;
-	if (unflushed || in_doubt(job))
-		err = doubt(job, unflushed, f);
-	else
-		err = write_map(job, seg, n, f);
-	free(seg);
-	return err;
-}
-
-/* Save every mapinterval= seconds, at once when the copy is being stopped. */
-static void *
-keep(void *arg)
-{
-	struct job *job = arg;
-	struct pollfd p[2] = { { .fd = job->rescue->quit, .events = POLLIN },
-		{ .fd = job->halt, .events = POLLIN } };
-	int wait = (int)job->p->opts->mapinterval * 1000, n;
-	struct fault f;
-
-	for (;;) {
-		n = poll(p, 2, wait);
-		if (n < 0)
-			continue;
-		if (p[0].revents != 0)
-			return NULL;
-		if (n > 0)
-			p[1].fd = -1;	/* stopped: once is enough */
-		if (rescue_save(job, &f) != 0) {
-			if (!job->rescue->doubt)
-				excuse(job);
-			job_fail(job, &f);
-		}
-	}
+		m->pos += job->p->length;
+	return pass->text;
 }
 
 /* Whether the map as it was loaded had come past this pass. */
@@ -486,7 +120,7 @@ wanted(const struct job *job, const struct pass *pass)
 	if (pass->how == SCRAPE && pass->from == UNSCRAPED &&
 	    (words & RESCUE_NOSCRAPE) != 0)
 		return false;
-	return !behind_us(&job->rescue->file, pass);
+	return !behind_us(&job->rescue->keeper.file, pass);
 }
 
 static bool
@@ -520,16 +154,10 @@ run_pass(struct job *job, const struct pass *pass,
 void
 rescue_run(struct job *job, void (*start)(struct job *))
 {
-	static const uint64_t one = 1;
 	struct rescue *r = job->rescue;
-	struct fault f;
 	size_t i;
-	int err = pthread_create(&r->keeper, NULL, keep, job);
 
-	if (err != 0) {
-		fault_errno(&f, err, "starting what saves the map");
-		job_fail(job, &f);
-	}
+	keeper_start(job);
 	for (i = 0; i < COUNT(passes); i++)
 		if (wanted(job, &passes[i]))
 			run_pass(job, &passes[i], start);
@@ -541,10 +169,7 @@ rescue_run(struct job *job, void (*start)(struct job *))
 		run_pass(job, &fills[i], start);
 	if (!job->stop)
 		r->pass = &over;
-	while (write(r->quit, &one, sizeof(one)) < 0 && errno == EINTR)
-		continue;
-	if (err == 0)
-		pthread_join(r->keeper, NULL);
+	keeper_stop(job);
 }
 
 /* A source that has gone, or ends before its end, stops the copy. */
@@ -554,7 +179,6 @@ fail_read(struct worker *w, const struct io *io)
 	struct job *job = w->job;
 	struct fault f;
 
-	excuse(job);
 	if (io->err != 0) {
 		piece_fail_read(job, io);
 		return;
@@ -571,10 +195,8 @@ keep_good(struct worker *w, uint64_t off, size_t len)
 {
 	if (len == 0)
 		return true;
-	if (!piece_write_end(w, off, len)) {
-		w->job->rescue->doubt = true;
+	if (!piece_write_end(w, off, len))
 		return false;
-	}
 	w->job->read += len;
 	return piece_settle(w, off, len, FINISHED);
 }
@@ -743,10 +365,7 @@ fill_piece(struct worker *w, const struct seg *seg)
 	else
 		for (i = 0; i < len; i++)
 			w->buf[i] = (unsigned char)text[(seg->off + i) % n];
-	if (piece_write_end(w, seg->off, len))
-		return true;
-	w->job->rescue->doubt = true;
-	return false;
+	return piece_write_end(w, seg->off, len);
 }
 
 /* maxerrors= and maxtime=: enough is enough. */
@@ -764,10 +383,8 @@ given_up(struct job *job)
 	    (uint64_t)o->maxerrors)
 		fault_set(&f, STATUS_UNREADABLE, "given up: more than "
 		    "maxerrors=%lld bad ranges", (long long)o->maxerrors);
-	if (f.status != 0) {
-		excuse(job);
+	if (f.status != 0)
 		job_fail(job, &f);
-	}
 	return f.status != 0;
 }
 

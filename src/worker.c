@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "keeper.h"
 #include "number.h"
 #include "piece.h"
 #include "queue.h"
@@ -70,6 +71,7 @@ work(void *arg)
 	lane_detach(&w->src);
 	err = lane_detach(&w->dst);
 	if (err != 0) {
+		w->job->doubt = true;
 		fault_errno(&f, err, "%s: writing back",
 		    w->job->p->dst->name);
 		job_fail(w->job, &f);
@@ -95,7 +97,7 @@ finish(struct job *job)
 	if (err != 0)
 		fault_errno(&job->flush, err, "%s: its length", p->dst->name);
 	else if (job->rescue != NULL)
-		rescue_save(job, &job->flush);
+		keeper_save(job, &job->flush);
 	else if (p->opts->sync != 0)
 		endpoint_flush(p->dst, &job->flush);
 	if (job->flush.status != 0)

@@ -1,0 +1,46 @@
+/*
+ * The keeper of a rescue's map: loads it, holds it against the ends, and saves
+ * it while the copy runs.  Used by rescue.c, and worker.c at the end.
+ */
+#ifndef PARDD_KEEPER_H
+#define PARDD_KEEPER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "fault.h"
+#include "mapfile.h"
+
+struct job;
+
+struct keeper {
+	struct mapfile	 file;	/* as loaded; what is outside stays */
+	char		 source[512];	/* which disk the map is of */
+	pthread_t	 thread;
+	bool		 runs;	/* the lead's: there is such a thread */
+	int		 quit;	/* readable: it is to leave; or -1 */
+};
+
+/*
+ * Load the map, hold it against the source and the target, put it into
+ * job->map, and write it: a map that cannot be written is found out before the
+ * first byte is copied.  Returns 0, or -1 with *f; keeper_free in every case.
+ */
+int keeper_begin(struct keeper *, struct job *, struct fault *f);
+void keeper_free(struct keeper *);
+
+/*
+ * The thread that saves the map every mapinterval= seconds, and at once when
+ * the copy is being stopped.  The lead's.  Without it the copy is stopped.
+ */
+void keeper_start(struct job *);
+void keeper_stop(struct job *);
+
+/*
+ * The map as it is now, to its file, once the target is flushed.  After a write
+ * or a flush that failed (job->doubt) the file stays as it is, since such an
+ * error is told only once.  Returns 0, or -1 with *f.
+ */
+int keeper_save(struct job *, struct fault *f);
+
+#endif
