@@ -4,19 +4,27 @@
 #ifndef PARDD_FAULT_H
 #define PARDD_FAULT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 
+/*
+ * Small: many a function has one on its stack, and a page that is touched for
+ * the first time costs more than a system call.
+ */
 struct fault {
 	int	status;		/* exit status; 0: nothing wrong */
-	char	text[4608];	/* one sentence, without the program's name */
+	char	text[1020];	/* one sentence, without the program's name */
 };
 
 /*
- * Fill *f with a status and a sentence.  Always returns -1, so that a function
- * can leave by "return fault_set(...)".
+ * Fill *f with a status and a sentence; of one that is too long the middle is
+ * left out.  Always returns -1, so that a function can leave by
+ * "return fault_set(...)".
  */
 int fault_set(struct fault *f, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+int fault_vset(struct fault *f, int status, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0)));
 
 /*
  * The same for a system call: the status is errno's (see status_errno), and

@@ -4,8 +4,8 @@
 #include "fault.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "status.h"
@@ -19,14 +19,57 @@ words(int err)
 	return s != NULL ? s : "unknown error";
 }
 
+/*
+ * A sentence that has no room, because of names in it, loses its middle: what
+ * is wrong comes last.  The beginning is in place.
+ */
+static void __attribute__((format(printf, 3, 0)))
+shorten(struct fault *f, const char *reason, const char *fmt, va_list ap)
+{
+	static const char gap[] = " [...] ";
+	size_t half = sizeof(f->text) / 2, left = half - sizeof(gap), n;
+	char *whole;
+
+	if (vasprintf(&whole, fmt, ap) < 0)
+		return;
+	left -= strlen(reason);
+	n = strlen(whole);
+	snprintf(f->text + half, sizeof(f->text) - half, "%s%s%s", gap,
+	    whole + (n > left ? n - left : 0), reason);
+	free(whole);
+}
+
+static void __attribute__((format(printf, 3, 0)))
+compose(struct fault *f, const char *reason, const char *fmt, va_list ap)
+{
+	size_t room = sizeof(f->text), n;
+	va_list again;
+
+	va_copy(again, ap);
+	vsnprintf(f->text, room, fmt, ap);
+	n = strlen(f->text);
+	if (n + strlen(reason) < room - 1)
+		snprintf(f->text + n, room - n, "%s", reason);
+	else
+		shorten(f, reason, fmt, again);
+	va_end(again);
+}
+
+int
+fault_vset(struct fault *f, int status, const char *fmt, va_list ap)
+{
+	f->status = status;
+	compose(f, "", fmt, ap);
+	return -1;
+}
+
 int
 fault_set(struct fault *f, int status, const char *fmt, ...)
 {
 	va_list ap;
 
-	f->status = status;
 	va_start(ap, fmt);
-	vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	fault_vset(f, status, fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -34,15 +77,14 @@ fault_set(struct fault *f, int status, const char *fmt, ...)
 int
 fault_errno(struct fault *f, int err, const char *fmt, ...)
 {
+	char reason[80];
 	va_list ap;
-	size_t n;
 
 	f->status = status_errno(err);
+	snprintf(reason, sizeof(reason), ": %s", words(err));
 	va_start(ap, fmt);
-	vsnprintf(f->text, sizeof(f->text), fmt, ap);
+	compose(f, reason, fmt, ap);
 	va_end(ap);
-	n = strlen(f->text);
-	snprintf(f->text + n, sizeof(f->text) - n, ": %s", words(err));
 	return -1;
 }
 

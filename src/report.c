@@ -387,9 +387,8 @@ conclude(struct outcome *out, int status, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(out->verdict.text, sizeof(out->verdict.text), fmt, ap);
+	fault_vset(&out->verdict, status, fmt, ap);
 	va_end(ap);
-	out->verdict.status = status;
 	return status;
 }
 

@@ -20,6 +20,19 @@ full_stdout()
 }
 it "says 78 when stdout is full" full_stdout
 
+# Both ends of the name, and what is wrong with it.
+long_name()
+{
+	local part name=begin i
+	part=$(printf 'x%.0s' {1..200})
+	for ((i = 0; i < 19; i++)); do
+		name+=/$part
+	done
+	exits 52 "$pardd" if="$name/end" of=dst &&
+	    one_line 'begin/xxx.*xxx/end: No such file or directory$'
+}
+it "says what is wrong after a name of 4000 bytes" long_name
+
 full_fs()
 {
 	mkdir mnt && mount -t tmpfs -o size=1M none mnt && undo umount -l "$PWD/mnt" &&
