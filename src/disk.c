@@ -18,7 +18,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-enum { SYSFS_SECTOR = 512 };	/* unit of start and size, whatever the disk */
+enum {
+	SYSFS_SECTOR = 512,	/* unit of start and size, whatever the disk */
+	TABLE = 2048,		/* bytes to begin with */
+};
 
 static int
 sys_open(const char *kind, dev_t node)
@@ -412,37 +415,55 @@ mount_row(char *row, dev_t node, struct use *use)
 	return found(use, USE_MOUNTED, row);
 }
 
+/* One of the kernel's tables: the caller's to free, or NULL. */
+static char *
+table(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t len = 0, room = TABLE;
+	char *text = fd < 0 ? NULL : malloc(room), *more;
+	ssize_t n;
+
+	while (text != NULL && (n = read(fd, text + len, room - len - 1)) > 0) {
+		len += (size_t)n;
+		if (room - len > 1)
+			continue;
+		room *= 2;
+		more = realloc(text, room);
+		if (more == NULL)
+			free(text);
+		text = more;
+	}
+	if (text != NULL)
+		text[len] = '\0';
+	if (fd >= 0)
+		close(fd);
+	return text;
+}
+
 static bool
 mounted(dev_t node, struct use *use)
 {
-	FILE *table = fopen("/proc/self/mountinfo", "re");
-	char *row = NULL;
-	size_t room = 0;
+	char *rows = table("/proc/self/mountinfo"), *at = rows, *row;
 	bool is = false;
 
-	while (table != NULL && !is && getline(&row, &room, table) > 0)
+	while (!is && (row = strsep(&at, "\n")) != NULL)
 		is = mount_row(row, node, use);
-	free(row);
-	if (table != NULL)
-		fclose(table);
+	free(rows);
 	return is;
 }
 
 static bool
 swapped(dev_t dev, ino_t ino, struct use *use)
 {
-	FILE *table = fopen("/proc/swaps", "re");
-	char *line = NULL;
-	size_t room = 0;
+	char *rows = table("/proc/swaps"), *at = rows, *row;
 	bool is = false;
 
-	while (table != NULL && !is && getline(&line, &room, table) > 0) {
-		unescape(line);
-		is = line[0] == '/' && is_it(line, dev, ino);
+	while (!is && (row = strsep(&at, "\n")) != NULL) {
+		unescape(row);
+		is = row[0] == '/' && is_it(row, dev, ino);
 	}
-	free(line);
-	if (table != NULL)
-		fclose(table);
+	free(rows);
 	return is && found(use, USE_SWAP, "swap space");
 }
 
@@ -460,25 +481,48 @@ held(dev_t node, struct use *use)
 }
 
 static bool
-looped(dev_t dev, ino_t ino, struct use *use)
+lies_on(const char *loop, dev_t dev, ino_t ino, struct use *use)
 {
-	char path[PATH_MAX], backing[PATH_MAX];
+	char path[300], backing[PATH_MAX];
+
+	if (strncmp(loop, "loop", 4) != 0)
+		return false;
+	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
+	return attribute(AT_FDCWD, path, backing, sizeof(backing)) &&
+	    is_it(backing, dev, ino) && found(use, USE_LOOPED, loop);
+}
+
+static bool
+any_lies_on(dev_t dev, ino_t ino, struct use *use)
+{
 	struct dirent **list;
 	int n = entries(AT_FDCWD, "/sys/block", &list), i;
 	bool is = false;
 
-	for (i = 0; i < n && !is; i++) {
-		const char *name = list[i]->d_name;
-
-		if (strncmp(name, "loop", 4) != 0)
-			continue;
-		snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file",
-		    name);
-		if (attribute(AT_FDCWD, path, backing, sizeof(backing)) &&
-		    is_it(backing, dev, ino))
-			is = found(use, USE_LOOPED, name);
-	}
+	for (i = 0; i < n && !is; i++)
+		is = lies_on(list[i]->d_name, dev, ino, use);
 	forget(list, n);
+	return is;
+}
+
+/*
+ * The partitions of proc(5) are all that have a byte, loop devices too.  Most
+ * machines have some that are free: to ask them all would take longer than a
+ * small copy.
+ */
+static bool
+looped(dev_t dev, ino_t ino, struct use *use)
+{
+	char *rows = table("/proc/partitions"), *at = rows, *row, *name;
+	bool is = false;
+
+	if (rows == NULL)
+		return any_lies_on(dev, ino, use);
+	while (!is && (row = strsep(&at, "\n")) != NULL) {
+		name = strrchr(row, ' ');
+		is = name != NULL && lies_on(name + 1, dev, ino, use);
+	}
+	free(rows);
 	return is;
 }
 
