@@ -177,9 +177,10 @@ bool lane_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);
 void lane_finish(struct lane *, struct io *, int result);
 
 /*
- * Open what the descriptor "path" stands for anew, with these flags.  name is
- * used where /proc is missing, and must still be the same file.  Returns a
- * descriptor, or -1 and errno.  path may be AT_FDCWD: by name alone.
+ * Open what the descriptor "path" stands for anew, with these flags: a file by
+ * its name if that still leads there, all else through /proc/self/fd (by name
+ * where /proc is missing, if it is still the same).  Returns a descriptor, or
+ * -1 and errno.
  */
 int reopen(int path, const char *name, int flags);
 

@@ -1,7 +1,7 @@
 /*
  * Choosing a backend.  A name is looked up once, as an O_PATH descriptor; what
- * it is is asked of that descriptor, and the backend opens the same thing
- * through /proc/self/fd, so that a name that changes meanwhile changes nothing.
+ * it is is asked of that descriptor, and the backend opens the same thing, see
+ * reopen, so that a name that changes meanwhile changes nothing.
  */
 #include "endpoint.h"
 
@@ -21,26 +21,43 @@
 #include "opts.h"
 #include "status.h"
 
-int
-reopen(int path, const char *name, int flags)
+/* By name, if that is still the same file. */
+static int
+open_same(const char *name, int flags, const struct stat *want)
 {
-	char link[64];
-	struct stat want, got;
-	int fd;
+	int fd = open(name, flags | O_CLOEXEC);
+	struct stat got;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
-	fd = open(link, flags | O_CLOEXEC);
-	if (fd >= 0 || errno != ENOENT || faccessat(AT_FDCWD, "/proc/self/fd",
-	    F_OK, 0) == 0)
-		return fd;
-	fd = open(name, flags | O_CLOEXEC);
-	if (fd < 0 || fstat(path, &want) != 0 || fstat(fd, &got) != 0)
-		return fd;
-	if (want.st_dev == got.st_dev && want.st_ino == got.st_ino)
+	if (fd < 0 || (fstat(fd, &got) == 0 && want->st_dev == got.st_dev &&
+	    want->st_ino == got.st_ino))
 		return fd;
 	close(fd);
 	errno = ESTALE;
 	return -1;
+}
+
+/*
+ * To open a device may do something to it, so that must be the one that was
+ * looked at.  For a file it is enough to see afterwards: the way by /proc takes
+ * ten times as long.
+ */
+int
+reopen(int path, const char *name, int flags)
+{
+	char link[64];
+	struct stat want;
+	bool known = fstat(path, &want) == 0;
+	int fd = known && S_ISREG(want.st_mode) && path > STDERR_FILENO ?
+	    open_same(name, flags, &want) : -1;
+
+	if (fd >= 0)
+		return fd;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
+	fd = open(link, flags | O_CLOEXEC);
+	if (fd >= 0 || errno != ENOENT || !known || faccessat(AT_FDCWD,
+	    "/proc/self/fd", F_OK, 0) == 0)
+		return fd;
+	return open_same(name, flags, &want);
 }
 
 /* Whether a file of size 0 has something to read all the same. */

@@ -1,0 +1,90 @@
+/*
+ * Opening anew: it is the file that was looked at that is opened, whatever its
+ * name stands for by then.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "endpoint.h"
+
+static char name[] = "/tmp/reopen.XXXXXX", other[] = "/tmp/reopen.XXXXXX";
+
+static int
+make(void **state)
+{
+	int a = mkstemp(name), b = mkstemp(other);
+
+	(void)state;
+	if (a < 0 || b < 0)
+		return -1;
+	close(a);
+	close(b);
+	return 0;
+}
+
+static int
+unmake(void **state)
+{
+	(void)state;
+	unlink(name);
+	unlink(other);
+	return 0;
+}
+
+static bool
+same(int a, int b)
+{
+	struct stat x, y;
+
+	assert_int_equal(fstat(a, &x), 0);
+	assert_int_equal(fstat(b, &y), 0);
+	return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Opens it anew while its name is as it is now. */
+static void
+finds(int path)
+{
+	int fd = reopen(path, name, O_RDONLY);
+
+	assert_true(fd >= 0);
+	assert_true(same(fd, path));
+	assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+	close(fd);
+}
+
+static void
+opens_the_file_itself(void **state)
+{
+	int path = open(name, O_PATH | O_CLOEXEC);
+
+	(void)state;
+	assert_true(path >= 0);
+	finds(path);
+	assert_int_equal(rename(other, name), 0);
+	finds(path);			/* another file */
+	unlink(name);
+	finds(path);			/* none */
+	assert_int_equal(symlink(other, name), 0);
+	unlink(other);
+	finds(path);			/* a link that leads nowhere */
+	close(path);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(opens_the_file_itself),
+	};
+
+	return cmocka_run_group_tests(tests, make, unmake);
+}
