@@ -201,23 +201,29 @@ claim_file(const struct plan *p, struct fault *f)
 	return in_use(f, p->dst->name, "the file", &use);
 }
 
+/* Apart from claims_take, for the room that a description takes. */
+static int
+claim_device(struct claims *c, const struct plan *p, struct fault *f)
+{
+	struct disk d;
+
+	if (!endpoint_disk(p->dst, &d))
+		return claim_file(p, f);
+	if (d.node == 0)
+		return 0;
+	return claim_disk(c, p, &d, f) != 0 ? -1 : lock_disk(c, p, &d, f);
+}
+
 int
 claims_take(struct claims *c, const struct plan *p, struct fault *f)
 {
-	struct disk d;
 	int failed;
 
 	c->n = 0;
 	c->lock = -1;
 	if (p->length == 0 && p->truncate < 0)
 		return 0;
-	if (!endpoint_disk(p->dst, &d))
-		failed = claim_file(p, f);
-	else if (d.node == 0)
-		failed = 0;
-	else
-		failed = claim_disk(c, p, &d, f) != 0 ? -1 :
-		    lock_disk(c, p, &d, f);
+	failed = p->dst->device ? claim_device(c, p, f) : claim_file(p, f);
 	if (failed != 0)
 		claims_release(c);
 	return failed;
