@@ -26,6 +26,7 @@ struct outcome {
 	struct map	 map;		/* outcome_free frees it */
 	struct fault	 fault;		/* what stopped it; status 0: nothing */
 	struct fault	 flush;		/* wrong after the last write */
+	struct fault	 record;	/* wrong with a record, see record.h */
 	struct fault	 verdict;	/* report_judge's, see report.h */
 	int		 signal;	/* that stopped it, else 0 */
 	bool		 abandoned;	/* twice: left with workers running */

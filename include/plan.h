@@ -13,6 +13,7 @@
 #include "opts.h"
 
 struct findings;
+struct hash;
 
 struct plan {
 	const struct opts *opts;
@@ -35,6 +36,7 @@ struct plan {
 	int64_t		 truncate;	/* bytes; -1: leave the length alone */
 	mode_t		 mode;		/* of a target that is created */
 	const struct findings *found;	/* on the ends, to be told, or NULL */
+	struct hash	*hash;		/* of what is copied, or NULL */
 };
 
 /*

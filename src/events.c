@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "hash.h"
 #include "safety.h"
 #include "status.h"
 
@@ -642,6 +643,7 @@ struct ending {
 	const char	*verdict, *message;
 	struct tally	 tally;
 	bool		 flushed;
+	const struct hash *hash;
 };
 
 static const char *
@@ -665,12 +667,28 @@ verdict(int status, bool began)
 	}
 }
 
+/* The digests, null where not all was copied. */
+static json_t *
+hashes(const struct hash *hash)
+{
+	json_t *list = json_array();
+	const struct digest *d;
+	size_t n, i;
+
+	d = hash_digests(hash, &n);
+	for (i = 0; i < n; i++)
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o}",
+		    "algorithm", d[i].name, "digest", text_or_null(d[i].hex),
+		    "expected", text(d[i].expected)));
+	return list;
+}
+
 /* What result and run have in common. */
 static json_t *
 ending(const struct events *ev, const char *event, const struct ending *e)
 {
 	return json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, "
-	    "s:b, s:o, s:o}", "schema", SCHEMA, "event", event,
+	    "s:b, s:o, s:o, s:o}", "schema", SCHEMA, "event", event,
 	    "status", e->status, "verdict", e->verdict,
 	    "message", text(e->message),
 	    "signal", amount(e->signal > 0 ? e->signal : -1),
@@ -678,6 +696,7 @@ ending(const struct events *ev, const char *event, const struct ending *e)
 	    "bytes_written", bytes(e->tally.written),
 	    "bytes_unreadable", bytes(e->tally.lost),
 	    "seconds", e->tally.seconds, "flushed", e->flushed,
+	    "hashes", hashes(e->hash),
 	    "started", moment(&ev->started), "ended", now());
 }
 
@@ -721,7 +740,8 @@ events_result(struct events *ev, const struct plan *p,
 		.verdict = verdict(out->verdict.status, true),
 		.message = out->verdict.text, .tally = out->tally,
 		.flushed = p->dst->durable && p->opts->sync != 0 &&
-		    out->flush.status == 0 && !out->abandoned };
+		    out->flush.status == 0 && !out->abandoned,
+		.hash = p->hash };
 
 	finish(ev, &e, out->abandoned ? 0 : PATIENCE);
 }

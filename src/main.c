@@ -18,6 +18,7 @@
 #include "opts.h"
 #include "parts.h"
 #include "plan.h"
+#include "record.h"
 #include "report.h"
 #include "safety.h"
 #include "status.h"
@@ -105,7 +106,7 @@ leave(struct events *ev, struct endpoint *src, struct endpoint *dst,
 /* Everything is decided: do it. */
 static int
 run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
-    struct events *ev, int *signo)
+    struct record *rec, struct events *ev, int *signo)
 {
 	struct signals signals;
 	struct outcome out;
@@ -114,16 +115,18 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	if (signals_take(&signals, &f) != 0)
 		return leave(ev, src, dst, &f);
 	report_begin(p);
-	if (copy_run(p, &signals, ev, &out, &f) != 0)
+	if (record_start(rec, &f) != 0 || copy_run(p, &signals, ev, &out, &f) != 0)
 		return leave(ev, src, dst, &f);
 	*signo = out.signal;
 	if (out.abandoned) {
 		report_judge(p, &out);
 		events_result(ev, p, &out);
 		report_abandoned(&out);
+		record_leave(rec);
 		return out.verdict.status;
 	}
 	close_ends(src, dst, &closed);
+	record_finish(rec, p, &out);
 	if (out.flush.status == 0)
 		out.flush = closed;
 	report_judge(p, &out);
@@ -141,6 +144,7 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 {
 	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
 	struct findings found;
+	struct record rec;
 	struct claims claims;
 	struct plan p;
 	struct fault f;
@@ -151,20 +155,26 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	    plan_make(&p, o, src, dst, &f) != 0)
 		return leave(ev, src, dst, &f);
 	events_plan(ev, &p);
-	if (safety_check(&p, &f) != 0 || claims_take(&claims, &p, &f) != 0)
+	if (safety_check(&p, &f) != 0 || record_open(&rec, &p, &f) != 0)
 		return leave(ev, src, dst, &f);
+	if (claims_take(&claims, &p, &f) != 0) {
+		record_close(&rec);
+		return leave(ev, src, dst, &f);
+	}
 	findings_make(&found, &p, thorough);
 	p.found = &found;
 	if (o->mode == MODE_DRY_RUN) {
 		report_plan(stdout, &p);
 		close_ends(src, dst, &f);
 		claims_release(&claims);
+		record_close(&rec);
 		findings_free(&found);
 		return printed();
 	}
 	status = o->ask && !report_ask(&p, &f) ? leave(ev, src, dst, &f) :
-	    run(&p, src, dst, ev, signo);
+	    run(&p, src, dst, &rec, ev, signo);
 	claims_release(&claims);
+	record_close(&rec);
 	findings_free(&found);
 	return status;
 }

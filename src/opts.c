@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "hash.h"
 #include "number.h"
 #include "status.h"
 
@@ -311,6 +312,11 @@ contradiction(const struct opts *o)
 	if (o->map != NULL && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
 	    FLAG_SPARSE)) != 0 || o->sync == 0))
 		return "map= goes with none of append, trunc, sparse, sync=0";
+	if (o->map != NULL && (o->hash != 0 || o->expect != NULL))
+		return "hash= and expect= need the bytes in order, and map= "
+		    "reads them in another";
+	if (o->hashfile != NULL && o->hash == 0 && o->expect == NULL)
+		return "hashfile= goes with hash= or expect=";
 	if (both(o->oflag, FLAG_APPEND, FLAG_TRUNC | FLAG_SPARSE))
 		return "oflag=append goes with neither trunc nor sparse";
 	if ((o->oflag & FLAG_TRUNC) != 0 && (o->conv & CONV_NOTRUNC) != 0)
@@ -354,5 +360,5 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 	wrong = contradiction(o);
 	if (wrong != NULL)
 		return fault_set(f, STATUS_USAGE, "%s", wrong);
-	return 0;
+	return hash_expect(o, f);
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hash.h"
 #include "number.h"
 #include "status.h"
 
@@ -461,6 +462,18 @@ store(struct worker *w, struct piece *pc)
 	return ok;
 }
 
+/* Digests end at the first piece that is not whole. */
+static void
+lend(struct worker *w, const struct piece *pc, struct hash_piece *lent)
+{
+	struct hash *hash = w->job->p->hash;
+
+	if (pc->got == CUT)
+		hash_stop(hash);
+	hash_post(hash, lent, pc->seg.off, w->buf,
+	    pc->got == CUT ? 0 : pc->good);
+}
+
 bool
 piece_done(struct worker *w, const struct piece *pc, bool stored)
 {
@@ -473,12 +486,15 @@ piece_done(struct worker *w, const struct piece *pc, bool stored)
 bool
 piece_copy(struct worker *w)
 {
+	struct hash_piece lent;
 	struct piece pc;
 	bool stored;
 
 	fetch(w, &pc);
 	if (pc.got == NOTHING)
 		return false;
+	lend(w, &pc, &lent);
 	stored = store(w, &pc);
+	hash_wait(w->job->p->hash, &lent);
 	return piece_done(w, &pc, stored);
 }

@@ -203,6 +203,8 @@ needs_threads(const struct plan *p)
 		return "a stream is one request at a time";
 	if (p->opts->map != NULL)
 		return "a rescue waits for bad blocks";
+	if (p->opts->hash != NULL || p->opts->expect != NULL)
+		return "digests are made in order";
 	if ((p->opts->oflag & FLAG_SPARSE) != 0)
 		return "holes are made one by one";
 	if (!takes_queue(p->src) || !takes_queue(p->dst))
@@ -246,7 +248,8 @@ set_engine(struct plan *p, struct fault *f)
 	p->engine_why = wanted ? "asked for" : "both ends past the page cache";
 	p->queues = o->thr > 0 ? p->workers : 1;
 	if (p->queues > mem / p->room / 2)
-		p->queues = mem / p->room >= 2 ? (unsigned)(mem / p->room / 2) : 1;
+		p->queues = (unsigned)(mem / p->room / 2);
+	p->queues = p->queues > 0 ? p->queues : 1;
 	slots = mem / p->room / p->queues;
 	if (o->qd > 0 && o->mem > 0 && (uint64_t)o->qd * 2 > slots)
 		return fault_set(f, STATUS_USAGE, "qd=%lld needs %llu bytes, "

@@ -12,6 +12,8 @@
 
 #include "disk.h"
 #include "findings.h"
+#include "hash.h"
+#include "hashfile.h"
 #include "number.h"
 #include "safety.h"
 #include "status.h"
@@ -451,6 +453,25 @@ verdict_incomplete(const struct plan *p, struct outcome *out,
 	return STATUS_COMPLETE;
 }
 
+/* All was copied: whether it is what it should be, and the records are made. */
+static int
+verdict_records(const struct plan *p, struct outcome *out)
+{
+	const struct digest *d;
+	size_t n, i;
+
+	d = hash_digests(p->hash, &n);
+	for (i = 0; i < n; i++)
+		if (d[i].differs)
+			return conclude(out, STATUS_MISMATCH, "NOT as "
+			    "expected: the %s of what was copied is %s",
+			    d[i].name, d[i].hex);
+	if (out->record.status != 0)
+		return conclude(out, out->record.status, "all was copied, "
+		    "but not recorded: %s", out->record.text);
+	return STATUS_COMPLETE;
+}
+
 void
 report_judge(const struct plan *p, struct outcome *out)
 {
@@ -463,7 +484,8 @@ report_judge(const struct plan *p, struct outcome *out)
 		return;
 	}
 	t = map_totals(&out->map);
-	if (verdict_incomplete(p, out, &t) != STATUS_COMPLETE)
+	if (verdict_incomplete(p, out, &t) != STATUS_COMPLETE ||
+	    verdict_records(p, out) != STATUS_COMPLETE)
 		return;
 	if (!p->dst->durable)
 		conclude(out, STATUS_COMPLETE, "complete, nothing to flush");
@@ -478,6 +500,34 @@ note(const struct endpoint *ep, unsigned show)
 {
 	if (ep->said[0] != '\0' && (show & SHOW_NONE) == 0)
 		say(stderr, "pardd: %s: %s", ep->name, ep->said);
+}
+
+/* The digests, in the form of the tools that check them. */
+static void
+digests(const struct plan *p, const struct outcome *out)
+{
+	const struct digest *d;
+	size_t n, i;
+	char *line;
+
+	d = hash_digests(p->hash, &n);
+	if (n > 0 && d[0].hex[0] == '\0') {
+		say(stderr, "pardd: no digest: not all was copied");
+		return;
+	}
+	if (n > 0 && out->tally.lost > 0)
+		say(stderr, "pardd: note: what could not be read is taken as "
+		    "zeros:");
+	for (i = 0; i < n; i++) {
+		line = hashfile_line(p, &d[i]);
+		if (line != NULL)
+			say(stderr, "%s", line);
+		free(line);
+		if (d[i].expected != NULL &&
+		    out->verdict.status != STATUS_MISMATCH)
+			say(stderr, "pardd: the %s is %sas expected",
+			    d[i].name, d[i].differs ? "NOT " : "");
+	}
 }
 
 void
@@ -495,6 +545,7 @@ report_end(const struct plan *p, struct outcome *out)
 		if (out->tally.padded > 0)
 			say(stderr, "pardd: the end was padded with %llu zero "
 			    "bytes", (ull)out->tally.padded);
+		digests(p, out);
 	}
 	note(p->src, show);
 	note(p->dst, show);

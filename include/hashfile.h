@@ -1,0 +1,29 @@
+/*
+ * Digests as lines that sha256sum and its kin read, printed and in hashfile=.
+ */
+#ifndef PARDD_HASHFILE_H
+#define PARDD_HASHFILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "copy.h"
+#include "fault.h"
+#include "hash.h"
+#include "newfile.h"
+#include "plan.h"
+
+/*
+ * The line of a digest of the run, without its newline; malloc'ed and the
+ * caller's, NULL without memory.  Several digests are told apart by their tags.
+ */
+char *hashfile_line(const struct plan *, const struct digest *);
+
+/*
+ * Write the file if all of the copy was read, and a remark where the digests
+ * are not those of the whole file that they name.  Returns 0, or -1 with *f.
+ */
+int hashfile_write(struct newfile *, const struct plan *,
+    const struct outcome *, struct fault *f);
+
+#endif

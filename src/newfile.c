@@ -1,0 +1,178 @@
+/*
+ * Files that are made at the end of a run.  The folder is looked up before the
+ * copy and kept, and with it all that can be refused is refused then.  The file
+ * is written under another name, flushed, and renamed.
+ */
+#include "newfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "safety.h"
+#include "status.h"
+
+static int
+refuse(struct fault *f, const struct newfile *n, const char *what)
+{
+	return fault_set(f, STATUS_REFUSED, "%s=%s: %s", n->key, n->path, what);
+}
+
+static int
+wrong(struct fault *f, const struct newfile *n, int err)
+{
+	return fault_errno(f, err, "%s=%s", n->key, n->path);
+}
+
+/* The folder of a path, and the name within it. */
+static int
+open_folder(const char *path, const char **base)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX] = ".";
+	size_t len = slash == path ? 1 : (size_t)(slash - path);
+
+	*base = slash == NULL ? path : slash + 1;
+	if (slash != NULL && len >= sizeof(folder)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	if (slash != NULL)
+		snprintf(folder, sizeof(folder), "%.*s", (int)len, path);
+	return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool
+same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether another path leads to the same file, be it there or not. */
+static bool
+leads_here(const struct newfile *n, const struct stat *st, const char *path)
+{
+	struct stat there, here;
+	const char *base;
+	bool yes;
+	int dir;
+
+	if (path == NULL)
+		return false;
+	if (st != NULL && stat(path, &there) == 0)
+		return same(st, &there);
+	dir = open_folder(path, &base);
+	if (dir < 0)
+		return false;
+	yes = fstat(dir, &there) == 0 && fstat(n->dir, &here) == 0 &&
+	    same(&there, &here) && strcmp(base, n->base) == 0;
+	close(dir);
+	return yes;
+}
+
+static bool
+is_end(const struct endpoint *ep, const struct stat *st)
+{
+	return st != NULL && ep->id.known && ep->id.dev == st->st_dev &&
+	    ep->id.ino == st->st_ino;
+}
+
+/* Whether it is an end, or named by another operand; st NULL: not there. */
+static bool
+used(const struct newfile *n, const struct plan *p, const struct stat *st)
+{
+	const struct opts *o = p->opts;
+	const char *const names[] = { o->input, o->output, o->json, o->log,
+		o->map, o->domain, o->hashfile };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i] != n->path && leads_here(n, st, names[i]))
+			return true;
+	return is_end(p->src, st) || is_end(p->dst, st);
+}
+
+static int
+look(struct newfile *n, const struct plan *p, struct fault *f)
+{
+	struct stat st;
+	bool there;
+
+	if (among_devices(n->dir))
+		return refuse(f, n, "is among the devices");
+	if (strlen(n->base) > NAME_MAX - strlen(".tmp"))
+		return wrong(f, n, ENAMETOOLONG);
+	there = fstatat(n->dir, n->base, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!there && errno != ENOENT)
+		return wrong(f, n, errno);
+	if (there && !S_ISREG(st.st_mode))
+		return refuse(f, n, "is there, and no regular file");
+	if (used(n, p, there ? &st : NULL))
+		return refuse(f, n, "is used for something else, too");
+	if (faccessat(n->dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		return wrong(f, n, errno);
+	snprintf(n->temporary, sizeof(n->temporary), "%s.tmp", n->base);
+	return 0;
+}
+
+int
+newfile_open(struct newfile *n, const char *key, const char *path,
+    const struct plan *p, struct fault *f)
+{
+	*n = (struct newfile){ .key = key, .path = path, .dir = -1 };
+	if (path == NULL)
+		return 0;
+	n->dir = open_folder(path, &n->base);
+	if (n->dir < 0)
+		return wrong(f, n, errno);
+	if (look(n, p, f) == 0)
+		return 0;
+	newfile_close(n);
+	return -1;
+}
+
+int
+newfile_begin(struct newfile *n, struct fault *f)
+{
+	int fd;
+
+	unlinkat(n->dir, n->temporary, 0);	/* of a run that was killed */
+	fd = openat(n->dir, n->temporary, O_WRONLY | O_CREAT | O_EXCL |
+	    O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return wrong(f, n, errno);
+	n->out = fdopen(fd, "w");
+	if (n->out != NULL)
+		return 0;
+	close(fd);
+	unlinkat(n->dir, n->temporary, 0);
+	return wrong(f, n, ENOMEM);
+}
+
+int
+newfile_end(struct newfile *n, int err, struct fault *f)
+{
+	if (err == 0 && (fflush(n->out) != 0 || ferror(n->out) != 0 ||
+	    fsync(fileno(n->out)) != 0))
+		err = errno != 0 ? errno : EIO;
+	if (fclose(n->out) != 0 && err == 0)
+		err = errno;
+	n->out = NULL;
+	if (err == 0 && renameat(n->dir, n->temporary, n->dir, n->base) != 0)
+		err = errno;
+	if (err != 0)
+		unlinkat(n->dir, n->temporary, 0);
+	else if (fsync(n->dir) != 0 && errno != EINVAL)
+		err = errno;
+	return err == 0 ? 0 : wrong(f, n, err);
+}
+
+void
+newfile_close(struct newfile *n)
+{
+	if (n->dir >= 0)
+		close(n->dir);
+	n->dir = -1;
+}
