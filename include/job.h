@@ -9,6 +9,7 @@
  *	turn.lock	a few instructions	whose turn a streamed target is
  *	first		a few instructions	the first fatal fault
  *	map.lock	one call of map.h	the map; a leaf
+ *	hash.lock	a few instructions	what waits to be digested
  *
  * Only "order" is held while another (map.lock, first) is taken.
  */

@@ -362,7 +362,8 @@ hash_start(struct hash *h, struct fault *f)
 		    &h->taker[i]);
 		h->taker[i].started = err == 0;
 	}
-	return err == 0 ? 0 : fault_errno(f, err, "starting a thread for a digest");
+	return err == 0 ? 0 : fault_errno(f, err,
+	    "starting a thread for a digest");
 }
 
 void

@@ -203,7 +203,7 @@ needs_threads(const struct plan *p)
 		return "a stream is one request at a time";
 	if (p->opts->map != NULL)
 		return "a rescue waits for bad blocks";
-	if (p->opts->hash != NULL || p->opts->expect != NULL)
+	if (p->opts->hash != 0 || p->opts->expect != NULL)
 		return "digests are made in order";
 	if ((p->opts->oflag & FLAG_SPARSE) != 0)
 		return "holes are made one by one";

@@ -36,11 +36,16 @@ def moved: {bytes_read: (.bytes_read | count),
 	bytes_written: (.bytes_written | count),
 	bytes_unreadable: (.bytes_unreadable | count),
 	seconds: (.seconds | seconds)};
+def hash: holds({
+	algorithm: (.algorithm | word(["sha256", "sha512", "sha1", "md5",
+	    "blake2b512", "sha3-256", "xxh128"])),
+	digest: (.digest | maybe(text and test("^[0-9a-f]+$"))),
+	expected: (.expected | maybe(text and test("^[0-9a-fA-F]+$")))});
 def ending: moved + {status: (.status | count and . < 256),
 	verdict: (.verdict | word(["complete", "unreadable", "mismatch",
 	    "short", "not_flushed", "stopped", "refused", "usage"])),
 	message: (.message | text), signal: (.signal | maybe(count)),
-	flushed: (.flushed | flag), started: (.started | time),
+	flushed: (.flushed | flag), hashes: (.hashes | list(hash)), started: (.started | time),
 	ended: (.ended | time), source: (.source | side),
 	target: (.target | side)};
 

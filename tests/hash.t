@@ -1,0 +1,415 @@
+#!/usr/bin/env bash
+# Digests of what is copied: hash=, hashfile=, expect=.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+algs=(sha256 sha512 sha1 md5 blake2b512 sha3-256 xxh128)
+all=sha256,sha512,sha1,md5,blake2b512,sha3-256,xxh128
+bytes=5000001
+
+# digest ALG [FILE]: of a file or of standard input, by another program
+digest()
+{
+	local tool
+	case $1 in
+	blake2b512)	tool=b2sum ;;
+	xxh128)		tool='xxhsum -q -H2' ;;
+	sha3-256)	tool='openssl dgst -r -sha3-256' ;;
+	*)		tool=${1}sum ;;
+	esac
+	# shellcheck disable=SC2086
+	$tool <"${2:-/dev/stdin}" | cut -d ' ' -f 1
+}
+
+# printed ALG HEX [NAME]: as the only digest
+printed()
+{
+	[[ -n $2 && $(grep -cE '^\\?[0-9a-f]{32,128}  ' err) = 1 ]] &&
+	    grep -qxF -e "$2  ${3:-dst}" err && return
+	echo "not printed: $2  ${3:-dst}"
+	cat err
+	return 1
+}
+
+# ------------------------------------------------- right, in any number of ways
+
+# whole FILE: of all algorithms, in one run, as the json has them too
+whole()
+{
+	local alg name
+	for alg in "${algs[@]}"; do
+		name=${alg^^}
+		case $alg in
+		blake2b512) name=BLAKE2b ;;
+		esac
+		grep -qxF -e "$name ($2) = $(digest "$alg" "$1")" err ||
+		    fail "no $alg: $(<err)" || return
+		jq -e "select(.event == \"result\") | .hashes[] |
+		    select(.algorithm == \"$alg\").digest == \"$(digest "$alg" "$1")\"" \
+		    json >/dev/null || fail "no $alg in json" || return
+	done
+}
+all_of()
+{
+	"$blocks" make src "$1" &&
+	    exits 0 "$pardd" if=src of=dst hash=$all json=json "${@:2}" &&
+	    complete && same src dst && whole src dst
+}
+for size in 0 1 511 512 65537 1048575 1048576 1048577; do
+	it "has all the digests of $size bytes" all_of $size thr=16
+done
+for thr in 1 2 4 16; do
+	it "has all the digests with $thr workers" all_of $bytes thr=$thr bpt=50
+done
+
+ranges()
+{
+	local n alg skip count seed seek
+	"$blocks" make src $bytes || return
+	RANDOM=$2
+	for ((n = 0; n < $1; n++)); do
+		alg=${algs[RANDOM % ${#algs[@]}]}
+		skip=$((RANDOM * RANDOM % bytes))
+		count=$((1 + RANDOM * RANDOM % (bytes - skip)))
+		seek=$((RANDOM % 3 * RANDOM))
+		seed="if=src skip=$skip count=$count seek=$seek of=dst hash=$alg
+		    bs=$((1 + RANDOM % 4096)) bpt=$((1 + RANDOM % 300))
+		    thr=$((1 + RANDOM % 16)) iflag=skip_bytes,count_bytes
+		    oflag=seek_bytes"
+		# shellcheck disable=SC2086
+		exits 0 "$pardd" $seed && printed "$alg" "$(tail -c +$((skip + 1)) src |
+		    head -c $count | digest "$alg")" || fail "$seed" || return
+	done
+}
+it "has the digests of random ranges" ranges $((${LONG:+180} + 20)) 1
+
+# ---------------------------------------------------------------- kinds of ends
+
+from_pipe()
+{
+	"$blocks" make src $bytes &&
+	    "$blocks" make - $bytes | exits 0 "$pardd" of=dst hash=md5 "$@" &&
+	    printed md5 "$(digest md5 src)"
+}
+it "takes a pipe as it comes" from_pipe bpt=16 thr=16
+into_pipe()
+{
+	"$blocks" make src $bytes &&
+	    "$pardd" if=src hash=sha1 "$@" 2>err | cmp - src &&
+	    printed sha1 "$(digest sha1 src)" src
+}
+it "names the source where the target is a pipe" into_pipe bpt=16 thr=16
+through()
+{
+	"$blocks" make - $bytes | "$pardd" of=- hash=sha256 thr=16 bpt=16 2>err |
+	    cat >dst && printed sha256 "$(digest sha256 dst)" -
+}
+it "names - from pipe to pipe" through
+discarded()
+{
+	"$blocks" make src $bytes && exits 0 "$pardd" if=src of=. hash=xxh128 &&
+	    printed xxh128 "$(digest xxh128 src)" src
+}
+it "names the source where the target is none" discarded
+generated()
+{
+	exits 0 "$pardd" "$1" of=dst bs=1000 count=5001 hash=sha256 bpt=100 &&
+	    printed sha256 "$(digest sha256 dst)" && size_is dst 5001000
+}
+it "takes zeros that are made" generated iflag=00
+it "takes random bytes as they were written" generated iflag=random
+none()
+{
+	"$blocks" make src 5000 &&
+	    exits 0 "$pardd" if=src of=dst count=0 hash=md5 &&
+	    printed md5 d41d8cd98f00b204e9800998ecf8427e &&
+	    exits 0 "$pardd" if=/dev/null of=dst hash=md5 &&
+	    printed md5 d41d8cd98f00b204e9800998ecf8427e
+}
+it "knows the digest of nothing" none
+appended()
+{
+	"$blocks" make src $bytes && echo old >dst &&
+	    exits 0 "$pardd" if=src of=dst oflag=append hash=md5 bpt=16 &&
+	    printed md5 "$(digest md5 src)"
+}
+it "takes what is appended" appended
+sparse()
+{
+	truncate -s 5M src && "$blocks" make part 70000 &&
+	    dd if=part of=src bs=1M seek=2 conv=notrunc status=none &&
+	    exits 0 "$pardd" if=src of=dst conv=sparse hash=sha256 &&
+	    printed sha256 "$(digest sha256 src)" && same src dst
+}
+it "takes holes as zeros" sparse
+padded()
+{
+	"$blocks" make src 1000 &&
+	    exits 0 "$pardd" if=src of=dst bs=4096 conv=sync hash=md5 hashfile=sums &&
+	    size_is dst 4096 && printed md5 "$(digest md5 src)" &&
+	    grep -qx '# of 1000 bytes from byte 0 on' sums
+}
+it "leaves out the padding, and says so in the file" padded
+if ((EUID == 0)) && [[ -c /dev/loop-control ]]; then
+	device()
+	{
+		"$blocks" make src 4M && truncate -s 5M disk && loop disk &&
+		    exits 0 "$pardd" if=src of="$dev" hash=sha256 hashfile=sums &&
+		    printed sha256 "$(digest sha256 src)" "$dev" &&
+		    grep -qx '# of 4194304 bytes from byte 0 on' sums &&
+		    exits 0 "$pardd" if="$dev" of=dst count=8192 hash=sha256 thr=16 bpt=20 &&
+		    printed sha256 "$(digest sha256 src)" &&
+		    exits 0 "$pardd" if="$dev" of="$dev" skip=0 seek=5120 count=5120 hash=sha256 &&
+		    printed sha256 "$(head -c 2621440 src | digest sha256)" "$dev"
+	}
+	it "takes devices" device
+else
+	skip "no loop devices" "takes devices"
+fi
+
+# --------------------------------------------------- what cannot be read, faults
+
+bad=$((801 * 512))+512,$((1600 * 512))+1536
+lose()
+{
+	"$blocks" make src 1000001 &&
+	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+		"$pardd" if=src of=dst coe=1 hash=sha256 hashfile=sums json=json "$@" &&
+	    printed sha256 "$(digest sha256 dst)" && says 'taken as zeros' &&
+	    holds -z "$bad" dst 0 0 1000001 &&
+	    grep -qx '# 2048 bytes could not be read: they are taken as zeros' sums &&
+	    sha256sum -c --strict --status sums &&
+	    [[ $(jq -r 'select(.event == "result").hashes[0].digest' json) = \
+		"$(digest sha256 dst)" ]]
+}
+for thr in 1 4 16; do
+	it "takes what cannot be read as it lies on the target ($thr workers)" \
+	    lose "thr=$thr" bpt=8
+done
+
+# What was read is what the target was handed: the digest is of both.
+unseen()
+{
+	local rules=$1
+	shift
+	"$blocks" make src 1000001 &&
+	    exits 0 with_faults "$rules" "$pardd" if=src of=dst hash=md5 bpt=8 "$@" &&
+	    faulty read && faulty write &&
+	    printed md5 "$(digest md5 src)" && same src dst
+}
+for thr in 1 3 16; do
+	it "is right with short transfers and waits ($thr workers)" unseen \
+	    "on=$PWD/src op=read;on=src op=read short odd every=3 sleep=1;on=dst op=write short odd every=3" thr=$thr
+	it "is right with EINTR and EAGAIN ($thr workers)" unseen \
+	    'on=src op=read fail=EINTR every=3;on=dst op=write fail=EAGAIN every=9' thr=$thr
+done
+
+# ------------------------------------------------------------- nothing is whole
+
+# incomplete STATUS: no digest anywhere
+incomplete()
+{
+	[[ $status = "$1" ]] || fail "status $status: $(<err)" || return
+	says '^pardd: no digest: not all was copied$' && does_not_say '^[0-9a-f]{32}' &&
+	    [[ ! -e sums && ! -e sums.tmp ]] &&
+	    [[ $(jq -c 'select(.event == "result").hashes' json) = \
+	    '[{"algorithm":"md5","digest":null,"expected":null}]' ]] ||
+	    fail "$(cat json; ls)"
+}
+hashing=(hash=md5 hashfile=sums json=json)
+stopped()
+{
+	"$blocks" make src 1000001 &&
+	    run with_faults "on=$PWD/src op=read at=$bad fail=EIO$1" \
+		"$pardd" if=src of=dst "${hashing[@]}" bpt=8 "${@:2}" && incomplete 3
+}
+for thr in 1 16; do
+	it "has none when the copy stops ($thr workers)" stopped '' thr=$thr
+	it "has none when the copy stops late ($thr workers)" stopped ' sleep=20' thr=$thr
+done
+no_room()
+{
+	"$blocks" make src 1000001 &&
+	    run with_faults "on=$PWD/dst op=write at=409600+ fail=ENOSPC" \
+		"$pardd" if=src of=dst "${hashing[@]}" bpt=8 thr="$1" && incomplete 78
+}
+it "has none when the target is full" no_room 1
+it "has none when the target is full (16 workers)" no_room 16
+too_short()
+{
+	run "$pardd" of=dst bs=512 count=100 "${hashing[@]}" < <("$blocks" make - 10000)
+	incomplete 102
+}
+it "has none when the source is too short" too_short
+interrupted()
+{
+	mkfifo p && exec 5<>p && "$blocks" make - 30000 >&5 || return
+	"$tools/ends" how "$pardd" of=dst bs=512 bpt=8 "${hashing[@]}" <&5 2>err &
+	until_true 10 test -s dst && kill -INT "$(sed -n 's/^pid //p' how)" && wait $!
+	ended signal 2 && status=130 && incomplete 130
+}
+it "has none when it is interrupted" interrupted
+not_flushed()
+{
+	"$blocks" make src 1000001 &&
+	    exits 103 with_faults "on=$PWD/dst op=flush fail=EIO" \
+		"$pardd" if=src of=dst hash=md5 && printed md5 "$(digest md5 src)" &&
+	    [[ $(tail -n 1 err) = 'pardd: NOT complete:'* ]]
+}
+it "has that of a source that was copied, and not flushed" not_flushed
+
+# -------------------------------------------------------------------- expect=
+
+expected()
+{
+	local hex
+	"$blocks" make src $bytes && hex=$(digest "$1" src) &&
+	    exits 0 "$pardd" if=src of=dst expect="$1:$hex" && complete &&
+	    printed "$1" "$hex" && says "^pardd: the $1 is as expected$" &&
+	    exits 0 "$pardd" if=src of=dst expect="$1:${hex^^}" status=none &&
+	    [[ ! -s err ]]
+}
+for alg in "${algs[@]}"; do
+	it "is content with the right $alg" expected "$alg"
+done
+unexpected()
+{
+	local hex
+	"$blocks" make src $bytes && hex=$(digest md5 src | tr 0-9 1-90) &&
+	    exits 14 "$pardd" if=src of=dst expect="md5:$hex" hash=sha1 json=json "$@" &&
+	    [[ $(tail -n 1 err) = "pardd: NOT as expected: the md5 of what was copied is $(digest md5 src)" ]] &&
+	    does_not_say '^pardd: complete' && same src dst &&
+	    jq -es 'last | .verdict == "mismatch" and .status == 14 and
+		.hashes[1].expected == "'"$hex"'" and .hashes[0].expected == null' json
+}
+it "ends 14 with another digest than expected" unexpected
+it "says so with status=none" unexpected status=none
+lost_too()
+{
+	"$blocks" make src 1000001 &&
+	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+		"$pardd" if=src of=dst coe=1 expect="md5:$(digest md5 src)" &&
+	    says '^pardd: the md5 is NOT as expected$'
+}
+it "tells that blocks are lost before what is expected" lost_too
+for wrong in md5 md5: md5:12 "sha1:$(printf %032d 0)" "crc32:12345678" \
+    "md5:$(printf %031dg 0)" "md5:$(printf %033d 0)" ":$(printf %032d 0)"; do
+	it "does not take expect=$wrong" usage "expect=$wrong" if=src of=dst \
+	    "expect=$wrong"
+done
+it "does not take hash=crc32" usage hash=crc32 if=src of=dst hash=crc32
+for operand in hash=md5 "expect=md5:$(printf %032d 0)"; do
+	it "refuses ${operand%:*} with map=" usage 'map=' if=src of=dst map=m "$operand"
+done
+it "refuses hashfile= alone" usage hashfile= if=src of=dst hashfile=sums
+
+# ------------------------------------------------------------------ hashfile=
+
+checked()
+{
+	local tool
+	"$blocks" make src $bytes &&
+	    exits 0 "$pardd" if=src of=dst hash="$1" hashfile=sums || return
+	case $1 in
+	blake2b512)	tool='b2sum -c --strict' ;;
+	xxh128)		tool='xxhsum -c --strict' ;;
+	*)		tool="${1}sum -c --strict" ;;
+	esac
+	$tool sums && [[ $(wc -l <sums) = 1 ]] && printf x >>dst && ! $tool sums
+}
+for alg in sha256 sha512 sha1 md5 blake2b512; do
+	it "writes a file that checks the target, $alg" checked $alg
+done
+if command -v xxhsum >/dev/null; then
+	it "writes a file that checks the target, xxh128" checked xxh128
+fi
+several()
+{
+	"$blocks" make src $bytes && echo junk >sums &&
+	    exits 0 "$pardd" if=src of=dst hash=$all hashfile=sums &&
+	    sha256sum -c sums && sha512sum -c sums && md5sum -c sums &&
+	    b2sum -c sums && [[ $(wc -l <sums) = ${#algs[@]} && ! -e sums.tmp ]]
+}
+it "writes a file with several that each tool takes its own from" several
+named()
+{
+	"$blocks" make src 5000 && exits 0 "$pardd" if=src of="$1" hash=md5,sha1 hashfile=tags &&
+	    md5sum -c tags && exits 0 "$pardd" if=src of="$1" hash=sha256 hashfile=sums &&
+	    same sums <(sha256sum "$1") && sha256sum -c --strict sums &&
+	    [[ $(LC_ALL=C tr -d '\n\040-\176' <err | wc -c) = 0 ]]
+}
+it "writes names as sha256sum does: a line break" named $'a\nb'
+it "writes names as sha256sum does: a backslash" named 'a\b'
+it "writes names as sha256sum does: a carriage return" named $'a\rb\\n'
+it "writes names as sha256sum does: no ASCII" named $'a\303\244\377'
+it "writes names as sha256sum does: a blank" named ' a b'
+
+no_place()
+{
+	"$blocks" make src 5000 && mkdir dir && ln -s other link && mkfifo fifo &&
+	    refused "hashfile=$1: " if=src of=dst hash=md5 hashfile="$1" "${@:2}" &&
+	    [[ ! -e dst && ! -e other ]] && size_is src 5000 &&
+	    refused "hashfile=$1: " -d if=src of=dst hash=md5 hashfile="$1" "${@:2}"
+}
+for place in src dst ./dst ../case/dst dir link fifo /dev/sums /dev/null; do
+	it "does not write it to $place" no_place $place
+done
+twice()
+{
+	refused 'sums: is used for something else' if=/dev/null of=dst hash=md5 \
+	    hashfile=sums "$1" && [[ ! -e dst ]]
+}
+it "does not write it where json= goes" twice json=./sums
+it "does not write it where log= goes" twice log=../case/sums
+output()
+{
+	"$blocks" make src 5000 && status=0 &&
+	    { "$pardd" if=src hash=md5 hashfile=out2 >out2 2>err || status=$?; } &&
+	    [[ $status = 101 ]] && size_is out2 0
+}
+it "does not write it to standard output" output
+it "says that there is no folder for it" exits 52 "$pardd" if=/dev/null of=. \
+    hash=md5 hashfile=none/sums
+not_recorded()
+{
+	"$blocks" make src 5000 && echo old >sums &&
+	    exits 78 with_faults "on=$PWD/sums.tmp op=$1 fail=ENOSPC" "$pardd" \
+		if=src of=dst hash=md5 hashfile=sums && faulty "$2" && same src dst &&
+	    [[ $(tail -n 1 err) = 'pardd: all was copied, but not recorded: hashfile=sums: '* ]] &&
+	    [[ $(<sums) = old && ! -e sums.tmp ]]
+}
+it "says that the file could not be flushed, and leaves the old one" \
+    not_recorded flush fsync
+no_room_for_it()
+{
+	"$blocks" make src 5000 && mkdir mnt && undo umount "$PWD/mnt" &&
+	    mount -t tmpfs -o size=8k tmpfs mnt && echo old >mnt/sums &&
+	    "$blocks" make mnt/full 4k && exits 78 "$pardd" if=src of=dst hash=md5 \
+		hashfile=mnt/sums && same src dst && [[ $(<mnt/sums) = old && ! -e mnt/sums.tmp ]]
+}
+if ((EUID == 0)); then
+	it "says that there was no room for the file" no_room_for_it
+fi
+
+# ----------------------------------------------------------------- what it needs
+
+no_thread()
+{
+	"$blocks" make src $bytes && "$blocks" make dst 9000 3 && cp dst old &&
+	    exits 61 with_faults "op=thread nth=$1 fail=EAGAIN" "$pardd" \
+		if=src of=dst hash=md5,sha1 oflag=trunc && one_line 'thread' &&
+	    faulty pthread_create && same dst old
+}
+it "leaves the target alone when it gets no thread" no_thread 1
+it "leaves the target alone when it gets one thread of two" no_thread 2
+no_library()
+{
+	"$blocks" make src $bytes && mkdir lib && : >lib/libcrypto.so.3 || return
+	export LD_LIBRARY_PATH=$PWD/lib
+	exits 15 "$pardd" if=src of=dst hash=sha256 && one_line 'libcrypto.*libssl3' &&
+	    [[ ! -e dst ]] && exits 15 "$pardd" -d if=src of=dst hash=sha256 &&
+	    exits 0 "$pardd" if=src of=dst hash=xxh128 && complete &&
+	    exits 0 "$pardd" if=src of=dst && complete
+}
+[[ $VARIANT != plain ]] ||
+    it "says what is missing where there is no libcrypto, and copies else" no_library
