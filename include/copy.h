@@ -19,6 +19,8 @@ struct tally {			/* of a run, or of a run so far */
 	uint64_t	lost;		/* bytes, unreadable */
 	double		seconds;	/* since the start */
 	enum phase	phase;
+	unsigned	in_flight_read, in_flight_written;	/* requests at
+				 * most, once it is over; 0: one a worker */
 };
 
 struct outcome {

@@ -259,6 +259,18 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 	return stay;
 }
 
+static void
+tell_depth(const struct job *job, struct tally *t)
+{
+	unsigned i, reads, writes;
+
+	for (i = 0; i < job->workers && job->worker[i].queue != NULL; i++) {
+		queue_depth(job->worker[i].queue, &reads, &writes);
+		t->in_flight_read += reads;
+		t->in_flight_written += writes;
+	}
+}
+
 int
 copy_run(const struct plan *p, const struct signals *s, struct events *ev,
     struct outcome *out, struct fault *f)
@@ -290,6 +302,7 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	if (out->abandoned)
 		return 0;
 	pthread_join(job->worker[0].thread, NULL);
+	tell_depth(job, &out->tally);
 	out->map = job->map;
 	out->fault = job->fault;
 	out->flush = job->flush;

@@ -539,7 +539,7 @@ events_plan(struct events *ev, const struct plan *p)
 	ev->length = p->length;
 	if (ev->json.fd >= 0)
 		emit(ev, &ev->json, json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, "
-		    "s:O, s:o, s:o, s:o, s:s, s:i, s:b, s:I, s:b, s:b}",
+		    "s:O, s:o, s:o, s:o, s:s, s:s, s:i, s:b, s:I, s:b, s:b}",
 		    "schema", SCHEMA, "event", "plan",
 		    "version", PARDD_VERSION,
 		    "started", moment(&ev->started),
@@ -549,6 +549,7 @@ events_plan(struct events *ev, const struct plan *p)
 		    "length", amount(p->bounded ? (int64_t)p->length : -1),
 		    "transfer", bytes(p->chunk),
 		    "engine", p->queues > 0 ? "async" : "threads",
+		    "engine_reason", p->engine_why,
 		    "workers", (int)(p->queues > 0 ? p->queues : p->workers),
 		    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
 		    "sync", o->sync != 0,
@@ -683,12 +684,22 @@ hashes(const struct hash *hash)
 	return list;
 }
 
+/* The most requests at a time; null: one for each worker. */
+static json_t *
+in_flight(const struct tally *t)
+{
+	if (t->in_flight_read == 0)
+		return json_null();
+	return json_pack("{s:i, s:i}", "reads", (int)t->in_flight_read,
+	    "writes", (int)t->in_flight_written);
+}
+
 /* What result and run have in common. */
 static json_t *
 ending(const struct events *ev, const char *event, const struct ending *e)
 {
 	return json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, "
-	    "s:b, s:o, s:o, s:o}", "schema", SCHEMA, "event", event,
+	    "s:b, s:o, s:o, s:o, s:o}", "schema", SCHEMA, "event", event,
 	    "status", e->status, "verdict", e->verdict,
 	    "message", text(e->message),
 	    "signal", amount(e->signal > 0 ? e->signal : -1),
@@ -696,7 +707,7 @@ ending(const struct events *ev, const char *event, const struct ending *e)
 	    "bytes_written", bytes(e->tally.written),
 	    "bytes_unreadable", bytes(e->tally.lost),
 	    "seconds", e->tally.seconds, "flushed", e->flushed,
-	    "hashes", hashes(e->hash),
+	    "hashes", hashes(e->hash), "in_flight", in_flight(&e->tally),
 	    "started", moment(&ev->started), "ended", now());
 }
 

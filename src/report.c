@@ -547,6 +547,10 @@ report_end(const struct plan *p, struct outcome *out)
 			    "bytes", (ull)out->tally.padded);
 		digests(p, out);
 	}
+	if (p->opts->verbose > 0 && out->tally.in_flight_read > 0)
+		say(stderr, "pardd: note: up to %u reads and %u writes were "
+		    "in flight", out->tally.in_flight_read,
+		    out->tally.in_flight_written);
 	note(p->src, show);
 	note(p->dst, show);
 	if (out->verdict.status == STATUS_COMPLETE && (show & SHOW_NONE) == 0)

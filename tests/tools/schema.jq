@@ -45,7 +45,8 @@ def ending: moved + {status: (.status | count and . < 256),
 	verdict: (.verdict | word(["complete", "unreadable", "mismatch",
 	    "short", "not_flushed", "stopped", "refused", "usage"])),
 	message: (.message | text), signal: (.signal | maybe(count)),
-	flushed: (.flushed | flag), hashes: (.hashes | list(hash)), started: (.started | time),
+	flushed: (.flushed | flag), hashes: (.hashes | list(hash)),
+	in_flight: (.in_flight | . == null or (keys == ["reads", "writes"] and (map(count) | all))), started: (.started | time),
 	ended: (.ended | time), source: (.source | side),
 	target: (.target | side)};
 
@@ -59,6 +60,7 @@ def rules:
 		length: (.length | maybe(count)),
 		transfer: (.transfer | count and . > 0),
 		engine: (.engine | . == "async" or . == "threads"),
+		engine_reason: (.engine_reason | type == "string"),
 		workers: (.workers | count and . >= 1 and . <= 16),
 		coe: (.coe | flag), retries: (.retries | count),
 		sync: (.sync | flag), dry_run: (.dry_run | flag)}
