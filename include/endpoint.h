@@ -62,6 +62,7 @@ struct endpoint {		/* shared and const once open */
 	int64_t		 size;	/* bytes, or -1: not known, or without limit */
 	int64_t		 room;	/* bytes it can hold, or -1: not known */
 	uint32_t	 block;	/* logical block of a device, else 0 */
+	uint32_t	 optimal;	/* bytes of a good transfer, or 0 */
 	uint32_t	 grain;	/* it takes whole ones of this only, or 1 */
 	uint64_t	 base;	/* where it begins: a partition's first byte, or
 				 * where an inherited descriptor stood */

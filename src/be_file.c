@@ -93,6 +93,7 @@ static int
 ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 {
 	uint64_t bytes;
+	unsigned optimal;
 	int block, read_only = 0;
 
 	if (ep->role == TARGET && ioctl(file->plain, BLKROGET,
@@ -106,6 +107,7 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 		    "in blocks of %d", ep->name, (unsigned long long)bytes,
 		    block);
 	ep->block = (uint32_t)block;
+	ep->optimal = ioctl(file->plain, BLKIOOPT, &optimal) == 0 ? optimal : 0;
 	ep->grain = SECTOR;	/* less than a block: by the page cache */
 	ep->size = ep->room = (int64_t)bytes;
 	file->align = file->read_align = ep->block;

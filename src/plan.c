@@ -10,7 +10,9 @@ enum {
 	TRANSFER = 1 << 20,	/* of 64 KiB to 16 MiB the least that is fast */
 	SMALL_TRANSFER = 64 << 10,	/* a warm cache, few pages touched */
 	TRANSFER_MOST = 1 << 30,
+	STRIPE_MOST = 16 << 20,
 	SECTOR = 512,
+	PAGE = 4096,
 	THREADS = 4,
 	MEMORY = 64 << 20,	/* in flight, at most, without mem= */
 	SLOTS_MOST = 256,	/* of all queues */
@@ -110,16 +112,20 @@ padding(const struct plan *p)
 
 /*
  * Without bpt=.  For a small copy through the page cache, the time is mostly
- * that of touching new memory.
+ * that of touching new memory.  A target that is made of several disks is best
+ * written in whole stripes.
  */
 static uint64_t
 usual_transfer(const struct plan *p)
 {
 	bool direct = p->src->block > 0 || p->dst->block > 0 ||
 	    ((p->opts->iflag | p->opts->oflag) & FLAG_DIRECT) != 0;
+	uint32_t stripe = p->dst->optimal;
 
-	return p->bounded && p->length <= TRANSFER && !direct ?
-	    SMALL_TRANSFER : TRANSFER;
+	if (p->bounded && p->length <= TRANSFER && !direct)
+		return SMALL_TRANSFER;
+	return stripe > SMALL_TRANSFER && stripe <= STRIPE_MOST &&
+	    stripe % PAGE == 0 ? round_up(TRANSFER, stripe) : TRANSFER;
 }
 
 /* The power of two that is not more than this. */
