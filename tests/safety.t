@@ -330,6 +330,17 @@ backing()
 	    turned_away of=disk.img seek=100000 && taken 0 of=disk.img force=looped
 }
 it "refuses a file that a loop device lies on, under any name" backing
+no_tables()
+{
+	disk && snapshot && exits 101 unshare -m sh -c 'mount -t proc -o subset=pid none /proc &&
+	    [ ! -e /proc/partitions ] && "$0" if=src of=disk.img' "$pardd" &&
+	    one_line 'loop.*force=looped' && as_it_was
+}
+if unshare -m sh -c 'mount -t proc -o subset=pid none /proc && [ ! -e /proc/partitions ]' 2>/dev/null; then
+	it "refuses it where /proc has no tables" no_tables
+else
+	skip "no /proc of processes only" "refuses it where /proc has no tables"
+fi
 backing_cut()
 {
 	disk && snapshot &&

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What a copy costs before its first byte: a small one costs nothing else.  A
+# library that is loaded at the start is paid for by every copy (README in src).
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+[[ $VARIANT = plain ]] || exit 0	# the sanitizers' own start is another
+
+# No library is loaded that could have been linked in.
+archives()
+{
+	local name
+	readelf -d "$pardd" | sed -n 's/.*(NEEDED).*\[lib\(.*\)\.so.*/\1/p' >needed
+	grep -qx c needed || fail "no libc in $(paste -s needed)"
+	while read -r name; do
+		[[ $name = c || $(cc -print-file-name="lib$name.a") != */* ]] ||
+			fail "lib$name.a is there, and the shared library is loaded" ||
+			return
+	done <needed
+}
+if command -v readelf cc >/dev/null && readelf -d "$pardd" | grep -q NEEDED; then
+	it "loads no library but libc" archives
+else
+	skip "no readelf or no cc" "loads no library but libc"
+fi
+
+instructions()
+{
+	"$blocks" make src 1048576 && cp src dst && exits 0 valgrind \
+	    --tool=callgrind --callgrind-out-file=/dev/null "$pardd" if=src of=dst &&
+	    cmp src dst || return
+	n=$(sed -n 's/.*Collected : //p' err)
+	((n > 0 && n <= 500000)) || fail "$n instructions"
+}
+if command -v valgrind >/dev/null; then
+	it "copies 1 MiB in 0.5 M instructions" instructions
+else
+	skip "no valgrind" "copies 1 MiB in 0.5 M instructions"
+fi
+
+# The calls before the first byte is read, the loader's too.  A loop device in
+# use is asked what it lies on, by three calls and one to see what that is.
+calls()
+{
+	local loops n
+	"$blocks" make src 1048576 && cp src dst || return
+	loops=$(grep -c ' loop' /proc/partitions)
+	exits 0 strace -f -o log "$pardd" if=src of=dst && cmp src dst || return
+	n=$(grep -n -m 1 preadv2 log | cut -d : -f 1)
+	((n > 0 && n <= 110 + 4 * loops)) || fail "$n calls"
+}
+no_scan()
+{
+	"$blocks" make src 1000 && cp src dst &&
+	    exits 0 strace -o log -e trace=openat "$pardd" if=src of=dst || return
+	! grep -E '"/(dev|sys/block"|proc/self)' log
+}
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	it "reads the first byte after a hundred calls" calls
+	it "does not look for devices to copy a file onto a file" no_scan
+else
+	skip "no strace" "reads the first byte after a hundred calls"
+	skip "no strace" "does not look for devices to copy a file onto a file"
+fi
