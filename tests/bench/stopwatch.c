@@ -4,8 +4,9 @@
  *	stopwatch [-n ROUNDS] [-s FILE] [-e FILE] [-l SECONDS]
  *		COMMAND [ARG]... [';' COMMAND [ARG]...]...
  *
- * Runs the commands one after the other, all of them in every round, and
- * prints a line for each run: the command's number from 0, the seconds until it
+ * Runs the commands one after the other, all of them in every round, in an
+ * order that is drawn anew for each: who comes after one that made the target
+ * anew finds it less warm.  Prints a line for each run: the command's number from 0, the seconds until it
  * exited, the seconds until FILE of -s was flushed as well, the CPU seconds
  * (user and system) of the command and what it waited for, and its status as a
  * shell would say it.
@@ -29,7 +30,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TROUBLE = 125 };			/* our own, as of env(1) */
+enum {
+	TROUBLE = 125,			/* our own, as of env(1) */
+	COMMANDS = 64,
+};
 
 struct setting {
 	long rounds;
@@ -176,25 +180,51 @@ end_of(char **p)
 	return p;
 }
 
+/* Where each command begins; returns how many there are. */
+static int
+commands(char **p, char **last, char ***command)
+{
+	int n = 0;
+
+	for (; p < last; p = end_of(p) + 1) {
+		if (n == COMMANDS)
+			errx(TROUBLE, "more than %d commands", COMMANDS);
+		if (strcmp(*p, ";") == 0)
+			errx(TROUBLE, "a command is missing");
+		command[n++] = p;
+	}
+	return n;
+}
+
+/* The numbers from 0 to n - 1, in an order by chance. */
+static void
+shuffle(int *order, int n)
+{
+	int i, j;
+
+	for (i = 0; i < n; i++) {
+		j = (int)(random() % (i + 1));
+		order[i] = order[j];
+		order[j] = i;
+	}
+}
+
 int
 main(int argc, char **argv)
 {
 	struct setting set = {
 		.rounds = 1, .limit = 120, .output = "/dev/null",
 	};
-	char **last = argv + argc, **p;
-	int index;
+	char **command[COMMANDS];
+	int order[COMMANDS], n, i;
 
 	parse(&set, argc, argv);
 	prepare(&set);
-	while (set.rounds-- > 0)
-		for (p = argv + optind, index = 0; p < last; index++) {
-			char **end = end_of(p);
-
-			if (!*p)
-				errx(TROUBLE, "a command is missing");
-			time_command(&set, index, p);
-			p = end + 1;
-		}
+	n = commands(argv + optind, argv + argc, command);
+	while (set.rounds-- > 0) {
+		shuffle(order, n);
+		for (i = 0; i < n; i++)
+			time_command(&set, order[i], command[order[i]]);
+	}
 	return 0;
 }
