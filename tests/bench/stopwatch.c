@@ -200,12 +200,15 @@ commands(char **p, char **last, char ***command)
 static void
 shuffle(int *order, int n)
 {
-	int i, j;
+	int i, j, held;
 
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < n; i++)
+		order[i] = i;
+	for (i = n - 1; i > 0; i--) {
 		j = (int)(random() % (i + 1));
+		held = order[i];
 		order[i] = order[j];
-		order[j] = i;
+		order[j] = held;
 	}
 }
 
