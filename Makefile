@@ -37,8 +37,8 @@ endif
 
 SRC := $(filter-out $(LEFT_OUT:%=src/%.c),$(wildcard src/*.c))
 UNIT := $(wildcard tests/unit/*.c)
-TOOL := $(filter-out tests/tools/shim.c,$(wildcard tests/tools/*.c))
-SHIM := $(wildcard tests/tools/shim.c)
+SHIM := $(wildcard tests/tools/shim.c tests/tools/trace.c)
+TOOL := $(filter-out $(SHIM),$(wildcard tests/tools/*.c))
 
 # All but main: what a unit test is linked with.
 PART := $(filter-out src/main.c,$(SRC))
@@ -82,9 +82,10 @@ $(BUILD)/tools/%: tests/tools/%.c $(CONFIG)/config.mk Makefile
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(WARN) $(PLAIN) $(CFLAGS) $(HARDEN_LD) \
 	    $(LDFLAGS) -MMD -MP -MT $@ -MF $@.d -o $@ $<
 
-# It stands in for functions of the C library under each of their names, which
+# They stand in for functions of the C library under each of their names, which
 # the checked ones and those for large files would rename.
-$(BUILD)/tools/shim.so: tests/tools/shim.c $(CONFIG)/config.mk Makefile
+$(SHIM:tests/tools/%.c=$(BUILD)/tools/%.so): $(BUILD)/tools/%.so: \
+    tests/tools/%.c $(CONFIG)/config.mk Makefile
 	@mkdir -p $(@D)
 	$(call say,TOOL,$@)
 	$(Q)$(CC) $(filter-out -D_FILE_OFFSET_BITS=%,$(BASE)) $(CPPFLAGS) \
