@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "damage.h"
 #include "fault.h"
 #include "map.h"
 #include "plan.h"
@@ -30,6 +31,7 @@ struct outcome {
 	struct fault	 flush;		/* wrong after the last write */
 	struct fault	 record;	/* wrong with a record, see record.h */
 	struct fault	 verdict;	/* report_judge's, see report.h */
+	struct damage	 damage;	/* main's; outcome_free frees it */
 	int		 signal;	/* that stopped it, else 0 */
 	bool		 abandoned;	/* twice: left with workers running */
 };

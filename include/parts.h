@@ -35,6 +35,12 @@ struct sign {			/* of a file system, RAID, table ... */
 	char	 label[128];	/* as it comes; "" without */
 };
 
+struct volume {
+	char	 type[32];	/* as blkid(8) says: ext4, ntfs ... or "" */
+	char	 label[128];	/* as it comes; "" without */
+	unsigned char head[2048];	/* its first bytes; zeros at need */
+};
+
 /* Whether the end can have a partition table at all. */
 bool parts_possible(const struct endpoint *);
 
@@ -54,6 +60,14 @@ uint64_t part_end(const struct part *);
  * (STATUS_REFUSED) that says which partitions there are.
  */
 int parts_limit(struct endpoint *, int64_t number, struct fault *f);
+
+/*
+ * What lies in a range of bytes: its file system, RAID or so, by the signature
+ * near its beginning; *v is empty when there is none that is known, or when the
+ * end cannot be read.
+ */
+void parts_volume(struct endpoint *, uint64_t off, uint64_t length,
+    struct volume *v);
 
 /*
  * The signatures that lie in a range of bytes, on the disk as a whole and in

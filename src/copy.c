@@ -323,4 +323,5 @@ outcome_free(struct outcome *out)
 {
 	if (!out->abandoned)
 		map_free(&out->map);
+	damage_free(&out->damage);
 }

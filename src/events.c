@@ -643,6 +643,7 @@ struct ending {
 	int		 status, signal;
 	const char	*verdict, *message;
 	struct tally	 tally;
+	const struct damage *damage;	/* or NULL */
 	bool		 flushed;
 	const struct hash *hash;
 };
@@ -711,6 +712,37 @@ ending(const struct events *ev, const char *event, const struct ending *e)
 	    "started", moment(&ev->started), "ended", now());
 }
 
+/* A text that is known, or null. */
+static json_t *
+known(const char *from)
+{
+	return text(from != NULL && from[0] != '\0' ? from : NULL);
+}
+
+/* Where the losses lie, and what names the files hit. */
+static json_t *
+damage(const struct damage *d)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; d != NULL && i < d->n; i++) {
+		const struct damage_area *a = &d->area[i];
+
+		json_array_append_new(list, json_pack("{s:o, s:b, s:o, s:o, "
+		    "s:o, s:o, s:o, s:o, s:o, s:o}",
+		    "partition", amount(a->number > 0 ?
+		    (int64_t)a->number : -1),
+		    "outside", a->outside, "type", known(a->type),
+		    "label", known(a->label),
+		    "offset", amount(a->outside ? -1 : (int64_t)a->off),
+		    "length", amount(a->outside ? -1 : (int64_t)a->len),
+		    "bytes", bytes(a->bytes), "ranges", bytes(a->ranges),
+		    "command", known(a->command), "left_out", bytes(a->more)));
+	}
+	return list;
+}
+
 static void
 finish(struct events *ev, const struct ending *e, int patience)
 {
@@ -727,8 +759,9 @@ finish(struct events *ev, const struct ending *e, int patience)
 		ev->unreadable = json_array();
 	if (ev->json.fd >= 0) {
 		end = ending(ev, "result", e);
-		json_object_update_new(end, json_pack("{s:O, s:O, s:O}",
-		    "unreadable", ev->unreadable, "source", ev->source,
+		json_object_update_new(end, json_pack("{s:O, s:o, s:O, s:O}",
+		    "unreadable", ev->unreadable,
+		    "damage", damage(e->damage), "source", ev->source,
 		    "target", ev->target));
 		emit(ev, &ev->json, end, patience);
 	}
@@ -750,6 +783,7 @@ events_result(struct events *ev, const struct plan *p,
 		.signal = out->signal,
 		.verdict = verdict(out->verdict.status, true),
 		.message = out->verdict.text, .tally = out->tally,
+		.damage = &out->damage,
 		.flushed = p->dst->durable && p->opts->sync != 0 &&
 		    out->flush.status == 0 && !out->abandoned,
 		.hash = p->hash };

@@ -126,6 +126,8 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 		record_leave(rec);
 		return out.verdict.status;
 	}
+	if (out.signal == 0)
+		damage_make(&out.damage, p, &out.map);
 	close_ends(src, dst, &closed);
 	record_finish(rec, p, &out);
 	if (out.flush.status == 0)

@@ -543,8 +543,8 @@ parts_limit(struct endpoint *ep, int64_t number, struct fault *f)
 /* --- signatures ------------------------------------------------------- */
 
 struct signs {
-	struct sign	*sign;	/* room for SIGNS_MOST */
-	size_t		 n;
+	struct sign	*sign;
+	size_t		 n, room;
 	uint64_t	 from, to;	/* bytes */
 };
 
@@ -567,7 +567,7 @@ note_sign(struct signs *s, blkid_probe pr, uint64_t start)
 	    "SBMAGIC_OFFSET");
 	struct sign *to = &s->sign[s->n];
 
-	if (type == NULL || at == NULL || s->n == SIGNS_MOST)
+	if (type == NULL || at == NULL || s->n == s->room)
 		return;
 	to->off = start + strtoull(at, NULL, 10);
 	if (to->off < s->from || to->off >= s->to)
@@ -615,11 +615,35 @@ probe_part(const struct view *v, const struct part *p, uint32_t sector,
 	probe_area(v, p->start, p->length, sector, false, s);
 }
 
+void
+parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
+    struct volume *to)
+{
+	struct sign sign[AREA_SIGNS];
+	struct signs s = { .sign = sign, .room = AREA_SIGNS, .from = off,
+		.to = length < HEAD ? off + length : off + HEAD };
+	struct view v;
+
+	*to = (struct volume){ .type = "" };
+	if (!parts_possible(ep))
+		return;
+	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
+		view_fill(&v, off, length < HEAD ? length : HEAD);
+		probe_area(&v, off, length, sector_of(&v), false, &s);
+		(void)!pread(v.fd, to->head, sizeof(to->head), (off_t)off);
+	}
+	view_close(&v);
+	if (s.n == 0)
+		return;
+	keep(to->type, sizeof(to->type), sign[0].type);
+	keep(to->label, sizeof(to->label), sign[0].label);
+}
+
 size_t
 parts_signs(struct endpoint *ep, uint64_t from, uint64_t to,
     struct sign **sign)
 {
-	struct signs s = { .from = from, .to = to };
+	struct signs s = { .room = SIGNS_MOST, .from = from, .to = to };
 	struct parts t = { .sector = SECTOR };
 	struct view v = { .fd = -1 };
 	size_t i;

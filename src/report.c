@@ -20,6 +20,11 @@
 
 typedef unsigned long long ull;
 
+enum {
+	RANGES_SHOWN = 16,
+	AREAS_SHOWN = 16,
+};
+
 char *
 report_escape(char *to, const char *from)
 {
@@ -362,15 +367,17 @@ blocks_of(const struct plan *p, const struct seg *s)
 	return last - first + 1;
 }
 
+/* With a map, which has all of them, only the first are shown. */
 static uint64_t
 unreadable(const struct plan *p, struct map *map, bool show)
 {
+	uint64_t blocks = 0, most = p->opts->map != NULL ? RANGES_SHOWN :
+	    UINT64_MAX, n;
 	struct seg s = { .off = 0 };
-	uint64_t blocks = 0;
 
-	while (map_next(map, s.off + s.len, BAD, &s)) {
+	for (n = 0; map_next(map, s.off + s.len, BAD, &s); n++) {
 		blocks += blocks_of(p, &s);
-		if (show)
+		if (show && n < most)
 			say(stderr, "pardd: %s: unreadable: bytes %llu to "
 			    "%llu, blocks %llu to %llu of %u, %s the copy",
 			    p->src->name, (ull)(p->src_off + s.off),
@@ -380,6 +387,9 @@ unreadable(const struct plan *p, struct map *map, bool show)
 			    p->block), p->block, p->opts->map != NULL ?
 			    "not in" : "zeros in");
 	}
+	if (show && n > most)
+		say(stderr, "pardd: %s: unreadable: %llu more ranges, see %s",
+		    p->src->name, (ull)(n - most), p->opts->map);
 	return blocks;
 }
 
@@ -530,6 +540,45 @@ digests(const struct plan *p, const struct outcome *out)
 	}
 }
 
+/* "partition 2 (ext4 \"home\") of /dev/sda" */
+static void
+area(const struct plan *p, const struct damage_area *a)
+{
+	char where[64] = "", what[200] = "";
+
+	if (a->outside)
+		snprintf(where, sizeof(where), "outside of the partitions of ");
+	else if (a->number > 0)
+		snprintf(where, sizeof(where), "partition %u of ", a->number);
+	if (a->label[0] != '\0')
+		snprintf(what, sizeof(what), " (%s \"%s\")", a->type, a->label);
+	else if (a->type[0] != '\0')
+		snprintf(what, sizeof(what), " (%s)", a->type);
+	say(stderr, "pardd: %s%s%s: %llu bytes in %llu range%s could not be "
+	    "read%s", where, p->src->name, what, (ull)a->bytes,
+	    (ull)a->ranges, a->ranges == 1 ? "" : "s", a->command == NULL ?
+	    "" : a->more == 0 ? "; this names the files hit:" :
+	    "; this names the files hit by the first of them:");
+	if (a->command != NULL)
+		say(stderr, "    %s", a->command);
+}
+
+/* Where the losses of a rescue lie, and whose they are. */
+static void
+damage(const struct plan *p, const struct damage *d)
+{
+	size_t i;
+
+	if (d->no_table)
+		say(stderr, "pardd: %s: the place of a partition table could "
+		    "not be read", p->src->name);
+	for (i = 0; i < d->n && i < AREAS_SHOWN; i++)
+		area(p, &d->area[i]);
+	if (i < d->n)
+		say(stderr, "pardd: and %zu partitions more have such ranges",
+		    d->n - i);
+}
+
 void
 report_end(const struct plan *p, struct outcome *out)
 {
@@ -553,6 +602,8 @@ report_end(const struct plan *p, struct outcome *out)
 		    out->tally.in_flight_written);
 	note(p->src, show);
 	note(p->dst, show);
+	if ((show & SHOW_NONE) == 0)
+		damage(p, &out->damage);
 	if (out->verdict.status == STATUS_COMPLETE && (show & SHOW_NONE) == 0)
 		found_end(p);
 	if (out->verdict.status != STATUS_COMPLETE ||

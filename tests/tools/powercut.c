@@ -40,6 +40,7 @@ enum { TROUBLE = 2, SECTOR = 512, FILES = 4096 };
 struct op {			/* a call: a record, and when it returned */
 	const struct record *r;
 	enum kind	 kind;
+	uint64_t	 id;
 	const char	*data;
 	size_t		 begun, ended;	/* records before; SIZE_MAX: never */
 	size_t		 safe;		/* at this cut and later; SIZE_MAX: never */
@@ -116,7 +117,7 @@ find_op(uint64_t id)
 	size_t i;
 
 	for (i = ops; i > 0; i--)
-		if (op[i - 1].r->id == id)
+		if (op[i - 1].id == id)
 			return &op[i - 1];
 	errx(TROUBLE, "a call returned that never began");
 }
@@ -142,8 +143,8 @@ load(const struct bytes *trace)
 			continue;
 		}
 		o = &op[ops++];
-		*o = (struct op){ .r = r, .kind = r->kind, .data = (const char *)(r + 1),
-			.begun = records++, .ended = SIZE_MAX,
+		*o = (struct op){ .r = r, .kind = r->kind, .id = r->id,
+			.data = (const char *)(r + 1), .begun = records++, .ended = SIZE_MAX,
 			.safe = SIZE_MAX };
 		o->file = find_file(r->ino, r->kind == CREATE);
 		if (r->kind == WRITE)

@@ -50,6 +50,14 @@ def ending: moved + {status: (.status | count and . < 256),
 	ended: (.ended | time), source: (.source | side),
 	target: (.target | side)};
 
+def area_rules: {
+	partition: (.partition | maybe(count and . > 0)),
+	outside: (.outside | flag), type: (.type | maybe(text)),
+	label: (.label | maybe(text)), offset: (.offset | maybe(count)),
+	length: (.length | maybe(count and . > 0)),
+	bytes: (.bytes | count and . > 0), ranges: (.ranges | count and . > 0),
+	command: (.command | maybe(text)), left_out: (.left_out | count)};
+
 def rules:
 	{schema: (.schema == "pardd/1"), event: true} +
 	if .event == "plan" then {
@@ -70,7 +78,8 @@ def rules:
 	elif .event == "error" then {
 		offset: (.offset | count), length: (.length | count and . > 0)}
 	elif .event == "result" then ending + {
-		unreadable: (.unreadable | list(range))}
+		unreadable: (.unreadable | list(range)),
+		damage: (.damage | list(holds(area_rules)))}
 	elif .event == "run" then ending + {
 		length: (.length | maybe(count)), uid: (.uid | count),
 		operands: (.operands | list(text))}

@@ -1,0 +1,240 @@
+#!/usr/bin/env bash
+# What a rescue says of its losses: the partitions, and commands that name the
+# files hit.  Each file holds words of its own by which it is found on the disk.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+needs 'command -v sfdisk' 'command -v debugfs' 'command -v jq' -- \
+    "no sfdisk, debugfs or jq"
+
+schema=$top/tests/tools/schema.jq
+mib=1048576
+
+# letters WORD BYTES: the word over and over, a block of 4096 like the other
+letters()
+{
+	awk -v w="$1" -v n="$2" 'BEGIN { while (n > 0) { printf "%-15s\n", w; n -= 16 } }'
+}
+# tree: what goes into a file system
+tree()
+{
+	mkdir -p tree/dir && letters alpha 200000 >'tree/dir/a file' &&
+	    letters beta 100000 >tree/beta
+}
+ext()
+{
+	tree && mke2fs -q -t ext4 -L "home's" -b "${2:-1024}" -d tree "$1" "${3:-8M}"
+}
+ntfs()
+{
+	tree && truncate -s 8M "$1" && mkntfs -q -F -L win "$1" >said 2>&1 &&
+	    ntfscp -q "$1" 'tree/dir/a file' /alpha && ntfscp -q "$1" tree/beta /beta
+}
+# Each file goes to another allocation group, where the way there is not plain.
+xfs()
+{
+	tree && mv 'tree/dir/a file' tree/dir/a_file && truncate -s 64M "$1" &&
+	    printf '%s\n' / '0 0' 'd--755 0 0' 'dir d--755 0 0' \
+	    'alpha ---644 0 0 tree/dir/a_file' '$' 'far d--755 0 0' \
+	    'beta ---644 0 0 tree/beta' '$' '$' >proto || return
+	mkfs.xfs -q --unsupported -d agcount=4 -p proto "$1" 2>said || {
+		truncate -s 320M "$1" && mkfs.xfs -q -d agcount=4 -p proto "$1"
+	}
+}
+# disk FILE...: a GPT with these in its partitions
+disk()
+{
+	local f n=1 rows=()
+	for f; do
+		rows+=("start=$((n * 2048)), size=$(($(stat -c %s "$f") / 512))")
+		starts+=("$n")
+		n=$((n + $(stat -c %s "$f") / mib))
+	done
+	rm -f src
+	truncate -s $((n + 1))M src && printf '%s\n' 'label: gpt' "${rows[@]}" | sfdisk -q src ||
+	    return
+	n=0
+	for f; do
+		dd if="$f" of=src bs=1M seek="${starts[n++]}" conv=notrunc,sparse status=none
+	done
+}
+# at WORD [N]: where the N-th sector that begins with it lies
+at()
+{
+	awk -v w="$1" 'BEGIN { printf "%-15s\n%-15s\n", w, w }' >word
+	grep -abo -e "^$1 *\$" src | cut -d: -f1 | awk '$1 % 512 == 0' | sed -n "${2:-20}p"
+}
+# rescued STATUS BAD OPERANDS...
+rescued()
+{
+	local bad=$2
+	exits "$1" with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	    "$pardd" if=src of="${target:=dst}" map=map bs=512 json=json "${@:3}" &&
+	    jq -es -f "$schema" json >/dev/null
+}
+# areas: number, type, bytes and ranges of each
+areas()
+{
+	jq -r 'select(.event == "result") | .damage[] |
+	    "\(.partition) \(.outside) \(.type) \(.bytes) \(.ranges)"' json
+}
+is()
+{
+	[[ $(areas) = "$1" ]] || fail "$(areas)"
+}
+# names FILE...: the commands that were printed, run, name just these files
+names()
+{
+	local line f n=0
+	: >named
+	while IFS= read -r line; do
+		sh -c "$line" >>named 2>errors || { cat errors; return 1; }
+		n=$((n + 1))
+	done < <(sed -n 's/^    //p' err)
+	((n > 0)) || fail "no command: $(cat err)" || return
+	diff <(sed -n 's/^    //p' err) \
+	    <(jq -r 'select(.event == "result") | .damage[].command // empty' json) || return
+	for f in alpha 'a file' beta; do
+		if [[ " $* " = *" ${f// /_} "* ]]; then
+			grep -q "$f" named
+		else
+			! grep -q "$f" named
+		fi || fail "$f: $(cat named)" || return
+	done
+}
+
+# ----------------------------------------------------------------- the files
+
+ext_part()
+{
+	local starts=()
+	ext fs "$1" && cp fs gs && disk gs fs && rescued 100 "$(at alpha 500)+512" thr=4 &&
+	    is '2 false ext4 512 1' && names a_file &&
+	    says 'partition 2 of src \(ext4 "home.s"\): 512 bytes in 1 range could' || return
+	# the first one lies in the other partition
+	rm map dst && rescued 100 "$(at alpha 20)+1024,$(at beta 300)+512" &&
+	    is $'1 false ext4 1024 1\n2 false ext4 512 1' && names a_file beta
+}
+it "names the files hit in ext4, in a partition" ext_part 1024
+it "... with large blocks" ext_part 4096
+ext_whole()
+{
+	ext src && rescued 100 "$(at beta 3)+512" && is 'null false ext4 512 1' && names beta &&
+	    says '^pardd: src \(ext4'
+}
+it "... on a disk without partitions" ext_whole
+ext_alone()
+{
+	local starts=()
+	ext fs && cp fs gs && disk gs fs && rescued 100 "$(at alpha 500)+512" ipart=2 &&
+	    is '2 false ext4 512 1' && names a_file || return
+	rm map && truncate -s 20M dst && rescued 100 "$(at alpha 500)+512" ipart=2 seek=5000 &&
+	    is '2 false ext4 512 1' && names a_file
+}
+it "... of a partition that is copied by itself" ext_alone
+bitmaps()
+{
+	local bad
+	ext src && bad=$(dumpe2fs src 2>/dev/null | sed -n 's/.*Block bitmap at \([0-9]*\).*/\1/p' |
+	    head -n 1) && rescued 100 "$((bad * 1024))+1024,$(at beta 3)+512" && names beta
+}
+it "... where the bitmaps are lost, too" bitmaps
+odd_name()
+{
+	local target="a 'name; of \$HOME.img"
+	ext src && rescued 100 "$(at beta 3)+512" && names beta && rm map &&
+	    rm -- "$target" && target=-v && rescued 100 "$(at beta 3)+512" && names beta
+}
+it "... whatever the target is called" odd_name
+
+others()
+{
+	local starts=()
+	"$1" fs && cp fs gs && disk gs fs && rescued 100 "$(at alpha 20)+512,$(at beta 4)+1024" &&
+	    is "1 false $1 1536 2" && names "$2" beta || return
+	rm -f map dst && cp fs src && rescued 100 "$(at beta 4)+1024" &&
+	    is "null false $1 1024 1" && names beta
+}
+if ((EUID != 0)) || ! losetup -f >/dev/null 2>&1; then
+	skip "not root, or no loop devices" "names the files hit in NTFS and XFS"
+else
+	if command -v ntfscp >/dev/null; then
+		it "names the files hit in NTFS" others ntfs alpha
+	else
+		skip "no ntfs-3g" "names the files hit in NTFS"
+	fi
+	if command -v mkfs.xfs >/dev/null; then
+		it "names the files hit in XFS" others xfs alpha
+	else
+		skip "no xfsprogs" "names the files hit in XFS"
+	fi
+	on_disk()
+	{
+		local starts=() target
+		ext fs && cp fs gs && disk gs fs && truncate -s 20M medium && loop medium &&
+		    target=$dev && rescued 100 "$(at alpha 500)+512" && is '2 false ext4 512 1' &&
+		    names a_file
+	}
+	it "names the files hit, on a block device" on_disk
+fi
+
+# ------------------------------------------------------------ what it knows
+
+outside()
+{
+	local starts=()
+	ext fs && disk fs && rescued 100 "500224+512,$(at beta 4)+512,9500160+512" &&
+	    is $'1 false ext4 512 1\nnull true null 1024 2' &&
+	    says 'outside of the partitions of src: 1024 bytes in 2 ranges'
+}
+it "tells what lies outside of all partitions" outside
+across()
+{
+	local starts=()
+	ext fs && cp fs gs && disk fs gs && rescued 100 $((9 * mib - 1024))+2048 &&
+	    is $'1 false ext4 1024 1\n2 false null 1024 1'
+}
+it "shares out a range that lies in two partitions" across
+
+# What the target held before must not be taken for what was rescued.
+stale()
+{
+	local starts=()
+	ext fs && disk fs && cp src dst && rescued 100 "$1,$(at beta 4)+512" && is "$2" &&
+	    ! grep '^    ' err
+}
+it "believes no partition table that was not read" stale 512+512 \
+    'null false null 1024 2'
+it "believes no file system whose head was not read" \
+    stale $((mib + 1024))+512 '1 false null 1024 2'
+no_table()
+{
+	stale 512+512 'null false null 1024 2' &&
+	    says 'the place of a partition table could not be read'
+}
+it "says that the partition table was lost" no_table
+
+many()
+{
+	local first n
+	ext src 1024 && first=$(at alpha 1) || return
+	rescued 100 "$(for n in {0..90}; do printf '%d+512,' $((first + n * 2048)); done |
+	    sed 's/,$//')" && is 'null false ext4 46592 91' && names a_file &&
+	    [[ $(jq -r 'select(.event == "result") | .damage[].left_out' json) = 27 ]] &&
+	    says 'by the first of them' && (($(grep -c 'unreadable: bytes' err) == 16)) &&
+	    says 'unreadable: 75 more ranges, see map'
+}
+it "is short where there is much to tell" many
+documented()
+{
+	local starts=()
+	ext fs && disk fs && rescued 100 "$(at beta 4)+512" &&
+	    diff <(jq -r 'select(.event == "result") | .damage[0] | keys[]' json) \
+	    <(sed -n '/^\.Sh DAMAGE/,/^\.Sh EX/s/^\.It Cm //p' "$top/man/pardd-json.5" | sort)
+}
+it "has every key in the manual, and no other" documented
+healed()
+{
+	ext src && rescued 100 "$(at beta 3)+512" && rescued 0 1+0 retries=1 && is '' &&
+	    ! grep -E 'could not|^    ' err
+}
+it "says nothing of it when all is there" healed
