@@ -55,6 +55,9 @@ struct use {
 bool disk_of_block(dev_t node, struct disk *);
 bool disk_of_char(dev_t node, struct disk *);
 
+/* Whether the kernel has taken the disk of a block node out of service. */
+bool disk_lost(dev_t node);
+
 /*
  * The partitions of a whole disk that the kernel knows, in order.  Returns
  * their number; *parts is malloc'ed and the caller's (NULL for none).

@@ -39,4 +39,7 @@ int status_errno(int err);
 /* Whether a read that failed with err met a bad spot, not a broken end. */
 bool errno_is_medium(int err);
 
+/* Whether it says that the device is not there any more. */
+bool errno_is_gone(int err);
+
 #endif

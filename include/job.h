@@ -10,8 +10,11 @@
  *	first		a few instructions	the first fatal fault
  *	map.lock	one call of map.h	the map; a leaf
  *	hash.lock	a few instructions	what waits to be digested
+ *	pulse.look	over some reads		whether the source is there
+ *	pulse.lock	a few instructions	the last reads of a rescue
  *
- * Only "order" is held while another (map.lock, first) is taken.
+ * Only "order" is held while another (map.lock, first) is taken, and
+ * "pulse.look" while pulse.lock is.
  */
 #ifndef PARDD_JOB_H
 #define PARDD_JOB_H
@@ -52,6 +55,7 @@ struct job {			/* I: set before the workers start */
 	atomic_bool	 stop;		/* claim nothing more */
 	atomic_bool	 doubt;		/* the target has failed: what it took
 					 * before may be lost too */
+	atomic_bool	 gone;		/* the source is not there any more */
 	atomic_int	 phase;		/* enum phase */
 	atomic_uint_fast64_t read, written, padded;	/* bytes */
 	int		 halt;		/* I: readable once stop is set */

@@ -12,9 +12,11 @@
 #include "job.h"
 #include "keeper.h"
 #include "mapfile.h"
+#include "pulse.h"
 
 struct rescue {
 	struct keeper	 keeper;	/* of the map's file */
+	struct pulse	 pulse;		/* of the source; locks for itself */
 	const struct pass *_Atomic pass;	/* the lead's to set */
 	atomic_int	 retry;	/* which one, from 1 */
 	double		 start;	/* seconds, of the monotonic clock */

@@ -35,6 +35,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "disk.h"
 #include "opts.h"
 #include "status.h"
 
@@ -349,13 +350,18 @@ call_plain(struct file *file, const struct io *io)
 	return call(io, file->plain, 0);
 }
 
-/* A disk that was taken away answers with EIO for all its blocks. */
+/*
+ * A disk that was taken away answers with EIO for all its blocks, maybe before
+ * it has no size any more.
+ */
 static bool
 gone(const struct file *file)
 {
 	uint64_t bytes;
+	struct stat st;
 
-	return ioctl(file->plain, BLKGETSIZE64, &bytes) != 0 || bytes == 0;
+	return ioctl(file->plain, BLKGETSIZE64, &bytes) != 0 || bytes == 0 ||
+	    (fstat(file->plain, &st) == 0 && disk_lost(st.st_rdev));
 }
 
 static bool

@@ -269,6 +269,27 @@ disk_of_char(dev_t node, struct disk *d)
 	return sibling == 0 || disk_of_block(sibling, d);
 }
 
+/* State of a SCSI disk: scsi_device_state of Linux, by name. */
+bool
+disk_lost(dev_t node)
+{
+	static const char *const lost[] = { "cancel", "deleted", "offline",
+		"transport-offline" };
+	char state[32];
+	int dir = sys_open("block", node);
+	bool is = false;
+	size_t i;
+
+	if (dir < 0)		/* unless there is no sysfs */
+		return access("/sys/dev/block", F_OK) == 0;
+	if (attribute(dir, "device/state", state, sizeof(state)) ||
+	    attribute(dir, "../device/state", state, sizeof(state)))
+		for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
+			is = is || strcmp(state, lost[i]) == 0;
+	close(dir);
+	return is;
+}
+
 static int
 by_start(const void *a, const void *b)
 {

@@ -100,3 +100,10 @@ errno_is_medium(int err)
 	return err == EIO || err == ENODATA || err == EILSEQ ||
 	    err == EREMOTEIO;		/* hardware error, says the disk */
 }
+
+bool
+errno_is_gone(int err)
+{
+	return err == ENODEV || err == ENXIO || err == ENOMEDIUM ||
+	    err == ENOLINK || err == ESHUTDOWN || err == ENOTCONN;
+}

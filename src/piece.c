@@ -58,6 +58,8 @@ piece_fail_read(struct job *job, const struct io *io)
 		    job->p->src->name);
 	else if (io->status == 0 && errno_is_medium(io->err))
 		f.status = STATUS_MEDIUM;
+	if (errno_is_gone(io->err))
+		job->gone = true;
 	job_fail(job, &f);
 }
 

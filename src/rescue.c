@@ -25,6 +25,7 @@
 
 #include "keeper.h"
 #include "piece.h"
+#include "pulse.h"
 #include "status.h"
 
 enum how { COPY, TRIM, SCRAPE, FILL };
@@ -80,12 +81,14 @@ rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 	job->rescue = r;
 	r->pass = &passes[0];
 	r->start = job_clock();
+	pulse_begin(&r->pulse);
 	return keeper_begin(&r->keeper, job, f);
 }
 
 void
 rescue_free(struct rescue *r)
 {
+	pulse_end(&r->pulse);
 	keeper_free(&r->keeper);
 }
 
@@ -169,7 +172,18 @@ rescue_run(struct job *job, void (*start)(struct job *))
 		run_pass(job, &fills[i], start);
 	if (!job->stop)
 		r->pass = &over;
+	pulse_forgive(job);
 	keeper_stop(job);
+}
+
+static struct io
+read_source(struct worker *w, uint64_t off, size_t len, bool careful)
+{
+	size_t mark = pulse_mark(w);
+	struct io io = piece_read(w, off, 0, len, careful);
+
+	pulse_feel(w, &io, off, w->job->rescue->pass->from, mark);
+	return io;
 }
 
 /* A source that has gone, or ends before its end, stops the copy. */
@@ -216,7 +230,7 @@ read_before(struct worker *w, uint64_t off, size_t len, struct io io)
 	if (piece_hint(&io) == NOWHERE || bad <= start + io.done ||
 	    bad >= start + len)
 		return io;
-	again = piece_read(w, off, 0, (size_t)(bad - start), true);
+	again = read_source(w, off, (size_t)(bad - start), true);
 	if (again.done > io.done)
 		io.done = again.done;
 	return io;
@@ -238,7 +252,7 @@ copy_piece(struct worker *w, const struct seg *seg)
 	struct job *job = w->job;
 	size_t len = (size_t)seg->len, good, block = job->p->block;
 	double start = job_clock();
-	struct io io = piece_read(w, seg->off, 0, len, false);
+	struct io io = read_source(w, seg->off, len, false);
 	uint64_t end = job->p->src_off + seg->off;
 	enum seg_status bad;
 
@@ -280,7 +294,7 @@ block_at(const struct worker *w, uint64_t off, uint64_t end)
 static int
 try_block(struct worker *w, uint64_t off, size_t len)
 {
-	struct io io = piece_read(w, off, 0, len, true);
+	struct io io = read_source(w, off, len, true);
 
 	if (io.err == 0 && io.done == len)
 		return keep_good(w, off, len) ? 1 : -1;

@@ -638,6 +638,49 @@ else
 	    "finds the bad sectors of a block device"
 fi
 
+# server OPTIONS...: nbdkit behind nbdfuse behind a loop device, in $dev; each
+# read takes 10 ms
+server()
+{
+	mkdir mnt && undo umount -l "$PWD/mnt" || return
+	nbdfuse -P fuse.pid mnt/disk --command nbdkit -s --exit-with-parent -P "$PWD/kit.pid" \
+	    --filter=delay "$@" rdelay=10ms </dev/null >fuse 2>&1 &
+	until_true 10 test -s mnt/disk || { cat fuse; return 1; }
+	loop mnt/disk --direct-io=on --read-only --sector-size 512
+}
+different()
+{
+	! cmp -s dst old
+}
+# dies: its server is killed in mid copy; the same command line goes on
+dies()
+{
+	local pid
+	"$blocks" make img 8M && cp img src && "$blocks" make dst 8M 9 && cp dst old &&
+	    server file img || return
+	"$tools/ends" how "$pardd" if="$dev" of=dst map=map bs=512 bpt=64 "$@" 2>err &
+	pid=$!
+	until_true 20 different && sleep 0.1
+	kill -KILL "$(<kit.pid)" || return
+	wait $pid
+	grep -q '^exit 69 ' how || fail "$(cat how err)" || return
+	says 'not even for what could be read before|No such device' &&
+	    is '-*/' '' && "$maps" check map src dst old 0 0 8388608 &&
+	    [[ -n $("$maps" list map +) && -n $("$maps" list map '?') ]] || return
+	sed -i 's/^\(# pardd source\).*/\1: lost/; /^# pardd/d' map
+	exits 0 "$pardd" if=img of=dst map=map bs=512 && same img dst
+}
+if can_loop >/dev/null 2>&1 && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
+    nbdkit --filter=delay null --dump-plugin >/dev/null 2>&1; then
+	for thr in 1 4 16; do
+		it "ends when a block device answers nothing any more, and calls nothing bad \
+($thr workers)" dies thr=$thr
+	done
+else
+	skip "not root, no nbdkit, nbdfuse or loop devices" \
+	    "ends when a block device answers nothing any more"
+fi
+
 # ------------------------------------------------------ cut short, and filled
 
 gives_up()

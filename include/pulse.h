@@ -1,0 +1,57 @@
+/*
+ * The pulse of a rescue's source: tells a disk with bad blocks from one that
+ * answers nothing any more.  Used by rescue.c.
+ */
+#ifndef PARDD_PULSE_H
+#define PARDD_PULSE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "endpoint.h"
+#include "map.h"
+
+struct job;
+struct worker;
+
+enum { PULSE_GOOD = 3, PULSE_BAD = 64 };
+
+struct pulse {
+	pthread_mutex_t	 look;	/* held while good blocks are read again */
+	pthread_mutex_t	 lock;
+	bool		 lost;	/* look: none of them could be */
+	/* lock: the last errors, with the status that the range had */
+	struct seg	 bad[PULSE_BAD];
+	size_t		 bads;		/* lock: how many ever */
+	size_t		 proved;	/* lock: so many are the medium's */
+	uint64_t	 good[PULSE_GOOD];	/* lock: bytes of the source */
+	size_t		 goods;		/* lock: how many ever, in this run */
+};
+
+/* With nothing noted yet; and with what it takes given back. */
+void pulse_begin(struct pulse *);
+void pulse_end(struct pulse *);
+
+/* Before a read: what a success of it will prove. */
+size_t pulse_mark(struct worker *);
+
+/*
+ * Take note of a read of the copy, from off on, of what had the status "was".
+ * One that the disk gave no answer to in time becomes an error of the medium.
+ * After a number of errors without a good read between, blocks that this run
+ * has read are read again: when none of them can be, the source has gone, and
+ * the read failed with ENODEV.
+ */
+void pulse_feel(struct worker *, struct io *, uint64_t off,
+    enum seg_status was, size_t mark);
+
+/*
+ * The source has gone: what failed, and was proved by no good read, may be none
+ * of the medium's; it gets back the status it had.  The lead's, when no other
+ * worker is left.
+ */
+void pulse_forgive(struct job *);
+
+#endif
