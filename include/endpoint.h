@@ -18,6 +18,7 @@
 
 enum role { SOURCE, TARGET };
 
+/* OP_ZERO: len bytes at off read as zeros from now on; there is no buffer. */
 enum op { OP_READ, OP_WRITE, OP_ZERO };
 
 struct io {			/* one request, its worker's alone */
@@ -41,6 +42,11 @@ struct lane {			/* one worker's alone */
 	struct endpoint	*ep;
 	int		 halt;	/* readable: leave a wait for a stream */
 	void		*priv;	/* the backend's, from attach to detach */
+};
+
+struct extent {			/* bytes of a file that are alike */
+	uint64_t	off, len;
+	bool		hole;
 };
 
 struct identity {		/* tells whether two ends are one */
@@ -77,6 +83,10 @@ struct endpoint {		/* shared and const once open */
 	bool		 device;
 	bool		 durable;	/* flushing it means something */
 	bool		 absent;	/* a file that is to be created */
+	bool		 shares;	/* a file, whose blocks might be shared */
+	uint32_t	 unit;		/* bytes of such a block */
+	bool		 sparse;	/* of the source: it has holes */
+	bool		 zeroes;	/* of the target: OP_ZERO may succeed */
 	struct identity	 id;
 	dev_t		 node;	/* of a device's node, else 0 */
 };
@@ -107,6 +117,18 @@ struct backend {
 	 */
 	bool (*submit)(struct lane *, struct io *, struct io_uring_sqe *sqe);
 	bool (*reap)(struct lane *, struct io *, int result);
+	/*
+	 * The extent that holds off, from off on; an errno where that is not
+	 * known.  For any thread.  NULL: all is data
+	 */
+	int (*extent)(const struct endpoint *, uint64_t off, struct extent *);
+	/*
+	 * Let the len bytes at "to" be those at "from" of the source, which
+	 * are shared and not copied; an errno, and then there may be any part
+	 * of them.  Both are of the same backend.  NULL: it cannot
+	 */
+	int (*share)(struct endpoint *, uint64_t to, const struct endpoint *src,
+	    uint64_t from, uint64_t len);
 	/* Make it length bytes long at least; errno.  NULL: has no length */
 	int (*extend)(struct endpoint *, uint64_t length);
 	int (*flush)(struct endpoint *, struct fault *);

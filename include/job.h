@@ -6,6 +6,8 @@
  *	lock		held			guards
  *	order		from claim to end of	the place in a streamed source:
  *			read, if streamed	who is given a place reads it
+ *			over a claim, if the	extent
+ *			source has holes
  *	turn.lock	a few instructions	whose turn a streamed target is
  *	first		a few instructions	the first fatal fault
  *	map.lock	one call of map.h	the map; a leaf
@@ -58,6 +60,10 @@ struct job {			/* I: set before the workers start */
 	atomic_bool	 gone;		/* the source is not there any more */
 	atomic_int	 phase;		/* enum phase */
 	atomic_uint_fast64_t read, written, padded;	/* bytes */
+	atomic_uint_fast64_t holes;	/* bytes read as holes */
+	atomic_uint_fast64_t zeroed;	/* bytes written by OP_ZERO */
+	uint64_t	 shared;	/* the lead's: bytes of both files */
+	struct extent	 extent;	/* order: of the source, last asked */
 	int		 halt;		/* I: readable once stop is set */
 	int		 done;		/* I: readable once all is over */
 	unsigned char	*bufs;		/* I: of all workers, in "mapping" */

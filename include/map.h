@@ -95,6 +95,18 @@ int map_claim_all(struct map *, struct seg *got);
 int map_claim(struct map *, struct seg *got);
 
 /*
+ * What the pass, which goes forwards, would claim next, as far as it goes.
+ * Returns false when nothing is left.
+ */
+bool map_peek(struct map *, struct seg *next);
+
+/*
+ * Claim the next piece, but nothing from byte "end" on; whole: all up to
+ * there, however long.  Returns as map_claim.
+ */
+int map_claim_to(struct map *, uint64_t end, bool whole, struct seg *got);
+
+/*
  * Give what is claimed of the range the status "to"; parts of it that were
  * settled before keep theirs.  Returns 0, or ENOMEM with the map unchanged.
  */

@@ -37,6 +37,8 @@ enum flag {			/* of iflag= and oflag= */
 	FLAG_DIO = 1 << 22,
 	FLAG_DPO = 1 << 23,
 	FLAG_FUA = 1 << 24,
+	FLAG_NOSPARSE = 1 << 25,
+	FLAG_TRIM = 1 << 26,
 };
 
 enum conv {
@@ -76,6 +78,12 @@ enum rescue_word {		/* of rescue= */
 enum engine {			/* of engine= */
 	ENGINE_ASYNC = 1 << 0,
 	ENGINE_THREADS = 1 << 1,
+};
+
+enum reflink {			/* of reflink= */
+	REFLINK_AUTO = 0,
+	REFLINK_NEVER = 1 << 0,
+	REFLINK_ALWAYS = 1 << 1,
 };
 
 enum show {			/* of status= */

@@ -19,10 +19,14 @@ struct piece {			/* on its way through a worker */
 	size_t		good;	/* bytes in the buffer, to be written */
 	size_t		lost;	/* of them unreadable, and zero */
 	enum got	got;
+	bool		hole;	/* nothing was read, and all is zero */
 };
 
 /* A read that failed, or ended before its end, as the fault of the copy. */
 void piece_fail_read(struct job *, const struct io *);
+
+/* A write that failed, likewise. */
+void piece_fail_write(struct job *, const struct io *);
 
 /*
  * Read len bytes at off + at of the map to the worker's buffer at "at";
@@ -30,6 +34,12 @@ void piece_fail_read(struct job *, const struct io *);
  */
 struct io piece_read(struct worker *, uint64_t off, size_t at, size_t len,
     bool careful);
+
+/*
+ * Write len bytes of the buffer from "at" on to off + at of the map.  False
+ * when it failed, and the copy is being stopped.
+ */
+bool piece_write(struct worker *, uint64_t off, size_t at, size_t len);
 
 /*
  * Write the first len bytes of the buffer to off of the map, padded if the

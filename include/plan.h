@@ -33,6 +33,9 @@ struct plan {
 	unsigned	 queues;	/* of the asynchronous one, or 0 */
 	unsigned	 slots;		/* pieces in a queue, at most */
 	const char	*engine_why;	/* the reason for the engine */
+	bool		 holes;		/* the source's are not read */
+	bool		 sparse;	/* zeros are looked for in what is */
+	bool		 reflink;	/* share blocks, where that goes */
 	int64_t		 truncate;	/* bytes; -1: leave the length alone */
 	mode_t		 mode;		/* of a target that is created */
 	const struct findings *found;	/* on the ends, to be told, or NULL */

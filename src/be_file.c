@@ -15,6 +15,12 @@
  * anybody's, and is told once: such a write is "spent", since repeating it
  * would prove nothing.  What a neighbour had cached of the source before us
  * stays.
+ *
+ * Zeros are made by punching a hole in a file, and on a device by BLKZEROOUT,
+ * which the kernel does by writing where the device has no better way.  With
+ * oflag=trim a device is asked to free the blocks, by the call for which the
+ * kernel vouches that they read as zeros, or else fails: BLKDISCARD promises
+ * nothing.
  */
 #include "endpoint.h"
 
@@ -57,7 +63,10 @@ struct file {
 	bool		 prefer_direct;
 	bool		 behind;	/* leave no trace in the page cache */
 	bool		 cached;	/* some of it was there before us */
+	bool		 borrowed;	/* plain shares its offset with others */
 	atomic_bool	 no_dontcache;	/* the kernel does not know the flag */
+	atomic_bool	 no_zero;	/* it cannot zero here, */
+	atomic_bool	 no_trim;	/* nor by freeing blocks */
 	uint64_t	 length;	/* at the start; no blocks behind */
 };
 
@@ -81,12 +90,9 @@ open_flags(const struct endpoint *ep, bool look)
 
 /* File systems that have nothing behind the page cache to write to. */
 static bool
-all_cache(int fd)
+all_cache(const struct statfs *fs)
 {
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC ||
-	    fs.f_type == RAMFS_MAGIC);
+	return fs->f_type == TMPFS_MAGIC || fs->f_type == RAMFS_MAGIC;
 }
 
 /* Logical block and size of a block device. */
@@ -133,14 +139,19 @@ static int
 ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 {
 	struct stat st;
+	struct statfs fs;
 	struct statx x;
 
-	if (fstat(file->plain, &st) != 0)
+	if (fstat(file->plain, &st) != 0 || fstatfs(file->plain, &fs) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
-	file->behind = file->behind && !all_cache(file->plain);
+	file->behind = file->behind && !all_cache(&fs);
 	file->cached = ep->role == SOURCE && file->behind &&
 	    in_cache(file->plain);
 	ep->size = st.st_size;
+	ep->unit = fs.f_bsize > 0 && fs.f_bsize <= INT32_MAX ?
+	    (uint32_t)fs.f_bsize : 0;
+	ep->sparse = ep->role == SOURCE && !file->borrowed &&
+	    st.st_blocks < st.st_size / SECTOR;
 	file->length = (uint64_t)st.st_size;
 	file->align = PAGE;
 	file->read_align = SECTOR;	/* or EINVAL tells */
@@ -160,11 +171,12 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 
 /* An inherited descriptor that cannot be opened anew is used as it is. */
 static int
-open_plain(const struct endpoint *ep, int flags)
+open_plain(const struct endpoint *ep, struct file *file, int flags)
 {
 	int fd = reopen(ep->fd, ep->name, flags);
 
-	if (fd < 0 && ep->inherited)
+	file->borrowed = fd < 0 && ep->inherited;
+	if (file->borrowed)
 		fd = fcntl(ep->fd, F_DUPFD_CLOEXEC, 3);
 	return fd;
 }
@@ -181,7 +193,7 @@ open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 	int claim = (ep->flags & FLAG_EXCL) != 0 && ep->device &&
 	    ep->role == SOURCE ? O_EXCL : 0;
 
-	file->plain = open_plain(ep, flags | claim);
+	file->plain = open_plain(ep, file, flags | claim);
 	if (file->plain < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	if ((ep->flags & FLAG_FLOCK) != 0 &&
@@ -261,7 +273,8 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	    (ep->flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
 	ep->priv = file;
 	ep->seekable = true;
-	ep->durable = ep->role == TARGET;
+	ep->durable = ep->zeroes = ep->role == TARGET;
+	ep->shares = !ep->device;
 	if (!ep->absent)
 		failed = open_fds(ep, file, look || later(ep), f);
 	if (failed == 0 && !ep->absent && look)
@@ -486,18 +499,54 @@ drop_behind(struct lane *lane, struct io *io)
 	*t = (struct trail){ io->off, io->done };
 }
 
-static void
-punch(struct file *file, const struct endpoint *ep, struct io *io)
+/* An errno of a call that makes zeros, or 0. */
+static int
+zeroed(int res)
 {
-	if (ep->device) {
-		io->err = EOPNOTSUPP;
+	if (res == 0)
+		return 0;
+	return errno == ENOSYS || errno == ENOTTY || errno == EINVAL ?
+	    EOPNOTSUPP : errno;
+}
+
+static int
+punch(const struct file *file, const struct io *io)
+{
+	return zeroed(fallocate(file->plain, FALLOC_FL_PUNCH_HOLE |
+	    FALLOC_FL_KEEP_SIZE, (off_t)io->off, (off_t)io->len));
+}
+
+static int
+zero_device(struct file *file, const struct endpoint *ep, const struct io *io)
+{
+	uint64_t range[2] = { io->off, io->len };
+	int err;
+
+	if ((ep->flags & FLAG_TRIM) != 0 && !file->no_trim) {
+		err = punch(file, io);
+		if (err == 0 || err == EINTR)
+			return err;
+		file->no_trim = true;
+	}
+	err = zeroed(ioctl(file->plain, BLKZEROOUT, range));
+	return err == EIO && gone(file) ? ENODEV : err;
+}
+
+/* A file that ends before has no blocks there. */
+static void
+zero(struct file *file, const struct endpoint *ep, struct io *io)
+{
+	if (!ep->device && io->off >= file->length) {
+		io->done = io->len;
 		return;
 	}
-	if (io->off < file->length && fallocate(file->plain,
-	    FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)io->off,
-	    (off_t)io->len) != 0)
-		io->err = errno == ENOSYS ? EOPNOTSUPP : errno;
-	else
+	do {
+		io->err = file->no_zero ? EOPNOTSUPP : ep->device ?
+		    zero_device(file, ep, io) : punch(file, io);
+	} while (io->err == EINTR);
+	if (io->err == EOPNOTSUPP)
+		file->no_zero = true;
+	if (io->err == 0)
 		io->done = io->len;
 }
 
@@ -507,7 +556,7 @@ file_transfer(struct lane *lane, struct io *io)
 	struct file *file = lane->ep->priv;
 
 	if (io->op == OP_ZERO) {
-		punch(file, lane->ep, io);
+		zero(file, lane->ep, io);
 		return;
 	}
 	while (io->done < io->len && step(file, io))
@@ -523,6 +572,41 @@ file_detach(struct lane *lane)
 
 	free(lane->priv);
 	return err;
+}
+
+/*
+ * lseek moves the offset of a descriptor by which nobody reads or writes, so
+ * that threads may ask at once.  What they are told is true of one moment, as
+ * is what they read.
+ */
+static int
+file_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	const struct file *file = ep->priv;
+	off_t at = (off_t)off, end = lseek(file->plain, at, SEEK_DATA);
+	struct stat st;
+
+	x->hole = end != at;
+	if (end == at)
+		end = lseek(file->plain, at, SEEK_HOLE);
+	else if (end < 0 && errno == ENXIO && fstat(file->plain, &st) == 0)
+		end = st.st_size;	/* no data follows */
+	if (end <= at)
+		return end < 0 ? errno : ENXIO;
+	x->off = off;
+	x->len = (uint64_t)(end - at);
+	return 0;
+}
+
+static int
+file_share(struct endpoint *dst, uint64_t to, const struct endpoint *src,
+    uint64_t from, uint64_t len)
+{
+	const struct file *a = src->priv, *b = dst->priv;
+	struct file_clone_range r = { .src_fd = a->plain, .src_offset = from,
+		.src_length = len, .dest_offset = to };
+
+	return ioctl(b->plain, FICLONERANGE, &r) == 0 ? 0 : errno;
 }
 
 static int
@@ -572,6 +656,8 @@ const struct backend be_file = {
 	.transfer = file_transfer,
 	.submit = file_submit,
 	.reap = file_reap,
+	.extent = file_extent,
+	.share = file_share,
 	.extend = file_extend,
 	.flush = file_flush,
 	.view = file_view,

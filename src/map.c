@@ -178,7 +178,7 @@ to_piece(const struct map *map, struct seg *got)
 }
 
 static int
-claim(struct map *map, struct seg *got, bool whole)
+claim(struct map *map, struct seg *got, uint64_t limit, bool whole)
 {
 	int claimed = 0;
 
@@ -189,6 +189,8 @@ claim(struct map *map, struct seg *got, bool whole)
 	} else if (reserve(map) != 0) {
 		claimed = -1;
 	} else {
+		if (limit > got->off && limit - got->off < got->len)
+			got->len = limit - got->off;
 		if (!whole)
 			to_piece(map, got);
 		change(map, got->off, got->len, map->from, CLAIMED);
@@ -203,13 +205,30 @@ claim(struct map *map, struct seg *got, bool whole)
 int
 map_claim(struct map *map, struct seg *got)
 {
-	return claim(map, got, false);
+	return claim(map, got, UINT64_MAX, false);
 }
 
 int
 map_claim_all(struct map *map, struct seg *got)
 {
-	return claim(map, got, true);
+	return claim(map, got, UINT64_MAX, true);
+}
+
+int
+map_claim_to(struct map *map, uint64_t end, bool whole, struct seg *got)
+{
+	return claim(map, got, end, whole);
+}
+
+bool
+map_peek(struct map *map, struct seg *next)
+{
+	bool found;
+
+	pthread_mutex_lock(&map->lock);
+	found = next_forwards(map, next);
+	pthread_mutex_unlock(&map->lock);
+	return found;
 }
 
 void

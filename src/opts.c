@@ -310,15 +310,16 @@ contradiction(const struct opts *o)
 		return "rescue=, domain=, fill=, maxerrors= and maxtime= go "
 		    "with map=";
 	if (o->map != NULL && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
-	    FLAG_SPARSE)) != 0 || o->sync == 0))
-		return "map= goes with none of append, trunc, sparse, sync=0";
+	    FLAG_SPARSE | FLAG_TRIM)) != 0 || o->sync == 0))
+		return "map= goes with none of append, trunc, sparse, trim, "
+		    "sync=0";
 	if (o->map != NULL && (o->hash != 0 || o->expect != NULL))
 		return "hash= and expect= need the bytes in order, and map= "
 		    "reads them in another";
 	if (o->hashfile != NULL && o->hash == 0 && o->expect == NULL)
 		return "hashfile= goes with hash= or expect=";
-	if (both(o->oflag, FLAG_APPEND, FLAG_TRUNC | FLAG_SPARSE))
-		return "oflag=append goes with neither trunc nor sparse";
+	if (both(o->oflag, FLAG_APPEND, FLAG_TRUNC | FLAG_SPARSE | FLAG_TRIM))
+		return "oflag=append goes with none of trunc, sparse, trim";
 	if ((o->oflag & FLAG_TRUNC) != 0 && (o->conv & CONV_NOTRUNC) != 0)
 		return "oflag=trunc and conv=notrunc exclude each other";
 	if (o->cdbsz == 6 && ((o->iflag | o->oflag) & (FLAG_FUA | FLAG_DPO)))
@@ -327,6 +328,14 @@ contradiction(const struct opts *o)
 		return "engine= takes one word";
 	if (o->qd > 0 && (o->engine & ENGINE_THREADS) != 0)
 		return "qd= is for engine=async; engine=threads has thr=";
+	if (both(o->oflag, FLAG_NOSPARSE, FLAG_SPARSE | FLAG_TRIM))
+		return "oflag=nosparse goes with neither sparse nor trim";
+	if ((o->reflink & (o->reflink - 1)) != 0)
+		return "reflink= takes one word";
+	if ((o->reflink & REFLINK_ALWAYS) != 0 && ((o->oflag & (FLAG_SPARSE |
+	    FLAG_TRIM | FLAG_NOSPARSE)) != 0 || o->map != NULL))
+		return "reflink=always goes with none of sparse, trim, "
+		    "nosparse, map=: they ask for a copy";
 	if ((o->status & (o->status - 1)) != 0)
 		return "status= takes one word";
 	return NULL;

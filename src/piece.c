@@ -16,11 +16,11 @@
 
 #include "hash.h"
 #include "number.h"
+#include "sparse.h"
 #include "status.h"
 
 enum {
 	FAN = 16,		/* pieces that a failed read is split into */
-	HOLE = 4096,		/* zeros are looked for in such pieces */
 };
 
 typedef unsigned long long ull;
@@ -63,8 +63,8 @@ piece_fail_read(struct job *job, const struct io *io)
 	job_fail(job, &f);
 }
 
-static void
-fail_write(struct job *job, const struct io *io)
+void
+piece_fail_write(struct job *job, const struct io *io)
 {
 	struct fault f;
 	char what[40];
@@ -288,13 +288,25 @@ piece_took(struct worker *w, struct piece *pc, const struct io *io)
 	w->job->read += pc->good - pc->lost;
 }
 
+static int
+claim(struct worker *w, struct piece *pc)
+{
+	struct job *job = w->job;
+
+	if (job->stop)
+		return 0;
+	if (job->p->holes)
+		return sparse_claim(w, &pc->seg, &pc->hole);
+	return map_claim(&job->map, &pc->seg);
+}
+
 bool
 piece_claim(struct worker *w, struct piece *pc)
 {
 	int claimed;
 
 	*pc = (struct piece){ .got = NOTHING };
-	claimed = w->job->stop ? 0 : map_claim(&w->job->map, &pc->seg);
+	claimed = claim(w, pc);
 	if (claimed < 0)
 		fail_map(w->job);
 	return claimed > 0;
@@ -314,8 +326,12 @@ fetch(struct worker *w, struct piece *pc)
 	if (streamed)
 		pthread_mutex_lock(&job->order);
 	if (piece_claim(w, pc)) {
-		io = read_at(w, pc, (size_t)pc->seg.len, false);
-		piece_took(w, pc, &io);
+		if (pc->hole) {
+			pc->got = WHOLE;
+		} else {
+			io = read_at(w, pc, (size_t)pc->seg.len, false);
+			piece_took(w, pc, &io);
+		}
 	}
 	if (pc->got == ENDED)
 		map_end(&job->map, pc->seg.off + pc->good);
@@ -338,73 +354,18 @@ piece_wrote(struct worker *w, struct io *io)
 	}
 	job->written += io->done;
 	if (io->err != 0)
-		fail_write(job, io);
+		piece_fail_write(job, io);
 	return io->err == 0;
 }
 
-/* Write len bytes of the buffer to byte off of the map. */
-static bool
-write_at(struct worker *w, uint64_t off, size_t at, size_t len)
+bool
+piece_write(struct worker *w, uint64_t off, size_t at, size_t len)
 {
 	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
 		.off = w->job->p->dst_off + off + at, .len = len };
 
 	lane_transfer(&w->dst, &io);
 	return piece_wrote(w, &io);
-}
-
-static bool
-all_zero(const unsigned char *buf, size_t len)
-{
-	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
-}
-
-/* Zeros without writing them, where the target can. */
-static bool
-zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
-{
-	struct io io = { .op = OP_ZERO, .off = w->job->p->dst_off + off + at,
-		.len = len };
-
-	lane_transfer(&w->dst, &io);
-	if (io.err != 0)
-		return write_at(w, off, at, len);
-	w->job->written += len;
-	return true;
-}
-
-/* The length of the run of zeros, or of what is not, that begins at "at". */
-static size_t
-run(const struct worker *w, uint64_t off, size_t at, size_t len, bool *zero)
-{
-	uint64_t start = w->job->p->dst_off + off;
-	size_t end = at, n;
-	bool z;
-
-	while (end < len) {
-		n = HOLE - (size_t)((start + end) % HOLE);
-		n = n < len - end ? n : len - end;
-		z = n == HOLE && all_zero(w->buf + end, n);
-		if (end == at)
-			*zero = z;
-		else if (z != *zero)
-			break;
-		end += n;
-	}
-	return end - at;
-}
-
-static bool
-write_sparse(struct worker *w, uint64_t off, size_t len)
-{
-	size_t at, n;
-	bool zero = false, ok = true;
-
-	for (at = 0; at < len && ok; at += n) {
-		n = run(w, off, at, len, &zero);
-		ok = zero ? zero_at(w, off, at, n) : write_at(w, off, at, n);
-	}
-	return ok;
 }
 
 /* The end of the copy gets as many zeros more as make it whole blocks. */
@@ -424,7 +385,7 @@ piece_write_end(struct worker *w, uint64_t off, size_t len)
 {
 	if (off + len == w->job->p->length)
 		len = pad(w, off, len);
-	return write_at(w, off, 0, len);
+	return piece_write(w, off, 0, len);
 }
 
 size_t
@@ -453,10 +414,10 @@ store(struct worker *w, struct piece *pc)
 	len = piece_to_write(w, pc);
 	if (len == 0)
 		ok = true;
-	else if ((job->p->opts->oflag & FLAG_SPARSE) != 0 && !streamed)
-		ok = write_sparse(w, off, len);
+	else if (sparse_wanted(job->p))
+		ok = sparse_write(w, off, len);
 	else
-		ok = write_at(w, off, 0, len);
+		ok = piece_write(w, off, 0, len);
 	if (streamed && ok && pc->got != CUT)
 		turn_pass(&job->turn, off + pc->good);
 	else if (streamed)
@@ -495,6 +456,8 @@ piece_copy(struct worker *w)
 	fetch(w, &pc);
 	if (pc.got == NOTHING)
 		return false;
+	if (pc.hole)
+		return sparse_hole(w, &pc.seg);
 	lend(w, &pc, &lent);
 	stored = store(w, &pc);
 	hash_wait(w->job->p->hash, &lent);

@@ -211,8 +211,10 @@ needs_threads(const struct plan *p)
 		return "a rescue waits for bad blocks";
 	if (p->opts->hash != 0 || p->opts->expect != NULL)
 		return "digests are made in order";
-	if ((p->opts->oflag & FLAG_SPARSE) != 0)
-		return "holes are made one by one";
+	if (p->holes)
+		return "holes are not read";
+	if (p->sparse)
+		return "zeros are looked for";
 	if (!takes_queue(p->src) || !takes_queue(p->dst))
 		return "SCSI commands are waited for";
 	return NULL;
@@ -269,6 +271,30 @@ set_engine(struct plan *p, struct fault *f)
 	return 0;
 }
 
+/* Whether something has to see every byte. */
+static bool
+looks_at_all(const struct plan *p)
+{
+	return p->opts->map != NULL || p->opts->hash != 0 ||
+	    p->opts->expect != NULL;
+}
+
+static void
+set_sparse(struct plan *p)
+{
+	const struct opts *o = p->opts;
+	bool never = (o->oflag & FLAG_NOSPARSE) != 0;
+
+	p->holes = p->src->sparse && p->dst->zeroes && !never &&
+	    !looks_at_all(p);
+	p->sparse = (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0 &&
+	    p->dst->zeroes;
+	/* Padding has no block in the source. */
+	p->reflink = (o->reflink & REFLINK_NEVER) == 0 && !never &&
+	    p->src->shares && p->dst->shares && !p->sparse && p->pad == 1 &&
+	    !looks_at_all(p);
+}
+
 int
 plan_make(struct plan *p, const struct opts *o, struct endpoint *src,
     struct endpoint *dst, struct fault *f)
@@ -281,6 +307,7 @@ plan_make(struct plan *p, const struct opts *o, struct endpoint *src,
 	p->block = src->block > 0 ? src->block : SECTOR;
 	if (o->map != NULL && dst->block > p->block)
 		p->block = dst->block;	/* what is kept is written whole */
+	set_sparse(p);
 	if (set_engine(p, f) != 0)
 		return -1;
 	/* The image of a disk holds all its secrets. */

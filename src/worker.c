@@ -12,6 +12,7 @@
 #include "piece.h"
 #include "queue.h"
 #include "rescue.h"
+#include "share.h"
 #include "status.h"
 
 void
@@ -90,8 +91,7 @@ finish(struct job *job)
 	int err = 0;
 
 	job->phase = PHASE_FLUSHING;
-	if (complete && (p->opts->oflag & FLAG_SPARSE) != 0 &&
-	    p->dst->be->extend != NULL)
+	if (complete && (p->sparse || p->holes) && p->dst->be->extend != NULL)
 		err = p->dst->be->extend(p->dst, p->dst_off +
 		    round_up(t.end, p->pad));
 	if (err != 0)
@@ -129,8 +129,11 @@ lead(struct job *job)
 {
 	if (job->rescue != NULL)
 		rescue_run(job, all_work);
-	else
+	else {
+		if (job->p->reflink)
+			share_run(job);
 		all_work(job);
+	}
 	finish(job);
 }
 

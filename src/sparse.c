@@ -1,0 +1,289 @@
+/*
+ * Holes and zeros.
+ *
+ * A hole of the source is not read.  Whoever claims asks for the extent there,
+ * and takes a hole whole, however long it is; so claiming is done under a lock,
+ * and the extent is kept for the next.  A hole of less than LEAST bytes is read
+ * together with the data around it: asking, claiming and settling cost more.
+ *
+ * At the target zeros are always made, and never only left out: a file that
+ * ends before has them, in a file that goes on they are punched, a device is
+ * told to zero them, and what cannot do that is written.
+ *
+ * Zeros begin and end at multiples of GRAIN at the target, or of its block, so
+ * that no page and no block is both zeroed and written.
+ */
+#include "sparse.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "number.h"
+#include "piece.h"
+
+enum {
+	GRAIN = 4096,		/* bytes; the pieces in which zeros are found */
+	LEAST = 64 << 10,	/* bytes of a hole that is not read */
+	STEP = 64 << 20,	/* bytes a device zeroes at once */
+	FILE_STEP = 1 << 30,	/* the same for a file */
+};
+
+static uint64_t
+grain(const struct plan *p)
+{
+	return p->dst->block > GRAIN ? p->dst->block : GRAIN;
+}
+
+/* Bytes of the map that lie on a border at the target: at or behind off. */
+static uint64_t
+border(const struct plan *p, uint64_t off)
+{
+	return round_up(p->dst_off + off, grain(p)) - p->dst_off;
+}
+
+/* The same at or before off; 0 where that is before the map. */
+static uint64_t
+border_before(const struct plan *p, uint64_t off)
+{
+	uint64_t at = p->dst_off + off;
+
+	at -= at % grain(p);
+	return at > p->dst_off ? at - p->dst_off : 0;
+}
+
+/* The source's extent at off, in bytes of the map; what is not known is data. */
+static struct extent
+ask(const struct plan *p, uint64_t off)
+{
+	struct extent x;
+
+	if (p->src->be->extent(p->src, p->src_off + off, &x) != 0)
+		return (struct extent){ off, UINT64_MAX - off, false };
+	x.off -= p->src_off;
+	return x;
+}
+
+/* The same, of the last one asked for if it is that. */
+static struct extent
+extent_at(struct job *job, uint64_t off)
+{
+	struct extent *x = &job->extent;
+
+	if (off < x->off || off - x->off >= x->len)
+		*x = ask(job->p, off);
+	return *x;
+}
+
+/* The part of a hole between off and end that can be zeroed; false: none. */
+static bool
+zeroable(const struct plan *p, const struct extent *x, uint64_t off,
+    uint64_t end, struct seg *got)
+{
+	uint64_t to = x->off + x->len < end ? x->off + x->len : end;
+
+	if (!x->hole)
+		return false;
+	if (to != p->length || p->pad != 1)
+		to = border_before(p, to);
+	off = border(p, off);
+	if (off >= to)
+		return false;
+	*got = (struct seg){ off, to - off, CLAIMED };
+	return to - off >= LEAST || to == p->length;
+}
+
+/* Where the data from off on ends: at the next hole worth it, or at "end". */
+static uint64_t
+data_end(struct job *job, uint64_t off, uint64_t end)
+{
+	struct extent x;
+	struct seg hole;
+
+	while (off < end) {
+		x = extent_at(job, off);
+		if (zeroable(job->p, &x, off, UINT64_MAX, &hole))
+			return hole.off < end ? hole.off : end;
+		off = x.off + x.len;
+	}
+	return end;
+}
+
+int
+sparse_claim(struct worker *w, struct seg *got, bool *is_hole)
+{
+	struct job *job = w->job;
+	struct extent x;
+	struct seg next, hole;
+	uint64_t end;
+	int claimed = 0;
+
+	*is_hole = false;
+	pthread_mutex_lock(&job->order);
+	if (!job->stop && map_peek(&job->map, &next)) {
+		end = next.off + next.len;
+		x = extent_at(job, next.off);
+		*is_hole = zeroable(job->p, &x, next.off, end, &hole) &&
+		    hole.off == next.off;
+		if (*is_hole)
+			end = hole.off + hole.len;
+		else if (next.len > job->p->chunk)
+			end = next.off + job->p->chunk;
+		if (!*is_hole)
+			end = data_end(job, next.off, end);
+		claimed = map_claim_to(&job->map, end, *is_hole, got);
+	}
+	pthread_mutex_unlock(&job->order);
+	return claimed;
+}
+
+/* Have len bytes zeroed without writing them; an errno. */
+static int
+make_zeros(struct worker *w, uint64_t off, uint64_t len, struct io *io)
+{
+	struct job *job = w->job;
+
+	*io = (struct io){ .op = OP_ZERO, .off = job->p->dst_off + off,
+		.len = (size_t)len };
+	lane_transfer(&w->dst, io);
+	if (io->err == 0) {
+		job->written += len;
+		job->zeroed += len;
+	}
+	return io->err;
+}
+
+/* The same; what cannot be done is written, from the buffer at "at" on. */
+static bool
+zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
+{
+	struct io io;
+
+	switch (make_zeros(w, off + at, len, &io)) {
+	case 0:
+		return true;
+	case EOPNOTSUPP:
+		memset(w->buf + at, 0, len);
+		return piece_write(w, off, at, len);
+	default:
+		piece_fail_write(w->job, &io);
+		return false;
+	}
+}
+
+/* Write zeros; the whole buffer may be used. */
+static bool
+write_zeros(struct worker *w, uint64_t off, uint64_t len)
+{
+	size_t room = w->job->p->room, n;
+
+	memset(w->buf, 0, len < room ? (size_t)len : room);
+	for (; len > 0; off += n, len -= n) {
+		n = len < room ? (size_t)len : room;
+		if (w->job->stop || !piece_write(w, off, 0, n))
+			return false;
+	}
+	return true;
+}
+
+bool
+sparse_hole(struct worker *w, const struct seg *hole)
+{
+	struct job *job = w->job;
+	uint64_t off = hole->off, end = off + hole->len, n;
+	uint64_t most = job->p->dst->device ? STEP : FILE_STEP;
+	struct io io = { .err = 0 };
+	bool ok = true;
+
+	for (; off < end && ok && !job->stop; off += n) {
+		n = end - off < most ? end - off : most;
+		if (make_zeros(w, off, n, &io) == EOPNOTSUPP) {
+			most = job->p->room;
+			n = n < most ? n : most;
+			ok = write_zeros(w, off, n);
+		} else if (io.err != 0) {
+			piece_fail_write(job, &io);
+			ok = false;
+		}
+		if (ok) {
+			job->read += n;
+			job->holes += n;
+			ok = piece_settle(w, off, n, FINISHED);
+		}
+	}
+	return piece_settle(w, hole->off, hole->len, UNTRIED) && ok;
+}
+
+/* A device is told of holes of LEAST bytes and more only, by sparse_hole. */
+bool
+sparse_wanted(const struct plan *p)
+{
+	return p->sparse || (p->holes && !p->dst->device);
+}
+
+static bool
+all_zero(const unsigned char *buf, size_t len)
+{
+	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
+}
+
+/*
+ * The length of the run that begins at "at" of the buffer, of zeros or of what
+ * is not.  Fewer zeros than "least" count as data.
+ */
+static size_t
+run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
+    bool *zero)
+{
+	const struct plan *p = w->job->p;
+	uint64_t start = p->dst_off + off, unit = grain(p);
+	size_t least = p->dst->device ? LEAST : unit, zeros = 0, end = at, n;
+
+	for (; end < len; end += n) {
+		n = (size_t)(unit - (start + end) % unit);
+		n = n < len - end ? n : len - end;
+		if (n == unit && all_zero(w->buf + end, n))
+			zeros += n;
+		else if (zeros >= least)
+			break;
+		else
+			zeros = 0;
+		if (zeros >= least && zeros < end + n - at)
+			return end + n - zeros - at;
+	}
+	*zero = zeros >= least;
+	return end - at;
+}
+
+/* The same by the source: the length of its hole or of its data. */
+static size_t
+run_of_extent(const struct worker *w, uint64_t off, size_t at, size_t len,
+    bool *zero)
+{
+	const struct plan *p = w->job->p;
+	struct extent x = ask(p, off + at);
+	uint64_t end = x.off + x.len, all = off + len;
+
+	end = end < all ? end : all;
+	if (x.hole && end != all)
+		end = border_before(p, end);
+	*zero = x.hole && end > off + at;
+	if (!*zero)
+		end = border(p, end > off + at ? end : off + at + 1);
+	return (size_t)((end < all ? end : all) - off) - at;
+}
+
+bool
+sparse_write(struct worker *w, uint64_t off, size_t len)
+{
+	bool look = w->job->p->sparse, zero, ok = true;
+	size_t at, n;
+
+	for (at = 0; at < len && ok; at += n) {
+		zero = false;
+		n = look ? run_of_zeros(w, off, at, len, &zero) :
+		    run_of_extent(w, off, at, len, &zero);
+		ok = zero ? zero_at(w, off, at, n) :
+		    piece_write(w, off, at, n);
+	}
+	return ok;
+}
