@@ -62,7 +62,7 @@ struct job {			/* I: set before the workers start */
 	atomic_uint_fast64_t read, written, padded;	/* bytes */
 	atomic_uint_fast64_t holes;	/* bytes read as holes */
 	atomic_uint_fast64_t zeroed;	/* bytes written by OP_ZERO */
-	uint64_t	 shared;	/* the lead's: bytes of both files */
+	atomic_uint_fast64_t shared;	/* bytes of both files */
 	struct extent	 extent;	/* order: of the source, last asked */
 	int		 halt;		/* I: readable once stop is set */
 	int		 done;		/* I: readable once all is over */

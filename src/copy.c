@@ -50,7 +50,8 @@ static struct tally
 tally(struct job *job, double start)
 {
 	return (struct tally){ .read = job->read, .written = job->written,
-		.padded = job->padded, .lost = map_totals(&job->map).bad,
+		.padded = job->padded, .holes = job->holes,
+		.zeroed = job->zeroed, .shared = job->shared, .lost = map_totals(&job->map).bad,
 		.seconds = job_clock() - start,
 		.phase = (enum phase)job->phase };
 }

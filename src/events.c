@@ -539,7 +539,8 @@ events_plan(struct events *ev, const struct plan *p)
 	ev->length = p->length;
 	if (ev->json.fd >= 0)
 		emit(ev, &ev->json, json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, "
-		    "s:O, s:o, s:o, s:o, s:s, s:s, s:i, s:b, s:I, s:b, s:b}",
+		    "s:O, s:o, s:o, s:o, s:s, s:s, s:i, s:b, s:b, s:b, s:b, "
+		    "s:I, s:b, s:b}",
 		    "schema", SCHEMA, "event", "plan",
 		    "version", PARDD_VERSION,
 		    "started", moment(&ev->started),
@@ -551,6 +552,8 @@ events_plan(struct events *ev, const struct plan *p)
 		    "engine", p->queues > 0 ? "async" : "threads",
 		    "engine_reason", p->engine_why,
 		    "workers", (int)(p->queues > 0 ? p->queues : p->workers),
+		    "holes", p->holes, "sparse", p->sparse,
+		    "reflink", p->reflink,
 		    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
 		    "sync", o->sync != 0,
 		    "dry_run", o->mode == MODE_DRY_RUN), PATIENCE);
@@ -699,14 +702,18 @@ in_flight(const struct tally *t)
 static json_t *
 ending(const struct events *ev, const char *event, const struct ending *e)
 {
-	return json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:f, "
-	    "s:b, s:o, s:o, s:o, s:o}", "schema", SCHEMA, "event", event,
+	return json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, "
+	    "s:o, s:o, s:f, s:b, s:o, s:o, s:o, s:o}",
+	    "schema", SCHEMA, "event", event,
 	    "status", e->status, "verdict", e->verdict,
 	    "message", text(e->message),
 	    "signal", amount(e->signal > 0 ? e->signal : -1),
 	    "bytes_read", bytes(e->tally.read),
 	    "bytes_written", bytes(e->tally.written),
 	    "bytes_unreadable", bytes(e->tally.lost),
+	    "bytes_holes", bytes(e->tally.holes),
+	    "bytes_zeroed", bytes(e->tally.zeroed),
+	    "bytes_shared", bytes(e->tally.shared),
 	    "seconds", e->tally.seconds, "flushed", e->flushed,
 	    "hashes", hashes(e->hash), "in_flight", in_flight(&e->tally),
 	    "started", moment(&ev->started), "ended", now());

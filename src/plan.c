@@ -279,6 +279,16 @@ looks_at_all(const struct plan *p)
 	    p->opts->expect != NULL;
 }
 
+/* Only whole blocks can be shared; padding has none in the source. */
+static bool
+shareable(const struct plan *p)
+{
+	uint32_t unit = p->src->unit;
+
+	return p->src->shares && p->dst->shares && p->pad == 1 && unit > 0 &&
+	    p->src_off % unit == p->dst_off % unit;
+}
+
 static void
 set_sparse(struct plan *p)
 {
@@ -289,10 +299,8 @@ set_sparse(struct plan *p)
 	    !looks_at_all(p);
 	p->sparse = (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0 &&
 	    p->dst->zeroes;
-	/* Padding has no block in the source. */
 	p->reflink = (o->reflink & REFLINK_NEVER) == 0 && !never &&
-	    p->src->shares && p->dst->shares && !p->sparse && p->pad == 1 &&
-	    !looks_at_all(p);
+	    !p->sparse && !looks_at_all(p) && shareable(p);
 }
 
 int

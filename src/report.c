@@ -218,6 +218,17 @@ found_end(const struct plan *p)
 		    found->table_sector, p->dst->name);
 }
 
+/* What becomes of zeros in what is read. */
+static const char *
+zeros(const struct plan *p)
+{
+	if (!p->sparse)
+		return "written";
+	if (!p->dst->device)
+		return "holes";
+	return (p->opts->oflag & FLAG_TRIM) != 0 ? "freed" : "zeroed";
+}
+
 void
 report_plan(FILE *out, const struct plan *p)
 {
@@ -241,6 +252,10 @@ report_plan(FILE *out, const struct plan *p)
 	say(out, "workers=%u", p->queues > 0 ? p->queues : p->workers);
 	if (p->queues > 0)
 		say(out, "slots=%u", p->slots);
+	say(out, "holes=%s", p->holes ? "not read" : "read");
+	say(out, "zeros=%s", zeros(p));
+	say(out, "reflink=%s", p->reflink ? (p->opts->reflink &
+	    REFLINK_ALWAYS) != 0 ? "always" : "if possible" : "no");
 	say(out, "coe=%lld", (long long)p->opts->coe);
 	say(out, "retries=%lld", (long long)p->opts->retries);
 	say(out, "sync=%lld", (long long)p->opts->sync);
@@ -579,6 +594,21 @@ damage(const struct plan *p, const struct damage *d)
 		    d->n - i);
 }
 
+/* What was copied without moving it. */
+static void
+unmoved(const struct tally *t)
+{
+	if (t->holes > 0)
+		say(stderr, "pardd: %llu bytes were holes, and not read",
+		    (ull)t->holes);
+	if (t->zeroed > 0)
+		say(stderr, "pardd: %llu bytes were made zeros, and not "
+		    "written", (ull)t->zeroed);
+	if (t->shared > 0)
+		say(stderr, "pardd: %llu bytes are shared by both files, and "
+		    "not copied", (ull)t->shared);
+}
+
 void
 report_end(const struct plan *p, struct outcome *out)
 {
@@ -595,6 +625,8 @@ report_end(const struct plan *p, struct outcome *out)
 			say(stderr, "pardd: the end was padded with %llu zero "
 			    "bytes", (ull)out->tally.padded);
 		digests(p, out);
+		if (p->opts->verbose > 0)
+			unmoved(&out->tally);
 	}
 	if (p->opts->verbose > 0 && out->tally.in_flight_read > 0)
 		say(stderr, "pardd: note: up to %u reads and %u writes were "

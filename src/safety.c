@@ -326,6 +326,19 @@ safety_source_busy(const struct plan *p, struct use *use, char *name,
 	return busy;
 }
 
+/* Before the target is created or cut off for it. */
+static int
+not_shareable(const struct plan *p, struct fault *f)
+{
+	if ((p->opts->reflink & REFLINK_ALWAYS) == 0 || p->reflink)
+		return 0;
+	if (!p->src->shares || !p->dst->shares)
+		return fault_set(f, STATUS_REFUSED, "reflink=always: %s and %s "
+		    "are not both files", p->src->name, p->dst->name);
+	return fault_set(f, STATUS_REFUSED, "reflink=always: %s and %s can "
+	    "share whole blocks only", p->src->name, p->dst->name);
+}
+
 static int (*const objections[])(const struct plan *, struct fault *) = {
 	new_device,
 	wrong_disk,
@@ -338,6 +351,7 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	too_small,
 	stream_append,
 	same_end,
+	not_shareable,
 };
 
 int

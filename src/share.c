@@ -19,17 +19,15 @@ struct range {			/* bytes of the map */
 	uint64_t	off, end;
 };
 
-/* What is in whole blocks at both ends; an errno where that is nothing. */
+/* What is in whole blocks; an errno where that is nothing. */
 static int
-shareable(const struct plan *p, struct range *r)
+whole_blocks(const struct plan *p, struct range *r)
 {
 	uint64_t unit = p->src->unit, from = p->src_off, to = p->dst_off;
 	uint64_t size = (uint64_t)p->src->size, old = 0;
 
 	if (p->dst->size > 0 && p->truncate < 0)
 		old = (uint64_t)p->dst->size;
-	if (unit == 0 || from % unit != to % unit)
-		return EINVAL;
 	r->off = round_up(from, unit) - from;
 	r->end = p->length;
 	if (from + r->end != size || to + r->end < old)
@@ -70,7 +68,7 @@ reason(int err)
 	case ENOTTY:
 		return "this file system cannot share blocks";
 	case EINVAL:
-		return "the range is not of whole blocks at both ends";
+		return "what is to be copied has no whole blocks";
 	default:
 		return strerror(err);
 	}
@@ -82,7 +80,7 @@ share_run(struct job *job)
 	const struct plan *p = job->p;
 	struct range r;
 	struct fault f;
-	int err = p->length == 0 ? 0 : shareable(p, &r);
+	int err = p->length == 0 ? 0 : whole_blocks(p, &r);
 
 	if (err == 0 && p->length > 0)
 		err = share(job, &r);

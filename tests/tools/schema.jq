@@ -45,6 +45,9 @@ def ending: moved + {status: (.status | count and . < 256),
 	verdict: (.verdict | word(["complete", "unreadable", "mismatch",
 	    "short", "not_flushed", "stopped", "refused", "usage"])),
 	message: (.message | text), signal: (.signal | maybe(count)),
+	bytes_holes: (.bytes_holes | count),
+	bytes_zeroed: (.bytes_zeroed | count),
+	bytes_shared: (.bytes_shared | count),
 	flushed: (.flushed | flag), hashes: (.hashes | list(hash)),
 	in_flight: (.in_flight | . == null or (keys == ["reads", "writes"] and (map(count) | all))), started: (.started | time),
 	ended: (.ended | time), source: (.source | side),
@@ -70,6 +73,8 @@ def rules:
 		engine: (.engine | . == "async" or . == "threads"),
 		engine_reason: (.engine_reason | type == "string"),
 		workers: (.workers | count and . >= 1 and . <= 16),
+		holes: (.holes | flag), sparse: (.sparse | flag),
+		reflink: (.reflink | flag),
 		coe: (.coe | flag), retries: (.retries | count),
 		sync: (.sync | flag), dry_run: (.dry_run | flag)}
 	elif .event == "progress" then moved + {
