@@ -90,7 +90,7 @@ open_flags(const struct endpoint *ep, bool look)
 
 /* File systems that have nothing behind the page cache to write to. */
 static bool
-all_cache(const struct statfs *fs)
+in_memory(const struct statfs *fs)
 {
 	return fs->f_type == TMPFS_MAGIC || fs->f_type == RAMFS_MAGIC;
 }
@@ -144,7 +144,8 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 
 	if (fstat(file->plain, &st) != 0 || fstatfs(file->plain, &fs) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
-	file->behind = file->behind && !all_cache(&fs);
+	ep->memory = in_memory(&fs);
+	file->behind = file->behind && !ep->memory;
 	file->cached = ep->role == SOURCE && file->behind &&
 	    in_cache(file->plain);
 	ep->size = st.st_size;
@@ -262,6 +263,7 @@ static int
 file_open(struct endpoint *ep, bool look, struct fault *f)
 {
 	struct file *file = calloc(1, sizeof(*file));
+	struct statfs fs;
 	int failed = 0;
 
 	if (file == NULL)
@@ -275,7 +277,9 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->seekable = true;
 	ep->durable = ep->zeroes = ep->role == TARGET;
 	ep->shares = !ep->device;
-	if (!ep->absent)
+	if (ep->absent)
+		ep->memory = fstatfs(ep->dir, &fs) == 0 && in_memory(&fs);
+	else
 		failed = open_fds(ep, file, look || later(ep), f);
 	if (failed == 0 && !ep->absent && look)
 		failed = look_at(ep, f);

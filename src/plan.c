@@ -179,7 +179,9 @@ transfers(const struct plan *p)
 static unsigned
 workers(const struct plan *p)
 {
-	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : THREADS;
+	/* Who writes to a file of tmpfs keeps the others spinning. */
+	uint64_t usual = p->dst->memory ? THREADS / 2 : THREADS;
+	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : usual;
 	uint64_t n = transfers(p);
 
 	if (p->opts->bpt < 0 && p->length <= TRANSFER)
@@ -211,8 +213,6 @@ needs_threads(const struct plan *p)
 		return "a rescue waits for bad blocks";
 	if (p->opts->hash != 0 || p->opts->expect != NULL)
 		return "digests are made in order";
-	if (p->holes)
-		return "holes are not read";
 	if (p->sparse)
 		return "zeros are looked for";
 	if (!takes_queue(p->src) || !takes_queue(p->dst))

@@ -25,6 +25,7 @@
 
 #include "job.h"
 #include "piece.h"
+#include "sparse.h"
 
 enum {
 	LEAST = 3,		/* in a window: one served, one next, one new */
@@ -206,7 +207,10 @@ fill(struct queue *q)
 		    q->busy >= q->reads.size + q->writes.size ||
 		    !piece_claim(q->w, &pc))
 			break;
-		start_read(q, &pc);
+		if (pc.hole)
+			sparse_hole(q->w, &pc.seg);
+		else
+			start_read(q, &pc);
 	}
 	return q->busy > 0;
 }
