@@ -17,9 +17,9 @@ enum phase { PHASE_COPYING, PHASE_FLUSHING };
 struct tally {			/* of a run, or of a run so far */
 	uint64_t	read, written;	/* bytes; padding is written */
 	uint64_t	padded;		/* bytes */
-	uint64_t	holes;		/* of read: holes, of which nothing was */
-	uint64_t	zeroed;		/* of written: made zero, or left so */
-	uint64_t	shared;		/* of both: the files have the same blocks */
+	uint64_t	holes;		/* of read: counted, not read */
+	uint64_t	zeroed;		/* of written: zeros, not written */
+	uint64_t	shared;		/* of both: the same blocks */
 	uint64_t	lost;		/* bytes, unreadable */
 	double		seconds;	/* since the start */
 	enum phase	phase;

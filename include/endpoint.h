@@ -84,7 +84,7 @@ struct endpoint {		/* shared and const once open */
 	bool		 durable;	/* flushing it means something */
 	bool		 absent;	/* a file that is to be created */
 	bool		 memory;	/* a file in tmpfs */
-	bool		 shares;	/* a file, whose blocks might be shared */
+	bool		 shares;	/* a file: blocks might be shared */
 	uint32_t	 unit;		/* bytes of such a block */
 	bool		 sparse;	/* of the source: it has holes */
 	bool		 zeroes;	/* of the target: OP_ZERO may succeed */

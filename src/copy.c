@@ -51,7 +51,8 @@ tally(struct job *job, double start)
 {
 	return (struct tally){ .read = job->read, .written = job->written,
 		.padded = job->padded, .holes = job->holes,
-		.zeroed = job->zeroed, .shared = job->shared, .lost = map_totals(&job->map).bad,
+		.zeroed = job->zeroed, .shared = job->shared,
+		.lost = map_totals(&job->map).bad,
 		.seconds = job_clock() - start,
 		.phase = (enum phase)job->phase };
 }

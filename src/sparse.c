@@ -51,7 +51,7 @@ border_before(const struct plan *p, uint64_t off)
 	return at > p->dst_off ? at - p->dst_off : 0;
 }
 
-/* The source's extent at off, in bytes of the map; what is not known is data. */
+/* The source's extent at off, in bytes of the map; unknown is data. */
 static struct extent
 ask(const struct plan *p, uint64_t off)
 {

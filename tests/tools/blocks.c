@@ -14,6 +14,7 @@
  *						on; zeros in RANGES of the origin, and
  *						only there
  *	blocks zero FILE AT BYTES		there is nothing but zeros
+ *	blocks extents FILE			its holes and data, a line each
  *	blocks incore FILE			pages of FILE in the page cache
  *
  * FILE may be - (stdout, stdin).  RANGES: OFFSET+LENGTH,...  Numbers take the
@@ -355,6 +356,28 @@ incore(const char *name)
 	return 0;
 }
 
+/* What lies where, as the file system tells it. */
+static int
+extents(const char *name)
+{
+	int fd = open_for(name, O_RDONLY);
+	off_t size = lseek(fd, 0, SEEK_END), at = 0, data, end;
+
+	if (size < 0)
+		err(TROUBLE, "%s", name);
+	for (; at < size; at = end) {
+		data = lseek(fd, at, SEEK_DATA);
+		end = data == at ? lseek(fd, at, SEEK_HOLE) : data;
+		if (data < 0 && errno == ENXIO)
+			end = size;
+		if (end <= at)
+			err(TROUBLE, "%s", name);
+		printf("%s %jd %jd\n", data == at ? "data" : "hole",
+		    (intmax_t)at, (intmax_t)(end - at));
+	}
+	return 0;
+}
+
 static int
 usage(void)
 {
@@ -384,6 +407,8 @@ main(int argc, char **argv)
 		    number(argv[5]), argc > 6 ? number(argv[6]) : 0, r, nr);
 	if (strcmp(verb, "zero") == 0 && argc == 5)
 		return zero(argv[2], number(argv[3]), number(argv[4]));
+	if (strcmp(verb, "extents") == 0 && argc == 3)
+		return extents(argv[2]);
 	if (strcmp(verb, "incore") == 0 && argc == 3)
 		return incore(argv[2]);
 	return usage();

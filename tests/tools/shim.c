@@ -6,12 +6,13 @@
  *	on=PATH		the file (device and inode, or the device a node stands
  *			for), by whatever descriptor; it may appear later
  *	op=OP,...	read write flush (fdatasync, fsync) range
- *			(sync_file_range) close thread (pthread_create)
+ *			(sync_file_range) close thread (pthread_create) zero
+ *			(fallocate, BLKZEROOUT) share (FICLONERANGE)
  *	at=OFF+LEN,...	bytes of the file; OFF+ goes on to the end.  A transfer
  *			that begins before is cut there and really happens
  *	whole		a transfer that touches at= fails as a whole
  *	fail=ERRNO	EIO ENOSPC EINTR EAGAIN ENODATA EILSEQ ENXIO ENODEV
- *			ENOMEM EINVAL EDQUOT EROFS EPIPE or a number
+ *			ENOMEM EINVAL EDQUOT EROFS EPIPE EOPNOTSUPP or a number
  *	short		cut transfers; they really happen
  *	odd		... to any length; without, to multiples of 512, and
  *			with O_DIRECT always
@@ -44,6 +45,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/fs.h>
+#include <stdarg.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -52,7 +56,8 @@
 enum { RULES = 8, RANGES = 256, SECTOR = 512 };
 
 enum op {
-	READ = 1, WRITE = 2, FLUSH = 4, RANGE = 8, CLOSE = 16, THREAD = 32
+	READ = 1, WRITE = 2, FLUSH = 4, RANGE = 8, CLOSE = 16, THREAD = 32,
+	ZERO = 64, SHARE = 128
 };
 
 struct range {
@@ -90,10 +95,11 @@ static const struct { const char *name; int value; } names[] = {
 	{ "EAGAIN", EAGAIN }, { "ENODATA", ENODATA }, { "EILSEQ", EILSEQ },
 	{ "ENXIO", ENXIO }, { "ENODEV", ENODEV }, { "ENOMEM", ENOMEM },
 	{ "EINVAL", EINVAL }, { "EDQUOT", EDQUOT }, { "EROFS", EROFS },
-	{ "EPIPE", EPIPE },
+	{ "EPIPE", EPIPE }, { "EOPNOTSUPP", EOPNOTSUPP },
 }, ops[] = {
 	{ "read", READ }, { "write", WRITE }, { "flush", FLUSH },
 	{ "range", RANGE }, { "close", CLOSE }, { "thread", THREAD },
+	{ "zero", ZERO }, { "share", SHARE },
 };
 
 static void
@@ -481,19 +487,25 @@ transfer(enum op op, int fd, const struct iovec *v, int n, int64_t at, int flags
 	return moved;
 }
 
-/* The calls that move nothing; true when one is to fail. */
+/* The calls that move nothing, of a range; true when one is to fail. */
 static bool
-refused(enum op op, const char *name, int fd)
+refused_at(enum op op, const char *name, int fd, uint64_t off, size_t len)
 {
 	struct verdict v;
 
 	if (nrules == 0)
 		return false;
-	v = judge(op, fd, 0, 0);
+	v = judge(op, fd, off, len);
 	if (v.touched && (log_all || v.err != 0))
-		note(name, fd, 0, 0, -v.err);
+		note(name, fd, off, len, -v.err);
 	errno = v.err;
 	return v.err != 0;
+}
+
+static bool
+refused(enum op op, const char *name, int fd)
+{
+	return refused_at(op, name, fd, 0, 0);
 }
 
 #define ONE(buf, len)	\
@@ -525,9 +537,10 @@ writev(int fd, const struct iovec *v, int n)
 
 /* Each of the positioned ones under its plain and its 64-bit name. */
 #define BOTH(name64, name, proto, call)	\
-	ssize_t name64 proto { return call; }	\
-	ssize_t name proto { return call; }
+	RESULT name64 proto { return call; }	\
+	RESULT name proto { return call; }
 
+#define RESULT ssize_t
 BOTH(pread64, pread, (int fd, void *buf, size_t len, off_t at),
     transfer(READ, fd, ONE(buf, len), at, 0))
 BOTH(pwrite64, pwrite, (int fd, const void *buf, size_t len, off_t at),
@@ -540,6 +553,7 @@ BOTH(preadv64v2, preadv2, (int fd, const struct iovec *v, int n, off_t at, int f
     transfer(READ, fd, v, n, at, flags))
 BOTH(pwritev64v2, pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags),
     transfer(WRITE, fd, v, n, at, flags))
+#undef RESULT
 
 /* What _FORTIFY_SOURCE makes of the reads. */
 ssize_t __read_chk(int fd, void *buf, size_t len, size_t room);
@@ -584,6 +598,40 @@ sync_file_range(int fd, off_t at, off_t len, unsigned flags)
 	REAL(real, sync_file_range);
 	return refused(RANGE, "sync_file_range", fd) ? -1
 	    : real(fd, at, len, flags);
+}
+
+static int
+zero_file(int fd, int mode, off_t at, off_t len)
+{
+	REAL(real, fallocate64);
+	return refused_at(ZERO, "fallocate", fd, (uint64_t)at, (size_t)len) ? -1
+	    : real(fd, mode, at, len);
+}
+
+#define RESULT int
+BOTH(fallocate64, fallocate, (int fd, int mode, off_t at, off_t len),
+    zero_file(fd, mode, at, len))
+
+int
+ioctl(int fd, unsigned long request, ...)
+{
+	uint64_t range[2];
+	va_list ap;
+	void *arg;
+
+	REAL(real, ioctl);
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	if (request == BLKZEROOUT) {
+		memcpy(range, arg, sizeof(range));
+		if (refused_at(ZERO, "BLKZEROOUT", fd, range[0],
+		    (size_t)range[1]))
+			return -1;
+	}
+	if (request == FICLONERANGE && refused(SHARE, "FICLONERANGE", fd))
+		return -1;
+	return real(fd, request, arg);
 }
 
 /* As close(2): the descriptor is gone, whatever it says. */

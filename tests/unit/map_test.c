@@ -376,11 +376,42 @@ gives_each_byte_to_one_thread(void **state)
 	map_free(&s.map);
 }
 
+static void
+claims_up_to_a_border(void **state)
+{
+	struct map map;
+	struct seg got;
+
+	(void)state;
+	assert_int_equal(map_init(&map, SIZE, 100, 0), 0);
+	assert_true(map_peek(&map, &got));
+	assert_int_equal(got.off, 0);
+	assert_int_equal(got.len, SIZE);
+	assert_int_equal(map_claim_to(&map, 30, false, &got), 1);
+	assert_int_equal(got.len, 30);
+	sound(&map);
+	assert_int_equal(map_claim_to(&map, 630, true, &got), 1);
+	assert_int_equal(got.off, 30);
+	assert_int_equal(got.len, 600);
+	sound(&map);
+	assert_true(map_peek(&map, &got));
+	assert_int_equal(got.off, 630);
+	assert_int_equal(map_claim_to(&map, 1000, false, &got), 1);
+	assert_int_equal(got.len, 70);
+	assert_int_equal(map_claim_to(&map, 5000, true, &got), 1);
+	assert_int_equal(got.off, 700);
+	assert_int_equal(got.len, 300);
+	assert_false(map_peek(&map, &got));
+	assert_int_equal(map_claim_to(&map, 5000, true, &got), 0);
+	map_free(&map);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_each_piece_once),
+		cmocka_unit_test(claims_up_to_a_border),
 		cmocka_unit_test(aligns_the_ends_of_claims),
 		cmocka_unit_test(has_nothing_to_give_when_empty),
 		cmocka_unit_test(joins_what_is_alike),

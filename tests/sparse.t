@@ -1,0 +1,446 @@
+#!/usr/bin/env bash
+# Holes and zeros: what is not read, what is not written, and that nothing old
+# is left where they are.  Shared blocks.  Needs losetup for some.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+seed=${SEED:-$RANDOM}
+
+# data FILE OFFSET BYTES...: put data there, of a pattern of its own
+data()
+{
+	local file=$1
+	shift
+	while (($# > 0)); do
+		"$blocks" make "$file" "$2" 1 "$1" || return
+		shift 2
+	done
+}
+
+# sparse_file FILE: 32 MiB with data and holes, long ones and short ones, and
+# with data that is zeros
+sparse_file()
+{
+	truncate -s 32M "$1" && data "$1" 0 70000 1M 3M 8M 4096 12M 1000 \
+	    $((12 * 1048576 + 8192)) 4096 $((12 * 1048576 + 16384)) 4096 \
+	    20M 1500000 $((32 * 1048576 - 4096)) 4096 &&
+	    dd if=/dev/zero of="$1" bs=64k seek=400 count=32 conv=notrunc \
+		status=none && sync "$1"
+}
+
+same_map()
+{
+	diff <("$blocks" extents "$1") <("$blocks" extents "$2")
+}
+
+# in_use FILE: bytes of its blocks
+in_use()
+{
+	echo $(($(stat -c %b "$1") * 512))
+}
+
+can_punch()
+{
+	local f=$scratch/probe
+	head -c 64k /dev/urandom >"$f" && fallocate -p -l 64k "$f" &&
+	    [[ $(stat -c %b "$f") = 0 ]]
+}
+needs can_punch -- "no holes in files here"
+
+# ------------------------------------------------------------ file to file
+
+keeps()
+{
+	sparse_file src && exits 0 "$pardd" if=src of=dst "$@" && complete &&
+	    same src dst && same_map src dst &&
+	    says '^33554432 bytes .* copied'
+}
+for thr in 1 4 16; do
+	it "keeps the holes of a file, $thr workers" keeps thr=$thr
+done
+it "keeps them in small pieces" keeps bs=512 bpt=8 thr=16
+it "keeps them in odd pieces" keeps bs=512 bpt=300
+it "keeps them past the page cache" keeps iflag=direct oflag=direct
+it "keeps them in the page cache" keeps iflag=cached oflag=cached
+it "keeps them when the file is cut off first" eval \
+    '"$blocks" make dst 40M 9 && keeps oflag=trunc'
+
+unread()
+{
+	export FAULT_LOG_ALL=1
+	local n
+	truncate -s 1G src && data src 0 1M 500M 1M || return
+	exits 0 with_faults "on=src op=read;on=dst op=write" \
+	    "$pardd" if=src of=dst || return
+	n=$(awk '{ n += $4 } END { print n }' faults)
+	((n == 4194304)) || fail "$n bytes were moved, not 4 MiB"
+}
+it "neither reads nor writes a hole" unread
+
+end_in_hole()
+{
+	truncate -s 5000001 src && data src 0 1000 && exits 0 "$pardd" if=src of=dst &&
+	    size_is dst 5000001 && same src dst && same_map src dst
+}
+it "gives a file that ends in a hole its length" end_in_hole
+all_hole()
+{
+	truncate -s 3M src && exits 0 "$pardd" if=src of=dst &&
+	    size_is dst 3145728 && same src dst && [[ $(in_use dst) = 0 ]]
+}
+it "copies a file that is one hole" all_hole
+dense()
+{
+	sparse_file src && exits 0 "$pardd" if=src of=dst oflag=nosparse &&
+	    same src dst && [[ $("$blocks" extents dst) = "data 0 33554432" ]]
+}
+it "writes all with oflag=nosparse" dense
+dense_pipe()
+{
+	sparse_file src && "$pardd" if=src 2>err | cmp - src
+}
+it "puts a sparse file into a pipe" dense_pipe
+fragments()
+{
+	local i
+	truncate -s 2M src || return
+	for ((i = 0; i < 256; i++)); do
+		echo $((i * 8192)) 4096
+	done | xargs -n 2 sh -c "$blocks"' make src $1 1 $0' || return
+	exits 0 "$pardd" if=src of=dst "$@" && same src dst && same_map src dst
+}
+it "keeps holes of single pages" fragments
+it "keeps them with 16 workers and small pieces" fragments bpt=5 thr=16
+if [[ $(stat -f -c %T /dev/shm) = tmpfs && $VARIANT = plain ]]; then
+	huge()
+	{
+		far=$(mktemp /dev/shm/pardd-far.XXXXXX) && undo rm -f "$far" "$far.2" &&
+		    truncate -s 16T "$far" && data "$far" 0 1M 9T 1M &&
+		    exits 0 timeout 2 "$pardd" if="$far" of="$far.2" &&
+		    size_is "$far.2" $((1 << 44)) && same_map "$far" "$far.2" &&
+		    holds "$far.2" $((9 << 40)) $((9 << 40)) 1M 1 &&
+		    exits 0 timeout 2 "$pardd" if="$far" of="$far.2" thr=16
+	}
+	it "copies a hole of 16 TiB in no time" huge
+fi
+
+# onto what was there: RULES OPERANDS...
+onto_file()
+{
+	local rules=$1
+	shift
+	sparse_file src && "$blocks" make dst 40M 9 &&
+	    exits 0 with_faults "$rules" "$pardd" if=src of=dst "$@" && complete &&
+	    cmp -n 32M src dst && "$blocks" check dst 32M 32M 8M 9
+}
+it "leaves nothing old in the holes" onto_file ''
+it "frees what lay there" eval \
+    'onto_file "" && (($(in_use dst) < 20 << 20))'
+it "writes zeros where no hole can be punched" eval \
+    'onto_file "on=dst op=zero fail=EOPNOTSUPP" && faulty fallocate'
+it "leaves nothing old with oflag=nosparse" onto_file '' oflag=nosparse
+it "leaves nothing old with oflag=trim" onto_file '' oflag=trim
+it "leaves nothing old in small pieces" onto_file '' bs=512 bpt=3 thr=16
+no_zeros()
+{
+	sparse_file src && "$blocks" make dst 40M 9 &&
+	    exits 55 with_faults "on=dst op=zero fail=EIO" "$pardd" if=src of=dst &&
+	    says '^pardd: NOT complete: dst: writing .*Input/output error'
+}
+it "stops when a hole cannot be punched for an error" no_zeros
+shrunk()
+{
+	truncate -s 64M src && data src 0 1M 40M 1M &&
+	    FAULTS="on=$PWD/src op=read nth=1 sleep=500" LD_PRELOAD=$shim \
+		"$pardd" if=src of=dst thr=1 bpt=64 2>err &
+	sleep 0.2
+	truncate -s 30M src
+	wait $!
+	status=$?
+	[[ $status = 102 ]] && says '^pardd: NOT complete: src ends at byte' ||
+	    fail "status $status: $(<err)"
+}
+if [[ $VARIANT = plain ]]; then
+	it "sees a sparse source shrink" shrunk
+fi
+
+# ------------------------------------------------------------------- zeros
+
+found()
+{
+	sparse_file src && exits 0 "$pardd" if=src of=dst "$@" && same src dst &&
+	    (($(in_use dst) < 5 << 20))
+}
+it "finds zeros with conv=sparse" found conv=sparse
+it "finds zeros with oflag=sparse in small pieces" found oflag=sparse bpt=16 thr=16
+it "finds zeros of a pipe" eval \
+    'sparse_file src && cat src | exits 0 "$pardd" of=dst conv=sparse && same src dst &&
+    (($(in_use dst) < 5 << 20))'
+pieces()
+{
+	head -c 1M /dev/zero >src && data src 4096 1 $((8192 + 4095)) 1 \
+	    20480 4096 $((1 << 19)) 1 &&
+	    exits 0 "$pardd" if=src of=dst conv=sparse && same src dst &&
+	    [[ $("$blocks" extents dst | xargs) = "hole 0 4096 \
+data 4096 8192 hole 12288 8192 data 20480 4096 hole 24576 499712 \
+data 524288 4096 hole 528384 520192" ]] || fail "$("$blocks" extents dst)"
+}
+it "finds zeros by the page" pieces
+
+# ----------------------------------------------------------------- devices
+
+probe_loop()
+{
+	local dev
+	truncate -s 1M "$scratch/probe" &&
+	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
+}
+# onto_disk SECTOR RULES OPERANDS...: a sparse file onto a disk full of data
+onto_disk()
+{
+	local sector=$1 rules=$2
+	shift 2
+	sparse_file src && truncate -s 40M disk &&
+	    loop disk --sector-size "$sector" && "$blocks" make "$dev" 40M 9 &&
+	    exits 0 with_faults "$rules" "$pardd" if=src of="$dev" "$@" &&
+	    complete && cmp -n 32M src "$dev" &&
+	    "$blocks" check "$dev" 32M 32M 8M 9
+}
+# The same without holes.
+zeros_onto_disk()
+{
+	local sector=$1 rules=$2
+	shift 2
+	sparse_file holes && cp --sparse=never holes src && truncate -s 40M disk &&
+	    loop disk --sector-size "$sector" && "$blocks" make "$dev" 40M 9 &&
+	    exits 0 with_faults "$rules" "$pardd" if=src of="$dev" "$@" &&
+	    complete && cmp src <(head -c 32M "$dev") &&
+	    "$blocks" check "$dev" 32M 32M 8M 9
+}
+freed()
+{
+	zeros_onto_disk 512 '' oflag=trim && sync disk &&
+	    (($(in_use disk) < 20 << 20)) || fail "$(in_use disk) bytes in use"
+}
+kept()
+{
+	zeros_onto_disk 512 '' oflag=sparse && sync disk &&
+	    (($(in_use disk) >= 40 << 20)) || fail "$(in_use disk) bytes in use"
+}
+odd_place()
+{
+	sparse_file src && truncate -s 40M disk && loop disk &&
+	    "$blocks" make "$dev" 40M 9 &&
+	    exits 0 "$pardd" if=src of="$dev" skip=3 seek=9 count=60001 \
+		bs=512 "$@" &&
+	    cmp -n $((60001 * 512)) -i $((3 * 512)):$((9 * 512)) src "$dev" &&
+	    holds "$dev" 0 0 $((9 * 512)) 9 &&
+	    "$blocks" check "$dev" $((60010 * 512)) $((60010 * 512)) 1M 9
+}
+if ((EUID == 0)) && probe_loop; then
+	for sector in 512 4096; do
+		it "makes zeros of holes on a disk of $sector" onto_disk $sector ''
+		it "makes zeros of zeros on a disk of $sector" \
+		    zeros_onto_disk $sector '' conv=sparse
+		it "frees them with oflag=trim on a disk of $sector" \
+		    onto_disk $sector '' oflag=trim
+	done
+	it "makes them with 16 workers and small pieces" \
+	    onto_disk 512 '' oflag=sparse bpt=9 thr=16
+	it "makes them through the page cache" onto_disk 512 '' oflag=sparse,cached
+	it "writes zeros where a disk has no better way" eval \
+	    'onto_disk 512 "op=zero fail=EOPNOTSUPP" && faulty BLKZEROOUT'
+	it "writes zeros where a disk has none for oflag=trim either" eval \
+	    'onto_disk 512 "op=zero fail=EOPNOTSUPP" oflag=trim && faulty fallocate'
+	it "frees blocks of the disk with oflag=trim" freed
+	it "frees none without" kept
+	it "does not begin and end with the disk's pages" odd_place
+	it "nor with oflag=sparse" odd_place oflag=sparse
+	it "says that holes were not read, and zeros not written" eval \
+	    'onto_disk 512 "" verbose=1 &&
+	    says "^pardd: [0-9]+ bytes were holes, and not read$" &&
+	    says "^pardd: [0-9]+ bytes were made zeros, and not written$"'
+else
+	skip "no loop devices" "makes zeros of holes on a disk"
+fi
+
+# ----------------------------------------------------------------- by dice
+
+random_one()
+{
+	local i at=0 n end args=() size old to
+	size=$((RANDOM * 97 % 3000000 + 1))
+	rm -f src dst
+	truncate -s $size src || return
+	while ((at < size)); do
+		n=$((RANDOM % 3 ? RANDOM % 20000 + 1 : RANDOM * 10 + 1))
+		n=$((n < size - at ? n : size - at))
+		((RANDOM % 4 == 0)) || data src $at $n || return
+		at=$((at + n))
+		at=$((at + (RANDOM % 2 ? RANDOM * 20 : RANDOM / 3)))
+	done
+	local skip=$((RANDOM % 3 ? 0 : RANDOM % (size / 512 + 1)))
+	local seek=$((RANDOM % 2 ? 0 : RANDOM % 40)) left
+	left=$((size - skip * 512))
+	if ((RANDOM % 2)); then
+		n=$((RANDOM % (left / 512 + 1)))
+		left=$((n * 512))
+		args+=("count=$n")
+	fi
+	args+=("thr=$((1 + RANDOM % 16))" "skip=$skip" "seek=$seek")
+	((RANDOM % 3 == 0)) || args+=("bpt=$((1 + RANDOM % 400))")
+	case $((RANDOM % 4)) in
+	0)	args+=(oflag=sparse) ;;
+	1)	args+=(oflag=trim,direct) ;;
+	esac
+	old=$((RANDOM % 2 ? 0 : RANDOM * 100))
+	"$blocks" make dst $old 9 || return
+	echo "size=$size old=$old ${args[*]}" >line
+	exits 0 "$pardd" if=src of=dst bs=512 "${args[@]}" && complete || return
+	end=$((seek * 512 + left))
+	to=$((old > end ? old : end))
+	((left > 0)) || to=$old
+	size_is dst $to && cmp -n $left -i $((skip * 512)):$((seek * 512)) \
+	    src dst || return
+	((old < seek * 512 || left == 0)) || holds dst 0 0 $((seek * 512)) 9 || return
+	((old <= end)) || "$blocks" check dst $end $end $((old - end)) 9
+}
+random_many()
+{
+	local i
+	RANDOM=$1
+	for ((i = 0; i < $2; i++)); do
+		random_one && continue
+		echo "no. $i of SEED=$seed: $(<line)"
+		cat err
+		return 1
+	done
+}
+many=$(heavy 60)
+[[ -z $LONG ]] || many=2000
+echo "# SEED=$seed, $many configurations"
+it "is exact in $many random configurations" random_many "$seed" "$many"
+
+# ------------------------------------------------------------ shared blocks
+
+# shares TYPE MKFS...: a file system that can
+shares()
+{
+	command -v "$2" >/dev/null && grep -qw "$1" /proc/filesystems ||
+		return
+	truncate -s 320M fs && "${@:2}" fs >/dev/null 2>&1 && mkdir -p mnt &&
+	    mount -o loop fs mnt && undo umount "$PWD/mnt"
+}
+on()
+{
+	local type=$1 mkfs=(mkfs.xfs -q)
+	[[ $type = xfs ]] || mkfs=(mkfs.btrfs -q -f)
+	shift
+	shares "$type" "${mkfs[@]}" && cd mnt && "$@"
+}
+shared()
+{
+	"$blocks" make src 9000001 && exits 0 "$pardd" if=src of=dst verbose=1 "$@" &&
+	    complete && same src dst && size_is dst 9000001 &&
+	    says '^pardd: 9000001 bytes are shared by both files, and not copied$' &&
+	    says '^9000001 bytes .* copied'
+}
+shared_part()
+{
+	"$blocks" make src 9000001 && "$blocks" make dst 12000000 9 &&
+	    exits 0 "$pardd" if=src of=dst bs=512 skip=9 seek=17 count=10000 \
+		reflink=always verbose=1 &&
+	    says '^pardd: 5(11|10|09|08)[0-9]{4} bytes are shared' &&
+	    holds dst 0 0 8704 9 && holds dst 8704 4608 5120000 &&
+	    "$blocks" check dst 5128704 5128704 6871296 9
+}
+shared_tail()
+{
+	"$blocks" make src 9000001 && "$blocks" make dst 12000000 9 &&
+	    exits 0 "$pardd" if=src of=dst && holds dst 0 0 9000001 &&
+	    "$blocks" check dst 9000001 9000001 2999999 9
+}
+apart()
+{
+	"$blocks" make src 9000001 && exits 0 "$pardd" if=src of=dst verbose=1 "$@" &&
+	    complete && same src dst && does_not_say shared
+}
+askew()
+{
+	"$blocks" make src 9000001 &&
+	    exits 0 "$pardd" if=src of=dst seek=1 verbose=1 &&
+	    holds dst 512 0 9000001 && does_not_say shared && rm dst &&
+	    refused 'whole blocks' if=src of=dst seek=1 reflink=always &&
+	    [[ ! -e dst ]]
+}
+unshared()
+{
+	"$blocks" make src 9000001 &&
+	    exits 0 with_faults "on=dst op=share fail=$1 ${2-}" \
+		"$pardd" if=src of=dst verbose=1 && faulty FICLONERANGE &&
+	    same src dst && does_not_say shared && rm dst &&
+	    exits "$3" with_faults "on=dst op=share fail=$1" \
+		"$pardd" if=src of=dst reflink=always &&
+	    says '^pardd: NOT complete: reflink=always: dst: '
+}
+told()
+{
+	"$blocks" make src 9000001 &&
+	    exits 0 "$pardd" if=src of=dst json=run.json &&
+	    jq -es 'last | .bytes_shared == 9000001 and
+		.bytes_written == 9000001' run.json
+}
+for type in xfs btrfs; do
+	if ((EUID != 0)) || ! (cd "$scratch" && mkdir -p probe.d && cd probe.d &&
+	    on $type true) >/dev/null 2>&1; then
+		release
+		skip "no $type here" "shares blocks on $type"
+		continue
+	fi
+	release
+	it "shares blocks on $type" on $type shared
+	it "shares them with reflink=always on $type" on $type shared reflink=always
+	it "copies with reflink=never on $type" on $type apart reflink=never
+	it "copies with oflag=nosparse on $type" on $type apart oflag=nosparse
+	it "copies with conv=sync on $type" on $type eval \
+	    '"$blocks" make src 9000001 && exits 0 "$pardd" if=src of=dst \
+	    conv=sync bs=4096 && holds dst 0 0 9000001 &&
+	    "$blocks" zero dst 9000001 2975'
+	it "shares whole blocks of a part on $type" on $type shared_part
+	it "copies the end of a file into another on $type" on $type shared_tail
+	it "copies what does not lie alike on $type" on $type askew
+	it "copies when sharing fails on $type" on $type unshared EOPNOTSUPP '' 15
+	it "copies when sharing fails for an error on $type" on $type unshared EIO '' 55
+	it "tells programs about it on $type" on $type told
+done
+never_here()
+{
+	"$blocks" make src 100000 &&
+	    exits 15 "$pardd" if=src of=dst reflink=always &&
+	    says '^pardd: NOT complete: reflink=always: dst: this file system cannot share blocks$'
+}
+if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
+	it "says that a file system cannot share blocks" never_here
+fi
+it "refuses reflink=always for what is no file" eval \
+    '"$blocks" make src 1000; refused "not both files" if=src of=. reflink=always'
+it "takes one word for reflink=" usage reflink if=a of=b reflink=always,never
+for word in sparse trim nosparse; do
+	it "does not take oflag=$word with reflink=always" \
+	    usage reflink if=a of=b reflink=always oflag=$word
+done
+it "does not take oflag=sparse with nosparse" \
+    usage nosparse if=a of=b oflag=sparse,nosparse
+
+planned()
+{
+	sparse_file src && exits 0 "$pardd" -d if=src of=dst "${@:2}" &&
+	    grep -qx "$1" out || fail "$(cat out)"
+}
+it "plans not to read holes" planned 'holes=not read'
+it "plans to read them for oflag=nosparse" planned 'holes=read' oflag=nosparse
+it "plans to leave holes for zeros" planned 'zeros=holes' oflag=sparse
+it "plans to write them else" planned 'zeros=written'
+it "plans to share blocks" planned 'reflink=if possible'
+it "plans not to with reflink=never" planned 'reflink=no' reflink=never
+
