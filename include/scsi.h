@@ -22,8 +22,10 @@ enum scsi_result {
 	SCSI_FATAL,
 };
 
-struct scsi_command {		/* READ or WRITE of whole blocks */
+struct scsi_command {		/* READ, WRITE, WRITE SAME of whole blocks */
 	bool		 write;
+	bool		 same;		/* buf is one block, written to all */
+	bool		 unmap;		/* same: the disk may free them */
 	bool		 fua, dpo;	/* SBC-4 5.16; not with cdb_size 6 */
 	bool		 direct;	/* SG_FLAG_DIRECT_IO */
 	bool		 mapped;	/* SG_FLAG_MMAP_IO: buf is not used */
@@ -40,6 +42,7 @@ struct scsi_reply {
 	size_t		 moved;		/* bytes, whole blocks */
 	int		 status;	/* exit status it stands for, if not */
 	int		 err;		/* an errno of the kernel's, 0: none */
+	bool		 unknown;	/* the disk takes no such command */
 	bool		 recovered;	/* good, after the disk's own trouble */
 	bool		 indirect;	/* direct was wanted, and not done */
 	bool		 has_info;	/* the sense names a block: */
@@ -51,6 +54,8 @@ struct scsi_disk {		/* what a disk says of itself */
 	uint64_t	 blocks;
 	uint32_t	 block;		/* bytes, logical */
 	uint32_t	 most;		/* blocks of a command; 0: no limit */
+	uint32_t	 same_most;	/* of WRITE SAME; 0: not known to do it */
+	bool		 frees_zeros;	/* by WRITE SAME; they read as zeros */
 	int		 type;		/* device type, SPC-5 6.7.2 */
 	bool		 rotates;	/* VPD B1h, SBC-4 6.6.2 */
 	bool		 provisioned;	/* VPD B2h: unmaps, SBC-4 6.6.7 */

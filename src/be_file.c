@@ -64,7 +64,7 @@ struct file {
 	bool		 behind;	/* leave no trace in the page cache */
 	bool		 cached;	/* some of it was there before us */
 	bool		 borrowed;	/* plain shares its offset with others */
-	atomic_bool	 no_dontcache;	/* the kernel knows no such flag */
+	atomic_bool	 no_dontcache;	/* no such flag in this kernel */
 	atomic_bool	 no_zero;	/* it cannot zero here, */
 	atomic_bool	 no_trim;	/* nor by freeing blocks */
 	uint64_t	 length;	/* at the start; no blocks behind */

@@ -6,6 +6,9 @@
  * commands that the disk (VPD B0h) and the host take; how much the host takes
  * is learnt: a command that is refused as too large halves "most" for all.
  *
+ * Zeros are made by WRITE SAME (16), where the disk says how many blocks that may
+ * have (VPD B0h): one block goes to the disk for all of them.
+ *
  * A residual is a part that was not moved, and is asked for again.  What passes
  * by itself (unit attention, aborted command, busy) is tried again ten times
  * with growing pauses.
@@ -35,6 +38,7 @@ enum {
 	TRIES = 10,
 	BOUNCE = 64 << 10,	/* bytes, for reads that are not aligned */
 	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
+	SAME = 32 << 20,	/* bytes of a WRITE SAME, at most */
 };
 
 struct sg {
@@ -45,6 +49,7 @@ struct sg {
 	bool		 shared;	/* O_EXCL: no second descriptor */
 	bool		 mapped;
 	atomic_uint	 most;		/* blocks of a command */
+	atomic_bool	 no_same;	/* it does not know WRITE SAME */
 	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
 };
 
@@ -160,6 +165,8 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->size = ep->room = (int64_t)(sg->disk.blocks * sg->disk.block);
 	ep->seekable = true;
 	ep->durable = ep->role == TARGET;
+	ep->zeroes = ep->role == TARGET && sg->disk.same_most > 0 &&
+	    !sg->how.fua;		/* WRITE SAME has no bit for that */
 	return 0;
 }
 
@@ -271,6 +278,15 @@ give_up(struct io *io, const struct scsi_reply *r, uint32_t block)
 	snprintf(io->why, sizeof(io->why), "%s", r->why);
 }
 
+/* A command that takes long on a slow disk would run into its timeout. */
+static unsigned
+same_blocks(const struct sg *sg)
+{
+	unsigned most = SAME / sg->disk.block;
+
+	return sg->disk.same_most < most ? sg->disk.same_most : most;
+}
+
 /*
  * Move n blocks at lba, or the beginning of them, to or from buf.  Returns the
  * bytes moved; 0 with an error in the io.
@@ -283,14 +299,19 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 	const struct sg_lane *l = lane->priv;
 	struct scsi_command c = sg->how;
 	struct scsi_reply r;
+	unsigned most;
 	int try = 0;
 
 	c.write = io->op != OP_READ;
-	c.mapped = l->map != NULL;
+	c.same = io->op == OP_ZERO;
+	c.unmap = c.same && (lane->ep->flags & FLAG_TRIM) != 0 &&
+	    sg->disk.frees_zeros;
+	c.mapped = l->map != NULL && !c.same;
 	c.lba = lba;
 	c.buf = buf;
 	for (;;) {
-		c.blocks = n < sg->most ? n : sg->most;
+		most = c.same ? same_blocks(sg) : sg->most;
+		c.blocks = n < most ? n : most;
 		if (c.mapped && (size_t)c.blocks * c.block > l->map_len)
 			c.blocks = (uint32_t)(l->map_len / c.block);
 		if (c.mapped && c.write)
@@ -300,11 +321,13 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 		sg->indirect += r.indirect;
 		if (r.result == SCSI_MOVED && r.moved > 0)
 			break;
-		if (r.result == SCSI_SMALLER && shrink(sg, c.blocks))
+		if (r.result == SCSI_SMALLER && !c.same && shrink(sg, c.blocks))
 			continue;
 		if (r.result == SCSI_MEDIUM || r.result == SCSI_FATAL ||
 		    r.result == SCSI_SMALLER || try == TRIES) {
 			give_up(io, &r, c.block);
+			if (c.same && r.unknown)
+				io->err = EOPNOTSUPP;
 			return 0;
 		}
 		sg->again++;
@@ -337,14 +360,40 @@ read_unaligned(const struct lane *lane, struct io *io)
 	io->done += got;
 }
 
+/* In whole blocks; a disk that refuses the command is not asked again. */
+static void
+zero(const struct lane *lane, struct io *io)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	uint32_t block = sg->disk.block;
+	uint64_t left;
+
+	if (sg->no_same || io->off % block != 0 || io->len % block != 0) {
+		io->err = EOPNOTSUPP;
+		return;
+	}
+	memset(l->bounce, 0, block);
+	while (io->done < io->len && io->err == 0) {
+		left = (io->len - io->done) / block;
+		io->done += command(lane, io, l->bounce,
+		    (io->off + io->done) / block, left < UINT32_MAX ?
+		    (uint32_t)left : UINT32_MAX);
+	}
+	if (io->err == EOPNOTSUPP)
+		sg->no_same = true;
+}
+
 static void
 sg_transfer(struct lane *lane, struct io *io)
 {
 	const struct sg *sg = lane->ep->priv;
 	uint32_t block = sg->disk.block;
 
-	if (io->op == OP_ZERO)
-		io->err = EOPNOTSUPP;
+	if (io->op == OP_ZERO) {
+		zero(lane, io);
+		return;
+	}
 	while (io->done < io->len && io->err == 0) {
 		uint64_t at = io->off + io->done;
 		size_t left = io->len - io->done;

@@ -49,6 +49,10 @@ enum {
 	ACA_ACTIVE = 0x30,
 	TASK_ABORTED = 0x40,
 
+	/* VPD B2h, byte 5: SBC-4 6.6.7 */
+	LBPWS = 0x40,		/* WRITE SAME (16) may unmap */
+	LBPRZ = 0x04,		/* what is unmapped reads as zeros */
+
 	DRIVER_TIMEOUT = 0x06,
 	DRIVER_MASK = 0x0f,
 };
@@ -98,7 +102,7 @@ cdb_size(const struct scsi_command *c)
 
 /* READ and WRITE (6), (10), (12), (16): SBC-4 5.15 to 5.18, 5.40 to 5.43. */
 static unsigned
-build_cdb(unsigned char *cdb, const struct scsi_command *c)
+build_rw(unsigned char *cdb, const struct scsi_command *c)
 {
 	unsigned size = cdb_size(c);
 
@@ -129,6 +133,31 @@ build_cdb(unsigned char *cdb, const struct scsi_command *c)
 	return size;
 }
 
+/* WRITE SAME (16), with UNMAP, without ANCHOR and NDOB: SBC-4. */
+static unsigned
+build_same(unsigned char *cdb, const struct scsi_command *c)
+{
+	memset(cdb, 0, 16);
+	cdb[0] = 0x93;
+	cdb[1] = c->unmap ? 0x08 : 0;
+	put_be(cdb + 2, c->lba, 8);
+	put_be(cdb + 10, c->blocks, 4);
+	return 16;
+}
+
+static unsigned
+build_cdb(unsigned char *cdb, const struct scsi_command *c)
+{
+	return c->same ? build_same(cdb, c) : build_rw(cdb, c);
+}
+
+/* Bytes that a command moves between here and the disk. */
+static uint32_t
+data_length(const struct scsi_command *c)
+{
+	return c->same ? c->block : c->blocks * c->block;
+}
+
 static int
 send_v3(int fd, const struct scsi_command *c, struct answer *a)
 {
@@ -137,7 +166,7 @@ send_v3(int fd, const struct scsi_command *c, struct answer *a)
 		.sbp = a->sense, .mx_sb_len = SENSE, .timeout = c->timeout,
 		.dxfer_direction = c->write ? SG_DXFER_TO_DEV :
 		    SG_DXFER_FROM_DEV,
-		.dxfer_len = c->blocks * c->block };
+		.dxfer_len = data_length(c) };
 
 	h.cmd_len = (unsigned char)build_cdb(cdb, c);
 	h.dxferp = c->mapped ? NULL : c->buf;
@@ -158,7 +187,7 @@ static int
 send_v4(int fd, const struct scsi_command *c, struct answer *a)
 {
 	unsigned char cdb[16];
-	uint32_t bytes = c->blocks * c->block;
+	uint32_t bytes = data_length(c);
 	struct sg_io_v4 h = { .guard = 'Q',
 		.protocol = BSG_PROTOCOL_SCSI,
 		.subprotocol = BSG_SUB_PROTOCOL_SCSI_CMD,
@@ -260,6 +289,9 @@ judge_sense(struct scsi_reply *r, const struct answer *a)
 	describe_sense(r, a);
 	r->has_info = sg_get_sense_info_fld(a->sense, (int)a->sense_len,
 	    &r->info);
+	r->unknown = r->status == SG_LIB_CAT_ILLEGAL_REQ ||
+	    r->status == SG_LIB_CAT_ILLEGAL_REQ_WITH_INFO ||
+	    r->status == SG_LIB_CAT_INVALID_OP;
 	switch (r->status) {
 	case SG_LIB_CAT_CLEAN:
 	case SG_LIB_CAT_NO_SENSE:
@@ -325,7 +357,8 @@ judge_status(struct scsi_reply *r, const struct answer *a)
 /*
  * A residual is what was not moved, whatever the status says.  One that is
  * wild (negative, or more than was asked for) tells nothing, so all is taken
- * as not moved; what does not make a whole block neither.
+ * as not moved; what does not make a whole block neither.  WRITE SAME has done
+ * all or nothing.
  */
 static void
 count_moved(struct scsi_reply *r, const struct scsi_command *c,
@@ -333,6 +366,10 @@ count_moved(struct scsi_reply *r, const struct scsi_command *c,
 {
 	size_t bytes = (size_t)c->blocks * c->block;
 
+	if (c->same) {
+		r->moved = a->residual == 0 ? bytes : 0;
+		return;
+	}
 	if (a->residual < 0 || (uint64_t)a->residual > bytes)
 		bytes = 0;
 	else
@@ -508,6 +545,12 @@ find_wwn(const unsigned char *page, size_t len, struct scsi_disk *d)
 	}
 }
 
+static uint32_t
+at_most_32(uint64_t n)
+{
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
 /* What the disk need not say; nothing here is an error. */
 static void
 ask_pages(int fd, struct scsi_disk *d)
@@ -524,12 +567,18 @@ ask_pages(int fd, struct scsi_disk *d)
 	find_wwn(page, len, d);
 	if (d->type != PDT_DISK && d->type != PDT_ZBC)
 		return;
-	if (vpd_page(fd, 0xb0, page, 64) >= 12)
+	len = vpd_page(fd, 0xb0, page, 64);
+	if (len >= 12)
 		d->most = (uint32_t)get_be(page + 8, 4);
+	if (len >= 44)
+		d->same_most = at_most_32(get_be(page + 36, 8));
 	if (vpd_page(fd, 0xb1, page, 64) >= 6)
 		d->rotates = get_be(page + 4, 2) > 1;
-	if (vpd_page(fd, 0xb2, page, 64) >= 6)
+	if (vpd_page(fd, 0xb2, page, 64) >= 6) {
 		d->provisioned = (page[5] & 0xe0) != 0;
+		d->frees_zeros = (page[5] & LBPWS) != 0 &&
+		    (page[5] & LBPRZ) != 0;
+	}
 }
 
 int

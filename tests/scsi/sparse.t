@@ -1,0 +1,100 @@
+# shellcheck shell=bash disable=SC2015,SC2119
+# Zeros on SCSI disks: made by WRITE SAME where the disk says it has it, freed
+# where they then read as zeros, else written.  The target is full before.
+
+# shellcheck source=tests/scsi/suite.sh
+. ./suite.sh
+
+image=/tmp/image
+
+# An image with data here and there, and zeros between.
+make_image()
+{
+	[[ -e $image ]] && return
+	head -c 8M /dev/zero >$image &&
+	    "$blocks" make $image 70000 1 0 &&
+	    "$blocks" make $image 4096 1 3M &&
+	    "$blocks" make $image 1500000 1 5M
+}
+
+# disks PARAMETER...: with what they say of themselves
+disks()
+{
+	make_image && two_disks "$@" >/dev/null && fresh
+}
+
+# zeroes TARGET OPERANDS...: the image comes to a target full of data
+zeroes()
+{
+	local to=$1
+	shift
+	exits 0 "$pardd" if=$image of="$to" oflag=sparse"${1:+,$1}" "${@:2}" &&
+	    complete && no_faults && blockdev --flushbufs "$SD2" &&
+	    cmp $image "$SD2"
+}
+
+same='93'		# WRITE SAME (16)
+freeing='93 ?[08]8'	# with UNMAP, maybe ANCHOR
+
+written()
+{
+	disks write_same_length=65535 && zeroes "$SG2" && was_sent "$HCTL2" $same &&
+	    was_not_sent "$HCTL2" "$freeing"
+}
+it "makes zeros by WRITE SAME" written
+it "makes them by a bsg node" eval 'disks && zeroes "$BSG2" &&
+    was_sent "$HCTL2" $same'
+it "makes them by a block node and SG_IO" eval 'disks && zeroes "$SD2" sgio &&
+    was_sent "$HCTL2" $same'
+it "makes them with mapped buffers" eval 'disks && zeroes "$SG2" mmap &&
+    was_sent "$HCTL2" $same'
+it "makes them with 16 workers and small pieces" eval \
+    'disks && zeroes "$SG2" "" thr=16 bpt=200'
+it "makes them on blocks of 4096" eval \
+    'disks sector_size=4096 && zeroes "$SG2" && was_sent "$HCTL2" $same'
+short()
+{
+	disks write_same_length=100 && zeroes "$SG2" && was_sent "$HCTL2" $same &&
+	    ! went_wrong CHECK_CONDITION >/dev/null
+}
+it "keeps to the length that the disk says" short
+unnamed()
+{
+	disks write_same_length=0 && zeroes "$SG2" && was_not_sent "$HCTL2" $same
+}
+it "writes zeros where the disk names no length" unnamed
+forced()
+{
+	disks && zeroes "$SG2" fua && was_not_sent "$HCTL2" $same
+}
+it "writes them with fua, which WRITE SAME does not have" forced
+frees()
+{
+	disks lbpws=1 lbprz=1 && zeroes "$SG2" trim && was_sent "$HCTL2" "$freeing"
+}
+it "frees them with oflag=trim where they then read as zeros" frees
+stale()
+{
+	disks lbpws=1 lbprz="$1" && zeroes "$SG2" trim &&
+	    was_not_sent "$HCTL2" "$freeing"
+}
+it "frees nothing where what is freed stays as it was" stale 0
+it "frees nothing where it reads as something else" stale 2
+it "frees nothing without oflag=trim" eval \
+    'disks lbpws=1 lbprz=1 && zeroes "$SG2" && was_not_sent "$HCTL2" "$freeing"'
+
+# The disk has said more than it then takes.
+takes_less()
+{
+	disks write_same_length=65535 || return
+	{ sleep 1; knob write_same_length 1; cat $image; } |
+	    exits 0 "$pardd" of="$SG2" bs=512 conv=sparse && complete &&
+	    went_wrong CHECK_CONDITION && was_sent "$HCTL2" $same && cmp $image "$SD2"
+}
+it "writes zeros when the disk refuses WRITE SAME" takes_less
+
+it "makes zeros on sd" eval 'disks lbprz=0 && zeroes "$SD2"'
+for disk in 'lbpws=1 lbprz=1' 'lbpu=1 lbprz=0' 'lbpu=1 lbprz=2'; do
+	it "leaves nothing old on sd with oflag=trim ($disk)" eval \
+	    "disks $disk && zeroes \"\$SD2\" trim"
+done
