@@ -120,8 +120,9 @@ struct opts {
 /*
  * Read the command line into *o.  Numbers that are absent get their default,
  * or -1.  What several spellings say is brought together: conv=noerror is
- * coe=1, conv=sparse is oflag=sparse.  The strings are argv's.  Returns 0, or -1 with *f a usage error, the first; *o then holds
- * what could be read all the same.
+ * coe=1, conv=sparse is oflag=sparse.  The strings are argv's.  Returns 0, or
+ * -1 with *f a usage error, the first; *o then holds what could be read all the
+ * same.
  */
 int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
 

@@ -54,7 +54,7 @@ struct scsi_disk {		/* what a disk says of itself */
 	uint64_t	 blocks;
 	uint32_t	 block;		/* bytes, logical */
 	uint32_t	 most;		/* blocks of a command; 0: no limit */
-	uint32_t	 same_most;	/* of WRITE SAME; 0: not known to do it */
+	uint32_t	 same_most;	/* of WRITE SAME; 0: it may not do it */
 	bool		 frees_zeros;	/* by WRITE SAME; they read as zeros */
 	int		 type;		/* device type, SPC-5 6.7.2 */
 	bool		 rotates;	/* VPD B1h, SBC-4 6.6.2 */

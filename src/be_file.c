@@ -63,7 +63,7 @@ struct file {
 	bool		 prefer_direct;
 	bool		 behind;	/* leave no trace in the page cache */
 	bool		 cached;	/* some of it was there before us */
-	bool		 borrowed;	/* plain shares its offset with others */
+	bool		 borrowed;	/* plain's offset is others' too */
 	atomic_bool	 no_dontcache;	/* no such flag in this kernel */
 	atomic_bool	 no_zero;	/* it cannot zero here, */
 	atomic_bool	 no_trim;	/* nor by freeing blocks */
@@ -550,6 +550,8 @@ zero(struct file *file, const struct endpoint *ep, struct io *io)
 	} while (io->err == EINTR);
 	if (io->err == EOPNOTSUPP)
 		file->no_zero = true;
+	if (io->err == EBUSY)		/* somebody reads it at the moment */
+		io->err = EOPNOTSUPP;
 	if (io->err == 0)
 		io->done = io->len;
 }

@@ -6,8 +6,8 @@
  * commands that the disk (VPD B0h) and the host take; how much the host takes
  * is learnt: a command that is refused as too large halves "most" for all.
  *
- * Zeros are made by WRITE SAME (16), where the disk says how many blocks that may
- * have (VPD B0h): one block goes to the disk for all of them.
+ * Zeros are made by WRITE SAME (16), where the disk says how many blocks that
+ * may have (VPD B0h): one block goes to the disk for all of them.
  *
  * A residual is a part that was not moved, and is asked for again.  What passes
  * by itself (unit attention, aborted command, busy) is tried again ten times

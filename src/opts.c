@@ -276,6 +276,51 @@ both(unsigned bits, unsigned a, unsigned b)
 	return (bits & a) != 0 && (bits & b) != 0;
 }
 
+static bool
+several(unsigned bits)
+{
+	return (bits & (bits - 1)) != 0;
+}
+
+/* Of what a rescue cannot do. */
+static const char *
+contradiction_rescue(const struct opts *o)
+{
+	if (o->map == NULL && (o->rescue != 0 || o->domain != NULL ||
+	    o->fill != NULL || o->maxerrors >= 0 || o->maxtime >= 0))
+		return "rescue=, domain=, fill=, maxerrors= and maxtime= go "
+		    "with map=";
+	if (o->map != NULL && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
+	    FLAG_SPARSE | FLAG_TRIM)) != 0 || o->sync == 0))
+		return "map= goes with none of append, trunc, sparse, trim, "
+		    "sync=0";
+	if (o->map != NULL && (o->hash != 0 || o->expect != NULL))
+		return "hash= and expect= need the bytes in order, and map= "
+		    "reads them in another";
+	return NULL;
+}
+
+/* Of how it is to be done. */
+static const char *
+contradiction_manner(const struct opts *o)
+{
+	if (several(o->engine))
+		return "engine= takes one word";
+	if (o->qd > 0 && (o->engine & ENGINE_THREADS) != 0)
+		return "qd= is for engine=async; engine=threads has thr=";
+	if (both(o->oflag, FLAG_NOSPARSE, FLAG_SPARSE | FLAG_TRIM))
+		return "oflag=nosparse goes with neither sparse nor trim";
+	if (several(o->reflink))
+		return "reflink= takes one word";
+	if ((o->reflink & REFLINK_ALWAYS) != 0 && ((o->oflag & (FLAG_SPARSE |
+	    FLAG_TRIM | FLAG_NOSPARSE)) != 0 || o->map != NULL))
+		return "reflink=always goes with none of sparse, trim, "
+		    "nosparse, map=: they ask for a copy";
+	if (several(o->status))
+		return "status= takes one word";
+	return NULL;
+}
+
 static const char *
 contradiction(const struct opts *o)
 {
@@ -305,17 +350,6 @@ contradiction(const struct opts *o)
 		    "partition of opart=";
 	if (both(o->conv, CONV_EXCL, CONV_NOCREAT))
 		return "conv=excl and conv=nocreat exclude each other";
-	if (o->map == NULL && (o->rescue != 0 || o->domain != NULL ||
-	    o->fill != NULL || o->maxerrors >= 0 || o->maxtime >= 0))
-		return "rescue=, domain=, fill=, maxerrors= and maxtime= go "
-		    "with map=";
-	if (o->map != NULL && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
-	    FLAG_SPARSE | FLAG_TRIM)) != 0 || o->sync == 0))
-		return "map= goes with none of append, trunc, sparse, trim, "
-		    "sync=0";
-	if (o->map != NULL && (o->hash != 0 || o->expect != NULL))
-		return "hash= and expect= need the bytes in order, and map= "
-		    "reads them in another";
 	if (o->hashfile != NULL && o->hash == 0 && o->expect == NULL)
 		return "hashfile= goes with hash= or expect=";
 	if (both(o->oflag, FLAG_APPEND, FLAG_TRUNC | FLAG_SPARSE | FLAG_TRIM))
@@ -324,20 +358,6 @@ contradiction(const struct opts *o)
 		return "oflag=trunc and conv=notrunc exclude each other";
 	if (o->cdbsz == 6 && ((o->iflag | o->oflag) & (FLAG_FUA | FLAG_DPO)))
 		return "cdbsz=6 has no bits for fua and dpo";
-	if (both(o->engine, ENGINE_ASYNC, ENGINE_THREADS))
-		return "engine= takes one word";
-	if (o->qd > 0 && (o->engine & ENGINE_THREADS) != 0)
-		return "qd= is for engine=async; engine=threads has thr=";
-	if (both(o->oflag, FLAG_NOSPARSE, FLAG_SPARSE | FLAG_TRIM))
-		return "oflag=nosparse goes with neither sparse nor trim";
-	if ((o->reflink & (o->reflink - 1)) != 0)
-		return "reflink= takes one word";
-	if ((o->reflink & REFLINK_ALWAYS) != 0 && ((o->oflag & (FLAG_SPARSE |
-	    FLAG_TRIM | FLAG_NOSPARSE)) != 0 || o->map != NULL))
-		return "reflink=always goes with none of sparse, trim, "
-		    "nosparse, map=: they ask for a copy";
-	if ((o->status & (o->status - 1)) != 0)
-		return "status= takes one word";
 	return NULL;
 }
 
@@ -367,6 +387,10 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 		return 0;
 	unify(o);
 	wrong = contradiction(o);
+	if (wrong == NULL)
+		wrong = contradiction_rescue(o);
+	if (wrong == NULL)
+		wrong = contradiction_manner(o);
 	if (wrong != NULL)
 		return fault_set(f, STATUS_USAGE, "%s", wrong);
 	return hash_expect(o, f);

@@ -213,8 +213,6 @@ needs_threads(const struct plan *p)
 		return "a rescue waits for bad blocks";
 	if (p->opts->hash != 0 || p->opts->expect != NULL)
 		return "digests are made in order";
-	if (p->sparse)
-		return "zeros are looked for";
 	if (!takes_queue(p->src) || !takes_queue(p->dst))
 		return "SCSI commands are waited for";
 	return NULL;
@@ -244,6 +242,8 @@ set_engine(struct plan *p, struct fault *f)
 			p->engine_why = "thr=";
 		else if (!past_cache(p->src) || !past_cache(p->dst))
 			p->engine_why = "through the page cache";
+		else if (p->sparse || p->holes)
+			p->engine_why = "zeros are made one by one";
 		else if (transfers(p) < LONG_COPY)
 			p->engine_why = "a short copy";
 	}

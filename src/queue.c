@@ -137,6 +137,16 @@ ended(struct queue *q, struct slot *s)
 	}
 }
 
+/* Where zeros are looked for, a piece is several requests: one by one. */
+static void
+write_in_parts(struct queue *q, struct slot *s, size_t len)
+{
+	bool stored = sparse_write(q->w, s->pc.seg.off, len);
+
+	piece_done(q->w, &s->pc, stored);
+	become_idle(q, s);
+}
+
 /* Hand the slot's request to the kernel, or do it here and now. */
 static void
 start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
@@ -188,10 +198,12 @@ start_write(struct queue *q)
 	len = piece_to_write(q->w, &s->pc);
 	s->io = (struct io){ .op = OP_WRITE, .buf = s->buf,
 		.off = q->w->job->p->dst_off + s->pc.seg.off, .len = len };
-	if (len > 0)
-		start(q, s, &q->w->dst, &q->writes);
-	else
+	if (len == 0)
 		ended(q, s);
+	else if (sparse_wanted(q->w->job->p))
+		write_in_parts(q, s, len);
+	else
+		start(q, s, &q->w->dst, &q->writes);
 }
 
 /* Fill both windows; false when nothing is in flight any more. */
@@ -207,10 +219,12 @@ fill(struct queue *q)
 		    q->busy >= q->reads.size + q->writes.size ||
 		    !piece_claim(q->w, &pc))
 			break;
-		if (pc.hole)
+		if (pc.hole) {
+			q->w->buf = q->idle->buf;	/* that of nobody */
 			sparse_hole(q->w, &pc.seg);
-		else
+		} else {
 			start_read(q, &pc);
+		}
 	}
 	return q->busy > 0;
 }

@@ -39,7 +39,6 @@ refusals()
 	    usage 'engine=async.*stream' if=src of=/dev/full engine=async &&
 	    usage 'engine=async.*stream' if=src of=/dev/full qd=4 &&
 	    usage 'engine=async.*rescue' if=src of=dst map=map engine=async &&
-	    usage 'engine=async.*holes' if=src of=dst oflag=sparse engine=async &&
 	    usage 'one word' if=src of=dst engine=async,threads &&
 	    usage qd= if=src of=dst engine=threads qd=4 &&
 	    usage qd= if=src of=dst qd=129 && usage engine= if=src of=dst engine=fast &&
@@ -78,6 +77,21 @@ nothing()
 	: >src && exits 0 "$pardd" if=src of=dst engine=async && complete && size_is dst 0
 }
 it "copies an empty file" nothing
+holes()
+{
+	truncate -s 40M src && "$blocks" make piece 1000000 &&
+	    dd if=piece of=src bs=1M seek=7 conv=notrunc status=none &&
+	    dd if=piece of=src bs=4096 seek=5001 conv=notrunc status=none &&
+	    "$blocks" make dst 50M 9 && cp src old &&
+	    exits 0 "$pardd" if=src of=dst engine=async "$@" && complete &&
+	    cmp -n $((40 << 20)) src dst && holds dst 40M 40M 10M 9 &&
+	    (($(stat -c %b dst) * 512 < 30 << 20)) &&
+	    exits 0 "$pardd" if=src of=new engine=async "$@" && complete && cmp src new &&
+	    (($(stat -c %b new) * 512 < 5 << 20))
+}
+it "keeps holes" holes
+it "keeps holes past the page cache" holes iflag=direct oflag=direct
+it "makes holes of zeros" holes oflag=sparse thr=3 bpt=3
 made()
 {
 	exits 0 "$pardd" iflag=00 of=dst bs=1M count=20 engine=async && complete &&
