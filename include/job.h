@@ -31,6 +31,7 @@
 #include "fault.h"
 #include "map.h"
 #include "plan.h"
+#include "rate.h"
 #include "turn.h"
 
 enum { WORKERS_MOST = 16 };
@@ -54,6 +55,8 @@ struct job {			/* I: set before the workers start */
 	struct fault	 fault;		/* first; status 0: none */
 	struct fault	 flush;		/* the lead's, until it has left */
 	bool		 began;		/* the lead's: the target is ready */
+	struct rate	 rate;		/* atomic in itself */
+	int		 ioprio;	/* the main thread's: as set last */
 	atomic_bool	 stop;		/* claim nothing more */
 	atomic_bool	 doubt;		/* the target has failed: what it took
 					 * before may be lost too */

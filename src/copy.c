@@ -15,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "events.h"
+#include "ioprio.h"
 #include "job.h"
 #include "number.h"
 #include "progress.h"
@@ -141,8 +143,9 @@ job_init(struct job *job, const struct plan *p, struct fault *f)
 	map_buffers(job, buffers_size(p));
 	if (job->halt < 0 || job->done < 0)
 		return fault_errno(f, errno, "eventfd");
-	if (job->bufs == NULL || map_init(&job->map, p->length, p->chunk,
-	    p->phase) != 0)
+	rate_set(&job->rate, p->opts->rate > 0 ? (uint64_t)p->opts->rate : 0);
+	if (job->bufs == NULL || map_init(&job->map, p->length,
+	    rate_piece(&job->rate, p, p->chunk), p->phase) != 0)
 		return fault_errno(f, ENOMEM, "%zu bytes of buffers",
 		    buffers_size(p));
 	turn_init(&job->turn);
@@ -236,17 +239,20 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 /* Until the lead has left; false: the workers are still at it. */
 static bool
 conduct(struct job *job, const struct signals *s, struct events *ev,
-    struct outcome *out, double start)
+    struct control *c, struct outcome *out, double start)
 {
 	struct progress progress;
-	struct pollfd p[2] = { { .fd = s->fd, .events = POLLIN },
+	struct pollfd p[2 + CONTROL_POLLS] = {
+		{ .fd = s->fd, .events = POLLIN },
 		{ .fd = job->done, .events = POLLIN } };
 	struct tally t;
 	bool stay = true;
 
 	progress_begin(&progress, job->p);
 	while (stay && p[1].revents == 0) {
-		if (poll(p, 2, nap(&progress, ev, job_clock() - start)) < 0)
+		control_polls(c, p + 2);
+		if (poll(p, 2 + CONTROL_POLLS, nap(&progress, ev,
+		    job_clock() - start)) < 0)
 			continue;
 		if (p[0].revents != 0) {
 			progress_clear(&progress);
@@ -254,6 +260,7 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 		}
 		t = tally(job, start);
 		tell(&progress, ev, job, &t);
+		control_serve(c, p + 2, job, &t);
 	}
 	out->tally = tally(job, start);
 	progress_end(&progress, &out->tally);
@@ -273,14 +280,47 @@ tell_depth(const struct job *job, struct tally *t)
 	}
 }
 
+/* Before there are threads: they inherit it. */
+static int
+begin_ioprio(struct job *job, struct fault *f)
+{
+	const char *text = job->p->opts->ioprio;
+	int err;
+
+	if (text == NULL)
+		return 0;
+	job->ioprio = ioprio_parse(text);
+	err = ioprio_apply(job->ioprio);
+	return err == 0 ? 0 : fault_errno(f, err, "ioprio=%s", text);
+}
+
+/* All that can fail before the target is touched. */
+static int
+begin(struct job *job, struct control *c, struct fault *f)
+{
+	int err;
+
+	if (begin_ioprio(job, f) != 0 || control_open(c, job->p->opts, f) != 0)
+		return -1;
+	if (begin_rescue(job, f) == 0) {
+		err = pthread_create(&job->worker[0].thread, NULL, worker_lead,
+		    job);
+		if (err == 0)
+			return 0;
+		fault_errno(f, err, "starting a worker");
+	}
+	control_close(c);
+	return -1;
+}
+
 int
 copy_run(const struct plan *p, const struct signals *s, struct events *ev,
     struct outcome *out, struct fault *f)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	double start = job_clock();
+	struct control control;
 	bool began;
-	int err;
 
 	*out = (struct outcome){ .signal = 0 };
 	if (job == NULL)
@@ -289,18 +329,13 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 		job_free(job);
 		return -1;
 	}
-	if (begin_rescue(job, f) != 0) {
+	if (begin(job, &control, f) != 0) {
 		map_free(&job->map);
 		job_free(job);
 		return -1;
 	}
-	err = pthread_create(&job->worker[0].thread, NULL, worker_lead, job);
-	if (err != 0) {
-		map_free(&job->map);
-		job_free(job);
-		return fault_errno(f, err, "starting a worker");
-	}
-	out->abandoned = !conduct(job, s, ev, out, start);
+	out->abandoned = !conduct(job, s, ev, &control, out, start);
+	control_close(&control);
 	if (out->abandoned)
 		return 0;
 	pthread_join(job->worker[0].thread, NULL);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "ioprio.h"
 #include "number.h"
 #include "status.h"
 
@@ -316,6 +317,8 @@ contradiction_manner(const struct opts *o)
 	    FLAG_TRIM | FLAG_NOSPARSE)) != 0 || o->map != NULL))
 		return "reflink=always goes with none of sparse, trim, "
 		    "nosparse, map=: they ask for a copy";
+	if (o->ioprio != NULL && ioprio_parse(o->ioprio) < 0)
+		return "ioprio= takes idle, be:0 to be:7, or rt:0 to rt:7";
 	if (several(o->status))
 		return "status= takes one word";
 	return NULL;

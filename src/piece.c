@@ -328,9 +328,11 @@ fetch(struct worker *w, struct piece *pc)
 	if (piece_claim(w, pc)) {
 		if (pc->hole) {
 			pc->got = WHOLE;
-		} else {
+		} else if (rate_wait(&job->rate, pc->seg.len, job->halt)) {
 			io = read_at(w, pc, (size_t)pc->seg.len, false);
 			piece_took(w, pc, &io);
+		} else {
+			pc->got = CUT;
 		}
 	}
 	if (pc->got == ENDED)

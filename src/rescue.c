@@ -148,8 +148,8 @@ run_pass(struct job *job, const struct pass *pass,
 	if (job->stop || !map_next(&job->map, 0, pass->from, &any))
 		return;
 	job->rescue->pass = pass;
-	map_pieces(&job->map, pass == &passes[0] ? job->p->chunk :
-	    cluster(job));
+	map_pieces(&job->map, rate_piece(&job->rate, job->p,
+	    pass == &passes[0] ? job->p->chunk : cluster(job)));
 	map_pass(&job->map, pass->from, backwards(job, pass));
 	start(job);
 }
@@ -402,6 +402,22 @@ given_up(struct job *job)
 	return f.status != 0;
 }
 
+static bool
+run_piece(struct worker *w, enum how how, const struct seg *seg)
+{
+	switch (how) {
+	case COPY:
+		return copy_piece(w, seg);
+	case TRIM:
+		return trim_piece(w, seg);
+	case SCRAPE:
+		return scrape_piece(w, seg);
+	case FILL:
+		return fill_piece(w, seg);
+	}
+	return false;
+}
+
 bool
 rescue_piece(struct worker *w)
 {
@@ -422,20 +438,9 @@ rescue_piece(struct worker *w)
 	}
 	if (claimed <= 0)
 		return false;
-	switch (pass->how) {
-	case COPY:
-		more = copy_piece(w, &seg);
-		break;
-	case TRIM:
-		more = trim_piece(w, &seg);
-		break;
-	case SCRAPE:
-		more = scrape_piece(w, &seg);
-		break;
-	case FILL:
-		more = fill_piece(w, &seg);
-		break;
-	}
+	if (rate_wait(&job->rate, pass->how == TRIM ? job->p->block : seg.len,
+	    job->halt))
+		more = run_piece(w, pass->how, &seg);
 	/* What was not come to is as it was. */
 	return piece_settle(w, seg.off, seg.len, pass->from) && more;
 }

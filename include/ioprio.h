@@ -1,0 +1,25 @@
+/*
+ * ioprio=: the priority of this program's requests among others, see
+ * ioprio_set(2).
+ */
+#ifndef PARDD_IOPRIO_H
+#define PARDD_IOPRIO_H
+
+enum { IOPRIO_TEXT = 8 };	/* room for ioprio_text */
+
+/*
+ * The value of "idle", "be:N" or "rt:N", N from 0 to 7, as ioprio_set(2) takes
+ * it, or -1 for any other text.
+ */
+int ioprio_parse(const char *text);
+
+/*
+ * Set it for all threads of this process, and by that for those they will make.
+ * Returns an errno value.
+ */
+int ioprio_apply(int value);
+
+/* The text for a value; 0 is "none".  to has room for IOPRIO_TEXT bytes. */
+const char *ioprio_text(char *to, int value);
+
+#endif

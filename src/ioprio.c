@@ -1,0 +1,81 @@
+/*
+ * ioprio=: there is no call for a process, only for threads, which hand their
+ * priority on to those they make.
+ */
+#include "ioprio.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/ioprio.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int
+ioprio_parse(const char *text)
+{
+	int class;
+
+	if (strcmp(text, "idle") == 0)
+		return IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0);
+	if (strncmp(text, "be:", 3) == 0)
+		class = IOPRIO_CLASS_BE;
+	else if (strncmp(text, "rt:", 3) == 0)
+		class = IOPRIO_CLASS_RT;
+	else
+		return -1;
+	if (text[3] < '0' || text[3] > '7' || text[4] != '\0')
+		return -1;
+	return IOPRIO_PRIO_VALUE(class, text[3] - '0');
+}
+
+/* A thread may have ended meanwhile. */
+static int
+set(int thread, int value)
+{
+	if (syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, thread, value) == 0 ||
+	    (errno == ESRCH && thread != 0))
+		return 0;
+	return errno;
+}
+
+/*
+ * All that are there.  One that was made meanwhile by one that was not yet set
+ * is found in the second round.
+ */
+int
+ioprio_apply(int value)
+{
+	int err = set(0, value), round;
+	struct dirent *e;
+	DIR *dir;
+
+	for (round = 0; round < 2 && err == 0; round++) {
+		dir = opendir("/proc/self/task");
+		if (dir == NULL)
+			return errno;
+		while (err == 0 && (e = readdir(dir)) != NULL)
+			if (e->d_name[0] != '.')
+				err = set((int)strtol(e->d_name, NULL, 10),
+				    value);
+		closedir(dir);
+	}
+	return err;
+}
+
+const char *
+ioprio_text(char *to, int value)
+{
+	int class = IOPRIO_PRIO_CLASS(value);
+	int level = IOPRIO_PRIO_DATA(value) & 7;
+
+	if (class == IOPRIO_CLASS_IDLE || class == IOPRIO_CLASS_NONE)
+		snprintf(to, IOPRIO_TEXT, "%s",
+		    class == IOPRIO_CLASS_IDLE ? "idle" : "none");
+	else
+		snprintf(to, IOPRIO_TEXT, "%s:%d",
+		    class == IOPRIO_CLASS_RT ? "rt" : "be", level);
+	return to;
+}
