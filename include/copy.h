@@ -30,6 +30,7 @@ struct tally {			/* of a run, or of a run so far */
 struct outcome {
 	struct tally	 tally;
 	struct map	 map;		/* outcome_free frees it */
+	struct profile	*profile;	/* the same; NULL: not wanted */
 	struct fault	 fault;		/* what stopped it; status 0: nothing */
 	struct fault	 flush;		/* wrong after the last write */
 	struct fault	 record;	/* wrong with a record, see record.h */

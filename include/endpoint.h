@@ -33,15 +33,21 @@ struct io {			/* one request, its worker's alone */
 	bool		 careful;	/* isolating an error */
 	bool		 spent;		/* a failed write that must not be */
 					/* repeated: see be_file.c */
+	uint64_t	 start;		/* profile.h's, while it is noted */
 	char		 why[160];	/* in the end's own words, or "" */
 };
 
 #define NOWHERE	UINT64_MAX
 
+struct profile;
+struct gauge;
+
 struct lane {			/* one worker's alone */
 	struct endpoint	*ep;
 	int		 halt;	/* readable: leave a wait for a stream */
 	void		*priv;	/* the backend's, from attach to detach */
+	struct profile	*profile;	/* what notes its requests, or NULL */
+	struct gauge	*gauge;	/* where, see profile.h */
 };
 
 struct extent {			/* bytes of a file that are alike */

@@ -48,6 +48,7 @@ struct worker {			/* its thread's alone */
 struct job {			/* I: set before the workers start */
 	const struct plan *p;		/* I */
 	struct rescue	*rescue;	/* I: NULL in a plain copy */
+	struct profile	*profile;	/* I: or NULL; see there who writes */
 	struct map	 map;		/* locks for itself */
 	struct turn	 turn;		/* locks for itself */
 	pthread_mutex_t	 order;

@@ -54,7 +54,8 @@ check_folder(const char *path, struct fault *f)
 static bool
 left_behind(const struct sockaddr_un *name)
 {
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+	    0);
 	struct stat st;
 	bool left;
 

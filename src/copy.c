@@ -20,6 +20,7 @@
 #include "ioprio.h"
 #include "job.h"
 #include "number.h"
+#include "profile.h"
 #include "progress.h"
 #include "queue.h"
 #include "report.h"
@@ -145,7 +146,8 @@ job_init(struct job *job, const struct plan *p, struct fault *f)
 		return fault_errno(f, errno, "eventfd");
 	rate_set(&job->rate, p->opts->rate > 0 ? (uint64_t)p->opts->rate : 0);
 	if (job->bufs == NULL || map_init(&job->map, p->length,
-	    rate_piece(&job->rate, p, p->chunk), p->phase) != 0)
+	    rate_piece(&job->rate, p, p->chunk), p->phase) != 0 ||
+	    profile_new(&job->profile, p) != 0)
 		return fault_errno(f, ENOMEM, "%zu bytes of buffers",
 		    buffers_size(p));
 	turn_init(&job->turn);
@@ -170,7 +172,7 @@ begin_rescue(struct job *job, struct fault *f)
 	return rescue_begin(r, job, f);
 }
 
-/* The map is not freed: it goes into the outcome. */
+/* Map and profile are not freed: they go into the outcome. */
 static void
 job_free(struct job *job)
 {
@@ -331,6 +333,7 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	}
 	if (begin(job, &control, f) != 0) {
 		map_free(&job->map);
+		free(job->profile);
 		job_free(job);
 		return -1;
 	}
@@ -341,6 +344,7 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	pthread_join(job->worker[0].thread, NULL);
 	tell_depth(job, &out->tally);
 	out->map = job->map;
+	out->profile = job->profile;
 	out->fault = job->fault;
 	out->flush = job->flush;
 	began = job->began;
@@ -361,4 +365,5 @@ outcome_free(struct outcome *out)
 	if (!out->abandoned)
 		map_free(&out->map);
 	damage_free(&out->damage);
+	free(out->profile);
 }

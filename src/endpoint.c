@@ -19,6 +19,8 @@
 
 #include "disk.h"
 #include "opts.h"
+#include "profile.h"
+#include "rate.h"
 #include "status.h"
 
 /* By name, if that is still the same file. */
@@ -431,19 +433,15 @@ lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	const struct backend *be = lane->ep->be;
 
-	return begin(lane, io) >= io->len && be->submit != NULL &&
-	    be->submit(lane, io, sqe);
+	if (begin(lane, io) < io->len || be->submit == NULL ||
+	    !be->submit(lane, io, sqe))
+		return false;
+	io->start = profile_begin(lane, io);
+	return true;
 }
 
-void
-lane_finish(struct lane *lane, struct io *io, int result)
-{
-	if (!lane->ep->be->reap(lane, io, result))
-		lane_transfer(lane, io);
-}
-
-void
-lane_transfer(struct lane *lane, struct io *io)
+static void
+transfer(struct lane *lane, struct io *io)
 {
 	uint64_t room = begin(lane, io);
 	size_t len = io->len;
@@ -458,4 +456,27 @@ lane_transfer(struct lane *lane, struct io *io)
 		    lane->ep->part);
 	}
 	io->len = len;
+}
+
+static void
+ended(const struct lane *lane, const struct io *io)
+{
+	if (lane->gauge != NULL)
+		profile_note(lane, io, io->start, clock_ns());
+}
+
+void
+lane_finish(struct lane *lane, struct io *io, int result)
+{
+	if (!lane->ep->be->reap(lane, io, result))
+		transfer(lane, io);
+	ended(lane, io);
+}
+
+void
+lane_transfer(struct lane *lane, struct io *io)
+{
+	io->start = profile_begin(lane, io);
+	transfer(lane, io);
+	ended(lane, io);
 }

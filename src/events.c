@@ -540,7 +540,7 @@ events_plan(struct events *ev, const struct plan *p)
 	if (ev->json.fd >= 0)
 		emit(ev, &ev->json, json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, "
 		    "s:O, s:o, s:o, s:o, s:s, s:s, s:i, s:b, s:b, s:b, s:b, "
-		    "s:I, s:b, s:b}",
+		    "s:I, s:b, s:b, s:o, s:o}",
 		    "schema", SCHEMA, "event", "plan",
 		    "version", PARDD_VERSION,
 		    "started", moment(&ev->started),
@@ -556,7 +556,9 @@ events_plan(struct events *ev, const struct plan *p)
 		    "reflink", p->reflink,
 		    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
 		    "sync", o->sync != 0,
-		    "dry_run", o->mode == MODE_DRY_RUN), PATIENCE);
+		    "dry_run", o->mode == MODE_DRY_RUN,
+		    "rate", amount(o->rate), "ioprio", text(o->ioprio)),
+		    PATIENCE);
 }
 
 int

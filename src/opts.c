@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "ioprio.h"
 #include "number.h"
+#include "profile.h"
 #include "status.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -319,6 +320,9 @@ contradiction_manner(const struct opts *o)
 		    "nosparse, map=: they ask for a copy";
 	if (o->ioprio != NULL && ioprio_parse(o->ioprio) < 0)
 		return "ioprio= takes idle, be:0 to be:7, or rt:0 to rt:7";
+	if (o->profile != NULL && !profile_known(o->profile))
+		return "profile= takes a name that ends in .csv, .json or "
+		    ".svg";
 	if (several(o->status))
 		return "status= takes one word";
 	return NULL;

@@ -110,6 +110,16 @@ padding(const struct plan *p)
 	return p->dst->block > 0 ? p->dst->block : 1;
 }
 
+/* What is read and written at the speed of memory. */
+static bool
+in_memory(const struct plan *p)
+{
+	const unsigned waits = FLAG_DIRECT | FLAG_DSYNC | FLAG_SYNC;
+
+	return p->src->block == 0 && p->dst->block == 0 &&
+	    ((p->opts->iflag | p->opts->oflag) & waits) == 0;
+}
+
 /*
  * Without bpt=.  For a small copy through the page cache, the time is mostly
  * that of touching new memory.  A target that is made of several disks is best
@@ -118,11 +128,9 @@ padding(const struct plan *p)
 static uint64_t
 usual_transfer(const struct plan *p)
 {
-	bool direct = p->src->block > 0 || p->dst->block > 0 ||
-	    ((p->opts->iflag | p->opts->oflag) & FLAG_DIRECT) != 0;
 	uint32_t stripe = p->dst->optimal;
 
-	if (p->bounded && p->length <= TRANSFER && !direct)
+	if (p->bounded && p->length <= TRANSFER && in_memory(p))
 		return SMALL_TRANSFER;
 	return stripe > SMALL_TRANSFER && stripe <= STRIPE_MOST &&
 	    stripe % PAGE == 0 ? round_up(TRANSFER, stripe) : TRANSFER;

@@ -15,6 +15,7 @@
 #include "hash.h"
 #include "hashfile.h"
 #include "number.h"
+#include "profile.h"
 #include "safety.h"
 #include "status.h"
 
@@ -259,6 +260,10 @@ report_plan(FILE *out, const struct plan *p)
 	say(out, "coe=%lld", (long long)p->opts->coe);
 	say(out, "retries=%lld", (long long)p->opts->retries);
 	say(out, "sync=%lld", (long long)p->opts->sync);
+	if (p->opts->rate > 0)
+		say(out, "rate=%lld", (long long)p->opts->rate);
+	if (p->opts->ioprio != NULL)
+		say(out, "ioprio=%s", p->opts->ioprio);
 	found_plan(out, p->found);
 }
 
@@ -348,6 +353,49 @@ timing(const struct tally *t)
 	say(stderr, "time to transfer data was %.6f secs, %.2f MB/sec",
 	    t->seconds, t->seconds > 0 ? (double)t->written / 1e6 / t->seconds
 	    : 0);
+}
+
+/* ms, as precise as they are short */
+static const char *
+latency(char *to, size_t room, double ns)
+{
+	snprintf(to, room, "%.*f", ns < 1e5 ? 4 : ns < 1e7 ? 3 : 1, ns / 1e6);
+	return to;
+}
+
+/* What the requests of each end took, beside the timing line. */
+static void
+latencies(const struct profile *pr)
+{
+	static const char *const what[] = {
+		[SERIES_SOURCE] = "reads",
+		[SERIES_TARGET] = "writes",
+		[SERIES_VERIFY] = "reads of the target",
+	};
+	char text[6][24], rate[32];
+	struct gauge r;
+	enum series s;
+
+	for (s = 0; s < SERIES_MOST; s++) {
+		if (!profile_sum(pr, s, &r))
+			continue;
+		say(stderr, "%s: %llu, %.0f/s, %s/s; ms: min %s, median %s, "
+		    "90 %% %s, 99 %% %s, 99.9 %% %s, max %s", what[s],
+		    (ull)r.all.requests,
+		    profile_rate(r.all.requests, r.all.busy),
+		    number_si(rate, sizeof(rate),
+		    profile_rate(r.all.bytes, r.all.busy)),
+		    latency(text[0], sizeof(text[0]), (double)r.least),
+		    latency(text[1], sizeof(text[1]),
+		    profile_percentile(&r, 0.5)),
+		    latency(text[2], sizeof(text[2]),
+		    profile_percentile(&r, 0.9)),
+		    latency(text[3], sizeof(text[3]),
+		    profile_percentile(&r, 0.99)),
+		    latency(text[4], sizeof(text[4]),
+		    profile_percentile(&r, 0.999)),
+		    latency(text[5], sizeof(text[5]), (double)r.all.most));
+	}
 }
 
 void
@@ -616,8 +664,10 @@ report_end(const struct plan *p, struct outcome *out)
 
 	unreadable(p, &out->map, true);
 	if ((show & SHOW_NONE) == 0) {
-		if (p->opts->time != 0)
+		if (p->opts->time != 0) {
 			timing(&out->tally);
+			latencies(out->profile);
+		}
 		records(p, &out->tally);
 		if ((show & SHOW_NOXFER) == 0)
 			bytes(&out->tally);

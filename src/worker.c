@@ -10,6 +10,7 @@
 #include "keeper.h"
 #include "number.h"
 #include "piece.h"
+#include "profile.h"
 #include "queue.h"
 #include "rescue.h"
 #include "share.h"
@@ -51,8 +52,11 @@ attach(struct worker *w)
 	if (err != 0) {
 		fault_errno(&f, err, "starting a worker");
 		job_fail(job, &f);
+		return false;
 	}
-	return err == 0;
+	profile_lane(job->profile, (unsigned)(w - job->worker), &w->src);
+	profile_lane(job->profile, (unsigned)(w - job->worker), &w->dst);
+	return true;
 }
 
 static void *

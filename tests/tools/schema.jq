@@ -76,7 +76,9 @@ def rules:
 		holes: (.holes | flag), sparse: (.sparse | flag),
 		reflink: (.reflink | flag),
 		coe: (.coe | flag), retries: (.retries | count),
-		sync: (.sync | flag), dry_run: (.dry_run | flag)}
+		sync: (.sync | flag), dry_run: (.dry_run | flag),
+		rate: (.rate | maybe(count and . > 0)),
+		ioprio: (.ioprio | maybe(text))}
 	elif .event == "progress" then moved + {
 		phase: (.phase | word(["copying", "flushing"])),
 		length: (.length | maybe(count))}

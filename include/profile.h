@@ -1,0 +1,136 @@
+/*
+ * What the requests of a copy took, by position, by time and by latency: for
+ * time=1 and profile=.
+ *
+ * Each worker notes its own requests, in a fixed amount of memory and without a
+ * lock; only when the last request of an end was answered is shared.  The notes
+ * are added up when the workers have left.
+ *
+ * Times are ns of clock_ns(), positions bytes of the end.
+ */
+#ifndef PARDD_PROFILE_H
+#define PARDD_PROFILE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "endpoint.h"
+#include "fault.h"
+#include "plan.h"
+
+/* Whose requests: reads of the source, writes and reads of the target. */
+enum series { SERIES_SOURCE, SERIES_TARGET, SERIES_VERIFY, SERIES_MOST };
+
+enum {
+	PROFILE_BINS = 1024,	/* of positions */
+	PROFILE_SLOTS = 1024,	/* of time */
+	PROFILE_BUCKETS = 128,	/* of latencies, four for each doubling */
+	PROFILE_SLOW = 16,	/* requests that took longest */
+};
+
+struct bin {			/* requests that begin at some positions */
+	uint64_t	bytes;	/* moved */
+	uint64_t	spent;	/* ns, latencies added up */
+	uint64_t	wall;	/* ns from the answer before to each of these */
+	uint64_t	busy;	/* ns of that in which the end had any request */
+	uint64_t	most;	/* ns, the longest latency */
+	uint64_t	requests, errors;
+};
+
+struct slow {			/* a request */
+	uint64_t	off, len;	/* bytes */
+	uint64_t	ns;		/* that it took */
+	uint64_t	at;		/* when it began */
+};
+
+struct gauge {			/* requests of one series: a worker's, or all */
+	uint64_t	width;	/* bytes of a bin */
+	uint64_t	tick;	/* ns of a slot */
+	struct bin	all;
+	uint64_t	least;	/* ns, the shortest latency */
+	uint64_t	slows;	/* of them are in slow, in no order */
+	struct slow	slow[PROFILE_SLOW];
+	uint64_t	latency[PROFILE_BUCKETS];	/* requests */
+	uint64_t	slot[PROFILE_SLOTS];	/* bytes, since the start */
+	struct bin	bin[PROFILE_BINS];
+};
+
+struct meter {			/* what the workers share of a series */
+	atomic_int_fast64_t	flying;	/* requests */
+	atomic_uint_fast64_t	since;	/* there have been any */
+	atomic_uint_fast64_t	last;	/* answer; 0: none yet */
+};
+
+struct profile {
+	const struct plan *p;
+	uint64_t	 start;
+	struct timespec	 started;	/* the time of day */
+	struct meter	 meter[SERIES_MOST];
+	struct gauge	 gauge[];	/* SERIES_MOST for each worker */
+};
+
+/*
+ * A profile for the workers of a plan that asks for one.  *pr is NULL if it
+ * does not; else the caller's, to free.  Returns 0 or ENOMEM.
+ */
+int profile_new(struct profile **pr, const struct plan *);
+
+/*
+ * Let a lane of worker n be noted.  Ends that are generated or discarded are
+ * not; nor is anything if pr is NULL.
+ */
+void profile_lane(struct profile *pr, unsigned n, struct lane *);
+
+/*
+ * A request begins: returns the time.  When it has ended, note it with that
+ * time and the present one: io->op, off, len, done and err count.  One note for
+ * each begin, in any order, by the lane's own thread.  Requests to zero are not
+ * noted.  Neither does anything for a lane that is not noted.
+ */
+uint64_t profile_begin(const struct lane *, const struct io *);
+void profile_note(const struct lane *, const struct io *, uint64_t start,
+    uint64_t end);
+
+/* Add up a series into *to, when nobody notes any more.  False: no requests. */
+bool profile_sum(const struct profile *, enum series, struct gauge *to);
+
+/* ns that a part of the requests (0.5: half of them) took at most. */
+double profile_percentile(const struct gauge *, double part);
+
+/* ns at which a bucket of latencies begins; it ends where the next begins. */
+uint64_t profile_bucket(unsigned i);
+
+/* Bytes a second, 0 for no time. */
+double profile_rate(uint64_t bytes, uint64_t ns);
+
+/* The byte of its end where the bins of a series begin. */
+uint64_t profile_first(const struct plan *, enum series);
+
+/*
+ * From there, where bin i ends, and where all end: with the copy, or if nobody
+ * knew its length, with the last that has requests.
+ */
+uint64_t profile_end(const struct gauge *, const struct plan *, unsigned i);
+uint64_t profile_extent(const struct gauge *, const struct plan *);
+
+/* "source", "target" or "verify". */
+const char *profile_series(enum series);
+
+/* Whether profile= can be written: .csv, .json, .svg. */
+bool profile_known(const char *path);
+
+/*
+ * Refuse a profile= that is an end of the copy, a file that another operand
+ * names, no regular file, or among the devices.  Returns 0, or -1 with *f.
+ */
+int profile_check(const struct plan *, struct fault *f);
+
+/*
+ * Write profile=: a whole file, or what was there before stays.  seconds is how
+ * long the copy took.  Nothing without profile=.  Returns 0, or -1 with *f.
+ */
+int profile_save(const struct profile *, double seconds, struct fault *f);
+
+#endif

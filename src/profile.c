@@ -1,0 +1,332 @@
+/*
+ * Noting requests.
+ *
+ * With more than one request in flight latencies say nothing of the rate: they
+ * overlap.  So each answer is credited with the time since the answer before
+ * it, whoever got that; the credits add up to the time of the whole copy, and
+ * bytes through credits is the rate at a position, at any depth.  "wall" is all
+ * of that time, "busy" only what passed while the end had requests to serve: it
+ * leaves out the waiting for the other end, and tells what this one can do.
+ *
+ * Bins of positions and slots of time get twice as wide whenever the last does
+ * not do, so that a stream of unknown length needs no more room.
+ */
+#include "profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rate.h"
+
+enum {
+	TICK = 125000000,	/* ns: slots begin as wide */
+	STREAM_WIDTH = 1 << 20,	/* bytes: bins, where no length is known */
+	UNIT = 8,		/* latencies are counted in 2^8 ns */
+	FINE = 4,		/* buckets for each doubling */
+};
+
+int
+profile_new(struct profile **pr, const struct plan *p)
+{
+	uint64_t width = p->length / PROFILE_BINS +
+	    (p->length % PROFILE_BINS != 0);
+	size_t n = (size_t)p->workers * SERIES_MOST, i;
+
+	*pr = NULL;
+	if (p->opts->profile == NULL && p->opts->time == 0)
+		return 0;
+	*pr = calloc(1, sizeof(**pr) + n * sizeof((*pr)->gauge[0]));
+	if (*pr == NULL)
+		return ENOMEM;
+	if (!p->bounded)
+		width = STREAM_WIDTH;
+	if (width < p->chunk)
+		width = p->chunk;
+	(*pr)->p = p;
+	(*pr)->start = clock_ns();
+	clock_gettime(CLOCK_REALTIME, &(*pr)->started);
+	for (i = 0; i < n; i++) {
+		(*pr)->gauge[i].width = width;
+		(*pr)->gauge[i].tick = TICK;
+	}
+	return 0;
+}
+
+void
+profile_lane(struct profile *pr, unsigned n, struct lane *lane)
+{
+	if (pr == NULL || lane->ep->be == &be_null)
+		return;
+	lane->profile = pr;
+	lane->gauge = pr->gauge + (size_t)n * SERIES_MOST;
+}
+
+static enum series
+series_of(const struct lane *lane, const struct io *io)
+{
+	if (lane->ep->role == SOURCE)
+		return SERIES_SOURCE;
+	return io->op == OP_READ ? SERIES_VERIFY : SERIES_TARGET;
+}
+
+uint64_t
+profile_first(const struct plan *p, enum series s)
+{
+	return s == SERIES_SOURCE ? p->src_off : p->dst_off;
+}
+
+uint64_t
+profile_end(const struct gauge *r, const struct plan *p, unsigned i)
+{
+	uint64_t end = (i + 1) * r->width;
+
+	return end < p->length ? end : p->length;
+}
+
+uint64_t
+profile_extent(const struct gauge *r, const struct plan *p)
+{
+	unsigned i = PROFILE_BINS;
+
+	if (p->bounded)
+		return p->length;
+	while (i > 1 && r->bin[i - 1].requests == 0)
+		i--;
+	return profile_end(r, p, i - 1);
+}
+
+const char *
+profile_series(enum series s)
+{
+	static const char *const names[] = {
+		[SERIES_SOURCE] = "source",
+		[SERIES_TARGET] = "target",
+		[SERIES_VERIFY] = "verify",
+	};
+
+	return names[s];
+}
+
+uint64_t
+profile_begin(const struct lane *lane, const struct io *io)
+{
+	struct meter *m;
+	uint64_t now;
+
+	if (lane->gauge == NULL || io->op == OP_ZERO)
+		return 0;
+	m = &lane->profile->meter[series_of(lane, io)];
+	now = clock_ns();
+	if (atomic_fetch_add(&m->flying, 1) == 0)
+		m->since = now;
+	return now;
+}
+
+/* The time that an answer is credited with, into one->wall and one->busy. */
+static void
+credit(struct meter *m, uint64_t start, uint64_t end, struct bin *one)
+{
+	uint_fast64_t last = m->last, since = m->since, from;
+
+	while (end > last &&
+	    !atomic_compare_exchange_weak(&m->last, &last, end))
+		continue;
+	from = last == 0 ? start : last;
+	one->wall = end > from ? end - from : 0;
+	from = since > from ? since : from;
+	one->busy = end > from ? end - from : 0;
+	atomic_fetch_sub(&m->flying, 1);
+}
+
+static void
+add(struct bin *to, const struct bin *one)
+{
+	to->bytes += one->bytes;
+	to->spent += one->spent;
+	to->wall += one->wall;
+	to->busy += one->busy;
+	to->most = one->most > to->most ? one->most : to->most;
+	to->requests += one->requests;
+	to->errors += one->errors;
+}
+
+static void
+widen_bins(struct gauge *r)
+{
+	unsigned i;
+
+	for (i = 0; i < PROFILE_BINS / 2; i++) {
+		struct bin sum = r->bin[2 * i];
+
+		add(&sum, &r->bin[2 * i + 1]);
+		r->bin[i] = sum;
+	}
+	memset(r->bin + i, 0, PROFILE_BINS / 2 * sizeof(r->bin[0]));
+	r->width *= 2;
+}
+
+static void
+widen_slots(struct gauge *r)
+{
+	unsigned i;
+
+	for (i = 0; i < PROFILE_SLOTS / 2; i++)
+		r->slot[i] = r->slot[2 * i] + r->slot[2 * i + 1];
+	memset(r->slot + i, 0, PROFILE_SLOTS / 2 * sizeof(r->slot[0]));
+	r->tick *= 2;
+}
+
+static unsigned
+bucket(uint64_t ns)
+{
+	uint64_t n = ns >> UNIT;
+	unsigned log, i;
+
+	if (n < FINE)
+		return (unsigned)n;
+	log = 63 - (unsigned)__builtin_clzll(n);
+	i = FINE * (log - 1) + ((unsigned)(n >> (log - 2)) & (FINE - 1));
+	return i < PROFILE_BUCKETS ? i : PROFILE_BUCKETS - 1;
+}
+
+uint64_t
+profile_bucket(unsigned i)
+{
+	if (i < FINE)
+		return (uint64_t)i << UNIT;
+	return (uint64_t)(FINE + i % FINE) << (i / FINE - 1 + UNIT);
+}
+
+static void
+note_slow(struct gauge *r, const struct slow *s)
+{
+	unsigned i, least = 0;
+
+	if (r->slows < PROFILE_SLOW) {
+		r->slow[r->slows++] = *s;
+		return;
+	}
+	for (i = 1; i < PROFILE_SLOW; i++)
+		if (r->slow[i].ns < r->slow[least].ns)
+			least = i;
+	if (s->ns > r->slow[least].ns)
+		r->slow[least] = *s;
+}
+
+void
+profile_note(const struct lane *lane, const struct io *io, uint64_t start,
+    uint64_t end)
+{
+	struct profile *pr = lane->profile;
+	struct bin one = { .bytes = io->done, .requests = 1,
+		.errors = io->err != 0 };
+	struct slow s = { io->off, io->len, end - start, start };
+	enum series series;
+	uint64_t pos, age;
+	struct gauge *r;
+
+	if (lane->gauge == NULL || io->op == OP_ZERO)
+		return;
+	series = series_of(lane, io);
+	r = &lane->gauge[series];
+	credit(&pr->meter[series], start, end, &one);
+	one.spent = one.most = s.ns;
+	pos = profile_first(pr->p, series);
+	pos = io->off > pos ? io->off - pos : 0;
+	age = end - pr->start;
+	while (pos / r->width >= PROFILE_BINS)
+		widen_bins(r);
+	while (age / r->tick >= PROFILE_SLOTS)
+		widen_slots(r);
+	if (r->all.requests == 0 || s.ns < r->least)
+		r->least = s.ns;
+	r->slot[age / r->tick] += one.bytes;
+	r->latency[bucket(s.ns)]++;
+	add(&r->bin[pos / r->width], &one);
+	add(&r->all, &one);
+	note_slow(r, &s);
+}
+
+/* Both as wide as the wider, then added. */
+static void
+merge(struct gauge *to, struct gauge *from)
+{
+	unsigned i;
+
+	while (to->width < from->width)
+		widen_bins(to);
+	while (from->width < to->width)
+		widen_bins(from);
+	while (to->tick < from->tick)
+		widen_slots(to);
+	while (from->tick < to->tick)
+		widen_slots(from);
+	if (to->all.requests == 0 || from->least < to->least)
+		to->least = from->least;
+	add(&to->all, &from->all);
+	for (i = 0; i < PROFILE_BINS; i++)
+		add(&to->bin[i], &from->bin[i]);
+	for (i = 0; i < PROFILE_SLOTS; i++)
+		to->slot[i] += from->slot[i];
+	for (i = 0; i < PROFILE_BUCKETS; i++)
+		to->latency[i] += from->latency[i];
+	for (i = 0; i < from->slows; i++)
+		note_slow(to, &from->slow[i]);
+}
+
+static int
+slower(const void *a, const void *b)
+{
+	const struct slow *x = a, *y = b;
+
+	return (y->ns > x->ns) - (y->ns < x->ns);
+}
+
+bool
+profile_sum(const struct profile *pr, enum series series, struct gauge *to)
+{
+	struct gauge one;
+	unsigned i;
+
+	memset(to, 0, sizeof(*to));
+	for (i = 0; i < pr->p->workers; i++) {
+		one = pr->gauge[(size_t)i * SERIES_MOST + series];
+		if (to->width == 0) {
+			to->width = one.width;
+			to->tick = one.tick;
+		}
+		if (one.all.requests > 0)
+			merge(to, &one);
+	}
+	qsort(to->slow, to->slows, sizeof(to->slow[0]), slower);
+	return to->all.requests > 0;
+}
+
+double
+profile_percentile(const struct gauge *r, double part)
+{
+	double want = part * (double)r->all.requests, before = 0, ns, width;
+	double here;
+	unsigned i;
+
+	for (i = 0; i < PROFILE_BUCKETS - 1; i++) {
+		if (before + (double)r->latency[i] >= want)
+			break;
+		before += (double)r->latency[i];
+	}
+	here = (double)r->latency[i];
+	ns = (double)profile_bucket(i);
+	width = (double)profile_bucket(i + 1) - ns;
+	if (here > 0)
+		ns += width * (want - before) / here;
+	if (ns < (double)r->least)
+		return (double)r->least;
+	return ns < (double)r->all.most ? ns : (double)r->all.most;
+}
+
+double
+profile_rate(uint64_t bytes, uint64_t ns)
+{
+	return ns > 0 ? (double)bytes * 1e9 / (double)ns : 0;
+}

@@ -1,0 +1,442 @@
+/*
+ * profile=: a file that a rename puts in its place when it is whole, as a table
+ * (CSV), an object (JSON) or a picture (chart.c).
+ */
+#include "profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "chart.h"
+#include "config.h"
+#include "events.h"
+#include "safety.h"
+#include "status.h"
+
+#define SCHEMA	"pardd-profile/1"
+
+typedef unsigned long long ull;
+
+static const double parts[] = { 0.5, 0.9, 0.99, 0.999 };
+static const char *const part_names[] = { "p50", "p90", "p99", "p999" };
+
+enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
+
+static bool
+ends_in(const char *path, const char *what)
+{
+	size_t n = strlen(path), m = strlen(what);
+
+	return n > m && strcmp(path + n - m, what) == 0;
+}
+
+bool
+profile_known(const char *path)
+{
+	return ends_in(path, ".csv") || ends_in(path, ".json") ||
+	    ends_in(path, ".svg");
+}
+
+/* ------------------------------------------------------------ the place */
+
+/* The folder of a path, cut off if it is too long for any. */
+static const char *
+folder_of(const char *path, char folder[PATH_MAX])
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash == NULL)
+		snprintf(folder, PATH_MAX, ".");
+	else
+		snprintf(folder, PATH_MAX, "%.*s",
+		    slash == path ? 1 : (int)(slash - path), path);
+	return folder;
+}
+
+static bool
+same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Whether two names are or would become one file. */
+static bool
+same_place(const char *a, const char *b)
+{
+	const char *base_a = strrchr(a, '/'), *base_b = strrchr(b, '/');
+	char folder_a[PATH_MAX], folder_b[PATH_MAX];
+	struct stat x, y;
+
+	if (stat(a, &x) == 0 && stat(b, &y) == 0)
+		return same_file(&x, &y);
+	if (strcmp(base_a == NULL ? a : base_a + 1,
+	    base_b == NULL ? b : base_b + 1) != 0)
+		return false;
+	return stat(folder_of(a, folder_a), &x) == 0 &&
+	    stat(folder_of(b, folder_b), &y) == 0 && same_file(&x, &y);
+}
+
+static bool
+is_end(const char *path, const struct endpoint *ep)
+{
+	struct stat st;
+
+	return ep->id.known && stat(path, &st) == 0 &&
+	    st.st_dev == ep->id.dev && st.st_ino == ep->id.ino;
+}
+
+static bool
+used_otherwise(const struct plan *p, const char *path)
+{
+	const struct opts *o = p->opts;
+	int i;
+
+	for (i = 1; i < o->argc; i++) {
+		const char *name = strchr(o->argv[i], '=');
+
+		if (name != NULL && name[1] != '\0' &&
+		    strncmp(o->argv[i], "profile=", 8) != 0 &&
+		    same_place(path, name + 1))
+			return true;
+	}
+	return is_end(path, p->src) || is_end(path, p->dst);
+}
+
+int
+profile_check(const struct plan *p, struct fault *f)
+{
+	const char *path = p->opts->profile;
+	char folder[PATH_MAX];
+	struct stat st;
+	int dir, err;
+	bool among;
+
+	if (path == NULL)
+		return 0;
+	dir = open(folder_of(path, folder), O_RDONLY | O_DIRECTORY |
+	    O_CLOEXEC);
+	if (dir < 0)
+		return fault_errno(f, errno, "profile=%s", path);
+	among = among_devices(dir);
+	err = faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+	close(dir);
+	if (among)
+		return fault_set(f, STATUS_REFUSED,
+		    "profile=%s: is among the devices", path);
+	if (err != 0)
+		return fault_errno(f, err, "profile=%s", path);
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return fault_set(f, STATUS_REFUSED,
+		    "profile=%s: is no regular file", path);
+	if (used_otherwise(p, path))
+		return fault_set(f, STATUS_REFUSED,
+		    "profile=%s: is used for something else, too", path);
+	return 0;
+}
+
+/* --------------------------------------------------------------- a table */
+
+static void
+row(FILE *out, const char *table, enum series s, double from, double to)
+{
+	fprintf(out, "%s,%s,%.9g,%.9g", table, profile_series(s), from, to);
+}
+
+static void
+bytes_row(FILE *out, const char *table, enum series s, uint64_t from,
+    uint64_t to)
+{
+	fprintf(out, "%s,%s,%llu,%llu", table, profile_series(s), (ull)from,
+	    (ull)to);
+}
+
+/* bytes,requests,errors,seconds,rate,busy_rate,latency_mean,latency_max */
+static void
+bin_cells(FILE *out, const struct bin *b)
+{
+	fprintf(out, ",%llu,%llu,%llu,%.9g,%.9g,%.9g,%.9g,%.9g\n",
+	    (ull)b->bytes, (ull)b->requests, (ull)b->errors,
+	    (double)b->wall / 1e9, profile_rate(b->bytes, b->wall),
+	    profile_rate(b->bytes, b->busy),
+	    (double)b->spent / 1e9 / (double)b->requests,
+	    (double)b->most / 1e9);
+}
+
+static void
+csv_latencies(FILE *out, enum series s, const struct gauge *r)
+{
+	unsigned i;
+
+	for (i = 0; i < PARTS; i++) {
+		row(out, "percentile", s, parts[i] * 100, parts[i] * 100);
+		fprintf(out, ",,,,,,,,%.9g\n",
+		    profile_percentile(r, parts[i]) / 1e9);
+	}
+	for (i = 0; i < PROFILE_BUCKETS; i++)
+		if (r->latency[i] > 0) {
+			row(out, "latency", s, (double)profile_bucket(i) / 1e9,
+			    (double)profile_bucket(i + 1) / 1e9);
+			fprintf(out, ",,%llu,,,,,,\n", (ull)r->latency[i]);
+		}
+	for (i = 0; i < r->slows; i++) {
+		bytes_row(out, "slowest", s, r->slow[i].off,
+		    r->slow[i].off + r->slow[i].len);
+		fprintf(out, ",,1,,,,,,%.9g\n", (double)r->slow[i].ns / 1e9);
+	}
+}
+
+static void
+csv_series(FILE *out, const struct plan *p, enum series s,
+    const struct gauge *r)
+{
+	uint64_t first = profile_first(p, s);
+	double tick = (double)r->tick / 1e9;
+	unsigned i;
+
+	bytes_row(out, "total", s, first, first + profile_extent(r, p));
+	bin_cells(out, &r->all);
+	csv_latencies(out, s, r);
+	for (i = 0; i < PROFILE_BINS; i++)
+		if (r->bin[i].requests > 0) {
+			bytes_row(out, "position", s, first + i * r->width,
+			    first + profile_end(r, p, i));
+			bin_cells(out, &r->bin[i]);
+		}
+	for (i = 0; i < PROFILE_SLOTS; i++)
+		if (r->slot[i] > 0) {
+			row(out, "time", s, i * tick, (i + 1) * tick);
+			fprintf(out, ",%llu,,,,%.9g,,,\n", (ull)r->slot[i],
+			    profile_rate(r->slot[i], r->tick));
+		}
+}
+
+static void
+csv(FILE *out, const struct profile *pr,
+    const struct gauge sum[SERIES_MOST])
+{
+	enum series s;
+
+	fputs("table,end,from,to,bytes,requests,errors,seconds,rate,"
+	    "busy_rate,latency_mean,latency_max\n", out);
+	for (s = 0; s < SERIES_MOST; s++)
+		if (sum[s].all.requests > 0)
+			csv_series(out, pr->p, s, &sum[s]);
+}
+
+/* -------------------------------------------------------------- an object */
+
+static json_t *
+number(uint64_t n)
+{
+	return json_integer((json_int_t)n);
+}
+
+static json_t *
+bin_object(const struct bin *b)
+{
+	return json_pack("{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f}",
+	    "bytes", number(b->bytes), "requests", number(b->requests),
+	    "errors", number(b->errors), "seconds", (double)b->wall / 1e9,
+	    "rate", profile_rate(b->bytes, b->wall),
+	    "busy_rate", profile_rate(b->bytes, b->busy),
+	    "latency_mean", (double)b->spent / 1e9 / (double)b->requests,
+	    "latency_max", (double)b->most / 1e9);
+}
+
+static json_t *
+latency_object(const struct gauge *r)
+{
+	json_t *o = json_pack("{s:f, s:f, s:f}", "min", (double)r->least / 1e9,
+	    "mean", (double)r->all.spent / 1e9 / (double)r->all.requests,
+	    "max", (double)r->all.most / 1e9);
+	json_t *list = json_array();
+	unsigned i;
+
+	for (i = 0; i < PARTS; i++)
+		json_object_set_new(o, part_names[i],
+		    json_real(profile_percentile(r, parts[i]) / 1e9));
+	for (i = 0; i < PROFILE_BUCKETS; i++)
+		if (r->latency[i] > 0)
+			json_array_append_new(list, json_pack(
+			    "{s:f, s:f, s:o}",
+			    "from", (double)profile_bucket(i) / 1e9,
+			    "to", (double)profile_bucket(i + 1) / 1e9,
+			    "requests", number(r->latency[i])));
+	json_object_set_new(o, "histogram", list);
+	return o;
+}
+
+static json_t *
+slowest(const struct profile *pr, const struct gauge *r)
+{
+	json_t *list = json_array();
+	unsigned i;
+
+	for (i = 0; i < r->slows; i++)
+		json_array_append_new(list, json_pack("{s:o, s:o, s:f, s:f}",
+		    "offset", number(r->slow[i].off),
+		    "length", number(r->slow[i].len),
+		    "latency", (double)r->slow[i].ns / 1e9,
+		    "at", (double)(r->slow[i].at - pr->start) / 1e9));
+	return list;
+}
+
+static json_t *
+positions(const struct gauge *r, const struct plan *p, uint64_t first)
+{
+	json_t *list = json_array(), *o;
+	unsigned i;
+
+	for (i = 0; i < PROFILE_BINS; i++) {
+		if (r->bin[i].requests == 0)
+			continue;
+		o = bin_object(&r->bin[i]);
+		json_object_set_new(o, "offset", number(first + i * r->width));
+		json_object_set_new(o, "length",
+		    number(profile_end(r, p, i) - i * r->width));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *
+timeline(const struct gauge *r)
+{
+	json_t *list = json_array();
+	unsigned i;
+
+	for (i = 0; i < PROFILE_SLOTS; i++)
+		if (r->slot[i] > 0)
+			json_array_append_new(list, json_pack(
+			    "{s:f, s:f, s:o, s:f}",
+			    "from", (double)i * (double)r->tick / 1e9,
+			    "to", (double)(i + 1) * (double)r->tick / 1e9,
+			    "bytes", number(r->slot[i]),
+			    "rate", profile_rate(r->slot[i], r->tick)));
+	return list;
+}
+
+static json_t *
+series_object(const struct profile *pr, enum series s, const struct gauge *r)
+{
+	uint64_t first = profile_first(pr->p, s);
+	json_t *o;
+
+	if (r->all.requests == 0)
+		return json_null();
+	o = bin_object(&r->all);
+	json_object_update_new(o, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}",
+	    "name", events_text(s == SERIES_SOURCE ? pr->p->src->name :
+	    pr->p->dst->name),
+	    "offset", number(first), "latency", latency_object(r),
+	    "slowest", slowest(pr, r), "positions", positions(r, pr->p, first),
+	    "timeline", timeline(r)));
+	return o;
+}
+
+static json_t *
+started(const struct profile *pr)
+{
+	char date[32];
+	struct tm tm;
+
+	gmtime_r(&pr->started.tv_sec, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
+	return json_sprintf("%s.%03ldZ", date, pr->started.tv_nsec / 1000000);
+}
+
+static int
+json(FILE *out, const struct profile *pr, const struct gauge *sum,
+    double seconds)
+{
+	json_t *o = json_pack("{s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o}",
+	    "schema", SCHEMA, "version", PARDD_VERSION,
+	    "started", started(pr), "seconds", seconds,
+	    "workers", number(pr->p->workers),
+	    "source", series_object(pr, SERIES_SOURCE, &sum[SERIES_SOURCE]),
+	    "target", series_object(pr, SERIES_TARGET, &sum[SERIES_TARGET]),
+	    "verify", series_object(pr, SERIES_VERIFY, &sum[SERIES_VERIFY]));
+	int err = o == NULL || json_dumpf(o, out, JSON_INDENT(1) |
+	    JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9)) != 0 ? ENOMEM : 0;
+
+	fputc('\n', out);
+	json_decref(o);
+	return err;
+}
+
+/* ---------------------------------------------------------------- the file */
+
+/* Returns an errno value; a write error is left in out. */
+static int
+compose(FILE *out, const struct profile *pr, const struct gauge *sum,
+    double seconds)
+{
+	const char *path = pr->p->opts->profile;
+
+	if (ends_in(path, ".json"))
+		return json(out, pr, sum, seconds);
+	if (ends_in(path, ".csv"))
+		csv(out, pr, sum);
+	else
+		chart_draw(out, pr, sum, seconds);
+	return 0;
+}
+
+/* Everything into fd, which is closed.  Returns an errno value. */
+static int
+write_all(int fd, const struct profile *pr, double seconds)
+{
+	struct gauge *sum = calloc(SERIES_MOST, sizeof(*sum));
+	FILE *out = sum == NULL ? NULL : fdopen(fd, "w");
+	enum series s;
+	int err = 0;
+
+	if (out == NULL) {
+		close(fd);
+		free(sum);
+		return ENOMEM;
+	}
+	for (s = 0; s < SERIES_MOST; s++)
+		profile_sum(pr, s, &sum[s]);
+	err = compose(out, pr, sum, seconds);
+	errno = 0;
+	if (err == 0 && (fflush(out) != 0 || ferror(out) != 0))
+		err = errno != 0 ? errno : EIO;
+	if (fclose(out) != 0 && err == 0)
+		err = errno;
+	free(sum);
+	return err;
+}
+
+int
+profile_save(const struct profile *pr, double seconds, struct fault *f)
+{
+	const char *path = pr == NULL ? NULL : pr->p->opts->profile;
+	char temporary[PATH_MAX];
+	int fd, err;
+
+	if (path == NULL)
+		return 0;
+	if (profile_check(pr->p, f) != 0)
+		return -1;
+	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >=
+	    PATH_MAX)
+		return fault_errno(f, ENAMETOOLONG, "profile=%s", path);
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return fault_errno(f, errno, "profile=%s", path);
+	err = write_all(fd, pr, seconds);
+	if (err == 0 && rename(temporary, path) != 0)
+		err = errno;
+	if (err == 0)
+		return 0;
+	unlink(temporary);
+	return fault_errno(f, err, "profile=%s: it was not written", path);
+}
