@@ -26,7 +26,7 @@ enum series { SERIES_SOURCE, SERIES_TARGET, SERIES_VERIFY, SERIES_MOST };
 enum {
 	PROFILE_BINS = 1024,	/* of positions */
 	PROFILE_SLOTS = 1024,	/* of time */
-	PROFILE_BUCKETS = 128,	/* of latencies, four for each doubling */
+	PROFILE_BUCKETS = 128,	/* of latencies, 4 for each doubling */
 	PROFILE_SLOW = 16,	/* requests that took longest */
 };
 
@@ -34,7 +34,7 @@ struct bin {			/* requests that begin at some positions */
 	uint64_t	bytes;	/* moved */
 	uint64_t	spent;	/* ns, latencies added up */
 	uint64_t	wall;	/* ns from the answer before to each of these */
-	uint64_t	busy;	/* ns of that in which the end had any request */
+	uint64_t	busy;	/* ns of that in which there were requests */
 	uint64_t	most;	/* ns, the longest latency */
 	uint64_t	requests, errors;
 };

@@ -132,7 +132,7 @@ credit(struct meter *m, uint64_t start, uint64_t end, struct bin *one)
 	while (end > last &&
 	    !atomic_compare_exchange_weak(&m->last, &last, end))
 		continue;
-	from = last == 0 ? start : last;
+	from = last != 0 ? last : since != 0 ? since : start;
 	one->wall = end > from ? end - from : 0;
 	from = since > from ? since : from;
 	one->busy = end > from ? end - from : 0;

@@ -1,0 +1,195 @@
+#!/usr/bin/env bash
+# Limits: rate=, ioprio=, and control= to change them while it runs.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+# took LEAST MOST: the seconds that the last run says it took
+took()
+{
+	local s
+	s=$(sed -n 's/.* copied, \([0-9.e-]*\) s, .*/\1/p' err)
+	awk "BEGIN { exit !(${s:-0} >= $1 && ${s:-0} <= $2) }" ||
+	    fail "took ${s:-?} s, not $1 to $2"
+}
+
+# ---------------------------------------------------------------------- rate=
+
+# Within a tenth; sanitizers may be late, and never early.
+late=1.1
+[[ $VARIANT = plain ]] || late=2
+# limited SECONDS OPERANDS...
+limited()
+{
+	"$blocks" make src "$1M" && exits 0 "$pardd" if=src of=dst rate=1M "${@:2}" &&
+	    took "$1*0.9" "$1*$late" && complete && same src dst
+}
+it "keeps to rate=" limited 2
+it "keeps to rate= with sixteen workers" limited 2 thr=16
+it "keeps to rate= in transfers that bpt= makes" limited 1 bs=512 bpt=100
+it "keeps to rate= in a rescue" limited 1 map=map
+limited_pipe()
+{
+	"$blocks" make - 1M | "$pardd" of=dst rate=1M 2>err
+	[[ ${PIPESTATUS[1]} = 0 ]] && took 0.9 "1*$late" && holds dst 0 0 1M
+}
+it "keeps to rate= from a pipe" limited_pipe
+# An eighth of a second may have one transfer more, and what is caught up.
+even()
+{
+	"$blocks" make src 512k && exits 0 "$pardd" if=src of=. rate=512k thr=16 profile=p.csv &&
+	    awk -F , '$1 == "time" && $2 == "source" { n++; if ($5 > most) most = $5 }
+		END { exit !(n >= 6 && most <= 65536 + 32768 + 10486) }' p.csv ||
+	    fail "$(grep ^time p.csv)"
+}
+it "moves bytes evenly, not in bursts" even
+fast()
+{
+	"$blocks" make src 2M && exits 0 "$pardd" if=src of=dst rate=1P && took 0 1 && same src dst
+}
+it "is not held up by a high rate=" fast
+tiny()
+{
+	"$blocks" make src 5000 && exits 0 "$pardd" if=src of=dst rate=4096 && took 1.2 1.9 && same src dst
+}
+[[ $VARIANT != plain ]] || it "can be as slow as 4096 bytes a second" tiny
+stopped()
+{
+	local start
+	"$blocks" make src 1M || return
+	"$tools/ends" how "$pardd" if=src of=dst rate=4096 "$@" 2>err &
+	until_true 20 test -e dst && sleep 0.3
+	start=$EPOCHREALTIME
+	kill -INT "$(sed -n 's/^pid //p' how)" && wait $!
+	ended signal 2 && awk -v a="$start" -v b="$EPOCHREALTIME" \
+	    'BEGIN { exit !(b - a < 0.5) }' || fail "from $start to $EPOCHREALTIME"
+}
+it "answers a signal at once while it waits" stopped bs=1k bpt=1024
+it "answers a signal at once while sixteen workers wait" stopped thr=16
+it "refuses a rate= below 4096" usage 'rate=4095' if=src of=dst rate=4095
+it "refuses a rate= that is no number" usage 'rate=some' if=src of=dst rate=some
+shown()
+{
+	"$blocks" make src 1k && exits 0 "$pardd" -d if=src of=dst rate=2M ioprio=idle &&
+	    grep -qx rate=2097152 out && grep -qx ioprio=idle out
+}
+it "shows both in the plan" shown
+
+# -------------------------------------------------------------------- control=
+
+command -v socat >/dev/null || {
+	skip "no socat" "control="
+	exit
+}
+
+# slow OPERANDS...: a copy that would take minutes, and has a socket
+slow()
+{
+	"$blocks" make src 2M || return
+	"$pardd" if=src of=dst rate=4096 control=ctl "$@" 2>err &
+	until_true 20 test -S ctl && until_true 20 test -e dst
+}
+# tell COMMAND: the answer
+tell()
+{
+	echo "$1" | socat -t 5 - UNIX-CONNECT:ctl
+}
+answers()
+{
+	local got
+	got=$(tell "$1")
+	[[ $got =~ ^$2$ ]] || fail "$1: $got"
+}
+# A rate that is out of reach, so that it ends.
+end_well()
+{
+	answers rate=0 ok && wait $! && complete && same src dst && [[ ! -e ctl ]]
+}
+changed()
+{
+	slow bs=1k thr=4 && sleep 0.3 && answers rate=1M ok && wait $! && took 2.2 "2*$late+0.5" &&
+	    complete && same src dst
+}
+it "changes the rate while it runs" changed
+lifted()
+{
+	slow && end_well && took 0 2
+}
+it "lifts the limit while it runs" lifted
+status()
+{
+	slow ioprio=be:6 && answers status 'phase=copying bytes_read=[0-9]+ bytes_written=[0-9]+ bytes_unreadable=0 length=2097152 seconds=[0-9.]+ rate=4096 ioprio=be:6' &&
+	    end_well
+}
+it "answers status" status
+lines()
+{
+	slow && [[ $(printf 'rate=5k\r\nstatus\nioprio=be:3\nstatus' | socat -t 5 - UNIX-CONNECT:ctl |
+	    sed 's/.* rate/rate/' | paste -sd ' ') = 'ok rate=5120 ioprio=none ok rate=5120 ioprio=be:3' ]] && end_well
+}
+it "answers each line, the last without its end, too" lines
+wrong()
+{
+	slow && answers go 'error: .*' && answers rate=4095 'error: .*' && answers rate= 'error: .*' &&
+	    answers ioprio=be:8 'error: .*' && answers "$(printf '%0500d' 0)" '' && answers '' 'error: .*' && end_well
+}
+it "says what is wrong with a command, and goes on" wrong
+forgotten()
+{
+	slow || return
+	sleep 30 | socat - UNIX-CONNECT:ctl &
+	undo kill $!
+	local idle=$!
+	sleep 0.2
+	answers rate=1P ok && answers rate=0 ok && kill "$idle" && wait %1 && complete
+}
+it "is not kept by one who is silent" forgotten
+mode()
+{
+	umask 0
+	slow && [[ $(stat -c %a ctl) = 600 ]] && end_well
+}
+it "lets only the owner at the socket" mode
+left()
+{
+	slow && kill -KILL $! && { wait $!; [[ -S ctl ]]; } &&
+	    rm dst && slow && end_well
+}
+it "replaces a socket that was left behind" left
+occupied()
+{
+	slow && exits 67 "$pardd" if=src of=dst2 control=ctl && one_line control= && [[ ! -e dst2 ]] && end_well &&
+	    touch ctl && exits 67 "$pardd" if=src of=dst2 control=ctl && [[ ! -e dst2 && -f ctl ]]
+}
+it "refuses a socket in use, and a file" occupied
+it "refuses a socket among the devices" refused 'among the devices' iflag=00 of=dst count=1 control=/dev/pardd-test
+gone()
+{
+	slow && kill -TERM $! && { wait $!; [[ ! -e ctl ]]; }
+}
+it "takes the socket away after a signal" gone
+
+# --------------------------------------------------------------------- ioprio=
+
+# all_are PRIORITY: of all threads
+all_are()
+{
+	local t
+	for t in "/proc/$!/task"/*; do
+		[[ $(ionice -p "${t##*/}") = "$1" ]] || fail "$(ionice -p "${t##*/}")" || return
+	done
+}
+if command -v ionice >/dev/null; then
+	given()
+	{
+		slow ioprio=idle && until_true 10 test "/proc/$!/task/$!" && all_are idle && end_well
+	}
+	it "sets the priority of all threads" given
+	changed_priority()
+	{
+		slow bs=1k thr=16 && answers ioprio=be:5 ok && all_are 'best-effort: prio 5' &&
+		    answers ioprio=idle ok && all_are idle && end_well
+	}
+	it "changes the priority of all threads while it runs" changed_priority
+fi
+it "refuses other priorities" usage ioprio= if=src of=dst ioprio=be:8
+it "refuses a priority that is none" usage ioprio= if=src of=dst ioprio=high

@@ -1,0 +1,250 @@
+/*
+ * Tests of the notes on requests: bins that get wider, latencies that fall into
+ * buckets, and the time that answers are credited with.
+ */
+#include "profile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MS = 1000000 };
+
+struct rig {			/* a plan with two workers and their lanes */
+	struct opts	 o;
+	struct endpoint	 src, dst;
+	struct plan	 p;
+	struct profile	*pr;
+	struct lane	 lane[2];	/* to the source */
+	struct lane	 out;
+	struct gauge	 sum;
+};
+
+static int
+setup(void **state)
+{
+	struct rig *r = calloc(1, sizeof(*r));
+	unsigned i;
+
+	assert_non_null(r);
+	r->o.time = 1;
+	r->src = (struct endpoint){ .be = &be_file, .role = SOURCE };
+	r->dst = (struct endpoint){ .be = &be_file, .role = TARGET };
+	r->p = (struct plan){ .opts = &r->o, .src = &r->src, .dst = &r->dst,
+		.length = INT64_MAX, .chunk = 1 << 20, .workers = 2,
+		.src_off = 512 };
+	assert_int_equal(profile_new(&r->pr, &r->p), 0);
+	for (i = 0; i < 2; i++) {
+		r->lane[i].ep = &r->src;
+		profile_lane(r->pr, i, &r->lane[i]);
+	}
+	r->out.ep = &r->dst;
+	profile_lane(r->pr, 0, &r->out);
+	*state = r;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	struct rig *r = *state;
+
+	free(r->pr);
+	free(r);
+	return 0;
+}
+
+/* A request from ms to ms of the run. */
+static void
+note(struct rig *r, struct lane *lane, enum op op, uint64_t off, size_t len,
+    uint64_t from, uint64_t to)
+{
+	struct io io = { .op = op, .off = off, .len = len, .done = len };
+
+	profile_begin(lane, &io);
+	/* It knows the time of day; these requests have their own. */
+	r->pr->meter[SERIES_SOURCE].since = r->pr->start + from * MS;
+	profile_note(lane, &io, r->pr->start + from * MS,
+	    r->pr->start + to * MS);
+}
+
+static void
+bins_get_wider(void **state)
+{
+	struct rig *r = *state;
+	const uint64_t far = UINT64_C(1) << 40;
+	uint64_t bytes = 0;
+	unsigned i;
+
+	note(r, &r->lane[0], OP_READ, 512, 1 << 20, 0, 1);
+	note(r, &r->lane[1], OP_READ, 512 + (1 << 20), 1 << 20, 1, 2);
+	note(r, &r->lane[0], OP_READ, 512 + far, 1 << 20, 2, 3);
+	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
+	assert_true(r->sum.width * PROFILE_BINS > far);
+	assert_true(r->sum.width * PROFILE_BINS <= 4 * far);
+	assert_int_equal(r->sum.bin[0].bytes, 2 << 20);
+	assert_int_equal(r->sum.bin[0].requests, 2);
+	assert_int_equal(r->sum.bin[far / r->sum.width].bytes, 1 << 20);
+	for (i = 0; i < PROFILE_BINS; i++)
+		bytes += r->sum.bin[i].bytes;
+	assert_int_equal(bytes, 3 << 20);
+	assert_int_equal(r->sum.all.bytes, 3 << 20);
+	assert_int_equal(profile_extent(&r->sum, &r->p),
+	    (far / r->sum.width + 1) * r->sum.width);
+}
+
+static void
+slots_get_wider(void **state)
+{
+	struct rig *r = *state;
+	uint64_t day = 24 * 3600 * 1000;
+
+	note(r, &r->lane[0], OP_READ, 512, 100, 0, 1);
+	note(r, &r->lane[1], OP_READ, 512, 200, 0, day);
+	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
+	assert_int_equal(r->sum.slot[0], 100);
+	assert_int_equal(r->sum.slot[day * MS / r->sum.tick], 200);
+	assert_true(r->sum.tick * PROFILE_SLOTS > day * MS);
+}
+
+static void
+buckets_have_no_gaps(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	assert_int_equal(profile_bucket(0), 0);
+	for (i = 4; i < PROFILE_BUCKETS; i++) {
+		double from = (double)profile_bucket(i);
+		double to = (double)profile_bucket(i + 1);
+
+		assert_true(to > from && to <= from * 1.2501);
+	}
+	assert_true(profile_bucket(PROFILE_BUCKETS) > UINT64_C(1000) * MS);
+}
+
+static void
+latencies_fall_into_their_buckets(void **state)
+{
+	struct rig *r = *state;
+	unsigned i, n = 0;
+	uint64_t ns;
+
+	for (ns = 1; ns < UINT64_C(1000) * 1000 * MS; ns += ns / 7 + 1, n++) {
+		struct io io = { .op = OP_READ, .off = 512, .done = 1 };
+
+		profile_begin(&r->lane[0], &io);
+		profile_note(&r->lane[0], &io, r->pr->start, r->pr->start +
+		    ns);
+		profile_sum(r->pr, SERIES_SOURCE, &r->sum);
+		for (i = 0; ns >= profile_bucket(i + 1); i++)
+			continue;
+		assert_true(r->sum.latency[i] > 0);
+		r->pr->gauge[0].latency[i] = 0;
+	}
+	assert_true(n > 100);
+	assert_int_equal(r->sum.all.requests, n);
+	assert_int_equal(r->sum.least, 1);
+}
+
+static void
+percentiles_are_near(void **state)
+{
+	static const double parts[] = { 0.01, 0.1, 0.5, 0.9, 0.99, 0.999 };
+	struct rig *r = *state;
+	unsigned i;
+
+	for (i = 1; i <= 10000; i++)
+		note(r, &r->lane[i % 2], OP_READ, 512, 1, 0, i);
+	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		double want = parts[i] * 10000 * MS;
+		double got = profile_percentile(&r->sum, parts[i]);
+
+		assert_true(got > want * 0.98 && got < want * 1.02);
+	}
+	assert_true(profile_percentile(&r->sum, 0) >= 1.0 * MS);
+	assert_true(profile_percentile(&r->sum, 1) <= 10000.0 * MS);
+}
+
+static void
+the_slowest_are_kept(void **state)
+{
+	struct rig *r = *state;
+	unsigned i;
+
+	for (i = 0; i < 1000; i++)
+		note(r, &r->lane[i % 2], OP_READ, 512 + i, 1, 0,
+		    (i * 7919) % 1000 + 1);
+	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
+	assert_int_equal(r->sum.slows, PROFILE_SLOW);
+	for (i = 0; i < PROFILE_SLOW; i++)
+		assert_int_equal(r->sum.slow[i].ns, (1000 - i) * MS);
+}
+
+/* Two at once, then nothing for a while, then one. */
+static void
+time_is_credited_once(void **state)
+{
+	struct rig *r = *state;
+	struct io io = { .op = OP_READ, .off = 512, .len = 1, .done = 1 };
+	uint64_t start = r->pr->start;
+	struct meter *m = &r->pr->meter[SERIES_SOURCE];
+
+	profile_begin(&r->lane[0], &io);
+	m->since = start;
+	profile_begin(&r->lane[1], &io);
+	profile_note(&r->lane[1], &io, start + 2 * MS, start + 5 * MS);
+	profile_note(&r->lane[0], &io, start, start + 10 * MS);
+	profile_begin(&r->lane[0], &io);
+	m->since = start + 20 * MS;
+	profile_note(&r->lane[0], &io, start + 20 * MS, start + 24 * MS);
+	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
+	assert_int_equal(r->sum.all.wall, 24 * MS);
+	assert_int_equal(r->sum.all.busy, 10 * MS + 4 * MS);
+	assert_int_equal(r->sum.all.spent, 3 * MS + 10 * MS + 4 * MS);
+	assert_int_equal(m->flying, 0);
+}
+
+static void
+series_are_apart(void **state)
+{
+	struct rig *r = *state;
+	struct endpoint none = { .be = &be_null };
+	struct lane lane = { .ep = &none };
+
+	note(r, &r->lane[0], OP_READ, 512, 1, 0, 1);
+	note(r, &r->out, OP_WRITE, 0, 2, 0, 1);
+	note(r, &r->out, OP_ZERO, 0, 8, 0, 1);
+	note(r, &r->out, OP_READ, 0, 4, 0, 1);
+	profile_lane(r->pr, 0, &lane);
+	note(r, &lane, OP_READ, 0, 16, 0, 1);
+	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
+	assert_int_equal(r->sum.all.bytes, 1);
+	assert_true(profile_sum(r->pr, SERIES_TARGET, &r->sum));
+	assert_int_equal(r->sum.all.bytes, 2);
+	assert_true(profile_sum(r->pr, SERIES_VERIFY, &r->sum));
+	assert_int_equal(r->sum.all.bytes, 4);
+}
+
+int
+main(void)
+{
+#define TEST(f)	cmocka_unit_test_setup_teardown(f, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(bins_get_wider),
+		TEST(slots_get_wider),
+		TEST(buckets_have_no_gaps),
+		TEST(latencies_fall_into_their_buckets),
+		TEST(percentiles_are_near),
+		TEST(the_slowest_are_kept),
+		TEST(time_is_credited_once),
+		TEST(series_are_apart),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
