@@ -306,23 +306,24 @@ profile_sum(const struct profile *pr, enum series series, struct gauge *to)
 double
 profile_percentile(const struct gauge *r, double part)
 {
-	double want = part * (double)r->all.requests, before = 0, ns, width;
-	double here;
+	double want = part * (double)r->all.requests, before = 0, here;
+	uint64_t from, to;
 	unsigned i;
 
 	for (i = 0; i < PROFILE_BUCKETS - 1; i++) {
-		if (before + (double)r->latency[i] >= want)
+		if (before + (double)r->latency[i] >= want &&
+		    r->latency[i] > 0)
 			break;
 		before += (double)r->latency[i];
 	}
 	here = (double)r->latency[i];
-	ns = (double)profile_bucket(i);
-	width = (double)profile_bucket(i + 1) - ns;
-	if (here > 0)
-		ns += width * (want - before) / here;
-	if (ns < (double)r->least)
-		return (double)r->least;
-	return ns < (double)r->all.most ? ns : (double)r->all.most;
+	from = profile_bucket(i);
+	to = profile_bucket(i + 1);
+	from = from > r->least ? from : r->least;
+	to = to < r->all.most ? to : r->all.most;
+	if (here <= 0 || to <= from)
+		return (double)r->all.most;
+	return (double)from + (double)(to - from) * (want - before) / here;
 }
 
 double
