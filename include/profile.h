@@ -18,6 +18,7 @@
 
 #include "endpoint.h"
 #include "fault.h"
+#include "newfile.h"
 #include "plan.h"
 
 /* Whose requests: reads of the source, writes and reads of the target. */
@@ -122,15 +123,11 @@ const char *profile_series(enum series);
 bool profile_known(const char *path);
 
 /*
- * Refuse a profile= that is an end of the copy, a file that another operand
- * names, no regular file, or among the devices.  Returns 0, or -1 with *f.
+ * Write what profile= names, as newfile_open found it; seconds is how long the
+ * copy took.  Nothing if there is no profile or no name.  Returns 0, or -1 with
+ * *f, and then what was there before is there still.
  */
-int profile_check(const struct plan *, struct fault *f);
-
-/*
- * Write profile=: a whole file, or what was there before stays.  seconds is how
- * long the copy took.  Nothing without profile=.  Returns 0, or -1 with *f.
- */
-int profile_save(const struct profile *, double seconds, struct fault *f);
+int profile_write(const struct profile *, struct newfile *, double seconds,
+    struct fault *f);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * What a run leaves behind beside the copy: digests, and the files of them.
+ * What a run leaves behind beside the copy: digests, the files of them, and
+ * what requests took.
  */
 #ifndef PARDD_RECORD_H
 #define PARDD_RECORD_H
@@ -12,7 +13,7 @@
 
 struct record {			/* the main thread's */
 	struct hash	*hash;
-	struct newfile	 hashfile;
+	struct newfile	 hashfile, profile;
 };
 
 /*

@@ -18,7 +18,6 @@
 #include "opts.h"
 #include "parts.h"
 #include "plan.h"
-#include "profile.h"
 #include "record.h"
 #include "report.h"
 #include "safety.h"
@@ -136,8 +135,6 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	report_judge(p, &out);
 	events_result(ev, p, &out);
 	tell_trouble(ev);
-	if (profile_save(out.profile, out.tally.seconds, &f) != 0)
-		report_fault(&f);
 	report_end(p, &out);
 	outcome_free(&out);
 	close(signals.fd);
@@ -161,8 +158,7 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	    plan_make(&p, o, src, dst, &f) != 0)
 		return leave(ev, src, dst, &f);
 	events_plan(ev, &p);
-	if (safety_check(&p, &f) != 0 || profile_check(&p, &f) != 0 ||
-	    record_open(&rec, &p, &f) != 0)
+	if (safety_check(&p, &f) != 0 || record_open(&rec, &p, &f) != 0)
 		return leave(ev, src, dst, &f);
 	if (claims_take(&claims, &p, &f) != 0) {
 		record_close(&rec);

@@ -318,13 +318,20 @@ contradiction_manner(const struct opts *o)
 	    FLAG_TRIM | FLAG_NOSPARSE)) != 0 || o->map != NULL))
 		return "reflink=always goes with none of sparse, trim, "
 		    "nosparse, map=: they ask for a copy";
+	if (several(o->status))
+		return "status= takes one word";
+	return NULL;
+}
+
+/* Names that are not any text. */
+static const char *
+misspelt(const struct opts *o)
+{
 	if (o->ioprio != NULL && ioprio_parse(o->ioprio) < 0)
 		return "ioprio= takes idle, be:0 to be:7, or rt:0 to rt:7";
 	if (o->profile != NULL && !profile_known(o->profile))
 		return "profile= takes a name that ends in .csv, .json or "
 		    ".svg";
-	if (several(o->status))
-		return "status= takes one word";
 	return NULL;
 }
 
@@ -398,6 +405,8 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 		wrong = contradiction_rescue(o);
 	if (wrong == NULL)
 		wrong = contradiction_manner(o);
+	if (wrong == NULL)
+		wrong = misspelt(o);
 	if (wrong != NULL)
 		return fault_set(f, STATUS_USAGE, "%s", wrong);
 	return hash_expect(o, f);

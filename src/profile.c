@@ -26,12 +26,19 @@ enum {
 	FINE = 4,		/* buckets for each doubling */
 };
 
+/* Of either engine. */
+static unsigned
+workers(const struct plan *p)
+{
+	return p->workers > p->queues ? p->workers : p->queues;
+}
+
 int
 profile_new(struct profile **pr, const struct plan *p)
 {
 	uint64_t width = p->length / PROFILE_BINS +
 	    (p->length % PROFILE_BINS != 0);
-	size_t n = (size_t)p->workers * SERIES_MOST, i;
+	size_t n = (size_t)workers(p) * SERIES_MOST, i;
 
 	*pr = NULL;
 	if (p->opts->profile == NULL && p->opts->time == 0)
@@ -290,7 +297,7 @@ profile_sum(const struct profile *pr, enum series series, struct gauge *to)
 	unsigned i;
 
 	memset(to, 0, sizeof(*to));
-	for (i = 0; i < pr->p->workers; i++) {
+	for (i = 0; i < workers(pr->p); i++) {
 		one = pr->gauge[(size_t)i * SERIES_MOST + series];
 		if (to->width == 0) {
 			to->width = one.width;

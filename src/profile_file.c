@@ -1,24 +1,18 @@
 /*
- * profile=: a file that a rename puts in its place when it is whole, as a table
- * (CSV), an object (JSON) or a picture (chart.c).
+ * profile=: the file, as a table (CSV), an object (JSON) or a picture
+ * (chart.c).
  */
 #include "profile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "chart.h"
 #include "config.h"
 #include "events.h"
-#include "safety.h"
-#include "status.h"
 
 #define SCHEMA	"pardd-profile/1"
 
@@ -42,103 +36,6 @@ profile_known(const char *path)
 {
 	return ends_in(path, ".csv") || ends_in(path, ".json") ||
 	    ends_in(path, ".svg");
-}
-
-/* ------------------------------------------------------------ the place */
-
-/* The folder of a path, cut off if it is too long for any. */
-static const char *
-folder_of(const char *path, char folder[PATH_MAX])
-{
-	const char *slash = strrchr(path, '/');
-
-	if (slash == NULL)
-		snprintf(folder, PATH_MAX, ".");
-	else
-		snprintf(folder, PATH_MAX, "%.*s",
-		    slash == path ? 1 : (int)(slash - path), path);
-	return folder;
-}
-
-static bool
-same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-/* Whether two names are or would become one file. */
-static bool
-same_place(const char *a, const char *b)
-{
-	const char *base_a = strrchr(a, '/'), *base_b = strrchr(b, '/');
-	char folder_a[PATH_MAX], folder_b[PATH_MAX];
-	struct stat x, y;
-
-	if (stat(a, &x) == 0 && stat(b, &y) == 0)
-		return same_file(&x, &y);
-	if (strcmp(base_a == NULL ? a : base_a + 1,
-	    base_b == NULL ? b : base_b + 1) != 0)
-		return false;
-	return stat(folder_of(a, folder_a), &x) == 0 &&
-	    stat(folder_of(b, folder_b), &y) == 0 && same_file(&x, &y);
-}
-
-static bool
-is_end(const char *path, const struct endpoint *ep)
-{
-	struct stat st;
-
-	return ep->id.known && stat(path, &st) == 0 &&
-	    st.st_dev == ep->id.dev && st.st_ino == ep->id.ino;
-}
-
-static bool
-used_otherwise(const struct plan *p, const char *path)
-{
-	const struct opts *o = p->opts;
-	int i;
-
-	for (i = 1; i < o->argc; i++) {
-		const char *name = strchr(o->argv[i], '=');
-
-		if (name != NULL && name[1] != '\0' &&
-		    strncmp(o->argv[i], "profile=", 8) != 0 &&
-		    same_place(path, name + 1))
-			return true;
-	}
-	return is_end(path, p->src) || is_end(path, p->dst);
-}
-
-int
-profile_check(const struct plan *p, struct fault *f)
-{
-	const char *path = p->opts->profile;
-	char folder[PATH_MAX];
-	struct stat st;
-	int dir, err;
-	bool among;
-
-	if (path == NULL)
-		return 0;
-	dir = open(folder_of(path, folder), O_RDONLY | O_DIRECTORY |
-	    O_CLOEXEC);
-	if (dir < 0)
-		return fault_errno(f, errno, "profile=%s", path);
-	among = among_devices(dir);
-	err = faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
-	close(dir);
-	if (among)
-		return fault_set(f, STATUS_REFUSED,
-		    "profile=%s: is among the devices", path);
-	if (err != 0)
-		return fault_errno(f, err, "profile=%s", path);
-	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return fault_set(f, STATUS_REFUSED,
-		    "profile=%s: is no regular file", path);
-	if (used_otherwise(p, path))
-		return fault_set(f, STATUS_REFUSED,
-		    "profile=%s: is used for something else, too", path);
-	return 0;
 }
 
 /* --------------------------------------------------------------- a table */
@@ -389,54 +286,25 @@ compose(FILE *out, const struct profile *pr, const struct gauge *sum,
 	return 0;
 }
 
-/* Everything into fd, which is closed.  Returns an errno value. */
-static int
-write_all(int fd, const struct profile *pr, double seconds)
+int
+profile_write(const struct profile *pr, struct newfile *file, double seconds,
+    struct fault *f)
 {
-	struct gauge *sum = calloc(SERIES_MOST, sizeof(*sum));
-	FILE *out = sum == NULL ? NULL : fdopen(fd, "w");
+	struct gauge *sum;
 	enum series s;
-	int err = 0;
+	int err;
 
-	if (out == NULL) {
-		close(fd);
-		free(sum);
-		return ENOMEM;
-	}
+	if (file->path == NULL || pr == NULL)
+		return 0;
+	sum = calloc(SERIES_MOST, sizeof(*sum));
+	if (sum == NULL)
+		return fault_errno(f, ENOMEM, "profile=%s", file->path);
 	for (s = 0; s < SERIES_MOST; s++)
 		profile_sum(pr, s, &sum[s]);
-	err = compose(out, pr, sum, seconds);
-	errno = 0;
-	if (err == 0 && (fflush(out) != 0 || ferror(out) != 0))
-		err = errno != 0 ? errno : EIO;
-	if (fclose(out) != 0 && err == 0)
-		err = errno;
+	err = newfile_begin(file, f);
+	if (err == 0)
+		err = newfile_end(file, compose(file->out, pr, sum, seconds),
+		    f);
 	free(sum);
 	return err;
-}
-
-int
-profile_save(const struct profile *pr, double seconds, struct fault *f)
-{
-	const char *path = pr == NULL ? NULL : pr->p->opts->profile;
-	char temporary[PATH_MAX];
-	int fd, err;
-
-	if (path == NULL)
-		return 0;
-	if (profile_check(pr->p, f) != 0)
-		return -1;
-	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >=
-	    PATH_MAX)
-		return fault_errno(f, ENAMETOOLONG, "profile=%s", path);
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd < 0)
-		return fault_errno(f, errno, "profile=%s", path);
-	err = write_all(fd, pr, seconds);
-	if (err == 0 && rename(temporary, path) != 0)
-		err = errno;
-	if (err == 0)
-		return 0;
-	unlink(temporary);
-	return fault_errno(f, err, "profile=%s: it was not written", path);
 }

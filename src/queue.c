@@ -34,6 +34,8 @@ enum {
 
 static const uint64_t period = 4000000000;	/* ns between new beginnings */
 
+enum { LOOK = 100000000 };	/* ns; so soon a new rate= counts */
+
 enum state { IDLE, READING, READY, WRITING };
 
 struct slot {
@@ -61,6 +63,8 @@ struct queue {
 	struct slot	*ready, **last;	/* in the order they became so */
 	struct window	 reads, writes;
 	unsigned	 fixed;		/* qd=, or 0 */
+	struct piece	 held;		/* claimed; waits for its time by */
+	uint64_t	 due;		/* rate=: ns, or 0 and none is held */
 	uint64_t	 again;		/* ns, when the period ends */
 	bool		 broken;	/* the ring; nothing comes back */
 };
@@ -206,6 +210,41 @@ start_write(struct queue *q)
 		start(q, s, &q->w->dst, &q->writes);
 }
 
+/* What is held will not be read. */
+static void
+let_go(struct queue *q)
+{
+	if (q->due > 0)
+		piece_settle(q->w, q->held.seg.off, q->held.seg.len, UNTRIED);
+	q->due = 0;
+}
+
+/*
+ * The next piece, when rate= lets its bytes move.  Until then it is held, and
+ * what is in flight is taken care of.
+ */
+static bool
+next_piece(struct queue *q, struct piece *pc)
+{
+	struct job *job = q->w->job;
+	uint64_t len;
+
+	if (q->due == 0 && !piece_claim(q->w, &q->held))
+		return false;
+	len = q->held.seg.len;
+	if (q->busy > 0)
+		q->due = rate_due(&job->rate, len);
+	else
+		q->due = rate_wait(&job->rate, len, job->halt) ? 0 : 1;
+	if (q->due > 0) {
+		if (job->stop)
+			let_go(q);
+		return false;
+	}
+	*pc = q->held;
+	return true;
+}
+
 /* Fill both windows; false when nothing is in flight any more. */
 static bool
 fill(struct queue *q)
@@ -217,7 +256,7 @@ fill(struct queue *q)
 			start_write(q);
 		if (q->idle == NULL || q->reads.busy >= q->reads.size ||
 		    q->busy >= q->reads.size + q->writes.size ||
-		    !piece_claim(q->w, &pc))
+		    !next_piece(q, &pc))
 			break;
 		if (pc.hole) {
 			q->w->buf = q->idle->buf;	/* that of nobody */
@@ -249,17 +288,33 @@ give_up(struct queue *q, int err)
 
 	fault_errno(&f, err, "io_uring");
 	job_fail(q->w->job, &f);
+	let_go(q);
 	for (i = 0; i < q->slots; i++)
 		if (q->slot[i].state != IDLE)
 			piece_done(q->w, &q->slot[i].pc, false);
 	q->broken = true;
 }
 
-/* Wait for one request at least, and take all that have ended. */
+/* Wait for one request at least, or until a piece that is held may go. */
+static int
+await(struct queue *q)
+{
+	struct __kernel_timespec t = { .tv_nsec = (long)(q->due < LOOK ?
+	    q->due : LOOK) };
+	struct io_uring_cqe *cqe;
+	int err;
+
+	if (q->due == 0)
+		return io_uring_submit_and_wait(&q->ring, 1);
+	err = io_uring_submit_and_wait_timeout(&q->ring, &cqe, 1, &t, NULL);
+	return err == -ETIME ? 0 : err;
+}
+
+/* Take all that have ended. */
 static void
 harvest(struct queue *q)
 {
-	int err = io_uring_submit_and_wait(&q->ring, 1);
+	int err = await(q);
 	struct io_uring_cqe *cqe;
 	struct slot *s;
 	int result;

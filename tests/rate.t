@@ -27,6 +27,7 @@ it "keeps to rate=" limited 2
 it "keeps to rate= with sixteen workers" limited 2 thr=16
 it "keeps to rate= in transfers that bpt= makes" limited 1 bs=512 bpt=100
 it "keeps to rate= in a rescue" limited 1 map=map
+it "keeps to rate= with one asynchronous thread" limited 1 engine=async iflag=direct oflag=direct
 limited_pipe()
 {
 	"$blocks" make - 1M | "$pardd" of=dst rate=1M 2>err
@@ -65,6 +66,7 @@ stopped()
 }
 it "answers a signal at once while it waits" stopped bs=1k bpt=1024
 it "answers a signal at once while sixteen workers wait" stopped thr=16
+it "answers a signal at once while an asynchronous thread waits" stopped engine=async iflag=direct oflag=direct
 it "refuses a rate= below 4096" usage 'rate=4095' if=src of=dst rate=4095
 it "refuses a rate= that is no number" usage 'rate=some' if=src of=dst rate=some
 shown()
