@@ -162,7 +162,8 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 	case 0:
 		return true;
 	case EOPNOTSUPP:
-		memset(w->buf + at, 0, len);
+		if (!w->job->p->sparse)		/* else these are zeros */
+			memset(w->buf + at, 0, len);
 		return piece_write(w, off, at, len);
 	default:
 		piece_fail_write(w->job, &io);

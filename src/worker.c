@@ -95,7 +95,8 @@ finish(struct job *job)
 	int err = 0;
 
 	job->phase = PHASE_FLUSHING;
-	if (complete && (p->sparse || p->holes) && p->dst->be->extend != NULL)
+	if (complete && t.end > 0 && (p->sparse || p->holes) &&
+	    p->dst->be->extend != NULL)
 		err = p->dst->be->extend(p->dst, p->dst_off +
 		    round_up(t.end, p->pad));
 	if (err != 0)
