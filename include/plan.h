@@ -25,6 +25,7 @@ struct plan {
 	bool		 bounded;	/* exactly that */
 	bool		 counted;	/* by count= */
 	size_t		 chunk;		/* bytes of a transfer */
+	size_t		 claim;		/* bytes that a worker takes, at most */
 	uint64_t	 phase;		/* bytes of dst_off past a border */
 	uint64_t	 pad;		/* bytes; the end is padded to this */
 	size_t		 room;		/* bytes of a buffer */

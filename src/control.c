@@ -173,7 +173,7 @@ change_rate(struct control *c, struct job *job, const char *text)
 	rate_set(&job->rate, (uint64_t)n);
 	if (job->rescue == NULL)	/* whose passes see to that */
 		map_pieces(&job->map, rate_piece(&job->rate, job->p,
-		    job->p->chunk));
+		    job->p->claim));
 	answer(c, "ok");
 }
 

@@ -146,7 +146,7 @@ job_init(struct job *job, const struct plan *p, struct fault *f)
 		return fault_errno(f, errno, "eventfd");
 	rate_set(&job->rate, p->opts->rate > 0 ? (uint64_t)p->opts->rate : 0);
 	if (job->bufs == NULL || map_init(&job->map, p->length,
-	    rate_piece(&job->rate, p, p->chunk), p->phase) != 0 ||
+	    rate_piece(&job->rate, p, p->claim), p->phase) != 0 ||
 	    profile_new(&job->profile, p) != 0)
 		return fault_errno(f, ENOMEM, "%zu bytes of buffers",
 		    buffers_size(p));

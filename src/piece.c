@@ -403,6 +403,20 @@ piece_to_write(struct worker *w, struct piece *pc)
 	return pc->good;
 }
 
+/* A piece, which may be several transfers. */
+static bool
+write_all(struct worker *w, uint64_t off, size_t len)
+{
+	size_t at, n, most = w->job->p->chunk;
+	bool ok = true;
+
+	for (at = 0; at < len && ok; at += n) {
+		n = len - at < most ? len - at : most;
+		ok = piece_write(w, off, at, n);
+	}
+	return ok;
+}
+
 static bool
 store(struct worker *w, struct piece *pc)
 {
@@ -419,7 +433,7 @@ store(struct worker *w, struct piece *pc)
 	else if (sparse_wanted(job->p))
 		ok = sparse_write(w, off, len);
 	else
-		ok = piece_write(w, off, 0, len);
+		ok = write_all(w, off, len);
 	if (streamed && ok && pc->got != CUT)
 		turn_pass(&job->turn, off + pc->good);
 	else if (streamed)

@@ -143,6 +143,24 @@ piece_of(uint64_t bytes)
 	return UINT64_C(1) << (63 - __builtin_clzll(bytes));
 }
 
+/*
+ * Writes that are waited for, and share a page of the page cache, wait for one
+ * another.  So a worker takes whole pages, and writes them transfer by transfer.
+ */
+static void
+set_claim(struct plan *p)
+{
+	bool waits = (p->opts->oflag & (FLAG_DSYNC | FLAG_SYNC)) != 0;
+
+	p->claim = p->chunk;
+	if (!waits || p->dst->be != &be_file || p->dst->device ||
+	    p->src->streamed || PAGE % p->chunk != 0 ||
+	    p->dst_off % p->chunk != 0)
+		return;
+	p->claim = PAGE;
+	p->phase = p->dst_off % PAGE;
+}
+
 static int
 set_transfer(struct plan *p, struct fault *f)
 {
@@ -164,33 +182,34 @@ set_transfer(struct plan *p, struct fault *f)
 	if (o->bpt < 0 && !p->dst->streamed && p->dst_off % p->pad == 0)
 		p->phase = p->dst_off % chunk;
 	p->chunk = (size_t)chunk;
-	p->room = (size_t)round_up(chunk, p->pad);
-	if (p->bounded && p->length < chunk)
+	set_claim(p);
+	p->room = (size_t)round_up(p->claim, p->pad);
+	if (p->bounded && p->length < p->claim)
 		p->room = (size_t)round_up(p->length > 0 ? p->length : 1,
 		    p->pad);
 	return 0;
 }
 
-/* Transfers, of which the first and the last may be in part. */
+/* Claims, of which the first and the last may be in part. */
 static uint64_t
-transfers(const struct plan *p)
+claims(const struct plan *p)
 {
-	uint64_t n = p->length / p->chunk, rest = p->length % p->chunk;
+	uint64_t n = p->length / p->claim, rest = p->length % p->claim;
 
 	n += rest != 0;
-	n += rest + p->phase > p->chunk ||
+	n += rest + p->phase > p->claim ||
 	    (p->phase > 0 && rest == 0 && p->length > 0);
 	return n > 0 ? n : 1;
 }
 
-/* No more workers than there are transfers, and one for a small copy. */
+/* No more workers than there are claims, and one for a small copy. */
 static unsigned
 workers(const struct plan *p)
 {
 	/* Who writes to a file of tmpfs keeps the others spinning. */
 	uint64_t usual = p->dst->memory ? THREADS / 2 : THREADS;
 	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : usual;
-	uint64_t n = transfers(p);
+	uint64_t n = claims(p);
 
 	if (p->opts->bpt < 0 && p->length <= TRANSFER)
 		n = 1;
@@ -252,7 +271,7 @@ set_engine(struct plan *p, struct fault *f)
 			p->engine_why = "through the page cache";
 		else if (p->sparse || p->holes)
 			p->engine_why = "zeros are made one by one";
-		else if (transfers(p) < LONG_COPY)
+		else if (claims(p) < LONG_COPY)
 			p->engine_why = "a short copy";
 	}
 	if (p->engine_why != NULL) {
