@@ -12,7 +12,10 @@
 #include "map.h"
 #include "plan.h"
 
-enum phase { PHASE_COPYING, PHASE_FLUSHING };
+enum phase {
+	PHASE_COPYING, PHASE_FLUSHING, PHASE_VERIFYING, PHASE_REPAIRING,
+	PHASE_COMPARING
+};
 
 struct tally {			/* of a run, or of a run so far */
 	uint64_t	read, written;	/* bytes; padding is written */
@@ -20,6 +23,11 @@ struct tally {			/* of a run, or of a run so far */
 	uint64_t	holes;		/* of read: counted, not read */
 	uint64_t	zeroed;		/* of written: zeros, not written */
 	uint64_t	shared;		/* of both: the same blocks */
+	uint64_t	spared;		/* bytes that were there already */
+	uint64_t	verified;	/* bytes read back or compared */
+	uint64_t	mended;		/* bytes of them, once wrong */
+	uint64_t	passed;		/* bytes this phase has dealt with */
+	uint64_t	differing;	/* bytes that differ, as far as known */
 	uint64_t	lost;		/* bytes, unreadable */
 	double		seconds;	/* since the start */
 	enum phase	phase;
@@ -31,6 +39,9 @@ struct outcome {
 	struct tally	 tally;
 	struct map	 map;		/* outcome_free frees it */
 	struct profile	*profile;	/* the same; NULL: not wanted */
+	struct map	 differ;	/* the same; BAD: differs */
+	bool		 proven;	/* all was held against the digests */
+	const struct endpoint *longer;	/* of two compared, or NULL */
 	struct fault	 fault;		/* what stopped it; status 0: nothing */
 	struct fault	 flush;		/* wrong after the last write */
 	struct fault	 record;	/* wrong with a record, see record.h */

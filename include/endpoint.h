@@ -87,6 +87,7 @@ struct endpoint {		/* shared and const once open */
 	bool		 seekable;	/* can begin anywhere */
 	bool		 endless;	/* zeros or random bytes without end */
 	bool		 device;
+	bool		 back;		/* reads the target, or is compared */
 	bool		 durable;	/* flushing it means something */
 	bool		 absent;	/* a file that is to be created */
 	bool		 memory;	/* a file in tmpfs */
@@ -148,6 +149,13 @@ struct backend {
 	 */
 	int (*view)(const struct endpoint *, bool *cached);
 	void (*look)(struct endpoint *, struct io *);
+	/*
+	 * Open r, all but which is set, to read back from the medium what this
+	 * target was given; r->grain: whole ones of this are read.  NULL:
+	 * cannot be read back
+	 */
+	int (*reader)(const struct endpoint *, struct endpoint *r,
+	    struct fault *);
 	/* Something to be told of the run, or "".  NULL: never */
 	void (*note)(const struct endpoint *, char *text, size_t room);
 	/*
@@ -159,6 +167,11 @@ struct backend {
 };
 
 extern const struct backend be_file, be_stream, be_null, be_sg;
+extern const struct backend be_back;	/* only by endpoint_reader */
+
+/* The reader of a backend that has a view. */
+int back_reader(const struct endpoint *target, struct endpoint *r,
+    struct fault *f);
 
 /*
  * Open the end that opts name for this role (no name or "-": standard input or
@@ -167,6 +180,10 @@ extern const struct backend be_file, be_stream, be_null, be_sg;
  * 0, or -1 with *f, and then there is nothing to close.
  */
 int endpoint_open(struct endpoint *, enum role, const struct opts *, bool look,
+    struct fault *f);
+
+/* Open what opts name as the output for reading only: a second source. */
+int endpoint_open_compared(struct endpoint *, const struct opts *,
     struct fault *f);
 
 /*
@@ -188,6 +205,16 @@ int endpoint_prepare(struct endpoint *, mode_t, int64_t length,
  * or -1 with *f.
  */
 int endpoint_flush(struct endpoint *, struct fault *f);
+
+/*
+ * Open a second end, r, that reads what the target holds past every cache that
+ * the kernel has and, on a SCSI disk, past the disk's own.  Positions are those
+ * of the target; reads must be of whole r->grain bytes.  A target that is to be
+ * created must have been prepared.  Returns 0, or -1 with *f: STATUS_REFUSED
+ * where it cannot be done.  endpoint_close closes it, before the target.
+ */
+int endpoint_reader(struct endpoint *r, const struct endpoint *target,
+    struct fault *f);
 
 /* Close; returns the errno of a close that failed, else 0. */
 int endpoint_close(struct endpoint *);

@@ -30,6 +30,7 @@ struct events {			/* the main thread's */
 	struct timespec	 started;
 	struct json_t	*source, *target;	/* once there is a plan */
 	struct json_t	*unreadable;	/* of the result */
+	struct json_t	*mismatch;	/* the same */
 	uint64_t	 length;	/* bytes, if bounded */
 	bool		 bounded;
 	uint64_t	 told;	/* errors before this byte of the map are */
@@ -63,8 +64,7 @@ void events_errors(struct events *, const struct plan *, struct map *);
 /*
  * The end: of a run whose verdict is in *out, or of one that did not begin.
  */
-void events_result(struct events *, const struct plan *,
-    const struct outcome *);
+void events_result(struct events *, const struct plan *, struct outcome *);
 void events_refused(struct events *, const struct fault *why);
 
 /* A text from outside as JSON, which is the caller's: null for NULL. */

@@ -32,7 +32,7 @@ struct hash_piece {		/* its worker's, lent from post to wait */
 	pthread_cond_t	 taken;
 };
 
-struct digest {			/* what became of an algorithm */
+struct hash_sum {			/* what became of an algorithm */
 	const char	*name;	/* as in hash= */
 	const char	*tag;	/* as in a line of cksum */
 	char		 hex[HASH_HEX];	/* "": not all was copied */
@@ -78,6 +78,6 @@ void hash_stop(struct hash *);
 void hash_finish(struct hash *, const struct plan *, struct outcome *);
 
 /* The digests, n of them; before hash_finish without their hex. */
-const struct digest *hash_digests(const struct hash *, size_t *n);
+const struct hash_sum *hash_digests(const struct hash *, size_t *n);
 
 #endif

@@ -17,7 +17,7 @@
  * The line of a digest of the run, without its newline; malloc'ed and the
  * caller's, NULL without memory.  Several digests are told apart by their tags.
  */
-char *hashfile_line(const struct plan *, const struct digest *);
+char *hashfile_line(const struct plan *, const struct hash_sum *);
 
 /*
  * Write the file if all of the copy was read, and a remark where the digests

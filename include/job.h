@@ -10,13 +10,15 @@
  *			source has holes
  *	turn.lock	a few instructions	whose turn a streamed target is
  *	first		a few instructions	the first fatal fault
+ *	verify.lock	a few instructions	what verify=stream checks next
  *	map.lock	one call of map.h	the map; a leaf
+ *	checks.lock	one call of checks.h	the digests; a leaf
  *	hash.lock	a few instructions	what waits to be digested
  *	pulse.look	over some reads		whether the source is there
  *	pulse.lock	a few instructions	the last reads of a rescue
  *
- * Only "order" is held while another (map.lock, first) is taken, and
- * "pulse.look" while pulse.lock is.
+ * Only "order" is held while another (map.lock, first) is taken, "pulse.look"
+ * while pulse.lock is, and verify.lock while a leaf is.
  */
 #ifndef PARDD_JOB_H
 #define PARDD_JOB_H
@@ -40,7 +42,9 @@ struct worker {			/* its thread's alone */
 	pthread_t	 thread;
 	struct job	*job;
 	struct lane	 src, dst;
+	struct lane	 back;	/* of job->back, if there is one */
 	unsigned char	*buf;	/* page aligned, plan->room bytes, job's */
+	unsigned char	*other;	/* the same, plan->other bytes */
 	struct queue	*queue;	/* of the asynchronous engine, or NULL: buf is
 				 * that of the piece it deals with */
 };
@@ -49,6 +53,12 @@ struct job {			/* I: set before the workers start */
 	const struct plan *p;		/* I */
 	struct rescue	*rescue;	/* I: NULL in a plain copy */
 	struct profile	*profile;	/* I: or NULL; see there who writes */
+	struct verify	*verify;	/* I: NULL without verify= */
+	struct compare	*compare;	/* I: NULL without compare=1 */
+	bool	(*step)(struct worker *);	/* I while workers run: a piece; */
+					/* false: no further; NULL: queues */
+	struct endpoint	 back;		/* the lead's to open: reads the */
+	bool		 reads_back;	/* target back; whether it is open */
 	struct map	 map;		/* locks for itself */
 	struct turn	 turn;		/* locks for itself */
 	pthread_mutex_t	 order;
@@ -68,6 +78,7 @@ struct job {			/* I: set before the workers start */
 	atomic_uint_fast64_t zeroed;	/* bytes written by OP_ZERO */
 	atomic_uint_fast64_t shared;	/* bytes of both files */
 	struct extent	 extent;	/* order: of the source, last asked */
+	atomic_uint_fast64_t spared;	/* bytes the target had already */
 	int		 halt;		/* I: readable once stop is set */
 	int		 done;		/* I: readable once all is over */
 	unsigned char	*bufs;		/* I: of all workers, in "mapping" */
@@ -83,6 +94,12 @@ struct job {			/* I: set before the workers start */
  * makes job->done readable.  arg is the struct job.
  */
 void *worker_lead(void *arg);
+
+/*
+ * A piece and a second buffer for each of plan->workers, in place of queues.
+ * The lead's, between two steps.
+ */
+void job_threads(struct job *);
 
 /* Seconds of a clock that nobody sets. */
 double job_clock(void);

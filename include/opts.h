@@ -39,6 +39,7 @@ enum flag {			/* of iflag= and oflag= */
 	FLAG_FUA = 1 << 24,
 	FLAG_NOSPARSE = 1 << 25,
 	FLAG_TRIM = 1 << 26,
+	FLAG_SPARING = 1 << 27,
 };
 
 enum conv {
@@ -86,6 +87,13 @@ enum reflink {			/* of reflink= */
 	REFLINK_ALWAYS = 1 << 1,
 };
 
+enum verify_word {		/* of verify= */
+	VERIFY_NULL = 0,
+	VERIFY_AFTER = 1 << 0,
+	VERIFY_STREAM = 1 << 1,
+	VERIFY_SOURCE = 1 << 2,
+};
+
 enum show {			/* of status= */
 	SHOW_NONE = 1 << 0,
 	SHOW_NOXFER = 1 << 1,
@@ -110,6 +118,7 @@ struct opts {
 	enum mode	 mode;
 	bool		 ask;
 	bool		 as_json;	/* of --list */
+	int64_t		 mends;		/* retries=, for verify= */
 	const char	*shell;		/* of --completion= */
 #define NAME(name, field, ...)		const char *field;
 #define NUMBER(name, field, ...)	int64_t field;

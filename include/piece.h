@@ -22,6 +22,13 @@ struct piece {			/* on its way through a worker */
 	bool		hole;	/* nothing was read, and all is zero */
 };
 
+/*
+ * A request that failed, "what" it was doing: in the end's own words if it has
+ * any, else errno's.
+ */
+void piece_describe(struct fault *f, const struct io *, const char *name,
+    const char *what);
+
 /* A read that failed, or ended before its end, as the fault of the copy. */
 void piece_fail_read(struct job *, const struct io *);
 
@@ -46,6 +53,12 @@ bool piece_write(struct worker *, uint64_t off, size_t at, size_t len);
  * copy ends there.  False when it failed, and the copy is being stopped.
  */
 bool piece_write_end(struct worker *, uint64_t off, size_t len);
+
+/*
+ * The target is being given the first len bytes of the buffer for off: note
+ * their digest, with verify=.  False as above.
+ */
+bool piece_note(struct worker *, uint64_t off, size_t len);
 
 /*
  * Note what became of a claimed range (map_settle).  False when there was no

@@ -29,6 +29,7 @@ struct plan {
 	uint64_t	 phase;		/* bytes of dst_off past a border */
 	uint64_t	 pad;		/* bytes; the end is padded to this */
 	size_t		 room;		/* bytes of a buffer */
+	size_t		 other;		/* bytes of a second one, or 0 */
 	uint32_t	 block;		/* bytes lost to one bad spot */
 	unsigned	 workers;	/* of the engine with threads */
 	unsigned	 queues;	/* of the asynchronous one, or 0 */

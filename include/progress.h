@@ -21,6 +21,7 @@ struct progress {
 		double	seconds, bytes;
 	}	 sample[PROGRESS_SAMPLES];	/* for the rate of late */
 	unsigned samples;
+	enum phase phase;	/* they are of */
 };
 
 /* Decide whether there is a line at all, and prepare it. */

@@ -39,6 +39,9 @@ void report_threads(const struct plan *, int err);
 /* The record counts and the rate so far: the answer to SIGUSR1. */
 void report_tally(const struct plan *, const struct tally *);
 
+/* verify= has found the first byte (of the map) that differs. */
+void report_differs(const struct plan *, uint64_t off);
+
 /* A signal was taken; what is in flight is being finished. */
 void report_stopping(int signo);
 

@@ -667,6 +667,7 @@ const struct backend be_file = {
 	.extend = file_extend,
 	.flush = file_flush,
 	.view = file_view,
+	.reader = back_reader,
 	.leave = file_leave,
 	.close = file_close,
 };

@@ -30,6 +30,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "number.h"
 #include "opts.h"
 #include "scsi.h"
 #include "status.h"
@@ -39,6 +40,7 @@ enum {
 	BOUNCE = 64 << 10,	/* bytes, for reads that are not aligned */
 	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
 	SAME = 32 << 20,	/* bytes of a WRITE SAME, at most */
+	ILLEGAL_REQUEST = 5,	/* a status, of sg3_utils */
 };
 
 struct sg {
@@ -434,6 +436,64 @@ sg_flush(struct endpoint *ep, struct fault *f)
 	    scsi_words(status));
 }
 
+/* One block, to see whether the disk takes the bit. */
+static int
+try_fua(struct endpoint *r, struct fault *f)
+{
+	const struct sg *sg = r->priv;
+	struct io io = { .op = OP_READ, .len = sg->disk.block,
+		.buf = aligned_alloc(4096, round_up(sg->disk.block, 4096)) };
+	int failed = 0;
+
+	if (io.buf == NULL)
+		failed = fault_errno(f, ENOMEM, "%s", r->name);
+	else if (sg->disk.blocks > 0)
+		sg_look(r, &io);
+	free(io.buf);
+	if (failed == 0 && io.status == ILLEGAL_REQUEST)
+		failed = fault_set(f, STATUS_REFUSED, "%s cannot be read past "
+		    "its cache: it refuses READ with FUA (%s)", r->name,
+		    io.why);
+	if (failed != 0)
+		sg_close(r);
+	return failed;
+}
+
+/*
+ * Reads with FUA come from the medium: what a cache has of it is written first,
+ * and not read (SBC-4, READ (10), force unit access).  A disk that does not
+ * know the bit refuses the command, and then nothing can be told of the medium.
+ */
+static int
+sg_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
+{
+	const struct sg *of = target->priv;
+	struct sg *sg = malloc(sizeof(*sg));
+
+	if (sg == NULL)
+		return fault_errno(f, ENOMEM, "%s", target->name);
+	*sg = (struct sg){ .node = of->node, .disk = of->disk,
+		.how = of->how, .shared = of->shared };
+	sg->how.fua = true;
+	sg->how.mapped = false;
+	sg->how.cdb_size = of->how.cdb_size == 6 ? 10 : of->how.cdb_size;
+	sg->most = of->most;
+	r->be = &be_sg;
+	r->priv = sg;
+	r->flags &= ~(unsigned)FLAG_EXCL;
+	r->grain = sg->disk.block;
+	r->size = (int64_t)(sg->disk.blocks * sg->disk.block);
+	sg->fd = of->shared ? fcntl(of->fd, F_DUPFD_CLOEXEC, 3) :
+	    reopen(of->fd, target->name, O_RDONLY | O_NONBLOCK);
+	if (sg->fd < 0) {
+		fault_errno(f, errno, "%s: opening it to read it back",
+		    target->name);
+		free(sg);
+		return -1;
+	}
+	return try_fua(r, f);
+}
+
 static void
 sg_note(const struct endpoint *ep, char *text, size_t room)
 {
@@ -468,6 +528,7 @@ const struct backend be_sg = {
 	.transfer = sg_transfer,
 	.flush = sg_flush,
 	.look = sg_look,
+	.reader = sg_reader,
 	.note = sg_note,
 	.close = sg_close,
 };

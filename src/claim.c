@@ -221,7 +221,7 @@ claims_take(struct claims *c, const struct plan *p, struct fault *f)
 
 	c->n = 0;
 	c->lock = -1;
-	if (p->length == 0 && p->truncate < 0)
+	if (p->opts->compare != 0 || (p->length == 0 && p->truncate < 0))
 		return 0;
 	failed = p->dst->device ? claim_device(c, p, f) : claim_file(p, f);
 	if (failed != 0)

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "compare.h"
 #include "control.h"
 #include "events.h"
 #include "ioprio.h"
@@ -26,6 +27,9 @@
 #include "report.h"
 #include "rescue.h"
 #include "status.h"
+#include "verify.h"
+
+enum { WATCH = 500 };		/* ms; for what verify= has to say */
 
 enum { HUGE_PAGE = 2 << 20 };
 
@@ -44,6 +48,9 @@ phase_name(enum phase phase)
 	static const char *const names[] = {
 		[PHASE_COPYING] = "copying",
 		[PHASE_FLUSHING] = "flushing",
+		[PHASE_VERIFYING] = "verifying",
+		[PHASE_REPAIRING] = "repairing",
+		[PHASE_COMPARING] = "comparing",
 	};
 
 	return names[phase];
@@ -52,12 +59,27 @@ phase_name(enum phase phase)
 static struct tally
 tally(struct job *job, double start)
 {
-	return (struct tally){ .read = job->read, .written = job->written,
+	struct tally t = { .read = job->read, .written = job->written,
 		.padded = job->padded, .holes = job->holes,
 		.zeroed = job->zeroed, .shared = job->shared,
+		.spared = job->spared,
 		.lost = map_totals(&job->map).bad,
 		.seconds = job_clock() - start,
 		.phase = (enum phase)job->phase };
+
+	t.passed = t.written + t.spared;
+	if (job->verify != NULL) {
+		t.verified = job->verify->right;
+		t.mended = job->verify->mended;
+		t.differing = map_totals(&job->verify->differ).bad;
+		if (t.phase == PHASE_VERIFYING || t.phase == PHASE_REPAIRING)
+			t.passed = job->verify->read;
+	}
+	if (job->compare != NULL) {
+		t.passed = t.verified = job->compare->compared;
+		t.differing = map_totals(&job->compare->differ).bad;
+	}
+	return t;
 }
 
 /*
@@ -91,12 +113,34 @@ buffer_stride(const struct plan *p)
 	return (size_t)round_up(p->room, 4096);
 }
 
+/* Of pieces; behind them are the second buffers, one for each worker. */
 static size_t
-buffers_size(const struct plan *p)
+pieces_size(const struct plan *p)
 {
 	size_t queued = (size_t)p->queues * p->slots;
 
 	return buffer_stride(p) * (queued > p->workers ? queued : p->workers);
+}
+
+static size_t
+buffers_size(const struct plan *p)
+{
+	return pieces_size(p) + p->other * p->workers;
+}
+
+void
+job_threads(struct job *job)
+{
+	const struct plan *p = job->p;
+	unsigned i;
+
+	job->workers = p->workers;
+	for (i = 0; i < p->workers; i++) {
+		job->worker[i].job = job;
+		job->worker[i].buf = job->bufs + i * buffer_stride(p);
+		job->worker[i].other = job->bufs + pieces_size(p) +
+		    i * p->other;
+	}
 }
 
 /*
@@ -119,19 +163,15 @@ enlist(struct job *job)
 		if (job->worker[i].queue != NULL)
 			continue;
 		report_threads(p, err);
-		while (i-- > 0)
+		while (i-- > 0) {
 			queue_free(job->worker[i].queue);
+			job->worker[i].queue = NULL;
+		}
 		job->workers = 0;
 		break;
 	}
-	if (job->workers > 0)
-		return;
-	job->workers = p->workers;
-	for (i = 0; i < p->workers; i++) {
-		job->worker[i].job = job;
-		job->worker[i].queue = NULL;
-		job->worker[i].buf = job->bufs + i * stride;
-	}
+	if (job->workers == 0)
+		job_threads(job);
 }
 
 static int
@@ -163,7 +203,7 @@ begin_rescue(struct job *job, struct fault *f)
 {
 	struct rescue *r;
 
-	if (job->p->opts->map == NULL)
+	if (job->p->opts->map == NULL || job->p->opts->compare != 0)
 		return 0;
 	r = calloc(1, sizeof(*r));
 	if (r == NULL)
@@ -172,16 +212,39 @@ begin_rescue(struct job *job, struct fault *f)
 	return rescue_begin(r, job, f);
 }
 
-/* Map and profile are not freed: they go into the outcome. */
+/* Maps and profile are not freed: they go into the outcome. */
+static void
+fill_in(struct outcome *out, struct job *job)
+{
+	out->map = job->map;
+	out->profile = job->profile;
+	out->fault = job->fault;
+	out->flush = job->flush;
+	if (job->verify != NULL) {
+		out->proven = job->verify->done;
+		out->differ = job->verify->differ;
+		job->verify->differ.seg = NULL;
+	}
+	if (job->compare != NULL) {
+		out->longer = job->compare->longer;
+		out->differ = job->compare->differ;
+		job->compare->differ.seg = NULL;
+	}
+}
+
 static void
 job_free(struct job *job)
 {
 	unsigned i;
 
+	verify_free(job->verify);
+	compare_free(job->compare);
+	if (job->reads_back)
+		endpoint_close(&job->back);
 	if (job->rescue != NULL)
 		rescue_free(job->rescue);
 	free(job->rescue);
-	for (i = 0; i < job->workers; i++)
+	for (i = 0; i < WORKERS_MOST; i++)
 		queue_free(job->worker[i].queue);
 	if (job->mapping != NULL)
 		munmap(job->mapping, job->mapped);
@@ -217,11 +280,30 @@ answer(struct job *job, const struct signals *s, struct outcome *out,
 
 /* How long to sleep, in ms; -1: until something happens. */
 static int
-nap(const struct progress *pr, const struct events *ev, double seconds)
+nap(const struct progress *pr, const struct events *ev, const struct job *job,
+    double seconds)
 {
 	int a = progress_wait(pr, seconds), b = events_wait(ev, seconds);
 
+	if (job->verify != NULL && (a < 0 || a > WATCH))
+		a = WATCH;
+
 	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+/* A target that does not keep what is written to it is told of at once. */
+static void
+tell_differs(struct progress *pr, struct job *job)
+{
+	struct verify *v = job->verify;
+
+	if (v == NULL || v->told || v->first == NOWHERE)
+		return;
+	v->told = true;
+	if ((job->p->opts->status & SHOW_NONE) == 0) {
+		progress_clear(pr);
+		report_differs(job->p, v->first);
+	}
 }
 
 static void
@@ -230,6 +312,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 {
 	struct fault f;
 
+	tell_differs(pr, job);
 	progress_draw(pr, t);
 	events_progress(ev, job->p, &job->map, t);
 	if (events_trouble(ev, &f)) {
@@ -253,7 +336,7 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 	progress_begin(&progress, job->p);
 	while (stay && p[1].revents == 0) {
 		control_polls(c, p + 2);
-		if (poll(p, 2 + CONTROL_POLLS, nap(&progress, ev,
+		if (poll(p, 2 + CONTROL_POLLS, nap(&progress, ev, job,
 		    job_clock() - start)) < 0)
 			continue;
 		if (p[0].revents != 0) {
@@ -304,7 +387,8 @@ begin(struct job *job, struct control *c, struct fault *f)
 
 	if (begin_ioprio(job, f) != 0 || control_open(c, job->p->opts, f) != 0)
 		return -1;
-	if (begin_rescue(job, f) == 0) {
+	if (begin_rescue(job, f) == 0 && verify_begin(job, f) == 0 &&
+	    compare_begin(job, f) == 0) {
 		err = pthread_create(&job->worker[0].thread, NULL, worker_lead,
 		    job);
 		if (err == 0)
@@ -343,10 +427,7 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 		return 0;
 	pthread_join(job->worker[0].thread, NULL);
 	tell_depth(job, &out->tally);
-	out->map = job->map;
-	out->profile = job->profile;
-	out->fault = job->fault;
-	out->flush = job->flush;
+	fill_in(out, job);
 	began = job->began;
 	turn_destroy(&job->turn);
 	pthread_mutex_destroy(&job->order);
@@ -362,8 +443,10 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 void
 outcome_free(struct outcome *out)
 {
-	if (!out->abandoned)
-		map_free(&out->map);
 	damage_free(&out->damage);
 	free(out->profile);
+	if (out->abandoned)
+		return;
+	map_free(&out->map);
+	map_free(&out->differ);
 }

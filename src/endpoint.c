@@ -308,6 +308,24 @@ open_named(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
+static struct endpoint
+unopened(enum role role, const struct opts *o, const char *name,
+    unsigned flags)
+{
+	return (struct endpoint){ .role = role, .opts = o, .flags = flags,
+		.name = name, .fd = -1, .dir = -1, .size = -1, .room = -1,
+		.grain = 1, .end = UINT64_MAX };
+}
+
+int
+endpoint_open_compared(struct endpoint *ep, const struct opts *o,
+    struct fault *f)
+{
+	*ep = unopened(SOURCE, o, o->output, o->oflag);
+	ep->back = true;
+	return open_named(ep, false, f);
+}
+
 int
 endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
     bool look, struct fault *f)
@@ -315,9 +333,7 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 	const char *name = role == SOURCE ? o->input : o->output;
 	unsigned flags = role == SOURCE ? o->iflag : o->oflag;
 
-	*ep = (struct endpoint){ .role = role, .opts = o, .flags = flags,
-		.name = name, .fd = -1, .dir = -1, .size = -1, .room = -1,
-		.grain = 1, .end = UINT64_MAX };
+	*ep = unopened(role, o, name, flags);
 	if ((flags & (FLAG_ZEROS | FLAG_RANDOM)) != 0)
 		return open_generated(ep, look, f);
 	if (name == NULL || strcmp(name, "-") == 0) {
@@ -385,6 +401,23 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 		return fault_errno(f, errno, "%s: flushing its folder",
 		    ep->name);
 	return 0;
+}
+
+int
+endpoint_reader(struct endpoint *r, const struct endpoint *target,
+    struct fault *f)
+{
+	if (target->be->reader == NULL)
+		return fault_set(f, STATUS_USAGE, "%s cannot be read back: it "
+		    "is written in order, or not kept", target->name);
+	*r = unopened(SOURCE, target->opts, target->name, target->flags);
+	r->block = target->block;
+	r->device = target->device;
+	r->back = true;
+	r->seekable = true;
+	r->id = target->id;
+	r->node = target->node;
+	return target->be->reader(target, r, f);
 }
 
 int

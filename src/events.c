@@ -526,6 +526,21 @@ end_unknown(const char *name)
 
 /* -------------------------------------------------------------- events */
 
+static json_t *
+how_verified(const struct opts *o)
+{
+	switch (o->verify) {
+	case VERIFY_AFTER:
+		return json_string("1");
+	case VERIFY_STREAM:
+		return json_string("stream");
+	case VERIFY_SOURCE:
+		return json_string("source");
+	default:
+		return json_null();
+	}
+}
+
 void
 events_plan(struct events *ev, const struct plan *p)
 {
@@ -540,7 +555,7 @@ events_plan(struct events *ev, const struct plan *p)
 	if (ev->json.fd >= 0)
 		emit(ev, &ev->json, json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, "
 		    "s:O, s:o, s:o, s:o, s:s, s:s, s:i, s:b, s:b, s:b, s:b, "
-		    "s:I, s:b, s:b, s:o, s:o}",
+		    "s:I, s:b, s:o, s:b, s:b, s:o, s:o}",
 		    "schema", SCHEMA, "event", "plan",
 		    "version", PARDD_VERSION,
 		    "started", moment(&ev->started),
@@ -555,7 +570,8 @@ events_plan(struct events *ev, const struct plan *p)
 		    "holes", p->holes, "sparse", p->sparse,
 		    "reflink", p->reflink,
 		    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
-		    "sync", o->sync != 0,
+		    "sync", o->sync != 0, "verify", how_verified(o),
+		    "compare", o->compare != 0,
 		    "dry_run", o->mode == MODE_DRY_RUN,
 		    "rate", amount(o->rate), "ioprio", text(o->ioprio)),
 		    PATIENCE);
@@ -574,6 +590,19 @@ range(const struct plan *p, const struct seg *s)
 {
 	return json_pack("{s:o, s:o}", "offset", bytes(p->src_off + s->off),
 	    "length", bytes(s->len));
+}
+
+/* The counts that each progress and each ending have. */
+static json_t *
+counts(const struct tally *t)
+{
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f}",
+	    "bytes_read", bytes(t->read), "bytes_written", bytes(t->written),
+	    "bytes_unreadable", bytes(t->lost),
+	    "bytes_spared", bytes(t->spared),
+	    "bytes_verified", bytes(t->verified),
+	    "bytes_differing", bytes(t->differing),
+	    "bytes_mended", bytes(t->mended), "seconds", t->seconds);
 }
 
 /* Tell what is unreadable before the border, as far as it was not told. */
@@ -614,19 +643,19 @@ void
 events_progress(struct events *ev, const struct plan *p, struct map *map,
     const struct tally *t)
 {
+	json_t *o;
+
 	if (ev->json.fd < 0 || t->seconds < ev->next)
 		return;
 	ev->next = t->seconds + INTERVAL;
 	tell_errors(ev, p, map, settled(map, ev->told), 0);
 	if (ev->json.fd < 0 || !room(&ev->json, 0))
 		return;
-	emit(ev, &ev->json, json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, "
-	    "s:f}", "schema", SCHEMA, "event", "progress",
-	    "phase", phase_name(t->phase), "bytes_read", bytes(t->read),
-	    "bytes_written", bytes(t->written),
-	    "bytes_unreadable", bytes(t->lost),
-	    "length", amount(p->bounded ? (int64_t)p->length : -1),
-	    "seconds", t->seconds), 0);
+	o = json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA,
+	    "event", "progress", "phase", phase_name(t->phase),
+	    "length", amount(p->bounded ? (int64_t)p->length : -1));
+	json_object_update_new(o, counts(t));
+	emit(ev, &ev->json, o, 0);
 }
 
 void
@@ -649,7 +678,7 @@ struct ending {
 	const char	*verdict, *message;
 	struct tally	 tally;
 	const struct damage *damage;	/* or NULL */
-	bool		 flushed;
+	bool		 flushed, verified;
 	const struct hash *hash;
 };
 
@@ -679,7 +708,7 @@ static json_t *
 hashes(const struct hash *hash)
 {
 	json_t *list = json_array();
-	const struct digest *d;
+	const struct hash_sum *d;
 	size_t n, i;
 
 	d = hash_digests(hash, &n);
@@ -704,21 +733,21 @@ in_flight(const struct tally *t)
 static json_t *
 ending(const struct events *ev, const char *event, const struct ending *e)
 {
-	return json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, "
-	    "s:o, s:o, s:f, s:b, s:o, s:o, s:o, s:o}",
+	json_t *o = json_pack("{s:s, s:s, s:i, s:s, s:o, s:o}",
 	    "schema", SCHEMA, "event", event,
 	    "status", e->status, "verdict", e->verdict,
 	    "message", text(e->message),
-	    "signal", amount(e->signal > 0 ? e->signal : -1),
-	    "bytes_read", bytes(e->tally.read),
-	    "bytes_written", bytes(e->tally.written),
-	    "bytes_unreadable", bytes(e->tally.lost),
-	    "bytes_holes", bytes(e->tally.holes),
+	    "signal", amount(e->signal > 0 ? e->signal : -1));
+
+	json_object_update_new(o, counts(&e->tally));
+	json_object_update_new(o, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, "
+	    "s:o, s:o, s:o}", "bytes_holes", bytes(e->tally.holes),
 	    "bytes_zeroed", bytes(e->tally.zeroed),
 	    "bytes_shared", bytes(e->tally.shared),
-	    "seconds", e->tally.seconds, "flushed", e->flushed,
+	    "flushed", e->flushed, "verified", e->verified,
 	    "hashes", hashes(e->hash), "in_flight", in_flight(&e->tally),
-	    "started", moment(&ev->started), "ended", now());
+	    "started", moment(&ev->started), "ended", now()));
+	return o;
 }
 
 /* A text that is known, or null. */
@@ -766,12 +795,14 @@ finish(struct events *ev, const struct ending *e, int patience)
 	}
 	if (ev->unreadable == NULL)
 		ev->unreadable = json_array();
+	if (ev->mismatch == NULL)
+		ev->mismatch = json_array();
 	if (ev->json.fd >= 0) {
 		end = ending(ev, "result", e);
-		json_object_update_new(end, json_pack("{s:O, s:o, s:O, s:O}",
-		    "unreadable", ev->unreadable,
-		    "damage", damage(e->damage), "source", ev->source,
-		    "target", ev->target));
+		json_object_update_new(end, json_pack("{s:O, s:O, s:o, s:O, "
+		    "s:O}", "unreadable", ev->unreadable,
+		    "mismatch", ev->mismatch, "damage", damage(e->damage),
+		    "source", ev->source, "target", ev->target));
 		emit(ev, &ev->json, end, patience);
 	}
 	if (ev->log.fd >= 0) {
@@ -784,9 +815,26 @@ finish(struct events *ev, const struct ending *e, int patience)
 	}
 }
 
+/* What differs at the end. */
+static void
+list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
+{
+	struct seg s = { .off = 0 };
+	json_t *one;
+
+	if (ev->json.fd < 0 || out->abandoned || out->differ.seg == NULL)
+		return;
+	ev->mismatch = json_array();
+	while (map_next(&out->differ, s.off + s.len, BAD, &s)) {
+		one = range(p, &s);
+		json_object_set_new(one, "target_offset",
+		    bytes(p->dst_off + s.off));
+		json_array_append_new(ev->mismatch, one);
+	}
+}
+
 void
-events_result(struct events *ev, const struct plan *p,
-    const struct outcome *out)
+events_result(struct events *ev, const struct plan *p, struct outcome *out)
 {
 	const struct ending e = { .status = out->verdict.status,
 		.signal = out->signal,
@@ -795,8 +843,10 @@ events_result(struct events *ev, const struct plan *p,
 		.damage = &out->damage,
 		.flushed = p->dst->durable && p->opts->sync != 0 &&
 		    out->flush.status == 0 && !out->abandoned,
+		.verified = out->proven && out->tally.differing == 0,
 		.hash = p->hash };
 
+	list_mismatch(ev, p, out);
 	finish(ev, &e, out->abandoned ? 0 : PATIENCE);
 }
 
@@ -815,6 +865,7 @@ events_close(struct events *ev)
 	json_decref(ev->source);
 	json_decref(ev->target);
 	json_decref(ev->unreadable);
+	json_decref(ev->mismatch);
 	sink_close(&ev->json);
 	sink_close(&ev->log);
 }

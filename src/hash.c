@@ -81,7 +81,7 @@ struct hash {
 	unsigned	 all;		/* of the takers */
 	size_t		 n;
 	struct taker	 taker[MOST];
-	struct digest	 digest[MOST];
+	struct hash_sum	 digest[MOST];
 };
 
 /* ------------------------------------------------------------ libraries */
@@ -237,7 +237,7 @@ hash_open(struct hash **made, const struct opts *o, struct fault *f)
 		t = &h->taker[h->n];
 		*t = (struct taker){ .hash = h, .alg = &algorithms[i] };
 		pthread_cond_init(&t->come, NULL);
-		h->digest[h->n] = (struct digest){ .name = t->alg->name,
+		h->digest[h->n] = (struct hash_sum){ .name = t->alg->name,
 			.tag = t->alg->tag };
 		if (len > 0 && t->alg == named(o->expect, len))
 			h->digest[h->n].expected = o->expect + len + 1;
@@ -440,7 +440,7 @@ hash_finish(struct hash *h, const struct plan *p, struct outcome *out)
 	join(h);
 	for (i = 0; i < h->n; i++) {
 		struct taker *t = &h->taker[i];
-		struct digest *d = &h->digest[i];
+		struct hash_sum *d = &h->digest[i];
 
 		if (h->stopped || t->next != end)
 			continue;
@@ -453,7 +453,7 @@ hash_finish(struct hash *h, const struct plan *p, struct outcome *out)
 	}
 }
 
-const struct digest *
+const struct hash_sum *
 hash_digests(const struct hash *h, size_t *n)
 {
 	*n = h != NULL ? h->n : 0;

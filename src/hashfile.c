@@ -54,7 +54,7 @@ escape(char *to, const char *name)
 }
 
 char *
-hashfile_line(const struct plan *p, const struct digest *d)
+hashfile_line(const struct plan *p, const struct hash_sum *d)
 {
 	uint64_t off;
 	const struct endpoint *ep = named(p, &off);
@@ -103,7 +103,7 @@ int
 hashfile_write(struct newfile *file, const struct plan *p,
     const struct outcome *o, struct fault *f)
 {
-	const struct digest *d;
+	const struct hash_sum *d;
 	char *line;
 	size_t n, i;
 	int err = 0;

@@ -165,7 +165,7 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 		return leave(ev, src, dst, &f);
 	}
 	findings_make(&found, &p, thorough);
-	p.found = &found;
+	p.found = o->compare == 0 ? &found : NULL;
 	if (o->mode == MODE_DRY_RUN) {
 		report_plan(stdout, &p);
 		close_ends(src, dst, &f);
@@ -192,7 +192,8 @@ copy(const struct opts *o, struct events *ev, int *signo)
 	if (events_open(ev, o, &f) != 0 ||
 	    endpoint_open(&src, SOURCE, o, look, &f) != 0)
 		return refused(ev, &f);
-	if (endpoint_open(&dst, TARGET, o, look, &f) != 0) {
+	if ((o->compare != 0 ? endpoint_open_compared(&dst, o, &f) :
+	    endpoint_open(&dst, TARGET, o, look, &f)) != 0) {
 		endpoint_close(&src);
 		return refused(ev, &f);
 	}

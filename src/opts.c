@@ -16,6 +16,8 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
+enum { MENDS = 2 };		/* by default */
+
 enum kind { NAME_ROW, NUMBER_ROW, WORDS_ROW };
 
 struct row {
@@ -268,6 +270,9 @@ unify(struct opts *o)
 	}
 	o->oflag |= (o->fua & 1) != 0 ? FLAG_FUA : 0;
 	o->iflag |= (o->fua & 2) != 0 ? FLAG_FUA : 0;
+	o->mends = o->retries < 0 ? MENDS : o->retries;
+	if (o->retries < 0)
+		o->retries = 0;
 	if (o->bs < 0)
 		o->bs = o->ibs > 0 && o->ibs == o->obs ? o->ibs : -1;
 }
@@ -288,11 +293,13 @@ several(unsigned bits)
 static const char *
 contradiction_rescue(const struct opts *o)
 {
-	if (o->map == NULL && (o->rescue != 0 || o->domain != NULL ||
+	const bool rescues = o->map != NULL && o->compare == 0;
+
+	if (!rescues && (o->rescue != 0 || o->domain != NULL ||
 	    o->fill != NULL || o->maxerrors >= 0 || o->maxtime >= 0))
 		return "rescue=, domain=, fill=, maxerrors= and maxtime= go "
 		    "with map=";
-	if (o->map != NULL && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
+	if (rescues && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
 	    FLAG_SPARSE | FLAG_TRIM)) != 0 || o->sync == 0))
 		return "map= goes with none of append, trunc, sparse, trim, "
 		    "sync=0";
@@ -318,8 +325,46 @@ contradiction_manner(const struct opts *o)
 	    FLAG_TRIM | FLAG_NOSPARSE)) != 0 || o->map != NULL))
 		return "reflink=always goes with none of sparse, trim, "
 		    "nosparse, map=: they ask for a copy";
+	if ((o->reflink & REFLINK_ALWAYS) != 0 && (o->verify != 0 ||
+	    o->compare != 0 || (o->oflag & FLAG_SPARING) != 0))
+		return "reflink=always goes with none of verify=, compare=1, "
+		    "sparing: what is shared is the same";
 	if (several(o->status))
 		return "status= takes one word";
+	return NULL;
+}
+
+/* Of what reads the target. */
+static const char *
+contradiction_reading(const struct opts *o)
+{
+	const unsigned changes = FLAG_APPEND | FLAG_TRUNC | FLAG_SPARSE |
+	    FLAG_TRIM | FLAG_NOSPARSE | FLAG_SPARING;
+
+	if (several(o->verify))
+		return "verify= takes one word";
+	if (o->verify != 0 && o->map != NULL)
+		return "verify= and map= exclude each other: what earlier runs "
+		    "wrote has no digests; compare=1 proves it afterwards";
+	if (o->verify != 0 && (o->sync == 0 || (o->oflag & FLAG_APPEND) != 0))
+		return "verify= goes with neither sync=0 nor oflag=append";
+	if ((o->oflag & FLAG_SPARING) != 0 && (o->map != NULL || (o->oflag &
+	    (FLAG_APPEND | FLAG_TRUNC | FLAG_SPARSE | FLAG_TRIM)) != 0))
+		return "oflag=sparing goes with none of append, trunc, sparse, "
+		    "trim, map=";
+	if (o->compare == 0)
+		return NULL;
+	if (o->hash != 0 || o->expect != NULL)
+		return "compare=1 goes with neither hash= nor expect=";
+	if (o->verify != 0 || (o->oflag & changes) != 0 || o->conv != 0)
+		return "compare=1 writes nothing: it goes with none of "
+		    "verify=, conv=, oflag=append, trunc, sparse, trim, "
+		    "sparing";
+	if (o->output == NULL || strcmp(o->output, "-") == 0 ||
+	    strcmp(o->output, ".") == 0)
+		return "compare=1 reads of=: name a file or a device";
+	if ((o->iflag & FLAG_RANDOM) != 0)
+		return "compare=1 and iflag=random exclude each other";
 	return NULL;
 }
 
@@ -405,6 +450,8 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 		wrong = contradiction_rescue(o);
 	if (wrong == NULL)
 		wrong = contradiction_manner(o);
+	if (wrong == NULL)
+		wrong = contradiction_reading(o);
 	if (wrong == NULL)
 		wrong = misspelt(o);
 	if (wrong != NULL)

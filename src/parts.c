@@ -519,7 +519,8 @@ limit_to(struct endpoint *ep, const struct part *p, const struct parts *t,
 int
 parts_limit(struct endpoint *ep, int64_t number, struct fault *f)
 {
-	const char *operand = ep->role == SOURCE ? "ipart" : "opart";
+	const char *operand = ep->role == TARGET ||
+	    ep->name == ep->opts->output ? "opart" : "ipart";
 	struct parts t;
 	size_t i;
 	int failed;

@@ -14,10 +14,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "back.h"
 #include "hash.h"
 #include "number.h"
 #include "sparse.h"
 #include "status.h"
+#include "verify.h"
 
 enum {
 	FAN = 16,		/* pieces that a failed read is split into */
@@ -25,9 +27,8 @@ enum {
 
 typedef unsigned long long ull;
 
-/* A request's error in the end's own words if it has any, else errno's. */
-static void
-describe(struct fault *f, const struct io *io, const char *name,
+void
+piece_describe(struct fault *f, const struct io *io, const char *name,
     const char *what)
 {
 	uint64_t at = io->off + io->done;
@@ -52,7 +53,7 @@ piece_fail_read(struct job *job, const struct io *io)
 
 	snprintf(what, sizeof(what), "block %llu: reading %zu bytes",
 	    (ull)block, len);
-	describe(&f, io, job->p->src->name, what);
+	piece_describe(&f, io, job->p->src->name, what);
 	if (io->err == ESPIPE)
 		fault_set(&f, STATUS_SHORT, "%s ends before skip=",
 		    job->p->src->name);
@@ -70,7 +71,7 @@ piece_fail_write(struct job *job, const struct io *io)
 	char what[40];
 
 	snprintf(what, sizeof(what), "writing %zu bytes", io->len - io->done);
-	describe(&f, io, job->p->dst->name, what);
+	piece_describe(&f, io, job->p->dst->name, what);
 	job->doubt = true;
 	job_fail(job, &f);
 }
@@ -417,6 +418,18 @@ write_all(struct worker *w, uint64_t off, size_t len)
 	return ok;
 }
 
+bool
+piece_note(struct worker *w, uint64_t off, size_t len)
+{
+	struct verify *v = w->job->verify;
+
+	if (v == NULL || len == 0 ||
+	    checks_note(&v->checks, off, w->buf, len) == 0)
+		return true;
+	fail_map(w->job);
+	return false;
+}
+
 static bool
 store(struct worker *w, struct piece *pc)
 {
@@ -430,6 +443,10 @@ store(struct worker *w, struct piece *pc)
 	len = piece_to_write(w, pc);
 	if (len == 0)
 		ok = true;
+	else if (!piece_note(w, off, len))
+		ok = false;
+	else if ((job->p->opts->oflag & FLAG_SPARING) != 0)
+		ok = back_spare(w, off, len);
 	else if (sparse_wanted(job->p))
 		ok = sparse_write(w, off, len);
 	else

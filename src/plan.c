@@ -3,6 +3,8 @@
  */
 #include "plan.h"
 
+#include "back.h"
+#include "checks.h"
 #include "number.h"
 #include "status.h"
 
@@ -64,6 +66,35 @@ place_ends(struct plan *p, struct fault *f)
 	return 0;
 }
 
+/* What an end has from its first byte on, or UINT64_MAX. */
+static uint64_t
+rest(const struct endpoint *ep, uint64_t off)
+{
+	uint64_t size = (uint64_t)ep->size;
+
+	if (ep->size < 0)
+		return UINT64_MAX;
+	return size > off ? size - off : 0;
+}
+
+/* Compared is what both have; a stream has what it turns out to have. */
+static int
+set_common(struct plan *p, uint64_t most, struct fault *f)
+{
+	uint64_t a = rest(p->src, p->src_off), b = rest(p->dst, p->dst_off);
+
+	p->bounded = !p->src->streamed && !p->dst->streamed;
+	p->length = a < b ? a : b;
+	if (p->length != UINT64_MAX)
+		return p->length <= most ? 0 :
+		    too_large(f, "the end of the comparison");
+	if (p->bounded)
+		return fault_set(f, STATUS_USAGE, "neither %s nor %s has an "
+		    "end: give count=", p->src->name, p->dst->name);
+	p->length = most;
+	return 0;
+}
+
 /* How much: count=, else what the source has, else what the target holds. */
 static int
 set_length(struct plan *p, struct fault *f)
@@ -80,6 +111,8 @@ set_length(struct plan *p, struct fault *f)
 		    FLAG_COUNT_BYTES) != 0 ? 1 : p->bs) != 0 ||
 		    p->length > most)
 			return too_large(f, "count=");
+	} else if (o->compare != 0) {
+		return set_common(p, most, f);
 	} else if (p->src->size >= 0) {
 		end = (uint64_t)p->src->size;
 		p->length = end > p->src_off ? end - p->src_off : 0;
@@ -105,6 +138,8 @@ set_length(struct plan *p, struct fault *f)
 static uint64_t
 padding(const struct plan *p)
 {
+	if (p->opts->compare != 0)
+		return 1;
 	if ((p->opts->conv & CONV_PAD) != 0)
 		return p->bs;
 	return p->dst->block > 0 ? p->dst->block : 1;
@@ -161,6 +196,30 @@ set_claim(struct plan *p)
 	p->phase = p->dst_off % PAGE;
 }
 
+/* Digests that take too much memory: larger transfers, or a refusal. */
+static int
+limit_digests(const struct plan *p, uint64_t *chunk, struct fault *f)
+{
+	if (p->opts->verify == 0 || !p->bounded)
+		return 0;
+	while (p->opts->bpt < 0 && p->length / *chunk > CHECKS_USUAL &&
+	    *chunk < TRANSFER_MOST)
+		*chunk *= 2;
+	if (p->length / *chunk <= CHECKS_MOST)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "bpt= makes transfers so small that "
+	    "verify= would keep more than %d digests", CHECKS_MOST);
+}
+
+/* The second buffer: for a window of what is read back, or the other end. */
+static size_t
+other_room(const struct plan *p)
+{
+	if (back_wanted(p))
+		return (size_t)round_up(p->room, 4096) + 2 * BACK_GRAIN_MOST;
+	return p->opts->compare != 0 ? (size_t)round_up(p->room, 4096) : 0;
+}
+
 static int
 set_transfer(struct plan *p, struct fault *f)
 {
@@ -175,6 +234,8 @@ set_transfer(struct plan *p, struct fault *f)
 	if (chunk > TRANSFER_MOST)
 		return fault_set(f, STATUS_USAGE,
 		    "bpt= times bs= makes a transfer of more than 1 GiB");
+	if (limit_digests(p, &chunk, f) != 0)
+		return -1;
 	p->pad = padding(p);
 	if ((o->conv & CONV_PAD) != 0 || p->dst->block > 0)
 		chunk = round_up(chunk, p->pad);
@@ -187,6 +248,7 @@ set_transfer(struct plan *p, struct fault *f)
 	if (p->bounded && p->length < p->claim)
 		p->room = (size_t)round_up(p->length > 0 ? p->length : 1,
 		    p->pad);
+	p->other = other_room(p);
 	return 0;
 }
 
@@ -240,6 +302,9 @@ needs_threads(const struct plan *p)
 		return "a rescue waits for bad blocks";
 	if (p->opts->hash != 0 || p->opts->expect != NULL)
 		return "digests are made in order";
+	if (p->opts->verify == VERIFY_STREAM || p->opts->compare != 0 ||
+	    (p->opts->oflag & FLAG_SPARING) != 0)
+		return "the target is read, too";
 	if (!takes_queue(p->src) || !takes_queue(p->dst))
 		return "SCSI commands are waited for";
 	return NULL;
@@ -303,7 +368,8 @@ static bool
 looks_at_all(const struct plan *p)
 {
 	return p->opts->map != NULL || p->opts->hash != 0 ||
-	    p->opts->expect != NULL;
+	    p->opts->expect != NULL || p->opts->compare != 0 ||
+	    (p->opts->oflag & FLAG_SPARING) != 0;
 }
 
 /* Only whole blocks can be shared; padding has none in the source. */
@@ -327,7 +393,7 @@ set_sparse(struct plan *p)
 	p->sparse = (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0 &&
 	    p->dst->zeroes;
 	p->reflink = (o->reflink & REFLINK_NEVER) == 0 && !never &&
-	    !p->sparse && !looks_at_all(p) && shareable(p);
+	    !p->sparse && !looks_at_all(p) && o->verify == 0 && shareable(p);
 }
 
 int
@@ -340,8 +406,9 @@ plan_make(struct plan *p, const struct opts *o, struct endpoint *src,
 	    set_transfer(p, f) != 0)
 		return -1;
 	p->block = src->block > 0 ? src->block : SECTOR;
-	if (o->map != NULL && dst->block > p->block)
-		p->block = dst->block;	/* what is kept is written whole */
+	/* What is kept, or told to differ, is written whole. */
+	if ((o->map != NULL || o->compare != 0) && dst->block > p->block)
+		p->block = dst->block;
 	set_sparse(p);
 	if (set_engine(p, f) != 0)
 		return -1;

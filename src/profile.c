@@ -72,7 +72,7 @@ profile_lane(struct profile *pr, unsigned n, struct lane *lane)
 static enum series
 series_of(const struct lane *lane, const struct io *io)
 {
-	if (lane->ep->role == SOURCE)
+	if (lane->ep->role == SOURCE && !lane->ep->back)
 		return SERIES_SOURCE;
 	return io->op == OP_READ ? SERIES_VERIFY : SERIES_TARGET;
 }

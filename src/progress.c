@@ -29,7 +29,9 @@ enum {
 static const double live_interval = 0.25, usual_interval = 10;
 
 /* In the order of the line. */
-enum part { BYTES, PERCENT, RATE, MEAN, LEFT, LOST, PHASE, PARTS };
+enum part {
+	BYTES, PERCENT, RATE, MEAN, LEFT, LOST, DIFFERS, PHASE, PARTS
+};
 
 struct parts {
 	char	text[PARTS][PART];	/* empty: not there */
@@ -72,7 +74,7 @@ rate(struct progress *pr, const struct tally *t)
 	double span;
 
 	pr->sample[last].seconds = t->seconds;
-	pr->sample[last].bytes = (double)t->written;
+	pr->sample[last].bytes = (double)t->passed;
 	pr->samples++;
 	span = pr->sample[last].seconds - pr->sample[first].seconds;
 	if (span <= 0)
@@ -109,16 +111,21 @@ state(const struct plan *p, const struct tally *t, struct parts *parts)
 {
 	char si[32];
 	double whole = (double)round_up(p->length, p->pad);
-	double part = (double)t->written / whole * 100;
+	double part = (double)t->passed / whole * 100;
 
 	*parts = (struct parts){ .text = { "" } };
 	snprintf(parts->text[BYTES], PART, "%s",
-	    number_si(si, sizeof(si), (double)t->written));
+	    number_si(si, sizeof(si), (double)t->passed));
 	if (p->bounded && p->length > 0)
 		snprintf(parts->text[PERCENT], PART, "%d %%",
 		    part < 100 ? (int)part : 100);
-	snprintf(parts->text[MEAN], PART, "mean %s/s", number_si(si,
-	    sizeof(si), t->seconds > 0 ? (double)t->written / t->seconds : 0));
+	if (t->phase == PHASE_COPYING || t->phase == PHASE_COMPARING)
+		snprintf(parts->text[MEAN], PART, "mean %s/s", number_si(si,
+		    sizeof(si), t->seconds > 0 ?
+		    (double)t->passed / t->seconds : 0));
+	if (t->differing > 0)
+		snprintf(parts->text[DIFFERS], PART, "%s differ",
+		    number_si(si, sizeof(si), (double)t->differing));
 	if (t->lost > 0)
 		snprintf(parts->text[LOST], PART, "%s unreadable",
 		    number_si(si, sizeof(si), (double)t->lost));
@@ -140,8 +147,8 @@ compose(struct progress *pr, const struct tally *t, struct parts *parts)
 	snprintf(parts->text[RATE], PART, "%s/s",
 	    number_si(si, sizeof(si), r));
 	if (p->bounded && p->length > 0)
-		time_left(parts->text[LEFT], t, p->length > t->written ?
-		    (double)(p->length - t->written) : 0, r);
+		time_left(parts->text[LEFT], t, p->length > t->passed ?
+		    (double)(p->length - t->passed) : 0, r);
 }
 
 /* A line as long as the terminal is wide would wrap. */
@@ -173,8 +180,8 @@ static void
 shorten(struct parts *parts, bool copying, size_t most)
 {
 	static const enum part orders[2][PARTS] = {
-		{ MEAN, RATE, LEFT, BYTES, PERCENT, LOST, PHASE },
-		{ MEAN, PHASE, RATE, LEFT, BYTES, LOST, PERCENT },
+		{ MEAN, RATE, LEFT, BYTES, PERCENT, LOST, DIFFERS, PHASE },
+		{ MEAN, PHASE, RATE, LEFT, BYTES, LOST, DIFFERS, PERCENT },
 	};
 	const enum part *order = orders[copying];
 	size_t i;
@@ -206,6 +213,12 @@ progress_draw(struct progress *pr, const struct tally *t)
 
 	if (pr->how == NO_LINE || t->seconds < pr->next)
 		return;
+	if (t->phase != pr->phase) {
+		pr->phase = t->phase;	/* its bytes begin anew */
+		pr->sample[0].seconds = t->seconds;
+		pr->sample[0].bytes = (double)t->passed;
+		pr->samples = 1;
+	}
 	pr->next = t->seconds + pr->interval;
 	most = width(pr);
 	compose(pr, t, &parts);
@@ -230,6 +243,7 @@ progress_clear(struct progress *pr)
 void
 progress_end(struct progress *pr, const struct tally *t)
 {
+	struct tally end = *t;
 	char line[LINE];
 	struct parts parts;
 	size_t most;
@@ -237,7 +251,10 @@ progress_end(struct progress *pr, const struct tally *t)
 	if (!pr->drawn)
 		return;
 	most = width(pr);
-	state(pr->p, t, &parts);
+	if (pr->p->opts->compare == 0)
+		end.passed = t->written + t->spared;
+	end.phase = PHASE_COPYING;
+	state(pr->p, &end, &parts);
 	shorten(&parts, true, most);
 	join(&parts, line, most);
 	fprintf(stderr, "\r%s\033[K\n", line);

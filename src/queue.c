@@ -202,7 +202,9 @@ start_write(struct queue *q)
 	len = piece_to_write(q->w, &s->pc);
 	s->io = (struct io){ .op = OP_WRITE, .buf = s->buf,
 		.off = q->w->job->p->dst_off + s->pc.seg.off, .len = len };
-	if (len == 0)
+	if (!piece_note(q->w, s->pc.seg.off, len))
+		s->io.err = ENOMEM;
+	if (len == 0 || s->io.err != 0)
 		ended(q, s);
 	else if (sparse_wanted(q->w->job->p))
 		write_in_parts(q, s, len);

@@ -230,6 +230,18 @@ zeros(const struct plan *p)
 	return (p->opts->oflag & FLAG_TRIM) != 0 ? "freed" : "zeroed";
 }
 
+static void
+how_plan(FILE *out, const struct plan *p)
+{
+	if (p->opts->compare != 0)
+		say(out, "compare=1");
+	if (p->opts->verify != 0)
+		say(out, "verify=%s", p->opts->verify == VERIFY_AFTER ? "1" :
+		    p->opts->verify == VERIFY_STREAM ? "stream" : "source");
+	if ((p->opts->oflag & FLAG_SPARING) != 0)
+		say(out, "sparing=1");
+}
+
 void
 report_plan(FILE *out, const struct plan *p)
 {
@@ -264,6 +276,7 @@ report_plan(FILE *out, const struct plan *p)
 		say(out, "rate=%lld", (long long)p->opts->rate);
 	if (p->opts->ioprio != NULL)
 		say(out, "ioprio=%s", p->opts->ioprio);
+	how_plan(out, p);
 	found_plan(out, p->found);
 }
 
@@ -331,19 +344,22 @@ records(const struct plan *p, const struct tally *t)
 }
 
 static void
-bytes(const struct tally *t)
+bytes(const struct plan *p, const struct tally *t)
 {
+	bool compared = p->opts->compare != 0;
+	const char *what = compared ? "compared" : "copied";
+	uint64_t count = compared ? t->verified : t->written;
 	char si[32], iec[32], rate[32];
-	double n = (double)t->written;
+	double n = (double)count;
 
 	number_si(rate, sizeof(rate), t->seconds > 0 ? n / t->seconds : 0);
-	if (t->written < 1000)
-		say(stderr, "%llu bytes copied, %.6g s, %s/s",
-		    (ull)t->written, t->seconds, rate);
+	if (count < 1000)
+		say(stderr, "%llu bytes %s, %.6g s, %s/s", (ull)count, what,
+		    t->seconds, rate);
 	else
-		say(stderr, "%llu bytes (%s, %s) copied, %.6g s, %s/s",
-		    (ull)t->written, number_si(si, sizeof(si), n),
-		    number_iec(iec, sizeof(iec), n), t->seconds, rate);
+		say(stderr, "%llu bytes (%s, %s) %s, %.6g s, %s/s",
+		    (ull)count, number_si(si, sizeof(si), n),
+		    number_iec(iec, sizeof(iec), n), what, t->seconds, rate);
 }
 
 /* sgp_dd's line, which scripts of old look for. */
@@ -404,7 +420,16 @@ report_tally(const struct plan *p, const struct tally *t)
 	if (p->opts->time != 0)
 		timing(t);
 	records(p, t);
-	bytes(t);
+	bytes(p, t);
+}
+
+void
+report_differs(const struct plan *p, uint64_t off)
+{
+	say(stderr, "pardd: %s: byte %llu is not what was written there; going "
+	    "on%s", p->dst->name, (ull)(p->dst_off + off), p->opts->mends > 0 &&
+	    !p->src->streamed && (p->src->flags & FLAG_RANDOM) == 0 ?
+	    ", and it will be mended" : "");
 }
 
 void
@@ -442,18 +467,43 @@ unreadable(const struct plan *p, struct map *map, bool show)
 		blocks += blocks_of(p, &s);
 		if (show && n < most)
 			say(stderr, "pardd: %s: unreadable: bytes %llu to "
-			    "%llu, blocks %llu to %llu of %u, %s the copy",
+			    "%llu, blocks %llu to %llu of %u, %s the %s",
 			    p->src->name, (ull)(p->src_off + s.off),
 			    (ull)(p->src_off + s.off + s.len - 1),
 			    (ull)((p->src_off + s.off) / p->block),
 			    (ull)((p->src_off + s.off + s.len - 1) /
-			    p->block), p->block, p->opts->map != NULL ?
-			    "not in" : "zeros in");
+			    p->block), p->block, p->opts->compare != 0 ?
+			    "here or on the other end, not in" :
+			    p->opts->map != NULL ? "not in" : "zeros in",
+			    p->opts->compare != 0 ? "comparison" : "copy");
 	}
 	if (show && n > most)
 		say(stderr, "pardd: %s: unreadable: %llu more ranges, see %s",
 		    p->src->name, (ull)(n - most), p->opts->map);
 	return blocks;
+}
+
+/* How many ranges differ; the first ones are shown. */
+static uint64_t
+differing(const struct plan *p, struct outcome *out)
+{
+	struct seg s = { .off = 0 };
+	uint64_t n = 0;
+
+	while (out->differ.seg != NULL &&
+	    map_next(&out->differ, s.off + s.len, BAD, &s))
+		if (n++ < RANGES_SHOWN)
+			say(stderr, "pardd: differs: bytes %llu to %llu of %s, "
+			    "%llu to %llu of %s", (ull)(p->src_off + s.off),
+			    (ull)(p->src_off + s.off + s.len - 1),
+			    p->src->name, (ull)(p->dst_off + s.off),
+			    (ull)(p->dst_off + s.off + s.len - 1),
+			    p->dst->name);
+	if (n > RANGES_SHOWN)
+		say(stderr, "pardd: and %llu ranges more; json= %s all of them",
+		    (ull)(n - RANGES_SHOWN),
+		    p->opts->compare != 0 ? "and map= tell" : "tells");
+	return n;
 }
 
 static int __attribute__((format(printf, 3, 4)))
@@ -472,7 +522,8 @@ conclude(struct outcome *out, int status, const char *fmt, ...)
  * looks like a broken pipe.
  */
 static int
-verdict_signal(struct outcome *out, const struct map_totals *t)
+verdict_signal(const struct plan *p, struct outcome *out,
+    const struct map_totals *t)
 {
 	const char *name = sigabbrev_np(out->signal);
 	int status = STATUS_SIGNAL + out->signal;
@@ -486,8 +537,60 @@ verdict_signal(struct outcome *out, const struct map_totals *t)
 	if (out->flush.status != 0)
 		return conclude(out, status, "NOT complete: stopped by SIG%s; "
 		    "%s", name, out->flush.text);
-	return conclude(out, status, "stopped by SIG%s, when all was copied",
-	    name);
+	if (p->opts->verify != 0 && !out->proven)
+		return conclude(out, status, "NOT complete: stopped by SIG%s, "
+		    "when all was copied, but not all verified", name);
+	return conclude(out, status, "stopped by SIG%s, when all was %s", name,
+	    p->opts->compare != 0 ? "compared" : "copied");
+}
+
+/* Whether what was read back, or compared, is the same; else it is told. */
+static bool
+agrees(const struct plan *p, struct outcome *out)
+{
+	struct map_totals t = { 0 };
+
+	if (out->differ.seg != NULL)
+		t = map_totals(&out->differ);
+	if (p->opts->verify != 0 && t.bad == 0 && !out->proven)
+		conclude(out, STATUS_MISMATCH, "NOT complete: not all that was "
+		    "copied to %s could be verified", p->dst->name);
+	else if (p->opts->verify != 0 && t.bad > 0)
+		conclude(out, STATUS_MISMATCH, "NOT complete: %llu bytes in "
+		    "%llu range%s of %s are not what was written there",
+		    (ull)t.bad, (ull)t.bad_ranges,
+		    t.bad_ranges == 1 ? "" : "s", p->dst->name);
+	else if (t.bad > 0)
+		conclude(out, STATUS_MISMATCH, "NOT the same: %llu bytes in "
+		    "%llu range%s differ%s%s", (ull)t.bad, (ull)t.bad_ranges,
+		    t.bad_ranges == 1 ? "" : "s", out->longer == NULL ? "" :
+		    ", and there is more of ", out->longer == NULL ? "" :
+		    out->longer->name);
+	else if (out->longer != NULL)
+		conclude(out, STATUS_MISMATCH, "NOT the same: there is more "
+		    "of %s; the %llu bytes that both have do not differ",
+		    out->longer->name, (ull)out->tally.verified);
+	else
+		return true;
+	return false;
+}
+
+/* All is in its place. */
+static void
+verdict_complete(const struct plan *p, struct outcome *out)
+{
+	const char *verified = p->opts->verify != 0 ? ", verified" : "";
+
+	if (p->opts->compare != 0)
+		conclude(out, STATUS_COMPLETE, "complete, nothing differs");
+	else if (!p->dst->durable)
+		conclude(out, STATUS_COMPLETE, "complete, nothing to flush%s",
+		    verified);
+	else if (p->opts->sync != 0)
+		conclude(out, STATUS_COMPLETE, "complete, flushed%s",
+		    verified);
+	else
+		conclude(out, STATUS_COMPLETE, "complete, not flushed");
 }
 
 static int
@@ -497,7 +600,7 @@ verdict_incomplete(const struct plan *p, struct outcome *out,
 	uint64_t lost;
 
 	if (out->signal != 0)
-		return verdict_signal(out, t);
+		return verdict_signal(p, out, t);
 	if (out->fault.status != 0)
 		return conclude(out, out->fault.status, "NOT complete: %s",
 		    out->fault.text);
@@ -508,10 +611,13 @@ verdict_incomplete(const struct plan *p, struct outcome *out,
 	if (out->flush.status != 0)
 		return conclude(out, STATUS_NOT_FLUSHED, "NOT complete: %s; "
 		    "the copy may not be on the medium", out->flush.text);
+	if (t->untried + t->claimed == 0 && !agrees(p, out))
+		return STATUS_MISMATCH;
 	if (t->untried + t->claimed > 0)
 		return conclude(out, STATUS_FILE, "NOT complete: %llu bytes "
 		    "were not copied", (ull)(t->untried + t->claimed));
-	if (p->opts->map != NULL && t->bad + t->failed > 0)
+	if (p->opts->map != NULL && p->opts->compare == 0 &&
+	    t->bad + t->failed > 0)
 		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
 		    "bytes could not be read; %s tells where, and the same "
 		    "command goes on", (ull)(t->bad + t->failed),
@@ -530,7 +636,7 @@ verdict_incomplete(const struct plan *p, struct outcome *out,
 static int
 verdict_records(const struct plan *p, struct outcome *out)
 {
-	const struct digest *d;
+	const struct hash_sum *d;
 	size_t n, i;
 
 	d = hash_digests(p->hash, &n);
@@ -557,15 +663,9 @@ report_judge(const struct plan *p, struct outcome *out)
 		return;
 	}
 	t = map_totals(&out->map);
-	if (verdict_incomplete(p, out, &t) != STATUS_COMPLETE ||
-	    verdict_records(p, out) != STATUS_COMPLETE)
-		return;
-	if (!p->dst->durable)
-		conclude(out, STATUS_COMPLETE, "complete, nothing to flush");
-	else if (p->opts->sync != 0)
-		conclude(out, STATUS_COMPLETE, "complete, flushed");
-	else
-		conclude(out, STATUS_COMPLETE, "complete, not flushed");
+	if (verdict_incomplete(p, out, &t) == STATUS_COMPLETE &&
+	    verdict_records(p, out) == STATUS_COMPLETE)
+		verdict_complete(p, out);
 }
 
 static void
@@ -579,7 +679,7 @@ note(const struct endpoint *ep, unsigned show)
 static void
 digests(const struct plan *p, const struct outcome *out)
 {
-	const struct digest *d;
+	const struct hash_sum *d;
 	size_t n, i;
 	char *line;
 
@@ -657,12 +757,31 @@ unmoved(const struct tally *t)
 		    "not copied", (ull)t->shared);
 }
 
+/* What only some runs have to say. */
+static void
+extra(const struct plan *p, struct outcome *out)
+{
+	const struct tally *t = &out->tally;
+
+	digests(p, out);
+	if (p->opts->verbose > 0)
+		unmoved(t);
+	if ((p->opts->oflag & FLAG_SPARING) != 0)
+		say(stderr, "pardd: %llu bytes were there already, and not "
+		    "written", (ull)t->spared);
+	if (t->mended > 0)
+		say(stderr, "pardd: %s: %llu bytes differed when they were read "
+		    "back; they were copied again, and are right now",
+		    p->dst->name, (ull)t->mended);
+}
+
 void
 report_end(const struct plan *p, struct outcome *out)
 {
 	unsigned show = p->opts->status;
 
 	unreadable(p, &out->map, true);
+	differing(p, out);
 	if ((show & SHOW_NONE) == 0) {
 		if (p->opts->time != 0) {
 			timing(&out->tally);
@@ -670,13 +789,11 @@ report_end(const struct plan *p, struct outcome *out)
 		}
 		records(p, &out->tally);
 		if ((show & SHOW_NOXFER) == 0)
-			bytes(&out->tally);
+			bytes(p, &out->tally);
 		if (out->tally.padded > 0)
 			say(stderr, "pardd: the end was padded with %llu zero "
 			    "bytes", (ull)out->tally.padded);
-		digests(p, out);
-		if (p->opts->verbose > 0)
-			unmoved(&out->tally);
+		extra(p, out);
 	}
 	if (p->opts->verbose > 0 && out->tally.in_flight_read > 0)
 		say(stderr, "pardd: note: up to %u reads and %u writes were "

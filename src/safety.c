@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "back.h"
 #include "disk.h"
 #include "number.h"
 #include "status.h"
@@ -339,6 +340,28 @@ not_shareable(const struct plan *p, struct fault *f)
 	    "share whole blocks only", p->src->name, p->dst->name);
 }
 
+/* The same for the other end of a comparison. */
+static int
+other_past_end(const struct plan *p, struct fault *f)
+{
+	uint64_t size = (uint64_t)p->dst->size;
+
+	if (p->dst->size < 0 || (p->dst_off <= size &&
+	    (!p->counted || p->length <= size - p->dst_off)))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "seek= and count= lead past the "
+	    "end of %s%s at byte %llu", p->dst->within, p->dst->name,
+	    (ull)size);
+}
+
+static int (*const readings[])(const struct plan *, struct fault *) = {
+	wrong_disk,
+	empty_device,
+	past_end,
+	other_past_end,
+	bs_misfit,
+};
+
 static int (*const objections[])(const struct plan *, struct fault *) = {
 	new_device,
 	wrong_disk,
@@ -352,6 +375,7 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	stream_append,
 	same_end,
 	not_shareable,
+	back_possible,
 };
 
 int
@@ -359,7 +383,10 @@ safety_check(const struct plan *p, struct fault *f)
 {
 	size_t i;
 
-	for (i = 0; i < COUNT(objections); i++)
+	for (i = 0; p->opts->compare != 0 && i < COUNT(readings); i++)
+		if (readings[i](p, f) != 0)
+			return -1;
+	for (i = 0; p->opts->compare == 0 && i < COUNT(objections); i++)
 		if (objections[i](p, f) != 0)
 			return -1;
 	return 0;

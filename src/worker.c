@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "back.h"
+#include "compare.h"
 #include "keeper.h"
 #include "number.h"
 #include "piece.h"
@@ -15,6 +17,7 @@
 #include "rescue.h"
 #include "share.h"
 #include "status.h"
+#include "verify.h"
 
 void
 job_stop(struct job *job)
@@ -49,6 +52,13 @@ attach(struct worker *w)
 		if (err != 0)
 			lane_detach(&w->src);
 	}
+	if (err == 0 && job->reads_back) {
+		err = lane_attach(&w->back, &job->back, job->halt);
+		if (err != 0) {
+			lane_detach(&w->src);
+			lane_detach(&w->dst);
+		}
+	}
 	if (err != 0) {
 		fault_errno(&f, err, "starting a worker");
 		job_fail(job, &f);
@@ -56,6 +66,9 @@ attach(struct worker *w)
 	}
 	profile_lane(job->profile, (unsigned)(w - job->worker), &w->src);
 	profile_lane(job->profile, (unsigned)(w - job->worker), &w->dst);
+	if (job->reads_back)
+		profile_lane(job->profile, (unsigned)(w - job->worker),
+		    &w->back);
 	return true;
 }
 
@@ -68,12 +81,14 @@ work(void *arg)
 
 	if (!attach(w))
 		return NULL;
-	if (w->queue != NULL)
+	if (w->job->step == NULL)
 		queue_work(w->queue);
 	else
-		while (w->job->rescue != NULL ? rescue_piece(w) : piece_copy(w))
+		while (w->job->step(w))
 			continue;
 	lane_detach(&w->src);
+	if (w->job->reads_back)
+		lane_detach(&w->back);
 	err = lane_detach(&w->dst);
 	if (err != 0) {
 		w->job->doubt = true;
@@ -132,6 +147,11 @@ all_work(struct job *job)
 static void
 lead(struct job *job)
 {
+	const unsigned verify = job->p->opts->verify;
+
+	job->step = job->worker[0].queue != NULL ? NULL :
+	    job->rescue != NULL ? rescue_piece :
+	    verify == VERIFY_STREAM ? verify_behind : piece_copy;
 	if (job->rescue != NULL)
 		rescue_run(job, all_work);
 	else {
@@ -140,6 +160,20 @@ lead(struct job *job)
 		all_work(job);
 	}
 	finish(job);
+	if (verify == 0)
+		return;
+	job_threads(job);
+	verify_run(job, all_work);
+}
+
+/* The target is there and can be written, and read back if that is wanted. */
+static bool
+prepare(struct job *job)
+{
+	const struct plan *p = job->p;
+
+	return endpoint_prepare(p->dst, p->mode, p->truncate,
+	    &job->fault) == 0 && back_open(job, &job->fault) == 0;
 }
 
 void *
@@ -147,11 +181,11 @@ worker_lead(void *arg)
 {
 	static const uint64_t one = 1;
 	struct job *job = arg;
-	const struct plan *p = job->p;
 
-	job->began = endpoint_prepare(p->dst, p->mode, p->truncate,
-	    &job->fault) == 0;
-	if (job->began)
+	job->began = job->compare != NULL || prepare(job);
+	if (job->compare != NULL)
+		compare_run(job, all_work);
+	else if (job->began)
 		lead(job);
 	while (write(job->done, &one, sizeof(one)) < 0 && errno == EINTR)
 		continue;

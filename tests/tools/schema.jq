@@ -13,6 +13,9 @@ def list(f): type == "array" and all(.[]; f);
 def word(list): . as $w | list | index([$w]) != null;
 def range: keys == ["length", "offset"] and all(.[]; count) and .length > 0;
 
+def place: keys == ["length", "offset", "target_offset"] and
+	all(.[]; count) and .length > 0;
+
 # Keys and what holds for their values.  New ones of an end go here.
 def holds(rules): keys == (rules | keys) and all(rules[]; .);
 def disk_rules: {
@@ -35,6 +38,10 @@ def side: type == "object" and holds(end_rules);
 def moved: {bytes_read: (.bytes_read | count),
 	bytes_written: (.bytes_written | count),
 	bytes_unreadable: (.bytes_unreadable | count),
+	bytes_spared: (.bytes_spared | count),
+	bytes_verified: (.bytes_verified | count),
+	bytes_differing: (.bytes_differing | count),
+	bytes_mended: (.bytes_mended | count),
 	seconds: (.seconds | seconds)};
 def hash: holds({
 	algorithm: (.algorithm | word(["sha256", "sha512", "sha1", "md5",
@@ -48,7 +55,8 @@ def ending: moved + {status: (.status | count and . < 256),
 	bytes_holes: (.bytes_holes | count),
 	bytes_zeroed: (.bytes_zeroed | count),
 	bytes_shared: (.bytes_shared | count),
-	flushed: (.flushed | flag), hashes: (.hashes | list(hash)),
+	flushed: (.flushed | flag), verified: (.verified | flag),
+	hashes: (.hashes | list(hash)),
 	in_flight: (.in_flight | . == null or (keys == ["reads", "writes"] and (map(count) | all))), started: (.started | time),
 	ended: (.ended | time), source: (.source | side),
 	target: (.target | side)};
@@ -76,16 +84,20 @@ def rules:
 		holes: (.holes | flag), sparse: (.sparse | flag),
 		reflink: (.reflink | flag),
 		coe: (.coe | flag), retries: (.retries | count),
-		sync: (.sync | flag), dry_run: (.dry_run | flag),
+		sync: (.sync | flag), compare: (.compare | flag),
+		verify: (.verify | maybe(word(["1", "stream", "source"]))),
+		dry_run: (.dry_run | flag),
 		rate: (.rate | maybe(count and . > 0)),
 		ioprio: (.ioprio | maybe(text))}
 	elif .event == "progress" then moved + {
-		phase: (.phase | word(["copying", "flushing"])),
+		phase: (.phase | word(["copying", "flushing", "verifying",
+		    "repairing", "comparing"])),
 		length: (.length | maybe(count))}
 	elif .event == "error" then {
 		offset: (.offset | count), length: (.length | count and . > 0)}
 	elif .event == "result" then ending + {
 		unreadable: (.unreadable | list(range)),
+		mismatch: (.mismatch | list(place)),
 		damage: (.damage | list(holds(area_rules)))}
 	elif .event == "run" then ending + {
 		length: (.length | maybe(count)), uid: (.uid | count),
@@ -117,6 +129,11 @@ else
 	    . == unique; "ranges that touch") |
 	want([$r.unreadable[].length] | add // 0 | . == $r.bytes_unreadable;
 	    "bytes_unreadable") |
+	want([$r.mismatch[] | .offset, .offset + .length] |
+	    . == unique; "differing ranges that touch") |
+	want([$r.mismatch[].length] | add // 0 | . == $r.bytes_differing or
+	    $r.status > 128; "bytes_differing") |
+	want($r.verified | not or $r.mismatch == []; "verified") |
 	want($progress | rising(.seconds) and rising(.bytes_read) and
 	    rising(.bytes_written); "progress goes back") |
 	want($progress | all(.bytes_written <= $r.bytes_written and

@@ -19,6 +19,8 @@
  *	sleep=MS	take so long first
  *	old		flags of preadv2 and pwritev2 are not known (EOPNOTSUPP)
  *	hang		never return
+ *	flip		a bit of what is moved, the first byte of at= in it: a write
+ *			puts it so on the file, a read tells it so
  *	every=N		1 in N, by chance (seed=S)
  *	nth=N		only the Nth time
  *	times=N		only the first N times; with at=, for each range
@@ -69,7 +71,7 @@ struct rule {
 	char		 path[4096];	/* empty: any file */
 	unsigned	 ops;
 	int		 err;		/* errno value, or 0 */
-	bool		 whole, cut, odd, hang, old;
+	bool		 whole, cut, odd, hang, old, flip;
 	unsigned	 ms, every, nth, times;
 	size_t		 n;		/* ranges; 0: all of the file */
 	struct range	 range[RANGES];
@@ -83,6 +85,8 @@ struct verdict {
 	int	 err;
 	size_t	 len;
 	bool	 touched;
+	bool	 flip;
+	size_t	 at;		/* the byte of the transfer */
 };
 
 static struct rule rules[RULES];
@@ -200,6 +204,8 @@ word_of(struct rule *r, char *word)
 		r->old = true;
 	else if (strcmp(word, "hang") == 0)
 		r->hang = true;
+	else if (strcmp(word, "flip") == 0)
+		r->flip = true;
 	else if (value == NULL)
 		die(word, "not a word of FAULTS");
 	else if (strcmp(word, "on") == 0)
@@ -344,7 +350,7 @@ wait_for(const struct rule *r)
 static struct verdict
 judge(enum op op, int fd, uint64_t off, size_t len)
 {
-	struct verdict v = { 0, len, false };
+	struct verdict v = { .len = len };
 	struct range *g;
 	struct rule *r;
 	size_t before;
@@ -356,7 +362,7 @@ judge(enum op op, int fd, uint64_t off, size_t len)
 		g = NULL;
 		if (r->n > 0 && (g = touched(r, off, len)) == NULL)
 			continue;
-		if (g != NULL && g->off > off && !r->whole) {
+		if (g != NULL && g->off > off && !r->whole && !r->flip) {
 			before = (size_t)(g->off - off);
 			if (direct(fd))
 				before -= before % SECTOR;
@@ -369,6 +375,8 @@ judge(enum op op, int fd, uint64_t off, size_t len)
 			continue;
 		wait_for(r);
 		v.err = r->err;
+		v.flip = r->flip;
+		v.at = g != NULL && g->off > off ? (size_t)(g->off - off) : 0;
 		if (r->cut && r->err == 0)
 			v.len = shorter(r, fd, len);
 		return v;
@@ -440,6 +448,38 @@ old(enum op op, int fd)
 	return false;
 }
 
+static unsigned char *
+byte_of(const struct iovec *v, size_t at)
+{
+	while (at >= v->iov_len)
+		at -= (v++)->iov_len;
+	return (unsigned char *)v->iov_base + at;
+}
+
+/* The program's own bytes stay as they are. */
+static ssize_t
+write_flipped(int fd, const struct iovec *v, int n, int64_t at, int flags,
+    size_t byte)
+{
+	struct iovec other;
+	size_t len = sum(v, n), i;
+	void *room;
+	ssize_t moved;
+
+	REAL(real, pwritev64v2);
+	if (posix_memalign(&room, 4096, len) != 0)
+		die("flip", "no memory");
+	other = (struct iovec){ room, len };
+	for (i = 0; i < len; v++) {
+		memcpy((char *)room + i, v->iov_base, v->iov_len);
+		i += v->iov_len;
+	}
+	*byte_of(&other, byte) ^= 0x10;
+	moved = real(fd, &other, 1, at, flags);
+	free(room);
+	return moved;
+}
+
 /*
  * Every transfer comes through here: at < 0 is the file's own offset, flags
  * those of preadv2 and pwritev2.
@@ -449,7 +489,7 @@ transfer(enum op op, int fd, const struct iovec *v, int n, int64_t at, int flags
 {
 	size_t len = sum(v, n);
 	struct iovec room[64];
-	struct verdict verdict = { 0, len, false };
+	struct verdict verdict = { .len = len };
 	uint64_t off = 0;
 	ssize_t moved;
 	int saved;
@@ -474,13 +514,17 @@ transfer(enum op op, int fd, const struct iovec *v, int n, int64_t at, int flags
 		moved = -1;
 	else if (op == READ)
 		moved = real_read(fd, v, n, at, flags);
+	else if (verdict.flip)
+		moved = write_flipped(fd, v, n, at, flags, verdict.at);
 	else
 		moved = real_write(fd, v, n, at, flags);
+	if (op == READ && verdict.flip && moved > (ssize_t)verdict.at)
+		*byte_of(v, verdict.at) ^= 0x10;
 	if (!verdict.touched)
 		return moved;
 	saved = errno;
 	count(op, fd, moved);
-	if (log_all || verdict.err != 0 || verdict.len < len)
+	if (log_all || verdict.err != 0 || verdict.len < len || verdict.flip)
 		note(op == READ ? "read" : "write", fd, off, len,
 		    moved < 0 ? -saved : moved);
 	errno = saved;

@@ -2,7 +2,7 @@
  * simdisk: a disk that takes its time, to measure copiers against.
  *
  *	simdisk [-r READ] [-w WRITE] [-o OVERHEAD] [-l LATENCY] [-j JUMP]
- *		[-b OFF+LEN,... -e TIME] BACKING DIR
+ *		[-b OFF+LEN,... -e TIME] [-f OFF+LEN,...] [-2] BACKING DIR
  *
  * Mounts a FUSE file system on DIR with the one file DIR/disk, which is as
  * large as BACKING (a file on tmpfs) and keeps its bytes there; returns when it
@@ -20,6 +20,9 @@
  * would let a copier catch up on what it missed.  A flush is answered when
  * everything before it has been served.  A read that touches one of the bad
  * ranges (-b) fails as a whole, and occupies the disk for TIME more: it tries.
+ * Of a write that touches one of the others (-f) the first byte in it is kept
+ * with a flipped bit.  With -2 the disk has two arms, one for reading and one
+ * for writing, each of which serves one request at a time.
  *
  * Each of the threads takes a request off /dev/fuse, books its time, moves the
  * bytes, sleeps until the time is over and answers.  As many requests as there
@@ -68,12 +71,13 @@ struct disk {
 	uint64_t size;
 	double read_rate, write_rate;		/* bytes per second */
 	int64_t overhead, latency, jump, trying;	/* ns */
-	struct range { uint64_t off, len; } bad[RANGES];
-	size_t nbad;
+	struct range { uint64_t off, len; } bad[RANGES], spoilt[RANGES];
+	size_t nbad, nspoilt;
+	bool both;		/* reads and writes at once */
 
 	pthread_mutex_t intake;
-	int64_t free_at;	/* i, ns: when all that is booked is served */
-	uint64_t head;		/* i, where the last transfer ended */
+	int64_t free_at[2];	/* i, ns: when all that is booked is served */
+	uint64_t head[2];	/* i, where the last transfer ended */
 };
 
 struct request {
@@ -130,6 +134,12 @@ locate(const struct disk *d, struct request *r)
 }
 
 static bool
+touches(const struct request *r, const struct range *g)
+{
+	return r->off < g->off + g->len && g->off < r->off + r->len;
+}
+
+static bool
 unreadable(const struct disk *d, const struct request *r)
 {
 	size_t i;
@@ -137,22 +147,32 @@ unreadable(const struct disk *d, const struct request *r)
 	if (r->in->opcode != FUSE_READ)
 		return false;
 	for (i = 0; i < d->nbad; i++)
-		if (r->off < d->bad[i].off + d->bad[i].len &&
-		    d->bad[i].off < r->off + r->len)
+		if (touches(r, &d->bad[i]))
 			return true;
 	return false;
 }
 
+static void
+spoil(const struct disk *d, const struct request *r)
+{
+	size_t i;
+
+	for (i = 0; i < d->nspoilt; i++)
+		if (touches(r, &d->spoilt[i]))
+			d->bytes[d->spoilt[i].off > r->off ?
+			    d->spoilt[i].off : r->off] ^= 0x10;
+}
+
 /* The ns for which a transfer occupies the disk. */
 static int64_t
-service(const struct disk *d, const struct request *r)
+service(const struct disk *d, const struct request *r, uint64_t head)
 {
 	double rate = r->in->opcode == FUSE_READ ? d->read_rate : d->write_rate;
 	int64_t ns = d->overhead;
 
 	if (rate > 0)
 		ns += (int64_t)((double)r->len * (double)NS_PER_S / rate);
-	if (r->off != d->head)
+	if (r->off != head)
 		ns += d->jump;
 	return ns;
 }
@@ -161,22 +181,23 @@ service(const struct disk *d, const struct request *r)
 static void
 book(struct disk *d, struct request *r)
 {
+	int arm = d->both && r->in->opcode == FUSE_READ;
 	int64_t t = now();
 
 	if (!transfers(r) && r->in->opcode != FUSE_FSYNC)
 		return;
-	if (d->free_at < t)
-		d->free_at = t;		/* the idle time is lost */
+	if (d->free_at[arm] < t)
+		d->free_at[arm] = t;		/* the idle time is lost */
 	if (transfers(r)) {
 		locate(d, r);
-		d->free_at += service(d, r);
+		d->free_at[arm] += service(d, r, d->head[arm]);
 		if (unreadable(d, r)) {
 			r->error = EIO;
-			d->free_at += d->trying;
+			d->free_at[arm] += d->trying;
 		}
-		d->head = r->off + r->len;
+		d->head[arm] = r->off + r->len;
 	}
-	r->due = d->free_at + d->latency;
+	r->due = d->free_at[arm] + d->latency;
 }
 
 /* Wait for the next request; false when the file system is unmounted. */
@@ -316,8 +337,10 @@ write_disk(const struct disk *d, const struct request *r)
 	const struct fuse_write_in *in = r->arg;
 	struct fuse_write_out out = { .size = r->len };
 
-	if (!r->error)
+	if (!r->error) {
 		memcpy(d->bytes + r->off, in + 1, r->len);
+		spoil(d, r);
+	}
 	sleep_until(r->due);
 	reply(d, r, &out, r->error ? 0 : sizeof(out));
 }
@@ -446,17 +469,17 @@ micros(const char *text)
 }
 
 static void
-ranges(struct disk *d, const char *text)
+ranges(struct range *r, size_t *n, const char *text)
 {
 	char *end;
 
 	for (; *text != '\0'; text = *end == ',' ? end + 1 : end) {
-		if (d->nbad == RANGES)
+		if (*n == RANGES)
 			errx(2, "too many ranges");
-		d->bad[d->nbad].off = strtoull(text, &end, 0);
+		r[*n].off = strtoull(text, &end, 0);
 		if (end == text || *end != '+')
 			errx(2, "not OFF+LEN: %s", text);
-		d->bad[d->nbad++].len = strtoull(end + 1, &end, 0);
+		r[(*n)++].len = strtoull(end + 1, &end, 0);
 		if (*end != ',' && *end != '\0')
 			errx(2, "not OFF+LEN: %s", text);
 	}
@@ -466,7 +489,8 @@ static void
 usage(void)
 {
 	errx(2, "usage: simdisk [-r READ] [-w WRITE] [-o OVERHEAD] "
-	    "[-l LATENCY] [-j JUMP] [-b RANGES] [-e TIME] BACKING DIR");
+	    "[-l LATENCY] [-j JUMP] [-b RANGES] [-e TIME] [-f RANGES] [-2] "
+	    "BACKING DIR");
 }
 
 static void
@@ -474,7 +498,7 @@ parse(struct disk *d, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "r:w:o:l:j:b:e:")) != -1)
+	while ((c = getopt(argc, argv, "r:w:o:l:j:b:e:f:2")) != -1)
 		switch (c) {
 		case 'r':
 			d->read_rate = number(optarg);
@@ -492,7 +516,13 @@ parse(struct disk *d, int argc, char **argv)
 			d->jump = micros(optarg);
 			break;
 		case 'b':
-			ranges(d, optarg);
+			ranges(d->bad, &d->nbad, optarg);
+			break;
+		case 'f':
+			ranges(d->spoilt, &d->nspoilt, optarg);
+			break;
+		case '2':
+			d->both = true;
 			break;
 		case 'e':
 			d->trying = micros(optarg);

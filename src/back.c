@@ -1,0 +1,148 @@
+/*
+ * Reading the target back.  The reader (endpoint_reader) takes whole units
+ * only, so a worker reads a window that begins at or before what is wanted and
+ * ends at or behind it, into a buffer with room for that, and looks at the part
+ * in the middle where it lies.
+ */
+#include "back.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "number.h"
+#include "piece.h"
+#include "status.h"
+
+enum { PAGE = 4096 };		/* less than that is not worth a write */
+
+bool
+back_wanted(const struct plan *p)
+{
+	return p->opts->verify != 0 || (p->opts->oflag & FLAG_SPARING) != 0;
+}
+
+/* A reader of whole units that are larger has no room in the buffers. */
+static int
+fits(struct endpoint *r, struct fault *f)
+{
+	if (r->grain <= BACK_GRAIN_MOST)
+		return 0;
+	fault_set(f, STATUS_REFUSED, "%s is read back in units of %u bytes: "
+	    "they are too large", r->name, r->grain);
+	endpoint_close(r);
+	return -1;
+}
+
+int
+back_open(struct job *job, struct fault *f)
+{
+	if (!back_wanted(job->p))
+		return 0;
+	if (endpoint_reader(&job->back, job->p->dst, f) != 0 ||
+	    fits(&job->back, f) != 0)
+		return -1;
+	job->reads_back = true;
+	return 0;
+}
+
+int
+back_possible(const struct plan *p, struct fault *f)
+{
+	struct endpoint r;
+
+	if (!back_wanted(p) || (p->dst->absent && p->dst->be->reader != NULL))
+		return 0;
+	if (endpoint_reader(&r, p->dst, f) != 0 || fits(&r, f) != 0)
+		return -1;
+	endpoint_close(&r);
+	return 0;
+}
+
+struct io
+back_read(struct worker *w, uint64_t off, size_t len,
+    const unsigned char **data)
+{
+	uint64_t at = w->job->p->dst_off + off, unit = w->job->back.grain;
+	size_t before = (size_t)(at % unit);
+	struct io io = { .op = OP_READ, .buf = w->other, .off = at - before,
+		.len = (size_t)round_up(before + len, unit) };
+
+	lane_transfer(&w->back, &io);
+	*data = w->other + before;
+	io.done = io.done > before ? io.done - before : 0;
+	if (io.done > len)
+		io.done = len;
+	return io;
+}
+
+void
+back_fail(struct job *job, const struct io *io)
+{
+	struct fault f;
+
+	piece_describe(&f, io, job->back.name, "reading back");
+	job_fail(job, &f);
+}
+
+size_t
+back_run(const unsigned char *a, const unsigned char *b, size_t len,
+    uint64_t start, size_t unit, bool *same)
+{
+	size_t end = 0, n;
+	bool alike;
+
+	while (end < len) {
+		n = unit - (size_t)((start + end) % unit);
+		n = n < len - end ? n : len - end;
+		alike = memcmp(a + end, b + end, n) == 0;
+		if (end == 0)
+			*same = alike;
+		else if (alike != *same)
+			break;
+		end += n;
+	}
+	return end;
+}
+
+/* Of what the target holds, and what it is to hold, the part both have. */
+static bool
+write_differing(struct worker *w, uint64_t off, const unsigned char *has,
+    size_t len)
+{
+	const struct plan *p = w->job->p;
+	size_t unit = p->dst->block > PAGE ? p->dst->block : PAGE, at, n;
+	bool same = true, ok = true;
+
+	for (at = 0; at < len && ok; at += n) {
+		n = back_run(w->buf + at, has + at, len - at,
+		    p->dst_off + off + at, unit, &same);
+		if (same)
+			w->job->spared += n;
+		else
+			ok = piece_write(w, off, at, n);
+	}
+	return ok;
+}
+
+/* What cannot be read is written. */
+bool
+back_spare(struct worker *w, uint64_t off, size_t len)
+{
+	const unsigned char *has;
+	struct io io = back_read(w, off, len, &has);
+	size_t n = io.done;
+
+	if (io.err != 0 && !errno_is_medium(io.err)) {
+		back_fail(w->job, &io);
+		return false;
+	}
+	if (io.err == 0 && n == len && memcmp(w->buf, has, len) == 0) {
+		w->job->spared += len;
+		return true;
+	}
+	/* A part that was read only in part is no reason for two writes. */
+	n -= n % PAGE;
+	if (!write_differing(w, off, has, n))
+		return false;
+	return n == len || piece_write(w, off, n, len - n);
+}

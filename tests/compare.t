@@ -1,0 +1,309 @@
+#!/usr/bin/env bash
+# compare=1: where two ends differ, and nothing is written.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+schema=$top/tests/tools/schema.jq
+
+compare()
+{
+	exits "$1" "$pardd" if=a of=b compare=1 json=json "${@:2}"
+}
+
+# json holds a run, and what stderr shows of it
+valid()
+{
+	jq -es -f "$schema" json >/dev/null || { cat json; return 1; }
+	(($(jq -s 'last.mismatch | length' json) > 16)) ||
+	    diff <(sed -n 's/^pardd: differs: bytes \([0-9]*\) to \([0-9]*\) .*/\1 \2/p' err) \
+		<(jq -r '.mismatch // empty | .[] | "\(.offset) \(.offset + .length - 1)"' json)
+}
+
+# differing: the ranges of json, as FROM+LENGTH
+differing()
+{
+	jq -sr 'last.mismatch | map("\(.offset)+\(.length)") | join(",")' json
+}
+
+# spoil FILE OFFSET...: another byte there
+spoil()
+{
+	local at file=$1
+	for at in "${@:2}"; do
+		printf '\xff\x00' | dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+	done
+}
+
+same_at_all_sizes()
+{
+	local size
+	for size in 0 1 511 512 4097 1048577 3000001; do
+		"$blocks" make a $size && cp a b && compare 0 "$@" && valid &&
+		    [[ $(tail -n 1 err) = "pardd: complete, nothing differs" ]] &&
+		    says "^$((size / 512))\+[01] records in$" && says '^0\+0 records out$' ||
+		    return
+	done
+}
+for thr in 1 2 4 16; do
+	it "finds that equal files do not differ, thr=$thr" same_at_all_sizes thr=$thr
+done
+it "finds so in small transfers" same_at_all_sizes bs=512 bpt=3 thr=5
+every_place()
+{
+	local at
+	"$blocks" make a 3000001
+	for at in 0 1 511 512 1048575 1048576 2097151 2999998 2999999; do
+		cp a b && spoil b $at && compare 14 "$@" && valid &&
+		    has_only $((at / 512 * 512)) $(((at + 1) / 512 * 512)) || return
+	done
+}
+# the block of one offset, or those of two that adjoin
+has_only()
+{
+	local from=$1 to=$(($2 + 512))
+	((to <= 3000001)) || to=3000001
+	[[ $(differing) = "$from+$((to - from))" ]] || fail "$(differing), not $from to $to"
+}
+for thr in 1 4 16; do
+	it "finds a byte that differs, wherever it is, thr=$thr" every_place thr=$thr
+done
+merged()
+{
+	"$blocks" make a 3M && cp a b && spoil b 1000000 1000500 1001000 2000000 0 &&
+	    compare 14 thr=16 bs=512 bpt=1 && valid &&
+	    [[ $(differing) = 0+512,999936+1536,1999872+512 ]] &&
+	    says 'NOT the same: 2560 bytes in 3 ranges differ' || fail "$(differing)"
+}
+it "tells ranges in order, and those that touch as one" merged
+many()
+{
+	local list
+	"$blocks" make a 3M && cp a b && mapfile -t list < <(seq 0 65536 3000000) &&
+	    spoil b "${list[@]}" && compare 14 && valid &&
+	    [[ $(grep -c 'differs: bytes' err) = 16 ]] && says 'and 30 ranges more' &&
+	    [[ $(jq -s 'last.mismatch | length' json) = 46 ]]
+}
+it "shows 16 ranges, and tells programs all" many
+all()
+{
+	"$blocks" make a 3M && "$blocks" make b 3M 7 && compare 14 && valid &&
+	    [[ $(differing) = 0+3145728 ]]
+}
+it "tells two different files as one range" all
+part()
+{
+	"$blocks" make a 3M && cp a b && spoil b 0 100000 3000000 &&
+	    compare 0 bs=512 skip=200 seek=200 count=5000 && says '^5000\+0 records in$' &&
+	    dd if=a of=b bs=512 skip=7 conv=notrunc status=none && compare 0 bs=512 skip=7 count=6000 &&
+	    spoil b 51200 && compare 14 bs=512 skip=7 count=6000 && valid &&
+	    says 'differs: bytes 54784 to 55295 of a, 51200 to 51711 of b'
+}
+it "compares a part" part
+longer()
+{
+	"$blocks" make a 3M && head -c "$1" a >b && compare 14 && valid &&
+	    says 'NOT the same: there is more of a; the .* bytes that both have do not differ' &&
+	    mv a c && mv b a && mv c b && compare 14 && says 'there is more of b' &&
+	    spoil a 5 && compare 14 && says '512 bytes in 1 range differ, and there is more of b'
+}
+it "calls files of two sizes different, and compares what both have" longer 3000000
+it "does so where one ends with a transfer" longer 2097152
+empty()
+{
+	: >a && : >b && compare 0 && echo >a && compare 14 && says 'more of a' &&
+	    mv a c && mv b a && mv c b && compare 14 && says 'more of b'
+}
+it "calls an empty file another than one with a byte" empty
+beyond()
+{
+	"$blocks" make a 1M && cp a b && compare 101 bs=1 seek=2000000 && one_line 'seek=' &&
+	    compare 101 bs=512 count=3000 && one_line 'skip='
+}
+it "refuses to compare past the end" beyond
+stays()
+{
+	local before
+	"$blocks" make a 3M && cp a b && spoil b 0 && touch -d 2001-01-01 b &&
+	    before=$(stat -c '%s %Y %Z' b) && compare 14 && [[ $before = "$(stat -c '%s %Y %Z' b)" ]]
+}
+it "does not touch what it reads" stays
+missing()
+{
+	"$blocks" make a 1k && compare 52 && one_line b && [[ ! -e b ]]
+}
+it "does not create what is missing" missing
+itself()
+{
+	"$blocks" make a 3M && exits 0 "$pardd" if=a of=a compare=1
+}
+it "may compare a file with itself" itself
+dry()
+{
+	"$blocks" make a 1M && cp a b && exits 0 "$pardd" -d if=a of=b compare=1 && grep -qx compare=1 out
+}
+it "has it in the plan" dry
+
+# ---------------------------------------------------------------------- streams
+
+from_pipe()
+{
+	"$blocks" make a 3000001 && cp a b &&
+	    exits 0 "$pardd" of=b compare=1 thr="$1" < <(cat a) &&
+	    spoil b 2222222 && exits 14 "$pardd" of=b compare=1 thr="$1" json=json < <(cat a) &&
+	    [[ $(differing) = 2222080+512 ]] && valid &&
+	    cp a b && head -c 2000000 a >c &&
+	    exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat c) && says 'more of b' &&
+	    exits 14 "$pardd" of=c compare=1 thr="$1" < <(cat a) && says 'more of standard input' &&
+	    head -c 2097152 a >c &&
+	    exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat c) && says 'more of b' &&
+	    exits 14 "$pardd" of=c compare=1 thr="$1" < <(cat a) && says 'more of standard input' &&
+	    exits 0 "$pardd" of=c compare=1 bs=512 count=4000 thr="$1" < <(cat a) &&
+	    exits 102 "$pardd" of=b compare=1 bs=512 count=5000 thr="$1" < <(cat c)
+}
+for thr in 1 4 16; do
+	it "compares what comes from a pipe, thr=$thr" from_pipe $thr
+done
+two_pipes()
+{
+	"$blocks" make a 3000001 && mkfifo b || return
+	cat a >b &
+	exits 0 "$pardd" of=b compare=1 thr="$1" < <(cat a) || return
+	head -c 2500000 a >b &
+	exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat a) && says 'more of standard input' || return
+	cat a >b &
+	exits 14 "$pardd" of=b compare=1 thr="$1" < <(head -c 2097152 a) && says 'more of b'
+}
+it "compares two pipes, thr=1" two_pipes 1
+it "compares two pipes, thr=16" two_pipes 16
+zeros()
+{
+	truncate -s 3000001 b && exits 0 "$pardd" iflag=00 of=b compare=1 && spoil b 2999999 &&
+	    exits 14 "$pardd" iflag=00 of=b compare=1 json=json && [[ $(differing) = 2999808+193 ]] &&
+	    exits 14 "$pardd" if=/dev/zero of=b compare=1
+}
+it "tells whether a file is all zeros" zeros
+
+# ------------------------------------------------------------------------- holes
+
+# Anything but skipping the holes takes minutes.
+large()
+{
+	truncate -s 1T a b && compare 0 && says '^1099511627776 bytes .* compared' &&
+	    spoil b 1099511627774 && compare 14 && [[ $(differing) = 1099511627264+512 ]] &&
+	    spoil a 549755813888 && compare 14 && valid &&
+	    [[ $(differing) = 549755813888+512,1099511627264+512 ]] &&
+	    spoil b 549755813888 && compare 14 skip=1 seek=1 bs=4096 thr=16 &&
+	    [[ $(differing) = 1099511627264+512 ]]
+}
+it "compares 1 TiB of holes with one byte that differs at the end" large
+holes()
+{
+	"$blocks" make a 3M && cp a b && fallocate -p -o 1M -l 64k a && compare 14 &&
+	    [[ $(differing) = 1048576+65536 ]] && fallocate -z -o 1M -l 64k b && compare 0 &&
+	    fallocate -p -o 0 -l 1M a && fallocate -p -o 64k -l 1M b && compare 14 && valid &&
+	    [[ $(differing) = 0+65536 ]] || fail "$(differing)"
+}
+it "takes a hole for zeros" holes
+
+# ------------------------------------------------------------------ the map of it
+
+domain()
+{
+	"$blocks" make a 3M && cp a b && spoil b 5000 1000000 3000000 && compare 14 map=map &&
+	    exits 0 "$pardd" if=a of=b map=other domain=map && says '^3\+0 records in$' && same a b &&
+	    rm map && compare 0 map=map && [[ $(awk '!/^#/ && $3 == "+"' map) = "" ]]
+}
+it "writes a map that a copy takes for its domain" domain
+positions()
+{
+	"$blocks" make a 3M && dd if=a of=b bs=512 skip=100 status=none && spoil b 51200 &&
+	    compare 14 bs=512 skip=100 map=map &&
+	    [[ $(awk '!/^#/ && $3 == "+" { print $1, $2 }' map | tail -n 1) = "0x00019000  0x00000200" ||
+		$(awk '!/^#/ && $3 == "+" { print $1, $2 }' map | tail -n 1) = "0x00019000 0x00000200" ]]
+}
+it "tells positions of the source in it" positions
+keeps()
+{
+	"$blocks" make a 1M && cp a b && echo mine >"$1" && compare 101 map=map &&
+	    one_line 'there already' && [[ $(<"$1") = mine ]] && { [[ $1 = map ]] || [[ ! -e map ]]; }
+}
+it "does not replace a map" keeps map
+it "does not replace the map before a map" keeps map.bak
+unfinished()
+{
+	"$blocks" make a 3M && cp a b &&
+	    exits 3 with_faults "on=$PWD/b op=read at=2000000+1 fail=EIO" "$pardd" if=a of=b compare=1 map=map &&
+	    [[ ! -e map ]]
+}
+it "writes no map of a comparison that was not finished" unfinished
+
+# ------------------------------------------------------------------------- errors
+
+unreadable()
+{
+	"$blocks" make a 3M && cp a b && spoil b 100 &&
+	    exits 3 with_faults "on=$PWD/$1 op=read at=2000384+512 fail=EIO" "$pardd" if=a of=b compare=1 &&
+	    faulty read && says "NOT complete: $1: reading at byte 2000384" &&
+	    exits 14 with_faults "on=$PWD/$1 op=read at=2000384+512 fail=EIO" \
+		"$pardd" if=a of=b compare=1 coe=1 json=json && valid && [[ $(differing) = 0+512 ]] &&
+	    has_lost && cp a b &&
+	    exits 100 with_faults "on=$PWD/$1 op=read at=2000384+512 fail=EIO" \
+		"$pardd" if=a of=b compare=1 coe=1 json=json && has_lost &&
+	    exits 0 with_faults "on=$PWD/$1 op=read at=2000384+512 fail=EIO times=4" \
+		"$pardd" if=a of=b compare=1 retries=4
+}
+has_lost()
+{
+	jq -es 'last.unreadable == [{"offset": 2000384, "length": 512}]' json >/dev/null ||
+	    fail "$(tail -n 1 json)"
+}
+it "stops at a block of the source that cannot be read, or leaves it out" unreadable a
+it "stops at a block of the other end that cannot be read, or leaves it out" unreadable b
+interrupted()
+{
+	"$blocks" make a 64M && cp a b
+	FAULTS="on=$PWD/b op=read sleep=100" LD_PRELOAD=$shim "$tools/ends" how \
+	    "$pardd" if=a of=b compare=1 thr=2 json=json map=map 2>err &
+	until_true 20 grep -qs '"phase":"comparing"' json
+	kill -INT "$(awk '$1 == "pid" { print $2 }' how)"
+	wait $!
+	ended signal 2 && does_not_say 'complete, nothing' && valid && [[ ! -e map ]]
+}
+it "says that it was interrupted" interrupted
+
+it "compares with a name only" usage of= if=a compare=1
+it "compares nothing with standard output" usage of= if=a of=- compare=1
+it "does not compare random bytes" usage random iflag=random of=a compare=1
+it "does not both verify and compare" usage compare if=a of=b compare=1 verify=1
+it "does not both cut off and compare" usage compare if=a of=b compare=1 oflag=trunc
+it "does not both compare and rescue" usage map= if=a of=b compare=1 map=m domain=d
+
+# ------------------------------------------------------------------------ devices
+
+needs '((EUID == 0))' 'losetup -f' -- "no root, or no loop devices"
+
+# A device that cannot be written is compared all the same.
+device()
+{
+	"$blocks" make a.img 8M && cp a.img b.img && spoil b.img 7000000 &&
+	    loop a.img --sector-size "$1" && a=$dev && loop b.img --sector-size "$2" --read-only &&
+	    exits 14 "$pardd" if="$a" of="$dev" compare=1 json=json &&
+	    [[ $(differing) = $3 ]] && valid && exits 0 "$pardd" if="$a" of="$dev" compare=1 count=100 ||
+	    fail "$(differing)"
+}
+it "compares disks, one of them for reading only" device 512 512 6999552+512
+it "compares disks of two sizes of sectors" device 512 4096 6995968+4096
+mounted()
+{
+	truncate -s 8M img && loop img && mkfs.ext4 -q "$dev" && mkdir fs && cp img copy &&
+	    mount -r -o noload "$dev" fs && undo umount "$PWD/fs" &&
+	    exits 0 "$pardd" if=copy of="$dev" compare=1
+}
+it "compares a disk that is mounted" mounted
+partition()
+{
+	"$blocks" make a 1M && truncate -s 8M img &&
+	    sfdisk -q img <<<$'label: gpt\nstart=2048, size=2048' >/dev/null 2>&1 &&
+	    exits 0 "$pardd" if=a of=img opart=1 && exits 0 "$pardd" if=a of=img opart=1 compare=1
+}
+it "compares with a partition" partition

@@ -1,0 +1,202 @@
+/*
+ * The table of digests: each chunk finds its own again, whatever the length,
+ * the phase and the order in which they come; what is no chunk has none.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "checks.h"
+
+enum { CHUNK = 64, MOST = 2000 };
+
+static unsigned char data[MOST];
+
+static void
+fill(void)
+{
+	size_t i;
+
+	for (i = 0; i < MOST; i++)
+		data[i] = (unsigned char)rand();
+}
+
+/* Note a copy of length bytes from its end to its beginning, or forwards. */
+static void
+note_all(struct checks *c, size_t length, uint64_t phase, bool backwards)
+{
+	size_t at = 0, n, starts[MOST], pieces = 0;
+
+	while (at < length) {
+		n = CHUNK - (size_t)((at + phase) % CHUNK);
+		starts[pieces++] = at;
+		at += n < length - at ? n : length - at;
+	}
+	for (n = 0; n < pieces; n++) {
+		size_t i = backwards ? pieces - 1 - n : n;
+		size_t to = i + 1 < pieces ? starts[i + 1] : length;
+
+		assert_int_equal(checks_note(c, starts[i], data + starts[i],
+		    to - starts[i]), 0);
+	}
+}
+
+static void
+finds(size_t length, uint64_t phase, bool backwards, bool known)
+{
+	struct checks c;
+	struct check got;
+	struct digest d;
+	uint64_t at = 0;
+	size_t i;
+
+	assert_int_equal(checks_init(&c, known ? length : 0, CHUNK, phase), 0);
+	note_all(&c, length, phase, backwards);
+	for (i = 0; checks_at(&c, i, &got); i++) {
+		assert_int_equal(got.off, at);
+		assert_int_equal(got.state, CHECK_COPIED);
+		d = digest_of(data + got.off, (size_t)got.len);
+		assert_true(digest_same(&d, &got.digest));
+		at += got.len;
+	}
+	assert_int_equal(at, length);
+	assert_int_equal(i, checks_count(&c));
+	checks_free(&c);
+}
+
+static void
+every_length_and_phase(void **state)
+{
+	size_t length;
+	uint64_t phase;
+
+	(void)state;
+	fill();
+	for (length = 0; length < 4 * CHUNK; length++)
+		for (phase = 0; phase < CHUNK; phase += 7)
+			finds(length, phase, length % 2 == 0, length % 3 == 0);
+}
+
+static void
+what_was_cut_has_no_digest(void **state)
+{
+	struct checks c;
+	struct check got;
+
+	(void)state;
+	assert_int_equal(checks_init(&c, 4 * CHUNK, CHUNK, 0), 0);
+	assert_int_equal(checks_note(&c, CHUNK, data, CHUNK / 2), 0);
+	assert_true(checks_at(&c, 1, &got));
+	assert_int_equal(got.state, CHECK_COPIED);
+	assert_int_equal(got.len, CHUNK / 2);
+	assert_true(checks_at(&c, 0, &got));
+	assert_int_equal(got.state, CHECK_NONE);
+	/* another one behind it, and it was not the end of the copy */
+	assert_int_equal(checks_note(&c, 2 * CHUNK, data, CHUNK), 0);
+	assert_true(checks_at(&c, 1, &got));
+	assert_int_equal(got.state, CHECK_NONE);
+	assert_false(checks_at(&c, 3, &got));
+	checks_free(&c);
+}
+
+static void
+what_is_no_chunk_is_left_out(void **state)
+{
+	struct checks c;
+	struct check got;
+
+	(void)state;
+	assert_int_equal(checks_init(&c, 4 * CHUNK, CHUNK, 0), 0);
+	assert_int_equal(checks_note(&c, 1, data, CHUNK - 1), 0);
+	assert_int_equal(checks_note(&c, 0, data, CHUNK + 1), 0);
+	assert_int_equal(checks_note(&c, 0, data, 0), 0);
+	assert_false(checks_at(&c, 0, &got));
+	checks_free(&c);
+}
+
+static void
+the_last_note_counts(void **state)
+{
+	struct checks c;
+	struct check got;
+	struct digest d = digest_of(data + 1, CHUNK);
+
+	(void)state;
+	assert_int_equal(checks_init(&c, 0, CHUNK, 0), 0);
+	assert_int_equal(checks_note(&c, 0, data, CHUNK), 0);
+	checks_mark(&c, 0, CHECK_DIFFERS);
+	assert_true(checks_at(&c, 0, &got));
+	assert_int_equal(got.state, CHECK_DIFFERS);
+	assert_int_equal(checks_note(&c, 0, data + 1, CHUNK), 0);
+	assert_true(checks_at(&c, 0, &got));
+	assert_int_equal(got.state, CHECK_COPIED);
+	assert_true(digest_same(&d, &got.digest));
+	checks_free(&c);
+}
+
+/* Holes are copied without a note: what comes of a chunk in parts has none. */
+static void
+the_end_is_told(void **state)
+{
+	struct checks c;
+	struct check got;
+
+	(void)state;
+	assert_int_equal(checks_init(&c, 4 * CHUNK, CHUNK, 0), 0);
+	assert_int_equal(checks_note(&c, 0, data, CHUNK), 0);
+	assert_int_equal(checks_note(&c, CHUNK, data, CHUNK / 2), 0);
+	assert_true(checks_at(&c, 1, &got));
+	assert_false(got.whole);
+	assert_int_equal(checks_end(&c, 4 * CHUNK), 0);
+	assert_int_equal(checks_count(&c), 4);
+	assert_true(checks_at(&c, 0, &got));
+	assert_true(got.whole);
+	assert_int_equal(got.state, CHECK_COPIED);
+	assert_true(checks_at(&c, 1, &got));
+	assert_int_equal(got.state, CHECK_NONE);
+	assert_int_equal(got.len, CHUNK);
+	assert_true(checks_at(&c, 3, &got));
+	assert_int_equal(got.state, CHECK_NONE);
+	assert_false(checks_at(&c, 4, &got));
+	checks_free(&c);
+}
+
+/* Far beyond what a table of an unknown length begins with. */
+static void
+it_grows(void **state)
+{
+	enum { FAR = 100000 };
+	struct checks c;
+	struct check got;
+
+	(void)state;
+	assert_int_equal(checks_init(&c, 0, CHUNK, 5), 0);
+	assert_int_equal(checks_note(&c, 0, data, CHUNK - 5), 0);
+	assert_int_equal(checks_note(&c, (uint64_t)FAR * CHUNK - 5, data,
+	    CHUNK), 0);
+	assert_int_equal(checks_count(&c), FAR + 1);
+	assert_true(checks_at(&c, 0, &got));
+	assert_int_equal(got.state, CHECK_COPIED);
+	assert_true(checks_at(&c, FAR / 2, &got));
+	assert_int_equal(got.state, CHECK_NONE);
+	checks_free(&c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_length_and_phase),
+		cmocka_unit_test(what_was_cut_has_no_digest),
+		cmocka_unit_test(what_is_no_chunk_is_left_out),
+		cmocka_unit_test(the_last_note_counts),
+		cmocka_unit_test(the_end_is_told),
+		cmocka_unit_test(it_grows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
