@@ -55,8 +55,9 @@ struct job {			/* I: set before the workers start */
 	struct profile	*profile;	/* I: or NULL; see there who writes */
 	struct verify	*verify;	/* I: NULL without verify= */
 	struct compare	*compare;	/* I: NULL without compare=1 */
-	bool	(*step)(struct worker *);	/* I while workers run: a piece; */
-					/* false: no further; NULL: queues */
+	bool	(*step)(struct worker *);	/* I while workers run: a */
+					/* piece; false: no further one; */
+					/* NULL: queues */
 	struct endpoint	 back;		/* the lead's to open: reads the */
 	bool		 reads_back;	/* target back; whether it is open */
 	struct map	 map;		/* locks for itself */

@@ -180,7 +180,7 @@ piece_of(uint64_t bytes)
 
 /*
  * Writes that are waited for, and share a page of the page cache, wait for one
- * another.  So a worker takes whole pages, and writes them transfer by transfer.
+ * another.  So a worker takes whole pages, and writes them one after another.
  */
 static void
 set_claim(struct plan *p)

@@ -770,8 +770,8 @@ extra(const struct plan *p, struct outcome *out)
 		say(stderr, "pardd: %llu bytes were there already, and not "
 		    "written", (ull)t->spared);
 	if (t->mended > 0)
-		say(stderr, "pardd: %s: %llu bytes differed when they were read "
-		    "back; they were copied again, and are right now",
+		say(stderr, "pardd: %s: %llu bytes differed when they were "
+		    "read back; they were copied again, and are right now",
 		    p->dst->name, (ull)t->mended);
 }
 
