@@ -48,6 +48,7 @@ struct outcome {
 	struct fault	 verdict;	/* report_judge's, see report.h */
 	struct damage	 damage;	/* main's; outcome_free frees it */
 	int		 signal;	/* that stopped it, else 0 */
+	bool		 gone;		/* the fault: there is no source now */
 	bool		 abandoned;	/* twice: left with workers running */
 };
 

@@ -55,8 +55,18 @@ struct use {
 bool disk_of_block(dev_t node, struct disk *);
 bool disk_of_char(dev_t node, struct disk *);
 
-/* Whether the kernel has taken the disk of a block node out of service. */
-bool disk_lost(dev_t node);
+/*
+ * Look for a disk with the same serial number and the same WWN, among those
+ * that the kernel has in service.  Returns how many there are; *d is the last,
+ * described as a whole.
+ */
+size_t disk_find(const struct disk *like, struct disk *d);
+
+/*
+ * Whether the kernel has taken the disk of a node, a block node or a SCSI one,
+ * out of service.
+ */
+bool disk_lost(dev_t node, bool block);
 
 /*
  * The partitions of a whole disk that the kernel knows, in order.  Returns

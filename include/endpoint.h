@@ -83,6 +83,7 @@ struct endpoint {		/* shared and const once open */
 	int64_t		 whole;	/* size without that limit */
 	char		 within[32];	/* "partition 2 of ", or "" */
 	char		 said[256];	/* once closed: the backend's note */
+	char		 again[300];	/* what "name" became: endpoint_again */
 	bool		 streamed;	/* in order, one request at a time */
 	bool		 seekable;	/* can begin anywhere */
 	bool		 endless;	/* zeros or random bytes without end */
@@ -185,6 +186,13 @@ int endpoint_open(struct endpoint *, enum role, const struct opts *, bool look,
 /* Open what opts name as the output for reading only: a second source. */
 int endpoint_open_compared(struct endpoint *, const struct opts *,
     struct fault *f);
+
+/*
+ * A source that has gone is there again, by another name: open that in its
+ * place.  No lane may be attached.  Returns 0, or -1 with *f: it cannot be
+ * opened, or has another size, and the endpoint is as it was.
+ */
+int endpoint_again(struct endpoint *, const char *path, struct fault *f);
 
 /*
  * The disk that the end is, or that an sg or bsg node leads to (its block node

@@ -61,6 +61,10 @@ void events_progress(struct events *, const struct plan *, struct map *,
 /* Nothing more is read: tell the other errors, and note them all. */
 void events_errors(struct events *, const struct plan *, struct map *);
 
+/* wait=: the source has gone, and is waited for; it is back. */
+void events_gone(struct events *, const struct plan *, const struct tally *);
+void events_back(struct events *, const struct plan *);
+
 /*
  * The end: of a run whose verdict is in *out, or of one that did not begin.
  */

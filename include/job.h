@@ -60,6 +60,7 @@ struct job {			/* I: set before the workers start */
 					/* NULL: queues */
 	struct endpoint	 back;		/* the lead's to open: reads the */
 	bool		 reads_back;	/* target back; whether it is open */
+	struct tally	 before;	/* I: of runs that this one goes on */
 	struct map	 map;		/* locks for itself */
 	struct turn	 turn;		/* locks for itself */
 	pthread_mutex_t	 order;

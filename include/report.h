@@ -45,6 +45,10 @@ void report_differs(const struct plan *, uint64_t off);
 /* A signal was taken; what is in flight is being finished. */
 void report_stopping(int signo);
 
+/* wait=: the source has gone, and is waited for; it is back. */
+void report_gone(const struct plan *, const struct outcome *);
+void report_back(const struct plan *);
+
 /*
  * Judge: out->verdict becomes the exit status of the run and what it means in
  * words.  Prints nothing.

@@ -369,7 +369,7 @@ call_plain(struct file *file, const struct io *io)
 
 /*
  * A disk that was taken away answers with EIO for all its blocks, maybe before
- * it has no size any more.
+ * it has no size any more; then it answers as at its end.
  */
 static bool
 gone(const struct file *file)
@@ -378,7 +378,7 @@ gone(const struct file *file)
 	struct stat st;
 
 	return ioctl(file->plain, BLKGETSIZE64, &bytes) != 0 || bytes == 0 ||
-	    (fstat(file->plain, &st) == 0 && disk_lost(st.st_rdev));
+	    (fstat(file->plain, &st) == 0 && disk_lost(st.st_rdev, true));
 }
 
 static bool
@@ -391,7 +391,9 @@ goes_direct(const struct file *file, const struct io *io)
 static void
 failed(const struct file *file, struct io *io, int err, bool direct)
 {
-	io->err = err == EIO && file->device && gone(file) ? ENODEV : err;
+	bool maybe = err == EIO || err == ENOSPC || err == 0;
+
+	io->err = maybe && file->device && gone(file) ? ENODEV : err;
 	io->spent = !direct;
 }
 

@@ -30,6 +30,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "disk.h"
 #include "number.h"
 #include "opts.h"
 #include "scsi.h"
@@ -269,8 +270,18 @@ shrink(struct sg *sg, uint32_t n)
 	return true;
 }
 
+/* A disk that is being taken away fails its last commands in many ways. */
+static bool
+lost(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && disk_lost(st.st_rdev,
+	    S_ISBLK(st.st_mode));
+}
+
 static void
-give_up(struct io *io, const struct scsi_reply *r, uint32_t block)
+give_up(struct io *io, const struct scsi_reply *r, int fd, uint32_t block)
 {
 	io->err = r->result == SCSI_MEDIUM ? EIO : r->err != 0 ? r->err :
 	    EPROTO;
@@ -278,6 +289,11 @@ give_up(struct io *io, const struct scsi_reply *r, uint32_t block)
 	io->bad_off = r->has_info && r->result == SCSI_MEDIUM &&
 	    r->info < INT64_MAX / block ? r->info * block : NOWHERE;
 	snprintf(io->why, sizeof(io->why), "%s", r->why);
+	if (r->result == SCSI_FATAL && lost(fd)) {
+		io->err = ENODEV;
+		io->status = 0;
+		snprintf(io->why, sizeof(io->why), "the device has gone");
+	}
 }
 
 /* A command that takes long on a slow disk would run into its timeout. */
@@ -327,7 +343,7 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 			continue;
 		if (r.result == SCSI_MEDIUM || r.result == SCSI_FATAL ||
 		    r.result == SCSI_SMALLER || try == TRIES) {
-			give_up(io, &r, c.block);
+			give_up(io, &r, l->fd, c.block);
 			if (c.same && r.unknown)
 				io->err = EOPNOTSUPP;
 			return 0;

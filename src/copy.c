@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "await.h"
 #include "compare.h"
 #include "control.h"
 #include "events.h"
@@ -59,10 +60,13 @@ phase_name(enum phase phase)
 static struct tally
 tally(struct job *job, double start)
 {
-	struct tally t = { .read = job->read, .written = job->written,
-		.padded = job->padded, .holes = job->holes,
-		.zeroed = job->zeroed, .shared = job->shared,
-		.spared = job->spared,
+	struct tally t = { .read = job->before.read + job->read,
+		.written = job->before.written + job->written,
+		.padded = job->before.padded + job->padded,
+		.holes = job->before.holes + job->holes,
+		.zeroed = job->before.zeroed + job->zeroed,
+		.shared = job->before.shared + job->shared,
+		.spared = job->before.spared + job->spared,
 		.lost = map_totals(&job->map).bad,
 		.seconds = job_clock() - start,
 		.phase = (enum phase)job->phase };
@@ -220,6 +224,7 @@ fill_in(struct outcome *out, struct job *job)
 	out->profile = job->profile;
 	out->fault = job->fault;
 	out->flush = job->flush;
+	out->gone = job->gone && !job->doubt;
 	if (job->verify != NULL) {
 		out->proven = job->verify->done;
 		out->differ = job->verify->differ;
@@ -349,7 +354,8 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 	}
 	out->tally = tally(job, start);
 	progress_end(&progress, &out->tally);
-	events_errors(ev, job->p, &job->map);
+	if (!stay)
+		events_errors(ev, job->p, &job->map);
 	return stay;
 }
 
@@ -399,12 +405,13 @@ begin(struct job *job, struct control *c, struct fault *f)
 	return -1;
 }
 
-int
-copy_run(const struct plan *p, const struct signals *s, struct events *ev,
-    struct outcome *out, struct fault *f)
+/* A copy, or what a rescue has left of it: as copy_run. */
+static int
+run(const struct plan *p, const struct signals *s, struct events *ev,
+    const struct tally *before, struct outcome *out, struct fault *f)
 {
 	struct job *job = calloc(1, sizeof(*job));
-	double start = job_clock();
+	double start = job_clock() - before->seconds;
 	struct control control;
 	bool began;
 
@@ -415,6 +422,7 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 		job_free(job);
 		return -1;
 	}
+	job->before = *before;
 	if (begin(job, &control, f) != 0) {
 		map_free(&job->map);
 		free(job->profile);
@@ -438,6 +446,42 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	*f = out->fault;
 	outcome_free(out);
 	return -1;
+}
+
+/* The source is back.  What is wrong now is the end, whatever was before. */
+static void
+go_on(const struct plan *p, const struct signals *s, struct events *ev,
+    double start, struct outcome *out)
+{
+	struct tally before = out->tally;
+	struct outcome next;
+
+	before.seconds = job_clock() - start;
+	out->gone = false;
+	if (run(p, s, ev, &before, &next, &out->fault) != 0)
+		return;
+	outcome_free(out);
+	*out = next;
+}
+
+int
+copy_run(const struct plan *p, const struct signals *s, struct events *ev,
+    struct outcome *out, struct fault *f)
+{
+	const struct tally none = { .read = 0 };
+	double start = job_clock();
+	struct await await;
+
+	await_begin(&await, p);
+	if (run(p, s, ev, &none, out, f) != 0)
+		return -1;
+	while (p->opts->wait >= 0 && out->gone && out->signal == 0 &&
+	    out->flush.status == 0 && !out->abandoned &&
+	    await_source(&await, p, s, ev, out))
+		go_on(p, s, ev, start, out);
+	if (!out->abandoned)
+		events_errors(ev, p, &out->map);
+	return 0;
 }
 
 void

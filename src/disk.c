@@ -271,12 +271,12 @@ disk_of_char(dev_t node, struct disk *d)
 
 /* State of a SCSI disk: scsi_device_state of Linux, by name. */
 bool
-disk_lost(dev_t node)
+disk_lost(dev_t node, bool block)
 {
 	static const char *const lost[] = { "cancel", "deleted", "offline",
 		"transport-offline" };
 	char state[32];
-	int dir = sys_open("block", node);
+	int dir = sys_open(block ? "block" : "char", node);
 	bool is = false;
 	size_t i;
 
@@ -288,6 +288,58 @@ disk_lost(dev_t node)
 			is = is || strcmp(state, lost[i]) == 0;
 	close(dir);
 	return is;
+}
+
+static bool
+is_called(const struct disk *d, const struct disk *like)
+{
+	return (like->serial[0] != '\0' || like->wwn[0] != '\0') &&
+	    strcmp(d->serial, like->serial) == 0 &&
+	    strcmp(d->wwn, like->wwn) == 0;
+}
+
+/* A disk by its folder in sysfs; one without a block node by that of sg. */
+static bool
+disk_at(const char *folder, const char *name, struct disk *d)
+{
+	char path[300];
+	dev_t node;
+	int dir;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return false;
+	node = device_number(dir);
+	close(dir);
+	if (node == 0)
+		return false;
+	return strcmp(folder, "/sys/block") == 0 ?
+	    disk_of_block(node, d) && !disk_lost(node, true) :
+	    disk_of_char(node, d) && d->node == 0;
+}
+
+size_t
+disk_find(const struct disk *like, struct disk *d)
+{
+	static const char *const folders[] = { "/sys/block",
+		"/sys/class/scsi_generic" };
+	struct dirent **list;
+	struct disk one;
+	size_t found = 0, f;
+	int n, i;
+
+	for (f = 0; f < sizeof(folders) / sizeof(folders[0]); f++) {
+		n = entries(AT_FDCWD, folders[f], &list);
+		for (i = 0; i < n; i++)
+			if (disk_at(folders[f], list[i]->d_name, &one) &&
+			    is_called(&one, like)) {
+				*d = one;
+				found++;
+			}
+		forget(list, n);
+	}
+	return found;
 }
 
 static int

@@ -350,6 +350,34 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 	return open_named(ep, look, f);
 }
 
+int
+endpoint_again(struct endpoint *ep, const char *path, struct fault *f)
+{
+	struct endpoint new = { .role = ep->role, .opts = ep->opts,
+		.flags = ep->flags, .name = path, .fd = -1, .dir = -1,
+		.size = -1, .room = -1, .grain = 1, .end = UINT64_MAX };
+	int64_t size = ep->part > 0 ? ep->whole : ep->size;
+
+	if (open_named(&new, false, f) != 0)
+		return -1;
+	if (new.be != ep->be || new.size != size || new.block != ep->block) {
+		fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
+		    "another: %lld bytes in blocks of %u", path,
+		    (long long)new.size, new.block);
+		endpoint_close(&new);
+		return -1;
+	}
+	ep->be->close(ep);
+	ep->priv = new.priv;
+	ep->id = new.id;
+	ep->node = new.node;
+	ep->inherited = false;
+	ep->fd = -1;
+	snprintf(ep->again, sizeof(ep->again), "%s", path);
+	ep->name = ep->again;
+	return 0;
+}
+
 bool
 endpoint_disk(const struct endpoint *ep, struct disk *d)
 {

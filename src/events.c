@@ -671,6 +671,24 @@ events_errors(struct events *ev, const struct plan *p, struct map *map)
 		json_array_append_new(ev->unreadable, range(p, &s));
 }
 
+void
+events_gone(struct events *ev, const struct plan *p, const struct tally *t)
+{
+	if (ev->json.fd >= 0)
+		emit(ev, &ev->json, json_pack("{s:s, s:s, s:f, s:o}",
+		    "schema", SCHEMA, "event", "gone", "seconds", t->seconds,
+		    "wait", amount(p->opts->wait)), 0);
+}
+
+void
+events_back(struct events *ev, const struct plan *p)
+{
+	if (ev->json.fd >= 0)
+		emit(ev, &ev->json, json_pack("{s:s, s:s, s:o}",
+		    "schema", SCHEMA, "event", "back", "name",
+		    text(p->src->name)), 0);
+}
+
 /* ----------------------------------------------------------- the result */
 
 struct ending {

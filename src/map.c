@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
+
 enum { ROOM = 128 };		/* segments to begin with */
 
 int
@@ -291,6 +293,7 @@ map_skip(struct map *map, const struct seg *at, uint64_t least, uint64_t most)
 	map->skip = map->skip == 0 ? least : map->skip * 2;
 	if (map->skip > most)
 		map->skip = most;
+	map->skip = round_up(map->skip, map->chunk);	/* whole blocks */
 	if (map->backwards) {
 		to = gap_start(map, at->off);
 		if (to < map->cursor)

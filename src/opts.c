@@ -296,9 +296,10 @@ contradiction_rescue(const struct opts *o)
 	const bool rescues = o->map != NULL && o->compare == 0;
 
 	if (!rescues && (o->rescue != 0 || o->domain != NULL ||
-	    o->fill != NULL || o->maxerrors >= 0 || o->maxtime >= 0))
-		return "rescue=, domain=, fill=, maxerrors= and maxtime= go "
-		    "with map=";
+	    o->fill != NULL || o->maxerrors >= 0 || o->maxtime >= 0 ||
+	    o->wait >= 0))
+		return "rescue=, domain=, fill=, maxerrors=, maxtime= and "
+		    "wait= go with map=";
 	if (rescues && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
 	    FLAG_SPARSE | FLAG_TRIM)) != 0 || o->sync == 0))
 		return "map= goes with none of append, trunc, sparse, trim, "

@@ -440,6 +440,24 @@ report_stopping(int signo)
 }
 
 void
+report_gone(const struct plan *p, const struct outcome *out)
+{
+	if ((p->opts->status & SHOW_NONE) != 0)
+		return;
+	say(stderr, "pardd: %s", out->fault.text);
+	say(stderr, "pardd: the map is saved; waiting up to %lld seconds for "
+	    "the disk to come back", (long long)p->opts->wait);
+}
+
+void
+report_back(const struct plan *p)
+{
+	if ((p->opts->status & SHOW_NONE) == 0)
+		say(stderr, "pardd: it is back as %s, and the copy goes on",
+		    p->src->name);
+}
+
+void
 report_abandoned(const struct outcome *out)
 {
 	say(stderr, "pardd: %s", out->verdict.text);

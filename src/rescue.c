@@ -80,7 +80,7 @@ rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 {
 	job->rescue = r;
 	r->pass = &passes[0];
-	r->start = job_clock();
+	r->start = job_clock() - job->before.seconds;
 	pulse_begin(&r->pulse);
 	return keeper_begin(&r->keeper, job, f);
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "await.h"
 #include "back.h"
 #include "disk.h"
 #include "number.h"
@@ -376,6 +377,7 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	same_end,
 	not_shareable,
 	back_possible,
+	await_possible,
 };
 
 int

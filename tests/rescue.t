@@ -468,6 +468,13 @@ own()
 	    same s.tmp src && refused . if=src of=t map=src && same src src.before
 }
 it "refuses a map whose name, .tmp or .bak is an end of the copy" own
+no_name()
+{
+	stuff && refused 'wait=: src has no serial number' if=src of=dst map=map wait=5 &&
+	    same dst old && [[ ! -e map ]] && usage wait if=src of=dst wait=5 &&
+	    exits 101 "$pardd" -d if=src of=dst map=map wait=5
+}
+it "refuses to wait for what cannot be known again" no_name
 streams()
 {
 	"$blocks" make src 1000 && refused map= of=dst map=map < <(cat src) &&

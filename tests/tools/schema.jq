@@ -93,6 +93,9 @@ def rules:
 		phase: (.phase | word(["copying", "flushing", "verifying",
 		    "repairing", "comparing"])),
 		length: (.length | maybe(count))}
+	elif .event == "gone" then {
+		seconds: (.seconds | seconds), wait: (.wait | count and . > 0)}
+	elif .event == "back" then {name: (.name | text)}
 	elif .event == "error" then {
 		offset: (.offset | count), length: (.length | count and . > 0)}
 	elif .event == "result" then ending + {
