@@ -677,11 +677,31 @@ dies()
 	sed -i 's/^\(# pardd source\).*/\1: lost/; /^# pardd/d' map
 	exits 0 "$pardd" if=img of=dst map=map bs=512 && same img dst
 }
+# stuck: its server hangs, and the workers hang in the kernel
+stuck()
+{
+	local pid
+	"$blocks" make img 8M && cp img src && "$blocks" make dst 8M 9 && cp dst old &&
+	    server file img || return
+	"$tools/ends" how "$pardd" if="$dev" of=dst map=map bs=512 bpt=64 "$@" 2>err &
+	pid=$!
+	until_true 20 different && sleep 0.1 && kill -STOP "$(<kit.pid)" && sleep 0.2 &&
+	    ! has + || fail 'the map was saved too early for the case' || return
+	kill -INT "$(awk '$1 == "pid" { print $2 }' how)" && until_true 2 has + &&
+	    says SIGINT && "$maps" check map src dst old 0 0 8388608 || return
+	kill -INT "$(awk '$1 == "pid" { print $2 }' how)" &&
+	    until_true 2 grep -q 'left at a second SIGINT' err || return
+	kill -CONT "$(<kit.pid)"
+	wait $pid
+	ended signal 2 && is '-*/' '' && "$maps" check map src dst old 0 0 8388608
+}
 if can_loop >/dev/null 2>&1 && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
     nbdkit --filter=delay null --dump-plugin >/dev/null 2>&1; then
 	for thr in 1 4 16; do
 		it "ends when a block device answers nothing any more, and calls nothing bad \
 ($thr workers)" dies thr=$thr
+		it "saves the map at SIGINT while reads hang in the kernel ($thr workers)" \
+		    stuck thr=$thr
 	done
 else
 	skip "not root, no nbdkit, nbdfuse or loop devices" \
