@@ -37,8 +37,8 @@ it "keeps to rate= from a pipe" limited_pipe
 # An eighth of a second may have one transfer more, and what is caught up.
 even()
 {
-	"$blocks" make src 512k && exits 0 "$pardd" if=src of=. rate=512k thr=16 profile=p.csv &&
-	    awk -F , '$1 == "time" && $2 == "source" { n++; if ($5 > most) most = $5 }
+	"$blocks" make src 512k && exits 0 "$pardd" if=src of=. rate=512k thr=16 profile=p.csv || return
+	awk -F , '$1 == "time" && $2 == "source" { n++; if ($5 > most) most = $5 }
 		END { exit !(n >= 6 && most <= 65536 + 32768 + 10486) }' p.csv ||
 	    fail "$(grep ^time p.csv)"
 }
@@ -61,8 +61,9 @@ stopped()
 	until_true 20 test -e dst && sleep 0.3
 	start=$EPOCHREALTIME
 	kill -INT "$(sed -n 's/^pid //p' how)" && wait $!
-	ended signal 2 && awk -v a="$start" -v b="$EPOCHREALTIME" \
-	    'BEGIN { exit !(b - a < 0.5) }' || fail "from $start to $EPOCHREALTIME"
+	start="from $start to $EPOCHREALTIME"
+	ended signal 2 || return
+	awk '{ exit !($4 - $2 < 0.5) }' <<<"$start" || fail "$start"
 }
 it "answers a signal at once while it waits" stopped bs=1k bpt=1024
 it "answers a signal at once while sixteen workers wait" stopped thr=16
