@@ -19,7 +19,7 @@ ioprio_parse(const char *text)
 	int class;
 
 	if (strcmp(text, "idle") == 0)
-		return IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0);
+		return IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT;
 	if (strncmp(text, "be:", 3) == 0)
 		class = IOPRIO_CLASS_BE;
 	else if (strncmp(text, "rt:", 3) == 0)
@@ -28,7 +28,7 @@ ioprio_parse(const char *text)
 		return -1;
 	if (text[3] < '0' || text[3] > '7' || text[4] != '\0')
 		return -1;
-	return IOPRIO_PRIO_VALUE(class, text[3] - '0');
+	return (class << IOPRIO_CLASS_SHIFT) + text[3] - '0';
 }
 
 /* A thread may have ended meanwhile. */
@@ -68,8 +68,7 @@ ioprio_apply(int value)
 const char *
 ioprio_text(char *to, int value)
 {
-	int class = IOPRIO_PRIO_CLASS(value);
-	int level = IOPRIO_PRIO_DATA(value) & 7;
+	int class = value >> IOPRIO_CLASS_SHIFT, level = value & 7;
 
 	if (class == IOPRIO_CLASS_IDLE || class == IOPRIO_CLASS_NONE)
 		snprintf(to, IOPRIO_TEXT, "%s",
