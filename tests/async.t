@@ -190,6 +190,19 @@ full()
 	    mount -t tmpfs -o size=10M tmpfs mnt &&
 	    exits 78 "$pardd" if="$a" of=mnt/dst engine=async && does_not_say '^pardd: complete'
 }
+# A disk that answers nothing for a while: an SSD that tidies up.
+stalls()
+{
+	local pid
+	truncate -s 64M img b.img && mkdir mnt && "$tools/simdisk" -w 50e6 img mnt || return
+	undo umount -l "$PWD/mnt"
+	"$blocks" make src 64M && pid=$(pgrep -n -f "^$tools/simdisk .*img mnt\$") || return
+	loop mnt/disk --direct-io=on && a=$dev || return
+	(sleep 0.3; kill -STOP "$pid"; sleep "$1"; kill -CONT "$pid") &
+	exits 0 "$pardd" if=src of="$a" iflag=direct verbose=1 && complete &&
+	    says 'were in flight' && holds "$a" 0 0 64M && wait &&
+	    awk -v least="$1" '/copied/ { if ($(NF - 3) < least) exit 1 }' err
+}
 if root; then
 	it "clones a disk" device 512 512
 	it "clones a disk of 4096 to one of 512" device 4096 512
@@ -197,6 +210,7 @@ if root; then
 	it "clones a disk with four workers" device 512 512 engine=async thr=4
 	it "clones a disk in small requests" device 512 512 bpt=9 qd=128
 	it "stops where the target is full" full
+	[[ ! -c /dev/fuse ]] || it "waits for a disk that stalls" stalls "$((${LONG:-0} ? 5 : 2))"
 	if command -v nbdfuse nbdkit >/dev/null && [[ -c /dev/fuse ]]; then
 		it "loses exactly the bad sectors" lose
 		it "loses exactly the bad sectors with four workers" lose engine=async thr=4 qd=2
