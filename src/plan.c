@@ -282,8 +282,8 @@ workers(const struct plan *p)
 static bool
 past_cache(const struct endpoint *ep)
 {
-	return ep->be == &be_null || (ep->flags & FLAG_DIRECT) != 0 ||
-	    (ep->device && (ep->flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
+	return (ep->flags & FLAG_DIRECT) != 0 || (ep->block > 0 &&
+	    (ep->flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
 }
 
 static bool
@@ -311,9 +311,10 @@ needs_threads(const struct plan *p)
 }
 
 /*
- * The asynchronous engine where the time of a request is the disk's: it costs
- * less there, and keeps as many in flight as the disk needs.  Through the page
- * cache requests are copies in memory, and threads do them side by side.
+ * The asynchronous engine where the time of a request is a disk's: it costs
+ * less there, and keeps as many in flight as the disk needs.  With both ends
+ * through the page cache requests are copies in memory, and threads do them
+ * side by side.
  */
 static int
 set_engine(struct plan *p, struct fault *f)
@@ -332,7 +333,7 @@ set_engine(struct plan *p, struct fault *f)
 			p->engine_why = "engine=";
 		else if (o->thr > 0)
 			p->engine_why = "thr=";
-		else if (!past_cache(p->src) || !past_cache(p->dst))
+		else if (!past_cache(p->src) && !past_cache(p->dst))
 			p->engine_why = "through the page cache";
 		else if (p->sparse || p->holes)
 			p->engine_why = "zeros are made one by one";
@@ -345,7 +346,7 @@ set_engine(struct plan *p, struct fault *f)
 			p->workers = slots > 0 ? (unsigned)slots : 1;
 		return 0;
 	}
-	p->engine_why = wanted ? "asked for" : "both ends past the page cache";
+	p->engine_why = wanted ? "asked for" : "past the page cache";
 	p->queues = o->thr > 0 ? p->workers : 1;
 	if (p->queues > mem / p->room / 2)
 		p->queues = (unsigned)(mem / p->room / 2);

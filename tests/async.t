@@ -149,6 +149,14 @@ device()
 	disks 24M "$1" "$2" && planned async if="$a" of="$b" &&
 	    exits 0 "$pardd" if="$a" of="$b" "${@:3}" && complete && holds "$b" 0 0 24M 1
 }
+image()
+{
+	disks 24M && planned async if="$a" of=img && planned async if=a.img of="$b" &&
+	    planned threads if="$a" of=img iflag=cached &&
+	    planned threads if=/dev/zero of=img bs=1M count=20 &&
+	    exits 0 "$pardd" if="$a" of=img && complete && holds img 0 0 24M 1 &&
+	    exits 0 "$pardd" if=img of="$b" && complete && holds "$b" 0 0 24M 1
+}
 # A read that fails is looked into, while others are in flight.
 bytes=$((24 << 20))
 bad=410112+512,2097152+1536,20971520+512
@@ -207,6 +215,7 @@ if root; then
 	it "clones a disk" device 512 512
 	it "clones a disk of 4096 to one of 512" device 4096 512
 	it "clones a disk of 512 to one of 4096" device 512 4096
+	it "makes an image of a disk, and a disk of an image" image
 	it "clones a disk with four workers" device 512 512 engine=async thr=4
 	it "clones a disk in small requests" device 512 512 bpt=9 qd=128
 	it "stops where the target is full" full
