@@ -37,9 +37,9 @@ it "keeps to rate= from a pipe" limited_pipe
 # An eighth of a second may have one transfer more, and what is caught up.
 even()
 {
-	"$blocks" make src 512k && exits 0 "$pardd" if=src of=. rate=512k thr=16 profile=p.csv || return
+	"$blocks" make src 1100k && exits 0 "$pardd" if=src of=. rate=1M thr=16 profile=p.csv || return
 	awk -F , '$1 == "time" && $2 == "source" { n++; if ($5 > most) most = $5 }
-		END { exit !(n >= 6 && most <= 65536 + 32768 + 10486) }' p.csv ||
+		END { exit !(n >= 6 && most <= 131072 + 65536 + 20972) }' p.csv ||
 	    fail "$(grep ^time p.csv)"
 }
 it "moves bytes evenly, not in bursts" even
