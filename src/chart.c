@@ -18,7 +18,7 @@ enum {
 	TOP = 76,
 	RATE_TALL = 150, LATENCY_TALL = 110, HISTOGRAM_TALL = 150,
 	BETWEEN = 18,		/* the two panels of an end */
-	GAP = 44,		/* below a panel, with its axis */
+	GAP = 48,		/* below a panel, with its axis */
 	HEAD = 26,		/* above the panels of an end */
 	COLUMNS = 240,
 	NAME_MOST = 56,		/* characters of a name */
@@ -117,8 +117,8 @@ frame(const struct panel *pa, const char *what)
 	fprintf(pa->out, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" "
 	    "height=\"%.1f\" fill=\"#fafafa\" stroke=\"#999\"/>\n", LEFT,
 	    pa->top, RIGHT - LEFT, pa->tall);
-	fprintf(pa->out, "<text x=\"%d\" y=\"%.1f\" class=\"what\">%s</text>\n",
-	    LEFT + 6, pa->top + 14, what);
+	fprintf(pa->out, "<text x=\"%d\" y=\"%.1f\" class=\"what\" "
+	    "text-anchor=\"end\">%s</text>\n", RIGHT, pa->top - 5, what);
 }
 
 static void
@@ -341,7 +341,7 @@ draw_end(FILE *out, const struct plan *p, enum series s,
 	pa.top += RATE_TALL + BETWEEN;
 	pa.tall = LATENCY_TALL;
 	draw_latencies(&pa, &c, r, colours[s]);
-	positions_axis(&pa, profile_series(s));
+	positions_axis(&pa, s == SERIES_SOURCE ? "source" : "target");
 	return pa.top + pa.tall + GAP;
 }
 
@@ -468,7 +468,7 @@ title(FILE *out, const struct profile *pr, const struct gauge *sum,
 	    "%s/s, %u workers, transfers of %s</text>\n", LEFT, date,
 	    number_si(size, sizeof(size), (double)bytes), seconds,
 	    number_si(rate, sizeof(rate), seconds > 0 ? (double)bytes /
-	    seconds : 0), pr->p->workers,
+	    seconds : 0), pr->p->queues > 0 ? pr->p->queues : pr->p->workers,
 	    number_iec(piece, sizeof(piece), (double)pr->p->chunk));
 }
 
