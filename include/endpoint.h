@@ -21,6 +21,12 @@ enum role { SOURCE, TARGET };
 /* OP_ZERO: len bytes at off read as zeros from now on; there is no buffer. */
 enum op { OP_READ, OP_WRITE, OP_ZERO };
 
+struct stamp {			/* when a request began */
+	uint64_t	 at;	/* ns */
+	uint64_t	 idle;	/* ns before it without any */
+	uint64_t	 share;	/* of its meter, see profile.h */
+};
+
 struct io {			/* one request, its worker's alone */
 	enum op		 op;
 	unsigned char	*buf;	/* page aligned unless a transfer is resumed */
@@ -33,7 +39,7 @@ struct io {			/* one request, its worker's alone */
 	bool		 careful;	/* isolating an error */
 	bool		 spent;		/* a failed write that must not be */
 					/* repeated: see be_file.c */
-	uint64_t	 start;		/* profile.h's, while it is noted */
+	struct stamp	 stamp;	/* profile.h's, while it is noted */
 	char		 why[160];	/* in the end's own words, or "" */
 };
 

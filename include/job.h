@@ -12,6 +12,7 @@
  *	first		a few instructions	the first fatal fault
  *	verify.lock	a few instructions	what verify=stream checks next
  *	map.lock	one call of map.h	the map; a leaf
+ *	meter.lock	a few instructions	who is in flight; a leaf
  *	checks.lock	one call of checks.h	the digests; a leaf
  *	hash.lock	a few instructions	what waits to be digested
  *	pulse.look	over some reads		whether the source is there
@@ -52,7 +53,7 @@ struct worker {			/* its thread's alone */
 struct job {			/* I: set before the workers start */
 	const struct plan *p;		/* I */
 	struct rescue	*rescue;	/* I: NULL in a plain copy */
-	struct profile	*profile;	/* I: or NULL; see there who writes */
+	struct profile	*profile;	/* I: or NULL; its workers write it */
 	struct verify	*verify;	/* I: NULL without verify= */
 	struct compare	*compare;	/* I: NULL without compare=1 */
 	bool	(*step)(struct worker *);	/* I while workers run: a */

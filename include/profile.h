@@ -2,16 +2,16 @@
  * What the requests of a copy took, by position, by time and by latency: for
  * time=1 and profile=.
  *
- * Each worker notes its own requests, in a fixed amount of memory and without a
- * lock; only when the last request of an end was answered is shared.  The notes
- * are added up when the workers have left.
+ * Each worker notes its own requests, in a fixed amount of memory; they share
+ * how many requests are in flight, under a lock of a few instructions.  The
+ * notes are added up when the workers have left.
  *
  * Times are ns of clock_ns(), positions bytes of the end.
  */
 #ifndef PARDD_PROFILE_H
 #define PARDD_PROFILE_H
 
-#include <stdatomic.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -34,8 +34,9 @@ enum {
 struct bin {			/* requests that begin at some positions */
 	uint64_t	bytes;	/* moved */
 	uint64_t	spent;	/* ns, latencies added up */
-	uint64_t	wall;	/* ns from the answer before to each of these */
-	uint64_t	busy;	/* ns of that in which there were requests */
+	uint64_t	busy;	/* ns, their shares of the time in which there
+				 * were any */
+	uint64_t	wall;	/* and the time before them without any */
 	uint64_t	most;	/* ns, the longest latency */
 	uint64_t	requests, errors;
 };
@@ -59,9 +60,11 @@ struct gauge {			/* requests of one series: a worker's, or all */
 };
 
 struct meter {			/* what the workers share of a series */
-	atomic_int_fast64_t	flying;	/* requests */
-	atomic_uint_fast64_t	since;	/* there have been any */
-	atomic_uint_fast64_t	last;	/* answer; 0: none yet */
+	pthread_mutex_t	 lock;	/* guards the rest; a leaf */
+	uint64_t	 flying;	/* requests */
+	uint64_t	 last;	/* when one began or ended; 0: none yet */
+	uint64_t	 share;	/* 2^-8 ns: of the time since the start, what
+				 * came to a request, if all had the same */
 };
 
 struct profile {
@@ -74,9 +77,10 @@ struct profile {
 
 /*
  * A profile for the workers of a plan that asks for one.  *pr is NULL if it
- * does not; else the caller's, to free.  Returns 0 or ENOMEM.
+ * does not.  Returns 0 or ENOMEM.  profile_free frees it, and takes NULL too.
  */
 int profile_new(struct profile **pr, const struct plan *);
+void profile_free(struct profile *);
 
 /*
  * Let a lane of worker n be noted.  Ends that are generated or discarded are
@@ -85,14 +89,13 @@ int profile_new(struct profile **pr, const struct plan *);
 void profile_lane(struct profile *pr, unsigned n, struct lane *);
 
 /*
- * A request begins: returns the time.  When it has ended, note it with that
- * time and the present one: io->op, off, len, done and err count.  One note for
- * each begin, in any order, by the lane's own thread.  Requests to zero are not
- * noted.  Neither does anything for a lane that is not noted.
+ * A request begins; when it has ended, note it: io->op, off, len, done and err
+ * count, and io->stamp is the profile's between the two.  One note for each
+ * begin, in any order, by the lane's own thread, which tells the time (ns).
+ * Requests to zero are not noted.  The lane must be one that is noted.
  */
-uint64_t profile_begin(const struct lane *, const struct io *);
-void profile_note(const struct lane *, const struct io *, uint64_t start,
-    uint64_t end);
+void profile_begin(const struct lane *, struct io *, uint64_t now);
+void profile_note(const struct lane *, const struct io *, uint64_t now);
 
 /* Add up a series into *to, when nobody notes any more.  False: no requests. */
 bool profile_sum(const struct profile *, enum series, struct gauge *to);

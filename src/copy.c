@@ -425,7 +425,7 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 	job->before = *before;
 	if (begin(job, &control, f) != 0) {
 		map_free(&job->map);
-		free(job->profile);
+		profile_free(job->profile);
 		job_free(job);
 		return -1;
 	}
@@ -488,7 +488,7 @@ void
 outcome_free(struct outcome *out)
 {
 	damage_free(&out->damage);
-	free(out->profile);
+	profile_free(out->profile);
 	if (out->abandoned)
 		return;
 	map_free(&out->map);

@@ -489,6 +489,20 @@ begin(const struct lane *lane, struct io *io)
 	return end > io->off ? end - io->off : 0;
 }
 
+static void
+began(const struct lane *lane, struct io *io)
+{
+	if (lane->gauge != NULL)
+		profile_begin(lane, io, clock_ns());
+}
+
+static void
+ended(const struct lane *lane, const struct io *io)
+{
+	if (lane->gauge != NULL)
+		profile_note(lane, io, clock_ns());
+}
+
 bool
 lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
@@ -497,7 +511,7 @@ lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 	if (begin(lane, io) < io->len || be->submit == NULL ||
 	    !be->submit(lane, io, sqe))
 		return false;
-	io->start = profile_begin(lane, io);
+	began(lane, io);
 	return true;
 }
 
@@ -519,13 +533,6 @@ transfer(struct lane *lane, struct io *io)
 	io->len = len;
 }
 
-static void
-ended(const struct lane *lane, const struct io *io)
-{
-	if (lane->gauge != NULL)
-		profile_note(lane, io, io->start, clock_ns());
-}
-
 void
 lane_finish(struct lane *lane, struct io *io, int result)
 {
@@ -537,7 +544,7 @@ lane_finish(struct lane *lane, struct io *io, int result)
 void
 lane_transfer(struct lane *lane, struct io *io)
 {
-	io->start = profile_begin(lane, io);
+	began(lane, io);
 	transfer(lane, io);
 	ended(lane, io);
 }

@@ -2,14 +2,18 @@
  * Noting requests.
  *
  * With more than one request in flight latencies say nothing of the rate: they
- * overlap.  So each answer is credited with the time since the answer before
- * it, whoever got that; the credits add up to the time of the whole copy, and
- * bytes through credits is the rate at a position, at any depth.  "wall" is all
- * of that time, "busy" only what passed while the end had requests to serve: it
- * leaves out the waiting for the other end, and tells what this one can do.
+ * overlap.  So those in flight share the time that passes, each the same part
+ * of it, and a request is credited with its share from begin to end.  The
+ * credits add up to the time in which there were any ("busy"), and bytes
+ * through credits is the rate at a position, whatever the depth is, in whatever
+ * order the answers come, and be they looked at one by one or many at once.
+ * The time without any counts for the request that ends it ("wall"): the end
+ * waited for the other one.
  *
  * Bins of positions and slots of time get twice as wide whenever the last does
  * not do, so that a stream of unknown length needs no more room.
+ *
+ *	meter.lock	few instructions, a leaf: who is in flight
  */
 #include "profile.h"
 
@@ -22,6 +26,7 @@
 enum {
 	TICK = 125000000,	/* ns: slots begin as wide */
 	STREAM_WIDTH = 1 << 20,	/* bytes: bins, where no length is known */
+	FRACTION = 8,		/* shares are in 2^-8 ns */
 	UNIT = 8,		/* latencies are counted in 2^8 ns */
 	FINE = 4,		/* buckets for each doubling */
 };
@@ -53,11 +58,25 @@ profile_new(struct profile **pr, const struct plan *p)
 	(*pr)->p = p;
 	(*pr)->start = clock_ns();
 	clock_gettime(CLOCK_REALTIME, &(*pr)->started);
+	for (i = 0; i < SERIES_MOST; i++)
+		pthread_mutex_init(&(*pr)->meter[i].lock, NULL);
 	for (i = 0; i < n; i++) {
 		(*pr)->gauge[i].width = width;
 		(*pr)->gauge[i].tick = TICK;
 	}
 	return 0;
+}
+
+void
+profile_free(struct profile *pr)
+{
+	enum series s;
+
+	if (pr == NULL)
+		return;
+	for (s = 0; s < SERIES_MOST; s++)
+		pthread_mutex_destroy(&pr->meter[s].lock);
+	free(pr);
 }
 
 void
@@ -115,35 +134,45 @@ profile_series(enum series s)
 	return names[s];
 }
 
-uint64_t
-profile_begin(const struct lane *lane, const struct io *io)
+/* The time until now is shared by those in flight. */
+static void
+advance(struct meter *m, uint64_t now)
 {
-	struct meter *m;
-	uint64_t now;
-
-	if (lane->gauge == NULL || io->op == OP_ZERO)
-		return 0;
-	m = &lane->profile->meter[series_of(lane, io)];
-	now = clock_ns();
-	if (atomic_fetch_add(&m->flying, 1) == 0)
-		m->since = now;
-	return now;
+	if (now <= m->last)	/* threads look at the clock before they lock */
+		return;
+	if (m->flying > 0)
+		m->share += ((now - m->last) << FRACTION) / m->flying;
+	m->last = now;
 }
 
-/* The time that an answer is credited with, into one->wall and one->busy. */
-static void
-credit(struct meter *m, uint64_t start, uint64_t end, struct bin *one)
+void
+profile_begin(const struct lane *lane, struct io *io, uint64_t now)
 {
-	uint_fast64_t last = m->last, since = m->since, from;
+	struct meter *m = &lane->profile->meter[series_of(lane, io)];
 
-	while (end > last &&
-	    !atomic_compare_exchange_weak(&m->last, &last, end))
-		continue;
-	from = last != 0 ? last : since != 0 ? since : start;
-	one->wall = end > from ? end - from : 0;
-	from = since > from ? since : from;
-	one->busy = end > from ? end - from : 0;
-	atomic_fetch_sub(&m->flying, 1);
+	if (io->op == OP_ZERO)
+		return;
+	pthread_mutex_lock(&m->lock);
+	io->stamp = (struct stamp){ .at = now };
+	if (m->flying == 0 && m->last != 0 && now > m->last)
+		io->stamp.idle = now - m->last;
+	advance(m, now);
+	io->stamp.share = m->share;
+	m->flying++;
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* The time that a request is credited with, into one->wall and one->busy. */
+static void
+credit(struct meter *m, const struct stamp *stamp, uint64_t now,
+    struct bin *one)
+{
+	pthread_mutex_lock(&m->lock);
+	advance(m, now);
+	m->flying--;
+	one->busy = (m->share - stamp->share) >> FRACTION;
+	pthread_mutex_unlock(&m->lock);
+	one->wall = one->busy + stamp->idle;
 }
 
 static void
@@ -222,26 +251,21 @@ note_slow(struct gauge *r, const struct slow *s)
 }
 
 void
-profile_note(const struct lane *lane, const struct io *io, uint64_t start,
-    uint64_t end)
+profile_note(const struct lane *lane, const struct io *io, uint64_t now)
 {
 	struct profile *pr = lane->profile;
 	struct bin one = { .bytes = io->done, .requests = 1,
 		.errors = io->err != 0 };
-	struct slow s = { io->off, io->len, end - start, start };
-	enum series series;
-	uint64_t pos, age;
-	struct gauge *r;
+	struct slow s = { io->off, io->len, now - io->stamp.at, io->stamp.at };
+	enum series series = series_of(lane, io);
+	uint64_t pos = profile_first(pr->p, series), age = now - pr->start;
+	struct gauge *r = &lane->gauge[series];
 
-	if (lane->gauge == NULL || io->op == OP_ZERO)
+	if (io->op == OP_ZERO)
 		return;
-	series = series_of(lane, io);
-	r = &lane->gauge[series];
-	credit(&pr->meter[series], start, end, &one);
+	credit(&pr->meter[series], &io->stamp, now, &one);
 	one.spent = one.most = s.ns;
-	pos = profile_first(pr->p, series);
 	pos = io->off > pos ? io->off - pos : 0;
-	age = end - pr->start;
 	while (pos / r->width >= PROFILE_BINS)
 		widen_bins(r);
 	while (age / r->tick >= PROFILE_SLOTS)

@@ -53,7 +53,7 @@ teardown(void **state)
 {
 	struct rig *r = *state;
 
-	free(r->pr);
+	profile_free(r->pr);
 	free(r);
 	return 0;
 }
@@ -65,11 +65,8 @@ note(struct rig *r, struct lane *lane, enum op op, uint64_t off, size_t len,
 {
 	struct io io = { .op = op, .off = off, .len = len, .done = len };
 
-	profile_begin(lane, &io);
-	/* It knows the time of day; these requests have their own. */
-	r->pr->meter[SERIES_SOURCE].since = r->pr->start + from * MS;
-	profile_note(lane, &io, r->pr->start + from * MS,
-	    r->pr->start + to * MS);
+	profile_begin(lane, &io, r->pr->start + from * MS);
+	profile_note(lane, &io, r->pr->start + to * MS);
 }
 
 static void
@@ -137,9 +134,8 @@ latencies_fall_into_their_buckets(void **state)
 	for (ns = 1; ns < UINT64_C(1000) * 1000 * MS; ns += ns / 7 + 1, n++) {
 		struct io io = { .op = OP_READ, .off = 512, .done = 1 };
 
-		profile_begin(&r->lane[0], &io);
-		profile_note(&r->lane[0], &io, r->pr->start, r->pr->start +
-		    ns);
+		profile_begin(&r->lane[0], &io, r->pr->start);
+		profile_note(&r->lane[0], &io, r->pr->start + ns);
 		profile_sum(r->pr, SERIES_SOURCE, &r->sum);
 		for (i = 0; ns >= profile_bucket(i + 1); i++)
 			continue;
@@ -191,23 +187,44 @@ static void
 time_is_credited_once(void **state)
 {
 	struct rig *r = *state;
-	struct io io = { .op = OP_READ, .off = 512, .len = 1, .done = 1 };
+	struct io a = { .op = OP_READ, .off = 512, .len = 1, .done = 1 };
+	struct io b = a;
 	uint64_t start = r->pr->start;
-	struct meter *m = &r->pr->meter[SERIES_SOURCE];
 
-	profile_begin(&r->lane[0], &io);
-	m->since = start;
-	profile_begin(&r->lane[1], &io);
-	profile_note(&r->lane[1], &io, start + 2 * MS, start + 5 * MS);
-	profile_note(&r->lane[0], &io, start, start + 10 * MS);
-	profile_begin(&r->lane[0], &io);
-	m->since = start + 20 * MS;
-	profile_note(&r->lane[0], &io, start + 20 * MS, start + 24 * MS);
+	profile_begin(&r->lane[0], &a, start + MS);
+	profile_begin(&r->lane[1], &b, start + 2 * MS);
+	profile_note(&r->lane[1], &b, start + 6 * MS);
+	profile_note(&r->lane[0], &a, start + 10 * MS);
+	profile_begin(&r->lane[1], &b, start + 20 * MS);
+	profile_note(&r->lane[1], &b, start + 24 * MS);
 	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
-	assert_int_equal(r->sum.all.wall, 24 * MS);
-	assert_int_equal(r->sum.all.busy, 10 * MS + 4 * MS);
-	assert_int_equal(r->sum.all.spent, 3 * MS + 10 * MS + 4 * MS);
-	assert_int_equal(m->flying, 0);
+	assert_int_equal(r->sum.all.wall, 23 * MS);
+	assert_int_equal(r->sum.all.busy, 9 * MS + 4 * MS);
+	assert_int_equal(r->sum.all.spent, 9 * MS + 4 * MS + 4 * MS);
+	assert_int_equal(r->pr->gauge[0].all.busy, MS + 2 * MS + 4 * MS);
+	assert_int_equal(r->pr->meter[SERIES_SOURCE].flying, 0);
+}
+
+/* Eight, whose answers are looked at together. */
+static void
+time_is_shared_alike(void **state)
+{
+	struct rig *r = *state;
+	struct io io[8];
+	unsigned i;
+
+	for (i = 0; i < 8; i++) {
+		io[i] = (struct io){ .op = OP_READ, .len = 1, .done = 1,
+			.off = 512 + ((uint64_t)i << 20) };
+		profile_begin(&r->lane[0], &io[i], r->pr->start);
+	}
+	for (i = 0; i < 8; i++)
+		profile_note(&r->lane[0], &io[i], r->pr->start + 16 * MS + i);
+	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
+	for (i = 0; i < 8; i++) {
+		assert_true(r->sum.bin[i].busy >= 2 * MS);
+		assert_true(r->sum.bin[i].busy < 2 * MS + 10);
+	}
 }
 
 static void
@@ -217,12 +234,13 @@ series_are_apart(void **state)
 	struct endpoint none = { .be = &be_null };
 	struct lane lane = { .ep = &none };
 
+	profile_lane(r->pr, 0, &lane);
+	assert_null(lane.gauge);
+
 	note(r, &r->lane[0], OP_READ, 512, 1, 0, 1);
 	note(r, &r->out, OP_WRITE, 0, 2, 0, 1);
 	note(r, &r->out, OP_ZERO, 0, 8, 0, 1);
 	note(r, &r->out, OP_READ, 0, 4, 0, 1);
-	profile_lane(r->pr, 0, &lane);
-	note(r, &lane, OP_READ, 0, 16, 0, 1);
 	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
 	assert_int_equal(r->sum.all.bytes, 1);
 	assert_true(profile_sum(r->pr, SERIES_TARGET, &r->sum));
@@ -243,6 +261,7 @@ main(void)
 		TEST(percentiles_are_near),
 		TEST(the_slowest_are_kept),
 		TEST(time_is_credited_once),
+		TEST(time_is_shared_alike),
 		TEST(series_are_apart),
 	};
 
