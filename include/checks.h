@@ -84,6 +84,11 @@ void checks_mark(struct checks *, size_t i, enum check_state);
 size_t checks_count(struct checks *);
 bool checks_at(struct checks *, size_t i, struct check *);
 
+#ifdef __x86_64__
+/* The digest of len bytes, on a processor with AVX2. */
+struct digest digest_avx2(const void *buf, size_t len);
+#endif
+
 /* The digest of len bytes, and whether two are equal. */
 struct digest digest_of(const void *buf, size_t len);
 bool digest_same(const struct digest *, const struct digest *);

@@ -18,8 +18,13 @@ enum { ROOM = 4096 };		/* entries to begin with */
 struct digest
 digest_of(const void *buf, size_t len)
 {
-	XXH128_hash_t h = XXH3_128bits(buf, len);
+	XXH128_hash_t h;
 
+#ifdef __x86_64__
+	if (__builtin_cpu_supports("avx2") != 0)
+		return digest_avx2(buf, len);
+#endif
+	h = XXH3_128bits(buf, len);
 	return (struct digest){ h.low64, h.high64 };
 }
 

@@ -269,7 +269,9 @@ static unsigned
 workers(const struct plan *p)
 {
 	/* Who writes to a file of tmpfs keeps the others spinning. */
-	uint64_t usual = p->dst->memory ? THREADS / 2 : THREADS;
+	uint64_t usual = p->dst->memory ? THREADS / 2 :
+	    p->opts->verify == VERIFY_STREAM || p->opts->compare != 0 ?
+	    2 * THREADS : THREADS;	/* of both ends at once */
 	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : usual;
 	uint64_t n = claims(p);
 

@@ -17,7 +17,7 @@
  *
  *	0 .. begun	are checked, or about to be
  *	begun .. ready	can be: they were written, and flushed after that
- *	ready .. low	are written; a flush every LOT bytes or BEAT seconds
+ *	ready .. low	are written; a flush every lot of bytes, or beat of time
  *	low ..		still to be written, or being so
  *
  * A third of the workers may check, so that the others keep the source and the
@@ -40,6 +40,8 @@
 
 enum {
 	LOT = 64 << 20,		/* bytes; a flush costs less than that */
+	LOT_LEAST = 8 << 20,
+	LOTS = 16,		/* at least, so that the last check is short */
 	LAG = 256 << 20,	/* bytes */
 	RANGES_MOST = 1 << 16,	/* that differ; then whole chunks are told */
 	SECTOR = 512,
@@ -410,12 +412,21 @@ may_check(const struct job *job, const struct verify *v)
 	return v->begun < v->ready && (late || v->checking < usual);
 }
 
+/* Bytes that are worth a flush; the check is that far behind at the end. */
+static uint64_t
+lot(const struct plan *p)
+{
+	uint64_t n = p->bounded ? p->length / LOTS : LOT;
+
+	return n < LOT_LEAST ? LOT_LEAST : n < LOT ? n : LOT;
+}
+
 /* s: whether it is time to flush. */
 static bool
 may_flush(const struct job *job, const struct verify *v)
 {
 	return !v->flushing && v->low > v->ready &&
-	    ((v->low - v->ready) * job->p->claim >= LOT ||
+	    ((v->low - v->ready) * job->p->claim >= lot(job->p) ||
 	    job_clock() - v->flushed >= beat);
 }
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "checks.h"
 
 enum { CHUNK = 64, MOST = 2000 };
@@ -79,6 +81,21 @@ every_length_and_phase(void **state)
 	for (length = 0; length < 4 * CHUNK; length++)
 		for (phase = 0; phase < CHUNK; phase += 7)
 			finds(length, phase, length % 2 == 0, length % 3 == 0);
+}
+
+/* Each instruction set gives what the library gives. */
+static void
+digests_are_xxh3(void **state)
+{
+	size_t length;
+
+	(void)state;
+	for (length = 0; length < MOST; length++) {
+		XXH128_hash_t want = XXH3_128bits(data, length);
+		struct digest got = digest_of(data, length);
+
+		assert_true(got.low == want.low64 && got.high == want.high64);
+	}
 }
 
 static void
@@ -191,6 +208,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_length_and_phase),
+		cmocka_unit_test(digests_are_xxh3),
 		cmocka_unit_test(what_was_cut_has_no_digest),
 		cmocka_unit_test(what_is_no_chunk_is_left_out),
 		cmocka_unit_test(the_last_note_counts),
