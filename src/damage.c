@@ -379,8 +379,8 @@ damage_make(struct damage *d, const struct plan *p, struct map *map)
 	uint64_t start = p->src->part > 0 ? p->src->base : 0;
 
 	*d = (struct damage){ .n = 0 };
-	if (p->opts->map == NULL || p->opts->compare != 0 || t.bad + t.failed == 0 ||
-	    p->src_off != start)
+	if (p->opts->map == NULL || p->opts->compare != 0 ||
+	    t.bad + t.failed == 0 || p->src_off != start)
 		return;
 	s.dst.absent = false;
 	s.dst.part = 0;
