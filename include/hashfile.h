@@ -19,6 +19,9 @@
  */
 char *hashfile_line(const struct plan *, const struct hash_sum *);
 
+/* The end that the lines name, and where the copy begins there; or NULL. */
+const struct endpoint *hashfile_named(const struct plan *, uint64_t *off);
+
 /*
  * Write the file if all of the copy was read, and a remark where the digests
  * are not those of the whole file that they name.  Returns 0, or -1 with *f.

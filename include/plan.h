@@ -14,6 +14,7 @@
 
 struct findings;
 struct hash;
+struct ranges;
 
 struct plan {
 	const struct opts *opts;
@@ -42,13 +43,20 @@ struct plan {
 	mode_t		 mode;		/* of a target that is created */
 	const struct findings *found;	/* on the ends, to be told, or NULL */
 	struct hash	*hash;		/* of what is copied, or NULL */
+	struct ranges	*ranges;	/* and their digests, or NULL */
+};
+
+struct layout {			/* of a manifest that was made before */
+	uint64_t	 chunk, phase;	/* of its ranges, as in the plan */
+	uint64_t	 off, length;	/* bytes; what it covers, */
+	bool		 all;		/* and just that is to be read */
 };
 
 /*
  * Decide.  opts and both endpoints stay the caller's and must outlive *p.
- * Returns 0, or -1 with a usage error in *f.
+ * The layout may be NULL.  Returns 0, or -1 with a usage error in *f.
  */
-int plan_make(struct plan *p, const struct opts *, struct endpoint *src,
-    struct endpoint *dst, struct fault *f);
+int plan_make(struct plan *p, const struct opts *, const struct layout *,
+    struct endpoint *src, struct endpoint *dst, struct fault *f);
 
 #endif

@@ -1,29 +1,42 @@
 /*
- * What a run leaves behind beside the copy: digests, the files of them, and
- * what requests took.
+ * What a run leaves behind beside the copy, and what it is held against:
+ * digests, the files of them, and what requests took.
  */
 #ifndef PARDD_RECORD_H
 #define PARDD_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "copy.h"
 #include "fault.h"
 #include "hash.h"
 #include "newfile.h"
 #include "plan.h"
+#include "ranges.h"
 
 struct record {			/* the main thread's */
 	struct hash	*hash;
 	struct newfile	 hashfile, profile;
+	struct ranges	 ranges;
+	const struct layout *layout;	/* for the plan, or NULL */
+	bool		 left;		/* with threads that use it */
 };
 
+/* Before there is a plan.  Returns 0, or -1 with *f and nothing to close. */
+int record_load(struct record *, const struct opts *, struct fault *f);
+
 /*
- * See that all that is asked for can be made; nothing is made yet, and p->hash
- * is set.  Returns 0, or -1 with *f, and then there is nothing to close.
+ * See that all that is asked for can be made; nothing is made yet, p->hash and
+ * p->ranges are set.  Returns 0, or -1 with *f.
  */
 int record_open(struct record *, struct plan *p, struct fault *f);
 
 /* The copy begins, signals are blocked.  Returns 0, or -1 with *f. */
 int record_start(struct record *, struct fault *f);
+
+/* Where the copy ended, if all of it was copied, else NOWHERE. */
+uint64_t record_end(const struct plan *, struct outcome *);
 
 /*
  * The copy is over: make the digests and the files.  What cannot be made stands
@@ -34,7 +47,7 @@ void record_finish(struct record *, const struct plan *, struct outcome *);
 /* The copy was left with its threads running: they keep what they use. */
 void record_leave(struct record *);
 
-/* Free what record_open took. */
+/* Free what record_load and record_open took. */
 void record_close(struct record *);
 
 #endif

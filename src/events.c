@@ -515,6 +515,12 @@ end_of(const struct endpoint *ep, uint64_t off)
 	return o;
 }
 
+json_t *
+events_end(const struct endpoint *ep, uint64_t off)
+{
+	return end_of(ep, off);
+}
+
 /* An end that was not opened, or not to its purpose. */
 static json_t *
 end_unknown(const char *name)

@@ -23,7 +23,7 @@
 #include <xxhash.h>
 
 #include "copy.h"
-#include "endpoint.h"
+#include "record.h"
 #include "status.h"
 
 #define TEXT(x)		#x
@@ -418,16 +418,6 @@ hash_stop(struct hash *h)
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* Where the copy ended, if all of it was read; else NOWHERE. */
-static uint64_t
-whole(const struct plan *p, struct outcome *out)
-{
-	struct map_totals t = map_totals(&out->map);
-
-	return out->fault.status != 0 || t.untried + t.claimed > 0 ||
-	    (p->counted && t.end < p->length) ? NOWHERE : t.end;
-}
-
 void
 hash_finish(struct hash *h, const struct plan *p, struct outcome *out)
 {
@@ -436,7 +426,7 @@ hash_finish(struct hash *h, const struct plan *p, struct outcome *out)
 
 	if (h == NULL)
 		return;
-	end = whole(p, out);
+	end = record_end(p, out);
 	join(h);
 	for (i = 0; i < h->n; i++) {
 		struct taker *t = &h->taker[i];

@@ -103,6 +103,25 @@ leave(struct events *ev, struct endpoint *src, struct endpoint *dst,
 	return refused(ev, why);
 }
 
+/* Decide, and refuse what must not be; -1 with *f, and nothing is held. */
+static int
+decide(struct plan *p, struct record *rec, struct claims *claims,
+    const struct opts *o, struct endpoint *src, struct endpoint *dst,
+    struct events *ev, struct fault *f)
+{
+	if (parts_limit(src, o->ipart, f) != 0 ||
+	    parts_limit(dst, o->opart, f) != 0 || record_load(rec, o, f) != 0)
+		return -1;
+	if (plan_make(p, o, rec->layout, src, dst, f) == 0) {
+		events_plan(ev, p);
+		if (record_open(rec, p, f) == 0 && safety_check(p, f) == 0 &&
+		    claims_take(claims, p, f) == 0)
+			return 0;
+	}
+	record_close(rec);
+	return -1;
+}
+
 /* Everything is decided: do it. */
 static int
 run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
@@ -153,17 +172,8 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	struct fault f;
 	int status;
 
-	if (parts_limit(src, o->ipart, &f) != 0 ||
-	    parts_limit(dst, o->opart, &f) != 0 ||
-	    plan_make(&p, o, src, dst, &f) != 0)
+	if (decide(&p, &rec, &claims, o, src, dst, ev, &f) != 0)
 		return leave(ev, src, dst, &f);
-	events_plan(ev, &p);
-	if (safety_check(&p, &f) != 0 || record_open(&rec, &p, &f) != 0)
-		return leave(ev, src, dst, &f);
-	if (claims_take(&claims, &p, &f) != 0) {
-		record_close(&rec);
-		return leave(ev, src, dst, &f);
-	}
 	findings_make(&found, &p, thorough);
 	p.found = o->compare == 0 ? &found : NULL;
 	if (o->mode == MODE_DRY_RUN) {

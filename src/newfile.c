@@ -85,7 +85,8 @@ used(const struct newfile *n, const struct plan *p, const struct stat *st)
 {
 	const struct opts *o = p->opts;
 	const char *const names[] = { o->input, o->output, o->json, o->log,
-		o->map, o->domain, o->hashfile, o->profile, o->control };
+		o->map, o->domain, o->hashfile, o->profile, o->control,
+		o->manifest };
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -381,6 +381,38 @@ misspelt(const struct opts *o)
 	return NULL;
 }
 
+/* Of the operands for digests. */
+static const char *
+contradiction_digests(const struct opts *o)
+{
+	if (o->map != NULL && (o->hash != 0 || o->expect != NULL))
+		return "hash= and expect= need the bytes in order, and map= "
+		    "reads them in another";
+	if (o->map != NULL && (o->manifest != NULL || o->base != NULL))
+		return "manifest= and base= go by ranges, and map= reads "
+		    "others";
+	if (o->compare != 0 && (o->manifest != NULL || o->base != NULL))
+		return "compare=1 copies nothing: it goes with neither "
+		    "manifest= nor base=";
+	if (o->check != 0 && o->verify != 0)
+		return "check=1 writes nothing: there is nothing to verify";
+	if (o->check != 0 && (o->manifest == NULL || o->output != NULL ||
+	    o->base != NULL || o->count >= 0 || o->seek > 0))
+		return "check=1 needs manifest=, and goes with none of of=, "
+		    "seek=, count=, base=";
+	if (o->base != NULL && (o->oflag & (FLAG_APPEND | FLAG_TRUNC |
+	    FLAG_EXCL)) != 0)
+		return "base= says what the output holds: it goes with none of "
+		    "append, trunc, excl";
+	if ((o->reflink & REFLINK_ALWAYS) != 0 && (o->hash != 0 ||
+	    o->expect != NULL || o->manifest != NULL || o->base != NULL))
+		return "reflink=always reads nothing, and digests need all of "
+		    "it";
+	if (o->hashfile != NULL && o->hash == 0 && o->expect == NULL)
+		return "hashfile= goes with hash= or expect=";
+	return NULL;
+}
+
 static const char *
 contradiction(const struct opts *o)
 {
@@ -410,8 +442,6 @@ contradiction(const struct opts *o)
 		    "partition of opart=";
 	if (both(o->conv, CONV_EXCL, CONV_NOCREAT))
 		return "conv=excl and conv=nocreat exclude each other";
-	if (o->hashfile != NULL && o->hash == 0 && o->expect == NULL)
-		return "hashfile= goes with hash= or expect=";
 	if (both(o->oflag, FLAG_APPEND, FLAG_TRUNC | FLAG_SPARSE | FLAG_TRIM))
 		return "oflag=append goes with none of trunc, sparse, trim";
 	if ((o->oflag & FLAG_TRUNC) != 0 && (o->conv & CONV_NOTRUNC) != 0)
@@ -454,8 +484,12 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 	if (wrong == NULL)
 		wrong = contradiction_reading(o);
 	if (wrong == NULL)
+		wrong = contradiction_digests(o);
+	if (wrong == NULL)
 		wrong = misspelt(o);
 	if (wrong != NULL)
 		return fault_set(f, STATUS_USAGE, "%s", wrong);
+	if (o->check != 0)
+		o->output = ".";
 	return hash_expect(o, f);
 }

@@ -17,6 +17,7 @@
 #include "back.h"
 #include "hash.h"
 #include "number.h"
+#include "ranges.h"
 #include "sparse.h"
 #include "status.h"
 #include "verify.h"
@@ -423,8 +424,9 @@ piece_note(struct worker *w, uint64_t off, size_t len)
 {
 	struct verify *v = w->job->verify;
 
-	if (v == NULL || len == 0 ||
-	    checks_note(&v->checks, off, w->buf, len) == 0)
+	if (len == 0 || ((v == NULL ||
+	    checks_note(&v->checks, off, w->buf, len) == 0) &&
+	    ranges_note(w->job, off, w->buf, len) == 0))
 		return true;
 	fail_map(w->job);
 	return false;
@@ -434,17 +436,17 @@ static bool
 store(struct worker *w, struct piece *pc)
 {
 	struct job *job = w->job;
-	bool ok, streamed = job->p->dst->streamed;
+	bool ok, spare, streamed = job->p->dst->streamed;
 	uint64_t off = pc->seg.off;
 	size_t len;
 
 	if (streamed && !turn_wait(&job->turn, off))
 		return false;
 	len = piece_to_write(w, pc);
-	if (len == 0)
-		ok = true;
-	else if (!piece_note(w, off, len))
-		ok = false;
+	ok = len == 0 || (piece_note(w, off, len) &&
+	    ranges_known(job, off, w->buf, len, &spare));
+	if (len == 0 || spare || !ok)
+		;
 	else if ((job->p->opts->oflag & FLAG_SPARING) != 0)
 		ok = back_spare(w, off, len);
 	else if (sparse_wanted(job->p))

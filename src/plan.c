@@ -53,7 +53,7 @@ place(uint64_t *off, uint64_t base, int64_t n, uint64_t unit)
 }
 
 static int
-place_ends(struct plan *p, struct fault *f)
+place_ends(struct plan *p, const struct layout *l, struct fault *f)
 {
 	const struct opts *o = p->opts;
 
@@ -63,6 +63,9 @@ place_ends(struct plan *p, struct fault *f)
 	if (place(&p->dst_off, p->dst->base, o->seek,
 	    (o->oflag & FLAG_SEEK_BYTES) != 0 ? 1 : p->bs) != 0)
 		return too_large(f, "seek=");
+	/* What is checked lies where the manifest says, or skip=. */
+	if (l != NULL && l->all && o->skip == 0 && p->src->part == 0)
+		p->src_off = l->off;
 	return 0;
 }
 
@@ -97,7 +100,7 @@ set_common(struct plan *p, uint64_t most, struct fault *f)
 
 /* How much: count=, else what the source has, else what the target holds. */
 static int
-set_length(struct plan *p, struct fault *f)
+set_length(struct plan *p, const struct layout *l, struct fault *f)
 {
 	const struct opts *o = p->opts;
 	uint64_t most = INT64_MAX - (p->src_off > p->dst_off ? p->src_off :
@@ -106,7 +109,11 @@ set_length(struct plan *p, struct fault *f)
 
 	p->counted = o->count >= 0;
 	p->bounded = true;
-	if (p->counted) {
+	if (l != NULL && l->all) {
+		p->length = l->length;
+		if (p->length > most)
+			return too_large(f, "the end of the manifest");
+	} else if (p->counted) {
 		if (place(&p->length, 0, o->count, (o->iflag &
 		    FLAG_COUNT_BYTES) != 0 ? 1 : p->bs) != 0 ||
 		    p->length > most)
@@ -188,7 +195,8 @@ set_claim(struct plan *p)
 	bool waits = (p->opts->oflag & (FLAG_DSYNC | FLAG_SYNC)) != 0;
 
 	p->claim = p->chunk;
-	if (!waits || p->dst->be != &be_file || p->dst->device ||
+	if (!waits || p->opts->manifest != NULL || p->opts->base != NULL ||
+	    p->dst->be != &be_file || p->dst->device ||
 	    p->src->streamed || PAGE % p->chunk != 0 ||
 	    p->dst_off % p->chunk != 0)
 		return;
@@ -200,7 +208,7 @@ set_claim(struct plan *p)
 static int
 limit_digests(const struct plan *p, uint64_t *chunk, struct fault *f)
 {
-	if (p->opts->verify == 0 || !p->bounded)
+	if ((p->opts->verify == 0 && p->opts->manifest == NULL) || !p->bounded)
 		return 0;
 	while (p->opts->bpt < 0 && p->length / *chunk > CHECKS_USUAL &&
 	    *chunk < TRANSFER_MOST)
@@ -208,7 +216,8 @@ limit_digests(const struct plan *p, uint64_t *chunk, struct fault *f)
 	if (p->length / *chunk <= CHECKS_MOST)
 		return 0;
 	return fault_set(f, STATUS_USAGE, "bpt= makes transfers so small that "
-	    "verify= would keep more than %d digests", CHECKS_MOST);
+	    "verify= or manifest= would keep more than %d digests",
+	    CHECKS_MOST);
 }
 
 /* The second buffer: for a window of what is read back, or the other end. */
@@ -221,7 +230,7 @@ other_room(const struct plan *p)
 }
 
 static int
-set_transfer(struct plan *p, struct fault *f)
+set_transfer(struct plan *p, const struct layout *l, struct fault *f)
 {
 	const struct opts *o = p->opts;
 	uint64_t chunk = usual_transfer(p);
@@ -242,6 +251,10 @@ set_transfer(struct plan *p, struct fault *f)
 	/* Borders of transfers lie well on the target, if it is up to us. */
 	if (o->bpt < 0 && !p->dst->streamed && p->dst_off % p->pad == 0)
 		p->phase = p->dst_off % chunk;
+	if (l != NULL) {
+		chunk = l->chunk;
+		p->phase = l->phase;
+	}
 	p->chunk = (size_t)chunk;
 	set_claim(p);
 	p->room = (size_t)round_up(p->claim, p->pad);
@@ -307,6 +320,8 @@ needs_threads(const struct plan *p)
 	if (p->opts->verify == VERIFY_STREAM || p->opts->compare != 0 ||
 	    (p->opts->oflag & FLAG_SPARING) != 0)
 		return "the target is read, too";
+	if (p->opts->base != NULL || p->opts->check != 0)
+		return "ranges are looked up";
 	if (!takes_queue(p->src) || !takes_queue(p->dst))
 		return "SCSI commands are waited for";
 	return NULL;
@@ -371,7 +386,8 @@ static bool
 looks_at_all(const struct plan *p)
 {
 	return p->opts->map != NULL || p->opts->hash != 0 ||
-	    p->opts->expect != NULL || p->opts->compare != 0 ||
+	    p->opts->expect != NULL || p->opts->manifest != NULL ||
+	    p->opts->base != NULL || p->opts->compare != 0 ||
 	    (p->opts->oflag & FLAG_SPARING) != 0;
 }
 
@@ -400,13 +416,13 @@ set_sparse(struct plan *p)
 }
 
 int
-plan_make(struct plan *p, const struct opts *o, struct endpoint *src,
-    struct endpoint *dst, struct fault *f)
+plan_make(struct plan *p, const struct opts *o, const struct layout *l,
+    struct endpoint *src, struct endpoint *dst, struct fault *f)
 {
 	*p = (struct plan){ .opts = o, .src = src, .dst = dst, .truncate = -1 };
 	p->bs = block_size(p);
-	if (place_ends(p, f) != 0 || set_length(p, f) != 0 ||
-	    set_transfer(p, f) != 0)
+	if (place_ends(p, l, f) != 0 || set_length(p, l, f) != 0 ||
+	    set_transfer(p, l, f) != 0)
 		return -1;
 	p->block = src->block > 0 ? src->block : SECTOR;
 	/* What is kept, or told to differ, is written whole. */

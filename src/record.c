@@ -1,6 +1,7 @@
 /*
- * The records of a run, at the four times when there is something to do for
- * them: before the copy, when it begins, when it is over, at the end.
+ * The records of a run, at the times when there is something to do for them:
+ * before the plan, before the copy, when it begins, when it is over, at the
+ * end.
  */
 #include "record.h"
 
@@ -8,17 +9,26 @@
 #include "profile.h"
 
 int
+record_load(struct record *r, const struct opts *o, struct fault *f)
+{
+	*r = (struct record){ .hashfile = { .dir = -1 },
+		.profile = { .dir = -1 } };
+	if (ranges_load(&r->ranges, o, f) != 0)
+		return -1;
+	if (r->ranges.checks || r->ranges.spares)
+		r->layout = &r->ranges.layout;
+	return 0;
+}
+
+int
 record_open(struct record *r, struct plan *p, struct fault *f)
 {
-	if (hash_open(&r->hash, p->opts, f) != 0)
-		return -1;
-	r->profile.dir = -1;
-	if (newfile_open(&r->hashfile, "hashfile", p->opts->hashfile, p,
+	if (hash_open(&r->hash, p->opts, f) != 0 ||
+	    newfile_open(&r->hashfile, "hashfile", p->opts->hashfile, p,
 	    f) != 0 || newfile_open(&r->profile, "profile",
-	    p->opts->profile, p, f) != 0) {
-		record_close(r);
+	    p->opts->profile, p, f) != 0 ||
+	    ranges_open(&r->ranges, p, f) != 0)
 		return -1;
-	}
 	p->hash = r->hash;
 	return 0;
 }
@@ -29,27 +39,41 @@ record_start(struct record *r, struct fault *f)
 	return hash_start(r->hash, f);
 }
 
+uint64_t
+record_end(const struct plan *p, struct outcome *out)
+{
+	struct map_totals t = map_totals(&out->map);
+
+	return out->fault.status != 0 || t.untried + t.claimed > 0 ||
+	    (p->counted && t.end < p->length) ? NOWHERE : t.end;
+}
+
 void
 record_finish(struct record *r, const struct plan *p, struct outcome *out)
 {
-	struct fault f = { .status = 0 };
+	struct fault f[3] = { 0 };
+	size_t i;
 
 	hash_finish(r->hash, p, out);
-	hashfile_write(&r->hashfile, p, out, &out->record);
-	profile_write(out->profile, &r->profile, out->tally.seconds, &f);
-	if (out->record.status == 0)
-		out->record = f;
+	hashfile_write(&r->hashfile, p, out, &f[0]);
+	ranges_finish(&r->ranges, p, out, &f[1]);
+	profile_write(out->profile, &r->profile, out->tally.seconds, &f[2]);
+	for (i = 0; i < 3 && out->record.status == 0; i++)
+		out->record = f[i];
 }
 
 void
 record_leave(struct record *r)
 {
-	r->hash = NULL;
+	r->left = true;
 }
 
 void
 record_close(struct record *r)
 {
+	if (r->left)
+		return;
+	ranges_close(&r->ranges);
 	newfile_close(&r->profile);
 	newfile_close(&r->hashfile);
 	hash_close(r->hash);

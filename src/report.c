@@ -16,6 +16,7 @@
 #include "hashfile.h"
 #include "number.h"
 #include "profile.h"
+#include "ranges.h"
 #include "safety.h"
 #include "status.h"
 
@@ -240,6 +241,12 @@ how_plan(FILE *out, const struct plan *p)
 		    p->opts->verify == VERIFY_STREAM ? "stream" : "source");
 	if ((p->opts->oflag & FLAG_SPARING) != 0)
 		say(out, "sparing=1");
+	if (p->opts->manifest != NULL)
+		say(out, "manifest=%s", p->opts->manifest);
+	if (p->opts->base != NULL)
+		say(out, "base=%s", p->opts->base);
+	if (p->opts->check != 0)
+		say(out, "check=1");
 }
 
 void
@@ -322,6 +329,9 @@ report_begin(const struct plan *p)
 		span_note(&p->found->src, p->src, "source");
 		span_note(&p->found->dst, p->dst, "target");
 	}
+	if ((p->opts->status & SHOW_NONE) == 0 && ranges_of_another(p))
+		say(stderr, "pardd: note: %s has another serial number than "
+		    "the disks of %s", p->src->name, p->opts->manifest);
 	if (p->opts->verbose > 0)
 		report_plan(stderr, p);
 }
@@ -347,7 +357,8 @@ static void
 bytes(const struct plan *p, const struct tally *t)
 {
 	bool compared = p->opts->compare != 0;
-	const char *what = compared ? "compared" : "copied";
+	const char *what = compared ? "compared" :
+	    p->opts->check != 0 ? "checked" : "copied";
 	uint64_t count = compared ? t->verified : t->written;
 	char si[32], iec[32], rate[32];
 	double n = (double)count;
@@ -501,6 +512,21 @@ unreadable(const struct plan *p, struct map *map, bool show)
 	return blocks;
 }
 
+static void
+differs(const struct plan *p, const struct seg *s)
+{
+	if (p->opts->check != 0)
+		say(stderr, "pardd: differs: bytes %llu to %llu of %s",
+		    (ull)(p->src_off + s->off),
+		    (ull)(p->src_off + s->off + s->len - 1), p->src->name);
+	else
+		say(stderr, "pardd: differs: bytes %llu to %llu of %s, "
+		    "%llu to %llu of %s", (ull)(p->src_off + s->off),
+		    (ull)(p->src_off + s->off + s->len - 1), p->src->name,
+		    (ull)(p->dst_off + s->off),
+		    (ull)(p->dst_off + s->off + s->len - 1), p->dst->name);
+}
+
 /* How many ranges differ; the first ones are shown. */
 static uint64_t
 differing(const struct plan *p, struct outcome *out)
@@ -511,12 +537,7 @@ differing(const struct plan *p, struct outcome *out)
 	while (out->differ.seg != NULL &&
 	    map_next(&out->differ, s.off + s.len, BAD, &s))
 		if (n++ < RANGES_SHOWN)
-			say(stderr, "pardd: differs: bytes %llu to %llu of %s, "
-			    "%llu to %llu of %s", (ull)(p->src_off + s.off),
-			    (ull)(p->src_off + s.off + s.len - 1),
-			    p->src->name, (ull)(p->dst_off + s.off),
-			    (ull)(p->dst_off + s.off + s.len - 1),
-			    p->dst->name);
+			differs(p, &s);
 	if (n > RANGES_SHOWN)
 		say(stderr, "pardd: and %llu ranges more; json= %s all of them",
 		    (ull)(n - RANGES_SHOWN),
@@ -578,6 +599,10 @@ agrees(const struct plan *p, struct outcome *out)
 		    "%llu range%s of %s are not what was written there",
 		    (ull)t.bad, (ull)t.bad_ranges,
 		    t.bad_ranges == 1 ? "" : "s", p->dst->name);
+	else if (p->opts->check != 0 && t.bad > 0)
+		conclude(out, STATUS_MISMATCH, "NOT as in %s: %llu bytes in "
+		    "%llu range%s", p->opts->manifest, (ull)t.bad,
+		    (ull)t.bad_ranges, t.bad_ranges == 1 ? "" : "s");
 	else if (t.bad > 0)
 		conclude(out, STATUS_MISMATCH, "NOT the same: %llu bytes in "
 		    "%llu range%s differ%s%s", (ull)t.bad, (ull)t.bad_ranges,
@@ -601,6 +626,9 @@ verdict_complete(const struct plan *p, struct outcome *out)
 
 	if (p->opts->compare != 0)
 		conclude(out, STATUS_COMPLETE, "complete, nothing differs");
+	else if (p->opts->check != 0)
+		conclude(out, STATUS_COMPLETE, "complete, all is as in %s",
+		    p->opts->manifest);
 	else if (!p->dst->durable)
 		conclude(out, STATUS_COMPLETE, "complete, nothing to flush%s",
 		    verified);
@@ -787,6 +815,9 @@ extra(const struct plan *p, struct outcome *out)
 	if ((p->opts->oflag & FLAG_SPARING) != 0)
 		say(stderr, "pardd: %llu bytes were there already, and not "
 		    "written", (ull)t->spared);
+	else if (p->opts->base != NULL)
+		say(stderr, "pardd: %llu bytes are there already by %s, and "
+		    "were not written", (ull)t->spared, p->opts->base);
 	if (t->mended > 0)
 		say(stderr, "pardd: %s: %llu bytes differed when they were "
 		    "read back; they were copied again, and are right now",

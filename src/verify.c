@@ -314,17 +314,13 @@ mend(struct worker *w, const struct check *c)
 {
 	struct verify *v = w->job->verify;
 	size_t len = (size_t)c->len;
-	struct fault f;
 	struct io io;
 
 	v->read += c->len;
 	if (!read_again(w, c->off, len, &io))
 		return true;
-	if (checks_note(&v->checks, c->off, w->buf, len) != 0) {
-		fault_errno(&f, ENOMEM, "the digests of the copy");
-		job_fail(w->job, &f);
+	if (!piece_note(w, c->off, len))
 		return false;
-	}
 	v->differing--;
 	return write_again(w, c) && !w->job->stop;
 }

@@ -102,7 +102,12 @@ stuff()
 {
 	"$blocks" make disk.img 12M 1 && "$blocks" make old.img 13M 2 &&
 	    "$blocks" make part.img 4M 3 && "$blocks" make sda.img 12M 4 &&
-	    gzip -1 -c part.img >old.img.gz && gzip -1 -c sda.img >sda.img.gz
+	    gzip -1 -c part.img >old.img.gz && gzip -1 -c sda.img >sda.img.gz || return
+	[[ $line = *.manifest* ]] || return 0
+	local name
+	for name in disk old; do
+		"$pardd" if=$name.img of=. manifest=$name.manifest status=none || return
+	done
 }
 # table DISK: two partitions
 table()

@@ -1,0 +1,148 @@
+/*
+ * Any bytes as a manifest: what is taken covers its range without gaps, and
+ * what is written of it is read again as the same.  Run by tests/fuzz/run.
+ *
+ * With libFuzzer (-DLIBFUZZER -fsanitize=fuzzer) that calls us.  Else
+ *
+ *	manifest_fuzz FILE ...
+ */
+#include <err.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "events.h"
+#include "manifest.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
+
+static char in_path[64], out_path[72];
+
+/* What the writer needs of the program: no ends, and a file by its name. */
+json_t *
+events_end(const struct endpoint *ep, uint64_t off)
+{
+	(void)ep;
+	(void)off;
+	return json_null();
+}
+
+int
+newfile_begin(struct newfile *n, struct fault *f)
+{
+	(void)f;
+	n->out = fopen(n->path, "w");
+	return n->out == NULL ? -1 : 0;
+}
+
+int
+newfile_end(struct newfile *n, int error, struct fault *f)
+{
+	(void)f;
+	return fclose(n->out) != 0 || error != 0 ? -1 : 0;
+}
+
+/* Returns how many ranges there are. */
+static size_t
+sound(struct manifest *m)
+{
+	struct check c;
+	uint64_t at = 0;
+	size_t i;
+
+	for (i = 0; checks_at(&m->checks, i, &c); i++) {
+		if (c.off != at || c.len == 0 || c.len > m->checks.chunk ||
+		    (c.state != CHECK_NONE && c.state != CHECK_COPIED))
+			abort();
+		at += c.len;
+	}
+	if (at != m->length || m->off > INT64_MAX - m->length ||
+	    i != checks_count(&m->checks))
+		abort();
+	return i;
+}
+
+static void
+same(struct manifest *a, struct manifest *b)
+{
+	struct check c, d;
+	size_t i, n = sound(a);
+
+	if (n != sound(b) || a->off != b->off || a->length != b->length)
+		abort();
+	for (i = 0; i < n; i++) {
+		checks_at(&a->checks, i, &c);
+		checks_at(&b->checks, i, &d);
+		if (c.off != d.off || c.len != d.len || c.state != d.state ||
+		    (c.state == CHECK_COPIED &&
+		    !digest_same(&c.digest, &d.digest)))
+			abort();
+	}
+}
+
+static void
+again(struct manifest *m)
+{
+	struct newfile file = { .path = out_path };
+	struct plan p = { .chunk = (size_t)m->checks.chunk };
+	struct manifest copy;
+	struct fault f;
+
+	if (manifest_write(&file, &p, &m->checks, m->off, &f) != 0 ||
+	    manifest_load(&copy, out_path, &f) != 0)
+		abort();
+	same(m, &copy);
+	manifest_free(&copy);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct manifest m;
+	struct fault f = { 0 };
+	FILE *out;
+
+	if (in_path[0] == '\0') {
+		snprintf(in_path, sizeof(in_path), "/dev/shm/pardd-fuzz.%d",
+		    (int)getpid());
+		snprintf(out_path, sizeof(out_path), "%s.out", in_path);
+	}
+	out = fopen(in_path, "w");
+	if (out == NULL || fwrite(data, 1, size, out) != size ||
+	    fclose(out) != 0)
+		err(2, "%s", in_path);
+	if (manifest_load(&m, in_path, &f) == 0) {
+		if (sound(&m) < 1000)
+			again(&m);
+	} else if (f.status == 0 || f.text[0] == '\0') {
+		abort();
+	}
+	manifest_free(&m);
+	unlink(in_path);
+	unlink(out_path);
+	return 0;
+}
+
+#ifndef LIBFUZZER
+int
+main(int argc, char **argv)
+{
+	static uint8_t bytes[1 << 16];
+	FILE *in;
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		in = fopen(argv[i], "r");
+		if (in == NULL)
+			err(2, "%s", argv[i]);
+		LLVMFuzzerTestOneInput(bytes, fread(bytes, 1, sizeof(bytes),
+		    in));
+		fclose(in);
+	}
+	printf("%d inputs\n", argc - 1);
+	return 0;
+}
+#endif

@@ -1,0 +1,395 @@
+#!/usr/bin/env bash
+# The digests of ranges: manifest=, check=1, base=.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+needs 'command -v jq' -- "no jq"
+
+bytes=5000001
+mib=1048576
+
+# copied OPERANDS...: src to dst, with the manifest m
+copied()
+{
+	"$blocks" make src $bytes && exits 0 "$pardd" if=src of=dst manifest=m "$@" &&
+	    complete
+}
+
+# sound FILE: that is what the manifest m says, range by range
+sound()
+{
+	local off len hex n=0 at
+	at=$(jq -s '.[0].offset' m)
+	while read -r off len hex; do
+		[[ $off = "$at" ]] || fail "a gap at $at" || return
+		at=$((off + len)) n=$((n + 1))
+		[[ $hex = $(tail -c +$((off + 1)) "$1" | head -c "$len" |
+		    xxhsum -q -H2 | cut -d ' ' -f 1) ]] ||
+		    fail "$off+$len is not $hex" || return
+	done < <(jq -r 'select(.xxh128) | "\(.offset) \(.length) \(.xxh128)"' m)
+	jq -es ".[0].schema == \"pardd-manifest/1\" and .[0].algorithm == \"xxh128\" and
+	    .[0].range as \$r | all(.[1:-1][]; .length <= \$r) and
+	    .[0].offset + .[0].length == $at and .[-1] == {ranges: $n}" m >/dev/null ||
+	    fail "$(head -n 2 m)"
+}
+
+# as_in OPERANDS...: a check that finds nothing
+as_in()
+{
+	exits 0 "$pardd" manifest=m check=1 "$@" &&
+	    [[ $(tail -n 1 err) = 'pardd: complete, all is as in m' ]]
+}
+
+# differs STATUS 'FROM TO ...' OPERANDS...: a check that finds these, and no more
+differs()
+{
+	local status=$1 want=$2 got
+	shift 2
+	exits "$status" "$pardd" manifest=m check=1 "$@" && does_not_say complete || return
+	got=$(sed -n 's/^pardd: differs: bytes \([0-9]*\) to \([0-9]*\) of .*/\1 \2/p' err | paste -sd ' ')
+	[[ $got = "$want" ]] || fail "differs: $got, not $want"
+}
+
+# flip FILE AT...: a bit of each of these bytes
+flip()
+{
+	local file=$1 at byte
+	shift
+	for at; do
+		byte=$(od -An -tu1 -j "$at" -N 1 "$file")
+		# shellcheck disable=SC2059
+		printf "\\x$(printf %02x $((byte ^ 1)))" |
+		    dd of="$file" bs=1 seek="$at" conv=notrunc status=none
+	done
+}
+
+# ------------------------------------------------------------------ it is right
+
+right()
+{
+	"$blocks" make src "$1" && exits 0 "$pardd" if=src of=dst manifest=m "${@:2}" &&
+	    complete && same src dst && sound dst && as_in if=dst && as_in if=src thr=16
+}
+if command -v xxhsum >/dev/null; then
+	for size in 0 1 511 $mib $((2 * mib)) $bytes; do
+		it "has the digests of $size bytes" right "$size"
+	done
+	for thr in 1 3 16; do
+		it "has the digests of small ranges ($thr workers)" right 1000001 bs=1000 bpt=7 thr=$thr
+	done
+fi
+# A range that does not begin with the file
+within()
+{
+	"$blocks" make src $bytes && "$blocks" make dst 9M 3 &&
+	    exits 0 "$pardd" if=src of=dst seek=3333 skip=11 count=6000 manifest=m &&
+	    sound dst && as_in if=dst && flip dst 100 8000000 && as_in if=dst &&
+	    flip dst $((3333 * 512)) && differs 14 '1706496 2097151' if=dst &&
+	    as_in if=src skip=11
+}
+it "knows where on the target it was, and looks there" within
+from_pipe()
+{
+	"$blocks" make src $bytes &&
+	    "$blocks" make - $bytes | exits 0 "$pardd" of=dst manifest=m thr=16 &&
+	    sound src && as_in if=- <src && "$blocks" make - $bytes | as_in if=- &&
+	    "$pardd" if=src manifest=m 2>err | cmp - src && as_in if=src
+}
+it "takes pipes" from_pipe
+no_target()
+{
+	"$blocks" make src $bytes && exits 0 "$pardd" if=src of=. skip=7 manifest=m &&
+	    as_in if=src && flip src 3583 && as_in if=src && flip src 3584 &&
+	    differs 14 '3584 1052159' if=src
+}
+it "is made of a disk that is not copied" no_target
+with_hash()
+{
+	copied hash=md5 hashfile=sums && md5sum -c sums &&
+	    exits 0 "$pardd" if=dst manifest=m check=1 expect="md5:$(cut -d ' ' -f 1 sums)"
+}
+it "goes with digests of the whole" with_hash
+unseen()
+{
+	"$blocks" make src 1000001 &&
+	    exits 0 with_faults "on=$PWD/src op=read short odd every=3;on=dst op=write short odd every=3" \
+		"$pardd" if=src of=dst bpt=9 thr="$1" manifest=m && faulty read &&
+	    as_in if=dst && as_in if=src
+}
+it "is right with short transfers" unseen 1
+it "is right with short transfers (16 workers)" unseen 16
+
+# --------------------------------------------------------------------- check=1
+
+found()
+{
+	copied && flip dst 0 $((mib - 1)) $((mib + 5)) $((3 * mib + 7)) $((bytes - 1)) &&
+	    differs 14 "0 $((2 * mib - 1)) $((3 * mib)) $((bytes - 1))" if=dst thr="$1" json=json &&
+	    jq -es 'last | .status == 14 and .verdict == "mismatch" and (.mismatch | length) == 2
+		and .bytes_differing == '$((bytes - mib))' and .bytes_verified == '$mib json &&
+	    [[ $(tail -n 1 err) = "pardd: NOT as in m: $((bytes - mib)) bytes in 2 ranges" ]]
+}
+for thr in 1 4 16; do
+	it "finds what was changed, merged ($thr workers)" found $thr
+done
+random_bits()
+{
+	local n at i
+	copied bpt=8 bs=512 || return
+	RANDOM=$1
+	for ((i = 0; i < ${LONG:+90} + 10; i++)); do
+		at=$((RANDOM * RANDOM % bytes))
+		n=$((at / 4096 * 4096))
+		flip dst $at
+		differs 14 "$n $((n + 4095 < bytes ? n + 4095 : bytes - 1))" if=dst &&
+		    flip dst $at || return
+	done
+	as_in if=dst
+}
+it "finds any bit" random_bits 7
+many()
+{
+	copied bpt=1 bs=512 && flip dst $(seq 0 1024 51199) &&
+	    exits 14 "$pardd" if=dst manifest=m check=1 && says '^pardd: and 34 ranges more' &&
+	    [[ $(grep -c differs: err) = 16 && $(tail -n 1 err) = *'25600 bytes in 50 ranges' ]]
+}
+it "lists sixteen, and tells how many there are" many
+longer()
+{
+	copied && printf more >>dst && as_in if=dst &&
+	    head -c $((bytes - 1)) src >short &&
+	    refused 'short has 5000000 bytes, and m is of 5000001' if=short manifest=m check=1
+}
+it "takes a larger disk, and refuses a smaller one" longer
+untouched()
+{
+	copied && cp m m.old && chmod 400 src m && touch -r src stamp && as_in if=src &&
+	    same m m.old && [[ ! src -nt stamp && ! -e m.tmp ]]
+}
+it "changes neither the disk nor the manifest" untouched
+
+# -------------------------------------------------------------- what is unreadable
+
+bad=$((801 * 512))+512,$((3 * mib))+$((2 * mib))
+lost()
+{
+	"$blocks" make src 9M &&
+	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+		"$pardd" if=src of=dst coe=1 manifest=m && cp dst old &&
+	    [[ $(jq -c 'select(has("xxh128") and .xxh128 == null) | [.offset, .length]' m) = \
+		"[0,$mib]"$'\n'"[$((3 * mib)),$mib]"$'\n'"[$((4 * mib)),$mib]" ]] || return
+	local holes="0 $((mib - 1)) $((3 * mib)) $((5 * mib - 1))"
+	differs 14 "$holes" if=dst && differs 14 "$holes" if=src &&
+	    exits 0 "$pardd" if=src of=dst base=m && same src dst &&
+	    says "^pardd: $((6 * mib)) bytes are there already by m" &&
+	    [[ $(sed -n 's/ bytes.*copied.*//p' err) = $((3 * mib)) ]]
+}
+it "has no digest of what could not be read, and takes it for different" lost
+read_error()
+{
+	copied && exits 3 with_faults "on=$PWD/dst op=read at=$bad fail=EIO" \
+	    "$pardd" if=dst manifest=m check=1 && does_not_say '^pardd: complete' &&
+	    exits 14 with_faults "on=$PWD/dst op=read at=409600+512 fail=EIO" \
+	    "$pardd" if=dst manifest=m check=1 coe=1 && does_not_say '^pardd: complete' &&
+	    says "differs: bytes 0 to $((mib - 1))"
+}
+it "does not call right what it cannot read" read_error
+zeros_too()
+{
+	truncate -s 3M src && exits 0 "$pardd" if=src of=dst manifest=m &&
+	    exits 14 with_faults "on=$PWD/src op=read at=$mib+512 fail=EIO" \
+		"$pardd" if=src manifest=m check=1 coe=1 &&
+	    says "differs: bytes $mib to $((2 * mib - 1)) of src$"
+}
+it "does not call right zeros that it cannot read" zeros_too
+
+# ----------------------------------------------------------------------- base=
+
+# again BYTES OPERANDS...: a second clone, that writes so many
+again()
+{
+	local want=$1
+	shift
+	exits 0 "$pardd" if=src of=dst base=m "$@" && complete && same src dst &&
+	    [[ $(sed -n 's/ bytes.*copied.*//p' err) = "$want" ]] && return
+	fail "$(<err)"
+}
+reclone()
+{
+	copied && again 0 && flip src 5 2500000 && again $((2 * mib)) thr="$1" manifest=m2 &&
+	    mv m2 m && again 0 && flip src $((bytes - 1)) &&
+	    again $((bytes - 4 * mib)) manifest=m && as_in if=dst && again 0
+}
+it "writes only what has changed" reclone 1
+it "writes only what has changed (16 workers)" reclone 16
+grown()
+{
+	copied && "$blocks" make - 3M 5 >>src && again $((3 * mib + bytes - 4 * mib)) manifest=m &&
+	    as_in if=dst && "$blocks" make src 2M && exits 0 "$pardd" if=src of=dst base=m &&
+	    cmp -n 2097152 src dst && [[ $(sed -n 's/ bytes.*copied.*//p' err) = 0 ]]
+}
+it "writes what is new, and takes a shorter source" grown
+trusted()
+{
+	copied && flip dst 7 && exits 0 "$pardd" if=src of=dst base=m && ! cmp -s src dst &&
+	    exits 14 "$pardd" if=dst manifest=m check=1
+}
+it "trusts the base, and check=1 does not" trusted
+verified()
+{
+	copied && flip dst 7 && flip src $((2 * mib)) &&
+	    exits 0 "$pardd" if=src of=dst base=m verify=1 manifest=m2 && same src dst &&
+	    says '^pardd: dst: .* bytes differed when they were read back' &&
+	    mv m2 m && as_in if=dst
+}
+it "does not trust the base with verify=1" verified
+with_verify()
+{
+	copied verify="$1" && as_in if=dst
+}
+it "goes with verify=1" with_verify 1
+it "goes with verify=stream" with_verify stream
+for engine in async threads; do
+	engines()
+	{
+		copied engine=$engine iflag=direct oflag=direct thr=2 bpt=33 &&
+		    as_in if=dst && sound dst
+	}
+	it "is right with engine=$engine" engines
+done
+if ((EUID == 0)) && [[ -c /dev/loop-control ]]; then
+	device()
+	{
+		local a b
+		"$blocks" make src 4000001 && truncate -s 6M disk disk2 && loop disk && a=$dev &&
+		    exits 0 "$pardd" if=src of="$a" seek=77 manifest=m &&
+		    as_in if="$a" && exits 0 "$pardd" if="$a" of=img && as_in if=img &&
+		    exits 0 "$pardd" if=src of="$a" seek=77 base=m &&
+		    [[ $(sed -n 's/ bytes.*copied.*//p' err) = 0 ]] &&
+		    loop disk2 --sector-size 4096 && b=$dev &&
+		    differs 14 '39424 4039679' if="$b" &&
+		    exits 0 "$pardd" if=src of=. bs=512 bpt=3 manifest=m2 &&
+		    refused 'm2 are no whole blocks' if="$b" manifest=m2 check=1 &&
+		    refused 'begins at byte 39424 of its target, and this copy at byte 0' \
+			if=src of="$a" base=m
+	}
+	it "takes devices, with the padding" device
+else
+	skip "no loop devices" "takes devices, with the padding"
+fi
+
+# ------------------------------------------------------- manifests that are none
+
+# rejects WHY: as they are refused, for a check and for a base
+rejects()
+{
+	refused "$1" if=src manifest=m check=1 && refused "$1" -d if=src manifest=m check=1 &&
+	    cp dst old && refused "$1" if=src of=dst base=m && same dst old
+}
+torn()
+{
+	copied && cp m whole || return
+	local n size
+	size=$(stat -c %s whole)
+	for ((n = 1; n < size; n += 1 + n / 3)); do
+		head -c $((size - n)) whole >m
+		rejects 'm, line [0-9]+: it ends here.*torn' || return
+	done
+	: >m
+	rejects 'm, line 1: it ends here.*torn'
+}
+it "refuses one that is torn anywhere" torn
+spoilt()
+{
+	copied && cp m whole && sed "$2" whole >m && ! cmp -s m whole && rejects "$1"
+}
+it "refuses another version" spoilt 'line 1: a manifest of another version' \
+    '1s,manifest/1,manifest/2,'
+it "refuses other digests" spoilt 'line 1: .*other digests' '1s/xxh128/xxh64/'
+it "refuses a file of another program" spoilt 'line 1: this is no manifest' '1s,pardd-manifest/1,pardd/1,'
+it "refuses a range that is there twice" spoilt 'line 4: .*follow' '3p'
+it "refuses a range that is missing" spoilt 'line 3: .*follow' 3d
+it "refuses ranges in another order" spoilt 'line 3: .*follow' '3{h;d};4G'
+it "refuses ranges that overlap" spoilt 'line 3: .*follow' '3s/1048576/1048575/'
+it "refuses ranges that are longer" spoilt 'line 3: .*follow' \
+    '3s/"length":1048576/"length":1048577/'
+it "refuses ranges that are shorter" spoilt 'line 3: .*long' \
+    '3s/"length":1048576/"length":1048575/'
+it "refuses ranges of nothing" spoilt 'line 3: .*follow' '3s/"length":1048576/"length":0/'
+it "refuses a first range that is shorter" spoilt 'line 3: ' \
+    '2s/"length":1048576/"length":1048575/'
+it "refuses negative numbers" spoilt 'line 1: no range' '1s/"length":5/"length":-5/'
+it "refuses numbers that are too large" spoilt 'line 1: is no line' \
+    '1s/"length":5/"length":99999999999999999995/'
+it "refuses a range size of 0" spoilt 'line 1: no range' '1s/"range":1048576/"range":0/'
+it "refuses a length that is no number" spoilt 'line 1: no range' '1s/"length":5000001/"length":"5"/'
+it "refuses more ranges than there can be" spoilt 'line 1: .*more ranges' \
+    '1s/"range":1048576/"range":1/;1s/"length":5000001/"length":5000000010000/'
+it "refuses a digest that is none" spoilt 'line 2: .*no digest' '2s/"xxh128":"./"xxh128":"g/'
+it "refuses a digest in capitals" spoilt 'line 2: .*no digest' '2s/"xxh128":"..*"}/"xxh128":"'"$(printf %032d 0 | tr 0 A)"'"}/'
+it "refuses a digest that is too short" spoilt 'line 2: .*no digest' '2s/"xxh128":"./"xxh128":"/'
+it "refuses another count of ranges" spoilt 'line 7: .*more or fewer' '7s/5/4/'
+it "refuses what follows the last line" spoilt 'line 7: .*follows' '7p'
+it "refuses what is no JSON" spoilt 'line 4: is no line' '4s/:/;/'
+it "refuses a number that is there twice" spoilt 'line 2: is no line' \
+    '2s/"offset":0/"offset":0,"offset":0/'
+it "refuses two manifests in one" spoilt 'follows' "\$r whole"
+no_file()
+{
+	"$blocks" make src 5000 && mkdir dir && mkfifo fifo &&
+	    exits 52 "$pardd" if=src manifest=none check=1 && one_line none &&
+	    refused 'no regular file' if=src manifest=dir check=1 &&
+	    refused 'no regular file' if=src manifest=fifo check=1 &&
+	    refused 'no regular file' if=src manifest=/dev/zero check=1
+}
+it "refuses what is no file" no_file
+not_there()
+{
+	copied && refused 'but not dst2' if=src of=dst2 base=m && [[ ! -e dst2 ]] &&
+	    refused 'begins at byte 0 of its target' if=src of=dst seek=1 base=m
+}
+it "refuses a base of another place, or of no target" not_there
+
+# ------------------------------------------------------------- how it is written
+
+incomplete()
+{
+	echo old >m && "$blocks" make src $bytes &&
+	    run with_faults "on=$PWD/$1 op=$2 at=2000384+512 fail=EIO" \
+		"$pardd" if=src of=dst manifest=m && [[ $status = "$3" && $(<m) = old && ! -e m.tmp ]]
+}
+it "writes none when the copy stops" incomplete src read 3
+it "writes none when a write fails" incomplete dst write 55
+not_recorded()
+{
+	"$blocks" make src 5000 && echo old >m &&
+	    exits 78 with_faults "on=$PWD/m.tmp op=flush fail=ENOSPC" "$pardd" \
+		if=src of=dst manifest=m && faulty fsync && same src dst &&
+	    [[ $(tail -n 1 err) = 'pardd: all was copied, but not recorded: manifest=m: '* ]] &&
+	    [[ $(<m) = old && ! -e m.tmp ]]
+}
+it "says that it could not be flushed, and leaves the old one" not_recorded
+no_place()
+{
+	"$blocks" make src 5000 && mkdir dir && ln -s other link &&
+	    refused "manifest=$1: " if=src of=dst manifest="$1" "${@:2}" &&
+	    [[ ! -e dst && ! -e other ]] && size_is src 5000
+}
+for place in src ./dst dir link /dev/m; do
+	it "does not write it to $place" no_place $place
+done
+it "does not write it where hashfile= goes" refused 'is used for something else' \
+    if=/dev/null of=dst hash=md5 hashfile=m manifest=./m
+for operands in 'check=1' 'check=1 manifest=m of=dst' 'check=1 manifest=m count=1' \
+    'check=1 manifest=m base=m' 'check=1 manifest=m seek=1'; do
+	# shellcheck disable=SC2086
+	it "does not take $operands" usage check=1 if=src $operands
+done
+for word in append trunc excl; do
+	it "does not take base= with oflag=$word" usage base= if=src of=dst base=m oflag=$word
+done
+for operand in manifest=m base=m; do
+	it "does not take $operand with compare=1" usage compare=1 if=src of=dst \
+	    compare=1 $operand
+done
+it "does not take manifest= with map=" usage manifest= if=src of=dst manifest=m map=map
+it "does not take base= with map=" usage base= if=src of=dst base=m map=map
