@@ -67,8 +67,7 @@ fewer()
 {
 	local n right
 	reads_for 4660 && right=$n && reads_for 10036 || return
-	echo "$right reads with the right Info, $n without"
-	((right < n - 10))
+	((right < n - 10)) || fail "$right reads with the right Info, $n without"
 }
 it "needs fewer reads where Info is right" fewer
 
@@ -108,16 +107,12 @@ goes_on()
 	done
 	rescue 0 "$@" && lands "0-16383 right" && is + "0+$blocks_all"
 }
-for n in 1 16; do
-	kind=sg it "ends at once when the sg source goes, thr=$n" \
-	    ends_at_once if="$SG1" of="$SG2" thr=$n
-	back 2
-	kind=sg it "... and goes on when it is back" goes_on if="$SG1" of="$SG2" thr=$n
-	kind=sd it "ends at once when the sd source goes, thr=$n" \
-	    ends_at_once if="$SD1" of="$SD2" thr=$n
-	back 2
-	kind=sd it "... and goes on when it is back" goes_on if="$SD1" of="$SD2" thr=$n
-done
+kind=sg it "ends at once when the sg source goes" ends_at_once if="$SG1" of="$SG2" thr=16
+back 2
+kind=sg it "... and goes on when it is back" goes_on if="$SG1" of="$SG2" thr=16
+kind=sd it "ends at once when the sd source goes" ends_at_once if="$SD1" of="$SD2" thr=4
+back 2
+kind=sd it "... and goes on when it is back" goes_on if="$SD1" of="$SD2" thr=4
 kind=bsg it "ends at once when the bsg source goes" ends_at_once if="$BSG1" of="$BSG2"
 back 2
 
@@ -146,9 +141,7 @@ waits()
 }
 it "waits for the sg source, which has another name then" waits if="$SG1" of="$SG2"
 back 2
-it "waits for the sd source, which has another name then" waits if="$SD1" of="$SD2"
-back 2
-it "waits for it with 16 workers" waits if="$SD1" of="$SD2" thr=16
+it "waits for the sd source, which has another name then" waits if="$SD1" of="$SD2" thr=16
 back 2
 bad_too()
 {
@@ -232,9 +225,7 @@ no_answer()
 	within 28 rescue 0 timeout=1 retries=5 if="$SG1" of=image thr="$1" && went_wrong . &&
 	    grep -q cmd_timeout "$trace/trace" && is + "0+$blocks_all" && same image "$source"
 }
-for n in 1 4; do
-	it "reads again what was not answered, thr=$n" no_answer $n
-done
+it "reads again what was not answered" no_answer 4
 saved()
 {
 	[[ -n $("$maps" list map +) ]]
@@ -257,9 +248,7 @@ hangs()
 	until_true 2 grep -q 'left at a second SIGINT' err && within 20 over &&
 	    ended signal 2 && is '-*/' '' && : >/tmp/none && honest image /tmp/none
 }
-for n in 1 4; do
-	it "saves the map at SIGINT while a command hangs, thr=$n" hangs $n
-done
+it "saves the map at SIGINT while a command hangs" hangs 4
 unharmed()
 {
 	no_faults
