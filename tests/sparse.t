@@ -227,15 +227,25 @@ kept()
 	zeros_onto_disk 512 '' oflag=sparse && sync disk &&
 	    (($(in_use disk) >= 40 << 20)) || fail "$(in_use disk) bytes in use"
 }
+# odd_place SECTOR SEEK COUNT OPERANDS...
 odd_place()
 {
-	sparse_file src && truncate -s 40M disk && loop disk &&
-	    "$blocks" make "$dev" 40M 9 &&
-	    exits 0 "$pardd" if=src of="$dev" skip=3 seek=9 count=60001 \
-		bs=512 "$@" &&
-	    cmp -n $((60001 * 512)) -i $((3 * 512)):$((9 * 512)) src "$dev" &&
-	    holds "$dev" 0 0 $((9 * 512)) 9 &&
-	    "$blocks" check "$dev" $((60010 * 512)) $((60010 * 512)) 1M 9
+	local seek=$2 count=$3
+	sparse_file src && truncate -s 40M disk &&
+	    loop disk --sector-size "$1" && "$blocks" make "$dev" 40M 9 &&
+	    export FAULT_LOG_ALL=1 &&
+	    exits 0 with_faults "on=$dev op=zero" "$pardd" if=src of="$dev" \
+		skip=3 seek="$seek" count="$count" bs=512 "${@:4}" &&
+	    faulty BLKZEROOUT && ! grep 'BLKZEROOUT .* -' faults &&
+	    cmp -n $((count * 512)) -i $((3 * 512)):$((seek * 512)) src "$dev" &&
+	    holds "$dev" 0 0 $((seek * 512)) 9 &&
+	    "$blocks" check "$dev" $(((seek + count) * 512)) \
+		$(((seek + count) * 512)) 1M 9
+}
+whole_blocks()
+{
+	odd_place "$@" && awk '$2 % 4096 != 0 || $3 % 4096 != 0 { print; bad = 1 }
+	    END { exit bad }' faults
 }
 if ((EUID == 0)) && probe_loop; then
 	for sector in 512 4096; do
@@ -254,8 +264,9 @@ if ((EUID == 0)) && probe_loop; then
 	    'onto_disk 512 "op=zero fail=EOPNOTSUPP" oflag=trim && faulty fallocate'
 	it "frees blocks of the disk with oflag=trim" freed
 	it "frees none without" kept
-	it "does not begin and end with the disk's pages" odd_place
-	it "nor with oflag=sparse" odd_place oflag=sparse
+	it "need not begin and end with the disk's pages" odd_place 512 9 60001
+	it "nor with oflag=sparse" odd_place 512 9 60001 oflag=sparse
+	it "zeroes whole blocks of a disk of 4096 only" whole_blocks 4096 8 60000
 	it "says that holes were not read, and zeros not written" eval \
 	    'onto_disk 512 "" verbose=1 &&
 	    says "^pardd: [0-9]+ bytes were holes, and not read$" &&
