@@ -55,6 +55,7 @@ struct scsi_disk {		/* what a disk says of itself */
 	uint32_t	 block;		/* bytes, logical */
 	uint32_t	 most;		/* blocks of a command; 0: no limit */
 	uint32_t	 same_most;	/* of WRITE SAME; 0: it may not do it */
+	bool		 zeros;		/* what is not mapped reads as zeros */
 	bool		 frees_zeros;	/* by WRITE SAME; they read as zeros */
 	int		 type;		/* device type, SPC-5 6.7.2 */
 	bool		 rotates;	/* VPD B1h, SBC-4 6.6.2 */
@@ -80,6 +81,18 @@ void scsi_run(int fd, enum scsi_node, const struct scsi_command *,
  * command, or an exit status.
  */
 int scsi_sync(int fd);
+
+struct scsi_span {		/* blocks that are alike */
+	uint64_t	 blocks;
+	bool		 mapped;	/* or what reading them gives is zeros */
+};
+
+/*
+ * GET LBA STATUS (16): what lies at lba, and how far it goes at least.  Gaps of
+ * fewer than "least" blocks count as mapped.  Returns 0, or an exit status
+ * where the disk does not tell.
+ */
+int scsi_mapped(int fd, uint64_t lba, uint64_t least, struct scsi_span *);
 
 /* Sleep before the next try: 2, 4, 8 ... ms, half a second at most. */
 void scsi_pause(int tries);

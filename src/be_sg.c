@@ -9,6 +9,9 @@
  * Zeros are made by WRITE SAME (16), where the disk says how many blocks that
  * may have (VPD B0h): one block goes to the disk for all of them.
  *
+ * With iflag=sparse the disk is asked what it has mapped; the rest is not read
+ * where it says that this reads as zeros (LBPRZ).
+ *
  * A residual is a part that was not moved, and is asked for again.  What passes
  * by itself (unit attention, aborted command, busy) is tried again ten times
  * with growing pauses.
@@ -40,6 +43,7 @@ enum {
 	TRIES = 10,
 	BOUNCE = 64 << 10,	/* bytes, for reads that are not aligned */
 	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
+	GAP = 64 << 10,		/* bytes that are not mapped, to be left out */
 	SAME = 32 << 20,	/* bytes of a WRITE SAME, at most */
 	ILLEGAL_REQUEST = 5,	/* a status, of sg3_utils */
 };
@@ -151,6 +155,31 @@ most_blocks(const struct sg *sg)
 }
 
 static int
+sg_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	const struct sg *sg = ep->priv;
+	uint64_t block = sg->disk.block, lba = off / block;
+	struct scsi_span s;
+
+	if (scsi_mapped(sg->fd, lba, GAP / block, &s) != 0)
+		return EIO;
+	if (s.blocks > sg->disk.blocks - lba)
+		s.blocks = sg->disk.blocks - lba;
+	*x = (struct extent){ off, (lba + s.blocks) * block - off, !s.mapped };
+	return 0;
+}
+
+static bool
+has_gaps(const struct endpoint *ep)
+{
+	const struct sg *sg = ep->priv;
+	struct extent x;
+
+	return ep->role == SOURCE && (ep->flags & FLAG_SPARSE) != 0 &&
+	    sg->disk.zeros && sg_extent(ep, 0, &x) == 0;
+}
+
+static int
 sg_open(struct endpoint *ep, bool look, struct fault *f)
 {
 	struct sg *sg = calloc(1, sizeof(*sg));
@@ -168,6 +197,7 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->size = ep->room = (int64_t)(sg->disk.blocks * sg->disk.block);
 	ep->seekable = true;
 	ep->durable = ep->role == TARGET;
+	ep->sparse = has_gaps(ep);
 	ep->zeroes = ep->role == TARGET && sg->disk.same_most > 0 &&
 	    !sg->how.fua;		/* WRITE SAME has no bit for that */
 	return 0;
@@ -542,6 +572,7 @@ const struct backend be_sg = {
 	.attach = sg_attach,
 	.detach = sg_detach,
 	.transfer = sg_transfer,
+	.extent = sg_extent,
 	.flush = sg_flush,
 	.look = sg_look,
 	.reader = sg_reader,

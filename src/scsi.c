@@ -13,6 +13,7 @@
 #include <linux/bsg.h>
 #include <scsi/sg.h>
 #include <scsi/sg_cmds_basic.h>
+#include <scsi/sg_cmds_extra.h>
 #include <scsi/sg_lib.h>
 #include <stdio.h>
 #include <string.h>
@@ -576,8 +577,8 @@ ask_pages(int fd, struct scsi_disk *d)
 		d->rotates = get_be(page + 4, 2) > 1;
 	if (vpd_page(fd, 0xb2, page, 64) >= 6) {
 		d->provisioned = (page[5] & 0xe0) != 0;
-		d->frees_zeros = (page[5] & LBPWS) != 0 &&
-		    (page[5] & LBPRZ) != 0;
+		d->zeros = d->provisioned && (page[5] & LBPRZ) != 0;
+		d->frees_zeros = d->zeros && (page[5] & LBPWS) != 0;
 	}
 }
 
@@ -591,6 +592,54 @@ scsi_ask(int fd, const char *name, struct scsi_disk *d, struct fault *f)
 		return -1;
 	ask_pages(fd, d);
 	return 0;
+}
+
+/* Descriptors from lba on, as long as they adjoin and are alike: SBC-4. */
+static void
+read_descriptors(const unsigned char *d, const unsigned char *end,
+    uint64_t lba, uint64_t least, struct scsi_span *s)
+{
+	uint64_t at, n, next = lba;
+	bool mapped;
+
+	for (; d + 16 <= end; d += 16) {
+		at = get_be(d, 8);
+		n = get_be(d + 8, 4);
+		mapped = (d[12] & 0x0f) != 1 && (d[12] & 0x0f) != 2;
+		if (at > next || at + n <= next)
+			break;		/* it should adjoin */
+		if (next == lba)
+			s->mapped = mapped || at + n - next < least;
+		else if (mapped != s->mapped && (!s->mapped || n >= least))
+			break;
+		next = at + n;
+	}
+	s->blocks = next - lba;
+}
+
+int
+scsi_mapped(int fd, uint64_t lba, uint64_t least, struct scsi_span *s)
+{
+	unsigned char r[4096];
+	size_t len;
+	int res, try;
+
+	for (try = 0; ; try++) {
+		memset(r, 0, sizeof(r));
+		res = sg_ll_get_lba_status16(fd, lba, 0, r, sizeof(r), false,
+		    0);
+		if (!passes(res) || try == TRIES)
+			break;
+		scsi_pause(try);
+	}
+	if (res != 0)
+		return library_status(res);
+	len = 4 + (size_t)get_be(r, 4);
+	len = len < sizeof(r) ? len : sizeof(r);
+	*s = (struct scsi_span){ .mapped = true };
+	if (len > 8)
+		read_descriptors(r + 8, r + len, lba, least, s);
+	return s->blocks > 0 ? 0 : STATUS_FILE;
 }
 
 int

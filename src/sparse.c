@@ -214,11 +214,11 @@ sparse_hole(struct worker *w, const struct seg *hole)
 	return piece_settle(w, hole->off, hole->len, UNTRIED) && ok;
 }
 
-/* A device is told of holes of LEAST bytes and more only, by sparse_hole. */
+/* Devices have no holes of less than LEAST bytes, which sparse_hole sees to. */
 bool
 sparse_wanted(const struct plan *p)
 {
-	return p->sparse || (p->holes && !p->dst->device);
+	return p->sparse || (p->holes && !p->src->device && !p->dst->device);
 }
 
 static bool

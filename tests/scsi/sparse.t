@@ -98,3 +98,36 @@ for disk in 'lbpws=1 lbprz=1' 'lbpu=1 lbprz=0' 'lbpu=1 lbprz=2'; do
 	it "leaves nothing old on sd with oflag=trim ($disk)" eval \
 	    "disks $disk && zeroes \"\$SD2\" trim"
 done
+
+# The target of one copy, with what it has freed, is the source of the next.
+thin()
+{
+	disks "$@" && zeroes "$SG2" trim && forget && rm -f copy
+}
+blocks_read()
+{
+	sent "$HCTL2" '28|88' | sed 's/.*txlen=\([0-9]*\).*/\1/' |
+		awk '{ n += $1 } END { print n + 0 }'
+}
+gaps()
+{
+	local n
+	thin lbpws=1 lbprz=1 &&
+	    exits 0 "$pardd" if="$SG2" of=copy iflag=sparse verbose=1 "$@" &&
+	    complete && same copy $image && was_sent "$HCTL2" '9e ?12' || return
+	n=$(blocks_read)
+	((n > 2000 && n < 8000)) || fail "$n blocks of 16384 were read"
+	says '^pardd: [0-9]+ bytes were holes, and not read$'
+}
+it "does not read what is not mapped with iflag=sparse" gaps
+it "does not with 16 workers and small pieces" gaps thr=16 bpt=300
+all_read()
+{
+	exits 0 "$pardd" if="$SG2" of=copy "${@:2}" && same copy $image &&
+	    was_not_sent "$HCTL2" '9e ?12' && [[ $(blocks_read) -ge 16384 ]]
+}
+it "reads all without" eval 'thin lbpws=1 lbprz=1 && all_read'
+it "reads all where what is not mapped reads as something else" \
+    eval 'thin lbpws=1 lbprz=2 && all_read iflag=sparse'
+it "reads all of a disk that is not thin" \
+    eval 'thin && all_read iflag=sparse'
