@@ -262,6 +262,9 @@ if ((EUID == 0)) && probe_loop; then
 	    'onto_disk 512 "op=zero fail=EOPNOTSUPP" && faulty BLKZEROOUT'
 	it "writes zeros where a disk has none for oflag=trim either" eval \
 	    'onto_disk 512 "op=zero fail=EOPNOTSUPP" oflag=trim && faulty fallocate'
+	it "makes them otherwise where none can be freed" eval \
+	    'FAULT_LOG_ALL=1 onto_disk 512 "on=\$dev op=zero fail=EOPNOTSUPP times=1" oflag=trim &&
+	    faulty fallocate'
 	it "frees blocks of the disk with oflag=trim" freed
 	it "frees none without" kept
 	it "need not begin and end with the disk's pages" odd_place 512 9 60001
