@@ -41,6 +41,7 @@ struct io {			/* one request, its worker's alone */
 					/* repeated: see be_file.c */
 	struct stamp	 stamp;	/* profile.h's, while it is noted */
 	char		 why[160];	/* in the end's own words, or "" */
+	void		*flight;	/* the backend's, from submit to reap */
 };
 
 #define NOWHERE	UINT64_MAX
@@ -90,6 +91,9 @@ struct endpoint {		/* shared and const once open */
 	char		 within[32];	/* "partition 2 of ", or "" */
 	char		 said[256];	/* once closed: the backend's note */
 	char		 again[300];	/* what "name" became: endpoint_again */
+	const char	*waits;	/* why submit is no use here, or NULL */
+	unsigned	 depth;	/* requests in flight of a lane, or 0: any */
+	uint64_t	 most;	/* bytes of a request that stays one, or 0 */
 	bool		 streamed;	/* in order, one request at a time */
 	bool		 seekable;	/* can begin anywhere */
 	bool		 endless;	/* zeros or random bytes without end */
@@ -107,6 +111,12 @@ struct endpoint {		/* shared and const once open */
 };
 
 struct io_uring_sqe;
+
+enum reaped {
+	REAP_DONE,		/* the io is as transfer would leave it */
+	REAP_TRANSFER,		/* transfer has to do it (again) */
+	REAP_WAIT,		/* it goes on: submit it once more */
+};
 
 struct backend {
 	const char *name;
@@ -126,12 +136,13 @@ struct backend {
 	/* Move io->len bytes; finishes short transfers, EINTR and EAGAIN. */
 	void (*transfer)(struct lane *, struct io *);
 	/*
-	 * The same without waiting: put the request, of io->len bytes, into
-	 * sqe; then take its result.  False: transfer has to do it (again).
-	 * Both NULL: there is nothing to gain by it
+	 * The same without waiting: put the request, of io->len bytes, or
+	 * what tells of its end, into sqe; false: transfer has to do it.  Then
+	 * take the result.  An io with a flight is on its way already, and is
+	 * never refused.  Both NULL: there is nothing to gain by it
 	 */
 	bool (*submit)(struct lane *, struct io *, struct io_uring_sqe *sqe);
-	bool (*reap)(struct lane *, struct io *, int result);
+	enum reaped (*reap)(struct lane *, struct io *, int result);
 	/*
 	 * The extent that holds off, from off on; an errno where that is not
 	 * known.  For any thread.  NULL: all is data
@@ -242,10 +253,11 @@ void lane_transfer(struct lane *, struct io *);
 
 /*
  * The same in two steps.  Submit: false, and sqe unused, when only
- * lane_transfer can do it.  Finish: with the result of the kernel.
+ * lane_transfer can do it.  Finish: with the result of the kernel; false when
+ * there is more to wait for, and the io has to be submitted again.
  */
 bool lane_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);
-void lane_finish(struct lane *, struct io *, int result);
+bool lane_finish(struct lane *, struct io *, int result);
 
 /*
  * Open what the descriptor "path" stands for anew, with these flags: a file by

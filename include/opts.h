@@ -126,6 +126,13 @@ struct opts {
 #include "operands.def"
 };
 
+/* The asynchronous engine is asked for. */
+static inline bool
+opts_async(const struct opts *o)
+{
+	return (o->engine & ENGINE_ASYNC) != 0 || o->qd > 0;
+}
+
 /*
  * Read the command line into *o.  Numbers that are absent get their default,
  * or -1.  What several spellings say is brought together: conv=noerror is

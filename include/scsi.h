@@ -6,6 +6,7 @@
 #ifndef PARDD_SCSI_H
 #define PARDD_SCSI_H
 
+#include <scsi/sg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,6 +51,18 @@ struct scsi_reply {
 	char		 why[160];	/* in words */
 };
 
+enum {
+	SCSI_SENSE = 64,	/* bytes of sense data that are looked at */
+	SCSI_FLIGHTS = 16,	/* of an sg descriptor: Linux' SG_MAX_QUEUE */
+};
+
+struct scsi_flight {		/* a command that is not waited for */
+	struct scsi_command command;
+	struct sg_io_hdr header;	/* scsi.c's, with the rest */
+	unsigned char	 cdb[16];
+	unsigned char	 sense[SCSI_SENSE];
+};
+
 struct scsi_disk {		/* what a disk says of itself */
 	uint64_t	 blocks;
 	uint32_t	 block;		/* bytes, logical */
@@ -75,6 +88,28 @@ int scsi_ask(int fd, const char *name, struct scsi_disk *, struct fault *f);
 /* Run one command and judge the answer.  Never retries. */
 void scsi_run(int fd, enum scsi_node, const struct scsi_command *,
     struct scsi_reply *);
+
+/*
+ * The same in two steps, for sg nodes.  A descriptor is made fit for it once:
+ * it must be open for writing, whatever the commands do, and not block.
+ * Returns an errno.
+ */
+int scsi_prepare(int fd);
+
+/*
+ * Send the flight's command.  id, not negative, is another one for each flight
+ * of a descriptor.  Returns an errno: EDOM when SCSI_FLIGHTS are under way,
+ * what scsi_run would have judged otherwise; nothing is under way then.  Else
+ * the flight and the command's buffer are the kernel's until the answer has
+ * been taken, or the descriptor is closed.
+ */
+int scsi_send(int fd, struct scsi_flight *, int id);
+
+/*
+ * Take the answer to it, and judge that as scsi_run does.  Returns 0, or EAGAIN
+ * when there is none yet.
+ */
+int scsi_take(int fd, struct scsi_flight *, struct scsi_reply *);
 
 /*
  * SYNCHRONIZE CACHE (SBC-4 5.28).  Returns 0, also for a disk that has no such

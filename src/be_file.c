@@ -448,7 +448,7 @@ file_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 }
 
 /* What passes, or is another descriptor's business, transfer deals with. */
-static bool
+static enum reaped
 file_reap(struct lane *lane, struct io *io, int result)
 {
 	static const int passing[] = { EINTR, EAGAIN, EINVAL, EOPNOTSUPP,
@@ -457,15 +457,15 @@ file_reap(struct lane *lane, struct io *io, int result)
 	size_t i;
 
 	if (result >= 0 && (size_t)result < io->len)
-		return false;
+		return REAP_TRANSFER;
 	for (i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
 		if (-result == passing[i])
-			return false;
+			return REAP_TRANSFER;
 	if (result < 0)
 		failed(file, io, -result, goes_direct(file, io));
 	else
 		io->done = io->len;
-	return true;
+	return REAP_DONE;
 }
 
 /* Wait for the write-back of what a lane wrote last, and drop it. */

@@ -508,6 +508,8 @@ lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	const struct backend *be = lane->ep->be;
 
+	if (io->flight != NULL)
+		return be->submit(lane, io, sqe);
 	if (begin(lane, io) < io->len || be->submit == NULL ||
 	    !be->submit(lane, io, sqe))
 		return false;
@@ -533,12 +535,17 @@ transfer(struct lane *lane, struct io *io)
 	io->len = len;
 }
 
-void
+bool
 lane_finish(struct lane *lane, struct io *io, int result)
 {
-	if (!lane->ep->be->reap(lane, io, result))
+	enum reaped reaped = lane->ep->be->reap(lane, io, result);
+
+	if (reaped == REAP_WAIT)
+		return false;
+	if (reaped == REAP_TRANSFER)
 		transfer(lane, io);
 	ended(lane, io);
+	return true;
 }
 
 void

@@ -162,27 +162,35 @@ in_memory(const struct plan *p)
 	    ((p->opts->iflag | p->opts->oflag) & waits) == 0;
 }
 
-/*
- * Without bpt=.  For a small copy through the page cache, the time is mostly
- * that of touching new memory.  A target that is made of several disks is best
- * written in whole stripes.
- */
-static uint64_t
-usual_transfer(const struct plan *p)
-{
-	uint32_t stripe = p->dst->optimal;
-
-	if (p->bounded && p->length <= TRANSFER && in_memory(p))
-		return SMALL_TRANSFER;
-	return stripe > SMALL_TRANSFER && stripe <= STRIPE_MOST &&
-	    stripe % PAGE == 0 ? round_up(TRANSFER, stripe) : TRANSFER;
-}
-
 /* The power of two that is not more than this. */
 static uint64_t
 piece_of(uint64_t bytes)
 {
 	return UINT64_C(1) << (63 - __builtin_clzll(bytes));
+}
+
+/*
+ * Without bpt=.  For a small copy through the page cache, the time is mostly
+ * that of touching new memory.  A target that is made of several disks is best
+ * written in whole stripes.  An end that takes less in one request gets that:
+ * more would go to the disk in parts, among those of others.
+ */
+static uint64_t
+usual_transfer(const struct plan *p)
+{
+	uint32_t stripe = p->dst->optimal;
+	uint64_t chunk = TRANSFER;
+
+	if (p->bounded && p->length <= TRANSFER && in_memory(p))
+		chunk = SMALL_TRANSFER;
+	else if (stripe > SMALL_TRANSFER && stripe <= STRIPE_MOST &&
+	    stripe % PAGE == 0)
+		chunk = round_up(TRANSFER, stripe);
+	if (p->src->most > 0 && p->src->most < chunk)
+		chunk = piece_of(p->src->most);
+	if (p->dst->most > 0 && p->dst->most < chunk)
+		chunk = piece_of(p->dst->most);
+	return chunk;
 }
 
 /*
@@ -301,12 +309,6 @@ past_cache(const struct endpoint *ep)
 	    (ep->flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
 }
 
-static bool
-takes_queue(const struct endpoint *ep)
-{
-	return ep->be->submit != NULL || ep->be == &be_null;
-}
-
 /* What keeps the copy from being asynchronous, or NULL. */
 static const char *
 needs_threads(const struct plan *p)
@@ -322,9 +324,17 @@ needs_threads(const struct plan *p)
 		return "the target is read, too";
 	if (p->opts->base != NULL || p->opts->check != 0)
 		return "ranges are looked up";
-	if (!takes_queue(p->src) || !takes_queue(p->dst))
-		return "SCSI commands are waited for";
-	return NULL;
+	return p->src->waits != NULL ? p->src->waits : p->dst->waits;
+}
+
+/* qd=, for which a worker has one lane to each end. */
+static int
+check_depth(const struct plan *p, const struct endpoint *ep, struct fault *f)
+{
+	if (ep->depth == 0 || p->opts->qd <= ep->depth)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "qd=%lld: %s takes %u commands of a "
+	    "worker at a time", (long long)p->opts->qd, ep->name, ep->depth);
 }
 
 /*
@@ -338,7 +348,7 @@ set_engine(struct plan *p, struct fault *f)
 {
 	const struct opts *o = p->opts;
 	uint64_t mem = o->mem > 0 ? (uint64_t)o->mem : MEMORY, slots;
-	bool wanted = (o->engine & ENGINE_ASYNC) != 0 || o->qd > 0;
+	bool wanted = opts_async(o);
 
 	p->workers = workers(p);
 	p->engine_why = needs_threads(p);
@@ -363,6 +373,8 @@ set_engine(struct plan *p, struct fault *f)
 			p->workers = slots > 0 ? (unsigned)slots : 1;
 		return 0;
 	}
+	if (check_depth(p, p->src, f) != 0 || check_depth(p, p->dst, f) != 0)
+		return -1;
 	p->engine_why = wanted ? "asked for" : "past the page cache";
 	p->queues = o->thr > 0 ? p->workers : 1;
 	if (p->queues > mem / p->room / 2)

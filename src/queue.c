@@ -14,6 +14,9 @@
  * looked into by the same blocking functions that the other engine uses; the
  * requests in flight do not mind.
  *
+ * An end that io_uring does not know sends a request by itself, and has the
+ * ring poll for the answer; one that was woken for another's is put in again.
+ *
  * Slots are one thread's: there is no lock here.
  */
 #include "queue.h"
@@ -49,6 +52,7 @@ struct slot {
 
 struct window {
 	unsigned	 size;		/* requests that may be in flight */
+	unsigned	 limit;		/* of size */
 	unsigned	 busy;		/* that are */
 	unsigned	 most;		/* that ever were */
 	uint64_t	 base;		/* ns, the quickest of the period */
@@ -99,9 +103,9 @@ learn(struct queue *q, struct window *win, uint64_t took)
 		return;
 	if (took < win->base)
 		win->base = took;
-	if (full && took < win->base + win->base / 2 &&
-	    win->size + GROWTH <= q->slots / 2)
-		win->size += GROWTH;
+	if (full && took < win->base + win->base / 2)
+		win->size = win->size + GROWTH < win->limit ?
+		    win->size + GROWTH : win->limit;
 	else if (took / 4 > win->base && win->size > LEAST)
 		win->size--;
 }
@@ -151,11 +155,22 @@ write_in_parts(struct queue *q, struct slot *s, size_t len)
 	become_idle(q, s);
 }
 
+/* An entry of the ring; when all are taken, they are handed in first. */
+static struct io_uring_sqe *
+entry(struct queue *q)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&q->ring);
+
+	if (sqe == NULL && io_uring_submit(&q->ring) >= 0)
+		sqe = io_uring_get_sqe(&q->ring);
+	return sqe;
+}
+
 /* Hand the slot's request to the kernel, or do it here and now. */
 static void
 start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
 {
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&q->ring);
+	struct io_uring_sqe *sqe = entry(q);
 
 	s->start = now();
 	if (sqe != NULL && lane_submit(lane, &s->io, sqe)) {
@@ -270,17 +285,6 @@ fill(struct queue *q)
 	return q->busy > 0;
 }
 
-static void
-reap(struct queue *q, struct slot *s, int result)
-{
-	struct lane *lane = s->state == READING ? &q->w->src : &q->w->dst;
-
-	learn(q, s->state == READING ? &q->reads : &q->writes,
-	    now() - s->start);
-	lane_finish(lane, &s->io, result);
-	ended(q, s);
-}
-
 /* The ring itself failed: what it has been given will not come back. */
 static void
 give_up(struct queue *q, int err)
@@ -295,6 +299,33 @@ give_up(struct queue *q, int err)
 		if (q->slot[i].state != IDLE)
 			piece_done(q->w, &q->slot[i].pc, false);
 	q->broken = true;
+}
+
+/* Its end is still to come. */
+static void
+wait_on(struct queue *q, struct slot *s, struct lane *lane)
+{
+	struct io_uring_sqe *sqe = entry(q);
+
+	if (sqe == NULL || !lane_submit(lane, &s->io, sqe))
+		give_up(q, EBUSY);
+	else
+		io_uring_sqe_set_data(sqe, s);
+}
+
+static void
+reap(struct queue *q, struct slot *s, int result)
+{
+	bool reading = s->state == READING;
+	struct lane *lane = reading ? &q->w->src : &q->w->dst;
+	uint64_t took = now() - s->start;
+
+	if (!lane_finish(lane, &s->io, result)) {
+		wait_on(q, s, lane);
+		return;
+	}
+	learn(q, reading ? &q->reads : &q->writes, took);
+	ended(q, s);
 }
 
 /* Wait for one request at least, or until a piece that is held may go. */
@@ -325,7 +356,7 @@ harvest(struct queue *q)
 		give_up(q, -err);
 		return;
 	}
-	while (io_uring_peek_cqe(&q->ring, &cqe) == 0) {
+	while (!q->broken && io_uring_peek_cqe(&q->ring, &cqe) == 0) {
 		s = io_uring_cqe_get_data(cqe);
 		result = cqe->res;
 		io_uring_cqe_seen(&q->ring, cqe);
@@ -365,6 +396,15 @@ open_ring(struct queue *q)
 	return -err;
 }
 
+/* The most that a window can be: a half of the slots, or what the end takes. */
+static unsigned
+limit(const struct queue *q, const struct endpoint *ep)
+{
+	unsigned half = q->slots / 2;
+
+	return ep->depth > 0 && ep->depth < half ? ep->depth : half;
+}
+
 struct queue *
 queue_new(struct worker *w, unsigned char *bufs, size_t stride, unsigned slots,
     int *err)
@@ -378,6 +418,8 @@ queue_new(struct worker *w, unsigned char *bufs, size_t stride, unsigned slots,
 	q->w = w;
 	q->slots = slots;
 	q->fixed = w->job->p->opts->qd > 0 ? slots / 2 : 0;
+	q->reads.limit = limit(q, w->job->p->src);
+	q->writes.limit = limit(q, w->job->p->dst);
 	q->last = &q->ready;
 	q->slot = calloc(slots, sizeof(*q->slot));
 	if (q->slot != NULL)

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "status.h"
 
@@ -27,7 +28,6 @@
 #endif
 
 enum {
-	SENSE = 64,
 	TRIES = 10,		/* for what passes by itself */
 
 	/* drivers' host bytes, include/scsi/scsi_status.h of Linux */
@@ -60,7 +60,7 @@ enum {
 
 struct answer {			/* of either interface */
 	unsigned	device, host, driver;
-	unsigned char	sense[SENSE];
+	unsigned char	sense[SCSI_SENSE];
 	unsigned	sense_len;
 	int64_t		residual;
 	bool		direct;
@@ -159,28 +159,43 @@ data_length(const struct scsi_command *c)
 	return c->same ? c->block : c->blocks * c->block;
 }
 
+/* cdb and sense are lent to h. */
+static void
+put_header(struct sg_io_hdr *h, const struct scsi_command *c,
+    unsigned char *cdb, unsigned char *sense)
+{
+	*h = (struct sg_io_hdr){ .interface_id = 'S', .cmdp = cdb,
+		.sbp = sense, .mx_sb_len = SCSI_SENSE, .timeout = c->timeout,
+		.dxfer_direction = c->write ? SG_DXFER_TO_DEV :
+		    SG_DXFER_FROM_DEV,
+		.dxfer_len = data_length(c) };
+	h->cmd_len = (unsigned char)build_cdb(cdb, c);
+	h->dxferp = c->mapped ? NULL : c->buf;
+	h->flags = (c->mapped ? SG_FLAG_MMAP_IO : 0) |
+	    (c->direct ? SG_FLAG_DIRECT_IO : 0);
+}
+
+static void
+take_header(struct answer *a, const struct sg_io_hdr *h)
+{
+	a->device = h->status;
+	a->host = h->host_status;
+	a->driver = h->driver_status;
+	a->sense_len = h->sb_len_wr;
+	a->residual = h->resid;
+	a->direct = (h->info & SG_INFO_DIRECT_IO_MASK) == SG_INFO_DIRECT_IO;
+}
+
 static int
 send_v3(int fd, const struct scsi_command *c, struct answer *a)
 {
 	unsigned char cdb[16];
-	struct sg_io_hdr h = { .interface_id = 'S', .cmdp = cdb,
-		.sbp = a->sense, .mx_sb_len = SENSE, .timeout = c->timeout,
-		.dxfer_direction = c->write ? SG_DXFER_TO_DEV :
-		    SG_DXFER_FROM_DEV,
-		.dxfer_len = data_length(c) };
+	struct sg_io_hdr h;
 
-	h.cmd_len = (unsigned char)build_cdb(cdb, c);
-	h.dxferp = c->mapped ? NULL : c->buf;
-	h.flags = (c->mapped ? SG_FLAG_MMAP_IO : 0) |
-	    (c->direct ? SG_FLAG_DIRECT_IO : 0);
+	put_header(&h, c, cdb, a->sense);
 	if (ioctl(fd, SG_IO, &h) != 0)
 		return errno;
-	a->device = h.status;
-	a->host = h.host_status;
-	a->driver = h.driver_status;
-	a->sense_len = h.sb_len_wr;
-	a->residual = h.resid;
-	a->direct = (h.info & SG_INFO_DIRECT_IO_MASK) == SG_INFO_DIRECT_IO;
+	take_header(a, &h);
 	return 0;
 }
 
@@ -193,7 +208,7 @@ send_v4(int fd, const struct scsi_command *c, struct answer *a)
 		.protocol = BSG_PROTOCOL_SCSI,
 		.subprotocol = BSG_SUB_PROTOCOL_SCSI_CMD,
 		.request = (uintptr_t)cdb, .response = (uintptr_t)a->sense,
-		.max_response_len = SENSE, .timeout = c->timeout };
+		.max_response_len = SCSI_SENSE, .timeout = c->timeout };
 
 	h.request_len = build_cdb(cdb, c);
 	if (c->write) {
@@ -378,6 +393,23 @@ count_moved(struct scsi_reply *r, const struct scsi_command *c,
 	r->moved = bytes - bytes % c->block;
 }
 
+static void
+judge(struct scsi_reply *r, enum scsi_node node, const struct scsi_command *c,
+    struct answer *a)
+{
+	if ((a->device & 0x7e) != 0 && (a->device & 0x7e) != CONDITION_MET)
+		judge_status(r, a);
+	else if ((a->driver & DRIVER_MASK) == DRIVER_TIMEOUT)
+		a->host = HOST_TIME_OUT;
+	else if (a->sense_len > 0)
+		judge_sense(r, a);
+	if ((a->device & 0x7e) == 0 && a->host != HOST_OK)
+		judge_host(r, a);
+	if (r->result == SCSI_MOVED)
+		count_moved(r, c, a);
+	r->indirect = c->direct && node == SCSI_SG && !a->direct;
+}
+
 void
 scsi_run(int fd, enum scsi_node node, const struct scsi_command *c,
     struct scsi_reply *r)
@@ -386,21 +418,45 @@ scsi_run(int fd, enum scsi_node node, const struct scsi_command *c,
 	int err = node == SCSI_BSG ? send_v4(fd, c, &a) : send_v3(fd, c, &a);
 
 	*r = (struct scsi_reply){ .result = SCSI_MOVED };
-	if (err != 0) {
+	if (err != 0)
 		judge_errno(r, err);
-		return;
+	else
+		judge(r, node, c, &a);
+}
+
+int
+scsi_prepare(int fd)
+{
+	int one = 1;
+
+	return ioctl(fd, SG_SET_FORCE_PACK_ID, &one) != 0 ? errno : 0;
+}
+
+int
+scsi_send(int fd, struct scsi_flight *fl, int id)
+{
+	put_header(&fl->header, &fl->command, fl->cdb, fl->sense);
+	fl->header.pack_id = id;
+	return write(fd, &fl->header, sizeof(fl->header)) < 0 ? errno : 0;
+}
+
+/* The header tells read(2) which answer is wanted: see scsi_prepare. */
+int
+scsi_take(int fd, struct scsi_flight *fl, struct scsi_reply *r)
+{
+	struct answer a = { .device = 0 };
+
+	*r = (struct scsi_reply){ .result = SCSI_MOVED };
+	if (read(fd, &fl->header, sizeof(fl->header)) < 0) {
+		if (errno == EAGAIN)
+			return EAGAIN;
+		judge_errno(r, errno);
+		return 0;
 	}
-	if ((a.device & 0x7e) != 0 && (a.device & 0x7e) != CONDITION_MET)
-		judge_status(r, &a);
-	else if ((a.driver & DRIVER_MASK) == DRIVER_TIMEOUT)
-		a.host = HOST_TIME_OUT;
-	else if (a.sense_len > 0)
-		judge_sense(r, &a);
-	if ((a.device & 0x7e) == 0 && a.host != HOST_OK)
-		judge_host(r, &a);
-	if (r->result == SCSI_MOVED)
-		count_moved(r, c, &a);
-	r->indirect = c->direct && node == SCSI_SG && !a.direct;
+	take_header(&a, &fl->header);
+	memcpy(a.sense, fl->sense, sizeof(a.sense));
+	judge(r, SCSI_SG, &fl->command, &a);
+	return 0;
 }
 
 void
