@@ -6,19 +6,7 @@
 . ./suite.sh
 two_disks
 
-# Unreadable blocks, without coe.  Around 4660 scsi_debug tells the right block
-# in the sense data's Info field; elsewhere it tells the command's first, and
-# for a bad block 0 it tells 4660, which is outside the command.
-stops()
-{
-	local at=$1 want=$2
-	shift 2
-	fresh
-	bad "$at" 1
-	exits "$want" "$pardd" bs=512 bpt=128 "$@" || return
-	went_wrong 'CHECK_CONDITION' && stopped_at "$at" 128 && only_read &&
-		! grep '^pardd: complete' err
-}
+# Unreadable blocks, without coe.
 for n in 1 4 16; do
 	it "stops at a bad block, right Info, thr=$n" \
 	    stops 4660 3 if="$SG1" of="$SG2" thr=$n
@@ -62,20 +50,7 @@ stop_to_pipe()
 }
 it "stops a pipe right before the bad block" stop_to_pipe
 
-# With coe=1.  loses FIRST COUNT OPERANDS...
-loses()
-{
-	local at=$1 count=$2 want
-	shift 2
-	fresh
-	bad "$at" "$count"
-	want="$at-$((at + count - 1)) zero"
-	((count > 1)) || want="$at zero"
-	((at == 0)) || want="0-$((at - 1)) right, $want"
-	((at + count == blocks_all)) || want+=", $((at + count))-16383 right"
-	exits 100 "$pardd" bs=512 bpt=128 coe=1 "$@" || return
-	went_wrong 'CHECK_CONDITION' && lands "$want" && lost "$count" 1 && only_read
-}
+# With coe=1.
 for n in 1 4 16; do
 	it "loses just the bad block, right Info, thr=$n" \
 	    loses 4660 1 if="$SG1" of="$SG2" thr=$n
@@ -161,17 +136,6 @@ coe_to_pipe()
 it "puts zeros for the bad block into a pipe" coe_to_pipe
 
 # What the device or the kernel gets over, all data being good.
-survives()
-{
-	local opts=$1 witness=$2
-	shift 2
-	fresh
-	knob ndelay 100000
-	every 20 "$opts"
-	exits 0 "$pardd" bs=512 bpt=64 "$@" || return
-	complete && lands "0-16383 right" && only_read || return
-	[[ -z $witness ]] || went_wrong "$witness" 3
-}
 for n in 1 16; do
 	it "takes recovered errors for good data, thr=$n" \
 	    survives 8 CHECK_CONDITION if="$SG1" of="$SG2" thr=$n
@@ -221,17 +185,6 @@ aborted_for_ever()
 it "gives up on commands that are always aborted" aborted_for_ever
 it "gives up on them with coe=1 as well" aborted_for_ever coe=1
 
-attention()
-{
-	local node=$1 threads=$2
-	shift 2
-	fresh
-	slow "$threads"
-	midway sg_reset -d "$node"
-	exits 0 "$pardd" bs=512 bpt=64 thr="$threads" "$@" || return
-	complete && went_wrong CHECK_CONDITION && lands "0-16383 right" &&
-	    only_read
-}
 attention_before()
 {
 	fresh
@@ -243,14 +196,14 @@ attention_before()
 if type -P sg_reset >/dev/null; then
 	for n in 1 4 16; do
 		it "survives a reset of the source, thr=$n" \
-		    attention "$SG1" $n if="$SG1" of="$SG2"
+		    attention "$SG1" $n if="$SG1" of="$SG2" thr=$n
 		it "survives a reset of the target, thr=$n" \
-		    attention "$SG2" $n if="$SG1" of="$SG2"
+		    attention "$SG2" $n if="$SG1" of="$SG2" thr=$n
 	done
 	it "survives a reset of the source with coe=1" \
-	    attention "$SG1" 4 if="$SG1" of="$SG2" coe=1
+	    attention "$SG1" 4 if="$SG1" of="$SG2" coe=1 thr=4
 	it "survives a reset of a bsg source" \
-	    attention "$SG1" 4 if="$BSG1" of="$BSG2"
+	    attention "$SG1" 4 if="$BSG1" of="$BSG2" thr=4
 	it "survives resets just before it starts, sg" \
 	    attention_before "$SG1" "$SG2"
 	it "survives resets just before it starts, bsg" \
@@ -260,14 +213,6 @@ else
 fi
 
 # A target that may not be written, and a disk that is not spinning.
-protected()
-{
-	fresh
-	knob wp 1
-	exits 7 "$pardd" bs=512 bpt=128 "$@" || return
-	lands "0-16383 untouched" && grep -Eqi 'data protect|write.protect' err &&
-		! grep '^pardd: complete' err
-}
 it "stops at a write-protected target" protected if="$SG1" of="$SG2"
 it "stops there with thr=16" protected if="$SG1" of="$SG2" thr=16
 it "stops there with coe=1" protected if="$SG1" of="$SG2" coe=1

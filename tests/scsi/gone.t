@@ -5,26 +5,6 @@
 . ./suite.sh
 two_disks
 
-delete()
-{
-	echo 1 >"/sys/class/scsi_device/$1/device/delete"
-}
-
-# vanishes HCTL TARGET OPERANDS...: not 0, and not as if blocks were bad
-vanishes()
-{
-	local hctl=$1 target=$2
-	shift 2
-	fresh
-	slow 16
-	midway delete "$hctl"
-	run "$pardd" bs=512 bpt=64 "$@"
-	[[ ! -e /sys/class/scsi_device/$hctl ]] || fail "it did not vanish" || return
-	((status != 0 && status != 1 && status != 100 && status < 128)) ||
-		fail "status $status" || return
-	! grep '^pardd: complete' err || return
-	[[ ! -e $target ]] || lands_rightly "$target"
-}
 for coe in 0 1; do
 	for n in 1 16; do
 		it "stops when the sg source vanishes, coe=$coe thr=$n" \
@@ -46,34 +26,12 @@ for coe in 0 1; do
 done
 
 # A command that is never answered; the kernel aborts it after the timeout.
-no_answer()
-{
-	fresh
-	every 50 4
-	within 20 exits 33 "$pardd" bs=512 bpt=64 timeout=3 "$@" || return
-	lands_rightly && grep -Eqi 'time.?out|timed out' err
-}
 it "gives up on an unanswered command after timeout=3" \
     no_answer if="$SG1" of="$SG2"
 it "gives up on it with thr=16" no_answer if="$SG1" of="$SG2" thr=16
 it "gives up on it with coe=1" no_answer if="$SG1" of="$SG2" coe=1
 it "gives up on it, bsg" no_answer if="$BSG1" of="$BSG2"
 
-# interrupted SIGNAL OPERANDS...: it reports, and dies of the signal
-interrupted()
-{
-	local signal=$1 pid
-	shift
-	fresh
-	slow 16
-	"$tools/ends" how "$pardd" bs=512 bpt=64 "$@" 2>err &
-	until_true 20 underway || return
-	read -r _ pid <how
-	kill -s "$signal" "$pid"
-	wait $!
-	ended signal "$(kill -l "$signal")" && says 'records in$' &&
-	    says 'records out$' && lands_rightly && ! grep '^pardd: complete' err
-}
 for signal in INT TERM HUP QUIT; do
 	it "drains, reports and dies of SIG$signal" \
 	    interrupted $signal if="$SG1" of="$SG2" thr=4

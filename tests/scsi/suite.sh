@@ -221,6 +221,121 @@ back()
 	wait_for 10 count_is Linux "$n" && name_disks '' Linux
 }
 
+# The rest are cases that more than one file has, of 128 blocks a transfer.
+
+# Around block 4660 scsi_debug tells the right one in the sense data's Info
+# field; elsewhere it tells the command's first, and for a bad block 0 it tells
+# 4660, which is outside the command.
+
+# stops FIRST STATUS OPERANDS...: at this bad block
+stops()
+{
+	local at=$1 want=$2
+	shift 2
+	fresh
+	bad "$at" 1
+	exits "$want" "$pardd" bs=512 bpt=128 "$@" || return
+	went_wrong 'CHECK_CONDITION' && stopped_at "$at" 128 && only_read &&
+		! grep '^pardd: complete' err
+}
+
+# loses FIRST COUNT OPERANDS...: just these, with coe=1
+loses()
+{
+	local at=$1 count=$2 want
+	shift 2
+	fresh
+	bad "$at" "$count"
+	want="$at-$((at + count - 1)) zero"
+	((count > 1)) || want="$at zero"
+	((at == 0)) || want="0-$((at - 1)) right, $want"
+	((at + count == blocks_all)) || want+=", $((at + count))-16383 right"
+	exits 100 "$pardd" bs=512 bpt=128 coe=1 "$@" || return
+	went_wrong 'CHECK_CONDITION' && lands "$want" && lost "$count" 1 && only_read
+}
+
+# survives OPTS REGEX OPERANDS...: each 20th command goes wrong in this way
+survives()
+{
+	local opts=$1 witness=$2
+	shift 2
+	fresh
+	knob ndelay 100000
+	every 20 "$opts"
+	exits 0 "$pardd" bs=512 bpt=64 "$@" || return
+	complete && lands "0-16383 right" && only_read || return
+	[[ -z $witness ]] || went_wrong "$witness" 3
+}
+
+# attention NODE N OPERANDS...: it is reset in mid copy, by N commands at a time
+attention()
+{
+	local node=$1 many=$2
+	shift 2
+	fresh
+	slow "$many"
+	midway sg_reset -d "$node"
+	exits 0 "$pardd" bs=512 bpt=64 "$@" || return
+	complete && went_wrong CHECK_CONDITION && lands "0-16383 right" &&
+	    only_read
+}
+
+# protected OPERANDS...: the target may not be written
+protected()
+{
+	fresh
+	knob wp 1
+	exits 7 "$pardd" bs=512 bpt=128 "$@" || return
+	lands "0-16383 untouched" && grep -Eqi 'data protect|write.protect' err &&
+		! grep '^pardd: complete' err
+}
+
+delete()
+{
+	echo 1 >"/sys/class/scsi_device/$1/device/delete"
+}
+
+# vanishes HCTL TARGET OPERANDS...: not 0, and not as if blocks were bad
+vanishes()
+{
+	local hctl=$1 target=$2
+	shift 2
+	fresh
+	slow 16
+	midway delete "$hctl"
+	run "$pardd" bs=512 bpt=64 "$@"
+	[[ ! -e /sys/class/scsi_device/$hctl ]] || fail "it did not vanish" || return
+	((status != 0 && status != 1 && status != 100 && status < 128)) ||
+		fail "status $status" || return
+	! grep '^pardd: complete' err || return
+	[[ ! -e $target ]] || lands_rightly "$target"
+}
+
+# A command is never answered; the kernel aborts it after the timeout.
+no_answer()
+{
+	fresh
+	every 50 4
+	within 20 exits 33 "$pardd" bs=512 bpt=64 timeout=3 "$@" || return
+	lands_rightly && grep -Eqi 'time.?out|timed out' err
+}
+
+# interrupted SIGNAL OPERANDS...: it reports, and dies of the signal
+interrupted()
+{
+	local signal=$1 pid
+	shift
+	fresh
+	slow 16
+	"$tools/ends" how "$pardd" bs=512 bpt=64 "$@" 2>err &
+	until_true 20 underway || return
+	read -r _ pid <how
+	kill -s "$signal" "$pid"
+	wait $!
+	ended signal "$(kill -l "$signal")" && says 'records in$' &&
+	    says 'records out$' && lands_rightly && ! grep '^pardd: complete' err
+}
+
 echo 1 >"$trace/events/scsi/scsi_dispatch_cmd_start/enable"
 echo 1 >"$trace/events/scsi/scsi_dispatch_cmd_done/enable"
 echo 1 >"$trace/events/scsi/scsi_dispatch_cmd_timeout/enable"
