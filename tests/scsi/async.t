@@ -62,7 +62,7 @@ only_asked()
 	local n
 	for n in 0 1; do
 		strace -f -e trace=open,openat -o calls "$pardd" if="$SG1" \
-		    of=. bpt=64 ${engines[n]} 2>err || return
+		    of=. count=64 ${engines[n]} 2>err || return
 		[[ $(grep -c O_RDWR calls) = "$n" ]] || fail "$(cat calls)" ||
 			return
 	done
@@ -96,22 +96,24 @@ at_once()
 			most = n
 	} END { print most + 0 }' "$trace/trace"
 }
-# deep N HCTL OPERANDS...: never more than N, and nearly so many at times
+# deep N HCTLS OPERANDS...: never more than N at each disk, nearly so many at
+# times
 deep()
 {
-	local n=$1 hctl=$2 most
+	local n=$1 hctls=$2 hctl most
 	shift 2
 	fresh
 	knob ndelay 100000000
 	all_right bs=512 bpt=$((1024 / n)) "$@" || return
-	most=$(at_once "$hctl")
-	((most <= n && most > n / 2)) || fail "$most in flight"
+	for hctl in $hctls; do
+		most=$(at_once "$hctl")
+		((most <= n && most > n / 2)) ||
+			fail "$most in flight at $hctl" || return
+	done
 }
 for n in 1 4 16; do
-	it "has $n reads in flight with qd=$n" \
-	    deep $n "$HCTL1" if="$SG1" of="$SG2" qd=$n
-	it "has $n writes in flight with qd=$n" \
-	    deep $n "$HCTL2" if="$SG1" of="$SG2" qd=$n
+	it "has $n commands in flight at each disk with qd=$n" \
+	    deep $n "$HCTL1 $HCTL2" if="$SG1" of="$SG2" qd=$n
 done
 it "has 4 reads in flight when it copies to sd" \
     deep 4 "$HCTL1" if="$SG1" of="$SD2" qd=4

@@ -38,10 +38,13 @@ sgp_dd sg to sg, thr=4|sgp_dd if=SG1 of=SG2 thr=4 sync=1 $unit|
 sgp_dd sg to sg, thr=16|sgp_dd if=SG1 of=SG2 thr=16 sync=1 $unit|
 pardd sg to sg, thr=4|pardd if=SG1 of=SG2 thr=4 $unit|
 pardd sg to sg, thr=16|pardd if=SG1 of=SG2 thr=16 $unit|
+pardd sg to sg, engine=async|pardd if=SG1 of=SG2 engine=async $unit|
+pardd sg to sg, qd=16|pardd if=SG1 of=SG2 qd=16 $unit|
 pardd bsg to bsg, thr=16|pardd if=BSG1 of=BSG2 thr=16 $unit|
 sgp_dd sd to sd, direct, thr=16|sgp_dd if=SD1 of=SD2 iflag=direct oflag=direct thr=16 $unit|
 pardd sd to sd, thr=16|pardd if=SD1 of=SD2 thr=16 $unit|
-pardd sd to sg, thr=16|pardd if=SD1 of=SG2 thr=16 $unit|"
+pardd sd to sg, thr=16|pardd if=SD1 of=SG2 thr=16 $unit|
+pardd sd to sg, engine=async|pardd if=SD1 of=SG2 engine=async $unit|"
 
 modprobe -a sg sd_mod
 case $table in
