@@ -77,6 +77,41 @@ discard()
 }
 it "reads sg for nothing with of=." discard
 
+# The digest that a file of the same bytes has; that one is proven elsewhere.
+digest()
+{
+	local want
+	fresh
+	"$pardd" if="$source" of=. hash=xxh128 2>file &&
+	    want=$(grep -oE '^[0-9a-f]{32}' file) &&
+	    exits 0 "$pardd" if="$1" of="$2" thr=16 bpt=33 hash=xxh128 && complete &&
+	    says "^$want  $2$" && lands "0-16383 right"
+}
+it "has the digest of sg to sg" digest "$SG1" "$SG2"
+it "has the digest of sd to sg" digest "$SD1" "$SG2"
+it "has the digest of sg to sd" digest "$SG1" "$SD2"
+
+manifest()
+{
+	local serial
+	fresh
+	exits 0 "$pardd" if="$SG1" of="$SG2" manifest=m && complete &&
+	    exits 0 "$pardd" if="$SG2" manifest=m check=1 && complete &&
+	    does_not_say 'serial number' &&
+	    exits 0 "$pardd" if="$SD1" manifest=m check=1 && complete &&
+	    exits 0 "$pardd" if="$SD1" of="$SG2" base=m && complete &&
+	    says '^0 bytes copied' && lands "0-16383 right" || return
+	"$blocks" make block 512 7 && "$pardd" if=block of="$SG2" seek=9000 2>err &&
+	    exits 14 "$pardd" if="$SD2" manifest=m check=1 &&
+	    says '^pardd: differs: bytes 4194304 to 5242879 of' || return
+	serial=$(sed -n '1s/.*"serial":"\([^"]*\)".*/\1/p' m)
+	[[ $serial ]] || fail "no serial number: $(head -n 1 m)" || return
+	sed -i '1s/"serial":"[^"]*"/"serial":"X"/g' m &&
+	    exits 0 "$pardd" if="$SG1" manifest=m check=1 &&
+	    says "^pardd: note: $SG1 has another serial number than the disks of m"
+}
+it "has a manifest, checks disks against it, and knows other disks" manifest
+
 zeros()
 {
 	fresh
