@@ -77,6 +77,25 @@ memory()
 	cd "$(mktemp -d -p /dev/shm)" && undo rm -rf "$PWD" && sizes verify="$1"
 }
 it "verifies in memory, which is the medium there" memory 1
+# A file system without O_DIRECT: what is in the page cache proves nothing.
+proven()
+{
+	"$blocks" make src 3000001 && exits 0 with_faults "on=dst op=direct fail=EINVAL" \
+	    "$pardd" if=src of=dst verify="$1" && faulty open && verified && same src dst &&
+	    exits 14 with_faults "on=dst op=direct fail=EINVAL;on=dst op=write at=1500000+1 flip" \
+	    "$pardd" if=src of=dst verify="$1" && faulty open && shows 1499648 1500159
+}
+it "verifies without O_DIRECT, once nothing is cached" proven 1
+it "verifies without O_DIRECT a little behind" proven stream
+cached()
+{
+	"$blocks" make src 3000001 && cp src dst &&
+	    exits 0 "$tools/hold" map dst "$pardd" if=src of=dst verify=1 && verified &&
+	    exits 66 with_faults "on=dst op=direct fail=EINVAL" \
+	    "$tools/hold" map dst "$pardd" if=src of=dst verify=1 && faulty open &&
+	    says 'NOT complete: dst: .*page cache' && does_not_say verified
+}
+it "does not call verified what stays in the page cache" cached
 told()
 {
 	"$blocks" make src 1M && exits 0 "$pardd" -d if=src of=dst verify=stream &&

@@ -5,6 +5,8 @@
  *	hold lock PATH COMMAND ...	locked with flock(2)
  *	hold open PATH COMMAND ...	only opened, for reading and writing
  *	hold watch PATH COMMAND ...	by inotify, as udev does
+ *	hold map PATH COMMAND ...	its pages in memory, so that they stay
+ *					in the page cache
  *
  * The status is the command's; 99 when PATH cannot be held, and with watch
  * when some program has opened it for writing and closed it.
@@ -16,10 +18,25 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { NOT = 99 };
+
+static int
+map(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) != 0 ||
+	    mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED |
+	    MAP_POPULATE, fd, 0) == MAP_FAILED)
+		err(NOT, "%s", path);
+	return fd;
+}
 
 static int
 begin(const char *how, const char *path)
@@ -32,6 +49,8 @@ begin(const char *how, const char *path)
 			err(NOT, "%s", path);
 		return fd;
 	}
+	if (strcmp(how, "map") == 0)
+		return map(path);
 	if (strcmp(how, "excl") == 0)
 		fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
 	else if (strcmp(how, "open") == 0)
@@ -52,7 +71,7 @@ main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc < 4)
-		errx(2, "usage: hold excl|lock|open|watch PATH COMMAND ...");
+		errx(2, "usage: hold excl|lock|open|watch|map PATH COMMAND ...");
 	fd = begin(argv[1], argv[2]);
 	if ((pid = fork()) < 0)
 		err(2, "fork");

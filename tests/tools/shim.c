@@ -7,7 +7,8 @@
  *			for), by whatever descriptor; it may appear later
  *	op=OP,...	read write flush (fdatasync, fsync) range
  *			(sync_file_range) close thread (pthread_create) zero
- *			(fallocate, BLKZEROOUT) share (FICLONERANGE)
+ *			(fallocate, BLKZEROOUT) share (FICLONERANGE) direct
+ *			(opening with O_DIRECT)
  *	at=OFF+LEN,...	bytes of the file; OFF+ goes on to the end.  A transfer
  *			that begins before is cut there and really happens
  *	whole		a transfer that touches at= fails as a whole
@@ -41,6 +42,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,7 +61,7 @@ enum { RULES = 8, RANGES = 256, SECTOR = 512 };
 
 enum op {
 	READ = 1, WRITE = 2, FLUSH = 4, RANGE = 8, CLOSE = 16, THREAD = 32,
-	ZERO = 64, SHARE = 128
+	ZERO = 64, SHARE = 128, DIRECT = 256
 };
 
 struct range {
@@ -103,7 +105,7 @@ static const struct { const char *name; int value; } names[] = {
 }, ops[] = {
 	{ "read", READ }, { "write", WRITE }, { "flush", FLUSH },
 	{ "range", RANGE }, { "close", CLOSE }, { "thread", THREAD },
-	{ "zero", ZERO }, { "share", SHARE },
+	{ "zero", ZERO }, { "share", SHARE }, { "direct", DIRECT },
 };
 
 static void
@@ -635,6 +637,37 @@ fsync(int fd)
 	REAL(real, fsync);
 	return refused(FLUSH, "fsync", fd) ? -1 : real(fd);
 }
+
+/* What was opened is closed again. */
+static int
+opened(int fd, int flags)
+{
+	if (fd < 0 || (flags & O_DIRECT) == 0 || !refused(DIRECT, "open", fd))
+		return fd;
+	syscall(SYS_close, fd);
+	errno = errno == 0 ? EINVAL : errno;
+	return -1;
+}
+
+#define OPEN(name)							\
+	int name(const char *path, int flags, ...);			\
+	int								\
+	name(const char *path, int flags, ...)				\
+	{								\
+		va_list ap;						\
+		int mode;						\
+									\
+		REAL(real, name);					\
+		va_start(ap, flags);					\
+		mode = flags & O_CREAT ? va_arg(ap, int) : 0;		\
+		va_end(ap);						\
+		return opened(real(path, flags, mode), flags);		\
+	}
+
+OPEN(open)
+OPEN(open64)
+OPEN(__open_2)
+OPEN(__open64_2)
 
 int
 sync_file_range(int fd, off_t at, off_t len, unsigned flags)
