@@ -8,7 +8,6 @@
 #include "share.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "number.h"
 #include "piece.h"
@@ -58,6 +57,7 @@ share(struct job *job, const struct range *r)
 	return 0;
 }
 
+/* In the words of the case, or NULL. */
 static const char *
 reason(int err)
 {
@@ -70,7 +70,7 @@ reason(int err)
 	case EINVAL:
 		return "what is to be copied has no whole blocks";
 	default:
-		return strerror(err);
+		return NULL;
 	}
 }
 
@@ -86,8 +86,9 @@ share_run(struct job *job)
 		err = share(job, &r);
 	if (err == 0 || (p->opts->reflink & REFLINK_ALWAYS) == 0)
 		return;
-	fault_errno(&f, err, "reflink=always");
-	fault_set(&f, f.status, "reflink=always: %s: %s", p->dst->name,
-	    reason(err));
+	fault_errno(&f, err, "reflink=always: %s", p->dst->name);
+	if (reason(err) != NULL)
+		fault_set(&f, f.status, "reflink=always: %s: %s", p->dst->name,
+		    reason(err));
 	job_fail(job, &f);
 }

@@ -20,6 +20,7 @@
 
 #include "number.h"
 #include "piece.h"
+#include "rate.h"
 
 enum {
 	GRAIN = 4096,		/* bytes; the pieces in which zeros are found */
@@ -175,12 +176,14 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 static bool
 write_zeros(struct worker *w, uint64_t off, uint64_t len)
 {
-	size_t room = w->job->p->room, n;
+	struct job *job = w->job;
+	size_t room = job->p->room, n;
 
 	memset(w->buf, 0, len < room ? (size_t)len : room);
 	for (; len > 0; off += n, len -= n) {
 		n = len < room ? (size_t)len : room;
-		if (w->job->stop || !piece_write(w, off, 0, n))
+		if (job->stop || !rate_wait(&job->rate, n, job->halt) ||
+		    !piece_write(w, off, 0, n))
 			return false;
 	}
 	return true;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Holes and zeros: what is not read, what is not written, and that nothing old
 # is left where they are.  Shared blocks.  Needs losetup for some.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 seed=${SEED:-$RANDOM}
@@ -263,8 +263,8 @@ if ((EUID == 0)) && probe_loop; then
 	it "writes zeros where a disk has none for oflag=trim either" eval \
 	    'onto_disk 512 "op=zero fail=EOPNOTSUPP" oflag=trim && faulty fallocate'
 	it "makes them otherwise where none can be freed" eval \
-	    'FAULT_LOG_ALL=1 onto_disk 512 "on=\$dev op=zero fail=EOPNOTSUPP times=1" oflag=trim &&
-	    faulty fallocate'
+	    'FAULT_LOG_ALL=1 onto_disk 512 "op=zero fail=EOPNOTSUPP times=1" oflag=trim &&
+	    faulty fallocate && faulty BLKZEROOUT'
 	it "frees blocks of the disk with oflag=trim" freed
 	it "frees none without" kept
 	it "need not begin and end with the disk's pages" odd_place 512 9 60001
@@ -305,7 +305,7 @@ random_one()
 	((RANDOM % 3 == 0)) || args+=("bpt=$((1 + RANDOM % 400))")
 	case $((RANDOM % 4)) in
 	0)	args+=(oflag=sparse) ;;
-	1)	args+=(oflag=trim,direct) ;;
+	1)	args+=("oflag=trim,direct") ;;
 	esac
 	old=$((RANDOM % 2 ? 0 : RANDOM * 100))
 	"$blocks" make dst $old 9 || return

@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2015,SC2119
+# shellcheck shell=bash disable=SC2015,SC2016,SC2119
 # Zeros on SCSI disks: made by WRITE SAME where the disk says it has it, freed
 # where they then read as zeros, else written.  The target is full before.
 
