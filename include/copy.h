@@ -14,7 +14,9 @@
 
 enum phase {
 	PHASE_COPYING, PHASE_FLUSHING, PHASE_VERIFYING, PHASE_REPAIRING,
-	PHASE_COMPARING
+	PHASE_COMPARING,
+	PHASE_TRIMMING, PHASE_SCRAPING, PHASE_RETRYING,	/* of a rescue, */
+	PHASE_FILLING,					/* see rescue.c */
 };
 
 struct tally {			/* of a run, or of a run so far */
@@ -28,7 +30,7 @@ struct tally {			/* of a run, or of a run so far */
 	uint64_t	mended;		/* bytes of them, once wrong */
 	uint64_t	passed;		/* bytes this phase has dealt with */
 	uint64_t	differing;	/* bytes that differ, as far as known */
-	uint64_t	lost;		/* bytes, unreadable */
+	uint64_t	lost;		/* bytes, unreadable, or so far */
 	double		seconds;	/* since the start */
 	enum phase	phase;
 	unsigned	in_flight_read, in_flight_written;	/* requests at

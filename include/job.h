@@ -11,6 +11,8 @@
  *	turn.lock	a few instructions	whose turn a streamed target is
  *	first		a few instructions	the first fatal fault
  *	verify.lock	a few instructions	what verify=stream checks next
+ *	gate.lock	a few instructions	who reads alone, in a rescue:
+ *						a leaf
  *	map.lock	one call of map.h	the map; a leaf
  *	meter.lock	a few instructions	who is in flight; a leaf
  *	checks.lock	one call of checks.h	the digests; a leaf

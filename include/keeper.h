@@ -12,6 +12,7 @@
 #include "mapfile.h"
 
 struct job;
+struct plan;
 
 struct keeper {
 	struct mapfile	 file;	/* as loaded; what is outside stays */
@@ -19,15 +20,24 @@ struct keeper {
 	pthread_t	 thread;
 	bool		 runs;	/* the lead's: there is such a thread */
 	int		 quit;	/* readable: it is to leave; or -1 */
+	int		 lock;	/* the map, locked, or -1 */
+	bool		 made;	/* there was none before */
 };
 
 /*
- * Load the map, hold it against the source and the target, put it into
- * job->map, and write it: a map that cannot be written is found out before the
- * first byte is copied.  Returns 0, or -1 with *f; keeper_free in every case.
+ * Lock the map, load it, hold it against the source and the target, put it
+ * into job->map, and write it: a map that cannot be written is found out before
+ * the first byte is copied.  Returns 0, or -1 with *f; keeper_free in every
+ * case once quit and lock are -1.
  */
 int keeper_begin(struct keeper *, struct job *, struct fault *f);
 void keeper_free(struct keeper *);
+
+/*
+ * For --dry-run: what keeper_begin would refuse, and what the map says of this
+ * copy.  Changes nothing.  Returns 0, or -1 with *f.
+ */
+int keeper_look(const struct plan *, struct map_totals *, struct fault *f);
 
 /*
  * The thread that saves the map every mapinterval= seconds, and at once when

@@ -24,6 +24,11 @@ enum seg_status {
 	CLAIMED = 'c',
 };
 
+enum {
+	MAP_STATUSES = 128,	/* they are characters */
+	MAP_SPARES = 8,
+};
+
 struct seg {
 	uint64_t	off, len;	/* bytes */
 	enum seg_status	status;
@@ -33,8 +38,16 @@ struct map {			/* m: lock; I: set by map_init, then const */
 	pthread_mutex_t	 lock;
 	uint64_t	 chunk;	/* m: bytes of a claim, at most */
 	uint64_t	 phase;	/* I: a claim ends at a multiple - phase */
-	struct seg	*seg;	/* m: sorted, adjoining, no two alike */
-	size_t		 n, room;	/* m */
+	uint64_t	 length;	/* m: where the last segment ends */
+	struct leaf	**leaf;	/* m: the segments, see map.c */
+	size_t		 leaves, room;	/* m: of the array */
+	struct leaf	*spare[MAP_SPARES];	/* m: for cuts to come */
+	size_t		 spares;	/* m */
+	struct {		/* m: of what has a status */
+		uint64_t	bytes, ranges;
+	}		 sum[MAP_STATUSES];
+	uint64_t	 moved;	/* m: steps taken so far, for the tests */
+	bool		 ready;	/* I: there is a lock to destroy */
 	uint64_t	 cursor;	/* m: claims go on from here */
 	enum seg_status	 from;	/* m: what is claimed now */
 	bool		 backwards;	/* m: from the end, and cursor is one */
@@ -55,11 +68,21 @@ struct map_totals {		/* bytes, and ranges where it says so */
 int map_init(struct map *, uint64_t length, uint64_t chunk, uint64_t phase);
 void map_free(struct map *);
 
+/* Hand a map over that nobody uses now; nothing is left to free at "from". */
+void map_take(struct map *, struct map *from);
+
 /*
  * Begin a pass over what has a status: from the first byte, or backwards from
  * the last.
  */
 void map_pass(struct map *, enum seg_status from, bool backwards);
+
+/*
+ * Where the pass stands: what lies behind, in its direction, is over.  And to
+ * begin it there; a position outside the map does not count.
+ */
+uint64_t map_cursor(struct map *);
+void map_begin_at(struct map *, uint64_t off);
 
 /* Claims are of so many bytes (> 0) from now on. */
 void map_pieces(struct map *, uint64_t chunk);
@@ -68,11 +91,14 @@ void map_pieces(struct map *, uint64_t chunk);
 int map_set(struct map *, uint64_t off, uint64_t len, enum seg_status);
 
 /*
- * An error was met in a piece: claim nothing of what follows it, less and less
- * if errors follow one another.  least and most are bytes; backwards, the rest
- * of the gap that the piece was part of is left out.
+ * An error was met in a piece: leave out, in this pass, some of what follows
+ * it in its direction.  It is "least" bytes at first, twice as many with each
+ * further error, "most" at most.
  */
 void map_skip(struct map *, const struct seg *, uint64_t least, uint64_t most);
+
+/* The same: leave out the rest of the gap that the piece was part of. */
+void map_leave(struct map *, const struct seg *);
 
 /* No error was met: what has to be left out next time is little again. */
 void map_go_on(struct map *);

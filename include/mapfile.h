@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "fault.h"
 #include "map.h"
@@ -38,5 +39,27 @@ int mapfile_append(struct mapfile *, const struct seg *);
  */
 int mapfile_save(const struct mapfile *, const char *path,
     const char *phase_text, struct fault *f);
+
+/*
+ * The same with the segments that "fill" puts, in order, in place of its own: a
+ * map of a million is not to be in memory twice.  The new file is locked
+ * (flock) before it becomes the map; its descriptor takes the place of
+ * form->lock, which is closed.
+ */
+struct mapfile_out {		/* the last one is held back, to be joined */
+	FILE		*out;
+	struct seg	 last;
+};
+struct mapfile_form {
+	const struct mapfile *head;	/* all but its segments */
+	const char	*phase_text;
+	void		 (*fill)(struct mapfile_out *, const void *arg);
+	const void	*arg;
+	int		 lock;	/* the map before, or -1 */
+};
+int mapfile_save_by(struct mapfile_form *, const char *path, struct fault *f);
+
+/* For fill: a segment that adjoins the one before; empty ones do not count. */
+void mapfile_put(struct mapfile_out *, const struct seg *);
 
 #endif

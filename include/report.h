@@ -24,6 +24,9 @@ void report_fault(const struct fault *);
 /* The plan, as key=value lines. */
 void report_plan(FILE *, const struct plan *);
 
+/* What a map says of the copy before it begins, in the same way. */
+void report_known(FILE *, const struct map_totals *);
+
 /*
  * Show the plan and wait for "yes" at the terminal.  False, with a refusal in
  * *f, for any other answer and where there is no terminal.

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "fault.h"
+#include "gate.h"
 #include "job.h"
 #include "keeper.h"
 #include "mapfile.h"
@@ -17,6 +18,9 @@
 struct rescue {
 	struct keeper	 keeper;	/* of the map's file */
 	struct pulse	 pulse;		/* of the source; locks for itself */
+	struct gate	 gate;		/* for who has to read alone */
+	bool		 gated;		/* there is one to destroy */
+	_Atomic double	 wary_until;	/* seconds: an error is not far */
 	const struct pass *_Atomic pass;	/* the lead's to set */
 	atomic_int	 retry;	/* which one, from 1 */
 	double		 start;	/* seconds, of the monotonic clock */
@@ -39,7 +43,7 @@ void rescue_run(struct job *, void (*start)(struct job *));
  * Where the rescue stands, as the map's file tells it: pos, phase and pass of
  * *m.  Returns the same for people.
  */
-const char *rescue_where(const struct job *, struct mapfile *m);
+const char *rescue_where(struct job *, struct mapfile *m);
 
 /* One piece of the pass; false when there is no further one. */
 bool rescue_piece(struct worker *);

@@ -48,6 +48,10 @@ phase_name(enum phase phase)
 {
 	static const char *const names[] = {
 		[PHASE_COPYING] = "copying",
+		[PHASE_TRIMMING] = "trimming",
+		[PHASE_SCRAPING] = "scraping",
+		[PHASE_RETRYING] = "retrying",
+		[PHASE_FILLING] = "filling",
 		[PHASE_FLUSHING] = "flushing",
 		[PHASE_VERIFYING] = "verifying",
 		[PHASE_REPAIRING] = "repairing",
@@ -60,6 +64,7 @@ phase_name(enum phase phase)
 static struct tally
 tally(struct job *job, double start)
 {
+	struct map_totals map = map_totals(&job->map);
 	struct tally t = { .read = job->before.read + job->read,
 		.written = job->before.written + job->written,
 		.padded = job->before.padded + job->padded,
@@ -67,7 +72,7 @@ tally(struct job *job, double start)
 		.zeroed = job->before.zeroed + job->zeroed,
 		.shared = job->before.shared + job->shared,
 		.spared = job->before.spared + job->spared,
-		.lost = map_totals(&job->map).bad,
+		.lost = map.bad + map.failed,
 		.seconds = job_clock() - start,
 		.phase = (enum phase)job->phase };
 
@@ -212,7 +217,7 @@ begin_rescue(struct job *job, struct fault *f)
 	r = calloc(1, sizeof(*r));
 	if (r == NULL)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	r->keeper.quit = -1;
+	r->keeper.quit = r->keeper.lock = -1;
 	return rescue_begin(r, job, f);
 }
 
@@ -227,13 +232,11 @@ fill_in(struct outcome *out, struct job *job)
 	out->gone = job->gone && !job->doubt;
 	if (job->verify != NULL) {
 		out->proven = job->verify->done;
-		out->differ = job->verify->differ;
-		job->verify->differ.seg = NULL;
+		map_take(&out->differ, &job->verify->differ);
 	}
 	if (job->compare != NULL) {
 		out->longer = job->compare->longer;
-		out->differ = job->compare->differ;
-		job->compare->differ.seg = NULL;
+		map_take(&out->differ, &job->compare->differ);
 	}
 }
 

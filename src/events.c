@@ -664,17 +664,38 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 	emit(ev, &ev->json, o, 0);
 }
 
+/* All that was tried in vain, merged, with what a rescue left half tried. */
+static void
+note_unreadable(struct events *ev, const struct plan *p, struct map *map)
+{
+	struct seg *seg, *last = NULL;
+	size_t n = map_copy(map, &seg), i;
+
+	ev->unreadable = json_array();
+	for (i = 0; i < n; i++) {
+		if (seg[i].status != BAD && seg[i].status != UNTRIMMED &&
+		    seg[i].status != UNSCRAPED)
+			continue;
+		if (last != NULL && last->off + last->len == seg[i].off) {
+			last->len += seg[i].len;
+			continue;
+		}
+		if (last != NULL)
+			json_array_append_new(ev->unreadable, range(p, last));
+		last = &seg[i];
+	}
+	if (last != NULL)
+		json_array_append_new(ev->unreadable, range(p, last));
+	free(seg);
+}
+
 void
 events_errors(struct events *ev, const struct plan *p, struct map *map)
 {
-	struct seg s = { .off = 0 };
-
 	if (ev->json.fd < 0)
 		return;
 	tell_errors(ev, p, map, UINT64_MAX, PATIENCE);
-	ev->unreadable = json_array();
-	while (map_next(map, s.off + s.len, BAD, &s))
-		json_array_append_new(ev->unreadable, range(p, &s));
+	note_unreadable(ev, p, map);
 }
 
 void
@@ -846,7 +867,7 @@ list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
 	struct seg s = { .off = 0 };
 	json_t *one;
 
-	if (ev->json.fd < 0 || out->abandoned || out->differ.seg == NULL)
+	if (ev->json.fd < 0 || out->abandoned || !out->differ.ready)
 		return;
 	ev->mismatch = json_array();
 	while (map_next(&out->differ, s.off + s.len, BAD, &s)) {

@@ -7,6 +7,8 @@
  * write is told once, to whoever asks first, and the flush after it succeeds.
  * So the first that fails at the target sets job->doubt before it stops the
  * copy; that is the end of all saving, and the file stays as it was.
+ *
+ * The file is locked (flock) as long as the run takes.
  */
 #include "keeper.h"
 
@@ -18,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,9 +64,9 @@ name_source(struct keeper *k, const struct plan *p)
 
 /* Put what the file says of the range of this copy into the map. */
 static int
-apply(struct job *job, const struct mapfile *m)
+apply(const struct plan *p, struct map *map, const struct mapfile *m)
 {
-	uint64_t from = job->p->src_off, to = from + job->p->length, a, b;
+	uint64_t from = p->src_off, to = from + p->length, a, b;
 	size_t i;
 
 	for (i = 0; i < m->n; i++) {
@@ -71,8 +74,7 @@ apply(struct job *job, const struct mapfile *m)
 
 		a = s->off > from ? s->off : from;
 		b = s->off + s->len < to ? s->off + s->len : to;
-		if (a < b && map_set(&job->map, a - from, b - a,
-		    s->status) != 0)
+		if (a < b && map_set(map, a - from, b - a, s->status) != 0)
 			return ENOMEM;
 	}
 	return 0;
@@ -80,10 +82,9 @@ apply(struct job *job, const struct mapfile *m)
 
 /* Take out of the map what the domain does not call finished. */
 static int
-limit(struct job *job, const struct mapfile *domain)
+limit(const struct plan *p, struct map *map, const struct mapfile *domain)
 {
-	uint64_t from = job->p->src_off, to = from + job->p->length, at = from;
-	uint64_t a;
+	uint64_t from = p->src_off, to = from + p->length, at = from, a;
 	size_t i;
 
 	for (i = 0; i <= domain->n && at < to; i++) {
@@ -92,8 +93,7 @@ limit(struct job *job, const struct mapfile *domain)
 		if (i < domain->n && s->status != FINISHED)
 			continue;
 		a = i == domain->n || s->off > to ? to : s->off;
-		if (a > at && map_set(&job->map, at - from, a - at,
-		    OUTSIDE) != 0)
+		if (a > at && map_set(map, at - from, a - at, OUTSIDE) != 0)
 			return ENOMEM;
 		if (i < domain->n && s->off + s->len > at)
 			at = s->off + s->len;
@@ -102,9 +102,9 @@ limit(struct job *job, const struct mapfile *domain)
 }
 
 static int
-apply_domain(struct job *job, struct fault *f)
+apply_domain(const struct plan *p, struct map *map, struct fault *f)
 {
-	const char *path = job->p->opts->domain;
+	const char *path = p->opts->domain;
 	struct mapfile domain;
 	int failed;
 
@@ -114,10 +114,22 @@ apply_domain(struct job *job, struct fault *f)
 	if (failed == 0 && domain.n == 0)
 		failed = fault_set(f, STATUS_REFUSED,
 		    "%s does not exist, or says nothing", path);
-	if (failed == 0 && limit(job, &domain) != 0)
+	if (failed == 0 && limit(p, map, &domain) != 0)
 		failed = fault_errno(f, ENOMEM, "%s", path);
 	mapfile_free(&domain);
 	return failed;
+}
+
+/* What was loaded is kept only where the copy does not come to it. */
+static void
+forget_inside(struct keeper *k, const struct plan *p)
+{
+	if (p->opts->domain != NULL || p->src_off > 0 ||
+	    p->length < (uint64_t)p->src->size)
+		return;
+	free(k->file.seg);
+	k->file.seg = NULL;
+	k->file.n = k->file.room = 0;
 }
 
 /* A mistyped map must not become a file among the devices either. */
@@ -142,9 +154,8 @@ check_folder(const char *path, struct fault *f)
 
 /* A map that knows more than there is, or of another disk, is another's. */
 static int
-check(const struct keeper *k, const struct job *job, struct fault *f)
+check(const struct keeper *k, const struct plan *p, struct fault *f)
 {
-	const struct plan *p = job->p;
 	const char *path = p->opts->map;
 	bool finished = false;
 	uint64_t end = 0;
@@ -207,17 +218,23 @@ own_files(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-static int
-add(struct mapfile *m, uint64_t off, uint64_t to, enum seg_status status)
-{
-	struct seg s = { off, to - off, status };
+struct picture {		/* of the map, to be written */
+	const struct job *job;
+	const struct seg *seg;
+	size_t		 n;
+};
 
-	return off < to ? mapfile_append(m, &s) : 0;
+static void
+put(struct mapfile_out *o, uint64_t off, uint64_t to, enum seg_status status)
+{
+	struct seg s = { off, to > off ? to - off : 0, status };
+
+	mapfile_put(o, &s);
 }
 
 /* What the file said before, between two positions. */
-static int
-add_before(struct mapfile *m, const struct mapfile *old, uint64_t from,
+static void
+put_before(struct mapfile_out *o, const struct mapfile *old, uint64_t from,
     uint64_t to)
 {
 	uint64_t at = from, a, b;
@@ -230,49 +247,47 @@ add_before(struct mapfile *m, const struct mapfile *old, uint64_t from,
 		b = s->off + s->len < to ? s->off + s->len : to;
 		if (a >= b)
 			continue;
-		if (add(m, at, a, UNTRIED) != 0 ||
-		    add(m, a, b, s->status) != 0)
-			return ENOMEM;
+		put(o, at, a, UNTRIED);
+		put(o, a, b, s->status);
 		at = b;
 	}
-	return add(m, at, to, UNTRIED);
+	put(o, at, to, UNTRIED);
 }
 
 /* The whole map in the source's positions: before, within, behind the copy. */
-static int
-compose(struct job *job, const struct seg *seg, size_t n, struct mapfile *m)
+static void
+put_all(struct mapfile_out *o, const void *arg)
 {
-	const struct mapfile *old = &job->rescue->keeper.file;
-	uint64_t from = job->p->src_off, to = from + job->p->length;
-	uint64_t end = (uint64_t)job->p->src->size;
+	const struct picture *pic = arg;
+	const struct plan *p = pic->job->p;
+	const struct mapfile *old = &pic->job->rescue->keeper.file;
+	uint64_t from = p->src_off, to = from + p->length, a;
 	size_t i;
 
-	if (add_before(m, old, 0, from) != 0)
-		return ENOMEM;
-	for (i = 0; i < n; i++) {
-		uint64_t a = from + seg[i].off, b = a + seg[i].len;
-
-		if ((seg[i].status == OUTSIDE ? add_before(m, old, a, b) :
-		    add(m, a, b, seg[i].status)) != 0)
-			return ENOMEM;
+	put_before(o, old, 0, from);
+	for (i = 0; i < pic->n; i++) {
+		a = from + pic->seg[i].off;
+		if (pic->seg[i].status == OUTSIDE)
+			put_before(o, old, a, a + pic->seg[i].len);
+		else
+			put(o, a, a + pic->seg[i].len, pic->seg[i].status);
 	}
-	return add_before(m, old, to, end > to ? end : to);
+	put_before(o, old, to, (uint64_t)p->src->size);
 }
 
 static int
 write_map(struct job *job, const struct seg *seg, size_t n, struct fault *f)
 {
+	const struct picture pic = { job, seg, n };
 	struct keeper *k = &job->rescue->keeper;
 	struct mapfile m = { .source = k->source };
-	const char *text = rescue_where(job, &m);
+	struct mapfile_form form = { .head = &m, .fill = put_all, .arg = &pic,
+		.lock = k->lock };
 	int failed;
 
-	if (compose(job, seg, n, &m) != 0)
-		failed = fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	else
-		failed = mapfile_save(&m, job->p->opts->map, text, f);
-	m.source = NULL;
-	mapfile_free(&m);
+	form.phase_text = rescue_where(job, &m);
+	failed = mapfile_save_by(&form, job->p->opts->map, f);
+	k->lock = form.lock;
 	return failed;
 }
 
@@ -371,24 +386,103 @@ keeper_stop(struct job *job)
 		pthread_join(k->thread, NULL);
 }
 
+/* A map that is not there yet is made, empty, which is a map too. */
+static int
+open_map(struct keeper *k, const char *path, bool make)
+{
+	int how = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+	k->lock = open(path, how);
+	if (k->lock < 0 && errno == ENOENT && make) {
+		k->lock = open(path, how | O_CREAT | O_EXCL, 0600);
+		k->made = k->lock >= 0;
+	}
+	return k->lock < 0 ? errno : 0;
+}
+
+/*
+ * One run at a time: the map is locked, and so is each that replaces it before
+ * it does.  Where there are no locks that is left to the user.
+ */
+static int
+lock(struct keeper *k, const char *path, bool make, struct fault *f)
+{
+	struct stat ours, now;
+	int err;
+
+	for (;;) {
+		err = open_map(k, path, make);
+		if (err == ENOENT && !make)
+			return 0;
+		if (err == EEXIST)
+			continue;	/* somebody else makes it */
+		if (err != 0)
+			return fault_errno(f, err, "%s", path);
+		if (flock(k->lock, LOCK_EX | LOCK_NB) != 0 &&
+		    errno == EWOULDBLOCK)
+			return fault_set(f, STATUS_REFUSED, "%s is the map of "
+			    "a run that is under way", path);
+		if (fstat(k->lock, &ours) == 0 && stat(path, &now) == 0 &&
+		    ours.st_dev == now.st_dev && ours.st_ino == now.st_ino)
+			return 0;
+		close(k->lock);		/* replaced meanwhile */
+		k->made = false;
+	}
+}
+
+/* Load the map, hold it against the ends, and put it into the copy's. */
+static int
+load(struct keeper *k, const struct plan *p, struct map *map, struct fault *f)
+{
+	const char *path = p->opts->map;
+
+	if (mapfile_load(&k->file, path, f) != 0 || check(k, p, f) != 0)
+		return -1;
+	if (apply(p, map, &k->file) != 0)
+		return fault_errno(f, ENOMEM, "%s", path);
+	if (apply_domain(p, map, f) != 0)
+		return -1;
+	forget_inside(k, p);
+	return 0;
+}
+
 int
 keeper_begin(struct keeper *k, struct job *job, struct fault *f)
 {
 	const struct plan *p = job->p;
 
+	*k = (struct keeper){ .lock = -1 };
 	name_source(k, p);
 	k->quit = eventfd(0, EFD_CLOEXEC);
 	if (k->quit < 0)
 		return fault_errno(f, errno, "eventfd");
 	if (check_folder(p->opts->map, f) != 0 || own_files(p, f) != 0 ||
-	    mapfile_load(&k->file, p->opts->map, f) != 0 ||
-	    check(k, job, f) != 0)
+	    lock(k, p->opts->map, true, f) != 0)
 		return -1;
-	if (apply(job, &k->file) != 0)
+	if (load(k, p, &job->map, f) == 0 && write_first(job, f) == 0)
+		return 0;
+	if (k->made)
+		unlink(p->opts->map);
+	return -1;
+}
+
+int
+keeper_look(const struct plan *p, struct map_totals *t, struct fault *f)
+{
+	struct keeper k = { .lock = -1, .quit = -1 };
+	struct map map;
+	int failed = -1;
+
+	if (map_init(&map, p->length, p->chunk, 0) != 0)
 		return fault_errno(f, ENOMEM, "%s", p->opts->map);
-	if (apply_domain(job, f) != 0)
-		return -1;
-	return write_first(job, f);
+	name_source(&k, p);
+	if (check_folder(p->opts->map, f) == 0 && own_files(p, f) == 0 &&
+	    lock(&k, p->opts->map, false, f) == 0)
+		failed = load(&k, p, &map, f);
+	*t = map_totals(&map);
+	map_free(&map);
+	keeper_free(&k);
+	return failed;
 }
 
 void
@@ -396,5 +490,7 @@ keeper_free(struct keeper *k)
 {
 	if (k->quit >= 0)
 		close(k->quit);
+	if (k->lock >= 0)
+		close(k->lock);
 	mapfile_free(&k->file);
 }

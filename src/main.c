@@ -14,6 +14,7 @@
 #include "endpoint.h"
 #include "events.h"
 #include "findings.h"
+#include "keeper.h"
 #include "list.h"
 #include "opts.h"
 #include "parts.h"
@@ -165,6 +166,7 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
     struct events *ev, int *signo)
 {
 	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
+	struct map_totals known;
 	struct findings found;
 	struct record rec;
 	struct claims claims;
@@ -177,7 +179,14 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	findings_make(&found, &p, thorough);
 	p.found = o->compare == 0 ? &found : NULL;
 	if (o->mode == MODE_DRY_RUN) {
+		if (o->map != NULL && keeper_look(&p, &known, &f) != 0) {
+			claims_release(&claims);
+			findings_free(&found);
+			return leave(ev, src, dst, &f);
+		}
 		report_plan(stdout, &p);
+		if (o->map != NULL)
+			report_known(stdout, &known);
 		close_ends(src, dst, &f);
 		claims_release(&claims);
 		record_close(&rec);

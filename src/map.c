@@ -1,8 +1,16 @@
 /*
- * The map: a sorted array of segments that cover the copy without gaps.  A
- * claim cuts a piece off the untried part; settling it gives it a status and
- * joins it to neighbours that are alike.  A healthy copy has some two segments
- * a worker, so that a search is a few steps and a cut moves a few entries.
+ * The map: segments that cover the copy without gaps, in order, no two alike
+ * side by side.  A claim cuts a piece off; settling it gives it a status and
+ * joins it to neighbours that are alike.
+ *
+ * A segment is where it begins and its status; it ends where the next begins.
+ * They stand in leaves of some hundred, the leaves in one array.  To find one
+ * is a search in the array and a search in the leaf; to cut one moves the rest
+ * of its leaf, and once in a hundred times splits it.  What is asked for often
+ * (the totals) is kept along.
+ *
+ * A change makes two cuts at most.  A claim sees to it that there are spare
+ * leaves, so that settling has what it needs.
  *
  *	m	map->lock, a leaf: nothing is called with it held
  */
@@ -14,128 +22,344 @@
 
 #include "number.h"
 
-enum { ROOM = 128 };		/* segments to begin with */
+enum {
+	LEAF = 256,		/* segments in a leaf, at most */
+	CUTS = 2,		/* leaves that one change may need */
+};
+
+static const enum seg_status any = (enum seg_status)0;
+
+struct leaf {
+	uint64_t	off[LEAF];
+	unsigned char	status[LEAF];
+	unsigned	n;	/* > 0 once it is in the map */
+};
+
+struct place {			/* of a segment; leaf == map->leaves: the end */
+	size_t		leaf;
+	unsigned	i;
+};
+
+/* Room for the two cuts that any change of one range may need. */
+static int
+reserve(struct map *map)
+{
+	struct leaf **grown;
+	size_t room;
+
+	while (map->spares < MAP_SPARES) {
+		map->spare[map->spares] = malloc(sizeof(struct leaf));
+		if (map->spare[map->spares] == NULL)
+			break;
+		map->spares++;
+	}
+	if (map->leaves + CUTS > map->room) {
+		room = map->room * 2 + CUTS;
+		grown = reallocarray(map->leaf, room, sizeof(struct leaf *));
+		if (grown == NULL)
+			return ENOMEM;
+		map->leaf = grown;
+		map->room = room;
+	}
+	return map->spares < CUTS ? ENOMEM : 0;
+}
+
+static void
+count(struct map *map, unsigned char status, uint64_t bytes, uint64_t ranges)
+{
+	map->sum[status].bytes += bytes;
+	map->sum[status].ranges += ranges;
+}
 
 int
 map_init(struct map *map, uint64_t length, uint64_t chunk, uint64_t phase)
 {
-	*map = (struct map){ .chunk = chunk, .phase = phase, .room = ROOM,
-		.from = UNTRIED };
-	map->seg = malloc(ROOM * sizeof(*map->seg));
-	if (map->seg == NULL)
+	*map = (struct map){ .chunk = chunk, .phase = phase,
+		.length = length, .from = UNTRIED };
+	if (reserve(map) != 0) {
+		map_free(map);
 		return ENOMEM;
+	}
 	if (length > 0) {
-		map->seg[0] = (struct seg){ 0, length, UNTRIED };
-		map->n = 1;
+		map->leaf[0] = map->spare[--map->spares];
+		map->leaf[0]->off[0] = 0;
+		map->leaf[0]->status[0] = UNTRIED;
+		map->leaf[0]->n = 1;
+		map->leaves = 1;
+		count(map, UNTRIED, length, 1);
 	}
 	pthread_mutex_init(&map->lock, NULL);
+	map->ready = true;
 	return 0;
 }
 
 void
 map_free(struct map *map)
 {
-	if (map->seg != NULL)
+	if (map->ready)
 		pthread_mutex_destroy(&map->lock);
-	free(map->seg);
-	map->seg = NULL;
+	while (map->leaves > 0)
+		free(map->leaf[--map->leaves]);
+	while (map->spares > 0)
+		free(map->spare[--map->spares]);
+	free(map->leaf);
+	map->leaf = NULL;
+	map->ready = false;
 }
 
-/* The index of the segment that holds off, or n behind the end. */
-static size_t
-find(const struct map *map, uint64_t off)
+void
+map_take(struct map *map, struct map *from)
 {
-	size_t lo = 0, hi = map->n;
+	*map = *from;
+	*from = (struct map){ .ready = false };
+}
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+static bool
+at_end(const struct map *map, struct place p)
+{
+	return p.leaf == map->leaves;
+}
 
-		if (map->seg[mid].off + map->seg[mid].len <= off)
-			lo = mid + 1;
+static struct place
+next(const struct map *map, struct place p)
+{
+	if (p.i + 1 < map->leaf[p.leaf]->n)
+		return (struct place){ p.leaf, p.i + 1 };
+	return (struct place){ p.leaf + 1, 0 };
+}
+
+/* The one before; p is not the first. */
+static struct place
+before(const struct map *map, struct place p)
+{
+	if (p.i > 0)
+		return (struct place){ p.leaf, p.i - 1 };
+	return (struct place){ p.leaf - 1, map->leaf[p.leaf - 1]->n - 1 };
+}
+
+static bool
+is_first(struct place p)
+{
+	return p.leaf == 0 && p.i == 0;
+}
+
+static uint64_t
+begin_of(const struct map *map, struct place p)
+{
+	return at_end(map, p) ? map->length : map->leaf[p.leaf]->off[p.i];
+}
+
+static enum seg_status
+status_of(const struct map *map, struct place p)
+{
+	return (enum seg_status)map->leaf[p.leaf]->status[p.i];
+}
+
+static struct seg
+seg_at(const struct map *map, struct place p)
+{
+	uint64_t off = begin_of(map, p);
+
+	return (struct seg){ off, begin_of(map, next(map, p)) - off,
+		status_of(map, p) };
+}
+
+/* The last segment of a leaf that begins at off or before. */
+static unsigned
+find_in(const struct leaf *leaf, uint64_t off)
+{
+	unsigned lo = 0, hi = leaf->n, mid;
+
+	while (hi - lo > 1) {
+		mid = lo + (hi - lo) / 2;
+		if (leaf->off[mid] <= off)
+			lo = mid;
 		else
 			hi = mid;
 	}
 	return lo;
 }
 
-/* Room for the two cuts that any change of one range may need. */
-static int
-reserve(struct map *map)
+/* The segment that holds off, or the end. */
+static struct place
+find(const struct map *map, uint64_t off)
 {
-	struct seg *grown;
+	size_t lo = 0, hi = map->leaves, mid;
 
-	if (map->n + 2 <= map->room)
-		return 0;
-	grown = reallocarray(map->seg, map->room * 2, sizeof(*grown));
-	if (grown == NULL)
-		return ENOMEM;
-	map->seg = grown;
-	map->room *= 2;
-	return 0;
+	if (off >= map->length)
+		return (struct place){ map->leaves, 0 };
+	while (hi - lo > 1) {
+		mid = lo + (hi - lo) / 2;
+		if (map->leaf[mid]->off[0] <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return (struct place){ lo, find_in(map->leaf[lo], off) };
 }
 
-/* Make a segment begin at off; returns its index. */
-static size_t
+/* Move the segments of a leaf from i on to another place in a leaf. */
+static void
+shift(struct map *map, struct leaf *to, unsigned at, const struct leaf *from,
+    unsigned i)
+{
+	unsigned n = from->n - i;
+
+	memmove(to->off + at, from->off + i, n * sizeof(*to->off));
+	memmove(to->status + at, from->status + i, n);
+	map->moved += n;
+}
+
+/* Take a leaf into the array, or out of it. */
+static void
+add_leaf(struct map *map, size_t l, struct leaf *leaf)
+{
+	memmove(map->leaf + l + 1, map->leaf + l,
+	    (map->leaves - l) * sizeof(struct leaf *));
+	map->leaf[l] = leaf;
+	map->leaves++;
+	map->moved += (map->leaves - l) / LEAF;
+}
+
+static void
+drop_leaf(struct map *map, size_t l)
+{
+	struct leaf *leaf = map->leaf[l];
+
+	map->leaves--;
+	memmove(map->leaf + l, map->leaf + l + 1,
+	    (map->leaves - l) * sizeof(struct leaf *));
+	map->moved += (map->leaves - l) / LEAF;
+	if (map->spares < MAP_SPARES)
+		map->spare[map->spares++] = leaf;
+	else
+		free(leaf);
+}
+
+/* Make room in a full leaf; returns where p is now. */
+static struct place
+split(struct map *map, struct place p)
+{
+	struct leaf *old = map->leaf[p.leaf];
+	struct leaf *new = map->spare[--map->spares];
+	unsigned half = LEAF / 2;
+
+	shift(map, new, 0, old, half);
+	new->n = old->n - half;
+	old->n = half;
+	add_leaf(map, p.leaf + 1, new);
+	return p.i < half ? p : (struct place){ p.leaf + 1, p.i - half };
+}
+
+/* Make a segment begin at off; returns its place. */
+static struct place
 cut(struct map *map, uint64_t off)
 {
-	size_t i = find(map, off);
-	struct seg *s = &map->seg[i];
+	struct place p = find(map, off);
+	struct leaf *leaf;
 
-	if (i == map->n || s->off == off)
-		return i;
-	memmove(s + 1, s, (map->n - i) * sizeof(*s));
-	map->n++;
-	s[0].len = off - s[0].off;
-	s[1].off = off;
-	s[1].len -= s[0].len;
-	return i + 1;
+	if (at_end(map, p) || begin_of(map, p) == off)
+		return p;
+	if (map->leaf[p.leaf]->n == LEAF)
+		p = split(map, p);
+	leaf = map->leaf[p.leaf];
+	shift(map, leaf, p.i + 1, leaf, p.i);
+	leaf->n++;
+	p.i++;
+	leaf->off[p.i] = off;
+	count(map, leaf->status[p.i], 0, 1);
+	return p;
 }
 
-/* Join segments alike among those from first to just behind last. */
+/* Two leaves that fill less than half of one become one. */
 static void
-join(struct map *map, size_t first, size_t last)
+merge(struct map *map, size_t l)
 {
-	size_t to = first > 0 ? first - 1 : 0, from;
+	struct leaf *a, *b;
 
-	if (map->n == 0)
+	if (l + 1 >= map->leaves)
 		return;
-	if (last >= map->n)
-		last = map->n - 1;
-	for (from = to + 1; from <= last; from++)
-		if (map->seg[to].status == map->seg[from].status)
-			map->seg[to].len += map->seg[from].len;
-		else
-			map->seg[++to] = map->seg[from];
-	to++;
-	memmove(&map->seg[to], &map->seg[from],
-	    (map->n - from) * sizeof(*map->seg));
-	map->n -= from - to;
+	a = map->leaf[l];
+	b = map->leaf[l + 1];
+	if (a->n + b->n > LEAF / 2)
+		return;
+	shift(map, a, a->n, b, 0);
+	a->n += b->n;
+	drop_leaf(map, l + 1);
 }
 
-/* Change what has the status "from" in a range; room is reserved. */
+/* Take a segment out: it has become part of the one before. */
 static void
-change(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
+erase(struct map *map, struct place p)
+{
+	struct leaf *leaf = map->leaf[p.leaf];
+
+	count(map, leaf->status[p.i], 0, (uint64_t)-1);
+	shift(map, leaf, p.i, leaf, p.i + 1);
+	leaf->n--;
+	if (leaf->n == 0) {
+		drop_leaf(map, p.leaf);
+		return;
+	}
+	merge(map, p.leaf);
+	if (p.leaf > 0)
+		merge(map, p.leaf - 1);
+}
+
+/* Join segments alike that meet at from, at to, or between them. */
+static void
+join(struct map *map, uint64_t from, uint64_t to)
+{
+	struct place p = find(map, from);
+	uint64_t off;
+
+	while (!at_end(map, p) && (off = begin_of(map, p)) <= to) {
+		if (!is_first(p) && status_of(map, before(map, p)) ==
+		    status_of(map, p)) {
+			erase(map, p);
+			p = find(map, off);
+		}
+		if (!at_end(map, p))
+			p = next(map, p);
+	}
+}
+
+static void
+give(struct map *map, struct place p, enum seg_status to)
+{
+	struct seg s = seg_at(map, p);
+
+	count(map, (unsigned char)s.status, -s.len, (uint64_t)-1);
+	count(map, (unsigned char)to, s.len, 1);
+	map->leaf[p.leaf]->status[p.i] = (unsigned char)to;
+}
+
+/* Give a range a status, or what has the status "only" of it; room is kept. */
+static void
+change(struct map *map, uint64_t off, uint64_t len, enum seg_status only,
     enum seg_status to)
 {
-	size_t first = cut(map, off), last = cut(map, off + len), i;
+	struct place p;
 
-	for (i = first; i < last; i++)
-		if (map->seg[i].status == from)
-			map->seg[i].status = to;
-	join(map, first, last);
+	cut(map, off + len);
+	for (p = cut(map, off); !at_end(map, p) &&
+	    begin_of(map, p) < off + len; p = next(map, p))
+		if (only == any || status_of(map, p) == only)
+			give(map, p, to);
+	join(map, off, off + len);
 }
 
 /* What the pass has left from its cursor on, in one segment. */
 static bool
 next_forwards(const struct map *map, struct seg *got)
 {
-	size_t i = find(map, map->cursor);
+	struct place p = find(map, map->cursor);
 
-	while (i < map->n && map->seg[i].status != map->from)
-		i++;
-	if (i == map->n)
+	while (!at_end(map, p) && status_of(map, p) != map->from)
+		p = next(map, p);
+	if (at_end(map, p))
 		return false;
-	*got = map->seg[i];
+	*got = seg_at(map, p);
 	if (got->off < map->cursor) {
 		got->len -= map->cursor - got->off;
 		got->off = map->cursor;
@@ -146,15 +370,19 @@ next_forwards(const struct map *map, struct seg *got)
 static bool
 next_backwards(const struct map *map, struct seg *got)
 {
-	size_t i = find(map, map->cursor);
+	struct place p = find(map, map->cursor);
 
-	if (i < map->n && map->seg[i].off < map->cursor)
-		i++;
-	while (i > 0 && map->seg[i - 1].status != map->from)
-		i--;
-	if (i == 0)
-		return false;
-	*got = map->seg[i - 1];
+	if (at_end(map, p) || begin_of(map, p) >= map->cursor) {
+		if (is_first(p) || map->leaves == 0)
+			return false;
+		p = before(map, p);
+	}
+	while (status_of(map, p) != map->from) {
+		if (is_first(p))
+			return false;
+		p = before(map, p);
+	}
+	*got = seg_at(map, p);
 	if (got->off + got->len > map->cursor)
 		got->len = map->cursor - got->off;
 	return true;
@@ -244,6 +472,26 @@ map_pass(struct map *map, enum seg_status from, bool backwards)
 	pthread_mutex_unlock(&map->lock);
 }
 
+uint64_t
+map_cursor(struct map *map)
+{
+	uint64_t at;
+
+	pthread_mutex_lock(&map->lock);
+	at = map->cursor < map->length ? map->cursor : map->length;
+	pthread_mutex_unlock(&map->lock);
+	return at;
+}
+
+void
+map_begin_at(struct map *map, uint64_t off)
+{
+	pthread_mutex_lock(&map->lock);
+	if (off > 0 && off < map->length)
+		map->cursor = off;
+	pthread_mutex_unlock(&map->lock);
+}
+
 void
 map_pieces(struct map *map, uint64_t chunk)
 {
@@ -255,54 +503,60 @@ map_pieces(struct map *map, uint64_t chunk)
 int
 map_set(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
 {
-	size_t first, last, i;
 	int err;
 
+	if (len == 0)
+		return 0;
 	pthread_mutex_lock(&map->lock);
-	err = len == 0 ? 0 : reserve(map);
-	if (err == 0 && len > 0) {
-		first = cut(map, off);
-		last = cut(map, off + len);
-		for (i = first; i < last; i++)
-			map->seg[i].status = to;
-		join(map, first, last);
-	}
+	err = reserve(map);
+	if (err == 0)
+		change(map, off, len, any, to);
 	pthread_mutex_unlock(&map->lock);
 	return err;
 }
 
-/* Where the gap begins that ends at off: the last byte that is otherwise. */
+/* Where the gap ends, in the direction of the pass, that begins behind "at". */
 static uint64_t
-gap_start(const struct map *map, uint64_t off)
+gap_end(const struct map *map, const struct seg *at)
 {
-	size_t i = find(map, off);
+	uint64_t off = map->backwards ? at->off : at->off + at->len;
+	struct place p = find(map, off);
 
-	if (i < map->n && map->seg[i].off < off)
-		return map->seg[i].status == map->from ? map->seg[i].off : off;
-	if (i > 0 && map->seg[i - 1].status == map->from)
-		return map->seg[i - 1].off;
-	return off;
+	if (map->backwards && begin_of(map, p) == off && !is_first(p))
+		p = before(map, p);
+	if (at_end(map, p) || status_of(map, p) != map->from)
+		return off;
+	return map->backwards ? begin_of(map, p) : begin_of(map, next(map, p));
+}
+
+/* Move the cursor on; it never goes back. */
+static void
+move(struct map *map, uint64_t to)
+{
+	if (map->backwards ? to < map->cursor : to > map->cursor)
+		map->cursor = to;
 }
 
 void
 map_skip(struct map *map, const struct seg *at, uint64_t least, uint64_t most)
 {
-	uint64_t to;
-
 	pthread_mutex_lock(&map->lock);
 	map->skip = map->skip == 0 ? least : map->skip * 2;
 	if (map->skip > most)
 		map->skip = most;
 	map->skip = round_up(map->skip, map->chunk);	/* whole blocks */
-	if (map->backwards) {
-		to = gap_start(map, at->off);
-		if (to < map->cursor)
-			map->cursor = to;
-	} else {
-		to = at->off + at->len + map->skip;
-		if (to > map->cursor)
-			map->cursor = to;
-	}
+	if (!map->backwards)
+		move(map, at->off + at->len + map->skip);
+	else
+		move(map, at->off > map->skip ? at->off - map->skip : 0);
+	pthread_mutex_unlock(&map->lock);
+}
+
+void
+map_leave(struct map *map, const struct seg *at)
+{
+	pthread_mutex_lock(&map->lock);
+	move(map, gap_end(map, at));
 	pthread_mutex_unlock(&map->lock);
 }
 
@@ -317,18 +571,20 @@ map_go_on(struct map *map)
 size_t
 map_copy(struct map *map, struct seg **copy)
 {
-	size_t n, i;
+	struct place p = { 0, 0 };
+	size_t n = 0, all, i;
 
 	pthread_mutex_lock(&map->lock);
-	n = map->n;
-	*copy = reallocarray(NULL, n + 1, sizeof(**copy));
-	for (i = 0; *copy != NULL && i < n; i++) {
-		(*copy)[i] = map->seg[i];
-		if ((*copy)[i].status == CLAIMED)
-			(*copy)[i].status = map->from;
+	for (all = 0, i = 0; i < map->leaves; i++)
+		all += map->leaf[i]->n;
+	*copy = reallocarray(NULL, all + 1, sizeof(**copy));
+	for (; *copy != NULL && !at_end(map, p); p = next(map, p), n++) {
+		(*copy)[n] = seg_at(map, p);
+		if ((*copy)[n].status == CLAIMED)
+			(*copy)[n].status = map->from;
 	}
 	pthread_mutex_unlock(&map->lock);
-	return *copy == NULL ? 0 : n;
+	return n;
 }
 
 int
@@ -349,12 +605,19 @@ map_settle(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
 void
 map_end(struct map *map, uint64_t end)
 {
+	struct place p;
+	struct seg s;
+
 	pthread_mutex_lock(&map->lock);
-	while (map->n > 0 && map->seg[map->n - 1].off >= end)
-		map->n--;
-	if (map->n > 0 && map->seg[map->n - 1].off +
-	    map->seg[map->n - 1].len > end)
-		map->seg[map->n - 1].len = end - map->seg[map->n - 1].off;
+	while (map->leaves > 0 && map->length > end) {
+		p = before(map, (struct place){ map->leaves, 0 });
+		s = seg_at(map, p);
+		map->length = s.off > end ? s.off : end;
+		count(map, (unsigned char)s.status, -(s.off + s.len -
+		    map->length), 0);
+		if (s.off >= end)
+			erase(map, p);
+	}
 	pthread_mutex_unlock(&map->lock);
 }
 
@@ -362,16 +625,16 @@ bool
 map_next(struct map *map, uint64_t off, enum seg_status status,
     struct seg *got)
 {
-	size_t i;
+	struct place p;
 	bool found;
 
 	pthread_mutex_lock(&map->lock);
-	i = find(map, off);
-	while (i < map->n && map->seg[i].status != status)
-		i++;
-	found = i < map->n;
+	p = find(map, off);
+	while (!at_end(map, p) && status_of(map, p) != status)
+		p = next(map, p);
+	found = !at_end(map, p);
 	if (found) {
-		*got = map->seg[i];
+		*got = seg_at(map, p);
 		if (got->off < off) {
 			got->len -= off - got->off;
 			got->off = off;
@@ -385,11 +648,11 @@ enum seg_status
 map_at(struct map *map, uint64_t off)
 {
 	enum seg_status status;
-	size_t i;
+	struct place p;
 
 	pthread_mutex_lock(&map->lock);
-	i = find(map, off);
-	status = i < map->n ? map->seg[i].status : FINISHED;
+	p = find(map, off);
+	status = at_end(map, p) ? FINISHED : status_of(map, p);
 	pthread_mutex_unlock(&map->lock);
 	return status;
 }
@@ -397,36 +660,17 @@ map_at(struct map *map, uint64_t off)
 struct map_totals
 map_totals(struct map *map)
 {
-	struct map_totals t = { 0 };
-	size_t i;
+	struct map_totals t;
 
 	pthread_mutex_lock(&map->lock);
-	for (i = 0; i < map->n; i++) {
-		const struct seg *s = &map->seg[i];
-
-		t.end = s->off + s->len;
-		switch (s->status) {
-		case UNTRIED:
-			t.untried += s->len;
-			break;
-		case UNTRIMMED:
-		case UNSCRAPED:
-			t.failed += s->len;
-			break;
-		case CLAIMED:
-			t.claimed += s->len;
-			break;
-		case FINISHED:
-			t.finished += s->len;
-			break;
-		case OUTSIDE:
-			break;
-		case BAD:
-			t.bad += s->len;
-			t.bad_ranges++;
-			break;
-		}
-	}
+	t = (struct map_totals){ .end = map->length,
+		.finished = map->sum[FINISHED].bytes,
+		.bad = map->sum[BAD].bytes,
+		.bad_ranges = map->sum[BAD].ranges,
+		.untried = map->sum[UNTRIED].bytes,
+		.claimed = map->sum[CLAIMED].bytes,
+		.failed = map->sum[UNTRIMMED].bytes +
+		    map->sum[UNSCRAPED].bytes };
 	pthread_mutex_unlock(&map->lock);
 	return t;
 }

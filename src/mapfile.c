@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,12 +204,11 @@ mapfile_free(struct mapfile *m)
 }
 
 static void
-write_all(const struct mapfile *m, const char *phase_text, FILE *out)
+write_head(const struct mapfile *m, const char *phase_text, FILE *out)
 {
 	time_t now = time(NULL);
 	struct tm tm;
 	char when[32];
-	size_t i;
 
 	localtime_r(&now, &tm);
 	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
@@ -220,34 +220,84 @@ write_all(const struct mapfile *m, const char *phase_text, FILE *out)
 	    "0x%08llX     %c               %lld\n"
 	    "#      pos        size  status\n", when, phase_text,
 	    (ull)m->pos, m->phase, (long long)m->pass);
+}
+
+static void
+write_last(struct mapfile_out *o)
+{
+	if (o->last.len > 0)
+		fprintf(o->out, "0x%08llX  0x%08llX  %c\n", (ull)o->last.off,
+		    (ull)o->last.len, o->last.status);
+}
+
+void
+mapfile_put(struct mapfile_out *o, const struct seg *s)
+{
+	if (s->len == 0)
+		return;
+	if (o->last.len > 0 && o->last.status == s->status) {
+		o->last.len += s->len;
+		return;
+	}
+	write_last(o);
+	o->last = *s;
+}
+
+/* What a map has itself. */
+static void
+put_own(struct mapfile_out *o, const void *arg)
+{
+	const struct mapfile *m = arg;
+	size_t i;
+
 	for (i = 0; i < m->n; i++)
-		fprintf(out, "0x%08llX  0x%08llX  %c\n", (ull)m->seg[i].off,
-		    (ull)m->seg[i].len, m->seg[i].status);
+		mapfile_put(o, &m->seg[i]);
+}
+
+/* Write and lock what is to become the map; *fresh is open then. */
+static int
+write_open(struct mapfile_form *form, int fd, int *fresh)
+{
+	struct mapfile_out o = { .out = fdopen(fd, "w") };
+	int err = 0;
+
+	*fresh = -1;
+	if (o.out == NULL) {
+		close(fd);
+		return ENOMEM;
+	}
+	write_head(form->head, form->phase_text, o.out);
+	form->fill(&o, form->arg);
+	write_last(&o);
+	if (fflush(o.out) != 0 || ferror(o.out) != 0 || fsync(fd) != 0)
+		err = errno != 0 ? errno : EIO;
+	if (err == 0) {
+		*fresh = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (*fresh < 0)
+			err = errno;
+	}
+	if (fclose(o.out) != 0 && err == 0)
+		err = errno;
+	if (err == 0)			/* not everywhere are there locks */
+		flock(*fresh, LOCK_EX | LOCK_NB);
+	else if (*fresh >= 0)
+		close(*fresh);
+	return err;
 }
 
 /* A new file beside the map, on the medium. */
 static int
-write_temporary(const struct mapfile *m, const char *temporary,
-    const char *phase_text, struct fault *f)
+write_temporary(struct mapfile_form *form, const char *temporary, int *fresh,
+    struct fault *f)
 {
-	FILE *out;
-	int fd, err = 0;
+	int fd, err;
 
 	unlink(temporary);		/* of a run that was killed */
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
 	    O_CLOEXEC, 0600);
 	if (fd < 0)
 		return fault_errno(f, errno, "%s", temporary);
-	out = fdopen(fd, "w");
-	if (out == NULL) {
-		close(fd);
-		return fault_errno(f, ENOMEM, "%s", temporary);
-	}
-	write_all(m, phase_text, out);
-	if (fflush(out) != 0 || ferror(out) != 0 || fsync(fd) != 0)
-		err = errno != 0 ? errno : EIO;
-	if (fclose(out) != 0 && err == 0)
-		err = errno;
+	err = write_open(form, fd, fresh);
 	if (err == 0)
 		return 0;
 	unlink(temporary);
@@ -282,30 +332,52 @@ no_links(int err)
 	return err == EPERM || err == EOPNOTSUPP || err == ENOSYS;
 }
 
+/* Make it the map, and the map before path.bak. */
+static int
+replace(const char *temporary, const char *path, const char *before,
+    struct fault *f)
+{
+	unlink(before);
+	if (link(path, before) != 0 && errno != ENOENT && !no_links(errno))
+		return fault_errno(f, errno, "%s", before);
+	if (rename(temporary, path) != 0)
+		return fault_errno(f, errno, "%s", path);
+	return 0;
+}
+
 int
-mapfile_save(const struct mapfile *m, const char *path,
-    const char *phase_text, struct fault *f)
+mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 {
 	char temporary[PATH_MAX], before[PATH_MAX];
-	int err;
+	int fresh = -1, err;
 
 	if (snprintf(temporary, sizeof(temporary), "%s.tmp", path) >=
 	    PATH_MAX || snprintf(before, sizeof(before), "%s.bak", path) >=
 	    PATH_MAX)
 		return fault_errno(f, ENAMETOOLONG, "%s", path);
-	if (write_temporary(m, temporary, phase_text, f) != 0)
+	if (write_temporary(form, temporary, &fresh, f) != 0)
 		return -1;
-	unlink(before);
-	if (link(path, before) != 0 && errno != ENOENT && !no_links(errno)) {
-		fault_errno(f, errno, "%s", before);
+	if (replace(temporary, path, before, f) != 0) {
+		close(fresh);
 		unlink(temporary);
 		return -1;
 	}
-	if (rename(temporary, path) != 0) {
-		fault_errno(f, errno, "%s", path);
-		unlink(temporary);
-		return -1;
-	}
+	if (form->lock >= 0)
+		close(form->lock);
+	form->lock = fresh;
 	err = sync_folder(path);
 	return err == 0 ? 0 : fault_errno(f, err, "%s: its folder", path);
+}
+
+int
+mapfile_save(const struct mapfile *m, const char *path,
+    const char *phase_text, struct fault *f)
+{
+	struct mapfile_form form = { .head = m, .phase_text = phase_text,
+		.fill = put_own, .arg = m, .lock = -1 };
+	int failed = mapfile_save_by(&form, path, f);
+
+	if (form.lock >= 0)
+		close(form.lock);
+	return failed;
 }

@@ -297,9 +297,9 @@ contradiction_rescue(const struct opts *o)
 
 	if (!rescues && (o->rescue != 0 || o->domain != NULL ||
 	    o->fill != NULL || o->maxerrors >= 0 || o->maxtime >= 0 ||
-	    o->wait >= 0))
-		return "rescue=, domain=, fill=, maxerrors=, maxtime= and "
-		    "wait= go with map=";
+	    o->wait >= 0 || o->minrate > 0))
+		return "rescue=, domain=, fill=, maxerrors=, maxtime=, "
+		    "minrate= and wait= go with map=";
 	if (rescues && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
 	    FLAG_SPARSE | FLAG_TRIM)) != 0 || o->sync == 0))
 		return "map= goes with none of append, trunc, sparse, trim, "

@@ -222,7 +222,7 @@ progress_draw(struct progress *pr, const struct tally *t)
 	pr->next = t->seconds + pr->interval;
 	most = width(pr);
 	compose(pr, t, &parts);
-	shorten(&parts, t->phase == PHASE_COPYING, most);
+	shorten(&parts, t->phase != PHASE_FLUSHING, most);
 	join(&parts, line, most);
 	if (pr->how == LINES) {
 		fprintf(stderr, "pardd: %s\n", line);

@@ -185,8 +185,7 @@ hand_over(struct ranges *r, struct outcome *out)
 {
 	struct map_totals t = map_totals(&r->differ);
 
-	out->differ = r->differ;
-	r->differ.seg = NULL;
+	map_take(&out->differ, &r->differ);
 	out->tally.differing = t.bad;
 	out->tally.verified = out->tally.written - t.bad;
 }

@@ -287,6 +287,16 @@ report_plan(FILE *out, const struct plan *p)
 	found_plan(out, p->found);
 }
 
+void
+report_known(FILE *out, const struct map_totals *t)
+{
+	say(out, "map_finished=%llu", (ull)t->finished);
+	say(out, "map_untried=%llu", (ull)t->untried);
+	say(out, "map_failed=%llu", (ull)t->failed);
+	say(out, "map_bad=%llu", (ull)t->bad);
+	say(out, "map_bad_ranges=%llu", (ull)t->bad_ranges);
+}
+
 bool
 report_ask(const struct plan *p, struct fault *f)
 {
@@ -534,7 +544,7 @@ differing(const struct plan *p, struct outcome *out)
 	struct seg s = { .off = 0 };
 	uint64_t n = 0;
 
-	while (out->differ.seg != NULL &&
+	while (out->differ.ready &&
 	    map_next(&out->differ, s.off + s.len, BAD, &s))
 		if (n++ < RANGES_SHOWN)
 			differs(p, &s);
@@ -589,7 +599,7 @@ agrees(const struct plan *p, struct outcome *out)
 {
 	struct map_totals t = { 0 };
 
-	if (out->differ.seg != NULL)
+	if (out->differ.ready)
 		t = map_totals(&out->differ);
 	if (p->opts->verify != 0 && t.bad == 0 && !out->proven)
 		conclude(out, STATUS_MISMATCH, "NOT complete: not all that was "

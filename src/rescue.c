@@ -1,20 +1,24 @@
 /*
  * Rescue.  The map is gone over in passes, each of which takes what has one
- * status and gives it another:
+ * status and gives it another, the most data for the fewest errors first:
  *
  *	copy	?  ->  +, or * for the rest of a read that failed
  *	trim	*  ->  single blocks from both ends up to the first bad one (-),
  *		       and / for what lies between
- *	scrape	/  ->  block by block, + or -
+ *	skim	/  ->  block by block, + or -, what follows an error left out
+ *	scrape	/  ->  block by block, all of it
  *	retry	-  ->  the same, in changing direction
  *	fill	what is left is written over as fill= says, and stays what it is
  *
- * A read that failed is given up as far as one cluster, the rest is left for
- * later, in pieces of that size.  After an error the first copy pass leaves out
- * a part that grows with each error; the second comes back over what was left
- * out, from behind, and gives up each gap at its first error; the third leaves
- * out nothing.  All workers work on a pass together, and one that is stuck in a
- * slow read holds up none.
+ * After an error a pass leaves out a part that grows with each error; the next
+ * comes back over what was left out, from behind, and gives up each gap at its
+ * first error; the last leaves out nothing.
+ *
+ * An error costs a disk as much as hundreds of good reads, and workers side by
+ * side would meet the same bad area together.  So a pass that leaves something
+ * out reads one piece at a time (the gate), a small one, and the others write
+ * meanwhile; the first does so for a while after an error.  A worker that is
+ * stuck in a slow read is left behind, and so is the area.
  *
  * What saves the map meanwhile is in keeper.c.
  */
@@ -28,52 +32,77 @@
 #include "pulse.h"
 #include "status.h"
 
-enum how { COPY, TRIM, SCRAPE, FILL };
+enum how { COPY, TRIM, SKIM, SCRAPE, FILL };
+
+/* What to leave out, for a later pass, once an error was met. */
+enum skip {
+	NO_SKIP,
+	AHEAD,		/* a part that grows from error to error */
+	GAP,		/* the rest of what lies between two errors */
+};
 
 struct pass {
 	const char	*text;
 	enum seg_status	 from;
 	enum how	 how;
-	bool		 backwards, skip;
+	bool		 backwards;
+	enum skip	 skip;
 	char		 phase;		/* ddrescue's name for it */
 	int		 number;
 };
 
 static const struct pass passes[] = {
 	{ "Copying non-tried blocks... Pass 1 (forwards)", UNTRIED, COPY,
-	    false, true, '?', 1 },
+	    false, AHEAD, '?', 1 },
 	{ "Copying non-tried blocks... Pass 2 (backwards)", UNTRIED, COPY,
-	    true, true, '?', 2 },
+	    true, GAP, '?', 2 },
+	{ "Copying non-tried blocks... Pass 3 (forwards)", UNTRIED, COPY,
+	    false, AHEAD, '?', 3 },
+	{ "Copying non-tried blocks... Pass 4 (backwards)", UNTRIED, COPY,
+	    true, GAP, '?', 4 },
 	{ "Copying non-tried blocks... Pass 5 (forwards)", UNTRIED, COPY,
-	    false, false, '?', 5 },
+	    false, NO_SKIP, '?', 5 },
 	{ "Trimming failed blocks... (forwards)", UNTRIMMED, TRIM, false,
-	    false, '*', 1 },
+	    NO_SKIP, '*', 1 },
+	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SKIM, false,
+	    AHEAD, '/', 1 },
+	{ "Scraping failed blocks... (backwards)", UNSCRAPED, SKIM, true,
+	    GAP, '/', 1 },
 	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SCRAPE, false,
-	    false, '/', 1 },
+	    NO_SKIP, '/', 1 },
 };
 
 static const struct pass retries[] = {
-	{ "Retrying bad sectors... (forwards)", BAD, SCRAPE, false, false,
+	{ "Retrying bad sectors... (forwards)", BAD, SCRAPE, false, NO_SKIP,
 	    '-', 1 },
-	{ "Retrying bad sectors... (backwards)", BAD, SCRAPE, true, false,
+	{ "Retrying bad sectors... (backwards)", BAD, SCRAPE, true, NO_SKIP,
 	    '-', 2 },
 };
 
 static const struct pass fills[] = {
-	{ "Filling what was not read", UNTRIED, FILL, false, false, 'F', 1 },
-	{ "Filling what was not read", UNTRIMMED, FILL, false, false, 'F', 1 },
-	{ "Filling what was not read", UNSCRAPED, FILL, false, false, 'F', 1 },
-	{ "Filling what was not read", BAD, FILL, false, false, 'F', 1 },
+	{ "Filling what was not read", UNTRIED, FILL, false, NO_SKIP, 'F', 1 },
+	{ "Filling what was not read", UNTRIMMED, FILL, false, NO_SKIP,
+	    'F', 1 },
+	{ "Filling what was not read", UNSCRAPED, FILL, false, NO_SKIP,
+	    'F', 1 },
+	{ "Filling what was not read", BAD, FILL, false, NO_SKIP, 'F', 1 },
 };
 
-static const struct pass over = { "Finished", FINISHED, COPY, false, false,
+static const struct pass over = { "Finished", FINISHED, COPY, false, NO_SKIP,
 	'+', 1 };
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-enum { CLUSTER = 64 << 10 };	/* bytes given up to trimming for one error */
+enum {
+	CLUSTER = 64 << 10,	/* bytes of a piece between known errors */
+	WARY = 256 << 10,	/* bytes of a piece for a while after one */
+	SKIP_LEAST = 256 << 10,	/* bytes left out behind a first error, */
+	SKIP_MOST = 16 << 20,	/* and at most, in the first pass */
+	SKIM_LEAST = 8,		/* blocks left out by skimming, the same */
+};
 
 static const double slow_read = 1.0;	/* seconds; worth leaving the area */
+static const double wary_for = 20;	/* times as long as an error took */
 
 int
 rescue_begin(struct rescue *r, struct job *job, struct fault *f)
@@ -82,6 +111,9 @@ rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 	r->pass = &passes[0];
 	r->start = job_clock() - job->before.seconds;
 	pulse_begin(&r->pulse);
+	if (gate_init(&r->gate) != 0)
+		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
+	r->gated = true;
 	return keeper_begin(&r->keeper, job, f);
 }
 
@@ -89,19 +121,21 @@ void
 rescue_free(struct rescue *r)
 {
 	pulse_end(&r->pulse);
+	if (r->gated)
+		gate_destroy(&r->gate);
 	keeper_free(&r->keeper);
 }
 
 const char *
-rescue_where(const struct job *job, struct mapfile *m)
+rescue_where(struct job *job, struct mapfile *m)
 {
 	const struct pass *pass = job->rescue->pass;
 
 	m->phase = pass->phase;
 	m->pass = pass->from == BAD ? job->rescue->retry : pass->number;
 	m->pos = job->p->src_off;
-	if (pass->backwards)		/* ddrescue goes on below it */
-		m->pos += job->p->length;
+	if (pass != &over)
+		m->pos += map_cursor(&job->map);
 	return pass->text;
 }
 
@@ -120,7 +154,7 @@ wanted(const struct job *job, const struct pass *pass)
 
 	if (pass->how == TRIM && (words & RESCUE_NOTRIM) != 0)
 		return false;
-	if (pass->how == SCRAPE && pass->from == UNSCRAPED &&
+	if (pass->from == UNSCRAPED &&
 	    (words & RESCUE_NOSCRAPE) != 0)
 		return false;
 	return !behind_us(&job->rescue->keeper.file, pass);
@@ -134,9 +168,98 @@ backwards(const struct job *job, const struct pass *pass)
 }
 
 static size_t
-cluster(const struct job *job)
+least(size_t a, size_t b)
 {
-	return job->p->chunk < CLUSTER ? job->p->chunk : CLUSTER;
+	return a < b ? a : b;
+}
+
+/* Whether a worker is to read alone. */
+static bool
+wary(const struct job *job)
+{
+	const struct rescue *r = job->rescue;
+	const struct pass *pass = r->pass;
+
+	if (pass->how != COPY || pass->skip == NO_SKIP || job->p->workers == 1)
+		return false;
+	if (job->p->opts->minrate > 0)	/* side by side all are slow */
+		return true;
+	return pass != &passes[0] || job_clock() < r->wary_until;
+}
+
+/*
+ * The bytes of a piece for a while after an error: not much of a small disk is
+ * to be lost from sight with it.
+ */
+static size_t
+wary_size(const struct job *job)
+{
+	uint64_t part = job->p->length >> 12;
+
+	part -= part % CLUSTER;
+	part = part < CLUSTER ? CLUSTER : part < WARY ? part : WARY;
+	return least(job->p->chunk, (size_t)part);
+}
+
+/* The bytes of a claim. */
+static size_t
+piece_size(const struct job *job)
+{
+	const struct rescue *r = job->rescue;
+	size_t n = job->p->chunk;
+
+	if (r->pass != &passes[0])
+		n = least(n, CLUSTER);
+	else if (job_clock() < r->wary_until)
+		n = wary_size(job);
+	return rate_piece(&job->rate, job->p, n);
+}
+
+/*
+ * The bytes left out behind a first error.  In the first pass that is as much
+ * as bad areas are large, more on a large disk.
+ */
+static uint64_t
+first_skip(const struct job *job)
+{
+	uint64_t skip = job->p->length >> 12, most = job->p->length / 100;
+
+	if (job->rescue->pass != &passes[0])
+		return piece_size(job);
+	skip = skip < SKIP_LEAST ? SKIP_LEAST : skip;
+	skip = skip < SKIP_MOST ? skip : SKIP_MOST;
+	skip = skip < most ? skip : most;
+	return skip < wary_size(job) ? wary_size(job) : skip;
+}
+
+static enum phase
+phase_of(const struct pass *pass)
+{
+	static const enum phase phases[] = {
+		[COPY] = PHASE_COPYING,
+		[TRIM] = PHASE_TRIMMING,
+		[SKIM] = PHASE_SCRAPING,
+		[SCRAPE] = PHASE_SCRAPING,
+		[FILL] = PHASE_FILLING,
+	};
+
+	return pass->from == BAD && pass->how == SCRAPE ? PHASE_RETRYING :
+	    phases[pass->how];
+}
+
+/* The pass that the loaded map stopped in begins where it stopped, as once. */
+static void
+go_on(struct job *job, const struct pass *pass)
+{
+	struct mapfile *m = &job->rescue->keeper.file;
+	int number = pass->from == BAD ? job->rescue->retry : pass->number;
+
+	if (m->phase != pass->phase || (m->phase != '?' && m->phase != '-'))
+		return;
+	if (m->phase == '-' ? m->pass % 2 == number % 2 : m->pass == number)
+		if (m->pos > job->p->src_off)
+			map_begin_at(&job->map, m->pos - job->p->src_off);
+	m->pos = 0;
 }
 
 static void
@@ -148,10 +271,24 @@ run_pass(struct job *job, const struct pass *pass,
 	if (job->stop || !map_next(&job->map, 0, pass->from, &any))
 		return;
 	job->rescue->pass = pass;
-	map_pieces(&job->map, rate_piece(&job->rate, job->p,
-	    pass == &passes[0] ? job->p->chunk : cluster(job)));
+	job->phase = phase_of(pass);
 	map_pass(&job->map, pass->from, backwards(job, pass));
+	go_on(job, pass);
 	start(job);
+}
+
+/* Retries go on in the direction of the last one; they are counted anew. */
+static void
+retry(struct job *job, void (*start)(struct job *))
+{
+	struct rescue *r = job->rescue;
+	int64_t i, first = r->keeper.file.phase == '-' &&
+	    r->keeper.file.pass % 2 == 0 ? 1 : 0;
+
+	for (i = 0; i < job->p->opts->retries && !job->stop; i++) {
+		r->retry = (int)(first + i + 1);
+		run_pass(job, &retries[(first + i) % 2], start);
+	}
 }
 
 void
@@ -164,10 +301,7 @@ rescue_run(struct job *job, void (*start)(struct job *))
 	for (i = 0; i < COUNT(passes); i++)
 		if (wanted(job, &passes[i]))
 			run_pass(job, &passes[i], start);
-	for (i = 1; i <= (size_t)job->p->opts->retries && !job->stop; i++) {
-		r->retry = (int)i;
-		run_pass(job, &retries[(i - 1) % 2], start);
-	}
+	retry(job, start);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
 		run_pass(job, &fills[i], start);
 	if (!job->stop)
@@ -236,48 +370,74 @@ read_before(struct worker *w, uint64_t off, size_t len, struct io io)
 	return io;
 }
 
-static void
-skip_area(struct job *job, const struct seg *seg)
+/* A worker, or a disk, that takes so long for a piece is in a bad area. */
+static bool
+slow(const struct job *job, uint64_t bytes, double seconds)
 {
-	uint64_t least = (uint64_t)job->p->chunk, most = job->p->length / 100;
-
-	if (!job->rescue->pass->skip)
-		return;
-	map_skip(&job->map, seg, least, most > least ? most : least);
+	return seconds > slow_read ||
+	    (double)bytes < (double)job->p->opts->minrate * seconds;
 }
 
+/* Leave out what lies behind a piece, and go on with care. */
+static void
+skip_area(struct job *job, const struct seg *seg, double seconds)
+{
+	struct rescue *r = job->rescue;
+	uint64_t first = first_skip(job), most = job->p->length / 100;
+
+	r->wary_until = job_clock() + seconds * wary_for;
+	if (r->pass->skip == GAP)
+		map_leave(&job->map, seg);
+	else if (r->pass->skip == AHEAD)
+		map_skip(&job->map, seg, first, most > first ? most : first);
+}
+
+/* Read a piece alone where that is wise, and note what it says of the area. */
+static struct io
+read_area(struct worker *w, const struct seg *seg, uint64_t ticket)
+{
+	struct job *job = w->job;
+	double start = job_clock(), seconds;
+	struct io io = read_source(w, seg->off, (size_t)seg->len, false);
+
+	seconds = job_clock() - start;
+	if (errno_is_medium(io.err))
+		io = read_before(w, seg->off, (size_t)seg->len, io);
+	if (errno_is_medium(io.err) || slow(job, io.done, seconds))
+		skip_area(job, seg, seconds);
+	else if (io.err == 0)
+		map_go_on(&job->map);
+	gate_leave(&job->rescue->gate, ticket);
+	return io;
+}
+
+/*
+ * A piece that failed is to be trimmed as a whole.  Only one that was read when
+ * nothing was wrong yet is longer, and goes back to be read in smaller ones.
+ */
 static bool
-copy_piece(struct worker *w, const struct seg *seg)
+copy_piece(struct worker *w, const struct seg *seg, uint64_t ticket)
 {
 	struct job *job = w->job;
 	size_t len = (size_t)seg->len, good, block = job->p->block;
-	double start = job_clock();
-	struct io io = read_source(w, seg->off, len, false);
-	uint64_t end = job->p->src_off + seg->off;
-	enum seg_status bad;
+	struct io io = read_area(w, seg, ticket);
+	uint64_t end = job->p->src_off + seg->off + io.done;
 
-	if (io.err == 0 && io.done == len) {
-		if (job_clock() - start > slow_read)
-			skip_area(job, seg);
-		else
-			map_go_on(&job->map);
+	if (io.err == 0 && io.done == len)
 		return keep_good(w, seg->off, len);
-	}
 	if (!errno_is_medium(io.err)) {
 		fail_read(w, &io);
 		return false;
 	}
-	io = read_before(w, seg->off, len, io);
-	good = io.done - (size_t)((end + io.done) % block);
+	good = io.done - (size_t)(end % block);
 	good = good > io.done ? 0 : good;	/* begins within a block */
-	skip_area(job, seg);
 	if (!keep_good(w, seg->off, good))
 		return false;
 	len -= good;
-	bad = len <= block ? BAD : UNTRIMMED;
-	if (len > cluster(job))
-		len = cluster(job) - (size_t)((end + good) % cluster(job));
-	return piece_settle(w, seg->off + good, len, bad);
+	if (len > WARY)
+		return true;
+	return piece_settle(w, seg->off + good, len,
+	    len <= block ? BAD : UNTRIMMED);
 }
 
 /* The block at off, or as much of it as lies before end. */
@@ -294,8 +454,13 @@ block_at(const struct worker *w, uint64_t off, uint64_t end)
 static int
 try_block(struct worker *w, uint64_t off, size_t len)
 {
-	struct io io = read_source(w, off, len, true);
+	enum how how = w->job->rescue->pass->how;
+	struct io io;
 
+	if ((how == TRIM || how == SKIM) &&
+	    !rate_wait(&w->job->rate, len, w->job->halt))
+		return -1;
+	io = read_source(w, off, len, true);
 	if (io.err == 0 && io.done == len)
 		return keep_good(w, off, len) ? 1 : -1;
 	if (errno_is_medium(io.err))
@@ -367,6 +532,46 @@ scrape_piece(struct worker *w, const struct seg *seg)
 	return from >= to;
 }
 
+/*
+ * Block by block, forwards.  Behind an error some blocks are left out, twice as
+ * many behind the next one, none behind a good one.
+ */
+static bool
+skim_up(struct worker *w, const struct seg *seg)
+{
+	uint64_t at = seg->off, to = seg->off + seg->len, skip = 0;
+	int good = at > 0 && map_at(&w->job->map, at - 1) == BAD ? 0 : 1;
+	size_t n;
+
+	while (at < to && !w->job->stop) {
+		skip = good == 1 ? 0 : skip == 0 ? SKIM_LEAST : skip * 2;
+		at += skip * w->job->p->block;
+		if (at >= to)
+			break;
+		n = block_at(w, at, to);
+		good = try_block(w, at, n);
+		if (good < 0)
+			return false;
+		at += n;
+	}
+	return true;
+}
+
+/* Block by block from behind, where good data is, up to the first error. */
+static bool
+skim_down(struct worker *w, const struct seg *seg)
+{
+	uint64_t from = seg->off, to = seg->off + seg->len, last;
+	int good = map_at(&w->job->map, to) == BAD ? 0 : 1;
+
+	while (from < to && good == 1 && !w->job->stop) {
+		last = last_block(w, from, to);
+		good = try_block(w, last, (size_t)(to - last));
+		to = last;
+	}
+	return good >= 0;
+}
+
 /* Write fill= over a piece; where the text begins depends on the place only. */
 static bool
 fill_piece(struct worker *w, const struct seg *seg)
@@ -402,14 +607,71 @@ given_up(struct job *job)
 	return f.status != 0;
 }
 
+/* Pay for what is to be read, and wait to be the only one who reads. */
 static bool
-run_piece(struct worker *w, enum how how, const struct seg *seg)
+enter(struct job *job, uint64_t *ticket)
 {
-	switch (how) {
+	struct rescue *r = job->rescue;
+	struct seg stuck;
+
+	if (!rate_wait(&job->rate, piece_size(job), job->halt))
+		return false;
+	*ticket = gate_enter(&r->gate, slow_read, &stuck);
+	if (stuck.len > 0)
+		skip_area(job, &stuck, slow_read);
+	return true;
+}
+
+/* Claim a piece, alone if that is wise; returns as map_claim. */
+static int
+claim(struct worker *w, struct seg *seg, uint64_t *ticket)
+{
+	struct job *job = w->job;
+	struct rescue *r = job->rescue;
+	enum how how = r->pass->how;
+	struct fault f;
+	int claimed;
+
+	*ticket = 0;
+	if (wary(job) && !enter(job, ticket))
+		return 0;
+	map_pieces(&job->map, piece_size(job));
+	claimed = how == TRIM || how == SKIM ? map_claim_all(&job->map, seg) :
+	    map_claim(&job->map, seg);
+	if (claimed < 0) {
+		fault_errno(&f, ENOMEM, "the map of the copy");
+		job_fail(job, &f);
+	}
+	if (claimed > 0)
+		gate_reads(&r->gate, *ticket, seg);
+	else
+		gate_leave(&r->gate, *ticket);
+	return claimed;
+}
+
+/* Pay for a piece, unless that is done, or is done block by block. */
+static bool
+pay(struct job *job, const struct seg *seg, uint64_t ticket)
+{
+	enum how how = job->rescue->pass->how;
+
+	return ticket != 0 || how == TRIM || how == SKIM ||
+	    rate_wait(&job->rate, seg->len, job->halt);
+}
+
+static bool
+run_piece(struct worker *w, const struct seg *seg, uint64_t ticket)
+{
+	const struct pass *pass = w->job->rescue->pass;
+
+	switch (pass->how) {
 	case COPY:
-		return copy_piece(w, seg);
+		return copy_piece(w, seg, ticket);
 	case TRIM:
 		return trim_piece(w, seg);
+	case SKIM:
+		return backwards(w->job, pass) ? skim_down(w, seg) :
+		    skim_up(w, seg);
 	case SCRAPE:
 		return scrape_piece(w, seg);
 	case FILL:
@@ -423,24 +685,14 @@ rescue_piece(struct worker *w)
 {
 	struct job *job = w->job;
 	const struct pass *pass = job->rescue->pass;
-	struct fault f;
+	uint64_t ticket;
 	struct seg seg;
-	int claimed;
 	bool more = false;
 
-	if (job->stop || given_up(job))
+	if (job->stop || given_up(job) || claim(w, &seg, &ticket) <= 0)
 		return false;
-	claimed = pass->how == TRIM ? map_claim_all(&job->map, &seg) :
-	    map_claim(&job->map, &seg);
-	if (claimed < 0) {
-		fault_errno(&f, ENOMEM, "the map of the copy");
-		job_fail(job, &f);
-	}
-	if (claimed <= 0)
-		return false;
-	if (rate_wait(&job->rate, pass->how == TRIM ? job->p->block : seg.len,
-	    job->halt))
-		more = run_piece(w, pass->how, &seg);
+	if (pay(job, &seg, ticket))
+		more = run_piece(w, &seg, ticket);
 	/* What was not come to is as it was. */
 	return piece_settle(w, seg.off, seg.len, pass->from) && more;
 }

@@ -732,3 +732,83 @@ limits()
 	    cmp -n 4096 src dst && cmp -i 4096 old dst
 }
 it "copies only what the map of domain= calls finished" limits
+
+# ------------------------------------------------- what else is said and held
+
+two_runs()
+{
+	slowly
+	until_true 10 test -s how && until_true 10 test -s map && : >other &&
+	    refused 'map of a run that is under way' if=src of=other map=map &&
+	    refused 'map of a run that is under way' if=src of=other map=map -d &&
+	    size_is other 0 && wait $! && ended exit 0 && same src dst &&
+	    exits 0 "$pardd" if=src of=dst map=map
+}
+it "refuses a map that another run has, and only as long as it has it" two_runs
+looks()
+{
+	bad=$some
+	stuff && exits 0 "$pardd" if=src of=dst map=map -d && grep -qx 'map_untried=2097152' out &&
+	    [[ ! -e map ]] && rescue 100 '' && cp map before &&
+	    exits 0 "$pardd" if=src of=dst map=map -d && grep -qx 'map_bad=104960' out &&
+	    grep -qx 'map_finished=1992192' out && grep -qx 'map_bad_ranges=4' out &&
+	    same map before && truncate -s 3M src &&
+	    refused 'of another source' if=src of=dst map=map -d && same map before
+}
+it "looks at the map with -d, and leaves it alone" looks
+too_long()
+{
+	slowly '' maxtime=1
+	wait $!
+	ended exit 100 && says 'maxtime=1 seconds' && honest &&
+	    has + && has '?' && rescue 0 nth=999999 && same src dst
+}
+it "stops after maxtime=, with the map" too_long
+half_tried()
+{
+	bad=1024000+102400
+	stuff && rescue 100 '' rescue=notrim json=json && honest &&
+	    jq -es 'last | .verdict == "unreadable" and
+		(.unreadable | map(.length) | add) == .bytes_unreadable and
+		.bytes_unreadable >= 102400 and .unreadable[0].offset <= 1024000' json
+}
+if command -v jq >/dev/null; then
+	it "lists in json= what was left half tried" half_tried
+fi
+# Slow in the middle: it is read, but when all else has been.
+slow_area()
+{
+	export FAULT_LOG_ALL=1
+	stuff && exits 0 with_faults "on=$PWD/src op=read at=524288+524288 sleep=20;on=$PWD/src op=read" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=8 thr="$1" "${@:2}" && same src dst &&
+	    is + 0+$size && last=$(grep -n '^read 2093056 ' faults | head -n 1) &&
+	    slow=$(grep -c . <(head -n "${last%%:*}" faults |
+	    awk '$1 == "read" && $2 >= 524288 && $2 < 1048576'))
+}
+leaves_slow_areas()
+{
+	local last slow
+	slow_area "$1" minrate=1000000 && ((slow < 60)) ||
+	    fail "$slow slow pieces were read before the end" || return
+	rm map && slow_area "$1" && ((slow >= 128 - 16)) || fail "$slow without minrate="
+}
+for thr in 1 4; do
+	it "leaves what is slower than minrate= for later ($thr workers)" leaves_slow_areas $thr
+done
+# Stopped in the first pass, it does not come back to what it has left out.
+same_place()
+{
+	local first
+	bad=524288+262144
+	stuff
+	FAULTS="on=$PWD/src op=read at=$bad fail=EIO;on=$PWD/src op=read sleep=30" LD_PRELOAD=$shim \
+	    "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 mapinterval=1 2>err &
+	until_true 20 has '*' && sleep 0.2
+	kill -INT "$(awk '$1 == "pid" { print $2 }' how)" && wait $!
+	grep -q '^0x[0-9A-F]* *? *1$' map || fail "not in the first pass: $(<map)" || return
+	first=$(awk '!/^#/ { print $1; exit }' map)
+	export FAULT_LOG_ALL=1
+	rescue 100 '' thr=1 bpt=64 && is - "$bad" && honest &&
+	    [[ $(awk '$1 == "read" { print $2; exit }' faults) = $((first)) ]]
+}
+it "goes on at the place where it was stopped" same_place

@@ -28,7 +28,7 @@ tool() {
 set_up() {
 	local name
 	work=$(mktemp -d /dev/shm/pardd-bench.XXXXXX) || die "no /dev/shm"
-	for name in simdisk pace stopwatch resident; do
+	for name in simdisk pace stopwatch resident safe; do
 		tool "$name"
 	done
 }

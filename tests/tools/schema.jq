@@ -91,7 +91,8 @@ def rules:
 		ioprio: (.ioprio | maybe(text))}
 	elif .event == "progress" then moved + {
 		phase: (.phase | word(["copying", "flushing", "verifying",
-		    "repairing", "comparing"])),
+		    "repairing", "comparing", "trimming", "scraping",
+		    "retrying", "filling"])),
 		length: (.length | maybe(count))}
 	elif .event == "gone" then {
 		seconds: (.seconds | seconds), wait: (.wait | count and . > 0)}

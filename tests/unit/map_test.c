@@ -15,21 +15,35 @@
 
 enum { SIZE = 1000, THREADS = 8 };
 
-/* Sorted, adjoining, no two neighbours alike, none empty. */
-static void
+/*
+ * Sorted, adjoining, no two neighbours alike, none empty, and the totals are
+ * those of the segments.  Returns how many there are.
+ */
+static size_t
 sound(struct map *map)
 {
-	uint64_t off = 0;
-	size_t i;
+	uint64_t off = 0, bytes[MAP_STATUSES] = { 0 };
+	uint64_t ranges[MAP_STATUSES] = { 0 };
+	size_t n = 0, i;
+	enum seg_status status, last = 0;
+	struct seg s;
 
-	for (i = 0; i < map->n; i++) {
-		assert_int_equal(map->seg[i].off, off);
-		assert_true(map->seg[i].len > 0);
-		if (i > 0)
-			assert_int_not_equal(map->seg[i].status,
-			    map->seg[i - 1].status);
-		off += map->seg[i].len;
+	for (off = 0; off < map_totals(map).end; off += s.len, n++) {
+		status = map_at(map, off);
+		assert_true(map_next(map, off, status, &s));
+		assert_int_equal(s.off, off);
+		assert_true(s.len > 0);
+		assert_int_not_equal(status, last);
+		bytes[status] += s.len;
+		ranges[status]++;
+		last = status;
 	}
+	assert_int_equal(off, map_totals(map).end);
+	for (i = 0; i < MAP_STATUSES; i++) {
+		assert_int_equal(bytes[i], map->sum[i].bytes);
+		assert_int_equal(ranges[i], map->sum[i].ranges);
+	}
+	return n;
 }
 
 static void
@@ -111,12 +125,10 @@ joins_what_is_alike(void **state)
 		claims(&map, (uint64_t)i * 10, 10);
 	for (i = 0; i < 10; i += 2)
 		assert_int_equal(map_settle(&map, (uint64_t)i * 10, 10, FINISHED), 0);
-	sound(&map);
-	assert_int_equal(map.n, 10);
+	assert_int_equal(sound(&map), 10);
 	for (i = 9; i > 0; i -= 2)
 		assert_int_equal(map_settle(&map, (uint64_t)i * 10, 10, FINISHED), 0);
-	sound(&map);
-	assert_int_equal(map.n, 1);
+	assert_int_equal(sound(&map), 1);
 	assert_int_equal(map_totals(&map).finished, 100);
 	map_free(&map);
 }
@@ -263,15 +275,47 @@ agrees_with_an_array(void **state)
 					want[off + i] = (char)to[(step + seed) % 2];
 			sound(&map);
 		}
-		for (i = 0; i < map.n; i++)
-			for (off = 0; off < map.seg[i].len; off++)
-				assert_int_equal(want[map.seg[i].off + off],
-				    map.seg[i].status);
+		for (i = 0; i < SIZE; i++)
+			assert_int_equal(want[i], map_at(&map, i));
 		t = map_totals(&map);
 		assert_int_equal(t.end, SIZE);
 		assert_int_equal(t.finished + t.bad + t.untried + t.claimed, SIZE);
 		map_free(&map);
 	}
+}
+
+/* The same where the segments fill many leaves, and are joined again. */
+static void
+agrees_with_a_large_array(void **state)
+{
+	static const enum seg_status to[] = { FINISHED, BAD, UNTRIED,
+		UNTRIMMED, UNSCRAPED };
+	static char want[40000];
+	const uint64_t size = sizeof(want);
+	uint64_t off, len, i;
+	struct map map;
+	size_t most = 0;
+	unsigned step;
+
+	(void)state;
+	srand(1);
+	memset(want, UNTRIED, sizeof(want));
+	assert_int_equal(map_init(&map, size, 64, 0), 0);
+	for (step = 1; step <= 20000; step++) {
+		off = (uint64_t)rand() % size;
+		len = (uint64_t)rand() % (step % 500 == 0 ? size : 4);
+		len = len < size - off ? len : size - off;
+		assert_int_equal(map_set(&map, off, len, to[step % 5]), 0);
+		memset(want + off, to[step % 5], len);
+		most = map.leaves > most ? map.leaves : most;
+		if (step % 250 != 0)
+			continue;
+		(void)sound(&map);
+		for (i = 0; i < size; i++)
+			assert_int_equal(want[i], map_at(&map, i));
+	}
+	assert_true(most > 10);
+	map_free(&map);
 }
 
 static void
@@ -329,6 +373,72 @@ leaves_out_more_and_more(void **state)
 	got = (struct seg){ 200, 10, CLAIMED };
 	map_skip(&map, &got, 10, 40);
 	claims(&map, 220, 10);
+	map_pass(&map, UNTRIED, true);
+	got = (struct seg){ 990, 10, CLAIMED };
+	map_skip(&map, &got, 10, 40);
+	claims(&map, 970, 10);
+	map_free(&map);
+}
+
+/* In either direction, as far as the next segment that is otherwise. */
+static void
+leaves_the_rest_of_a_gap(void **state)
+{
+	struct seg got;
+	struct map map;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 200, 10, 0), 0);
+	assert_int_equal(map_set(&map, 80, 10, BAD), 0);
+	assert_int_equal(map_claim(&map, &got), 1);
+	map_leave(&map, &got);
+	claims(&map, 90, 10);
+	map_pass(&map, UNTRIED, true);
+	assert_int_equal(map_claim(&map, &got), 1);
+	assert_int_equal(got.off, 190);
+	map_leave(&map, &got);
+	claims(&map, 70, 10);
+	map_free(&map);
+}
+
+/*
+ * A million bad ranges: no change takes more steps than fit in a leaf, and the
+ * list of leaves, now and then.
+ */
+static void
+stays_quick_with_a_million_ranges(void **state)
+{
+	const uint64_t n = 1000000, few = 1000;
+	uint64_t i, off, before, most = 0;
+	struct map map;
+	struct seg got;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 2 * n, 2, 0), 0);
+	for (i = 0; i < n; i++) {
+		off = 2 * ((i * 7919 + 13) % n);
+		before = map.moved;
+		assert_int_equal(map_set(&map, off, 1, BAD), 0);
+		most = map.moved - before > most ? map.moved - before : most;
+	}
+	assert_int_equal(map_totals(&map).bad_ranges, n);
+	assert_int_equal(map_totals(&map).untried, n);
+	assert_true(most < few);
+	assert_true(map.moved / n < 300);
+	map_pass(&map, UNTRIED, true);
+	before = map.moved;
+	for (i = 0; i < n; i++) {
+		assert_int_equal(map_claim(&map, &got), 1);
+		assert_int_equal(map_settle(&map, got.off, got.len,
+		    FINISHED), 0);
+	}
+	assert_true((map.moved - before) / n < 300);
+	map_pass(&map, BAD, false);
+	while (map_claim(&map, &got) == 1)
+		assert_int_equal(map_settle(&map, got.off, got.len,
+		    FINISHED), 0);
+	assert_int_equal(sound(&map), 1);
+	assert_int_equal(map.leaves, 1);
 	map_free(&map);
 }
 
@@ -421,9 +531,12 @@ main(void)
 		cmocka_unit_test(finds_the_next_of_a_status),
 		cmocka_unit_test(ends_where_the_stream_does),
 		cmocka_unit_test(agrees_with_an_array),
+		cmocka_unit_test(agrees_with_a_large_array),
 		cmocka_unit_test(tells_the_status_of_a_byte),
 		cmocka_unit_test(gives_from_the_end_backwards),
 		cmocka_unit_test(leaves_out_more_and_more),
+		cmocka_unit_test(leaves_the_rest_of_a_gap),
+		cmocka_unit_test(stays_quick_with_a_million_ranges),
 		cmocka_unit_test(gives_each_byte_to_one_thread),
 	};
 
