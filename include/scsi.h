@@ -119,7 +119,7 @@ int scsi_sync(int fd);
 
 struct scsi_span {		/* blocks that are alike */
 	uint64_t	 blocks;
-	bool		 mapped;	/* or what reading them gives is zeros */
+	bool		 mapped;	/* else they read as zeros */
 };
 
 /*
