@@ -24,7 +24,8 @@ struct await {
 
 /*
  * Whether the source is a disk that can be told from others: with a serial
- * number or a WWN.  Returns 0, or -1 with *f (STATUS_REFUSED).
+ * number or a WWN that no other has.  Returns 0, or -1 with *f
+ * (STATUS_REFUSED).
  */
 int await_possible(const struct plan *, struct fault *f);
 

@@ -2,7 +2,8 @@
  * Waiting for a source that has gone.  Once a second the disks that there are
  * are looked up in sysfs: one with the same serial number and WWN is opened by
  * the same kind of node, the same partition of it if it was one.  Nothing is
- * read of what has another size, or of two disks that are called the same.
+ * read of what has another size, of two disks that are called the same, or of
+ * the target.
  */
 #include "await.h"
 
@@ -27,14 +28,29 @@ enum { TICK = 1000 };		/* ms */
 int
 await_possible(const struct plan *p, struct fault *f)
 {
-	struct disk d;
+	struct disk d, other;
 
-	if (p->opts->wait < 0 || (endpoint_disk(p->src, &d) &&
-	    (d.serial[0] != '\0' || d.wwn[0] != '\0')))
+	if (p->opts->wait < 0)
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "wait=: %s has no serial number "
-	    "or WWN by which it could be known when it comes back",
-	    p->src->name);
+	if (!endpoint_disk(p->src, &d) || (d.serial[0] == '\0' &&
+	    d.wwn[0] == '\0'))
+		return fault_set(f, STATUS_REFUSED, "wait=: %s has no serial "
+		    "number or WWN by which it could be known when it comes "
+		    "back", p->src->name);
+	if (disk_find(&d, &other) > 1)
+		return fault_set(f, STATUS_REFUSED, "wait=: another disk has "
+		    "the serial number and WWN of %s, too", p->src->name);
+	return 0;
+}
+
+/* Adapters there are that all have one serial number. */
+static bool
+is_target(const struct plan *p, const struct disk *d)
+{
+	struct disk dst;
+
+	return endpoint_disk(p->dst, &dst) && dst.whole == d->whole &&
+	    strcmp(dst.sg, d->sg) == 0;
 }
 
 static bool
@@ -105,7 +121,8 @@ look(struct await *a, const struct plan *p)
 	if (n > 1)
 		snprintf(a->why, sizeof(a->why), "; %zu disks are called the "
 		    "same", n);
-	if (n != 1 || !path_of(a, &d, path, sizeof(path)))
+	if (n != 1 || is_target(p, &d) ||
+	    !path_of(a, &d, path, sizeof(path)))
 		return false;
 	if (endpoint_again(p->src, path, &f) == 0)
 		return true;

@@ -255,3 +255,13 @@ unharmed()
 	dd if="$SD1" of=image bs=1M iflag=direct status=none && same image "$source"
 }
 it "has left the source as it was" unharmed
+
+# Two disks that are called the same: by serial number alone it might be either.
+alike()
+{
+	fresh
+	refused 'another disk has the serial number' if="$SD1" of="$SD2" map=map wait=5 &&
+	    lands "0-16383 untouched" && rescue 0 if="$SD1" of="$SD2"
+}
+two_disks vpd_use_hostno=0
+it "refuses to wait for a disk that another is called like" alike
