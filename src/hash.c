@@ -108,8 +108,8 @@ load(struct crypto *c, const char *what, struct fault *f)
 	void *lib = dlopen(LIBCRYPTO, RTLD_NOW | RTLD_LOCAL);
 
 	if (lib == NULL)
-		return fault_set(f, STATUS_FILE, "%s needs %s, which Debian "
-		    "has in libssl3: %s", what, LIBCRYPTO, dlerror());
+		return fault_set(f, STATUS_FILE, "%s needs %s, which cannot be "
+		    "loaded; Debian has it in libssl3", what, LIBCRYPTO);
 	if (FIND(init, OPENSSL_init_crypto) && FIND(fetch, EVP_MD_fetch) &&
 	    FIND(free, EVP_MD_free) && FIND(new, EVP_MD_CTX_new) &&
 	    FIND(end, EVP_MD_CTX_free) && FIND(begin, EVP_DigestInit_ex2) &&

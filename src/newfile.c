@@ -32,9 +32,11 @@ open_folder(const char *path, const char **base)
 {
 	const char *slash = strrchr(path, '/');
 	char folder[PATH_MAX] = ".";
-	size_t len = slash == path ? 1 : (size_t)(slash - path);
+	size_t len = 1;
 
 	*base = slash == NULL ? path : slash + 1;
+	if (slash != NULL && slash != path)
+		len = (size_t)(slash - path);
 	if (slash != NULL && len >= sizeof(folder)) {
 		errno = ENAMETOOLONG;
 		return -1;

@@ -136,11 +136,13 @@ main(int argc, char **argv)
 
 	for (i = 1; i < argc; i++) {
 		in = fopen(argv[i], "r");
-		if (in == NULL)
-			err(2, "%s", argv[i]);
-		LLVMFuzzerTestOneInput(bytes, fread(bytes, 1, sizeof(bytes),
-		    in));
-		fclose(in);
+		if (in != NULL) {
+			LLVMFuzzerTestOneInput(bytes, fread(bytes, 1,
+			    sizeof(bytes), in));
+			fclose(in);
+		} else {
+			warn("%s", argv[i]);
+		}
 	}
 	printf("%d inputs\n", argc - 1);
 	return 0;
