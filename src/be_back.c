@@ -63,24 +63,22 @@ count_cached(int fd, uint64_t off, uint64_t len)
 static int64_t
 count_resident(int fd, uint64_t off, uint64_t len)
 {
+	const size_t most = (size_t)PAGES * PAGE;
 	unsigned char there[PAGES];
-	uint64_t at, n;
 	int64_t count = 0;
-	size_t i;
+	size_t i, n;
 	void *map;
 
-	for (at = off; at < off + len && count >= 0; at += n) {
-		n = off + len - at < (uint64_t)PAGES * PAGE ?
-		    off + len - at : (uint64_t)PAGES * PAGE;
-		map = mmap(NULL, (size_t)n, PROT_READ, MAP_SHARED, fd,
-		    (off_t)at);
+	for (; len > 0 && count >= 0; off += n, len -= n) {
+		n = len < most ? (size_t)len : most;
+		map = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, (off_t)off);
 		if (map == MAP_FAILED)
 			return -1;
-		if (mincore(map, (size_t)n, there) != 0)
+		if (mincore(map, n, there) != 0)
 			count = -1;
 		for (i = 0; count >= 0 && i < round_up(n, PAGE) / PAGE; i++)
 			count += there[i] & 1;
-		munmap(map, (size_t)n);
+		munmap(map, n);
 	}
 	return count;
 }
@@ -161,7 +159,7 @@ choose(struct back *b, const char *name, struct fault *f)
 }
 
 int
-back_reader(const struct endpoint *target, struct endpoint *ep,
+back_reader(const struct endpoint *target, struct endpoint *r,
     struct fault *f)
 {
 	struct back *b = malloc(sizeof(*b));
@@ -170,22 +168,22 @@ back_reader(const struct endpoint *target, struct endpoint *ep,
 	if (b == NULL)
 		return fault_errno(f, ENOMEM, "%s", target->name);
 	*b = (struct back){ .fd = -1, .device = target->device };
-	ep->be = &be_back;
-	ep->priv = b;
+	r->be = &be_back;
+	r->priv = b;
 	b->plain = target->be->view(target, &ignored);
 	if (b->plain < 0) {
 		fault_errno(f, errno, "%s: opening it to read it back",
 		    target->name);
-		back_close(ep);
+		back_close(r);
 		return -1;
 	}
 	if (choose(b, target->name, f) != 0) {
-		back_close(ep);
+		back_close(r);
 		return -1;
 	}
 	if (b->how == PROVEN)		/* nothing read ahead of us */
 		posix_fadvise(b->plain, 0, 0, POSIX_FADV_RANDOM);
-	ep->grain = b->how == MEMORY ? 1 : unit(b->plain, b->device);
+	r->grain = b->how == MEMORY ? 1 : unit(b->plain, b->device);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # compare=1: where two ends differ, and nothing is written.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 schema=$top/tests/tools/schema.jq
@@ -288,7 +288,7 @@ device()
 	"$blocks" make a.img 8M && cp a.img b.img && spoil b.img 7000000 &&
 	    loop a.img --sector-size "$1" && a=$dev && loop b.img --sector-size "$2" --read-only &&
 	    exits 14 "$pardd" if="$a" of="$dev" compare=1 json=json &&
-	    [[ $(differing) = $3 ]] && valid && exits 0 "$pardd" if="$a" of="$dev" compare=1 count=100 ||
+	    [[ $(differing) = "$3" ]] && valid && exits 0 "$pardd" if="$a" of="$dev" compare=1 count=100 ||
 	    fail "$(differing)"
 }
 it "compares disks, one of them for reading only" device 512 512 6999552+512

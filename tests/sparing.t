@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # oflag=sparing: the target is read first, and gets only what differs.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
 # wrote BYTES: and no more, as the records, the programs and the kernel see it

@@ -29,11 +29,13 @@ static int
 map(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	void *pages = MAP_FAILED;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) != 0 ||
-	    mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED |
-	    MAP_POPULATE, fd, 0) == MAP_FAILED)
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		pages = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED |
+		    MAP_POPULATE, fd, 0);
+	if (pages == MAP_FAILED)
 		err(NOT, "%s", path);
 	return fd;
 }

@@ -42,7 +42,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -450,12 +449,17 @@ old(enum op op, int fd)
 	return false;
 }
 
-static unsigned char *
-byte_of(const struct iovec *v, size_t at)
+/* Turn over a bit of the byte at "at", if there is one. */
+static void
+flip(const struct iovec *v, int n, size_t at)
 {
-	while (at >= v->iov_len)
-		at -= (v++)->iov_len;
-	return (unsigned char *)v->iov_base + at;
+	int i;
+
+	for (i = 0; i < n; at -= v[i++].iov_len)
+		if (at < v[i].iov_len) {
+			((unsigned char *)v[i].iov_base)[at] ^= 0x10;
+			return;
+		}
 }
 
 /* The program's own bytes stay as they are. */
@@ -476,7 +480,7 @@ write_flipped(int fd, const struct iovec *v, int n, int64_t at, int flags,
 		memcpy((char *)room + i, v->iov_base, v->iov_len);
 		i += v->iov_len;
 	}
-	*byte_of(&other, byte) ^= 0x10;
+	flip(&other, 1, byte);
 	moved = real(fd, &other, 1, at, flags);
 	free(room);
 	return moved;
@@ -521,7 +525,7 @@ transfer(enum op op, int fd, const struct iovec *v, int n, int64_t at, int flags
 	else
 		moved = real_write(fd, v, n, at, flags);
 	if (op == READ && verdict.flip && moved > (ssize_t)verdict.at)
-		*byte_of(v, verdict.at) ^= 0x10;
+		flip(v, n, verdict.at);
 	if (!verdict.touched)
 		return moved;
 	saved = errno;

@@ -14,7 +14,9 @@
 
 #include "checks.h"
 
-enum { CHUNK = 64, MOST = 2000 };
+enum { MOST = 2000, FAR = 100000 };
+
+static const uint64_t chunk = 64;
 
 static unsigned char data[MOST];
 
@@ -34,7 +36,7 @@ note_all(struct checks *c, size_t length, uint64_t phase, bool backwards)
 	size_t at = 0, n, starts[MOST], pieces = 0;
 
 	while (at < length) {
-		n = CHUNK - (size_t)((at + phase) % CHUNK);
+		n = (size_t)(chunk - (at + phase) % chunk);
 		starts[pieces++] = at;
 		at += n < length - at ? n : length - at;
 	}
@@ -56,7 +58,7 @@ finds(size_t length, uint64_t phase, bool backwards, bool known)
 	uint64_t at = 0;
 	size_t i;
 
-	assert_int_equal(checks_init(&c, known ? length : 0, CHUNK, phase), 0);
+	assert_int_equal(checks_init(&c, known ? length : 0, chunk, phase), 0);
 	note_all(&c, length, phase, backwards);
 	for (i = 0; checks_at(&c, i, &got); i++) {
 		assert_int_equal(got.off, at);
@@ -78,8 +80,8 @@ every_length_and_phase(void **state)
 
 	(void)state;
 	fill();
-	for (length = 0; length < 4 * CHUNK; length++)
-		for (phase = 0; phase < CHUNK; phase += 7)
+	for (length = 0; length < 4 * chunk; length++)
+		for (phase = 0; phase < chunk; phase += 7)
 			finds(length, phase, length % 2 == 0, length % 3 == 0);
 }
 
@@ -105,15 +107,15 @@ what_was_cut_has_no_digest(void **state)
 	struct check got;
 
 	(void)state;
-	assert_int_equal(checks_init(&c, 4 * CHUNK, CHUNK, 0), 0);
-	assert_int_equal(checks_note(&c, CHUNK, data, CHUNK / 2), 0);
+	assert_int_equal(checks_init(&c, 4 * chunk, chunk, 0), 0);
+	assert_int_equal(checks_note(&c, chunk, data, chunk / 2), 0);
 	assert_true(checks_at(&c, 1, &got));
 	assert_int_equal(got.state, CHECK_COPIED);
-	assert_int_equal(got.len, CHUNK / 2);
+	assert_int_equal(got.len, chunk / 2);
 	assert_true(checks_at(&c, 0, &got));
 	assert_int_equal(got.state, CHECK_NONE);
 	/* another one behind it, and it was not the end of the copy */
-	assert_int_equal(checks_note(&c, 2 * CHUNK, data, CHUNK), 0);
+	assert_int_equal(checks_note(&c, 2 * chunk, data, chunk), 0);
 	assert_true(checks_at(&c, 1, &got));
 	assert_int_equal(got.state, CHECK_NONE);
 	assert_false(checks_at(&c, 3, &got));
@@ -127,9 +129,9 @@ what_is_no_chunk_is_left_out(void **state)
 	struct check got;
 
 	(void)state;
-	assert_int_equal(checks_init(&c, 4 * CHUNK, CHUNK, 0), 0);
-	assert_int_equal(checks_note(&c, 1, data, CHUNK - 1), 0);
-	assert_int_equal(checks_note(&c, 0, data, CHUNK + 1), 0);
+	assert_int_equal(checks_init(&c, 4 * chunk, chunk, 0), 0);
+	assert_int_equal(checks_note(&c, 1, data, chunk - 1), 0);
+	assert_int_equal(checks_note(&c, 0, data, chunk + 1), 0);
 	assert_int_equal(checks_note(&c, 0, data, 0), 0);
 	assert_false(checks_at(&c, 0, &got));
 	checks_free(&c);
@@ -140,15 +142,15 @@ the_last_note_counts(void **state)
 {
 	struct checks c;
 	struct check got;
-	struct digest d = digest_of(data + 1, CHUNK);
+	struct digest d = digest_of(data + 1, chunk);
 
 	(void)state;
-	assert_int_equal(checks_init(&c, 0, CHUNK, 0), 0);
-	assert_int_equal(checks_note(&c, 0, data, CHUNK), 0);
+	assert_int_equal(checks_init(&c, 0, chunk, 0), 0);
+	assert_int_equal(checks_note(&c, 0, data, chunk), 0);
 	checks_mark(&c, 0, CHECK_DIFFERS);
 	assert_true(checks_at(&c, 0, &got));
 	assert_int_equal(got.state, CHECK_DIFFERS);
-	assert_int_equal(checks_note(&c, 0, data + 1, CHUNK), 0);
+	assert_int_equal(checks_note(&c, 0, data + 1, chunk), 0);
 	assert_true(checks_at(&c, 0, &got));
 	assert_int_equal(got.state, CHECK_COPIED);
 	assert_true(digest_same(&d, &got.digest));
@@ -163,19 +165,19 @@ the_end_is_told(void **state)
 	struct check got;
 
 	(void)state;
-	assert_int_equal(checks_init(&c, 4 * CHUNK, CHUNK, 0), 0);
-	assert_int_equal(checks_note(&c, 0, data, CHUNK), 0);
-	assert_int_equal(checks_note(&c, CHUNK, data, CHUNK / 2), 0);
+	assert_int_equal(checks_init(&c, 4 * chunk, chunk, 0), 0);
+	assert_int_equal(checks_note(&c, 0, data, chunk), 0);
+	assert_int_equal(checks_note(&c, chunk, data, chunk / 2), 0);
 	assert_true(checks_at(&c, 1, &got));
 	assert_false(got.whole);
-	assert_int_equal(checks_end(&c, 4 * CHUNK), 0);
+	assert_int_equal(checks_end(&c, 4 * chunk), 0);
 	assert_int_equal(checks_count(&c), 4);
 	assert_true(checks_at(&c, 0, &got));
 	assert_true(got.whole);
 	assert_int_equal(got.state, CHECK_COPIED);
 	assert_true(checks_at(&c, 1, &got));
 	assert_int_equal(got.state, CHECK_NONE);
-	assert_int_equal(got.len, CHUNK);
+	assert_int_equal(got.len, chunk);
 	assert_true(checks_at(&c, 3, &got));
 	assert_int_equal(got.state, CHECK_NONE);
 	assert_false(checks_at(&c, 4, &got));
@@ -186,15 +188,14 @@ the_end_is_told(void **state)
 static void
 it_grows(void **state)
 {
-	enum { FAR = 100000 };
 	struct checks c;
 	struct check got;
 
 	(void)state;
-	assert_int_equal(checks_init(&c, 0, CHUNK, 5), 0);
-	assert_int_equal(checks_note(&c, 0, data, CHUNK - 5), 0);
-	assert_int_equal(checks_note(&c, (uint64_t)FAR * CHUNK - 5, data,
-	    CHUNK), 0);
+	assert_int_equal(checks_init(&c, 0, chunk, 5), 0);
+	assert_int_equal(checks_note(&c, 0, data, chunk - 5), 0);
+	assert_int_equal(checks_note(&c, FAR * chunk - 5, data,
+	    chunk), 0);
 	assert_int_equal(checks_count(&c), FAR + 1);
 	assert_true(checks_at(&c, 0, &got));
 	assert_int_equal(got.state, CHECK_COPIED);
