@@ -161,22 +161,24 @@ powers(const struct panel *pa, bool upward)
 	double from = upward ? pa->from_y : pa->from_x;
 	double to = upward ? pa->to_y : pa->to_x;
 	char label[32];
-	double ns;
+	uint64_t ns;
 
-	for (ns = 1; log_of(ns) <= to; ns *= 10)
-		if (log_of(ns) >= from)
-			(upward ? mark_y : mark_x)(pa, log_of(ns),
-			    latency_text(label, sizeof(label), ns));
+	for (ns = 1; log_of((double)ns) <= to; ns *= 10)
+		if (log_of((double)ns) >= from)
+			(upward ? mark_y : mark_x)(pa, log_of((double)ns),
+			    latency_text(label, sizeof(label), (double)ns));
 }
 
 static void
 positions_axis(const struct panel *pa, const char *what)
 {
-	double step = round_step((pa->to_x - pa->from_x) / TICKS), x;
+	double step = round_step((pa->to_x - pa->from_x) / TICKS);
+	uint64_t i = (uint64_t)(steps(pa->from_x, step) / step);
 	char label[32];
 
-	for (x = steps(pa->from_x, step); x <= pa->to_x; x += step)
-		mark_x(pa, x, number_si(label, sizeof(label), x));
+	for (; (double)i * step <= pa->to_x; i++)
+		mark_x(pa, (double)i * step, number_si(label, sizeof(label),
+		    (double)i * step));
 	fprintf(pa->out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">"
 	    "position on the %s, bytes</text>\n", (LEFT + RIGHT) / 2,
 	    pa->top + pa->tall + 33, what);
@@ -185,13 +187,14 @@ positions_axis(const struct panel *pa, const char *what)
 static void
 rates_axis(const struct panel *pa)
 {
-	double step = round_step(pa->to_y / 5), y;
+	double step = round_step(pa->to_y / 5);
 	char label[32], size[24];
+	unsigned i;
 
-	for (y = 0; y <= pa->to_y * 1.001; y += step) {
+	for (i = 0; i * step <= pa->to_y * 1.001; i++) {
 		snprintf(label, sizeof(label), "%s/s",
-		    number_si(size, sizeof(size), y));
-		mark_y(pa, y, label);
+		    number_si(size, sizeof(size), i * step));
+		mark_y(pa, i * step, label);
 	}
 }
 

@@ -242,13 +242,16 @@ void
 control_serve(struct control *c, const struct pollfd *p, struct job *job,
     const struct tally *t)
 {
+	struct sockaddr_un from;	/* an unnamed one */
+	socklen_t len = sizeof(from);
 	int fd;
 
 	if (p[0].revents != 0)
 		listen_to(c, job, t);
 	if (p[1].revents == 0)
 		return;
-	fd = accept4(c->ear, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = accept4(c->ear, (struct sockaddr *)&from, &len,
+	    SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0)
 		return;
 	hang_up(c);

@@ -41,28 +41,44 @@ set(int thread, int value)
 	return errno;
 }
 
+static int
+visible(const struct dirent *e)
+{
+	return e->d_name[0] != '.';
+}
+
+static int
+set_all(int value)
+{
+	struct dirent **list;
+	int n = scandir("/proc/self/task", &list, visible, alphasort);
+	int err = 0;
+
+	if (n < 0)
+		return errno;
+	while (n > 0) {
+		n--;
+		if (err == 0)
+			err = set((int)strtol(list[n]->d_name, NULL, 10),
+			    value);
+		free(list[n]);
+	}
+	free(list);
+	return err;
+}
+
 /*
- * All that are there.  One that was made meanwhile by one that was not yet set
- * is found in the second round.
+ * One that was made meanwhile by one that was not yet set is found in the
+ * second round.
  */
 int
 ioprio_apply(int value)
 {
-	int err = set(0, value), round;
-	struct dirent *e;
-	DIR *dir;
+	int err = set(0, value);
 
-	for (round = 0; round < 2 && err == 0; round++) {
-		dir = opendir("/proc/self/task");
-		if (dir == NULL)
-			return errno;
-		while (err == 0 && (e = readdir(dir)) != NULL)
-			if (e->d_name[0] != '.')
-				err = set((int)strtol(e->d_name, NULL, 10),
-				    value);
-		closedir(dir);
-	}
-	return err;
+	if (err == 0)
+		err = set_all(value);
+	return err == 0 ? set_all(value) : err;
 }
 
 const char *

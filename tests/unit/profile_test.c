@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-enum { MS = 1000000 };
+static const uint64_t MS = 1000000;	/* ns */
 
 struct rig {			/* a plan with two workers and their lanes */
 	struct opts	 o;
@@ -98,7 +98,7 @@ static void
 slots_get_wider(void **state)
 {
 	struct rig *r = *state;
-	uint64_t day = 24 * 3600 * 1000;
+	uint64_t day = UINT64_C(24) * 3600 * 1000;
 
 	note(r, &r->lane[0], OP_READ, 512, 100, 0, 1);
 	note(r, &r->lane[1], OP_READ, 512, 200, 0, day);
@@ -158,13 +158,13 @@ percentiles_are_near(void **state)
 		note(r, &r->lane[i % 2], OP_READ, 512, 1, 0, i);
 	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
 	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		double want = parts[i] * 10000 * MS;
+		double want = parts[i] * 10000 * (double)MS;
 		double got = profile_percentile(&r->sum, parts[i]);
 
 		assert_true(got > want * 0.98 && got < want * 1.02);
 	}
-	assert_true(profile_percentile(&r->sum, 0) >= 1.0 * MS);
-	assert_true(profile_percentile(&r->sum, 1) <= 10000.0 * MS);
+	assert_true(profile_percentile(&r->sum, 0) >= (double)MS);
+	assert_true(profile_percentile(&r->sum, 1) <= 10000 * (double)MS);
 }
 
 static void
