@@ -285,7 +285,7 @@ documented()
 {
 	"$blocks" make src 64k && exits 0 "$pardd" if=src of=dst profile=p.json || return
 	comm -3 <(jq -r '[paths | .[-1] | strings] | unique[]' p.json | sort) \
-	    <(sed -n '/^\.Sh THE PROFILE/,/^\.Sh EXAMPLES/p' "$manual" | sed -n 's/^\.\(It \)\?Cm //p' |
+	    <(awk '/^\.Sh /{ inside = $0 == ".Sh THE PROFILE" } inside' "$manual" | sed -n 's/^\.\(It \)\?Cm //p' |
 		sed 's/ Ns .*//; s/,//g' | tr ' ' '\n' | grep -x '[a-z0-9_]\+' | grep -vx -e profile | sort -u) >odd
 	[[ ! -s odd ]] || fail "$(<odd)"
 }
