@@ -22,7 +22,7 @@ struct newfile {
 /*
  * Look whether key=path can be made: not among the devices, not in the place of
  * anything but a regular file, not of an end of the copy nor of what another
- * operand names.  path NULL: nothing is to be made.  Returns 0, or -1 with *f,
+ * operand names; the same for the name it is first written under.  path NULL: nothing is to be made.  Returns 0, or -1 with *f,
  * and then there is nothing to close.
  */
 int newfile_open(struct newfile *, const char *key, const char *path,

@@ -52,9 +52,10 @@ same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Whether another path leads to the same file, be it there or not. */
+/* Whether another path leads to "name" in the folder, be it there or not. */
 static bool
-leads_here(const struct newfile *n, const struct stat *st, const char *path)
+leads_here(const struct newfile *n, const char *name, const struct stat *st,
+    const char *path)
 {
 	struct stat there, here;
 	const char *base;
@@ -69,7 +70,7 @@ leads_here(const struct newfile *n, const struct stat *st, const char *path)
 	if (dir < 0)
 		return false;
 	yes = fstat(dir, &there) == 0 && fstat(n->dir, &here) == 0 &&
-	    same(&there, &here) && strcmp(base, n->base) == 0;
+	    same(&there, &here) && strcmp(base, name) == 0;
 	close(dir);
 	return yes;
 }
@@ -81,20 +82,42 @@ is_end(const struct endpoint *ep, const struct stat *st)
 	    ep->id.ino == st->st_ino;
 }
 
-/* Whether it is an end, or named by another operand; st NULL: not there. */
+/*
+ * Whether "name" in the folder is an end, or named by another operand; st NULL:
+ * it is not there.  A new manifest may take the place of its base.
+ */
 static bool
-used(const struct newfile *n, const struct plan *p, const struct stat *st)
+used(const struct newfile *n, const char *name, const struct plan *p,
+    const struct stat *st)
 {
 	const struct opts *o = p->opts;
+	bool renewed = n->path == o->manifest && name == n->base;
 	const char *const names[] = { o->input, o->output, o->json, o->log,
 		o->map, o->domain, o->hashfile, o->profile, o->control,
-		o->manifest };
+		o->manifest, renewed ? NULL : o->base };
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (names[i] != n->path && leads_here(n, st, names[i]))
+		if ((names[i] != n->path || name != n->base) &&
+		    leads_here(n, name, st, names[i]))
 			return true;
 	return is_end(p->src, st) || is_end(p->dst, st);
+}
+
+/* What a run that was killed has left goes, but nothing that is in use. */
+static int
+look_temporary(struct newfile *n, const struct plan *p, struct fault *f)
+{
+	struct stat st;
+	bool there = fstatat(n->dir, n->temporary, &st,
+	    AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (!there && errno != ENOENT)
+		return wrong(f, n, errno);
+	if (used(n, n->temporary, p, there ? &st : NULL))
+		return refuse(f, n, "is written as .tmp first, and that is "
+		    "used for something else");
+	return 0;
 }
 
 static int
@@ -112,12 +135,12 @@ look(struct newfile *n, const struct plan *p, struct fault *f)
 		return wrong(f, n, errno);
 	if (there && !S_ISREG(st.st_mode))
 		return refuse(f, n, "is there, and no regular file");
-	if (used(n, p, there ? &st : NULL))
+	if (used(n, n->base, p, there ? &st : NULL))
 		return refuse(f, n, "is used for something else, too");
 	if (faccessat(n->dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
 		return wrong(f, n, errno);
 	snprintf(n->temporary, sizeof(n->temporary), "%s.tmp", n->base);
-	return 0;
+	return look_temporary(n, p, f);
 }
 
 int

@@ -363,6 +363,23 @@ twice()
 	refused 'sums: is used for something else' if=/dev/null of=dst hash=md5 \
 	    hashfile=sums "$1" && [[ ! -e dst ]]
 }
+# temporary OPERANDS...: sums.tmp is wanted for more than one thing
+temporary()
+{
+	"$blocks" make src 5000 && "$blocks" make sums.tmp 5000 &&
+	    refused 'sums: is written as .tmp first' hash=md5 hashfile=sums "$@" &&
+	    same src sums.tmp && [[ ! -e dst && ! -e sums ]]
+}
+it "does not write it by way of the source" temporary if=sums.tmp of=dst
+it "does not write it by way of the target" temporary if=src of=./sums.tmp
+it "does not write it by way of what another operand names" temporary \
+    if=src of=dst manifest=sums.tmp
+absent()
+{
+	refused 'sums: is written as .tmp first' if=/dev/null of=sums.tmp hash=md5 \
+	    hashfile=sums && [[ ! -e sums.tmp ]]
+}
+it "does not write it by way of a target that is to be made" absent
 it "does not write it where json= goes" twice json=./sums
 it "does not write it where log= goes" twice log=../case/sums
 output()

@@ -379,6 +379,12 @@ for place in src ./dst dir link /dev/m; do
 done
 it "does not write it where hashfile= goes" refused 'is used for something else' \
     if=/dev/null of=dst hash=md5 hashfile=m manifest=./m
+based()
+{
+	copied && refused 'is used for something else' if=src of=dst base=m hash=md5 \
+	    hashfile=m && [[ $(wc -l <m) = 7 ]]
+}
+it "does not let its base be replaced by something else" based
 for operands in 'check=1' 'check=1 manifest=m of=dst' 'check=1 manifest=m count=1' \
     'check=1 manifest=m base=m' 'check=1 manifest=m seek=1'; do
 	# shellcheck disable=SC2086
