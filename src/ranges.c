@@ -32,6 +32,8 @@ check_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 static int
 base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 {
+	uint64_t end = m->off + m->length;
+
 	if (m->off != p->dst_off)
 		return fault_set(f, STATUS_REFUSED, "%s begins at byte %llu of "
 		    "its target, and this copy at byte %llu", p->opts->base,
@@ -40,6 +42,11 @@ base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 		return fault_set(f, STATUS_REFUSED, "base=: %s is there, but "
 		    "not %s, of which it tells what it holds", p->opts->base,
 		    p->dst->name);
+	if (p->dst->size >= 0 && end > (uint64_t)p->dst->size)
+		return fault_set(f, STATUS_REFUSED, "%s ends at byte %lld, and "
+		    "%s tells what it holds up to byte %llu", p->dst->name,
+		    (long long)p->dst->size, p->opts->base,
+		    (unsigned long long)end);
 	return 0;
 }
 

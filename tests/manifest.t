@@ -348,6 +348,24 @@ not_there()
 	    refused 'begins at byte 0 of its target' if=src of=dst seek=1 base=m
 }
 it "refuses a base of another place, or of no target" not_there
+cut_off()
+{
+	copied && truncate -s "$1" dst && refused "dst ends at byte $1, and m tells" \
+	    if=src of=dst base=m && size_is dst "$1"
+}
+it "refuses a base of more than the target has left" cut_off $((bytes - 1))
+it "refuses a base of a target that was emptied" cut_off 0
+
+
+# ------------------------------------------------------------------ with rate=
+
+# At 15 MB/s a transfer is less than a range, where there are no ranges.
+slowly()
+{
+	copied rate=15M && ! grep -q '"xxh128":null' m && sound dst && as_in if=src rate=15M &&
+	    exits 0 "$pardd" if=src of=dst base=m rate=15M && says "^pardd: $bytes bytes are there"
+}
+it "has the same ranges with rate=" slowly
 
 # ------------------------------------------------------------- how it is written
 
