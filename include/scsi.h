@@ -91,7 +91,7 @@ void scsi_run(int fd, enum scsi_node, const struct scsi_command *,
 
 /*
  * The same in two steps, for sg nodes.  A descriptor is made fit for it once:
- * it must be open for writing, whatever the commands do, and not block.
+ * it must be open for writing, whatever the commands do, and with O_NONBLOCK.
  * Returns an errno.
  */
 int scsi_prepare(int fd);

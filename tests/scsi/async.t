@@ -61,8 +61,8 @@ only_asked()
 {
 	local n
 	for n in 0 1; do
-		strace -f -e trace=open,openat -o calls "$pardd" if="$SG1" \
-		    of=. count=64 ${engines[n]} 2>err || return
+		strace -f --seccomp-bpf -e trace=open,openat -o calls \
+		    "$pardd" if="$SG1" of=. count=64 ${engines[n]} 2>err || return
 		[[ $(grep -c O_RDWR calls) = "$n" ]] || fail "$(cat calls)" ||
 			return
 	done
@@ -72,7 +72,7 @@ engines=('' engine=async)
 no_wait()
 {
 	fresh
-	strace -f -e trace=ioctl -o calls "$pardd" "$@" 2>err &&
+	strace -f --seccomp-bpf -e trace=ioctl -o calls "$pardd" "$@" 2>err &&
 	    complete && lands "0-16383 right" || return
 	! grep -E 'SG_IO.*cmdp="\\x(08|0a|2[8a]|8[8a]|a[8a])' calls
 }
