@@ -47,8 +47,8 @@ struct hash_sum {			/* what became of an algorithm */
 int hash_expect(struct opts *, struct fault *f);
 
 /*
- * What opts ask for; *made is NULL when that is nothing.  Returns 0, or -1 with *f
- * where a library is missing.  hash_close frees it.
+ * What opts ask for; *made is NULL when that is nothing.  Returns 0, or -1 and
+ * *f where a library is missing.  hash_close frees it.
  */
 int hash_open(struct hash **made, const struct opts *, struct fault *f);
 void hash_close(struct hash *);

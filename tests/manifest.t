@@ -417,3 +417,15 @@ for operand in manifest=m base=m; do
 done
 it "does not take manifest= with map=" usage manifest= if=src of=dst manifest=m map=map
 it "does not take base= with map=" usage base= if=src of=dst base=m map=map
+
+# ----------------------------------------------------------------- the manual
+
+documented()
+{
+	copied || return
+	comm -3 <(jq -r 'keys[]' m | sort -u) \
+	    <(sed -n '/^\.Sh MANIFESTS/,/^\.Sh THE/p' "$top/man/pardd-json.5" |
+		sed -n 's/^\.\(It \)\?Cm \([a-z0-9_]*\)\( ,\)\?$/\2/p' | sort -u) >odd
+	[[ ! -s odd ]] || fail "$(<odd)"
+}
+it "has every key in the manual, and no other" documented
