@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2119,SC2120
 #
 # What the cases of the SCSI suite are made of, on top of tests/lib.sh and
 # lab.sh.  Runs in the guest.
