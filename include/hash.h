@@ -68,6 +68,9 @@ void hash_post(struct hash *, struct hash_piece *, uint64_t off,
     const unsigned char *buf, size_t len);
 void hash_wait(struct hash *, struct hash_piece *);
 
+/* The same without waiting: whether hash_wait would have returned at once. */
+bool hash_taken(struct hash *, struct hash_piece *);
+
 /* A piece will be missing: nobody waits, and there is no digest. */
 void hash_stop(struct hash *);
 

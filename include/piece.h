@@ -88,6 +88,13 @@ bool piece_claim(struct worker *, struct piece *);
 void piece_took(struct worker *, struct piece *, const struct io *);
 
 /*
+ * Lend what was read to the digests, if there are any; hash_wait or
+ * hash_taken gives it back.
+ */
+struct hash_piece;
+void piece_lend(struct worker *, const struct piece *, struct hash_piece *);
+
+/*
  * Bytes to write, padded if the copy ends there.  Of a piece that was cut that
  * is what the target can take, and pc->good becomes it.
  */

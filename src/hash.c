@@ -386,21 +386,44 @@ hash_post(struct hash *h, struct hash_piece *pc, uint64_t off,
 	pthread_mutex_unlock(&h->lock);
 }
 
-void
-hash_wait(struct hash *h, struct hash_piece *pc)
+/* It is the worker's again. */
+static void
+take_back(struct hash *h, struct hash_piece *pc)
 {
 	struct hash_piece **at;
 
+	for (at = &h->posted; *at != pc; at = &(*at)->next)
+		continue;
+	*at = pc->next;
+}
+
+void
+hash_wait(struct hash *h, struct hash_piece *pc)
+{
 	if (h == NULL || pc->len == 0)
 		return;
 	pthread_mutex_lock(&h->lock);
 	while (!given_back(h, pc))
 		pthread_cond_wait(&pc->taken, &h->lock);
-	for (at = &h->posted; *at != pc; at = &(*at)->next)
-		continue;
-	*at = pc->next;
+	take_back(h, pc);
 	pthread_mutex_unlock(&h->lock);
 	pthread_cond_destroy(&pc->taken);
+	pc->len = 0;
+}
+
+bool
+hash_taken(struct hash *h, struct hash_piece *pc)
+{
+	bool yes;
+
+	if (h == NULL || pc->len == 0)
+		return true;
+	pthread_mutex_lock(&h->lock);
+	yes = given_back(h, pc);
+	pthread_mutex_unlock(&h->lock);
+	if (yes)
+		hash_wait(h, pc);
+	return yes;
 }
 
 void

@@ -461,8 +461,8 @@ store(struct worker *w, struct piece *pc)
 }
 
 /* Digests end at the first piece that is not whole. */
-static void
-lend(struct worker *w, const struct piece *pc, struct hash_piece *lent)
+void
+piece_lend(struct worker *w, const struct piece *pc, struct hash_piece *lent)
 {
 	struct hash *hash = w->job->p->hash;
 
@@ -493,7 +493,7 @@ piece_copy(struct worker *w)
 		return false;
 	if (pc.hole)
 		return sparse_hole(w, &pc.seg);
-	lend(w, &pc, &lent);
+	piece_lend(w, &pc, &lent);
 	stored = store(w, &pc);
 	hash_wait(w->job->p->hash, &lent);
 	return piece_done(w, &pc, stored);

@@ -317,8 +317,6 @@ needs_threads(const struct plan *p)
 		return "a stream is one request at a time";
 	if (p->opts->map != NULL)
 		return "a rescue waits for bad blocks";
-	if (p->opts->hash != 0 || p->opts->expect != NULL)
-		return "digests are made in order";
 	if (p->opts->verify == VERIFY_STREAM || p->opts->compare != 0 ||
 	    (p->opts->oflag & FLAG_SPARING) != 0)
 		return "the target is read, too";

@@ -17,6 +17,10 @@
  * An end that io_uring does not know sends a request by itself, and has the
  * ring poll for the answer; one that was woken for another's is put in again.
  *
+ * With hash= a slot is lent to the digests once it was read, and becomes idle
+ * when it was written and they have taken it.  All that is read is lent at
+ * once, so that nobody waits for what is held up here.
+ *
  * Slots are one thread's: there is no lock here.
  */
 #include "queue.h"
@@ -26,6 +30,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "hash.h"
 #include "job.h"
 #include "piece.h"
 #include "sparse.h"
@@ -39,7 +44,7 @@ static const uint64_t period = 4000000000;	/* ns between new beginnings */
 
 enum { LOOK = 100000000 };	/* ns; so soon a new rate= counts */
 
-enum state { IDLE, READING, READY, WRITING };
+enum state { IDLE, READING, READY, WRITING, LENT };
 
 struct slot {
 	enum state	 state;
@@ -47,7 +52,8 @@ struct slot {
 	struct io	 io;
 	unsigned char	*buf;
 	uint64_t	 start;		/* ns */
-	struct slot	*next;		/* idle, or ready */
+	struct hash_piece lent;		/* to the digests */
+	struct slot	*next;		/* idle, ready, or lent */
 };
 
 struct window {
@@ -65,6 +71,7 @@ struct queue {
 	unsigned	 slots, busy;	/* busy: not idle */
 	struct slot	*idle;		/* last used first: it is warm */
 	struct slot	*ready, **last;	/* in the order they became so */
+	struct slot	*lent;		/* written, not taken yet */
 	struct window	 reads, writes;
 	unsigned	 fixed;		/* qd=, or 0 */
 	struct piece	 held;		/* claimed; waits for its time by */
@@ -124,10 +131,41 @@ static void
 to_ready(struct queue *q, struct slot *s)
 {
 	piece_took(q->w, &s->pc, &s->io);
+	piece_lend(q->w, &s->pc, &s->lent);
 	s->state = READY;
 	s->next = NULL;
 	*q->last = s;
 	q->last = &s->next;
+}
+
+static void
+written(struct queue *q, struct slot *s, bool stored)
+{
+	piece_done(q->w, &s->pc, stored);
+	if (hash_taken(q->w->job->p->hash, &s->lent)) {
+		become_idle(q, s);
+		return;
+	}
+	s->state = LENT;
+	s->next = q->lent;
+	q->lent = s;
+}
+
+/* What the digests have taken meanwhile is idle. */
+static void
+collect(struct queue *q)
+{
+	struct hash *hash = q->w->job->p->hash;
+	struct slot **at = &q->lent, *s;
+
+	while ((s = *at) != NULL) {
+		if (hash_taken(hash, &s->lent)) {
+			*at = s->next;
+			become_idle(q, s);
+		} else {
+			at = &s->next;
+		}
+	}
 }
 
 static void
@@ -140,8 +178,7 @@ ended(struct queue *q, struct slot *s)
 		to_ready(q, s);
 	} else {
 		stored = piece_wrote(q->w, &s->io);
-		piece_done(q->w, &s->pc, stored);
-		become_idle(q, s);
+		written(q, s, stored);
 	}
 }
 
@@ -149,10 +186,7 @@ ended(struct queue *q, struct slot *s)
 static void
 write_in_parts(struct queue *q, struct slot *s, size_t len)
 {
-	bool stored = sparse_write(q->w, s->pc.seg.off, len);
-
-	piece_done(q->w, &s->pc, stored);
-	become_idle(q, s);
+	written(q, s, sparse_write(q->w, s->pc.seg.off, len));
 }
 
 /* An entry of the ring; when all are taken, they are handed in first. */
@@ -268,6 +302,7 @@ fill(struct queue *q)
 {
 	struct piece pc;
 
+	collect(q);
 	for (;;) {
 		while (q->ready != NULL && q->writes.busy < q->writes.size)
 			start_write(q);
@@ -295,9 +330,12 @@ give_up(struct queue *q, int err)
 	fault_errno(&f, err, "io_uring");
 	job_fail(q->w->job, &f);
 	let_go(q);
-	for (i = 0; i < q->slots; i++)
-		if (q->slot[i].state != IDLE)
+	hash_stop(q->w->job->p->hash);
+	for (i = 0; i < q->slots; i++) {
+		hash_wait(q->w->job->p->hash, &q->slot[i].lent);
+		if (q->slot[i].state != IDLE && q->slot[i].state != LENT)
 			piece_done(q->w, &q->slot[i].pc, false);
+	}
 	q->broken = true;
 }
 
@@ -367,6 +405,18 @@ harvest(struct queue *q)
 		begin_small(q, now());
 }
 
+/* Nothing is in flight, all has been lent: the first of them comes back. */
+static void
+await_taker(struct queue *q)
+{
+	struct slot *s, *first = q->lent;
+
+	for (s = q->lent; s != NULL; s = s->next)
+		if (s->pc.seg.off < first->pc.seg.off)
+			first = s;
+	hash_wait(q->w->job->p->hash, &first->lent);
+}
+
 void
 queue_work(struct queue *q)
 {
@@ -376,7 +426,10 @@ queue_work(struct queue *q)
 		give_up(q, -err);
 	begin_small(q, now());
 	while (!q->broken && fill(q))
-		harvest(q);
+		if (q->reads.busy + q->writes.busy > 0 || q->lent == NULL)
+			harvest(q);
+		else
+			await_taker(q);
 }
 
 /* The kernel does the least when it is told that one thread asks and waits. */

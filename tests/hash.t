@@ -62,18 +62,29 @@ for thr in 1 2 4 16; do
 	it "has all the digests with $thr workers" all_of $bytes thr=$thr bpt=50
 done
 
+async()
+{
+	"$blocks" make src 20M && exits 0 "$pardd" if=src of=dst iflag=direct \
+	    oflag=direct engine=async hash=$all json=json "$@" && complete &&
+	    same src dst && whole src dst
+}
+for operands in '' thr=4 'thr=16 qd=1' 'bpt=9 qd=3' 'mem=7M thr=3' rate=60M; do
+	# shellcheck disable=SC2086
+	it "has all the digests with engine=async $operands" async $operands
+done
 ranges()
 {
-	local n alg skip count seed seek
+	local n alg skip count seed seek engine
 	"$blocks" make src $bytes || return
 	RANDOM=$2
 	for ((n = 0; n < $1; n++)); do
 		alg=${algs[RANDOM % ${#algs[@]}]}
 		skip=$((RANDOM * RANDOM % bytes))
 		count=$((1 + RANDOM * RANDOM % (bytes - skip)))
-		seek=$((RANDOM % 3 * RANDOM))
+		seek=$((RANDOM % 3 * RANDOM)) engine=threads
+		((RANDOM % 2)) || engine=async
 		seed="if=src skip=$skip count=$count seek=$seek of=dst hash=$alg
-		    bs=$((1 + RANDOM % 4096)) bpt=$((1 + RANDOM % 300))
+		    bs=$((1 + RANDOM % 4096)) bpt=$((1 + RANDOM % 300)) engine=$engine
 		    thr=$((1 + RANDOM % 16)) iflag=skip_bytes,count_bytes
 		    oflag=seek_bytes"
 		# shellcheck disable=SC2086
