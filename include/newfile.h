@@ -22,8 +22,9 @@ struct newfile {
 /*
  * Look whether key=path can be made: not among the devices, not in the place of
  * anything but a regular file, not of an end of the copy nor of what another
- * operand names; the same for the name it is first written under.  path NULL: nothing is to be made.  Returns 0, or -1 with *f,
- * and then there is nothing to close.
+ * operand names; the same for the name it is first written under.  path NULL:
+ * nothing is to be made.  Returns 0, or -1 with *f, and then nothing is to be
+ * closed.
  */
 int newfile_open(struct newfile *, const char *key, const char *path,
     const struct plan *, struct fault *f);

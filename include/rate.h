@@ -41,8 +41,8 @@ bool rate_wait(struct rate *, uint64_t len, int halt);
 
 /*
  * How much to move at once, most at most: so little that it takes no tenth of a
- * second, and never less than 4096 bytes.  All of it where bpt= says so, or each
- * piece has a digest.
+ * second, and never less than 4096 bytes.  All of it where bpt= says so, or
+ * where each piece has a digest.
  */
 size_t rate_piece(const struct rate *, const struct plan *, size_t most);
 
