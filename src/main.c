@@ -149,9 +149,9 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	if (out.signal == 0)
 		damage_make(&out.damage, p, &out.map);
 	close_ends(src, dst, &closed);
-	record_finish(rec, p, &out);
 	if (out.flush.status == 0)
 		out.flush = closed;
+	record_finish(rec, p, &out);
 	report_judge(p, &out);
 	events_result(ev, p, &out);
 	tell_trouble(ev);

@@ -197,6 +197,13 @@ hand_over(struct ranges *r, struct outcome *out)
 	out->tally.verified = out->tally.written - t.bad;
 }
 
+/* Whether the target holds what it was given; base= relies on that. */
+static bool
+holds(const struct outcome *out)
+{
+	return out->flush.status == 0 && out->tally.differing == 0;
+}
+
 int
 ranges_finish(struct ranges *r, const struct plan *p, struct outcome *out,
     struct fault *f)
@@ -205,7 +212,7 @@ ranges_finish(struct ranges *r, const struct plan *p, struct outcome *out,
 
 	if (r->checks)
 		hand_over(r, out);
-	if (!r->notes || end == NOWHERE)
+	if (!r->notes || end == NOWHERE || !holds(out))
 		return 0;
 	hashfile_named(p, &off);
 	if (checks_end(&r->noted, end + out->tally.padded) != 0)

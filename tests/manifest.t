@@ -377,6 +377,17 @@ incomplete()
 }
 it "writes none when the copy stops" incomplete src read 3
 it "writes none when a write fails" incomplete dst write 55
+# not_held STATUS FAULTS OPERANDS...: the target does not hold what it was given
+not_held()
+{
+	echo old >m && "$blocks" make src $bytes &&
+	    exits "$1" with_faults "$2" "$pardd" if=src of=dst manifest=m "${@:3}" &&
+	    [[ $(<m) = old && ! -e m.tmp ]]
+}
+it "writes none when the target cannot be flushed" not_held 103 'on=dst op=flush fail=EIO'
+it "writes none when the target cannot be closed" not_held 103 'on=dst op=close fail=EIO'
+it "writes none of a target that verify=1 finds different" not_held 14 \
+    'on=dst op=write at=2500000+1 flip' verify=1 retries=0
 not_recorded()
 {
 	"$blocks" make src 5000 && echo old >m &&
