@@ -57,13 +57,20 @@ blocks_fit(const struct checks *c, const struct plan *p, struct fault *f)
 	uint64_t a = p->src_off + c->chunk - c->phase;
 	uint64_t b = p->dst_off + c->chunk - c->phase;
 	uint32_t from = p->src->block, to = p->dst->block;
+	const char *name = p->opts->base != NULL ? p->opts->base :
+	    p->opts->manifest;
 
-	if ((from == 0 || (a % from == 0 && c->chunk % from == 0)) &&
-	    (to == 0 || (b % to == 0 && c->chunk % to == 0)))
-		return 0;
-	return fault_set(f, STATUS_REFUSED, "the ranges of %s are no whole "
-	    "blocks of %s", p->opts->base != NULL ? p->opts->base :
-	    p->opts->manifest, to > 0 ? p->dst->name : p->src->name);
+	if ((from > 0 && (a % from != 0 || c->chunk % from != 0)) ||
+	    (to > 0 && (b % to != 0 || c->chunk % to != 0)))
+		return fault_set(f, STATUS_REFUSED, "the ranges of %s are no "
+		    "whole blocks of %s", name, to > 0 ? p->dst->name :
+		    p->src->name);
+	/* Padding to anything else would not fit into a piece. */
+	if (c->chunk % p->pad != 0 || c->phase % p->pad != 0)
+		return fault_set(f, STATUS_REFUSED, "the ranges of %s are no "
+		    "whole blocks of %llu bytes, to which the copy is padded",
+		    name, (unsigned long long)p->pad);
+	return 0;
 }
 
 static int

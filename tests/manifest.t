@@ -353,6 +353,16 @@ cut_off()
 	copied && truncate -s "$1" dst && refused "dst ends at byte $1, and m tells" \
 	    if=src of=dst base=m && size_is dst "$1"
 }
+padded()
+{
+	copied && cp m old && refused 'm are no whole blocks of 1000000 bytes' if=src \
+	    of=dst base=m bs=1000000 conv=sync "$@" && size_is dst $bytes &&
+	    copied bs=1000 bpt=500 conv=sync && flip src 2500000 && exits 0 "$pardd" if=src \
+	    of=dst base=m bs=1000 conv=sync && says '^500000 bytes' && complete &&
+	    size_is dst 5001000 && truncate -s $bytes dst && same src dst
+}
+it "refuses ranges that conv=sync would pad to something else" padded
+it "refuses ranges that conv=sync would pad to something else (verify=1)" padded verify=1
 it "refuses a base of more than the target has left" cut_off $((bytes - 1))
 it "refuses a base of a target that was emptied" cut_off 0
 
