@@ -285,14 +285,23 @@ claims(const struct plan *p)
 	return n > 0 ? n : 1;
 }
 
+/* Without thr=. */
+static uint64_t
+usual_workers(const struct plan *p)
+{
+	if (p->opts->compare != 0)
+		return 2 * THREADS;	/* two ends are read */
+	if (p->opts->verify == VERIFY_STREAM)
+		return THREADS + THREADS / 2;	/* a third of them checks */
+	/* Who writes to a file of tmpfs keeps the others spinning. */
+	return p->dst->memory ? THREADS / 2 : THREADS;
+}
+
 /* No more workers than there are claims, and one for a small copy. */
 static unsigned
 workers(const struct plan *p)
 {
-	/* Who writes to a file of tmpfs keeps the others spinning. */
-	uint64_t usual = p->dst->memory ? THREADS / 2 :
-	    p->opts->verify == VERIFY_STREAM || p->opts->compare != 0 ?
-	    2 * THREADS : THREADS;	/* of both ends at once */
+	uint64_t usual = usual_workers(p);
 	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : usual;
 	uint64_t n = claims(p);
 
