@@ -387,8 +387,7 @@ verify_run(struct job *job, void (*start)(struct job *))
 	while (v->differing > 0 && left-- > 0 && repeatable(job->p) &&
 	    !job->stop) {
 		pass(job, PHASE_REPAIRING, mend_next, start);
-		if (!job->stop)
-			flush(job);
+		flush(job);	/* when stopped, too: it was written */
 		if (job->stop || job->flush.status != 0)
 			return;
 		pass(job, PHASE_VERIFYING, check_next, start);
