@@ -98,6 +98,7 @@ struct endpoint {		/* shared and const once open */
 	bool		 seekable;	/* can begin anywhere */
 	bool		 endless;	/* zeros or random bytes without end */
 	bool		 device;
+	bool		 past_cache;	/* requests take as long as a disk's */
 	bool		 back;		/* reads the target, or is compared */
 	bool		 durable;	/* flushing it means something */
 	bool		 absent;	/* a file that is to be created */

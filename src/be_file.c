@@ -51,6 +51,7 @@
 
 enum {
 	SECTOR = 512,
+	LARGE = 8 << 20,	/* of a file */
 	PAGE = 4096,		/* the least unit of a direct file request */
 };
 
@@ -125,14 +126,33 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 #define SYS_cachestat	451		/* Linux 6.5 */
 #endif
 
-/* Whether a neighbour has some of this file in the page cache. */
-static bool
+/*
+ * Whether some of this file is in the page cache: pages that a neighbour has
+ * read or written.  -1: the kernel does not tell.
+ */
+static int
 in_cache(int fd)
 {
 	uint64_t all[2] = { 0, 0 };	/* struct cachestat_range */
 	uint64_t pages[5] = { 0 };	/* struct cachestat, cached first */
 
-	return syscall(SYS_cachestat, fd, all, pages, 0) == 0 && pages[0] > 0;
+	if (syscall(SYS_cachestat, fd, all, pages, 0) != 0)
+		return -1;
+	return pages[0] > 0;
+}
+
+/*
+ * A large source of which nothing is in the page cache need not go through it:
+ * that would be two more copies in memory, and pages to be dropped again.
+ */
+static void
+choose_way(const struct endpoint *ep, struct file *file, off_t size)
+{
+	int there = in_cache(file->plain);
+
+	file->cached = there > 0;
+	if (there == 0 && size >= LARGE && (ep->flags & FLAG_NOCACHE) == 0)
+		file->prefer_direct = true;
 }
 
 static int
@@ -146,8 +166,8 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->memory = in_memory(&fs);
 	file->behind = file->behind && !ep->memory;
-	file->cached = ep->role == SOURCE && file->behind &&
-	    in_cache(file->plain);
+	if (ep->role == SOURCE && file->behind)
+		choose_way(ep, file, st.st_size);
 	ep->size = st.st_size;
 	ep->unit = fs.f_bsize > 0 && fs.f_bsize <= INT32_MAX ?
 	    (uint32_t)fs.f_bsize : 0;
@@ -277,12 +297,15 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->seekable = true;
 	ep->durable = ep->zeroes = ep->role == TARGET;
 	ep->shares = !ep->device;
+	ep->past_cache = file->prefer_direct;
 	if (ep->absent)
 		ep->memory = fstatfs(ep->dir, &fs) == 0 && in_memory(&fs);
 	else
 		failed = open_fds(ep, file, look || later(ep), f);
 	if (failed == 0 && !ep->absent && look)
 		failed = look_at(ep, f);
+	if (!ep->absent)
+		ep->past_cache = file->prefer_direct && file->direct >= 0;
 	if (failed != 0)
 		file_close(ep);
 	return failed;
@@ -312,7 +335,7 @@ file_view(const struct endpoint *ep, bool *cached)
 	const struct file *file = ep->priv;
 	int fd = reopen(file->plain, ep->name, O_RDONLY);
 
-	*cached = !file->behind || (fd >= 0 && in_cache(fd));
+	*cached = !file->behind || (fd >= 0 && in_cache(fd) > 0);
 	return fd;
 }
 

@@ -237,7 +237,7 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 	sg->most = most_blocks(sg);
 	ep->block = ep->grain = sg->disk.block;
 	ep->size = ep->room = (int64_t)(sg->disk.blocks * sg->disk.block);
-	ep->seekable = true;
+	ep->seekable = ep->past_cache = true;
 	ep->durable = ep->role == TARGET;
 	ep->sparse = has_gaps(ep);
 	ep->zeroes = ep->role == TARGET && sg->disk.same_most > 0 &&

@@ -310,14 +310,6 @@ workers(const struct plan *p)
 	return (unsigned)(n < most ? n : most);
 }
 
-/* Past the page cache, where a request takes as long as the disk does. */
-static bool
-past_cache(const struct endpoint *ep)
-{
-	return (ep->flags & FLAG_DIRECT) != 0 || (ep->block > 0 &&
-	    (ep->flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
-}
-
 /* What keeps the copy from being asynchronous, or NULL. */
 static const char *
 needs_threads(const struct plan *p)
@@ -367,7 +359,7 @@ set_engine(struct plan *p, struct fault *f)
 			p->engine_why = "engine=";
 		else if (o->thr > 0)
 			p->engine_why = "thr=";
-		else if (!past_cache(p->src) && !past_cache(p->dst))
+		else if (!p->src->past_cache && !p->dst->past_cache)
 			p->engine_why = "through the page cache";
 		else if (p->sparse || p->holes)
 			p->engine_why = "zeros are made one by one";

@@ -33,6 +33,19 @@ files()
 	    planned threads if=src of=dst iflag=direct oflag=direct engine=threads
 }
 it "is the default for long copies past the page cache, without thr=" files
+uncached()
+{
+	[[ $(stat -f -c %T .) != tmpfs ]] || return 0
+	"$blocks" make src 16M && cat src >/dev/null && planned threads if=src of=dst &&
+	    sync src && dd if=src iflag=nocache count=0 status=none || return
+	[[ $("$blocks" incore src) = 0 ]] || return 0
+	planned async if=src of=dst && planned threads if=src of=dst iflag=nocache &&
+	    planned threads if=src of=dst iflag=cached &&
+	    planned threads if=src of=dst engine=threads &&
+	    exits 0 "$pardd" if=src of=dst && complete && holds dst 0 0 16M &&
+	    [[ $("$blocks" incore src) = 0 ]]
+}
+it "reads a file of which nothing is in the page cache past it" uncached
 refusals()
 {
 	"$blocks" make src 16M && mkfifo pipe &&

@@ -200,14 +200,14 @@ asked()
 {
 	export FAULT_LOG_ALL=1
 	truncate -s 64M src &&
-	    exits 0 with_faults "on=src op=read" "$pardd" if=src of=. "${@:2}" &&
+	    exits 0 with_faults "on=src op=read" "$pardd" if=src of=. engine=threads "${@:2}" &&
 	    faulty read 64 || return
 	! grep -v "^read [0-9]* $1 $1 " faults | head -n 3 | grep .
 }
 it "reads as much at a time as bpt= says" asked 4096 bs=512 bpt=8
 it "reads 1 MiB at a time where nothing is said" asked 1048576
 it "reads around the page cache with iflag=direct" eval \
-    'asked 1048576 iflag=direct engine=threads && ! grep -v direct faults'
+    'asked 1048576 iflag=direct && ! grep -v direct faults'
 it "reads through the page cache with iflag=cached" eval \
     'asked 1048576 iflag=cached && ! grep -v cached faults'
 
