@@ -20,7 +20,6 @@ struct record {			/* the main thread's */
 	struct newfile	 hashfile, profile;
 	struct ranges	 ranges;
 	const struct layout *layout;	/* for the plan, or NULL */
-	bool		 left;		/* with threads that use it */
 };
 
 /* Before there is a plan.  Returns 0, or -1 with *f and nothing to close. */
@@ -43,9 +42,6 @@ uint64_t record_end(const struct plan *, struct outcome *);
  * in out->record.
  */
 void record_finish(struct record *, const struct plan *, struct outcome *);
-
-/* The copy was left with its threads running: they keep what they use. */
-void record_leave(struct record *);
 
 /* Free what record_load and record_open took. */
 void record_close(struct record *);

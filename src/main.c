@@ -123,6 +123,21 @@ decide(struct plan *p, struct record *rec, struct claims *claims,
 	return -1;
 }
 
+/*
+ * Left with workers running: they have the plan and the ends, which lie on this
+ * stack, and may write while the target is claimed.  So nothing is taken back.
+ */
+static _Noreturn void
+abandon(const struct plan *p, struct events *ev, struct outcome *out)
+{
+	report_judge(p, out);
+	events_result(ev, p, out);
+	report_abandoned(out);
+	events_close(ev);
+	signals_raise(out->signal);
+	_exit(out->verdict.status);
+}
+
 /* Everything is decided: do it. */
 static int
 run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
@@ -139,13 +154,8 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	    copy_run(p, &signals, ev, &out, &f) != 0)
 		return leave(ev, src, dst, &f);
 	*signo = out.signal;
-	if (out.abandoned) {
-		report_judge(p, &out);
-		events_result(ev, p, &out);
-		report_abandoned(&out);
-		record_leave(rec);
-		return out.verdict.status;
-	}
+	if (out.abandoned)
+		abandon(p, ev, &out);
 	if (out.signal == 0)
 		damage_make(&out.damage, p, &out.map);
 	close_ends(src, dst, &closed);

@@ -63,16 +63,8 @@ record_finish(struct record *r, const struct plan *p, struct outcome *out)
 }
 
 void
-record_leave(struct record *r)
-{
-	r->left = true;
-}
-
-void
 record_close(struct record *r)
 {
-	if (r->left)
-		return;
 	ranges_close(&r->ranges);
 	newfile_close(&r->profile);
 	newfile_close(&r->hashfile);

@@ -123,6 +123,22 @@ leaves_at_once()
 }
 it "leaves at once on a second SIGINT" leaves_at_once INT 2
 it "leaves at once on a second SIGTERM" leaves_at_once TERM 15
+# Workers that come back from a slow read after a second signal, while the
+# program is kept from ending: what they use must be there still.
+late()
+{
+	"$blocks" make src 2M
+	ASAN_OPTIONS=$ASAN_OPTIONS:detect_stack_use_after_return=1 with_faults \
+	    "on=$PWD/src op=read at=1048576+1048576 sleep=500;on=$PWD/json op=close sleep=1500" \
+	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 thr=4 json=json \
+	    >out 2>err &
+	local before
+	until_true 10 test -s dst && pid=$(sed -n 's/^pid //p' how) && kill -TERM "$pid" &&
+	    until_true 2 grep -q SIGTERM err && before=$(stat -c %s dst) &&
+	    kill -TERM "$pid" && until_true 10 grep -q signal how && ended signal 15 &&
+	    [[ $(stat -c %s dst) -gt $before ]] && cmp -n "$(stat -c %s dst)" src dst
+}
+it "is left with nothing taken from workers that are late" late
 stuck_pipe()
 {
 	mkfifo p
