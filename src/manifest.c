@@ -41,8 +41,7 @@ struct reader {
 	struct manifest	*m;
 	const char	*path;
 	FILE		*in;
-	char		*line;
-	size_t		 room;
+	char		*line;		/* LINE_MOST bytes */
 	uint64_t	 number;	/* of the line */
 	uint64_t	 range;		/* bytes */
 	uint64_t	 at;		/* bytes of the copy that were told */
@@ -65,20 +64,21 @@ next(struct reader *r)
 {
 	json_error_t error;
 	json_t *o;
-	ssize_t n = getline(&r->line, &r->room, r->in);
+	size_t n = fgets(r->line, LINE_MOST, r->in) != NULL ?
+	    strlen(r->line) : 0;
 
 	r->number++;
-	if (n < 0 && ferror(r->in) != 0) {
+	if (n == 0 && ferror(r->in) != 0) {
 		fault_errno(r->f, errno, "%s", r->path);
 		return NULL;
 	}
-	if (n < 0 || r->line[n - 1] != '\n') {
+	if (feof(r->in) != 0) {
 		refuse(r, "it ends here, and not with the count of its ranges:"
 		    " it is torn");
 		return NULL;
 	}
-	o = n > LINE_MOST ? NULL : json_loadb(r->line, (size_t)n,
-	    JSON_REJECT_DUPLICATES, &error);
+	o = n == 0 || r->line[n - 1] != '\n' ? NULL :
+	    json_loadb(r->line, n, JSON_REJECT_DUPLICATES, &error);
 	if (!json_is_object(o)) {
 		refuse(r, "is no line of a manifest");
 		json_decref(o);
@@ -253,7 +253,9 @@ manifest_load(struct manifest *m, const char *path, struct fault *f)
 		return fault_set(f, STATUS_REFUSED, "%s: is no regular file",
 		    path);
 	}
-	failed = read_all(&r);
+	r.line = malloc(LINE_MOST);
+	failed = r.line != NULL ? read_all(&r) :
+	    fault_errno(f, ENOMEM, "%s", path);
 	fclose(r.in);
 	free(r.line);
 	if (failed != 0)

@@ -436,7 +436,7 @@ static bool
 store(struct worker *w, struct piece *pc)
 {
 	struct job *job = w->job;
-	bool ok, spare, streamed = job->p->dst->streamed;
+	bool ok, spare = false, streamed = job->p->dst->streamed;
 	uint64_t off = pc->seg.off;
 	size_t len;
 

@@ -333,6 +333,26 @@ it "refuses what is no JSON" spoilt 'line 4: is no line' '4s/:/;/'
 it "refuses a number that is there twice" spoilt 'line 2: is no line' \
     '2s/"offset":0/"offset":0,"offset":0/'
 it "refuses two manifests in one" spoilt 'follows' "\$r whole"
+# line TEXT FILE: a line that is too long, or has a zero byte
+line()
+{
+	"$blocks" make src 5000 && refused "line 1: $1" if=src manifest="$2" check=1
+}
+endless()
+{
+	truncate -s 4G m && ulimit -v 500000 && line 'is no line' m
+}
+[[ $VARIANT != plain ]] || it "does not read an endless line into memory" endless
+long_line()
+{
+	printf '{"a":"%070000d"}\n' 0 >m && line 'is no line' m
+}
+it "refuses a long line" long_line
+zero_byte()
+{
+	printf '{"a":1}\0\n' >m && line 'is no line' m
+}
+it "refuses a line with a zero byte" zero_byte
 no_file()
 {
 	"$blocks" make src 5000 && mkdir dir && mkfifo fifo &&
