@@ -283,7 +283,9 @@ next_piece(struct queue *q, struct piece *pc)
 	if (q->due == 0 && !piece_claim(q->w, &q->held))
 		return false;
 	len = q->held.seg.len;
-	if (q->busy > 0)
+	if (q->held.hole)
+		;			/* pays for what is written there */
+	else if (q->busy > 0)
 		q->due = rate_due(&job->rate, len);
 	else
 		q->due = rate_wait(&job->rate, len, job->halt) ? 0 : 1;

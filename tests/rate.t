@@ -68,6 +68,14 @@ stopped()
 it "answers a signal at once while it waits" stopped bs=1k bpt=1024
 it "answers a signal at once while sixteen workers wait" stopped thr=16
 it "answers a signal at once while an asynchronous thread waits" stopped engine=async iflag=direct oflag=direct
+# Holes that are not written take no time, in either engine.
+holes()
+{
+	truncate -s 2G src && exits 0 "$pardd" if=src of=dst rate=1M "$@" && size_is dst 2147483648 &&
+	    took 0 5
+}
+it "does not let a hole pay" holes engine=threads
+it "does not let a hole pay, asynchronously" holes engine=async
 it "refuses a rate= below 4096" usage 'rate=4095' if=src of=dst rate=4095
 it "refuses a rate= that is no number" usage 'rate=some' if=src of=dst rate=some
 shown()
