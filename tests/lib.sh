@@ -15,7 +15,8 @@
 # mounts it notes by `undo COMMAND`; that is done when the case has ended,
 # however it ended.  After SIGKILL of all this, a watcher does it.
 #
-# Environment: BUILD (default build), VARIANT (plain, asan, tsan), LONG=1, LIMIT
+# Environment: BUILD (default build), VARIANT (plain, asan, tsan), LONG=1, LIMIT;
+# TIMES=1 tells after each case what it took.
 
 set -u
 export LC_ALL=C
@@ -26,6 +27,7 @@ BUILD=${BUILD:-build}
 [[ $BUILD = /* ]] || BUILD=$top/$BUILD
 VARIANT=${VARIANT:-plain}
 LONG=${LONG:-}
+TIMES=${TIMES:-}
 tools=$BUILD/tools
 shim=$tools/shim.so
 blocks=$tools/blocks
@@ -125,10 +127,34 @@ needs()
 	done
 }
 
+# burnt: $cpu is the processor time of all that has been waited for, in ms
+burnt()
+{
+	local user system
+	times >"$scratch/times"
+	{
+		read -r user system
+		read -r user system
+	} <"$scratch/times"
+	user=${user/m/ } system=${system/m/ }
+	user=${user//[.s]} system=${system//[.s]}
+	cpu=$((${user% *} * 60000 + 10#${user#* } +
+	    ${system% *} * 60000 + 10#${system#* }))
+}
+
+# timed START CPU SENTENCE: what the case took since, from us and ms
+timed()
+{
+	local cpu wall=$(((${EPOCHREALTIME/.} - $1) / 1000))
+	burnt
+	echo "# took $wall ms, $((cpu - $2)) ms of processor: $3"
+}
+
 it()
 {
-	local sentence=$1 pid clock who=
+	local sentence=$1 pid clock who= began=${EPOCHREALTIME/.} cpu=0
 	shift
+	[[ -z $TIMES ]] || burnt
 	number=$((number + 1))
 	rm -rf "$scratch/case"
 	mkdir "$scratch/case"
@@ -165,6 +191,7 @@ it()
 		tail -n 40 "$scratch/said" | sed 's/^\(# \)\?/# /'
 		rm -f "${found[@]}"
 	fi
+	[[ -z $TIMES ]] || timed "$began" "$cpu" "$sentence"
 } 2>/dev/null
 
 # ------------------------------------------------- what cases are made of

@@ -97,16 +97,23 @@ readme_examples()
 	    /^```/{ code = !code; next }
 	    inside && code' "$top/README.md"
 }
-# The files that the examples name.
+# The files that the examples name: made once, for each to have its own.
+made=$scratch/made
+mkdir "$made"
+"$blocks" make "$made/disk.img" 12M 1 && "$blocks" make "$made/old.img" 13M 2 &&
+    "$blocks" make "$made/part.img" 4M 3 && "$blocks" make "$made/sda.img" 12M 4 &&
+    gzip -1 -c "$made/part.img" >"$made/old.img.gz" &&
+    gzip -1 -c "$made/sda.img" >"$made/sda.img.gz"
+# stuff LINE: those that it names
 stuff()
 {
-	"$blocks" make disk.img 12M 1 && "$blocks" make old.img 13M 2 &&
-	    "$blocks" make part.img 4M 3 && "$blocks" make sda.img 12M 4 &&
-	    gzip -1 -c part.img >old.img.gz && gzip -1 -c sda.img >sda.img.gz || return
-	[[ $line = *.manifest* ]] || return 0
 	local name
+	for name in disk.img old.img part.img sda.img old.img.gz sda.img.gz; do
+		[[ $1 != *"$name"* ]] || cp "$made/$name" . || return
+	done
 	for name in disk old; do
-		"$pardd" if=$name.img of=. manifest=$name.manifest status=none || return
+		[[ $1 != *"$name.manifest"* ]] ||
+		    "$pardd" if="$made/$name.img" of=. manifest=$name.manifest status=none || return
 	done
 }
 # table DISK: two partitions
@@ -118,7 +125,7 @@ table()
 example()
 {
 	local line=$1 name
-	stuff || return
+	stuff "$line" || return
 	for name in sda sdb; do
 		[[ $line = *"/dev/$name"* ]] || continue
 		"$blocks" make "$name" 12M 5 || return
@@ -149,6 +156,7 @@ run_examples()
 	done
 }
 run_examples "runs the manual's" < <(examples)
+[[ $VARIANT = plain ]] || exit 0		# all else is about words
 run_examples "runs the README's" < <(readme_examples)
 enough()
 {
@@ -160,14 +168,15 @@ it "has found examples in both" enough
 parses()
 {
 	local line=${1//\/dev\/}
-	stuff && "$blocks" make sda 12M 5 && "$blocks" make sdb 12M 5 || return
+	stuff "$1" && "$blocks" make sda 12M 5 && "$blocks" make sdb 12M 5 || return
 	[[ $line != *part=* ]] || { table sda && table sdb; } || return
 	line=${line#*| } line=${line%%[|>]*}
 	run bash -c "${line/pardd/pardd -d} </dev/null"
 	[[ $status != 1 && $status != 127 ]] || fail "$line: $(<err)"
 }
-while read -r line; do
-	it "knows the operands of: $line" parses "$line"
+while read -r line; do		# those that were not run
+	[[ $line != */dev/sd* || -n $loops ]] ||
+	    it "knows the operands of: $line" parses "$line"
 done < <(examples; readme_examples)
 
 # ------------------------------------------------------------------- the form
