@@ -33,6 +33,9 @@ int fault_vset(struct fault *f, int status, const char *fmt, va_list ap)
 int fault_errno(struct fault *f, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* An errno in words, for any thread; a constant. */
+const char *errno_words(int err);
+
 /* The exit status for an errno: 50 + errno up to 96, else STATUS_FILE. */
 int status_errno(int err);
 

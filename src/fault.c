@@ -11,8 +11,8 @@
 #include "status.h"
 
 /* strerror() shares a buffer between threads; this one is constant. */
-static const char *
-words(int err)
+const char *
+errno_words(int err)
 {
 	const char *s = strerrordesc_np(err);
 
@@ -81,7 +81,7 @@ fault_errno(struct fault *f, int err, const char *fmt, ...)
 	va_list ap;
 
 	f->status = status_errno(err);
-	snprintf(reason, sizeof(reason), ": %s", words(err));
+	snprintf(reason, sizeof(reason), ": %s", errno_words(err));
 	va_start(ap, fmt);
 	compose(f, reason, fmt, ap);
 	va_end(ap);

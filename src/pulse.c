@@ -82,37 +82,35 @@ in_doubt(struct pulse *p)
 	return many;
 }
 
-/* Read a good block again, past the page cache; its errno. */
+/* Read the good block at "off" again, past the page cache; its errno. */
 static int
-read_again(struct worker *w, uint64_t off, unsigned char *buf)
+read_again(struct worker *w, struct io *io, uint64_t off)
 {
-	uint32_t block = w->job->p->block;
-	struct io io = { .op = OP_READ, .buf = buf, .off = off - off % block,
-		.len = block, .careful = true };
-
-	lane_transfer(&w->src, &io);
-	return io.err;
+	io->off = off - off % io->len;
+	lane_transfer(&w->src, io);
+	return io->err;
 }
 
 static bool
 is_there(struct worker *w)
 {
 	struct pulse *p = &w->job->rescue->pulse;
-	unsigned char *buf = aligned_alloc(4096,
-	    (w->job->p->block + 4095) / 4096 * 4096);
+	struct io io = { .op = OP_READ, .len = w->job->p->block,
+		.careful = true };
 	uint64_t good[PULSE_GOOD];
 	size_t n, i, mark = pulse_mark(w);
 
-	if (buf == NULL)
+	io.buf = aligned_alloc(4096, (io.len + 4095) / 4096 * 4096);
+	if (io.buf == NULL)
 		return true;
 	pthread_mutex_lock(&p->lock);
 	n = p->goods < PULSE_GOOD ? p->goods : PULSE_GOOD;
 	for (i = 0; i < n; i++)
 		good[i] = p->good[i];
 	pthread_mutex_unlock(&p->lock);
-	for (i = 0; i < n && read_again(w, good[i], buf) != 0; i++)
+	for (i = 0; i < n && read_again(w, &io, good[i]) != 0; i++)
 		continue;
-	free(buf);
+	free(io.buf);
 	if (i == n)
 		return false;
 	note_good(p, good[i], mark);

@@ -351,7 +351,7 @@ report_threads(const struct plan *p, int err)
 {
 	if (p->opts->verbose > 0)
 		say(stderr, "pardd: note: no io_uring (%s): %u threads do it",
-		    strerror(err), p->workers);
+		    errno_words(err), p->workers);
 }
 
 static void

@@ -165,10 +165,11 @@ put_header(struct sg_io_hdr *h, const struct scsi_command *c,
     unsigned char *cdb, unsigned char *sense)
 {
 	*h = (struct sg_io_hdr){ .interface_id = 'S', .cmdp = cdb,
-		.sbp = sense, .mx_sb_len = SCSI_SENSE, .timeout = c->timeout,
+		.mx_sb_len = SCSI_SENSE, .timeout = c->timeout,
 		.dxfer_direction = c->write ? SG_DXFER_TO_DEV :
 		    SG_DXFER_FROM_DEV,
 		.dxfer_len = data_length(c) };
+	h->sbp = sense;
 	h->cmd_len = (unsigned char)build_cdb(cdb, c);
 	h->dxferp = c->mapped ? NULL : c->buf;
 	h->flags = (c->mapped ? SG_FLAG_MMAP_IO : 0) |

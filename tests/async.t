@@ -133,10 +133,13 @@ many()
 		rm -f dst
 		exits 0 "$pardd" if=src of=dst engine=async bs=1 \
 		    skip=$((RANDOM % 5000)) seek=$((RANDOM % 5000)) count=$part_of \
-		    bpt=$((RANDOM * 8 + 1)) thr=$((RANDOM % 16 + 1)) qd=$((RANDOM % 20 + 1)) &&
-		    RANDOM=$((seed + i)) && : $((RANDOM + RANDOM)) &&
-		    at=$((RANDOM % 5000)) && to=$((RANDOM % 5000)) &&
-		    holds dst "$to" "$at" "$part_of" || { echo "seed $((seed + i))"; return 1; }
+		    bpt=$((RANDOM * 8 + 1)) thr=$((RANDOM % 16 + 1)) qd=$((RANDOM % 20 + 1)) ||
+		    fail "seed $((seed + i))" || return
+		RANDOM=$((seed + i))
+		: $((RANDOM + RANDOM))
+		at=$((RANDOM % 5000))
+		to=$((RANDOM % 5000))
+		holds dst "$to" "$at" "$part_of" || fail "seed $((seed + i))" || return
 	done
 }
 n_many=$(heavy ${LONG:+20}20)

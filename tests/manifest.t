@@ -251,7 +251,7 @@ it "goes with verify=stream" with_verify stream
 for engine in async threads; do
 	engines()
 	{
-		copied engine=$engine iflag=direct oflag=direct thr=2 bpt=33 &&
+		copied engine="$engine" iflag=direct oflag=direct thr=2 bpt=33 &&
 		    as_in if=dst && sound dst
 	}
 	it "is right with engine=$engine" engines

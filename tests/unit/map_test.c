@@ -306,7 +306,7 @@ agrees_with_a_large_array(void **state)
 		len = (uint64_t)rand() % (step % 500 == 0 ? size : 4);
 		len = len < size - off ? len : size - off;
 		assert_int_equal(map_set(&map, off, len, to[step % 5]), 0);
-		memset(want + off, to[step % 5], len);
+		memset(want + off, (int)to[step % 5], len);
 		most = map.leaves > most ? map.leaves : most;
 		if (step % 250 != 0)
 			continue;
