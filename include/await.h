@@ -17,7 +17,7 @@ enum await_node { AWAIT_BLOCK, AWAIT_SG, AWAIT_BSG };
 struct await {
 	struct disk	 was;		/* the source, as it was first seen */
 	enum await_node	 node;		/* which of its nodes it is */
-	double		 until;		/* of job_clock */
+	double		 until;		/* of clock_seconds */
 	uint64_t	 read;		/* bytes, when it went last */
 	char		 why[512];	/* what is wrong with what is there */
 };

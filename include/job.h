@@ -106,9 +106,6 @@ void *worker_lead(void *arg);
  */
 void job_threads(struct job *);
 
-/* Seconds of a clock that nobody sets. */
-double job_clock(void);
-
 /* Claim nothing more, and wake who waits for a stream.  For anybody. */
 void job_stop(struct job *);
 

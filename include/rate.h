@@ -46,7 +46,4 @@ bool rate_wait(struct rate *, uint64_t len, int halt);
  */
 size_t rate_piece(const struct rate *, const struct plan *, size_t most);
 
-/* ns of a clock that nobody sets. */
-uint64_t clock_ns(void);
-
 #endif

@@ -24,7 +24,4 @@ int safety_check(const struct plan *, struct fault *f);
 bool safety_source_busy(const struct plan *, struct use *use, char *name,
     size_t room);
 
-/* Whether a folder, given as a descriptor, is one of the device file system. */
-bool among_devices(int dir);
-
 #endif

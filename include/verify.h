@@ -32,7 +32,7 @@ struct verify {
 	size_t		 begun;		/* s: ... and checked, or being so */
 	unsigned	 checking;	/* s: workers that check */
 	bool		 flushing;	/* s: somebody does */
-	double		 flushed;	/* s: seconds of job_clock */
+	double		 flushed;	/* s: seconds of clock_seconds */
 };
 
 /* Make the table for a job that has a map.  Returns 0, or -1 with *f. */

@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "endpoint.h"
 #include "events.h"
 #include "job.h"
@@ -159,11 +160,11 @@ await_source(struct await *a, const struct plan *p, const struct signals *s,
 	size_t n;
 
 	if (out->tally.read > a->read || a->until == 0)
-		a->until = job_clock() + wait;
+		a->until = clock_seconds() + wait;
 	a->read = out->tally.read;
 	report_gone(p, out);
 	events_gone(ev, p, &out->tally);
-	while (!is && job_clock() < a->until) {
+	while (!is && clock_seconds() < a->until) {
 		if (!sleep_on(p, s, out))
 			return false;
 		is = look(a, p);

@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "back.h"
+#include "folder.h"
 #include "mapfile.h"
 #include "piece.h"
-#include "safety.h"
 #include "status.h"
 
 enum { RANGES_MOST = 1 << 20 };	/* that differ; then one for a piece */
@@ -46,31 +46,23 @@ static int
 check_map(const char *path, struct fault *f)
 {
 	static const char *const suffix[] = { "", ".tmp", ".bak" };
-	const char *slash = strrchr(path, '/');
 	char name[PATH_MAX];
 	struct stat st;
+	int dir, failed;
 	size_t i;
-	int dir, among;
 
 	for (i = 0; i < 3; i++)
 		if (snprintf(name, sizeof(name), "%s%s", path, suffix[i]) <
 		    PATH_MAX && lstat(name, &st) == 0)
 			return fault_set(f, STATUS_REFUSED, "%s is there "
 			    "already, and compare=1 makes a new map", name);
-	snprintf(name, sizeof(name), "%.*s", slash == NULL ? 1 :
-	    slash == path ? 1 : (int)(slash - path),
-	    slash == NULL ? "." : path);
-	dir = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = folder_for_new(path, path, f);
 	if (dir < 0)
-		return fault_errno(f, errno, "%s", path);
-	among = among_devices(dir);
-	if (!among && faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
-		among = fault_errno(f, errno, "%s", path);
-	else if (among)
-		fault_set(f, STATUS_REFUSED, "%s: no file is created among "
-		    "the devices", path);
+		return -1;
+	failed = faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 :
+	    fault_errno(f, errno, "%s", path);
 	close(dir);
-	return among ? -1 : 0;
+	return failed;
 }
 
 /* Of two ends whose sizes are known, and not cut by count=. */

@@ -21,10 +21,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "ioprio.h"
 #include "job.h"
 #include "number.h"
-#include "safety.h"
 #include "status.h"
 
 enum { ANSWER = 256 };
@@ -33,21 +33,15 @@ enum { ANSWER = 256 };
 static int
 check_folder(const char *path, struct fault *f)
 {
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX] = ".";
-	bool among;
+	char what[PATH_MAX];
 	int dir;
 
-	if (slash != NULL)
-		snprintf(folder, sizeof(folder), "%.*s",
-		    slash == path ? 1 : (int)(slash - path), path);
-	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(what, sizeof(what), "control=%s", path);
+	dir = folder_for_new(path, what, f);
 	if (dir < 0)
-		return fault_errno(f, errno, "control=%s", path);
-	among = among_devices(dir);
+		return -1;
 	close(dir);
-	return !among ? 0 : fault_set(f, STATUS_REFUSED,
-	    "control=%s: is among the devices", path);
+	return 0;
 }
 
 /* A socket that nobody listens to was left by a run that was killed. */
@@ -187,7 +181,7 @@ change_ioprio(struct control *c, struct job *job, const char *text)
 		answer(c, "error: ioprio= takes idle, be:0 to be:7, rt:0 to "
 		    "rt:7");
 	} else if (err != 0) {
-		answer(c, "error: %s", strerrordesc_np(err));
+		answer(c, "error: %s", errno_words(err));
 	} else {
 		job->ioprio = value;
 		answer(c, "ok");

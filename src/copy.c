@@ -12,10 +12,10 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "await.h"
+#include "clock.h"
 #include "compare.h"
 #include "control.h"
 #include "events.h"
@@ -33,15 +33,6 @@
 enum { WATCH = 500 };		/* ms; for what verify= has to say */
 
 enum { HUGE_PAGE = 2 << 20 };
-
-double
-job_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 const char *
 phase_name(enum phase phase)
@@ -73,7 +64,7 @@ tally(struct job *job, double start)
 		.shared = job->before.shared + job->shared,
 		.spared = job->before.spared + job->spared,
 		.lost = map.bad + map.failed,
-		.seconds = job_clock() - start,
+		.seconds = clock_seconds() - start,
 		.phase = (enum phase)job->phase };
 
 	t.passed = t.written + t.spared;
@@ -168,7 +159,7 @@ enlist(struct job *job)
 	for (i = 0; i < p->queues; i++) {
 		job->worker[i].job = job;
 		job->worker[i].queue = queue_new(&job->worker[i],
-		    job->bufs + i * p->slots * stride, stride, p->slots, &err);
+		    job->bufs + (size_t)i * p->slots * stride, stride, p->slots, &err);
 		if (job->worker[i].queue != NULL)
 			continue;
 		report_threads(p, err);
@@ -295,7 +286,6 @@ nap(const struct progress *pr, const struct events *ev, const struct job *job,
 
 	if (job->verify != NULL && (a < 0 || a > WATCH))
 		a = WATCH;
-
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
@@ -345,7 +335,7 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 	while (stay && p[1].revents == 0) {
 		control_polls(c, p + 2);
 		if (poll(p, 2 + CONTROL_POLLS, nap(&progress, ev, job,
-		    job_clock() - start)) < 0)
+		    clock_seconds() - start)) < 0)
 			continue;
 		if (p[0].revents != 0) {
 			progress_clear(&progress);
@@ -414,7 +404,7 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
     const struct tally *before, struct outcome *out, struct fault *f)
 {
 	struct job *job = calloc(1, sizeof(*job));
-	double start = job_clock() - before->seconds;
+	double start = clock_seconds() - before->seconds;
 	struct control control;
 	bool began;
 
@@ -459,7 +449,7 @@ go_on(const struct plan *p, const struct signals *s, struct events *ev,
 	struct tally before = out->tally;
 	struct outcome next;
 
-	before.seconds = job_clock() - start;
+	before.seconds = clock_seconds() - start;
 	out->gone = false;
 	if (run(p, s, ev, &before, &next, &out->fault) != 0)
 		return;
@@ -472,7 +462,7 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
     struct outcome *out, struct fault *f)
 {
 	const struct tally none = { .read = 0 };
-	double start = job_clock();
+	double start = clock_seconds();
 	struct await await;
 
 	await_begin(&await, p);

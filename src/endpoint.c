@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +16,9 @@
 #include <linux/major.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "disk.h"
+#include "folder.h"
 #include "opts.h"
 #include "profile.h"
 #include "rate.h"
@@ -30,8 +31,7 @@ open_same(const char *name, int flags, const struct stat *want)
 	int fd = open(name, flags | O_CLOEXEC);
 	struct stat got;
 
-	if (fd < 0 || (fstat(fd, &got) == 0 && want->st_dev == got.st_dev &&
-	    want->st_ino == got.st_ino))
+	if (fd < 0 || (fstat(fd, &got) == 0 && same_file(want, &got)))
 		return fd;
 	close(fd);
 	errno = ESTALE;
@@ -167,33 +167,32 @@ misused(const struct endpoint *ep)
 	return (ep->flags & (FLAG_SGIO | FLAG_MMAP)) != 0;
 }
 
+/* A backend by the type of what was found. */
 static int
-choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
+choose_backend(struct endpoint *ep, int fd, const struct stat *st,
+    struct fault *f)
 {
-	ep->node = st->st_rdev;
 	switch (st->st_mode & S_IFMT) {
 	case S_IFREG:
 		ep->be = pseudo(ep, fd, st) ? &be_stream : &be_file;
 		ep->id = (struct identity){ true, st->st_dev, st->st_ino };
-		break;
+		return 0;
 	case S_IFBLK:
 		ep->be = (ep->flags & FLAG_SGIO) != 0 ? &be_sg : &be_file;
 		ep->device = true;
 		ep->id = (struct identity){ true, st->st_rdev, 0 };
-		break;
+		return 0;
 	case S_IFCHR:
 		ep->device = true;
-		if (choose_char(ep, st, f) != 0)
-			return -1;
-		break;
+		return choose_char(ep, st, f);
 	case S_IFIFO:
 		ep->be = &be_stream;
-		break;
+		return 0;
 	case S_IFSOCK:
 		if (!ep->inherited)
 			return unsupported(f, ep, "a socket");
 		ep->be = &be_stream;
-		break;
+		return 0;
 	case S_IFLNK:
 		return fault_set(f, status_errno(ELOOP),
 		    "%s is a symbolic link, and nofollow is set", ep->name);
@@ -202,6 +201,15 @@ choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 	default:
 		return unsupported(f, ep, "of an unknown type");
 	}
+}
+
+/* The backend, and whether the words of iflag= or oflag= suit it. */
+static int
+choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
+{
+	ep->node = st->st_rdev;
+	if (choose_backend(ep, fd, st, f) != 0)
+		return -1;
 	if (ep->role == TARGET && (ep->flags & FLAG_EXCL) != 0 &&
 	    !ep->device && !ep->inherited)
 		return fault_errno(f, EEXIST, "%s", ep->name);
@@ -254,19 +262,11 @@ open_generated(struct endpoint *ep, bool look, struct fault *f)
 static int
 open_absent(struct endpoint *ep, bool look, struct fault *f)
 {
-	const char *base = strrchr(ep->name, '/');
-	size_t len = base == NULL ? 0 : (size_t)(base - ep->name);
-	char folder[PATH_MAX] = ".";
 	struct stat st;
+	const char *base;
 	int failed;
 
-	if (len >= sizeof(folder))
-		return fault_errno(f, ENAMETOOLONG, "%s", ep->name);
-	if (base != NULL)
-		snprintf(folder, sizeof(folder), "%.*s", len > 0 ? (int)len : 1,
-		    ep->name);
-	base = base == NULL ? ep->name : base + 1;
-	ep->dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ep->dir = folder_open(ep->name, O_RDONLY, &base);
 	if (ep->dir < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->absent = true;
@@ -308,13 +308,14 @@ open_named(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
+/* With a backend, so that it can be closed. */
 static struct endpoint
 unopened(enum role role, const struct opts *o, const char *name,
     unsigned flags)
 {
-	return (struct endpoint){ .role = role, .opts = o, .flags = flags,
-		.name = name, .fd = -1, .dir = -1, .size = -1, .room = -1,
-		.grain = 1, .end = UINT64_MAX };
+	return (struct endpoint){ .be = &be_null, .role = role, .opts = o,
+		.flags = flags, .name = name, .fd = -1, .dir = -1, .size = -1,
+		.room = -1, .grain = 1, .end = UINT64_MAX };
 }
 
 int
@@ -353,9 +354,7 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 int
 endpoint_again(struct endpoint *ep, const char *path, struct fault *f)
 {
-	struct endpoint new = { .role = ep->role, .opts = ep->opts,
-		.flags = ep->flags, .name = path, .fd = -1, .dir = -1,
-		.size = -1, .room = -1, .grain = 1, .end = UINT64_MAX };
+	struct endpoint new = unopened(ep->role, ep->opts, path, ep->flags);
 	int64_t size = ep->part > 0 ? ep->whole : ep->size;
 
 	if (open_named(&new, false, f) != 0)

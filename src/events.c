@@ -28,8 +28,9 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "disk.h"
+#include "folder.h"
 #include "hash.h"
-#include "safety.h"
 #include "status.h"
 
 #define SCHEMA	"pardd/1"
@@ -69,8 +70,7 @@ named_by_another(const struct opts *o, const struct sink *s,
 		if (name == NULL || ((size_t)(name - o->argv[i]) == key &&
 		    strncmp(o->argv[i], s->key, key) == 0))
 			continue;
-		if (stat(name + 1, &other) == 0 &&
-		    other.st_dev == st->st_dev && other.st_ino == st->st_ino)
+		if (stat(name + 1, &other) == 0 && same_file(&other, st))
 			return true;
 	}
 	return false;
@@ -82,8 +82,7 @@ is_standard(const char *name, int fd, const struct stat *st)
 	struct stat other;
 
 	return (name == NULL || strcmp(name, "-") == 0) &&
-	    fstat(fd, &other) == 0 && other.st_dev == st->st_dev &&
-	    other.st_ino == st->st_ino;
+	    fstat(fd, &other) == 0 && same_file(&other, st);
 }
 
 /*
@@ -209,23 +208,13 @@ open_in(struct sink *s, const struct opts *o, int dir, const char *base,
 static int
 open_named(struct sink *s, const struct opts *o, struct fault *f)
 {
-	const char *base = strrchr(s->name, '/');
-	char folder[PATH_MAX] = ".";
-	size_t len;
-	int dir, failed;
+	const char *base;
+	int dir = folder_open(s->name, O_PATH, &base), failed;
 
-	if (base != NULL) {
-		len = base == s->name ? 1 : (size_t)(base - s->name);
-		if (len >= sizeof(folder))
-			return sink_errno(f, s, ENAMETOOLONG);
-		memcpy(folder, s->name, len);
-		folder[len] = '\0';
-	}
-	dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return sink_errno(f, s, errno);
 	s->named = true;
-	failed = open_in(s, o, dir, base == NULL ? s->name : base + 1, f);
+	failed = open_in(s, o, dir, base, f);
 	close(dir);
 	return failed;
 }

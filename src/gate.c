@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include "clock.h"
+
 int
 gate_init(struct gate *g)
 {
@@ -37,15 +39,6 @@ gate_destroy(struct gate *g)
 	pthread_mutex_destroy(&g->lock);
 }
 
-static double
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Wait until somebody has left, or for a time. */
 static void
 wait_until(struct gate *g, double when)
@@ -63,11 +56,11 @@ gate_enter(struct gate *g, double patience, struct seg *stuck)
 	uint64_t ticket;
 
 	pthread_mutex_lock(&g->lock);
-	while (g->held && now() < g->since + patience)
+	while (g->held && clock_seconds() < g->since + patience)
 		wait_until(g, g->since + patience);
 	*stuck = g->held ? g->at : (struct seg){ .len = 0 };
 	g->held = true;
-	g->since = now();
+	g->since = clock_seconds();
 	g->at.len = 0;
 	ticket = ++g->ticket;
 	pthread_mutex_unlock(&g->lock);

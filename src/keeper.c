@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 #include "disk.h"
+#include "folder.h"
 #include "job.h"
 #include "rescue.h"
-#include "safety.h"
 #include "status.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -136,20 +136,12 @@ forget_inside(struct keeper *k, const struct plan *p)
 static int
 check_folder(const char *path, struct fault *f)
 {
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX] = ".";
-	int dir, among;
+	int dir = folder_for_new(path, path, f);
 
-	if (slash != NULL)
-		snprintf(folder, sizeof(folder), "%.*s",
-		    slash == path ? 1 : (int)(slash - path), path);
-	dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
-		return fault_errno(f, errno, "%s", path);
-	among = among_devices(dir);
+		return -1;
 	close(dir);
-	return !among ? 0 : fault_set(f, STATUS_REFUSED,
-	    "%s: no file is created among the devices", path);
+	return 0;
 }
 
 /* A map that knows more than there is, or of another disk, is another's. */
@@ -184,21 +176,21 @@ check(const struct keeper *k, const struct plan *p, struct fault *f)
 static bool
 is_end(const char *path, const struct endpoint *ep)
 {
-	const char *slash = strrchr(path, '/');
-	const char *base = strrchr(ep->name, '/');
-	size_t len = slash == NULL ? 1 : (size_t)(slash - path) + 1;
-	char folder[PATH_MAX];
+	const char *slash = strrchr(ep->name, '/'), *base;
 	struct stat a, b;
+	bool same;
+	int dir;
 
 	if (!ep->absent)
 		return ep->id.known && lstat(path, &a) == 0 &&
 		    a.st_dev == ep->id.dev && a.st_ino == ep->id.ino;
-	snprintf(folder, sizeof(folder), "%.*s", (int)len,
-	    slash == NULL ? "." : path);
-	return strcmp(slash == NULL ? path : slash + 1,
-	    base == NULL ? ep->name : base + 1) == 0 &&
-	    stat(folder, &a) == 0 && fstat(ep->dir, &b) == 0 &&
-	    a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	dir = folder_open(path, O_PATH, &base);
+	same = dir >= 0 && fstat(dir, &a) == 0 && fstat(ep->dir, &b) == 0 &&
+	    same_file(&a, &b) &&
+	    strcmp(base, slash == NULL ? ep->name : slash + 1) == 0;
+	if (dir >= 0)
+		close(dir);
+	return same;
 }
 
 /* Saving the map must not replace what is copied. */
@@ -423,7 +415,7 @@ lock(struct keeper *k, const char *path, bool make, struct fault *f)
 			return fault_set(f, STATUS_REFUSED, "%s is the map of "
 			    "a run that is under way", path);
 		if (fstat(k->lock, &ours) == 0 && stat(path, &now) == 0 &&
-		    ours.st_dev == now.st_dev && ours.st_ino == now.st_ino)
+		    same_file(&ours, &now))
 			return 0;
 		close(k->lock);		/* replaced meanwhile */
 		k->made = false;

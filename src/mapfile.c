@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "status.h"
 
 typedef unsigned long long ull;
@@ -304,27 +305,6 @@ write_temporary(struct mapfile_form *form, const char *temporary, int *fresh,
 	return fault_errno(f, err, "%s: writing the map", temporary);
 }
 
-static int
-sync_folder(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX];
-	int fd, err = 0;
-
-	if (slash == NULL)
-		snprintf(folder, sizeof(folder), ".");
-	else
-		snprintf(folder, sizeof(folder), "%.*s",
-		    slash == path ? 1 : (int)(slash - path), path);
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return errno;
-	if (fsync(fd) != 0 && errno != EINVAL)
-		err = errno;
-	close(fd);
-	return err;
-}
-
 /* Some file systems have no links, and then there is no map before. */
 static bool
 no_links(int err)
@@ -365,7 +345,7 @@ mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 	if (form->lock >= 0)
 		close(form->lock);
 	form->lock = fresh;
-	err = sync_folder(path);
+	err = folder_sync(path);
 	return err == 0 ? 0 : fault_errno(f, err, "%s: its folder", path);
 }
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "safety.h"
+#include "folder.h"
 #include "status.h"
 
 static int
@@ -24,32 +24,6 @@ static int
 wrong(struct fault *f, const struct newfile *n, int err)
 {
 	return fault_errno(f, err, "%s=%s", n->key, n->path);
-}
-
-/* The folder of a path, and the name within it. */
-static int
-open_folder(const char *path, const char **base)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX] = ".";
-	size_t len = 1;
-
-	*base = slash == NULL ? path : slash + 1;
-	if (slash != NULL && slash != path)
-		len = (size_t)(slash - path);
-	if (slash != NULL && len >= sizeof(folder)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	if (slash != NULL)
-		snprintf(folder, sizeof(folder), "%.*s", (int)len, path);
-	return open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-static bool
-same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /* Whether another path leads to "name" in the folder, be it there or not. */
@@ -65,12 +39,12 @@ leads_here(const struct newfile *n, const char *name, const struct stat *st,
 	if (path == NULL)
 		return false;
 	if (st != NULL && stat(path, &there) == 0)
-		return same(st, &there);
-	dir = open_folder(path, &base);
+		return same_file(st, &there);
+	dir = folder_open(path, O_RDONLY, &base);
 	if (dir < 0)
 		return false;
 	yes = fstat(dir, &there) == 0 && fstat(n->dir, &here) == 0 &&
-	    same(&there, &here) && strcmp(base, name) == 0;
+	    same_file(&there, &here) && strcmp(base, name) == 0;
 	close(dir);
 	return yes;
 }
@@ -150,7 +124,7 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 	*n = (struct newfile){ .key = key, .path = path, .dir = -1 };
 	if (path == NULL)
 		return 0;
-	n->dir = open_folder(path, &n->base);
+	n->dir = folder_open(path, O_RDONLY, &n->base);
 	if (n->dir < 0)
 		return wrong(f, n, errno);
 	if (look(n, p, f) == 0)

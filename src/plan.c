@@ -233,7 +233,8 @@ static size_t
 other_room(const struct plan *p)
 {
 	if (back_wanted(p))
-		return (size_t)round_up(p->room, 4096) + 2 * BACK_GRAIN_MOST;
+		return (size_t)round_up(p->room, 4096) +
+		    (size_t)2 * BACK_GRAIN_MOST;
 	return p->opts->compare != 0 ? (size_t)round_up(p->room, 4096) : 0;
 }
 
@@ -336,45 +337,42 @@ check_depth(const struct plan *p, const struct endpoint *ep, struct fault *f)
 	    "worker at a time", (long long)p->opts->qd, ep->name, ep->depth);
 }
 
-/*
- * The asynchronous engine where the time of a request is a disk's: it costs
- * less there, and keeps as many in flight as the disk needs.  With both ends
- * through the page cache requests are copies in memory, and threads do them
- * side by side.
- */
-static int
-set_engine(struct plan *p, struct fault *f)
+/* What lets threads do it, where nobody asks for the other; or NULL. */
+static const char *
+prefers_threads(const struct plan *p)
 {
 	const struct opts *o = p->opts;
-	uint64_t mem = o->mem > 0 ? (uint64_t)o->mem : MEMORY, slots;
-	bool wanted = opts_async(o);
 
-	p->workers = workers(p);
-	p->engine_why = needs_threads(p);
-	if (p->engine_why != NULL && wanted)
-		return fault_set(f, STATUS_USAGE, "engine=async does not do "
-		    "here: %s", p->engine_why);
-	if (p->engine_why == NULL && !wanted) {
-		if ((o->engine & ENGINE_THREADS) != 0)
-			p->engine_why = "engine=";
-		else if (o->thr > 0)
-			p->engine_why = "thr=";
-		else if (!p->src->past_cache && !p->dst->past_cache)
-			p->engine_why = "through the page cache";
-		else if (p->sparse || p->holes)
-			p->engine_why = "zeros are made one by one";
-		else if (claims(p) < LONG_COPY)
-			p->engine_why = "a short copy";
-	}
-	if (p->engine_why != NULL) {
-		slots = mem / p->room;
-		if (o->mem > 0 && slots < p->workers)
-			p->workers = slots > 0 ? (unsigned)slots : 1;
-		return 0;
-	}
+	if ((o->engine & ENGINE_THREADS) != 0)
+		return "engine=";
+	if (o->thr > 0)
+		return "thr=";
+	if (!p->src->past_cache && !p->dst->past_cache)
+		return "through the page cache";
+	if (p->sparse || p->holes)
+		return "zeros are made one by one";
+	return claims(p) < LONG_COPY ? "a short copy" : NULL;
+}
+
+/* No more threads than mem= has room for the buffers of. */
+static void
+set_threads(struct plan *p, uint64_t mem)
+{
+	uint64_t slots = mem / p->room;
+
+	if (p->opts->mem > 0 && slots < p->workers)
+		p->workers = slots > 0 ? (unsigned)slots : 1;
+}
+
+/* Two slots for each that qd= wants in flight: one is read, one written. */
+static int
+set_queues(struct plan *p, uint64_t mem, struct fault *f)
+{
+	const struct opts *o = p->opts;
+	uint64_t slots;
+
 	if (check_depth(p, p->src, f) != 0 || check_depth(p, p->dst, f) != 0)
 		return -1;
-	p->engine_why = wanted ? "asked for" : "past the page cache";
 	p->queues = o->thr > 0 ? p->workers : 1;
 	if (p->queues > mem / p->room / 2)
 		p->queues = (unsigned)(mem / p->room / 2);
@@ -390,6 +388,33 @@ set_engine(struct plan *p, struct fault *f)
 		slots = SLOTS_MOST / p->queues;
 	p->slots = slots > 2 ? (unsigned)slots : 2;
 	return 0;
+}
+
+/*
+ * The asynchronous engine where the time of a request is a disk's: it costs
+ * less there, and keeps as many in flight as the disk needs.  With both ends
+ * through the page cache requests are copies in memory, and threads do them
+ * side by side.
+ */
+static int
+set_engine(struct plan *p, struct fault *f)
+{
+	uint64_t mem = p->opts->mem > 0 ? (uint64_t)p->opts->mem : MEMORY;
+	bool wanted = opts_async(p->opts);
+
+	p->workers = workers(p);
+	p->engine_why = needs_threads(p);
+	if (p->engine_why != NULL && wanted)
+		return fault_set(f, STATUS_USAGE, "engine=async does not do "
+		    "here: %s", p->engine_why);
+	if (p->engine_why == NULL && !wanted)
+		p->engine_why = prefers_threads(p);
+	if (p->engine_why != NULL) {
+		set_threads(p, mem);
+		return 0;
+	}
+	p->engine_why = wanted ? "asked for" : "past the page cache";
+	return set_queues(p, mem, f);
 }
 
 /* Whether something has to see every byte. */

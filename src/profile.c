@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "rate.h"
 
 enum {
@@ -190,7 +191,7 @@ add(struct bin *to, const struct bin *one)
 static void
 widen_bins(struct gauge *r)
 {
-	unsigned i;
+	size_t i;
 
 	for (i = 0; i < PROFILE_BINS / 2; i++) {
 		struct bin sum = r->bin[2 * i];
@@ -205,7 +206,7 @@ widen_bins(struct gauge *r)
 static void
 widen_slots(struct gauge *r)
 {
-	unsigned i;
+	size_t i;
 
 	for (i = 0; i < PROFILE_SLOTS / 2; i++)
 		r->slot[i] = r->slot[2 * i] + r->slot[2 * i + 1];

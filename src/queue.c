@@ -28,8 +28,8 @@
 #include <errno.h>
 #include <liburing.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "hash.h"
 #include "job.h"
 #include "piece.h"
@@ -79,15 +79,6 @@ struct queue {
 	uint64_t	 again;		/* ns, when the period ends */
 	bool		 broken;	/* the ring; nothing comes back */
 };
-
-static uint64_t
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void
 begin_small(struct queue *q, uint64_t t)
@@ -206,7 +197,7 @@ start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
 {
 	struct io_uring_sqe *sqe = entry(q);
 
-	s->start = now();
+	s->start = clock_ns();
 	if (sqe != NULL && lane_submit(lane, &s->io, sqe)) {
 		io_uring_sqe_set_data(sqe, s);
 		win->busy++;
@@ -358,7 +349,7 @@ reap(struct queue *q, struct slot *s, int result)
 {
 	bool reading = s->state == READING;
 	struct lane *lane = reading ? &q->w->src : &q->w->dst;
-	uint64_t took = now() - s->start;
+	uint64_t took = clock_ns() - s->start;
 
 	if (!lane_finish(lane, &s->io, result)) {
 		wait_on(q, s, lane);
@@ -403,8 +394,8 @@ harvest(struct queue *q)
 		if (s != NULL)
 			reap(q, s, result);
 	}
-	if (now() > q->again)
-		begin_small(q, now());
+	if (clock_ns() > q->again)
+		begin_small(q, clock_ns());
 }
 
 /* Nothing is in flight, all has been lent: the first of them comes back. */
@@ -426,7 +417,7 @@ queue_work(struct queue *q)
 
 	if (err < 0)
 		give_up(q, -err);
-	begin_small(q, now());
+	begin_small(q, clock_ns());
 	while (!q->broken && fill(q))
 		if (q->reads.busy + q->writes.busy > 0 || q->lent == NULL)
 			harvest(q);

@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <time.h>
 
+#include "clock.h"
 #include "opts.h"
 
 enum {
@@ -19,15 +20,6 @@ enum {
 	PARTS = 16,		/* pieces in a second, at least */
 	PIECE_LEAST = 4096,
 };
-
-uint64_t
-clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
 
 void
 rate_set(struct rate *r, uint64_t bytes)

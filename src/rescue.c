@@ -27,6 +27,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "clock.h"
 #include "keeper.h"
 #include "piece.h"
 #include "pulse.h"
@@ -109,7 +110,7 @@ rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 {
 	job->rescue = r;
 	r->pass = &passes[0];
-	r->start = job_clock() - job->before.seconds;
+	r->start = clock_seconds() - job->before.seconds;
 	pulse_begin(&r->pulse);
 	if (gate_init(&r->gate) != 0)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
@@ -184,7 +185,7 @@ wary(const struct job *job)
 		return false;
 	if (job->p->opts->minrate > 0)	/* side by side all are slow */
 		return true;
-	return pass != &passes[0] || job_clock() < r->wary_until;
+	return pass != &passes[0] || clock_seconds() < r->wary_until;
 }
 
 /*
@@ -210,7 +211,7 @@ piece_size(const struct job *job)
 
 	if (r->pass != &passes[0])
 		n = least(n, CLUSTER);
-	else if (job_clock() < r->wary_until)
+	else if (clock_seconds() < r->wary_until)
 		n = wary_size(job);
 	return rate_piece(&job->rate, job->p, n);
 }
@@ -385,7 +386,7 @@ skip_area(struct job *job, const struct seg *seg, double seconds)
 	struct rescue *r = job->rescue;
 	uint64_t first = first_skip(job), most = job->p->length / 100;
 
-	r->wary_until = job_clock() + seconds * wary_for;
+	r->wary_until = clock_seconds() + seconds * wary_for;
 	if (r->pass->skip == GAP)
 		map_leave(&job->map, seg);
 	else if (r->pass->skip == AHEAD)
@@ -397,10 +398,10 @@ static struct io
 read_area(struct worker *w, const struct seg *seg, uint64_t ticket)
 {
 	struct job *job = w->job;
-	double start = job_clock(), seconds;
+	double start = clock_seconds(), seconds;
 	struct io io = read_source(w, seg->off, (size_t)seg->len, false);
 
-	seconds = job_clock() - start;
+	seconds = clock_seconds() - start;
 	if (errno_is_medium(io.err))
 		io = read_before(w, seg->off, (size_t)seg->len, io);
 	if (errno_is_medium(io.err) || slow(job, io.done, seconds))
@@ -595,7 +596,7 @@ given_up(struct job *job)
 	struct fault f = { .status = 0 };
 
 	if (o->maxtime >= 0 &&
-	    job_clock() - job->rescue->start > (double)o->maxtime)
+	    clock_seconds() - job->rescue->start > (double)o->maxtime)
 		fault_set(&f, STATUS_UNREADABLE, "stopped after maxtime=%lld "
 		    "seconds", (long long)o->maxtime);
 	else if (o->maxerrors >= 0 && map_totals(&job->map).bad_ranges >

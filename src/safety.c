@@ -13,6 +13,7 @@
 #include "await.h"
 #include "back.h"
 #include "disk.h"
+#include "folder.h"
 #include "number.h"
 #include "status.h"
 
@@ -260,23 +261,6 @@ wrong_disk(const struct plan *p, struct fault *f)
 	if (other_disk(p->src, "iserial", p->opts->iserial, f) != 0)
 		return -1;
 	return other_disk(p->dst, "oserial", p->opts->oserial, f);
-}
-
-/* Where /dev is no file system of its own, the folder's path must tell. */
-bool
-among_devices(int dir)
-{
-	struct stat folder, dev, root;
-	char link[64], path[8];
-	ssize_t n;
-
-	if (fstat(dir, &folder) != 0 || stat("/dev", &dev) != 0 ||
-	    stat("/", &root) != 0 || folder.st_dev != dev.st_dev)
-		return false;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	n = readlink(link, path, sizeof(path));
-	return dev.st_dev != root.st_dev || (n >= 4 &&
-	    strncmp(path, "/dev", 4) == 0 && (n == 4 || path[4] == '/'));
 }
 
 /* A name that is to be made among the devices is a slip of the hand. */

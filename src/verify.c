@@ -34,6 +34,7 @@
 #include <string.h>
 
 #include "back.h"
+#include "clock.h"
 #include "number.h"
 #include "piece.h"
 #include "status.h"
@@ -69,7 +70,7 @@ verify_begin(struct job *job, struct fault *f)
 	}
 	pthread_mutex_init(&v->lock, NULL);
 	v->first = NOWHERE;
-	v->flushed = job_clock();
+	v->flushed = clock_seconds();
 	job->verify = v;
 	return 0;
 }
@@ -435,7 +436,7 @@ may_flush(const struct job *job, const struct verify *v)
 {
 	return !v->flushing && v->low > v->ready &&
 	    ((v->low - v->ready) * job->p->claim >= lot(job->p) ||
-	    job_clock() - v->flushed >= beat);
+	    clock_seconds() - v->flushed >= beat);
 }
 
 /* s: pass over what was written meanwhile, but for a chunk that may go on. */
@@ -466,7 +467,7 @@ flush_behind(struct job *job, size_t upto)
 
 	pthread_mutex_lock(&v->lock);
 	v->flushing = false;
-	v->flushed = job_clock();
+	v->flushed = clock_seconds();
 	if (ok)
 		v->ready = upto;
 	pthread_mutex_unlock(&v->lock);

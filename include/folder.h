@@ -1,0 +1,35 @@
+/*
+ * Where a name leads: its folder, and what it is called in there.
+ */
+#ifndef PARDD_FOLDER_H
+#define PARDD_FOLDER_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "fault.h"
+
+/*
+ * Open the folder of a path, with O_PATH or O_RDONLY, which "how" is; *base is
+ * the rest of path.  Returns a descriptor for the caller to close, or -1 with
+ * errno.
+ */
+int folder_open(const char *path, int how, const char **base);
+
+/*
+ * Open the folder of a path for a file to be made there.  "what" names it in an
+ * error.  Returns a descriptor for the caller to close, or -1 with *f:
+ * STATUS_REFUSED where it is one of the devices'.
+ */
+int folder_for_new(const char *path, const char *what, struct fault *f);
+
+/* Put what was renamed in the folder of a path on the medium: 0 or errno. */
+int folder_sync(const char *path);
+
+/* Whether a folder, given as a descriptor, is one of the device file system. */
+bool among_devices(int dir);
+
+/* Whether both are of one file. */
+bool same_file(const struct stat *, const struct stat *);
+
+#endif

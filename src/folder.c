@@ -1,0 +1,86 @@
+/*
+ * Where a name leads.  A folder is opened once and asked by its descriptor, so
+ * that what was found out about it holds when a file is made in it.
+ */
+#include "folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "status.h"
+
+int
+folder_open(const char *path, int how, const char **base)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX] = ".";
+	size_t len;
+
+	*base = slash == NULL ? path : slash + 1;
+	if (slash != NULL) {
+		len = slash == path ? 1 : (size_t)(slash - path);
+		if (len >= sizeof(folder)) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(folder, path, len);
+		folder[len] = '\0';
+	}
+	return open(folder, how | O_DIRECTORY | O_CLOEXEC);
+}
+
+int
+folder_for_new(const char *path, const char *what, struct fault *f)
+{
+	const char *base;
+	int dir = folder_open(path, O_RDONLY, &base);
+
+	if (dir < 0)
+		return fault_errno(f, errno, "%s", what);
+	if (!among_devices(dir))
+		return dir;
+	close(dir);
+	return fault_set(f, STATUS_REFUSED,
+	    "%s: no file is created among the devices", what);
+}
+
+int
+folder_sync(const char *path)
+{
+	const char *base;
+	int dir = folder_open(path, O_RDONLY, &base), err = 0;
+
+	if (dir < 0)
+		return errno;
+	if (fsync(dir) != 0 && errno != EINVAL)
+		err = errno;
+	close(dir);
+	return err;
+}
+
+/* Where /dev is no file system of its own, the folder's path must tell. */
+bool
+among_devices(int dir)
+{
+	struct stat folder, dev, root;
+	char link[64], path[8];
+	ssize_t n;
+
+	if (fstat(dir, &folder) != 0 || stat("/dev", &dev) != 0 ||
+	    stat("/", &root) != 0 || folder.st_dev != dev.st_dev)
+		return false;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	n = readlink(link, path, sizeof(path));
+	return dev.st_dev != root.st_dev || (n >= 4 &&
+	    strncmp(path, "/dev", 4) == 0 && (n == 4 || path[4] == '/'));
+}
+
+bool
+same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
