@@ -15,6 +15,7 @@
 #include "disk.h"
 #include "folder.h"
 #include "number.h"
+#include "share.h"
 #include "status.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -316,7 +317,8 @@ safety_source_busy(const struct plan *p, struct use *use, char *name,
 static int
 not_shareable(const struct plan *p, struct fault *f)
 {
-	if ((p->opts->reflink & REFLINK_ALWAYS) == 0 || p->reflink)
+	if ((p->opts->reflink & REFLINK_ALWAYS) == 0 || (p->reflink &&
+	    share_possible(p)))
 		return 0;
 	if (!p->src->shares || !p->dst->shares)
 		return fault_set(f, STATUS_REFUSED, "reflink=always: %s and %s "

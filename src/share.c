@@ -35,6 +35,14 @@ whole_blocks(const struct plan *p, struct range *r)
 	return r->off < r->end ? 0 : EINVAL;
 }
 
+bool
+share_possible(const struct plan *p)
+{
+	struct range r;
+
+	return p->length == 0 || whole_blocks(p, &r) == 0;
+}
+
 static int
 share(struct job *job, const struct range *r)
 {

@@ -436,6 +436,13 @@ never_here()
 if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
 	it "says that a file system cannot share blocks" never_here
 fi
+unshareable()
+{
+	"$blocks" make src 4095 && "$blocks" make dst 5000 9 &&
+	    refused 'whole blocks' if=src of=dst reflink=always "$@" && holds dst 0 0 5000 9
+}
+it "refuses reflink=always for less than a block of a longer file" unshareable
+it "refuses it with -d" unshareable -d
 it "refuses reflink=always for what is no file" eval \
     '"$blocks" make src 1000; refused "not both files" if=src of=. reflink=always'
 it "takes one word for reflink=" usage reflink if=a of=b reflink=always,never
