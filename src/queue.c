@@ -252,12 +252,14 @@ start_write(struct queue *q)
 		start(q, s, &q->w->dst, &q->writes);
 }
 
-/* What is held will not be read. */
+/* What is held will not be read, and the digests need not wait for it. */
 static void
 let_go(struct queue *q)
 {
-	if (q->due > 0)
+	if (q->due > 0) {
+		hash_stop(q->w->job->p->hash);
 		piece_settle(q->w, q->held.seg.off, q->held.seg.len, UNTRIED);
+	}
 	q->due = 0;
 }
 

@@ -68,6 +68,16 @@ stopped()
 it "answers a signal at once while it waits" stopped bs=1k bpt=1024
 it "answers a signal at once while sixteen workers wait" stopped thr=16
 it "answers a signal at once while an asynchronous thread waits" stopped engine=async iflag=direct oflag=direct
+# A digest must not wait for a piece that one of them has let go.
+stopped_digesting()
+{
+	local i
+	for i in 1 2 3 4 5 6 7 8; do
+		rm -f dst
+		stopped engine=async hash=sha256,md5 rate=600k bpt=8 thr=4 qd=$i || return
+	done
+}
+it "answers a signal while asynchronous threads wait, and digests for them" stopped_digesting
 # Holes that are not written take no time, in either engine.
 holes()
 {
