@@ -210,6 +210,11 @@ helped()
 	done
 }
 it "names every operand and word in --help" helped
+narrow()
+{
+	! "$pardd" --help | awk 'length > 80' | grep .
+}
+it "keeps --help to 80 columns" narrow
 full_help()
 {
 	"$pardd" --help >/dev/full 2>err
