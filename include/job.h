@@ -1,27 +1,27 @@
 /*
  * A run in progress: what the workers share with each other and with the main
- * thread.  Used by copy.c, which conducts, and by worker.c and piece.c, which
- * work.
+ * thread.  Used by copy.c, which conducts, and by worker.c and the steps it
+ * has the workers take, of which piece.c is the plain one.
  *
  *	lock		held			guards
  *	order		from claim to end of	the place in a streamed source:
  *			read, if streamed	who is given a place reads it
  *			over a claim, if the	extent
  *			source has holes
- *	turn.lock	a few instructions	whose turn a streamed target is
- *	first		a few instructions	the first fatal fault
- *	verify.lock	a few instructions	what verify=stream checks next
- *	gate.lock	a few instructions	who reads alone, in a rescue:
- *						a leaf
- *	map.lock	one call of map.h	the map; a leaf
- *	meter.lock	a few instructions	who is in flight; a leaf
- *	checks.lock	one call of checks.h	the digests; a leaf
- *	hash.lock	a few instructions	what waits to be digested
  *	pulse.look	over some reads		whether the source is there
+ *	verify.lock	a few instructions	what verify=stream checks next
+ * leaves:
+ *	first		a few instructions	the first fatal fault
+ *	map.lock	one call of map.h	the map; each map has its own
+ *	checks.lock	one call of checks.h	a table of digests
+ *	turn.lock	a few instructions	whose turn a streamed target is
+ *	hash.lock	a few instructions	what waits to be digested
+ *	gate.lock	a few instructions	who reads alone, in a rescue
  *	pulse.lock	a few instructions	the last reads of a rescue
+ *	meter.lock	a few instructions	who is in flight
  *
- * Only "order" is held while another (map.lock, first) is taken, "pulse.look"
- * while pulse.lock is, and verify.lock while a leaf is.
+ * Nobody holds two of the first three, and no lock is taken while a leaf is
+ * held.
  */
 #ifndef PARDD_JOB_H
 #define PARDD_JOB_H

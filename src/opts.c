@@ -304,9 +304,6 @@ contradiction_rescue(const struct opts *o)
 	    FLAG_SPARSE | FLAG_TRIM)) != 0 || o->sync == 0))
 		return "map= goes with none of append, trunc, sparse, trim, "
 		    "sync=0";
-	if (o->map != NULL && (o->hash != 0 || o->expect != NULL))
-		return "hash= and expect= need the bytes in order, and map= "
-		    "reads them in another";
 	return NULL;
 }
 
