@@ -14,15 +14,9 @@
 #include "map.h"
 #include "opts.h"
 #include "plan.h"
+#include "sink.h"
 
 struct json_t;			/* jansson's */
-
-struct sink {			/* where lines go */
-	int		 fd;	/* -1: nowhere, or no more */
-	bool		 named;	/* opened here, and closed here */
-	bool		 regular;	/* takes any line at once */
-	const char	*key, *name;	/* of the operand */
-};
 
 struct events {			/* the main thread's */
 	const struct opts *opts;

@@ -1,6 +1,6 @@
 /*
  * A file that is made at the end of a run, as a whole or not at all: hashfile=,
- * profile=.
+ * profile=, manifest=.
  */
 #ifndef PARDD_NEWFILE_H
 #define PARDD_NEWFILE_H

@@ -63,8 +63,8 @@ int parts_limit(struct endpoint *, int64_t number, struct fault *f);
 
 /*
  * What lies in a range of bytes: its file system, RAID or so, by the signature
- * near its beginning; *to is empty when there is none that is known, or when the
- * end cannot be read.
+ * near its beginning; *to is empty when there is none that is known, or when
+ * the end cannot be read.
  */
 void parts_volume(struct endpoint *, uint64_t off, uint64_t length,
     struct volume *to);

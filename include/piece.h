@@ -56,7 +56,7 @@ bool piece_write_end(struct worker *, uint64_t off, size_t len);
 
 /*
  * The target is being given the first len bytes of the buffer for off: note
- * their digest, with verify=.  False as above.
+ * their digest, with verify= and manifest=.  False as above.
  */
 bool piece_note(struct worker *, uint64_t off, size_t len);
 

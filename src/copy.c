@@ -159,7 +159,8 @@ enlist(struct job *job)
 	for (i = 0; i < p->queues; i++) {
 		job->worker[i].job = job;
 		job->worker[i].queue = queue_new(&job->worker[i],
-		    job->bufs + (size_t)i * p->slots * stride, stride, p->slots, &err);
+		    job->bufs + (size_t)i * p->slots * stride, stride,
+		    p->slots, &err);
 		if (job->worker[i].queue != NULL)
 			continue;
 		report_threads(p, err);

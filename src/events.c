@@ -1,14 +1,10 @@
 /*
  * JSON lines for programs, and the journal.  Every line is made and written by
- * the main thread, with one write(2) where a sink takes it.
+ * the main thread, with one write(2) where a sink takes it (sink.c).
  *
- * A sink is a file, opened here after all doubts (see look), or a descriptor
- * that was inherited.  What is inherited may be a pipe that nobody reads, and
- * the main thread has signals to answer.  So nothing is written before poll(2)
- * says that there is room, and to a pipe never more at once than that promises,
- * PIPE_BUF.  Progress does without, errors are put off, and only the plan, the
- * last errors and the result are worth some seconds of waiting.  After a
- * failure a sink gets nothing more: its last line may be a part of one.
+ * Progress does without where nobody reads, errors are put off, and only the
+ * plan, the last errors and the result are worth some seconds of waiting.
+ * After a failure a sink gets nothing more: its last line may be a part of one.
  *
  * Text from outside that is no UTF-8 cannot stand in JSON.  Each byte of it
  * that is no part of a character becomes \xNN, as on standard error.
@@ -16,20 +12,15 @@
 #include "events.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "config.h"
 #include "disk.h"
-#include "folder.h"
 #include "hash.h"
 #include "status.h"
 
@@ -43,211 +34,11 @@ enum {
 
 /* ------------------------------------------------------------- opening */
 
-static int
-not_a_sink(struct fault *f, const struct sink *s, const char *what)
-{
-	return fault_set(f, STATUS_REFUSED, "%s=%s: %s", s->key, s->name, what);
-}
-
-static int
-sink_errno(struct fault *f, const struct sink *s, int err)
-{
-	return fault_errno(f, err, "%s=%s", s->key, s->name);
-}
-
-/* Whether an operand other than the sink's own names the same file. */
-static bool
-named_by_another(const struct opts *o, const struct sink *s,
-    const struct stat *st)
-{
-	size_t key = strlen(s->key);
-	struct stat other;
-	int i;
-
-	for (i = 1; i < o->argc; i++) {
-		const char *name = strchr(o->argv[i], '=');
-
-		if (name == NULL || ((size_t)(name - o->argv[i]) == key &&
-		    strncmp(o->argv[i], s->key, key) == 0))
-			continue;
-		if (stat(name + 1, &other) == 0 && same_file(&other, st))
-			return true;
-	}
-	return false;
-}
-
-static bool
-is_standard(const char *name, int fd, const struct stat *st)
-{
-	struct stat other;
-
-	return (name == NULL || strcmp(name, "-") == 0) &&
-	    fstat(fd, &other) == 0 && same_file(&other, st);
-}
-
-/*
- * Refuse what is an end of the copy, or the other sink.  By all the operands,
- * so that it holds for a command line that is wrong in another place, too.
- */
-static int
-apart(const struct opts *o, const struct sink *s, const struct stat *st,
-    struct fault *f)
-{
-	bool made = (o->iflag & (FLAG_ZEROS | FLAG_RANDOM)) != 0;
-
-	if (named_by_another(o, s, st) ||
-	    (!made && is_standard(o->input, STDIN_FILENO, st)) ||
-	    is_standard(o->output, STDOUT_FILENO, st))
-		return not_a_sink(f, s, "is used for something else, too");
-	return 0;
-}
-
-/* A descriptor: not a disk, nor a device that does things when written to. */
-static int
-inherit(struct sink *s, const struct opts *o, long fd, struct fault *f)
-{
-	struct stat st;
-	bool null;
-	int mode;
-
-	if (fd > INT_MAX || fstat((int)fd, &st) != 0 ||
-	    (mode = fcntl((int)fd, F_GETFL)) < 0 ||
-	    (mode & O_ACCMODE) == O_RDONLY || (mode & O_PATH) != 0)
-		return sink_errno(f, s, EBADF);
-	null = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
-	if (S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !null &&
-	    isatty((int)fd) == 0))
-		return not_a_sink(f, s, "is a device");
-	if (!null && apart(o, s, &st, f) != 0)
-		return -1;
-	s->regular = S_ISREG(st.st_mode);
-	s->fd = (int)fd;
-	return 0;
-}
-
-/* What is there already may be used if it is meant to be written. */
-static int
-usable(const struct sink *s, const struct opts *o, const struct stat *st,
-    struct fault *f)
-{
-	bool journal = strcmp(s->key, "log") == 0;
-
-	if (S_ISLNK(st->st_mode))
-		return not_a_sink(f, s, "is a symbolic link");
-	if (!S_ISREG(st->st_mode) && (journal || !S_ISFIFO(st->st_mode)))
-		return not_a_sink(f, s, journal ? "is no regular file" :
-		    "is neither a regular file nor a FIFO");
-	return apart(o, s, st, f);
-}
-
-/* Open, or with --dry-run look at, a file that is there. */
-static int
-open_old(struct sink *s, const struct opts *o, int path, int flags,
-    struct fault *f)
-{
-	struct stat st;
-
-	if (fstat(path, &st) != 0)
-		return sink_errno(f, s, errno);
-	if (usable(s, o, &st, f) != 0)
-		return -1;
-	if (o->mode == MODE_DRY_RUN)
-		return 0;
-	s->regular = S_ISREG(st.st_mode);
-	s->fd = reopen(path, s->name, flags);
-	if (s->fd < 0 || (s->regular && (flags & O_APPEND) == 0 &&
-	    ftruncate(s->fd, 0) != 0))
-		return sink_errno(f, s, errno);
-	return 0;
-}
-
-/* A new file; it is taken away again if an end has the same missing name. */
-static int
-open_new(struct sink *s, const struct opts *o, int dir, const char *base,
-    int flags, struct fault *f)
-{
-	struct stat st;
-
-	if (o->mode == MODE_DRY_RUN)
-		return faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) == 0 ? 0 :
-		    sink_errno(f, s, errno);
-	s->fd = openat(dir, base, flags | O_CREAT | O_EXCL | O_NOFOLLOW |
-	    O_CLOEXEC, 0600);
-	if (s->fd < 0 || fstat(s->fd, &st) != 0)
-		return sink_errno(f, s, errno);
-	s->regular = true;
-	if (apart(o, s, &st, f) != 0) {
-		unlinkat(dir, base, 0);
-		return -1;
-	}
-	return 0;
-}
-
-/* A name, as seen from its folder.  Another run may make the file meanwhile. */
-static int
-open_in(struct sink *s, const struct opts *o, int dir, const char *base,
-    struct fault *f)
-{
-	int flags = O_WRONLY | (strcmp(s->key, "log") == 0 ? O_APPEND : 0);
-	int path, failed;
-
-	if (among_devices(dir))
-		return not_a_sink(f, s, "is among the devices");
-	do {
-		path = openat(dir, base, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (path < 0 && errno != ENOENT)
-			return sink_errno(f, s, errno);
-		failed = path < 0 ? open_new(s, o, dir, base, flags, f) :
-		    open_old(s, o, path, flags, f);
-	} while (path < 0 && failed != 0 && f->status == status_errno(EEXIST));
-	if (path >= 0)
-		close(path);
-	return failed;
-}
-
-static int
-open_named(struct sink *s, const struct opts *o, struct fault *f)
-{
-	const char *base;
-	int dir = folder_open(s->name, O_PATH, &base), failed;
-
-	if (dir < 0)
-		return sink_errno(f, s, errno);
-	s->named = true;
-	failed = open_in(s, o, dir, base, f);
-	close(dir);
-	return failed;
-}
-
-/* A number, or what a shell makes of >(command), is a descriptor. */
-static bool
-descriptor(const char *name, long *fd)
-{
-	static const char folder[] = "/dev/fd/";
-	size_t skip = sizeof(folder) - 1;
-
-	if (strncmp(name, folder, skip) == 0)
-		name += skip;
-	if (*name == '\0' || name[strspn(name, "0123456789")] != '\0')
-		return false;
-	*fd = strtol(name, NULL, 10);	/* LONG_MAX: more than there are */
-	return true;
-}
-
-static void
-sink_close(struct sink *s)
-{
-	if (s->named && s->fd >= 0)
-		close(s->fd);
-	s->fd = -1;
-}
-
 int
 events_open(struct events *ev, const struct opts *o, struct fault *f)
 {
 	struct fault second;
 	int failed = 0;
-	long fd;
 
 	*ev = (struct events){ .opts = o, .next = INTERVAL,
 		.json = { .fd = -1, .key = "json", .name = o->json },
@@ -257,51 +48,14 @@ events_open(struct events *ev, const struct opts *o, struct fault *f)
 		return 0;
 	signals_ignore();
 	if (o->json != NULL)
-		failed = descriptor(o->json, &fd) ?
-		    inherit(&ev->json, o, fd, f) :
-		    open_named(&ev->json, o, f);
-	if (failed != 0)
-		sink_close(&ev->json);
-	if (o->log != NULL && open_named(&ev->log, o,
-	    failed != 0 ? &second : f) != 0) {
-		sink_close(&ev->log);
+		failed = sink_open(&ev->json, o, true, f);
+	if (o->log != NULL && sink_open(&ev->log, o, false,
+	    failed != 0 ? &second : f) != 0)
 		failed = -1;
-	}
 	return failed;
 }
 
 /* ------------------------------------------------------------- writing */
-
-/* Whether the sink takes PIPE_BUF bytes, within so many ms. */
-static bool
-room(const struct sink *s, int patience)
-{
-	struct pollfd p = { .fd = s->fd, .events = POLLOUT };
-	int got;
-
-	do
-		got = poll(&p, 1, patience);
-	while (got < 0 && errno == EINTR);
-	return got != 0;
-}
-
-/* Returns an errno value. */
-static int
-put(const struct sink *s, const char *line, size_t len, int patience)
-{
-	size_t most = s->regular ? len : PIPE_BUF;
-	ssize_t n;
-
-	for (; len > 0; line += n, len -= (size_t)n) {
-		if (!s->regular && !room(s, patience))
-			return ETIMEDOUT;
-		n = write(s->fd, line, len < most ? len : most);
-		if (n < 0 && errno != EINTR)
-			return errno;
-		n = n < 0 ? 0 : n;
-	}
-	return 0;
-}
 
 /* Write an object, which is used up, as a line. */
 static void
@@ -315,7 +69,7 @@ emit(struct events *ev, struct sink *s, json_t *o, int patience)
 	if (line != NULL) {
 		len = strlen(line);
 		line[len] = '\n';	/* in place of the 0 */
-		err = put(s, line, len + 1, patience);
+		err = sink_put(s, line, len + 1, patience);
 	}
 	if (err != 0) {
 		fault_errno(&ev->trouble, err, "%s=%s: it is not complete",
@@ -609,7 +363,8 @@ tell_errors(struct events *ev, const struct plan *p, struct map *map,
 	json_t *o;
 
 	while (ev->json.fd >= 0 && map_next(map, ev->told, BAD, &s) &&
-	    s.off + s.len < border && (patience > 0 || room(&ev->json, 0))) {
+	    s.off + s.len < border &&
+	    (patience > 0 || sink_room(&ev->json, 0))) {
 		o = json_pack("{s:s, s:s}", "schema", SCHEMA,
 		    "event", "error");
 		json_object_update_new(o, range(p, &s));
@@ -644,7 +399,7 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 		return;
 	ev->next = t->seconds + INTERVAL;
 	tell_errors(ev, p, map, settled(map, ev->told), 0);
-	if (ev->json.fd < 0 || !room(&ev->json, 0))
+	if (ev->json.fd < 0 || !sink_room(&ev->json, 0))
 		return;
 	o = json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA,
 	    "event", "progress", "phase", phase_name(t->phase),
