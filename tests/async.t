@@ -221,7 +221,7 @@ stalls()
 	truncate -s 64M "stalls.$$" && mkdir mnt &&
 	    "$tools/simdisk" -w 50e6 "stalls.$$" mnt || return
 	undo umount -l "$PWD/mnt"
-	"$blocks" make src 64M && pid=$(grep -ls "stalls.$$" /proc/[0-9]*/cmdline) &&
+	"$blocks" make src 64M && pid=$(grep -ls "[s]talls.$$" /proc/[0-9]*/cmdline) &&
 	    pid=${pid//[!0-9]/} || return
 	loop mnt/disk --direct-io=on && a=$dev || return
 	(sleep 0.3; kill -STOP "$pid"; sleep "$1"; kill -CONT "$pid") &
