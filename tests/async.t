@@ -221,8 +221,9 @@ stalls()
 	truncate -s 64M "stalls.$$" && mkdir mnt &&
 	    "$tools/simdisk" -w 50e6 "stalls.$$" mnt || return
 	undo umount -l "$PWD/mnt"
-	"$blocks" make src 64M && pid=$(grep -ls "[s]talls.$$" /proc/[0-9]*/cmdline) &&
-	    pid=${pid//[!0-9]/} || return
+	pid=$(grep -ls "[s]talls.$$" /proc/[0-9]*/cmdline)
+	pid=${pid//[!0-9]/}
+	[[ -n $pid ]] && "$blocks" make src 64M || return
 	loop mnt/disk --direct-io=on && a=$dev || return
 	(sleep 0.3; kill -STOP "$pid"; sleep "$1"; kill -CONT "$pid") &
 	exits 0 "$pardd" if=src of="$a" iflag=direct verbose=1 && complete &&
