@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "number.h"
 #include "parts.h"
 
 enum {
@@ -39,13 +40,6 @@ struct survey {
 	struct parts	 parts;
 	struct hits	*hits;	/* one for each part, and one for the rest */
 };
-
-static uint32_t
-le32(const unsigned char *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-	    (uint32_t)p[3] << 24;
-}
 
 static uint32_t
 be32(const unsigned char *p)

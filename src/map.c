@@ -500,8 +500,10 @@ map_pieces(struct map *map, uint64_t chunk)
 	pthread_mutex_unlock(&map->lock);
 }
 
-int
-map_set(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
+/* Of what has the status "from" in a range, or any, make another. */
+static int
+set(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
+    enum seg_status to)
 {
 	int err;
 
@@ -510,9 +512,15 @@ map_set(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
 	pthread_mutex_lock(&map->lock);
 	err = reserve(map);
 	if (err == 0)
-		change(map, off, len, any, to);
+		change(map, off, len, from, to);
 	pthread_mutex_unlock(&map->lock);
 	return err;
+}
+
+int
+map_set(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
+{
+	return set(map, off, len, any, to);
 }
 
 /* Where the gap ends, in the direction of the pass, that begins behind "at". */
@@ -590,16 +598,7 @@ map_copy(struct map *map, struct seg **copy)
 int
 map_settle(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
 {
-	int err;
-
-	if (len == 0)
-		return 0;
-	pthread_mutex_lock(&map->lock);
-	err = reserve(map);
-	if (err == 0)
-		change(map, off, len, CLAIMED, to);
-	pthread_mutex_unlock(&map->lock);
-	return err;
+	return set(map, off, len, CLAIMED, to);
 }
 
 void

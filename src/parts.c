@@ -23,6 +23,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "number.h"
 #include "status.h"
 
 enum {
@@ -51,13 +52,6 @@ struct view {
 	bool	 cached;	/* not ours to drop from the page cache */
 	uint64_t size;		/* bytes, of the whole end */
 };
-
-static uint32_t
-le32(const unsigned char *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-	    (uint32_t)p[3] << 24;
-}
 
 static uint64_t
 le64(const unsigned char *p)
