@@ -287,7 +287,7 @@ claims(const struct plan *p)
 }
 
 /* Without thr=. */
-static uint64_t
+static unsigned
 usual_workers(const struct plan *p)
 {
 	if (p->opts->compare != 0)

@@ -60,6 +60,12 @@ helped()
 	done
 }
 it "has no operand that --help does not have" helped
+ordered()
+{
+	diff <("$pardd" --help | sed -n 's/^  \([a-z]*\)=.*/\1/p') \
+	    <(section OPERANDS | sed -n 's/^\.It Cm \([a-z]*\) Ns = .*/\1/p')
+}
+it "has the operands in the order of --help" ordered
 refused_words()
 {
 	local word
