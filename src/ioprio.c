@@ -20,13 +20,15 @@ ioprio_parse(const char *text)
 
 	if (strcmp(text, "idle") == 0)
 		return IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT;
+	if (strlen(text) != strlen("be:0"))
+		return -1;
 	if (strncmp(text, "be:", 3) == 0)
 		class = IOPRIO_CLASS_BE;
 	else if (strncmp(text, "rt:", 3) == 0)
 		class = IOPRIO_CLASS_RT;
 	else
 		return -1;
-	if (text[3] < '0' || text[3] > '7' || text[4] != '\0')
+	if (text[3] < '0' || text[3] > '7')
 		return -1;
 	return (class << IOPRIO_CLASS_SHIFT) + text[3] - '0';
 }
