@@ -152,7 +152,7 @@ timed()
 
 it()
 {
-	local sentence=$1 pid clock who= began=${EPOCHREALTIME/.} cpu=0
+	local sentence=$1 pid clock who='' began=${EPOCHREALTIME/.} cpu=0
 	shift
 	[[ -z $TIMES ]] || burnt
 	number=$((number + 1))
