@@ -43,7 +43,7 @@ stop()
 	bad_disk && exits 3 "$pardd" if="$dev" of=dst "$@" &&
 	    does_not_say '^pardd: complete' && holds dst 0 0 410112
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "loses exactly the bad sectors ($thr workers)" lose thr=$thr
 	it "loses exactly the bad sectors in small requests ($thr workers)" \
 	    lose thr=$thr bpt=5

@@ -35,7 +35,7 @@ clone()
 	    exits 0 "$pardd" if="$a" of="$b" "${@:3}" && complete &&
 	    holds "$b" 0 0 8M 1
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "clones a disk, $thr workers" clone 512 512 thr=$thr
 	it "clones a disk in small pieces, $thr workers" clone 512 512 bpt=5 thr=$thr
 	it "clones a 4096-byte disk, $thr workers" clone 4096 4096 thr=$thr

@@ -44,7 +44,7 @@ same_at_all_sizes()
 		    return
 	done
 }
-for thr in 1 2 4 16; do
+for thr in $(few 1 2 4 16); do
 	it "finds that equal files do not differ, thr=$thr" same_at_all_sizes thr=$thr
 done
 it "finds so in small transfers" same_at_all_sizes bs=512 bpt=3 thr=5
@@ -64,7 +64,7 @@ has_only()
 	((to <= 3000001)) || to=3000001
 	[[ $(differing) = "$from+$((to - from))" ]] || fail "$(differing), not $from to $to"
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "finds a byte that differs, wherever it is, thr=$thr" every_place thr=$thr
 done
 merged()
@@ -160,7 +160,7 @@ from_pipe()
 	    exits 0 "$pardd" of=c compare=1 bs=512 count=4000 thr="$1" < <(cat a) &&
 	    exits 102 "$pardd" of=b compare=1 bs=512 count=5000 thr="$1" < <(cat c)
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "compares what comes from a pipe, thr=$thr" from_pipe $thr
 done
 two_pipes()

@@ -18,7 +18,7 @@ copies()
 for bytes in 0 1 511 512 513 1024 4095 4097 1048576 1048577 3000001; do
 	it "copies a file of $bytes bytes" copies "$bytes"
 done
-for ((thr = 1; thr <= 16; thr++)); do
+for thr in $(few {1..16}); do
 	it "copies exactly with $thr workers" copies 1000001 bpt=8 "thr=$thr"
 done
 for bs in 1 7 512 520 1000 4096 65536 1M 3000000; do
@@ -363,7 +363,7 @@ random_many()
 many=$(heavy 500)
 [[ -z $LONG ]] || many=20000
 echo "# SEED=$seed, $many configurations"
-for ((i = 1; i <= 5; i++)); do
+for i in $(few 1 2 3 4 5); do
 	it "is exact in $((many / 5)) random configurations ($i of 5)" \
 	    random_many $((seed + i)) $((many / 5))
 done
@@ -380,7 +380,7 @@ ordered()
 		    complete && holds dst 0 0 "$big" || return
 	done
 }
-for thr in 2 4 8 16; do
+for thr in $(few 2 4 8 16); do
 	it "copies $big exactly with $thr workers, $times times" ordered "$thr"
 done
 

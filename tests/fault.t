@@ -21,7 +21,7 @@ lose()
 	    [[ $(tail -n 1 err) = "pardd: NOT complete: 4 unreadable blocks in 2 ranges"* ]] &&
 	    does_not_say '^pardd: complete'
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	for bpt in '' bpt=1 bpt=8 bpt=300; do
 		for mode in '' whole; do
 			it "loses exactly the bad blocks (thr=$thr $bpt $mode)" \
@@ -61,7 +61,7 @@ report_once()
 		    fail "byte $at is not told of once: $(<err)" || return
 	done
 }
-for thr in 1 16; do
+for thr in $(few 1 16); do
 	it "tells of each unreadable range once, merged, with $thr workers" report_once $thr
 done
 
@@ -117,7 +117,7 @@ lose_into_pipe()
 	local both=("${PIPESTATUS[@]}")
 	[[ ${both[*]} = "100 0" ]] || fail "status ${both[*]}: $(<err)"
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "puts the zeros at their place in a pipe, with $thr workers" lose_into_pipe $thr
 done
 lose_sparse()
@@ -139,7 +139,7 @@ stops()
 		"$pardd" if=src of=dst bs=512 "$@" && faulty read &&
 	    does_not_say 'pardd: complete' && holds dst 0 0 $((801 * 512))
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	for bpt in '' bpt=1 bpt=8 bpt=300; do
 		it "stops at a bad block, all before it is there (thr=$thr $bpt)" \
 		    stops fail=EIO "thr=$thr" ${bpt:+"$bpt"}
@@ -221,7 +221,7 @@ once()
 	*)	fail "status $status" ;;
 	esac
 }
-for thr in 1 16; do
+for thr in $(few 1 16); do
 	it "survives a fault that comes once ($thr workers)" once '' $thr
 	it "survives a request that fails once ($thr workers)" once whole $thr
 done
@@ -254,7 +254,7 @@ sweep()
 }
 step=$((128 * weight))
 [[ -z $LONG ]] || step=1
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "is right wherever the bad block lies (each ${step}th, $thr workers)" \
 	    sweep $step $thr
 done
@@ -270,7 +270,7 @@ writes()
 		"$pardd" if=src of=dst bs=512 "$@" && faulty write &&
 	    does_not_say 'pardd: complete' && holds dst 0 0 "$right"
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "stops with 55 at a write error ($thr workers)" \
 	    writes 55 'at=409600+512 fail=EIO' 409600 bpt=8 thr=$thr
 	it "stops with 78 at the byte where the target is full ($thr workers)" \
@@ -406,7 +406,7 @@ unseen()
 src='on=src op=read' dst='on=dst op=write'
 rounds=$(heavy 10)
 [[ -z $LONG ]] || rounds=500
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	for odd in '' odd; do
 		it "finishes short reads ($thr workers $odd)" \
 		    unseen "$src short $odd every=2 SEED" read bpt=8 thr=$thr

@@ -58,7 +58,7 @@ all_of()
 for size in 0 1 511 512 65537 1048575 1048576 1048577; do
 	it "has all the digests of $size bytes" all_of $size thr=16
 done
-for thr in 1 2 4 16; do
+for thr in $(few 1 2 4 16); do
 	it "has all the digests with $thr workers" all_of $bytes thr=$thr bpt=50
 done
 
@@ -193,7 +193,7 @@ lose()
 	    [[ $(jq -r 'select(.event == "result").hashes[0].digest' json) = \
 		"$(digest sha256 dst)" ]]
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "takes what cannot be read as it lies on the target ($thr workers)" \
 	    lose "thr=$thr" bpt=8
 done
@@ -208,7 +208,7 @@ unseen()
 	    faulty read && faulty write &&
 	    printed md5 "$(digest md5 src)" && same src dst
 }
-for thr in 1 3 16; do
+for thr in $(few 1 3 16); do
 	it "is right with short transfers and waits ($thr workers)" unseen \
 	    "on=$PWD/src op=read;on=src op=read short odd every=3 sleep=1;on=dst op=write short odd every=3" thr=$thr
 	it "is right with EINTR and EAGAIN ($thr workers)" unseen \
@@ -234,7 +234,7 @@ stopped()
 	    run with_faults "on=$PWD/src op=read at=$bad fail=EIO$1" \
 		"$pardd" if=src of=dst "${hashing[@]}" bpt=8 "${@:2}" && incomplete 3
 }
-for thr in 1 16; do
+for thr in $(few 1 16); do
 	it "has none when the copy stops ($thr workers)" stopped '' thr=$thr
 	it "has none when the copy stops late ($thr workers)" stopped ' sleep=20' thr=$thr
 done

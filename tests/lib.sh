@@ -10,6 +10,7 @@
 #	skip REASON SENTENCE	a case that cannot be run here
 #	needs PROOF... -- WHAT	skip the whole file unless each command succeeds
 #	heavy N			N, or less of it where the program is slow
+#	few WORD...		all, or the last where the program is slow
 #
 # Each case starts in an empty directory of its own.  What a case attaches or
 # mounts it notes by `undo COMMAND`; that is done when the case has ended,
@@ -44,6 +45,7 @@ for need in "$pardd" "$blocks" "$tools/ends" "$shim"; do
 done
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/pardd-test.XXXXXX") || exit 1
+mkfifo "$scratch/never"
 number=0 failures=0
 
 # A finding of a sanitizer is a failure, whatever the status was.
@@ -107,6 +109,15 @@ heavy()
 	echo $((($1 + weight - 1) / weight))
 }
 
+few()
+{
+	if ((weight > 1)); then
+		echo "${!#}"
+	else
+		echo "$@"
+	fi
+}
+
 skip()
 {
 	echo "ok $((++number)) - $2 # SKIP $1"
@@ -147,17 +158,26 @@ timed()
 {
 	local cpu wall=$(((${EPOCHREALTIME/.} - $1) / 1000))
 	burnt
-	echo "# took $wall ms, $((cpu - $2)) ms of processor: $3"
+	echo "# timed $wall ms, $((cpu - $2)) ms of processor: $3"
+}
+
+# empty: the directory of the case, with as few processes as can be
+empty()
+{
+	[[ -d $scratch/case ]] || mkdir "$scratch/case"
+	shopt -s dotglob nullglob
+	set -- "$scratch/case"/*
+	shopt -u dotglob nullglob
+	(($# == 0)) || rm -rf -- "$@"
 }
 
 it()
 {
-	local sentence=$1 pid clock who='' began=${EPOCHREALTIME/.} cpu=0
+	local sentence=$1 pid clock who='' cpu=0 began=${EPOCHREALTIME/.}
 	shift
 	[[ -z $TIMES ]] || burnt
 	number=$((number + 1))
-	rm -rf "$scratch/case"
-	mkdir "$scratch/case"
+	empty
 	set -m
 	(
 		set +m
@@ -169,7 +189,11 @@ it()
 	pid=$!
 	set +m
 	echo "$pid" >"$scratch/group"
-	sleep "$limit" {alive}>&- &
+	(
+		exec {alive}>&-
+		trap - EXIT INT TERM HUP
+		read -rt "$limit" <>"$scratch/never"
+	) &
 	clock=$!
 	wait -n -p who "$pid" "$clock"
 	status=$?
@@ -227,7 +251,10 @@ exits()
 # program's name and holds the (extended) regular expression; stdout is empty
 one_line()
 {
-	if [[ $(wc -l <err) != 1 ]] || ! grep -Eq -e "^pardd: .*$1" err; then
+	local lines regex="^pardd: .*$1"
+	mapfile lines <err
+	if [[ ${#lines[@]} != 1 || ${lines[0]} != *$'\n' ||
+	    ! ${lines[0]} =~ $regex ]]; then
 		echo "not one line with /$1/ on stderr:"
 		cat err
 		return 1
@@ -238,7 +265,11 @@ one_line()
 # says REGEX: a line of stderr matches
 says()
 {
-	grep -Eq -e "$1" err && return
+	local lines line regex=$1
+	mapfile -t lines <err
+	for line in ${lines[@]+"${lines[@]}"}; do
+		[[ ! $line =~ $regex ]] || return 0
+	done
 	echo "no line /$1/ on stderr:"
 	cat err
 	return 1
@@ -286,7 +317,10 @@ faulty()
 # ended WHAT N: how `ends` saw the program end, as in `ended signal 2`
 ended()
 {
-	grep -q "^$1 $2 " how && return
+	local what n
+	while read -r what n _; do
+		[[ $what != "$1" || $n != "$2" ]] || return 0
+	done <how
 	echo "ended otherwise than by $1 $2:"
 	cat how err
 	return 1
@@ -334,9 +368,9 @@ loop()
 # The least of the last two lines that a complete copy prints.
 complete()
 {
-	local verdict
-	verdict=$(tail -n 1 err)
-	[[ $verdict = "pardd: complete"* ]] && return
+	local lines
+	mapfile -t lines <err
+	[[ ${#lines[@]} != 0 && ${lines[-1]} = "pardd: complete"* ]] && return
 	echo "the last line is no 'pardd: complete':"
 	cat err
 	return 1

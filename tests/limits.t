@@ -7,7 +7,7 @@ full()
 {
 	exits 78 "$pardd" if=/dev/zero of=/dev/full bs=512 "$@" && does_not_say '^pardd: complete'
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "says 78 on /dev/full ($thr workers)" full count=5000 bpt=8 thr=$thr
 done
 it "says 78 on /dev/full for the one and only block" full count=1
@@ -88,7 +88,7 @@ drains()
 	wait "$job"
 	ended signal "$2" && truthful
 }
-for thr in 1 16; do
+for thr in $(few 1 16); do
 	it "finishes what is in flight on SIGINT, reports, dies of it ($thr workers)" \
 	    drains INT 2 $thr
 done

@@ -140,7 +140,7 @@ phases()
 	    rescue 100 '' "$@" && is - "$bad" && is '?*/' '' && honest &&
 	    rescue 0 'times=1' retries=2 "$@" && honest && complete && same src dst
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "stops before each phase and goes on with it ($thr workers)" phases thr=$thr
 	it "... backwards ($thr workers)" phases thr=$thr rescue=reverse
 	it "... in small requests ($thr workers)" phases thr=$thr bpt=8
@@ -349,7 +349,7 @@ hang()
 	kill -INT "$(awk '$1 == "pid" { print $2 }' how)" && wait $!
 	ended signal 2 && is + "$("$maps" list map +)" && has '?'
 }
-for thr in 1 4; do
+for thr in $(few 1 4); do
 	it "saves the map within 2 s of SIGINT though a read hangs ($thr workers)" \
 	    hang thr=$thr
 done
@@ -382,7 +382,7 @@ write_fails()
 	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr="$1" && faulty write &&
 	    nothing_safe
 }
-for thr in 1 16; do
+for thr in $(few 1 16); do
 	it "saves nothing as finished after a write that failed ($thr workers)" write_fails $thr
 done
 write_back_fails()
@@ -414,7 +414,7 @@ vanishes()
 	    [[ $status = $((50 + $3)) ]] && faulty read && is '-*/' '' && honest &&
 	    is '+' 0+1048576 && (($(grep -c . faults) <= 2 * $1))
 }
-for thr in 1 16; do
+for thr in $(few 1 16); do
 	it "ends at once when the source has gone, and counts nothing as bad ($thr workers)" \
 	    vanishes $thr ENODEV 19
 done
@@ -590,7 +590,7 @@ can_loop()
 	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
 }
 if can_loop >/dev/null 2>&1; then
-	for thr in 1 16; do
+	for thr in $(few 1 16); do
 		it "pads an odd tail on a device, and retries it ($thr workers)" odd_tail $thr
 		it "keeps to the target's blocks of 4096 ($thr workers)" larger_blocks $thr
 	done
@@ -697,7 +697,7 @@ stuck()
 }
 if can_loop >/dev/null 2>&1 && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
     nbdkit --filter=delay null --dump-plugin >/dev/null 2>&1; then
-	for thr in 1 4 16; do
+	for thr in $(few 1 4 16); do
 		it "ends when a block device answers nothing any more, and calls nothing bad \
 ($thr workers)" dies thr=$thr
 		it "saves the map at SIGINT while reads hang in the kernel ($thr workers)" \
@@ -793,7 +793,7 @@ leaves_slow_areas()
 	rm map && slow_area "$1" || return
 	((slow >= 128 - 16)) || fail "$slow without minrate="
 }
-for thr in 1 4; do
+for thr in $(few 1 4); do
 	it "leaves what is slower than minrate= for later ($thr workers)" leaves_slow_areas $thr
 done
 # Stopped in the first pass, it does not come back to what it has left out.

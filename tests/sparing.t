@@ -28,7 +28,7 @@ spares()
 	    spare $((3000001 % 4096)) "$@" && truncate -s 2M dst && spare $((3000001 - 2097152)) "$@" &&
 	    rm dst && spare 3000001 "$@"
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "writes only what differs, thr=$thr" spares thr=$thr
 done
 it "writes only what differs, in large transfers" spares bs=512 bpt=4096

@@ -55,7 +55,7 @@ keeps()
 	    same src dst && same_map src dst &&
 	    says '^33554432 bytes .* copied'
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "keeps the holes of a file, $thr workers" keeps thr=$thr
 done
 it "keeps them in small pieces" keeps bs=512 bpt=8 thr=16

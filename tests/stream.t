@@ -34,7 +34,7 @@ between()
 	local both=("${PIPESTATUS[@]}")
 	piped 0 "${both[1]}" && complete && [[ ${both[2]} = 0 ]]
 }
-for thr in 1 2 3 4 8 16; do
+for thr in $(few 1 2 3 4 8 16); do
 	it "copies a pipe into a file in order with $thr workers" into bpt=16 "thr=$thr"
 	it "copies a file into a pipe in order with $thr workers" out_of bpt=16 "thr=$thr"
 	it "copies odd pieces from pipe to pipe in order with $thr workers" \
@@ -231,7 +231,7 @@ gone()
 		head -c 1000 >/dev/null
 	ended exit 82 && does_not_say '^pardd: complete'
 }
-for thr in 1 4 16; do
+for thr in $(few 1 4 16); do
 	it "ends with 82 when the reader goes, with $thr workers" gone thr=$thr
 done
 gone_midway()

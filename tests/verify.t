@@ -47,7 +47,7 @@ sizes()
 	valid
 }
 for how in 1 stream source; do
-	for thr in 1 4 16; do
+	for thr in $(few 1 4 16); do
 		it "verify=$how finds files of all sizes right, thr=$thr" \
 		    sizes verify=$how thr=$thr
 	done

@@ -50,9 +50,9 @@ it "is refused for bsg" refused 'SG_IO, which waits' \
     if="$BSG1" of="$SG2" engine=async
 it "is refused for sgio" refused 'SG_IO, which waits' \
     if="$SG1" of="$SD2" oflag=sgio qd=4
-it "is refused with mmap" refused mmap \
+long "is refused with mmap" refused mmap \
     if="$SG1" of="$SG2" iflag=mmap engine=async
-it "is refused with excl" refused excl \
+long "is refused with excl" refused excl \
     if="$SG1" of="$SG2" oflag=excl engine=async
 it "refuses qd=17" refused 'qd=17: .* takes 16 commands' \
     if="$SD1" of="$SG2" qd=17
@@ -111,7 +111,7 @@ deep()
 			fail "$most in flight at $hctl" || return
 	done
 }
-for n in 1 4 16; do
+for n in ${LONG:+1 4} 16; do
 	it "has $n commands in flight at each disk with qd=$n" \
 	    deep $n "$HCTL1 $HCTL2" if="$SG1" of="$SG2" qd=$n
 done
@@ -150,7 +150,7 @@ for mix in "${mixes[@]}"; do
 	    copy if="$SD1" of="$SG2" bs=512 bpt=32 "${mix[@]}"
 done
 it "copies a file to sg" copy if="$source" of="$SG2" engine=async
-it "copies by an odd number of blocks" \
+long "copies by an odd number of blocks" \
     copy if="$SG1" of="$SG2" bs=512 bpt=77 engine=async
 it "copies with transfers of 4 MiB" \
     copy if="$SG1" of="$SG2" bs=512 bpt=8192 engine=async
@@ -192,28 +192,28 @@ units()
 	    cmp -n 5000000 image "$source" 0 100
 }
 it "copies what is no whole blocks" units
-it "copies one command at a time" \
+long "copies one command at a time" \
     copy if="$SG1" of="$SG2" bs=512 bpt=256 qd=1
 
 # ------------------------------------------------------------ what goes wrong
 
 for mix in "${mixes[@]}"; do
 	read -ra mix <<<"$mix"
-	it "stops at a bad block, right Info, ${mix[*]}" \
+	long "stops at a bad block, right Info, ${mix[*]}" \
 	    stops 4660 3 if="$SG1" of="$SG2" "${mix[@]}"
 	it "stops at a bad block, wrong Info, ${mix[*]}" \
 	    stops 10007 3 if="$SG1" of="$SG2" "${mix[@]}"
-	it "loses just the bad block, right Info, ${mix[*]}" \
+	long "loses just the bad block, right Info, ${mix[*]}" \
 	    loses 4660 1 if="$SG1" of="$SG2" "${mix[@]}"
 	it "loses just ten bad blocks, wrong Info, ${mix[*]}" \
 	    loses 10000 10 if="$SG1" of="$SG2" "${mix[@]}"
 	it "loses just 300 blocks over four transfers, ${mix[*]}" \
 	    loses 5000 300 if="$SG1" of="$SG2" "${mix[@]}"
-	it "takes recovered errors for good data, ${mix[*]}" \
+	long "takes recovered errors for good data, ${mix[*]}" \
 	    survives 8 CHECK_CONDITION if="$SG1" of="$SG2" "${mix[@]}"
 	it "tries aborted commands again, ${mix[*]}" \
 	    survives 0x10 CHECK_CONDITION if="$SG1" of="$SG2" "${mix[@]}"
-	it "finishes short transfers, ${mix[*]}" \
+	long "finishes short transfers, ${mix[*]}" \
 	    survives 0x100 '' if="$SG1" of="$SG2" "${mix[@]}"
 	it "waits for a busy host, ${mix[*]}" \
 	    survives 0x8000 '' if="$SG1" of="$SG2" "${mix[@]}"
@@ -222,13 +222,13 @@ for mix in "${mixes[@]}"; do
 	it "stops at a write-protected target, ${mix[*]}" \
 	    protected if="$SG1" of="$SG2" "${mix[@]}"
 done
-it "stops at a bad block, qd=1" stops 10007 3 if="$SG1" of="$SG2" qd=1
-it "loses just the bad block, qd=1" loses 10007 1 if="$SG1" of="$SG2" qd=1
+long "stops at a bad block, qd=1" stops 10007 3 if="$SG1" of="$SG2" qd=1
+long "loses just the bad block, qd=1" loses 10007 1 if="$SG1" of="$SG2" qd=1
 it "stops at a bad first block" stops 0 3 if="$SG1" of="$SG2" engine=async
-it "stops at a bad block, sg to sd" stops 10007 3 if="$SG1" of="$SD2" qd=16
+long "stops at a bad block, sg to sd" stops 10007 3 if="$SG1" of="$SD2" qd=16
 it "loses just the last block, sg to sd" loses 16383 1 if="$SG1" of="$SD2" qd=16
 it "loses just the bad block, sd to sg" loses 10007 1 if="$SD1" of="$SG2" qd=16
-it "loses just the bad block, transfers of 4 MiB" \
+long "loses just the bad block, transfers of 4 MiB" \
     loses 10007 1 if="$SG1" of="$SG2" bpt=8192 engine=async
 
 recovered()
@@ -250,7 +250,7 @@ fi
 it "drains, reports and dies of SIGINT" \
     interrupted INT if="$SG1" of="$SG2" qd=4
 
-for n in 1 16; do
+for n in ${LONG:+1} 16; do
 	it "stops when the source vanishes, qd=$n" \
 	    vanishes "$HCTL1" "$SD2" if="$SG1" of="$SG2" qd=$n
 	back 2

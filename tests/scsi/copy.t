@@ -18,13 +18,13 @@ it "copies sg to sd" copy if="$SG1" of="$SD2"
 it "copies sd to sg" copy if="$SD1" of="$SG2"
 it "copies sd to sd" copy if="$SD1" of="$SD2"
 it "copies bsg to bsg" copy if="$BSG1" of="$BSG2"
-it "copies bsg to sg" copy if="$BSG1" of="$SG2"
-it "copies sg to bsg" copy if="$SG1" of="$BSG2"
+long "copies bsg to sg" copy if="$BSG1" of="$SG2"
+long "copies sg to bsg" copy if="$SG1" of="$BSG2"
 it "copies with SG_IO on block nodes" \
     copy if="$SD1" of="$SD2" iflag=sgio oflag=sgio
-it "copies with SG_IO on the source's block node" \
+long "copies with SG_IO on the source's block node" \
     copy if="$SD1" of="$SG2" iflag=sgio
-it "copies with SG_IO on the target's block node" \
+long "copies with SG_IO on the target's block node" \
     copy if="$SD1" of="$SD2" oflag=sgio
 
 file_to_sg()
@@ -88,8 +88,8 @@ digest()
 	    says "^$want  $2$" && lands "0-16383 right"
 }
 it "has the digest of sg to sg" digest "$SG1" "$SG2"
-it "has the digest of sd to sg" digest "$SD1" "$SG2"
-it "has the digest of sg to sd" digest "$SG1" "$SD2"
+long "has the digest of sd to sg" digest "$SD1" "$SG2"
+long "has the digest of sg to sd" digest "$SG1" "$SD2"
 
 manifest()
 {
@@ -121,14 +121,14 @@ zeros()
 it "copies /dev/zero to sg" zeros
 
 # How much at once, and how many.
-for n in 1 2 4 8 16; do
+for n in 1 ${LONG:+2 4 8} 16; do
 	it "copies sg to sg with thr=$n" \
 	    copy if="$SG1" of="$SG2" bs=512 bpt=64 thr="$n"
 done
-it "copies sd to sd with thr=16" copy if="$SD1" of="$SD2" bs=512 bpt=64 thr=16
+long "copies sd to sd with thr=16" copy if="$SD1" of="$SD2" bs=512 bpt=64 thr=16
 it "copies bsg to bsg with thr=16" copy if="$BSG1" of="$BSG2" bpt=64 thr=16
-it "copies sg to sd with thr=16" copy if="$SG1" of="$SD2" bpt=64 thr=16
-it "copies sd to sg with thr=16" copy if="$SD1" of="$SG2" bpt=64 thr=16
+long "copies sg to sd with thr=16" copy if="$SG1" of="$SD2" bpt=64 thr=16
+long "copies sd to sg with thr=16" copy if="$SD1" of="$SG2" bpt=64 thr=16
 units()
 {
 	local bs=$1 records=$2
@@ -136,13 +136,13 @@ units()
 	all_right if="$SG1" of="$SG2" bs="$bs" && says "^$records\\+0 records in$" &&
 	    says "^$records\\+0 records out$"
 }
-it "copies sg to sg with bs=1024" units 1024 8192
+long "copies sg to sg with bs=1024" units 1024 8192
 it "copies sg to sg with bs=4096" units 4096 2048
 it "copies sg to sg with bs=1M" units 1M 8
 it "copies by an odd number of blocks" copy if="$SG1" of="$SG2" bs=512 bpt=77
 it "copies with one transfer for all" \
     copy if="$SG1" of="$SG2" bs=512 bpt=16384 thr=1
-it "copies with transfers of 4 MiB, thr=16" \
+long "copies with transfers of 4 MiB, thr=16" \
     copy if="$SG1" of="$SG2" bs=512 bpt=8192 thr=16
 
 one_by_one()
@@ -161,7 +161,7 @@ default_bs()
 }
 it "takes the logical block size for bs" default_bs
 
-for n in 768 1000 5000; do
+for n in ${LONG:+1000 5000} 768; do
 	refuse_bs()
 	{
 		fresh
@@ -215,10 +215,10 @@ bits()
 }
 it "sets FUA on writes with fua=1" bits 00 08 fua=1
 it "sets FUA on reads with fua=2" bits 08 00 fua=2
-it "sets FUA on both with fua=3" bits 08 08 fua=3
-it "sets FUA on reads with iflag=fua" bits 08 00 iflag=fua
-it "sets FUA on writes with oflag=fua" bits 00 08 oflag=fua
-it "sets DPO on both" bits 10 10 iflag=dpo oflag=dpo
+long "sets FUA on both with fua=3" bits 08 08 fua=3
+long "sets FUA on reads with iflag=fua" bits 08 00 iflag=fua
+long "sets FUA on writes with oflag=fua" bits 00 08 oflag=fua
+long "sets DPO on both" bits 10 10 iflag=dpo oflag=dpo
 it "sets DPO and FUA" bits 18 18 iflag=dpo,fua oflag=fua,dpo
 it "sets neither by itself" bits 00 00
 
@@ -272,8 +272,8 @@ part()
 	    lands "0-302 untouched, 303-1309 right, 1310-16383 untouched" -202
 }
 it "copies a part, sg to sg" part "$SG1" "$SG2"
-it "copies a part, sg to sd" part "$SG1" "$SD2"
-it "copies a part, sd to sg" part "$SD1" "$SG2"
+long "copies a part, sg to sd" part "$SG1" "$SD2"
+long "copies a part, sd to sg" part "$SD1" "$SG2"
 
 rest()
 {
@@ -282,7 +282,7 @@ rest()
 	    lands "0-383 right, 384-16383 untouched" 16000
 }
 it "copies the rest when there is no count" rest
-it "copies the rest with count=-1" rest count=-1
+long "copies the rest with count=-1" rest count=-1
 
 count_0()
 {
@@ -320,7 +320,7 @@ refuse_same()
 }
 it "refuses the same disk twice, sg" refuse_same "$SG1" "$SG1"
 it "refuses the same disk twice, sg and its sd" refuse_same "$SG1" "$SD1"
-it "refuses the same disk twice, bsg and its sg" refuse_same "$BSG1" "$SG1"
+long "refuses the same disk twice, bsg and its sg" refuse_same "$BSG1" "$SG1"
 
 dry_run()
 {
@@ -349,7 +349,7 @@ opened_readonly()
 }
 if type -P strace >/dev/null; then
 	it "opens an sg source read-only" opened_readonly "$SG1"
-	it "opens a bsg source read-only" opened_readonly "$BSG1"
+	long "opens a bsg source read-only" opened_readonly "$BSG1"
 	it "opens an sd source read-only" opened_readonly "$SD1"
 else
 	skip "no strace" "opens a SCSI source read-only"
@@ -398,8 +398,8 @@ fresh_large()
 }
 it "copies near the end of 3000 GiB, sg" near_end "$SG1" "$SG2" count=1000
 it "copies to the end of 3000 GiB, sg" near_end "$SG1" "$SG2"
-it "copies near the end of 3000 GiB, bsg" near_end "$BSG1" "$BSG2" count=1000
-it "copies near the end of 3000 GiB, sgio" \
+long "copies near the end of 3000 GiB, bsg" near_end "$BSG1" "$BSG2" count=1000
+long "copies near the end of 3000 GiB, sgio" \
     near_end "$SD1" "$SD2" iflag=sgio oflag=sgio
 it "copies near the end of 3000 GiB, sd" near_end "$SD1" "$SD2"
 it "copies near the end of 3000 GiB, cdbsz=10" \

@@ -7,7 +7,7 @@
 two_disks
 
 # Unreadable blocks, without coe.
-for n in 1 4 16; do
+for n in $widths; do
 	it "stops at a bad block, right Info, thr=$n" \
 	    stops 4660 3 if="$SG1" of="$SG2" thr=$n
 	it "stops at a bad block, wrong Info, thr=$n" \
@@ -17,15 +17,15 @@ it "stops at a bad first block" stops 0 3 if="$SG1" of="$SG2"
 it "stops at a bad last block" stops 16383 3 if="$SG1" of="$SG2"
 it "stops at a bad block, bsg" stops 10007 3 if="$BSG1" of="$BSG2"
 it "stops at a bad block, sd to sd" stops 10007 3 if="$SD1" of="$SD2"
-it "stops at a bad block, sd to sg" stops 4660 3 if="$SD1" of="$SG2"
+long "stops at a bad block, sd to sg" stops 4660 3 if="$SD1" of="$SG2"
 it "stops at a bad block, sg to sd" stops 4660 3 if="$SG1" of="$SD2"
 it "stops at a bad block, sgio" \
     stops 10007 3 if="$SD1" of="$SD2" iflag=sgio oflag=sgio
-it "stops at a bad block, sd through the page cache" \
+long "stops at a bad block, sd through the page cache" \
     stops 10007 3 if="$SD1" of="$SD2" iflag=cached
-it "stops at a bad block, dio" stops 10007 3 if="$SG1" of="$SG2" dio=1
-it "stops at a bad block, mmap" stops 10007 3 if="$SG1" of="$SG2" iflag=mmap
-it "stops at a bad block with retries=2" \
+long "stops at a bad block, dio" stops 10007 3 if="$SG1" of="$SG2" dio=1
+long "stops at a bad block, mmap" stops 10007 3 if="$SG1" of="$SG2" iflag=mmap
+long "stops at a bad block with retries=2" \
     stops 10007 3 if="$SG1" of="$SG2" retries=2
 
 words()
@@ -51,34 +51,34 @@ stop_to_pipe()
 it "stops a pipe right before the bad block" stop_to_pipe
 
 # With coe=1.
-for n in 1 4 16; do
-	it "loses just the bad block, right Info, thr=$n" \
+for n in $widths; do
+	long "loses just the bad block, right Info, thr=$n" \
 	    loses 4660 1 if="$SG1" of="$SG2" thr=$n
 	it "loses just the bad block, wrong Info, thr=$n" \
 	    loses 10007 1 if="$SG1" of="$SG2" thr=$n
 	it "loses just ten bad blocks, right Info, thr=$n" \
 	    loses 4660 10 if="$SG1" of="$SG2" thr=$n
-	it "loses just ten bad blocks, wrong Info, thr=$n" \
+	long "loses just ten bad blocks, wrong Info, thr=$n" \
 	    loses 10000 10 if="$SG1" of="$SG2" thr=$n
-	it "loses just the first block, thr=$n" \
+	long "loses just the first block, thr=$n" \
 	    loses 0 1 if="$SG1" of="$SG2" thr=$n
 	it "loses just the last block, thr=$n" \
 	    loses 16383 1 if="$SG1" of="$SG2" thr=$n
 done
 it "loses just 300 blocks over four transfers" \
     loses 5000 300 if="$SG1" of="$SG2" thr=16
-it "loses just two blocks in two transfers, as one range" \
+long "loses just two blocks in two transfers, as one range" \
     loses 5119 2 if="$SG1" of="$SG2"
 it "loses just the bad block, bsg" loses 10007 1 if="$BSG1" of="$BSG2"
-it "loses just the bad block, sgio" \
+long "loses just the bad block, sgio" \
     loses 10007 1 if="$SD1" of="$SD2" iflag=sgio oflag=sgio
 it "loses just the bad block, sd to sd" loses 10007 1 if="$SD1" of="$SD2"
 it "loses just ten bad blocks, sd to sd, thr=16" \
     loses 4660 10 if="$SD1" of="$SD2" thr=16
 it "loses just the bad block, sd through the page cache" \
     loses 10007 1 if="$SD1" of="$SD2" iflag=cached oflag=cached
-it "loses just the bad block, sd to sg" loses 10007 1 if="$SD1" of="$SG2"
-it "loses just the bad block, sg to sd" loses 4660 1 if="$SG1" of="$SD2"
+long "loses just the bad block, sd to sg" loses 10007 1 if="$SD1" of="$SG2"
+long "loses just the bad block, sg to sd" loses 4660 1 if="$SG1" of="$SD2"
 loses_one()
 {
 	fresh
@@ -90,13 +90,13 @@ loses_one()
 it "loses just the bad block, bpt=1" loses_one
 it "loses just the bad block, transfers of 4 MiB" \
     loses 10007 1 if="$SG1" of="$SG2" bpt=8192
-it "loses just the bad block, automatic transfers" \
+long "loses just the bad block, automatic transfers" \
     loses 10007 1 if="$SG1" of="$SG2" bpt=2048
-it "loses just the bad block with retries=2" \
+long "loses just the bad block with retries=2" \
     loses 10007 1 if="$SG1" of="$SG2" retries=2
 it "loses just the bad block, dio" \
     loses 10007 1 if="$SG1" of="$SG2" dio=1 thr=16
-it "loses just the bad block, iflag=mmap" \
+long "loses just the bad block, iflag=mmap" \
     loses 10007 1 if="$SG1" of="$SG2" iflag=mmap
 it "loses just the bad block, conv=noerror" \
     loses 10007 1 if="$SG1" of="$SG2" coe=0 conv=noerror
@@ -136,7 +136,7 @@ coe_to_pipe()
 it "puts zeros for the bad block into a pipe" coe_to_pipe
 
 # What the device or the kernel gets over, all data being good.
-for n in 1 16; do
+for n in ${LONG:+1} 16; do
 	it "takes recovered errors for good data, thr=$n" \
 	    survives 8 CHECK_CONDITION if="$SG1" of="$SG2" thr=$n
 	it "tries aborted commands again, thr=$n" \
@@ -148,16 +148,16 @@ for n in 1 16; do
 done
 for n in 8 0x10 0x100 0x8000; do
 	it "survives fault $n, bsg" survives $n '' if="$BSG1" of="$BSG2"
-	it "survives fault $n, sgio" \
+	long "survives fault $n, sgio" \
 	    survives $n '' if="$SD1" of="$SD2" iflag=sgio oflag=sgio
 done
-it "finishes short transfers with coe=1" \
+long "finishes short transfers with coe=1" \
     survives 0x100 '' if="$SG1" of="$SG2" coe=1
 it "finishes short transfers, dio" \
     survives 0x100 '' if="$SG1" of="$SG2" dio=1
-it "finishes short transfers, mmap" \
+long "finishes short transfers, mmap" \
     survives 0x100 '' if="$SG1" of="$SG2" iflag=mmap
-it "takes recovered errors for good with coe=1" \
+long "takes recovered errors for good with coe=1" \
     survives 8 CHECK_CONDITION if="$SG1" of="$SG2" coe=1
 it "tries aborted commands again with coe=1" \
     survives 0x10 CHECK_CONDITION if="$SG1" of="$SG2" coe=1
@@ -183,7 +183,7 @@ aborted_for_ever()
 	lands_rightly && grep -qi 'aborted command' err
 }
 it "gives up on commands that are always aborted" aborted_for_ever
-it "gives up on them with coe=1 as well" aborted_for_ever coe=1
+long "gives up on them with coe=1 as well" aborted_for_ever coe=1
 
 attention_before()
 {
@@ -194,19 +194,19 @@ attention_before()
 	all_right if="$1" of="$2" && went_wrong CHECK_CONDITION
 }
 if type -P sg_reset >/dev/null; then
-	for n in 1 4 16; do
+	for n in ${LONG:+1 4} 16; do
 		it "survives a reset of the source, thr=$n" \
 		    attention "$SG1" $n if="$SG1" of="$SG2" thr=$n
 		it "survives a reset of the target, thr=$n" \
 		    attention "$SG2" $n if="$SG1" of="$SG2" thr=$n
 	done
-	it "survives a reset of the source with coe=1" \
+	long "survives a reset of the source with coe=1" \
 	    attention "$SG1" 4 if="$SG1" of="$SG2" coe=1 thr=4
 	it "survives a reset of a bsg source" \
 	    attention "$SG1" 4 if="$BSG1" of="$BSG2" thr=4
 	it "survives resets just before it starts, sg" \
 	    attention_before "$SG1" "$SG2"
-	it "survives resets just before it starts, bsg" \
+	long "survives resets just before it starts, bsg" \
 	    attention_before "$BSG1" "$BSG2"
 else
 	skip "no sg_reset" "survives resets in mid copy"
@@ -214,14 +214,14 @@ fi
 
 # A target that may not be written, and a disk that is not spinning.
 it "stops at a write-protected target" protected if="$SG1" of="$SG2"
-it "stops there with thr=16" protected if="$SG1" of="$SG2" thr=16
+long "stops there with thr=16" protected if="$SG1" of="$SG2" thr=16
 it "stops there with coe=1" protected if="$SG1" of="$SG2" coe=1
-it "stops there with oflag=coe" protected if="$SG1" of="$SG2" oflag=coe
-it "stops there with the last block" \
+long "stops there with oflag=coe" protected if="$SG1" of="$SG2" oflag=coe
+long "stops there with the last block" \
     protected if="$SG1" of="$SG2" skip=16383 seek=16383
 it "stops there, bsg" protected if="$BSG1" of="$BSG2"
 it "stops there, sgio" protected if="$SD1" of="$SD2" oflag=sgio
-it "stops there when a file is copied" protected if="$source" of="$SG2" coe=1
+long "stops there when a file is copied" protected if="$source" of="$SG2" coe=1
 
 protected_sd()
 {
@@ -232,7 +232,7 @@ protected_sd()
 	lands "0-16383 untouched"
 }
 it "stops at a write-protected sd node" protected_sd
-it "stops at a write-protected sd node with coe=1" protected_sd coe=1
+long "stops at a write-protected sd node with coe=1" protected_sd coe=1
 it "stops at a write-protected sd node in the page cache" \
     protected_sd oflag=cached
 
@@ -245,7 +245,7 @@ protected_midway()
 	    thr="$1" coe="$2" || return
 	lands_rightly && ! lands "0-16383 right" >/dev/null
 }
-it "stops when the target turns write-protected" protected_midway 4 0
+long "stops when the target turns write-protected" protected_midway 4 0
 it "stops when the target turns write-protected, coe=1 thr=16" \
     protected_midway 16 1
 

@@ -26,34 +26,40 @@ wait_for()
 	done
 }
 
-# Lines "H:C:T:L sdX sgN" of the disks of one vendor that are all there.
-disks_of()
+# $there is lines "H:C:T:L sdX sgN" of the disks of one vendor that are all
+# there.  Without a process: the guest is slow to make one.
+look_for()
 {
-	local dir sd sg
+	local dir vendor sd sg
+	there=()
 	for dir in /sys/class/scsi_device/*/device; do
-		grep -qs "^$1" "$dir/vendor" || continue
-		sd=$(ls "$dir/block" 2>/dev/null)
-		sg=$(ls "$dir/scsi_generic" 2>/dev/null)
-		[ -b "/dev/$sd" ] && [ -c "/dev/$sg" ] || continue
+		{ read -r vendor <"$dir/vendor"; } 2>/dev/null || continue
+		sd=("$dir"/block/*) sg=("$dir"/scsi_generic/*)
+		sd=${sd[0]##*/} sg=${sg[0]##*/}
+		[[ $vendor = "$1"* && -b /dev/$sd && -c /dev/$sg ]] || continue
 		dir=${dir%/device}
-		echo "${dir##*/} $sd $sg"
-	done | sort -t: -k1n -k2n -k3n -k4n
+		there+=("${dir##*/} $sd $sg")
+	done
 }
 
 count_is()
 {
-	[ "$(disks_of "$1" | grep -c .)" -eq "$2" ]
+	local there
+	look_for "$1"
+	[ ${#there[@]} -eq "$2" ]
 }
 
 # sd.c probes by itself and later, so sg0 may be sdb: only sysfs knows.
 name_disks()
 {
-	local n=0 hctl sd sg
+	local n=0 hctl sd sg there
+	look_for "$2"
 	while read -r hctl sd sg; do
+		[ -n "$hctl" ] || continue
 		n=$((n + 1))
 		declare -g "$1HCTL$n=$hctl" "$1SD$n=/dev/$sd" \
 			"$1SG$n=/dev/$sg" "$1BSG$n=/dev/bsg/$hctl"
-	done < <(disks_of "$2")
+	done < <(printf '%s\n' ${there[@]+"${there[@]}"} | sort -t: -k1n -k2n -k3n -k4n)
 }
 
 qemu_disks()

@@ -1,7 +1,8 @@
 /*
  * landed: tell what a copy left on a disk.
  *
- *	landed fill DISK		make all of it "untouched": bytes of 0xa5
+ *	landed fill DISK [OTHER]	make all of it "untouched": bytes of 0xa5,
+ *					and the page cache forget OTHER
  *	landed map SOURCE DISK [SHIFT]	say what each 512-byte block of DISK is:
  *					right (SOURCE's block of that number, plus
  *					SHIFT), zero, untouched or wrong, as in
@@ -20,7 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <linux/fs.h>
 #include <unistd.h>
 
 enum { BLOCK = 512, PIECE = 1 << 20, PAGE = 4096, SHOWN = 8, FILL = 0xa5 };
@@ -176,12 +179,24 @@ fill(const char *disk)
 	return 0;
 }
 
+static int
+forget(const char *disk)
+{
+	int fd = open(disk, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || ioctl(fd, BLKFLSBUF) != 0)
+		err(2, "%s", disk);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "fill") == 0)
 		return fill(argv[2]);
+	if (argc == 4 && strcmp(argv[1], "fill") == 0)
+		return fill(argv[2]) + forget(argv[3]);
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "map") == 0)
 		return map(argv[2], argv[3], argc > 4 ? atoll(argv[4]) : 0);
-	errx(2, "usage: landed fill DISK | landed map SOURCE DISK [SHIFT]");
+	errx(2, "usage: landed fill DISK [OTHER] | landed map SOURCE DISK [SHIFT]");
 }

@@ -79,14 +79,14 @@ it "takes those of an MBR, with logical ones far out, sg" \
 it "takes the partitions of a GPT, bsg" takes gpt 512 "$SD1" "$BSG1" 1 2 3
 it "takes the partitions of a GPT, sgio" \
     takes gpt 512 "$SD1" "$SD1" 1 2 3 -- iflag=sgio
-it "takes the partitions of a GPT, mmap" \
+long "takes the partitions of a GPT, mmap" \
     takes gpt 512 "$SD1" "$SG1" 1 2 3 -- iflag=mmap
-it "takes the partitions of a GPT, dio" \
+long "takes the partitions of a GPT, dio" \
     takes gpt 512 "$SD1" "$SG1" 1 2 3 -- iflag=dio
 it "takes the partitions of a GPT, sd" takes gpt 512 "$SD1" "$SD1" 1 2 3
 it "takes the partitions of a GPT of 4096, sg" \
     takes gpt 4096 "$QSD1" "$QSG1" 1 2 3
-it "takes those of an MBR of 4096, sg" takes dos 4096 "$QSD1" "$QSG1" 1 3 4 5 6
+long "takes those of an MBR of 4096, sg" takes dos 4096 "$QSD1" "$QSG1" 1 3 4 5 6
 
 looks()
 {

@@ -43,15 +43,15 @@ finds()
 	    is '?*/' '' && honest || return
 	rescue 0 "${@:3}" retries=1 && lands "0-16383 right"
 }
-for n in 1 16; do
+for n in ${LONG:+1} 16; do
 	it "finds bad blocks, right Info, thr=$n" finds 4660 10 if="$SG1" of="$SG2" thr=$n
 	it "finds bad blocks, wrong Info, thr=$n" finds 10007 30 if="$SG1" of="$SG2" thr=$n
 done
 it "finds bad blocks at the start, Info of another block" finds 0 3 if="$SG1" of="$SG2"
-it "finds bad blocks at the end" finds 16380 4 if="$SG1" of="$SG2"
-it "finds bad blocks over three transfers" finds 5100 200 if="$SG1" of="$SG2"
+long "finds bad blocks at the end" finds 16380 4 if="$SG1" of="$SG2"
+long "finds bad blocks over three transfers" finds 5100 200 if="$SG1" of="$SG2"
 it "finds bad blocks, bsg" finds 4660 10 if="$BSG1" of="$BSG2"
-it "finds bad blocks, sgio" finds 4660 10 if="$SD1" of="$SD2" iflag=sgio oflag=sgio
+long "finds bad blocks, sgio" finds 4660 10 if="$SD1" of="$SD2" iflag=sgio oflag=sgio
 it "finds bad blocks, sd" finds 4660 10 if="$SD1" of="$SD2"
 
 # How many reads a bad block takes, at the same place of its transfer.

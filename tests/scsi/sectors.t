@@ -17,7 +17,7 @@ large_target()
 	    only_read
 }
 it "copies 512 to 4096 with bs=512, sg" large_target if="$SG1" of="$QSG1" bs=512
-it "copies 512 to 4096 with bs=4096, sg" \
+long "copies 512 to 4096 with bs=4096, sg" \
     large_target if="$SG1" of="$QSG1" bs=4096
 it "copies 512 to 4096 with the default bs, sg" large_target if="$SG1" of="$QSG1"
 it "copies 512 to 4096 with bs=512 bpt=77 thr=16, sg" \
@@ -25,9 +25,9 @@ it "copies 512 to 4096 with bs=512 bpt=77 thr=16, sg" \
 it "copies 512 to 4096 with bs=512, bsg" \
     large_target if="$BSG1" of="$QBSG1" bs=512
 it "copies 512 to 4096 with bs=512, sd" large_target if="$SD1" of="$QSD1" bs=512
-it "copies 512 to 4096 with bs=512, sg to sd" \
+long "copies 512 to 4096 with bs=512, sg to sd" \
     large_target if="$SG1" of="$QSD1" bs=512
-it "copies 512 to 4096 with bs=512, sd to sg" \
+long "copies 512 to 4096 with bs=512, sd to sg" \
     large_target if="$SD1" of="$QSG1" bs=512
 it "copies 512 to 4096 with bs=512, sgio" \
     large_target if="$SD1" of="$QSD1" bs=512 iflag=sgio oflag=sgio
@@ -69,7 +69,7 @@ pads()
 }
 it "pads a file's last block with zeros, sg of 512" \
     pads "$SG2" "0-9 right, 10-16383 untouched" "$SD2"
-it "pads a file's last block with zeros, sd of 512" \
+long "pads a file's last block with zeros, sd of 512" \
     pads "$SD2" "0-9 right, 10-16383 untouched" "$SD2"
 it "pads a file's last block with zeros, sg of 4096" \
     pads "$QSG1" "0-15 right, 16-16383 untouched" "$QSD1"
@@ -98,8 +98,8 @@ it "copies 4096 to 512 with bs=8192 thr=16, sg" \
     small_target if="$QSG1" of="$SG2" bs=8192 bpt=7 thr=16
 it "copies 4096 to 512, bsg" small_target if="$QBSG1" of="$BSG2" bs=4096
 it "copies 4096 to 512, sd" small_target if="$QSD1" of="$SD2" bs=4096
-it "copies 4096 to 512, sg to sd" small_target if="$QSG1" of="$SD2" bs=4096
-it "copies 4096 to 512, sd to sg" small_target if="$QSD1" of="$SG2" bs=4096
+long "copies 4096 to 512, sg to sd" small_target if="$QSG1" of="$SD2" bs=4096
+long "copies 4096 to 512, sd to sg" small_target if="$QSD1" of="$SG2" bs=4096
 
 tells_bs()
 {
@@ -126,8 +126,8 @@ too_small()
 }
 it "refuses a target that is too small, sg" too_small "$SG1" "$QSG2"
 it "refuses a target that is too small, sd" too_small "$SD1" "$QSD2"
-it "refuses a target that is too small, sg to sd" too_small "$SG1" "$QSD2"
-it "refuses a target that is too small, sd to sg" too_small "$SD1" "$QSG2"
+long "refuses a target that is too small, sg to sd" too_small "$SG1" "$QSD2"
+long "refuses a target that is too small, sd to sg" too_small "$SD1" "$QSG2"
 it "refuses a target that is too small, bsg" too_small "$BSG1" "$QBSG2"
 it "refuses a target that is too small for a file" too_small "$source" "$QSG2"
 
@@ -147,7 +147,7 @@ read_only()
 	dd if="$QSD4" of=image bs=1M status=none && "$blocks" zero image 0 8M
 }
 it "stops at a read-only disk, sg" read_only "$QSG4" 0
-it "stops at a read-only disk, sg, coe=1" read_only "$QSG4" 1
+long "stops at a read-only disk, sg, coe=1" read_only "$QSG4" 1
 it "stops at a read-only disk, bsg" read_only "$QBSG4" 0
 
 # Both of 4096.
@@ -162,7 +162,7 @@ it "copies 4096 to 4096, thr=16 bpt=5, sg" copy if="$SG1" of="$SG2" bpt=5 thr=16
 it "copies 4096 to 4096, bsg" copy if="$BSG1" of="$BSG2"
 it "copies 4096 to 4096, sd" copy if="$SD1" of="$SD2"
 it "copies 4096 to 4096, sgio" copy if="$SD1" of="$SD2" iflag=sgio oflag=sgio
-it "copies 4096 to 4096, dio" copy if="$SG1" of="$SG2" dio=1
+long "copies 4096 to 4096, dio" copy if="$SG1" of="$SG2" dio=1
 
 loses_large()
 {

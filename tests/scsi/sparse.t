@@ -46,7 +46,7 @@ it "makes them by a bsg node" eval 'disks && zeroes "$BSG2" &&
     was_sent "$HCTL2" $same'
 it "makes them by a block node and SG_IO" eval 'disks && zeroes "$SD2" sgio &&
     was_sent "$HCTL2" $same'
-it "makes them with mapped buffers" eval 'disks && zeroes "$SG2" mmap &&
+long "makes them with mapped buffers" eval 'disks && zeroes "$SG2" mmap &&
     was_sent "$HCTL2" $same'
 it "makes them with 16 workers and small pieces" eval \
     'disks && zeroes "$SG2" "" thr=16 bpt=200'
@@ -126,7 +126,7 @@ all_read()
 	exits 0 "$pardd" if="$SG2" of=copy "${@:2}" && same copy $image &&
 	    was_not_sent "$HCTL2" '9e ?12' && [[ $(blocks_read) -ge 16384 ]]
 }
-it "reads all without" eval 'thin lbpws=1 lbprz=1 && all_read'
+long "reads all without" eval 'thin lbpws=1 lbprz=1 && all_read'
 it "reads all where what is not mapped reads as something else" \
     eval 'thin lbpws=1 lbprz=2 && all_read iflag=sparse'
 it "reads all of a disk that is not thin" \

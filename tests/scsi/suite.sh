@@ -20,6 +20,8 @@ source=/tmp/source
 trace=/sys/kernel/tracing
 blocks_all=16384
 limit=30
+widths='1 16'
+[[ -z $LONG ]] || widths='1 4 16'
 
 two_disks()
 {
@@ -44,12 +46,17 @@ no_faults()
 	knob medium_error_count 1
 }
 
+# long SENTENCE COMMAND...: a case with LONG=1 only, for others are much like it
+long()
+{
+	[[ -z $LONG ]] || it "$@"
+}
+
 # fresh [TARGET]
 fresh()
 {
 	no_faults
-	blockdev --flushbufs "$SD1"
-	landed fill "${1:-$SD2}"
+	landed fill "${1:-$SD2}" "$SD1"
 	forget
 }
 

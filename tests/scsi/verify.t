@@ -34,11 +34,11 @@ it "verifies a block node with sgio, with FUA" \
     right if="$SD1" of="$SD2" oflag=sgio verify=1
 it "verifies sg a little behind" right if="$SG1" of="$SG2" verify=stream thr=16
 it "verifies sg with the source" right if="$SG1" of="$SG2" verify=source
-it "verifies sg in odd transfers" right if="$SG1" of="$SG2" bpt=7 verify=1
+long "verifies sg in odd transfers" right if="$SG1" of="$SG2" bpt=7 verify=1
 it "verifies sg that nobody else may open" \
     right if="$SG1" of="$SG2" oflag=excl verify=1
-it "verifies sg with mmap" right if="$SG1" of="$SG2" oflag=mmap verify=1
-it "verifies sg with commands of 6 bytes" \
+long "verifies sg with mmap" right if="$SG1" of="$SG2" oflag=mmap verify=1
+long "verifies sg with commands of 6 bytes" \
     right if="$SG1" of="$SG2" cdbsz=6 verify=1
 it "verifies sg with commands of 16 bytes" \
     right if="$SG1" of="$SG2" cdbsz=16 verify=1
@@ -97,7 +97,7 @@ same_disks()
 	    was_not_sent "$HCTL2" '35|91'
 }
 it "compares sg with sg" same_disks "$SG1" "$SG2"
-it "compares sg with sd" same_disks "$SG1" "$SD2"
+long "compares sg with sd" same_disks "$SG1" "$SD2"
 it "compares bsg with sgio" same_disks "$BSG1" "$SD2" oflag=sgio thr=16
 other_disks()
 {
@@ -121,4 +121,4 @@ spares()
 }
 it "spares sg" spares "$SG2"
 it "spares sd" spares "$SD2"
-it "spares a block node with sgio" spares "$SD2" ,sgio
+long "spares a block node with sgio" spares "$SD2" ,sgio

@@ -14,6 +14,11 @@
 #include "map.h"
 
 enum { SIZE = 1000, THREADS = 8 };
+#ifdef __SANITIZE_THREAD__	/* what one thread does, it makes ten times slower */
+enum { SEEDS = 50, STEPS = 3000 };
+#else
+enum { SEEDS = 300, STEPS = 20000 };
+#endif
 
 /*
  * Sorted, adjoining, no two neighbours alike, none empty, and the totals are
@@ -248,7 +253,7 @@ agrees_with_an_array(void **state)
 	unsigned seed, i, step;
 
 	(void)state;
-	for (seed = 0; seed < 300; seed++) {
+	for (seed = 0; seed < SEEDS; seed++) {
 		uint64_t chunk = 1 + seed % 37, off, len;
 		struct map_totals t;
 		struct map map;
@@ -301,7 +306,7 @@ agrees_with_a_large_array(void **state)
 	srand(1);
 	memset(want, UNTRIED, sizeof(want));
 	assert_int_equal(map_init(&map, size, 64, 0), 0);
-	for (step = 1; step <= 20000; step++) {
+	for (step = 1; step <= STEPS; step++) {
 		off = (uint64_t)rand() % size;
 		len = (uint64_t)rand() % (step % 500 == 0 ? size : 4);
 		len = len < size - off ? len : size - off;
