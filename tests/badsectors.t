@@ -44,11 +44,11 @@ stop()
 	    does_not_say '^pardd: complete' && holds dst 0 0 410112
 }
 for thr in $(few 1 4 16); do
-	it "loses exactly the bad sectors ($thr workers)" lose thr=$thr
+	it "loses exactly the bad sectors ($thr workers)" lose thr="$thr"
 	it "loses exactly the bad sectors in small requests ($thr workers)" \
-	    lose thr=$thr bpt=5
+	    lose thr="$thr" bpt=5
 	it "stops at the first bad sector with all before it ($thr workers)" \
-	    stop thr=$thr
+	    stop thr="$thr"
 done
 it "loses exactly the bad sectors through the page cache" lose iflag=cached
 it "stops at the first bad sector through the page cache" stop iflag=cached

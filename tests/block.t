@@ -36,9 +36,9 @@ clone()
 	    holds "$b" 0 0 8M 1
 }
 for thr in $(few 1 4 16); do
-	it "clones a disk, $thr workers" clone 512 512 thr=$thr
-	it "clones a disk in small pieces, $thr workers" clone 512 512 bpt=5 thr=$thr
-	it "clones a 4096-byte disk, $thr workers" clone 4096 4096 thr=$thr
+	it "clones a disk, $thr workers" clone 512 512 thr="$thr"
+	it "clones a disk in small pieces, $thr workers" clone 512 512 bpt=5 thr="$thr"
+	it "clones a 4096-byte disk, $thr workers" clone 4096 4096 thr="$thr"
 done
 it "clones a 512-byte disk onto one of 4096" clone 512 4096
 it "clones a 4096-byte disk onto one of 512" clone 4096 512

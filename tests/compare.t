@@ -45,7 +45,7 @@ same_at_all_sizes()
 	done
 }
 for thr in $(few 1 2 4 16); do
-	it "finds that equal files do not differ, thr=$thr" same_at_all_sizes thr=$thr
+	it "finds that equal files do not differ, thr=$thr" same_at_all_sizes thr="$thr"
 done
 it "finds so in small transfers" same_at_all_sizes bs=512 bpt=3 thr=5
 every_place()
@@ -65,7 +65,7 @@ has_only()
 	[[ $(differing) = "$from+$((to - from))" ]] || fail "$(differing), not $from to $to"
 }
 for thr in $(few 1 4 16); do
-	it "finds a byte that differs, wherever it is, thr=$thr" every_place thr=$thr
+	it "finds a byte that differs, wherever it is, thr=$thr" every_place thr="$thr"
 done
 merged()
 {
@@ -161,7 +161,7 @@ from_pipe()
 	    exits 102 "$pardd" of=b compare=1 bs=512 count=5000 thr="$1" < <(cat c)
 }
 for thr in $(few 1 4 16); do
-	it "compares what comes from a pipe, thr=$thr" from_pipe $thr
+	it "compares what comes from a pipe, thr=$thr" from_pipe "$thr"
 done
 two_pipes()
 {

@@ -62,7 +62,7 @@ report_once()
 	done
 }
 for thr in $(few 1 16); do
-	it "tells of each unreadable range once, merged, with $thr workers" report_once $thr
+	it "tells of each unreadable range once, merged, with $thr workers" report_once "$thr"
 done
 
 # A whole block goes, though only ten bytes of it are bad; the tail is short.
@@ -118,7 +118,7 @@ lose_into_pipe()
 	[[ ${both[*]} = "100 0" ]] || fail "status ${both[*]}: $(<err)"
 }
 for thr in $(few 1 4 16); do
-	it "puts the zeros at their place in a pipe, with $thr workers" lose_into_pipe $thr
+	it "puts the zeros at their place in a pipe, with $thr workers" lose_into_pipe "$thr"
 done
 lose_sparse()
 {
@@ -222,8 +222,8 @@ once()
 	esac
 }
 for thr in $(few 1 16); do
-	it "survives a fault that comes once ($thr workers)" once '' $thr
-	it "survives a request that fails once ($thr workers)" once whole $thr
+	it "survives a fault that comes once ($thr workers)" once '' "$thr"
+	it "survives a request that fails once ($thr workers)" once whole "$thr"
 done
 
 # A bad block at each place: position STEP, all ways of asking.
@@ -256,7 +256,7 @@ step=$((128 * weight))
 [[ -z $LONG ]] || step=1
 for thr in $(few 1 4 16); do
 	it "is right wherever the bad block lies (each ${step}th, $thr workers)" \
-	    sweep $step $thr
+	    sweep $step "$thr"
 done
 
 # ------------------------------------------------------------ write errors
@@ -272,11 +272,11 @@ writes()
 }
 for thr in $(few 1 4 16); do
 	it "stops with 55 at a write error ($thr workers)" \
-	    writes 55 'at=409600+512 fail=EIO' 409600 bpt=8 thr=$thr
+	    writes 55 'at=409600+512 fail=EIO' 409600 bpt=8 thr="$thr"
 	it "stops with 78 at the byte where the target is full ($thr workers)" \
-	    writes 78 'at=409700+ fail=ENOSPC' 409700 bpt=8 thr=$thr
+	    writes 78 'at=409700+ fail=ENOSPC' 409700 bpt=8 thr="$thr"
 	it "stops with 78 when only the last byte has no room ($thr workers)" \
-	    writes 78 "at=$((bytes - 1))+ fail=ENOSPC" $((bytes - 1)) thr=$thr
+	    writes 78 "at=$((bytes - 1))+ fail=ENOSPC" $((bytes - 1)) thr="$thr"
 done
 it "stops with 55 at the first write" writes 55 'at=0+ fail=EIO' 0 thr=4
 it "stops with 55 when the failing write is slow" \
@@ -409,19 +409,19 @@ rounds=$(heavy 10)
 for thr in $(few 1 4 16); do
 	for odd in '' odd; do
 		it "finishes short reads ($thr workers $odd)" \
-		    unseen "$src short $odd every=2 SEED" read bpt=8 thr=$thr
+		    unseen "$src short $odd every=2 SEED" read bpt=8 thr="$thr"
 		it "finishes short writes ($thr workers $odd)" \
-		    unseen "$dst short $odd every=2 SEED" write bpt=8 thr=$thr
+		    unseen "$dst short $odd every=2 SEED" write bpt=8 thr="$thr"
 		it "finishes both, past the page cache ($thr workers $odd)" \
 		    unseen "$src short $odd every=2 SEED;$dst short $odd every=2 SEED" \
-		    read bpt=8 thr=$thr iflag=direct oflag=direct
+		    read bpt=8 thr="$thr" iflag=direct oflag=direct
 	done
 	it "is not disturbed by EINTR ($thr workers)" \
 	    unseen "$src fail=EINTR every=2 SEED;$dst fail=EINTR every=2 SEED" \
-	    read bpt=8 thr=$thr
+	    read bpt=8 thr="$thr"
 	it "is not disturbed by EAGAIN ($thr workers)" \
 	    unseen "$src fail=EAGAIN every=3 SEED;$dst fail=EAGAIN every=3 SEED" \
-	    read bpt=8 thr=$thr
+	    read bpt=8 thr="$thr"
 done
 it "flushes again after EINTR" unseen \
     'on=dst op=flush fail=EINTR times=3' '\(fdatasync\|fsync\)'

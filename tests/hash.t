@@ -59,7 +59,7 @@ for size in 0 1 511 512 65537 1048575 1048576 1048577; do
 	it "has all the digests of $size bytes" all_of $size thr=16
 done
 for thr in $(few 1 2 4 16); do
-	it "has all the digests with $thr workers" all_of $bytes thr=$thr bpt=50
+	it "has all the digests with $thr workers" all_of $bytes thr="$thr" bpt=50
 done
 
 async()
@@ -210,9 +210,9 @@ unseen()
 }
 for thr in $(few 1 3 16); do
 	it "is right with short transfers and waits ($thr workers)" unseen \
-	    "on=$PWD/src op=read;on=src op=read short odd every=3 sleep=1;on=dst op=write short odd every=3" thr=$thr
+	    "on=$PWD/src op=read;on=src op=read short odd every=3 sleep=1;on=dst op=write short odd every=3" thr="$thr"
 	it "is right with EINTR and EAGAIN ($thr workers)" unseen \
-	    'on=src op=read fail=EINTR every=3;on=dst op=write fail=EAGAIN every=9' thr=$thr
+	    'on=src op=read fail=EINTR every=3;on=dst op=write fail=EAGAIN every=9' thr="$thr"
 done
 
 # ------------------------------------------------------------- nothing is whole
@@ -235,8 +235,8 @@ stopped()
 		"$pardd" if=src of=dst "${hashing[@]}" bpt=8 "${@:2}" && incomplete 3
 }
 for thr in $(few 1 16); do
-	it "has none when the copy stops ($thr workers)" stopped '' thr=$thr
-	it "has none when the copy stops late ($thr workers)" stopped ' sleep=20' thr=$thr
+	it "has none when the copy stops ($thr workers)" stopped '' thr="$thr"
+	it "has none when the copy stops late ($thr workers)" stopped ' sleep=20' thr="$thr"
 done
 no_room()
 {

@@ -153,16 +153,16 @@ burnt()
 	    ${system% *} * 60000 + 10#${system#* }))
 }
 
-# timed START CPU SENTENCE: what the case took since, from us and ms
-timed()
+# tell_time START CPU SENTENCE: what the case took since, from us and ms
+tell_time()
 {
 	local cpu wall=$(((${EPOCHREALTIME/.} - $1) / 1000))
 	burnt
 	echo "# timed $wall ms, $((cpu - $2)) ms of processor: $3"
 }
 
-# empty: the directory of the case, with as few processes as can be
-empty()
+# clear_case: the directory of the case, with as few processes as can be
+clear_case()
 {
 	[[ -d $scratch/case ]] || mkdir "$scratch/case"
 	shopt -s dotglob nullglob
@@ -177,7 +177,7 @@ it()
 	shift
 	[[ -z $TIMES ]] || burnt
 	number=$((number + 1))
-	empty
+	clear_case
 	set -m
 	(
 		set +m
@@ -215,7 +215,7 @@ it()
 		tail -n 40 "$scratch/said" | sed 's/^\(# \)\?/# /'
 		rm -f "${found[@]}"
 	fi
-	[[ -z $TIMES ]] || timed "$began" "$cpu" "$sentence"
+	[[ -z $TIMES ]] || tell_time "$began" "$cpu" "$sentence"
 } 2>/dev/null
 
 # ------------------------------------------------- what cases are made of
@@ -254,7 +254,7 @@ one_line()
 	local lines regex="^pardd: .*$1"
 	mapfile lines <err
 	if [[ ${#lines[@]} != 1 || ${lines[0]} != *$'\n' ||
-	    ! ${lines[0]} =~ $regex ]]; then
+	    ! ${lines[0]%$'\n'} =~ $regex ]]; then
 		echo "not one line with /$1/ on stderr:"
 		cat err
 		return 1

@@ -8,7 +8,7 @@ full()
 	exits 78 "$pardd" if=/dev/zero of=/dev/full bs=512 "$@" && does_not_say '^pardd: complete'
 }
 for thr in $(few 1 4 16); do
-	it "says 78 on /dev/full ($thr workers)" full count=5000 bpt=8 thr=$thr
+	it "says 78 on /dev/full ($thr workers)" full count=5000 bpt=8 thr="$thr"
 done
 it "says 78 on /dev/full for the one and only block" full count=1
 full_stdout()
@@ -90,7 +90,7 @@ drains()
 }
 for thr in $(few 1 16); do
 	it "finishes what is in flight on SIGINT, reports, dies of it ($thr workers)" \
-	    drains INT 2 $thr
+	    drains INT 2 "$thr"
 done
 it "does so on SIGTERM" drains TERM 15 4
 it "does so on SIGHUP" drains HUP 1 4

@@ -74,7 +74,7 @@ if command -v xxhsum >/dev/null; then
 		it "has the digests of $size bytes" right "$size"
 	done
 	for thr in $(few 1 3 16); do
-		it "has the digests of small ranges ($thr workers)" right 1000001 bs=1000 bpt=7 thr=$thr
+		it "has the digests of small ranges ($thr workers)" right 1000001 bs=1000 bpt=7 thr="$thr"
 	done
 fi
 # A range that does not begin with the file
@@ -129,7 +129,7 @@ found()
 	    [[ $(tail -n 1 err) = "pardd: NOT as in m: $((bytes - mib)) bytes in 2 ranges" ]]
 }
 for thr in $(few 1 4 16); do
-	it "finds what was changed, merged ($thr workers)" found $thr
+	it "finds what was changed, merged ($thr workers)" found "$thr"
 done
 random_bits()
 {

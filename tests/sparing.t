@@ -29,7 +29,7 @@ spares()
 	    rm dst && spare 3000001 "$@"
 }
 for thr in $(few 1 4 16); do
-	it "writes only what differs, thr=$thr" spares thr=$thr
+	it "writes only what differs, thr=$thr" spares thr="$thr"
 done
 it "writes only what differs, in large transfers" spares bs=512 bpt=4096
 it "writes only what differs, and verifies it" spares verify=1

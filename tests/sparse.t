@@ -56,7 +56,7 @@ keeps()
 	    says '^33554432 bytes .* copied'
 }
 for thr in $(few 1 4 16); do
-	it "keeps the holes of a file, $thr workers" keeps thr=$thr
+	it "keeps the holes of a file, $thr workers" keeps thr="$thr"
 done
 it "keeps them in small pieces" keeps bs=512 bpt=8 thr=16
 it "keeps them in odd pieces" keeps bs=512 bpt=300

@@ -232,7 +232,7 @@ gone()
 	ended exit 82 && does_not_say '^pardd: complete'
 }
 for thr in $(few 1 4 16); do
-	it "ends with 82 when the reader goes, with $thr workers" gone thr=$thr
+	it "ends with 82 when the reader goes, with $thr workers" gone thr="$thr"
 done
 gone_midway()
 {

@@ -49,7 +49,7 @@ sizes()
 for how in 1 stream source; do
 	for thr in $(few 1 4 16); do
 		it "verify=$how finds files of all sizes right, thr=$thr" \
-		    sizes verify=$how thr=$thr
+		    sizes verify=$how thr="$thr"
 	done
 	it "verify=$how finds small transfers right" sizes verify=$how bs=512 bpt=3 thr=7
 done

@@ -48,7 +48,7 @@ refused()
 }
 it "is refused for bsg" refused 'SG_IO, which waits' \
     if="$BSG1" of="$SG2" engine=async
-it "is refused for sgio" refused 'SG_IO, which waits' \
+long "is refused for sgio" refused 'SG_IO, which waits' \
     if="$SG1" of="$SD2" oflag=sgio qd=4
 long "is refused with mmap" refused mmap \
     if="$SG1" of="$SG2" iflag=mmap engine=async
@@ -79,7 +79,7 @@ no_wait()
 if type -P strace >/dev/null; then
 	it "opens a source for writing only then" only_asked
 	it "waits for no command" no_wait if="$SG1" of="$SG2" engine=async
-	it "waits for none of a transfer that takes several" \
+	long "waits for none of a transfer that takes several" \
 	    no_wait if="$SG1" of="$SG2" engine=async cdbsz=6 bpt=1000
 else
 	skip "no strace" "waits for no command"
@@ -113,13 +113,13 @@ deep()
 }
 for n in ${LONG:+1 4} 16; do
 	it "has $n commands in flight at each disk with qd=$n" \
-	    deep $n "$HCTL1 $HCTL2" if="$SG1" of="$SG2" qd=$n
+	    deep "$n" "$HCTL1 $HCTL2" if="$SG1" of="$SG2" qd="$n"
 done
 it "has 4 reads in flight when it copies to sd" \
     deep 4 "$HCTL1" if="$SG1" of="$SD2" qd=4
 it "has 4 writes in flight when it copies from sd" \
     deep 4 "$HCTL2" if="$SD1" of="$SG2" qd=4
-it "has 32 reads in flight with two workers" \
+long "has 32 reads in flight with two workers" \
     deep 32 "$HCTL1" if="$SG1" of="$SG2" qd=16 thr=2
 
 finds_out()
@@ -157,7 +157,7 @@ it "copies with transfers of 4 MiB" \
 it "copies with cdbsz=16 and FUA" \
     copy if="$SG1" of="$SG2" cdbsz=16 fua=3 engine=async
 echo 1 >/sys/module/sg/parameters/allow_dio
-it "copies with dio=1" copy if="$SG1" of="$SG2" bs=512 bpt=77 dio=1 qd=16
+long "copies with dio=1" copy if="$SG1" of="$SG2" bs=512 bpt=77 dio=1 qd=16
 echo 0 >/sys/module/sg/parameters/allow_dio
 
 indirect()
@@ -205,7 +205,7 @@ for mix in "${mixes[@]}"; do
 	    stops 10007 3 if="$SG1" of="$SG2" "${mix[@]}"
 	long "loses just the bad block, right Info, ${mix[*]}" \
 	    loses 4660 1 if="$SG1" of="$SG2" "${mix[@]}"
-	it "loses just ten bad blocks, wrong Info, ${mix[*]}" \
+	long "loses just ten bad blocks, wrong Info, ${mix[*]}" \
 	    loses 10000 10 if="$SG1" of="$SG2" "${mix[@]}"
 	it "loses just 300 blocks over four transfers, ${mix[*]}" \
 	    loses 5000 300 if="$SG1" of="$SG2" "${mix[@]}"
@@ -219,12 +219,12 @@ for mix in "${mixes[@]}"; do
 	    survives 0x8000 '' if="$SG1" of="$SG2" "${mix[@]}"
 	it "gives up on an unanswered command, ${mix[*]}" \
 	    no_answer if="$SG1" of="$SG2" "${mix[@]}"
-	it "stops at a write-protected target, ${mix[*]}" \
+	long "stops at a write-protected target, ${mix[*]}" \
 	    protected if="$SG1" of="$SG2" "${mix[@]}"
 done
 long "stops at a bad block, qd=1" stops 10007 3 if="$SG1" of="$SG2" qd=1
 long "loses just the bad block, qd=1" loses 10007 1 if="$SG1" of="$SG2" qd=1
-it "stops at a bad first block" stops 0 3 if="$SG1" of="$SG2" engine=async
+long "stops at a bad first block" stops 0 3 if="$SG1" of="$SG2" engine=async
 long "stops at a bad block, sg to sd" stops 10007 3 if="$SG1" of="$SD2" qd=16
 it "loses just the last block, sg to sd" loses 16383 1 if="$SG1" of="$SD2" qd=16
 it "loses just the bad block, sd to sg" loses 10007 1 if="$SD1" of="$SG2" qd=16
@@ -239,7 +239,7 @@ recovered()
 it "counts recovered errors" recovered
 
 if type -P sg_reset >/dev/null; then
-	it "survives a reset of the source" \
+	long "survives a reset of the source" \
 	    attention "$SG1" 2 if="$SG1" of="$SG2" qd=1
 	it "survives a reset of the target" \
 	    attention "$SG2" 32 if="$SG1" of="$SG2" qd=16
@@ -252,10 +252,10 @@ it "drains, reports and dies of SIGINT" \
 
 for n in ${LONG:+1} 16; do
 	it "stops when the source vanishes, qd=$n" \
-	    vanishes "$HCTL1" "$SD2" if="$SG1" of="$SG2" qd=$n
+	    vanishes "$HCTL1" "$SD2" if="$SG1" of="$SG2" qd="$n"
 	back 2
 	it "stops when the target vanishes, qd=$n" \
-	    vanishes "$HCTL2" "$SD2" if="$SG1" of="$SG2" qd=$n
+	    vanishes "$HCTL2" "$SD2" if="$SG1" of="$SG2" qd="$n"
 	back 2
 done
 

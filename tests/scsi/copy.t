@@ -67,7 +67,7 @@ through_pipe()
 	"$pardd" if="$SG1" | "$pardd" of="$SG2"
 	[[ ${PIPESTATUS[*]} = '0 0' ]] && lands "0-16383 right"
 }
-it "copies sg through a pipe to sg" through_pipe
+long "copies sg through a pipe to sg" through_pipe
 
 discard()
 {
@@ -121,12 +121,12 @@ zeros()
 it "copies /dev/zero to sg" zeros
 
 # How much at once, and how many.
-for n in 1 ${LONG:+2 4 8} 16; do
+for n in ${LONG:+1 2 4 8} 16; do
 	it "copies sg to sg with thr=$n" \
 	    copy if="$SG1" of="$SG2" bs=512 bpt=64 thr="$n"
 done
 long "copies sd to sd with thr=16" copy if="$SD1" of="$SD2" bs=512 bpt=64 thr=16
-it "copies bsg to bsg with thr=16" copy if="$BSG1" of="$BSG2" bpt=64 thr=16
+long "copies bsg to bsg with thr=16" copy if="$BSG1" of="$BSG2" bpt=64 thr=16
 long "copies sg to sd with thr=16" copy if="$SG1" of="$SD2" bpt=64 thr=16
 long "copies sd to sg with thr=16" copy if="$SD1" of="$SG2" bpt=64 thr=16
 units()
@@ -137,7 +137,7 @@ units()
 	    says "^$records\\+0 records out$"
 }
 long "copies sg to sg with bs=1024" units 1024 8192
-it "copies sg to sg with bs=4096" units 4096 2048
+long "copies sg to sg with bs=4096" units 4096 2048
 it "copies sg to sg with bs=1M" units 1M 8
 it "copies by an odd number of blocks" copy if="$SG1" of="$SG2" bs=512 bpt=77
 it "copies with one transfer for all" \
@@ -185,8 +185,8 @@ cdb()
 		fail "cdbsz=$size: other WRITEs were sent as well"
 }
 it "sends commands of 6 bytes with cdbsz=6" cdb 6 08 0a
-it "sends commands of 10 bytes with cdbsz=10" cdb 10 28 2a
-it "sends commands of 12 bytes with cdbsz=12" cdb 12 a8 aa
+long "sends commands of 10 bytes with cdbsz=10" cdb 10 28 2a
+long "sends commands of 12 bytes with cdbsz=12" cdb 12 a8 aa
 it "sends commands of 16 bytes with cdbsz=16" cdb 16 88 8a
 it "copies with cdbsz=6 and transfers of 1024 blocks" \
     copy if="$SG1" of="$SG2" bs=512 bpt=1024 cdbsz=6
@@ -214,7 +214,7 @@ bits()
 		fail "not all $n WRITEs have the bits $write"
 }
 it "sets FUA on writes with fua=1" bits 00 08 fua=1
-it "sets FUA on reads with fua=2" bits 08 00 fua=2
+long "sets FUA on reads with fua=2" bits 08 00 fua=2
 long "sets FUA on both with fua=3" bits 08 08 fua=3
 long "sets FUA on reads with iflag=fua" bits 08 00 iflag=fua
 long "sets FUA on writes with oflag=fua" bits 00 08 oflag=fua
@@ -248,13 +248,13 @@ it "does not flush with sync=0, and says so" no_flush
 
 for n in 0 1; do
 	echo $n >/sys/module/sg/parameters/allow_dio
-	it "copies with dio=1, allow_dio $n" \
+	long "copies with dio=1, allow_dio $n" \
 	    copy if="$SG1" of="$SG2" bs=512 bpt=128 dio=1 thr=16
 	it "copies with iflag=dio oflag=dio by 77 blocks, allow_dio $n" \
 	    copy if="$SG1" of="$SG2" bs=512 bpt=77 iflag=dio oflag=dio
 done
 echo 0 >/sys/module/sg/parameters/allow_dio
-it "copies with iflag=mmap" copy if="$SG1" of="$SG2" bs=512 bpt=64 iflag=mmap
+long "copies with iflag=mmap" copy if="$SG1" of="$SG2" bs=512 bpt=64 iflag=mmap
 it "copies with oflag=mmap, thr=16" \
     copy if="$SG1" of="$SG2" bs=512 bpt=64 oflag=mmap thr=16
 it "copies with iflag=mmap and transfers above the reserved buffer" \
@@ -297,7 +297,7 @@ refuse()
 	fresh
 	nothing_done "$1" if="$2" of="$3" bs=512 "${@:4}"
 }
-for n in SG SD; do
+for n in SG ${LONG:+SD}; do
 	a=${n}1 b=${n}2
 	it "refuses skip past the end, $n" \
 	    refuse 101 "${!a}" "${!b}" skip=16385
@@ -318,7 +318,7 @@ refuse_same()
 	exits 101 "$pardd" if="$1" of="$2" bs=512 count=100 && one_line . &&
 	    only_read
 }
-it "refuses the same disk twice, sg" refuse_same "$SG1" "$SG1"
+long "refuses the same disk twice, sg" refuse_same "$SG1" "$SG1"
 it "refuses the same disk twice, sg and its sd" refuse_same "$SG1" "$SD1"
 long "refuses the same disk twice, bsg and its sg" refuse_same "$BSG1" "$SG1"
 
@@ -397,11 +397,11 @@ fresh_large()
 	forget
 }
 it "copies near the end of 3000 GiB, sg" near_end "$SG1" "$SG2" count=1000
-it "copies to the end of 3000 GiB, sg" near_end "$SG1" "$SG2"
+long "copies to the end of 3000 GiB, sg" near_end "$SG1" "$SG2"
 long "copies near the end of 3000 GiB, bsg" near_end "$BSG1" "$BSG2" count=1000
 long "copies near the end of 3000 GiB, sgio" \
     near_end "$SD1" "$SD2" iflag=sgio oflag=sgio
-it "copies near the end of 3000 GiB, sd" near_end "$SD1" "$SD2"
+long "copies near the end of 3000 GiB, sd" near_end "$SD1" "$SD2"
 it "copies near the end of 3000 GiB, cdbsz=10" \
     near_end "$SG1" "$SG2" cdbsz=10
 

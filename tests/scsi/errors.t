@@ -7,18 +7,18 @@
 two_disks
 
 # Unreadable blocks, without coe.
-for n in $widths; do
+for n in ${LONG:+1 4} 16; do
 	it "stops at a bad block, right Info, thr=$n" \
-	    stops 4660 3 if="$SG1" of="$SG2" thr=$n
+	    stops 4660 3 if="$SG1" of="$SG2" thr="$n"
 	it "stops at a bad block, wrong Info, thr=$n" \
-	    stops 10007 3 if="$SG1" of="$SG2" thr=$n
+	    stops 10007 3 if="$SG1" of="$SG2" thr="$n"
 done
 it "stops at a bad first block" stops 0 3 if="$SG1" of="$SG2"
 it "stops at a bad last block" stops 16383 3 if="$SG1" of="$SG2"
 it "stops at a bad block, bsg" stops 10007 3 if="$BSG1" of="$BSG2"
 it "stops at a bad block, sd to sd" stops 10007 3 if="$SD1" of="$SD2"
 long "stops at a bad block, sd to sg" stops 4660 3 if="$SD1" of="$SG2"
-it "stops at a bad block, sg to sd" stops 4660 3 if="$SG1" of="$SD2"
+long "stops at a bad block, sg to sd" stops 4660 3 if="$SG1" of="$SD2"
 it "stops at a bad block, sgio" \
     stops 10007 3 if="$SD1" of="$SD2" iflag=sgio oflag=sgio
 long "stops at a bad block, sd through the page cache" \
@@ -51,19 +51,19 @@ stop_to_pipe()
 it "stops a pipe right before the bad block" stop_to_pipe
 
 # With coe=1.
-for n in $widths; do
+for n in ${LONG:+1 4} 16; do
 	long "loses just the bad block, right Info, thr=$n" \
-	    loses 4660 1 if="$SG1" of="$SG2" thr=$n
+	    loses 4660 1 if="$SG1" of="$SG2" thr="$n"
 	it "loses just the bad block, wrong Info, thr=$n" \
-	    loses 10007 1 if="$SG1" of="$SG2" thr=$n
+	    loses 10007 1 if="$SG1" of="$SG2" thr="$n"
 	it "loses just ten bad blocks, right Info, thr=$n" \
-	    loses 4660 10 if="$SG1" of="$SG2" thr=$n
+	    loses 4660 10 if="$SG1" of="$SG2" thr="$n"
 	long "loses just ten bad blocks, wrong Info, thr=$n" \
-	    loses 10000 10 if="$SG1" of="$SG2" thr=$n
+	    loses 10000 10 if="$SG1" of="$SG2" thr="$n"
 	long "loses just the first block, thr=$n" \
-	    loses 0 1 if="$SG1" of="$SG2" thr=$n
+	    loses 0 1 if="$SG1" of="$SG2" thr="$n"
 	it "loses just the last block, thr=$n" \
-	    loses 16383 1 if="$SG1" of="$SG2" thr=$n
+	    loses 16383 1 if="$SG1" of="$SG2" thr="$n"
 done
 it "loses just 300 blocks over four transfers" \
     loses 5000 300 if="$SG1" of="$SG2" thr=16
@@ -72,7 +72,7 @@ long "loses just two blocks in two transfers, as one range" \
 it "loses just the bad block, bsg" loses 10007 1 if="$BSG1" of="$BSG2"
 long "loses just the bad block, sgio" \
     loses 10007 1 if="$SD1" of="$SD2" iflag=sgio oflag=sgio
-it "loses just the bad block, sd to sd" loses 10007 1 if="$SD1" of="$SD2"
+long "loses just the bad block, sd to sd" loses 10007 1 if="$SD1" of="$SD2"
 it "loses just ten bad blocks, sd to sd, thr=16" \
     loses 4660 10 if="$SD1" of="$SD2" thr=16
 it "loses just the bad block, sd through the page cache" \
@@ -98,7 +98,7 @@ it "loses just the bad block, dio" \
     loses 10007 1 if="$SG1" of="$SG2" dio=1 thr=16
 long "loses just the bad block, iflag=mmap" \
     loses 10007 1 if="$SG1" of="$SG2" iflag=mmap
-it "loses just the bad block, conv=noerror" \
+long "loses just the bad block, conv=noerror" \
     loses 10007 1 if="$SG1" of="$SG2" coe=0 conv=noerror
 
 # bs is only a unit: the logical block is what gets lost.
@@ -138,28 +138,28 @@ it "puts zeros for the bad block into a pipe" coe_to_pipe
 # What the device or the kernel gets over, all data being good.
 for n in ${LONG:+1} 16; do
 	it "takes recovered errors for good data, thr=$n" \
-	    survives 8 CHECK_CONDITION if="$SG1" of="$SG2" thr=$n
+	    survives 8 CHECK_CONDITION if="$SG1" of="$SG2" thr="$n"
 	it "tries aborted commands again, thr=$n" \
-	    survives 0x10 CHECK_CONDITION if="$SG1" of="$SG2" thr=$n
+	    survives 0x10 CHECK_CONDITION if="$SG1" of="$SG2" thr="$n"
 	it "finishes short transfers, thr=$n" \
-	    survives 0x100 '' if="$SG1" of="$SG2" thr=$n
+	    survives 0x100 '' if="$SG1" of="$SG2" thr="$n"
 	it "waits for a busy host, thr=$n" \
-	    survives 0x8000 '' if="$SG1" of="$SG2" thr=$n
+	    survives 0x8000 '' if="$SG1" of="$SG2" thr="$n"
 done
-for n in 8 0x10 0x100 0x8000; do
-	it "survives fault $n, bsg" survives $n '' if="$BSG1" of="$BSG2"
+for n in ${LONG:+8 0x10} 0x100 0x8000; do
+	it "survives fault $n, bsg" survives "$n" '' if="$BSG1" of="$BSG2"
 	long "survives fault $n, sgio" \
-	    survives $n '' if="$SD1" of="$SD2" iflag=sgio oflag=sgio
+	    survives "$n" '' if="$SD1" of="$SD2" iflag=sgio oflag=sgio
 done
 long "finishes short transfers with coe=1" \
     survives 0x100 '' if="$SG1" of="$SG2" coe=1
-it "finishes short transfers, dio" \
+long "finishes short transfers, dio" \
     survives 0x100 '' if="$SG1" of="$SG2" dio=1
 long "finishes short transfers, mmap" \
     survives 0x100 '' if="$SG1" of="$SG2" iflag=mmap
 long "takes recovered errors for good with coe=1" \
     survives 8 CHECK_CONDITION if="$SG1" of="$SG2" coe=1
-it "tries aborted commands again with coe=1" \
+long "tries aborted commands again with coe=1" \
     survives 0x10 CHECK_CONDITION if="$SG1" of="$SG2" coe=1
 
 short_to_pipe()
@@ -196,13 +196,13 @@ attention_before()
 if type -P sg_reset >/dev/null; then
 	for n in ${LONG:+1 4} 16; do
 		it "survives a reset of the source, thr=$n" \
-		    attention "$SG1" $n if="$SG1" of="$SG2" thr=$n
+		    attention "$SG1" "$n" if="$SG1" of="$SG2" thr="$n"
 		it "survives a reset of the target, thr=$n" \
-		    attention "$SG2" $n if="$SG1" of="$SG2" thr=$n
+		    attention "$SG2" "$n" if="$SG1" of="$SG2" thr="$n"
 	done
 	long "survives a reset of the source with coe=1" \
 	    attention "$SG1" 4 if="$SG1" of="$SG2" coe=1 thr=4
-	it "survives a reset of a bsg source" \
+	long "survives a reset of a bsg source" \
 	    attention "$SG1" 4 if="$BSG1" of="$BSG2" thr=4
 	it "survives resets just before it starts, sg" \
 	    attention_before "$SG1" "$SG2"
@@ -219,7 +219,7 @@ it "stops there with coe=1" protected if="$SG1" of="$SG2" coe=1
 long "stops there with oflag=coe" protected if="$SG1" of="$SG2" oflag=coe
 long "stops there with the last block" \
     protected if="$SG1" of="$SG2" skip=16383 seek=16383
-it "stops there, bsg" protected if="$BSG1" of="$BSG2"
+long "stops there, bsg" protected if="$BSG1" of="$BSG2"
 it "stops there, sgio" protected if="$SD1" of="$SD2" oflag=sgio
 long "stops there when a file is copied" protected if="$source" of="$SG2" coe=1
 
@@ -233,7 +233,7 @@ protected_sd()
 }
 it "stops at a write-protected sd node" protected_sd
 long "stops at a write-protected sd node with coe=1" protected_sd coe=1
-it "stops at a write-protected sd node in the page cache" \
+long "stops at a write-protected sd node in the page cache" \
     protected_sd oflag=cached
 
 protected_midway()
@@ -260,7 +260,7 @@ stopped_disk()
 }
 if type -P sg_raw >/dev/null; then
 	it "stops at a source that is not ready" stopped_disk "$SG1" 0
-	it "stops at a source that is not ready, coe=1" stopped_disk "$SG1" 1
+	long "stops at a source that is not ready, coe=1" stopped_disk "$SG1" 1
 	it "stops at a target that is not ready" stopped_disk "$SG2" 0
 else
 	skip "no sg_raw" "stops at a disk that is not ready"

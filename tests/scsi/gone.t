@@ -8,16 +8,16 @@ two_disks
 for coe in 0 ${LONG:+1}; do
 	for n in ${LONG:+1} 16; do
 		it "stops when the sg source vanishes, coe=$coe thr=$n" \
-		    vanishes "$HCTL1" "$SD2" if="$SG1" of="$SG2" coe=$coe thr=$n
+		    vanishes "$HCTL1" "$SD2" if="$SG1" of="$SG2" coe="$coe" thr="$n"
 		back 2
 		it "stops when the sg target vanishes, coe=$coe thr=$n" \
-		    vanishes "$HCTL2" "$SD2" if="$SG1" of="$SG2" coe=$coe thr=$n
+		    vanishes "$HCTL2" "$SD2" if="$SG1" of="$SG2" coe="$coe" thr="$n"
 		back 2
 		it "stops when the sd source vanishes, coe=$coe thr=$n" \
-		    vanishes "$HCTL1" "$SD2" if="$SD1" of="$SD2" coe=$coe thr=$n
+		    vanishes "$HCTL1" "$SD2" if="$SD1" of="$SD2" coe="$coe" thr="$n"
 		back 2
 		it "stops when the sd target vanishes, coe=$coe thr=$n" \
-		    vanishes "$HCTL2" "$SD2" if="$SD1" of="$SD2" coe=$coe thr=$n
+		    vanishes "$HCTL2" "$SD2" if="$SD1" of="$SD2" coe="$coe" thr="$n"
 		back 2
 	done
 done
@@ -26,7 +26,7 @@ it "stops when the sg target vanishes, coe=1 thr=1" \
 back 2
 for coe in ${LONG:+0} 1; do
 	it "stops when the bsg source vanishes, coe=$coe" \
-	    vanishes "$HCTL1" "$SD2" if="$BSG1" of="$BSG2" coe=$coe
+	    vanishes "$HCTL1" "$SD2" if="$BSG1" of="$BSG2" coe="$coe"
 	back 2
 done
 
@@ -35,11 +35,11 @@ long "gives up on an unanswered command after timeout=3" \
     no_answer if="$SG1" of="$SG2"
 it "gives up on it with thr=16" no_answer if="$SG1" of="$SG2" thr=16
 long "gives up on it with coe=1" no_answer if="$SG1" of="$SG2" coe=1
-it "gives up on it, bsg" no_answer if="$BSG1" of="$BSG2"
+long "gives up on it, bsg" no_answer if="$BSG1" of="$BSG2"
 
 for signal in ${LONG:+INT HUP QUIT} TERM; do
 	it "drains, reports and dies of SIG$signal" \
-	    interrupted $signal if="$SG1" of="$SG2" thr=4
+	    interrupted "$signal" if="$SG1" of="$SG2" thr=4
 done
 it "dies of SIGINT with thr=16, bsg" interrupted INT if="$BSG1" of="$BSG2" thr=16
 long "dies of SIGINT, sd to sd" interrupted INT if="$SD1" of="$SD2"

@@ -76,14 +76,14 @@ takes()
 it "takes the partitions of a GPT, sg" takes gpt 512 "$SD1" "$SG1" 1 2 3
 it "takes those of an MBR, with logical ones far out, sg" \
     takes dos 512 "$SD1" "$SG1" 1 3 4 5 6
-it "takes the partitions of a GPT, bsg" takes gpt 512 "$SD1" "$BSG1" 1 2 3
+long "takes the partitions of a GPT, bsg" takes gpt 512 "$SD1" "$BSG1" 1 2 3
 it "takes the partitions of a GPT, sgio" \
     takes gpt 512 "$SD1" "$SD1" 1 2 3 -- iflag=sgio
 long "takes the partitions of a GPT, mmap" \
     takes gpt 512 "$SD1" "$SG1" 1 2 3 -- iflag=mmap
 long "takes the partitions of a GPT, dio" \
     takes gpt 512 "$SD1" "$SG1" 1 2 3 -- iflag=dio
-it "takes the partitions of a GPT, sd" takes gpt 512 "$SD1" "$SD1" 1 2 3
+long "takes the partitions of a GPT, sd" takes gpt 512 "$SD1" "$SD1" 1 2 3
 it "takes the partitions of a GPT of 4096, sg" \
     takes gpt 4096 "$QSD1" "$QSG1" 1 2 3
 long "takes those of an MBR of 4096, sg" takes dos 4096 "$QSD1" "$QSG1" 1 3 4 5 6
@@ -102,7 +102,7 @@ looks()
 if type -P mke2fs >/dev/null; then
 	it "lists what would be overwritten, and writes nothing, sg" looks
 	it "lists it within a partition" looks opart=2
-	it "lists it with mmap" looks oflag=mmap
+	long "lists it with mmap" looks oflag=mmap
 fi
 
 refuses_part()

@@ -44,8 +44,8 @@ finds()
 	rescue 0 "${@:3}" retries=1 && lands "0-16383 right"
 }
 for n in ${LONG:+1} 16; do
-	it "finds bad blocks, right Info, thr=$n" finds 4660 10 if="$SG1" of="$SG2" thr=$n
-	it "finds bad blocks, wrong Info, thr=$n" finds 10007 30 if="$SG1" of="$SG2" thr=$n
+	it "finds bad blocks, right Info, thr=$n" finds 4660 10 if="$SG1" of="$SG2" thr="$n"
+	it "finds bad blocks, wrong Info, thr=$n" finds 10007 30 if="$SG1" of="$SG2" thr="$n"
 done
 it "finds bad blocks at the start, Info of another block" finds 0 3 if="$SG1" of="$SG2"
 long "finds bad blocks at the end" finds 16380 4 if="$SG1" of="$SG2"
@@ -113,7 +113,7 @@ kind=sg it "... and goes on when it is back" goes_on if="$SG1" of="$SG2" thr=16
 kind=sd it "ends at once when the sd source goes" ends_at_once if="$SD1" of="$SD2" thr=4
 back 2
 kind=sd it "... and goes on when it is back" goes_on if="$SD1" of="$SD2" thr=4
-kind=bsg it "ends at once when the bsg source goes" ends_at_once if="$BSG1" of="$BSG2"
+kind=bsg long "ends at once when the bsg source goes" ends_at_once if="$BSG1" of="$BSG2"
 back 2
 
 # ----------------------------------------------------------- and comes back
@@ -141,12 +141,12 @@ waits()
 }
 it "waits for the sg source, which has another name then" waits if="$SG1" of="$SG2"
 back 2
-it "waits for the sd source, which has another name then" waits if="$SD1" of="$SD2" thr=16
+long "waits for the sd source, which has another name then" waits if="$SD1" of="$SD2" thr=16
 back 2
 bad_too()
 {
 	fresh
-	slow 16
+	slow 4
 	bad 10007 30
 	midway returns 1
 	within 28 rescue 100 wait=20 "$@" && says 'it is back as' && is - 10007+30 &&

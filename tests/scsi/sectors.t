@@ -16,7 +16,7 @@ large_target()
 	exits 0 "$pardd" "$@" && complete && lands "0-16383 right" 0 "$QSD1" &&
 	    only_read
 }
-it "copies 512 to 4096 with bs=512, sg" large_target if="$SG1" of="$QSG1" bs=512
+long "copies 512 to 4096 with bs=512, sg" large_target if="$SG1" of="$QSG1" bs=512
 long "copies 512 to 4096 with bs=4096, sg" \
     large_target if="$SG1" of="$QSG1" bs=4096
 it "copies 512 to 4096 with the default bs, sg" large_target if="$SG1" of="$QSG1"
@@ -50,11 +50,11 @@ misfit()
 }
 it "refuses a count that ends within a target's block, sg" \
     misfit "$SG1" "$QSG1" count=15
-it "refuses a count that ends within a target's block, sd" \
+long "refuses a count that ends within a target's block, sd" \
     misfit "$SD1" "$QSD1" count=15
 it "refuses a seek into a target's block, sg" \
     misfit "$SG1" "$QSG1" seek=1 count=8
-it "refuses a seek into a target's block, sd" \
+long "refuses a seek into a target's block, sd" \
     misfit "$SD1" "$QSD1" seek=1 count=8
 
 pads()
@@ -67,7 +67,7 @@ pads()
 	grep -Eqi 'pad' err || fail "the padding is not reported: $(cat err)" || return
 	source=$PWD/padded lands "$2" 0 "$3"
 }
-it "pads a file's last block with zeros, sg of 512" \
+long "pads a file's last block with zeros, sg of 512" \
     pads "$SG2" "0-9 right, 10-16383 untouched" "$SD2"
 long "pads a file's last block with zeros, sd of 512" \
     pads "$SD2" "0-9 right, 10-16383 untouched" "$SD2"
@@ -96,8 +96,8 @@ small_target()
 it "copies 4096 to 512, sg" small_target if="$QSG1" of="$SG2" bs=4096
 it "copies 4096 to 512 with bs=8192 thr=16, sg" \
     small_target if="$QSG1" of="$SG2" bs=8192 bpt=7 thr=16
-it "copies 4096 to 512, bsg" small_target if="$QBSG1" of="$BSG2" bs=4096
-it "copies 4096 to 512, sd" small_target if="$QSD1" of="$SD2" bs=4096
+long "copies 4096 to 512, bsg" small_target if="$QBSG1" of="$BSG2" bs=4096
+long "copies 4096 to 512, sd" small_target if="$QSD1" of="$SD2" bs=4096
 long "copies 4096 to 512, sg to sd" small_target if="$QSG1" of="$SD2" bs=4096
 long "copies 4096 to 512, sd to sg" small_target if="$QSD1" of="$SG2" bs=4096
 
@@ -106,7 +106,7 @@ tells_bs()
 	small_target if="$1" of="$2" && says '^2048\+0 records in$' && says 4096
 }
 it "takes and tells the source's 4096 for bs, sg" tells_bs "$QSG1" "$SG2"
-it "takes and tells the source's 4096 for bs, sd" tells_bs "$QSD1" "$SD2"
+long "takes and tells the source's 4096 for bs, sd" tells_bs "$QSD1" "$SD2"
 
 refuses_512()
 {
@@ -114,7 +114,7 @@ refuses_512()
 	nothing_done 101 if="$1" of="$2" bs=512
 }
 it "refuses bs=512 for a source of 4096, sg" refuses_512 "$QSG1" "$SG2"
-it "refuses bs=512 for a source of 4096, sd" refuses_512 "$QSD1" "$SD2"
+long "refuses bs=512 for a source of 4096, sd" refuses_512 "$QSD1" "$SD2"
 
 # Disks of other sizes: 4 MiB and 12 MiB.
 too_small()
@@ -125,10 +125,10 @@ too_small()
 	    was_not_sent "$QHCTL2" "$writes"
 }
 it "refuses a target that is too small, sg" too_small "$SG1" "$QSG2"
-it "refuses a target that is too small, sd" too_small "$SD1" "$QSD2"
+long "refuses a target that is too small, sd" too_small "$SD1" "$QSD2"
 long "refuses a target that is too small, sg to sd" too_small "$SG1" "$QSD2"
 long "refuses a target that is too small, sd to sg" too_small "$SD1" "$QSG2"
-it "refuses a target that is too small, bsg" too_small "$BSG1" "$QBSG2"
+long "refuses a target that is too small, bsg" too_small "$BSG1" "$QBSG2"
 it "refuses a target that is too small for a file" too_small "$source" "$QSG2"
 
 larger()
@@ -160,8 +160,8 @@ copy()
 it "copies 4096 to 4096, sg" copy if="$SG1" of="$SG2"
 it "copies 4096 to 4096, thr=16 bpt=5, sg" copy if="$SG1" of="$SG2" bpt=5 thr=16
 it "copies 4096 to 4096, bsg" copy if="$BSG1" of="$BSG2"
-it "copies 4096 to 4096, sd" copy if="$SD1" of="$SD2"
-it "copies 4096 to 4096, sgio" copy if="$SD1" of="$SD2" iflag=sgio oflag=sgio
+long "copies 4096 to 4096, sd" copy if="$SD1" of="$SD2"
+long "copies 4096 to 4096, sgio" copy if="$SD1" of="$SD2" iflag=sgio oflag=sgio
 long "copies 4096 to 4096, dio" copy if="$SG1" of="$SG2" dio=1
 
 loses_large()
@@ -173,7 +173,7 @@ loses_large()
 	lands "0-3999 right, 4000-4007 zero, 4008-16383 right" && lost 1 1
 }
 it "loses just one block of 4096, sg" loses_large if="$SG1" of="$SG2"
-it "loses just one block of 4096, sd" loses_large if="$SD1" of="$SD2"
+long "loses just one block of 4096, sd" loses_large if="$SD1" of="$SD2"
 
 stops_large()
 {

@@ -44,7 +44,7 @@ written()
 it "makes zeros by WRITE SAME" written
 it "makes them by a bsg node" eval 'disks && zeroes "$BSG2" &&
     was_sent "$HCTL2" $same'
-it "makes them by a block node and SG_IO" eval 'disks && zeroes "$SD2" sgio &&
+long "makes them by a block node and SG_IO" eval 'disks && zeroes "$SD2" sgio &&
     was_sent "$HCTL2" $same'
 long "makes them with mapped buffers" eval 'disks && zeroes "$SG2" mmap &&
     was_sent "$HCTL2" $same'
@@ -67,7 +67,7 @@ forced()
 {
 	disks && zeroes "$SG2" fua && was_not_sent "$HCTL2" $same
 }
-it "writes them with fua, which WRITE SAME does not have" forced
+long "writes them with fua, which WRITE SAME does not have" forced
 frees()
 {
 	disks lbpws=1 lbprz=1 && zeroes "$SG2" trim && was_sent "$HCTL2" "$freeing"
@@ -79,7 +79,7 @@ stale()
 	    was_not_sent "$HCTL2" "$freeing"
 }
 it "frees nothing where what is freed stays as it was" stale 0
-it "frees nothing where it reads as something else" stale 2
+long "frees nothing where it reads as something else" stale 2
 it "frees nothing without oflag=trim" eval \
     'disks lbpws=1 lbprz=1 && zeroes "$SG2" && was_not_sent "$HCTL2" "$freeing"'
 
@@ -94,7 +94,7 @@ takes_less()
 it "writes zeros when the disk refuses WRITE SAME" takes_less
 
 it "makes zeros on sd" eval 'disks lbprz=0 && zeroes "$SD2"'
-for disk in 'lbpws=1 lbprz=1' 'lbpu=1 lbprz=0' 'lbpu=1 lbprz=2'; do
+for disk in ${LONG:+'lbpws=1 lbprz=1' 'lbpu=1 lbprz=0'} 'lbpu=1 lbprz=2'; do
 	it "leaves nothing old on sd with oflag=trim ($disk)" eval \
 	    "disks $disk && zeroes \"\$SD2\" trim"
 done
@@ -120,14 +120,14 @@ gaps()
 	says '^pardd: [0-9]+ bytes were holes, and not read$'
 }
 it "does not read what is not mapped with iflag=sparse" gaps
-it "does not with 16 workers and small pieces" gaps thr=16 bpt=300
+long "does not with 16 workers and small pieces" gaps thr=16 bpt=300
 all_read()
 {
 	exits 0 "$pardd" if="$SG2" of=copy "${@:2}" && same copy $image &&
 	    was_not_sent "$HCTL2" '9e ?12' && [[ $(blocks_read) -ge 16384 ]]
 }
 long "reads all without" eval 'thin lbpws=1 lbprz=1 && all_read'
-it "reads all where what is not mapped reads as something else" \
+long "reads all where what is not mapped reads as something else" \
     eval 'thin lbpws=1 lbprz=2 && all_read iflag=sparse'
-it "reads all of a disk that is not thin" \
+long "reads all of a disk that is not thin" \
     eval 'thin && all_read iflag=sparse'

@@ -20,8 +20,6 @@ source=/tmp/source
 trace=/sys/kernel/tracing
 blocks_all=16384
 limit=30
-widths='1 16'
-[[ -z $LONG ]] || widths='1 4 16'
 
 two_disks()
 {

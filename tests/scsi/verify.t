@@ -29,18 +29,18 @@ right()
 	all_right "$@" && verified && from_medium
 }
 it "verifies sg, with FUA" right if="$SG1" of="$SG2" verify=1
-it "verifies bsg, with FUA" right if="$BSG1" of="$BSG2" verify=1
+long "verifies bsg, with FUA" right if="$BSG1" of="$BSG2" verify=1
 it "verifies a block node with sgio, with FUA" \
     right if="$SD1" of="$SD2" oflag=sgio verify=1
 it "verifies sg a little behind" right if="$SG1" of="$SG2" verify=stream thr=16
 it "verifies sg with the source" right if="$SG1" of="$SG2" verify=source
 long "verifies sg in odd transfers" right if="$SG1" of="$SG2" bpt=7 verify=1
-it "verifies sg that nobody else may open" \
+long "verifies sg that nobody else may open" \
     right if="$SG1" of="$SG2" oflag=excl verify=1
 long "verifies sg with mmap" right if="$SG1" of="$SG2" oflag=mmap verify=1
 long "verifies sg with commands of 6 bytes" \
     right if="$SG1" of="$SG2" cdbsz=6 verify=1
-it "verifies sg with commands of 16 bytes" \
+long "verifies sg with commands of 16 bytes" \
     right if="$SG1" of="$SG2" cdbsz=16 verify=1
 plain_disk()
 {
@@ -120,5 +120,5 @@ spares()
 	    was_not_sent "$HCTL2" "$writes"
 }
 it "spares sg" spares "$SG2"
-it "spares sd" spares "$SD2"
+long "spares sd" spares "$SD2"
 long "spares a block node with sgio" spares "$SD2" ,sgio

@@ -14,10 +14,11 @@
 #include "map.h"
 
 enum { SIZE = 1000, THREADS = 8 };
-#ifdef __SANITIZE_THREAD__	/* what one thread does, it makes ten times slower */
-enum { SEEDS = 50, STEPS = 3000 };
+/* How many ranges are many; the thread sanitizer is ten times slower. */
+#ifdef __SANITIZE_THREAD__
+enum { MANY = 100000 };
 #else
-enum { SEEDS = 300, STEPS = 20000 };
+enum { MANY = 1000000 };
 #endif
 
 /*
@@ -253,7 +254,7 @@ agrees_with_an_array(void **state)
 	unsigned seed, i, step;
 
 	(void)state;
-	for (seed = 0; seed < SEEDS; seed++) {
+	for (seed = 0; seed < 300; seed++) {
 		uint64_t chunk = 1 + seed % 37, off, len;
 		struct map_totals t;
 		struct map map;
@@ -306,7 +307,7 @@ agrees_with_a_large_array(void **state)
 	srand(1);
 	memset(want, UNTRIED, sizeof(want));
 	assert_int_equal(map_init(&map, size, 64, 0), 0);
-	for (step = 1; step <= STEPS; step++) {
+	for (step = 1; step <= 20000; step++) {
 		off = (uint64_t)rand() % size;
 		len = (uint64_t)rand() % (step % 500 == 0 ? size : 4);
 		len = len < size - off ? len : size - off;
@@ -413,7 +414,7 @@ leaves_the_rest_of_a_gap(void **state)
 static void
 stays_quick_with_a_million_ranges(void **state)
 {
-	const uint64_t n = 1000000, few = 1000;
+	const uint64_t n = MANY, few = 1000;
 	uint64_t i, off, before, most = 0;
 	struct map map;
 	struct seg got;
