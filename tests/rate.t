@@ -227,6 +227,8 @@ if command -v ionice >/dev/null; then
 		    answers ioprio=idle ok && all_are idle && end_well
 	}
 	it "changes the priority of all threads while it runs" changed_priority
+else
+	skip "no ionice" "sets the priority of all threads"
 fi
 it "refuses other priorities" usage ioprio= if=src of=dst ioprio=be:8
 it "refuses a priority that is none" usage ioprio= if=src of=dst ioprio=high
