@@ -62,11 +62,15 @@ turned_away()
 {
 	sync
 	forget
-	refused "$by.*force=$name overrides$" if="$SG1" "$@" &&
+	away "$@" &&
 	    refused "force=$name overrides$" if="$SG1" "$@" \
 		force="$(others "$name")" &&
 	    refused "force=$name overrides$" if="$SG1" "$@" -d &&
 	    was_not_sent "$HCTL2" "$writes"
+}
+away()
+{
+	refused "$by.*force=$name overrides$" if="$SG1" "$@"
 }
 # passed OPERANDS...: copied
 passed()
@@ -116,15 +120,17 @@ parts()
 	    until_true 5 test -b "${SD2}2"
 }
 for node in "${nodes[@]}"; do
+	[[ -n $LONG || $node = of=$SG2 || $node = of=$BSG2 ]] || continue
 	read -ra to <<<"$node"
 	for use in "${uses[@]}"; do
 		part_in_use()
 		{
 			parts && "$use" "${SD2}1" && turned_away "${to[@]}" &&
 			    grep -qw "${disk}1" err &&
-			    turned_away "${to[@]}" bs=512 seek=6143 count=1 &&
-			    turned_away "${to[@]}" bs=512 seek=33 count=1 &&
-			    turned_away "${to[@]}" bs=512 seek=16351 count=1 || return
+			    away "${to[@]}" bs=512 seek=6143 count=1 &&
+			    away "${to[@]}" bs=512 seek=33 count=1 &&
+			    away "${to[@]}" bs=512 seek=16351 count=1 &&
+			    was_not_sent "$HCTL2" "$writes" || return
 			forget
 			exits 0 "$pardd" if="$SG1" "${to[@]}" bs=512 seek=8192 \
 			    count=4096 && exits 0 "$pardd" if="$SG1" "${to[@]}" \
@@ -163,8 +169,8 @@ for node in "${nodes[@]}"; do
 	it "nobody can mount the disk meanwhile: $node" holds_it "${to[@]}"
 	[[ -n $LONG || $node = "of=$BSG2" ]] || continue
 	it "nor with oflag=excl: $node" holds_it "${to[@]}" oflag=excl
-	it "nor with oflag=flock: $node" holds_it "${to[@]}" oflag=flock
-	it "nor with sync=0: $node" holds_it "${to[@]}" sync=0
+	long "nor with oflag=flock: $node" holds_it "${to[@]}" oflag=flock
+	long "nor with sync=0: $node" holds_it "${to[@]}" sync=0
 done
 
 # ------------------------------------------------------------- one disk
