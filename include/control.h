@@ -33,6 +33,9 @@ struct control {
  */
 int control_open(struct control *, const struct opts *, struct fault *f);
 
+/* The same for --dry-run: what would refuse it does, and nothing is made. */
+int control_look(const struct opts *, struct fault *f);
+
 /* What to wait for: fills CONTROL_POLLS of p, with fd -1 for nothing. */
 void control_polls(const struct control *, struct pollfd *p);
 

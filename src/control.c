@@ -79,19 +79,42 @@ make(int fd, const struct sockaddr_un *name)
 	return bind(fd, to, sizeof(*name)) == 0 ? 0 : errno;
 }
 
+/* The address of a socket, for which there is a folder. */
+static int
+address(struct sockaddr_un *name, const char *path, struct fault *f)
+{
+	*name = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (strlen(path) >= sizeof(name->sun_path))
+		return fault_errno(f, ENAMETOOLONG, "control=%s", path);
+	memcpy(name->sun_path, path, strlen(path) + 1);
+	return check_folder(path, f);
+}
+
+int
+control_look(const struct opts *o, struct fault *f)
+{
+	struct sockaddr_un name;
+	struct stat st;
+
+	if (o->control == NULL)
+		return 0;
+	if (address(&name, o->control, f) != 0)
+		return -1;
+	if (lstat(o->control, &st) != 0 || left_behind(&name))
+		return 0;
+	return fault_errno(f, EEXIST, "control=%s", o->control);
+}
+
 int
 control_open(struct control *c, const struct opts *o, struct fault *f)
 {
-	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	struct sockaddr_un name;
 	int err;
 
 	*c = (struct control){ .ear = -1, .peer = -1 };
 	if (o->control == NULL)
 		return 0;
-	if (strlen(o->control) >= sizeof(name.sun_path))
-		return fault_errno(f, ENAMETOOLONG, "control=%s", o->control);
-	memcpy(name.sun_path, o->control, strlen(o->control) + 1);
-	if (check_folder(o->control, f) != 0)
+	if (address(&name, o->control, f) != 0)
 		return -1;
 	c->ear = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 	    0);

@@ -10,6 +10,7 @@
 
 #include "claim.h"
 #include "config.h"
+#include "control.h"
 #include "copy.h"
 #include "endpoint.h"
 #include "events.h"
@@ -189,7 +190,8 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	findings_make(&found, &p, thorough);
 	p.found = o->compare == 0 ? &found : NULL;
 	if (o->mode == MODE_DRY_RUN) {
-		if (o->map != NULL && keeper_look(&p, &known, &f) != 0) {
+		if (control_look(o, &f) != 0 || (o->map != NULL &&
+		    keeper_look(&p, &known, &f) != 0)) {
 			claims_release(&claims);
 			findings_free(&found);
 			return leave(ev, src, dst, &f);

@@ -198,6 +198,13 @@ occupied()
 	    touch ctl && exits 67 "$pardd" if=src of=dst2 control=ctl && [[ ! -e dst2 && -f ctl ]]
 }
 it "refuses a socket in use, and a file" occupied
+foreseen()
+{
+	"$blocks" make src 1k && touch ctl && exits 67 "$pardd" -d if=src of=dst control=ctl && one_line control= &&
+	    exits 52 "$pardd" -d if=src of=dst control=none/ctl && one_line control= &&
+	    exits 0 "$pardd" -d if=src of=dst control=ctl2 && [[ ! -e ctl2 ]]
+}
+it "refuses the same with -d, and makes no socket" foreseen
 it "refuses a socket among the devices" refused 'among the devices' iflag=00 of=dst count=1 control=/dev/pardd-test
 gone()
 {
