@@ -184,7 +184,7 @@ forget(const char *disk)
 {
 	int fd = open(disk, O_RDONLY | O_CLOEXEC);
 
-	if (fd < 0 || ioctl(fd, BLKFLSBUF) != 0)
+	if (fd < 0 || ioctl(fd, BLKFLSBUF) != 0 || close(fd) != 0)
 		err(2, "%s", disk);
 	return 0;
 }
