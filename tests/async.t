@@ -230,7 +230,7 @@ stalls()
 	pid=${pid//[!0-9]/}
 	[[ -n $pid ]] && "$blocks" make src 64M || return
 	loop mnt/disk --direct-io=on && a=$dev || return
-	(until_true 20 reached img; kill -STOP "$pid"; sleep "$1"; kill -CONT "$pid") &
+	(until_true 20 reached "stalls.$$"; kill -STOP "$pid"; sleep "$1"; kill -CONT "$pid") &
 	exits 0 "$pardd" if=src of="$a" iflag=direct verbose=1 && complete &&
 	    says 'were in flight' && holds "$a" 0 0 64M && wait &&
 	    awk -v least="$1" '/copied/ { if ($(NF - 3) < least) exit 1 }' err
