@@ -350,7 +350,7 @@ opened_readonly()
 if type -P strace >/dev/null; then
 	it "opens an sg source read-only" opened_readonly "$SG1"
 	long "opens a bsg source read-only" opened_readonly "$BSG1"
-	it "opens an sd source read-only" opened_readonly "$SD1"
+	long "opens an sd source read-only" opened_readonly "$SD1"
 else
 	skip "no strace" "opens a SCSI source read-only"
 fi

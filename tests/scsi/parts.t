@@ -77,7 +77,7 @@ it "takes the partitions of a GPT, sg" takes gpt 512 "$SD1" "$SG1" 1 2 3
 it "takes those of an MBR, with logical ones far out, sg" \
     takes dos 512 "$SD1" "$SG1" 1 3 4 5 6
 long "takes the partitions of a GPT, bsg" takes gpt 512 "$SD1" "$BSG1" 1 2 3
-it "takes the partitions of a GPT, sgio" \
+long "takes the partitions of a GPT, sgio" \
     takes gpt 512 "$SD1" "$SD1" 1 2 3 -- iflag=sgio
 long "takes the partitions of a GPT, mmap" \
     takes gpt 512 "$SD1" "$SG1" 1 2 3 -- iflag=mmap

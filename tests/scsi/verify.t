@@ -50,9 +50,13 @@ plain_disk()
 it "verifies a block node" plain_disk
 
 # Somebody writes to the target while it is being verified.
+verifying()
+{
+	[[ -e json && $(<json) = *'"phase":"verifying"'* ]]
+}
 spoil()
 {
-	until_true 20 grep -qs '"phase":"verifying"' json &&
+	until_true 20 verifying &&
 	    printf '%0512d' 1 | dd of="$SD2" bs=512 seek=16000 count=1 \
 		iflag=fullblock oflag=direct conv=notrunc status=none
 }
@@ -62,7 +66,7 @@ spoilt()
 	slow 8
 	rm -f json
 	spoil &
-	exits "$1" "$pardd" if="$SG1" of="$SG2" bpt=16 thr=8 json=json "${@:2}"
+	exits "$1" "$pardd" if="$SG1" of="$SG2" bpt=32 thr=8 json=json "${@:2}"
 }
 mends()
 {
