@@ -40,14 +40,23 @@ struct place {			/* of a segment; leaf == map->leaves: the end */
 	unsigned	i;
 };
 
+/* While one leaf has room for all that is claimed, there will be no second. */
+static size_t
+spares_wanted(const struct map *map)
+{
+	if (map->leaves == 0)
+		return 1;
+	return map->leaves == 1 && map->leaf[0]->n <= LEAF / 2 ? 0 : MAP_SPARES;
+}
+
 /* Room for the two cuts that any change of one range may need. */
 static int
 reserve(struct map *map)
 {
+	size_t want = spares_wanted(map), room;
 	struct leaf **grown;
-	size_t room;
 
-	while (map->spares < MAP_SPARES) {
+	while (map->spares < want) {
 		map->spare[map->spares] = malloc(sizeof(struct leaf));
 		if (map->spare[map->spares] == NULL)
 			break;
@@ -61,7 +70,7 @@ reserve(struct map *map)
 		map->leaf = grown;
 		map->room = room;
 	}
-	return map->spares < CUTS ? ENOMEM : 0;
+	return map->spares < (want < CUTS ? want : CUTS) ? ENOMEM : 0;
 }
 
 static void
