@@ -47,7 +47,7 @@ struct outcome {
 	struct fault	 fault;		/* what stopped it; status 0: nothing */
 	struct fault	 flush;		/* wrong after the last write */
 	struct fault	 record;	/* wrong with a record, see record.h */
-	struct fault	 verdict;	/* report_judge's, see report.h */
+	struct fault	 verdict;	/* verdict_judge's */
 	struct damage	 damage;	/* main's; outcome_free frees it */
 	int		 signal;	/* that stopped it, else 0 */
 	bool		 gone;		/* the fault: there is no source now */

@@ -52,12 +52,6 @@ void report_stopping(int signo);
 void report_gone(const struct plan *, const struct outcome *);
 void report_back(const struct plan *);
 
-/*
- * Judge: out->verdict becomes the exit status of the run and what it means in
- * words.  Prints nothing.
- */
-void report_judge(const struct plan *, struct outcome *out);
-
 /* What is left to say when there are still requests in flight. */
 void report_abandoned(const struct outcome *);
 

@@ -24,6 +24,7 @@
 #include "report.h"
 #include "safety.h"
 #include "status.h"
+#include "verdict.h"
 
 /*
  * A standard descriptor that is closed would become the first end opened, and
@@ -131,7 +132,7 @@ decide(struct plan *p, struct record *rec, struct claims *claims,
 static _Noreturn void
 abandon(const struct plan *p, struct events *ev, struct outcome *out)
 {
-	report_judge(p, out);
+	verdict_judge(p, out);
 	events_result(ev, p, out);
 	report_abandoned(out);
 	events_close(ev);
@@ -163,7 +164,7 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	if (out.flush.status == 0)
 		out.flush = closed;
 	record_finish(rec, p, &out);
-	report_judge(p, &out);
+	verdict_judge(p, &out);
 	events_result(ev, p, &out);
 	tell_trouble(ev);
 	report_end(p, &out);

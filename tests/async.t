@@ -15,10 +15,6 @@ planned()
 {
 	[[ $("$pardd" -d "${@:2}") = *"engine=$1 ("* ]] || fail "not planned: $1"
 }
-root()
-{
-	((EUID == 0)) && command -v losetup >/dev/null && [[ -c /dev/loop-control ]]
-}
 
 # ------------------------------------------------------------ which engine
 
@@ -176,28 +172,9 @@ image()
 # A read that fails is looked into, while others are in flight.
 bytes=$((24 << 20))
 bad=410112+512,2097152+1536,20971520+512
-bad_disk()
-{
-	"$blocks" make img $bytes && mkdir mnt || return
-	cat >map <<-END
-	0x0 + 1
-	0x00000000 0x00064200 +
-	0x00064200 0x00000200 -
-	0x00064400 0x0019BC00 +
-	0x00200000 0x00000600 -
-	0x00200600 0x011FFA00 +
-	0x01400000 0x00000200 -
-	0x01400200 0x003FFE00 +
-	END
-	undo umount -l "$PWD/mnt"
-	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent \
-	    --filter=ddrescue file img ddrescue-mapfile=map </dev/null >fuse 2>&1 &
-	until_true 10 test -s mnt/disk || { cat fuse; return 1; }
-	loop mnt/disk --direct-io=on --read-only --sector-size 512
-}
 lose()
 {
-	bad_disk && truncate -s $bytes b.img && a=$dev && loop b.img && b=$dev &&
+	bad_disk $bytes $bad && truncate -s $bytes b.img && a=$dev && loop b.img && b=$dev &&
 	    "$blocks" make "$b" $bytes 9 && planned async if="$a" of="$b" "$@" &&
 	    exits 100 "$pardd" if="$a" of="$b" coe=1 "$@" &&
 	    [[ $(tail -n 1 err) = "pardd: NOT complete: 5 unreadable blocks in 3 ranges"* ]] &&
@@ -205,7 +182,7 @@ lose()
 }
 stop()
 {
-	bad_disk && exits 3 "$pardd" if="$dev" of=dst engine=async "$@" &&
+	bad_disk $bytes $bad && exits 3 "$pardd" if="$dev" of=dst engine=async "$@" &&
 	    does_not_say '^pardd: complete' && holds dst 0 0 410112
 }
 full()
@@ -235,7 +212,7 @@ stalls()
 	    says 'were in flight' && holds "$a" 0 0 64M && wait &&
 	    awk -v least="$1" '/copied/ { if ($(NF - 3) < least) exit 1 }' err
 }
-if root; then
+if can_loop; then
 	it "clones a disk" device 512 512
 	it "clones a disk of 4096 to one of 512" device 4096 512
 	it "clones a disk of 512 to one of 4096" device 512 4096
@@ -248,7 +225,7 @@ if root; then
 	else
 		skip "no /dev/fuse" "waits for a disk that stalls"
 	fi
-	if command -v nbdfuse nbdkit >/dev/null && [[ -c /dev/fuse ]]; then
+	if can_lose; then
 		it "loses exactly the bad sectors" lose
 		it "loses exactly the bad sectors with four workers" lose engine=async thr=4 qd=2
 		it "loses exactly the bad sectors in small requests" lose bpt=7
@@ -258,5 +235,5 @@ if root; then
 		skip "no nbdfuse" "loses exactly the bad sectors"
 	fi
 else
-	skip "not root" "clones disks"
+	skip "no loop devices" "clones disks"
 fi

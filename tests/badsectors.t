@@ -4,43 +4,21 @@
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
-needs '((EUID == 0))' -- "not root"
-needs 'command -v nbdkit' 'nbdkit --filter=ddrescue null --dump-plugin' \
-    -- "no nbdkit with the ddrescue filter"
-needs 'command -v nbdfuse' '[[ -c /dev/fuse ]]' -- "no nbdfuse"
-needs 'command -v losetup' '[[ -c /dev/loop-control ]]' -- "no loop devices"
+needs can_lose -- "not root, no nbdkit with the ddrescue filter, nbdfuse or loop devices"
 
 bytes=$((4 << 20))
 bad=410112+512,2097152+1536		# sectors 801 and 4096 to 4098
 
-# A disk with those bad sectors; its name in $dev.
-bad_disk()
-{
-	"$blocks" make img $bytes && mkdir mnt || return
-	cat >map <<-END
-	0x0 + 1
-	0x00000000 0x00064200 +
-	0x00064200 0x00000200 -
-	0x00064400 0x0019BC00 +
-	0x00200000 0x00000600 -
-	0x00200600 0x001FFA00 +
-	END
-	undo umount -l "$PWD/mnt"
-	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent \
-	    --filter=ddrescue file img ddrescue-mapfile=map </dev/null >fuse 2>&1 &
-	until_true 10 test -s mnt/disk || { cat fuse; return 1; }
-	loop mnt/disk --direct-io=on --read-only --sector-size 512
-}
 lose()
 {
-	bad_disk && "$blocks" make dst $bytes 9 &&
+	bad_disk $bytes $bad && "$blocks" make dst $bytes 9 &&
 	    exits 100 "$pardd" if="$dev" of=dst coe=1 "$@" &&
 	    [[ $(tail -n 1 err) = "pardd: NOT complete: 4 unreadable blocks in 2 ranges"* ]] &&
 	    size_is dst $bytes && holds -z $bad dst 0 0 $bytes
 }
 stop()
 {
-	bad_disk && exits 3 "$pardd" if="$dev" of=dst "$@" &&
+	bad_disk $bytes $bad && exits 3 "$pardd" if="$dev" of=dst "$@" &&
 	    does_not_say '^pardd: complete' && holds dst 0 0 410112
 }
 for thr in $(few 1 4 16); do
@@ -54,7 +32,7 @@ it "loses exactly the bad sectors through the page cache" lose iflag=cached
 it "stops at the first bad sector through the page cache" stop iflag=cached
 good_part()
 {
-	bad_disk && exits 0 "$pardd" if="$dev" of=dst skip=802 count=3294 && complete &&
+	bad_disk $bytes $bad && exits 0 "$pardd" if="$dev" of=dst skip=802 count=3294 && complete &&
 	    holds dst 0 410624 1686528
 }
 it "copies all between two bad spots" good_part

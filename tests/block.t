@@ -3,14 +3,8 @@
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
-probe()
-{
-	local dev
-	truncate -s 1M "$scratch/probe" &&
-	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
-}
 needs '((EUID == 0))' -- "not root"
-needs 'command -v losetup blockdev' probe -- "no loop devices"
+needs 'command -v losetup blockdev' can_loop -- "no loop devices"
 
 # disk NAME BYTES [SECTOR]: a loop device, its name in the variable NAME
 disk()

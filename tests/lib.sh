@@ -365,6 +365,46 @@ loop()
 	undo losetup --detach "$dev"
 }
 
+# can_loop: root, and loop devices that work
+can_loop()
+{
+	local dev
+	((EUID == 0)) && truncate -s 1M "$scratch/probe" &&
+	    dev=$(losetup --find --show "$scratch/probe") && losetup --detach "$dev"
+} 2>/dev/null
+
+# can_lose: what bad_disk needs is here
+can_lose()
+{
+	can_loop && command -v nbdkit nbdfuse && [[ -c /dev/fuse ]] &&
+	    nbdkit --filter=ddrescue null --dump-plugin
+} >/dev/null 2>&1
+
+# bad_disk BYTES OFF+LEN,...: a disk with those bad ranges, in order, and the
+# pattern of `blocks` elsewhere; the device is in $dev, the pattern in img
+bad_disk()
+{
+	"$blocks" make img "$1" && mkdir mnt || return
+	awk -v size="$1" -v bad="$2" 'BEGIN {
+		print "0 + 1"
+		n = split(bad, range, ",")
+		for (i = 1; i <= n; i++) {
+			split(range[i], r, "+")
+			if (r[1] > at)
+				printf "0x%x 0x%x +\n", at, r[1] - at
+			printf "0x%x 0x%x -\n", r[1], r[2]
+			at = r[1] + r[2]
+		}
+		if (at < size)
+			printf "0x%x 0x%x +\n", at, size - at
+	}' >bad.map
+	undo umount -l "$PWD/mnt"
+	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent \
+	    --filter=ddrescue file img ddrescue-mapfile=bad.map </dev/null >fuse 2>&1 &
+	until_true 10 test -s mnt/disk || { cat fuse; return 1; }
+	loop mnt/disk --direct-io=on --read-only --sector-size 512
+}
+
 # The least of the last two lines that a complete copy prints.
 complete()
 {

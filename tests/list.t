@@ -72,13 +72,7 @@ fi
 
 # -------------------------------------------------------------- with disks
 
-probe()
-{
-	local dev
-	((EUID == 0)) && truncate -s 1M "$scratch/probe" &&
-	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
-}
-needs probe -- "no loop devices"
+needs can_loop -- "no loop devices"
 
 # line DEVICE: its line
 line()

@@ -6,14 +6,8 @@
 mutate=$tools/mutate
 needs 'command -v sfdisk' '[[ -x $mutate ]]' -- "no sfdisk, or no mutate"
 
-probe()
-{
-	local dev
-	((EUID == 0)) && truncate -s 1M "$scratch/probe" &&
-	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
-}
 loops=
-! probe >/dev/null 2>&1 || loops=1
+! can_loop || loops=1
 
 # ---------------------------------------------------------------- the disks
 

@@ -585,13 +585,7 @@ larger_blocks()
 	    "$maps" check map src disk old 0 0 2097152 &&
 	    exits 0 "$pardd" if=src of="$target" map=map retries=1 && same src disk
 }
-can_loop()
-{
-	local dev
-	((EUID == 0)) && truncate -s 1M "$scratch/probe" &&
-	    dev=$(losetup --find --show "$scratch/probe") && losetup -d "$dev"
-}
-if can_loop >/dev/null 2>&1; then
+if can_loop; then
 	for thr in $(few 1 16); do
 		it "pads an odd tail on a device, and retries it ($thr workers)" odd_tail $thr
 		it "keeps to the target's blocks of 4096 ($thr workers)" larger_blocks $thr
@@ -600,43 +594,18 @@ else
 	skip "no loop devices" "pads an odd tail on a device"
 fi
 
-# Real ones: an NBD server that fails where a map says so, as a loop device.
-bad_disk()
-{
-	"$blocks" make img $size && mkdir mnt || return
-	{
-		echo "0 + 1"
-		awk -v bad="$bad" -v size=$size 'BEGIN {
-			n = split(bad, r, ","); at = 0
-			for (i = 1; i <= n; i++) {
-				split(r[i], p, "+")
-				if (p[1] > at)
-					printf "0x%x 0x%x +\n", at, p[1] - at
-				printf "0x%x 0x%x -\n", p[1], p[2]
-				at = p[1] + p[2]
-			}
-			if (at < size)
-				printf "0x%x 0x%x +\n", at, size - at
-		}'
-	} >truth
-	undo umount -l "$PWD/mnt"
-	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent \
-	    --filter=ddrescue file img ddrescue-mapfile=truth </dev/null >fuse 2>&1 &
-	until_true 10 test -s mnt/disk || { cat fuse; return 1; }
-	loop mnt/disk --direct-io=on --read-only --sector-size 512
-}
+# Real ones.
 real_disk()
 {
 	bad=$("$maps" random "$1" $size)
-	bad_disk && "$blocks" make dst $size 9 && cp dst old && cp img src &&
+	bad_disk $size "$bad" && "$blocks" make dst $size 9 && cp dst old && cp img src &&
 	    exits 100 "$pardd" if="$dev" of=dst map=map thr="$2" && is - "$bad" &&
 	    is '?*/' '' && honest || return
 	[[ -n $peer ]] || return 0
 	cp old theirs && ddrescue -q -d "$dev" theirs theirs.map &&
 	    is - "$bad" theirs.map && is + "$("$maps" list map +)" theirs.map && same dst theirs
 }
-if can_loop >/dev/null 2>&1 && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
-    nbdkit --filter=ddrescue null --dump-plugin >/dev/null 2>&1; then
+if can_lose; then
 	for seed in 3 4 5 ${LONG:+1 6 7 8 9}; do
 		thr=${thrs[seed % 3]}
 		it "finds the bad sectors of a block device (disk $seed, $thr workers)" \
@@ -697,7 +666,7 @@ stuck()
 	wait $pid
 	ended signal 2 && is '-*/' '' && "$maps" check map src dst old 0 0 8388608
 }
-if can_loop >/dev/null 2>&1 && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
+if can_loop && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
     nbdkit --filter=delay null --dump-plugin >/dev/null 2>&1; then
 	for thr in $(few 1 4 16); do
 		it "ends when a block device answers nothing any more, and calls nothing bad \
