@@ -63,7 +63,8 @@ void checks_free(struct checks *);
 /*
  * The target is being given len bytes for off: from the beginning of a chunk to
  * its end, or to the end of the copy.  What is noted twice counts as noted
- * last.  Other ranges get no digest.  Returns 0 or ENOMEM.
+ * last.  Other ranges get no digest.  Returns 0, ENOMEM, or EFBIG where the
+ * table would have more than CHECKS_MOST entries.
  */
 int checks_note(struct checks *, uint64_t off, const void *buf, size_t len);
 

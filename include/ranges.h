@@ -45,7 +45,7 @@ void ranges_close(struct ranges *);
 
 /*
  * The target is being given len bytes for off of the copy.  What is noted twice
- * counts as noted last.  Returns 0 or ENOMEM.
+ * counts as noted last.  Returns as checks_note.
  */
 int ranges_note(struct job *, uint64_t off, const unsigned char *buf,
     size_t len);

@@ -13,7 +13,10 @@
 
 #include "plan.h"
 
-enum { RATE_LEAST = 4096 };	/* bytes a second */
+enum {
+	RATE_LEAST = 4096,	/* bytes a second */
+	RATE_LOOK = 100000000,	/* ns; so soon a new rate counts for all */
+};
 
 struct rate {
 	atomic_uint_fast64_t bytes;	/* a second; 0: no limit */

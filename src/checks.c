@@ -93,9 +93,10 @@ grow(struct checks *c, uint64_t i)
 {
 	uint64_t room = c->room;
 
+	if (i >= CHECKS_MOST)
+		return EFBIG;
 	while (room <= i)
-		if (__builtin_mul_overflow(room, 2, &room) || room > SIZE_MAX)
-			return ENOMEM;
+		room *= 2;
 	return make_room(c, (size_t)room);
 }
 

@@ -423,12 +423,23 @@ bool
 piece_note(struct worker *w, uint64_t off, size_t len)
 {
 	struct verify *v = w->job->verify;
+	struct fault f;
+	int err = 0;
 
-	if (len == 0 || ((v == NULL ||
-	    checks_note(&v->checks, off, w->buf, len) == 0) &&
-	    ranges_note(w->job, off, w->buf, len) == 0))
+	if (len == 0)
 		return true;
-	fail_map(w->job);
+	if (v != NULL)
+		err = checks_note(&v->checks, off, w->buf, len);
+	if (err == 0)
+		err = ranges_note(w->job, off, w->buf, len);
+	if (err == 0)
+		return true;
+	if (err == EFBIG)
+		fault_errno(&f, err, "more than %d digests: a larger bpt= "
+		    "makes fewer", CHECKS_MOST);
+	else
+		fault_errno(&f, err, "the digests of the copy");
+	job_fail(w->job, &f);
 	return false;
 }
 

@@ -42,8 +42,6 @@ enum {
 
 static const uint64_t period = 4000000000;	/* ns between new beginnings */
 
-enum { LOOK = 100000000 };	/* ns; so soon a new rate= counts */
-
 enum state { IDLE, READING, READY, WRITING, LENT };
 
 struct slot {
@@ -365,8 +363,8 @@ reap(struct queue *q, struct slot *s, int result)
 static int
 await(struct queue *q)
 {
-	struct __kernel_timespec t = { .tv_nsec = (long)(q->due < LOOK ?
-	    q->due : LOOK) };
+	struct __kernel_timespec t = { .tv_nsec = (long)(q->due < RATE_LOOK ?
+	    q->due : RATE_LOOK) };
 	struct io_uring_cqe *cqe;
 	int err;
 

@@ -16,7 +16,6 @@
 enum {
 	SECOND = 1000000000,
 	LATE = 20000000,	/* ns that may be caught up */
-	LOOK = 100000000,	/* ns; so soon a new rate counts for all */
 	PARTS = 16,		/* pieces in a second, at least */
 	PIECE_LEAST = 4096,
 };
@@ -66,7 +65,8 @@ rate_wait(struct rate *r, uint64_t len, int halt)
 	uint64_t due;
 
 	while ((due = rate_due(r, len)) > 0) {
-		struct timespec t = { 0, (long)(due < LOOK ? due : LOOK) };
+		struct timespec t = { 0, (long)(due < RATE_LOOK ? due :
+		    RATE_LOOK) };
 
 		if (ppoll(&p, 1, &t, NULL) > 0)
 			return false;

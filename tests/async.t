@@ -57,13 +57,23 @@ it "says why where it cannot be" refusals
 without()
 {
 	"$blocks" make src 16M &&
-	    exits 0 "$tools/noring" "$1" "$pardd" if=src of=dst engine=async verbose=1 &&
+	    exits 0 "$tools/noring" setup "$1" "$pardd" if=src of=dst engine=async verbose=1 &&
 	    complete && says "no io_uring.*: 4 threads" && holds dst 0 0 16M &&
-	    exits 0 "$tools/noring" "$1" "$pardd" if=src of=dst engine=async &&
+	    exits 0 "$tools/noring" setup "$1" "$pardd" if=src of=dst engine=async &&
 	    complete && does_not_say io_uring
 }
 it "leaves it to threads where the kernel has no io_uring" without ENOSYS
 it "leaves it to threads where the kernel forbids it" without EPERM
+# The ring is there, and what is to be done with it is not.
+broken()
+{
+	"$blocks" make src 16M &&
+	    exits 51 "$tools/noring" "$1" EPERM "$pardd" if=src of=dst engine=async "${@:2}" &&
+	    says '^pardd: NOT complete: io_uring: ' && does_not_say '^pardd: complete'
+}
+it "stops when the ring cannot be begun" broken register
+it "stops when the ring fails" broken enter
+it "stops when the ring fails, digests and all" broken enter hash=md5 thr=4
 
 # ------------------------------------------------------------ what it copies
 

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,6 +205,19 @@ it_grows(void **state)
 	checks_free(&c);
 }
 
+static void
+it_has_an_end(void **state)
+{
+	static const unsigned char byte;
+	struct checks c;
+
+	(void)state;
+	assert_int_equal(checks_init(&c, 0, 1, 0), 0);
+	assert_int_equal(checks_note(&c, CHECKS_MOST, &byte, 1), EFBIG);
+	assert_int_equal(checks_note(&c, 0, &byte, 1), 0);
+	checks_free(&c);
+}
+
 int
 main(void)
 {
@@ -215,6 +229,7 @@ main(void)
 		cmocka_unit_test(the_last_note_counts),
 		cmocka_unit_test(the_end_is_told),
 		cmocka_unit_test(it_grows),
+		cmocka_unit_test(it_has_an_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
