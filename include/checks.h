@@ -74,7 +74,7 @@ void checks_put(struct checks *, uint64_t off, uint64_t len,
 
 /*
  * The copy is over, and was of end bytes: there are entries up to there, noted
- * or not.  Returns 0 or ENOMEM.
+ * or not.  Returns as checks_note.
  */
 int checks_end(struct checks *, uint64_t end);
 

@@ -389,11 +389,13 @@ verify_run(struct job *job, void (*start)(struct job *))
 	int64_t left = job->p->opts->mends;
 	uint64_t end = round_up(map_totals(&job->map).end, job->p->pad);
 	struct fault f;
+	int err;
 
 	if (!complete(job))
 		return;
-	if (checks_end(&v->checks, end) != 0) {
-		fault_errno(&f, ENOMEM, "the digests of the copy");
+	err = checks_end(&v->checks, end);
+	if (err != 0) {
+		fault_errno(&f, err, "the digests of the copy");
 		job_fail(job, &f);
 		return;
 	}
