@@ -33,6 +33,7 @@ struct plan {
 	size_t		 other;		/* bytes of a second one, or 0 */
 	uint32_t	 block;		/* bytes lost to one bad spot */
 	unsigned	 workers;	/* of the engine with threads */
+	bool		 alone;		/* and the main thread is the one */
 	unsigned	 queues;	/* of the asynchronous one, or 0 */
 	unsigned	 slots;		/* pieces in a queue, at most */
 	const char	*engine_why;	/* the reason for the engine */

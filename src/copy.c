@@ -1,7 +1,7 @@
 /*
  * The conductor: makes the job, starts the lead worker, and then waits on two
  * descriptors (a signal, the end) and the clock of the progress line.  It moves
- * no data.
+ * no data, but for a copy that is over in a moment (plan.c).
  */
 #include "copy.h"
 
@@ -379,22 +379,29 @@ begin_ioprio(struct job *job, struct fault *f)
 	return err == 0 ? 0 : fault_errno(f, err, "ioprio=%s", text);
 }
 
+/* The lead, in a thread of its own where it can keep us waiting. */
+static int
+begin_lead(struct job *job, struct fault *f)
+{
+	int err;
+
+	if (job->p->alone) {
+		worker_lead(job);
+		return 0;
+	}
+	err = pthread_create(&job->worker[0].thread, NULL, worker_lead, job);
+	return err == 0 ? 0 : fault_errno(f, err, "starting a worker");
+}
+
 /* All that can fail before the target is touched. */
 static int
 begin(struct job *job, struct control *c, struct fault *f)
 {
-	int err;
-
 	if (begin_ioprio(job, f) != 0 || control_open(c, job->p->opts, f) != 0)
 		return -1;
 	if (begin_rescue(job, f) == 0 && verify_begin(job, f) == 0 &&
-	    compare_begin(job, f) == 0) {
-		err = pthread_create(&job->worker[0].thread, NULL, worker_lead,
-		    job);
-		if (err == 0)
-			return 0;
-		fault_errno(f, err, "starting a worker");
-	}
+	    compare_begin(job, f) == 0 && begin_lead(job, f) == 0)
+		return 0;
 	control_close(c);
 	return -1;
 }
@@ -427,7 +434,8 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 	control_close(&control);
 	if (out->abandoned)
 		return 0;
-	pthread_join(job->worker[0].thread, NULL);
+	if (!p->alone)
+		pthread_join(job->worker[0].thread, NULL);
 	tell_depth(job, &out->tally);
 	fill_in(out, job);
 	began = job->began;

@@ -451,6 +451,20 @@ set_sparse(struct plan *p)
 	    !p->sparse && !looks_at_all(p) && o->verify == 0 && shareable(p);
 }
 
+/*
+ * A small copy from memory to memory takes no longer than to start a thread,
+ * and nothing in it can hang: signals need nobody who waits for them.
+ */
+static bool
+is_moment(const struct plan *p)
+{
+	const struct opts *o = p->opts;
+
+	return p->src->memory && p->dst->memory && in_memory(p) &&
+	    p->length <= TRANSFER && p->workers == 1 && p->queues == 0 &&
+	    !looks_at_all(p) && o->verify == 0 && o->rate < 0;
+}
+
 int
 plan_make(struct plan *p, const struct opts *o, const struct layout *l,
     struct endpoint *src, struct endpoint *dst, struct fault *f)
@@ -467,6 +481,7 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 	set_sparse(p);
 	if (set_engine(p, f) != 0)
 		return -1;
+	p->alone = is_moment(p);
 	/* The image of a disk holds all its secrets. */
 	p->mode = src->device ? 0600 : 0666;
 	if ((o->oflag & FLAG_TRUNC) != 0)

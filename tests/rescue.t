@@ -10,14 +10,6 @@ size=$((2 << 20))
 peer=
 ! command -v ddrescue >/dev/null || peer=1
 
-# Where a flush costs nothing, for cases of many runs.
-in_memory()
-{
-	local dir
-	dir=$(mktemp -d /dev/shm/pardd-test.XXXXXX 2>/dev/null) || return 0
-	undo rm -rf "$dir"
-	cd "$dir" || return
-}
 # rescue STATUS RULE OPERANDS...: a run with bad sectors at $bad
 rescue()
 {
@@ -557,7 +549,8 @@ killed()
 	rescue 100 '' && is - "$bad" && is '?*/' '' && honest
 }
 kills=$(heavy 30)
-[[ -z $LONG ]] || kills=300
+[[ -z $LONG ]] || kills=1000
+[[ -z $LONG || $VARIANT != plain ]] || kills=10000
 it "survives kill -9 at $kills moments: no map is torn, none says too much" killed $kills
 
 # ------------------------------------------------------------------- devices

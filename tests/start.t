@@ -54,9 +54,25 @@ no_scan()
 	    exits 0 strace -o log -e trace=openat "$pardd" if=src of=dst || return
 	! grep -E '"/(dev|sys/block"|proc/self)' log
 }
+
+# threads N OPERAND...: a small copy from memory to memory starts as many.
+threads()
+{
+	in_memory
+	"$blocks" make src 1048576 && exits 0 strace -f -o log \
+	    -e trace=clone,clone3 "$pardd" if=src of=dst "${@:2}" &&
+	    cmp src dst || return
+	[[ $(grep -c '^[0-9]* *clone' log) = "$1" ]] || fail "not $1: $(cat log)"
+}
 if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
 	it "reads the first byte after a hundred calls" calls
 	it "does not look for devices to copy a file onto a file" no_scan
+	if [[ $(stat -f -c %T /dev/shm) = tmpfs ]]; then
+		it "starts no thread to copy 1 MiB in memory" threads 0
+		it "starts one to wait for rate=" threads 1 rate=100M
+	else
+		skip "no tmpfs" "starts no thread to copy 1 MiB in memory"
+	fi
 else
 	skip "no strace" "reads the first byte after a hundred calls"
 	skip "no strace" "does not look for devices to copy a file onto a file"
