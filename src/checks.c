@@ -10,7 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #ifdef __x86_64__
+#if __has_include(<sys/platform/x86.h>)		/* glibc 2.33 */
 #include <sys/platform/x86.h>
+#endif
 #endif
 
 #define XXH_INLINE_ALL
@@ -18,17 +20,29 @@
 
 enum { ROOM = 4096 };		/* entries to begin with */
 
+#ifdef __x86_64__
+/*
+ * The loader has asked the processor.  __builtin_cpu_supports() asks it anew,
+ * and before main(): in a virtual machine that takes 50 us.
+ */
+static bool
+has_avx2(void)
+{
+#ifdef CPU_FEATURE_ACTIVE
+	return CPU_FEATURE_ACTIVE(AVX2);
+#else
+	return __builtin_cpu_supports("avx2") != 0;
+#endif
+}
+#endif
+
 struct digest
 digest_of(const void *buf, size_t len)
 {
 	XXH128_hash_t h;
 
 #ifdef __x86_64__
-	/*
-	 * The loader has asked the processor.  __builtin_cpu_supports() would
-	 * ask again before main(), which traps in a virtual machine: 50 us.
-	 */
-	if (CPU_FEATURE_ACTIVE(AVX2))
+	if (has_avx2())
 		return digest_avx2(buf, len);
 #endif
 	h = XXH3_128bits(buf, len);
