@@ -1,6 +1,5 @@
 /*
- * What a disk is, and who uses it, as sysfs and the kernel's tables tell.
- * Needs neither udev nor any open device.
+ * What a disk is, as sysfs tells.  Needs neither udev nor any open device.
  */
 #ifndef PARDD_DISK_H
 #define PARDD_DISK_H
@@ -31,20 +30,6 @@ struct disk_part {
 	int	 number;
 	uint64_t start, length;	/* bytes on the disk */
 	char	 name[256];
-};
-
-enum use_kind {			/* and sets of them */
-	USE_NONE = 0,
-	USE_MOUNTED = 1 << 0,
-	USE_SWAP = 1 << 1,
-	USE_HELD = 1 << 2,
-	USE_LOOPED = 1 << 3,
-};
-
-struct use {
-	enum use_kind kind;
-	bool	 writable;	/* mounted read-write */
-	char	 by[PATH_MAX];	/* mount point, holder, loop device */
 };
 
 /*
@@ -79,16 +64,6 @@ size_t disk_parts(dev_t whole, struct disk_part **parts);
  * number.
  */
 size_t disk_slaves(dev_t node, dev_t *slave, size_t room);
-
-/*
- * Who uses this block node itself (not its partitions), in another way than
- * those in the set "but".  What is opened by a program, or mounted elsewhere,
- * is not seen: that takes a claim.
- */
-bool disk_use(dev_t node, unsigned but, struct use *);
-
-/* The same for a regular file: swap space, a loop device's medium. */
-bool file_use(dev_t dev, ino_t ino, unsigned but, struct use *);
 
 /*
  * The name below /dev/disk/by-id that leads to the node, without the folder;

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "disk.h"
 #include "plan.h"
+#include "use.h"
 
 /*
  * Hold the plan against every objection.  Returns 0, or -1 with the first

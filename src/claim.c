@@ -25,6 +25,7 @@
 #include "number.h"
 #include "opts.h"
 #include "status.h"
+#include "use.h"
 
 enum {
 	GPT = 34,		/* blocks of its head; its tail has one less */
@@ -77,7 +78,7 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 	char path[300];
 	int fd;
 
-	if (disk_use(node, passed_over(p), &use))
+	if (use_of_node(node, passed_over(p), &use))
 		return in_use(f, p->dst->name, kernel_name, &use);
 	if (c->n == CLAIMS_MOST)
 		return fault_set(f, STATUS_REFUSED, "%s: more than %d "
@@ -90,7 +91,7 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 		return 0;
 	}
 	if (errno != EBUSY || (p->opts->force & FORCE_HELD) != 0 ||
-	    disk_use(node, USE_LOOPED, &use))
+	    use_of_node(node, USE_LOOPED, &use))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s is in use (by another "
 	    "program, or mounted elsewhere); force=held overrides",
@@ -125,9 +126,9 @@ claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (disk_use(part[i].node, passed_over(p), &use))
+		if (use_of_node(part[i].node, passed_over(p), &use))
 			return in_use(f, p->dst->name, part[i].name, &use);
-		forced = forced || disk_use(part[i].node, USE_LOOPED, &use);
+		forced = forced || use_of_node(part[i].node, USE_LOOPED, &use);
 	}
 	return forced ? claim_parts(c, p, part, n, 0, UINT64_MAX, f) :
 	    claim_node(c, p, d->whole, d->whole_name, f);
@@ -155,7 +156,7 @@ claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
 	int failed;
 
 	/* What uses the disk as a whole uses every part of it. */
-	if (disk_use(d->whole, passed_over(p), &use))
+	if (use_of_node(d->whole, passed_over(p), &use))
 		return in_use(f, p->dst->name, d->whole_name, &use);
 	if (d->partition != 0)
 		return claim_node(c, p, d->node, d->name, f);
@@ -196,7 +197,7 @@ claim_file(const struct plan *p, struct fault *f)
 	struct use use;
 
 	if (p->dst->absent || !p->dst->id.known ||
-	    !file_use(p->dst->id.dev, p->dst->id.ino, passed_over(p), &use))
+	    !use_of_file(p->dst->id.dev, p->dst->id.ino, passed_over(p), &use))
 		return 0;
 	return in_use(f, p->dst->name, "the file", &use);
 }

@@ -21,6 +21,7 @@
 #include "events.h"
 #include "number.h"
 #include "report.h"
+#include "use.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -64,7 +65,7 @@ add_users(struct user ***end, const char *name, dev_t node)
 	struct use use;
 	struct user *u;
 
-	while (disk_use(node, but, &use)) {
+	while (use_of_node(node, but, &use)) {
 		u = calloc(1, sizeof(*u));
 		if (u == NULL)
 			return -1;

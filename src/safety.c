@@ -298,14 +298,14 @@ safety_source_busy(const struct plan *p, struct use *use, char *name,
 	if (!endpoint_disk(p->src, &d) || d.node == 0)
 		return false;
 	snprintf(name, room, "%s", d.name);
-	busy = disk_use(d.node, ~(unsigned)USE_MOUNTED, use) && use->writable;
+	busy = use_of_node(d.node, ~(unsigned)USE_MOUNTED, use) && use->writable;
 	if (d.partition == 0)
 		n = disk_parts(d.whole, &part);
 	for (i = 0; i < n && !busy; i++) {
 		if (part[i].start >= to || from >= part[i].start +
 		    part[i].length)
 			continue;
-		busy = disk_use(part[i].node, ~(unsigned)USE_MOUNTED, use) &&
+		busy = use_of_node(part[i].node, ~(unsigned)USE_MOUNTED, use) &&
 		    use->writable;
 		snprintf(name, room, "%s", part[i].name);
 	}

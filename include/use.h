@@ -1,0 +1,35 @@
+/*
+ * Who uses a block device or a file, as the kernel's tables tell.
+ */
+#ifndef PARDD_USE_H
+#define PARDD_USE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum use_kind {			/* and sets of them */
+	USE_NONE = 0,
+	USE_MOUNTED = 1 << 0,
+	USE_SWAP = 1 << 1,
+	USE_HELD = 1 << 2,
+	USE_LOOPED = 1 << 3,
+};
+
+struct use {
+	enum use_kind kind;
+	bool	 writable;	/* mounted read-write */
+	char	 by[PATH_MAX];	/* mount point, holder, loop device */
+};
+
+/*
+ * Whether somebody uses this block node itself (not its partitions), in another
+ * way than those in the set "but", and who.  What is opened by a program, or
+ * mounted elsewhere, is not seen: that takes a claim.
+ */
+bool use_of_node(dev_t node, unsigned but, struct use *);
+
+/* The same for a regular file: swap space, a loop device's medium. */
+bool use_of_file(dev_t dev, ino_t ino, unsigned but, struct use *);
+
+#endif
