@@ -10,17 +10,17 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "disk.h"
 #include "events.h"
 #include "number.h"
 #include "report.h"
+#include "sysfs.h"
 #include "use.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -36,7 +36,6 @@ struct listed {
 	struct disk	 disk;
 	char		 by_id[NAME_MAX + 1];
 	struct user	*users;
-	bool		 sized;		/* there is a block node */
 };
 
 enum column { NODE, SG, BSG, SIZE, SECTOR, MODEL, SERIAL, BY_ID, USE, COLUMNS };
@@ -101,9 +100,9 @@ find_users(struct listed *l)
 static bool
 worth_it(const struct disk *d)
 {
-	return d->length > 0 || (d->node != 0 && strcmp(d->transport,
-	    "loop") != 0 && strcmp(d->transport, "zram") != 0 &&
-	    d->whole_name[0] != '\0' && d->removable);
+	return d->length > 0 || (d->removable && d->whole_name[0] != '\0' &&
+	    strcmp(d->transport, "loop") != 0 &&
+	    strcmp(d->transport, "zram") != 0);
 }
 
 static int
@@ -116,50 +115,19 @@ add_disk(struct listed ***end, const struct disk *d)
 	**end = l;
 	*end = &l->next;
 	l->disk = *d;
-	l->sized = d->node != 0;
 	if (d->node != 0)
 		disk_by_id(d->node, l->by_id, sizeof(l->by_id));
 	return find_users(l);
 }
 
-/* The line that an attribute consists of, or "". */
-static const char *
-attribute(char *text, int room, const char *folder, const char *name,
-    const char *which)
-{
-	char path[PATH_MAX];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/%s/%s", folder, name, which);
-	file = fopen(path, "re");
-	if (file == NULL || fgets(text, room, file) == NULL)
-		text[0] = '\0';
-	if (file != NULL)
-		fclose(file);
-	return text;
-}
-
-static dev_t
-node_of(const char *folder, const char *name)
-{
-	char text[32], *end;
-	unsigned long maj, min;
-
-	attribute(text, sizeof(text), folder, name, "dev");
-	maj = strtoul(text, &end, 10);
-	if (*end != ':')
-		return 0;
-	min = strtoul(end + 1, NULL, 10);
-	return makedev((unsigned)maj, (unsigned)min);
-}
-
 static bool
-is_scsi_disk(const char *folder, const char *name)
+is_scsi_disk(const char *folder)
 {
-	char text[32];
+	char path[320], type[32];
 
-	attribute(text, sizeof(text), folder, name, "device/type");
-	return strcmp(text, "0\n") == 0;	/* SPC-5 6.7.2 */
+	snprintf(path, sizeof(path), "%s/device/type", folder);
+	return sysfs_text(AT_FDCWD, path, type, sizeof(type)) &&
+	    strcmp(type, "0") == 0;	/* SPC-5 6.7.2 */
 }
 
 /* sda, sdb, sdaa: shorter ones first, numbers by their value. */
@@ -180,6 +148,18 @@ visible(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
+/* Whether the device of this folder is to be listed; *d is what it is. */
+static bool
+is_ours(const char *folder, bool block, struct disk *d)
+{
+	dev_t node = sysfs_node(AT_FDCWD, folder);
+
+	if (node == 0)
+		return false;
+	return block ? disk_of_block(node, d) && worth_it(d) :
+	    is_scsi_disk(folder) && disk_of_char(node, d) && d->node == 0;
+}
+
 /* One folder's disks: block nodes, or SCSI nodes without one. */
 static int
 scan(const char *folder, bool block, struct listed ***end)
@@ -187,24 +167,19 @@ scan(const char *folder, bool block, struct listed ***end)
 	struct dirent **list;
 	int n = scandir(folder, &list, visible, by_name), i, failed = 0;
 	struct disk d;
+	char path[300];
 
 	if (n < 0)
 		return errno == ENOMEM ? -1 : 0;
-	for (i = 0; i < n; i++) {
-		dev_t node = node_of(folder, list[i]->d_name);
-
-		if (failed == 0 && node != 0 && (block ?
-		    disk_of_block(node, &d) && worth_it(&d) :
-		    is_scsi_disk(folder, list[i]->d_name) &&
-		    disk_of_char(node, &d) && d.node == 0)) {
-			if (!block)
-				snprintf(d.sg, sizeof(d.sg), "%s",
-				    list[i]->d_name);
-			failed = add_disk(end, &d);
-		}
-		free(list[i]);
+	for (i = 0; i < n && failed == 0; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		if (!is_ours(path, block, &d))
+			continue;
+		if (!block)
+			snprintf(d.sg, sizeof(d.sg), "%s", list[i]->d_name);
+		failed = add_disk(end, &d);
 	}
-	free(list);
+	sysfs_forget(list, n);
 	return failed;
 }
 
@@ -324,7 +299,7 @@ line_make(struct line *to, const struct listed *l)
 	path_of(bsg, sizeof(bsg), "/dev/bsg/", d->bsg);
 	snprintf(model, sizeof(model), "%s%s%s", d->vendor,
 	    d->vendor[0] != '\0' && d->model[0] != '\0' ? " " : "", d->model);
-	if (l->sized) {
+	if (d->node != 0) {
 		number_si(size, sizeof(size), (double)d->length);
 		snprintf(sector, sizeof(sector), "%u", d->logical);
 	}
@@ -415,6 +390,7 @@ disk_json(const struct listed *l)
 {
 	const struct disk *d = &l->disk;
 	char node[300], sg[300], bsg[300];
+	bool sized = d->node != 0;
 
 	path_of(node, sizeof(node), "/dev/", d->name);
 	path_of(sg, sizeof(sg), "/dev/", d->sg);
@@ -424,11 +400,9 @@ disk_json(const struct listed *l)
 	    "schema", "pardd/1", "event", "disk",
 	    "node", text_or_null(node), "sg", text_or_null(sg),
 	    "bsg", text_or_null(bsg),
-	    "size", l->sized ? json_integer((json_int_t)d->length) :
-	    json_null(),
-	    "block", l->sized ? json_integer(d->logical) : json_null(),
-	    "physical_block", l->sized ? json_integer(d->physical) :
-	    json_null(),
+	    "size", sized ? json_integer((json_int_t)d->length) : json_null(),
+	    "block", sized ? json_integer(d->logical) : json_null(),
+	    "physical_block", sized ? json_integer(d->physical) : json_null(),
 	    "vendor", text_or_null(d->vendor),
 	    "model", text_or_null(d->model),
 	    "serial", text_or_null(d->serial),
