@@ -285,6 +285,12 @@ stream_append(const struct plan *p, struct fault *f)
 	    "%s cannot be appended to itself", p->src->name);
 }
 
+static bool
+mounted_writable(dev_t node, struct use *use)
+{
+	return use_of_node(node, ~(unsigned)USE_MOUNTED, use) && use->writable;
+}
+
 bool
 safety_source_busy(const struct plan *p, struct use *use, char *name,
     size_t room)
@@ -298,15 +304,14 @@ safety_source_busy(const struct plan *p, struct use *use, char *name,
 	if (!endpoint_disk(p->src, &d) || d.node == 0)
 		return false;
 	snprintf(name, room, "%s", d.name);
-	busy = use_of_node(d.node, ~(unsigned)USE_MOUNTED, use) && use->writable;
+	busy = mounted_writable(d.node, use);
 	if (d.partition == 0)
 		n = disk_parts(d.whole, &part);
 	for (i = 0; i < n && !busy; i++) {
 		if (part[i].start >= to || from >= part[i].start +
 		    part[i].length)
 			continue;
-		busy = use_of_node(part[i].node, ~(unsigned)USE_MOUNTED, use) &&
-		    use->writable;
+		busy = mounted_writable(part[i].node, use);
 		snprintf(name, room, "%s", part[i].name);
 	}
 	free(part);
