@@ -108,8 +108,10 @@ ask_whole(int whole, struct disk *d)
 	real_name(whole, d->whole_name, sizeof(d->whole_name), path,
 	    sizeof(path));
 	d->whole = sysfs_node(whole, ".");
-	d->logical = (uint32_t)sysfs_number(whole, "queue/logical_block_size");
-	d->physical = (uint32_t)sysfs_number(whole, "queue/physical_block_size");
+	d->logical = (uint32_t)sysfs_number(whole,
+	    "queue/logical_block_size");
+	d->physical = (uint32_t)sysfs_number(whole,
+	    "queue/physical_block_size");
 	d->rotates = sysfs_number(whole, "queue/rotational") != 0;
 	d->removable = sysfs_number(whole, "removable") != 0;
 	sysfs_text(whole, "loop/backing_file", d->backing, sizeof(d->backing));
