@@ -12,27 +12,16 @@
  * With iflag=sparse the disk is asked what it has mapped; the rest is not read
  * where it says that this reads as zeros (LBPRZ).
  *
- * With engine=async an sg node's commands are sent by write(2), and their
- * answers taken by read(2) when the ring says that there are some.  That is
- * done on another descriptor, open for writing, whatever the commands do.  A
- * request of many commands has one under way at a time.  What has to be tried
- * again is left to transfer, on the lane's first descriptor.
- *
  * A residual is a part that was not moved, and is asked for again.  What passes
  * by itself (unit attention, aborted command, busy) is tried again ten times
  * with growing pauses.
  */
-#include "endpoint.h"
+#include "be_sg.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/fs.h>
 #include <linux/major.h>
-#include <liburing.h>
-#include <poll.h>
 #include <scsi/sg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,39 +35,15 @@
 #include "disk.h"
 #include "number.h"
 #include "opts.h"
-#include "scsi.h"
 #include "status.h"
 
 enum {
 	TRIES = 10,
-	BOUNCE = 64 << 10,	/* bytes, for reads that are not aligned */
+	BOUNCE = 64 << 10,	/* bytes, for reads of parts of blocks */
 	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
 	GAP = 64 << 10,		/* bytes that are not mapped, to be left out */
 	SAME = 32 << 20,	/* bytes of a WRITE SAME, at most */
 	ILLEGAL_REQUEST = 5,	/* a status, of sg3_utils */
-};
-
-struct sg {
-	int		 fd;		/* for everything but the data */
-	enum scsi_node	 node;
-	struct scsi_disk disk;
-	struct scsi_command how;	/* what all commands have in common */
-	bool		 shared;	/* O_EXCL: no second descriptor */
-	bool		 mapped;
-	atomic_uint	 most;		/* blocks of a command */
-	atomic_bool	 no_same;	/* it does not know WRITE SAME */
-	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
-};
-
-struct sg_lane {
-	int		 fd;
-	unsigned char	*map;		/* the reserved buffer, or NULL */
-	size_t		 map_len;
-	unsigned char	*bounce;	/* BOUNCE bytes, page aligned */
-	int		 async;		/* takes SCSI_FLIGHTS, or -1 */
-	struct scsi_flight *flight;	/* so many */
-	unsigned	 idle;		/* a bit for each not under way */
-	int		 id;		/* the last one's */
 };
 
 /* A block node that is the target is claimed and locked by claim.c. */
@@ -168,34 +133,6 @@ most_blocks(const struct sg *sg)
 	return most;
 }
 
-/* Why the commands cannot be left to themselves, or NULL. */
-static const char *
-waits(const struct endpoint *ep, const struct sg *sg)
-{
-	if (!opts_async(ep->opts))
-		return "SCSI commands are waited for";
-	if (sg->node != SCSI_SG)
-		return "bsg and block nodes have SG_IO, which waits";
-	if (sg->mapped)
-		return "mmap has one buffer for all commands";
-	if (sg->shared)
-		return "excl leaves one descriptor for all workers";
-	return NULL;
-}
-
-/* Bytes of a command that disk and host take without being tried. */
-static uint64_t
-most_bytes(const struct sg *sg)
-{
-	uint64_t most = (uint64_t)sg->most * sg->disk.block;
-	int host = 0;
-
-	if (ioctl(sg->fd, BLKSECTGET, &host) == 0 && host > 0 &&
-	    (unsigned)host >= sg->disk.block && (unsigned)host < most)
-		most = (unsigned)host;	/* bytes, of an sg node */
-	return most;
-}
-
 static int
 sg_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
@@ -242,11 +179,7 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->sparse = has_gaps(ep);
 	ep->zeroes = ep->role == TARGET && sg->disk.same_most > 0 &&
 	    !sg->how.fua;		/* WRITE SAME has no bit for that */
-	ep->waits = waits(ep, sg);
-	if (ep->waits == NULL) {
-		ep->depth = SCSI_FLIGHTS;
-		ep->most = most_bytes(sg);
-	}
+	sg_async_offer(ep);
 	return 0;
 }
 
@@ -304,27 +237,10 @@ sg_detach(struct lane *lane)
 		munmap(l->map, l->map_len);
 	if (l->fd >= 0 && !sg->shared)
 		close(l->fd);
-	if (l->async >= 0)
-		close(l->async);
-	free(l->flight);
+	sg_async_close(l->async);
 	free(l->bounce);
 	free(l);
 	return 0;
-}
-
-static int
-prepare_flights(const struct endpoint *ep, struct sg_lane *l)
-{
-	const struct sg *sg = ep->priv;
-
-	l->flight = calloc(SCSI_FLIGHTS, sizeof(*l->flight));
-	if (l->flight == NULL)
-		return ENOMEM;
-	l->async = reopen(sg->fd, ep->name, O_RDWR | O_NONBLOCK);
-	if (l->async < 0)
-		return errno;
-	l->idle = (1U << SCSI_FLIGHTS) - 1;
-	return scsi_prepare(l->async);
 }
 
 static int
@@ -337,7 +253,6 @@ sg_attach(struct lane *lane)
 	if (l == NULL)
 		return ENOMEM;
 	lane->priv = l;
-	l->async = -1;
 	l->bounce = aligned_alloc(4096, BOUNCE);
 	l->fd = sg->shared ? sg->fd : reopen(sg->fd, lane->ep->name,
 	    open_flags(lane->ep, false));
@@ -348,7 +263,7 @@ sg_attach(struct lane *lane)
 	if (err == 0)
 		err = reserve(lane->ep, l);
 	if (err == 0 && lane->ep->depth > 0)
-		err = prepare_flights(lane->ep, l);
+		err = sg_async_open(lane->ep, &l->async);
 	if (err != 0)
 		sg_detach(lane);
 	return err;
@@ -378,8 +293,8 @@ lost(int fd)
 	    S_ISBLK(st.st_mode));
 }
 
-static void
-give_up(struct io *io, const struct scsi_reply *r, int fd, uint32_t block)
+void
+sg_give_up(struct io *io, const struct scsi_reply *r, int fd, uint32_t block)
 {
 	io->err = r->result == SCSI_MEDIUM ? EIO : r->err != 0 ? r->err :
 	    EPROTO;
@@ -441,7 +356,7 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 			continue;
 		if (r.result == SCSI_MEDIUM || r.result == SCSI_FATAL ||
 		    r.result == SCSI_SMALLER || try == TRIES) {
-			give_up(io, &r, l->fd, c.block);
+			sg_give_up(io, &r, l->fd, c.block);
 			if (c.same && r.unknown)
 				io->err = EOPNOTSUPP;
 			return 0;
@@ -524,101 +439,6 @@ sg_transfer(struct lane *lane, struct io *io)
 		else
 			io->err = EINVAL;
 	}
-}
-
-/* Whole blocks, all of them on the disk. */
-static bool
-fits(const struct sg *sg, const struct io *io)
-{
-	uint64_t at = io->off / sg->disk.block, n = io->len / sg->disk.block;
-
-	return io->op != OP_ZERO && io->off % sg->disk.block == 0 &&
-	    io->len % sg->disk.block == 0 && at < sg->disk.blocks &&
-	    n <= sg->disk.blocks - at;
-}
-
-/* The next command of an io; false when the kernel did not take it. */
-static bool
-send_next(const struct lane *lane, const struct io *io,
-    struct scsi_flight *flight)
-{
-	struct sg *sg = lane->ep->priv;
-	struct sg_lane *l = lane->priv;
-	size_t left = (io->len - io->done) / sg->disk.block;
-	unsigned most = sg->most;
-
-	flight->command = sg->how;
-	flight->command.write = io->op != OP_READ;
-	flight->command.lba = (io->off + io->done) / sg->disk.block;
-	flight->command.blocks = left < most ? (uint32_t)left : most;
-	flight->command.buf = io->buf + io->done;
-	l->id = l->id < INT_MAX ? l->id + 1 : 0;
-	return scsi_send(l->async, flight, l->id) == 0;
-}
-
-static bool
-sg_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
-{
-	struct sg_lane *l = lane->priv;
-	int i = ffs((int)l->idle) - 1;
-
-	if (io->flight == NULL) {
-		if (i < 0 || !fits(lane->ep->priv, io) ||
-		    !send_next(lane, io, &l->flight[i]))
-			return false;
-		l->idle &= ~(1U << i);
-		io->flight = &l->flight[i];
-	}
-	io_uring_prep_poll_add(sqe, l->async, POLLIN);
-	return true;
-}
-
-static void
-land(struct sg_lane *l, struct io *io)
-{
-	struct scsi_flight *flight = io->flight;
-
-	l->idle |= 1U << (flight - l->flight);
-	io->flight = NULL;
-}
-
-/* Its answer is there: go on with the next command, or end. */
-static enum reaped
-answered(struct lane *lane, struct io *io, const struct scsi_reply *r)
-{
-	struct sg *sg = lane->ep->priv;
-	struct sg_lane *l = lane->priv;
-
-	sg->recovered += r->recovered;
-	sg->indirect += r->indirect;
-	sg->again += r->result == SCSI_AGAIN;
-	if (r->result == SCSI_MOVED)
-		io->done += r->moved;
-	if (r->moved > 0 && io->done < io->len &&
-	    send_next(lane, io, io->flight))
-		return REAP_WAIT;
-	land(l, io);
-	if (r->result == SCSI_MEDIUM || r->result == SCSI_FATAL)
-		give_up(io, r, l->fd, sg->disk.block);
-	return io->done == io->len || io->err != 0 ? REAP_DONE : REAP_TRANSFER;
-}
-
-/*
- * A poll is woken by each answer to the descriptor.  Where it can tell nothing,
- * since the disk is gone, the answers come all the same, but have to be asked
- * for now and then.
- */
-static enum reaped
-sg_reap(struct lane *lane, struct io *io, int result)
-{
-	struct sg_lane *l = lane->priv;
-	struct scsi_reply r;
-
-	if (scsi_take(l->async, io->flight, &r) == 0)
-		return answered(lane, io, &r);
-	if (result < 0 || (result & POLLIN) == 0)
-		scsi_pause(2);
-	return REAP_WAIT;
 }
 
 /* By the descriptor that asked the disk, which may be for reading only. */
