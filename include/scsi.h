@@ -54,6 +54,7 @@ struct scsi_reply {
 enum {
 	SCSI_SENSE = 64,	/* bytes of sense data that are looked at */
 	SCSI_FLIGHTS = 16,	/* of an sg descriptor: Linux' SG_MAX_QUEUE */
+	SCSI_TRIES = 10,	/* more, for what passes by itself */
 };
 
 struct scsi_flight {		/* a command that is not waited for */

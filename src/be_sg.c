@@ -38,7 +38,6 @@
 #include "status.h"
 
 enum {
-	TRIES = 10,
 	BOUNCE = 64 << 10,	/* bytes, for reads of parts of blocks */
 	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
 	GAP = 64 << 10,		/* bytes that are not mapped, to be left out */
@@ -355,7 +354,7 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 		if (r.result == SCSI_SMALLER && !c.same && shrink(sg, c.blocks))
 			continue;
 		if (r.result == SCSI_MEDIUM || r.result == SCSI_FATAL ||
-		    r.result == SCSI_SMALLER || try == TRIES) {
+		    r.result == SCSI_SMALLER || try == SCSI_TRIES) {
 			sg_give_up(io, &r, l->fd, c.block);
 			if (c.same && r.unknown)
 				io->err = EOPNOTSUPP;

@@ -28,9 +28,7 @@
 #endif
 
 enum {
-	TRIES = 10,		/* for what passes by itself */
-
-	/* drivers' host bytes, include/scsi/scsi_status.h of Linux */
+	/* host and driver bytes: include/scsi/scsi_status.h of Linux */
 	HOST_OK = 0x00,
 	HOST_NO_CONNECT = 0x01,
 	HOST_BUS_BUSY = 0x02,
@@ -40,8 +38,10 @@ enum {
 	HOST_IMM_RETRY = 0x0c,
 	HOST_REQUEUE = 0x0d,
 	HOST_TRANSPORT_DISRUPTED = 0x0e,
+	DRIVER_TIMEOUT = 0x06,
+	DRIVER_MASK = 0x0f,
 
-	/* SAM-5 5.3.1 */
+	/* what the disk says: SAM-5 5.3.1 */
 	CHECK_CONDITION = 0x02,
 	CONDITION_MET = 0x04,
 	BUSY = 0x08,
@@ -49,17 +49,22 @@ enum {
 	TASK_SET_FULL = 0x28,
 	ACA_ACTIVE = 0x30,
 	TASK_ABORTED = 0x40,
+	DEVICE_MASK = 0x7e,	/* the other bits were vendors' once */
 
-	/* VPD B2h, byte 5: SBC-4 6.6.7 */
+	/* VPD pages: SPC-5 7.7, SBC-4 6.6 */
+	VPD_SERIAL = 0x80,
+	VPD_IDENTIFICATION = 0x83,
+	VPD_LIMITS = 0xb0,
+	VPD_CHARACTERISTICS = 0xb1,
+	VPD_PROVISIONING = 0xb2,
+
+	/* byte 5 of the last of them: SBC-4 6.6.7 */
 	LBPWS = 0x40,		/* WRITE SAME (16) may unmap */
 	LBPRZ = 0x04,		/* what is unmapped reads as zeros */
-
-	DRIVER_TIMEOUT = 0x06,
-	DRIVER_MASK = 0x0f,
 };
 
 struct answer {			/* of either interface */
-	unsigned	device, host, driver;
+	unsigned	device, host, driver;	/* status bytes, as above */
 	unsigned char	sense[SCSI_SENSE];
 	unsigned	sense_len;
 	int64_t		residual;
@@ -347,7 +352,7 @@ static void
 judge_status(struct scsi_reply *r, const struct answer *a)
 {
 	r->result = SCSI_FATAL;
-	switch (a->device & 0x7e) {
+	switch (a->device & DEVICE_MASK) {
 	case CHECK_CONDITION:
 		judge_sense(r, a);
 		return;
@@ -398,13 +403,15 @@ static void
 judge(struct scsi_reply *r, enum scsi_node node, const struct scsi_command *c,
     struct answer *a)
 {
-	if ((a->device & 0x7e) != 0 && (a->device & 0x7e) != CONDITION_MET)
+	unsigned status = a->device & DEVICE_MASK;
+
+	if (status != 0 && status != CONDITION_MET)
 		judge_status(r, a);
 	else if ((a->driver & DRIVER_MASK) == DRIVER_TIMEOUT)
 		a->host = HOST_TIME_OUT;
 	else if (a->sense_len > 0)
 		judge_sense(r, a);
-	if ((a->device & 0x7e) == 0 && a->host != HOST_OK)
+	if (status == 0 && a->host != HOST_OK)
 		judge_host(r, a);
 	if (r->result == SCSI_MOVED)
 		count_moved(r, c, a);
@@ -477,6 +484,16 @@ passes(int res)
 	    res == SG_LIB_CAT_TS_FULL;
 }
 
+/* Whether to try again what passes by itself; sleeps before that. */
+static bool
+again(int res, int *try)
+{
+	if (!passes(res) || *try == SCSI_TRIES)
+		return false;
+	scsi_pause((*try)++);
+	return true;
+}
+
 /* A library call's answer as an exit status, its negative errnos too. */
 static int
 library_status(int res)
@@ -501,14 +518,11 @@ static int
 ask_identity(int fd, const char *name, struct scsi_disk *d, struct fault *f)
 {
 	struct sg_simple_inquiry_resp q;
-	int res, try;
+	int res, try = 0;
 
-	for (try = 0; ; try++) {
+	do
 		res = sg_simple_inquiry(fd, &q, false, 0);
-		if (!passes(res) || try == TRIES)
-			break;
-		scsi_pause(try);
-	}
+	while (again(res, &try));
 	if (res != 0)
 		return refused(name, "INQUIRY", res, f);
 	d->type = q.peripheral_type & 0x1f;
@@ -524,14 +538,11 @@ ask_identity(int fd, const char *name, struct scsi_disk *d, struct fault *f)
 static int
 wait_until_ready(int fd, const char *name, struct fault *f)
 {
-	int res, try;
+	int res, try = 0;
 
-	for (try = 0; ; try++) {
+	do
 		res = sg_ll_test_unit_ready(fd, 0, false, 0);
-		if (!passes(res) || try == TRIES)
-			break;
-		scsi_pause(try);
-	}
+	while (again(res, &try));
 	return res == 0 ? 0 : refused(name, "TEST UNIT READY", res, f);
 }
 
@@ -541,9 +552,9 @@ ask_capacity(int fd, const char *name, struct scsi_disk *d, struct fault *f)
 {
 	unsigned char r[32];
 	uint64_t last = 0;
-	int res, try;
+	int res, try = 0;
 
-	for (try = 0; ; try++) {
+	do {
 		res = sg_ll_readcap_10(fd, false, 0, r, 8, false, 0);
 		last = get_be(r, 4);
 		d->block = (uint32_t)get_be(r + 4, 4);
@@ -553,10 +564,7 @@ ask_capacity(int fd, const char *name, struct scsi_disk *d, struct fault *f)
 			last = get_be(r, 8);
 			d->block = (uint32_t)get_be(r + 8, 4);
 		}
-		if (!passes(res) || try == TRIES)
-			break;
-		scsi_pause(try);
-	}
+	} while (again(res, &try));
 	if (res != 0)
 		return refused(name, "READ CAPACITY", res, f);
 	if (d->block < 512 || d->block > 65536 ||
@@ -614,25 +622,25 @@ static void
 ask_pages(int fd, struct scsi_disk *d)
 {
 	unsigned char page[252];
-	size_t len = vpd_page(fd, 0x80, page, sizeof(page)), skip = 4;
+	size_t len = vpd_page(fd, VPD_SERIAL, page, sizeof(page)), skip = 4;
 
 	while (skip < len && page[skip] == ' ')
 		skip++;
 	if (len > skip)
 		snprintf(d->serial, sizeof(d->serial), "%.*s",
 		    (int)(len - skip), (const char *)page + skip);
-	len = vpd_page(fd, 0x83, page, sizeof(page));
+	len = vpd_page(fd, VPD_IDENTIFICATION, page, sizeof(page));
 	find_wwn(page, len, d);
 	if (d->type != PDT_DISK && d->type != PDT_ZBC)
 		return;
-	len = vpd_page(fd, 0xb0, page, 64);
+	len = vpd_page(fd, VPD_LIMITS, page, 64);
 	if (len >= 12)
 		d->most = (uint32_t)get_be(page + 8, 4);
 	if (len >= 44)
 		d->same_most = at_most_32(get_be(page + 36, 8));
-	if (vpd_page(fd, 0xb1, page, 64) >= 6)
+	if (vpd_page(fd, VPD_CHARACTERISTICS, page, 64) >= 6)
 		d->rotates = get_be(page + 4, 2) > 1;
-	if (vpd_page(fd, 0xb2, page, 64) >= 6) {
+	if (vpd_page(fd, VPD_PROVISIONING, page, 64) >= 6) {
 		d->provisioned = (page[5] & 0xe0) != 0;
 		d->zeros = d->provisioned && (page[5] & LBPRZ) != 0;
 		d->frees_zeros = d->zeros && (page[5] & LBPWS) != 0;
@@ -651,7 +659,10 @@ scsi_ask(int fd, const char *name, struct scsi_disk *d, struct fault *f)
 	return 0;
 }
 
-/* Descriptors from lba on, as long as they adjoin and are alike: SBC-4. */
+/*
+ * Descriptors from lba on, as long as they adjoin and are alike: SBC-4.
+ * Deallocated (1) and anchored (2) blocks are not mapped.
+ */
 static void
 read_descriptors(const unsigned char *d, const unsigned char *end,
     uint64_t lba, uint64_t least, struct scsi_span *s)
@@ -679,16 +690,13 @@ scsi_mapped(int fd, uint64_t lba, uint64_t least, struct scsi_span *s)
 {
 	unsigned char r[4096];
 	size_t len;
-	int res, try;
+	int res, try = 0;
 
-	for (try = 0; ; try++) {
+	do {
 		memset(r, 0, sizeof(r));
 		res = sg_ll_get_lba_status16(fd, lba, 0, r, sizeof(r), false,
 		    0);
-		if (!passes(res) || try == TRIES)
-			break;
-		scsi_pause(try);
-	}
+	} while (again(res, &try));
 	if (res != 0)
 		return library_status(res);
 	len = 4 + (size_t)get_be(r, 4);
@@ -702,14 +710,11 @@ scsi_mapped(int fd, uint64_t lba, uint64_t least, struct scsi_span *s)
 int
 scsi_sync(int fd)
 {
-	int res, try;
+	int res, try = 0;
 
-	for (try = 0; ; try++) {
+	do
 		res = sg_ll_sync_cache_10(fd, false, false, 0, 0, 0, false, 0);
-		if (!passes(res) || try == TRIES)
-			break;
-		scsi_pause(try);
-	}
+	while (again(res, &try));
 	return res == 0 || res == SG_LIB_CAT_INVALID_OP ? 0 :
 	    library_status(res);
 }
