@@ -317,6 +317,18 @@ same_blocks(const struct sg *sg)
 	return sg->disk.same_most < most ? sg->disk.same_most : most;
 }
 
+/* Of n blocks, those that one command may have. */
+static uint32_t
+blocks_at_once(const struct sg *sg, const struct sg_lane *l,
+    const struct scsi_command *c, uint32_t n)
+{
+	size_t most = c->same ? same_blocks(sg) : sg->most;
+
+	if (c->mapped && l->map_len / c->block < most)
+		most = l->map_len / c->block;
+	return n < most ? n : (uint32_t)most;
+}
+
 /*
  * Move n blocks at lba, or the beginning of them, to or from buf.  Returns the
  * bytes moved; 0 with an error in the io.
@@ -329,7 +341,6 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 	const struct sg_lane *l = lane->priv;
 	struct scsi_command c = sg->how;
 	struct scsi_reply r;
-	unsigned most;
 	int try = 0;
 
 	c.write = io->op != OP_READ;
@@ -340,10 +351,7 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 	c.lba = lba;
 	c.buf = buf;
 	for (;;) {
-		most = c.same ? same_blocks(sg) : sg->most;
-		c.blocks = n < most ? n : most;
-		if (c.mapped && (size_t)c.blocks * c.block > l->map_len)
-			c.blocks = (uint32_t)(l->map_len / c.block);
+		c.blocks = blocks_at_once(sg, l, &c, n);
 		if (c.mapped && c.write)
 			memcpy(l->map, buf, (size_t)c.blocks * c.block);
 		scsi_run(l->fd, sg->node, &c, &r);
