@@ -9,20 +9,22 @@
  */
 #include "chart.h"
 
-
 #include "number.h"
 
-enum {
+enum {				/* pixels, unless it says otherwise */
 	WIDTH = 960,
 	LEFT = 76, RIGHT = 936,	/* of all panels */
-	TOP = 76,
+	TOP = 76,		/* of the first */
 	RATE_TALL = 150, LATENCY_TALL = 110, HISTOGRAM_TALL = 150,
 	BETWEEN = 18,		/* the two panels of an end */
 	GAP = 48,		/* below a panel, with its axis */
 	HEAD = 26,		/* above the panels of an end */
-	COLUMNS = 240,
+	AXIS = 36,		/* below the histogram */
+	LEGEND = 16,		/* a line of it */
+	BOTTOM = 12,
+	COLUMNS = 240,		/* of a curve, at most */
 	NAME_MOST = 56,		/* characters of a name */
-	TICKS = 8,
+	TICKS = 8,		/* of an axis of positions, about */
 };
 
 static const char *const colours[SERIES_MOST] = { "#1f6fb4", "#c9600a",
@@ -440,13 +442,13 @@ draw_histogram(FILE *out, const struct gauge *sum, double y)
 	scale(&pa, sum);
 	frame(&pa, "requests by latency");
 	powers(&pa, false);
-	y += HISTOGRAM_TALL + 36;
+	y += HISTOGRAM_TALL + AXIS;
 	for (s = 0; s < SERIES_MOST; s++) {
 		if (sum[s].all.requests == 0)
 			continue;
 		draw_outline(&pa, &sum[s], colours[s]);
 		legend(out, s, &sum[s], y);
-		y += 16;
+		y += LEGEND;
 	}
 }
 
@@ -485,9 +487,8 @@ chart_draw(FILE *out, const struct profile *pr,
 
 	for (s = 0; s < SERIES_MOST; s++)
 		ends += sum[s].all.requests > 0;
-	tall = TOP + ends * (HEAD + RATE_TALL + BETWEEN + LATENCY_TALL +
-	    GAP) +
-	    (ends > 0 ? HISTOGRAM_TALL + 48 + 16 * ends : 0);
+	tall = ends == 0 ? TOP : TOP + HISTOGRAM_TALL + AXIS + BOTTOM +
+	    ends * (HEAD + RATE_TALL + BETWEEN + LATENCY_TALL + GAP + LEGEND);
 	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 	    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
 	    "height=\"%d\" viewBox=\"0 0 %d %d\">\n"
