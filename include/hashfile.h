@@ -4,8 +4,7 @@
 #ifndef PARDD_HASHFILE_H
 #define PARDD_HASHFILE_H
 
-#include <stdbool.h>
-#include <stdio.h>
+#include <stdint.h>
 
 #include "copy.h"
 #include "fault.h"

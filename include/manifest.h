@@ -11,7 +11,7 @@
 #include "newfile.h"
 #include "plan.h"
 
-struct manifest {		/* as it was read; const then */
+struct manifest {		/* as it was read */
 	struct checks	 checks;	/* CHECK_NONE: it could not be read */
 	uint64_t	 off;	/* bytes; where the copy began on the target */
 	uint64_t	 length;	/* bytes that there are ranges for */
@@ -27,8 +27,8 @@ int manifest_load(struct manifest *, const char *path, struct fault *f);
 void manifest_free(struct manifest *);
 
 /*
- * Write the digests of a copy that ended at byte end of the target, from its
- * byte off on.  Returns 0, or -1 with *f.
+ * Write a table of digests; off is the byte of the target where its ranges
+ * begin.  Returns 0, or -1 with *f.
  */
 int manifest_write(struct newfile *, const struct plan *, struct checks *,
     uint64_t off, struct fault *f);

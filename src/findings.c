@@ -51,8 +51,7 @@ cuts(const struct part *p, uint64_t from, uint64_t to)
 	return begins != ends;
 }
 
-/* head: it is the first bytes of both ends. */
-/* head: it is the first bytes of both ends. */
+/* Look at a range; head: it is the first bytes of both ends. */
 static void
 look_at(struct span *s, const struct parts *t, uint64_t from, uint64_t to,
     bool head)

@@ -32,9 +32,9 @@
 #define SCHEMA	"pardd-manifest/1"
 
 enum {
-	LINE_MOST = 1 << 16,	/* bytes */
-	RANGE_MOST = 1 << 30,	/* bytes, as a transfer */
-	HEX = 32,
+	LINE_MOST = 64 << 10,	/* bytes */
+	RANGE_MOST = 1 << 30,	/* bytes, as of a transfer */
+	HEX = 32,		/* digits of a digest */
 };
 
 struct reader {
