@@ -87,7 +87,7 @@ tell_trouble(struct events *ev)
 		report_fault(&f);
 }
 
-/* It did not begin. */
+/* The copy does not begin: tell why, and return the status. */
 static int
 refused(struct events *ev, const struct fault *why)
 {
@@ -96,6 +96,7 @@ refused(struct events *ev, const struct fault *why)
 	return told(why);
 }
 
+/* The same once the ends are open. */
 static int
 leave(struct events *ev, struct endpoint *src, struct endpoint *dst,
     const struct fault *why)
@@ -173,12 +174,31 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	return out.verdict.status;
 }
 
+/* --dry-run: show the plan, and what a map says already. */
+static int
+show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
+    struct events *ev)
+{
+	struct map_totals known;
+	struct fault f;
+	bool map = p->opts->map != NULL;
+
+	if (control_look(p->opts, &f) != 0 ||
+	    (map && keeper_look(p, &known, &f) != 0))
+		return leave(ev, src, dst, &f);
+	report_plan(stdout, p);
+	if (map)
+		report_known(stdout, &known);
+	close_ends(src, dst, &f);
+	return printed();
+}
+
+/* The ends are open: decide, show or do it, and let go of what was taken. */
 static int
 planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
     struct events *ev, int *signo)
 {
 	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
-	struct map_totals known;
 	struct findings found;
 	struct record rec;
 	struct claims claims;
@@ -190,24 +210,12 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 		return leave(ev, src, dst, &f);
 	findings_make(&found, &p, thorough);
 	p.found = o->compare == 0 ? &found : NULL;
-	if (o->mode == MODE_DRY_RUN) {
-		if (control_look(o, &f) != 0 || (o->map != NULL &&
-		    keeper_look(&p, &known, &f) != 0)) {
-			claims_release(&claims);
-			findings_free(&found);
-			return leave(ev, src, dst, &f);
-		}
-		report_plan(stdout, &p);
-		if (o->map != NULL)
-			report_known(stdout, &known);
-		close_ends(src, dst, &f);
-		claims_release(&claims);
-		record_close(&rec);
-		findings_free(&found);
-		return printed();
-	}
-	status = o->ask && !report_ask(&p, &f) ? leave(ev, src, dst, &f) :
-	    run(&p, src, dst, &rec, ev, signo);
+	if (o->mode == MODE_DRY_RUN)
+		status = show(&p, src, dst, ev);
+	else if (o->ask && !report_ask(&p, &f))
+		status = leave(ev, src, dst, &f);
+	else
+		status = run(&p, src, dst, &rec, ev, signo);
 	claims_release(&claims);
 	record_close(&rec);
 	findings_free(&found);
@@ -246,21 +254,22 @@ misused(const struct opts *o, const struct fault *why)
 	return status;
 }
 
+/* The modes that only print something. */
 static int
 print(const struct opts *o)
 {
 	struct fault f;
+	int failed = 0;
 
 	if (o->mode == MODE_HELP)
 		opts_help(stdout);
 	else if (o->mode == MODE_VERSION)
 		printf("pardd %s\n", PARDD_VERSION);
-	else if (o->mode == MODE_LIST) {
-		if (list_print(stdout, o->as_json, &f) != 0)
-			return told(&f);
-	} else if (opts_completion(stdout, o->shell, &f) != 0)
-		return told(&f);
-	return printed();
+	else if (o->mode == MODE_LIST)
+		failed = list_print(stdout, o->as_json, &f);
+	else
+		failed = opts_completion(stdout, o->shell, &f);
+	return failed != 0 ? told(&f) : printed();
 }
 
 int
