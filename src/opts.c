@@ -200,7 +200,7 @@ enter(struct opts *o, enum mode mode)
 		o->mode = mode;
 }
 
-/* -dvv */
+/* Several in one word: -dvv. */
 static int
 letters(struct opts *o, const char *arg, struct fault *f)
 {
@@ -209,7 +209,7 @@ letters(struct opts *o, const char *arg, struct fault *f)
 
 	for (c = arg + 1; *c != '\0'; c++) {
 		for (i = 0; i < COUNT(options); i++)
-			if (options[i].letter == *c && *c != '\0')
+			if (options[i].letter == *c)
 				break;
 		if (i == COUNT(options))
 			return fault_set(f, STATUS_USAGE,
@@ -448,44 +448,54 @@ contradiction(const struct opts *o)
 	return NULL;
 }
 
-int
-opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
+static const char *(*const objections[])(const struct opts *) = {
+	contradiction,
+	contradiction_rescue,
+	contradiction_manner,
+	contradiction_reading,
+	contradiction_digests,
+	misspelt,
+};
+
+/* All of them, also behind one that is wrong: json= may come later. */
+static int
+read_words(struct opts *o, struct fault *f)
 {
-	const char *wrong;
-	struct fault echo;
+	struct fault later;
 	bool bad = false;
 	int i;
 
-	defaults(o, argc, argv);
-	for (i = 1; i < argc; i++) {
-		const char *arg = argv[i];
-		int failed = 0;
+	for (i = 1; i < o->argc; i++) {
+		const char *arg = o->argv[i];
+		struct fault *to = bad ? &later : f;
+		int failed;
 
 		if (strcmp(arg, "--") == 0)
 			continue;
 		failed = arg[0] == '-' && arg[1] != '\0' ?
-		    option(o, arg, bad ? &echo : f) :
-		    operand(o, arg, bad ? &echo : f);
+		    option(o, arg, to) : operand(o, arg, to);
 		bad = bad || failed != 0;
 	}
-	if (bad)
+	return bad ? -1 : 0;
+}
+
+int
+opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
+{
+	const char *wrong;
+	size_t i;
+
+	defaults(o, argc, argv);
+	if (read_words(o, f) != 0)
 		return -1;
 	if (o->mode != MODE_COPY && o->mode != MODE_DRY_RUN)
 		return 0;
 	unify(o);
-	wrong = contradiction(o);
-	if (wrong == NULL)
-		wrong = contradiction_rescue(o);
-	if (wrong == NULL)
-		wrong = contradiction_manner(o);
-	if (wrong == NULL)
-		wrong = contradiction_reading(o);
-	if (wrong == NULL)
-		wrong = contradiction_digests(o);
-	if (wrong == NULL)
-		wrong = misspelt(o);
-	if (wrong != NULL)
-		return fault_set(f, STATUS_USAGE, "%s", wrong);
+	for (i = 0; i < COUNT(objections); i++) {
+		wrong = objections[i](o);
+		if (wrong != NULL)
+			return fault_set(f, STATUS_USAGE, "%s", wrong);
+	}
 	if (o->check != 0)
 		o->output = ".";
 	return hash_expect(o, f);
