@@ -241,8 +241,11 @@ open_inherited(struct endpoint *ep, bool look, struct fault *f)
 		return -1;
 	at = lseek(ep->fd, 0, SEEK_CUR);
 	ep->base = at > 0 ? (uint64_t)at : 0;
-	if (ep->be == &be_file && ep->role == TARGET && (mode & O_APPEND) != 0)
+	if (ep->be == &be_file && ep->role == TARGET && !ep->device &&
+	    (mode & O_APPEND) != 0) {
+		ep->flags |= FLAG_APPEND;
 		ep->be = &be_stream;
+	}
 	return ep->be->open(ep, look, f);
 }
 

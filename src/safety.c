@@ -95,6 +95,16 @@ no_seek(const struct plan *p, struct fault *f)
 	    "beginning: seek= cannot be used", p->dst->name);
 }
 
+/* By the shell: oflag=append itself contradicts oflag=trunc. */
+static int
+no_cut(const struct plan *p, struct fault *f)
+{
+	if (p->truncate < 0 || (p->dst->flags & FLAG_APPEND) == 0)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is appended to: oflag=trunc "
+	    "cannot be used", p->dst->name);
+}
+
 /* bs= and the source's logical blocks. */
 static int
 bs_misfit(const struct plan *p, struct fault *f)
@@ -359,6 +369,7 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	wrong_disk,
 	no_places,
 	no_seek,
+	no_cut,
 	empty_device,
 	past_end,
 	bs_misfit,

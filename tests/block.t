@@ -161,6 +161,17 @@ stdout_disk()
 	    holds "$b" 51200 51200 $((1048576 - 51200)) 9
 }
 it "copies onto a disk that is its stdout" stdout_disk
+# A disk has no end to append to: >> is as good as >.
+appended_disk()
+{
+	filled b 1M 4096 9 && "$blocks" make src 100001 && "$blocks" make large 1048577 || return
+	"$pardd" if=src bs=512 2>err >>"$b" || fail "$(<err)" || return
+	says '^pardd: complete, flushed$' && says 2399 && holds "$b" 0 0 100001 &&
+	    "$blocks" zero "$b" 100001 2399 && holds "$b" 102400 102400 946176 9 || return
+	"$pardd" if=large bs=512 2>err >>"$b"
+	[[ $? = 101 ]] && one_line 'no whole|room'
+}
+it "copies onto a disk that the shell opened with >>" appended_disk
 
 # ---------------------------------------------------------------- page cache
 

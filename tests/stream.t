@@ -163,6 +163,16 @@ appending()
 	    holds dst 100 0 70001
 }
 it "appends in order to a file that the shell opened with >>" appending
+not_appended()
+{
+	"$blocks" make src 1000 && "$blocks" make dst 100 9 || return
+	"$pardd" if=src "$@" 2>err >>dst
+	status=$?
+	[[ $status = 101 ]] || fail "status $status: $(<err)" || return
+	one_line "${1%%=*}" && size_is dst 100 && holds dst 0 0 100 9
+}
+it "refuses to seek in it" not_appended seek=1
+it "refuses to cut it off" not_appended oflag=trunc
 
 names()
 {
