@@ -220,6 +220,12 @@ struct disk;
 bool endpoint_disk(const struct endpoint *, struct disk *);
 
 /*
+ * Whether a run could write to what --dry-run only looks at.  Returns 0, or -1
+ * with *f.  A file that is there has been asked when it was opened.
+ */
+int endpoint_look(const struct endpoint *, struct fault *f);
+
+/*
  * Create the target (mode, as umask allows) if it is absent, and cut it off at
  * length bytes unless that is negative.
  */

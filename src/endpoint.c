@@ -278,9 +278,6 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 	if (fstatat(ep->dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		failed = fault_set(f, STATUS_REFUSED, "%s is a symbolic link "
 		    "to a file that does not exist", ep->name);
-	if (failed == 0 && look && faccessat(ep->dir, ".", W_OK | X_OK,
-	    AT_EACCESS) != 0)
-		failed = fault_errno(f, errno, "%s", ep->name);
 	if (failed == 0)
 		failed = ep->be->open(ep, look, f);
 	if (failed != 0)
@@ -388,6 +385,18 @@ endpoint_disk(const struct endpoint *ep, struct disk *d)
 	if (ep->id.ino == 0)
 		return disk_of_block(ep->id.dev, d);
 	return disk_of_char(ep->node, d);
+}
+
+int
+endpoint_look(const struct endpoint *ep, struct fault *f)
+{
+	int denied = 0;
+
+	if (ep->absent)
+		denied = faccessat(ep->dir, ".", W_OK | X_OK, AT_EACCESS);
+	else if (ep->role == TARGET && ep->device && !ep->inherited)
+		denied = faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS);
+	return denied == 0 ? 0 : fault_errno(f, errno, "%s", ep->name);
 }
 
 static int

@@ -182,13 +182,15 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	struct map_totals known;
 	struct fault f;
 	bool map = p->opts->map != NULL;
+	/* The plan of a copy to standard output does not go there. */
+	FILE *out = dst->inherited ? stderr : stdout;
 
-	if (control_look(p->opts, &f) != 0 ||
+	if (endpoint_look(dst, &f) != 0 || control_look(p->opts, &f) != 0 ||
 	    (map && keeper_look(p, &known, &f) != 0))
 		return leave(ev, src, dst, &f);
-	report_plan(stdout, p);
+	report_plan(out, p);
 	if (map)
-		report_known(stdout, &known);
+		report_known(out, &known);
 	close_ends(src, dst, &f);
 	return printed();
 }

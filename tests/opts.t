@@ -279,6 +279,28 @@ dry_pipe()
 	[[ $(<rest) = data && ! -e new ]]
 }
 it "takes nothing from a pipe with --dry-run" dry_pipe
+dry_stdout()
+{
+	"$blocks" make src 1000 && "$blocks" make dst 500 9 || return
+	"$pardd" -d if=src 2>err 1<>dst || fail "$(<err)" || return
+	grep -q '^output=standard output$' err && size_is dst 500 && holds dst 0 0 500 9
+}
+it "does not write the plan to the target" dry_stdout
+# The first of two reasons is the same one with --dry-run.
+dry_denied()
+{
+	mkdir sub && "$blocks" make src 1000 && chmod 555 sub && chmod 711 . .. || return
+	set -- setpriv --reuid=65534 --regid=65534 --clear-groups "$pardd" if=src of=sub/new
+	"$@" -d >/dev/null 2>err
+	[[ $? = 63 ]] || fail "$(<err)" || return
+	exits 101 "$@" skip=99 && exits 101 "$@" skip=99 -d
+}
+if ((EUID == 0)) && setpriv --reuid=65534 --regid=65534 --clear-groups \
+    test -x "$pardd" 2>/dev/null; then
+	it "is refused for the same reason with --dry-run" dry_denied
+else
+	skip "not root" "is refused for the same reason with --dry-run"
+fi
 
 # ----------------------------------------------------------- the exact words
 
