@@ -65,9 +65,6 @@ void events_back(struct events *, const struct plan *);
 void events_result(struct events *, const struct plan *, struct outcome *);
 void events_refused(struct events *, const struct fault *why);
 
-/* A text from outside as JSON, which is the caller's: null for NULL. */
-struct json_t *events_text(const char *);
-
 /* An end, whose first byte is at off, as JSON, which is the caller's. */
 struct json_t *events_end(const struct endpoint *, uint64_t off);
 

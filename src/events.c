@@ -5,9 +5,6 @@
  * Progress does without where nobody reads, errors are put off, and only the
  * plan, the last errors and the result are worth some seconds of waiting.
  * After a failure a sink gets nothing more: its last line may be a part of one.
- *
- * Text from outside that is no UTF-8 cannot stand in JSON.  Each byte of it
- * that is no part of a character becomes \xNN, as on standard error.
  */
 #include "events.h"
 
@@ -23,13 +20,13 @@
 #include "disk.h"
 #include "hash.h"
 #include "status.h"
+#include "value.h"
 
 #define SCHEMA	"pardd/1"
 
 enum {
 	PATIENCE = 5000,	/* ms for a reader that is slow */
 	INTERVAL = 1,		/* seconds */
-	CHARACTER = 4,		/* bytes of UTF-8, at most */
 };
 
 /* ------------------------------------------------------------- opening */
@@ -92,62 +89,6 @@ events_trouble(struct events *ev, struct fault *f)
 
 /* -------------------------------------------------------------- values */
 
-/* The length of the character that begins here, 0 if none does. */
-static size_t
-character(const char *c)
-{
-	size_t n;
-
-	for (n = 1; n <= CHARACTER && c[n - 1] != '\0'; n++) {
-		json_t *one = json_stringn(c, n);
-
-		if (one != NULL) {
-			json_decref(one);
-			return n;
-		}
-	}
-	return 0;
-}
-
-/* A text from outside, or null. */
-static json_t *
-text(const char *from)
-{
-	json_t *o;
-	char *safe, *to;
-	size_t n;
-
-	if (from == NULL)
-		return json_null();
-	o = json_string(from);
-	if (o != NULL)
-		return o;
-	safe = malloc(4 * strlen(from) + 1);
-	if (safe == NULL)
-		return NULL;
-	for (to = safe; *from != '\0'; from += n) {
-		n = character(from);
-		if (n > 0) {
-			memcpy(to, from, n);
-			to += n;
-		} else {
-			to += snprintf(to, 5, "\\x%02X",
-			    (unsigned)(unsigned char)*from);
-			n = 1;
-		}
-	}
-	*to = '\0';
-	o = json_string(safe);
-	free(safe);
-	return o;
-}
-
-json_t *
-events_text(const char *from)
-{
-	return text(from);
-}
-
 static json_t *
 operands(const struct opts *o)
 {
@@ -155,32 +96,8 @@ operands(const struct opts *o)
 	int i;
 
 	for (i = 1; i < o->argc; i++)
-		json_array_append_new(list, text(o->argv[i]));
+		json_array_append_new(list, value_text(o->argv[i]));
 	return list;
-}
-
-/* Bytes, or null where they are not known. */
-static json_t *
-amount(int64_t n)
-{
-	return n < 0 ? json_null() : json_integer(n);
-}
-
-static json_t *
-bytes(uint64_t n)
-{
-	return json_integer((json_int_t)n);
-}
-
-static json_t *
-moment(const struct timespec *t)
-{
-	char date[32];
-	struct tm tm;
-
-	gmtime_r(&t->tv_sec, &tm);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	return json_sprintf("%s.%03ldZ", date, t->tv_nsec / 1000000);
 }
 
 static json_t *
@@ -189,7 +106,7 @@ now(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);
-	return moment(&t);
+	return value_time(&t);
 }
 
 /* ---------------------------------------------------------------- ends */
@@ -213,13 +130,6 @@ device(const struct identity *id)
 	    minor(id->dev)) : json_null();
 }
 
-/* A text, or null where there is none. */
-static json_t *
-text_or_null(const char *s)
-{
-	return s[0] != '\0' ? text(s) : json_null();
-}
-
 /* Which disk an end is, or null for what is none. */
 static json_t *
 disk_of(const struct endpoint *ep)
@@ -232,36 +142,30 @@ disk_of(const struct endpoint *ep)
 	if (d.node != 0)
 		disk_by_id(d.node, by_id, sizeof(by_id));
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}",
-	    "name", text_or_null(d.whole_name),
-	    "vendor", text_or_null(d.vendor), "model", text_or_null(d.model),
-	    "serial", text_or_null(d.serial), "wwn", text_or_null(d.wwn),
-	    "transport", text_or_null(d.transport),
-	    "by_id", text_or_null(by_id), "backing", text_or_null(d.backing),
+	    "name", value_known(d.whole_name),
+	    "vendor", value_known(d.vendor), "model", value_known(d.model),
+	    "serial", value_known(d.serial), "wwn", value_known(d.wwn),
+	    "transport", value_known(d.transport),
+	    "by_id", value_known(by_id), "backing", value_known(d.backing),
 	    "partition", d.partition);
-}
-
-/* An end of the copy, whose first byte is at off. */
-static json_t *
-end_of(const struct endpoint *ep, uint64_t off)
-{
-	const struct identity *id = &ep->id;
-	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:b}",
-	    "name", text(ep->name), "kind", kind(ep),
-	    "size", amount(ep->absent ? -1 :
-	    ep->part > 0 ? ep->whole : ep->size),
-	    "block", amount(ep->block > 0 ? (int64_t)ep->block : -1),
-	    "offset", bytes(off), "device", device(id),
-	    "inode", id->known && id->ino != 0 ? bytes(id->ino) : json_null(),
-	    "created", ep->absent);
-
-	json_object_set_new(o, "disk", disk_of(ep));
-	return o;
 }
 
 json_t *
 events_end(const struct endpoint *ep, uint64_t off)
 {
-	return end_of(ep, off);
+	const struct identity *id = &ep->id;
+	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:b}",
+	    "name", value_text(ep->name), "kind", kind(ep),
+	    "size", value_amount(ep->absent ? -1 :
+	    ep->part > 0 ? ep->whole : ep->size),
+	    "block", value_amount(ep->block > 0 ? (int64_t)ep->block : -1),
+	    "offset", value_count(off), "device", device(id),
+	    "inode", id->known && id->ino != 0 ? value_count(id->ino) :
+	    json_null(),
+	    "created", ep->absent);
+
+	json_object_set_new(o, "disk", disk_of(ep));
+	return o;
 }
 
 /* An end that was not opened, or not to its purpose. */
@@ -269,8 +173,8 @@ static json_t *
 end_unknown(const char *name)
 {
 	return json_pack("{s:o, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:b}",
-	    "name", text(name), "kind", "size", "block", "offset", "device",
-	    "inode", "disk", "created", 0);
+	    "name", value_text(name), "kind", "size", "block", "offset",
+	    "device", "inode", "disk", "created", 0);
 }
 
 /* -------------------------------------------------------------- events */
@@ -290,40 +194,41 @@ how_verified(const struct opts *o)
 	}
 }
 
-void
-events_plan(struct events *ev, const struct plan *p)
+static json_t *
+plan_line(const struct events *ev, const struct plan *p)
 {
 	const struct opts *o = p->opts;
 
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, s:O, s:o, s:o, s:o, "
+	    "s:s, s:s, s:i, s:b, s:b, s:b, s:b, s:I, s:b, s:o, s:b, s:b, s:o, "
+	    "s:o}",
+	    "schema", SCHEMA, "event", "plan", "version", PARDD_VERSION,
+	    "started", value_time(&ev->started), "operands", operands(o),
+	    "source", ev->source, "target", ev->target,
+	    "block_size", value_count(p->bs),
+	    "length", value_amount(p->bounded ? (int64_t)p->length : -1),
+	    "transfer", value_count(p->chunk),
+	    "engine", p->queues > 0 ? "async" : "threads",
+	    "engine_reason", p->engine_why,
+	    "workers", (int)(p->queues > 0 ? p->queues : p->workers),
+	    "holes", p->holes, "sparse", p->sparse, "reflink", p->reflink,
+	    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
+	    "sync", o->sync != 0, "verify", how_verified(o),
+	    "compare", o->compare != 0, "dry_run", o->mode == MODE_DRY_RUN,
+	    "rate", value_amount(o->rate), "ioprio", value_text(o->ioprio));
+}
+
+void
+events_plan(struct events *ev, const struct plan *p)
+{
 	if (ev->json.fd < 0 && ev->log.fd < 0)
 		return;
-	ev->source = end_of(p->src, p->src_off);
-	ev->target = end_of(p->dst, p->dst_off);
+	ev->source = events_end(p->src, p->src_off);
+	ev->target = events_end(p->dst, p->dst_off);
 	ev->bounded = p->bounded;
 	ev->length = p->length;
 	if (ev->json.fd >= 0)
-		emit(ev, &ev->json, json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, "
-		    "s:O, s:o, s:o, s:o, s:s, s:s, s:i, s:b, s:b, s:b, s:b, "
-		    "s:I, s:b, s:o, s:b, s:b, s:o, s:o}",
-		    "schema", SCHEMA, "event", "plan",
-		    "version", PARDD_VERSION,
-		    "started", moment(&ev->started),
-		    "operands", operands(o),
-		    "source", ev->source, "target", ev->target,
-		    "block_size", bytes(p->bs),
-		    "length", amount(p->bounded ? (int64_t)p->length : -1),
-		    "transfer", bytes(p->chunk),
-		    "engine", p->queues > 0 ? "async" : "threads",
-		    "engine_reason", p->engine_why,
-		    "workers", (int)(p->queues > 0 ? p->queues : p->workers),
-		    "holes", p->holes, "sparse", p->sparse,
-		    "reflink", p->reflink,
-		    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
-		    "sync", o->sync != 0, "verify", how_verified(o),
-		    "compare", o->compare != 0,
-		    "dry_run", o->mode == MODE_DRY_RUN,
-		    "rate", amount(o->rate), "ioprio", text(o->ioprio)),
-		    PATIENCE);
+		emit(ev, &ev->json, plan_line(ev, p), PATIENCE);
 }
 
 int
@@ -337,8 +242,9 @@ events_wait(const struct events *ev, double seconds)
 static json_t *
 range(const struct plan *p, const struct seg *s)
 {
-	return json_pack("{s:o, s:o}", "offset", bytes(p->src_off + s->off),
-	    "length", bytes(s->len));
+	return json_pack("{s:o, s:o}",
+	    "offset", value_count(p->src_off + s->off),
+	    "length", value_count(s->len));
 }
 
 /* The counts that each progress and each ending have. */
@@ -346,12 +252,13 @@ static json_t *
 counts(const struct tally *t)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f}",
-	    "bytes_read", bytes(t->read), "bytes_written", bytes(t->written),
-	    "bytes_unreadable", bytes(t->lost),
-	    "bytes_spared", bytes(t->spared),
-	    "bytes_verified", bytes(t->verified),
-	    "bytes_differing", bytes(t->differing),
-	    "bytes_mended", bytes(t->mended), "seconds", t->seconds);
+	    "bytes_read", value_count(t->read),
+	    "bytes_written", value_count(t->written),
+	    "bytes_unreadable", value_count(t->lost),
+	    "bytes_spared", value_count(t->spared),
+	    "bytes_verified", value_count(t->verified),
+	    "bytes_differing", value_count(t->differing),
+	    "bytes_mended", value_count(t->mended), "seconds", t->seconds);
 }
 
 /* Tell what is unreadable before the border, as far as it was not told. */
@@ -403,7 +310,7 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 		return;
 	o = json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA,
 	    "event", "progress", "phase", phase_name(t->phase),
-	    "length", amount(p->bounded ? (int64_t)p->length : -1));
+	    "length", value_amount(p->bounded ? (int64_t)p->length : -1));
 	json_object_update_new(o, counts(t));
 	emit(ev, &ev->json, o, 0);
 }
@@ -448,7 +355,7 @@ events_gone(struct events *ev, const struct plan *p, const struct tally *t)
 	if (ev->json.fd >= 0)
 		emit(ev, &ev->json, json_pack("{s:s, s:s, s:f, s:o}",
 		    "schema", SCHEMA, "event", "gone", "seconds", t->seconds,
-		    "wait", amount(p->opts->wait)), 0);
+		    "wait", value_amount(p->opts->wait)), 0);
 }
 
 void
@@ -457,7 +364,7 @@ events_back(struct events *ev, const struct plan *p)
 	if (ev->json.fd >= 0)
 		emit(ev, &ev->json, json_pack("{s:s, s:s, s:o}",
 		    "schema", SCHEMA, "event", "back", "name",
-		    text(p->src->name)), 0);
+		    value_text(p->src->name)), 0);
 }
 
 /* ----------------------------------------------------------- the result */
@@ -503,8 +410,8 @@ hashes(const struct hash *hash)
 	d = hash_digests(hash, &n);
 	for (i = 0; i < n; i++)
 		json_array_append_new(list, json_pack("{s:s, s:o, s:o}",
-		    "algorithm", d[i].name, "digest", text_or_null(d[i].hex),
-		    "expected", text(d[i].expected)));
+		    "algorithm", d[i].name, "digest", value_known(d[i].hex),
+		    "expected", value_text(d[i].expected)));
 	return list;
 }
 
@@ -525,25 +432,18 @@ ending(const struct events *ev, const char *event, const struct ending *e)
 	json_t *o = json_pack("{s:s, s:s, s:i, s:s, s:o, s:o}",
 	    "schema", SCHEMA, "event", event,
 	    "status", e->status, "verdict", e->verdict,
-	    "message", text(e->message),
-	    "signal", amount(e->signal > 0 ? e->signal : -1));
+	    "message", value_text(e->message),
+	    "signal", value_amount(e->signal > 0 ? e->signal : -1));
 
 	json_object_update_new(o, counts(&e->tally));
 	json_object_update_new(o, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, "
-	    "s:o, s:o, s:o}", "bytes_holes", bytes(e->tally.holes),
-	    "bytes_zeroed", bytes(e->tally.zeroed),
-	    "bytes_shared", bytes(e->tally.shared),
+	    "s:o, s:o, s:o}", "bytes_holes", value_count(e->tally.holes),
+	    "bytes_zeroed", value_count(e->tally.zeroed),
+	    "bytes_shared", value_count(e->tally.shared),
 	    "flushed", e->flushed, "verified", e->verified,
 	    "hashes", hashes(e->hash), "in_flight", in_flight(&e->tally),
-	    "started", moment(&ev->started), "ended", now()));
+	    "started", value_time(&ev->started), "ended", now()));
 	return o;
-}
-
-/* A text that is known, or null. */
-static json_t *
-known(const char *from)
-{
-	return text(from != NULL && from[0] != '\0' ? from : NULL);
 }
 
 /* Where the losses lie, and what names the files hit. */
@@ -558,14 +458,16 @@ damage(const struct damage *d)
 
 		json_array_append_new(list, json_pack("{s:o, s:b, s:o, s:o, "
 		    "s:o, s:o, s:o, s:o, s:o, s:o}",
-		    "partition", amount(a->number > 0 ?
+		    "partition", value_amount(a->number > 0 ?
 		    (int64_t)a->number : -1),
-		    "outside", a->outside, "type", known(a->type),
-		    "label", known(a->label),
-		    "offset", amount(a->outside ? -1 : (int64_t)a->off),
-		    "length", amount(a->outside ? -1 : (int64_t)a->len),
-		    "bytes", bytes(a->bytes), "ranges", bytes(a->ranges),
-		    "command", known(a->command), "left_out", bytes(a->more)));
+		    "outside", a->outside, "type", value_known(a->type),
+		    "label", value_known(a->label),
+		    "offset", value_amount(a->outside ? -1 : (int64_t)a->off),
+		    "length", value_amount(a->outside ? -1 : (int64_t)a->len),
+		    "bytes", value_count(a->bytes),
+		    "ranges", value_count(a->ranges),
+		    "command", value_known(a->command),
+		    "left_out", value_count(a->more)));
 	}
 	return list;
 }
@@ -598,7 +500,8 @@ finish(struct events *ev, const struct ending *e, int patience)
 		end = ending(ev, "run", e);
 		json_object_update_new(end, json_pack("{s:O, s:O, s:o, s:I, "
 		    "s:o}", "source", ev->source, "target", ev->target,
-		    "length", amount(ev->bounded ? (int64_t)ev->length : -1),
+		    "length",
+		    value_amount(ev->bounded ? (int64_t)ev->length : -1),
 		    "uid", (json_int_t)getuid(), "operands", operands(o)));
 		emit(ev, &ev->log, end, patience);
 	}
@@ -617,7 +520,7 @@ list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
 	while (map_next(&out->differ, s.off + s.len, BAD, &s)) {
 		one = range(p, &s);
 		json_object_set_new(one, "target_offset",
-		    bytes(p->dst_off + s.off));
+		    value_count(p->dst_off + s.off));
 		json_array_append_new(ev->mismatch, one);
 	}
 }

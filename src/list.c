@@ -17,11 +17,11 @@
 #include <string.h>
 
 #include "disk.h"
-#include "events.h"
 #include "number.h"
 #include "report.h"
 #include "sysfs.h"
 #include "use.h"
+#include "value.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -365,12 +365,6 @@ print_columns(FILE *out, const struct listed *list)
 /* --- JSON ------------------------------------------------------------- */
 
 static json_t *
-text_or_null(const char *text)
-{
-	return events_text(text[0] != '\0' ? text : NULL);
-}
-
-static json_t *
 users_json(const struct listed *l)
 {
 	json_t *all = json_array();
@@ -378,9 +372,9 @@ users_json(const struct listed *l)
 
 	for (u = l->users; u != NULL; u = u->next)
 		json_array_append_new(all, json_pack("{s:o, s:s, s:o, s:b}",
-		    "node", events_text(u->name),
+		    "node", value_text(u->name),
 		    "kind", word_of(u->use.kind, true),
-		    "by", events_text(u->use.by),
+		    "by", value_text(u->use.by),
 		    "writable", u->use.writable));
 	return all;
 }
@@ -398,17 +392,17 @@ disk_json(const struct listed *l)
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
 	    "s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o}",
 	    "schema", "pardd/1", "event", "disk",
-	    "node", text_or_null(node), "sg", text_or_null(sg),
-	    "bsg", text_or_null(bsg),
+	    "node", value_known(node), "sg", value_known(sg),
+	    "bsg", value_known(bsg),
 	    "size", sized ? json_integer((json_int_t)d->length) : json_null(),
 	    "block", sized ? json_integer(d->logical) : json_null(),
 	    "physical_block", sized ? json_integer(d->physical) : json_null(),
-	    "vendor", text_or_null(d->vendor),
-	    "model", text_or_null(d->model),
-	    "serial", text_or_null(d->serial),
-	    "wwn", text_or_null(d->wwn), "by_id", text_or_null(l->by_id),
-	    "transport", text_or_null(d->transport),
-	    "backing", text_or_null(d->backing),
+	    "vendor", value_known(d->vendor),
+	    "model", value_known(d->model),
+	    "serial", value_known(d->serial),
+	    "wwn", value_known(d->wwn), "by_id", value_known(l->by_id),
+	    "transport", value_known(d->transport),
+	    "backing", value_known(d->backing),
 	    "rotates", d->rotates, "removable", d->removable,
 	    "used", users_json(l));
 }

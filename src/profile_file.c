@@ -12,7 +12,7 @@
 
 #include "chart.h"
 #include "config.h"
-#include "events.h"
+#include "value.h"
 
 #define SCHEMA	"pardd-profile/1"
 
@@ -130,17 +130,12 @@ csv(FILE *out, const struct profile *pr,
 /* -------------------------------------------------------------- an object */
 
 static json_t *
-number(uint64_t n)
-{
-	return json_integer((json_int_t)n);
-}
-
-static json_t *
 bin_object(const struct bin *b)
 {
 	return json_pack("{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f}",
-	    "bytes", number(b->bytes), "requests", number(b->requests),
-	    "errors", number(b->errors), "seconds", (double)b->wall / 1e9,
+	    "bytes", value_count(b->bytes),
+	    "requests", value_count(b->requests),
+	    "errors", value_count(b->errors), "seconds", (double)b->wall / 1e9,
 	    "rate", profile_rate(b->bytes, b->wall),
 	    "busy_rate", profile_rate(b->bytes, b->busy),
 	    "latency_mean", (double)b->spent / 1e9 / (double)b->requests,
@@ -165,7 +160,7 @@ latency_object(const struct gauge *r)
 			    "{s:f, s:f, s:o}",
 			    "from", (double)profile_bucket(i) / 1e9,
 			    "to", (double)profile_bucket(i + 1) / 1e9,
-			    "requests", number(r->latency[i])));
+			    "requests", value_count(r->latency[i])));
 	json_object_set_new(o, "histogram", list);
 	return o;
 }
@@ -178,8 +173,8 @@ slowest(const struct profile *pr, const struct gauge *r)
 
 	for (i = 0; i < r->slows; i++)
 		json_array_append_new(list, json_pack("{s:o, s:o, s:f, s:f}",
-		    "offset", number(r->slow[i].off),
-		    "length", number(r->slow[i].len),
+		    "offset", value_count(r->slow[i].off),
+		    "length", value_count(r->slow[i].len),
 		    "latency", (double)r->slow[i].ns / 1e9,
 		    "at", (double)(r->slow[i].at - pr->start) / 1e9));
 	return list;
@@ -195,9 +190,10 @@ positions(const struct gauge *r, const struct plan *p, uint64_t first)
 		if (r->bin[i].requests == 0)
 			continue;
 		o = bin_object(&r->bin[i]);
-		json_object_set_new(o, "offset", number(first + i * r->width));
+		json_object_set_new(o, "offset",
+		    value_count(first + i * r->width));
 		json_object_set_new(o, "length",
-		    number(profile_end(r, p, i) - i * r->width));
+		    value_count(profile_end(r, p, i) - i * r->width));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -215,7 +211,7 @@ timeline(const struct gauge *r)
 			    "{s:f, s:f, s:o, s:f}",
 			    "from", (double)i * (double)r->tick / 1e9,
 			    "to", (double)(i + 1) * (double)r->tick / 1e9,
-			    "bytes", number(r->slot[i]),
+			    "bytes", value_count(r->slot[i]),
 			    "rate", profile_rate(r->slot[i], r->tick)));
 	return list;
 }
@@ -230,23 +226,12 @@ series_object(const struct profile *pr, enum series s, const struct gauge *r)
 		return json_null();
 	o = bin_object(&r->all);
 	json_object_update_new(o, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}",
-	    "name", events_text(s == SERIES_SOURCE ? pr->p->src->name :
+	    "name", value_text(s == SERIES_SOURCE ? pr->p->src->name :
 	    pr->p->dst->name),
-	    "offset", number(first), "latency", latency_object(r),
+	    "offset", value_count(first), "latency", latency_object(r),
 	    "slowest", slowest(pr, r), "positions", positions(r, pr->p, first),
 	    "timeline", timeline(r)));
 	return o;
-}
-
-static json_t *
-started(const struct profile *pr)
-{
-	char date[32];
-	struct tm tm;
-
-	gmtime_r(&pr->started.tv_sec, &tm);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
-	return json_sprintf("%s.%03ldZ", date, pr->started.tv_nsec / 1000000);
 }
 
 static int
@@ -255,8 +240,8 @@ json(FILE *out, const struct profile *pr, const struct gauge *sum,
 {
 	json_t *o = json_pack("{s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o}",
 	    "schema", SCHEMA, "version", PARDD_VERSION,
-	    "started", started(pr), "seconds", seconds,
-	    "workers", number(pr->p->queues > 0 ? pr->p->queues :
+	    "started", value_time(&pr->started), "seconds", seconds,
+	    "workers", value_count(pr->p->queues > 0 ? pr->p->queues :
 	    pr->p->workers),
 	    "source", series_object(pr, SERIES_SOURCE, &sum[SERIES_SOURCE]),
 	    "target", series_object(pr, SERIES_TARGET, &sum[SERIES_TARGET]),
