@@ -320,28 +320,34 @@ report_ask(const struct plan *p, struct fault *f)
 	return false;
 }
 
-void
-report_begin(const struct plan *p)
+/* What may surprise, but is no reason to refuse. */
+static void
+notes(const struct plan *p)
 {
 	char name[NAME_MAX + 1];
 	struct use use;
 
-	if (p->opts->bs < 0 && p->bs != 512 &&
-	    (p->opts->status & SHOW_NONE) == 0)
+	if (p->opts->bs < 0 && p->bs != 512)
 		say(stderr, "pardd: bs=%llu, the logical block size of %s",
 		    (ull)p->bs, p->src->block > 0 ? p->src->name :
 		    p->dst->name);
-	if ((p->opts->status & SHOW_NONE) == 0 &&
-	    safety_source_busy(p, &use, name, sizeof(name)))
+	if (safety_source_busy(p, &use, name, sizeof(name)))
 		say(stderr, "pardd: note: %s is mounted read-write on %s: what "
 		    "changes meanwhile may be copied in part", name, use.by);
-	if ((p->opts->status & SHOW_NONE) == 0 && p->found != NULL) {
+	if (p->found != NULL) {
 		span_note(&p->found->src, p->src, "source");
 		span_note(&p->found->dst, p->dst, "target");
 	}
-	if ((p->opts->status & SHOW_NONE) == 0 && ranges_of_another(p))
+	if (ranges_of_another(p))
 		say(stderr, "pardd: note: %s has another serial number than "
 		    "the disks of %s", p->src->name, p->opts->manifest);
+}
+
+void
+report_begin(const struct plan *p)
+{
+	if ((p->opts->status & SHOW_NONE) == 0)
+		notes(p);
 	if (p->opts->verbose > 0)
 		report_plan(stderr, p);
 }
@@ -392,12 +398,19 @@ timing(const struct tally *t)
 	    : 0);
 }
 
-/* ms, as precise as they are short */
-static const char *
-latency(char *to, size_t room, double ns)
+struct ms {
+	char text[24];
+};
+
+/* As precise as it is short. */
+static struct ms
+ms(double ns)
 {
-	snprintf(to, room, "%.*f", ns < 1e5 ? 4 : ns < 1e7 ? 3 : 1, ns / 1e6);
-	return to;
+	struct ms m;
+
+	snprintf(m.text, sizeof(m.text), "%.*f",
+	    ns < 1e5 ? 4 : ns < 1e7 ? 3 : 1, ns / 1e6);
+	return m;
 }
 
 /* What the requests of each end took, beside the timing line. */
@@ -409,7 +422,7 @@ latencies(const struct profile *pr)
 		[SERIES_TARGET] = "writes",
 		[SERIES_VERIFY] = "reads of the target",
 	};
-	char text[6][24], rate[32];
+	char rate[32];
 	struct gauge r;
 	enum series s;
 
@@ -422,16 +435,12 @@ latencies(const struct profile *pr)
 		    profile_rate(r.all.requests, r.all.busy),
 		    number_si(rate, sizeof(rate),
 		    profile_rate(r.all.bytes, r.all.busy)),
-		    latency(text[0], sizeof(text[0]), (double)r.least),
-		    latency(text[1], sizeof(text[1]),
-		    profile_percentile(&r, 0.5)),
-		    latency(text[2], sizeof(text[2]),
-		    profile_percentile(&r, 0.9)),
-		    latency(text[3], sizeof(text[3]),
-		    profile_percentile(&r, 0.99)),
-		    latency(text[4], sizeof(text[4]),
-		    profile_percentile(&r, 0.999)),
-		    latency(text[5], sizeof(text[5]), (double)r.all.most));
+		    ms((double)r.least).text,
+		    ms(profile_percentile(&r, 0.5)).text,
+		    ms(profile_percentile(&r, 0.9)).text,
+		    ms(profile_percentile(&r, 0.99)).text,
+		    ms(profile_percentile(&r, 0.999)).text,
+		    ms((double)r.all.most).text);
 	}
 }
 
@@ -524,8 +533,8 @@ differs(const struct plan *p, const struct seg *s)
 		    (ull)(p->dst_off + s->off + s->len - 1), p->dst->name);
 }
 
-/* How many ranges differ; the first ones are shown. */
-static uint64_t
+/* The first ranges that differ, and how many more there are. */
+static void
 differing(const struct plan *p, struct outcome *out)
 {
 	struct seg s = { .off = 0 };
@@ -539,13 +548,13 @@ differing(const struct plan *p, struct outcome *out)
 		say(stderr, "pardd: and %llu ranges more; json= %s all of them",
 		    (ull)(n - RANGES_SHOWN),
 		    p->opts->compare != 0 ? "and map= tell" : "tells");
-	return n;
 }
 
+/* What its backend had to say in the end. */
 static void
-note(const struct endpoint *ep, unsigned show)
+said(const struct endpoint *ep)
 {
-	if (ep->said[0] != '\0' && (show & SHOW_NONE) == 0)
+	if (ep->said[0] != '\0')
 		say(stderr, "pardd: %s: %s", ep->name, ep->said);
 }
 
@@ -631,7 +640,7 @@ unmoved(const struct tally *t)
 		    "not copied", (ull)t->shared);
 }
 
-/* What only some runs have to say. */
+/* What not every run has to say. */
 static void
 extra(const struct plan *p, struct outcome *out)
 {
@@ -652,36 +661,46 @@ extra(const struct plan *p, struct outcome *out)
 		    p->dst->name, (ull)t->mended);
 }
 
+/* What the copy was, as status= allows. */
+static void
+totals(const struct plan *p, struct outcome *out)
+{
+	const struct tally *t = &out->tally;
+
+	if (p->opts->time != 0) {
+		timing(t);
+		latencies(out->profile);
+	}
+	records(p, t);
+	if ((p->opts->status & SHOW_NOXFER) == 0)
+		bytes(p, t);
+	if (t->padded > 0)
+		say(stderr, "pardd: the end was padded with %llu zero bytes",
+		    (ull)t->padded);
+	extra(p, out);
+}
+
 void
 report_end(const struct plan *p, struct outcome *out)
 {
 	unsigned show = p->opts->status;
+	bool quiet = (show & SHOW_NONE) != 0;
 
 	unreadable(p, &out->map);
 	differing(p, out);
-	if ((show & SHOW_NONE) == 0) {
-		if (p->opts->time != 0) {
-			timing(&out->tally);
-			latencies(out->profile);
-		}
-		records(p, &out->tally);
-		if ((show & SHOW_NOXFER) == 0)
-			bytes(p, &out->tally);
-		if (out->tally.padded > 0)
-			say(stderr, "pardd: the end was padded with %llu zero "
-			    "bytes", (ull)out->tally.padded);
-		extra(p, out);
-	}
+	if (!quiet)
+		totals(p, out);
 	if (p->opts->verbose > 0 && out->tally.in_flight_read > 0)
 		say(stderr, "pardd: note: up to %u reads and %u writes were "
 		    "in flight", out->tally.in_flight_read,
 		    out->tally.in_flight_written);
-	note(p->src, show);
-	note(p->dst, show);
-	if ((show & SHOW_NONE) == 0)
+	if (!quiet) {
+		said(p->src);
+		said(p->dst);
 		damage(p, &out->damage);
-	if (out->verdict.status == STATUS_COMPLETE && (show & SHOW_NONE) == 0)
-		found_end(p);
+		if (out->verdict.status == STATUS_COMPLETE)
+			found_end(p);
+	}
 	if (out->verdict.status != STATUS_COMPLETE ||
 	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
 		say(stderr, "pardd: %s", out->verdict.text);
