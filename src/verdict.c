@@ -72,7 +72,7 @@ of_signal(const struct plan *p, struct outcome *out,
 	    p->opts->compare != 0 ? "compared" : "copied");
 }
 
-/* Whether what was read back, or compared, is the same; else it is told. */
+/* Whether what was read back, or compared, is the same; else conclude so. */
 static bool
 agrees(const struct plan *p, struct outcome *out)
 {
@@ -128,6 +128,7 @@ complete(const struct plan *p, struct outcome *out)
 		conclude(out, STATUS_COMPLETE, "complete, not flushed");
 }
 
+/* What keeps the copy from being complete; STATUS_COMPLETE: nothing. */
 static int
 incomplete(const struct plan *p, struct outcome *out,
     const struct map_totals *t)
@@ -146,11 +147,11 @@ incomplete(const struct plan *p, struct outcome *out,
 	if (out->flush.status != 0)
 		return conclude(out, STATUS_NOT_FLUSHED, "NOT complete: %s; "
 		    "the copy may not be on the medium", out->flush.text);
-	if (t->untried + t->claimed == 0 && !agrees(p, out))
-		return STATUS_MISMATCH;
 	if (t->untried + t->claimed > 0)
 		return conclude(out, STATUS_FILE, "NOT complete: %llu bytes "
 		    "were not copied", (ull)(t->untried + t->claimed));
+	if (!agrees(p, out))
+		return STATUS_MISMATCH;
 	if (p->opts->map != NULL && p->opts->compare == 0 &&
 	    t->bad + t->failed > 0)
 		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
