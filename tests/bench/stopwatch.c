@@ -6,10 +6,10 @@
  *
  * Runs the commands one after the other, all of them in every round, in an
  * order that is drawn anew for each: who comes after one that made the target
- * anew finds it less warm.  Prints a line for each run: the command's number from 0, the seconds until it
- * exited, the seconds until FILE of -s was flushed as well, the CPU seconds
- * (user and system) of the command and what it waited for, and its status as a
- * shell would say it.
+ * anew finds it less warm.  Prints a line for each run: the command's number
+ * from 0, the seconds until it exited, the seconds until FILE of -s was flushed
+ * as well, the CPU seconds (user and system) of the command and what it waited
+ * for, and its status as a shell would say it.
  *
  * The commands are started without a shell and without copying this process,
  * so that a start-up of half a millisecond can be told from one of a whole.

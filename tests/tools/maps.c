@@ -168,6 +168,31 @@ list(const char *statuses)
 	return 0;
 }
 
+/* Whether byte pos of the map is finished; asked in order, with *i from 0. */
+static bool
+finished(uint64_t pos, size_t *i)
+{
+	while (*i < blocks && map[*i].off + map[*i].len <= pos)
+		(*i)++;
+	return *i < blocks && map[*i].status == '+';
+}
+
+/* What is finished between from and to of the map needs a DST of this length. */
+static uint64_t
+least_length(uint64_t from, uint64_t to, uint64_t seek)
+{
+	uint64_t least = 0, end;
+	size_t i;
+
+	for (i = 0; i < blocks; i++) {
+		end = map[i].off + map[i].len < to ? map[i].off + map[i].len :
+		    to;
+		if (map[i].status == '+' && map[i].off < to && end > from)
+			least = end - from + seek;
+	}
+	return least;
+}
+
 static int
 check(char **arg, bool partly)
 {
@@ -179,28 +204,19 @@ check(char **arg, bool partly)
 
 	for (at = 0; at < dst.n; at++) {
 		pos = at - seek + skip;
-		if (at >= seek && at - seek < count) {
-			while (i < blocks && map[i].off + map[i].len <= pos)
-				i++;
-			if (i < blocks && map[i].status == '+') {
-				if (pos >= src.n || dst.p[at] != src.p[pos])
-					errx(1, "byte %" PRIu64 " is finished "
-					    "in the map, and wrong", pos);
-				continue;
-			}
-		}
-		if (!partly && dst.p[at] != (at < old.n ? old.p[at] : 0))
+		if (at >= seek && at - seek < count && finished(pos, &i)) {
+			if (pos >= src.n || dst.p[at] != src.p[pos])
+				errx(1, "byte %" PRIu64 " is finished in the "
+				    "map, and wrong", pos);
+		} else if (!partly && dst.p[at] != (at < old.n ? old.p[at] :
+		    0)) {
 			errx(1, "byte %" PRIu64 " of the target is not the "
 			    "map's, and was changed", at);
+		}
 	}
-	for (i = 0; i < blocks; i++)
-		if (map[i].status == '+' && map[i].off < skip + count &&
-		    map[i].off + map[i].len > skip &&
-		    (map[i].off + map[i].len < skip + count ?
-		    map[i].off + map[i].len : skip + count) - skip + seek >
-		    dst.n)
-			errx(1, "what is finished at %" PRIu64 " lies behind "
-			    "the end", map[i].off);
+	if (least_length(skip, skip + count, seek) > dst.n)
+		errx(1, "there is more finished in the map than %" PRIu64
+		    " bytes of the target", dst.n);
 	return 0;
 }
 

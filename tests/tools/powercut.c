@@ -3,10 +3,10 @@
  *
  *	powercut [-f SYNC|FOLDER|TEMP] [-s SEED] TRACE SRC OLD DST MAP CUTS
  *
- * TRACE is what trace.so noted of rescues of SRC onto DST with the map MAP
- * (no two files may have the same name in two folders).  OLD is what DST held before; if DST was not there
- * before, OLD is empty.  For each of CUTS the trace is cut off somewhere, and
- * what may then be on the medium is made up:
+ * TRACE is what trace.so noted of rescues of SRC onto DST with the map MAP (no
+ * two files may have the same name in two folders).  OLD is what DST held
+ * before; if DST was not there before, OLD is empty.  For each of CUTS the trace
+ * is cut off somewhere, and what may then be on the medium is made up:
  *
  *	- what was written and flushed since is there;
  *	- of what was not, any sectors are, or none, or all;
@@ -35,7 +35,7 @@
 
 #include "trace.h"
 
-enum { TROUBLE = 2, SECTOR = 512, FILES = 4096 };
+enum { TROUBLE = 2, SECTOR = 512, FILES = 4096, NAMES = 64 };
 
 struct op {			/* a call: a record, and when it returned */
 	const struct record *r;
@@ -144,8 +144,8 @@ load(const struct bytes *trace)
 		}
 		o = &op[ops++];
 		*o = (struct op){ .r = r, .kind = r->kind, .id = r->id,
-			.data = (const char *)(r + 1), .begun = records++, .ended = SIZE_MAX,
-			.safe = SIZE_MAX };
+			.data = (const char *)(r + 1), .begun = records++,
+			.ended = SIZE_MAX, .safe = SIZE_MAX };
 		o->file = find_file(r->ino, r->kind == CREATE);
 		if (r->kind == WRITE)
 			file[o->file].last = (size_t)(o - op);
@@ -352,9 +352,9 @@ there(const struct name *folder, const char *name)
 }
 
 static void
-try_cut(int dst, size_t first_write)
+try_cut(int dst, size_t first)
 {
-	struct name *folder = calloc(64, sizeof(*folder));
+	struct name *folder = calloc(NAMES, sizeof(*folder));
 	const struct bytes none = { NULL, 0 };
 	struct bytes target = none;
 	char bak[256];
@@ -367,7 +367,7 @@ try_cut(int dst, size_t first_write)
 	snprintf(bak, sizeof(bak), "%s.bak", map_name);
 	check_map(folder, map_name, &target);
 	check_map(folder, bak, &target);
-	if (now_cut > first_write && !there(folder, map_name))
+	if (now_cut > first && !there(folder, map_name))
 		lie("there is no map");
 	free(target.p);
 	free(folder);
@@ -394,14 +394,37 @@ count(enum kind kind, int f)
 	return n;
 }
 
+/* The target's index into file[]; it is there still. */
+static int
+find_target(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	struct stat st;
+
+	dst_name = slash == NULL ? path : slash + 1;
+	if (stat(path, &st) != 0)
+		err(TROUBLE, "%s", path);
+	return find_file(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_ino, false);
+}
+
+/* The records that were there before the target was first written. */
+static size_t
+first_write(int dst)
+{
+	size_t i;
+
+	for (i = 0; i < ops; i++)
+		if (op[i].kind == WRITE && op[i].file == dst)
+			return op[i].begun;
+	errx(TROUBLE, "nothing was written to %s", dst_name);
+}
+
 int
 main(int argc, char **argv)
 {
 	const char *forget = "";
 	struct bytes trace;
-	const char *path;
 	size_t first, cuts, i;
-	struct stat st;
 	int dst, c;
 
 	dice = 88172645463325252u;
@@ -419,24 +442,16 @@ main(int argc, char **argv)
 	trace = slurp(argv[0]);
 	src = slurp(argv[1]);
 	old = slurp(argv[2]);
-	path = argv[3];
-	dst_name = strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1;
 	map_name = argv[4];
 	cuts = strtoull(argv[5], NULL, 0);
-	if (stat(path, &st) != 0)
-		err(TROUBLE, "%s", path);
 	load(&trace);
-	dst = find_file(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_ino, false);
-	for (first = 0; first < ops; first++)
-		if (op[first].kind == WRITE && op[first].file == dst)
-			break;
-	if (first == ops || cuts == 0)
-		errx(TROUBLE, "nothing was written to %s", path);
+	dst = find_target(argv[3]);
+	first = first_write(dst);
 	settle(forget, dst);
 	for (i = 0; i < cuts; i++) {
 		now_cut = 1 + (i % 2 != 0 ? near_rename() : roll()) % records;
 		now_mood = (enum mood)(roll() % MOODS);
-		try_cut(dst, op[first].begun);
+		try_cut(dst, first);
 	}
 	printf("%zu cuts, %zu records, %zu maps, %zu writes, %" PRIu64
 	    " finished bytes\n", cuts, records, count(RENAME, -1),

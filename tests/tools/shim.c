@@ -188,6 +188,40 @@ ranges_of(struct rule *r, char *s)
 	}
 }
 
+/* A word by itself; false when it is none. */
+static bool
+flag_of(struct rule *r, const char *word)
+{
+	const struct { const char *name; bool *flag; } flags[] = {
+		{ "whole", &r->whole }, { "short", &r->cut },
+		{ "odd", &r->odd }, { "old", &r->old }, { "hang", &r->hang },
+		{ "flip", &r->flip },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (strcmp(word, flags[i].name) == 0)
+			return *flags[i].flag = true;
+	return false;
+}
+
+static bool
+number_of(struct rule *r, const char *word, const char *value)
+{
+	const struct { const char *name; unsigned *number; } numbers[] = {
+		{ "sleep", &r->ms }, { "every", &r->every }, { "nth", &r->nth },
+		{ "times", &r->times },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (strcmp(word, numbers[i].name) == 0) {
+			*numbers[i].number = (unsigned)atoi(value);
+			return true;
+		}
+	return false;
+}
+
 static void
 word_of(struct rule *r, char *word)
 {
@@ -195,19 +229,9 @@ word_of(struct rule *r, char *word)
 
 	if (value != NULL)
 		*value++ = '\0';
-	if (strcmp(word, "whole") == 0)
-		r->whole = true;
-	else if (strcmp(word, "short") == 0)
-		r->cut = true;
-	else if (strcmp(word, "odd") == 0)
-		r->odd = true;
-	else if (strcmp(word, "old") == 0)
-		r->old = true;
-	else if (strcmp(word, "hang") == 0)
-		r->hang = true;
-	else if (strcmp(word, "flip") == 0)
-		r->flip = true;
-	else if (value == NULL)
+	if (value == NULL ? flag_of(r, word) : number_of(r, word, value))
+		return;
+	if (value == NULL)
 		die(word, "not a word of FAULTS");
 	else if (strcmp(word, "on") == 0)
 		snprintf(r->path, sizeof(r->path), "%s", value);
@@ -217,14 +241,6 @@ word_of(struct rule *r, char *word)
 		ranges_of(r, value);
 	else if (strcmp(word, "fail") == 0)
 		r->err = errno_of(value);
-	else if (strcmp(word, "sleep") == 0)
-		r->ms = (unsigned)atoi(value);
-	else if (strcmp(word, "every") == 0)
-		r->every = (unsigned)atoi(value);
-	else if (strcmp(word, "nth") == 0)
-		r->nth = (unsigned)atoi(value);
-	else if (strcmp(word, "times") == 0)
-		r->times = (unsigned)atoi(value);
 	else if (strcmp(word, "seed") == 0)
 		atomic_init(&r->dice, strtoull(value, NULL, 0) + 1);
 	else
@@ -347,6 +363,18 @@ wait_for(const struct rule *r)
 		usleep(r->ms * 1000);
 }
 
+/* The bytes that a transfer moves before it meets the range. */
+static size_t
+moved_before(const struct rule *r, const struct range *g, int fd, uint64_t off)
+{
+	size_t n;
+
+	if (g == NULL || g->off <= off || r->whole || r->flip)
+		return 0;
+	n = (size_t)(g->off - off);
+	return direct(fd) ? n - n % SECTOR : n;
+}
+
 /* What the rules make of a transfer, or (len 0) of another call. */
 static struct verdict
 judge(enum op op, int fd, uint64_t off, size_t len)
@@ -363,14 +391,10 @@ judge(enum op op, int fd, uint64_t off, size_t len)
 		g = NULL;
 		if (r->n > 0 && (g = touched(r, off, len)) == NULL)
 			continue;
-		if (g != NULL && g->off > off && !r->whole && !r->flip) {
-			before = (size_t)(g->off - off);
-			if (direct(fd))
-				before -= before % SECTOR;
-			if (before > 0) {
-				v.len = before;
-				return v;
-			}
+		before = moved_before(r, g, fd, off);
+		if (before > 0) {
+			v.len = before;
+			return v;
 		}
 		if (!due(r, g))
 			continue;
