@@ -35,7 +35,7 @@ endif
 
 # --- building ---------------------------------------------------------------
 
-SRC := $(filter-out $(LEFT_OUT:%=src/%.c),$(wildcard src/*.c))
+SRC := $(wildcard src/*.c)
 UNIT := $(wildcard tests/unit/*.c)
 SHIM := $(wildcard tests/tools/shim.c tests/tools/trace.c)
 TOOL := $(filter-out $(SHIM),$(wildcard tests/tools/*.c))
@@ -51,8 +51,8 @@ define variant
 $(1)/src/%.o: src/%.c $(CONFIG)/config.mk Makefile
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)
-	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(LIB_CFLAGS) $$(CPPFLAGS) \
-	    $$(WARN) $(2) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
+	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(CPPFLAGS) $$(WARN) $(2) \
+	    $$(CFLAGS) -MMD -MP -c -o $$@ $$<
 
 $(1)/pardd: $(SRC:%.c=$(1)/%.o)
 	$$(call say,LD,$$@)
@@ -62,9 +62,9 @@ $(1)/pardd: $(SRC:%.c=$(1)/%.o)
 $(1)/unit/%: tests/unit/%.c $(PART:%.c=$(1)/%.o)
 	@mkdir -p $$(@D)
 	$$(call say,UNIT,$$@)
-	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(LIB_CFLAGS) $$(CPPFLAGS) \
-	    $$(WARN) $(2) $$(CFLAGS) $$(HARDEN_LD) $$(LDFLAGS) -MMD -MP \
-	    -MT $$@ -MF $$@.d -o $$@ $$(filter %.c %.o,$$^) $$(LIBS) -lcmocka
+	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(CPPFLAGS) $$(WARN) $(2) \
+	    $$(CFLAGS) $$(HARDEN_LD) $$(LDFLAGS) -MMD -MP -MT $$@ \
+	    -MF $$@.d -o $$@ $$(filter %.c %.o,$$^) $$(LIBS) -lcmocka
 
 .PHONY: $(1)/all
 $(1)/all: $(1)/pardd $(UNIT:tests/unit/%.c=$(1)/unit/%)
@@ -164,8 +164,8 @@ lint-tidy: $(C:%=$(BUILD)/lint/tidy/%)
 $(BUILD)/lint/tidy/%: % .clang-tidy $(wildcard include/*) $(CONFIG)/config.mk
 	@mkdir -p $(@D)
 	$(call say,TIDY,$<)
-	$(Q)clang-tidy --quiet $< -- $(BASE) $(INCLUDE) $(LIB_CFLAGS) \
-	    $(CPPFLAGS) 2>$@.log || { cat $@.log; exit 1; }
+	$(Q)clang-tidy --quiet $< -- $(BASE) $(INCLUDE) $(CPPFLAGS) \
+	    2>$@.log || { cat $@.log; exit 1; }
 	@touch $@
 
 # Not "style": declarations stand first in this house.
