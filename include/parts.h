@@ -46,7 +46,8 @@ bool parts_possible(const struct endpoint *);
 
 /*
  * Read the table.  Returns 0, also where there is none, or -1 with *f: the end
- * cannot be read.  It was found to be consistent, but not to fit the disk.
+ * cannot be read.  A table that is read is consistent in itself, and may be
+ * made for a larger disk.  parts_free frees it.
  */
 int parts_read(struct endpoint *, struct parts *, struct fault *f);
 void parts_free(struct parts *);

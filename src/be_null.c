@@ -16,7 +16,7 @@ null_open(struct endpoint *ep, bool look, struct fault *f)
 	(void)look;
 	(void)f;
 	ep->seekable = true;
-	ep->device = false;
+	ep->device = false;	/* /dev/null is one, but holds nothing */
 	if (ep->role == SOURCE && !ep->endless)
 		ep->size = 0;
 	return 0;

@@ -24,6 +24,11 @@
 #include "rate.h"
 #include "status.h"
 
+enum {				/* minor numbers of MEM_MAJOR */
+	MINOR_NULL = 3,
+	MINOR_ZERO = 5,
+};
+
 /* By name, if that is still the same file. */
 static int
 open_same(const char *name, int flags, const struct stat *want)
@@ -141,10 +146,12 @@ scsi_identity(dev_t node)
 static int
 choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 {
-	if (st->st_rdev == makedev(MEM_MAJOR, 3) ||
-	    (st->st_rdev == makedev(MEM_MAJOR, 5) && ep->role == SOURCE)) {
+	bool zeros = st->st_rdev == makedev(MEM_MAJOR, MINOR_ZERO) &&
+	    ep->role == SOURCE;
+
+	if (zeros || st->st_rdev == makedev(MEM_MAJOR, MINOR_NULL)) {
 		ep->be = &be_null;
-		ep->endless = minor(st->st_rdev) == 5;
+		ep->endless = zeros;
 		return 0;
 	}
 	if (is_scsi_generic(st)) {
@@ -162,9 +169,7 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 static bool
 misused(const struct endpoint *ep)
 {
-	if (ep->be == &be_sg)
-		return false;
-	return (ep->flags & (FLAG_SGIO | FLAG_MMAP)) != 0;
+	return ep->be != &be_sg && (ep->flags & (FLAG_SGIO | FLAG_MMAP)) != 0;
 }
 
 /* A backend by the type of what was found. */
@@ -267,14 +272,13 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 {
 	struct stat st;
 	const char *base;
-	int failed;
+	int failed = 0;
 
 	ep->dir = folder_open(ep->name, O_RDONLY, &base);
 	if (ep->dir < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->absent = true;
 	ep->be = (ep->flags & FLAG_APPEND) != 0 ? &be_stream : &be_file;
-	failed = 0;
 	if (fstatat(ep->dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		failed = fault_set(f, STATUS_REFUSED, "%s is a symbolic link "
 		    "to a file that does not exist", ep->name);

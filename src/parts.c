@@ -27,16 +27,16 @@
 #include "status.h"
 
 enum {
-	SECTOR = 512,		/* libblkid's unit, and that of most images */
-	LARGE_SECTOR = 4096,
+	SECTOR = 512,		/* bytes: libblkid's unit, and most images' */
+	LARGE_SECTOR = 4096,	/* bytes */
 	EDGE = 1 << 20,		/* bytes at both ends of a disk */
 	HEAD = 512 << 10,	/* bytes that hold a file system's signature */
 	TAIL = 128 << 10,	/* bytes at its end, for RAID and ZFS */
 	PIECE = 64 << 10,	/* bytes of a SCSI read */
-	ENTRIES_MOST = 4 << 20,	/* bytes */
-	LINKS_MOST = 256,
-	SIGNS_MOST = 256,
-	AREA_SIGNS = 16,
+	ENTRIES_MOST = 4 << 20,	/* bytes of a GPT's */
+	LINKS_MOST = 256,	/* logical partitions */
+	SIGNS_MOST = 256,	/* signatures of a disk */
+	AREA_SIGNS = 16,	/* and of the disk as a whole, a partition */
 	SHOWN = 16,		/* partitions listed in a refusal */
 	MBR_ENTRIES = 446,	/* offset of the first */
 	MBR_ENTRY = 16,		/* bytes of one */
@@ -513,6 +513,7 @@ limit_to(struct endpoint *ep, const struct part *p, const struct parts *t,
 int
 parts_limit(struct endpoint *ep, int64_t number, struct fault *f)
 {
+	/* The output of a comparison is read, as a source is. */
 	const char *operand = ep->role == TARGET ||
 	    ep->name == ep->opts->output ? "opart" : "ipart";
 	struct parts t;
@@ -625,6 +626,7 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
 		view_fill(&v, off, length < HEAD ? length : HEAD);
 		probe_area(&v, off, length, sector_of(&v), false, &s);
+		/* as much as there is, and zeros behind it */
 		(void)!pread(v.fd, to->head, sizeof(to->head), (off_t)off);
 	}
 	view_close(&v);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/major.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +95,7 @@ inherit(struct sink *s, const struct opts *o, long fd, struct fault *f)
 	    (mode = fcntl((int)fd, F_GETFL)) < 0 ||
 	    (mode & O_ACCMODE) == O_RDONLY || (mode & O_PATH) != 0)
 		return sink_errno(f, s, EBADF);
-	null = S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3);
+	null = S_ISCHR(st.st_mode) && st.st_rdev == makedev(MEM_MAJOR, 3);
 	if (S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !null &&
 	    isatty((int)fd) == 0))
 		return not_a_sink(f, s, "is a device");

@@ -49,7 +49,7 @@ done
 room=${TMPDIR:-/tmp}
 [[ $(stat -f -c %T "$room") != tmpfs || ! -d /var/tmp ]] || room=/var/tmp
 scratch=$(mktemp -d "$room/pardd-test.XXXXXX") || exit 1
-mkfifo "$scratch/never"
+mkfifo "$scratch/never"		# who reads it waits, without a process
 number=0 failures=0
 
 # A finding of a sanitizer is a failure, whatever the status was.
@@ -175,6 +175,7 @@ clear_case()
 	(($# == 0)) || rm -rf -- "$@"
 }
 
+# The shell's own words about jobs that end go to nobody.
 it()
 {
 	local sentence=$1 pid clock who='' cpu=0 began=${EPOCHREALTIME/.}
