@@ -6,7 +6,6 @@
 #define PARDD_COMPARE_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
 
 #include "endpoint.h"
 #include "fault.h"

@@ -8,7 +8,6 @@
 #define PARDD_CONTROL_H
 
 #include <poll.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "copy.h"

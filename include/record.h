@@ -5,7 +5,6 @@
 #ifndef PARDD_RECORD_H
 #define PARDD_RECORD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "copy.h"

@@ -7,7 +7,6 @@
  */
 #include "await.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

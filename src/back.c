@@ -6,7 +6,6 @@
  */
 #include "back.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "number.h"

@@ -21,7 +21,6 @@
 #include "folder.h"
 #include "opts.h"
 #include "profile.h"
-#include "rate.h"
 #include "status.h"
 
 enum {				/* minor numbers of MEM_MAJOR */

@@ -22,7 +22,6 @@
 #include <string.h>
 
 #include "clock.h"
-#include "rate.h"
 
 enum {
 	TICK = 125000000,	/* ns: slots begin as wide */

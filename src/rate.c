@@ -6,7 +6,6 @@
  */
 #include "rate.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <time.h>
 

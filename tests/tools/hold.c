@@ -14,7 +14,6 @@
 #define _GNU_SOURCE
 #include <err.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
