@@ -99,24 +99,48 @@ work(void *arg)
 	return NULL;
 }
 
-/* Put what was written on the medium; a hole at the end gets its length. */
+/* Where the target ends at least; 0 unless all was written to it. */
+static uint64_t
+written_end(struct job *job)
+{
+	const struct plan *p = job->p;
+	struct map_totals t = map_totals(&job->map);
+
+	if (t.untried + t.claimed > 0 || t.end == 0)
+		return 0;
+	return p->dst_off + round_up(t.end, p->pad);
+}
+
+/* A hole at the end. */
+static void
+extend(struct job *job)
+{
+	const struct plan *p = job->p;
+	uint64_t length = written_end(job);
+	struct fault f;
+	int err;
+
+	if (length == 0 || !(p->sparse || p->holes) ||
+	    p->dst->be->extend == NULL)
+		return;
+	err = p->dst->be->extend(p->dst, length);
+	if (err == 0)
+		return;
+	fault_errno(&f, err, "%s: making it %llu bytes long", p->dst->name,
+	    (unsigned long long)length);
+	job_fail(job, &f);
+}
+
+/* Put what was written on the medium. */
 static void
 finish(struct job *job)
 {
 	const struct plan *p = job->p;
-	struct map_totals t = map_totals(&job->map);
-	struct seg left = { .off = t.end };
-	bool complete = t.untried == 0 && t.claimed == 0;
-	int err = 0;
+	struct seg left = { .off = map_totals(&job->map).end };
 
 	job->phase = PHASE_FLUSHING;
-	if (complete && t.end > 0 && (p->sparse || p->holes) &&
-	    p->dst->be->extend != NULL)
-		err = p->dst->be->extend(p->dst, p->dst_off +
-		    round_up(t.end, p->pad));
-	if (err != 0)
-		fault_errno(&job->flush, err, "%s: its length", p->dst->name);
-	else if (job->rescue != NULL)
+	extend(job);
+	if (job->rescue != NULL)
 		keeper_save(job, &job->flush);
 	else if (p->opts->sync != 0)
 		endpoint_flush(p->dst, &job->flush);

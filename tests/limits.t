@@ -60,6 +60,13 @@ file_limit()
 	    ended exit 77 && holds dst 0 0 102400
 }
 it "says 77 at the limit of a file's size (ulimit -f)" file_limit
+hole_limit()
+{
+	truncate -s 1M src || return
+	ulimit -f 100
+	exits 77 "$pardd" if=src of=dst && does_not_say '^pardd: complete'
+}
+it "says 77 when a hole at the end goes past that limit" hole_limit
 
 # ------------------------------------------------------------------- signals
 
