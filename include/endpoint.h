@@ -107,6 +107,7 @@ struct endpoint {		/* shared and const once open */
 	uint32_t	 unit;		/* bytes of such a block */
 	bool		 sparse;	/* of the source: it has holes */
 	bool		 zeroes;	/* of the target: OP_ZERO may succeed */
+	bool		 linked;	/* a file, with a name at first */
 	struct identity	 id;
 	dev_t		 node;	/* of a device's node, else 0 */
 };
@@ -158,6 +159,11 @@ struct backend {
 	    uint64_t from, uint64_t len);
 	/* Make it length bytes long at least; errno.  NULL: has no length */
 	int (*extend)(struct endpoint *, uint64_t length);
+	/*
+	 * When all was written: fails if what was open is no longer length
+	 * bytes long, or is not to be found any more.  NULL: cannot be told
+	 */
+	int (*kept)(const struct endpoint *, uint64_t length, struct fault *);
 	int (*flush)(struct endpoint *, struct fault *);
 						/* NULL: nothing to flush */
 	/*
@@ -187,6 +193,11 @@ struct backend {
 
 extern const struct backend be_file, be_stream, be_null, be_sg;
 extern const struct backend be_back;	/* only by endpoint_reader */
+
+/* For "kept": fails for a file that had a name, and has none any more. */
+struct stat;
+int endpoint_named(const struct endpoint *, const struct stat *,
+    struct fault *f);
 
 /* The reader of a backend that has a view. */
 int back_reader(const struct endpoint *target, struct endpoint *r,

@@ -169,6 +169,7 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 	if (ep->role == SOURCE && file->behind)
 		choose_way(ep, file, st.st_size);
 	ep->size = st.st_size;
+	ep->linked = st.st_nlink > 0;
 	ep->unit = fs.f_bsize > 0 && fs.f_bsize <= INT32_MAX ?
 	    (uint32_t)fs.f_bsize : 0;
 	ep->sparse = ep->role == SOURCE && !file->borrowed &&
@@ -656,6 +657,20 @@ file_extend(struct endpoint *ep, uint64_t length)
 }
 
 static int
+file_kept(const struct endpoint *ep, uint64_t length, struct fault *f)
+{
+	const struct file *file = ep->priv;
+	struct stat st;
+
+	if (ep->device || fstat(file->plain, &st) != 0)
+		return 0;
+	if ((uint64_t)st.st_size < length)
+		return fault_set(f, STATUS_FILE, "%s was cut off at byte %lld "
+		    "during the copy", ep->name, (long long)st.st_size);
+	return endpoint_named(ep, &st, f);
+}
+
+static int
 file_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct file *file = ep->priv;
@@ -690,6 +705,7 @@ const struct backend be_file = {
 	.extent = file_extent,
 	.share = file_share,
 	.extend = file_extend,
+	.kept = file_kept,
 	.flush = file_flush,
 	.view = file_view,
 	.reader = back_reader,

@@ -49,6 +49,7 @@ open_fd(struct endpoint *ep, struct stream *s, struct fault *f)
 	if (fstat(s->fd, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->durable = ep->role == TARGET && S_ISREG(st.st_mode);
+	ep->linked = ep->durable && st.st_nlink > 0;
 	ep->seekable = (ep->flags & FLAG_APPEND) == 0 &&
 	    lseek(s->fd, 0, SEEK_CUR) >= 0;
 	s->pos = ep->base;
@@ -236,11 +237,23 @@ stream_flush(struct endpoint *ep, struct fault *f)
 	return 0;
 }
 
+/* Where others append, too, its length tells nothing. */
+static int
+stream_kept(const struct endpoint *ep, uint64_t length, struct fault *f)
+{
+	const struct stream *s = ep->priv;
+	struct stat st;
+
+	(void)length;
+	return fstat(s->fd, &st) == 0 ? endpoint_named(ep, &st, f) : 0;
+}
+
 const struct backend be_stream = {
 	.name = "stream",
 	.open = stream_open,
 	.prepare = stream_prepare,
 	.transfer = stream_transfer,
+	.kept = stream_kept,
 	.flush = stream_flush,
 	.close = stream_close,
 };

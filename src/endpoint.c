@@ -446,6 +446,16 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 }
 
 int
+endpoint_named(const struct endpoint *ep, const struct stat *st,
+    struct fault *f)
+{
+	if (!ep->linked || st->st_nlink > 0)
+		return 0;
+	return fault_errno(f, ENOENT, "%s was removed or replaced during the "
+	    "copy", ep->name);
+}
+
+int
 endpoint_reader(struct endpoint *r, const struct endpoint *target,
     struct fault *f)
 {

@@ -131,6 +131,19 @@ extend(struct job *job)
 	job_fail(job, &f);
 }
 
+/* What a rescue could not read may lie behind the end. */
+static void
+keep(struct job *job)
+{
+	const struct endpoint *dst = job->p->dst;
+	uint64_t length = written_end(job);
+	struct fault f;
+
+	if (length > 0 && dst->be->kept != NULL && dst->be->kept(dst,
+	    job->rescue != NULL ? 0 : length, &f) != 0)
+		job_fail(job, &f);
+}
+
 /* Put what was written on the medium. */
 static void
 finish(struct job *job)
@@ -184,10 +197,11 @@ lead(struct job *job)
 		all_work(job);
 	}
 	finish(job);
-	if (verify == 0)
-		return;
-	job_threads(job);
-	verify_run(job, all_work);
+	if (verify != 0) {
+		job_threads(job);
+		verify_run(job, all_work);
+	}
+	keep(job);
 }
 
 /* The target is there and can be written, and read back if that is wanted. */

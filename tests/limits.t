@@ -68,6 +68,36 @@ hole_limit()
 }
 it "says 77 when a hole at the end goes past that limit" hole_limit
 
+# What becomes of the target when all has been written to it.
+meanwhile()
+{
+	local want=$1 words=$2 what=$3
+	shift 3
+	"$blocks" make src 1000000 && : >dst || return
+	with_faults "on=$PWD/dst op=flush sleep=700" "$pardd" if=src of=dst "$@" 2>err &
+	until_true 10 eval '(($(stat -c %s dst) == 1000000))' && sleep 0.1 && eval "$what"
+	wait "$!"
+	status=$?
+	[[ $status = "$want" ]] || fail "status $status: $(<err)" || return
+	says "$words"
+}
+it "says so when the target is removed during the copy" \
+    meanwhile 52 '^pardd: NOT complete: dst was removed' 'rm dst'
+it "says so when the target is replaced during the copy" \
+    meanwhile 52 '^pardd: NOT complete: dst was removed' 'echo >new; mv new dst'
+it "says so when what it appends to is removed during the copy" \
+    meanwhile 52 '^pardd: NOT complete: dst was removed' 'rm dst' oflag=append
+it "says so when the target is cut off during the copy" \
+    meanwhile 15 '^pardd: NOT complete: dst was cut off at byte 999999' 'truncate -s 999999 dst'
+it "goes on when the target gets another name during the copy" \
+    meanwhile 0 '^pardd: complete' 'mv dst new'
+nameless()
+{
+	"$blocks" make src 1000000 && exec 5>gone && rm gone && exits 0 "$pardd" if=src of=/dev/fd/5 &&
+	    complete && holds /dev/fd/5 0 0 1000000 && exits 0 "$pardd" if=src >&5
+}
+it "copies to a file that had no name to begin with" nameless
+
 # ------------------------------------------------------------------- signals
 
 # Start a copy that takes some seconds if let alone; its pid in $pid.
