@@ -239,7 +239,8 @@ open_inherited(struct endpoint *ep, bool look, struct fault *f)
 
 	if (fstat(ep->fd, &st) != 0 || (mode = fcntl(ep->fd, F_GETFL)) < 0)
 		return fault_errno(f, errno, "%s", ep->name);
-	if ((mode & O_ACCMODE) == (ep->role == SOURCE ? O_WRONLY : O_RDONLY))
+	if ((mode & O_PATH) != 0 ||
+	    (mode & O_ACCMODE) == (ep->role == SOURCE ? O_WRONLY : O_RDONLY))
 		return fault_errno(f, EBADF, "%s", ep->name);
 	if (choose(ep, ep->fd, &st, f) != 0)
 		return -1;

@@ -28,20 +28,17 @@
 
 /*
  * A standard descriptor that is closed would become the first end opened, and
- * messages would go into it.  In its place comes one that cannot be used.
+ * messages would go into it.  In its place comes one that cannot be used, not
+ * by /dev/stdout either: a folder, and not even open.
  */
 static bool
 fill_standard_descriptors(void)
 {
-	int fd, got;
+	int fd;
 
-	for (fd = 0; fd <= 2; fd++) {
-		if (fcntl(fd, F_GETFD) >= 0)
-			continue;
-		got = open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
-		if (got != fd)
+	for (fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH) != fd)
 			return false;
-	}
 	return true;
 }
 

@@ -300,6 +300,17 @@ closed_out()
 	[[ $status = 59 ]] || fail "status $status: $(<err)"
 }
 it "says 59 when the stdout to copy to is closed" closed_out
+closed_names()
+{
+	"$blocks" make src 1000
+	"$pardd" if=src of=/dev/stdout >&- 2>err
+	status=$?
+	((status > 50)) && does_not_say '^pardd: complete' || fail "out: status $status" || return
+	"$pardd" if=/dev/stdin of=dst <&- 2>err
+	status=$?
+	((status > 50)) && does_not_say '^pardd: complete' || fail "in: status $status"
+}
+it "copies neither from nor to one that is closed by its name" closed_names
 
 # ------------------------------------------------ nothing is created in /dev
 
