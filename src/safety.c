@@ -284,6 +284,21 @@ new_device(const struct plan *p, struct fault *f)
 	    "created among the devices; is the name right?", p->dst->name);
 }
 
+/* By a name, so at another place than where the messages come to stand. */
+static int
+own_messages(const struct plan *p, struct fault *f)
+{
+	const struct identity *id = &p->dst->id;
+	struct stat st;
+
+	if (p->dst->inherited || !id->known || id->ino == 0 ||
+	    fstat(STDERR_FILENO, &st) != 0 || st.st_dev != id->dev ||
+	    st.st_ino != id->ino)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is standard error: messages "
+	    "would be written over the copy", p->dst->name);
+}
+
 static int
 stream_append(const struct plan *p, struct fault *f)
 {
@@ -376,6 +391,7 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	target_misfit,
 	too_small,
 	stream_append,
+	own_messages,
 	same_end,
 	not_shareable,
 	back_possible,

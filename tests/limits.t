@@ -286,6 +286,22 @@ closed_early()
 	size_is dst 4608 && holds dst 0 0 4608 9
 }
 it "writes no refusal there either" closed_early
+own_messages()
+{
+	"$blocks" make src 100000 && : >dst || return
+	"$pardd" "$@" 2>dst
+	status=$?
+	[[ $status = 101 ]] || fail "status $status" || return
+	[[ $(<dst) = "pardd: "*"messages"* ]]
+}
+it "does not copy into the file that its messages go to" own_messages if=src of=dst
+it "... by the name of standard error" own_messages if=src of=/dev/stderr
+both_outputs()
+{
+	"$blocks" make src 100000 && exits 0 bash -c '"$0" if=src >dst 2>&1' "$pardd" &&
+	    holds dst 0 0 100000 && tail -n 1 dst | grep -q '^pardd: complete, flushed$'
+}
+it "writes its messages behind a copy that goes to the same descriptor" both_outputs
 it "copies exactly when its messages have no room" closed '2>/dev/full'
 closed_in()
 {
