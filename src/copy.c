@@ -365,20 +365,6 @@ tell_depth(const struct job *job, struct tally *t)
 	}
 }
 
-/* Before there are threads: they inherit it. */
-static int
-begin_ioprio(struct job *job, struct fault *f)
-{
-	const char *text = job->p->opts->ioprio;
-	int err;
-
-	if (text == NULL)
-		return 0;
-	job->ioprio = ioprio_parse(text);
-	err = ioprio_apply(job->ioprio);
-	return err == 0 ? 0 : fault_errno(f, err, "ioprio=%s", text);
-}
-
 /* The lead, in a thread of its own where it can keep us waiting. */
 static int
 begin_lead(struct job *job, struct fault *f)
@@ -397,7 +383,9 @@ begin_lead(struct job *job, struct fault *f)
 static int
 begin(struct job *job, struct control *c, struct fault *f)
 {
-	if (begin_ioprio(job, f) != 0 || control_open(c, job->p->opts, f) != 0)
+	if (job->p->opts->ioprio != NULL)
+		job->ioprio = ioprio_parse(job->p->opts->ioprio);
+	if (control_open(c, job->p->opts, f) != 0)
 		return -1;
 	if (begin_rescue(job, f) == 0 && verify_begin(job, f) == 0 &&
 	    compare_begin(job, f) == 0 && begin_lead(job, f) == 0)

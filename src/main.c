@@ -15,6 +15,7 @@
 #include "endpoint.h"
 #include "events.h"
 #include "findings.h"
+#include "ioprio.h"
 #include "keeper.h"
 #include "list.h"
 #include "opts.h"
@@ -104,6 +105,16 @@ leave(struct events *ev, struct endpoint *src, struct endpoint *dst,
 	return refused(ev, why);
 }
 
+/* Before there are threads: they inherit it. */
+static int
+set_ioprio(const struct opts *o, struct fault *f)
+{
+	int err = o->ioprio == NULL ? 0 :
+	    ioprio_apply(ioprio_parse(o->ioprio));
+
+	return err == 0 ? 0 : fault_errno(f, err, "ioprio=%s", o->ioprio);
+}
+
 /* Decide, and refuse what must not be; -1 with *f, and nothing is held. */
 static int
 decide(struct plan *p, struct record *rec, struct claims *claims,
@@ -116,7 +127,7 @@ decide(struct plan *p, struct record *rec, struct claims *claims,
 	if (plan_make(p, o, rec->layout, src, dst, f) == 0) {
 		events_plan(ev, p);
 		if (record_open(rec, p, f) == 0 && safety_check(p, f) == 0 &&
-		    claims_take(claims, p, f) == 0)
+		    set_ioprio(o, f) == 0 && claims_take(claims, p, f) == 0)
 			return 0;
 	}
 	record_close(rec);

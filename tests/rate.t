@@ -237,5 +237,18 @@ if command -v ionice >/dev/null; then
 else
 	skip "no ionice" "sets the priority of all threads"
 fi
+forbidden()
+{
+	local may='setpriv --bounding-set -sys_nice,-sys_admin --inh-caps=-all' look=$1
+	"$blocks" make src 1k || return
+	# shellcheck disable=SC2086
+	exits 51 $may "$pardd" $look if=src of=dst ioprio=rt:1 && one_line ioprio= && [[ ! -e dst ]]
+}
+if command -v setpriv >/dev/null && setpriv --bounding-set -sys_nice,-sys_admin true 2>/dev/null; then
+	it "does not begin with a priority that it may not have" forbidden ''
+	it "says so with -d, too" forbidden -d
+else
+	skip "no setpriv, or not root" "does not begin with a priority that it may not have"
+fi
 it "refuses other priorities" usage ioprio= if=src of=dst ioprio=be:8
 it "refuses a priority that is none" usage ioprio= if=src of=dst ioprio=high
