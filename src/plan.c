@@ -145,11 +145,13 @@ set_length(struct plan *p, const struct layout *l, struct fault *f)
 static uint64_t
 padding(const struct plan *p)
 {
+	uint32_t block = p->dst->block > 0 ? p->dst->block : 1;
+
 	if (p->opts->compare != 0)
 		return 1;
-	if ((p->opts->conv & CONV_PAD) != 0)
+	if ((p->opts->conv & CONV_PAD) != 0 && block % p->bs != 0)
 		return p->bs;
-	return p->dst->block > 0 ? p->dst->block : 1;
+	return block;
 }
 
 /* What is read and written at the speed of memory. */

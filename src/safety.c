@@ -122,6 +122,8 @@ target_misfit(const struct plan *p, struct fault *f)
 {
 	uint32_t block = p->dst->block;
 	bool exact = p->bounded && (p->counted || p->src->block > 0);
+	uint64_t whole = (p->opts->conv & CONV_PAD) != 0 ?
+	    round_up(p->length, p->bs) : p->length;
 
 	if (block == 0)
 		return 0;
@@ -129,15 +131,14 @@ target_misfit(const struct plan *p, struct fault *f)
 		return fault_set(f, STATUS_REFUSED, "the copy would begin at "
 		    "byte %llu of %s, within a logical block of %u bytes",
 		    (ull)p->dst_off, p->dst->name, block);
-	if (exact && p->length % block != 0 &&
-	    (p->opts->conv & CONV_PAD) == 0)
-		return fault_set(f, STATUS_REFUSED, "%llu bytes are no whole "
-		    "number of logical blocks of %s, %u bytes each",
-		    (ull)p->length, p->dst->name, block);
 	if (p->pad % block != 0)
 		return fault_set(f, STATUS_REFUSED, "conv=sync would pad to "
 		    "%llu bytes, which is no whole number of logical blocks "
 		    "of %s, %u bytes each", (ull)p->pad, p->dst->name, block);
+	if (exact && whole % block != 0)
+		return fault_set(f, STATUS_REFUSED, "%llu bytes are no whole "
+		    "number of logical blocks of %s, %u bytes each",
+		    (ull)whole, p->dst->name, block);
 	return 0;
 }
 

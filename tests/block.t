@@ -39,6 +39,7 @@ it "clones a 4096-byte disk onto one of 512" clone 4096 512
 it "clones 512 onto 4096 with bpt=8" clone 512 4096 bs=512 bpt=8 thr=16
 it "clones 512 onto 4096 with bpt=1, less than a block of the target" \
     clone 512 4096 bs=512 bpt=1 thr=16
+it "clones 512 onto 4096 with conv=noerror,sync" clone 512 4096 conv=noerror,sync
 it "clones with the page cache" clone 512 512 iflag=cached oflag=cached
 it "clones around the page cache" clone 4096 512 iflag=direct oflag=direct
 it "clones in blocks of 64 KiB" clone 512 512 bs=64k
@@ -70,6 +71,9 @@ misfit()
 }
 it "refuses to begin within a block of the target" misfit 512 4096 bs=512 seek=1 count=8
 it "refuses to end within a block of the target" misfit 512 4096 bs=512 count=9
+it "refuses to end within a block of the target, with conv=sync" \
+    misfit 512 4096 bs=512 count=9 conv=sync
+it "refuses to pad to a part of a block" misfit 512 4096 bs=3k count=9 conv=sync
 it "refuses to write a block of 4096 in part" misfit 512 4096 bs=512 seek=9 count=16
 not_whole()
 {
@@ -100,6 +104,7 @@ it "pads an odd tail with zeros, and says so" onto 512 100001 351
 it "pads an odd tail to a block of 4096" onto 4096 100001 2399
 it "pads an odd tail with bpt=1" onto 512 100001 351 bpt=1
 it "pads an odd tail with the page cache" onto 4096 100001 2399 oflag=cached
+it "pads an odd tail to a block of 4096 with conv=sync" onto 4096 100001 2399 conv=sync
 it "pads nothing where the file ends on a block" onto 4096 102400 0
 pipe_onto()
 {
