@@ -138,7 +138,7 @@ choose_range()
 	pad=$((tblock > 0 ? tblock : 1))
 	if chance 8; then
 		args+=(conv=sync)
-		pad=$bs
+		((tblock > 0 && tblock % bs == 0)) || pad=$bs
 	fi
 	padded=$(((len + pad - 1) / pad * pad))
 }
