@@ -262,6 +262,11 @@ set_transfer(struct plan *p, const struct layout *l, struct fault *f)
 	/* Borders of transfers lie well on the target, if it is up to us. */
 	if (o->bpt < 0 && !p->dst->streamed && p->dst_off % p->pad == 0)
 		p->phase = p->dst_off % chunk;
+	if (l != NULL && o->bpt > 0 && chunk != l->chunk)
+		return fault_set(f, STATUS_USAGE, "bpt= asks for transfers of "
+		    "%llu bytes, and the ranges of %s have %llu; leave it out",
+		    (unsigned long long)chunk, o->base != NULL ? o->base :
+		    o->manifest, (unsigned long long)l->chunk);
 	if (l != NULL) {
 		chunk = l->chunk;
 		p->phase = l->phase;

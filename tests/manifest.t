@@ -368,6 +368,15 @@ not_there()
 	    refused 'begins at byte 0 of its target' if=src of=dst seek=1 base=m
 }
 it "refuses a base of another place, or of no target" not_there
+other_ranges()
+{
+	copied bs=1000 bpt=500 && "$blocks" make dst $bytes 9 && cp m old &&
+	    usage 'bpt= .* 1000 bytes, .* of m have 500000;' bs=1000 bpt=1 "$@" &&
+	    size_is dst $bytes && holds dst 0 0 $bytes 9 && cmp m old &&
+	    exits 0 "$pardd" bs=500 bpt=1000 "$@"
+}
+it "refuses a bpt= that is not that of the base" other_ranges if=src of=dst base=m
+it "refuses a bpt= that is not that of the manifest" other_ranges if=src manifest=m check=1
 cut_off()
 {
 	copied && truncate -s "$1" dst && refused "dst ends at byte $1, and m tells" \
