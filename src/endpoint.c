@@ -165,10 +165,13 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 }
 
 /* Words that only an end of another kind knows what to do with. */
-static bool
-misused(const struct endpoint *ep)
+static int
+misused(const struct endpoint *ep, struct fault *f)
 {
-	return ep->be != &be_sg && (ep->flags & (FLAG_SGIO | FLAG_MMAP)) != 0;
+	if (ep->be == &be_sg || (ep->flags & (FLAG_SGIO | FLAG_MMAP)) == 0)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "%s: sgio is for block devices, mmap "
+	    "for SCSI generic ones", ep->name);
 }
 
 /* A backend by the type of what was found. */
@@ -217,10 +220,8 @@ choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 	if (ep->role == TARGET && (ep->flags & FLAG_EXCL) != 0 &&
 	    !ep->device && !ep->inherited)
 		return fault_errno(f, EEXIST, "%s", ep->name);
-	if (misused(ep))
-		return fault_set(f, STATUS_USAGE,
-		    "%s: sgio is for block devices, mmap for SCSI generic ones",
-		    ep->name);
+	if (misused(ep, f) != 0)
+		return -1;
 	if ((ep->flags & FLAG_APPEND) != 0 && ep->device &&
 	    ep->be != &be_null)
 		return fault_set(f, STATUS_USAGE,
@@ -260,7 +261,7 @@ open_generated(struct endpoint *ep, bool look, struct fault *f)
 	ep->be = &be_null;
 	ep->endless = true;
 	ep->name = (ep->flags & FLAG_RANDOM) != 0 ? "iflag=random" : "iflag=00";
-	return ep->be->open(ep, look, f);
+	return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
 }
 
 /*
@@ -282,6 +283,8 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 	if (fstatat(ep->dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		failed = fault_set(f, STATUS_REFUSED, "%s is a symbolic link "
 		    "to a file that does not exist", ep->name);
+	if (failed == 0)
+		failed = misused(ep, f);
 	if (failed == 0)
 		failed = ep->be->open(ep, look, f);
 	if (failed != 0)
@@ -350,7 +353,7 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 	}
 	if (role == TARGET && strcmp(name, ".") == 0) {
 		ep->be = &be_null;
-		return ep->be->open(ep, look, f);
+		return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
 	}
 	return open_named(ep, look, f);
 }

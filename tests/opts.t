@@ -99,6 +99,10 @@ for pair in bs=0 bs=-1 bs=99E bpt=0 bpt=-1 thr=0 thr=-1 thr=17 thr=1000 coe=2 co
     iflag=x; do
 	it "rejects $pair" no_number "${pair%%=*}" "${pair#*=}"
 done
+wrong_kind()
+{
+	"$blocks" make src 1000 && usage 'sgio is for block devices' "$@" && [[ ! -e dst ]]
+}
 it "rejects iflag=coe,nothing" usage nothing if=/dev/null of=dst iflag=coe,nothing
 it "rejects cdbsz=11" usage cdbsz if=/dev/null of=dst cdbsz=11
 sixteen()
@@ -151,6 +155,11 @@ done <<-'END'
 	direct if=src of=dst iflag=direct,cached
 	(trunc|append) if=src of=dst oflag=append,trunc
 END
+for word in sgio mmap; do
+	it "refuses oflag=$word on a file that it would create" wrong_kind if=src of=dst oflag=$word
+	it "refuses oflag=$word where all is discarded" wrong_kind if=src of=. oflag=$word
+	it "refuses iflag=$word on generated input" wrong_kind iflag=00,$word of=dst count=1
+done
 it "does not default both ends" usage '(if|of)'
 it "does not default both ends with other operands" usage '(if|of)' count=1
 later()
