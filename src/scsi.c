@@ -523,6 +523,9 @@ ask_identity(int fd, const char *name, struct scsi_disk *d, struct fault *f)
 	do
 		res = sg_simple_inquiry(fd, &q, false, 0);
 	while (again(res, &try));
+	if (res != 0 && library_status(res) == STATUS_FILE)
+		return fault_set(f, STATUS_FILE, "%s takes no SCSI commands; "
+		    "is it a SCSI disk?", name);
 	if (res != 0)
 		return refused(name, "INQUIRY", res, f);
 	d->type = q.peripheral_type & 0x1f;

@@ -90,6 +90,13 @@ seek_bytes()
 }
 it "refuses to begin at byte 100 of a disk" seek_bytes
 
+no_scsi()
+{
+	filled a 1M 512 1 && exits 15 "$pardd" if="$a" of=dst iflag=sgio &&
+	    one_line "$a takes no SCSI commands" && [[ ! -e dst ]]
+}
+it "says that a disk takes no SCSI commands" no_scsi
+
 # ------------------------------------------------------------- files and disks
 
 onto()
