@@ -476,7 +476,8 @@ read_words(struct opts *o, struct fault *f)
 		    option(o, arg, to) : operand(o, arg, to);
 		bad = bad || failed != 0;
 	}
-	return bad ? -1 : 0;
+	/* --help and --version answer, whatever else is wrong. */
+	return bad && o->mode != MODE_HELP && o->mode != MODE_VERSION ? -1 : 0;
 }
 
 int

@@ -201,6 +201,13 @@ done
 for opt in -V --version; do
 	it "tells its version on stdout with $opt" tells $opt '^pardd [0-9]'
 done
+# Who asks for help has often typed something wrong before.
+in_need()
+{
+	exits 0 "$pardd" if=src frob=1 --help bs=x && [[ -s out && ! -s err ]] &&
+	    exits 0 "$pardd" --frob -V && grep -q '^pardd [0-9]' out && [[ ! -s err ]]
+}
+it "tells them whatever else is wrong" in_need
 helped()
 {
 	run "$pardd" --help
