@@ -83,6 +83,7 @@ number_set(struct opts *o, const struct row *row, const char *arg,
     const char *text, struct fault *f)
 {
 	int64_t *value = (int64_t *)(void *)((char *)o + row->field);
+	int64_t least = row->least < 0 ? 0 : row->least;
 	int err;
 
 	if (row->least < 0 && strcmp(text, "-1") == 0) {
@@ -90,21 +91,24 @@ number_set(struct opts *o, const struct row *row, const char *arg,
 		return 0;
 	}
 	err = number_parse(text, value);
+	if (err == EINVAL && text[0] == '-' &&
+	    number_parse(text + 1, value) == 0) {
+		*value = -1;		/* less than any may be */
+		err = 0;
+	}
 	if (err == ERANGE)
 		return fault_set(f, STATUS_USAGE,
 		    "%s: the number is too large", arg);
 	if (err != 0)
 		return fault_set(f, STATUS_USAGE, "%s: '%s' is not a number",
 		    arg, text);
-	if (*value < row->least || *value > row->most)
-		return fault_set(f, STATUS_USAGE,
-		    "%s: %s= takes %lld to %lld", arg, row->name,
-		    (long long)(row->least < 0 ? 0 : row->least),
-		    (long long)row->most);
 	if (strcmp(row->name, "cdbsz") == 0 && *value != 6 && *value != 10 &&
 	    *value != 12 && *value != 16)
 		return fault_set(f, STATUS_USAGE,
 		    "%s: cdbsz= takes 6, 10, 12 or 16", arg);
+	if (*value < least || *value > row->most)
+		return fault_set(f, STATUS_USAGE, "%s: %s= takes %lld to %lld",
+		    arg, row->name, (long long)least, (long long)row->most);
 	return 0;
 }
 

@@ -104,7 +104,11 @@ wrong_kind()
 	"$blocks" make src 1000 && usage 'sgio is for block devices' "$@" && [[ ! -e dst ]]
 }
 it "rejects iflag=coe,nothing" usage nothing if=/dev/null of=dst iflag=coe,nothing
-it "rejects cdbsz=11" usage cdbsz if=/dev/null of=dst cdbsz=11
+for size in 0 11 32; do
+	it "rejects cdbsz=$size" usage '6, 10, 12 or 16' if=/dev/null of=dst cdbsz=$size
+done
+it "says what it takes when a number is negative" usage 'skip= takes 0 to' if=/dev/null of=dst skip=-5
+it "... or one less than -1" usage 'count= takes 0 to' if=/dev/null of=dst count=-2
 sixteen()
 {
 	usage thr if=/dev/null of=dst thr=17 && grep -q 16 err
