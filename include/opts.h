@@ -133,6 +133,14 @@ opts_async(const struct opts *o)
 	return (o->engine & ENGINE_ASYNC) != 0 || o->qd > 0;
 }
 
+/* Neither ibs= nor obs= asks for another block. */
+static inline bool
+opts_one_block(const struct opts *o, uint64_t bs)
+{
+	return (o->ibs < 0 || (uint64_t)o->ibs == bs) &&
+	    (o->obs < 0 || (uint64_t)o->obs == bs);
+}
+
 /*
  * Read the command line into *o.  Numbers that are absent get their default,
  * or -1.  What several spellings say is brought together: conv=noerror is

@@ -428,7 +428,7 @@ contradiction(const struct opts *o)
 		return "--json goes with --list; json= is for a copy";
 	if (both(o->iflag, FLAG_ZEROS, FLAG_RANDOM))
 		return "iflag=00 and iflag=random exclude each other";
-	if ((o->ibs > 0 && o->ibs != o->bs) || (o->obs > 0 && o->obs != o->bs))
+	if (o->bs > 0 && !opts_one_block(o, (uint64_t)o->bs))
 		return "ibs= and obs= must be equal to bs=";
 	if (both(o->iflag, FLAG_DIRECT, FLAG_CACHED | FLAG_NOCACHE) ||
 	    both(o->iflag, FLAG_CACHED, FLAG_NOCACHE))

@@ -478,6 +478,9 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 {
 	*p = (struct plan){ .opts = o, .src = src, .dst = dst, .truncate = -1 };
 	p->bs = block_size(p);
+	if (!opts_one_block(o, p->bs))
+		return fault_set(f, STATUS_USAGE, "ibs= and obs= must be equal "
+		    "to bs=, which is %llu here", (unsigned long long)p->bs);
 	if (place_ends(p, l, f) != 0 || set_length(p, l, f) != 0 ||
 	    set_transfer(p, l, f) != 0)
 		return -1;

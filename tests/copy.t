@@ -36,6 +36,8 @@ done
 for conv in notrunc fsync fdatasync fsync,notrunc; do
 	it "takes conv=$conv, which it does anyway" copies 10001 "conv=$conv"
 done
+it "takes an ibs= that equals the bs= not given" copies 5000 ibs=512
+it "takes an obs= that equals the bs= not given" copies 5000 obs=512
 it "takes ibs= and obs= that equal bs=" copies 5000 bs=1k ibs=1k obs=1k
 
 # a part: from block 3 to block 5, 7 blocks of 1000

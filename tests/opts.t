@@ -149,6 +149,8 @@ done <<-'END'
 	of if=src of=
 	ibs if=src of=dst bs=512 ibs=1024
 	obs if=src of=dst bs=512 obs=1024
+	ibs if=src of=dst ibs=1024
+	obs if=src of=dst obs=1024 ibs=512
 	append if=src of=dst oflag=append seek=1
 	completion --completion=tcsh
 	completion --completion=
