@@ -43,13 +43,13 @@ enum flag {			/* of iflag= and oflag= */
 };
 
 enum conv {
-	CONV_NULL = 0,
 	CONV_EXCL = 1 << 0,
 	CONV_NOCREAT = 1 << 1,
 	CONV_NOERROR = 1 << 2,
 	CONV_NOTRUNC = 1 << 3,
 	CONV_PAD = 1 << 4,
 	CONV_SPARSE = 1 << 5,
+	CONV_FSYNC = 1 << 6,
 };
 
 enum force {			/* of force= */

@@ -447,6 +447,8 @@ contradiction(const struct opts *o)
 		return "oflag=append goes with none of trunc, sparse, trim";
 	if ((o->oflag & FLAG_TRUNC) != 0 && (o->conv & CONV_NOTRUNC) != 0)
 		return "oflag=trunc and conv=notrunc exclude each other";
+	if (o->sync == 0 && (o->conv & CONV_FSYNC) != 0)
+		return "sync=0 and conv=fsync, fdatasync exclude each other";
 	if (o->cdbsz == 6 && ((o->iflag | o->oflag) & (FLAG_FUA | FLAG_DPO)))
 		return "cdbsz=6 has no bits for fua and dpo";
 	return NULL;

@@ -160,6 +160,8 @@ done <<-'END'
 	oflag if=src of=dst oflag=fullblock
 	direct if=src of=dst iflag=direct,cached
 	(trunc|append) if=src of=dst oflag=append,trunc
+	sync=0 if=src of=dst conv=fsync sync=0
+	sync=0 if=src of=dst conv=notrunc,fdatasync sync=0
 END
 for word in sgio mmap; do
 	it "refuses oflag=$word on a file that it would create" wrong_kind if=src of=dst oflag=$word
