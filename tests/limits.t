@@ -11,6 +11,12 @@ for thr in $(few 1 4 16); do
 	it "says 78 on /dev/full ($thr workers)" full count=5000 bpt=8 thr="$thr"
 done
 it "says 78 on /dev/full for the one and only block" full count=1
+full_padded()
+{
+	"$blocks" make src 1300 && exits 78 "$pardd" if=src of=/dev/full bs=512 conv=sync &&
+	    does_not_say padded
+}
+it "tells of no padding that was not written" full_padded
 full_stdout()
 {
 	"$blocks" make src 100000
