@@ -76,6 +76,22 @@ opts_help(FILE *out)
 	    "rest.\n", out);
 }
 
+/* if|of|..., the operands that take the name of a file. */
+static void
+files(FILE *out)
+{
+	const char *between = "";
+	size_t i;
+
+	for (i = 0; i < COUNT(lines); i++) {
+		if (strncmp(lines[i].arg, "FILE", 4) != 0 &&
+		    strcmp(lines[i].arg, "PATH") != 0)
+			continue;
+		fprintf(out, "%s%s", between, lines[i].name);
+		between = "|";
+	}
+}
+
 static void
 bash(FILE *out)
 {
@@ -94,8 +110,9 @@ bash(FILE *out)
 		fprintf(out, "%s= ", lines[i].name);
 	for (i = 0; i < COUNT(options); i++)
 		fprintf(out, "--%s ", options[i].name);
-	fputs("' -- \"$cur\")\n\t\treturn\n\tfi\n\tcase $key in\n"
-	    "\tif|of|json|log) compopt -o filenames; "
+	fputs("' -- \"$cur\")\n\t\treturn\n\tfi\n\tcase $key in\n\t", out);
+	files(out);
+	fputs(") compopt -o filenames; "
 	    "mapfile -t COMPREPLY < <(compgen -f -- \"$val\"); return;;\n",
 	    out);
 	for (i = 0; i < COUNT(words); i++) {
@@ -121,8 +138,9 @@ zsh(FILE *out)
 	size_t i, j;
 
 	fputs("#compdef pardd\n_pardd() {\n\tlocal -a names list\n"
-	    "\tif compset -P 1 '(if|of|map|json|log)='; then "
-	    "_files; return; fi\n", out);
+	    "\tif compset -P 1 '(", out);
+	files(out);
+	fputs(")='; then _files; return; fi\n", out);
 	for (i = 0; i < COUNT(words); i = j) {
 		fprintf(out, "\tif compset -P 1 '%s='; then\n"
 		    "\t\tcompset -P '*,'\n\t\tlist=(", words[i].operand);

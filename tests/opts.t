@@ -274,6 +274,21 @@ completes()
 		try th "^thr=" && try --dr "^--dry-run"' 2>&1
 }
 it "completes operands in bash" completes
+# shellcheck disable=SC2086
+completes_files()
+{
+	: >there && "$pardd" --completion=bash >c && names=$("$pardd" --help |
+	    sed -n 's/^  \([a-z]*\)=\(FILE\||\|FD\|PATH\)* .*/\1/p') &&
+	    [[ $names = *hashfile*control* ]] && bash -c '
+		. ./c
+		compopt() { :; }
+		for name; do
+			COMP_WORDS=(pardd "$name" = the) COMP_CWORD=3 COMPREPLY=()
+			_pardd
+			[[ ${COMPREPLY[*]} = there ]] || { echo "$name"; exit 1; }
+		done' bash $names
+}
+it "completes the names of files in bash" completes_files
 
 # -------------------------------------------------------------------- dry run
 
