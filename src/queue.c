@@ -25,6 +25,7 @@
  */
 #include "queue.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <liburing.h>
 #include <stdlib.h>
@@ -178,37 +179,33 @@ write_in_parts(struct queue *q, struct slot *s, size_t len)
 	written(q, s, sparse_write(q->w, s->pc.seg.off, len));
 }
 
-/* An entry of the ring; when all are taken, they are handed in first. */
-static struct io_uring_sqe *
-entry(struct queue *q)
+/* The ring has two entries for each slot, which has one request at a time. */
+static void
+enter(struct queue *q, const struct io_uring_sqe *request, struct slot *s)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&q->ring);
 
-	if (sqe == NULL && io_uring_submit(&q->ring) >= 0)
-		sqe = io_uring_get_sqe(&q->ring);
-	return sqe;
+	assert(sqe != NULL);
+	*sqe = *request;
+	io_uring_sqe_set_data(sqe, s);
 }
 
 /* Hand the slot's request to the kernel, or do it here and now. */
 static void
 start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
 {
-	struct io_uring_sqe *sqe = entry(q);
+	struct io_uring_sqe sqe = { 0 };
 
 	s->start = clock_ns();
-	if (sqe != NULL && lane_submit(lane, &s->io, sqe)) {
-		io_uring_sqe_set_data(sqe, s);
-		win->busy++;
-		if (win->busy > win->most)
-			win->most = win->busy;
+	if (!lane_submit(lane, &s->io, &sqe)) {
+		lane_transfer(lane, &s->io);
+		ended(q, s);
 		return;
 	}
-	if (sqe != NULL) {		/* it cannot be given back */
-		io_uring_prep_nop(sqe);
-		io_uring_sqe_set_data(sqe, NULL);
-	}
-	lane_transfer(lane, &s->io);
-	ended(q, s);
+	enter(q, &sqe, s);
+	win->busy++;
+	if (win->busy > win->most)
+		win->most = win->busy;
 }
 
 static void
@@ -332,27 +329,17 @@ give_up(struct queue *q, int err)
 	q->broken = true;
 }
 
-/* Its end is still to come. */
-static void
-wait_on(struct queue *q, struct slot *s, struct lane *lane)
-{
-	struct io_uring_sqe *sqe = entry(q);
-
-	if (sqe == NULL || !lane_submit(lane, &s->io, sqe))
-		give_up(q, EBUSY);
-	else
-		io_uring_sqe_set_data(sqe, s);
-}
-
 static void
 reap(struct queue *q, struct slot *s, int result)
 {
 	bool reading = s->state == READING;
 	struct lane *lane = reading ? &q->w->src : &q->w->dst;
 	uint64_t took = clock_ns() - s->start;
+	struct io_uring_sqe sqe = { 0 };
 
 	if (!lane_finish(lane, &s->io, result)) {
-		wait_on(q, s, lane);
+		lane_submit(lane, &s->io, &sqe);	/* never refused */
+		enter(q, &sqe, s);
 		return;
 	}
 	learn(q, reading ? &q->reads : &q->writes, took);
@@ -387,12 +374,11 @@ harvest(struct queue *q)
 		give_up(q, -err);
 		return;
 	}
-	while (!q->broken && io_uring_peek_cqe(&q->ring, &cqe) == 0) {
+	while (io_uring_peek_cqe(&q->ring, &cqe) == 0) {
 		s = io_uring_cqe_get_data(cqe);
 		result = cqe->res;
 		io_uring_cqe_seen(&q->ring, cqe);
-		if (s != NULL)
-			reap(q, s, result);
+		reap(q, s, result);
 	}
 	if (clock_ns() > q->again)
 		begin_small(q, clock_ns());

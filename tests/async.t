@@ -74,6 +74,11 @@ broken()
 it "stops when the ring cannot be begun" broken register
 it "stops when the ring fails" broken enter
 it "stops when the ring fails, digests and all" broken enter hash=md5 thr=4
+unasked()
+{
+	exits 0 "$tools/noring" enter KILL "$pardd" iflag=00 of=. engine=async bpt=1 count=3000 && complete
+}
+it "asks nothing of the ring for ends that do without" unasked
 
 # ------------------------------------------------------------ what it copies
 
