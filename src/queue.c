@@ -76,7 +76,7 @@ struct queue {
 	struct piece	 held;		/* claimed; waits for its time by */
 	uint64_t	 due;		/* rate=: ns, or 0 and none is held */
 	uint64_t	 again;		/* ns, when the period ends */
-	bool		 broken;	/* the ring; nothing comes back */
+	bool		 broken;	/* the ring */
 };
 
 static void
@@ -310,25 +310,6 @@ fill(struct queue *q)
 	return q->busy > 0;
 }
 
-/* The ring itself failed: what it has been given will not come back. */
-static void
-give_up(struct queue *q, int err)
-{
-	struct fault f;
-	unsigned i;
-
-	fault_errno(&f, err, "io_uring");
-	job_fail(q->w->job, &f);
-	let_go(q);
-	hash_stop(q->w->job->p->hash);
-	for (i = 0; i < q->slots; i++) {
-		hash_wait(q->w->job->p->hash, &q->slot[i].lent);
-		if (q->slot[i].state != IDLE && q->slot[i].state != LENT)
-			piece_done(q->w, &q->slot[i].pc, false);
-	}
-	q->broken = true;
-}
-
 static void
 reap(struct queue *q, struct slot *s, int result)
 {
@@ -346,7 +327,26 @@ reap(struct queue *q, struct slot *s, int result)
 	ended(q, s);
 }
 
-/* Wait for one request at least, or until a piece that is held may go. */
+/* Take all that have ended. */
+static void
+take(struct queue *q)
+{
+	struct io_uring_cqe *cqe;
+	struct slot *s;
+	int result;
+
+	while (io_uring_peek_cqe(&q->ring, &cqe) == 0) {
+		s = io_uring_cqe_get_data(cqe);
+		result = cqe->res;
+		io_uring_cqe_seen(&q->ring, cqe);
+		reap(q, s, result);
+	}
+}
+
+/*
+ * Wait for one request at least, or until a piece that is held may go.  Returns
+ * 0, or an errno if the ring itself fails.
+ */
 static int
 await(struct queue *q)
 {
@@ -356,30 +356,62 @@ await(struct queue *q)
 	int err;
 
 	if (q->due == 0)
-		return io_uring_submit_and_wait(&q->ring, 1);
-	err = io_uring_submit_and_wait_timeout(&q->ring, &cqe, 1, &t, NULL);
-	return err == -ETIME ? 0 : err;
+		err = io_uring_submit_and_wait(&q->ring, 1);
+	else
+		err = io_uring_submit_and_wait_timeout(&q->ring, &cqe, 1, &t,
+		    NULL);
+	return err >= 0 || err == -ETIME || err == -EINTR || err == -EAGAIN ||
+	    err == -EBUSY ? 0 : -err;
 }
 
-/* Take all that have ended. */
+static unsigned
+in_flight(const struct queue *q)
+{
+	return q->reads.busy + q->writes.busy;
+}
+
+/*
+ * The ring itself failed.  What it has been given may still change the target,
+ * and is waited for as long as the ring tells of it.  After that there is
+ * nothing to wait by: pages that the kernel moves are pinned, and what it has
+ * yet to begin ends with this thread, before the buffers do.
+ */
+static void
+give_up(struct queue *q, int err)
+{
+	struct fault f;
+	unsigned i, left;
+
+	job_stop(q->w->job);
+	let_go(q);
+	hash_stop(q->w->job->p->hash);
+	while (in_flight(q) > 0 && await(q) == 0)
+		take(q);
+	left = in_flight(q) - io_uring_sq_ready(&q->ring);
+	if (left > 0)
+		fault_errno(&f, err, "io_uring, with %u requests still under "
+		    "way", left);
+	else
+		fault_errno(&f, err, "io_uring");
+	job_fail(q->w->job, &f);
+	for (i = 0; i < q->slots; i++) {
+		hash_wait(q->w->job->p->hash, &q->slot[i].lent);
+		if (q->slot[i].state != IDLE && q->slot[i].state != LENT)
+			piece_done(q->w, &q->slot[i].pc, false);
+	}
+	q->broken = true;
+}
+
 static void
 harvest(struct queue *q)
 {
 	int err = await(q);
-	struct io_uring_cqe *cqe;
-	struct slot *s;
-	int result;
 
-	if (err < 0 && err != -EINTR && err != -EAGAIN && err != -EBUSY) {
-		give_up(q, -err);
+	if (err != 0) {
+		give_up(q, err);
 		return;
 	}
-	while (io_uring_peek_cqe(&q->ring, &cqe) == 0) {
-		s = io_uring_cqe_get_data(cqe);
-		result = cqe->res;
-		io_uring_cqe_seen(&q->ring, cqe);
-		reap(q, s, result);
-	}
+	take(q);
 	if (clock_ns() > q->again)
 		begin_small(q, clock_ns());
 }
@@ -405,7 +437,7 @@ queue_work(struct queue *q)
 		give_up(q, -err);
 	begin_small(q, clock_ns());
 	while (!q->broken && fill(q))
-		if (q->reads.busy + q->writes.busy > 0 || q->lent == NULL)
+		if (in_flight(q) > 0 || q->lent == NULL)
 			harvest(q);
 		else
 			await_taker(q);

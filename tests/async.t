@@ -227,6 +227,22 @@ stalls()
 	    says 'were in flight' && holds "$a" 0 0 64M && wait &&
 	    awk -v least="$1" '/copied/ { if ($(NF - 3) < least) exit 1 }' err
 }
+# fails_at N ERROR: the ring does while a disk has writes to answer, each in a
+# second; there is a copy of the disk when the program has ended in back.then
+fails_at()
+{
+	truncate -s 16M back && "$blocks" make src 16M && mkdir mnt || return
+	undo umount -l "$PWD/mnt"
+	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent --filter=delay \
+	    file back wdelay=1 </dev/null >fuse 2>&1 &
+	until_true 10 test -s mnt/disk && loop mnt/disk --direct-io=on &&
+	    exits 51 "$tools/noring" "enter:$1" EPERM "$pardd" if=src of="$dev" engine=async sync=0 &&
+	    cp back back.then && says "^pardd: NOT complete: $2: Operation not permitted"
+}
+drained()
+{
+	fails_at '3!' io_uring && sleep 2 && same back back.then
+}
 if can_loop; then
 	it "clones a disk" device 512 512
 	it "clones a disk of 4096 to one of 512" device 4096 512
@@ -241,6 +257,8 @@ if can_loop; then
 		skip "no /dev/fuse" "waits for a disk that stalls"
 	fi
 	if can_lose; then
+		it "waits for what is in flight when the ring fails" drained
+		it "says what it could not wait for" fails_at 3 'io_uring, with [1-9] requests still under way'
 		it "loses exactly the bad sectors" lose
 		it "loses exactly the bad sectors with four workers" lose engine=async thr=4 qd=2
 		it "loses exactly the bad sectors in small requests" lose bpt=7
