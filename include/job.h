@@ -50,6 +50,7 @@ struct worker {			/* its thread's alone */
 	unsigned char	*other;	/* the same, plan->other bytes */
 	struct queue	*queue;	/* of the asynchronous engine, or NULL: buf is
 				 * that of the piece it deals with */
+	uint64_t	 zeros;	/* bytes that it zeroes at once, see sparse.c */
 };
 
 struct job {			/* I: set before the workers start */

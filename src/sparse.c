@@ -10,6 +10,10 @@
  * ends before has them, in a file that goes on they are punched, a device is
  * told to zero them, and what cannot do that is written.
  *
+ * A call that makes zeros cannot be interrupted, and takes no time at all or as
+ * long as writing them.  So a long hole is made in steps, each as long as the
+ * one before lets expect to be done in a fifth of a second.
+ *
  * Zeros begin and end at multiples of GRAIN at the target, or of its block, so
  * that no page and no block is both zeroed and written.
  */
@@ -18,6 +22,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "clock.h"
 #include "number.h"
 #include "piece.h"
 #include "rate.h"
@@ -25,9 +30,13 @@
 enum {
 	GRAIN = 4096,		/* bytes; the pieces in which zeros are found */
 	LEAST = 64 << 10,	/* bytes of a hole that is not read */
-	STEP = 64 << 20,	/* bytes a device zeroes at once */
-	FILE_STEP = 1 << 30,	/* the same for a file */
+	STEP_LEAST = 1 << 20,	/* bytes zeroed at once, on a device at first */
+	STEP_FILE = 64 << 20,	/* the same in a file: blocks are freed */
+	STEP_MOST = 1 << 30,
+	GROWTH = 16,		/* times as much, at most, from step to step */
 };
+
+static const uint64_t step_time = 200000000;	/* ns: a signal waits for it */
 
 static uint64_t
 grain(const struct plan *p)
@@ -172,21 +181,70 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 	}
 }
 
-/* Write zeros; the whole buffer may be used. */
-static bool
-write_zeros(struct worker *w, uint64_t off, uint64_t len)
+static uint64_t
+fewer(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Zeroing n bytes took so long: what can be done in the time of a step. */
+static void
+learn(struct worker *w, uint64_t n, uint64_t took)
+{
+	uint64_t most = fewer(n * GROWTH, STEP_MOST), step = most;
+
+	if (n < w->zeros && took < step_time)
+		return;
+	if (took > 0)
+		step = fewer(n * step_time / took, most);
+	step -= step % STEP_LEAST;
+	w->zeros = step > STEP_LEAST ? step : STEP_LEAST;
+}
+
+/*
+ * How much of a hole is made zeros at once.  A device may have to write them:
+ * moves, for rate=.
+ */
+static uint64_t
+at_once(struct worker *w, uint64_t len, bool moves)
 {
 	struct job *job = w->job;
-	size_t room = job->p->room, n;
 
-	memset(w->buf, 0, len < room ? (size_t)len : room);
-	for (; len > 0; off += n, len -= n) {
-		n = len < room ? (size_t)len : room;
-		if (job->stop || !rate_wait(&job->rate, n, job->halt) ||
-		    !piece_write(w, off, 0, n))
-			return false;
+	if (w->zeros == 0)
+		w->zeros = job->p->dst->device ? STEP_LEAST : STEP_FILE;
+	len = fewer(len, w->zeros);
+	if (moves && job->rate.bytes > 0)
+		len = fewer(len, rate_piece(&job->rate, job->p,
+		    job->p->room));
+	return len;
+}
+
+/* Make zeros of the next of len bytes of a hole; 0: that failed. */
+static uint64_t
+zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves)
+{
+	struct job *job = w->job;
+	uint64_t n = at_once(w, len, *moves), start;
+	struct io io;
+
+	if (*moves && !rate_wait(&job->rate, n, job->halt))
+		return 0;
+	start = clock_ns();
+	switch (make_zeros(w, off, n, &io)) {
+	case 0:
+		learn(w, n, clock_ns() - start);
+		return n;
+	case EOPNOTSUPP:
+		n = fewer(n, job->p->room);
+		if (!*moves && !rate_wait(&job->rate, n, job->halt))
+			return 0;
+		*moves = true;
+		memset(w->buf, 0, (size_t)n);
+		return piece_write(w, off, 0, (size_t)n) ? n : 0;
+	default:
+		piece_fail_write(job, &io);
+		return 0;
 	}
-	return true;
 }
 
 bool
@@ -194,25 +252,13 @@ sparse_hole(struct worker *w, const struct seg *hole)
 {
 	struct job *job = w->job;
 	uint64_t off = hole->off, end = off + hole->len, n;
-	uint64_t most = job->p->dst->device ? STEP : FILE_STEP;
-	struct io io = { .err = 0 };
-	bool ok = true;
+	bool moves = job->p->dst->device, ok = true;
 
 	for (; off < end && ok && !job->stop; off += n) {
-		n = end - off < most ? end - off : most;
-		if (make_zeros(w, off, n, &io) == EOPNOTSUPP) {
-			most = job->p->room;
-			n = n < most ? n : most;
-			ok = write_zeros(w, off, n);
-		} else if (io.err != 0) {
-			piece_fail_write(job, &io);
-			ok = false;
-		}
-		if (ok) {
-			job->read += n;
-			job->holes += n;
-			ok = piece_settle(w, off, n, FINISHED);
-		}
+		n = zero_some(w, off, end - off, &moves);
+		job->read += n;
+		job->holes += n;
+		ok = n > 0 && piece_settle(w, off, n, FINISHED);
 	}
 	return piece_settle(w, hole->off, hole->len, UNTRIED) && ok;
 }

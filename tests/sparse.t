@@ -247,7 +247,31 @@ whole_blocks()
 	odd_place "$@" && awk '$2 % 4096 != 0 || $3 % 4096 != 0 { print; bad = 1 }
 	    END { exit bad }' faults
 }
+large_steps()
+{
+	local n
+	export FAULT_LOG_ALL=1
+	truncate -s 1G src disk && loop disk &&
+	    exits 0 with_faults "on=$dev op=zero" "$pardd" if=src of="$dev" thr=1 || return
+	n=$(grep -c BLKZEROOUT faults)
+	((n > 0 && n <= 16)) || fail "$n calls for 1 GiB"
+}
+# A disk of which a call takes long, however little it is to zero.
+small_steps()
+{
+	local start
+	truncate -s 64M src disk && loop disk || return
+	export FAULTS="on=$dev op=zero sleep=250" FAULT_LOG=$PWD/faults FAULT_LOG_ALL=1
+	LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of="$dev" 2>err &
+	until_true 20 test -s faults && sleep 0.5
+	start=${EPOCHREALTIME/.}
+	kill -INT "$(sed -n 's/^pid //p' how)" && wait $!
+	((${EPOCHREALTIME/.} - start < 1000000)) || fail "a signal waited" || return
+	ended signal 2 && awk '$3 > 1048576 { print; bad = 1 } END { exit bad }' faults
+}
 if ((EUID == 0)) && probe_loop; then
+	it "makes zeros in a few steps where that is quick" large_steps
+	it "makes zeros in steps for which a signal can wait" small_steps
 	for sector in 512 4096; do
 		it "makes zeros of holes on a disk of $sector" onto_disk $sector ''
 		it "makes zeros of zeros on a disk of $sector" \
