@@ -674,7 +674,8 @@ totals(const struct plan *p, struct outcome *out)
 	records(p, t);
 	if ((p->opts->status & SHOW_NOXFER) == 0)
 		bytes(p, t);
-	if (t->padded > 0)
+	/* Unless that is what could not be written. */
+	if (t->padded > 0 && out->fault.status == 0)
 		say(stderr, "pardd: the end was padded with %llu zero bytes",
 		    (ull)t->padded);
 	extra(p, out);
