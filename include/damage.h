@@ -25,15 +25,15 @@ struct damage_area {		/* a partition, or all of the source */
 struct damage {
 	struct damage_area *area;	/* only those that have any */
 	size_t	 n;
-	bool	 no_table;	/* where a partition table is was not read */
+	int	 table;	/* enum table, of parts.h: where they are from */
 };
 
 /*
  * Look at the target, which is whole where the source is not: its partition
- * table and the beginnings of its partitions, as far as the map says that they
- * were read.  Fills *d, with nothing when nothing is missing, or when the copy
- * does not begin where the source or its partition does.  Before the target is
- * closed.
+ * table, or a GPT's backup, and the beginnings of its partitions, as far as the
+ * map says that they were read.  Fills *d, with nothing when nothing is
+ * missing, or when the copy does not begin where the source or its partition
+ * does.  Before the target is closed.
  */
 void damage_make(struct damage *d, const struct plan *, struct map *);
 void damage_free(struct damage *d);

@@ -150,6 +150,9 @@ bool map_next(struct map *, uint64_t off, enum seg_status, struct seg *got);
 /* The status of the byte at off; behind the end, of one that is finished. */
 enum seg_status map_at(struct map *, uint64_t off);
 
+/* Whether all of a range has a status; what lies behind the end has none. */
+bool map_all(struct map *, uint64_t off, uint64_t len, enum seg_status);
+
 /* What the map says in all. */
 struct map_totals map_totals(struct map *);
 

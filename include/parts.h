@@ -11,6 +11,15 @@
 
 #include "endpoint.h"
 #include "fault.h"
+#include "map.h"
+
+enum table {			/* what is left of one, after a rescue */
+	TABLE_SOUND,
+	TABLE_BACKUP,		/* a GPT's, at the end of the disk */
+	TABLE_UNGUARDED,	/* a GPT, without the MBR before it */
+	TABLE_PART,		/* an MBR, but not all that it leads to */
+	TABLE_LOST,
+};
 
 struct part {
 	unsigned number;	/* as fdisk and the kernel count */
@@ -24,6 +33,8 @@ struct parts {
 	char	 type[8];	/* "gpt", "dos"; "": there is none */
 	uint32_t sector;	/* bytes; what the table counts in */
 	uint64_t size;		/* bytes, of the disk */
+	enum table left;
+	uint64_t at;		/* bytes; where the table was found */
 	char	 wrong[96];	/* what keeps it from being read, or "" */
 	struct part *part;	/* by number; parts_free frees them */
 	size_t	 n;
@@ -38,6 +49,7 @@ struct sign {			/* of a file system, RAID, table ... */
 struct volume {
 	char	 type[32];	/* as blkid(8) says: ext4, ntfs ... or "" */
 	char	 label[128];	/* as it comes; "" without */
+	uint64_t at;		/* bytes of the end: where the signature is */
 	unsigned char head[2048];	/* its first bytes; zeros at need */
 };
 
@@ -51,6 +63,14 @@ bool parts_possible(const struct endpoint *);
  */
 int parts_read(struct endpoint *, struct parts *, struct fault *f);
 void parts_free(struct parts *);
+
+/*
+ * The same of the target of a rescue that began at the first byte of both ends:
+ * only what the map calls finished is believed.  "whole" is the source.  Fills
+ * "left".
+ */
+int parts_rescued(struct endpoint *, const struct endpoint *whole,
+    struct map *, struct parts *, struct fault *f);
 
 /* The bytes behind the last one of a partition. */
 uint64_t part_end(const struct part *);

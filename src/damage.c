@@ -4,8 +4,8 @@
  * files these ranges belong to.
  *
  * All is looked up on the target.  What was not read is not written there, so
- * it holds whatever was there before: a table or a file system counts only if
- * the map calls its head finished.
+ * it holds whatever was there before: of a table only that counts which the map
+ * calls finished, and a file system only if its head is.
  */
 #include "damage.h"
 
@@ -18,7 +18,6 @@
 
 enum {
 	STEP = 512,		/* no block is smaller */
-	TABLE = 34,		/* sectors of a GPT's head, UEFI 2.10 5.3 */
 	PIECES = 64,		/* ranges of an area that are kept */
 	EXT_MOST = 64,		/* blocks in a command */
 	RANGES_MOST = 16,	/* ranges in a command */
@@ -215,26 +214,18 @@ make_command(struct survey *s, struct hits *h, const unsigned char *head)
 
 /* --- the areas --------------------------------------------------------- */
 
-/* Whether all of a range was read; offsets are the copy's. */
-static bool
-was_read(struct survey *s, uint64_t off, uint64_t len)
-{
-	uint64_t at;
-
-	for (at = off; at < off + len; at += STEP)
-		if (map_at(s->map, at) != FINISHED)
-			return false;
-	return true;
-}
-
 static void
 describe(struct survey *s, struct hits *h)
 {
+	uint64_t at = s->p->dst_off + h->area.off;
 	struct volume v;
 
-	if (h->area.outside || !was_read(s, h->area.off, sizeof(v.head)))
+	if (h->area.outside || !map_all(s->map, h->area.off, sizeof(v.head),
+	    FINISHED))
 		return;
-	parts_volume(&s->dst, s->p->dst_off + h->area.off, h->area.len, &v);
+	parts_volume(&s->dst, at, h->area.len, &v);
+	if (!map_all(s->map, v.at - s->p->dst_off, 1, FINISHED))
+		return;
 	memcpy(h->area.type, v.type, sizeof(v.type));
 	memcpy(h->area.label, v.label, sizeof(v.label));
 	make_command(s, h, v.head);
@@ -308,22 +299,14 @@ add_all(struct survey *s)
 	free(seg);
 }
 
-/* A table that was read in part only is none. */
 static void
 read_table(struct survey *s, struct damage *d)
 {
 	struct fault f;
-	uint32_t sector;
 
-	if (s->p->src->part > 0 || s->p->dst_off > 0 ||
-	    parts_read(&s->dst, &s->parts, &f) != 0)
-		return;
-	sector = strcmp(s->parts.type, "gpt") == 0 ? s->parts.sector * TABLE :
-	    STEP;
-	if (was_read(s, 0, sector))
-		return;
-	d->no_table = true;
-	parts_free(&s->parts);
+	if (s->p->src->part == 0 && s->p->dst_off == 0 &&
+	    parts_rescued(&s->dst, s->p->src, s->map, &s->parts, &f) == 0)
+		d->table = s->parts.left;
 }
 
 /* The areas without their losses. */

@@ -665,6 +665,14 @@ map_at(struct map *map, uint64_t off)
 	return status;
 }
 
+bool
+map_all(struct map *map, uint64_t off, uint64_t len, enum seg_status status)
+{
+	struct seg s;
+
+	return map_next(map, off, status, &s) && s.off == off && s.len >= len;
+}
+
 struct map_totals
 map_totals(struct map *map)
 {

@@ -3,7 +3,9 @@
  *
  * libblkid wants a descriptor.  A file or block device gives one of its own; a
  * SCSI end has none, so the pieces that matter are read into a sparse file in
- * memory that is as long as the disk.  Either is a "view".
+ * memory that is as long as the disk.  Either is a "view".  For a rescue's
+ * target such a file gets only what was read of the source: elsewhere there may
+ * be the table of a disk that the target once was.
  *
  * Nothing on a disk is to be trusted.  Before libblkid looks, the headers are
  * held to some measure: a GPT of no more than ENTRIES_MOST bytes of entries,
@@ -38,6 +40,7 @@ enum {
 	SIGNS_MOST = 256,	/* signatures of a disk */
 	AREA_SIGNS = 16,	/* and of the disk as a whole, a partition */
 	SHOWN = 16,		/* partitions listed in a refusal */
+	GPT_ENTRIES = 16 << 10,	/* bytes, at least; UEFI 2.10 5.3.1 */
 	MBR_ENTRIES = 446,	/* offset of the first */
 	MBR_ENTRY = 16,		/* bytes of one */
 	MBR_GPT = 0xee,		/* type of the entry that guards a GPT */
@@ -51,6 +54,10 @@ struct view {
 	bool	 sparse;	/* holds what view_fill has brought */
 	bool	 cached;	/* not ours to drop from the page cache */
 	uint64_t size;		/* bytes, of the whole end */
+	uint64_t filled;	/* bytes that can be brought */
+	uint32_t sector;	/* bytes; 0: the contents must tell */
+	struct map *map;	/* what to believe, or NULL: all */
+	int	 from;		/* a rescue's target; -1: SCSI */
 };
 
 static uint64_t
@@ -61,24 +68,56 @@ le64(const unsigned char *p)
 
 /* --- the view --------------------------------------------------------- */
 
-/* Bring a range of a SCSI disk, in whole blocks; an errno. */
+/* Read a piece: of a SCSI disk, or of the target of a rescue. */
+static void
+bring(const struct view *v, struct io *io)
+{
+	ssize_t n;
+
+	if (v->ep->be->look != NULL) {
+		v->ep->be->look(v->ep, io);
+		return;
+	}
+	memset(io->buf, 0, io->len);
+	n = pread(v->from, io->buf, io->len, (off_t)io->off);
+	io->err = n < 0 ? errno : 0;
+	io->done = io->len;		/* a file may be shorter */
+}
+
+/* What a rescue has not read is none of the source's. */
+static void
+forget(const struct view *v, const struct io *io)
+{
+	uint64_t off, end = io->off + io->done, n;
+
+	for (off = io->off; v->map != NULL && off < end; off += SECTOR) {
+		n = off < v->filled ? v->filled - off : 0;
+		n = n < SECTOR ? n : SECTOR;
+		if (n == 0 || !map_all(v->map, off, n, FINISHED))
+			memset(io->buf + (off - io->off), 0, SECTOR);
+	}
+}
+
+/* Bring a range, in whole blocks; an errno. */
 static int
 view_fill(const struct view *v, uint64_t off, uint64_t len)
 {
-	uint32_t block = v->ep->block;
+	uint32_t block = v->ep->block > 0 ? v->ep->block : SECTOR;
 	struct io io = { .op = OP_READ };
 	uint64_t end;
 
-	if (!v->sparse || off >= v->size)
+	if (!v->sparse || off >= v->filled)
 		return 0;
-	end = len < v->size - off ? off + len : v->size;
+	end = len < v->filled - off ? off + len : v->filled;
 	io.buf = aligned_alloc(4096, PIECE);
 	if (io.buf == NULL)
 		return ENOMEM;
 	for (io.off = off - off % block; io.off < end && io.err == 0;
 	    io.off += io.done) {
-		io.len = v->size - io.off < PIECE ? v->size - io.off : PIECE;
-		v->ep->be->look(v->ep, &io);
+		io.len = v->filled - io.off < PIECE ? (size_t)round_up(
+		    v->filled - io.off, block) : PIECE;
+		bring(v, &io);
+		forget(v, &io);
 		if (io.err == 0 && (io.done == 0 || pwrite(v->fd, io.buf,
 		    io.done, (off_t)io.off) != (ssize_t)io.done))
 			io.err = EIO;
@@ -100,11 +139,29 @@ view_edges(struct view *v)
 	    view_fill(v, v->size - EDGE, EDGE);
 }
 
+/* Of a rescue's target, what was read of the source. */
+static int
+view_rescued(struct view *v, struct endpoint *ep, const struct endpoint *whole,
+    struct map *map)
+{
+	*v = (struct view){ .ep = ep, .fd = -1, .sparse = true, .from = -1,
+		.size = (uint64_t)whole->size, .sector = whole->block,
+		.filled = map_totals(map).end, .map = map };
+	if (ep->be->look == NULL) {
+		v->from = ep->be->view(ep, &v->cached);
+		if (v->from < 0)
+			return errno;
+	}
+	return view_edges(v);
+}
+
 static int
 view_open(struct view *v, struct endpoint *ep)
 {
-	*v = (struct view){ .ep = ep, .fd = -1,
-		.size = (uint64_t)(ep->part > 0 ? ep->whole : ep->size) };
+	*v = (struct view){ .ep = ep, .fd = -1, .from = -1,
+		.size = (uint64_t)(ep->part > 0 ? ep->whole : ep->size),
+		.sector = ep->block };
+	v->filled = v->size;
 	v->sparse = ep->be->look != NULL;
 	if (v->sparse)
 		return view_edges(v);
@@ -115,10 +172,21 @@ view_open(struct view *v, struct endpoint *ep)
 static void
 view_close(struct view *v)
 {
-	if (v->fd >= 0 && !v->sparse && !v->cached)
-		posix_fadvise(v->fd, 0, 0, POSIX_FADV_DONTNEED);
+	int fd = v->from >= 0 ? v->from : v->fd;
+
+	if (fd >= 0 && !v->cached && (v->from >= 0 || !v->sparse))
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (v->from >= 0)
+		close(v->from);
 	if (v->fd >= 0)
 		close(v->fd);
+}
+
+/* Whether the source could be read there, if this is about a rescue. */
+static bool
+was_read(const struct view *v, uint64_t off, uint64_t len)
+{
+	return v->map == NULL || map_all(v->map, off, len, FINISHED);
 }
 
 /* Read all of it, or say no. */
@@ -164,15 +232,17 @@ guards_gpt(const unsigned char *mbr)
 
 /* Follow the chain of logical partitions; false when it does not end. */
 static bool
-walk_logical(const struct view *v, uint64_t first, uint32_t sector)
+walk_logical(const struct view *v, uint64_t first, struct parts *t)
 {
 	unsigned char mbr[SECTOR];
-	uint64_t next = 0;
+	uint64_t next = 0, at;
 	unsigned link, i;
 
 	for (link = 0; link < LINKS_MOST; link++) {
-		if (view_fill(v, (first + next) * sector, sector) != 0 ||
-		    !read_mbr(v, (first + next) * sector, mbr))
+		at = (first + next) * t->sector;
+		if (!was_read(v, at, SECTOR))
+			t->left = TABLE_PART;
+		if (view_fill(v, at, t->sector) != 0 || !read_mbr(v, at, mbr))
 			return true;
 		for (i = 0; i < 4 && !extended(entry(mbr, i)); i++)
 			continue;
@@ -223,7 +293,7 @@ sane(const struct view *v, const unsigned char *mbr, struct parts *t)
 	}
 	for (i = 0; i < 4; i++)
 		if (extended(entry(mbr, i)) && !walk_logical(v,
-		    le32(entry(mbr, i) + 8), t->sector)) {
+		    le32(entry(mbr, i) + 8), t)) {
 			snprintf(t->wrong, sizeof(t->wrong), "its chain of "
 			    "logical partitions does not end");
 			return false;
@@ -347,6 +417,7 @@ probe_table(const struct view *v, const unsigned char *mbr, struct parts *t)
 		table = blkid_partlist_get_table(list);
 	if (table != NULL) {
 		keep(t->type, sizeof(t->type), blkid_parttable_get_type(table));
+		t->at = (uint64_t)blkid_parttable_get_offset(table);
 		err = take_all(t, list);
 		if (strcmp(t->type, dos) == 0 && t->sector != SECTOR)
 			mend_mbr(t, mbr);
@@ -373,16 +444,57 @@ explain(const struct view *v, const unsigned char *mbr, struct parts *t)
 		    "made for a larger disk");
 }
 
+/* Whether there is a GPT that counts in such sectors, or its backup. */
+static bool
+counts_in(const struct view *v, uint32_t sector)
+{
+	unsigned char header[SECTOR];
+
+	return has_gpt(v, sector, header) || (v->size > sector &&
+	    has_gpt(v, (v->size / sector - 1) * sector, header));
+}
+
 /* An image does not say what its disk's sectors were, but where a GPT is. */
 static uint32_t
 sector_of(const struct view *v)
 {
-	unsigned char header[SECTOR];
+	if (v->sector > 0)
+		return v->sector;
+	return !counts_in(v, SECTOR) && counts_in(v, LARGE_SECTOR) ?
+	    LARGE_SECTOR : SECTOR;
+}
 
-	if (v->ep->block > 0)
-		return v->ep->block;
-	return !has_gpt(v, SECTOR, header) && has_gpt(v, LARGE_SECTOR,
-	    header) ? LARGE_SECTOR : SECTOR;
+/*
+ * An MBR that was lost may have guarded a GPT, and libblkid wants to see it.
+ * Where there is no GPT it is taken for none.
+ */
+static int
+make_guard(const struct view *v, unsigned char *mbr)
+{
+	if (was_read(v, 0, SECTOR))
+		return 0;
+	memset(mbr, 0, SECTOR);
+	mbr[MBR_ENTRIES + 4] = MBR_GPT;
+	mbr[MBR_ENTRIES + 8] = 1;
+	memset(mbr + MBR_ENTRIES + 12, 0xff, 4);
+	mbr[510] = 0x55;
+	mbr[511] = 0xaa;
+	return pwrite(v->fd, mbr, SECTOR, 0) == SECTOR ? 0 : EIO;
+}
+
+/* What a rescue has left of the table; "left" is TABLE_PART if links miss. */
+static enum table
+left_of(const struct view *v, const unsigned char *mbr, const struct parts *t)
+{
+	bool guard = was_read(v, 0, SECTOR);
+
+	if (t->type[0] == '\0')
+		return !guard || (guards_gpt(mbr) && !was_read(v, t->sector,
+		    t->sector + GPT_ENTRIES)) ? TABLE_LOST : TABLE_SOUND;
+	if (strcmp(t->type, "gpt") != 0)
+		return t->left;
+	return t->at != t->sector ? TABLE_BACKUP : guard ? TABLE_SOUND :
+	    TABLE_UNGUARDED;
 }
 
 static int
@@ -397,12 +509,16 @@ read_table(const struct view *v, struct parts *t)
 	if (pread(v->fd, mbr, SECTOR, 0) != SECTOR)
 		return errno != 0 ? errno : EIO;
 	t->sector = sector_of(v);
+	err = make_guard(v, mbr);
+	if (err != 0)
+		return err;
 	if (mbr[510] != 0x55 || mbr[511] != 0xaa || v->size / 2 < t->sector ||
 	    !sane(v, mbr, t))
 		return 0;
 	err = probe_table(v, mbr, t);
 	if (err == 0 && t->type[0] == '\0')
 		explain(v, mbr, t);
+	t->left = left_of(v, mbr, t);
 	return err;
 }
 
@@ -413,27 +529,45 @@ parts_possible(const struct endpoint *ep)
 	    (ep->be->view != NULL || ep->be->look != NULL);
 }
 
+/* Read the table of a view, unless there was an error; close it. */
+static int
+read_view(struct view *v, int err, struct parts *t, struct fault *f)
+{
+	if (err == 0)
+		err = read_table(v, t);
+	view_close(v);
+	if (err == 0)
+		return 0;
+	parts_free(t);
+	fault_errno(f, err, "%s: reading its partition table", v->ep->name);
+	if (errno_is_medium(err))
+		f->status = STATUS_MEDIUM;
+	return -1;
+}
+
 int
 parts_read(struct endpoint *ep, struct parts *t, struct fault *f)
 {
 	struct view v;
-	int err;
 
 	*t = (struct parts){ .sector = SECTOR };
 	if (!parts_possible(ep))
 		return 0;
 	errno = 0;
-	err = view_open(&v, ep);
-	if (err == 0)
-		err = read_table(&v, t);
-	view_close(&v);
-	if (err == 0)
+	return read_view(&v, view_open(&v, ep), t, f);
+}
+
+int
+parts_rescued(struct endpoint *ep, const struct endpoint *whole,
+    struct map *map, struct parts *t, struct fault *f)
+{
+	struct view v;
+
+	*t = (struct parts){ .sector = SECTOR };
+	if (!parts_possible(ep))
 		return 0;
-	parts_free(t);
-	fault_errno(f, err, "%s: reading its partition table", ep->name);
-	if (errno_is_medium(err))
-		f->status = STATUS_MEDIUM;
-	return -1;
+	errno = 0;
+	return read_view(&v, view_rescued(&v, ep, whole, map), t, f);
 }
 
 void
@@ -634,6 +768,7 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 		return;
 	keep(to->type, sizeof(to->type), sign[0].type);
 	keep(to->label, sizeof(to->label), sign[0].label);
+	to->at = sign[0].off;
 }
 
 size_t

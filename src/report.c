@@ -15,6 +15,7 @@
 #include "hash.h"
 #include "hashfile.h"
 #include "number.h"
+#include "parts.h"
 #include "profile.h"
 #include "ranges.h"
 #include "safety.h"
@@ -588,12 +589,13 @@ digests(const struct plan *p, const struct outcome *out)
 
 /* "partition 2 (ext4 \"home\") of /dev/sda" */
 static void
-area(const struct plan *p, const struct damage_area *a)
+area(const struct plan *p, const struct damage_area *a, int table)
 {
 	char where[64] = "", what[200] = "";
 
 	if (a->outside)
-		snprintf(where, sizeof(where), "outside of the partitions of ");
+		snprintf(where, sizeof(where), "outside of the %spartitions "
+		    "of ", table == TABLE_PART ? "known " : "");
 	else if (a->number > 0)
 		snprintf(where, sizeof(where), "partition %u of ", a->number);
 	if (a->label[0] != '\0')
@@ -613,13 +615,22 @@ area(const struct plan *p, const struct damage_area *a)
 static void
 damage(const struct plan *p, const struct damage *d)
 {
+	static const char *const tables[] = {
+		[TABLE_BACKUP] = "its partition table could not be read; the "
+		    "partitions are those of the backup at its end",
+		[TABLE_UNGUARDED] = "its first block could not be read; the "
+		    "partitions are those of its GPT",
+		[TABLE_PART] = "a part of its partition table could not be "
+		    "read: there may be more partitions",
+		[TABLE_LOST] = "the place of its partition table could not be "
+		    "read, nor a backup of it",
+	};
 	size_t i;
 
-	if (d->no_table)
-		say(stderr, "pardd: %s: the place of a partition table could "
-		    "not be read", p->src->name);
+	if (d->table != TABLE_SOUND)
+		say(stderr, "pardd: %s: %s", p->src->name, tables[d->table]);
 	for (i = 0; i < d->n && i < AREAS_SHOWN; i++)
-		area(p, &d->area[i]);
+		area(p, &d->area[i], d->table);
 	if (i < d->n)
 		say(stderr, "pardd: and %zu partitions more have such ranges",
 		    d->n - i);

@@ -202,16 +202,118 @@ stale()
 	ext fs && disk fs && cp src dst && rescued 100 "$1,$(at beta 4)+512" && is "$2" &&
 	    ! grep '^    ' err
 }
-it "believes no partition table that was not read" stale 512+512 \
-    'null false null 1024 2'
 it "believes no file system whose head was not read" \
     stale $((mib + 1024))+512 '1 false null 1024 2'
+
+# Two partitions; what was lost of the table, and an old target with another one.
+lost_table()
+{
+	local starts=()
+	ext fs && cp fs gs && disk gs fs && cp src dst &&
+	    printf 'label: gpt\nstart=4096, size=2048\n' | sfdisk -q dst &&
+	    rescued 100 "$1$(at alpha 500)+512" && is "$2"
+}
+end=$((18 * mib))
+backup()
+{
+	lost_table "$1," "$(printf '2 false ext4 512 1\nnull true null %s' "$2")" &&
+	    names a_file && says 'partition 2 of src \(ext4' &&
+	    says 'not be read; the partitions are those of the backup at its end$'
+}
+it "takes the partitions of the backup where the GPT's head was lost" backup 512+512 '512 1'
+it "... with the first block" backup 0+1024 '1024 1'
+it "... with all of the table at the head" backup 0+17408 '17408 1'
+it "... where the first entries were lost" backup 1024+512 '512 1'
+large_sectors()
+{
+	truncate -s 8M src && loop src --sector-size 4096 &&
+	    printf 'label: gpt\nstart=512, size=512\n' | sfdisk -q "$dev" &&
+	    losetup --detach "$dev" &&
+	    rescued 100 "$1$((3 * mib))+512" && is $'1 false null 512 1\nnull true null 4096 1' &&
+	    says 'of the backup'
+}
+if can_loop; then
+	it "... where sectors are of 4096 bytes" large_sectors 4096+4096,
+else
+	skip "no loop devices" "... where sectors are of 4096 bytes"
+fi
+guarded()
+{
+	lost_table 0+512, $'2 false ext4 512 1\nnull true null 512 1' && names a_file &&
+	    says 'its first block could not be read; the partitions are those of its GPT$' &&
+	    does_not_say backup
+}
+it "takes the partitions of the GPT where only the first block was lost" guarded
+unused()
+{
+	lost_table 16896+512, $'2 false ext4 512 1\nnull true null 512 1' && names a_file &&
+	    does_not_say 'backup|table'
+}
+it "needs no backup where unused entries were lost" unused
 no_table()
 {
-	stale 512+512 'null false null 1024 2' &&
-	    says 'the place of a partition table could not be read'
+	lost_table "$1," "null false null $2" && ! grep '^    ' err &&
+	    says 'the place of its partition table could not be read, nor a backup'
 }
-it "says that the partition table was lost" no_table
+it "believes no partition table that was not read, and says that it was lost" \
+    no_table 512+512,$((end - 512))+512 '1536 3'
+it "... with the backup's entries" no_table 0+1024,$((end - 16896))+512 '2048 3'
+only_mbr()
+{
+	"$blocks" make src 2M && printf 'label: dos\nstart=2048, size=1024\n' | sfdisk -q src &&
+	    rescued 100 0+512 && is 'null false null 512 1' && says 'the place of its partition'
+}
+it "... of a disk with an MBR" only_mbr
+# The target is larger, and has a table where it ends.
+longer()
+{
+	local starts=()
+	ext fs && disk fs && truncate -s 30M dst &&
+	    printf 'label: gpt\nstart=8192, size=2048\n' | sfdisk -q dst && rescued 100 "512+512,$(at beta 4)+512" &&
+	    is $'1 false ext4 512 1\nnull true null 512 1' && names beta
+}
+it "looks for the backup where the source ends" longer
+# A chain of logical partitions of which a link was lost.
+logical()
+{
+	truncate -s 12M src dst && printf '%s\n' 'label: dos' 'start=2048, size=2048' \
+	    'start=4096, type=5' 'start=6144, size=2048' 'start=10240, size=2048' \
+	    'start=14336, size=2048' | sfdisk -q src && cp src dst &&
+	    rescued 100 $((8192 * 512))+512,$((6200 * 512))+512,$((15000 * 512))+512 &&
+	    is $'5 false null 512 1\nnull true null 1024 2' &&
+	    says 'a part of its partition table could not be read: there may be more' &&
+	    says 'outside of the known partitions of src: 1024'
+}
+it "follows no link of a chain of partitions that was not read" logical
+
+# A part of a disk: what it is of is told, or nothing.
+middle()
+{
+	local starts=()
+	ext fs && cp fs gs && disk gs fs && rescued 100 "$(at alpha 500)+512" skip=1000 &&
+	    is '' && ! grep -E 'could not be read|^    ' <(grep -v '^pardd: NOT' err) && rm map dst &&
+	    rescued 100 "$(at alpha 500)+512" skip=18432 && is '' &&
+	    ! grep -E 'could not be read|^    ' <(grep -v '^pardd: NOT' err)
+}
+it "tells nothing of what begins in the middle" middle
+first_part()
+{
+	local starts=() bad
+	ext fs && cp fs gs && disk gs fs && bad=$(at alpha 500) &&
+	    rescued 100 "$((mib + 4000 * 512))+512,$bad+512" count=$((bad / 512 + 1)) &&
+	    is $'1 false ext4 512 1\n2 false null 512 1' || return
+	# nothing but the gap before the partitions
+	rm map && cp src dst && rescued 100 "$((600 * 512))+512" count=700 &&
+	    is 'null true null 512 1'
+}
+it "tells the partitions of the first part of a disk" first_part
+elsewhere()
+{
+	local starts=()
+	ext fs && cp fs gs && disk gs fs && cp src dst && truncate -s 40M dst &&
+	    rescued 100 "$(at alpha 500)+512" seek=2048 && is 'null false null 512 1'
+}
+it "takes the target's own partitions for none of the source" elsewhere
 
 many()
 {

@@ -338,6 +338,12 @@ tells_the_status_of_a_byte(void **state)
 	assert_int_equal(map_at(&map, 150), UNTRIED);
 	assert_int_equal(map_at(&map, SIZE - 1), UNTRIED);
 	assert_int_equal(map_at(&map, SIZE), FINISHED);
+	assert_true(map_all(&map, 100, 50, BAD));
+	assert_false(map_all(&map, 100, 51, BAD));
+	assert_false(map_all(&map, 99, 2, BAD));
+	assert_true(map_all(&map, 150, SIZE - 150, UNTRIED));
+	assert_false(map_all(&map, 150, SIZE - 149, UNTRIED));
+	assert_false(map_all(&map, SIZE, 1, FINISHED));
 	map_free(&map);
 }
 
