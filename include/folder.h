@@ -10,6 +10,12 @@
 #include "fault.h"
 
 /*
+ * Behind a file's name: what is to get it is written so first.  A killed run
+ * leaves it, and the next one takes it away, so it is a name nobody else uses.
+ */
+#define TEMPORARY	".pardd.tmp"
+
+/*
  * Open the folder of a path, with O_PATH or O_RDONLY, which "how" is; *base is
  * the rest of path.  Returns a descriptor for the caller to close, or -1 with
  * errno.

@@ -29,6 +29,12 @@ struct newfile {
 int newfile_open(struct newfile *, const char *key, const char *path,
     const struct plan *, struct fault *f);
 
+/*
+ * The same of map=, with what the map before is called.  Opens nothing.
+ * Returns 0, or -1 with *f.
+ */
+int newfile_map(const struct plan *, struct fault *f);
+
 /* Begin to write it, to n->out, under another name.  Returns 0, or -1, *f. */
 int newfile_begin(struct newfile *n, struct fault *f);
 

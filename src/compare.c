@@ -24,6 +24,7 @@
 #include "back.h"
 #include "folder.h"
 #include "mapfile.h"
+#include "newfile.h"
 #include "piece.h"
 #include "status.h"
 
@@ -43,14 +44,17 @@ struct side {			/* one end, as a worker reads a piece of it */
 
 /* Nothing that is there is replaced: it may be the map of a rescue. */
 static int
-check_map(const char *path, struct fault *f)
+check_map(const struct plan *p, struct fault *f)
 {
-	static const char *const suffix[] = { "", ".tmp", ".bak" };
+	const char *path = p->opts->map;
+	static const char *const suffix[] = { "", TEMPORARY, ".bak" };
 	char name[PATH_MAX];
 	struct stat st;
 	int dir, failed;
 	size_t i;
 
+	if (newfile_map(p, f) != 0)
+		return -1;
 	for (i = 0; i < 3; i++)
 		if (snprintf(name, sizeof(name), "%s%s", path, suffix[i]) <
 		    PATH_MAX && lstat(name, &st) == 0)
@@ -86,7 +90,7 @@ compare_begin(struct job *job, struct fault *f)
 
 	if (o->compare == 0)
 		return 0;
-	if (o->map != NULL && check_map(o->map, f) != 0)
+	if (o->map != NULL && check_map(job->p, f) != 0)
 		return -1;
 	c = calloc(1, sizeof(*c));
 	if (c == NULL || map_init(&c->differ, INT64_MAX, job->p->chunk,

@@ -27,10 +27,9 @@
 #include "disk.h"
 #include "folder.h"
 #include "job.h"
+#include "newfile.h"
 #include "rescue.h"
 #include "status.h"
-
-#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 /* Text from outside must not make lines of its own. */
 static void
@@ -169,44 +168,6 @@ check(const struct keeper *k, const struct plan *p, struct fault *f)
 	if (finished && p->dst->absent)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
 		    "finished, but %s does not exist", path, p->dst->name);
-	return 0;
-}
-
-/* Whether a file is the end; one that is to be created goes by its folder. */
-static bool
-is_end(const char *path, const struct endpoint *ep)
-{
-	const char *slash = strrchr(ep->name, '/'), *base;
-	struct stat a, b;
-	bool same;
-	int dir;
-
-	if (!ep->absent)
-		return ep->id.known && lstat(path, &a) == 0 &&
-		    a.st_dev == ep->id.dev && a.st_ino == ep->id.ino;
-	dir = folder_open(path, O_PATH, &base);
-	same = dir >= 0 && fstat(dir, &a) == 0 && fstat(ep->dir, &b) == 0 &&
-	    same_file(&a, &b) &&
-	    strcmp(base, slash == NULL ? ep->name : slash + 1) == 0;
-	if (dir >= 0)
-		close(dir);
-	return same;
-}
-
-/* Saving the map must not replace what is copied. */
-static int
-own_files(const struct plan *p, struct fault *f)
-{
-	static const char *const suffix[] = { "", ".tmp", ".bak" };
-	const struct endpoint *ends[] = { p->src, p->dst };
-	char path[PATH_MAX];
-	size_t i;
-
-	for (i = 0; i < 2 * COUNT(suffix); i++)
-		if (snprintf(path, sizeof(path), "%s%s", p->opts->map,
-		    suffix[i / 2]) < PATH_MAX && is_end(path, ends[i % 2]))
-			return fault_set(f, STATUS_REFUSED, "%s is an end of "
-			    "the copy: map= needs it for the map", path);
 	return 0;
 }
 
@@ -448,7 +409,7 @@ keeper_begin(struct keeper *k, struct job *job, struct fault *f)
 	k->quit = eventfd(0, EFD_CLOEXEC);
 	if (k->quit < 0)
 		return fault_errno(f, errno, "eventfd");
-	if (check_folder(p->opts->map, f) != 0 || own_files(p, f) != 0 ||
+	if (check_folder(p->opts->map, f) != 0 || newfile_map(p, f) != 0 ||
 	    lock(k, p->opts->map, true, f) != 0)
 		return -1;
 	if (load(k, p, &job->map, f) == 0 && write_first(job, f) == 0)
@@ -468,7 +429,7 @@ keeper_look(const struct plan *p, struct map_totals *t, struct fault *f)
 	if (map_init(&map, p->length, p->chunk, 0) != 0)
 		return fault_errno(f, ENOMEM, "%s", p->opts->map);
 	name_source(&k, p);
-	if (check_folder(p->opts->map, f) == 0 && own_files(p, f) == 0 &&
+	if (check_folder(p->opts->map, f) == 0 && newfile_map(p, f) == 0 &&
 	    lock(&k, p->opts->map, false, f) == 0)
 		failed = load(&k, p, &map, f);
 	*t = map_totals(&map);

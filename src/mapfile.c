@@ -331,7 +331,7 @@ mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 	char temporary[PATH_MAX], before[PATH_MAX];
 	int fresh = -1, err;
 
-	if (snprintf(temporary, sizeof(temporary), "%s.tmp", path) >=
+	if (snprintf(temporary, sizeof(temporary), "%s" TEMPORARY, path) >=
 	    PATH_MAX || snprintf(before, sizeof(before), "%s.bak", path) >=
 	    PATH_MAX)
 		return fault_errno(f, ENAMETOOLONG, "%s", path);

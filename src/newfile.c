@@ -88,9 +88,10 @@ look_temporary(struct newfile *n, const struct plan *p, struct fault *f)
 
 	if (!there && errno != ENOENT)
 		return wrong(f, n, errno);
-	if (used(n, n->temporary, p, there ? &st : NULL))
-		return refuse(f, n, "is written as .tmp first, and that is "
-		    "used for something else");
+	if ((there && S_ISDIR(st.st_mode)) ||
+	    used(n, n->temporary, p, there ? &st : NULL))
+		return refuse(f, n, "is written as " TEMPORARY
+		    " first, and that is used for something else");
 	return 0;
 }
 
@@ -102,7 +103,7 @@ look(struct newfile *n, const struct plan *p, struct fault *f)
 
 	if (among_devices(n->dir))
 		return refuse(f, n, "is among the devices");
-	if (strlen(n->base) > NAME_MAX - strlen(".tmp"))
+	if (strlen(n->base) > NAME_MAX - strlen(TEMPORARY))
 		return wrong(f, n, ENAMETOOLONG);
 	there = fstatat(n->dir, n->base, &st, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!there && errno != ENOENT)
@@ -113,7 +114,8 @@ look(struct newfile *n, const struct plan *p, struct fault *f)
 		return refuse(f, n, "is used for something else, too");
 	if (faccessat(n->dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
 		return wrong(f, n, errno);
-	snprintf(n->temporary, sizeof(n->temporary), "%s.tmp", n->base);
+	snprintf(n->temporary, sizeof(n->temporary), "%s" TEMPORARY,
+	    n->base);
 	return look_temporary(n, p, f);
 }
 
@@ -131,6 +133,33 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 		return 0;
 	newfile_close(n);
 	return -1;
+}
+
+int
+newfile_map(const struct plan *p, struct fault *f)
+{
+	static const char *const suffix[] = { "", TEMPORARY, ".bak" };
+	struct newfile n = { .key = "map", .path = p->opts->map };
+	char name[NAME_MAX + 1];
+	struct stat st;
+	bool there, twice = false;
+	size_t i;
+
+	n.dir = folder_open(n.path, O_PATH, &n.base);
+	if (n.dir < 0)
+		return fault_errno(f, errno, "%s", n.path);
+	for (i = 0; i < 3 && !twice; i++) {
+		if (snprintf(name, sizeof(name), "%s%s", n.base, suffix[i]) >
+		    NAME_MAX)
+			continue;
+		there = fstatat(n.dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+		twice = used(&n, i == 0 ? n.base : name, p, there ? &st :
+		    NULL);
+	}
+	close(n.dir);
+	return !twice ? 0 : fault_set(f, STATUS_REFUSED, "%s%s is an end of "
+	    "the copy, or named by another operand: map= needs it for the "
+	    "map", n.path, suffix[i - 1]);
 }
 
 int

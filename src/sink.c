@@ -36,13 +36,30 @@ sink_errno(struct fault *f, const struct sink *s, int err)
 	return fault_errno(f, err, "%s=%s", s->key, s->name);
 }
 
+static bool
+leads_to(const char *path, const struct stat *st)
+{
+	struct stat other;
+
+	return stat(path, &other) == 0 && same_file(&other, st);
+}
+
+/* The map before a map is replaced with it. */
+static bool
+is_backup(const char *operand, const struct stat *st)
+{
+	char path[PATH_MAX];
+
+	return strncmp(operand, "map=", 4) == 0 && snprintf(path, sizeof(path),
+	    "%s.bak", operand + 4) < PATH_MAX && leads_to(path, st);
+}
+
 /* Whether an operand other than the sink's own names the same file. */
 static bool
 named_by_another(const struct opts *o, const struct sink *s,
     const struct stat *st)
 {
 	size_t key = strlen(s->key);
-	struct stat other;
 	int i;
 
 	for (i = 1; i < o->argc; i++) {
@@ -51,7 +68,7 @@ named_by_another(const struct opts *o, const struct sink *s,
 		if (name == NULL || ((size_t)(name - o->argv[i]) == key &&
 		    strncmp(o->argv[i], s->key, key) == 0))
 			continue;
-		if (stat(name + 1, &other) == 0 && same_file(&other, st))
+		if (leads_to(name + 1, st) || is_backup(o->argv[i], st))
 			return true;
 	}
 	return false;

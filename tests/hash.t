@@ -222,7 +222,7 @@ incomplete()
 {
 	[[ $status = "$1" ]] || fail "status $status: $(<err)" || return
 	says '^pardd: no digest: not all was copied$' && does_not_say '^[0-9a-f]{32}' &&
-	    [[ ! -e sums && ! -e sums.tmp ]] || return
+	    [[ ! -e sums && ! -e sums.pardd.tmp ]] || return
 	[[ $(jq -c 'select(.event == "result").hashes' json) = \
 	    '[{"algorithm":"md5","digest":null,"expected":null}]' ]] ||
 	    fail "$(cat json; ls)"
@@ -343,7 +343,7 @@ several()
 	"$blocks" make src $bytes && echo junk >sums &&
 	    exits 0 "$pardd" if=src of=dst hash=$all hashfile=sums &&
 	    sha256sum -c sums && sha512sum -c sums && md5sum -c sums &&
-	    b2sum -c sums && [[ $(wc -l <sums) = "${#algs[@]}" && ! -e sums.tmp ]]
+	    b2sum -c sums && [[ $(wc -l <sums) = "${#algs[@]}" && ! -e sums.pardd.tmp ]]
 }
 it "writes a file with several that each tool takes its own from" several
 named()
@@ -374,25 +374,37 @@ twice()
 	refused 'sums: is used for something else' if=/dev/null of=dst hash=md5 \
 	    hashfile=sums "$1" && [[ ! -e dst ]]
 }
-# temporary OPERANDS...: sums.tmp is wanted for more than one thing
+# temporary OPERANDS...: sums.pardd.tmp is wanted for more than one thing
 temporary()
 {
-	"$blocks" make src 5000 && "$blocks" make sums.tmp 5000 &&
-	    refused 'sums: is written as .tmp first' hash=md5 hashfile=sums "$@" &&
-	    same src sums.tmp && [[ ! -e dst && ! -e sums ]]
+	"$blocks" make src 5000 && "$blocks" make sums.pardd.tmp 5000 &&
+	    refused 'sums: is written as .pardd.tmp first' hash=md5 hashfile=sums "$@" &&
+	    same src sums.pardd.tmp && [[ ! -e dst && ! -e sums ]]
 }
-it "does not write it by way of the source" temporary if=sums.tmp of=dst
-it "does not write it by way of the target" temporary if=src of=./sums.tmp
+it "does not write it by way of the source" temporary if=sums.pardd.tmp of=dst
+it "does not write it by way of the target" temporary if=src of=./sums.pardd.tmp
 it "does not write it by way of what another operand names" temporary \
-    if=src of=dst manifest=sums.tmp
+    if=src of=dst manifest=sums.pardd.tmp
 absent()
 {
-	refused 'sums: is written as .tmp first' if=/dev/null of=sums.tmp hash=md5 \
-	    hashfile=sums && [[ ! -e sums.tmp ]]
+	refused 'sums: is written as .pardd.tmp first' if=/dev/null of=sums.pardd.tmp hash=md5 \
+	    hashfile=sums && [[ ! -e sums.pardd.tmp ]]
 }
 it "does not write it by way of a target that is to be made" absent
 it "does not write it where json= goes" twice json=./sums
 it "does not write it where log= goes" twice log=../case/sums
+not_ours()
+{
+	"$blocks" make src 5000 && echo mine >sums.tmp && exits 0 "$pardd" if=src of=dst hash=md5 \
+	    hashfile=sums && [[ $(<sums.tmp) = mine && -s sums ]]
+}
+it "leaves a file alone that is called .tmp" not_ours
+in_the_way()
+{
+	"$blocks" make src 5000 && mkdir sums.pardd.tmp && refused 'written as .pardd.tmp first' \
+	    if=src of=dst hash=md5 hashfile=sums && [[ ! -e dst ]]
+}
+it "refuses to write it by way of a folder" in_the_way
 output()
 {
 	"$blocks" make src 5000 && status=0 &&
@@ -405,10 +417,10 @@ it "says that there is no folder for it" exits 52 "$pardd" if=/dev/null of=. \
 not_recorded()
 {
 	"$blocks" make src 5000 && echo old >sums &&
-	    exits 78 with_faults "on=$PWD/sums.tmp op=$1 fail=ENOSPC" "$pardd" \
+	    exits 78 with_faults "on=$PWD/sums.pardd.tmp op=$1 fail=ENOSPC" "$pardd" \
 		if=src of=dst hash=md5 hashfile=sums && faulty "$2" && same src dst &&
 	    [[ $(tail -n 1 err) = 'pardd: all was copied, but not recorded: hashfile=sums: '* ]] &&
-	    [[ $(<sums) = old && ! -e sums.tmp ]]
+	    [[ $(<sums) = old && ! -e sums.pardd.tmp ]]
 }
 it "says that the file could not be flushed, and leaves the old one" \
     not_recorded flush fsync
@@ -417,7 +429,7 @@ no_room_for_it()
 	"$blocks" make src 5000 && mkdir mnt && undo umount "$PWD/mnt" &&
 	    mount -t tmpfs -o size=8k tmpfs mnt && echo old >mnt/sums &&
 	    "$blocks" make mnt/full 4k && exits 78 "$pardd" if=src of=dst hash=md5 \
-		hashfile=mnt/sums && same src dst && [[ $(<mnt/sums) = old && ! -e mnt/sums.tmp ]]
+		hashfile=mnt/sums && same src dst && [[ $(<mnt/sums) = old && ! -e mnt/sums.pardd.tmp ]]
 }
 if ((EUID == 0)); then
 	it "says that there was no room for the file" no_room_for_it

@@ -163,7 +163,7 @@ it "takes a larger disk, and refuses a smaller one" longer
 untouched()
 {
 	copied && cp m m.old && chmod 400 src m && touch -r src stamp && as_in if=src &&
-	    same m m.old && [[ ! src -nt stamp && ! -e m.tmp ]]
+	    same m m.old && [[ ! src -nt stamp && ! -e m.pardd.tmp ]]
 }
 it "changes neither the disk nor the manifest" untouched
 
@@ -412,7 +412,7 @@ incomplete()
 {
 	echo old >m && "$blocks" make src $bytes &&
 	    run with_faults "on=$PWD/$1 op=$2 at=2000384+512 fail=EIO" \
-		"$pardd" if=src of=dst manifest=m && [[ $status = "$3" && $(<m) = old && ! -e m.tmp ]]
+		"$pardd" if=src of=dst manifest=m && [[ $status = "$3" && $(<m) = old && ! -e m.pardd.tmp ]]
 }
 it "writes none when the copy stops" incomplete src read 3
 it "writes none when a write fails" incomplete dst write 55
@@ -421,7 +421,7 @@ not_held()
 {
 	echo old >m && "$blocks" make src $bytes &&
 	    exits "$1" with_faults "$2" "$pardd" if=src of=dst manifest=m "${@:3}" &&
-	    [[ $(<m) = old && ! -e m.tmp ]]
+	    [[ $(<m) = old && ! -e m.pardd.tmp ]]
 }
 it "writes none when the target cannot be flushed" not_held 103 'on=dst op=flush fail=EIO'
 it "writes none when the target cannot be closed" not_held 103 'on=dst op=close fail=EIO'
@@ -430,10 +430,10 @@ it "writes none of a target that verify=1 finds different" not_held 14 \
 not_recorded()
 {
 	"$blocks" make src 5000 && echo old >m &&
-	    exits 78 with_faults "on=$PWD/m.tmp op=flush fail=ENOSPC" "$pardd" \
+	    exits 78 with_faults "on=$PWD/m.pardd.tmp op=flush fail=ENOSPC" "$pardd" \
 		if=src of=dst manifest=m && faulty fsync && same src dst &&
 	    [[ $(tail -n 1 err) = 'pardd: all was copied, but not recorded: manifest=m: '* ]] &&
-	    [[ $(<m) = old && ! -e m.tmp ]]
+	    [[ $(<m) = old && ! -e m.pardd.tmp ]]
 }
 it "says that it could not be flushed, and leaves the old one" not_recorded
 no_place()

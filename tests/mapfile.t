@@ -28,7 +28,7 @@ refuses()
 {
 	stuff && printf "$1" >map && cp map before &&
 	    refused "map is no map: line $2 " if=src of=dst map=map && same map before &&
-	    same dst old && [[ ! -e map.tmp && ! -e map.bak ]]
+	    same dst old && [[ ! -e map.pardd.tmp && ! -e map.bak ]]
 }
 first='0 ? 1\n0 4096 +\n'
 it "takes a map in decimal" takes "$first" 4096
@@ -113,21 +113,26 @@ it "lets only its owner read it" private
 before()
 {
 	stuff && copy map count=100 && cp map first && copy && ! cmp -s map map.bak &&
-	    grep -q '  +$' map.bak && grep -q '  ?$' map.bak && [[ ! -e map.tmp ]]
+	    grep -q '  +$' map.bak && grep -q '  ?$' map.bak && [[ ! -e map.pardd.tmp ]]
 }
 it "keeps the map before as .bak" before
 leftovers()
 {
-	stuff && echo torn >map.tmp && ln -s nowhere map.bak && copy && [[ ! -e map.tmp ]] &&
-	    copy && [[ ! -L map.bak && ! -e nowhere ]] && ln -sf src map.tmp && copy &&
+	stuff && echo torn >map.pardd.tmp && ln -s nowhere map.bak && copy && [[ ! -e map.pardd.tmp ]] &&
+	    copy && [[ ! -L map.bak && ! -e nowhere ]] && ln -sf src map.pardd.tmp && copy &&
 	    "$blocks" check src 0 0 $size
 }
 it "is not disturbed by what a killed run left, and follows no link" leftovers
+not_ours()
+{
+	stuff && echo mine >map.tmp && copy && copy && [[ $(<map.tmp) = mine ]]
+}
+it "leaves a file alone that is called .tmp" not_ours
 bak_folder()
 {
 	stuff && printf "$first" >map && mkdir map.bak && cp map before &&
 	    run "$pardd" if=src of=dst map=map && [[ $status != 0 ]] && same dst old &&
-	    same map before && [[ ! -e map.tmp ]] && one_line 'map\.bak'
+	    same map before && [[ ! -e map.pardd.tmp ]] && one_line 'map\.bak'
 }
 it "stops before the first byte when .bak is a folder" bak_folder
 
@@ -184,7 +189,7 @@ as_nobody()
 unreadable()
 {
 	stuff && printf "$first" >map && chmod 0 map && as_nobody true || return
-	unusable 63 map as_nobody && [[ ! -e map.tmp ]]
+	unusable 63 map as_nobody && [[ ! -e map.pardd.tmp ]]
 }
 read_only()
 {
@@ -210,7 +215,7 @@ full()
 	cp small/map before
 	head -c 1M /dev/zero >small/rest 2>/dev/null
 	exits 78 "$pardd" if=src of=dst map=small/map && one_line 'small/map' &&
-	    same dst old && same small/map before && [[ ! -e small/map.tmp ]] || return
+	    same dst old && same small/map before && [[ ! -e small/map.pardd.tmp ]] || return
 	# and half way: what was saved stays, and the status tells
 	rm small/rest small/map && stuff || return
 	FAULTS="on=$PWD/src op=read sleep=150" LD_PRELOAD=$shim "$pardd" if=src of=dst \
@@ -218,7 +223,7 @@ full()
 	until_true 10 test -s small/map && head -c 1M /dev/zero >small/rest 2>/dev/null
 	wait $!
 	[[ $? = 78 ]] && says 'small/map' && does_not_say '^pardd: complete' &&
-	    [[ -s small/map && ! -e small/map.tmp ]]
+	    [[ -s small/map && ! -e small/map.pardd.tmp ]]
 }
 read_only_fs()
 {

@@ -427,7 +427,7 @@ refuses()
 	local why=$1
 	shift
 	cp dst before && cp map map.before && refused "$why" if=src of=dst map=map "$@" &&
-	    same dst before && same map map.before && [[ ! -e map.tmp ]]
+	    same dst before && same map map.before && [[ ! -e map.pardd.tmp ]]
 }
 other_source()
 {
@@ -453,13 +453,36 @@ own()
 	"$blocks" make src 1M && : >t && cp src src.before &&
 	    refused 'end of the copy' if=src of=t map=t && size_is t 0 &&
 	    refused 'end of the copy' if=src of=new map=new && [[ ! -e new ]] &&
-	    refused 'end of the copy' if=src of=m.tmp map=m && [[ ! -e m ]] &&
+	    refused 'end of the copy' if=src of=m.pardd.tmp map=m && [[ ! -e m ]] &&
 	    refused 'end of the copy' if=src of=m.bak map=./m && [[ ! -e m ]] &&
 	    cp src s.bak && ln s.bak link && refused 'end of the copy' if=link of=t map=s &&
-	    same s.bak src && cp src s.tmp && refused 'end of the copy' if=s.tmp of=t map=s &&
-	    same s.tmp src && refused . if=src of=t map=src && same src src.before
+	    same s.bak src && cp src s.pardd.tmp && refused 'end of the copy' if=s.pardd.tmp of=t map=s &&
+	    same s.pardd.tmp src && refused . if=src of=t map=src && same src src.before
 }
-it "refuses a map whose name, .tmp or .bak is an end of the copy" own
+it "refuses a map whose name, .pardd.tmp or .bak is an end of the copy" own
+named_twice()
+{
+	local key name
+	stuff && printf '0 ? 1\n0 4096 +\n' >m && cp m m.bak && cp m before || return
+	for key in json log domain; do
+		for name in m ./m.pardd.tmp ../case/m.bak; do
+			[[ $key != domain ]] || cp before "$name"
+			refuses_both if=src of=dst map=m "$key=$name" &&
+			    refuses_both if=src of=dst map=m "$key=$name" -d || return
+			rm -f m.pardd.tmp
+		done
+	done
+	refuses_both if=src of=dst map=m control=m.pardd.tmp && rm m m.bak &&
+	    refused . if=src of=dst map=m.svg profile=m.svg && [[ ! -e m.svg ]] &&
+	    refused 'named by another' if=src of=dst map=m control=m.bak && [[ ! -e m.bak ]] &&
+	    refused 'named by another' if=src of=dst compare=1 map=m control=m.bak
+}
+refuses_both()
+{
+	exits 101 "$pardd" "$@" && one_line . && same dst old && same m before &&
+	    same m.bak before
+}
+it "refuses a map whose name, .pardd.tmp or .bak another operand names" named_twice
 no_name()
 {
 	stuff && refused 'wait=: src has no serial number' if=src of=dst map=map wait=5 &&
@@ -488,7 +511,7 @@ order()
 	    /<unfinished/s/^\([a-z0-9]*\)(\([0-9]*<\)\?\([^,>]*\).*/\1 \3/p
 	    / resumed/d
 	    s/^\([a-z0-9]*\)(\([0-9]*<\)\?\([^,>]*\).*/\1 \3/p' trace |
-	    awk -v d="$PWD/dst" -v t="$PWD/map.tmp" -v f="$PWD" '
+	    awk -v d="$PWD/dst" -v t="$PWD/map.pardd.tmp" -v f="$PWD" '
 	    $2 == d && $1 ~ /^pwrite/ { written++ }
 	    $2 == d && $1 == "fdatasync" { flush = 1; synced = told = 0 }
 	    $2 == t && $1 == "fsync" { synced = flush || !maps; told = 1 }
@@ -545,7 +568,7 @@ killed()
 		# now and then all of it begins anew
 		((n % 10 != 9)) || { stuff && rm -f map map.*; }
 	done
-	rm -f map.tmp
+	rm -f map.pardd.tmp
 	rescue 100 '' && is - "$bad" && is '?*/' '' && honest
 }
 kills=$(heavy 30)

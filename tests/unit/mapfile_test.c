@@ -524,7 +524,7 @@ keeps_the_map_before(void **state)
 
 	(void)state;
 	snprintf(backup, sizeof(backup), "%s.bak", out_path);
-	snprintf(temporary, sizeof(temporary), "%s.tmp", out_path);
+	snprintf(temporary, sizeof(temporary), "%s.pardd.tmp", out_path);
 	unlink(out_path);
 	unlink(backup);
 	put(temporary, "torn", 4);
