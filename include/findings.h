@@ -33,7 +33,7 @@ struct span {			/* a range given by hand */
 
 struct findings {
 	struct span src, dst;
-	/* Of the clone of a whole disk, when it is complete: */
+	/* Of the clone of a disk, when it is complete: */
 	bool	 backup_astray;	/* its backup GPT is not at the disk's end */
 	uint32_t table_sector;	/* bytes its table counts in, if the target */
 				/* has sectors of another size; else 0 */

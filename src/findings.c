@@ -105,31 +105,44 @@ span_make(struct span *s, const struct plan *p, struct endpoint *ep,
 	parts_free(&t);
 }
 
-/* All of a disk, from its first byte to the first byte of a disk. */
+/* From the first byte of a disk to the first byte of another. */
 static bool
 clones(const struct plan *p)
 {
 	return parts_possible(p->src) && p->bounded && p->src_off == 0 &&
-	    p->dst_off == 0 && p->src->part == 0 &&
-	    p->length == (uint64_t)p->src->size;
+	    p->dst_off == 0 && p->src->part == 0;
+}
+
+/* Whether every partition is in the copy. */
+static bool
+has_all(const struct plan *p, const struct parts *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->n; i++)
+		if (part_end(&t->part[i]) > p->length)
+			return false;
+	return true;
 }
 
 static void
 clone_make(struct findings *found, const struct plan *p)
 {
 	const struct endpoint *dst = p->dst;
-	bool larger = dst->size > p->src->size;
-	bool other = dst->block > 0 && dst->block != p->src->block;
+	bool whole = p->length == (uint64_t)p->src->size;
+	bool larger = whole && dst->size > p->src->size;
+	bool smaller = dst->device && dst->size < p->src->size;
+	bool other = whole && dst->block > 0 && dst->block != p->src->block;
 	struct parts t;
 	struct fault f;
 
-	if (!clones(p) || (!larger && !other) ||
+	if (!clones(p) || (!larger && !smaller && !other) ||
 	    parts_read(p->src, &t, &f) != 0)
 		return;
 	if (t.type[0] != '\0' && dst->block > 0 && dst->block != t.sector)
 		found->table_sector = t.sector;
-	else
-		found->backup_astray = larger && strcmp(t.type, "gpt") == 0;
+	else if (larger || (smaller && has_all(p, &t)))
+		found->backup_astray = strcmp(t.type, "gpt") == 0;
 	parts_free(&t);
 }
 

@@ -209,9 +209,10 @@ found_end(const struct plan *p)
 	const struct findings *found = p->found;
 
 	if (found != NULL && found->backup_astray)
-		say(stderr, "pardd: note: %s is larger than the source, so its "
+		say(stderr, "pardd: note: %s is %s than the source, so its "
 		    "backup GPT is not at its end; this mends it: sgdisk -e %s",
-		    p->dst->name, p->dst->name);
+		    p->dst->name, p->dst->size > p->src->size ? "larger" :
+		    "smaller", p->dst->name);
 	if (found != NULL && found->table_sector > 0)
 		say(stderr, "pardd: note: the partition table counts in "
 		    "sectors of %u bytes, and %s has %u: its partitions will "

@@ -475,6 +475,26 @@ not_told()
 	    faulty fdatasync && does_not_say sgdisk
 }
 it "says nothing of it when the copy failed" not_told
+# smaller BLOCKS: onto a disk of 8 MiB; the partitions end at block 14336
+smaller()
+{
+	image a gpt 1 && truncate -s 8M b.img && loop b.img &&
+	    exits 0 "$pardd" if=a of="$dev" count="$1" && complete
+}
+astray_smaller()
+{
+	smaller 14336 && says "^pardd: note: $dev is smaller .* sgdisk -e $dev$" || return
+	command -v sgdisk >/dev/null || return 0
+	sgdisk -e "$dev" >/dev/null && sgdisk -v "$dev" | grep -q 'No problems found'
+}
+not_all_of_it()
+{
+	smaller 14335 && does_not_say sgdisk
+}
+if [[ -n $loops ]]; then
+	it "tells it of a smaller target, too, that has all partitions" astray_smaller
+	it "says nothing of it where a partition was cut" not_all_of_it
+fi
 onto()
 {
 	disk a gpt "$1" 1 && truncate -s "$3" b.img && loop b.img -b "$2" &&
