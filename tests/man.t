@@ -109,12 +109,17 @@ mkdir "$made"
 "$blocks" make "$made/disk.img" 12M 1 && "$blocks" make "$made/old.img" 13M 2 &&
     "$blocks" make "$made/part.img" 4M 3 && "$blocks" make "$made/sda.img" 12M 4 &&
     gzip -1 -c "$made/part.img" >"$made/old.img.gz" &&
-    gzip -1 -c "$made/sda.img" >"$made/sda.img.gz"
+    gzip -1 -c "$made/sda.img" >"$made/sda.img.gz" &&
+    "$blocks" make "$made/debian.iso" 3M 6
+# ssh HOST COMMAND..., here
+mkdir "$scratch/bin" && printf '%s\n' '#!/bin/sh' shift 'exec sh -c "$*"' \
+    >"$scratch/bin/ssh" && chmod +x "$scratch/bin/ssh"
+PATH=$scratch/bin:$PATH
 # stuff LINE: those that it names
 stuff()
 {
 	local name
-	for name in disk.img old.img part.img sda.img old.img.gz sda.img.gz; do
+	for name in disk.img old.img part.img sda.img old.img.gz sda.img.gz debian.iso; do
 		[[ $1 != *"$name"* ]] || cp "$made/$name" . || return
 	done
 	for name in disk old; do
