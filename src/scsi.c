@@ -304,15 +304,39 @@ describe_sense(struct scsi_reply *r, const struct answer *a)
 	    h.sense_key, h.asc, h.ascq);
 }
 
+/* Where the sense names a block sg3_utils has statuses of their own. */
+static int
+without_info(int status)
+{
+	switch (status) {
+	case SG_LIB_CAT_MEDIUM_HARD_WITH_INFO:
+		return SG_LIB_CAT_MEDIUM_HARD;
+	case SG_LIB_CAT_ILLEGAL_REQ_WITH_INFO:
+		return SG_LIB_CAT_ILLEGAL_REQ;
+	case SG_LIB_CAT_PROTECTION_WITH_INFO:
+		return SG_LIB_CAT_PROTECTION;
+	default:
+		return status;
+	}
+}
+
+/* What is not among the exit statuses. */
+static int
+status_by_key(const struct answer *a)
+{
+	return sg_get_sense_key(a->sense, (int)a->sense_len) ==
+	    SPC_SK_NOT_READY ? SG_LIB_CAT_NOT_READY : STATUS_FILE;
+}
+
 static void
 judge_sense(struct scsi_reply *r, const struct answer *a)
 {
-	r->status = sg_err_category_sense(a->sense, (int)a->sense_len);
+	r->status = without_info(sg_err_category_sense(a->sense,
+	    (int)a->sense_len));
 	describe_sense(r, a);
 	r->has_info = sg_get_sense_info_fld(a->sense, (int)a->sense_len,
 	    &r->info);
 	r->unknown = r->status == SG_LIB_CAT_ILLEGAL_REQ ||
-	    r->status == SG_LIB_CAT_ILLEGAL_REQ_WITH_INFO ||
 	    r->status == SG_LIB_CAT_INVALID_OP;
 	switch (r->status) {
 	case SG_LIB_CAT_CLEAN:
@@ -326,23 +350,11 @@ judge_sense(struct scsi_reply *r, const struct answer *a)
 		r->result = SCSI_AGAIN;
 		break;
 	case SG_LIB_CAT_MEDIUM_HARD:
-	case SG_LIB_CAT_MEDIUM_HARD_WITH_INFO:
-		r->status = STATUS_MEDIUM;
 		r->result = SCSI_MEDIUM;
-		break;
-	case SG_LIB_CAT_ILLEGAL_REQ_WITH_INFO:
-		r->status = SG_LIB_CAT_ILLEGAL_REQ;
-		r->result = SCSI_FATAL;
-		break;
-	case SG_LIB_CAT_PROTECTION_WITH_INFO:
-		r->status = SG_LIB_CAT_PROTECTION;
-		r->result = SCSI_FATAL;
 		break;
 	default:
 		if (scsi_words(r->status)[0] == '\0')
-			r->status = sg_get_sense_key(a->sense,
-			    (int)a->sense_len) == SPC_SK_NOT_READY ?
-			    SG_LIB_CAT_NOT_READY : STATUS_FILE;
+			r->status = status_by_key(a);
 		r->result = SCSI_FATAL;
 		break;
 	}
@@ -725,36 +737,26 @@ scsi_sync(int fd)
 const char *
 scsi_words(int status)
 {
-	switch (status) {
-	case SG_LIB_CAT_NOT_READY:
-		return "not ready";
-	case SG_LIB_CAT_MEDIUM_HARD:
-		return "medium or hardware error";
-	case SG_LIB_CAT_ILLEGAL_REQ:
-		return "illegal request";
-	case SG_LIB_CAT_UNIT_ATTENTION:
-		return "unit attention";
-	case SG_LIB_CAT_DATA_PROTECT:
-		return "data protect";
-	case SG_LIB_CAT_INVALID_OP:
-		return "invalid operation code";
-	case SG_LIB_CAT_COPY_ABORTED:
-		return "copy aborted";
-	case SG_LIB_CAT_ABORTED_COMMAND:
-		return "aborted command";
-	case SG_LIB_LBA_OUT_OF_RANGE:
-		return "LBA out of range";
-	case SG_LIB_CAT_RES_CONFLICT:
-		return "reservation conflict";
-	case SG_LIB_CAT_BUSY:
-		return "busy";
-	case SG_LIB_CAT_TS_FULL:
-		return "task set full";
-	case STATUS_TIMEOUT:
-		return "timeout";
-	case SG_LIB_CAT_PROTECTION:
-		return "protection error";
-	default:
-		return "";
-	}
+	static const struct { int status; const char *words; } all[] = {
+		{ SG_LIB_CAT_NOT_READY, "not ready" },
+		{ SG_LIB_CAT_MEDIUM_HARD, "medium or hardware error" },
+		{ SG_LIB_CAT_ILLEGAL_REQ, "illegal request" },
+		{ SG_LIB_CAT_UNIT_ATTENTION, "unit attention" },
+		{ SG_LIB_CAT_DATA_PROTECT, "data protect" },
+		{ SG_LIB_CAT_INVALID_OP, "invalid operation code" },
+		{ SG_LIB_CAT_COPY_ABORTED, "copy aborted" },
+		{ SG_LIB_CAT_ABORTED_COMMAND, "aborted command" },
+		{ SG_LIB_LBA_OUT_OF_RANGE, "LBA out of range" },
+		{ SG_LIB_CAT_RES_CONFLICT, "reservation conflict" },
+		{ SG_LIB_CAT_BUSY, "busy" },
+		{ SG_LIB_CAT_TS_FULL, "task set full" },
+		{ STATUS_TIMEOUT, "timeout" },
+		{ SG_LIB_CAT_PROTECTION, "protection error" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].status == status)
+			return all[i].words;
+	return "";
 }
