@@ -10,21 +10,21 @@
 #include "fault.h"
 #include "opts.h"
 
-struct sink {			/* where lines go */
+struct sink {
 	int		 fd;	/* -1: nowhere, or no more */
+	bool		 journal;	/* lines are added to a regular file */
 	bool		 named;	/* opened here, and closed here */
 	bool		 regular;	/* takes any line at once */
 	const char	*key, *name;	/* of the operand */
 };
 
 /*
- * Open what s->name is; with "descriptors" a number is one, and so is what a
- * shell makes of >(command).  Not an end of the copy, which must not be open
- * yet, nor what another operand names.  Returns 0, or -1 with *f, and then
+ * Open what s->name is; but for a journal a number is a descriptor, and so is
+ * what a shell makes of >(command).  Not an end of the copy, which must not be
+ * open yet, nor what another operand names.  Returns 0, or -1 with *f, and then
  * there is nothing to close.  With --dry-run a name is only looked at.
  */
-int sink_open(struct sink *s, const struct opts *, bool descriptors,
-    struct fault *f);
+int sink_open(struct sink *s, const struct opts *, struct fault *f);
 
 /* Whether it takes PIPE_BUF bytes, within so many ms. */
 bool sink_room(const struct sink *, int patience);

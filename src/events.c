@@ -39,15 +39,16 @@ events_open(struct events *ev, const struct opts *o, struct fault *f)
 
 	*ev = (struct events){ .opts = o, .next = INTERVAL,
 		.json = { .fd = -1, .key = "json", .name = o->json },
-		.log = { .fd = -1, .key = "log", .name = o->log } };
+		.log = { .fd = -1, .key = "log", .name = o->log,
+		    .journal = true } };
 	clock_gettime(CLOCK_REALTIME, &ev->started);
 	if (o->json == NULL && o->log == NULL)
 		return 0;
 	signals_ignore();
 	if (o->json != NULL)
-		failed = sink_open(&ev->json, o, true, f);
-	if (o->log != NULL && sink_open(&ev->log, o, false,
-	    failed != 0 ? &second : f) != 0)
+		failed = sink_open(&ev->json, o, f);
+	if (o->log != NULL && sink_open(&ev->log, o, failed != 0 ? &second :
+	    f) != 0)
 		failed = -1;
 	return failed;
 }

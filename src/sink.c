@@ -128,12 +128,10 @@ static int
 usable(const struct sink *s, const struct opts *o, const struct stat *st,
     struct fault *f)
 {
-	bool journal = strcmp(s->key, "log") == 0;
-
 	if (S_ISLNK(st->st_mode))
 		return not_a_sink(f, s, "is a symbolic link");
-	if (!S_ISREG(st->st_mode) && (journal || !S_ISFIFO(st->st_mode)))
-		return not_a_sink(f, s, journal ? "is no regular file" :
+	if (!S_ISREG(st->st_mode) && (s->journal || !S_ISFIFO(st->st_mode)))
+		return not_a_sink(f, s, s->journal ? "is no regular file" :
 		    "is neither a regular file nor a FIFO");
 	return apart(o, s, st, f);
 }
@@ -186,7 +184,7 @@ static int
 open_in(struct sink *s, const struct opts *o, int dir, const char *base,
     struct fault *f)
 {
-	int flags = O_WRONLY | (strcmp(s->key, "log") == 0 ? O_APPEND : 0);
+	int flags = O_WRONLY | (s->journal ? O_APPEND : 0);
 	int path, failed;
 
 	if (among_devices(dir))
@@ -233,11 +231,10 @@ descriptor(const char *name, long *fd)
 }
 
 int
-sink_open(struct sink *s, const struct opts *o, bool descriptors,
-    struct fault *f)
+sink_open(struct sink *s, const struct opts *o, struct fault *f)
 {
 	long fd;
-	int failed = descriptors && descriptor(s->name, &fd) ?
+	int failed = !s->journal && descriptor(s->name, &fd) ?
 	    inherit(s, o, fd, f) : open_named(s, o, f);
 
 	if (failed != 0)
