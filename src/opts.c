@@ -16,9 +16,13 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-enum { MENDS = 2 };		/* by default */
+enum { MENDS = 2 };		/* times that verify= tries again, by default */
 
-enum kind { NAME_ROW, NUMBER_ROW, WORDS_ROW };
+enum kind {			/* what its member is: */
+	NAME_ROW,		/* const char * */
+	NUMBER_ROW,		/* int64_t */
+	WORDS_ROW,		/* unsigned, a bit for each word */
+};
 
 struct row {
 	const char	*name;
@@ -78,11 +82,18 @@ row_find(const char *name, size_t len)
 	return NULL;
 }
 
+/* The member of *o that a row sets, of the row's type. */
+static void *
+member(struct opts *o, const struct row *row)
+{
+	return (char *)o + row->field;
+}
+
 static int
 number_set(struct opts *o, const struct row *row, const char *arg,
     const char *text, struct fault *f)
 {
-	int64_t *value = (int64_t *)(void *)((char *)o + row->field);
+	int64_t *value = member(o, row);
 	int64_t least = row->least < 0 ? 0 : row->least;
 	int err;
 
@@ -138,7 +149,7 @@ static int
 words_set(struct opts *o, const struct row *row, const char *arg,
     const char *text, struct fault *f)
 {
-	unsigned *bits = (unsigned *)(void *)((char *)o + row->field);
+	unsigned *bits = member(o, row);
 	size_t len;
 
 	for (;; text += len + 1) {
@@ -154,7 +165,7 @@ static int
 name_set(struct opts *o, const struct row *row, const char *arg,
     const char *text, struct fault *f)
 {
-	const char **name = (const char **)(void *)((char *)o + row->field);
+	const char **name = member(o, row);
 
 	if (*name != NULL)
 		return fault_set(f, STATUS_USAGE, "%s: %s= is named twice",
@@ -247,13 +258,15 @@ option(struct opts *o, const char *arg, struct fault *f)
 static void
 defaults(struct opts *o, int argc, char *const argv[])
 {
+	int64_t *value;
 	size_t i;
 
 	*o = (struct opts){ .argc = argc, .argv = argv, .mode = MODE_COPY };
 	for (i = 0; i < COUNT(rows); i++)
-		if (rows[i].kind == NUMBER_ROW)
-			*(int64_t *)(void *)((char *)o + rows[i].field) =
-			    rows[i].absent;
+		if (rows[i].kind == NUMBER_ROW) {
+			value = member(o, &rows[i]);
+			*value = rows[i].absent;
+		}
 }
 
 /* Several spellings of one thing become one. */
