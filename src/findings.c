@@ -24,10 +24,7 @@ nearer(struct border *b, enum lies lies, const struct part *p, uint64_t bytes)
 	*b = (struct border){ lies, p->number, bytes };
 }
 
-/*
- * Where a byte lies: own is the partition's border of the same kind, other its
- * opposite one.
- */
+/* Where a byte lies; own is the partition's border of the same kind. */
 static void
 lay(struct border *b, const struct part *p, uint64_t at, bool begins)
 {
@@ -41,7 +38,7 @@ lay(struct border *b, const struct part *p, uint64_t at, bool begins)
 		nearer(b, LIES_OUTSIDE, p, at > own ? at - own : own - at);
 }
 
-/* Whether a border of the range cuts through an extended partition. */
+/* Whether one border of the range lies within it, and the other does not. */
 static bool
 cuts(const struct part *p, uint64_t from, uint64_t to)
 {
@@ -51,22 +48,33 @@ cuts(const struct part *p, uint64_t from, uint64_t to)
 	return begins != ends;
 }
 
+/*
+ * Whether a range is held against a partition: one that it touches, but for an
+ * extended one that lies within it or around it.
+ */
+static bool
+concerns(const struct part *p, uint64_t from, uint64_t to)
+{
+	if (from >= part_end(p) || to <= p->start)
+		return false;
+	return !p->container || from == p->start || to == part_end(p) ||
+	    cuts(p, from, to);
+}
+
 /* Look at a range; head: it is the first bytes of both ends. */
 static void
 look_at(struct span *s, const struct parts *t, uint64_t from, uint64_t to,
     bool head)
 {
-	bool touches = false, exact = false;
+	bool any = false, exact = false;
 	size_t i;
 
 	for (i = 0; i < t->n; i++) {
 		const struct part *p = &t->part[i];
 
-		if (from >= part_end(p) || to <= p->start ||
-		    (p->container && from != p->start && to != part_end(p) &&
-		    !cuts(p, from, to)))
+		if (!concerns(p, from, to))
 			continue;
-		touches = true;
+		any = true;
 		exact = exact || (from == p->start && to == part_end(p));
 		lay(&s->from, p, from, true);
 		lay(&s->to, p, to, false);
@@ -77,7 +85,7 @@ look_at(struct span *s, const struct parts *t, uint64_t from, uint64_t to,
 		s->to.lies = LIES_OPEN;
 	else if (to >= t->size && s->to.lies != LIES_BORDER)
 		s->to.lies = LIES_DISK;
-	s->odd = touches && !exact && (s->from.lies == LIES_INSIDE ||
+	s->odd = any && !exact && (s->from.lies == LIES_INSIDE ||
 	    s->to.lies == LIES_INSIDE || (!head && to != UINT64_MAX));
 }
 

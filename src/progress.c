@@ -21,12 +21,12 @@
 #include "number.h"
 
 enum {
-	LINE = 256,
-	PART = 48,
-	HOURS_MOST = 100,
+	LINE = 256,		/* bytes */
+	PART = 48,		/* bytes, of one of its parts */
+	HOURS_MOST = 100,	/* more are not told exactly */
 };
 
-static const double live_interval = 0.25, usual_interval = 10;
+static const double live_interval = 0.25, usual_interval = 10;	/* seconds */
 
 /* In the order of the line. */
 enum part {
