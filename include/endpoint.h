@@ -121,7 +121,6 @@ enum reaped {
 };
 
 struct backend {
-	const char *name;
 	/*
 	 * Open ep->name (or ep->fd) and fill in the rest.  Writes and creates
 	 * nothing; with "look" it also opens nothing for writing.

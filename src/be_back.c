@@ -283,7 +283,6 @@ back_transfer(struct lane *lane, struct io *io)
 }
 
 const struct backend be_back = {
-	.name = "reading back",
 	.transfer = back_transfer,
 	.close = back_close,
 };

@@ -694,7 +694,6 @@ file_leave(struct endpoint *ep, uint64_t off, uint64_t len)
 }
 
 const struct backend be_file = {
-	.name = "file or block device",
 	.open = file_open,
 	.prepare = file_prepare,
 	.attach = file_attach,

@@ -58,7 +58,6 @@ null_close(struct endpoint *ep)
 }
 
 const struct backend be_null = {
-	.name = "generated or discarded",
 	.open = null_open,
 	.transfer = null_transfer,
 	.close = null_close,

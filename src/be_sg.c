@@ -556,7 +556,6 @@ sg_note(const struct endpoint *ep, char *text, size_t room)
 }
 
 const struct backend be_sg = {
-	.name = "SCSI disk",
 	.open = sg_open,
 	.prepare = sg_prepare,
 	.attach = sg_attach,

@@ -249,7 +249,6 @@ stream_kept(const struct endpoint *ep, uint64_t length, struct fault *f)
 }
 
 const struct backend be_stream = {
-	.name = "stream",
 	.open = stream_open,
 	.prepare = stream_prepare,
 	.transfer = stream_transfer,
