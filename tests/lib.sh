@@ -86,7 +86,8 @@ tidy()
 	release
 }
 
-# Ends when the last who holds the other end of its pipe is gone.
+# The watcher.  Its input ends when the last who has {alive} open is gone; so a
+# case, which must not keep it waiting, closes that.
 exec {alive}> >(
 	trap '' HUP INT TERM QUIT
 	cat >/dev/null
@@ -151,6 +152,7 @@ burnt()
 		read -r user system
 		read -r user system
 	} <"$scratch/times"
+	# 0m1.234s becomes 0 1234
 	user=${user/m/ } system=${system/m/ }
 	user=${user//[.s]} system=${system//[.s]}
 	cpu=$((${user% *} * 60000 + 10#${user#* } +
@@ -194,7 +196,7 @@ it()
 	pid=$!
 	set +m
 	echo "$pid" >"$scratch/group"
-	(
+	( # the clock
 		exec {alive}>&-
 		trap - EXIT INT TERM HUP
 		read -rt "$limit" <>"$scratch/never"
@@ -232,7 +234,7 @@ fail()
 	return 1
 }
 
-# Run a command; its status in $status, its output in the files out and err.
+# run COMMAND...: its status in $status, its output in the files out and err
 run()
 {
 	"$@" >out 2>err
@@ -240,7 +242,7 @@ run()
 	return 0
 }
 
-# exits STATUS COMMAND...
+# exits STATUS COMMAND...: run it, it ends with this status
 exits()
 {
 	local want=$1
@@ -280,7 +282,7 @@ says()
 	return 1
 }
 
-# does_not_say REGEX
+# does_not_say REGEX: no line of stderr matches
 does_not_say()
 {
 	! grep -E -e "$1" err
@@ -343,17 +345,20 @@ until_true()
 	fail "waited in vain: $*"
 }
 
+# same FILE FILE
 same()
 {
 	cmp -- "$1" "$2"
 }
 
-# holds FILE AT ORIGIN BYTES [SEED]
+# holds FILE AT ORIGIN BYTES [SEED]: BYTES at AT are those that the pattern of
+# `blocks` has from ORIGIN on
 holds()
 {
 	"$blocks" check "$@"
 }
 
+# size_is FILE BYTES
 size_is()
 {
 	local n
@@ -419,7 +424,7 @@ bad_disk()
 	loop mnt/disk --direct-io=on --read-only --sector-size 512
 }
 
-# The least of the last two lines that a complete copy prints.
+# complete: the last line on stderr says so
 complete()
 {
 	local lines
