@@ -36,7 +36,7 @@ struct panel {			/* where values lie: pixels, top down */
 	double	 from_x, to_x, from_y, to_y;	/* values, or their log_of */
 };
 
-/* ----------------------------------------------------------------- pieces */
+/* --- pieces ------------------------------------------------------------- */
 
 /* Names may hold anything: XML's own signs, and bytes that are no ASCII. */
 static void
@@ -200,7 +200,7 @@ rates_axis(const struct panel *pa)
 	}
 }
 
-/* ----------------------------------------------------------- over position */
+/* --- over position ------------------------------------------------------ */
 
 struct columns {		/* bins, as many together as need be */
 	struct bin	bin[COLUMNS];
@@ -350,7 +350,7 @@ draw_end(FILE *out, const struct plan *p, enum series s,
 	return pa.top + pa.tall + GAP;
 }
 
-/* ------------------------------------------------------------- histogram */
+/* --- histogram ---------------------------------------------------------- */
 
 static double
 bucket_from(unsigned i)
@@ -452,7 +452,7 @@ draw_histogram(FILE *out, const struct gauge *sum, double y)
 	}
 }
 
-/* ------------------------------------------------------------- the picture */
+/* --- the picture -------------------------------------------------------- */
 
 static void
 title(FILE *out, const struct profile *pr, const struct gauge *sum,

@@ -40,7 +40,7 @@ struct side {			/* one end, as a worker reads a piece of it */
 	size_t		 n;	/* bytes read; fewer than the piece: the end */
 };
 
-/* ---------------------------------------------------------------- beginning */
+/* --- beginning ---------------------------------------------------------- */
 
 /* Nothing that is there is replaced: it may be the map of a rescue. */
 static int
@@ -112,7 +112,7 @@ compare_free(struct compare *c)
 	free(c);
 }
 
-/* -------------------------------------------------------------------- holes */
+/* --- holes -------------------------------------------------------------- */
 
 struct holes {			/* of one end */
 	int		 fd;	/* -1: it is zero all along */
@@ -183,7 +183,7 @@ skip_holes(struct job *job)
 		close(b.fd);
 }
 
-/* ------------------------------------------------------------------ reading */
+/* --- reading ------------------------------------------------------------ */
 
 static void
 fail_side(struct job *job, const struct side *s, const struct io *io)
@@ -276,7 +276,7 @@ fail_short(struct job *job, const struct side *s, const struct seg *seg)
 	job_fail(job, &f);
 }
 
-/* ---------------------------------------------------------------- comparing */
+/* --- comparing ---------------------------------------------------------- */
 
 static bool
 differs(struct job *job, uint64_t off, uint64_t len)
@@ -452,7 +452,7 @@ compare_piece(struct worker *w)
 	return map_settle(&job->map, seg.off, seg.len, UNTRIED) == 0 && more;
 }
 
-/* ----------------------------------------------------------------- the map */
+/* --- the map ------------------------------------------------------------ */
 
 static int
 append(struct mapfile *m, uint64_t from, uint64_t to, enum seg_status status)

@@ -29,7 +29,7 @@ enum {
 	INTERVAL = 1,		/* seconds */
 };
 
-/* ------------------------------------------------------------- opening */
+/* --- opening ------------------------------------------------------------ */
 
 int
 events_open(struct events *ev, const struct opts *o, struct fault *f)
@@ -53,7 +53,7 @@ events_open(struct events *ev, const struct opts *o, struct fault *f)
 	return failed;
 }
 
-/* ------------------------------------------------------------- writing */
+/* --- writing ------------------------------------------------------------ */
 
 /* Write an object, which is used up, as a line. */
 static void
@@ -88,7 +88,7 @@ events_trouble(struct events *ev, struct fault *f)
 	return true;
 }
 
-/* -------------------------------------------------------------- values */
+/* --- values ------------------------------------------------------------- */
 
 static json_t *
 operands(const struct opts *o)
@@ -110,7 +110,7 @@ now(void)
 	return value_time(&t);
 }
 
-/* ---------------------------------------------------------------- ends */
+/* --- ends --------------------------------------------------------------- */
 
 static const char *
 kind(const struct endpoint *ep)
@@ -178,7 +178,7 @@ end_unknown(const char *name)
 	    "device", "inode", "disk", "created", 0);
 }
 
-/* -------------------------------------------------------------- events */
+/* --- events ------------------------------------------------------------- */
 
 static json_t *
 how_verified(const struct opts *o)
@@ -368,7 +368,7 @@ events_back(struct events *ev, const struct plan *p)
 		    value_text(p->src->name)), 0);
 }
 
-/* ----------------------------------------------------------- the result */
+/* --- the result --------------------------------------------------------- */
 
 struct ending {
 	int		 status, signal;

@@ -49,7 +49,7 @@ struct reader {
 	struct fault	*f;
 };
 
-/* ------------------------------------------------------------- reading */
+/* --- reading ------------------------------------------------------------ */
 
 static int
 refuse(struct reader *r, const char *what)
@@ -272,7 +272,7 @@ manifest_free(struct manifest *m)
 	m->serial[0] = m->serial[1] = NULL;
 }
 
-/* ------------------------------------------------------------- writing */
+/* --- writing ------------------------------------------------------------ */
 
 static json_t *
 moment(void)

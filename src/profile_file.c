@@ -38,7 +38,7 @@ profile_known(const char *path)
 	    ends_in(path, ".svg");
 }
 
-/* --------------------------------------------------------------- a table */
+/* --- a table ------------------------------------------------------------ */
 
 static void
 row(FILE *out, const char *table, enum series s, double from, double to)
@@ -127,7 +127,7 @@ csv(FILE *out, const struct profile *pr,
 			csv_series(out, pr->p, s, &sum[s]);
 }
 
-/* -------------------------------------------------------------- an object */
+/* --- an object ---------------------------------------------------------- */
 
 static json_t *
 bin_object(const struct bin *b)
@@ -254,7 +254,7 @@ json(FILE *out, const struct profile *pr, const struct gauge *sum,
 	return err;
 }
 
-/* ---------------------------------------------------------------- the file */
+/* --- the file ----------------------------------------------------------- */
 
 /* Returns an errno value; a write error is left in out. */
 static int
