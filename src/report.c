@@ -78,6 +78,8 @@ report_fault(const struct fault *f)
 	say(stderr, "pardd: %s", f->text);
 }
 
+/* --- the plan ----------------------------------------------------------- */
+
 static const char *
 kind(const struct endpoint *ep)
 {
@@ -163,17 +165,6 @@ border(char *text, size_t room, const struct border *b, bool begins)
 }
 
 static void
-span_note(const struct span *s, const struct endpoint *ep, const char *what)
-{
-	char from[96], to[96];
-
-	if (s->odd)
-		say(stderr, "pardd: note: the range on the %s, %s, begins %s "
-		    "and ends %s", what, ep->name, border(from, sizeof(from),
-		    &s->from, true), border(to, sizeof(to), &s->to, false));
-}
-
-static void
 span_plan(FILE *out, const struct span *s, const char *what)
 {
 	char from[96], to[96];
@@ -200,26 +191,6 @@ found_plan(FILE *out, const struct findings *found)
 		else
 			say(out, "overwrites=%s at byte %llu", s->type,
 			    (ull)s->off);
-}
-
-/* What a clone needs before it can be used. */
-static void
-found_end(const struct plan *p)
-{
-	const struct findings *found = p->found;
-
-	if (found != NULL && found->backup_astray)
-		say(stderr, "pardd: note: %s is %s than the source, so its "
-		    "backup GPT is not at its end; this mends it: sgdisk -e %s",
-		    p->dst->name, p->dst->size > p->src->size ? "larger" :
-		    "smaller", p->dst->name);
-	if (found != NULL && found->table_sector > 0)
-		say(stderr, "pardd: note: the partition table counts in "
-		    "sectors of %u bytes, and %s has %u: its partitions will "
-		    "not be found; make a new table with the same bytes, or "
-		    "look through losetup -fP --show -b %u %s",
-		    found->table_sector, p->dst->name, p->dst->block,
-		    found->table_sector, p->dst->name);
 }
 
 /* What becomes of zeros in what is read. */
@@ -322,6 +293,19 @@ report_ask(const struct plan *p, struct fault *f)
 	return false;
 }
 
+/* --- the beginning ------------------------------------------------------ */
+
+static void
+span_note(const struct span *s, const struct endpoint *ep, const char *what)
+{
+	char from[96], to[96];
+
+	if (s->odd)
+		say(stderr, "pardd: note: the range on the %s, %s, begins %s "
+		    "and ends %s", what, ep->name, border(from, sizeof(from),
+		    &s->from, true), border(to, sizeof(to), &s->to, false));
+}
+
 /* What may surprise, but is no reason to refuse. */
 static void
 notes(const struct plan *p)
@@ -361,6 +345,8 @@ report_threads(const struct plan *p, int err)
 		say(stderr, "pardd: note: no io_uring (%s): %u threads do it",
 		    errno_words(err), p->workers);
 }
+
+/* --- what moved, and how fast ------------------------------------------- */
 
 static void
 records(const struct plan *p, const struct tally *t)
@@ -455,6 +441,8 @@ report_tally(const struct plan *p, const struct tally *t)
 	bytes(p, t);
 }
 
+/* --- on the way --------------------------------------------------------- */
+
 void
 report_differs(const struct plan *p, uint64_t off)
 {
@@ -494,6 +482,8 @@ report_abandoned(const struct outcome *out)
 {
 	say(stderr, "pardd: %s", out->verdict.text);
 }
+
+/* --- the end ------------------------------------------------------------ */
 
 /* With a map, which has all of them, only the first are shown. */
 static void
@@ -691,6 +681,26 @@ totals(const struct plan *p, struct outcome *out)
 		say(stderr, "pardd: the end was padded with %llu zero bytes",
 		    (ull)t->padded);
 	extra(p, out);
+}
+
+/* What a clone needs before it can be used. */
+static void
+found_end(const struct plan *p)
+{
+	const struct findings *found = p->found;
+
+	if (found != NULL && found->backup_astray)
+		say(stderr, "pardd: note: %s is %s than the source, so its "
+		    "backup GPT is not at its end; this mends it: sgdisk -e %s",
+		    p->dst->name, p->dst->size > p->src->size ? "larger" :
+		    "smaller", p->dst->name);
+	if (found != NULL && found->table_sector > 0)
+		say(stderr, "pardd: note: the partition table counts in "
+		    "sectors of %u bytes, and %s has %u: its partitions will "
+		    "not be found; make a new table with the same bytes, or "
+		    "look through losetup -fP --show -b %u %s",
+		    found->table_sector, p->dst->name, p->dst->block,
+		    found->table_sector, p->dst->name);
 }
 
 void
