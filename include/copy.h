@@ -55,28 +55,7 @@ struct outcome {
 };
 
 struct events;
-
-struct signals {
-	int	fd;		/* a signalfd */
-};
-
-/*
- * Block the signals this program answers (those that were ignored when it was
- * started stay so) and make them readable.  Before any thread is made.
- */
-int signals_take(struct signals *, struct fault *f);
-
-/* End by a signal as if it had never been blocked.  May return. */
-void signals_raise(int signo);
-
-/*
- * Block SIGUSR1 only, which would end the program until signals_take.  First
- * thing in main.
- */
-void signals_hold(void);
-
-/* Let a write fail instead of ending the program: EPIPE and EFBIG tell. */
-void signals_ignore(void);
+struct signals;
 
 /* A phase in a word. */
 const char *phase_name(enum phase);

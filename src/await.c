@@ -21,6 +21,7 @@
 #include "events.h"
 #include "job.h"
 #include "report.h"
+#include "signals.h"
 #include "status.h"
 
 enum { TICK = 1000 };		/* ms */

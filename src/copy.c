@@ -27,6 +27,7 @@
 #include "queue.h"
 #include "report.h"
 #include "rescue.h"
+#include "signals.h"
 #include "status.h"
 #include "verify.h"
 

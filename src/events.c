@@ -19,6 +19,7 @@
 #include "config.h"
 #include "disk.h"
 #include "hash.h"
+#include "signals.h"
 #include "status.h"
 #include "value.h"
 

@@ -24,6 +24,7 @@
 #include "record.h"
 #include "report.h"
 #include "safety.h"
+#include "signals.h"
 #include "status.h"
 #include "verdict.h"
 

@@ -2,7 +2,7 @@
  * Signals are blocked in all threads and read by the main thread, so that no
  * handler runs.
  */
-#include "copy.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <signal.h>

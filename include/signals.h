@@ -1,0 +1,31 @@
+/*
+ * Signals as something to be read, and the end by one.
+ */
+#ifndef PARDD_SIGNALS_H
+#define PARDD_SIGNALS_H
+
+#include "fault.h"
+
+struct signals {
+	int	fd;		/* a signalfd */
+};
+
+/*
+ * Block the signals this program answers (those that were ignored when it was
+ * started stay so) and make them readable.  Before any thread is made.
+ */
+int signals_take(struct signals *, struct fault *f);
+
+/* End by a signal as if it had never been blocked; returns if it is ignored. */
+void signals_raise(int signo);
+
+/*
+ * Block SIGUSR1 only, which would end the program until signals_take.  First
+ * thing in main.
+ */
+void signals_hold(void);
+
+/* Let a write fail instead of ending the program: EPIPE and EFBIG tell. */
+void signals_ignore(void);
+
+#endif
