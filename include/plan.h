@@ -53,6 +53,13 @@ struct layout {			/* of a manifest that was made before */
 	bool		 all;		/* and just that is to be read */
 };
 
+/* Of the engine that was chosen. */
+static inline unsigned
+plan_workers(const struct plan *p)
+{
+	return p->queues > 0 ? p->queues : p->workers;
+}
+
 /*
  * Decide.  opts and both endpoints stay the caller's and must outlive *p.
  * The layout may be NULL.  Returns 0, or -1 with a usage error in *f.

@@ -473,7 +473,7 @@ title(FILE *out, const struct profile *pr, const struct gauge *sum,
 	    "%s/s, %u workers, transfers of %s</text>\n", LEFT, date,
 	    number_si(size, sizeof(size), (double)bytes), seconds,
 	    number_si(rate, sizeof(rate), seconds > 0 ? (double)bytes /
-	    seconds : 0), pr->p->queues > 0 ? pr->p->queues : pr->p->workers,
+	    seconds : 0), plan_workers(pr->p),
 	    number_iec(piece, sizeof(piece), (double)pr->p->chunk));
 }
 

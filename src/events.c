@@ -212,7 +212,7 @@ plan_line(const struct events *ev, const struct plan *p)
 	    "transfer", value_count(p->chunk),
 	    "engine", p->queues > 0 ? "async" : "threads",
 	    "engine_reason", p->engine_why,
-	    "workers", (int)(p->queues > 0 ? p->queues : p->workers),
+	    "workers", (int)plan_workers(p),
 	    "holes", p->holes, "sparse", p->sparse, "reflink", p->reflink,
 	    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
 	    "sync", o->sync != 0, "verify", how_verified(o),

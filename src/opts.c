@@ -486,13 +486,13 @@ read_words(struct opts *o, struct fault *f)
 
 	for (i = 1; i < o->argc; i++) {
 		const char *arg = o->argv[i];
-		struct fault *to = bad ? &later : f;
 		int failed;
 
 		if (strcmp(arg, "--") == 0)
 			continue;
 		failed = arg[0] == '-' && arg[1] != '\0' ?
-		    option(o, arg, to) : operand(o, arg, to);
+		    option(o, arg, bad ? &later : f) :
+		    operand(o, arg, bad ? &later : f);
 		bad = bad || failed != 0;
 	}
 	/* --help and --version answer, whatever else is wrong. */

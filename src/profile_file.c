@@ -241,8 +241,7 @@ json(FILE *out, const struct profile *pr, const struct gauge *sum,
 	json_t *o = json_pack("{s:s, s:s, s:o, s:f, s:o, s:o, s:o, s:o}",
 	    "schema", SCHEMA, "version", PARDD_VERSION,
 	    "started", value_time(&pr->started), "seconds", seconds,
-	    "workers", value_count(pr->p->queues > 0 ? pr->p->queues :
-	    pr->p->workers),
+	    "workers", value_count(plan_workers(pr->p)),
 	    "source", series_object(pr, SERIES_SOURCE, &sum[SERIES_SOURCE]),
 	    "target", series_object(pr, SERIES_TARGET, &sum[SERIES_TARGET]),
 	    "verify", series_object(pr, SERIES_VERIFY, &sum[SERIES_VERIFY]));

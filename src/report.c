@@ -242,7 +242,7 @@ report_plan(FILE *out, const struct plan *p)
 	say(out, "transfer=%zu", p->chunk);
 	say(out, "engine=%s (%s)", p->queues > 0 ? "async" : "threads",
 	    p->engine_why);
-	say(out, "workers=%u", p->queues > 0 ? p->queues : p->workers);
+	say(out, "workers=%u", plan_workers(p));
 	if (p->queues > 0)
 		say(out, "slots=%u", p->slots);
 	say(out, "holes=%s", p->holes ? "not read" : "read");

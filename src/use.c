@@ -60,6 +60,14 @@ is_it(const char *path, dev_t dev, ino_t ino)
 	return st.st_dev == dev && st.st_ino == ino;
 }
 
+/* Leave the next n words of a row out. */
+static void
+skip(char **row, int n)
+{
+	while (n > 0 && strsep(row, " ") != NULL)
+		n--;
+}
+
 /*
  * A row of mountinfo: id, parent, device, root, mount point ... - type, source,
  * options, see proc_pid_mountinfo(5).  It has the number of the file system's
@@ -75,11 +83,10 @@ mount_row(char *row, dev_t node, struct use *use)
 	if (fs == NULL)
 		return false;
 	fs += 3;
-	strsep(&row, " ");
-	strsep(&row, " ");
+	skip(&row, 2);
 	device = strsep(&row, " ");
-	strsep(&row, " ");
-	strsep(&fs, " ");
+	skip(&row, 1);
+	skip(&fs, 1);
 	source = strsep(&fs, " ");
 	if (row == NULL || fs == NULL || !sysfs_pair(&device, &dev))
 		return false;
