@@ -18,7 +18,6 @@ struct sg {			/* an endpoint's priv */
 	struct scsi_disk disk;
 	struct scsi_command how;	/* what all commands have in common */
 	bool		 shared;	/* O_EXCL: no second descriptor */
-	bool		 mapped;	/* oflag=mmap, iflag=mmap */
 	atomic_uint	 most;		/* blocks of a command */
 	atomic_bool	 no_same;	/* it does not know WRITE SAME */
 	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */

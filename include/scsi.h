@@ -29,7 +29,7 @@ struct scsi_command {		/* READ, WRITE, WRITE SAME of whole blocks */
 	bool		 unmap;		/* same: the disk may free them */
 	bool		 fua, dpo;	/* SBC-4 5.16; not with cdb_size 6 */
 	bool		 direct;	/* SG_FLAG_DIRECT_IO */
-	bool		 mapped;	/* SG_FLAG_MMAP_IO: buf is not used */
+	bool		 mmap;		/* SG_FLAG_MMAP_IO: buf is not used */
 	unsigned	 cdb_size;	/* 6, 10, 12, 16; made larger at need */
 	unsigned	 timeout;	/* ms */
 	uint64_t	 lba;

@@ -93,6 +93,7 @@ static int
 open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 {
 	const struct opts *o = ep->opts;
+	bool by_mmap = (ep->flags & FLAG_MMAP) != 0;
 
 	sg->fd = reopen(ep->fd, ep->name, open_flags(ep, look));
 	if (sg->fd < 0)
@@ -101,9 +102,8 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	    flock(sg->fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
 	sg->node = node_of(sg->fd);
-	sg->mapped = (ep->flags & FLAG_MMAP) != 0;
 	sg->shared = exclusive(ep);
-	if (sg->mapped && (sg->node != SCSI_SG || sg->shared))
+	if (by_mmap && (sg->node != SCSI_SG || sg->shared))
 		return fault_set(f, STATUS_USAGE,
 		    "%s: mmap is for sg nodes, and goes not with excl",
 		    ep->name);
@@ -112,8 +112,8 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	sg->how = (struct scsi_command){
 		.fua = (ep->flags & FLAG_FUA) != 0,
 		.dpo = (ep->flags & FLAG_DPO) != 0,
-		.direct = (ep->flags & FLAG_DIO) != 0 && !sg->mapped,
-		.mapped = sg->mapped,
+		.direct = (ep->flags & FLAG_DIO) != 0 && !by_mmap,
+		.mmap = by_mmap,
 		.cdb_size = (unsigned)o->cdbsz,
 		.timeout = (unsigned)o->timeout * 1000,
 		.block = sg->disk.block,
@@ -212,7 +212,7 @@ reserve(const struct endpoint *ep, struct sg_lane *l)
 
 	if (sg->node != SCSI_SG)
 		return 0;
-	if (ioctl(l->fd, SG_SET_RESERVED_SIZE, &bytes) != 0 || !sg->mapped)
+	if (ioctl(l->fd, SG_SET_RESERVED_SIZE, &bytes) != 0 || !sg->how.mmap)
 		return 0;		/* then it has its usual size */
 	if (ioctl(l->fd, SG_GET_RESERVED_SIZE, &bytes) != 0)
 		return errno;
@@ -324,7 +324,7 @@ blocks_at_once(const struct sg *sg, const struct sg_lane *l,
 {
 	size_t most = c->same ? same_blocks(sg) : sg->most;
 
-	if (c->mapped && l->map_len / c->block < most)
+	if (c->mmap && l->map_len / c->block < most)
 		most = l->map_len / c->block;
 	return n < most ? n : (uint32_t)most;
 }
@@ -347,12 +347,12 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 	c.same = io->op == OP_ZERO;
 	c.unmap = c.same && (lane->ep->flags & FLAG_TRIM) != 0 &&
 	    sg->disk.frees_zeros;
-	c.mapped = l->map != NULL && !c.same;
+	c.mmap = l->map != NULL && !c.same;
 	c.lba = lba;
 	c.buf = buf;
 	for (;;) {
 		c.blocks = blocks_at_once(sg, l, &c, n);
-		if (c.mapped && c.write)
+		if (c.mmap && c.write)
 			memcpy(l->map, buf, (size_t)c.blocks * c.block);
 		scsi_run(l->fd, sg->node, &c, &r);
 		sg->recovered += r.recovered;
@@ -371,7 +371,7 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 		sg->again++;
 		scsi_pause(try++);
 	}
-	if (c.mapped && !c.write)
+	if (c.mmap && !c.write)
 		memcpy(buf, l->map, r.moved);
 	return r.moved;
 }
@@ -511,7 +511,7 @@ sg_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
 	*sg = (struct sg){ .node = of->node, .disk = of->disk,
 		.how = of->how, .shared = of->shared };
 	sg->how.fua = true;
-	sg->how.mapped = false;
+	sg->how.mmap = false;
 	sg->how.cdb_size = of->how.cdb_size == 6 ? 10 : of->how.cdb_size;
 	sg->most = of->most;
 	r->be = &be_sg;

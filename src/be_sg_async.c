@@ -35,7 +35,7 @@ waits(const struct endpoint *ep, const struct sg *sg)
 		return "SCSI commands are waited for";
 	if (sg->node != SCSI_SG)
 		return "bsg and block nodes have SG_IO, which waits";
-	if (sg->mapped)
+	if (sg->how.mmap)
 		return "mmap has one buffer for all commands";
 	if (sg->shared)
 		return "excl leaves one descriptor for all workers";

@@ -59,7 +59,8 @@ enum {
 	VPD_PROVISIONING = 0xb2,
 
 	/* byte 5 of the last of them: SBC-4 6.6.7 */
-	LBPWS = 0x40,		/* WRITE SAME (16) may unmap */
+	LBPANY = 0xe0,		/* some command may unmap */
+	LBPWS = 0x40,		/* WRITE SAME (16) may */
 	LBPRZ = 0x04,		/* what is unmapped reads as zeros */
 };
 
@@ -176,8 +177,8 @@ put_header(struct sg_io_hdr *h, const struct scsi_command *c,
 		.dxfer_len = data_length(c) };
 	h->sbp = sense;
 	h->cmd_len = (unsigned char)build_cdb(cdb, c);
-	h->dxferp = c->mapped ? NULL : c->buf;
-	h->flags = (c->mapped ? SG_FLAG_MMAP_IO : 0) |
+	h->dxferp = c->mmap ? NULL : c->buf;
+	h->flags = (c->mmap ? SG_FLAG_MMAP_IO : 0) |
 	    (c->direct ? SG_FLAG_DIRECT_IO : 0);
 }
 
@@ -649,14 +650,14 @@ ask_pages(int fd, struct scsi_disk *d)
 	if (d->type != PDT_DISK && d->type != PDT_ZBC)
 		return;
 	len = vpd_page(fd, VPD_LIMITS, page, 64);
-	if (len >= 12)
+	if (len >= 12)		/* MAXIMUM TRANSFER LENGTH */
 		d->most = (uint32_t)get_be(page + 8, 4);
-	if (len >= 44)
+	if (len >= 44)		/* MAXIMUM WRITE SAME LENGTH */
 		d->same_most = at_most_32(get_be(page + 36, 8));
 	if (vpd_page(fd, VPD_CHARACTERISTICS, page, 64) >= 6)
-		d->rotates = get_be(page + 4, 2) > 1;
+		d->rotates = get_be(page + 4, 2) > 1;	/* a minute; 1: no */
 	if (vpd_page(fd, VPD_PROVISIONING, page, 64) >= 6) {
-		d->provisioned = (page[5] & 0xe0) != 0;
+		d->provisioned = (page[5] & LBPANY) != 0;
 		d->zeros = d->provisioned && (page[5] & LBPRZ) != 0;
 		d->frees_zeros = d->zeros && (page[5] & LBPWS) != 0;
 	}
