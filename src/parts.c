@@ -1,12 +1,6 @@
 /*
  * Partition tables and signatures, by libblkid.
  *
- * libblkid wants a descriptor.  A file or block device gives one of its own; a
- * SCSI end has none, so the pieces that matter are read into a sparse file in
- * memory that is as long as the disk.  Either is a "view".  For a rescue's
- * target such a file gets only what was read of the source: elsewhere there may
- * be the table of a disk that the target once was.
- *
  * Nothing on a disk is to be trusted.  Before libblkid looks, the headers are
  * held to some measure: a GPT of no more than ENTRIES_MOST bytes of entries,
  * a chain of no more than LINKS_MOST logical partitions.  What it finds is
@@ -18,23 +12,20 @@
 
 #include <blkid/blkid.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "number.h"
 #include "status.h"
+#include "view.h"
 
 enum {
 	SECTOR = 512,		/* bytes: libblkid's unit, and most images' */
 	LARGE_SECTOR = 4096,	/* bytes */
-	EDGE = 1 << 20,		/* bytes at both ends of a disk */
 	HEAD = 512 << 10,	/* bytes that hold a file system's signature */
 	TAIL = 128 << 10,	/* bytes at its end, for RAID and ZFS */
-	PIECE = 64 << 10,	/* bytes of a SCSI read */
 	ENTRIES_MOST = 4 << 20,	/* bytes of a GPT's */
 	LINKS_MOST = 256,	/* logical partitions */
 	SIGNS_MOST = 256,	/* signatures of a disk */
@@ -48,162 +39,19 @@ enum {
 
 typedef unsigned long long ull;
 
-struct view {
-	struct endpoint *ep;
-	int	 fd;
-	bool	 sparse;	/* holds what view_fill has brought */
-	bool	 cached;	/* not ours to drop from the page cache */
-	uint64_t size;		/* bytes, of the whole end */
-	uint64_t filled;	/* bytes that can be brought */
-	uint32_t sector;	/* bytes; 0: the contents must tell */
-	struct map *map;	/* what to believe, or NULL: all */
-	int	 from;		/* a rescue's target; -1: SCSI */
-};
-
 static uint64_t
 le64(const unsigned char *p)
 {
 	return le32(p) | (uint64_t)le32(p + 4) << 32;
 }
 
-/* --- the view --------------------------------------------------------- */
-
-/* Read a piece: of a SCSI disk, or of the target of a rescue. */
-static void
-bring(const struct view *v, struct io *io)
-{
-	ssize_t n;
-
-	if (v->ep->be->look != NULL) {
-		v->ep->be->look(v->ep, io);
-		return;
-	}
-	memset(io->buf, 0, io->len);
-	n = pread(v->from, io->buf, io->len, (off_t)io->off);
-	io->err = n < 0 ? errno : 0;
-	io->done = io->len;		/* a file may be shorter */
-}
-
-/* What a rescue has not read is none of the source's. */
-static void
-forget(const struct view *v, const struct io *io)
-{
-	uint64_t off, end = io->off + io->done, n;
-
-	for (off = io->off; v->map != NULL && off < end; off += SECTOR) {
-		n = off < v->filled ? v->filled - off : 0;
-		n = n < SECTOR ? n : SECTOR;
-		if (n == 0 || !map_all(v->map, off, n, FINISHED))
-			memset(io->buf + (off - io->off), 0, SECTOR);
-	}
-}
-
-/* Bring a range, in whole blocks; an errno. */
-static int
-view_fill(const struct view *v, uint64_t off, uint64_t len)
-{
-	uint32_t block = v->ep->block > 0 ? v->ep->block : SECTOR;
-	struct io io = { .op = OP_READ };
-	uint64_t end;
-
-	if (!v->sparse || off >= v->filled)
-		return 0;
-	end = len < v->filled - off ? off + len : v->filled;
-	io.buf = aligned_alloc(4096, PIECE);
-	if (io.buf == NULL)
-		return ENOMEM;
-	for (io.off = off - off % block; io.off < end && io.err == 0;
-	    io.off += io.done) {
-		io.len = v->filled - io.off < PIECE ? (size_t)round_up(
-		    v->filled - io.off, block) : PIECE;
-		bring(v, &io);
-		forget(v, &io);
-		if (io.err == 0 && (io.done == 0 || pwrite(v->fd, io.buf,
-		    io.done, (off_t)io.off) != (ssize_t)io.done))
-			io.err = EIO;
-	}
-	free(io.buf);
-	return io.err;
-}
-
-static int
-view_edges(struct view *v)
-{
-	int err;
-
-	v->fd = memfd_create("pardd", MFD_CLOEXEC);
-	if (v->fd < 0 || ftruncate(v->fd, (off_t)v->size) != 0)
-		return errno;
-	err = view_fill(v, 0, EDGE);
-	return err != 0 || v->size <= EDGE ? err :
-	    view_fill(v, v->size - EDGE, EDGE);
-}
-
-/* Of a rescue's target, what was read of the source. */
-static int
-view_rescued(struct view *v, struct endpoint *ep, const struct endpoint *whole,
-    struct map *map)
-{
-	*v = (struct view){ .ep = ep, .fd = -1, .sparse = true, .from = -1,
-		.size = (uint64_t)whole->size, .sector = whole->block,
-		.filled = map_totals(map).end, .map = map };
-	if (ep->be->look == NULL) {
-		v->from = ep->be->view(ep, &v->cached);
-		if (v->from < 0)
-			return errno;
-	}
-	return view_edges(v);
-}
-
-static int
-view_open(struct view *v, struct endpoint *ep)
-{
-	*v = (struct view){ .ep = ep, .fd = -1, .from = -1,
-		.size = (uint64_t)(ep->part > 0 ? ep->whole : ep->size),
-		.sector = ep->block };
-	v->filled = v->size;
-	v->sparse = ep->be->look != NULL;
-	if (v->sparse)
-		return view_edges(v);
-	v->fd = ep->be->view(ep, &v->cached);
-	return v->fd < 0 ? errno : 0;
-}
-
-static void
-view_close(struct view *v)
-{
-	int fd = v->from >= 0 ? v->from : v->fd;
-
-	if (fd >= 0 && !v->cached && (v->from >= 0 || !v->sparse))
-		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-	if (v->from >= 0)
-		close(v->from);
-	if (v->fd >= 0)
-		close(v->fd);
-}
-
-/* Whether the source could be read there, if this is about a rescue. */
-static bool
-was_read(const struct view *v, uint64_t off, uint64_t len)
-{
-	return v->map == NULL || map_all(v->map, off, len, FINISHED);
-}
-
-/* Read all of it, or say no. */
-static bool
-view_read(const struct view *v, uint64_t off, unsigned char *buf, size_t len)
-{
-	return off <= v->size && len <= v->size - off && pread(v->fd, buf, len,
-	    (off_t)off) == (ssize_t)len;
-}
-
 /* --- is it sane? ------------------------------------------------------ */
 
+/* Of any boot sector, and of the links of logical partitions. */
 static bool
-read_mbr(const struct view *v, uint64_t off, unsigned char *mbr)
+is_mbr(const unsigned char *sector)
 {
-	return view_read(v, off, mbr, SECTOR) && mbr[510] == 0x55 &&
-	    mbr[511] == 0xaa;
+	return sector[510] == 0x55 && sector[511] == 0xaa;
 }
 
 static const unsigned char *
@@ -240,9 +88,10 @@ walk_logical(const struct view *v, uint64_t first, struct parts *t)
 
 	for (link = 0; link < LINKS_MOST; link++) {
 		at = (first + next) * t->sector;
-		if (!was_read(v, at, SECTOR))
+		if (!view_known(v, at, SECTOR))
 			t->left = TABLE_PART;
-		if (view_fill(v, at, t->sector) != 0 || !read_mbr(v, at, mbr))
+		if (view_fill(v, at, t->sector) != 0 ||
+		    !view_read(v, at, mbr, SECTOR) || !is_mbr(mbr))
 			return true;
 		for (i = 0; i < 4 && !extended(entry(mbr, i)); i++)
 			continue;
@@ -471,7 +320,7 @@ sector_of(const struct view *v)
 static int
 make_guard(const struct view *v, unsigned char *mbr)
 {
-	if (was_read(v, 0, SECTOR))
+	if (view_known(v, 0, SECTOR))
 		return 0;
 	memset(mbr, 0, SECTOR);
 	mbr[MBR_ENTRIES + 4] = MBR_GPT;
@@ -486,10 +335,10 @@ make_guard(const struct view *v, unsigned char *mbr)
 static enum table
 left_of(const struct view *v, const unsigned char *mbr, const struct parts *t)
 {
-	bool guard = was_read(v, 0, SECTOR);
+	bool guard = view_known(v, 0, SECTOR);
 
 	if (t->type[0] == '\0')
-		return !guard || (guards_gpt(mbr) && !was_read(v, t->sector,
+		return !guard || (guards_gpt(mbr) && !view_known(v, t->sector,
 		    t->sector + GPT_ENTRIES)) ? TABLE_LOST : TABLE_SOUND;
 	if (strcmp(t->type, "gpt") != 0)
 		return t->left;
@@ -512,8 +361,7 @@ read_table(const struct view *v, struct parts *t)
 	err = make_guard(v, mbr);
 	if (err != 0)
 		return err;
-	if (mbr[510] != 0x55 || mbr[511] != 0xaa || v->size / 2 < t->sector ||
-	    !sane(v, mbr, t))
+	if (!is_mbr(mbr) || v->size / 2 < t->sector || !sane(v, mbr, t))
 		return 0;
 	err = probe_table(v, mbr, t);
 	if (err == 0 && t->type[0] == '\0')
