@@ -44,26 +44,28 @@ profile_new(struct profile **pr, const struct plan *p)
 	uint64_t width = p->length / PROFILE_BINS +
 	    (p->length % PROFILE_BINS != 0);
 	size_t n = (size_t)workers(p) * SERIES_MOST, i;
+	struct profile *new;
 
 	*pr = NULL;
 	if (p->opts->profile == NULL && p->opts->time == 0)
 		return 0;
-	*pr = calloc(1, sizeof(**pr) + n * sizeof((*pr)->gauge[0]));
-	if (*pr == NULL)
+	new = calloc(1, sizeof(*new) + n * sizeof(new->gauge[0]));
+	if (new == NULL)
 		return ENOMEM;
 	if (!p->bounded)
 		width = STREAM_WIDTH;
 	if (width < p->chunk)
 		width = p->chunk;
-	(*pr)->p = p;
-	(*pr)->start = clock_ns();
-	clock_gettime(CLOCK_REALTIME, &(*pr)->started);
+	new->p = p;
+	new->start = clock_ns();
+	clock_gettime(CLOCK_REALTIME, &new->started);
 	for (i = 0; i < SERIES_MOST; i++)
-		pthread_mutex_init(&(*pr)->meter[i].lock, NULL);
+		pthread_mutex_init(&new->meter[i].lock, NULL);
 	for (i = 0; i < n; i++) {
-		(*pr)->gauge[i].width = width;
-		(*pr)->gauge[i].tick = TICK;
+		new->gauge[i].width = width;
+		new->gauge[i].tick = TICK;
 	}
+	*pr = new;
 	return 0;
 }
 
