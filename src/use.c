@@ -90,11 +90,11 @@ mount_row(char *row, dev_t node, struct use *use)
 	source = strsep(&fs, " ");
 	if (row == NULL || fs == NULL || !sysfs_pair(&device, &dev))
 		return false;
-	use->writable = strncmp(fs, "rw", 2) == 0;
 	unescape(source);
 	if (dev != node && (strncmp(source, "/dev/", 5) != 0 ||
 	    !is_it(source, node, 0)))
 		return false;
+	use->writable = strncmp(fs, "rw", 2) == 0;
 	unescape(row);
 	return found(use, USE_MOUNTED, row);
 }

@@ -107,6 +107,18 @@ stacked()
 	    list && line "$first" | grep -q "is $PWD/disk, medium of ${dev#/dev/}\$"
 }
 it "shows a disk that another is made of" stacked
+not_mounted()
+{
+	local first
+	truncate -s 1M disk && loop disk && first=$dev && loop "$first" &&
+	    list --json && jq -es --arg dev "$first" 'any(.[]; .node == $dev and
+	    (.used[0] | .kind == "looped" and (.writable | not)))' out >/dev/null
+}
+if command -v jq >/dev/null; then
+	it "calls writable only what is mounted so" not_mounted
+else
+	skip "no jq" "calls writable only what is mounted so"
+fi
 mounted()
 {
 	truncate -s 4M disk && mke2fs -q disk && loop disk && mkdir 'at here' &&
