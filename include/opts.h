@@ -150,6 +150,9 @@ opts_one_block(const struct opts *o, uint64_t bs)
  */
 int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
 
+/* The word of an operand for a bit, as "stream"; NULL where there is none. */
+const char *opts_word(const char *operand, unsigned bit);
+
 /*
  * Print the operands, or a completion script; the script fails for a shell that
  * is not known, with *f a usage error.

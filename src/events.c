@@ -182,21 +182,6 @@ end_unknown(const char *name)
 /* --- events ------------------------------------------------------------- */
 
 static json_t *
-how_verified(const struct opts *o)
-{
-	switch (o->verify) {
-	case VERIFY_AFTER:
-		return json_string("1");
-	case VERIFY_STREAM:
-		return json_string("stream");
-	case VERIFY_SOURCE:
-		return json_string("source");
-	default:
-		return json_null();
-	}
-}
-
-static json_t *
 plan_line(const struct events *ev, const struct plan *p)
 {
 	const struct opts *o = p->opts;
@@ -215,7 +200,8 @@ plan_line(const struct events *ev, const struct plan *p)
 	    "workers", (int)plan_workers(p),
 	    "holes", p->holes, "sparse", p->sparse, "reflink", p->reflink,
 	    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
-	    "sync", o->sync != 0, "verify", how_verified(o),
+	    "sync", o->sync != 0,
+	    "verify", value_text(opts_word("verify", o->verify)),
 	    "compare", o->compare != 0, "dry_run", o->mode == MODE_DRY_RUN,
 	    "rate", value_amount(o->rate), "ioprio", value_text(o->ioprio));
 }

@@ -499,6 +499,18 @@ read_words(struct opts *o, struct fault *f)
 	return bad && o->mode != MODE_HELP && o->mode != MODE_VERSION ? -1 : 0;
 }
 
+const char *
+opts_word(const char *operand, unsigned bit)
+{
+	size_t i;
+
+	for (i = 0; bit != 0 && i < COUNT(words); i++)
+		if (words[i].bit == bit &&
+		    strcmp(words[i].operand, operand) == 0)
+			return words[i].word;
+	return NULL;
+}
+
 int
 opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 {

@@ -210,8 +210,7 @@ how_plan(FILE *out, const struct plan *p)
 	if (p->opts->compare != 0)
 		say(out, "compare=1");
 	if (p->opts->verify != 0)
-		say(out, "verify=%s", p->opts->verify == VERIFY_AFTER ? "1" :
-		    p->opts->verify == VERIFY_STREAM ? "stream" : "source");
+		say(out, "verify=%s", opts_word("verify", p->opts->verify));
 	if ((p->opts->oflag & FLAG_SPARING) != 0)
 		say(out, "sparing=1");
 	if (p->opts->manifest != NULL)
