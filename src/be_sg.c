@@ -89,12 +89,25 @@ sg_close(struct endpoint *ep)
 	return err;
 }
 
+static struct scsi_command
+common(const struct endpoint *ep, const struct scsi_disk *disk)
+{
+	bool by_mmap = (ep->flags & FLAG_MMAP) != 0;
+
+	return (struct scsi_command){
+		.fua = (ep->flags & FLAG_FUA) != 0,
+		.dpo = (ep->flags & FLAG_DPO) != 0,
+		.direct = (ep->flags & FLAG_DIO) != 0 && !by_mmap,
+		.mmap = by_mmap,
+		.cdb_size = (unsigned)ep->opts->cdbsz,
+		.timeout = (unsigned)ep->opts->timeout * 1000,
+		.block = disk->block,
+	};
+}
+
 static int
 open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 {
-	const struct opts *o = ep->opts;
-	bool by_mmap = (ep->flags & FLAG_MMAP) != 0;
-
 	sg->fd = reopen(ep->fd, ep->name, open_flags(ep, look));
 	if (sg->fd < 0)
 		return fault_errno(f, errno, "%s", ep->name);
@@ -103,21 +116,14 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 		return fault_errno(f, errno, "%s: flock", ep->name);
 	sg->node = node_of(sg->fd);
 	sg->shared = exclusive(ep);
-	if (by_mmap && (sg->node != SCSI_SG || sg->shared))
+	if ((ep->flags & FLAG_MMAP) != 0 &&
+	    (sg->node != SCSI_SG || sg->shared))
 		return fault_set(f, STATUS_USAGE,
 		    "%s: mmap is for sg nodes, and goes not with excl",
 		    ep->name);
 	if (scsi_ask(sg->fd, ep->name, &sg->disk, f) != 0)
 		return -1;
-	sg->how = (struct scsi_command){
-		.fua = (ep->flags & FLAG_FUA) != 0,
-		.dpo = (ep->flags & FLAG_DPO) != 0,
-		.direct = (ep->flags & FLAG_DIO) != 0 && !by_mmap,
-		.mmap = by_mmap,
-		.cdb_size = (unsigned)o->cdbsz,
-		.timeout = (unsigned)o->timeout * 1000,
-		.block = sg->disk.block,
-	};
+	sg->how = common(ep, &sg->disk);
 	return 0;
 }
 

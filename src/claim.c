@@ -168,6 +168,7 @@ claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
 	return failed;
 }
 
+/* udev has it now and then, for a moment. */
 static int
 lock_disk(struct claims *c, const struct plan *p, const struct disk *d,
     struct fault *f)
