@@ -380,28 +380,40 @@ begin_lead(struct job *job, struct fault *f)
 	return err == 0 ? 0 : fault_errno(f, err, "starting a worker");
 }
 
+/* It is not refused any more: a refusal is one line, and nothing else. */
+static int
+start(struct job *job, const struct tally *before, struct fault *f)
+{
+	if (before == NULL)
+		report_begin(job->p);
+	else
+		job->before = *before;
+	return begin_lead(job, f);
+}
+
 /* All that can fail before the target is touched. */
 static int
-begin(struct job *job, struct control *c, struct fault *f)
+begin(struct job *job, struct control *c, const struct tally *before,
+    struct fault *f)
 {
 	if (job->p->opts->ioprio != NULL)
 		job->ioprio = ioprio_parse(job->p->opts->ioprio);
 	if (control_open(c, job->p->opts, f) != 0)
 		return -1;
 	if (begin_rescue(job, f) == 0 && verify_begin(job, f) == 0 &&
-	    compare_begin(job, f) == 0 && begin_lead(job, f) == 0)
+	    compare_begin(job, f) == 0 && start(job, before, f) == 0)
 		return 0;
 	control_close(c);
 	return -1;
 }
 
-/* A copy, or what a rescue has left of it: as copy_run. */
+/* A copy, or what a rescue has left of it (before: the tally): as copy_run. */
 static int
 run(const struct plan *p, const struct signals *s, struct events *ev,
     const struct tally *before, struct outcome *out, struct fault *f)
 {
 	struct job *job = calloc(1, sizeof(*job));
-	double start = clock_seconds() - before->seconds;
+	double start = clock_seconds() - (before != NULL ? before->seconds : 0);
 	struct control control;
 	bool began;
 
@@ -412,8 +424,7 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 		job_free(job);
 		return -1;
 	}
-	job->before = *before;
-	if (begin(job, &control, f) != 0) {
+	if (begin(job, &control, before, f) != 0) {
 		map_free(&job->map);
 		profile_free(job->profile);
 		job_free(job);
@@ -459,12 +470,11 @@ int
 copy_run(const struct plan *p, const struct signals *s, struct events *ev,
     struct outcome *out, struct fault *f)
 {
-	const struct tally none = { .read = 0 };
 	double start = clock_seconds();
 	struct await await;
 
 	await_begin(&await, p);
-	if (run(p, s, ev, &none, out, f) != 0)
+	if (run(p, s, ev, NULL, out, f) != 0)
 		return -1;
 	while (p->opts->wait >= 0 && out->gone && out->signal == 0 &&
 	    out->flush.status == 0 && !out->abandoned &&

@@ -161,7 +161,6 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 
 	if (signals_take(&signals, &f) != 0)
 		return leave(ev, src, dst, &f);
-	report_begin(p);
 	if (record_start(rec, &f) != 0 ||
 	    copy_run(p, &signals, ev, &out, &f) != 0)
 		return leave(ev, src, dst, &f);
