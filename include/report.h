@@ -18,6 +18,12 @@
  */
 char *report_escape(char *to, const char *from);
 
+/*
+ * Whether standard error takes a line now: not where a terminal was stopped
+ * (^S), or nobody reads the pipe.  Who has signals to answer asks before.
+ */
+bool report_room(void);
+
 /* An error by itself: a refusal, a usage error.  One line. */
 void report_fault(const struct fault *);
 

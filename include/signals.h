@@ -16,6 +16,12 @@ struct signals {
  */
 int signals_take(struct signals *, struct fault *f);
 
+/*
+ * Let those that end the program do so: it is over, but for telling, and who is
+ * to be told may not read.
+ */
+void signals_let(void);
+
 /* End by a signal as if it had never been blocked; returns if it is ignored. */
 void signals_raise(int signo);
 

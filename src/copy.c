@@ -267,7 +267,8 @@ answer(struct job *job, const struct signals *s, struct outcome *out,
 	while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo == SIGUSR1) {
 			t = tally(job, start);
-			report_tally(job->p, &t);
+			if (report_room())
+				report_tally(job->p, &t);
 			continue;
 		}
 		if (out->signal != 0)
@@ -297,7 +298,7 @@ tell_differs(struct progress *pr, struct job *job)
 {
 	struct verify *v = job->verify;
 
-	if (v == NULL || v->told || v->first == NOWHERE)
+	if (v == NULL || v->told || v->first == NOWHERE || !report_room())
 		return;
 	v->told = true;
 	if ((job->p->opts->status & SHOW_NONE) == 0) {
@@ -315,7 +316,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 	tell_differs(pr, job);
 	progress_draw(pr, t);
 	events_progress(ev, job->p, &job->map, t);
-	if (events_trouble(ev, &f)) {
+	if (report_room() && events_trouble(ev, &f)) {
 		progress_clear(pr);
 		report_fault(&f);
 	}

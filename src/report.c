@@ -5,10 +5,12 @@
 #include "report.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "disk.h"
 #include "findings.h"
@@ -70,6 +72,14 @@ say(FILE *out, const char *fmt, ...)
 	}
 	free(line);
 	free(text);
+}
+
+bool
+report_room(void)
+{
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, 0) != 0;
 }
 
 void
@@ -454,8 +464,9 @@ report_differs(const struct plan *p, uint64_t off)
 void
 report_stopping(int signo)
 {
-	say(stderr, "pardd: SIG%s: finishing what is in flight; once more "
-	    "leaves at once", sigabbrev_np(signo));
+	if (report_room())
+		say(stderr, "pardd: SIG%s: finishing what is in flight; once "
+		    "more leaves at once", sigabbrev_np(signo));
 }
 
 void
@@ -479,7 +490,8 @@ report_back(const struct plan *p)
 void
 report_abandoned(const struct outcome *out)
 {
-	say(stderr, "pardd: %s", out->verdict.text);
+	if (report_room())
+		say(stderr, "pardd: %s", out->verdict.text);
 }
 
 /* --- the end ------------------------------------------------------------ */

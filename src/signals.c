@@ -53,6 +53,19 @@ signals_take(struct signals *s, struct fault *f)
 }
 
 void
+signals_let(void)
+{
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < ANSWERED; i++)
+		if (answered[i] != SIGUSR1)
+			sigaddset(&set, answered[i]);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void
 signals_raise(int signo)
 {
 	sigset_t set;

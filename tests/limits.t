@@ -208,6 +208,29 @@ stuck_reader()
 	until_true 3 grep -q signal how && ended signal 2 && does_not_say '^pardd: complete'
 }
 it "can be stopped while nobody reads its pipe" stuck_reader
+# unread ARGUMENTS...: standard error is a pipe that is full; the pid in $pid
+unread()
+{
+	"$blocks" make src 2M && mkfifo full && exec 7<>full || return
+	dd if=/dev/zero of=full bs=4k oflag=nonblock 2>/dev/null
+	"$tools/ends" how "$pardd" if=src of=dst json=json "$@" 2>&7 &
+	until_true 10 test -s dst && pid=$(sed -n 's/^pid //p' how)
+}
+unread_copy()
+{
+	unread rate=500k progress=1 && sleep 1.3 && kill -TERM "$pid" &&
+	    until_true 5 grep -q '"event":"result"' json && grep -q '"status":143' json || return
+	sleep 0.2
+	kill -0 "$pid" || fail "it did not wait for a reader" || return
+	kill -TERM "$pid" && until_true 5 grep -q signal how && ended signal 15
+}
+it "can be stopped while nobody reads its messages" unread_copy
+unread_end()
+{
+	unread status=progress && until_true 5 grep -q '"event":"result"' json && sleep 0.2 &&
+	    kill -TERM "$pid" && until_true 5 grep -q signal how && ended signal 15
+}
+it "can be stopped when it is over, and nobody reads its messages" unread_end
 ignored()
 {
 	export ENDS_IGNORE=$2
