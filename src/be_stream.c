@@ -146,6 +146,16 @@ read_some(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
 	return 0;
 }
 
+/* A file whose size is not known lets anybody seek behind its end. */
+static bool
+ends_before(const struct lane *lane, uint64_t off)
+{
+	const struct stream *s = lane->ep->priv;
+	char c;
+
+	return !lane->ep->device && pread(s->fd, &c, 1, (off_t)off - 1) == 0;
+}
+
 /* Go forward to where the io begins, by seeking or by reading on. */
 static bool
 advance(const struct lane *lane, struct io *io)
@@ -156,7 +166,9 @@ advance(const struct lane *lane, struct io *io)
 		return true;
 	if (lseek(s->fd, (off_t)io->off, SEEK_SET) >= 0) {
 		s->pos = io->off;
-		return true;
+		if (ends_before(lane, io->off))
+			io->err = ESPIPE;
+		return io->err == 0;
 	}
 	while (s->pos < io->off && io->err == 0) {
 		uint64_t left = io->off - s->pos;

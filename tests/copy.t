@@ -175,6 +175,23 @@ sizeless()
 	exits 0 "$pardd" if=/proc/version of=dst && complete && cmp /proc/version dst
 }
 it "copies a file of /proc, which says that it is empty" sizeless
+read_once()
+{
+	FAULT_LOG_ALL=1 exits 0 with_faults 'on=/proc/version op=read fail=EIO nth=99' \
+	    "$pardd" if=/proc/version of=dst && cmp /proc/version dst &&
+	    [[ $(grep -c '^read 0 ' faults) = 1 ]] || fail "$(<faults)"
+}
+it "takes nothing out of such a file beforehand, as /proc/kmsg would forget it" read_once
+skip_sizeless()
+{
+	local bytes
+	bytes=$(wc -c </proc/version)
+	exits 102 "$pardd" if=/proc/version of=dst skip=$((bytes + 1)) iflag=skip_bytes &&
+	    exits 0 "$pardd" if=/proc/version of=dst skip="$bytes" iflag=skip_bytes && [[ ! -s dst ]] &&
+	    exits 0 "$pardd" if=/proc/version of=dst skip=$((bytes - 3)) iflag=skip_bytes &&
+	    cmp dst <(tail -c 3 /proc/version)
+}
+it "says when such a file ends before skip=" skip_sizeless
 missing_dir()
 {
 	"$blocks" make src 10 && exits 52 "$pardd" if=src of=no/dst
