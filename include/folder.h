@@ -24,8 +24,8 @@ int folder_open(const char *path, int how, const char **base);
 
 /*
  * Open the folder of a path for a file to be made there.  "what" names it in an
- * error.  Returns a descriptor for the caller to close, or -1 with *f:
- * STATUS_REFUSED where it is one of the devices'.
+ * error.  Returns a descriptor for the caller to close, or -1 with *f: it may
+ * not be written, or STATUS_REFUSED where it is one of the devices'.
  */
 int folder_for_new(const char *path, const char *what, struct fault *f);
 

@@ -41,11 +41,15 @@ folder_for_new(const char *path, const char *what, struct fault *f)
 
 	if (dir < 0)
 		return fault_errno(f, errno, "%s", what);
-	if (!among_devices(dir))
+	if (among_devices(dir))
+		fault_set(f, STATUS_REFUSED,
+		    "%s: no file is created among the devices", what);
+	else if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		fault_errno(f, errno, "%s", what);
+	else
 		return dir;
 	close(dir);
-	return fault_set(f, STATUS_REFUSED,
-	    "%s: no file is created among the devices", what);
+	return -1;
 }
 
 int

@@ -195,8 +195,9 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	/* The plan of a copy to standard output does not go there. */
 	FILE *out = dst->inherited ? stderr : stdout;
 
-	if (endpoint_look(dst, &f) != 0 || control_look(p->opts, &f) != 0 ||
-	    (map && keeper_look(p, &known, &f) != 0))
+	if (control_look(p->opts, &f) != 0 ||
+	    (map && keeper_look(p, &known, &f) != 0) ||
+	    endpoint_look(dst, &f) != 0)
 		return leave(ev, src, dst, &f);
 	report_plan(out, p);
 	if (map)

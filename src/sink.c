@@ -148,7 +148,8 @@ open_old(struct sink *s, const struct opts *o, int path, int flags,
 	if (usable(s, o, &st, f) != 0)
 		return -1;
 	if (o->mode == MODE_DRY_RUN)
-		return 0;
+		return faccessat(AT_FDCWD, s->name, W_OK, AT_EACCESS) == 0 ?
+		    0 : sink_errno(f, s, errno);
 	s->regular = S_ISREG(st.st_mode);
 	s->fd = reopen(path, s->name, flags);
 	if (s->fd < 0 || (s->regular && (flags & O_APPEND) == 0 &&

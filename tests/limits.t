@@ -104,6 +104,30 @@ nameless()
 }
 it "copies to a file that had no name to begin with" nameless
 
+# What may not be written is found out by -d, with the status of the run.
+foreseen()
+{
+	local look='' want=$1
+	shift
+	"$blocks" make src 1000 && mkdir -p shut && : >shut.file && chmod 0 shut.file && chmod 555 shut || return
+	for look in -d ''; do
+		# shellcheck disable=SC2086
+		exits "$want" setpriv --bounding-set -dac_override,-dac_read_search --inh-caps=-all \
+		    "$pardd" $look if=src "$@" && one_line . || return
+	done
+	[[ ! -e dst ]]
+}
+if command -v setpriv >/dev/null && setpriv --bounding-set -dac_override true 2>/dev/null; then
+	for file in json=shut/x log=shut/x json=shut.file log=shut.file map=shut/x control=shut/x \
+	    profile=shut/x.csv manifest=shut/x; do
+		it "says with -d, too, that $file may not be written" foreseen 63 of=dst "$file"
+	done
+	it "says with -d, too, that a target may not be made" foreseen 63 of=shut/x
+	it "objects to something else first, with -d and without" foreseen 101 of=shut/x skip=9
+else
+	skip "no setpriv, or not root" "says with -d what may not be written"
+fi
+
 # ------------------------------------------------------------------- signals
 
 # Start a copy that takes some seconds if let alone; its pid in $pid.
