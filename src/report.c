@@ -132,6 +132,9 @@ static void
 end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
     const char *what, uint64_t off)
 {
+	uint64_t length = ep->role == TARGET ? round_up(p->length, p->pad) :
+	    p->length;
+
 	say(out, "%s=%s", what, ep->name);
 	say(out, "%s_kind=%s%s", what, kind(ep), ep->absent ? ", to be created"
 	    : "");
@@ -144,9 +147,8 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 		say(out, "%s_block=%u", what, ep->block);
 	disk_plan(out, ep, what);
 	say(out, "%s_first_byte=%llu", what, (ull)off);
-	if (p->bounded && p->length > 0)
-		say(out, "%s_last_byte=%llu", what,
-		    (ull)(off + p->length - 1));
+	if (p->bounded && length > 0)
+		say(out, "%s_last_byte=%llu", what, (ull)(off + length - 1));
 }
 
 /* "512 bytes into partition 1" */

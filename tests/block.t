@@ -119,6 +119,12 @@ it "pads an odd tail with bpt=1" onto 512 100001 351 bpt=1
 it "pads an odd tail with the page cache" onto 4096 100001 2399 oflag=cached
 it "pads an odd tail to a block of 4096 with conv=sync" onto 4096 100001 2399 conv=sync
 it "pads nothing where the file ends on a block" onto 4096 102400 0
+planned_tail()
+{
+	"$blocks" make src 1300 && disk b 1M 4096 && exits 0 "$pardd" -d if=src of="$b" &&
+	    grep -qx input_last_byte=1299 out && grep -qx output_last_byte=4095 out
+}
+it "plans the padding with --dry-run" planned_tail
 pipe_onto()
 {
 	filled b 1M 4096 9 || return
