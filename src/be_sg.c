@@ -119,7 +119,7 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	if ((ep->flags & FLAG_MMAP) != 0 &&
 	    (sg->node != SCSI_SG || sg->shared))
 		return fault_set(f, STATUS_USAGE,
-		    "%s: mmap is for sg nodes, and goes not with excl",
+		    "%s: mmap is for sg nodes, and does not go with excl",
 		    ep->name);
 	if (scsi_ask(sg->fd, ep->name, &sg->disk, f) != 0)
 		return -1;
