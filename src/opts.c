@@ -481,16 +481,18 @@ static int
 read_words(struct opts *o, struct fault *f)
 {
 	struct fault later;
-	bool bad = false;
+	bool bad = false, ended = false;
 	int i;
 
 	for (i = 1; i < o->argc; i++) {
 		const char *arg = o->argv[i];
 		int failed;
 
-		if (strcmp(arg, "--") == 0)
+		if (!ended && strcmp(arg, "--") == 0) {
+			ended = true;
 			continue;
-		failed = arg[0] == '-' && arg[1] != '\0' ?
+		}
+		failed = !ended && arg[0] == '-' && arg[1] != '\0' ?
 		    option(o, arg, bad ? &later : f) :
 		    operand(o, arg, bad ? &later : f);
 		bad = bad || failed != 0;

@@ -168,6 +168,8 @@ for word in sgio mmap; do
 	it "refuses oflag=$word where all is discarded" wrong_kind if=src of=. oflag=$word
 	it "refuses iflag=$word on generated input" wrong_kind iflag=00,$word of=dst count=1
 done
+it "takes nothing behind -- for an option" usage "'-d' is not" -- if=/dev/null of=dst -d
+it "takes operands behind --" exits 0 "$pardd" -d -- if=/dev/null of=dst
 it "does not default both ends" usage '(if|of)'
 it "does not default both ends with other operands" usage '(if|of)' count=1
 later()
