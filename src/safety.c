@@ -63,14 +63,19 @@ too_small(const struct plan *p, struct fault *f)
 }
 
 /* A drive without a medium, or a loop device without a file. */
+static bool
+empty(const struct endpoint *ep)
+{
+	return ep->device && ep->size == 0 && ep->id.known && ep->id.ino == 0;
+}
+
 static int
 empty_device(const struct plan *p, struct fault *f)
 {
-	if (!p->src->device || p->src->size != 0 || p->src->id.ino != 0 ||
-	    !p->src->id.known)
+	if (!empty(p->src) && !empty(p->dst))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s has no bytes; is there a "
-	    "medium in it?", p->src->name);
+	    "medium in it?", empty(p->src) ? p->src->name : p->dst->name);
 }
 
 /* A map names places: both ends must have them. */

@@ -102,6 +102,16 @@ no_scsi()
 	    one_line "$a takes no SCSI commands" && [[ ! -e dst ]]
 }
 it "says that a disk takes no SCSI commands" no_scsi
+no_medium()
+{
+	"$blocks" make src 1000 && disk a 0 && refused "$a has no bytes; is there" if="$a" of=dst &&
+	    [[ ! -e dst ]] || return
+	for rest in if=src 'if=src count=0' iflag=00 if=-; do
+		# shellcheck disable=SC2086
+		refused "$a has no bytes; is there" of="$a" $rest <src || return
+	done
+}
+it "asks for the medium of an empty disk" no_medium
 
 # ------------------------------------------------------------- files and disks
 
