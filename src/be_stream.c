@@ -104,7 +104,13 @@ stream_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	struct stream *s = ep->priv;
 
 	(void)length;
-	return s->fd >= 0 ? 0 : open_fd(ep, s, f);
+	if (s->fd < 0)
+		return open_fd(ep, s, f);
+	/* An inherited file may stand anywhere. */
+	if (ep->inherited && ep->durable && (ep->flags & FLAG_APPEND) != 0 &&
+	    lseek(s->fd, 0, SEEK_END) < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	return 0;
 }
 
 /* Wait until the descriptor is ready; false with an error in the io. */

@@ -208,6 +208,15 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 	}
 }
 
+/* In order, behind what is there. */
+static void
+append(struct endpoint *ep, const struct stat *st)
+{
+	ep->flags |= FLAG_APPEND;
+	ep->be = &be_stream;
+	ep->base = (uint64_t)st->st_size;
+}
+
 /* The backend, and whether the words of iflag= or oflag= suit it. */
 static int
 choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
@@ -225,7 +234,7 @@ choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 		return fault_set(f, STATUS_USAGE,
 		    "%s: oflag=append is for files, not for devices", ep->name);
 	if ((ep->flags & FLAG_APPEND) != 0 && ep->be == &be_file)
-		ep->be = &be_stream;
+		append(ep, st);
 	return 0;
 }
 
@@ -243,13 +252,12 @@ open_inherited(struct endpoint *ep, bool look, struct fault *f)
 		return fault_errno(f, EBADF, "%s", ep->name);
 	if (choose(ep, ep->fd, &st, f) != 0)
 		return -1;
-	at = lseek(ep->fd, 0, SEEK_CUR);
-	ep->base = at > 0 ? (uint64_t)at : 0;
 	if (ep->be == &be_file && ep->role == TARGET && !ep->device &&
-	    (mode & O_APPEND) != 0) {
-		ep->flags |= FLAG_APPEND;
-		ep->be = &be_stream;
-	}
+	    (mode & O_APPEND) != 0)
+		append(ep, &st);
+	at = lseek(ep->fd, 0, SEEK_CUR);
+	if ((ep->flags & FLAG_APPEND) == 0 && at > 0)
+		ep->base = (uint64_t)at;
 	return ep->be->open(ep, look, f);
 }
 

@@ -87,6 +87,12 @@ within()
 	    as_in if=src skip=11
 }
 it "knows where on the target it was, and looks there" within
+appended()
+{
+	"$blocks" make src $bytes && "$blocks" make dst 1000 9 &&
+	    exits 0 "$pardd" if=src of=dst oflag=append manifest=m && as_in if=dst
+}
+it "knows where it was when it was appended" appended
 from_pipe()
 {
 	"$blocks" make src $bytes &&
