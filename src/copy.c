@@ -135,6 +135,8 @@ job_threads(struct job *job)
 	const struct plan *p = job->p;
 	unsigned i;
 
+	if (p->queues > 0)		/* mem= is for both of them */
+		madvise(job->bufs, pieces_size(p), MADV_DONTNEED);
 	job->workers = p->workers;
 	for (i = 0; i < p->workers; i++) {
 		job->worker[i].job = job;

@@ -363,12 +363,12 @@ prefers_threads(const struct plan *p)
 
 /* No more threads than mem= has room for the buffers of. */
 static void
-set_threads(struct plan *p, uint64_t mem)
+set_threads(struct plan *p)
 {
-	uint64_t slots = mem / p->room;
+	uint64_t most = (uint64_t)p->opts->mem / (p->room + p->other);
 
-	if (p->opts->mem > 0 && slots < p->workers)
-		p->workers = slots > 0 ? (unsigned)slots : 1;
+	if (p->opts->mem > 0 && most < p->workers)
+		p->workers = most > 0 ? (unsigned)most : 1;
 }
 
 /* Two slots for each that qd= wants in flight: one is read, one written. */
@@ -410,16 +410,15 @@ set_engine(struct plan *p, struct fault *f)
 	bool wanted = opts_async(p->opts);
 
 	p->workers = workers(p);
+	set_threads(p);
 	p->engine_why = needs_threads(p);
 	if (p->engine_why != NULL && wanted)
 		return fault_set(f, STATUS_USAGE, "engine=async does not do "
 		    "here: %s", p->engine_why);
 	if (p->engine_why == NULL && !wanted)
 		p->engine_why = prefers_threads(p);
-	if (p->engine_why != NULL) {
-		set_threads(p, mem);
+	if (p->engine_why != NULL)
 		return 0;
-	}
 	p->engine_why = wanted ? "asked for" : "past the page cache";
 	return set_queues(p, mem, f);
 }

@@ -57,13 +57,14 @@ it "says why where it cannot be" refusals
 without()
 {
 	"$blocks" make src 16M &&
-	    exits 0 "$tools/noring" setup "$1" "$pardd" if=src of=dst engine=async verbose=1 &&
+	    exits 0 "$tools/noring" setup "$1" "$pardd" if=src of=dst engine=async verbose=1 "${@:2}" &&
 	    complete && says "no io_uring.*: 4 threads" && holds dst 0 0 16M &&
 	    exits 0 "$tools/noring" setup "$1" "$pardd" if=src of=dst engine=async &&
 	    complete && does_not_say io_uring
 }
 it "leaves it to threads where the kernel has no io_uring" without ENOSYS
 it "leaves it to threads where the kernel forbids it" without EPERM
+it "leaves it to as many as mem= has room for" without ENOSYS thr=16 mem=2M bpt=1k
 # The ring is there, and what is to be done with it is not.
 broken()
 {
@@ -167,7 +168,19 @@ memory()
 	done
 	usage qd= if=src of=dst engine=async mem=16M qd=64 bpt=2k
 }
-[[ $VARIANT != plain ]] || it "keeps within mem=" memory
+# The same where the target is read, too.
+more_memory()
+{
+	"$blocks" make src 60M && "$blocks" make dst 60M &&
+	    exits 0 "$tools/ends" ended "$@" &&
+	    peak=$(awk '/rss/ { print $4 }' ended) && ((peak < 24 << 10)) || fail "$peak KiB"
+}
+if [[ $VARIANT = plain ]]; then
+	set -- "$pardd" if=src of=dst mem=16M thr=16
+	it "keeps within mem=" memory
+	it "keeps within mem= with verify=1" more_memory "$@" verify=1
+	it "keeps within mem= with verify=1 after a queue" more_memory "$@" verify=1 engine=async
+fi
 
 # ------------------------------------------------------------ devices
 
