@@ -621,7 +621,8 @@ file_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 	x->hole = end != at;
 	if (end == at)
 		end = lseek(file->plain, at, SEEK_HOLE);
-	else if (end < 0 && errno == ENXIO && fstat(file->plain, &st) == 0)
+	else if (end < 0 && errno == ENXIO && fstat(file->plain, &st) == 0 &&
+	    st.st_size <= INT64_MAX - PAGE)	/* tmpfs: wrong in that one */
 		end = st.st_size;	/* no data follows */
 	if (end <= at)
 		return end < 0 ? errno : ENXIO;

@@ -123,6 +123,16 @@ if [[ $(stat -f -c %T /dev/shm) = tmpfs && $VARIANT = plain ]]; then
 	}
 	it "copies a hole of 16 TiB in no time" huge
 fi
+# What tmpfs says of the last page that a file can have is not so.
+last_page()
+{
+	local last=9223372036854775807
+	in_memory && truncate -s $last src 2>/dev/null || return 0
+	printf pardd | dd of=src bs=1 seek=$((last - 9)) conv=notrunc status=none &&
+	    exits 0 "$pardd" if=src of=dst iflag=skip_bytes skip=$((last - 100000)) && complete &&
+	    size_is dst 100000 && [[ $(tail -c 9 dst | tr -d '\0') = pardd ]]
+}
+it "copies what is in the last page before 8 EiB" last_page
 
 # onto what was there: RULES OPERANDS...
 onto_file()
