@@ -476,7 +476,7 @@ static enum reaped
 file_reap(struct lane *lane, struct io *io, int result)
 {
 	static const int passing[] = { EINTR, EAGAIN, EINVAL, EOPNOTSUPP,
-		ENOSYS, ECANCELED };
+		ENOSYS, ECANCELED, ENOMEM };
 	struct file *file = lane->ep->priv;
 	size_t i;
 

@@ -256,6 +256,21 @@ drained()
 {
 	fails_at '3!' io_uring && sleep 2 && same back back.then
 }
+# The first write fails for want of memory, and no other.
+no_memory()
+{
+	"$blocks" make src 16M && truncate -s 16M back && mkdir mnt || return
+	undo umount -l "$PWD/mnt"
+	# shellcheck disable=SC2016
+	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent eval \
+	    get_size='echo 16777216' can_write='exit 0' \
+	    pread="dd if=$PWD/back"' skip=$4 count=$3 iflag=skip_bytes,count_bytes bs=1M status=none' \
+	    pwrite="[ -e $PWD/once ] || { touch $PWD/once; echo ENOMEM >&2; exit 1; }
+		dd of=$PWD/back"' seek=$4 oflag=seek_bytes conv=notrunc iflag=fullblock bs=1M status=none' \
+	    </dev/null >fuse 2>&1 &
+	until_true 10 test -s mnt/disk && loop mnt/disk --direct-io=on &&
+	    exits 0 "$pardd" if=src of="$dev" engine=async && complete && [[ -e once ]] && same src back
+}
 if can_loop; then
 	it "clones a disk" device 512 512
 	it "clones a disk of 4096 to one of 512" device 4096 512
@@ -272,6 +287,7 @@ if can_loop; then
 	if can_lose; then
 		it "waits for what is in flight when the ring fails" drained
 		it "says what it could not wait for" fails_at 3 'io_uring, with [1-9] requests still under way'
+		it "does what the kernel had no memory for once more" no_memory
 		it "loses exactly the bad sectors" lose
 		it "loses exactly the bad sectors with four workers" lose engine=async thr=4 qd=2
 		it "loses exactly the bad sectors in small requests" lose bpt=7
