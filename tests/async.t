@@ -191,7 +191,7 @@ device()
 }
 image()
 {
-	disks 24M && planned async if="$a" of=img && planned async if=a.img of="$b" &&
+	disks 24M && sync "$a" a.img && planned async if="$a" of=img && planned async if=a.img of="$b" &&
 	    planned threads if="$a" of=img iflag=cached &&
 	    planned threads if=/dev/zero of=img bs=1M count=20 &&
 	    exits 0 "$pardd" if="$a" of=img && complete && holds img 0 0 24M 1 &&
