@@ -59,7 +59,7 @@ of_signal(const struct plan *p, struct outcome *out,
 	if (out->fault.status != 0)
 		return conclude(out, status, "NOT complete: stopped by SIG%s; "
 		    "%s", name, out->fault.text);
-	if (t->untried + t->claimed > 0)
+	if (t->untried + t->claimed + t->failed + t->bad > 0)
 		return conclude(out, status, "NOT complete: stopped by SIG%s",
 		    name);
 	if (out->flush.status != 0)
