@@ -111,7 +111,7 @@ written_end(struct job *job)
 	return p->dst_off + round_up(t.end, p->pad);
 }
 
-/* A hole at the end. */
+/* A hole at the end, or what a rescue could not read there. */
 static void
 extend(struct job *job)
 {
@@ -120,7 +120,7 @@ extend(struct job *job)
 	struct fault f;
 	int err;
 
-	if (length == 0 || !(p->sparse || p->holes) ||
+	if (length == 0 || !(p->sparse || p->holes || job->rescue != NULL) ||
 	    p->dst->be->extend == NULL)
 		return;
 	err = p->dst->be->extend(p->dst, length);
@@ -131,7 +131,6 @@ extend(struct job *job)
 	job_fail(job, &f);
 }
 
-/* What a rescue could not read may lie behind the end. */
 static void
 keep(struct job *job)
 {
@@ -139,8 +138,8 @@ keep(struct job *job)
 	uint64_t length = written_end(job);
 	struct fault f;
 
-	if (length > 0 && dst->be->kept != NULL && dst->be->kept(dst,
-	    job->rescue != NULL ? 0 : length, &f) != 0)
+	if (length > 0 && dst->be->kept != NULL &&
+	    dst->be->kept(dst, length, &f) != 0)
 		job_fail(job, &f);
 }
 
