@@ -127,13 +127,20 @@ rescue_free(struct rescue *r)
 	keeper_free(&r->keeper);
 }
 
+/* As the map's file counts passes. */
+static int
+number_of(const struct job *job, const struct pass *pass)
+{
+	return pass->phase == '-' ? job->rescue->retry : pass->number;
+}
+
 const char *
 rescue_where(struct job *job, struct mapfile *m)
 {
 	const struct pass *pass = job->rescue->pass;
 
 	m->phase = pass->phase;
-	m->pass = pass->from == BAD ? job->rescue->retry : pass->number;
+	m->pass = number_of(job, pass);
 	m->pos = job->p->src_off;
 	if (pass != &over)
 		m->pos += map_cursor(&job->map);
@@ -253,7 +260,7 @@ static void
 go_on(struct job *job, const struct pass *pass)
 {
 	struct mapfile *m = &job->rescue->keeper.file;
-	int number = pass->from == BAD ? job->rescue->retry : pass->number;
+	int number = number_of(job, pass);
 
 	if (m->phase != pass->phase || (m->phase != '?' && m->phase != '-'))
 		return;
@@ -292,16 +299,29 @@ retry(struct job *job, void (*start)(struct job *))
 	}
 }
 
+static void
+run_passes(struct job *job, void (*start)(struct job *))
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(passes); i++)
+		if (wanted(job, &passes[i]))
+			run_pass(job, &passes[i], start);
+}
+
 void
 rescue_run(struct job *job, void (*start)(struct job *))
 {
 	struct rescue *r = job->rescue;
+	struct seg any;
 	size_t i;
 
 	keeper_start(job);
-	for (i = 0; i < COUNT(passes); i++)
-		if (wanted(job, &passes[i]))
-			run_pass(job, &passes[i], start);
+	run_passes(job, start);
+	if (!job->stop && map_next(&job->map, 0, UNTRIED, &any)) {
+		r->keeper.file.phase = '+';	/* it lies before that place */
+		run_passes(job, start);
+	}
 	retry(job, start);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
 		run_pass(job, &fills[i], start);
@@ -451,6 +471,26 @@ block_at(const struct worker *w, uint64_t off, uint64_t end)
 	return (size_t)(n < end - off ? n : end - off);
 }
 
+/* maxerrors= and maxtime=: enough is enough. */
+static bool
+given_up(struct job *job)
+{
+	const struct opts *o = job->p->opts;
+	struct fault f = { .status = 0 };
+
+	if (o->maxtime >= 0 &&
+	    clock_seconds() - job->rescue->start > (double)o->maxtime)
+		fault_set(&f, STATUS_UNREADABLE, "stopped after maxtime=%lld "
+		    "seconds", (long long)o->maxtime);
+	else if (o->maxerrors >= 0 && map_totals(&job->map).bad_ranges >
+	    (uint64_t)o->maxerrors)
+		fault_set(&f, STATUS_UNREADABLE, "given up: more than "
+		    "maxerrors=%lld bad ranges", (long long)o->maxerrors);
+	if (f.status != 0)
+		job_fail(job, &f);
+	return f.status != 0;
+}
+
 /* One block: 1 it is good, 0 it is bad, -1 the worker has to end. */
 static int
 try_block(struct worker *w, uint64_t off, size_t len)
@@ -458,8 +498,8 @@ try_block(struct worker *w, uint64_t off, size_t len)
 	enum how how = w->job->rescue->pass->how;
 	struct io io;
 
-	if ((how == TRIM || how == SKIM) &&
-	    !rate_wait(&w->job->rate, len, w->job->halt))
+	if (given_up(w->job) || ((how == TRIM || how == SKIM) &&
+	    !rate_wait(&w->job->rate, len, w->job->halt)))
 		return -1;
 	io = read_source(w, off, len, true);
 	if (io.err == 0 && io.done == len)
@@ -588,26 +628,6 @@ fill_piece(struct worker *w, const struct seg *seg)
 	return piece_write_end(w, seg->off, len);
 }
 
-/* maxerrors= and maxtime=: enough is enough. */
-static bool
-given_up(struct job *job)
-{
-	const struct opts *o = job->p->opts;
-	struct fault f = { .status = 0 };
-
-	if (o->maxtime >= 0 &&
-	    clock_seconds() - job->rescue->start > (double)o->maxtime)
-		fault_set(&f, STATUS_UNREADABLE, "stopped after maxtime=%lld "
-		    "seconds", (long long)o->maxtime);
-	else if (o->maxerrors >= 0 && map_totals(&job->map).bad_ranges >
-	    (uint64_t)o->maxerrors)
-		fault_set(&f, STATUS_UNREADABLE, "given up: more than "
-		    "maxerrors=%lld bad ranges", (long long)o->maxerrors);
-	if (f.status != 0)
-		job_fail(job, &f);
-	return f.status != 0;
-}
-
 /* Pay for what is to be read, and wait to be the only one who reads. */
 static bool
 enter(struct job *job, uint64_t *ticket)
@@ -636,6 +656,10 @@ claim(struct worker *w, struct seg *seg, uint64_t *ticket)
 	*ticket = 0;
 	if (wary(job) && !enter(job, ticket))
 		return 0;
+	if (job->stop) {		/* waiting, time has passed */
+		gate_leave(&r->gate, *ticket);
+		return 0;
+	}
 	map_pieces(&job->map, piece_size(job));
 	claimed = how == TRIM || how == SKIM ? map_claim_all(&job->map, seg) :
 	    map_claim(&job->map, seg);

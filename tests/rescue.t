@@ -712,6 +712,39 @@ fills()
 	    cmp -n 512 src dst && cmp -i 1024 src dst
 }
 it "fills what could not be read, and nothing else" fills
+# begun RULES STATUS OPERANDS...: in the background, with a map of that status
+begun()
+{
+	stuff && printf '0 + 1\n0 0x100000 %s\n0x100000 0x100000 +\n' "$2" >map || return
+	FAULTS="$1" FAULT_LOG_ALL=1 LD_PRELOAD=$shim FAULT_LOG=$PWD/faults "$tools/ends" \
+	    how "$pardd" if=src of=dst map=map bs=512 "${@:3}" 2>err &
+	until_true 10 test -s how
+}
+interrupt()
+{
+	kill -INT "$(awk '$1 == "pid" { print $2 }' how)" && wait $!
+	ended signal 2
+}
+fill_stopped()
+{
+	begun "on=$PWD/dst op=write sleep=200" "$1" thr=1 fill=zero rescue=notrim,noscrape &&
+	    until_true 10 test -s faults && interrupt && is "$1" 0+1048576 &&
+	    says 'NOT complete: stopped by SIGINT' && rm faults || return
+	[[ $1 != - ]] || exits 100 "$pardd" if=src of=dst map=map bs=512 || return
+	if [[ -n $peer ]]; then
+		cp src theirs && ddrescue -q src theirs map || return
+	fi
+	exits "$([[ $1$peer = -* ]] && echo 100 || echo 0)" "$pardd" if=src of=dst map=map bs=512
+}
+it "can be stopped while it fills what is bad" fill_stopped -
+it "... and what was left untrimmed" fill_stopped '*'
+tail_lost()
+{
+	local bad=$((size - 1024))+1024
+	stuff && rm dst && rescue 100 '' && is - "$bad" && size_is dst $size &&
+	    cmp -n $((size - 1024)) src dst && "$blocks" zero dst $((size - 1024)) 1024
+}
+it "gives a new file its length where the end is bad" tail_lost
 limits()
 {
 	stuff && printf '0 + 1\n0 4096 +\n4096 4096 -\n' >domain &&
@@ -751,6 +784,26 @@ too_long()
 	    has + && has '?' && rescue 0 nth=999999 && same src dst
 }
 it "stops after maxtime=, with the map" too_long
+# One area that takes long.
+stops_inside()
+{
+	stuff && printf '0 + 1\n0 512 -\n512 0xffe00 %s\n0x100000 0x100000 +\n' "$1" >map &&
+	    FAULT_LOG_ALL=1 exits 100 with_faults "on=$PWD/src op=read sleep=20" "$pardd" \
+	    if=src of=dst map=map bs=512 maxtime=1 thr=1 && says 'maxtime=1 seconds' ||
+	    return
+	(($(grep -c '^read' faults) < 300)) || fail "$(grep -c '^read' faults) reads"
+}
+it "stops after maxtime= within a large area that it scrapes" stops_inside /
+it "... or trims" stops_inside '*'
+errors_inside()
+{
+	bad=512+1048064
+	stuff && printf '0 + 1\n0 512 -\n512 0xffe00 /\n0x100000 0x100000 +\n' >map &&
+	    rescue 100 '' maxerrors=1 thr=1 && says 'more than maxerrors=1 bad ranges' &&
+	    is - 0+512,4608+512 ||
+	    fail "$(grep -c '^read' faults) reads"
+}
+it "gives up after maxerrors= within a large area that it scrapes" errors_inside
 half_tried()
 {
 	bad=1024000+102400
@@ -800,3 +853,26 @@ same_place()
 	    [[ $(awk '$1 == "read" { print $2; exit }' faults) = $((first)) ]]
 }
 it "goes on at the place where it was stopped" same_place
+# A map that stopped in the last pass of the copy says nothing of what is before.
+all_of_it()
+{
+	stuff && printf '%s\n0 0x200000 ?\n' "$1" >map &&
+	    rescue 0 nth=999999 && complete && same src dst
+}
+bad=9+1
+it "copies what lies before the place where it goes on" all_of_it '0x100000 ? 5'
+it "copies all with a map in a pass that there is not" all_of_it '0x100000 ? 99'
+it "... in any other one" all_of_it '0x100000 ? 4'
+# Who waits to read alone when the run is stopped reads nothing more.
+waits_no_more()
+{
+	local n
+	bad=0+$size
+	stuff
+	FAULTS="on=$PWD/src op=read at=$bad fail=EIO sleep=700" LD_PRELOAD=$shim \
+	    FAULT_LOG=$PWD/faults "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 \
+	    bpt=64 thr=16 minrate=1 2>err &
+	until_true 10 test -s faults && interrupt && n=$(grep -c '^read' faults) &&
+	    ((n < 4)) || fail "$n reads"
+}
+it "reads nothing more for who waits for his turn when it is stopped" waits_no_more
