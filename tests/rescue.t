@@ -753,6 +753,25 @@ limits()
 }
 it "copies only what the map of domain= calls finished" limits
 
+# Every other block is outside, and every other one bad.
+alternating()
+{
+	awk -v n=$(($1 / 512)) -v s="$2" 'BEGIN {
+		print "0 + 1"
+		for (i = 0; i < n; i++)
+			printf "0x%08X  0x00000200  %s\n", i * 512,
+			    substr(s, i % 2 + 1, 1) }'
+}
+many_ranges()
+{
+	local n=$(($(heavy 400000) * 512))
+	truncate -s $n src dst && alternating $n +- >map && alternating $n ?+ >domain &&
+	    cp map before &&
+	    exits 100 timeout 30 "$pardd" if=src of=dst map=map bs=512 domain=domain &&
+	    sed '/^#/d; s/^0x[0-9A-F]* .* +  .*/0 + 1/' map | cmp - before
+}
+it "saves a map with very many ranges, of which many are outside of domain=" many_ranges
+
 # ------------------------------------------------- what else is said and held
 
 two_runs()
