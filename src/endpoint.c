@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -140,6 +141,17 @@ scsi_identity(dev_t node)
 	return (struct identity){ true, node, 1 };
 }
 
+/* A read takes a message of these, and forgets what it has no room for. */
+static bool
+has_messages(int fd)
+{
+	int type;
+	socklen_t len = sizeof(type);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	    type != SOCK_STREAM;
+}
+
 static int
 choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 {
@@ -196,6 +208,8 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 	case S_IFSOCK:
 		if (!ep->inherited)
 			return unsupported(f, ep, "a socket");
+		if (ep->role == SOURCE && has_messages(fd))
+			return unsupported(f, ep, "a socket of messages");
 		ep->be = &be_stream;
 		return 0;
 	case S_IFLNK:

@@ -259,6 +259,15 @@ gone_midway()
 	ended exit 82
 }
 it "ends with 82 in the middle of a pipeline" gone_midway
+messages()
+{
+	exits 15 timeout -s KILL 5 "$pardd" of=dst </dev/udp/127.0.0.1/9 && one_line messages && [[ ! -e dst ]]
+}
+if (: </dev/udp/127.0.0.1/9) 2>/dev/null; then
+	it "does not read a socket that forgets the rest of a message" messages
+else
+	skip "no sockets" "does not read a socket that forgets the rest of a message"
+fi
 it "does not copy from stdin to stdout unasked" usage '(if|of)'
 both()
 {
