@@ -74,6 +74,7 @@ struct job {			/* I: set before the workers start */
 	bool		 began;		/* the lead's: the target is ready */
 	struct rate	 rate;		/* atomic in itself */
 	int		 ioprio;	/* the main thread's: as set last */
+	double		 signalled;	/* the main thread's: when, in s */
 	atomic_bool	 stop;		/* claim nothing more */
 	atomic_bool	 doubt;		/* the target has failed: what it took
 					 * before may be lost too */

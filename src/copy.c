@@ -33,6 +33,8 @@
 
 enum { WATCH = 500 };		/* ms; for what verify= has to say */
 
+enum { HANG_UP = 1 };		/* s; kernel and shell send SIGHUP, both */
+
 enum { HUGE_PAGE = 2 << 20 };
 
 const char *
@@ -273,9 +275,13 @@ answer(struct job *job, const struct signals *s, struct outcome *out,
 				report_tally(job->p, &t);
 			continue;
 		}
+		if (si.ssi_signo == SIGHUP && out->signal == SIGHUP &&
+		    clock_seconds() - job->signalled < HANG_UP)
+			continue;
 		if (out->signal != 0)
 			return false;
 		out->signal = (int)si.ssi_signo;
+		job->signalled = clock_seconds();
 		job_stop(job);
 		report_stopping(out->signal);
 	}

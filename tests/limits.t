@@ -190,6 +190,25 @@ leaves_at_once()
 }
 it "leaves at once on a second SIGINT" leaves_at_once INT 2
 it "leaves at once on a second SIGTERM" leaves_at_once TERM 15
+# A terminal that hangs up: the kernel sends one SIGHUP, the shell another.
+hung_up()
+{
+	"$blocks" make src 2M && : >dst || return
+	with_faults "on=$PWD/src op=read sleep=20 fail=EINTR every=2;on=$PWD/dst op=flush sleep=500" \
+	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 2>err &
+	job=$!
+	until_true 10 test -s dst && pid=$(sed -n 's/^pid //p' how) && kill -HUP "$pid" &&
+	    sleep 0.2 && kill -HUP "$pid"
+	wait "$job"
+	ended signal 1 && truthful
+}
+it "takes the two SIGHUP of a terminal that hangs up for one" hung_up
+hung_up_again()
+{
+	stuck && kill -HUP "$pid" && sleep 1.2 && kill -HUP "$pid" &&
+	    until_true 3 grep -q signal how && ended signal 1 && does_not_say '^pardd: complete'
+}
+it "leaves at once on a later SIGHUP" hung_up_again
 # Workers that come back from a slow read after a second signal, while the
 # program is kept from ending: what they use must be there still.
 late()
