@@ -219,7 +219,8 @@ late()
 	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 thr=4 json=json \
 	    >out 2>err &
 	local before
-	until_true 10 test -s dst && pid=$(sed -n 's/^pid //p' how) && kill -TERM "$pid" &&
+	until_true 10 eval '(($(stat -c %s dst) >= 1048576))' &&
+	    pid=$(sed -n 's/^pid //p' how) && kill -TERM "$pid" &&
 	    until_true 2 grep -q SIGTERM err && before=$(stat -c %s dst) &&
 	    kill -TERM "$pid" && until_true 10 grep -q signal how && ended signal 15 &&
 	    [[ $(stat -c %s dst) -gt $before ]] && cmp -n "$(stat -c %s dst)" src dst
