@@ -80,7 +80,7 @@ next(struct reader *r)
 	o = n == 0 || r->line[n - 1] != '\n' ? NULL :
 	    json_loadb(r->line, n, JSON_REJECT_DUPLICATES, &error);
 	if (!json_is_object(o)) {
-		refuse(r, "is no line of a manifest");
+		refuse(r, "is not a line of a manifest");
 		json_decref(o);
 		return NULL;
 	}
@@ -127,7 +127,7 @@ read_head(struct reader *r, const json_t *o)
 	struct manifest *m = r->m;
 
 	if (schema == NULL || strncmp(schema, "pardd-manifest/", 15) != 0)
-		return refuse(r, "this is no manifest");
+		return refuse(r, "this is not a manifest");
 	if (strcmp(schema, SCHEMA) != 0 || !is(o, "algorithm", "xxh128"))
 		return refuse(r, "a manifest of another version, or with other "
 		    "digests, than this program knows");
@@ -250,7 +250,7 @@ manifest_load(struct manifest *m, const char *path, struct fault *f)
 	r.in = S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
 	if (r.in == NULL) {
 		close(fd);
-		return fault_set(f, STATUS_REFUSED, "%s: is no regular file",
+		return fault_set(f, STATUS_REFUSED, "%s is not a regular file",
 		    path);
 	}
 	r.line = malloc(LINE_MOST);

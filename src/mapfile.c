@@ -110,7 +110,7 @@ read_block(struct mapfile *m, const char *s)
 
 	if (!number(&s, &seg.off) || seg.off > INT64_MAX ||
 	    !number(&s, &seg.len))
-		return "is no block";
+		return "is not a block";
 	if (!one_of(*s, "?*/-+"))
 		return "has no status that is known";
 	seg.status = (enum seg_status)*s;
@@ -140,7 +140,7 @@ read_line(struct mapfile *m, char *line, size_t len, bool *have_status)
 	if (*have_status)
 		return read_block(m, line);
 	*have_status = true;
-	return read_status(m, line) ? NULL : "is no status line";
+	return read_status(m, line) ? NULL : "is not a status line";
 }
 
 static int
@@ -160,7 +160,7 @@ read_all(struct mapfile *m, FILE *in, const char *path, struct fault *f)
 	free(line);
 	if (wrong != NULL)
 		return fault_set(f, STATUS_REFUSED,
-		    "%s is no map: line %u %s", path, n, wrong);
+		    "%s is not a map: line %u %s", path, n, wrong);
 	if (feof(in) == 0)		/* what follows is not known */
 		return fault_errno(f, ferror(in) != 0 ? EIO : ENOMEM, "%s",
 		    path);
@@ -183,7 +183,7 @@ mapfile_load(struct mapfile *m, const char *path, struct fault *f)
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
 		return fault_set(f, STATUS_REFUSED,
-		    "%s is no regular file, and no map", path);
+		    "%s is not a regular file, and so not a map", path);
 	}
 	in = fdopen(fd, "r");
 	if (in == NULL) {

@@ -109,7 +109,7 @@ look(struct newfile *n, const struct plan *p, struct fault *f)
 	if (!there && errno != ENOENT)
 		return wrong(f, n, errno);
 	if (there && !S_ISREG(st.st_mode))
-		return refuse(f, n, "is there, and no regular file");
+		return refuse(f, n, "is not a regular file");
 	if (used(n, n->base, p, there ? &st : NULL))
 		return refuse(f, n, "is used for something else, too");
 	if (faccessat(n->dir, ".", W_OK | X_OK, AT_EACCESS) != 0)

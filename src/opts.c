@@ -185,8 +185,8 @@ operand(struct opts *o, const char *arg, struct fault *f)
 
 	if (arg[len] == '\0')
 		return fault_set(f, STATUS_USAGE,
-		    "'%s' is not an operand; they read name=value, see --help",
-		    arg);
+		    "'%s' is not an operand: operands are name=value, see "
+		    "--help", arg);
 	if (row == NULL)
 		return fault_set(f, STATUS_USAGE,
 		    "%s: no operand '%.*s='; --help lists them", arg, (int)len,

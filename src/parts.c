@@ -457,9 +457,9 @@ no_such_part(const struct endpoint *ep, const char *operand, int64_t number,
 	char list[1024];
 
 	if (t->wrong[0] != '\0')
-		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s cannot be "
-		    "taken by its partitions: %s", operand, (long long)number,
-		    ep->name, t->wrong);
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: the partition "
+		    "table of %s cannot be used: %s", operand,
+		    (long long)number, ep->name, t->wrong);
 	if (t->type[0] == '\0')
 		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has no "
 		    "partition table", operand, (long long)number, ep->name);

@@ -413,8 +413,8 @@ set_engine(struct plan *p, struct fault *f)
 	set_threads(p);
 	p->engine_why = needs_threads(p);
 	if (p->engine_why != NULL && wanted)
-		return fault_set(f, STATUS_USAGE, "engine=async does not do "
-		    "here: %s", p->engine_why);
+		return fault_set(f, STATUS_USAGE, "engine=async cannot be "
+		    "used here: %s", p->engine_why);
 	if (p->engine_why == NULL && !wanted)
 		p->engine_why = prefers_threads(p);
 	if (p->engine_why != NULL)

@@ -56,8 +56,8 @@ too_small(const struct plan *p, struct fault *f)
 		    p->dst->within, p->dst->name, (ull)room);
 	if (p->bounded && length > room - p->dst_off)
 		return fault_set(f, STATUS_REFUSED, "%s%s has room for %llu "
-		    "bytes from byte %llu on, %llu are to be copied; count= "
-		    "copies less", p->dst->within, p->dst->name,
+		    "bytes from byte %llu on, but %llu are to be copied; "
+		    "count= limits the copy", p->dst->within, p->dst->name,
 		    (ull)(room - p->dst_off), (ull)p->dst_off, (ull)length);
 	return 0;
 }
@@ -116,7 +116,7 @@ bs_misfit(const struct plan *p, struct fault *f)
 {
 	if (p->src->block == 0 || p->bs % p->src->block == 0)
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "bs=%llu is no multiple of the "
+	return fault_set(f, STATUS_REFUSED, "bs=%llu is not a multiple of the "
 	    "logical block of %s, %u bytes", (ull)p->bs, p->src->name,
 	    p->src->block);
 }
@@ -138,11 +138,11 @@ target_misfit(const struct plan *p, struct fault *f)
 		    (ull)p->dst_off, p->dst->name, block);
 	if (p->pad % block != 0)
 		return fault_set(f, STATUS_REFUSED, "conv=sync would pad to "
-		    "%llu bytes, which is no whole number of logical blocks "
+		    "%llu bytes, which is not a whole number of logical blocks "
 		    "of %s, %u bytes each", (ull)p->pad, p->dst->name, block);
 	if (exact && whole % block != 0)
-		return fault_set(f, STATUS_REFUSED, "%llu bytes are no whole "
-		    "number of logical blocks of %s, %u bytes each",
+		return fault_set(f, STATUS_REFUSED, "%llu bytes are not a "
+		    "whole number of logical blocks of %s, %u bytes each",
 		    (ull)whole, p->dst->name, block);
 	return 0;
 }
@@ -254,6 +254,12 @@ same_end(const struct plan *p, struct fault *f)
 	    p->dst->name, p->src->name);
 }
 
+static const char *
+known(const char *id)
+{
+	return id[0] != '\0' ? id : "not known";
+}
+
 static int
 other_disk(const struct endpoint *ep, const char *operand, const char *called,
     struct fault *f)
@@ -263,13 +269,13 @@ other_disk(const struct endpoint *ep, const char *operand, const char *called,
 	if (called == NULL)
 		return 0;
 	if (!endpoint_disk(ep, &d))
-		return fault_set(f, STATUS_REFUSED, "%s is no disk, and %s= "
+		return fault_set(f, STATUS_REFUSED, "%s is not a disk, and %s= "
 		    "asks for one", ep->name, operand);
 	if (disk_is(&d, called))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s is not the disk that %s=%s "
-	    "asks for: its serial number is '%s', its WWN '%s'", ep->name,
-	    operand, called, d.serial, d.wwn);
+	    "asks for: its serial number is %s, its WWN %s", ep->name, operand,
+	    called, known(d.serial), known(d.wwn));
 }
 
 static int

@@ -545,8 +545,8 @@ ask_identity(int fd, const char *name, struct scsi_disk *d, struct fault *f)
 	if (q.peripheral_qualifier != 0 || (d->type != PDT_DISK &&
 	    d->type != PDT_WO && d->type != PDT_MMC && d->type != PDT_OPTICAL &&
 	    d->type != PDT_RBC && d->type != PDT_ZBC))
-		return fault_set(f, STATUS_FILE, "%s is no disk (SCSI device "
-		    "type %#x)", name, (unsigned)d->type);
+		return fault_set(f, STATUS_FILE, "%s is not a disk (SCSI "
+		    "device type %#x)", name, (unsigned)d->type);
 	snprintf(d->name, sizeof(d->name), "%s %s", q.vendor, q.product);
 	return 0;
 }

@@ -131,7 +131,7 @@ usable(const struct sink *s, const struct opts *o, const struct stat *st,
 	if (S_ISLNK(st->st_mode))
 		return not_a_sink(f, s, "is a symbolic link");
 	if (!S_ISREG(st->st_mode) && (s->journal || !S_ISFIFO(st->st_mode)))
-		return not_a_sink(f, s, s->journal ? "is no regular file" :
+		return not_a_sink(f, s, s->journal ? "is not a regular file" :
 		    "is neither a regular file nor a FIFO");
 	return apart(o, s, st, f);
 }

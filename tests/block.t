@@ -203,7 +203,7 @@ appended_disk()
 	says '^pardd: complete, flushed$' && says 2399 && holds "$b" 0 0 100001 &&
 	    "$blocks" zero "$b" 100001 2399 && holds "$b" 102400 102400 946176 9 || return
 	"$pardd" if=large bs=512 2>err >>"$b"
-	[[ $? = 101 ]] && one_line 'no whole|room'
+	[[ $? = 101 ]] && one_line 'not a whole|room'
 }
 it "copies onto a disk that the shell opened with >>" appended_disk
 

@@ -311,7 +311,7 @@ spoilt()
 it "refuses another version" spoilt 'line 1: a manifest of another version' \
     '1s,manifest/1,manifest/2,'
 it "refuses other digests" spoilt 'line 1: .*other digests' '1s/xxh128/xxh64/'
-it "refuses a file of another program" spoilt 'line 1: this is no manifest' '1s,pardd-manifest/1,pardd/1,'
+it "refuses a file of another program" spoilt 'line 1: this is not a manifest' '1s,pardd-manifest/1,pardd/1,'
 it "refuses a range that is there twice" spoilt 'line 4: .*follow' '3p'
 it "refuses a range that is missing" spoilt 'line 3: .*follow' 3d
 it "refuses ranges in another order" spoilt 'line 3: .*follow' '3{h;d};4G'
@@ -324,7 +324,7 @@ it "refuses ranges of nothing" spoilt 'line 3: .*follow' '3s/"length":1048576/"l
 it "refuses a first range that is shorter" spoilt 'line 3: ' \
     '2s/"length":1048576/"length":1048575/'
 it "refuses negative numbers" spoilt 'line 1: no range' '1s/"length":5/"length":-5/'
-it "refuses numbers that are too large" spoilt 'line 1: is no line' \
+it "refuses numbers that are too large" spoilt 'line 1: is not a line' \
     '1s/"length":5/"length":99999999999999999995/'
 it "refuses a range size of 0" spoilt 'line 1: no range' '1s/"range":1048576/"range":0/'
 it "refuses a length that is no number" spoilt 'line 1: no range' '1s/"length":5000001/"length":"5"/'
@@ -335,8 +335,8 @@ it "refuses a digest in capitals" spoilt 'line 2: .*no digest' '2s/"xxh128":"..*
 it "refuses a digest that is too short" spoilt 'line 2: .*no digest' '2s/"xxh128":"./"xxh128":"/'
 it "refuses another count of ranges" spoilt 'line 7: .*more or fewer' '7s/5/4/'
 it "refuses what follows the last line" spoilt 'line 7: .*follows' '7p'
-it "refuses what is no JSON" spoilt 'line 4: is no line' '4s/:/;/'
-it "refuses a number that is there twice" spoilt 'line 2: is no line' \
+it "refuses what is no JSON" spoilt 'line 4: is not a line' '4s/:/;/'
+it "refuses a number that is there twice" spoilt 'line 2: is not a line' \
     '2s/"offset":0/"offset":0,"offset":0/'
 it "refuses two manifests in one" spoilt 'follows' "\$r whole"
 # line TEXT FILE: a line that is too long, or has a zero byte
@@ -346,26 +346,26 @@ line()
 }
 endless()
 {
-	truncate -s 4G m && ulimit -v 500000 && line 'is no line' m
+	truncate -s 4G m && ulimit -v 500000 && line 'is not a line' m
 }
 [[ $VARIANT != plain ]] || it "does not read an endless line into memory" endless
 long_line()
 {
-	printf '{"a":"%070000d"}\n' 0 >m && line 'is no line' m
+	printf '{"a":"%070000d"}\n' 0 >m && line 'is not a line' m
 }
 it "refuses a long line" long_line
 zero_byte()
 {
-	printf '{"a":1}\0\n' >m && line 'is no line' m
+	printf '{"a":1}\0\n' >m && line 'is not a line' m
 }
 it "refuses a line with a zero byte" zero_byte
 no_file()
 {
 	"$blocks" make src 5000 && mkdir dir && mkfifo fifo &&
 	    exits 52 "$pardd" if=src manifest=none check=1 && one_line none &&
-	    refused 'no regular file' if=src manifest=dir check=1 &&
-	    refused 'no regular file' if=src manifest=fifo check=1 &&
-	    refused 'no regular file' if=src manifest=/dev/zero check=1
+	    refused 'not a regular file' if=src manifest=dir check=1 &&
+	    refused 'not a regular file' if=src manifest=fifo check=1 &&
+	    refused 'not a regular file' if=src manifest=/dev/zero check=1
 }
 it "refuses what is no file" no_file
 not_there()

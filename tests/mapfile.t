@@ -27,7 +27,7 @@ same_but()
 refuses()
 {
 	stuff && printf "$1" >map && cp map before &&
-	    refused "map is no map: line $2 " if=src of=dst map=map && same map before &&
+	    refused "map is not a map: line $2 " if=src of=dst map=map && same map before &&
 	    same dst old && [[ ! -e map.pardd.tmp && ! -e map.bak ]]
 }
 first='0 ? 1\n0 4096 +\n'
@@ -55,7 +55,7 @@ it "refuses a negative size" refuses '0 ? 1\n0 -4096 +\n' 2
 it "refuses a byte order mark" refuses '\xef\xbb\xbf0 ? 1\n' 1
 refuses_itself()
 {
-	stuff && cp src map && refused 'map is no map: line 1 ' if=src of=dst map=map &&
+	stuff && cp src map && refused 'map is not a map: line 1 ' if=src of=dst map=map &&
 	    same map src && same dst old
 }
 it "refuses a file of other things" refuses_itself
@@ -154,12 +154,12 @@ linked()
 it "refuses a symbolic link" linked
 folder()
 {
-	stuff && mkdir map && unusable 101 'no regular file'
+	stuff && mkdir map && unusable 101 'not a regular file'
 }
 it "refuses a folder" folder
 fifo()
 {
-	stuff && mkfifo map && unusable 101 'no regular file' && [[ -p map ]]
+	stuff && mkfifo map && unusable 101 'not a regular file' && [[ -p map ]]
 }
 it "refuses a FIFO, and does not wait for it" fifo
 device()

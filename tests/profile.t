@@ -209,8 +209,8 @@ elsewhere()
 {
 	stuff && refused 'among the devices' if=src of=dst profile=/dev/p.csv &&
 	    exits 52 "$pardd" if=src of=dst profile=nowhere/p.csv && one_line profile= && untouched || return
-	ln -s src p.csv && refused 'no regular file' if=src of=dst profile=p.csv && untouched &&
-	    mkfifo p.svg && refused 'no regular file' if=src of=dst profile=p.svg && untouched
+	ln -s src p.csv && refused 'is not a regular file' if=src of=dst profile=p.csv && untouched &&
+	    mkfifo p.svg && refused 'is not a regular file' if=src of=dst profile=p.svg && untouched
 }
 it "refuses devices, links and what is no file" elsewhere
 it "refuses a name that does not say what to write" usage profile= if=src of=dst profile=p.txt
