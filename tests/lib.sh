@@ -96,10 +96,12 @@ exec {alive}> >(
 )
 watcher=$!
 
+# A file that bash gave up has failed, too.
 finish()
 {
-	local status=$((failures > 0))
+	local status=$?
 	trap - EXIT
+	((failures == 0)) || status=1
 	tidy
 	echo "1..$number"
 	exec {alive}>&-
