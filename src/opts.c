@@ -136,7 +136,7 @@ word_set(unsigned *bits, const char *operand, const char *text, size_t len,
 			continue;
 		if (words[i].refused)
 			return fault_set(f, STATUS_USAGE,
-			    "%s: no '%s', pardd copies blocks as they are",
+			    "%s: not '%s': pardd copies blocks as they are",
 			    arg, words[i].word);
 		*bits |= words[i].bit;
 		return 0;
