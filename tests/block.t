@@ -56,7 +56,7 @@ mentioned()
 it "takes the disk's 4096 for bs, and says so" mentioned
 only_refused()
 {
-	filled a 8M 4096 1 && echo nothing >bad && refused 'is no map' if="$a" of=dst map=bad &&
+	filled a 8M 4096 1 && echo nothing >bad && refused 'is not a map' if="$a" of=dst map=bad &&
 	    exits 67 "$pardd" if="$a" of=dst control=bad && one_line 'control=bad: File exists'
 }
 it "says nothing of bs when it refuses the run" only_refused
