@@ -143,7 +143,28 @@ check_folder(const char *path, struct fault *f)
 	return 0;
 }
 
-/* A map that knows more than there is, or of another disk, is another's. */
+/* How far the target has to reach for what is finished in the copy. */
+static uint64_t
+finished_to(const struct keeper *k, const struct plan *p)
+{
+	uint64_t from = p->src_off, to = from + p->length, end = 0;
+	size_t i;
+
+	for (i = 0; i < k->file.n; i++) {
+		const struct seg *s = &k->file.seg[i];
+
+		if (s->status == FINISHED && s->off < to &&
+		    s->off + s->len > from)
+			end = (s->off + s->len < to ? s->off + s->len : to) -
+			    from + p->dst_off;
+	}
+	return end;
+}
+
+/*
+ * A map that knows more than there is, or of another disk, is another's; and
+ * another's is a target that does not even reach as far as the map.
+ */
 static int
 check(const struct keeper *k, const struct plan *p, struct fault *f)
 {
@@ -168,6 +189,12 @@ check(const struct keeper *k, const struct plan *p, struct fault *f)
 	if (finished && p->dst->absent)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
 		    "finished, but %s does not exist", path, p->dst->name);
+	end = finished_to(k, p);
+	if (p->dst->size >= 0 && end > (uint64_t)p->dst->size)
+		return fault_set(f, STATUS_REFUSED, "%s says that %s is "
+		    "finished up to byte %llu, but %s ends at byte %lld", path,
+		    p->dst->name, (unsigned long long)end, p->dst->name,
+		    (long long)p->dst->size);
 	return 0;
 }
 

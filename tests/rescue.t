@@ -411,6 +411,13 @@ for thr in $(few 1 16); do
 	    vanishes $thr ENODEV 19
 done
 it "ends at once when the source has gone (ENXIO)" vanishes 4 ENXIO 6
+timed_out()
+{
+	bad=409600+512,1024000+1024
+	stuff && exits 100 with_faults "on=$PWD/src op=read at=$bad fail=$1" \
+	    "$pardd" if=src of=dst map=map bs=512 && is - "$bad" && is '?*/' '' && honest
+}
+it "goes on where the kernel has waited too long for a read" timed_out 110	# ETIMEDOUT
 shrinks()
 {
 	slowly
@@ -448,6 +455,16 @@ no_target()
 	    [[ ! -e dst ]]
 }
 it "refuses a map with finished parts when there is no target" no_target
+short_target()
+{
+	stuff && printf '0 + 1\n0 0x100000 +\n' >map && truncate -s 1M dst &&
+	    exits 0 "$pardd" if=src of=dst map=map bs=512 && cmp -i 1M src dst &&
+	    printf '0 + 1\n0 0x100000 +\n' >map && truncate -s 1000K dst && cp map before &&
+	    refused 'up to byte 1048576, but dst ends at byte 1024000' if=src of=dst map=map &&
+	    same map before && size_is dst 1024000 &&
+	    exits 0 "$pardd" if=src of=dst map=map bs=512 skip=2048 seek=2000
+}
+it "refuses a map with finished parts that the target is too short for" short_target
 own()
 {
 	"$blocks" make src 1M && : >t && cp src src.before &&
