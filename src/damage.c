@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "disk.h"
 #include "number.h"
 #include "parts.h"
 
@@ -299,13 +300,24 @@ add_all(struct survey *s)
 	free(seg);
 }
 
+static bool
+is_partition(const struct endpoint *ep)
+{
+	struct disk d;
+
+	return endpoint_disk(ep, &d) && d.partition > 0;
+}
+
+/* A partition may have a table, too, but nobody misses it. */
 static void
 read_table(struct survey *s, struct damage *d)
 {
 	struct fault f;
 
-	if (s->p->src->part == 0 && s->p->dst_off == 0 &&
-	    parts_rescued(&s->dst, s->p->src, s->map, &s->parts, &f) == 0)
+	if (s->p->src->part > 0 || s->p->dst_off > 0 ||
+	    parts_rescued(&s->dst, s->p->src, s->map, &s->parts, &f) != 0)
+		return;
+	if (s->parts.left != TABLE_LOST || !is_partition(s->p->src))
 		d->table = s->parts.left;
 }
 
