@@ -782,7 +782,7 @@ alternating()
 many_ranges()
 {
 	local n=$(($(heavy 400000) * 512))
-	truncate -s $n src dst && alternating $n +- >map && alternating $n ?+ >domain &&
+	truncate -s $n src dst && alternating $n '+-' >map && alternating $n '?+' >domain &&
 	    cp map before &&
 	    exits 100 timeout 30 "$pardd" if=src of=dst map=map bs=512 domain=domain &&
 	    sed '/^#/d; s/^0x[0-9A-F]* .* +  .*/0 + 1/' map | cmp - before
@@ -836,8 +836,7 @@ errors_inside()
 	bad=512+1048064
 	stuff && printf '0 + 1\n0 512 -\n512 0xffe00 /\n0x100000 0x100000 +\n' >map &&
 	    rescue 100 '' maxerrors=1 thr=1 && says 'more than maxerrors=1 bad ranges' &&
-	    is - 0+512,4608+512 ||
-	    fail "$(grep -c '^read' faults) reads"
+	    is - 0+512,4608+512
 }
 it "gives up after maxerrors= within a large area that it scrapes" errors_inside
 half_tried()
@@ -908,7 +907,7 @@ waits_no_more()
 	FAULTS="on=$PWD/src op=read at=$bad fail=EIO sleep=700" LD_PRELOAD=$shim \
 	    FAULT_LOG=$PWD/faults "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 \
 	    bpt=64 thr=16 minrate=1 2>err &
-	until_true 10 test -s faults && interrupt && n=$(grep -c '^read' faults) &&
-	    ((n < 4)) || fail "$n reads"
+	until_true 10 test -s faults && interrupt && n=$(grep -c '^read' faults) || return
+	((n < 4)) || fail "$n reads"
 }
 it "reads nothing more for who waits for his turn when it is stopped" waits_no_more
