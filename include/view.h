@@ -34,7 +34,7 @@ int view_open(struct view *, struct endpoint *);
  * The same of the target of a rescue: what was read of the source, which is
  * "whole", as the map says, and zeros elsewhere.
  */
-int view_rescued(struct view *, struct endpoint *target,
+int view_rescued(struct view *, struct endpoint *ep,
     const struct endpoint *whole, struct map *map);
 void view_close(struct view *);
 

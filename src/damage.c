@@ -318,7 +318,7 @@ read_table(struct survey *s, struct damage *d)
 	    parts_rescued(&s->dst, s->p->src, s->map, &s->parts, &f) != 0)
 		return;
 	if (s->parts.left != TABLE_LOST || !is_partition(s->p->src))
-		d->table = s->parts.left;
+		d->table = (int)s->parts.left;
 }
 
 /* The areas without their losses. */

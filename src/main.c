@@ -36,11 +36,15 @@
 static bool
 fill_standard_descriptors(void)
 {
-	int fd;
+	int fd, got;
 
-	for (fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH) != fd)
+	for (fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		got = open("/", O_PATH);
+		if (got != fd)
 			return false;
+	}
 	return true;
 }
 

@@ -397,12 +397,14 @@ int
 parts_read(struct endpoint *ep, struct parts *t, struct fault *f)
 {
 	struct view v;
+	int err;
 
 	*t = (struct parts){ .sector = SECTOR };
 	if (!parts_possible(ep))
 		return 0;
 	errno = 0;
-	return read_view(&v, view_open(&v, ep), t, f);
+	err = view_open(&v, ep);
+	return read_view(&v, err, t, f);
 }
 
 int
@@ -410,12 +412,14 @@ parts_rescued(struct endpoint *ep, const struct endpoint *whole,
     struct map *map, struct parts *t, struct fault *f)
 {
 	struct view v;
+	int err;
 
 	*t = (struct parts){ .sector = SECTOR };
 	if (!parts_possible(ep))
 		return 0;
 	errno = 0;
-	return read_view(&v, view_rescued(&v, ep, whole, map), t, f);
+	err = view_rescued(&v, ep, whole, map);
+	return read_view(&v, err, t, f);
 }
 
 void
