@@ -383,7 +383,12 @@ loop()
 	local file=$1
 	shift
 	dev=$(losetup --find --show "$@" "$file") || return
-	undo losetup --detach "$dev"
+	undo detach "$dev" "$(realpath "$file")"
+}
+# detach DEVICE FILE: unless others have got the device meanwhile
+detach()
+{
+	[[ $(<"/sys/block/${1#/dev/}/loop/backing_file") != "$2"* ]] || losetup --detach "$1"
 }
 
 # can_loop: root, and loop devices that work

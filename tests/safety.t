@@ -69,8 +69,10 @@ snapshot()
 }
 as_it_was()
 {
-	cmp -n 1024 before disk.img && cmp -i 8k -n 1041408 before disk.img &&
-	    cmp -i 1056768 before disk.img
+	{ cmp -n 1024 before disk.img && cmp -i 8k -n 1041408 before disk.img &&
+	    cmp -i 1056768 before disk.img; } ||
+	    fail "$(cmp -l before disk.img | wc -l) bytes are others; now" \
+		"$(od -A d -t x1z -N 64 disk.img)"
 }
 
 # Ways to use a partition: $1 is its node, $name what force= calls it, and $by
