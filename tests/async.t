@@ -173,7 +173,8 @@ more_memory()
 {
 	"$blocks" make src 60M && "$blocks" make dst 60M &&
 	    exits 0 "$tools/ends" ended "$@" &&
-	    peak=$(awk '/rss/ { print $4 }' ended) && ((peak < 24 << 10)) || fail "$peak KiB"
+	    peak=$(awk '/rss/ { print $4 }' ended) || return
+	((peak < 24 << 10)) || fail "$peak KiB"
 }
 if [[ $VARIANT = plain ]]; then
 	set -- "$pardd" if=src of=dst mem=16M thr=16

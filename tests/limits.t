@@ -74,6 +74,11 @@ hole_limit()
 }
 it "says 77 when a hole at the end goes past that limit" hole_limit
 
+# as_large FILE N: it has N bytes at least
+as_large()
+{
+	(($(stat -c %s "$1") >= $2))
+}
 # What becomes of the target when all has been written to it.
 meanwhile()
 {
@@ -81,7 +86,7 @@ meanwhile()
 	shift 3
 	"$blocks" make src 1000000 && : >dst || return
 	with_faults "on=$PWD/dst op=flush sleep=700" "$pardd" if=src of=dst "$@" 2>err &
-	until_true 10 eval '(($(stat -c %s dst) == 1000000))' && sleep 0.1 && eval "$what"
+	until_true 10 as_large dst 1000000 && sleep 0.1 && eval "$what"
 	wait "$!"
 	status=$?
 	[[ $status = "$want" ]] || fail "status $status: $(<err)" || return
@@ -219,7 +224,7 @@ late()
 	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 thr=4 json=json \
 	    >out 2>err &
 	local before
-	until_true 10 eval '(($(stat -c %s dst) >= 1048576))' &&
+	until_true 10 as_large dst 1048576 &&
 	    pid=$(sed -n 's/^pid //p' how) && kill -TERM "$pid" &&
 	    until_true 2 grep -q SIGTERM err && before=$(stat -c %s dst) &&
 	    kill -TERM "$pid" && until_true 10 grep -q signal how && ended signal 15 &&
@@ -369,9 +374,10 @@ own_messages()
 }
 it "does not copy into the file that its messages go to" own_messages if=src of=dst
 it "... by the name of standard error" own_messages if=src of=/dev/stderr
+to_both() { "$pardd" if=src >dst 2>&1; }
 both_outputs()
 {
-	"$blocks" make src 100000 && exits 0 bash -c '"$0" if=src >dst 2>&1' "$pardd" &&
+	"$blocks" make src 100000 && exits 0 to_both &&
 	    holds dst 0 0 100000 && tail -n 1 dst | grep -q '^pardd: complete, flushed$'
 }
 it "writes its messages behind a copy that goes to the same descriptor" both_outputs
@@ -394,10 +400,12 @@ closed_names()
 	"$blocks" make src 1000
 	"$pardd" if=src of=/dev/stdout >&- 2>err
 	status=$?
-	((status > 50)) && does_not_say '^pardd: complete' || fail "out: status $status" || return
+	((status > 50)) || fail "out: status $status" || return
+	does_not_say '^pardd: complete' || return
 	"$pardd" if=/dev/stdin of=dst <&- 2>err
 	status=$?
-	((status > 50)) && does_not_say '^pardd: complete' || fail "in: status $status"
+	((status > 50)) || fail "in: status $status" || return
+	does_not_say '^pardd: complete'
 }
 it "copies neither from nor to one that is closed by its name" closed_names
 
