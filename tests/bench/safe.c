@@ -10,9 +10,10 @@
  * missing or wrong then.  Seconds are -1 for what did not happen.  With -k the
  * command is interrupted at PERCENT.
  *
- * Looks at the target twenty times a second, at the first bytes of what was not
- * yet there: each sector next to a bad one, elsewhere each 4 KiB.  The source
- * must not be of zeros, the target must be.
+ * Asks for the blocks of the target twenty times a second.  Once they are enough
+ * it looks at the first bytes of what was not yet there: each sector next to a
+ * bad one, elsewhere each 4 KiB.  To look earlier would take a processor from
+ * the command.  The source must not be of zeros, the target must be a hole.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -26,6 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,9 +41,11 @@ enum {
 
 struct watch {
 	const char *src, *dst;		/* the bytes of the disks */
+	int fd;				/* of the target */
 	size_t sectors;
 	unsigned char *left;		/* of each: enum what */
 	uint64_t good, there;		/* bytes, in all and so far */
+	double enough;			/* of them, bytes */
 };
 
 enum what { THERE, SINGLE, WHOLE_UNIT, BAD };
@@ -56,18 +60,17 @@ now(void)
 }
 
 static const char *
-view(const char *path, size_t *size)
+view(const char *path, int *fd, size_t *size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	void *p;
 
-	if (fd < 0)
+	*fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (*fd < 0)
 		err(TROUBLE, "%s", path);
-	*size = (size_t)lseek(fd, 0, SEEK_END);
-	p = mmap(NULL, *size, PROT_READ, MAP_SHARED, fd, 0);
+	*size = (size_t)lseek(*fd, 0, SEEK_END);
+	p = mmap(NULL, *size, PROT_READ, MAP_SHARED, *fd, 0);
 	if (p == MAP_FAILED)
 		err(TROUBLE, "%s", path);
-	close(fd);
 	return p;
 }
 
@@ -110,9 +113,11 @@ static void
 begin(struct watch *w, const char *src, const char *dst, const char *bad)
 {
 	size_t size, other;
+	int fd;
 
-	w->src = view(src, &size);
-	w->dst = view(dst, &other);
+	w->src = view(src, &fd, &size);
+	close(fd);
+	w->dst = view(dst, &w->fd, &other);
 	if (size != other || size % UNIT != 0)
 		errx(TROUBLE, "%s and %s do not fit", src, dst);
 	w->sectors = size / SECTOR;
@@ -124,11 +129,15 @@ begin(struct watch *w, const char *src, const char *dst, const char *bad)
 	gather(w);
 }
 
-static void
+/* Whether enough is there. */
+static bool
 look(struct watch *w)
 {
+	struct stat st;
 	size_t i;
 
+	if (fstat(w->fd, &st) != 0 || (double)st.st_blocks * 512 < w->enough)
+		return false;
 	for (i = 0; i < w->sectors; i++) {
 		if (w->left[i] != SINGLE && w->left[i] != WHOLE_UNIT)
 			continue;
@@ -137,6 +146,7 @@ look(struct watch *w)
 		w->there += w->left[i] == SINGLE ? SECTOR : UNIT;
 		w->left[i] = THERE;
 	}
+	return (double)w->there >= w->enough;
 }
 
 /* At the end, byte by byte. */
@@ -193,20 +203,18 @@ main(int argc, char **argv)
 		errx(TROUBLE, "usage: safe [-p PERCENT] [-k] SOURCE TARGET "
 		    "BAD COMMAND [ARG]...");
 	begin(&w, argv[optind], argv[optind + 1], argv[optind + 2]);
+	w.enough = (double)w.good * percent / 100;
 	began = now();
 	pid = start(argv + optind + 3);
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		look(&w);
-		if (when < 0 &&
-		    (double)w.there >= (double)w.good * percent / 100)
+		if (when < 0 && look(&w))
 			when = now() - began;
 		if (cut && !killed && when >= 0)
 			killed = kill(pid, SIGINT) == 0;
 		nanosleep(&nap, NULL);
 	}
 	all = now() - began;
-	look(&w);
-	if (when < 0 && (double)w.there >= (double)w.good * percent / 100)
+	if (when < 0 && look(&w))
 		when = all;
 	printf("%.2f %.2f %d %llu\n", when, killed ? -1 : all,
 	    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
