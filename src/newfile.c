@@ -58,7 +58,8 @@ is_end(const struct endpoint *ep, const struct stat *st)
 
 /*
  * Whether "name" in the folder is an end, or named by another operand; st NULL:
- * it is not there.  A new manifest may take the place of its base.
+ * it is not there.  A new manifest may take the place of its base.  After
+ * kill -9 the map and the map before may be two names of one file.
  */
 static bool
 used(const struct newfile *n, const char *name, const struct plan *p,
@@ -72,8 +73,7 @@ used(const struct newfile *n, const char *name, const struct plan *p,
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if ((names[i] != n->path || name != n->base) &&
-		    leads_here(n, name, st, names[i]))
+		if (names[i] != n->path && leads_here(n, name, st, names[i]))
 			return true;
 	return is_end(p->src, st) || is_end(p->dst, st);
 }

@@ -593,6 +593,27 @@ kills=$(heavy 30)
 [[ -z $LONG || $VARIANT != plain ]] || kills=10000
 it "survives kill -9 at $kills moments: no map is torn, none says too much" killed $kills
 
+# killed_at CALL N OPERANDS...: at the Nth such call of a thread, before it is done
+killed_at()
+{
+	exits 137 strace -f -qq -o trace -e "trace=$1" -e "inject=$1:signal=KILL:when=$2" \
+	    "$pardd" if=src of=dst map=map bs=512 "${@:3}"
+}
+# There is a map, and the map before is the same file.
+killed_between()
+{
+	bad=409600+512
+	stuff && rescue 100 '' count=900 && killed_at rename 1 && [[ map -ef map.bak ]] &&
+	    rescue 0 '' -d && rescue 100 '' && is - "$bad" && is '?*/' '' && honest
+}
+if [[ $VARIANT != plain ]]; then
+	:					# it is the same in all
+elif traced >/dev/null 2>&1; then
+	it "goes on after kill -9 between the two names that the map before gets" killed_between
+else
+	skip "no strace" "goes on after kill -9 between the two names that the map before gets"
+fi
+
 # ------------------------------------------------------------------- devices
 
 odd_tail()
