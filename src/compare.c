@@ -42,7 +42,10 @@ struct side {			/* one end, as a worker reads a piece of it */
 
 /* --- beginning ---------------------------------------------------------- */
 
-/* Nothing that is there is replaced: it may be the map of a rescue. */
+/*
+ * Nothing that is there is replaced: it may be the map of a rescue.  But a file
+ * called TEMPORARY was left by a run that was killed.
+ */
 static int
 check_map(const struct plan *p, struct fault *f)
 {
@@ -57,7 +60,8 @@ check_map(const struct plan *p, struct fault *f)
 		return -1;
 	for (i = 0; i < 3; i++)
 		if (snprintf(name, sizeof(name), "%s%s", path, suffix[i]) <
-		    PATH_MAX && lstat(name, &st) == 0)
+		    PATH_MAX && lstat(name, &st) == 0 && (i != 1 ||
+		    S_ISDIR(st.st_mode)))
 			return fault_set(f, STATUS_REFUSED, "%s is there "
 			    "already, and compare=1 makes a new map", name);
 	dir = folder_for_new(path, path, f);

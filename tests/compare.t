@@ -229,6 +229,12 @@ keeps()
 }
 it "does not replace a map" keeps map
 it "does not replace the map before a map" keeps map.bak
+leftover()
+{
+	"$blocks" make a 3M && cp a b && spoil b 4096 && echo torn >map.pardd.tmp &&
+	    compare 14 map=map && [[ -s map && ! -e map.pardd.tmp ]]
+}
+it "is not disturbed by what one that was killed has left" leftover
 unfinished()
 {
 	"$blocks" make a 3M && cp a b &&
