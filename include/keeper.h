@@ -25,13 +25,20 @@ struct keeper {
 };
 
 /*
- * Lock the map, load it, hold it against the source and the target, put it
- * into job->map, and write it: a map that cannot be written is found out before
- * the first byte is copied.  Returns 0, or -1 with *f; keeper_free in every
- * case once quit and lock are -1.
+ * Lock the map, load it, hold it against the source and the target, and put it
+ * into job->map.  One that is not there is made; one that is stays as it is
+ * until it is saved.  A map that cannot be written is found out before the
+ * first byte is copied.  Returns 0, or -1 with *f; keeper_free in every case
+ * once quit and lock are -1.
  */
 int keeper_begin(struct keeper *, struct job *, struct fault *f);
 void keeper_free(struct keeper *);
+
+/*
+ * The copy does not begin: a map that was made for it goes again, for it would
+ * keep out the next source.  After keeper_begin, be it that it failed.
+ */
+void keeper_forget(const struct keeper *, const struct plan *);
 
 /*
  * For --dry-run: what keeper_begin would refuse, and what the map says of this

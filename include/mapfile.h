@@ -34,8 +34,8 @@ int mapfile_append(struct mapfile *, const struct seg *);
 
 /*
  * Write it: to a temporary file in the same folder that becomes the map when
- * all of it is on the medium; the map before stays as path.bak.  phase_text is
- * for people.  Returns 0, or -1 with *f and the map before in place.
+ * all of it is on the medium; the map before, unless it is an empty file, stays
+ * as path.bak.  phase_text is for people.  Returns 0, or -1 with *f and the map before in place.
  */
 int mapfile_save(const struct mapfile *, const char *path,
     const char *phase_text, struct fault *f);
@@ -58,6 +58,9 @@ struct mapfile_form {
 	int		 lock;	/* the map before, or -1 */
 };
 int mapfile_save_by(struct mapfile_form *, const char *path, struct fault *f);
+
+/* Whether that could be done: the map and path.bak stay as they are. */
+int mapfile_try(struct mapfile_form *, const char *path, struct fault *f);
 
 /* For fill: a segment that adjoins the one before; empty ones do not count. */
 void mapfile_put(struct mapfile_out *, const struct seg *);

@@ -21,6 +21,7 @@
 #include "events.h"
 #include "ioprio.h"
 #include "job.h"
+#include "keeper.h"
 #include "number.h"
 #include "profile.h"
 #include "progress.h"
@@ -246,6 +247,8 @@ job_free(struct job *job)
 	compare_free(job->compare);
 	if (job->reads_back)
 		endpoint_close(&job->back);
+	if (job->rescue != NULL && !job->began)
+		keeper_forget(&job->rescue->keeper, job->p);
 	if (job->rescue != NULL)
 		rescue_free(job->rescue);
 	free(job->rescue);

@@ -271,8 +271,11 @@ put_all(struct mapfile_out *o, const void *arg)
 	put_before(o, old, to, (uint64_t)p->src->size);
 }
 
+/* By mapfile_save_by, or mapfile_try. */
 static int
-write_map(struct job *job, const struct seg *seg, size_t n, struct fault *f)
+write_map(struct job *job, const struct seg *seg, size_t n,
+    int (*write)(struct mapfile_form *, const char *, struct fault *),
+    struct fault *f)
 {
 	const struct picture pic = { job, seg, n };
 	struct keeper *k = &job->rescue->keeper;
@@ -282,12 +285,15 @@ write_map(struct job *job, const struct seg *seg, size_t n, struct fault *f)
 	int failed;
 
 	form.phase_text = rescue_where(job, &m);
-	failed = mapfile_save_by(&form, job->p->opts->map, f);
+	failed = write(&form, job->p->opts->map, f);
 	k->lock = form.lock;
 	return failed;
 }
 
-/* Before the first byte is copied there is nothing to flush. */
+/*
+ * Before the first byte is copied there is nothing to flush, and nothing to say
+ * but which source a new map is of.
+ */
 static int
 write_first(struct job *job, struct fault *f)
 {
@@ -297,7 +303,8 @@ write_first(struct job *job, struct fault *f)
 
 	if (seg == NULL)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	failed = write_map(job, seg, n, f);
+	failed = write_map(job, seg, n, job->rescue->keeper.made ?
+	    mapfile_save_by : mapfile_try, f);
 	free(seg);
 	return failed;
 }
@@ -329,7 +336,7 @@ keeper_save(struct job *job, struct fault *f)
 	if (unflushed || job->doubt)
 		err = doubt(job, unflushed, f);
 	else
-		err = write_map(job, seg, n, f);
+		err = write_map(job, seg, n, mapfile_save_by, f);
 	free(seg);
 	return err;
 }
@@ -396,6 +403,16 @@ open_map(struct keeper *k, const char *path, bool make)
 	return k->lock < 0 ? errno : 0;
 }
 
+/* Whether what is locked is there by that name. */
+static bool
+is_ours(const struct keeper *k, const char *path)
+{
+	struct stat ours, now;
+
+	return fstat(k->lock, &ours) == 0 && stat(path, &now) == 0 &&
+	    same_file(&ours, &now);
+}
+
 /*
  * One run at a time: the map is locked, and so is each that replaces it before
  * it does.  Where there are no locks that is left to the user.
@@ -403,7 +420,6 @@ open_map(struct keeper *k, const char *path, bool make)
 static int
 lock(struct keeper *k, const char *path, bool make, struct fault *f)
 {
-	struct stat ours, now;
 	int err;
 
 	for (;;) {
@@ -415,11 +431,12 @@ lock(struct keeper *k, const char *path, bool make, struct fault *f)
 		if (err != 0)
 			return fault_errno(f, err, "%s", path);
 		if (flock(k->lock, LOCK_EX | LOCK_NB) != 0 &&
-		    errno == EWOULDBLOCK)
+		    errno == EWOULDBLOCK) {
+			k->made = false;	/* it is theirs now */
 			return fault_set(f, STATUS_REFUSED, "%s is the map of "
 			    "a run that is under way", path);
-		if (fstat(k->lock, &ours) == 0 && stat(path, &now) == 0 &&
-		    same_file(&ours, &now))
+		}
+		if (is_ours(k, path))
 			return 0;
 		close(k->lock);		/* replaced meanwhile */
 		k->made = false;
@@ -453,13 +470,17 @@ keeper_begin(struct keeper *k, struct job *job, struct fault *f)
 	if (k->quit < 0)
 		return fault_errno(f, errno, "eventfd");
 	if (check_folder(p->opts->map, f) != 0 || newfile_map(p, f) != 0 ||
-	    lock(k, p->opts->map, true, f) != 0)
+	    lock(k, p->opts->map, true, f) != 0 ||
+	    load(k, p, &job->map, f) != 0)
 		return -1;
-	if (load(k, p, &job->map, f) == 0 && write_first(job, f) == 0)
-		return 0;
-	if (k->made)
+	return write_first(job, f);
+}
+
+void
+keeper_forget(const struct keeper *k, const struct plan *p)
+{
+	if (k->made && is_ours(k, p->opts->map))
 		unlink(p->opts->map);
-	return -1;
 }
 
 int

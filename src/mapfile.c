@@ -312,34 +312,57 @@ no_links(int err)
 	return err == EPERM || err == EOPNOTSUPP || err == ENOSYS;
 }
 
+/* One of nothing at all says less than any that it might replace. */
+static bool
+is_empty(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_size == 0;
+}
+
 /* Make it the map, and the map before path.bak. */
 static int
 replace(const char *temporary, const char *path, const char *before,
     struct fault *f)
 {
-	unlink(before);
-	if (link(path, before) != 0 && errno != ENOENT && !no_links(errno))
-		return fault_errno(f, errno, "%s", before);
+	if (!is_empty(path)) {
+		unlink(before);
+		if (link(path, before) != 0 && errno != ENOENT &&
+		    !no_links(errno))
+			return fault_errno(f, errno, "%s", before);
+	}
 	if (rename(temporary, path) != 0)
 		return fault_errno(f, errno, "%s", path);
 	return 0;
 }
 
+struct names {
+	char	temporary[PATH_MAX], before[PATH_MAX];
+};
+
+static int
+names_of(struct names *n, const char *path, struct fault *f)
+{
+	if (snprintf(n->temporary, PATH_MAX, "%s" TEMPORARY, path) <
+	    PATH_MAX && snprintf(n->before, PATH_MAX, "%s.bak", path) <
+	    PATH_MAX)
+		return 0;
+	return fault_errno(f, ENAMETOOLONG, "%s", path);
+}
+
 int
 mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 {
-	char temporary[PATH_MAX], before[PATH_MAX];
+	struct names n;
 	int fresh = -1, err;
 
-	if (snprintf(temporary, sizeof(temporary), "%s" TEMPORARY, path) >=
-	    PATH_MAX || snprintf(before, sizeof(before), "%s.bak", path) >=
-	    PATH_MAX)
-		return fault_errno(f, ENAMETOOLONG, "%s", path);
-	if (write_temporary(form, temporary, &fresh, f) != 0)
+	if (names_of(&n, path, f) != 0 ||
+	    write_temporary(form, n.temporary, &fresh, f) != 0)
 		return -1;
-	if (replace(temporary, path, before, f) != 0) {
+	if (replace(n.temporary, path, n.before, f) != 0) {
 		close(fresh);
-		unlink(temporary);
+		unlink(n.temporary);
 		return -1;
 	}
 	if (form->lock >= 0)
@@ -347,6 +370,23 @@ mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 	form->lock = fresh;
 	err = folder_sync(path);
 	return err == 0 ? 0 : fault_errno(f, err, "%s: its folder", path);
+}
+
+int
+mapfile_try(struct mapfile_form *form, const char *path, struct fault *f)
+{
+	struct names n;
+	struct stat st;
+	int fresh = -1;
+
+	if (names_of(&n, path, f) != 0 ||
+	    write_temporary(form, n.temporary, &fresh, f) != 0)
+		return -1;
+	close(fresh);
+	unlink(n.temporary);
+	if (lstat(n.before, &st) == 0 && S_ISDIR(st.st_mode))
+		return fault_errno(f, EISDIR, "%s", n.before);
+	return 0;
 }
 
 int

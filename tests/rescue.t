@@ -500,6 +500,34 @@ refuses_both()
 	    same m.bak before
 }
 it "refuses a map whose name, .pardd.tmp or .bak another operand names" named_twice
+# A copy that does not begin, for the reason after STATUS, leaves the map alone.
+begins_not()
+{
+	exits "$@" && one_line . && same dst old && [[ ! -e map.pardd.tmp ]]
+}
+no_map_left()
+{
+	stuff && begins_not "$@" && [[ ! -e map && ! -e map.bak ]] && truncate -s 1M src &&
+	    rescue 0 nth=999999
+}
+map_kept()
+{
+	bad=409600+512
+	stuff && rescue 100 '' count=900 && cp dst old && cp -p map before && cp -p map.bak earlier &&
+	    begins_not "$@" && same map before && same map.bak earlier &&
+	    [[ ! map -nt before && ! map.bak -nt earlier ]]
+}
+no_thread=(61 with_faults 'op=thread fail=EAGAIN' "$pardd" if=src of=dst map=map)
+it "leaves no map of a copy that did not begin" no_map_left "${no_thread[@]}"
+it "leaves a map as it was when the copy does not begin" map_kept "${no_thread[@]}"
+no_place=(52 "$pardd" if=src of=/proc/none map=map)
+it "leaves no map of a copy whose target could not be made" no_map_left "${no_place[@]}"
+no_socket()
+{
+	: >taken
+	no_map_left 67 "$pardd" if=src of=dst map=map control=taken
+}
+it "leaves no map of a copy whose control= is taken" no_socket
 no_name()
 {
 	stuff && refused 'wait=: src has no serial number' if=src of=dst map=map wait=5 &&
