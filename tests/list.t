@@ -133,7 +133,7 @@ mounted()
 }
 partition()
 {
-	truncate -s 8M disk && loop disk -P && addpart "$dev" 3 2048 8192 &&
+	truncate -s 8M disk && loop disk -P && "$tools/part" add "$dev" 3 2048 8192 &&
 	    until_true 5 test -b "$dev"p3 && mke2fs -q "$dev"p3 && mkdir at &&
 	    mount "$dev"p3 at || return
 	undo umount "$PWD/at"

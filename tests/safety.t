@@ -3,14 +3,14 @@
 # is held meanwhile.  Needs root.
 # shellcheck disable=SC1091,SC2016,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
-hold=$tools/hold
+hold=$tools/hold part=$tools/part
 
 # A loop device keeps its partitions when it is detached.
 clear_parts()
 {
 	local node
 	for node in "$1"p*; do
-		delpart "$1" "${node#"$1"p}" 2>/dev/null
+		"$part" del "$1" "${node#"$1"p}" 2>/dev/null
 	done
 }
 probe()
@@ -19,13 +19,13 @@ probe()
 	truncate -s 8M "$scratch/probe" &&
 	    dev=$(losetup --find --show "$scratch/probe") || return
 	clear_parts "$dev"
-	addpart "$dev" 1 2048 64 && delpart "$dev" 1
+	"$part" add "$dev" 1 2048 64 && "$part" del "$dev" 1
 	status=$?
 	losetup -d "$dev"
 	return $status
 }
 needs '((EUID == 0))' -- "not root"
-needs 'command -v losetup addpart delpart mke2fs mkswap unshare script' \
+needs 'command -v losetup mke2fs mkswap unshare script' \
     probe -- "no loop devices with partitions"
 probe_swap()
 {
@@ -55,10 +55,10 @@ disk()
 	clear_parts "$d"
 	for n in 1 2; do
 		# what used it may be a while in going
-		undo timeout 10 sh -c 'while ! delpart "$0" "$1" &&
-		    test -e "$0p$1"; do sleep 0.05; done' "$d" $n
+		undo timeout 10 sh -c 'while ! "$0" del "$1" "$2" &&
+		    test -e "$1p$2"; do sleep 0.05; done' "$part" "$d" $n
 	done
-	addpart "$d" 1 2048 4096 && addpart "$d" 2 7168 4096 &&
+	"$part" add "$d" 1 2048 4096 && "$part" add "$d" 2 7168 4096 &&
 	    until_true 5 test -b "$p2"
 }
 # as_it_was: nothing changed on the disk since.  Left out is where a file system

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2119,SC2154
-# lab: -b mkswap -b swapon -b swapoff -b addpart -b delpart
+# lab: -b mkswap -b swapon -b swapoff
 # A disk is one disk, by whichever node: who uses its block node is in the way
 # of its sg and bsg nodes too, and it is held by them.
 
@@ -114,9 +114,9 @@ parts()
 {
 	local n
 	for n in 1 2; do
-		undo delpart "$SD2" $n
+		undo "$tools/part" del "$SD2" $n
 	done
-	addpart "$SD2" 1 2048 4096 && addpart "$SD2" 2 8192 4096 &&
+	"$tools/part" add "$SD2" 1 2048 4096 && "$tools/part" add "$SD2" 2 8192 4096 &&
 	    until_true 5 test -b "${SD2}2"
 }
 for node in "${nodes[@]}"; do
