@@ -37,7 +37,7 @@ endif
 
 SRC := $(wildcard src/*.c)
 UNIT := $(wildcard tests/unit/*.c)
-SHIM := $(wildcard tests/tools/shim.c tests/tools/trace.c)
+SHIM := $(wildcard $(addprefix tests/tools/,answer.c shim.c trace.c))
 TOOL := $(filter-out $(SHIM),$(wildcard tests/tools/*.c))
 
 # All but main: what a unit test is linked with.
