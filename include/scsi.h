@@ -24,6 +24,8 @@ enum scsi_result {
 };
 
 struct scsi_command {		/* READ, WRITE, WRITE SAME of whole blocks */
+	const unsigned char *cdb;	/* NULL, or another one that reads: */
+					/* cdb_size bytes */
 	bool		 write;
 	bool		 same;		/* buf is one block, written to all */
 	bool		 unmap;		/* same: the disk may free them */
@@ -79,12 +81,17 @@ struct scsi_disk {		/* what a disk says of itself */
 	char		 wwn[40];	/* VPD 83h, NAA in hex, "" likewise */
 };
 
+/* Which of them fd leads to. */
+enum scsi_node scsi_node_of(int fd);
+
 /*
  * Ask the disk behind fd: INQUIRY, TEST UNIT READY, READ CAPACITY 10 and 16,
- * the VPD pages.  Waits out unit attentions.  name is for messages.  Returns
- * 0, or -1 with *f: not a disk, not ready, no capacity.
+ * the VPD pages.  Waits out unit attentions.  timeout, here and below, is that
+ * of a command, in ms; name is for messages.  Returns 0, or -1 with *f: not a
+ * disk, not ready, no capacity.
  */
-int scsi_ask(int fd, const char *name, struct scsi_disk *, struct fault *f);
+int scsi_ask(int fd, unsigned timeout, const char *name, struct scsi_disk *,
+    struct fault *f);
 
 /* Run one command and judge the answer.  Never retries. */
 void scsi_run(int fd, enum scsi_node, const struct scsi_command *,
@@ -113,10 +120,10 @@ int scsi_send(int fd, struct scsi_flight *, int id);
 int scsi_take(int fd, struct scsi_flight *, struct scsi_reply *);
 
 /*
- * SYNCHRONIZE CACHE (SBC-4 5.28).  Returns 0, also for a disk that has no such
- * command, or an exit status.
+ * SYNCHRONIZE CACHE (SBC-4 5.28).  True also for a disk that has no such
+ * command; false with the reply that says why.
  */
-int scsi_sync(int fd);
+bool scsi_sync(int fd, unsigned timeout, struct scsi_reply *);
 
 struct scsi_span {		/* blocks that are alike */
 	uint64_t	 blocks;
@@ -125,10 +132,11 @@ struct scsi_span {		/* blocks that are alike */
 
 /*
  * GET LBA STATUS (16): what lies at lba, and how far it goes at least.  Gaps of
- * fewer than "least" blocks count as mapped.  Returns 0, or an exit status
- * where the disk does not tell.
+ * fewer than "least" blocks count as mapped.  Returns SCSI_MOVED, or what is
+ * wrong where the disk does not tell.
  */
-int scsi_mapped(int fd, uint64_t lba, uint64_t least, struct scsi_span *);
+enum scsi_result scsi_mapped(int fd, unsigned timeout, uint64_t lba,
+    uint64_t least, struct scsi_span *);
 
 /* Sleep before the next try: 2, 4, 8 ... ms, half a second at most. */
 void scsi_pause(int tries);

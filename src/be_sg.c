@@ -20,7 +20,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/major.h>
 #include <scsi/sg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +28,6 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "disk.h"
@@ -69,16 +67,6 @@ open_flags(const struct endpoint *ep, bool look)
 	return flags | (excl ? O_EXCL : 0);
 }
 
-static enum scsi_node
-node_of(int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
-		return SCSI_BLOCK;
-	return major(st.st_rdev) == SCSI_GENERIC_MAJOR ? SCSI_SG : SCSI_BSG;
-}
-
 static int
 sg_close(struct endpoint *ep)
 {
@@ -114,14 +102,15 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	if ((ep->flags & FLAG_FLOCK) != 0 && !claimed(ep) &&
 	    flock(sg->fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
-	sg->node = node_of(sg->fd);
+	sg->node = scsi_node_of(sg->fd);
 	sg->shared = exclusive(ep);
 	if ((ep->flags & FLAG_MMAP) != 0 &&
 	    (sg->node != SCSI_SG || sg->shared))
 		return fault_set(f, STATUS_USAGE,
 		    "%s: mmap is for sg nodes, and does not go with excl",
 		    ep->name);
-	if (scsi_ask(sg->fd, ep->name, &sg->disk, f) != 0)
+	if (scsi_ask(sg->fd, (unsigned)ep->opts->timeout * 1000, ep->name,
+	    &sg->disk, f) != 0)
 		return -1;
 	sg->how = common(ep, &sg->disk);
 	return 0;
@@ -145,7 +134,8 @@ sg_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 	uint64_t block = sg->disk.block, lba = off / block;
 	struct scsi_span s;
 
-	if (scsi_mapped(sg->fd, lba, GAP / block, &s) != 0)
+	if (scsi_mapped(sg->fd, sg->how.timeout, lba, GAP / block, &s) !=
+	    SCSI_MOVED)
 		return EIO;
 	if (s.blocks > sg->disk.blocks - lba)
 		s.blocks = sg->disk.blocks - lba;
@@ -469,13 +459,12 @@ static int
 sg_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct sg *sg = ep->priv;
-	int status = scsi_sync(sg->fd);
+	struct scsi_reply r;
 
-	if (status == 0)
+	if (scsi_sync(sg->fd, sg->how.timeout, &r))
 		return 0;
-	return fault_set(f, status, "%s: SYNCHRONIZE CACHE failed%s%s",
-	    ep->name, scsi_words(status)[0] != '\0' ? ": " : "",
-	    scsi_words(status));
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: SYNCHRONIZE CACHE failed"
+	    ": %s", ep->name, r.why[0] != '\0' ? r.why : errno_words(r.err));
 }
 
 /* One block, to see whether the disk takes the bit. */

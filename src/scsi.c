@@ -1,7 +1,6 @@
 /*
- * SCSI commands.  READ and WRITE are built and sent here, since they carry the
- * data; the rest, and the decoding of sense data, is libsgutils2's.  No other
- * command than those of this file is ever sent.
+ * SCSI commands.  All are built and sent here, and no others are ever sent; the
+ * decoding of sense data is libsgutils2's.
  *
  * What an answer means is decided in this order: did the kernel take it
  * (errno), what does the disk say (status, sense), did it get there (host and
@@ -11,13 +10,14 @@
 
 #include <errno.h>
 #include <linux/bsg.h>
+#include <linux/major.h>
 #include <scsi/sg.h>
-#include <scsi/sg_cmds_basic.h>
-#include <scsi/sg_cmds_extra.h>
 #include <scsi/sg_lib.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -155,7 +155,10 @@ build_same(unsigned char *cdb, const struct scsi_command *c)
 static unsigned
 build_cdb(unsigned char *cdb, const struct scsi_command *c)
 {
-	return c->same ? build_same(cdb, c) : build_rw(cdb, c);
+	if (c->cdb == NULL)
+		return c->same ? build_same(cdb, c) : build_rw(cdb, c);
+	memcpy(cdb, c->cdb, c->cdb_size);
+	return c->cdb_size;
 }
 
 /* Bytes that a command moves between here and the disk. */
@@ -172,9 +175,9 @@ put_header(struct sg_io_hdr *h, const struct scsi_command *c,
 {
 	*h = (struct sg_io_hdr){ .interface_id = 'S', .cmdp = cdb,
 		.mx_sb_len = SCSI_SENSE, .timeout = c->timeout,
-		.dxfer_direction = c->write ? SG_DXFER_TO_DEV :
-		    SG_DXFER_FROM_DEV,
 		.dxfer_len = data_length(c) };
+	h->dxfer_direction = h->dxfer_len == 0 ? SG_DXFER_NONE : c->write ?
+	    SG_DXFER_TO_DEV : SG_DXFER_FROM_DEV;
 	h->sbp = sense;
 	h->cmd_len = (unsigned char)build_cdb(cdb, c);
 	h->dxferp = c->mmap ? NULL : c->buf;
@@ -489,100 +492,146 @@ scsi_pause(int tries)
 	nanosleep(&t, NULL);
 }
 
+/* By the major number: sg's is fixed, bsg's is not. */
+enum scsi_node
+scsi_node_of(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
+		return SCSI_BLOCK;
+	return major(st.st_rdev) == SCSI_GENERIC_MAJOR ? SCSI_SG : SCSI_BSG;
+}
+
+/* Run a command, and again what passes by itself. */
+static void
+insist(int fd, const struct scsi_command *c, struct scsi_reply *r)
+{
+	enum scsi_node node = scsi_node_of(fd);
+	int try = 0;
+
+	scsi_run(fd, node, c, r);
+	while (r->result == SCSI_AGAIN && try < SCSI_TRIES) {
+		scsi_pause(try++);
+		scsi_run(fd, node, c, r);
+	}
+}
+
+/*
+ * Ask by a command of len bytes.  What is not answered of buf's room bytes is
+ * zero; r->moved says how many are.
+ */
 static bool
-passes(int res)
+ask(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
+    void *buf, size_t room, struct scsi_reply *r)
 {
-	return res == SG_LIB_CAT_UNIT_ATTENTION ||
-	    res == SG_LIB_CAT_ABORTED_COMMAND || res == SG_LIB_CAT_BUSY ||
-	    res == SG_LIB_CAT_TS_FULL;
+	const struct scsi_command c = { .cdb = cdb, .cdb_size = len,
+		.timeout = timeout, .buf = buf, .blocks = (uint32_t)room,
+		.block = 1 };
+
+	if (room > 0)
+		memset(buf, 0, room);
+	insist(fd, &c, r);
+	return r->result == SCSI_MOVED;
 }
 
-/* Whether to try again what passes by itself; sleeps before that. */
+static int
+status_of(const struct scsi_reply *r)
+{
+	if (r->err != 0)
+		return status_errno(r->err);
+	return r->status != 0 ? r->status : STATUS_FILE;
+}
+
+static int
+refused(const char *name, const char *what, const struct scsi_reply *r,
+    struct fault *f)
+{
+	if (r->why[0] == '\0')
+		return fault_errno(f, r->err, "%s: %s failed", name, what);
+	return fault_set(f, status_of(r), "%s: %s failed: %s", name, what,
+	    r->why);
+}
+
+/* Of what the kernel says about a node that takes no SCSI commands. */
 static bool
-again(int res, int *try)
+not_scsi(int err)
 {
-	if (!passes(res) || *try == SCSI_TRIES)
-		return false;
-	scsi_pause((*try)++);
-	return true;
+	return err == ENOTTY || err == EINVAL || err == ENOSYS ||
+	    err == EOPNOTSUPP;
 }
 
-/* A library call's answer as an exit status, its negative errnos too. */
-static int
-library_status(int res)
+/* Text of a fixed length, without the blanks at its end: SPC-5 4.3.1. */
+static void
+append(char *to, size_t room, const unsigned char *text, size_t len)
 {
-	if (res < -1)
-		return status_errno(-res);
-	if (res > 0 && scsi_words(res)[0] != '\0')
-		return res;
-	return STATUS_FILE;
+	size_t n = strlen(to);
+
+	while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\0'))
+		len--;
+	snprintf(to + n, room - n, "%.*s", (int)len, (const char *)text);
 }
 
+/* INQUIRY: SPC-5 6.7. */
 static int
-refused(const char *name, const char *what, int res, struct fault *f)
+ask_identity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
+    struct fault *f)
 {
-	int status = library_status(res);
+	unsigned char q[36];
+	const unsigned char cdb[6] = { 0x12, 0, 0, 0, sizeof(q) };
+	struct scsi_reply r;
 
-	return fault_set(f, status, "%s: %s failed%s%s", name, what,
-	    scsi_words(status)[0] != '\0' ? ": " : "", scsi_words(status));
-}
-
-static int
-ask_identity(int fd, const char *name, struct scsi_disk *d, struct fault *f)
-{
-	struct sg_simple_inquiry_resp q;
-	int res, try = 0;
-
-	do
-		res = sg_simple_inquiry(fd, &q, false, 0);
-	while (again(res, &try));
-	if (res != 0 && library_status(res) == STATUS_FILE)
-		return fault_set(f, STATUS_FILE, "%s takes no SCSI commands; "
-		    "is it a SCSI disk?", name);
-	if (res != 0)
-		return refused(name, "INQUIRY", res, f);
-	d->type = q.peripheral_type & 0x1f;
-	if (q.peripheral_qualifier != 0 || (d->type != PDT_DISK &&
+	if (!ask(fd, timeout, cdb, sizeof(cdb), q, sizeof(q), &r)) {
+		if (not_scsi(r.err))
+			return fault_set(f, STATUS_FILE, "%s takes no SCSI "
+			    "commands; is it a SCSI disk?", name);
+		return refused(name, "INQUIRY", &r, f);
+	}
+	d->type = q[0] & 0x1f;
+	if (q[0] >> 5 != 0 || (d->type != PDT_DISK &&
 	    d->type != PDT_WO && d->type != PDT_MMC && d->type != PDT_OPTICAL &&
 	    d->type != PDT_RBC && d->type != PDT_ZBC))
 		return fault_set(f, STATUS_FILE, "%s is not a disk (SCSI "
 		    "device type %#x)", name, (unsigned)d->type);
-	snprintf(d->name, sizeof(d->name), "%s %s", q.vendor, q.product);
+	append(d->name, sizeof(d->name), q + 8, 8);
+	append(d->name, sizeof(d->name), (const unsigned char *)" ", 2);
+	append(d->name, sizeof(d->name), q + 16, 16);
 	return 0;
 }
 
 static int
-wait_until_ready(int fd, const char *name, struct fault *f)
+wait_until_ready(int fd, unsigned timeout, const char *name, struct fault *f)
 {
-	int res, try = 0;
+	static const unsigned char cdb[6] = { 0 };
+	struct scsi_reply r;
 
-	do
-		res = sg_ll_test_unit_ready(fd, 0, false, 0);
-	while (again(res, &try));
-	return res == 0 ? 0 : refused(name, "TEST UNIT READY", res, f);
+	return ask(fd, timeout, cdb, sizeof(cdb), NULL, 0, &r) ? 0 :
+	    refused(name, "TEST UNIT READY", &r, f);
 }
 
 /* READ CAPACITY (10), and (16) where its answer is too small: SBC-4 5.20. */
 static int
-ask_capacity(int fd, const char *name, struct scsi_disk *d, struct fault *f)
+ask_capacity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
+    struct fault *f)
 {
-	unsigned char r[32];
-	uint64_t last = 0;
-	int res, try = 0;
+	unsigned char a[32];
+	static const unsigned char short_one[10] = { 0x25 };
+	static const unsigned char long_one[16] = { 0x9e, 0x10,
+		[13] = sizeof(a) };
+	struct scsi_reply r;
+	uint64_t last;
 
-	do {
-		res = sg_ll_readcap_10(fd, false, 0, r, 8, false, 0);
-		last = get_be(r, 4);
-		d->block = (uint32_t)get_be(r + 4, 4);
-		if (res == 0 && last == 0xffffffff) {
-			res = sg_ll_readcap_16(fd, false, 0, r, sizeof(r),
-			    false, 0);
-			last = get_be(r, 8);
-			d->block = (uint32_t)get_be(r + 8, 4);
-		}
-	} while (again(res, &try));
-	if (res != 0)
-		return refused(name, "READ CAPACITY", res, f);
+	if (!ask(fd, timeout, short_one, sizeof(short_one), a, 8, &r))
+		return refused(name, "READ CAPACITY", &r, f);
+	last = get_be(a, 4);
+	d->block = (uint32_t)get_be(a + 4, 4);
+	if (last == 0xffffffff) {
+		if (!ask(fd, timeout, long_one, sizeof(long_one), a,
+		    sizeof(a), &r))
+			return refused(name, "READ CAPACITY (16)", &r, f);
+		last = get_be(a, 8);
+		d->block = (uint32_t)get_be(a + 8, 4);
+	}
 	if (d->block < 512 || d->block > 65536 ||
 	    last >= INT64_MAX / d->block)
 		return fault_set(f, STATUS_FILE, "%s says its last block is "
@@ -594,19 +643,19 @@ ask_capacity(int fd, const char *name, struct scsi_disk *d, struct fault *f)
 
 /* A VPD page (SPC-5 7.7), as far as it fits; its length, 0 without one. */
 static size_t
-vpd_page(int fd, int page, unsigned char *buf, size_t room)
+vpd_page(int fd, unsigned timeout, unsigned char page, unsigned char *buf,
+    size_t room)
 {
+	const unsigned char cdb[6] = { 0x12, 1, page,
+		[4] = (unsigned char)room };
+	struct scsi_reply r;
 	size_t len;
-	int residual = 0;
 
-	memset(buf, 0, room);
-	if (sg_ll_inquiry_v2(fd, true, page, buf, (int)room, 0, &residual,
-	    false, 0) != 0 || buf[1] != page)
+	if (!ask(fd, timeout, cdb, sizeof(cdb), buf, room, &r) ||
+	    buf[1] != page)
 		return 0;
 	len = 4 + (size_t)get_be(buf + 2, 2);
-	if (residual > 0 && (size_t)residual < room)
-		room -= (size_t)residual;
-	return len < room ? len : room;
+	return len < r.moved ? len : r.moved;
 }
 
 /* The first NAA designator of the logical unit: SPC-5 7.7.6. */
@@ -635,28 +684,29 @@ at_most_32(uint64_t n)
 
 /* What the disk need not say; nothing here is an error. */
 static void
-ask_pages(int fd, struct scsi_disk *d)
+ask_pages(int fd, unsigned timeout, struct scsi_disk *d)
 {
 	unsigned char page[252];
-	size_t len = vpd_page(fd, VPD_SERIAL, page, sizeof(page)), skip = 4;
+	size_t len = vpd_page(fd, timeout, VPD_SERIAL, page, sizeof(page));
+	size_t skip = 4;
 
 	while (skip < len && page[skip] == ' ')
 		skip++;
 	if (len > skip)
 		snprintf(d->serial, sizeof(d->serial), "%.*s",
 		    (int)(len - skip), (const char *)page + skip);
-	len = vpd_page(fd, VPD_IDENTIFICATION, page, sizeof(page));
+	len = vpd_page(fd, timeout, VPD_IDENTIFICATION, page, sizeof(page));
 	find_wwn(page, len, d);
 	if (d->type != PDT_DISK && d->type != PDT_ZBC)
 		return;
-	len = vpd_page(fd, VPD_LIMITS, page, 64);
+	len = vpd_page(fd, timeout, VPD_LIMITS, page, 64);
 	if (len >= 12)		/* MAXIMUM TRANSFER LENGTH */
 		d->most = (uint32_t)get_be(page + 8, 4);
 	if (len >= 44)		/* MAXIMUM WRITE SAME LENGTH */
 		d->same_most = at_most_32(get_be(page + 36, 8));
-	if (vpd_page(fd, VPD_CHARACTERISTICS, page, 64) >= 6)
+	if (vpd_page(fd, timeout, VPD_CHARACTERISTICS, page, 64) >= 6)
 		d->rotates = get_be(page + 4, 2) > 1;	/* a minute; 1: no */
-	if (vpd_page(fd, VPD_PROVISIONING, page, 64) >= 6) {
+	if (vpd_page(fd, timeout, VPD_PROVISIONING, page, 64) >= 6) {
 		d->provisioned = (page[5] & LBPANY) != 0;
 		d->zeros = d->provisioned && (page[5] & LBPRZ) != 0;
 		d->frees_zeros = d->zeros && (page[5] & LBPWS) != 0;
@@ -664,14 +714,15 @@ ask_pages(int fd, struct scsi_disk *d)
 }
 
 int
-scsi_ask(int fd, const char *name, struct scsi_disk *d, struct fault *f)
+scsi_ask(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
+    struct fault *f)
 {
 	*d = (struct scsi_disk){ .blocks = 0 };
-	if (ask_identity(fd, name, d, f) != 0 ||
-	    wait_until_ready(fd, name, f) != 0 ||
-	    ask_capacity(fd, name, d, f) != 0)
+	if (ask_identity(fd, timeout, name, d, f) != 0 ||
+	    wait_until_ready(fd, timeout, name, f) != 0 ||
+	    ask_capacity(fd, timeout, name, d, f) != 0)
 		return -1;
-	ask_pages(fd, d);
+	ask_pages(fd, timeout, d);
 	return 0;
 }
 
@@ -701,38 +752,33 @@ read_descriptors(const unsigned char *d, const unsigned char *end,
 	s->blocks = next - lba;
 }
 
-int
-scsi_mapped(int fd, uint64_t lba, uint64_t least, struct scsi_span *s)
+enum scsi_result
+scsi_mapped(int fd, unsigned timeout, uint64_t lba, uint64_t least,
+    struct scsi_span *s)
 {
-	unsigned char r[4096];
+	unsigned char a[4096], cdb[16] = { 0x9e, 0x12 };
+	struct scsi_reply r;
 	size_t len;
-	int res, try = 0;
 
-	do {
-		memset(r, 0, sizeof(r));
-		res = sg_ll_get_lba_status16(fd, lba, 0, r, sizeof(r), false,
-		    0);
-	} while (again(res, &try));
-	if (res != 0)
-		return library_status(res);
-	len = 4 + (size_t)get_be(r, 4);
-	len = len < sizeof(r) ? len : sizeof(r);
+	put_be(cdb + 2, lba, 8);
+	put_be(cdb + 10, sizeof(a), 4);
 	*s = (struct scsi_span){ .mapped = true };
+	if (!ask(fd, timeout, cdb, sizeof(cdb), a, sizeof(a), &r))
+		return r.result;
+	len = 4 + (size_t)get_be(a, 4);
+	len = len < r.moved ? len : r.moved;
 	if (len > 8)
-		read_descriptors(r + 8, r + len, lba, least, s);
-	return s->blocks > 0 ? 0 : STATUS_FILE;
+		read_descriptors(a + 8, a + len, lba, least, s);
+	return s->blocks > 0 ? SCSI_MOVED : SCSI_FATAL;
 }
 
-int
-scsi_sync(int fd)
+bool
+scsi_sync(int fd, unsigned timeout, struct scsi_reply *r)
 {
-	int res, try = 0;
+	static const unsigned char cdb[10] = { 0x35 };
 
-	do
-		res = sg_ll_sync_cache_10(fd, false, false, 0, 0, 0, false, 0);
-	while (again(res, &try));
-	return res == 0 || res == SG_LIB_CAT_INVALID_OP ? 0 :
-	    library_status(res);
+	return ask(fd, timeout, cdb, sizeof(cdb), NULL, 0, r) ||
+	    r->status == SG_LIB_CAT_INVALID_OP;
 }
 
 const char *
