@@ -19,9 +19,18 @@
 # Environment: BUILD (default build), VARIANT (plain, asan, tsan), LONG=1, LIMIT;
 # TIMES=1 tells after each case what it took.
 
+# Signals that our parent ignores (nohup, CI), a shell cannot take to itself
+# again, and what it starts ignores them, too.
+if [[ -n $(trap -p) ]] && env --default-signal true 2>/dev/null; then
+	exec env --default-signal bash "$0" "$@"
+fi
+
 set -u
 export LC_ALL=C
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+umask 022
+unset CDPATH MAKEFLAGS MFLAGS MAKELEVEL
+exec 3<&- 4<&- 5<&- 6<&- 7<&- 8<&- 9<&-
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=${BUILD:-build}
@@ -347,6 +356,32 @@ until_true()
 	fail "waited in vain: $*"
 }
 
+# heard: a first signal has been taken; a second one would leave at once
+heard()
+{
+	until_true 20 grep -qs ': finishing what is in flight' err
+}
+
+# promptly MS COMMAND...: the command succeeds, and the $took that it sets is
+# no more than MS: at the third try at last, as load may spoil one
+promptly()
+{
+	local try
+	for try in 1 2 3; do
+		"${@:2}" || return
+		((took > $1)) || return 0
+		echo "try $try took $took ms"
+		release
+		rm -rf -- ./*
+	done
+	return 1
+}
+# since BEGAN: ms from when $EPOCHREALTIME was that
+since()
+{
+	echo $(((${EPOCHREALTIME/.} - ${1/.}) / 1000))
+}
+
 # same FILE FILE
 same()
 {
@@ -382,8 +417,13 @@ loop()
 {
 	local file=$1
 	shift
-	dev=$(losetup --find --show "$@" "$file") || return
+	until_true 5 attach "$@" "$file" || return
 	undo detach "$dev" "$(realpath "$file")"
+}
+# Another may have been quicker, or have the device still.
+attach()
+{
+	dev=$(losetup --find --show "$@")
 }
 # detach DEVICE FILE: unless others have got the device meanwhile
 detach()
@@ -427,7 +467,7 @@ bad_disk()
 	undo umount -l "$PWD/mnt"
 	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent \
 	    --filter=ddrescue file img ddrescue-mapfile=bad.map </dev/null >fuse 2>&1 &
-	until_true 10 test -s mnt/disk || { cat fuse; return 1; }
+	until_true 30 test -s mnt/disk || { cat fuse; return 1; }
 	loop mnt/disk --direct-io=on --read-only --sector-size 512
 }
 

@@ -85,8 +85,8 @@ meanwhile()
 	local want=$1 words=$2 what=$3
 	shift 3
 	"$blocks" make src 1000000 && : >dst || return
-	with_faults "on=$PWD/dst op=flush sleep=700" "$pardd" if=src of=dst "$@" 2>err &
-	until_true 10 as_large dst 1000000 && sleep 0.1 && eval "$what"
+	with_faults "on=$PWD/dst op=flush until=$PWD/go" "$pardd" if=src of=dst "$@" 2>err &
+	until_true 20 as_large dst 1000000 && eval "$what" && touch go
 	wait "$!"
 	status=$?
 	[[ $status = "$want" ]] || fail "status $status: $(<err)" || return
@@ -135,15 +135,16 @@ fi
 
 # ------------------------------------------------------------------- signals
 
-# Start a copy that takes some seconds if let alone; its pid in $pid.
+# Start a copy that takes long if let alone; its pid in $pid.
 slowly()
 {
-	"$blocks" make src 2M || return
+	"$blocks" make src "$bytes" || return
 	with_faults "on=$PWD/src op=read sleep=${delay:-20} fail=EINTR every=2" \
 	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 "$@" >out 2>err &
 	job=$!
-	until_true 10 test -s dst && pid=$(sed -n 's/^pid //p' how)
+	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how)
 }
+bytes=$((64 << 20))
 # What is there after a signal: as much as it says, and all of it right.
 truthful()
 {
@@ -151,7 +152,7 @@ truthful()
 	n=$(sed -n 's/^\([0-9]*\) bytes.* copied.*/\1/p' err)
 	says '^[0-9]+\+[0-9]+ records in$' && says '^[0-9]+\+[0-9]+ records out$' &&
 	    does_not_say '^pardd: complete' || return
-	((n > 0 && n < 2097152)) || fail "$n bytes, it says" || return
+	((n > 0 && n < bytes)) || fail "$n bytes, it says" || return
 	size_is dst "$n" && holds dst 0 0 "$n"
 }
 drains()
@@ -181,16 +182,16 @@ stuck()
 	with_faults "on=$PWD/src op=read at=1048576+512 hang" \
 	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 thr=4 >out 2>err &
 	job=$!
-	until_true 10 test -s dst && pid=$(sed -n 's/^pid //p' how) || return
-	sleep 0.2
+	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how) &&
+	    until_true 20 grep -qs . faults
 }
 leaves_at_once()
 {
-	stuck && kill -"$1" "$pid" || return
-	sleep 0.3
+	stuck && kill -"$1" "$pid" && heard || return
+	sleep 0.2
 	kill -0 "$pid" || fail "it did not wait for what is in flight" || return
 	kill -"$1" "$pid"
-	until_true 3 grep -q signal how && ended signal "$2" &&
+	until_true 20 grep -q signal how && ended signal "$2" &&
 	    does_not_say '^pardd: complete'
 }
 it "leaves at once on a second SIGINT" leaves_at_once INT 2
@@ -198,37 +199,44 @@ it "leaves at once on a second SIGTERM" leaves_at_once TERM 15
 # A terminal that hangs up: the kernel sends one SIGHUP, the shell another.
 hung_up()
 {
-	"$blocks" make src 2M && : >dst || return
-	with_faults "on=$PWD/src op=read sleep=20 fail=EINTR every=2;on=$PWD/dst op=flush sleep=500" \
+	"$blocks" make src "$bytes" && : >dst || return
+	with_faults "on=$PWD/src op=read sleep=20 fail=EINTR every=2;on=$PWD/dst op=flush until=$PWD/go" \
 	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 2>err &
 	job=$!
-	until_true 10 test -s dst && pid=$(sed -n 's/^pid //p' how) && kill -HUP "$pid" &&
-	    sleep 0.2 && kill -HUP "$pid"
+	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how) || return
+	took=$EPOCHREALTIME
+	kill -HUP "$pid" && heard && kill -HUP "$pid"
+	took=$(since "$took")
+	((took > 900)) || { sleep 0.1; kill -0 "$pid"; } || fail "it left at the second" || return
+	touch go
 	wait "$job"
-	ended signal 1 && truthful
+	ended signal 1 && { ((took > 900)) || truthful; }
 }
-it "takes the two SIGHUP of a terminal that hangs up for one" hung_up
+it "takes the two SIGHUP of a terminal that hangs up for one" promptly 900 hung_up
 hung_up_again()
 {
-	stuck && kill -HUP "$pid" && sleep 1.2 && kill -HUP "$pid" &&
-	    until_true 3 grep -q signal how && ended signal 1 && does_not_say '^pardd: complete'
+	stuck && kill -HUP "$pid" && heard && sleep 1.2 && kill -HUP "$pid" &&
+	    until_true 20 grep -q signal how && ended signal 1 && does_not_say '^pardd: complete'
 }
 it "leaves at once on a later SIGHUP" hung_up_again
 # Workers that come back from a slow read after a second signal, while the
 # program is kept from ending: what they use must be there still.
+wait_all()
+{
+	as_large dst 1048576 && [[ $(grep -cs '^waits 1' faults) = 4 ]]
+} 2>/dev/null
 late()
 {
 	"$blocks" make src 2M
 	ASAN_OPTIONS=$ASAN_OPTIONS:detect_stack_use_after_return=1 with_faults \
-	    "on=$PWD/src op=read at=1048576+1048576 sleep=500;on=$PWD/json op=close sleep=1500" \
+	    "on=$PWD/src op=read at=1048576+1048576 until=$PWD/go;on=$PWD/json op=close until=$PWD/end" \
 	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 thr=4 json=json \
 	    >out 2>err &
-	local before
-	until_true 10 as_large dst 1048576 &&
-	    pid=$(sed -n 's/^pid //p' how) && kill -TERM "$pid" &&
-	    until_true 2 grep -q SIGTERM err && before=$(stat -c %s dst) &&
-	    kill -TERM "$pid" && until_true 10 grep -q signal how && ended signal 15 &&
-	    [[ $(stat -c %s dst) -gt $before ]] && cmp -n "$(stat -c %s dst)" src dst
+	until_true 20 wait_all && pid=$(sed -n 's/^pid //p' how) && kill -TERM "$pid" &&
+	    heard && kill -TERM "$pid" && until_true 20 grep -q '^waits 0' faults &&
+	    ! as_large dst 1048577 && touch go && until_true 20 cmp -sn 1081344 src dst &&
+	    touch end && until_true 20 grep -q signal how && ended signal 15 &&
+	    cmp -n "$(stat -c %s dst)" src dst
 }
 it "is left with nothing taken from workers that are late" late
 stuck_pipe()
@@ -236,11 +244,11 @@ stuck_pipe()
 	mkfifo p
 	{ "$blocks" make - 1000; sleep 100; } >p &
 	"$tools/ends" how "$pardd" if=p of=dst thr=4 2>err &
-	sleep 0.3
-	kill -INT "$(sed -n 's/^pid //p' how)"
+	until_true 20 test -e dst && pid=$(sed -n 's/^pid //p' how) && sleep 0.1 &&
+	    kill -INT "$pid" || return
 	until_true 3 grep -q signal how || {
-		kill -INT "$(sed -n 's/^pid //p' how)"
-		until_true 3 grep -q signal how
+		kill -INT "$pid"
+		until_true 20 grep -q signal how
 	}
 	ended signal 2
 }
@@ -250,11 +258,12 @@ stuck_reader()
 	"$blocks" make src 2M && mkfifo p || return
 	{ exec 3<p; sleep 100; } &
 	"$tools/ends" how "$pardd" if=src of=p thr=4 2>err &
-	until_true 5 test -s how && sleep 0.3 && pid=$(sed -n 's/^pid //p' how) &&
+	until_true 20 test -s how && sleep 0.3 && pid=$(sed -n 's/^pid //p' how) &&
 	    kill -INT "$pid" || return
-	sleep 0.3
+	until_true 3 grep -qs 'finishing what\|stopped by' err
+	sleep 0.1
 	kill -INT "$pid" 2>/dev/null
-	until_true 3 grep -q signal how && ended signal 2 && does_not_say '^pardd: complete'
+	until_true 20 grep -q signal how && ended signal 2 && does_not_say '^pardd: complete'
 }
 it "can be stopped while nobody reads its pipe" stuck_reader
 # unread ARGUMENTS...: standard error is a pipe that is full; the pid in $pid
@@ -263,27 +272,27 @@ unread()
 	"$blocks" make src 2M && mkfifo full && exec 7<>full || return
 	dd if=/dev/zero of=full bs=4k oflag=nonblock 2>/dev/null
 	"$tools/ends" how "$pardd" if=src of=dst json=json "$@" 2>&7 &
-	until_true 10 test -s dst && pid=$(sed -n 's/^pid //p' how)
+	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how)
 }
 unread_copy()
 {
-	unread rate=500k progress=1 && sleep 1.3 && kill -TERM "$pid" &&
-	    until_true 5 grep -q '"event":"result"' json && grep -q '"status":143' json || return
+	unread rate=50k progress=1 && sleep 1.3 && kill -TERM "$pid" &&
+	    until_true 20 grep -q '"event":"result"' json && grep -q '"status":143' json || return
 	sleep 0.2
 	kill -0 "$pid" || fail "it did not wait for a reader" || return
-	kill -TERM "$pid" && until_true 5 grep -q signal how && ended signal 15
+	kill -TERM "$pid" && until_true 20 grep -q signal how && ended signal 15
 }
 it "can be stopped while nobody reads its messages" unread_copy
 unread_end()
 {
-	unread status=progress && until_true 5 grep -q '"event":"result"' json && sleep 0.2 &&
-	    kill -TERM "$pid" && until_true 5 grep -q signal how && ended signal 15
+	unread status=progress && until_true 20 grep -q '"event":"result"' json && sleep 0.2 &&
+	    kill -TERM "$pid" && until_true 20 grep -q signal how && ended signal 15
 }
 it "can be stopped when it is over, and nobody reads its messages" unread_end
 ignored()
 {
 	export ENDS_IGNORE=$2
-	delay=2
+	delay=2 bytes=2M
 	slowly thr=4 bpt=2 && kill -"$1" "$pid" || return
 	wait "$job"
 	ended exit 0 && complete && holds dst 0 0 2M
@@ -293,7 +302,7 @@ it "goes on when SIGHUP was ignored from the start (nohup)" ignored HUP 1
 storm()
 {
 	local n=0
-	delay=2
+	delay=2 bytes=2M
 	slowly thr=4 bpt=2 || return
 	while kill -USR1 "$pid" 2>/dev/null && ! grep -q exit how; do
 		n=$((n + 1))
@@ -311,9 +320,8 @@ storm_pipe()
 	"$blocks" drip 8M >p &
 	"$tools/ends" how "$pardd" if=p of=dst bs=512 bpt=16 thr=16 2>err &
 	job=$!
-	until_true 5 test -s how
+	until_true 20 test -s dst
 	pid=$(sed -n 's/^pid //p' how)
-	until_true 5 test -s dst
 	while kill -USR1 "$pid" 2>/dev/null && ! grep -q exit how; do
 		sleep 0.002
 	done
@@ -323,7 +331,7 @@ storm_pipe()
 it "loses nothing of a pipe in a storm of SIGUSR1" storm_pipe
 one_report()
 {
-	slowly thr=4 && kill -USR1 "$pid" && until_true 5 grep -q ' copied' err &&
+	slowly thr=4 && kill -USR1 "$pid" && until_true 20 grep -q ' copied' err &&
 	    [[ $(grep -c 'records in$' err) = 1 ]] && kill -INT "$pid" && wait "$job"
 	ended signal 2 && [[ $(grep -c 'records in$' err) = 2 ]]
 }

@@ -3,10 +3,11 @@
  *
  *	ends FILE COMMAND ...
  *
- * FILE gets `pid N` at once, and at the end `exit N rss KIB` or `signal N rss
- * KIB`: a shell shows 130 for both an exit and a death by SIGINT.  SIGINT and
- * SIGQUIT, which a shell ignores for what it runs in the background, are as
- * they are at a terminal again; with ENDS_IGNORE=N signal N is ignored.
+ * FILE gets `pid N` before the command begins, and at the end `exit N rss KIB`
+ * or `signal N rss KIB`: a shell shows 130 for both an exit and a death by
+ * SIGINT.  SIGINT and SIGQUIT, which a shell ignores for what it runs in the
+ * background, are as they are at a terminal again; with ENDS_IGNORE=N signal N
+ * is ignored.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -33,6 +34,8 @@ main(int argc, char **argv)
 	if ((pid = fork()) < 0)
 		err(2, "fork");
 	if (pid == 0) {
+		fprintf(out, "pid %d\n", (int)getpid());
+		fflush(out);
 		signal(SIGINT, SIG_DFL);
 		signal(SIGQUIT, SIG_DFL);
 		if (ignore != NULL)
@@ -40,8 +43,6 @@ main(int argc, char **argv)
 		execvp(argv[2], argv + 2);
 		err(127, "%s", argv[2]);
 	}
-	fprintf(out, "pid %d\n", (int)pid);
-	fflush(out);
 	while (wait4(pid, &how, 0, &used) < 0)
 		;
 	fprintf(out, "%s %d rss %ld\n", WIFSIGNALED(how) ? "signal" : "exit",

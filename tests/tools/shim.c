@@ -18,6 +18,7 @@
  *	odd		... to any length; without, to multiples of 512, and
  *			with O_DIRECT always
  *	sleep=MS	take so long first
+ *	until=PATH	wait first until PATH is there, a minute at most
  *	old		flags of preadv2 and pwritev2 are not known (EOPNOTSUPP)
  *	hang		never return
  *	flip		a bit of what is moved, the first byte of at= in it: a write
@@ -31,6 +32,8 @@
  * with FAULT_LOG_ALL for each call on a file that a rule names:
  *
  *	OP OFFSET LENGTH RESULT direct|cached
+ *
+ * where OP is "waits" when a call begins to wait by until= or hang.
  *
  * What goes past libc's functions (io_uring, sendfile) is not seen.
  */
@@ -70,6 +73,7 @@ struct range {
 
 struct rule {
 	char		 path[4096];	/* empty: any file */
+	char		 until[4096];	/* empty: no wait */
 	unsigned	 ops;
 	int		 err;		/* errno value, or 0 */
 	bool		 whole, cut, odd, hang, old, flip;
@@ -235,6 +239,8 @@ word_of(struct rule *r, char *word)
 		die(word, "not a word of FAULTS");
 	else if (strcmp(word, "on") == 0)
 		snprintf(r->path, sizeof(r->path), "%s", value);
+	else if (strcmp(word, "until") == 0)
+		snprintf(r->until, sizeof(r->until), "%s", value);
 	else if (strcmp(word, "op") == 0)
 		r->ops = ops_of(value);
 	else if (strcmp(word, "at") == 0)
@@ -355,10 +361,17 @@ shorter(struct rule *r, int fd, size_t len)
 }
 
 static void
-wait_for(const struct rule *r)
+wait_for(const struct rule *r, int fd, uint64_t off, size_t len)
 {
+	int n;
+
+	if (r->hang || r->until[0] != '\0')
+		note("waits", fd, off, len, 0);
 	while (r->hang)
 		pause();
+	for (n = 0; r->until[0] != '\0' && n < 12000 &&
+	    access(r->until, F_OK) != 0; n++)
+		usleep(5000);
 	if (r->ms > 0)
 		usleep(r->ms * 1000);
 }
@@ -398,7 +411,7 @@ judge(enum op op, int fd, uint64_t off, size_t len)
 		}
 		if (!due(r, g))
 			continue;
-		wait_for(r);
+		wait_for(r, fd, off, len);
 		v.err = r->err;
 		v.flip = r->flip;
 		v.at = g != NULL && g->off > off ? (size_t)(g->off - off) : 0;
