@@ -46,6 +46,7 @@ struct outcome {
 	const struct endpoint *longer;	/* of two compared, or NULL */
 	struct fault	 fault;		/* what stopped it; status 0: nothing */
 	struct fault	 flush;		/* wrong after the last write */
+	struct fault	 unsaved;	/* wrong with map='s file at the end */
 	struct fault	 record;	/* wrong with a record, see record.h */
 	struct fault	 verdict;	/* verdict_judge's */
 	struct damage	 damage;	/* main's; outcome_free frees it */

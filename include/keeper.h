@@ -56,7 +56,8 @@ void keeper_stop(struct job *);
 /*
  * The map as it is now, to its file, once the target is flushed.  After a write
  * or a flush that failed (job->doubt) the file stays as it is, since such an
- * error is told only once.  Returns 0, or -1 with *f.
+ * error is told only once.  Returns 0, or -1 with *f: STATUS_NOT_FLUSHED is the
+ * target's, any other the file's.
  */
 int keeper_save(struct job *, struct fault *f);
 

@@ -227,6 +227,7 @@ fill_in(struct outcome *out, struct job *job)
 	out->profile = job->profile;
 	out->fault = job->fault;
 	out->flush = job->flush;
+	out->unsaved = job->unsaved;
 	out->gone = job->gone && !job->doubt;
 	if (job->verify != NULL) {
 		out->proven = job->verify->done;

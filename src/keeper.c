@@ -330,11 +330,11 @@ keeper_save(struct job *job, struct fault *f)
 	bool unflushed;
 	int err;
 
-	if (seg == NULL)
-		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	unflushed = !job->doubt && endpoint_flush(job->p->dst, f) != 0;
 	if (unflushed || job->doubt)
 		err = doubt(job, unflushed, f);
+	else if (seg == NULL)
+		err = fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	else
 		err = write_map(job, seg, n, mapfile_save_by, f);
 	free(seg);

@@ -128,13 +128,11 @@ complete(const struct plan *p, struct outcome *out)
 		conclude(out, STATUS_COMPLETE, "complete, not flushed");
 }
 
-/* What keeps the copy from being complete; STATUS_COMPLETE: nothing. */
+/* What kept the copy from its end; STATUS_COMPLETE: nothing. */
 static int
-incomplete(const struct plan *p, struct outcome *out,
+ended_early(const struct plan *p, struct outcome *out,
     const struct map_totals *t)
 {
-	uint64_t lost;
-
 	if (out->signal != 0)
 		return of_signal(p, out, t);
 	if (out->fault.status != 0)
@@ -150,6 +148,42 @@ incomplete(const struct plan *p, struct outcome *out,
 	if (t->untried + t->claimed > 0)
 		return conclude(out, STATUS_FILE, "NOT complete: %llu bytes "
 		    "were not copied", (ull)(t->untried + t->claimed));
+	return STATUS_COMPLETE;
+}
+
+/* The map's file does not say what was done, beside "status" or alone. */
+static int
+not_saved(const struct plan *p, struct outcome *out,
+    const struct map_totals *t, int status)
+{
+	const struct fault said = out->verdict;
+	const char *why = out->unsaved.text;
+
+	if (status != STATUS_COMPLETE && strcmp(out->fault.text, why) == 0)
+		return status;
+	if (status != STATUS_COMPLETE)
+		return conclude(out, status, "%s; %s was not saved: %s",
+		    said.text, p->opts->map, why);
+	if (t->bad + t->failed > 0)
+		return conclude(out, out->unsaved.status, "NOT complete: %llu "
+		    "bytes could not be read, and %s was not saved: %s",
+		    (ull)(t->bad + t->failed), p->opts->map, why);
+	return conclude(out, out->unsaved.status, "all was copied, but %s was "
+	    "not saved: %s", p->opts->map, why);
+}
+
+/* What keeps the copy from being complete; STATUS_COMPLETE: nothing. */
+static int
+incomplete(const struct plan *p, struct outcome *out,
+    const struct map_totals *t)
+{
+	int status = ended_early(p, out, t);
+	uint64_t lost;
+
+	if (out->unsaved.status != 0)
+		return not_saved(p, out, t, status);
+	if (status != STATUS_COMPLETE)
+		return status;
 	if (!agrees(p, out))
 		return STATUS_MISMATCH;
 	if (p->opts->map != NULL && p->opts->compare == 0 &&

@@ -143,6 +143,20 @@ keep(struct job *job)
 		job_fail(job, &f);
 }
 
+/* What was written, and then the map of it. */
+static void
+save(struct job *job)
+{
+	struct fault f;
+
+	if (keeper_save(job, &f) == 0)
+		return;
+	if (f.status == STATUS_NOT_FLUSHED)
+		job->flush = f;
+	else
+		job->unsaved = f;
+}
+
 /* Put what was written on the medium. */
 static void
 finish(struct job *job)
@@ -153,7 +167,7 @@ finish(struct job *job)
 	job->phase = PHASE_FLUSHING;
 	extend(job);
 	if (job->rescue != NULL)
-		keeper_save(job, &job->flush);
+		save(job);
 	else if (p->opts->sync != 0)
 		endpoint_flush(p->dst, &job->flush);
 	if (job->flush.status != 0)

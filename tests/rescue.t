@@ -377,6 +377,43 @@ write_fails()
 for thr in $(few 1 16); do
 	it "saves nothing as finished after a write that failed ($thr workers)" write_fails $thr
 done
+# The map cannot be written when it is saved; when the copy began it could.
+no_room()
+{
+	echo "on=$PWD/map.pardd.tmp op=flush times=1;on=$PWD/map.pardd.tmp op=flush fail=ENOSPC"
+}
+not_saved()
+{
+	stuff && exits 78 with_faults "$(no_room)" "$pardd" if=src of=dst map=map json=json &&
+	    faulty fsync && says 'all was copied, but map was not saved: map.*No space left' &&
+	    does_not_say 'flush|^pardd: complete' && same src dst && nothing_safe &&
+	    grep -q '"verdict":"stopped".*"flushed":true' json && [[ ! -e map.pardd.tmp ]]
+}
+it "tells of a map that could not be saved, which is no matter of the target" not_saved
+not_saved_either()
+{
+	stuff && exits 78 with_faults "$(no_room);on=$PWD/src op=read at=4096+512 fail=EIO" \
+	    "$pardd" if=src of=dst map=map && faulty fsync && nothing_safe &&
+	    says 'NOT complete: 512 bytes could not be read, and map was not saved: .*No space' &&
+	    does_not_say 'tells where|flush'
+}
+it "... and does not refer to it for what is bad" not_saved_either
+not_saved_midway()
+{
+	slowly "$(no_room)" mapinterval=1
+	wait $!
+	ended exit 78 && says 'NOT complete: map.pardd.tmp: writing the map: No space left[^;]*$' &&
+	    nothing_safe && does_not_say flush
+}
+it "ends when it cannot save the map" not_saved_midway
+not_saved_at_all()
+{
+	bad=1048576+
+	stuff && exits 69 with_faults "$(no_room);on=$PWD/src op=read at=$bad fail=ENODEV" \
+	    "$pardd" if=src of=dst map=map && faulty fsync && nothing_safe &&
+	    says 'NOT complete: src.*No such device; map was not saved: .*No space'
+}
+it "tells of it beside what ended the copy" not_saved_at_all
 write_back_fails()
 {
 	local nth seen=0
