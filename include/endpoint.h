@@ -158,6 +158,8 @@ struct backend {
 	    uint64_t from, uint64_t len);
 	/* Make it length bytes long at least; errno.  NULL: has no length */
 	int (*extend)(struct endpoint *, uint64_t length);
+	/* What it has become since it was opened: size.  NULL: the same */
+	void (*again)(struct endpoint *);
 	/*
 	 * When all was written: fails if what was open is no longer length
 	 * bytes long, or is not to be found any more.  NULL: cannot be told
@@ -241,6 +243,12 @@ int endpoint_look(const struct endpoint *, struct fault *f);
  */
 int endpoint_prepare(struct endpoint *, mode_t, int64_t length,
     struct fault *f);
+
+/*
+ * The target was prepared, and written to, and that goes on: it is there, and
+ * as long as it is.  No lane may be attached.
+ */
+void endpoint_go_on(struct endpoint *);
 
 /*
  * Put what was written on the medium, the name of a new file too.  Returns 0,

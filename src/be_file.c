@@ -657,6 +657,18 @@ file_extend(struct endpoint *ep, uint64_t length)
 	return ftruncate(file->plain, (off_t)length) == 0 ? 0 : errno;
 }
 
+static void
+file_again(struct endpoint *ep)
+{
+	struct file *file = ep->priv;
+	struct stat st;
+
+	if (ep->device || fstat(file->plain, &st) != 0)
+		return;
+	ep->size = st.st_size;
+	file->length = (uint64_t)st.st_size;
+}
+
 static int
 file_kept(const struct endpoint *ep, uint64_t length, struct fault *f)
 {
@@ -705,6 +717,7 @@ const struct backend be_file = {
 	.extent = file_extent,
 	.share = file_share,
 	.extend = file_extend,
+	.again = file_again,
 	.kept = file_kept,
 	.flush = file_flush,
 	.view = file_view,

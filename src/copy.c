@@ -473,6 +473,7 @@ go_on(const struct plan *p, const struct signals *s, struct events *ev,
 
 	before.seconds = clock_seconds() - start;
 	out->gone = false;
+	endpoint_go_on(p->dst);
 	if (run(p, s, ev, &before, &next, &out->fault) != 0)
 		return;
 	outcome_free(out);

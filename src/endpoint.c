@@ -457,6 +457,14 @@ endpoint_prepare(struct endpoint *ep, mode_t mode, int64_t length,
 	return failed;
 }
 
+void
+endpoint_go_on(struct endpoint *ep)
+{
+	ep->absent = false;
+	if (ep->be->again != NULL)
+		ep->be->again(ep);
+}
+
 int
 endpoint_flush(struct endpoint *ep, struct fault *f)
 {

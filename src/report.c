@@ -477,8 +477,9 @@ report_gone(const struct plan *p, const struct outcome *out)
 	if ((p->opts->status & SHOW_NONE) != 0)
 		return;
 	say(stderr, "pardd: %s", out->fault.text);
-	say(stderr, "pardd: the map is saved; waiting up to %lld seconds for "
-	    "the disk to come back", (long long)p->opts->wait);
+	say(stderr, "pardd: the map %s saved; waiting up to %lld seconds for "
+	    "the disk to come back", out->unsaved.status == 0 ? "is" :
+	    "could not be", (long long)p->opts->wait);
 }
 
 void

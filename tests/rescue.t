@@ -798,6 +798,38 @@ else
 	    "ends when a block device answers nothing any more"
 fi
 
+# leaves RULES OPERANDS...: a disk goes after its first MiB, or by RULES, and comes
+# back as another; the run is over
+leaves()
+{
+	local was pid
+	"$blocks" make src $size && mkdir serials && loop src --read-only && was=$dev &&
+	    echo one >"serials/${was#/dev/}" || return
+	SERIALS=$PWD/serials FAULTS=${1:-on=$was op=read at=1048576+ fail=ENODEV} LD_PRELOAD=$shim \
+	    "$tools/ends" how "$pardd" if="$was" of=dst map=map bs=512 wait=50 "${@:2}" 2>err &
+	pid=$!
+	until_true 20 grep -q 'waiting up to\|NOT' err && comes || return
+	wait $pid
+	says "it is back as $dev"
+}
+# comes: the same disk, by another name
+comes()
+{
+	local was=$dev
+	loop src --read-only && mv "serials/${was#/dev/}" "serials/${dev#/dev/}"
+}
+waits_for()
+{
+	"$@" && leaves '' oflag=flock && ended exit 0 && complete && same src dst && is + 0+$size
+}
+if can_loop; then
+	it "waits for the source, and goes on with a file that it has made" waits_for true
+	it "... that was too short at first" waits_for truncate -s 4096 dst
+	it "... that was there" waits_for "$blocks" make dst $size 9
+else
+	skip "no loop devices" "waits for the source"
+fi
+
 # ------------------------------------------------------ cut short, and filled
 
 gives_up()

@@ -35,6 +35,9 @@
  *
  * where OP is "waits" when a call begins to wait by until= or hang.
  *
+ * SERIALS is a folder in which a file called as a block device (loop0) holds
+ * the serial number that the device is to have in sysfs.
+ *
  * What goes past libc's functions (io_uring, sendfile) is not seen.
  */
 #undef _FILE_OFFSET_BITS		/* both names of a call are defined here, */
@@ -275,6 +278,26 @@ begin(void)
 	log_all = getenv("FAULT_LOG_ALL") != NULL;
 	if (log != NULL)
 		log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+}
+
+/* The file that stands for "serial" of a device's folder in sysfs, or -1. */
+static int
+open_serial(int dir, const char *path)
+{
+	const char *serials = getenv("SERIALS"), *base;
+	char link[64], folder[4096], file[8192];
+	ssize_t n;
+
+	if (serials == NULL || strcmp(path, "serial") != 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	n = readlink(link, folder, sizeof(folder) - 1);
+	folder[n > 0 ? n : 0] = '\0';
+	base = strrchr(folder, '/');
+	if (base == NULL || strncmp(folder, "/sys/", 5) != 0)
+		return -1;
+	snprintf(file, sizeof(file), "%s%s", serials, base);
+	return (int)syscall(SYS_openat, AT_FDCWD, file, O_RDONLY | O_CLOEXEC);
 }
 
 static bool
@@ -709,6 +732,25 @@ OPEN(open)
 OPEN(open64)
 OPEN(__open_2)
 OPEN(__open64_2)
+
+#define OPENAT(name)							\
+	int name(int dir, const char *path, int flags, ...);		\
+	int								\
+	name(int dir, const char *path, int flags, ...)			\
+	{								\
+		va_list ap;						\
+		int mode, fd;						\
+									\
+		REAL(real, name);					\
+		va_start(ap, flags);					\
+		mode = flags & O_CREAT ? va_arg(ap, int) : 0;		\
+		va_end(ap);						\
+		fd = open_serial(dir, path);				\
+		return fd >= 0 ? fd : real(dir, path, flags, mode);	\
+	}
+
+OPENAT(openat)
+OPENAT(openat64)
 
 int
 sync_file_range(int fd, off_t at, off_t len, unsigned flags)
