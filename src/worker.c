@@ -40,30 +40,42 @@ job_fail(struct job *job, const struct fault *f)
 	job_stop(job);
 }
 
+/* A source that goes between two passes is met here before it is read. */
+static bool
+fail_attach(struct job *job, const struct endpoint *ep, int err)
+{
+	struct fault f;
+
+	fault_errno(&f, err, "%s: starting a worker", ep->name);
+	if (ep == job->p->src && errno_is_gone(err))
+		job->gone = true;
+	job_fail(job, &f);
+	return false;
+}
+
 static bool
 attach(struct worker *w)
 {
 	struct job *job = w->job;
-	struct fault f;
+	const struct endpoint *ep = job->p->src;
 	int err = lane_attach(&w->src, job->p->src, job->halt);
 
 	if (err == 0) {
+		ep = job->p->dst;
 		err = lane_attach(&w->dst, job->p->dst, job->halt);
 		if (err != 0)
 			lane_detach(&w->src);
 	}
 	if (err == 0 && job->reads_back) {
+		ep = &job->back;
 		err = lane_attach(&w->back, &job->back, job->halt);
 		if (err != 0) {
 			lane_detach(&w->src);
 			lane_detach(&w->dst);
 		}
 	}
-	if (err != 0) {
-		fault_errno(&f, err, "starting a worker");
-		job_fail(job, &f);
-		return false;
-	}
+	if (err != 0)
+		return fail_attach(job, ep, err);
 	profile_lane(job->profile, (unsigned)(w - job->worker), &w->src);
 	profile_lane(job->profile, (unsigned)(w - job->worker), &w->dst);
 	if (job->reads_back)

@@ -1,0 +1,96 @@
+/*
+ * Workers: a source that has gone is told by whoever comes to it first.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "job.h"
+
+enum { LENGTH = 1 << 20 };
+
+static int
+no_device(struct lane *lane)
+{
+	(void)lane;
+	return ENXIO;
+}
+
+static int
+no_memory(struct lane *lane)
+{
+	(void)lane;
+	return ENOMEM;
+}
+
+/* A copy of one worker, whose lanes cannot be attached. */
+static void
+run(struct job *job, const struct backend *from, const struct backend *to)
+{
+	const struct opts o = { .sync = 0 };
+	struct endpoint src = { .be = from, .name = "here", .dir = -1 };
+	struct endpoint dst = { .be = to, .name = "there", .dir = -1 };
+	const struct plan p = { .opts = &o, .src = &src, .dst = &dst,
+		.length = LENGTH, .pad = 1, .truncate = -1 };
+
+	*job = (struct job){ .p = &p, .workers = 1, .halt = eventfd(0, 0),
+		.done = eventfd(0, 0) };
+	job->worker[0].job = job;
+	pthread_mutex_init(&job->first, NULL);
+	assert_int_equal(map_init(&job->map, LENGTH, 4096, 0), 0);
+	worker_lead(job);
+	assert_true(job->began);
+	assert_int_equal(map_totals(&job->map).untried, LENGTH);
+	map_free(&job->map);
+	pthread_mutex_destroy(&job->first);
+	close(job->halt);
+	close(job->done);
+	job->p = NULL;
+}
+
+static const struct backend fine = { .attach = NULL };
+static const struct backend gone = { .attach = no_device };
+static const struct backend broken = { .attach = no_memory };
+
+static void
+knows_a_source_that_has_gone_before_it_is_read(void **state)
+{
+	struct job job;
+
+	(void)state;
+	run(&job, &gone, &fine);
+	assert_true(job.gone);
+	assert_int_equal(job.fault.status, 50 + ENXIO);
+	assert_non_null(strstr(job.fault.text, "here"));
+}
+
+static void
+takes_nothing_else_for_that(void **state)
+{
+	struct job job;
+
+	(void)state;
+	run(&job, &broken, &fine);
+	assert_false(job.gone);
+	assert_int_equal(job.fault.status, 50 + ENOMEM);
+	run(&job, &fine, &gone);
+	assert_false(job.gone);
+	assert_non_null(strstr(job.fault.text, "there"));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_a_source_that_has_gone_before_it_is_read),
+		cmocka_unit_test(takes_nothing_else_for_that),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
