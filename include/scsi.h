@@ -74,11 +74,6 @@ struct scsi_disk {		/* what a disk says of itself */
 	bool		 zeros;		/* what is not mapped reads as zeros */
 	bool		 frees_zeros;	/* by WRITE SAME; they read as zeros */
 	int		 type;		/* device type, SPC-5 6.7.2 */
-	bool		 rotates;	/* VPD B1h, SBC-4 6.6.2 */
-	bool		 provisioned;	/* VPD B2h: unmaps, SBC-4 6.6.7 */
-	char		 name[32];	/* vendor, model, as they come */
-	char		 serial[64];	/* VPD 80h, "" if it has none */
-	char		 wwn[40];	/* VPD 83h, NAA in hex, "" likewise */
 };
 
 /* Which of them fd leads to. */
@@ -86,9 +81,9 @@ enum scsi_node scsi_node_of(int fd);
 
 /*
  * Ask the disk behind fd: INQUIRY, TEST UNIT READY, READ CAPACITY 10 and 16,
- * the VPD pages.  Waits out unit attentions.  timeout, here and below, is that
- * of a command, in ms; name is for messages.  Returns 0, or -1 with *f: not a
- * disk, not ready, no capacity.
+ * VPD pages B0h and B2h.  Waits out unit attentions.  timeout, here and below,
+ * is that of a command, in ms; name is for messages.  Returns 0, or -1 with *f:
+ * not a disk, not ready, no capacity.
  */
 int scsi_ask(int fd, unsigned timeout, const char *name, struct scsi_disk *,
     struct fault *f);

@@ -51,11 +51,8 @@ enum {
 	TASK_ABORTED = 0x40,
 	DEVICE_MASK = 0x7e,	/* the other bits were vendors' once */
 
-	/* VPD pages: SPC-5 7.7, SBC-4 6.6 */
-	VPD_SERIAL = 0x80,
-	VPD_IDENTIFICATION = 0x83,
+	/* VPD pages: SBC-4 6.6 */
 	VPD_LIMITS = 0xb0,
-	VPD_CHARACTERISTICS = 0xb1,
 	VPD_PROVISIONING = 0xb2,
 
 	/* byte 5 of the last of them: SBC-4 6.6.7 */
@@ -561,17 +558,6 @@ not_scsi(int err)
 	    err == EOPNOTSUPP;
 }
 
-/* Text of a fixed length, without the blanks at its end: SPC-5 4.3.1. */
-static void
-append(char *to, size_t room, const unsigned char *text, size_t len)
-{
-	size_t n = strlen(to);
-
-	while (len > 0 && (text[len - 1] == ' ' || text[len - 1] == '\0'))
-		len--;
-	snprintf(to + n, room - n, "%.*s", (int)len, (const char *)text);
-}
-
 /* INQUIRY: SPC-5 6.7. */
 static int
 ask_identity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
@@ -593,9 +579,6 @@ ask_identity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
 	    d->type != PDT_RBC && d->type != PDT_ZBC))
 		return fault_set(f, STATUS_FILE, "%s is not a disk (SCSI "
 		    "device type %#x)", name, (unsigned)d->type);
-	append(d->name, sizeof(d->name), q + 8, 8);
-	append(d->name, sizeof(d->name), (const unsigned char *)" ", 2);
-	append(d->name, sizeof(d->name), q + 16, 16);
 	return 0;
 }
 
@@ -658,24 +641,6 @@ vpd_page(int fd, unsigned timeout, unsigned char page, unsigned char *buf,
 	return len < r.moved ? len : r.moved;
 }
 
-/* The first NAA designator of the logical unit: SPC-5 7.7.6. */
-static void
-find_wwn(const unsigned char *page, size_t len, struct scsi_disk *d)
-{
-	size_t at = 4, n, i;
-
-	for (; at + 4 <= len; at += 4 + n) {
-		n = page[at + 3];
-		if (at + 4 + n > len)
-			return;
-		if ((page[at + 1] & 0x3f) != 3 || (n != 8 && n != 16))
-			continue;
-		for (i = 0; i < n; i++)
-			snprintf(d->wwn + 2 * i, 3, "%02x", page[at + 4 + i]);
-		return;
-	}
-}
-
 static uint32_t
 at_most_32(uint64_t n)
 {
@@ -686,29 +651,20 @@ at_most_32(uint64_t n)
 static void
 ask_pages(int fd, unsigned timeout, struct scsi_disk *d)
 {
-	unsigned char page[252];
-	size_t len = vpd_page(fd, timeout, VPD_SERIAL, page, sizeof(page));
-	size_t skip = 4;
+	unsigned char page[64];
+	size_t len;
+	bool unmaps;
 
-	while (skip < len && page[skip] == ' ')
-		skip++;
-	if (len > skip)
-		snprintf(d->serial, sizeof(d->serial), "%.*s",
-		    (int)(len - skip), (const char *)page + skip);
-	len = vpd_page(fd, timeout, VPD_IDENTIFICATION, page, sizeof(page));
-	find_wwn(page, len, d);
 	if (d->type != PDT_DISK && d->type != PDT_ZBC)
 		return;
-	len = vpd_page(fd, timeout, VPD_LIMITS, page, 64);
+	len = vpd_page(fd, timeout, VPD_LIMITS, page, sizeof(page));
 	if (len >= 12)		/* MAXIMUM TRANSFER LENGTH */
 		d->most = (uint32_t)get_be(page + 8, 4);
 	if (len >= 44)		/* MAXIMUM WRITE SAME LENGTH */
 		d->same_most = at_most_32(get_be(page + 36, 8));
-	if (vpd_page(fd, timeout, VPD_CHARACTERISTICS, page, 64) >= 6)
-		d->rotates = get_be(page + 4, 2) > 1;	/* a minute; 1: no */
-	if (vpd_page(fd, timeout, VPD_PROVISIONING, page, 64) >= 6) {
-		d->provisioned = (page[5] & LBPANY) != 0;
-		d->zeros = d->provisioned && (page[5] & LBPRZ) != 0;
+	if (vpd_page(fd, timeout, VPD_PROVISIONING, page, sizeof(page)) >= 6) {
+		unmaps = (page[5] & LBPANY) != 0;
+		d->zeros = unmaps && (page[5] & LBPRZ) != 0;
 		d->frees_zeros = d->zeros && (page[5] & LBPWS) != 0;
 	}
 }
