@@ -35,7 +35,8 @@ int mapfile_append(struct mapfile *, const struct seg *);
 /*
  * Write it: to a temporary file in the same folder that becomes the map when
  * all of it is on the medium; the map before, unless it is an empty file, stays
- * as path.bak.  phase_text is for people.  Returns 0, or -1 with *f and the map before in place.
+ * as path.bak.  phase_text is for people.  Returns 0, or -1 with *f and the map
+ * before in place.
  */
 int mapfile_save(const struct mapfile *, const char *path,
     const char *phase_text, struct fault *f);
