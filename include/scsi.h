@@ -80,10 +80,18 @@ struct scsi_disk {		/* what a disk says of itself */
 enum scsi_node scsi_node_of(int fd);
 
 /*
+ * Send a command that reads, or moves nothing: cdb, of len bytes; again what
+ * passes by itself.  True with the answer in buf, r->moved bytes of room, and
+ * zeros behind; false with the reply.  timeout in ms.
+ */
+bool scsi_query(int fd, unsigned timeout, const unsigned char *cdb,
+    unsigned len, void *buf, size_t room, struct scsi_reply *r);
+
+/*
  * Ask the disk behind fd: INQUIRY, TEST UNIT READY, READ CAPACITY 10 and 16,
- * VPD pages B0h and B2h.  Waits out unit attentions.  timeout, here and below,
- * is that of a command, in ms; name is for messages.  Returns 0, or -1 with *f:
- * not a disk, not ready, no capacity.
+ * VPD pages B0h and B2h.  Waits out unit attentions.  timeout is that of each
+ * command, in ms; name is for messages.  Returns 0, or -1 with *f: not a disk,
+ * not ready, no capacity.
  */
 int scsi_ask(int fd, unsigned timeout, const char *name, struct scsi_disk *,
     struct fault *f);

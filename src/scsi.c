@@ -1,6 +1,6 @@
 /*
- * SCSI commands.  All are built and sent here, and no others are ever sent; the
- * decoding of sense data is libsgutils2's.
+ * SCSI commands: those with data, and sending any.  The decoding of sense data
+ * is libsgutils2's.
  *
  * What an answer means is decided in this order: did the kernel take it
  * (errno), what does the disk say (status, sense), did it get there (host and
@@ -13,6 +13,7 @@
 #include <linux/major.h>
 #include <scsi/sg.h>
 #include <scsi/sg_lib.h>
+#include <scsi/sg_unaligned.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -50,15 +51,6 @@ enum {
 	ACA_ACTIVE = 0x30,
 	TASK_ABORTED = 0x40,
 	DEVICE_MASK = 0x7e,	/* the other bits were vendors' once */
-
-	/* VPD pages: SBC-4 6.6 */
-	VPD_LIMITS = 0xb0,
-	VPD_PROVISIONING = 0xb2,
-
-	/* byte 5 of the last of them: SBC-4 6.6.7 */
-	LBPANY = 0xe0,		/* some command may unmap */
-	LBPWS = 0x40,		/* WRITE SAME (16) may */
-	LBPRZ = 0x04,		/* what is unmapped reads as zeros */
 };
 
 struct answer {			/* of either interface */
@@ -68,25 +60,6 @@ struct answer {			/* of either interface */
 	int64_t		residual;
 	bool		direct;
 };
-
-static void
-put_be(unsigned char *p, uint64_t value, unsigned bytes)
-{
-	while (bytes-- > 0) {
-		p[bytes] = (unsigned char)value;
-		value >>= 8;
-	}
-}
-
-static uint64_t
-get_be(const unsigned char *p, unsigned bytes)
-{
-	uint64_t value = 0;
-
-	while (bytes-- > 0)
-		value = value << 8 | *p++;
-	return value;
-}
 
 /* The smallest command that can name these blocks, but no less than wanted. */
 static unsigned
@@ -115,23 +88,23 @@ build_rw(unsigned char *cdb, const struct scsi_command *c)
 	switch (size) {
 	case 6:
 		cdb[0] = c->write ? 0x0a : 0x08;
-		put_be(cdb + 1, c->lba, 3);
+		sg_put_unaligned_be24((uint32_t)c->lba, cdb + 1);
 		cdb[4] = (unsigned char)c->blocks;	/* 0 is 256 */
 		break;
 	case 10:
 		cdb[0] = c->write ? 0x2a : 0x28;
-		put_be(cdb + 2, c->lba, 4);
-		put_be(cdb + 7, c->blocks, 2);
+		sg_put_unaligned_be32((uint32_t)c->lba, cdb + 2);
+		sg_put_unaligned_be16((uint16_t)c->blocks, cdb + 7);
 		break;
 	case 12:
 		cdb[0] = c->write ? 0xaa : 0xa8;
-		put_be(cdb + 2, c->lba, 4);
-		put_be(cdb + 6, c->blocks, 4);
+		sg_put_unaligned_be32((uint32_t)c->lba, cdb + 2);
+		sg_put_unaligned_be32(c->blocks, cdb + 6);
 		break;
 	default:
 		cdb[0] = c->write ? 0x8a : 0x88;
-		put_be(cdb + 2, c->lba, 8);
-		put_be(cdb + 10, c->blocks, 4);
+		sg_put_unaligned_be64(c->lba, cdb + 2);
+		sg_put_unaligned_be32(c->blocks, cdb + 10);
 		break;
 	}
 	return size;
@@ -144,8 +117,8 @@ build_same(unsigned char *cdb, const struct scsi_command *c)
 	memset(cdb, 0, 16);
 	cdb[0] = 0x93;
 	cdb[1] = c->unmap ? 0x08 : 0;
-	put_be(cdb + 2, c->lba, 8);
-	put_be(cdb + 10, c->blocks, 4);
+	sg_put_unaligned_be64(c->lba, cdb + 2);
+	sg_put_unaligned_be32(c->blocks, cdb + 10);
 	return 16;
 }
 
@@ -514,12 +487,8 @@ insist(int fd, const struct scsi_command *c, struct scsi_reply *r)
 	}
 }
 
-/*
- * Ask by a command of len bytes.  What is not answered of buf's room bytes is
- * zero; r->moved says how many are.
- */
-static bool
-ask(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
+bool
+scsi_query(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
     void *buf, size_t room, struct scsi_reply *r)
 {
 	const struct scsi_command c = { .cdb = cdb, .cdb_size = len,
@@ -532,208 +501,12 @@ ask(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
 	return r->result == SCSI_MOVED;
 }
 
-static int
-status_of(const struct scsi_reply *r)
-{
-	if (r->err != 0)
-		return status_errno(r->err);
-	return r->status != 0 ? r->status : STATUS_FILE;
-}
-
-static int
-refused(const char *name, const char *what, const struct scsi_reply *r,
-    struct fault *f)
-{
-	if (r->why[0] == '\0')
-		return fault_errno(f, r->err, "%s: %s failed", name, what);
-	return fault_set(f, status_of(r), "%s: %s failed: %s", name, what,
-	    r->why);
-}
-
-/* Of what the kernel says about a node that takes no SCSI commands. */
-static bool
-not_scsi(int err)
-{
-	return err == ENOTTY || err == EINVAL || err == ENOSYS ||
-	    err == EOPNOTSUPP;
-}
-
-/* INQUIRY: SPC-5 6.7. */
-static int
-ask_identity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
-    struct fault *f)
-{
-	unsigned char q[36];
-	const unsigned char cdb[6] = { 0x12, 0, 0, 0, sizeof(q) };
-	struct scsi_reply r;
-
-	if (!ask(fd, timeout, cdb, sizeof(cdb), q, sizeof(q), &r)) {
-		if (not_scsi(r.err))
-			return fault_set(f, STATUS_FILE, "%s takes no SCSI "
-			    "commands; is it a SCSI disk?", name);
-		return refused(name, "INQUIRY", &r, f);
-	}
-	d->type = q[0] & 0x1f;
-	if (q[0] >> 5 != 0 || (d->type != PDT_DISK &&
-	    d->type != PDT_WO && d->type != PDT_MMC && d->type != PDT_OPTICAL &&
-	    d->type != PDT_RBC && d->type != PDT_ZBC))
-		return fault_set(f, STATUS_FILE, "%s is not a disk (SCSI "
-		    "device type %#x)", name, (unsigned)d->type);
-	return 0;
-}
-
-static int
-wait_until_ready(int fd, unsigned timeout, const char *name, struct fault *f)
-{
-	static const unsigned char cdb[6] = { 0 };
-	struct scsi_reply r;
-
-	return ask(fd, timeout, cdb, sizeof(cdb), NULL, 0, &r) ? 0 :
-	    refused(name, "TEST UNIT READY", &r, f);
-}
-
-/* READ CAPACITY (10), and (16) where its answer is too small: SBC-4 5.20. */
-static int
-ask_capacity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
-    struct fault *f)
-{
-	unsigned char a[32];
-	static const unsigned char short_one[10] = { 0x25 };
-	static const unsigned char long_one[16] = { 0x9e, 0x10,
-		[13] = sizeof(a) };
-	struct scsi_reply r;
-	uint64_t last;
-
-	if (!ask(fd, timeout, short_one, sizeof(short_one), a, 8, &r))
-		return refused(name, "READ CAPACITY", &r, f);
-	last = get_be(a, 4);
-	d->block = (uint32_t)get_be(a + 4, 4);
-	if (last == 0xffffffff) {
-		if (!ask(fd, timeout, long_one, sizeof(long_one), a,
-		    sizeof(a), &r))
-			return refused(name, "READ CAPACITY (16)", &r, f);
-		last = get_be(a, 8);
-		d->block = (uint32_t)get_be(a + 8, 4);
-	}
-	if (d->block < 512 || d->block > 65536 ||
-	    last >= INT64_MAX / d->block)
-		return fault_set(f, STATUS_FILE, "%s says its last block is "
-		    "%llu, of %u bytes: no use for a copy", name,
-		    (unsigned long long)last, d->block);
-	d->blocks = last + 1;
-	return 0;
-}
-
-/* A VPD page (SPC-5 7.7), as far as it fits; its length, 0 without one. */
-static size_t
-vpd_page(int fd, unsigned timeout, unsigned char page, unsigned char *buf,
-    size_t room)
-{
-	const unsigned char cdb[6] = { 0x12, 1, page,
-		[4] = (unsigned char)room };
-	struct scsi_reply r;
-	size_t len;
-
-	if (!ask(fd, timeout, cdb, sizeof(cdb), buf, room, &r) ||
-	    buf[1] != page)
-		return 0;
-	len = 4 + (size_t)get_be(buf + 2, 2);
-	return len < r.moved ? len : r.moved;
-}
-
-static uint32_t
-at_most_32(uint64_t n)
-{
-	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
-}
-
-/* What the disk need not say; nothing here is an error. */
-static void
-ask_pages(int fd, unsigned timeout, struct scsi_disk *d)
-{
-	unsigned char page[64];
-	size_t len;
-	bool unmaps;
-
-	if (d->type != PDT_DISK && d->type != PDT_ZBC)
-		return;
-	len = vpd_page(fd, timeout, VPD_LIMITS, page, sizeof(page));
-	if (len >= 12)		/* MAXIMUM TRANSFER LENGTH */
-		d->most = (uint32_t)get_be(page + 8, 4);
-	if (len >= 44)		/* MAXIMUM WRITE SAME LENGTH */
-		d->same_most = at_most_32(get_be(page + 36, 8));
-	if (vpd_page(fd, timeout, VPD_PROVISIONING, page, sizeof(page)) >= 6) {
-		unmaps = (page[5] & LBPANY) != 0;
-		d->zeros = unmaps && (page[5] & LBPRZ) != 0;
-		d->frees_zeros = d->zeros && (page[5] & LBPWS) != 0;
-	}
-}
-
-int
-scsi_ask(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
-    struct fault *f)
-{
-	*d = (struct scsi_disk){ .blocks = 0 };
-	if (ask_identity(fd, timeout, name, d, f) != 0 ||
-	    wait_until_ready(fd, timeout, name, f) != 0 ||
-	    ask_capacity(fd, timeout, name, d, f) != 0)
-		return -1;
-	ask_pages(fd, timeout, d);
-	return 0;
-}
-
-/*
- * Descriptors from lba on, as long as they adjoin and are alike: SBC-4.
- * Deallocated (1) and anchored (2) blocks are not mapped.
- */
-static void
-read_descriptors(const unsigned char *d, const unsigned char *end,
-    uint64_t lba, uint64_t least, struct scsi_span *s)
-{
-	uint64_t at, n, next = lba;
-	bool mapped;
-
-	for (; d + 16 <= end; d += 16) {
-		at = get_be(d, 8);
-		n = get_be(d + 8, 4);
-		mapped = (d[12] & 0x0f) != 1 && (d[12] & 0x0f) != 2;
-		if (at > next || at + n <= next)
-			break;		/* it should adjoin */
-		if (next == lba)
-			s->mapped = mapped || at + n - next < least;
-		else if (mapped != s->mapped && (!s->mapped || n >= least))
-			break;
-		next = at + n;
-	}
-	s->blocks = next - lba;
-}
-
-enum scsi_result
-scsi_mapped(int fd, unsigned timeout, uint64_t lba, uint64_t least,
-    struct scsi_span *s)
-{
-	unsigned char a[4096], cdb[16] = { 0x9e, 0x12 };
-	struct scsi_reply r;
-	size_t len;
-
-	put_be(cdb + 2, lba, 8);
-	put_be(cdb + 10, sizeof(a), 4);
-	*s = (struct scsi_span){ .mapped = true };
-	if (!ask(fd, timeout, cdb, sizeof(cdb), a, sizeof(a), &r))
-		return r.result;
-	len = 4 + (size_t)get_be(a, 4);
-	len = len < r.moved ? len : r.moved;
-	if (len > 8)
-		read_descriptors(a + 8, a + len, lba, least, s);
-	return s->blocks > 0 ? SCSI_MOVED : SCSI_FATAL;
-}
-
 bool
 scsi_sync(int fd, unsigned timeout, struct scsi_reply *r)
 {
 	static const unsigned char cdb[10] = { 0x35 };
 
-	return ask(fd, timeout, cdb, sizeof(cdb), NULL, 0, r) ||
+	return scsi_query(fd, timeout, cdb, sizeof(cdb), NULL, 0, r) ||
 	    r->status == SG_LIB_CAT_INVALID_OP;
 }
 
