@@ -20,6 +20,7 @@ struct sg {			/* an endpoint's priv */
 	bool		 shared;	/* O_EXCL: no second descriptor */
 	atomic_uint	 most;		/* blocks of a command */
 	atomic_bool	 no_same;	/* it does not know WRITE SAME */
+	atomic_bool	 changed;	/* another medium: send nothing more */
 	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
 };
 
@@ -32,8 +33,7 @@ struct sg_lane {		/* a lane's priv */
 };
 
 /* Put into the io why its command failed; fd leads to the disk. */
-void sg_give_up(struct io *, const struct scsi_reply *, int fd,
-    uint32_t block);
+void sg_give_up(struct sg *, struct io *, const struct scsi_reply *, int fd);
 
 /*
  * Say in the endpoint, which is open, whether its commands can be left to

@@ -20,6 +20,7 @@ enum scsi_result {
 	SCSI_AGAIN,	/* nothing wrong with the disk: try again */
 	SCSI_SMALLER,	/* the host takes no command of this size */
 	SCSI_MEDIUM,	/* a block cannot be read or written */
+	SCSI_CHANGED,	/* another medium, or none: not the one of before */
 	SCSI_FATAL,
 };
 
@@ -89,8 +90,8 @@ bool scsi_query(int fd, unsigned timeout, const unsigned char *cdb,
 
 /*
  * Ask the disk behind fd: INQUIRY, TEST UNIT READY, READ CAPACITY 10 and 16,
- * VPD pages B0h and B2h.  Waits out unit attentions.  timeout is that of each
- * command, in ms; name is for messages.  Returns 0, or -1 with *f: not a disk,
+ * VPD pages B0h and B2h.  Waits out unit attentions, of a medium that was just
+ * put in, too.  timeout is that of each command, in ms; name is for messages.  Returns 0, or -1 with *f: not a disk,
  * not ready, no capacity.
  */
 int scsi_ask(int fd, unsigned timeout, const char *name, struct scsi_disk *,

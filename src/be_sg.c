@@ -14,7 +14,7 @@
  *
  * A residual is a part that was not moved, and is asked for again.  What passes
  * by itself (unit attention, aborted command, busy) is tried again ten times
- * with growing pauses.
+ * with growing pauses, but not when the medium may be another one.
  */
 #include "be_sg.h"
 
@@ -40,7 +40,8 @@ enum {
 	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
 	GAP = 64 << 10,		/* bytes that are not mapped, to be left out */
 	SAME = 32 << 20,	/* bytes of a WRITE SAME, at most */
-	ILLEGAL_REQUEST = 5,	/* a status, of sg3_utils */
+	ILLEGAL_REQUEST = 5,	/* statuses, of sg3_utils */
+	UNIT_ATTENTION = 6,
 };
 
 /* A block node that is the target is claimed and locked by claim.c. */
@@ -130,12 +131,15 @@ most_blocks(const struct sg *sg)
 static int
 sg_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
-	const struct sg *sg = ep->priv;
+	struct sg *sg = ep->priv;
 	uint64_t block = sg->disk.block, lba = off / block;
 	struct scsi_span s;
+	enum scsi_result r = scsi_mapped(sg->fd, sg->how.timeout, lba,
+	    GAP / block, &s);
 
-	if (scsi_mapped(sg->fd, sg->how.timeout, lba, GAP / block, &s) !=
-	    SCSI_MOVED)
+	if (r == SCSI_CHANGED)
+		sg->changed = true;
+	if (r != SCSI_MOVED)
 		return EIO;
 	if (s.blocks > sg->disk.blocks - lba)
 		s.blocks = sg->disk.blocks - lba;
@@ -288,9 +292,31 @@ lost(int fd)
 	    S_ISBLK(st.st_mode));
 }
 
-void
-sg_give_up(struct io *io, const struct scsi_reply *r, int fd, uint32_t block)
+/*
+ * A medium that is not that of before, and what it has to say, which only one
+ * command is told.  Nothing must be sent to it any more, and those of other
+ * lanes fail likewise.
+ */
+static void
+change(struct sg *sg, struct io *io, const char *why)
 {
+	sg->changed = true;
+	io->err = EPROTO;
+	io->status = UNIT_ATTENTION;
+	io->bad_off = NOWHERE;
+	snprintf(io->why, sizeof(io->why), "the medium was changed or removed"
+	    "%s%s", why[0] != '\0' ? ": " : "", why);
+}
+
+void
+sg_give_up(struct sg *sg, struct io *io, const struct scsi_reply *r, int fd)
+{
+	uint32_t block = sg->disk.block;
+
+	if (r->result == SCSI_CHANGED) {
+		change(sg, io, r->why);
+		return;
+	}
 	io->err = r->result == SCSI_MEDIUM ? EIO : r->err != 0 ? r->err :
 	    EPROTO;
 	io->status = r->status;
@@ -347,6 +373,10 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 	c.lba = lba;
 	c.buf = buf;
 	for (;;) {
+		if (sg->changed) {
+			change(sg, io, "");
+			return 0;
+		}
 		c.blocks = blocks_at_once(sg, l, &c, n);
 		if (c.mmap && c.write)
 			memcpy(l->map, buf, (size_t)c.blocks * c.block);
@@ -357,9 +387,9 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 			break;
 		if (r.result == SCSI_SMALLER && !c.same && shrink(sg, c.blocks))
 			continue;
-		if (r.result == SCSI_MEDIUM || r.result == SCSI_FATAL ||
-		    r.result == SCSI_SMALLER || try == SCSI_TRIES) {
-			sg_give_up(io, &r, l->fd, c.block);
+		if ((r.result != SCSI_MOVED && r.result != SCSI_AGAIN) ||
+		    try == SCSI_TRIES) {
+			sg_give_up(sg, io, &r, l->fd);
 			if (c.same && r.unknown)
 				io->err = EOPNOTSUPP;
 			return 0;
@@ -461,8 +491,11 @@ sg_flush(struct endpoint *ep, struct fault *f)
 	const struct sg *sg = ep->priv;
 	struct scsi_reply r;
 
-	if (scsi_sync(sg->fd, sg->how.timeout, &r))
+	if (!sg->changed && scsi_sync(sg->fd, sg->how.timeout, &r))
 		return 0;
+	if (sg->changed || r.result == SCSI_CHANGED)
+		return fault_set(f, STATUS_NOT_FLUSHED, "%s: the medium was "
+		    "changed or removed before it was flushed", ep->name);
 	return fault_set(f, STATUS_NOT_FLUSHED, "%s: SYNCHRONIZE CACHE failed"
 	    ": %s", ep->name, r.why[0] != '\0' ? r.why : errno_words(r.err));
 }

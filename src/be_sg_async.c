@@ -109,7 +109,7 @@ fits(const struct sg *sg, const struct io *io)
 	    n <= sg->disk.blocks - at;
 }
 
-/* The next command of an io; false when the kernel did not take it. */
+/* The next command of an io; false when it was not sent. */
 static bool
 send_next(const struct sg *sg, struct sg_async *a, const struct io *io,
     struct scsi_flight *flight)
@@ -117,6 +117,8 @@ send_next(const struct sg *sg, struct sg_async *a, const struct io *io,
 	size_t left = (io->len - io->done) / sg->disk.block;
 	unsigned most = sg->most;
 
+	if (sg->changed)
+		return false;
 	flight->command = sg->how;
 	flight->command.write = io->op != OP_READ;
 	flight->command.lba = (io->off + io->done) / sg->disk.block;
@@ -170,8 +172,9 @@ answered(struct lane *lane, struct io *io, const struct scsi_reply *r)
 	    send_next(sg, l->async, io, io->flight))
 		return REAP_WAIT;
 	land(l->async, io);
-	if (r->result == SCSI_MEDIUM || r->result == SCSI_FATAL)
-		sg_give_up(io, r, l->fd, sg->disk.block);
+	if (r->result == SCSI_MEDIUM || r->result == SCSI_FATAL ||
+	    r->result == SCSI_CHANGED)
+		sg_give_up(sg, io, r, l->fd);
 	return io->done == io->len || io->err != 0 ? REAP_DONE : REAP_TRANSFER;
 }
 

@@ -51,6 +51,10 @@ enum {
 	ACA_ACTIVE = 0x30,
 	TASK_ABORTED = 0x40,
 	DEVICE_MASK = 0x7e,	/* the other bits were vendors' once */
+
+	/* additional sense codes: SPC-5 annex F */
+	MAYBE_CHANGED = 0x2800,
+	NO_MEDIUM = 0x3a,	/* whatever the qualifier */
 };
 
 struct answer {			/* of either interface */
@@ -302,6 +306,15 @@ status_by_key(const struct answer *a)
 	    SPC_SK_NOT_READY ? SG_LIB_CAT_NOT_READY : STATUS_FILE;
 }
 
+static bool
+another_medium(const struct answer *a)
+{
+	struct sg_scsi_sense_hdr h;
+
+	return sg_scsi_normalize_sense(a->sense, (int)a->sense_len, &h) &&
+	    (h.asc == NO_MEDIUM || (h.asc << 8 | h.ascq) == MAYBE_CHANGED);
+}
+
 static void
 judge_sense(struct scsi_reply *r, const struct answer *a)
 {
@@ -332,6 +345,8 @@ judge_sense(struct scsi_reply *r, const struct answer *a)
 		r->result = SCSI_FATAL;
 		break;
 	}
+	if (another_medium(a))
+		r->result = SCSI_CHANGED;
 }
 
 static void

@@ -48,6 +48,23 @@ not_scsi(int err)
 	    err == EOPNOTSUPP;
 }
 
+/*
+ * A query before the copy.  That a medium was put in is told once, of each of
+ * the times there may have been.
+ */
+static bool
+ask(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
+    void *buf, size_t room, struct scsi_reply *r)
+{
+	bool told = scsi_query(fd, timeout, cdb, len, buf, room, r);
+	int try = 0;
+
+	while (r->result == SCSI_CHANGED &&
+	    r->status == SG_LIB_CAT_UNIT_ATTENTION && try++ < SCSI_TRIES)
+		told = scsi_query(fd, timeout, cdb, len, buf, room, r);
+	return told;
+}
+
 /* INQUIRY: SPC-5 6.7. */
 static int
 ask_identity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
@@ -57,7 +74,7 @@ ask_identity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
 	const unsigned char cdb[6] = { 0x12, 0, 0, 0, sizeof(q) };
 	struct scsi_reply r;
 
-	if (!scsi_query(fd, timeout, cdb, sizeof(cdb), q, sizeof(q), &r)) {
+	if (!ask(fd, timeout, cdb, sizeof(cdb), q, sizeof(q), &r)) {
 		if (not_scsi(r.err))
 			return fault_set(f, STATUS_FILE, "%s takes no SCSI "
 			    "commands; is it a SCSI disk?", name);
@@ -78,7 +95,7 @@ wait_until_ready(int fd, unsigned timeout, const char *name, struct fault *f)
 	static const unsigned char cdb[6] = { 0 };
 	struct scsi_reply r;
 
-	return scsi_query(fd, timeout, cdb, sizeof(cdb), NULL, 0, &r) ? 0 :
+	return ask(fd, timeout, cdb, sizeof(cdb), NULL, 0, &r) ? 0 :
 	    refused(name, "TEST UNIT READY", &r, f);
 }
 
@@ -94,12 +111,12 @@ ask_capacity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
 	struct scsi_reply r;
 	uint64_t last;
 
-	if (!scsi_query(fd, timeout, short_one, sizeof(short_one), a, 8, &r))
+	if (!ask(fd, timeout, short_one, sizeof(short_one), a, 8, &r))
 		return refused(name, "READ CAPACITY", &r, f);
 	last = sg_get_unaligned_be32(a);
 	d->block = sg_get_unaligned_be32(a + 4);
 	if (last == 0xffffffff) {
-		if (!scsi_query(fd, timeout, long_one, sizeof(long_one), a,
+		if (!ask(fd, timeout, long_one, sizeof(long_one), a,
 		    sizeof(a), &r))
 			return refused(name, "READ CAPACITY (16)", &r, f);
 		last = sg_get_unaligned_be64(a);
@@ -124,7 +141,7 @@ vpd_page(int fd, unsigned timeout, unsigned char page, unsigned char *buf,
 	struct scsi_reply r;
 	size_t len;
 
-	if (!scsi_query(fd, timeout, cdb, sizeof(cdb), buf, room, &r) ||
+	if (!ask(fd, timeout, cdb, sizeof(cdb), buf, room, &r) ||
 	    buf[1] != page)
 		return 0;
 	len = 4 + (size_t)sg_get_unaligned_be16(buf + 2);

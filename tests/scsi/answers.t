@@ -66,3 +66,76 @@ it "copies by asynchronous commands" eval 'all_there "" engine=async &&
 for n in ${LONG:+2 3} 16; do
 	it "copies by $n workers" all_there '' thr="$n"
 done
+
+# --------------------------------------------------------- another medium
+
+# The medium becomes another one at the 20th command of this kind; what is then
+# told ends the copy, and nothing of the other is in the target.
+other_source()
+{
+	disks && "$blocks" make other 1M 5 &&
+	    copies 6 "op=read nth=20 sense=$1 becomes=other" "${@:2}" &&
+	    says 'medium was (changed|removed)' && ! same src dst >/dev/null 2>&1 &&
+	    holds dst 0 0 $((19 * 16384)) 1
+}
+# Commands that are under way at the same time may still reach the other.
+other_target()
+{
+	disks && "$blocks" make other 1M 5 && cp other before &&
+	    copies 6 "op=write nth=20 sense=$1 becomes=other" "${@:2}" &&
+	    says 'medium was (changed|removed)' &&
+	    [[ $(cmp -l other before | wc -l) -le $((16384 * 15)) ]]
+}
+for sense in 6/28/0 2/3a/0 2/3a/2; do
+	it "stops when the source's medium is another one, $sense" \
+	    other_source $sense thr=1
+	it "stops when the target's medium is another one, $sense" \
+	    other_target $sense thr=1
+done
+it "stops there with coe=1 and retries, too" other_source 6/28/0 thr=1 coe=1 retries=9
+it "stops there with 16 workers" other_target 6/28/0 thr=16
+it "stops there with asynchronous commands" other_target 6/28/0 engine=async qd=2
+once()
+{
+	disks && "$blocks" make other 1M 5 && cp other before &&
+	    copies 6 'op=write nth=20 sense=6/28/0 becomes=other' thr=1 "$@" &&
+	    same other before && [[ $(grep -c '^dst write' log) = 20 ]]
+}
+it "sends no further command to the other medium" once
+it "sends it none with asynchronous commands" once engine=async qd=1
+rescued()
+{
+	disks && "$blocks" make other 1M 5 &&
+	    copies 6 'op=read nth=20 sense=6/28/0 becomes=other' map=map thr=1 &&
+	    [[ $("$tools/maps" list map -) = '' ]]
+}
+it "stops there in a rescue, and has no bad blocks" rescued
+unflushed()
+{
+	copies 103 "op=sync sense=$1 times=1" && says 'medium was (changed|removed)'
+}
+it "does not take another medium's flush for its own" unflushed 6/28/0
+it "does not flush a medium that was removed" unflushed 2/3a/0
+
+read_back()
+{
+	copies 6 'on=dst op=read nth=20 sense=6/28/0' verify="$1" && some '^dst read .* 2$'
+}
+it "does not verify another medium" read_back 1
+it "does not verify it in mid copy" read_back stream
+
+# What is pending when a medium has been put in is told before the copy.
+pending()
+{
+	disks "$@" && all_there 'op=ready sense=6/28/0 times=3'
+	some '^src ready' 3
+}
+it "begins with a medium that was just put in" pending
+it "begins with it where the capacity tells of it" eval \
+    'all_there "op=capacity sense=6/28/0 times=1" && some "^src capacity" 2'
+it "does not begin without a medium" eval \
+    'copies 2 "on=src sense=2/3a/0 op=ready" && one_line "Medium not present"'
+for sense in 6/29/0 6/2a/1 6/2a/9 6/3f/3 6/28/1; do
+	it "goes on after a unit attention, $sense" eval \
+	    'all_there "op=read,write nth=20 sense='$sense'" && some " 2$" 1'
+done
