@@ -352,8 +352,8 @@ blocks_at_once(const struct sg *sg, const struct sg_lane *l,
 }
 
 /*
- * Move n blocks at lba, or the beginning of them, to or from buf.  Returns the
- * bytes moved; 0 with an error in the io.
+ * Move n blocks at lba, or the beginning of them, to or from buf: those that
+ * the disk has.  Returns the bytes moved; 0 with an error in the io.
  */
 static size_t
 command(const struct lane *lane, struct io *io, unsigned char *buf,
@@ -372,6 +372,12 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 	c.mmap = l->map != NULL && !c.same;
 	c.lba = lba;
 	c.buf = buf;
+	if (lba >= sg->disk.blocks) {
+		io->err = ENOSPC;
+		return 0;
+	}
+	if (n > sg->disk.blocks - lba)
+		n = (uint32_t)(sg->disk.blocks - lba);
 	for (;;) {
 		if (sg->changed) {
 			change(sg, io, "");

@@ -139,3 +139,34 @@ for sense in 6/29/0 6/2a/1 6/2a/9 6/3f/3 6/28/1; do
 	it "goes on after a unit attention, $sense" eval \
 	    'all_there "op=read,write nth=20 sense='$sense'" && some " 2$" 1'
 done
+
+# ------------------------------------------------- more than the disk holds
+
+# full OPERANDS...: twice as much as there is room for, from a pipe; as on a
+# block device
+full()
+{
+	disks "block=${block-512}" && "$blocks" make much 2M 1 &&
+	    exits 78 answering '' "$pardd" of=dst "$@" < <(cat much) && fitting &&
+	    says "^pardd: NOT complete: dst: writing [0-9]+ bytes at byte [0-9]+: No space left on device$" &&
+	    holds dst 0 0 1M 1
+}
+it "fills the disk to its last block" full
+it "fills it with transfers that do not end there" full bs=512 bpt=77
+it "fills it with 16 workers" full bs=512 bpt=77 thr=16
+it "fills it by small commands" full cdbsz=6
+block=4096
+it "fills one with blocks of 4096" full bpt=3
+block=512
+same_as_loop()
+{
+	local sg
+	full bs=512 bpt=77 thr=1 && sg=$(tail -n 1 err) && truncate -s 1M img && loop img &&
+	    exits 78 "$pardd" of="$dev" bs=512 bpt=77 thr=1 < <(cat much) &&
+	    [[ ${sg/dst/"$dev"} = "$(tail -n 1 err)" ]] || fail "not as: $(tail -n 1 err)"
+}
+if can_loop; then
+	it "says of it what it says of a block device" same_as_loop
+else
+	skip "no loop devices" "says of it what it says of a block device"
+fi
