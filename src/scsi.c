@@ -352,6 +352,8 @@ judge_sense(struct scsi_reply *r, const struct answer *a)
 static void
 judge_status(struct scsi_reply *r, const struct answer *a)
 {
+	const char *words;
+
 	r->result = SCSI_FATAL;
 	switch (a->device & DEVICE_MASK) {
 	case CHECK_CONDITION:
@@ -374,7 +376,9 @@ judge_status(struct scsi_reply *r, const struct answer *a)
 		r->status = STATUS_FILE;
 		break;
 	}
-	snprintf(r->why, sizeof(r->why), "SCSI status %#x", a->device);
+	words = scsi_words(r->status);
+	snprintf(r->why, sizeof(r->why), "%s%sSCSI status %#x", words,
+	    words[0] != '\0' ? ", " : "", a->device);
 }
 
 /*

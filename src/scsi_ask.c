@@ -23,21 +23,13 @@ enum {
 };
 
 static int
-status_of(const struct scsi_reply *r)
-{
-	if (r->err != 0)
-		return status_errno(r->err);
-	return r->status != 0 ? r->status : STATUS_FILE;
-}
-
-static int
 refused(const char *name, const char *what, const struct scsi_reply *r,
     struct fault *f)
 {
 	if (r->why[0] == '\0')
 		return fault_errno(f, r->err, "%s: %s failed", name, what);
-	return fault_set(f, status_of(r), "%s: %s failed: %s", name, what,
-	    r->why);
+	return fault_set(f, r->status != 0 ? r->status : STATUS_FILE,
+	    "%s: %s failed: %s", name, what, r->why);
 }
 
 /* Of what the kernel says about a node that takes no SCSI commands. */

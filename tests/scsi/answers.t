@@ -170,3 +170,153 @@ if can_loop; then
 else
 	skip "no loop devices" "says of it what it says of a block device"
 fi
+
+# ------------------------------------------------------------ at the beginning
+
+# begins_not STATUS RULE REGEX: refused in one line, and nothing is written
+begins_not()
+{
+	copies "$1" "$2" && one_line "$3" && none '^[^ ]* (write|same)' && holds dst 0 0 1M 9
+}
+for op in inquiry ready capacity; do
+	it "tells a transport error at $op" \
+	    begins_not 15 "on=src op=$op host=7" 'transport error \(host 0x7, driver 0(x0)?\)'
+done
+it "tells one that passes, if it does not pass" \
+    begins_not 15 'on=dst op=ready host=0x0b' 'transport error \(host 0xb, driver 0(x0)?\)'
+it "tells one of a path that is not connected" \
+    begins_not 15 'on=src host=1' 'transport error \(host 0x1, driver 0(x0)?\)'
+it "tells that a disk does not answer" begins_not 33 'on=src op=ready host=3' 'no answer before the timeout'
+it "goes over transport errors that pass" eval \
+    'all_there "op=inquiry,ready,capacity host=0x0b times=5" && some "^src inquiry" 6'
+it "says that a node takes no SCSI commands" \
+    begins_not 15 'on=src errno=25' 'src takes no SCSI commands'
+it "says that a node is not there any more" \
+    begins_not 69 'on=src op=ready errno=19' 'TEST UNIT READY.*No such device'
+it "tells a reservation" begins_not 24 'on=dst op=ready status=0x18' 'eservation conflict'
+it "tells a disk that is always busy" begins_not 26 'on=src op=capacity status=8' '[Bb]usy'
+for type in 1 3 8 13 31; do
+	it "takes no device of type $type for a disk" eval \
+	    "disks type=$type && begins_not 15 '' 'not a disk .SCSI device type'"
+done
+for type in 4 5 7 14 20; do
+	it "takes one of type $type for a disk" eval "disks type=$type && all_there"
+done
+it "takes a unit that is not there for no disk" \
+    begins_not 15 'on=src op=inquiry data=7f' 'not a disk'
+
+sizes()
+{
+	begins_not 15 "on=src op=capacity data=$1" "${2-no use for a copy}"
+}
+it "takes no blocks of 0 bytes" sizes 000007ff00000000
+it "takes no blocks of 511 bytes" sizes 000007ff000001ff
+it "takes no blocks of 16 MiB" sizes 000007ff01000000
+it "takes no capacity of 0" eval 'disks blocks=0 && begins_not 15 "" "no use for a copy"'
+it "asks for the long capacity where the short one says so" eval \
+    'all_there "op=capacity data=ffffffff00000200" && some "^src capacity16" 1 &&
+    some "^dst capacity16" 1'
+it "goes on where an unit attention comes between the two" eval \
+    'all_there "op=capacity data=ffffffff00000200;op=capacity16 sense=6/29/0 times=2"'
+for block in 1024 4096 65536; do
+	it "copies blocks of $block" eval "disks block=$block &&
+	    copies 0 '' bs=$block bpt=1 && complete && same src dst"
+done
+odd()
+{
+	disks block=520 && truncate -s 1047800 src dst && copies 0 '' bs=520 bpt=16 "$@" &&
+	    complete && same src dst
+}
+it "copies blocks of 520" odd
+it "copies blocks of 520 by asynchronous commands" odd engine=async
+it "loses one bad block of 520" eval 'disks block=520 && truncate -s 1047800 src dst &&
+    copies 100 "on=src op=read at=77+1 sense=3/11/0" bs=520 coe=1 &&
+    holds dst 0 0 $((77 * 520)) 1 && cmp -n 520 -i $((77 * 520)):0 dst /dev/zero'
+
+# ------------------------------------------------------------------ commands
+
+# far CDBSZ SIZE SKIP COUNT [OPERANDS...]: the first READ is so long
+far()
+{
+	disks 'blocks=0x300000000' && ends 0 '' if=src of=out "cdbsz=$1" "skip=$3" "count=$4" \
+	    bpt="$4" thr=1 "${@:5}" && complete && some "^src read $3 $4 $2 "
+}
+far_() { (fitting() { :; }; far "$@"); }
+it "reads by 6 bytes where told" far_ 6 6 7 256
+it "reads by 6 bytes up to their end" far_ 6 6 2097151 1
+it "reads by 10 bytes behind that" far_ 6 10 2097152 1
+it "reads by 10 bytes up to their end" far_ 10 10 4294967295 1
+it "reads by 16 bytes behind that" far_ 10 16 4294967296 3
+it "reads by 16 bytes across that" far_ 10 16 4294967295 2
+it "reads by 12 bytes where told" far_ 12 12 4294967295 1
+it "reads by 16 bytes where 12 do not reach" far_ 12 16 4294967296 1
+it "reads by 16 bytes where told" far_ 16 16 0 9
+far_write()
+{
+	disks '' 'blocks=0x300000000' && (fitting() { :; }
+	ends 0 '' if=src of=dst seek=0x100000002 count=5 thr=1) && complete &&
+	    some '^dst write 4294967298 5 16 ' && truncate -s 2199023258112 src &&
+	    cmp -n 2560 -i 0:2199023256576 src dst
+}
+it "writes behind 2 TiB" far_write
+bits()
+{
+	all_there '' "${@:3}" && some "^src read [0-9]+ [0-9]+ [0-9]+ $1 0" 64 &&
+	    some "^dst write [0-9]+ [0-9]+ [0-9]+ $2 0" 64
+}
+it "sets no bit unless told" bits 00 00
+it "sets the FUA bit of the target" bits 00 08 fua=1
+it "sets the FUA bit of the source" bits 08 00 fua=2
+it "sets the FUA bit of both" bits 08 08 fua=3
+it "sets the bits that iflag= and oflag= tell" bits 10 18 iflag=dpo oflag=dpo,fua
+it "sets them in commands of 16 bytes" bits 18 18 fua=3 iflag=dpo oflag=dpo cdbsz=16
+it "keeps to the length that the disk takes" eval 'disks "most=24" &&
+    all_there "" bpt=100 && none " (read|write) [0-9]+ (2[5-9]|[3-9][0-9]|[0-9]{3,}) " &&
+    some " read [0-9]+ 24 "'
+it "makes commands smaller that the host refuses" eval \
+    'all_there "op=read,write errno=22 times=2" bpt=512 thr=1 &&
+    some "^src read 0 512 .*-$" && some "^src read 0 256 .*-$" && some "^src read 0 128 .* 0$"'
+
+# ------------------------------------------------------------ what passes
+
+passes()
+{
+	all_there "op=$1 $2 times=5" "${@:3}" && some "^... ($1) .* (2|8|24|40|0|-)$" 69
+}
+for op in read write; do
+	it "tries again a disk that is busy, $op" passes $op status=8
+	it "tries again a full queue, $op" passes $op status=0x28
+	it "tries again an aborted command, $op" passes $op sense=b/47/0
+	it "tries again what the host has not sent, $op" passes $op host=0x0c
+	it "tries again what the kernel has not taken, $op" passes $op errno=16
+	it "tries again asynchronous commands, $op" passes $op sense=b/47/0 engine=async
+done
+pauses()
+{
+	copies 26 'op=read at=100+1 status=8' thr=1 &&
+	    [[ $(sed -n 's/^pause //p' log | paste -sd ' ') = \
+	    '2 4 8 16 32 64 128 256 500 500' ]] || fail "$(grep pause log)"
+}
+it "lets the pauses grow" pauses
+for op in read write; do
+	it "gives up on a busy disk, $op" eval "copies 26 'op=$op at=100+1 status=8' thr=1 &&
+	    some '^... $op (96|100) .* 8\$' 11"
+	it "gives up on a full queue, $op" copies 27 "op=$op at=100+1 status=0x28"
+	it "gives up on aborted commands, $op" eval "copies 11 'op=$op at=100+1 sense=b/47/0' &&
+	    says 'Aborted [Cc]ommand'"
+	it "gives up on unit attentions, $op" copies 6 "op=$op at=100+1 sense=6/29/0"
+	it "gives up on the host, $op" eval "copies 15 'op=$op at=100+1 host=0x0b' &&
+	    says 'transport error .host 0xb'"
+	it "stops at a reservation, $op" eval "copies 24 'op=$op at=100+1 status=0x18' coe=1 &&
+	    says '[Rr]eservation conflict'"
+	it "stops at a protection error, $op" eval \
+	    "copies 40 'op=$op at=100+1 sense=b/10/1' coe=1 && says 'guard check'"
+	it "stops at an illegal request, $op" copies 5 "op=$op at=100+1 sense=5/24/0" coe=1
+	it "stops at an unknown command, $op" copies 9 "op=$op at=100+1 sense=5/20/0" coe=1
+	it "stops at data protection, $op" copies 7 "op=$op at=100+1 sense=7/27/0" coe=1
+	it "stops at a disk that is not ready, $op" copies 2 "op=$op at=100+1 sense=2/4/3" coe=1
+	it "stops at a command that is not answered, $op" copies 33 "op=$op at=100+1 host=3" coe=1
+	it "stops at one of which the driver says so, $op" copies 33 "op=$op at=100+1 driver=6" coe=1
+	it "stops at any other transport error, $op" copies 15 "op=$op at=100+1 host=7" coe=1
+	it "stops at a copy aborted, $op" copies 10 "op=$op at=100+1 sense=a/d/0" coe=1
+done
