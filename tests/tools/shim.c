@@ -8,7 +8,10 @@
  *	op=OP,...	read write flush (fdatasync, fsync) range
  *			(sync_file_range) close thread (pthread_create) zero
  *			(fallocate, BLKZEROOUT) share (FICLONERANGE) direct
- *			(opening with O_DIRECT)
+ *			(opening with O_DIRECT); and, only without on=: alloc
+ *			(malloc and its kin, but libcrypto's, which takes it
+ *			ill) open stat (fstat) ioctl rename map (mmap) event
+ *			(eventfd, signalfd) poll
  *	at=OFF+LEN,...	bytes of the file; OFF+ goes on to the end.  A transfer
  *			that begins before is cut there and really happens
  *	whole		a transfer that touches at= fails as a whole
@@ -25,6 +28,7 @@
  *			puts it so on the file, a read tells it so
  *	every=N		1 in N, by chance (seed=S)
  *	nth=N		only the Nth time
+ *	from=N		from the Nth time on
  *	times=N		only the first N times; with at=, for each range
  *
  * The first rule that fits decides.  On what cannot seek, offsets count the
@@ -56,7 +60,11 @@
 #include <string.h>
 #include <linux/fs.h>
 #include <stdarg.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -66,7 +74,9 @@ enum { RULES = 8, RANGES = 256, SECTOR = 512 };
 
 enum op {
 	READ = 1, WRITE = 2, FLUSH = 4, RANGE = 8, CLOSE = 16, THREAD = 32,
-	ZERO = 64, SHARE = 128, DIRECT = 256
+	ZERO = 64, SHARE = 128, DIRECT = 256, ALLOC = 512, OPENING = 1024,
+	STAT = 2048, IOCTL = 4096, RENAME = 8192, MAP = 16384, EVENT = 32768,
+	POLL = 65536
 };
 
 struct range {
@@ -80,7 +90,7 @@ struct rule {
 	unsigned	 ops;
 	int		 err;		/* errno value, or 0 */
 	bool		 whole, cut, odd, hang, old, flip;
-	unsigned	 ms, every, nth, times;
+	unsigned	 ms, every, nth, from, times;
 	size_t		 n;		/* ranges; 0: all of the file */
 	struct range	 range[RANGES];
 	atomic_uint	 seen, hits;
@@ -112,6 +122,9 @@ static const struct { const char *name; int value; } names[] = {
 	{ "read", READ }, { "write", WRITE }, { "flush", FLUSH },
 	{ "range", RANGE }, { "close", CLOSE }, { "thread", THREAD },
 	{ "zero", ZERO }, { "share", SHARE }, { "direct", DIRECT },
+	{ "alloc", ALLOC }, { "open", OPENING }, { "stat", STAT },
+	{ "ioctl", IOCTL }, { "rename", RENAME }, { "map", MAP },
+	{ "event", EVENT }, { "poll", POLL },
 };
 
 static void
@@ -217,7 +230,7 @@ number_of(struct rule *r, const char *word, const char *value)
 {
 	const struct { const char *name; unsigned *number; } numbers[] = {
 		{ "sleep", &r->ms }, { "every", &r->every }, { "nth", &r->nth },
-		{ "times", &r->times },
+		{ "from", &r->from }, { "times", &r->times },
 	};
 	size_t i;
 
@@ -305,9 +318,10 @@ same_file(const struct rule *r, int fd)
 {
 	struct stat a, b;
 
+	REAL(real, fstat);
 	if (r->path[0] == '\0')
 		return true;
-	if (fstat(fd, &a) < 0 || stat(r->path, &b) < 0)
+	if (real(fd, &a) < 0 || stat(r->path, &b) < 0)
 		return false;
 	if (S_ISBLK(a.st_mode) || S_ISCHR(a.st_mode))
 		return (a.st_mode & S_IFMT) == (b.st_mode & S_IFMT) &&
@@ -353,7 +367,7 @@ due(struct rule *r, struct range *g)
 {
 	unsigned seen = atomic_fetch_add(&r->seen, 1) + 1;
 
-	if (r->nth != 0 && seen != r->nth)
+	if ((r->nth != 0 && seen != r->nth) || seen < r->from)
 		return false;
 	if (r->every != 0 && roll(r) % r->every != 0)
 		return false;
@@ -725,7 +739,8 @@ opened(int fd, int flags)
 		va_start(ap, flags);					\
 		mode = flags & O_CREAT ? va_arg(ap, int) : 0;		\
 		va_end(ap);						\
-		return opened(real(path, flags, mode), flags);		\
+		return refused(OPENING, "open", -1) ? -1 :		\
+		    opened(real(path, flags, mode), flags);		\
 	}
 
 OPEN(open)
@@ -745,12 +760,17 @@ OPEN(__open64_2)
 		va_start(ap, flags);					\
 		mode = flags & O_CREAT ? va_arg(ap, int) : 0;		\
 		va_end(ap);						\
+		if (refused(OPENING, "open", -1))			\
+			return -1;					\
 		fd = open_serial(dir, path);				\
-		return fd >= 0 ? fd : real(dir, path, flags, mode);	\
+		return fd >= 0 ? fd :					\
+		    opened(real(dir, path, flags, mode), flags);	\
 	}
 
 OPENAT(openat)
 OPENAT(openat64)
+OPENAT(__openat_2)
+OPENAT(__openat64_2)
 
 int
 sync_file_range(int fd, off_t at, off_t len, unsigned flags)
@@ -771,6 +791,7 @@ zero_file(int fd, int mode, off_t at, off_t len)
 #define RESULT int
 BOTH(fallocate64, fallocate, (int fd, int mode, off_t at, off_t len),
     zero_file(fd, mode, at, len))
+#undef RESULT
 
 int
 ioctl(int fd, unsigned long request, ...)
@@ -789,6 +810,8 @@ ioctl(int fd, unsigned long request, ...)
 		    (size_t)range[1]))
 			return -1;
 	}
+	if (refused(IOCTL, "ioctl", fd))
+		return -1;
 	if (request == FICLONERANGE && refused(SHARE, "FICLONERANGE", fd))
 		return -1;
 	return real(fd, request, arg);
@@ -819,4 +842,131 @@ pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
 	if (refused(THREAD, "pthread_create", -1))
 		return errno;
 	return real(thread, attr, run, arg);
+}
+
+/* --- what has to do with no file, or with none yet ---------------------- */
+
+/* Under its plain and its 64-bit name. */
+#define STAT_OF(name, type)						\
+	int								\
+	name(int fd, struct type *st)					\
+	{								\
+		REAL(real, name);					\
+		return refused(STAT, "fstat", fd) ? -1 : real(fd, st);	\
+	}
+
+STAT_OF(fstat, stat)
+STAT_OF(fstat64, stat64)
+
+int
+renameat(int from, const char *old_name, int to, const char *new_name)
+{
+	REAL(real, renameat);
+	return refused(RENAME, "rename", -1) ? -1 :
+	    real(from, old_name, to, new_name);
+}
+
+int
+rename(const char *old_name, const char *new_name)
+{
+	REAL(real, rename);
+	return refused(RENAME, "rename", -1) ? -1 : real(old_name, new_name);
+}
+
+#define RESULT void *
+static void *
+mapped(void *at, size_t len, int prot, int flags, int fd, off_t off)
+{
+	REAL(real, mmap64);
+	return refused(MAP, "mmap", -1) ? MAP_FAILED :
+	    real(at, len, prot, flags, fd, off);
+}
+
+BOTH(mmap64, mmap, (void *at, size_t len, int prot, int flags, int fd,
+    off_t off), mapped(at, len, prot, flags, fd, off))
+#undef RESULT
+
+int
+eventfd(unsigned count, int flags)
+{
+	REAL(real, eventfd);
+	return refused(EVENT, "eventfd", -1) ? -1 : real(count, flags);
+}
+
+int
+signalfd(int fd, const sigset_t *set, int flags)
+{
+	REAL(real, signalfd);
+	return refused(EVENT, "signalfd", -1) ? -1 : real(fd, set, flags);
+}
+
+int
+poll(struct pollfd *p, nfds_t n, int ms)
+{
+	REAL(real, poll);
+	return refused(POLL, "poll", -1) ? -1 : real(p, n, ms);
+}
+
+int
+ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sigset_t *set)
+{
+	REAL(real, ppoll);
+	return refused(POLL, "poll", -1) ? -1 : real(p, n, t, set);
+}
+
+/* libcrypto writes to what it did not get. */
+static bool
+own(const void *caller)
+{
+	Dl_info who;
+
+	return dladdr(caller, &who) == 0 || who.dli_fname == NULL ||
+	    strstr(who.dli_fname, "libcrypto") == NULL;
+}
+
+static bool
+no_memory(const void *caller)
+{
+	int before = errno;
+	bool fails = nrules > 0 && own(caller) && refused(ALLOC, "alloc", -1);
+
+	errno = fails ? ENOMEM : before;
+	return fails;
+}
+
+#define CALLER __builtin_return_address(0)
+
+void *
+malloc(size_t len)
+{
+	REAL(real, malloc);
+	return no_memory(CALLER) ? NULL : real(len);
+}
+
+void *
+calloc(size_t n, size_t len)
+{
+	REAL(real, calloc);
+	return no_memory(CALLER) ? NULL : real(n, len);
+}
+
+void *
+realloc(void *old_room, size_t len)
+{
+	REAL(real, realloc);
+	return no_memory(CALLER) ? NULL : real(old_room, len);
+}
+
+void *
+reallocarray(void *old_room, size_t n, size_t len)
+{
+	REAL(real, reallocarray);
+	return no_memory(CALLER) ? NULL : real(old_room, n, len);
+}
+
+int
+posix_memalign(void **room, size_t unit, size_t len)
+{
+	REAL(real, posix_memalign);
+	return no_memory(CALLER) ? ENOMEM : real(room, unit, len);
 }
