@@ -51,6 +51,8 @@ struct outcome {
 	struct fault	 verdict;	/* verdict_judge's */
 	struct damage	 damage;	/* main's; outcome_free frees it */
 	int		 signal;	/* that stopped it, else 0 */
+	uint64_t	 rate;		/* bytes a second, as set last, or 0 */
+	int		 ioprio;	/* the same; 0: not set */
 	bool		 gone;		/* the fault: there is no source now */
 	bool		 abandoned;	/* twice: left with workers running */
 };

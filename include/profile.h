@@ -83,6 +83,12 @@ int profile_new(struct profile **pr, const struct plan *);
 void profile_free(struct profile *);
 
 /*
+ * The copy goes on after an interruption, which was the time of no request.
+ * Nobody may be noting.  NULL will do.
+ */
+void profile_go_on(struct profile *);
+
+/*
  * Let a lane of worker n be noted.  Ends that are generated or discarded are
  * not; nor is anything if pr is NULL.
  */

@@ -181,20 +181,39 @@ enlist(struct job *job)
 		job_threads(job);
 }
 
+/* What is the user's to change, or is noted, goes on with the copy. */
 static int
-job_init(struct job *job, const struct plan *p, struct fault *f)
+take_over(struct job *job, const struct plan *p, const struct outcome *before)
 {
+	const struct opts *o = p->opts;
+
+	if (before != NULL) {
+		job->before = before->tally;
+		job->ioprio = before->ioprio;
+		job->profile = before->profile;
+		rate_set(&job->rate, before->rate);
+		return 0;
+	}
+	job->ioprio = o->ioprio != NULL ? ioprio_parse(o->ioprio) : 0;
+	rate_set(&job->rate, o->rate > 0 ? (uint64_t)o->rate : 0);
+	return profile_new(&job->profile, p);
+}
+
+static int
+job_init(struct job *job, const struct plan *p, const struct outcome *before,
+    struct fault *f)
+{
+	int err;
 
 	job->p = p;
+	err = take_over(job, p, before);
 	job->halt = eventfd(0, EFD_CLOEXEC);
 	job->done = eventfd(0, EFD_CLOEXEC);
 	map_buffers(job, buffers_size(p));
 	if (job->halt < 0 || job->done < 0)
 		return fault_errno(f, errno, "eventfd");
-	rate_set(&job->rate, p->opts->rate > 0 ? (uint64_t)p->opts->rate : 0);
-	if (job->bufs == NULL || map_init(&job->map, p->length,
-	    rate_piece(&job->rate, p, p->claim), p->phase) != 0 ||
-	    profile_new(&job->profile, p) != 0)
+	if (err != 0 || job->bufs == NULL || map_init(&job->map, p->length,
+	    rate_piece(&job->rate, p, p->claim), p->phase) != 0)
 		return fault_errno(f, ENOMEM, "%zu bytes of buffers",
 		    buffers_size(p));
 	turn_init(&job->turn);
@@ -229,6 +248,8 @@ fill_in(struct outcome *out, struct job *job)
 	out->flush = job->flush;
 	out->unsaved = job->unsaved;
 	out->gone = job->gone && !job->doubt;
+	out->rate = job->rate.bytes;
+	out->ioprio = job->ioprio;
 	if (job->verify != NULL) {
 		out->proven = job->verify->done;
 		map_take(&out->differ, &job->verify->differ);
@@ -395,51 +416,54 @@ begin_lead(struct job *job, struct fault *f)
 
 /* It is not refused any more: a refusal is one line, and nothing else. */
 static int
-start(struct job *job, const struct tally *before, struct fault *f)
+start(struct job *job, bool again, struct fault *f)
 {
-	if (before == NULL)
+	if (!again)
 		report_begin(job->p);
-	else
-		job->before = *before;
 	return begin_lead(job, f);
 }
 
 /* All that can fail before the target is touched. */
 static int
-begin(struct job *job, struct control *c, const struct tally *before,
-    struct fault *f)
+begin(struct job *job, struct control *c, bool again, struct fault *f)
 {
-	if (job->p->opts->ioprio != NULL)
-		job->ioprio = ioprio_parse(job->p->opts->ioprio);
 	if (control_open(c, job->p->opts, f) != 0)
 		return -1;
 	if (begin_rescue(job, f) == 0 && verify_begin(job, f) == 0 &&
-	    compare_begin(job, f) == 0 && start(job, before, f) == 0)
+	    compare_begin(job, f) == 0 && start(job, again, f) == 0)
 		return 0;
 	control_close(c);
 	return -1;
 }
 
-/* A copy, or what a rescue has left of it (before: the tally): as copy_run. */
+/*
+ * A copy, or what a rescue has left of it after "before": as copy_run.  The
+ * profile of that is used, and stays its own if the copy does not begin.
+ */
 static int
 run(const struct plan *p, const struct signals *s, struct events *ev,
-    const struct tally *before, struct outcome *out, struct fault *f)
+    const struct outcome *before, struct outcome *out, struct fault *f)
 {
 	struct job *job = calloc(1, sizeof(*job));
-	double start = clock_seconds() - (before != NULL ? before->seconds : 0);
+	double start = clock_seconds();
 	struct control control;
 	bool began;
 
 	*out = (struct outcome){ .signal = 0 };
 	if (job == NULL)
 		return fault_errno(f, ENOMEM, "a job");
-	if (job_init(job, p, f) != 0) {
+	if (before != NULL)
+		start -= before->tally.seconds;
+	if (job_init(job, p, before, f) != 0) {
+		if (before == NULL)
+			profile_free(job->profile);
 		job_free(job);
 		return -1;
 	}
-	if (begin(job, &control, before, f) != 0) {
+	if (begin(job, &control, before != NULL, f) != 0) {
 		map_free(&job->map);
-		profile_free(job->profile);
+		if (before == NULL)
+			profile_free(job->profile);
 		job_free(job);
 		return -1;
 	}
@@ -459,6 +483,8 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 	if (began)
 		return 0;
 	*f = out->fault;
+	if (before != NULL)
+		out->profile = NULL;
 	outcome_free(out);
 	return -1;
 }
@@ -468,14 +494,15 @@ static void
 go_on(const struct plan *p, const struct signals *s, struct events *ev,
     double start, struct outcome *out)
 {
-	struct tally before = out->tally;
 	struct outcome next;
 
-	before.seconds = clock_seconds() - start;
+	out->tally.seconds = clock_seconds() - start;
 	out->gone = false;
 	endpoint_go_on(p->dst);
-	if (run(p, s, ev, &before, &next, &out->fault) != 0)
+	profile_go_on(out->profile);
+	if (run(p, s, ev, out, &next, &out->fault) != 0)
 		return;
+	out->profile = NULL;		/* next's now */
 	outcome_free(out);
 	*out = next;
 }

@@ -82,6 +82,15 @@ profile_free(struct profile *pr)
 }
 
 void
+profile_go_on(struct profile *pr)
+{
+	enum series s;
+
+	for (s = 0; pr != NULL && s < SERIES_MOST; s++)
+		pr->meter[s].last = 0;
+}
+
+void
 profile_lane(struct profile *pr, unsigned n, struct lane *lane)
 {
 	if (pr == NULL || lane->ep->be == &be_null)

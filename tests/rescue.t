@@ -798,14 +798,14 @@ else
 	    "ends when a block device answers nothing any more"
 fi
 
-# leaves RULES OPERANDS...: a disk goes after its first MiB, or by RULES, and comes
-# back as another; the run is over
+# leaves RULE OPERANDS...: a disk goes after its first MiB, or by that rule, and
+# comes back as another; the run is over
 leaves()
 {
 	local was pid
 	"$blocks" make src $size && mkdir serials && loop src --read-only && was=$dev &&
 	    echo one >"serials/${was#/dev/}" || return
-	SERIALS=$PWD/serials FAULTS=${1:-on=$was op=read at=1048576+ fail=ENODEV} LD_PRELOAD=$shim \
+	SERIALS=$PWD/serials FAULTS="on=$was ${1:-op=read at=1048576+ fail=ENODEV}" LD_PRELOAD=$shim \
 	    "$tools/ends" how "$pardd" if="$was" of=dst map=map bs=512 wait=50 "${@:2}" 2>err &
 	pid=$!
 	until_true 20 grep -q 'waiting up to\|NOT' err && comes || return
@@ -815,6 +815,10 @@ leaves()
 # comes: the same disk, by another name
 comes()
 {
+	comes_back
+}
+comes_back()
+{
 	local was=$dev
 	loop src --read-only && mv "serials/${was#/dev/}" "serials/${dev#/dev/}"
 }
@@ -822,10 +826,31 @@ waits_for()
 {
 	"$@" && leaves '' oflag=flock && ended exit 0 && complete && same src dst && is + 0+$size
 }
+# told COMMAND ANSWER: by the socket ctl
+told()
+{
+	[[ $(echo "$1" | socat -t 5 - UNIX-CONNECT:ctl 2>/dev/null) =~ ^$2$ ]]
+}
+# What is changed before it goes is asked for when it is back.
+keeps_limits()
+{
+	comes()
+	{
+		comes_back && until_true 20 told status '.* rate=100000 ioprio=be:6' && told rate=0 ok
+	}
+	until_true 20 told rate=100000 ok && told ioprio=be:6 ok &
+	leaves "op=read at=131072+ fail=ENODEV" rate=4096 control=ctl profile=profile.json &&
+	    ended exit 0 && same src dst &&
+	    jq -e '.target.bytes == 2097152 and .seconds < 100 and
+		([.target.positions[].bytes] | add) == 2097152' profile.json
+}
 if can_loop; then
 	it "waits for the source, and goes on with a file that it has made" waits_for true
 	it "... that was too short at first" waits_for truncate -s 4096 dst
 	it "... that was there" waits_for "$blocks" make dst $size 9
+	if command -v socat >/dev/null && command -v jq >/dev/null; then
+		it "... within the limits that were changed, and notes all of it in profile=" keeps_limits
+	fi
 else
 	skip "no loop devices" "waits for the source"
 fi
