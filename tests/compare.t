@@ -269,7 +269,7 @@ interrupted()
 {
 	"$blocks" make a 64M && cp a b
 	FAULTS="on=$PWD/b op=read sleep=100" LD_PRELOAD=$shim "$tools/ends" how \
-	    "$pardd" if=a of=b compare=1 thr=2 json=json map=map 2>err &
+	    "$pardd" if=a of=b compare=1 bs=512 bpt=64 thr=2 json=json map=map 2>err &
 	until_true 20 grep -qs '"phase":"comparing"' json
 	kill -INT "$(awk '$1 == "pid" { print $2 }' how)"
 	wait $!

@@ -256,7 +256,7 @@ interrupted()
 {
 	mkfifo p && exec 5<>p && "$blocks" make - 30000 >&5 || return
 	"$tools/ends" how "$pardd" of=dst bs=512 bpt=8 "${hashing[@]}" <&5 2>err &
-	until_true 10 test -s dst && kill -INT "$(sed -n 's/^pid //p' how)" && wait $!
+	until_true 20 test -s dst && kill -INT "$(sed -n 's/^pid //p' how)" && wait $!
 	ended signal 2 && status=130 && incomplete 130
 }
 it "has none when it is interrupted" interrupted

@@ -187,13 +187,23 @@ slow()
 }
 slow_run()
 {
-	"$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=64 thr=1 json=json 2>err &
+	FAULT_LOG=$PWD/faults "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=${bpt:-64} \
+	    thr=1 json=json "$@" 2>err &
+	job=$!
+}
+# told N: so many lines of progress have come
+told()
+{
+	(($(grep -c '"event":"progress"' json 2>/dev/null) >= $1))
 }
 progress()
 {
 	local n start=${EPOCHREALTIME/.} most
-	slow '' 350
-	exits 0 "$pardd" if=src of=dst bs=512 bpt=64 thr=1 json=json && valid json || return
+	"$blocks" make src 256k && export FAULTS="on=$PWD/src op=read at=131072+ until=$PWD/go" LD_PRELOAD=$shim || return
+	slow_run
+	until_true 20 told 2
+	touch go
+	wait "$job" && ended exit 0 && valid json || return
 	most=$(((${EPOCHREALTIME/.} - start) / 1000000))
 	n=$(jq -s 'map(select(.event == "progress" and .phase == "copying" and .length == 262144)) | length' json)
 	((n >= 2 && n <= most)) || fail "$n in $most seconds"
@@ -202,8 +212,12 @@ it "tells the progress about once a second, without a line on stderr" progress
 early()
 {
 	"$blocks" make src 256k || return
-	export FAULTS="on=$PWD/src op=read at=512+512 fail=EIO;on=$PWD/src op=read at=32768+ sleep=500" LD_PRELOAD=$shim
-	exits 100 "$pardd" if=src of=dst bs=512 bpt=64 thr=1 coe=1 json=json && valid json &&
+	export FAULTS="on=$PWD/src op=read at=512+512 fail=EIO;on=$PWD/src op=read at=32768+ until=$PWD/go" LD_PRELOAD=$shim
+	slow_run coe=1
+	until_true 20 told 1
+	touch go
+	wait $!
+	ended exit 100 && valid json &&
 	    jq -es 'map(.event) | index("error") < rindex("progress")' json >/dev/null &&
 	    jq -es 'map(select(.event == "progress"))[-1].bytes_unreadable == 512' json >/dev/null
 }
@@ -211,27 +225,32 @@ it "tells of an unreadable range while the copy goes on" early
 shared()
 {
 	"$blocks" make src 128k || return
-	export FAULTS="on=$PWD/src op=read at=32256+512 fail=EIO;on=$PWD/src op=read at=32768+512 sleep=800 fail=EIO" LD_PRELOAD=$shim
-	exits 100 "$pardd" if=src of=dst bs=512 bpt=64 thr=1 coe=1 json=json && valid json &&
+	export FAULTS="on=$PWD/src op=read at=32256+512 fail=EIO;on=$PWD/src op=read at=32768+512 until=$PWD/go fail=EIO" LD_PRELOAD=$shim
+	slow_run coe=1
+	until_true 20 told 1
+	touch go
+	wait $!
+	ended exit 100 && valid json &&
 	    jq -es 'any(.event == "progress")' json >/dev/null && has '.unreadable == [{offset: 32256, length: 1024}]'
 }
 it "tells a range that two transfers share as one" shared
 flushing()
 {
 	"$blocks" make src 64k && touch dst || return
-	export FAULTS="on=$PWD/dst op=flush sleep=1500" LD_PRELOAD=$shim
+	export FAULTS="on=$PWD/dst op=flush until=$PWD/go" LD_PRELOAD=$shim
+	(until_true 20 told 1; touch go) &
 	tells 0 complete if=src of=dst && jq -es 'any(.phase == "flushing")' json >/dev/null
 }
 it "tells that it is flushing" flushing
 begun()
 {
-	[[ -s json ]]
+	[[ -s json && -s dst ]]
 }
 stopped()
 {
 	slow ''
-	slow_run
-	until_true 20 begun && sleep 0.3 && kill -"$1" "$(sed -n 's/^pid //p' how)" && wait $!
+	bpt=1 slow_run
+	until_true 20 begun && kill -"$1" "$(sed -n 's/^pid //p' how)" && wait $!
 	ended signal "$2" && valid json && agrees &&
 	    has ".verdict == \"stopped\" and .status == 128 + $2 and .signal == $2"
 }
@@ -242,7 +261,7 @@ left()
 	"$blocks" make src 256k || return
 	export FAULTS="on=$PWD/src op=read nth=3 hang" LD_PRELOAD=$shim
 	slow_run
-	until_true 20 begun && sleep 0.3 && kill -INT "$(sed -n 's/^pid //p' how)" && sleep 0.5 &&
+	until_true 20 grep -qs waits faults && kill -INT "$(sed -n 's/^pid //p' how)" && heard &&
 	    kill -INT "$(sed -n 's/^pid //p' how)" && wait $!
 	ended signal 2 && valid json && has '.verdict == "stopped" and .signal == 2 and (.flushed | not)' &&
 	    has '.message | test("second SIGINT")'
@@ -259,6 +278,7 @@ tame()
 # named NAME WANTED: the source's name, and how a program gets it
 named()
 {
+	in_memory			# over before there is progress to tell
 	"$blocks" make "$1" 1000 && exits 0 "$pardd" "if=$1" of=dst json=json && valid json && tame json &&
 	    [[ $(wc -l <json) = 2 ]] && [[ $(jq -rs 'last.source.name' json) = "$2" ]]
 }
@@ -380,23 +400,34 @@ told_once()
 }
 write_fails()
 {
+	in_memory
 	"$blocks" make src 64k && touch json || return
 	with_faults "on=$PWD/json op=write nth=$1 fail=ENOSPC" run "$pardd" if=src of=dst json=json
 	faulty write && [[ $(wc -l <json) = $(($1 - 1)) ]] && told_once
 }
 it "goes on when the plan cannot be written" write_fails 1
 it "goes on when the result cannot be written" write_fails 2
+# held: what is behind the first 32 KiB of src is read when there is a file go
+held()
+{
+	"$blocks" make src 256k && export FAULTS="on=$PWD/src op=read at=32768+ until=$PWD/go" LD_PRELOAD=$shim
+}
+fill_up()
+{
+	dd if=/dev/zero of=fifo bs=4k oflag=nonblock 2>/dev/null
+	:
+}
 reader_gone()
 {
-	slow '' 200
-	run "$pardd" if=src of=dst bs=512 bpt=64 thr=1 json=7 7> >(head -n 1 >json)
+	held
+	run "$pardd" if=src of=dst bs=512 bpt=64 thr=1 json=7 7> >(head -n 1 >json; exec <&-; touch go)
 	told_once
 }
 it "goes on when the reader has gone" reader_gone
 reader_sleeps()
 {
 	"$blocks" make src 64k && mkfifo fifo && exec 7<>fifo || return
-	timeout 0.5 cat /dev/zero >&7		# until it is full
+	fill_up
 	run "$pardd" if=src of=dst json=7
 	told_once
 }
@@ -404,16 +435,16 @@ it "goes on when the reader sleeps" reader_sleeps
 catches_up()
 {
 	local pid cat
-	slow '' 400
+	held
 	mkfifo fifo && exec 7<>fifo || return
 	"$pardd" if=src of=dst bs=512 bpt=64 thr=1 json=7 2>err &
 	pid=$!
-	sleep 0.7
-	timeout 0.3 cat /dev/zero >&7
+	until_true 20 test -s dst && fill_up	# the plan has been written
 	sleep 1.5
 	cat <&7 >raw &
 	cat=$!
-	wait $pid && until_true 10 grep -aq '"verdict":' raw && kill $cat &&
+	touch go
+	wait $pid && until_true 20 grep -aq '"verdict":' raw && kill $cat &&
 	    tr -d '\0' <raw >json && valid json && has '.verdict == "complete"' && ! grep json err
 }
 it "leaves progress out while the reader is busy" catches_up
@@ -430,8 +461,7 @@ stalls()
 	slow ''
 	mkfifo fifo && exec 7<>fifo || return
 	"$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=1 thr=1 json=7 2>err &
-	sleep 1
-	timeout 0.5 cat /dev/zero >&7		# the plan has been written
+	until_true 20 test -s dst && fill_up	# the plan has been written
 	sleep 1.5
 	kill -INT "$(sed -n 's/^pid //p' how)" && wait $!
 	ended signal 2 && says 'json=7: it is not complete'
@@ -476,7 +506,8 @@ documented()
 {
 	local key
 	"$blocks" make src 128k || return
-	FAULTS="on=$PWD/src op=read at=512+512 fail=EIO;on=$PWD/src op=read at=32768+ sleep=600" LD_PRELOAD=$shim \
+	(until_true 20 told 1; touch go) &
+	FAULTS="on=$PWD/src op=read at=512+512 fail=EIO;on=$PWD/src op=read at=32768+ until=$PWD/go" LD_PRELOAD=$shim \
 	    exits 100 "$pardd" if=src of=dst bs=512 bpt=64 thr=1 coe=1 json=json log=log || return
 	[[ $(jq -r .event json log | sort -u | wc -l) = 5 ]] || fail "not all events were seen" || return
 	comm -3 <(jq -r '.event, keys[], (.source // {} | keys[])' json log | sort -u |

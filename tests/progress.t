@@ -3,15 +3,25 @@
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
-# slow SIZE MS [RULE]: each read of src takes so long
+# slow SIZE MS [RULE]: each read of src takes so long, until there is a file go
 slow()
 {
 	"$blocks" make src "$1" || return
-	rules="${3:+on=$PWD/src op=read $3;}on=$PWD/src op=read at=32768+ sleep=$2"
+	rules="${3:+on=$PWD/src op=read $3;}on=$PWD/src op=read at=32768+ sleep=$2 until=$PWD/go"
 }
 copies()
 {
 	FAULTS=$rules LD_PRELOAD=$shim exits "$1" "$pardd" if=src of=dst bs=512 bpt=64 thr=1 "${@:2}"
+}
+# until_told N REGEX: N lines have come
+told()
+{
+	(($(grep -Ecs -e "$2" err) >= $1))
+}
+until_told()
+{
+	until_true 30 told "$@" >&2
+	touch go
 }
 
 # -------------------------------------------------------- where there is none
@@ -19,7 +29,9 @@ copies()
 lines()
 {
 	local n start=${EPOCHREALTIME/.} most
-	slow 256k 400 && copies 0 "$@" || return
+	slow 256k 400 || return
+	until_told 2 '^pardd: .*copying$' &
+	copies 0 "$@" || return
 	most=$(((${EPOCHREALTIME/.} - start) / 1000000))
 	n=$(grep -c '^pardd: .*copying$' err)
 	((n >= 2 && n <= most)) || fail "$n lines in $most s: $(<err)" || return
@@ -47,14 +59,16 @@ rarely()
 [[ $VARIANT != plain ]] || it "prints none before it is time" rarely
 lost()
 {
-	slow 128k 800 'at=512+1024 fail=EIO' && copies 100 coe=1 progress=1 && says 'copying$' &&
+	slow 128k 20000 'at=512+1024 fail=EIO' || return
+	until_told 1 'unreadable, copying$' &
+	copies 100 coe=1 progress=1 && says 'copying$' &&
 	    says '^pardd: .*, 1\.0 kB unreadable, copying$'
 }
 it "tells how much is unreadable so far" lost
 unknown()
 {
 	"$blocks" make src 256k || return
-	{ head -c 32768; sleep 1.7; cat; } <src |
+	{ head -c 32768; until_told 1 '^pardd: 33 kB, .*copying$'; cat; } <src |
 	    exits 0 "$pardd" of=dst bs=512 bpt=64 thr=1 progress=1 || return
 	says '^pardd: 33 kB, [0-9.]+ k?B/s, mean [0-9.]+ kB/s, copying$' && does_not_say 'left|%'
 }
@@ -62,7 +76,7 @@ it "tells neither a part nor a time of what has no known length" unknown
 stalled()
 {
 	"$blocks" make src 256k || return
-	{ head -c 131072; sleep 3.5; cat; } <src |
+	{ head -c 131072; until_told 1 ' 0 B/s, .* unknown, copying$'; cat; } <src |
 	    exits 0 "$pardd" of=dst bs=512 count=512 bpt=64 thr=1 progress=1 || return
 	says '^pardd: 131 kB, 50 %, 0 B/s, mean .*, time left unknown, copying$'
 }
@@ -70,14 +84,16 @@ stalled()
 flushing()
 {
 	"$blocks" make src 64k && touch dst || return
-	rules="on=$PWD/dst op=flush sleep=1500"
+	rules="on=$PWD/dst op=flush until=$PWD/go"
+	until_told 1 'flushing$' &
 	copies 0 progress=1 && says '^pardd: 66 kB, 100 %, flushing$'
 }
 it "says that it is flushing" flushing
 padded()
 {
 	head -c 1000 /dev/zero >src && touch dst || return
-	rules="on=$PWD/dst op=flush sleep=1500"
+	rules="on=$PWD/dst op=flush until=$PWD/go"
+	until_told 1 'flushing$' &
 	copies 0 conv=sync progress=1 && says '^pardd: 1\.0 kB, 100 %, flushing$'
 }
 it "never passes 100 %" padded
@@ -91,7 +107,7 @@ screen()
 	local columns=$1
 	shift
 	export TMUX_TMPDIR=$PWD
-	cat >go <<-EOT
+	cat >script <<-EOT
 	cd "$PWD"
 	trap : INT
 	FAULTS='$rules' LD_PRELOAD=$shim "$pardd" if=src of=dst bs=512 bpt=64 thr=1 $*
@@ -99,7 +115,8 @@ screen()
 	sleep 60
 	EOT
 	undo env TMUX_TMPDIR="$PWD" tmux -L pardd kill-server
-	env -u TMUX tmux -L pardd -f /dev/null new-session -d -x "$columns" -y 20 "sh ./go"
+	env -u TMUX SHELL=/bin/sh tmux -L pardd -f /dev/null new-session -d -x "$columns" \
+	    -y 20 "sh ./script"
 }
 shown()
 {
@@ -118,23 +135,23 @@ wide()
 {
 	slow 1M 300 && screen 80 || return
 	shows '^[0-9]+ kB, [0-9]+ %, [0-9.]+ k?B/s, mean [0-9.]+ k?B/s, 0:[0-9]+ left, copying$' &&
-	    shows '^over 0$' && shows '^1\.0 MB, 100 %, mean [0-9.]+ k?B/s$' && shows '^pardd: complete, flushed$' &&
+	    touch go && shows '^over 0$' && shows '^1\.0 MB, 100 %, mean [0-9.]+ [kM]?B/s$' && shows '^pardd: complete, flushed$' &&
 	    ! appears copying
 }
 narrow()
 {
-	slow 256k 500 'at=512+1024 fail=EIO' && screen 40 coe=1 || return
+	slow 2M 500 'at=512+1024 fail=EIO' && screen 40 coe=1 || return
 	shows '^[0-9]+ kB, [0-9]+ %, .*1\.0 kB unreadable$' && ! appears 'mean' || return
 	shown | awk 'length > 40 && !/^pardd:/ { exit 1 }'
 }
 tiny()
 {
-	slow 256k 500 && screen 8 || return
+	slow 2M 500 && screen 8 || return
 	shows '^[0-9]+ %$'
 }
 resized()
 {
-	slow 1M 300 && screen 100 && shows 'mean .*copying$' || return
+	slow 4M 300 && screen 100 && shows 'mean .*copying$' || return
 	tmux -L pardd resize-window -x 50 -y 20 && shows '^[0-9]+ kB, [0-9]+ %, [^m]* left(, copying)?$' &&
 	    tmux -L pardd resize-window -x 100 -y 20 && shows '^[0-9]+ kB, [0-9]+ %, .* mean .*copying$'
 }
@@ -150,15 +167,18 @@ no_line()
 }
 interrupted()
 {
-	slow 1M 300 && screen 80 || return
+	slow 4M 300 && screen 80 || return
 	shows 'copying$' && tmux -L pardd send-keys C-c && shows '^pardd: NOT complete: stopped by SIGINT' &&
 	    ! shown | grep -E 'copying.+pardd|pardd:.*copying'
 }
+twice()
+{
+	(($(shown | grep -Ec -e "$1") >= 2))
+}
 below()
 {
-	slow 256k 500 && screen 80 progress=1 status=noxfer || return
-	shows '^pardd: [0-9]+ kB, .*copying$' && shows '^over 0$' &&
-	    (($(shown | grep -c 'copying$') >= 2))
+	slow 2M 500 && screen 80 progress=1 status=noxfer || return
+	until_true 20 twice '^pardd: [0-9]+ kB, .*copying$' && touch go && shows '^over 0$'
 }
 if [[ $VARIANT != plain ]]; then
 	:					# once is enough

@@ -82,7 +82,7 @@ growing()
 it "verifies zeros at the end of a file a little behind" growing
 memory()
 {
-	cd "$(mktemp -d -p /dev/shm)" && undo rm -rf "$PWD" && sizes verify="$1"
+	cd "$(mktemp -d /dev/shm/pardd-test.XXXXXX)" && undo rm -rf "$PWD" && sizes verify="$1"
 }
 it "verifies in memory, which is the medium there" memory 1
 # A file system without O_DIRECT: what is in the page cache proves nothing.
@@ -228,7 +228,7 @@ interrupted()
 {
 	"$blocks" make src 64M && rm -f dst
 	FAULTS="on=dst op=read sleep=200" LD_PRELOAD=$shim "$tools/ends" how \
-	    "$pardd" if=src of=dst thr=2 json=json verify="$1" 2>err &
+	    "$pardd" if=src of=dst bs=512 bpt=64 thr=2 json=json verify="$1" 2>err &
 	until_true 20 test -s how && until_true 20 grep -qs '"phase":"verifying"' json
 	kill -"$2" "$(awk '$1 == "pid" { print $2 }' how)"
 	wait $!
@@ -271,7 +271,7 @@ needs '((EUID == 0))' '[[ -c /dev/fuse ]]' 'losetup -f' -- "no root, or no /dev/
 disk()
 {
 	mkdir mnt && truncate -s 8M img && "$tools/simdisk" "$@" img mnt || return
-	undo eval "for i in {1..20}; do umount '$PWD/mnt' && break; sleep 0.1; done"
+	undo eval "for i in {1..100}; do umount '$PWD/mnt' && break; sleep 0.1; done"
 	loop mnt/disk --direct-io=on
 }
 below()

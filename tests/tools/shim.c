@@ -21,7 +21,8 @@
  *	odd		... to any length; without, to multiples of 512, and
  *			with O_DIRECT always
  *	sleep=MS	take so long first
- *	until=PATH	wait first until PATH is there, a minute at most
+ *	until=PATH	wait first until PATH is there, a minute at most; with
+ *			sleep= no longer than that
  *	old		flags of preadv2 and pwritev2 are not known (EOPNOTSUPP)
  *	hang		never return
  *	flip		a bit of what is moved, the first byte of at= in it: a write
@@ -400,17 +401,17 @@ shorter(struct rule *r, int fd, size_t len)
 static void
 wait_for(const struct rule *r, int fd, uint64_t off, size_t len)
 {
-	int n;
+	unsigned most = r->ms > 0 ? r->ms : 60000, ms;
 
 	if (r->hang || r->until[0] != '\0')
 		note("waits", fd, off, len, 0);
 	while (r->hang)
 		pause();
-	for (n = 0; r->until[0] != '\0' && n < 12000 &&
-	    access(r->until, F_OK) != 0; n++)
-		usleep(5000);
-	if (r->ms > 0)
+	if (r->until[0] == '\0')
 		usleep(r->ms * 1000);
+	else
+		for (ms = 0; ms < most && access(r->until, F_OK) != 0; ms += 5)
+			usleep(5000);
 }
 
 /* The bytes that a transfer moves before it meets the range. */
