@@ -1,6 +1,5 @@
 /*
- * All that is printed, but for the live line, goes through here.  Whatever is
- * not plain ASCII in it is printed as \xNN.
+ * All that is printed, but for the live line, is put into words here.
  */
 #ifndef PARDD_REPORT_H
 #define PARDD_REPORT_H
@@ -11,18 +10,6 @@
 #include "copy.h"
 #include "fault.h"
 #include "plan.h"
-
-/*
- * Write a text as it may be printed, at most four times as long, without a
- * final 0.  Returns the end.
- */
-char *report_escape(char *to, const char *from);
-
-/*
- * Whether standard error takes a line now: not where a terminal was stopped
- * (^S), or nobody reads the pipe.  Who has signals to answer asks before.
- */
-bool report_room(void);
 
 /* An error by itself: a refusal, a usage error.  One line. */
 void report_fault(const struct fault *);

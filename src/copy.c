@@ -28,6 +28,7 @@
 #include "queue.h"
 #include "report.h"
 #include "rescue.h"
+#include "say.h"
 #include "signals.h"
 #include "status.h"
 #include "verify.h"
@@ -296,7 +297,7 @@ answer(struct job *job, const struct signals *s, struct outcome *out,
 	while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo == SIGUSR1) {
 			t = tally(job, start);
-			if (report_room())
+			if (say_room())
 				report_tally(job->p, &t);
 			continue;
 		}
@@ -331,7 +332,7 @@ tell_differs(struct progress *pr, struct job *job)
 {
 	struct verify *v = job->verify;
 
-	if (v == NULL || v->told || v->first == NOWHERE || !report_room())
+	if (v == NULL || v->told || v->first == NOWHERE || !say_room())
 		return;
 	v->told = true;
 	if ((job->p->opts->status & SHOW_NONE) == 0) {
@@ -349,7 +350,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 	tell_differs(pr, job);
 	progress_draw(pr, t);
 	events_progress(ev, job->p, &job->map, t);
-	if (report_room() && events_trouble(ev, &f)) {
+	if (say_room() && events_trouble(ev, &f)) {
 		progress_clear(pr);
 		report_fault(&f);
 	}

@@ -18,7 +18,7 @@
 
 #include "disk.h"
 #include "number.h"
-#include "report.h"
+#include "say.h"
 #include "sysfs.h"
 #include "use.h"
 #include "value.h"
@@ -234,7 +234,7 @@ cell(const char *from)
 		return strdup("-");
 	to = malloc(4 * strlen(from) + 1);
 	if (to != NULL)
-		*report_escape(to, from) = '\0';
+		*say_escape(to, from) = '\0';
 	return to;
 }
 

@@ -24,6 +24,7 @@
 #include "record.h"
 #include "report.h"
 #include "safety.h"
+#include "say.h"
 #include "signals.h"
 #include "status.h"
 #include "verdict.h"
@@ -179,7 +180,7 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	record_finish(rec, p, &out);
 	verdict_judge(p, &out);
 	events_result(ev, p, &out);
-	if (out.signal != 0 || !report_room())
+	if (out.signal != 0 || !say_room())
 		signals_let();
 	tell_trouble(ev);
 	report_end(p, &out);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "number.h"
-#include "report.h"
+#include "say.h"
 
 enum {
 	LINE = 256,		/* bytes */
@@ -221,7 +221,7 @@ progress_draw(struct progress *pr, const struct tally *t)
 		pr->samples = 1;
 	}
 	pr->next = t->seconds + pr->interval;
-	if (!report_room())
+	if (!say_room())
 		return;
 	most = width(pr);
 	compose(pr, t, &parts);
@@ -238,7 +238,7 @@ progress_draw(struct progress *pr, const struct tally *t)
 void
 progress_clear(struct progress *pr)
 {
-	if (pr->drawn && report_room())
+	if (pr->drawn && say_room())
 		fputs("\r\033[K", stderr);
 	pr->drawn = false;
 }
@@ -251,7 +251,7 @@ progress_end(struct progress *pr, const struct tally *t)
 	struct parts parts;
 	size_t most;
 
-	if (!pr->drawn || !report_room())
+	if (!pr->drawn || !say_room())
 		return;
 	most = width(pr);
 	if (pr->p->opts->compare == 0)

@@ -5,12 +5,9 @@
 #include "report.h"
 
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "disk.h"
 #include "findings.h"
@@ -21,6 +18,7 @@
 #include "profile.h"
 #include "ranges.h"
 #include "safety.h"
+#include "say.h"
 #include "status.h"
 
 typedef unsigned long long ull;
@@ -29,58 +27,6 @@ enum {
 	RANGES_SHOWN = 16,
 	AREAS_SHOWN = 16,
 };
-
-char *
-report_escape(char *to, const char *from)
-{
-	static const char hex[] = "0123456789ABCDEF";
-	const unsigned char *c;
-
-	for (c = (const unsigned char *)from; *c != '\0'; c++)
-		if (*c >= 0x20 && *c < 0x7f) {
-			*to++ = (char)*c;
-		} else {
-			*to++ = '\\';
-			*to++ = 'x';
-			*to++ = hex[*c >> 4];
-			*to++ = hex[*c & 0x0f];
-		}
-	return to;
-}
-
-/*
- * One line, written at once.  Names and other strings from outside may hold
- * anything: only printable ASCII leaves here as it is, and no newline does.
- */
-static void __attribute__((format(printf, 2, 3)))
-say(FILE *out, const char *fmt, ...)
-{
-	char *text = NULL, *line, *to;
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
-	va_end(ap);
-	if (n < 0)
-		return;
-	line = malloc(4 * (size_t)n + 2);
-	if (line != NULL) {
-		to = report_escape(line, text);
-		*to++ = '\n';
-		fwrite(line, 1, (size_t)(to - line), out);
-	}
-	free(line);
-	free(text);
-}
-
-bool
-report_room(void)
-{
-	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
-
-	return poll(&p, 1, 0) != 0;
-}
 
 void
 report_fault(const struct fault *f)
@@ -466,7 +412,7 @@ report_differs(const struct plan *p, uint64_t off)
 void
 report_stopping(int signo)
 {
-	if (report_room())
+	if (say_room())
 		say(stderr, "pardd: SIG%s: finishing what is in flight; once "
 		    "more leaves at once", sigabbrev_np(signo));
 }
@@ -493,7 +439,7 @@ report_back(const struct plan *p)
 void
 report_abandoned(const struct outcome *out)
 {
-	if (report_room())
+	if (say_room())
 		say(stderr, "pardd: %s", out->verdict.text);
 }
 

@@ -1,0 +1,30 @@
+/*
+ * Lines as they may be printed: whatever is not plain ASCII in them becomes
+ * \xNN.
+ */
+#ifndef PARDD_SAY_H
+#define PARDD_SAY_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/*
+ * One line, which ends here and nowhere else, written at once.  Names and other
+ * strings from outside may stand in it as they are.
+ */
+void say(FILE *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Write a text as it may be printed, at most four times as long, without a
+ * final 0.  Returns the end.
+ */
+char *say_escape(char *to, const char *from);
+
+/*
+ * Whether standard error takes a line now: not where a terminal was stopped
+ * (^S), or nobody reads the pipe.  Who has signals to answer asks before.
+ */
+bool say_room(void);
+
+#endif
