@@ -10,7 +10,8 @@
 
 /*
  * One line, which ends here and nowhere else, written at once.  Names and other
- * strings from outside may stand in it as they are.
+ * strings from outside may stand in it as they are.  A long one is cut without
+ * memory.
  */
 void say(FILE *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -31,11 +31,11 @@ shorten(struct fault *f, const char *reason, const char *fmt, va_list ap)
 	char *whole;
 
 	if (vasprintf(&whole, fmt, ap) < 0)
-		return;
+		whole = NULL;		/* the reason at least */
 	left -= strlen(reason);
-	n = strlen(whole);
+	n = whole != NULL ? strlen(whole) : 0;
 	snprintf(f->text + half, sizeof(f->text) - half, "%s%s%s", gap,
-	    whole + (n > left ? n - left : 0), reason);
+	    n > left ? whole + n - left : "", reason);
 	free(whole);
 }
 
