@@ -54,6 +54,13 @@ size_t disk_find(const struct disk *like, struct disk *d);
 bool disk_lost(dev_t node, bool block);
 
 /*
+ * Whether the block device that is open as fd is not there any more.  One that
+ * was taken away answers with EIO for all its blocks, maybe before it has no
+ * size any more; then it answers as at its end.
+ */
+bool disk_gone(int fd);
+
+/*
  * The partitions of a whole disk that the kernel knows, in order.  Returns
  * their number; *parts is malloc'ed and the caller's (NULL for none).
  */

@@ -27,6 +27,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "disk.h"
 #include "number.h"
 #include "status.h"
 
@@ -211,29 +212,22 @@ falls_back(struct back *b, const struct io *io)
 	    cached(b->plain, 0, PAGE) >= 0;
 }
 
-/* A disk that was taken away answers with EIO for all its blocks. */
-static bool
-gone(const struct back *b)
-{
-	uint64_t bytes;
-
-	return b->device && (ioctl(b->plain, BLKGETSIZE64, &bytes) != 0 ||
-	    bytes == 0);
-}
-
 /* Read on from "at"; negative is an errno. */
 static ssize_t
 read_some(const struct back *b, int fd, const struct io *io, size_t at)
 {
 	ssize_t n;
+	int err;
 
 	do
 		n = pread(fd, io->buf + at, io->len - at,
 		    (off_t)(io->off + at));
 	while (n < 0 && errno == EINTR);
-	if (n >= 0)
+	if (n > 0)
 		return n;
-	return errno == EIO && gone(b) ? -ENODEV : -errno;
+	err = n < 0 ? errno : 0;
+	return (err == EIO || err == 0) && b->device && disk_gone(b->plain) ?
+	    -ENODEV : -err;
 }
 
 /*

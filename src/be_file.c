@@ -391,20 +391,6 @@ call_plain(struct file *file, const struct io *io)
 	return call(io, file->plain, 0);
 }
 
-/*
- * A disk that was taken away answers with EIO for all its blocks, maybe before
- * it has no size any more; then it answers as at its end.
- */
-static bool
-gone(const struct file *file)
-{
-	uint64_t bytes;
-	struct stat st;
-
-	return ioctl(file->plain, BLKGETSIZE64, &bytes) != 0 || bytes == 0 ||
-	    (fstat(file->plain, &st) == 0 && disk_lost(st.st_rdev, true));
-}
-
 static bool
 goes_direct(const struct file *file, const struct io *io)
 {
@@ -417,7 +403,8 @@ failed(const struct file *file, struct io *io, int err, bool direct)
 {
 	bool maybe = err == EIO || err == ENOSPC || err == 0;
 
-	io->err = maybe && file->device && gone(file) ? ENODEV : err;
+	io->err = maybe && file->device && disk_gone(file->plain) ?
+	    ENODEV : err;
 	io->spent = !direct;
 }
 
@@ -559,7 +546,7 @@ zero_device(struct file *file, const struct endpoint *ep, const struct io *io)
 		file->no_trim = true;
 	}
 	err = zeroed(ioctl(file->plain, BLKZEROOUT, range));
-	return err == EIO && gone(file) ? ENODEV : err;
+	return err == EIO && disk_gone(file->plain) ? ENODEV : err;
 }
 
 /* A file that ends before has no blocks there. */

@@ -7,9 +7,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -182,6 +184,16 @@ disk_lost(dev_t node, bool block)
 			is = is || strcmp(state, lost[i]) == 0;
 	close(dir);
 	return is;
+}
+
+bool
+disk_gone(int fd)
+{
+	uint64_t bytes;
+	struct stat st;
+
+	return ioctl(fd, BLKGETSIZE64, &bytes) != 0 || bytes == 0 ||
+	    (fstat(fd, &st) == 0 && disk_lost(st.st_rdev, true));
 }
 
 static bool

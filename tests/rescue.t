@@ -803,9 +803,9 @@ fi
 leaves()
 {
 	local was pid
-	"$blocks" make src $size && mkdir serials && loop src --read-only && was=$dev &&
-	    echo one >"serials/${was#/dev/}" || return
-	SERIALS=$PWD/serials FAULTS="on=$was ${1:-op=read at=1048576+ fail=ENODEV}" LD_PRELOAD=$shim \
+	"$blocks" make src $size && loop src --read-only && was=$dev &&
+	    mkdir -p "sys/${was#/dev/}" && echo one >"sys/${was#/dev/}/serial" || return
+	SYSFS=$PWD/sys FAULTS="on=$was ${1:-op=read at=1048576+ fail=ENODEV}" LD_PRELOAD=$shim \
 	    "$tools/ends" how "$pardd" if="$was" of=dst map=map bs=512 wait=50 "${@:2}" 2>err &
 	pid=$!
 	until_true 20 grep -q 'waiting up to\|NOT' err && comes || return
@@ -820,7 +820,7 @@ comes()
 comes_back()
 {
 	local was=$dev
-	loop src --read-only && mv "serials/${was#/dev/}" "serials/${dev#/dev/}"
+	loop src --read-only && mv "sys/${was#/dev/}" "sys/${dev#/dev/}"
 }
 waits_for()
 {

@@ -315,3 +315,42 @@ padded()
 }
 it "verifies the padding, too" padded 1
 it "verifies the padding with the source" padded source
+# A target that goes while it is read back: it does not differ, it is not there.
+out_of_service()
+{
+	truncate -s 8M disk && "$blocks" make src 8M && loop disk &&
+	    mkdir -p "sys/${dev#/dev/}/device" && echo "$1" >"sys/${dev#/dev/}/device/state" || return
+	export SYSFS=$PWD/sys
+	exits "$2" with_faults "on=$dev op=read at=2097152+1048576 fail=EIO" "$pardd" if=src of="$dev" \
+	    verify="$how" bs=512 bpt=128 thr=4 && faulty read
+}
+not_there()
+{
+	says 'NOT complete: /dev/loop.*reading back.*No such device' && does_not_say 'differ|not what was'
+}
+taken_away()
+{
+	out_of_service offline 69 && not_there
+}
+still_there()
+{
+	out_of_service running 14 && says 'not what was written'
+}
+how=1
+it "verify= notices a target that was taken out of service" taken_away
+it "verify= takes no other for one" still_there
+# It has no length any more, and answers as at its end.
+nothing_left()
+{
+	local pid
+	truncate -s 32M disk && "$blocks" make src 32M && loop disk || return
+	FAULTS="on=$dev op=read at=1048576+ sleep=20" FAULT_LOG=$PWD/faults FAULT_LOG_ALL=1 LD_PRELOAD=$shim \
+	    "$tools/ends" how "$pardd" if=src of="$dev" verify=1 bs=512 bpt=128 thr=1 2>err &
+	pid=$!
+	until_true 20 grep -qs '^read 2097152 ' faults && kill -STOP "$(awk '{ print $2 }' how)" &&
+	    truncate -s 0 disk && losetup --set-capacity "$dev" &&
+	    kill -CONT "$(awk '{ print $2 }' how)" || return
+	wait "$pid"
+	ended exit 69 && not_there
+}
+it "verify= notices a target that has no length any more" nothing_left

@@ -40,8 +40,8 @@
  *
  * where OP is "waits" when a call begins to wait by until= or hang.
  *
- * SERIALS is a folder in which a file called as a block device (loop0) holds
- * the serial number that the device is to have in sysfs.
+ * SYSFS is a folder in which a file DEVICE/NAME (loop0/serial) stands for that
+ * file of the device in sysfs.
  *
  * What goes past libc's functions (io_uring, sendfile) is not seen.
  */
@@ -294,15 +294,15 @@ begin(void)
 		log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 }
 
-/* The file that stands for "serial" of a device's folder in sysfs, or -1. */
+/* The file that stands for one in a device's folder in sysfs, or -1. */
 static int
-open_serial(int dir, const char *path)
+open_sysfs(int dir, const char *path)
 {
-	const char *serials = getenv("SERIALS"), *base;
-	char link[64], folder[4096], file[8192];
+	const char *with = getenv("SYSFS"), *base;
+	char link[64], folder[4096], file[12288];
 	ssize_t n;
 
-	if (serials == NULL || strcmp(path, "serial") != 0)
+	if (with == NULL || *path == '/')
 		return -1;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	n = readlink(link, folder, sizeof(folder) - 1);
@@ -310,7 +310,7 @@ open_serial(int dir, const char *path)
 	base = strrchr(folder, '/');
 	if (base == NULL || strncmp(folder, "/sys/", 5) != 0)
 		return -1;
-	snprintf(file, sizeof(file), "%s%s", serials, base);
+	snprintf(file, sizeof(file), "%s%s/%s", with, base, path);
 	return (int)syscall(SYS_openat, AT_FDCWD, file, O_RDONLY | O_CLOEXEC);
 }
 
@@ -763,7 +763,7 @@ OPEN(__open64_2)
 		va_end(ap);						\
 		if (refused(OPENING, "open", -1))			\
 			return -1;					\
-		fd = open_serial(dir, path);				\
+		fd = open_sysfs(dir, path);				\
 		return fd >= 0 ? fd :					\
 		    opened(real(dir, path, flags, mode), flags);	\
 	}
