@@ -30,8 +30,9 @@ int newfile_open(struct newfile *, const char *key, const char *path,
     const struct plan *, struct fault *f);
 
 /*
- * The same of map=, with what the map before is called.  Opens nothing.
- * Returns 0, or -1 with *f.
+ * The same of map=, with what the map before is called.  It need not be the
+ * first: a file that is there is taken for a map.  Opens nothing.  Returns 0,
+ * or -1 with *f.
  */
 int newfile_map(const struct plan *, struct fault *f);
 

@@ -43,14 +43,14 @@ struct side {			/* one end, as a worker reads a piece of it */
 /* --- beginning ---------------------------------------------------------- */
 
 /*
- * Nothing that is there is replaced: it may be the map of a rescue.  But a file
- * called TEMPORARY was left by a run that was killed.
+ * Nothing that is there is replaced: it may be the map of a rescue.  Only what
+ * it is first written as was left by a run that was killed.
  */
 static int
 check_map(const struct plan *p, struct fault *f)
 {
 	const char *path = p->opts->map;
-	static const char *const suffix[] = { "", TEMPORARY, ".bak" };
+	static const char *const suffix[] = { "", ".bak" };
 	char name[PATH_MAX];
 	struct stat st;
 	int dir;
@@ -58,10 +58,9 @@ check_map(const struct plan *p, struct fault *f)
 
 	if (newfile_map(p, f) != 0)
 		return -1;
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 2; i++)
 		if (snprintf(name, sizeof(name), "%s%s", path, suffix[i]) <
-		    PATH_MAX && lstat(name, &st) == 0 && (i != 1 ||
-		    S_ISDIR(st.st_mode)))
+		    PATH_MAX && lstat(name, &st) == 0)
 			return fault_set(f, STATUS_REFUSED, "%s is there "
 			    "already, and compare=1 makes a new map", name);
 	dir = folder_for_new(path, path, f);

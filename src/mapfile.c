@@ -178,6 +178,9 @@ mapfile_load(struct mapfile *m, const char *path, struct fault *f)
 	*m = (struct mapfile){ .phase = '?', .pass = 1 };
 	if (fd < 0 && errno == ENOENT)
 		return 0;
+	if (fd < 0 && errno == ELOOP)
+		return fault_set(f, status_errno(ELOOP), "%s is a symbolic "
+		    "link, and no map is looked for behind it", path);
 	if (fd < 0)
 		return fault_errno(f, errno, "%s", path);
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -305,13 +308,6 @@ write_temporary(struct mapfile_form *form, const char *temporary, int *fresh,
 	return fault_errno(f, err, "%s: writing the map", temporary);
 }
 
-/* Some file systems have no links, and then there is no map before. */
-static bool
-no_links(int err)
-{
-	return err == EPERM || err == EOPNOTSUPP || err == ENOSYS;
-}
-
 /* One of nothing at all says less than any that it might replace. */
 static bool
 is_empty(const char *path)
@@ -321,16 +317,17 @@ is_empty(const char *path)
 	return stat(path, &st) == 0 && st.st_size == 0;
 }
 
-/* Make it the map, and the map before path.bak. */
+/*
+ * Make it the map, and the map before path.bak.  Some file systems have no
+ * links, and then there is no map before; nor does it matter as much as this.
+ */
 static int
 replace(const char *temporary, const char *path, const char *before,
     struct fault *f)
 {
 	if (!is_empty(path)) {
 		unlink(before);
-		if (link(path, before) != 0 && errno != ENOENT &&
-		    !no_links(errno))
-			return fault_errno(f, errno, "%s", before);
+		(void)!link(path, before);
 	}
 	if (rename(temporary, path) != 0)
 		return fault_errno(f, errno, "%s", path);
@@ -376,7 +373,6 @@ int
 mapfile_try(struct mapfile_form *form, const char *path, struct fault *f)
 {
 	struct names n;
-	struct stat st;
 	int fresh = -1;
 
 	if (names_of(&n, path, f) != 0 ||
@@ -384,8 +380,6 @@ mapfile_try(struct mapfile_form *form, const char *path, struct fault *f)
 		return -1;
 	close(fresh);
 	unlink(n.temporary);
-	if (lstat(n.before, &st) == 0 && S_ISDIR(st.st_mode))
-		return fault_errno(f, EISDIR, "%s", n.before);
 	return 0;
 }
 

@@ -135,31 +135,49 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 	return -1;
 }
 
+/* The map, what it is written as first, or the map before. */
+static int
+look_map(const struct newfile *n, const char *suffix, const struct plan *p,
+    struct fault *f)
+{
+	bool whole = *suffix == '\0', there;
+	char name[NAME_MAX + 1];
+	struct stat st;
+
+	if (snprintf(name, sizeof(name), "%s%s", n->base, suffix) > NAME_MAX)
+		return fault_errno(f, ENAMETOOLONG, "%s%s", n->path, suffix);
+	there = fstatat(n->dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (used(n, whole ? n->base : name, p, there ? &st : NULL))
+		return fault_set(f, STATUS_REFUSED, "%s%s is an end of the "
+		    "copy, or named by another operand: map= needs it for the "
+		    "map", n->path, suffix);
+	if (there && whole && S_ISLNK(st.st_mode))
+		return fault_set(f, status_errno(ELOOP), "%s is a symbolic "
+		    "link, and no map is looked for behind it", n->path);
+	if (there && whole && !S_ISREG(st.st_mode))
+		return fault_set(f, STATUS_REFUSED, "%s is not a regular "
+		    "file, and so not a map", n->path);
+	if (there && S_ISDIR(st.st_mode))
+		return fault_set(f, STATUS_REFUSED, "%s%s is a folder: map= "
+		    "needs that name for the map", n->path, suffix);
+	return 0;
+}
+
 int
 newfile_map(const struct plan *p, struct fault *f)
 {
 	static const char *const suffix[] = { "", TEMPORARY, ".bak" };
 	struct newfile n = { .key = "map", .path = p->opts->map };
-	char name[NAME_MAX + 1];
-	struct stat st;
-	bool there, twice = false;
+	int failed = 0;
 	size_t i;
 
 	n.dir = folder_open(n.path, O_PATH, &n.base);
 	if (n.dir < 0)
 		return fault_errno(f, errno, "%s", n.path);
-	for (i = 0; i < 3 && !twice; i++) {
-		if (snprintf(name, sizeof(name), "%s%s", n.base, suffix[i]) >
-		    NAME_MAX)
-			continue;
-		there = fstatat(n.dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-		twice = used(&n, i == 0 ? n.base : name, p, there ? &st :
-		    NULL);
-	}
+	for (i = 0; i < 3 && failed == 0; i++)
+		failed = look_map(&n, suffix[i], p, f);
 	close(n.dir);
-	return !twice ? 0 : fault_set(f, STATUS_REFUSED, "%s%s is an end of "
-	    "the copy, or named by another operand: map= needs it for the "
-	    "map", n.path, suffix[i - 1]);
+	return failed;
 }
 
 int

@@ -130,11 +130,14 @@ not_ours()
 it "leaves a file alone that is called .tmp" not_ours
 bak_folder()
 {
-	stuff && printf "$first" >map && mkdir map.bak && cp map before &&
-	    run "$pardd" if=src of=dst map=map && [[ $status != 0 ]] && same dst old &&
-	    same map before && [[ ! -e map.pardd.tmp ]] && one_line 'map\.bak'
+	stuff && mkdir "map.$1" && refused "map\.$1 is a folder" if=src of=dst map=map &&
+	    same dst old && [[ ! -e map ]] && refused "map\.$1 is a folder" if=src of=dst map=map -d &&
+	    printf "$first" >map && cp map before &&
+	    refused "map\.$1 is a folder" if=src of=dst map=map && same dst old &&
+	    same map before && rmdir "map.$1" && [[ $(echo map*) = map ]]
 }
-it "stops before the first byte when .bak is a folder" bak_folder
+it "stops before the first byte when .bak is a folder" bak_folder bak
+it "... and when .pardd.tmp is one" bak_folder pardd.tmp
 
 # ------------------------------------------------------------- what is no place
 
@@ -148,8 +151,10 @@ unusable()
 linked()
 {
 	stuff && printf "$first" >real && cp real before && ln -s real map &&
-	    unusable 90 map && same real before && [[ -L map ]] && rm real && unusable 90 map &&
-	    [[ ! -e real ]]
+	    unusable 90 'map is a symbolic link' && same real before && [[ -L map ]] &&
+	    rm real && unusable 90 'map is a symbolic link' && [[ ! -e real ]] &&
+	    exits 90 "$pardd" if=src of=dst map=new domain=map && one_line 'map is a symbolic link' &&
+	    same dst old && [[ ! -e new ]]
 }
 it "refuses a symbolic link" linked
 folder()
@@ -162,6 +167,15 @@ fifo()
 	stuff && mkfifo map && unusable 101 'not a regular file' && [[ -p map ]]
 }
 it "refuses a FIFO, and does not wait for it" fifo
+socket()
+{
+	stuff && socat -u UNIX-LISTEN:map,unlink-close=0 - </dev/null &
+	undo kill $!
+	until_true 10 test -S map && until_true 10 test -e old && unusable 101 'not a regular file'
+}
+if command -v socat >/dev/null; then
+	it "refuses a socket" socket
+fi
 device()
 {
 	stuff && exits 101 "$pardd" if=src of=dst map=/dev/null && same dst old &&
@@ -178,7 +192,7 @@ long()
 	local name
 	stuff && name=$(printf '%0252d' 0) && exits 86 "$pardd" if=src of=dst map="$name" &&
 	    same dst old && exits 86 "$pardd" if=src of=dst map="$(printf '%05000d' 0)" &&
-	    same dst old
+	    same dst old && exits 86 "$pardd" if=src of=dst map="$name" -d
 }
 it "refuses a name that leaves no room for .tmp" long
 as_nobody()
