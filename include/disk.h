@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct disk {
@@ -23,6 +24,8 @@ struct disk {
 	char	 sg[256], bsg[256];	/* its SCSI nodes' names, or "" */
 	char	 backing[PATH_MAX];	/* of a loop device, else "" */
 	uint64_t backing_off;	/* bytes */
+	int	 err;		/* errno: what nodes, places and sizes could not
+				 * be read, so none of that is known; or 0 */
 };
 
 struct disk_part {
@@ -35,7 +38,8 @@ struct disk_part {
 /*
  * Describe the disk behind a block node, or behind a SCSI node (sg, bsg),
  * whose block sibling may be missing (node 0).  Strings are as they come, cut
- * to size, blanks at their ends removed.  False when sysfs knows nothing.
+ * to size, blanks at their ends removed.  False when sysfs knows nothing; then
+ * ->err says why.
  */
 bool disk_of_block(dev_t node, struct disk *);
 bool disk_of_char(dev_t node, struct disk *);
@@ -61,16 +65,25 @@ bool disk_lost(dev_t node, bool block);
 bool disk_gone(int fd);
 
 /*
- * The partitions of a whole disk that the kernel knows, in order.  Returns
- * their number; *parts is malloc'ed and the caller's (NULL for none).
+ * The n partitions of a whole disk that the kernel knows, in order; *parts is
+ * malloc'ed and the caller's (NULL for none).  Returns an errno, and then there
+ * are none.
  */
-size_t disk_parts(dev_t whole, struct disk_part **parts);
+int disk_parts(dev_t whole, struct disk_part **parts, size_t *n);
 
 /*
- * What a dm or md device is made of, at most room of them.  Returns their
- * number.
+ * What a dm or md device is made of: n devices.  Returns an errno; E2BIG for
+ * more of them than there is room.
  */
-size_t disk_slaves(dev_t node, dev_t *slave, size_t room);
+int disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n);
+
+/*
+ * What a loop device (loop3) lies on: the file of the name that sysfs has for
+ * it, or, where that leads nowhere, what the device itself says.  Of *st the
+ * device, the inode, the type and, of a block device, the node are set.
+ * Returns an errno; ENXIO: on nothing.
+ */
+int disk_backing(const char *loop, const char *backing, struct stat *st);
 
 /*
  * The name below /dev/disk/by-id that leads to the node, without the folder;

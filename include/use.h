@@ -19,13 +19,17 @@ enum use_kind {			/* and sets of them */
 struct use {
 	enum use_kind kind;
 	bool	 writable;	/* mounted read-write */
+	unsigned unknown;	/* kinds that could not be looked up, */
+	int	 err;		/* for this errno, */
+	char	 unread[64];	/* in this file */
 	char	 by[PATH_MAX];	/* mount point, holder, loop device */
 };
 
 /*
  * Whether somebody uses this block node itself (not its partitions), in another
  * way than those in the set "but", and who.  What is opened by a program, or
- * mounted elsewhere, is not seen: that takes a claim.
+ * mounted elsewhere, is not seen: that takes a claim.  A claim tells of
+ * holders, too, so they are never unknown.
  */
 bool use_of_node(dev_t node, unsigned but, struct use *);
 

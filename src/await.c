@@ -86,7 +86,8 @@ block_path(const struct await *a, const struct disk *d, char *path,
 
 	if (a->was.partition == 0)
 		return disk_path(d->node, d->name, path, room);
-	n = disk_parts(d->whole, &part);
+	if (disk_parts(d->whole, &part, &n) != 0)
+		return false;
 	for (i = 0; i < n && !is; i++)
 		is = part[i].number == a->was.partition &&
 		    part[i].start == a->was.start &&

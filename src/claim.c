@@ -8,6 +8,11 @@
  * So loop devices are looked up, and for an sg or bsg node the block node of
  * the same disk is claimed.
  *
+ * What cannot be looked up, or not be claimed, is refused: a disk of which
+ * nothing is known is not a free one.  A file is only a name for blocks that
+ * its file system guards, so where there are no tables to look it up in, as in
+ * a chroot, it is written.
+ *
  * The lock keeps udev from probing the disk meanwhile, and desktops from
  * mounting what it finds (systemd.io/BLOCK_DEVICE_LOCKING).
  */
@@ -15,8 +20,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,6 +75,89 @@ in_use(struct fault *f, const char *name, const char *node,
 	    "overrides", name, node, use->by);
 }
 
+/* Kinds of use as force= has them: "mounted,swap". */
+static const char *
+words(unsigned kinds, char *text, size_t room)
+{
+	static const struct { unsigned kind, force; } all[] = {
+		{ USE_MOUNTED, FORCE_MOUNTED }, { USE_SWAP, FORCE_SWAP },
+		{ USE_HELD, FORCE_HELD }, { USE_LOOPED, FORCE_LOOPED },
+	};
+	size_t i, n = 0;
+
+	text[0] = '\0';
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if ((kinds & all[i].kind) != 0 && n < room)
+			n += (size_t)snprintf(text + n, room - n, "%s%s",
+			    n > 0 ? "," : "", opts_word("force",
+			    all[i].force));
+	return text;
+}
+
+/* Some kinds of use could not be looked up, as *use says. */
+static int
+not_known(struct fault *f, const char *name, const char *node,
+    const struct use *use)
+{
+	char text[64];
+
+	return fault_set(f, STATUS_REFUSED, "%s: who uses %s is not known, for "
+	    "%s cannot be read: %s; force=%s overrides", name, node,
+	    use->unread, errno_words(use->err), words(use->unknown, text,
+	    sizeof(text)));
+}
+
+/* Whether somebody uses the node, or may use it, who is not passed over. */
+static int
+check_node(const struct plan *p, dev_t node, const char *kernel_name,
+    struct fault *f)
+{
+	struct use use;
+
+	if (use_of_node(node, passed_over(p), &use))
+		return in_use(f, p->dst->name, kernel_name, &use);
+	if (use.unknown != 0)
+		return not_known(f, p->dst->name, kernel_name, &use);
+	return 0;
+}
+
+static bool
+is_node(int fd, dev_t node)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISBLK(st.st_mode) &&
+	    st.st_rdev == node;
+}
+
+/*
+ * Open a node by its usual name, or, if it is the target, by that of the
+ * target.  Returns -1 and errno.
+ */
+static int
+open_node(const struct plan *p, dev_t node, const char *kernel_name, int how)
+{
+	const struct endpoint *ep = p->dst;
+	char path[300];
+	int fd;
+
+	how |= O_RDONLY | O_NONBLOCK | O_CLOEXEC;
+	if (disk_path(node, kernel_name, path, sizeof(path)))
+		return open(path, how);
+	if (ep->id.ino != 0 || ep->id.dev != node || ep->node != node) {
+		errno = ENOENT;
+		return -1;
+	}
+	fd = ep->inherited ? reopen(ep->fd, ep->name, how) :
+	    open(ep->name, how);
+	if (fd >= 0 && !is_node(fd, node)) {
+		close(fd);
+		fd = -1;
+		errno = ESTALE;
+	}
+	return fd;
+}
+
 /*
  * Claim one node.  Where what uses it is passed over the claim may fail; a loop
  * device on top is no reason for that.
@@ -75,23 +167,25 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
     const char *kernel_name, struct fault *f)
 {
 	struct use use;
-	char path[300];
 	int fd;
 
-	if (use_of_node(node, passed_over(p), &use))
-		return in_use(f, p->dst->name, kernel_name, &use);
+	if (check_node(p, node, kernel_name, f) != 0)
+		return -1;
 	if (c->n == CLAIMS_MOST)
 		return fault_set(f, STATUS_REFUSED, "%s: more than %d "
 		    "partitions to claim", p->dst->name, CLAIMS_MOST);
-	if (!disk_path(node, kernel_name, path, sizeof(path)))
-		return 0;		/* no node, and nobody can mount it */
-	fd = open(path, O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC);
+	fd = open_node(p, node, kernel_name, O_EXCL);
 	if (fd >= 0) {
 		c->fd[c->n++] = fd;
 		return 0;
 	}
-	if (errno != EBUSY || (p->opts->force & FORCE_HELD) != 0 ||
-	    use_of_node(node, USE_LOOPED, &use))
+	if ((p->opts->force & FORCE_HELD) != 0)
+		return 0;
+	if (errno != EBUSY)
+		return fault_set(f, STATUS_REFUSED, "%s: %s cannot be claimed "
+		    "with O_EXCL: %s; force=held overrides", p->dst->name,
+		    kernel_name, errno_words(errno));
+	if (use_of_node(node, USE_LOOPED, &use))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s is in use (by another "
 	    "program, or mounted elsewhere); force=held overrides",
@@ -126,8 +220,8 @@ claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (use_of_node(part[i].node, passed_over(p), &use))
-			return in_use(f, p->dst->name, part[i].name, &use);
+		if (check_node(p, part[i].node, part[i].name, f) != 0)
+			return -1;
 		forced = forced || use_of_node(part[i].node, USE_LOOPED, &use);
 	}
 	return forced ? claim_parts(c, p, part, n, 0, UINT64_MAX, f) :
@@ -144,6 +238,29 @@ touches_tables(const struct disk *d, uint64_t from, uint64_t to)
 	    d->length;
 }
 
+/*
+ * A disk of which sysfs does not tell what it is part of, or what its parts
+ * are, and so not who uses those.
+ */
+static int
+claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
+    int err, struct fault *f)
+{
+	const char *name = d->name[0] != '\0' ? d->name : p->dst->name;
+	dev_t node = d->node != 0 ? d->node : p->dst->node;
+	struct use use;
+
+	if (use_of_node(d->node, passed_over(p), &use))
+		return in_use(f, p->dst->name, name, &use);
+	use.unknown = (USE_MOUNTED | USE_SWAP | USE_LOOPED) & ~passed_over(p);
+	use.err = err;
+	snprintf(use.unread, sizeof(use.unread), "/sys/dev/%s/%u:%u",
+	    d->node != 0 ? "block" : "char", major(node), minor(node));
+	if (use.unknown != 0)
+		return not_known(f, p->dst->name, name, &use);
+	return claim_node(c, p, d->node, name, f);
+}
+
 static int
 claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
     struct fault *f)
@@ -151,16 +268,17 @@ claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
 	uint64_t from = p->dst_off, to = p->bounded ? from +
 	    round_up(p->length, p->pad) : p->dst->end;
 	struct disk_part *part;
-	struct use use;
+	int err, failed;
 	size_t n;
-	int failed;
 
 	/* What uses the disk as a whole uses every part of it. */
-	if (use_of_node(d->whole, passed_over(p), &use))
-		return in_use(f, p->dst->name, d->whole_name, &use);
+	if (check_node(p, d->whole, d->whole_name, f) != 0)
+		return -1;
 	if (d->partition != 0)
 		return claim_node(c, p, d->node, d->name, f);
-	n = disk_parts(d->whole, &part);
+	err = disk_parts(d->whole, &part, &n);
+	if (err != 0)
+		return claim_unknown(c, p, d, err, f);
 	failed = n == 0 || touches_tables(d, from, to) ?
 	    claim_whole(c, p, d, part, n, f) :
 	    claim_parts(c, p, part, n, from, to, f);
@@ -170,26 +288,32 @@ claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
 
 /* udev has it now and then, for a moment. */
 static int
-lock_disk(struct claims *c, const struct plan *p, const struct disk *d,
+lock_disk(struct claims *c, const struct plan *p, dev_t node, const char *name,
     struct fault *f)
 {
 	static const struct timespec tick = { 0, 100000000 };
-	char path[300];
-	int try;
+	bool forced = (p->opts->force & FORCE_HELD) != 0;
+	int try, err;
 
-	if (!disk_path(d->whole, d->whole_name, path, sizeof(path)))
-		return 0;
-	c->lock = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	for (try = 0; c->lock >= 0 && try < LOCK_TRIES; try++) {
-		if (flock(c->lock, LOCK_EX | LOCK_NB) == 0 ||
-		    errno != EWOULDBLOCK ||
-		    (p->opts->force & FORCE_HELD) != 0)
+	c->lock = open_node(p, node, name, 0);
+	err = c->lock < 0 ? errno : EWOULDBLOCK;
+	for (try = 0; try < LOCK_TRIES && err == EWOULDBLOCK; try++) {
+		if (flock(c->lock, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		err = errno;
+		if (forced)
 			return 0;
 		nanosleep(&tick, NULL);
 	}
-	return c->lock < 0 ? 0 : fault_set(f, STATUS_REFUSED, "%s: %s is "
-	    "locked (flock) by another program; force=held overrides",
-	    p->dst->name, d->whole_name);
+	/* A partition may be here without its disk, as in a container. */
+	if (forced || (c->lock < 0 && err == ENOENT))
+		return 0;
+	if (err == EWOULDBLOCK)
+		return fault_set(f, STATUS_REFUSED, "%s: %s is locked (flock) "
+		    "by another program; force=held overrides", p->dst->name,
+		    name);
+	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
+	    "%s; force=held overrides", p->dst->name, name, errno_words(err));
 }
 
 static int
@@ -197,10 +321,13 @@ claim_file(const struct plan *p, struct fault *f)
 {
 	struct use use;
 
-	if (p->dst->absent || !p->dst->id.known ||
-	    !use_of_file(p->dst->id.dev, p->dst->id.ino, passed_over(p), &use))
+	if (p->dst->absent || !p->dst->id.known)
 		return 0;
-	return in_use(f, p->dst->name, "the file", &use);
+	if (use_of_file(p->dst->id.dev, p->dst->id.ino, passed_over(p), &use))
+		return in_use(f, p->dst->name, "the file", &use);
+	if (use.err == EMFILE || use.err == ENFILE || use.err == ENOMEM)
+		return not_known(f, p->dst->name, "the file", &use);
+	return 0;
 }
 
 /* Apart from claims_take, for the room that a description takes. */
@@ -209,11 +336,15 @@ claim_device(struct claims *c, const struct plan *p, struct fault *f)
 {
 	struct disk d;
 
-	if (!endpoint_disk(p->dst, &d))
-		return claim_file(p, f);
+	if (!p->dst->id.known)
+		return 0;		/* no disk */
+	if (!endpoint_disk(p->dst, &d) || d.err != 0)
+		return claim_unknown(c, p, &d, d.err, f) != 0 ? -1 :
+		    lock_disk(c, p, d.node, p->dst->name, f);
 	if (d.node == 0)
 		return 0;
-	return claim_disk(c, p, &d, f) != 0 ? -1 : lock_disk(c, p, &d, f);
+	return claim_disk(c, p, &d, f) != 0 ? -1 :
+	    lock_disk(c, p, d.whole, d.whole_name, f);
 }
 
 int

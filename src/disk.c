@@ -6,13 +6,16 @@
 #include "disk.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/loop.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "sysfs.h"
@@ -21,19 +24,84 @@ enum {
 	SYSFS_SECTOR = 512,	/* unit of start and size, whatever the disk */
 };
 
-/* The last part of the path that an opened folder really has. */
+/*
+ * Not to be there may be an answer; what cannot be read is none, and is noted
+ * in *err unless something is already.
+ */
 static void
-real_name(int dir, char *name, size_t room, char *path, size_t path_room)
+note(int *err, int why)
+{
+	if (*err == 0)
+		*err = why;
+}
+
+/* An attribute that may be missing. */
+static bool
+text(int *err, int dir, const char *name, char *buf, size_t room)
+{
+	bool is = sysfs_text(dir, name, buf, room);
+
+	if (!is && errno != ENOENT)
+		note(err, errno);
+	return is;
+}
+
+/* The same of a number; 0 without one. */
+static uint64_t
+number(int *err, int dir, const char *name)
+{
+	char buf[32];
+
+	return text(err, dir, name, buf, sizeof(buf)) ?
+	    strtoull(buf, NULL, 10) : 0;
+}
+
+/* One that each disk and partition has. */
+static uint64_t
+measure(int *err, int dir, const char *name)
+{
+	char buf[32];
+
+	if (sysfs_text(dir, name, buf, sizeof(buf)))
+		return strtoull(buf, NULL, 10);
+	note(err, errno != 0 ? errno : ENODATA);
+	return 0;
+}
+
+/* The number of a device that has one. */
+static dev_t
+node_of(int *err, int dir, const char *folder)
+{
+	dev_t node = sysfs_node(dir, folder);
+
+	if (node == 0)
+		note(err, errno != 0 ? errno : ENODATA);
+	return node;
+}
+
+static void
+last_part(const char *path, char *name, size_t room)
+{
+	const char *base = strrchr(path, '/');
+
+	snprintf(name, room, "%.*s", (int)room - 1, base == NULL ? path :
+	    base + 1);
+}
+
+/* The folder that a node's link leads to, and its last part. */
+static void
+real_name(struct disk *d, char *path, size_t room)
 {
 	char link[64];
-	const char *base;
 	ssize_t n;
 
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	n = readlink(link, path, path_room - 1);
+	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(d->node),
+	    minor(d->node));
+	n = readlink(link, path, room - 1);
+	if (n < 0)
+		note(&d->err, errno);
 	path[n > 0 ? n : 0] = '\0';
-	base = strrchr(path, '/');
-	snprintf(name, room, "%s", base == NULL ? path : base + 1);
+	last_part(path, d->name, sizeof(d->name));
 }
 
 /* VPD page 80h as the kernel keeps it: SPC-5 7.7.20. */
@@ -102,22 +170,21 @@ ask_bus(int whole, struct disk *d)
 	close(device);
 }
 
+/* "path" is that of the whole disk's folder. */
 static void
-ask_whole(int whole, struct disk *d)
+ask_whole(int whole, struct disk *d, const char *path)
 {
-	char path[PATH_MAX];
-
-	real_name(whole, d->whole_name, sizeof(d->whole_name), path,
-	    sizeof(path));
-	d->whole = sysfs_node(whole, ".");
-	d->logical = (uint32_t)sysfs_number(whole,
+	last_part(path, d->whole_name, sizeof(d->whole_name));
+	d->whole = node_of(&d->err, whole, ".");
+	d->logical = (uint32_t)measure(&d->err, whole,
 	    "queue/logical_block_size");
 	d->physical = (uint32_t)sysfs_number(whole,
 	    "queue/physical_block_size");
 	d->rotates = sysfs_number(whole, "queue/rotational") != 0;
 	d->removable = sysfs_number(whole, "removable") != 0;
-	sysfs_text(whole, "loop/backing_file", d->backing, sizeof(d->backing));
-	d->backing_off = sysfs_number(whole, "loop/offset");
+	text(&d->err, whole, "loop/backing_file", d->backing,
+	    sizeof(d->backing));
+	d->backing_off = number(&d->err, whole, "loop/offset");
 	ask_bus(whole, d);
 	set_transport(d, path);
 }
@@ -126,19 +193,27 @@ bool
 disk_of_block(dev_t node, struct disk *d)
 {
 	int dir = sysfs_open("block", node), whole;
-	char path[PATH_MAX];
+	char path[PATH_MAX], *slash;
 
 	*d = (struct disk){ .node = node };
-	if (dir < 0)
+	if (dir < 0) {
+		d->err = errno;
 		return false;
-	real_name(dir, d->name, sizeof(d->name), path, sizeof(path));
-	d->partition = (int)sysfs_number(dir, "partition");
-	d->start = sysfs_number(dir, "start") * SYSFS_SECTOR;
-	d->length = sysfs_number(dir, "size") * SYSFS_SECTOR;
+	}
+	real_name(d, path, sizeof(path));
+	d->partition = (int)number(&d->err, dir, "partition");
+	if (d->partition != 0)
+		d->start = measure(&d->err, dir, "start") * SYSFS_SECTOR;
+	d->length = measure(&d->err, dir, "size") * SYSFS_SECTOR;
 	whole = d->partition == 0 ? dir :
 	    openat(dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (whole >= 0)
-		ask_whole(whole, d);
+	slash = strrchr(path, '/');
+	if (d->partition != 0 && slash != NULL)
+		*slash = '\0';
+	if (whole < 0)
+		note(&d->err, errno);
+	else
+		ask_whole(whole, d, path);
 	if (whole >= 0 && whole != dir)
 		close(whole);
 	close(dir);
@@ -148,17 +223,21 @@ disk_of_block(dev_t node, struct disk *d)
 bool
 disk_of_char(dev_t node, struct disk *d)
 {
-	int dir = sysfs_open("char", node);
+	int dir = sysfs_open("char", node), err;
 	char path[300], name[256];
 	dev_t sibling = 0;
 
 	*d = (struct disk){ .node = 0 };
-	if (dir < 0)
+	if (dir < 0) {
+		d->err = errno;
 		return false;
-	sysfs_first(dir, "device/block", name, sizeof(name));
+	}
+	err = sysfs_first(dir, "device/block", name, sizeof(name));
+	if (err != 0 && err != ENOENT)
+		d->err = err;
 	snprintf(path, sizeof(path), "device/block/%s", name);
 	if (name[0] != '\0')
-		sibling = sysfs_node(dir, path);
+		sibling = node_of(&d->err, dir, path);
 	if (sibling == 0)
 		ask_bus(dir, d);
 	close(dir);
@@ -177,7 +256,7 @@ disk_lost(dev_t node, bool block)
 	size_t i;
 
 	if (dir < 0)		/* unless there is no sysfs */
-		return access("/sys/dev/block", F_OK) == 0;
+		return errno == ENOENT && access("/sys/dev/block", F_OK) == 0;
 	if (sysfs_text(dir, "device/state", state, sizeof(state)) ||
 	    sysfs_text(dir, "../device/state", state, sizeof(state)))
 		for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
@@ -253,62 +332,116 @@ by_start(const void *a, const void *b)
 	return p->start < q->start ? -1 : p->start > q->start;
 }
 
-/* A partition's folder, as an entry; false when it is none. */
-static bool
+/* An entry of a disk's folder; one that is no partition has no number. */
+static int
 read_part(int whole, const char *name, struct disk_part *part)
 {
 	int dir = openat(whole, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int err = 0;
 
+	*part = (struct disk_part){ .number = 0 };
 	if (dir < 0)
-		return false;
-	*part = (struct disk_part){ .node = sysfs_node(dir, ".") };
-	part->number = (int)sysfs_number(dir, "partition");
-	part->start = sysfs_number(dir, "start") * SYSFS_SECTOR;
-	part->length = sysfs_number(dir, "size") * SYSFS_SECTOR;
+		return errno == ENOTDIR || errno == ENOENT ? 0 : errno;
+	part->number = (int)number(&err, dir, "partition");
+	if (part->number > 0) {
+		part->node = node_of(&err, dir, ".");
+		part->start = measure(&err, dir, "start") * SYSFS_SECTOR;
+		part->length = measure(&err, dir, "size") * SYSFS_SECTOR;
+	}
 	snprintf(part->name, sizeof(part->name), "%s", name);
 	close(dir);
-	return part->number > 0 && part->node != 0;
+	return err;
 }
 
-size_t
-disk_parts(dev_t whole, struct disk_part **parts)
+int
+disk_parts(dev_t whole, struct disk_part **parts, size_t *n)
 {
-	int dir = sysfs_open("block", whole), all, i;
+	int dir = sysfs_open("block", whole), all, i, err = 0;
 	struct dirent **list;
-	size_t n = 0;
 
 	*parts = NULL;
+	*n = 0;
 	if (dir < 0)
-		return 0;
+		return errno;
 	all = sysfs_entries(dir, ".", &list);
-	*parts = reallocarray(NULL, (size_t)all + 1, sizeof(**parts));
-	for (i = 0; i < all && *parts != NULL; i++)
-		n += read_part(dir, list[i]->d_name, &(*parts)[n]);
-	sysfs_forget(list, all);
-	close(dir);
-	if (n > 1)
-		qsort(*parts, n, sizeof(**parts), by_start);
-	return n;
-}
-
-size_t
-disk_slaves(dev_t node, dev_t *slave, size_t room)
-{
-	int dir = sysfs_open("block", node), all, i;
-	struct dirent **list;
-	char path[300];
-	size_t n = 0;
-
-	if (dir < 0)
-		return 0;
-	all = sysfs_entries(dir, "slaves", &list);
-	for (i = 0; i < all && n < room; i++) {
-		snprintf(path, sizeof(path), "slaves/%s", list[i]->d_name);
-		slave[n++] = sysfs_node(dir, path);
+	if (all >= 0)
+		*parts = reallocarray(NULL, (size_t)all + 1, sizeof(**parts));
+	if (*parts == NULL)
+		err = errno;
+	for (i = 0; i < all && err == 0; i++) {
+		err = read_part(dir, list[i]->d_name, &(*parts)[*n]);
+		*n += (*parts)[*n].number > 0;
 	}
 	sysfs_forget(list, all);
 	close(dir);
-	return n;
+	if (err != 0) {
+		free(*parts);
+		*parts = NULL;
+		*n = 0;
+	}
+	if (*n > 1)
+		qsort(*parts, *n, sizeof(**parts), by_start);
+	return err;
+}
+
+int
+disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n)
+{
+	int dir = sysfs_open("block", node), all, i, err = 0;
+	struct dirent **list;
+	char path[300];
+
+	*n = 0;
+	if (dir < 0)
+		return errno;
+	all = sysfs_entries(dir, "slaves", &list);
+	if (all < 0 && errno != ENOENT)		/* as a partition has none */
+		err = errno;
+	for (i = 0; i < all && err == 0; i++) {
+		if (*n == room) {
+			err = E2BIG;
+			break;
+		}
+		snprintf(path, sizeof(path), "slaves/%s", list[i]->d_name);
+		slave[(*n)++] = node_of(&err, dir, path);
+	}
+	sysfs_forget(list, all);
+	close(dir);
+	return err;
+}
+
+/* What LOOP_GET_STATUS64 tells; kernels before 5.13 tell of a file twice. */
+static void
+set_backing(const struct loop_info64 *info, struct stat *st)
+{
+	bool block = info->lo_rdevice != 0 &&
+	    info->lo_rdevice != info->lo_device;
+
+	*st = (struct stat){ .st_dev = info->lo_device,
+		.st_ino = info->lo_inode,
+		.st_mode = block ? S_IFBLK : S_IFREG,
+		.st_rdev = block ? info->lo_rdevice : 0 };
+}
+
+int
+disk_backing(const char *loop, const char *backing, struct stat *st)
+{
+	struct loop_info64 info;
+	char path[300];
+	int fd, err = 0;
+
+	if (stat(backing, st) == 0)
+		return 0;
+	snprintf(path, sizeof(path), "/dev/%s", loop);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno;
+	if (ioctl(fd, LOOP_GET_STATUS64, &info) == 0)
+		set_backing(&info, st);
+	else
+		err = errno;
+	close(fd);
+	return err;
 }
 
 /* The better of two by-id names: one with a serial, not a bare number. */

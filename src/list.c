@@ -89,7 +89,7 @@ find_users(struct listed *l)
 	if (d->node == 0)
 		return 0;
 	failed = add_users(&end, d->name, d->node);
-	n = disk_parts(d->whole, &part);
+	(void)disk_parts(d->whole, &part, &n);
 	for (i = 0; i < n && failed == 0; i++)
 		failed = add_users(&end, part[i].name, part[i].node);
 	free(part);

@@ -4,10 +4,12 @@
  */
 #include "safety.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "await.h"
@@ -156,30 +158,96 @@ struct place {
 
 enum { PLACES = 64 };
 
-static size_t
-add(struct place *at, size_t n, struct place p)
+struct places {
+	struct place	at[PLACES];
+	size_t		n;
+	int		err;	/* errno: there may be more, for what this */
+	dev_t		dev;	/* device lies on was not found out; or 0 */
+};
+
+static void
+not_seen(struct places *all, dev_t dev, int err)
+{
+	if (all->err == 0) {
+		all->err = err;
+		all->dev = dev;
+	}
+}
+
+static void
+add(struct places *all, struct place p)
 {
 	if (p.to < p.from)
 		p.to = UINT64_MAX;
-	if (n < PLACES)
-		at[n++] = p;
-	return n;
+	if (all->n < PLACES)
+		all->at[all->n++] = p;
+	else
+		not_seen(all, p.dev, E2BIG);
 }
 
 /* What a loop device is made of. */
-static size_t
-add_backing(struct place *at, size_t n, const struct disk *d,
-    const struct place *p)
+static void
+add_backing(struct places *all, const struct disk *d, const struct place *p)
 {
 	uint64_t off = d->backing_off;
 	struct stat st;
+	int err;
 
-	if (d->backing[0] == '\0' || stat(d->backing, &st) != 0)
-		return n;
-	return add(at, n, (struct place){
-	    S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev,
-	    S_ISBLK(st.st_mode) ? 0 : st.st_ino,
-	    p->from + off, p->to + off });
+	if (d->backing[0] == '\0')
+		return;
+	err = disk_backing(d->whole_name, d->backing, &st);
+	if (err == 0)
+		add(all, (struct place){
+		    S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev,
+		    S_ISBLK(st.st_mode) ? 0 : st.st_ino,
+		    p->from + off, p->to + off });
+	else if (err != ENXIO)
+		not_seen(all, d->node, err);
+}
+
+/* What dm and md devices are made of; where in there is not asked. */
+static void
+add_slaves(struct places *all, dev_t node)
+{
+	dev_t slave[PLACES];
+	size_t n, i;
+	int err = disk_slaves(node, slave, PLACES, &n);
+
+	if (err != 0)
+		not_seen(all, node, err);
+	for (i = 0; i < n; i++)
+		add(all, (struct place){ slave[i], 0, 0, UINT64_MAX });
+}
+
+/* The places that a range of a block device is the same as. */
+static void
+add_below(struct places *all, struct place p)
+{
+	struct disk d;
+
+	if (!disk_of_block(p.dev, &d) || d.err != 0) {
+		if (major(p.dev) != 0)		/* else it is no device */
+			not_seen(all, p.dev, d.err);
+		return;
+	}
+	if (d.partition != 0)
+		add(all, (struct place){ d.whole, 0, d.start + p.from,
+		    d.start + (p.to < d.length ? p.to : d.length) });
+	else
+		add_backing(all, &d, &p);
+	add_slaves(all, p.dev);
+}
+
+/* A SCSI node that is not known as its disk's block node. */
+static void
+look_for_block(struct places *all, const struct endpoint *ep)
+{
+	struct disk d;
+
+	if (!endpoint_disk(ep, &d) || d.err != 0)
+		not_seen(all, ep->node, d.err);
+	else if (d.node != 0)
+		not_seen(all, ep->node, ESTALE);
 }
 
 /*
@@ -187,55 +255,54 @@ add_backing(struct place *at, size_t n, const struct disk *d,
  * disk, the file of a loop device, what dm and md are made of.  A file may be
  * anywhere on the disk of its file system, if that is asked for.
  */
-static size_t
+static void
 places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
-    struct place *at)
+    struct places *all)
 {
-	dev_t slave[PLACES];
-	size_t n, i, j, slaves;
-	struct disk d;
+	size_t i;
 
-	n = add(at, 0, (struct place){ ep->id.dev, ep->id.ino, from,
-	    from + len });
+	*all = (struct places){ .n = 0 };
+	add(all, (struct place){ ep->id.dev, ep->id.ino, from, from + len });
 	if (on_disk)
-		n = add(at, n, (struct place){ ep->id.dev, 0, 0, UINT64_MAX });
-	for (i = 0; i < n; i++) {
-		if (at[i].ino != 0 || !disk_of_block(at[i].dev, &d))
-			continue;
-		if (d.partition != 0)
-			n = add(at, n, (struct place){ d.whole, 0,
-			    d.start + at[i].from, d.start + (at[i].to <
-			    d.length ? at[i].to : d.length) });
-		else
-			n = add_backing(at, n, &d, &at[i]);
-		slaves = disk_slaves(at[i].dev, slave, PLACES);
-		for (j = 0; j < slaves; j++)
-			n = add(at, n, (struct place){ slave[j], 0, 0,
-			    UINT64_MAX });
-	}
-	return n;
+		add(all, (struct place){ ep->id.dev, 0, 0, UINT64_MAX });
+	if (ep->device && ep->id.ino != 0)
+		look_for_block(all, ep);
+	for (i = 0; i < all->n && all->err == 0; i++)
+		if (all->at[i].ino == 0)
+			add_below(all, all->at[i]);
 }
 
 static bool
-overlap(const struct place *a, size_t n, const struct place *b, size_t m)
+overlap(const struct places *a, const struct places *b)
 {
-	size_t i, j;
+	const struct place *p, *q;
 
-	for (i = 0; i < n; i++)
-		for (j = 0; j < m; j++)
-			if (a[i].dev == b[j].dev && a[i].ino == b[j].ino &&
-			    a[i].from < b[j].to && b[j].from < a[i].to)
+	for (p = a->at; p < a->at + a->n; p++)
+		for (q = b->at; q < b->at + b->n; q++)
+			if (p->dev == q->dev && p->ino == q->ino &&
+			    p->from < q->to && q->from < p->to)
 				return true;
 	return false;
+}
+
+/* A file is written whatever lies below it: claim.c looks for loop devices. */
+static int
+maybe_same(const struct plan *p, const struct places *a, struct fault *f)
+{
+	if (a->err == 0 || !p->dst->device)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "whether %s overlaps what is read "
+	    "from %s is not known, for what /sys/dev/block/%u:%u lies on "
+	    "cannot be read: %s; force=overlap overrides", p->dst->name,
+	    p->src->name, major(a->dev), minor(a->dev), errno_words(a->err));
 }
 
 /* A target that is cut off or written where the source is read. */
 static int
 same_end(const struct plan *p, struct fault *f)
 {
-	struct place a[PLACES], b[PLACES];
+	struct places a, b;
 	uint64_t at = p->dst_off, len = round_up(p->length, p->pad);
-	size_t n, m;
 
 	if (!p->src->id.known || !p->dst->id.known || p->length == 0 ||
 	    (p->opts->force & FORCE_OVERLAP) != 0)
@@ -244,11 +311,11 @@ same_end(const struct plan *p, struct fault *f)
 		at = (uint64_t)p->truncate;
 		len = UINT64_MAX - at;
 	}
-	n = places(p->src, p->src_off, p->length, p->src->id.ino != 0 &&
-	    p->dst->id.ino == 0, a);
-	m = places(p->dst, at, len, false, b);
-	if (!overlap(a, n, b, m))
-		return 0;
+	places(p->src, p->src_off, p->length, p->src->id.ino != 0 &&
+	    p->dst->id.ino == 0, &a);
+	places(p->dst, at, len, false, &b);
+	if (!overlap(&a, &b))
+		return maybe_same(p, a.err != 0 ? &a : &b, f);
 	return fault_set(f, STATUS_REFUSED, "the range to be written on %s is "
 	    "part of the range to be read from %s; force=overlap overrides",
 	    p->dst->name, p->src->name);
@@ -343,7 +410,7 @@ safety_source_busy(const struct plan *p, struct use *use, char *name,
 	snprintf(name, room, "%s", d.name);
 	busy = mounted_writable(d.node, use);
 	if (d.partition == 0)
-		n = disk_parts(d.whole, &part);
+		(void)disk_parts(d.whole, &part, &n);
 	for (i = 0; i < n && !busy; i++) {
 		if (part[i].start >= to || from >= part[i].start +
 		    part[i].length)

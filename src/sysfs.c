@@ -1,11 +1,13 @@
 /*
  * Reading sysfs.  It is made of small files, one value each, that are opened,
- * read and closed: what is missing is no error, only not known.
+ * read and closed.  What is missing is mostly no error, only not known; who has
+ * to tell that from what could not be read looks at errno.
  */
 #include "sysfs.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +31,7 @@ sysfs_text(int dir, const char *name, char *buf, size_t room)
 	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, buf, room - 1);
 	size_t len = n > 0 ? (size_t)n : 0, lead = 0;
+	int err = n < 0 ? errno : 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -39,6 +42,7 @@ sysfs_text(int dir, const char *name, char *buf, size_t room)
 		lead++;
 	memmove(buf, buf + lead, len - lead);
 	buf[len - lead] = '\0';
+	errno = err;
 	return len > lead;
 }
 
@@ -87,7 +91,7 @@ sysfs_entries(int dir, const char *folder, struct dirent ***list)
 
 	if (n < 0)
 		*list = NULL;
-	return n < 0 ? 0 : n;
+	return n;
 }
 
 void
@@ -98,12 +102,13 @@ sysfs_forget(struct dirent **list, int n)
 	free(list);
 }
 
-void
+int
 sysfs_first(int dir, const char *folder, char *name, size_t room)
 {
 	struct dirent **list;
-	int n = sysfs_entries(dir, folder, &list);
+	int n = sysfs_entries(dir, folder, &list), err = n < 0 ? errno : 0;
 
 	snprintf(name, room, "%s", n > 0 ? list[0]->d_name : "");
 	sysfs_forget(list, n);
+	return err;
 }

@@ -2,11 +2,13 @@
  * Who uses a disk: mounts and swap space by the kernel's tables in /proc, what
  * is made of it (dm, md, loop devices) by sysfs.
  *
- * The tables are short and looked up anew each time.
+ * The tables are short and looked up anew each time.  What cannot be read is
+ * not taken for unused: it is noted as unknown.
  */
 #include "use.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "disk.h"
 #include "sysfs.h"
 
 enum {
@@ -26,6 +29,18 @@ found(struct use *use, enum use_kind kind, const char *by)
 	use->kind = kind;
 	snprintf(use->by, sizeof(use->by), "%s", by);
 	return true;
+}
+
+/* The first that could not be read is told. */
+static bool
+unknown(struct use *use, enum use_kind kind, const char *file, int err)
+{
+	use->unknown |= kind;
+	if (use->err == 0) {
+		use->err = err;
+		snprintf(use->unread, sizeof(use->unread), "%.63s", file);
+	}
+	return false;
 }
 
 /* A field of the kernel's tables: up to a blank, with \ooo for odd bytes. */
@@ -47,17 +62,21 @@ unescape(char *field)
 	*to = '\0';
 }
 
-/* Whether a path is this node (ino 0), or this file. */
+/* Whether this is a node of that device (ino 0), or that file. */
+static bool
+is_of(const struct stat *st, dev_t dev, ino_t ino)
+{
+	if (ino == 0)
+		return S_ISBLK(st->st_mode) && st->st_rdev == dev;
+	return st->st_dev == dev && st->st_ino == ino;
+}
+
 static bool
 is_it(const char *path, dev_t dev, ino_t ino)
 {
 	struct stat st;
 
-	if (stat(path, &st) != 0)
-		return false;
-	if (ino == 0)
-		return S_ISBLK(st.st_mode) && st.st_rdev == dev;
-	return st.st_dev == dev && st.st_ino == ino;
+	return stat(path, &st) == 0 && is_of(&st, dev, ino);
 }
 
 /* Leave the next n words of a row out. */
@@ -99,51 +118,80 @@ mount_row(char *row, dev_t node, struct use *use)
 	return found(use, USE_MOUNTED, row);
 }
 
-/* One of the kernel's tables: the caller's to free, or NULL. */
-static char *
-table(const char *path)
+/* All there is to read, in *text; returns an errno. */
+static int
+read_all(int fd, char **text)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t len = 0, room = TABLE;
-	char *text = fd < 0 ? NULL : malloc(room), *more;
+	size_t len = 0, room = 0;
+	char *more;
 	ssize_t n;
 
-	while (text != NULL && (n = read(fd, text + len, room - len - 1)) > 0) {
-		len += (size_t)n;
-		if (room - len > 1)
-			continue;
-		room *= 2;
-		more = realloc(text, room);
-		if (more == NULL)
-			free(text);
-		text = more;
+	do {
+		if (room - len <= 1) {
+			room = room == 0 ? TABLE : room * 2;
+			more = realloc(*text, room);
+			if (more == NULL)
+				return ENOMEM;
+			*text = more;
+		}
+		n = read(fd, *text + len, room - len - 1);
+		if (n < 0 && errno != EINTR)
+			return errno;
+		len += n > 0 ? (size_t)n : 0;
+	} while (n != 0);
+	(*text)[len] = '\0';
+	return 0;
+}
+
+/* One of the kernel's tables, the caller's to free; returns an errno. */
+static int
+table(const char *path, char **text)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int err = fd < 0 ? errno : 0;
+
+	*text = NULL;
+	if (fd < 0)
+		return err;
+	err = read_all(fd, text);
+	close(fd);
+	if (err != 0) {
+		free(*text);
+		*text = NULL;
 	}
-	if (text != NULL)
-		text[len] = '\0';
-	if (fd >= 0)
-		close(fd);
-	return text;
+	return err;
 }
 
 static bool
 mounted(dev_t node, struct use *use)
 {
-	char *rows = table("/proc/self/mountinfo"), *at = rows, *row;
+	static const char file[] = "/proc/self/mountinfo";
+	char *rows, *at, *row;
+	int err = table(file, &rows);
 	bool is = false;
 
-	while (!is && (row = strsep(&at, "\n")) != NULL)
+	if (err != 0)
+		return unknown(use, USE_MOUNTED, file, err);
+	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; )
 		is = mount_row(row, node, use);
 	free(rows);
 	return is;
 }
 
+/* A kernel without swap space has no such table, but all others. */
 static bool
 swapped(dev_t dev, ino_t ino, struct use *use)
 {
-	char *rows = table("/proc/swaps"), *at = rows, *row;
+	static const char file[] = "/proc/swaps";
+	char *rows, *at, *row;
+	int err = table(file, &rows);
 	bool is = false;
 
-	while (!is && (row = strsep(&at, "\n")) != NULL) {
+	if (err == ENOENT && access("/proc/filesystems", F_OK) == 0)
+		return false;
+	if (err != 0)
+		return unknown(use, USE_SWAP, file, err);
+	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; ) {
 		unescape(row);
 		is = row[0] == '/' && is_it(row, dev, ino);
 	}
@@ -164,16 +212,34 @@ held(dev_t node, struct use *use)
 	return name[0] != '\0' && found(use, USE_HELD, name);
 }
 
+/* Not a partition of one. */
+static bool
+is_loop(const char *name)
+{
+	return strncmp(name, "loop", 4) == 0 &&
+	    name[4 + strspn(name + 4, "0123456789")] == '\0';
+}
+
+/* One that is free has no such attribute. */
 static bool
 lies_on(const char *loop, dev_t dev, ino_t ino, struct use *use)
 {
-	char path[300], backing[PATH_MAX];
+	char path[300], folder[280], backing[PATH_MAX];
+	struct stat st;
+	int err, lost;
 
-	if (strncmp(loop, "loop", 4) != 0)
+	if (!is_loop(loop))
 		return false;
-	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
-	return sysfs_text(AT_FDCWD, path, backing, sizeof(backing)) &&
-	    is_it(backing, dev, ino) && found(use, USE_LOOPED, loop);
+	snprintf(folder, sizeof(folder), "/sys/block/%s", loop);
+	snprintf(path, sizeof(path), "%s/loop/backing_file", folder);
+	err = sysfs_text(AT_FDCWD, path, backing, sizeof(backing)) ? 0 : errno;
+	if (err == ENOENT && access(folder, F_OK) == 0)
+		return false;
+	lost = disk_backing(loop, backing, &st);
+	if (lost == 0)
+		return is_of(&st, dev, ino) && found(use, USE_LOOPED, loop);
+	return lost != ENXIO && unknown(use, USE_LOOPED, path, err == 0 ?
+	    lost : err);
 }
 
 static bool
@@ -183,6 +249,8 @@ any_lies_on(dev_t dev, ino_t ino, struct use *use)
 	int n = sysfs_entries(AT_FDCWD, "/sys/block", &list), i;
 	bool is = false;
 
+	if (n < 0)
+		return unknown(use, USE_LOOPED, "/sys/block", errno);
 	for (i = 0; i < n && !is; i++)
 		is = lies_on(list[i]->d_name, dev, ino, use);
 	sysfs_forget(list, n);
@@ -197,12 +265,12 @@ any_lies_on(dev_t dev, ino_t ino, struct use *use)
 static bool
 looped(dev_t dev, ino_t ino, struct use *use)
 {
-	char *rows = table("/proc/partitions"), *at = rows, *row, *name;
+	char *rows, *at, *row, *name;
 	bool is = false;
 
-	if (rows == NULL)
+	if (table("/proc/partitions", &rows) != 0)
 		return any_lies_on(dev, ino, use);
-	while (!is && (row = strsep(&at, "\n")) != NULL) {
+	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; ) {
 		name = strrchr(row, ' ');
 		is = name != NULL && lies_on(name + 1, dev, ino, use);
 	}
@@ -215,6 +283,8 @@ use_of_node(dev_t node, unsigned but, struct use *use)
 {
 	use->kind = USE_NONE;
 	use->writable = false;
+	use->unknown = 0;
+	use->err = 0;
 	return ((but & USE_MOUNTED) == 0 && mounted(node, use)) ||
 	    ((but & USE_SWAP) == 0 && swapped(node, 0, use)) ||
 	    ((but & USE_HELD) == 0 && held(node, use)) ||
@@ -226,6 +296,8 @@ use_of_file(dev_t dev, ino_t ino, unsigned but, struct use *use)
 {
 	use->kind = USE_NONE;
 	use->writable = false;
+	use->unknown = 0;
+	use->err = 0;
 	return ((but & USE_SWAP) == 0 && swapped(dev, ino, use)) ||
 	    ((but & USE_LOOPED) == 0 && looped(dev, ino, use));
 }

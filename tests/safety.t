@@ -62,15 +62,21 @@ disk()
 	    until_true 5 test -b "$p2"
 }
 # as_it_was: nothing changed on the disk since.  Left out is where a file system
-# that is mounted has its superblock and its group descriptors.
+# that is mounted has its superblock and its group descriptors, and what the
+# kernel may swap to.
 snapshot()
 {
 	sync && blockdev --flushbufs "$d" && cp disk.img before
 }
 as_it_was()
 {
-	{ cmp -n 1024 before disk.img && cmp -i 8k -n 1041408 before disk.img &&
-	    cmp -i 1056768 before disk.img; } ||
+	local to=1049600 from=1056768
+	case ${swap_on-} in
+	"$d")	to=8192 from=8M ;;
+	"$p1")	to=1052672 from=3M ;;
+	esac
+	{ cmp -n 1024 before disk.img && cmp -i 8k -n $((to - 8192)) before disk.img &&
+	    cmp -i $from before disk.img; } ||
 	    fail "$(cmp -l before disk.img | wc -l) bytes are others; now" \
 		"$(od -A d -t x1z -N 64 disk.img)"
 }
@@ -111,7 +117,7 @@ looped()
 }
 swap()
 {
-	name=swap by="is swap space"
+	name=swap by="is swap space" swap_on=$1
 	mkswap -q "$1" && swapon "$1" && undo swapoff "$1"
 }
 others()
@@ -226,7 +232,7 @@ it "disk that is held: refuses it and its partitions" whole held
 no_parts()
 {
 	"$blocks" make disk.img 8M 9 && "$blocks" make src 64k 1 &&
-	    loop disk.img && d=$dev && "$1" "$d" && snapshot &&
+	    loop disk.img && d=$dev p1=none && "$1" "$d" && snapshot &&
 	    turned_away of="$d" && turned_away of="$d" bs=512 seek=8192 &&
 	    overridden 0 of="$d" force="$name"
 }
@@ -373,6 +379,144 @@ else
 	release
 	skip "no swap files" "refuses a swap file"
 fi
+
+by_kernel()
+{
+	disk && ln disk.img hard && rm disk.img && mv hard disk.img && snapshot || return
+	name=looped by="the loop device ${d#/dev/} lies on the file"
+	turned_away of=disk.img
+}
+it "refuses a file that a loop device lies on, whose name it was lost" by_kernel
+
+# --------------------------------------------------- what cannot be looked up
+
+# without FOLDERS COMMAND...: where nothing is in these folders, as in a chroot
+without()
+{
+	unshare -m --propagation private sh -c 'for folder in $0; do
+		mount -t tmpfs none "$folder" || exit 125
+	done
+	exec "$@"' "$@"
+}
+# away FOLDERS REGEX OPERANDS...: refused there in one line, and nothing changed
+away()
+{
+	exits 101 without "$1" "$pardd" if=src "${@:3}" && one_line "$2" && as_it_was
+}
+blind()
+{
+	disk && "$1" "$p1" && snapshot || return
+	local op to
+	for op in "of=$p1" "of=$d" "of=$d bs=512 seek=6143 count=1"; do
+		read -ra to <<<"$op"
+		away "$2" 'force=[a-z,]+ overrides$' "${to[@]}" &&
+		    away "$2" "force=[a-z,]*$name[a-z,]* overrides$" "${to[@]}" \
+			force="$(others "$name")" || return
+	done
+}
+for kind in "${kinds[@]}"; do
+	it "$kind partition: is refused without /sys" blind "$kind" /sys
+	[[ $VARIANT = plain ]] || continue	# sanitizers need /proc
+	it "$kind partition: is refused without /proc" blind "$kind" /proc
+	it "$kind partition: is refused without both" blind "$kind" "/proc /sys"
+done
+# On another disk than the loop device, whose use is seen without sysfs, too.
+blind_free()
+{
+	disk && snapshot || return
+	away "$1" "$2.* cannot be read: No such file or directory; force=[a-z,]+ overrides$" \
+	    of="$p1" && away "$1" "$2.*force=$3 overrides$" of="$p1" force="$4" || return
+	exits 0 without "$1" "$pardd" if=src of="$p1" force="$3,$4" && complete &&
+	    holds disk.img 1048576 0 64k 1
+}
+it "says that it cannot read /sys, and copies if told to" \
+    blind_free /sys /sys/ mounted,swap,looped overlap
+if [[ $VARIANT = plain ]]; then
+	it "says that it cannot read /proc, and copies if told to" \
+	    blind_free /proc /proc/self/mountinfo mounted,swap overlap
+	it "says that it can read neither, and copies if told to" \
+	    blind_free "/proc /sys" /sys/ mounted,swap,looped overlap
+fi
+blind_held()
+{
+	disk && "$1" "$p1" && snapshot &&
+	    away /sys 'in use.*force=held overrides$' of="$p1" \
+		force=mounted,swap,looped,overlap &&
+	    away /sys 'in use.*force=held overrides$' of="$d" \
+		force=mounted,swap,looped,overlap
+}
+it "sees what is mounted elsewhere without /sys, too" blind_held elsewhere
+it "sees what is held without /sys, too" blind_held held
+blind_file()
+{
+	disk && cp src new && cp disk.img before || return
+	exits 0 without "$1" "$pardd" if=src of=copy && complete && same src copy &&
+	    exits 0 without "$1" "$pardd" if="$p1" of=new && complete &&
+	    same new <(tail -c +1048577 disk.img | head -c 2M)
+}
+it "copies to files without /sys" blind_file /sys
+[[ $VARIANT != plain ]] || it "copies to files without /proc and /sys" blind_file "/proc /sys"
+no_node()
+{
+	disk && mknod "$PWD/node" b $((16#$(stat -c %t "$p1"))) $((16#$(stat -c %T "$p1"))) &&
+	    mknod "$PWD/all" b $((16#$(stat -c %t "$d"))) $((16#$(stat -c %T "$d"))) &&
+	    elsewhere "$p1" && snapshot &&
+	    away /dev 'p1 is in use.*force=held overrides$' of=node &&
+	    exits 101 without /dev sh -c '"$0" if=src 1<>node' "$pardd" && as_it_was &&
+	    one_line 'p1 is in use.*force=held overrides$' &&
+	    away /dev 'p1 cannot be claimed.*No such file.*force=held overrides$' \
+		of=all bs=512 seek=2048 &&
+	    away /dev 'in use.*force=held overrides$' of=all
+}
+it "claims a target by another name than the usual one, or refuses it" no_node
+
+# Each limit lets it come as far as a descriptor more.
+few_descriptors()
+{
+	disk && "$1" "$p1" && snapshot || return
+	local n to
+	for n in {4..20} 64; do
+		for to in "$p1" "$d"; do
+			run sh -c 'ulimit -n "$1" && exec "$0" if=src of="$2"' "$pardd" $n "$to"
+			[[ $status != 0 ]] || fail "copied with $n descriptors" || return
+		done
+	done
+	[[ $status = 101 ]] && as_it_was
+}
+# Each opening, or request for memory, fails in turn.
+each_fails()
+{
+	disk && "$1" "$p1" && snapshot || return
+	local n to
+	for to in "$p1" "$d"; do
+		n=0
+		while run with_faults "op=$2 fail=$3 nth=$((++n))" "$pardd" if=src of="$to" &&
+		    [[ -s faults ]]; do
+			[[ $status != 0 ]] || fail "copied after $n" || return
+		done
+		((n > 2)) || fail "$n were tried" || return
+		[[ $status = 101 ]] || fail "status $status" || return
+	done
+	as_it_was
+}
+for kind in mounted held looped; do
+	it "$kind partition: is refused when descriptors run out" few_descriptors $kind
+	[[ $VARIANT = plain ]] || continue	# their own, too
+	it "$kind partition: is refused when something cannot be opened" \
+	    each_fails $kind open EMFILE
+	it "$kind partition: is refused when memory runs out" each_fails $kind alloc ENOMEM
+done
+backing_few()
+{
+	disk && snapshot || return
+	local n
+	for n in {4..20} 64; do
+		run sh -c 'ulimit -n "$1" && exec "$0" if=src of=disk.img' "$pardd" $n
+		[[ $status != 0 ]] || fail "copied with $n descriptors" || return
+	done
+	[[ $status = 101 ]] && as_it_was
+}
+it "refuses a file that a loop device lies on when descriptors run out" backing_few
 
 # ----------------------------------------------------------------- overlap
 

@@ -10,13 +10,14 @@
  *			(fallocate, BLKZEROOUT) share (FICLONERANGE) direct
  *			(opening with O_DIRECT); and, only without on=: alloc
  *			(malloc and its kin, but libcrypto's, which takes it
- *			ill) open stat (fstat) ioctl rename map (mmap) event
- *			(eventfd, signalfd) poll
+ *			ill) open (scandirat, too) stat (fstat) ioctl rename map
+ *			(mmap) event (eventfd, signalfd) poll
  *	at=OFF+LEN,...	bytes of the file; OFF+ goes on to the end.  A transfer
  *			that begins before is cut there and really happens
  *	whole		a transfer that touches at= fails as a whole
  *	fail=ERRNO	EIO ENOSPC EINTR EAGAIN ENODATA EILSEQ ENXIO ENODEV
- *			ENOMEM EINVAL EDQUOT EROFS EPIPE EOPNOTSUPP or a number
+ *			ENOMEM EINVAL EDQUOT EROFS EPIPE EOPNOTSUPP EMFILE or a
+ *			number
  *	short		cut transfers; they really happen
  *	odd		... to any length; without, to multiples of 512, and
  *			with O_DIRECT always
@@ -48,6 +49,7 @@
 #undef _FILE_OFFSET_BITS		/* both names of a call are defined here, */
 #undef _FORTIFY_SOURCE		/* and none may be turned into another */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -119,6 +121,7 @@ static const struct { const char *name; int value; } names[] = {
 	{ "ENXIO", ENXIO }, { "ENODEV", ENODEV }, { "ENOMEM", ENOMEM },
 	{ "EINVAL", EINVAL }, { "EDQUOT", EDQUOT }, { "EROFS", EROFS },
 	{ "EPIPE", EPIPE }, { "EOPNOTSUPP", EOPNOTSUPP },
+	{ "EMFILE", EMFILE },
 }, ops[] = {
 	{ "read", READ }, { "write", WRITE }, { "flush", FLUSH },
 	{ "range", RANGE }, { "close", CLOSE }, { "thread", THREAD },
@@ -291,7 +294,8 @@ begin(void)
 	free(all);
 	log_all = getenv("FAULT_LOG_ALL") != NULL;
 	if (log != NULL)
-		log_fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		log_fd = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY |
+		    O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 }
 
 /* The file that stands for one in a device's folder in sysfs, or -1. */
@@ -772,6 +776,20 @@ OPENAT(openat)
 OPENAT(openat64)
 OPENAT(__openat_2)
 OPENAT(__openat64_2)
+
+#define SCANDIRAT(name, entry)						\
+	int								\
+	name(int dir, const char *path, struct entry ***list,		\
+	    int (*filter)(const struct entry *),			\
+	    int (*order)(const struct entry **, const struct entry **))	\
+	{								\
+		REAL(real, name);					\
+		return refused(OPENING, "open", -1) ? -1 :		\
+		    real(dir, path, list, filter, order);		\
+	}
+
+SCANDIRAT(scandirat, dirent)
+SCANDIRAT(scandirat64, dirent64)
 
 int
 sync_file_range(int fd, off_t at, off_t len, unsigned flags)
