@@ -45,20 +45,50 @@ append_text(char *to, size_t room, const char *key, const char *value)
 }
 
 static void
-name_source(struct keeper *k, const struct plan *p)
+append_number(char *to, size_t room, const char *key, uint64_t value)
 {
 	char text[32];
-	struct disk d;
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	append_text(to, room, key, text);
+}
+
+/* Positions are the disk's with ipart=, and a partition node's own. */
+static void
+name_source(struct keeper *k, const struct plan *p)
+{
+	const size_t room = sizeof(k->source);
+	struct disk d = { .partition = 0 };
+	bool disk = endpoint_disk(p->src, &d);
 
 	k->source[0] = '\0';
-	snprintf(text, sizeof(text), "%lld", (long long)p->src->size);
-	append_text(k->source, sizeof(k->source), "size", text);
-	snprintf(text, sizeof(text), "%u", p->src->block);
-	append_text(k->source, sizeof(k->source), "block", text);
-	if (!endpoint_disk(p->src, &d))
+	append_number(k->source, room, "size", (uint64_t)p->src->size);
+	append_number(k->source, room, "block", p->src->block);
+	if (p->src->part > 0)
+		append_number(k->source, room, "part", p->src->part);
+	if (d.partition > 0)
+		append_number(k->source, room, "start", d.start);
+	if (!disk)
 		return;
-	append_text(k->source, sizeof(k->source), "serial", d.serial);
-	append_text(k->source, sizeof(k->source), "wwn", d.wwn);
+	append_text(k->source, room, "serial", d.serial);
+	append_text(k->source, room, "wwn", d.wwn);
+}
+
+/* What to do where a map is of "was", and the source "is". */
+static const char *
+advice(const char *was, const char *is)
+{
+	const char *serial[2] = { strstr(was, " serial="),
+		strstr(is, " serial=") };
+
+	if (strstr(was, " part=") != NULL || strstr(is, " part=") != NULL)
+		return "; a partition (ipart=) has a map of its own";
+	if (serial[0] != NULL && serial[1] != NULL &&
+	    serial[0] - was == serial[1] - is &&
+	    memcmp(was, is, (size_t)(serial[0] - was)) == 0)
+		return "; if it is the same disk behind another adapter, "
+		    "remove the line \"# pardd source\" from the map";
+	return "";
 }
 
 /* Put what the file says of the range of this copy into the map. */
@@ -175,8 +205,8 @@ check(const struct keeper *k, const struct plan *p, struct fault *f)
 
 	if (k->file.source != NULL && strcmp(k->file.source, k->source) != 0)
 		return fault_set(f, STATUS_REFUSED, "%s is the map of another "
-		    "source: %s; this one is: %s", path, k->file.source,
-		    k->source);
+		    "source: %s; this one is: %s%s", path, k->file.source,
+		    k->source, advice(k->file.source, k->source));
 	for (i = 0; i < k->file.n; i++)
 		if (k->file.seg[i].status != UNTRIED) {
 			end = k->file.seg[i].off + k->file.seg[i].len;

@@ -484,6 +484,36 @@ other_source()
 	    map=map && is + 0+409600,410112+2735616
 }
 it "refuses a map of another source" other_source
+# two_parts: a disk with two partitions of the same size, 1M each
+two_parts()
+{
+	"$blocks" make src 4M && "$blocks" make dst 4M 9 && cp dst old &&
+	    printf 'label: dos\nstart=2048, size=2048\nstart=4096, size=2048\n' | sfdisk -q src
+}
+of_a_part()
+{
+	two_parts && exits 0 "$pardd" if=src of=dst map=map ipart=1 && cp dst old &&
+	    refuses 'map is the map of another source: .* part=1; .*a partition .ipart=. has a map of its own' &&
+	    refuses 'another source: .* part=1; this one is: .* part=2' ipart=2 &&
+	    exits 0 "$pardd" if=src of=dst map=map ipart=1 && rm map &&
+	    exits 0 "$pardd" if=src of=dst map=map && cp dst old &&
+	    refuses 'this one is: .* part=2; a partition' ipart=2
+}
+of_its_neighbour()
+{
+	two_parts && loop src --read-only --partscan || return
+	# for a kernel that knows no tables
+	[[ -b ${dev}p2 ]] || { addpart "$dev" 1 2048 2048 && addpart "$dev" 2 4096 2048; } || return
+	until_true 5 test -b "${dev}p2" && exits 0 "$pardd" if="${dev}p1" of=dst map=map && cp dst before && cp map map.before &&
+	    refused 'another source: .* start=1048576 .*this one is: .* start=2097152' if="${dev}p2" of=dst map=map &&
+	    same dst before && same map map.before
+}
+if command -v sfdisk >/dev/null; then
+	it "tells the map of a partition from that of the disk, and of another one" of_a_part
+	if can_loop; then
+		it "... by its node, though it is as large" of_its_neighbour
+	fi
+fi
 no_target()
 {
 	bad=409600+512
@@ -844,10 +874,27 @@ keeps_limits()
 	    jq -e '.target.bytes == 2097152 and .seconds < 100 and
 		([.target.positions[].bytes] | add) == 2097152' profile.json
 }
+# The same disk behind an adapter that has another serial number for it.
+renamed()
+{
+	loop src --read-only && mkdir -p "sys/${dev#/dev/}" && echo one >"sys/${dev#/dev/}/serial" &&
+	    SYSFS=$PWD/sys exits 0 with_faults '' "$pardd" if="$dev" of=dst map=map count=1000 || return
+	echo two >"sys/${dev#/dev/}/serial"
+	cp map before
+	SYSFS=$PWD/sys exits 101 with_faults '' "$pardd" if="$dev" of=dst map=map &&
+	    one_line 'another source: .*serial=one.*: .*serial=two.*if it is the same disk.*pardd source' &&
+	    same map before && sed -i '/^# pardd source/d' map &&
+	    SYSFS=$PWD/sys exits 0 with_faults '' "$pardd" if="$dev" of=dst map=map && same src dst
+}
+renamed_disk()
+{
+	"$blocks" make src $size && renamed
+}
 if can_loop; then
 	it "waits for the source, and goes on with a file that it has made" waits_for true
 	it "... that was too short at first" waits_for truncate -s 4096 dst
 	it "... that was there" waits_for "$blocks" make dst $size 9
+	it "says what to do when a disk has another serial number" renamed_disk
 	if command -v socat >/dev/null && command -v jq >/dev/null; then
 		it "... within the limits that were changed, and notes all of it in profile=" keeps_limits
 	fi
