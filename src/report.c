@@ -445,14 +445,16 @@ report_abandoned(const struct outcome *out)
 
 /* --- the end ------------------------------------------------------------ */
 
-/* With a map, which has all of them, only the first are shown. */
+/* With a map that was saved and has all of them, only the first are shown. */
 static void
-unreadable(const struct plan *p, struct map *map)
+unreadable(const struct plan *p, struct outcome *out)
 {
-	uint64_t most = p->opts->map != NULL ? RANGES_SHOWN : UINT64_MAX, n;
+	bool saved = p->opts->map != NULL && out->unsaved.status == 0 &&
+	    out->flush.status == 0;
+	uint64_t most = saved ? RANGES_SHOWN : UINT64_MAX, n;
 	struct seg s = { .off = 0 };
 
-	for (n = 0; map_next(map, s.off + s.len, BAD, &s); n++) {
+	for (n = 0; map_next(&out->map, s.off + s.len, BAD, &s); n++) {
 		if (n < most)
 			say(stderr, "pardd: %s: unreadable: bytes %llu to "
 			    "%llu, blocks %llu to %llu of %u, %s the %s",
@@ -669,7 +671,7 @@ report_end(const struct plan *p, struct outcome *out)
 	unsigned show = p->opts->status;
 	bool quiet = (show & SHOW_NONE) != 0;
 
-	unreadable(p, &out->map);
+	unreadable(p, out);
 	differing(p, out);
 	if (!quiet)
 		totals(p, out);

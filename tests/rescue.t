@@ -392,10 +392,12 @@ not_saved()
 it "tells of a map that could not be saved, which is no matter of the target" not_saved
 not_saved_either()
 {
-	stuff && exits 78 with_faults "$(no_room);on=$PWD/src op=read at=4096+512 fail=EIO" \
+	local at
+	at=$(seq -s , -f '%.0f+512' 8192 65536 1974272)
+	stuff && exits 78 with_faults "$(no_room);on=$PWD/src op=read at=$at fail=EIO" \
 	    "$pardd" if=src of=dst map=map && faulty fsync && nothing_safe &&
-	    says 'NOT complete: 512 bytes could not be read, and map was not saved: .*No space' &&
-	    does_not_say 'tells where|flush'
+	    says 'NOT complete: 15872 bytes could not be read, and map was not saved: .*No space' &&
+	    does_not_say 'tells where|flush|see map' && [[ $(grep -c 'unreadable: bytes' err) = 31 ]]
 }
 it "... and does not refer to it for what is bad" not_saved_either
 not_saved_midway()
