@@ -490,19 +490,26 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 	return -1;
 }
 
-/* The source is back.  What is wrong now is the end, whatever was before. */
+/*
+ * The source is back.  What is wrong now is the end, whatever was before; but
+ * it is too late for a refusal.
+ */
 static void
 go_on(const struct plan *p, const struct signals *s, struct events *ev,
     double start, struct outcome *out)
 {
+	int status = out->fault.status;
 	struct outcome next;
 
 	out->tally.seconds = clock_seconds() - start;
 	out->gone = false;
 	endpoint_go_on(p->dst);
 	profile_go_on(out->profile);
-	if (run(p, s, ev, out, &next, &out->fault) != 0)
+	if (run(p, s, ev, out, &next, &out->fault) != 0) {
+		if (out->fault.status == STATUS_REFUSED)
+			out->fault.status = status;
 		return;
+	}
 	out->profile = NULL;		/* next's now */
 	outcome_free(out);
 	*out = next;

@@ -858,6 +858,16 @@ waits_for()
 {
 	"$@" && leaves '' oflag=flock && ended exit 0 && complete && same src dst && is + 0+$size
 }
+# What would be refused at the beginning is no refusal any more.
+cut_meanwhile()
+{
+	comes()
+	{
+		truncate -s 4096 dst && comes_back
+	}
+	leaves '' && ended exit 69 && size_is dst 4096 &&
+	    says 'NOT complete: map says that dst is finished up to byte 1048576, but dst ends at byte 4096'
+}
 # told COMMAND ANSWER: by the socket ctl
 told()
 {
@@ -896,6 +906,7 @@ if can_loop; then
 	it "waits for the source, and goes on with a file that it has made" waits_for true
 	it "... that was too short at first" waits_for truncate -s 4096 dst
 	it "... that was there" waits_for "$blocks" make dst $size 9
+	it "... unless the file is not what the map says any more" cut_meanwhile
 	it "says what to do when a disk has another serial number" renamed_disk
 	if command -v socat >/dev/null && command -v jq >/dev/null; then
 		it "... within the limits that were changed, and notes all of it in profile=" keeps_limits
