@@ -81,7 +81,8 @@ int disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n);
  * What a loop device (loop3) lies on: the file of the name that sysfs has for
  * it, or, where that leads nowhere, what the device itself says.  Of *st the
  * device, the inode, the type and, of a block device, the node are set.
- * Returns an errno; ENXIO: on nothing.
+ * Returns an errno; ENXIO: on nothing, or on a file whose file system does not
+ * answer any more, so that it is no disk, nor one that could be written.
  */
 int disk_backing(const char *loop, const char *backing, struct stat *st);
 

@@ -428,7 +428,8 @@ disk_backing(const char *loop, const char *backing, struct stat *st)
 {
 	struct loop_info64 info;
 	char path[300];
-	int fd, err = 0;
+	bool told;
+	int fd;
 
 	if (stat(backing, st) == 0)
 		return 0;
@@ -436,12 +437,11 @@ disk_backing(const char *loop, const char *backing, struct stat *st)
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return errno;
-	if (ioctl(fd, LOOP_GET_STATUS64, &info) == 0)
-		set_backing(&info, st);
-	else
-		err = errno;
+	told = ioctl(fd, LOOP_GET_STATUS64, &info) == 0;
 	close(fd);
-	return err;
+	if (told)
+		set_backing(&info, st);
+	return told ? 0 : ENXIO;
 }
 
 /* The better of two by-id names: one with a serial, not a bare number. */

@@ -470,6 +470,30 @@ no_node()
 }
 it "claims a target by another name than the usual one, or refuses it" no_node
 
+# Others' loop devices, that lie on files which cannot be looked at, are no reason.
+lost_file()
+{
+	mkdir gone && mount -t tmpfs none gone && undo umount -l "$PWD/gone" &&
+	    truncate -s 1M gone/file && loop gone/file || return
+	undo losetup -d "$dev"
+	umount -l gone && disk && snapshot && taken 1048576 of="$p1"
+}
+it "copies beside a loop device whose file is out of reach" lost_file
+dead_file()
+{
+	bad_disk 1M 0+512 || return
+	# its attributes live on for a while
+	kill -KILL $! && until_true 10 eval \
+	    '[[ $(losetup -n -O BACK-INO "$dev" | tr -d " ") = "" ]]' || return
+	undo losetup -d "$dev"
+	disk && snapshot && taken 1048576 of="$p1"
+}
+if can_lose; then
+	it "copies beside a loop device whose file has died" dead_file
+else
+	skip "no nbdfuse" "copies beside a loop device whose file has died"
+fi
+
 # Each limit lets it come as far as a descriptor more.
 few_descriptors()
 {
