@@ -110,6 +110,8 @@ struct endpoint {		/* shared and const once open */
 	bool		 linked;	/* a file, with a name at first */
 	struct identity	 id;
 	dev_t		 node;	/* of a device's node, else 0 */
+	dev_t		 file_dev;	/* of the file, node or pipe as such: */
+	ino_t		 file_ino;	/* file system and inode; 0: none yet */
 };
 
 struct io_uring_sqe;
@@ -230,6 +232,12 @@ int endpoint_again(struct endpoint *, const char *path, struct fault *f);
  */
 struct disk;
 bool endpoint_disk(const struct endpoint *, struct disk *);
+
+/*
+ * Whether what is written to a descriptor would come into the end: it is of the
+ * same file, pipe or device.  False for what discards or generates bytes.
+ */
+bool endpoint_is(const struct endpoint *, int fd);
 
 /*
  * Whether a run could write to what --dry-run only looks at.  Returns 0, or -1

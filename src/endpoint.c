@@ -236,6 +236,8 @@ static int
 choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 {
 	ep->node = st->st_rdev;
+	ep->file_dev = st->st_dev;
+	ep->file_ino = st->st_ino;
 	if (choose_backend(ep, fd, st, f) != 0)
 		return -1;
 	if (ep->role == TARGET && (ep->flags & FLAG_EXCL) != 0 &&
@@ -397,6 +399,8 @@ endpoint_again(struct endpoint *ep, const char *path, struct fault *f)
 	ep->priv = new.priv;
 	ep->id = new.id;
 	ep->node = new.node;
+	ep->file_dev = new.file_dev;
+	ep->file_ino = new.file_ino;
 	ep->inherited = false;
 	ep->fd = -1;
 	snprintf(ep->again, sizeof(ep->again), "%s", path);
@@ -412,6 +416,19 @@ endpoint_disk(const struct endpoint *ep, struct disk *d)
 	if (ep->id.ino == 0)
 		return disk_of_block(ep->id.dev, d);
 	return disk_of_char(ep->node, d);
+}
+
+bool
+endpoint_is(const struct endpoint *ep, int fd)
+{
+	struct stat st;
+
+	if (ep->be == &be_null || ep->file_ino == 0 || fstat(fd, &st) != 0)
+		return false;
+	if (S_ISBLK(st.st_mode) && ep->device && ep->id.known &&
+	    ep->id.dev == st.st_rdev)
+		return true;
+	return st.st_dev == ep->file_dev && st.st_ino == ep->file_ino;
 }
 
 int

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "claim.h"
@@ -189,6 +190,29 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	return out.verdict.status;
 }
 
+/*
+ * Where the plan is printed: not into an end, nor onto any disk.  A terminal
+ * that is both shows it and keeps nothing.  NULL: nowhere.
+ */
+static FILE *
+place(const struct plan *p)
+{
+	static const int fds[] = { STDOUT_FILENO, STDERR_FILENO };
+	struct stat st;
+	size_t i;
+	int fd;
+
+	for (i = 0; i < 2; i++) {
+		fd = fds[i];
+		if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
+			continue;
+		if ((fd == STDERR_FILENO && isatty(fd)) ||
+		    (!endpoint_is(p->src, fd) && !endpoint_is(p->dst, fd)))
+			return fd == STDOUT_FILENO ? stdout : stderr;
+	}
+	return NULL;
+}
+
 /* --dry-run: show the plan, and what a map says already. */
 static int
 show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
@@ -197,9 +221,14 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	struct map_totals known;
 	struct fault f;
 	bool map = p->opts->map != NULL;
-	/* The plan of a copy to standard output does not go there. */
-	FILE *out = dst->inherited ? stderr : stdout;
+	FILE *out = place(p);
 
+	if (out == NULL) {
+		fault_set(&f, STATUS_REFUSED, "there is nowhere to print the "
+		    "plan: standard output and standard error are ends of the "
+		    "copy, or disks");
+		return leave(ev, src, dst, &f);
+	}
 	if (control_look(p->opts, &f) != 0 ||
 	    (map && keeper_look(p, &known, &f) != 0) ||
 	    endpoint_look(dst, &f) != 0)

@@ -367,12 +367,8 @@ new_device(const struct plan *p, struct fault *f)
 static int
 own_messages(const struct plan *p, struct fault *f)
 {
-	const struct identity *id = &p->dst->id;
-	struct stat st;
-
-	if (p->dst->inherited || !id->known || id->ino == 0 ||
-	    fstat(STDERR_FILENO, &st) != 0 || st.st_dev != id->dev ||
-	    st.st_ino != id->ino)
+	if (p->dst->inherited || isatty(STDERR_FILENO) ||
+	    !endpoint_is(p->dst, STDERR_FILENO))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s is standard error: messages "
 	    "would be written over the copy", p->dst->name);

@@ -327,6 +327,30 @@ dry_stdout()
 	grep -q '^output=standard output$' err && size_is dst 500 && holds dst 0 0 500 9
 }
 it "does not write the plan to the target" dry_stdout
+# dry_ends WHERE OPERANDS [REDIRECTIONS]: of these files none changes, and the
+# plan is in the file where
+dry_ends()
+{
+	"$blocks" make src 1000 && "$blocks" make dst 500 9 && : >err >out || return
+	pardd=$pardd sh -c "\"\$pardd\" -d $2" >out 2>err || fail "$(<err)" || return
+	grep -q '^output=' "$1" && size_is src 1000 && holds src 0 0 1000 &&
+	    size_is dst 500 && holds dst 0 0 500 9
+}
+it "... by the name of its descriptor" dry_ends err 'if=src of=/dev/stdout 1<>dst'
+it "... that is appended to" dry_ends err 'if=src of=dst >>dst'
+it "... that is open by another name" dry_ends err 'if=src of=dst 1<>./dst'
+it "... that is a pipe" dry_ends err 'if=src of=/dev/stdout | cat >out; ! test -s out'
+it "does not write the plan to the source" dry_ends err 'if=src of=dst >>src'
+it "... that is a descriptor" dry_ends err 'if=/dev/fd/7 of=new 7<>src >&7'
+dry_nowhere()
+{
+	"$blocks" make src 1000 && "$blocks" make dst 500 9 && cp src before || return
+	"$pardd" -d if=src of=dst >>dst 2>>src
+	[[ $? = 101 ]] && size_is dst 500 && holds dst 0 0 500 9 &&
+	    same before <(head -c 1000 src) && ! grep -a '^input=' src &&
+	    [[ $(tail -c +1001 src) = "pardd: "*"nowhere to print the plan"* ]]
+}
+it "refuses a plan that has no place but the ends" dry_nowhere
 # The first of two reasons is the same one with --dry-run.
 dry_denied()
 {

@@ -899,6 +899,27 @@ unwritten()
 }
 it "opens nothing for writing when it refuses or looks" unwritten
 
+plan_on_disk()
+{
+	disk && snapshot || return
+	local to
+	for to in "$d" "$p1" "$p2"; do
+		"$pardd" if=src of="$p1" -d 1<>"$to" 2>err &&
+		    grep -q '^output=' err && as_it_was || fail "onto $to" || return
+	done
+	"$pardd" if="$p1" of=new -d 1<>"$p1" 2>err && grep -q '^output=' err && as_it_was
+}
+it "prints no plan onto a disk" plan_on_disk
+messages_on_disk()
+{
+	disk || return
+	"$pardd" if=src of="$p1" 2<>"$p1" >out
+	status=$?
+	[[ $status = 101 ]] || fail "status $status" || return
+	! holds "$p1" 4096 4096 4096 1
+}
+it "does not copy onto the disk that its messages go to" messages_on_disk
+
 # ------------------------------------------------------------------ the source
 
 note()
