@@ -174,7 +174,8 @@ static void
 finish(struct job *job)
 {
 	const struct plan *p = job->p;
-	struct seg left = { .off = map_totals(&job->map).end };
+	uint64_t end = map_totals(&job->map).end;
+	struct seg left = { .off = end };
 
 	job->phase = PHASE_FLUSHING;
 	extend(job);
@@ -188,7 +189,8 @@ finish(struct job *job)
 	if (p->src->be->leave != NULL)
 		p->src->be->leave(p->src, p->src_off, left.off);
 	if (p->dst->be->leave != NULL)
-		p->dst->be->leave(p->dst, p->dst_off, left.off);
+		p->dst->be->leave(p->dst, p->dst_off, left.off == end ?
+		    round_up(end, p->pad) : left.off);
 }
 
 /* All workers, until the map has nothing left for them. */

@@ -195,6 +195,15 @@ stdout_disk()
 	    holds "$b" 51200 51200 $((1048576 - 51200)) 9
 }
 it "copies onto a disk that is its stdout" stdout_disk
+stdout_padded()
+{
+	filled b 1M 4096 9 && "$blocks" make src 5000 || return
+	{ "$pardd" if=src && "$pardd" if=src; } 1<>"$b" 2>err
+	says '^pardd: complete, flushed$' && holds "$b" 0 0 5000 &&
+	    "$blocks" zero "$b" 5000 3192 && holds "$b" 8192 0 5000 &&
+	    holds "$b" 16384 16384 1032192 9
+}
+it "continues behind the padding of a disk that is its stdout" stdout_padded
 # A disk has no end to append to: >> is as good as >.
 appended_disk()
 {

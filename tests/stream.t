@@ -143,6 +143,19 @@ continues()
 	complete && size_is dst 50001 && holds dst 0 0 50001
 }
 it "continues redirected files at their offsets" continues
+padded_there()
+{
+	"$blocks" make src 700 && "$blocks" make dst 4096 9 || return
+	{
+		"$pardd" if=src bs=512 conv=sync 2>err1 &&
+		    "$blocks" make - 300 | "$pardd" if=- bs=512 conv=sync 2>err2 &&
+		    "$pardd" if=src bs=512 2>err || return
+	} 1<>dst
+	complete && holds dst 0 0 700 && "$blocks" zero dst 700 324 &&
+	    holds dst 1024 0 300 && "$blocks" zero dst 1324 212 &&
+	    holds dst 1536 0 700 && holds dst 2236 2236 1860 9
+}
+it "continues behind the padding of conv=sync" padded_there
 skips_there()
 {
 	"$blocks" make src 50000 && : >dst
