@@ -32,6 +32,14 @@ struct sg_lane {		/* a lane's priv */
 	struct sg_async	*async;		/* or NULL: all are waited for */
 };
 
+/*
+ * Whether its command, which has not done what it should, is to be run again.
+ * One of the target that is told of an earlier failure is not: what was written
+ * before is lost.
+ */
+bool sg_passes(const struct endpoint *, const struct io *,
+    const struct scsi_reply *);
+
 /* Put into the io why its command failed; fd leads to the disk. */
 void sg_give_up(struct sg *, struct io *, const struct scsi_reply *, int fd);
 

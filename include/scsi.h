@@ -20,6 +20,7 @@ enum scsi_result {
 	SCSI_AGAIN,	/* nothing wrong with the disk: try again */
 	SCSI_SMALLER,	/* the host takes no command of this size */
 	SCSI_MEDIUM,	/* a block cannot be read or written */
+	SCSI_EARLIER,	/* an earlier command failed; this one was not run */
 	SCSI_CHANGED,	/* another medium, or none: not the one of before */
 	SCSI_FATAL,
 };
@@ -51,7 +52,7 @@ struct scsi_reply {
 	bool		 indirect;	/* direct was wanted, and not done */
 	bool		 has_info;	/* the sense names a block: */
 	uint64_t	 info;		/* (not to be believed unchecked) */
-	char		 why[160];	/* in words */
+	char		 why[132];	/* in words: shorter than io.why */
 };
 
 enum {

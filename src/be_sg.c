@@ -308,6 +308,14 @@ change(struct sg *sg, struct io *io, const char *why)
 	    "%s%s", why[0] != '\0' ? ": " : "", why);
 }
 
+bool
+sg_passes(const struct endpoint *ep, const struct io *io,
+    const struct scsi_reply *r)
+{
+	return r->result == SCSI_MOVED || r->result == SCSI_AGAIN ||
+	    (r->result == SCSI_EARLIER && io->op == OP_READ && !ep->back);
+}
+
 void
 sg_give_up(struct sg *sg, struct io *io, const struct scsi_reply *r, int fd)
 {
@@ -322,7 +330,8 @@ sg_give_up(struct sg *sg, struct io *io, const struct scsi_reply *r, int fd)
 	io->status = r->status;
 	io->bad_off = r->has_info && r->result == SCSI_MEDIUM &&
 	    r->info < INT64_MAX / block ? r->info * block : NOWHERE;
-	snprintf(io->why, sizeof(io->why), "%s", r->why);
+	snprintf(io->why, sizeof(io->why), "%s%s", r->result == SCSI_EARLIER ?
+	    "an earlier command failed: " : "", r->why);
 	if (r->result == SCSI_FATAL && lost(fd)) {
 		io->err = ENODEV;
 		io->status = 0;
@@ -351,6 +360,43 @@ blocks_at_once(const struct sg *sg, const struct sg_lane *l,
 	return n < most ? n : (uint32_t)most;
 }
 
+/* The command for an io at lba, but for how many blocks. */
+static struct scsi_command
+compose(const struct lane *lane, const struct io *io, unsigned char *buf,
+    uint64_t lba)
+{
+	const struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	struct scsi_command c = sg->how;
+
+	c.write = io->op != OP_READ;
+	c.same = io->op == OP_ZERO;
+	c.unmap = c.same && (lane->ep->flags & FLAG_TRIM) != 0 &&
+	    sg->disk.frees_zeros;
+	c.mmap = l->map != NULL && !c.same;
+	c.lba = lba;
+	c.buf = buf;
+	return c;
+}
+
+/* Run it once, and count what the user may want to know. */
+static void
+run(const struct lane *lane, const struct scsi_command *c,
+    struct scsi_reply *r)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	size_t len = (size_t)c->blocks * c->block;
+
+	if (c->mmap && c->write)
+		memcpy(l->map, c->buf, len);
+	scsi_run(l->fd, sg->node, c, r);
+	sg->recovered += r->recovered;
+	sg->indirect += r->indirect;
+	if (c->mmap && !c->write)
+		memcpy(c->buf, l->map, r->moved);
+}
+
 /*
  * Move n blocks at lba, or the beginning of them, to or from buf: those that
  * the disk has.  Returns the bytes moved; 0 with an error in the io.
@@ -361,51 +407,35 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 {
 	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
-	struct scsi_command c = sg->how;
+	struct scsi_command c = compose(lane, io, buf, lba);
 	struct scsi_reply r;
 	int try = 0;
 
-	c.write = io->op != OP_READ;
-	c.same = io->op == OP_ZERO;
-	c.unmap = c.same && (lane->ep->flags & FLAG_TRIM) != 0 &&
-	    sg->disk.frees_zeros;
-	c.mmap = l->map != NULL && !c.same;
-	c.lba = lba;
-	c.buf = buf;
-	if (lba >= sg->disk.blocks) {
+	if (lba >= sg->disk.blocks)
 		io->err = ENOSPC;
-		return 0;
-	}
-	if (n > sg->disk.blocks - lba)
+	else if (n > sg->disk.blocks - lba)
 		n = (uint32_t)(sg->disk.blocks - lba);
-	for (;;) {
+	while (io->err == 0) {
 		if (sg->changed) {
 			change(sg, io, "");
-			return 0;
+			break;
 		}
 		c.blocks = blocks_at_once(sg, l, &c, n);
-		if (c.mmap && c.write)
-			memcpy(l->map, buf, (size_t)c.blocks * c.block);
-		scsi_run(l->fd, sg->node, &c, &r);
-		sg->recovered += r.recovered;
-		sg->indirect += r.indirect;
+		run(lane, &c, &r);
 		if (r.result == SCSI_MOVED && r.moved > 0)
-			break;
+			return r.moved;
 		if (r.result == SCSI_SMALLER && !c.same && shrink(sg, c.blocks))
 			continue;
-		if ((r.result != SCSI_MOVED && r.result != SCSI_AGAIN) ||
-		    try == SCSI_TRIES) {
-			sg_give_up(sg, io, &r, l->fd);
-			if (c.same && r.unknown)
-				io->err = EOPNOTSUPP;
-			return 0;
+		if (sg_passes(lane->ep, io, &r) && try < SCSI_TRIES) {
+			sg->again++;
+			scsi_pause(try++);
+			continue;
 		}
-		sg->again++;
-		scsi_pause(try++);
+		sg_give_up(sg, io, &r, l->fd);
+		if (c.same && r.unknown)
+			io->err = EOPNOTSUPP;
 	}
-	if (c.mmap && !c.write)
-		memcpy(buf, l->map, r.moved);
-	return r.moved;
+	return 0;
 }
 
 /* A read whose ends lie within blocks: by way of another buffer. */

@@ -172,8 +172,7 @@ answered(struct lane *lane, struct io *io, const struct scsi_reply *r)
 	    send_next(sg, l->async, io, io->flight))
 		return REAP_WAIT;
 	land(l->async, io);
-	if (r->result == SCSI_MEDIUM || r->result == SCSI_FATAL ||
-	    r->result == SCSI_CHANGED)
+	if (r->result != SCSI_SMALLER && !sg_passes(lane->ep, io, r))
 		sg_give_up(sg, io, r, l->fd);
 	return io->done == io->len || io->err != 0 ? REAP_DONE : REAP_TRANSFER;
 }

@@ -306,13 +306,27 @@ status_by_key(const struct answer *a)
 	    SPC_SK_NOT_READY ? SG_LIB_CAT_NOT_READY : STATUS_FILE;
 }
 
-static bool
-another_medium(const struct answer *a)
+/*
+ * What matters more than the key: it may be another medium, or an error of an
+ * earlier command, which is told in place of running this one (SPC-5 4.4.7).
+ */
+static void
+judge_circumstances(struct scsi_reply *r, const struct answer *a)
 {
 	struct sg_scsi_sense_hdr h;
 
-	return sg_scsi_normalize_sense(a->sense, (int)a->sense_len, &h) &&
-	    (h.asc == NO_MEDIUM || (h.asc << 8 | h.ascq) == MAYBE_CHANGED);
+	if (!sg_scsi_normalize_sense(a->sense, (int)a->sense_len, &h))
+		return;
+	if (h.response_code == 0x71 || h.response_code == 0x73) {
+		if (r->result != SCSI_MOVED)
+			r->result = SCSI_EARLIER;
+		else if ((a->device & DEVICE_MASK) == CHECK_CONDITION)
+			r->result = SCSI_AGAIN;
+		r->has_info = false;
+	} else if (h.asc == NO_MEDIUM ||
+	    (h.asc << 8 | h.ascq) == MAYBE_CHANGED) {
+		r->result = SCSI_CHANGED;
+	}
 }
 
 static void
@@ -345,8 +359,7 @@ judge_sense(struct scsi_reply *r, const struct answer *a)
 		r->result = SCSI_FATAL;
 		break;
 	}
-	if (another_medium(a))
-		r->result = SCSI_CHANGED;
+	judge_circumstances(r, a);
 }
 
 static void

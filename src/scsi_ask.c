@@ -41,8 +41,8 @@ not_scsi(int err)
 }
 
 /*
- * A query before the copy.  That a medium was put in is told once, of each of
- * the times there may have been.
+ * A query before the copy.  That a medium was put in, or that a command failed
+ * then, is told once, of each of the times there may have been.
  */
 static bool
 ask(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
@@ -51,8 +51,8 @@ ask(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
 	bool told = scsi_query(fd, timeout, cdb, len, buf, room, r);
 	int try = 0;
 
-	while (r->result == SCSI_CHANGED &&
-	    r->status == SG_LIB_CAT_UNIT_ATTENTION && try++ < SCSI_TRIES)
+	while ((r->result == SCSI_EARLIER || (r->result == SCSI_CHANGED &&
+	    r->status == SG_LIB_CAT_UNIT_ATTENTION)) && try++ < SCSI_TRIES)
 		told = scsi_query(fd, timeout, cdb, len, buf, room, r);
 	return told;
 }

@@ -320,3 +320,106 @@ for op in read write; do
 	it "stops at any other transport error, $op" copies 15 "op=$op at=100+1 host=7" coe=1
 	it "stops at a copy aborted, $op" copies 10 "op=$op at=100+1 sense=a/d/0" coe=1
 done
+
+# ------------------------------------------------------------- bad blocks
+
+# One bad block costs one block, whatever the sense data says of it.
+loses_one()
+{
+	copies 100 "op=read at=100+1 sense=$1" coe=1 "${@:2}" &&
+	    says '1 unreadable block in 1 range$' && some '^src read .* 2$' &&
+	    holds dst 0 0 51200 1 && holds dst 51712 51712 $((1048576 - 51712)) 1 &&
+	    cmp -n 512 -i 51200:0 dst /dev/zero
+}
+for format in '' ' descriptor'; do
+	it "loses one block, told rightly,$format" loses_one "3/11/0 info=100$format"
+	it "loses one block, told as another of the command,$format" loses_one "3/11/0 info=97$format"
+	it "loses one block, told as one behind it,$format" loses_one "3/11/0 info=126$format"
+	it "loses one block, told as one far away,$format" loses_one "3/11/0 info=0xfffffff0$format"
+	it "loses one block, told as none,$format" loses_one "3/11/0$format"
+	it "loses one block, a hardware error,$format" loses_one "4/44/0$format"
+	it "loses one block, by asynchronous commands,$format" \
+	    loses_one "3/11/0 info=100$format" engine=async
+	it "loses one block, with 16 workers,$format" loses_one "3/11/0 info=100$format" thr=16
+done
+it "loses one block, told as one behind 2^32" loses_one '3/11/0 info=0xffffffffffffff descriptor'
+it "loses one block, with the ILI bit" loses_one '3/11/0 info=100 ili'
+it "loses one block, sense data cut off" loses_one '3/11/0 info=100 cut=14'
+it "stops at it without coe" eval 'copies 3 "op=read at=100+1 sense=3/11/0 info=100" thr=1 &&
+    holds dst 0 0 51200 1 && holds dst 51200 51200 $((1048576 - 51200)) 9'
+it "stops at sense data that is too short to tell" eval \
+    'copies 15 "op=read at=100+1 sense=3/11/0 cut=1" coe=1'
+it "stops where there is no sense data" eval \
+    'copies 15 "op=read at=100+1 status=2" coe=1 && says "no sense data"'
+it "reads a block again, as often as retries= says" eval \
+    'all_there "op=read at=100+1 sense=3/11/0 times=5" retries=5 thr=1'
+it "stops at a block that cannot be written" eval \
+    'copies 3 "op=write at=100+1 sense=3/c/0" coe=1 && says "Write error"'
+it "writes it again, as often as retries= says" eval \
+    'all_there "op=write at=100+1 sense=3/c/0 times=5" retries=5 thr=1'
+
+# ------------------------------------------- good data, with something to say
+
+for op in read write; do
+	it "takes a recovered error for good, $op" eval \
+	    "all_there 'op=$op sense=1/17/1 times=7 done status=2' && says '7 recovered errors'"
+	it "takes sense data with status 0 for good, $op" eval \
+	    "all_there 'op=$op sense=0/0/0 times=7 done status=0'"
+	it "takes CONDITION MET for good, $op" all_there "op=$op status=4 done times=7"
+	for n in 512 4096 16384; do
+		it "finishes a command that left $n bytes, $op" \
+		    all_there "op=$op resid=$n times=7"
+		it "finishes it after a recovered error, $op $n" \
+		    all_there "op=$op resid=$n sense=1/17/1 status=2 done times=7"
+	done
+	it "takes only whole blocks of it, $op" all_there "op=$op resid=700 times=7"
+	it "believes no residual below 0, $op" all_there "op=$op resid=-512 times=7"
+	it "believes none that is larger than the command, $op" \
+	    all_there "op=$op resid=99999 times=7"
+	it "finishes asynchronous commands, $op" all_there "op=$op resid=512 times=7" engine=async
+	it "gives up when nothing is moved, $op" copies 15 "op=$op at=100+1 resid=16384" thr=1
+done
+
+# -------------------------------- errors of earlier commands (71h and 73h)
+
+# The command that is told of it was not carried out.
+for format in '' ' descriptor'; do
+	it "carries out a read that was told of an earlier error,$format" eval \
+	    "all_there 'op=read nth=9 sense=1/17/1 deferred status=2$format'"
+	it "does so where blocks were bad,$format" eval \
+	    "all_there 'op=read nth=9 sense=3/c/0 deferred info=5$format' && some '^src read .* 2\$'"
+	it "carries out a write that was told of a recovered one,$format" \
+	    all_there "op=write nth=9 sense=1/17/1 deferred status=2$format"
+	it "stops when an earlier write has failed,$format" \
+	    copies 3 "op=write nth=9 sense=3/c/0 deferred$format" retries=9
+	it "stops there with asynchronous commands,$format" \
+	    copies 3 "op=write nth=9 sense=3/c/0 deferred$format" retries=9 engine=async
+	it "stops when a read of the target is told of it,$format" \
+	    copies 3 "on=dst op=read nth=9 sense=3/c/0 deferred$format" oflag=sparing
+	it "begins when an earlier command has failed,$format" \
+	    all_there "op=ready,capacity sense=4/44/0 deferred times=2$format"
+	it "does not take it for flushed,$format" \
+	    copies 103 "op=sync sense=3/c/0 deferred times=1$format"
+done
+
+# ------------------------------------------------------------------ the flush
+
+flush()
+{
+	copies 103 "op=sync $1" "${@:3}" && says "^pardd: NOT complete: dst: SYNCHRONIZE CACHE failed: .*$2"
+}
+it "tells a flush that fails for good" flush 'sense=3/c/0' 'Write error'
+it "tells one that the hardware fails" flush 'sense=4/44/0' '.'
+it "tells one that is refused" flush 'sense=5/24/0' 'Invalid field'
+it "tells one that is not answered" flush host=3 'no answer before the timeout'
+it "tells one that did not arrive" flush host=7 'transport error'
+it "tells one that is reserved" flush status=0x18 'eservation conflict'
+it "tells one that the kernel refuses" flush errno=5 'Input/output error'
+it "tells one that fails where all was verified" flush 'sense=3/c/0' . verify=1
+it "tries again a flush that passes" eval \
+    'all_there "op=sync sense=6/29/0 times=3" && some "^dst sync" 4'
+it "tries again one that is aborted" all_there 'op=sync sense=b/47/0 times=3'
+it "takes a recovered flush for good" all_there 'op=sync sense=1/c/0 status=2'
+it "takes a disk that does not know it for flushed" eval \
+    'all_there "op=sync sense=5/20/0" && [[ $(tail -n 1 err) = "pardd: complete, flushed" ]]'
+it "does not flush where told" eval 'all_there "op=sync sense=3/c/0" sync=0 && none " sync "'
