@@ -34,12 +34,16 @@ enum {
 	HOST_NO_CONNECT = 0x01,
 	HOST_BUS_BUSY = 0x02,
 	HOST_TIME_OUT = 0x03,
+	HOST_ERROR = 0x07,
 	HOST_RESET = 0x08,
 	HOST_SOFT_ERROR = 0x0b,
 	HOST_IMM_RETRY = 0x0c,
 	HOST_REQUEUE = 0x0d,
 	HOST_TRANSPORT_DISRUPTED = 0x0e,
+	DRIVER_BUSY = 0x01,	/* the driver's: Linux before 5.14 */
+	DRIVER_SOFT = 0x02,
 	DRIVER_TIMEOUT = 0x06,
+	DRIVER_SENSE = 0x08,	/* no error: there is sense data */
 	DRIVER_MASK = 0x0f,
 
 	/* what the disk says: SAM-5 5.3.1 */
@@ -234,11 +238,29 @@ judge_errno(struct scsi_reply *r, int err)
 	}
 }
 
+/* An error of the driver as one of the host that is like it. */
+static unsigned
+driver_error(unsigned driver)
+{
+	switch (driver & DRIVER_MASK) {
+	case 0:
+	case DRIVER_SENSE:
+		return HOST_OK;
+	case DRIVER_BUSY:
+	case DRIVER_SOFT:
+		return HOST_SOFT_ERROR;
+	case DRIVER_TIMEOUT:
+		return HOST_TIME_OUT;
+	default:
+		return HOST_ERROR;
+	}
+}
+
 static void
-judge_host(struct scsi_reply *r, const struct answer *a)
+judge_path(struct scsi_reply *r, const struct answer *a)
 {
 	r->result = SCSI_FATAL;
-	switch (a->host) {
+	switch (a->host != HOST_OK ? a->host : driver_error(a->driver)) {
 	case HOST_BUS_BUSY:
 	case HOST_RESET:
 	case HOST_SOFT_ERROR:
@@ -373,14 +395,17 @@ judge_status(struct scsi_reply *r, const struct answer *a)
 		judge_sense(r, a);
 		return;
 	case BUSY:
+	case ACA_ACTIVE:
 		r->result = SCSI_AGAIN;
 		r->status = SG_LIB_CAT_BUSY;
 		break;
 	case TASK_SET_FULL:
-	case ACA_ACTIVE:
-	case TASK_ABORTED:
 		r->result = SCSI_AGAIN;
 		r->status = SG_LIB_CAT_TS_FULL;
+		break;
+	case TASK_ABORTED:
+		r->result = SCSI_AGAIN;
+		r->status = SG_LIB_CAT_ABORTED_COMMAND;
 		break;
 	case RESERVATION_CONFLICT:
 		r->status = SG_LIB_CAT_RES_CONFLICT;
@@ -419,18 +444,16 @@ count_moved(struct scsi_reply *r, const struct scsi_command *c,
 
 static void
 judge(struct scsi_reply *r, enum scsi_node node, const struct scsi_command *c,
-    struct answer *a)
+    const struct answer *a)
 {
 	unsigned status = a->device & DEVICE_MASK;
 
 	if (status != 0 && status != CONDITION_MET)
 		judge_status(r, a);
-	else if ((a->driver & DRIVER_MASK) == DRIVER_TIMEOUT)
-		a->host = HOST_TIME_OUT;
+	else if (a->host != HOST_OK || driver_error(a->driver) != HOST_OK)
+		judge_path(r, a);
 	else if (a->sense_len > 0)
 		judge_sense(r, a);
-	if (status == 0 && a->host != HOST_OK)
-		judge_host(r, a);
 	if (r->result == SCSI_MOVED)
 		count_moved(r, c, a);
 	r->indirect = c->direct && node == SCSI_SG && !a->direct;

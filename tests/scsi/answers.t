@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # lab: none
-# shellcheck disable=SC1091,SC2034,SC2119,SC2120,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2016,SC2034,SC2119,SC2120,SC2154,SC2317
 # What disks answer that none in the lab would: files play disks (answer.c), and
 # nothing else is needed.
 . "$(dirname "$0")/../lib.sh"
@@ -123,6 +123,13 @@ read_back()
 }
 it "does not verify another medium" read_back 1
 it "does not verify it in mid copy" read_back stream
+
+unmapped()
+{
+	disks thin=1 same=2048 && copies 6 'op=lbastatus nth=9 sense=6/28/0' iflag=sparse thr=1 &&
+	    says 'medium was changed' && some '^src lbastatus .* 2$'
+}
+it "stops where the question what is mapped is told of it" unmapped
 
 # What is pending when a medium has been put in is told before the copy.
 pending()
@@ -320,6 +327,42 @@ for op in read write; do
 	it "stops at any other transport error, $op" copies 15 "op=$op at=100+1 host=7" coe=1
 	it "stops at a copy aborted, $op" copies 10 "op=$op at=100+1 sense=a/d/0" coe=1
 done
+
+for op in read write; do
+	it "stops at a block that the disk has not, $op" copies 22 "op=$op at=100+1 sense=5/21/0" coe=1
+	it "tells an aborted task from a full queue, $op" eval \
+	    "copies 11 'op=$op at=100+1 status=0x40' && says 'aborted command'"
+	it "stops at errors of the driver, $op" eval \
+	    "copies 15 'op=$op at=100+1 driver=4' && says 'transport error .host 0(x0)?, driver 0x4'"
+	it "goes over those that pass, $op" all_there "op=$op driver=2 times=5"
+done
+offline()
+{
+	disks && mkdir -p src.sys/device && echo "$1" >src.sys/device/state &&
+	    copies "$2" 'op=read at=100+1 host=7' && says "$3"
+}
+it "says that a disk was taken away" offline offline 69 'device has gone'
+it "says it of a path that was taken away" offline transport-offline 69 'device has gone'
+it "does not say so of one that is running" offline running 15 'transport error'
+
+# ------------------------------------------------------- zeros, and verifying
+
+zeros()
+{
+	disks '' same=2048 && truncate -s 256K src && truncate -s 1M src &&
+	    copies "$1" "$2" oflag=sparse thr=1 bpt=512
+}
+it "makes zeros by WRITE SAME" eval 'zeros 0 "" && same src dst && some "^dst same .* 0$"'
+it "writes them where the disk turns out not to know it" eval \
+    'zeros 0 "op=same sense=5/20/0" && same src dst && [[ $(grep -c "^dst same" log) = 1 ]]'
+it "writes them where it refuses the length" eval \
+    'zeros 0 "op=same sense=5/24/0" && same src dst'
+it "stops where zeros cannot be written" zeros 3 'op=same sense=3/c/0'
+it "does not verify where the disk refuses FUA" eval \
+    'copies 101 "on=dst op=read sense=5/24/0" verify=1 && holds dst 0 0 1M 9 && none "^dst write"'
+it "finds what is not as it was written" eval \
+    'disks && cp dst old && copies 14 "on=dst op=read at=700+1 becomes=old" verify=1 retries=0'
+it "compares" eval 'all_there && ends 0 "" if=src of=dst compare=1 && none " (write|same|sync)"'
 
 # ------------------------------------------------------------- bad blocks
 

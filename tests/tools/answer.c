@@ -14,6 +14,8 @@
  *	type=N		device type (0)
  *	most=N		MAXIMUM TRANSFER LENGTH, in blocks (0: no limit)
  *	same=N		MAXIMUM WRITE SAME LENGTH, in blocks (0: not known)
+ *	thin=1		thin provisioning: GET LBA STATUS has all mapped, told in
+ *			spans of 128 blocks
  *
  * All other rules say how a command ends, the first that fits decides:
  *
@@ -88,7 +90,7 @@ struct disk {
 	dev_t		 dev;
 	ino_t		 ino;
 	atomic_int	 fd;		/* its medium */
-	uint32_t	 block, says, type, most, same;
+	uint32_t	 block, says, type, most, same, thin;
 	uint64_t	 blocks;
 };
 
@@ -274,7 +276,7 @@ disk_word(struct disk *d, const char *word, const char *value)
 	const struct { const char *name; uint32_t *number; } all[] = {
 		{ "block", &d->block }, { "says", &d->says },
 		{ "type", &d->type }, { "most", &d->most },
-		{ "same", &d->same },
+		{ "same", &d->same }, { "thin", &d->thin },
 	};
 	size_t i;
 
@@ -539,6 +541,10 @@ inquiry(const struct disk *d, struct sg_io_hdr *h)
 		put(a + 8, d->most, 4);
 		put(a + 36, d->same, 8);
 		break;
+	case 0xb2:
+		len = 8;
+		a[5] = d->thin != 0 ? 0xe4 : 0;
+		break;
 	default:
 		refuse(h, 5, 0x24);
 		return;
@@ -600,6 +606,21 @@ same(const struct disk *d, struct sg_io_hdr *h, const struct command *c)
 }
 
 static void
+mapped(const struct disk *d, struct sg_io_hdr *h)
+{
+	unsigned char a[24] = { [3] = sizeof(a) - 4 };
+	uint64_t lba = get(h->cmdp + 2, 8), left = d->blocks - lba;
+
+	if (d->thin == 0 || lba >= d->blocks) {
+		refuse(h, 5, d->thin == 0 ? 0x20 : 0x21);
+		return;
+	}
+	put(a + 8, lba, 8);
+	put(a + 16, left < 128 ? left : 128, 4);
+	give(h, a, sizeof(a));
+}
+
+static void
 perform(struct disk *d, struct sg_io_hdr *h, const struct command *c,
     size_t len)
 {
@@ -617,6 +638,9 @@ perform(struct disk *d, struct sg_io_hdr *h, const struct command *c,
 		break;
 	case SAME:
 		same(d, h, c);
+		break;
+	case LBASTATUS:
+		mapped(d, h);
 		break;
 	case READY:
 	case SYNC:
