@@ -124,7 +124,7 @@ demo:
 
 check-scsi:
 	@tests/setup build scsi
-	@$(MAKE) $(PARALLEL) all
+	@$(MAKE) $(PARALLEL) all tools
 	@BUILD=$(BUILD) tests/scsi/run
 
 bench:

@@ -10,6 +10,12 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 number=0
 
+if ! "$here/lab" -n 2>"$work/err"; then
+	echo "ok 1 - has guests # SKIP $(tail -n 1 "$work/err")"
+	echo "1..1"
+	exit 0
+fi
+
 # it SENTENCE COMMAND...
 it()
 {
@@ -49,11 +55,13 @@ hands_through()
 	    cmp "$work/out" "$work/bytes" && cmp "$work/err" "$work/bytes"
 }
 it "hands both outputs through unaltered, and the status" hands_through
+took=$SECONDS		# as long as a guest takes here, today
 
 too_long()
 {
-	lab 124 -t 12 -c 'echo begun; sleep 100' && grep -qx begun "$work/out" &&
-	    grep -q 'killed after 12 s' "$work/err"
+	local most=$((took * 2 + 8))
+	lab 124 -t $most -c 'echo begun; sleep 10000' && grep -qx begun "$work/out" &&
+	    grep -q "killed after $most s" "$work/err"
 }
 it "kills a guest that takes too long" too_long
 
@@ -66,11 +74,10 @@ it "tells of a guest that died, with its console" dies
 
 stays()
 {
-	local before after
-	before=$(ls -d /dev/shm/pardd-lab.* "${TMPDIR:-/tmp}"/pardd-lab.* 2>&1)
-	lab 0 -c : || return
-	after=$(ls -d /dev/shm/pardd-lab.* "${TMPDIR:-/tmp}"/pardd-lab.* 2>&1)
-	[[ $before = "$after" ]]
+	local pid
+	"$here/lab" -c : &
+	pid=$!
+	wait $pid && ! ls -d {/dev/shm,"${TMPDIR:-/tmp}"}/pardd-lab.$pid.* 2>/dev/null
 }
 it "leaves nothing behind" stays
 
