@@ -40,7 +40,7 @@ struct io {			/* one request, its worker's alone */
 	bool		 spent;		/* a failed write that must not be */
 					/* repeated: see be_file.c */
 	struct stamp	 stamp;	/* profile.h's, while it is noted */
-	char		 why[160];	/* in the end's own words, or "" */
+	char		 why[168];	/* in the end's own words, or "" */
 	void		*flight;	/* the backend's, from submit to reap */
 };
 
