@@ -42,9 +42,9 @@ tools=$BUILD/tools
 shim=$tools/shim.so
 blocks=$tools/blocks
 case $VARIANT in
-plain)	pardd=$BUILD/pardd weight=1 limit=60 ;;
-asan)	pardd=$BUILD/asan/pardd weight=2 limit=120 ;;
-tsan)	pardd=$BUILD/tsan/pardd weight=4 limit=120 ;;
+plain)	pardd=$BUILD/pardd weight=1 limit=200 ;;
+asan)	pardd=$BUILD/asan/pardd weight=2 limit=200 ;;
+tsan)	pardd=$BUILD/tsan/pardd weight=4 limit=200 ;;
 *)	echo "Bail out! no variant $VARIANT"; exit 1 ;;
 esac
 [[ -z $LONG ]] || weight=1 limit=3600

@@ -3,8 +3,7 @@
 # shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
-# ------------------------------ anywhere; meanwhile others may attach loops
-
+# ------- anywhere; meanwhile others may attach loops, which widens the columns
 
 list()
 {
@@ -26,8 +25,8 @@ aligned()
 it "aligns the columns" aligned
 short()
 {
-	exits 0 "$pardd" -l && grep -v ^/dev/loop out | tail -n +2 >short &&
-	    list && grep -v ^/dev/loop out | tail -n +2 >long && same short long
+	exits 0 "$pardd" -l && grep -v ^/dev/loop out | tail -n +2 | tr -s ' ' >short &&
+	    list && grep -v ^/dev/loop out | tail -n +2 | tr -s ' ' >long && same short long
 }
 it "says the same twice, and with -l" short
 json()
@@ -90,7 +89,12 @@ it "shows one of 4096" shows 4096 '8.0 MB'
 gone()
 {
 	truncate -s 1M disk && dev=$(losetup -f --show disk) &&
-	    losetup -d "$dev" && list && ! line "$dev"
+	    losetup -d "$dev" && until_true 10 not_listed "$dev"
+}
+# As soon as udev has had its look: until then it is attached.
+not_listed()
+{
+	list && ! line "$1"
 }
 it "does not show a loop device without a file" gone
 odd()
@@ -134,7 +138,7 @@ mounted()
 partition()
 {
 	truncate -s 8M disk && loop disk -P && "$tools/part" add "$dev" 3 2048 8192 &&
-	    until_true 5 test -b "$dev"p3 && mke2fs -q "$dev"p3 && mkdir at &&
+	    until_true 20 test -b "$dev"p3 && mke2fs -q "$dev"p3 && mkdir at &&
 	    mount "$dev"p3 at || return
 	undo umount "$PWD/at"
 	list && line "$dev" | grep -q ", ${dev#/dev/}p3 mounted on $PWD/at\$"

@@ -2,34 +2,18 @@
  * Any bytes as a map: what is taken covers its range without gaps, and what is
  * written of it is read again as the same.  Run by tests/fuzz/run.
  *
- * With libFuzzer (-DLIBFUZZER -fsanitize=fuzzer) that calls us.  Else
- *
- *	mapfile_fuzz [-n TIMES] [-s SEED] FILE ...	the files, or "-" for
- *							standard input (AFL)
- *	-n: and then so many mutants of them
+ * Reader and writer are had as they are, statics and all, to read and write
+ * memory; one in a thousand goes by a file.
  */
+#include "../../src/mapfile.c" /* NOLINT(bugprone-suspicious-include) */
+
 #include <err.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "mapfile.h"
+#include "input.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *, size_t);
+enum { BY_FILE = 1000 };	/* 1 in so many */
 
 static char in_path[64], out_path[72], backup[80];
-
-static void
-begin(void)
-{
-	snprintf(in_path, sizeof(in_path), "/dev/shm/pardd-fuzz.%d",
-	    (int)getpid());
-	snprintf(out_path, sizeof(out_path), "%s.out", in_path);
-	snprintf(backup, sizeof(backup), "%s.bak", out_path);
-}
 
 static void
 sound(const struct mapfile *m)
@@ -45,7 +29,7 @@ sound(const struct mapfile *m)
 			abort();
 }
 
-static bool
+static void
 same(const struct mapfile *a, const struct mapfile *b)
 {
 	size_t i;
@@ -54,147 +38,147 @@ same(const struct mapfile *a, const struct mapfile *b)
 	    a->pass != b->pass ||
 	    (a->source == NULL) != (b->source == NULL) ||
 	    (a->source != NULL && strcmp(a->source, b->source) != 0))
-		return false;
+		abort();
 	for (i = 0; i < a->n; i++)
 		if (a->seg[i].off != b->seg[i].off ||
 		    a->seg[i].len != b->seg[i].len ||
 		    a->seg[i].status != b->seg[i].status)
-			return false;
-	return true;
+			abort();
+}
+
+/* Returns 0 or -1 with *f. */
+static int
+read_from(struct mapfile *m, const void *bytes, size_t n, struct fault *f)
+{
+	FILE *in = fmemopen((void *)(uintptr_t)bytes, n, "r");
+	int failed;
+
+	if (in == NULL)
+		err(2, "fmemopen");
+	*m = (struct mapfile){ .phase = '?', .pass = 1 };
+	failed = read_all(m, in, "fuzz", f);
+	fclose(in);
+	return failed;
+}
+
+static void
+again(const struct mapfile *m)
+{
+	struct mapfile_out o = { .out = NULL };
+	struct mapfile copy;
+	struct fault f;
+	char *text = NULL;
+	size_t n = 0;
+
+	o.out = open_memstream(&text, &n);
+	if (o.out == NULL)
+		err(2, "open_memstream");
+	write_head(m, "fuzz", o.out);
+	put_own(&o, m);
+	write_last(&o);
+	if (fclose(o.out) != 0 || read_from(&copy, text, n, &f) != 0)
+		abort();
+	same(m, &copy);
+	mapfile_free(&copy);
+	free(text);
+}
+
+static void
+by_file(const uint8_t *data, size_t size, const struct mapfile *want,
+    int failed)
+{
+	struct mapfile m, copy;
+	struct fault f;
+	FILE *out;
+
+	snprintf(in_path, sizeof(in_path), "/dev/shm/pardd-fuzz.%d",
+	    (int)getpid());
+	snprintf(out_path, sizeof(out_path), "%s.out", in_path);
+	snprintf(backup, sizeof(backup), "%s.bak", out_path);
+	out = fopen(in_path, "w");
+	if (out == NULL || fwrite(data, 1, size, out) != size ||
+	    fclose(out) != 0)
+		err(2, "%s", in_path);
+	if (mapfile_load(&m, in_path, &f) != failed)
+		abort();
+	if (failed == 0) {
+		same(want, &m);
+		if (mapfile_save(&m, out_path, "fuzz", &f) != 0 ||
+		    mapfile_load(&copy, out_path, &f) != 0)
+			abort();
+		same(&m, &copy);
+		mapfile_free(&copy);
+	}
+	mapfile_free(&m);
+	unlink(in_path);
+	unlink(out_path);
+	unlink(backup);
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct mapfile m, again;
-	struct fault f;
-	FILE *out;
+	static unsigned long tried;
+	struct fault f = { 0 };
+	struct mapfile m;
+	int failed;
 
-	if (in_path[0] == '\0')
-		begin();
-	out = fopen(in_path, "w");
-	if (out == NULL || fwrite(data, 1, size, out) != size ||
-	    fclose(out) != 0)
-		err(2, "%s", in_path);
-	if (mapfile_load(&m, in_path, &f) == 0) {
+	failed = read_from(&m, data, size, &f);
+	if (failed == 0) {
+		fuzz_taken++;
 		sound(&m);
-		if (mapfile_save(&m, out_path, "fuzz", &f) != 0 ||
-		    mapfile_load(&again, out_path, &f) != 0 ||
-		    !same(&m, &again))
-			abort();
-		mapfile_free(&again);
+		again(&m);
 	} else if (f.status == 0 || f.text[0] == '\0') {
 		abort();
 	}
+	if (tried++ % BY_FILE == 0)
+		by_file(data, size, &m, failed);
 	mapfile_free(&m);
 	return 0;
 }
 
-#ifndef LIBFUZZER
-
-enum { ROOM = 1 << 16, FILES = 1000 };
-
-struct sample { uint8_t bytes[ROOM]; size_t n; };
-
-static uint64_t dice = 1;
-
-static size_t
-roll(size_t below)
-{
-	dice ^= dice << 13;
-	dice ^= dice >> 7;
-	dice ^= dice << 17;
-	return below == 0 ? 0 : dice % below;
-}
-
+/* Decimal, octal or hexadecimal. */
 static void
-read_sample(struct sample *s, const char *path)
+print_number(struct input *in, uint64_t *dice, uint64_t n)
 {
-	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+	static const char blanks[3][2] = { " ", "\t", "" };
 
-	if (in == NULL)
-		err(2, "%s", path);
-	s->n = fread(s->bytes, 1, sizeof(s->bytes), in);
-	if (in != stdin)
-		fclose(in);
-}
-
-/* Replace, insert, leave out, repeat, or splice with another one. */
-static void
-mutate(struct sample *s, const struct sample *other)
-{
-	static const char likely[] = "0123456789abcdefxX+-*/?#FG \t\r\n";
-	size_t at = roll(s->n), n = 1 + roll(16);
-
-	if (n > s->n - at)
-		n = s->n - at;
-	switch (roll(6)) {
+	switch (input_roll(dice, 4)) {
 	case 0:
-		if (s->n > 0)
-			s->bytes[at] = (uint8_t)roll(256);
+		input_print(in, "%llu", (ull)n);
 		break;
 	case 1:
-		if (s->n > 0)
-			s->bytes[at] = (uint8_t)likely[roll(sizeof(likely) - 1)];
-		break;
-	case 2:
-		memmove(s->bytes + at, s->bytes + at + n, s->n - at - n);
-		s->n -= n;
-		break;
-	case 3:
-		if (s->n + n > ROOM)
-			break;
-		memmove(s->bytes + at + n, s->bytes + at, s->n - at);
-		s->n += n;
-		break;
-	case 4:
-		n = roll(other->n);
-		n = n < ROOM - at ? n : ROOM - at;
-		memcpy(s->bytes + at, other->bytes, n);
-		s->n = at + n > s->n ? at + n : s->n;
+		input_print(in, "0%llo", (ull)n);
 		break;
 	default:
-		s->n = at;
+		input_print(in, "0x%08llX", (ull)n);
 	}
+	input_print(in, " %s", blanks[input_roll(dice, 3)]);
 }
 
-int
-main(int argc, char **argv)
+void
+fuzz_make(struct input *in, uint64_t *dice)
 {
-	static struct sample s;
-	struct sample *sample;
-	unsigned long times = 0, done;
-	size_t n, i, k;
-	int c;
+	static const char ends[4][3] = { "\n", "\n", "\r\n", " \n" };
+	const char *end = ends[input_roll(dice, 4)];
+	uint64_t at = input_roll(dice, 2) == 0 ? 0 : input_number(dice), len;
+	size_t n = input_roll(dice, 8);
 
-	while ((c = getopt(argc, argv, "n:s:")) != -1)
-		if (c == 'n')
-			times = strtoul(optarg, NULL, 0);
-		else if (c == 's')
-			dice = strtoull(optarg, NULL, 0) | 1;
-		else
-			errx(2, "usage: mapfile_fuzz [-n TIMES] [-s SEED] "
-			    "FILE ...");
-	n = (size_t)(argc - optind);
-	sample = calloc(n + 1, sizeof(*sample));
-	if (sample == NULL || n > FILES)
-		errx(2, "too many files");
-	for (i = 0; i < n; i++) {
-		read_sample(&sample[i], argv[optind + (int)i]);
-		LLVMFuzzerTestOneInput(sample[i].bytes, sample[i].n);
+	if (input_roll(dice, 2) == 0)
+		input_print(in, "# Mapfile. Created by pardd%s", end);
+	if (input_roll(dice, 2) == 0)
+		input_print(in, "# pardd source: size=%llu block=512 serial=A"
+		    "%s", (ull)input_number(dice), end);
+	print_number(in, dice, input_number(dice));
+	input_print(in, "%c", "?*/-F+G"[input_roll(dice, 7)]);
+	if (input_roll(dice, 3) > 0)
+		input_print(in, " %llu", (ull)input_number(dice));
+	input_print(in, "%s", end);
+	for (; n > 0; n--, at += len) {
+		len = input_roll(dice, 3) == 0 ? input_number(dice) :
+		    512 * (1 + input_roll(dice, 64));
+		print_number(in, dice, at);
+		print_number(in, dice, len);
+		input_print(in, "%c%s", "?*/-+"[input_roll(dice, 5)], end);
 	}
-	for (done = 0; n > 0 && done < times; done++) {
-		s = sample[roll(n)];
-		for (k = 1 + roll(8); k > 0; k--)
-			mutate(&s, &sample[roll(n)]);
-		LLVMFuzzerTestOneInput(s.bytes, s.n);
-	}
-	printf("%lu inputs\n", (unsigned long)n + times);
-	free(sample);
-	unlink(in_path);
-	unlink(out_path);
-	unlink(backup);
-	return 0;
 }
-
-#endif
