@@ -28,6 +28,7 @@ struct pulse {
 	size_t		 proved;	/* lock: so many are the medium's */
 	uint64_t	 good[PULSE_GOOD];	/* lock: bytes of the source */
 	size_t		 goods;		/* lock: how many ever, in this run */
+	bool		 blank;		/* lock: nor in any run before */
 };
 
 /* With nothing noted yet; and with what it takes given back. */
@@ -40,12 +41,25 @@ size_t pulse_mark(struct worker *);
 /*
  * Take note of a read of the copy, from off on, of what had the status "was".
  * One that the disk gave no answer to in time becomes an error of the medium.
- * After a number of errors without a good read between, blocks that this run
- * has read are read again: when none of them can be, the source has gone, and
- * the read failed with ENODEV.
+ * After a number of errors without a good read between, blocks that this run or
+ * one before has read are read again, and some that are untried: when none of
+ * them can be read, the source has gone, and the read failed with ENODEV.
  */
 void pulse_feel(struct worker *, struct io *, uint64_t off,
     enum seg_status was, size_t mark);
+
+/*
+ * The lead's, when nobody reads any more: look once more if the last reads have
+ * failed.  If the source has gone that is the fault of the copy.
+ */
+void pulse_last(struct worker *);
+
+/*
+ * Take note of what follows from errors for a range that had the status "was":
+ * it is as doubtful as they are.
+ */
+void pulse_note(struct worker *, uint64_t off, uint64_t len,
+    enum seg_status was);
 
 /*
  * The source has gone: what failed, and was proved by no good read, may be none

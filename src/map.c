@@ -502,6 +502,17 @@ map_begin_at(struct map *map, uint64_t off)
 }
 
 void
+map_back(struct map *map, uint64_t off, uint64_t len)
+{
+	pthread_mutex_lock(&map->lock);
+	if (map->backwards && map->cursor < off + len)
+		map->cursor = off + len;
+	else if (!map->backwards && map->cursor > off)
+		map->cursor = off;
+	pthread_mutex_unlock(&map->lock);
+}
+
+void
 map_pieces(struct map *map, uint64_t chunk)
 {
 	pthread_mutex_lock(&map->lock);

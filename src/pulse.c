@@ -4,9 +4,11 @@
  * the rest of the disk, as bad as that.  So no error counts for good until a
  * read that succeeds after it has proved that the disk is there.
  *
- * With MANY errors in a row the last good blocks are read again, and who else
- * meets an error waits for the answer.  Only those of this run: a disk on which
- * all is bad that once was good can be gone on with by another run.
+ * With MANY errors in a row, and at the end, some blocks are asked, and who
+ * else meets an error waits for the answer: the last good ones of this run;
+ * some of all that any run has read, which the map knows; some that nobody has
+ * tried.  The source is there if one of them can be read.  Where nothing was
+ * ever read nothing can be concluded, and all is bad.
  *
  *	look	over those reads, by a worker that holds no other: lost
  *	lock	a few instructions, a leaf: what is noted
@@ -18,16 +20,25 @@
 #include <stdlib.h>
 
 #include "job.h"
+#include "piece.h"
 #include "rescue.h"
 #include "status.h"
 
-enum { MANY = 16 };
+enum {
+	MANY = 16,
+	SPREAD = 8,		/* blocks asked of what has one status */
+};
+
+struct asked {			/* bytes of the source */
+	uint64_t	at[PULSE_GOOD + 2 * SPREAD];
+	size_t		n;
+};
 
 void
 pulse_begin(struct pulse *p)
 {
 	p->bads = p->proved = p->goods = 0;
-	p->lost = false;
+	p->lost = p->blank = false;
 	pthread_mutex_init(&p->look, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 }
@@ -63,11 +74,17 @@ note_good(struct pulse *p, uint64_t off, size_t mark)
 }
 
 static void
-note_bad(struct pulse *p, uint64_t off, size_t len, enum seg_status was)
+note_bad(struct pulse *p, uint64_t off, uint64_t len, enum seg_status was)
 {
 	pthread_mutex_lock(&p->lock);
 	p->bad[p->bads++ % PULSE_BAD] = (struct seg){ off, len, was };
 	pthread_mutex_unlock(&p->lock);
+}
+
+void
+pulse_note(struct worker *w, uint64_t off, uint64_t len, enum seg_status was)
+{
+	note_bad(&w->job->rescue->pulse, off, len, was);
 }
 
 /* Whether it is time to look. */
@@ -77,12 +94,79 @@ in_doubt(struct pulse *p)
 	bool many;
 
 	pthread_mutex_lock(&p->lock);
-	many = p->bads >= p->proved + MANY && p->goods > 0;
+	many = p->bads >= p->proved + MANY && (p->goods > 0 || !p->blank);
 	pthread_mutex_unlock(&p->lock);
 	return many;
 }
 
-/* Read the good block at "off" again, past the page cache; its errno. */
+/* The last that this run has read. */
+static void
+ask_last(struct pulse *p, struct asked *a)
+{
+	pthread_mutex_lock(&p->lock);
+	while (a->n < PULSE_GOOD && a->n < p->goods) {
+		a->at[a->n] = p->good[a->n];
+		a->n++;
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* Of what the map gives a status, some blocks that lie evenly in it. */
+static void
+ask_map(struct job *job, enum seg_status status, uint64_t bytes,
+    struct asked *a)
+{
+	uint64_t step = bytes / SPREAD, passed = 0, next = 0;
+	struct seg s = { .len = 0 };
+	size_t most = a->n + SPREAD;
+
+	if (step < job->p->block)
+		step = job->p->block;
+	while (a->n < most && map_next(&job->map, s.off + s.len, status, &s)) {
+		for (; a->n < most && next < passed + s.len; next += step)
+			a->at[a->n++] = job->p->src_off + s.off + next -
+			    passed;
+		passed += s.len;
+	}
+}
+
+/* The same of what was read outside of this copy, by the map's file. */
+static void
+ask_file(const struct job *job, struct asked *a)
+{
+	const struct mapfile *m = &job->rescue->keeper.file;
+	size_t i, step = m->n / SPREAD + 1, most = a->n + SPREAD;
+	size_t next = 0;
+
+	for (i = 0; i < m->n && a->n < most; i++)
+		if (m->seg[i].status == FINISHED && i >= next) {
+			a->at[a->n++] = m->seg[i].off;
+			next = i + step;
+		}
+}
+
+/* Whom to ask; nobody, if nothing was ever read. */
+static void
+ask(struct job *job, struct asked *a)
+{
+	struct map_totals t = map_totals(&job->map);
+	struct pulse *p = &job->rescue->pulse;
+
+	*a = (struct asked){ .n = 0 };
+	ask_last(p, a);
+	ask_map(job, FINISHED, t.finished, a);
+	if (a->n == 0)
+		ask_file(job, a);
+	if (a->n > 0) {
+		ask_map(job, UNTRIED, t.untried, a);
+		return;
+	}
+	pthread_mutex_lock(&p->lock);
+	p->blank = true;
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* Read the block at "off" again, past the page cache; its errno. */
 static int
 read_again(struct worker *w, struct io *io, uint64_t off)
 {
@@ -97,24 +181,22 @@ is_there(struct worker *w)
 	struct pulse *p = &w->job->rescue->pulse;
 	struct io io = { .op = OP_READ, .len = w->job->p->block,
 		.careful = true };
-	uint64_t good[PULSE_GOOD];
-	size_t n, i, mark = pulse_mark(w);
+	size_t i, mark = pulse_mark(w);
+	struct asked a;
 
+	ask(w->job, &a);
 	io.buf = aligned_alloc(4096, (io.len + 4095) / 4096 * 4096);
-	if (io.buf == NULL)
+	if (io.buf == NULL || a.n == 0) {
+		free(io.buf);
 		return true;
-	pthread_mutex_lock(&p->lock);
-	n = p->goods < PULSE_GOOD ? p->goods : PULSE_GOOD;
-	for (i = 0; i < n; i++)
-		good[i] = p->good[i];
-	pthread_mutex_unlock(&p->lock);
-	for (i = 0; i < n && read_again(w, &io, good[i]) != 0; i++)
-		continue;
+	}
+	for (i = 0; i < a.n && !w->job->stop; i++)
+		if (read_again(w, &io, a.at[i]) == 0)
+			break;
 	free(io.buf);
-	if (i == n)
-		return false;
-	note_good(p, good[i], mark);
-	return true;
+	if (i < a.n && !w->job->stop)
+		note_good(p, a.at[i], mark);
+	return i < a.n;
 }
 
 static bool
@@ -133,6 +215,15 @@ lost(struct worker *w)
 	return is;
 }
 
+static void
+say_gone(struct io *io)
+{
+	io->err = ENODEV;
+	io->status = 0;
+	snprintf(io->why, sizeof(io->why), "no answer any more, not even for "
+	    "what could be read before");
+}
+
 void
 pulse_feel(struct worker *w, struct io *io, uint64_t off, enum seg_status was,
     size_t mark)
@@ -149,12 +240,23 @@ pulse_feel(struct worker *w, struct io *io, uint64_t off, enum seg_status was,
 	if (!errno_is_medium(io->err))
 		return;
 	note_bad(p, off + io->done, io->len - io->done, was);
-	if (!lost(w))
+	if (lost(w))
+		say_gone(io);
+}
+
+void
+pulse_last(struct worker *w)
+{
+	struct pulse *p = &w->job->rescue->pulse;
+	const struct seg *s = &p->bad[(p->bads - 1) % PULSE_BAD];
+	struct io io = { .op = OP_READ };
+
+	if (p->bads == p->proved || is_there(w))
 		return;
-	io->err = ENODEV;
-	io->status = 0;
-	snprintf(io->why, sizeof(io->why), "no answer any more, not even for "
-	    "what could be read before");
+	io.off = w->job->p->src_off + s->off;
+	io.len = (size_t)s->len;
+	say_gone(&io);
+	piece_fail_read(w->job, &io);
 }
 
 /* Without memory it stays as it is: no worse than bad. */
@@ -166,6 +268,7 @@ forgive(struct map *map, const struct seg *s)
 	struct seg part;
 	size_t i;
 
+	map_back(map, s->off, s->len);
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		part = (struct seg){ s->off, 0, all[i] };
 		while (all[i] != s->status && map_next(map, part.off +
@@ -175,13 +278,14 @@ forgive(struct map *map, const struct seg *s)
 	}
 }
 
+/* The last first: what failed twice had its first status before the first. */
 void
 pulse_forgive(struct job *job)
 {
 	const struct pulse *p = &job->rescue->pulse;
-	size_t i = p->bads > p->proved + PULSE_BAD ? p->bads - PULSE_BAD :
-	    p->proved;
+	size_t i, first = p->bads > p->proved + PULSE_BAD ?
+	    p->bads - PULSE_BAD : p->proved;
 
-	for (; job->gone && i < p->bads; i++)
-		forgive(&job->map, &p->bad[i % PULSE_BAD]);
+	for (i = p->bads; job->gone && i > first; i--)
+		forgive(&job->map, &p->bad[(i - 1) % PULSE_BAD]);
 }

@@ -323,6 +323,8 @@ rescue_run(struct job *job, void (*start)(struct job *))
 		run_passes(job, start);
 	}
 	retry(job, start);
+	if (!job->stop)
+		pulse_last(&job->worker[0]);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
 		run_pass(job, &fills[i], start);
 	if (!job->stop)
@@ -547,8 +549,10 @@ trim_piece(struct worker *w, const struct seg *seg)
 		return false;
 	if (from >= to)
 		return true;
-	return front == 0 && back == 0 &&
-	    piece_settle(w, from, to - from, UNSCRAPED);
+	if (front != 0 || back != 0)
+		return false;
+	pulse_note(w, from, to - from, UNTRIMMED);
+	return piece_settle(w, from, to - from, UNSCRAPED);
 }
 
 /* Block by block; a retry that goes backwards does so within the piece. */
@@ -711,13 +715,16 @@ rescue_piece(struct worker *w)
 	struct job *job = w->job;
 	const struct pass *pass = job->rescue->pass;
 	uint64_t ticket;
-	struct seg seg;
+	struct seg seg, left;
 	bool more = false;
 
 	if (job->stop || given_up(job) || claim(w, &seg, &ticket) <= 0)
 		return false;
 	if (pay(job, &seg, ticket))
 		more = run_piece(w, &seg, ticket);
-	/* What was not come to is as it was. */
+	/* What was not come to is as it was, and the next run's. */
+	if (job->stop && map_next(&job->map, seg.off, CLAIMED, &left) &&
+	    left.off < seg.off + seg.len)
+		map_back(&job->map, left.off, left.len);
 	return piece_settle(w, seg.off, seg.len, pass->from) && more;
 }

@@ -171,7 +171,6 @@ retry_ways()
 {
 	bad=$some
 	stuff && rescue 100 '' thr=1 || return
-	export FAULT_LOG_ALL=1
 	rescue 100 '' thr=1 retries=1 && sorted up && faulty read 200 || return
 	n=$(grep -c '^read' faults)
 	rescue 100 '' thr=1 retries=2 && is - "$bad" && ! sorted up >/dev/null || return
@@ -466,6 +465,87 @@ timed_out()
 	    "$pardd" if=src of=dst map=map bs=512 && is - "$bad" && is '?*/' '' && honest
 }
 it "goes on where the kernel has waited too long for a read" timed_out 110	# ETIMEDOUT
+# A disk that answers to everything with errors, after a run that has read some
+# of it.
+# begun_with LINE...: a map of these, as ddrescue writes it; what it calls
+# finished is at the target
+begun_with()
+{
+	local at len is
+	stuff && { echo '0 ? 1'; printf '%s\n' "$@"; } >map || return
+	while read -r at len is; do
+		[[ $is != + ]] || dd if=src of=dst bs=512 skip=$((at / 512)) \
+		    seek=$((at / 512)) count=$((len / 512)) conv=notrunc status=none || return
+	done < <(printf '%s\n' "$@")
+	cp map before && cp dst old
+}
+# as_before: the map says the same of each block
+as_before()
+{
+	local s
+	for s in + - '*' / '?'; do
+		is "$s" "$("$maps" list before "$s")" || return
+	done
+}
+# dead THR LINE...: nothing becomes bad; once the disk is back it is all copied
+dead()
+{
+	bad=0+$size
+	begun_with "${@:2}" && rescue 69 '' thr="$1" retries=1 ${part-} &&
+	    says 'not even for what could be read before' && as_before && same dst old &&
+	    (($(grep -c '^read' faults) <= 32 + 2 * $1)) ||
+	    fail "$(grep -c '^read' faults) reads" || return
+	exits 0 "$pardd" if=src of=dst map=map bs=512 thr="$1" retries=1 && complete &&
+	    same src dst
+}
+kinds=('0x0 0x80000 +' '0x80000 0x40000 *' '0xC0000 0x80000 ?' '0x140000 0x20000 /'
+    '0x160000 0x20000 -' '0x180000 0x40000 +' '0x1C0000 0x40000 ?')
+# what is trimmed with two errors
+spots=('0x0 0x8000 +')
+for ((at = 0x8000; at < size; at += 0x8000)); do
+	spots+=("$(printf '0x%X 0x4000 *' $at)" "$(printf '0x%X 0x4000 +' $((at + 0x4000)))")
+done
+for thr in $(few 1 16); do
+	it "ends when a disk that it goes on with is dead ($thr workers)" dead $thr "${kinds[@]}"
+	it "... all of which was tried ($thr workers)" dead $thr "${spots[@]}"
+	it "... of whose bad blocks it is the turn ($thr workers)" \
+	    dead $thr '0x0 0x100000 +' '0x100000 0x100000 -'
+	it "... that has no block left untried ($thr workers)" \
+	    dead $thr '0x0 0x80000 +' '0x80000 0x180000 /'
+	it "... and has been dead for few reads ($thr workers)" \
+	    dead $thr '0x0 0x100000 +' '0x100000 0x400 -' '0x100400 0xFFC00 +'
+	it "... of blocks that nobody has tried ($thr workers)" \
+	    dead $thr '0x0 0x100000 +' '0x100000 0x200 ?' '0x100200 0xFFE00 +'
+done
+part='skip=2048 seek=2048'
+it "... of which it read another part" dead 4 '0x0 0x80000 +' '0x80000 0x180000 ?'
+part=
+all_bad()
+{
+	bad=0+$size
+	stuff && rescue 100 '' thr="$1" && is - 0+$size && honest
+}
+# Some of what was read before can still be read, and nothing of what was not.
+half_dead()
+{
+	bad=0+524288,786432+1310720
+	begun_with '0x0 0x100000 +' '0x100000 0x100000 ?' && rescue 100 '' thr="$1" &&
+	    is - 1048576+1048576 && is + 0+1048576 && same dst old
+}
+# What this run has read is read no more, but it was bad before.
+weak()
+{
+	bad=1048576+1048576
+	begun_with '0x0 0x100000 +' '0x100000 0x100000 -' &&
+	    exits 100 with_faults "on=$PWD/src op=read at=1064960+512 nth=1;on=$PWD/src op=read \
+at=$bad fail=EIO" "$pardd" if=src of=dst map=map bs=512 retries=1 thr="$1" &&
+	    is + 0+1048576,1064960+512 && is - 1048576+16384,1065472+1031680
+}
+for thr in $(few 1 16); do
+	it "calls all bad where no block was ever read ($thr workers)" all_bad $thr
+	it "goes on where something of before can be read ($thr workers)" half_dead $thr
+	it "... but not what a retry brought back ($thr workers)" weak $thr
+done
 shrinks()
 {
 	slowly "$half"
@@ -956,6 +1036,23 @@ interrupt()
 	kill -INT "$(awk '$1 == "pid" { print $2 }' how)" && wait $!
 	ended signal 2
 }
+# What a stopped retry had in hand is tried by the next.
+retry_goes_on()
+{
+	local n
+	bad=1048576+131072
+	begun_with '0x0 0x100000 +' '0x100000 0x20000 -' '0x120000 0xE0000 +' || return
+	FAULTS="on=$PWD/src op=read at=$bad fail=EIO sleep=20" FAULT_LOG=$PWD/first \
+	    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 \
+	    retries="$1" thr="$2" 2>err &
+	until_true 20 grep -qs '^read 1[01]' first && interrupt && rescue 100 '' retries=1 || return
+	n=$(cat first faults | awk '$1 == "read" && $2 >= 1048576 && $2 < 1179648 { print $2 }' |
+	    sort -u | grep -c .)
+	[[ $n = 256 ]] || fail "$n of 256 blocks were tried again"
+}
+for thr in $(few 1 16); do
+	it "retries what a stopped run had in hand ($thr workers)" retry_goes_on 1 $thr
+done
 fill_stopped()
 {
 	begun "on=$PWD/dst op=write sleep=200" "$1" thr=1 fill=zero rescue=notrim,noscrape &&
