@@ -109,25 +109,36 @@ apply(const struct plan *p, struct map *map, const struct mapfile *m)
 	return 0;
 }
 
-/* Take out of the map what the domain does not call finished. */
+/* Take a part out of the map unless its status is one of the domain's. */
+static int
+leave_out(const struct plan *p, struct map *map, uint64_t off, uint64_t end,
+    enum seg_status status)
+{
+	const char *types = p->opts->domaintypes;
+	uint64_t from = p->src_off, to = from + p->length;
+
+	if (strchr(types != NULL ? types : "+", status) != NULL)
+		return 0;
+	off = off > from ? off : from;
+	end = end < to ? end : to;
+	return off < end ? map_set(map, off - from, end - off, OUTSIDE) : 0;
+}
+
+/* What lies before its first block, and behind its last, is untried. */
 static int
 limit(const struct plan *p, struct map *map, const struct mapfile *domain)
 {
-	uint64_t from = p->src_off, to = from + p->length, at = from, a;
+	uint64_t end = domain->seg[0].off;
+	int err = leave_out(p, map, 0, end, UNTRIED);
 	size_t i;
 
-	for (i = 0; i <= domain->n && at < to; i++) {
+	for (i = 0; i < domain->n && err == 0; i++) {
 		const struct seg *s = &domain->seg[i];
 
-		if (i < domain->n && s->status != FINISHED)
-			continue;
-		a = i == domain->n || s->off > to ? to : s->off;
-		if (a > at && map_set(map, at - from, a - at, OUTSIDE) != 0)
-			return ENOMEM;
-		if (i < domain->n && s->off + s->len > at)
-			at = s->off + s->len;
+		end = s->off + s->len;
+		err = leave_out(p, map, s->off, end, s->status);
 	}
-	return 0;
+	return err == 0 ? leave_out(p, map, end, UINT64_MAX, UNTRIED) : err;
 }
 
 static int

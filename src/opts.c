@@ -317,6 +317,8 @@ contradiction_rescue(const struct opts *o)
 	    o->wait >= 0 || o->minrate > 0))
 		return "rescue=, domain=, fill=, maxerrors=, maxtime=, "
 		    "minrate= and wait= go with map=";
+	if (o->domaintypes != NULL && o->domain == NULL)
+		return "domaintypes= goes with domain=";
 	if (rescues && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
 	    FLAG_SPARSE | FLAG_TRIM)) != 0 || o->sync == 0))
 		return "map= goes with none of append, trunc, sparse, trim, "
@@ -383,10 +385,25 @@ contradiction_reading(const struct opts *o)
 	return NULL;
 }
 
+/* Some of the statuses that a map has, each once. */
+static bool
+are_types(const char *text)
+{
+	const char *c;
+
+	for (c = text; *c != '\0'; c++)
+		if (strchr("?*/-+", *c) == NULL || strchr(c + 1, *c) != NULL)
+			return false;
+	return true;
+}
+
 /* Names that are not any text. */
 static const char *
 misspelt(const struct opts *o)
 {
+	if (o->domaintypes != NULL && !are_types(o->domaintypes))
+		return "domaintypes= takes some of ? * / - +, each once and "
+		    "nothing between, as in domaintypes='?*/-'";
 	if (o->ioprio != NULL && ioprio_parse(o->ioprio) < 0)
 		return "ioprio= takes idle, be:0 to be:7, or rt:0 to rt:7";
 	if (o->profile != NULL && !profile_known(o->profile))

@@ -126,6 +126,8 @@ stuff()
 		[[ $1 != *"$name.manifest"* ]] ||
 		    "$pardd" if="$made/$name.img" of=. manifest=$name.manifest status=none || return
 	done
+	[[ $1 != *domain=rescued.map* ]] || { : >rescued.img &&
+	    printf '%s\n' '0 + 1' '0 0x1000 -' >rescued.map; }
 }
 # table DISK: two partitions
 table()

@@ -1081,6 +1081,66 @@ limits()
 }
 it "copies only what the map of domain= calls finished" limits
 
+# by_type TYPES RANGES: what a map with 4096 bytes of each has of these is copied
+by_type()
+{
+	stuff && printf '%s\n' '0 + 1' '0x1000 0x1000 ?' '0x2000 0x1000 *' '0x3000 0x1000 /' \
+	    '0x4000 0x1000 -' '0x5000 0x1000 +' >domain && cp domain before &&
+	    exits 0 "$pardd" if=src of=dst map=map bs=512 domain=domain domaintypes="$1" &&
+	    complete && is + "$2" && honest && same domain before
+}
+it "copies what the map of domain= calls finished, if asked for that" by_type + 20480+4096
+it "... bad" by_type - 16384+4096
+it "... failed" by_type '*' 8192+4096
+it "... not scraped" by_type / 12288+4096
+it "... or does not say" by_type '?' 0+8192,24576+$((size - 24576))
+it "... or several of them" by_type '/-' 12288+8192
+it "... or all" by_type '+-/*?' 0+$size
+not_types()
+{
+	local types
+	stuff && cp dst domain || return
+	for types in '' x '??' '?*?' '?,*' '?* ' ' ' c; do
+		usage domaintypes if=src of=dst map=map domain=domain domaintypes="$types" ||
+		    fail "with '$types'" || return
+	done
+	usage domaintypes if=src of=dst map=map domaintypes=+ && same dst old && [[ ! -e map ]]
+}
+it "refuses other words for them, and words without domain=" not_types
+# second STATUS MIRROR'S OPERANDS...: from a mirror with bad sectors at $bad,
+# what the first disk did not give
+second()
+{
+	exits "$1" with_faults "on=$PWD/mirror op=read at=$bad fail=EIO" "$pardd" if=mirror \
+	    of=dst map=second domain=map domaintypes='?*/-' bs=512 "${@:2}"
+}
+mirror()
+{
+	in_memory
+	bad=51200+1536,409600+512,1024000+102400
+	stuff && cp src mirror && rescue 100 '' thr="$1" rescue="$2" && cp map first || return
+	bad=0+51200,655360+65536,1572864+512
+	second 0 thr="$1" && complete && same src dst && same map first && [[ ! -s faults ]]
+}
+# Some blocks are bad on both.
+mirror_too()
+{
+	in_memory
+	bad=51200+1536,409600+512,1024000+102400
+	stuff && cp src mirror && rescue 100 '' thr="$1" && cp map first && cp dst old || return
+	bad=0+51200,409700+1,1024000+1024
+	second 100 thr="$1" && is - 409600+512,1024000+1024 second &&
+	    is + 51200+1536,1025024+101376 second &&
+	    "$maps" check second src dst old 0 0 $size && bad=0+512 &&
+	    second 0 thr="$1" retries=1 && complete && same src dst && same map first
+}
+for thr in $(few 1 16); do
+	it "takes from a mirror what the first disk did not give ($thr workers)" \
+	    mirror $thr noscrape
+	it "... and has not been asked for ($thr workers)" mirror $thr notrim,noscrape
+	it "... where some is bad on both ($thr workers)" mirror_too $thr
+done
+
 # Every other block is outside, and every other one bad.
 alternating()
 {
