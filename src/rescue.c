@@ -434,35 +434,6 @@ read_area(struct worker *w, const struct seg *seg, uint64_t ticket)
 	return io;
 }
 
-/*
- * A piece that failed is to be trimmed as a whole.  Only one that was read when
- * nothing was wrong yet is longer, and goes back to be read in smaller ones.
- */
-static bool
-copy_piece(struct worker *w, const struct seg *seg, uint64_t ticket)
-{
-	struct job *job = w->job;
-	size_t len = (size_t)seg->len, good, block = job->p->block;
-	struct io io = read_area(w, seg, ticket);
-	uint64_t end = job->p->src_off + seg->off + io.done;
-
-	if (io.err == 0 && io.done == len)
-		return keep_good(w, seg->off, len);
-	if (!errno_is_medium(io.err)) {
-		fail_read(w, &io);
-		return false;
-	}
-	good = io.done - (size_t)(end % block);
-	good = good > io.done ? 0 : good;	/* begins within a block */
-	if (!keep_good(w, seg->off, good))
-		return false;
-	len -= good;
-	if (len > WARY)
-		return true;
-	return piece_settle(w, seg->off + good, len,
-	    len <= block ? BAD : UNTRIMMED);
-}
-
 /* The block at off, or as much of it as lies before end. */
 static size_t
 block_at(const struct worker *w, uint64_t off, uint64_t end)
@@ -471,6 +442,36 @@ block_at(const struct worker *w, uint64_t off, uint64_t end)
 	uint64_t n = p->block - (p->src_off + off) % p->block;
 
 	return (size_t)(n < end - off ? n : end - off);
+}
+
+/*
+ * A piece that failed is to be trimmed as a whole.  Only one that was read when
+ * nothing was wrong yet is longer, and goes back to be read in smaller ones.
+ */
+static bool
+copy_piece(struct worker *w, const struct seg *seg, uint64_t ticket)
+{
+	struct job *job = w->job;
+	size_t len = (size_t)seg->len, good;
+	struct io io = read_area(w, seg, ticket);
+	uint64_t end = job->p->src_off + seg->off + io.done, at;
+
+	if (io.err == 0 && io.done == len)
+		return keep_good(w, seg->off, len);
+	if (!errno_is_medium(io.err)) {
+		fail_read(w, &io);
+		return false;
+	}
+	good = io.done - (size_t)(end % job->p->block);
+	good = good > io.done ? 0 : good;	/* begins within a block */
+	if (!keep_good(w, seg->off, good))
+		return false;
+	len -= good;
+	if (len > WARY)
+		return true;
+	at = seg->off + good;
+	return piece_settle(w, at, len, block_at(w, at, at + len) == len ?
+	    BAD : UNTRIMMED);
 }
 
 /* maxerrors= and maxtime=: enough is enough. */

@@ -195,6 +195,27 @@ give_up()
 	(($(grep -c "^read 409600 512 -5" faults) <= 6))
 }
 it "gives up after the passes it was allowed" give_up
+# A piece that is no longer than a block, and lies in two of them.
+straddles()
+{
+	bad=$1
+	stuff && cp src dst && dd if=old of=dst bs=1 skip=300 seek=300 count=400 conv=notrunc \
+	    status=none && cp dst old && printf '%s\n' '0 ? 1' '0 300 +' '300 400 ?' \
+	    "700 $((size - 700)) +" >map && rescue 100 '' "${@:3}" && is - "$2" &&
+	    is '?*/' '' && honest
+}
+# The same by an odd skip=: bytes 300 to 700 of the source.
+odd_skip()
+{
+	bad=$1
+	stuff && rescue 100 '' iflag=skip_bytes,count_bytes skip=300 count=400 "${@:3}" &&
+	    is - "$2" && is '*/' '' && honest 300 0 400
+}
+for part in straddles odd_skip; do
+	it "loses one of two blocks that a short piece lies in ($part)" $part 0+512 300+212
+	it "... the second ($part)" $part 512+512 512+188
+	it "... or both ($part)" $part 0+1024 300+400 thr=1
+done
 skips()
 {
 	# a bad third in the middle: what follows it is read before most of it
