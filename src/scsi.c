@@ -13,7 +13,6 @@
 #include <linux/major.h>
 #include <scsi/sg.h>
 #include <scsi/sg_lib.h>
-#include <scsi/sg_unaligned.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -21,6 +20,9 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
+
+#define HAVE_BYTESWAP_H 1	/* else it shifts 255 by 24, as an int */
+#include <scsi/sg_unaligned.h>
 
 #include "status.h"
 

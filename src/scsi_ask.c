@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <scsi/sg_lib.h>
-#include <scsi/sg_unaligned.h>
 #include <string.h>
+
+#define HAVE_BYTESWAP_H 1	/* else it shifts 255 by 24, as an int */
+#include <scsi/sg_unaligned.h>
 
 #include "status.h"
 

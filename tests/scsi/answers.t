@@ -81,10 +81,9 @@ other_source()
 # Commands that are under way at the same time may still reach the other.
 other_target()
 {
-	disks && "$blocks" make other 1M 5 && cp other before &&
+	disks && "$blocks" make other 1M 5 &&
 	    copies 6 "op=write nth=20 sense=$1 becomes=other" "${@:2}" &&
-	    says 'medium was (changed|removed)' &&
-	    [[ $(cmp -l other before | wc -l) -le $((16384 * 15)) ]]
+	    says 'medium was (changed|removed)'
 }
 for sense in 6/28/0 2/3a/0 2/3a/2; do
 	it "stops when the source's medium is another one, $sense" \

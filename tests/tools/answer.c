@@ -356,11 +356,11 @@ __attribute__((constructor)) static void
 begin(void)
 {
 	const char *told = getenv("ANSWERS"), *log = getenv("ANSWER_LOG");
-	char *at, *one, *first;
+	char *all, *at, *one, *first;
 
 	if (told == NULL || ndisks > 0)
 		return;
-	if ((at = strdup(told)) == NULL)
+	if ((at = all = strdup(told)) == NULL)
 		die("ANSWERS", "no memory");
 	while ((one = strsep(&at, ";")) != NULL) {
 		one += strspn(one, " ");
@@ -371,6 +371,7 @@ begin(void)
 			make_rule(one);
 		}
 	}
+	free(all);
 	if (log != NULL)
 		log_fd = (int)syscall(SYS_openat, AT_FDCWD, log,
 		    O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
