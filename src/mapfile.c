@@ -351,7 +351,7 @@ names_of(struct names *n, const char *path, struct fault *f)
 int
 mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 {
-	struct names n;
+	struct names n = { .temporary = "" };
 	int fresh = -1, err;
 
 	if (names_of(&n, path, f) != 0 ||
@@ -372,7 +372,7 @@ mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 int
 mapfile_try(struct mapfile_form *form, const char *path, struct fault *f)
 {
-	struct names n;
+	struct names n = { .temporary = "" };
 	int fresh = -1;
 
 	if (names_of(&n, path, f) != 0 ||
