@@ -71,7 +71,7 @@ struct job {			/* I: set before the workers start */
 	pthread_mutex_t	 first;
 	struct fault	 fault;		/* first; status 0: none */
 	struct fault	 flush;		/* the lead's, until it has left */
-	struct fault	 unsaved;	/* the same: wrong with the map's file */
+	struct fault	 unsaved;	/* the same: wrong with map='s file */
 	bool		 began;		/* the lead's: the target is ready */
 	struct rate	 rate;		/* atomic in itself */
 	int		 ioprio;	/* the main thread's: as set last */
