@@ -10,7 +10,6 @@
 
 #include "copy.h"
 #include "disk.h"
-#include "hashfile.h"
 #include "job.h"
 #include "record.h"
 #include "status.h"
@@ -211,21 +210,30 @@ holds(const struct outcome *out)
 	return out->flush.status == 0 && out->tally.differing == 0;
 }
 
+/* Where the ranges lie: on a target that keeps them, else on the source. */
+static uint64_t
+noted_from(const struct plan *p)
+{
+	const struct endpoint *dst = p->dst;
+	bool kept = dst->be != &be_null && (!dst->streamed || dst->durable);
+
+	return kept ? p->dst_off : p->src_off;
+}
+
 int
 ranges_finish(struct ranges *r, const struct plan *p, struct outcome *out,
     struct fault *f)
 {
-	uint64_t end = record_end(p, out), off;
+	uint64_t end = record_end(p, out);
 
 	if (r->checks)
 		hand_over(r, out);
 	if (!r->notes || end == NOWHERE || !holds(out))
 		return 0;
-	hashfile_named(p, &off);
 	if (checks_end(&r->noted, end + out->tally.padded) != 0)
 		return fault_errno(f, ENOMEM, "manifest=%s",
 		    p->opts->manifest);
-	return manifest_write(&r->file, p, &r->noted, off, f);
+	return manifest_write(&r->file, p, &r->noted, noted_from(p), f);
 }
 
 bool

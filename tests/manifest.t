@@ -166,6 +166,24 @@ longer()
 	    refused 'short has 5000000 bytes, and m is of 5000001' if=short manifest=m check=1
 }
 it "takes a larger disk, and refuses a smaller one" longer
+# behind OPEN: the second of two copies to one descriptor, at an odd place
+behind()
+{
+	"$blocks" make src $bytes && "$blocks" make dst 70001 9 && cp dst old || return
+	pardd=$pardd sh -c "{ \"\$pardd\" if=src bs=1 count=5000 && \"\$pardd\" if=src skip=3 \\
+	    manifest=m; } $1dst" 2>err && complete || return
+	[[ $(jq -s '.[0].offset' m) = "$2" ]] || fail "$(head -n 1 m)" || return
+	sound dst && as_in if=dst && flip dst $(($2 + 3 * mib)) && ! as_in if=dst
+}
+it "tells where an inherited descriptor stood" behind '1<>' 5000
+it "tells where a file ended that was appended to" behind '>>' 75001
+reclone_there()
+{
+	"$blocks" make src $bytes && { "$pardd" if=src count=7 && "$pardd" if=src manifest=m; } 1<>dst 2>err &&
+	    flip src 5 && { "$pardd" if=src count=7 && "$pardd" if=src base=m; } 1<>dst 2>err &&
+	    complete && same src <(tail -c +3585 dst) && says 'there already by m'
+}
+it "brings up to date what lies where a descriptor stood" reclone_there
 untouched()
 {
 	copied && cp m m.old && chmod 400 src m && touch -r src stamp && as_in if=src &&
