@@ -29,10 +29,19 @@ int folder_open(const char *path, int how, const char **base);
  */
 int folder_for_new(const char *path, const char *what, struct fault *f);
 
+/*
+ * The same, for a file that is made later, by its path.  Returns 0, or -1 with
+ * *f.
+ */
+int folder_check(const char *path, const char *what, struct fault *f);
+
 /* Put what was renamed in the folder of a path on the medium: 0 or errno. */
 int folder_sync(const char *path);
 
-/* Whether a folder, given as a descriptor, is one of the device file system. */
+/*
+ * Whether a folder, given as a descriptor, is one of the device file system, or
+ * lies in /dev where that is no file system of its own.
+ */
 bool among_devices(int dir);
 
 /* Whether both are of one file. */

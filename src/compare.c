@@ -53,7 +53,6 @@ check_map(const struct plan *p, struct fault *f)
 	static const char *const suffix[] = { "", ".bak" };
 	char name[PATH_MAX];
 	struct stat st;
-	int dir;
 	size_t i;
 
 	if (newfile_map(p, f) != 0)
@@ -63,11 +62,7 @@ check_map(const struct plan *p, struct fault *f)
 		    PATH_MAX && lstat(name, &st) == 0)
 			return fault_set(f, STATUS_REFUSED, "%s is there "
 			    "already, and compare=1 makes a new map", name);
-	dir = folder_for_new(path, path, f);
-	if (dir < 0)
-		return -1;
-	close(dir);
-	return 0;
+	return folder_check(path, path, f);
 }
 
 /* Of two ends whose sizes are known, and not cut by count=. */

@@ -34,14 +34,9 @@ static int
 check_folder(const char *path, struct fault *f)
 {
 	char what[PATH_MAX];
-	int dir;
 
 	snprintf(what, sizeof(what), "control=%s", path);
-	dir = folder_for_new(path, what, f);
-	if (dir < 0)
-		return -1;
-	close(dir);
-	return 0;
+	return folder_check(path, what, f);
 }
 
 /* A socket that nobody listens to was left by a run that was killed. */

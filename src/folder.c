@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,6 +52,16 @@ folder_for_new(const char *path, const char *what, struct fault *f)
 }
 
 int
+folder_check(const char *path, const char *what, struct fault *f)
+{
+	int dir = folder_for_new(path, what, f);
+
+	if (dir >= 0)
+		close(dir);
+	return dir < 0 ? -1 : 0;
+}
+
+int
 folder_sync(const char *path)
 {
 	const char *base;
@@ -66,21 +75,37 @@ folder_sync(const char *path)
 	return err;
 }
 
-/* Where /dev is no file system of its own, the folder's path must tell. */
+/* Whether one of the folders above it, or it, is /dev; -1: not known. */
+static int
+below(int dir, const struct stat *dev)
+{
+	int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), up;
+	struct stat st, above;
+
+	while (at >= 0 && fstat(at, &st) == 0 && !same_file(&st, dev)) {
+		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(at);
+		at = up;
+		if (at >= 0 && fstat(at, &above) == 0 &&
+		    same_file(&st, &above)) {
+			close(at);	/* the root is its own parent */
+			return 0;
+		}
+	}
+	if (at >= 0)
+		close(at);
+	return at >= 0 ? 1 : -1;
+}
+
 bool
 among_devices(int dir)
 {
 	struct stat folder, dev, root;
-	char link[64], path[8];
-	ssize_t n;
 
 	if (fstat(dir, &folder) != 0 || stat("/dev", &dev) != 0 ||
 	    stat("/", &root) != 0 || folder.st_dev != dev.st_dev)
 		return false;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	n = readlink(link, path, sizeof(path));
-	return dev.st_dev != root.st_dev || (n >= 4 &&
-	    strncmp(path, "/dev", 4) == 0 && (n == 4 || path[4] == '/'));
+	return dev.st_dev != root.st_dev || below(dir, &dev) != 0;
 }
 
 bool

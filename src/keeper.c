@@ -172,18 +172,6 @@ forget_inside(struct keeper *k, const struct plan *p)
 	k->file.n = k->file.room = 0;
 }
 
-/* A mistyped map must not become a file among the devices either. */
-static int
-check_folder(const char *path, struct fault *f)
-{
-	int dir = folder_for_new(path, path, f);
-
-	if (dir < 0)
-		return -1;
-	close(dir);
-	return 0;
-}
-
 /* How far the target has to reach for what is finished in the copy. */
 static uint64_t
 finished_to(const struct keeper *k, const struct plan *p)
@@ -510,8 +498,8 @@ keeper_begin(struct keeper *k, struct job *job, struct fault *f)
 	k->quit = eventfd(0, EFD_CLOEXEC);
 	if (k->quit < 0)
 		return fault_errno(f, errno, "eventfd");
-	if (check_folder(p->opts->map, f) != 0 || newfile_map(p, f) != 0 ||
-	    lock(k, p->opts->map, true, f) != 0 ||
+	if (folder_check(p->opts->map, p->opts->map, f) != 0 ||
+	    newfile_map(p, f) != 0 || lock(k, p->opts->map, true, f) != 0 ||
 	    load(k, p, &job->map, f) != 0)
 		return -1;
 	return write_first(job, f);
@@ -534,8 +522,8 @@ keeper_look(const struct plan *p, struct map_totals *t, struct fault *f)
 	if (map_init(&map, p->length, p->chunk, 0) != 0)
 		return fault_errno(f, ENOMEM, "%s", p->opts->map);
 	name_source(&k, p);
-	if (check_folder(p->opts->map, f) == 0 && newfile_map(p, f) == 0 &&
-	    lock(&k, p->opts->map, false, f) == 0)
+	if (folder_check(p->opts->map, p->opts->map, f) == 0 &&
+	    newfile_map(p, f) == 0 && lock(&k, p->opts->map, false, f) == 0)
 		failed = load(&k, p, &map, f);
 	*t = map_totals(&map);
 	map_free(&map);

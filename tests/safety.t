@@ -1008,3 +1008,26 @@ no_device()
 	    [[ ! -e mnt/pardd-no-disk ]]
 }
 it "creates nothing among the devices" no_device
+# In /dev of the file system that is the root, as in a chroot.
+plain_dev()
+{
+	mkdir -p dev/sub && "$blocks" make src 4k || return
+	local to op
+	for to in /dev/new /dev/sub/new /dev/sub/../new; do
+		for op in of=%s "of=copy manifest=%s" "of=copy map=%s" "of=copy profile=%s.csv" \
+		    "of=copy json=%s" "of=copy hash=md5 hashfile=%s" "of=copy control=%s"; do
+			# shellcheck disable=SC2059,SC2086
+			exits 101 unshare -m --propagation private sh -c 'mount --bind dev /dev &&
+			    { [ -z "$1" ] || mount -t tmpfs none "$1"; } && shift && exec "$@"' \
+			    sh "$1" "$pardd" if=src $(printf "$op" $to) &&
+			    one_line 'among the devices' || fail "$to: $op" || return
+		done
+	done
+	[[ $(find dev -type f) = "" && ! -e copy ]]
+}
+if [[ $(stat -c %d "$scratch") = "$(stat -c %d /)" ]]; then
+	it "creates nothing in a /dev that is an ordinary folder" plain_dev ""
+	[[ $VARIANT != plain ]] || it "... without /proc, too" plain_dev /proc
+else
+	skip "another file system" "creates nothing in a /dev that is an ordinary folder"
+fi
