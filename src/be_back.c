@@ -98,8 +98,9 @@ in_memory(int fd)
 {
 	struct statfs fs;
 
-	return fstatfs(fd, &fs) == 0 && (fs.f_type == TMPFS_MAGIC ||
-	    fs.f_type == RAMFS_MAGIC);
+	return fstatfs(fd, &fs) == 0 &&
+	    ((unsigned long)fs.f_type == TMPFS_MAGIC ||
+	    (unsigned long)fs.f_type == RAMFS_MAGIC);
 }
 
 static int

@@ -93,7 +93,9 @@ open_flags(const struct endpoint *ep, bool look)
 static bool
 in_memory(const struct statfs *fs)
 {
-	return fs->f_type == TMPFS_MAGIC || fs->f_type == RAMFS_MAGIC;
+	unsigned long type = (unsigned long)fs->f_type;
+
+	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
 }
 
 /* Logical block and size of a block device. */

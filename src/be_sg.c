@@ -542,7 +542,8 @@ try_fua(struct endpoint *r, struct fault *f)
 {
 	const struct sg *sg = r->priv;
 	struct io io = { .op = OP_READ, .len = sg->disk.block,
-		.buf = aligned_alloc(4096, round_up(sg->disk.block, 4096)) };
+		.buf = aligned_alloc(4096, (size_t)round_up(sg->disk.block,
+		4096)) };
 	int failed = 0;
 
 	if (io.buf == NULL)

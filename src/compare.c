@@ -227,7 +227,7 @@ salvage(struct job *job, struct side *s, const struct seg *seg)
 	size_t n, len = (size_t)seg->len;
 	struct io io;
 
-	s->n -= least(s->n, (s->base + seg->off + s->n) % block);
+	s->n -= (size_t)least(s->n, (s->base + seg->off + s->n) % block);
 	while (s->n < len && !job->stop) {
 		n = (size_t)least(block - (s->base + seg->off + s->n) % block,
 		    len - s->n);

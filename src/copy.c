@@ -127,10 +127,14 @@ pieces_size(const struct plan *p)
 	return buffer_stride(p) * (queued > p->workers ? queued : p->workers);
 }
 
-static size_t
+/* More than there are addresses, where those have 32 bits. */
+static uint64_t
 buffers_size(const struct plan *p)
 {
-	return pieces_size(p) + p->other * p->workers;
+	uint64_t queued = (uint64_t)p->queues * p->slots;
+
+	return buffer_stride(p) * (queued > p->workers ? queued : p->workers) +
+	    (uint64_t)p->other * p->workers;
 }
 
 void
@@ -210,13 +214,14 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 	err = take_over(job, p, before);
 	job->halt = eventfd(0, EFD_CLOEXEC);
 	job->done = eventfd(0, EFD_CLOEXEC);
-	map_buffers(job, buffers_size(p));
+	if (buffers_size(p) <= SIZE_MAX - HUGE_PAGE)
+		map_buffers(job, (size_t)buffers_size(p));
 	if (job->halt < 0 || job->done < 0)
 		return fault_errno(f, errno, "eventfd");
 	if (err != 0 || job->bufs == NULL || map_init(&job->map, p->length,
 	    rate_piece(&job->rate, p, p->claim), p->phase) != 0)
-		return fault_errno(f, ENOMEM, "%zu bytes of buffers",
-		    buffers_size(p));
+		return fault_errno(f, ENOMEM, "%llu bytes of buffers",
+		    (unsigned long long)buffers_size(p));
 	turn_init(&job->turn);
 	pthread_mutex_init(&job->order, NULL);
 	pthread_mutex_init(&job->first, NULL);

@@ -341,7 +341,7 @@ profile_sum(const struct profile *pr, enum series series, struct gauge *to)
 		if (one.all.requests > 0)
 			merge(to, &one);
 	}
-	qsort(to->slow, to->slows, sizeof(to->slow[0]), slower);
+	qsort(to->slow, (size_t)to->slows, sizeof(to->slow[0]), slower);
 	return to->all.requests > 0;
 }
 

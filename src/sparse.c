@@ -286,7 +286,8 @@ run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
 {
 	const struct plan *p = w->job->p;
 	uint64_t start = p->dst_off + off, unit = grain(p);
-	size_t least = p->dst->device ? LEAST : unit, zeros = 0, end = at, n;
+	size_t least = p->dst->device ? LEAST : (size_t)unit;
+	size_t zeros = 0, end = at, n;
 
 	for (; end < len; end += n) {
 		n = (size_t)(unit - (start + end) % unit);
