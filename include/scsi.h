@@ -92,8 +92,8 @@ bool scsi_query(int fd, unsigned timeout, const unsigned char *cdb,
 /*
  * Ask the disk behind fd: INQUIRY, TEST UNIT READY, READ CAPACITY 10 and 16,
  * VPD pages B0h and B2h.  Waits out unit attentions, of a medium that was just
- * put in, too.  timeout is that of each command, in ms; name is for messages.  Returns 0, or -1 with *f: not a disk,
- * not ready, no capacity.
+ * put in, too.  timeout is that of each command, in ms; name is for messages.
+ * Returns 0, or -1 with *f: not a disk, not ready, no capacity.
  */
 int scsi_ask(int fd, unsigned timeout, const char *name, struct scsi_disk *,
     struct fault *f);

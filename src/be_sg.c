@@ -525,11 +525,11 @@ static int
 sg_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct sg *sg = ep->priv;
-	struct scsi_reply r;
+	struct scsi_reply r = { .result = SCSI_CHANGED };
 
 	if (!sg->changed && scsi_sync(sg->fd, sg->how.timeout, &r))
 		return 0;
-	if (sg->changed || r.result == SCSI_CHANGED)
+	if (r.result == SCSI_CHANGED)
 		return fault_set(f, STATUS_NOT_FLUSHED, "%s: the medium was "
 		    "changed or removed before it was flushed", ep->name);
 	return fault_set(f, STATUS_NOT_FLUSHED, "%s: SYNCHRONIZE CACHE failed"
