@@ -54,7 +54,7 @@ take(struct input *to, const struct input *from)
 	to->n = from->n;
 }
 
-/* A text, as it is or spoilt a little. */
+/* A text, as it is or spoilt a little; each is made for a few of them. */
 static void
 next(const struct input *sample, size_t n, uint64_t *dice)
 {
@@ -62,8 +62,10 @@ next(const struct input *sample, size_t n, uint64_t *dice)
 	const struct input *other = &made;
 	size_t k;
 
-	made.n = 0;
-	fuzz_make(&made, dice);
+	if (made.n == 0 || input_roll(dice, 4) == 0) {
+		made.n = 0;
+		fuzz_make(&made, dice);
+	}
 	if (n > 0 && input_roll(dice, 4) == 0)
 		other = &sample[input_roll(dice, n)];
 	take(&now, other);

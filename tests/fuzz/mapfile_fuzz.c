@@ -162,7 +162,7 @@ fuzz_make(struct input *in, uint64_t *dice)
 	static const char ends[4][3] = { "\n", "\n", "\r\n", " \n" };
 	const char *end = ends[input_roll(dice, 4)];
 	uint64_t at = input_roll(dice, 2) == 0 ? 0 : input_number(dice), len;
-	size_t n = input_roll(dice, 8);
+	size_t n = input_roll(dice, input_roll(dice, 64) == 0 ? 256 : 8);
 
 	if (input_roll(dice, 2) == 0)
 		input_print(in, "# Mapfile. Created by pardd%s", end);
