@@ -28,7 +28,11 @@ struct tally {			/* of a run, or of a run so far */
 	uint64_t	spared;		/* bytes that were there already */
 	uint64_t	verified;	/* bytes read back or compared */
 	uint64_t	mended;		/* bytes of them, once wrong */
-	uint64_t	passed;		/* bytes this phase has dealt with */
+	uint64_t	passed;		/* bytes this phase has dealt with, */
+	uint64_t	whole;		/* of so many; if the length is known */
+	uint64_t	had;		/* of passed: by runs before */
+	uint64_t	finished;	/* bytes of the copy, by the map */
+	uint64_t	left;		/* the rest; if the length is known */
 	uint64_t	differing;	/* bytes that differ, as far as known */
 	uint64_t	lost;		/* bytes, unreadable, or so far */
 	double		seconds;	/* since the start */

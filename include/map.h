@@ -56,6 +56,7 @@ struct map {			/* m: lock; I: set by map_init, then const */
 
 struct map_totals {		/* bytes, and ranges where it says so */
 	uint64_t	end;	/* of the whole map */
+	uint64_t	outside;
 	uint64_t	finished, bad, untried, claimed;
 	uint64_t	bad_ranges;
 	uint64_t	failed;	/* in reads that failed, not yet looked into */

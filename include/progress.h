@@ -24,8 +24,9 @@ struct progress {
 	enum phase phase;	/* they are of */
 };
 
-/* Decide whether there is a line at all, and prepare it. */
-void progress_begin(struct progress *, const struct plan *);
+/* Decide whether there is a line at all, and prepare it: the tally as it is. */
+void progress_begin(struct progress *, const struct plan *,
+    const struct tally *);
 
 /* How long the conductor may sleep, in ms; -1 when there is no line. */
 int progress_wait(const struct progress *, double seconds);

@@ -32,8 +32,11 @@ void report_begin(const struct plan *);
 /* The kernel lets us have no io_uring; err is its errno.  With verbose=. */
 void report_threads(const struct plan *, int err);
 
-/* The record counts and the rate so far: the answer to SIGUSR1. */
+/* The record counts and the rate so far. */
 void report_tally(const struct plan *, const struct tally *);
+
+/* The same, and of a rescue what is finished in all: the answer to SIGUSR1. */
+void report_so_far(const struct plan *, const struct tally *);
 
 /* verify= has found the first byte (of the map) that differs. */
 void report_differs(const struct plan *, uint64_t off);

@@ -143,7 +143,7 @@ sleep_on(const struct plan *p, const struct signals *s, struct outcome *out)
 		return true;
 	while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo == SIGUSR1) {
-			report_tally(p, &out->tally);
+			report_so_far(p, &out->tally);
 			continue;
 		}
 		out->signal = (int)si.ssi_signo;

@@ -160,16 +160,21 @@ answer(struct control *c, const char *fmt, ...)
 static void
 tell_status(struct control *c, const struct job *job, const struct tally *t)
 {
-	char prio[IOPRIO_TEXT], length[24] = "unknown";
+	char prio[IOPRIO_TEXT], length[24] = "unknown", left[24] = "unknown";
 
-	if (job->p->bounded)
+	if (job->p->bounded) {
 		snprintf(length, sizeof(length), "%llu",
 		    (unsigned long long)job->p->length);
+		snprintf(left, sizeof(left), "%llu",
+		    (unsigned long long)t->left);
+	}
 	answer(c, "phase=%s bytes_read=%llu bytes_written=%llu "
-	    "bytes_unreadable=%llu length=%s seconds=%.3f rate=%llu "
-	    "ioprio=%s", phase_name(t->phase), (unsigned long long)t->read,
+	    "bytes_unreadable=%llu bytes_finished=%llu bytes_left=%s "
+	    "length=%s seconds=%.3f rate=%llu ioprio=%s",
+	    phase_name(t->phase), (unsigned long long)t->read,
 	    (unsigned long long)t->written, (unsigned long long)t->lost,
-	    length, t->seconds, (unsigned long long)job->rate.bytes,
+	    (unsigned long long)t->finished, left, length, t->seconds,
+	    (unsigned long long)job->rate.bytes,
 	    ioprio_text(prio, job->ioprio));
 }
 

@@ -57,6 +57,25 @@ phase_name(enum phase phase)
 	return names[phase];
 }
 
+/* What the map says is the state of a rescue, whichever run has done it. */
+static void
+tally_map(struct job *job, const struct map_totals *map, struct tally *t)
+{
+	const struct plan *p = job->p;
+	uint64_t whole = map->end - map->outside;
+
+	t->lost = map->bad + map->failed;
+	t->finished = map->finished;
+	t->left = whole - map->finished;
+	t->had = job->before.had;
+	t->whole = p->bounded ? round_up(p->length, p->pad) : 0;
+	t->passed = t->written + t->spared;
+	if (job->rescue != NULL) {
+		t->whole = whole;
+		t->passed = t->finished;
+	}
+}
+
 static struct tally
 tally(struct job *job, double start)
 {
@@ -68,11 +87,10 @@ tally(struct job *job, double start)
 		.zeroed = job->before.zeroed + job->zeroed,
 		.shared = job->before.shared + job->shared,
 		.spared = job->before.spared + job->spared,
-		.lost = map.bad + map.failed,
 		.seconds = clock_seconds() - start,
 		.phase = (enum phase)job->phase };
 
-	t.passed = t.written + t.spared;
+	tally_map(job, &map, &t);
 	if (job->verify != NULL) {
 		t.verified = job->verify->right;
 		t.mended = job->verify->mended;
@@ -303,7 +321,7 @@ answer(struct job *job, const struct signals *s, struct outcome *out,
 		if (si.ssi_signo == SIGUSR1) {
 			t = tally(job, start);
 			if (say_room())
-				report_tally(job->p, &t);
+				report_so_far(job->p, &t);
 			continue;
 		}
 		if (si.ssi_signo == SIGHUP && out->signal == SIGHUP &&
@@ -373,7 +391,8 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 	struct tally t;
 	bool stay = true;
 
-	progress_begin(&progress, job->p);
+	t = tally(job, start);
+	progress_begin(&progress, job->p, &t);
 	while (stay && p[1].revents == 0) {
 		control_polls(c, p + 2);
 		if (poll(p, 2 + CONTROL_POLLS, nap(&progress, ev, job,
@@ -424,8 +443,10 @@ begin_lead(struct job *job, struct fault *f)
 static int
 start(struct job *job, bool again, struct fault *f)
 {
-	if (!again)
+	if (!again) {
 		report_begin(job->p);
+		job->before.had = map_totals(&job->map).finished;
+	}
 	return begin_lead(job, f);
 }
 

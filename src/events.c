@@ -300,6 +300,9 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 	    "event", "progress", "phase", phase_name(t->phase),
 	    "length", value_amount(p->bounded ? (int64_t)p->length : -1));
 	json_object_update_new(o, counts(t));
+	json_object_set_new(o, "bytes_finished", value_count(t->finished));
+	json_object_set_new(o, "bytes_left", value_amount(p->bounded ?
+	    (int64_t)t->left : -1));
 	emit(ev, &ev->json, o, 0);
 }
 

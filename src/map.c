@@ -691,6 +691,7 @@ map_totals(struct map *map)
 
 	pthread_mutex_lock(&map->lock);
 	t = (struct map_totals){ .end = map->length,
+		.outside = map->sum[OUTSIDE].bytes,
 		.finished = map->sum[FINISHED].bytes,
 		.bad = map->sum[BAD].bytes,
 		.bad_ranges = map->sum[BAD].ranges,

@@ -8,8 +8,9 @@
  * The width is asked for each time.  Where a narrower terminal has wrapped the
  * last line by itself, its first row stays; it may be somebody else's.
  *
- * Bytes are those the target has taken.  The rate is that of the last samples,
- * some eight seconds, so that a disk that slows down shows.
+ * Bytes are those the target has taken; in a rescue also those of runs before,
+ * of which the rates know nothing.  The rate is that of the last samples, some
+ * eight seconds, so that a disk that slows down shows.
  */
 #include "progress.h"
 
@@ -39,12 +40,15 @@ struct parts {
 };
 
 void
-progress_begin(struct progress *pr, const struct plan *p)
+progress_begin(struct progress *pr, const struct plan *p,
+    const struct tally *t)
 {
 	const struct opts *o = p->opts;
 	bool wanted = (o->status & SHOW_PROGRESS) != 0;
 
 	*pr = (struct progress){ .p = p, .how = NO_LINE, .samples = 1 };
+	pr->sample[0].seconds = t->seconds;
+	pr->sample[0].bytes = (double)t->passed;
 	if ((o->status & SHOW_NONE) != 0 || o->progress == 0)
 		return;
 	if ((wanted || o->status == 0) && isatty(STDERR_FILENO) != 0)
@@ -53,7 +57,7 @@ progress_begin(struct progress *pr, const struct plan *p)
 		pr->how = LINES;
 	pr->interval = pr->how == LIVE_LINE ? live_interval :
 	    o->progress > 0 ? (double)o->progress : usual_interval;
-	pr->next = pr->interval;
+	pr->next = t->seconds + pr->interval;
 }
 
 int
@@ -64,7 +68,7 @@ progress_wait(const struct progress *pr, double seconds)
 	return seconds >= pr->next ? 0 : (int)((pr->next - seconds) * 1e3) + 1;
 }
 
-/* Bytes a second; sample 0 is the start, when there was nothing. */
+/* Bytes a second; sample 0 is the start. */
 static double
 rate(struct progress *pr, const struct tally *t)
 {
@@ -111,19 +115,18 @@ static void
 state(const struct plan *p, const struct tally *t, struct parts *parts)
 {
 	char si[32];
-	double whole = (double)round_up(p->length, p->pad);
-	double part = (double)t->passed / whole * 100;
+	double part = t->passed < t->whole ?
+	    (double)t->passed / (double)t->whole * 100 : 100;
 
 	*parts = (struct parts){ .text = { "" } };
 	snprintf(parts->text[BYTES], PART, "%s",
 	    number_si(si, sizeof(si), (double)t->passed));
 	if (p->bounded && p->length > 0)
-		snprintf(parts->text[PERCENT], PART, "%d %%",
-		    part < 100 ? (int)part : 100);
+		snprintf(parts->text[PERCENT], PART, "%d %%", (int)part);
 	if (t->phase == PHASE_COPYING || t->phase == PHASE_COMPARING)
 		snprintf(parts->text[MEAN], PART, "mean %s/s", number_si(si,
 		    sizeof(si), t->seconds > 0 ?
-		    (double)t->passed / t->seconds : 0));
+		    (double)(t->passed - t->had) / t->seconds : 0));
 	if (t->differing > 0)
 		snprintf(parts->text[DIFFERS], PART, "%s differ",
 		    number_si(si, sizeof(si), (double)t->differing));
@@ -148,8 +151,8 @@ compose(struct progress *pr, const struct tally *t, struct parts *parts)
 	snprintf(parts->text[RATE], PART, "%s/s",
 	    number_si(si, sizeof(si), r));
 	if (p->bounded && p->length > 0)
-		time_left(parts->text[LEFT], t, p->length > t->passed ?
-		    (double)(p->length - t->passed) : 0, r);
+		time_left(parts->text[LEFT], t, t->whole > t->passed ?
+		    (double)(t->whole - t->passed) : 0, r);
 }
 
 /* A line as long as the terminal is wide would wrap. */
@@ -254,7 +257,7 @@ progress_end(struct progress *pr, const struct tally *t)
 	if (!pr->drawn || !say_room())
 		return;
 	most = width(pr);
-	if (pr->p->opts->compare == 0)
+	if (pr->p->opts->compare == 0 && pr->p->opts->map == NULL)
 		end.passed = t->written + t->spared;
 	end.phase = PHASE_COPYING;
 	state(pr->p, &end, &parts);

@@ -398,6 +398,17 @@ report_tally(const struct plan *p, const struct tally *t)
 	bytes(p, t);
 }
 
+void
+report_so_far(const struct plan *p, const struct tally *t)
+{
+	report_tally(p, t);
+	if (p->opts->map != NULL && p->opts->compare == 0)
+		say(stderr, "pardd: of %llu bytes %llu are finished, with what "
+		    "runs before have copied; %s",
+		    (ull)(t->finished + t->left), (ull)t->finished,
+		    phase_name(t->phase));
+}
+
 /* --- on the way --------------------------------------------------------- */
 
 void

@@ -97,6 +97,37 @@ padded()
 	copies 0 conv=sync progress=1 && says '^pardd: 1\.0 kB, 100 %, flushing$'
 }
 it "never passes 100 %" padded
+# Of 1 MiB three quarters were there before, a part is outside of the domain, and
+# the rest comes at 80 kB/s.
+resumed()
+{
+	slow 1M 400 && cp src dst && printf '0 + 1\n0 0xC0000 +\n0xC0000 0x40000 ?\n' >map &&
+	    printf '0 + 1\n0 0xF0000 +\n0xF0000 0x10000 -\n' >domain &&
+	    copies 0 map=map domain=domain "$@"
+}
+counted_on()
+{
+	local si percent mean
+	resumed progress=1 && grep '^pardd: .* copying$' err >lines || return
+	IFS=', ' read -r _ si _ percent _ _ _ _ mean _ <lines
+	((${si%.*} >= 786 && percent >= 80 && percent < 100 && ${mean%.*} < 100)) &&
+	    ! head -n 1 lines | grep -q '0:00 left' || fail "$(<lines)"
+}
+it "counts what was there of a rescue that goes on, but not for the rates" counted_on
+asked()
+{
+	local pid
+	slow 1M 400 && cp src dst && printf '0 + 1\n0 0xC0000 +\n0xC0000 0x40000 ?\n' >map &&
+	    { FAULTS=$rules LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst bs=512 \
+	    bpt=64 thr=1 map=map json=json 2>err & } && until_true 20 grep -qs progress json &&
+	    kill -USR1 "$(awk '$1 == "pid" { print $2 }' how)" && wait $! && ended exit 0 &&
+	    says '^pardd: of 1048576 bytes [789][0-9]* are finished, with what runs before' &&
+	    says '^[0-9]{1,6} bytes .*copied' || return
+	! command -v jq || jq -es '[.[] | select(.event == "progress")][0] |
+	    .bytes_finished >= 786432 and .bytes_finished + .bytes_left == 1048576 and
+	    .bytes_written < 262144' json >/dev/null
+}
+it "tells it to who asks, and in json=" asked
 it "takes no interval that is none" usage progress=some if=src of=dst progress=some
 
 # ---------------------------------------------------------------- on a terminal

@@ -170,7 +170,7 @@ lifted()
 it "lifts the limit while it runs" paced 0 2 lifted
 status()
 {
-	slow ioprio=be:6 && answers status 'phase=copying bytes_read=[0-9]+ bytes_written=[0-9]+ bytes_unreadable=0 length=2097152 seconds=[0-9.]+ rate=4096 ioprio=be:6' &&
+	slow ioprio=be:6 && answers status 'phase=copying bytes_read=[0-9]+ bytes_written=[0-9]+ bytes_unreadable=0 bytes_finished=[0-9]+ bytes_left=[0-9]+ length=2097152 seconds=[0-9.]+ rate=4096 ioprio=be:6' &&
 	    end_well
 }
 it "answers status" status

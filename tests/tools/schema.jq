@@ -93,6 +93,8 @@ def rules:
 		phase: (.phase | word(["copying", "flushing", "verifying",
 		    "repairing", "comparing", "trimming", "scraping",
 		    "retrying", "filling"])),
+		bytes_finished: (.bytes_finished | count),
+		bytes_left: (.bytes_left | maybe(count)),
 		length: (.length | maybe(count))}
 	elif .event == "gone" then {
 		seconds: (.seconds | seconds), wait: (.wait | count and . > 0)}
