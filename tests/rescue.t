@@ -211,10 +211,10 @@ odd_skip()
 	stuff && rescue 100 '' iflag=skip_bytes,count_bytes skip=300 count=400 "${@:3}" &&
 	    is - "$2" && is '*/' '' && honest 300 0 400
 }
-for part in straddles odd_skip; do
-	it "loses one of two blocks that a short piece lies in ($part)" $part 0+512 300+212
-	it "... the second ($part)" $part 512+512 512+188
-	it "... or both ($part)" $part 0+1024 300+400 thr=1
+for way in straddles odd_skip; do
+	it "loses one of two blocks that a short piece lies in ($way)" $way 0+512 300+212
+	it "... the second ($way)" $way 512+512 512+188
+	it "... or both ($way)" $way 0+1024 300+400 thr=1
 done
 skips()
 {
