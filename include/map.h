@@ -85,8 +85,11 @@ void map_pass(struct map *, enum seg_status from, bool backwards);
 uint64_t map_cursor(struct map *);
 void map_begin_at(struct map *, uint64_t off);
 
-/* A range is not over, though the pass may have gone past it. */
-void map_back(struct map *, uint64_t off, uint64_t len);
+/*
+ * A segment has its status back: where that is the pass's, the pass, which may
+ * have gone past it, is not over there.
+ */
+void map_back(struct map *, const struct seg *);
 
 /* Claims are of so many bytes (> 0) from now on. */
 void map_pieces(struct map *, uint64_t chunk);

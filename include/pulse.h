@@ -14,6 +14,7 @@
 #include "map.h"
 
 struct job;
+struct pass;
 struct worker;
 
 enum { PULSE_GOOD = 3, PULSE_BAD = 64 };
@@ -29,6 +30,9 @@ struct pulse {
 	uint64_t	 good[PULSE_GOOD];	/* lock: bytes of the source */
 	size_t		 goods;		/* lock: how many ever, in this run */
 	bool		 blank;		/* lock: nor in any run before */
+	const struct pass *pass;	/* lock: of the first error that is */
+	int		 retry;		/* not proved, and which retry; or */
+					/* NULL */
 };
 
 /* With nothing noted yet; and with what it takes given back. */

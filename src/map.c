@@ -502,13 +502,17 @@ map_begin_at(struct map *map, uint64_t off)
 }
 
 void
-map_back(struct map *map, uint64_t off, uint64_t len)
+map_back(struct map *map, const struct seg *s)
 {
+	uint64_t end = s->off + s->len;
+
 	pthread_mutex_lock(&map->lock);
-	if (map->backwards && map->cursor < off + len)
-		map->cursor = off + len;
-	else if (!map->backwards && map->cursor > off)
-		map->cursor = off;
+	if (s->status != map->from)
+		;
+	else if (map->backwards && map->cursor < end)
+		map->cursor = end;
+	else if (!map->backwards && map->cursor > s->off)
+		map->cursor = s->off;
 	pthread_mutex_unlock(&map->lock);
 }
 

@@ -39,6 +39,7 @@ pulse_begin(struct pulse *p)
 {
 	p->bads = p->proved = p->goods = 0;
 	p->lost = p->blank = false;
+	p->pass = NULL;
 	pthread_mutex_init(&p->look, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 }
@@ -74,9 +75,15 @@ note_good(struct pulse *p, uint64_t off, size_t mark)
 }
 
 static void
-note_bad(struct pulse *p, uint64_t off, uint64_t len, enum seg_status was)
+note_bad(struct rescue *r, uint64_t off, uint64_t len, enum seg_status was)
 {
+	struct pulse *p = &r->pulse;
+
 	pthread_mutex_lock(&p->lock);
+	if (p->bads == p->proved) {
+		p->pass = r->pass;
+		p->retry = r->retry;
+	}
 	p->bad[p->bads++ % PULSE_BAD] = (struct seg){ off, len, was };
 	pthread_mutex_unlock(&p->lock);
 }
@@ -84,7 +91,7 @@ note_bad(struct pulse *p, uint64_t off, uint64_t len, enum seg_status was)
 void
 pulse_note(struct worker *w, uint64_t off, uint64_t len, enum seg_status was)
 {
-	note_bad(&w->job->rescue->pulse, off, len, was);
+	note_bad(w->job->rescue, off, len, was);
 }
 
 /* Whether it is time to look. */
@@ -239,7 +246,7 @@ pulse_feel(struct worker *w, struct io *io, uint64_t off, enum seg_status was,
 		note_good(p, io->off, mark);
 	if (!errno_is_medium(io->err))
 		return;
-	note_bad(p, off + io->done, io->len - io->done, was);
+	note_bad(w->job->rescue, off + io->done, io->len - io->done, was);
 	if (lost(w))
 		say_gone(io);
 }
@@ -268,7 +275,7 @@ forgive(struct map *map, const struct seg *s)
 	struct seg part;
 	size_t i;
 
-	map_back(map, s->off, s->len);
+	map_back(map, s);
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		part = (struct seg){ s->off, 0, all[i] };
 		while (all[i] != s->status && map_next(map, part.off +

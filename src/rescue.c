@@ -309,6 +309,28 @@ run_passes(struct job *job, void (*start)(struct job *))
 			run_pass(job, &passes[i], start);
 }
 
+/*
+ * The source has gone: the next run goes on in the pass that met the first of
+ * the errors that may not be the medium's, where it met it.
+ */
+static void
+turn_back(struct job *job)
+{
+	struct rescue *r = job->rescue;
+	const struct pass *pass = r->pulse.pass;
+
+	if (!job->gone)
+		return;
+	if (pass != NULL && (pass != r->pass || r->retry != r->pulse.retry)) {
+		r->pass = pass;
+		r->retry = r->pulse.retry;
+		map_pass(&job->map, pass->from, backwards(job, pass));
+		map_begin_at(&job->map, backwards(job, pass) ? 1 :
+		    job->p->length - 1);
+	}
+	pulse_forgive(job);
+}
+
 void
 rescue_run(struct job *job, void (*start)(struct job *))
 {
@@ -329,7 +351,7 @@ rescue_run(struct job *job, void (*start)(struct job *))
 		run_pass(job, &fills[i], start);
 	if (!job->stop)
 		r->pass = &over;
-	pulse_forgive(job);
+	turn_back(job);
 	keeper_stop(job);
 }
 
@@ -725,7 +747,9 @@ rescue_piece(struct worker *w)
 		more = run_piece(w, &seg, ticket);
 	/* What was not come to is as it was, and the next run's. */
 	if (job->stop && map_next(&job->map, seg.off, CLAIMED, &left) &&
-	    left.off < seg.off + seg.len)
-		map_back(&job->map, left.off, left.len);
+	    left.off < seg.off + seg.len) {
+		left.status = pass->from;
+		map_back(&job->map, &left);
+	}
 	return piece_settle(w, seg.off, seg.len, pass->from) && more;
 }

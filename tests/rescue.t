@@ -508,12 +508,28 @@ as_before()
 		is "$s" "$("$maps" list before "$s")" || return
 	done
 }
+# same_pass: it goes on in the first pass that finds work in the map before, at
+# the first of it, from $from on
+from=0
+same_pass()
+{
+	local s at
+	for s in '?' '*' / -; do
+		at=$("$maps" list before "$s")
+		[[ -z $at ]] || break
+	done
+	at=${at%%+*}
+	at=$(printf '0x%08X %s 1' $((at < from ? from : at)) "$s")
+	[[ $(awk '!/^#/ { print $1, $2, $3; exit }' map) = "$at" ]] ||
+	    fail "not $at but $(awk '!/^#/ { print; exit }' map)"
+}
 # dead THR LINE...: nothing becomes bad; once the disk is back it is all copied
 dead()
 {
 	bad=0+$size
 	begun_with "${@:2}" && rescue 69 '' thr="$1" retries=1 ${part-} &&
-	    says 'not even for what could be read before' && as_before && same dst old &&
+	    says 'not even for what could be read before' && as_before && same_pass &&
+	    same dst old &&
 	    (($(grep -c '^read' faults) <= 32 + 2 * $1)) ||
 	    fail "$(grep -c '^read' faults) reads" || return
 	exits 0 "$pardd" if=src of=dst map=map bs=512 thr="$1" retries=1 && complete &&
@@ -538,8 +554,11 @@ for thr in $(few 1 16); do
 	it "... of blocks that nobody has tried ($thr workers)" \
 	    dead $thr '0x0 0x100000 +' '0x100000 0x200 ?' '0x100200 0xFFE00 +'
 done
-part='skip=2048 seek=2048'
+part='skip=2048 seek=2048' from=1048576
 it "... of which it read another part" dead 4 '0x0 0x80000 +' '0x80000 0x180000 ?'
+part=retries=20 from=0
+it "... in the middle of the retries" dead 4 '0x0 0x100000 +' '0x100000 0x400 -' \
+    '0x100400 0xFFC00 +'
 part=
 all_bad()
 {
