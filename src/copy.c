@@ -481,13 +481,8 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 		return fault_errno(f, ENOMEM, "a job");
 	if (before != NULL)
 		start -= before->tally.seconds;
-	if (job_init(job, p, before, f) != 0) {
-		if (before == NULL)
-			profile_free(job->profile);
-		job_free(job);
-		return -1;
-	}
-	if (begin(job, &control, before != NULL, f) != 0) {
+	if (job_init(job, p, before, f) != 0 ||
+	    begin(job, &control, before != NULL, f) != 0) {
 		map_free(&job->map);
 		if (before == NULL)
 			profile_free(job->profile);
