@@ -32,6 +32,15 @@ enum {
 
 /* --- opening ------------------------------------------------------------ */
 
+/* An end that was not opened, or not to its purpose. */
+static json_t *
+end_unknown(const char *name)
+{
+	return json_pack("{s:o, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:b}",
+	    "name", value_text(name), "kind", "size", "block", "offset",
+	    "device", "inode", "disk", "created", 0);
+}
+
 int
 events_open(struct events *ev, const struct opts *o, struct fault *f)
 {
@@ -46,6 +55,10 @@ events_open(struct events *ev, const struct opts *o, struct fault *f)
 	if (o->json == NULL && o->log == NULL)
 		return 0;
 	signals_ignore();
+	ev->source = end_unknown(o->input);
+	ev->target = end_unknown(o->output);
+	ev->unreadable = json_array();
+	ev->mismatch = json_array();
 	if (o->json != NULL)
 		failed = sink_open(&ev->json, o, f);
 	if (o->log != NULL && sink_open(&ev->log, o, failed != 0 ? &second :
@@ -60,23 +73,16 @@ events_open(struct events *ev, const struct opts *o, struct fault *f)
 static void
 emit(struct events *ev, struct sink *s, json_t *o, int patience)
 {
-	char *line = o == NULL ? NULL : json_dumps(o, JSON_COMPACT |
-	    JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9));
-	int err = ENOMEM;
 	size_t len;
+	char *line = value_line(o, &len);
+	int err = line == NULL ? ENOMEM : sink_put(s, line, len, patience);
 
-	if (line != NULL) {
-		len = strlen(line);
-		line[len] = '\n';	/* in place of the 0 */
-		err = sink_put(s, line, len + 1, patience);
-	}
 	if (err != 0) {
 		fault_errno(&ev->trouble, err, "%s=%s: it is not complete",
 		    s->key, s->name);
 		sink_close(s);
 	}
 	free(line);
-	json_decref(o);
 }
 
 bool
@@ -98,7 +104,7 @@ operands(const struct opts *o)
 	int i;
 
 	for (i = 1; i < o->argc; i++)
-		json_array_append_new(list, value_text(o->argv[i]));
+		list = value_append(list, value_text(o->argv[i]));
 	return list;
 }
 
@@ -166,17 +172,7 @@ events_end(const struct endpoint *ep, uint64_t off)
 	    json_null(),
 	    "created", ep->absent);
 
-	json_object_set_new(o, "disk", disk_of(ep));
-	return o;
-}
-
-/* An end that was not opened, or not to its purpose. */
-static json_t *
-end_unknown(const char *name)
-{
-	return json_pack("{s:o, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:b}",
-	    "name", value_text(name), "kind", "size", "block", "offset",
-	    "device", "inode", "disk", "created", 0);
+	return value_set(o, "disk", disk_of(ep));
 }
 
 /* --- events ------------------------------------------------------------- */
@@ -211,6 +207,8 @@ events_plan(struct events *ev, const struct plan *p)
 {
 	if (ev->json.fd < 0 && ev->log.fd < 0)
 		return;
+	json_decref(ev->source);
+	json_decref(ev->target);
 	ev->source = events_end(p->src, p->src_off);
 	ev->target = events_end(p->dst, p->dst_off);
 	ev->bounded = p->bounded;
@@ -262,8 +260,7 @@ tell_errors(struct events *ev, const struct plan *p, struct map *map,
 	    (patience > 0 || sink_room(&ev->json, 0))) {
 		o = json_pack("{s:s, s:s}", "schema", SCHEMA,
 		    "event", "error");
-		json_object_update_new(o, range(p, &s));
-		emit(ev, &ev->json, o, patience);
+		emit(ev, &ev->json, value_merge(o, range(p, &s)), patience);
 		ev->told = s.off + s.len;
 	}
 }
@@ -296,24 +293,22 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 	tell_errors(ev, p, map, settled(map, ev->told), 0);
 	if (ev->json.fd < 0 || !sink_room(&ev->json, 0))
 		return;
-	o = json_pack("{s:s, s:s, s:s, s:o}", "schema", SCHEMA,
+	o = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "schema", SCHEMA,
 	    "event", "progress", "phase", phase_name(t->phase),
-	    "length", value_amount(p->bounded ? (int64_t)p->length : -1));
-	json_object_update_new(o, counts(t));
-	json_object_set_new(o, "bytes_finished", value_count(t->finished));
-	json_object_set_new(o, "bytes_left", value_amount(p->bounded ?
-	    (int64_t)t->left : -1));
-	emit(ev, &ev->json, o, 0);
+	    "length", value_amount(p->bounded ? (int64_t)p->length : -1),
+	    "bytes_finished", value_count(t->finished), "bytes_left",
+	    value_amount(p->bounded ? (int64_t)t->left : -1));
+	emit(ev, &ev->json, value_merge(o, counts(t)), 0);
 }
 
 /* All that was tried in vain, merged, with what a rescue left half tried. */
-static void
-note_unreadable(struct events *ev, const struct plan *p, struct map *map)
+static json_t *
+unreadable(const struct plan *p, struct map *map)
 {
 	struct seg *seg, *last = NULL;
 	size_t n = map_copy(map, &seg), i;
+	json_t *list = seg != NULL ? json_array() : NULL;
 
-	ev->unreadable = json_array();
 	for (i = 0; i < n; i++) {
 		if (seg[i].status != BAD && seg[i].status != UNTRIMMED &&
 		    seg[i].status != UNSCRAPED)
@@ -323,12 +318,13 @@ note_unreadable(struct events *ev, const struct plan *p, struct map *map)
 			continue;
 		}
 		if (last != NULL)
-			json_array_append_new(ev->unreadable, range(p, last));
+			list = value_append(list, range(p, last));
 		last = &seg[i];
 	}
 	if (last != NULL)
-		json_array_append_new(ev->unreadable, range(p, last));
+		list = value_append(list, range(p, last));
 	free(seg);
+	return list;
 }
 
 void
@@ -337,7 +333,8 @@ events_errors(struct events *ev, const struct plan *p, struct map *map)
 	if (ev->json.fd < 0)
 		return;
 	tell_errors(ev, p, map, UINT64_MAX, PATIENCE);
-	note_unreadable(ev, p, map);
+	json_decref(ev->unreadable);
+	ev->unreadable = unreadable(p, map);
 }
 
 void
@@ -400,7 +397,7 @@ hashes(const struct hash *hash)
 
 	d = hash_digests(hash, &n);
 	for (i = 0; i < n; i++)
-		json_array_append_new(list, json_pack("{s:s, s:o, s:o}",
+		list = value_append(list, json_pack("{s:s, s:o, s:o}",
 		    "algorithm", d[i].name, "digest", value_known(d[i].hex),
 		    "expected", value_text(d[i].expected)));
 	return list;
@@ -426,15 +423,14 @@ ending(const struct events *ev, const char *event, const struct ending *e)
 	    "message", value_text(e->message),
 	    "signal", value_amount(e->signal > 0 ? e->signal : -1));
 
-	json_object_update_new(o, counts(&e->tally));
-	json_object_update_new(o, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, "
+	o = value_merge(o, counts(&e->tally));
+	return value_merge(o, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, "
 	    "s:o, s:o, s:o}", "bytes_holes", value_count(e->tally.holes),
 	    "bytes_zeroed", value_count(e->tally.zeroed),
 	    "bytes_shared", value_count(e->tally.shared),
 	    "flushed", e->flushed, "verified", e->verified,
 	    "hashes", hashes(e->hash), "in_flight", in_flight(&e->tally),
 	    "started", value_time(&ev->started), "ended", now()));
-	return o;
 }
 
 /* Where the losses lie, and what names the files hit. */
@@ -447,7 +443,7 @@ damage(const struct damage *d)
 	for (i = 0; d != NULL && i < d->n; i++) {
 		const struct damage_area *a = &d->area[i];
 
-		json_array_append_new(list, json_pack("{s:o, s:b, s:o, s:o, "
+		list = value_append(list, json_pack("{s:o, s:b, s:o, s:o, "
 		    "s:o, s:o, s:o, s:o, s:o, s:o}",
 		    "partition", value_amount(a->number > 0 ?
 		    (int64_t)a->number : -1),
@@ -469,28 +465,18 @@ finish(struct events *ev, const struct ending *e, int patience)
 	const struct opts *o = ev->opts;
 	json_t *end;
 
-	if (ev->json.fd < 0 && ev->log.fd < 0)
-		return;
-	if (ev->source == NULL) {
-		ev->source = end_unknown(o->input);
-		ev->target = end_unknown(o->output);
-	}
-	if (ev->unreadable == NULL)
-		ev->unreadable = json_array();
-	if (ev->mismatch == NULL)
-		ev->mismatch = json_array();
 	if (ev->json.fd >= 0) {
 		end = ending(ev, "result", e);
-		json_object_update_new(end, json_pack("{s:O, s:O, s:o, s:O, "
-		    "s:O}", "unreadable", ev->unreadable,
+		end = value_merge(end, json_pack("{s:O, s:O, s:o, s:O, s:O}",
+		    "unreadable", ev->unreadable,
 		    "mismatch", ev->mismatch, "damage", damage(e->damage),
 		    "source", ev->source, "target", ev->target));
 		emit(ev, &ev->json, end, patience);
 	}
 	if (ev->log.fd >= 0) {
 		end = ending(ev, "run", e);
-		json_object_update_new(end, json_pack("{s:O, s:O, s:o, s:I, "
-		    "s:o}", "source", ev->source, "target", ev->target,
+		end = value_merge(end, json_pack("{s:O, s:O, s:o, s:I, s:o}",
+		    "source", ev->source, "target", ev->target,
 		    "length",
 		    value_amount(ev->bounded ? (int64_t)ev->length : -1),
 		    "uid", (json_int_t)getuid(), "operands", operands(o)));
@@ -507,12 +493,10 @@ list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
 
 	if (ev->json.fd < 0 || out->abandoned || !out->differ.ready)
 		return;
-	ev->mismatch = json_array();
 	while (map_next(&out->differ, s.off + s.len, BAD, &s)) {
-		one = range(p, &s);
-		json_object_set_new(one, "target_offset",
+		one = value_set(range(p, &s), "target_offset",
 		    value_count(p->dst_off + s.off));
-		json_array_append_new(ev->mismatch, one);
+		ev->mismatch = value_append(ev->mismatch, one);
 	}
 }
 

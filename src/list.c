@@ -243,25 +243,22 @@ static char *
 used(const struct listed *l)
 {
 	const struct user *u;
-	char *text = NULL, *escaped;
+	char *text = NULL, *escaped = NULL;
 	size_t len;
 	FILE *to = open_memstream(&text, &len);
+	bool whole = to != NULL;
 
-	if (to == NULL)
-		return NULL;
-	if (l->disk.backing[0] != '\0')
-		fprintf(to, "is %s", l->disk.backing);
-	for (u = l->users; u != NULL; u = u->next)
-		fprintf(to, "%s%s%s%s%s", u != l->users ||
+	if (whole && l->disk.backing[0] != '\0')
+		whole = fprintf(to, "is %s", l->disk.backing) >= 0;
+	for (u = l->users; u != NULL && whole; u = u->next)
+		whole = fprintf(to, "%s%s%s%s%s", u != l->users ||
 		    l->disk.backing[0] != '\0' ? ", " : "",
 		    strcmp(u->name, l->disk.name) != 0 ? u->name : "",
 		    strcmp(u->name, l->disk.name) != 0 ? " " : "",
-		    word_of(u->use.kind, false), u->use.by);
-	if (fclose(to) != 0) {
-		free(text);
-		return NULL;
-	}
-	escaped = cell(text);
+		    word_of(u->use.kind, false), u->use.by) >= 0;
+	/* glibc closes without an error what it has no memory for */
+	if (to != NULL && fclose(to) == 0 && whole && text != NULL)
+		escaped = cell(text);
 	free(text);
 	return escaped;
 }
@@ -371,7 +368,7 @@ users_json(const struct listed *l)
 	const struct user *u;
 
 	for (u = l->users; u != NULL; u = u->next)
-		json_array_append_new(all, json_pack("{s:o, s:s, s:o, s:b}",
+		all = value_append(all, json_pack("{s:o, s:s, s:o, s:b}",
 		    "node", value_text(u->name),
 		    "kind", word_of(u->use.kind, true),
 		    "by", value_text(u->use.by),
@@ -410,17 +407,14 @@ disk_json(const struct listed *l)
 static int
 print_json(FILE *out, const struct listed *l)
 {
-	json_t *o;
 	char *line;
+	size_t len;
 
 	for (; l != NULL; l = l->next) {
-		o = disk_json(l);
-		line = o == NULL ? NULL : json_dumps(o, JSON_ENSURE_ASCII |
-		    JSON_PRESERVE_ORDER);
-		json_decref(o);
+		line = value_line(disk_json(l), &len);
 		if (line == NULL)
 			return -1;
-		fprintf(out, "%s\n", line);
+		fwrite(line, 1, len, out);
 		free(line);
 	}
 	return 0;

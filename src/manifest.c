@@ -28,6 +28,7 @@
 #include "config.h"
 #include "events.h"
 #include "status.h"
+#include "value.h"
 
 #define SCHEMA	"pardd-manifest/1"
 
@@ -58,12 +59,29 @@ refuse(struct reader *r, const char *what)
 	    r->path, r->number, what);
 }
 
+/* The n bytes of the line as an object, the caller's; NULL with *f. */
+static json_t *
+parse(struct reader *r, size_t n)
+{
+	bool whole = n > 0 && r->line[n - 1] == '\n';
+	json_error_t error;
+	json_t *o = whole ? json_loadb(r->line, n, JSON_REJECT_DUPLICATES,
+	    &error) : NULL;
+
+	if (json_is_object(o))
+		return o;
+	if (whole && o == NULL && error.text[0] == '\0')
+		fault_errno(r->f, ENOMEM, "%s", r->path);
+	else
+		refuse(r, "is not a line of a manifest");
+	json_decref(o);
+	return NULL;
+}
+
 /* The next line as an object, the caller's; NULL with *f, or at the end. */
 static json_t *
 next(struct reader *r)
 {
-	json_error_t error;
-	json_t *o;
 	size_t n = fgets(r->line, LINE_MOST, r->in) != NULL ?
 	    strlen(r->line) : 0;
 
@@ -77,14 +95,7 @@ next(struct reader *r)
 		    " it is torn");
 		return NULL;
 	}
-	o = n == 0 || r->line[n - 1] != '\n' ? NULL :
-	    json_loadb(r->line, n, JSON_REJECT_DUPLICATES, &error);
-	if (!json_is_object(o)) {
-		refuse(r, "is not a line of a manifest");
-		json_decref(o);
-		return NULL;
-	}
-	return o;
+	return parse(r, n);
 }
 
 /* A number of the object that is no less and no more; false if not. */
@@ -110,14 +121,15 @@ is(const json_t *o, const char *key, const char *text)
 	return s != NULL && strcmp(s, text) == 0;
 }
 
-/* The serial number of an end's disk, or NULL. */
-static char *
-serial(const json_t *head, const char *end)
+/* The serial number of an end's disk, if it is told: false without memory. */
+static bool
+serial(const json_t *head, const char *end, char **copy)
 {
 	const char *s = json_string_value(json_object_get(json_object_get(
 	    json_object_get(head, end), "disk"), "serial"));
 
-	return s != NULL ? strdup(s) : NULL;
+	*copy = s != NULL ? strdup(s) : NULL;
+	return s == NULL || *copy != NULL;
 }
 
 static int
@@ -137,8 +149,9 @@ read_head(struct reader *r, const json_t *o)
 		return refuse(r, "no range, offset and length that fit");
 	if (m->length / r->range > CHECKS_MOST)
 		return refuse(r, "more ranges than can be kept");
-	m->serial[0] = serial(o, "source");
-	m->serial[1] = serial(o, "target");
+	if (!serial(o, "source", &m->serial[0]) ||
+	    !serial(o, "target", &m->serial[1]))
+		return fault_errno(r->f, ENOMEM, "%s", r->path);
 	return 0;
 }
 
@@ -296,14 +309,14 @@ write_head(FILE *out, const struct plan *p, uint64_t off, uint64_t length)
 	    "offset", (json_int_t)off, "length", (json_int_t)length,
 	    "source", events_end(p->src, p->src_off),
 	    "target", events_end(p->dst, p->dst_off));
-	char *line = o == NULL ? NULL : json_dumps(o, JSON_COMPACT |
-	    JSON_ENSURE_ASCII);
+	size_t len;
+	char *line = value_line(o, &len);
 
-	if (line != NULL)
-		fprintf(out, "%s\n", line);
+	if (line == NULL)
+		return ENOMEM;
+	fwrite(line, 1, len, out);
 	free(line);
-	json_decref(o);
-	return line == NULL ? ENOMEM : 0;
+	return 0;
 }
 
 static void

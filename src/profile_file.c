@@ -152,17 +152,16 @@ latency_object(const struct gauge *r)
 	unsigned i;
 
 	for (i = 0; i < PARTS; i++)
-		json_object_set_new(o, part_names[i],
+		o = value_set(o, part_names[i],
 		    json_real(profile_percentile(r, parts[i]) / 1e9));
 	for (i = 0; i < PROFILE_BUCKETS; i++)
 		if (r->latency[i] > 0)
-			json_array_append_new(list, json_pack(
+			list = value_append(list, json_pack(
 			    "{s:f, s:f, s:o}",
 			    "from", (double)profile_bucket(i) / 1e9,
 			    "to", (double)profile_bucket(i + 1) / 1e9,
 			    "requests", value_count(r->latency[i])));
-	json_object_set_new(o, "histogram", list);
-	return o;
+	return value_set(o, "histogram", list);
 }
 
 static json_t *
@@ -172,7 +171,7 @@ slowest(const struct profile *pr, const struct gauge *r)
 	unsigned i;
 
 	for (i = 0; i < r->slows; i++)
-		json_array_append_new(list, json_pack("{s:o, s:o, s:f, s:f}",
+		list = value_append(list, json_pack("{s:o, s:o, s:f, s:f}",
 		    "offset", value_count(r->slow[i].off),
 		    "length", value_count(r->slow[i].len),
 		    "latency", (double)r->slow[i].ns / 1e9,
@@ -189,12 +188,11 @@ positions(const struct gauge *r, const struct plan *p, uint64_t first)
 	for (i = 0; i < PROFILE_BINS; i++) {
 		if (r->bin[i].requests == 0)
 			continue;
-		o = bin_object(&r->bin[i]);
-		json_object_set_new(o, "offset",
+		o = value_set(bin_object(&r->bin[i]), "offset",
 		    value_count(first + i * r->width));
-		json_object_set_new(o, "length",
+		o = value_set(o, "length",
 		    value_count(profile_end(r, p, i) - i * r->width));
-		json_array_append_new(list, o);
+		list = value_append(list, o);
 	}
 	return list;
 }
@@ -207,7 +205,7 @@ timeline(const struct gauge *r)
 
 	for (i = 0; i < PROFILE_SLOTS; i++)
 		if (r->slot[i] > 0)
-			json_array_append_new(list, json_pack(
+			list = value_append(list, json_pack(
 			    "{s:f, s:f, s:o, s:f}",
 			    "from", (double)i * (double)r->tick / 1e9,
 			    "to", (double)(i + 1) * (double)r->tick / 1e9,
@@ -220,18 +218,16 @@ static json_t *
 series_object(const struct profile *pr, enum series s, const struct gauge *r)
 {
 	uint64_t first = profile_first(pr->p, s);
-	json_t *o;
 
 	if (r->all.requests == 0)
 		return json_null();
-	o = bin_object(&r->all);
-	json_object_update_new(o, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}",
+	return value_merge(bin_object(&r->all), json_pack(
+	    "{s:o, s:o, s:o, s:o, s:o, s:o}",
 	    "name", value_text(s == SERIES_SOURCE ? pr->p->src->name :
 	    pr->p->dst->name),
 	    "offset", value_count(first), "latency", latency_object(r),
 	    "slowest", slowest(pr, r), "positions", positions(r, pr->p, first),
 	    "timeline", timeline(r)));
-	return o;
 }
 
 static int

@@ -9,23 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHARACTER = 4 };		/* bytes of UTF-8, at most */
-
-/* The length of the character that begins here, 0 if none does. */
+/*
+ * The length of the character that begins here, 0 if none does.  Not asked of
+ * jansson, which tells no difference between what is none and no memory.
+ */
 static size_t
-character(const char *c)
+character(const char *at)
 {
-	size_t n;
+	const unsigned char *c = (const unsigned char *)at;
+	unsigned char least = c[0] == 0xe0 ? 0xa0 : c[0] == 0xf0 ? 0x90 : 0x80;
+	unsigned char most = c[0] == 0xed ? 0x9f : c[0] == 0xf4 ? 0x8f : 0xbf;
+	size_t n = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 :
+	    c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0, i;
 
-	for (n = 1; n <= CHARACTER && c[n - 1] != '\0'; n++) {
-		json_t *one = json_stringn(c, n);
-
-		if (one != NULL) {
-			json_decref(one);
-			return n;
-		}
+	for (i = 1; i < n; i++) {
+		if (c[i] < least || c[i] > most)
+			return 0;
+		least = 0x80;
+		most = 0xbf;
 	}
-	return 0;
+	return n;
 }
 
 json_t *
@@ -37,9 +40,6 @@ value_text(const char *from)
 
 	if (from == NULL)
 		return json_null();
-	o = json_string(from);
-	if (o != NULL)
-		return o;
 	safe = malloc(4 * strlen(from) + 1);
 	if (safe == NULL)
 		return NULL;
@@ -58,6 +58,57 @@ value_text(const char *from)
 	o = json_string(safe);
 	free(safe);
 	return o;
+}
+
+json_t *
+value_append(json_t *list, json_t *item)
+{
+	if (json_array_append_new(list, item) == 0)
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+json_t *
+value_set(json_t *o, const char *key, json_t *value)
+{
+	if (json_object_set_new(o, key, value) == 0)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+json_t *
+value_merge(json_t *o, json_t *more)
+{
+	if (json_object_update_new(o, more) == 0)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+/*
+ * Into room that was measured before: where json_dumps gets none for a key it
+ * goes on without it (jansson 2.14).
+ */
+char *
+value_line(json_t *o, size_t *len)
+{
+	size_t flags = JSON_COMPACT | JSON_ENSURE_ASCII |
+	    JSON_REAL_PRECISION(9);
+	size_t n = json_dumpb(o, NULL, 0, flags);
+	char *line = n > 0 ? malloc(n + 1) : NULL;
+
+	if (line != NULL && json_dumpb(o, line, n, flags) != n) {
+		free(line);
+		line = NULL;
+	}
+	json_decref(o);
+	if (line == NULL)
+		return NULL;
+	line[n] = '\n';
+	*len = n + 1;
+	return line;
 }
 
 json_t *

@@ -20,3 +20,129 @@ it "says without memory what is wrong with an operand" \
 name=$(printf 'x%.0s' {1..2000})
 it "says without memory what is wrong with a long name" \
     wordless 86 'x \[...\] : File name too long$' "if=$name" of=dst
+
+# ------------------------------------------------------ each allocation fails
+
+# honest N: a run that was denied something the Nth time, with $status and err:
+# all is right, or it says why not
+honest()
+{
+	local lines last
+	mapfile -t lines <err
+	last=${lines[-1]-}
+	if ((status == 0)); then
+		[[ $last = 'pardd: complete'* ]] && same src dst
+	else
+		((status < 104)) && [[ $last = 'pardd: '* && $last != 'pardd: complete'* ]]
+	fi && return
+	fail "the ${1}th denied: status $status, $(<err)"
+}
+# denied RULE MADE CHECK COMMAND...: the command with RULE for the first time,
+# the second and so on, as long as it is met; CHECK N after each.  What it made
+# is taken away before.
+denied()
+{
+	local rule=$1 made=$2 check=$3 n
+	shift 3
+	: >lines
+	for ((n = 1; ; n += (weight > 1 ? 7 : 1) * ${step:-1})); do
+		: >faults
+		: >dst
+		# shellcheck disable=SC2086
+		[[ -z $made ]] || rm -f $made
+		FAULTS="$rule nth=$n" FAULT_LOG=faults LD_PRELOAD=$shim "$@" >out 2>err
+		status=$?
+		[[ -s faults ]] || break
+		"$check" "$n" || return
+	done
+	((n > 1)) || fail "nothing was denied: the case proves nothing"
+}
+memory='op=alloc fail=ENOMEM'
+copies()
+{
+	local made=$1
+	shift
+	in_memory && "$blocks" make src 150000 &&
+	    denied "$memory" "$made" honest "$pardd" if=src of=dst "$@"
+}
+[[ $VARIANT != tsan ]] || exit 0		# is told all by the others
+it "copies right or says why not, whatever memory is denied" copies ''
+it "does so with several workers" copies '' thr=4 bpt=8
+it "does so with verify=1" copies '' verify=1
+it "does so with a map" copies 'map map.bak' map=map
+it "does so with a digest" copies hashes hash=sha256 hashfile=hashes
+it "does so with a table of what requests took" copies p.csv profile=p.csv
+planned()
+{
+	((status != 0)) || same plan out && [[ $status != 0 || ! -s err ]] || return
+	((status == 0)) || one_line 'Cannot allocate memory'
+}
+plans()
+{
+	in_memory && "$blocks" make src 150000 && : >dst && "$pardd" if=src of=dst -d >plan &&
+	    denied "$memory" '' planned "$pardd" if=src of=dst -d
+}
+it "shows the plan right or says why not" plans
+
+# The disks may change meanwhile, as others attach some.
+listed()
+{
+	case $status in
+	0)	[[ -s out && ! -s err ]] ;;
+	62)	[[ $(<err) = 'pardd: --list: Cannot allocate memory' ]] ;;
+	*)	false ;;
+	esac || fail "the ${1}th denied: status $status, $(<err)"
+}
+it "lists the disks or says why not" denied "$memory" '' listed "$pardd" --list
+it "lists them for programs or says why not" denied "$memory" '' listed "$pardd" --list --json
+
+# keys FILE: the keys of each line, with those of the objects in it
+keys()
+{
+	jq -c '[paths | map(strings) | join(".")] | unique' "$1" >keys.all && sort -u keys.all
+}
+# no_new_keys: nor fewer, in each of lines than in one of wanted
+no_new_keys()
+{
+	keys wanted >keys.wanted && keys lines >keys.lines || return
+	comm -13 keys.wanted keys.lines >new
+	[[ ! -s new ]] || fail "$(cut -c 1-400 new)"
+}
+# gathers N: what was told, in lines
+gathers()
+{
+	honest "$1" || return
+	cat json log >>lines
+	if [[ -e list ]]; then
+		head -n 1 list >>lines
+		[[ $(tail -n 1 list) = '{"ranges":3}' ]] || fail "the ${1}th denied: $(<list)"
+	else
+		((status != 0)) || fail "the ${1}th denied: no manifest"
+	fi
+}
+tells_whole_lines()
+{
+	local all=(if=src of=dst json=json log=log manifest=list)
+	in_memory && "$blocks" make src 150000 && exits 0 "$pardd" "${all[@]}" &&
+	    { cat json log && head -n 1 list; } >wanted && step=3 &&
+	    denied "$memory" 'json log list' gathers "$pardd" "${all[@]}" &&
+	    no_new_keys
+}
+profiles()
+{
+	honest "$1" && [[ ! -e list.pardd.tmp ]] || return
+	((status != 0)) || cat p.json >>lines
+}
+tells_whole_objects()
+{
+	in_memory && "$blocks" make src 150000 &&
+	    exits 0 "$pardd" if=src of=dst profile=p.json && mv p.json wanted && step=11 &&
+	    denied "$memory" p.json profiles "$pardd" if=src of=dst profile=p.json &&
+	    no_new_keys
+}
+if command -v jq >/dev/null; then
+	it "tells programs whole lines or none" tells_whole_lines
+	it "notes what requests took wholly or not" tells_whole_objects
+else
+	skip "no jq" "tells programs whole lines or none"
+fi

@@ -114,6 +114,7 @@ static struct rule rules[RULES];
 static size_t nrules;
 static int log_fd = -1;
 static bool log_all;
+static _Thread_local bool running;	/* the program's own code */
 
 static const struct { const char *name; int value; } names[] = {
 	{ "EIO", EIO }, { "ENOSPC", ENOSPC }, { "EINTR", EINTR },
@@ -279,6 +280,7 @@ begin(void)
 	const char *told = getenv("FAULTS"), *log = getenv("FAULT_LOG");
 	char *all, *one, *word, *at;
 
+	running = true;
 	if (told == NULL || nrules > 0)
 		return;
 	if ((at = all = strdup(told)) == NULL)
@@ -853,14 +855,40 @@ close(int fd)
 	return -1;
 }
 
+struct start {
+	void	*(*run)(void *);
+	void	*arg;
+};
+
+static void *
+started(void *arg)
+{
+	struct start s = *(struct start *)arg;
+
+	free(arg);
+	running = true;
+	return s.run(s.arg);
+}
+
 int
 pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
     void *(*run)(void *), void *restrict arg)
 {
+	struct start *s;
+	int err;
+
 	REAL(real, pthread_create);
+	REAL(real_malloc, malloc);
 	if (refused(THREAD, "pthread_create", -1))
 		return errno;
-	return real(thread, attr, run, arg);
+	s = real_malloc(sizeof(*s));
+	if (s == NULL)
+		return EAGAIN;
+	*s = (struct start){ run, arg };
+	err = real(thread, attr, started, s);
+	if (err != 0)
+		free(s);
+	return err;
 }
 
 /* --- what has to do with no file, or with none yet ---------------------- */
@@ -933,14 +961,17 @@ ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sigset_t *set)
 	return refused(POLL, "poll", -1) ? -1 : real(p, n, t, set);
 }
 
-/* libcrypto writes to what it did not get. */
+/*
+ * libcrypto writes to what it did not get, and a sanitizer gives up that begins
+ * a thread.
+ */
 static bool
 own(const void *caller)
 {
 	Dl_info who;
 
-	return dladdr(caller, &who) == 0 || who.dli_fname == NULL ||
-	    strstr(who.dli_fname, "libcrypto") == NULL;
+	return running && (dladdr(caller, &who) == 0 ||
+	    strstr(who.dli_fname, "libcrypto") == NULL);
 }
 
 static bool
