@@ -22,9 +22,8 @@ struct events {			/* the main thread's */
 	const struct opts *opts;
 	struct sink	 json, log;
 	struct timespec	 started;
-	/* Of the result; NULL: there was no memory, and it is not told. */
-	struct json_t	*source, *target;	/* once there is a plan, whole */
-	struct json_t	*unreadable, *mismatch;
+	/* of the result; NULL: there was no memory, and it is not told */
+	struct json_t	*source, *target, *unreadable, *mismatch;
 	uint64_t	 length;	/* bytes, if bounded */
 	bool		 bounded;
 	uint64_t	 told;	/* errors before this byte of the map are */

@@ -229,13 +229,15 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 	int err;
 
 	job->p = p;
+	job->done = -1;
 	err = take_over(job, p, before);
 	job->halt = eventfd(0, EFD_CLOEXEC);
-	job->done = eventfd(0, EFD_CLOEXEC);
+	if (job->halt >= 0)
+		job->done = eventfd(0, EFD_CLOEXEC);
+	if (job->done < 0)
+		return fault_errno(f, errno, "eventfd");
 	if (buffers_size(p) <= SIZE_MAX - HUGE_PAGE)
 		map_buffers(job, (size_t)buffers_size(p));
-	if (job->halt < 0 || job->done < 0)
-		return fault_errno(f, errno, "eventfd");
 	if (err != 0 || job->bufs == NULL || map_init(&job->map, p->length,
 	    rate_piece(&job->rate, p, p->claim), p->phase) != 0)
 		return fault_errno(f, ENOMEM, "%llu bytes of buffers",

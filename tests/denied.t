@@ -21,7 +21,7 @@ name=$(printf 'x%.0s' {1..2000})
 it "says without memory what is wrong with a long name" \
     wordless 86 'x \[...\] : File name too long$' "if=$name" of=dst
 
-# ------------------------------------------------------ each allocation fails
+# ---------------------------------------- each call fails, and each allocation
 
 # honest N: a run that was denied something the Nth time, with $status and err:
 # all is right, or it says why not
@@ -33,7 +33,8 @@ honest()
 	if ((status == 0)); then
 		[[ $last = 'pardd: complete'* ]] && same src dst
 	else
-		((status < 104)) && [[ $last = 'pardd: '* && $last != 'pardd: complete'* ]]
+		((status < 104)) &&
+		    [[ $last = 'pardd: '* && $last != 'pardd: complete'* && $last != *Success ]]
 	fi && return
 	fail "the ${1}th denied: status $status, $(<err)"
 }
@@ -57,6 +58,18 @@ denied()
 	done
 	((n > 1)) || fail "nothing was denied: the case proves nothing"
 }
+# without MADE OPERANDS...: each call but those for memory
+without()
+{
+	local op
+	in_memory && "$blocks" make src 150000 || return
+	for op in open stat rename map event thread flush close; do
+		denied "op=$op fail=EIO" "$1" honest "$pardd" if=src of=dst "${@:2}" || fail "$op" || return
+	done
+}
+it "copies right or says why not, whatever call fails" without list manifest=list
+it "does so with a map, too" without 'map map.bak' map=map
+
 memory='op=alloc fail=ENOMEM'
 copies()
 {
