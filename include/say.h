@@ -11,7 +11,8 @@
 /*
  * One line, which ends here and nowhere else, written at once.  Names and other
  * strings from outside may stand in it as they are.  A long one is cut without
- * memory.
+ * memory.  Standard error is waited for until it takes it, or there is a signal
+ * to answer.
  */
 void say(FILE *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -24,7 +25,7 @@ char *say_escape(char *to, const char *from);
 
 /*
  * Whether standard error takes a line now: not where a terminal was stopped
- * (^S), or nobody reads the pipe.  Who has signals to answer asks before.
+ * (^S), or nobody reads the pipe.  Who has something else to do asks before.
  */
 bool say_room(void);
 

@@ -4,6 +4,8 @@
 #ifndef PARDD_SIGNALS_H
 #define PARDD_SIGNALS_H
 
+#include <stdbool.h>
+
 #include "fault.h"
 
 struct signals {
@@ -21,6 +23,9 @@ int signals_take(struct signals *, struct fault *f);
  * to be told may not read.
  */
 void signals_let(void);
+
+/* Whether one of those waits for its answer. */
+bool signals_wait(void);
 
 /* End by a signal as if it had never been blocked; returns if it is ignored. */
 void signals_raise(int signo);

@@ -185,6 +185,8 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 		signals_let();
 	tell_trouble(ev);
 	report_end(p, &out);
+	if (!say_room())
+		signals_let();	/* one that kept it from being told */
 	outcome_free(&out);
 	close(signals.fd);
 	return out.verdict.status;

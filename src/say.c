@@ -3,16 +3,28 @@
  * anything: only printable ASCII leaves here as it is, and no newline does.
  *
  * A usual line needs no memory, an error above all: that there is none is one.
+ *
+ * Standard error may be a pipe that nobody reads.  Signals are blocked during
+ * the copy, and the main thread must answer them: so nothing is written there
+ * before poll(2) says that there is room, and when a signal has come meanwhile
+ * the line is left out.
  */
 #include "say.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { USUAL = 1100 };		/* bytes, with the 0; any fault has room */
+#include "signals.h"
+
+enum {
+	USUAL = 1100,		/* bytes, with the 0; any fault has room */
+	TICK = 100,		/* ms */
+};
 
 char *
 say_escape(char *to, const char *from)
@@ -32,13 +44,43 @@ say_escape(char *to, const char *from)
 	return to;
 }
 
+/* Whether standard error takes PIPE_BUF bytes, within so many ms. */
+static bool
+room(int ms)
+{
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, ms) != 0;
+}
+
+/* To standard error, where nothing else is buffered. */
+static void
+put_error(const char *line, size_t len)
+{
+	ssize_t n;
+	int ms;
+
+	for (; len > 0; line += n, len -= (size_t)n) {
+		for (ms = 0; !room(ms); ms = TICK)
+			if (signals_wait())
+				return;
+		n = write(STDERR_FILENO, line, len < PIPE_BUF ? len : PIPE_BUF);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return;
+		n = n < 0 ? 0 : n;
+	}
+}
+
 static void
 put(FILE *out, char *line, const char *text)
 {
 	char *to = say_escape(line, text);
 
 	*to++ = '\n';
-	fwrite(line, 1, (size_t)(to - line), out);
+	if (fileno(out) == STDERR_FILENO)
+		put_error(line, (size_t)(to - line));
+	else
+		fwrite(line, 1, (size_t)(to - line), out);
 }
 
 /* The line whole, if there is memory for it; false if not. */
@@ -82,7 +124,5 @@ say(FILE *out, const char *fmt, ...)
 bool
 say_room(void)
 {
-	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
-
-	return poll(&p, 1, 0) != 0;
+	return room(0);
 }

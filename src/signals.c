@@ -65,6 +65,20 @@ signals_let(void)
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+bool
+signals_wait(void)
+{
+	sigset_t set;
+	size_t i;
+
+	if (sigpending(&set) != 0)
+		return false;
+	for (i = 0; i < ANSWERED; i++)
+		if (answered[i] != SIGUSR1 && sigismember(&set, answered[i]))
+			return true;
+	return false;
+}
+
 void
 signals_raise(int signo)
 {

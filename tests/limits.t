@@ -267,10 +267,15 @@ stuck_reader()
 }
 it "can be stopped while nobody reads its pipe" stuck_reader
 # unread ARGUMENTS...: standard error is a pipe that is full; the pid in $pid
+stuffed()
+{
+	mkfifo full && exec 7<>full || return
+	dd if=/dev/zero of=full bs=4k oflag=nonblock 2>/dev/null
+	:
+}
 unread()
 {
-	"$blocks" make src 2M && mkfifo full && exec 7<>full || return
-	dd if=/dev/zero of=full bs=4k oflag=nonblock 2>/dev/null
+	"$blocks" make src 2M && stuffed || return
 	"$tools/ends" how "$pardd" if=src of=dst json=json "$@" 2>&7 &
 	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how)
 }
@@ -289,6 +294,33 @@ unread_end()
 	    kill -TERM "$pid" && until_true 20 grep -q signal how && ended signal 15
 }
 it "can be stopped when it is over, and nobody reads its messages" unread_end
+# deaf: it has SIGTERM blocked
+deaf()
+{
+	pid=$(sed -n 's/^pid //p' how) && [[ -n $pid ]] &&
+	    (($(sed -n 's/^SigBlk:[[:space:]]*/0x/p' "/proc/$pid/status") & 1 << 14))
+}
+unread_plan()
+{
+	"$blocks" make src 2M && stuffed || return
+	"$tools/ends" how "$pardd" if=src of=dst json=json verbose=1 2>&7 &
+	until_true 10 deaf && sleep 0.2 && kill -TERM "$pid" &&
+	    until_true 5 grep -q '"status":143' json && sleep 0.2 && kill -TERM "$pid" &&
+	    until_true 5 grep -q signal how && ended signal 15
+}
+it "can be stopped while nobody reads its plan" unread_plan
+# There is room for the first lines.
+unread_list()
+{
+	"$blocks" make src 2M && stuffed && head -c 4096 <&7 >/dev/null || return
+	with_faults "on=$PWD/src op=read at=$(printf '%d+512,' {1024..262144..2048})0+1 fail=EIO" \
+	    "$tools/ends" how "$pardd" if=src of=dst json=json coe=1 2>&7 &
+	until_true 20 grep -q '"event":"result"' json && sleep 0.5 || return
+	pid=$(sed -n 's/^pid //p' how)
+	kill -0 "$pid" || fail "it did not wait for a reader" || return
+	kill -TERM "$pid" && until_true 5 grep -q signal how && ended signal 15
+}
+it "can be stopped while nobody reads to the end of its report" unread_list
 ignored()
 {
 	export ENDS_IGNORE=$2
