@@ -543,6 +543,8 @@ digests(const struct plan *p, const struct outcome *out)
 		line = hashfile_line(p, &d[i]);
 		if (line != NULL)
 			say(stderr, "%s", line);
+		else		/* no memory for the name in it */
+			say(stderr, "pardd: %s: %s", d[i].name, d[i].hex);
 		free(line);
 		if (d[i].expected != NULL &&
 		    out->verdict.status != STATUS_MISMATCH)

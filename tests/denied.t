@@ -84,7 +84,17 @@ it "does so with several workers" copies '' thr=4 bpt=8
 it "does so with verify=1" copies '' verify=1
 it "does so with a map" copies 'map map.bak' map=map
 it "does so with a digest" copies hashes hash=sha256 hashfile=hashes
-it "does so with a table of what requests took" copies p.csv profile=p.csv
+digested()
+{
+	honest "$1" && { ((status != 0)) || says "$sum"; }
+}
+digests()
+{
+	in_memory && "$blocks" make src 150000 && sum=$(sha256sum <src) && sum=${sum%% *} &&
+	    denied "$memory" '' digested "$pardd" if=src of=dst hash=sha256
+}
+it "tells the digest right or says why not" digests
+it "copies so with a table of what requests took" copies p.csv profile=p.csv
 planned()
 {
 	((status != 0)) || same plan out && [[ $status != 0 || ! -s err ]] || return
