@@ -109,12 +109,12 @@ not_known(struct fault *f, const char *name, const char *node,
 
 /* Whether somebody uses the node, or may use it, who is not passed over. */
 static int
-check_node(const struct plan *p, dev_t node, const char *kernel_name,
-    struct fault *f)
+check_node(const struct claims *c, const struct plan *p, dev_t node,
+    const char *kernel_name, struct fault *f)
 {
 	struct use use;
 
-	if (use_of_node(node, passed_over(p), &use))
+	if (use_of_node(node, c->over, &use))
 		return in_use(f, p->dst->name, kernel_name, &use);
 	if (use.unknown != 0)
 		return not_known(f, p->dst->name, kernel_name, &use);
@@ -169,7 +169,7 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 	struct use use;
 	int fd;
 
-	if (check_node(p, node, kernel_name, f) != 0)
+	if (check_node(c, p, node, kernel_name, f) != 0)
 		return -1;
 	if (c->n == CLAIMS_MOST)
 		return fault_set(f, STATUS_REFUSED, "%s: more than %d "
@@ -220,7 +220,7 @@ claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (check_node(p, part[i].node, part[i].name, f) != 0)
+		if (check_node(c, p, part[i].node, part[i].name, f) != 0)
 			return -1;
 		forced = forced || use_of_node(part[i].node, USE_LOOPED, &use);
 	}
@@ -250,9 +250,9 @@ claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
 	dev_t node = d->node != 0 ? d->node : p->dst->node;
 	struct use use;
 
-	if (use_of_node(d->node, passed_over(p), &use))
+	if (use_of_node(d->node, c->over, &use))
 		return in_use(f, p->dst->name, name, &use);
-	use.unknown = (USE_MOUNTED | USE_SWAP | USE_LOOPED) & ~passed_over(p);
+	use.unknown = (USE_MOUNTED | USE_SWAP | USE_LOOPED) & ~c->over;
 	use.err = err;
 	snprintf(use.unread, sizeof(use.unread), "/sys/dev/%s/%u:%u",
 	    d->node != 0 ? "block" : "char", major(node), minor(node));
@@ -261,18 +261,20 @@ claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
 	return claim_node(c, p, d->node, name, f);
 }
 
+/*
+ * Claim a disk, or partition, of which the bytes between from and to are
+ * written.
+ */
 static int
 claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
-    struct fault *f)
+    uint64_t from, uint64_t to, struct fault *f)
 {
-	uint64_t from = p->dst_off, to = p->bounded ? from +
-	    round_up(p->length, p->pad) : p->dst->end;
 	struct disk_part *part;
 	int err, failed;
 	size_t n;
 
 	/* What uses the disk as a whole uses every part of it. */
-	if (check_node(p, d->whole, d->whole_name, f) != 0)
+	if (check_node(c, p, d->whole, d->whole_name, f) != 0)
 		return -1;
 	if (d->partition != 0)
 		return claim_node(c, p, d->node, d->name, f);
@@ -284,6 +286,49 @@ claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
 	    claim_parts(c, p, part, n, from, to, f);
 	free(part);
 	return failed;
+}
+
+/* The file that a loop device lies on. */
+static int
+check_medium(const struct claims *c, const struct plan *p,
+    const struct stat *st, struct fault *f)
+{
+	struct use use;
+
+	if (use_of_file(st->st_dev, st->st_ino, c->over, &use))
+		return in_use(f, p->dst->name, "its file", &use);
+	return 0;
+}
+
+/*
+ * A loop device does not claim the disk it lies on, and neither does a claim on
+ * the loop device.  That there is one on it is known.
+ */
+static int
+claim_below(struct claims *c, const struct plan *p, const struct disk *d,
+    uint64_t from, uint64_t to, struct fault *f)
+{
+	uint64_t off = d->backing_off + d->start;
+	struct disk below = { .node = 0 };
+	struct stat st;
+	int err;
+
+	if (d->backing[0] == '\0')
+		return 0;
+	err = disk_backing(d->whole_name, d->backing, &st);
+	if (err == ENXIO)
+		return 0;
+	if (err != 0)
+		return claim_unknown(c, p, d, err, f);
+	c->over |= USE_LOOPED;
+	if (!S_ISBLK(st.st_mode))
+		return check_medium(c, p, &st, f);
+	if (!disk_of_block(st.st_rdev, &below) || below.err != 0)
+		return claim_unknown(c, p, &below, below.err, f);
+	from += off;
+	to = (to < d->length ? to : d->length) + off;
+	return claim_disk(c, p, &below, from, to, f) != 0 ? -1 :
+	    claim_below(c, p, &below, from, to, f);
 }
 
 /* udev has it now and then, for a moment. */
@@ -317,13 +362,13 @@ lock_disk(struct claims *c, const struct plan *p, dev_t node, const char *name,
 }
 
 static int
-claim_file(const struct plan *p, struct fault *f)
+claim_file(const struct claims *c, const struct plan *p, struct fault *f)
 {
 	struct use use;
 
 	if (p->dst->absent || !p->dst->id.known)
 		return 0;
-	if (use_of_file(p->dst->id.dev, p->dst->id.ino, passed_over(p), &use))
+	if (use_of_file(p->dst->id.dev, p->dst->id.ino, c->over, &use))
 		return in_use(f, p->dst->name, "the file", &use);
 	if (use.err == EMFILE || use.err == ENFILE || use.err == ENOMEM)
 		return not_known(f, p->dst->name, "the file", &use);
@@ -334,6 +379,8 @@ claim_file(const struct plan *p, struct fault *f)
 static int
 claim_device(struct claims *c, const struct plan *p, struct fault *f)
 {
+	uint64_t from = p->dst_off, to = p->bounded ? from +
+	    round_up(p->length, p->pad) : p->dst->end;
 	struct disk d;
 
 	if (!p->dst->id.known)
@@ -343,7 +390,8 @@ claim_device(struct claims *c, const struct plan *p, struct fault *f)
 		    lock_disk(c, p, d.node, p->dst->name, f);
 	if (d.node == 0)
 		return 0;
-	return claim_disk(c, p, &d, f) != 0 ? -1 :
+	return claim_disk(c, p, &d, from, to, f) != 0 ||
+	    claim_below(c, p, &d, from, to, f) != 0 ? -1 :
 	    lock_disk(c, p, d.whole, d.whole_name, f);
 }
 
@@ -354,9 +402,10 @@ claims_take(struct claims *c, const struct plan *p, struct fault *f)
 
 	c->n = 0;
 	c->lock = -1;
+	c->over = passed_over(p);
 	if (p->opts->compare != 0 || (p->length == 0 && p->truncate < 0))
 		return 0;
-	failed = p->dst->device ? claim_device(c, p, f) : claim_file(p, f);
+	failed = p->dst->device ? claim_device(c, p, f) : claim_file(c, p, f);
 	if (failed != 0)
 		claims_release(c);
 	return failed;

@@ -388,6 +388,26 @@ by_kernel()
 }
 it "refuses a file that a loop device lies on, whose name it was lost" by_kernel
 
+# A loop device does not claim what it lies on.
+below_loop()
+{
+	disk && "$1" "$p1" && loop "$p1" && snapshot &&
+	    turned_away of="$dev" && turned_away of="$dev" bs=512 seek=100 || return
+	# the kernel keeps the loop device from writing to swap space
+	[[ $1 = swap ]] || taken 1048576 of="$dev" force="$name"
+}
+for kind in "${kinds[@]}"; do
+	[[ $kind = looped ]] ||
+		it "$kind partition: refuses a loop device on it" below_loop "$kind"
+done
+below_part()
+{
+	disk && mounted "$p1" && loop "$d" --offset 512k && snapshot &&
+	    turned_away of="$dev" bs=512 seek=1000 &&
+	    turned_away of="$dev" bs=512 seek=5119 count=1 &&
+	    taken 3145728 of="$dev" bs=512 seek=5120
+}
+it "refuses a loop device on a disk with a mounted partition" below_part
 # --------------------------------------------------- what cannot be looked up
 
 # without FOLDERS COMMAND...: where nothing is in these folders, as in a chroot
@@ -511,17 +531,14 @@ few_descriptors()
 each_fails()
 {
 	disk && "$1" "$p1" && snapshot || return
-	local n to
-	for to in "$p1" "$d"; do
-		n=0
-		while run with_faults "op=$2 fail=$3 nth=$((++n))" "$pardd" if=src of="$to" &&
-		    [[ -s faults ]]; do
-			[[ $status != 0 ]] || fail "copied after $n" || return
-		done
-		((n > 2)) || fail "$n were tried" || return
-		[[ $status = 101 ]] || fail "status $status" || return
+	local n=0 to=$d
+	[[ $1 != mounted ]] || to=$p1
+	while run with_faults "op=$2 fail=$3 nth=$((++n))" "$pardd" if=src of="$to" &&
+	    [[ -s faults ]]; do
+		[[ $status != 0 ]] || fail "copied after $n" || return
 	done
-	as_it_was
+	((n > 2)) || fail "$n were tried" || return
+	[[ $status = 101 ]] && as_it_was
 }
 for kind in mounted held looped; do
 	it "$kind partition: is refused when descriptors run out" few_descriptors $kind
@@ -702,6 +719,14 @@ rest()
 }
 it "holds what is not in use of a disk whose mount is passed over" rest mounted
 it "holds a disk under a loop device that is passed over" rest looped
+keeps_below()
+{
+	disk && loop "$p2" && snapshot && begin of="$dev" || return
+	! can_mount "$p2" || fail "it could be mounted" || return
+	! "$hold" excl "$p2" true 2>/dev/null || fail "it could be claimed" || return
+	go && same fs <(tail -c +3670017 disk.img | head -c 1M)
+}
+it "holds what the loop device lies on" keeps_below
 let_go()
 {
 	disk && mounted "$p1" && snapshot &&
