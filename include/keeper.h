@@ -17,6 +17,7 @@ struct plan;
 struct keeper {
 	struct mapfile	 file;	/* as loaded; what is outside stays */
 	char		 source[512];	/* which disk the map is of */
+	char		 target[512];	/* and where it was copied to */
 	pthread_t	 thread;
 	bool		 runs;	/* the lead's: there is such a thread */
 	int		 quit;	/* readable: it is to leave; or -1 */

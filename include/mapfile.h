@@ -16,7 +16,8 @@
 struct mapfile {
 	struct seg	*seg;	/* sorted, adjoining; none: nothing is tried */
 	size_t		 n, room;
-	char		*source;	/* as our comment says, or NULL */
+	char		*source;	/* as our comments say, or NULL: of */
+	char		*target;	/* what it is, and copied to where */
 	uint64_t	 pos;	/* bytes; where the pass stood */
 	char		 phase;	/* ddrescue's current_status */
 	int64_t		 pass;	/* and current_pass */

@@ -74,6 +74,35 @@ name_source(struct keeper *k, const struct plan *p)
 	append_text(k->source, room, "wwn", d.wwn);
 }
 
+/* Where the bytes of the source lie, and which disk that is. */
+static void
+name_target(struct keeper *k, const struct plan *p)
+{
+	const size_t room = sizeof(k->target);
+	struct disk d;
+
+	snprintf(k->target, room, "offset=%lld",
+	    (long long)(p->dst_off - p->src_off));
+	if (!endpoint_disk(p->dst, &d) ||
+	    (d.serial[0] == '\0' && d.wwn[0] == '\0'))
+		return;
+	append_text(k->target, room, "serial", d.serial);
+	append_text(k->target, room, "wwn", d.wwn);
+	if (d.partition > 0)
+		append_number(k->target, room, "start", d.start);
+}
+
+/* What has no serial number may be an image of what has. */
+static bool
+same_target(const char *was, const char *is)
+{
+	size_t n = strcspn(was, " ");
+
+	if (was[n] != '\0' && strchr(is, ' ') != NULL)
+		return strcmp(was, is) == 0;
+	return n == strcspn(is, " ") && memcmp(was, is, n) == 0;
+}
+
 /* What to do where a map is of "was", and the source "is". */
 static const char *
 advice(const char *was, const char *is)
@@ -192,7 +221,8 @@ finished_to(const struct keeper *k, const struct plan *p)
 
 /*
  * A map that knows more than there is, or of another disk, is another's; and
- * another's is a target that does not even reach as far as the map.
+ * another's is a target that another disk was copied to, or another place, or
+ * that does not even reach as far as the map.
  */
 static int
 check(const struct keeper *k, const struct plan *p, struct fault *f)
@@ -219,6 +249,12 @@ check(const struct keeper *k, const struct plan *p, struct fault *f)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
 		    "finished, but %s does not exist", path, p->dst->name);
 	end = finished_to(k, p);
+	if (end > 0 && k->file.target != NULL &&
+	    !same_target(k->file.target, k->target))
+		return fault_set(f, STATUS_REFUSED, "%s is of another target, "
+		    "or another place of it: %s; this one is: %s; if what is "
+		    "finished lies here, too, remove the line \"# pardd "
+		    "target\" from the map", path, k->file.target, k->target);
 	if (p->dst->size >= 0 && end > (uint64_t)p->dst->size)
 		return fault_set(f, STATUS_REFUSED, "%s says that %s is "
 		    "finished up to byte %llu, but %s ends at byte %lld", path,
@@ -308,7 +344,7 @@ write_map(struct job *job, const struct seg *seg, size_t n,
 {
 	const struct picture pic = { job, seg, n };
 	struct keeper *k = &job->rescue->keeper;
-	struct mapfile m = { .source = k->source };
+	struct mapfile m = { .source = k->source, .target = k->target };
 	struct mapfile_form form = { .head = &m, .fill = put_all, .arg = &pic,
 		.lock = k->lock };
 	int failed;
@@ -495,6 +531,7 @@ keeper_begin(struct keeper *k, struct job *job, struct fault *f)
 
 	*k = (struct keeper){ .lock = -1 };
 	name_source(k, p);
+	name_target(k, p);
 	k->quit = eventfd(0, EFD_CLOEXEC);
 	if (k->quit < 0)
 		return fault_errno(f, errno, "eventfd");
@@ -522,6 +559,7 @@ keeper_look(const struct plan *p, struct map_totals *t, struct fault *f)
 	if (map_init(&map, p->length, p->chunk, 0) != 0)
 		return fault_errno(f, ENOMEM, "%s", p->opts->map);
 	name_source(&k, p);
+	name_target(&k, p);
 	if (folder_check(p->opts->map, p->opts->map, f) == 0 &&
 	    newfile_map(p, f) == 0 && lock(&k, p->opts->map, false, f) == 0)
 		failed = load(&k, p, &map, f);

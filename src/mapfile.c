@@ -28,6 +28,7 @@ typedef unsigned long long ull;
 enum { DIGITS = 64 };		/* more are a joke */
 
 static const char source_mark[] = "# pardd source: ";
+static const char target_mark[] = "# pardd target: ";
 
 static bool
 is_comment(const char *line)
@@ -124,16 +125,26 @@ read_block(struct mapfile *m, const char *s)
 	    "is one too many for memory";
 }
 
+/* What follows a mark, of the first such line; false: no memory. */
+static bool
+note(char **to, const char *mark, const char *line)
+{
+	size_t n = strlen(mark);
+
+	if (*to != NULL || strncmp(line, mark, n) != 0)
+		return true;
+	*to = strdup(line + n);
+	return *to != NULL;
+}
+
 static const char *
 read_line(struct mapfile *m, char *line, size_t len, bool *have_status)
 {
-	size_t mark = sizeof(source_mark) - 1;
-
 	if (strlen(line) != len)
 		return "has a zero byte";
 	line[strcspn(line, "\r\n")] = '\0';
-	if (strncmp(line, source_mark, mark) == 0 && m->source == NULL &&
-	    (m->source = strdup(line + mark)) == NULL)
+	if (!note(&m->source, source_mark, line) ||
+	    !note(&m->target, target_mark, line))
 		return "is one too many for memory";
 	if (is_comment(line))
 		return NULL;
@@ -203,8 +214,9 @@ mapfile_free(struct mapfile *m)
 {
 	free(m->seg);
 	free(m->source);
+	free(m->target);
 	m->seg = NULL;
-	m->source = NULL;
+	m->source = m->target = NULL;
 }
 
 static void
@@ -219,6 +231,8 @@ write_head(const struct mapfile *m, const char *phase_text, FILE *out)
 	fprintf(out, "# Mapfile. Created by pardd\n");
 	if (m->source != NULL)
 		fprintf(out, "%s%s\n", source_mark, m->source);
+	if (m->target != NULL)
+		fprintf(out, "%s%s\n", target_mark, m->target);
 	fprintf(out, "# Current time: %s\n# %s\n"
 	    "# current_pos  current_status  current_pass\n"
 	    "0x%08llX     %c               %lld\n"

@@ -615,6 +615,17 @@ other_source()
 	    map=map && is + 0+409600,410112+2735616
 }
 it "refuses a map of another source" other_source
+# What it calls finished lies elsewhere.
+other_place()
+{
+	stuff && exits 0 "$pardd" if=src of=dst map=map bs=512 skip=100 count=900 && cp dst old &&
+	    refuses 'map is of another target, or another place of it: offset=-51200; this one is: offset=0' bs=512 &&
+	    refuses 'another place of it' bs=512 seek=1 -d &&
+	    exits 0 "$pardd" if=src of=dst map=map bs=512 skip=100 count=900 &&
+	    exits 0 "$pardd" if=src of=dst map=map bs=512 skip=1000 seek=1000 &&
+	    sed -i '/^# pardd target/d' map && exits 0 "$pardd" if=src of=dst map=map bs=512
+}
+it "refuses a map whose finished parts are in another place of the target" other_place
 # two_parts: a disk with two partitions of the same size, 1M each
 two_parts()
 {
@@ -1017,6 +1028,19 @@ keeps_limits()
 	    jq -e '.target.bytes == 2097152 and .seconds < 100 and
 		([.target.positions[].bytes] | add) == 2097152' profile.json
 }
+# The same name after a restart, and another disk.
+other_target()
+{
+	stuff && loop dst && mkdir -p "sys/${dev#/dev/}" && echo one >"sys/${dev#/dev/}/serial" || return
+	export SYSFS=$PWD/sys
+	exits 0 with_faults '' "$pardd" if=src of="$dev" map=map count=1000 &&
+	    echo two >"sys/${dev#/dev/}/serial" && cp dst before && cp map map.before &&
+	    exits 101 with_faults '' "$pardd" if=src of="$dev" map=map &&
+	    one_line 'another target.*serial=one .*: offset=0 serial=two .*remove the line "# pardd target"' &&
+	    same dst before && same map map.before && echo one >"sys/${dev#/dev/}/serial" &&
+	    exits 0 with_faults '' "$pardd" if=src of="$dev" map=map && same src dst &&
+	    cp dst image && exits 0 "$pardd" if=src of=image map=map
+}
 # The same disk behind an adapter that has another serial number for it.
 renamed()
 {
@@ -1038,6 +1062,7 @@ if can_loop; then
 	it "... that was too short at first" waits_for truncate -s 4096 dst
 	it "... that was there" waits_for "$blocks" make dst $size 9
 	it "... unless the file is not what the map says any more" cut_meanwhile
+	it "refuses a map of which parts were copied to another disk" other_target
 	it "says what to do when a disk has another serial number" renamed_disk
 	if command -v socat >/dev/null && command -v jq >/dev/null; then
 		it "... within the limits that were changed, and notes all of it in profile=" keeps_limits

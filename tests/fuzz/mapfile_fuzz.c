@@ -29,15 +29,20 @@ sound(const struct mapfile *m)
 			abort();
 }
 
+static bool
+same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
 static void
 same(const struct mapfile *a, const struct mapfile *b)
 {
 	size_t i;
 
 	if (a->n != b->n || a->pos != b->pos || a->phase != b->phase ||
-	    a->pass != b->pass ||
-	    (a->source == NULL) != (b->source == NULL) ||
-	    (a->source != NULL && strcmp(a->source, b->source) != 0))
+	    a->pass != b->pass || !same_text(a->source, b->source) ||
+	    !same_text(a->target, b->target))
 		abort();
 	for (i = 0; i < a->n; i++)
 		if (a->seg[i].off != b->seg[i].off ||
