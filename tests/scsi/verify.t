@@ -56,9 +56,11 @@ verifying()
 }
 spoil()
 {
-	until_true 20 verifying &&
-	    printf '%0512d' 1 | dd of="$SD2" bs=512 seek=16000 count=1 \
-		iflag=fullblock oflag=direct conv=notrunc status=none
+	local pid
+	until_true 60 verifying && read -r _ pid <how && kill -STOP "$pid" || return
+	printf '%0512d' 1 | dd of="$SD2" bs=512 seek=16000 count=1 \
+	    iflag=fullblock oflag=direct conv=notrunc status=none
+	kill -CONT "$pid"
 }
 spoilt()
 {
@@ -66,7 +68,8 @@ spoilt()
 	slow 8
 	rm -f json
 	spoil &
-	exits "$1" "$pardd" if="$SG1" of="$SG2" bpt=32 thr=8 json=json "${@:2}"
+	exits "$1" "$tools/ends" how "$pardd" if="$SG1" of="$SG2" bpt=32 thr=8 json=json \
+	    "${@:2}"
 }
 mends()
 {
