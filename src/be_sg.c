@@ -332,7 +332,7 @@ sg_give_up(struct sg *sg, struct io *io, const struct scsi_reply *r, int fd)
 	    r->info < INT64_MAX / block ? r->info * block : NOWHERE;
 	snprintf(io->why, sizeof(io->why), "%s%s", r->result == SCSI_EARLIER ?
 	    "an earlier command failed: " : "", r->why);
-	if (r->result == SCSI_FATAL && lost(fd)) {
+	if ((r->result == SCSI_FATAL || r->result == SCSI_AGAIN) && lost(fd)) {
 		io->err = ENODEV;
 		io->status = 0;
 		snprintf(io->why, sizeof(io->why), "the device has gone");

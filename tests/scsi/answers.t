@@ -338,10 +338,11 @@ done
 offline()
 {
 	disks && mkdir -p src.sys/device && echo "$1" >src.sys/device/state &&
-	    copies "$2" 'op=read at=100+1 host=7' && says "$3"
+	    copies "$2" "op=read at=100+1 host=${4-7}" && says "$3"
 }
 it "says that a disk was taken away" offline offline 69 'device has gone'
 it "says it of a path that was taken away" offline transport-offline 69 'device has gone'
+it "says it when trying again did not help" offline offline 69 'device has gone' 0x0e
 it "does not say so of one that is running" offline running 15 'transport error'
 
 # ------------------------------------------------------- zeros, and verifying
