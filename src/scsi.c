@@ -523,7 +523,7 @@ scsi_pause(int tries)
 enum scsi_node
 scsi_node_of(int fd)
 {
-	struct stat st;
+	struct stat st = { .st_rdev = 0 };
 
 	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
 		return SCSI_BLOCK;
@@ -564,7 +564,7 @@ scsi_sync(int fd, unsigned timeout, struct scsi_reply *r)
 	static const unsigned char cdb[10] = { 0x35 };
 
 	return scsi_query(fd, timeout, cdb, sizeof(cdb), NULL, 0, r) ||
-	    r->status == SG_LIB_CAT_INVALID_OP;
+	    (r->result == SCSI_FATAL && r->status == SG_LIB_CAT_INVALID_OP);
 }
 
 const char *
