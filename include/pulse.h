@@ -22,7 +22,7 @@ enum { PULSE_GOOD = 3, PULSE_BAD = 64 };
 struct pulse {
 	pthread_mutex_t	 look;	/* held while good blocks are read again */
 	pthread_mutex_t	 lock;
-	bool		 lost;	/* look: none of them could be */
+	bool		 lost;	/* look, then the lead's: none could be */
 	/* lock: the last errors, with the status that the range had */
 	struct seg	 bad[PULSE_BAD];
 	size_t		 bads;		/* lock: how many ever */
@@ -54,7 +54,8 @@ void pulse_feel(struct worker *, struct io *, uint64_t off,
 
 /*
  * The lead's, when nobody reads any more: look once more if the last reads have
- * failed.  If the source has gone that is the fault of the copy.
+ * failed.  If the source has gone that is the fault of the copy, unless it was
+ * stopped before.
  */
 void pulse_last(struct worker *);
 
@@ -66,7 +67,7 @@ void pulse_note(struct worker *, uint64_t off, uint64_t len,
     enum seg_status was);
 
 /*
- * The source has gone: what failed, and was proved by no good read, may be none
+ * Nothing shows that the source is there: what failed last may be none
  * of the medium's; it gets back the status it had.  The lead's, when no other
  * worker is left.
  */

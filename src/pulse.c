@@ -27,10 +27,12 @@
 enum {
 	MANY = 16,
 	SPREAD = 8,		/* blocks asked of what has one status */
+	ALL = PULSE_GOOD + 2 * SPREAD,
+	FEW = 2,		/* who has stopped the run waits for them */
 };
 
 struct asked {			/* bytes of the source */
-	uint64_t	at[PULSE_GOOD + 2 * SPREAD];
+	uint64_t	at[ALL];
 	size_t		n;
 };
 
@@ -182,28 +184,30 @@ read_again(struct worker *w, struct io *io, uint64_t off)
 	return io->err;
 }
 
+/* Ask some of them; all, unless the run is stopped meanwhile. */
 static bool
-is_there(struct worker *w)
+is_there(struct worker *w, size_t most)
 {
 	struct pulse *p = &w->job->rescue->pulse;
 	struct io io = { .op = OP_READ, .len = w->job->p->block,
 		.careful = true };
-	size_t i, mark = pulse_mark(w);
+	size_t i, n, mark = pulse_mark(w);
+	bool is = false;
 	struct asked a;
 
 	ask(w->job, &a);
+	n = a.n < most ? a.n : most;
 	io.buf = aligned_alloc(4096, (io.len + 4095) / 4096 * 4096);
-	if (io.buf == NULL || a.n == 0) {
+	if (io.buf == NULL || n == 0) {
 		free(io.buf);
 		return true;
 	}
-	for (i = 0; i < a.n && !w->job->stop; i++)
-		if (read_again(w, &io, a.at[i]) == 0)
-			break;
+	for (i = 0; i < n && !is && (most < ALL || !w->job->stop); i++)
+		is = read_again(w, &io, a.at[i]) == 0;
 	free(io.buf);
-	if (i < a.n && !w->job->stop)
-		note_good(p, a.at[i], mark);
-	return i < a.n;
+	if (is)
+		note_good(p, a.at[i - 1], mark);
+	return is || i < n;
 }
 
 static bool
@@ -216,7 +220,7 @@ lost(struct worker *w)
 		return false;
 	pthread_mutex_lock(&p->look);
 	if (!p->lost && in_doubt(p))
-		p->lost = !is_there(w);
+		p->lost = !is_there(w, ALL);
 	is = p->lost;
 	pthread_mutex_unlock(&p->look);
 	return is;
@@ -256,9 +260,14 @@ pulse_last(struct worker *w)
 {
 	struct pulse *p = &w->job->rescue->pulse;
 	const struct seg *s = &p->bad[(p->bads - 1) % PULSE_BAD];
+	const bool stopped = w->job->stop;
 	struct io io = { .op = OP_READ };
 
-	if (p->bads == p->proved || is_there(w))
+	if (p->bads == p->proved || w->job->gone || w->job->doubt ||
+	    is_there(w, stopped ? FEW : ALL))
+		return;
+	p->lost = true;
+	if (stopped)
 		return;
 	io.off = w->job->p->src_off + s->off;
 	io.len = (size_t)s->len;
@@ -293,6 +302,6 @@ pulse_forgive(struct job *job)
 	size_t i, first = p->bads > p->proved + PULSE_BAD ?
 	    p->bads - PULSE_BAD : p->proved;
 
-	for (i = p->bads; job->gone && i > first; i--)
+	for (i = p->bads; i > first; i--)
 		forgive(&job->map, &p->bad[(i - 1) % PULSE_BAD]);
 }

@@ -319,7 +319,7 @@ turn_back(struct job *job)
 	struct rescue *r = job->rescue;
 	const struct pass *pass = r->pulse.pass;
 
-	if (!job->gone)
+	if (!job->gone && !r->pulse.lost)
 		return;
 	if (pass != NULL && (pass != r->pass || r->retry != r->pulse.retry)) {
 		r->pass = pass;
@@ -345,8 +345,7 @@ rescue_run(struct job *job, void (*start)(struct job *))
 		run_passes(job, start);
 	}
 	retry(job, start);
-	if (!job->stop)
-		pulse_last(&job->worker[0]);
+	pulse_last(&job->worker[0]);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
 		run_pass(job, &fills[i], start);
 	if (!job->stop)

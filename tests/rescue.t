@@ -1118,6 +1118,32 @@ retry_goes_on()
 for thr in $(few 1 16); do
 	it "retries what a stopped run had in hand ($thr workers)" retry_goes_on 1 $thr
 done
+# Stopped while it meets errors only: they count if the disk is there.
+stopped_dead()
+{
+	begun_with '0x0 0x100000 +' '0x100000 0x10000 /' '0x110000 0xF0000 +' || return
+	FAULTS="on=$PWD/src op=read at=$1 fail=EIO sleep=300" FAULT_LOG=$PWD/faults \
+	    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 \
+	    thr=1 "${@:2}" 2>err &
+	until_true 20 faulty read 3 >/dev/null && interrupt
+}
+stopped_there()
+{
+	stopped_dead 1048576+65536 && [[ -n $("$maps" list map -) ]] && same dst old
+}
+stopped_gone()
+{
+	stopped_dead 0+$size && as_before && same dst old
+}
+out_of_time()
+{
+	begun_with '0x0 0x100000 +' '0x100000 0x10000 /' '0x110000 0xF0000 +' &&
+	    exits 100 with_faults "on=$PWD/src op=read at=0+$size fail=EIO sleep=300" "$pardd" \
+	    if=src of=dst map=map bs=512 thr=1 maxtime=1 && says 'maxtime=1 seconds' && as_before
+}
+it "calls bad what fails of a disk that is there when it is stopped" stopped_there
+it "calls nothing bad of one that is dead" stopped_gone
+it "... with maxtime=, too" out_of_time
 fill_stopped()
 {
 	begun "on=$PWD/dst op=write sleep=200" "$1" thr=1 fill=zero rescue=notrim,noscrape &&
