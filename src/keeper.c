@@ -146,7 +146,7 @@ leave_out(const struct plan *p, struct map *map, uint64_t off, uint64_t end,
 	const char *types = p->opts->domaintypes;
 	uint64_t from = p->src_off, to = from + p->length;
 
-	if (strchr(types != NULL ? types : "+", status) != NULL)
+	if (strchr(types != NULL ? types : "+", (int)status) != NULL)
 		return 0;
 	off = off > from ? off : from;
 	end = end < to ? end : to;
