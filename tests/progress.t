@@ -110,13 +110,13 @@ counted_on()
 	local si percent mean
 	resumed progress=1 && grep '^pardd: .* copying$' err >lines || return
 	IFS=', ' read -r _ si _ percent _ _ _ _ mean _ <lines
-	((${si%.*} >= 786 && percent >= 80 && percent < 100 && ${mean%.*} < 100)) &&
-	    ! head -n 1 lines | grep -q '0:00 left' || fail "$(<lines)"
+	((${si%.*} >= 786 && percent >= 80 && percent < 100 && ${mean%.*} < 100)) ||
+	    fail "$(<lines)" || return
+	! head -n 1 lines | grep '0:00 left'
 }
 it "counts what was there of a rescue that goes on, but not for the rates" counted_on
 asked()
 {
-	local pid
 	slow 1M 400 && cp src dst && printf '0 + 1\n0 0xC0000 +\n0xC0000 0x40000 ?\n' >map &&
 	    { FAULTS=$rules LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst bs=512 \
 	    bpt=64 thr=1 map=map json=json 2>err & } && until_true 20 grep -qs progress json &&
