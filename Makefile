@@ -31,6 +31,15 @@ all:
 
 ifneq ($(filter-out $(first),$(or $(MAKECMDGOALS),all)),)
 include $(CONFIG)/config.mk
+
+# make CC=clang: flags are the compiler's, and configure looks for them again.
+ifeq ($(MAKE_RESTARTS),)
+ifneq ($(CC),$(CONFIGURED))
+other = 'CC=$(CC)'
+.PHONY: other
+$(CONFIG)/config.mk: other
+endif
+endif
 endif
 
 # --- building ---------------------------------------------------------------
@@ -102,7 +111,7 @@ tools: $(TOOL:tests/tools/%.c=$(BUILD)/tools/%) \
 trial: $(BUILD)/all $(VARIANTS:%=$(BUILD)/%/all) tools
 
 $(CONFIG)/config.mk: configure
-	@cd $(CONFIG) && $(CURDIR)/configure $(CONFIGURE_ARGS)
+	@cd $(CONFIG) && '$(CURDIR)/configure' $(CONFIGURE_ARGS) $(other)
 
 # --- trying -----------------------------------------------------------------
 

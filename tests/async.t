@@ -249,7 +249,7 @@ fails_at()
 	undo umount -l "$PWD/mnt"
 	nbdfuse mnt/disk --command nbdkit -s --exit-with-parent --filter=delay \
 	    file back wdelay=1 </dev/null >fuse 2>&1 &
-	until_true 10 test -s mnt/disk && loop mnt/disk --direct-io=on &&
+	until_true 30 test -s mnt/disk && loop mnt/disk --direct-io=on &&
 	    exits 51 "$tools/noring" "enter:$1" EPERM "$pardd" if=src of="$dev" engine=async sync=0 &&
 	    cp back back.then && says "^pardd: NOT complete: $2: Operation not permitted"
 }
@@ -269,7 +269,7 @@ no_memory()
 	    pwrite="[ -e $PWD/once ] || { touch $PWD/once; echo ENOMEM >&2; exit 1; }
 		dd of=$PWD/back"' seek=$4 oflag=seek_bytes conv=notrunc iflag=fullblock bs=1M status=none' \
 	    </dev/null >fuse 2>&1 &
-	until_true 10 test -s mnt/disk && loop mnt/disk --direct-io=on &&
+	until_true 30 test -s mnt/disk && loop mnt/disk --direct-io=on &&
 	    exits 0 "$pardd" if=src of="$dev" engine=async && complete && [[ -e once ]] && same src back
 }
 if can_loop; then

@@ -277,7 +277,7 @@ node()
 {
 	local part
 	truncate -s 4M disk && loop disk && part=${dev}p1 && undo "$tools/part" del "$dev" 1 &&
-	    "$tools/part" add "$dev" 1 2048 2048 && until_true 5 test -b "$part" &&
+	    "$tools/part" add "$dev" 1 2048 2048 && until_true 20 test -b "$part" &&
 	    exits 100 with_faults "on=$part op=read at=0+512 fail=EIO" "$pardd" if="$part" \
 		of=dst map=map bs=512 && does_not_say table && says "^pardd: $part: 512 bytes in 1"
 }

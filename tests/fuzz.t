@@ -3,6 +3,7 @@
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0	# it has sanitizers of its own
+# shellcheck disable=SC2034 # it is the limit of "it"
 limit=3600
 seed=${SEED:-20260715}
 

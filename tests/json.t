@@ -187,7 +187,7 @@ slow()
 }
 slow_run()
 {
-	FAULT_LOG=$PWD/faults "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=${bpt:-64} \
+	FAULT_LOG=$PWD/faults "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt="${bpt:-64}" \
 	    thr=1 json=json "$@" 2>err &
 	job=$!
 }

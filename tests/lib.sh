@@ -366,7 +366,7 @@ heard()
 # no more than MS: at the third try at last, as load may spoil one
 promptly()
 {
-	local try
+	local try took=0
 	for try in 1 2 3; do
 		"${@:2}" || return
 		((took > $1)) || return 0

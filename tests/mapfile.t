@@ -234,7 +234,7 @@ full()
 	rm small/rest small/map && stuff || return
 	FAULTS="on=$PWD/src op=read sleep=150" LD_PRELOAD=$shim "$pardd" if=src of=dst \
 	    map=small/map mapinterval=1 bs=512 bpt=64 thr=1 2>err &
-	until_true 10 test -s small/map && head -c 1M /dev/zero >small/rest 2>/dev/null
+	until_true 20 test -s small/map && head -c 1M /dev/zero >small/rest 2>/dev/null
 	wait $!
 	[[ $? = 78 ]] && says 'small/map' && does_not_say '^pardd: complete' &&
 	    [[ -s small/map && ! -e small/map.pardd.tmp ]]

@@ -433,7 +433,7 @@ it "prints no timing line unasked" untimed
 on_terminal()
 {
 	"$blocks" make src 2M
-	export FAULTS="on=$PWD/src op=read sleep=30" LD_PRELOAD=$shim
+	export FAULTS="on=$PWD/src op=read sleep=50" LD_PRELOAD=$shim
 	script -qec "'$pardd' if=src of=dst bs=512 bpt=64 thr=1 $*" shown >/dev/null
 }
 drawn()

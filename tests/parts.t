@@ -435,7 +435,7 @@ beside_mounted()
 	truncate -s 12M disk && gpt_table | sfdisk -q disk && loop disk -P || return
 	# for a kernel that knows no tables
 	[[ -b ${dev}p2 ]] || "$tools/part" add "$dev" 2 6144 6144
-	until_true 5 test -b "$dev"p2 && mke2fs -q -t ext4 "$dev"p2 &&
+	until_true 20 test -b "$dev"p2 && mke2fs -q -t ext4 "$dev"p2 &&
 	    mkdir at && mount "$dev"p2 at || return
 	undo umount "$PWD/at"
 	exits 0 "$pardd" of="$dev" opart=1 < <(head -c 1M /dev/zero) && complete &&

@@ -59,7 +59,7 @@ disk()
 		    test -e "$1p$2"; do sleep 0.05; done' "$part" "$d" $n
 	done
 	"$part" add "$d" 1 2048 4096 && "$part" add "$d" 2 7168 4096 &&
-	    until_true 5 test -b "$p2"
+	    until_true 20 test -b "$p2"
 }
 # as_it_was: nothing changed on the disk since.  Left out is where a file system
 # that is mounted has its superblock and its group descriptors, and what the
@@ -102,13 +102,13 @@ elsewhere()
 	mke2fs -q -F -t ext2 "$1" && mkdir m || return
 	unshare -m --propagation private sh -c \
 	    'mount -r "$0" m && : >there && exec sleep 1000' "$1" &
-	until_true 10 test -e there && ! grep -q " $PWD/m " /proc/self/mountinfo
+	until_true 20 test -e there && ! grep -q " $PWD/m " /proc/self/mountinfo
 }
 held()
 {
 	name=held by="is in use .by another program"
 	"$hold" excl "$1" sh -c ': >there && exec sleep 1000' &
-	until_true 10 test -e there
+	until_true 20 test -e there
 }
 looped()
 {
@@ -243,7 +243,7 @@ just_open()
 {
 	disk && snapshot || return
 	"$hold" open "$d" sh -c ': >there && exec sleep 1000' &
-	until_true 10 test -e there && taken 0 of="$d"
+	until_true 20 test -e there && taken 0 of="$d"
 }
 it "copies onto a disk that is merely open elsewhere" just_open
 
@@ -649,7 +649,7 @@ begin()
 	copy=$!
 	exec 7>pipe
 	head -c 300000 fs >&7
-	until_true 10 underway
+	until_true 20 underway
 }
 underway()
 {
@@ -671,7 +671,7 @@ can_mount()
 # As soon as udev has had its look.
 free_again()
 {
-	until_true 5 "$hold" excl "$1" true && until_true 5 can_mount "$2"
+	until_true 20 "$hold" excl "$1" true && until_true 20 can_mount "$2"
 }
 keeps()
 {
@@ -750,7 +750,7 @@ locked()
 {
 	disk && snapshot || return
 	"$hold" lock "$d" sh -c ": >there; exec sleep $1" &
-	until_true 10 test -e there
+	until_true 20 test -e there
 }
 is_locked()
 {
@@ -854,7 +854,7 @@ prompt()
 	    <keys >/dev/null &
 	asking=$!
 	exec 6>keys
-	until_true 10 grep -aqs 'Write this?' screen
+	until_true 20 grep -aqs 'Write this?' screen
 }
 answer()
 {
