@@ -9,6 +9,7 @@
 
 #include "copy.h"
 #include "fault.h"
+#include "findings.h"
 #include "plan.h"
 
 /* An error by itself: a refusal, a usage error.  One line. */
@@ -19,6 +20,10 @@ void report_plan(FILE *, const struct plan *);
 
 /* What a map says of the copy before it begins, in the same way. */
 void report_known(FILE *, const struct map_totals *);
+
+/* Where a range begins or ends, as "512 bytes into partition 1". */
+const char *report_border(char *text, size_t room, const struct border *,
+    bool begins);
 
 /*
  * Show the plan and wait for "yes" at the terminal.  False, with a refusal in
