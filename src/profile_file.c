@@ -241,12 +241,12 @@ json(FILE *out, const struct profile *pr, const struct gauge *sum,
 	    "source", series_object(pr, SERIES_SOURCE, &sum[SERIES_SOURCE]),
 	    "target", series_object(pr, SERIES_TARGET, &sum[SERIES_TARGET]),
 	    "verify", series_object(pr, SERIES_VERIFY, &sum[SERIES_VERIFY]));
-	int err = o == NULL || json_dumpf(o, out, JSON_INDENT(1) |
-	    JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9)) != 0 ? ENOMEM : 0;
+	bool whole = o != NULL && json_dumpf(o, out, JSON_INDENT(1) |
+	    JSON_ENSURE_ASCII | JSON_REAL_PRECISION(9)) == 0;
 
 	fputc('\n', out);
 	json_decref(o);
-	return err;
+	return whole || ferror(out) != 0 ? 0 : ENOMEM;
 }
 
 /* --- the file ----------------------------------------------------------- */

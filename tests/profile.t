@@ -236,6 +236,17 @@ failed()
 # What watches threads cannot live without files.
 [[ $VARIANT = tsan ]] || it "leaves the old one and says so when it cannot be written" failed
 
+# A limit is as a full disk, and needs none.  What was there stays.
+limited()
+{
+	"$blocks" make src 300000 && echo old >"$1" && ulimit -f 2 &&
+	    exits 77 "$pardd" if=src of=. bs=512 bpt=1 profile="$1" &&
+	    says "not recorded: profile=$1: File too large$" && [[ $(<"$1") = old && ! -e $1.pardd.tmp ]]
+}
+for name in p.csv p.json p.svg; do
+	it "says why there is no room for $name" limited "$name"
+done
+
 # ----------------------------------------------------------------------- time=1
 
 line='[0-9]+, [0-9]+/s, [0-9.]+ [kMG]?B/s; ms: min [0-9.]+, median [0-9.]+, 90 % [0-9.]+, 99 % [0-9.]+, 99.9 % [0-9.]+, max [0-9.]+$'
