@@ -136,6 +136,25 @@ usable(const struct sink *s, const struct opts *o, const struct stat *st,
 	return apart(o, s, st, f);
 }
 
+/*
+ * A journal whose last line is torn: ours begins on one of its own.  Where that
+ * cannot be, our line will not get through either.
+ */
+static void
+mend(const struct sink *s, int path)
+{
+	struct stat st;
+	char last;
+	int fd = reopen(path, s->name, O_RDONLY);
+
+	if (fd < 0)
+		return;			/* it may be written only */
+	if (fstat(fd, &st) == 0 && st.st_size > 0 &&
+	    pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n')
+		(void)!write(s->fd, "\n", 1);
+	close(fd);
+}
+
 /* Open, or with --dry-run look at, a file that is there. */
 static int
 open_old(struct sink *s, const struct opts *o, int path, int flags,
@@ -155,6 +174,8 @@ open_old(struct sink *s, const struct opts *o, int path, int flags,
 	if (s->fd < 0 || (s->regular && (flags & O_APPEND) == 0 &&
 	    ftruncate(s->fd, 0) != 0))
 		return sink_errno(f, s, errno);
+	if (s->journal)
+		mend(s, path);
 	return 0;
 }
 

@@ -480,6 +480,15 @@ journal()
 	    has ".uid == $(id -u) and .length == 65536 and .target.name == \"dst\"" line.aa
 }
 it "appends a line a run to log=" journal
+# A disk that was full, or a power cut.
+torn_journal()
+{
+	"$blocks" make src 64k && printf '{"schema":"pardd/1","ev' >log || return
+	exits 0 "$pardd" if=src of=dst log=log && exits 0 "$pardd" if=src of=dst log=log &&
+	    [[ $(wc -l <log) = 3 ]] && tail -n 2 log >both && split -l 1 both line. &&
+	    valid line.aa && valid line.ab
+}
+it "begins a line of its own in a log whose last one is torn" torn_journal
 journal_lost()
 {
 	"$blocks" make src 128k || return
