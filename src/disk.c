@@ -364,10 +364,12 @@ disk_parts(dev_t whole, struct disk_part **parts, size_t *n)
 	if (dir < 0)
 		return errno;
 	all = sysfs_entries(dir, ".", &list);
-	if (all >= 0)
-		*parts = reallocarray(NULL, (size_t)all + 1, sizeof(**parts));
-	if (*parts == NULL)
+	if (all < 0)
 		err = errno;
+	else
+		*parts = reallocarray(NULL, (size_t)all + 1, sizeof(**parts));
+	if (err == 0 && *parts == NULL)
+		err = ENOMEM;
 	for (i = 0; i < all && err == 0; i++) {
 		err = read_part(dir, list[i]->d_name, &(*parts)[*n]);
 		*n += (*parts)[*n].number > 0;

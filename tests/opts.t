@@ -331,7 +331,7 @@ it "does not write the plan to the target" dry_stdout
 # plan is in the file where
 dry_ends()
 {
-	"$blocks" make src 1000 && "$blocks" make dst 500 9 && : >err >out || return
+	"$blocks" make src 1000 && "$blocks" make dst 500 9 && : >err && : >out || return
 	pardd=$pardd sh -c "\"\$pardd\" -d $2" >out 2>err || fail "$(<err)" || return
 	grep -q '^output=' "$1" && size_is src 1000 && holds src 0 0 1000 &&
 	    size_is dst 500 && holds dst 0 0 500 9

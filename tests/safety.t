@@ -430,7 +430,7 @@ blind()
 	for op in "of=$p1" "of=$d" "of=$d bs=512 seek=6143 count=1"; do
 		read -ra to <<<"$op"
 		away "$2" 'force=[a-z,]+ overrides$' "${to[@]}" &&
-		    away "$2" "force=[a-z,]*$name[a-z,]* overrides$" "${to[@]}" \
+		    away "$2" "force=[a-z,]*${name}[a-z,]* overrides$" "${to[@]}" \
 			force="$(others "$name")" || return
 	done
 }
@@ -521,7 +521,7 @@ few_descriptors()
 	local n to
 	for n in {4..20} 64; do
 		for to in "$p1" "$d"; do
-			run sh -c 'ulimit -n "$1" && exec "$0" if=src of="$2"' "$pardd" $n "$to"
+			run sh -c 'ulimit -n "$1" && exec "$0" if=src of="$2"' "$pardd" "$n" "$to"
 			[[ $status != 0 ]] || fail "copied with $n descriptors" || return
 		done
 	done
@@ -552,7 +552,7 @@ backing_few()
 	disk && snapshot || return
 	local n
 	for n in {4..20} 64; do
-		run sh -c 'ulimit -n "$1" && exec "$0" if=src of=disk.img' "$pardd" $n
+		run sh -c 'ulimit -n "$1" && exec "$0" if=src of=disk.img' "$pardd" "$n"
 		[[ $status != 0 ]] || fail "copied with $n descriptors" || return
 	done
 	[[ $status = 101 ]] && as_it_was
@@ -1041,10 +1041,10 @@ plain_dev()
 	for to in /dev/new /dev/sub/new /dev/sub/../new; do
 		for op in of=%s "of=copy manifest=%s" "of=copy map=%s" "of=copy profile=%s.csv" \
 		    "of=copy json=%s" "of=copy hash=md5 hashfile=%s" "of=copy control=%s"; do
-			# shellcheck disable=SC2059,SC2086
+			# shellcheck disable=SC2046,SC2059
 			exits 101 unshare -m --propagation private sh -c 'mount --bind dev /dev &&
 			    { [ -z "$1" ] || mount -t tmpfs none "$1"; } && shift && exec "$@"' \
-			    sh "$1" "$pardd" if=src $(printf "$op" $to) &&
+			    sh "$1" "$pardd" if=src $(printf "$op" "$to") &&
 			    one_line 'among the devices' || fail "$to: $op" || return
 		done
 	done
