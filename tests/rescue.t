@@ -1339,9 +1339,9 @@ same_place()
 	local first
 	bad=524288+262144
 	stuff
-	FAULTS="on=$PWD/src op=read at=$bad fail=EIO;on=$PWD/src op=read sleep=30" LD_PRELOAD=$shim \
+	FAULTS="on=$PWD/src op=read at=$bad fail=EIO;on=$PWD/src op=read at=1048576+ sleep=500" LD_PRELOAD=$shim \
 	    "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 mapinterval=1 2>err &
-	until_true 20 has '*' && sleep 0.2
+	until_true 20 has '*' || return
 	kill -INT "$(awk '$1 == "pid" { print $2 }' how)" && wait $!
 	grep -q '^0x[0-9A-F]* *? *1$' map || fail "not in the first pass: $(<map)" || return
 	first=$(awk '!/^#/ { print $1; exit }' map)
