@@ -1107,7 +1107,7 @@ retry_goes_on()
 	local n
 	bad=1048576+131072
 	begun_with '0x0 0x100000 +' '0x100000 0x20000 -' '0x120000 0xE0000 +' || return
-	FAULTS="on=$PWD/src op=read at=$bad fail=EIO sleep=20" FAULT_LOG=$PWD/first \
+	FAULTS="on=$PWD/src op=read at=$bad fail=EIO sleep=100" FAULT_LOG=$PWD/first \
 	    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 \
 	    retries="$1" thr="$2" 2>err &
 	until_true 20 grep -qs '^read 1[01]' first && interrupt && rescue 100 '' retries=1 || return
@@ -1122,7 +1122,7 @@ done
 stopped_dead()
 {
 	begun_with '0x0 0x100000 +' '0x100000 0x10000 /' '0x110000 0xF0000 +' || return
-	FAULTS="on=$PWD/src op=read at=$1 fail=EIO sleep=300" FAULT_LOG=$PWD/faults \
+	FAULTS="on=$PWD/src op=read at=$1 fail=EIO sleep=700" FAULT_LOG=$PWD/faults \
 	    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 \
 	    thr=1 "${@:2}" 2>err &
 	until_true 20 faulty read 3 >/dev/null && interrupt
