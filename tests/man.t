@@ -126,8 +126,8 @@ stuff()
 		[[ $1 != *"$name.manifest"* ]] ||
 		    "$pardd" if="$made/$name.img" of=. manifest=$name.manifest status=none || return
 	done
-	[[ $1 != *domain=rescued.map* ]] || { : >rescued.img &&
-	    printf '%s\n' '0 + 1' '0 0x1000 -' >rescued.map; }
+	[[ ! $1 =~ domain=([a-z]+).map ]] || { : >"${BASH_REMATCH[1]}.img" &&
+	    printf '%s\n' '0 + 1' '0 0x1000 -' >"${BASH_REMATCH[1]}.map"; }
 }
 # table DISK: two partitions
 table()
