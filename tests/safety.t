@@ -519,7 +519,7 @@ few_descriptors()
 {
 	disk && "$1" "$p1" && snapshot || return
 	local n to
-	for n in {4..20} 64; do
+	for n in $(seq 4 "$weight" 20) 64; do
 		for to in "$p1" "$d"; do
 			run sh -c 'ulimit -n "$1" && exec "$0" if=src of="$2"' "$pardd" "$n" "$to"
 			[[ $status != 0 ]] || fail "copied with $n descriptors" || return
@@ -551,7 +551,7 @@ backing_few()
 {
 	disk && snapshot || return
 	local n
-	for n in {4..20} 64; do
+	for n in $(seq 4 "$weight" 20) 64; do
 		run sh -c 'ulimit -n "$1" && exec "$0" if=src of=disk.img' "$pardd" "$n"
 		[[ $status != 0 ]] || fail "copied with $n descriptors" || return
 	done
