@@ -262,9 +262,17 @@ pulse_last(struct worker *w)
 	const struct seg *s = &p->bad[(p->bads - 1) % PULSE_BAD];
 	const bool stopped = w->job->stop;
 	struct io io = { .op = OP_READ };
+	bool is;
 
-	if (p->bads == p->proved || w->job->gone || w->job->doubt ||
-	    is_there(w, stopped ? FEW : ALL))
+	if (p->bads == p->proved || w->job->gone || w->job->doubt)
+		return;
+	/* the workers' lanes are gone by now */
+	is = lane_attach(&w->src, w->job->p->src, w->job->halt) == 0;
+	if (is) {
+		is = is_there(w, stopped ? FEW : ALL);
+		lane_detach(&w->src);
+	}
+	if (is)
 		return;
 	p->lost = true;
 	if (stopped)

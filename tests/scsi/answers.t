@@ -401,6 +401,15 @@ it "stops at a block that cannot be written" eval \
 it "writes it again, as often as retries= says" eval \
     'all_there "op=write at=100+1 sense=3/c/0 times=5" retries=5 thr=1'
 
+rescue()
+{
+	copies 100 'op=read at=100+10 sense=3/11/0' map=map "$@" &&
+	    [[ $("$tools/maps" list map -) = 51200+5120 ]] && holds dst 0 0 51200 1 &&
+	    holds dst 56320 56320 $((1048576 - 56320)) 1
+}
+it "finds bad blocks in a rescue" rescue
+it "finds them with 16 workers" rescue thr=16
+
 # ------------------------------------------- good data, with something to say
 
 for op in read write; do
