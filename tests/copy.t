@@ -242,8 +242,14 @@ traceless()
 }
 neighbourly()
 {
-	"$blocks" make src 16000001 && sync src && cat src >/dev/null &&
-	    exits 0 "$pardd" if=src of=dst && (($("$blocks" incore src) > 3900))
+	local try
+	"$blocks" make src 16000001 && sync src || return
+	for try in 1 2 3; do	# the kernel itself may want the memory, once
+		cat src >/dev/null && exits 0 "$pardd" if=src of=dst || return
+		(($("$blocks" incore src) <= 3900)) || return 0
+		echo "try $try: $("$blocks" incore src) pages are left"
+	done
+	return 1
 }
 if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
 	it "leaves nothing of two files in the page cache" traceless ''

@@ -21,9 +21,10 @@
 
 # Signals that our parent ignores (nohup, CI), a shell cannot take to itself
 # again, and what it starts ignores them, too.
-if [[ -n $(trap -p) ]] && env --default-signal true 2>/dev/null; then
-	exec env --default-signal bash "$0" "$@"
+if [[ -n $(trap -p) && -z ${DEFAULT_SIGNALS-} ]] && env --default-signal true 2>/dev/null; then
+	exec env --default-signal DEFAULT_SIGNALS=1 bash "$0" "$@"
 fi
+unset DEFAULT_SIGNALS
 
 set -u
 export LC_ALL=C
