@@ -503,7 +503,7 @@ dead_file()
 {
 	bad_disk 1M 0+512 || return
 	# its attributes live on for a while
-	kill -KILL $! && until_true 10 eval \
+	kill -KILL $! && until_true 20 eval \
 	    '[[ $(losetup -n -O BACK-INO "$dev" | tr -d " ") = "" ]]' || return
 	undo losetup -d "$dev"
 	disk && snapshot && taken 1048576 of="$p1"
