@@ -61,7 +61,7 @@ truth()
 		    fail "seed $seed, beside ddrescue" || return
 	done
 }
-sets=$(heavy 120)
+sets=$(heavy 200)
 [[ -z $LONG ]] || sets=10000
 if [[ -n $peer ]]; then
 	it "finds exactly the bad blocks of $sets disks, as ddrescue does" \
