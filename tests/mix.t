@@ -425,11 +425,11 @@ look()
 {
 	local run=("$pardd" -d "${args[@]}")
 	case $from,$to in
-	pipe,pipe)	: | "${run[@]}" 2>&1 | cat >plan
+	pipe,pipe)	: | "${run[@]}" 2>plan | cat >/dev/null
 			would=${PIPESTATUS[1]} ;;
 	pipe,*)		: | "${run[@]}" >plan 2>&1
 			would=${PIPESTATUS[1]} ;;
-	*,pipe)		"${run[@]}" 2>&1 </dev/null | cat >plan
+	*,pipe)		"${run[@]}" 2>plan </dev/null | cat >/dev/null
 			would=${PIPESTATUS[0]} ;;
 	*)		"${run[@]}" >plan 2>&1 </dev/null
 			would=$? ;;
