@@ -53,7 +53,6 @@
 #undef _FILE_OFFSET_BITS		/* both names of a call are defined here, */
 #undef _FORTIFY_SOURCE		/* and none may be turned into another */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -73,6 +72,8 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "preload.h"
 
 enum {
 	DISKS = 4, RULES = 16, FLIGHTS = 64, DATA = 256,
@@ -130,52 +131,14 @@ static struct flight {		/* answered, and not asked for yet */
 	struct sg_io_hdr h;
 } flights[FLIGHTS];
 
-static const struct { const char *name; enum op op; } ops[] = {
+static const struct word ops[] = {
 	{ "inquiry", INQUIRY }, { "ready", READY }, { "capacity", CAPACITY },
 	{ "capacity16", CAPACITY16 }, { "read", READ }, { "write", WRITE },
 	{ "same", SAME }, { "sync", SYNC }, { "lbastatus", LBASTATUS },
 	{ "other", OTHER },
 };
 
-static void
-die(const char *what, const char *why)
-{
-	dprintf(2, "answer: %s: %s\n", what, why);
-	_exit(125);
-}
-
-/* libc's own, behind ours; memcpy, as in shim.c. */
-#define REAL(ptr, fn)							\
-	static __typeof__(&fn) ptr;					\
-	do {								\
-		void *sym_;						\
-		if (ptr == NULL) {					\
-			sym_ = dlsym(RTLD_NEXT, #fn);			\
-			if (sym_ == NULL)				\
-				die(#fn, "not in libc");		\
-			memcpy(&ptr, &sym_, sizeof(ptr));		\
-		}							\
-	} while (0)
-
 /* ------------------------------------------------------------- the rules */
-
-static unsigned
-ops_of(char *s)
-{
-	unsigned set = 0;
-	char *word;
-	size_t i;
-
-	while ((word = strsep(&s, ",")) != NULL) {
-		for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-			if (strcmp(word, ops[i].name) == 0)
-				break;
-		if (i == sizeof(ops) / sizeof(ops[0]))
-			die(word, "no such op");
-		set |= (unsigned)ops[i].op;
-	}
-	return set;
-}
 
 static void
 data_of(struct rule *r, const char *hex)
@@ -248,7 +211,7 @@ word_of(struct rule *r, const char *word, char *value)
 	else if (strcmp(word, "on") == 0)
 		snprintf(r->path, sizeof(r->path), "%s", value);
 	else if (strcmp(word, "op") == 0)
-		r->ops = ops_of(value);
+		r->ops = bits_of(value, ops, sizeof(ops) / sizeof(ops[0]));
 	else if (strcmp(word, "at") == 0)
 		range_of(r, value);
 	else if (strcmp(word, "sense") == 0)
@@ -689,7 +652,7 @@ note(const struct disk *d, const struct command *c, const struct sg_io_hdr *h,
 	if (log_fd < 0)
 		return;
 	for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-		if (ops[i].op == c->op)
+		if (ops[i].value == (int)c->op)
 			name = ops[i].name;
 	if (!refused)
 		snprintf(status, sizeof(status), "%u", (unsigned)h->status);

@@ -50,7 +50,6 @@
 #undef _FORTIFY_SOURCE		/* and none may be turned into another */
 #define _GNU_SOURCE
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -72,6 +71,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "preload.h"
 
 enum { RULES = 8, RANGES = 256, SECTOR = 512 };
 
@@ -116,7 +117,7 @@ static int log_fd = -1;
 static bool log_all;
 static _Thread_local bool running;	/* the program's own code */
 
-static const struct { const char *name; int value; } names[] = {
+static const struct word names[] = {
 	{ "EIO", EIO }, { "ENOSPC", ENOSPC }, { "EINTR", EINTR },
 	{ "EAGAIN", EAGAIN }, { "ENODATA", ENODATA }, { "EILSEQ", EILSEQ },
 	{ "ENXIO", ENXIO }, { "ENODEV", ENODEV }, { "ENOMEM", ENOMEM },
@@ -132,38 +133,6 @@ static const struct { const char *name; int value; } names[] = {
 	{ "event", EVENT }, { "poll", POLL },
 };
 
-static void
-die(const char *what, const char *why)
-{
-	dprintf(2, "shim: %s: %s\n", what, why);
-	_exit(125);
-}
-
-/* libc's own, behind ours. */
-static void *
-next(const char *name)
-{
-	void *p = dlsym(RTLD_NEXT, name);
-
-	if (p == NULL)
-		die(name, "not in libc");
-	return p;
-}
-
-/*
- * A function pointer of the type of fn, for the duration of a call.  memcpy, as
- * ISO C has no cast from an object pointer to one to a function.
- */
-#define REAL(ptr, fn)							\
-	static __typeof__(&fn) ptr;					\
-	do {								\
-		void *sym_;						\
-		if (ptr == NULL) {					\
-			sym_ = next(#fn);				\
-			memcpy(&ptr, &sym_, sizeof(ptr));		\
-		}							\
-	} while (0)
-
 static int
 errno_of(const char *s)
 {
@@ -175,24 +144,6 @@ errno_of(const char *s)
 	if (atoi(s) <= 0)
 		die(s, "no such errno");
 	return atoi(s);
-}
-
-static unsigned
-ops_of(char *s)
-{
-	unsigned set = 0;
-	char *word;
-	size_t i;
-
-	while ((word = strsep(&s, ",")) != NULL) {
-		for (i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
-			if (strcmp(word, ops[i].name) == 0)
-				break;
-		if (i == sizeof(ops) / sizeof(ops[0]))
-			die(word, "no such op");
-		set |= (unsigned)ops[i].value;
-	}
-	return set;
 }
 
 static void
@@ -263,7 +214,7 @@ word_of(struct rule *r, char *word)
 	else if (strcmp(word, "until") == 0)
 		snprintf(r->until, sizeof(r->until), "%s", value);
 	else if (strcmp(word, "op") == 0)
-		r->ops = ops_of(value);
+		r->ops = bits_of(value, ops, sizeof(ops) / sizeof(ops[0]));
 	else if (strcmp(word, "at") == 0)
 		ranges_of(r, value);
 	else if (strcmp(word, "fail") == 0)

@@ -13,7 +13,6 @@
 #undef _FILE_OFFSET_BITS		/* see shim.c */
 #undef _FORTIFY_SOURCE
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -28,6 +27,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "preload.h"
 #include "trace.h"
 
 enum { STDIO_MOST = 1 << 20, MOST = 64 };
@@ -35,17 +35,6 @@ enum { STDIO_MOST = 1 << 20, MOST = 64 };
 static int trace_fd = -1;
 static int hurry = 1;
 static atomic_ullong ids;
-
-/* A function pointer of the type of fn: memcpy, as shim.c says. */
-#define REAL(ptr, fn)							\
-	static __typeof__(&fn) ptr;					\
-	do {								\
-		void *sym_;						\
-		if (ptr == NULL) {					\
-			sym_ = dlsym(RTLD_NEXT, #fn);			\
-			memcpy(&ptr, &sym_, sizeof(ptr));		\
-		}							\
-	} while (0)
 
 __attribute__((constructor)) static void
 begin(void)

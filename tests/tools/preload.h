@@ -1,0 +1,69 @@
+/*
+ * What the libraries share that stand between a program and libc (LD_PRELOAD).
+ */
+#ifndef PRELOAD_H
+#define PRELOAD_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A mistake in how they were called, or a libc that is none: no test goes on. */
+static inline void
+die(const char *what, const char *why)
+{
+	dprintf(2, "preload: %s: %s\n", what, why);
+	_exit(125);
+}
+
+/* libc's own, behind ours. */
+static inline void *
+next(const char *name)
+{
+	void *p = dlsym(RTLD_NEXT, name);
+
+	if (p == NULL)
+		die(name, "not in libc");
+	return p;
+}
+
+/*
+ * A function pointer of the type of fn, for the duration of a call.  memcpy, as
+ * ISO C has no cast from an object pointer to one to a function.
+ */
+#define REAL(ptr, fn)							\
+	static __typeof__(&fn) ptr;					\
+	do {								\
+		void *sym_;						\
+		if (ptr == NULL) {					\
+			sym_ = next(#fn);				\
+			memcpy(&ptr, &sym_, sizeof(ptr));		\
+		}							\
+	} while (0)
+
+struct word {
+	const char	*name;
+	int		 value;
+};
+
+/* The bits that a list of words stands for, which is taken apart. */
+static inline unsigned
+bits_of(char *list, const struct word *words, size_t n)
+{
+	unsigned set = 0;
+	char *word;
+	size_t i;
+
+	while ((word = strsep(&list, ",")) != NULL) {
+		for (i = 0; i < n && strcmp(word, words[i].name) != 0; i++)
+			continue;
+		if (i == n)
+			die(word, "no such op");
+		set |= (unsigned)words[i].value;
+	}
+	return set;
+}
+
+#endif
