@@ -10,10 +10,10 @@
  * missing or wrong then.  Seconds are -1 for what did not happen.  With -k the
  * command is interrupted at PERCENT.
  *
- * Asks for the blocks of the target twenty times a second.  Once they are enough
- * it looks at the first bytes of what was not yet there: each sector next to a
- * bad one, elsewhere each 4 KiB.  To look earlier would take a processor from
- * the command.  The source must not be of zeros, the target must be a hole.
+ * Looks twenty times a second at the first bytes of what was not yet there: each
+ * sector next to a bad one, elsewhere each 4 KiB.  To look at all of them each
+ * time would take a processor from the command: some come first, and the others
+ * once those are enough.  The target has all its pages, and other bytes in them.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -27,7 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,12 +35,12 @@ enum {
 	TROUBLE = 125,			/* our own, as of env(1) */
 	SECTOR = 512,
 	UNIT = 4096,			/* watched where nothing is bad */
+	SOME = 64,			/* of so many units one is looked at */
 	NAP = 50000000,			/* ns between two looks */
 };
 
 struct watch {
 	const char *src, *dst;		/* the bytes of the disks */
-	int fd;				/* of the target */
 	size_t sectors;
 	unsigned char *left;		/* of each: enum what */
 	uint64_t good, there;		/* bytes, in all and so far */
@@ -60,15 +59,16 @@ now(void)
 }
 
 static const char *
-view(const char *path, int *fd, size_t *size)
+view(const char *path, size_t *size)
 {
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	void *p;
 
-	*fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (*fd < 0)
+	if (fd < 0)
 		err(TROUBLE, "%s", path);
-	*size = (size_t)lseek(*fd, 0, SEEK_END);
-	p = mmap(NULL, *size, PROT_READ, MAP_SHARED, *fd, 0);
+	*size = (size_t)lseek(fd, 0, SEEK_END);
+	p = mmap(NULL, *size, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
 	if (p == MAP_FAILED)
 		err(TROUBLE, "%s", path);
 	return p;
@@ -113,11 +113,9 @@ static void
 begin(struct watch *w, const char *src, const char *dst, const char *bad)
 {
 	size_t size, other;
-	int fd;
 
-	w->src = view(src, &fd, &size);
-	close(fd);
-	w->dst = view(dst, &w->fd, &other);
+	w->src = view(src, &size);
+	w->dst = view(dst, &other);
 	if (size != other || size % UNIT != 0)
 		errx(TROUBLE, "%s and %s do not fit", src, dst);
 	w->sectors = size / SECTOR;
@@ -129,19 +127,42 @@ begin(struct watch *w, const char *src, const char *dst, const char *bad)
 	gather(w);
 }
 
+/* Whether the beginning of a sector is there, or of all that it stands for. */
+static bool
+is_there(const struct watch *w, size_t i)
+{
+	return w->left[i] == THERE ||
+	    memcmp(w->src + i * SECTOR, w->dst + i * SECTOR, 16) == 0;
+}
+
+/* Whether it may be worth looking at all. */
+static bool
+look_at_some(const struct watch *w)
+{
+	const size_t step = SOME * UNIT / SECTOR;
+	size_t i, seen = 0, there = 0;
+
+	for (i = 0; i < w->sectors; i += step)
+		if (w->left[i] == WHOLE_UNIT || w->left[i] == THERE) {
+			seen++;
+			there += is_there(w, i);
+		}
+	return (double)(there + 1) * (double)w->good >=
+	    (double)seen * w->enough;
+}
+
 /* Whether enough is there. */
 static bool
 look(struct watch *w)
 {
-	struct stat st;
 	size_t i;
 
-	if (fstat(w->fd, &st) != 0 || (double)st.st_blocks * 512 < w->enough)
+	if (!look_at_some(w))
 		return false;
 	for (i = 0; i < w->sectors; i++) {
 		if (w->left[i] != SINGLE && w->left[i] != WHOLE_UNIT)
 			continue;
-		if (memcmp(w->src + i * SECTOR, w->dst + i * SECTOR, 16) != 0)
+		if (!is_there(w, i))
 			continue;
 		w->there += w->left[i] == SINGLE ? SECTOR : UNIT;
 		w->left[i] = THERE;
