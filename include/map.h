@@ -140,6 +140,13 @@ bool map_peek(struct map *, struct seg *next);
 int map_claim_to(struct map *, uint64_t end, bool whole, struct seg *got);
 
 /*
+ * Claim the next piece of a pass that goes forwards if it follows "at", but
+ * nothing from byte "end" on.  Returns as map_claim.
+ */
+int map_claim_on(struct map *, const struct seg *at, uint64_t end,
+    struct seg *got);
+
+/*
  * Give what is claimed of the range the status "to"; parts of it that were
  * settled before keep theirs.  Returns 0, or ENOMEM with the map unchanged.
  */

@@ -71,8 +71,10 @@ void
 gate_reads(struct gate *g, uint64_t ticket, const struct seg *at)
 {
 	pthread_mutex_lock(&g->lock);
-	if (g->ticket == ticket)
+	if (g->ticket == ticket) {
+		g->since = clock_seconds();
 		g->at = *at;
+	}
 	pthread_mutex_unlock(&g->lock);
 }
 

@@ -416,27 +416,31 @@ to_piece(const struct map *map, struct seg *got)
 	}
 }
 
+/* Claim what next_forwards or next_backwards has found, as map_claim_to. */
+static int
+take(struct map *map, struct seg *got, uint64_t limit, bool whole)
+{
+	if (reserve(map) != 0)
+		return -1;
+	if (limit > got->off && limit - got->off < got->len)
+		got->len = limit - got->off;
+	if (!whole)
+		to_piece(map, got);
+	change(map, got->off, got->len, map->from, CLAIMED);
+	map->cursor = map->backwards ? got->off : got->off + got->len;
+	got->status = CLAIMED;
+	return 1;
+}
+
 static int
 claim(struct map *map, struct seg *got, uint64_t limit, bool whole)
 {
 	int claimed = 0;
 
 	pthread_mutex_lock(&map->lock);
-	if (!(map->backwards ? next_backwards(map, got) :
-	    next_forwards(map, got))) {
-		claimed = 0;
-	} else if (reserve(map) != 0) {
-		claimed = -1;
-	} else {
-		if (limit > got->off && limit - got->off < got->len)
-			got->len = limit - got->off;
-		if (!whole)
-			to_piece(map, got);
-		change(map, got->off, got->len, map->from, CLAIMED);
-		map->cursor = map->backwards ? got->off : got->off + got->len;
-		got->status = CLAIMED;
-		claimed = 1;
-	}
+	if (map->backwards ? next_backwards(map, got) :
+	    next_forwards(map, got))
+		claimed = take(map, got, limit, whole);
 	pthread_mutex_unlock(&map->lock);
 	return claimed;
 }
@@ -457,6 +461,20 @@ int
 map_claim_to(struct map *map, uint64_t end, bool whole, struct seg *got)
 {
 	return claim(map, got, end, whole);
+}
+
+int
+map_claim_on(struct map *map, const struct seg *at, uint64_t end,
+    struct seg *got)
+{
+	int claimed = 0;
+
+	pthread_mutex_lock(&map->lock);
+	if (!map->backwards && next_forwards(map, got) &&
+	    got->off == at->off + at->len && got->off < end)
+		claimed = take(map, got, end, false);
+	pthread_mutex_unlock(&map->lock);
+	return claimed;
 }
 
 bool

@@ -95,13 +95,15 @@ first_skip(const struct job *job)
 	return skip < wary_size(job) ? wary_size(job) : skip;
 }
 
+/* Read to the place "at" of the buffer what lies so far behind off. */
 static struct io
-read_source(struct worker *w, uint64_t off, size_t len, bool careful)
+read_source(struct worker *w, uint64_t off, size_t at, size_t len,
+    bool careful)
 {
 	size_t mark = pulse_mark(w);
-	struct io io = piece_read(w, off, 0, len, careful);
+	struct io io = piece_read(w, off, at, len, careful);
 
-	pulse_feel(w, &io, off, w->job->rescue->pass->from, mark);
+	pulse_feel(w, &io, off + at, w->job->rescue->pass->from, mark);
 	return io;
 }
 
@@ -139,17 +141,17 @@ keep_good(struct worker *w, uint64_t off, size_t len)
  * one more read spares the trim pass as many as there are blocks in it.
  */
 static struct io
-read_before(struct worker *w, uint64_t off, size_t len, struct io io)
+read_before(struct worker *w, const struct seg *seg, size_t at, struct io io)
 {
 	uint64_t bad = piece_hint(&io);
-	uint64_t start = w->job->p->src_off + off;
+	uint64_t start = w->job->p->src_off + seg->off + at;
 	struct io again;
 
 	bad -= bad % w->job->p->block;
 	if (piece_hint(&io) == NOWHERE || bad <= start + io.done ||
-	    bad >= start + len)
+	    bad >= start + io.len)
 		return io;
-	again = read_source(w, off, (size_t)(bad - start), true);
+	again = read_source(w, seg->off, at, (size_t)(bad - start), true);
 	if (again.done > io.done)
 		io.done = again.done;
 	return io;
@@ -177,22 +179,61 @@ skip_area(struct job *job, const struct seg *seg, double seconds)
 		map_skip(&job->map, seg, first, most > first ? most : first);
 }
 
-/* Read a piece alone where that is wise, and note what it says of the area. */
-static struct io
-read_area(struct worker *w, const struct seg *seg, uint64_t ticket)
+/* Read a piece from "at" on, and note what it says of the area: all well? */
+static bool
+read_rest(struct worker *w, const struct seg *seg, size_t at, struct io *io)
 {
 	struct job *job = w->job;
 	double start = clock_seconds(), seconds;
-	struct io io = read_source(w, seg->off, (size_t)seg->len, false);
+	bool calm;
 
+	*io = read_source(w, seg->off, at, (size_t)seg->len - at, false);
 	seconds = clock_seconds() - start;
-	if (errno_is_medium(io.err))
-		io = read_before(w, seg->off, (size_t)seg->len, io);
-	if (errno_is_medium(io.err) || slow(job, io.done, seconds))
+	if (errno_is_medium(io->err))
+		*io = read_before(w, seg, at, *io);
+	calm = !errno_is_medium(io->err) && !slow(job, io->done, seconds);
+	if (!calm)
 		skip_area(job, seg, seconds);
-	else if (io.err == 0)
+	else if (io->err == 0)
 		map_go_on(&job->map);
-	gate_leave(&job->rescue->gate, ticket);
+	return calm && io->done == io->len;
+}
+
+/*
+ * To hand the turn over takes as long as to read a small piece.  So who has it
+ * goes on with what follows while the buffer has room.
+ */
+static bool
+keep_turn(struct job *job, uint64_t ticket, struct seg *seg)
+{
+	struct seg next;
+
+	if (ticket == 0 || job->stop || !wary(job) ||
+	    rate_due(&job->rate, piece_size(job)) > 0 ||
+	    map_claim_on(&job->map, seg, seg->off + job->p->chunk, &next) <= 0)
+		return false;
+	gate_reads(&job->rescue->gate, ticket, &next);
+	seg->len += next.len;
+	return true;
+}
+
+/*
+ * Read a piece, and with the turn (ticket) as much more as is claimed to it.
+ * Returns all of it as if it had been one read.
+ */
+static struct io
+read_area(struct worker *w, struct seg *seg, uint64_t ticket)
+{
+	struct io io = { .done = 0 };
+	size_t at = 0;
+
+	while (read_rest(w, seg, at, &io) &&
+	    keep_turn(w->job, ticket, seg))
+		at += io.done;
+	gate_leave(&w->job->rescue->gate, ticket);
+	io.off -= at;
+	io.len += at;
+	io.done += at;
 	return io;
 }
 
@@ -211,12 +252,12 @@ block_at(const struct worker *w, uint64_t off, uint64_t end)
  * nothing was wrong yet is longer, and goes back to be read in smaller ones.
  */
 static bool
-copy_piece(struct worker *w, const struct seg *seg, uint64_t ticket)
+copy_piece(struct worker *w, struct seg *seg, uint64_t ticket)
 {
 	struct job *job = w->job;
-	size_t len = (size_t)seg->len, good;
 	struct io io = read_area(w, seg, ticket);
-	uint64_t end = job->p->src_off + seg->off + io.done, at;
+	uint64_t end = io.off + io.done, at;
+	size_t len = (size_t)seg->len, good;
 
 	if (io.err == 0 && io.done == len)
 		return keep_good(w, seg->off, len);
@@ -266,7 +307,7 @@ try_block(struct worker *w, uint64_t off, size_t len)
 	if (given_up(w->job) || ((how == TRIM || how == SKIM) &&
 	    !rate_wait(&w->job->rate, len, w->job->halt)))
 		return -1;
-	io = read_source(w, off, len, true);
+	io = read_source(w, off, 0, len, true);
 	if (io.err == 0 && io.done == len)
 		return keep_good(w, off, len) ? 1 : -1;
 	if (errno_is_medium(io.err))
@@ -452,7 +493,7 @@ pay(struct job *job, const struct seg *seg, uint64_t ticket)
 }
 
 static bool
-run_piece(struct worker *w, const struct seg *seg, uint64_t ticket)
+run_piece(struct worker *w, struct seg *seg, uint64_t ticket)
 {
 	const struct pass *pass = w->job->rescue->pass;
 

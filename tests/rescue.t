@@ -229,6 +229,50 @@ skips()
 	((near < 40)) || fail "$near errors met before the end was read"
 }
 it "reads what lies behind a bad area before most of the area" skips
+# The longest of these calls.
+longest()
+{
+	awk -v op="$1" '$1 == op && $3 > n { n = $3 } END { print n + 0 }' faults
+}
+# Pass 3 is the second that goes forwards; each worker reads alone.
+third()
+{
+	printf '%s\n' '0 ? 3' "0 $size ?" >map
+}
+turns()
+{
+	local read wrote
+	bad=$((size / 2))+512
+	stuff && third && export FAULT_LOG_ALL=1 &&
+	    rescue 100 "; on=$PWD/dst op=write nth=99999 fail=EIO" && is - "$bad" &&
+	    honest || return
+	read=$(longest read) wrote=$(longest write)
+	((read <= 65536 && wrote > read)) || fail "reads of $read bytes, writes of $wrote"
+}
+it "reads several small pieces in a turn where only one may read" turns
+# Most of these errors are met in the middle of a turn.
+turns_end()
+{
+	local seed i at
+	in_memory
+	for ((seed = 1; seed <= $1; seed++)); do
+		RANDOM=$seed bad=524288+512 at=1100
+		for ((i = 0; i < 6; i++)); do
+			bad+=,$((at * 512))+$((512 * (1 + RANDOM % 3)))
+			at=$((at + 100 + RANDOM % 400))
+		done
+		stuff && third && rescue 100 '' thr=$((2 + seed % 3)) && is - "$bad" &&
+		    is '?*/' '' && honest || fail "seed $seed" || return
+	done
+}
+it "keeps what was read in a turn before an error" turns_end "$(heavy 12)"
+turns_dead()
+{
+	bad=0+$size
+	stuff && third && rescue 69 from=5 thr=4 && is + 0+262144 &&
+	    is '?' 262144+$((size - 262144)) && honest
+}
+it "... and no more, of a disk that dies in it" turns_dead
 
 # ------------------------------------------------------- stopped, and gone on
 

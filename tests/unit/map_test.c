@@ -528,12 +528,42 @@ claims_up_to_a_border(void **state)
 	map_free(&map);
 }
 
+static void
+claims_what_follows(void **state)
+{
+	struct seg got, at;
+	struct map map;
+
+	(void)state;
+	assert_int_equal(map_init(&map, SIZE, 100, 0), 0);
+	assert_int_equal(map_claim(&map, &at), 1);
+	assert_int_equal(map_claim_on(&map, &at, 150, &got), 1);
+	assert_int_equal(got.off, 100);
+	assert_int_equal(got.len, 50);
+	sound(&map);
+	assert_int_equal(map_claim_on(&map, &at, 300, &got), 0);
+	at.len += 50;
+	assert_int_equal(map_claim_on(&map, &at, 150, &got), 0);
+	assert_int_equal(map_set(&map, 200, 100, FINISHED), 0);
+	assert_int_equal(map_claim_on(&map, &at, 1000, &got), 1);
+	assert_int_equal(got.len, 50);
+	at.len += 50;
+	assert_int_equal(map_claim_on(&map, &at, 1000, &got), 0);
+	assert_int_equal(map_claim(&map, &got), 1);
+	assert_int_equal(got.off, 300);
+	map_pass(&map, UNTRIED, true);
+	at = (struct seg){ 800, 100, CLAIMED };
+	assert_int_equal(map_claim_on(&map, &at, 1000, &got), 0);
+	map_free(&map);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gives_each_piece_once),
 		cmocka_unit_test(claims_up_to_a_border),
+		cmocka_unit_test(claims_what_follows),
 		cmocka_unit_test(aligns_the_ends_of_claims),
 		cmocka_unit_test(has_nothing_to_give_when_empty),
 		cmocka_unit_test(joins_what_is_alike),
