@@ -24,7 +24,7 @@ struct plan {
 	uint64_t	 dst_off;
 	uint64_t	 length;	/* bytes; the most there can be, or */
 	bool		 bounded;	/* exactly that */
-	bool		 counted;	/* by count= */
+	bool		 counted;	/* by count=, or check=1 */
 	size_t		 chunk;		/* bytes of a transfer */
 	size_t		 claim;		/* bytes that a worker takes, at most */
 	uint64_t	 phase;		/* bytes of dst_off past a border */

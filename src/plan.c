@@ -107,7 +107,7 @@ set_length(struct plan *p, const struct layout *l, struct fault *f)
 	    p->dst_off);
 	uint64_t end;
 
-	p->counted = o->count >= 0;
+	p->counted = o->count >= 0 || (l != NULL && l->all);
 	p->bounded = true;
 	if (l != NULL && l->all) {
 		p->length = l->length;

@@ -166,6 +166,16 @@ longer()
 	    refused 'short has 5000000 bytes, and m is of 5000001' if=short manifest=m check=1
 }
 it "takes a larger disk, and refuses a smaller one" longer
+# What is not there is not as in the manifest, not even up to a border.
+short_pipe()
+{
+	copied && head -c "$1" src | exits 102 "$pardd" if=- manifest=m check=1 hash=md5 &&
+	    [[ $(tail -n 1 err) = "pardd: NOT complete: standard input ended after $1 of $bytes bytes" ]] &&
+	    says 'no digest'
+}
+for bytes_there in 0 $mib $((2 * mib + 7)); do
+	it "does not call right a pipe of which only $bytes_there bytes come" short_pipe "$bytes_there"
+done
 # behind OPEN: the second of two copies to one descriptor, at an odd place
 behind()
 {
