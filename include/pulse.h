@@ -31,8 +31,7 @@ struct pulse {
 	size_t		 goods;		/* lock: how many ever, in this run */
 	bool		 blank;		/* lock: nor in any run before */
 	const struct pass *pass;	/* lock: of the first error that is */
-	int		 retry;		/* not proved, and which retry; or */
-					/* NULL */
+	int		 retry;		/* not proved, and which retry */
 };
 
 /* With nothing noted yet; and with what it takes given back. */

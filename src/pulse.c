@@ -41,7 +41,6 @@ pulse_begin(struct pulse *p)
 {
 	p->bads = p->proved = p->goods = 0;
 	p->lost = p->blank = false;
-	p->pass = NULL;
 	pthread_mutex_init(&p->look, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 }

@@ -219,7 +219,8 @@ turn_back(struct job *job)
 
 	if (!job->gone && !r->pulse.lost)
 		return;
-	if (pass != NULL && (pass != r->pass || r->retry != r->pulse.retry)) {
+	if (r->pulse.bads > r->pulse.proved &&
+	    (pass != r->pass || r->retry != r->pulse.retry)) {
 		r->pass = pass;
 		r->retry = r->pulse.retry;
 		map_pass(&job->map, pass->from, pass_backwards(job, pass));

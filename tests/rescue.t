@@ -604,6 +604,18 @@ part=retries=20 from=0
 it "... in the middle of the retries" dead 4 '0x0 0x100000 +' '0x100000 0x400 -' \
     '0x100400 0xFFC00 +'
 part=
+# It goes in the second retry; what failed in the first was proved to be bad.
+goes_later()
+{
+	begun_with '0x0 0x20000 +' '0x20000 0x200 -' '0x20200 0xDFE00 +' '0x100000 0x200 -' \
+	    '0x100200 0xFFE00 +' && exits 69 with_faults "on=$PWD/src op=read at=131072+512 fail=EIO \
+times=1;on=$PWD/src op=read at=131072+512 fail=ENODEV" "$pardd" if=src of=dst map=map bs=512 \
+	    thr=1 retries=2 && is - 131072+512 && grep -qx '0x00020200 *- *2' map ||
+	    fail "$(<map)" || return
+	bad=131072+512
+	rescue 100 '' retries=1 && faulty read
+}
+it "goes on in the pass in which the source went, not where it had its first error" goes_later
 all_bad()
 {
 	bad=0+$size
