@@ -40,4 +40,10 @@ pass_is_first(const struct pass *pass)
 /* Whether it goes backwards in this run, with rescue=reverse or without. */
 bool pass_backwards(const struct job *, const struct pass *);
 
+/*
+ * maxerrors= and maxtime=: enough is enough, and the run is stopped.  A worker
+ * asks between reads.
+ */
+bool pass_given_up(struct job *);
+
 #endif

@@ -25,6 +25,7 @@
 #include "keeper.h"
 #include "pass.h"
 #include "pulse.h"
+#include "status.h"
 
 static const struct pass passes[] = {
 	{ "Copying non-tried blocks... Pass 1 (forwards)", UNTRIED, COPY,
@@ -168,6 +169,46 @@ go_on(struct job *job, const struct pass *pass)
 	m->pos = 0;
 }
 
+/* maxerrors=: the bad ranges, of which none may be in hand. */
+static bool
+too_many(struct job *job)
+{
+	const struct opts *o = job->p->opts;
+	struct fault f;
+
+	if (o->maxerrors < 0 || map_totals(&job->map).bad_ranges <=
+	    (uint64_t)o->maxerrors)
+		return false;
+	fault_set(&f, STATUS_UNREADABLE, "given up: more than maxerrors=%lld "
+	    "bad ranges", (long long)o->maxerrors);
+	job_fail(job, &f);
+	return true;
+}
+
+/* maxtime= */
+static bool
+too_late(struct job *job)
+{
+	const struct opts *o = job->p->opts;
+	struct fault f;
+
+	if (o->maxtime < 0 || clock_seconds() - job->rescue->start <=
+	    (double)o->maxtime)
+		return false;
+	fault_set(&f, STATUS_UNREADABLE, "stopped after maxtime=%lld seconds",
+	    (long long)o->maxtime);
+	job_fail(job, &f);
+	return true;
+}
+
+/* A pass over bad ranges has them in hand, and in parts. */
+bool
+pass_given_up(struct job *job)
+{
+	return too_late(job) || (job->rescue->pass->from != BAD &&
+	    too_many(job));
+}
+
 static void
 run_pass(struct job *job, const struct pass *pass,
     void (*start)(struct job *))
@@ -175,6 +216,8 @@ run_pass(struct job *job, const struct pass *pass,
 	struct seg any;
 
 	if (job->stop || !map_next(&job->map, 0, pass->from, &any))
+		return;
+	if (pass->from == BAD && too_many(job))
 		return;
 	job->rescue->pass = pass;
 	job->phase = phase_of(pass);

@@ -277,26 +277,6 @@ copy_piece(struct worker *w, struct seg *seg, uint64_t ticket)
 	    BAD : UNTRIMMED);
 }
 
-/* maxerrors= and maxtime=: enough is enough. */
-static bool
-given_up(struct job *job)
-{
-	const struct opts *o = job->p->opts;
-	struct fault f = { .status = 0 };
-
-	if (o->maxtime >= 0 &&
-	    clock_seconds() - job->rescue->start > (double)o->maxtime)
-		fault_set(&f, STATUS_UNREADABLE, "stopped after maxtime=%lld "
-		    "seconds", (long long)o->maxtime);
-	else if (o->maxerrors >= 0 && map_totals(&job->map).bad_ranges >
-	    (uint64_t)o->maxerrors)
-		fault_set(&f, STATUS_UNREADABLE, "given up: more than "
-		    "maxerrors=%lld bad ranges", (long long)o->maxerrors);
-	if (f.status != 0)
-		job_fail(job, &f);
-	return f.status != 0;
-}
-
 /* One block: 1 it is good, 0 it is bad, -1 the worker has to end. */
 static int
 try_block(struct worker *w, uint64_t off, size_t len)
@@ -304,7 +284,7 @@ try_block(struct worker *w, uint64_t off, size_t len)
 	enum how how = w->job->rescue->pass->how;
 	struct io io;
 
-	if (given_up(w->job) || ((how == TRIM || how == SKIM) &&
+	if (pass_given_up(w->job) || ((how == TRIM || how == SKIM) &&
 	    !rate_wait(&w->job->rate, len, w->job->halt)))
 		return -1;
 	io = read_source(w, off, 0, len, true);
@@ -522,7 +502,7 @@ rescue_piece(struct worker *w)
 	struct seg seg, left;
 	bool more = false;
 
-	if (job->stop || given_up(job) || claim(w, &seg, &ticket) <= 0)
+	if (job->stop || pass_given_up(job) || claim(w, &seg, &ticket) <= 0)
 		return false;
 	if (pay(job, &seg, ticket))
 		more = run_piece(w, &seg, ticket);

@@ -1357,6 +1357,19 @@ errors_inside()
 	    is - 0+512,4608+512
 }
 it "gives up after maxerrors= within a large area that it scrapes" errors_inside
+# A range is one, however many pieces of it are in hand.
+one_range()
+{
+	bad=524288+262144
+	begun_with '0x0 0x80000 +' '0x80000 0x40000 -' '0xC0000 0x140000 +' &&
+	    rescue 100 '' maxerrors=1 "$@" && does_not_say maxerrors && is - "$bad" &&
+	    rescue 100 '' maxerrors=0 "$@" && says 'given up: more than maxerrors=0'
+}
+for thr in 1 $(few 16); do
+	it "counts a bad range once, while it is tried again ($thr workers)" \
+	    one_range retries=1 thr=$thr
+	it "... and while it is filled ($thr workers)" one_range fill=zero thr=$thr
+done
 half_tried()
 {
 	bad=1024000+102400
