@@ -1338,6 +1338,13 @@ too_long()
 	    has + && has '?' && rescue 0 nth=999999 && same src dst
 }
 it "stops after maxtime=, with the map" too_long
+# The last read takes longer than there is time.
+just_done()
+{
+	"$blocks" make src 4096 && exits 0 with_faults "on=$PWD/src op=read sleep=1300" \
+	    "$pardd" if=src of=dst map=map maxtime=1 && complete && same src dst
+}
+it "has all when nothing is left to do after maxtime=" just_done
 # One area that takes long.
 stops_inside()
 {
