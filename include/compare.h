@@ -1,6 +1,6 @@
 /*
  * compare=1: both ends are read, and it is told where they differ.  Used by
- * copy.c (begin) and worker.c (run).
+ * copy.c (begin), worker.c (run) and main.c (look).
  */
 #ifndef PARDD_COMPARE_H
 #define PARDD_COMPARE_H
@@ -20,8 +20,14 @@ struct compare {
 };
 
 /*
- * Make ready for a job that has a map; nothing is read yet.  A map= that could
- * not be written, or is there already, is refused.  Returns 0, or -1 with *f.
+ * Whether map=, if it is given, can be made: one that could not be written, or
+ * is there already, is refused.  Returns 0, or -1 with *f.
+ */
+int compare_look(const struct plan *, struct fault *f);
+
+/*
+ * Make ready for a job that has a map, after such a look; nothing is read yet.
+ * Returns 0, or -1 with *f.
  */
 int compare_begin(struct job *, struct fault *f);
 void compare_free(struct compare *);

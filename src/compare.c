@@ -46,8 +46,8 @@ struct side {			/* one end, as a worker reads a piece of it */
  * Nothing that is there is replaced: it may be the map of a rescue.  Only what
  * it is first written as was left by a run that was killed.
  */
-static int
-check_map(const struct plan *p, struct fault *f)
+int
+compare_look(const struct plan *p, struct fault *f)
 {
 	const char *path = p->opts->map;
 	static const char *const suffix[] = { "", ".bak" };
@@ -55,6 +55,8 @@ check_map(const struct plan *p, struct fault *f)
 	struct stat st;
 	size_t i;
 
+	if (p->opts->compare == 0 || path == NULL)
+		return 0;
 	if (newfile_map(p, f) != 0)
 		return -1;
 	for (i = 0; i < 2; i++)
@@ -86,7 +88,7 @@ compare_begin(struct job *job, struct fault *f)
 
 	if (o->compare == 0)
 		return 0;
-	if (o->map != NULL && check_map(job->p, f) != 0)
+	if (compare_look(job->p, f) != 0)
 		return -1;
 	c = calloc(1, sizeof(*c));
 	if (c == NULL || map_init(&c->differ, INT64_MAX, job->p->chunk,

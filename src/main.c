@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "claim.h"
+#include "compare.h"
 #include "config.h"
 #include "control.h"
 #include "copy.h"
@@ -222,7 +223,7 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 {
 	struct map_totals known;
 	struct fault f;
-	bool map = p->opts->map != NULL;
+	bool map = p->opts->map != NULL && p->opts->compare == 0;
 	FILE *out = place(p);
 
 	if (out == NULL) {
@@ -231,7 +232,7 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 		    "copy, or disks");
 		return leave(ev, src, dst, &f);
 	}
-	if (control_look(p->opts, &f) != 0 ||
+	if (control_look(p->opts, &f) != 0 || compare_look(p, &f) != 0 ||
 	    (map && keeper_look(p, &known, &f) != 0) ||
 	    endpoint_look(dst, &f) != 0)
 		return leave(ev, src, dst, &f);

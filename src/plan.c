@@ -324,11 +324,11 @@ needs_threads(const struct plan *p)
 {
 	if (p->src->streamed || p->dst->streamed)
 		return "a stream is one request at a time";
-	if (p->opts->map != NULL)
-		return "a rescue waits for bad blocks";
 	if (p->opts->verify == VERIFY_STREAM || p->opts->compare != 0 ||
 	    (p->opts->oflag & FLAG_SPARING) != 0)
 		return "the target is read, too";
+	if (p->opts->map != NULL)
+		return "a rescue waits for bad blocks";
 	if (p->opts->base != NULL || p->opts->check != 0)
 		return "ranges are looked up";
 	return p->src->waits != NULL ? p->src->waits : p->dst->waits;

@@ -139,7 +139,8 @@ itself()
 it "may compare a file with itself" itself
 dry()
 {
-	"$blocks" make a 1M && cp a b && exits 0 "$pardd" -d if=a of=b compare=1 && grep -qx compare=1 out
+	"$blocks" make a 1M && cp a b && exits 0 "$pardd" -d if=a of=b compare=1 && grep -qx compare=1 out &&
+	    exits 0 "$pardd" -d if=a of=b compare=1 map=map && ! grep 'map_\|rescue' out && [[ ! -e map ]]
 }
 it "has it in the plan" dry
 
@@ -225,7 +226,8 @@ it "tells positions of the source in it" positions
 keeps()
 {
 	"$blocks" make a 1M && cp a b && echo mine >"$1" && compare 101 map=map &&
-	    one_line 'there already' && [[ $(<"$1") = mine ]] && { [[ $1 = map ]] || [[ ! -e map ]]; }
+	    one_line 'there already' && [[ $(<"$1") = mine ]] && { [[ $1 = map ]] || [[ ! -e map ]]; } &&
+	    mv err was && compare 101 map=map -d && same err was && [[ ! -s out ]]
 }
 it "does not replace a map" keeps map
 it "does not replace the map before a map" keeps map.bak
