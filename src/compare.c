@@ -310,21 +310,23 @@ hold(struct job *job, const unsigned char *a, const unsigned char *b,
 	return ok;
 }
 
-/* What one end has lost is like the other's. */
-static void
+/* What one end has lost is like the other's.  Returns how much that is. */
+static size_t
 level(struct job *job, unsigned char *a, unsigned char *b, uint64_t off,
     size_t n)
 {
 	struct seg s = { .off = off };
 	uint64_t end = off + n;
-	size_t at, len;
+	size_t at, len, lost = 0;
 
 	while (map_next(&job->map, s.off + s.len, BAD, &s) && s.off < end) {
 		at = (size_t)(s.off - off);
 		len = (size_t)least(s.len, end - s.off);
 		memset(a + at, 0, len);
 		memset(b + at, 0, len);
+		lost += len;
 	}
+	return lost;
 }
 
 /* Whether an end goes on behind the piece that ended the other. */
@@ -412,7 +414,7 @@ compare(struct job *job, struct side *first, struct side *second,
     const struct seg *seg)
 {
 	struct side *both[] = { first, second };
-	size_t n = (size_t)seg->len, i;
+	size_t n = (size_t)seg->len, lost, i;
 
 	for (i = 0; i < 2; i++)
 		if (!both[i]->ep->streamed && !fetch(job, both[i], seg))
@@ -424,11 +426,11 @@ compare(struct job *job, struct side *first, struct side *second,
 		}
 	}
 	n = (size_t)least(first->n, second->n);
-	level(job, first->buf, second->buf, seg->off, n);
+	lost = level(job, first->buf, second->buf, seg->off, n);
 	if (n > 0 && !hold(job, first->buf, second->buf, seg->off, n))
 		return false;
-	job->read += n;
-	job->compare->compared += n;
+	job->read += n - lost;
+	job->compare->compared += n - lost;
 	return map_settle(&job->map, seg->off, n, FINISHED) == 0 &&
 	    n == seg->len;
 }
@@ -460,6 +462,26 @@ append(struct mapfile *m, uint64_t from, uint64_t to, enum seg_status status)
 	return from < to ? mapfile_append(m, &s) : 0;
 }
 
+/*
+ * What comes next, from off on, of what differs and what could not be read;
+ * false when nothing does.
+ */
+static bool
+next_found(struct job *job, uint64_t off, struct seg *s)
+{
+	struct seg lost;
+	bool any = map_next(&job->compare->differ, off, BAD, s);
+
+	s->status = FINISHED;
+	if (!map_next(&job->map, off, BAD, &lost) ||
+	    (any && s->off <= lost.off))
+		return any;
+	if (any)
+		lost.len = least(lost.len, s->off - lost.off);
+	*s = lost;
+	return true;
+}
+
 /* What differs is what a domain is made of: finished. */
 static int
 compose(struct job *job, struct mapfile *m)
@@ -469,11 +491,11 @@ compose(struct job *job, struct mapfile *m)
 	    p->src_off + map_totals(&job->map).end;
 	struct seg s = { .off = 0 };
 
-	while (map_next(&job->compare->differ, s.off + s.len, BAD, &s)) {
+	while (next_found(job, s.off + s.len, &s)) {
 		if (append(m, at, p->src_off + s.off, UNTRIED) != 0)
 			return ENOMEM;
 		at = p->src_off + s.off + s.len;
-		if (append(m, at - s.len, at, FINISHED) != 0)
+		if (append(m, at - s.len, at, s.status) != 0)
 			return ENOMEM;
 	}
 	return append(m, at, end, UNTRIED);
@@ -492,7 +514,8 @@ save(struct job *job)
 	if (compose(job, &m) != 0)
 		fault_errno(&f, ENOMEM, "%s", path);
 	else
-		mapfile_save(&m, path, "Compared: finished is what differs",
+		mapfile_save(&m, path, "Compared: finished is what differs, bad what "
+		    "could not be read",
 		    &f);
 	mapfile_free(&m);
 	if (f.status != 0)

@@ -244,8 +244,10 @@ report_abandoned(const struct outcome *out)
 static void
 unreadable(const struct plan *p, struct outcome *out)
 {
+	bool made = p->opts->compare == 0 || (out->fault.status == 0 &&
+	    out->signal == 0);
 	bool saved = p->opts->map != NULL && out->unsaved.status == 0 &&
-	    out->flush.status == 0;
+	    out->flush.status == 0 && made;
 	uint64_t most = saved ? RANGES_SHOWN : UINT64_MAX, n;
 	struct seg s = { .off = 0 };
 

@@ -100,8 +100,9 @@ agrees(const struct plan *p, struct outcome *out)
 		    out->longer->name);
 	else if (out->longer != NULL)
 		conclude(out, STATUS_MISMATCH, "NOT the same: there is more "
-		    "of %s; the %llu bytes that both have do not differ",
-		    out->longer->name, (ull)out->tally.verified);
+		    "of %s; the %llu bytes that %s do not differ",
+		    out->longer->name, (ull)out->tally.verified,
+		    out->tally.lost > 0 ? "could be compared" : "both have");
 	else
 		return true;
 	return false;

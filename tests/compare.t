@@ -267,6 +267,45 @@ has_lost()
 }
 it "stops at a block of the source that cannot be read, or leaves it out" unreadable a
 it "stops at a block of the other end that cannot be read, or leaves it out" unreadable b
+# What could not be read was not compared, even where the ends differ in length.
+lost_and_longer()
+{
+	"$blocks" make a 3M && cp a b && echo more >>"$1" &&
+	    exits 14 with_faults "on=$PWD/a op=read at=2000384+512 fail=EIO" \
+		"$pardd" if=a of=b compare=1 coe=1 json=json && valid && has_lost &&
+	    says "^pardd: NOT the same: there is more of $1; the 3145216 bytes that could be \
+compared do not differ$" && says '^3145216 bytes .* compared' && says '^6143\+0 records in$' &&
+	    jq -es 'last.bytes_verified == 3145216 and last.bytes_read == 3145216' json >/dev/null
+}
+it "does not count as compared what could not be read" lost_and_longer a
+it "... of which the other end has more" lost_and_longer b
+# The first 16 are shown; the map has them all.
+lost_in_map()
+{
+	local at="" i
+	for ((i = 1; i <= 20; i++)); do
+		at=$at,$((i * 8192))+512
+	done
+	"$blocks" make a 3M && cp a b && spoil b 5000 8704 &&
+	    exits 14 with_faults "on=$PWD/a op=read at=${at#,} fail=EIO" \
+		"$pardd" if=a of=b compare=1 coe=1 map=map bs=512 bpt="$1" &&
+	    says ': 4 more ranges, see map$' && [[ $("$tools/maps" list map -) = "${at#,}" &&
+	    $("$tools/maps" list map +) = 4608+512,8704+512 ]] || fail "$(<map)"
+}
+lost_without_map()
+{
+	local at="" i
+	for ((i = 1; i <= 20; i++)); do
+		at=$at,$((i * 8192))+512
+	done
+	"$blocks" make a 3M && cp a b &&
+	    exits 69 with_faults "on=$PWD/a op=read at=${at#,} fail=EIO;on=$PWD/a op=read \
+at=3000320+512 fail=ENODEV" "$pardd" if=a of=b compare=1 coe=1 map=map thr=1 && [[ ! -e map ]] &&
+	    does_not_say 'see map' && [[ $(grep -c ': unreadable: ' err) = 20 ]]
+}
+it "tells in the map what could not be read" lost_in_map 2048
+it "... in small pieces" lost_in_map 3
+it "does not refer to a map that it has not made" lost_without_map
 interrupted()
 {
 	"$blocks" make a 64M && cp a b
