@@ -45,33 +45,6 @@ conclude(struct outcome *out, int status, const char *fmt, ...)
 	return status;
 }
 
-/*
- * A signal decides over faults: a reader that was interrupted together with us
- * looks like a broken pipe.
- */
-static int
-of_signal(const struct plan *p, struct outcome *out,
-    const struct map_totals *t)
-{
-	const char *name = sigabbrev_np(out->signal);
-	int status = STATUS_SIGNAL + out->signal;
-
-	if (out->fault.status != 0)
-		return conclude(out, status, "NOT complete: stopped by SIG%s; "
-		    "%s", name, out->fault.text);
-	if (t->untried + t->claimed + t->failed + t->bad > 0)
-		return conclude(out, status, "NOT complete: stopped by SIG%s",
-		    name);
-	if (out->flush.status != 0)
-		return conclude(out, status, "NOT complete: stopped by SIG%s; "
-		    "%s", name, out->flush.text);
-	if (p->opts->verify != 0 && !out->proven)
-		return conclude(out, status, "NOT complete: stopped by SIG%s, "
-		    "when all was copied, but not all verified", name);
-	return conclude(out, status, "stopped by SIG%s, when all was %s", name,
-	    p->opts->compare != 0 ? "compared" : "copied");
-}
-
 /* Whether what was read back, or compared, is the same; else conclude so. */
 static bool
 agrees(const struct plan *p, struct outcome *out)
@@ -106,6 +79,59 @@ agrees(const struct plan *p, struct outcome *out)
 	else
 		return true;
 	return false;
+}
+
+/* All was copied: whether it is what it should be, and the records are made. */
+static int
+recorded(const struct plan *p, struct outcome *out)
+{
+	const struct hash_sum *d;
+	size_t n, i;
+
+	d = hash_digests(p->hash, &n);
+	for (i = 0; i < n; i++)
+		if (d[i].differs)
+			return conclude(out, STATUS_MISMATCH, "NOT as "
+			    "expected: the %s of what was copied is %s",
+			    d[i].name, d[i].hex);
+	if (out->record.status != 0)
+		return conclude(out, out->record.status, "all was copied, "
+		    "but not recorded: %s", out->record.text);
+	return STATUS_COMPLETE;
+}
+
+/*
+ * A signal decides over faults: a reader that was interrupted together with us
+ * looks like a broken pipe.
+ */
+static int
+of_signal(const struct plan *p, struct outcome *out,
+    const struct map_totals *t)
+{
+	const char *name = sigabbrev_np(out->signal);
+	const char *done = p->opts->compare != 0 ? "compared" :
+	    p->opts->check != 0 ? "checked" : "copied";
+	int status = STATUS_SIGNAL + out->signal;
+	struct fault said;
+
+	if (out->fault.status != 0)
+		return conclude(out, status, "NOT complete: stopped by SIG%s; "
+		    "%s", name, out->fault.text);
+	if (t->untried + t->claimed + t->failed + t->bad > 0)
+		return conclude(out, status, "NOT complete: stopped by SIG%s",
+		    name);
+	if (out->flush.status != 0)
+		return conclude(out, status, "NOT complete: stopped by SIG%s; "
+		    "%s", name, out->flush.text);
+	if (p->opts->verify != 0 && !out->proven)
+		return conclude(out, status, "NOT complete: stopped by SIG%s, "
+		    "when all was copied, but not all verified", name);
+	if (agrees(p, out) && recorded(p, out) == STATUS_COMPLETE)
+		return conclude(out, status, "stopped by SIG%s, when all was "
+		    "%s", name, done);
+	said = out->verdict;
+	return conclude(out, status, "stopped by SIG%s, when all was %s; %s",
+	    name, done, said.text);
 }
 
 /* All is in its place. */
@@ -200,25 +226,6 @@ incomplete(const struct plan *p, struct outcome *out,
 		    lost == 1 ? "" : "s", (ull)t->bad_ranges,
 		    t->bad_ranges == 1 ? "" : "s");
 	}
-	return STATUS_COMPLETE;
-}
-
-/* All was copied: whether it is what it should be, and the records are made. */
-static int
-recorded(const struct plan *p, struct outcome *out)
-{
-	const struct hash_sum *d;
-	size_t n, i;
-
-	d = hash_digests(p->hash, &n);
-	for (i = 0; i < n; i++)
-		if (d[i].differs)
-			return conclude(out, STATUS_MISMATCH, "NOT as "
-			    "expected: the %s of what was copied is %s",
-			    d[i].name, d[i].hex);
-	if (out->record.status != 0)
-		return conclude(out, out->record.status, "all was copied, "
-		    "but not recorded: %s", out->record.text);
 	return STATUS_COMPLETE;
 }
 

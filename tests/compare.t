@@ -317,6 +317,18 @@ interrupted()
 	ended signal 2 && does_not_say 'complete, nothing' && valid && [[ ! -e map ]]
 }
 it "says that it was interrupted" interrupted
+# By a signal that came when the last bytes were being read.
+too_late()
+{
+	"$blocks" make a 64k && cp a b && spoil b 1000
+	FAULTS="on=$PWD/b op=read until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$tools/ends" how "$pardd" if=a of=b compare=1 2>err &
+	until_true 20 grep -qs waits faults && kill -INT "$(awk '$1 == "pid" { print $2 }' how)" &&
+	    heard && touch go && wait $!
+	ended signal 2 && [[ $(tail -n 1 err) = "pardd: stopped by SIGINT, when all was compared; \
+NOT the same: 512 bytes in 1 range differ" ]]
+}
+it "tells what differs when it is interrupted at the end" too_late
 
 it "compares with a name only" usage of= if=a compare=1
 it "compares nothing with standard output" usage of= if=a of=- compare=1

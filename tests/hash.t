@@ -260,6 +260,17 @@ interrupted()
 	ended signal 2 && status=130 && incomplete 130
 }
 it "has none when it is interrupted" interrupted
+interrupted_late()
+{
+	"$blocks" make src 64k
+	FAULTS="on=$PWD/src op=read until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$tools/ends" how "$pardd" if=src of=dst "expect=md5:$(printf %032d 0)" 2>err &
+	until_true 20 grep -qs waits faults && kill -INT "$(awk '$1 == "pid" { print $2 }' how)" &&
+	    heard && touch go && wait $!
+	ended signal 2 && [[ $(tail -n 1 err) = "pardd: stopped by SIGINT, when all was copied; \
+NOT as expected: the md5 of what was copied is $(md5sum <src | cut -c -32)" ]]
+}
+it "tells that it is another when it is interrupted at the end" interrupted_late
 not_flushed()
 {
 	"$blocks" make src 1000001 &&

@@ -227,6 +227,18 @@ read_error()
 	    says "differs: bytes 0 to $((mib - 1))"
 }
 it "does not call right what it cannot read" read_error
+# By a signal that came when the last bytes were being read.
+interrupted()
+{
+	"$blocks" make src 64k && exits 0 "$pardd" if=src of=dst manifest=m && { [[ -z $1 ]] || flip dst "$1"; }
+	FAULTS="on=$PWD/dst op=read until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$tools/ends" how "$pardd" if=dst check=1 manifest=m 2>err &
+	until_true 20 grep -qs waits faults && kill -INT "$(awk '$1 == "pid" { print $2 }' how)" &&
+	    heard && touch go && wait $!
+	ended signal 2 && [[ $(tail -n 1 err) = "pardd: stopped by SIGINT, when all was checked$2" ]]
+}
+it "says that it was interrupted when all was checked" interrupted '' ''
+it "... and what was found" interrupted 1000 '; NOT as in m: 65536 bytes in 1 range'
 zeros_too()
 {
 	truncate -s 3M src && exits 0 "$pardd" if=src of=dst manifest=m &&
