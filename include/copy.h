@@ -58,6 +58,8 @@ struct outcome {
 	uint64_t	 rate;		/* bytes a second, as set last, or 0 */
 	int		 ioprio;	/* the same; 0: not set */
 	bool		 gone;		/* the fault: there is no source now */
+	bool		 doubt;		/* the target failed: what was written
+					 * before may not be on the medium */
 	bool		 abandoned;	/* twice: left with workers running */
 };
 

@@ -273,6 +273,7 @@ fill_in(struct outcome *out, struct job *job)
 	out->fault = job->fault;
 	out->flush = job->flush;
 	out->unsaved = job->unsaved;
+	out->doubt = job->doubt;
 	out->gone = job->gone && !job->doubt;
 	out->rate = job->rate.bytes;
 	out->ioprio = job->ioprio;

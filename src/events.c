@@ -509,7 +509,7 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 		.message = out->verdict.text, .tally = out->tally,
 		.damage = &out->damage,
 		.flushed = p->dst->durable && p->opts->sync != 0 &&
-		    out->flush.status == 0 && !out->abandoned,
+		    out->flush.status == 0 && !out->doubt && !out->abandoned,
 		.verified = out->proven && out->tally.differing == 0,
 		.hash = p->hash };
 

@@ -475,6 +475,7 @@ flush_behind(struct job *job, size_t upto)
 	pthread_mutex_unlock(&v->lock);
 	if (!ok) {
 		f.status = STATUS_NOT_FLUSHED;
+		job->doubt = true;
 		job_fail(job, &f);
 	}
 	return ok;

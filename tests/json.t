@@ -157,6 +157,15 @@ not_flushed()
 	tells 103 not_flushed if=src of=dst && has '.flushed | not' && has '.bytes_written == 65536'
 }
 it "tells that flushing failed" not_flushed
+# The next flush succeeds, and says nothing of what was lost before it.
+flushed_later()
+{
+	"$blocks" make src 64M || return
+	export FAULTS="on=$PWD/dst $1 fail=EIO times=1" LD_PRELOAD=$shim
+	touch dst && tells "$2" "$3" if=src of=dst "${@:4}" && has '.flushed | not'
+}
+it "... while the copy was made" flushed_later op=flush 103 not_flushed verify=stream
+it "... or a write" flushed_later op=write 55 stopped
 refused_run()
 {
 	"$blocks" make src 64k && tells 101 refused if=src of=dst skip=1000 &&
