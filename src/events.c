@@ -2,8 +2,8 @@
  * JSON lines for programs, and the journal.  Every line is made and written by
  * the main thread, with one write(2) where a sink takes it (sink.c).
  *
- * Progress does without where nobody reads, errors are put off, and only the
- * plan, the last errors and the result are worth some seconds of waiting.
+ * Progress does without where nobody reads, errors are put off, and only what
+ * is told once, while no worker runs, is worth some seconds of waiting.
  * After a failure a sink gets nothing more: its last line may be a part of one.
  */
 #include "events.h"
@@ -343,7 +343,7 @@ events_gone(struct events *ev, const struct plan *p, const struct tally *t)
 	if (ev->json.fd >= 0)
 		emit(ev, &ev->json, json_pack("{s:s, s:s, s:f, s:o}",
 		    "schema", SCHEMA, "event", "gone", "seconds", t->seconds,
-		    "wait", value_amount(p->opts->wait)), 0);
+		    "wait", value_amount(p->opts->wait)), PATIENCE);
 }
 
 void
@@ -352,7 +352,7 @@ events_back(struct events *ev, const struct plan *p)
 	if (ev->json.fd >= 0)
 		emit(ev, &ev->json, json_pack("{s:s, s:s, s:o}",
 		    "schema", SCHEMA, "event", "back", "name",
-		    value_text(p->src->name)), 0);
+		    value_text(p->src->name)), PATIENCE);
 }
 
 /* --- the result --------------------------------------------------------- */

@@ -1084,6 +1084,22 @@ keeps_limits()
 	    jq -e '.target.bytes == 2097152 and .seconds < 100 and
 		([.target.positions[].bytes] | add) == 2097152' profile.json
 }
+# A reader of json= that is behind when it goes reads on when it is back.
+slow_reader()
+{
+	comes()
+	{
+		sleep 1
+		cat <pipe >json 9>&- &
+		comes_back
+	}
+	mkfifo pipe && exec 9<>pipe && head -c 61440 /dev/zero | tr '\0' '\n' >&9 &&
+	    leaves '' json=9 && ended exit 0 && does_not_say json= || return
+	exec 9>&-
+	wait $!
+	[[ $(jq -r .event json | grep -v progress | paste -sd ' ') = 'plan gone back result' ]] ||
+	    fail "$(jq -r .event json)"
+}
 # The same name after a restart, and another disk.
 other_target()
 {
@@ -1122,6 +1138,7 @@ if can_loop; then
 	it "says what to do when a disk has another serial number" renamed_disk
 	if command -v socat >/dev/null && command -v jq >/dev/null; then
 		it "... within the limits that were changed, and notes all of it in profile=" keeps_limits
+		it "... and tells programs that take their time" slow_reader
 	fi
 else
 	skip "no loop devices" "waits for the source"
