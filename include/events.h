@@ -28,7 +28,6 @@ struct events {			/* the main thread's */
 	bool		 bounded;
 	uint64_t	 told;	/* errors before this byte of the map are */
 	double		 next;	/* seconds; when progress is due */
-	struct fault	 trouble;	/* a sink that failed; status 0: none */
 };
 
 /*

@@ -16,6 +16,7 @@ struct sink {
 	bool		 named;	/* opened here, and closed here */
 	bool		 regular;	/* takes any line at once */
 	const char	*key, *name;	/* of the operand */
+	struct fault	 trouble;	/* a line was lost; status 0: none */
 };
 
 /*
@@ -31,11 +32,14 @@ bool sink_room(const struct sink *, int patience);
 
 /*
  * Write a line, waiting for so many ms at most each time that a pipe is full.
- * Returns 0 or an errno value.
+ * Returns 0 or an errno value; then a file has nothing of it.
  */
 int sink_put(const struct sink *, const char *line, size_t len, int patience);
 
-/* Close what was opened, not what was inherited; it gets no more lines. */
-void sink_close(struct sink *);
+/*
+ * Close what was opened, not what was inherited; it gets no more lines.
+ * Returns 0 or an errno value.
+ */
+int sink_close(struct sink *);
 
 #endif

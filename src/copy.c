@@ -376,7 +376,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 	tell_differs(pr, job);
 	progress_draw(pr, t);
 	events_progress(ev, job->p, &job->map, t);
-	if (say_room() && events_trouble(ev, &f)) {
+	while (say_room() && events_trouble(ev, &f)) {
 		progress_clear(pr);
 		report_fault(&f);
 	}

@@ -4,7 +4,8 @@
  *
  * Progress does without where nobody reads, errors are put off, and only what
  * is told once, while no worker runs, is worth some seconds of waiting.
- * After a failure a sink gets nothing more: its last line may be a part of one.
+ * After a failure a sink gets nothing more: a pipe's last line may be a part of
+ * one.
  */
 #include "events.h"
 
@@ -69,30 +70,46 @@ events_open(struct events *ev, const struct opts *o, struct fault *f)
 
 /* --- writing ------------------------------------------------------------ */
 
+static void
+incomplete(struct sink *s, int err)
+{
+	fault_errno(&s->trouble, err, "%s=%s: it is not complete", s->key,
+	    s->name);
+}
+
 /* Write an object, which is used up, as a line. */
 static void
-emit(struct events *ev, struct sink *s, json_t *o, int patience)
+emit(struct sink *s, json_t *o, int patience)
 {
 	size_t len;
 	char *line = value_line(o, &len);
 	int err = line == NULL ? ENOMEM : sink_put(s, line, len, patience);
 
 	if (err != 0) {
-		fault_errno(&ev->trouble, err, "%s=%s: it is not complete",
-		    s->key, s->name);
+		incomplete(s, err);
 		sink_close(s);
 	}
 	free(line);
 }
 
+/* That was the last one.  A server may tell only now that it has no room. */
+static void
+last(struct sink *s)
+{
+	int err = sink_close(s);
+
+	if (err != 0)
+		incomplete(s, err);
+}
+
 bool
 events_trouble(struct events *ev, struct fault *f)
 {
-	if (ev->trouble.status == 0)
-		return false;
-	*f = ev->trouble;
-	ev->trouble.status = 0;
-	return true;
+	struct sink *s = ev->json.trouble.status != 0 ? &ev->json : &ev->log;
+
+	*f = s->trouble;
+	s->trouble.status = 0;
+	return f->status != 0;
 }
 
 /* --- values ------------------------------------------------------------- */
@@ -214,7 +231,7 @@ events_plan(struct events *ev, const struct plan *p)
 	ev->bounded = p->bounded;
 	ev->length = p->length;
 	if (ev->json.fd >= 0)
-		emit(ev, &ev->json, plan_line(ev, p), PATIENCE);
+		emit(&ev->json, plan_line(ev, p), PATIENCE);
 }
 
 int
@@ -260,7 +277,7 @@ tell_errors(struct events *ev, const struct plan *p, struct map *map,
 	    (patience > 0 || sink_room(&ev->json, 0))) {
 		o = json_pack("{s:s, s:s}", "schema", SCHEMA,
 		    "event", "error");
-		emit(ev, &ev->json, value_merge(o, range(p, &s)), patience);
+		emit(&ev->json, value_merge(o, range(p, &s)), patience);
 		ev->told = s.off + s.len;
 	}
 }
@@ -298,7 +315,7 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 	    "length", value_amount(p->bounded ? (int64_t)p->length : -1),
 	    "bytes_finished", value_count(t->finished), "bytes_left",
 	    value_amount(p->bounded ? (int64_t)t->left : -1));
-	emit(ev, &ev->json, value_merge(o, counts(t)), 0);
+	emit(&ev->json, value_merge(o, counts(t)), 0);
 }
 
 /* All that was tried in vain, merged, with what a rescue left half tried. */
@@ -341,7 +358,7 @@ void
 events_gone(struct events *ev, const struct plan *p, const struct tally *t)
 {
 	if (ev->json.fd >= 0)
-		emit(ev, &ev->json, json_pack("{s:s, s:s, s:f, s:o}",
+		emit(&ev->json, json_pack("{s:s, s:s, s:f, s:o}",
 		    "schema", SCHEMA, "event", "gone", "seconds", t->seconds,
 		    "wait", value_amount(p->opts->wait)), PATIENCE);
 }
@@ -350,7 +367,7 @@ void
 events_back(struct events *ev, const struct plan *p)
 {
 	if (ev->json.fd >= 0)
-		emit(ev, &ev->json, json_pack("{s:s, s:s, s:o}",
+		emit(&ev->json, json_pack("{s:s, s:s, s:o}",
 		    "schema", SCHEMA, "event", "back", "name",
 		    value_text(p->src->name)), PATIENCE);
 }
@@ -471,7 +488,7 @@ finish(struct events *ev, const struct ending *e, int patience)
 		    "unreadable", ev->unreadable,
 		    "mismatch", ev->mismatch, "damage", damage(e->damage),
 		    "source", ev->source, "target", ev->target));
-		emit(ev, &ev->json, end, patience);
+		emit(&ev->json, end, patience);
 	}
 	if (ev->log.fd >= 0) {
 		end = ending(ev, "run", e);
@@ -480,7 +497,11 @@ finish(struct events *ev, const struct ending *e, int patience)
 		    "length",
 		    value_amount(ev->bounded ? (int64_t)ev->length : -1),
 		    "uid", (json_int_t)getuid(), "operands", operands(o)));
-		emit(ev, &ev->log, end, patience);
+		emit(&ev->log, end, patience);
+	}
+	if (patience > 0) {
+		last(&ev->json);
+		last(&ev->log);
 	}
 }
 

@@ -89,7 +89,7 @@ tell_trouble(struct events *ev)
 {
 	struct fault f;
 
-	if (events_trouble(ev, &f))
+	while (events_trouble(ev, &f))
 		report_fault(&f);
 }
 
@@ -236,6 +236,7 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	    (map && keeper_look(p, &known, &f) != 0) ||
 	    endpoint_look(dst, &f) != 0)
 		return leave(ev, src, dst, &f);
+	tell_trouble(ev);
 	report_plan(out, p);
 	if (map)
 		report_known(out, &known);

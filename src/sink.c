@@ -276,27 +276,45 @@ sink_room(const struct sink *s, int patience)
 	return got != 0;
 }
 
+/* A part of a line, unless somebody has written behind it. */
+static void
+take_back(const struct sink *s, size_t n)
+{
+	off_t end = lseek(s->fd, 0, SEEK_CUR), start = end - (off_t)n;
+	struct stat st;
+
+	if (n > 0 && start >= 0 && fstat(s->fd, &st) == 0 &&
+	    st.st_size == end && ftruncate(s->fd, start) == 0)
+		(void)lseek(s->fd, start, SEEK_SET);
+}
+
 int
 sink_put(const struct sink *s, const char *line, size_t len, int patience)
 {
-	size_t most = s->regular ? len : PIPE_BUF;
+	size_t most = s->regular ? len : PIPE_BUF, done;
 	ssize_t n;
+	int err;
 
-	for (; len > 0; line += n, len -= (size_t)n) {
+	for (done = 0; done < len; done += n > 0 ? (size_t)n : 0) {
 		if (!s->regular && !sink_room(s, patience))
 			return ETIMEDOUT;
-		n = write(s->fd, line, len < most ? len : most);
-		if (n < 0 && errno != EINTR)
-			return errno;
-		n = n < 0 ? 0 : n;
+		n = write(s->fd, line + done,
+		    len - done < most ? len - done : most);
+		if (n >= 0 || errno == EINTR)
+			continue;
+		err = errno;
+		if (s->regular)
+			take_back(s, done);
+		return err;
 	}
 	return 0;
 }
 
-void
+int
 sink_close(struct sink *s)
 {
-	if (s->named && s->fd >= 0)
-		close(s->fd);
+	int err = s->named && s->fd >= 0 && close(s->fd) != 0 ? errno : 0;
+
 	s->fd = -1;
+	return err;
 }

@@ -416,6 +416,38 @@ write_fails()
 }
 it "goes on when the plan cannot be written" write_fails 1
 it "goes on when the result cannot be written" write_fails 2
+close_fails()
+{
+	in_memory
+	"$blocks" make src 64k && touch json || return
+	with_faults "on=$PWD/json op=close fail=ENOSPC" run "$pardd" if=src of=dst json=json
+	faulty close && told_once
+}
+it "... or is not kept, which a server may say at the end" close_fails
+# filled FILE: a line of 1000 bytes
+filled()
+{
+	printf '"%0997d"\n' 0 >"$1"
+}
+no_room()
+{
+	filled log && cp log before && ulimit -f 1 || return
+	exits 0 "$pardd" if=/dev/zero count=1 of=. json=json log=log && complete &&
+	    says 'json=json: it is not complete: File too large' &&
+	    says 'log=log: it is not complete: File too large' &&
+	    jq -es 'length == 1' json && same log before
+}
+it "leaves no part of a line in json= and log=, and tells of both" no_room
+no_room_inherited()
+{
+	local lines
+	filled json && ulimit -f 1 && exec 7<>json || return
+	read -r lines <&7
+	exits 0 "$pardd" -d if=/dev/zero count=1 of=. json=7 && [[ $(wc -l <err) = 1 ]] &&
+	    says 'json=7: it is not complete: File too large' &&
+	    echo '{"more":1}' >&7 && jq -es 'length == 2' json
+}
+it "... nor in an inherited file, which others go on with, with -d" no_room_inherited
 # held: what is behind the first 32 KiB of src is read when there is a file go
 held()
 {
