@@ -87,6 +87,12 @@ int disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n);
 int disk_backing(const char *loop, const char *backing, struct stat *st);
 
 /*
+ * The nodes of all n loop devices, in use or not; *node is malloc'ed and the
+ * caller's (NULL for none).  Returns an errno, and then there are none.
+ */
+int disk_loops(dev_t **node, size_t *n);
+
+/*
  * The name below /dev/disk/by-id that leads to the node, without the folder;
  * "" when there is none.
  */

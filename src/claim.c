@@ -31,6 +31,7 @@
 
 #include "disk.h"
 #include "endpoint.h"
+#include "folder.h"
 #include "number.h"
 #include "opts.h"
 #include "status.h"
@@ -109,15 +110,15 @@ not_known(struct fault *f, const char *name, const char *node,
 
 /* Whether somebody uses the node, or may use it, who is not passed over. */
 static int
-check_node(const struct claims *c, const struct plan *p, dev_t node,
-    const char *kernel_name, struct fault *f)
+check_node(const struct claims *c, dev_t node, const char *kernel_name,
+    struct fault *f)
 {
 	struct use use;
 
 	if (use_of_node(node, c->over, &use))
-		return in_use(f, p->dst->name, kernel_name, &use);
+		return in_use(f, c->name, kernel_name, &use);
 	if (use.unknown != 0)
-		return not_known(f, p->dst->name, kernel_name, &use);
+		return not_known(f, c->name, kernel_name, &use);
 	return 0;
 }
 
@@ -169,11 +170,11 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 	struct use use;
 	int fd;
 
-	if (check_node(c, p, node, kernel_name, f) != 0)
+	if (check_node(c, node, kernel_name, f) != 0)
 		return -1;
 	if (c->n == CLAIMS_MOST)
 		return fault_set(f, STATUS_REFUSED, "%s: more than %d "
-		    "partitions to claim", p->dst->name, CLAIMS_MOST);
+		    "partitions to claim", c->name, CLAIMS_MOST);
 	fd = open_node(p, node, kernel_name, O_EXCL);
 	if (fd >= 0) {
 		c->fd[c->n++] = fd;
@@ -183,13 +184,13 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 		return 0;
 	if (errno != EBUSY)
 		return fault_set(f, STATUS_REFUSED, "%s: %s cannot be claimed "
-		    "with O_EXCL: %s; force=held overrides", p->dst->name,
+		    "with O_EXCL: %s; force=held overrides", c->name,
 		    kernel_name, errno_words(errno));
 	if (use_of_node(node, USE_LOOPED, &use))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s is in use (by another "
 	    "program, or mounted elsewhere); force=held overrides",
-	    p->dst->name, kernel_name);
+	    c->name, kernel_name);
 }
 
 static int
@@ -220,7 +221,7 @@ claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (check_node(c, p, part[i].node, part[i].name, f) != 0)
+		if (check_node(c, part[i].node, part[i].name, f) != 0)
 			return -1;
 		forced = forced || use_of_node(part[i].node, USE_LOOPED, &use);
 	}
@@ -246,18 +247,18 @@ static int
 claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
     int err, struct fault *f)
 {
-	const char *name = d->name[0] != '\0' ? d->name : p->dst->name;
+	const char *name = d->name[0] != '\0' ? d->name : c->name;
 	dev_t node = d->node != 0 ? d->node : p->dst->node;
 	struct use use;
 
 	if (use_of_node(d->node, c->over, &use))
-		return in_use(f, p->dst->name, name, &use);
+		return in_use(f, c->name, name, &use);
 	use.unknown = (USE_MOUNTED | USE_SWAP | USE_LOOPED) & ~c->over;
 	use.err = err;
 	snprintf(use.unread, sizeof(use.unread), "/sys/dev/%s/%u:%u",
 	    d->node != 0 ? "block" : "char", major(node), minor(node));
 	if (use.unknown != 0)
-		return not_known(f, p->dst->name, name, &use);
+		return not_known(f, c->name, name, &use);
 	return claim_node(c, p, d->node, name, f);
 }
 
@@ -274,7 +275,7 @@ claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
 	size_t n;
 
 	/* What uses the disk as a whole uses every part of it. */
-	if (check_node(c, p, d->whole, d->whole_name, f) != 0)
+	if (check_node(c, d->whole, d->whole_name, f) != 0)
 		return -1;
 	if (d->partition != 0)
 		return claim_node(c, p, d->node, d->name, f);
@@ -290,14 +291,95 @@ claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
 
 /* The file that a loop device lies on. */
 static int
-check_medium(const struct claims *c, const struct plan *p,
-    const struct stat *st, struct fault *f)
+check_medium(const struct claims *c, const struct stat *st, struct fault *f)
 {
 	struct use use;
 
 	if (use_of_file(st->st_dev, st->st_ino, c->over, &use))
-		return in_use(f, p->dst->name, "its file", &use);
+		return in_use(f, c->name, "its file", &use);
 	return 0;
+}
+
+struct medium {			/* what the target's loop device lies on */
+	struct stat	 st;	/* a file, or */
+	dev_t		 disk;	/* a whole disk, else 0 */
+	dev_t		 loop;	/* the device */
+	uint64_t	 from, to;	/* bytes of it that are written */
+};
+
+/*
+ * Whether another loop device lies on the medium, and where; an errno, ENXIO:
+ * not on it.
+ */
+static int
+lies_beside(const struct medium *m, const struct disk *other, uint64_t *start)
+{
+	struct disk below;
+	struct stat st;
+	int err = disk_backing(other->whole_name, other->backing, &st);
+
+	*start = other->backing_off;
+	if (err != 0 || S_ISBLK(st.st_mode) != (m->disk != 0))
+		return err != 0 ? err : ENXIO;
+	if (m->disk == 0)
+		return same_file(&st, &m->st) ? 0 : ENXIO;
+	disk_of_block(st.st_rdev, &below);
+	*start += below.start;
+	return below.err != 0 ? below.err : below.whole == m->disk ? 0 : ENXIO;
+}
+
+/* What another loop device has of the same bytes is claimed, as a disk is. */
+static int
+claim_other(struct claims *c, const struct plan *p, const struct medium *m,
+    const struct disk *other, struct fault *f)
+{
+	char name[PATH_MAX + 300];
+	uint64_t start;
+	int err = other->err;
+
+	if (err == 0)
+		err = lies_beside(m, other, &start);
+	if (err == ENXIO)
+		return 0;
+	if (err != 0)
+		return claim_unknown(c, p, other, err, f);
+	if (m->from >= start + other->length || start >= m->to)
+		return 0;
+	snprintf(name, sizeof(name), "%s and %s lie on one %s", p->dst->name,
+	    other->name, m->disk != 0 ? "disk" : "file");
+	c->name = name;
+	err = claim_disk(c, p, other, m->from > start ? m->from - start : 0,
+	    m->to - start, f);
+	c->name = p->dst->name;
+	return err;
+}
+
+/*
+ * All that lie beside the target's on one medium.  Whether there are any is no
+ * matter, but what they are used for is.
+ */
+static int
+claim_beside(struct claims *c, const struct plan *p, const struct medium *m,
+    struct fault *f)
+{
+	unsigned over = c->over;
+	struct disk other;
+	dev_t *loop;
+	size_t n, i;
+	int err = disk_loops(&loop, &n), failed = 0;
+
+	c->over = passed_over(p);
+	if (err != 0)
+		failed = fault_set(f, STATUS_REFUSED, "%s: other loop devices "
+		    "on its medium are not known: %s", c->name,
+		    errno_words(err));
+	for (i = 0; err == 0 && i < n && failed == 0; i++)
+		if (loop[i] != m->loop && disk_of_block(loop[i], &other) &&
+		    other.backing[0] != '\0')
+			failed = claim_other(c, p, m, &other, f);
+	free(loop);
+	c->over = over;
+	return failed;
 }
 
 /*
@@ -310,24 +392,31 @@ claim_below(struct claims *c, const struct plan *p, const struct disk *d,
 {
 	uint64_t off = d->backing_off + d->start;
 	struct disk below = { .node = 0 };
-	struct stat st;
+	struct medium m = { .loop = d->whole };
 	int err;
 
 	if (d->backing[0] == '\0')
 		return 0;
-	err = disk_backing(d->whole_name, d->backing, &st);
+	err = disk_backing(d->whole_name, d->backing, &m.st);
 	if (err == ENXIO)
 		return 0;
 	if (err != 0)
 		return claim_unknown(c, p, d, err, f);
 	c->over |= USE_LOOPED;
-	if (!S_ISBLK(st.st_mode))
-		return check_medium(c, p, &st, f);
-	if (!disk_of_block(st.st_rdev, &below) || below.err != 0)
-		return claim_unknown(c, p, &below, below.err, f);
 	from += off;
 	to = (to < d->length ? to : d->length) + off;
-	return claim_disk(c, p, &below, from, to, f) != 0 ? -1 :
+	m.from = from;
+	m.to = to;
+	if (!S_ISBLK(m.st.st_mode))
+		return check_medium(c, &m.st, f) != 0 ? -1 :
+		    claim_beside(c, p, &m, f);
+	if (!disk_of_block(m.st.st_rdev, &below) || below.err != 0)
+		return claim_unknown(c, p, &below, below.err, f);
+	m.disk = below.whole;
+	m.from += below.start;
+	m.to += below.start;
+	return claim_disk(c, p, &below, from, to, f) != 0 ||
+	    claim_beside(c, p, &m, f) != 0 ? -1 :
 	    claim_below(c, p, &below, from, to, f);
 }
 
@@ -403,6 +492,7 @@ claims_take(struct claims *c, const struct plan *p, struct fault *f)
 	c->n = 0;
 	c->lock = -1;
 	c->over = passed_over(p);
+	c->name = p->dst->name;
 	if (p->opts->compare != 0 || (p->length == 0 && p->truncate < 0))
 		return 0;
 	failed = p->dst->device ? claim_device(c, p, f) : claim_file(c, p, f);

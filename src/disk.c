@@ -446,6 +446,33 @@ disk_backing(const char *loop, const char *backing, struct stat *st)
 	return told ? 0 : ENXIO;
 }
 
+int
+disk_loops(dev_t **node, size_t *n)
+{
+	struct dirent **list;
+	int all = sysfs_entries(AT_FDCWD, "/sys/block", &list), i;
+	int err = all < 0 ? errno : 0;
+	char path[300];
+
+	*n = 0;
+	*node = reallocarray(NULL, (size_t)(all < 0 ? 0 : all) + 1,
+	    sizeof(**node));
+	if (*node == NULL)
+		err = ENOMEM;
+	for (i = 0; i < all && err == 0; i++) {
+		snprintf(path, sizeof(path), "/sys/block/%s", list[i]->d_name);
+		(*node)[*n] = sysfs_node(AT_FDCWD, path);
+		*n += strncmp(list[i]->d_name, "loop", 4) == 0 &&
+		    (*node)[*n] != 0;
+	}
+	sysfs_forget(list, all);
+	if (err != 0) {
+		free(*node);
+		*node = NULL;
+	}
+	return err;
+}
+
 /* The better of two by-id names: one with a serial, not a bare number. */
 static bool
 better(const char *name, const char *than)

@@ -408,6 +408,48 @@ below_part()
 	    taken 3145728 of="$dev" bs=512 seek=5120
 }
 it "refuses a loop device on a disk with a mounted partition" below_part
+# Two loop devices on one file are two names of the same bytes.
+beside()
+{
+	disk && "$1" "$p1" && loop disk.img && snapshot &&
+	    by="$dev and ${d#/dev/} lie on one file: .*${by#the }" &&
+	    turned_away of="$dev" && turned_away of="$dev" bs=512 seek=6143 count=1 &&
+	    taken 3670016 of="$dev" bs=512 seek=7168 || return
+	# the kernel keeps loop devices from writing to swap space
+	[[ $1 = swap ]] || taken 1048576 of="$dev" bs=512 seek=2048 force="$name"
+}
+for kind in "${kinds[@]}"; do
+	it "$kind partition: refuses another loop device on the same file" beside "$kind"
+done
+beside_part()
+{
+	disk && mounted "$p1" && loop disk.img --offset 512k && snapshot &&
+	    turned_away of="$dev" bs=512 seek=1000 &&
+	    turned_away of="$dev" bs=512 seek=5119 count=1 &&
+	    taken 3145728 of="$dev" bs=512 seek=5120
+}
+it "... of which a part is mounted, from where it lies" beside_part
+beside_window()
+{
+	disk && loop disk.img --offset 1M --sizelimit 2M && mounted "$dev" &&
+	    loop disk.img && snapshot && turned_away of="$dev" bs=512 seek=6143 &&
+	    turned_away of="$d" bs=512 seek=2047 && turned_away of="$p1" &&
+	    taken 3145728 of="$dev" bs=512 seek=6144
+}
+it "... which shows a part of it" beside_window
+beside_disk()
+{
+	disk && loop "$d" --offset 1M --sizelimit 2M && mounted "$dev" &&
+	    loop "$d" && snapshot && turned_away of="$dev" bs=512 seek=6000 &&
+	    taken 3145728 of="$dev" bs=512 seek=6144
+}
+it "refuses another loop device on the same disk" beside_disk
+beside_chain()
+{
+	disk && mounted "$p1" && loop disk.img && loop "$dev" --offset 1M && snapshot &&
+	    turned_away of="$dev" && taken 3145728 of="$dev" bs=512 seek=4096
+}
+it "... or below the one on the same file" beside_chain
 # --------------------------------------------------- what cannot be looked up
 
 # without FOLDERS COMMAND...: where nothing is in these folders, as in a chroot
