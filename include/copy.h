@@ -60,7 +60,8 @@ struct outcome {
 	bool		 gone;		/* the fault: there is no source now */
 	bool		 doubt;		/* the target failed: what was written
 					 * before may not be on the medium */
-	bool		 abandoned;	/* twice: left with workers running */
+	bool		 abandoned;	/* left with workers running: signal
+					 * twice, or, without one, maxtime= */
 };
 
 struct events;

@@ -6,6 +6,7 @@
 #define PARDD_KEEPER_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "fault.h"
@@ -20,6 +21,8 @@ struct keeper {
 	char		 target[512];	/* and where it was copied to */
 	pthread_t	 thread;
 	bool		 runs;	/* the lead's: there is such a thread */
+	atomic_bool	 settled;	/* stopped, and saved or not: */
+	struct fault	 unsaved;	/* why not; status 0: it is */
 	int		 quit;	/* readable: it is to leave; or -1 */
 	int		 lock;	/* the map, locked, or -1 */
 	bool		 made;	/* there was none before */

@@ -15,6 +15,8 @@
 #include "mapfile.h"
 #include "pulse.h"
 
+enum rescue_end { NOT_YET, LATE, OVER };
+
 struct rescue {
 	struct keeper	 keeper;	/* of the map's file */
 	struct pulse	 pulse;		/* of the source; locks for itself */
@@ -24,6 +26,7 @@ struct rescue {
 	const struct pass *_Atomic pass;	/* the lead's to set */
 	atomic_int	 retry;	/* which one, from 1 */
 	double		 start;	/* seconds, of the monotonic clock */
+	atomic_int	 end;	/* enum rescue_end: what came first */
 };
 
 /*
@@ -44,6 +47,13 @@ void rescue_run(struct job *, void (*start)(struct job *));
  * *m.  Returns the same for people.
  */
 const char *rescue_where(struct job *, struct mapfile *m);
+
+/*
+ * The main thread's, now and then: stops the run after maxtime=, which is not
+ * seen by who reads.  True when some seconds later a read has still not come
+ * back: what could be saved is, and job->fault says why.
+ */
+bool rescue_overdue(struct job *);
 
 /* One piece of the pass; false when there is no further one. */
 bool rescue_piece(struct worker *);

@@ -33,7 +33,7 @@
 #include "status.h"
 #include "verify.h"
 
-enum { WATCH = 500 };		/* ms; for what verify= has to say */
+enum { WATCH = 500 };		/* ms; for verify= and maxtime= */
 
 enum { HANG_UP = 1 };		/* s; kernel and shell send SIGHUP, both */
 
@@ -312,6 +312,19 @@ job_free(struct job *job)
 	free(job);
 }
 
+/* What is known while workers are still at it. */
+static void
+fill_in_left(struct outcome *out, struct job *job)
+{
+	out->abandoned = true;
+	if (out->signal != 0)
+		return;
+	pthread_mutex_lock(&job->first);
+	out->fault = job->fault;
+	pthread_mutex_unlock(&job->first);
+	out->unsaved = job->rescue->keeper.unsaved;
+}
+
 /* Answer what signals have come; false: leave at once. */
 static bool
 answer(struct job *job, const struct signals *s, struct outcome *out,
@@ -347,7 +360,8 @@ nap(const struct progress *pr, const struct events *ev, const struct job *job,
 {
 	int a = progress_wait(pr, seconds), b = events_wait(ev, seconds);
 
-	if (job->verify != NULL && (a < 0 || a > WATCH))
+	if ((job->verify != NULL || job->p->opts->maxtime >= 0) &&
+	    (a < 0 || a > WATCH))
 		a = WATCH;
 	return a < 0 || (b >= 0 && b < a) ? b : a;
 }
@@ -405,6 +419,8 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 			progress_clear(&progress);
 			stay = answer(job, s, out, start);
 		}
+		if (out->signal == 0 && rescue_overdue(job))
+			stay = false;
 		t = tally(job, start);
 		tell(&progress, ev, job, &t);
 		control_serve(c, p + 2, job, &t);
@@ -492,7 +508,8 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 		job_free(job);
 		return -1;
 	}
-	out->abandoned = !conduct(job, s, ev, &control, out, start);
+	if (!conduct(job, s, ev, &control, out, start))
+		fill_in_left(out, job);
 	control_close(&control);
 	if (out->abandoned)
 		return 0;

@@ -410,8 +410,9 @@ static void *
 keep(void *arg)
 {
 	struct job *job = arg;
-	struct pollfd p[2] = { { .fd = job->rescue->keeper.quit,
-		.events = POLLIN }, { .fd = job->halt, .events = POLLIN } };
+	struct keeper *k = &job->rescue->keeper;
+	struct pollfd p[2] = { { .fd = k->quit, .events = POLLIN },
+		{ .fd = job->halt, .events = POLLIN } };
 	int wait = (int)job->p->opts->mapinterval * 1000, n;
 	struct fault f;
 
@@ -421,10 +422,14 @@ keep(void *arg)
 			continue;
 		if (p[0].revents != 0)
 			return NULL;
-		if (n > 0)
+		f.status = 0;
+		if (keeper_save(job, &f) != 0 && job->rescue->end != LATE)
+			job_fail(job, &f);	/* else it is an echo */
+		if (n > 0) {
 			p[1].fd = -1;	/* stopped: once is enough */
-		if (keeper_save(job, &f) != 0)
-			job_fail(job, &f);
+			k->unsaved = f;
+			k->settled = true;
+		}
 	}
 }
 

@@ -153,7 +153,8 @@ abandon(const struct plan *p, struct events *ev, struct outcome *out)
 	events_result(ev, p, out);
 	report_abandoned(out);
 	events_close(ev);
-	signals_raise(out->signal);
+	if (out->signal != 0)
+		signals_raise(out->signal);
 	_exit(out->verdict.status);
 }
 

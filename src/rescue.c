@@ -69,6 +69,8 @@ static const struct pass over = { "Finished", FINISHED, COPY, false, NO_SKIP,
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
+static const double grace = 10;		/* seconds; for a read after maxtime= */
+
 int
 rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 {
@@ -185,28 +187,34 @@ too_many(struct job *job)
 	return true;
 }
 
-/* maxtime= */
+/* Whether maxtime= is over, and so many seconds more. */
 static bool
-too_late(struct job *job)
+too_long(const struct job *job, double more)
 {
-	const struct opts *o = job->p->opts;
-	struct fault f;
+	int64_t most = job->p->opts->maxtime;
 
-	if (o->maxtime < 0 || clock_seconds() - job->rescue->start <=
-	    (double)o->maxtime)
-		return false;
-	fault_set(&f, STATUS_UNREADABLE, "stopped after maxtime=%lld seconds",
-	    (long long)o->maxtime);
-	job_fail(job, &f);
-	return true;
+	return most >= 0 &&
+	    clock_seconds() - job->rescue->start > (double)most + more;
+}
+
+static void
+stop_late(struct job *job)
+{
+	int not_yet = NOT_YET;
+
+	if (atomic_compare_exchange_strong(&job->rescue->end, &not_yet, LATE))
+		job_stop(job);
 }
 
 /* A pass over bad ranges has them in hand, and in parts. */
 bool
 pass_given_up(struct job *job)
 {
-	return too_late(job) || (job->rescue->pass->from != BAD &&
-	    too_many(job));
+	bool late = too_long(job, 0);
+
+	if (late)
+		stop_late(job);
+	return late || (job->rescue->pass->from != BAD && too_many(job));
 }
 
 static void
@@ -273,6 +281,44 @@ turn_back(struct job *job)
 	pulse_forgive(job);
 }
 
+static void
+fail_late(struct job *job)
+{
+	struct fault f;
+
+	fault_set(&f, STATUS_UNREADABLE, "stopped after maxtime=%lld seconds",
+	    (long long)job->p->opts->maxtime);
+	job_fail(job, &f);
+}
+
+bool
+rescue_overdue(struct job *job)
+{
+	struct rescue *r = job->rescue;
+
+	if (r == NULL || !too_long(job, 0))
+		return false;
+	stop_late(job);
+	if (r->end != LATE || !r->keeper.settled || !too_long(job, grace))
+		return false;
+	fail_late(job);
+	return true;
+}
+
+/* It is no matter that it was late for what is all done. */
+static void
+come_to_end(struct job *job)
+{
+	struct map_totals t = map_totals(&job->map);
+	bool done = t.finished + t.outside == t.end;
+
+	if (atomic_exchange(&job->rescue->end, OVER) == LATE &&
+	    (!done || job->p->opts->verify != 0))
+		fail_late(job);
+	if (done || !job->stop)
+		job->rescue->pass = &over;
+}
+
 void
 rescue_run(struct job *job, void (*start)(struct job *))
 {
@@ -290,8 +336,7 @@ rescue_run(struct job *job, void (*start)(struct job *))
 	pulse_last(&job->worker[0]);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
 		run_pass(job, &fills[i], start);
-	if (!job->stop)
-		r->pass = &over;
+	come_to_end(job);
 	turn_back(job);
 	keeper_stop(job);
 }

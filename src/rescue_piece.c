@@ -502,11 +502,9 @@ rescue_piece(struct worker *w)
 	struct seg seg, left;
 	bool more = false;
 
-	if (job->stop || claim(w, &seg, &ticket) <= 0)
+	if (job->stop || pass_given_up(job) || claim(w, &seg, &ticket) <= 0)
 		return false;
-	if (pass_given_up(job))		/* and there is something left */
-		gate_leave(&job->rescue->gate, ticket);
-	else if (pay(job, &seg, ticket))
+	if (pay(job, &seg, ticket))
 		more = run_piece(w, &seg, ticket);
 	/* What was not come to is as it was, and the next run's. */
 	if (job->stop && map_next(&job->map, seg.off, CLAIMED, &left) &&

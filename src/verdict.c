@@ -229,15 +229,30 @@ incomplete(const struct plan *p, struct outcome *out,
 	return STATUS_COMPLETE;
 }
 
+/* Left with transfers in flight: by a second signal, or by maxtime=. */
+static void
+left(const struct plan *p, struct outcome *out)
+{
+	bool saved = out->unsaved.status == 0;
+
+	if (out->signal != 0)
+		conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: left "
+		    "at a second SIG%s, with transfers in flight",
+		    sigabbrev_np(out->signal));
+	else
+		conclude(out, out->fault.status, "NOT complete: %s; left with "
+		    "reads that do not come back; %s %s%s", out->fault.text,
+		    p->opts->map, saved ? "is saved" : "was not saved: ",
+		    saved ? "" : out->unsaved.text);
+}
+
 void
 verdict_judge(const struct plan *p, struct outcome *out)
 {
 	struct map_totals t;
 
 	if (out->abandoned) {
-		conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: left "
-		    "at a second SIG%s, with transfers in flight",
-		    sigabbrev_np(out->signal));
+		left(p, out);
 		return;
 	}
 	t = map_totals(&out->map);

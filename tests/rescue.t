@@ -1015,6 +1015,26 @@ stuck()
 	wait $pid
 	ended signal 2 && is '-*/' '' && "$maps" check map src dst old 0 0 8388608
 }
+# leaves_threads: it ends without them, and that is no finding
+leaves_threads()
+{
+	export TSAN_OPTIONS=$TSAN_OPTIONS:report_thread_leaks=0
+}
+# late: its server hangs, as in stuck; what hangs in the kernel cannot be left
+late()
+{
+	local pid
+	leaves_threads
+	"$blocks" make img 8M && cp img src && "$blocks" make dst 8M 9 && cp dst old &&
+	    server file img || return
+	"$tools/ends" how "$pardd" if="$dev" of=dst map=map bs=512 bpt=64 maxtime=2 2>err &
+	pid=$!
+	until_true 20 different && sleep 0.1 && kill -STOP "$(<kit.pid)" &&
+	    until_true 30 grep -q 'maxtime=2 seconds; left with .* map is saved' err || return
+	has + && "$maps" check map src dst old 0 0 8388608 && kill -CONT "$(<kit.pid)" || return
+	wait $pid
+	ended exit 100 && is '-*/' '' && "$maps" check map src dst old 0 0 8388608
+}
 if can_loop && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
     nbdkit --filter=delay null --dump-plugin >/dev/null 2>&1; then
 	for thr in $(few 1 4 16); do
@@ -1023,6 +1043,7 @@ if can_loop && command -v nbdfuse >/dev/null && [[ -c /dev/fuse ]] &&
 		it "saves the map at SIGINT while reads hang in the kernel ($thr workers)" \
 		    promptly 2000 stuck thr=$thr
 	done
+	it "leaves after maxtime= while they do" late
 else
 	skip "not root, no nbdkit, nbdfuse or loop devices" \
 	    "ends when a block device answers nothing any more"
@@ -1362,6 +1383,33 @@ just_done()
 	    "$pardd" if=src of=dst map=map maxtime=1 && complete && same src dst
 }
 it "has all when nothing is left to do after maxtime=" just_done
+# A read that does not come back: the run leaves without.
+hangs_on()
+{
+	leaves_threads
+	stuff && exits 100 with_faults "on=$PWD/src op=read at=1048576+65536 hang" "$pardd" \
+	    if=src of=dst map=map bs=512 bpt=64 maxtime=1 mapinterval=1000 json=json &&
+	    one_line 'stopped after maxtime=1 seconds; left with reads .*; map is saved$' &&
+	    honest && has + && has '?' && is '-*/' '' && grep -q '"status":100,' json &&
+	    bad=0+512 && rescue 0 nth=999999 && same src dst
+}
+it "... when a read hangs, too" hangs_on
+hangs_on_unsaved()
+{
+	leaves_threads
+	stuff && exits 100 with_faults "on=$PWD/src op=read at=1048576+65536 hang;\
+op=rename from=2 fail=EROFS" "$pardd" if=src of=dst map=map bs=512 bpt=64 maxtime=1 \
+	    mapinterval=1000 && one_line 'map was not saved: map: Read-only file system$'
+}
+it "... and says when the map could not be saved" hangs_on_unsaved
+# The last read comes back late, but good.
+late_but_done()
+{
+	stuff && exits 0 with_faults "on=$PWD/src op=read at=1048576+ sleep=2500" "$pardd" \
+	    if=src of=dst map=map bs=512 bpt=2048 thr=1 maxtime=1 && complete && same src dst &&
+	    is + 0+$size && grep -q '^# Finished' map
+}
+it "does not call it stopped when the last read has brought all" late_but_done
 # One area that takes long.
 stops_inside()
 {
