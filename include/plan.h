@@ -61,6 +61,12 @@ plan_workers(const struct plan *p)
 }
 
 /*
+ * Bytes: what begins and ends at multiples of it at the target is whole pages
+ * of a file, and whole blocks of a device, whatever size those have.
+ */
+uint64_t plan_grain(const struct plan *);
+
+/*
  * Decide.  opts and both endpoints stay the caller's and must outlive *p.
  * The layout may be NULL.  Returns 0, or -1 with a usage error in *f.
  */

@@ -12,8 +12,6 @@
 #include "piece.h"
 #include "status.h"
 
-enum { PAGE = 4096 };		/* less than that is not worth a write */
-
 bool
 back_wanted(const struct plan *p)
 {
@@ -109,7 +107,7 @@ write_differing(struct worker *w, uint64_t off, const unsigned char *has,
     size_t len)
 {
 	const struct plan *p = w->job->p;
-	size_t unit = p->dst->block > PAGE ? p->dst->block : PAGE, at, n;
+	size_t unit = (size_t)plan_grain(p), at, n;
 	bool same = true, ok = true;
 
 	for (at = 0; at < len && ok; at += n) {
@@ -127,9 +125,10 @@ write_differing(struct worker *w, uint64_t off, const unsigned char *has,
 bool
 back_spare(struct worker *w, uint64_t off, size_t len)
 {
+	const struct plan *p = w->job->p;
 	const unsigned char *has;
 	struct io io = back_read(w, off, len, &has);
-	size_t n = io.done;
+	size_t n = io.done, over;
 
 	if (io.err != 0 && !errno_is_medium(io.err)) {
 		back_fail(w->job, &io);
@@ -140,7 +139,8 @@ back_spare(struct worker *w, uint64_t off, size_t len)
 		return true;
 	}
 	/* A part that was read only in part is no reason for two writes. */
-	n -= n % PAGE;
+	over = n < len ? (size_t)((p->dst_off + off + n) % plan_grain(p)) : 0;
+	n -= over < n ? over : n;
 	if (!write_differing(w, off, has, n))
 		return false;
 	return n == len || piece_write(w, off, n, len - n);

@@ -471,6 +471,12 @@ is_moment(const struct plan *p)
 	    !looks_at_all(p) && o->verify == 0 && o->rate < 0;
 }
 
+uint64_t
+plan_grain(const struct plan *p)
+{
+	return round_up(PAGE, p->dst->block > 0 ? p->dst->block : PAGE);
+}
+
 int
 plan_make(struct plan *p, const struct opts *o, const struct layout *l,
     struct endpoint *src, struct endpoint *dst, struct fault *f)

@@ -14,8 +14,8 @@
  * long as writing them.  So a long hole is made in steps, each as long as the
  * one before lets expect to be done in a fifth of a second.
  *
- * Zeros begin and end at multiples of GRAIN at the target, or of its block, so
- * that no page and no block is both zeroed and written.
+ * Zeros begin and end at multiples of plan_grain at the target, so that no page
+ * and no block is both zeroed and written.
  */
 #include "sparse.h"
 
@@ -28,7 +28,6 @@
 #include "rate.h"
 
 enum {
-	GRAIN = 4096,		/* bytes; the pieces in which zeros are found */
 	LEAST = 64 << 10,	/* bytes of a hole that is not read */
 	STEP_LEAST = 1 << 20,	/* bytes zeroed at once, on a device at first */
 	STEP_FILE = 64 << 20,	/* the same in a file: blocks are freed */
@@ -38,17 +37,11 @@ enum {
 
 static const uint64_t step_time = 200000000;	/* ns: a signal waits for it */
 
-static uint64_t
-grain(const struct plan *p)
-{
-	return p->dst->block > GRAIN ? p->dst->block : GRAIN;
-}
-
 /* Bytes of the map that lie on a border at the target: at or behind off. */
 static uint64_t
 border(const struct plan *p, uint64_t off)
 {
-	return round_up(p->dst_off + off, grain(p)) - p->dst_off;
+	return round_up(p->dst_off + off, plan_grain(p)) - p->dst_off;
 }
 
 /* The same at or before off; 0 where that is before the map. */
@@ -57,7 +50,7 @@ border_before(const struct plan *p, uint64_t off)
 {
 	uint64_t at = p->dst_off + off;
 
-	at -= at % grain(p);
+	at -= at % plan_grain(p);
 	return at > p->dst_off ? at - p->dst_off : 0;
 }
 
@@ -202,21 +195,21 @@ learn(struct worker *w, uint64_t n, uint64_t took)
 }
 
 /*
- * How much of a hole is made zeros at once.  A device may have to write them:
- * moves, for rate=.
+ * How much of a hole is made zeros at once: to a border, or to its end.  A
+ * device may have to write them: moves, for rate=.
  */
 static uint64_t
 at_once(struct worker *w, uint64_t len, bool moves)
 {
 	struct job *job = w->job;
+	uint64_t n, unit = plan_grain(job->p);
 
 	if (w->zeros == 0)
 		w->zeros = job->p->dst->device ? STEP_LEAST : STEP_FILE;
-	len = fewer(len, w->zeros);
+	n = fewer(len, w->zeros);
 	if (moves && job->rate.bytes > 0)
-		len = fewer(len, rate_piece(&job->rate, job->p,
-		    job->p->room));
-	return len;
+		n = fewer(n, rate_piece(&job->rate, job->p, job->p->room));
+	return n < len && n > unit ? n - n % unit : n;
 }
 
 /* Make zeros of the next of len bytes of a hole; 0: that failed. */
@@ -285,7 +278,7 @@ run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
     bool *zero)
 {
 	const struct plan *p = w->job->p;
-	uint64_t start = p->dst_off + off, unit = grain(p);
+	uint64_t start = p->dst_off + off, unit = plan_grain(p);
 	size_t least = p->dst->device ? LEAST : (size_t)unit;
 	size_t zeros = 0, end = at, n;
 

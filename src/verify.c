@@ -46,7 +46,6 @@ enum {
 	LAG = 256 << 20,	/* bytes */
 	RANGES_MOST = 1 << 16,	/* that differ; then whole chunks are told */
 	SECTOR = 512,
-	PAGE = 4096,
 };
 
 static const double beat = 1.0;	/* seconds */
@@ -304,8 +303,8 @@ static bool
 write_again(struct worker *w, const struct check *c)
 {
 	const struct plan *p = w->job->p;
-	uint64_t unit = p->dst->block > PAGE ? p->dst->block : PAGE;
-	uint64_t at = c->off, end = c->off + c->len, from, to;
+	uint64_t unit = plan_grain(p), at = c->off, end = c->off + c->len;
+	uint64_t from, to;
 	struct seg s;
 
 	while (map_next(&w->job->verify->differ, at, BAD, &s) && s.off < end) {

@@ -357,6 +357,33 @@ it "writes them where the disk turns out not to know it" eval \
     'zeros 0 "op=same sense=5/20/0" && same src dst && [[ $(grep -c "^dst same" log) = 1 ]]'
 it "writes them where it refuses the length" eval \
     'zeros 0 "op=same sense=5/24/0" && same src dst'
+# Blocks that no page is made of, from an image with a hole in it.
+onto_520()
+{
+	disks "block=520 blocks=8064 $1" && "$blocks" make img 262144 3 &&
+	    truncate -s 3931200 img && "$blocks" make piece 262080 4 && cat piece >>img &&
+	    exits 0 answering "${2-}" "$pardd" if=img of=dst bs=520 bpt="${bpt-32}" "${@:3}" &&
+	    complete && same img dst
+}
+for words in '' oflag=sparse verify=1 'verify=stream rate=50M'; do
+	# shellcheck disable=SC2086
+	it "keeps a hole on blocks of 520 $words" \
+	    eval "onto_520 same=2048 '' $words && some '^dst same .* 0' &&
+		none '^dst write ([67]..|[1-6]...) '"
+done
+it "writes it where the disk turns out not to know WRITE SAME" \
+    eval "bpt=2000 onto_520 same=2048 'op=same sense=5/20/0'"
+it "spares blocks of 520" eval 'onto_520 "" "" oflag=sparing && cp dst old &&
+    printf x | dd of=dst bs=1 seek=520123 conv=notrunc status=none &&
+    exits 0 answering "" "$pardd" if=img of=dst bs=520 oflag=sparing && same img dst &&
+    says "^pardd: 4189120 bytes were there"'
+mends_520()
+{
+	disks block=520 && truncate -s 1048320 src dst && cp src old &&
+	    printf x | dd of=old bs=1 seek=520123 conv=notrunc status=none &&
+	    copies 0 'on=dst op=read nth=3 becomes=old' bs=520 verify=1 && complete && same src old
+}
+it "mends blocks of 520" mends_520
 it "stops where zeros cannot be written" zeros 3 'op=same sense=3/c/0'
 it "does not verify where the disk refuses FUA" eval \
     'copies 101 "on=dst op=read sense=5/24/0" verify=1 && holds dst 0 0 1M 9 && none "^dst write"'
