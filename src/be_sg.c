@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <scsi/sg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,28 @@ common(const struct endpoint *ep, const struct scsi_disk *disk)
 	};
 }
 
+/*
+ * A block node that is a partition, or made of disks, hands its commands on to
+ * a disk that knows nothing of where the node begins.  One of no bytes is that
+ * of a disk whose blocks the kernel has no use for; it has no partitions.
+ */
+static int
+check_whole(const struct endpoint *ep, const struct sg *sg, struct fault *f)
+{
+	uint64_t all = sg->disk.blocks * sg->disk.block, bytes;
+
+	if (sg->node != SCSI_BLOCK)
+		return 0;
+	if (ioctl(sg->fd, BLKGETSIZE64, &bytes) != 0)
+		return fault_errno(f, errno, "%s: size", ep->name);
+	if (bytes == 0 || bytes == all)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s has %llu bytes, and SCSI "
+	    "commands to it go to a disk that has %llu; name that disk, of "
+	    "which ipart= and opart= take a partition", ep->name,
+	    (unsigned long long)bytes, (unsigned long long)all);
+}
+
 static int
 open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 {
@@ -111,7 +134,7 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 		    "%s: mmap is for sg nodes, and does not go with excl",
 		    ep->name);
 	if (scsi_ask(sg->fd, (unsigned)ep->opts->timeout * 1000, ep->name,
-	    &sg->disk, f) != 0)
+	    &sg->disk, f) != 0 || check_whole(ep, sg, f) != 0)
 		return -1;
 	sg->how = common(ep, &sg->disk);
 	return 0;

@@ -119,6 +119,17 @@ parts()
 	"$tools/part" add "$SD2" 1 2048 4096 && "$tools/part" add "$SD2" 2 8192 4096 &&
 	    until_true 5 test -b "${SD2}2"
 }
+by_part()
+{
+	parts && "$blocks" make img 100000 && sync && forget || return
+	for look in -d ''; do
+		refused 'go to a disk that has' if=img of="${SD2}1" oflag=sgio ${look:+"$look"} || return
+	done
+	was_not_sent "$HCTL2" "$writes" &&
+	    refused 'go to a disk that has' if="${SD2}1" iflag=sgio of=dst && [[ ! -e dst ]] &&
+	    refused 'go to a disk that has' if=img of="${SD2}1" oflag=sgio compare=1
+}
+it "takes no SCSI disk for a partition of it" by_part
 for node in "${nodes[@]}"; do
 	[[ -n $LONG || $node = of=$SG2 || $node = of=$BSG2 ]] || continue
 	read -ra to <<<"$node"
