@@ -199,6 +199,16 @@ not_saved(const struct plan *p, struct outcome *out,
 	    "not saved: %s", p->opts->map, why);
 }
 
+/* All passes are over: what would read more of it. */
+static const char *
+next_run(const struct plan *p, const struct map_totals *t)
+{
+	if (t->failed > 0)
+		return "the same command without rescue= goes on";
+	return p->opts->retries > 0 ? "the same command tries again" :
+	    "with retries= it is tried again";
+}
+
 /* What keeps the copy from being complete; STATUS_COMPLETE: nothing. */
 static int
 incomplete(const struct plan *p, struct outcome *out,
@@ -216,9 +226,8 @@ incomplete(const struct plan *p, struct outcome *out,
 	if (p->opts->map != NULL && p->opts->compare == 0 &&
 	    t->bad + t->failed > 0)
 		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
-		    "bytes could not be read; %s tells where, and the same "
-		    "command goes on", (ull)(t->bad + t->failed),
-		    p->opts->map);
+		    "bytes could not be read; %s tells where, and %s",
+		    (ull)(t->bad + t->failed), p->opts->map, next_run(p, t));
 	if (t->bad > 0) {
 		lost = lost_blocks(p, &out->map);
 		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "

@@ -151,6 +151,15 @@ noscrape()
 	    is - 1024000+512,1125888+512 && is / 1024512+101376
 }
 it "finds only the ends of a bad area with noscrape" noscrape
+advice()
+{
+	bad=1024000+102400
+	stuff && rescue 100 '' rescue=noscrape &&
+	    says 'map tells where, and the same command without rescue= goes on$' &&
+	    rescue 100 '' && says 'map tells where, and with retries= it is tried again$' &&
+	    rescue 100 '' retries=1 && says 'map tells where, and the same command tries again$'
+}
+it "says which command would read more" advice
 sorted()
 {
 	local order=-n
