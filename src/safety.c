@@ -98,8 +98,8 @@ no_seek(const struct plan *p, struct fault *f)
 {
 	if (p->opts->seek == 0 || p->dst->seekable)
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s is written in order, from its "
-	    "beginning: seek= cannot be used", p->dst->name);
+	return fault_set(f, STATUS_REFUSED, "%s is written in order: seek= "
+	    "cannot be used", p->dst->name);
 }
 
 /* By the shell: oflag=append itself contradicts oflag=trunc. */
@@ -316,8 +316,8 @@ same_end(const struct plan *p, struct fault *f)
 	places(p->dst, at, len, false, &b);
 	if (!overlap(&a, &b))
 		return maybe_same(p, a.err != 0 ? &a : &b, f);
-	return fault_set(f, STATUS_REFUSED, "the range to be written on %s is "
-	    "part of the range to be read from %s; force=overlap overrides",
+	return fault_set(f, STATUS_REFUSED, "the range to be written on %s "
+	    "overlaps the one to be read from %s; force=overlap overrides",
 	    p->dst->name, p->src->name);
 }
 

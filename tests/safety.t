@@ -610,7 +610,8 @@ file_self()
 	    undo umount "$PWD/other" && ln -sf dir/a soft || return
 	local other
 	for other in dir/a hard soft other/a; do
-		refused 'force=overlap overrides$' if=dir/a of="$other" &&
+		refused 'overlaps the one to be read .*; force=overlap overrides$' \
+			if=dir/a of="$other" &&
 		    refused 'force=overlap' if="$other" of=dir/a seek=2047 \
 			force="$(others overlap)" &&
 		    refused 'force=overlap' if=dir/a of="$other" oflag=trunc || return
