@@ -237,14 +237,18 @@ open_named(struct sink *s, const struct opts *o, struct fault *f)
 	return failed;
 }
 
-/* A number, or what a shell makes of >(command), is a descriptor. */
+/* A number is a descriptor, or what a shell makes of >(command), or a link. */
 static bool
 descriptor(const char *name, long *fd)
 {
 	static const char folder[] = "/dev/fd/";
 	size_t skip = sizeof(folder) - 1;
 
-	if (strncmp(name, folder, skip) == 0)
+	if (strcmp(name, "/dev/stdout") == 0)
+		name = "1";
+	else if (strcmp(name, "/dev/stderr") == 0)
+		name = "2";
+	else if (strncmp(name, folder, skip) == 0)
 		name += skip;
 	if (*name == '\0' || name[strspn(name, "0123456789")] != '\0')
 		return false;

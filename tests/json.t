@@ -319,6 +319,13 @@ descriptor()
 }
 it "writes to a descriptor" descriptor 7
 it "writes to a descriptor by the name shells give it" descriptor /dev/fd/7
+standard()
+{
+	"$blocks" make src 64k && "$pardd" if=src of=dst json=/dev/stdout status=none >json &&
+	    valid json && "$pardd" if=src of=dst json=/dev/stderr status=none 2>json && valid json &&
+	    exits 101 "$pardd" if=src json=/dev/stdout >out && [[ ! -s out ]] && one_line something
+}
+it "writes to standard output and standard error by name" standard
 pipe()
 {
 	"$blocks" make src 64k && "$pardd" if=src of=dst json=1 2>err | cat >json && valid json
