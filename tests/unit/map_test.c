@@ -14,11 +14,14 @@
 #include "map.h"
 
 enum { SIZE = 1000, THREADS = 8 };
-/* How many ranges are many; the thread sanitizer is ten times slower. */
-#ifdef __SANITIZE_THREAD__
-enum { MANY = 100000 };
+/*
+ * How many ranges are many, sets of dice, and changes between two looks at all
+ * of a large map; sanitizers are slow, and see as much in fewer.
+ */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { MANY = 100000, SETS = 60, PAUSE = 2500 };
 #else
-enum { MANY = 1000000 };
+enum { MANY = 1000000, SETS = 300, PAUSE = 250 };
 #endif
 
 /*
@@ -254,7 +257,7 @@ agrees_with_an_array(void **state)
 	unsigned seed, i, step;
 
 	(void)state;
-	for (seed = 0; seed < 300; seed++) {
+	for (seed = 0; seed < SETS; seed++) {
 		uint64_t chunk = 1 + seed % 37, off, len;
 		struct map_totals t;
 		struct map map;
@@ -314,7 +317,7 @@ agrees_with_a_large_array(void **state)
 		assert_int_equal(map_set(&map, off, len, to[step % 5]), 0);
 		memset(want + off, (int)to[step % 5], len);
 		most = map.leaves > most ? map.leaves : most;
-		if (step % 250 != 0)
+		if (step % PAUSE != 0)
 			continue;
 		(void)sound(&map);
 		for (i = 0; i < size; i++)
