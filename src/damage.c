@@ -141,6 +141,7 @@ static int64_t
 xfs_command(FILE *out, const struct hits *h, const unsigned char *head)
 {
 	uint64_t unit = be32(head + 4), first, last;
+	int64_t cut = 0;
 	size_t i;
 
 	if (unit < STEP || unit > 65536)
@@ -149,13 +150,15 @@ xfs_command(FILE *out, const struct hits *h, const unsigned char *head)
 	for (i = 0; i < h->n && i < RANGES_MOST; i++) {
 		if (!blocks(h, i, unit, &first, &last))
 			continue;
-		if (last - first >= RUN_MOST)
+		if (last - first >= RUN_MOST) {
 			last = first + RUN_MOST - 1;
+			cut++;
+		}
 		fprintf(out, " -c 'daddr %llu' -c 'blockuse -n -c %llu'",
 		    (ull)(first * (unit / 512)), (ull)(last - first + 1));
 	}
 	fputs(" ", out);
-	return (int64_t)i;
+	return (int64_t)i - cut;
 }
 
 /* The tools that want a device get a loop device, where it is a part. */

@@ -154,6 +154,14 @@ others()
 	rm -f map dst && cp fs src && rescued 100 "$(at beta 4)+1024" &&
 	    is "null false $1 1024 1" && names beta
 }
+# Of a range of more than a thousand blocks, the first thousand.
+xfs_long()
+{
+	local lost=$((5 * mib))
+	xfs src && rescued 100 "$(at beta 4)+$lost" && names beta &&
+	    says "$lost bytes in 1 range could not be read; this names the files hit by the first of them:$" &&
+	    jq -es 'last | .damage[0].left_out == 1' json >/dev/null
+}
 if ((EUID != 0)) || ! losetup -f >/dev/null 2>&1; then
 	skip "not root, or no loop devices" "names the files hit in NTFS and XFS"
 else
@@ -164,6 +172,7 @@ else
 	fi
 	if command -v mkfs.xfs >/dev/null; then
 		it "names the files hit in XFS" others xfs alpha
+		it "... and says that there may be more in a long range" xfs_long
 	else
 		skip "no xfsprogs" "names the files hit in XFS"
 	fi
