@@ -81,6 +81,10 @@ name_target(struct keeper *k, const struct plan *p)
 	const size_t room = sizeof(k->target);
 	struct disk d;
 
+	if (p->dst->be == &be_null) {
+		snprintf(k->target, room, "discarded");
+		return;
+	}
 	snprintf(k->target, room, "offset=%lld",
 	    (long long)(p->dst_off - p->src_off));
 	if (!endpoint_disk(p->dst, &d) ||

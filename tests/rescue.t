@@ -691,6 +691,15 @@ other_place()
 	    sed -i '/^# pardd target/d' map && exits 0 "$pardd" if=src of=dst map=map bs=512
 }
 it "refuses a map whose finished parts are in another place of the target" other_place
+# What a run has only read lies nowhere.
+discarded()
+{
+	stuff && exits 0 "$pardd" if=src of=. map=map count=1000 && exits 0 "$pardd" if=src of=. map=map &&
+	    refuses 'another target.*: discarded; this one is: offset=0' && rm map &&
+	    exits 0 "$pardd" if=src of=dst map=map && cp map before && same src dst &&
+	    refused 'another target.*: offset=0; this one is: discarded' if=src of=. map=map && same map before
+}
+it "refuses the map of a run that kept nothing, and for such a run that of a copy" discarded
 # two_parts: a disk with two partitions of the same size, 1M each
 two_parts()
 {
