@@ -194,9 +194,16 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	return out.verdict.status;
 }
 
+/* A terminal or a pipe has nothing that could be written over. */
+static bool
+keeps_nothing(int fd, const struct stat *st)
+{
+	return isatty(fd) || S_ISFIFO(st->st_mode) || S_ISSOCK(st->st_mode);
+}
+
 /*
- * Where the plan is printed: not into an end, nor onto any disk.  A terminal
- * that is both shows it and keeps nothing.  NULL: nowhere.
+ * Where the plan is printed: not into an end, nor onto any disk.  To standard
+ * error it goes where messages would go during the copy, too.  NULL: nowhere.
  */
 static FILE *
 place(const struct plan *p)
@@ -208,9 +215,9 @@ place(const struct plan *p)
 
 	for (i = 0; i < 2; i++) {
 		fd = fds[i];
-		if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
+		if (fstat(fd, &st) != 0 || S_ISBLK(st.st_mode))
 			continue;
-		if ((fd == STDERR_FILENO && isatty(fd)) ||
+		if ((fd == STDERR_FILENO && keeps_nothing(fd, &st)) ||
 		    (!endpoint_is(p->src, fd) && !endpoint_is(p->dst, fd)))
 			return fd == STDOUT_FILENO ? stdout : stderr;
 	}

@@ -340,6 +340,14 @@ it "... by the name of its descriptor" dry_ends err 'if=src of=/dev/stdout 1<>ds
 it "... that is appended to" dry_ends err 'if=src of=dst >>dst'
 it "... that is open by another name" dry_ends err 'if=src of=dst 1<>./dst'
 it "... that is a pipe" dry_ends err 'if=src of=/dev/stdout | cat >out; ! test -s out'
+dry_one_pipe()
+{
+	"$blocks" make src 1000 || return
+	"$pardd" -d if=src "$@" 2>&1 | cat >out
+	[[ ${PIPESTATUS[0]} = 0 ]] && grep -q '^output=' out
+}
+it "writes the plan to a pipe that is the target, where messages go to it, too" dry_one_pipe
+it "... by the name -" dry_one_pipe of=-
 it "does not write the plan to the source" dry_ends err 'if=src of=dst >>src'
 it "... that is a descriptor" dry_ends err 'if=/dev/fd/7 of=new 7<>src >&7'
 dry_nowhere()
