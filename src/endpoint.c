@@ -487,10 +487,12 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 {
 	if (ep->be->flush != NULL && ep->be->flush(ep, f) != 0)
 		return -1;
-	/* EINVAL: a file system that has nothing to flush there. */
-	if (ep->dir >= 0 && fsync(ep->dir) != 0 && errno != EINVAL)
-		return fault_errno(f, errno, "%s: flushing its folder",
-		    ep->name);
+	while (ep->dir >= 0 && fsync(ep->dir) != 0)
+		if (errno == EINVAL)
+			break;		/* nothing to flush there */
+		else if (errno != EINTR)
+			return fault_errno(f, errno, "%s: flushing its folder",
+			    ep->name);
 	return 0;
 }
 
