@@ -97,8 +97,8 @@ common(const struct endpoint *ep, const struct scsi_disk *disk)
 
 /*
  * A block node that is a partition, or made of disks, hands its commands on to
- * a disk that knows nothing of where the node begins.  One of no bytes is that
- * of a disk whose blocks the kernel has no use for; it has no partitions.
+ * a disk that knows nothing of where the node begins: one that is larger.  A
+ * node of no bytes is that of a disk whose blocks the kernel has no use for.
  */
 static int
 check_whole(const struct endpoint *ep, const struct sg *sg, struct fault *f)
@@ -109,7 +109,7 @@ check_whole(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 		return 0;
 	if (ioctl(sg->fd, BLKGETSIZE64, &bytes) != 0)
 		return fault_errno(f, errno, "%s: size", ep->name);
-	if (bytes == 0 || bytes == all)
+	if (bytes == 0 || bytes >= all)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s has %llu bytes, and SCSI "
 	    "commands to it go to a disk that has %llu; name that disk, of "
