@@ -146,7 +146,4 @@ enum scsi_result scsi_mapped(int fd, unsigned timeout, uint64_t lba,
 /* Sleep before the next try: 2, 4, 8 ... ms, half a second at most. */
 void scsi_pause(int tries);
 
-/* An exit status of a SCSI condition in words; "" for others. */
-const char *scsi_words(int status);
-
 #endif

@@ -322,6 +322,34 @@ without_info(int status)
 	}
 }
 
+/* An exit status of a SCSI condition in words; "" for others. */
+static const char *
+words_of(int status)
+{
+	static const struct { int status; const char *words; } all[] = {
+		{ SG_LIB_CAT_NOT_READY, "not ready" },
+		{ SG_LIB_CAT_MEDIUM_HARD, "medium or hardware error" },
+		{ SG_LIB_CAT_ILLEGAL_REQ, "illegal request" },
+		{ SG_LIB_CAT_UNIT_ATTENTION, "unit attention" },
+		{ SG_LIB_CAT_DATA_PROTECT, "data protect" },
+		{ SG_LIB_CAT_INVALID_OP, "invalid operation code" },
+		{ SG_LIB_CAT_COPY_ABORTED, "copy aborted" },
+		{ SG_LIB_CAT_ABORTED_COMMAND, "aborted command" },
+		{ SG_LIB_LBA_OUT_OF_RANGE, "LBA out of range" },
+		{ SG_LIB_CAT_RES_CONFLICT, "reservation conflict" },
+		{ SG_LIB_CAT_BUSY, "busy" },
+		{ SG_LIB_CAT_TS_FULL, "task set full" },
+		{ STATUS_TIMEOUT, "timeout" },
+		{ SG_LIB_CAT_PROTECTION, "protection error" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].status == status)
+			return all[i].words;
+	return "";
+}
+
 /* What is not among the exit statuses. */
 static int
 status_by_key(const struct answer *a)
@@ -378,7 +406,7 @@ judge_sense(struct scsi_reply *r, const struct answer *a)
 		r->result = SCSI_MEDIUM;
 		break;
 	default:
-		if (scsi_words(r->status)[0] == '\0')
+		if (words_of(r->status)[0] == '\0')
 			r->status = status_by_key(a);
 		r->result = SCSI_FATAL;
 		break;
@@ -416,7 +444,7 @@ judge_status(struct scsi_reply *r, const struct answer *a)
 		r->status = STATUS_FILE;
 		break;
 	}
-	words = scsi_words(r->status);
+	words = words_of(r->status);
 	snprintf(r->why, sizeof(r->why), "%s%sSCSI status %#x", words,
 	    words[0] != '\0' ? ", " : "", a->device);
 }
@@ -565,31 +593,4 @@ scsi_sync(int fd, unsigned timeout, struct scsi_reply *r)
 
 	return scsi_query(fd, timeout, cdb, sizeof(cdb), NULL, 0, r) ||
 	    (r->result == SCSI_FATAL && r->status == SG_LIB_CAT_INVALID_OP);
-}
-
-const char *
-scsi_words(int status)
-{
-	static const struct { int status; const char *words; } all[] = {
-		{ SG_LIB_CAT_NOT_READY, "not ready" },
-		{ SG_LIB_CAT_MEDIUM_HARD, "medium or hardware error" },
-		{ SG_LIB_CAT_ILLEGAL_REQ, "illegal request" },
-		{ SG_LIB_CAT_UNIT_ATTENTION, "unit attention" },
-		{ SG_LIB_CAT_DATA_PROTECT, "data protect" },
-		{ SG_LIB_CAT_INVALID_OP, "invalid operation code" },
-		{ SG_LIB_CAT_COPY_ABORTED, "copy aborted" },
-		{ SG_LIB_CAT_ABORTED_COMMAND, "aborted command" },
-		{ SG_LIB_LBA_OUT_OF_RANGE, "LBA out of range" },
-		{ SG_LIB_CAT_RES_CONFLICT, "reservation conflict" },
-		{ SG_LIB_CAT_BUSY, "busy" },
-		{ SG_LIB_CAT_TS_FULL, "task set full" },
-		{ STATUS_TIMEOUT, "timeout" },
-		{ SG_LIB_CAT_PROTECTION, "protection error" },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (all[i].status == status)
-			return all[i].words;
-	return "";
 }
