@@ -454,8 +454,10 @@ store(struct worker *w, struct piece *pc)
 	if (streamed && !turn_wait(&job->turn, off))
 		return false;
 	len = piece_to_write(w, pc);
-	ok = len == 0 || (piece_note(w, off, len) &&
-	    ranges_known(job, off, w->buf, len, &spare));
+	ok = len == 0 || piece_note(w, off, len);
+	/* A range of which the rest was not read does not differ by that. */
+	if (ok && len > 0 && pc->got != CUT)
+		ok = ranges_known(job, off, w->buf, len, &spare);
 	if (len == 0 || spare || !ok)
 		;
 	else if ((job->p->opts->oflag & FLAG_SPARING) != 0)

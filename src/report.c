@@ -240,6 +240,17 @@ report_abandoned(const struct outcome *out)
 
 /* --- the end ------------------------------------------------------------ */
 
+/* What is in the place of unreadable bytes; nothing where none is written. */
+static const char *
+instead(const struct plan *p)
+{
+	if (p->opts->compare != 0)
+		return ", here or on the other end, not in the comparison";
+	if (p->opts->map != NULL)
+		return ", not in the copy";
+	return p->dst->be != &be_null ? ", zeros in the copy" : "";
+}
+
 /* With a map that was saved and has all of them, only the first are shown. */
 static void
 unreadable(const struct plan *p, struct outcome *out)
@@ -254,15 +265,12 @@ unreadable(const struct plan *p, struct outcome *out)
 	for (n = 0; map_next(&out->map, s.off + s.len, BAD, &s); n++) {
 		if (n < most)
 			say(stderr, "pardd: %s: unreadable: bytes %llu to "
-			    "%llu, blocks %llu to %llu of %u, %s the %s",
+			    "%llu, blocks %llu to %llu of %u%s",
 			    p->src->name, (ull)(p->src_off + s.off),
 			    (ull)(p->src_off + s.off + s.len - 1),
 			    (ull)((p->src_off + s.off) / p->block),
 			    (ull)((p->src_off + s.off + s.len - 1) /
-			    p->block), p->block, p->opts->compare != 0 ?
-			    "here or on the other end, not in" :
-			    p->opts->map != NULL ? "not in" : "zeros in",
-			    p->opts->compare != 0 ? "comparison" : "copy");
+			    p->block), p->block, instead(p));
 	}
 	if (n > most)
 		say(stderr, "pardd: %s: unreadable: %llu more ranges, see %s",
