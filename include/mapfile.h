@@ -13,6 +13,10 @@
 #include "fault.h"
 #include "map.h"
 
+/* In place of a target: what is finished is nowhere, or is what differs. */
+#define MAP_DISCARDED	"discarded"
+#define MAP_COMPARED	"compared"
+
 struct mapfile {
 	struct seg	*seg;	/* sorted, adjoining; none: nothing is tried */
 	size_t		 n, room;

@@ -511,7 +511,8 @@ save(struct job *job)
 
 	if (path == NULL || job->stop || t.untried + t.claimed > 0)
 		return;
-	if (compose(job, &m) != 0)
+	m.target = strdup(MAP_COMPARED);
+	if (m.target == NULL || compose(job, &m) != 0)
 		fault_errno(&f, ENOMEM, "%s", path);
 	else
 		mapfile_save(&m, path, "Compared: finished is what differs, bad what "

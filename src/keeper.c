@@ -82,7 +82,7 @@ name_target(struct keeper *k, const struct plan *p)
 	struct disk d;
 
 	if (p->dst->be == &be_null) {
-		snprintf(k->target, room, "discarded");
+		snprintf(k->target, room, "%s", MAP_DISCARDED);
 		return;
 	}
 	snprintf(k->target, room, "offset=%lld",
@@ -253,6 +253,11 @@ check(const struct keeper *k, const struct plan *p, struct fault *f)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
 		    "finished, but %s does not exist", path, p->dst->name);
 	end = finished_to(k, p);
+	if (end > 0 && k->file.target != NULL &&
+	    strcmp(k->file.target, MAP_COMPARED) == 0)
+		return fault_set(f, STATUS_REFUSED, "%s was written by "
+		    "compare=1, and calls finished what differs; it is for "
+		    "domain=", path);
 	if (end > 0 && k->file.target != NULL &&
 	    !same_target(k->file.target, k->target))
 		return fault_set(f, STATUS_REFUSED, "%s is of another target, "

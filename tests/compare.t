@@ -215,6 +215,13 @@ domain()
 	    rm map && compare 0 map=map && [[ $(awk '!/^#/ && $3 == "+"' map) = "" ]]
 }
 it "writes a map that a copy takes for its domain" domain
+no_map()
+{
+	"$blocks" make a 3M && cp a b && spoil b 5000 && compare 14 map=map && cp b old &&
+	    refused 'map was written by compare=1, .* it is for domain=$' if=a of=b map=map &&
+	    same b old
+}
+it "... and not for its map, by which what differs would be finished" no_map
 positions()
 {
 	"$blocks" make a 3M && dd if=a of=b bs=512 skip=100 status=none && spoil b 51200 &&
