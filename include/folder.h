@@ -35,9 +35,6 @@ int folder_for_new(const char *path, const char *what, struct fault *f);
  */
 int folder_check(const char *path, const char *what, struct fault *f);
 
-/* Put what was renamed in the folder of a path on the medium: 0 or errno. */
-int folder_sync(const char *path);
-
 /*
  * Whether a folder, given as a descriptor, is one of the device file system, or
  * lies in /dev where that is no file system of its own.

@@ -25,6 +25,7 @@ struct keeper {
 	struct fault	 unsaved;	/* why not; status 0: it is */
 	int		 quit;	/* readable: it is to leave; or -1 */
 	int		 lock;	/* the map, locked, or -1 */
+	int		 dir;	/* its folder, or -1 */
 	bool		 made;	/* there was none before */
 };
 
@@ -33,7 +34,7 @@ struct keeper {
  * into job->map.  One that is not there is made; one that is stays as it is
  * until it is saved.  A map that cannot be written is found out before the
  * first byte is copied.  Returns 0, or -1 with *f; keeper_free in every case
- * once quit and lock are -1.
+ * once quit, lock and dir are -1.
  */
 int keeper_begin(struct keeper *, struct job *, struct fault *f);
 void keeper_free(struct keeper *);
@@ -64,5 +65,11 @@ void keeper_stop(struct job *);
  * target's, any other the file's.
  */
 int keeper_save(struct job *, struct fault *f);
+
+/*
+ * Whether the map's name leads to the map that was saved last: it is saved in
+ * the folder that was there at the beginning.  Returns 0, or -1 with *f.
+ */
+int keeper_find(const struct job *, struct fault *f);
 
 #endif

@@ -61,6 +61,7 @@ struct mapfile_form {
 	const char	*phase_text;
 	void		 (*fill)(struct mapfile_out *, const void *arg);
 	const void	*arg;
+	int		 dir;	/* the map's folder, wherever path leads now */
 	int		 lock;	/* the map before, or -1 */
 };
 int mapfile_save_by(struct mapfile_form *, const char *path, struct fault *f);

@@ -260,7 +260,7 @@ begin_rescue(struct job *job, struct fault *f)
 	r = calloc(1, sizeof(*r));
 	if (r == NULL)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	r->keeper.quit = r->keeper.lock = -1;
+	r->keeper.quit = r->keeper.lock = r->keeper.dir = -1;
 	return rescue_begin(r, job, f);
 }
 

@@ -61,20 +61,6 @@ folder_check(const char *path, const char *what, struct fault *f)
 	return dir < 0 ? -1 : 0;
 }
 
-int
-folder_sync(const char *path)
-{
-	const char *base;
-	int dir = folder_open(path, O_RDONLY, &base), err = 0;
-
-	if (dir < 0)
-		return errno;
-	if (fsync(dir) != 0 && errno != EINVAL)
-		err = errno;
-	close(dir);
-	return err;
-}
-
 /* Whether one of the folders above it, or it, is /dev; -1: not known. */
 static int
 below(int dir, const struct stat *dev)

@@ -355,7 +355,7 @@ write_map(struct job *job, const struct seg *seg, size_t n,
 	struct keeper *k = &job->rescue->keeper;
 	struct mapfile m = { .source = k->source, .target = k->target };
 	struct mapfile_form form = { .head = &m, .fill = put_all, .arg = &pic,
-		.lock = k->lock };
+		.dir = k->dir, .lock = k->lock };
 	int failed;
 
 	form.phase_text = rescue_where(job, &m);
@@ -436,6 +436,8 @@ keep(void *arg)
 			job_fail(job, &f);	/* else it is an echo */
 		if (n > 0) {
 			p[1].fd = -1;	/* stopped: once is enough */
+			if (f.status == 0)
+				keeper_find(job, &f);
 			k->unsaved = f;
 			k->settled = true;
 		}
@@ -470,26 +472,35 @@ keeper_stop(struct job *job)
 
 /* A map that is not there yet is made, empty, which is a map too. */
 static int
-open_map(struct keeper *k, const char *path, bool make)
+open_map(struct keeper *k, const char *base, bool make)
 {
 	int how = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
-	k->lock = open(path, how);
+	k->lock = openat(k->dir, base, how);
 	if (k->lock < 0 && errno == ENOENT && make) {
-		k->lock = open(path, how | O_CREAT | O_EXCL, 0600);
+		k->lock = openat(k->dir, base, how | O_CREAT | O_EXCL, 0600);
 		k->made = k->lock >= 0;
 	}
 	return k->lock < 0 ? errno : 0;
 }
 
+/* What the map is called in its folder; that itself is none, as is found. */
+static const char *
+base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash[1] != '\0' ? slash + 1 : ".";
+}
+
 /* Whether what is locked is there by that name. */
 static bool
-is_ours(const struct keeper *k, const char *path)
+is_ours(const struct keeper *k, int dir, const char *name)
 {
 	struct stat ours, now;
 
-	return fstat(k->lock, &ours) == 0 && stat(path, &now) == 0 &&
-	    same_file(&ours, &now);
+	return fstat(k->lock, &ours) == 0 &&
+	    fstatat(dir, name, &now, 0) == 0 && same_file(&ours, &now);
 }
 
 /*
@@ -499,10 +510,11 @@ is_ours(const struct keeper *k, const char *path)
 static int
 lock(struct keeper *k, const char *path, bool make, struct fault *f)
 {
+	const char *base = base_of(path);
 	int err;
 
 	for (;;) {
-		err = open_map(k, path, make);
+		err = open_map(k, base, make);
 		if (err == ENOENT && !make)
 			return 0;
 		if (err == EEXIST)
@@ -515,7 +527,7 @@ lock(struct keeper *k, const char *path, bool make, struct fault *f)
 			return fault_set(f, STATUS_REFUSED, "%s is the map of "
 			    "a run that is under way", path);
 		}
-		if (is_ours(k, path))
+		if (is_ours(k, k->dir, base))
 			return 0;
 		close(k->lock);		/* replaced meanwhile */
 		k->made = false;
@@ -543,13 +555,14 @@ keeper_begin(struct keeper *k, struct job *job, struct fault *f)
 {
 	const struct plan *p = job->p;
 
-	*k = (struct keeper){ .lock = -1 };
+	*k = (struct keeper){ .lock = -1, .dir = -1 };
 	name_source(k, p);
 	name_target(k, p);
 	k->quit = eventfd(0, EFD_CLOEXEC);
 	if (k->quit < 0)
 		return fault_errno(f, errno, "eventfd");
-	if (folder_check(p->opts->map, p->opts->map, f) != 0 ||
+	k->dir = folder_for_new(p->opts->map, p->opts->map, f);
+	if (k->dir < 0 ||
 	    newfile_map(p, f) != 0 || lock(k, p->opts->map, true, f) != 0 ||
 	    load(k, p, &job->map, f) != 0)
 		return -1;
@@ -559,14 +572,34 @@ keeper_begin(struct keeper *k, struct job *job, struct fault *f)
 void
 keeper_forget(const struct keeper *k, const struct plan *p)
 {
-	if (k->made && is_ours(k, p->opts->map))
-		unlink(p->opts->map);
+	const char *base = base_of(p->opts->map);
+
+	if (k->made && is_ours(k, k->dir, base))
+		unlinkat(k->dir, base, 0);
+}
+
+int
+keeper_find(const struct job *job, struct fault *f)
+{
+	const struct keeper *k = &job->rescue->keeper;
+	const char *path = job->p->opts->map;
+	char link[32], where[PATH_MAX];
+	ssize_t n;
+
+	if (is_ours(k, AT_FDCWD, path))
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", k->dir);
+	n = readlink(link, where, sizeof(where) - 1);
+	where[n > 0 ? n : 0] = '\0';
+	return fault_set(f, status_errno(ENOENT), "that name leads "
+	    "elsewhere now, and the map is %s/%s", n > 0 ? where : "...",
+	    base_of(path));
 }
 
 int
 keeper_look(const struct plan *p, struct map_totals *t, struct fault *f)
 {
-	struct keeper k = { .lock = -1, .quit = -1 };
+	struct keeper k = { .lock = -1, .quit = -1, .dir = -1 };
 	struct map map;
 	int failed = -1;
 
@@ -574,7 +607,8 @@ keeper_look(const struct plan *p, struct map_totals *t, struct fault *f)
 		return fault_errno(f, ENOMEM, "%s", p->opts->map);
 	name_source(&k, p);
 	name_target(&k, p);
-	if (folder_check(p->opts->map, p->opts->map, f) == 0 &&
+	k.dir = folder_for_new(p->opts->map, p->opts->map, f);
+	if (k.dir >= 0 &&
 	    newfile_map(p, f) == 0 && lock(&k, p->opts->map, false, f) == 0)
 		failed = load(&k, p, &map, f);
 	*t = map_totals(&map);
@@ -590,5 +624,7 @@ keeper_free(struct keeper *k)
 		close(k->quit);
 	if (k->lock >= 0)
 		close(k->lock);
+	if (k->dir >= 0)
+		close(k->dir);
 	mapfile_free(&k->file);
 }

@@ -303,32 +303,54 @@ write_open(struct mapfile_form *form, int fd, int *fresh)
 	return err;
 }
 
+struct place {			/* of the map: names in its folder */
+	int		 dir;
+	const char	*path, *base;	/* for people; the map */
+	char		 temporary[NAME_MAX + 1], before[NAME_MAX + 1];
+};
+
+static int
+place_of(struct place *at, int dir, const char *path, struct fault *f)
+{
+	const char *slash = strrchr(path, '/');
+
+	at->dir = dir;
+	at->path = path;
+	at->base = slash == NULL ? path : slash + 1;
+	if (snprintf(at->temporary, sizeof(at->temporary), "%s" TEMPORARY,
+	    at->base) <= NAME_MAX && snprintf(at->before, sizeof(at->before),
+	    "%s.bak", at->base) <= NAME_MAX)
+		return 0;
+	return fault_errno(f, ENAMETOOLONG, "%s", path);
+}
+
 /* A new file beside the map, on the medium. */
 static int
-write_temporary(struct mapfile_form *form, const char *temporary, int *fresh,
+write_temporary(struct mapfile_form *form, const struct place *at, int *fresh,
     struct fault *f)
 {
 	int fd, err;
 
-	unlink(temporary);		/* of a run that was killed */
-	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-	    O_CLOEXEC, 0600);
+	unlinkat(at->dir, at->temporary, 0);	/* of a run that was killed */
+	fd = openat(at->dir, at->temporary, O_WRONLY | O_CREAT | O_EXCL |
+	    O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return fault_errno(f, errno, "%s", temporary);
+		return fault_errno(f, errno, "%s" TEMPORARY, at->path);
 	err = write_open(form, fd, fresh);
 	if (err == 0)
 		return 0;
-	unlink(temporary);
-	return fault_errno(f, err, "%s: writing the map", temporary);
+	unlinkat(at->dir, at->temporary, 0);
+	return fault_errno(f, err, "%s" TEMPORARY ": writing the map",
+	    at->path);
 }
 
 /* One of nothing at all says less than any that it might replace. */
 static bool
-is_empty(const char *path)
+is_empty(const struct place *at)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && st.st_size == 0;
+	return fstatat(at->dir, at->base, &st, 0) == 0 && st.st_size == 0;
 }
 
 /*
@@ -336,64 +358,50 @@ is_empty(const char *path)
  * links, and then there is no map before; nor does it matter as much as this.
  */
 static int
-replace(const char *temporary, const char *path, const char *before,
-    struct fault *f)
+replace(const struct place *at, struct fault *f)
 {
-	if (!is_empty(path)) {
-		unlink(before);
-		(void)!link(path, before);
+	if (!is_empty(at)) {
+		unlinkat(at->dir, at->before, 0);
+		(void)!linkat(at->dir, at->base, at->dir, at->before, 0);
 	}
-	if (rename(temporary, path) != 0)
-		return fault_errno(f, errno, "%s", path);
+	if (renameat(at->dir, at->temporary, at->dir, at->base) != 0)
+		return fault_errno(f, errno, "%s", at->path);
 	return 0;
-}
-
-struct names {
-	char	temporary[PATH_MAX], before[PATH_MAX];
-};
-
-static int
-names_of(struct names *n, const char *path, struct fault *f)
-{
-	if (snprintf(n->temporary, PATH_MAX, "%s" TEMPORARY, path) <
-	    PATH_MAX && snprintf(n->before, PATH_MAX, "%s.bak", path) <
-	    PATH_MAX)
-		return 0;
-	return fault_errno(f, ENAMETOOLONG, "%s", path);
 }
 
 int
 mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 {
-	struct names n = { .temporary = "" };
-	int fresh = -1, err;
+	struct place at;
+	int fresh = -1;
 
-	if (names_of(&n, path, f) != 0 ||
-	    write_temporary(form, n.temporary, &fresh, f) != 0)
+	if (place_of(&at, form->dir, path, f) != 0 ||
+	    write_temporary(form, &at, &fresh, f) != 0)
 		return -1;
-	if (replace(n.temporary, path, n.before, f) != 0) {
+	if (replace(&at, f) != 0) {
 		close(fresh);
-		unlink(n.temporary);
+		unlinkat(at.dir, at.temporary, 0);
 		return -1;
 	}
 	if (form->lock >= 0)
 		close(form->lock);
 	form->lock = fresh;
-	err = folder_sync(path);
-	return err == 0 ? 0 : fault_errno(f, err, "%s: its folder", path);
+	if (fsync(at.dir) != 0 && errno != EINVAL)
+		return fault_errno(f, errno, "%s: its folder", path);
+	return 0;
 }
 
 int
 mapfile_try(struct mapfile_form *form, const char *path, struct fault *f)
 {
-	struct names n = { .temporary = "" };
+	struct place at;
 	int fresh = -1;
 
-	if (names_of(&n, path, f) != 0 ||
-	    write_temporary(form, n.temporary, &fresh, f) != 0)
+	if (place_of(&at, form->dir, path, f) != 0 ||
+	    write_temporary(form, &at, &fresh, f) != 0)
 		return -1;
 	close(fresh);
-	unlink(n.temporary);
+	unlinkat(at.dir, at.temporary, 0);
 	return 0;
 }
 
@@ -403,8 +411,14 @@ mapfile_save(const struct mapfile *m, const char *path,
 {
 	struct mapfile_form form = { .head = m, .phase_text = phase_text,
 		.fill = put_own, .arg = m, .lock = -1 };
-	int failed = mapfile_save_by(&form, path, f);
+	const char *base;
+	int failed;
 
+	form.dir = folder_open(path, O_RDONLY, &base);
+	if (form.dir < 0)
+		return fault_errno(f, errno, "%s", path);
+	failed = mapfile_save_by(&form, path, f);
+	close(form.dir);
 	if (form.lock >= 0)
 		close(form.lock);
 	return failed;

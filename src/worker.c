@@ -161,7 +161,7 @@ save(struct job *job)
 {
 	struct fault f;
 
-	if (keeper_save(job, &f) == 0)
+	if (keeper_save(job, &f) == 0 && keeper_find(job, &f) == 0)
 		return;
 	if (f.status == STATUS_NOT_FLUSHED)
 		job->flush = f;

@@ -187,6 +187,12 @@ nowhere()
 	stuff && exits 52 "$pardd" if=src of=dst map=no/map && one_line 'no/map' && same dst old
 }
 it "refuses a folder that is missing" nowhere
+a_folder()
+{
+	stuff && mkdir dir && refused 'dir/ is not a regular file' if=src of=dst map=dir/ &&
+	    refused 'dir/ is not a regular file' if=src of=dst map=dir/ -d && same dst old
+}
+it "refuses a folder for a map" a_folder
 long()
 {
 	local name

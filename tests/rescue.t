@@ -391,7 +391,7 @@ slowly()
 {
 	stuff
 	FAULTS="${1:+$1;}on=$PWD/src op=read sleep=60" LD_PRELOAD=$shim FAULT_LOG=$PWD/faults \
-	    "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 bpt=${bpt:-128} thr=1 \
+	    "$tools/ends" how "$pardd" if=src of=dst map=${map:-map} bs=512 bpt=${bpt:-128} thr=1 \
 	    "${@:2}" 2>err &
 }
 has()
@@ -1375,6 +1375,27 @@ two_runs()
 	    exits 0 "$pardd" if=src of=dst map=map
 }
 it "refuses a map that another run has, and only as long as it has it" two_runs
+# The folder of the map is renamed meanwhile, and another is there, with a map.
+moved()
+{
+	local map=maps/map
+	mkdir maps && slowly "${2:-}$half" mapinterval=1 && until_true 20 test -s maps/map &&
+	    mv maps moved && mkdir maps && printf '0 + 1\n0 512 -\n' >maps/map && cp maps/map other &&
+	    until_true 20 [ -s moved/map.bak ] && touch go && wait $!
+	[[ ! -e map ]] && same maps/map other && [[ $(ls maps) = map ]] && ended exit "$1" &&
+	    says "maps/map was not saved: that name leads elsewhere now, and the map is $PWD/moved/map$"
+}
+moved_away()
+{
+	moved 52 && same src dst && is + 0+$size moved/map && does_not_say '^pardd: complete'
+}
+moved_with_bad()
+{
+	moved 52 'on=src op=read at=1572864+512 fail=EIO;' && is - 1572864+512 moved/map &&
+	    is + 0+1572864,1573376+523776 moved/map && same <(head -c 1572864 src) <(head -c 1572864 dst)
+}
+it "saves the map in the folder that it was in, wherever that is now" moved_away
+it "... with bad blocks" moved_with_bad
 looks()
 {
 	bad=$some
