@@ -24,17 +24,28 @@ has()
 # What the result tells is what stderr tells.
 agrees()
 {
-	local file=${1:-json} read written seconds
-	has ".message == \"$(sed -n '$s/^pardd: //p' err | sed 's/[\\"]/\\&/g')\"" "$file" || return
+	local file=${1:-json} message written seconds blocks right
+	message=$(sed -n '$s/^pardd: //p' err)
 	# a refusal has no counts
-	(($(wc -l <err) > 1)) || return 0
-	read=$(jq -s 'last.bytes_read / (.[0].block_size // 512) | floor' "$file")
-	written=$(sed -n 's/^\([0-9]*\) bytes.* copied,.*/\1/p' err)
-	seconds=$(sed -n 's/.* copied, \(.*\) s, .*/\1/p' err)
-	says "^$read\+[01] records in$" && has ".bytes_written == $written" "$file" &&
-	    has ".seconds - $seconds | fabs < 1e-5 * $seconds" "$file" || return
-	diff <(sed -n 's/.*unreadable: bytes \([0-9]*\) to \([0-9]*\),.*/\1 \2/p' err) \
-	    <(jq -r '.unreadable // empty | .[] | "\(.offset) \(.offset + .length - 1)"' "$file")
+	if (($(wc -l <err) <= 1)); then
+		has ".message == \"$(sed 's/[\\"]/\\&/g' <<<"$message")\"" "$file"
+		return
+	fi
+	read -r written seconds < <(sed -n \
+	    's/^\([0-9]*\) bytes.* copied, \(.*\) s, .*/\1 \2/p' err)
+	# one jq for all, as each takes its time to start
+	jq -rs --arg message "$message" --argjson written "$written" \
+	    --argjson seconds "$seconds" '
+	    (last.bytes_read / (.[0].block_size // 512) | floor),
+	    (last | .message == $message and .bytes_written == $written and
+		(.seconds - $seconds | fabs < 1e-5 * $seconds)),
+	    (.[].unreadable // empty | .[] | "\(.offset) \(.offset + .length - 1)")' \
+	    "$file" >told || return
+	{ read -r blocks && read -r right; } <told
+	[[ $right = true ]] || fail "not what stderr says: $(tail -n 1 "$file")" || return
+	says "^$blocks\+[01] records in$" &&
+	    diff <(sed -n 's/.*unreadable: bytes \([0-9]*\) to \([0-9]*\),.*/\1 \2/p' err) \
+	    <(tail -n +3 told)
 }
 
 # tells STATUS VERDICT OPERANDS...: the run ends so, and all it tells is right
