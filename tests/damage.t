@@ -145,6 +145,7 @@ odd_name()
 	    rm -- "$target" && target=-v && rescued 100 "$(at beta 3)+512" && names beta
 }
 it "... whatever the target is called" odd_name
+[[ $VARIANT != tsan ]] || exit 0	# one thread looks, when all others have ended
 
 others()
 {

@@ -310,6 +310,8 @@ backup()
 }
 it "takes the backup of a GPT whose header is gone" backup
 
+[[ $VARIANT != tsan ]] || exit 0	# one thread looks, before there are others
+
 # -------------------------------------------------------------------- notes
 
 # noted REGEX OPERANDS...
