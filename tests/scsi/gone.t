@@ -1,5 +1,7 @@
 # shellcheck shell=bash disable=SC2119
-# Devices that go away or never answer, and signals.
+# lab: -j 2
+# Devices that go away or never answer, and signals; in a guest that no other file
+# has behind them.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh

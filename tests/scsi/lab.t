@@ -40,7 +40,7 @@ lab()
 hands_through()
 {
 	head -c 300001 /dev/urandom >"$work/bytes"
-	lab 37 -f "$work/bytes:/data/bytes" -e 'GREETING=a  b' -D size=5M,serial=s \
+	lab 37 -j 1 -f "$work/bytes:/data/bytes" -e 'GREETING=a  b' -D size=5M,serial=s \
 	    -c 'cat /data/bytes; cat /data/bytes >&2
 		[[ $GREETING = "a  b" && $2 = "x  y" && $(id -u) = 0 ]] || exit 1
 		. lab.sh && qemu_disks 1 && grep -q " 5120 sd" /proc/partitions &&
@@ -54,14 +54,14 @@ took=$SECONDS		# as long as a guest takes here, today
 too_long()
 {
 	local most=$((took * 2 + 8))
-	lab 124 -t $most -c 'echo begun; sleep 10000' && grep -qx begun "$work/out" &&
+	lab 124 -j 1 -t $most -c 'echo begun; sleep 10000' && grep -qx begun "$work/out" &&
 	    grep -q "killed after $most s" "$work/err"
 }
 it "kills a guest that takes too long" too_long
 
 dies()
 {
-	lab 125 -c 'echo c >/proc/sysrq-trigger' &&
+	lab 125 -j 1 -c 'echo c >/proc/sysrq-trigger' &&
 	    grep -q 'Kernel panic' "$work/err"
 }
 it "tells of a guest that died, with its console" dies
@@ -69,7 +69,7 @@ it "tells of a guest that died, with its console" dies
 stays()
 {
 	local pid
-	"$here/lab" -c : &
+	"$here/lab" -j 1 -c : &
 	pid=$!
 	wait $pid && ! ls -d {/dev/shm,"${TMPDIR:-/tmp}"}/pardd-lab.$pid.* 2>/dev/null
 }

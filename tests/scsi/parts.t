@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2119
-# lab: -D size=8M,bs=4096 -D size=8M,bs=4096
+# lab: -j 1 -D size=8M,bs=4096 -D size=8M,bs=4096
 #
 # Partitions of SCSI generic ends, which have no descriptor that one could look
 # through, by their commands.

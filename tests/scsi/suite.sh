@@ -278,7 +278,7 @@ attention()
 	local node=$1 many=$2
 	shift 2
 	fresh
-	slow "$many"
+	slow $((many * 2))	# sg_reset is slow to start, too
 	midway sg_reset -d "$node"
 	exits 0 "$pardd" bs=512 bpt=64 "$@" || return
 	complete && went_wrong CHECK_CONDITION && lands "0-16383 right" &&
