@@ -44,8 +44,8 @@ shim=$tools/shim.so
 blocks=$tools/blocks
 case $VARIANT in
 plain)	pardd=$BUILD/pardd weight=1 limit=200 ;;
-asan)	pardd=$BUILD/asan/pardd weight=2 limit=200 ;;
-tsan)	pardd=$BUILD/tsan/pardd weight=4 limit=200 ;;
+asan)	pardd=$BUILD/asan/pardd weight=4 limit=200 ;;
+tsan)	pardd=$BUILD/tsan/pardd weight=8 limit=200 ;;
 *)	echo "Bail out! no variant $VARIANT"; exit 1 ;;
 esac
 [[ -z $LONG ]] || weight=1 limit=3600
@@ -77,12 +77,13 @@ undo()
 # Take back what was attached and mounted, last first.
 release()
 {
-	local line
+	local lines n
 	if [[ -s $scratch/undo ]]; then
-		tac "$scratch/undo" | while read -r line; do
-			eval "$line" </dev/null >/dev/null 2>&1
+		mapfile -t lines <"$scratch/undo"
+		for ((n = ${#lines[@]} - 1; n >= 0; n--)); do
+			(eval "${lines[n]}") </dev/null >/dev/null 2>&1
 		done
-		rm -f "$scratch/undo"
+		: >"$scratch/undo"
 	fi
 }
 
@@ -91,7 +92,7 @@ tidy()
 {
 	if [[ -s $scratch/group ]]; then
 		kill -KILL -- "-$(<"$scratch/group")" 2>/dev/null
-		rm -f "$scratch/group"
+		: >"$scratch/group"
 	fi
 	release
 }
