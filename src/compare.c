@@ -515,9 +515,8 @@ save(struct job *job)
 	if (m.target == NULL || compose(job, &m) != 0)
 		fault_errno(&f, ENOMEM, "%s", path);
 	else
-		mapfile_save(&m, path, "Compared: finished is what differs, bad what "
-		    "could not be read",
-		    &f);
+		mapfile_save(&m, path, "Compared: finished is what differs, "
+		    "bad what could not be read", &f);
 	mapfile_free(&m);
 	if (f.status != 0)
 		job_fail(job, &f);
