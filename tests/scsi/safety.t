@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2119,SC2154
-# lab: -b mkswap -b swapon -b swapoff
+# lab: -j 1 -b mkswap -b swapon -b swapoff
 # A disk is one disk, by whichever node: who uses its block node is in the way
 # of its sg and bsg nodes too, and it is held by them.
 
