@@ -296,18 +296,21 @@ met_some()
 } 2>/dev/null
 stop_and_go()
 {
-	local n c
+	local n c slow
 	in_memory
 	stuff
+	slow="until=$PWD/go"		# the first time, in the first pass
 	: >met
 	for ((n = 0; n < 200; n++)); do
 		rm -f faults
-		FAULTS="on=$PWD/src op=read at=$bad fail=EIO sleep=$1" FAULT_LOG=$PWD/faults \
+		FAULTS="on=$PWD/src op=read at=$bad fail=EIO $slow" FAULT_LOG=$PWD/faults \
 		    LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst \
 		    map=map bs=512 "${@:3}" 2>err &
-		until_true 30 met_some "$2"
+		until_true 30 met_some "$((n == 0 ? 1 : $2))"
 		kill -INT "$(awk '$1 == "pid" { print $2 }' how)" 2>/dev/null
+		: >go
 		wait $!
+		slow=sleep=$1
 		c=$(awk '!/^#/ { print $2; exit }' map)
 		grep -q '^exit ' how || echo "$c" >>met
 		honest || return
