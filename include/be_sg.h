@@ -34,8 +34,8 @@ struct sg_lane {		/* a lane's priv */
 
 /*
  * Whether its command, which has not done what it should, is to be run again.
- * One of the target that is told of an earlier failure is not: what was written
- * before is lost.
+ * One of the target that is told of an earlier failure is not, nor, without
+ * FUA, after the disk was off: what was written before is lost.
  */
 bool sg_passes(const struct endpoint *, const struct io *,
     const struct scsi_reply *);

@@ -48,6 +48,8 @@ struct scsi_reply {
 	int		 status;	/* exit status it stands for, if not */
 	int		 err;		/* an errno of the kernel's, 0: none */
 	bool		 unknown;	/* the disk takes no such command */
+	bool		 restarted;	/* its power was off: what it had in
+					 * its cache is lost */
 	bool		 recovered;	/* good, after the disk's own trouble */
 	bool		 indirect;	/* direct was wanted, and not done */
 	bool		 has_info;	/* the sense names a block: */

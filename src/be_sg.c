@@ -335,8 +335,13 @@ bool
 sg_passes(const struct endpoint *ep, const struct io *io,
     const struct scsi_reply *r)
 {
-	return r->result == SCSI_MOVED || r->result == SCSI_AGAIN ||
-	    (r->result == SCSI_EARLIER && io->op == OP_READ && !ep->back);
+	const struct sg *sg = ep->priv;
+	bool source = io->op == OP_READ && !ep->back;
+
+	if (r->result == SCSI_AGAIN)
+		return !r->restarted || source || sg->how.fua;
+	return r->result == SCSI_MOVED ||
+	    (r->result == SCSI_EARLIER && source);
 }
 
 void

@@ -60,6 +60,7 @@ enum {
 
 	/* additional sense codes: SPC-5 annex F */
 	MAYBE_CHANGED = 0x2800,
+	POWER_ON = 0x2901,
 	NO_MEDIUM = 0x3a,	/* whatever the qualifier */
 };
 
@@ -378,6 +379,8 @@ judge_circumstances(struct scsi_reply *r, const struct answer *a)
 	} else if (h.asc == NO_MEDIUM ||
 	    (h.asc << 8 | h.ascq) == MAYBE_CHANGED) {
 		r->result = SCSI_CHANGED;
+	} else if ((h.asc << 8 | h.ascq) == POWER_ON) {
+		r->restarted = true;
 	}
 }
 
@@ -558,15 +561,20 @@ scsi_node_of(int fd)
 	return major(st.st_rdev) == SCSI_GENERIC_MAJOR ? SCSI_SG : SCSI_BSG;
 }
 
-/* Run a command, and again what passes by itself. */
+/*
+ * Run a command, and again what passes by itself; one that stands for others
+ * not after the disk was off.
+ */
 static void
-insist(int fd, const struct scsi_command *c, struct scsi_reply *r)
+insist(int fd, const struct scsi_command *c, bool for_others,
+    struct scsi_reply *r)
 {
 	enum scsi_node node = scsi_node_of(fd);
 	int try = 0;
 
 	scsi_run(fd, node, c, r);
-	while (r->result == SCSI_AGAIN && try < SCSI_TRIES) {
+	while (r->result == SCSI_AGAIN && !(for_others && r->restarted) &&
+	    try < SCSI_TRIES) {
 		scsi_pause(try++);
 		scsi_run(fd, node, c, r);
 	}
@@ -582,7 +590,7 @@ scsi_query(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
 
 	if (room > 0)
 		memset(buf, 0, room);
-	insist(fd, &c, r);
+	insist(fd, &c, false, r);
 	return r->result == SCSI_MOVED;
 }
 
@@ -590,7 +598,10 @@ bool
 scsi_sync(int fd, unsigned timeout, struct scsi_reply *r)
 {
 	static const unsigned char cdb[10] = { 0x35 };
+	const struct scsi_command c = { .cdb = cdb, .cdb_size = sizeof(cdb),
+		.timeout = timeout, .block = 1 };
 
-	return scsi_query(fd, timeout, cdb, sizeof(cdb), NULL, 0, r) ||
+	insist(fd, &c, true, r);
+	return r->result == SCSI_MOVED ||
 	    (r->result == SCSI_FATAL && r->status == SG_LIB_CAT_INVALID_OP);
 }

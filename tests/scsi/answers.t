@@ -146,6 +146,29 @@ for sense in 6/29/0 6/2a/1 6/2a/9 6/3f/3 6/28/1; do
 	    'all_there "op=read,write nth=20 sense='$sense'" && some " 2$" 1'
 done
 
+# Its power was off: what was in its cache is gone.
+off()
+{
+	disks && cp dst old &&
+	    copies 6 "on=dst op=write nth=20 sense=6/29/1 becomes=old" thr=1 "$@" &&
+	    says 'Power on occurred'
+}
+it "goes on when the source's power was off" all_there 'on=src op=read nth=20 sense=6/29/1'
+it "stops when the target's power was off" off
+it "stops then with asynchronous commands" off engine=async qd=1
+off_fua()
+{
+	all_there 'on=dst op=write nth=20 sense=6/29/1' oflag=fua && some '^dst write .* 2$' 1
+}
+it "goes on then if all was written past its cache" off_fua
+off_unflushed()
+{
+	copies 103 'op=sync sense=6/29/1 times=1' && says 'Power on occurred'
+}
+it "does not flush what was in its cache then" off_unflushed
+it "begins with a disk that was just switched on" eval \
+    'all_there "op=ready sense=6/29/1 times=3"'
+
 # ------------------------------------------------- more than the disk holds
 
 # full OPERANDS...: twice as much as there is room for, from a pipe; as on a
