@@ -426,6 +426,9 @@ extra(const struct plan *p, struct outcome *out)
 	else if (p->opts->base != NULL)
 		say(stderr, "pardd: %llu bytes are there already by %s, and "
 		    "were not written", (ull)t->spared, p->opts->base);
+	else if (t->had > 0)
+		say(stderr, "pardd: %llu bytes are there already by %s, and "
+		    "were not copied again", (ull)t->had, p->opts->map);
 	if (t->mended > 0)
 		say(stderr, "pardd: %s: %llu bytes differed when they were "
 		    "read back; they were copied again, and are right now",

@@ -108,8 +108,9 @@ it "keeps in the map what lies outside the copy, and goes on from it" outside
 nothing_left()
 {
 	bad=409600+512
-	stuff && rescue 0 '' count=700 && complete && rescue 0 '' count=700 && complete &&
-	    says '^0 bytes' && is + 0+358400
+	stuff && rescue 0 '' count=700 && complete && does_not_say already &&
+	    rescue 0 '' count=700 && complete && says '^0 bytes' && is + 0+358400 &&
+	    says '358400 bytes are there already by map, and were not copied again$'
 }
 it "copies nothing twice, and ends 0 when all that was asked for is there" nothing_left
 window_bad()
