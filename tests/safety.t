@@ -36,7 +36,22 @@ probe_swap()
 	losetup -d "$dev"
 	return $status
 }
-kinds=(mounted read_only elsewhere held looped)
+kinds=(mounted read_only held looped)
+# In a chroot whose root is no mount point there are no mounts of one's own.
+alone=
+if unshare -m --propagation private true 2>/dev/null; then
+	alone=1
+	kinds+=(elsewhere)
+fi
+# As "it", for what needs them.
+apart()
+{
+	if [[ -n $alone ]]; then
+		it "$@"
+	else
+		skip "no mounts of our own" "$1"
+	fi
+}
 if probe_swap >/dev/null 2>&1; then
 	kinds+=(swap)
 else
@@ -486,10 +501,10 @@ blind()
 	done
 }
 for kind in "${kinds[@]}"; do
-	it "$kind partition: is refused without /sys" blind "$kind" /sys
+	apart "$kind partition: is refused without /sys" blind "$kind" /sys
 	[[ $VARIANT = plain ]] || continue	# sanitizers need /proc
-	it "$kind partition: is refused without /proc" blind "$kind" /proc
-	it "$kind partition: is refused without both" blind "$kind" "/proc /sys"
+	apart "$kind partition: is refused without /proc" blind "$kind" /proc
+	apart "$kind partition: is refused without both" blind "$kind" "/proc /sys"
 done
 # On another disk than the loop device, whose use is seen without sysfs, too.
 blind_free()
@@ -500,12 +515,12 @@ blind_free()
 	exits 0 without "$1" "$pardd" if=src of="$p1" force="$3,$4" && complete &&
 	    holds disk.img 1048576 0 64k 1
 }
-it "says that it cannot read /sys, and copies if told to" \
+apart "says that it cannot read /sys, and copies if told to" \
     blind_free /sys /sys/ mounted,swap,looped overlap
 if [[ $VARIANT = plain ]]; then
-	it "says that it cannot read /proc, and copies if told to" \
+	apart "says that it cannot read /proc, and copies if told to" \
 	    blind_free /proc /proc/self/mountinfo mounted,swap overlap
-	it "says that it can read neither, and copies if told to" \
+	apart "says that it can read neither, and copies if told to" \
 	    blind_free "/proc /sys" /sys/ mounted,swap,looped overlap
 fi
 blind_held()
@@ -516,8 +531,8 @@ blind_held()
 	    away /sys 'in use.*force=held overrides$' of="$d" \
 		force=mounted,swap,looped,overlap
 }
-it "sees what is mounted elsewhere without /sys, too" blind_held elsewhere
-it "sees what is held without /sys, too" blind_held held
+apart "sees what is mounted elsewhere without /sys, too" blind_held elsewhere
+apart "sees what is held without /sys, too" blind_held held
 blind_file()
 {
 	disk && cp src new && cp disk.img before || return
@@ -525,8 +540,8 @@ blind_file()
 	    exits 0 without "$1" "$pardd" if="$p1" of=new && complete &&
 	    same new <(tail -c +1048577 disk.img | head -c 2M)
 }
-it "copies to files without /sys" blind_file /sys
-[[ $VARIANT != plain ]] || it "copies to files without /proc and /sys" blind_file "/proc /sys"
+apart "copies to files without /sys" blind_file /sys
+[[ $VARIANT != plain ]] || apart "copies to files without /proc and /sys" blind_file "/proc /sys"
 no_node()
 {
 	disk && mknod "$PWD/node" b $((16#$(stat -c %t "$p1"))) $((16#$(stat -c %T "$p1"))) &&
@@ -539,7 +554,7 @@ no_node()
 		of=all bs=512 seek=2048 &&
 	    away /dev 'in use.*force=held overrides$' of=all
 }
-it "claims a target by another name than the usual one, or refuses it" no_node
+apart "claims a target by another name than the usual one, or refuses it" no_node
 
 # Others' loop devices, that lie on files which cannot be looked at, are no reason.
 lost_file()
@@ -1103,8 +1118,8 @@ plain_dev()
 	[[ $(find dev -type f) = "" && ! -e copy ]]
 }
 if [[ $(stat -c %d "$scratch") = "$(stat -c %d /)" ]]; then
-	it "creates nothing in a /dev that is an ordinary folder" plain_dev ""
-	[[ $VARIANT != plain ]] || it "... without /proc, too" plain_dev /proc
+	apart "creates nothing in a /dev that is an ordinary folder" plain_dev ""
+	[[ $VARIANT != plain ]] || apart "... without /proc, too" plain_dev /proc
 else
 	skip "another file system" "creates nothing in a /dev that is an ordinary folder"
 fi
