@@ -6,8 +6,8 @@
  *	HURRY=N		a poll for a second or longer takes an Nth of that
  *
  * Noted are writes to regular files and block devices, their flushes, and new
- * files, renames, links, unlinks and flushes of folders.  A name is noted
- * without its folder: there is only one.  What stdio writes goes past write(),
+ * files, renames, links, unlinks (renameat and so on) and flushes of folders.  A
+ * name is noted without its folder: there is only one.  What stdio writes goes past write(),
  * so the whole file is noted after each fflush and before each fclose.
  */
 #undef _FILE_OFFSET_BITS		/* see shim.c */
@@ -255,7 +255,7 @@ flush(int fd, int (*real)(int))
 		id = note(folder ? FOLDER : SYNC, folder ? st.st_ino : ino,
 		    folder ? st.st_ino : 0, NULL, 0);
 	failed = real(fd);
-	if (noted)
+	if (id > 0)
 		done(id, failed != 0);
 	return failed;
 }
@@ -307,51 +307,55 @@ OPEN(open64, (const char *path, int flags, ...), flags, AT_FDCWD)
 OPEN(openat, (int dir, const char *path, int flags, ...), flags, dir)
 OPEN(openat64, (int dir, const char *path, int flags, ...), flags, dir)
 
-static int
-rename_it(enum kind kind, const char *from, const char *to,
-    int (*real)(const char *, const char *))
+/* Begin a change of names; 0 where nothing is noted. */
+static uint64_t
+change(enum kind kind, int dir, const char *name, const char *to)
 {
 	struct stat st;
-	uint64_t id = 0;
-	bool noted = trace_fd >= 0 && lstat(from, &st) == 0;
+
+	if (trace_fd < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	return note_names(kind, st.st_ino, dir, name, to);
+}
+
+int
+renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+	uint64_t id;
 	int failed;
 
-	if (noted)
-		id = note_names(kind, st.st_ino, AT_FDCWD, from, to);
-	failed = real(from, to);
-	if (noted)
+	REAL(real, renameat);
+	id = change(RENAME, from_dir, from, to);
+	failed = real(from_dir, from, to_dir, to);
+	if (id > 0)
 		done(id, failed != 0);
 	return failed;
 }
 
 int
-rename(const char *from, const char *to)
+linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
-	REAL(real, rename);
-	return rename_it(RENAME, from, to, real);
-}
-
-int
-link(const char *from, const char *to)
-{
-	REAL(real, link);
-	return rename_it(LINK, from, to, real);
-}
-
-int
-unlink(const char *path)
-{
-	struct stat st;
-	uint64_t id = 0;
-	bool noted = trace_fd >= 0 && lstat(path, &st) == 0;
+	uint64_t id;
 	int failed;
 
-	REAL(real, unlink);
-	if (noted)
-		id = note_names(UNLINK, st.st_ino, AT_FDCWD, path,
-		    NULL);
-	failed = real(path);
-	if (noted)
+	REAL(real, linkat);
+	id = change(LINK, from_dir, from, to);
+	failed = real(from_dir, from, to_dir, to, flags);
+	if (id > 0)
+		done(id, failed != 0);
+	return failed;
+}
+
+int
+unlinkat(int dir, const char *path, int flags)
+{
+	uint64_t id;
+	int failed;
+
+	REAL(real, unlinkat);
+	id = change(UNLINK, dir, path, NULL);
+	failed = real(dir, path, flags);
+	if (id > 0)
 		done(id, failed != 0);
 	return failed;
 }
