@@ -28,7 +28,8 @@ agrees()
 	message=$(sed -n '$s/^pardd: //p' err)
 	# a refusal has no counts
 	if (($(wc -l <err) <= 1)); then
-		has ".message == \"$(sed 's/[\\"]/\\&/g' <<<"$message")\"" "$file"
+		jq -es --arg message "$message" 'last | .message == $message' "$file" \
+		    >/dev/null || fail "not what stderr says: $(tail -n 1 "$file")"
 		return
 	fi
 	read -r written seconds < <(sed -n \
@@ -458,9 +459,8 @@ no_room()
 it "leaves no part of a line in json= and log=, and tells of both" no_room
 no_room_inherited()
 {
-	local lines
 	filled json && ulimit -f 1 && exec 7<>json || return
-	read -r lines <&7
+	read -r _ <&7
 	exits 0 "$pardd" -d if=/dev/zero count=1 of=. json=7 && [[ $(wc -l <err) = 1 ]] &&
 	    says 'json=7: it is not complete: File too large' &&
 	    echo '{"more":1}' >&7 && jq -es 'length == 2' json
