@@ -726,7 +726,8 @@ of_its_neighbour()
 {
 	two_parts && loop src --read-only --partscan || return
 	# for a kernel that knows no tables
-	[[ -b ${dev}p2 ]] || { addpart "$dev" 1 2048 2048 && addpart "$dev" 2 4096 2048; } || return
+	[[ -b ${dev}p2 ]] || { "$tools/part" add "$dev" 1 2048 2048 &&
+	    "$tools/part" add "$dev" 2 4096 2048; } || return
 	until_true 5 test -b "${dev}p2" && exits 0 "$pardd" if="${dev}p1" of=dst map=map && cp dst before && cp map map.before &&
 	    refused 'another source: .* start=1048576 .*this one is: .* start=2097152' if="${dev}p2" of=dst map=map &&
 	    same dst before && same map map.before
