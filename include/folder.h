@@ -15,9 +15,12 @@
  */
 #define TEMPORARY	".pardd.tmp"
 
+/* What a path calls a file in its folder: a part of it, "" behind a slash. */
+const char *folder_base(const char *path);
+
 /*
  * Open the folder of a path, with O_PATH or O_RDONLY, which "how" is; *base is
- * the rest of path.  Returns a descriptor for the caller to close, or -1 with
+ * folder_base.  Returns a descriptor for the caller to close, or -1 with
  * errno.
  */
 int folder_open(const char *path, int how, const char **base);

@@ -12,6 +12,14 @@
 
 #include "status.h"
 
+const char *
+folder_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
 int
 folder_open(const char *path, int how, const char **base)
 {
@@ -19,7 +27,7 @@ folder_open(const char *path, int how, const char **base)
 	char folder[PATH_MAX] = ".";
 	size_t len;
 
-	*base = slash == NULL ? path : slash + 1;
+	*base = folder_base(path);
 	if (slash != NULL) {
 		len = slash == path ? 1 : (size_t)(slash - path);
 		if (len >= sizeof(folder)) {

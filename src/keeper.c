@@ -488,9 +488,9 @@ open_map(struct keeper *k, const char *base, bool make)
 static const char *
 base_of(const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *base = folder_base(path);
 
-	return slash == NULL ? path : slash[1] != '\0' ? slash + 1 : ".";
+	return base[0] != '\0' ? base : ".";
 }
 
 /* Whether what is locked is there by that name. */

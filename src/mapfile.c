@@ -312,11 +312,9 @@ struct place {			/* of the map: names in its folder */
 static int
 place_of(struct place *at, int dir, const char *path, struct fault *f)
 {
-	const char *slash = strrchr(path, '/');
-
 	at->dir = dir;
 	at->path = path;
-	at->base = slash == NULL ? path : slash + 1;
+	at->base = folder_base(path);
 	if (snprintf(at->temporary, sizeof(at->temporary), "%s" TEMPORARY,
 	    at->base) <= NAME_MAX && snprintf(at->before, sizeof(at->before),
 	    "%s.bak", at->base) <= NAME_MAX)

@@ -7,8 +7,9 @@
  *
  * Noted are writes to regular files and block devices, their flushes, and new
  * files, renames, links, unlinks (renameat and so on) and flushes of folders.  A
- * name is noted without its folder: there is only one.  What stdio writes goes past write(),
- * so the whole file is noted after each fflush and before each fclose.
+ * name is noted without its folder: there is only one.  What stdio writes goes
+ * past write(), so the whole file is noted after each fflush and before each
+ * fclose.
  */
 #undef _FILE_OFFSET_BITS		/* see shim.c */
 #undef _FORTIFY_SOURCE
