@@ -218,28 +218,37 @@ right(struct worker *w, size_t i, const struct check *c)
 
 /* -------------------------------------------------------------------- check */
 
+/* Whether this is what the chunk was when it was copied. */
+static bool
+as_noted(const struct check *c, const void *buf)
+{
+	struct digest d = digest_of(buf, (size_t)c->len);
+
+	return digest_same(&d, &c->digest);
+}
+
 /*
  * Whether a chunk that was read back is what it is to be: 1, 0, or -1 when that
- * cannot be told, and the run is being stopped.
+ * cannot be told, and the run is being stopped.  A digest of the whole copy is
+ * of what was read first, whatever the source holds now.
  */
 static int
 is_right(struct worker *w, const struct check *c, const unsigned char *has)
 {
 	const struct opts *o = w->job->p->opts;
-	struct digest d;
 	struct io io;
 
 	if ((o->verify == VERIFY_SOURCE || c->state == CHECK_NONE) &&
 	    repeatable(w->job->p)) {
 		if (read_again(w, c->off, (size_t)c->len, &io))
-			return memcmp(w->buf, has, (size_t)c->len) == 0;
+			return memcmp(w->buf, has, (size_t)c->len) == 0 &&
+			    (w->job->p->hash == NULL || as_noted(c, has));
 		if (io.err != 0 && (o->coe == 0 || !errno_is_medium(io.err))) {
 			piece_fail_read(w->job, &io);
 			return -1;
 		}
 	}
-	d = digest_of(has, (size_t)c->len);
-	return c->state != CHECK_NONE && digest_same(&d, &c->digest);
+	return c->state != CHECK_NONE && as_noted(c, has);
 }
 
 /*
@@ -321,7 +330,10 @@ write_again(struct worker *w, const struct check *c)
 	return true;
 }
 
-/* A source that cannot be read a second time leaves the chunk as it is. */
+/*
+ * A source that cannot be read a second time, or is not any more what a digest
+ * was made of, leaves the chunk as it is.
+ */
 static bool
 mend(struct worker *w, const struct check *c)
 {
@@ -330,7 +342,8 @@ mend(struct worker *w, const struct check *c)
 	struct io io;
 
 	v->read += c->len;
-	if (!read_again(w, c->off, len, &io))
+	if (!read_again(w, c->off, len, &io) ||
+	    (w->job->p->hash != NULL && !as_noted(c, w->buf)))
 		return true;
 	if (!piece_note(w, c->off, len))
 		return false;

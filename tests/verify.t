@@ -179,6 +179,25 @@ it "tells the transfer where the source is gone by" gone_by 1
 it "tells the transfer where the source is gone by, verify=stream" gone_by stream
 it "cannot mend random bytes" exits 14 spoilt "op=write at=1500000+1" \
     "$pardd" iflag=random of=dst bs=1M count=3 verify=1
+# What is read of src a second time has another bit.
+source_moves()
+{
+	local sum status
+	"$blocks" make src 3000001 && sum=$(sha256sum <src) &&
+	    run spoilt "op=write at=1500000+1 times=1 flip;on=src op=read at=$1 from=2" \
+	    "$pardd" if=src of=dst json=json verify="$2" "${@:4}" && faulty write || return
+	[[ $status = "$3" ]] || fail "$status: $(<err)" || return
+	[[ $3 = 0 ]] && return
+	says '^pardd: NOT complete: [0-9]* bytes in 1 range of dst are not what' &&
+	    valid && has '(.verified | not) and (.mismatch | length == 1)' &&
+	    says "^${sum%% *}  dst$"
+}
+for how in 1 stream source; do
+	it "verify=$how does not mend with what a digest was not made of" \
+	    source_moves 1500000+1 $how 14 hash=sha256
+	it "verify=$how mends with it where nobody asked for a digest" \
+	    source_moves 1500000+1 $how 0
+done
 unreadable_back()
 {
 	"$blocks" make src 3M && rm -f dst &&
