@@ -15,6 +15,7 @@ struct newfile {
 	const char	*key, *path;	/* of the operand, in opts */
 	const char	*base;		/* in path, behind the folder */
 	int		 dir;		/* the folder, or -1 */
+	int		 fd;		/* the file, locked, or -1 */
 	FILE		*out;		/* while it is written */
 	char		 temporary[NAME_MAX + 1];
 };
@@ -36,7 +37,13 @@ int newfile_open(struct newfile *, const char *key, const char *path,
  */
 int newfile_map(const struct plan *, struct fault *f);
 
-/* Begin to write it, to n->out, under another name.  Returns 0, or -1, *f. */
+/*
+ * The copy begins: make it under the other name, empty, for this run alone.
+ * Returns 0, or -1 with *f: another run holds it, or it cannot be made.
+ */
+int newfile_hold(struct newfile *n, struct fault *f);
+
+/* Begin to write it, to n->out, under that name.  Returns 0, or -1, *f. */
 int newfile_begin(struct newfile *n, struct fault *f);
 
 /*
@@ -46,7 +53,7 @@ int newfile_begin(struct newfile *n, struct fault *f);
  */
 int newfile_end(struct newfile *, int err, struct fault *f);
 
-/* Free what newfile_open took. */
+/* Free what newfile_open took; take away what was held and not put in place. */
 void newfile_close(struct newfile *);
 
 #endif

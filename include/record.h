@@ -30,7 +30,10 @@ int record_load(struct record *, const struct opts *, struct fault *f);
  */
 int record_open(struct record *, struct plan *p, struct fault *f);
 
-/* The copy begins, signals are blocked.  Returns 0, or -1 with *f. */
+/*
+ * The copy begins, signals are blocked: hold the names of the files, start the
+ * digests.  Returns 0, or -1 with *f.
+ */
 int record_start(struct record *, struct fault *f);
 
 /* Where the copy ended, if all of it was copied, else NOWHERE. */
@@ -41,6 +44,9 @@ uint64_t record_end(const struct plan *, struct outcome *);
  * in out->record.
  */
 void record_finish(struct record *, const struct plan *, struct outcome *);
+
+/* Give the files up; workers that still run know nothing of them. */
+void record_abandon(struct record *);
 
 /* Free what record_load and record_open took. */
 void record_close(struct record *);

@@ -147,8 +147,10 @@ decide(struct plan *p, struct record *rec, struct claims *claims,
  * stack, and may write while the target is claimed.  So nothing is taken back.
  */
 static _Noreturn void
-abandon(const struct plan *p, struct events *ev, struct outcome *out)
+abandon(const struct plan *p, struct record *rec, struct events *ev,
+    struct outcome *out)
 {
+	record_abandon(rec);
 	verdict_judge(p, out);
 	events_result(ev, p, out);
 	report_abandoned(out);
@@ -174,7 +176,7 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 		return leave(ev, src, dst, &f);
 	*signo = out.signal;
 	if (out.abandoned)
-		abandon(p, ev, &out);
+		abandon(p, rec, ev, &out);
 	if (out.signal == 0)
 		damage_make(&out.damage, p, &out.map);
 	close_ends(src, dst, &closed);

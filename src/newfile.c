@@ -2,12 +2,17 @@
  * Files that are made at the end of a run.  The folder is looked up before the
  * copy and kept, and with it all that can be refused is refused then.  The file
  * is written under another name, flushed, and renamed.
+ *
+ * Under that name it is there, empty and locked, as long as the copy takes: of
+ * two runs that want the same file one is refused.  Only who has locked what
+ * has the name takes it away, be it what a run that was killed has left.
  */
 #include "newfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -123,7 +128,7 @@ int
 newfile_open(struct newfile *n, const char *key, const char *path,
     const struct plan *p, struct fault *f)
 {
-	*n = (struct newfile){ .key = key, .path = path, .dir = -1 };
+	*n = (struct newfile){ .key = key, .path = path, .dir = -1, .fd = -1 };
 	if (path == NULL)
 		return 0;
 	n->dir = folder_open(path, O_RDONLY, &n->base);
@@ -180,22 +185,100 @@ newfile_map(const struct plan *p, struct fault *f)
 	return failed;
 }
 
+/* Whether what is locked has the name that it was made under. */
+static bool
+is_ours(const struct newfile *n)
+{
+	struct stat ours, now;
+
+	return n->fd >= 0 && fstat(n->fd, &ours) == 0 &&
+	    fstatat(n->dir, n->temporary, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    same_file(&ours, &now);
+}
+
+/* Take it away, and let go of it. */
+static void
+forget(struct newfile *n)
+{
+	if (is_ours(n))
+		unlinkat(n->dir, n->temporary, 0);
+	if (n->fd >= 0)
+		close(n->fd);
+	n->fd = -1;
+}
+
+/* Whether another has it; where there are no locks nobody has. */
+static bool
+taken(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+/* What has the name goes, unless that is of a run under way; an errno. */
+static int
+remove_old(struct newfile *n)
+{
+	struct stat st;
+	int err = 0;
+
+	if (fstatat(n->dir, n->temporary, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? 0 : errno;
+	if (!S_ISREG(st.st_mode))
+		return unlinkat(n->dir, n->temporary, 0) == 0 ? 0 : errno;
+	n->fd = openat(n->dir, n->temporary, O_RDWR | O_NOFOLLOW | O_NONBLOCK |
+	    O_CLOEXEC);
+	if (n->fd < 0)
+		return errno == ENOENT || errno == ELOOP ? 0 : errno;
+	if (taken(n->fd)) {
+		close(n->fd);
+		n->fd = -1;
+		err = EWOULDBLOCK;
+	}
+	forget(n);
+	return err;
+}
+
+int
+newfile_hold(struct newfile *n, struct fault *f)
+{
+	const int how = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int err = 0;
+
+	if (n->dir < 0)
+		return 0;
+	while (err == 0 && !is_ours(n)) {
+		forget(n);
+		err = remove_old(n);
+		if (err != 0)
+			break;
+		n->fd = openat(n->dir, n->temporary, how, 0666);
+		if (n->fd < 0)
+			err = errno == EEXIST ? 0 : errno;
+		else if (taken(n->fd))
+			err = EWOULDBLOCK;
+	}
+	if (err == 0)
+		return 0;
+	if (n->fd >= 0)
+		close(n->fd);
+	n->fd = -1;
+	return err == EWOULDBLOCK ? refuse(f, n, "a run that is under way "
+	    "makes it") : wrong(f, n, err);
+}
+
+/* For the stream, which closes it; the lock lasts as long as ours is open. */
 int
 newfile_begin(struct newfile *n, struct fault *f)
 {
-	int fd;
+	int fd = fcntl(n->fd, F_DUPFD_CLOEXEC, 0), err;
 
-	unlinkat(n->dir, n->temporary, 0);	/* of a run that was killed */
-	fd = openat(n->dir, n->temporary, O_WRONLY | O_CREAT | O_EXCL |
-	    O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return wrong(f, n, errno);
-	n->out = fdopen(fd, "w");
+	n->out = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (n->out != NULL)
 		return 0;
-	close(fd);
-	unlinkat(n->dir, n->temporary, 0);
-	return wrong(f, n, ENOMEM);
+	err = errno;
+	if (fd >= 0)
+		close(fd);
+	return wrong(f, n, err);
 }
 
 int
@@ -207,18 +290,20 @@ newfile_end(struct newfile *n, int err, struct fault *f)
 	if (fclose(n->out) != 0 && err == 0)
 		err = errno;
 	n->out = NULL;
+	if (err == 0 && !is_ours(n))
+		err = ESTALE;
 	if (err == 0 && renameat(n->dir, n->temporary, n->dir, n->base) != 0)
 		err = errno;
-	if (err != 0)
-		unlinkat(n->dir, n->temporary, 0);
-	else if (fsync(n->dir) != 0 && errno != EINVAL)
+	if (err == 0 && fsync(n->dir) != 0 && errno != EINVAL)
 		err = errno;
+	forget(n);
 	return err == 0 ? 0 : wrong(f, n, err);
 }
 
 void
 newfile_close(struct newfile *n)
 {
+	forget(n);
 	if (n->dir >= 0)
 		close(n->dir);
 	n->dir = -1;

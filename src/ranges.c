@@ -95,7 +95,7 @@ ranges_load(struct ranges *r, const struct opts *o, struct fault *f)
 	*r = (struct ranges){ .checks = o->check != 0,
 		.spares = o->base != NULL,
 		.notes = o->manifest != NULL && o->check == 0,
-		.file = { .dir = -1 } };
+		.file = { .dir = -1, .fd = -1 } };
 	if (!r->checks && !r->spares)
 		return 0;
 	if (manifest_load(m, r->checks ? o->manifest : o->base, f) != 0)

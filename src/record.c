@@ -11,8 +11,8 @@
 int
 record_load(struct record *r, const struct opts *o, struct fault *f)
 {
-	*r = (struct record){ .hashfile = { .dir = -1 },
-		.profile = { .dir = -1 } };
+	*r = (struct record){ .hashfile = { .dir = -1, .fd = -1 },
+		.profile = { .dir = -1, .fd = -1 } };
 	if (ranges_load(&r->ranges, o, f) != 0)
 		return -1;
 	if (r->ranges.checks || r->ranges.spares)
@@ -36,6 +36,10 @@ record_open(struct record *r, struct plan *p, struct fault *f)
 int
 record_start(struct record *r, struct fault *f)
 {
+	if (newfile_hold(&r->hashfile, f) != 0 ||
+	    newfile_hold(&r->profile, f) != 0 ||
+	    newfile_hold(&r->ranges.file, f) != 0)
+		return -1;
 	return hash_start(r->hash, f);
 }
 
@@ -63,10 +67,17 @@ record_finish(struct record *r, const struct plan *p, struct outcome *out)
 }
 
 void
-record_close(struct record *r)
+record_abandon(struct record *r)
 {
-	ranges_close(&r->ranges);
+	newfile_close(&r->ranges.file);
 	newfile_close(&r->profile);
 	newfile_close(&r->hashfile);
+}
+
+void
+record_close(struct record *r)
+{
+	record_abandon(r);
+	ranges_close(&r->ranges);
 	hash_close(r->hash);
 }

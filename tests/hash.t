@@ -387,6 +387,50 @@ twice()
 	refused 'sums: is used for something else' if=/dev/null of=dst hash=md5 \
 	    hashfile=sums "$1" && [[ ! -e dst ]]
 }
+# One run is kept at its start while another asks for the same record.
+shared_record()
+{
+	local first
+	"$blocks" make src 64k && "$blocks" make src2 64k 5 || return
+	FAULTS="on=$PWD/src op=read until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$pardd" if=src of=dst hash=md5 "$1" 2>err1 &
+	first=$!
+	until_true 20 grep -qs waits faults &&
+	    refused "${1%%=*}=.*under way" if=src2 of=dst2 hash=md5 "$1" && [[ ! -e dst2 ]] || return
+	touch go && wait "$first" && run "$pardd" if=src2 of=dst2 hash=md5 "$1"
+	[[ $status = 0 && ! -e ${1#*=}.pardd.tmp ]]
+}
+mine_alone()
+{
+	shared_record hashfile=sums && echo "$(md5sum <src2 | cut -c -32)  dst2" | cmp - sums
+}
+it "gives two runs at a time no file in common" mine_alone
+it "nor a manifest" shared_record manifest=m
+it "nor a profile" shared_record profile=p.csv
+# What a run was killed over is nobody's, whatever it is.
+hang_link()
+{
+	ln -s nowhere "$1"
+}
+leftover()
+{
+	"$blocks" make src 5000 && "$1" sums.pardd.tmp &&
+	    exits 0 "$pardd" if=src of=dst hash=md5 hashfile=sums && md5sum -c sums &&
+	    [[ ! -e sums.pardd.tmp && ! -L sums.pardd.tmp ]]
+}
+it "takes over what a run that was killed has left" leftover touch
+it "... a link" leftover hang_link
+it "... a FIFO" leftover mkfifo
+replaced_midway()
+{
+	"$blocks" make src 64k || return
+	FAULTS="on=$PWD/src op=read until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$pardd" if=src of=dst hash=md5 hashfile=sums 2>err &
+	until_true 20 grep -qs waits faults && rm -f sums.pardd.tmp && echo other >sums.pardd.tmp &&
+	    touch go && ! wait $! && says 'not recorded: hashfile=sums' &&
+	    [[ ! -e sums && $(<sums.pardd.tmp) = other ]]
+}
+it "puts nobody else's file in its place" replaced_midway
 # temporary OPERANDS...: sums.pardd.tmp is wanted for more than one thing
 temporary()
 {
