@@ -397,6 +397,12 @@ are_types(const char *text)
 	return true;
 }
 
+static bool
+is_dash(const char *name)
+{
+	return name != NULL && strcmp(name, "-") == 0;
+}
+
 /* Names that are not any text. */
 static const char *
 misspelt(const struct opts *o)
@@ -406,6 +412,11 @@ misspelt(const struct opts *o)
 		    "nothing between, as in domaintypes='?*/-'";
 	if (o->ioprio != NULL && ioprio_parse(o->ioprio) < 0)
 		return "ioprio= takes idle, be:0 to be:7, or rt:0 to rt:7";
+	if (is_dash(o->map) || is_dash(o->domain) || is_dash(o->hashfile) ||
+	    is_dash(o->manifest) || is_dash(o->base) || is_dash(o->control) ||
+	    is_dash(o->log))
+		return "- is standard input or output for if=, of= and json= "
+		    "only; for a file of that name write ./-";
 	if (o->profile != NULL && !profile_known(o->profile))
 		return "profile= takes a name that ends in .csv, .json or "
 		    ".svg";

@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -155,6 +156,19 @@ mend(const struct sink *s, int path)
 	close(fd);
 }
 
+/*
+ * A file of json= is one run's alone: another would write over its lines.  A
+ * journal is for all, and lines get into it whole.
+ */
+static int
+hold(const struct sink *s, struct fault *f)
+{
+	if (!s->regular || s->journal || flock(s->fd, LOCK_EX | LOCK_NB) == 0 ||
+	    errno != EWOULDBLOCK)
+		return 0;
+	return not_a_sink(f, s, "a run that is under way writes it");
+}
+
 /* Open, or with --dry-run look at, a file that is there. */
 static int
 open_old(struct sink *s, const struct opts *o, int path, int flags,
@@ -171,8 +185,11 @@ open_old(struct sink *s, const struct opts *o, int path, int flags,
 		    0 : sink_errno(f, s, errno);
 	s->regular = S_ISREG(st.st_mode);
 	s->fd = reopen(path, s->name, flags);
-	if (s->fd < 0 || (s->regular && (flags & O_APPEND) == 0 &&
-	    ftruncate(s->fd, 0) != 0))
+	if (s->fd < 0)
+		return sink_errno(f, s, errno);
+	if (hold(s, f) != 0)
+		return -1;
+	if (s->regular && !s->journal && ftruncate(s->fd, 0) != 0)
 		return sink_errno(f, s, errno);
 	if (s->journal)
 		mend(s, path);
@@ -198,7 +215,7 @@ open_new(struct sink *s, const struct opts *o, int dir, const char *base,
 		unlinkat(dir, base, 0);
 		return -1;
 	}
-	return 0;
+	return hold(s, f);
 }
 
 /* A name, as seen from its folder.  Another run may make the file meanwhile. */
@@ -237,14 +254,14 @@ open_named(struct sink *s, const struct opts *o, struct fault *f)
 	return failed;
 }
 
-/* A number is a descriptor, or what a shell makes of >(command), or a link. */
+/* A number is a descriptor, or what a shell makes of >(command), - or a link. */
 static bool
 descriptor(const char *name, long *fd)
 {
 	static const char folder[] = "/dev/fd/";
 	size_t skip = sizeof(folder) - 1;
 
-	if (strcmp(name, "/dev/stdout") == 0)
+	if (strcmp(name, "/dev/stdout") == 0 || strcmp(name, "-") == 0)
 		name = "1";
 	else if (strcmp(name, "/dev/stderr") == 0)
 		name = "2";

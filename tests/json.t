@@ -338,6 +338,12 @@ standard()
 	    exits 101 "$pardd" if=src json=/dev/stdout >out && [[ ! -s out ]] && one_line something
 }
 it "writes to standard output and standard error by name" standard
+dash()
+{
+	"$blocks" make src 64k && "$pardd" if=src of=dst json=- status=none >json && valid json &&
+	    exits 101 "$pardd" if=src json=- >out && one_line json=- && [[ ! -s out && ! -e ./- ]]
+}
+it "writes to standard output by -, unless that is the target" dash
 pipe()
 {
 	"$blocks" make src 64k && "$pardd" if=src of=dst json=1 2>err | cat >json && valid json
@@ -362,6 +368,19 @@ private()
 	    [[ $(stat -c %a json log) = $'600\n600' ]]
 }
 it "makes files for their owner only" private
+
+# The first run is kept at its start while the second asks for its file.
+alone()
+{
+	local first
+	"$blocks" make src 64k || return
+	FAULTS="on=$PWD/src op=read until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$pardd" if=src of=dst json=json 2>/dev/null &
+	first=$!
+	until_true 20 grep -qs waits faults && refused 'json=.*under way' if=src of=dst2 json=json &&
+	    [[ ! -e dst2 ]] && touch go && wait "$first" && valid json
+}
+it "leaves the file of a run that is under way alone" alone
 
 # not_there REGEX SINK OPERANDS...: refused, and both ends are as they were
 not_there()

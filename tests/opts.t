@@ -76,6 +76,10 @@ in_blocks()
 }
 it "takes count=1kB for 1000 blocks, not bytes" in_blocks
 
+for key in map hashfile manifest base control log; do
+	it "takes no $key=-" usage '\./-' if=/dev/null of=dst hash=md5 $key=-
+done
+
 # Both operand and text are told.
 no_number()
 {
