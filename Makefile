@@ -53,7 +53,9 @@ TOOL := $(filter-out $(SHIM),$(wildcard tests/tools/*.c))
 PART := $(filter-out src/main.c,$(SRC))
 
 INCLUDE = -I$(CONFIG) -Iinclude
-PLAIN = $(HARDEN) $(FORTIFY) $(SANITIZE)
+# No function needs more than a quarter of a stack of 64 KiB.
+FRAME = $(if $(SANITIZE),,-Wframe-larger-than=16384)
+PLAIN = $(HARDEN) $(FORTIFY) $(SANITIZE) $(FRAME)
 
 # $(call variant,directory,flags)
 define variant

@@ -290,27 +290,23 @@ profile_note(const struct lane *lane, const struct io *io, uint64_t now)
 	note_slow(r, &s);
 }
 
-/* Both as wide as the wider, then added. */
+/* As wide as the wider, then added: each is a power of two times the other. */
 static void
-merge(struct gauge *to, struct gauge *from)
+merge(struct gauge *to, const struct gauge *from)
 {
 	unsigned i;
 
 	while (to->width < from->width)
 		widen_bins(to);
-	while (from->width < to->width)
-		widen_bins(from);
 	while (to->tick < from->tick)
 		widen_slots(to);
-	while (from->tick < to->tick)
-		widen_slots(from);
 	if (to->all.requests == 0 || from->least < to->least)
 		to->least = from->least;
 	add(&to->all, &from->all);
 	for (i = 0; i < PROFILE_BINS; i++)
-		add(&to->bin[i], &from->bin[i]);
+		add(&to->bin[i * from->width / to->width], &from->bin[i]);
 	for (i = 0; i < PROFILE_SLOTS; i++)
-		to->slot[i] += from->slot[i];
+		to->slot[i * from->tick / to->tick] += from->slot[i];
 	for (i = 0; i < PROFILE_BUCKETS; i++)
 		to->latency[i] += from->latency[i];
 	for (i = 0; i < from->slows; i++)
@@ -328,18 +324,18 @@ slower(const void *a, const void *b)
 bool
 profile_sum(const struct profile *pr, enum series series, struct gauge *to)
 {
-	struct gauge one;
+	const struct gauge *one;
 	unsigned i;
 
 	memset(to, 0, sizeof(*to));
 	for (i = 0; i < workers(pr->p); i++) {
-		one = pr->gauge[(size_t)i * SERIES_MOST + series];
+		one = &pr->gauge[(size_t)i * SERIES_MOST + series];
 		if (to->width == 0) {
-			to->width = one.width;
-			to->tick = one.tick;
+			to->width = one->width;
+			to->tick = one->tick;
 		}
-		if (one.all.requests > 0)
-			merge(to, &one);
+		if (one->all.requests > 0)
+			merge(to, one);
 	}
 	qsort(to->slow, (size_t)to->slows, sizeof(to->slow[0]), slower);
 	return to->all.requests > 0;

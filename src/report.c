@@ -151,26 +151,27 @@ latencies(const struct profile *pr)
 		[SERIES_TARGET] = "writes",
 		[SERIES_VERIFY] = "reads of the target",
 	};
+	struct gauge *r = malloc(sizeof(*r));	/* too large for a stack */
 	char rate[32];
-	struct gauge r;
 	enum series s;
 
-	for (s = 0; s < SERIES_MOST; s++) {
-		if (!profile_sum(pr, s, &r))
+	for (s = 0; r != NULL && s < SERIES_MOST; s++) {
+		if (!profile_sum(pr, s, r))
 			continue;
 		say(stderr, "%s: %llu, %.0f/s, %s/s; ms: min %s, median %s, "
 		    "90 %% %s, 99 %% %s, 99.9 %% %s, max %s", what[s],
-		    (ull)r.all.requests,
-		    profile_rate(r.all.requests, r.all.busy),
+		    (ull)r->all.requests,
+		    profile_rate(r->all.requests, r->all.busy),
 		    number_si(rate, sizeof(rate),
-		    profile_rate(r.all.bytes, r.all.busy)),
-		    ms((double)r.least).text,
-		    ms(profile_percentile(&r, 0.5)).text,
-		    ms(profile_percentile(&r, 0.9)).text,
-		    ms(profile_percentile(&r, 0.99)).text,
-		    ms(profile_percentile(&r, 0.999)).text,
-		    ms((double)r.all.most).text);
+		    profile_rate(r->all.bytes, r->all.busy)),
+		    ms((double)r->least).text,
+		    ms(profile_percentile(r, 0.5)).text,
+		    ms(profile_percentile(r, 0.9)).text,
+		    ms(profile_percentile(r, 0.99)).text,
+		    ms(profile_percentile(r, 0.999)).text,
+		    ms((double)r->all.most).text);
 	}
+	free(r);
 }
 
 void

@@ -254,7 +254,7 @@ open_named(struct sink *s, const struct opts *o, struct fault *f)
 	return failed;
 }
 
-/* A number is a descriptor, or what a shell makes of >(command), - or a link. */
+/* - or a number is a descriptor; so is what a shell makes of >(command). */
 static bool
 descriptor(const char *name, long *fd)
 {

@@ -26,6 +26,21 @@ full_stdout()
 }
 it "says 78 when stdout is full" full_stdout
 
+small_stack()
+{
+	"$blocks" make src 3M && ulimit -s 64 && exits 0 "$pardd" if=src of=dst "$@" && complete &&
+	    same src dst
+}
+if [[ $VARIANT = plain ]]; then
+	for operand in time=1 profile=p.{csv,json,svg} control=ctl verify=1 oflag=sparing map=map \
+	    "json=j log=l hash=sha256 hashfile=h manifest=m profile=p.svg verbose=9 time=1"; do
+		# shellcheck disable=SC2086
+		it "needs no more than 64 KiB of stack with $operand" small_stack $operand
+	done
+else
+	skip "sanitizers take more" "needs no more than 64 KiB of stack"
+fi
+
 # Both ends of the name, and what is wrong with it.
 long_name()
 {

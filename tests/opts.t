@@ -76,8 +76,9 @@ in_blocks()
 }
 it "takes count=1kB for 1000 blocks, not bytes" in_blocks
 
-for key in map hashfile manifest base control log; do
-	it "takes no $key=-" usage '\./-' if=/dev/null of=dst hash=md5 $key=-
+for name in map hash=md5,hashfile manifest base control log; do
+	# shellcheck disable=SC2086
+	it "takes no ${name#*,}=-" usage '[.]/-' if=/dev/null of=dst ${name/,/ }=-
 done
 
 # Both operand and text are told.
