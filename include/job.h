@@ -104,6 +104,16 @@ struct job {			/* I: set before the workers start */
 void *worker_lead(void *arg);
 
 /*
+ * The buffers of all workers, for the engine that the plan has chosen, in one
+ * mapping.  Returns 0, or -1 with *f; job_unbuffer gives them back.
+ */
+int job_buffers(struct job *, struct fault *f);
+void job_unbuffer(struct job *);
+
+/* Bytes from the buffer of one piece to that of the next. */
+size_t job_stride(const struct plan *);
+
+/*
  * A piece and a second buffer for each of plan->workers, in place of queues.
  * The lead's, between two steps.
  */

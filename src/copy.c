@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -36,8 +35,6 @@
 enum { WATCH = 500 };		/* ms; for verify= and maxtime= */
 
 enum { HANG_UP = 1 };		/* s; kernel and shell send SIGHUP, both */
-
-enum { HUGE_PAGE = 2 << 20 };
 
 const char *
 phase_name(enum phase phase)
@@ -106,73 +103,6 @@ tally(struct job *job, double start)
 }
 
 /*
- * One mapping for all: what is copied stays out of a core file.  In huge pages,
- * if there is much to copy: to find 256 pages anew for each transfer costs more
- * than all else that a direct one does.
- */
-static void
-map_buffers(struct job *job, size_t bytes)
-{
-	bool huge = bytes >= HUGE_PAGE;
-	size_t more = huge ? HUGE_PAGE : 0;
-	unsigned char *p = mmap(NULL, bytes + more, PROT_READ | PROT_WRITE,
-	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		return;
-	job->mapping = p;
-	job->mapped = bytes + more;
-	if (huge)
-		p += -(uintptr_t)p % HUGE_PAGE;
-	job->bufs = p;
-	madvise(job->mapping, job->mapped, MADV_DONTDUMP);
-	if (huge)
-		madvise(p, bytes, MADV_HUGEPAGE);
-}
-
-static size_t
-buffer_stride(const struct plan *p)
-{
-	return (size_t)round_up(p->room, 4096);
-}
-
-/* Of pieces; behind them are the second buffers, one for each worker. */
-static size_t
-pieces_size(const struct plan *p)
-{
-	size_t queued = (size_t)p->queues * p->slots;
-
-	return buffer_stride(p) * (queued > p->workers ? queued : p->workers);
-}
-
-/* More than there are addresses, where those have 32 bits. */
-static uint64_t
-buffers_size(const struct plan *p)
-{
-	uint64_t queued = (uint64_t)p->queues * p->slots;
-
-	return buffer_stride(p) * (queued > p->workers ? queued : p->workers) +
-	    (uint64_t)p->other * p->workers;
-}
-
-void
-job_threads(struct job *job)
-{
-	const struct plan *p = job->p;
-	unsigned i;
-
-	if (p->queues > 0)		/* mem= is for both of them */
-		madvise(job->bufs, pieces_size(p), MADV_DONTNEED);
-	job->workers = p->workers;
-	for (i = 0; i < p->workers; i++) {
-		job->worker[i].job = job;
-		job->worker[i].buf = job->bufs + i * buffer_stride(p);
-		job->worker[i].other = job->bufs + pieces_size(p) +
-		    i * p->other;
-	}
-}
-
-/*
  * The workers with a queue each; without, where the kernel does not let us have
  * one, with a piece each.
  */
@@ -180,7 +110,7 @@ static void
 enlist(struct job *job)
 {
 	const struct plan *p = job->p;
-	size_t stride = buffer_stride(p);
+	size_t stride = job_stride(p);
 	unsigned i;
 	int err;
 
@@ -236,12 +166,11 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 		job->done = eventfd(0, EFD_CLOEXEC);
 	if (job->done < 0)
 		return fault_errno(f, errno, "eventfd");
-	if (buffers_size(p) <= SIZE_MAX - HUGE_PAGE)
-		map_buffers(job, (size_t)buffers_size(p));
-	if (err != 0 || job->bufs == NULL || map_init(&job->map, p->length,
+	if (job_buffers(job, f) != 0)
+		return -1;
+	if (err != 0 || map_init(&job->map, p->length,
 	    rate_piece(&job->rate, p, p->claim), p->phase) != 0)
-		return fault_errno(f, ENOMEM, "%llu bytes of buffers",
-		    (unsigned long long)buffers_size(p));
+		return fault_errno(f, ENOMEM, "the map of the copy");
 	turn_init(&job->turn);
 	pthread_mutex_init(&job->order, NULL);
 	pthread_mutex_init(&job->first, NULL);
@@ -303,8 +232,7 @@ job_free(struct job *job)
 	free(job->rescue);
 	for (i = 0; i < WORKERS_MOST; i++)
 		queue_free(job->worker[i].queue);
-	if (job->mapping != NULL)
-		munmap(job->mapping, job->mapped);
+	job_unbuffer(job);
 	if (job->halt >= 0)
 		close(job->halt);
 	if (job->done >= 0)

@@ -19,27 +19,6 @@
 #include "status.h"
 #include "verify.h"
 
-void
-job_stop(struct job *job)
-{
-	static const uint64_t one = 1;
-
-	job->stop = true;
-	while (write(job->halt, &one, sizeof(one)) < 0 && errno == EINTR)
-		continue;
-}
-
-/* Keep the first fault; the later ones are mostly its echo. */
-void
-job_fail(struct job *job, const struct fault *f)
-{
-	pthread_mutex_lock(&job->first);
-	if (job->fault.status == 0)
-		job->fault = *f;
-	pthread_mutex_unlock(&job->first);
-	job_stop(job);
-}
-
 /* A source that goes between two passes is met here before it is read. */
 static bool
 fail_attach(struct job *job, const struct endpoint *ep, int err)
