@@ -7,10 +7,13 @@
 
 #include <stdbool.h>
 
-#include "copy.h"
 #include "disk.h"
 #include "fault.h"
+#include "outcome.h"
 #include "plan.h"
+
+struct events;
+struct signals;
 
 enum await_node { AWAIT_BLOCK, AWAIT_SG, AWAIT_BSG };
 

@@ -10,9 +10,9 @@
 #include <poll.h>
 #include <stddef.h>
 
-#include "copy.h"
 #include "fault.h"
 #include "opts.h"
+#include "outcome.h"
 
 struct job;
 

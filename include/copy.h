@@ -4,71 +4,12 @@
 #ifndef PARDD_COPY_H
 #define PARDD_COPY_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "damage.h"
 #include "fault.h"
-#include "map.h"
+#include "outcome.h"
 #include "plan.h"
-
-enum phase {
-	PHASE_COPYING, PHASE_FLUSHING, PHASE_VERIFYING, PHASE_REPAIRING,
-	PHASE_COMPARING,
-	PHASE_TRIMMING, PHASE_SCRAPING, PHASE_RETRYING,	/* of a rescue, */
-	PHASE_FILLING,					/* see rescue.c */
-};
-
-struct tally {			/* of a run, or of a run so far */
-	uint64_t	read, written;	/* bytes; padding is written */
-	uint64_t	padded;		/* bytes */
-	uint64_t	holes;		/* of read: counted, not read */
-	uint64_t	zeroed;		/* of written: zeros, not written */
-	uint64_t	shared;		/* of both: the same blocks */
-	uint64_t	spared;		/* bytes that were there already */
-	uint64_t	verified;	/* bytes read back or compared */
-	uint64_t	mended;		/* bytes of them, once wrong */
-	uint64_t	passed;		/* bytes this phase has dealt with, */
-	uint64_t	whole;		/* of so many; if the length is known */
-	uint64_t	had;		/* of passed: by runs before */
-	uint64_t	finished;	/* bytes of the copy, by the map */
-	uint64_t	left;		/* the rest; if the length is known */
-	uint64_t	differing;	/* bytes that differ, as far as known */
-	uint64_t	lost;		/* bytes, unreadable, or so far */
-	double		seconds;	/* since the start */
-	enum phase	phase;
-	unsigned	in_flight_read, in_flight_written;	/* requests at
-				 * most, once it is over; 0: one a worker */
-};
-
-struct outcome {
-	struct tally	 tally;
-	struct map	 map;		/* outcome_free frees it */
-	struct profile	*profile;	/* the same; NULL: not wanted */
-	struct map	 differ;	/* the same; BAD: differs */
-	bool		 proven;	/* all was held against the digests */
-	const struct endpoint *longer;	/* of two compared, or NULL */
-	struct fault	 fault;		/* what stopped it; status 0: nothing */
-	struct fault	 flush;		/* wrong after the last write */
-	struct fault	 unsaved;	/* wrong with map='s file at the end */
-	struct fault	 record;	/* wrong with a record, see record.h */
-	struct fault	 verdict;	/* verdict_judge's */
-	struct damage	 damage;	/* main's; outcome_free frees it */
-	int		 signal;	/* that stopped it, else 0 */
-	uint64_t	 rate;		/* bytes a second, as set last, or 0 */
-	int		 ioprio;	/* the same; 0: not set */
-	bool		 gone;		/* the fault: there is no source now */
-	bool		 doubt;		/* the target failed: what was written
-					 * before may not be on the medium */
-	bool		 abandoned;	/* left with workers running: signal
-					 * twice, or, without one, maxtime= */
-};
 
 struct events;
 struct signals;
-
-/* A phase in a word. */
-const char *phase_name(enum phase);
 
 /*
  * Copy.  Both ends are open; they are not closed.  Prepares the target once
@@ -78,8 +19,5 @@ const char *phase_name(enum phase);
  */
 int copy_run(const struct plan *, const struct signals *, struct events *,
     struct outcome *out, struct fault *f);
-
-/* Free what copy_run filled in. */
-void outcome_free(struct outcome *);
 
 #endif

@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "copy.h"
 #include "fault.h"
 #include "map.h"
 #include "opts.h"
+#include "outcome.h"
 #include "plan.h"
 #include "sink.h"
 

@@ -6,10 +6,10 @@
 
 #include <stdint.h>
 
-#include "copy.h"
 #include "fault.h"
 #include "hash.h"
 #include "newfile.h"
+#include "outcome.h"
 #include "plan.h"
 
 /*

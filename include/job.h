@@ -31,10 +31,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "copy.h"
 #include "endpoint.h"
 #include "fault.h"
 #include "map.h"
+#include "outcome.h"
 #include "plan.h"
 #include "rate.h"
 #include "turn.h"

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "copy.h"
+#include "outcome.h"
 #include "plan.h"
 
 enum { PROGRESS_SAMPLES = 32 };

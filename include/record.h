@@ -5,12 +5,10 @@
 #ifndef PARDD_RECORD_H
 #define PARDD_RECORD_H
 
-#include <stdint.h>
-
-#include "copy.h"
 #include "fault.h"
 #include "hash.h"
 #include "newfile.h"
+#include "outcome.h"
 #include "plan.h"
 #include "ranges.h"
 
@@ -35,9 +33,6 @@ int record_open(struct record *, struct plan *p, struct fault *f);
  * digests.  Returns 0, or -1 with *f.
  */
 int record_start(struct record *, struct fault *f);
-
-/* Where the copy ended, if all of it was copied, else NOWHERE. */
-uint64_t record_end(const struct plan *, struct outcome *);
 
 /*
  * The copy is over: make the digests and the files.  What cannot be made stands

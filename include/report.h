@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "copy.h"
 #include "fault.h"
 #include "findings.h"
+#include "outcome.h"
 #include "plan.h"
 
 /* An error by itself: a refusal, a usage error.  One line. */

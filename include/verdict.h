@@ -4,7 +4,7 @@
 #ifndef PARDD_VERDICT_H
 #define PARDD_VERDICT_H
 
-#include "copy.h"
+#include "outcome.h"
 #include "plan.h"
 
 /*

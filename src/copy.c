@@ -36,24 +36,6 @@ enum { WATCH = 500 };		/* ms; for verify= and maxtime= */
 
 enum { HANG_UP = 1 };		/* s; kernel and shell send SIGHUP, both */
 
-const char *
-phase_name(enum phase phase)
-{
-	static const char *const names[] = {
-		[PHASE_COPYING] = "copying",
-		[PHASE_TRIMMING] = "trimming",
-		[PHASE_SCRAPING] = "scraping",
-		[PHASE_RETRYING] = "retrying",
-		[PHASE_FILLING] = "filling",
-		[PHASE_FLUSHING] = "flushing",
-		[PHASE_VERIFYING] = "verifying",
-		[PHASE_REPAIRING] = "repairing",
-		[PHASE_COMPARING] = "comparing",
-	};
-
-	return names[phase];
-}
-
 /* What the map says is the state of a rescue, whichever run has done it. */
 static void
 tally_map(struct job *job, const struct map_totals *map, struct tally *t)
@@ -501,15 +483,4 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	if (!out->abandoned)
 		events_errors(ev, p, &out->map);
 	return 0;
-}
-
-void
-outcome_free(struct outcome *out)
-{
-	damage_free(&out->damage);
-	profile_free(out->profile);
-	if (out->abandoned)
-		return;
-	map_free(&out->map);
-	map_free(&out->differ);
 }

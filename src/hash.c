@@ -22,8 +22,7 @@
 #include <strings.h>
 #include <xxhash.h>
 
-#include "copy.h"
-#include "record.h"
+#include "outcome.h"
 #include "status.h"
 
 #define TEXT(x)		#x
@@ -449,7 +448,7 @@ hash_finish(struct hash *h, const struct plan *p, struct outcome *out)
 
 	if (h == NULL)
 		return;
-	end = record_end(p, out);
+	end = outcome_end(p, out);
 	join(h);
 	for (i = 0; i < h->n; i++) {
 		struct taker *t = &h->taker[i];

@@ -8,10 +8,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "copy.h"
 #include "disk.h"
 #include "job.h"
-#include "record.h"
+#include "outcome.h"
 #include "status.h"
 
 /* The disk, or image, that is to be checked is there, and not too small. */
@@ -224,7 +223,7 @@ int
 ranges_finish(struct ranges *r, const struct plan *p, struct outcome *out,
     struct fault *f)
 {
-	uint64_t end = record_end(p, out);
+	uint64_t end = outcome_end(p, out);
 
 	if (r->checks)
 		hand_over(r, out);

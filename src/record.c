@@ -43,15 +43,6 @@ record_start(struct record *r, struct fault *f)
 	return hash_start(r->hash, f);
 }
 
-uint64_t
-record_end(const struct plan *p, struct outcome *out)
-{
-	struct map_totals t = map_totals(&out->map);
-
-	return out->fault.status != 0 || t.untried + t.claimed > 0 ||
-	    (p->counted && t.end < p->length) ? NOWHERE : t.end;
-}
-
 void
 record_finish(struct record *r, const struct plan *p, struct outcome *out)
 {
