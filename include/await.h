@@ -1,6 +1,6 @@
 /*
  * wait=: a source that has gone may come back, as another node.  Used by
- * copy.c and safety.c.
+ * copy.c.
  */
 #ifndef PARDD_AWAIT_H
 #define PARDD_AWAIT_H
@@ -24,13 +24,6 @@ struct await {
 	uint64_t	 read;		/* bytes, when it went last */
 	char		 why[512];	/* what is wrong with what is there */
 };
-
-/*
- * Whether the source is a disk that can be told from others: with a serial
- * number or a WWN that no other has.  Returns 0, or -1 with *f
- * (STATUS_REFUSED).
- */
-int await_possible(const struct plan *, struct fault *f);
 
 /* Note which disk the source is, while it is there. */
 void await_begin(struct await *, const struct plan *);

@@ -14,17 +14,8 @@
 #include "job.h"
 #include "plan.h"
 
-enum { BACK_GRAIN_MOST = 64 << 10 };	/* bytes, of a reader */
-
-/* Whether a plan reads its target back. */
-bool back_wanted(const struct plan *);
-
-/*
- * Open job->back, once the target is there; and whether that can be done, from
- * what is there before.  Return 0, or -1 with *f.
- */
+/* Open job->back, once the target is there.  Returns 0, or -1 with *f. */
 int back_open(struct job *, struct fault *f);
-int back_possible(const struct plan *, struct fault *f);
 
 /*
  * Read len bytes at off of the target's range.  *data is where they begin in

@@ -267,12 +267,13 @@ int endpoint_flush(struct endpoint *, struct fault *f);
 /*
  * Open a second end, r, that reads what the target holds past every cache that
  * the kernel has and, on a SCSI disk, past the disk's own.  Positions are those
- * of the target; reads must be of whole r->grain bytes.  A target that is to be
- * created must have been prepared.  Returns 0, or -1 with *f: STATUS_REFUSED
- * where it cannot be done.  endpoint_close closes it, before the target.
+ * of the target; reads must be of whole r->grain bytes, which are "most" at
+ * most.  A target that is to be created must have been prepared.  Returns 0, or
+ * -1 with *f: STATUS_REFUSED where it cannot be done.  endpoint_close closes
+ * it, before the target.
  */
 int endpoint_reader(struct endpoint *r, const struct endpoint *target,
-    struct fault *f);
+    uint32_t most, struct fault *f);
 
 /* Close; returns the errno of a close that failed, else 0. */
 int endpoint_close(struct endpoint *);

@@ -29,6 +29,10 @@ struct plan {
 	size_t		 claim;		/* bytes that a worker takes, at most */
 	uint64_t	 phase;		/* bytes of dst_off past a border */
 	uint64_t	 pad;		/* bytes; the end is padded to this */
+	uint64_t	 grain;		/* bytes: what begins and ends at
+					 * multiples of it at the target is
+					 * whole pages of a file, and whole
+					 * blocks of a device */
 	size_t		 room;		/* bytes of a buffer */
 	size_t		 other;		/* bytes of a second one, or 0 */
 	uint32_t	 block;		/* bytes lost to one bad spot */
@@ -39,13 +43,18 @@ struct plan {
 	const char	*engine_why;	/* the reason for the engine */
 	bool		 holes;		/* the source's are not read */
 	bool		 sparse;	/* zeros are looked for in what is */
-	bool		 reflink;	/* share blocks, where that goes */
+	bool		 reflink;	/* share blocks, where that goes: */
+	uint64_t	 share_off, share_end;	/* bytes of the map, whole
+					 * blocks; equal: there are none */
+	bool		 reads_back;	/* the target */
 	int64_t		 truncate;	/* bytes; -1: leave the length alone */
 	mode_t		 mode;		/* of a target that is created */
 	const struct findings *found;	/* on the ends, to be told, or NULL */
 	struct hash	*hash;		/* of what is copied, or NULL */
 	struct ranges	*ranges;	/* and their digests, or NULL */
 };
+
+enum { READ_BACK_MOST = 64 << 10 };	/* bytes, of a unit that is read back */
 
 struct layout {			/* of a manifest that was made before */
 	uint64_t	 chunk, phase;	/* of its ranges, as in the plan */
@@ -59,12 +68,6 @@ plan_workers(const struct plan *p)
 {
 	return p->queues > 0 ? p->queues : p->workers;
 }
-
-/*
- * Bytes: what begins and ends at multiples of it at the target is whole pages
- * of a file, and whole blocks of a device, whatever size those have.
- */
-uint64_t plan_grain(const struct plan *);
 
 /*
  * Decide.  opts and both endpoints stay the caller's and must outlive *p.

@@ -6,9 +6,6 @@
 
 #include "job.h"
 
-/* Whether what is to be copied has a block, or an end, that can be shared. */
-bool share_possible(const struct plan *);
-
 /*
  * Before the workers start: share what can be shared, and settle it.  Fails the
  * job where that was not all with reflink=always.

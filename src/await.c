@@ -26,24 +26,6 @@
 
 enum { TICK = 1000 };		/* ms */
 
-int
-await_possible(const struct plan *p, struct fault *f)
-{
-	struct disk d, other;
-
-	if (p->opts->wait < 0)
-		return 0;
-	if (!endpoint_disk(p->src, &d) || (d.serial[0] == '\0' &&
-	    d.wwn[0] == '\0'))
-		return fault_set(f, STATUS_REFUSED, "wait=: %s has no serial "
-		    "number or WWN by which it could be known when it comes "
-		    "back", p->src->name);
-	if (disk_find(&d, &other) > 1)
-		return fault_set(f, STATUS_REFUSED, "wait=: another disk has "
-		    "the serial number and WWN of %s, too", p->src->name);
-	return 0;
-}
-
 /* Adapters there are that all have one serial number. */
 static bool
 is_target(const struct plan *p, const struct disk *d)

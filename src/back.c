@@ -10,48 +10,15 @@
 
 #include "number.h"
 #include "piece.h"
-#include "status.h"
-
-bool
-back_wanted(const struct plan *p)
-{
-	return p->opts->verify != 0 || (p->opts->oflag & FLAG_SPARING) != 0;
-}
-
-/* A reader of whole units that are larger has no room in the buffers. */
-static int
-fits(struct endpoint *r, struct fault *f)
-{
-	if (r->grain <= BACK_GRAIN_MOST)
-		return 0;
-	fault_set(f, STATUS_REFUSED, "%s is read back in units of %u bytes: "
-	    "they are too large", r->name, r->grain);
-	endpoint_close(r);
-	return -1;
-}
 
 int
 back_open(struct job *job, struct fault *f)
 {
-	if (!back_wanted(job->p))
+	if (!job->p->reads_back)
 		return 0;
-	if (endpoint_reader(&job->back, job->p->dst, f) != 0 ||
-	    fits(&job->back, f) != 0)
+	if (endpoint_reader(&job->back, job->p->dst, READ_BACK_MOST, f) != 0)
 		return -1;
 	job->reads_back = true;
-	return 0;
-}
-
-int
-back_possible(const struct plan *p, struct fault *f)
-{
-	struct endpoint r;
-
-	if (!back_wanted(p) || (p->dst->absent && p->dst->be->reader != NULL))
-		return 0;
-	if (endpoint_reader(&r, p->dst, f) != 0 || fits(&r, f) != 0)
-		return -1;
-	endpoint_close(&r);
 	return 0;
 }
 
@@ -107,7 +74,7 @@ write_differing(struct worker *w, uint64_t off, const unsigned char *has,
     size_t len)
 {
 	const struct plan *p = w->job->p;
-	size_t unit = (size_t)plan_grain(p), at, n;
+	size_t unit = (size_t)p->grain, at, n;
 	bool same = true, ok = true;
 
 	for (at = 0; at < len && ok; at += n) {
@@ -139,7 +106,7 @@ back_spare(struct worker *w, uint64_t off, size_t len)
 		return true;
 	}
 	/* A part that was read only in part is no reason for two writes. */
-	over = n < len ? (size_t)((p->dst_off + off + n) % plan_grain(p)) : 0;
+	over = n < len ? (size_t)((p->dst_off + off + n) % p->grain) : 0;
 	n -= over < n ? over : n;
 	if (!write_differing(w, off, has, n))
 		return false;

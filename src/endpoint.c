@@ -508,7 +508,7 @@ endpoint_named(const struct endpoint *ep, const struct stat *st,
 
 int
 endpoint_reader(struct endpoint *r, const struct endpoint *target,
-    struct fault *f)
+    uint32_t most, struct fault *f)
 {
 	if (target->be->reader == NULL)
 		return fault_set(f, STATUS_USAGE, "%s cannot be read back: it "
@@ -520,7 +520,14 @@ endpoint_reader(struct endpoint *r, const struct endpoint *target,
 	r->seekable = true;
 	r->id = target->id;
 	r->node = target->node;
-	return target->be->reader(target, r, f);
+	if (target->be->reader(target, r, f) != 0)
+		return -1;
+	if (r->grain <= most)
+		return 0;
+	fault_set(f, STATUS_REFUSED, "%s is read back in units of %u bytes: "
+	    "they are too large", r->name, r->grain);
+	endpoint_close(r);
+	return -1;
 }
 
 int

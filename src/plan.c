@@ -3,7 +3,6 @@
  */
 #include "plan.h"
 
-#include "back.h"
 #include "checks.h"
 #include "number.h"
 #include "status.h"
@@ -234,9 +233,9 @@ limit_digests(const struct plan *p, uint64_t *chunk, struct fault *f)
 static size_t
 other_room(const struct plan *p)
 {
-	if (back_wanted(p))
+	if (p->reads_back)
 		return (size_t)round_up(p->room, 4096) +
-		    (size_t)2 * BACK_GRAIN_MOST;
+		    (size_t)2 * READ_BACK_MOST;
 	return p->opts->compare != 0 ? (size_t)round_up(p->room, 4096) : 0;
 }
 
@@ -471,10 +470,24 @@ is_moment(const struct plan *p)
 	    !looks_at_all(p) && o->verify == 0 && o->rate < 0;
 }
 
-uint64_t
-plan_grain(const struct plan *p)
+/*
+ * Only whole blocks can be shared, and a partial one at the end of both files;
+ * what lies beside them is copied.
+ */
+static void
+set_shared(struct plan *p)
 {
-	return round_up(PAGE, p->dst->block > 0 ? p->dst->block : PAGE);
+	uint64_t unit = p->src->unit, from = p->src_off, to = p->dst_off;
+	uint64_t size = (uint64_t)p->src->size, end = p->length, old = 0;
+
+	if (!p->reflink)
+		return;
+	if (p->dst->size > 0 && p->truncate < 0)
+		old = (uint64_t)p->dst->size;
+	p->share_off = round_up(from, unit) - from;
+	if (from + end != size || to + end < old)
+		end -= (from + end) % unit < end ? (from + end) % unit : end;
+	p->share_end = end > p->share_off ? end : p->share_off;
 }
 
 int
@@ -483,6 +496,8 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 {
 	*p = (struct plan){ .opts = o, .src = src, .dst = dst, .truncate = -1 };
 	p->bs = block_size(p);
+	p->grain = round_up(PAGE, dst->block > 0 ? dst->block : PAGE);
+	p->reads_back = o->verify != 0 || (o->oflag & FLAG_SPARING) != 0;
 	if (!opts_one_block(o, p->bs))
 		return fault_set(f, STATUS_USAGE, "ibs= and obs= must be equal "
 		    "to bs=, which is %llu here", (unsigned long long)p->bs);
@@ -501,5 +516,6 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 	p->mode = src->device ? 0600 : 0666;
 	if ((o->oflag & FLAG_TRUNC) != 0)
 		p->truncate = (int64_t)p->dst_off;
+	set_shared(p);
 	return 0;
 }

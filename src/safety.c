@@ -12,12 +12,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "await.h"
-#include "back.h"
 #include "disk.h"
 #include "folder.h"
 #include "number.h"
-#include "share.h"
 #include "status.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -423,7 +420,7 @@ static int
 not_shareable(const struct plan *p, struct fault *f)
 {
 	if ((p->opts->reflink & REFLINK_ALWAYS) == 0 || (p->reflink &&
-	    share_possible(p)))
+	    (p->length == 0 || p->share_off < p->share_end)))
 		return 0;
 	if (!p->src->shares || !p->dst->shares)
 		return fault_set(f, STATUS_REFUSED, "reflink=always: %s and %s "
@@ -444,6 +441,39 @@ other_past_end(const struct plan *p, struct fault *f)
 	return fault_set(f, STATUS_REFUSED, "seek= and count= lead past the "
 	    "end of %s%s at byte %llu", p->dst->within, p->dst->name,
 	    (ull)size);
+}
+
+/* verify= and oflag=sparing; what is not there yet is asked later. */
+static int
+not_readable_back(const struct plan *p, struct fault *f)
+{
+	struct endpoint r;
+
+	if (!p->reads_back || (p->dst->absent && p->dst->be->reader != NULL))
+		return 0;
+	if (endpoint_reader(&r, p->dst, READ_BACK_MOST, f) != 0)
+		return -1;
+	endpoint_close(&r);
+	return 0;
+}
+
+/* wait=: a disk with a serial number or a WWN that no other has. */
+static int
+not_awaitable(const struct plan *p, struct fault *f)
+{
+	struct disk d, other;
+
+	if (p->opts->wait < 0)
+		return 0;
+	if (!endpoint_disk(p->src, &d) || (d.serial[0] == '\0' &&
+	    d.wwn[0] == '\0'))
+		return fault_set(f, STATUS_REFUSED, "wait=: %s has no serial "
+		    "number or WWN by which it could be known when it comes "
+		    "back", p->src->name);
+	if (disk_find(&d, &other) > 1)
+		return fault_set(f, STATUS_REFUSED, "wait=: another disk has "
+		    "the serial number and WWN of %s, too", p->src->name);
+	return 0;
 }
 
 static int (*const readings[])(const struct plan *, struct fault *) = {
@@ -469,8 +499,8 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	own_messages,
 	same_end,
 	not_shareable,
-	back_possible,
-	await_possible,
+	not_readable_back,
+	not_awaitable,
 };
 
 int

@@ -14,8 +14,8 @@
  * long as writing them.  So a long hole is made in steps, each as long as the
  * one before lets expect to be done in a fifth of a second.
  *
- * Zeros begin and end at multiples of plan_grain at the target, so that no page
- * and no block is both zeroed and written.
+ * Zeros begin and end at multiples of plan->grain at the target, so that no
+ * page and no block is both zeroed and written.
  */
 #include "sparse.h"
 
@@ -41,7 +41,7 @@ static const uint64_t step_time = 200000000;	/* ns: a signal waits for it */
 static uint64_t
 border(const struct plan *p, uint64_t off)
 {
-	return round_up(p->dst_off + off, plan_grain(p)) - p->dst_off;
+	return round_up(p->dst_off + off, p->grain) - p->dst_off;
 }
 
 /* The same at or before off; 0 where that is before the map. */
@@ -50,7 +50,7 @@ border_before(const struct plan *p, uint64_t off)
 {
 	uint64_t at = p->dst_off + off;
 
-	at -= at % plan_grain(p);
+	at -= at % p->grain;
 	return at > p->dst_off ? at - p->dst_off : 0;
 }
 
@@ -202,7 +202,7 @@ static uint64_t
 at_once(struct worker *w, uint64_t len, bool moves)
 {
 	struct job *job = w->job;
-	uint64_t n, unit = plan_grain(job->p);
+	uint64_t n, unit = job->p->grain;
 
 	if (w->zeros == 0)
 		w->zeros = job->p->dst->device ? STEP_LEAST : STEP_FILE;
@@ -278,7 +278,7 @@ run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
     bool *zero)
 {
 	const struct plan *p = w->job->p;
-	uint64_t start = p->dst_off + off, unit = plan_grain(p);
+	uint64_t start = p->dst_off + off, unit = p->grain;
 	size_t least = p->dst->device ? LEAST : (size_t)unit;
 	size_t zeros = 0, end = at, n;
 

@@ -312,7 +312,7 @@ static bool
 write_again(struct worker *w, const struct check *c)
 {
 	const struct plan *p = w->job->p;
-	uint64_t unit = plan_grain(p), at = c->off, end = c->off + c->len;
+	uint64_t unit = p->grain, at = c->off, end = c->off + c->len;
 	uint64_t from, to;
 	struct seg s;
 
