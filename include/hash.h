@@ -19,8 +19,6 @@
 enum { HASH_HEX = 128 + 1 };	/* room for a digest in hexadecimal */
 
 struct hash;			/* of a run; locks for itself */
-struct outcome;
-struct plan;
 
 struct hash_piece {		/* its worker's, lent from post to wait */
 	struct hash_piece *next;	/* of those that are posted */
@@ -39,12 +37,6 @@ struct hash_sum {			/* what became of an algorithm */
 	const char	*expected;	/* in opts; NULL: nothing */
 	bool		 differs;	/* from what was expected */
 };
-
-/*
- * Whether expect= can be read: a usage error in *f, and -1, if not.  Adds its
- * algorithm to the bits of opts->hash.
- */
-int hash_expect(struct opts *, struct fault *f);
 
 /*
  * What opts ask for; *made is NULL when that is nothing.  Returns 0, or -1 and
@@ -75,10 +67,11 @@ bool hash_taken(struct hash *, struct hash_piece *);
 void hash_stop(struct hash *);
 
 /*
- * Nothing more is posted: end the threads, and make the digests if all of the
- * copy was read.  Not for an outcome that was abandoned.
+ * Nothing more is posted: end the threads, and make the digests if the copy has
+ * been read up to its end, which is that many bytes.  Returns 0, or -1 with *f
+ * when libcrypto failed.  Not for a run that was abandoned.
  */
-void hash_finish(struct hash *, const struct plan *, struct outcome *);
+int hash_finish(struct hash *, uint64_t end, struct fault *f);
 
 /* The digests, n of them; before hash_finish without their hex. */
 const struct hash_sum *hash_digests(const struct hash *, size_t *n);

@@ -60,16 +60,6 @@ enum force {			/* of force= */
 	FORCE_OVERLAP = 1 << 4,
 };
 
-enum hash_word {		/* of hash= */
-	HASH_SHA256 = 1 << 0,
-	HASH_SHA512 = 1 << 1,
-	HASH_SHA1 = 1 << 2,
-	HASH_MD5 = 1 << 3,
-	HASH_BLAKE2B512 = 1 << 4,
-	HASH_SHA3_256 = 1 << 5,
-	HASH_XXH128 = 1 << 6,
-};
-
 enum rescue_word {		/* of rescue= */
 	RESCUE_NOTRIM = 1 << 0,
 	RESCUE_NOSCRAPE = 1 << 1,

@@ -128,9 +128,6 @@ uint64_t profile_extent(const struct gauge *, const struct plan *);
 /* "source", "target" or "verify". */
 const char *profile_series(enum series);
 
-/* Whether profile= can be written: .csv, .json, .svg. */
-bool profile_known(const char *path);
-
 /*
  * Write what profile= names, as newfile_open found it; seconds is how long the
  * copy took.  Nothing if there is no profile or no name.  Returns 0, or -1 with

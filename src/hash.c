@@ -22,31 +22,12 @@
 #include <strings.h>
 #include <xxhash.h>
 
-#include "outcome.h"
+#include "algorithm.h"
 #include "status.h"
 
 #define TEXT(x)		#x
 #define VERSION(x)	TEXT(x)
 #define LIBCRYPTO	"libcrypto.so." VERSION(OPENSSL_SHLIB_VERSION)
-
-#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
-
-static const struct algorithm {
-	unsigned	 bit;
-	const char	*name, *tag;
-	const char	*crypto;	/* in libcrypto; NULL: it is XXH3 */
-	size_t		 size;		/* bytes of a digest */
-} algorithms[] = {
-	{ HASH_SHA256, "sha256", "SHA256", "SHA2-256", 32 },
-	{ HASH_SHA512, "sha512", "SHA512", "SHA2-512", 64 },
-	{ HASH_SHA1, "sha1", "SHA1", "SHA1", 20 },
-	{ HASH_MD5, "md5", "MD5", "MD5", 16 },
-	{ HASH_BLAKE2B512, "blake2b512", "BLAKE2b", "BLAKE2B-512", 64 },
-	{ HASH_SHA3_256, "sha3-256", "SHA3-256", "SHA3-256", 32 },
-	{ HASH_XXH128, "xxh128", "XXH128", NULL, 16 },
-};
-
-enum { MOST = COUNT(algorithms) };
 
 struct crypto {			/* of libcrypto */
 	__typeof__(OPENSSL_init_crypto) *init;
@@ -79,8 +60,8 @@ struct hash {
 	bool		 over;		/* h: no further piece comes */
 	unsigned	 all;		/* of the takers */
 	size_t		 n;
-	struct taker	 taker[MOST];
-	struct hash_sum	 digest[MOST];
+	struct taker	 taker[ALGORITHMS];
+	struct hash_sum	 digest[ALGORITHMS];
 };
 
 /* ------------------------------------------------------------ libraries */
@@ -178,42 +159,6 @@ finish(struct taker *t, char hex[HASH_HEX])
 		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* ------------------------------------------------------------- operands */
-
-static const struct algorithm *
-named(const char *name, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < COUNT(algorithms); i++)
-		if (strlen(algorithms[i].name) == len &&
-		    strncmp(algorithms[i].name, name, len) == 0)
-			return &algorithms[i];
-	return NULL;
-}
-
-int
-hash_expect(struct opts *o, struct fault *f)
-{
-	const struct algorithm *a;
-	size_t len, digits;
-
-	if (o->expect == NULL)
-		return 0;
-	len = strcspn(o->expect, ":");
-	a = named(o->expect, len);
-	if (o->expect[len] == '\0' || a == NULL)
-		return fault_set(f, STATUS_USAGE, "expect=%s: it reads "
-		    "ALG:HEX, with an algorithm of hash=", o->expect);
-	digits = strspn(o->expect + len + 1, "0123456789abcdefABCDEF");
-	if (digits != 2 * a->size || o->expect[len + 1 + digits] != '\0')
-		return fault_set(f, STATUS_USAGE, "expect=%s: a digest of %s "
-		    "has %zu hexadecimal digits", o->expect, a->name,
-		    2 * a->size);
-	o->hash |= a->bit;
-	return 0;
-}
-
 /* ---------------------------------------------------------------- a run */
 
 int
@@ -230,7 +175,7 @@ hash_open(struct hash **made, const struct opts *o, struct fault *f)
 	if (h == NULL)
 		return fault_errno(f, ENOMEM, "hash=");
 	pthread_mutex_init(&h->lock, NULL);
-	for (i = 0; i < COUNT(algorithms); i++) {
+	for (i = 0; i < ALGORITHMS; i++) {
 		if ((o->hash & algorithms[i].bit) == 0)
 			continue;
 		t = &h->taker[h->n];
@@ -238,7 +183,7 @@ hash_open(struct hash **made, const struct opts *o, struct fault *f)
 		pthread_cond_init(&t->come, NULL);
 		h->digest[h->n] = (struct hash_sum){ .name = t->alg->name,
 			.tag = t->alg->tag };
-		if (len > 0 && t->alg == named(o->expect, len))
+		if (len > 0 && t->alg == algorithm_named(o->expect, len))
 			h->digest[h->n].expected = o->expect + len + 1;
 		h->all |= 1u << h->n++;
 		if (open_taker(h, t, f) != 0) {
@@ -440,15 +385,14 @@ hash_stop(struct hash *h)
 	pthread_mutex_unlock(&h->lock);
 }
 
-void
-hash_finish(struct hash *h, const struct plan *p, struct outcome *out)
+int
+hash_finish(struct hash *h, uint64_t end, struct fault *f)
 {
-	uint64_t end;
+	int err = 0;
 	size_t i;
 
 	if (h == NULL)
-		return;
-	end = outcome_end(p, out);
+		return 0;
 	join(h);
 	for (i = 0; i < h->n; i++) {
 		struct taker *t = &h->taker[i];
@@ -458,11 +402,12 @@ hash_finish(struct hash *h, const struct plan *p, struct outcome *out)
 			continue;
 		finish(t, d->hex);
 		if (t->failed)
-			fault_set(&out->fault, STATUS_FILE, "%s: %s failed",
+			err = fault_set(f, STATUS_FILE, "%s: %s failed",
 			    t->alg->name, LIBCRYPTO);
 		d->differs = d->expected != NULL &&
 		    strcasecmp(d->hex, d->expected) != 0;
 	}
+	return err;
 }
 
 const struct hash_sum *

@@ -8,10 +8,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "hash.h"
+#include "algorithm.h"
 #include "ioprio.h"
 #include "number.h"
-#include "profile.h"
 #include "status.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -403,6 +402,21 @@ is_dash(const char *name)
 	return name != NULL && strcmp(name, "-") == 0;
 }
 
+static bool
+ends_in(const char *path, const char *what)
+{
+	size_t n = strlen(path), m = strlen(what);
+
+	return n > m && strcmp(path + n - m, what) == 0;
+}
+
+static bool
+known_profile(const char *path)
+{
+	return ends_in(path, ".csv") || ends_in(path, ".json") ||
+	    ends_in(path, ".svg");
+}
+
 /* Names that are not any text. */
 static const char *
 misspelt(const struct opts *o)
@@ -417,7 +431,7 @@ misspelt(const struct opts *o)
 	    is_dash(o->log))
 		return "- is standard input or output for if=, of= and json= "
 		    "only; for a file of that name write ./-";
-	if (o->profile != NULL && !profile_known(o->profile))
+	if (o->profile != NULL && !known_profile(o->profile))
 		return "profile= takes a name that ends in .csv, .json or "
 		    ".svg";
 	return NULL;
@@ -560,5 +574,5 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 	}
 	if (o->check != 0)
 		o->output = ".";
-	return hash_expect(o, f);
+	return algorithm_expect(o->expect, &o->hash, f);
 }

@@ -23,21 +23,6 @@ static const char *const part_names[] = { "p50", "p90", "p99", "p999" };
 
 enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
 
-static bool
-ends_in(const char *path, const char *what)
-{
-	size_t n = strlen(path), m = strlen(what);
-
-	return n > m && strcmp(path + n - m, what) == 0;
-}
-
-bool
-profile_known(const char *path)
-{
-	return ends_in(path, ".csv") || ends_in(path, ".json") ||
-	    ends_in(path, ".svg");
-}
-
 /* --- a table ------------------------------------------------------------ */
 
 static void
@@ -256,11 +241,11 @@ static int
 compose(FILE *out, const struct profile *pr, const struct gauge *sum,
     double seconds)
 {
-	const char *path = pr->p->opts->profile;
+	const char *kind = strrchr(pr->p->opts->profile, '.');
 
-	if (ends_in(path, ".json"))
+	if (strcmp(kind, ".json") == 0)
 		return json(out, pr, sum, seconds);
-	if (ends_in(path, ".csv"))
+	if (strcmp(kind, ".csv") == 0)
 		csv(out, pr, sum);
 	else
 		chart_draw(out, pr, sum, seconds);

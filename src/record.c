@@ -46,10 +46,11 @@ record_start(struct record *r, struct fault *f)
 void
 record_finish(struct record *r, const struct plan *p, struct outcome *out)
 {
-	struct fault f[3] = { 0 };
+	struct fault failed, f[3] = { 0 };
 	size_t i;
 
-	hash_finish(r->hash, p, out);
+	if (hash_finish(r->hash, outcome_end(p, out), &failed) != 0)
+		out->fault = failed;
 	hashfile_write(&r->hashfile, p, out, &f[0]);
 	ranges_finish(&r->ranges, p, out, &f[1]);
 	profile_write(out->profile, &r->profile, out->tally.seconds, &f[2]);
