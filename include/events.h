@@ -63,9 +63,6 @@ void events_back(struct events *, const struct plan *);
 void events_result(struct events *, const struct plan *, struct outcome *);
 void events_refused(struct events *, const struct fault *why);
 
-/* An end, whose first byte is at off, as JSON, which is the caller's. */
-struct json_t *events_end(const struct endpoint *, uint64_t off);
-
 /* Close the sinks, and free what is kept. */
 void events_close(struct events *);
 

@@ -8,8 +8,8 @@
 
 #include "checks.h"
 #include "fault.h"
-#include "newfile.h"
-#include "plan.h"
+
+#define MANIFEST_SCHEMA	"pardd-manifest/1"
 
 struct manifest {		/* as it was read */
 	struct checks	 checks;	/* CHECK_NONE: it could not be read */
@@ -25,12 +25,5 @@ struct manifest {		/* as it was read */
  */
 int manifest_load(struct manifest *, const char *path, struct fault *f);
 void manifest_free(struct manifest *);
-
-/*
- * Write a table of digests; off is the byte of the target where its ranges
- * begin.  Returns 0, or -1 with *f.
- */
-int manifest_write(struct newfile *, const struct plan *, struct checks *,
-    uint64_t off, struct fault *f);
 
 #endif

@@ -17,7 +17,6 @@
 #include "plan.h"
 
 struct job;
-struct outcome;
 
 struct ranges {			/* of a run; what changes locks for itself */
 	struct manifest	 base;	/* of base=, or of manifest= with check=1 */
@@ -57,13 +56,6 @@ int ranges_note(struct job *, uint64_t off, const unsigned char *buf,
  */
 bool ranges_known(struct job *, uint64_t off, const unsigned char *buf,
     size_t len, bool *spare);
-
-/*
- * The copy is over: write the manifest, or put into *out what differs from one.
- * Returns 0, or -1 with *f.
- */
-int ranges_finish(struct ranges *, const struct plan *, struct outcome *,
-    struct fault *f);
 
 /* Whether the disk has the serial number of neither end of the manifest. */
 bool ranges_of_another(const struct plan *);

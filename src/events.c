@@ -13,12 +13,10 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "config.h"
-#include "disk.h"
+#include "describe.h"
 #include "hash.h"
 #include "signals.h"
 #include "status.h"
@@ -32,15 +30,6 @@ enum {
 };
 
 /* --- opening ------------------------------------------------------------ */
-
-/* An end that was not opened, or not to its purpose. */
-static json_t *
-end_unknown(const char *name)
-{
-	return json_pack("{s:o, s:n, s:n, s:n, s:n, s:n, s:n, s:n, s:b}",
-	    "name", value_text(name), "kind", "size", "block", "offset",
-	    "device", "inode", "disk", "created", 0);
-}
 
 int
 events_open(struct events *ev, const struct opts *o, struct fault *f)
@@ -56,8 +45,8 @@ events_open(struct events *ev, const struct opts *o, struct fault *f)
 	if (o->json == NULL && o->log == NULL)
 		return 0;
 	signals_ignore();
-	ev->source = end_unknown(o->input);
-	ev->target = end_unknown(o->output);
+	ev->source = describe_unknown(o->input);
+	ev->target = describe_unknown(o->output);
 	ev->unreadable = json_array();
 	ev->mismatch = json_array();
 	if (o->json != NULL)
@@ -134,64 +123,6 @@ now(void)
 	return value_time(&t);
 }
 
-/* --- ends --------------------------------------------------------------- */
-
-static const char *
-kind(const struct endpoint *ep)
-{
-	if (ep->be == &be_sg)
-		return "scsi_disk";
-	if (ep->be == &be_null)
-		return ep->role == SOURCE ? "generated" : "discarded";
-	if (ep->streamed)
-		return "stream";
-	return ep->device ? "block_device" : "file";
-}
-
-static json_t *
-device(const struct identity *id)
-{
-	return id->known ? json_sprintf("%u:%u", major(id->dev),
-	    minor(id->dev)) : json_null();
-}
-
-/* Which disk an end is, or null for what is none. */
-static json_t *
-disk_of(const struct endpoint *ep)
-{
-	char by_id[NAME_MAX + 1] = "";
-	struct disk d;
-
-	if (!endpoint_disk(ep, &d))
-		return json_null();
-	if (d.node != 0)
-		disk_by_id(d.node, by_id, sizeof(by_id));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i}",
-	    "name", value_known(d.whole_name),
-	    "vendor", value_known(d.vendor), "model", value_known(d.model),
-	    "serial", value_known(d.serial), "wwn", value_known(d.wwn),
-	    "transport", value_known(d.transport),
-	    "by_id", value_known(by_id), "backing", value_known(d.backing),
-	    "partition", d.partition);
-}
-
-json_t *
-events_end(const struct endpoint *ep, uint64_t off)
-{
-	const struct identity *id = &ep->id;
-	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:b}",
-	    "name", value_text(ep->name), "kind", kind(ep),
-	    "size", value_amount(ep->absent ? -1 :
-	    ep->part > 0 ? ep->whole : ep->size),
-	    "block", value_amount(ep->block > 0 ? (int64_t)ep->block : -1),
-	    "offset", value_count(off), "device", device(id),
-	    "inode", id->known && id->ino != 0 ? value_count(id->ino) :
-	    json_null(),
-	    "created", ep->absent);
-
-	return value_set(o, "disk", disk_of(ep));
-}
-
 /* --- events ------------------------------------------------------------- */
 
 static json_t *
@@ -226,8 +157,8 @@ events_plan(struct events *ev, const struct plan *p)
 		return;
 	json_decref(ev->source);
 	json_decref(ev->target);
-	ev->source = events_end(p->src, p->src_off);
-	ev->target = events_end(p->dst, p->dst_off);
+	ev->source = describe_end(p->src, p->src_off);
+	ev->target = describe_end(p->dst, p->dst_off);
 	ev->bounded = p->bounded;
 	ev->length = p->length;
 	if (ev->json.fd >= 0)

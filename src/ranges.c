@@ -10,7 +10,6 @@
 
 #include "disk.h"
 #include "job.h"
-#include "outcome.h"
 #include "status.h"
 
 /* The disk, or image, that is to be checked is there, and not too small. */
@@ -189,50 +188,6 @@ ranges_known(struct job *job, uint64_t off, const unsigned char *buf,
 	fault_errno(&f, ENOMEM, "the list of what differs");
 	job_fail(job, &f);
 	return false;
-}
-
-/* What differs is told as it is after verify= and compare=1. */
-static void
-hand_over(struct ranges *r, struct outcome *out)
-{
-	struct map_totals t = map_totals(&r->differ);
-
-	map_take(&out->differ, &r->differ);
-	out->tally.differing = t.bad;
-	out->tally.verified = out->tally.written - t.bad;
-}
-
-/* Whether the target holds what it was given; base= relies on that. */
-static bool
-holds(const struct outcome *out)
-{
-	return out->flush.status == 0 && out->tally.differing == 0;
-}
-
-/* Where the ranges lie: on a target that keeps them, else on the source. */
-static uint64_t
-noted_from(const struct plan *p)
-{
-	const struct endpoint *dst = p->dst;
-	bool kept = dst->be != &be_null && (!dst->streamed || dst->durable);
-
-	return kept ? p->dst_off : p->src_off;
-}
-
-int
-ranges_finish(struct ranges *r, const struct plan *p, struct outcome *out,
-    struct fault *f)
-{
-	uint64_t end = outcome_end(p, out);
-
-	if (r->checks)
-		hand_over(r, out);
-	if (!r->notes || end == NOWHERE || !holds(out))
-		return 0;
-	if (checks_end(&r->noted, end + out->tally.padded) != 0)
-		return fault_errno(f, ENOMEM, "manifest=%s",
-		    p->opts->manifest);
-	return manifest_write(&r->file, p, &r->noted, noted_from(p), f);
 }
 
 bool

@@ -5,7 +5,10 @@
  */
 #include "record.h"
 
+#include <errno.h>
+
 #include "hashfile.h"
+#include "manifest_file.h"
 #include "profile.h"
 
 int
@@ -43,6 +46,51 @@ record_start(struct record *r, struct fault *f)
 	return hash_start(r->hash, f);
 }
 
+/* What differs is told as it is after verify= and compare=1. */
+static void
+hand_over(struct ranges *r, struct outcome *out)
+{
+	struct map_totals t = map_totals(&r->differ);
+
+	map_take(&out->differ, &r->differ);
+	out->tally.differing = t.bad;
+	out->tally.verified = out->tally.written - t.bad;
+}
+
+/* Whether the target holds what it was given; base= relies on that. */
+static bool
+holds(const struct outcome *out)
+{
+	return out->flush.status == 0 && out->tally.differing == 0;
+}
+
+/* Where the ranges lie: on a target that keeps them, else on the source. */
+static uint64_t
+noted_from(const struct plan *p)
+{
+	const struct endpoint *dst = p->dst;
+	bool kept = dst->be != &be_null && (!dst->streamed || dst->durable);
+
+	return kept ? p->dst_off : p->src_off;
+}
+
+/* The manifest is written, or what differs from one is told. */
+static int
+finish_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
+    struct fault *f)
+{
+	uint64_t end = outcome_end(p, out);
+
+	if (r->checks)
+		hand_over(r, out);
+	if (!r->notes || end == NOWHERE || !holds(out))
+		return 0;
+	if (checks_end(&r->noted, end + out->tally.padded) != 0)
+		return fault_errno(f, ENOMEM, "manifest=%s",
+		    p->opts->manifest);
+	return manifest_write(&r->file, p, &r->noted, noted_from(p), f);
+}
+
 void
 record_finish(struct record *r, const struct plan *p, struct outcome *out)
 {
@@ -52,7 +100,7 @@ record_finish(struct record *r, const struct plan *p, struct outcome *out)
 	if (hash_finish(r->hash, outcome_end(p, out), &failed) != 0)
 		out->fault = failed;
 	hashfile_write(&r->hashfile, p, out, &f[0]);
-	ranges_finish(&r->ranges, p, out, &f[1]);
+	finish_ranges(&r->ranges, p, out, &f[1]);
 	profile_write(out->profile, &r->profile, out->tally.seconds, &f[2]);
 	for (i = 0; i < 3 && out->record.status == 0; i++)
 		out->record = f[i];

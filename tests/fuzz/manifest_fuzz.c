@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "events.h"
+#include "describe.h"
 #include "input.h"
 #include "manifest.h"
+#include "manifest_file.h"
 
 typedef unsigned long long ull;
 
@@ -19,7 +20,7 @@ static char in_path[64], out_path[72];
 
 /* What the writer needs of the program: no ends, and a file by its name. */
 json_t *
-events_end(const struct endpoint *ep, uint64_t off)
+describe_end(const struct endpoint *ep, uint64_t off)
 {
 	(void)ep;
 	(void)off;
