@@ -23,52 +23,10 @@ struct piece {			/* on its way through a worker */
 };
 
 /*
- * A request that failed, "what" it was doing: in the end's own words if it has
- * any, else errno's.
- */
-void piece_describe(struct fault *f, const struct io *, const char *name,
-    const char *what);
-
-/* A read that failed, or ended before its end, as the fault of the copy. */
-void piece_fail_read(struct job *, const struct io *);
-
-/* A write that failed, likewise. */
-void piece_fail_write(struct job *, const struct io *);
-
-/*
- * Read len bytes at off + at of the map to the worker's buffer at "at";
- * careful, past all caches, when an error is being isolated.
- */
-struct io piece_read(struct worker *, uint64_t off, size_t at, size_t len,
-    bool careful);
-
-/*
- * Write len bytes of the buffer from "at" on to off + at of the map.  False
- * when it failed, and the copy is being stopped.
- */
-bool piece_write(struct worker *, uint64_t off, size_t at, size_t len);
-
-/*
- * Write the first len bytes of the buffer to off of the map, padded if the
- * copy ends there.  False when it failed, and the copy is being stopped.
- */
-bool piece_write_end(struct worker *, uint64_t off, size_t len);
-
-/*
  * The target is being given the first len bytes of the buffer for off: note
  * their digest, with verify= and manifest=.  False as above.
  */
 bool piece_note(struct worker *, uint64_t off, size_t len);
-
-/*
- * Note what became of a claimed range (map_settle).  False when there was no
- * memory for it, and the copy is being stopped.
- */
-bool piece_settle(struct worker *, uint64_t off, uint64_t len,
-    enum seg_status to);
-
-/* The bad byte that a failed read tells, if within the read, else NOWHERE. */
-uint64_t piece_hint(const struct io *);
 
 /*
  * One piece of a plain copy, from claim to settlement; false when there is no
@@ -99,12 +57,6 @@ void piece_lend(struct worker *, const struct piece *, struct hash_piece *);
  * is what the target can take, and pc->good becomes it.
  */
 size_t piece_to_write(struct worker *, struct piece *);
-
-/*
- * What the write brought; retries= are made.  False when it failed, and the
- * copy is being stopped.
- */
-bool piece_wrote(struct worker *, struct io *);
 
 /* Settle; false when there is no further piece. */
 bool piece_done(struct worker *, const struct piece *, bool stored);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "number.h"
-#include "piece.h"
+#include "transfer.h"
 
 int
 back_open(struct job *job, struct fault *f)
@@ -44,7 +44,7 @@ back_fail(struct job *job, const struct io *io)
 {
 	struct fault f;
 
-	piece_describe(&f, io, job->back.name, "reading back");
+	transfer_describe(&f, io, job->back.name, "reading back");
 	job_fail(job, &f);
 }
 
@@ -83,7 +83,7 @@ write_differing(struct worker *w, uint64_t off, const unsigned char *has,
 		if (same)
 			w->job->spared += n;
 		else
-			ok = piece_write(w, off, at, n);
+			ok = transfer_write(w, off, at, n);
 	}
 	return ok;
 }
@@ -110,5 +110,5 @@ back_spare(struct worker *w, uint64_t off, size_t len)
 	n -= over < n ? over : n;
 	if (!write_differing(w, off, has, n))
 		return false;
-	return n == len || piece_write(w, off, n, len - n);
+	return n == len || transfer_write(w, off, n, len - n);
 }

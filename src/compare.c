@@ -25,8 +25,8 @@
 #include "folder.h"
 #include "mapfile.h"
 #include "newfile.h"
-#include "piece.h"
 #include "status.h"
+#include "transfer.h"
 
 enum { RANGES_MOST = 1 << 20 };	/* that differ; then one for a piece */
 
@@ -188,7 +188,7 @@ fail_side(struct job *job, const struct side *s, const struct io *io)
 {
 	struct fault f;
 
-	piece_describe(&f, io, s->ep->name, "reading");
+	transfer_describe(&f, io, s->ep->name, "reading");
 	if (io->err == ESPIPE)
 		fault_set(&f, STATUS_SHORT, "%s ends before skip= or seek=",
 		    s->ep->name);

@@ -11,7 +11,6 @@
 #include "piece.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "back.h"
@@ -20,6 +19,7 @@
 #include "ranges.h"
 #include "sparse.h"
 #include "status.h"
+#include "transfer.h"
 #include "verify.h"
 
 enum {
@@ -27,55 +27,6 @@ enum {
 };
 
 typedef unsigned long long ull;
-
-void
-piece_describe(struct fault *f, const struct io *io, const char *name,
-    const char *what)
-{
-	uint64_t at = io->off + io->done;
-
-	if (io->why[0] == '\0')
-		fault_errno(f, io->err, "%s: %s at byte %llu", name, what,
-		    (ull)at);
-	else
-		fault_set(f, status_errno(io->err), "%s: %s at byte %llu: %s",
-		    name, what, (ull)at, io->why);
-	if (io->status != 0)
-		f->status = io->status;
-}
-
-void
-piece_fail_read(struct job *job, const struct io *io)
-{
-	size_t len = io->len - io->done;
-	uint64_t block = (io->off + io->done) / job->p->bs;
-	struct fault f;
-	char what[80];
-
-	snprintf(what, sizeof(what), "block %llu: reading %zu bytes",
-	    (ull)block, len);
-	piece_describe(&f, io, job->p->src->name, what);
-	if (io->err == ESPIPE)
-		fault_set(&f, STATUS_SHORT, "%s ends before skip=",
-		    job->p->src->name);
-	else if (io->status == 0 && errno_is_medium(io->err))
-		f.status = STATUS_MEDIUM;
-	if (errno_is_gone(io->err))
-		job->gone = true;
-	job_fail(job, &f);
-}
-
-void
-piece_fail_write(struct job *job, const struct io *io)
-{
-	struct fault f;
-	char what[40];
-
-	snprintf(what, sizeof(what), "writing %zu bytes", io->len - io->done);
-	piece_describe(&f, io, job->p->dst->name, what);
-	job->doubt = true;
-	job_fail(job, &f);
-}
 
 /* A source of a known size that ends early has shrunk under our hands. */
 static void
@@ -88,42 +39,11 @@ fail_short(struct job *job, uint64_t at)
 	job_fail(job, &f);
 }
 
-static void
-fail_map(struct job *job)
-{
-	struct fault f;
-
-	fault_errno(&f, ENOMEM, "the map of the copy");
-	job_fail(job, &f);
-}
-
-bool
-piece_settle(struct worker *w, uint64_t off, uint64_t len,
-    enum seg_status to)
-{
-	if (map_settle(&w->job->map, off, len, to) == 0)
-		return true;
-	fail_map(w->job);
-	return false;
-}
-
-struct io
-piece_read(struct worker *w, uint64_t off, size_t at, size_t len,
-    bool careful)
-{
-	struct io io = { .op = OP_READ, .buf = w->buf + at,
-		.off = w->job->p->src_off + off + at, .len = len,
-		.careful = careful };
-
-	lane_transfer(&w->src, &io);
-	return io;
-}
-
 /* Read the next len bytes of a piece. */
 static struct io
 read_at(struct worker *w, const struct piece *pc, size_t len, bool careful)
 {
-	return piece_read(w, pc->seg.off, pc->good, len, careful);
+	return transfer_read(w, pc->seg.off, pc->good, len, careful);
 }
 
 /* The same for a single block, as often as retries= says. */
@@ -202,13 +122,6 @@ next_read(const struct worker *w, const struct piece *pc, size_t step,
 	return n < left ? n : left;
 }
 
-uint64_t
-piece_hint(const struct io *io)
-{
-	return io->bad_off >= io->off + io->done &&
-	    io->bad_off < io->off + io->len ? io->bad_off : NOWHERE;
-}
-
 /*
  * Read what a failed transfer has left, from pc->good on.  Where the disk says
  * which block is bad that is tried first, and believed if the block fails by
@@ -243,7 +156,7 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 			continue;
 		}
 		if (errno_is_medium(io.err) && n > p->block) {
-			hint = trust ? piece_hint(&io) : NOWHERE;
+			hint = trust ? transfer_hint(&io) : NOWHERE;
 			step /= hint == NOWHERE && step > p->block ? FAN : 1;
 			continue;
 		}
@@ -252,7 +165,7 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 		if (errno_is_medium(io.err) && p->opts->coe != 0)
 			io.err = lose(w, pc, n);
 		if (io.err != 0) {
-			piece_fail_read(w->job, &io);
+			transfer_fail_read(w->job, &io);
 			return CUT;
 		}
 		hint = NOWHERE;
@@ -270,10 +183,10 @@ took(struct worker *w, struct piece *pc, const struct io *io)
 	if (io->err == 0 && io->done < pc->seg.len) {
 		got = ENDED;
 	} else if (errno_is_medium(io->err) && !job->p->src->streamed) {
-		got = salvage(w, pc, piece_hint(io));
+		got = salvage(w, pc, transfer_hint(io));
 	} else if (io->err != 0) {
 		if (io->err != ECANCELED || !job->stop)
-			piece_fail_read(job, io);
+			transfer_fail_read(job, io);
 		got = CUT;
 	}
 	if (got == ENDED && !job->p->src->streamed) {
@@ -310,7 +223,7 @@ piece_claim(struct worker *w, struct piece *pc)
 	*pc = (struct piece){ .got = NOTHING };
 	claimed = claim(w, pc);
 	if (claimed < 0)
-		fail_map(w->job);
+		transfer_fail_map(w->job);
 	return claimed > 0;
 }
 
@@ -343,55 +256,6 @@ fetch(struct worker *w, struct piece *pc)
 		pthread_mutex_unlock(&job->order);
 }
 
-bool
-piece_wrote(struct worker *w, struct io *io)
-{
-	struct job *job = w->job;
-	int64_t left = job->p->opts->retries;
-
-	while (io->err == EIO && !io->spent && left-- > 0) {
-		job->written += io->done;
-		io->buf += io->done;
-		io->off += io->done;
-		io->len -= io->done;
-		lane_transfer(&w->dst, io);
-	}
-	job->written += io->done;
-	if (io->err != 0)
-		piece_fail_write(job, io);
-	return io->err == 0;
-}
-
-bool
-piece_write(struct worker *w, uint64_t off, size_t at, size_t len)
-{
-	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
-		.off = w->job->p->dst_off + off + at, .len = len };
-
-	lane_transfer(&w->dst, &io);
-	return piece_wrote(w, &io);
-}
-
-/* The end of the copy gets as many zeros more as make it whole blocks. */
-static size_t
-pad(struct worker *w, uint64_t off, size_t len)
-{
-	uint64_t end = off + len;
-	size_t more = (size_t)(round_up(end, w->job->p->pad) - end);
-
-	memset(w->buf + len, 0, more);
-	w->job->padded += more;
-	return len + more;
-}
-
-bool
-piece_write_end(struct worker *w, uint64_t off, size_t len)
-{
-	if (off + len == w->job->p->length)
-		len = pad(w, off, len);
-	return piece_write(w, off, 0, len);
-}
-
 size_t
 piece_to_write(struct worker *w, struct piece *pc)
 {
@@ -401,7 +265,7 @@ piece_to_write(struct worker *w, struct piece *pc)
 	if (pc->got == CUT)
 		pc->good -= pc->good % p->dst->grain;
 	else if (pc->got == ENDED || end == p->length)
-		return pad(w, pc->seg.off, pc->good);
+		return transfer_pad(w, pc->seg.off, pc->good);
 	return pc->good;
 }
 
@@ -414,7 +278,7 @@ write_all(struct worker *w, uint64_t off, size_t len)
 
 	for (at = 0; at < len && ok; at += n) {
 		n = len - at < most ? len - at : most;
-		ok = piece_write(w, off, at, n);
+		ok = transfer_write(w, off, at, n);
 	}
 	return ok;
 }
@@ -488,9 +352,9 @@ piece_lend(struct worker *w, const struct piece *pc, struct hash_piece *lent)
 bool
 piece_done(struct worker *w, const struct piece *pc, bool stored)
 {
-	bool ok = stored && piece_settle(w, pc->seg.off, pc->good, FINISHED);
+	bool ok = stored && transfer_settle(w, pc->seg.off, pc->good, FINISHED);
 
-	return piece_settle(w, pc->seg.off, pc->seg.len, UNTRIED) && ok &&
+	return transfer_settle(w, pc->seg.off, pc->seg.len, UNTRIED) && ok &&
 	    pc->got == WHOLE;
 }
 

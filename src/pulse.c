@@ -20,9 +20,9 @@
 #include <stdlib.h>
 
 #include "job.h"
-#include "piece.h"
 #include "rescue.h"
 #include "status.h"
+#include "transfer.h"
 
 enum {
 	MANY = 16,
@@ -279,7 +279,7 @@ pulse_last(struct worker *w)
 	io.off = w->job->p->src_off + s->off;
 	io.len = (size_t)s->len;
 	say_gone(&io);
-	piece_fail_read(w->job, &io);
+	transfer_fail_read(w->job, &io);
 }
 
 /* Without memory it stays as it is: no worse than bad. */

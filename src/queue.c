@@ -35,6 +35,7 @@
 #include "job.h"
 #include "piece.h"
 #include "sparse.h"
+#include "transfer.h"
 
 enum {
 	LEAST = 3,		/* in a window: one served, one next, one new */
@@ -167,7 +168,7 @@ ended(struct queue *q, struct slot *s)
 	if (s->state == READING) {
 		to_ready(q, s);
 	} else {
-		stored = piece_wrote(q->w, &s->io);
+		stored = transfer_wrote(q->w, &s->io);
 		written(q, s, stored);
 	}
 }
@@ -253,7 +254,7 @@ let_go(struct queue *q)
 {
 	if (q->due > 0) {
 		hash_stop(q->w->job->p->hash);
-		piece_settle(q->w, q->held.seg.off, q->held.seg.len, UNTRIED);
+		transfer_settle(q->w, q->held.seg.off, q->held.seg.len, UNTRIED);
 	}
 	q->due = 0;
 }

@@ -18,6 +18,7 @@
 #include "piece.h"
 #include "pulse.h"
 #include "status.h"
+#include "transfer.h"
 
 enum {
 	CLUSTER = 64 << 10,	/* bytes of a piece between known errors */
@@ -101,7 +102,7 @@ read_source(struct worker *w, uint64_t off, size_t at, size_t len,
     bool careful)
 {
 	size_t mark = pulse_mark(w);
-	struct io io = piece_read(w, off, at, len, careful);
+	struct io io = transfer_read(w, off, at, len, careful);
 
 	pulse_feel(w, &io, off + at, w->job->rescue->pass->from, mark);
 	return io;
@@ -115,7 +116,7 @@ fail_read(struct worker *w, const struct io *io)
 	struct fault f;
 
 	if (io->err != 0) {
-		piece_fail_read(job, io);
+		transfer_fail_read(job, io);
 		return;
 	}
 	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
@@ -130,10 +131,10 @@ keep_good(struct worker *w, uint64_t off, size_t len)
 {
 	if (len == 0)
 		return true;
-	if (!piece_write_end(w, off, len))
+	if (!transfer_write_end(w, off, len))
 		return false;
 	w->job->read += len;
-	return piece_settle(w, off, len, FINISHED);
+	return transfer_settle(w, off, len, FINISHED);
 }
 
 /*
@@ -143,12 +144,12 @@ keep_good(struct worker *w, uint64_t off, size_t len)
 static struct io
 read_before(struct worker *w, const struct seg *seg, size_t at, struct io io)
 {
-	uint64_t bad = piece_hint(&io);
+	uint64_t bad = transfer_hint(&io);
 	uint64_t start = w->job->p->src_off + seg->off + at;
 	struct io again;
 
 	bad -= bad % w->job->p->block;
-	if (piece_hint(&io) == NOWHERE || bad <= start + io.done ||
+	if (transfer_hint(&io) == NOWHERE || bad <= start + io.done ||
 	    bad >= start + io.len)
 		return io;
 	again = read_source(w, seg->off, at, (size_t)(bad - start), true);
@@ -273,7 +274,7 @@ copy_piece(struct worker *w, struct seg *seg, uint64_t ticket)
 	if (len > WARY)
 		return true;
 	at = seg->off + good;
-	return piece_settle(w, at, len, block_at(w, at, at + len) == len ?
+	return transfer_settle(w, at, len, block_at(w, at, at + len) == len ?
 	    BAD : UNTRIMMED);
 }
 
@@ -291,7 +292,7 @@ try_block(struct worker *w, uint64_t off, size_t len)
 	if (io.err == 0 && io.done == len)
 		return keep_good(w, off, len) ? 1 : -1;
 	if (errno_is_medium(io.err))
-		return piece_settle(w, off, len, BAD) ? 0 : -1;
+		return transfer_settle(w, off, len, BAD) ? 0 : -1;
 	fail_read(w, &io);
 	return -1;
 }
@@ -336,7 +337,7 @@ trim_piece(struct worker *w, const struct seg *seg)
 	if (front != 0 || back != 0)
 		return false;
 	pulse_note(w, from, to - from, UNTRIMMED);
-	return piece_settle(w, from, to - from, UNSCRAPED);
+	return transfer_settle(w, from, to - from, UNSCRAPED);
 }
 
 /* Block by block; a retry that goes backwards does so within the piece. */
@@ -413,7 +414,7 @@ fill_piece(struct worker *w, const struct seg *seg)
 	else
 		for (i = 0; i < len; i++)
 			w->buf[i] = (unsigned char)text[(seg->off + i) % n];
-	return piece_write_end(w, seg->off, len);
+	return transfer_write_end(w, seg->off, len);
 }
 
 /* Pay for what is to be read, and wait to be the only one who reads. */
@@ -512,5 +513,5 @@ rescue_piece(struct worker *w)
 		left.status = pass->from;
 		map_back(&job->map, &left);
 	}
-	return piece_settle(w, seg.off, seg.len, pass->from) && more;
+	return transfer_settle(w, seg.off, seg.len, pass->from) && more;
 }

@@ -24,8 +24,8 @@
 
 #include "clock.h"
 #include "number.h"
-#include "piece.h"
 #include "rate.h"
+#include "transfer.h"
 
 enum {
 	LEAST = 64 << 10,	/* bytes of a hole that is not read */
@@ -167,9 +167,9 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 	case EOPNOTSUPP:
 		if (!w->job->p->sparse)		/* else these are zeros */
 			memset(w->buf + at, 0, len);
-		return piece_write(w, off, at, len);
+		return transfer_write(w, off, at, len);
 	default:
-		piece_fail_write(w->job, &io);
+		transfer_fail_write(w->job, &io);
 		return false;
 	}
 }
@@ -233,9 +233,9 @@ zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves)
 			return 0;
 		*moves = true;
 		memset(w->buf, 0, (size_t)n);
-		return piece_write(w, off, 0, (size_t)n) ? n : 0;
+		return transfer_write(w, off, 0, (size_t)n) ? n : 0;
 	default:
-		piece_fail_write(job, &io);
+		transfer_fail_write(job, &io);
 		return 0;
 	}
 }
@@ -251,9 +251,9 @@ sparse_hole(struct worker *w, const struct seg *hole)
 		n = zero_some(w, off, end - off, &moves);
 		job->read += n;
 		job->holes += n;
-		ok = n > 0 && piece_settle(w, off, n, FINISHED);
+		ok = n > 0 && transfer_settle(w, off, n, FINISHED);
 	}
-	return piece_settle(w, hole->off, hole->len, UNTRIED) && ok;
+	return transfer_settle(w, hole->off, hole->len, UNTRIED) && ok;
 }
 
 /* Devices have no holes of less than LEAST bytes, which sparse_hole sees to. */
@@ -327,7 +327,7 @@ sparse_write(struct worker *w, uint64_t off, size_t len)
 		n = look ? run_of_zeros(w, off, at, len, &zero) :
 		    run_of_extent(w, off, at, len, &zero);
 		ok = zero ? zero_at(w, off, at, n) :
-		    piece_write(w, off, at, n);
+		    transfer_write(w, off, at, n);
 	}
 	return ok;
 }

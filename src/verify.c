@@ -38,6 +38,7 @@
 #include "number.h"
 #include "piece.h"
 #include "status.h"
+#include "transfer.h"
 
 enum {
 	LOT = 64 << 20,		/* bytes; a flush costs less than that */
@@ -128,7 +129,7 @@ read_again(struct worker *w, uint64_t off, size_t len, struct io *io)
 			memset(w->buf + at, 0, n);
 			continue;
 		}
-		*io = piece_read(w, off, at, n, true);
+		*io = transfer_read(w, off, at, n, true);
 		if (io->err != 0 || io->done < n)
 			return false;
 	}
@@ -244,7 +245,7 @@ is_right(struct worker *w, const struct check *c, const unsigned char *has)
 			return memcmp(w->buf, has, (size_t)c->len) == 0 &&
 			    (w->job->p->hash == NULL || as_noted(c, has));
 		if (io.err != 0 && (o->coe == 0 || !errno_is_medium(io.err))) {
-			piece_fail_read(w->job, &io);
+			transfer_fail_read(w->job, &io);
 			return -1;
 		}
 	}
@@ -322,7 +323,7 @@ write_again(struct worker *w, const struct check *c)
 		from = from > p->dst_off + at ? from - p->dst_off : at;
 		to = round_up(p->dst_off + s.off + s.len, unit) - p->dst_off;
 		to = to < end ? to : end;
-		if (!piece_write(w, c->off, (size_t)(from - c->off),
+		if (!transfer_write(w, c->off, (size_t)(from - c->off),
 		    (size_t)(to - from)))
 			return false;
 		at = to;
