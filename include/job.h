@@ -97,13 +97,6 @@ struct job {			/* I: set before the workers start */
 };
 
 /*
- * The first worker's thread: prepares the target, which is the first thing to
- * change it; starts the others, works, waits for them, flushes the target, and
- * makes job->done readable.  arg is the struct job.
- */
-void *worker_lead(void *arg);
-
-/*
  * The buffers of all workers, for the engine that the plan has chosen, in one
  * mapping.  Returns 0, or -1 with *f; job_unbuffer gives them back.
  */

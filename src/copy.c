@@ -21,6 +21,7 @@
 #include "ioprio.h"
 #include "job.h"
 #include "keeper.h"
+#include "lead.h"
 #include "number.h"
 #include "profile.h"
 #include "progress.h"
@@ -361,10 +362,10 @@ begin_lead(struct job *job, struct fault *f)
 	int err;
 
 	if (job->p->alone) {
-		worker_lead(job);
+		lead_run(job);
 		return 0;
 	}
-	err = pthread_create(&job->worker[0].thread, NULL, worker_lead, job);
+	err = pthread_create(&job->worker[0].thread, NULL, lead_run, job);
 	return err == 0 ? 0 : fault_errno(f, err, "starting a worker");
 }
 

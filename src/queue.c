@@ -254,7 +254,8 @@ let_go(struct queue *q)
 {
 	if (q->due > 0) {
 		hash_stop(q->w->job->p->hash);
-		transfer_settle(q->w, q->held.seg.off, q->held.seg.len, UNTRIED);
+		transfer_settle(q->w, q->held.seg.off, q->held.seg.len,
+		    UNTRIED);
 	}
 	q->due = 0;
 }

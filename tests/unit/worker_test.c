@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "job.h"
+#include "lead.h"
 
 enum { LENGTH = 1 << 20 };
 
@@ -44,7 +45,7 @@ run(struct job *job, const struct backend *from, const struct backend *to)
 	job->worker[0].job = job;
 	pthread_mutex_init(&job->first, NULL);
 	assert_int_equal(map_init(&job->map, LENGTH, 4096, 0), 0);
-	worker_lead(job);
+	lead_run(job);
 	assert_true(job->began);
 	assert_int_equal(map_totals(&job->map).untried, LENGTH);
 	map_free(&job->map);
