@@ -417,6 +417,17 @@ judge_sense(struct scsi_reply *r, const struct answer *a)
 	judge_circumstances(r, a);
 }
 
+/* Something is wrong, and the disk does not say what: nothing was moved. */
+static void
+judge_check(struct scsi_reply *r, const struct answer *a)
+{
+	judge_sense(r, a);
+	if (r->result != SCSI_MOVED || r->recovered)
+		return;
+	r->result = SCSI_AGAIN;
+	r->status = STATUS_FILE;
+}
+
 static void
 judge_status(struct scsi_reply *r, const struct answer *a)
 {
@@ -425,7 +436,7 @@ judge_status(struct scsi_reply *r, const struct answer *a)
 	r->result = SCSI_FATAL;
 	switch (a->device & DEVICE_MASK) {
 	case CHECK_CONDITION:
-		judge_sense(r, a);
+		judge_check(r, a);
 		return;
 	case BUSY:
 	case ACA_ACTIVE:

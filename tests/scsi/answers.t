@@ -467,6 +467,12 @@ for op in read write; do
 	    "all_there 'op=$op sense=1/17/1 times=7 done status=2' && says '7 recovered errors'"
 	it "takes sense data with status 0 for good, $op" eval \
 	    "all_there 'op=$op sense=0/0/0 times=7 done status=0'"
+	it "tries again where nothing is said, $op" \
+	    all_there "op=$op sense=0/0/0 status=2 times=5"
+	it "tries again by asynchronous commands, $op" \
+	    all_there "op=$op sense=0/0/0 status=2 times=5" engine=async
+	it "gives up where nothing is said ever, $op" eval \
+	    "copies 15 'op=$op at=100+1 sense=0/0/0 status=2' && says 'No Sense'"
 	it "takes CONDITION MET for good, $op" all_there "op=$op status=4 done times=7"
 	for n in 512 4096 16384; do
 		it "finishes a command that left $n bytes, $op" \
@@ -521,6 +527,8 @@ it "tells one that fails where all was verified" flush 'sense=3/c/0' . verify=1
 it "tries again a flush that passes" eval \
     'all_there "op=sync sense=6/29/0 times=3" && some "^dst sync" 4'
 it "tries again one that is aborted" all_there 'op=sync sense=b/47/0 times=3'
+it "tries again one of which nothing is said" all_there 'op=sync sense=0/0/0 status=2 times=3'
+it "tells one of which nothing is said ever" flush 'sense=0/0/0 status=2' 'No Sense'
 it "takes a recovered flush for good" all_there 'op=sync sense=1/c/0 status=2'
 it "takes a disk that does not know it for flushed" eval \
     'all_there "op=sync sense=5/20/0" && [[ $(tail -n 1 err) = "pardd: complete, flushed" ]]'
