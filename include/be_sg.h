@@ -21,6 +21,10 @@ struct sg {			/* an endpoint's priv */
 	atomic_uint	 most;		/* blocks of a command */
 	atomic_bool	 no_same;	/* it does not know WRITE SAME */
 	atomic_bool	 changed;	/* another medium: send nothing more */
+	atomic_uint	 writes;	/* run, maybe, and without FUA */
+	struct sg	*target;	/* whom this one reads back, or NULL */
+	atomic_bool	 aborts;	/* what it cannot read */
+	atomic_uint_fast64_t good;	/* the last block read, or NOWHERE */
 	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
 };
 
@@ -32,16 +36,21 @@ struct sg_lane {		/* a lane's priv */
 	struct sg_async	*async;		/* or NULL: all are waited for */
 };
 
+/* Note a command that is going to be sent, and what came of it. */
+void sg_sends(struct sg *, const struct scsi_command *);
+void sg_sent(struct sg *, const struct scsi_command *,
+    const struct scsi_reply *);
+
 /*
  * Whether its command, which has not done what it should, is to be run again.
- * One of the target that is told of an earlier failure is not, nor, without
- * FUA, after the disk was off: what was written before is lost.
+ * One of the target that is told of an earlier failure is not, nor, after
+ * writes without FUA, when the disk began anew: what was written is lost.
  */
 bool sg_passes(const struct endpoint *, const struct io *,
     const struct scsi_reply *);
 
-/* Put into the io why its command failed; fd leads to the disk. */
-void sg_give_up(struct sg *, struct io *, const struct scsi_reply *, int fd);
+/* Put into the io why its command failed for good. */
+void sg_give_up(const struct lane *, struct io *, const struct scsi_reply *);
 
 /*
  * Say in the endpoint, which is open, whether its commands can be left to

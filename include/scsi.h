@@ -48,8 +48,8 @@ struct scsi_reply {
 	int		 status;	/* exit status it stands for, if not */
 	int		 err;		/* an errno of the kernel's, 0: none */
 	bool		 unknown;	/* the disk takes no such command */
-	bool		 restarted;	/* its power was off: what it had in
-					 * its cache is lost */
+	bool		 restarted;	/* its power may have been off: what it
+					 * had in its cache is lost */
 	bool		 recovered;	/* good, after the disk's own trouble */
 	bool		 indirect;	/* direct was wanted, and not done */
 	bool		 has_info;	/* the sense names a block: */
@@ -128,9 +128,10 @@ int scsi_take(int fd, struct scsi_flight *, struct scsi_reply *);
 
 /*
  * SYNCHRONIZE CACHE (SBC-4 5.28).  True also for a disk that has no such
- * command; false with the reply that says why.
+ * command; false with the reply that says why.  cached: there may be something
+ * in its cache, which is not flushed by a disk that began anew.
  */
-bool scsi_sync(int fd, unsigned timeout, struct scsi_reply *);
+bool scsi_sync(int fd, unsigned timeout, bool cached, struct scsi_reply *);
 
 struct scsi_span {		/* blocks that are alike */
 	uint64_t	 blocks;

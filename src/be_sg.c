@@ -14,7 +14,8 @@
  *
  * A residual is a part that was not moved, and is asked for again.  What passes
  * by itself (unit attention, aborted command, busy) is tried again ten times
- * with growing pauses, but not when the medium may be another one.
+ * with growing pauses, but not when the medium may be another one.  A read that
+ * does not pass is one of a bad block, if others can be read.
  */
 #include "be_sg.h"
 
@@ -41,8 +42,15 @@ enum {
 	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
 	GAP = 64 << 10,		/* bytes that are not mapped, to be left out */
 	SAME = 32 << 20,	/* bytes of a WRITE SAME, at most */
+	ASKED = 4,		/* places, whether anything can be read */
+	FEW_TRIES = 2,		/* more, of what the disk aborts for good */
+
 	ILLEGAL_REQUEST = 5,	/* statuses, of sg3_utils */
 	UNIT_ATTENTION = 6,
+	ABORTED_COMMAND = 11,
+	OUT_OF_RANGE = 22,
+	BUSY = 26,
+	TASK_SET_FULL = 27,
 };
 
 /* A block node that is the target is claimed and locked by claim.c. */
@@ -188,6 +196,7 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 	if (sg == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	sg->fd = -1;
+	sg->good = NOWHERE;
 	ep->priv = sg;
 	if (open_node(ep, sg, look || claimed(ep), f) != 0) {
 		sg_close(ep);
@@ -331,40 +340,85 @@ change(struct sg *sg, struct io *io, const char *why)
 	    "%s%s", why[0] != '\0' ? ": " : "", why);
 }
 
+/* Whether the cache of the disk may have it. */
+static bool
+caches(const struct scsi_command *c)
+{
+	return c->write && !c->fua;
+}
+
+void
+sg_sends(struct sg *sg, const struct scsi_command *c)
+{
+	sg->writes += caches(c);
+}
+
+void
+sg_sent(struct sg *sg, const struct scsi_command *c,
+    const struct scsi_reply *r)
+{
+	bool run = r->err == 0 && r->status != UNIT_ATTENTION &&
+	    r->status != BUSY && r->status != TASK_SET_FULL;
+
+	sg->writes -= caches(c) && !run;
+	sg->recovered += r->recovered;
+	sg->indirect += r->indirect;
+	if (r->result == SCSI_MOVED && r->moved > 0 && !c->write)
+		sg->good = c->lba;
+}
+
+/*
+ * Whoever reads the target back may be told in its place.  Where all of it is
+ * going to be read back that is no matter.
+ */
 bool
 sg_passes(const struct endpoint *ep, const struct io *io,
     const struct scsi_reply *r)
 {
 	const struct sg *sg = ep->priv;
+	const struct sg *of = sg->target != NULL ? sg->target : sg;
 	bool source = io->op == OP_READ && !ep->back;
 
 	if (r->result == SCSI_AGAIN)
-		return !r->restarted || source || sg->how.fua;
+		return !r->restarted || of->writes == 0 ||
+		    (of != sg && ep->opts->verify != 0);
 	return r->result == SCSI_MOVED ||
 	    (r->result == SCSI_EARLIER && source);
 }
 
-void
-sg_give_up(struct sg *sg, struct io *io, const struct scsi_reply *r, int fd)
+/* A read that the disk refuses, or leaves alone, for no reason of the copy. */
+static bool
+fails_by_itself(const struct scsi_reply *r)
 {
-	uint32_t block = sg->disk.block;
+	return r->status == ABORTED_COMMAND || r->status == OUT_OF_RANGE ||
+	    r->status == STATUS_TIMEOUT;
+}
 
-	if (r->result == SCSI_CHANGED) {
-		change(sg, io, r->why);
-		return;
-	}
-	io->err = r->result == SCSI_MEDIUM ? EIO : r->err != 0 ? r->err :
-	    EPROTO;
-	io->status = r->status;
-	io->bad_off = r->has_info && r->result == SCSI_MEDIUM &&
-	    r->info < INT64_MAX / block ? r->info * block : NOWHERE;
-	snprintf(io->why, sizeof(io->why), "%s%s", r->result == SCSI_EARLIER ?
-	    "an earlier command failed: " : "", r->why);
-	if ((r->result == SCSI_FATAL || r->result == SCSI_AGAIN) && lost(fd)) {
-		io->err = ENODEV;
-		io->status = 0;
-		snprintf(io->why, sizeof(io->why), "the device has gone");
-	}
+/*
+ * Some disks tell so of blocks that they cannot read.  It is wanted to know
+ * where the copy goes on then.  What a rescue waits for in vain it finds out by
+ * itself (pulse.c).
+ */
+static bool
+may_be_bad(const struct lane *lane, const struct io *io,
+    const struct scsi_reply *r)
+{
+	const struct endpoint *ep = lane->ep;
+	const struct sg *sg = ep->priv;
+	const struct sg_lane *l = lane->priv;
+	bool rescue = ep->opts->map != NULL;
+
+	return io->op == OP_READ && sg->target == NULL && l->bounce != NULL &&
+	    fails_by_itself(r) && (ep->opts->coe != 0 || rescue) &&
+	    !(rescue && r->status == STATUS_TIMEOUT);
+}
+
+/* Of aborted commands, how often one is run again. */
+static int
+tries(const struct sg *sg, const struct io *io, const struct scsi_reply *r)
+{
+	return sg->aborts && io->op == OP_READ &&
+	    r->status == ABORTED_COMMAND ? FEW_TRIES : SCSI_TRIES;
 }
 
 /* A command that takes long on a slow disk would run into its timeout. */
@@ -418,11 +472,81 @@ run(const struct lane *lane, const struct scsi_command *c,
 
 	if (c->mmap && c->write)
 		memcpy(l->map, c->buf, len);
+	sg_sends(sg, c);
 	scsi_run(l->fd, sg->node, c, r);
-	sg->recovered += r->recovered;
-	sg->indirect += r->indirect;
+	sg_sent(sg, c, r);
 	if (c->mmap && !c->write)
 		memcpy(c->buf, l->map, r->moved);
+}
+
+/* Whether one block can be read, maybe after what passes. */
+static bool
+reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	struct scsi_command c = compose(lane, io, l->bounce, lba);
+	struct scsi_reply r = { .result = SCSI_AGAIN };
+	int try;
+
+	c.blocks = 1;
+	for (try = 0; try <= FEW_TRIES && r.result == SCSI_AGAIN; try++)
+		run(lane, &c, &r);
+	if (r.result == SCSI_CHANGED)
+		sg->changed = true;
+	return r.result == SCSI_MOVED && r.moved > 0;
+}
+
+/*
+ * Whether the disk reads at all: the last block that was read, or one of some
+ * that lie apart, but none of those that just failed.
+ */
+static bool
+reads_elsewhere(const struct lane *lane, const struct io *io)
+{
+	const struct sg *sg = lane->ep->priv;
+	uint64_t first = io->off / sg->disk.block, lba = sg->good;
+	uint64_t end = (io->off + io->len - 1) / sg->disk.block;
+	unsigned i;
+
+	for (i = 0; i <= ASKED && !sg->changed; i++) {
+		if (lba < sg->disk.blocks && (lba < first || lba > end) &&
+		    reads_at(lane, io, lba))
+			return true;
+		lba = sg->disk.blocks / ASKED * i;
+	}
+	return false;
+}
+
+void
+sg_give_up(const struct lane *lane, struct io *io, const struct scsi_reply *r)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	uint32_t block = sg->disk.block;
+
+	if (r->result == SCSI_CHANGED) {
+		change(sg, io, r->why);
+		return;
+	}
+	io->err = r->result == SCSI_MEDIUM ? EIO : r->err != 0 ? r->err :
+	    EPROTO;
+	io->status = r->status;
+	io->bad_off = r->has_info && r->result == SCSI_MEDIUM &&
+	    r->info < INT64_MAX / block ? r->info * block : NOWHERE;
+	snprintf(io->why, sizeof(io->why), "%s%s", r->result == SCSI_EARLIER ?
+	    "an earlier command failed: " : "", r->why);
+	if ((r->result == SCSI_FATAL || r->result == SCSI_AGAIN) &&
+	    lost(l->fd)) {
+		io->err = ENODEV;
+		io->status = 0;
+		snprintf(io->why, sizeof(io->why), "the device has gone");
+	} else if (may_be_bad(lane, io, r) && reads_elsewhere(lane, io)) {
+		io->err = EIO;
+		sg->aborts = sg->aborts || r->status == ABORTED_COMMAND;
+	} else if (sg->changed) {
+		change(sg, io, "");
+	}
 }
 
 /*
@@ -454,12 +578,12 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 			return r.moved;
 		if (r.result == SCSI_SMALLER && !c.same && shrink(sg, c.blocks))
 			continue;
-		if (sg_passes(lane->ep, io, &r) && try < SCSI_TRIES) {
+		if (sg_passes(lane->ep, io, &r) && try < tries(sg, io, &r)) {
 			sg->again++;
 			scsi_pause(try++);
 			continue;
 		}
-		sg_give_up(sg, io, &r, l->fd);
+		sg_give_up(lane, io, &r);
 		if (c.same && r.unknown)
 			io->err = EOPNOTSUPP;
 	}
@@ -555,7 +679,8 @@ sg_flush(struct endpoint *ep, struct fault *f)
 	const struct sg *sg = ep->priv;
 	struct scsi_reply r = { .result = SCSI_CHANGED };
 
-	if (!sg->changed && scsi_sync(sg->fd, sg->how.timeout, &r))
+	if (!sg->changed && scsi_sync(sg->fd, sg->how.timeout,
+	    sg->writes > 0, &r))
 		return 0;
 	if (r.result == SCSI_CHANGED)
 		return fault_set(f, STATUS_NOT_FLUSHED, "%s: the medium was "
@@ -596,13 +721,14 @@ try_fua(struct endpoint *r, struct fault *f)
 static int
 sg_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
 {
-	const struct sg *of = target->priv;
+	struct sg *of = target->priv;
 	struct sg *sg = malloc(sizeof(*sg));
 
 	if (sg == NULL)
 		return fault_errno(f, ENOMEM, "%s", target->name);
 	*sg = (struct sg){ .node = of->node, .disk = of->disk,
-		.how = of->how, .shared = of->shared };
+		.how = of->how, .shared = of->shared, .target = of,
+		.good = NOWHERE };
 	sg->how.fua = true;
 	sg->how.mmap = false;
 	sg->how.cdb_size = of->how.cdb_size == 6 ? 10 : of->how.cdb_size;

@@ -111,10 +111,11 @@ fits(const struct sg *sg, const struct io *io)
 
 /* The next command of an io; false when it was not sent. */
 static bool
-send_next(const struct sg *sg, struct sg_async *a, const struct io *io,
+send_next(struct sg *sg, struct sg_async *a, const struct io *io,
     struct scsi_flight *flight)
 {
 	size_t left = (io->len - io->done) / sg->disk.block;
+	struct scsi_reply reply = { .result = SCSI_AGAIN };
 	unsigned most = sg->most;
 
 	if (sg->changed)
@@ -125,13 +126,17 @@ send_next(const struct sg *sg, struct sg_async *a, const struct io *io,
 	flight->command.blocks = left < most ? (uint32_t)left : most;
 	flight->command.buf = io->buf + io->done;
 	a->id = a->id < INT_MAX ? a->id + 1 : 0;
-	return scsi_send(a->fd, flight, a->id) == 0;
+	sg_sends(sg, &flight->command);
+	reply.err = scsi_send(a->fd, flight, a->id);
+	if (reply.err != 0)
+		sg_sent(sg, &flight->command, &reply);
+	return reply.err == 0;
 }
 
 bool
 sg_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
-	const struct sg *sg = lane->ep->priv;
+	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
 	struct sg_async *a = l->async;
 	int i = ffs((int)a->idle) - 1;
@@ -163,8 +168,7 @@ answered(struct lane *lane, struct io *io, const struct scsi_reply *r)
 	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
 
-	sg->recovered += r->recovered;
-	sg->indirect += r->indirect;
+	sg_sent(sg, &((struct scsi_flight *)io->flight)->command, r);
 	sg->again += r->result == SCSI_AGAIN;
 	if (r->result == SCSI_MOVED)
 		io->done += r->moved;
@@ -173,7 +177,7 @@ answered(struct lane *lane, struct io *io, const struct scsi_reply *r)
 		return REAP_WAIT;
 	land(l->async, io);
 	if (r->result != SCSI_SMALLER && !sg_passes(lane->ep, io, r))
-		sg_give_up(sg, io, r, l->fd);
+		sg_give_up(lane, io, r);
 	return io->done == io->len || io->err != 0 ? REAP_DONE : REAP_TRANSFER;
 }
 

@@ -60,7 +60,9 @@ enum {
 
 	/* additional sense codes: SPC-5 annex F */
 	MAYBE_CHANGED = 0x2800,
+	RESTARTED = 0x2900,	/* power on, or a reset: it does not say */
 	POWER_ON = 0x2901,
+	INTERNAL_RESET = 0x2904,
 	NO_MEDIUM = 0x3a,	/* whatever the qualifier */
 };
 
@@ -359,6 +361,13 @@ status_by_key(const struct answer *a)
 	    SPC_SK_NOT_READY ? SG_LIB_CAT_NOT_READY : STATUS_FILE;
 }
 
+/* The disk began anew, maybe without what it had in its cache. */
+static bool
+tells_restart(unsigned code)
+{
+	return code == RESTARTED || code == POWER_ON || code == INTERNAL_RESET;
+}
+
 /*
  * What matters more than the key: it may be another medium, or an error of an
  * earlier command, which is told in place of running this one (SPC-5 4.4.7).
@@ -367,19 +376,20 @@ static void
 judge_circumstances(struct scsi_reply *r, const struct answer *a)
 {
 	struct sg_scsi_sense_hdr h;
+	unsigned code;
 
 	if (!sg_scsi_normalize_sense(a->sense, (int)a->sense_len, &h))
 		return;
+	code = (unsigned)h.asc << 8 | h.ascq;
 	if (h.response_code == 0x71 || h.response_code == 0x73) {
 		if (r->result != SCSI_MOVED)
 			r->result = SCSI_EARLIER;
 		else if ((a->device & DEVICE_MASK) == CHECK_CONDITION)
 			r->result = SCSI_AGAIN;
 		r->has_info = false;
-	} else if (h.asc == NO_MEDIUM ||
-	    (h.asc << 8 | h.ascq) == MAYBE_CHANGED) {
+	} else if (h.asc == NO_MEDIUM || code == MAYBE_CHANGED) {
 		r->result = SCSI_CHANGED;
-	} else if ((h.asc << 8 | h.ascq) == POWER_ON) {
+	} else if (tells_restart(code)) {
 		r->restarted = true;
 	}
 }
@@ -574,7 +584,7 @@ scsi_node_of(int fd)
 
 /*
  * Run a command, and again what passes by itself; one that stands for others
- * not after the disk was off.
+ * not after the disk began anew.
  */
 static void
 insist(int fd, const struct scsi_command *c, bool for_others,
@@ -606,13 +616,13 @@ scsi_query(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
 }
 
 bool
-scsi_sync(int fd, unsigned timeout, struct scsi_reply *r)
+scsi_sync(int fd, unsigned timeout, bool cached, struct scsi_reply *r)
 {
 	static const unsigned char cdb[10] = { 0x35 };
 	const struct scsi_command c = { .cdb = cdb, .cdb_size = sizeof(cdb),
 		.timeout = timeout, .block = 1 };
 
-	insist(fd, &c, true, r);
+	insist(fd, &c, cached, r);
 	return r->result == SCSI_MOVED ||
 	    (r->result == SCSI_FATAL && r->status == SG_LIB_CAT_INVALID_OP);
 }

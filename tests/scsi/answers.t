@@ -141,33 +141,54 @@ it "begins with it where the capacity tells of it" eval \
     'all_there "op=capacity sense=6/28/0 times=1" && some "^src capacity" 2'
 it "does not begin without a medium" eval \
     'copies 2 "on=src sense=2/3a/0 op=ready" && one_line "Medium not present"'
-for sense in 6/29/0 6/2a/1 6/2a/9 6/3f/3 6/28/1; do
+for sense in 6/29/2 6/29/3 6/29/7 6/2a/1 6/2a/9 6/3f/3 6/28/1; do
 	it "goes on after a unit attention, $sense" eval \
 	    'all_there "op=read,write nth=20 sense='$sense'" && some " 2$" 1'
 done
 
-# Its power was off: what was in its cache is gone.
+# Its power may have been off: what was in its cache is gone.
 off()
 {
 	disks && cp dst old &&
-	    copies 6 "on=dst op=write nth=20 sense=6/29/1 becomes=old" thr=1 "$@" &&
-	    says 'Power on occurred'
+	    copies 6 "on=dst op=write nth=20 sense=$1 becomes=old" thr=1 "${@:2}" &&
+	    says "$why"
 }
-it "goes on when the source's power was off" all_there 'on=src op=read nth=20 sense=6/29/1'
-it "stops when the target's power was off" off
-it "stops then with asynchronous commands" off engine=async qd=1
 off_fua()
 {
-	all_there 'on=dst op=write nth=20 sense=6/29/1' oflag=fua && some '^dst write .* 2$' 1
+	all_there "on=dst op=write nth=20 sense=$1" oflag=fua && some '^dst write .* 2$' 1
 }
-it "goes on then if all was written past its cache" off_fua
 off_unflushed()
 {
-	copies 103 'op=sync sense=6/29/1 times=1' && says 'Power on occurred'
+	copies 103 "op=sync sense=$1 times=1" && says "$why"
 }
-it "does not flush what was in its cache then" off_unflushed
-it "begins with a disk that was just switched on" eval \
-    'all_there "op=ready sense=6/29/1 times=3"'
+# A part is there, and the rest is written; the question is told.
+off_spared()
+{
+	disks && "$blocks" make src 1M 9 && "$blocks" make head 524288 1 &&
+	    dd if=head of=src conv=notrunc status=none && cp dst old &&
+	    copies 6 "on=dst op=read nth=50 sense=$1 becomes=old" oflag=sparing thr=1 &&
+	    says "$why"
+}
+for sense in 6/29/0 6/29/1 6/29/4; do
+	case $sense in
+	*/0) why='[Pp]ower on, reset, or bus device reset' ;;
+	*/1) why='Power on occurred' ;;
+	*) why='Device internal reset' ;;
+	esac
+	it "goes on when the source's power was off, $sense" \
+	    all_there "on=src op=read nth=20 sense=$sense"
+	it "stops when the target's power was off, $sense" off $sense
+	it "stops then with asynchronous commands, $sense" off $sense engine=async qd=1
+	it "goes on then if all was written past its cache, $sense" off_fua $sense
+	it "goes on then if nothing was written yet, $sense" \
+	    all_there "on=dst op=write nth=1 sense=$sense" thr=1
+	it "stops where the question what is there is told of it, $sense" off_spared $sense
+	it "does not flush what was in its cache then, $sense" off_unflushed $sense
+	it "flushes if nothing was in its cache, $sense" \
+	    all_there "op=sync sense=$sense times=3" oflag=fua
+	it "begins with a disk that was just switched on, $sense" \
+	    all_there "op=ready sense=$sense times=3"
+done
 
 # ------------------------------------------------- more than the disk holds
 
@@ -344,14 +365,14 @@ for op in read write; do
 	it "stops at an unknown command, $op" copies 9 "op=$op at=100+1 sense=5/20/0" coe=1
 	it "stops at data protection, $op" copies 7 "op=$op at=100+1 sense=7/27/0" coe=1
 	it "stops at a disk that is not ready, $op" copies 2 "op=$op at=100+1 sense=2/4/3" coe=1
-	it "stops at a command that is not answered, $op" copies 33 "op=$op at=100+1 host=3" coe=1
-	it "stops at one of which the driver says so, $op" copies 33 "op=$op at=100+1 driver=6" coe=1
+	it "stops at a command that is not answered, $op" copies 33 "op=$op at=100+1 host=3"
+	it "stops at one of which the driver says so, $op" copies 33 "op=$op at=100+1 driver=6"
 	it "stops at any other transport error, $op" copies 15 "op=$op at=100+1 host=7" coe=1
 	it "stops at a copy aborted, $op" copies 10 "op=$op at=100+1 sense=a/d/0" coe=1
 done
 
 for op in read write; do
-	it "stops at a block that the disk has not, $op" copies 22 "op=$op at=100+1 sense=5/21/0" coe=1
+	it "stops at a block that the disk has not, $op" copies 22 "op=$op at=100+1 sense=5/21/0"
 	it "tells an aborted task from a full queue, $op" eval \
 	    "copies 11 'op=$op at=100+1 status=0x40' && says 'aborted command'"
 	it "stops at errors of the driver, $op" eval \
@@ -416,13 +437,22 @@ it "compares" eval 'all_there && ends 0 "" if=src of=dst compare=1 && none " (wr
 
 # ------------------------------------------------------------- bad blocks
 
+# loses_so STATUS RULES OPERANDS...: block 100, and nothing else
+loses_so()
+{
+	copies "$@" && holds dst 0 0 51200 1 &&
+	    holds dst 51712 51712 $((1048576 - 51712)) 1
+}
 # One bad block costs one block, whatever the sense data says of it.
 loses_one()
 {
-	copies 100 "op=read at=100+1 sense=$1" coe=1 "${@:2}" &&
+	loses_so 100 "op=read at=100+1 sense=$1" coe=1 "${@:2}" &&
 	    says '1 unreadable block in 1 range$' && some '^src read .* 2$' &&
-	    holds dst 0 0 51200 1 && holds dst 51712 51712 $((1048576 - 51712)) 1 &&
 	    cmp -n 512 -i 51200:0 dst /dev/zero
+}
+none_bad()
+{
+	[[ ! -e map || $("$tools/maps" list map -) = '' ]]
 }
 for format in '' ' descriptor'; do
 	it "loses one block, told rightly,$format" loses_one "3/11/0 info=100$format"
@@ -438,6 +468,34 @@ done
 it "loses one block, told as one behind 2^32" loses_one '3/11/0 info=0xffffffffffffff descriptor'
 it "loses one block, with the ILI bit" loses_one '3/11/0 info=100 ili'
 it "loses one block, sense data cut off" loses_one '3/11/0 info=100 cut=14'
+# Some disks abort what they cannot read, or know no such block, or do not answer.
+for why in sense=b/47/0 status=0x40 sense=5/21/0 host=3 driver=6; do
+	it "loses one block that cannot be read otherwise, $why" eval \
+	    "disks && loses_so 100 'op=read at=100+1 $why' coe=1"
+	it "loses it by asynchronous commands, $why" eval \
+	    "disks && loses_so 100 'op=read at=100+1 $why' coe=1 engine=async"
+	it "finds it in a rescue, $why" eval \
+	    "disks && loses_so 100 'op=read at=100+1 $why' map=map &&
+		[[ \$(\"\$tools/maps\" list map -) = 51200+512 ]]"
+	it "loses nothing if it passes, $why" eval \
+	    "all_there 'op=read at=100+1 times=14 $why' coe=1 thr=1 retries=20"
+done
+# Is it the disk?  Nothing else of it can be read either.
+for what in coe=1 map=map; do
+	for why in 11=sense=b/47/0 22=sense=5/21/0 33=host=3; do
+		[[ $what$why != map*host* ]] || continue
+		it "stops when all else fails too, ${why#*=} $what" eval \
+		    "copies ${why%%=*} 'op=read from=20 ${why#*=}' $what thr=1 && none_bad"
+		it "stops when nothing can be read at all, ${why#*=} $what" eval \
+		    "copies ${why%%=*} 'op=read ${why#*=}' $what && none_bad"
+	done
+done
+for why in 11=sense=b/47/0 22=sense=5/21/0 33=host=3; do
+	for op in write same; do
+		it "stops when it cannot be written, ${why#*=} $op" eval \
+		    "zeros ${why%%=*} 'op=$op ${why#*=}' coe=1"
+	done
+done
 it "stops at it without coe" eval 'copies 3 "op=read at=100+1 sense=3/11/0 info=100" thr=1 &&
     holds dst 0 0 51200 1 && holds dst 51200 51200 $((1048576 - 51200)) 9'
 it "stops at sense data that is too short to tell" eval \
@@ -525,7 +583,7 @@ it "tells one that is reserved" flush status=0x18 'eservation conflict'
 it "tells one that the kernel refuses" flush errno=5 'Input/output error'
 it "tells one that fails where all was verified" flush 'sense=3/c/0' . verify=1
 it "tries again a flush that passes" eval \
-    'all_there "op=sync sense=6/29/0 times=3" && some "^dst sync" 4'
+    'all_there "op=sync sense=6/29/3 times=3" && some "^dst sync" 4'
 it "tries again one that is aborted" all_there 'op=sync sense=b/47/0 times=3'
 it "tries again one of which nothing is said" all_there 'op=sync sense=0/0/0 status=2 times=3'
 it "tells one of which nothing is said ever" flush 'sense=0/0/0 status=2' 'No Sense'

@@ -197,8 +197,10 @@ if type -P sg_reset >/dev/null; then
 	for n in ${LONG:+1 4} 16; do
 		it "survives a reset of the source, thr=$n" \
 		    attention "$SG1" "$n" if="$SG1" of="$SG2" thr="$n"
-		it "survives a reset of the target, thr=$n" \
-		    attention "$SG2" "$n" if="$SG1" of="$SG2" thr="$n"
+		it "stops at a reset of the target, thr=$n" \
+		    forgotten "$SG2" "$n" if="$SG1" of="$SG2" thr="$n"
+		it "survives it where all is written past the cache, thr=$n" \
+		    attention "$SG2" "$n" if="$SG1" of="$SG2" thr="$n" oflag=fua
 	done
 	long "survives a reset of the source with coe=1" \
 	    attention "$SG1" 4 if="$SG1" of="$SG2" coe=1 thr=4

@@ -36,7 +36,6 @@ done
 long "gives up on an unanswered command after timeout=3" \
     no_answer if="$SG1" of="$SG2"
 it "gives up on it with thr=16" no_answer if="$SG1" of="$SG2" thr=16
-long "gives up on it with coe=1" no_answer if="$SG1" of="$SG2" coe=1
 long "gives up on it, bsg" no_answer if="$BSG1" of="$BSG2"
 
 for signal in ${LONG:+INT HUP QUIT} TERM; do

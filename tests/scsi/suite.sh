@@ -272,17 +272,26 @@ survives()
 	[[ -z $witness ]] || went_wrong "$witness" 3
 }
 
-# attention NODE N OPERANDS...: it is reset in mid copy, by N commands at a time
-attention()
+# reset STATUS NODE N OPERANDS...: it is reset in mid copy, by N commands at a time
+reset()
 {
-	local node=$1 many=$2
-	shift 2
+	local want=$1 node=$2 many=$3
+	shift 3
 	fresh
 	slow $((many * 2))	# sg_reset is slow to start, too
 	midway sg_reset -d "$node"
-	exits 0 "$pardd" bs=512 bpt=64 "$@" || return
-	complete && went_wrong CHECK_CONDITION && lands "0-16383 right" &&
-	    only_read
+	exits "$want" "$pardd" bs=512 bpt=64 "$@" && went_wrong CHECK_CONDITION
+}
+# attention NODE N OPERANDS...: it goes on
+attention()
+{
+	reset 0 "$@" && complete && lands "0-16383 right" && only_read
+}
+# forgotten NODE N OPERANDS...: it does not, for the disk tells by 29h/00h that its
+# cache may be empty
+forgotten()
+{
+	reset 6 "$@" && says '[Pp]ower on, reset' && lands_rightly
 }
 
 # protected OPERANDS...: the target may not be written

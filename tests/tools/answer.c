@@ -24,6 +24,7 @@
  *			read write same sync lbastatus
  *	at=FIRST+COUNT	a command that touches these blocks
  *	nth=N times=N	only the Nth time; only the first N times
+ *	from=N		from the Nth time on
  *	status=N	the SCSI status
  *	sense=K/A/Q	sense data, in hex, and CHECK CONDITION without status=
  *	descriptor	... in this format, not in the fixed one
@@ -100,7 +101,7 @@ struct rule {
 	unsigned	 ops;		/* 0: any */
 	bool		 ranged;
 	uint64_t	 first, count;
-	unsigned	 nth, times, ms;
+	unsigned	 nth, times, from, ms;
 	unsigned	 status, host, driver;
 	bool		 has_status, has_sense, has_info, has_resid, has_data;
 	bool		 descriptor, deferred, ili, done;
@@ -185,6 +186,7 @@ number_of(struct rule *r, const char *word, const char *value)
 {
 	const struct { const char *name; unsigned *number; bool *has; } all[] = {
 		{ "nth", &r->nth, NULL }, { "times", &r->times, NULL },
+		{ "from", &r->from, NULL },
 		{ "sleep", &r->ms, NULL }, { "host", &r->host, NULL },
 		{ "driver", &r->driver, NULL }, { "cut", &r->cut, NULL },
 		{ "status", &r->status, &r->has_status },
@@ -415,7 +417,7 @@ rule_for(const struct disk *d, const struct command *c)
 		    r->first >= c->lba + c->blocks))
 			continue;
 		seen = atomic_fetch_add(&r->seen, 1) + 1;
-		if (r->nth != 0 && seen != r->nth)
+		if ((r->nth != 0 && seen != r->nth) || seen < r->from)
 			continue;
 		if (r->times != 0 && atomic_fetch_add(&r->hits, 1) >= r->times)
 			continue;
