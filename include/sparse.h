@@ -24,6 +24,9 @@ int sparse_claim(struct worker *, struct seg *, bool *hole);
  */
 bool sparse_hole(struct worker *, const struct seg *);
 
+/* Whether all of len (> 0) bytes are zeros. */
+bool sparse_zeros(const unsigned char *buf, size_t len);
+
 /* Whether a piece that was read is to be written by sparse_write. */
 bool sparse_wanted(const struct plan *);
 

@@ -30,6 +30,7 @@
 #include "newfile.h"
 #include "rescue.h"
 #include "status.h"
+#include "trust.h"
 
 /* Text from outside must not make lines of its own. */
 static void
@@ -611,6 +612,8 @@ keeper_look(const struct plan *p, struct map_totals *t, struct fault *f)
 	if (k.dir >= 0 &&
 	    newfile_map(p, f) == 0 && lock(&k, p->opts->map, false, f) == 0)
 		failed = load(&k, p, &map, f);
+	if (failed == 0)
+		failed = trust_map(p, &map, NULL, f);
 	*t = map_totals(&map);
 	map_free(&map);
 	keeper_free(&k);

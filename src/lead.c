@@ -15,6 +15,7 @@
 #include "rescue.h"
 #include "share.h"
 #include "status.h"
+#include "trust.h"
 #include "verify.h"
 #include "worker.h"
 
@@ -133,13 +134,21 @@ prepare(struct job *job)
 	    &job->fault) == 0 && back_open(job, &job->fault) == 0;
 }
 
+/* What the map calls finished is there, as far as can be seen. */
+static bool
+trusted(struct job *job)
+{
+	return job->rescue == NULL || trust_map(job->p, &job->map, &job->stop,
+	    &job->fault) == 0;
+}
+
 void *
 lead_run(void *arg)
 {
 	static const uint64_t one = 1;
 	struct job *job = arg;
 
-	job->began = job->compare != NULL || prepare(job);
+	job->began = job->compare != NULL || (trusted(job) && prepare(job));
 	if (job->compare != NULL)
 		compare_run(job, workers_run);
 	else if (job->began)

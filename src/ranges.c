@@ -11,6 +11,7 @@
 #include "disk.h"
 #include "job.h"
 #include "status.h"
+#include "trust.h"
 
 /* The disk, or image, that is to be checked is there, and not too small. */
 static int
@@ -30,7 +31,13 @@ static int
 base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 {
 	uint64_t end = m->off + m->length;
+	struct disk d;
 
+	if (m->serial[1] != NULL && endpoint_disk(p->dst, &d) &&
+	    d.serial[0] != '\0' && strcmp(m->serial[1], d.serial) != 0)
+		return fault_set(f, STATUS_REFUSED, "%s tells what the disk %s "
+		    "holds, and %s is the disk %s", p->opts->base, m->serial[1],
+		    p->dst->name, d.serial);
 	if (m->off != p->dst_off)
 		return fault_set(f, STATUS_REFUSED, "%s begins at byte %llu of "
 		    "its target, and this copy at byte %llu", p->opts->base,
@@ -113,6 +120,8 @@ ranges_open(struct ranges *r, struct plan *p, struct fault *f)
 	    (r->spares && base_fits(&r->base, p, f) != 0) ||
 	    ((r->checks || r->spares) &&
 	    blocks_fit(&r->base.checks, p, f) != 0) ||
+	    (r->spares && p->opts->verify == 0 &&
+	    trust_base(p, &r->base.checks, f) != 0) ||
 	    open_tables(r, p, f) != 0)
 		return -1;
 	p->ranges = r;

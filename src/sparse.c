@@ -263,8 +263,8 @@ sparse_wanted(const struct plan *p)
 	return p->sparse || (p->holes && !p->src->device && !p->dst->device);
 }
 
-static bool
-all_zero(const unsigned char *buf, size_t len)
+bool
+sparse_zeros(const unsigned char *buf, size_t len)
 {
 	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
 }
@@ -285,7 +285,7 @@ run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
 	for (; end < len; end += n) {
 		n = (size_t)(unit - (start + end) % unit);
 		n = n < len - end ? n : len - end;
-		if (n == unit && all_zero(w->buf + end, n))
+		if (n == unit && sparse_zeros(w->buf + end, n))
 			zeros += n;
 		else if (zeros >= least)
 			break;

@@ -274,12 +274,59 @@ grown()
 	    cmp -n 2097152 src dst && [[ $(sed -n 's/ bytes.*copied.*//p' err) = 0 ]]
 }
 it "writes what is new, and takes a shorter source" grown
+# refused_base WHY: the target is as it was
+refused_base()
+{
+	cp dst old && refused "$1" if=src of=dst base=m && refused "$1" -d if=src of=dst base=m &&
+	    same dst old
+}
+moved_on()
+{
+	copied && flip dst $((2 * mib)) &&
+	    refused_base 'dst does not hold what m says, as at byte 2097152: it is another disk'
+}
+it "refuses a base that the target does not hold any more" moved_on
+another_disk()
+{
+	copied && "$blocks" make dst $bytes 4 && refused_base 'dst does not hold what m says' &&
+	    : >dst && truncate -s $bytes dst && refused_base 'dst does not hold what m says'
+}
+it "refuses the base of another disk" another_disk
+# Zeros, of which every disk has some, tell nothing.
+mostly_zeros()
+{
+	truncate -s 63M src && "$blocks" make - 1M >>src && truncate -s 200M src &&
+	    exits 0 "$pardd" if=src of=dst manifest=m && cp dst whole &&
+	    FAULT_LOG_ALL=1 exits 0 with_faults "on=$PWD/dst op=read" "$pardd" if=src of=dst base=m &&
+	    [[ $(grep -c '^read' faults) -lt 10 ]] && truncate -s 63M dst && truncate -s 200M dst &&
+	    refused_base 'dst does not hold'
+}
+it "... where most of it is zeros" mostly_zeros
 trusted()
 {
-	copied && flip dst 7 && exits 0 "$pardd" if=src of=dst base=m && ! cmp -s src dst &&
+	"$blocks" make src 5M && exits 0 "$pardd" if=src of=dst bs=512 bpt=2 manifest=m &&
+	    flip dst 1100 && exits 0 "$pardd" if=src of=dst base=m && ! cmp -s src dst &&
 	    exits 14 "$pardd" if=dst manifest=m check=1
 }
-it "trusts the base, and check=1 does not" trusted
+it "trusts the base where a few ranges are as it says, and check=1 does not" trusted
+serial_of()
+{
+	mkdir -p "sysfs/${1##*/}" && echo "$2" >"sysfs/${1##*/}/serial"
+}
+another_serial()
+{
+	local a b
+	"$blocks" make src 4M && truncate -s 4M disk disk2 && loop disk && a=$dev &&
+	    loop disk2 && b=$dev && serial_of "$a" S1 && serial_of "$b" S2 &&
+	    export SYSFS=$PWD/sysfs && exits 0 with_faults on=none "$pardd" if=src of="$a" manifest=m &&
+	    cp disk disk2 &&
+	    exits 101 with_faults on=none "$pardd" if=src of="$b" base=m verify=1 &&
+	    one_line "m tells what the disk S1 holds, and $b is the disk S2" &&
+	    exits 0 with_faults on=none "$pardd" if=src of="$a" base=m
+}
+if ((EUID == 0)) && [[ -c /dev/loop-control ]]; then
+	it "refuses the base of a disk with another serial number" another_serial
+fi
 verified()
 {
 	copied && flip dst 7 && flip src $((2 * mib)) &&
@@ -418,7 +465,7 @@ other_ranges()
 {
 	copied bs=1000 bpt=500 && "$blocks" make dst $bytes 9 && cp m old &&
 	    usage 'bpt= .* 1000 bytes, .* of m have 500000;' bs=1000 bpt=1 "$@" &&
-	    size_is dst $bytes && holds dst 0 0 $bytes 9 && cmp m old &&
+	    size_is dst $bytes && holds dst 0 0 $bytes 9 && cmp m old && cp src dst &&
 	    exits 0 "$pardd" bs=500 bpt=1000 "$@"
 }
 it "refuses a bpt= that is not that of the base" other_ranges if=src of=dst base=m

@@ -14,10 +14,14 @@ copy()
 {
 	exits 0 "$pardd" if=src of=dst map="${1:-map}" "${@:2}" && complete
 }
-# takes MAP: it is one, and what it does not call finished is copied
+# takes MAP BYTES: it is one, and what it does not call finished is copied, which
+# is all but the first bytes
 takes()
 {
-	stuff && printf "$1" >map && copy && same_but "$2"
+	stuff && printf "$1" >map && cp src dst && truncate -s "$2" dst &&
+	    tail -c "+$(($2 + 1))" old >>dst &&
+	    exits 0 with_faults "on=$PWD/dst op=write at=$(($2 == 0 ? size : 0))+$2 fail=EIO" \
+	    "$pardd" if=src of=dst map=map && complete && same src dst
 }
 # same_but BYTES: the target is the source's behind so many bytes of its own
 same_but()

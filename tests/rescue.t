@@ -683,7 +683,7 @@ other_source()
 	    truncate -s 3M src && refuses 'of another source' || return
 	# no word of where it is from: what it says must fit
 	sed -i '/pardd source/d' map && truncate -s 1M src &&
-	    refuses 'past the end' && truncate -s 3M src && run "$pardd" if=src of=dst \
+	    refuses 'past the end' && "$blocks" make src 3M && run "$pardd" if=src of=dst \
 	    map=map && is + 0+409600,410112+2735616
 }
 it "refuses a map of another source" other_source
@@ -695,7 +695,8 @@ other_place()
 	    refuses 'another place of it' bs=512 seek=1 -d &&
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 skip=100 count=900 &&
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 skip=1000 seek=1000 &&
-	    sed -i '/^# pardd target/d' map && exits 0 "$pardd" if=src of=dst map=map bs=512
+	    sed -i '/^# pardd target/d' map && cp dst old &&
+	    refuses 'but dst has something else there' bs=512
 }
 it "refuses a map whose finished parts are in another place of the target" other_place
 # What a run has only read lies nowhere.
@@ -748,7 +749,7 @@ no_target()
 it "refuses a map with finished parts when there is no target" no_target
 short_target()
 {
-	stuff && printf '0 + 1\n0 0x100000 +\n' >map && truncate -s 1M dst &&
+	stuff && printf '0 + 1\n0 0x100000 +\n' >map && head -c 1M src >dst &&
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 && cmp -i 1M src dst &&
 	    printf '0 + 1\n0 0x100000 +\n' >map && truncate -s 1000K dst && cp map before &&
 	    refused 'up to byte 1048576, but dst ends at byte 1024000' if=src of=dst map=map &&
@@ -756,6 +757,42 @@ short_target()
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 skip=2048 seek=2000
 }
 it "refuses a map with finished parts that the target is too short for" short_target
+# another FILE: as large, and without a serial number either
+another()
+{
+	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && cp src src.was &&
+	    cp dst dst.was && "$blocks" make "$1" $size 3 &&
+	    refuses 'map calls byte [0-9]+ of src finished, but dst has something else there' &&
+	    refuses 'but dst has something else there' -d &&
+	    cp src.was src && cp dst.was dst && exits 0 "$pardd" if=src of=dst map=map &&
+	    same src dst
+}
+it "refuses a map with another source" another src
+it "refuses a map with another target" another dst
+blank()
+{
+	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && : >"$1" &&
+	    truncate -s $size "$1" && refuses 'has something else there'
+}
+it "refuses a map with a target that holds nothing any more" blank dst
+it "refuses a map with a source that holds nothing any more" blank src
+# Most of it is zeros, of which every disk has some.
+mostly_zeros()
+{
+	truncate -s 63M src && "$blocks" make - 1M >>src && truncate -s 100M src &&
+	    truncate -s 100M dst && exits 0 "$pardd" if=src of=dst map=map &&
+	    truncate -s 63M dst && truncate -s 100M dst && refuses 'has something else there'
+}
+it "finds what can be told from another between zeros" mostly_zeros
+# What is sick already is not asked for long.
+trusted_sick()
+{
+	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 &&
+	    FAULT_LOG_ALL=1 exits 69 with_faults "on=$PWD/src op=read fail=ENODEV" \
+	    "$pardd" if=src of=dst map=map thr=1 || return
+	(($(grep -c '^read' faults) <= 4)) || fail "$(<faults)"
+}
+it "... and leaves that when the source does not answer" trusted_sick
 own()
 {
 	"$blocks" make src 1M && : >t && cp src src.before &&
@@ -1211,7 +1248,7 @@ it "fills what could not be read, and nothing else" fills
 # begun RULES STATUS OPERANDS...: in the background, with a map of that status
 begun()
 {
-	stuff && printf '0 + 1\n0 0x100000 %s\n0x100000 0x100000 +\n' "$2" >map || return
+	begun_with "0x0 0x100000 $2" '0x100000 0x100000 +' || return
 	FAULTS="$1" FAULT_LOG_ALL=1 LD_PRELOAD=$shim FAULT_LOG=$PWD/faults "$tools/ends" \
 	    how "$pardd" if=src of=dst map=map bs=512 "${@:3}" 2>err &
 	until_true 10 test -s how
@@ -1271,7 +1308,7 @@ fill_stopped()
 	    says 'NOT complete: stopped by SIGINT' && rm faults || return
 	[[ $1 != - ]] || exits 100 "$pardd" if=src of=dst map=map bs=512 || return
 	if [[ -n $peer ]]; then
-		cp src theirs && ddrescue -q src theirs map || return
+		ddrescue -q src dst map || return
 	fi
 	exits "$([[ $1$peer = -* ]] && echo 100 || echo 0)" "$pardd" if=src of=dst map=map bs=512
 }
@@ -1460,7 +1497,7 @@ it "does not call it stopped when the last read has brought all" late_but_done
 # One area that takes long.
 stops_inside()
 {
-	stuff && printf '0 + 1\n0 512 -\n512 0xffe00 %s\n0x100000 0x100000 +\n' "$1" >map &&
+	begun_with '0x0 0x200 -' "0x200 0xffe00 $1" '0x100000 0x100000 +' &&
 	    FAULT_LOG_ALL=1 exits 100 with_faults "on=$PWD/src op=read sleep=20" "$pardd" \
 	    if=src of=dst map=map bs=512 maxtime=1 thr=1 && says 'maxtime=1 seconds' ||
 	    return
@@ -1471,7 +1508,7 @@ it "... or trims" stops_inside '*'
 errors_inside()
 {
 	bad=512+1048064
-	stuff && printf '0 + 1\n0 512 -\n512 0xffe00 /\n0x100000 0x100000 +\n' >map &&
+	begun_with '0x0 0x200 -' '0x200 0xffe00 /' '0x100000 0x100000 +' &&
 	    rescue 100 '' maxerrors=1 thr=1 && says 'more than maxerrors=1 bad ranges' &&
 	    is - 0+512,4608+512
 }
@@ -1535,7 +1572,7 @@ same_place()
 	first=$(awk '!/^#/ { print $1; exit }' map)
 	export FAULT_LOG_ALL=1
 	rescue 100 '' thr=1 bpt=64 && is - "$bad" && honest &&
-	    [[ $(awk '$1 == "read" { print $2; exit }' faults) = $((first)) ]]
+	    [[ $(awk '$1 == "read" && $3 > 4096 { print $2; exit }' faults) = $((first)) ]]
 }
 it "goes on at the place where it was stopped" same_place
 # A map that stopped in the last pass of the copy says nothing of what is before.
