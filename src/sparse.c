@@ -12,7 +12,8 @@
  *
  * A call that makes zeros cannot be interrupted, and takes no time at all or as
  * long as writing them.  So a long hole is made in steps, each as long as the
- * one before lets expect to be done in a fifth of a second.
+ * one before lets expect to be done in a fifth of a second; and in one, however
+ * long, where the target is a file that has nothing there.
  *
  * Zeros begin and end at multiples of plan->grain at the target, so that no
  * page and no block is both zeroed and written.
@@ -194,19 +195,39 @@ learn(struct worker *w, uint64_t n, uint64_t took)
 	w->zeros = step > STEP_LEAST ? step : STEP_LEAST;
 }
 
+/* So much from there on is no data of a target file; 0 if that is not known. */
+static uint64_t
+nothing_at(const struct plan *p, uint64_t off)
+{
+	const struct endpoint *dst = p->dst;
+	const uint64_t most = (uint64_t)SIZE_MAX / 4 + 1;
+	struct extent x;
+	int err;
+
+	if (dst->device || dst->inherited || dst->be->extent == NULL)
+		return 0;
+	err = dst->be->extent(dst, p->dst_off + off, &x);
+	if (err == ENXIO)
+		return most;		/* it ends before */
+	return err == 0 && x.hole ? fewer(x.len, most) : 0;
+}
+
 /*
  * How much of a hole is made zeros at once: to a border, or to its end.  A
  * device may have to write them: moves, for rate=.
  */
 static uint64_t
-at_once(struct worker *w, uint64_t len, bool moves)
+at_once(struct worker *w, uint64_t off, uint64_t len, bool moves)
 {
 	struct job *job = w->job;
-	uint64_t n, unit = job->p->grain;
+	uint64_t n, unit = job->p->grain, nothing;
 
 	if (w->zeros == 0)
 		w->zeros = job->p->dst->device ? STEP_LEAST : STEP_FILE;
 	n = fewer(len, w->zeros);
+	nothing = n < len ? nothing_at(job->p, off) : 0;
+	if (nothing > n)
+		n = fewer(len, nothing);
 	if (moves && job->rate.bytes > 0)
 		n = fewer(n, rate_piece(&job->rate, job->p, job->p->room));
 	return n < len && n > unit ? n - n % unit : n;
@@ -217,7 +238,7 @@ static uint64_t
 zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves)
 {
 	struct job *job = w->job;
-	uint64_t n = at_once(w, len, *moves), start;
+	uint64_t n = at_once(w, off, len, *moves), start;
 	struct io io;
 
 	if (*moves && !rate_wait(&job->rate, n, job->halt))

@@ -122,6 +122,19 @@ if [[ $(stat -f -c %T /dev/shm) = tmpfs && $VARIANT = plain ]]; then
 		    exits 0 timeout 2 "$pardd" if="$far" of="$far.2" thr=16
 	}
 	it "copies a hole of 16 TiB in no time" huge
+	# Onto nothing, and onto a file that is one hole, too.
+	larger()
+	{
+		far=$(mktemp /dev/shm/pardd-far.XXXXXX) && undo rm -f "$far" "$far.2" &&
+		    truncate -s 64P "$far" && data "$far" $((5 << 50)) 1M &&
+		    exits 0 timeout 5 "$pardd" if="$far" of="$far.2" &&
+		    size_is "$far.2" $((1 << 56)) && same_map "$far" "$far.2" &&
+		    holds "$far.2" $((5 << 50)) $((5 << 50)) 1M 1 &&
+		    truncate -s 0 "$far.2" && truncate -s 64P "$far.2" && data "$far.2" $((7 << 50)) 9M &&
+		    exits 0 timeout 5 "$pardd" if="$far" of="$far.2" thr=16 &&
+		    same_map "$far" "$far.2" && holds "$far.2" $((5 << 50)) $((5 << 50)) 1M 1
+	}
+	it "copies a hole of 64 PiB as fast" larger
 fi
 # What tmpfs says of the last page that a file can have is not so.
 last_page()
