@@ -9,6 +9,7 @@
 
 #include <poll.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "fault.h"
 #include "opts.h"
@@ -20,6 +21,8 @@ enum { CONTROL_POLLS = 2 };
 
 struct control {
 	const char	*path;	/* NULL: there is none */
+	dev_t		 dev;	/* what it named when it was made */
+	ino_t		 ino;
 	int		 ear;	/* listens, or -1 */
 	int		 peer;	/* whom we talk to, or -1 */
 	size_t		 n;	/* bytes of line */

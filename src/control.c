@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +32,7 @@ enum { ANSWER = 256 };
 static int
 check_folder(const char *path, struct fault *f)
 {
-	char what[PATH_MAX];
+	char what[sizeof(struct sockaddr_un) + sizeof("control=")];
 
 	snprintf(what, sizeof(what), "control=%s", path);
 	return folder_check(path, what, f);
@@ -72,6 +71,42 @@ make(int fd, const struct sockaddr_un *name)
 	if (!left_behind(name) || unlink(name->sun_path) != 0)
 		return EEXIST;
 	return bind(fd, to, sizeof(*name)) == 0 ? 0 : errno;
+}
+
+/* Whether who connects by that name comes to this process. */
+static bool
+leads_here(const struct sockaddr_un *name)
+{
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+	    0);
+	struct ucred who = { .pid = 0 };
+	socklen_t len = sizeof(who);
+	bool ours;
+
+	ours = fd >= 0 && connect(fd, (const struct sockaddr *)name,
+	    sizeof(*name)) == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED,
+	    &who, &len) == 0 && who.pid == getpid();
+	if (fd >= 0)
+		close(fd);
+	return ours;
+}
+
+/*
+ * Listen, and note what has the name.  Before, it was a socket that nobody
+ * listens to: another run may have put its own in its place.
+ */
+static int
+begin(struct control *c, const struct sockaddr_un *name)
+{
+	struct stat st;
+
+	if (listen(c->ear, 8) != 0 || lstat(name->sun_path, &st) != 0)
+		return errno;
+	if (!leads_here(name))
+		return EEXIST;
+	c->dev = st.st_dev;
+	c->ino = st.st_ino;
+	return 0;
 }
 
 /* The address of a socket, for which there is a folder. */
@@ -114,10 +149,9 @@ control_open(struct control *c, const struct opts *o, struct fault *f)
 	c->ear = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
 	    0);
 	err = c->ear < 0 ? errno : make(c->ear, &name);
-	if (err == 0) {
-		c->path = o->control;
-		err = listen(c->ear, 8) == 0 ? 0 : errno;
-	}
+	if (err == 0)
+		err = begin(c, &name);
+	c->path = err == 0 ? o->control : NULL;
 	if (err == 0)
 		return 0;
 	control_close(c);
@@ -278,9 +312,12 @@ control_serve(struct control *c, const struct pollfd *p, struct job *job,
 void
 control_close(struct control *c)
 {
+	struct stat st;
+
 	hang_up(c);
-	if (c->path != NULL)
-		unlink(c->path);
+	if (c->path != NULL && lstat(c->path, &st) == 0 &&
+	    st.st_dev == c->dev && st.st_ino == c->ino)
+		unlink(c->path);	/* and not another run's */
 	if (c->ear >= 0)
 		close(c->ear);
 	c->ear = -1;

@@ -214,6 +214,18 @@ occupied()
 	    touch ctl && exits 67 "$pardd" if=src of=dst2 control=ctl && [[ ! -e dst2 && -f ctl ]]
 }
 it "refuses a socket in use, and a file" occupied
+# The socket of the first run is gone, and the second has made its own there.
+of_another()
+{
+	local first second
+	slow && first=$! && rm ctl || return
+	"$pardd" if=src of=dst2 rate=4096 control=ctl 2>err2 &
+	second=$!
+	until_true 20 test -S ctl && until_true 20 test -e dst2 && kill -TERM $first || return
+	wait $first
+	[[ -S ctl ]] && answers rate=0 ok && wait $second && same src dst2 && [[ ! -e ctl ]]
+}
+it "takes only its own socket away" of_another
 foreseen()
 {
 	"$blocks" make src 1k && touch ctl && exits 67 "$pardd" -d if=src of=dst control=ctl && one_line control= &&
