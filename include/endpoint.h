@@ -8,6 +8,7 @@
 #ifndef PARDD_ENDPOINT_H
 #define PARDD_ENDPOINT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,8 +50,13 @@ struct io {			/* one request, its worker's alone */
 struct profile;
 struct gauge;
 
+struct requests {		/* of one end, and one worker */
+	atomic_uint	 begun, ended;	/* ever; they may wrap */
+};
+
 struct lane {			/* one worker's alone */
 	struct endpoint	*ep;
+	struct requests	*requests;	/* counts them, or NULL */
 	int		 halt;	/* readable: leave a wait for a stream */
 	void		*priv;	/* the backend's, from attach to detach */
 	struct profile	*profile;	/* what notes its requests, or NULL */

@@ -46,6 +46,7 @@ struct worker {			/* its thread's alone */
 	struct job	*job;
 	struct lane	 src, dst;
 	struct lane	 back;	/* of job->back, if there is one */
+	struct requests	 asked[2];	/* of the source; of the target */
 	unsigned char	*buf;	/* page aligned, plan->room bytes, job's */
 	unsigned char	*other;	/* the same, plan->other bytes */
 	struct queue	*queue;	/* of the asynchronous engine, or NULL: buf is
@@ -76,6 +77,7 @@ struct job {			/* I: set before the workers start */
 	struct rate	 rate;		/* atomic in itself */
 	int		 ioprio;	/* the main thread's: as set last */
 	double		 signalled;	/* the main thread's: when, in s */
+	struct requests	 flushes;	/* of the target */
 	atomic_bool	 stop;		/* claim nothing more */
 	atomic_bool	 doubt;		/* the target has failed: what it took
 					 * before may be lost too */
@@ -111,6 +113,9 @@ size_t job_stride(const struct plan *);
  * The lead's, between two steps.
  */
 void job_threads(struct job *);
+
+/* endpoint_flush of the target, which is watched. */
+int job_flush(struct job *, struct fault *);
 
 /* Claim nothing more, and wake who waits for a stream.  For anybody. */
 void job_stop(struct job *);

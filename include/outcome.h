@@ -12,11 +12,19 @@
 #include "map.h"
 #include "plan.h"
 
+enum { GRACE = 10 };		/* s; for what is in flight, to come back */
+
 enum phase {
 	PHASE_COPYING, PHASE_FLUSHING, PHASE_VERIFYING, PHASE_REPAIRING,
 	PHASE_COMPARING,
 	PHASE_TRIMMING, PHASE_SCRAPING, PHASE_RETRYING,	/* of a rescue, */
 	PHASE_FILLING,					/* see rescue.c */
+};
+
+struct silence {		/* what is waited for, longer than usual */
+	const struct endpoint *end;	/* or NULL: nothing */
+	bool		 flush;		/* it is being flushed; else it has */
+	double		 seconds;	/* answered no request for so long */
 };
 
 struct tally {			/* of a run, or of a run so far */
@@ -37,6 +45,8 @@ struct tally {			/* of a run, or of a run so far */
 	uint64_t	lost;		/* bytes, unreadable, or so far */
 	double		seconds;	/* since the start */
 	enum phase	phase;
+	bool		stopping;	/* nothing new is begun */
+	struct silence	silence;
 	unsigned	in_flight_read, in_flight_written;	/* requests at
 				 * most, once it is over; 0: one a worker */
 };
@@ -60,8 +70,9 @@ struct outcome {
 	bool		 gone;		/* the fault: there is no source now */
 	bool		 doubt;		/* the target failed: what was written
 					 * before may not be on the medium */
-	bool		 abandoned;	/* left with workers running: signal
-					 * twice, or, without one, maxtime= */
+	bool		 abandoned;	/* left with workers running: signal */
+	bool		 again;		/* twice; else what was in flight did
+					 * not come back: maxtime=, signal */
 };
 
 /* A phase in a word. */

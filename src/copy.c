@@ -32,10 +32,18 @@
 #include "signals.h"
 #include "status.h"
 #include "verify.h"
+#include "watch.h"
 
-enum { WATCH = 500 };		/* ms; for verify= and maxtime= */
+enum {
+	TICK = 500,		/* ms; for verify= and maxtime=, */
+	LONG_TICK = 1000,	/* and what else is looked at now and then */
+};
 
-enum { HANG_UP = 1 };		/* s; kernel and shell send SIGHUP, both */
+/*
+ * s in which a signal is the one before: kernel and shell send SIGHUP, both,
+ * and timeout(1) any signal to its command and to the group.
+ */
+static const double one_hangup = 1, one_signal = 0.2;
 
 /* What the map says is the state of a rescue, whichever run has done it. */
 static void
@@ -57,8 +65,9 @@ tally_map(struct job *job, const struct map_totals *map, struct tally *t)
 }
 
 static struct tally
-tally(struct job *job, double start)
+tally(struct job *job, struct watch *watch, double start)
 {
+	double now = clock_seconds();
 	struct map_totals map = map_totals(&job->map);
 	struct tally t = { .read = job->before.read + job->read,
 		.written = job->before.written + job->written,
@@ -67,8 +76,9 @@ tally(struct job *job, double start)
 		.zeroed = job->before.zeroed + job->zeroed,
 		.shared = job->before.shared + job->shared,
 		.spared = job->before.spared + job->spared,
-		.seconds = clock_seconds() - start,
-		.phase = (enum phase)job->phase };
+		.seconds = now - start,
+		.phase = (enum phase)job->phase, .stopping = job->stop,
+		.silence = watch_look(watch, job, now) };
 
 	tally_map(job, &map, &t);
 	if (job->verify != NULL) {
@@ -228,33 +238,45 @@ static void
 fill_in_left(struct outcome *out, struct job *job)
 {
 	out->abandoned = true;
-	if (out->signal != 0)
+	if (out->again)
 		return;
 	pthread_mutex_lock(&job->first);
 	out->fault = job->fault;
 	pthread_mutex_unlock(&job->first);
-	out->unsaved = job->rescue->keeper.unsaved;
+	if (job->rescue != NULL && job->rescue->keeper.settled)
+		out->unsaved = job->rescue->keeper.unsaved;
+	else if (job->rescue != NULL)
+		fault_set(&out->unsaved, STATUS_NOT_FLUSHED, "that takes too "
+		    "long");
+}
+
+/* Whether it is one that was answered already. */
+static bool
+is_echo(const struct job *job, const struct outcome *out, int signo)
+{
+	double since = clock_seconds() - job->signalled;
+
+	return signo == out->signal &&
+	    since < (signo == SIGHUP ? one_hangup : one_signal);
 }
 
 /* Answer what signals have come; false: leave at once. */
 static bool
 answer(struct job *job, const struct signals *s, struct outcome *out,
-    double start)
+    const struct tally *t)
 {
 	struct signalfd_siginfo si;
-	struct tally t;
 
 	while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo == SIGUSR1) {
-			t = tally(job, start);
 			if (say_room())
-				report_so_far(job->p, &t);
+				report_so_far(job->p, t);
 			continue;
 		}
-		if (si.ssi_signo == SIGHUP && out->signal == SIGHUP &&
-		    clock_seconds() - job->signalled < HANG_UP)
+		if (is_echo(job, out, (int)si.ssi_signo))
 			continue;
-		if (out->signal != 0)
+		out->again = out->signal != 0;
+		if (out->again)
 			return false;
 		out->signal = (int)si.ssi_signo;
 		job->signalled = clock_seconds();
@@ -264,17 +286,26 @@ answer(struct job *job, const struct signals *s, struct outcome *out,
 	return true;
 }
 
-/* How long to sleep, in ms; -1: until something happens. */
+/* Whether what was in flight when it was to end has had its time. */
+static bool
+overdue(struct job *job, const struct outcome *out)
+{
+	if (out->signal == 0)
+		return rescue_overdue(job);
+	return clock_seconds() - job->signalled > GRACE;
+}
+
+/* How long to sleep, in ms. */
 static int
 nap(const struct progress *pr, const struct events *ev, const struct job *job,
     double seconds)
 {
 	int a = progress_wait(pr, seconds), b = events_wait(ev, seconds);
+	int most = job->verify != NULL || job->p->opts->maxtime >= 0 ? TICK :
+	    LONG_TICK;
 
-	if ((job->verify != NULL || job->p->opts->maxtime >= 0) &&
-	    (a < 0 || a > WATCH))
-		a = WATCH;
-	return a < 0 || (b >= 0 && b < a) ? b : a;
+	most = a >= 0 && a < most ? a : most;
+	return b >= 0 && b < most ? b : most;
 }
 
 /* A target that does not keep what is written to it is told of at once. */
@@ -316,10 +347,12 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 	struct pollfd p[2 + CONTROL_POLLS] = {
 		{ .fd = s->fd, .events = POLLIN },
 		{ .fd = job->done, .events = POLLIN } };
+	struct watch watch;
 	struct tally t;
 	bool stay = true;
 
-	t = tally(job, start);
+	watch_begin(&watch, clock_seconds());
+	t = tally(job, &watch, start);
 	progress_begin(&progress, job->p, &t);
 	while (stay && p[1].revents == 0) {
 		control_polls(c, p + 2);
@@ -328,15 +361,16 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 			continue;
 		if (p[0].revents != 0) {
 			progress_clear(&progress);
-			stay = answer(job, s, out, start);
+			t = tally(job, &watch, start);
+			stay = answer(job, s, out, &t);
 		}
-		if (out->signal == 0 && rescue_overdue(job))
+		if (overdue(job, out))
 			stay = false;
-		t = tally(job, start);
+		t = tally(job, &watch, start);
 		tell(&progress, ev, job, &t);
 		control_serve(c, p + 2, job, &t);
 	}
-	out->tally = tally(job, start);
+	out->tally = tally(job, &watch, start);
 	progress_end(&progress, &out->tally);
 	if (!stay)
 		events_errors(ev, job->p, &job->map);

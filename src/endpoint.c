@@ -571,9 +571,20 @@ begin(const struct lane *lane, struct io *io)
 	return end > io->off ? end - io->off : 0;
 }
 
+/* There is no other writer, so that no lock prefix is needed. */
+static void
+count(atomic_uint *n)
+{
+	atomic_store_explicit(n,
+	    atomic_load_explicit(n, memory_order_relaxed) + 1,
+	    memory_order_relaxed);
+}
+
 static void
 began(const struct lane *lane, struct io *io)
 {
+	if (lane->requests != NULL)
+		count(&lane->requests->begun);
 	if (lane->gauge != NULL)
 		profile_begin(lane, io, clock_ns());
 }
@@ -581,6 +592,8 @@ began(const struct lane *lane, struct io *io)
 static void
 ended(const struct lane *lane, const struct io *io)
 {
+	if (lane->requests != NULL)
+		count(&lane->requests->ended);
 	if (lane->gauge != NULL)
 		profile_note(lane, io, clock_ns());
 }

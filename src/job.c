@@ -34,6 +34,17 @@ job_fail(struct job *job, const struct fault *f)
 	job_stop(job);
 }
 
+int
+job_flush(struct job *job, struct fault *f)
+{
+	int failed;
+
+	job->flushes.begun++;
+	failed = endpoint_flush(job->p->dst, f);
+	job->flushes.ended++;
+	return failed;
+}
+
 size_t
 job_stride(const struct plan *p)
 {

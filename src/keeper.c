@@ -405,7 +405,7 @@ keeper_save(struct job *job, struct fault *f)
 	bool unflushed;
 	int err;
 
-	unflushed = !job->doubt && endpoint_flush(job->p->dst, f) != 0;
+	unflushed = !job->doubt && job_flush(job, f) != 0;
 	if (unflushed || job->doubt)
 		err = doubt(job, unflushed, f);
 	else if (seg == NULL)

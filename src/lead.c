@@ -90,7 +90,7 @@ finish(struct job *job)
 	if (job->rescue != NULL)
 		save(job);
 	else if (p->opts->sync != 0)
-		endpoint_flush(p->dst, &job->flush);
+		job_flush(job, &job->flush);
 	if (job->flush.status != 0)
 		job->flush.status = STATUS_NOT_FLUSHED;
 	map_next(&job->map, 0, UNTRIED, &left);

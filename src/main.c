@@ -185,7 +185,7 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	record_finish(rec, p, &out);
 	verdict_judge(p, &out);
 	events_result(ev, p, &out);
-	if (out.signal != 0 || !say_room())
+	if (!say_room())
 		signals_let();
 	tell_trouble(ev);
 	report_end(p, &out);

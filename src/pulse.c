@@ -268,6 +268,7 @@ pulse_last(struct worker *w)
 	/* the workers' lanes are gone by now */
 	is = lane_attach(&w->src, w->job->p->src, w->job->halt) == 0;
 	if (is) {
+		w->src.requests = &w->asked[SOURCE];
 		is = is_there(w, stopped ? FEW : ALL);
 		lane_detach(&w->src);
 	}

@@ -209,8 +209,8 @@ void
 report_stopping(int signo)
 {
 	if (say_room())
-		say(stderr, "pardd: SIG%s: finishing what is in flight; once "
-		    "more leaves at once", sigabbrev_np(signo));
+		say(stderr, "pardd: SIG%s: finishing what is in flight (%d s); "
+		    "once more leaves at once", sigabbrev_np(signo), GRACE);
 }
 
 void

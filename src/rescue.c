@@ -69,8 +69,6 @@ static const struct pass over = { "Finished", FINISHED, COPY, false, NO_SKIP,
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-static const double grace = 10;		/* seconds; for a read after maxtime= */
-
 int
 rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 {
@@ -299,7 +297,7 @@ rescue_overdue(struct job *job)
 	if (r == NULL || !too_long(job, 0))
 		return false;
 	stop_late(job);
-	if (r->end != LATE || !r->keeper.settled || !too_long(job, grace))
+	if (r->end != LATE || !r->keeper.settled || !too_long(job, GRACE))
 		return false;
 	fail_late(job);
 	return true;

@@ -238,21 +238,43 @@ incomplete(const struct plan *p, struct outcome *out,
 	return STATUS_COMPLETE;
 }
 
-/* Left with transfers in flight: by a second signal, or by maxtime=. */
+/* A signal, and what it stopped did not come to an end. */
+static void
+left_waiting(struct outcome *out)
+{
+	const struct silence *s = &out->tally.silence;
+
+	conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: stopped by "
+	    "SIG%s; left after %d s %s%s%s", sigabbrev_np(out->signal), GRACE,
+	    s->end == NULL ? "with transfers in flight" : s->flush ? "while " :
+	    "without an answer from ", s->end == NULL ? "" : s->end->name,
+	    s->flush ? " was being flushed" : "");
+}
+
+/* Left with transfers in flight: by a signal, or by maxtime=. */
 static void
 left(const struct plan *p, struct outcome *out)
 {
 	bool saved = out->unsaved.status == 0;
+	struct fault said;
 
-	if (out->signal != 0)
+	if (out->again) {
 		conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: left "
 		    "at a second SIG%s, with transfers in flight",
 		    sigabbrev_np(out->signal));
+		return;
+	}
+	if (out->signal != 0)
+		left_waiting(out);
 	else
 		conclude(out, out->fault.status, "NOT complete: %s; left with "
-		    "reads that do not come back; %s %s%s", out->fault.text,
-		    p->opts->map, saved ? "is saved" : "was not saved: ",
-		    saved ? "" : out->unsaved.text);
+		    "reads that do not come back", out->fault.text);
+	if (p->opts->map == NULL || p->opts->compare != 0)
+		return;
+	said = out->verdict;
+	conclude(out, said.status, "%s; %s %s%s", said.text, p->opts->map,
+	    saved ? "is saved" : "was not saved: ",
+	    saved ? "" : out->unsaved.text);
 }
 
 void

@@ -391,7 +391,7 @@ static void
 flush(struct job *job)
 {
 	job->phase = PHASE_FLUSHING;
-	if (endpoint_flush(job->p->dst, &job->flush) != 0)
+	if (job_flush(job, &job->flush) != 0)
 		job->flush.status = STATUS_NOT_FLUSHED;
 }
 
@@ -478,7 +478,7 @@ flush_behind(struct job *job, size_t upto)
 {
 	struct verify *v = job->verify;
 	struct fault f;
-	bool ok = endpoint_flush(job->p->dst, &f) == 0;
+	bool ok = job_flush(job, &f) == 0;
 
 	pthread_mutex_lock(&v->lock);
 	v->flushing = false;

@@ -43,6 +43,8 @@ attach(struct worker *w)
 	}
 	if (err != 0)
 		return fail_attach(job, ep, err);
+	w->src.requests = &w->asked[SOURCE];
+	w->dst.requests = w->back.requests = &w->asked[TARGET];
 	profile_lane(job->profile, (unsigned)(w - job->worker), &w->src);
 	profile_lane(job->profile, (unsigned)(w - job->worker), &w->dst);
 	if (job->reads_back)

@@ -358,10 +358,15 @@ until_true()
 	fail "waited in vain: $*"
 }
 
-# heard: a first signal has been taken; a second one would leave at once
-heard()
+# noticed: a first signal has been taken
+noticed()
 {
 	until_true 20 grep -qs ': finishing what is in flight' err
+}
+# heard: ... and the same one again is a second one, which leaves at once
+heard()
+{
+	noticed && sleep 0.2
 }
 
 # promptly MS COMMAND...: the command succeeds, and the $took that it sets is

@@ -203,16 +203,38 @@ stuck()
 leaves_at_once()
 {
 	stuck && kill -"$1" "$pid" && heard || return
-	sleep 0.2
 	kill -0 "$pid" || fail "it did not wait for what is in flight" || return
-	kill -"$1" "$pid"
-	until_true 20 grep -q signal how && ended signal "$2" &&
+	kill -"${3:-$1}" "$pid"
+	until_true 5 grep -q signal how && ended signal "$2" &&
 	    does_not_say '^pardd: complete'
 }
 it "leaves at once on a second SIGINT" leaves_at_once INT 2
 it "leaves at once on a second SIGTERM" leaves_at_once TERM 15
-# A terminal that hangs up: the kernel sends one SIGHUP, the shell another.
-hung_up()
+it "leaves at once on another signal" leaves_at_once INT 2 TERM
+# Once, and nothing comes back: it leaves without, after ten seconds.
+leaves_alone()
+{
+	stuck && took=$EPOCHREALTIME && kill -TERM "$pid" || return
+	wait "$job"
+	took=$(since "$took")
+	ended signal 15 && does_not_say '^pardd: complete|records' &&
+	    says '^pardd: NOT complete: stopped by SIGTERM; left after 10 s .* answer from src$' ||
+	    return
+	((took >= 9900)) || fail "after $took ms"
+}
+it "leaves by itself when a read does not come back" leaves_alone
+leaves_flush()
+{
+	"$blocks" make src 1M && touch dst || return
+	with_faults "on=$PWD/dst op=flush hang" "$tools/ends" how "$pardd" if=src of=dst 2>err &
+	job=$!
+	until_true 20 grep -qs waits faults && kill -INT "$(sed -n 's/^pid //p' how)" || return
+	wait "$job"
+	ended signal 2 && says 'stopped by SIGINT; left after 10 s while dst was being flushed$'
+}
+it "... or a flush" leaves_flush
+# repeated SIGNAL NUMBER MS: the same signal once more, within that time
+repeated()
 {
 	"$blocks" make src "$bytes" && : >dst || return
 	with_faults "on=$PWD/src op=read sleep=20 fail=EINTR every=2;on=$PWD/dst op=flush until=$PWD/go" \
@@ -220,17 +242,34 @@ hung_up()
 	job=$!
 	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how) || return
 	took=$EPOCHREALTIME
-	kill -HUP "$pid" && heard && kill -HUP "$pid"
+	kill -"$1" "$pid" && noticed && kill -"$1" "$pid"
 	took=$(since "$took")
-	((took > 900)) || { sleep 0.1; kill -0 "$pid"; } || fail "it left at the second" || return
+	((took > $3)) || { sleep 0.1; kill -0 "$pid"; } || fail "it left at the second" || return
 	touch go
 	wait "$job"
-	ended signal 1 && { ((took > 900)) || truthful; }
+	ended signal "$2" && { ((took > $3)) || truthful; }
 }
-it "takes the two SIGHUP of a terminal that hangs up for one" promptly 900 hung_up
+# The kernel sends one SIGHUP, the shell another.
+it "takes the two SIGHUP of a terminal that hangs up for one" promptly 900 repeated HUP 1 900
+# timeout(1) sends it to the command, and to all of its process group.
+it "takes the two SIGTERM of timeout for one" promptly 150 repeated TERM 15 150
+it "does so with SIGINT" promptly 150 repeated INT 2 150
+# One that comes when all is drained, and nobody has read it.
+repeated_late()
+{
+	"$blocks" make src "$bytes" && : >dst || return
+	with_faults "on=$PWD/src op=read sleep=20;on=$PWD/json op=close until=$PWD/go" \
+	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 json=json 2>err &
+	job=$!
+	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how) && kill -TERM "$pid" &&
+	    until_true 20 grep -q '^waits' faults && kill -TERM "$pid" && touch go || return
+	wait "$job"
+	ended signal 15 && truthful
+}
+it "... and reports if the second comes at the very end" repeated_late
 hung_up_again()
 {
-	stuck && kill -HUP "$pid" && heard && sleep 1.2 && kill -HUP "$pid" &&
+	stuck && kill -HUP "$pid" && noticed && sleep 1.2 && kill -HUP "$pid" &&
 	    until_true 20 grep -q signal how && ended signal 1 && does_not_say '^pardd: complete'
 }
 it "leaves at once on a later SIGHUP" hung_up_again

@@ -1486,6 +1486,23 @@ op=rename from=2 fail=EROFS" "$pardd" if=src of=dst map=map bs=512 bpt=64 maxtim
 	    mapinterval=1000 && one_line 'map was not saved: map: Read-only file system$'
 }
 it "... and says when the map could not be saved" hangs_on_unsaved
+# stops_waiting RULE WHY: SIGTERM, and what is under way does not come back
+stops_waiting()
+{
+	leaves_threads
+	stuff && with_faults "$1" "$tools/ends" how "$pardd" if=src of=dst map=map bs=512 bpt=64 \
+	    mapinterval=1000 json=json 2>err &
+	until_true 20 grep -qs waits faults && took=$EPOCHREALTIME &&
+	    kill -TERM "$(sed -n 's/^pid //p' how)" || return
+	wait $!
+	(($(since "$took") >= 9900)) || fail "after $(since "$took") ms" || return
+	ended signal 15 && says "stopped by SIGTERM; left after 10 s $2" &&
+	    "$maps" check -p map src dst old 0 0 $size && is '-*/' '' && grep -q '"status":143,' json && bad=0+512 && rescue 0 nth=999999 && same src dst
+}
+it "saves the map and leaves, 10 s after a signal, when a read hangs" stops_waiting \
+    "on=src op=read at=1048576+65536 hang" 'without an answer from src; map is saved$'
+it "leaves so when a flush hangs, and says that the map is as it was" stops_waiting \
+    "on=dst op=flush hang" 'while dst was being flushed; map was not saved: that takes too long$'
 # The last read comes back late, but good.
 late_but_done()
 {
