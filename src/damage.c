@@ -16,6 +16,7 @@
 #include "disk.h"
 #include "number.h"
 #include "parts.h"
+#include "shell.h"
 
 enum {
 	STEP = 512,		/* no block is smaller */
@@ -50,17 +51,13 @@ be32(const unsigned char *p)
 
 /* --- the commands ------------------------------------------------------ */
 
-/* As one word of a shell, and no option. */
 static void
-quote(FILE *out, const char *s)
+put_word(FILE *out, const char *name)
 {
-	fputs(*s == '-' ? "'./" : "'", out);
-	for (; *s != '\0'; s++)
-		if (*s == '\'')
-			fputs("'\\''", out);
-		else
-			putc(*s, out);
-	putc('\'', out);
+	char *word = shell_word(name);
+
+	fputs(word != NULL ? word : "...", out);
+	free(word);
 }
 
 /* The blocks that a piece touches, but those of the piece before. */
@@ -109,9 +106,9 @@ ext_command(FILE *out, const struct hits *h, const char *name, uint64_t at,
 		cut = first <= last;
 	}
 	fputs("' ", out);
-	quote(out, device);
+	put_word(out, device);
 	fputs(" | awk '$2+0 {print $2}' | sort -u | tr '\\n' ' ')\" ", out);
-	quote(out, device);
+	put_word(out, device);
 	free(device);
 	return (int64_t)i - cut;
 }
@@ -172,14 +169,14 @@ on_device(FILE *out, const struct hits *h, const char *name, uint64_t at,
 	if (at > 0) {
 		fprintf(out, "d=$(losetup -r -f --show -o %llu --sizelimit "
 		    "%llu ", (ull)at, (ull)h->area.len);
-		quote(out, name);
+		put_word(out, name);
 		fputs(") && { ", out);
 	}
 	n = ntfs ? ntfs_command(out, h, head) : xfs_command(out, h, head);
 	if (at > 0)
 		fputs("\"$d\"", out);
 	else
-		quote(out, name);
+		put_word(out, name);
 	if (ntfs)
 		fputs("; done", out);
 	if (at > 0)

@@ -18,6 +18,7 @@
 #include "ranges.h"
 #include "safety.h"
 #include "say.h"
+#include "shell.h"
 #include "status.h"
 
 typedef unsigned long long ull;
@@ -461,19 +462,21 @@ static void
 found_end(const struct plan *p)
 {
 	const struct findings *found = p->found;
+	char *word = found != NULL ? shell_word(p->dst->name) : NULL;
 
-	if (found != NULL && found->backup_astray)
+	if (word != NULL && found->backup_astray)
 		say(stderr, "pardd: note: %s is %s than the source, so its "
 		    "backup GPT is not at its end; this mends it: sgdisk -e %s",
 		    p->dst->name, p->dst->size > p->src->size ? "larger" :
-		    "smaller", p->dst->name);
-	if (found != NULL && found->table_sector > 0)
+		    "smaller", word);
+	if (word != NULL && found->table_sector > 0)
 		say(stderr, "pardd: note: the partition table counts in "
 		    "sectors of %u bytes, and %s has %u: its partitions will "
 		    "not be found; make a new table with the same bytes, or "
 		    "look through losetup -fP --show -b %u %s",
 		    found->table_sector, p->dst->name, p->dst->block,
-		    found->table_sector, p->dst->name);
+		    found->table_sector, word);
+	free(word);
 }
 
 void

@@ -87,7 +87,7 @@ names()
 	local line f n=0
 	: >named
 	while IFS= read -r line; do
-		sh -c "$line" >>named 2>errors || { cat errors; return 1; }
+		bash -c "$line" >>named 2>errors || { cat errors; return 1; }
 		n=$((n + 1))
 	done < <(sed -n 's/^    //p' err)
 	((n > 0)) || fail "no command: $(cat err)" || return
@@ -142,7 +142,8 @@ odd_name()
 {
 	local target="a 'name; of \$HOME.img"
 	ext src && rescued 100 "$(at beta 3)+512" && names beta && rm map &&
-	    rm -- "$target" && target=-v && rescued 100 "$(at beta 3)+512" && names beta
+	    rm -- "$target" && target=-v && rescued 100 "$(at beta 3)+512" && names beta &&
+	    rm map ./-v && target=$'gr\xc3\xb6\xc3\x9fe\n\xff' && rescued 100 "$(at beta 3)+512" && names beta
 }
 it "... whatever the target is called" odd_name
 [[ $VARIANT != tsan ]] || exit 0	# one thread looks, when all others have ended

@@ -461,6 +461,22 @@ astray()
 	sgdisk -e b >/dev/null && sgdisk -v b | grep -q 'No problems found'
 }
 it "tells how to move the backup GPT to the end of a larger target" astray
+# The command is for a shell, whatever the name is.
+pasted()
+{
+	local name command
+	image a gpt 1 || return
+	for name in '; touch pwned' '$(touch pwned)' "it's" $'a\nb' -o $'-\xff\e[31m2' 'a  b' '~' '#b' \
+	    'a\b' "'" '' '*' '!' ">pwned"; do
+		truncate -s 16M -- "./$name" 2>/dev/null || continue
+		exits 0 "$pardd" if=a of="$name" || return
+		command=$(sed -n 's/^pardd: note: .*mends it: //p' err)
+		[[ -n $command ]] && eval "set -- $command" || return
+		[[ $# = 3 && $3 != -* && $3 -ef ./$name && ! -e pwned ]] || fail "$command" || return
+		rm -- "./$name"
+	done
+}
+it "quotes the name in it for a shell" pasted
 not_astray()
 {
 	image a "$1" 1 && "$blocks" make b "$2" 5 && exits 0 "$pardd" if=a of=b "${@:3}" &&
