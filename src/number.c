@@ -131,7 +131,7 @@ product(const char **s, int64_t *value)
 int
 number_parse(const char *text, int64_t *value)
 {
-	const char *s = text + strspn(text, " ");
+	const char *s = text;
 	int64_t sum = 0, term;
 	int err;
 

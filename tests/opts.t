@@ -54,7 +54,6 @@ done <<-'END'
 	1+2+3 6
 	2kx3 6144
 END
-it "takes a number with a blank before it" means ' 7' 7
 while read -r text value; do
 	it "takes $text for $value" large "$text" "$value"
 done <<-'END'
@@ -81,6 +80,29 @@ for name in map hash=md5,hashfile manifest base control log; do
 	it "takes no ${name#*,}=-" usage '[.]/-' if=/dev/null of=dst ${name/,/ }=-
 done
 
+# address NAME WORDS: refused as either end, and no file is made of it
+address()
+{
+	usage "$2.*for a file of that name write \\./" if=/dev/null of="$1" &&
+	    usage "$2" if="$1" of=dst && usage "$2" -d if=/dev/null of="$1" &&
+	    usage "$2" if=/dev/null of="$1" compare=1 && [[ -z $(ls | grep -v '^\(out\|err\)$') ]]
+}
+for name in nbd:x nbdx:y http://a/b 2026-11-22T10:00.img C:img scp.x-y: host:/dev/sda; do
+	it "makes no file of $name" address "$name" "${name%%:*}: is no kind of end that pardd knows"
+done
+for name in nbd://h/e rbd:pool/image iscsi://h/t/1 '[ ssh h nbdkit ]'; do
+	it "makes no file of $name" address "$name" 'cannot use'
+done
+# With a folder before it, or where there is one, it is a file.
+colon()
+{
+	echo a >a:b && exits 0 "$pardd" if=a:b of=./c:d && exits 0 "$pardd" if=a:b of="$PWD/e:f" &&
+	    same a:b c:d && same a:b e:f && echo b >a:b && exits 0 "$pardd" if=a:b of=c:d &&
+	    same a:b c:d && exits 0 "$pardd" if=c:d of=':x' && same a:b :x || return
+	mkdir rbd: && echo >rbd:/x && usage 'cannot use' if=rbd:/x of=dst
+}
+it "takes a file with a colon in its name" colon
+
 # Both operand and text are told.
 no_number()
 {
@@ -89,7 +111,7 @@ no_number()
 }
 for text in 0x10k 2ki 1.5 1e3 abc 10,5 10-5 '10 5' '10#c' 4kBjunk 10cjunk 10bjunk \
     1MiBx 2x 2+ x2 2xx3 2++3 1kk 9E 20E 99999999999999999999 9223372036854775808 \
-    0x8000000000000000 -2 0x '4Ex4' 8E+1 '5 ' kB h 1K1 '2x-1' 3s; do
+    0x8000000000000000 -2 0x '4Ex4' 8E+1 '5 ' ' 5' '+ 5' kB h 1K1 '2x-1' 3s; do
 	it "rejects count=$text" no_number count "$text"
 done
 for name in skip seek iseek oseek; do
