@@ -314,6 +314,44 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
+/* Whether it is the name of an end of another kind, and never of a file. */
+static bool
+reserved(const char *name)
+{
+	static const char *const prefixes[] = { "nbd://", "nbds://",
+		"nbd+unix://", "nbds+unix://", "nbd+vsock://", "nbds+vsock://",
+		"iscsi://", "rbd:", "[ " };
+	size_t i;
+
+	for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Whether a name reads like an address, SCHEME:..., or is one: what other
+ * copiers know is not to become a file here.  One that is there is that file.
+ */
+static int
+check_scheme(const struct endpoint *ep, struct fault *f)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.";
+	const char *name = ep->name;
+	size_t n = strspn(name, letters);
+
+	if (reserved(name))
+		return fault_set(f, STATUS_USAGE, "%s is a kind of end that "
+		    "this pardd cannot use; for a file of that name write "
+		    "./%s", name, name);
+	if (n == 0 || name[n] != ':' || faccessat(AT_FDCWD, name, F_OK,
+	    AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "%.*s: is no kind of end that pardd "
+	    "knows; for a file of that name write ./%s", (int)n, name, name);
+}
+
 static int
 open_named(struct endpoint *ep, bool look, struct fault *f)
 {
@@ -353,7 +391,7 @@ endpoint_open_compared(struct endpoint *ep, const struct opts *o,
 {
 	*ep = unopened(SOURCE, o, o->output, o->oflag);
 	ep->back = true;
-	return open_named(ep, false, f);
+	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, false, f);
 }
 
 int
@@ -377,7 +415,7 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 		ep->be = &be_null;
 		return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
 	}
-	return open_named(ep, look, f);
+	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, look, f);
 }
 
 int
