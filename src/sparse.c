@@ -87,7 +87,9 @@ zeroable(const struct plan *p, const struct extent *x, uint64_t off,
 
 	if (!x->hole)
 		return false;
-	if (to != p->length || p->pad != 1)
+	if (to == p->length)
+		to -= to % p->pad;	/* a block that is padded is written */
+	if (to != p->length)
 		to = border_before(p, to);
 	off = border(p, off);
 	if (off >= to)

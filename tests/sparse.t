@@ -164,6 +164,25 @@ it "writes zeros where no hole can be punched" eval \
 it "leaves nothing old with oflag=nosparse" onto_file '' oflag=nosparse
 it "leaves nothing old with oflag=trim" onto_file '' oflag=trim
 it "leaves nothing old in small pieces" onto_file '' bs=512 bpt=3 thr=16
+# A hole at the end, of which the last block is not whole: BYTES OPERANDS...
+pads_hole()
+{
+	local bytes=$1 whole=$((($1 + 65535) / 65536 * 65536))
+	shift
+	truncate -s "$bytes" src && data src 4096 1000 && "$blocks" make dst 8M 9 &&
+	    exits 0 "$pardd" if=src of=dst bs=64k conv=noerror,sync "$@" && complete &&
+	    says "^pardd: the end was padded with $((whole - bytes)) zero bytes" &&
+	    truncate -s "$whole" src && cmp -n "$whole" src dst &&
+	    "$blocks" check dst "$whole" "$whole" $((8388608 - whole)) 9
+}
+for bytes in 200704 3477504; do
+	it "pads a hole with zeros, $bytes bytes" pads_hole "$bytes"
+done
+it "pads it with zeros, oflag=sparse" pads_hole 3477504 oflag=sparse
+it "pads it with zeros, page cache" pads_hole 3477504 iflag=cached oflag=cached
+it "pads it with zeros, engine=async" pads_hole 3477504 engine=async oflag=direct
+it "pads it with zeros where they cannot be punched" eval \
+    'with_faults "on=dst op=zero fail=EOPNOTSUPP" pads_hole 3477504'
 no_zeros()
 {
 	sparse_file src && "$blocks" make dst 40M 9 &&
@@ -292,7 +311,17 @@ small_steps()
 	took=$(since "$took")
 	ended signal 2 && awk '$3 > 1048576 { print; bad = 1 } END { exit bad }' faults
 }
+pads_disk()
+{
+	truncate -s 3477504 src && data src 4096 1000 && truncate -s 8M disk &&
+	    loop disk && "$blocks" make "$dev" 8M 9 &&
+	    exits 0 "$pardd" if=src of="$dev" bs=64k conv=sync "$@" && complete &&
+	    truncate -s 3538944 src && cmp -n 3538944 src "$dev" &&
+	    "$blocks" check "$dev" 3538944 3538944 4849664 9
+}
 if ((EUID == 0)) && probe_loop; then
+	it "pads a hole with zeros on a disk" pads_disk
+	it "pads it there with oflag=sparse" pads_disk oflag=sparse
 	it "makes zeros in a few steps where that is quick" large_steps
 	it "makes zeros in steps for which a signal can wait" promptly 1000 small_steps
 	for sector in 512 4096; do
