@@ -302,9 +302,18 @@ bool lane_finish(struct lane *, struct io *, int result);
 /*
  * Open what the descriptor "path" stands for anew, with these flags: a file by
  * its name if that still leads there, all else through /proc/self/fd (by name
- * where /proc is missing, if it is still the same).  Returns a descriptor, or
- * -1 and errno.
+ * where /proc is missing, if it is still the same).  name NULL: it has none.
+ * Returns a descriptor, or -1 and errno.
  */
 int reopen(int path, const char *name, int flags);
+
+/* The same of what a name has led to just now.  ESTALE: it does no longer. */
+int open_found(int path, const char *name, int flags);
+
+/* What is wrong if that failed, by errno.  Returns -1. */
+int fault_found(struct fault *f, const struct endpoint *);
+
+/* Where the end is to be found: NULL, if it is inherited. */
+const char *endpoint_path(const struct endpoint *);
 
 #endif

@@ -136,7 +136,7 @@ unit(int fd, bool device)
 }
 
 static int
-choose(struct back *b, const char *name, struct fault *f)
+choose(struct back *b, const struct endpoint *target, struct fault *f)
 {
 	int direct;
 
@@ -144,7 +144,8 @@ choose(struct back *b, const char *name, struct fault *f)
 		b->how = MEMORY;
 		return 0;
 	}
-	direct = reopen(b->plain, name, O_RDONLY | O_DIRECT);
+	direct = reopen(b->plain, endpoint_path(target),
+	    O_RDONLY | O_DIRECT);
 	if (direct >= 0) {
 		b->how = DIRECT;
 		b->fd = direct;
@@ -152,12 +153,12 @@ choose(struct back *b, const char *name, struct fault *f)
 	}
 	if (errno != EINVAL && errno != EOPNOTSUPP)
 		return fault_errno(f, errno, "%s: opening it to read it back",
-		    name);
+		    target->name);
 	b->how = PROVEN;
 	if (!b->device && cached(b->plain, 0, PAGE) >= 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s cannot be read past the page "
-	    "cache, so what is on the medium cannot be told", name);
+	    "cache, so what is on the medium cannot be told", target->name);
 }
 
 int
@@ -179,7 +180,7 @@ back_reader(const struct endpoint *target, struct endpoint *r,
 		back_close(r);
 		return -1;
 	}
-	if (choose(b, target->name, f) != 0) {
+	if (choose(b, target, f) != 0) {
 		back_close(r);
 		return -1;
 	}

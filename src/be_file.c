@@ -171,7 +171,6 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 	if (ep->role == SOURCE && file->behind)
 		choose_way(ep, file, st.st_size);
 	ep->size = st.st_size;
-	ep->linked = st.st_nlink > 0;
 	ep->unit = fs.f_bsize > 0 && fs.f_bsize <= INT32_MAX ?
 	    (uint32_t)fs.f_bsize : 0;
 	ep->sparse = ep->role == SOURCE && !file->borrowed &&
@@ -197,7 +196,7 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 static int
 open_plain(const struct endpoint *ep, struct file *file, int flags)
 {
-	int fd = reopen(ep->fd, ep->name, flags);
+	int fd = open_found(ep->fd, endpoint_path(ep), flags);
 
 	file->borrowed = fd < 0 && ep->inherited;
 	if (file->borrowed)
@@ -219,13 +218,14 @@ open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 
 	file->plain = open_plain(ep, file, flags | claim);
 	if (file->plain < 0)
-		return fault_errno(f, errno, "%s", ep->name);
+		return fault_found(f, ep);
 	if ((ep->flags & FLAG_FLOCK) != 0 &&
 	    (ep->role == SOURCE || !ep->device) &&
 	    flock(file->plain, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
 	if (file->prefer_direct || ep->role == SOURCE)
-		file->direct = reopen(ep->fd, ep->name, flags | O_DIRECT);
+		file->direct = reopen(ep->fd, endpoint_path(ep),
+		    flags | O_DIRECT);
 	if (file->direct < 0 && (ep->flags & FLAG_DIRECT) != 0 &&
 	    errno != EINVAL)
 		return fault_errno(f, errno, "%s: O_DIRECT", ep->name);
@@ -336,7 +336,7 @@ static int
 file_view(const struct endpoint *ep, bool *cached)
 {
 	const struct file *file = ep->priv;
-	int fd = reopen(file->plain, ep->name, O_RDONLY);
+	int fd = reopen(file->plain, endpoint_path(ep), O_RDONLY);
 
 	*cached = !file->behind || (fd >= 0 && in_cache(fd) > 0);
 	return fd;

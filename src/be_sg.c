@@ -128,7 +128,7 @@ check_whole(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 static int
 open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 {
-	sg->fd = reopen(ep->fd, ep->name, open_flags(ep, look));
+	sg->fd = reopen(ep->fd, endpoint_path(ep), open_flags(ep, look));
 	if (sg->fd < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	if ((ep->flags & FLAG_FLOCK) != 0 && !claimed(ep) &&
@@ -227,7 +227,7 @@ sg_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	(void)length;
 	if (!claimed(ep))
 		return 0;
-	fd = reopen(sg->fd, ep->name, open_flags(ep, false));
+	fd = reopen(sg->fd, endpoint_path(ep), open_flags(ep, false));
 	if (fd < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	close(sg->fd);
@@ -285,7 +285,7 @@ sg_attach(struct lane *lane)
 		return ENOMEM;
 	lane->priv = l;
 	l->bounce = aligned_alloc(4096, BOUNCE);
-	l->fd = sg->shared ? sg->fd : reopen(sg->fd, lane->ep->name,
+	l->fd = sg->shared ? sg->fd : reopen(sg->fd, endpoint_path(lane->ep),
 	    open_flags(lane->ep, false));
 	if (l->fd < 0)
 		err = errno;
@@ -739,7 +739,7 @@ sg_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
 	r->grain = sg->disk.block;
 	r->size = (int64_t)(sg->disk.blocks * sg->disk.block);
 	sg->fd = of->shared ? fcntl(of->fd, F_DUPFD_CLOEXEC, 3) :
-	    reopen(of->fd, target->name, O_RDONLY | O_NONBLOCK);
+	    reopen(of->fd, endpoint_path(target), O_RDONLY | O_NONBLOCK);
 	if (sg->fd < 0) {
 		fault_errno(f, errno, "%s: opening it to read it back",
 		    target->name);

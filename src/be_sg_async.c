@@ -78,7 +78,7 @@ sg_async_open(const struct endpoint *ep, struct sg_async **async)
 	if (a == NULL)
 		return ENOMEM;
 	a->idle = (1U << SCSI_FLIGHTS) - 1;
-	a->fd = reopen(sg->fd, ep->name, O_RDWR | O_NONBLOCK);
+	a->fd = reopen(sg->fd, endpoint_path(ep), O_RDWR | O_NONBLOCK);
 	err = a->fd < 0 ? errno : scsi_prepare(a->fd);
 	if (err != 0) {
 		sg_async_close(a);

@@ -40,16 +40,15 @@ open_fd(struct endpoint *ep, struct stream *s, struct fault *f)
 	struct stat st;
 
 	s->fd = ep->inherited ? fcntl(ep->fd, F_DUPFD_CLOEXEC, 3) :
-	    reopen(ep->fd, ep->name, open_flags(ep));
+	    open_found(ep->fd, ep->name, open_flags(ep));
 	if (s->fd < 0)
-		return fault_errno(f, errno, "%s", ep->name);
+		return fault_found(f, ep);
 	if ((ep->flags & FLAG_FLOCK) != 0 &&
 	    flock(s->fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
 	if (fstat(s->fd, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->durable = ep->role == TARGET && S_ISREG(st.st_mode);
-	ep->linked = ep->durable && st.st_nlink > 0;
 	ep->seekable = (ep->flags & FLAG_APPEND) == 0 &&
 	    lseek(s->fd, 0, SEEK_CUR) >= 0;
 	s->pos = ep->base;

@@ -149,7 +149,7 @@ open_node(const struct plan *p, dev_t node, const char *kernel_name, int how)
 		errno = ENOENT;
 		return -1;
 	}
-	fd = ep->inherited ? reopen(ep->fd, ep->name, how) :
+	fd = ep->inherited ? reopen(ep->fd, NULL, how) :
 	    open(ep->name, how);
 	if (fd >= 0 && !is_node(fd, node)) {
 		close(fd);

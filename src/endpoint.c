@@ -29,18 +29,47 @@ enum {				/* minor numbers of MEM_MAJOR */
 	MINOR_ZERO = 5,
 };
 
-/* By name, if that is still the same file. */
+/*
+ * By name, if that is still the same.  Both are asked afterwards: overlayfs
+ * makes another of a file that is opened for writing.
+ */
 static int
-open_same(const char *name, int flags, const struct stat *want)
+open_same(int path, const char *name, int flags)
 {
 	int fd = open(name, flags | O_CLOEXEC);
-	struct stat got;
+	struct stat want, got;
 
-	if (fd < 0 || (fstat(fd, &got) == 0 && same_file(want, &got)))
+	if (fd < 0 || (fstat(path, &want) == 0 && fstat(fd, &got) == 0 &&
+	    same_file(&want, &got)))
 		return fd;
 	close(fd);
 	errno = ESTALE;
 	return -1;
+}
+
+/*
+ * A file by its name.  Somebody may have put something else there: a FIFO is
+ * not waited for, and no link is followed, which may lead to a device.  A node
+ * itself is root's to put.
+ */
+static int
+open_file(int path, const char *name, int flags)
+{
+	int fd = open_same(path, name, flags | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd >= 0 && (flags & O_NONBLOCK) == 0)
+		(void)fcntl(fd, F_SETFL, flags);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENXIO))
+		errno = ESTALE;
+	return fd;
+}
+
+static bool
+is_file(int path)
+{
+	struct stat st;
+
+	return fstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /*
@@ -52,19 +81,52 @@ int
 reopen(int path, const char *name, int flags)
 {
 	char link[64];
-	struct stat want;
-	bool known = fstat(path, &want) == 0;
-	int fd = known && S_ISREG(want.st_mode) && path > STDERR_FILENO ?
-	    open_same(name, flags, &want) : -1;
+	int fd = name != NULL && is_file(path) ? open_file(path, name, flags) :
+	    -1;
 
 	if (fd >= 0)
 		return fd;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
 	fd = open(link, flags | O_CLOEXEC);
-	if (fd >= 0 || errno != ENOENT || !known || faccessat(AT_FDCWD,
+	if (fd >= 0 || errno != ENOENT || name == NULL || faccessat(AT_FDCWD,
 	    "/proc/self/fd", F_OK, 0) == 0)
 		return fd;
-	return open_same(name, flags, &want);
+	return open_same(path, name, flags);
+}
+
+int
+open_found(int path, const char *name, int flags)
+{
+	struct stat want, got;
+	int fd;
+
+	if (name == NULL || !is_file(path))
+		return reopen(path, name, flags);
+	fd = open_file(path, name, flags);
+	if (fd >= 0 || (errno != ELOOP && errno != EAGAIN))
+		return fd;
+	fd = reopen(path, name, flags);	/* a link; somebody has a lease */
+	if (fd < 0 || (stat(name, &got) == 0 && fstat(path, &want) == 0 &&
+	    same_file(&want, &got)))
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
+int
+fault_found(struct fault *f, const struct endpoint *ep)
+{
+	if (errno != ESTALE)
+		return fault_errno(f, errno, "%s", ep->name);
+	return fault_set(f, status_errno(ENOENT), "%s was removed or replaced "
+	    "while it was being opened", ep->name);
+}
+
+const char *
+endpoint_path(const struct endpoint *ep)
+{
+	return ep->inherited ? NULL : ep->name;
 }
 
 /* Whether a file of size 0 has something to read all the same. */
@@ -101,7 +163,7 @@ pseudo(const struct endpoint *ep, int path, const struct stat *st)
 		return true;
 	default:
 		return ep->role == SOURCE && st->st_size == 0 &&
-		    hides_content(path, ep->name);
+		    hides_content(path, endpoint_path(ep));
 	}
 }
 
@@ -238,6 +300,7 @@ choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 	ep->node = st->st_rdev;
 	ep->file_dev = st->st_dev;
 	ep->file_ino = st->st_ino;
+	ep->linked = S_ISREG(st->st_mode) && st->st_nlink > 0;
 	if (choose_backend(ep, fd, st, f) != 0)
 		return -1;
 	if (ep->role == TARGET && (ep->flags & FLAG_EXCL) != 0 &&
@@ -491,6 +554,7 @@ create(struct endpoint *ep, mode_t mode, struct fault *f)
 	    O_CLOEXEC, mode);
 	if (ep->fd < 0)
 		return fault_errno(f, errno, "%s", ep->name);
+	ep->linked = true;
 	return 0;
 }
 
@@ -554,6 +618,7 @@ endpoint_reader(struct endpoint *r, const struct endpoint *target,
 	*r = unopened(SOURCE, target->opts, target->name, target->flags);
 	r->block = target->block;
 	r->device = target->device;
+	r->inherited = target->inherited;
 	r->back = true;
 	r->seekable = true;
 	r->id = target->id;

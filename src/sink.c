@@ -34,6 +34,8 @@ not_a_sink(struct fault *f, const struct sink *s, const char *what)
 static int
 sink_errno(struct fault *f, const struct sink *s, int err)
 {
+	if (err == ESTALE)		/* removed or replaced: open_found */
+		err = ENOENT;
 	return fault_errno(f, err, "%s=%s", s->key, s->name);
 }
 
@@ -184,7 +186,7 @@ open_old(struct sink *s, const struct opts *o, int path, int flags,
 		return faccessat(AT_FDCWD, s->name, W_OK, AT_EACCESS) == 0 ?
 		    0 : sink_errno(f, s, errno);
 	s->regular = S_ISREG(st.st_mode);
-	s->fd = reopen(path, s->name, flags);
+	s->fd = open_found(path, s->name, flags);
 	if (s->fd < 0)
 		return sink_errno(f, s, errno);
 	if (hold(s, f) != 0)

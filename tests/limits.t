@@ -117,12 +117,54 @@ it "says so when the target is cut off during the copy" \
     meanwhile 15 '^pardd: NOT complete: dst was cut off at byte 999999' 'truncate -s 999999 dst'
 it "goes on when the target gets another name during the copy" \
     meanwhile 0 '^pardd: complete' 'mv dst new'
+# What becomes of a name between the look at it and the opening: STATUS WORDS
+# NAME WHAT OPERANDS...
+found()
+{
+	local want=$1 words=$2 name=$3 what=$4
+	shift 4
+	"$blocks" make src 1000000 && : >dst && mkfifo fifo && ln -s fifo link || return
+	[[ -e $name ]] || : >"$name"
+	with_faults "on=$PWD/$name op=look until=$PWD/go" timeout 20 "$pardd" if=src of=dst "$@" 2>err &
+	until_true 20 test -s faults && eval "$what" && touch go
+	wait "$!"
+	status=$?
+	[[ $status = "$want" ]] || fail "status $status: $(<err)" || return
+	says "$words"
+}
+changed='was removed or replaced while it was being opened'
+it "does not copy to a file that was removed while it was being opened" \
+    found 52 "^pardd: dst $changed" dst 'rm dst'
+it "does not copy to one that was replaced meanwhile" eval \
+    'found 52 "^pardd: dst $changed" dst "echo old >new; mv new dst" && [[ $(<dst) = old ]]'
+it "does not append to one that was replaced meanwhile" eval \
+    'found 52 "^pardd: dst $changed" dst "echo old >new; mv new dst" oflag=append &&
+    [[ $(<dst) = old ]]'
+it "does not copy from one that was replaced meanwhile" \
+    found 52 "^pardd: src $changed" src 'echo new >new; mv new src'
+for name in src dst json; do
+	it "does not wait for a FIFO in the place of $name" \
+	    found 52 '^pardd: ' "$name" "mv fifo $name" json=json
+	it "does not follow a link in the place of $name" \
+	    found 52 '^pardd: ' "$name" "mv link $name" json=json
+done
+it "copies to a link that leads to the same file all the same" eval \
+    'found 0 "^pardd: complete" dst "mv dst new; ln -s new dst" && same src new'
 nameless()
 {
 	"$blocks" make src 1000000 && exec 5>gone && rm gone && exits 0 "$pardd" if=src of=/dev/fd/5 &&
 	    complete && holds /dev/fd/5 0 0 1000000 && exits 0 "$pardd" if=src >&5
 }
 it "copies to a file that had no name to begin with" nameless
+# An end that is inherited has no name, whatever it is called in messages.
+called()
+{
+	"$blocks" make src 1000000 && cp src dst && mkfifo 'standard input' 'standard output' &&
+	    exits 0 timeout -k 1 20 sh -c "exec '$pardd' $1" && complete
+}
+it "compares with none of that name" called 'compare=1 of=dst <src'
+it "looks into none called standard output" called 'if=src verbose=1 1<>dst'
+it "reads none of that name back" called 'if=src verify=1 1<>dst'
 
 # What may not be written is found out by -d, with the status of the run.
 foreseen()

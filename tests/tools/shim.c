@@ -8,7 +8,8 @@
  *	op=OP,...	read write flush (fdatasync, fsync) range
  *			(sync_file_range) close thread (pthread_create) zero
  *			(fallocate, BLKZEROOUT) share (FICLONERANGE) direct
- *			(opening with O_DIRECT); and, only without on=: alloc
+ *			(opening with O_DIRECT) look (what has been opened with
+ *			O_PATH); and, only without on=: alloc
  *			(malloc and its kin, but libcrypto's, which takes it
  *			ill) open (scandirat, too) stat (fstat) ioctl rename map
  *			(mmap) event (eventfd, signalfd) poll
@@ -80,7 +81,7 @@ enum op {
 	READ = 1, WRITE = 2, FLUSH = 4, RANGE = 8, CLOSE = 16, THREAD = 32,
 	ZERO = 64, SHARE = 128, DIRECT = 256, ALLOC = 512, OPENING = 1024,
 	STAT = 2048, IOCTL = 4096, RENAME = 8192, MAP = 16384, EVENT = 32768,
-	POLL = 65536
+	POLL = 65536, LOOK = 131072
 };
 
 struct range {
@@ -130,7 +131,7 @@ static const struct word names[] = {
 	{ "zero", ZERO }, { "share", SHARE }, { "direct", DIRECT },
 	{ "alloc", ALLOC }, { "open", OPENING }, { "stat", STAT },
 	{ "ioctl", IOCTL }, { "rename", RENAME }, { "map", MAP },
-	{ "event", EVENT }, { "poll", POLL },
+	{ "event", EVENT }, { "poll", POLL }, { "look", LOOK },
 };
 
 static int
@@ -678,6 +679,8 @@ fsync(int fd)
 static int
 opened(int fd, int flags)
 {
+	if (fd >= 0 && (flags & O_PATH) != 0)
+		refused(LOOK, "look", fd);
 	if (fd < 0 || (flags & O_DIRECT) == 0 || !refused(DIRECT, "open", fd))
 		return fd;
 	syscall(SYS_close, fd);
