@@ -355,7 +355,7 @@ draw_end(FILE *out, const struct plan *p, enum series s,
 static double
 bucket_from(unsigned i)
 {
-	return log_of((double)profile_bucket(i));
+	return log_of((double)gauge_bucket(i));
 }
 
 /* A bucket's requests for the room that it takes. */

@@ -449,7 +449,7 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 	    begin(job, &control, before != NULL, f) != 0) {
 		map_free(&job->map);
 		if (before == NULL)
-			profile_free(job->profile);
+			gauge_free(job->profile);
 		job_free(job);
 		return -1;
 	}
@@ -490,7 +490,7 @@ go_on(const struct plan *p, const struct signals *s, struct events *ev,
 	out->tally.seconds = clock_seconds() - start;
 	out->gone = false;
 	endpoint_go_on(p->dst);
-	profile_go_on(out->profile);
+	gauge_go_on(out->profile);
 	if (run(p, s, ev, out, &next, &out->fault) != 0) {
 		if (out->fault.status == STATUS_REFUSED)
 			out->fault.status = status;

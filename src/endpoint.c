@@ -20,8 +20,8 @@
 #include "clock.h"
 #include "disk.h"
 #include "folder.h"
+#include "gauge.h"
 #include "opts.h"
-#include "profile.h"
 #include "status.h"
 
 enum {				/* minor numbers of MEM_MAJOR */
@@ -689,7 +689,7 @@ began(const struct lane *lane, struct io *io)
 	if (lane->requests != NULL)
 		count(&lane->requests->begun);
 	if (lane->gauge != NULL)
-		profile_begin(lane, io, clock_ns());
+		gauge_begin(lane, io, clock_ns());
 }
 
 static void
@@ -698,7 +698,7 @@ ended(const struct lane *lane, const struct io *io)
 	if (lane->requests != NULL)
 		count(&lane->requests->ended);
 	if (lane->gauge != NULL)
-		profile_note(lane, io, clock_ns());
+		gauge_note(lane, io, clock_ns());
 }
 
 bool

@@ -3,7 +3,7 @@
  */
 #include "outcome.h"
 
-#include "profile.h"
+#include "gauge.h"
 
 const char *
 phase_name(enum phase phase)
@@ -36,7 +36,7 @@ void
 outcome_free(struct outcome *out)
 {
 	damage_free(&out->damage);
-	profile_free(out->profile);
+	gauge_free(out->profile);
 	if (out->abandoned)
 		return;
 	map_free(&out->map);

@@ -63,8 +63,8 @@ csv_latencies(FILE *out, enum series s, const struct gauge *r)
 	}
 	for (i = 0; i < PROFILE_BUCKETS; i++)
 		if (r->latency[i] > 0) {
-			row(out, "latency", s, (double)profile_bucket(i) / 1e9,
-			    (double)profile_bucket(i + 1) / 1e9);
+			row(out, "latency", s, (double)gauge_bucket(i) / 1e9,
+			    (double)gauge_bucket(i + 1) / 1e9);
 			fprintf(out, ",,%llu,,,,,,\n", (ull)r->latency[i]);
 		}
 	for (i = 0; i < r->slows; i++) {
@@ -143,8 +143,8 @@ latency_object(const struct gauge *r)
 		if (r->latency[i] > 0)
 			list = value_append(list, json_pack(
 			    "{s:f, s:f, s:o}",
-			    "from", (double)profile_bucket(i) / 1e9,
-			    "to", (double)profile_bucket(i + 1) / 1e9,
+			    "from", (double)gauge_bucket(i) / 1e9,
+			    "to", (double)gauge_bucket(i + 1) / 1e9,
 			    "requests", value_count(r->latency[i])));
 	return value_set(o, "histogram", list);
 }

@@ -4,7 +4,7 @@
  */
 #include "worker.h"
 
-#include "profile.h"
+#include "gauge.h"
 #include "queue.h"
 
 /* A source that goes between two passes is met here before it is read. */
@@ -45,10 +45,10 @@ attach(struct worker *w)
 		return fail_attach(job, ep, err);
 	w->src.requests = &w->asked[SOURCE];
 	w->dst.requests = w->back.requests = &w->asked[TARGET];
-	profile_lane(job->profile, (unsigned)(w - job->worker), &w->src);
-	profile_lane(job->profile, (unsigned)(w - job->worker), &w->dst);
+	gauge_lane(job->profile, (unsigned)(w - job->worker), &w->src);
+	gauge_lane(job->profile, (unsigned)(w - job->worker), &w->dst);
 	if (job->reads_back)
-		profile_lane(job->profile, (unsigned)(w - job->worker),
+		gauge_lane(job->profile, (unsigned)(w - job->worker),
 		    &w->back);
 	return true;
 }

@@ -40,10 +40,10 @@ setup(void **state)
 	assert_int_equal(profile_new(&r->pr, &r->p), 0);
 	for (i = 0; i < 2; i++) {
 		r->lane[i].ep = &r->src;
-		profile_lane(r->pr, i, &r->lane[i]);
+		gauge_lane(r->pr, i, &r->lane[i]);
 	}
 	r->out.ep = &r->dst;
-	profile_lane(r->pr, 0, &r->out);
+	gauge_lane(r->pr, 0, &r->out);
 	*state = r;
 	return 0;
 }
@@ -53,7 +53,7 @@ teardown(void **state)
 {
 	struct rig *r = *state;
 
-	profile_free(r->pr);
+	gauge_free(r->pr);
 	free(r);
 	return 0;
 }
@@ -65,8 +65,8 @@ note(struct rig *r, struct lane *lane, enum op op, uint64_t off, size_t len,
 {
 	struct io io = { .op = op, .off = off, .len = len, .done = len };
 
-	profile_begin(lane, &io, r->pr->start + from * MS);
-	profile_note(lane, &io, r->pr->start + to * MS);
+	gauge_begin(lane, &io, r->pr->start + from * MS);
+	gauge_note(lane, &io, r->pr->start + to * MS);
 }
 
 static void
@@ -114,14 +114,14 @@ buckets_have_no_gaps(void **state)
 	unsigned i;
 
 	(void)state;
-	assert_int_equal(profile_bucket(0), 0);
+	assert_int_equal(gauge_bucket(0), 0);
 	for (i = 4; i < PROFILE_BUCKETS; i++) {
-		double from = (double)profile_bucket(i);
-		double to = (double)profile_bucket(i + 1);
+		double from = (double)gauge_bucket(i);
+		double to = (double)gauge_bucket(i + 1);
 
 		assert_true(to > from && to <= from * 1.2501);
 	}
-	assert_true(profile_bucket(PROFILE_BUCKETS) > UINT64_C(1000) * MS);
+	assert_true(gauge_bucket(PROFILE_BUCKETS) > UINT64_C(1000) * MS);
 }
 
 static void
@@ -134,10 +134,10 @@ latencies_fall_into_their_buckets(void **state)
 	for (ns = 1; ns < UINT64_C(1000) * 1000 * MS; ns += ns / 7 + 1, n++) {
 		struct io io = { .op = OP_READ, .off = 512, .done = 1 };
 
-		profile_begin(&r->lane[0], &io, r->pr->start);
-		profile_note(&r->lane[0], &io, r->pr->start + ns);
+		gauge_begin(&r->lane[0], &io, r->pr->start);
+		gauge_note(&r->lane[0], &io, r->pr->start + ns);
 		profile_sum(r->pr, SERIES_SOURCE, &r->sum);
-		for (i = 0; ns >= profile_bucket(i + 1); i++)
+		for (i = 0; ns >= gauge_bucket(i + 1); i++)
 			continue;
 		assert_true(r->sum.latency[i] > 0);
 		r->pr->gauge[0].latency[i] = 0;
@@ -191,12 +191,12 @@ time_is_credited_once(void **state)
 	struct io b = a;
 	uint64_t start = r->pr->start;
 
-	profile_begin(&r->lane[0], &a, start + MS);
-	profile_begin(&r->lane[1], &b, start + 2 * MS);
-	profile_note(&r->lane[1], &b, start + 6 * MS);
-	profile_note(&r->lane[0], &a, start + 10 * MS);
-	profile_begin(&r->lane[1], &b, start + 20 * MS);
-	profile_note(&r->lane[1], &b, start + 24 * MS);
+	gauge_begin(&r->lane[0], &a, start + MS);
+	gauge_begin(&r->lane[1], &b, start + 2 * MS);
+	gauge_note(&r->lane[1], &b, start + 6 * MS);
+	gauge_note(&r->lane[0], &a, start + 10 * MS);
+	gauge_begin(&r->lane[1], &b, start + 20 * MS);
+	gauge_note(&r->lane[1], &b, start + 24 * MS);
 	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
 	assert_int_equal(r->sum.all.wall, 23 * MS);
 	assert_int_equal(r->sum.all.busy, 9 * MS + 4 * MS);
@@ -216,10 +216,10 @@ time_is_shared_alike(void **state)
 	for (i = 0; i < 8; i++) {
 		io[i] = (struct io){ .op = OP_READ, .len = 1, .done = 1,
 			.off = 512 + ((uint64_t)i << 20) };
-		profile_begin(&r->lane[0], &io[i], r->pr->start);
+		gauge_begin(&r->lane[0], &io[i], r->pr->start);
 	}
 	for (i = 0; i < 8; i++)
-		profile_note(&r->lane[0], &io[i], r->pr->start + 16 * MS + i);
+		gauge_note(&r->lane[0], &io[i], r->pr->start + 16 * MS + i);
 	assert_true(profile_sum(r->pr, SERIES_SOURCE, &r->sum));
 	for (i = 0; i < 8; i++) {
 		assert_true(r->sum.bin[i].busy >= 2 * MS);
@@ -234,7 +234,7 @@ series_are_apart(void **state)
 	struct endpoint none = { .be = &be_null };
 	struct lane lane = { .ep = &none };
 
-	profile_lane(r->pr, 0, &lane);
+	gauge_lane(r->pr, 0, &lane);
 	assert_null(lane.gauge);
 
 	note(r, &r->lane[0], OP_READ, 512, 1, 0, 1);
