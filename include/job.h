@@ -58,6 +58,7 @@ struct job {			/* I: set before the workers start */
 	const struct plan *p;		/* I */
 	struct rescue	*rescue;	/* I: NULL in a plain copy */
 	struct profile	*profile;	/* I: or NULL; its workers write it */
+	struct checks	*checks;	/* I: of what is written, or NULL */
 	struct verify	*verify;	/* I: NULL without verify= */
 	struct compare	*compare;	/* I: NULL without compare=1 */
 	bool	(*step)(struct worker *);	/* I while workers run: a */

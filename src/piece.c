@@ -14,13 +14,13 @@
 #include <string.h>
 
 #include "back.h"
+#include "checks.h"
 #include "hash.h"
 #include "number.h"
 #include "ranges.h"
 #include "sparse.h"
 #include "status.h"
 #include "transfer.h"
-#include "verify.h"
 
 enum {
 	FAN = 16,		/* pieces that a failed read is split into */
@@ -286,14 +286,14 @@ write_all(struct worker *w, uint64_t off, size_t len)
 bool
 piece_note(struct worker *w, uint64_t off, size_t len)
 {
-	struct verify *v = w->job->verify;
+	struct checks *checks = w->job->checks;
 	struct fault f;
 	int err = 0;
 
 	if (len == 0)
 		return true;
-	if (v != NULL)
-		err = checks_note(&v->checks, off, w->buf, len);
+	if (checks != NULL)
+		err = checks_note(checks, off, w->buf, len);
 	if (err == 0)
 		err = ranges_note(w->job, off, w->buf, len);
 	if (err == 0)

@@ -71,6 +71,7 @@ verify_begin(struct job *job, struct fault *f)
 	pthread_mutex_init(&v->lock, NULL);
 	v->first = NOWHERE;
 	v->flushed = clock_seconds();
+	job->checks = &v->checks;
 	job->verify = v;
 	return 0;
 }
