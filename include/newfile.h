@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "fault.h"
-#include "plan.h"
 
 struct newfile {
 	const char	*key, *path;	/* of the operand, in opts */
@@ -21,21 +20,13 @@ struct newfile {
 };
 
 /*
- * Look whether key=path can be made: not among the devices, not in the place of
- * anything but a regular file, not of an end of the copy nor of what another
- * operand names; the same for the name it is first written under.  path NULL:
- * nothing is to be made.  Returns 0, or -1 with *f, and then nothing is to be
- * closed.
+ * Look whether key=path can be made: not among the devices, and not in the
+ * place of anything but a regular file; the same for the name it is first
+ * written under.  path NULL: nothing is to be made.  Returns 0, or -1 with *f,
+ * and then nothing is to be closed.
  */
 int newfile_open(struct newfile *, const char *key, const char *path,
-    const struct plan *, struct fault *f);
-
-/*
- * The same of map=, with what the map before is called.  It need not be the
- * first: a file that is there is taken for a map.  Opens nothing.  Returns 0,
- * or -1 with *f.
- */
-int newfile_map(const struct plan *, struct fault *f);
+    struct fault *f);
 
 /*
  * The copy begins: make it under the other name, empty, for this run alone.

@@ -24,7 +24,7 @@
 #include "back.h"
 #include "folder.h"
 #include "mapfile.h"
-#include "newfile.h"
+#include "names.h"
 #include "status.h"
 #include "transfer.h"
 
@@ -57,7 +57,7 @@ compare_look(const struct plan *p, struct fault *f)
 
 	if (p->opts->compare == 0 || path == NULL)
 		return 0;
-	if (newfile_map(p, f) != 0)
+	if (names_map(p, f) != 0)
 		return -1;
 	for (i = 0; i < 2; i++)
 		if (snprintf(name, sizeof(name), "%s%s", path, suffix[i]) <

@@ -27,7 +27,7 @@
 #include "disk.h"
 #include "folder.h"
 #include "job.h"
-#include "newfile.h"
+#include "names.h"
 #include "rescue.h"
 #include "status.h"
 #include "trust.h"
@@ -564,7 +564,7 @@ keeper_begin(struct keeper *k, struct job *job, struct fault *f)
 		return fault_errno(f, errno, "eventfd");
 	k->dir = folder_for_new(p->opts->map, p->opts->map, f);
 	if (k->dir < 0 ||
-	    newfile_map(p, f) != 0 || lock(k, p->opts->map, true, f) != 0 ||
+	    names_map(p, f) != 0 || lock(k, p->opts->map, true, f) != 0 ||
 	    load(k, p, &job->map, f) != 0)
 		return -1;
 	return write_first(job, f);
@@ -610,7 +610,7 @@ keeper_look(const struct plan *p, struct map_totals *t, struct fault *f)
 	name_target(&k, p);
 	k.dir = folder_for_new(p->opts->map, p->opts->map, f);
 	if (k.dir >= 0 &&
-	    newfile_map(p, f) == 0 && lock(&k, p->opts->map, false, f) == 0)
+	    names_map(p, f) == 0 && lock(&k, p->opts->map, false, f) == 0)
 		failed = load(&k, p, &map, f);
 	if (failed == 0)
 		failed = trust_map(p, &map, NULL, f);

@@ -10,6 +10,7 @@
 
 #include "disk.h"
 #include "job.h"
+#include "names.h"
 #include "status.h"
 #include "trust.h"
 
@@ -84,7 +85,8 @@ open_tables(struct ranges *r, const struct plan *p, struct fault *f)
 		return fault_errno(f, ENOMEM, "manifest=");
 	if (!r->notes)
 		return 0;
-	if (newfile_open(&r->file, "manifest", p->opts->manifest, p, f) != 0)
+	if (newfile_open(&r->file, "manifest", p->opts->manifest, f) != 0 ||
+	    names_newfile(&r->file, p, f) != 0)
 		return -1;
 	if (checks_init(&r->noted, p->bounded ? p->length : 0, p->chunk,
 	    p->phase) != 0)

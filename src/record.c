@@ -9,6 +9,7 @@
 
 #include "hashfile.h"
 #include "manifest_file.h"
+#include "names.h"
 #include "profile.h"
 
 int
@@ -27,9 +28,10 @@ int
 record_open(struct record *r, struct plan *p, struct fault *f)
 {
 	if (hash_open(&r->hash, p->opts, f) != 0 ||
-	    newfile_open(&r->hashfile, "hashfile", p->opts->hashfile, p,
-	    f) != 0 || newfile_open(&r->profile, "profile",
-	    p->opts->profile, p, f) != 0 ||
+	    newfile_open(&r->hashfile, "hashfile", p->opts->hashfile, f) != 0 ||
+	    names_newfile(&r->hashfile, p, f) != 0 ||
+	    newfile_open(&r->profile, "profile", p->opts->profile, f) != 0 ||
+	    names_newfile(&r->profile, p, f) != 0 ||
 	    ranges_open(&r->ranges, p, f) != 0)
 		return -1;
 	p->hash = r->hash;
