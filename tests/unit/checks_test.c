@@ -13,7 +13,7 @@
 
 #include <xxhash.h>
 
-#include "checks.h"
+#include "digest/checks.h"
 
 enum { MOST = 2000, FAR = 100000 };
 

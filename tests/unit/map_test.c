@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "map.h"
+#include "map/map.h"
 
 enum { SIZE = 1000, THREADS = 8 };
 /*

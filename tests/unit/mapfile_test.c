@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "mapfile.h"
-#include "status.h"
+#include "base/status.h"
+#include "map/mapfile.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "number.h"
+#include "base/number.h"
 
 #define K INT64_C(1024)
 

@@ -2,7 +2,7 @@
  * Tests of the notes on requests: bins that get wider, latencies that fall into
  * buckets, and the time that answers are credited with.
  */
-#include "profile.h"
+#include "report/profile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

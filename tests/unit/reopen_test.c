@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "endpoint.h"
+#include "end/endpoint.h"
 
 static char name[] = "/tmp/reopen.XXXXXX", other[] = "/tmp/reopen.XXXXXX";
 

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "turn.h"
+#include "copy/turn.h"
 
 enum { THREADS = 8, TURNS = 4000, LEN = 3 };
 

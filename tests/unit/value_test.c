@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "value.h"
+#include "base/value.h"
 
 enum { PLENTY = 10000 };
 

@@ -11,8 +11,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "job.h"
-#include "lead.h"
+#include "copy/job.h"
+#include "run/lead.h"
 
 enum { LENGTH = 1 << 20 };
 

@@ -1,0 +1,153 @@
+/*
+ * The command line: one const struct, made from operands.def.
+ */
+#ifndef PARDD_OPTS_H
+#define PARDD_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/fault.h"
+
+enum flag {			/* of iflag= and oflag= */
+	FLAG_NULL = 0,
+	FLAG_APPEND = 1 << 0,
+	FLAG_CACHED = 1 << 1,
+	FLAG_COE = 1 << 2,
+	FLAG_COUNT_BYTES = 1 << 3,
+	FLAG_DIRECT = 1 << 4,
+	FLAG_DSYNC = 1 << 5,
+	FLAG_EXCL = 1 << 6,
+	FLAG_FLOCK = 1 << 7,
+	FLAG_MMAP = 1 << 8,
+	FLAG_NOATIME = 1 << 9,
+	FLAG_NOCACHE = 1 << 10,
+	FLAG_NOCREAT = 1 << 11,
+	FLAG_NOFOLLOW = 1 << 12,
+	FLAG_NONBLOCK = 1 << 13,
+	FLAG_RANDOM = 1 << 14,
+	FLAG_SEEK_BYTES = 1 << 15,
+	FLAG_SGIO = 1 << 16,
+	FLAG_SKIP_BYTES = 1 << 17,
+	FLAG_SPARSE = 1 << 18,
+	FLAG_SYNC = 1 << 19,
+	FLAG_TRUNC = 1 << 20,
+	FLAG_ZEROS = 1 << 21,
+	FLAG_DIO = 1 << 22,
+	FLAG_DPO = 1 << 23,
+	FLAG_FUA = 1 << 24,
+	FLAG_NOSPARSE = 1 << 25,
+	FLAG_TRIM = 1 << 26,
+	FLAG_SPARING = 1 << 27,
+};
+
+enum conv {
+	CONV_EXCL = 1 << 0,
+	CONV_NOCREAT = 1 << 1,
+	CONV_NOERROR = 1 << 2,
+	CONV_NOTRUNC = 1 << 3,
+	CONV_PAD = 1 << 4,
+	CONV_SPARSE = 1 << 5,
+	CONV_FSYNC = 1 << 6,
+};
+
+enum force {			/* of force= */
+	FORCE_MOUNTED = 1 << 0,
+	FORCE_SWAP = 1 << 1,
+	FORCE_HELD = 1 << 2,
+	FORCE_LOOPED = 1 << 3,
+	FORCE_OVERLAP = 1 << 4,
+};
+
+enum rescue_word {		/* of rescue= */
+	RESCUE_NOTRIM = 1 << 0,
+	RESCUE_NOSCRAPE = 1 << 1,
+	RESCUE_REVERSE = 1 << 2,
+};
+
+enum engine {			/* of engine= */
+	ENGINE_ASYNC = 1 << 0,
+	ENGINE_THREADS = 1 << 1,
+};
+
+enum reflink {			/* of reflink= */
+	REFLINK_AUTO = 0,
+	REFLINK_NEVER = 1 << 0,
+	REFLINK_ALWAYS = 1 << 1,
+};
+
+enum verify_word {		/* of verify= */
+	VERIFY_NULL = 0,
+	VERIFY_AFTER = 1 << 0,
+	VERIFY_STREAM = 1 << 1,
+	VERIFY_SOURCE = 1 << 2,
+};
+
+enum show {			/* of status= */
+	SHOW_NONE = 1 << 0,
+	SHOW_NOXFER = 1 << 1,
+	SHOW_PROGRESS = 1 << 2,
+};
+
+enum mode {
+	MODE_COPY,
+	MODE_DRY_RUN,
+	MODE_HELP,
+	MODE_VERSION,
+	MODE_COMPLETION,
+	MODE_LIST,
+	MODE_VERBOSE,		/* options, but no modes to be in */
+	MODE_ASK,
+	MODE_JSON,
+};
+
+struct opts {
+	int		 argc;		/* the command line itself */
+	char *const	*argv;
+	enum mode	 mode;
+	bool		 ask;
+	bool		 as_json;	/* of --list */
+	int64_t		 mends;		/* retries=, for verify= */
+	const char	*shell;		/* of --completion= */
+#define NAME(name, field, ...)		const char *field;
+#define NUMBER(name, field, ...)	int64_t field;
+#define WORDS(name, field, ...)		unsigned field;
+#include "cli/operands.def"
+};
+
+/* The asynchronous engine is asked for. */
+static inline bool
+opts_async(const struct opts *o)
+{
+	return (o->engine & ENGINE_ASYNC) != 0 || o->qd > 0;
+}
+
+/* Neither ibs= nor obs= asks for another block. */
+static inline bool
+opts_one_block(const struct opts *o, uint64_t bs)
+{
+	return (o->ibs < 0 || (uint64_t)o->ibs == bs) &&
+	    (o->obs < 0 || (uint64_t)o->obs == bs);
+}
+
+/*
+ * Read the command line into *o.  Numbers that are absent get their default,
+ * or -1.  What several spellings say is brought together: conv=noerror is
+ * coe=1, conv=sparse is oflag=sparse.  The strings are argv's.  Returns 0, or
+ * -1 with *f a usage error, the first; *o then holds what could be read all the
+ * same.
+ */
+int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
+
+/* The word of an operand for a bit, as "stream"; NULL where there is none. */
+const char *opts_word(const char *operand, unsigned bit);
+
+/*
+ * Print the operands, or a completion script; the script fails for a shell that
+ * is not known, with *f a usage error.
+ */
+void opts_help(FILE *);
+int opts_completion(FILE *, const char *shell, struct fault *f);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * One request of a piece: made, counted, and put in words when it fails.
+ * Offsets are bytes of the map.
+ */
+#ifndef PARDD_TRANSFER_H
+#define PARDD_TRANSFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "copy/job.h"
+#include "end/endpoint.h"
+
+/*
+ * A request that failed, "what" it was doing: in the end's own words if it has
+ * any, else errno's.
+ */
+void transfer_describe(struct fault *f, const struct io *, const char *name,
+    const char *what);
+
+/* A read that failed, or ended before its end, as the fault of the copy. */
+void transfer_fail_read(struct job *, const struct io *);
+
+/* A write that failed, likewise. */
+void transfer_fail_write(struct job *, const struct io *);
+
+/*
+ * Read len bytes at off + at of the map to the worker's buffer at "at";
+ * careful, past all caches, when an error is being isolated.
+ */
+struct io transfer_read(struct worker *, uint64_t off, size_t at, size_t len,
+    bool careful);
+
+/* The bad byte that a failed read tells, if within the read, else NOWHERE. */
+uint64_t transfer_hint(const struct io *);
+
+/*
+ * Write len bytes of the buffer from "at" on to off + at of the map.  False
+ * when it failed, and the copy is being stopped.
+ */
+bool transfer_write(struct worker *, uint64_t off, size_t at, size_t len);
+
+/*
+ * Write the first len bytes of the buffer to off of the map, padded if the
+ * copy ends there.  False when it failed, and the copy is being stopped.
+ */
+bool transfer_write_end(struct worker *, uint64_t off, size_t len);
+
+/*
+ * What the write brought; retries= are made.  False when it failed, and the
+ * copy is being stopped.
+ */
+bool transfer_wrote(struct worker *, struct io *);
+
+/*
+ * Note what became of a claimed range (map_settle).  False when there was no
+ * memory for it, and the copy is being stopped.
+ */
+bool transfer_settle(struct worker *, uint64_t off, uint64_t len,
+    enum seg_status to);
+
+/* There was no memory for the map: the fault of the copy. */
+void transfer_fail_map(struct job *);
+
+/*
+ * Add zeros behind the len bytes of the buffer that the copy, at off + len,
+ * ends with, to make them whole blocks of the target.  Returns the new length.
+ */
+size_t transfer_pad(struct worker *, uint64_t off, size_t len);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * What the partition tables of both ends say about a plan: to be told, not to
+ * be decided by.
+ */
+#ifndef PARDD_FINDINGS_H
+#define PARDD_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "part/parts.h"
+#include "plan/plan.h"
+
+enum lies {			/* a border of the range, among partitions */
+	LIES_DISK,		/* at the first or last byte of the disk */
+	LIES_BORDER,		/* at a partition's own first or last byte */
+	LIES_INSIDE,		/* within a partition, not at its border */
+	LIES_OUTSIDE,		/* in a gap */
+	LIES_OPEN,		/* not known: where a stream ends */
+};
+
+struct border {
+	enum lies lies;
+	unsigned number;	/* of the partition */
+	uint64_t bytes;		/* from the partition's like border */
+};
+
+struct span {			/* a range given by hand */
+	bool	 odd;		/* it is neither partitions nor the disk */
+	struct border from, to;
+};
+
+struct findings {
+	struct span src, dst;
+	/* Of the clone of a disk, when it is complete: */
+	bool	 backup_astray;	/* its backup GPT is not at the disk's end */
+	uint32_t table_sector;	/* bytes its table counts in, if the target */
+				/* has sectors of another size; else 0 */
+	struct sign *sign;	/* what will be overwritten */
+	size_t	 signs;
+};
+
+/*
+ * Look.  Reads nothing unless it matters: the range was given by hand, or a
+ * disk is cloned to another kind of disk, or (thorough) what is overwritten
+ * is to be told.  An end that cannot be read says nothing.
+ */
+void findings_make(struct findings *, const struct plan *, bool thorough);
+void findings_free(struct findings *);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Holding the target: nobody mounts, swaps on or claims what is being written,
+ * and what somebody has is not written.
+ */
+#ifndef PARDD_CLAIM_H
+#define PARDD_CLAIM_H
+
+#include <stddef.h>
+
+#include "base/fault.h"
+#include "plan/plan.h"
+
+enum { CLAIMS_MOST = 256 };
+
+struct claims {
+	int	fd[CLAIMS_MOST];	/* descriptors opened with O_EXCL */
+	size_t	n;
+	int	lock;			/* flock(2) on the whole disk, or -1 */
+	unsigned over;			/* kinds of use that are passed over */
+	const char *name;		/* of the target, in refusals */
+};
+
+/*
+ * Claim what the plan writes of its target: the partitions that the range
+ * touches, or the whole disk if it touches what belongs to no partition; the
+ * same of the disk that a loop device lies on, and of other loop devices on
+ * those bytes.  What force= names is passed over.  Returns 0, or -1 with *f
+ * (STATUS_REFUSED) that names who has it, and then nothing is held.
+ */
+int claims_take(struct claims *, const struct plan *, struct fault *f);
+void claims_release(struct claims *);
+
+#endif

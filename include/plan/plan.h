@@ -1,0 +1,79 @@
+/*
+ * The plan: every decision of a run, made once, const to all after it.
+ */
+#ifndef PARDD_PLAN_H
+#define PARDD_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "cli/opts.h"
+#include "end/endpoint.h"
+
+struct findings;
+struct hash;
+struct ranges;
+
+struct plan {
+	const struct opts *opts;
+	struct endpoint	*src, *dst;
+	uint64_t	 bs;		/* bytes; the unit of the operands */
+	uint64_t	 src_off;	/* bytes; where byte 0 of the map is */
+	uint64_t	 dst_off;
+	uint64_t	 length;	/* bytes; the most there can be, or */
+	bool		 bounded;	/* exactly that */
+	bool		 counted;	/* by count=, or check=1 */
+	size_t		 chunk;		/* bytes of a transfer */
+	size_t		 claim;		/* bytes that a worker takes, at most */
+	uint64_t	 phase;		/* bytes of dst_off past a border */
+	uint64_t	 pad;		/* bytes; the end is padded to this */
+	uint64_t	 grain;		/* bytes: what begins and ends at
+					 * multiples of it at the target is
+					 * whole pages of a file, and whole
+					 * blocks of a device */
+	size_t		 room;		/* bytes of a buffer */
+	size_t		 other;		/* bytes of a second one, or 0 */
+	uint32_t	 block;		/* bytes lost to one bad spot */
+	unsigned	 workers;	/* of the engine with threads */
+	bool		 alone;		/* and the main thread is the one */
+	unsigned	 queues;	/* of the asynchronous one, or 0 */
+	unsigned	 slots;		/* pieces in a queue, at most */
+	const char	*engine_why;	/* the reason for the engine */
+	bool		 holes;		/* the source's are not read */
+	bool		 sparse;	/* zeros are looked for in what is */
+	bool		 reflink;	/* share blocks, where that goes: */
+	uint64_t	 share_off, share_end;	/* bytes of the map, whole
+					 * blocks; equal: there are none */
+	bool		 reads_back;	/* the target */
+	int64_t		 truncate;	/* bytes; -1: leave the length alone */
+	mode_t		 mode;		/* of a target that is created */
+	const struct findings *found;	/* on the ends, to be told, or NULL */
+	struct hash	*hash;		/* of what is copied, or NULL */
+	struct ranges	*ranges;	/* and their digests, or NULL */
+};
+
+enum { READ_BACK_MOST = 64 << 10 };	/* bytes, of a unit that is read back */
+
+struct layout {			/* of a manifest that was made before */
+	uint64_t	 chunk, phase;	/* of its ranges, as in the plan */
+	uint64_t	 off, length;	/* bytes; what it covers, */
+	bool		 all;		/* and just that is to be read */
+};
+
+/* Of the engine that was chosen. */
+static inline unsigned
+plan_workers(const struct plan *p)
+{
+	return p->queues > 0 ? p->queues : p->workers;
+}
+
+/*
+ * Decide.  opts and both endpoints stay the caller's and must outlive *p.
+ * The layout may be NULL.  Returns 0, or -1 with a usage error in *f.
+ */
+int plan_make(struct plan *p, const struct opts *, const struct layout *,
+    struct endpoint *src, struct endpoint *dst, struct fault *f);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * What a run is refused for before it writes anything.
+ */
+#ifndef PARDD_SAFETY_H
+#define PARDD_SAFETY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "disk/use.h"
+#include "plan/plan.h"
+
+/*
+ * Hold the plan against every objection.  Returns 0, or -1 with the first
+ * objection in *f (STATUS_REFUSED).  Looks, and changes nothing.
+ */
+int safety_check(const struct plan *, struct fault *f);
+
+/*
+ * Whether the source can change while it is read, because it, or a partition
+ * that the range touches, is mounted read-write: *use says where, and name gets
+ * the kernel's name of the node.
+ */
+bool safety_source_busy(const struct plan *, struct use *use, char *name,
+    size_t room);
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * What a run has come to.
+ */
+#ifndef PARDD_VERDICT_H
+#define PARDD_VERDICT_H
+
+#include "copy/outcome.h"
+#include "plan/plan.h"
+
+/*
+ * Judge: out->verdict becomes the exit status of the run and what it means in
+ * words.  Prints nothing.
+ */
+void verdict_judge(const struct plan *, struct outcome *out);
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * The keeper of a rescue's map: loads it, holds it against the ends, and saves
+ * it while the copy runs.  Used by rescue.c, and worker.c at the end.
+ */
+#ifndef PARDD_KEEPER_H
+#define PARDD_KEEPER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/fault.h"
+#include "map/mapfile.h"
+
+struct job;
+struct plan;
+
+struct keeper {
+	struct mapfile	 file;	/* as loaded; what is outside stays */
+	char		 source[512];	/* which disk the map is of */
+	char		 target[512];	/* and where it was copied to */
+	pthread_t	 thread;
+	bool		 runs;	/* the lead's: there is such a thread */
+	atomic_bool	 settled;	/* stopped, and saved or not: */
+	struct fault	 unsaved;	/* why not; status 0: it is */
+	int		 quit;	/* readable: it is to leave; or -1 */
+	int		 lock;	/* the map, locked, or -1 */
+	int		 dir;	/* its folder, or -1 */
+	bool		 made;	/* there was none before */
+};
+
+/*
+ * Lock the map, load it, hold it against the source and the target, and put it
+ * into job->map.  One that is not there is made; one that is stays as it is
+ * until it is saved.  A map that cannot be written is found out before the
+ * first byte is copied.  Returns 0, or -1 with *f; keeper_free in every case
+ * once quit, lock and dir are -1.
+ */
+int keeper_begin(struct keeper *, struct job *, struct fault *f);
+void keeper_free(struct keeper *);
+
+/*
+ * The copy does not begin: a map that was made for it goes again, for it would
+ * keep out the next source.  After keeper_begin, be it that it failed.
+ */
+void keeper_forget(const struct keeper *, const struct plan *);
+
+/*
+ * For --dry-run: what keeper_begin would refuse, and what the map says of this
+ * copy.  Changes nothing.  Returns 0, or -1 with *f.
+ */
+int keeper_look(const struct plan *, struct map_totals *, struct fault *f);
+
+/*
+ * The thread that saves the map every mapinterval= seconds, and at once when
+ * the copy is being stopped.  The lead's.  Without it the copy is stopped.
+ */
+void keeper_start(struct job *);
+void keeper_stop(struct job *);
+
+/*
+ * The map as it is now, to its file, once the target is flushed.  After a write
+ * or a flush that failed (job->doubt) the file stays as it is, since such an
+ * error is told only once.  Returns 0, or -1 with *f: STATUS_NOT_FLUSHED is the
+ * target's, any other the file's.
+ */
+int keeper_save(struct job *, struct fault *f);
+
+/*
+ * Whether the map's name leads to the map that was saved last: it is saved in
+ * the folder that was there at the beginning.  Returns 0, or -1 with *f.
+ */
+int keeper_find(const struct job *, struct fault *f);
+
+#endif

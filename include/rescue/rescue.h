@@ -1,0 +1,61 @@
+/*
+ * Rescue: a copy with a map file, good parts first.  Used by copy.c (begin,
+ * end) and worker.c (run, piece).
+ */
+#ifndef PARDD_RESCUE_H
+#define PARDD_RESCUE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/fault.h"
+#include "copy/job.h"
+#include "map/mapfile.h"
+#include "rescue/gate.h"
+#include "rescue/keeper.h"
+#include "rescue/pulse.h"
+
+enum rescue_end { NOT_YET, LATE, OVER };
+
+struct rescue {
+	struct keeper	 keeper;	/* of the map's file */
+	struct pulse	 pulse;		/* of the source; locks for itself */
+	struct gate	 gate;		/* for who has to read alone */
+	bool		 gated;		/* there is one to destroy */
+	_Atomic double	 wary_until;	/* seconds: an error is not far */
+	const struct pass *_Atomic pass;	/* the lead's to set */
+	atomic_int	 retry;	/* which one, from 1 */
+	double		 start;	/* seconds, of the monotonic clock */
+	atomic_int	 end;	/* enum rescue_end: what came first */
+};
+
+/*
+ * Make the job a rescue: load the map and so on (keeper_begin).  Returns 0, or
+ * -1 with *f.
+ */
+int rescue_begin(struct rescue *, struct job *, struct fault *f);
+void rescue_free(struct rescue *);
+
+/*
+ * The lead's: all passes, each with all workers (start runs one), while the
+ * keeper saves the map now and then.
+ */
+void rescue_run(struct job *, void (*start)(struct job *));
+
+/*
+ * Where the rescue stands, as the map's file tells it: pos, phase and pass of
+ * *m.  Returns the same for people.
+ */
+const char *rescue_where(struct job *, struct mapfile *m);
+
+/*
+ * The main thread's, now and then: stops the run after maxtime=, which is not
+ * seen by who reads.  True when some seconds later a read has still not come
+ * back: what could be saved is, and job->fault says why.
+ */
+bool rescue_overdue(struct job *);
+
+/* One piece of the pass; false when there is no further one. */
+bool rescue_piece(struct worker *);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * verify=: the target is read back from its medium and held against the digests
+ * of what it was given, or against the source.  Used by copy.c (begin), piece.c
+ * (digests) and worker.c (run).
+ */
+#ifndef PARDD_VERIFY_H
+#define PARDD_VERIFY_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/fault.h"
+#include "copy/job.h"
+#include "digest/checks.h"
+#include "map/map.h"
+
+struct verify {
+	struct checks	 checks;	/* locks for itself */
+	struct map	 differ;	/* BAD: differs; locks for itself */
+	atomic_size_t	 next;		/* the entry that a pass takes next */
+	atomic_size_t	 differing;	/* entries that differ now */
+	atomic_uint_fast64_t read;	/* bytes read back in this pass */
+	atomic_uint_fast64_t right;	/* bytes found right */
+	atomic_uint_fast64_t mended;	/* of them: after having differed */
+	atomic_uint_fast64_t first;	/* byte that differed, or NOWHERE */
+	bool		 done;		/* the lead's: all was held against */
+	bool		 told;		/* the main thread's: first was */
+	pthread_mutex_t	 lock;		/* s: of verify=stream */
+	size_t		 low;		/* s: entries below it are written */
+	size_t		 ready;		/* s: ... and flushed */
+	size_t		 begun;		/* s: ... and checked, or being so */
+	unsigned	 checking;	/* s: workers that check */
+	bool		 flushing;	/* s: somebody does */
+	double		 flushed;	/* s: seconds of clock_seconds */
+};
+
+/* Make the table for a job that has a map.  Returns 0, or -1 with *f. */
+int verify_begin(struct job *, struct fault *f);
+void verify_free(struct verify *);
+
+/*
+ * The lead's, after a flush: check what was copied, copy again what differs,
+ * and check that; start runs all workers on job->step.  Does nothing for a copy
+ * that is not complete.
+ */
+void verify_run(struct job *, void (*start)(struct job *));
+
+/* verify=stream: a piece of the copy, or of its check, or a flush. */
+bool verify_behind(struct worker *);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * Errors as values: a status and a sentence.
+ */
+#include "base/fault.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+
+/* strerror() shares a buffer between threads; this one is constant. */
+const char *
+errno_words(int err)
+{
+	const char *s = strerrordesc_np(err);
+
+	return s != NULL ? s : "unknown error";
+}
+
+/*
+ * A sentence that has no room, because of names in it, loses its middle: what
+ * is wrong comes last.  The beginning is in place.
+ */
+static void __attribute__((format(printf, 3, 0)))
+shorten(struct fault *f, const char *reason, const char *fmt, va_list ap)
+{
+	static const char gap[] = " [...] ";
+	size_t half = sizeof(f->text) / 2, left = half - sizeof(gap), n;
+	char *whole;
+
+	if (vasprintf(&whole, fmt, ap) < 0)
+		whole = NULL;		/* the reason at least */
+	left -= strlen(reason);
+	n = whole != NULL ? strlen(whole) : 0;
+	snprintf(f->text + half, sizeof(f->text) - half, "%s%s%s", gap,
+	    n > left ? whole + n - left : "", reason);
+	free(whole);
+}
+
+static void __attribute__((format(printf, 3, 0)))
+compose(struct fault *f, const char *reason, const char *fmt, va_list ap)
+{
+	size_t room = sizeof(f->text), n;
+	va_list again;
+
+	va_copy(again, ap);
+	vsnprintf(f->text, room, fmt, ap);
+	n = strlen(f->text);
+	if (n + strlen(reason) < room - 1)
+		snprintf(f->text + n, room - n, "%s", reason);
+	else
+		shorten(f, reason, fmt, again);
+	va_end(again);
+}
+
+int
+fault_vset(struct fault *f, int status, const char *fmt, va_list ap)
+{
+	f->status = status;
+	compose(f, "", fmt, ap);
+	return -1;
+}
+
+int
+fault_set(struct fault *f, int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fault_vset(f, status, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int
+fault_errno(struct fault *f, int err, const char *fmt, ...)
+{
+	char reason[80];
+	va_list ap;
+
+	f->status = status_errno(err);
+	snprintf(reason, sizeof(reason), ": %s", errno_words(err));
+	va_start(ap, fmt);
+	compose(f, reason, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+int
+status_errno(int err)
+{
+	return err > 0 && err <= 46 ? STATUS_ERRNO + err : STATUS_FILE;
+}
+
+bool
+errno_is_medium(int err)
+{
+	return err == EIO || err == ENODATA || err == EILSEQ ||
+	    err == EREMOTEIO;		/* hardware error, says the disk */
+}
+
+bool
+errno_is_gone(int err)
+{
+	return err == ENODEV || err == ENXIO || err == ENOMEDIUM ||
+	    err == ENOLINK || err == ESHUTDOWN || err == ENOTCONN;
+}

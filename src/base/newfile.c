@@ -1,0 +1,210 @@
+/*
+ * Files that are made at the end of a run.  The folder is looked up before the
+ * copy and kept, and with it all that can be refused is refused then.  The file
+ * is written under another name, flushed, and renamed.
+ *
+ * Under that name it is there, empty and locked, as long as the copy takes: of
+ * two runs that want the same file one is refused.  Only who has locked what
+ * has the name takes it away, be it what a run that was killed has left.
+ */
+#include "base/newfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "base/status.h"
+
+static int
+refuse(struct fault *f, const struct newfile *n, const char *what)
+{
+	return fault_set(f, STATUS_REFUSED, "%s=%s: %s", n->key, n->path, what);
+}
+
+static int
+wrong(struct fault *f, const struct newfile *n, int err)
+{
+	return fault_errno(f, err, "%s=%s", n->key, n->path);
+}
+
+/* What a run that was killed has left goes, but nothing that is in use. */
+static int
+look_temporary(const struct newfile *n, struct fault *f)
+{
+	struct stat st;
+	bool there = fstatat(n->dir, n->temporary, &st,
+	    AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (!there && errno != ENOENT)
+		return wrong(f, n, errno);
+	if (there && S_ISDIR(st.st_mode))
+		return refuse(f, n, "is written as " TEMPORARY
+		    " first, and that is used for something else");
+	return 0;
+}
+
+static int
+look(struct newfile *n, struct fault *f)
+{
+	struct stat st;
+	bool there;
+
+	if (among_devices(n->dir))
+		return refuse(f, n, "is among the devices");
+	if (strlen(n->base) > NAME_MAX - strlen(TEMPORARY))
+		return wrong(f, n, ENAMETOOLONG);
+	there = fstatat(n->dir, n->base, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!there && errno != ENOENT)
+		return wrong(f, n, errno);
+	if (there && !S_ISREG(st.st_mode))
+		return refuse(f, n, "is not a regular file");
+	if (faccessat(n->dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		return wrong(f, n, errno);
+	snprintf(n->temporary, sizeof(n->temporary), "%s" TEMPORARY,
+	    n->base);
+	return look_temporary(n, f);
+}
+
+int
+newfile_open(struct newfile *n, const char *key, const char *path,
+    struct fault *f)
+{
+	*n = (struct newfile){ .key = key, .path = path, .dir = -1, .fd = -1 };
+	if (path == NULL)
+		return 0;
+	n->dir = folder_open(path, O_RDONLY, &n->base);
+	if (n->dir < 0)
+		return wrong(f, n, errno);
+	if (look(n, f) == 0)
+		return 0;
+	newfile_close(n);
+	return -1;
+}
+
+/* Whether what is locked has the name that it was made under. */
+static bool
+is_ours(const struct newfile *n)
+{
+	struct stat ours, now;
+
+	return n->fd >= 0 && fstat(n->fd, &ours) == 0 &&
+	    fstatat(n->dir, n->temporary, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    same_file(&ours, &now);
+}
+
+/* Take it away, and let go of it. */
+static void
+forget(struct newfile *n)
+{
+	if (is_ours(n))
+		unlinkat(n->dir, n->temporary, 0);
+	if (n->fd >= 0)
+		close(n->fd);
+	n->fd = -1;
+}
+
+/* Whether another has it; where there are no locks nobody has. */
+static bool
+taken(int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+/* What has the name goes, unless that is of a run under way; an errno. */
+static int
+remove_old(struct newfile *n)
+{
+	struct stat st;
+	int err = 0;
+
+	if (fstatat(n->dir, n->temporary, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? 0 : errno;
+	if (!S_ISREG(st.st_mode))
+		return unlinkat(n->dir, n->temporary, 0) == 0 ? 0 : errno;
+	n->fd = openat(n->dir, n->temporary, O_RDWR | O_NOFOLLOW | O_NONBLOCK |
+	    O_CLOEXEC);
+	if (n->fd < 0)
+		return errno == ENOENT || errno == ELOOP ? 0 : errno;
+	if (taken(n->fd)) {
+		close(n->fd);
+		n->fd = -1;
+		err = EWOULDBLOCK;
+	}
+	forget(n);
+	return err;
+}
+
+int
+newfile_hold(struct newfile *n, struct fault *f)
+{
+	const int how = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int err = 0;
+
+	if (n->dir < 0)
+		return 0;
+	while (err == 0 && !is_ours(n)) {
+		forget(n);
+		err = remove_old(n);
+		if (err != 0)
+			break;
+		n->fd = openat(n->dir, n->temporary, how, 0666);
+		if (n->fd < 0)
+			err = errno == EEXIST ? 0 : errno;
+		else if (taken(n->fd))
+			err = EWOULDBLOCK;
+	}
+	if (err == 0)
+		return 0;
+	if (n->fd >= 0)
+		close(n->fd);
+	n->fd = -1;
+	return err == EWOULDBLOCK ? refuse(f, n, "a run that is under way "
+	    "makes it") : wrong(f, n, err);
+}
+
+/* For the stream, which closes it; the lock lasts as long as ours is open. */
+int
+newfile_begin(struct newfile *n, struct fault *f)
+{
+	int fd = fcntl(n->fd, F_DUPFD_CLOEXEC, 0), err;
+
+	n->out = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (n->out != NULL)
+		return 0;
+	err = errno;
+	if (fd >= 0)
+		close(fd);
+	return wrong(f, n, err);
+}
+
+int
+newfile_end(struct newfile *n, int err, struct fault *f)
+{
+	if (err == 0 && (fflush(n->out) != 0 || ferror(n->out) != 0 ||
+	    fsync(fileno(n->out)) != 0))
+		err = errno != 0 ? errno : EIO;
+	if (fclose(n->out) != 0 && err == 0)
+		err = errno;
+	n->out = NULL;
+	if (err == 0 && !is_ours(n))
+		err = ESTALE;
+	if (err == 0 && renameat(n->dir, n->temporary, n->dir, n->base) != 0)
+		err = errno;
+	if (err == 0 && fsync(n->dir) != 0 && errno != EINVAL)
+		err = errno;
+	forget(n);
+	return err == 0 ? 0 : wrong(f, n, err);
+}
+
+void
+newfile_close(struct newfile *n)
+{
+	forget(n);
+	if (n->dir >= 0)
+		close(n->dir);
+	n->dir = -1;
+}

@@ -1,0 +1,91 @@
+/*
+ * Signals are blocked in all threads and read by the main thread, so that no
+ * handler runs.
+ */
+#include "base/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+
+static const int answered[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 };
+
+enum { ANSWERED = sizeof(answered) / sizeof(answered[0]) };
+
+void
+signals_hold(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+void
+signals_ignore(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	sigaction(SIGPIPE, &ignore, NULL);
+	sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+int
+signals_take(struct signals *s, struct fault *f)
+{
+	struct sigaction old;
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < ANSWERED; i++)
+		if (sigaction(answered[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN)
+			sigaddset(&set, answered[i]);
+	signals_ignore();
+	if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+		return fault_errno(f, errno, "signals");
+	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->fd < 0)
+		return fault_errno(f, errno, "signals");
+	return 0;
+}
+
+void
+signals_let(void)
+{
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < ANSWERED; i++)
+		if (answered[i] != SIGUSR1)
+			sigaddset(&set, answered[i]);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+bool
+signals_wait(void)
+{
+	sigset_t set;
+	size_t i;
+
+	if (sigpending(&set) != 0)
+		return false;
+	for (i = 0; i < ANSWERED; i++)
+		if (answered[i] != SIGUSR1 && sigismember(&set, answered[i]))
+			return true;
+	return false;
+}
+
+void
+signals_raise(int signo)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	raise(signo);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}

@@ -1,0 +1,199 @@
+/*
+ * What the operand table says of itself: --help and the completion scripts.
+ */
+#include "cli/opts.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/status.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+static const struct line {
+	const char	*name, *arg, *help;
+} lines[] = {
+#define NAME(name, field, arg, help)	{ #name, arg, help },
+#define NUMBER(name, field, absent, least, most, arg, help) \
+	{ #name, arg, help },
+#define ALIAS(name, of)			{ #name, "N", "as " #of "=" },
+#define WORDS(name, field, arg, help)	{ #name, arg, help },
+#include "cli/operands.def"
+};
+
+static const struct word {
+	const char	*operand, *word, *help;
+} words[] = {
+#define WORD(operand, word, bit, help)	{ #operand, word, help },
+#include "cli/operands.def"
+};
+
+static const struct option {
+	char		 letter;
+	const char	*name, *help;
+} options[] = {
+#define OPTION(letter, name, mode, help)	{ letter, name, help },
+#include "cli/operands.def"
+};
+
+static void
+words_help(FILE *out, const char *operand)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(words); i++)
+		if (strcmp(words[i].operand, operand) == 0)
+			fprintf(out, "    %-14s  %s\n", words[i].word,
+			    words[i].help);
+}
+
+void
+opts_help(FILE *out)
+{
+	size_t i;
+
+	fputs("usage: pardd [option] if=FILE of=FILE [operand]...\n"
+	    "Copy blocks from one end to another with up to 16 threads. Status "
+	    "0 means that\nevery byte is in its place and flushed.\n\n", out);
+	for (i = 0; i < COUNT(lines); i++) {
+		char head[32];
+
+		snprintf(head, sizeof(head), "%s=%s", lines[i].name,
+		    lines[i].arg);
+		fprintf(out, "  %-17s %s\n", head, lines[i].help);
+		words_help(out, lines[i].name);
+	}
+	fputc('\n', out);
+	for (i = 0; i < COUNT(options); i++)
+		fprintf(out, "  %c%c%c --%-11s %s\n",
+		    options[i].letter != '\0' ? '-' : ' ',
+		    options[i].letter != '\0' ? options[i].letter : ' ',
+		    options[i].letter != '\0' ? ',' : ' ', options[i].name,
+		    options[i].help);
+	fputs("      --completion=bash|zsh|fish  print completions\n"
+	    "\nNumbers: 10 0x1f 1fh, suffixes c w b k kB KiB M G T P E, "
+	    "products 2x512k,\nsums 3+1k. The manual, pardd(8), tells the "
+	    "rest.\n", out);
+}
+
+/* if|of|..., the operands that take the name of a file. */
+static void
+files(FILE *out)
+{
+	const char *between = "";
+	size_t i;
+
+	for (i = 0; i < COUNT(lines); i++) {
+		if (strncmp(lines[i].arg, "FILE", 4) != 0 &&
+		    strcmp(lines[i].arg, "PATH") != 0)
+			continue;
+		fprintf(out, "%s%s", between, lines[i].name);
+		between = "|";
+	}
+}
+
+static void
+bash(FILE *out)
+{
+	size_t i;
+
+	fputs("_pardd() {\n"
+	    "\tlocal cur=${COMP_WORDS[COMP_CWORD]} key val pre words=\n"
+	    "\tif [[ $cur == '=' ]]; then key=${COMP_WORDS[COMP_CWORD-1]} "
+	    "val=\n"
+	    "\telif [[ ${COMP_WORDS[COMP_CWORD-1]} == '=' ]]; then "
+	    "key=${COMP_WORDS[COMP_CWORD-2]} val=$cur\n"
+	    "\telif [[ $cur == *=* ]]; then key=${cur%%=*} val=${cur#*=}\n"
+	    "\telse\n\t\tcompopt -o nospace\n"
+	    "\t\tmapfile -t COMPREPLY < <(compgen -W '", out);
+	for (i = 0; i < COUNT(lines); i++)
+		fprintf(out, "%s= ", lines[i].name);
+	for (i = 0; i < COUNT(options); i++)
+		fprintf(out, "--%s ", options[i].name);
+	fputs("' -- \"$cur\")\n\t\treturn\n\tfi\n\tcase $key in\n\t", out);
+	files(out);
+	fputs(") compopt -o filenames; "
+	    "mapfile -t COMPREPLY < <(compgen -f -- \"$val\"); return;;\n",
+	    out);
+	for (i = 0; i < COUNT(words); i++) {
+		if (i == 0 || strcmp(words[i].operand,
+		    words[i - 1].operand) != 0)
+			fprintf(out, "\t%s) words='", words[i].operand);
+		fprintf(out, "%s ", words[i].word);
+		if (i + 1 == COUNT(words) || strcmp(words[i].operand,
+		    words[i + 1].operand) != 0)
+			fputs("';;\n", out);
+	}
+	fputs("\tesac\n\tpre=\n"
+	    "\tif [[ $val == *,* ]]; then pre=${val%,*}, val=${val##*,}; fi\n"
+	    "\tmapfile -t COMPREPLY < <(compgen -P \"$pre\" -W \"$words\" -- "
+	    "\"$val\")\n}\n"
+	    "complete -F _pardd pardd\n", out);
+}
+
+/* In a zsh or fish single-quoted text none of the helps needs quoting. */
+static void
+zsh(FILE *out)
+{
+	size_t i, j;
+
+	fputs("#compdef pardd\n_pardd() {\n\tlocal -a names list\n"
+	    "\tif compset -P 1 '(", out);
+	files(out);
+	fputs(")='; then _files; return; fi\n", out);
+	for (i = 0; i < COUNT(words); i = j) {
+		fprintf(out, "\tif compset -P 1 '%s='; then\n"
+		    "\t\tcompset -P '*,'\n\t\tlist=(", words[i].operand);
+		for (j = i; j < COUNT(words) && strcmp(words[i].operand,
+		    words[j].operand) == 0; j++)
+			fprintf(out, " '%s:%s'", words[j].word, words[j].help);
+		fputs(" )\n\t\t_describe word list; return\n\tfi\n", out);
+	}
+	fputs("\tnames=(\n", out);
+	for (i = 0; i < COUNT(lines); i++)
+		fprintf(out, "\t\t'%s=:%s'\n", lines[i].name, lines[i].help);
+	for (i = 0; i < COUNT(options); i++)
+		fprintf(out, "\t\t'--%s:%s'\n", options[i].name,
+		    options[i].help);
+	fputs("\t)\n\t_describe operand names -S ''\n}\n"
+	    "if [ \"$funcstack[1]\" = _pardd ]; then _pardd \"$@\"; "
+	    "else compdef _pardd pardd; fi\n", out);
+}
+
+static void
+fish(FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(lines); i++)
+		fprintf(out, "complete -c pardd -a '%s=' -d '%s'\n",
+		    lines[i].name, lines[i].help);
+	for (i = 0; i < COUNT(words); i++)
+		fprintf(out, "complete -c pardd -a '%s=%s' -d '%s'\n",
+		    words[i].operand, words[i].word, words[i].help);
+	for (i = 0; i < COUNT(options); i++) {
+		fputs("complete -c pardd", out);
+		if (options[i].letter != '\0')
+			fprintf(out, " -s %c", options[i].letter);
+		fprintf(out, " -l %s -d '%s'\n", options[i].name,
+		    options[i].help);
+	}
+}
+
+int
+opts_completion(FILE *out, const char *shell, struct fault *f)
+{
+	static const struct {
+		const char *name;
+		void (*print)(FILE *);
+	} shells[] = { { "bash", bash }, { "zsh", zsh }, { "fish", fish } };
+	size_t i;
+
+	for (i = 0; i < COUNT(shells); i++)
+		if (strcmp(shell, shells[i].name) == 0) {
+			shells[i].print(out);
+			return 0;
+		}
+	return fault_set(f, STATUS_USAGE,
+	    "--completion=%s: bash, zsh and fish are known", shell);
+}

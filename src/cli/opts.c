@@ -1,0 +1,578 @@
+/*
+ * The command line: the operand table, its parser, and what contradicts what.
+ */
+#include "cli/opts.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/algorithm.h"
+#include "base/ioprio.h"
+#include "base/number.h"
+#include "base/status.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+enum { MENDS = 2 };		/* times that verify= tries again, by default */
+
+enum kind {			/* what its member is: */
+	NAME_ROW,		/* const char * */
+	NUMBER_ROW,		/* int64_t */
+	WORDS_ROW,		/* unsigned, a bit for each word */
+};
+
+struct row {
+	const char	*name;
+	enum kind	 kind;
+	size_t		 field;		/* its offset in struct opts */
+	int64_t		 absent, least, most;
+};
+
+static const struct row rows[] = {
+#define AT(field)	offsetof(struct opts, field)
+#define NAME(name, field, ...)	{ #name, NAME_ROW, AT(field), 0, 0, 0 },
+#define NUMBER(name, field, absent, least, most, ...) \
+	{ #name, NUMBER_ROW, AT(field), absent, least, most },
+#define WORDS(name, field, ...)	{ #name, WORDS_ROW, AT(field), 0, 0, 0 },
+#include "cli/operands.def"
+};
+
+static const struct alias {
+	const char	*name, *of;
+} aliases[] = {
+#define ALIAS(name, of)	{ #name, #of },
+#include "cli/operands.def"
+};
+
+static const struct word {
+	const char	*operand, *word;
+	unsigned	 bit;
+	bool		 refused;
+} words[] = {
+#define WORD(operand, word, bit, help)	{ #operand, word, bit, false },
+#define NOWORD(operand, word)		{ #operand, word, 0, true },
+#include "cli/operands.def"
+};
+
+static const struct option {
+	char		 letter;
+	const char	*name;
+	enum mode	 mode;
+} options[] = {
+#define OPTION(letter, name, mode, help)	{ letter, name, mode },
+#include "cli/operands.def"
+};
+
+static const struct row *
+row_find(const char *name, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(aliases); i++)
+		if (strlen(aliases[i].name) == len &&
+		    strncmp(aliases[i].name, name, len) == 0)
+			return row_find(aliases[i].of, strlen(aliases[i].of));
+	for (i = 0; i < COUNT(rows); i++)
+		if (strlen(rows[i].name) == len &&
+		    strncmp(rows[i].name, name, len) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+/* The member of *o that a row sets, of the row's type. */
+static void *
+member(struct opts *o, const struct row *row)
+{
+	return (char *)o + row->field;
+}
+
+static int
+number_set(struct opts *o, const struct row *row, const char *arg,
+    const char *text, struct fault *f)
+{
+	int64_t *value = member(o, row);
+	int64_t least = row->least < 0 ? 0 : row->least;
+	int err;
+
+	if (row->least < 0 && strcmp(text, "-1") == 0) {
+		*value = -1;
+		return 0;
+	}
+	err = number_parse(text, value);
+	if (err == EINVAL && text[0] == '-' &&
+	    number_parse(text + 1, value) == 0) {
+		*value = -1;		/* less than any may be */
+		err = 0;
+	}
+	if (err == ERANGE)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: the number is too large", arg);
+	if (err != 0)
+		return fault_set(f, STATUS_USAGE, "%s: '%s' is not a number",
+		    arg, text);
+	if (strcmp(row->name, "cdbsz") == 0 && *value != 6 && *value != 10 &&
+	    *value != 12 && *value != 16)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: cdbsz= takes 6, 10, 12 or 16", arg);
+	if (*value < least || *value > row->most)
+		return fault_set(f, STATUS_USAGE, "%s: %s= takes %lld to %lld",
+		    arg, row->name, (long long)least, (long long)row->most);
+	return 0;
+}
+
+static int
+word_set(unsigned *bits, const char *operand, const char *text, size_t len,
+    const char *arg, struct fault *f)
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(words); i++) {
+		if (strcmp(words[i].operand, operand) != 0 ||
+		    strlen(words[i].word) != len ||
+		    strncmp(words[i].word, text, len) != 0)
+			continue;
+		if (words[i].refused)
+			return fault_set(f, STATUS_USAGE,
+			    "%s: not '%s': pardd copies blocks as they are",
+			    arg, words[i].word);
+		*bits |= words[i].bit;
+		return 0;
+	}
+	return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; --help "
+	    "lists them", arg, operand, (int)len, text);
+}
+
+static int
+words_set(struct opts *o, const struct row *row, const char *arg,
+    const char *text, struct fault *f)
+{
+	unsigned *bits = member(o, row);
+	size_t len;
+
+	for (;; text += len + 1) {
+		len = strcspn(text, ",");
+		if (word_set(bits, row->name, text, len, arg, f) != 0)
+			return -1;
+		if (text[len] == '\0')
+			return 0;
+	}
+}
+
+static int
+name_set(struct opts *o, const struct row *row, const char *arg,
+    const char *text, struct fault *f)
+{
+	const char **name = member(o, row);
+
+	if (*name != NULL)
+		return fault_set(f, STATUS_USAGE, "%s: %s= is named twice",
+		    arg, row->name);
+	if (*text == '\0')
+		return fault_set(f, STATUS_USAGE, "%s: a name is missing", arg);
+	*name = text;
+	return 0;
+}
+
+static int
+operand(struct opts *o, const char *arg, struct fault *f)
+{
+	size_t len = strcspn(arg, "=");
+	const struct row *row = row_find(arg, len);
+	const char *text = arg + len + 1;
+
+	if (arg[len] == '\0')
+		return fault_set(f, STATUS_USAGE,
+		    "'%s' is not an operand: operands are name=value, see "
+		    "--help", arg);
+	if (row == NULL)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: no operand '%.*s='; --help lists them", arg, (int)len,
+		    arg);
+	switch (row->kind) {
+	case NAME_ROW:
+		return name_set(o, row, arg, text, f);
+	case WORDS_ROW:
+		return words_set(o, row, arg, text, f);
+	case NUMBER_ROW:
+		return number_set(o, row, arg, text, f);
+	}
+	return 0;
+}
+
+static void
+enter(struct opts *o, enum mode mode)
+{
+	if (mode == MODE_VERBOSE)
+		o->verbose++;
+	else if (mode == MODE_ASK)
+		o->ask = true;
+	else if (mode == MODE_JSON)
+		o->as_json = true;
+	else if (o->mode == MODE_COPY || o->mode == MODE_DRY_RUN)
+		o->mode = mode;
+}
+
+/* Several in one word: -dvv. */
+static int
+letters(struct opts *o, const char *arg, struct fault *f)
+{
+	const char *c;
+	size_t i;
+
+	for (c = arg + 1; *c != '\0'; c++) {
+		for (i = 0; i < COUNT(options); i++)
+			if (options[i].letter == *c)
+				break;
+		if (i == COUNT(options))
+			return fault_set(f, STATUS_USAGE,
+			    "%s: no option -%c; --help lists them", arg, *c);
+		enter(o, options[i].mode);
+	}
+	return 0;
+}
+
+static int
+option(struct opts *o, const char *arg, struct fault *f)
+{
+	static const char completion[] = "completion=";
+	size_t i;
+
+	if (arg[1] != '-')
+		return letters(o, arg, f);
+	for (i = 0; i < COUNT(options); i++)
+		if (strcmp(arg + 2, options[i].name) == 0) {
+			enter(o, options[i].mode);
+			return 0;
+		}
+	if (strncmp(arg + 2, completion, sizeof(completion) - 1) != 0)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: no such option; --help lists them", arg);
+	enter(o, MODE_COMPLETION);
+	o->shell = arg + 2 + sizeof(completion) - 1;
+	return 0;
+}
+
+static void
+defaults(struct opts *o, int argc, char *const argv[])
+{
+	int64_t *value;
+	size_t i;
+
+	*o = (struct opts){ .argc = argc, .argv = argv, .mode = MODE_COPY };
+	for (i = 0; i < COUNT(rows); i++)
+		if (rows[i].kind == NUMBER_ROW) {
+			value = member(o, &rows[i]);
+			*value = rows[i].absent;
+		}
+}
+
+/* Several spellings of one thing become one. */
+static void
+unify(struct opts *o)
+{
+	if ((o->conv & CONV_NOERROR) != 0 || (o->iflag & FLAG_COE) != 0)
+		o->coe = 1;
+	if ((o->conv & CONV_EXCL) != 0)
+		o->oflag |= FLAG_EXCL;
+	if ((o->conv & CONV_NOCREAT) != 0)
+		o->oflag |= FLAG_NOCREAT;
+	if ((o->conv & CONV_SPARSE) != 0)
+		o->oflag |= FLAG_SPARSE;
+	if (o->dio != 0) {
+		o->iflag |= FLAG_DIO;
+		o->oflag |= FLAG_DIO;
+	}
+	o->oflag |= (o->fua & 1) != 0 ? FLAG_FUA : 0;
+	o->iflag |= (o->fua & 2) != 0 ? FLAG_FUA : 0;
+	o->mends = o->retries < 0 ? MENDS : o->retries;
+	if (o->retries < 0)
+		o->retries = 0;
+	if (o->bs < 0)
+		o->bs = o->ibs > 0 && o->ibs == o->obs ? o->ibs : -1;
+}
+
+static bool
+both(unsigned bits, unsigned a, unsigned b)
+{
+	return (bits & a) != 0 && (bits & b) != 0;
+}
+
+static bool
+several(unsigned bits)
+{
+	return (bits & (bits - 1)) != 0;
+}
+
+/* Of what a rescue cannot do. */
+static const char *
+contradiction_rescue(const struct opts *o)
+{
+	const bool rescues = o->map != NULL && o->compare == 0;
+
+	if (!rescues && (o->rescue != 0 || o->domain != NULL ||
+	    o->fill != NULL || o->maxerrors >= 0 || o->maxtime >= 0 ||
+	    o->wait >= 0 || o->minrate > 0))
+		return "rescue=, domain=, fill=, maxerrors=, maxtime=, "
+		    "minrate= and wait= go with map=";
+	if (o->domaintypes != NULL && o->domain == NULL)
+		return "domaintypes= goes with domain=";
+	if (rescues && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
+	    FLAG_SPARSE | FLAG_TRIM)) != 0 || o->sync == 0))
+		return "map= goes with none of append, trunc, sparse, trim, "
+		    "sync=0";
+	return NULL;
+}
+
+/* Of how it is to be done. */
+static const char *
+contradiction_manner(const struct opts *o)
+{
+	if (several(o->engine))
+		return "engine= takes one word";
+	if (o->qd > 0 && (o->engine & ENGINE_THREADS) != 0)
+		return "qd= is for engine=async; engine=threads has thr=";
+	if (both(o->oflag, FLAG_NOSPARSE, FLAG_SPARSE | FLAG_TRIM))
+		return "oflag=nosparse goes with neither sparse nor trim";
+	if (several(o->reflink))
+		return "reflink= takes one word";
+	if ((o->reflink & REFLINK_ALWAYS) != 0 && ((o->oflag & (FLAG_SPARSE |
+	    FLAG_TRIM | FLAG_NOSPARSE)) != 0 || o->map != NULL))
+		return "reflink=always goes with none of sparse, trim, "
+		    "nosparse, map=: they ask for a copy";
+	if ((o->reflink & REFLINK_ALWAYS) != 0 && (o->verify != 0 ||
+	    o->compare != 0 || (o->oflag & FLAG_SPARING) != 0))
+		return "reflink=always goes with none of verify=, compare=1, "
+		    "sparing: what is shared is the same";
+	if (several(o->status))
+		return "status= takes one word";
+	return NULL;
+}
+
+/* Of what reads the target. */
+static const char *
+contradiction_reading(const struct opts *o)
+{
+	const unsigned changes = FLAG_APPEND | FLAG_TRUNC | FLAG_SPARSE |
+	    FLAG_TRIM | FLAG_NOSPARSE | FLAG_SPARING;
+
+	if (several(o->verify))
+		return "verify= takes one word";
+	if (o->verify != 0 && o->map != NULL)
+		return "verify= and map= exclude each other: what earlier runs "
+		    "wrote has no digests; compare=1 proves it afterwards";
+	if (o->verify != 0 && (o->sync == 0 || (o->oflag & FLAG_APPEND) != 0))
+		return "verify= goes with neither sync=0 nor oflag=append";
+	if ((o->oflag & FLAG_SPARING) != 0 && (o->map != NULL || (o->oflag &
+	    (FLAG_APPEND | FLAG_TRUNC | FLAG_SPARSE | FLAG_TRIM)) != 0))
+		return "oflag=sparing goes with none of append, trunc, sparse, "
+		    "trim, map=";
+	if (o->compare == 0)
+		return NULL;
+	if (o->hash != 0 || o->expect != NULL)
+		return "compare=1 goes with neither hash= nor expect=";
+	if (o->verify != 0 || (o->oflag & changes) != 0 || o->conv != 0)
+		return "compare=1 writes nothing: it goes with none of "
+		    "verify=, conv=, oflag=append, trunc, sparse, trim, "
+		    "sparing";
+	if (o->output == NULL || strcmp(o->output, "-") == 0 ||
+	    strcmp(o->output, ".") == 0)
+		return "compare=1 reads of=: name a file or a device";
+	if ((o->iflag & FLAG_RANDOM) != 0)
+		return "compare=1 and iflag=random exclude each other";
+	return NULL;
+}
+
+/* Some of the statuses that a map has, each once. */
+static bool
+are_types(const char *text)
+{
+	const char *c;
+
+	for (c = text; *c != '\0'; c++)
+		if (strchr("?*/-+", *c) == NULL || strchr(c + 1, *c) != NULL)
+			return false;
+	return true;
+}
+
+static bool
+is_dash(const char *name)
+{
+	return name != NULL && strcmp(name, "-") == 0;
+}
+
+static bool
+ends_in(const char *path, const char *what)
+{
+	size_t n = strlen(path), m = strlen(what);
+
+	return n > m && strcmp(path + n - m, what) == 0;
+}
+
+static bool
+known_profile(const char *path)
+{
+	return ends_in(path, ".csv") || ends_in(path, ".json") ||
+	    ends_in(path, ".svg");
+}
+
+/* Names that are not any text. */
+static const char *
+misspelt(const struct opts *o)
+{
+	if (o->domaintypes != NULL && !are_types(o->domaintypes))
+		return "domaintypes= takes some of ? * / - +, each once and "
+		    "nothing between, as in domaintypes='?*/-'";
+	if (o->ioprio != NULL && ioprio_parse(o->ioprio) < 0)
+		return "ioprio= takes idle, be:0 to be:7, or rt:0 to rt:7";
+	if (is_dash(o->map) || is_dash(o->domain) || is_dash(o->hashfile) ||
+	    is_dash(o->manifest) || is_dash(o->base) || is_dash(o->control) ||
+	    is_dash(o->log))
+		return "- is standard input or output for if=, of= and json= "
+		    "only; for a file of that name write ./-";
+	if (o->profile != NULL && !known_profile(o->profile))
+		return "profile= takes a name that ends in .csv, .json or "
+		    ".svg";
+	return NULL;
+}
+
+/* Of the operands for digests. */
+static const char *
+contradiction_digests(const struct opts *o)
+{
+	if (o->map != NULL && (o->hash != 0 || o->expect != NULL))
+		return "hash= and expect= need the bytes in order, and map= "
+		    "reads them in another";
+	if (o->map != NULL && (o->manifest != NULL || o->base != NULL))
+		return "manifest= and base= go by ranges, and map= reads "
+		    "others";
+	if (o->compare != 0 && (o->manifest != NULL || o->base != NULL))
+		return "compare=1 copies nothing: it goes with neither "
+		    "manifest= nor base=";
+	if (o->check != 0 && o->verify != 0)
+		return "check=1 writes nothing: there is nothing to verify";
+	if (o->check != 0 && (o->manifest == NULL || o->output != NULL ||
+	    o->base != NULL || o->count >= 0 || o->seek > 0))
+		return "check=1 needs manifest=, and goes with none of of=, "
+		    "seek=, count=, base=";
+	if (o->base != NULL && (o->oflag & (FLAG_APPEND | FLAG_TRUNC |
+	    FLAG_EXCL)) != 0)
+		return "base= says what the output holds: it goes with none of "
+		    "append, trunc, excl";
+	if ((o->reflink & REFLINK_ALWAYS) != 0 && (o->hash != 0 ||
+	    o->expect != NULL || o->manifest != NULL || o->base != NULL))
+		return "reflink=always reads nothing, and digests need all of "
+		    "it";
+	if (o->hashfile != NULL && o->hash == 0 && o->expect == NULL)
+		return "hashfile= goes with hash= or expect=";
+	return NULL;
+}
+
+static const char *
+contradiction(const struct opts *o)
+{
+	const unsigned made = FLAG_ZEROS | FLAG_RANDOM;
+
+	if (o->input == NULL && o->output == NULL && (o->iflag & made) == 0)
+		return "neither if= nor of= is given; try --help";
+	if (o->input != NULL && (o->iflag & made) != 0)
+		return "if= and a generated input (iflag=00, random) exclude "
+		    "each other";
+	if (o->as_json)
+		return "--json goes with --list; json= is for a copy";
+	if (both(o->iflag, FLAG_ZEROS, FLAG_RANDOM))
+		return "iflag=00 and iflag=random exclude each other";
+	if (o->bs > 0 && !opts_one_block(o, (uint64_t)o->bs))
+		return "ibs= and obs= must be equal to bs=";
+	if (both(o->iflag, FLAG_DIRECT, FLAG_CACHED | FLAG_NOCACHE) ||
+	    both(o->iflag, FLAG_CACHED, FLAG_NOCACHE))
+		return "iflag= takes one of direct, cached and nocache";
+	if (both(o->oflag, FLAG_DIRECT, FLAG_CACHED | FLAG_NOCACHE) ||
+	    both(o->oflag, FLAG_CACHED, FLAG_NOCACHE))
+		return "oflag= takes one of direct, cached and nocache";
+	if ((o->oflag & FLAG_APPEND) != 0 && o->seek > 0)
+		return "oflag=append and seek= exclude each other";
+	if (o->opart > 0 && (o->oflag & FLAG_TRUNC) != 0)
+		return "oflag=trunc would cut off what lies behind the "
+		    "partition of opart=";
+	if (both(o->conv, CONV_EXCL, CONV_NOCREAT))
+		return "conv=excl and conv=nocreat exclude each other";
+	if (both(o->oflag, FLAG_APPEND, FLAG_TRUNC | FLAG_SPARSE | FLAG_TRIM))
+		return "oflag=append goes with none of trunc, sparse, trim";
+	if ((o->oflag & FLAG_TRUNC) != 0 && (o->conv & CONV_NOTRUNC) != 0)
+		return "oflag=trunc and conv=notrunc exclude each other";
+	if (o->sync == 0 && (o->conv & CONV_FSYNC) != 0)
+		return "sync=0 and conv=fsync, fdatasync exclude each other";
+	if (o->cdbsz == 6 && ((o->iflag | o->oflag) & (FLAG_FUA | FLAG_DPO)))
+		return "cdbsz=6 has no bits for fua and dpo";
+	return NULL;
+}
+
+static const char *(*const objections[])(const struct opts *) = {
+	contradiction,
+	contradiction_rescue,
+	contradiction_manner,
+	contradiction_reading,
+	contradiction_digests,
+	misspelt,
+};
+
+/* All of them, also behind one that is wrong: json= may come later. */
+static int
+read_words(struct opts *o, struct fault *f)
+{
+	struct fault later;
+	bool bad = false, ended = false;
+	int i;
+
+	for (i = 1; i < o->argc; i++) {
+		const char *arg = o->argv[i];
+		int failed;
+
+		if (!ended && strcmp(arg, "--") == 0) {
+			ended = true;
+			continue;
+		}
+		failed = !ended && arg[0] == '-' && arg[1] != '\0' ?
+		    option(o, arg, bad ? &later : f) :
+		    operand(o, arg, bad ? &later : f);
+		bad = bad || failed != 0;
+	}
+	/* --help and --version answer, whatever else is wrong. */
+	return bad && o->mode != MODE_HELP && o->mode != MODE_VERSION ? -1 : 0;
+}
+
+const char *
+opts_word(const char *operand, unsigned bit)
+{
+	size_t i;
+
+	for (i = 0; bit != 0 && i < COUNT(words); i++)
+		if (words[i].bit == bit &&
+		    strcmp(words[i].operand, operand) == 0)
+			return words[i].word;
+	return NULL;
+}
+
+int
+opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
+{
+	const char *wrong;
+	size_t i;
+
+	defaults(o, argc, argv);
+	if (read_words(o, f) != 0)
+		return -1;
+	if (o->mode != MODE_COPY && o->mode != MODE_DRY_RUN)
+		return 0;
+	unify(o);
+	for (i = 0; i < COUNT(objections); i++) {
+		wrong = objections[i](o);
+		if (wrong != NULL)
+			return fault_set(f, STATUS_USAGE, "%s", wrong);
+	}
+	if (o->check != 0)
+		o->output = ".";
+	return algorithm_expect(o->expect, &o->hash, f);
+}

@@ -1,0 +1,132 @@
+/*
+ * What the workers of a copy share: their buffers, the order to stop, and the
+ * first fault.
+ */
+#include "copy/job.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/number.h"
+
+enum { HUGE_PAGE = 2 << 20 };
+
+void
+job_stop(struct job *job)
+{
+	static const uint64_t one = 1;
+
+	job->stop = true;
+	while (write(job->halt, &one, sizeof(one)) < 0 && errno == EINTR)
+		continue;
+}
+
+/* Keep the first fault; the later ones are mostly its echo. */
+void
+job_fail(struct job *job, const struct fault *f)
+{
+	pthread_mutex_lock(&job->first);
+	if (job->fault.status == 0)
+		job->fault = *f;
+	pthread_mutex_unlock(&job->first);
+	job_stop(job);
+}
+
+int
+job_flush(struct job *job, struct fault *f)
+{
+	int failed;
+
+	job->flushes.begun++;
+	failed = endpoint_flush(job->p->dst, f);
+	job->flushes.ended++;
+	return failed;
+}
+
+size_t
+job_stride(const struct plan *p)
+{
+	return (size_t)round_up(p->room, 4096);
+}
+
+/* Of pieces; behind them are the second buffers, one for each worker. */
+static size_t
+pieces_size(const struct plan *p)
+{
+	size_t queued = (size_t)p->queues * p->slots;
+
+	return job_stride(p) * (queued > p->workers ? queued : p->workers);
+}
+
+/* More than there are addresses, where those have 32 bits. */
+static uint64_t
+buffers_size(const struct plan *p)
+{
+	uint64_t queued = (uint64_t)p->queues * p->slots;
+
+	return job_stride(p) * (queued > p->workers ? queued : p->workers) +
+	    (uint64_t)p->other * p->workers;
+}
+
+/*
+ * One mapping for all: what is copied stays out of a core file.  In huge pages,
+ * if there is much to copy: to find 256 pages anew for each transfer costs more
+ * than all else that a direct one does.
+ */
+static void
+map_buffers(struct job *job, size_t bytes)
+{
+	bool huge = bytes >= HUGE_PAGE;
+	size_t more = huge ? HUGE_PAGE : 0;
+	unsigned char *p = mmap(NULL, bytes + more, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return;
+	job->mapping = p;
+	job->mapped = bytes + more;
+	if (huge)
+		p += -(uintptr_t)p % HUGE_PAGE;
+	job->bufs = p;
+	madvise(job->mapping, job->mapped, MADV_DONTDUMP);
+	if (huge)
+		madvise(p, bytes, MADV_HUGEPAGE);
+}
+
+int
+job_buffers(struct job *job, struct fault *f)
+{
+	uint64_t bytes = buffers_size(job->p);
+
+	if (bytes <= SIZE_MAX - HUGE_PAGE)
+		map_buffers(job, (size_t)bytes);
+	if (job->bufs != NULL)
+		return 0;
+	return fault_errno(f, ENOMEM, "%" PRIu64 " bytes of buffers", bytes);
+}
+
+void
+job_unbuffer(struct job *job)
+{
+	if (job->mapping != NULL)
+		munmap(job->mapping, job->mapped);
+}
+
+void
+job_threads(struct job *job)
+{
+	const struct plan *p = job->p;
+	unsigned i;
+
+	if (p->queues > 0)		/* mem= is for both of them */
+		madvise(job->bufs, pieces_size(p), MADV_DONTNEED);
+	job->workers = p->workers;
+	for (i = 0; i < p->workers; i++) {
+		job->worker[i].job = job;
+		job->worker[i].buf = job->bufs + i * job_stride(p);
+		job->worker[i].other = job->bufs + pieces_size(p) +
+		    i * p->other;
+	}
+}

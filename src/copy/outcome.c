@@ -1,0 +1,44 @@
+/*
+ * What a run has come to.
+ */
+#include "copy/outcome.h"
+
+#include "end/gauge.h"
+
+const char *
+phase_name(enum phase phase)
+{
+	static const char *const names[] = {
+		[PHASE_COPYING] = "copying",
+		[PHASE_TRIMMING] = "trimming",
+		[PHASE_SCRAPING] = "scraping",
+		[PHASE_RETRYING] = "retrying",
+		[PHASE_FILLING] = "filling",
+		[PHASE_FLUSHING] = "flushing",
+		[PHASE_VERIFYING] = "verifying",
+		[PHASE_REPAIRING] = "repairing",
+		[PHASE_COMPARING] = "comparing",
+	};
+
+	return names[phase];
+}
+
+uint64_t
+outcome_end(const struct plan *p, struct outcome *out)
+{
+	struct map_totals t = map_totals(&out->map);
+
+	return out->fault.status != 0 || t.untried + t.claimed > 0 ||
+	    (p->counted && t.end < p->length) ? NOWHERE : t.end;
+}
+
+void
+outcome_free(struct outcome *out)
+{
+	damage_free(&out->damage);
+	gauge_free(out->profile);
+	if (out->abandoned)
+		return;
+	map_free(&out->map);
+	map_free(&out->differ);
+}

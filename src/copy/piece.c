@@ -1,0 +1,377 @@
+/*
+ * One piece of the copy, on its way through a worker: it is claimed, read
+ * through the source lane, written through the target lane, and settled.
+ *
+ *	fetch	claim and read; what cannot be read is isolated to the block
+ *	store	write, in turn where the target is a stream
+ *
+ * A read ends WHOLE, ENDED (the source has no more) or CUT (a fault, or stop);
+ * what was read before a cut is still written.  The locks are in job.h.
+ */
+#include "copy/piece.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/status.h"
+#include "copy/back.h"
+#include "copy/ranges.h"
+#include "copy/sparse.h"
+#include "copy/transfer.h"
+#include "digest/checks.h"
+#include "digest/hash.h"
+
+enum {
+	FAN = 16,		/* pieces that a failed read is split into */
+};
+
+typedef unsigned long long ull;
+
+/* A source of a known size that ends early has shrunk under our hands. */
+static void
+fail_short(struct job *job, uint64_t at)
+{
+	struct fault f;
+
+	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
+	    "what was to be copied", job->p->src->name, (ull)at);
+	job_fail(job, &f);
+}
+
+/* Read the next len bytes of a piece. */
+static struct io
+read_at(struct worker *w, const struct piece *pc, size_t len, bool careful)
+{
+	return transfer_read(w, pc->seg.off, pc->good, len, careful);
+}
+
+/* The same for a single block, as often as retries= says. */
+static struct io
+read_block(struct worker *w, const struct piece *pc, size_t len)
+{
+	int64_t left = w->job->p->opts->retries;
+	struct io io = read_at(w, pc, len, true);
+
+	while (errno_is_medium(io.err) && left-- > 0 && !w->job->stop)
+		io = read_at(w, pc, len, true);
+	return io;
+}
+
+/* A size of reads one step coarser, while position and length allow it. */
+static size_t
+coarser(size_t step, uint64_t pos, size_t len)
+{
+	while (step < len / FAN && pos % (step * FAN) == 0)
+		step *= FAN;
+	return step;
+}
+
+/*
+ * A block of which only the beginning was read is unreadable as a whole: go
+ * back to its start.  Returns its length, as far as it lies in the piece.
+ */
+static size_t
+whole_block(const struct worker *w, struct piece *pc)
+{
+	const struct plan *p = w->job->p;
+	uint64_t at = p->src_off + pc->seg.off + pc->good;
+	size_t over = (size_t)(at % p->block), left;
+
+	pc->good -= over < pc->good ? over : pc->good;
+	at = p->src_off + pc->seg.off + pc->good;
+	left = (size_t)pc->seg.len - pc->good;
+	over = p->block - (size_t)(at % p->block);
+	return over < left ? over : left;
+}
+
+/* Give up a block: zeros, and a note in the map. */
+static int
+lose(struct worker *w, struct piece *pc, size_t n)
+{
+	if (map_settle(&w->job->map, pc->seg.off + pc->good, n, BAD) != 0)
+		return ENOMEM;
+	memset(w->buf + pc->good, 0, n);
+	pc->good += n;
+	pc->lost += n;
+	return 0;
+}
+
+/*
+ * How much to read next of a failed transfer.  A disk that names the bad block
+ * is asked for all before it, then for that block alone (*probe).
+ */
+static size_t
+next_read(const struct worker *w, const struct piece *pc, size_t step,
+    uint64_t hint, bool *probe)
+{
+	const struct plan *p = w->job->p;
+	uint64_t at = p->src_off + pc->seg.off + pc->good;
+	size_t left = (size_t)pc->seg.len - pc->good;
+	size_t n = step - (size_t)(at % step);
+
+	*probe = false;
+	if (hint != NOWHERE) {
+		hint -= hint % p->block;
+		*probe = hint <= at && at - hint < p->block;
+		if (*probe)
+			n = p->block - (size_t)(at % p->block);
+		else if (hint > at && hint - at < left)
+			n = (size_t)(hint - at);
+	}
+	return n < left ? n : left;
+}
+
+/*
+ * Read what a failed transfer has left, from pc->good on.  Where the disk says
+ * which block is bad that is tried first, and believed if the block fails by
+ * itself; once it was wrong it is not asked again.  Else the reads get smaller
+ * and smaller round each spot that fails, larger behind it: two failing reads
+ * more than the bad block itself, and on a disk those are the slow ones.
+ *
+ * Without coe the first bad block is soon found, and all before it is wanted,
+ * even if the copy is being stopped for another one.
+ */
+static enum got
+salvage(struct worker *w, struct piece *pc, uint64_t hint)
+{
+	const struct plan *p = w->job->p;
+	size_t len = (size_t)pc->seg.len, step = p->block, n;
+	bool probe, trust = true;
+	struct io io;
+
+	while (step < len / FAN)
+		step *= FAN;
+	while (pc->good < len && !(w->job->stop && p->opts->coe != 0)) {
+		n = next_read(w, pc, step, hint, &probe);
+		io = n > p->block ? read_at(w, pc, n, true) :
+		    read_block(w, pc, n);
+		pc->good += io.done;
+		if (io.err == 0 && io.done < n)
+			return ENDED;
+		if (io.err == 0) {
+			trust = trust && !probe;
+			hint = trust ? hint : NOWHERE;
+			step = coarser(step, io.off + io.len, len);
+			continue;
+		}
+		if (errno_is_medium(io.err) && n > p->block) {
+			hint = trust ? transfer_hint(&io) : NOWHERE;
+			step /= hint == NOWHERE && step > p->block ? FAN : 1;
+			continue;
+		}
+		if (errno_is_medium(io.err))
+			n = whole_block(w, pc);
+		if (errno_is_medium(io.err) && p->opts->coe != 0)
+			io.err = lose(w, pc, n);
+		if (io.err != 0) {
+			transfer_fail_read(w->job, &io);
+			return CUT;
+		}
+		hint = NOWHERE;
+	}
+	return pc->good < len ? CUT : WHOLE;
+}
+
+static enum got
+took(struct worker *w, struct piece *pc, const struct io *io)
+{
+	struct job *job = w->job;
+	enum got got = WHOLE;
+
+	pc->good = io->done;
+	if (io->err == 0 && io->done < pc->seg.len) {
+		got = ENDED;
+	} else if (errno_is_medium(io->err) && !job->p->src->streamed) {
+		got = salvage(w, pc, transfer_hint(io));
+	} else if (io->err != 0) {
+		if (io->err != ECANCELED || !job->stop)
+			transfer_fail_read(job, io);
+		got = CUT;
+	}
+	if (got == ENDED && !job->p->src->streamed) {
+		fail_short(job, job->p->src_off + pc->seg.off + pc->good);
+		got = CUT;
+	}
+	return got;
+}
+
+void
+piece_took(struct worker *w, struct piece *pc, const struct io *io)
+{
+	pc->got = took(w, pc, io);
+	w->job->read += pc->good - pc->lost;
+}
+
+static int
+claim(struct worker *w, struct piece *pc)
+{
+	struct job *job = w->job;
+
+	if (job->stop)
+		return 0;
+	if (job->p->holes)
+		return sparse_claim(w, &pc->seg, &pc->hole);
+	return map_claim(&job->map, &pc->seg);
+}
+
+bool
+piece_claim(struct worker *w, struct piece *pc)
+{
+	int claimed;
+
+	*pc = (struct piece){ .got = NOTHING };
+	claimed = claim(w, pc);
+	if (claimed < 0)
+		transfer_fail_map(w->job);
+	return claimed > 0;
+}
+
+/*
+ * Claim a piece and read it.  A stream is read under the lock under which its
+ * places are given out, and its end is seen there: nobody claims behind it.
+ */
+static void
+fetch(struct worker *w, struct piece *pc)
+{
+	struct job *job = w->job;
+	bool streamed = job->p->src->streamed;
+	struct io io;
+
+	if (streamed)
+		pthread_mutex_lock(&job->order);
+	if (piece_claim(w, pc)) {
+		if (pc->hole) {
+			pc->got = WHOLE;
+		} else if (rate_wait(&job->rate, pc->seg.len, job->halt)) {
+			io = read_at(w, pc, (size_t)pc->seg.len, false);
+			piece_took(w, pc, &io);
+		} else {
+			pc->got = CUT;
+		}
+	}
+	if (pc->got == ENDED)
+		map_end(&job->map, pc->seg.off + pc->good);
+	if (streamed)
+		pthread_mutex_unlock(&job->order);
+}
+
+size_t
+piece_to_write(struct worker *w, struct piece *pc)
+{
+	const struct plan *p = w->job->p;
+	uint64_t end = pc->seg.off + pc->good;
+
+	if (pc->got == CUT)
+		pc->good -= pc->good % p->dst->grain;
+	else if (pc->got == ENDED || end == p->length)
+		return transfer_pad(w, pc->seg.off, pc->good);
+	return pc->good;
+}
+
+/* A piece, which may be several transfers. */
+static bool
+write_all(struct worker *w, uint64_t off, size_t len)
+{
+	size_t at, n, most = w->job->p->chunk;
+	bool ok = true;
+
+	for (at = 0; at < len && ok; at += n) {
+		n = len - at < most ? len - at : most;
+		ok = transfer_write(w, off, at, n);
+	}
+	return ok;
+}
+
+bool
+piece_note(struct worker *w, uint64_t off, size_t len)
+{
+	struct checks *checks = w->job->checks;
+	struct fault f;
+	int err = 0;
+
+	if (len == 0)
+		return true;
+	if (checks != NULL)
+		err = checks_note(checks, off, w->buf, len);
+	if (err == 0)
+		err = ranges_note(w->job, off, w->buf, len);
+	if (err == 0)
+		return true;
+	if (err == EFBIG)
+		fault_errno(&f, err, "more than %d digests: a larger bpt= "
+		    "makes fewer", CHECKS_MOST);
+	else
+		fault_errno(&f, err, "the digests of the copy");
+	job_fail(w->job, &f);
+	return false;
+}
+
+static bool
+store(struct worker *w, struct piece *pc)
+{
+	struct job *job = w->job;
+	bool ok, spare = false, streamed = job->p->dst->streamed;
+	uint64_t off = pc->seg.off;
+	size_t len;
+
+	if (streamed && !turn_wait(&job->turn, off))
+		return false;
+	len = piece_to_write(w, pc);
+	ok = len == 0 || piece_note(w, off, len);
+	/* A range of which the rest was not read does not differ by that. */
+	if (ok && len > 0 && pc->got != CUT)
+		ok = ranges_known(job, off, w->buf, len, &spare);
+	if (len == 0 || spare || !ok)
+		;
+	else if ((job->p->opts->oflag & FLAG_SPARING) != 0)
+		ok = back_spare(w, off, len);
+	else if (sparse_wanted(job->p))
+		ok = sparse_write(w, off, len);
+	else
+		ok = write_all(w, off, len);
+	if (streamed && ok && pc->got != CUT)
+		turn_pass(&job->turn, off + pc->good);
+	else if (streamed)
+		turn_stop(&job->turn);
+	return ok;
+}
+
+/* Digests end at the first piece that is not whole. */
+void
+piece_lend(struct worker *w, const struct piece *pc, struct hash_piece *lent)
+{
+	struct hash *hash = w->job->p->hash;
+
+	if (pc->got == CUT)
+		hash_stop(hash);
+	hash_post(hash, lent, pc->seg.off, w->buf,
+	    pc->got == CUT ? 0 : pc->good);
+}
+
+bool
+piece_done(struct worker *w, const struct piece *pc, bool stored)
+{
+	bool ok = stored && transfer_settle(w, pc->seg.off, pc->good, FINISHED);
+
+	return transfer_settle(w, pc->seg.off, pc->seg.len, UNTRIED) && ok &&
+	    pc->got == WHOLE;
+}
+
+bool
+piece_copy(struct worker *w)
+{
+	struct hash_piece lent;
+	struct piece pc;
+	bool stored;
+
+	fetch(w, &pc);
+	if (pc.got == NOTHING)
+		return false;
+	if (pc.hole)
+		return sparse_hole(w, &pc.seg);
+	piece_lend(w, &pc, &lent);
+	stored = store(w, &pc);
+	hash_wait(w->job->p->hash, &lent);
+	return piece_done(w, &pc, stored);
+}

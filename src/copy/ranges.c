@@ -1,0 +1,218 @@
+/*
+ * What is done with each range while it is copied.  The transfers of a run with
+ * a manifest are its ranges, so that a piece has one digest; a piece that is no
+ * whole range has none, and is equal to nothing.
+ */
+#include "copy/ranges.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "copy/job.h"
+#include "copy/trust.h"
+#include "disk/disk.h"
+#include "plan/names.h"
+
+/* The disk, or image, that is to be checked is there, and not too small. */
+static int
+check_fits(const struct manifest *m, const struct plan *p, struct fault *f)
+{
+	uint64_t end = p->src_off + m->length;
+
+	if (p->src->size >= 0 && end > (uint64_t)p->src->size)
+		return fault_set(f, STATUS_REFUSED, "%s has %lld bytes, and %s "
+		    "is of %llu: it is of another disk", p->src->name,
+		    (long long)p->src->size, p->opts->manifest,
+		    (unsigned long long)end);
+	return 0;
+}
+
+static int
+base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
+{
+	uint64_t end = m->off + m->length;
+	struct disk d;
+
+	if (m->serial[1] != NULL && endpoint_disk(p->dst, &d) &&
+	    d.serial[0] != '\0' && strcmp(m->serial[1], d.serial) != 0)
+		return fault_set(f, STATUS_REFUSED, "%s tells what the disk %s "
+		    "holds, and %s is the disk %s", p->opts->base, m->serial[1],
+		    p->dst->name, d.serial);
+	if (m->off != p->dst_off)
+		return fault_set(f, STATUS_REFUSED, "%s begins at byte %llu of "
+		    "its target, and this copy at byte %llu", p->opts->base,
+		    (unsigned long long)m->off, (unsigned long long)p->dst_off);
+	if (p->dst->absent || p->dst->streamed || p->dst->be == &be_null)
+		return fault_set(f, STATUS_REFUSED, "base=: %s is there, but "
+		    "not %s, of which it tells what it holds", p->opts->base,
+		    p->dst->name);
+	if (p->dst->size >= 0 && end > (uint64_t)p->dst->size)
+		return fault_set(f, STATUS_REFUSED, "%s ends at byte %lld, and "
+		    "%s tells what it holds up to byte %llu", p->dst->name,
+		    (long long)p->dst->size, p->opts->base,
+		    (unsigned long long)end);
+	return 0;
+}
+
+/* Borders of ranges are borders of blocks, or a device cannot take them. */
+static int
+blocks_fit(const struct checks *c, const struct plan *p, struct fault *f)
+{
+	uint64_t a = p->src_off + c->chunk - c->phase;
+	uint64_t b = p->dst_off + c->chunk - c->phase;
+	uint32_t from = p->src->block, to = p->dst->block;
+	const char *name = p->opts->base != NULL ? p->opts->base :
+	    p->opts->manifest;
+
+	if ((from > 0 && (a % from != 0 || c->chunk % from != 0)) ||
+	    (to > 0 && (b % to != 0 || c->chunk % to != 0)))
+		return fault_set(f, STATUS_REFUSED, "the ranges of %s are no "
+		    "whole blocks of %s", name, to > 0 ? p->dst->name :
+		    p->src->name);
+	/* Padding to anything else would not fit into a piece. */
+	if (c->chunk % p->pad != 0 || c->phase % p->pad != 0)
+		return fault_set(f, STATUS_REFUSED, "the ranges of %s are no "
+		    "whole blocks of %llu bytes, to which the copy is padded",
+		    name, (unsigned long long)p->pad);
+	return 0;
+}
+
+static int
+open_tables(struct ranges *r, const struct plan *p, struct fault *f)
+{
+	if (r->checks && map_init(&r->differ, INT64_MAX, p->chunk, 0) != 0)
+		return fault_errno(f, ENOMEM, "manifest=");
+	if (!r->notes)
+		return 0;
+	if (newfile_open(&r->file, "manifest", p->opts->manifest, f) != 0 ||
+	    names_newfile(&r->file, p, f) != 0)
+		return -1;
+	if (checks_init(&r->noted, p->bounded ? p->length : 0, p->chunk,
+	    p->phase) != 0)
+		return fault_errno(f, ENOMEM, "manifest=");
+	return 0;
+}
+
+int
+ranges_load(struct ranges *r, const struct opts *o, struct fault *f)
+{
+	struct manifest *m = &r->base;
+
+	*r = (struct ranges){ .checks = o->check != 0,
+		.spares = o->base != NULL,
+		.notes = o->manifest != NULL && o->check == 0,
+		.file = { .dir = -1, .fd = -1 } };
+	if (!r->checks && !r->spares)
+		return 0;
+	if (manifest_load(m, r->checks ? o->manifest : o->base, f) != 0)
+		return -1;
+	r->layout = (struct layout){ .chunk = m->checks.chunk,
+		.phase = m->checks.phase, .off = m->off, .length = m->length,
+		.all = r->checks };
+	return 0;
+}
+
+int
+ranges_open(struct ranges *r, struct plan *p, struct fault *f)
+{
+	if (!r->checks && !r->spares && !r->notes)
+		return 0;
+	if ((r->checks && check_fits(&r->base, p, f) != 0) ||
+	    (r->spares && base_fits(&r->base, p, f) != 0) ||
+	    ((r->checks || r->spares) &&
+	    blocks_fit(&r->base.checks, p, f) != 0) ||
+	    (r->spares && p->opts->verify == 0 &&
+	    trust_base(p, &r->base.checks, f) != 0) ||
+	    open_tables(r, p, f) != 0)
+		return -1;
+	p->ranges = r;
+	return 0;
+}
+
+void
+ranges_close(struct ranges *r)
+{
+	manifest_free(&r->base);
+	checks_free(&r->noted);
+	newfile_close(&r->file);
+	map_free(&r->differ);
+}
+
+/* The index of the chunk of a table that begins at off. */
+static size_t
+index_of(const struct checks *c, uint64_t off)
+{
+	return (size_t)((off + c->phase) / c->chunk);
+}
+
+/* Whether the manifest has these bytes here. */
+static bool
+as_before(struct manifest *m, uint64_t off, const unsigned char *buf,
+    size_t len)
+{
+	struct digest d;
+	struct check was;
+
+	if (!checks_at(&m->checks, index_of(&m->checks, off), &was) ||
+	    was.off != off || was.len != len || was.state == CHECK_NONE)
+		return false;
+	d = digest_of(buf, len);
+	return digest_same(&d, &was.digest);
+}
+
+/* Whether a part of this could not be read, and is zeros. */
+static bool
+lost(struct job *job, uint64_t off, size_t len)
+{
+	struct seg s;
+
+	return map_next(&job->map, off, BAD, &s) && s.off < off + len;
+}
+
+int
+ranges_note(struct job *job, uint64_t off, const unsigned char *buf, size_t len)
+{
+	struct ranges *r = job->p->ranges;
+
+	return r == NULL || !r->notes || lost(job, off, len) ? 0 :
+	    checks_note(&r->noted, off, buf, len);
+}
+
+bool
+ranges_known(struct job *job, uint64_t off, const unsigned char *buf,
+    size_t len, bool *spare)
+{
+	struct ranges *r = job->p->ranges;
+	struct fault f;
+	bool same;
+
+	*spare = false;
+	if (r == NULL || (!r->checks && !r->spares))
+		return true;
+	same = !lost(job, off, len) && as_before(&r->base, off, buf, len);
+	*spare = same && r->spares;
+	if (*spare)
+		job->spared += len;
+	if (same || r->spares || map_set(&r->differ, off, len, BAD) == 0)
+		return true;
+	fault_errno(&f, ENOMEM, "the list of what differs");
+	job_fail(job, &f);
+	return false;
+}
+
+bool
+ranges_of_another(const struct plan *p)
+{
+	char *const *serial;
+	struct disk d;
+
+	if (p->ranges == NULL || !p->ranges->checks ||
+	    !endpoint_disk(p->src, &d) || d.serial[0] == '\0')
+		return false;
+	serial = p->ranges->base.serial;
+	if (serial[0] == NULL && serial[1] == NULL)
+		return false;
+	return (serial[0] == NULL || strcmp(serial[0], d.serial) != 0) &&
+	    (serial[1] == NULL || strcmp(serial[1], d.serial) != 0);
+}

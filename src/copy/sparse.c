@@ -1,0 +1,356 @@
+/*
+ * Holes and zeros.
+ *
+ * A hole of the source is not read.  Whoever claims asks for the extent there,
+ * and takes a hole whole, however long it is; so claiming is done under a lock,
+ * and the extent is kept for the next.  A hole of less than LEAST bytes is read
+ * together with the data around it: asking, claiming and settling cost more.
+ *
+ * At the target zeros are always made, and never only left out: a file that
+ * ends before has them, in a file that goes on they are punched, a device is
+ * told to zero them, and what cannot do that is written.
+ *
+ * A call that makes zeros cannot be interrupted, and takes no time at all or as
+ * long as writing them.  So a long hole is made in steps, each as long as the
+ * one before lets expect to be done in a fifth of a second; and in one, however
+ * long, where the target is a file that has nothing there.
+ *
+ * Zeros begin and end at multiples of plan->grain at the target, so that no
+ * page and no block is both zeroed and written.
+ */
+#include "copy/sparse.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "copy/rate.h"
+#include "copy/transfer.h"
+
+enum {
+	LEAST = 64 << 10,	/* bytes of a hole that is not read */
+	STEP_LEAST = 1 << 20,	/* bytes zeroed at once, on a device at first */
+	STEP_FILE = 64 << 20,	/* the same in a file: blocks are freed */
+	STEP_MOST = 1 << 30,
+	GROWTH = 16,		/* times as much, at most, from step to step */
+};
+
+static const uint64_t step_time = 200000000;	/* ns: a signal waits for it */
+
+/* Bytes of the map that lie on a border at the target: at or behind off. */
+static uint64_t
+border(const struct plan *p, uint64_t off)
+{
+	return round_up(p->dst_off + off, p->grain) - p->dst_off;
+}
+
+/* The same at or before off; 0 where that is before the map. */
+static uint64_t
+border_before(const struct plan *p, uint64_t off)
+{
+	uint64_t at = p->dst_off + off;
+
+	at -= at % p->grain;
+	return at > p->dst_off ? at - p->dst_off : 0;
+}
+
+/* The source's extent at off, in bytes of the map; unknown is data. */
+static struct extent
+ask(const struct plan *p, uint64_t off)
+{
+	struct extent x;
+
+	if (p->src->be->extent(p->src, p->src_off + off, &x) != 0)
+		return (struct extent){ off, UINT64_MAX - off, false };
+	x.off -= p->src_off;
+	return x;
+}
+
+/* The same, of the last one asked for if it is that. */
+static struct extent
+extent_at(struct job *job, uint64_t off)
+{
+	struct extent *x = &job->extent;
+
+	if (off < x->off || off - x->off >= x->len)
+		*x = ask(job->p, off);
+	return *x;
+}
+
+/* The part of a hole between off and end that can be zeroed; false: none. */
+static bool
+zeroable(const struct plan *p, const struct extent *x, uint64_t off,
+    uint64_t end, struct seg *got)
+{
+	uint64_t to = x->off + x->len < end ? x->off + x->len : end;
+
+	if (!x->hole)
+		return false;
+	if (to == p->length)
+		to -= to % p->pad;	/* a block that is padded is written */
+	if (to != p->length)
+		to = border_before(p, to);
+	off = border(p, off);
+	if (off >= to)
+		return false;
+	*got = (struct seg){ off, to - off, CLAIMED };
+	return to - off >= LEAST || to == p->length;
+}
+
+/* Where the data from off on ends: at the next hole worth it, or at "end". */
+static uint64_t
+data_end(struct job *job, uint64_t off, uint64_t end)
+{
+	struct extent x;
+	struct seg hole;
+
+	while (off < end) {
+		x = extent_at(job, off);
+		if (zeroable(job->p, &x, off, UINT64_MAX, &hole))
+			return hole.off < end ? hole.off : end;
+		off = x.off + x.len;
+	}
+	return end;
+}
+
+int
+sparse_claim(struct worker *w, struct seg *got, bool *is_hole)
+{
+	struct job *job = w->job;
+	struct extent x;
+	struct seg next, hole;
+	uint64_t end;
+	int claimed = 0;
+
+	*is_hole = false;
+	pthread_mutex_lock(&job->order);
+	if (!job->stop && map_peek(&job->map, &next)) {
+		end = next.off + next.len;
+		x = extent_at(job, next.off);
+		*is_hole = zeroable(job->p, &x, next.off, end, &hole) &&
+		    hole.off == next.off;
+		if (*is_hole)
+			end = hole.off + hole.len;
+		else if (next.len > job->p->chunk)
+			end = next.off + job->p->chunk;
+		if (!*is_hole)
+			end = data_end(job, next.off, end);
+		claimed = map_claim_to(&job->map, end, *is_hole, got);
+	}
+	pthread_mutex_unlock(&job->order);
+	return claimed;
+}
+
+/* Have len bytes zeroed without writing them; an errno. */
+static int
+make_zeros(struct worker *w, uint64_t off, uint64_t len, struct io *io)
+{
+	struct job *job = w->job;
+
+	*io = (struct io){ .op = OP_ZERO, .off = job->p->dst_off + off,
+		.len = (size_t)len };
+	lane_transfer(&w->dst, io);
+	if (io->err == 0) {
+		job->written += len;
+		job->zeroed += len;
+	}
+	return io->err;
+}
+
+/* The same; what cannot be done is written, from the buffer at "at" on. */
+static bool
+zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
+{
+	struct io io;
+
+	switch (make_zeros(w, off + at, len, &io)) {
+	case 0:
+		return true;
+	case EOPNOTSUPP:
+		if (!w->job->p->sparse)		/* else these are zeros */
+			memset(w->buf + at, 0, len);
+		return transfer_write(w, off, at, len);
+	default:
+		transfer_fail_write(w->job, &io);
+		return false;
+	}
+}
+
+static uint64_t
+fewer(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Zeroing n bytes took so long: what can be done in the time of a step. */
+static void
+learn(struct worker *w, uint64_t n, uint64_t took)
+{
+	uint64_t most = fewer(n * GROWTH, STEP_MOST), step = most;
+
+	if (n < w->zeros && took < step_time)
+		return;
+	if (took > 0)
+		step = fewer(n * step_time / took, most);
+	step -= step % STEP_LEAST;
+	w->zeros = step > STEP_LEAST ? step : STEP_LEAST;
+}
+
+/* So much from there on is no data of a target file; 0 if that is not known. */
+static uint64_t
+nothing_at(const struct plan *p, uint64_t off)
+{
+	const struct endpoint *dst = p->dst;
+	const uint64_t most = (uint64_t)SIZE_MAX / 4 + 1;
+	struct extent x;
+	int err;
+
+	if (dst->device || dst->inherited || dst->be->extent == NULL)
+		return 0;
+	err = dst->be->extent(dst, p->dst_off + off, &x);
+	if (err == ENXIO)
+		return most;		/* it ends before */
+	return err == 0 && x.hole ? fewer(x.len, most) : 0;
+}
+
+/*
+ * How much of a hole is made zeros at once: to a border, or to its end.  A
+ * device may have to write them: moves, for rate=.
+ */
+static uint64_t
+at_once(struct worker *w, uint64_t off, uint64_t len, bool moves)
+{
+	struct job *job = w->job;
+	uint64_t n, unit = job->p->grain, nothing;
+
+	if (w->zeros == 0)
+		w->zeros = job->p->dst->device ? STEP_LEAST : STEP_FILE;
+	n = fewer(len, w->zeros);
+	nothing = n < len ? nothing_at(job->p, off) : 0;
+	if (nothing > n)
+		n = fewer(len, nothing);
+	if (moves && job->rate.bytes > 0)
+		n = fewer(n, rate_piece(&job->rate, job->p, job->p->room));
+	return n < len && n > unit ? n - n % unit : n;
+}
+
+/* Make zeros of the next of len bytes of a hole; 0: that failed. */
+static uint64_t
+zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves)
+{
+	struct job *job = w->job;
+	uint64_t n = at_once(w, off, len, *moves), start;
+	struct io io;
+
+	if (*moves && !rate_wait(&job->rate, n, job->halt))
+		return 0;
+	start = clock_ns();
+	switch (make_zeros(w, off, n, &io)) {
+	case 0:
+		learn(w, n, clock_ns() - start);
+		return n;
+	case EOPNOTSUPP:
+		n = fewer(n, job->p->room);
+		if (!*moves && !rate_wait(&job->rate, n, job->halt))
+			return 0;
+		*moves = true;
+		memset(w->buf, 0, (size_t)n);
+		return transfer_write(w, off, 0, (size_t)n) ? n : 0;
+	default:
+		transfer_fail_write(job, &io);
+		return 0;
+	}
+}
+
+bool
+sparse_hole(struct worker *w, const struct seg *hole)
+{
+	struct job *job = w->job;
+	uint64_t off = hole->off, end = off + hole->len, n;
+	bool moves = job->p->dst->device, ok = true;
+
+	for (; off < end && ok && !job->stop; off += n) {
+		n = zero_some(w, off, end - off, &moves);
+		job->read += n;
+		job->holes += n;
+		ok = n > 0 && transfer_settle(w, off, n, FINISHED);
+	}
+	return transfer_settle(w, hole->off, hole->len, UNTRIED) && ok;
+}
+
+/* Devices have no holes of less than LEAST bytes, which sparse_hole sees to. */
+bool
+sparse_wanted(const struct plan *p)
+{
+	return p->sparse || (p->holes && !p->src->device && !p->dst->device);
+}
+
+bool
+sparse_zeros(const unsigned char *buf, size_t len)
+{
+	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
+}
+
+/*
+ * The length of the run that begins at "at" of the buffer, of zeros or of what
+ * is not.  Fewer zeros than "least" count as data.
+ */
+static size_t
+run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
+    bool *zero)
+{
+	const struct plan *p = w->job->p;
+	uint64_t start = p->dst_off + off, unit = p->grain;
+	size_t least = p->dst->device ? LEAST : (size_t)unit;
+	size_t zeros = 0, end = at, n;
+
+	for (; end < len; end += n) {
+		n = (size_t)(unit - (start + end) % unit);
+		n = n < len - end ? n : len - end;
+		if (n == unit && sparse_zeros(w->buf + end, n))
+			zeros += n;
+		else if (zeros >= least)
+			break;
+		else
+			zeros = 0;
+		if (zeros >= least && zeros < end + n - at)
+			return end + n - zeros - at;
+	}
+	*zero = zeros >= least;
+	return end - at;
+}
+
+/* The same by the source: the length of its hole or of its data. */
+static size_t
+run_of_extent(const struct worker *w, uint64_t off, size_t at, size_t len,
+    bool *zero)
+{
+	const struct plan *p = w->job->p;
+	struct extent x = ask(p, off + at);
+	uint64_t end = x.off + x.len, all = off + len;
+
+	end = end < all ? end : all;
+	if (x.hole && end != all)
+		end = border_before(p, end);
+	*zero = x.hole && end > off + at;
+	if (!*zero)
+		end = border(p, end > off + at ? end : off + at + 1);
+	return (size_t)((end < all ? end : all) - off) - at;
+}
+
+bool
+sparse_write(struct worker *w, uint64_t off, size_t len)
+{
+	bool look = w->job->p->sparse, zero, ok = true;
+	size_t at, n;
+
+	for (at = 0; at < len && ok; at += n) {
+		zero = false;
+		n = look ? run_of_zeros(w, off, at, len, &zero) :
+		    run_of_extent(w, off, at, len, &zero);
+		ok = zero ? zero_at(w, off, at, n) :
+		    transfer_write(w, off, at, n);
+	}
+	return ok;
+}

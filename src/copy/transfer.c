@@ -1,0 +1,147 @@
+/*
+ * One request of a piece: made, counted, and put in words when it fails.
+ */
+#include "copy/transfer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/status.h"
+
+void
+transfer_describe(struct fault *f, const struct io *io, const char *name,
+    const char *what)
+{
+	uint64_t at = io->off + io->done;
+
+	if (io->why[0] == '\0')
+		fault_errno(f, io->err, "%s: %s at byte %" PRIu64, name, what,
+		    at);
+	else
+		fault_set(f, status_errno(io->err), "%s: %s at byte %" PRIu64
+		    ": %s", name, what, at, io->why);
+	if (io->status != 0)
+		f->status = io->status;
+}
+
+void
+transfer_fail_read(struct job *job, const struct io *io)
+{
+	size_t len = io->len - io->done;
+	uint64_t block = (io->off + io->done) / job->p->bs;
+	struct fault f;
+	char what[80];
+
+	snprintf(what, sizeof(what), "block %" PRIu64 ": reading %zu bytes",
+	    block, len);
+	transfer_describe(&f, io, job->p->src->name, what);
+	if (io->err == ESPIPE)
+		fault_set(&f, STATUS_SHORT, "%s ends before skip=",
+		    job->p->src->name);
+	else if (io->status == 0 && errno_is_medium(io->err))
+		f.status = STATUS_MEDIUM;
+	if (errno_is_gone(io->err))
+		job->gone = true;
+	job_fail(job, &f);
+}
+
+void
+transfer_fail_write(struct job *job, const struct io *io)
+{
+	struct fault f;
+	char what[40];
+
+	snprintf(what, sizeof(what), "writing %zu bytes", io->len - io->done);
+	transfer_describe(&f, io, job->p->dst->name, what);
+	job->doubt = true;
+	job_fail(job, &f);
+}
+
+void
+transfer_fail_map(struct job *job)
+{
+	struct fault f;
+
+	fault_errno(&f, ENOMEM, "the map of the copy");
+	job_fail(job, &f);
+}
+
+bool
+transfer_settle(struct worker *w, uint64_t off, uint64_t len,
+    enum seg_status to)
+{
+	if (map_settle(&w->job->map, off, len, to) == 0)
+		return true;
+	transfer_fail_map(w->job);
+	return false;
+}
+
+struct io
+transfer_read(struct worker *w, uint64_t off, size_t at, size_t len,
+    bool careful)
+{
+	struct io io = { .op = OP_READ, .buf = w->buf + at,
+		.off = w->job->p->src_off + off + at, .len = len,
+		.careful = careful };
+
+	lane_transfer(&w->src, &io);
+	return io;
+}
+
+uint64_t
+transfer_hint(const struct io *io)
+{
+	return io->bad_off >= io->off + io->done &&
+	    io->bad_off < io->off + io->len ? io->bad_off : NOWHERE;
+}
+
+bool
+transfer_wrote(struct worker *w, struct io *io)
+{
+	struct job *job = w->job;
+	int64_t left = job->p->opts->retries;
+
+	while (io->err == EIO && !io->spent && left-- > 0) {
+		job->written += io->done;
+		io->buf += io->done;
+		io->off += io->done;
+		io->len -= io->done;
+		lane_transfer(&w->dst, io);
+	}
+	job->written += io->done;
+	if (io->err != 0)
+		transfer_fail_write(job, io);
+	return io->err == 0;
+}
+
+bool
+transfer_write(struct worker *w, uint64_t off, size_t at, size_t len)
+{
+	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
+		.off = w->job->p->dst_off + off + at, .len = len };
+
+	lane_transfer(&w->dst, &io);
+	return transfer_wrote(w, &io);
+}
+
+size_t
+transfer_pad(struct worker *w, uint64_t off, size_t len)
+{
+	uint64_t end = off + len;
+	size_t more = (size_t)(round_up(end, w->job->p->pad) - end);
+
+	memset(w->buf + len, 0, more);
+	w->job->padded += more;
+	return len + more;
+}
+
+bool
+transfer_write_end(struct worker *w, uint64_t off, size_t len)
+{
+	if (off + len == w->job->p->length)
+		len = transfer_pad(w, off, len);
+	return transfer_write(w, off, 0, len);
+}

@@ -1,0 +1,265 @@
+/*
+ * Trust.  The places that are read lie evenly in what is to be believed, and
+ * are visited far and near in turn, so that a few of them show the most.  Zeros
+ * are on any disk and show nothing; they are passed over, where a digest tells,
+ * unread.
+ *
+ * The target is read past its caches (endpoint_reader), the source as a rescue
+ * reads again what has failed.
+ */
+#include "copy/trust.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/status.h"
+#include "copy/sparse.h"
+
+enum {
+	PLACES = 256,		/* looked at, at most */
+	STRIDE = 99,		/* from one to the next, modulo PLACES */
+	RANGES = 8,		/* that were right, of a base, are enough */
+	BLOCKS = 16,		/* the same of a map */
+	BLOCK = 4096,		/* bytes of one; the source's may be larger */
+	DUMB = 2,		/* reads that fail, of a source that is sick */
+};
+
+typedef unsigned long long ull;
+
+struct look {			/* at one end */
+	struct endpoint	 reader;	/* of the target; else not open */
+	bool		 opened;
+	struct lane	 lane;
+	bool		 attached;
+	uint32_t	 grain;	/* bytes: whole ones are read */
+	unsigned char	*buf;
+	size_t		 room;
+};
+
+static bool
+look_with(struct look *l, struct endpoint *ep, uint32_t grain, size_t most)
+{
+	l->grain = grain;
+	l->room = (size_t)round_up(most, grain) + grain;
+	l->buf = aligned_alloc(4096, (size_t)round_up(l->room, 4096));
+	l->attached = l->buf != NULL && lane_attach(&l->lane, ep, -1) == 0;
+	return l->attached;
+}
+
+static bool
+look_at_target(struct look *l, const struct plan *p, size_t most)
+{
+	struct fault f;
+
+	*l = (struct look){ .buf = NULL };
+	if (p->dst->be->reader == NULL)
+		return false;
+	l->opened = endpoint_reader(&l->reader, p->dst, READ_BACK_MOST,
+	    &f) == 0;
+	return l->opened && look_with(l, &l->reader, l->reader.grain, most);
+}
+
+static bool
+look_at_source(struct look *l, const struct plan *p, size_t most)
+{
+	*l = (struct look){ .buf = NULL };
+	return look_with(l, p->src, p->block, most);
+}
+
+static void
+look_end(struct look *l)
+{
+	if (l->attached)
+		lane_detach(&l->lane);
+	if (l->opened)
+		endpoint_close(&l->reader);
+	free(l->buf);
+}
+
+/* The bytes at off, which lie in l->buf; NULL: not all can be read. */
+static const unsigned char *
+look(struct look *l, uint64_t off, size_t len)
+{
+	size_t before = (size_t)(off % l->grain);
+	struct io io = { .op = OP_READ, .buf = l->buf, .off = off - before,
+		.len = (size_t)round_up(before + len, l->grain),
+		.careful = true };
+
+	lane_transfer(&l->lane, &io);
+	return io.err == 0 && io.done >= before + len ? l->buf + before : NULL;
+}
+
+/* Which of n (<= PLACES) things is visited i-th; n: none. */
+static size_t
+visit(size_t i, size_t n)
+{
+	size_t k = i * STRIDE % PLACES;
+
+	return k < n ? k : n;
+}
+
+/* --- base= -------------------------------------------------------------- */
+
+/* The next range, from i on, that has a digest, and not that of zeros. */
+static bool
+next_telling(struct checks *checks, const struct digest *zeros, size_t *i,
+    struct check *c)
+{
+	while (checks_at(checks, *i, c)) {
+		if (c->state != CHECK_NONE && !digest_same(&c->digest, zeros))
+			return true;
+		++*i;
+	}
+	return false;
+}
+
+/* Ranges that lie evenly in those that tell something; how many there are. */
+static size_t
+spread_ranges(struct checks *checks, unsigned char *buf, size_t *at)
+{
+	struct digest zeros;
+	size_t all = 0, n = 0, i, k;
+	struct check c;
+
+	memset(buf, 0, (size_t)checks->chunk);
+	zeros = digest_of(buf, (size_t)checks->chunk);
+	for (i = 0; next_telling(checks, &zeros, &i, &c); i++)
+		all++;
+	for (i = k = 0; next_telling(checks, &zeros, &i, &c); i++, k++)
+		if (n < PLACES && k == n * all / (all < PLACES ? all : PLACES))
+			at[n++] = i;
+	return n;
+}
+
+static int
+refuse_base(const struct plan *p, const struct check *c, struct fault *f)
+{
+	return fault_set(f, STATUS_REFUSED, "%s does not hold what %s says, as "
+	    "at byte %llu: it is another disk, or was written to since; "
+	    "without base= all is copied", p->dst->name, p->opts->base,
+	    (ull)(p->dst_off + c->off));
+}
+
+int
+trust_base(const struct plan *p, struct checks *checks, struct fault *f)
+{
+	size_t at[PLACES], n = 0, i, right = 0;
+	const unsigned char *has;
+	struct digest d;
+	struct check c;
+	struct look l;
+	int failed = 0;
+
+	if (look_at_target(&l, p, (size_t)checks->chunk))
+		n = spread_ranges(checks, l.buf, at);
+	for (i = 0; i < PLACES && right < RANGES && failed == 0; i++) {
+		if (visit(i, n) == n ||
+		    !checks_at(checks, at[visit(i, n)], &c))
+			continue;
+		has = look(&l, p->dst_off + c.off, (size_t)c.len);
+		if (has == NULL)
+			continue;
+		d = digest_of(has, (size_t)c.len);
+		right++;
+		if (!digest_same(&d, &c.digest))
+			failed = refuse_base(p, &c, f);
+	}
+	look_end(&l);
+	return failed;
+}
+
+/* --- map= --------------------------------------------------------------- */
+
+/* Places that lie evenly in what is finished; how many there are. */
+static size_t
+spread(struct map *map, uint64_t *at)
+{
+	uint64_t step = map_totals(map).finished / PLACES, passed = 0;
+	uint64_t next = 0;
+	struct seg s = { .len = 0 };
+	size_t n = 0;
+
+	if (step == 0)
+		step = 1;
+	while (n < PLACES && map_next(map, s.off + s.len, FINISHED, &s)) {
+		for (; n < PLACES && next < passed + s.len; next += step)
+			at[n++] = s.off + next - passed;
+		passed += s.len;
+	}
+	return n;
+}
+
+/* The finished part of the block at off, of the grid of the copy. */
+static struct seg
+block_at(struct map *map, uint64_t off, size_t size)
+{
+	uint64_t start = off - off % size, end = start + size;
+	struct seg s;
+
+	if (!map_next(map, start, FINISHED, &s) || s.off >= end)
+		return (struct seg){ .len = 0 };
+	if (s.len > end - s.off)
+		s.len = end - s.off;
+	return s;
+}
+
+static int
+refuse_map(const struct plan *p, const struct seg *s, struct fault *f)
+{
+	return fault_set(f, STATUS_REFUSED, "%s calls byte %llu of %s finished,"
+	    " but %s has something else there: one of them is another, or has "
+	    "changed; what is ? in the map is copied again", p->opts->map,
+	    (ull)(p->src_off + s->off), p->src->name, p->dst->name);
+}
+
+struct pair {			/* both ends, and what they have told */
+	struct look	 src, dst;
+	unsigned	 alike, dumb;
+};
+
+/* Compare one place; false when it differs. */
+static bool
+agree(struct pair *t, const struct plan *p, const struct seg *s)
+{
+	size_t len = (size_t)s->len;
+	const unsigned char *has, *gave = look(&t->src, p->src_off + s->off,
+	    len);
+
+	if (gave == NULL)
+		t->dumb++;
+	has = gave != NULL ? look(&t->dst, p->dst_off + s->off, len) : NULL;
+	if (has == NULL)
+		return true;
+	if (memcmp(gave, has, len) != 0)
+		return false;
+	t->alike += !sparse_zeros(gave, len);
+	return true;
+}
+
+int
+trust_map(const struct plan *p, struct map *map, const atomic_bool *stop,
+    struct fault *f)
+{
+	size_t size = p->block > BLOCK ? p->block : BLOCK, n, i;
+	uint64_t at[PLACES];
+	struct pair t = { .alike = 0 };
+	struct seg s;
+	int failed = 0;
+
+	n = spread(map, at);
+	if (n == 0 || !look_at_target(&t.dst, p, size) ||
+	    !look_at_source(&t.src, p, size))
+		n = 0;
+	for (i = 0; i < PLACES && t.alike < BLOCKS && t.dumb < DUMB &&
+	    failed == 0 && (stop == NULL || !*stop); i++) {
+		if (visit(i, n) == n)
+			continue;
+		s = block_at(map, at[visit(i, n)], size);
+		if (s.len > 0 && !agree(&t, p, &s))
+			failed = refuse_map(p, &s, f);
+	}
+	look_end(&t.src);
+	look_end(&t.dst);
+	return failed;
+}

@@ -1,0 +1,94 @@
+/*
+ * Turns: one number says which byte a stream takes next.  The lock is held for
+ * a few instructions, never across the write itself: having the turn is what
+ * keeps others from writing.
+ *
+ * Each who waits has a condition of his own, so that a turn that is passed on
+ * wakes one thread, not all of them.
+ *
+ *	t	turn->lock, a leaf
+ */
+#include "copy/turn.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+void
+turn_init(struct turn *t)
+{
+	size_t i;
+
+	*t = (struct turn){ 0 };
+	pthread_mutex_init(&t->lock, NULL);
+	for (i = 0; i < TURN_WAITERS; i++)
+		pthread_cond_init(&t->waiter[i].moved, NULL);
+}
+
+void
+turn_destroy(struct turn *t)
+{
+	size_t i;
+
+	for (i = 0; i < TURN_WAITERS; i++)
+		pthread_cond_destroy(&t->waiter[i].moved);
+	pthread_mutex_destroy(&t->lock);
+}
+
+static struct turn_waiter *
+place(struct turn *t)
+{
+	size_t i = 0;
+
+	while (i < TURN_WAITERS && t->waiter[i].here)
+		i++;
+	assert(i < TURN_WAITERS);
+	return &t->waiter[i];
+}
+
+bool
+turn_wait(struct turn *t, uint64_t off)
+{
+	struct turn_waiter *w;
+	bool mine;
+
+	pthread_mutex_lock(&t->lock);
+	w = place(t);
+	w->off = off;
+	w->here = true;
+	while (t->next != off && !t->stopped)
+		pthread_cond_wait(&w->moved, &t->lock);
+	w->here = false;
+	mine = !t->stopped;
+	pthread_mutex_unlock(&t->lock);
+	return mine;
+}
+
+/* Wake whose turn it is; all of them when there are no more turns. */
+static void
+wake(struct turn *t)
+{
+	size_t i;
+
+	for (i = 0; i < TURN_WAITERS; i++)
+		if (t->waiter[i].here &&
+		    (t->waiter[i].off == t->next || t->stopped))
+			pthread_cond_signal(&t->waiter[i].moved);
+}
+
+void
+turn_pass(struct turn *t, uint64_t next)
+{
+	pthread_mutex_lock(&t->lock);
+	t->next = next;
+	wake(t);
+	pthread_mutex_unlock(&t->lock);
+}
+
+void
+turn_stop(struct turn *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->stopped = true;
+	wake(t);
+	pthread_mutex_unlock(&t->lock);
+}

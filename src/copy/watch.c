@@ -1,0 +1,67 @@
+/*
+ * Workers count their requests, as they begin and as they end, and need no
+ * clock for it.  Who looks now and then sees whether an end has requests to
+ * answer and answers none of them.  One worker's that takes long is nothing as
+ * long as others are answered.
+ */
+#include "copy/watch.h"
+
+#include "copy/job.h"
+
+static const double patience = 3;	/* s; what is slow, but well */
+
+static void
+add(struct requests *sum, const struct requests *r)
+{
+	/* ended first: no more have ended than begun */
+	sum->ended += atomic_load_explicit(&r->ended, memory_order_relaxed);
+	sum->begun += atomic_load_explicit(&r->begun, memory_order_relaxed);
+}
+
+static struct requests
+requests_of(const struct job *job, enum watched what)
+{
+	struct requests sum = { .begun = 0 };
+	unsigned i;
+
+	if (what == WATCH_FLUSH)
+		add(&sum, &job->flushes);
+	else
+		for (i = 0; i < WORKERS_MOST; i++)
+			add(&sum, &job->worker[i].asked[what == WATCH_SOURCE ?
+			    SOURCE : TARGET]);
+	return sum;
+}
+
+void
+watch_begin(struct watch *watch, double now)
+{
+	enum watched i;
+
+	for (i = 0; i < WATCHED; i++) {
+		watch->on[i].ended = 0;
+		watch->on[i].since = now;
+	}
+}
+
+struct silence
+watch_look(struct watch *watch, const struct job *job, double now)
+{
+	struct silence longest = { .end = NULL };
+	enum watched i;
+
+	for (i = 0; i < WATCHED; i++) {
+		struct requests r = requests_of(job, i);
+
+		if (r.begun == r.ended || r.ended != watch->on[i].ended)
+			watch->on[i].since = now;
+		watch->on[i].ended = r.ended;
+		if (now - watch->on[i].since < patience ||
+		    now - watch->on[i].since <= longest.seconds)
+			continue;
+		longest = (struct silence){ .flush = i == WATCH_FLUSH,
+			.end = i == WATCH_SOURCE ? job->p->src : job->p->dst,
+			.seconds = now - watch->on[i].since };
+	}
+	return longest;
+}

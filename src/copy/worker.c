@@ -1,0 +1,95 @@
+/*
+ * The threads of a copy.  The lead, which is worker 0, starts the others, and
+ * all take pieces until there is none left.
+ */
+#include "copy/worker.h"
+
+#include "copy/queue.h"
+#include "end/gauge.h"
+
+/* A source that goes between two passes is met here before it is read. */
+static bool
+fail_attach(struct job *job, const struct endpoint *ep, int err)
+{
+	struct fault f;
+
+	fault_errno(&f, err, "%s: starting a worker", ep->name);
+	if (ep == job->p->src && errno_is_gone(err))
+		job->gone = true;
+	job_fail(job, &f);
+	return false;
+}
+
+static bool
+attach(struct worker *w)
+{
+	struct job *job = w->job;
+	const struct endpoint *ep = job->p->src;
+	int err = lane_attach(&w->src, job->p->src, job->halt);
+
+	if (err == 0) {
+		ep = job->p->dst;
+		err = lane_attach(&w->dst, job->p->dst, job->halt);
+		if (err != 0)
+			lane_detach(&w->src);
+	}
+	if (err == 0 && job->reads_back) {
+		ep = &job->back;
+		err = lane_attach(&w->back, &job->back, job->halt);
+		if (err != 0) {
+			lane_detach(&w->src);
+			lane_detach(&w->dst);
+		}
+	}
+	if (err != 0)
+		return fail_attach(job, ep, err);
+	w->src.requests = &w->asked[SOURCE];
+	w->dst.requests = w->back.requests = &w->asked[TARGET];
+	gauge_lane(job->profile, (unsigned)(w - job->worker), &w->src);
+	gauge_lane(job->profile, (unsigned)(w - job->worker), &w->dst);
+	if (job->reads_back)
+		gauge_lane(job->profile, (unsigned)(w - job->worker),
+		    &w->back);
+	return true;
+}
+
+static void *
+work(void *arg)
+{
+	struct worker *w = arg;
+	struct fault f;
+	int err;
+
+	if (!attach(w))
+		return NULL;
+	if (w->job->step == NULL)
+		queue_work(w->queue);
+	else
+		while (w->job->step(w))
+			continue;
+	lane_detach(&w->src);
+	if (w->job->reads_back)
+		lane_detach(&w->back);
+	err = lane_detach(&w->dst);
+	if (err != 0) {
+		w->job->doubt = true;
+		fault_errno(&f, err, "%s: writing back",
+		    w->job->p->dst->name);
+		job_fail(w->job, &f);
+	}
+	return NULL;
+}
+
+void
+workers_run(struct job *job)
+{
+	unsigned n, i;
+
+	for (n = 1; n < job->workers; n++)
+		if (pthread_create(&job->worker[n].thread, NULL, work,
+		    &job->worker[n]) != 0)
+			break;		/* fewer will do */
+	work(&job->worker[0]);
+	for (i = 1; i < n; i++)
+		pthread_join(job->worker[i].thread, NULL);
+}

@@ -1,0 +1,418 @@
+/*
+ * Digests in order.  What a worker has read stands in a list until each
+ * algorithm's thread has taken it; a thread takes the piece that begins where
+ * its last one ended.  So a digest takes the time of its own computing and no
+ * hand-over from worker to worker, several are computed at the same time, and
+ * the disks go on meanwhile.
+ *
+ *	h	hash->lock, a leaf; held for a few instructions
+ *
+ * libcrypto is loaded when it is asked for: to be linked with it costs every
+ * start of the program more than the rest of it.
+ */
+#include "digest/hash.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <xxhash.h>
+
+#include "base/algorithm.h"
+#include "base/status.h"
+
+#define TEXT(x)		#x
+#define VERSION(x)	TEXT(x)
+#define LIBCRYPTO	"libcrypto.so." VERSION(OPENSSL_SHLIB_VERSION)
+
+struct crypto {			/* of libcrypto */
+	__typeof__(OPENSSL_init_crypto) *init;
+	__typeof__(EVP_MD_fetch) *fetch;
+	__typeof__(EVP_MD_free) *free;
+	__typeof__(EVP_MD_CTX_new) *new;
+	__typeof__(EVP_MD_CTX_free) *end;
+	__typeof__(EVP_DigestInit_ex2) *begin;
+	__typeof__(EVP_DigestUpdate) *update;
+	__typeof__(EVP_DigestFinal_ex) *final;
+};
+
+struct taker {			/* one algorithm; its thread's, from start on */
+	struct hash	*hash;
+	const struct algorithm *alg;
+	EVP_MD_CTX	*ctx;
+	XXH3_state_t	*xxh;
+	pthread_t	 thread;
+	pthread_cond_t	 come;	/* a piece was posted, or it is over */
+	uint64_t	 next;	/* h: the byte that it takes next */
+	bool		 started;
+	bool		 failed;	/* libcrypto said so */
+};
+
+struct hash {
+	struct crypto	 crypto;
+	pthread_mutex_t	 lock;
+	struct hash_piece *posted;	/* h */
+	bool		 stopped;	/* h: a piece is missing */
+	bool		 over;		/* h: no further piece comes */
+	unsigned	 all;		/* of the takers */
+	size_t		 n;
+	struct taker	 taker[ALGORITHMS];
+	struct hash_sum	 digest[ALGORITHMS];
+};
+
+/* ------------------------------------------------------------ libraries */
+
+/* ISO C has no cast from an object pointer to one to a function. */
+static bool
+find(void *lib, const char *name, void *function, size_t size)
+{
+	void *sym = dlsym(lib, name);
+
+	memcpy(function, &sym, size);
+	return sym != NULL;
+}
+
+#define FIND(member, name)	find(lib, #name, &c->member, sizeof(c->member))
+
+/*
+ * It stays loaded.  Without its configuration, which could have digests made
+ * by something else, and without a handler at exit.
+ */
+static int
+load(struct crypto *c, const char *what, struct fault *f)
+{
+	void *lib = dlopen(LIBCRYPTO, RTLD_NOW | RTLD_LOCAL);
+
+	if (lib == NULL)
+		return fault_set(f, STATUS_FILE, "%s needs %s, which cannot be "
+		    "loaded; Debian has it in libssl3", what, LIBCRYPTO);
+	if (FIND(init, OPENSSL_init_crypto) && FIND(fetch, EVP_MD_fetch) &&
+	    FIND(free, EVP_MD_free) && FIND(new, EVP_MD_CTX_new) &&
+	    FIND(end, EVP_MD_CTX_free) && FIND(begin, EVP_DigestInit_ex2) &&
+	    FIND(update, EVP_DigestUpdate) && FIND(final, EVP_DigestFinal_ex) &&
+	    c->init(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT,
+	    NULL) == 1)
+		return 0;
+	return fault_set(f, STATUS_FILE, "%s: %s does not do what it is "
+	    "needed for", what, LIBCRYPTO);
+}
+
+static int
+open_crypto(struct hash *h, struct taker *t, struct fault *f)
+{
+	struct crypto *c = &h->crypto;
+	EVP_MD *md;
+	bool ok;
+
+	if (c->init == NULL && load(c, t->alg->name, f) != 0)
+		return -1;
+	md = c->fetch(NULL, t->alg->crypto, NULL);
+	if (md == NULL)
+		return fault_set(f, STATUS_FILE, "%s has no %s", LIBCRYPTO,
+		    t->alg->name);
+	t->ctx = c->new();
+	ok = t->ctx != NULL && c->begin(t->ctx, md, NULL) == 1;
+	c->free(md);
+	return ok ? 0 : fault_errno(f, ENOMEM, "%s", t->alg->name);
+}
+
+static int
+open_taker(struct hash *h, struct taker *t, struct fault *f)
+{
+	if (t->alg->crypto != NULL)
+		return open_crypto(h, t, f);
+	t->xxh = XXH3_createState();
+	if (t->xxh == NULL || XXH3_128bits_reset(t->xxh) != XXH_OK)
+		return fault_errno(f, ENOMEM, "%s", t->alg->name);
+	return 0;
+}
+
+static void
+update(struct taker *t, const unsigned char *buf, size_t len)
+{
+	if (t->xxh != NULL)
+		XXH3_128bits_update(t->xxh, buf, len);
+	else if (t->hash->crypto.update(t->ctx, buf, len) != 1)
+		t->failed = true;
+}
+
+/* The digest as text; "" where there is none. */
+static void
+finish(struct taker *t, char hex[HASH_HEX])
+{
+	unsigned char bytes[EVP_MAX_MD_SIZE];
+	XXH128_canonical_t canonical;
+	size_t i;
+
+	if (t->xxh != NULL) {
+		XXH128_canonicalFromHash(&canonical,
+		    XXH3_128bits_digest(t->xxh));
+		memcpy(bytes, canonical.digest, sizeof(canonical.digest));
+	} else if (t->hash->crypto.final(t->ctx, bytes, NULL) != 1) {
+		t->failed = true;
+	}
+	for (i = 0; i < t->alg->size && !t->failed; i++)
+		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+}
+
+/* ---------------------------------------------------------------- a run */
+
+int
+hash_open(struct hash **made, const struct opts *o, struct fault *f)
+{
+	struct hash *h;
+	struct taker *t;
+	size_t i, len = o->expect != NULL ? strcspn(o->expect, ":") : 0;
+
+	*made = NULL;
+	if (o->hash == 0)
+		return 0;
+	h = calloc(1, sizeof(*h));
+	if (h == NULL)
+		return fault_errno(f, ENOMEM, "hash=");
+	pthread_mutex_init(&h->lock, NULL);
+	for (i = 0; i < ALGORITHMS; i++) {
+		if ((o->hash & algorithms[i].bit) == 0)
+			continue;
+		t = &h->taker[h->n];
+		*t = (struct taker){ .hash = h, .alg = &algorithms[i] };
+		pthread_cond_init(&t->come, NULL);
+		h->digest[h->n] = (struct hash_sum){ .name = t->alg->name,
+			.tag = t->alg->tag };
+		if (len > 0 && t->alg == algorithm_named(o->expect, len))
+			h->digest[h->n].expected = o->expect + len + 1;
+		h->all |= 1u << h->n++;
+		if (open_taker(h, t, f) != 0) {
+			hash_close(h);
+			return -1;
+		}
+	}
+	*made = h;
+	return 0;
+}
+
+static void
+wake_all(struct hash *h)
+{
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		pthread_cond_signal(&h->taker[i].come);
+}
+
+/* They leave when nothing is left for them to take. */
+static void
+join(struct hash *h)
+{
+	size_t i;
+
+	pthread_mutex_lock(&h->lock);
+	h->over = true;
+	wake_all(h);
+	pthread_mutex_unlock(&h->lock);
+	for (i = 0; i < h->n; i++) {
+		if (h->taker[i].started)
+			pthread_join(h->taker[i].thread, NULL);
+		h->taker[i].started = false;
+	}
+}
+
+void
+hash_close(struct hash *h)
+{
+	size_t i;
+
+	if (h == NULL)
+		return;
+	join(h);
+	for (i = 0; i < h->n; i++) {
+		if (h->taker[i].ctx != NULL)
+			h->crypto.end(h->taker[i].ctx);
+		XXH3_freeState(h->taker[i].xxh);
+		pthread_cond_destroy(&h->taker[i].come);
+	}
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+}
+
+/* The piece whose turn it is. */
+static struct hash_piece *
+next_piece(const struct hash *h, uint64_t off)
+{
+	struct hash_piece *pc = h->posted;
+
+	while (pc != NULL && pc->off != off)
+		pc = pc->next;
+	return pc;
+}
+
+/* Nobody reads it any more, and nobody will. */
+static bool
+given_back(const struct hash *h, const struct hash_piece *pc)
+{
+	return pc->wanted == 0 || (h->stopped && pc->held == 0);
+}
+
+/* Read a piece, without the lock. */
+static void
+read_piece(struct hash *h, struct taker *t, struct hash_piece *pc)
+{
+	unsigned bit = 1u << (t - h->taker);
+
+	pc->held |= bit;
+	pthread_mutex_unlock(&h->lock);
+	update(t, pc->buf, pc->len);
+	pthread_mutex_lock(&h->lock);
+	t->next += pc->len;
+	pc->held &= ~bit;
+	pc->wanted &= ~bit;
+	if (given_back(h, pc))
+		pthread_cond_signal(&pc->taken);
+}
+
+static void *
+take(void *arg)
+{
+	struct taker *t = arg;
+	struct hash *h = t->hash;
+	struct hash_piece *pc;
+
+	pthread_mutex_lock(&h->lock);
+	while (!h->stopped) {
+		pc = next_piece(h, t->next);
+		if (pc == NULL && h->over)
+			break;
+		if (pc == NULL)
+			pthread_cond_wait(&t->come, &h->lock);
+		else
+			read_piece(h, t, pc);
+	}
+	pthread_mutex_unlock(&h->lock);
+	return NULL;
+}
+
+int
+hash_start(struct hash *h, struct fault *f)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; h != NULL && i < h->n && err == 0; i++) {
+		err = pthread_create(&h->taker[i].thread, NULL, take,
+		    &h->taker[i]);
+		h->taker[i].started = err == 0;
+	}
+	return err == 0 ? 0 : fault_errno(f, err,
+	    "starting a thread for a digest");
+}
+
+void
+hash_post(struct hash *h, struct hash_piece *pc, uint64_t off,
+    const unsigned char *buf, size_t len)
+{
+	size_t i;
+
+	*pc = (struct hash_piece){ .off = off, .buf = buf, .len = len };
+	if (h == NULL || len == 0)
+		return;
+	pthread_cond_init(&pc->taken, NULL);
+	pthread_mutex_lock(&h->lock);
+	pc->wanted = h->all;
+	pc->next = h->posted;
+	h->posted = pc;
+	for (i = 0; i < h->n; i++)
+		if (h->taker[i].next == off)
+			pthread_cond_signal(&h->taker[i].come);
+	pthread_mutex_unlock(&h->lock);
+}
+
+/* It is the worker's again. */
+static void
+take_back(struct hash *h, struct hash_piece *pc)
+{
+	struct hash_piece **at;
+
+	for (at = &h->posted; *at != pc; at = &(*at)->next)
+		continue;
+	*at = pc->next;
+}
+
+void
+hash_wait(struct hash *h, struct hash_piece *pc)
+{
+	if (h == NULL || pc->len == 0)
+		return;
+	pthread_mutex_lock(&h->lock);
+	while (!given_back(h, pc))
+		pthread_cond_wait(&pc->taken, &h->lock);
+	take_back(h, pc);
+	pthread_mutex_unlock(&h->lock);
+	pthread_cond_destroy(&pc->taken);
+	pc->len = 0;
+}
+
+bool
+hash_taken(struct hash *h, struct hash_piece *pc)
+{
+	bool yes;
+
+	if (h == NULL || pc->len == 0)
+		return true;
+	pthread_mutex_lock(&h->lock);
+	yes = given_back(h, pc);
+	pthread_mutex_unlock(&h->lock);
+	if (yes)
+		hash_wait(h, pc);
+	return yes;
+}
+
+void
+hash_stop(struct hash *h)
+{
+	struct hash_piece *pc;
+
+	if (h == NULL)
+		return;
+	pthread_mutex_lock(&h->lock);
+	h->stopped = true;
+	for (pc = h->posted; pc != NULL; pc = pc->next)
+		pthread_cond_signal(&pc->taken);
+	wake_all(h);
+	pthread_mutex_unlock(&h->lock);
+}
+
+int
+hash_finish(struct hash *h, uint64_t end, struct fault *f)
+{
+	int err = 0;
+	size_t i;
+
+	if (h == NULL)
+		return 0;
+	join(h);
+	for (i = 0; i < h->n; i++) {
+		struct taker *t = &h->taker[i];
+		struct hash_sum *d = &h->digest[i];
+
+		if (h->stopped || t->next != end)
+			continue;
+		finish(t, d->hex);
+		if (t->failed)
+			err = fault_set(f, STATUS_FILE, "%s: %s failed",
+			    t->alg->name, LIBCRYPTO);
+		d->differs = d->expected != NULL &&
+		    strcasecmp(d->hex, d->expected) != 0;
+	}
+	return err;
+}
+
+const struct hash_sum *
+hash_digests(const struct hash *h, size_t *n)
+{
+	*n = h != NULL ? h->n : 0;
+	return h != NULL ? h->digest : NULL;
+}

@@ -1,0 +1,282 @@
+/*
+ * The file of manifest=, JSON lines:
+ *
+ *	{"schema": "pardd-manifest/1", "algorithm": "xxh128", "range": BYTES,
+ *	    "offset": BYTES, "length": BYTES, ...}
+ *	{"offset": BYTES, "length": BYTES, "xxh128": HEX or null}	...
+ *	{"ranges": COUNT}
+ *
+ * Ranges follow one another without gaps.  The first ends where the others have
+ * their borders, and the last where the copy did.  The last line is there in
+ * whole files only.  pardd-json(5) says what else is in the first.
+ *
+ * It may come from anywhere: nothing in it is believed that does not fit.
+ */
+#include "digest/manifest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "base/value.h"
+
+enum {
+	LINE_MOST = 64 << 10,	/* bytes */
+	RANGE_MOST = 1 << 30,	/* bytes, as of a transfer */
+	HEX = 32,		/* digits of a digest */
+};
+
+struct reader {
+	struct manifest	*m;
+	const char	*path;
+	FILE		*in;
+	char		*line;		/* LINE_MOST bytes */
+	uint64_t	 number;	/* of the line */
+	uint64_t	 range;		/* bytes */
+	uint64_t	 at;		/* bytes of the copy that were told */
+	uint64_t	 n;		/* ranges */
+	struct fault	*f;
+};
+
+/* --- reading ------------------------------------------------------------ */
+
+static int
+refuse(struct reader *r, const char *what)
+{
+	return fault_set(r->f, STATUS_REFUSED, "%s, line %" PRIu64 ": %s",
+	    r->path, r->number, what);
+}
+
+/* The n bytes of the line as an object, the caller's; NULL with *f. */
+static json_t *
+parse(struct reader *r, size_t n)
+{
+	bool whole = n > 0 && r->line[n - 1] == '\n';
+	json_error_t error;
+	json_t *o = whole ? json_loadb(r->line, n, JSON_REJECT_DUPLICATES,
+	    &error) : NULL;
+
+	if (json_is_object(o))
+		return o;
+	if (whole && o == NULL && error.text[0] == '\0')
+		fault_errno(r->f, ENOMEM, "%s", r->path);
+	else
+		refuse(r, "is not a line of a manifest");
+	json_decref(o);
+	return NULL;
+}
+
+/* The next line as an object, the caller's; NULL with *f, or at the end. */
+static json_t *
+next(struct reader *r)
+{
+	size_t n = fgets(r->line, LINE_MOST, r->in) != NULL ?
+	    strlen(r->line) : 0;
+
+	r->number++;
+	if (n == 0 && ferror(r->in) != 0) {
+		fault_errno(r->f, errno, "%s", r->path);
+		return NULL;
+	}
+	if (feof(r->in) != 0) {
+		refuse(r, "it ends here, and not with the count of its ranges:"
+		    " it is torn");
+		return NULL;
+	}
+	return parse(r, n);
+}
+
+/* A number of the object that is no less and no more; false if not. */
+static bool
+number(const json_t *o, const char *key, uint64_t least, uint64_t most,
+    uint64_t *value)
+{
+	const json_t *n = json_object_get(o, key);
+	json_int_t v = json_integer_value(n);
+
+	if (!json_is_integer(n) || v < 0 || (uint64_t)v < least ||
+	    (uint64_t)v > most)
+		return false;
+	*value = (uint64_t)v;
+	return true;
+}
+
+static bool
+is(const json_t *o, const char *key, const char *text)
+{
+	const char *s = json_string_value(json_object_get(o, key));
+
+	return s != NULL && strcmp(s, text) == 0;
+}
+
+/* The serial number of an end's disk, if it is told: false without memory. */
+static bool
+serial(const json_t *head, const char *end, char **copy)
+{
+	const char *s = json_string_value(json_object_get(json_object_get(
+	    json_object_get(head, end), "disk"), "serial"));
+
+	*copy = s != NULL ? strdup(s) : NULL;
+	return s == NULL || *copy != NULL;
+}
+
+static int
+read_head(struct reader *r, const json_t *o)
+{
+	const char *schema = json_string_value(json_object_get(o, "schema"));
+	struct manifest *m = r->m;
+
+	if (schema == NULL || strncmp(schema, "pardd-manifest/", 15) != 0)
+		return refuse(r, "this is not a manifest");
+	if (strcmp(schema, MANIFEST_SCHEMA) != 0 ||
+	    !is(o, "algorithm", "xxh128"))
+		return refuse(r, "a manifest of another version, or with other "
+		    "digests, than this program knows");
+	if (!number(o, "range", 1, RANGE_MOST, &r->range) ||
+	    !number(o, "offset", 0, INT64_MAX, &m->off) ||
+	    !number(o, "length", 0, INT64_MAX - m->off, &m->length))
+		return refuse(r, "no range, offset and length that fit");
+	if (m->length / r->range > CHECKS_MOST)
+		return refuse(r, "more ranges than can be kept");
+	if (!serial(o, "source", &m->serial[0]) ||
+	    !serial(o, "target", &m->serial[1]))
+		return fault_errno(r->f, ENOMEM, "%s", r->path);
+	return 0;
+}
+
+static bool
+hexadecimal(const char *s, struct digest *d)
+{
+	char half[HEX / 2 + 1] = "";
+
+	if (s == NULL || strlen(s) != HEX ||
+	    strspn(s, "0123456789abcdef") != HEX)
+		return false;
+	memcpy(half, s, HEX / 2);
+	d->high = strtoull(half, NULL, 16);
+	d->low = strtoull(s + HEX / 2, NULL, 16);
+	return true;
+}
+
+/*
+ * The table is made at the second range: the first is cut where the borders of
+ * the others want it.
+ */
+static int
+begin_table(struct reader *r, uint64_t first)
+{
+	uint64_t phase = first < r->range && first < r->m->length ?
+	    r->range - first : 0;
+
+	if (checks_init(&r->m->checks, r->m->length, r->range, phase) != 0 ||
+	    checks_end(&r->m->checks, r->m->length) != 0)
+		return fault_errno(r->f, ENOMEM, "%s", r->path);
+	return 0;
+}
+
+static int
+read_range(struct reader *r, const json_t *o)
+{
+	const json_t *hex = json_object_get(o, "xxh128");
+	uint64_t off, len;
+	struct check want;
+	struct digest d;
+
+	if (!number(o, "offset", 0, INT64_MAX, &off) ||
+	    !number(o, "length", 1, r->range, &len) ||
+	    off != r->m->off + r->at || len > r->m->length - r->at)
+		return refuse(r, "this range does not follow the one before, "
+		    "or goes past the end");
+	if (r->n == 0 && begin_table(r, len) != 0)
+		return -1;
+	if (!checks_at(&r->m->checks, (size_t)r->n, &want) || want.len != len)
+		return refuse(r, "this range is not as long as it should be");
+	if (json_is_string(hex) && hexadecimal(json_string_value(hex), &d))
+		checks_put(&r->m->checks, r->at, len, &d);
+	else if (!json_is_null(hex))
+		return refuse(r, "this range has no digest");
+	r->at += len;
+	r->n++;
+	return 0;
+}
+
+static int
+read_end(struct reader *r, const json_t *o)
+{
+	uint64_t n;
+
+	if (!number(o, "ranges", 0, UINT64_MAX, &n) || n != r->n ||
+	    r->at != r->m->length)
+		return refuse(r, "there are more or fewer ranges than the file "
+		    "says");
+	if (r->n == 0 && begin_table(r, 0) != 0)
+		return -1;
+	if (getc(r->in) != EOF)
+		return refuse(r, "something follows the last line");
+	return 0;
+}
+
+/* All lines; 0 at the end of a whole file. */
+static int
+read_all(struct reader *r)
+{
+	json_t *o = next(r);
+	int failed = o == NULL ? -1 : read_head(r, o);
+	bool over = false;
+
+	while (failed == 0 && !over) {
+		json_decref(o);
+		o = next(r);
+		over = o != NULL && json_object_get(o, "ranges") != NULL;
+		failed = o == NULL ? -1 : over ? read_end(r, o) :
+		    read_range(r, o);
+	}
+	json_decref(o);
+	return failed;
+}
+
+int
+manifest_load(struct manifest *m, const char *path, struct fault *f)
+{
+	struct reader r = { .m = m, .path = path, .f = f };
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failed;
+	struct stat st;
+
+	*m = (struct manifest){ .off = 0 };
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		fault_errno(f, errno, "%s", path);
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	r.in = S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
+	if (r.in == NULL) {
+		close(fd);
+		return fault_set(f, STATUS_REFUSED, "%s is not a regular file",
+		    path);
+	}
+	r.line = malloc(LINE_MOST);
+	failed = r.line != NULL ? read_all(&r) :
+	    fault_errno(f, ENOMEM, "%s", path);
+	fclose(r.in);
+	free(r.line);
+	if (failed != 0)
+		manifest_free(m);
+	return failed;
+}
+
+void
+manifest_free(struct manifest *m)
+{
+	checks_free(&m->checks);
+	free(m->serial[0]);
+	free(m->serial[1]);
+	m->serial[0] = m->serial[1] = NULL;
+}

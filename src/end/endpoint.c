@@ -1,0 +1,755 @@
+/*
+ * Choosing a backend.  A name is looked up once, as an O_PATH descriptor; what
+ * it is is asked of that descriptor, and the backend opens the same thing, see
+ * reopen, so that a name that changes meanwhile changes nothing.
+ */
+#include "end/endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <linux/magic.h>
+#include <linux/major.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/folder.h"
+#include "base/status.h"
+#include "cli/opts.h"
+#include "disk/disk.h"
+#include "end/gauge.h"
+
+enum {				/* minor numbers of MEM_MAJOR */
+	MINOR_NULL = 3,
+	MINOR_ZERO = 5,
+};
+
+/*
+ * By name, if that is still the same.  Both are asked afterwards: overlayfs
+ * makes another of a file that is opened for writing.
+ */
+static int
+open_same(int path, const char *name, int flags)
+{
+	int fd = open(name, flags | O_CLOEXEC);
+	struct stat want, got;
+
+	if (fd < 0 || (fstat(path, &want) == 0 && fstat(fd, &got) == 0 &&
+	    same_file(&want, &got)))
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
+/*
+ * A file by its name.  Somebody may have put something else there: a FIFO is
+ * not waited for, and no link is followed, which may lead to a device.  A node
+ * itself is root's to put.
+ */
+static int
+open_file(int path, const char *name, int flags)
+{
+	int fd = open_same(path, name, flags | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd >= 0 && (flags & O_NONBLOCK) == 0)
+		(void)fcntl(fd, F_SETFL, flags);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENXIO))
+		errno = ESTALE;
+	return fd;
+}
+
+static bool
+is_file(int path)
+{
+	struct stat st;
+
+	return fstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/*
+ * To open a device may do something to it, so that must be the one that was
+ * looked at.  For a file it is enough to see afterwards: the way by /proc takes
+ * ten times as long.
+ */
+int
+reopen(int path, const char *name, int flags)
+{
+	char link[64];
+	int fd = name != NULL && is_file(path) ? open_file(path, name, flags) :
+	    -1;
+
+	if (fd >= 0)
+		return fd;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
+	fd = open(link, flags | O_CLOEXEC);
+	if (fd >= 0 || errno != ENOENT || name == NULL || faccessat(AT_FDCWD,
+	    "/proc/self/fd", F_OK, 0) == 0)
+		return fd;
+	return open_same(path, name, flags);
+}
+
+int
+open_found(int path, const char *name, int flags)
+{
+	struct stat want, got;
+	int fd;
+
+	if (name == NULL || !is_file(path))
+		return reopen(path, name, flags);
+	fd = open_file(path, name, flags);
+	if (fd >= 0 || (errno != ELOOP && errno != EAGAIN))
+		return fd;
+	fd = reopen(path, name, flags);	/* a link; somebody has a lease */
+	if (fd < 0 || (stat(name, &got) == 0 && fstat(path, &want) == 0 &&
+	    same_file(&want, &got)))
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
+int
+fault_found(struct fault *f, const struct endpoint *ep)
+{
+	if (errno != ESTALE)
+		return fault_errno(f, errno, "%s", ep->name);
+	return fault_set(f, status_errno(ENOENT), "%s was removed or replaced "
+	    "while it was being opened", ep->name);
+}
+
+const char *
+endpoint_path(const struct endpoint *ep)
+{
+	return ep->inherited ? NULL : ep->name;
+}
+
+/* Whether a file of size 0 has something to read all the same. */
+static bool
+hides_content(int path, const char *name)
+{
+	int fd = reopen(path, name, O_RDONLY | O_NONBLOCK);
+	char c;
+	bool found = fd >= 0 && pread(fd, &c, 1, 0) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/*
+ * Files whose size is a fiction, made by the kernel when they are read.  They
+ * are read in order until their end, and there is nothing to flush.  Those of
+ * known file systems are not read to find out: some forget what they gave.
+ */
+static bool
+pseudo(const struct endpoint *ep, int path, const struct stat *st)
+{
+	struct statfs fs = { .f_type = 0 };
+
+	(void)fstatfs(path, &fs);
+	switch ((unsigned long)fs.f_type) {
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case DEBUGFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC:
+		return true;
+	default:
+		return ep->role == SOURCE && st->st_size == 0 &&
+		    hides_content(path, endpoint_path(ep));
+	}
+}
+
+static int
+unsupported(struct fault *f, const struct endpoint *ep, const char *what)
+{
+	return fault_set(f, STATUS_FILE, "%s is %s, which is not supported",
+	    ep->name, what);
+}
+
+/* SCSI generic nodes have a major of their own; bsg's is dynamic. */
+static bool
+is_scsi_generic(const struct stat *st)
+{
+	char link[64], to[256];
+	ssize_t n;
+
+	if (major(st->st_rdev) == SCSI_GENERIC_MAJOR)
+		return true;
+	snprintf(link, sizeof(link), "/sys/dev/char/%u:%u/subsystem",
+	    major(st->st_rdev), minor(st->st_rdev));
+	n = readlink(link, to, sizeof(to) - 1);
+	if (n < 4)
+		return false;
+	to[n] = '\0';
+	return strcmp(to + n - 4, "/bsg") == 0;
+}
+
+/* By the block node of the same disk, if there is one. */
+static struct identity
+scsi_identity(dev_t node)
+{
+	struct disk d;
+
+	if (disk_of_char(node, &d) && d.node != 0)
+		return (struct identity){ true, d.node, 0 };
+	return (struct identity){ true, node, 1 };
+}
+
+/* A read takes a message of these, and forgets what it has no room for. */
+static bool
+has_messages(int fd)
+{
+	int type;
+	socklen_t len = sizeof(type);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	    type != SOCK_STREAM;
+}
+
+static int
+choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
+{
+	bool zeros = st->st_rdev == makedev(MEM_MAJOR, MINOR_ZERO) &&
+	    ep->role == SOURCE;
+
+	if (zeros || st->st_rdev == makedev(MEM_MAJOR, MINOR_NULL)) {
+		ep->be = &be_null;
+		ep->endless = zeros;
+		return 0;
+	}
+	if (is_scsi_generic(st)) {
+		ep->be = &be_sg;
+		ep->id = scsi_identity(st->st_rdev);
+		return 0;
+	}
+	if (major(st->st_rdev) == SCSI_TAPE_MAJOR)
+		return unsupported(f, ep, "a tape");
+	ep->be = &be_stream;
+	return 0;
+}
+
+/* Words that only an end of another kind knows what to do with. */
+static int
+misused(const struct endpoint *ep, struct fault *f)
+{
+	if (ep->be == &be_sg || (ep->flags & (FLAG_SGIO | FLAG_MMAP)) == 0)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "%s: sgio is for block devices, mmap "
+	    "for SCSI generic ones", ep->name);
+}
+
+/* A backend by the type of what was found. */
+static int
+choose_backend(struct endpoint *ep, int fd, const struct stat *st,
+    struct fault *f)
+{
+	switch (st->st_mode & S_IFMT) {
+	case S_IFREG:
+		ep->be = pseudo(ep, fd, st) ? &be_stream : &be_file;
+		ep->id = (struct identity){ true, st->st_dev, st->st_ino };
+		return 0;
+	case S_IFBLK:
+		ep->be = (ep->flags & FLAG_SGIO) != 0 ? &be_sg : &be_file;
+		ep->device = true;
+		ep->id = (struct identity){ true, st->st_rdev, 0 };
+		return 0;
+	case S_IFCHR:
+		ep->device = true;
+		return choose_char(ep, st, f);
+	case S_IFIFO:
+		ep->be = &be_stream;
+		return 0;
+	case S_IFSOCK:
+		if (!ep->inherited)
+			return unsupported(f, ep, "a socket");
+		if (ep->role == SOURCE && has_messages(fd))
+			return unsupported(f, ep, "a socket of messages");
+		ep->be = &be_stream;
+		return 0;
+	case S_IFLNK:
+		return fault_set(f, status_errno(ELOOP),
+		    "%s is a symbolic link, and nofollow is set", ep->name);
+	case S_IFDIR:
+		return fault_errno(f, EISDIR, "%s", ep->name);
+	default:
+		return unsupported(f, ep, "of an unknown type");
+	}
+}
+
+/* In order, behind what is there. */
+static void
+append(struct endpoint *ep, const struct stat *st)
+{
+	ep->flags |= FLAG_APPEND;
+	ep->be = &be_stream;
+	ep->base = (uint64_t)st->st_size;
+}
+
+/* The backend, and whether the words of iflag= or oflag= suit it. */
+static int
+choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
+{
+	ep->node = st->st_rdev;
+	ep->file_dev = st->st_dev;
+	ep->file_ino = st->st_ino;
+	ep->linked = S_ISREG(st->st_mode) && st->st_nlink > 0;
+	if (choose_backend(ep, fd, st, f) != 0)
+		return -1;
+	if (ep->role == TARGET && (ep->flags & FLAG_EXCL) != 0 &&
+	    !ep->device && !ep->inherited)
+		return fault_errno(f, EEXIST, "%s", ep->name);
+	if (misused(ep, f) != 0)
+		return -1;
+	if ((ep->flags & FLAG_APPEND) != 0 && ep->device &&
+	    ep->be != &be_null)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: oflag=append is for files, not for devices", ep->name);
+	if ((ep->flags & FLAG_APPEND) != 0 && ep->be == &be_file)
+		append(ep, st);
+	return 0;
+}
+
+static int
+open_inherited(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct stat st;
+	off_t at;
+	int mode;
+
+	if (fstat(ep->fd, &st) != 0 || (mode = fcntl(ep->fd, F_GETFL)) < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	if ((mode & O_PATH) != 0 ||
+	    (mode & O_ACCMODE) == (ep->role == SOURCE ? O_WRONLY : O_RDONLY))
+		return fault_errno(f, EBADF, "%s", ep->name);
+	if (choose(ep, ep->fd, &st, f) != 0)
+		return -1;
+	if (ep->be == &be_file && ep->role == TARGET && !ep->device &&
+	    (mode & O_APPEND) != 0)
+		append(ep, &st);
+	at = lseek(ep->fd, 0, SEEK_CUR);
+	if ((ep->flags & FLAG_APPEND) == 0 && at > 0)
+		ep->base = (uint64_t)at;
+	return ep->be->open(ep, look, f);
+}
+
+static int
+open_generated(struct endpoint *ep, bool look, struct fault *f)
+{
+	ep->be = &be_null;
+	ep->endless = true;
+	ep->name = (ep->flags & FLAG_RANDOM) != 0 ? "iflag=random" : "iflag=00";
+	return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
+}
+
+/*
+ * A target that does not exist: remember the folder it goes into, so that what
+ * is decided about that folder holds when the file is made.
+ */
+static int
+open_absent(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct stat st;
+	const char *base;
+	int failed = 0;
+
+	ep->dir = folder_open(ep->name, O_RDONLY, &base);
+	if (ep->dir < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	ep->absent = true;
+	ep->be = (ep->flags & FLAG_APPEND) != 0 ? &be_stream : &be_file;
+	if (fstatat(ep->dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		failed = fault_set(f, STATUS_REFUSED, "%s is a symbolic link "
+		    "to a file that does not exist", ep->name);
+	if (failed == 0)
+		failed = misused(ep, f);
+	if (failed == 0)
+		failed = ep->be->open(ep, look, f);
+	if (failed != 0)
+		close(ep->dir);
+	return failed;
+}
+
+/* Whether it is the name of an end of another kind, and never of a file. */
+static bool
+reserved(const char *name)
+{
+	static const char *const prefixes[] = { "nbd://", "nbds://",
+		"nbd+unix://", "nbds+unix://", "nbd+vsock://", "nbds+vsock://",
+		"iscsi://", "rbd:", "[ " };
+	size_t i;
+
+	for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Whether a name reads like an address, SCHEME:..., or is one: what other
+ * copiers know is not to become a file here.  One that is there is that file.
+ */
+static int
+check_scheme(const struct endpoint *ep, struct fault *f)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.";
+	const char *name = ep->name;
+	size_t n = strspn(name, letters);
+
+	if (reserved(name))
+		return fault_set(f, STATUS_USAGE, "%s is a kind of end that "
+		    "this pardd cannot use; for a file of that name write "
+		    "./%s", name, name);
+	if (n == 0 || name[n] != ':' || faccessat(AT_FDCWD, name, F_OK,
+	    AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "%.*s: is no kind of end that pardd "
+	    "knows; for a file of that name write ./%s", (int)n, name, name);
+}
+
+static int
+open_named(struct endpoint *ep, bool look, struct fault *f)
+{
+	int nofollow = (ep->flags & FLAG_NOFOLLOW) != 0 ? O_NOFOLLOW : 0;
+	int path = open(ep->name, O_PATH | O_CLOEXEC | nofollow), failed;
+	struct stat st;
+
+	if (path < 0 && errno == ENOENT && ep->role == TARGET &&
+	    (ep->flags & FLAG_NOCREAT) == 0)
+		return open_absent(ep, look, f);
+	if (path < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	failed = fstat(path, &st) != 0 ? fault_errno(f, errno, "%s", ep->name) :
+	    choose(ep, path, &st, f);
+	if (failed == 0) {
+		ep->fd = path;
+		failed = ep->be->open(ep, look, f);
+		ep->fd = -1;
+	}
+	close(path);
+	return failed;
+}
+
+/* With a backend, so that it can be closed. */
+static struct endpoint
+unopened(enum role role, const struct opts *o, const char *name,
+    unsigned flags)
+{
+	return (struct endpoint){ .be = &be_null, .role = role, .opts = o,
+		.flags = flags, .name = name, .fd = -1, .dir = -1, .size = -1,
+		.room = -1, .grain = 1, .end = UINT64_MAX };
+}
+
+int
+endpoint_open_compared(struct endpoint *ep, const struct opts *o,
+    struct fault *f)
+{
+	*ep = unopened(SOURCE, o, o->output, o->oflag);
+	ep->back = true;
+	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, false, f);
+}
+
+int
+endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
+    bool look, struct fault *f)
+{
+	const char *name = role == SOURCE ? o->input : o->output;
+	unsigned flags = role == SOURCE ? o->iflag : o->oflag;
+
+	*ep = unopened(role, o, name, flags);
+	if ((flags & (FLAG_ZEROS | FLAG_RANDOM)) != 0)
+		return open_generated(ep, look, f);
+	if (name == NULL || strcmp(name, "-") == 0) {
+		ep->fd = role == SOURCE ? STDIN_FILENO : STDOUT_FILENO;
+		ep->name = role == SOURCE ? "standard input" :
+		    "standard output";
+		ep->inherited = true;
+		return open_inherited(ep, look, f);
+	}
+	if (role == TARGET && strcmp(name, ".") == 0) {
+		ep->be = &be_null;
+		return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
+	}
+	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, look, f);
+}
+
+int
+endpoint_again(struct endpoint *ep, const char *path, struct fault *f)
+{
+	struct endpoint new = unopened(ep->role, ep->opts, path, ep->flags);
+	int64_t size = ep->part > 0 ? ep->whole : ep->size;
+
+	if (open_named(&new, false, f) != 0)
+		return -1;
+	if (new.be != ep->be || new.size != size || new.block != ep->block) {
+		fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
+		    "another: %lld bytes in blocks of %u", path,
+		    (long long)new.size, new.block);
+		endpoint_close(&new);
+		return -1;
+	}
+	ep->be->close(ep);
+	ep->priv = new.priv;
+	ep->id = new.id;
+	ep->node = new.node;
+	ep->file_dev = new.file_dev;
+	ep->file_ino = new.file_ino;
+	ep->inherited = false;
+	ep->fd = -1;
+	snprintf(ep->again, sizeof(ep->again), "%s", path);
+	ep->name = ep->again;
+	return 0;
+}
+
+bool
+endpoint_disk(const struct endpoint *ep, struct disk *d)
+{
+	if (!ep->device || !ep->id.known)
+		return false;
+	if (ep->id.ino == 0)
+		return disk_of_block(ep->id.dev, d);
+	return disk_of_char(ep->node, d);
+}
+
+bool
+endpoint_is(const struct endpoint *ep, int fd)
+{
+	struct stat st;
+
+	if (ep->be == &be_null || ep->file_ino == 0 || fstat(fd, &st) != 0)
+		return false;
+	if (S_ISBLK(st.st_mode) && ep->device && ep->id.known &&
+	    ep->id.dev == st.st_rdev)
+		return true;
+	return st.st_dev == ep->file_dev && st.st_ino == ep->file_ino;
+}
+
+int
+endpoint_look(const struct endpoint *ep, struct fault *f)
+{
+	int denied = 0;
+
+	if (ep->absent)
+		denied = faccessat(ep->dir, ".", W_OK | X_OK, AT_EACCESS);
+	else if (ep->role == TARGET && ep->device && !ep->inherited)
+		denied = faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS);
+	return denied == 0 ? 0 : fault_errno(f, errno, "%s", ep->name);
+}
+
+static int
+create(struct endpoint *ep, mode_t mode, struct fault *f)
+{
+	const char *base = strrchr(ep->name, '/');
+
+	base = base == NULL ? ep->name : base + 1;
+	ep->fd = openat(ep->dir, base, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW |
+	    O_CLOEXEC, mode);
+	if (ep->fd < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	ep->linked = true;
+	return 0;
+}
+
+int
+endpoint_prepare(struct endpoint *ep, mode_t mode, int64_t length,
+    struct fault *f)
+{
+	int failed;
+
+	if (ep->be->prepare == NULL)
+		return 0;
+	if (!ep->absent)
+		return ep->be->prepare(ep, length, f);
+	if (create(ep, mode, f) != 0)
+		return -1;
+	failed = ep->be->prepare(ep, length, f);
+	close(ep->fd);
+	ep->fd = -1;
+	return failed;
+}
+
+void
+endpoint_go_on(struct endpoint *ep)
+{
+	ep->absent = false;
+	if (ep->be->again != NULL)
+		ep->be->again(ep);
+}
+
+int
+endpoint_flush(struct endpoint *ep, struct fault *f)
+{
+	if (ep->be->flush != NULL && ep->be->flush(ep, f) != 0)
+		return -1;
+	while (ep->dir >= 0 && fsync(ep->dir) != 0)
+		if (errno == EINVAL)
+			break;		/* nothing to flush there */
+		else if (errno != EINTR)
+			return fault_errno(f, errno, "%s: flushing its folder",
+			    ep->name);
+	return 0;
+}
+
+int
+endpoint_named(const struct endpoint *ep, const struct stat *st,
+    struct fault *f)
+{
+	if (!ep->linked || st->st_nlink > 0)
+		return 0;
+	return fault_errno(f, ENOENT, "%s was removed or replaced during the "
+	    "copy", ep->name);
+}
+
+int
+endpoint_reader(struct endpoint *r, const struct endpoint *target,
+    uint32_t most, struct fault *f)
+{
+	if (target->be->reader == NULL)
+		return fault_set(f, STATUS_USAGE, "%s cannot be read back: it "
+		    "is written in order, or not kept", target->name);
+	*r = unopened(SOURCE, target->opts, target->name, target->flags);
+	r->block = target->block;
+	r->device = target->device;
+	r->inherited = target->inherited;
+	r->back = true;
+	r->seekable = true;
+	r->id = target->id;
+	r->node = target->node;
+	if (target->be->reader(target, r, f) != 0)
+		return -1;
+	if (r->grain <= most)
+		return 0;
+	fault_set(f, STATUS_REFUSED, "%s is read back in units of %u bytes: "
+	    "they are too large", r->name, r->grain);
+	endpoint_close(r);
+	return -1;
+}
+
+int
+endpoint_close(struct endpoint *ep)
+{
+	int err;
+
+	if (ep->be->note != NULL)
+		ep->be->note(ep, ep->said, sizeof(ep->said));
+	err = ep->be->close(ep);
+	if (ep->dir >= 0)
+		close(ep->dir);
+	return err;
+}
+
+int
+lane_attach(struct lane *lane, struct endpoint *ep, int halt)
+{
+	*lane = (struct lane){ .ep = ep, .halt = halt };
+	return ep->be->attach == NULL ? 0 : ep->be->attach(lane);
+}
+
+int
+lane_detach(struct lane *lane)
+{
+	return lane->ep->be->detach == NULL ? 0 : lane->ep->be->detach(lane);
+}
+
+/* As if it had not been tried; returns how much of it there is room for. */
+static uint64_t
+begin(const struct lane *lane, struct io *io)
+{
+	uint64_t end = io->op == OP_READ ? UINT64_MAX : lane->ep->end;
+
+	io->done = 0;
+	io->err = 0;
+	io->status = 0;
+	io->bad_off = NOWHERE;
+	io->spent = false;
+	io->why[0] = '\0';
+	return end > io->off ? end - io->off : 0;
+}
+
+/* There is no other writer, so that no lock prefix is needed. */
+static void
+count(atomic_uint *n)
+{
+	atomic_store_explicit(n,
+	    atomic_load_explicit(n, memory_order_relaxed) + 1,
+	    memory_order_relaxed);
+}
+
+static void
+began(const struct lane *lane, struct io *io)
+{
+	if (lane->requests != NULL)
+		count(&lane->requests->begun);
+	if (lane->gauge != NULL)
+		gauge_begin(lane, io, clock_ns());
+}
+
+static void
+ended(const struct lane *lane, const struct io *io)
+{
+	if (lane->requests != NULL)
+		count(&lane->requests->ended);
+	if (lane->gauge != NULL)
+		gauge_note(lane, io, clock_ns());
+}
+
+bool
+lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+{
+	const struct backend *be = lane->ep->be;
+
+	if (io->flight != NULL)
+		return be->submit(lane, io, sqe);
+	if (begin(lane, io) < io->len || be->submit == NULL ||
+	    !be->submit(lane, io, sqe))
+		return false;
+	began(lane, io);
+	return true;
+}
+
+static void
+transfer(struct lane *lane, struct io *io)
+{
+	uint64_t room = begin(lane, io);
+	size_t len = io->len;
+
+	if (room < len)
+		io->len = (size_t)room;
+	if (io->len > 0)
+		lane->ep->be->transfer(lane, io);
+	if (room < len && io->err == 0 && io->done == room) {
+		io->err = ENOSPC;	/* as at the end of a disk */
+		snprintf(io->why, sizeof(io->why), "partition %u ends there",
+		    lane->ep->part);
+	}
+	io->len = len;
+}
+
+bool
+lane_finish(struct lane *lane, struct io *io, int result)
+{
+	enum reaped reaped = lane->ep->be->reap(lane, io, result);
+
+	if (reaped == REAP_WAIT)
+		return false;
+	if (reaped == REAP_TRANSFER)
+		transfer(lane, io);
+	ended(lane, io);
+	return true;
+}
+
+void
+lane_transfer(struct lane *lane, struct io *io)
+{
+	began(lane, io);
+	transfer(lane, io);
+	ended(lane, io);
+}

@@ -1,0 +1,230 @@
+/*
+ * What a disk says of itself: what it is, whether it is ready, how large, what
+ * it can do, and what lies where.
+ */
+#include "end/scsi.h"
+
+#include <errno.h>
+#include <scsi/sg_lib.h>
+#include <string.h>
+
+#define HAVE_BYTESWAP_H 1	/* else it shifts 255 by 24, as an int */
+#include <scsi/sg_unaligned.h>
+
+#include "base/status.h"
+
+enum {
+	/* VPD pages: SBC-4 6.6 */
+	VPD_LIMITS = 0xb0,
+	VPD_PROVISIONING = 0xb2,
+
+	/* byte 5 of the last of them: SBC-4 6.6.7 */
+	LBPANY = 0xe0,		/* some command may unmap */
+	LBPWS = 0x40,		/* WRITE SAME (16) may */
+	LBPRZ = 0x04,		/* what is unmapped reads as zeros */
+};
+
+static int
+refused(const char *name, const char *what, const struct scsi_reply *r,
+    struct fault *f)
+{
+	if (r->why[0] == '\0')
+		return fault_errno(f, r->err, "%s: %s failed", name, what);
+	return fault_set(f, r->status != 0 ? r->status : STATUS_FILE,
+	    "%s: %s failed: %s", name, what, r->why);
+}
+
+/* Of what the kernel says about a node that takes no SCSI commands. */
+static bool
+not_scsi(int err)
+{
+	return err == ENOTTY || err == EINVAL || err == ENOSYS ||
+	    err == EOPNOTSUPP;
+}
+
+/*
+ * A query before the copy.  That a medium was put in, or that a command failed
+ * then, is told once, of each of the times there may have been.
+ */
+static bool
+ask(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
+    void *buf, size_t room, struct scsi_reply *r)
+{
+	bool told = scsi_query(fd, timeout, cdb, len, buf, room, r);
+	int try = 0;
+
+	while ((r->result == SCSI_EARLIER || (r->result == SCSI_CHANGED &&
+	    r->status == SG_LIB_CAT_UNIT_ATTENTION)) && try++ < SCSI_TRIES)
+		told = scsi_query(fd, timeout, cdb, len, buf, room, r);
+	return told;
+}
+
+/* INQUIRY: SPC-5 6.7. */
+static int
+ask_identity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
+    struct fault *f)
+{
+	unsigned char q[36];
+	const unsigned char cdb[6] = { 0x12, 0, 0, 0, sizeof(q) };
+	struct scsi_reply r;
+
+	if (!ask(fd, timeout, cdb, sizeof(cdb), q, sizeof(q), &r)) {
+		if (not_scsi(r.err))
+			return fault_set(f, STATUS_FILE, "%s takes no SCSI "
+			    "commands; is it a SCSI disk?", name);
+		return refused(name, "INQUIRY", &r, f);
+	}
+	d->type = q[0] & 0x1f;
+	if (q[0] >> 5 != 0 || (d->type != PDT_DISK &&
+	    d->type != PDT_WO && d->type != PDT_MMC && d->type != PDT_OPTICAL &&
+	    d->type != PDT_RBC && d->type != PDT_ZBC))
+		return fault_set(f, STATUS_FILE, "%s is not a disk (SCSI "
+		    "device type %#x)", name, (unsigned)d->type);
+	return 0;
+}
+
+static int
+wait_until_ready(int fd, unsigned timeout, const char *name, struct fault *f)
+{
+	static const unsigned char cdb[6] = { 0 };
+	struct scsi_reply r;
+
+	return ask(fd, timeout, cdb, sizeof(cdb), NULL, 0, &r) ? 0 :
+	    refused(name, "TEST UNIT READY", &r, f);
+}
+
+/* READ CAPACITY (10), and (16) where its answer is too small: SBC-4 5.20. */
+static int
+ask_capacity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
+    struct fault *f)
+{
+	unsigned char a[32];
+	static const unsigned char short_one[10] = { 0x25 };
+	static const unsigned char long_one[16] = { 0x9e, 0x10,
+		[13] = sizeof(a) };
+	struct scsi_reply r;
+	uint64_t last;
+
+	if (!ask(fd, timeout, short_one, sizeof(short_one), a, 8, &r))
+		return refused(name, "READ CAPACITY", &r, f);
+	last = sg_get_unaligned_be32(a);
+	d->block = sg_get_unaligned_be32(a + 4);
+	if (last == 0xffffffff) {
+		if (!ask(fd, timeout, long_one, sizeof(long_one), a,
+		    sizeof(a), &r))
+			return refused(name, "READ CAPACITY (16)", &r, f);
+		last = sg_get_unaligned_be64(a);
+		d->block = sg_get_unaligned_be32(a + 8);
+	}
+	if (d->block < 512 || d->block > 65536 ||
+	    last >= INT64_MAX / d->block)
+		return fault_set(f, STATUS_FILE, "%s says its last block is "
+		    "%llu, of %u bytes: no use for a copy", name,
+		    (unsigned long long)last, d->block);
+	d->blocks = last + 1;
+	return 0;
+}
+
+/* A VPD page (SPC-5 7.7), as far as it fits; its length, 0 without one. */
+static size_t
+vpd_page(int fd, unsigned timeout, unsigned char page, unsigned char *buf,
+    size_t room)
+{
+	const unsigned char cdb[6] = { 0x12, 1, page,
+		[4] = (unsigned char)room };
+	struct scsi_reply r;
+	size_t len;
+
+	if (!ask(fd, timeout, cdb, sizeof(cdb), buf, room, &r) ||
+	    buf[1] != page)
+		return 0;
+	len = 4 + (size_t)sg_get_unaligned_be16(buf + 2);
+	return len < r.moved ? len : r.moved;
+}
+
+static uint32_t
+at_most_32(uint64_t n)
+{
+	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+/* What the disk need not say; nothing here is an error. */
+static void
+ask_pages(int fd, unsigned timeout, struct scsi_disk *d)
+{
+	unsigned char page[64];
+	size_t len;
+	bool unmaps;
+
+	if (d->type != PDT_DISK && d->type != PDT_ZBC)
+		return;
+	len = vpd_page(fd, timeout, VPD_LIMITS, page, sizeof(page));
+	if (len >= 12)		/* MAXIMUM TRANSFER LENGTH */
+		d->most = sg_get_unaligned_be32(page + 8);
+	if (len >= 44)		/* MAXIMUM WRITE SAME LENGTH */
+		d->same_most = at_most_32(sg_get_unaligned_be64(page + 36));
+	if (vpd_page(fd, timeout, VPD_PROVISIONING, page, sizeof(page)) >= 6) {
+		unmaps = (page[5] & LBPANY) != 0;
+		d->zeros = unmaps && (page[5] & LBPRZ) != 0;
+		d->frees_zeros = d->zeros && (page[5] & LBPWS) != 0;
+	}
+}
+
+int
+scsi_ask(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
+    struct fault *f)
+{
+	*d = (struct scsi_disk){ .blocks = 0 };
+	if (ask_identity(fd, timeout, name, d, f) != 0 ||
+	    wait_until_ready(fd, timeout, name, f) != 0 ||
+	    ask_capacity(fd, timeout, name, d, f) != 0)
+		return -1;
+	ask_pages(fd, timeout, d);
+	return 0;
+}
+
+/*
+ * Descriptors from lba on, as long as they adjoin and are alike: SBC-4.
+ * Deallocated (1) and anchored (2) blocks are not mapped.
+ */
+static void
+read_descriptors(const unsigned char *d, const unsigned char *end,
+    uint64_t lba, uint64_t least, struct scsi_span *s)
+{
+	uint64_t at, n, next = lba;
+	bool mapped;
+
+	for (; d + 16 <= end; d += 16) {
+		at = sg_get_unaligned_be64(d);
+		n = sg_get_unaligned_be32(d + 8);
+		mapped = (d[12] & 0x0f) != 1 && (d[12] & 0x0f) != 2;
+		if (at > next || at + n <= next)
+			break;		/* it should adjoin */
+		if (next == lba)
+			s->mapped = mapped || at + n - next < least;
+		else if (mapped != s->mapped && (!s->mapped || n >= least))
+			break;
+		next = at + n;
+	}
+	s->blocks = next - lba;
+}
+
+enum scsi_result
+scsi_mapped(int fd, unsigned timeout, uint64_t lba, uint64_t least,
+    struct scsi_span *s)
+{
+	unsigned char a[4096], cdb[16] = { 0x9e, 0x12 };
+	struct scsi_reply r;
+	size_t len;
+
+	sg_put_unaligned_be64(lba, cdb + 2);
+	sg_put_unaligned_be32(sizeof(a), cdb + 10);
+	*s = (struct scsi_span){ .mapped = true };
+	if (!scsi_query(fd, timeout, cdb, sizeof(cdb), a, sizeof(a), &r))
+		return r.result;
+	len = 4 + (size_t)sg_get_unaligned_be32(a);
+	len = len < r.moved ? len : r.moved;
+	if (len > 8)
+		read_descriptors(a + 8, a + len, lba, least, s);
+	return s->blocks > 0 ? SCSI_MOVED : SCSI_FATAL;
+}

@@ -1,0 +1,726 @@
+/*
+ * The map: segments that cover the copy without gaps, in order, no two alike
+ * side by side.  A claim cuts a piece off; settling it gives it a status and
+ * joins it to neighbours that are alike.
+ *
+ * A segment is where it begins and its status; it ends where the next begins.
+ * They stand in leaves of some hundred, the leaves in one array.  To find one
+ * is a search in the array and a search in the leaf; to cut one moves the rest
+ * of its leaf, and once in a hundred times splits it.  What is asked for often
+ * (the totals) is kept along.
+ *
+ * A change makes two cuts at most.  A claim sees to it that there are spare
+ * leaves, so that settling has what it needs.
+ *
+ *	m	map->lock, a leaf: nothing is called with it held
+ */
+#include "map/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+enum {
+	LEAF = 256,		/* segments in a leaf, at most */
+	CUTS = 2,		/* leaves that one change may need */
+};
+
+static const enum seg_status any = (enum seg_status)0;
+
+struct leaf {
+	uint64_t	off[LEAF];
+	unsigned char	status[LEAF];
+	unsigned	n;	/* > 0 once it is in the map */
+};
+
+struct place {			/* of a segment; leaf == map->leaves: the end */
+	size_t		leaf;
+	unsigned	i;
+};
+
+/* While one leaf has room for all that is claimed, there will be no second. */
+static size_t
+spares_wanted(const struct map *map)
+{
+	if (map->leaves == 0)
+		return 1;
+	return map->leaves == 1 && map->leaf[0]->n <= LEAF / 2 ? 0 : MAP_SPARES;
+}
+
+/* Room for the two cuts that any change of one range may need. */
+static int
+reserve(struct map *map)
+{
+	size_t want = spares_wanted(map), room;
+	struct leaf **grown;
+
+	while (map->spares < want) {
+		map->spare[map->spares] = malloc(sizeof(struct leaf));
+		if (map->spare[map->spares] == NULL)
+			break;
+		map->spares++;
+	}
+	if (map->leaves + CUTS > map->room) {
+		room = map->room * 2 + CUTS;
+		grown = reallocarray(map->leaf, room, sizeof(struct leaf *));
+		if (grown == NULL)
+			return ENOMEM;
+		map->leaf = grown;
+		map->room = room;
+	}
+	return map->spares < (want < CUTS ? want : CUTS) ? ENOMEM : 0;
+}
+
+static void
+count(struct map *map, unsigned char status, uint64_t bytes, uint64_t ranges)
+{
+	map->sum[status].bytes += bytes;
+	map->sum[status].ranges += ranges;
+}
+
+int
+map_init(struct map *map, uint64_t length, uint64_t chunk, uint64_t phase)
+{
+	*map = (struct map){ .chunk = chunk, .phase = phase,
+		.length = length, .from = UNTRIED };
+	if (reserve(map) != 0) {
+		map_free(map);
+		return ENOMEM;
+	}
+	if (length > 0) {
+		map->leaf[0] = map->spare[--map->spares];
+		map->leaf[0]->off[0] = 0;
+		map->leaf[0]->status[0] = UNTRIED;
+		map->leaf[0]->n = 1;
+		map->leaves = 1;
+		count(map, UNTRIED, length, 1);
+	}
+	pthread_mutex_init(&map->lock, NULL);
+	map->ready = true;
+	return 0;
+}
+
+void
+map_free(struct map *map)
+{
+	if (map->ready)
+		pthread_mutex_destroy(&map->lock);
+	while (map->leaves > 0)
+		free(map->leaf[--map->leaves]);
+	while (map->spares > 0)
+		free(map->spare[--map->spares]);
+	free(map->leaf);
+	map->leaf = NULL;
+	map->ready = false;
+}
+
+void
+map_take(struct map *map, struct map *from)
+{
+	*map = *from;
+	*from = (struct map){ .ready = false };
+}
+
+static bool
+at_end(const struct map *map, struct place p)
+{
+	return p.leaf == map->leaves;
+}
+
+static struct place
+next(const struct map *map, struct place p)
+{
+	if (p.i + 1 < map->leaf[p.leaf]->n)
+		return (struct place){ p.leaf, p.i + 1 };
+	return (struct place){ p.leaf + 1, 0 };
+}
+
+/* The one before; p is not the first. */
+static struct place
+before(const struct map *map, struct place p)
+{
+	if (p.i > 0)
+		return (struct place){ p.leaf, p.i - 1 };
+	return (struct place){ p.leaf - 1, map->leaf[p.leaf - 1]->n - 1 };
+}
+
+static bool
+is_first(struct place p)
+{
+	return p.leaf == 0 && p.i == 0;
+}
+
+static uint64_t
+begin_of(const struct map *map, struct place p)
+{
+	return at_end(map, p) ? map->length : map->leaf[p.leaf]->off[p.i];
+}
+
+static enum seg_status
+status_of(const struct map *map, struct place p)
+{
+	return (enum seg_status)map->leaf[p.leaf]->status[p.i];
+}
+
+static struct seg
+seg_at(const struct map *map, struct place p)
+{
+	uint64_t off = begin_of(map, p);
+
+	return (struct seg){ off, begin_of(map, next(map, p)) - off,
+		status_of(map, p) };
+}
+
+/* The last segment of a leaf that begins at off or before. */
+static unsigned
+find_in(const struct leaf *leaf, uint64_t off)
+{
+	unsigned lo = 0, hi = leaf->n, mid;
+
+	while (hi - lo > 1) {
+		mid = lo + (hi - lo) / 2;
+		if (leaf->off[mid] <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The segment that holds off, or the end. */
+static struct place
+find(const struct map *map, uint64_t off)
+{
+	size_t lo = 0, hi = map->leaves, mid;
+
+	if (off >= map->length)
+		return (struct place){ map->leaves, 0 };
+	while (hi - lo > 1) {
+		mid = lo + (hi - lo) / 2;
+		if (map->leaf[mid]->off[0] <= off)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return (struct place){ lo, find_in(map->leaf[lo], off) };
+}
+
+/* Move the segments of a leaf from i on to another place in a leaf. */
+static void
+shift(struct map *map, struct leaf *to, unsigned at, const struct leaf *from,
+    unsigned i)
+{
+	unsigned n = from->n - i;
+
+	memmove(to->off + at, from->off + i, n * sizeof(*to->off));
+	memmove(to->status + at, from->status + i, n);
+	map->moved += n;
+}
+
+/* Take a leaf into the array, or out of it. */
+static void
+add_leaf(struct map *map, size_t l, struct leaf *leaf)
+{
+	memmove(map->leaf + l + 1, map->leaf + l,
+	    (map->leaves - l) * sizeof(struct leaf *));
+	map->leaf[l] = leaf;
+	map->leaves++;
+	map->moved += (map->leaves - l) / LEAF;
+}
+
+static void
+drop_leaf(struct map *map, size_t l)
+{
+	struct leaf *leaf = map->leaf[l];
+
+	map->leaves--;
+	memmove(map->leaf + l, map->leaf + l + 1,
+	    (map->leaves - l) * sizeof(struct leaf *));
+	map->moved += (map->leaves - l) / LEAF;
+	if (map->spares < MAP_SPARES)
+		map->spare[map->spares++] = leaf;
+	else
+		free(leaf);
+}
+
+/* Make room in a full leaf; returns where p is now. */
+static struct place
+split(struct map *map, struct place p)
+{
+	struct leaf *old = map->leaf[p.leaf];
+	struct leaf *new = map->spare[--map->spares];
+	unsigned half = LEAF / 2;
+
+	shift(map, new, 0, old, half);
+	new->n = old->n - half;
+	old->n = half;
+	add_leaf(map, p.leaf + 1, new);
+	return p.i < half ? p : (struct place){ p.leaf + 1, p.i - half };
+}
+
+/* Make a segment begin at off; returns its place. */
+static struct place
+cut(struct map *map, uint64_t off)
+{
+	struct place p = find(map, off);
+	struct leaf *leaf;
+
+	if (at_end(map, p) || begin_of(map, p) == off)
+		return p;
+	if (map->leaf[p.leaf]->n == LEAF)
+		p = split(map, p);
+	leaf = map->leaf[p.leaf];
+	shift(map, leaf, p.i + 1, leaf, p.i);
+	leaf->n++;
+	p.i++;
+	leaf->off[p.i] = off;
+	count(map, leaf->status[p.i], 0, 1);
+	return p;
+}
+
+/* Two leaves that fill less than half of one become one. */
+static void
+merge(struct map *map, size_t l)
+{
+	struct leaf *a, *b;
+
+	if (l + 1 >= map->leaves)
+		return;
+	a = map->leaf[l];
+	b = map->leaf[l + 1];
+	if (a->n + b->n > LEAF / 2)
+		return;
+	shift(map, a, a->n, b, 0);
+	a->n += b->n;
+	drop_leaf(map, l + 1);
+}
+
+/* Take a segment out: it has become part of the one before. */
+static void
+erase(struct map *map, struct place p)
+{
+	struct leaf *leaf = map->leaf[p.leaf];
+
+	count(map, leaf->status[p.i], 0, (uint64_t)-1);
+	shift(map, leaf, p.i, leaf, p.i + 1);
+	leaf->n--;
+	if (leaf->n == 0) {
+		drop_leaf(map, p.leaf);
+		return;
+	}
+	merge(map, p.leaf);
+	if (p.leaf > 0)
+		merge(map, p.leaf - 1);
+}
+
+/* Join segments alike that meet at from, at to, or between them. */
+static void
+join(struct map *map, uint64_t from, uint64_t to)
+{
+	struct place p = find(map, from);
+	uint64_t off;
+
+	while (!at_end(map, p) && (off = begin_of(map, p)) <= to) {
+		if (!is_first(p) && status_of(map, before(map, p)) ==
+		    status_of(map, p)) {
+			erase(map, p);
+			p = find(map, off);
+		}
+		if (!at_end(map, p))
+			p = next(map, p);
+	}
+}
+
+static void
+give(struct map *map, struct place p, enum seg_status to)
+{
+	struct seg s = seg_at(map, p);
+
+	count(map, (unsigned char)s.status, -s.len, (uint64_t)-1);
+	count(map, (unsigned char)to, s.len, 1);
+	map->leaf[p.leaf]->status[p.i] = (unsigned char)to;
+}
+
+/* Give a range a status, or what has the status "only" of it; room is kept. */
+static void
+change(struct map *map, uint64_t off, uint64_t len, enum seg_status only,
+    enum seg_status to)
+{
+	struct place p;
+
+	cut(map, off + len);
+	for (p = cut(map, off); !at_end(map, p) &&
+	    begin_of(map, p) < off + len; p = next(map, p))
+		if (only == any || status_of(map, p) == only)
+			give(map, p, to);
+	join(map, off, off + len);
+}
+
+/* What the pass has left from its cursor on, in one segment. */
+static bool
+next_forwards(const struct map *map, struct seg *got)
+{
+	struct place p = find(map, map->cursor);
+
+	while (!at_end(map, p) && status_of(map, p) != map->from)
+		p = next(map, p);
+	if (at_end(map, p))
+		return false;
+	*got = seg_at(map, p);
+	if (got->off < map->cursor) {
+		got->len -= map->cursor - got->off;
+		got->off = map->cursor;
+	}
+	return true;
+}
+
+static bool
+next_backwards(const struct map *map, struct seg *got)
+{
+	struct place p = find(map, map->cursor);
+
+	if (at_end(map, p) || begin_of(map, p) >= map->cursor) {
+		if (is_first(p) || map->leaves == 0)
+			return false;
+		p = before(map, p);
+	}
+	while (status_of(map, p) != map->from) {
+		if (is_first(p))
+			return false;
+		p = before(map, p);
+	}
+	*got = seg_at(map, p);
+	if (got->off + got->len > map->cursor)
+		got->len = map->cursor - got->off;
+	return true;
+}
+
+/* Cut a claim to the piece between two borders. */
+static void
+to_piece(const struct map *map, struct seg *got)
+{
+	uint64_t end = got->off + got->len, want;
+
+	if (map->backwards) {
+		want = (end % map->chunk + map->phase) % map->chunk;
+		want = want == 0 ? map->chunk : want;
+		if (want < got->len)
+			*got = (struct seg){ end - want, want, got->status };
+	} else {
+		want = map->chunk -
+		    (got->off % map->chunk + map->phase) % map->chunk;
+		if (want < got->len)
+			got->len = want;
+	}
+}
+
+/* Claim what next_forwards or next_backwards has found, as map_claim_to. */
+static int
+take(struct map *map, struct seg *got, uint64_t limit, bool whole)
+{
+	if (reserve(map) != 0)
+		return -1;
+	if (limit > got->off && limit - got->off < got->len)
+		got->len = limit - got->off;
+	if (!whole)
+		to_piece(map, got);
+	change(map, got->off, got->len, map->from, CLAIMED);
+	map->cursor = map->backwards ? got->off : got->off + got->len;
+	got->status = CLAIMED;
+	return 1;
+}
+
+static int
+claim(struct map *map, struct seg *got, uint64_t limit, bool whole)
+{
+	int claimed = 0;
+
+	pthread_mutex_lock(&map->lock);
+	if (map->backwards ? next_backwards(map, got) :
+	    next_forwards(map, got))
+		claimed = take(map, got, limit, whole);
+	pthread_mutex_unlock(&map->lock);
+	return claimed;
+}
+
+int
+map_claim(struct map *map, struct seg *got)
+{
+	return claim(map, got, UINT64_MAX, false);
+}
+
+int
+map_claim_all(struct map *map, struct seg *got)
+{
+	return claim(map, got, UINT64_MAX, true);
+}
+
+int
+map_claim_to(struct map *map, uint64_t end, bool whole, struct seg *got)
+{
+	return claim(map, got, end, whole);
+}
+
+int
+map_claim_on(struct map *map, const struct seg *at, uint64_t end,
+    struct seg *got)
+{
+	int claimed = 0;
+
+	pthread_mutex_lock(&map->lock);
+	if (!map->backwards && next_forwards(map, got) &&
+	    got->off == at->off + at->len && got->off < end)
+		claimed = take(map, got, end, false);
+	pthread_mutex_unlock(&map->lock);
+	return claimed;
+}
+
+bool
+map_peek(struct map *map, struct seg *next)
+{
+	bool found;
+
+	pthread_mutex_lock(&map->lock);
+	found = next_forwards(map, next);
+	pthread_mutex_unlock(&map->lock);
+	return found;
+}
+
+void
+map_pass(struct map *map, enum seg_status from, bool backwards)
+{
+	pthread_mutex_lock(&map->lock);
+	map->from = from;
+	map->backwards = backwards;
+	map->cursor = backwards ? UINT64_MAX : 0;
+	map->skip = 0;
+	pthread_mutex_unlock(&map->lock);
+}
+
+uint64_t
+map_cursor(struct map *map)
+{
+	uint64_t at;
+
+	pthread_mutex_lock(&map->lock);
+	at = map->cursor < map->length ? map->cursor : map->length;
+	pthread_mutex_unlock(&map->lock);
+	return at;
+}
+
+void
+map_begin_at(struct map *map, uint64_t off)
+{
+	pthread_mutex_lock(&map->lock);
+	if (off > 0 && off < map->length)
+		map->cursor = off;
+	pthread_mutex_unlock(&map->lock);
+}
+
+void
+map_back(struct map *map, const struct seg *s)
+{
+	uint64_t end = s->off + s->len;
+
+	pthread_mutex_lock(&map->lock);
+	if (s->status != map->from)
+		;
+	else if (map->backwards && map->cursor < end)
+		map->cursor = end;
+	else if (!map->backwards && map->cursor > s->off)
+		map->cursor = s->off;
+	pthread_mutex_unlock(&map->lock);
+}
+
+void
+map_pieces(struct map *map, uint64_t chunk)
+{
+	pthread_mutex_lock(&map->lock);
+	map->chunk = chunk;
+	pthread_mutex_unlock(&map->lock);
+}
+
+/* Of what has the status "from" in a range, or any, make another. */
+static int
+set(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
+    enum seg_status to)
+{
+	int err;
+
+	if (len == 0)
+		return 0;
+	pthread_mutex_lock(&map->lock);
+	err = reserve(map);
+	if (err == 0)
+		change(map, off, len, from, to);
+	pthread_mutex_unlock(&map->lock);
+	return err;
+}
+
+int
+map_set(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
+{
+	return set(map, off, len, any, to);
+}
+
+/* Where the gap ends, in the direction of the pass, that begins behind "at". */
+static uint64_t
+gap_end(const struct map *map, const struct seg *at)
+{
+	uint64_t off = map->backwards ? at->off : at->off + at->len;
+	struct place p = find(map, off);
+
+	if (map->backwards && begin_of(map, p) == off && !is_first(p))
+		p = before(map, p);
+	if (at_end(map, p) || status_of(map, p) != map->from)
+		return off;
+	return map->backwards ? begin_of(map, p) : begin_of(map, next(map, p));
+}
+
+/* Move the cursor on; it never goes back. */
+static void
+move(struct map *map, uint64_t to)
+{
+	if (map->backwards ? to < map->cursor : to > map->cursor)
+		map->cursor = to;
+}
+
+void
+map_skip(struct map *map, const struct seg *at, uint64_t least, uint64_t most)
+{
+	pthread_mutex_lock(&map->lock);
+	map->skip = map->skip == 0 ? least : map->skip * 2;
+	if (map->skip > most)
+		map->skip = most;
+	map->skip = round_up(map->skip, map->chunk);	/* whole blocks */
+	if (!map->backwards)
+		move(map, at->off + at->len + map->skip);
+	else
+		move(map, at->off > map->skip ? at->off - map->skip : 0);
+	pthread_mutex_unlock(&map->lock);
+}
+
+void
+map_leave(struct map *map, const struct seg *at)
+{
+	pthread_mutex_lock(&map->lock);
+	move(map, gap_end(map, at));
+	pthread_mutex_unlock(&map->lock);
+}
+
+void
+map_go_on(struct map *map)
+{
+	pthread_mutex_lock(&map->lock);
+	map->skip = 0;
+	pthread_mutex_unlock(&map->lock);
+}
+
+size_t
+map_copy(struct map *map, struct seg **copy)
+{
+	struct place p = { 0, 0 };
+	size_t n = 0, all, i;
+
+	pthread_mutex_lock(&map->lock);
+	for (all = 0, i = 0; i < map->leaves; i++)
+		all += map->leaf[i]->n;
+	*copy = reallocarray(NULL, all + 1, sizeof(**copy));
+	for (; *copy != NULL && !at_end(map, p); p = next(map, p), n++) {
+		(*copy)[n] = seg_at(map, p);
+		if ((*copy)[n].status == CLAIMED)
+			(*copy)[n].status = map->from;
+	}
+	pthread_mutex_unlock(&map->lock);
+	return n;
+}
+
+int
+map_settle(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
+{
+	return set(map, off, len, CLAIMED, to);
+}
+
+void
+map_end(struct map *map, uint64_t end)
+{
+	struct place p;
+	struct seg s;
+
+	pthread_mutex_lock(&map->lock);
+	while (map->leaves > 0 && map->length > end) {
+		p = before(map, (struct place){ map->leaves, 0 });
+		s = seg_at(map, p);
+		map->length = s.off > end ? s.off : end;
+		count(map, (unsigned char)s.status, -(s.off + s.len -
+		    map->length), 0);
+		if (s.off >= end)
+			erase(map, p);
+	}
+	pthread_mutex_unlock(&map->lock);
+}
+
+bool
+map_next(struct map *map, uint64_t off, enum seg_status status,
+    struct seg *got)
+{
+	struct place p;
+	bool found;
+
+	pthread_mutex_lock(&map->lock);
+	p = find(map, off);
+	while (!at_end(map, p) && status_of(map, p) != status)
+		p = next(map, p);
+	found = !at_end(map, p);
+	if (found) {
+		*got = seg_at(map, p);
+		if (got->off < off) {
+			got->len -= off - got->off;
+			got->off = off;
+		}
+	}
+	pthread_mutex_unlock(&map->lock);
+	return found;
+}
+
+enum seg_status
+map_at(struct map *map, uint64_t off)
+{
+	enum seg_status status;
+	struct place p;
+
+	pthread_mutex_lock(&map->lock);
+	p = find(map, off);
+	status = at_end(map, p) ? FINISHED : status_of(map, p);
+	pthread_mutex_unlock(&map->lock);
+	return status;
+}
+
+bool
+map_all(struct map *map, uint64_t off, uint64_t len, enum seg_status status)
+{
+	struct seg s;
+
+	return map_next(map, off, status, &s) && s.off == off && s.len >= len;
+}
+
+struct map_totals
+map_totals(struct map *map)
+{
+	struct map_totals t;
+
+	pthread_mutex_lock(&map->lock);
+	t = (struct map_totals){ .end = map->length,
+		.outside = map->sum[OUTSIDE].bytes,
+		.finished = map->sum[FINISHED].bytes,
+		.bad = map->sum[BAD].bytes,
+		.bad_ranges = map->sum[BAD].ranges,
+		.untried = map->sum[UNTRIED].bytes,
+		.claimed = map->sum[CLAIMED].bytes,
+		.failed = map->sum[UNTRIMMED].bytes +
+		    map->sum[UNSCRAPED].bytes };
+	pthread_mutex_unlock(&map->lock);
+	return t;
+}

@@ -1,0 +1,423 @@
+/*
+ * ddrescue's map files.  Lines; "#" begins a comment; the first other line is
+ * the status line, "pos status [pass]"; each one after is "pos size status".
+ * Numbers are decimal, 0x hex or 0 octal.  Blocks adjoin; what lies before the
+ * first and behind the last is not tried.
+ *
+ * A map is never written in place: at any moment there is a whole one.
+ */
+#include "map/mapfile.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "base/status.h"
+
+typedef unsigned long long ull;
+
+enum { DIGITS = 64 };		/* more are a joke */
+
+static const char source_mark[] = "# pardd source: ";
+static const char target_mark[] = "# pardd target: ";
+
+static bool
+is_comment(const char *line)
+{
+	line += strspn(line, " \t\r\v\f");
+	return *line == '#' || *line == '\0';
+}
+
+/* A number at *s; steps behind it and what is blank. */
+static bool
+number(const char **s, uint64_t *value)
+{
+	char *end;
+
+	*s += strspn(*s, " \t");
+	if (!isdigit((unsigned char)**s))
+		return false;
+	errno = 0;
+	*value = strtoull(*s, &end, 0);
+	if (errno != 0 || end - *s > DIGITS ||
+	    (*end != '\0' && !isspace((unsigned char)*end)))
+		return false;
+	*s = end + strspn(end, " \t");
+	return true;
+}
+
+static bool
+one_of(char c, const char *set)
+{
+	return c != '\0' && strchr(set, c) != NULL;
+}
+
+/* pos status [pass] */
+static bool
+read_status(struct mapfile *m, const char *s)
+{
+	uint64_t pass = 1;
+
+	if (!number(&s, &m->pos) || !one_of(*s, "?*/-F+G"))
+		return false;
+	m->phase = *s++;
+	s += strspn(s, " \t\r");
+	if (*s == '\0') {
+		m->pass = 1;
+		return true;
+	}
+	if (*s < '1' || *s > '9' || !number(&s, &pass))
+		return false;
+	m->pass = pass > INT32_MAX ? INT32_MAX : (int64_t)pass;
+	return true;
+}
+
+int
+mapfile_append(struct mapfile *m, const struct seg *s)
+{
+	struct seg *grown;
+
+	if (m->n > 0 && m->seg[m->n - 1].status == s->status) {
+		m->seg[m->n - 1].len += s->len;
+		return 0;
+	}
+	if (m->n == m->room) {
+		m->room = m->room == 0 ? 64 : m->room * 2;
+		grown = reallocarray(m->seg, m->room, sizeof(*grown));
+		if (grown == NULL)
+			return ENOMEM;
+		m->seg = grown;
+	}
+	m->seg[m->n++] = *s;
+	return 0;
+}
+
+/* pos size status */
+static const char *
+read_block(struct mapfile *m, const char *s)
+{
+	uint64_t end = m->n == 0 ? 0 : m->seg[m->n - 1].off +
+	    m->seg[m->n - 1].len;
+	struct seg seg;
+
+	if (!number(&s, &seg.off) || seg.off > INT64_MAX ||
+	    !number(&s, &seg.len))
+		return "is not a block";
+	if (!one_of(*s, "?*/-+"))
+		return "has no status that is known";
+	seg.status = (enum seg_status)*s;
+	if (seg.len > INT64_MAX - seg.off)
+		seg.len = INT64_MAX - seg.off;
+	if (m->n > 0 && (seg.off != end || seg.len == 0))
+		return "does not adjoin the one before";
+	if (seg.len == 0)
+		return NULL;
+	return mapfile_append(m, &seg) == 0 ? NULL :
+	    "is one too many for memory";
+}
+
+/* What follows a mark, of the first such line; false: no memory. */
+static bool
+note(char **to, const char *mark, const char *line)
+{
+	size_t n = strlen(mark);
+
+	if (*to != NULL || strncmp(line, mark, n) != 0)
+		return true;
+	*to = strdup(line + n);
+	return *to != NULL;
+}
+
+static const char *
+read_line(struct mapfile *m, char *line, size_t len, bool *have_status)
+{
+	if (strlen(line) != len)
+		return "has a zero byte";
+	line[strcspn(line, "\r\n")] = '\0';
+	if (!note(&m->source, source_mark, line) ||
+	    !note(&m->target, target_mark, line))
+		return "is one too many for memory";
+	if (is_comment(line))
+		return NULL;
+	if (*have_status)
+		return read_block(m, line);
+	*have_status = true;
+	return read_status(m, line) ? NULL : "is not a status line";
+}
+
+static int
+read_all(struct mapfile *m, FILE *in, const char *path, struct fault *f)
+{
+	const char *wrong = NULL;
+	bool have_status = false;
+	char *line = NULL;
+	size_t room = 0;
+	unsigned n = 0;
+	ssize_t len;
+
+	while (wrong == NULL && (len = getline(&line, &room, in)) >= 0) {
+		n++;
+		wrong = read_line(m, line, (size_t)len, &have_status);
+	}
+	free(line);
+	if (wrong != NULL)
+		return fault_set(f, STATUS_REFUSED,
+		    "%s is not a map: line %u %s", path, n, wrong);
+	if (feof(in) == 0)		/* what follows is not known */
+		return fault_errno(f, ferror(in) != 0 ? EIO : ENOMEM, "%s",
+		    path);
+	return 0;
+}
+
+int
+mapfile_load(struct mapfile *m, const char *path, struct fault *f)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	FILE *in;
+	int failed;
+
+	*m = (struct mapfile){ .phase = '?', .pass = 1 };
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 && errno == ELOOP)
+		return fault_set(f, status_errno(ELOOP), "%s is a symbolic "
+		    "link, and no map is looked for behind it", path);
+	if (fd < 0)
+		return fault_errno(f, errno, "%s", path);
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return fault_set(f, STATUS_REFUSED,
+		    "%s is not a regular file, and so not a map", path);
+	}
+	in = fdopen(fd, "r");
+	if (in == NULL) {
+		close(fd);
+		return fault_errno(f, ENOMEM, "%s", path);
+	}
+	failed = read_all(m, in, path, f);
+	fclose(in);
+	return failed;
+}
+
+void
+mapfile_free(struct mapfile *m)
+{
+	free(m->seg);
+	free(m->source);
+	free(m->target);
+	m->seg = NULL;
+	m->source = m->target = NULL;
+}
+
+static void
+write_head(const struct mapfile *m, const char *phase_text, FILE *out)
+{
+	time_t now = time(NULL);
+	struct tm tm;
+	char when[32];
+
+	localtime_r(&now, &tm);
+	strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm);
+	fprintf(out, "# Mapfile. Created by pardd\n");
+	if (m->source != NULL)
+		fprintf(out, "%s%s\n", source_mark, m->source);
+	if (m->target != NULL)
+		fprintf(out, "%s%s\n", target_mark, m->target);
+	fprintf(out, "# Current time: %s\n# %s\n"
+	    "# current_pos  current_status  current_pass\n"
+	    "0x%08llX     %c               %lld\n"
+	    "#      pos        size  status\n", when, phase_text,
+	    (ull)m->pos, m->phase, (long long)m->pass);
+}
+
+static void
+write_last(struct mapfile_out *o)
+{
+	if (o->last.len > 0)
+		fprintf(o->out, "0x%08llX  0x%08llX  %c\n", (ull)o->last.off,
+		    (ull)o->last.len, o->last.status);
+}
+
+void
+mapfile_put(struct mapfile_out *o, const struct seg *s)
+{
+	if (s->len == 0)
+		return;
+	if (o->last.len > 0 && o->last.status == s->status) {
+		o->last.len += s->len;
+		return;
+	}
+	write_last(o);
+	o->last = *s;
+}
+
+/* What a map has itself. */
+static void
+put_own(struct mapfile_out *o, const void *arg)
+{
+	const struct mapfile *m = arg;
+	size_t i;
+
+	for (i = 0; i < m->n; i++)
+		mapfile_put(o, &m->seg[i]);
+}
+
+/* Write and lock what is to become the map; *fresh is open then. */
+static int
+write_open(struct mapfile_form *form, int fd, int *fresh)
+{
+	struct mapfile_out o = { .out = fdopen(fd, "w") };
+	int err = 0;
+
+	*fresh = -1;
+	if (o.out == NULL) {
+		close(fd);
+		return ENOMEM;
+	}
+	write_head(form->head, form->phase_text, o.out);
+	form->fill(&o, form->arg);
+	write_last(&o);
+	if (fflush(o.out) != 0 || ferror(o.out) != 0 || fsync(fd) != 0)
+		err = errno != 0 ? errno : EIO;
+	if (err == 0) {
+		*fresh = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		if (*fresh < 0)
+			err = errno;
+	}
+	if (fclose(o.out) != 0 && err == 0)
+		err = errno;
+	if (err == 0)			/* not everywhere are there locks */
+		flock(*fresh, LOCK_EX | LOCK_NB);
+	else if (*fresh >= 0)
+		close(*fresh);
+	return err;
+}
+
+struct place {			/* of the map: names in its folder */
+	int		 dir;
+	const char	*path, *base;	/* for people; the map */
+	char		 temporary[NAME_MAX + 1], before[NAME_MAX + 1];
+};
+
+static int
+place_of(struct place *at, int dir, const char *path, struct fault *f)
+{
+	at->dir = dir;
+	at->path = path;
+	at->base = folder_base(path);
+	if (snprintf(at->temporary, sizeof(at->temporary), "%s" TEMPORARY,
+	    at->base) <= NAME_MAX && snprintf(at->before, sizeof(at->before),
+	    "%s.bak", at->base) <= NAME_MAX)
+		return 0;
+	return fault_errno(f, ENAMETOOLONG, "%s", path);
+}
+
+/* A new file beside the map, on the medium. */
+static int
+write_temporary(struct mapfile_form *form, const struct place *at, int *fresh,
+    struct fault *f)
+{
+	int fd, err;
+
+	unlinkat(at->dir, at->temporary, 0);	/* of a run that was killed */
+	fd = openat(at->dir, at->temporary, O_WRONLY | O_CREAT | O_EXCL |
+	    O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return fault_errno(f, errno, "%s" TEMPORARY, at->path);
+	err = write_open(form, fd, fresh);
+	if (err == 0)
+		return 0;
+	unlinkat(at->dir, at->temporary, 0);
+	return fault_errno(f, err, "%s" TEMPORARY ": writing the map",
+	    at->path);
+}
+
+/* One of nothing at all says less than any that it might replace. */
+static bool
+is_empty(const struct place *at)
+{
+	struct stat st;
+
+	return fstatat(at->dir, at->base, &st, 0) == 0 && st.st_size == 0;
+}
+
+/*
+ * Make it the map, and the map before path.bak.  Some file systems have no
+ * links, and then there is no map before; nor does it matter as much as this.
+ */
+static int
+replace(const struct place *at, struct fault *f)
+{
+	if (!is_empty(at)) {
+		unlinkat(at->dir, at->before, 0);
+		(void)!linkat(at->dir, at->base, at->dir, at->before, 0);
+	}
+	if (renameat(at->dir, at->temporary, at->dir, at->base) != 0)
+		return fault_errno(f, errno, "%s", at->path);
+	return 0;
+}
+
+int
+mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
+{
+	struct place at;
+	int fresh = -1;
+
+	if (place_of(&at, form->dir, path, f) != 0 ||
+	    write_temporary(form, &at, &fresh, f) != 0)
+		return -1;
+	if (replace(&at, f) != 0) {
+		close(fresh);
+		unlinkat(at.dir, at.temporary, 0);
+		return -1;
+	}
+	if (form->lock >= 0)
+		close(form->lock);
+	form->lock = fresh;
+	if (fsync(at.dir) != 0 && errno != EINVAL)
+		return fault_errno(f, errno, "%s: its folder", path);
+	return 0;
+}
+
+int
+mapfile_try(struct mapfile_form *form, const char *path, struct fault *f)
+{
+	struct place at;
+	int fresh = -1;
+
+	if (place_of(&at, form->dir, path, f) != 0 ||
+	    write_temporary(form, &at, &fresh, f) != 0)
+		return -1;
+	close(fresh);
+	unlinkat(at.dir, at.temporary, 0);
+	return 0;
+}
+
+int
+mapfile_save(const struct mapfile *m, const char *path,
+    const char *phase_text, struct fault *f)
+{
+	struct mapfile_form form = { .head = m, .phase_text = phase_text,
+		.fill = put_own, .arg = m, .lock = -1 };
+	const char *base;
+	int failed;
+
+	form.dir = folder_open(path, O_RDONLY, &base);
+	if (form.dir < 0)
+		return fault_errno(f, errno, "%s", path);
+	failed = mapfile_save_by(&form, path, f);
+	close(form.dir);
+	if (form.lock >= 0)
+		close(form.lock);
+	return failed;
+}

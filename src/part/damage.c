@@ -1,0 +1,391 @@
+/*
+ * Damage: the ranges that a rescue could not read, sorted into partitions, and
+ * for the file systems that have a tool for it the command that names the
+ * files these ranges belong to.
+ *
+ * All is looked up on the target.  What was not read is not written there, so
+ * it holds whatever was there before: of a table only that counts which the map
+ * calls finished, and a file system only if its head is.
+ */
+#include "part/damage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/shell.h"
+#include "disk/disk.h"
+#include "part/parts.h"
+
+enum {
+	STEP = 512,		/* no block is smaller */
+	PIECES = 64,		/* ranges of an area that are kept */
+	EXT_MOST = 64,		/* blocks in a command */
+	RANGES_MOST = 16,	/* ranges in a command */
+	RUN_MOST = 1000,	/* blocks of a range that xfs_db lists */
+};
+
+typedef unsigned long long ull;
+
+struct hits {			/* what an area has lost */
+	struct damage_area area;
+	struct seg	piece[PIECES];	/* the first ones */
+	size_t		n;
+};
+
+struct survey {
+	const struct plan *p;
+	struct map	*map;
+	struct endpoint	 dst;	/* the target as it is now */
+	struct parts	 parts;
+	struct hits	*hits;	/* one for each part, and one for the rest */
+};
+
+static uint32_t
+be32(const unsigned char *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
+	    (uint32_t)p[2] << 8 | p[3];
+}
+
+/* --- the commands ------------------------------------------------------ */
+
+static void
+put_word(FILE *out, const char *name)
+{
+	char *word = shell_word(name);
+
+	fputs(word != NULL ? word : "...", out);
+	free(word);
+}
+
+/* The blocks that a piece touches, but those of the piece before. */
+static bool
+blocks(const struct hits *h, size_t i, uint64_t unit, uint64_t *first,
+    uint64_t *last)
+{
+	const struct seg *s = &h->piece[i], *t = s - 1;
+	uint64_t done = i == 0 ? 0 : (t->off + t->len - 1 - h->area.off) /
+	    unit + 1;
+
+	*first = (s->off - h->area.off) / unit;
+	*last = (s->off + s->len - 1 - h->area.off) / unit;
+	if (*first < done)
+		*first = done;
+	return *first <= *last;
+}
+
+/*
+ * Each writes a command and returns how many ranges are in it as a whole, or -1
+ * for a file system that says odd things of itself.
+ *
+ * debugfs(8): blocks to inodes, inodes to names.  Without the bitmaps (-c),
+ * which may be among what is lost; it knows where in a file a volume begins.
+ */
+static int64_t
+ext_command(FILE *out, const struct hits *h, const char *name, uint64_t at,
+    const unsigned char *head)
+{
+	uint32_t log = le32(head + 1024 + 24);
+	uint64_t unit = UINT64_C(1024) << (log < 7 ? log : 0), first, last;
+	char where[32] = "", *device = NULL;
+	bool cut = false;
+	size_t i, n = 0;
+
+	if (at > 0)
+		snprintf(where, sizeof(where), "?offset=%llu", (ull)at);
+	if (asprintf(&device, "%s%s", name, where) < 0)
+		return -1;
+	fputs("debugfs -c -R \"ncheck $(debugfs -c -R 'icheck", out);
+	for (i = 0; i < h->n && !cut; i++) {
+		if (!blocks(h, i, unit, &first, &last))
+			continue;
+		for (; first <= last && n < EXT_MOST; first++, n++)
+			fprintf(out, " %llu", (ull)first);
+		cut = first <= last;
+	}
+	fputs("' ", out);
+	put_word(out, device);
+	fputs(" | awk '$2+0 {print $2}' | sort -u | tr '\\n' ' ')\" ", out);
+	put_word(out, device);
+	free(device);
+	return (int64_t)i - cut;
+}
+
+/* ntfscluster(8): a range of clusters at a time. */
+static int64_t
+ntfs_command(FILE *out, const struct hits *h, const unsigned char *head)
+{
+	uint64_t sector = head[11] | (uint64_t)head[12] << 8;
+	uint64_t unit = head[13] <= 128 ? sector * head[13] :
+	    head[13] > 240 ? sector << (256 - head[13]) : 0;
+	uint64_t first, last;
+	size_t i;
+
+	if (unit == 0)
+		return -1;
+	fputs("for c in", out);
+	for (i = 0; i < h->n && i < RANGES_MOST; i++)
+		if (blocks(h, i, unit, &first, &last))
+			fprintf(out, " %llu-%llu", (ull)first, (ull)last);
+	fputs("; do ntfscluster -f -q -c $c ", out);
+	return (int64_t)i;
+}
+
+/* xfs_db(8): the use of all blocks is gathered first, which takes a while. */
+static int64_t
+xfs_command(FILE *out, const struct hits *h, const unsigned char *head)
+{
+	uint64_t unit = be32(head + 4), first, last;
+	int64_t cut = 0;
+	size_t i;
+
+	if (unit < STEP || unit > 65536)
+		return -1;
+	fputs("xfs_db -r -c 'blockget -n'", out);
+	for (i = 0; i < h->n && i < RANGES_MOST; i++) {
+		if (!blocks(h, i, unit, &first, &last))
+			continue;
+		if (last - first >= RUN_MOST) {
+			last = first + RUN_MOST - 1;
+			cut++;
+		}
+		fprintf(out, " -c 'daddr %llu' -c 'blockuse -n -c %llu'",
+		    (ull)(first * (unit / 512)), (ull)(last - first + 1));
+	}
+	fputs(" ", out);
+	return (int64_t)i - cut;
+}
+
+/* The tools that want a device get a loop device, where it is a part. */
+static int64_t
+on_device(FILE *out, const struct hits *h, const char *name, uint64_t at,
+    const unsigned char *head)
+{
+	bool ntfs = strcmp(h->area.type, "ntfs") == 0;
+	int64_t n;
+
+	if (at > 0) {
+		fprintf(out, "d=$(losetup -r -f --show -o %llu --sizelimit "
+		    "%llu ", (ull)at, (ull)h->area.len);
+		put_word(out, name);
+		fputs(") && { ", out);
+	}
+	n = ntfs ? ntfs_command(out, h, head) : xfs_command(out, h, head);
+	if (at > 0)
+		fputs("\"$d\"", out);
+	else
+		put_word(out, name);
+	if (ntfs)
+		fputs("; done", out);
+	if (at > 0)
+		fputs("; losetup -d \"$d\"; }", out);
+	return n;
+}
+
+static void
+make_command(struct survey *s, struct hits *h, const unsigned char *head)
+{
+	uint64_t at = s->p->dst_off + h->area.off;
+	char *text = NULL;
+	int64_t n;
+	size_t room;
+	FILE *out;
+
+	if (strcmp(h->area.type, "ext2") != 0 &&
+	    strcmp(h->area.type, "ext3") != 0 &&
+	    strcmp(h->area.type, "ext4") != 0 &&
+	    strcmp(h->area.type, "ntfs") != 0 &&
+	    strcmp(h->area.type, "xfs") != 0)
+		return;
+	out = open_memstream(&text, &room);
+	if (out == NULL)
+		return;
+	n = h->area.type[0] == 'e' ?
+	    ext_command(out, h, s->p->dst->name, at, head) :
+	    on_device(out, h, s->p->dst->name, at, head);
+	if (fclose(out) != 0 || n < 0) {
+		free(text);
+		return;
+	}
+	h->area.command = text;
+	h->area.more = h->area.ranges - (uint64_t)n;
+}
+
+/* --- the areas --------------------------------------------------------- */
+
+static void
+describe(struct survey *s, struct hits *h)
+{
+	uint64_t at = s->p->dst_off + h->area.off;
+	struct volume v;
+
+	if (h->area.outside || !map_all(s->map, h->area.off, sizeof(v.head),
+	    FINISHED))
+		return;
+	parts_volume(&s->dst, at, h->area.len, &v);
+	if (!map_all(s->map, v.at - s->p->dst_off, 1, FINISHED))
+		return;
+	memcpy(h->area.type, v.type, sizeof(v.type));
+	memcpy(h->area.label, v.label, sizeof(v.label));
+	make_command(s, h, v.head);
+}
+
+/*
+ * Which area a byte is in: the index of its partition, or behind the last the
+ * rest; *until is where that may change.
+ */
+static size_t
+area_at(const struct parts *t, uint64_t off, uint64_t *until)
+{
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		const struct part *q = &t->part[i];
+
+		if (q->container)
+			continue;
+		if (q->start <= off && off < part_end(q)) {
+			if (part_end(q) < *until)
+				*until = part_end(q);
+			return i;
+		}
+		if (off < q->start && q->start < *until)
+			*until = q->start;
+	}
+	return t->n;
+}
+
+static void
+add(struct survey *s, const struct seg *lost)
+{
+	uint64_t at, end = lost->off + lost->len, until;
+
+	for (at = lost->off; at < end; at = until) {
+		struct hits *h;
+
+		until = end;
+		h = &s->hits[area_at(&s->parts, at, &until)];
+		if (h->n < PIECES)
+			h->piece[h->n++] = (struct seg){ at, until - at, BAD };
+		h->area.bytes += until - at;
+		h->area.ranges++;
+	}
+}
+
+static bool
+lost(enum seg_status status)
+{
+	return status == BAD || status == UNTRIMMED || status == UNSCRAPED;
+}
+
+static void
+add_all(struct survey *s)
+{
+	struct seg *seg, run = { 0, 0, BAD };
+	size_t n = map_copy(s->map, &seg), i;
+
+	for (i = 0; i < n; i++) {
+		if (lost(seg[i].status)) {
+			if (run.len == 0)
+				run.off = seg[i].off;
+			run.len += seg[i].len;
+			continue;
+		}
+		add(s, &run);
+		run.len = 0;
+	}
+	add(s, &run);
+	free(seg);
+}
+
+static bool
+is_partition(const struct endpoint *ep)
+{
+	struct disk d;
+
+	return endpoint_disk(ep, &d) && d.partition > 0;
+}
+
+/* A partition may have a table, too, but nobody misses it. */
+static void
+read_table(struct survey *s, struct damage *d)
+{
+	struct fault f;
+
+	if (s->p->src->part > 0 || s->p->dst_off > 0 ||
+	    parts_rescued(&s->dst, s->p->src, s->map, &s->parts, &f) != 0)
+		return;
+	if (s->parts.left != TABLE_LOST || !is_partition(s->p->src))
+		d->table = (int)s->parts.left;
+}
+
+/* The areas without their losses. */
+static void
+outline(struct survey *s)
+{
+	struct damage_area *rest = &s->hits[s->parts.n].area;
+	size_t i;
+
+	for (i = 0; i < s->parts.n; i++) {
+		const struct part *q = &s->parts.part[i];
+
+		s->hits[i].area.number = q->number;
+		s->hits[i].area.off = q->start;
+		s->hits[i].area.len = q->length;
+	}
+	rest->outside = s->parts.n > 0;
+	rest->number = s->p->src->part;
+	rest->len = rest->outside ? 0 : s->p->length;
+}
+
+static void
+collect(struct survey *s, struct damage *d)
+{
+	size_t i;
+
+	s->hits = calloc(s->parts.n + 1, sizeof(*s->hits));
+	d->area = calloc(s->parts.n + 1, sizeof(*d->area));
+	if (s->hits == NULL || d->area == NULL)
+		return;
+	outline(s);
+	add_all(s);
+	for (i = 0; i <= s->parts.n; i++) {
+		if (s->hits[i].area.ranges == 0)
+			continue;
+		describe(s, &s->hits[i]);
+		d->area[d->n] = s->hits[i].area;
+		d->area[d->n++].off += s->p->src_off;
+	}
+}
+
+void
+damage_make(struct damage *d, const struct plan *p, struct map *map)
+{
+	struct survey s = { .p = p, .map = map, .dst = *p->dst };
+	struct map_totals t = map_totals(map);
+	uint64_t start = p->src->part > 0 ? p->src->base : 0;
+
+	*d = (struct damage){ .n = 0 };
+	if (p->opts->map == NULL || p->opts->compare != 0 ||
+	    t.bad + t.failed == 0 || p->src_off != start)
+		return;
+	s.dst.absent = false;
+	s.dst.part = 0;
+	s.dst.size = (int64_t)(p->dst_off + p->length);
+	read_table(&s, d);
+	collect(&s, d);
+	parts_free(&s.parts);
+	free(s.hits);
+}
+
+void
+damage_free(struct damage *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->n; i++)
+		free(d->area[i].command);
+	free(d->area);
+}

@@ -1,0 +1,649 @@
+/*
+ * Partition tables and signatures, by libblkid.
+ *
+ * Nothing on a disk is to be trusted.  Before libblkid looks, the headers are
+ * held to some measure: a GPT of no more than ENTRIES_MOST bytes of entries,
+ * a chain of no more than LINKS_MOST logical partitions.  What it finds is
+ * taken with checked arithmetic.  It counts in 512 bytes and 32 bits where an
+ * MBR is concerned, which large disks of 4096 exceed: there the four primary
+ * partitions are read here.
+ */
+#include "part/parts.h"
+
+#include <blkid/blkid.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/status.h"
+#include "part/view.h"
+
+enum {
+	SECTOR = 512,		/* bytes: libblkid's unit, and most images' */
+	LARGE_SECTOR = 4096,	/* bytes */
+	HEAD = 512 << 10,	/* bytes that hold a file system's signature */
+	TAIL = 128 << 10,	/* bytes at its end, for RAID and ZFS */
+	ENTRIES_MOST = 4 << 20,	/* bytes of a GPT's */
+	LINKS_MOST = 256,	/* logical partitions */
+	SIGNS_MOST = 256,	/* signatures of a disk */
+	AREA_SIGNS = 16,	/* and of the disk as a whole, a partition */
+	SHOWN = 16,		/* partitions listed in a refusal */
+	GPT_ENTRIES = 16 << 10,	/* bytes, at least; UEFI 2.10 5.3.1 */
+	MBR_ENTRIES = 446,	/* offset of the first */
+	MBR_ENTRY = 16,		/* bytes of one */
+	MBR_GPT = 0xee,		/* type of the entry that guards a GPT */
+};
+
+typedef unsigned long long ull;
+
+static uint64_t
+le64(const unsigned char *p)
+{
+	return le32(p) | (uint64_t)le32(p + 4) << 32;
+}
+
+/* --- is it sane? ------------------------------------------------------ */
+
+/* Of any boot sector, and of the links of logical partitions. */
+static bool
+is_mbr(const unsigned char *sector)
+{
+	return sector[510] == 0x55 && sector[511] == 0xaa;
+}
+
+static const unsigned char *
+entry(const unsigned char *mbr, size_t i)
+{
+	return mbr + MBR_ENTRIES + MBR_ENTRY * i;
+}
+
+static bool
+extended(const unsigned char *e)
+{
+	return (e[4] == 0x05 || e[4] == 0x0f || e[4] == 0x85) &&
+	    le32(e + 12) != 0;
+}
+
+static bool
+guards_gpt(const unsigned char *mbr)
+{
+	unsigned i;
+
+	for (i = 0; i < 4; i++)
+		if (entry(mbr, i)[4] == MBR_GPT)
+			return true;
+	return false;
+}
+
+/* Follow the chain of logical partitions; false when it does not end. */
+static bool
+walk_logical(const struct view *v, uint64_t first, struct parts *t)
+{
+	unsigned char mbr[SECTOR];
+	uint64_t next = 0, at;
+	unsigned link, i;
+
+	for (link = 0; link < LINKS_MOST; link++) {
+		at = (first + next) * t->sector;
+		if (!view_known(v, at, SECTOR))
+			t->left = TABLE_PART;
+		if (view_fill(v, at, t->sector) != 0 ||
+		    !view_read(v, at, mbr, SECTOR) || !is_mbr(mbr))
+			return true;
+		for (i = 0; i < 4 && !extended(entry(mbr, i)); i++)
+			continue;
+		if (i == 4)
+			return true;
+		next = le32(entry(mbr, i) + 8);
+	}
+	return false;
+}
+
+static bool
+has_gpt(const struct view *v, uint64_t at, unsigned char *header)
+{
+	return view_read(v, at, header, SECTOR) && memcmp(header, "EFI PART",
+	    8) == 0;
+}
+
+/* Bring the entries of a GPT; false when they are too many to be true. */
+static bool
+fetch_entries(const struct view *v, uint64_t at, uint32_t sector)
+{
+	unsigned char h[SECTOR];
+	uint64_t off, len;
+
+	if (!has_gpt(v, at, h))
+		return true;
+	if (__builtin_mul_overflow(le64(h + 72), (uint64_t)sector, &off))
+		return false;
+	len = (uint64_t)le32(h + 80) * le32(h + 84);
+	if (len > ENTRIES_MOST)
+		return false;
+	view_fill(v, off, len);		/* or the checksum tells */
+	return true;
+}
+
+/* Whether libblkid can be let at it. */
+static bool
+sane(const struct view *v, const unsigned char *mbr, struct parts *t)
+{
+	uint64_t last = v->size / t->sector - 1;
+	unsigned i;
+
+	if (!fetch_entries(v, t->sector, t->sector) ||
+	    !fetch_entries(v, last * t->sector, t->sector)) {
+		snprintf(t->wrong, sizeof(t->wrong), "its GPT is damaged: its "
+		    "entries cannot be that many");
+		return false;
+	}
+	for (i = 0; i < 4; i++)
+		if (extended(entry(mbr, i)) && !walk_logical(v,
+		    le32(entry(mbr, i) + 8), t)) {
+			snprintf(t->wrong, sizeof(t->wrong), "its chain of "
+			    "logical partitions does not end");
+			return false;
+		}
+	return true;
+}
+
+/* --- the table -------------------------------------------------------- */
+
+/* A text from libblkid, which may be NULL. */
+static void
+keep(char *to, size_t room, const char *text)
+{
+	snprintf(to, room, "%s", text != NULL ? text : "");
+}
+
+/* Take over a partition; false for one that no disk could hold. */
+static bool
+take(struct part *to, blkid_partition from, bool gpt)
+{
+	int64_t number = blkid_partition_get_partno(from);
+	int64_t start = blkid_partition_get_start(from);
+	int64_t sectors = blkid_partition_get_size(from);
+
+	*to = (struct part){ .number = (unsigned)number };
+	if (number <= 0 || start < 0 || sectors <= 0 ||
+	    start > INT64_MAX / SECTOR || sectors > INT64_MAX / SECTOR - start)
+		return false;
+	to->start = (uint64_t)start * SECTOR;
+	to->length = (uint64_t)sectors * SECTOR;
+	to->container = blkid_partition_is_extended(from) != 0;
+	keep(to->name, sizeof(to->name), blkid_partition_get_name(from));
+	if (gpt)
+		keep(to->type, sizeof(to->type),
+		    blkid_partition_get_type_string(from));
+	else
+		snprintf(to->type, sizeof(to->type), "0x%02x",
+		    (unsigned)blkid_partition_get_type(from));
+	return true;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int
+take_all(struct parts *t, blkid_partlist list)
+{
+	int n = blkid_partlist_numof_partitions(list), i;
+	bool gpt = strcmp(t->type, "gpt") == 0;
+
+	if (n <= 0)
+		return 0;
+	t->part = calloc((size_t)n, sizeof(*t->part));
+	if (t->part == NULL)
+		return ENOMEM;
+	for (i = 0; i < n; i++)
+		if (take(&t->part[t->n], blkid_partlist_get_partition(list, i),
+		    gpt))
+			t->n++;
+	qsort(t->part, t->n, sizeof(*t->part), by_number);
+	return 0;
+}
+
+/* Primary partitions as they stand there; logical ones only within reach. */
+static void
+mend_mbr(struct parts *t, const unsigned char *mbr)
+{
+	bool reach = true;
+	size_t i, n = 0;
+
+	for (i = 0; i < 4; i++) {
+		const unsigned char *e = entry(mbr, i);
+
+		if (extended(e) && ((uint64_t)le32(e + 8) + le32(e + 12)) *
+		    (t->sector / SECTOR) > UINT32_MAX)
+			reach = false;
+	}
+	for (i = 0; i < t->n; i++) {
+		struct part p = t->part[i];
+
+		if (p.number <= 4) {
+			const unsigned char *e = entry(mbr, p.number - 1);
+
+			p.start = (uint64_t)le32(e + 8) * t->sector;
+			p.length = (uint64_t)le32(e + 12) * t->sector;
+		}
+		if (p.number <= 4 || reach)
+			t->part[n++] = p;
+	}
+	t->n = n;
+	if (!reach)
+		keep(t->wrong, sizeof(t->wrong), "its logical partitions lie "
+		    "farther out than can be followed");
+}
+
+static int
+probe_table(const struct view *v, const unsigned char *mbr, struct parts *t)
+{
+	static char gpt[] = "gpt", dos[] = "dos";
+	char *known[] = { gpt, dos, NULL };
+	blkid_probe pr = blkid_new_probe();
+	blkid_parttable table = NULL;
+	blkid_partlist list = NULL;
+	int err = 0;
+
+	if (pr == NULL)
+		return ENOMEM;
+	if (blkid_probe_set_device(pr, v->fd, 0, (blkid_loff_t)v->size) == 0 &&
+	    blkid_probe_set_sectorsize(pr, t->sector) == 0 &&
+	    blkid_probe_enable_superblocks(pr, 0) == 0 &&
+	    blkid_probe_enable_partitions(pr, 1) == 0 &&
+	    blkid_probe_filter_partitions_type(pr, BLKID_FLTR_ONLYIN,
+	    known) == 0)
+		list = blkid_probe_get_partitions(pr);
+	if (list != NULL)
+		table = blkid_partlist_get_table(list);
+	if (table != NULL) {
+		keep(t->type, sizeof(t->type), blkid_parttable_get_type(table));
+		t->at = (uint64_t)blkid_parttable_get_offset(table);
+		err = take_all(t, list);
+		if (strcmp(t->type, dos) == 0 && t->sector != SECTOR)
+			mend_mbr(t, mbr);
+	}
+	blkid_free_probe(pr);
+	return err;
+}
+
+/* No table where one should be: why? */
+static void
+explain(const struct view *v, const unsigned char *mbr, struct parts *t)
+{
+	uint32_t other = t->sector == SECTOR ? LARGE_SECTOR : SECTOR;
+	unsigned char header[SECTOR];
+
+	if (!guards_gpt(mbr))
+		return;
+	if (has_gpt(v, other, header))
+		snprintf(t->wrong, sizeof(t->wrong), "its GPT counts in "
+		    "sectors of %u bytes, and the disk has %u", other,
+		    t->sector);
+	else
+		snprintf(t->wrong, sizeof(t->wrong), "its GPT is damaged, or "
+		    "made for a larger disk");
+}
+
+/* Whether there is a GPT that counts in such sectors, or its backup. */
+static bool
+counts_in(const struct view *v, uint32_t sector)
+{
+	unsigned char header[SECTOR];
+
+	return has_gpt(v, sector, header) || (v->size > sector &&
+	    has_gpt(v, (v->size / sector - 1) * sector, header));
+}
+
+/* An image does not say what its disk's sectors were, but where a GPT is. */
+static uint32_t
+sector_of(const struct view *v)
+{
+	if (v->sector > 0)
+		return v->sector;
+	return !counts_in(v, SECTOR) && counts_in(v, LARGE_SECTOR) ?
+	    LARGE_SECTOR : SECTOR;
+}
+
+/*
+ * An MBR that was lost may have guarded a GPT, and libblkid wants to see it.
+ * Where there is no GPT it is taken for none.
+ */
+static int
+make_guard(const struct view *v, unsigned char *mbr)
+{
+	if (view_known(v, 0, SECTOR))
+		return 0;
+	memset(mbr, 0, SECTOR);
+	mbr[MBR_ENTRIES + 4] = MBR_GPT;
+	mbr[MBR_ENTRIES + 8] = 1;
+	memset(mbr + MBR_ENTRIES + 12, 0xff, 4);
+	mbr[510] = 0x55;
+	mbr[511] = 0xaa;
+	return pwrite(v->fd, mbr, SECTOR, 0) == SECTOR ? 0 : EIO;
+}
+
+/* What a rescue has left of the table; "left" is TABLE_PART if links miss. */
+static enum table
+left_of(const struct view *v, const unsigned char *mbr, const struct parts *t)
+{
+	bool guard = view_known(v, 0, SECTOR);
+
+	if (t->type[0] == '\0')
+		return !guard || (guards_gpt(mbr) && !view_known(v, t->sector,
+		    t->sector + GPT_ENTRIES)) ? TABLE_LOST : TABLE_SOUND;
+	if (strcmp(t->type, "gpt") != 0)
+		return t->left;
+	return t->at != t->sector ? TABLE_BACKUP : guard ? TABLE_SOUND :
+	    TABLE_UNGUARDED;
+}
+
+static int
+read_table(const struct view *v, struct parts *t)
+{
+	unsigned char mbr[SECTOR];
+	int err;
+
+	t->size = v->size;
+	if (v->size < SECTOR)
+		return 0;
+	if (pread(v->fd, mbr, SECTOR, 0) != SECTOR)
+		return errno != 0 ? errno : EIO;
+	t->sector = sector_of(v);
+	err = make_guard(v, mbr);
+	if (err != 0)
+		return err;
+	if (!is_mbr(mbr) || v->size / 2 < t->sector || !sane(v, mbr, t))
+		return 0;
+	err = probe_table(v, mbr, t);
+	if (err == 0 && t->type[0] == '\0')
+		explain(v, mbr, t);
+	t->left = left_of(v, mbr, t);
+	return err;
+}
+
+bool
+parts_possible(const struct endpoint *ep)
+{
+	return !ep->streamed && !ep->absent && ep->size > 0 &&
+	    (ep->be->view != NULL || ep->be->look != NULL);
+}
+
+/* Read the table of a view, unless there was an error; close it. */
+static int
+read_view(struct view *v, int err, struct parts *t, struct fault *f)
+{
+	if (err == 0)
+		err = read_table(v, t);
+	view_close(v);
+	if (err == 0)
+		return 0;
+	parts_free(t);
+	fault_errno(f, err, "%s: reading its partition table", v->ep->name);
+	if (errno_is_medium(err))
+		f->status = STATUS_MEDIUM;
+	return -1;
+}
+
+int
+parts_read(struct endpoint *ep, struct parts *t, struct fault *f)
+{
+	struct view v;
+	int err;
+
+	*t = (struct parts){ .sector = SECTOR };
+	if (!parts_possible(ep))
+		return 0;
+	errno = 0;
+	err = view_open(&v, ep);
+	return read_view(&v, err, t, f);
+}
+
+int
+parts_rescued(struct endpoint *ep, const struct endpoint *whole,
+    struct map *map, struct parts *t, struct fault *f)
+{
+	struct view v;
+	int err;
+
+	*t = (struct parts){ .sector = SECTOR };
+	if (!parts_possible(ep))
+		return 0;
+	errno = 0;
+	err = view_rescued(&v, ep, whole, map);
+	return read_view(&v, err, t, f);
+}
+
+void
+parts_free(struct parts *t)
+{
+	free(t->part);
+	t->part = NULL;
+	t->n = 0;
+}
+
+uint64_t
+part_end(const struct part *p)
+{
+	return p->start + p->length;
+}
+
+/* --- one partition ---------------------------------------------------- */
+
+/* "1 (bytes 1048576 to 5242879), 2 (...)" */
+static void
+list_parts(const struct parts *t, char *text, size_t room)
+{
+	size_t at = 0, i;
+
+	text[0] = '\0';
+	for (i = 0; i < t->n && i < SHOWN && at < room; i++)
+		at += (size_t)snprintf(text + at, room - at,
+		    "%s%u (bytes %llu to %llu)", i > 0 ? ", " : "",
+		    t->part[i].number, (ull)t->part[i].start,
+		    (ull)part_end(&t->part[i]) - 1);
+	if (t->n > SHOWN && at < room)
+		snprintf(text + at, room - at, " and %zu more", t->n - SHOWN);
+}
+
+static int
+no_such_part(const struct endpoint *ep, const char *operand, int64_t number,
+    const struct parts *t, struct fault *f)
+{
+	char list[1024];
+
+	if (t->wrong[0] != '\0')
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: the partition "
+		    "table of %s cannot be used: %s", operand,
+		    (long long)number, ep->name, t->wrong);
+	if (t->type[0] == '\0')
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has no "
+		    "partition table", operand, (long long)number, ep->name);
+	if (t->n == 0)
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: the partition "
+		    "table of %s is empty", operand, (long long)number,
+		    ep->name);
+	list_parts(t, list, sizeof(list));
+	return fault_set(f, STATUS_REFUSED, "%s=%lld: there is no such "
+	    "partition on %s; it has %s", operand, (long long)number,
+	    ep->name, list);
+}
+
+static int
+limit_to(struct endpoint *ep, const struct part *p, const struct parts *t,
+    struct fault *f)
+{
+	if (part_end(p) > t->size)
+		return fault_set(f, STATUS_REFUSED, "partition %u of %s, bytes "
+		    "%llu to %llu, goes beyond the end of the disk at %llu",
+		    p->number, ep->name, (ull)p->start, (ull)part_end(p) - 1,
+		    (ull)t->size);
+	ep->whole = ep->size;
+	ep->part = p->number;
+	ep->base = p->start;
+	ep->end = part_end(p);
+	ep->size = ep->room = (int64_t)ep->end;
+	snprintf(ep->within, sizeof(ep->within), "partition %u of ",
+	    p->number);
+	return 0;
+}
+
+int
+parts_limit(struct endpoint *ep, int64_t number, struct fault *f)
+{
+	/* The output of a comparison is read, as a source is. */
+	const char *operand = ep->role == TARGET ||
+	    ep->name == ep->opts->output ? "opart" : "ipart";
+	struct parts t;
+	size_t i;
+	int failed;
+
+	if (number < 0)
+		return 0;
+	if (!parts_possible(ep))
+		return fault_set(f, STATUS_REFUSED, "%s=%lld: %s has no "
+		    "partitions; a disk or the image of one is needed",
+		    operand, (long long)number, ep->name);
+	if (parts_read(ep, &t, f) != 0)
+		return -1;
+	for (i = 0; i < t.n && t.part[i].number != number; i++)
+		continue;
+	failed = i < t.n ? limit_to(ep, &t.part[i], &t, f) :
+	    no_such_part(ep, operand, number, &t, f);
+	parts_free(&t);
+	return failed;
+}
+
+/* --- signatures ------------------------------------------------------- */
+
+struct signs {
+	struct sign	*sign;
+	size_t		 n, room;
+	uint64_t	 from, to;	/* bytes */
+};
+
+static const char *
+value(blkid_probe pr, const char *name)
+{
+	const char *text;
+
+	return blkid_probe_lookup_value(pr, name, &text, NULL) == 0 ? text :
+	    NULL;
+}
+
+/* What was found just now: a file system, or a partition table. */
+static void
+note_sign(struct signs *s, blkid_probe pr, uint64_t start)
+{
+	bool table = value(pr, "TYPE") == NULL;
+	const char *type = value(pr, table ? "PTTYPE" : "TYPE");
+	const char *at = value(pr, table ? "PTMAGIC_OFFSET" :
+	    "SBMAGIC_OFFSET");
+	struct sign *to = &s->sign[s->n];
+
+	if (type == NULL || at == NULL || s->n == s->room)
+		return;
+	to->off = start + strtoull(at, NULL, 10);
+	if (to->off < s->from || to->off >= s->to)
+		return;
+	keep(to->type, sizeof(to->type), type);
+	keep(to->label, sizeof(to->label), value(pr, "LABEL"));
+	s->n++;
+}
+
+/* One area: the disk as a whole, or a partition. */
+static void
+probe_area(const struct view *v, uint64_t start, uint64_t length,
+    uint32_t sector, bool tables, struct signs *s)
+{
+	blkid_probe pr = blkid_new_probe();
+	unsigned i;
+
+	if (pr == NULL)
+		return;
+	if (blkid_probe_set_device(pr, v->fd, (blkid_loff_t)start,
+	    (blkid_loff_t)length) == 0 &&
+	    blkid_probe_set_sectorsize(pr, sector) == 0 &&
+	    blkid_probe_enable_superblocks(pr, 1) == 0 &&
+	    blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE |
+	    BLKID_SUBLKS_LABEL | BLKID_SUBLKS_MAGIC) == 0 &&
+	    blkid_probe_enable_partitions(pr, tables) == 0 &&
+	    blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC) == 0)
+		for (i = 0; i < AREA_SIGNS && blkid_do_probe(pr) == 0; i++)
+			note_sign(s, pr, start);
+	blkid_free_probe(pr);
+}
+
+static void
+probe_part(const struct view *v, const struct part *p, uint32_t sector,
+    struct signs *s)
+{
+	uint64_t end = part_end(p);
+
+	if (p->container || p->start == 0 || end > v->size ||
+	    p->start >= s->to || end <= s->from)
+		return;
+	view_fill(v, p->start, p->length < HEAD ? p->length : HEAD);
+	if (p->length > HEAD + TAIL)
+		view_fill(v, end - TAIL, TAIL);
+	probe_area(v, p->start, p->length, sector, false, s);
+}
+
+void
+parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
+    struct volume *to)
+{
+	struct sign sign[AREA_SIGNS];
+	struct signs s = { .sign = sign, .room = AREA_SIGNS, .from = off,
+		.to = length < HEAD ? off + length : off + HEAD };
+	struct view v;
+
+	*to = (struct volume){ .type = "" };
+	if (!parts_possible(ep))
+		return;
+	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
+		view_fill(&v, off, length < HEAD ? length : HEAD);
+		probe_area(&v, off, length, sector_of(&v), false, &s);
+		/* as much as there is, and zeros behind it */
+		(void)!pread(v.fd, to->head, sizeof(to->head), (off_t)off);
+	}
+	view_close(&v);
+	if (s.n == 0)
+		return;
+	keep(to->type, sizeof(to->type), sign[0].type);
+	keep(to->label, sizeof(to->label), sign[0].label);
+	to->at = sign[0].off;
+}
+
+size_t
+parts_signs(struct endpoint *ep, uint64_t from, uint64_t to,
+    struct sign **sign)
+{
+	struct signs s = { .room = SIGNS_MOST, .from = from, .to = to };
+	struct parts t = { .sector = SECTOR };
+	struct view v = { .fd = -1 };
+	size_t i;
+
+	*sign = NULL;
+	if (!parts_possible(ep))
+		return 0;
+	s.sign = calloc(SIGNS_MOST, sizeof(*s.sign));
+	if (s.sign != NULL && view_open(&v, ep) == 0 &&
+	    read_table(&v, &t) == 0) {
+		probe_area(&v, 0, v.size, t.sector, t.wrong[0] == '\0', &s);
+		for (i = 0; i < t.n; i++)
+			probe_part(&v, &t.part[i], t.sector, &s);
+	}
+	parts_free(&t);
+	view_close(&v);
+	*sign = s.sign;
+	return s.n;
+}

@@ -1,0 +1,147 @@
+/*
+ * Which names the files of a run may have: none that is an end of the copy, or
+ * that another operand names.
+ */
+#include "plan/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "base/status.h"
+
+struct name {			/* of a file, be it there or not */
+	int		 dir;	/* its folder */
+	const char	*base;	/* and what it is called there */
+	const char	*path;	/* the operand's, of that or another name */
+};
+
+/* Whether another path leads to the name, be it there or not. */
+static bool
+leads_here(const struct name *n, const struct stat *st, const char *path)
+{
+	struct stat there, here;
+	const char *base;
+	bool yes;
+	int dir;
+
+	if (path == NULL)
+		return false;
+	if (st != NULL && stat(path, &there) == 0)
+		return same_file(st, &there);
+	dir = folder_open(path, O_RDONLY, &base);
+	if (dir < 0)
+		return false;
+	yes = fstat(dir, &there) == 0 && fstat(n->dir, &here) == 0 &&
+	    same_file(&there, &here) && strcmp(base, n->base) == 0;
+	close(dir);
+	return yes;
+}
+
+static bool
+is_end(const struct endpoint *ep, const struct stat *st)
+{
+	return st != NULL && ep->id.known && ep->id.dev == st->st_dev &&
+	    ep->id.ino == st->st_ino;
+}
+
+/*
+ * Whether it is an end, or named by another operand; st NULL: it is not there.
+ * A new manifest may take the place of its base.  After kill -9 the map and the
+ * map before may be two names of one file.
+ */
+static bool
+used(const struct name *n, const struct plan *p, const struct stat *st)
+{
+	const struct opts *o = p->opts;
+	bool renewed = n->path == o->manifest &&
+	    strcmp(n->base, folder_base(n->path)) == 0;
+	const char *const names[] = { o->input, o->output, o->json, o->log,
+		o->map, o->domain, o->hashfile, o->profile, o->control,
+		o->manifest, renewed ? NULL : o->base };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (names[i] != n->path && leads_here(n, st, names[i]))
+			return true;
+	return is_end(p->src, st) || is_end(p->dst, st);
+}
+
+/* The map, what it is written as first, or the map before. */
+static int
+look_map(const struct name *map, const char *suffix, const struct plan *p,
+    struct fault *f)
+{
+	bool whole = *suffix == '\0', there;
+	char name[NAME_MAX + 1];
+	struct name n = { map->dir, name, map->path };
+	struct stat st;
+
+	if (snprintf(name, sizeof(name), "%s%s", map->base, suffix) > NAME_MAX)
+		return fault_errno(f, ENAMETOOLONG, "%s%s", n.path, suffix);
+	there = fstatat(n.dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (used(&n, p, there ? &st : NULL))
+		return fault_set(f, STATUS_REFUSED, "%s%s is an end of the "
+		    "copy, or named by another operand: map= needs it for the "
+		    "map", n.path, suffix);
+	if (there && whole && S_ISLNK(st.st_mode))
+		return fault_set(f, status_errno(ELOOP), "%s is a symbolic "
+		    "link, and no map is looked for behind it", n.path);
+	if (there && whole && !S_ISREG(st.st_mode))
+		return fault_set(f, STATUS_REFUSED, "%s is not a regular "
+		    "file, and so not a map", n.path);
+	if (there && S_ISDIR(st.st_mode))
+		return fault_set(f, STATUS_REFUSED, "%s%s is a folder: map= "
+		    "needs that name for the map", n.path, suffix);
+	return 0;
+}
+
+int
+names_map(const struct plan *p, struct fault *f)
+{
+	static const char *const suffix[] = { "", TEMPORARY, ".bak" };
+	struct name n = { .path = p->opts->map };
+	int failed = 0;
+	size_t i;
+
+	n.dir = folder_open(n.path, O_PATH, &n.base);
+	if (n.dir < 0)
+		return fault_errno(f, errno, "%s", n.path);
+	for (i = 0; i < 3 && failed == 0; i++)
+		failed = look_map(&n, suffix[i], p, f);
+	close(n.dir);
+	return failed;
+}
+
+/* One of a newfile's two names. */
+static int
+look(const struct newfile *file, const char *base, const char *what,
+    const struct plan *p, struct fault *f)
+{
+	const struct name n = { file->dir, base, file->path };
+	struct stat st;
+	bool there = fstatat(n.dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0;
+
+	if (!used(&n, p, there ? &st : NULL))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s=%s: %s", file->key, file->path,
+	    what);
+}
+
+int
+names_newfile(const struct newfile *file, const struct plan *p,
+    struct fault *f)
+{
+	if (file->path == NULL)
+		return 0;
+	if (look(file, file->base, "is used for something else, too", p,
+	    f) != 0)
+		return -1;
+	return look(file, file->temporary, "is written as " TEMPORARY
+	    " first, and that is used for something else", p, f);
+}

@@ -1,0 +1,521 @@
+/*
+ * Every default and every decision, with its reason.  Nothing is done here.
+ */
+#include "plan/plan.h"
+
+#include "base/number.h"
+#include "base/status.h"
+#include "digest/checks.h"
+
+enum {
+	TRANSFER = 1 << 20,	/* of 64 KiB to 16 MiB the least that is fast */
+	SMALL_TRANSFER = 64 << 10,	/* a warm cache, few pages touched */
+	TRANSFER_MOST = 1 << 30,
+	STRIPE_MOST = 16 << 20,
+	SECTOR = 512,
+	PAGE = 4096,
+	THREADS = 4,
+	MEMORY = 64 << 20,	/* in flight, at most, without mem= */
+	SLOTS_MOST = 256,	/* of all queues */
+	SLOTS_LEAST = 6,	/* fewer keep not both ends busy */
+	LONG_COPY = 8,		/* transfers that are worth a ring */
+};
+
+/* The block: as said, else the source's, else the target's, else 512. */
+static uint64_t
+block_size(const struct plan *p)
+{
+	if (p->opts->bs > 0)
+		return (uint64_t)p->opts->bs;
+	if (p->src->block > 0)
+		return p->src->block;
+	if (p->dst->block > 0)
+		return p->dst->block;
+	return SECTOR;
+}
+
+static int
+too_large(struct fault *f, const char *what)
+{
+	return fault_set(f, STATUS_USAGE, "%s lies beyond the last byte that "
+	    "can be addressed, 8 EiB", what);
+}
+
+/* base + n units, within a file offset. */
+static int
+place(uint64_t *off, uint64_t base, int64_t n, uint64_t unit)
+{
+	if (__builtin_mul_overflow((uint64_t)n, unit, off) ||
+	    __builtin_add_overflow(*off, base, off) || *off > INT64_MAX)
+		return -1;
+	return 0;
+}
+
+static int
+place_ends(struct plan *p, const struct layout *l, struct fault *f)
+{
+	const struct opts *o = p->opts;
+
+	if (place(&p->src_off, p->src->base, o->skip,
+	    (o->iflag & FLAG_SKIP_BYTES) != 0 ? 1 : p->bs) != 0)
+		return too_large(f, "skip=");
+	if (place(&p->dst_off, p->dst->base, o->seek,
+	    (o->oflag & FLAG_SEEK_BYTES) != 0 ? 1 : p->bs) != 0)
+		return too_large(f, "seek=");
+	/* What is checked lies where the manifest says, or skip=. */
+	if (l != NULL && l->all && o->skip == 0 && p->src->part == 0)
+		p->src_off = l->off;
+	return 0;
+}
+
+/* What an end has from its first byte on, or UINT64_MAX. */
+static uint64_t
+rest(const struct endpoint *ep, uint64_t off)
+{
+	uint64_t size = (uint64_t)ep->size;
+
+	if (ep->size < 0)
+		return UINT64_MAX;
+	return size > off ? size - off : 0;
+}
+
+/* Compared is what both have; a stream has what it turns out to have. */
+static int
+set_common(struct plan *p, uint64_t most, struct fault *f)
+{
+	uint64_t a = rest(p->src, p->src_off), b = rest(p->dst, p->dst_off);
+
+	p->bounded = !p->src->streamed && !p->dst->streamed;
+	p->length = a < b ? a : b;
+	if (p->length != UINT64_MAX)
+		return p->length <= most ? 0 :
+		    too_large(f, "the end of the comparison");
+	if (p->bounded)
+		return fault_set(f, STATUS_USAGE, "neither %s nor %s has an "
+		    "end: give count=", p->src->name, p->dst->name);
+	p->length = most;
+	return 0;
+}
+
+/* How much: count=, else what the source has, else what the target holds. */
+static int
+set_length(struct plan *p, const struct layout *l, struct fault *f)
+{
+	const struct opts *o = p->opts;
+	uint64_t most = INT64_MAX - (p->src_off > p->dst_off ? p->src_off :
+	    p->dst_off);
+	uint64_t end;
+
+	p->counted = o->count >= 0 || (l != NULL && l->all);
+	p->bounded = true;
+	if (l != NULL && l->all) {
+		p->length = l->length;
+		if (p->length > most)
+			return too_large(f, "the end of the manifest");
+	} else if (p->counted) {
+		if (place(&p->length, 0, o->count, (o->iflag &
+		    FLAG_COUNT_BYTES) != 0 ? 1 : p->bs) != 0 ||
+		    p->length > most)
+			return too_large(f, "count=");
+	} else if (o->compare != 0) {
+		return set_common(p, most, f);
+	} else if (p->src->size >= 0) {
+		end = (uint64_t)p->src->size;
+		p->length = end > p->src_off ? end - p->src_off : 0;
+		if (p->length > most)
+			return too_large(f, "the end of the copy");
+	} else if (p->src->endless && p->dst->room >= 0) {
+		end = (uint64_t)p->dst->room;
+		p->length = end > p->dst_off ? end - p->dst_off : 0;
+	} else if (p->src->endless && !p->dst->streamed) {
+		return fault_set(f, STATUS_USAGE,
+		    "%s has no end: give count=", p->src->name);
+	} else {
+		p->bounded = false;
+		p->length = most;
+	}
+	return 0;
+}
+
+/*
+ * What the end of the copy is padded to.  A device takes whole logical blocks
+ * only; conv=sync asks for whole blocks of bs.
+ */
+static uint64_t
+padding(const struct plan *p)
+{
+	uint32_t block = p->dst->block > 0 ? p->dst->block : 1;
+
+	if (p->opts->compare != 0)
+		return 1;
+	if ((p->opts->conv & CONV_PAD) != 0 && block % p->bs != 0)
+		return p->bs;
+	return block;
+}
+
+/* What is read and written at the speed of memory. */
+static bool
+in_memory(const struct plan *p)
+{
+	const unsigned waits = FLAG_DIRECT | FLAG_DSYNC | FLAG_SYNC;
+
+	return p->src->block == 0 && p->dst->block == 0 &&
+	    ((p->opts->iflag | p->opts->oflag) & waits) == 0;
+}
+
+/* The power of two that is not more than this. */
+static uint64_t
+piece_of(uint64_t bytes)
+{
+	return UINT64_C(1) << (63 - __builtin_clzll(bytes));
+}
+
+/*
+ * Without bpt=.  For a small copy through the page cache, the time is mostly
+ * that of touching new memory.  A target that is made of several disks is best
+ * written in whole stripes.  An end that takes less in one request gets that:
+ * more would go to the disk in parts, among those of others.
+ */
+static uint64_t
+usual_transfer(const struct plan *p)
+{
+	uint32_t stripe = p->dst->optimal;
+	uint64_t chunk = TRANSFER;
+
+	if (p->bounded && p->length <= TRANSFER && in_memory(p))
+		chunk = SMALL_TRANSFER;
+	else if (stripe > SMALL_TRANSFER && stripe <= STRIPE_MOST &&
+	    stripe % PAGE == 0)
+		chunk = round_up(TRANSFER, stripe);
+	if (p->src->most > 0 && p->src->most < chunk)
+		chunk = piece_of(p->src->most);
+	if (p->dst->most > 0 && p->dst->most < chunk)
+		chunk = piece_of(p->dst->most);
+	return chunk;
+}
+
+/*
+ * Writes that are waited for, and share a page of the page cache, wait for one
+ * another.  So a worker takes whole pages, and writes them one after another.
+ */
+static void
+set_claim(struct plan *p)
+{
+	bool waits = (p->opts->oflag & (FLAG_DSYNC | FLAG_SYNC)) != 0;
+
+	p->claim = p->chunk;
+	if (!waits || p->opts->manifest != NULL || p->opts->base != NULL ||
+	    p->dst->be != &be_file || p->dst->device ||
+	    p->src->streamed || PAGE % p->chunk != 0 ||
+	    p->dst_off % p->chunk != 0)
+		return;
+	p->claim = PAGE;
+	p->phase = p->dst_off % PAGE;
+}
+
+/* Digests that take too much memory: larger transfers, or a refusal. */
+static int
+limit_digests(const struct plan *p, uint64_t *chunk, struct fault *f)
+{
+	if ((p->opts->verify == 0 && p->opts->manifest == NULL) || !p->bounded)
+		return 0;
+	while (p->opts->bpt < 0 && p->length / *chunk > CHECKS_USUAL &&
+	    *chunk < TRANSFER_MOST)
+		*chunk *= 2;
+	if (p->length / *chunk <= CHECKS_MOST)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "bpt= makes transfers so small that "
+	    "verify= or manifest= would keep more than %d digests",
+	    CHECKS_MOST);
+}
+
+/* The second buffer: for a window of what is read back, or the other end. */
+static size_t
+other_room(const struct plan *p)
+{
+	if (p->reads_back)
+		return (size_t)round_up(p->room, 4096) +
+		    (size_t)2 * READ_BACK_MOST;
+	return p->opts->compare != 0 ? (size_t)round_up(p->room, 4096) : 0;
+}
+
+static int
+set_transfer(struct plan *p, const struct layout *l, struct fault *f)
+{
+	const struct opts *o = p->opts;
+	uint64_t chunk = usual_transfer(p);
+
+	if (o->mem > 0 && chunk > (uint64_t)o->mem / SLOTS_LEAST)
+		chunk = piece_of((uint64_t)o->mem / SLOTS_LEAST);
+	if (o->bpt > 0 && __builtin_mul_overflow((uint64_t)o->bpt, p->bs,
+	    &chunk))
+		chunk = UINT64_MAX;
+	if (chunk > TRANSFER_MOST)
+		return fault_set(f, STATUS_USAGE,
+		    "bpt= times bs= makes a transfer of more than 1 GiB");
+	if (limit_digests(p, &chunk, f) != 0)
+		return -1;
+	p->pad = padding(p);
+	if ((o->conv & CONV_PAD) != 0 || p->dst->block > 0)
+		chunk = round_up(chunk, p->pad);
+	/* Borders of transfers lie well on the target, if it is up to us. */
+	if (o->bpt < 0 && !p->dst->streamed && p->dst_off % p->pad == 0)
+		p->phase = p->dst_off % chunk;
+	if (l != NULL && o->bpt > 0 && chunk != l->chunk)
+		return fault_set(f, STATUS_USAGE, "bpt= asks for transfers of "
+		    "%llu bytes, and the ranges of %s have %llu; leave it out",
+		    (unsigned long long)chunk, o->base != NULL ? o->base :
+		    o->manifest, (unsigned long long)l->chunk);
+	if (l != NULL) {
+		chunk = l->chunk;
+		p->phase = l->phase;
+	}
+	p->chunk = (size_t)chunk;
+	set_claim(p);
+	p->room = (size_t)round_up(p->claim, p->pad);
+	if (p->bounded && p->length < p->claim)
+		p->room = (size_t)round_up(p->length > 0 ? p->length : 1,
+		    p->pad);
+	p->other = other_room(p);
+	return 0;
+}
+
+/* Claims, of which the first and the last may be in part. */
+static uint64_t
+claims(const struct plan *p)
+{
+	uint64_t n = p->length / p->claim, rest = p->length % p->claim;
+
+	n += rest != 0;
+	n += rest + p->phase > p->claim ||
+	    (p->phase > 0 && rest == 0 && p->length > 0);
+	return n > 0 ? n : 1;
+}
+
+/* Without thr=. */
+static unsigned
+usual_workers(const struct plan *p)
+{
+	if (p->opts->compare != 0)
+		return 2 * THREADS;	/* two ends are read */
+	if (p->opts->verify == VERIFY_STREAM)
+		return THREADS + THREADS / 2;	/* a third of them checks */
+	/* Who writes to a file of tmpfs keeps the others spinning. */
+	return p->dst->memory ? THREADS / 2 : THREADS;
+}
+
+/* No more workers than there are claims, and one for a small copy. */
+static unsigned
+workers(const struct plan *p)
+{
+	uint64_t usual = usual_workers(p);
+	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : usual;
+	uint64_t n = claims(p);
+
+	if (p->opts->bpt < 0 && p->length <= TRANSFER)
+		n = 1;
+	return (unsigned)(n < most ? n : most);
+}
+
+/* What keeps the copy from being asynchronous, or NULL. */
+static const char *
+needs_threads(const struct plan *p)
+{
+	if (p->src->streamed || p->dst->streamed)
+		return "a stream is one request at a time";
+	if (p->opts->verify == VERIFY_STREAM || p->opts->compare != 0 ||
+	    (p->opts->oflag & FLAG_SPARING) != 0)
+		return "the target is read, too";
+	if (p->opts->map != NULL)
+		return "a rescue waits for bad blocks";
+	if (p->opts->base != NULL || p->opts->check != 0)
+		return "ranges are looked up";
+	return p->src->waits != NULL ? p->src->waits : p->dst->waits;
+}
+
+/* qd=, for which a worker has one lane to each end. */
+static int
+check_depth(const struct plan *p, const struct endpoint *ep, struct fault *f)
+{
+	if (ep->depth == 0 || p->opts->qd <= ep->depth)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "qd=%lld: %s takes %u commands of a "
+	    "worker at a time", (long long)p->opts->qd, ep->name, ep->depth);
+}
+
+/* What lets threads do it, where nobody asks for the other; or NULL. */
+static const char *
+prefers_threads(const struct plan *p)
+{
+	const struct opts *o = p->opts;
+
+	if ((o->engine & ENGINE_THREADS) != 0)
+		return "engine=";
+	if (o->thr > 0)
+		return "thr=";
+	if (!p->src->past_cache && !p->dst->past_cache)
+		return "through the page cache";
+	if (p->sparse || p->holes)
+		return "zeros are made one by one";
+	return claims(p) < LONG_COPY ? "a short copy" : NULL;
+}
+
+/* No more threads than mem= has room for the buffers of. */
+static void
+set_threads(struct plan *p)
+{
+	uint64_t most = (uint64_t)p->opts->mem / (p->room + p->other);
+
+	if (p->opts->mem > 0 && most < p->workers)
+		p->workers = most > 0 ? (unsigned)most : 1;
+}
+
+/* Two slots for each that qd= wants in flight: one is read, one written. */
+static int
+set_queues(struct plan *p, uint64_t mem, struct fault *f)
+{
+	const struct opts *o = p->opts;
+	uint64_t slots;
+
+	if (check_depth(p, p->src, f) != 0 || check_depth(p, p->dst, f) != 0)
+		return -1;
+	p->queues = o->thr > 0 ? p->workers : 1;
+	if (p->queues > mem / p->room / 2)
+		p->queues = (unsigned)(mem / p->room / 2);
+	p->queues = p->queues > 0 ? p->queues : 1;
+	slots = mem / p->room / p->queues;
+	if (o->qd > 0 && o->mem > 0 && (uint64_t)o->qd * 2 > slots)
+		return fault_set(f, STATUS_USAGE, "qd=%lld needs %llu bytes, "
+		    "more than mem=", (long long)o->qd, (unsigned long long)
+		    ((uint64_t)o->qd * 2 * p->room * p->queues));
+	if (o->qd > 0)
+		slots = (uint64_t)o->qd * 2;
+	else if (slots > SLOTS_MOST / p->queues)
+		slots = SLOTS_MOST / p->queues;
+	p->slots = slots > 2 ? (unsigned)slots : 2;
+	return 0;
+}
+
+/*
+ * The asynchronous engine where the time of a request is a disk's: it costs
+ * less there, and keeps as many in flight as the disk needs.  With both ends
+ * through the page cache requests are copies in memory, and threads do them
+ * side by side.
+ */
+static int
+set_engine(struct plan *p, struct fault *f)
+{
+	uint64_t mem = p->opts->mem > 0 ? (uint64_t)p->opts->mem : MEMORY;
+	bool wanted = opts_async(p->opts);
+
+	p->workers = workers(p);
+	set_threads(p);
+	p->engine_why = needs_threads(p);
+	if (p->engine_why != NULL && wanted)
+		return fault_set(f, STATUS_USAGE, "engine=async cannot be "
+		    "used here: %s", p->engine_why);
+	if (p->engine_why == NULL && !wanted)
+		p->engine_why = prefers_threads(p);
+	if (p->engine_why != NULL)
+		return 0;
+	p->engine_why = wanted ? "asked for" : "past the page cache";
+	return set_queues(p, mem, f);
+}
+
+/* Whether something has to see every byte. */
+static bool
+looks_at_all(const struct plan *p)
+{
+	return p->opts->map != NULL || p->opts->hash != 0 ||
+	    p->opts->expect != NULL || p->opts->manifest != NULL ||
+	    p->opts->base != NULL || p->opts->compare != 0 ||
+	    (p->opts->oflag & FLAG_SPARING) != 0;
+}
+
+/* Only whole blocks can be shared; padding has none in the source. */
+static bool
+shareable(const struct plan *p)
+{
+	uint32_t unit = p->src->unit;
+
+	return p->src->shares && p->dst->shares && p->pad == 1 && unit > 0 &&
+	    p->src_off % unit == p->dst_off % unit;
+}
+
+static void
+set_sparse(struct plan *p)
+{
+	const struct opts *o = p->opts;
+	bool never = (o->oflag & FLAG_NOSPARSE) != 0;
+
+	p->holes = p->src->sparse && p->dst->zeroes && !never &&
+	    !looks_at_all(p);
+	p->sparse = (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0 &&
+	    p->dst->zeroes;
+	p->reflink = (o->reflink & REFLINK_NEVER) == 0 && !never &&
+	    !p->sparse && !looks_at_all(p) && o->verify == 0 && shareable(p);
+}
+
+/*
+ * A small copy from memory to memory takes no longer than to start a thread,
+ * and nothing in it can hang: signals need nobody who waits for them.
+ */
+static bool
+is_moment(const struct plan *p)
+{
+	const struct opts *o = p->opts;
+
+	return p->src->memory && p->dst->memory && in_memory(p) &&
+	    p->length <= TRANSFER && p->workers == 1 && p->queues == 0 &&
+	    !looks_at_all(p) && o->verify == 0 && o->rate < 0;
+}
+
+/*
+ * Only whole blocks can be shared, and a partial one at the end of both files;
+ * what lies beside them is copied.
+ */
+static void
+set_shared(struct plan *p)
+{
+	uint64_t unit = p->src->unit, from = p->src_off, to = p->dst_off;
+	uint64_t size = (uint64_t)p->src->size, end = p->length, old = 0;
+
+	if (!p->reflink)
+		return;
+	if (p->dst->size > 0 && p->truncate < 0)
+		old = (uint64_t)p->dst->size;
+	p->share_off = round_up(from, unit) - from;
+	if (from + end != size || to + end < old)
+		end -= (from + end) % unit < end ? (from + end) % unit : end;
+	p->share_end = end > p->share_off ? end : p->share_off;
+}
+
+int
+plan_make(struct plan *p, const struct opts *o, const struct layout *l,
+    struct endpoint *src, struct endpoint *dst, struct fault *f)
+{
+	*p = (struct plan){ .opts = o, .src = src, .dst = dst, .truncate = -1 };
+	p->bs = block_size(p);
+	p->grain = round_up(PAGE, dst->block > 0 ? dst->block : PAGE);
+	p->reads_back = o->verify != 0 || (o->oflag & FLAG_SPARING) != 0;
+	if (!opts_one_block(o, p->bs))
+		return fault_set(f, STATUS_USAGE, "ibs= and obs= must be equal "
+		    "to bs=, which is %llu here", (unsigned long long)p->bs);
+	if (place_ends(p, l, f) != 0 || set_length(p, l, f) != 0 ||
+	    set_transfer(p, l, f) != 0)
+		return -1;
+	p->block = src->block > 0 ? src->block : SECTOR;
+	/* What is kept, or told to differ, is written whole. */
+	if ((o->map != NULL || o->compare != 0) && dst->block > p->block)
+		p->block = dst->block;
+	set_sparse(p);
+	if (set_engine(p, f) != 0)
+		return -1;
+	p->alone = is_moment(p);
+	/* The image of a disk holds all its secrets. */
+	p->mode = src->device ? 0600 : 0666;
+	if ((o->oflag & FLAG_TRUNC) != 0)
+		p->truncate = (int64_t)p->dst_off;
+	set_shared(p);
+	return 0;
+}

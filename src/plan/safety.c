@@ -1,0 +1,518 @@
+/*
+ * Objections: a table of tests that look at the plan and its open ends.  Each
+ * says what is wrong and what to do instead.
+ */
+#include "plan/safety.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "disk/disk.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+typedef unsigned long long ull;
+
+/* skip=, or skip= and count=, past a known end. */
+static int
+past_end(const struct plan *p, struct fault *f)
+{
+	uint64_t size = (uint64_t)p->src->size;
+
+	if (p->src->size < 0)
+		return 0;
+	if (p->src_off > size)
+		return fault_set(f, STATUS_REFUSED, "skip= leads to byte %llu, "
+		    "past the end of %s%s at %llu", (ull)p->src_off,
+		    p->src->within, p->src->name, (ull)size);
+	if (p->length > size - p->src_off)
+		return fault_set(f, STATUS_REFUSED, "skip= and count= lead to "
+		    "byte %llu, past the end of %s%s at %llu",
+		    (ull)(p->src_off + p->length), p->src->within,
+		    p->src->name, (ull)size);
+	return 0;
+}
+
+static int
+too_small(const struct plan *p, struct fault *f)
+{
+	uint64_t room = (uint64_t)p->dst->room;
+	uint64_t length = round_up(p->length, p->pad);
+
+	if (p->dst->room < 0)
+		return 0;
+	if (p->dst_off > room)
+		return fault_set(f, STATUS_REFUSED, "seek= leads to byte %llu, "
+		    "past the end of %s%s at %llu", (ull)p->dst_off,
+		    p->dst->within, p->dst->name, (ull)room);
+	if (p->bounded && length > room - p->dst_off)
+		return fault_set(f, STATUS_REFUSED, "%s%s has room for %llu "
+		    "bytes from byte %llu on, but %llu are to be copied; "
+		    "count= limits the copy", p->dst->within, p->dst->name,
+		    (ull)(room - p->dst_off), (ull)p->dst_off, (ull)length);
+	return 0;
+}
+
+/* A drive without a medium, or a loop device without a file. */
+static bool
+empty(const struct endpoint *ep)
+{
+	return ep->device && ep->size == 0 && ep->id.known && ep->id.ino == 0;
+}
+
+static int
+empty_device(const struct plan *p, struct fault *f)
+{
+	if (!empty(p->src) && !empty(p->dst))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s has no bytes; is there a "
+	    "medium in it?", empty(p->src) ? p->src->name : p->dst->name);
+}
+
+/* A map names places: both ends must have them. */
+static int
+no_places(const struct plan *p, struct fault *f)
+{
+	const struct endpoint *ep = p->src->streamed || !p->bounded ||
+	    p->src->size < 0 ? p->src : p->dst;
+
+	if (p->opts->map == NULL || (ep == p->dst && !p->dst->streamed))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is read or written in order: "
+	    "map= cannot be used", ep->name);
+}
+
+static int
+no_seek(const struct plan *p, struct fault *f)
+{
+	if (p->opts->seek == 0 || p->dst->seekable)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is written in order: seek= "
+	    "cannot be used", p->dst->name);
+}
+
+/* By the shell: oflag=append itself contradicts oflag=trunc. */
+static int
+no_cut(const struct plan *p, struct fault *f)
+{
+	if (p->truncate < 0 || (p->dst->flags & FLAG_APPEND) == 0)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is appended to: oflag=trunc "
+	    "cannot be used", p->dst->name);
+}
+
+/* bs= and the source's logical blocks. */
+static int
+bs_misfit(const struct plan *p, struct fault *f)
+{
+	if (p->src->block == 0 || p->bs % p->src->block == 0)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "bs=%llu is not a multiple of the "
+	    "logical block of %s, %u bytes", (ull)p->bs, p->src->name,
+	    p->src->block);
+}
+
+/* The range on a target device and its logical blocks. */
+static int
+target_misfit(const struct plan *p, struct fault *f)
+{
+	uint32_t block = p->dst->block;
+	bool exact = p->bounded && (p->counted || p->src->block > 0);
+	uint64_t whole = (p->opts->conv & CONV_PAD) != 0 ?
+	    round_up(p->length, p->bs) : p->length;
+
+	if (block == 0)
+		return 0;
+	if (p->dst_off % block != 0)
+		return fault_set(f, STATUS_REFUSED, "the copy would begin at "
+		    "byte %llu of %s, within a logical block of %u bytes",
+		    (ull)p->dst_off, p->dst->name, block);
+	if (p->pad % block != 0)
+		return fault_set(f, STATUS_REFUSED, "conv=sync would pad to "
+		    "%llu bytes, which is not a whole number of logical blocks "
+		    "of %s, %u bytes each", (ull)p->pad, p->dst->name, block);
+	if (exact && whole % block != 0)
+		return fault_set(f, STATUS_REFUSED, "%llu bytes are not a "
+		    "whole number of logical blocks of %s, %u bytes each",
+		    (ull)whole, p->dst->name, block);
+	return 0;
+}
+
+/* Where a range lies: on a file or device, and on what that lies on. */
+struct place {
+	dev_t		dev;
+	ino_t		ino;	/* 0: the device itself */
+	uint64_t	from, to;	/* bytes; to is behind the last */
+};
+
+enum { PLACES = 64 };
+
+struct places {
+	struct place	at[PLACES];
+	size_t		n;
+	int		err;	/* errno: there may be more, for what this */
+	dev_t		dev;	/* device lies on was not found out; or 0 */
+};
+
+static void
+not_seen(struct places *all, dev_t dev, int err)
+{
+	if (all->err == 0) {
+		all->err = err;
+		all->dev = dev;
+	}
+}
+
+static void
+add(struct places *all, struct place p)
+{
+	if (p.to < p.from)
+		p.to = UINT64_MAX;
+	if (all->n < PLACES)
+		all->at[all->n++] = p;
+	else
+		not_seen(all, p.dev, E2BIG);
+}
+
+/* What a loop device is made of. */
+static void
+add_backing(struct places *all, const struct disk *d, const struct place *p)
+{
+	uint64_t off = d->backing_off;
+	struct stat st;
+	int err;
+
+	if (d->backing[0] == '\0')
+		return;
+	err = disk_backing(d->whole_name, d->backing, &st);
+	if (err == 0)
+		add(all, (struct place){
+		    S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev,
+		    S_ISBLK(st.st_mode) ? 0 : st.st_ino,
+		    p->from + off, p->to + off });
+	else if (err != ENXIO)
+		not_seen(all, d->node, err);
+}
+
+/* What dm and md devices are made of; where in there is not asked. */
+static void
+add_slaves(struct places *all, dev_t node)
+{
+	dev_t slave[PLACES];
+	size_t n, i;
+	int err = disk_slaves(node, slave, PLACES, &n);
+
+	if (err != 0)
+		not_seen(all, node, err);
+	for (i = 0; i < n; i++)
+		add(all, (struct place){ slave[i], 0, 0, UINT64_MAX });
+}
+
+/* The places that a range of a block device is the same as. */
+static void
+add_below(struct places *all, struct place p)
+{
+	struct disk d;
+
+	if (!disk_of_block(p.dev, &d) || d.err != 0) {
+		if (major(p.dev) != 0)		/* else it is no device */
+			not_seen(all, p.dev, d.err);
+		return;
+	}
+	if (d.partition != 0)
+		add(all, (struct place){ d.whole, 0, d.start + p.from,
+		    d.start + (p.to < d.length ? p.to : d.length) });
+	else
+		add_backing(all, &d, &p);
+	add_slaves(all, p.dev);
+}
+
+/* A SCSI node that is not known as its disk's block node. */
+static void
+look_for_block(struct places *all, const struct endpoint *ep)
+{
+	struct disk d;
+
+	if (!endpoint_disk(ep, &d) || d.err != 0)
+		not_seen(all, ep->node, d.err);
+	else if (d.node != 0)
+		not_seen(all, ep->node, ESTALE);
+}
+
+/*
+ * All the places that are the same as a range of an end, top down: partition,
+ * disk, the file of a loop device, what dm and md are made of.  A file may be
+ * anywhere on the disk of its file system, if that is asked for.
+ */
+static void
+places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
+    struct places *all)
+{
+	size_t i;
+
+	*all = (struct places){ .n = 0 };
+	add(all, (struct place){ ep->id.dev, ep->id.ino, from, from + len });
+	if (on_disk)
+		add(all, (struct place){ ep->id.dev, 0, 0, UINT64_MAX });
+	if (ep->device && ep->id.ino != 0)
+		look_for_block(all, ep);
+	for (i = 0; i < all->n && all->err == 0; i++)
+		if (all->at[i].ino == 0)
+			add_below(all, all->at[i]);
+}
+
+static bool
+overlap(const struct places *a, const struct places *b)
+{
+	const struct place *p, *q;
+
+	for (p = a->at; p < a->at + a->n; p++)
+		for (q = b->at; q < b->at + b->n; q++)
+			if (p->dev == q->dev && p->ino == q->ino &&
+			    p->from < q->to && q->from < p->to)
+				return true;
+	return false;
+}
+
+/* A file is written whatever lies below it: claim.c looks for loop devices. */
+static int
+maybe_same(const struct plan *p, const struct places *a, struct fault *f)
+{
+	if (a->err == 0 || !p->dst->device)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "whether %s overlaps what is read "
+	    "from %s is not known, for what /sys/dev/block/%u:%u lies on "
+	    "cannot be read: %s; force=overlap overrides", p->dst->name,
+	    p->src->name, major(a->dev), minor(a->dev), errno_words(a->err));
+}
+
+/* A target that is cut off or written where the source is read. */
+static int
+same_end(const struct plan *p, struct fault *f)
+{
+	struct places a, b;
+	uint64_t at = p->dst_off, len = round_up(p->length, p->pad);
+
+	if (!p->src->id.known || !p->dst->id.known || p->length == 0 ||
+	    (p->opts->force & FORCE_OVERLAP) != 0)
+		return 0;
+	if (p->truncate >= 0) {
+		at = (uint64_t)p->truncate;
+		len = UINT64_MAX - at;
+	}
+	places(p->src, p->src_off, p->length, p->src->id.ino != 0 &&
+	    p->dst->id.ino == 0, &a);
+	places(p->dst, at, len, false, &b);
+	if (!overlap(&a, &b))
+		return maybe_same(p, a.err != 0 ? &a : &b, f);
+	return fault_set(f, STATUS_REFUSED, "the range to be written on %s "
+	    "overlaps the one to be read from %s; force=overlap overrides",
+	    p->dst->name, p->src->name);
+}
+
+static const char *
+known(const char *id)
+{
+	return id[0] != '\0' ? id : "not known";
+}
+
+static int
+other_disk(const struct endpoint *ep, const char *operand, const char *called,
+    struct fault *f)
+{
+	struct disk d;
+
+	if (called == NULL)
+		return 0;
+	if (!endpoint_disk(ep, &d))
+		return fault_set(f, STATUS_REFUSED, "%s is not a disk, and %s= "
+		    "asks for one", ep->name, operand);
+	if (disk_is(&d, called))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is not the disk that %s=%s "
+	    "asks for: its serial number is %s, its WWN %s", ep->name, operand,
+	    called, known(d.serial), known(d.wwn));
+}
+
+static int
+wrong_disk(const struct plan *p, struct fault *f)
+{
+	if (other_disk(p->src, "iserial", p->opts->iserial, f) != 0)
+		return -1;
+	return other_disk(p->dst, "oserial", p->opts->oserial, f);
+}
+
+/* A name that is to be made among the devices is a slip of the hand. */
+static int
+new_device(const struct plan *p, struct fault *f)
+{
+	if (!p->dst->absent || !among_devices(p->dst->dir))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s does not exist, and no file is "
+	    "created among the devices; is the name right?", p->dst->name);
+}
+
+/* By a name, so at another place than where the messages come to stand. */
+static int
+own_messages(const struct plan *p, struct fault *f)
+{
+	if (p->dst->inherited || isatty(STDERR_FILENO) ||
+	    !endpoint_is(p->dst, STDERR_FILENO))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is standard error: messages "
+	    "would be written over the copy", p->dst->name);
+}
+
+static int
+stream_append(const struct plan *p, struct fault *f)
+{
+	if (!p->src->id.known || !p->dst->streamed || !p->dst->id.known ||
+	    p->src->id.dev != p->dst->id.dev ||
+	    p->src->id.ino != p->dst->id.ino)
+		return 0;
+	return fault_set(f, STATUS_REFUSED,
+	    "%s cannot be appended to itself", p->src->name);
+}
+
+static bool
+mounted_writable(dev_t node, struct use *use)
+{
+	return use_of_node(node, ~(unsigned)USE_MOUNTED, use) && use->writable;
+}
+
+bool
+safety_source_busy(const struct plan *p, struct use *use, char *name,
+    size_t room)
+{
+	uint64_t from = p->src_off, to = from + p->length;
+	struct disk_part *part = NULL;
+	struct disk d;
+	size_t n = 0, i;
+	bool busy;
+
+	if (!endpoint_disk(p->src, &d) || d.node == 0)
+		return false;
+	snprintf(name, room, "%s", d.name);
+	busy = mounted_writable(d.node, use);
+	if (d.partition == 0)
+		(void)disk_parts(d.whole, &part, &n);
+	for (i = 0; i < n && !busy; i++) {
+		if (part[i].start >= to || from >= part[i].start +
+		    part[i].length)
+			continue;
+		busy = mounted_writable(part[i].node, use);
+		snprintf(name, room, "%s", part[i].name);
+	}
+	free(part);
+	return busy;
+}
+
+/* Before the target is created or cut off for it. */
+static int
+not_shareable(const struct plan *p, struct fault *f)
+{
+	if ((p->opts->reflink & REFLINK_ALWAYS) == 0 || (p->reflink &&
+	    (p->length == 0 || p->share_off < p->share_end)))
+		return 0;
+	if (!p->src->shares || !p->dst->shares)
+		return fault_set(f, STATUS_REFUSED, "reflink=always: %s and %s "
+		    "are not both files", p->src->name, p->dst->name);
+	return fault_set(f, STATUS_REFUSED, "reflink=always: %s and %s can "
+	    "share whole blocks only", p->src->name, p->dst->name);
+}
+
+/* The same for the other end of a comparison. */
+static int
+other_past_end(const struct plan *p, struct fault *f)
+{
+	uint64_t size = (uint64_t)p->dst->size;
+
+	if (p->dst->size < 0 || (p->dst_off <= size &&
+	    (!p->counted || p->length <= size - p->dst_off)))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "seek= and count= lead past the "
+	    "end of %s%s at byte %llu", p->dst->within, p->dst->name,
+	    (ull)size);
+}
+
+/* verify= and oflag=sparing; what is not there yet is asked later. */
+static int
+not_readable_back(const struct plan *p, struct fault *f)
+{
+	struct endpoint r;
+
+	if (!p->reads_back || (p->dst->absent && p->dst->be->reader != NULL))
+		return 0;
+	if (endpoint_reader(&r, p->dst, READ_BACK_MOST, f) != 0)
+		return -1;
+	endpoint_close(&r);
+	return 0;
+}
+
+/* wait=: a disk with a serial number or a WWN that no other has. */
+static int
+not_awaitable(const struct plan *p, struct fault *f)
+{
+	struct disk d, other;
+
+	if (p->opts->wait < 0)
+		return 0;
+	if (!endpoint_disk(p->src, &d) || (d.serial[0] == '\0' &&
+	    d.wwn[0] == '\0'))
+		return fault_set(f, STATUS_REFUSED, "wait=: %s has no serial "
+		    "number or WWN by which it could be known when it comes "
+		    "back", p->src->name);
+	if (disk_find(&d, &other) > 1)
+		return fault_set(f, STATUS_REFUSED, "wait=: another disk has "
+		    "the serial number and WWN of %s, too", p->src->name);
+	return 0;
+}
+
+static int (*const readings[])(const struct plan *, struct fault *) = {
+	wrong_disk,
+	empty_device,
+	past_end,
+	other_past_end,
+	bs_misfit,
+};
+
+static int (*const objections[])(const struct plan *, struct fault *) = {
+	new_device,
+	wrong_disk,
+	no_places,
+	no_seek,
+	no_cut,
+	empty_device,
+	past_end,
+	bs_misfit,
+	target_misfit,
+	too_small,
+	stream_append,
+	own_messages,
+	same_end,
+	not_shareable,
+	not_readable_back,
+	not_awaitable,
+};
+
+int
+safety_check(const struct plan *p, struct fault *f)
+{
+	size_t i;
+
+	for (i = 0; p->opts->compare != 0 && i < COUNT(readings); i++)
+		if (readings[i](p, f) != 0)
+			return -1;
+	for (i = 0; p->opts->compare == 0 && i < COUNT(objections); i++)
+		if (objections[i](p, f) != 0)
+			return -1;
+	return 0;
+}

@@ -1,0 +1,508 @@
+/*
+ * profile=FILE.svg.  For each end the rate and the latency over the position,
+ * then all latencies as a histogram.  Everything is drawn from lines, paths and
+ * text: no scripts, no fonts, nothing from elsewhere.
+ *
+ * Latencies lie on a scale of doublings that is straight within each, like the
+ * buckets they are counted in: a library for logarithms would have to be loaded
+ * by every run.
+ */
+#include "chart.h"
+
+#include "base/number.h"
+
+enum {				/* pixels, unless it says otherwise */
+	WIDTH = 960,
+	LEFT = 76, RIGHT = 936,	/* of all panels */
+	TOP = 76,		/* of the first */
+	RATE_TALL = 150, LATENCY_TALL = 110, HISTOGRAM_TALL = 150,
+	BETWEEN = 18,		/* the two panels of an end */
+	GAP = 48,		/* below a panel, with its axis */
+	HEAD = 26,		/* above the panels of an end */
+	AXIS = 36,		/* below the histogram */
+	LEGEND = 16,		/* a line of it */
+	BOTTOM = 12,
+	COLUMNS = 240,		/* of a curve, at most */
+	NAME_MOST = 56,		/* characters of a name */
+	TICKS = 8,		/* of an axis of positions, about */
+};
+
+static const char *const colours[SERIES_MOST] = { "#1f6fb4", "#c9600a",
+	"#2a8049" };
+
+struct panel {			/* where values lie: pixels, top down */
+	FILE	*out;
+	double	 top, tall;
+	double	 from_x, to_x, from_y, to_y;	/* values, or their log_of */
+};
+
+/* --- pieces ------------------------------------------------------------- */
+
+/* Names may hold anything: XML's own signs, and bytes that are no ASCII. */
+static void
+put_text(FILE *out, const char *text, size_t most)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	size_t n;
+
+	for (n = 0; *c != '\0' && n < most; c++, n++)
+		if (*c == '<' || *c == '>' || *c == '&' || *c == '"')
+			fprintf(out, "&#%d;", *c);
+		else if (*c >= 0x20 && *c < 0x7f)
+			fputc(*c, out);
+		else
+			fprintf(out, "\\x%02X", *c);
+	if (*c != '\0')
+		fputs("...", out);
+}
+
+static double
+at_x(const struct panel *pa, double x)
+{
+	double part = (x - pa->from_x) / (pa->to_x - pa->from_x);
+
+	part = part < 0 ? 0 : part > 1 ? 1 : part;
+	return LEFT + (RIGHT - LEFT) * part;
+}
+
+static double
+at_y(const struct panel *pa, double y)
+{
+	double part = (y - pa->from_y) / (pa->to_y - pa->from_y);
+
+	part = part < 0 ? 0 : part > 1 ? 1 : part;
+	return pa->top + pa->tall * (1 - part);
+}
+
+static double
+log_of(double ns)
+{
+	uint64_t n = (uint64_t)ns + 1;
+	unsigned log = 63 - (unsigned)__builtin_clzll(n);
+
+	return log + (double)n / (double)(UINT64_C(1) << log) - 1;
+}
+
+/* The greatest power of ten that is no more than n, but 1 at least. */
+static double
+power_of_ten(double n)
+{
+	double ten = 1;
+
+	while (ten * 10 <= n)
+		ten *= 10;
+	return ten;
+}
+
+/* n in steps, rounded up. */
+static double
+steps(double n, double step)
+{
+	double whole = (double)(uint64_t)(n / step);
+
+	return (whole * step < n ? whole + 1 : whole) * step;
+}
+
+/* The least of 1, 2, 5, 10, 20 ... that is no less than n. */
+static double
+round_step(double n)
+{
+	double ten = power_of_ten(n);
+
+	return n <= ten ? ten : n <= 2 * ten ? 2 * ten : n <= 5 * ten ?
+	    5 * ten : 10 * ten;
+}
+
+static void
+frame(const struct panel *pa, const char *what)
+{
+	fprintf(pa->out, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" "
+	    "height=\"%.1f\" fill=\"#fafafa\" stroke=\"#999\"/>\n", LEFT,
+	    pa->top, RIGHT - LEFT, pa->tall);
+	fprintf(pa->out, "<text x=\"%d\" y=\"%.1f\" class=\"what\" "
+	    "text-anchor=\"end\">%s</text>\n", RIGHT, pa->top - 5, what);
+}
+
+static void
+mark_x(const struct panel *pa, double x, const char *label)
+{
+	double at = at_x(pa, x), end = pa->top + pa->tall;
+
+	fprintf(pa->out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>"
+	    "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+	    at, pa->top, end + 4, at, end + 17, label);
+}
+
+static void
+mark_y(const struct panel *pa, double y, const char *label)
+{
+	double at = at_y(pa, y);
+
+	fprintf(pa->out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>"
+	    "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+	    LEFT - 4, at, RIGHT, LEFT - 8, at + 4, label);
+}
+
+/* So many ns in words. */
+static const char *
+latency_text(char *to, size_t room, double ns)
+{
+	static const char *const unit[] = { "ns", "&#181;s", "ms", "s" };
+	unsigned u;
+
+	for (u = 0; ns >= 1000 && u < 3; u++)
+		ns /= 1000;
+	snprintf(to, room, "%.0f %s", ns, unit[u]);
+	return to;
+}
+
+/* Latencies along x or y: a line for each power of ten. */
+static void
+powers(const struct panel *pa, bool upward)
+{
+	double from = upward ? pa->from_y : pa->from_x;
+	double to = upward ? pa->to_y : pa->to_x;
+	char label[32];
+	uint64_t ns;
+
+	for (ns = 1; log_of((double)ns) <= to; ns *= 10)
+		if (log_of((double)ns) >= from)
+			(upward ? mark_y : mark_x)(pa, log_of((double)ns),
+			    latency_text(label, sizeof(label), (double)ns));
+}
+
+static void
+positions_axis(const struct panel *pa, const char *what)
+{
+	double step = round_step((pa->to_x - pa->from_x) / TICKS);
+	uint64_t i = (uint64_t)(steps(pa->from_x, step) / step);
+	char label[32];
+
+	for (; (double)i * step <= pa->to_x; i++)
+		mark_x(pa, (double)i * step, number_si(label, sizeof(label),
+		    (double)i * step));
+	fprintf(pa->out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"middle\">"
+	    "position on the %s, bytes</text>\n", (LEFT + RIGHT) / 2,
+	    pa->top + pa->tall + 33, what);
+}
+
+static void
+rates_axis(const struct panel *pa)
+{
+	double step = round_step(pa->to_y / 5);
+	char label[32], size[24];
+	unsigned i;
+
+	for (i = 0; i * step <= pa->to_y * 1.001; i++) {
+		snprintf(label, sizeof(label), "%s/s",
+		    number_si(size, sizeof(size), i * step));
+		mark_y(pa, i * step, label);
+	}
+}
+
+/* --- over position ------------------------------------------------------ */
+
+struct columns {		/* bins, as many together as need be */
+	struct bin	bin[COLUMNS];
+	unsigned	n;
+	double		width;	/* bytes */
+};
+
+static void
+make_columns(struct columns *c, const struct gauge *r, uint64_t extent)
+{
+	unsigned used = (unsigned)((extent + r->width - 1) / r->width), i;
+	unsigned each = (used + COLUMNS - 1) / COLUMNS;
+
+	*c = (struct columns){ .n = (used + each - 1) / each,
+		.width = (double)each * (double)r->width };
+	for (i = 0; i < used; i++) {
+		struct bin *to = &c->bin[i / each];
+		const struct bin *from = &r->bin[i];
+
+		to->bytes += from->bytes;
+		to->spent += from->spent;
+		to->wall += from->wall;
+		to->busy += from->busy;
+		to->requests += from->requests;
+		to->most = from->most > to->most ? from->most : to->most;
+	}
+}
+
+enum what { BUSY_RATE, WALL_RATE, MEAN_LATENCY, MOST_LATENCY };
+
+static double
+value(const struct bin *b, enum what what)
+{
+	switch (what) {
+	case BUSY_RATE:
+		return profile_rate(b->bytes, b->busy);
+	case WALL_RATE:
+		return profile_rate(b->bytes, b->wall);
+	case MEAN_LATENCY:
+		return log_of((double)b->spent / (double)b->requests);
+	case MOST_LATENCY:
+		return log_of((double)b->most);
+	}
+	return 0;
+}
+
+/* Steps; nothing where there were no requests. */
+static void
+curve(const struct panel *pa, const struct columns *c, enum what what,
+    const char *style)
+{
+	bool open = false;
+	unsigned i;
+
+	fprintf(pa->out, "<path fill=\"none\" %s d=\"", style);
+	for (i = 0; i < c->n; i++) {
+		double from = pa->from_x + i * c->width, to = from + c->width;
+		double y;
+
+		if (c->bin[i].requests == 0) {
+			open = false;
+			continue;
+		}
+		y = at_y(pa, value(&c->bin[i], what));
+		if (open)
+			fprintf(pa->out, "V%.1f", y);
+		else
+			fprintf(pa->out, "M%.1f %.1f", at_x(pa, from), y);
+		fprintf(pa->out, "H%.1f",
+		    at_x(pa, to < pa->to_x ? to : pa->to_x));
+		open = true;
+	}
+	fputs("\"/>\n", pa->out);
+}
+
+static double
+greatest(const struct columns *c, enum what what)
+{
+	double most = 0, v;
+	unsigned i;
+
+	for (i = 0; i < c->n; i++) {
+		v = c->bin[i].requests > 0 ? value(&c->bin[i], what) : 0;
+		most = v > most ? v : most;
+	}
+	return most;
+}
+
+static void
+draw_rates(struct panel *pa, const struct columns *c, const char *colour)
+{
+	double busy = greatest(c, BUSY_RATE), wall = greatest(c, WALL_RATE);
+	double most = busy > wall ? busy : wall, step;
+	char style[80];
+
+	step = round_step((most > 0 ? most : 1) / 5);
+	pa->from_y = 0;
+	pa->to_y = steps(most > 0 ? most : 1, step);
+	frame(pa, "rate while busy; dashed: as the copy went");
+	rates_axis(pa);
+	curve(pa, c, WALL_RATE,
+	    "stroke=\"#666\" stroke-dasharray=\"3 3\"");
+	snprintf(style, sizeof(style), "stroke=\"%s\" stroke-width=\"1.6\"",
+	    colour);
+	curve(pa, c, BUSY_RATE, style);
+}
+
+static void
+draw_latencies(struct panel *pa, const struct columns *c,
+    const struct gauge *r, const char *colour)
+{
+	char style[80];
+
+	pa->from_y = log_of(power_of_ten((double)r->least));
+	pa->to_y = log_of(power_of_ten((double)r->all.most) * 10);
+	frame(pa, "latency, mean; dotted: longest");
+	powers(pa, true);
+	snprintf(style, sizeof(style), "stroke=\"%s\" "
+	    "stroke-dasharray=\"1 2\"", colour);
+	curve(pa, c, MOST_LATENCY, style);
+	snprintf(style, sizeof(style), "stroke=\"%s\" stroke-width=\"1.6\"",
+	    colour);
+	curve(pa, c, MEAN_LATENCY, style);
+}
+
+/* Both panels of an end, from y on; returns where they end. */
+static double
+draw_end(FILE *out, const struct plan *p, enum series s,
+    const struct gauge *r, double y)
+{
+	uint64_t first = profile_first(p, s), extent = profile_extent(r, p);
+	struct panel pa = { .out = out, .top = y + HEAD, .tall = RATE_TALL,
+		.from_x = (double)first, .to_x = (double)(first + extent) };
+	struct columns c;
+
+	make_columns(&c, r, extent);
+	fprintf(out, "<text x=\"%d\" y=\"%.1f\" class=\"head\" fill=\"%s\">"
+	    "%s: ", LEFT, y + 16, colours[s], profile_series(s));
+	put_text(out, s == SERIES_SOURCE ? p->src->name : p->dst->name,
+	    NAME_MOST);
+	fputs("</text>\n", out);
+	draw_rates(&pa, &c, colours[s]);
+	pa.top += RATE_TALL + BETWEEN;
+	pa.tall = LATENCY_TALL;
+	draw_latencies(&pa, &c, r, colours[s]);
+	positions_axis(&pa, s == SERIES_SOURCE ? "source" : "target");
+	return pa.top + pa.tall + GAP;
+}
+
+/* --- histogram ---------------------------------------------------------- */
+
+static double
+bucket_from(unsigned i)
+{
+	return log_of((double)gauge_bucket(i));
+}
+
+/* A bucket's requests for the room that it takes. */
+static double
+density(const struct gauge *r, unsigned i)
+{
+	return (double)r->latency[i] / (double)r->all.requests /
+	    (bucket_from(i + 1) - bucket_from(i));
+}
+
+static void
+draw_outline(const struct panel *pa, const struct gauge *r,
+    const char *colour)
+{
+	double base = pa->top + pa->tall;
+	bool open = false;
+	unsigned i;
+
+	fprintf(pa->out, "<path fill=\"%s\" fill-opacity=\"0.15\" "
+	    "stroke=\"%s\" d=\"", colour, colour);
+	for (i = 0; i <= PROFILE_BUCKETS; i++) {
+		bool any = i < PROFILE_BUCKETS && r->latency[i] > 0;
+
+		if (any && !open)
+			fprintf(pa->out, "M%.1f %.1f",
+			    at_x(pa, bucket_from(i)), base);
+		if (any)
+			fprintf(pa->out, "V%.1fH%.1f",
+			    at_y(pa, density(r, i)),
+			    at_x(pa, bucket_from(i + 1)));
+		else if (open)
+			fprintf(pa->out, "V%.1f", base);
+		open = any;
+	}
+	fputs("\"/>\n", pa->out);
+}
+
+/* The range of all latencies, in whole powers of ten, and the highest bar. */
+static void
+scale(struct panel *pa, const struct gauge *sum)
+{
+	double least = -1, most = 0, high = 0, d;
+	enum series s;
+	unsigned i;
+
+	for (s = 0; s < SERIES_MOST; s++) {
+		if (sum[s].all.requests == 0)
+			continue;
+		if (least < 0 || (double)sum[s].least < least)
+			least = (double)sum[s].least;
+		if ((double)sum[s].all.most > most)
+			most = (double)sum[s].all.most;
+		for (i = 0; i < PROFILE_BUCKETS; i++) {
+			d = density(&sum[s], i);
+			high = d > high ? d : high;
+		}
+	}
+	pa->from_x = log_of(power_of_ten(least * 0.8));
+	pa->to_x = log_of(power_of_ten(most * 1.25) * 10);
+	pa->from_y = 0;
+	pa->to_y = high * 1.1;
+}
+
+static void
+legend(FILE *out, enum series s, const struct gauge *r, double y)
+{
+	fprintf(out, "<text x=\"%d\" y=\"%.1f\" fill=\"%s\">%s: %llu requests"
+	    ", %llu errors; ms: least %.3f, median %.3f, 90 %% %.3f, "
+	    "99 %% %.3f, 99.9 %% %.3f, most %.3f</text>\n", LEFT, y,
+	    colours[s], profile_series(s),
+	    (unsigned long long)r->all.requests,
+	    (unsigned long long)r->all.errors, (double)r->least / 1e6,
+	    profile_percentile(r, 0.5) / 1e6, profile_percentile(r, 0.9) / 1e6,
+	    profile_percentile(r, 0.99) / 1e6,
+	    profile_percentile(r, 0.999) / 1e6, (double)r->all.most / 1e6);
+}
+
+static void
+draw_histogram(FILE *out, const struct gauge *sum, double y)
+{
+	struct panel pa = { .out = out, .top = y, .tall = HISTOGRAM_TALL };
+	enum series s;
+
+	scale(&pa, sum);
+	frame(&pa, "requests by latency");
+	powers(&pa, false);
+	y += HISTOGRAM_TALL + AXIS;
+	for (s = 0; s < SERIES_MOST; s++) {
+		if (sum[s].all.requests == 0)
+			continue;
+		draw_outline(&pa, &sum[s], colours[s]);
+		legend(out, s, &sum[s], y);
+		y += LEGEND;
+	}
+}
+
+/* --- the picture -------------------------------------------------------- */
+
+static void
+title(FILE *out, const struct profile *pr, const struct gauge *sum,
+    double seconds)
+{
+	uint64_t bytes = sum[SERIES_TARGET].all.bytes > 0 ?
+	    sum[SERIES_TARGET].all.bytes : sum[SERIES_SOURCE].all.bytes;
+	char date[32], size[32], rate[32], piece[32];
+	struct tm tm;
+
+	gmtime_r(&pr->started.tv_sec, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	fprintf(out, "<text x=\"%d\" y=\"30\" class=\"title\">", LEFT);
+	put_text(out, pr->p->src->name, NAME_MOST);
+	fputs(" to ", out);
+	put_text(out, pr->p->dst->name, NAME_MOST);
+	fprintf(out, "</text>\n<text x=\"%d\" y=\"50\">%s: %s in %.3f s, "
+	    "%s/s, %u workers, transfers of %s</text>\n", LEFT, date,
+	    number_si(size, sizeof(size), (double)bytes), seconds,
+	    number_si(rate, sizeof(rate), seconds > 0 ? (double)bytes /
+	    seconds : 0), plan_workers(pr->p),
+	    number_iec(piece, sizeof(piece), (double)pr->p->chunk));
+}
+
+void
+chart_draw(FILE *out, const struct profile *pr,
+    const struct gauge sum[SERIES_MOST], double seconds)
+{
+	int ends = 0, tall;
+	enum series s;
+	double y = TOP;
+
+	for (s = 0; s < SERIES_MOST; s++)
+		ends += sum[s].all.requests > 0;
+	tall = ends == 0 ? TOP : TOP + HISTOGRAM_TALL + AXIS + BOTTOM +
+	    ends * (HEAD + RATE_TALL + BETWEEN + LATENCY_TALL + GAP + LEGEND);
+	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+	    "height=\"%d\" viewBox=\"0 0 %d %d\">\n"
+	    "<title>pardd: rate and latency by position</title>\n"
+	    "<style>text { font: 11px sans-serif; } .title { font: bold 17px "
+	    "sans-serif; } .head { font: bold 13px sans-serif; } .what { "
+	    "fill: #555; } .grid { stroke: #ddd; fill: none; }</style>\n"
+	    "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n", WIDTH, tall,
+	    WIDTH, tall, WIDTH, tall);
+	title(out, pr, sum, seconds);
+	for (s = 0; s < SERIES_MOST; s++)
+		if (sum[s].all.requests > 0)
+			y = draw_end(out, pr->p, s, &sum[s], y);
+	if (ends > 0)
+		draw_histogram(out, sum, y);
+	fputs("</svg>\n", out);
+}

@@ -1,0 +1,125 @@
+/*
+ * Digests as lines: "HEX  NAME" for one, and where there are several the tagged
+ * form of BSD, "SHA256 (NAME) = HEX", of which each tool takes its own.  The
+ * name is that of what can be read again: the target, else the source.
+ */
+#include "report/hashfile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "end/endpoint.h"
+
+static bool
+can_be_read_again(const struct endpoint *ep)
+{
+	return ep->be != &be_null && !ep->inherited &&
+	    (!ep->streamed || ep->durable);
+}
+
+const struct endpoint *
+hashfile_named(const struct plan *p, uint64_t *off)
+{
+	if (can_be_read_again(p->dst)) {
+		*off = p->dst_off;
+		return p->dst;
+	}
+	*off = p->src_off;
+	return can_be_read_again(p->src) ? p->src : NULL;
+}
+
+/* As coreutils: a line whose name had to be escaped begins with a backslash. */
+static bool
+escape(char *to, const char *name)
+{
+	static const char odd[] = "\\\n\r", letter[] = "\\nr";
+	bool escaped = false;
+	const char *at;
+
+	for (; *name != '\0'; name++) {
+		at = strchr(odd, *name);
+		if (at != NULL) {
+			*to++ = '\\';
+			*to++ = letter[at - odd];
+			escaped = true;
+		} else {
+			*to++ = *name;
+		}
+	}
+	*to = '\0';
+	return escaped;
+}
+
+char *
+hashfile_line(const struct plan *p, const struct hash_sum *d)
+{
+	uint64_t off;
+	const struct endpoint *ep = hashfile_named(p, &off);
+	const char *name = ep != NULL ? ep->name : "-", *mark;
+	char *safe = malloc(2 * strlen(name) + 1), *line = NULL;
+	size_t n;
+	int len;
+
+	if (safe == NULL)
+		return NULL;
+	mark = escape(safe, name) ? "\\" : "";
+	hash_digests(p->hash, &n);
+	len = n > 1 ? asprintf(&line, "%s%s (%s) = %s", mark, d->tag, safe,
+	    d->hex) : asprintf(&line, "%s%s  %s", mark, d->hex, safe);
+	free(safe);
+	return len < 0 ? NULL : line;
+}
+
+/* Whether what is named holds more than what was copied. */
+static bool
+is_part(const struct plan *p, const struct endpoint *ep, uint64_t off,
+    uint64_t len)
+{
+	bool cut = ep == p->dst && p->truncate >= 0;
+
+	return off > 0 || (!ep->absent && !cut && ep->size > 0 &&
+	    (uint64_t)ep->size > len);
+}
+
+/* Lines that the tools pass over: where they would read something else. */
+static void
+remark(FILE *out, const struct plan *p, const struct outcome *o)
+{
+	uint64_t off, len = o->tally.read + o->tally.lost;
+	const struct endpoint *ep = hashfile_named(p, &off);
+
+	if (o->tally.lost > 0)
+		fprintf(out, "# %" PRIu64 " bytes could not be read: they are "
+		    "taken as zeros\n", o->tally.lost);
+	if (ep != NULL && (o->tally.padded > 0 || is_part(p, ep, off, len)))
+		fprintf(out, "# of %" PRIu64 " bytes from byte %" PRIu64
+		    " on\n", len, off);
+}
+
+int
+hashfile_write(struct newfile *file, const struct plan *p,
+    const struct outcome *o, struct fault *f)
+{
+	const struct hash_sum *d;
+	char *line;
+	size_t n, i;
+	int err = 0;
+
+	d = hash_digests(p->hash, &n);
+	if (file->dir < 0 || d[0].hex[0] == '\0')
+		return 0;
+	if (newfile_begin(file, f) != 0)
+		return -1;
+	remark(file->out, p, o);
+	for (i = 0; i < n; i++) {
+		line = hashfile_line(p, &d[i]);
+		if (line != NULL)
+			fprintf(file->out, "%s\n", line);
+		else
+			err = ENOMEM;
+		free(line);
+	}
+	return newfile_end(file, err, f);
+}

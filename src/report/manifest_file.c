@@ -1,0 +1,81 @@
+/*
+ * Writing the file of manifest=, as manifest.c reads it.
+ */
+#include "report/manifest_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/value.h"
+#include "config.h"
+#include "digest/manifest.h"
+#include "report/describe.h"
+
+static json_t *
+moment(void)
+{
+	time_t now = time(NULL);
+	char date[32];
+	struct tm tm;
+
+	gmtime_r(&now, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return json_string(date);
+}
+
+/* Returns an errno value. */
+static int
+write_head(FILE *out, const struct plan *p, uint64_t off, uint64_t length)
+{
+	json_t *o = json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:o, s:o}",
+	    "schema", MANIFEST_SCHEMA, "version", PARDD_VERSION,
+	    "created", moment(),
+	    "algorithm", "xxh128", "range", (json_int_t)p->chunk,
+	    "offset", (json_int_t)off, "length", (json_int_t)length,
+	    "source", describe_end(p->src, p->src_off),
+	    "target", describe_end(p->dst, p->dst_off));
+	size_t len;
+	char *line = value_line(o, &len);
+
+	if (line == NULL)
+		return ENOMEM;
+	fwrite(line, 1, len, out);
+	free(line);
+	return 0;
+}
+
+static void
+write_range(FILE *out, const struct check *c, uint64_t off)
+{
+	fprintf(out, "{\"offset\":%" PRIu64 ",\"length\":%" PRIu64
+	    ",\"xxh128\":", off + c->off, c->len);
+	if (c->state == CHECK_NONE)
+		fputs("null}\n", out);
+	else
+		fprintf(out, "\"%016" PRIx64 "%016" PRIx64 "\"}\n",
+		    c->digest.high, c->digest.low);
+}
+
+int
+manifest_write(struct newfile *file, const struct plan *p, struct checks *c,
+    uint64_t off, struct fault *f)
+{
+	struct check one;
+	size_t n = checks_count(c), i;
+	uint64_t length = 0;
+	int err;
+
+	if (newfile_begin(file, f) != 0)
+		return -1;
+	if (n > 0 && checks_at(c, n - 1, &one))
+		length = one.off + one.len;
+	err = write_head(file->out, p, off, length);
+	for (i = 0; checks_at(c, i, &one); i++)
+		write_range(file->out, &one, off);
+	fprintf(file->out, "{\"ranges\":%zu}\n", n);
+	return newfile_end(file, err, f);
+}

@@ -1,0 +1,506 @@
+/*
+ * What is printed, in the order scripts know: the timing line, the record
+ * counts, the bytes line, one verdict.
+ */
+#include "report/report.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/say.h"
+#include "base/shell.h"
+#include "base/status.h"
+#include "copy/ranges.h"
+#include "digest/hash.h"
+#include "part/findings.h"
+#include "part/parts.h"
+#include "plan/safety.h"
+#include "report/hashfile.h"
+#include "report/profile.h"
+
+typedef unsigned long long ull;
+
+enum {
+	RANGES_SHOWN = 16,
+	AREAS_SHOWN = 16,
+};
+
+void
+report_fault(const struct fault *f)
+{
+	say(stderr, "pardd: %s", f->text);
+}
+
+/* --- the beginning ------------------------------------------------------ */
+
+static void
+span_note(const struct span *s, const struct endpoint *ep, const char *what)
+{
+	char from[96], to[96];
+
+	if (s->odd)
+		say(stderr, "pardd: note: the range on the %s, %s, begins %s "
+		    "and ends %s", what, ep->name,
+		    report_border(from, sizeof(from), &s->from, true),
+		    report_border(to, sizeof(to), &s->to, false));
+}
+
+/* What may surprise, but is no reason to refuse. */
+static void
+notes(const struct plan *p)
+{
+	char name[NAME_MAX + 1];
+	struct use use;
+
+	if (p->opts->bs < 0 && p->bs != 512)
+		say(stderr, "pardd: bs=%llu, the logical block size of %s",
+		    (ull)p->bs, p->src->block > 0 ? p->src->name :
+		    p->dst->name);
+	if (safety_source_busy(p, &use, name, sizeof(name)))
+		say(stderr, "pardd: note: %s is mounted read-write on %s: what "
+		    "changes meanwhile may be copied in part", name, use.by);
+	if (p->found != NULL) {
+		span_note(&p->found->src, p->src, "source");
+		span_note(&p->found->dst, p->dst, "target");
+	}
+	if (ranges_of_another(p))
+		say(stderr, "pardd: note: %s has another serial number than "
+		    "the disks of %s", p->src->name, p->opts->manifest);
+}
+
+void
+report_begin(const struct plan *p)
+{
+	if ((p->opts->status & SHOW_NONE) == 0)
+		notes(p);
+	if (p->opts->verbose > 0)
+		report_plan(stderr, p);
+}
+
+void
+report_threads(const struct plan *p, int err)
+{
+	if (p->opts->verbose > 0)
+		say(stderr, "pardd: note: no io_uring (%s): %u threads do it",
+		    errno_words(err), p->workers);
+}
+
+/* --- what moved, and how fast ------------------------------------------- */
+
+static void
+records(const struct plan *p, const struct tally *t)
+{
+	say(stderr, "%llu+%d records in", (ull)(t->read / p->bs),
+	    t->read % p->bs != 0);
+	say(stderr, "%llu+%d records out", (ull)(t->written / p->bs),
+	    t->written % p->bs != 0);
+}
+
+static void
+bytes(const struct plan *p, const struct tally *t)
+{
+	bool compared = p->opts->compare != 0;
+	const char *what = compared ? "compared" :
+	    p->opts->check != 0 ? "checked" : "copied";
+	uint64_t count = compared ? t->verified : t->written;
+	char si[32], iec[32], rate[32];
+	double n = (double)count;
+
+	number_si(rate, sizeof(rate), t->seconds > 0 ? n / t->seconds : 0);
+	if (count < 1000)
+		say(stderr, "%llu bytes %s, %.6g s, %s/s", (ull)count, what,
+		    t->seconds, rate);
+	else
+		say(stderr, "%llu bytes (%s, %s) %s, %.6g s, %s/s",
+		    (ull)count, number_si(si, sizeof(si), n),
+		    number_iec(iec, sizeof(iec), n), what, t->seconds, rate);
+}
+
+/* sgp_dd's line, which scripts of old look for. */
+static void
+timing(const struct tally *t)
+{
+	say(stderr, "time to transfer data was %.6f secs, %.2f MB/sec",
+	    t->seconds, t->seconds > 0 ? (double)t->written / 1e6 / t->seconds
+	    : 0);
+}
+
+struct ms {
+	char text[24];
+};
+
+/* As precise as it is short. */
+static struct ms
+ms(double ns)
+{
+	struct ms m;
+
+	snprintf(m.text, sizeof(m.text), "%.*f",
+	    ns < 1e5 ? 4 : ns < 1e7 ? 3 : 1, ns / 1e6);
+	return m;
+}
+
+/* What the requests of each end took, beside the timing line. */
+static void
+latencies(const struct profile *pr)
+{
+	static const char *const what[] = {
+		[SERIES_SOURCE] = "reads",
+		[SERIES_TARGET] = "writes",
+		[SERIES_VERIFY] = "reads of the target",
+	};
+	struct gauge *r = malloc(sizeof(*r));	/* too large for a stack */
+	char rate[32];
+	enum series s;
+
+	for (s = 0; r != NULL && s < SERIES_MOST; s++) {
+		if (!profile_sum(pr, s, r))
+			continue;
+		say(stderr, "%s: %llu, %.0f/s, %s/s; ms: min %s, median %s, "
+		    "90 %% %s, 99 %% %s, 99.9 %% %s, max %s", what[s],
+		    (ull)r->all.requests,
+		    profile_rate(r->all.requests, r->all.busy),
+		    number_si(rate, sizeof(rate),
+		    profile_rate(r->all.bytes, r->all.busy)),
+		    ms((double)r->least).text,
+		    ms(profile_percentile(r, 0.5)).text,
+		    ms(profile_percentile(r, 0.9)).text,
+		    ms(profile_percentile(r, 0.99)).text,
+		    ms(profile_percentile(r, 0.999)).text,
+		    ms((double)r->all.most).text);
+	}
+	free(r);
+}
+
+void
+report_tally(const struct plan *p, const struct tally *t)
+{
+	if (p->opts->time != 0)
+		timing(t);
+	records(p, t);
+	bytes(p, t);
+}
+
+void
+report_so_far(const struct plan *p, const struct tally *t)
+{
+	report_tally(p, t);
+	if (p->opts->map != NULL && p->opts->compare == 0)
+		say(stderr, "pardd: of %llu bytes %llu are finished, with what "
+		    "runs before have copied; %s",
+		    (ull)(t->finished + t->left), (ull)t->finished,
+		    phase_name(t->phase));
+}
+
+/* --- on the way --------------------------------------------------------- */
+
+void
+report_differs(const struct plan *p, uint64_t off)
+{
+	say(stderr, "pardd: %s: byte %llu is not what was written there; going "
+	    "on%s", p->dst->name, (ull)(p->dst_off + off), p->opts->mends > 0 &&
+	    !p->src->streamed && (p->src->flags & FLAG_RANDOM) == 0 ?
+	    ", and it will be mended" : "");
+}
+
+void
+report_stopping(int signo)
+{
+	if (say_room())
+		say(stderr, "pardd: SIG%s: finishing what is in flight (%d s); "
+		    "once more leaves at once", sigabbrev_np(signo), GRACE);
+}
+
+void
+report_gone(const struct plan *p, const struct outcome *out)
+{
+	if ((p->opts->status & SHOW_NONE) != 0)
+		return;
+	say(stderr, "pardd: %s", out->fault.text);
+	say(stderr, "pardd: the map %s saved; waiting up to %lld seconds for "
+	    "the disk to come back", out->unsaved.status == 0 ? "is" :
+	    "could not be", (long long)p->opts->wait);
+}
+
+void
+report_back(const struct plan *p)
+{
+	if ((p->opts->status & SHOW_NONE) == 0)
+		say(stderr, "pardd: it is back as %s, and the copy goes on",
+		    p->src->name);
+}
+
+void
+report_abandoned(const struct outcome *out)
+{
+	if (say_room())
+		say(stderr, "pardd: %s", out->verdict.text);
+}
+
+/* --- the end ------------------------------------------------------------ */
+
+/* What is in the place of unreadable bytes; nothing where none is written. */
+static const char *
+instead(const struct plan *p)
+{
+	if (p->opts->compare != 0)
+		return ", here or on the other end, not in the comparison";
+	if (p->opts->map != NULL)
+		return ", not in the copy";
+	return p->dst->be != &be_null ? ", zeros in the copy" : "";
+}
+
+/* With a map that was saved and has all of them, only the first are shown. */
+static void
+unreadable(const struct plan *p, struct outcome *out)
+{
+	bool made = p->opts->compare == 0 || (out->fault.status == 0 &&
+	    out->signal == 0);
+	bool saved = p->opts->map != NULL && out->unsaved.status == 0 &&
+	    out->flush.status == 0 && made;
+	uint64_t most = saved ? RANGES_SHOWN : UINT64_MAX, n;
+	struct seg s = { .off = 0 };
+
+	for (n = 0; map_next(&out->map, s.off + s.len, BAD, &s); n++) {
+		if (n < most)
+			say(stderr, "pardd: %s: unreadable: bytes %llu to "
+			    "%llu, blocks %llu to %llu of %u%s",
+			    p->src->name, (ull)(p->src_off + s.off),
+			    (ull)(p->src_off + s.off + s.len - 1),
+			    (ull)((p->src_off + s.off) / p->block),
+			    (ull)((p->src_off + s.off + s.len - 1) /
+			    p->block), p->block, instead(p));
+	}
+	if (n > most)
+		say(stderr, "pardd: %s: unreadable: %llu more ranges, see %s",
+		    p->src->name, (ull)(n - most), p->opts->map);
+}
+
+static void
+differs(const struct plan *p, const struct seg *s)
+{
+	if (p->opts->check != 0)
+		say(stderr, "pardd: differs: bytes %llu to %llu of %s",
+		    (ull)(p->src_off + s->off),
+		    (ull)(p->src_off + s->off + s->len - 1), p->src->name);
+	else
+		say(stderr, "pardd: differs: bytes %llu to %llu of %s, "
+		    "%llu to %llu of %s", (ull)(p->src_off + s->off),
+		    (ull)(p->src_off + s->off + s->len - 1), p->src->name,
+		    (ull)(p->dst_off + s->off),
+		    (ull)(p->dst_off + s->off + s->len - 1), p->dst->name);
+}
+
+/* The first ranges that differ, and how many more there are. */
+static void
+differing(const struct plan *p, struct outcome *out)
+{
+	struct seg s = { .off = 0 };
+	uint64_t n = 0;
+
+	while (out->differ.ready &&
+	    map_next(&out->differ, s.off + s.len, BAD, &s))
+		if (n++ < RANGES_SHOWN)
+			differs(p, &s);
+	if (n > RANGES_SHOWN)
+		say(stderr, "pardd: and %llu ranges more; json= %s all of them",
+		    (ull)(n - RANGES_SHOWN),
+		    p->opts->compare != 0 ? "and map= tell" : "tells");
+}
+
+/* What its backend had to say in the end. */
+static void
+said(const struct endpoint *ep)
+{
+	if (ep->said[0] != '\0')
+		say(stderr, "pardd: %s: %s", ep->name, ep->said);
+}
+
+/* The digests, in the form of the tools that check them. */
+static void
+digests(const struct plan *p, const struct outcome *out)
+{
+	const struct hash_sum *d;
+	size_t n, i;
+	char *line;
+
+	d = hash_digests(p->hash, &n);
+	if (n > 0 && d[0].hex[0] == '\0') {
+		say(stderr, "pardd: no digest: not all was copied");
+		return;
+	}
+	if (n > 0 && out->tally.lost > 0)
+		say(stderr, "pardd: note: what could not be read is taken as "
+		    "zeros:");
+	for (i = 0; i < n; i++) {
+		line = hashfile_line(p, &d[i]);
+		if (line != NULL)
+			say(stderr, "%s", line);
+		else		/* no memory for the name in it */
+			say(stderr, "pardd: %s: %s", d[i].name, d[i].hex);
+		free(line);
+		if (d[i].expected != NULL &&
+		    out->verdict.status != STATUS_MISMATCH)
+			say(stderr, "pardd: the %s is %sas expected",
+			    d[i].name, d[i].differs ? "NOT " : "");
+	}
+}
+
+/* "partition 2 (ext4 \"home\") of /dev/sda" */
+static void
+area(const struct plan *p, const struct damage_area *a, int table)
+{
+	char where[64] = "", what[200] = "";
+
+	if (a->outside)
+		snprintf(where, sizeof(where), "outside of the %spartitions "
+		    "of ", table == TABLE_PART ? "known " : "");
+	else if (a->number > 0)
+		snprintf(where, sizeof(where), "partition %u of ", a->number);
+	if (a->label[0] != '\0')
+		snprintf(what, sizeof(what), " (%s \"%s\")", a->type, a->label);
+	else if (a->type[0] != '\0')
+		snprintf(what, sizeof(what), " (%s)", a->type);
+	say(stderr, "pardd: %s%s%s: %llu bytes in %llu range%s could not be "
+	    "read%s", where, p->src->name, what, (ull)a->bytes,
+	    (ull)a->ranges, a->ranges == 1 ? "" : "s", a->command == NULL ?
+	    "" : a->more == 0 ? "; this names the files hit:" :
+	    "; this names the files hit by the first of them:");
+	if (a->command != NULL)
+		say(stderr, "    %s", a->command);
+}
+
+/* Where the losses of a rescue lie, and whose they are. */
+static void
+damage(const struct plan *p, const struct damage *d)
+{
+	static const char *const tables[] = {
+		[TABLE_BACKUP] = "its partition table could not be read; the "
+		    "partitions are those of the backup at its end",
+		[TABLE_UNGUARDED] = "its first block could not be read; the "
+		    "partitions are those of its GPT",
+		[TABLE_PART] = "a part of its partition table could not be "
+		    "read: there may be more partitions",
+		[TABLE_LOST] = "the place of its partition table could not be "
+		    "read, nor a backup of it",
+	};
+	size_t i;
+
+	if (d->table != TABLE_SOUND)
+		say(stderr, "pardd: %s: %s", p->src->name, tables[d->table]);
+	for (i = 0; i < d->n && i < AREAS_SHOWN; i++)
+		area(p, &d->area[i], d->table);
+	if (i < d->n)
+		say(stderr, "pardd: and %zu partitions more have such ranges",
+		    d->n - i);
+}
+
+/* What was copied without moving it. */
+static void
+unmoved(const struct tally *t)
+{
+	if (t->holes > 0)
+		say(stderr, "pardd: %llu bytes were holes, and not read",
+		    (ull)t->holes);
+	if (t->zeroed > 0)
+		say(stderr, "pardd: %llu bytes were made zeros, and not "
+		    "written", (ull)t->zeroed);
+	if (t->shared > 0)
+		say(stderr, "pardd: %llu bytes are shared by both files, and "
+		    "not copied", (ull)t->shared);
+}
+
+/* What not every run has to say. */
+static void
+extra(const struct plan *p, struct outcome *out)
+{
+	const struct tally *t = &out->tally;
+
+	digests(p, out);
+	if (p->opts->verbose > 0)
+		unmoved(t);
+	if ((p->opts->oflag & FLAG_SPARING) != 0)
+		say(stderr, "pardd: %llu bytes were there already, and not "
+		    "written", (ull)t->spared);
+	else if (p->opts->base != NULL)
+		say(stderr, "pardd: %llu bytes are there already by %s, and "
+		    "were not written", (ull)t->spared, p->opts->base);
+	else if (t->had > 0)
+		say(stderr, "pardd: %llu bytes are there already by %s, and "
+		    "were not copied again", (ull)t->had, p->opts->map);
+	if (t->mended > 0)
+		say(stderr, "pardd: %s: %llu bytes differed when they were "
+		    "read back; they were copied again, and are right now",
+		    p->dst->name, (ull)t->mended);
+}
+
+/* What the copy was, as status= allows. */
+static void
+totals(const struct plan *p, struct outcome *out)
+{
+	const struct tally *t = &out->tally;
+
+	if (p->opts->time != 0) {
+		timing(t);
+		latencies(out->profile);
+	}
+	records(p, t);
+	if ((p->opts->status & SHOW_NOXFER) == 0)
+		bytes(p, t);
+	/* Unless that is what could not be written. */
+	if (t->padded > 0 && out->fault.status == 0)
+		say(stderr, "pardd: the end was padded with %llu zero bytes",
+		    (ull)t->padded);
+	extra(p, out);
+}
+
+/* What a clone needs before it can be used. */
+static void
+found_end(const struct plan *p)
+{
+	const struct findings *found = p->found;
+	char *word = found != NULL ? shell_word(p->dst->name) : NULL;
+
+	if (word != NULL && found->backup_astray)
+		say(stderr, "pardd: note: %s is %s than the source, so its "
+		    "backup GPT is not at its end; this mends it: sgdisk -e %s",
+		    p->dst->name, p->dst->size > p->src->size ? "larger" :
+		    "smaller", word);
+	if (word != NULL && found->table_sector > 0)
+		say(stderr, "pardd: note: the partition table counts in "
+		    "sectors of %u bytes, and %s has %u: its partitions will "
+		    "not be found; make a new table with the same bytes, or "
+		    "look through losetup -fP --show -b %u %s",
+		    found->table_sector, p->dst->name, p->dst->block,
+		    found->table_sector, word);
+	free(word);
+}
+
+void
+report_end(const struct plan *p, struct outcome *out)
+{
+	unsigned show = p->opts->status;
+	bool quiet = (show & SHOW_NONE) != 0;
+
+	unreadable(p, out);
+	differing(p, out);
+	if (!quiet)
+		totals(p, out);
+	if (p->opts->verbose > 0 && out->tally.in_flight_read > 0)
+		say(stderr, "pardd: note: up to %u reads and %u writes were "
+		    "in flight", out->tally.in_flight_read,
+		    out->tally.in_flight_written);
+	if (!quiet) {
+		said(p->src);
+		said(p->dst);
+		damage(p, &out->damage);
+		if (out->verdict.status == STATUS_COMPLETE)
+			found_end(p);
+	}
+	if (out->verdict.status != STATUS_COMPLETE ||
+	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
+		say(stderr, "pardd: %s", out->verdict.text);
+}

@@ -1,0 +1,293 @@
+/*
+ * The verdict: from what the map says and what went wrong, in an order that
+ * makes 0 the last of all answers.
+ */
+#include "report/verdict.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "digest/hash.h"
+#include "map/map.h"
+
+typedef unsigned long long ull;
+
+/* Unreadable blocks, counted on the source's own grid. */
+static uint64_t
+blocks_of(const struct plan *p, const struct seg *s)
+{
+	uint64_t first = (p->src_off + s->off) / p->block;
+	uint64_t last = (p->src_off + s->off + s->len - 1) / p->block;
+
+	return last - first + 1;
+}
+
+static uint64_t
+lost_blocks(const struct plan *p, struct map *map)
+{
+	struct seg s = { .off = 0 };
+	uint64_t blocks = 0;
+
+	while (map_next(map, s.off + s.len, BAD, &s))
+		blocks += blocks_of(p, &s);
+	return blocks;
+}
+
+static int __attribute__((format(printf, 3, 4)))
+conclude(struct outcome *out, int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	fault_vset(&out->verdict, status, fmt, ap);
+	va_end(ap);
+	return status;
+}
+
+/* Whether what was read back, or compared, is the same; else conclude so. */
+static bool
+agrees(const struct plan *p, struct outcome *out)
+{
+	struct map_totals t = { 0 };
+
+	if (out->differ.ready)
+		t = map_totals(&out->differ);
+	if (p->opts->verify != 0 && t.bad == 0 && !out->proven)
+		conclude(out, STATUS_MISMATCH, "NOT complete: not all that was "
+		    "copied to %s could be verified", p->dst->name);
+	else if (p->opts->verify != 0 && t.bad > 0)
+		conclude(out, STATUS_MISMATCH, "NOT complete: %llu bytes in "
+		    "%llu range%s of %s are not what was written there",
+		    (ull)t.bad, (ull)t.bad_ranges,
+		    t.bad_ranges == 1 ? "" : "s", p->dst->name);
+	else if (p->opts->check != 0 && t.bad > 0)
+		conclude(out, STATUS_MISMATCH, "NOT as in %s: %llu bytes in "
+		    "%llu range%s", p->opts->manifest, (ull)t.bad,
+		    (ull)t.bad_ranges, t.bad_ranges == 1 ? "" : "s");
+	else if (t.bad > 0)
+		conclude(out, STATUS_MISMATCH, "NOT the same: %llu bytes in "
+		    "%llu range%s differ%s%s", (ull)t.bad, (ull)t.bad_ranges,
+		    t.bad_ranges == 1 ? "" : "s", out->longer == NULL ? "" :
+		    ", and there is more of ", out->longer == NULL ? "" :
+		    out->longer->name);
+	else if (out->longer != NULL)
+		conclude(out, STATUS_MISMATCH, "NOT the same: there is more "
+		    "of %s; the %llu bytes that %s do not differ",
+		    out->longer->name, (ull)out->tally.verified,
+		    out->tally.lost > 0 ? "could be compared" : "both have");
+	else
+		return true;
+	return false;
+}
+
+/* All was copied: whether it is what it should be, and the records are made. */
+static int
+recorded(const struct plan *p, struct outcome *out)
+{
+	const struct hash_sum *d;
+	size_t n, i;
+
+	d = hash_digests(p->hash, &n);
+	for (i = 0; i < n; i++)
+		if (d[i].differs)
+			return conclude(out, STATUS_MISMATCH, "NOT as "
+			    "expected: the %s of what was copied is %s",
+			    d[i].name, d[i].hex);
+	if (out->record.status != 0)
+		return conclude(out, out->record.status, "all was copied, "
+		    "but not recorded: %s", out->record.text);
+	return STATUS_COMPLETE;
+}
+
+/*
+ * A signal decides over faults: a reader that was interrupted together with us
+ * looks like a broken pipe.
+ */
+static int
+of_signal(const struct plan *p, struct outcome *out,
+    const struct map_totals *t)
+{
+	const char *name = sigabbrev_np(out->signal);
+	const char *done = p->opts->compare != 0 ? "compared" :
+	    p->opts->check != 0 ? "checked" : "copied";
+	int status = STATUS_SIGNAL + out->signal;
+	struct fault said;
+
+	if (out->fault.status != 0)
+		return conclude(out, status, "NOT complete: stopped by SIG%s; "
+		    "%s", name, out->fault.text);
+	if (t->untried + t->claimed + t->failed + t->bad > 0)
+		return conclude(out, status, "NOT complete: stopped by SIG%s",
+		    name);
+	if (out->flush.status != 0)
+		return conclude(out, status, "NOT complete: stopped by SIG%s; "
+		    "%s", name, out->flush.text);
+	if (p->opts->verify != 0 && !out->proven)
+		return conclude(out, status, "NOT complete: stopped by SIG%s, "
+		    "when all was copied, but not all verified", name);
+	if (agrees(p, out) && recorded(p, out) == STATUS_COMPLETE)
+		return conclude(out, status, "stopped by SIG%s, when all was "
+		    "%s", name, done);
+	said = out->verdict;
+	return conclude(out, status, "stopped by SIG%s, when all was %s; %s",
+	    name, done, said.text);
+}
+
+/* All is in its place. */
+static void
+complete(const struct plan *p, struct outcome *out)
+{
+	const char *verified = p->opts->verify != 0 ? ", verified" : "";
+
+	if (p->opts->compare != 0)
+		conclude(out, STATUS_COMPLETE, "complete, nothing differs");
+	else if (p->opts->check != 0)
+		conclude(out, STATUS_COMPLETE, "complete, all is as in %s",
+		    p->opts->manifest);
+	else if (!p->dst->durable)
+		conclude(out, STATUS_COMPLETE, "complete, nothing to flush%s",
+		    verified);
+	else if (p->opts->sync != 0)
+		conclude(out, STATUS_COMPLETE, "complete, flushed%s",
+		    verified);
+	else
+		conclude(out, STATUS_COMPLETE, "complete, not flushed");
+}
+
+/* What kept the copy from its end; STATUS_COMPLETE: nothing. */
+static int
+ended_early(const struct plan *p, struct outcome *out,
+    const struct map_totals *t)
+{
+	if (out->signal != 0)
+		return of_signal(p, out, t);
+	if (out->fault.status != 0)
+		return conclude(out, out->fault.status, "NOT complete: %s",
+		    out->fault.text);
+	if (p->counted && t->end < p->length)
+		return conclude(out, STATUS_SHORT, "NOT complete: %s ended "
+		    "after %llu of %llu bytes", p->src->name, (ull)t->end,
+		    (ull)p->length);
+	if (out->flush.status != 0)
+		return conclude(out, STATUS_NOT_FLUSHED, "NOT complete: %s; "
+		    "the copy may not be on the medium", out->flush.text);
+	if (t->untried + t->claimed > 0)
+		return conclude(out, STATUS_FILE, "NOT complete: %llu bytes "
+		    "were not copied", (ull)(t->untried + t->claimed));
+	return STATUS_COMPLETE;
+}
+
+/* The map's file does not say what was done, beside "status" or alone. */
+static int
+not_saved(const struct plan *p, struct outcome *out,
+    const struct map_totals *t, int status)
+{
+	const struct fault said = out->verdict;
+	const char *why = out->unsaved.text;
+
+	if (status != STATUS_COMPLETE && strcmp(out->fault.text, why) == 0)
+		return status;
+	if (status != STATUS_COMPLETE)
+		return conclude(out, status, "%s; %s was not saved: %s",
+		    said.text, p->opts->map, why);
+	if (t->bad + t->failed > 0)
+		return conclude(out, out->unsaved.status, "NOT complete: %llu "
+		    "bytes could not be read, and %s was not saved: %s",
+		    (ull)(t->bad + t->failed), p->opts->map, why);
+	return conclude(out, out->unsaved.status, "all was copied, but %s was "
+	    "not saved: %s", p->opts->map, why);
+}
+
+/* All passes are over: what would read more of it. */
+static const char *
+next_run(const struct plan *p, const struct map_totals *t)
+{
+	if (t->failed > 0)
+		return "the same command without rescue= goes on";
+	return p->opts->retries > 0 ? "the same command tries again" :
+	    "with retries= it is tried again";
+}
+
+/* What keeps the copy from being complete; STATUS_COMPLETE: nothing. */
+static int
+incomplete(const struct plan *p, struct outcome *out,
+    const struct map_totals *t)
+{
+	int status = ended_early(p, out, t);
+	uint64_t lost;
+
+	if (out->unsaved.status != 0)
+		return not_saved(p, out, t, status);
+	if (status != STATUS_COMPLETE)
+		return status;
+	if (!agrees(p, out))
+		return STATUS_MISMATCH;
+	if (p->opts->map != NULL && p->opts->compare == 0 &&
+	    t->bad + t->failed > 0)
+		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
+		    "bytes could not be read; %s tells where, and %s",
+		    (ull)(t->bad + t->failed), p->opts->map, next_run(p, t));
+	if (t->bad > 0) {
+		lost = lost_blocks(p, &out->map);
+		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
+		    "unreadable block%s in %llu range%s", (ull)lost,
+		    lost == 1 ? "" : "s", (ull)t->bad_ranges,
+		    t->bad_ranges == 1 ? "" : "s");
+	}
+	return STATUS_COMPLETE;
+}
+
+/* A signal, and what it stopped did not come to an end. */
+static void
+left_waiting(struct outcome *out)
+{
+	const struct silence *s = &out->tally.silence;
+
+	conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: stopped by "
+	    "SIG%s; left after %d s %s%s%s", sigabbrev_np(out->signal), GRACE,
+	    s->end == NULL ? "with transfers in flight" : s->flush ? "while " :
+	    "without an answer from ", s->end == NULL ? "" : s->end->name,
+	    s->flush ? " was being flushed" : "");
+}
+
+/* Left with transfers in flight: by a signal, or by maxtime=. */
+static void
+left(const struct plan *p, struct outcome *out)
+{
+	bool saved = out->unsaved.status == 0;
+	struct fault said;
+
+	if (out->again) {
+		conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: left "
+		    "at a second SIG%s, with transfers in flight",
+		    sigabbrev_np(out->signal));
+		return;
+	}
+	if (out->signal != 0)
+		left_waiting(out);
+	else
+		conclude(out, out->fault.status, "NOT complete: %s; left with "
+		    "reads that do not come back", out->fault.text);
+	if (p->opts->map == NULL || p->opts->compare != 0)
+		return;
+	said = out->verdict;
+	conclude(out, said.status, "%s; %s %s%s", said.text, p->opts->map,
+	    saved ? "is saved" : "was not saved: ",
+	    saved ? "" : out->unsaved.text);
+}
+
+void
+verdict_judge(const struct plan *p, struct outcome *out)
+{
+	struct map_totals t;
+
+	if (out->abandoned) {
+		left(p, out);
+		return;
+	}
+	t = map_totals(&out->map);
+	if (incomplete(p, out, &t) == STATUS_COMPLETE &&
+	    recorded(p, out) == STATUS_COMPLETE)
+		complete(p, out);
+}

@@ -1,0 +1,340 @@
+/*
+ * Rescue.  The map is gone over in passes, each of which takes what has one
+ * status and gives it another, the most data for the fewest errors first:
+ *
+ *	copy	?  ->  +, or * for the rest of a read that failed
+ *	trim	*  ->  single blocks from both ends up to the first bad one (-),
+ *		       and / for what lies between
+ *	skim	/  ->  block by block, + or -, what follows an error left out
+ *	scrape	/  ->  block by block, all of it
+ *	retry	-  ->  the same, in changing direction
+ *	fill	what is left is written over as fill= says, and stays what it is
+ *
+ * After an error a pass leaves out a part that grows with each error; the next
+ * comes back over what was left out, from behind, and gives up each gap at its
+ * first error; the last leaves out nothing.
+ *
+ * What a worker does with a piece is in rescue_piece.c, what saves the map
+ * meanwhile in keeper.c.
+ */
+#include "rescue/rescue.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "pass.h"
+#include "rescue/keeper.h"
+#include "rescue/pulse.h"
+
+static const struct pass passes[] = {
+	{ "Copying non-tried blocks... Pass 1 (forwards)", UNTRIED, COPY,
+	    false, AHEAD, '?', 1 },
+	{ "Copying non-tried blocks... Pass 2 (backwards)", UNTRIED, COPY,
+	    true, GAP, '?', 2 },
+	{ "Copying non-tried blocks... Pass 3 (forwards)", UNTRIED, COPY,
+	    false, AHEAD, '?', 3 },
+	{ "Copying non-tried blocks... Pass 4 (backwards)", UNTRIED, COPY,
+	    true, GAP, '?', 4 },
+	{ "Copying non-tried blocks... Pass 5 (forwards)", UNTRIED, COPY,
+	    false, NO_SKIP, '?', 5 },
+	{ "Trimming failed blocks... (forwards)", UNTRIMMED, TRIM, false,
+	    NO_SKIP, '*', 1 },
+	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SKIM, false,
+	    AHEAD, '/', 1 },
+	{ "Scraping failed blocks... (backwards)", UNSCRAPED, SKIM, true,
+	    GAP, '/', 1 },
+	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SCRAPE, false,
+	    NO_SKIP, '/', 1 },
+};
+
+static const struct pass retries[] = {
+	{ "Retrying bad sectors... (forwards)", BAD, SCRAPE, false, NO_SKIP,
+	    '-', 1 },
+	{ "Retrying bad sectors... (backwards)", BAD, SCRAPE, true, NO_SKIP,
+	    '-', 2 },
+};
+
+static const struct pass fills[] = {
+	{ "Filling what was not read", UNTRIED, FILL, false, NO_SKIP, 'F', 1 },
+	{ "Filling what was not read", UNTRIMMED, FILL, false, NO_SKIP,
+	    'F', 1 },
+	{ "Filling what was not read", UNSCRAPED, FILL, false, NO_SKIP,
+	    'F', 1 },
+	{ "Filling what was not read", BAD, FILL, false, NO_SKIP, 'F', 1 },
+};
+
+static const struct pass over = { "Finished", FINISHED, COPY, false, NO_SKIP,
+	'+', 1 };
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+int
+rescue_begin(struct rescue *r, struct job *job, struct fault *f)
+{
+	job->rescue = r;
+	r->pass = &passes[0];
+	r->start = clock_seconds() - job->before.seconds;
+	pulse_begin(&r->pulse);
+	if (gate_init(&r->gate) != 0)
+		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
+	r->gated = true;
+	return keeper_begin(&r->keeper, job, f);
+}
+
+void
+rescue_free(struct rescue *r)
+{
+	pulse_end(&r->pulse);
+	if (r->gated)
+		gate_destroy(&r->gate);
+	keeper_free(&r->keeper);
+}
+
+/* As the map's file counts passes. */
+static int
+number_of(const struct job *job, const struct pass *pass)
+{
+	return pass->phase == '-' ? job->rescue->retry : pass->number;
+}
+
+const char *
+rescue_where(struct job *job, struct mapfile *m)
+{
+	const struct pass *pass = job->rescue->pass;
+
+	m->phase = pass->phase;
+	m->pass = number_of(job, pass);
+	m->pos = job->p->src_off;
+	if (pass != &over)
+		m->pos += map_cursor(&job->map);
+	return pass->text;
+}
+
+/* Whether the map as it was loaded had come past this pass. */
+static bool
+behind_us(const struct mapfile *m, const struct pass *pass)
+{
+	return m->phase == '?' && pass->phase == '?' &&
+	    pass->number < m->pass;
+}
+
+static bool
+wanted(const struct job *job, const struct pass *pass)
+{
+	unsigned words = job->p->opts->rescue;
+
+	if (pass->how == TRIM && (words & RESCUE_NOTRIM) != 0)
+		return false;
+	if (pass->from == UNSCRAPED &&
+	    (words & RESCUE_NOSCRAPE) != 0)
+		return false;
+	return !behind_us(&job->rescue->keeper.file, pass);
+}
+
+bool
+pass_backwards(const struct job *job, const struct pass *pass)
+{
+	return pass->backwards !=
+	    ((job->p->opts->rescue & RESCUE_REVERSE) != 0);
+}
+
+static enum phase
+phase_of(const struct pass *pass)
+{
+	static const enum phase phases[] = {
+		[COPY] = PHASE_COPYING,
+		[TRIM] = PHASE_TRIMMING,
+		[SKIM] = PHASE_SCRAPING,
+		[SCRAPE] = PHASE_SCRAPING,
+		[FILL] = PHASE_FILLING,
+	};
+
+	return pass->from == BAD && pass->how == SCRAPE ? PHASE_RETRYING :
+	    phases[pass->how];
+}
+
+/* The pass that the loaded map stopped in begins where it stopped, as once. */
+static void
+go_on(struct job *job, const struct pass *pass)
+{
+	struct mapfile *m = &job->rescue->keeper.file;
+	int number = number_of(job, pass);
+
+	if (m->phase != pass->phase || (m->phase != '?' && m->phase != '-'))
+		return;
+	if (m->phase == '-' ? m->pass % 2 == number % 2 : m->pass == number)
+		if (m->pos > job->p->src_off)
+			map_begin_at(&job->map, m->pos - job->p->src_off);
+	m->pos = 0;
+}
+
+/* maxerrors=: the bad ranges, of which none may be in hand. */
+static bool
+too_many(struct job *job)
+{
+	const struct opts *o = job->p->opts;
+	struct fault f;
+
+	if (o->maxerrors < 0 || map_totals(&job->map).bad_ranges <=
+	    (uint64_t)o->maxerrors)
+		return false;
+	fault_set(&f, STATUS_UNREADABLE, "given up: more than maxerrors=%lld "
+	    "bad ranges", (long long)o->maxerrors);
+	job_fail(job, &f);
+	return true;
+}
+
+/* Whether maxtime= is over, and so many seconds more. */
+static bool
+too_long(const struct job *job, double more)
+{
+	int64_t most = job->p->opts->maxtime;
+
+	return most >= 0 &&
+	    clock_seconds() - job->rescue->start > (double)most + more;
+}
+
+static void
+stop_late(struct job *job)
+{
+	int not_yet = NOT_YET;
+
+	if (atomic_compare_exchange_strong(&job->rescue->end, &not_yet, LATE))
+		job_stop(job);
+}
+
+/* A pass over bad ranges has them in hand, and in parts. */
+bool
+pass_given_up(struct job *job)
+{
+	bool late = too_long(job, 0);
+
+	if (late)
+		stop_late(job);
+	return late || (job->rescue->pass->from != BAD && too_many(job));
+}
+
+static void
+run_pass(struct job *job, const struct pass *pass,
+    void (*start)(struct job *))
+{
+	struct seg any;
+
+	if (job->stop || !map_next(&job->map, 0, pass->from, &any))
+		return;
+	if (pass->from == BAD && too_many(job))
+		return;
+	job->rescue->pass = pass;
+	job->phase = phase_of(pass);
+	map_pass(&job->map, pass->from, pass_backwards(job, pass));
+	go_on(job, pass);
+	start(job);
+}
+
+/* Retries go on in the direction of the last one; they are counted anew. */
+static void
+retry(struct job *job, void (*start)(struct job *))
+{
+	struct rescue *r = job->rescue;
+	int64_t i, first = r->keeper.file.phase == '-' &&
+	    r->keeper.file.pass % 2 == 0 ? 1 : 0;
+
+	for (i = 0; i < job->p->opts->retries && !job->stop; i++) {
+		r->retry = (int)(first + i + 1);
+		run_pass(job, &retries[(first + i) % 2], start);
+	}
+}
+
+static void
+run_passes(struct job *job, void (*start)(struct job *))
+{
+	size_t i;
+
+	for (i = 0; i < COUNT(passes); i++)
+		if (wanted(job, &passes[i]))
+			run_pass(job, &passes[i], start);
+}
+
+/*
+ * The source has gone: the next run goes on in the pass that met the first of
+ * the errors that may not be the medium's, where it met it.
+ */
+static void
+turn_back(struct job *job)
+{
+	struct rescue *r = job->rescue;
+	const struct pass *pass = r->pulse.pass;
+
+	if (!job->gone && !r->pulse.lost)
+		return;
+	if (r->pulse.bads > r->pulse.proved &&
+	    (pass != r->pass || r->retry != r->pulse.retry)) {
+		r->pass = pass;
+		r->retry = r->pulse.retry;
+		map_pass(&job->map, pass->from, pass_backwards(job, pass));
+		map_begin_at(&job->map, pass_backwards(job, pass) ? 1 :
+		    job->p->length - 1);
+	}
+	pulse_forgive(job);
+}
+
+static void
+fail_late(struct job *job)
+{
+	struct fault f;
+
+	fault_set(&f, STATUS_UNREADABLE, "stopped after maxtime=%lld seconds",
+	    (long long)job->p->opts->maxtime);
+	job_fail(job, &f);
+}
+
+bool
+rescue_overdue(struct job *job)
+{
+	struct rescue *r = job->rescue;
+
+	if (r == NULL || !too_long(job, 0))
+		return false;
+	stop_late(job);
+	if (r->end != LATE || !r->keeper.settled || !too_long(job, GRACE))
+		return false;
+	fail_late(job);
+	return true;
+}
+
+/* It is no matter that it was late for what is all done. */
+static void
+come_to_end(struct job *job)
+{
+	struct map_totals t = map_totals(&job->map);
+	bool done = t.finished + t.outside == t.end;
+
+	if (atomic_exchange(&job->rescue->end, OVER) == LATE &&
+	    (!done || job->p->opts->verify != 0))
+		fail_late(job);
+	if (done || !job->stop)
+		job->rescue->pass = &over;
+}
+
+void
+rescue_run(struct job *job, void (*start)(struct job *))
+{
+	struct rescue *r = job->rescue;
+	struct seg any;
+	size_t i;
+
+	keeper_start(job);
+	run_passes(job, start);
+	if (!job->stop && map_next(&job->map, 0, UNTRIED, &any)) {
+		r->keeper.file.phase = '+';	/* it lies before that place */
+		run_passes(job, start);
+	}
+	retry(job, start);
+	pulse_last(&job->worker[0]);
+	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
+		run_pass(job, &fills[i], start);
+	come_to_end(job);
+	turn_back(job);
+	keeper_stop(job);
+}

@@ -1,0 +1,521 @@
+/*
+ * The conductor: makes the job, starts the lead worker, and then waits on two
+ * descriptors (a signal, the end) and the clock of the progress line.  It moves
+ * no data, but for a copy that is over in a moment (plan.c).
+ */
+#include "run/copy.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/ioprio.h"
+#include "base/number.h"
+#include "base/say.h"
+#include "base/signals.h"
+#include "base/status.h"
+#include "copy/job.h"
+#include "copy/queue.h"
+#include "copy/watch.h"
+#include "report/events.h"
+#include "report/profile.h"
+#include "report/progress.h"
+#include "report/report.h"
+#include "rescue/keeper.h"
+#include "rescue/rescue.h"
+#include "run/await.h"
+#include "run/control.h"
+#include "run/lead.h"
+#include "verify/compare.h"
+#include "verify/verify.h"
+
+enum {
+	TICK = 500,		/* ms; for verify= and maxtime=, */
+	LONG_TICK = 1000,	/* and what else is looked at now and then */
+};
+
+/*
+ * s in which a signal is the one before: kernel and shell send SIGHUP, both,
+ * and timeout(1) any signal to its command and to the group.
+ */
+static const double one_hangup = 1, one_signal = 0.2;
+
+/* What the map says is the state of a rescue, whichever run has done it. */
+static void
+tally_map(struct job *job, const struct map_totals *map, struct tally *t)
+{
+	const struct plan *p = job->p;
+	uint64_t whole = map->end - map->outside;
+
+	t->lost = map->bad + map->failed;
+	t->finished = map->finished;
+	t->left = whole - map->finished;
+	t->had = job->before.had;
+	t->whole = p->bounded ? round_up(p->length, p->pad) : 0;
+	t->passed = t->written + t->spared;
+	if (job->rescue != NULL) {
+		t->whole = whole;
+		t->passed = t->finished;
+	}
+}
+
+static struct tally
+tally(struct job *job, struct watch *watch, double start)
+{
+	double now = clock_seconds();
+	struct map_totals map = map_totals(&job->map);
+	struct tally t = { .read = job->before.read + job->read,
+		.written = job->before.written + job->written,
+		.padded = job->before.padded + job->padded,
+		.holes = job->before.holes + job->holes,
+		.zeroed = job->before.zeroed + job->zeroed,
+		.shared = job->before.shared + job->shared,
+		.spared = job->before.spared + job->spared,
+		.seconds = now - start,
+		.phase = (enum phase)job->phase, .stopping = job->stop,
+		.silence = watch_look(watch, job, now) };
+
+	tally_map(job, &map, &t);
+	if (job->verify != NULL) {
+		t.verified = job->verify->right;
+		t.mended = job->verify->mended;
+		t.differing = map_totals(&job->verify->differ).bad;
+		if (t.phase == PHASE_VERIFYING || t.phase == PHASE_REPAIRING)
+			t.passed = job->verify->read;
+	}
+	if (job->compare != NULL) {
+		t.passed = t.verified = job->compare->compared;
+		t.differing = map_totals(&job->compare->differ).bad;
+	}
+	return t;
+}
+
+/*
+ * The workers with a queue each; without, where the kernel does not let us have
+ * one, with a piece each.
+ */
+static void
+enlist(struct job *job)
+{
+	const struct plan *p = job->p;
+	size_t stride = job_stride(p);
+	unsigned i;
+	int err;
+
+	job->workers = p->queues;
+	for (i = 0; i < p->queues; i++) {
+		job->worker[i].job = job;
+		job->worker[i].queue = queue_new(&job->worker[i],
+		    job->bufs + (size_t)i * p->slots * stride, stride,
+		    p->slots, &err);
+		if (job->worker[i].queue != NULL)
+			continue;
+		report_threads(p, err);
+		while (i-- > 0) {
+			queue_free(job->worker[i].queue);
+			job->worker[i].queue = NULL;
+		}
+		job->workers = 0;
+		break;
+	}
+	if (job->workers == 0)
+		job_threads(job);
+}
+
+/* What is the user's to change, or is noted, goes on with the copy. */
+static int
+take_over(struct job *job, const struct plan *p, const struct outcome *before)
+{
+	const struct opts *o = p->opts;
+
+	if (before != NULL) {
+		job->before = before->tally;
+		job->ioprio = before->ioprio;
+		job->profile = before->profile;
+		rate_set(&job->rate, before->rate);
+		return 0;
+	}
+	job->ioprio = o->ioprio != NULL ? ioprio_parse(o->ioprio) : 0;
+	rate_set(&job->rate, o->rate > 0 ? (uint64_t)o->rate : 0);
+	return profile_new(&job->profile, p);
+}
+
+static int
+job_init(struct job *job, const struct plan *p, const struct outcome *before,
+    struct fault *f)
+{
+	int err;
+
+	job->p = p;
+	job->done = -1;
+	err = take_over(job, p, before);
+	job->halt = eventfd(0, EFD_CLOEXEC);
+	if (job->halt >= 0)
+		job->done = eventfd(0, EFD_CLOEXEC);
+	if (job->done < 0)
+		return fault_errno(f, errno, "eventfd");
+	if (job_buffers(job, f) != 0)
+		return -1;
+	if (err != 0 || map_init(&job->map, p->length,
+	    rate_piece(&job->rate, p, p->claim), p->phase) != 0)
+		return fault_errno(f, ENOMEM, "the map of the copy");
+	turn_init(&job->turn);
+	pthread_mutex_init(&job->order, NULL);
+	pthread_mutex_init(&job->first, NULL);
+	enlist(job);
+	return 0;
+}
+
+/* With map= the job is a rescue. */
+static int
+begin_rescue(struct job *job, struct fault *f)
+{
+	struct rescue *r;
+
+	if (job->p->opts->map == NULL || job->p->opts->compare != 0)
+		return 0;
+	r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
+	r->keeper.quit = r->keeper.lock = r->keeper.dir = -1;
+	return rescue_begin(r, job, f);
+}
+
+/* Maps and profile are not freed: they go into the outcome. */
+static void
+fill_in(struct outcome *out, struct job *job)
+{
+	out->map = job->map;
+	out->profile = job->profile;
+	out->fault = job->fault;
+	out->flush = job->flush;
+	out->unsaved = job->unsaved;
+	out->doubt = job->doubt;
+	out->gone = job->gone && !job->doubt;
+	out->rate = job->rate.bytes;
+	out->ioprio = job->ioprio;
+	if (job->verify != NULL) {
+		out->proven = job->verify->done;
+		map_take(&out->differ, &job->verify->differ);
+	}
+	if (job->compare != NULL) {
+		out->longer = job->compare->longer;
+		map_take(&out->differ, &job->compare->differ);
+	}
+}
+
+static void
+job_free(struct job *job)
+{
+	unsigned i;
+
+	verify_free(job->verify);
+	compare_free(job->compare);
+	if (job->reads_back)
+		endpoint_close(&job->back);
+	if (job->rescue != NULL && !job->began)
+		keeper_forget(&job->rescue->keeper, job->p);
+	if (job->rescue != NULL)
+		rescue_free(job->rescue);
+	free(job->rescue);
+	for (i = 0; i < WORKERS_MOST; i++)
+		queue_free(job->worker[i].queue);
+	job_unbuffer(job);
+	if (job->halt >= 0)
+		close(job->halt);
+	if (job->done >= 0)
+		close(job->done);
+	free(job);
+}
+
+/* What is known while workers are still at it. */
+static void
+fill_in_left(struct outcome *out, struct job *job)
+{
+	out->abandoned = true;
+	if (out->again)
+		return;
+	pthread_mutex_lock(&job->first);
+	out->fault = job->fault;
+	pthread_mutex_unlock(&job->first);
+	if (job->rescue != NULL && job->rescue->keeper.settled)
+		out->unsaved = job->rescue->keeper.unsaved;
+	else if (job->rescue != NULL)
+		fault_set(&out->unsaved, STATUS_NOT_FLUSHED, "that takes too "
+		    "long");
+}
+
+/* Whether it is one that was answered already. */
+static bool
+is_echo(const struct job *job, const struct outcome *out, int signo)
+{
+	double since = clock_seconds() - job->signalled;
+
+	return signo == out->signal &&
+	    since < (signo == SIGHUP ? one_hangup : one_signal);
+}
+
+/* Answer what signals have come; false: leave at once. */
+static bool
+answer(struct job *job, const struct signals *s, struct outcome *out,
+    const struct tally *t)
+{
+	struct signalfd_siginfo si;
+
+	while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		if (si.ssi_signo == SIGUSR1) {
+			if (say_room())
+				report_so_far(job->p, t);
+			continue;
+		}
+		if (is_echo(job, out, (int)si.ssi_signo))
+			continue;
+		out->again = out->signal != 0;
+		if (out->again)
+			return false;
+		out->signal = (int)si.ssi_signo;
+		job->signalled = clock_seconds();
+		job_stop(job);
+		report_stopping(out->signal);
+	}
+	return true;
+}
+
+/* Whether what was in flight when it was to end has had its time. */
+static bool
+overdue(struct job *job, const struct outcome *out)
+{
+	if (out->signal == 0)
+		return rescue_overdue(job);
+	return clock_seconds() - job->signalled > GRACE;
+}
+
+/* How long to sleep, in ms. */
+static int
+nap(const struct progress *pr, const struct events *ev, const struct job *job,
+    double seconds)
+{
+	int a = progress_wait(pr, seconds), b = events_wait(ev, seconds);
+	int most = job->verify != NULL || job->p->opts->maxtime >= 0 ? TICK :
+	    LONG_TICK;
+
+	most = a >= 0 && a < most ? a : most;
+	return b >= 0 && b < most ? b : most;
+}
+
+/* A target that does not keep what is written to it is told of at once. */
+static void
+tell_differs(struct progress *pr, struct job *job)
+{
+	struct verify *v = job->verify;
+
+	if (v == NULL || v->told || v->first == NOWHERE || !say_room())
+		return;
+	v->told = true;
+	if ((job->p->opts->status & SHOW_NONE) == 0) {
+		progress_clear(pr);
+		report_differs(job->p, v->first);
+	}
+}
+
+static void
+tell(struct progress *pr, struct events *ev, struct job *job,
+    const struct tally *t)
+{
+	struct fault f;
+
+	tell_differs(pr, job);
+	progress_draw(pr, t);
+	events_progress(ev, job->p, &job->map, t);
+	while (say_room() && events_trouble(ev, &f)) {
+		progress_clear(pr);
+		report_fault(&f);
+	}
+}
+
+/* Until the lead has left; false: the workers are still at it. */
+static bool
+conduct(struct job *job, const struct signals *s, struct events *ev,
+    struct control *c, struct outcome *out, double start)
+{
+	struct progress progress;
+	struct pollfd p[2 + CONTROL_POLLS] = {
+		{ .fd = s->fd, .events = POLLIN },
+		{ .fd = job->done, .events = POLLIN } };
+	struct watch watch;
+	struct tally t;
+	bool stay = true;
+
+	watch_begin(&watch, clock_seconds());
+	t = tally(job, &watch, start);
+	progress_begin(&progress, job->p, &t);
+	while (stay && p[1].revents == 0) {
+		control_polls(c, p + 2);
+		if (poll(p, 2 + CONTROL_POLLS, nap(&progress, ev, job,
+		    clock_seconds() - start)) < 0)
+			continue;
+		if (p[0].revents != 0) {
+			progress_clear(&progress);
+			t = tally(job, &watch, start);
+			stay = answer(job, s, out, &t);
+		}
+		if (overdue(job, out))
+			stay = false;
+		t = tally(job, &watch, start);
+		tell(&progress, ev, job, &t);
+		control_serve(c, p + 2, job, &t);
+	}
+	out->tally = tally(job, &watch, start);
+	progress_end(&progress, &out->tally);
+	if (!stay)
+		events_errors(ev, job->p, &job->map);
+	return stay;
+}
+
+static void
+tell_depth(const struct job *job, struct tally *t)
+{
+	unsigned i, reads, writes;
+
+	for (i = 0; i < job->workers && job->worker[i].queue != NULL; i++) {
+		queue_depth(job->worker[i].queue, &reads, &writes);
+		t->in_flight_read += reads;
+		t->in_flight_written += writes;
+	}
+}
+
+/* The lead, in a thread of its own where it can keep us waiting. */
+static int
+begin_lead(struct job *job, struct fault *f)
+{
+	int err;
+
+	if (job->p->alone) {
+		lead_run(job);
+		return 0;
+	}
+	err = pthread_create(&job->worker[0].thread, NULL, lead_run, job);
+	return err == 0 ? 0 : fault_errno(f, err, "starting a worker");
+}
+
+/* It is not refused any more: a refusal is one line, and nothing else. */
+static int
+start(struct job *job, bool again, struct fault *f)
+{
+	if (!again) {
+		report_begin(job->p);
+		job->before.had = map_totals(&job->map).finished;
+	}
+	return begin_lead(job, f);
+}
+
+/* All that can fail before the target is touched. */
+static int
+begin(struct job *job, struct control *c, bool again, struct fault *f)
+{
+	if (control_open(c, job->p->opts, f) != 0)
+		return -1;
+	if (begin_rescue(job, f) == 0 && verify_begin(job, f) == 0 &&
+	    compare_begin(job, f) == 0 && start(job, again, f) == 0)
+		return 0;
+	control_close(c);
+	return -1;
+}
+
+/*
+ * A copy, or what a rescue has left of it after "before": as copy_run.  The
+ * profile of that is used, and stays its own if the copy does not begin.
+ */
+static int
+run(const struct plan *p, const struct signals *s, struct events *ev,
+    const struct outcome *before, struct outcome *out, struct fault *f)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	double start = clock_seconds();
+	struct control control;
+	bool began;
+
+	*out = (struct outcome){ .signal = 0 };
+	if (job == NULL)
+		return fault_errno(f, ENOMEM, "a job");
+	if (before != NULL)
+		start -= before->tally.seconds;
+	if (job_init(job, p, before, f) != 0 ||
+	    begin(job, &control, before != NULL, f) != 0) {
+		map_free(&job->map);
+		if (before == NULL)
+			gauge_free(job->profile);
+		job_free(job);
+		return -1;
+	}
+	if (!conduct(job, s, ev, &control, out, start))
+		fill_in_left(out, job);
+	control_close(&control);
+	if (out->abandoned)
+		return 0;
+	if (!p->alone)
+		pthread_join(job->worker[0].thread, NULL);
+	tell_depth(job, &out->tally);
+	fill_in(out, job);
+	began = job->began;
+	turn_destroy(&job->turn);
+	pthread_mutex_destroy(&job->order);
+	pthread_mutex_destroy(&job->first);
+	job_free(job);
+	if (began)
+		return 0;
+	*f = out->fault;
+	if (before != NULL)
+		out->profile = NULL;
+	outcome_free(out);
+	return -1;
+}
+
+/*
+ * The source is back.  What is wrong now is the end, whatever was before; but
+ * it is too late for a refusal.
+ */
+static void
+go_on(const struct plan *p, const struct signals *s, struct events *ev,
+    double start, struct outcome *out)
+{
+	int status = out->fault.status;
+	struct outcome next;
+
+	out->tally.seconds = clock_seconds() - start;
+	out->gone = false;
+	endpoint_go_on(p->dst);
+	gauge_go_on(out->profile);
+	if (run(p, s, ev, out, &next, &out->fault) != 0) {
+		if (out->fault.status == STATUS_REFUSED)
+			out->fault.status = status;
+		return;
+	}
+	out->profile = NULL;		/* next's now */
+	outcome_free(out);
+	*out = next;
+}
+
+int
+copy_run(const struct plan *p, const struct signals *s, struct events *ev,
+    struct outcome *out, struct fault *f)
+{
+	double start = clock_seconds();
+	struct await await;
+
+	await_begin(&await, p);
+	if (run(p, s, ev, NULL, out, f) != 0)
+		return -1;
+	while (p->opts->wait >= 0 && out->gone && out->signal == 0 &&
+	    out->flush.status == 0 && !out->abandoned &&
+	    await_source(&await, p, s, ev, out))
+		go_on(p, s, ev, start, out);
+	if (!out->abandoned)
+		events_errors(ev, p, &out->map);
+	return 0;
+}

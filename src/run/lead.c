@@ -1,0 +1,159 @@
+/*
+ * The lead: the first worker's thread.  It prepares the target, has all workers
+ * do what the run asks for, and then flushes.
+ */
+#include "run/lead.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/status.h"
+#include "copy/back.h"
+#include "copy/piece.h"
+#include "copy/share.h"
+#include "copy/trust.h"
+#include "copy/worker.h"
+#include "rescue/keeper.h"
+#include "rescue/rescue.h"
+#include "verify/compare.h"
+#include "verify/verify.h"
+
+/* Where the target ends at least; 0 unless all was written to it. */
+static uint64_t
+written_end(struct job *job)
+{
+	const struct plan *p = job->p;
+	struct map_totals t = map_totals(&job->map);
+
+	if (t.untried + t.claimed > 0 || t.end == 0)
+		return 0;
+	return p->dst_off + round_up(t.end, p->pad);
+}
+
+/* A hole at the end, or what a rescue could not read there. */
+static void
+extend(struct job *job)
+{
+	const struct plan *p = job->p;
+	uint64_t length = written_end(job);
+	struct fault f;
+	int err;
+
+	if (length == 0 || !(p->sparse || p->holes || job->rescue != NULL) ||
+	    p->dst->be->extend == NULL)
+		return;
+	err = p->dst->be->extend(p->dst, length);
+	if (err == 0)
+		return;
+	fault_errno(&f, err, "%s: making it %llu bytes long", p->dst->name,
+	    (unsigned long long)length);
+	job_fail(job, &f);
+}
+
+static void
+keep(struct job *job)
+{
+	const struct endpoint *dst = job->p->dst;
+	uint64_t length = written_end(job);
+	struct fault f;
+
+	if (length > 0 && dst->be->kept != NULL &&
+	    dst->be->kept(dst, length, &f) != 0)
+		job_fail(job, &f);
+}
+
+/* What was written, and then the map of it. */
+static void
+save(struct job *job)
+{
+	struct fault f;
+
+	if (keeper_save(job, &f) == 0 && keeper_find(job, &f) == 0)
+		return;
+	if (f.status == STATUS_NOT_FLUSHED)
+		job->flush = f;
+	else
+		job->unsaved = f;
+}
+
+/* Put what was written on the medium. */
+static void
+finish(struct job *job)
+{
+	const struct plan *p = job->p;
+	uint64_t end = map_totals(&job->map).end;
+	struct seg left = { .off = end };
+
+	job->phase = PHASE_FLUSHING;
+	extend(job);
+	if (job->rescue != NULL)
+		save(job);
+	else if (p->opts->sync != 0)
+		job_flush(job, &job->flush);
+	if (job->flush.status != 0)
+		job->flush.status = STATUS_NOT_FLUSHED;
+	map_next(&job->map, 0, UNTRIED, &left);
+	if (p->src->be->leave != NULL)
+		p->src->be->leave(p->src, p->src_off, left.off);
+	if (p->dst->be->leave != NULL)
+		p->dst->be->leave(p->dst, p->dst_off, left.off == end ?
+		    round_up(end, p->pad) : left.off);
+}
+
+static void
+lead(struct job *job)
+{
+	const unsigned verify = job->p->opts->verify;
+
+	job->step = job->worker[0].queue != NULL ? NULL :
+	    job->rescue != NULL ? rescue_piece :
+	    verify == VERIFY_STREAM ? verify_behind : piece_copy;
+	if (job->rescue != NULL)
+		rescue_run(job, workers_run);
+	else {
+		if (job->p->reflink)
+			share_run(job);
+		workers_run(job);
+	}
+	finish(job);
+	if (verify != 0) {
+		job_threads(job);
+		verify_run(job, workers_run);
+	}
+	keep(job);
+}
+
+/* The target is there and can be written, and read back if that is wanted. */
+static bool
+prepare(struct job *job)
+{
+	const struct plan *p = job->p;
+
+	return endpoint_prepare(p->dst, p->mode, p->truncate,
+	    &job->fault) == 0 && back_open(job, &job->fault) == 0;
+}
+
+/* What the map calls finished is there, as far as can be seen. */
+static bool
+trusted(struct job *job)
+{
+	return job->rescue == NULL || trust_map(job->p, &job->map, &job->stop,
+	    &job->fault) == 0;
+}
+
+void *
+lead_run(void *arg)
+{
+	static const uint64_t one = 1;
+	struct job *job = arg;
+
+	job->began = job->compare != NULL || (trusted(job) && prepare(job));
+	if (job->compare != NULL)
+		compare_run(job, workers_run);
+	else if (job->began)
+		lead(job);
+	while (write(job->done, &one, sizeof(one)) < 0 && errno == EINTR)
+		continue;
+	return NULL;
+}

@@ -1,0 +1,541 @@
+/*
+ * Compare.  A worker claims a piece of the map, reads it from both ends, half
+ * of the workers from the second end first, and holds the two against each
+ * other.  The map has what was compared; where it differs is noted in a map of
+ * its own.  An end that is a stream is read under the lock under which its
+ * places are given out, as in a copy.
+ *
+ * What is a hole in both files is not read.
+ *
+ * With coe=1 a block that cannot be read is BAD in the map, and counts as
+ * neither.
+ */
+#include "verify/compare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/folder.h"
+#include "base/status.h"
+#include "copy/back.h"
+#include "copy/transfer.h"
+#include "map/mapfile.h"
+#include "plan/names.h"
+
+enum { RANGES_MOST = 1 << 20 };	/* that differ; then one for a piece */
+
+typedef unsigned long long ull;
+
+struct side {			/* one end, as a worker reads a piece of it */
+	const struct endpoint *ep;
+	struct lane	*lane;
+	uint64_t	 base;	/* bytes; where byte 0 of the map is */
+	unsigned char	*buf;
+	size_t		 n;	/* bytes read; fewer than the piece: the end */
+};
+
+/* --- beginning ---------------------------------------------------------- */
+
+/*
+ * Nothing that is there is replaced: it may be the map of a rescue.  Only what
+ * it is first written as was left by a run that was killed.
+ */
+int
+compare_look(const struct plan *p, struct fault *f)
+{
+	const char *path = p->opts->map;
+	static const char *const suffix[] = { "", ".bak" };
+	char name[PATH_MAX];
+	struct stat st;
+	size_t i;
+
+	if (p->opts->compare == 0 || path == NULL)
+		return 0;
+	if (names_map(p, f) != 0)
+		return -1;
+	for (i = 0; i < 2; i++)
+		if (snprintf(name, sizeof(name), "%s%s", path, suffix[i]) <
+		    PATH_MAX && lstat(name, &st) == 0)
+			return fault_set(f, STATUS_REFUSED, "%s is there "
+			    "already, and compare=1 makes a new map", name);
+	return folder_check(path, path, f);
+}
+
+/* Of two ends whose sizes are known, and not cut by count=. */
+static const struct endpoint *
+longer(const struct plan *p)
+{
+	uint64_t a = (uint64_t)p->src->size, b = (uint64_t)p->dst->size;
+
+	if (p->counted || p->src->size < 0 || p->dst->size < 0)
+		return NULL;
+	a = a > p->src_off ? a - p->src_off : 0;
+	b = b > p->dst_off ? b - p->dst_off : 0;
+	return a > b ? p->src : a < b ? p->dst : NULL;
+}
+
+int
+compare_begin(struct job *job, struct fault *f)
+{
+	const struct opts *o = job->p->opts;
+	struct compare *c;
+
+	if (o->compare == 0)
+		return 0;
+	if (compare_look(job->p, f) != 0)
+		return -1;
+	c = calloc(1, sizeof(*c));
+	if (c == NULL || map_init(&c->differ, INT64_MAX, job->p->chunk,
+	    0) != 0) {
+		free(c);
+		return fault_errno(f, ENOMEM, "what differs");
+	}
+	c->longer = longer(job->p);
+	job->compare = c;
+	return 0;
+}
+
+void
+compare_free(struct compare *c)
+{
+	if (c == NULL)
+		return;
+	map_free(&c->differ);
+	free(c);
+}
+
+/* --- holes -------------------------------------------------------------- */
+
+struct holes {			/* of one end */
+	int		 fd;	/* -1: it is zero all along */
+	uint64_t	 base;
+};
+
+/* False for an end whose holes cannot be known. */
+static bool
+holes_of(const struct endpoint *ep, uint64_t base, struct holes *h)
+{
+	bool cached;
+
+	*h = (struct holes){ .fd = -1, .base = base };
+	if (ep->be == &be_null && ep->endless)
+		return true;		/* iflag=random is refused */
+	if (ep->be != &be_file || ep->device)
+		return false;
+	h->fd = ep->be->view(ep, &cached);
+	return h->fd >= 0;
+}
+
+/* The next byte from "at" on that is data, or is in a hole; end if none is. */
+static uint64_t
+next(const struct holes *h, uint64_t at, int whence, uint64_t end)
+{
+	off_t to;
+
+	if (h->fd < 0)
+		return whence == SEEK_DATA ? end : at;
+	to = lseek(h->fd, (off_t)(h->base + at), whence);
+	if (to < 0 && errno != ENXIO)
+		return whence == SEEK_DATA ? at : end;
+	return to < 0 || (uint64_t)to - h->base > end ? end :
+	    (uint64_t)to - h->base;
+}
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Take out of the map what is a hole in both. */
+static void
+skip_holes(struct job *job)
+{
+	const struct plan *p = job->p;
+	uint64_t at = 0, data, end = p->length;
+	struct holes a, b = { .fd = -1 };
+	bool known = p->bounded && holes_of(p->src, p->src_off, &a);
+
+	known = known && holes_of(p->dst, p->dst_off, &b);
+	while (known && at < end && !job->stop) {
+		data = least(next(&a, at, SEEK_DATA, end),
+		    next(&b, at, SEEK_DATA, end));
+		if (data > at && map_set(&job->map, at, data - at,
+		    FINISHED) == 0)
+			job->compare->compared += data - at;
+		/* Where the data of one ends, that of the other may go on. */
+		at = data < end ? least(next(&a, data, SEEK_HOLE, end),
+		    next(&b, data, SEEK_HOLE, end)) : end;
+		if (at <= data && data < end)
+			at = least(data + p->chunk, end);
+	}
+	if (p->bounded && a.fd >= 0)
+		close(a.fd);
+	if (b.fd >= 0)
+		close(b.fd);
+}
+
+/* --- reading ------------------------------------------------------------ */
+
+static void
+fail_side(struct job *job, const struct side *s, const struct io *io)
+{
+	struct fault f;
+
+	transfer_describe(&f, io, s->ep->name, "reading");
+	if (io->err == ESPIPE)
+		fault_set(&f, STATUS_SHORT, "%s ends before skip= or seek=",
+		    s->ep->name);
+	else if (io->status == 0 && errno_is_medium(io->err))
+		f.status = STATUS_MEDIUM;
+	job_fail(job, &f);
+}
+
+static struct io
+read_side(const struct side *s, uint64_t off, size_t at, size_t len,
+    bool careful)
+{
+	struct io io = { .op = OP_READ, .buf = s->buf + at,
+		.off = s->base + off + at, .len = len, .careful = careful };
+
+	lane_transfer(s->lane, &io);
+	return io;
+}
+
+/* A block by itself, as often as retries= says. */
+static struct io
+read_block(const struct job *job, const struct side *s, uint64_t off,
+    size_t at, size_t len)
+{
+	int64_t left = job->p->opts->retries;
+	struct io io = read_side(s, off, at, len, true);
+
+	while (errno_is_medium(io.err) && left-- > 0 && !job->stop)
+		io = read_side(s, off, at, len, true);
+	return io;
+}
+
+/* After a read that failed: block by block. */
+static bool
+salvage(struct job *job, struct side *s, const struct seg *seg)
+{
+	uint64_t block = job->p->block;
+	size_t n, len = (size_t)seg->len;
+	struct io io;
+
+	s->n -= (size_t)least(s->n, (s->base + seg->off + s->n) % block);
+	while (s->n < len && !job->stop) {
+		n = (size_t)least(block - (s->base + seg->off + s->n) % block,
+		    len - s->n);
+		io = read_block(job, s, seg->off, s->n, n);
+		if (errno_is_medium(io.err) && job->p->opts->coe != 0)
+			io.err = map_settle(&job->map, seg->off + s->n, n,
+			    BAD);
+		else if (io.err == 0 && io.done < n)
+			return true;
+		if (io.err != 0) {
+			fail_side(job, s, &io);
+			return false;
+		}
+		s->n += n;
+	}
+	return s->n == len;
+}
+
+/* Read a piece of an end; false when it failed, and the run is stopped. */
+static bool
+fetch(struct job *job, struct side *s, const struct seg *seg)
+{
+	struct io io = read_side(s, seg->off, 0, (size_t)seg->len, false);
+
+	s->n = io.done;
+	if (errno_is_medium(io.err) && !s->ep->streamed)
+		return salvage(job, s, seg);
+	if (io.err != 0 && (io.err != ECANCELED || !job->stop))
+		fail_side(job, s, &io);
+	return io.err == 0;
+}
+
+/* An end of a known size that ends early has shrunk under our hands. */
+static void
+fail_short(struct job *job, const struct side *s, const struct seg *seg)
+{
+	struct fault f;
+
+	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
+	    "what was to be compared", s->ep->name,
+	    (ull)(s->base + seg->off + s->n));
+	job_fail(job, &f);
+}
+
+/* --- comparing ---------------------------------------------------------- */
+
+static bool
+differs(struct job *job, uint64_t off, uint64_t len)
+{
+	struct fault f;
+
+	job->compare->told++;
+	if (map_set(&job->compare->differ, off, len, BAD) == 0)
+		return true;
+	fault_errno(&f, ENOMEM, "what differs");
+	job_fail(job, &f);
+	return false;
+}
+
+/* Hold n bytes of both against each other. */
+static bool
+hold(struct job *job, const unsigned char *a, const unsigned char *b,
+    uint64_t off, size_t n)
+{
+	const struct plan *p = job->p;
+	size_t at, len, unit = p->block;
+	bool same = false, ok = true;
+
+	if (memcmp(a, b, n) == 0)
+		return true;
+	if (job->compare->told > RANGES_MOST)
+		return differs(job, off, n);
+	for (at = 0; at < n && ok; at += len) {
+		len = back_run(a + at, b + at, n - at, p->src_off + off + at,
+		    unit, &same);
+		ok = same || differs(job, off + at, len);
+	}
+	return ok;
+}
+
+/* What one end has lost is like the other's.  Returns how much that is. */
+static size_t
+level(struct job *job, unsigned char *a, unsigned char *b, uint64_t off,
+    size_t n)
+{
+	struct seg s = { .off = off };
+	uint64_t end = off + n;
+	size_t at, len, lost = 0;
+
+	while (map_next(&job->map, s.off + s.len, BAD, &s) && s.off < end) {
+		at = (size_t)(s.off - off);
+		len = (size_t)least(s.len, end - s.off);
+		memset(a + at, 0, len);
+		memset(b + at, 0, len);
+		lost += len;
+	}
+	return lost;
+}
+
+/* Whether an end goes on behind the piece that ended the other. */
+static bool
+goes_on(const struct side *s, const struct seg *seg, size_t n)
+{
+	uint64_t at = s->base + seg->off + n;
+
+	if (s->ep->streamed)
+		return s->n > n;
+	return s->ep->size >= 0 && (uint64_t)s->ep->size > at;
+}
+
+/* Of a stream, under its lock: the piece in which it ends. */
+static void
+end_stream(struct job *job, const struct side *a, const struct side *b,
+    const struct seg *seg)
+{
+	size_t n = (size_t)seg->len;
+
+	n = a->ep->streamed ? (size_t)least(n, a->n) : n;
+	n = b->ep->streamed ? (size_t)least(n, b->n) : n;
+	if (n == seg->len)
+		return;
+	map_end(&job->map, seg->off + n);
+	if (goes_on(a, seg, n))
+		job->compare->longer = a->ep;
+	else if (goes_on(b, seg, n))
+		job->compare->longer = b->ep;
+}
+
+/* The other end was compared to its end: does a stream have more? */
+static void
+probe(struct job *job, struct side *s)
+{
+	struct io io;
+
+	if (job->stop || !s->ep->streamed || job->p->counted ||
+	    job->compare->longer != NULL ||
+	    map_totals(&job->map).end < job->p->length)
+		return;
+	io = read_side(s, job->p->length, 0, 1, false);
+	if (io.done > 0)
+		job->compare->longer = s->ep;
+}
+
+/*
+ * Claim a piece, and read what is a stream of it.  Returns as map_claim, and -1
+ * when that failed.
+ */
+static int
+claim(struct job *job, struct side *a, struct side *b, struct seg *seg)
+{
+	bool ordered = a->ep->streamed || b->ep->streamed, ok = true;
+	struct fault f;
+	int claimed;
+
+	if (ordered)
+		pthread_mutex_lock(&job->order);
+	claimed = job->stop ? 0 : map_claim(&job->map, seg);
+	if (claimed < 0) {
+		fault_errno(&f, ENOMEM, "the map of what is compared");
+		job_fail(job, &f);
+	}
+	if (claimed > 0)
+		ok = rate_wait(&job->rate, seg->len, job->halt);
+	if (claimed > 0 && ordered && ok) {
+		ok = !a->ep->streamed || fetch(job, a, seg);
+		ok = ok && (!b->ep->streamed || fetch(job, b, seg));
+		if (ok)
+			end_stream(job, a, b, seg);
+	}
+	if (claimed == 0 && ordered) {
+		probe(job, a);
+		probe(job, b);
+	}
+	if (ordered)
+		pthread_mutex_unlock(&job->order);
+	return ok ? claimed : -1;
+}
+
+/* The rest of a piece, and what comes of it. */
+static bool
+compare(struct job *job, struct side *first, struct side *second,
+    const struct seg *seg)
+{
+	struct side *both[] = { first, second };
+	size_t n = (size_t)seg->len, lost, i;
+
+	for (i = 0; i < 2; i++)
+		if (!both[i]->ep->streamed && !fetch(job, both[i], seg))
+			return false;
+	for (i = 0; i < 2; i++) {
+		if (!both[i]->ep->streamed && both[i]->n < n) {
+			fail_short(job, both[i], seg);
+			return false;
+		}
+	}
+	n = (size_t)least(first->n, second->n);
+	lost = level(job, first->buf, second->buf, seg->off, n);
+	if (n > 0 && !hold(job, first->buf, second->buf, seg->off, n))
+		return false;
+	job->read += n - lost;
+	job->compare->compared += n - lost;
+	return map_settle(&job->map, seg->off, n, FINISHED) == 0 &&
+	    n == seg->len;
+}
+
+static bool
+compare_piece(struct worker *w)
+{
+	struct job *job = w->job;
+	const struct plan *p = job->p;
+	struct side a = { p->src, &w->src, p->src_off, w->buf, 0 };
+	struct side b = { p->dst, &w->dst, p->dst_off, w->other, 0 };
+	bool swapped = (w - job->worker) % 2 != 0, more;
+	struct seg seg;
+
+	if (claim(job, &a, &b, &seg) <= 0)
+		return false;
+	more = compare(job, swapped ? &b : &a, swapped ? &a : &b, &seg);
+	/* What was not come to is as it was. */
+	return map_settle(&job->map, seg.off, seg.len, UNTRIED) == 0 && more;
+}
+
+/* --- the map ------------------------------------------------------------ */
+
+static int
+append(struct mapfile *m, uint64_t from, uint64_t to, enum seg_status status)
+{
+	struct seg s = { from, to - from, status };
+
+	return from < to ? mapfile_append(m, &s) : 0;
+}
+
+/*
+ * What comes next, from off on, of what differs and what could not be read;
+ * false when nothing does.
+ */
+static bool
+next_found(struct job *job, uint64_t off, struct seg *s)
+{
+	struct seg lost;
+	bool any = map_next(&job->compare->differ, off, BAD, s);
+
+	s->status = FINISHED;
+	if (!map_next(&job->map, off, BAD, &lost) ||
+	    (any && s->off <= lost.off))
+		return any;
+	if (any)
+		lost.len = least(lost.len, s->off - lost.off);
+	*s = lost;
+	return true;
+}
+
+/* What differs is what a domain is made of: finished. */
+static int
+compose(struct job *job, struct mapfile *m)
+{
+	const struct plan *p = job->p;
+	uint64_t at = 0, end = p->src->size > 0 ? (uint64_t)p->src->size :
+	    p->src_off + map_totals(&job->map).end;
+	struct seg s = { .off = 0 };
+
+	while (next_found(job, s.off + s.len, &s)) {
+		if (append(m, at, p->src_off + s.off, UNTRIED) != 0)
+			return ENOMEM;
+		at = p->src_off + s.off + s.len;
+		if (append(m, at - s.len, at, s.status) != 0)
+			return ENOMEM;
+	}
+	return append(m, at, end, UNTRIED);
+}
+
+static void
+save(struct job *job)
+{
+	struct mapfile m = { .phase = FINISHED, .pass = 1 };
+	const char *path = job->p->opts->map;
+	struct map_totals t = map_totals(&job->map);
+	struct fault f = { .status = 0 };
+
+	if (path == NULL || job->stop || t.untried + t.claimed > 0)
+		return;
+	m.target = strdup(MAP_COMPARED);
+	if (m.target == NULL || compose(job, &m) != 0)
+		fault_errno(&f, ENOMEM, "%s", path);
+	else
+		mapfile_save(&m, path, "Compared: finished is what differs, "
+		    "bad what could not be read", &f);
+	mapfile_free(&m);
+	if (f.status != 0)
+		job_fail(job, &f);
+}
+
+void
+compare_run(struct job *job, void (*start)(struct job *))
+{
+	const struct plan *p = job->p;
+	struct map_totals t;
+
+	job->phase = PHASE_COMPARING;
+	job->step = compare_piece;
+	skip_holes(job);
+	start(job);
+	t = map_totals(&job->map);
+	save(job);
+	if (p->src->be->leave != NULL)
+		p->src->be->leave(p->src, p->src_off, t.end);
+	if (p->dst->be->leave != NULL)
+		p->dst->be->leave(p->dst, p->dst_off, t.end);
+}

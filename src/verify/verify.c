@@ -1,0 +1,534 @@
+/*
+ * Verify.  While copying, piece.c notes a digest of each chunk as the target is
+ * given it.  After the flush all workers go over the table, an entry at a time,
+ * and read the target back past the caches (back.c):
+ *
+ *	check	the digest is the same: RIGHT, else DIFFERS
+ *	mend	the source is read again, and gets a new digest; the target is
+ *		written again, flushed, and checked again
+ *
+ * What differs is narrowed down to logical blocks with the source at hand.
+ * Where that is gone by (a pipe, random bytes) it is neither narrowed down nor
+ * mended.  verify=source holds the target against the source itself instead of
+ * the digests, which then serve for what cannot be read a second time.
+ *
+ * With verify=stream a worker that looks for work may find some behind it.  The
+ * entries are in four parts, whose borders only grow:
+ *
+ *	0 .. begun	are checked, or about to be
+ *	begun .. ready	can be: they were written, and flushed after that
+ *	ready .. low	are written; a flush every lot of bytes, or beat of time
+ *	low ..		still to be written, or being so
+ *
+ * A third of the workers may check, so that the others keep the source and the
+ * writing going; all of them once the check lags more than LAG behind.  What is
+ * left when the copy ends is checked as without "stream".
+ *
+ *	s	verify->lock, held for a few instructions; takes checks.lock
+ *		and map.lock, which are leaves
+ */
+#include "verify/verify.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "copy/back.h"
+#include "copy/piece.h"
+#include "copy/transfer.h"
+
+enum {
+	LOT = 64 << 20,		/* bytes; a flush costs less than that */
+	LOT_LEAST = 8 << 20,
+	LOTS = 16,		/* at least, so that the last check is short */
+	LAG = 256 << 20,	/* bytes */
+	RANGES_MOST = 1 << 16,	/* that differ; then whole chunks are told */
+	SECTOR = 512,
+};
+
+static const double beat = 1.0;	/* seconds */
+
+int
+verify_begin(struct job *job, struct fault *f)
+{
+	const struct plan *p = job->p;
+	struct verify *v;
+
+	if (p->opts->verify == 0)
+		return 0;
+	v = calloc(1, sizeof(*v));
+	if (v == NULL || checks_init(&v->checks, p->bounded ? p->length : 0,
+	    p->claim, p->phase) != 0 ||
+	    map_init(&v->differ, INT64_MAX, p->claim, 0) != 0) {
+		if (v != NULL)
+			checks_free(&v->checks);
+		free(v);
+		return fault_errno(f, ENOMEM, "the digests of the copy");
+	}
+	pthread_mutex_init(&v->lock, NULL);
+	v->first = NOWHERE;
+	v->flushed = clock_seconds();
+	job->checks = &v->checks;
+	job->verify = v;
+	return 0;
+}
+
+void
+verify_free(struct verify *v)
+{
+	if (v == NULL)
+		return;
+	checks_free(&v->checks);
+	map_free(&v->differ);
+	pthread_mutex_destroy(&v->lock);
+	free(v);
+}
+
+/* Whether the source can be read a second time, with the same result. */
+static bool
+repeatable(const struct plan *p)
+{
+	return !p->src->streamed && (p->src->flags & FLAG_RANDOM) == 0;
+}
+
+/* --------------------------------------------------------- the source again */
+
+/* Up to the next byte that could not be read, and was made zero. */
+static size_t
+until_lost(struct worker *w, uint64_t off, size_t at, size_t len, bool *lost)
+{
+	struct seg s;
+	uint64_t from = off + at;
+
+	*lost = false;
+	if (!map_next(&w->job->map, from, BAD, &s) || s.off >= off + len)
+		return len - at;
+	*lost = s.off == from;
+	if (!*lost)
+		return (size_t)(s.off - from);
+	return s.len < len - at ? (size_t)s.len : len - at;
+}
+
+/*
+ * Read a range again into the worker's buffer, as the target is to hold it:
+ * zeros for what is lost, and for padding.  True if all of it was read; else
+ * *io is the read that failed, or ended too early.
+ */
+static bool
+read_again(struct worker *w, uint64_t off, size_t len, struct io *io)
+{
+	uint64_t end = w->job->p->length;
+	size_t data = off + len > end ? (size_t)(end - off) : len, at, n;
+	bool lost;
+
+	for (at = 0; at < data; at += n) {
+		n = until_lost(w, off, at, data, &lost);
+		if (lost) {
+			memset(w->buf + at, 0, n);
+			continue;
+		}
+		*io = transfer_read(w, off, at, n, true);
+		if (io->err != 0 || io->done < n)
+			return false;
+	}
+	memset(w->buf + data, 0, len - data);
+	return true;
+}
+
+/* ------------------------------------------------------------- what differs */
+
+/* Memory for the list fails: the range is told all the same, by its chunk. */
+static void
+differ_set(struct worker *w, uint64_t off, uint64_t len,
+    enum seg_status status)
+{
+	struct fault f;
+
+	if (map_set(&w->job->verify->differ, off, len, status) == 0)
+		return;
+	fault_errno(&f, ENOMEM, "the list of what differs");
+	job_fail(w->job, &f);
+}
+
+/* Bytes of a range that differed when it was read before. */
+static uint64_t
+differed(struct verify *v, uint64_t off, uint64_t end)
+{
+	struct seg s = { .off = off };
+	uint64_t sum = 0;
+
+	while (map_next(&v->differ, s.off + s.len, BAD, &s) && s.off < end)
+		sum += s.off + s.len < end ? s.len : end - s.off;
+	return sum;
+}
+
+/* Take out of the range what is as the source has it after all. */
+static void
+narrow(struct worker *w, const struct check *c, const unsigned char *has,
+    size_t n)
+{
+	const struct plan *p = w->job->p;
+	size_t unit = p->dst->block > 0 ? p->dst->block : SECTOR, at, len;
+	struct verify *v = w->job->verify;
+	bool same = false;
+	struct io io;
+
+	if (!repeatable(p) || !read_again(w, c->off, (size_t)c->len, &io) ||
+	    (n == c->len && memcmp(w->buf, has, n) == 0) ||
+	    map_totals(&v->differ).bad_ranges > RANGES_MOST)
+		return;
+	for (at = 0; at < n; at += len) {
+		len = back_run(w->buf + at, has + at, n - at,
+		    p->dst_off + c->off + at, unit, &same);
+		if (same)
+			differ_set(w, c->off + at, len, UNTRIED);
+	}
+}
+
+/* The first n bytes were read. */
+static void
+differs(struct worker *w, size_t i, const struct check *c,
+    const unsigned char *has, size_t n)
+{
+	struct verify *v = w->job->verify;
+	uint_fast64_t nowhere = NOWHERE;
+	struct seg s;
+
+	differ_set(w, c->off, c->len, BAD);
+	narrow(w, c, has, n);
+	if (map_next(&v->differ, c->off, BAD, &s))
+		atomic_compare_exchange_strong(&v->first, &nowhere, s.off);
+	v->differing++;
+	checks_mark(&v->checks, i, CHECK_DIFFERS);
+}
+
+static void
+right(struct worker *w, size_t i, const struct check *c)
+{
+	struct verify *v = w->job->verify;
+	uint64_t n = differed(v, c->off, c->off + c->len);
+
+	if (n > 0)
+		differ_set(w, c->off, c->len, UNTRIED);
+	v->mended += n;
+	v->right += c->len;
+	checks_mark(&v->checks, i, CHECK_RIGHT);
+}
+
+/* -------------------------------------------------------------------- check */
+
+/* Whether this is what the chunk was when it was copied. */
+static bool
+as_noted(const struct check *c, const void *buf)
+{
+	struct digest d = digest_of(buf, (size_t)c->len);
+
+	return digest_same(&d, &c->digest);
+}
+
+/*
+ * Whether a chunk that was read back is what it is to be: 1, 0, or -1 when that
+ * cannot be told, and the run is being stopped.  A digest of the whole copy is
+ * of what was read first, whatever the source holds now.
+ */
+static int
+is_right(struct worker *w, const struct check *c, const unsigned char *has)
+{
+	const struct opts *o = w->job->p->opts;
+	struct io io;
+
+	if ((o->verify == VERIFY_SOURCE || c->state == CHECK_NONE) &&
+	    repeatable(w->job->p)) {
+		if (read_again(w, c->off, (size_t)c->len, &io))
+			return memcmp(w->buf, has, (size_t)c->len) == 0 &&
+			    (w->job->p->hash == NULL || as_noted(c, has));
+		if (io.err != 0 && (o->coe == 0 || !errno_is_medium(io.err))) {
+			transfer_fail_read(w->job, &io);
+			return -1;
+		}
+	}
+	return c->state != CHECK_NONE && as_noted(c, has);
+}
+
+/*
+ * A file that ends in zeros gets its length when all is copied: what lies
+ * behind its end until then is checked after that.
+ */
+static bool
+early(const struct job *job)
+{
+	return job->phase == PHASE_COPYING &&
+	    (job->p->sparse || job->p->holes);
+}
+
+/* Read an entry back; false when the run is being stopped. */
+static bool
+check(struct worker *w, size_t i, const struct check *c)
+{
+	struct job *job = w->job;
+	const unsigned char *has;
+	struct io io;
+	int found = 0;
+
+	if (!rate_wait(&job->rate, c->len, job->halt))
+		return false;
+	io = back_read(w, c->off, (size_t)c->len, &has);
+	if (io.err != 0 && !errno_is_medium(io.err)) {
+		back_fail(job, &io);
+		return false;
+	}
+	if (io.err == 0 && io.done < c->len && early(job))
+		return !job->stop;
+	if (io.err == 0 && io.done == c->len)
+		found = is_right(w, c, has);
+	if (found < 0)
+		return false;
+	if (found > 0)
+		right(w, i, c);
+	else
+		differs(w, i, c, has, io.done);
+	job->verify->read += c->len;
+	return !job->stop;
+}
+
+static bool
+check_next(struct worker *w)
+{
+	struct verify *v = w->job->verify;
+	size_t i = v->next++;
+	struct check c;
+
+	if (w->job->stop || !checks_at(&v->checks, i, &c))
+		return false;
+	return c.state == CHECK_RIGHT || c.state == CHECK_DIFFERS ||
+	    check(w, i, &c);
+}
+
+/* --------------------------------------------------------------------- mend */
+
+/* Write what differs of a chunk again, by whole pages of the target. */
+static bool
+write_again(struct worker *w, const struct check *c)
+{
+	const struct plan *p = w->job->p;
+	uint64_t unit = p->grain, at = c->off, end = c->off + c->len;
+	uint64_t from, to;
+	struct seg s;
+
+	while (map_next(&w->job->verify->differ, at, BAD, &s) && s.off < end) {
+		from = p->dst_off + s.off;
+		from -= from % unit;
+		from = from > p->dst_off + at ? from - p->dst_off : at;
+		to = round_up(p->dst_off + s.off + s.len, unit) - p->dst_off;
+		to = to < end ? to : end;
+		if (!transfer_write(w, c->off, (size_t)(from - c->off),
+		    (size_t)(to - from)))
+			return false;
+		at = to;
+	}
+	return true;
+}
+
+/*
+ * A source that cannot be read a second time, or is not any more what a digest
+ * was made of, leaves the chunk as it is.
+ */
+static bool
+mend(struct worker *w, const struct check *c)
+{
+	struct verify *v = w->job->verify;
+	size_t len = (size_t)c->len;
+	struct io io;
+
+	v->read += c->len;
+	if (!read_again(w, c->off, len, &io) ||
+	    (w->job->p->hash != NULL && !as_noted(c, w->buf)))
+		return true;
+	if (!piece_note(w, c->off, len))
+		return false;
+	v->differing--;
+	return write_again(w, c) && !w->job->stop;
+}
+
+static bool
+mend_next(struct worker *w)
+{
+	struct verify *v = w->job->verify;
+	size_t i = v->next++;
+	struct check c;
+
+	if (w->job->stop || !checks_at(&v->checks, i, &c))
+		return false;
+	return c.state != CHECK_DIFFERS || mend(w, &c);
+}
+
+/* ----------------------------------------------------------- after the copy */
+
+static void
+pass(struct job *job, enum phase phase, bool (*step)(struct worker *),
+    void (*start)(struct job *))
+{
+	job->verify->next = 0;
+	job->verify->read = 0;
+	job->phase = phase;
+	job->step = step;
+	start(job);
+}
+
+/* Whether the copy went so far that checking it means something. */
+static bool
+complete(struct job *job)
+{
+	struct map_totals t = map_totals(&job->map);
+
+	return !job->stop && job->fault.status == 0 &&
+	    job->flush.status == 0 && t.untried + t.claimed == 0;
+}
+
+static void
+flush(struct job *job)
+{
+	job->phase = PHASE_FLUSHING;
+	if (job_flush(job, &job->flush) != 0)
+		job->flush.status = STATUS_NOT_FLUSHED;
+}
+
+void
+verify_run(struct job *job, void (*start)(struct job *))
+{
+	struct verify *v = job->verify;
+	int64_t left = job->p->opts->mends;
+	uint64_t end = round_up(map_totals(&job->map).end, job->p->pad);
+	struct fault f;
+	int err;
+
+	if (!complete(job))
+		return;
+	err = checks_end(&v->checks, end);
+	if (err != 0) {
+		fault_errno(&f, err, "the digests of the copy");
+		job_fail(job, &f);
+		return;
+	}
+	pass(job, PHASE_VERIFYING, check_next, start);
+	while (v->differing > 0 && left-- > 0 && repeatable(job->p) &&
+	    !job->stop) {
+		pass(job, PHASE_REPAIRING, mend_next, start);
+		flush(job);	/* when stopped, too: it was written */
+		if (job->stop || job->flush.status != 0)
+			return;
+		pass(job, PHASE_VERIFYING, check_next, start);
+	}
+	v->done = !job->stop && (v->differing > 0 || v->right == end);
+}
+
+/* ------------------------------------------------------ a little behind it */
+
+/* s: how many workers may check, and whether there is something for them. */
+static bool
+may_check(const struct job *job, const struct verify *v)
+{
+	unsigned usual = job->p->workers / 3 > 0 ? job->p->workers / 3 : 1;
+	bool late = (v->low - v->begun) * job->p->claim > LAG;
+
+	return v->begun < v->ready && (late || v->checking < usual);
+}
+
+/* Bytes that are worth a flush; the check is that far behind at the end. */
+static uint64_t
+lot(const struct plan *p)
+{
+	uint64_t n = p->bounded ? p->length / LOTS : LOT;
+
+	return n < LOT_LEAST ? LOT_LEAST : n < LOT ? n : LOT;
+}
+
+/* s: whether it is time to flush. */
+static bool
+may_flush(const struct job *job, const struct verify *v)
+{
+	return !v->flushing && v->low > v->ready &&
+	    ((v->low - v->ready) * job->p->claim >= lot(job->p) ||
+	    clock_seconds() - v->flushed >= beat);
+}
+
+/* s: pass over what was written meanwhile, but for a chunk that may go on. */
+static void
+raise_low(struct job *job, struct verify *v)
+{
+	uint64_t border = UINT64_MAX;
+	struct check c;
+	struct seg s;
+
+	if (!checks_at(&v->checks, v->low, &c))
+		return;
+	if (map_next(&job->map, c.off, CLAIMED, &s))
+		border = s.off;
+	if (map_next(&job->map, c.off, UNTRIED, &s) && s.off < border)
+		border = s.off;
+	while (checks_at(&v->checks, v->low, &c) && c.whole &&
+	    c.off + c.len <= border)
+		v->low++;
+}
+
+static bool
+flush_behind(struct job *job, size_t upto)
+{
+	struct verify *v = job->verify;
+	struct fault f;
+	bool ok = job_flush(job, &f) == 0;
+
+	pthread_mutex_lock(&v->lock);
+	v->flushing = false;
+	v->flushed = clock_seconds();
+	if (ok)
+		v->ready = upto;
+	pthread_mutex_unlock(&v->lock);
+	if (!ok) {
+		f.status = STATUS_NOT_FLUSHED;
+		job->doubt = true;
+		job_fail(job, &f);
+	}
+	return ok;
+}
+
+static bool
+check_behind(struct worker *w, size_t i)
+{
+	struct verify *v = w->job->verify;
+	struct check c;
+	bool more = checks_at(&v->checks, i, &c) && check(w, i, &c);
+
+	pthread_mutex_lock(&v->lock);
+	v->checking--;
+	pthread_mutex_unlock(&v->lock);
+	return more;
+}
+
+bool
+verify_behind(struct worker *w)
+{
+	struct job *job = w->job;
+	struct verify *v = job->verify;
+	size_t i = 0;
+	enum { COPY, CHECK, FLUSH } todo = COPY;
+
+	pthread_mutex_lock(&v->lock);
+	raise_low(job, v);
+	if (may_check(job, v)) {
+		todo = CHECK;
+		i = v->begun++;
+		v->checking++;
+	} else if (may_flush(job, v)) {
+		todo = FLUSH;
+		i = v->low;
+		v->flushing = true;
+	}
+	pthread_mutex_unlock(&v->lock);
+	if (job->stop || todo == COPY)
+		return piece_copy(w);
+	return todo == CHECK ? check_behind(w, i) : flush_behind(job, i);
+}

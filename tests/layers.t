@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Which folder may use which: the floors of src/README.md, from the ground up.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+[[ $VARIANT = plain ]] || exit 0		# once is enough
+
+# The folders in the order of the map of the house.
+floors=$(sed -n 's,^    \([a-z]*\)/ .*,\1,p' "$top/src/README.md" | tr '\n' ' ')
+
+named()
+{
+	diff <(tr ' ' '\n' <<<"$floors" | grep . | sort) \
+	    <(cd "$top/src" && ls -d -- */ | tr -d / | sort)
+}
+it "has every folder in the map of the house, and no other" named
+
+# What a file includes of another folder lies below it, or in it.
+includes()
+{
+	! (cd "$top" && grep -rnoE '^#include "[a-z]+/' src/*/ include/*/) |
+	    awk -F '[/:"]' -v floors="$floors" '
+	BEGIN { n = split(floors, f, " "); for (i = 1; i <= n; i++) at[f[i]] = i }
+	!($2 in at) || !($(NF - 1) in at) || at[$(NF - 1)] > at[$2]' | grep .
+}
+it "includes nothing from a folder above" includes
+
+# The same of what it calls, whatever it has declared; and no loop within.
+symbols()
+{
+	local sources
+	sources=$(cd "$top/src" && ls -d -- */*.c)
+	# shellcheck disable=SC2086
+	(cd "$BUILD/src" && nm -A ${sources//.c/.o}) |
+	    sed -nE 's,^([a-z]+)/([a-z_0-9]+)\.o:[0-9a-f ]*([A-Z]) ([a-z_0-9]+)$,\1 \2 \3 \4,p'
+}
+calls()
+{
+	symbols >symbols
+	awk -v floors="$floors" '
+	BEGIN { n = split(floors, f, " "); for (i = 1; i <= n; i++) at[f[i]] = i }
+	NR == FNR && $3 != "U" { folder[$4] = $1; file[$4] = $1 "/" $2; next }
+	NR != FNR && $3 == "U" && $4 in file && file[$4] != $1 "/" $2 {
+		if (at[folder[$4]] > at[$1]) {
+			print $1 "/" $2 " calls " $4 " of " file[$4]
+			bad = 1
+		}
+		print $1 "/" $2, file[$4] >"uses"
+	}
+	END { exit bad }' symbols symbols
+}
+it "calls nothing in a folder above" calls
