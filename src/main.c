@@ -134,6 +134,7 @@ decide(struct plan *p, struct record *rec, struct claims *claims,
 		return -1;
 	if (plan_make(p, o, rec->layout, src, dst, f) == 0) {
 		events_plan(ev, p);
+		p->needed = findings_needed(p);
 		if (record_open(rec, p, f) == 0 && safety_check(p, f) == 0 &&
 		    set_ioprio(o, f) == 0 && claims_take(claims, p, f) == 0)
 			return 0;

@@ -513,6 +513,86 @@ if [[ -n $loops ]]; then
 	it "tells it of a smaller target, too, that has all partitions" astray_smaller
 	it "says nothing of it where a partition was cut" not_all_of_it
 fi
+# crossed: a disk of 12 MiB whose first partition, of its table, lies behind the
+# second: that ends at block 4096, the first at block 16384
+crossed()
+{
+	truncate -s 12M a.img && printf '%s\n' 'label: dos' 'start=8192,size=4M' \
+	    'start=2048,size=1M' | sfdisk -q a.img && loop a.img && a=$dev
+}
+# smaller_disk BYTES: in $dev
+smaller_disk()
+{
+	truncate -s "$1" b.img && loop b.img
+}
+left_behind()
+{
+	local note="partition 1 of $a ends beyond the copy; count=16384 takes all"
+	exits 0 "$pardd" if="$a" of="$dev" "$@" && complete &&
+	    says "^pardd: note: $note$" && exits 0 "$pardd" -d if="$a" of="$dev" "$@" &&
+	    grep -qx "note=$note" out || fail "$(cat out err)"
+}
+out_of_order()
+{
+	crossed && smaller_disk 8M && left_behind count=4096 &&
+	    left_behind count=16383 || return
+	exits 0 "$pardd" if="$a" of=image count=4096 && says "partition 1 of $a" &&
+	    exits 0 "$pardd" if="$a" of="$dev" count=16384 && does_not_say beyond &&
+	    sfdisk -d "$dev" | grep -q 'start= *8192, size= *8192'
+}
+in_bytes()
+{
+	crossed && smaller_disk 8M && exits 0 "$pardd" if="$a" of="$dev" \
+	    iflag=count_bytes count=2097152 && says '; count=8388608 takes all$'
+}
+no_such_room()
+{
+	crossed && smaller_disk 7M && exits 0 "$pardd" if="$a" of="$dev" count=4096 &&
+	    says "^pardd: note: partition 1 of $a ends beyond the copy$"
+}
+many_behind()
+{
+	truncate -s 12M a.img && {
+		echo 'label: gpt'
+		for ((n = 1; n <= 11; n++)); do
+			echo "start=$((2048 + n * 1024)),size=64"
+		done
+	} | sfdisk -q a.img && loop a.img && a=$dev && exits 0 "$pardd" if="$a" \
+	    of=b.img count=11264 &&
+	    says "^pardd: note: partitions 9, 10 and 11 of $a end beyond" &&
+	    exits 0 "$pardd" if="$a" of=b.img count=4096 &&
+	    says "partitions 2, 3, 4, 5, 6, 7, 8 and 3 more of $a end beyond"
+}
+no_clone()
+{
+	crossed && smaller_disk 8M && exits 0 "$pardd" if="$a" of="$dev" count=2048 &&
+	    does_not_say beyond && exits 0 "$pardd" if="$a" of="$dev" skip=2048 \
+	    seek=2048 count=2048 && does_not_say beyond && cp a.img copy &&
+	    exits 0 "$pardd" if=copy of=b count=4096 && does_not_say note
+}
+# The count= that a refusal names is taken, and is the right one.
+advised()
+{
+	crossed && smaller_disk 8M && refused '; count=16384 takes all partitions$' \
+	    if="$a" of="$dev" && refused '; count=8388608 takes all partitions$' if="$a" \
+	    of="$dev" iflag=count_bytes count=12582912 &&
+	    refused '; count=128 takes all partitions$' if="$a" of="$dev" bs=64k || return
+	smaller_disk 7M && refused '; count=14336 fits, but not all partitions$' \
+	    if="$a" of="$dev" && exits 0 "$pardd" if="$a" of="$dev" count=14336 || return
+	"$blocks" make a 12M 1 && refused '; count=14336 fits$' if=a of="$dev" &&
+	    refused '; count=7 fits$' if=a of="$dev" bs=1M &&
+	    refused '; count=12336 fits$' if=a of="$dev" seek=2000 &&
+	    exits 0 "$pardd" if=a of="$dev" seek=2000 count=12336 &&
+	    refused '; count= limits the copy$' if=a of="$dev" seek=14336
+}
+if [[ -n $loops ]]; then
+	it "names a partition that a clone leaves behind, and the count= for all" out_of_order
+	it "names that in bytes where count= is in bytes" in_bytes
+	it "names no count= for which there is no room" no_such_room
+	it "names the first of many" many_behind
+	it "says nothing of it of the head of a disk, of another range, or without a device" no_clone
+	it "names the right count= for a target that is too small" advised
+fi
 onto()
 {
 	disk a gpt "$1" 1 && truncate -s "$3" b.img && loop b.img -b "$2" &&
@@ -591,7 +671,73 @@ aloud()
 	ext4 a 2M x && "$blocks" make b 1M 3 && exits 0 "$pardd" if=b of=a verbose=1 &&
 	    says '^overwrites=ext4 "x" at byte 1080$' && complete
 }
+# A device says so on each run, and without a device nothing is read.
+lost()
+{
+	disk a gpt 512 1 && ext4 fs 2M 'my data' && exits 0 "$pardd" if=fs of="$a" \
+	    opart=1 && "$blocks" make b 2M 3 && exits 0 "$pardd" if=b of="$a" &&
+	    says "^pardd: note: this overwrites gpt, ext4 \"my data\" on $a$" &&
+	    complete && exits 0 "$pardd" if=b of="$a" seek=4096 &&
+	    does_not_say overwrites || return
+	image c gpt 1 && exits 0 "$pardd" if=b of=c && does_not_say overwrites &&
+	    exits 0 "$pardd" if=fs of="$a" && exits 0 "$pardd" if=b of="$a" status=none &&
+	    [[ ! -s err ]] && exits 0 "$pardd" if=fs of="$a" &&
+	    exits 0 "$pardd" if=fs of="$a" count=4096 compare=1 && does_not_say overwrites
+}
+# noted TEXT OPERAND...: at the start, and in the plan
+noted()
+{
+	exits 0 "$pardd" -d "${@:2}" && grep -qE "^note=$1\$" out &&
+	    exits 0 "$pardd" "${@:2}" && says "^pardd: note: $1$" && complete ||
+	    fail "$1: $(cat out err)"
+}
+unnoted()
+{
+	exits 0 "$pardd" -d "$@" && ! grep '^note=' out
+}
+packed()
+{
+	local tool said
+	smaller_disk 8M && ext4 fs 2M x || return
+	for tool in gzip xz zstd bzip2 lz4; do
+		command -v $tool >/dev/null || continue
+		$tool -c fs >packed && said="packed is compressed, .*; $tool -dc unpacks it into a pipe" &&
+		    noted "$said" if=packed of="$dev" && unnoted if=packed of=copy &&
+		    unnoted if=packed of="$dev" seek=8 || return
+	done
+	printf 'PK\3\4zip' >packed && noted 'packed is compressed, .*; unzip -p .*' if=packed of="$dev" &&
+	    unnoted if=fs of="$dev" && unnoted if="$dev" of=copy
+}
+over_table()
+{
+	disk a gpt 512 1 && ext4 fs 2M x && noted "fs is one file system \(ext4\), and $a has partitions; .*" \
+	    if=fs of="$a" && unnoted if=fs of="$a" || return
+	disk a dos 512 1 && unnoted if=fs of="$a" opart=1 && image b gpt 2 && unnoted if=b of="$a"
+}
+nested()
+{
+	disk a gpt 512 1 && truncate -s 1M b && printf '%s\n' 'label: dos' 'size=64K' |
+	    sfdisk -q b && noted "b has a partition table, and partition 1 of $a is a partition: .*" \
+	    if=b of="$a" opart=1 && unnoted if=b of="$a"
+}
+blank()
+{
+	truncate -s 4M b && smaller_disk 8M && unnoted if=b of="$dev" &&
+	    ext4 fs 2M x && cat fs >"$dev" &&
+	    noted "b begins with zeros, and $dev holds data: .*" if=b of="$dev" &&
+	    cat fs >"$dev" && unnoted if=/dev/zero of="$dev" &&
+	    unnoted if=b of="$dev" seek=1 && "$blocks" make b 4M 1 && unnoted if=b of="$dev"
+}
 lines=""
+if [[ -n $loops ]] && command -v mke2fs >/dev/null; then
+	it "says what a run overwrites on a device" lost
+	it "notes a compressed file that goes onto a device as it is" packed
+	it "notes a file system that goes onto a disk with partitions" over_table
+	it "notes a disk that goes into a partition" nested
+	it "notes zeros that go over something" blank
+else
+	skip "no loop devices, or no mke2fs" "notes what is seldom meant"
+fi
 if command -v mke2fs >/dev/null; then
 	it "lists the table and the file systems that a clone overwrites" label
 	it "lists only what lies in the range" only_part

@@ -31,8 +31,29 @@ struct span {			/* a range given by hand */
 	struct border from, to;
 };
 
+enum { BEYOND_MOST = 8 };
+
+struct beyond {			/* partitions of the source that end behind */
+	unsigned number[BEYOND_MOST];	/* the copy of another one: these, */
+	size_t	 n;			/* or that many */
+	uint64_t end;			/* bytes; of the last of all */
+};
+
+enum slip {			/* what is seldom meant */
+	SLIP_NONE,
+	SLIP_PACKED,		/* a compressed file goes onto a device as it
+				 * is */
+	SLIP_OVER_TABLE,	/* a file system, onto a disk with partitions */
+	SLIP_NESTED,		/* a disk with partitions, into a partition */
+	SLIP_BLANK,		/* zeros, onto a device that holds something */
+};
+
 struct findings {
 	struct span src, dst;
+	struct beyond beyond;
+	enum slip slip;
+	char	 kind[32];	/* of SLIP_PACKED: what unpacks it; of
+				 * SLIP_OVER_TABLE: the file system */
 	/* Of the clone of a disk, when it is complete: */
 	bool	 backup_astray;	/* its backup GPT is not at the disk's end */
 	uint32_t table_sector;	/* bytes its table counts in, if the target */
@@ -42,11 +63,17 @@ struct findings {
 };
 
 /*
- * Look.  Reads nothing unless it matters: the range was given by hand, or a
- * disk is cloned to another kind of disk, or (thorough) what is overwritten
- * is to be told.  An end that cannot be read says nothing.
+ * Look.  Reads nothing unless it matters: the target is a device, or the range
+ * was given by hand, or a disk is cloned to another kind of disk, or (thorough)
+ * what is overwritten is to be told.  An end that cannot be read says nothing.
  */
 void findings_make(struct findings *, const struct plan *, bool thorough);
+
+/*
+ * The bytes of a clone that has all partitions, where the whole disk does not
+ * fit; else 0.  Reads the source's table, where that is so.
+ */
+uint64_t findings_needed(const struct plan *);
 void findings_free(struct findings *);
 
 #endif

@@ -49,6 +49,8 @@ struct plan {
 	bool		 reads_back;	/* the target */
 	int64_t		 truncate;	/* bytes; -1: leave the length alone */
 	mode_t		 mode;		/* of a target that is created */
+	uint64_t	 needed;	/* bytes of a clone that has all
+					 * partitions, if not all fits, or 0 */
 	const struct findings *found;	/* on the ends, to be told, or NULL */
 	struct hash	*hash;		/* of what is copied, or NULL */
 	struct ranges	*ranges;	/* and their digests, or NULL */

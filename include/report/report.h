@@ -26,6 +26,12 @@ const char *report_border(char *text, size_t room, const struct border *,
     bool begins);
 
 /*
+ * The Nth thing about the ends that is seldom meant, in a sentence; false when
+ * there are no more.
+ */
+bool report_remark(const struct plan *, unsigned n, char *text, size_t room);
+
+/*
  * Show the plan and wait for "yes" at the terminal.  False, with a refusal in
  * *f, for any other answer and where there is no terminal.
  */

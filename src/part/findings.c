@@ -9,10 +9,37 @@
  */
 #include "part/findings.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "disk/disk.h"
+
+/* The partition table of an end, read when it is first asked for. */
+struct lookup {
+	struct endpoint *ep;
+	bool		 asked, read;
+	struct parts	 parts;
+};
+
+static const struct parts *
+table_of(struct lookup *t)
+{
+	struct fault f;
+
+	if (!t->asked)
+		t->read = parts_read(t->ep, &t->parts, &f) == 0;
+	t->asked = true;
+	return t->read ? &t->parts : NULL;
+}
+
+static void
+table_free(struct lookup *t)
+{
+	if (t->read)
+		parts_free(&t->parts);
+}
 
 /* How near a partition's own border is: what is nearest is named. */
 static void
@@ -98,19 +125,18 @@ by_hand(const struct opts *o)
 }
 
 static void
-span_make(struct span *s, const struct plan *p, struct endpoint *ep,
+span_make(struct span *s, const struct plan *p, struct lookup *table,
     uint64_t from, uint64_t length)
 {
 	uint64_t to = p->bounded ? from + length : UINT64_MAX;
-	struct parts t;
-	struct fault f;
+	const struct endpoint *ep = table->ep;
+	const struct parts *t;
 
 	if (ep->part > 0 || p->length == 0 || !parts_possible(ep) ||
 	    (from == 0 && to == (uint64_t)ep->size) ||
-	    parts_read(ep, &t, &f) != 0)
+	    (t = table_of(table)) == NULL)
 		return;
-	look_at(s, &t, from, to, p->src_off == 0 && p->dst_off == 0);
-	parts_free(&t);
+	look_at(s, t, from, to, p->src_off == 0 && p->dst_off == 0);
 }
 
 /* From the first byte of a disk to the first byte of another. */
@@ -121,37 +147,163 @@ clones(const struct plan *p)
 	    p->dst_off == 0 && p->src->part == 0;
 }
 
-/* Whether every partition is in the copy. */
-static bool
-has_all(const struct plan *p, const struct parts *t)
+/* Where the last partition ends, wherever it stands in the table; 0: none. */
+static uint64_t
+last_end(const struct parts *t)
 {
+	uint64_t end = 0;
 	size_t i;
 
 	for (i = 0; i < t->n; i++)
-		if (part_end(&t->part[i]) > p->length)
-			return false;
-	return true;
+		if (part_end(&t->part[i]) > end)
+			end = part_end(&t->part[i]);
+	return end;
 }
 
 static void
-clone_make(struct findings *found, const struct plan *p)
+clone_make(struct findings *found, const struct plan *p, struct lookup *src)
 {
 	const struct endpoint *dst = p->dst;
 	bool whole = p->length == (uint64_t)p->src->size;
 	bool larger = whole && dst->size > p->src->size;
 	bool smaller = dst->device && dst->size < p->src->size;
 	bool other = whole && dst->block > 0 && dst->block != p->src->block;
-	struct parts t;
-	struct fault f;
+	const struct parts *t;
 
 	if (!clones(p) || (!larger && !smaller && !other) ||
-	    parts_read(p->src, &t, &f) != 0)
+	    (t = table_of(src)) == NULL)
 		return;
-	if (t.type[0] != '\0' && dst->block > 0 && dst->block != t.sector)
-		found->table_sector = t.sector;
-	else if (larger || (smaller && has_all(p, &t)))
-		found->backup_astray = strcmp(t.type, "gpt") == 0;
-	parts_free(&t);
+	if (t->type[0] != '\0' && dst->block > 0 && dst->block != t->sector)
+		found->table_sector = t->sector;
+	else if (larger || (smaller && last_end(t) <= p->length))
+		found->backup_astray = strcmp(t->type, "gpt") == 0;
+}
+
+/* A file or a device, and not what discards. */
+static bool
+keeps(const struct endpoint *dst)
+{
+	return dst->absent || dst->id.known;
+}
+
+/*
+ * A clone that ends before partitions do.  The head of a disk, in which no
+ * partition is whole, is no clone.
+ */
+static void
+beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
+{
+	const struct parts *t;
+	bool any = false;
+	size_t i;
+
+	if (!clones(p) || p->length == (uint64_t)p->src->size ||
+	    (!p->src->device && !p->dst->device) || !keeps(p->dst) ||
+	    (t = table_of(src)) == NULL)
+		return;
+	for (i = 0; i < t->n; i++) {
+		if (t->part[i].container)
+			continue;
+		if (part_end(&t->part[i]) <= p->length)
+			any = true;
+		else if (b->n++ < BEYOND_MOST)
+			b->number[b->n - 1] = t->part[i].number;
+	}
+	b->end = last_end(t);
+	if (!any)
+		b->n = 0;
+}
+
+static bool
+is_part(const struct endpoint *ep)
+{
+	struct disk d;
+
+	return ep->part > 0 || (endpoint_disk(ep, &d) && d.partition != 0);
+}
+
+/* What unpacks it, by its first bytes; NULL: it is not compressed. */
+static const char *
+packed(const unsigned char *head)
+{
+	static const struct {
+		const char *magic;
+		size_t len;
+		const char *unpacks;
+	} known[] = {
+		{ "\x1f\x8b\x08", 3, "gzip -dc" },	/* RFC 1952 2.3.1 */
+		{ "\xfd" "7zXZ\0", 6, "xz -dc" },
+		{ "\x28\xb5\x2f\xfd", 4, "zstd -dc" },	/* RFC 8878 3.1.1 */
+		{ "\x04\x22\x4d\x18", 4, "lz4 -dc" },
+		{ "PK\x03\x04", 4, "unzip -p" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (memcmp(head, known[i].magic, known[i].len) == 0)
+			return known[i].unpacks;
+	/* a digit for the size of its blocks is between */
+	return memcmp(head, "BZh", 3) == 0 && memcmp(head + 4, "1AY&SY", 6) ==
+	    0 ? "bzip2 -dc" : NULL;
+}
+
+static bool
+all_zero(const unsigned char *buf, size_t len)
+{
+	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
+}
+
+/* Whether a partition table is among what is overwritten. */
+static bool
+loses_table(const struct findings *found)
+{
+	size_t i;
+
+	for (i = 0; i < found->signs; i++)
+		if (strcmp(found->sign[i].type, "gpt") == 0 ||
+		    strcmp(found->sign[i].type, "dos") == 0)
+			return true;
+	return false;
+}
+
+/* A source without a partition table, by its first bytes. */
+static void
+slip_of_volume(struct findings *found, const struct plan *p)
+{
+	uint64_t most = (uint64_t)p->src->size - p->src_off;
+	const char *unpacks;
+	struct volume v;
+
+	parts_volume(p->src, p->src_off, most, &v);
+	unpacks = p->src->device ? NULL : packed(v.head);
+	if (unpacks != NULL) {
+		found->slip = SLIP_PACKED;
+		snprintf(found->kind, sizeof(found->kind), "%s", unpacks);
+	} else if (v.type[0] != '\0' && loses_table(found) &&
+	    !is_part(p->dst)) {
+		found->slip = SLIP_OVER_TABLE;
+		snprintf(found->kind, sizeof(found->kind), "%s", v.type);
+	} else if (v.type[0] == '\0' && found->signs > 0 &&
+	    all_zero(v.head, sizeof(v.head))) {
+		found->slip = SLIP_BLANK;
+	}
+}
+
+/* A rescue reads no more of its source than it must. */
+static void
+slip_make(struct findings *found, const struct plan *p, struct lookup *src)
+{
+	const struct parts *t;
+
+	if (!p->dst->device || p->opts->map != NULL || p->length == 0 ||
+	    p->src_off != p->src->base || p->dst_off != p->dst->base ||
+	    !parts_possible(p->src))
+		return;
+	t = p->src->part > 0 ? NULL : table_of(src);
+	if (t == NULL || t->type[0] == '\0')
+		slip_of_volume(found, p);
+	else if (is_part(p->dst) && !is_part(p->src))
+		found->slip = SLIP_NESTED;
 }
 
 void
@@ -159,16 +311,40 @@ findings_make(struct findings *found, const struct plan *p, bool thorough)
 {
 	uint64_t written = p->bounded ? round_up(p->length, p->pad) : 0;
 	uint64_t to = p->bounded ? p->dst_off + written : p->dst->end;
+	struct lookup src = { .ep = p->src }, dst = { .ep = p->dst };
 
 	*found = (struct findings){ .signs = 0 };
+	if (p->opts->compare != 0 || (!thorough &&
+	    (p->opts->status & SHOW_NONE) != 0))
+		return;		/* it would not be told */
 	if (by_hand(p->opts)) {
-		span_make(&found->src, p, p->src, p->src_off, p->length);
-		span_make(&found->dst, p, p->dst, p->dst_off, written);
+		span_make(&found->src, p, &src, p->src_off, p->length);
+		span_make(&found->dst, p, &dst, p->dst_off, written);
 	}
-	clone_make(found, p);
-	if (thorough && p->length > 0)
+	clone_make(found, p, &src);
+	beyond_make(&found->beyond, p, &src);
+	if ((thorough || p->dst->device) && p->length > 0)
 		found->signs = parts_signs(p->dst, p->dst_off, to,
 		    &found->sign);
+	slip_make(found, p, &src);
+	table_free(&src);
+	table_free(&dst);
+}
+
+uint64_t
+findings_needed(const struct plan *p)
+{
+	struct lookup src = { .ep = p->src };
+	const struct parts *t;
+	uint64_t end = 0;
+
+	if (!clones(p) || p->dst->room < 0 ||
+	    p->length <= (uint64_t)p->dst->room)
+		return 0;
+	if ((t = table_of(&src)) != NULL)
+		end = last_end(t);
+	table_free(&src);
+	return end;
 }
 
 void

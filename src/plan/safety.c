@@ -41,11 +41,30 @@ past_end(const struct plan *p, struct fault *f)
 	return 0;
 }
 
+/* "; count=N takes ..." for a target that has room for less. */
+static void
+advise_count(const struct plan *p, uint64_t room, char *text, size_t size)
+{
+	uint64_t unit = (p->opts->iflag & FLAG_COUNT_BYTES) != 0 ? 1 : p->bs;
+	uint64_t most = room / p->pad * p->pad / unit;
+	uint64_t need = round_up(p->needed, unit) / unit;
+
+	if (need > 0 && need <= most)
+		snprintf(text, size, "count=%llu takes all partitions",
+		    (ull)need);
+	else if (most > 0)
+		snprintf(text, size, "count=%llu %s", (ull)most, need > 0 ?
+		    "fits, but not all partitions" : "fits");
+	else
+		snprintf(text, size, "count= limits the copy");
+}
+
 static int
 too_small(const struct plan *p, struct fault *f)
 {
 	uint64_t room = (uint64_t)p->dst->room;
 	uint64_t length = round_up(p->length, p->pad);
+	char advice[64];
 
 	if (p->dst->room < 0)
 		return 0;
@@ -53,12 +72,13 @@ too_small(const struct plan *p, struct fault *f)
 		return fault_set(f, STATUS_REFUSED, "seek= leads to byte %llu, "
 		    "past the end of %s%s at %llu", (ull)p->dst_off,
 		    p->dst->within, p->dst->name, (ull)room);
-	if (p->bounded && length > room - p->dst_off)
-		return fault_set(f, STATUS_REFUSED, "%s%s has room for %llu "
-		    "bytes from byte %llu on, but %llu are to be copied; "
-		    "count= limits the copy", p->dst->within, p->dst->name,
-		    (ull)(room - p->dst_off), (ull)p->dst_off, (ull)length);
-	return 0;
+	if (!p->bounded || length <= room - p->dst_off)
+		return 0;
+	advise_count(p, room - p->dst_off, advice, sizeof(advice));
+	return fault_set(f, STATUS_REFUSED, "%s%s has room for %llu bytes from "
+	    "byte %llu on, but %llu are to be copied; %s", p->dst->within,
+	    p->dst->name, (ull)(room - p->dst_off), (ull)p->dst_off,
+	    (ull)length, advice);
 }
 
 /* A drive without a medium, or a loop device without a file. */

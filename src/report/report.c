@@ -48,6 +48,44 @@ span_note(const struct span *s, const struct endpoint *ep, const char *what)
 		    report_border(to, sizeof(to), &s->to, false));
 }
 
+enum { SIGNS_SHOWN = 4 };
+
+/* What is lost. */
+static void
+signs_note(const struct plan *p)
+{
+	size_t n = p->found->signs, i, at = 0;
+	char text[512] = "";
+	const struct sign *s;
+
+	if (n == 0 || !p->dst->device)
+		return;
+	for (i = 0; i < n && i < SIGNS_SHOWN && at < sizeof(text); i++) {
+		s = &p->found->sign[i];
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+		    s->label[0] != '\0' ? "%s%s \"%s\"" : "%s%s", i > 0 ?
+		    ", " : "", s->type, s->label);
+	}
+	if (n > SIGNS_SHOWN && at < sizeof(text))
+		snprintf(text + at, sizeof(text) - at, " and %zu more",
+		    n - SIGNS_SHOWN);
+	say(stderr, "pardd: note: this overwrites %s on %s%s", text,
+	    p->dst->within, p->dst->name);
+}
+
+static void
+found_notes(const struct plan *p)
+{
+	char text[512];
+	unsigned n;
+
+	span_note(&p->found->src, p->src, "source");
+	span_note(&p->found->dst, p->dst, "target");
+	signs_note(p);
+	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
+		say(stderr, "pardd: note: %s", text);
+}
+
 /* What may surprise, but is no reason to refuse. */
 static void
 notes(const struct plan *p)
@@ -62,10 +100,8 @@ notes(const struct plan *p)
 	if (safety_source_busy(p, &use, name, sizeof(name)))
 		say(stderr, "pardd: note: %s is mounted read-write on %s: what "
 		    "changes meanwhile may be copied in part", name, use.by);
-	if (p->found != NULL) {
-		span_note(&p->found->src, p->src, "source");
-		span_note(&p->found->dst, p->dst, "target");
-	}
+	if (p->found != NULL)
+		found_notes(p);
 	if (ranges_of_another(p))
 		say(stderr, "pardd: note: %s has another serial number than "
 		    "the disks of %s", p->src->name, p->opts->manifest);

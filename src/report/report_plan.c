@@ -111,13 +111,94 @@ span_plan(FILE *out, const struct span *s, const char *what)
 		    report_border(to, sizeof(to), &s->to, false));
 }
 
+/* "2, 5 and 7", or "2, 5 and 13 more" */
 static void
-found_plan(FILE *out, const struct findings *found)
+numbers(char *text, size_t room, const struct beyond *b)
 {
+	size_t shown = b->n > BEYOND_MOST ? BEYOND_MOST - 1 : b->n;
+	size_t at = 0, i;
+
+	for (i = 0; i < shown && at < room; i++)
+		at += (size_t)snprintf(text + at, room - at, "%s%u",
+		    i == 0 ? "" : i == b->n - 1 ? " and " : ", ",
+		    b->number[i]);
+	if (shown < b->n && at < room)
+		snprintf(text + at, room - at, " and %zu more", b->n - shown);
+}
+
+/* Partitions that are left behind, and the count= that would take them. */
+static void
+beyond_remark(char *text, size_t room, const struct plan *p)
+{
+	const struct beyond *b = &p->found->beyond;
+	uint64_t unit = (p->opts->iflag & FLAG_COUNT_BYTES) != 0 ? 1 : p->bs;
+	uint64_t end = round_up(b->end, unit);
+	char which[128], cure[64] = "";
+
+	numbers(which, sizeof(which), b);
+	if (end <= (uint64_t)p->src->size && (p->dst->room < 0 ||
+	    end <= (uint64_t)p->dst->room))
+		snprintf(cure, sizeof(cure), "; count=%llu takes all",
+		    (ull)(end / unit));
+	snprintf(text, room, "partition%s %s of %s end%s beyond the copy%s",
+	    b->n > 1 ? "s" : "", which, p->src->name, b->n > 1 ? "" : "s",
+	    cure);
+}
+
+static void
+slip_remark(char *text, size_t room, const struct plan *p)
+{
+	const char *src = p->src->name, *dst = p->dst->name;
+
+	switch (p->found->slip) {
+	case SLIP_PACKED:
+		snprintf(text, room, "%s is compressed, and is copied as it "
+		    "is; %s unpacks it into a pipe", src, p->found->kind);
+		break;
+	case SLIP_OVER_TABLE:
+		snprintf(text, room, "%s is one file system (%s), and %s has "
+		    "partitions; opart= names one", src, p->found->kind, dst);
+		break;
+	case SLIP_NESTED:
+		snprintf(text, room, "%s has a partition table, and %s%s is "
+		    "a partition: none is looked for in it", src,
+		    p->dst->within, dst);
+		break;
+	case SLIP_BLANK:
+		snprintf(text, room, "%s begins with zeros, and %s%s holds "
+		    "data: is it the right way round?", src, p->dst->within,
+		    dst);
+		break;
+	case SLIP_NONE:
+		break;
+	}
+}
+
+bool
+report_remark(const struct plan *p, unsigned n, char *text, size_t room)
+{
+	bool beyond = p->found->beyond.n > 0;
+	bool slip = p->found->slip != SLIP_NONE;
+
+	if (beyond && n == 0)
+		beyond_remark(text, room, p);
+	else if (slip && n == beyond)
+		slip_remark(text, room, p);
+	return n < (unsigned)beyond + slip;
+}
+
+static void
+found_plan(FILE *out, const struct plan *p)
+{
+	const struct findings *found = p->found;
 	const struct sign *s;
+	char text[512];
+	unsigned n;
 
 	if (found == NULL)
 		return;
+	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
+		say(out, "note=%s", text);
 	span_plan(out, &found->src, "input");
 	span_plan(out, &found->dst, "output");
 	for (s = found->sign; s < found->sign + found->signs; s++)
@@ -192,7 +273,7 @@ report_plan(FILE *out, const struct plan *p)
 	if (p->opts->ioprio != NULL)
 		say(out, "ioprio=%s", p->opts->ioprio);
 	how_plan(out, p);
-	found_plan(out, p->found);
+	found_plan(out, p);
 }
 
 void
