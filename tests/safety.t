@@ -698,6 +698,48 @@ on_target()
 	    exits 0 "$pardd" if=m/src of="$d" bs=512 seek=7168
 }
 it "refuses a source on the target's own file system" on_target
+# The numbers that these file systems have for a file are no device's.
+on_overlay()
+{
+	disk && mounted "$p1" && cp src m/src && mkdir empty o &&
+	    mount -t overlay -o "lowerdir=$PWD/m:$PWD/empty" none o &&
+	    undo umount "$PWD/o" && snapshot &&
+	    refused 'is mounted' if=o/src of="$p1" &&
+	    refused 'overlaps the one.*force=overlap overrides$' if=o/src of="$p1" force=mounted &&
+	    refused 'force=overlap overrides$' if=o/src of="$d" bs=512 seek=6016 force="$(others overlap)" &&
+	    exits 101 "$pardd" of="$p1" force=mounted <o/src &&
+	    one_line 'overlaps the one.*force=overlap overrides$' && as_it_was &&
+	    exits 0 "$pardd" if=o/src of="$p2" force=mounted
+}
+on_loop()
+{
+	disk && mounted "$p1" && truncate -s 128k m/img && loop m/img && snapshot &&
+	    refused 'is mounted' if="$dev" of="$p1" &&
+	    refused 'overlaps the one.*force=overlap overrides$' if="$dev" of="$p1" force=mounted &&
+	    as_it_was && exits 0 "$pardd" if="$dev" of="$p2" force=mounted
+}
+on_btrfs()
+{
+	truncate -s 128M one two && "$blocks" make other 1M 1 && mkdir m &&
+	    loop one && one=$dev && loop two && two=$dev && loop other && other=$dev &&
+	    mkfs.btrfs -q -d single -m single "$one" "$two" &&
+	    mount -o device="$one",device="$two" "$one" m && undo umount "$PWD/m" &&
+	    btrfs -q subvolume create m/sub && "$blocks" make m/sub/src 64k 1 &&
+	    sync && cp two before || return
+	for to in "$one" "$two"; do
+		refused '(mounted|held) overrides$' if=m/sub/src of="$to" &&
+		    refused 'overlaps the one.*force=overlap overrides$' if=m/sub/src of="$to" \
+			force="$(others overlap)" || return
+	done
+	exits 0 "$pardd" if=m/sub/src of="$other" force=mounted && same before two
+}
+it "... by an overlay" on_overlay
+it "... by a loop device" on_loop
+if grep -q btrfs /proc/filesystems && command -v mkfs.btrfs >/dev/null; then
+	it "... btrfs, on any of its disks" on_btrfs
+else
+	skip "no btrfs" "... btrfs, on any of its disks"
+fi
 on_source()
 {
 	disk && mounted "$p1" && exits 0 "$pardd" if="$p2" of=m/image count=64 &&

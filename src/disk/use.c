@@ -18,10 +18,7 @@
 
 #include "disk/disk.h"
 #include "disk/sysfs.h"
-
-enum {
-	TABLE = 2048,		/* bytes of a table to begin with */
-};
+#include "tables.h"
 
 static bool
 found(struct use *use, enum use_kind kind, const char *by)
@@ -43,25 +40,6 @@ unknown(struct use *use, enum use_kind kind, const char *file, int err)
 	return false;
 }
 
-/* A field of the kernel's tables: up to a blank, with \ooo for odd bytes. */
-static void
-unescape(char *field)
-{
-	const char *c = field;
-	char *to = field;
-
-	while (*c != '\0' && *c != ' ' && *c != '\t' && *c != '\n') {
-		if (c[0] == '\\' && strspn(c + 1, "01234567") >= 3) {
-			*to++ = (char)((c[1] - '0') << 6 | (c[2] - '0') << 3 |
-			    (c[3] - '0'));
-			c += 4;
-		} else {
-			*to++ = *c++;
-		}
-	}
-	*to = '\0';
-}
-
 /* Whether this is a node of that device (ino 0), or that file. */
 static bool
 is_of(const struct stat *st, dev_t dev, ino_t ino)
@@ -79,95 +57,33 @@ is_it(const char *path, dev_t dev, ino_t ino)
 	return stat(path, &st) == 0 && is_of(&st, dev, ino);
 }
 
-/* Leave the next n words of a row out. */
-static void
-skip(char **row, int n)
-{
-	while (n > 0 && strsep(row, " ") != NULL)
-		n--;
-}
-
 /*
- * A row of mountinfo: id, parent, device, root, mount point ... - type, source,
- * options, see proc_pid_mountinfo(5).  It has the number of the file system's
- * device, or else (btrfs) the device's name: no mount point is touched, for one
- * whose server is dead would hang us.
+ * A row has the number of the file system's device, or else (btrfs) the
+ * device's name: no mount point is touched, for one whose server is dead would
+ * hang us.
  */
 static bool
 mount_row(char *row, dev_t node, struct use *use)
 {
-	char *fs = strstr(row, " - "), *device, *source;
-	dev_t dev;
+	struct mount m;
 
-	if (fs == NULL)
+	if (!table_mount(row, &m))
 		return false;
-	fs += 3;
-	skip(&row, 2);
-	device = strsep(&row, " ");
-	skip(&row, 1);
-	skip(&fs, 1);
-	source = strsep(&fs, " ");
-	if (row == NULL || fs == NULL || !sysfs_pair(&device, &dev))
+	table_unescape(m.source);
+	if (m.dev != node && (strncmp(m.source, "/dev/", 5) != 0 ||
+	    !is_it(m.source, node, 0)))
 		return false;
-	unescape(source);
-	if (dev != node && (strncmp(source, "/dev/", 5) != 0 ||
-	    !is_it(source, node, 0)))
-		return false;
-	use->writable = strncmp(fs, "rw", 2) == 0;
-	unescape(row);
-	return found(use, USE_MOUNTED, row);
-}
-
-/* All there is to read, in *text; returns an errno. */
-static int
-read_all(int fd, char **text)
-{
-	size_t len = 0, room = 0;
-	char *more;
-	ssize_t n;
-
-	do {
-		if (room - len <= 1) {
-			room = room == 0 ? TABLE : room * 2;
-			more = realloc(*text, room);
-			if (more == NULL)
-				return ENOMEM;
-			*text = more;
-		}
-		n = read(fd, *text + len, room - len - 1);
-		if (n < 0 && errno != EINTR)
-			return errno;
-		len += n > 0 ? (size_t)n : 0;
-	} while (n != 0);
-	(*text)[len] = '\0';
-	return 0;
-}
-
-/* One of the kernel's tables, the caller's to free; returns an errno. */
-static int
-table(const char *path, char **text)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int err = fd < 0 ? errno : 0;
-
-	*text = NULL;
-	if (fd < 0)
-		return err;
-	err = read_all(fd, text);
-	close(fd);
-	if (err != 0) {
-		free(*text);
-		*text = NULL;
-	}
-	return err;
+	use->writable = strncmp(m.options, "rw", 2) == 0;
+	table_unescape(m.point);
+	return found(use, USE_MOUNTED, m.point);
 }
 
 static bool
 mounted(dev_t node, struct use *use)
 {
-	static const char file[] = "/proc/self/mountinfo";
+	static const char file[] = MOUNTS;
 	char *rows, *at, *row;
-	int err = table(file, &rows);
+	int err = table_read(file, &rows);
 	bool is = false;
 
 	if (err != 0)
@@ -184,7 +100,7 @@ swapped(dev_t dev, ino_t ino, struct use *use)
 {
 	static const char file[] = "/proc/swaps";
 	char *rows, *at, *row;
-	int err = table(file, &rows);
+	int err = table_read(file, &rows);
 	bool is = false;
 
 	if (err == ENOENT && access("/proc/filesystems", F_OK) == 0)
@@ -192,7 +108,7 @@ swapped(dev_t dev, ino_t ino, struct use *use)
 	if (err != 0)
 		return unknown(use, USE_SWAP, file, err);
 	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; ) {
-		unescape(row);
+		table_unescape(row);
 		is = row[0] == '/' && is_it(row, dev, ino);
 	}
 	free(rows);
@@ -268,7 +184,7 @@ looped(dev_t dev, ino_t ino, struct use *use)
 	char *rows, *at, *row, *name;
 	bool is = false;
 
-	if (table("/proc/partitions", &rows) != 0)
+	if (table_read("/proc/partitions", &rows) != 0)
 		return any_lies_on(dev, ino, use);
 	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; ) {
 		name = strrchr(row, ' ');

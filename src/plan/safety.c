@@ -5,6 +5,7 @@
 #include "plan/safety.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "disk/disk.h"
+#include "disk/filesystem.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -178,6 +180,7 @@ enum { PLACES = 64 };
 struct places {
 	struct place	at[PLACES];
 	size_t		n;
+	bool		on_disk;	/* files lie anywhere on their disks */
 	int		err;	/* errno: there may be more, for what this */
 	dev_t		dev;	/* device lies on was not found out; or 0 */
 };
@@ -202,6 +205,20 @@ add(struct places *all, struct place p)
 		not_seen(all, p.dev, E2BIG);
 }
 
+/* A file is somewhere on the disks of its file system, if that is asked. */
+static void
+add_file_disks(struct places *all, const struct located *l)
+{
+	dev_t node[PLACES];
+	size_t n = 0, i;
+	int err = all->on_disk ? filesystem_disks(l, node, PLACES, &n) : 0;
+
+	if (err != 0)
+		not_seen(all, l->dev, err);
+	for (i = 0; i < n; i++)
+		add(all, (struct place){ node[i], 0, 0, UINT64_MAX });
+}
+
 /* What a loop device is made of. */
 static void
 add_backing(struct places *all, const struct disk *d, const struct place *p)
@@ -213,13 +230,17 @@ add_backing(struct places *all, const struct disk *d, const struct place *p)
 	if (d->backing[0] == '\0')
 		return;
 	err = disk_backing(d->whole_name, d->backing, &st);
-	if (err == 0)
-		add(all, (struct place){
-		    S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev,
-		    S_ISBLK(st.st_mode) ? 0 : st.st_ino,
-		    p->from + off, p->to + off });
-	else if (err != ENXIO)
+	if (err == 0 && S_ISBLK(st.st_mode)) {
+		add(all, (struct place){ st.st_rdev, 0, p->from + off,
+		    p->to + off });
+	} else if (err == 0) {
+		add(all, (struct place){ st.st_dev, st.st_ino, p->from + off,
+		    p->to + off });
+		add_file_disks(all, &(struct located){ AT_FDCWD, d->backing,
+		    st.st_dev, st.st_ino });
+	} else if (err != ENXIO) {
 		not_seen(all, d->node, err);
+	}
 }
 
 /* What dm and md devices are made of; where in there is not asked. */
@@ -243,8 +264,7 @@ add_below(struct places *all, struct place p)
 	struct disk d;
 
 	if (!disk_of_block(p.dev, &d) || d.err != 0) {
-		if (major(p.dev) != 0)		/* else it is no device */
-			not_seen(all, p.dev, d.err);
+		not_seen(all, p.dev, d.err);
 		return;
 	}
 	if (d.partition != 0)
@@ -269,8 +289,8 @@ look_for_block(struct places *all, const struct endpoint *ep)
 
 /*
  * All the places that are the same as a range of an end, top down: partition,
- * disk, the file of a loop device, what dm and md are made of.  A file may be
- * anywhere on the disk of its file system, if that is asked for.
+ * disk, the file of a loop device, what dm and md are made of; on_disk: and the
+ * disks of the file systems that files lie on.
  */
 static void
 places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
@@ -278,10 +298,12 @@ places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
 {
 	size_t i;
 
-	*all = (struct places){ .n = 0 };
+	*all = (struct places){ .on_disk = on_disk };
 	add(all, (struct place){ ep->id.dev, ep->id.ino, from, from + len });
-	if (on_disk)
-		add(all, (struct place){ ep->id.dev, 0, 0, UINT64_MAX });
+	if (!ep->device)
+		add_file_disks(all, &(struct located){ ep->inherited ? ep->fd :
+		    AT_FDCWD, ep->inherited ? "" : ep->name, ep->id.dev,
+		    ep->id.ino });
 	if (ep->device && ep->id.ino != 0)
 		look_for_block(all, ep);
 	for (i = 0; i < all->n && all->err == 0; i++)
@@ -309,9 +331,11 @@ maybe_same(const struct plan *p, const struct places *a, struct fault *f)
 	if (a->err == 0 || !p->dst->device)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "whether %s overlaps what is read "
-	    "from %s is not known, for what /sys/dev/block/%u:%u lies on "
+	    "from %s is not known, for what %s%u:%u lies on "
 	    "cannot be read: %s; force=overlap overrides", p->dst->name,
-	    p->src->name, major(a->dev), minor(a->dev), errno_words(a->err));
+	    p->src->name, major(a->dev) != 0 ? "/sys/dev/block/" :
+	    "the file system ", major(a->dev), minor(a->dev),
+	    errno_words(a->err));
 }
 
 /* A target that is cut off or written where the source is read. */
@@ -328,8 +352,9 @@ same_end(const struct plan *p, struct fault *f)
 		at = (uint64_t)p->truncate;
 		len = UINT64_MAX - at;
 	}
-	places(p->src, p->src_off, p->length, p->src->id.ino != 0 &&
-	    p->dst->id.ino == 0, &a);
+	/* What a file system lies on is written only where that is forced. */
+	places(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
+	    (p->opts->force & ~(unsigned)FORCE_OVERLAP) != 0, &a);
 	places(p->dst, at, len, false, &b);
 	if (!overlap(&a, &b))
 		return maybe_same(p, a.err != 0 ? &a : &b, f);

@@ -1,0 +1,237 @@
+/*
+ * Which disks a file lies on.  statx(2) tells by which mount the file was
+ * reached, and the table of mounts what is mounted there.
+ */
+#include "disk/filesystem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "disk/sysfs.h"
+#include "tables.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+enum { DEPTH = 4 };		/* of overlays on overlays */
+
+struct nodes {
+	dev_t	*node;
+	size_t	 n, room;
+	int	 depth;
+};
+
+static int disks(const struct located *, struct nodes *);
+
+static int
+add(struct nodes *to, dev_t node)
+{
+	if (to->n == to->room)
+		return E2BIG;
+	to->node[to->n++] = node;
+	return 0;
+}
+
+/* Nothing of these is on a block device that they themselves name. */
+static bool
+has_no_disk(const char *type)
+{
+	static const char *const none[] = { "tmpfs", "ramfs", "devtmpfs",
+		"hugetlbfs", "proc", "sysfs", "nfs", "nfs4", "cifs", "smb3",
+		"ceph", "9p", "virtiofs", "fuse.sshfs" };
+	size_t i;
+
+	for (i = 0; i < COUNT(none); i++)
+		if (strcmp(type, none[i]) == 0)
+			return true;
+	return false;
+}
+
+/* One file system's folder in sysfs: whether the node is in it, or add all. */
+static int
+members(const char *folder, dev_t node, bool *is, struct nodes *to)
+{
+	struct dirent **list;
+	int n = sysfs_entries(AT_FDCWD, folder, &list), err = 0, i;
+	char path[PATH_MAX];
+	dev_t one;
+
+	for (i = 0; i < n && err == 0; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		one = sysfs_node(AT_FDCWD, path);
+		if (to == NULL)
+			*is = *is || one == node;
+		else
+			err = one == 0 ? ENODEV : add(to, one);
+	}
+	sysfs_forget(list, n);
+	return err;
+}
+
+/* The disks of the btrfs that this node is one of. */
+static int
+btrfs_members(dev_t node, struct nodes *to)
+{
+	static const char all[] = "/sys/fs/btrfs";
+	struct dirent **list;
+	int n = sysfs_entries(AT_FDCWD, all, &list), err = ENOENT, i;
+	char path[300];
+	bool is = false;
+
+	for (i = 0; i < n && !is; i++) {
+		snprintf(path, sizeof(path), "%s/%s/devices", all,
+		    list[i]->d_name);
+		(void)members(path, node, &is, NULL);
+		if (is)
+			err = members(path, node, &is, to);
+	}
+	sysfs_forget(list, n);
+	return err;
+}
+
+/* One of the folders that an overlay is made of; "\," and "\:" are plain. */
+static int
+layer(const char *from, size_t len, struct nodes *to)
+{
+	char path[PATH_MAX];
+	struct located at = { .folder = AT_FDCWD, .name = path };
+	struct stat st;
+	size_t n = 0, i;
+
+	for (i = 0; i < len && n + 1 < sizeof(path); i++) {
+		i += from[i] == '\\' && i + 1 < len;
+		path[n++] = from[i];
+	}
+	path[n] = '\0';
+	if (path[0] != '/')	/* from where mount(8) was called */
+		return ENOENT;
+	if (stat(path, &st) != 0)
+		return errno;
+	at.dev = st.st_dev;
+	at.ino = st.st_ino;
+	return disks(&at, to);
+}
+
+static size_t
+up_to(const char *s, const char *stop)
+{
+	size_t n = 0;
+
+	while (s[n] != '\0' && strchr(stop, s[n]) == NULL)
+		n += s[n] == '\\' && s[n + 1] != '\0' ? 2 : 1;
+	return n;
+}
+
+/* lowerdir=A:B,upperdir=C; data-only layers follow a double colon. */
+static int
+layers(const char *option, struct nodes *to)
+{
+	int err = 0, seen = 0;
+	size_t n;
+
+	while (*option != '\0' && err == 0) {
+		n = strcspn(option, "=,");
+		if (option[n] != '=' || (strncmp(option, "lowerdir", 8) != 0 &&
+		    strncmp(option, "upperdir", 8) != 0 &&
+		    strncmp(option, "datadir", 7) != 0)) {
+			option += up_to(option, ",");
+			option += *option == ',';
+			continue;
+		}
+		option += n;
+		do {
+			option++;
+			n = up_to(option, ":,");
+			if (n > 0)
+				err = layer(option, n, to);
+			seen++;
+			option += n;
+		} while (err == 0 && *option == ':');
+		option += *option == ',';
+	}
+	return seen == 0 ? ENOENT : err;
+}
+
+/* What lies below a mount that has no device of its own. */
+static int
+below(const struct mount *m, struct nodes *to)
+{
+	struct stat st;
+
+	if (has_no_disk(m->type))
+		return 0;
+	table_unescape(m->options);
+	if (strcmp(m->type, "overlay") == 0)
+		return layers(m->options, to);
+	table_unescape(m->source);
+	if (m->source[0] != '/')	/* a pool's name, or none */
+		return ENOTBLK;
+	if (stat(m->source, &st) != 0)
+		return errno;
+	if (!S_ISBLK(st.st_mode))
+		return ENOTBLK;
+	return strcmp(m->type, "btrfs") == 0 ?
+	    btrfs_members(st.st_rdev, to) : add(to, st.st_rdev);
+}
+
+/* By the mount that a file was reached by. */
+static int
+by_mount(unsigned long long id, struct nodes *to)
+{
+	char *rows, *at, *row;
+	struct mount m;
+	int err = table_read(MOUNTS, &rows);
+
+	if (err != 0)
+		return err;
+	err = ENOENT;
+	for (at = rows; (row = strsep(&at, "\n")) != NULL; )
+		if (table_mount(row, &m) && m.id == id) {
+			err = major(m.dev) != 0 ? add(to, m.dev) :
+			    below(&m, to);
+			break;
+		}
+	free(rows);
+	return err;
+}
+
+static int
+disks(const struct located *l, struct nodes *to)
+{
+	struct statx sx;
+	int err = EMLINK;
+
+	if (major(l->dev) != 0)
+		return add(to, l->dev);
+	if (statx(l->folder, l->name, AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+	    STATX_INO | STATX_MNT_ID, &sx) != 0)
+		return errno;
+	if (makedev(sx.stx_dev_major, sx.stx_dev_minor) != l->dev ||
+	    sx.stx_ino != l->ino)
+		return ESTALE;
+	if ((sx.stx_mask & STATX_MNT_ID) == 0)
+		return ENOSYS;
+	if (to->depth < DEPTH) {
+		to->depth++;
+		err = by_mount(sx.stx_mnt_id, to);
+		to->depth--;
+	}
+	return err;
+}
+
+int
+filesystem_disks(const struct located *l, dev_t *node, size_t room, size_t *n)
+{
+	struct nodes to = { .node = node, .room = room };
+	int err = disks(l, &to);
+
+	*n = to.n;
+	return err;
+}

@@ -1,0 +1,110 @@
+/*
+ * The kernel's tables.
+ */
+#include "tables.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "disk/sysfs.h"
+
+enum {
+	TABLE = 2048,		/* bytes of a table to begin with */
+};
+
+/* All there is to read, in *text; returns an errno. */
+static int
+read_all(int fd, char **text)
+{
+	size_t len = 0, room = 0;
+	char *more;
+	ssize_t n;
+
+	do {
+		if (room - len <= 1) {
+			room = room == 0 ? TABLE : room * 2;
+			more = realloc(*text, room);
+			if (more == NULL)
+				return ENOMEM;
+			*text = more;
+		}
+		n = read(fd, *text + len, room - len - 1);
+		if (n < 0 && errno != EINTR)
+			return errno;
+		len += n > 0 ? (size_t)n : 0;
+	} while (n != 0);
+	(*text)[len] = '\0';
+	return 0;
+}
+
+int
+table_read(const char *path, char **text)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int err = fd < 0 ? errno : 0;
+
+	*text = NULL;
+	if (fd < 0)
+		return err;
+	err = read_all(fd, text);
+	close(fd);
+	if (err != 0) {
+		free(*text);
+		*text = NULL;
+	}
+	return err;
+}
+
+void
+table_unescape(char *field)
+{
+	const char *c = field;
+	char *to = field;
+
+	while (*c != '\0' && *c != ' ' && *c != '\t' && *c != '\n') {
+		if (c[0] == '\\' && strspn(c + 1, "01234567") >= 3) {
+			*to++ = (char)((c[1] - '0') << 6 | (c[2] - '0') << 3 |
+			    (c[3] - '0'));
+			c += 4;
+		} else {
+			*to++ = *c++;
+		}
+	}
+	*to = '\0';
+}
+
+/* Leave the next n words of a row out. */
+static void
+skip(char **row, int n)
+{
+	while (n > 0 && strsep(row, " ") != NULL)
+		n--;
+}
+
+/*
+ * id, parent, device, root, mount point ... - type, source, options, see
+ * proc_pid_mountinfo(5).
+ */
+bool
+table_mount(char *row, struct mount *m)
+{
+	char *fs = strstr(row, " - "), *device;
+
+	if (fs == NULL)
+		return false;
+	*fs = '\0';
+	fs += 3;
+	m->id = strtoul(row, NULL, 10);
+	skip(&row, 2);
+	device = strsep(&row, " ");
+	skip(&row, 1);
+	m->point = strsep(&row, " ");
+	m->type = strsep(&fs, " ");
+	m->source = strsep(&fs, " ");
+	m->options = fs;
+	return m->point != NULL && fs != NULL &&
+	    sysfs_pair(&device, &m->dev);
+}
