@@ -19,7 +19,8 @@ struct disk {
 	uint32_t logical, physical;	/* bytes, blocks of the disk */
 	bool	 rotates, removable;
 	char	 name[256], whole_name[256];	/* sda1, sda */
-	char	 vendor[32], model[64], serial[64], wwn[64];	/* "" without */
+	char	 vendor[32], model[64];	/* "" without */
+	char	 serial[256], wwn[320];	/* whole, or "" */
 	char	 transport[16];	/* ata, usb, nvme, virtio, loop ... or "" */
 	char	 sg[256], bsg[256];	/* its SCSI nodes' names, or "" */
 	char	 backing[PATH_MAX];	/* of a loop device, else "" */
@@ -37,12 +38,25 @@ struct disk_part {
 
 /*
  * Describe the disk behind a block node, or behind a SCSI node (sg, bsg),
- * whose block sibling may be missing (node 0).  Strings are as they come, cut
- * to size, blanks at their ends removed.  False when sysfs knows nothing; then
- * ->err says why.
+ * whose block sibling may be missing (node 0).  Strings are as they come,
+ * blanks at their ends removed; vendor and model are cut to size.  False when
+ * sysfs knows nothing; then ->err says why.
  */
 bool disk_of_block(dev_t node, struct disk *);
 bool disk_of_char(dev_t node, struct disk *);
+
+/*
+ * What two nodes of one disk have in common, the paths to it by two adapters,
+ * and no other disk: a digest of serial number, WWN and size.  0: it has no
+ * WWN, or is no whole disk.
+ */
+uint64_t disk_id(const struct disk *);
+
+/*
+ * The other nodes of a whole disk by that: n of them; *node is malloc'ed and
+ * the caller's (NULL for none).  Returns an errno, and then there are none.
+ */
+int disk_paths(const struct disk *, dev_t **node, size_t *n);
 
 /*
  * Look for a disk with the same serial number and the same WWN, among those
@@ -99,10 +113,16 @@ int disk_loops(dev_t **node, size_t *n);
 void disk_by_id(dev_t node, char *name, size_t room);
 
 /*
- * Whether this is what the disk is called: its serial number, its WWN (with or
- * without naa., eui. or 0x), or a by-id name of it or of its partition.
+ * Whether this is what the disk is called: its WWN (with or without naa., eui.
+ * or 0x) or a by-id name of it or of its partition, which no other disk has; or
+ * its serial number, which others may have: namespaces of one controller, disks
+ * in cheap adapters.
  */
-bool disk_is(const struct disk *, const char *called);
+enum disk_name { NAME_OTHER, NAME_ONLY, NAME_SERIAL };
+enum disk_name disk_is(const struct disk *, const char *called);
+
+/* Whether another disk in service has this one's serial number; one of them. */
+bool disk_namesake(const struct disk *, struct disk *other);
 
 /* A device number's node below /dev; false when it is another's or missing. */
 bool disk_path(dev_t node, const char *name, char *path, size_t room);

@@ -17,8 +17,8 @@ struct plan;
 
 struct keeper {
 	struct mapfile	 file;	/* as loaded; what is outside stays */
-	char		 source[512];	/* which disk the map is of */
-	char		 target[512];	/* and where it was copied to */
+	char		 source[2560];	/* which disk the map is of */
+	char		 target[2560];	/* and where it was copied to */
 	pthread_t	 thread;
 	bool		 runs;	/* the lead's: there is such a thread */
 	atomic_bool	 settled;	/* stopped, and saved or not: */

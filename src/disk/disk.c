@@ -22,6 +22,7 @@
 
 enum {
 	SYSFS_SECTOR = 512,	/* unit of start and size, whatever the disk */
+	USB_UP = 5,		/* target, host, interface, and some more */
 };
 
 /*
@@ -104,18 +105,29 @@ real_name(struct disk *d, char *path, size_t room)
 	last_part(path, d->name, sizeof(d->name));
 }
 
+/* A name, which is none where there is no room for all of it. */
+static void
+ask_name(int dir, const char *attribute, char *buf, size_t room)
+{
+	char whole[1024];
+
+	if (sysfs_text(dir, attribute, whole, sizeof(whole)) &&
+	    strlen(whole) < room)
+		memcpy(buf, whole, strlen(whole) + 1);
+}
+
 /* VPD page 80h as the kernel keeps it: SPC-5 7.7.20. */
 static void
 scsi_serial(int device, char *serial, size_t room)
 {
-	unsigned char page[256];
+	unsigned char page[4 + 255 + 1];
 	int fd = openat(device, "vpd_pg80", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, page, sizeof(page));
 	size_t at = 4, len;
 
 	if (fd >= 0)
 		close(fd);
-	if (n < 5)
+	if (n < 5 || n == sizeof(page))
 		return;
 	len = (size_t)n;
 	while (at < len && page[at] == ' ')
@@ -147,24 +159,48 @@ set_transport(struct disk *d, const char *path)
 		snprintf(d->transport, sizeof(d->transport), "scsi");
 }
 
+/*
+ * The serial number of the USB device that a disk belongs to, some folders up:
+ * usb-storage asks the disk for none.
+ */
+static void
+usb_serial(int device, struct disk *d)
+{
+	int at = openat(device, "..", O_PATH | O_DIRECTORY | O_CLOEXEC), up, i;
+
+	for (i = 0; i < USB_UP && at >= 0; i++) {
+		if (faccessat(at, "idVendor", F_OK, 0) == 0) {
+			ask_name(at, "serial", d->serial, sizeof(d->serial));
+			break;
+		}
+		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(at);
+		at = up;
+	}
+	if (at >= 0)
+		close(at);
+}
+
 /* What the bus driver knows; "device" is the SCSI, NVMe or virtio device. */
 static void
 ask_bus(int whole, struct disk *d)
 {
 	int device = openat(whole, "device", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	sysfs_text(whole, "serial", d->serial, sizeof(d->serial));
-	sysfs_text(whole, "wwid", d->wwn, sizeof(d->wwn));
+	ask_name(whole, "serial", d->serial, sizeof(d->serial));
+	ask_name(whole, "wwid", d->wwn, sizeof(d->wwn));
 	if (device < 0)
 		return;
 	sysfs_text(device, "vendor", d->vendor, sizeof(d->vendor));
 	sysfs_text(device, "model", d->model, sizeof(d->model));
 	if (d->serial[0] == '\0')
-		sysfs_text(device, "serial", d->serial, sizeof(d->serial));
+		ask_name(device, "serial", d->serial, sizeof(d->serial));
 	if (d->serial[0] == '\0')
 		scsi_serial(device, d->serial, sizeof(d->serial));
+	if (d->serial[0] == '\0')
+		usb_serial(device, d);
 	if (d->wwn[0] == '\0')
-		sysfs_text(device, "wwid", d->wwn, sizeof(d->wwn));
+		ask_name(device, "wwid", d->wwn, sizeof(d->wwn));
 	sysfs_first(device, "scsi_generic", d->sg, sizeof(d->sg));
 	sysfs_first(device, "bsg", d->bsg, sizeof(d->bsg));
 	close(device);
@@ -291,10 +327,20 @@ in_service(dev_t node, bool block, struct disk *d)
 	    disk_of_char(node, d) && d->node == 0;
 }
 
+/* Two disks that are not one by two paths, with one serial number. */
+static bool
+is_namesake(const struct disk *d, const struct disk *like)
+{
+	return strcmp(d->serial, like->serial) == 0 &&
+	    (d->node != 0 ? d->whole != like->whole :
+	    like->node != 0 || strcmp(d->sg, like->sg) != 0) &&
+	    (d->wwn[0] == '\0' || strcmp(d->wwn, like->wwn) != 0);
+}
+
 /* Those in one folder of devices, see disk_find. */
 static size_t
-find_in(const char *folder, bool block, const struct disk *like,
-    struct disk *d)
+find_in(const char *folder, bool block, bool (*is)(const struct disk *,
+    const struct disk *), const struct disk *like, struct disk *d)
 {
 	struct dirent **list;
 	int n = sysfs_entries(AT_FDCWD, folder, &list), i;
@@ -307,7 +353,7 @@ find_in(const char *folder, bool block, const struct disk *like,
 		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
 		node = sysfs_node(AT_FDCWD, path);
 		if (node != 0 && in_service(node, block, &one) &&
-		    is_called(&one, like)) {
+		    is(&one, like)) {
 			*d = one;
 			found++;
 		}
@@ -319,9 +365,85 @@ find_in(const char *folder, bool block, const struct disk *like,
 size_t
 disk_find(const struct disk *like, struct disk *d)
 {
-	size_t found = find_in("/sys/block", true, like, d);
+	size_t found = find_in("/sys/block", true, is_called, like, d);
 
-	return found + find_in("/sys/class/scsi_generic", false, like, d);
+	return found + find_in("/sys/class/scsi_generic", false, is_called,
+	    like, d);
+}
+
+bool
+disk_namesake(const struct disk *d, struct disk *other)
+{
+	return find_in("/sys/block", true, is_namesake, d, other) > 0 ||
+	    find_in("/sys/class/scsi_generic", false, is_namesake, d, other) >
+	    0;
+}
+
+static uint64_t
+digest(uint64_t sum, const void *bytes, size_t n)
+{
+	const unsigned char *b = bytes;
+
+	while (n-- > 0)
+		sum = (sum ^ *b++) * 0x100000001b3;	/* FNV-1a */
+	return sum;
+}
+
+uint64_t
+disk_id(const struct disk *d)
+{
+	uint64_t sum = 0xcbf29ce484222325;
+
+	if (d->partition != 0 || d->wwn[0] == '\0')
+		return 0;
+	sum = digest(sum, d->serial, strlen(d->serial) + 1);
+	sum = digest(sum, d->wwn, strlen(d->wwn) + 1);
+	return digest(sum, &d->length, sizeof(d->length));
+}
+
+/* Whether it is called the same at least, which is quicker to ask. */
+static bool
+has_wwn(const char *folder, const char *wwn)
+{
+	char path[300], text[sizeof(((struct disk *)NULL)->wwn)];
+
+	snprintf(path, sizeof(path), "%s/device/wwid", folder);
+	if (!sysfs_text(AT_FDCWD, path, text, sizeof(text))) {
+		snprintf(path, sizeof(path), "%s/wwid", folder);
+		sysfs_text(AT_FDCWD, path, text, sizeof(text));
+	}
+	return strcmp(text, wwn) == 0;
+}
+
+int
+disk_paths(const struct disk *d, dev_t **node, size_t *n)
+{
+	struct dirent **list;
+	int all = sysfs_entries(AT_FDCWD, "/sys/block", &list), i;
+	int err = all < 0 ? errno : 0;
+	struct disk one;
+	char path[280];
+	dev_t other;
+
+	*n = 0;
+	*node = reallocarray(NULL, (size_t)(all < 0 ? 0 : all) + 1,
+	    sizeof(**node));
+	for (i = 0; i < all && *node != NULL; i++) {
+		snprintf(path, sizeof(path), "/sys/block/%s", list[i]->d_name);
+		if (has_wwn(path, d->wwn) &&
+		    (other = sysfs_node(AT_FDCWD, path)) != 0 &&
+		    other != d->node && disk_of_block(other, &one) &&
+		    disk_id(&one) == disk_id(d))
+			(*node)[(*n)++] = other;
+	}
+	sysfs_forget(list, all);
+	if (*node == NULL)
+		err = ENOMEM;
+	if (err != 0) {
+		free(*node);
+		*node = NULL;
+	}
+	return err;
 }
 
 static int
@@ -523,21 +645,28 @@ bare(const char *wwn)
 	return wwn;
 }
 
-bool
-disk_is(const struct disk *d, const char *called)
+/* By its WWN or its name among the links of udev. */
+static bool
+is_only(const struct disk *d, const char *called)
 {
 	char path[PATH_MAX];
 
-	if (*called == '\0')
-		return false;
-	if (strcmp(called, d->serial) == 0 || (d->wwn[0] != '\0' &&
-	    strcmp(bare(called), bare(d->wwn)) == 0))
+	if (d->wwn[0] != '\0' && strcmp(bare(called), bare(d->wwn)) == 0)
 		return true;
 	if (strchr(called, '/') != NULL)
 		return false;
 	snprintf(path, sizeof(path), "/dev/disk/by-id/%s", called);
 	return d->node != 0 &&
 	    (leads_to(path, d->node) || leads_to(path, d->whole));
+}
+
+enum disk_name
+disk_is(const struct disk *d, const char *called)
+{
+	if (*called == '\0')
+		return NAME_OTHER;
+	return is_only(d, called) ? NAME_ONLY :
+	    strcmp(called, d->serial) == 0 ? NAME_SERIAL : NAME_OTHER;
 }
 
 bool
