@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "disk/disk.h"
+#include "disk/dm.h"
 #include "disk/filesystem.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -173,6 +175,8 @@ struct place {
 	dev_t		dev;
 	ino_t		ino;	/* 0: the device itself */
 	uint64_t	from, to;	/* bytes; to is behind the last */
+	bool		somewhere;	/* in there: not known where */
+	uint64_t	id;	/* of a whole disk, see disk_id; or 0 */
 };
 
 enum { PLACES = 64 };
@@ -216,7 +220,7 @@ add_file_disks(struct places *all, const struct located *l)
 	if (err != 0)
 		not_seen(all, l->dev, err);
 	for (i = 0; i < n; i++)
-		add(all, (struct place){ node[i], 0, 0, UINT64_MAX });
+		add(all, (struct place){ .dev = node[i], .to = UINT64_MAX });
 }
 
 /* What a loop device is made of. */
@@ -231,11 +235,13 @@ add_backing(struct places *all, const struct disk *d, const struct place *p)
 		return;
 	err = disk_backing(d->whole_name, d->backing, &st);
 	if (err == 0 && S_ISBLK(st.st_mode)) {
-		add(all, (struct place){ st.st_rdev, 0, p->from + off,
-		    p->to + off });
+		add(all, (struct place){ .dev = st.st_rdev,
+		    .from = p->from + off, .to = p->to + off,
+		    .somewhere = p->somewhere });
 	} else if (err == 0) {
-		add(all, (struct place){ st.st_dev, st.st_ino, p->from + off,
-		    p->to + off });
+		add(all, (struct place){ .dev = st.st_dev, .ino = st.st_ino,
+		    .from = p->from + off, .to = p->to + off,
+		    .somewhere = p->somewhere });
 		add_file_disks(all, &(struct located){ AT_FDCWD, d->backing,
 		    st.st_dev, st.st_ino });
 	} else if (err != ENXIO) {
@@ -243,36 +249,65 @@ add_backing(struct places *all, const struct disk *d, const struct place *p)
 	}
 }
 
-/* What dm and md devices are made of; where in there is not asked. */
+/* By the table of a dm device; false where that does not tell. */
+static bool
+add_pieces(struct places *all, const struct place *p)
+{
+	struct dm_piece piece[PLACES];
+	uint64_t from, to;
+	size_t n, i;
+
+	if (p->somewhere || dm_pieces(p->dev, piece, PLACES, &n) != 0)
+		return false;
+	for (i = 0; i < n; i++) {
+		from = MAX(p->from, piece[i].start);
+		to = MIN(p->to, piece[i].start + piece[i].length);
+		if (from < to)
+			add(all, (struct place){ .dev = piece[i].node,
+			    .from = from - piece[i].start + piece[i].off,
+			    .to = to - piece[i].start + piece[i].off });
+	}
+	return true;
+}
+
+/* What dm and md devices are made of; where in there is mostly not known. */
 static void
-add_slaves(struct places *all, dev_t node)
+add_slaves(struct places *all, const struct place *p)
 {
 	dev_t slave[PLACES];
 	size_t n, i;
-	int err = disk_slaves(node, slave, PLACES, &n);
+	int err = disk_slaves(p->dev, slave, PLACES, &n);
 
 	if (err != 0)
-		not_seen(all, node, err);
+		not_seen(all, p->dev, err);
+	if (n > 0 && add_pieces(all, p))
+		return;
 	for (i = 0; i < n; i++)
-		add(all, (struct place){ slave[i], 0, 0, UINT64_MAX });
+		add(all, (struct place){ .dev = slave[i], .to = UINT64_MAX,
+		    .somewhere = true });
 }
 
-/* The places that a range of a block device is the same as. */
+/* The places that a place on a block device is the same as. */
 static void
-add_below(struct places *all, struct place p)
+add_below(struct places *all, struct place *at)
 {
+	struct place p = *at;
 	struct disk d;
 
 	if (!disk_of_block(p.dev, &d) || d.err != 0) {
 		not_seen(all, p.dev, d.err);
 		return;
 	}
-	if (d.partition != 0)
-		add(all, (struct place){ d.whole, 0, d.start + p.from,
-		    d.start + (p.to < d.length ? p.to : d.length) });
-	else
+	if (d.partition != 0) {
+		add(all, (struct place){ .dev = d.whole,
+		    .from = d.start + p.from,
+		    .to = d.start + MIN(p.to, d.length),
+		    .somewhere = p.somewhere });
+	} else {
+		at->id = disk_id(&d);
 		add_backing(all, &d, &p);
-	add_slaves(all, p.dev);
+	}
+	add_slaves(all, &p);
 }
 
 /* A SCSI node that is not known as its disk's block node. */
@@ -299,7 +334,8 @@ places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
 	size_t i;
 
 	*all = (struct places){ .on_disk = on_disk };
-	add(all, (struct place){ ep->id.dev, ep->id.ino, from, from + len });
+	add(all, (struct place){ .dev = ep->id.dev, .ino = ep->id.ino,
+	    .from = from, .to = from + len });
 	if (!ep->device)
 		add_file_disks(all, &(struct located){ ep->inherited ? ep->fd :
 		    AT_FDCWD, ep->inherited ? "" : ep->name, ep->id.dev,
@@ -308,9 +344,21 @@ places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
 		look_for_block(all, ep);
 	for (i = 0; i < all->n && all->err == 0; i++)
 		if (all->at[i].ino == 0)
-			add_below(all, all->at[i]);
+			add_below(all, &all->at[i]);
 }
 
+/* Of one file or device; or two paths to one disk. */
+static bool
+together(const struct place *p, const struct place *q)
+{
+	return (p->dev == q->dev && p->ino == q->ino) ||
+	    (p->id != 0 && p->id == q->id);
+}
+
+/*
+ * What is somewhere on a disk leaves room for others there, as logical volumes
+ * do.  One that lies above the other is met on its way down.
+ */
 static bool
 overlap(const struct places *a, const struct places *b)
 {
@@ -318,8 +366,8 @@ overlap(const struct places *a, const struct places *b)
 
 	for (p = a->at; p < a->at + a->n; p++)
 		for (q = b->at; q < b->at + b->n; q++)
-			if (p->dev == q->dev && p->ino == q->ino &&
-			    p->from < q->to && q->from < p->to)
+			if (together(p, q) && p->from < q->to &&
+			    q->from < p->to && !(p->somewhere && q->somewhere))
 				return true;
 	return false;
 }
