@@ -343,6 +343,24 @@ nothing_to_do()
 	    exits 0 "$pardd" if=src of="$p1" count=0 && as_it_was
 }
 it "copies nothing onto a mounted partition with count=0" nothing_to_do
+# The kernel shows an extended partition as its first record, and logical ones:
+# sectors 12288 and 12289; 14336 to 15359; 15872 to 16127.
+records()
+{
+	disk && mounted "$p1" && "$part" add "$d" 3 12288 2 &&
+	    undo "$part" del "$d" 3 && "$part" add "$d" 5 14336 1024 &&
+	    undo "$part" del "$d" 5 && "$part" add "$d" 6 15872 256 &&
+	    undo "$part" del "$d" 6 && until_true 20 test -b "${d}p6" && snapshot || return
+	local at
+	for at in 12288 12300 14335 15360 15871; do
+		turned_away of="$d" bs=512 seek=$at count=1 || fail "at $at" || return
+	done
+	turned_away of="${d}p3" count=1 && turned_away of="$d" bs=512 seek=15300 count=61 &&
+	    taken 7340032 of="${d}p5" && taken 7340032 of="$d" bs=512 seek=14336 &&
+	    taken 6225920 of="$d" bs=512 seek=12160 &&
+	    taken 8257536 of="$d" bs=512 seek=16128 count=128
+}
+it "takes extended boot records for the partition table" records
 by_stdout()
 {
 	disk && mounted "$p1" && snapshot || return
@@ -857,8 +875,12 @@ it "lets go when it is ended by a signal" interrupted
 
 locked()
 {
-	disk && snapshot || return
-	"$hold" lock "$d" sh -c ": >there; exec sleep $1" &
+	disk && snapshot && hold_by lock "$d" "$1"
+}
+# hold_by HOW NODE SECONDS
+hold_by()
+{
+	"$hold" "$1" "$2" sh -c ": >there; exec sleep $3" &
 	until_true 20 test -e there
 }
 is_locked()
@@ -868,6 +890,57 @@ is_locked()
 	    taken 0 of="$d" force=held
 }
 it "refuses a disk that another program has locked" is_locked
+part_locked()
+{
+	disk && snapshot && hold_by lock "$p2" 1000 || return
+	local op to
+	for op in "of=$p2" "of=$d bs=512 seek=7168" "of=$d"; do
+		read -ra to <<<"$op"
+		refused 'p2 is locked .flock.*force=held overrides$' if=src "${to[@]}" \
+			force="$(others held)" || return
+	done
+	as_it_was && taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held
+}
+it "refuses a partition that another program has locked, and its disk" part_locked
+below_locked()
+{
+	disk && loop "$p2" && snapshot && hold_by lock "$p2" 1000 &&
+	    refused 'p2 is locked .flock.*force=held overrides$' if=src of="$dev" && as_it_was
+}
+it "... and a loop device on it" below_locked
+part_unlocked()
+{
+	disk && snapshot && hold_by lock "$p2" 0.5 && taken 3670016 of="$p2"
+}
+it "... but waits for one who looks at it" part_unlocked
+# As QEMU locks an image, or a disk, that a guest has.
+ranges_locked()
+{
+	disk && snapshot && hold_by range "$p2" 1000 || return
+	refused 'p2 is held by a lock of another program; force=held overrides$' if=src of="$p2" \
+		force="$(others held)" &&
+	    refused 'force=held overrides$' if=src of="$d" bs=512 seek=7168 &&
+	    as_it_was && taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held
+}
+it "refuses a partition of which a range is locked" ranges_locked
+image_locked()
+{
+	"$blocks" make src 64k 1 && "$blocks" make img 1M 9 && cp img before &&
+	    hold_by range img 1000 || return
+	local op to
+	for op in of=img "of=img oflag=trunc" "of=img oflag=append" "of=img seek=9999"; do
+		read -ra to <<<"$op"
+		refused 'the file is held by a lock.*force=held overrides$' if=src "${to[@]}" \
+			force="$(others held)" || return
+	done
+	"$pardd" if=src 1<>img 2>err
+	status=$? && : >out
+	[[ $status = 101 ]] && one_line 'force=held overrides$' && same img before &&
+	    loop img && refused 'its file is held by a lock' if=src of="$dev" &&
+	    same img before && exits 0 "$pardd" if=src of=img force=held,looped &&
+	    holds img 0 0 64k 1
+}
+it "refuses an image of which a range is locked, by a loop device too" image_locked
 soon_unlocked()
 {
 	locked 0.5 && taken 0 of="$d"

@@ -22,7 +22,7 @@ struct use {
 	unsigned unknown;	/* kinds that could not be looked up, */
 	int	 err;		/* for this errno, */
 	char	 unread[64];	/* in this file */
-	char	 by[PATH_MAX];	/* mount point, holder, loop device */
+	char	 by[PATH_MAX];	/* mount point, holder, loop device ... */
 };
 
 /*
@@ -33,7 +33,13 @@ struct use {
  */
 bool use_of_node(dev_t node, unsigned but, struct use *);
 
-/* The same for a regular file: swap space, a loop device's medium. */
+/* The same for a regular file: swap space, a loop device's medium, exported. */
 bool use_of_file(dev_t dev, ino_t ino, unsigned but, struct use *);
+
+/*
+ * Whether another program has a range of what is open as fd locked (fcntl), as
+ * QEMU does for as long as a guest has an image: USE_HELD.
+ */
+bool use_of_locks(int fd, struct use *);
 
 #endif

@@ -14,8 +14,10 @@ enum { CLAIMS_MOST = 256 };
 
 struct claims {
 	int	fd[CLAIMS_MOST];	/* descriptors opened with O_EXCL */
+	dev_t	node[CLAIMS_MOST];	/* of those, */
 	size_t	n;
-	int	lock;			/* flock(2) on the whole disk, or -1 */
+	int	lock;			/* flock(2) on the whole disk, unless
+					 * that is claimed; or -1 */
 	unsigned over;			/* kinds of use that are passed over */
 	const char *name;		/* of the target, in refusals */
 };
@@ -23,9 +25,10 @@ struct claims {
 /*
  * Claim what the plan writes of its target: the partitions that the range
  * touches, or the whole disk if it touches what belongs to no partition; the
- * same of the disk that a loop device lies on, and of other loop devices on
- * those bytes.  What force= names is passed over.  Returns 0, or -1 with *f
- * (STATUS_REFUSED) that names who has it, and then nothing is held.
+ * same of the disk's other paths, of the disk that a loop device lies on, and
+ * of other loop devices on those bytes.  What force= names is passed over.
+ * Returns 0, or -1 with *f (STATUS_REFUSED) that names who has it, and then
+ * nothing is held.
  */
 int claims_take(struct claims *, const struct plan *, struct fault *f);
 void claims_release(struct claims *);

@@ -1,6 +1,6 @@
 /*
  * Who uses a disk: mounts and swap space by the kernel's tables in /proc, what
- * is made of it (dm, md, loop devices) by sysfs.
+ * is made of it (dm, md, loop devices) by sysfs, who exports it by configfs.
  *
  * The tables are short and looked up anew each time.  What cannot be read is
  * not taken for unused: it is noted as unknown.
@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,79 @@ swapped(dev_t dev, ino_t ino, struct use *use)
 	return is && found(use, USE_SWAP, "swap space");
 }
 
+/*
+ * The kernel's servers by configfs.  Each has files that name what is exported,
+ * maybe among other words; they open it without a claim.
+ */
+static const struct server {
+	const char *name, *files, *before, *behind;
+	const char *enabled;	/* a file beside it with 1, or NULL */
+} servers[] = {
+	{ "the NVMe target", "nvmet/subsystems/*/namespaces/*/device_path",
+	    "", "", "enable" },
+	{ "the SCSI target", "target/core/fileio_*/*/info", "File: ",
+	    "  Size: ", NULL },
+	{ "the USB gadget", "usb_gadget/*/functions/mass_storage.*/lun.*/file",
+	    "", "", NULL },
+};
+
+#define CONFIGFS	"/sys/kernel/config/"
+
+/* Whether this file of a server names the device or file. */
+static bool
+names(const struct server *s, const char *file, dev_t dev, ino_t ino)
+{
+	char text[PATH_MAX + 512], path[PATH_MAX], on[8];
+	char *name, *end;
+
+	if (s->enabled != NULL) {
+		snprintf(path, sizeof(path), "%.*s%s",
+		    (int)(strrchr(file, '/') + 1 - file), file, s->enabled);
+		if (!sysfs_text(AT_FDCWD, path, on, sizeof(on)) ||
+		    strcmp(on, "1") != 0)
+			return false;
+	}
+	if (!sysfs_text(AT_FDCWD, file, text, sizeof(text)))
+		return false;
+	name = strstr(text, s->before);
+	if (name == NULL)
+		return false;
+	name += strlen(s->before);
+	end = s->behind[0] != '\0' ? strstr(name, s->behind) : NULL;
+	if (end != NULL)
+		*end = '\0';
+	return name[0] == '/' && is_it(name, dev, ino);
+}
+
+static bool
+exported_by(const struct server *s, dev_t dev, ino_t ino, struct use *use)
+{
+	char pattern[128];
+	glob_t all = { .gl_pathc = 0 };
+	bool is = false;
+	size_t i;
+
+	snprintf(pattern, sizeof(pattern), CONFIGFS "%s", s->files);
+	if (glob(pattern, GLOB_NOSORT, NULL, &all) == 0)
+		for (i = 0; i < all.gl_pathc && !is; i++)
+			is = names(s, all.gl_pathv[i], dev, ino);
+	globfree(&all);
+	return is && found(use, USE_HELD, s->name);
+}
+
+static bool
+exported(dev_t dev, ino_t ino, struct use *use)
+{
+	size_t i;
+	bool is = false;
+
+	if (access(CONFIGFS, F_OK) != 0)
+		return false;
+	for (i = 0; i < sizeof(servers) / sizeof(servers[0]) && !is; i++)
+		is = exported_by(&servers[i], dev, ino, use);
+	return is;
+}
+
 static bool
 held(dev_t node, struct use *use)
 {
@@ -125,7 +199,8 @@ held(dev_t node, struct use *use)
 		sysfs_first(dir, "holders", name, sizeof(name));
 		close(dir);
 	}
-	return name[0] != '\0' && found(use, USE_HELD, name);
+	return (name[0] != '\0' && found(use, USE_HELD, name)) ||
+	    exported(node, 0, use);
 }
 
 /* Not a partition of one. */
@@ -215,5 +290,20 @@ use_of_file(dev_t dev, ino_t ino, unsigned but, struct use *use)
 	use->unknown = 0;
 	use->err = 0;
 	return ((but & USE_SWAP) == 0 && swapped(dev, ino, use)) ||
+	    ((but & USE_HELD) == 0 && exported(dev, ino, use)) ||
 	    ((but & USE_LOOPED) == 0 && looped(dev, ino, use));
+}
+
+bool
+use_of_locks(int fd, struct use *use)
+{
+	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char by[64] = "a lock of another program";
+
+	if (fcntl(fd, F_OFD_GETLK, &range) != 0 || range.l_type == F_UNLCK)
+		return false;
+	if (range.l_pid > 0)
+		snprintf(by, sizeof(by), "a lock of process %ld",
+		    (long)range.l_pid);
+	return found(use, USE_HELD, by);
 }

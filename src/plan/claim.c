@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -160,6 +161,54 @@ open_node(const struct plan *p, dev_t node, const char *kernel_name, int how)
 }
 
 /*
+ * Lock a node that is open.  udev has it now and then, for a moment.  Where
+ * force= passes over that, who has it is not waited for.
+ */
+static int
+lock(const struct claims *c, const struct plan *p, int fd, const char *name,
+    struct fault *f)
+{
+	static const struct timespec tick = { 0, 100000000 };
+	int try, err = EWOULDBLOCK;
+
+	for (try = 0; try < LOCK_TRIES && err == EWOULDBLOCK; try++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 ||
+		    (p->opts->force & FORCE_HELD) != 0)
+			return 0;
+		err = errno;
+		nanosleep(&tick, NULL);
+	}
+	if (err == EWOULDBLOCK)
+		return fault_set(f, STATUS_REFUSED, "%s: %s is locked (flock) "
+		    "by another program; force=held overrides", c->name, name);
+	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
+	    "%s; force=held overrides", c->name, name, errno_words(err));
+}
+
+/* Nobody has a part of it locked, see use_of_locks. */
+static int
+check_ranges(const struct claims *c, int fd, const char *name, struct fault *f)
+{
+	struct use use;
+
+	if ((c->over & USE_HELD) == 0 && use_of_locks(fd, &use))
+		return in_use(f, c->name, name, &use);
+	return 0;
+}
+
+/* And so locked. */
+static bool
+claimed(const struct claims *c, dev_t node)
+{
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		if (c->node[i] == node)
+			return true;
+	return false;
+}
+
+/*
  * Claim one node.  Where what uses it is passed over the claim may fail; a loop
  * device on top is no reason for that.
  */
@@ -170,6 +219,8 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 	struct use use;
 	int fd;
 
+	if (claimed(c, node))
+		return 0;
 	if (check_node(c, node, kernel_name, f) != 0)
 		return -1;
 	if (c->n == CLAIMS_MOST)
@@ -177,8 +228,10 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 		    "partitions to claim", c->name, CLAIMS_MOST);
 	fd = open_node(p, node, kernel_name, O_EXCL);
 	if (fd >= 0) {
+		c->node[c->n] = node;
 		c->fd[c->n++] = fd;
-		return 0;
+		return check_ranges(c, fd, kernel_name, f) != 0 ? -1 :
+		    lock(c, p, fd, kernel_name, f);
 	}
 	if ((p->opts->force & FORCE_HELD) != 0)
 		return 0;
@@ -193,19 +246,37 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 	    c->name, kernel_name);
 }
 
+/* Of a partition, itself at any rate. */
 static int
-claim_parts(struct claims *c, const struct plan *p,
+claim_parts(struct claims *c, const struct plan *p, const struct disk *d,
     const struct disk_part *part, size_t n, uint64_t from, uint64_t to,
     struct fault *f)
 {
 	size_t i;
 
+	if (d->partition != 0 && claim_node(c, p, d->node, d->name, f) != 0)
+		return -1;
 	for (i = 0; i < n; i++)
 		if (part[i].start < to && from < part[i].start +
-		    part[i].length && claim_node(c, p, part[i].node,
-		    part[i].name, f) != 0)
+		    part[i].length && (d->partition == 0 ||
+		    part[i].node != d->node) &&
+		    claim_node(c, p, part[i].node, part[i].name, f) != 0)
 			return -1;
 	return 0;
+}
+
+/* Nobody else has a partition locked.  It is not kept open: it may go. */
+static int
+check_lock(const struct claims *c, const struct plan *p,
+    const struct disk_part *part, struct fault *f)
+{
+	int fd = open_node(p, part->node, part->name, 0), failed;
+
+	if (fd < 0)			/* nor can anybody lock it here */
+		return 0;
+	failed = lock(c, p, fd, part->name, f);
+	close(fd);
+	return failed;
 }
 
 /*
@@ -221,22 +292,67 @@ claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		if (check_node(c, part[i].node, part[i].name, f) != 0)
+		if (check_node(c, part[i].node, part[i].name, f) != 0 ||
+		    check_lock(c, p, &part[i], f) != 0)
 			return -1;
 		forced = forced || use_of_node(part[i].node, USE_LOOPED, &use);
 	}
-	return forced ? claim_parts(c, p, part, n, 0, UINT64_MAX, f) :
+	return forced ? claim_parts(c, p, d, part, n, 0, UINT64_MAX, f) :
 	    claim_node(c, p, d->whole, d->whole_name, f);
+}
+
+/* Bytes of an extended partition as the kernel shows it: its first record. */
+static bool
+is_extended(const struct disk_part *part, uint32_t logical)
+{
+	return part->number <= 4 && part->length <= MAX(1024, logical);
+}
+
+/*
+ * Whether the range may touch an extended boot record.  There is one before
+ * each logical partition (5 and up), anywhere behind the one before.
+ */
+static bool
+touches_records(const struct disk *d, const struct disk_part *part, size_t n,
+    uint64_t from, uint64_t to)
+{
+	uint64_t at = UINT64_MAX;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (is_extended(&part[i], d->logical)) {
+			at = part[i].start;
+			if (from < at + part[i].length && to > at)
+				return true;
+		} else if (part[i].number > 4 && at != UINT64_MAX) {
+			if (from < part[i].start && to > at)
+				return true;
+			at = MAX(at, part[i].start + part[i].length);
+		}
+	}
+	return false;
+}
+
+/* Whether the range of a partition lies on the tables: one may begin at 0. */
+static bool
+part_touches_tables(const struct disk *d, const struct disk_part *part,
+    size_t n, uint64_t from, uint64_t to)
+{
+	return from < d->logical || touches_records(d, part, n, from, to);
 }
 
 /* Whether the range lies so that the disk as a whole is being changed. */
 static bool
-touches_tables(const struct disk *d, uint64_t from, uint64_t to)
+touches_tables(const struct disk *d, const struct disk_part *part, size_t n,
+    uint64_t from, uint64_t to)
 {
 	uint64_t head = (uint64_t)GPT * d->logical;
 
-	return from < head || to > d->length || to + head - d->logical >
-	    d->length;
+	if (d->partition != 0)
+		return part_touches_tables(d, part, n, from, to);
+	return n == 0 || from < head || to > d->length ||
+	    to + head - d->logical > d->length ||
+	    touches_records(d, part, n, from, to);
 }
 
 /*
@@ -264,7 +380,7 @@ claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
 
 /*
  * Claim a disk, or partition, of which the bytes between from and to are
- * written.
+ * written.  Partitions may overlap: what shares the bytes is claimed, too.
  */
 static int
 claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
@@ -277,27 +393,86 @@ claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
 	/* What uses the disk as a whole uses every part of it. */
 	if (check_node(c, d->whole, d->whole_name, f) != 0)
 		return -1;
-	if (d->partition != 0)
-		return claim_node(c, p, d->node, d->name, f);
 	err = disk_parts(d->whole, &part, &n);
 	if (err != 0)
 		return claim_unknown(c, p, d, err, f);
-	failed = n == 0 || touches_tables(d, from, to) ?
+	if (d->partition != 0) {
+		from += d->start;
+		to = MIN(to, d->length) + d->start;
+	}
+	failed = touches_tables(d, part, n, from, to) ?
 	    claim_whole(c, p, d, part, n, f) :
-	    claim_parts(c, p, part, n, from, to, f);
+	    claim_parts(c, p, d, part, n, from, to, f);
 	free(part);
+	return failed;
+}
+
+/*
+ * The disk by its other paths: a claim by one of them is no claim on the
+ * others.
+ */
+static int
+claim_paths(struct claims *c, const struct plan *p, const struct disk *d,
+    uint64_t from, uint64_t to, struct fault *f)
+{
+	char name[PATH_MAX + 300];
+	struct disk whole = *d, other;
+	dev_t *node;
+	size_t n, i;
+	int err, failed = 0;
+
+	if (d->wwn[0] == '\0' ||
+	    (d->partition != 0 && !disk_of_block(d->whole, &whole)))
+		return 0;
+	err = disk_paths(&whole, &node, &n);
+	if (err != 0)
+		return claim_unknown(c, p, d, err, f);
+	if (d->partition != 0) {
+		from += d->start;
+		to = MIN(to, d->length) + d->start;
+	}
+	for (i = 0; i < n && failed == 0; i++) {
+		if (!disk_of_block(node[i], &other) || other.err != 0)
+			continue;
+		snprintf(name, sizeof(name), "%s and %s are one disk",
+		    c->name, other.name);
+		c->name = name;
+		failed = claim_disk(c, p, &other, from, to, f);
+		c->name = p->dst->name;
+	}
+	free(node);
+	return failed;
+}
+
+/* Locks are the file's, whoever asks, so another descriptor will do. */
+static int
+check_file_ranges(const struct claims *c, const char *path, const char *what,
+    struct fault *f)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct use use = { .unknown = USE_HELD & ~c->over, .unread = "it" };
+	int failed;
+
+	if (fd < 0) {
+		use.err = errno;
+		return use.unknown != 0 && (errno == EMFILE || errno ==
+		    ENFILE) ? not_known(f, c->name, what, &use) : 0;
+	}
+	failed = check_ranges(c, fd, what, f);
+	close(fd);
 	return failed;
 }
 
 /* The file that a loop device lies on. */
 static int
-check_medium(const struct claims *c, const struct stat *st, struct fault *f)
+check_medium(const struct claims *c, const struct disk *loop,
+    const struct stat *st, struct fault *f)
 {
 	struct use use;
 
 	if (use_of_file(st->st_dev, st->st_ino, c->over, &use))
 		return in_use(f, c->name, "its file", &use);
-	return 0;
+	return check_file_ranges(c, loop->backing, "its file", f);
 }
 
 struct medium {			/* what the target's loop device lies on */
@@ -408,7 +583,7 @@ claim_below(struct claims *c, const struct plan *p, const struct disk *d,
 	m.from = from;
 	m.to = to;
 	if (!S_ISBLK(m.st.st_mode))
-		return check_medium(c, &m.st, f) != 0 ? -1 :
+		return check_medium(c, d, &m.st, f) != 0 ? -1 :
 		    claim_beside(c, p, &m, f);
 	if (!disk_of_block(m.st.st_rdev, &below) || below.err != 0)
 		return claim_unknown(c, p, &below, below.err, f);
@@ -420,34 +595,21 @@ claim_below(struct claims *c, const struct plan *p, const struct disk *d,
 	    claim_below(c, p, &below, from, to, f);
 }
 
-/* udev has it now and then, for a moment. */
+/* The disk as a whole, whatever of it is claimed: udev locks no less. */
 static int
 lock_disk(struct claims *c, const struct plan *p, dev_t node, const char *name,
     struct fault *f)
 {
-	static const struct timespec tick = { 0, 100000000 };
-	bool forced = (p->opts->force & FORCE_HELD) != 0;
-	int try, err;
-
-	c->lock = open_node(p, node, name, 0);
-	err = c->lock < 0 ? errno : EWOULDBLOCK;
-	for (try = 0; try < LOCK_TRIES && err == EWOULDBLOCK; try++) {
-		if (flock(c->lock, LOCK_EX | LOCK_NB) == 0)
-			return 0;
-		err = errno;
-		if (forced)
-			return 0;
-		nanosleep(&tick, NULL);
-	}
-	/* A partition may be here without its disk, as in a container. */
-	if (forced || (c->lock < 0 && err == ENOENT))
+	if (claimed(c, node))
 		return 0;
-	if (err == EWOULDBLOCK)
-		return fault_set(f, STATUS_REFUSED, "%s: %s is locked (flock) "
-		    "by another program; force=held overrides", p->dst->name,
-		    name);
+	c->lock = open_node(p, node, name, 0);
+	if (c->lock >= 0)
+		return lock(c, p, c->lock, name, f);
+	/* A partition may be here without its disk, as in a container. */
+	if (errno == ENOENT || (p->opts->force & FORCE_HELD) != 0)
+		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
-	    "%s; force=held overrides", p->dst->name, name, errno_words(err));
+	    "%s; force=held overrides", p->dst->name, name, errno_words(errno));
 }
 
 static int
@@ -461,7 +623,8 @@ claim_file(const struct claims *c, const struct plan *p, struct fault *f)
 		return in_use(f, p->dst->name, "the file", &use);
 	if (use.err == EMFILE || use.err == ENFILE || use.err == ENOMEM)
 		return not_known(f, p->dst->name, "the file", &use);
-	return 0;
+	return p->dst->inherited ? check_ranges(c, p->dst->fd, "the file", f) :
+	    check_file_ranges(c, p->dst->name, "the file", f);
 }
 
 /* Apart from claims_take, for the room that a description takes. */
@@ -480,7 +643,8 @@ claim_device(struct claims *c, const struct plan *p, struct fault *f)
 	if (d.node == 0)
 		return 0;
 	return claim_disk(c, p, &d, from, to, f) != 0 ||
-	    claim_below(c, p, &d, from, to, f) != 0 ? -1 :
+	    claim_below(c, p, &d, from, to, f) != 0 ||
+	    claim_paths(c, p, &d, from, to, f) != 0 ? -1 :
 	    lock_disk(c, p, d.whole, d.whole_name, f);
 }
 

@@ -1,11 +1,15 @@
 # shellcheck shell=bash disable=SC2154
 # lab: -D size=8M,bus=nvme,serial=NVME0001 -D size=8M,bus=nvme,serial=NVME0001 -D size=8M,bus=nvme,serial=OTHER -D size=8M,bus=usb,serial=USB4711 -D size=8M,bus=usb
 # Which disk it is where serial numbers do not tell, or are hard to find: the
-# namespaces of an NVMe controller, disks on USB.
+# namespaces of an NVMe controller, disks on USB.  And disks that the kernel
+# exports.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh
-modprobe -a nvme xhci_pci usb_storage || { echo 'Bail out! no modules'; exit 1; }
+modprobe -a nvme xhci_pci usb_storage loop ext4 configfs nvmet target_core_file ||
+    { echo 'Bail out! no modules'; exit 1; }
+mount -t configfs none /sys/kernel/config
+config=/sys/kernel/config
 
 # usb_is SERIAL: the node of that disk, when it is there, is in $usb
 usb_is()
@@ -80,3 +84,49 @@ usb_serial()
 	    refused 'its serial number is USB4711' if=/tmp/src of="$usb" oserial=USB471
 }
 it "knows a USB disk by the serial number of its USB device" usb_serial
+
+# ------------------------------------------------------------------- exported
+
+# nvmet PATH: a namespace of the kernel's NVMe target
+nvmet()
+{
+	local sub=$config/nvmet/subsystems/pardd
+	mkdir "$sub" && undo rmdir "$sub" && mkdir "$sub/namespaces/1" &&
+	    undo rmdir "$sub/namespaces/1" && echo -n "$1" >"$sub/namespaces/1/device_path" &&
+	    echo 1 >"$sub/namespaces/1/buffered_io" &&
+	    echo 1 >"$sub/namespaces/1/enable" && undo eval "echo 0 >$sub/namespaces/1/enable"
+}
+# lio PATH: a disk of the kernel's SCSI target
+lio()
+{
+	local dir=$config/target/core/fileio_0
+	mkdir -p "$dir" && undo rmdir "$dir" && mkdir "$dir/a" && undo rmdir "$dir/a" &&
+	    echo "fd_dev_name=$1,fd_dev_size=1048576" >"$dir/a/control" &&
+	    echo 1 >"$dir/a/enable"
+}
+exported()
+{
+	local by=$1 what=$2 node=/dev/${other}n1
+	"$what" "$node" || return
+	refused "is held by $by; force=held overrides$" if=/tmp/src of="$node" \
+	    force=mounted,swap,looped,overlap &&
+	    exits 0 "$pardd" -l && grep "^$node .*held by $by" out &&
+	    exits 0 "$pardd" if=/tmp/src of="$node" force=held && complete
+}
+exported_file()
+{
+	local by=$1 what=$2
+	truncate -s 1M 'a file' && "$what" "$PWD/a file" || return
+	refused "the file is held by $by; force=held overrides$" if=/tmp/src of='a file' &&
+	    exits 0 "$pardd" if=/tmp/src of='a file' force=held && complete
+}
+not_yet()
+{
+	nvmet "/dev/${other}n1" && echo 0 >$config/nvmet/subsystems/pardd/namespaces/1/enable &&
+	    exits 0 "$pardd" if=/tmp/src of="/dev/${other}n1" && complete
+}
+it "refuses a disk that the NVMe target exports" exported "the NVMe target" nvmet
+it "... and a file" exported_file "the NVMe target" nvmet
+it "... but not one that it does not export yet" not_yet
+it "refuses a disk that the SCSI target exports as a file" exported "the SCSI target" lio
+it "... and a file" exported_file "the SCSI target" lio

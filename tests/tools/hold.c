@@ -3,6 +3,7 @@
  *
  *	hold excl PATH COMMAND ...	opened with O_EXCL, the kernel's claim
  *	hold lock PATH COMMAND ...	locked with flock(2)
+ *	hold range PATH COMMAND ...	with a byte of it locked, as QEMU does
  *	hold open PATH COMMAND ...	only opened, for reading and writing
  *	hold watch PATH COMMAND ...	by inotify, as udev does
  *	hold map PATH COMMAND ...	its pages in memory, so that they stay
@@ -40,6 +41,18 @@ map(const char *path)
 }
 
 static int
+range(const char *path)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET,
+		.l_start = 100, .l_len = 1 };
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0 || fcntl(fd, F_OFD_SETLK, &lock) != 0)
+		err(NOT, "%s", path);
+	return fd;
+}
+
+static int
 begin(const char *how, const char *path)
 {
 	int fd;
@@ -52,6 +65,8 @@ begin(const char *how, const char *path)
 	}
 	if (strcmp(how, "map") == 0)
 		return map(path);
+	if (strcmp(how, "range") == 0)
+		return range(path);
 	if (strcmp(how, "excl") == 0)
 		fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
 	else if (strcmp(how, "open") == 0)
@@ -72,7 +87,7 @@ main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc < 4)
-		errx(2, "usage: hold excl|lock|open|watch|map PATH COMMAND ...");
+		errx(2, "usage: hold excl|lock|range|open|watch|map PATH COMMAND ...");
 	fd = begin(argv[1], argv[2]);
 	if ((pid = fork()) < 0)
 		err(2, "fork");

@@ -1,0 +1,170 @@
+# shellcheck shell=bash disable=SC2154
+# The same bytes under another name: two paths to one disk, partitions that
+# overlap, and what the device mapper makes of a disk.
+
+# shellcheck source=tests/scsi/suite.sh
+. ./suite.sh
+sdebug add_host=2 vpd_use_hostno=0 dev_size_mb=8 delay=0 && prepare_source "$SD1" ||
+    { echo 'Bail out! no scsi_debug'; exit 1; }
+modprobe -aq loop dm_mod ext4 || { echo 'Bail out! no modules'; exit 1; }
+first=${SD1#/dev/}
+
+mounted()
+{
+	mke2fs -q -F -t ext2 "$1" && mkdir m && mount -t ext4 -r "$1" m &&
+	    undo umount "$PWD/m" && "$blocks" make src 64k 3 && sync
+}
+# kept COMMAND...: and the disk is as it was
+kept()
+{
+	dd if="$SD1" of=before bs=1M iflag=direct status=none && "$@" &&
+	    cmp before <(dd if="$SD1" bs=1M iflag=direct status=none)
+}
+
+# ------------------------------------------------------------------ two paths
+
+by_other_path()
+{
+	local to why="and $first are one disk: $first is mounted on $PWD/m; force=mounted overrides$"
+	mounted "$SD1" || return
+	for to in "$SD2" "$SG2" "$BSG2"; do
+		kept refused "$to $why" if=src of="$to" || return
+	done
+	exits 0 "$pardd" if=src of="$SD2" force=mounted && complete
+}
+it "refuses a disk that is mounted by its other path" by_other_path
+is_held()
+{
+	run "$pardd" if=src of="$SD1" bs=512 seek=100 -d
+	[[ $status = 101 ]]
+}
+held_by_path()
+{
+	"$blocks" make src 64k 3 && mkfifo pipe || return
+	"$pardd" if=pipe of="$SD2" bs=512 2>err &
+	exec 7>pipe
+	until_true 20 is_held &&
+	    one_line "$first is in use .by another program.*force=held overrides$" || return
+	exec 7>&-
+	wait $!
+}
+it "holds the target by its other path, too" held_by_path
+paths_overlap()
+{
+	refused 'overlaps the one to be read.*force=overlap overrides$' if="$SD1" of="$SD2" &&
+	    refused 'force=overlap overrides$' if="$SD1" of="$SD2" bs=512 count=1000 seek=999 &&
+	    refused 'force=overlap overrides$' if="$SG1" of="$SD2" bs=512 count=1000 seek=999 &&
+	    exits 0 "$pardd" if="$SD1" of="$SD2" bs=512 count=1000 seek=1000 && complete
+}
+it "sees two paths of one disk overlap, or not" paths_overlap
+
+# ----------------------------------------------------- partitions that overlap
+
+le32()
+{
+	printf '\\x%02x\\x%02x\\x%02x\\x%02x' $(($1 & 255)) $(($1 >> 8 & 255)) \
+	    $(($1 >> 16 & 255)) $(($1 >> 24 & 255))
+}
+# entry N START LENGTH: of the table in the first sector
+entry()
+{
+	# shellcheck disable=SC2059
+	printf "\\0\\0\\0\\0\\x83\\0\\0\\0$(le32 "$2")$(le32 "$3")" |
+	    dd of="$SD1" bs=1 seek=$((430 + 16 * $1)) conv=notrunc status=none
+}
+no_table()
+{
+	dd if=/dev/zero of="$SD1" count=1 conv=fsync status=none && blockdev --rereadpt "$SD1"
+}
+# isohybrid START: as on such a stick; $p1 from there on, and $p2 within it
+isohybrid()
+{
+	no_table && undo no_table && entry 1 "$1" 12288 && entry 2 4096 4096 &&
+	    printf '\x55\xaa' | dd of="$SD1" bs=1 seek=510 conv=notrunc,fsync status=none &&
+	    blockdev --rereadpt "$SD1" && until_true 10 test -b "${SD1}2" &&
+	    p1=${SD1}1 p2=${SD1}2
+}
+overlapping()
+{
+	local why
+	isohybrid 2048 && mounted "$p2" || return
+	why="$p1: ${p2#/dev/} is mounted on $PWD/m; force=mounted overrides$"
+	kept refused "$why" if=src of="$p1" bs=512 seek=2048 &&
+	    kept refused "$why" if=src of="$p1" bs=512 seek=2040 &&
+	    kept refused "$why" if=src of="$p1" bs=512 seek=6143 count=1 &&
+	    exits 0 "$pardd" if=src of="$p1" bs=512 seek=6144 && complete &&
+	    exits 0 "$pardd" if=src of="$p1" bs=512 seek=1900 && complete
+}
+it "refuses a partition where another one that is mounted shares its bytes" overlapping
+enclosing()
+{
+	isohybrid 2048 && mounted "$p1" &&
+	    kept refused "$p2: ${p1#/dev/} is mounted on $PWD/m; force=mounted overrides$" \
+		if=src of="$p2"
+}
+it "refuses a partition within one that is mounted" enclosing
+from_zero()
+{
+	isohybrid 0 && mounted "$p2" &&
+	    kept refused "${p2#/dev/} is mounted on $PWD/m; force=mounted overrides$" \
+		if=src of="$p1" count=1
+}
+it "takes the head of a partition from byte 0 on for the partition table" from_zero
+
+# -------------------------------------------------------------- device mapper
+
+# volume NAME START LENGTH...: of the disk's sectors, one after the other
+volume()
+{
+	local name=$1 at=0 table=
+	shift
+	while (($# > 0)); do
+		table+="$at $2 linear $SD1 $1"$'\n'
+		at=$((at + $2))
+		shift 2
+	done
+	dmsetup create "$name" --table "${table%$'\n'}" &&
+	    undo dmsetup remove --retry "$name" && dmsetup mknodes &&
+	    until_true 5 test -b "/dev/mapper/$name"
+}
+volumes()
+{
+	local a=/dev/mapper/a b=/dev/mapper/b c=/dev/mapper/c
+	volume a 0 2048 8192 2048 && volume b 2048 4096 && volume c 9000 4096 || return
+	exits 0 "$pardd" if=$a of=$b && complete && same <(head -c 2M $a) <(head -c 2M $b) &&
+	    exits 0 "$pardd" if=$a of=$a bs=512 count=100 seek=100 &&
+	    exits 0 "$pardd" if=$a of=$c bs=512 skip=2048 count=808 &&
+	    exits 0 "$pardd" if=$a of="$SD1" bs=512 count=10 seek=2048 force=held || return
+	refused 'force=overlap overrides$' if=$a of=$c bs=512 skip=2048 count=809 &&
+	    refused 'force=overlap overrides$' if=$a of=$a bs=512 count=101 seek=100 &&
+	    refused 'force=overlap overrides$' if=$a of="$SD2" bs=512 skip=2047 count=1 seek=2047 \
+		force=held
+}
+volume_file()
+{
+	volume a 0 4096 && volume b 4096 4096 && mke2fs -q -F -t ext2 /dev/mapper/a && mkdir m &&
+	    mount -t ext4 /dev/mapper/a m && undo umount "$PWD/m" &&
+	    "$blocks" make m/src 64k 3 && sync &&
+	    exits 0 "$pardd" if=m/src of=/dev/mapper/b && complete &&
+	    exits 0 "$pardd" if=m/src of=/dev/mapper/b force=mounted &&
+	    kept refused 'overlaps the one' if=m/src of=/dev/mapper/a force=mounted &&
+	    kept refused 'overlaps the one' if=m/src of="$SD1" force=held
+}
+# What the table does not tell, here: a target that is not linear.
+volume_other()
+{
+	modprobe dm_flakey && volume a 0 4096 || return
+	dmsetup create b --table "0 4096 flakey $SD1 4096 1000 0" && undo dmsetup remove --retry b &&
+	    dmsetup create c --table "0 4096 flakey $SD1 8192 1000 0" &&
+	    undo dmsetup remove --retry c && dmsetup mknodes &&
+	    exits 0 "$pardd" if=/dev/mapper/b of=/dev/mapper/c && complete &&
+	    refused 'force=overlap overrides$' if=/dev/mapper/b of=/dev/mapper/a &&
+	    refused 'force=overlap overrides$' if=/dev/mapper/b of="$SD1" force=held
+}
+if type -P dmsetup >/dev/null; then
+	it "copies from volume to volume on one disk, where they are apart" volumes
+	it "copies a file on one volume onto another" volume_file
+	it "tells two mapped devices from what they lie on" volume_other
+else
+	skip "no dmsetup" "volumes"
+fi
