@@ -74,6 +74,25 @@ in_blocks()
 	    says '^1000\+0 records in$'
 }
 it "takes count=1kB for 1000 blocks, not bytes" in_blocks
+# As dd since coreutils 9.1.
+in_bytes()
+{
+	"$blocks" make src 10000 && exits 0 "$pardd" if=src of=dst bs=16B skip=100B seek=3B count=1000B &&
+	    size_is dst 1003 && holds dst 3 100 1000 || return
+	rm dst
+	exits 0 "$pardd" if=src of=dst bs=2x8B ibs=16B obs=16 iseek=1kBB oseek=0B count=2x512+1B mem=1MB \
+	    rate=100000000B && size_is dst 1025 && holds dst 0 1000 1025
+}
+in_bytes_and_blocks()
+{
+	"$blocks" make src 10000 && exits 0 "$pardd" if=src of=dst bs=16 skip=1000B count=10 &&
+	    size_is dst 160 && holds dst 0 1000 160 && rm dst &&
+	    exits 0 "$pardd" if=src of=dst bs=16 count=10B count=2 skip=3 skip=7B &&
+	    size_is dst 32 && holds dst 0 7 32 && rm dst &&
+	    exits 0 "$pardd" if=src of=dst bs=16 count=0x1B && size_is dst 432
+}
+it "takes B behind a number for bytes" in_bytes
+it "... for each number by itself, the last time it is given" in_bytes_and_blocks
 
 for name in map hash=md5,hashfile manifest base control log; do
 	# shellcheck disable=SC2086
@@ -127,6 +146,52 @@ for pair in bs=0 bs=-1 bs=99E bpt=0 bpt=-1 thr=0 thr=-1 thr=17 thr=1000 coe=2 co
     iflag=x; do
 	it "rejects $pair" no_number "${pair%%=*}" "${pair#*=}"
 done
+# slip ARGUMENTS... WANT: what it may have meant is told
+slip()
+{
+	local want=${*: -1}
+	exits 1 "$pardd" "${@:1:$#-1}" && one_line "$want$" && [[ ! -e b ]]
+}
+while read -r text want; do
+	# shellcheck disable=SC2086
+	it "knows what $text may mean" slip $text "$want"
+done <<-'END'
+	cuont=3 did you mean count=\?
+	contu=3 did you mean count=\?
+	zzz=3 --help lists them
+	IF=a did you mean if=\?
+	blocksize=4k did you mean bs=\?
+	verb=1 did you mean verbose=\?
+	domiantypes=+ did you mean domaintypes=\?
+	cbs=1 no operand 'cbs='; --help lists them
+	f=1 --help lists them
+	force=1 it takes held, looped, mounted, overlap, swap
+	status=progres did you mean progress\?
+	status=loud it takes none, noxfer, progress
+	hash=sha-256 did you mean sha256\?
+	oflag=nothing --help lists them
+	oflag=direct, is there a blank between\?.*
+	--dryrun did you mean --dry-run\?
+	--if=a write if=a
+	--force write force=\.\.\.
+	-n do you mean rescue=noscrape\?
+	-r3 do you mean retries=N\?
+	-k no option -k; --help lists them
+	of 'of' is not an operand: write of=\.\.\., without a blank
+	help 'help' is not an operand: operands are name=value, see --help
+	if= is there a blank behind if=\?
+END
+it "gives the words of another copier in its own" slip a b ' the same is: pardd if=a of=b'
+it "... with a map" slip a b c ' the same is: pardd if=a of=b map=c'
+it "... and options" slip -n -r3 a b --idirect --domain-mapfile=d c \
+    ' the same is: pardd if=a of=b map=c rescue=noscrape retries=3 iflag=direct domain=d'
+it "... with their values behind" slip -nr 3 a b c -b 4096 --reverse \
+    ' the same is: pardd if=a of=b map=c rescue=noscrape retries=3 bs=4096 rescue=reverse'
+it "... but none of what is otherwise here" slip -s 1M a b c "no option -s; --help lists them"
+it "... nor of a line with operands" slip a b bs=512 "'a' is not an operand.*"
+it "... nor of one that is too long" slip a b "$(printf %0900d 0)" "'a' is not an operand.*"
+it "... and quotes names for a shell" slip 'a;b' "it's" \
+    " the same is: pardd if='a;b' of='it'\\\\''s'"
 wrong_kind()
 {
 	"$blocks" make src 1000 && usage 'sgio is for block devices' "$@" && [[ ! -e dst ]]

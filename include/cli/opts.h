@@ -109,6 +109,7 @@ struct opts {
 	bool		 ask;
 	bool		 as_json;	/* of --list */
 	int64_t		 mends;		/* retries=, for verify= */
+	unsigned	 bytes;		/* FLAG_ of numbers with B */
 	const char	*shell;		/* of --completion= */
 #define NAME(name, field, ...)		const char *field;
 #define NUMBER(name, field, ...)	int64_t field;

@@ -72,8 +72,8 @@ opts_help(FILE *out)
 		    options[i].help);
 	fputs("      --completion=bash|zsh|fish  print completions\n"
 	    "\nNumbers: 10 0x1f 1fh, suffixes c w b k kB KiB M G T P E, "
-	    "products 2x512k,\nsums 3+1k. The manual, pardd(8), tells the "
-	    "rest.\n", out);
+	    "products 2x512k,\nsums 3+1k; count=1000B skip= seek=: bytes. The "
+	    "manual, pardd(8), tells the rest.\n", out);
 }
 
 /* if|of|..., the operands that take the name of a file. */

@@ -6,16 +6,22 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/algorithm.h"
 #include "base/ioprio.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "hint.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-enum { MENDS = 2 };		/* times that verify= tries again, by default */
+enum {
+	MENDS = 2,		/* times that verify= tries again, by default */
+	WORDS_TOLD = 5,		/* of an operand that has no more */
+};
 
 enum kind {			/* what its member is: */
 	NAME_ROW,		/* const char * */
@@ -88,6 +94,56 @@ member(struct opts *o, const struct row *row)
 	return (char *)o + row->field;
 }
 
+static bool
+is(const struct row *row, const char *const name[], size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (strcmp(row->name, name[i]) == 0)
+			return true;
+	return false;
+}
+
+/* What is counted in blocks, unless a B behind the number says bytes. */
+static unsigned
+bytes_flag(const struct row *row)
+{
+	if (strcmp(row->name, "skip") == 0)
+		return FLAG_SKIP_BYTES;
+	if (strcmp(row->name, "seek") == 0)
+		return FLAG_SEEK_BYTES;
+	return strcmp(row->name, "count") == 0 ? FLAG_COUNT_BYTES : 0;
+}
+
+/*
+ * A number with a B behind it, as dd has it since coreutils 9.1: bytes.  That
+ * of kB and MiB belongs to the number, and 0x1B has none.
+ */
+static int
+bytes_parse(struct opts *o, const struct row *row, const char *text,
+    int64_t *value)
+{
+	static const char *const bytes[] = { "bs", "ibs", "obs", "mem",
+		"minrate", "rate" };
+	size_t len = strlen(text);
+	unsigned flag = bytes_flag(row);
+	int err = number_parse(text, value);
+	char *number;
+
+	o->bytes &= ~flag;
+	if (err != EINVAL || len == 0 || text[len - 1] != 'B' ||
+	    (flag == 0 && !is(row, bytes, COUNT(bytes))))
+		return err;
+	number = strndup(text, len - 1);
+	if (number == NULL)
+		return ENOMEM;
+	err = number_parse(number, value);
+	free(number);
+	o->bytes |= err == 0 ? flag : 0;
+	return err;
+}
+
 static int
 number_set(struct opts *o, const struct row *row, const char *arg,
     const char *text, struct fault *f)
@@ -100,7 +156,9 @@ number_set(struct opts *o, const struct row *row, const char *arg,
 		*value = -1;
 		return 0;
 	}
-	err = number_parse(text, value);
+	err = bytes_parse(o, row, text, value);
+	if (err == ENOMEM)
+		return fault_errno(f, err, "%s", arg);
 	if (err == EINVAL && text[0] == '-' &&
 	    number_parse(text + 1, value) == 0) {
 		*value = -1;		/* less than any may be */
@@ -122,6 +180,63 @@ number_set(struct opts *o, const struct row *row, const char *arg,
 	return 0;
 }
 
+/* The word of an operand that is nearest, or NULL. */
+static const char *
+nearest_word(const char *operand, const char *text, size_t len)
+{
+	unsigned least = HINT_MOST + 1, d;
+	const char *best = NULL;
+	size_t i;
+
+	for (i = 0; i < COUNT(words); i++) {
+		if (strcmp(words[i].operand, operand) != 0 || words[i].refused)
+			continue;
+		d = hint_distance(text, len, words[i].word);
+		if (d < least && hint_near(text, len, words[i].word, d)) {
+			least = d;
+			best = words[i].word;
+		}
+	}
+	return best;
+}
+
+/* All words of an operand; false if they are many. */
+static bool
+list_words(const char *operand, char *text, size_t room)
+{
+	size_t i, n = 0, at = 0;
+
+	for (i = 0; i < COUNT(words); i++) {
+		if (strcmp(words[i].operand, operand) != 0)
+			continue;
+		at += (size_t)snprintf(text + at, room - at, "%s%s",
+		    n++ > 0 ? ", " : "", words[i].word);
+		if (n > WORDS_TOLD || at >= room)
+			return false;
+	}
+	return true;
+}
+
+static int
+no_word(const char *operand, const char *text, size_t len, const char *arg,
+    struct fault *f)
+{
+	const char *near = nearest_word(operand, text, len);
+	char all[80];
+
+	if (len == 0)
+		return fault_set(f, STATUS_USAGE, "%s: a word is missing; is "
+		    "there a blank between? %s=a,b has none", arg, operand);
+	if (near != NULL)
+		return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; "
+		    "did you mean %s?", arg, operand, (int)len, text, near);
+	if (list_words(operand, all, sizeof(all)))
+		return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; "
+		    "it takes %s", arg, operand, (int)len, text, all);
+	return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; --help "
+	    "lists them", arg, operand, (int)len, text);
+}
+
 static int
 word_set(unsigned *bits, const char *operand, const char *text, size_t len,
     const char *arg, struct fault *f)
@@ -140,8 +255,7 @@ word_set(unsigned *bits, const char *operand, const char *text, size_t len,
 		*bits |= words[i].bit;
 		return 0;
 	}
-	return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; --help "
-	    "lists them", arg, operand, (int)len, text);
+	return no_word(operand, text, len, arg, f);
 }
 
 static int
@@ -167,12 +281,53 @@ name_set(struct opts *o, const struct row *row, const char *arg,
 	const char **name = member(o, row);
 
 	if (*name != NULL)
-		return fault_set(f, STATUS_USAGE, "%s: %s= is named twice",
+		return fault_set(f, STATUS_USAGE, "%s: %s= is given twice",
 		    arg, row->name);
 	if (*text == '\0')
-		return fault_set(f, STATUS_USAGE, "%s: a name is missing", arg);
+		return fault_set(f, STATUS_USAGE, "%s: a name is missing; is "
+		    "there a blank behind %s=?", arg, row->name);
 	*name = text;
 	return 0;
+}
+
+/* What others call it, and what is so near that the hand slipped; or NULL. */
+static const char *
+nearest_operand(const char *text, size_t len)
+{
+	static const struct alias others[] = { { "blocksize", "bs" },
+		{ "in", "if" }, { "input", "if" }, { "source", "if" },
+		{ "out", "of" }, { "output", "of" }, { "retry", "retries" },
+		{ "target", "of" }, { "threads", "thr" },
+		{ "verb", "verbose" }, { "cbs", NULL } };
+	unsigned least = HINT_MOST + 1, d;
+	const char *best = NULL;
+	size_t i;
+
+	for (i = 0; i < COUNT(others); i++)
+		if (strlen(others[i].name) == len &&
+		    strncmp(others[i].name, text, len) == 0)
+			return others[i].of;
+	for (i = 0; i < COUNT(rows); i++) {
+		d = hint_distance(text, len, rows[i].name);
+		if (d < least && hint_near(text, len, rows[i].name, d)) {
+			least = d;
+			best = rows[i].name;
+		}
+	}
+	return best;
+}
+
+static int
+no_operand(const char *arg, size_t len, struct fault *f)
+{
+	const char *near = nearest_operand(arg, len);
+
+	if (near != NULL)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: no operand '%.*s='; did you mean %s=?", arg, (int)len,
+		    arg, near);
+	return fault_set(f, STATUS_USAGE,
+	    "%s: no operand '%.*s='; --help lists them", arg, (int)len, arg);
 }
 
 static int
@@ -182,14 +337,15 @@ operand(struct opts *o, const char *arg, struct fault *f)
 	const struct row *row = row_find(arg, len);
 	const char *text = arg + len + 1;
 
+	if (arg[len] == '\0' && row != NULL)
+		return fault_set(f, STATUS_USAGE, "'%s' is not an operand: "
+		    "write %s=..., without a blank", arg, arg);
 	if (arg[len] == '\0')
 		return fault_set(f, STATUS_USAGE,
 		    "'%s' is not an operand: operands are name=value, see "
 		    "--help", arg);
 	if (row == NULL)
-		return fault_set(f, STATUS_USAGE,
-		    "%s: no operand '%.*s='; --help lists them", arg, (int)len,
-		    arg);
+		return no_operand(arg, len, f);
 	switch (row->kind) {
 	case NAME_ROW:
 		return name_set(o, row, arg, text, f);
@@ -214,23 +370,72 @@ enter(struct opts *o, enum mode mode)
 		o->mode = mode;
 }
 
+/* What other copiers have as an option, and here is none. */
+static const char *
+like_letter(char c)
+{
+	static const struct {
+		char		 letter;
+		const char	*here;
+	} likes[] = { { 'f', "force=WORD" }, { 'n', "rescue=noscrape" },
+		{ 'p', "status=progress" }, { 'r', "retries=N" },
+		{ 'y', "force=WORD" } };
+	size_t i;
+
+	for (i = 0; i < COUNT(likes); i++)
+		if (likes[i].letter == c)
+			return likes[i].here;
+	return NULL;
+}
+
 /* Several in one word: -dvv. */
 static int
 letters(struct opts *o, const char *arg, struct fault *f)
 {
-	const char *c;
+	const char *c, *like;
 	size_t i;
 
 	for (c = arg + 1; *c != '\0'; c++) {
 		for (i = 0; i < COUNT(options); i++)
 			if (options[i].letter == *c)
 				break;
+		like = like_letter(*c);
+		if (i == COUNT(options) && like != NULL)
+			return fault_set(f, STATUS_USAGE, "%s: no option -%c; "
+			    "do you mean %s?", arg, *c, like);
 		if (i == COUNT(options))
 			return fault_set(f, STATUS_USAGE,
 			    "%s: no option -%c; --help lists them", arg, *c);
 		enter(o, options[i].mode);
 	}
 	return 0;
+}
+
+/* An operand with dashes before it, or an option that was misspelt. */
+static int
+no_option(const char *arg, struct fault *f)
+{
+	const char *name = arg + 2, *best = NULL;
+	size_t len = strcspn(name, "="), i;
+	const struct row *row = row_find(name, len);
+	unsigned least = HINT_MOST + 1, d;
+
+	if (row != NULL)
+		return fault_set(f, STATUS_USAGE, "%s: no such option; write "
+		    "%s%s", arg, name, name[len] == '\0' ? "=..." : "");
+	for (i = 0; i < COUNT(options); i++) {
+		d = hint_distance(name, strlen(name), options[i].name);
+		if (d < least && hint_near(name, strlen(name),
+		    options[i].name, d)) {
+			least = d;
+			best = options[i].name;
+		}
+	}
+	if (best != NULL)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: no such option; did you mean --%s?", arg, best);
+	return fault_set(f, STATUS_USAGE,
+	    "%s: no such option; --help lists them", arg);
 }
 
 static int
@@ -247,8 +452,7 @@ option(struct opts *o, const char *arg, struct fault *f)
 			return 0;
 		}
 	if (strncmp(arg + 2, completion, sizeof(completion) - 1) != 0)
-		return fault_set(f, STATUS_USAGE,
-		    "%s: no such option; --help lists them", arg);
+		return no_option(arg, f);
 	enter(o, MODE_COMPLETION);
 	o->shell = arg + 2 + sizeof(completion) - 1;
 	return 0;
@@ -274,6 +478,8 @@ unify(struct opts *o)
 {
 	if ((o->conv & CONV_NOERROR) != 0 || (o->iflag & FLAG_COE) != 0)
 		o->coe = 1;
+	o->iflag |= o->bytes & (FLAG_SKIP_BYTES | FLAG_COUNT_BYTES);
+	o->oflag |= o->bytes & FLAG_SEEK_BYTES;
 	if ((o->conv & CONV_EXCL) != 0)
 		o->oflag |= FLAG_EXCL;
 	if ((o->conv & CONV_NOCREAT) != 0)
@@ -543,6 +749,19 @@ read_words(struct opts *o, struct fault *f)
 	return bad && o->mode != MODE_HELP && o->mode != MODE_VERSION ? -1 : 0;
 }
 
+/* A line in the form of another copier gets that which does the same here. */
+static int
+other_form(const struct opts *o, struct fault *f)
+{
+	char *line = hint_line(o->argc, o->argv);
+
+	if (line != NULL)
+		fault_set(f, STATUS_USAGE, "operands are name=value here; the "
+		    "same is: %s", line);
+	free(line);
+	return -1;
+}
+
 const char *
 opts_word(const char *operand, unsigned bit)
 {
@@ -563,7 +782,7 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 
 	defaults(o, argc, argv);
 	if (read_words(o, f) != 0)
-		return -1;
+		return other_form(o, f);
 	if (o->mode != MODE_COPY && o->mode != MODE_DRY_RUN)
 		return 0;
 	unify(o);
