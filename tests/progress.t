@@ -35,7 +35,7 @@ lines()
 	most=$(((${EPOCHREALTIME/.} - start) / 1000000))
 	n=$(grep -c '^pardd: .*copying$' err)
 	((n >= 2 && n <= most)) || fail "$n lines in $most s: $(<err)" || return
-	grep -Eq '^pardd: [0-9.]+ k?B, [0-9]+ %, [0-9.]+ k?B/s, mean [0-9.]+ k?B/s, (0:0[0-9] left|time left unknown), copying$' err || fail "$(<err)" || return
+	grep -Eq '^pardd: [0-9.]+ (k?B )?of [0-9]+ kB, [0-9]+ %, [0-9.]+ k?B/s, mean [0-9.]+ k?B/s, 0:0[0-9], (0:0[0-9] left|time left unknown), copying$' err || fail "$(<err)" || return
 	! LC_ALL=C grep -n '[^ -~]' err
 }
 it "prints a line a second with progress=1" lines progress=1
@@ -70,7 +70,7 @@ unknown()
 	"$blocks" make src 256k || return
 	{ head -c 32768; until_told 1 '^pardd: 33 kB, .*copying$'; cat; } <src |
 	    exits 0 "$pardd" of=dst bs=512 bpt=64 thr=1 progress=1 || return
-	says '^pardd: 33 kB, [0-9.]+ k?B/s, mean [0-9.]+ kB/s, copying$' && does_not_say 'left|%'
+	says '^pardd: 33 kB, [0-9.]+ k?B/s, mean [0-9.]+ kB/s, 0:0[0-9], copying$' && does_not_say 'left|%'
 }
 it "tells neither a part nor a time of what has no known length" unknown
 stalled()
@@ -78,15 +78,69 @@ stalled()
 	"$blocks" make src 256k || return
 	{ head -c 131072; until_told 1 ' 0 B/s, .* unknown, copying$'; cat; } <src |
 	    exits 0 "$pardd" of=dst bs=512 count=512 bpt=64 thr=1 progress=1 || return
-	says '^pardd: 131 kB, 50 %, 0 B/s, mean .*, time left unknown, copying$'
+	says '^pardd: 131 of 262 kB, 50 %, 0 B/s, mean .*, time left unknown, copying$'
 }
 [[ $VARIANT != plain ]] || it "does not know the time left while nothing goes on" stalled
+# hangs RULE ERR OPERANDS...: until the message has come
+hangs()
+{
+	"$blocks" make src 256k && "$blocks" make dst 256k 1 || return
+	[[ $* != *compare=1* ]] || cp src dst || return
+	rules="$1 until=$PWD/go"
+	until_told 2 "$2" &
+	copies 0 progress=1 "${@:3}" && says "$2" && complete
+}
+it "names a source that does not answer, with the seconds" hangs "on=src op=read at=32768+" \
+    '^pardd: 33 of 262 kB, 12 %, 0:0[0-9], no answer from src for [3-9] s, copying$'
+it "... or a target" hangs "on=dst op=write at=32768+" \
+    '^pardd: 33 of 262 kB, 12 %, 0:0[0-9], no answer from dst for [3-9] s, copying$'
+it "... while it verifies" hangs "on=dst op=read" \
+    '^pardd: 0 B of 262 kB, 0 %, 0:0[0-9], no answer from dst for [3-9] s, verifying$' verify=1
+it "... or compares" hangs "on=dst op=read at=32768+" \
+    '^pardd: 33 of 262 kB, .*, no answer from dst for [3-9] s, comparing$' compare=1
+it "tells how long it has been flushing" hangs "on=dst op=flush" \
+    '^pardd: 262 of 262 kB, 100 %, 0:0[0-9], flushing dst for [3-9] s$'
+waits_for()
+{
+	mkfifo p && "$blocks" make src 256k || return
+	{ head -c 32768; until_told 1 "no answer|$1"; cat; } <src >p &
+	exits 0 "$pardd" if=p of=dst bs=512 bpt=64 progress=1 && says "$1" && same src dst
+}
+it "says so of a pipe in other words" waits_for \
+    '^pardd: 33 kB, 0:0[0-9], waiting for p for [3-9] s, copying$'
+# Every piece takes longer than usual, but there are answers.
+slow_but_well()
+{
+	slow 384k 2500 && copies 0 progress=1 && does_not_say 'no answer'
+}
+[[ $VARIANT != plain ]] || it "names nobody who is only slow" slow_but_well
+asked_while_stalled()
+{
+	"$blocks" make src 256k || return
+	FAULTS="on=$PWD/src op=read at=32768+ until=$PWD/go" LD_PRELOAD=$shim "$tools/ends" how \
+	    "$pardd" if=src of=dst bs=512 bpt=64 thr=1 json=json control=ask 2>err &
+	until_true 20 grep -qs '"stalled":{"on":"source","seconds":[3-9]' json &&
+	    pid=$(sed -n 's/^pid //p' how) && kill -USR1 "$pid" &&
+	    until_true 20 grep -q '^pardd: no answer from src for [3-9] s$' err || return
+	! command -v socat || until_true 20 asks ' stopping=0 stalled=source stalled_seconds=[3-9]$' ||
+	    return
+	kill -TERM "$pid" && noticed && kill -USR1 "$pid" &&
+	    until_true 20 grep -q '^pardd: no answer from src for [3-9] s; stopping$' err &&
+	    until_true 20 grep -qs '"stopping":true' json && touch go || return
+	wait $!
+	ended signal 15
+}
+asks()
+{
+	echo status | socat -t 5 - UNIX-CONNECT:ask | grep -Eq -e "$1"
+}
+it "tells of it to who asks, and in json=" asked_while_stalled
 flushing()
 {
 	"$blocks" make src 64k && touch dst || return
 	rules="on=$PWD/dst op=flush until=$PWD/go"
 	until_told 1 'flushing$' &
-	copies 0 progress=1 && says '^pardd: 66 kB, 100 %, flushing$'
+	copies 0 progress=1 && says '^pardd: 66 of 66 kB, 100 %, 0:0[0-9], flushing$'
 }
 it "says that it is flushing" flushing
 padded()
@@ -94,7 +148,7 @@ padded()
 	head -c 1000 /dev/zero >src && touch dst || return
 	rules="on=$PWD/dst op=flush until=$PWD/go"
 	until_told 1 'flushing$' &
-	copies 0 conv=sync progress=1 && says '^pardd: 1\.0 kB, 100 %, flushing$'
+	copies 0 conv=sync progress=1 && says '^pardd: 1\.[05] of 1\.[05] kB, 100 %, 0:0[0-9], flushing$'
 }
 it "never passes 100 %" padded
 # Of 1 MiB three quarters were there before, a part is outside of the domain, and
@@ -109,7 +163,7 @@ counted_on()
 {
 	local si percent mean
 	resumed progress=1 && grep '^pardd: .* copying$' err >lines || return
-	IFS=', ' read -r _ si _ percent _ _ _ _ mean _ <lines
+	IFS=', ' read -r _ si _ _ _ percent _ _ _ _ mean _ <lines
 	((${si%.*} >= 786 && percent >= 80 && percent < 100 && ${mean%.*} < 100)) ||
 	    fail "$(<lines)" || return
 	! head -n 1 lines | grep '0:00 left'
@@ -127,7 +181,7 @@ asked()
 	    .bytes_finished >= 786432 and .bytes_finished + .bytes_left == 1048576 and
 	    .bytes_written < 262144' json >/dev/null
 }
-it "tells it to who asks, and in json=" asked
+it "tells to who asks, and in json=, what runs before have done" asked
 it "takes no interval that is none" usage progress=some if=src of=dst progress=some
 
 # ---------------------------------------------------------------- on a terminal
@@ -141,7 +195,7 @@ screen()
 	cat >script <<-EOT
 	cd "$PWD"
 	trap : INT
-	FAULTS='$rules' LD_PRELOAD=$shim "$pardd" if=src of=dst bs=512 bpt=64 thr=1 $*
+	FAULTS='$rules' LD_PRELOAD=$shim "$pardd" ${ends:-if=src of=dst} bs=512 bpt=64 thr=1 $*
 	echo over \$?
 	sleep 60
 	EOT
@@ -165,8 +219,9 @@ shows()
 wide()
 {
 	slow 1M 300 && screen 80 || return
-	shows '^[0-9]+ kB, [0-9]+ %, [0-9.]+ k?B/s, mean [0-9.]+ k?B/s, 0:[0-9]+ left, copying$' &&
-	    touch go && shows '^over 0$' && shows '^1\.0 MB, 100 %, mean [0-9.]+ [kM]?B/s$' && shows '^pardd: complete, flushed$' &&
+	shows '^src to dst: [0-9]+ kB of 1\.0 MB, [0-9]+ %, [0-9.]+ k?B/s, 0:[0-9]+, 0:[0-9]+ left, copying$' &&
+	    touch go && shows '^over 0$' &&
+	    shows '^src to dst: 1\.0 of 1\.0 MB, 100 %, mean [0-9.]+ [kM]?B/s, 0:[0-9]+$' && shows '^pardd: complete, flushed$' &&
 	    ! appears copying
 }
 narrow()
@@ -175,6 +230,21 @@ narrow()
 	shows '^[0-9]+ kB, [0-9]+ %, .*1\.0 kB unreadable$' && ! appears 'mean' || return
 	shown | awk 'length > 40 && !/^pardd:/ { exit 1 }'
 }
+# names COLUMNS IF OF REGEX
+named()
+{
+	"$blocks" make src 1M && mkdir -p "${2%/*}" && ln src "$2" || return
+	rules="on=$PWD/src op=read at=32768+ sleep=300 until=$PWD/go"
+	ends="if=$2 of=$3"
+	screen "$1" && shows "$4" || return
+	! shown | awk -v most="$1" 'length >= most' | grep . || fail 'the line is too long'
+}
+# On a stalled copy: what is there in so many columns.
+stalled_on()
+{
+	"$blocks" make src 1M && rules="on=$PWD/src op=read at=32768+ until=$PWD/go" &&
+	    screen "$1" && shows "$2"
+}
 tiny()
 {
 	slow 2M 500 && screen 8 || return
@@ -182,9 +252,9 @@ tiny()
 }
 resized()
 {
-	slow 4M 300 && screen 100 && shows 'mean .*copying$' || return
-	tmux -L pardd resize-window -x 50 -y 20 && shows '^[0-9]+ kB, [0-9]+ %, [^m]* left(, copying)?$' &&
-	    tmux -L pardd resize-window -x 100 -y 20 && shows '^[0-9]+ kB, [0-9]+ %, .* mean .*copying$'
+	slow 4M 300 && screen 100 && shows '^src to dst: .*mean .*copying$' || return
+	tmux -L pardd resize-window -x 50 -y 20 && shows '^[0-9]+ kB (of 4.2 MB)?, [0-9]+ %, [^m]* left(, copying)?$' &&
+	    tmux -L pardd resize-window -x 100 -y 20 && shows '^src to dst: [0-9]+ kB of 4.2 MB, .* mean .*copying$'
 }
 short_copy()
 {
@@ -209,7 +279,7 @@ twice()
 below()
 {
 	slow 2M 500 && screen 80 progress=1 status=noxfer || return
-	until_true 20 twice '^pardd: [0-9]+ kB, .*copying$' && touch go && shows '^over 0$'
+	until_true 20 twice '^pardd: [0-9]+ kB of 2.1 MB, .*copying$' && touch go && shows '^over 0$'
 }
 if [[ $VARIANT != plain ]]; then
 	:					# once is enough
@@ -217,6 +287,16 @@ elif command -v tmux >/dev/null; then
 	it "draws a line on a terminal, and leaves its last state" wide
 	it "leaves out what matters least where the terminal is narrow" narrow
 	it "keeps the part of the whole longest" tiny
+	it "has all where there is room" named 200 in/disk.img ./out \
+	    '^in/disk.img to ./out: [0-9]+ kB of 1.0 MB, [0-9]+ %, .*, mean .*, 0:[0-9]+, 0:[0-9]+ left, copying$'
+	it "has the last part of long names" named 120 in/a/folder/with/a/long/name/disk.img ./out \
+	    '^disk.img to ./out: [0-9]+ kB of 1.0 MB'
+	it "leaves out names that are still too long" named 120 in/disk-with-a-name-that-goes-on.img \
+	    ./out '^[0-9]+ kB of 1.0 MB'
+	it "names who does not answer on 80 columns" stalled_on 80 \
+	    '^src to dst: 33 kB of 1.0 MB, 3 %, 0:[0-9]+, no answer from src for [0-9]+ s, copying$'
+	it "... on 40" stalled_on 40 '^(33 kB, )?3 %, no answer from src for [0-9]+ s$'
+	it "... and tells it on 20" stalled_on 20 '^no answer for [0-9]+ s$'
 	it "follows a terminal that is resized" resized
 	it "draws none for a copy that is over at once" short_copy
 	it "draws none with progress=0" no_line progress=0

@@ -28,4 +28,14 @@ void watch_begin(struct watch *, double now);
  */
 struct silence watch_look(struct watch *, const struct job *, double now);
 
+/* In a word, for programs: source, target, flush; NULL: nothing. */
+const char *watch_word(const struct silence *, const struct plan *);
+
+/*
+ * In words, for an end that is called by that name, or by none: "no answer from
+ * /dev/sda for 13 s".
+ */
+void watch_tell(char *to, size_t room, const struct silence *,
+    const char *name);
+
 #endif

@@ -2,9 +2,11 @@
  * Workers count their requests, as they begin and as they end, and need no
  * clock for it.  Who looks now and then sees whether an end has requests to
  * answer and answers none of them.  One worker's that takes long is nothing as
- * long as others are answered.
+ * long as others are answered, nor is a flush while the copy goes on.
  */
 #include "copy/watch.h"
+
+#include <stdio.h>
 
 #include "copy/job.h"
 
@@ -48,12 +50,15 @@ struct silence
 watch_look(struct watch *watch, const struct job *job, double now)
 {
 	struct silence longest = { .end = NULL };
+	bool answered = false;
 	enum watched i;
 
 	for (i = 0; i < WATCHED; i++) {
 		struct requests r = requests_of(job, i);
 
-		if (r.begun == r.ended || r.ended != watch->on[i].ended)
+		answered |= r.ended != watch->on[i].ended;
+		if (r.begun == r.ended || r.ended != watch->on[i].ended ||
+		    (i == WATCH_FLUSH && answered))
 			watch->on[i].since = now;
 		watch->on[i].ended = r.ended;
 		if (now - watch->on[i].since < patience ||
@@ -64,4 +69,24 @@ watch_look(struct watch *watch, const struct job *job, double now)
 			.seconds = now - watch->on[i].since };
 	}
 	return longest;
+}
+
+const char *
+watch_word(const struct silence *s, const struct plan *p)
+{
+	if (s->end == NULL)
+		return NULL;
+	return s->flush ? "flush" : s->end == p->src ? "source" : "target";
+}
+
+void
+watch_tell(char *to, size_t room, const struct silence *s, const char *name)
+{
+	bool named = name[0] != '\0';
+	const char *what = s->flush ? "flushing" : s->end->streamed ?
+	    "waiting" : "no answer";
+
+	snprintf(to, room, "%s%s%s%s for %.0f s", what, !named || s->flush ?
+	    "" : s->end->streamed ? " for" : " from", named ? " " : "", name,
+	    s->seconds);
 }

@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "base/value.h"
 #include "config.h"
+#include "copy/watch.h"
 #include "digest/hash.h"
 #include "report/describe.h"
 
@@ -229,6 +230,16 @@ settled(struct map *map, uint64_t from)
 	return border;
 }
 
+/* What is waited for, or null. */
+static json_t *
+stalled(const struct plan *p, const struct silence *s)
+{
+	const char *word = watch_word(s, p);
+
+	return word == NULL ? json_null() : json_pack("{s:s, s:f}",
+	    "on", word, "seconds", s->seconds);
+}
+
 void
 events_progress(struct events *ev, const struct plan *p, struct map *map,
     const struct tally *t)
@@ -241,8 +252,10 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 	tell_errors(ev, p, map, settled(map, ev->told), 0);
 	if (ev->json.fd < 0 || !sink_room(&ev->json, 0))
 		return;
-	o = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "schema", SCHEMA,
+	o = json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o}",
+	    "schema", SCHEMA,
 	    "event", "progress", "phase", phase_name(t->phase),
+	    "stopping", t->stopping, "stalled", stalled(p, &t->silence),
 	    "length", value_amount(p->bounded ? (int64_t)p->length : -1),
 	    "bytes_finished", value_count(t->finished), "bytes_left",
 	    value_amount(p->bounded ? (int64_t)t->left : -1));

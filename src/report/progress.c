@@ -1,10 +1,11 @@
 /*
- * The live line: bytes, per cent, rates, time left, what is unreadable, phase.
- * On a terminal four times a second, drawn over itself; elsewhere, if asked
- * for, a line every so many seconds.
+ * The live line: names, bytes, per cent, rates, times, what is unreadable, who
+ * does not answer, phase.  On a terminal four times a second, drawn over
+ * itself; elsewhere, if asked for, a line every so many seconds, without names.
  *
- * It is made of parts, and those that matter least are left out until the rest
- * is shorter than the terminal is wide: a line that wraps cannot be drawn over.
+ * It is made of parts, some with a shorter form, and those that matter least
+ * are left out until the rest is shorter than the terminal is wide: a line that
+ * wraps cannot be drawn over.
  * The width is asked for each time.  Where a narrower terminal has wrapped the
  * last line by itself, its first row stays; it may be somebody else's.
  *
@@ -19,12 +20,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/number.h"
 #include "base/say.h"
+#include "copy/watch.h"
 
 enum {
 	LINE = 256,		/* bytes */
-	PART = 48,		/* bytes, of one of its parts */
+	NAME = 20,		/* characters of a name that is told whole */
+	PART = 8 * NAME + 40,	/* bytes, of one of its parts */
 	HOURS_MOST = 100,	/* more are not told exactly */
 };
 
@@ -32,11 +36,13 @@ static const double live_interval = 0.25, usual_interval = 10;	/* seconds */
 
 /* In the order of the line. */
 enum part {
-	BYTES, PERCENT, RATE, MEAN, LEFT, LOST, DIFFERS, PHASE, PARTS
+	NAMES, BYTES, PERCENT, RATE, MEAN, ELAPSED, LEFT, LOST, DIFFERS,
+	SILENCE, PHASE, PARTS
 };
 
 struct parts {
 	char	text[PARTS][PART];	/* empty: not there */
+	char	less[PARTS][PART];	/* shorter, or empty: there is none */
 };
 
 void
@@ -87,12 +93,23 @@ rate(struct progress *pr, const struct tally *t)
 	return (pr->sample[last].bytes - pr->sample[first].bytes) / span;
 }
 
+static void
+duration(char *to, double seconds, const char *what)
+{
+	unsigned long s = (unsigned long)seconds;
+
+	if (s >= 3600)
+		snprintf(to, PART, "%lu:%02lu:%02lu%s", s / 3600, s / 60 % 60,
+		    s % 60, what);
+	else
+		snprintf(to, PART, "%lu:%02lu%s", s / 60, s % 60, what);
+}
+
 /* Unknown rather than wrong: too early, or nothing goes on. */
 static void
 time_left(char *to, const struct tally *t, double bytes, double r)
 {
 	double seconds = r > 0 ? bytes / r : 0;
-	unsigned s;
 
 	if (r <= 0 || t->seconds < 1) {
 		snprintf(to, PART, "time left unknown");
@@ -102,25 +119,83 @@ time_left(char *to, const struct tally *t, double bytes, double r)
 		snprintf(to, PART, "more than %d h left", HOURS_MOST);
 		return;
 	}
-	s = (unsigned)(seconds + 0.5);
-	if (s >= 3600)
-		snprintf(to, PART, "%u:%02u:%02u left", s / 3600, s / 60 % 60,
-		    s % 60);
-	else
-		snprintf(to, PART, "%u:%02u left", s / 60, s % 60);
+	duration(to, seconds + 0.5, " left");
+}
+
+/* "1.2 of 4.0 GB", and in short without the whole. */
+static void
+done(const struct tally *t, struct parts *parts)
+{
+	char si[32], whole[32], *unit, *of;
+
+	number_si(si, sizeof(si), (double)t->passed);
+	snprintf(parts->text[BYTES], PART, "%s", si);
+	if (t->whole == 0)
+		return;
+	snprintf(parts->less[BYTES], PART, "%s", si);
+	number_si(whole, sizeof(whole), (double)t->whole);
+	unit = strchr(si, ' ');
+	of = strchr(whole, ' ');
+	if (unit != NULL && of != NULL && strcmp(unit, of) == 0)
+		*unit = '\0';
+	snprintf(parts->text[BYTES], PART, "%s of %s", si, whole);
+}
+
+/* As it may be printed; its last part if it is long; empty if that is, too. */
+static const char *
+name_of(char to[4 * NAME + 1], const struct endpoint *ep, bool whole)
+{
+	const char *name = ep->name;
+
+	if (!whole || strlen(name) > NAME)
+		name = folder_base(name);
+	*say_escape(to, strlen(name) <= NAME ? name : "") = '\0';
+	return to;
+}
+
+static void
+names(char *to, const struct plan *p, bool whole)
+{
+	char a[4 * NAME + 1], b[4 * NAME + 1];
+
+	name_of(a, p->src, whole);
+	name_of(b, p->dst, whole);
+	if (a[0] != '\0' && b[0] != '\0')
+		snprintf(to, PART, "%s to %s", a, b);
+}
+
+/* Who has not answered for some seconds; then no rate tells anything. */
+static void
+silence(const struct silence *s, struct parts *parts)
+{
+	char name[4 * NAME + 1];
+
+	if (s->end == NULL)
+		return;
+	watch_tell(parts->text[SILENCE], PART, s, name_of(name, s->end, true));
+	watch_tell(parts->less[SILENCE], PART, s, "");
+	parts->text[RATE][0] = parts->text[MEAN][0] = '\0';
+	parts->text[LEFT][0] = '\0';
+	if (s->flush)
+		parts->text[PHASE][0] = '\0';
 }
 
 /* What is true in every phase; 100 % is only said of all. */
 static void
-state(const struct plan *p, const struct tally *t, struct parts *parts)
+state(const struct plan *p, const struct tally *t, bool live,
+    struct parts *parts)
 {
 	char si[32];
 	double part = t->passed < t->whole ?
 	    (double)t->passed / (double)t->whole * 100 : 100;
 
-	*parts = (struct parts){ .text = { "" } };
-	snprintf(parts->text[BYTES], PART, "%s",
-	    number_si(si, sizeof(si), (double)t->passed));
+	memset(parts, 0, sizeof(*parts));
+	if (live) {
+		names(parts->text[NAMES], p, true);
+		names(parts->less[NAMES], p, false);
+	}
+	done(t, parts);
+	duration(parts->text[ELAPSED], t->seconds, "");
 	if (p->bounded && p->length > 0)
 		snprintf(parts->text[PERCENT], PART, "%d %%", (int)part);
 	if (t->phase == PHASE_COPYING || t->phase == PHASE_COMPARING)
@@ -142,17 +217,21 @@ compose(struct progress *pr, const struct tally *t, struct parts *parts)
 	char si[32];
 	double r = rate(pr, t);
 
-	state(p, t, parts);
+	state(p, t, pr->how == LIVE_LINE, parts);
 	snprintf(parts->text[PHASE], PART, "%s", phase_name(t->phase));
-	if (t->phase == PHASE_FLUSHING) {
-		parts->text[MEAN][0] = '\0';
-		return;
+	if (t->phase != PHASE_FLUSHING) {
+		snprintf(parts->text[RATE], PART, "%s/s",
+		    number_si(si, sizeof(si), r));
+		if (p->bounded && p->length > 0)
+			time_left(parts->text[LEFT], t, t->whole > t->passed ?
+			    (double)(t->whole - t->passed) : 0, r);
 	}
-	snprintf(parts->text[RATE], PART, "%s/s",
-	    number_si(si, sizeof(si), r));
-	if (p->bounded && p->length > 0)
-		time_left(parts->text[LEFT], t, t->whole > t->passed ?
-		    (double)(t->whole - t->passed) : 0, r);
+	silence(&t->silence, parts);
+	if (t->stopping) {
+		parts->text[LEFT][0] = '\0';
+		snprintf(parts->text[PHASE], PART, "stopping%s", t->phase ==
+		    PHASE_FLUSHING && !t->silence.flush ? ", flushing" : "");
+	}
 }
 
 /* A line as long as the terminal is wide would wrap. */
@@ -179,31 +258,51 @@ length(const struct parts *parts)
 	return n;
 }
 
-/* Leave out what matters least, in this order, while the line is too long. */
+/*
+ * Leave out what matters least, in this order, while the line is too long.
+ * What stands there twice has its shorter form first; one part stays always.
+ */
 static void
-shorten(struct parts *parts, bool copying, size_t most)
+shorten(struct parts *parts, enum part keep, size_t most)
 {
-	static const enum part orders[2][PARTS] = {
-		{ MEAN, RATE, LEFT, BYTES, PERCENT, LOST, DIFFERS, PHASE },
-		{ MEAN, PHASE, RATE, LEFT, BYTES, LOST, DIFFERS, PERCENT },
+	static const enum part orders[PARTS][PARTS + 1] = {
+		[PERCENT] = { MEAN, NAMES, NAMES, ELAPSED, PHASE, BYTES, RATE,
+		    LEFT, BYTES, LOST, DIFFERS },
+		[PHASE] = { MEAN, NAMES, NAMES, ELAPSED, BYTES, RATE, LEFT,
+		    BYTES, PERCENT, LOST, DIFFERS },
+		[SILENCE] = { NAMES, NAMES, ELAPSED, BYTES, BYTES, LOST,
+		    DIFFERS, PHASE, SILENCE, PERCENT },
 	};
-	const enum part *order = orders[copying];
+	const enum part *order = orders[keep];
 	size_t i;
 
-	for (i = 0; i < PARTS - 1 && length(parts) > most; i++)
-		parts->text[order[i]][0] = '\0';
+	for (i = 0; i < PARTS && length(parts) > most; i++) {
+		memcpy(parts->text[order[i]], parts->less[order[i]], PART);
+		parts->less[order[i]][0] = '\0';
+	}
+}
+
+/* What is to be seen on the narrowest terminal. */
+static enum part
+first_of_all(const struct tally *t)
+{
+	if (t->silence.end != NULL)
+		return SILENCE;
+	return t->phase == PHASE_FLUSHING || t->stopping ? PHASE : PERCENT;
 }
 
 static void
 join(const struct parts *parts, char *line, size_t most)
 {
+	bool named = parts->text[NAMES][0] != '\0';
 	size_t n = 0, i;
 
 	line[0] = '\0';
 	for (i = 0; i < PARTS; i++)
 		if (parts->text[i][0] != '\0')
 			n += (size_t)snprintf(line + n, LINE - n, "%s%s",
-			    n > 0 ? ", " : "", parts->text[i]);
+			    n == 0 ? "" : i == BYTES && named ? ": " : ", ",
+			    parts->text[i]);
 	if (n > most)
 		line[most] = '\0';
 }
@@ -228,7 +327,7 @@ progress_draw(struct progress *pr, const struct tally *t)
 		return;
 	most = width(pr);
 	compose(pr, t, &parts);
-	shorten(&parts, t->phase != PHASE_FLUSHING, most);
+	shorten(&parts, first_of_all(t), most);
 	join(&parts, line, most);
 	if (pr->how == LINES) {
 		fprintf(stderr, "pardd: %s\n", line);
@@ -260,8 +359,8 @@ progress_end(struct progress *pr, const struct tally *t)
 	if (pr->p->opts->compare == 0 && pr->p->opts->map == NULL)
 		end.passed = t->written + t->spared;
 	end.phase = PHASE_COPYING;
-	state(pr->p, &end, &parts);
-	shorten(&parts, true, most);
+	state(pr->p, &end, true, &parts);
+	shorten(&parts, PERCENT, most);
 	join(&parts, line, most);
 	fprintf(stderr, "\r%s\033[K\n", line);
 	pr->drawn = false;

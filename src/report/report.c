@@ -14,6 +14,7 @@
 #include "base/shell.h"
 #include "base/status.h"
 #include "copy/ranges.h"
+#include "copy/watch.h"
 #include "digest/hash.h"
 #include "part/findings.h"
 #include "part/parts.h"
@@ -223,12 +224,18 @@ report_tally(const struct plan *p, const struct tally *t)
 void
 report_so_far(const struct plan *p, const struct tally *t)
 {
+	char waits[PATH_MAX + 64];
+
 	report_tally(p, t);
 	if (p->opts->map != NULL && p->opts->compare == 0)
 		say(stderr, "pardd: of %llu bytes %llu are finished, with what "
 		    "runs before have copied; %s",
 		    (ull)(t->finished + t->left), (ull)t->finished,
 		    phase_name(t->phase));
+	if (t->silence.end == NULL)
+		return;
+	watch_tell(waits, sizeof(waits), &t->silence, t->silence.end->name);
+	say(stderr, "pardd: %s%s", waits, t->stopping ? "; stopping" : "");
 }
 
 /* --- on the way --------------------------------------------------------- */

@@ -25,8 +25,9 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "copy/job.h"
+#include "copy/watch.h"
 
-enum { ANSWER = 256 };
+enum { ANSWER = 384 };
 
 /* No node is made among the devices, whatever it is. */
 static int
@@ -195,6 +196,7 @@ static void
 tell_status(struct control *c, const struct job *job, const struct tally *t)
 {
 	char prio[IOPRIO_TEXT], length[24] = "unknown", left[24] = "unknown";
+	const char *on = watch_word(&t->silence, job->p);
 
 	if (job->p->bounded) {
 		snprintf(length, sizeof(length), "%llu",
@@ -204,12 +206,14 @@ tell_status(struct control *c, const struct job *job, const struct tally *t)
 	}
 	answer(c, "phase=%s bytes_read=%llu bytes_written=%llu "
 	    "bytes_unreadable=%llu bytes_finished=%llu bytes_left=%s "
-	    "length=%s seconds=%.3f rate=%llu ioprio=%s",
+	    "length=%s seconds=%.3f rate=%llu ioprio=%s stopping=%d "
+	    "stalled=%s stalled_seconds=%.0f",
 	    phase_name(t->phase), (unsigned long long)t->read,
 	    (unsigned long long)t->written, (unsigned long long)t->lost,
 	    (unsigned long long)t->finished, left, length, t->seconds,
 	    (unsigned long long)job->rate.bytes,
-	    ioprio_text(prio, job->ioprio));
+	    ioprio_text(prio, job->ioprio), t->stopping,
+	    on != NULL ? on : "none", t->silence.seconds);
 }
 
 static void

@@ -93,6 +93,10 @@ def rules:
 		phase: (.phase | word(["copying", "flushing", "verifying",
 		    "repairing", "comparing", "trimming", "scraping",
 		    "retrying", "filling"])),
+		stopping: (.stopping | flag),
+		stalled: (.stalled | maybe(keys == ["on", "seconds"] and
+		    (.seconds | seconds) and
+		    (.on | word(["source", "target", "flush"])))),
 		bytes_finished: (.bytes_finished | count),
 		bytes_left: (.bytes_left | maybe(count)),
 		length: (.length | maybe(count))}
