@@ -10,7 +10,7 @@ floors=$(sed -n 's,^    \([a-z]*\)/ .*,\1,p' "$top/src/README.md" | tr '\n' ' ')
 named()
 {
 	diff <(tr ' ' '\n' <<<"$floors" | grep . | sort) \
-	    <(cd "$top/src" && ls -d -- */ | tr -d / | sort)
+	    <(cd "$top/src" && printf '%s\n' */ | tr -d / | sort)
 }
 it "has every folder in the map of the house, and no other" named
 
@@ -28,14 +28,14 @@ it "includes nothing from a folder above" includes
 symbols()
 {
 	local sources
-	sources=$(cd "$top/src" && ls -d -- */*.c)
+	sources=$(cd "$top/src" && printf '%s\n' */*.c)
 	# shellcheck disable=SC2086
 	(cd "$BUILD/src" && nm -A ${sources//.c/.o}) |
 	    sed -nE 's,^([a-z]+)/([a-z_0-9]+)\.o:[0-9a-f ]*([A-Z]) ([a-z_0-9]+)$,\1 \2 \3 \4,p'
 }
 calls()
 {
-	symbols >symbols
+	symbols >table
 	awk -v floors="$floors" '
 	BEGIN { n = split(floors, f, " "); for (i = 1; i <= n; i++) at[f[i]] = i }
 	NR == FNR && $3 != "U" { folder[$4] = $1; file[$4] = $1 "/" $2; next }
@@ -46,6 +46,6 @@ calls()
 		}
 		print $1 "/" $2, file[$4] >"uses"
 	}
-	END { exit bad }' symbols symbols
+	END { exit bad }' table table
 }
 it "calls nothing in a folder above" calls
