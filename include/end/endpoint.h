@@ -1,14 +1,13 @@
 /*
- * The seam: an endpoint is one opened end of the copy, a lane is one worker's
- * way into it, an io is one request.  Backends (be_*.c) fill the table below;
- * nothing above the seam knows what kind of end it talks to.
+ * The seam: an endpoint is one opened end of the copy, a lane (lane.h) is one
+ * worker's way into it.  A backend (src/end/backend.h) does the work; nothing
+ * above the seam reaches into it.
  *
  * All offsets and lengths are bytes.
  */
 #ifndef PARDD_ENDPOINT_H
 #define PARDD_ENDPOINT_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,51 +15,18 @@
 
 #include "base/fault.h"
 #include "cli/opts.h"
+#include "end/lane.h"
 
 enum role { SOURCE, TARGET };
 
-/* OP_ZERO: len bytes at off read as zeros from now on; there is no buffer. */
-enum op { OP_READ, OP_WRITE, OP_ZERO };
-
-struct stamp {			/* when a request began */
-	uint64_t	 at;	/* ns */
-	uint64_t	 idle;	/* ns before it without any */
-	uint64_t	 share;	/* of its meter, see profile.h */
+enum end_kind {			/* a row of endpoint_kind each */
+	END_FILE, END_BLOCK, END_SCSI, END_STREAM, END_ZEROS, END_RANDOM,
+	END_DISCARD,
 };
 
-struct io {			/* one request, its worker's alone */
-	enum op		 op;
-	unsigned char	*buf;	/* page aligned unless a transfer is resumed */
-	uint64_t	 off;
-	size_t		 len;
-	size_t		 done;	/* bytes moved; fewer with err 0: the end */
-	int		 err;	/* an errno value; ECANCELED: lane->halt */
-	int		 status;	/* exit status, if not errno's */
-	uint64_t	 bad_off;	/* the bad byte, as told, or NOWHERE */
-	bool		 careful;	/* isolating an error */
-	bool		 spent;		/* a failed write that must not be */
-					/* repeated: see be_file.c */
-	struct stamp	 stamp;	/* profile.h's, while it is noted */
-	char		 why[168];	/* in the end's own words, or "" */
-	void		*flight;	/* the backend's, from submit to reap */
-};
-
-#define NOWHERE	UINT64_MAX
-
-struct profile;
-struct gauge;
-
-struct requests {		/* of one end, and one worker */
-	atomic_uint	 begun, ended;	/* ever; they may wrap */
-};
-
-struct lane {			/* one worker's alone */
-	struct endpoint	*ep;
-	struct requests	*requests;	/* counts them, or NULL */
-	int		 halt;	/* readable: leave a wait for a stream */
-	void		*priv;	/* the backend's, from attach to detach */
-	struct profile	*profile;	/* what notes its requests, or NULL */
-	struct gauge	*gauge;	/* where, see profile.h */
+struct kind_words {		/* what a kind is called */
+	const char	*text;	/* for people */
+	const char	*json;	/* for programs */
 };
 
 struct extent {			/* bytes of a file that are alike */
@@ -75,10 +41,11 @@ struct identity {		/* tells whether two ends are one */
 };
 
 struct endpoint {		/* shared and const once open */
-	const struct backend *be;
+	const struct backend *be;	/* src/end only */
 	void		*priv;	/* the backend's */
 	const char	*name;	/* as given, or "standard input" */
 	enum role	 role;
+	enum end_kind	 kind;
 	const struct opts *opts;
 	unsigned	 flags;	/* enum flag, of iflag= or oflag= */
 	int		 fd;	/* inherited, or while opening what to open */
@@ -119,98 +86,6 @@ struct endpoint {		/* shared and const once open */
 	dev_t		 file_dev;	/* of the file, node or pipe as such: */
 	ino_t		 file_ino;	/* file system and inode; 0: none yet */
 };
-
-struct io_uring_sqe;
-
-enum reaped {
-	REAP_DONE,		/* the io is as transfer would leave it */
-	REAP_TRANSFER,		/* transfer has to do it (again) */
-	REAP_WAIT,		/* it goes on: submit it once more */
-};
-
-struct backend {
-	/*
-	 * Open ep->name (or ep->fd) and fill in the rest.  Writes and creates
-	 * nothing; with "look" it also opens nothing for writing.
-	 */
-	int (*open)(struct endpoint *, bool look, struct fault *);
-	/*
-	 * Make the target ready to be written: open what was created just now
-	 * as ep->fd, cut it off at length unless that is negative.
-	 */
-	int (*prepare)(struct endpoint *, int64_t length, struct fault *);
-						/* NULL: nothing to do */
-	int (*attach)(struct lane *);		/* errno; NULL: no state */
-	int (*detach)(struct lane *);		/* errno of what was pending */
-	/* Move io->len bytes; finishes short transfers, EINTR and EAGAIN. */
-	void (*transfer)(struct lane *, struct io *);
-	/*
-	 * The same without waiting: put the request, of io->len bytes, or
-	 * what tells of its end, into sqe; false: transfer has to do it.  Then
-	 * take the result.  An io with a flight is on its way already, and is
-	 * never refused.  Both NULL: there is nothing to gain by it
-	 */
-	bool (*submit)(struct lane *, struct io *, struct io_uring_sqe *sqe);
-	enum reaped (*reap)(struct lane *, struct io *, int result);
-	/*
-	 * The extent that holds off, from off on; an errno where that is not
-	 * known.  For any thread.  NULL: all is data
-	 */
-	int (*extent)(const struct endpoint *, uint64_t off, struct extent *);
-	/*
-	 * Let the len bytes at "to" be those at "from" of the source, which
-	 * are shared and not copied; an errno, and then there may be any part
-	 * of them.  Both are of the same backend.  NULL: it cannot
-	 */
-	int (*share)(struct endpoint *, uint64_t to, const struct endpoint *src,
-	    uint64_t from, uint64_t len);
-	/* Make it length bytes long at least; errno.  NULL: has no length */
-	int (*extend)(struct endpoint *, uint64_t length);
-	/* What it has become since it was opened: size.  NULL: the same */
-	void (*again)(struct endpoint *);
-	/*
-	 * When all was written: fails if what was open is no longer length
-	 * bytes long, or is not to be found any more.  NULL: cannot be told
-	 */
-	int (*kept)(const struct endpoint *, uint64_t length, struct fault *);
-	int (*flush)(struct endpoint *, struct fault *);
-						/* NULL: nothing to flush */
-	/*
-	 * To look at the contents before the copy, of the target too: a new
-	 * descriptor to read from, or -1 and errno; cached: some of it is in
-	 * the page cache and is to stay.  Or read whole blocks, by nothing
-	 * opened for writing.  Both NULL: no contents to look at
-	 */
-	int (*view)(const struct endpoint *, bool *cached);
-	void (*look)(struct endpoint *, struct io *);
-	/*
-	 * Open r, all but which is set, to read back from the medium what this
-	 * target was given; r->grain: whole ones of this are read.  NULL:
-	 * cannot be read back
-	 */
-	int (*reader)(const struct endpoint *, struct endpoint *r,
-	    struct fault *);
-	/* Something to be told of the run, or "".  NULL: never */
-	void (*note)(const struct endpoint *, char *text, size_t room);
-	/*
-	 * The copy used these bytes: drop them from the page cache, leave an
-	 * inherited offset behind them.  NULL: nothing to do
-	 */
-	void (*leave)(struct endpoint *, uint64_t off, uint64_t len);
-	int (*close)(struct endpoint *);	/* errno */
-};
-
-extern const struct backend be_file, be_stream, be_null, be_sg;
-extern const struct backend be_back;	/* only by endpoint_reader */
-
-/* For "kept": fails for a file that had a name, and has none any more. */
-struct stat;
-int endpoint_named(const struct endpoint *, const struct stat *,
-    struct fault *f);
-
-/* The reader of a backend that has a view. */
-int back_reader(const struct endpoint *target, struct endpoint *r,
-    struct fault *f);
 
 /*
  * Open the end that opts name for this role (no name or "-": standard input or
@@ -281,23 +156,62 @@ int endpoint_flush(struct endpoint *, struct fault *f);
 int endpoint_reader(struct endpoint *r, const struct endpoint *target,
     uint32_t most, struct fault *f);
 
-/* Close; returns the errno of a close that failed, else 0. */
-int endpoint_close(struct endpoint *);
+/* What its kind is called. */
+const struct kind_words *endpoint_kind(const struct endpoint *);
 
-/* A worker's lane: attach returns an errno; detach settles what is pending. */
-int lane_attach(struct lane *, struct endpoint *, int halt);
-int lane_detach(struct lane *);
+/* Neither generated nor discarded: there is something that holds bytes. */
+static inline bool
+endpoint_holds(const struct endpoint *ep)
+{
+	return ep->kind < END_ZEROS;
+}
 
-/* Run one request to its end, see struct io. */
-void lane_transfer(struct lane *, struct io *);
+/* Make the target length bytes long at least, if it has a length; errno. */
+int endpoint_extend(struct endpoint *, uint64_t length);
 
 /*
- * The same in two steps.  Submit: false, and sqe unused, when only
- * lane_transfer can do it.  Finish: with the result of the kernel; false when
- * there is more to wait for, and the io has to be submitted again.
+ * When all was written: fails, with *f, if what was open is no longer length
+ * bytes long, or is not to be found any more.  0 where that cannot be told.
  */
-bool lane_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);
-bool lane_finish(struct lane *, struct io *, int result);
+int endpoint_check_kept(const struct endpoint *, uint64_t length,
+    struct fault *f);
+
+/*
+ * The copy used these bytes: drop them from the page cache, leave an inherited
+ * offset behind them.
+ */
+void endpoint_drop_cache(struct endpoint *, uint64_t off, uint64_t len);
+
+/*
+ * The extent that holds off, from off on; an errno where that is not known.
+ * For any thread.
+ */
+int endpoint_extent(const struct endpoint *, uint64_t off, struct extent *);
+
+/*
+ * Let the len bytes at "to" be those at "from" of the source, which are shared
+ * and not copied; an errno, and then there may be any part of them.  Both are
+ * of the same kind.
+ */
+int endpoint_share(struct endpoint *, uint64_t to, const struct endpoint *src,
+    uint64_t from, uint64_t len);
+
+/*
+ * Whether the contents can be looked at before the copy, of the target too: by
+ * endpoint_probe, which reads whole blocks by nothing opened for writing, or,
+ * if it is not "probed", by endpoint_view: a new descriptor to read from, or -1
+ * and errno; cached: some of it is in the page cache and is to stay.
+ */
+bool endpoint_viewable(const struct endpoint *);
+bool endpoint_probed(const struct endpoint *);
+void endpoint_probe(struct endpoint *, struct io *);
+int endpoint_view(const struct endpoint *, bool *cached);
+
+/* Whether endpoint_reader may be asked: what it was given can be read back. */
+bool endpoint_readable_back(const struct endpoint *);
+
+/* Close; returns the errno of a close that failed, else 0. */
+int endpoint_close(struct endpoint *);
 
 /*
  * Open what the descriptor "path" stands for anew, with these flags: a file by

@@ -43,7 +43,7 @@ base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 		return fault_set(f, STATUS_REFUSED, "%s begins at byte %llu of "
 		    "its target, and this copy at byte %llu", p->opts->base,
 		    (unsigned long long)m->off, (unsigned long long)p->dst_off);
-	if (p->dst->absent || p->dst->streamed || p->dst->be == &be_null)
+	if (p->dst->absent || p->dst->streamed || !endpoint_holds(p->dst))
 		return fault_set(f, STATUS_REFUSED, "base=: %s is there, but "
 		    "not %s, of which it tells what it holds", p->opts->base,
 		    p->dst->name);

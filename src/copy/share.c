@@ -21,7 +21,7 @@ share(struct job *job)
 
 	for (off = p->share_off; off < p->share_end && !job->stop; off += n) {
 		n = p->share_end - off < STEP ? p->share_end - off : STEP;
-		err = p->dst->be->share(p->dst, p->dst_off + off, p->src,
+		err = endpoint_share(p->dst, p->dst_off + off, p->src,
 		    p->src_off + off, n);
 		if (err == 0)
 			err = map_set(&job->map, off, n, FINISHED);

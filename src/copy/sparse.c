@@ -61,7 +61,7 @@ ask(const struct plan *p, uint64_t off)
 {
 	struct extent x;
 
-	if (p->src->be->extent(p->src, p->src_off + off, &x) != 0)
+	if (endpoint_extent(p->src, p->src_off + off, &x) != 0)
 		return (struct extent){ off, UINT64_MAX - off, false };
 	x.off -= p->src_off;
 	return x;
@@ -206,9 +206,9 @@ nothing_at(const struct plan *p, uint64_t off)
 	struct extent x;
 	int err;
 
-	if (dst->device || dst->inherited || dst->be->extent == NULL)
+	if (dst->device || dst->inherited)
 		return 0;
-	err = dst->be->extent(dst, p->dst_off + off, &x);
+	err = endpoint_extent(dst, p->dst_off + off, &x);
 	if (err == ENXIO)
 		return most;		/* it ends before */
 	return err == 0 && x.hole ? fewer(x.len, most) : 0;

@@ -53,7 +53,7 @@ look_at_target(struct look *l, const struct plan *p, size_t most)
 	struct fault f;
 
 	*l = (struct look){ .buf = NULL };
-	if (p->dst->be->reader == NULL)
+	if (!endpoint_readable_back(p->dst))
 		return false;
 	l->opened = endpoint_reader(&l->reader, p->dst, READ_BACK_MOST,
 	    &f) == 0;

@@ -11,7 +11,7 @@
  *
  * The target was flushed before.
  */
-#include "end/endpoint.h"
+#include "backend.h"
 
 #include <errno.h>
 #include <fcntl.h>

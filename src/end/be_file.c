@@ -22,7 +22,7 @@
  * kernel vouches that they read as zeros, or else fails: BLKDISCARD promises
  * nothing.
  */
-#include "end/endpoint.h"
+#include "backend.h"
 
 #include <errno.h>
 #include <fcntl.h>

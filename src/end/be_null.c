@@ -2,7 +2,7 @@
  * Ends that are not there: input made of zeros or random bytes, /dev/null as
  * an empty input, and output that is counted and discarded.
  */
-#include "end/endpoint.h"
+#include "backend.h"
 
 #include <errno.h>
 #include <string.h>

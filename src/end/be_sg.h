@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "end/endpoint.h"
+#include "backend.h"
 #include "end/scsi.h"
 
 struct sg {			/* an endpoint's priv */

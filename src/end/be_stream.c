@@ -4,7 +4,7 @@
  * at a time is here, in order (turn.h, and the lock "order" in copy.c); what
  * is kept between two requests is guarded by that.
  */
-#include "end/endpoint.h"
+#include "backend.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -17,12 +17,11 @@
 #include <linux/major.h>
 #include <unistd.h>
 
-#include "base/clock.h"
+#include "backend.h"
 #include "base/folder.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/disk.h"
-#include "end/gauge.h"
 
 enum {				/* minor numbers of MEM_MAJOR */
 	MINOR_NULL = 3,
@@ -448,37 +447,63 @@ unopened(enum role role, const struct opts *o, const char *name,
 		.room = -1, .grain = 1, .end = UINT64_MAX };
 }
 
+static enum end_kind
+kind_of(const struct endpoint *ep)
+{
+	if (ep->be == &be_sg)
+		return END_SCSI;
+	if (ep->be == &be_null && ep->role == TARGET)
+		return END_DISCARD;
+	if (ep->be == &be_null)
+		return (ep->flags & FLAG_RANDOM) != 0 ? END_RANDOM : END_ZEROS;
+	if (ep->streamed)
+		return END_STREAM;
+	return ep->device ? END_BLOCK : END_FILE;
+}
+
 int
 endpoint_open_compared(struct endpoint *ep, const struct opts *o,
     struct fault *f)
 {
 	*ep = unopened(SOURCE, o, o->output, o->oflag);
 	ep->back = true;
-	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, false, f);
+	if (check_scheme(ep, f) != 0 || open_named(ep, false, f) != 0)
+		return -1;
+	ep->kind = kind_of(ep);
+	return 0;
+}
+
+static int
+open_end(struct endpoint *ep, bool look, struct fault *f)
+{
+	const char *name = ep->name;
+
+	if ((ep->flags & (FLAG_ZEROS | FLAG_RANDOM)) != 0)
+		return open_generated(ep, look, f);
+	if (name == NULL || strcmp(name, "-") == 0) {
+		ep->fd = ep->role == SOURCE ? STDIN_FILENO : STDOUT_FILENO;
+		ep->name = ep->role == SOURCE ? "standard input" :
+		    "standard output";
+		ep->inherited = true;
+		return open_inherited(ep, look, f);
+	}
+	if (ep->role == TARGET && strcmp(name, ".") == 0) {
+		ep->be = &be_null;
+		return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
+	}
+	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, look, f);
 }
 
 int
 endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
     bool look, struct fault *f)
 {
-	const char *name = role == SOURCE ? o->input : o->output;
-	unsigned flags = role == SOURCE ? o->iflag : o->oflag;
-
-	*ep = unopened(role, o, name, flags);
-	if ((flags & (FLAG_ZEROS | FLAG_RANDOM)) != 0)
-		return open_generated(ep, look, f);
-	if (name == NULL || strcmp(name, "-") == 0) {
-		ep->fd = role == SOURCE ? STDIN_FILENO : STDOUT_FILENO;
-		ep->name = role == SOURCE ? "standard input" :
-		    "standard output";
-		ep->inherited = true;
-		return open_inherited(ep, look, f);
-	}
-	if (role == TARGET && strcmp(name, ".") == 0) {
-		ep->be = &be_null;
-		return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
-	}
-	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, look, f);
+	*ep = unopened(role, o, role == SOURCE ? o->input : o->output,
+	    role == SOURCE ? o->iflag : o->oflag);
+	if (open_end(ep, look, f) != 0)
+		return -1;
+	ep->kind = kind_of(ep);
+	return 0;
 }
 
 int
@@ -619,6 +644,7 @@ endpoint_reader(struct endpoint *r, const struct endpoint *target,
 	r->block = target->block;
 	r->device = target->device;
 	r->inherited = target->inherited;
+	r->kind = target->kind;
 	r->back = true;
 	r->seekable = true;
 	r->id = target->id;
@@ -633,6 +659,87 @@ endpoint_reader(struct endpoint *r, const struct endpoint *target,
 	return -1;
 }
 
+const struct kind_words *
+endpoint_kind(const struct endpoint *ep)
+{
+	static const struct kind_words kinds[] = {
+		[END_FILE] = { "file", "file" },
+		[END_BLOCK] = { "block device", "block_device" },
+		[END_SCSI] = { "SCSI disk", "scsi_disk" },
+		[END_STREAM] = { "stream", "stream" },
+		[END_ZEROS] = { "generated", "generated" },
+		[END_RANDOM] = { "generated", "generated" },
+		[END_DISCARD] = { "discarded", "discarded" },
+	};
+
+	return &kinds[ep->kind];
+}
+
+int
+endpoint_extend(struct endpoint *ep, uint64_t length)
+{
+	return ep->be->extend == NULL ? 0 : ep->be->extend(ep, length);
+}
+
+int
+endpoint_check_kept(const struct endpoint *ep, uint64_t length,
+    struct fault *f)
+{
+	return ep->be->kept == NULL ? 0 : ep->be->kept(ep, length, f);
+}
+
+void
+endpoint_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
+{
+	if (ep->be->leave != NULL)
+		ep->be->leave(ep, off, len);
+}
+
+int
+endpoint_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	return ep->be->extent == NULL ? EOPNOTSUPP :
+	    ep->be->extent(ep, off, x);
+}
+
+int
+endpoint_share(struct endpoint *ep, uint64_t to, const struct endpoint *src,
+    uint64_t from, uint64_t len)
+{
+	return ep->be->share == NULL || ep->be != src->be ? EOPNOTSUPP :
+	    ep->be->share(ep, to, src, from, len);
+}
+
+bool
+endpoint_viewable(const struct endpoint *ep)
+{
+	return ep->be->view != NULL || ep->be->look != NULL;
+}
+
+bool
+endpoint_probed(const struct endpoint *ep)
+{
+	return ep->be->look != NULL;
+}
+
+void
+endpoint_probe(struct endpoint *ep, struct io *io)
+{
+	ep->be->look(ep, io);
+}
+
+int
+endpoint_view(const struct endpoint *ep, bool *cached)
+{
+	return ep->be->view(ep, cached);
+}
+
+bool
+endpoint_readable_back(const struct endpoint *ep)
+{
+	return ep->be->reader != NULL;
+}
+
 int
 endpoint_close(struct endpoint *ep)
 {
@@ -644,112 +751,4 @@ endpoint_close(struct endpoint *ep)
 	if (ep->dir >= 0)
 		close(ep->dir);
 	return err;
-}
-
-int
-lane_attach(struct lane *lane, struct endpoint *ep, int halt)
-{
-	*lane = (struct lane){ .ep = ep, .halt = halt };
-	return ep->be->attach == NULL ? 0 : ep->be->attach(lane);
-}
-
-int
-lane_detach(struct lane *lane)
-{
-	return lane->ep->be->detach == NULL ? 0 : lane->ep->be->detach(lane);
-}
-
-/* As if it had not been tried; returns how much of it there is room for. */
-static uint64_t
-begin(const struct lane *lane, struct io *io)
-{
-	uint64_t end = io->op == OP_READ ? UINT64_MAX : lane->ep->end;
-
-	io->done = 0;
-	io->err = 0;
-	io->status = 0;
-	io->bad_off = NOWHERE;
-	io->spent = false;
-	io->why[0] = '\0';
-	return end > io->off ? end - io->off : 0;
-}
-
-/* There is no other writer, so that no lock prefix is needed. */
-static void
-count(atomic_uint *n)
-{
-	atomic_store_explicit(n,
-	    atomic_load_explicit(n, memory_order_relaxed) + 1,
-	    memory_order_relaxed);
-}
-
-static void
-began(const struct lane *lane, struct io *io)
-{
-	if (lane->requests != NULL)
-		count(&lane->requests->begun);
-	if (lane->gauge != NULL)
-		gauge_begin(lane, io, clock_ns());
-}
-
-static void
-ended(const struct lane *lane, const struct io *io)
-{
-	if (lane->requests != NULL)
-		count(&lane->requests->ended);
-	if (lane->gauge != NULL)
-		gauge_note(lane, io, clock_ns());
-}
-
-bool
-lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
-{
-	const struct backend *be = lane->ep->be;
-
-	if (io->flight != NULL)
-		return be->submit(lane, io, sqe);
-	if (begin(lane, io) < io->len || be->submit == NULL ||
-	    !be->submit(lane, io, sqe))
-		return false;
-	began(lane, io);
-	return true;
-}
-
-static void
-transfer(struct lane *lane, struct io *io)
-{
-	uint64_t room = begin(lane, io);
-	size_t len = io->len;
-
-	if (room < len)
-		io->len = (size_t)room;
-	if (io->len > 0)
-		lane->ep->be->transfer(lane, io);
-	if (room < len && io->err == 0 && io->done == room) {
-		io->err = ENOSPC;	/* as at the end of a disk */
-		snprintf(io->why, sizeof(io->why), "partition %u ends there",
-		    lane->ep->part);
-	}
-	io->len = len;
-}
-
-bool
-lane_finish(struct lane *lane, struct io *io, int result)
-{
-	enum reaped reaped = lane->ep->be->reap(lane, io, result);
-
-	if (reaped == REAP_WAIT)
-		return false;
-	if (reaped == REAP_TRANSFER)
-		transfer(lane, io);
-	ended(lane, io);
-	return true;
-}
-
-void
-lane_transfer(struct lane *lane, struct io *io)
-{
-	began(lane, io);
-	transfer(lane, io);
-	ended(lane, io);
 }

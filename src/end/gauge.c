@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend.h"
 #include "base/clock.h"
 
 enum {

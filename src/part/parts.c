@@ -374,7 +374,7 @@ bool
 parts_possible(const struct endpoint *ep)
 {
 	return !ep->streamed && !ep->absent && ep->size > 0 &&
-	    (ep->be->view != NULL || ep->be->look != NULL);
+	    endpoint_viewable(ep);
 }
 
 /* Read the table of a view, unless there was an error; close it. */

@@ -29,8 +29,8 @@ bring(const struct view *v, struct io *io)
 {
 	ssize_t n;
 
-	if (v->ep->be->look != NULL) {
-		v->ep->be->look(v->ep, io);
+	if (endpoint_probed(v->ep)) {
+		endpoint_probe(v->ep, io);
 		return;
 	}
 	memset(io->buf, 0, io->len);
@@ -100,8 +100,8 @@ view_rescued(struct view *v, struct endpoint *ep, const struct endpoint *whole,
 	*v = (struct view){ .ep = ep, .fd = -1, .sparse = true, .from = -1,
 		.size = (uint64_t)whole->size, .sector = whole->block,
 		.filled = map_totals(map).end, .map = map };
-	if (ep->be->look == NULL) {
-		v->from = ep->be->view(ep, &v->cached);
+	if (!endpoint_probed(ep)) {
+		v->from = endpoint_view(ep, &v->cached);
 		if (v->from < 0)
 			return errno;
 	}
@@ -115,10 +115,10 @@ view_open(struct view *v, struct endpoint *ep)
 		.size = (uint64_t)(ep->part > 0 ? ep->whole : ep->size),
 		.sector = ep->block };
 	v->filled = v->size;
-	v->sparse = ep->be->look != NULL;
+	v->sparse = endpoint_probed(ep);
 	if (v->sparse)
 		return read_edges(v);
-	v->fd = ep->be->view(ep, &v->cached);
+	v->fd = endpoint_view(ep, &v->cached);
 	return v->fd < 0 ? errno : 0;
 }
 

@@ -205,7 +205,7 @@ set_claim(struct plan *p)
 
 	p->claim = p->chunk;
 	if (!waits || p->opts->manifest != NULL || p->opts->base != NULL ||
-	    p->dst->be != &be_file || p->dst->device ||
+	    p->dst->kind != END_FILE ||
 	    p->src->streamed || PAGE % p->chunk != 0 ||
 	    p->dst_off % p->chunk != 0)
 		return;

@@ -18,18 +18,6 @@ describe_unknown(const char *name)
 	    "device", "inode", "disk", "created", 0);
 }
 
-static const char *
-kind(const struct endpoint *ep)
-{
-	if (ep->be == &be_sg)
-		return "scsi_disk";
-	if (ep->be == &be_null)
-		return ep->role == SOURCE ? "generated" : "discarded";
-	if (ep->streamed)
-		return "stream";
-	return ep->device ? "block_device" : "file";
-}
-
 static json_t *
 device(const struct identity *id)
 {
@@ -62,7 +50,7 @@ describe_end(const struct endpoint *ep, uint64_t off)
 {
 	const struct identity *id = &ep->id;
 	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:b}",
-	    "name", value_text(ep->name), "kind", kind(ep),
+	    "name", value_text(ep->name), "kind", endpoint_kind(ep)->json,
 	    "size", value_amount(ep->absent ? -1 :
 	    ep->part > 0 ? ep->whole : ep->size),
 	    "block", value_amount(ep->block > 0 ? (int64_t)ep->block : -1),

@@ -15,7 +15,7 @@
 static bool
 can_be_read_again(const struct endpoint *ep)
 {
-	return ep->be != &be_null && !ep->inherited &&
+	return endpoint_holds(ep) && !ep->inherited &&
 	    (!ep->streamed || ep->durable);
 }
 

@@ -293,7 +293,7 @@ instead(const struct plan *p)
 		return ", here or on the other end, not in the comparison";
 	if (p->opts->map != NULL)
 		return ", not in the copy";
-	return p->dst->be != &be_null ? ", zeros in the copy" : "";
+	return p->dst->kind != END_DISCARD ? ", zeros in the copy" : "";
 }
 
 /* With a map that was saved and has all of them, only the first are shown. */

@@ -15,18 +15,6 @@
 
 typedef unsigned long long ull;
 
-static const char *
-kind(const struct endpoint *ep)
-{
-	if (ep->be == &be_sg)
-		return "SCSI disk";
-	if (ep->be == &be_null)
-		return ep->role == SOURCE ? "generated" : "discarded";
-	if (ep->streamed)
-		return "stream";
-	return ep->device ? "block device" : "file";
-}
-
 static void
 disk_plan(FILE *out, const struct endpoint *ep, const char *what)
 {
@@ -61,7 +49,7 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	    p->length;
 
 	say(out, "%s=%s", what, ep->name);
-	say(out, "%s_kind=%s%s", what, kind(ep), ep->absent ? ", to be created"
+	say(out, "%s_kind=%s%s", what, endpoint_kind(ep)->text, ep->absent ? ", to be created"
 	    : "");
 	if (ep->part > 0)
 		say(out, "%s_part=%u", what, ep->part);

@@ -82,7 +82,7 @@ name_target(struct keeper *k, const struct plan *p)
 	const size_t room = sizeof(k->target);
 	struct disk d;
 
-	if (p->dst->be == &be_null) {
+	if (p->dst->kind == END_DISCARD) {
 		snprintf(k->target, room, "%s", MAP_DISCARDED);
 		return;
 	}

@@ -40,10 +40,9 @@ extend(struct job *job)
 	struct fault f;
 	int err;
 
-	if (length == 0 || !(p->sparse || p->holes || job->rescue != NULL) ||
-	    p->dst->be->extend == NULL)
+	if (length == 0 || !(p->sparse || p->holes || job->rescue != NULL))
 		return;
-	err = p->dst->be->extend(p->dst, length);
+	err = endpoint_extend(p->dst, length);
 	if (err == 0)
 		return;
 	fault_errno(&f, err, "%s: making it %llu bytes long", p->dst->name,
@@ -58,8 +57,7 @@ keep(struct job *job)
 	uint64_t length = written_end(job);
 	struct fault f;
 
-	if (length > 0 && dst->be->kept != NULL &&
-	    dst->be->kept(dst, length, &f) != 0)
+	if (length > 0 && endpoint_check_kept(dst, length, &f) != 0)
 		job_fail(job, &f);
 }
 
@@ -94,11 +92,9 @@ finish(struct job *job)
 	if (job->flush.status != 0)
 		job->flush.status = STATUS_NOT_FLUSHED;
 	map_next(&job->map, 0, UNTRIED, &left);
-	if (p->src->be->leave != NULL)
-		p->src->be->leave(p->src, p->src_off, left.off);
-	if (p->dst->be->leave != NULL)
-		p->dst->be->leave(p->dst, p->dst_off, left.off == end ?
-		    round_up(end, p->pad) : left.off);
+	endpoint_drop_cache(p->src, p->src_off, left.off);
+	endpoint_drop_cache(p->dst, p->dst_off, left.off == end ?
+	    round_up(end, p->pad) : left.off);
 }
 
 static void

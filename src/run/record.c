@@ -71,7 +71,7 @@ static uint64_t
 noted_from(const struct plan *p)
 {
 	const struct endpoint *dst = p->dst;
-	bool kept = dst->be != &be_null && (!dst->streamed || dst->durable);
+	bool kept = endpoint_holds(dst) && (!dst->streamed || dst->durable);
 
 	return kept ? p->dst_off : p->src_off;
 }

@@ -124,11 +124,11 @@ holes_of(const struct endpoint *ep, uint64_t base, struct holes *h)
 	bool cached;
 
 	*h = (struct holes){ .fd = -1, .base = base };
-	if (ep->be == &be_null && ep->endless)
+	if (ep->kind == END_ZEROS || ep->kind == END_RANDOM)
 		return true;		/* iflag=random is refused */
-	if (ep->be != &be_file || ep->device)
+	if (ep->kind != END_FILE)
 		return false;
-	h->fd = ep->be->view(ep, &cached);
+	h->fd = endpoint_view(ep, &cached);
 	return h->fd >= 0;
 }
 
@@ -159,7 +159,7 @@ skip_holes(struct job *job)
 {
 	const struct plan *p = job->p;
 	uint64_t at = 0, data, end = p->length;
-	struct holes a, b = { .fd = -1 };
+	struct holes a = { .fd = -1 }, b = { .fd = -1 };
 	bool known = p->bounded && holes_of(p->src, p->src_off, &a);
 
 	known = known && holes_of(p->dst, p->dst_off, &b);
@@ -534,8 +534,6 @@ compare_run(struct job *job, void (*start)(struct job *))
 	start(job);
 	t = map_totals(&job->map);
 	save(job);
-	if (p->src->be->leave != NULL)
-		p->src->be->leave(p->src, p->src_off, t.end);
-	if (p->dst->be->leave != NULL)
-		p->dst->be->leave(p->dst, p->dst_off, t.end);
+	endpoint_drop_cache(p->src, p->src_off, t.end);
+	endpoint_drop_cache(p->dst, p->dst_off, t.end);
 }

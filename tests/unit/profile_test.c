@@ -4,6 +4,8 @@
  */
 #include "report/profile.h"
 
+#include "../../src/end/backend.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

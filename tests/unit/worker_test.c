@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "../../src/end/backend.h"
 #include "copy/job.h"
 #include "run/lead.h"
 

@@ -1,0 +1,76 @@
+/*
+ * A lane is one worker's way into an end, an io is one request.
+ *
+ * All offsets and lengths are bytes.
+ */
+#ifndef PARDD_LANE_H
+#define PARDD_LANE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct endpoint;
+struct io_uring_sqe;
+
+/* OP_ZERO: len bytes at off read as zeros from now on; there is no buffer. */
+enum op { OP_READ, OP_WRITE, OP_ZERO };
+
+struct stamp {			/* when a request began */
+	uint64_t	 at;	/* ns */
+	uint64_t	 idle;	/* ns before it without any */
+	uint64_t	 share;	/* of its meter, see profile.h */
+};
+
+struct io {			/* one request, its worker's alone */
+	enum op		 op;
+	unsigned char	*buf;	/* page aligned unless a transfer is resumed */
+	uint64_t	 off;
+	size_t		 len;
+	size_t		 done;	/* bytes moved; fewer with err 0: the end */
+	int		 err;	/* an errno value; ECANCELED: lane->halt */
+	int		 status;	/* exit status, if not errno's */
+	uint64_t	 bad_off;	/* the bad byte, as told, or NOWHERE */
+	bool		 careful;	/* isolating an error */
+	bool		 spent;		/* a failed write that must not be */
+					/* repeated: see be_file.c */
+	struct stamp	 stamp;	/* profile.h's, while it is noted */
+	char		 why[168];	/* in the end's own words, or "" */
+	void		*flight;	/* the backend's, from submit to reap */
+};
+
+#define NOWHERE	UINT64_MAX
+
+struct profile;
+struct gauge;
+
+struct requests {		/* of one end, and one worker */
+	atomic_uint	 begun, ended;	/* ever; they may wrap */
+};
+
+struct lane {			/* one worker's alone */
+	struct endpoint	*ep;
+	struct requests	*requests;	/* counts them, or NULL */
+	int		 halt;	/* readable: leave a wait for a stream */
+	void		*priv;	/* the backend's, from attach to detach */
+	struct profile	*profile;	/* what notes its requests, or NULL */
+	struct gauge	*gauge;	/* where, see profile.h */
+};
+
+/* A worker's lane: attach returns an errno; detach settles what is pending. */
+int lane_attach(struct lane *, struct endpoint *, int halt);
+int lane_detach(struct lane *);
+
+/* Run one request to its end, see struct io. */
+void lane_transfer(struct lane *, struct io *);
+
+/*
+ * The same in two steps.  Submit: false, and sqe unused, when only
+ * lane_transfer can do it.  Finish: with the result of the kernel; false when
+ * there is more to wait for, and the io has to be submitted again.
+ */
+bool lane_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);
+bool lane_finish(struct lane *, struct io *, int result);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * What a kind of end is made of: the table that each fills, and what they share.
+ * No other folder includes this.
+ *
+ * All offsets and lengths are bytes.
+ */
+#ifndef PARDD_BACKEND_H
+#define PARDD_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "end/endpoint.h"
+#include "end/lane.h"
+
+struct io_uring_sqe;
+
+enum reaped {
+	REAP_DONE,		/* the io is as transfer would leave it */
+	REAP_TRANSFER,		/* transfer has to do it (again) */
+	REAP_WAIT,		/* it goes on: submit it once more */
+};
+
+struct backend {
+	/*
+	 * Open ep->name (or ep->fd) and fill in the rest.  Writes and creates
+	 * nothing; with "look" it also opens nothing for writing.
+	 */
+	int (*open)(struct endpoint *, bool look, struct fault *);
+	/*
+	 * Make the target ready to be written: open what was created just now
+	 * as ep->fd, cut it off at length unless that is negative.
+	 */
+	int (*prepare)(struct endpoint *, int64_t length, struct fault *);
+						/* NULL: nothing to do */
+	int (*attach)(struct lane *);		/* errno; NULL: no state */
+	int (*detach)(struct lane *);		/* errno of what was pending */
+	/* Move io->len bytes; finishes short transfers, EINTR and EAGAIN. */
+	void (*transfer)(struct lane *, struct io *);
+	/*
+	 * The same without waiting: put the request, of io->len bytes, or
+	 * what tells of its end, into sqe; false: transfer has to do it.  Then
+	 * take the result.  An io with a flight is on its way already, and is
+	 * never refused.  Both NULL: there is nothing to gain by it
+	 */
+	bool (*submit)(struct lane *, struct io *, struct io_uring_sqe *sqe);
+	enum reaped (*reap)(struct lane *, struct io *, int result);
+	/*
+	 * The extent that holds off, from off on; an errno where that is not
+	 * known.  For any thread.  NULL: all is data
+	 */
+	int (*extent)(const struct endpoint *, uint64_t off, struct extent *);
+	/*
+	 * Let the len bytes at "to" be those at "from" of the source, which
+	 * are shared and not copied; an errno, and then there may be any part
+	 * of them.  Both are of the same backend.  NULL: it cannot
+	 */
+	int (*share)(struct endpoint *, uint64_t to, const struct endpoint *src,
+	    uint64_t from, uint64_t len);
+	/* Make it length bytes long at least; errno.  NULL: has no length */
+	int (*extend)(struct endpoint *, uint64_t length);
+	/* What it has become since it was opened: size.  NULL: the same */
+	void (*again)(struct endpoint *);
+	/*
+	 * When all was written: fails if what was open is no longer length
+	 * bytes long, or is not to be found any more.  NULL: cannot be told
+	 */
+	int (*kept)(const struct endpoint *, uint64_t length, struct fault *);
+	int (*flush)(struct endpoint *, struct fault *);
+						/* NULL: nothing to flush */
+	/*
+	 * To look at the contents before the copy, of the target too: a new
+	 * descriptor to read from, or -1 and errno; cached: some of it is in
+	 * the page cache and is to stay.  Or read whole blocks, by nothing
+	 * opened for writing.  Both NULL: no contents to look at
+	 */
+	int (*view)(const struct endpoint *, bool *cached);
+	void (*look)(struct endpoint *, struct io *);
+	/*
+	 * Open r, all but which is set, to read back from the medium what this
+	 * target was given; r->grain: whole ones of this are read.  NULL:
+	 * cannot be read back
+	 */
+	int (*reader)(const struct endpoint *, struct endpoint *r,
+	    struct fault *);
+	/* Something to be told of the run, or "".  NULL: never */
+	void (*note)(const struct endpoint *, char *text, size_t room);
+	/*
+	 * The copy used these bytes: drop them from the page cache, leave an
+	 * inherited offset behind them.  NULL: nothing to do
+	 */
+	void (*leave)(struct endpoint *, uint64_t off, uint64_t len);
+	int (*close)(struct endpoint *);	/* errno */
+};
+
+extern const struct backend be_file, be_stream, be_null, be_sg;
+extern const struct backend be_back;	/* only by endpoint_reader */
+
+/* For "kept": fails for a file that had a name, and has none any more. */
+struct stat;
+int endpoint_named(const struct endpoint *, const struct stat *,
+    struct fault *f);
+
+/* The reader of a backend that has a view. */
+int back_reader(const struct endpoint *target, struct endpoint *r,
+    struct fault *f);
+
+#endif
