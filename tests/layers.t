@@ -49,3 +49,13 @@ calls()
 	END { exit bad }' table table
 }
 it "calls nothing in a folder above" calls
+
+# An end is reached by endpoint.h and lane.h, whatever it is.
+seam()
+{
+	local folders
+	folders=$(cd "$top/src" && printf '%s\n' */ | grep -v '^end/')
+	# shellcheck disable=SC2086
+	! (cd "$top/src" && grep -rnE -e '->be->|&be_[a-z]+' main.c $folders)
+}
+it "asks no end what it is" seam
