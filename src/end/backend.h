@@ -1,6 +1,6 @@
 /*
- * What a kind of end is made of: the table that each fills, and what they share.
- * No other folder includes this.
+ * What a kind of end is made of: the table that each fills, and what they
+ * share.  No other folder includes this.
  *
  * All offsets and lengths are bytes.
  */

@@ -563,7 +563,8 @@ not_readable_back(const struct plan *p, struct fault *f)
 {
 	struct endpoint r;
 
-	if (!p->reads_back || (p->dst->absent && endpoint_readable_back(p->dst)))
+	if (!p->reads_back ||
+	    (p->dst->absent && endpoint_readable_back(p->dst)))
 		return 0;
 	if (endpoint_reader(&r, p->dst, READ_BACK_MOST, f) != 0)
 		return -1;

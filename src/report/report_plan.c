@@ -49,8 +49,8 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	    p->length;
 
 	say(out, "%s=%s", what, ep->name);
-	say(out, "%s_kind=%s%s", what, endpoint_kind(ep)->text, ep->absent ? ", to be created"
-	    : "");
+	say(out, "%s_kind=%s%s", what, endpoint_kind(ep)->text,
+	    ep->absent ? ", to be created" : "");
 	if (ep->part > 0)
 		say(out, "%s_part=%u", what, ep->part);
 	if (ep->size >= 0 && !ep->absent)
