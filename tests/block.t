@@ -170,6 +170,78 @@ sparse_onto()
 	    exits 0 "$pardd" if=src of="$b" conv=sparse && same src "$b"
 }
 it "leaves no old data on a disk with conv=sparse" sparse_onto
+
+# midway COMMAND...: when 2 MiB are in dst
+midway()
+{
+	{ until_true 30 eval '[[ $(stat -c %s dst) -gt 2097152 ]]' && "$@"; } >/dev/null 2>&1 &
+}
+# copies_at_leisure STATUS OPERANDS...: the second half takes a second
+copies_at_leisure()
+{
+	exits "$1" "$pardd" if="$a" of=dst rate=4M bs=512 bpt=64 "${@:2}"
+}
+cut_off()
+{
+	filled a 8M 512 1 && midway truncate -s 2M a.img
+	copies_at_leisure 102 "$@" && says 'a.img was cut off at byte 2097152'
+}
+it "says that a loop device's file was cut off" cut_off coe=1
+it "says so of a loop device on another" eval 'filled lower 8M 512 1 &&
+    loop "$lower" --direct-io=on --sector-size 512 && a=$dev && midway truncate -s 2M lower.img
+    copies_at_leisure 102 coe=1 && says "lower.img was cut off at byte 2097152"'
+it "says so in a rescue" cut_off map=map
+cut_behind()
+{
+	filled a 8M 512 1 && truncate -s 7M a.img &&
+	    exits 0 "$pardd" if="$a" of=dst bs=1M skip=1 count=6 && complete && holds dst 0 1M 6M 1
+}
+it "does not mind what lies behind the copy" cut_behind
+replaced()
+{
+	filled a 8M 512 1 && echo short >new && mv new a.img &&
+	    exits 0 "$pardd" if="$a" of=dst && complete && holds dst 0 0 8M 1
+}
+it "does not mind a file that has the name now" replaced
+
+# exchange: there is another medium in $a, without an error
+exchange()
+{
+	perl -e 'open(L, "<", $ARGV[0]) && open(F, "<", $ARGV[1]) &&
+	    ioctl(L, 0x4c06, fileno(F)) or die' "$a" other.img	# LOOP_CHANGE_FD
+}
+another()
+{
+	"$blocks" make a.img 8M 1 && "$blocks" make other.img 8M 5 &&
+	    loop a.img --sector-size 512 --read-only && a=$dev && midway exchange
+}
+another_medium()
+{
+	another
+	copies_at_leisure 69 "$@" && says 'the medium was changed during the copy'
+}
+another_rescued()
+{
+	another_medium map=map mapinterval=1 && loop a.img --read-only && a=$dev &&
+	    copies_at_leisure 0 map=map && complete && same a.img dst
+}
+another_compared()
+{
+	"$blocks" make dst 8M 1 && "$blocks" make other.img 8M 1 &&
+	    cp dst a.img && loop a.img --read-only && a=$dev || return
+	{ until_true 30 grep -q progress told && exchange; } >/dev/null 2>&1 &
+	copies_at_leisure 69 compare=1 json=told && says 'the medium was changed'
+}
+if perl -e 1 2>/dev/null; then
+	it "says that the medium was changed" another_medium
+	it "says it of one that was verified" another_medium verify=1
+	it "says it with coe=1" another_medium coe=1
+	it "does not believe a map of two media" another_rescued
+	it "does not compare with two media" another_compared
+else
+	skip "no perl" "says that the medium was changed"
+fi
+
 read_only()
 {
 	truncate -s 1M a.img && "$blocks" make a.img 1M 1 && loop a.img --read-only &&

@@ -121,6 +121,12 @@ int job_flush(struct job *, struct fault *);
 /* Claim nothing more, and wake who waits for a stream.  For anybody. */
 void job_stop(struct job *);
 
+/*
+ * Whether what was read is to be believed: -1 with *f, if a device that was the
+ * source is not what it was, but reads on without an error.  For anybody.
+ */
+int job_source_kept(struct job *, struct fault *f);
+
 /* Keep the first fault, and stop the copy.  For anybody. */
 void job_fail(struct job *, const struct fault *);
 

@@ -171,7 +171,9 @@ int endpoint_extend(struct endpoint *, uint64_t length);
 
 /*
  * When all was written: fails, with *f, if what was open is no longer length
- * bytes long, or is not to be found any more.  0 where that cannot be told.
+ * bytes long, or is not to be found any more.  When a device was read, up to
+ * there: fails if that may be none of what it held.  0 where that cannot be
+ * told.
  */
 int endpoint_check_kept(const struct endpoint *, uint64_t length,
     struct fault *f);

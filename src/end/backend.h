@@ -65,7 +65,9 @@ struct backend {
 	void (*again)(struct endpoint *);
 	/*
 	 * When all was written: fails if what was open is no longer length
-	 * bytes long, or is not to be found any more.  NULL: cannot be told
+	 * bytes long, or is not to be found any more.  When a device was read,
+	 * up to there: fails if that may be none of what it held.  NULL: cannot
+	 * be told
 	 */
 	int (*kept)(const struct endpoint *, uint64_t length, struct fault *);
 	int (*flush)(struct endpoint *, struct fault *);

@@ -43,7 +43,13 @@
 
 #include "base/status.h"
 #include "cli/opts.h"
+#include "disk/below.h"
 #include "disk/disk.h"
+#include "disk/sysfs.h"
+
+#ifndef BLKGETDISKSEQ
+#define BLKGETDISKSEQ	_IOR(0x12, 128, uint64_t)	/* Linux 5.15 */
+#endif
 
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE	0x00000080	/* Linux 6.14 */
@@ -69,6 +75,7 @@ struct file {
 	atomic_bool	 no_zero;	/* it cannot zero here, */
 	atomic_bool	 no_trim;	/* nor by freeing blocks */
 	uint64_t	 length;	/* at the start; no blocks behind */
+	uint64_t	 medium;	/* a number of it, or 0 */
 };
 
 struct trail {			/* written, not yet dropped: one lane's */
@@ -98,6 +105,15 @@ in_memory(const struct statfs *fs)
 	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
 }
 
+/* The number of the medium that is there now; 0: not known, or none. */
+static uint64_t
+medium(int fd)
+{
+	uint64_t number;
+
+	return ioctl(fd, BLKGETDISKSEQ, &number) == 0 ? number : 0;
+}
+
 /* Logical block and size of a block device. */
 static int
 ask_device(struct endpoint *ep, struct file *file, struct fault *f)
@@ -121,6 +137,7 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	ep->grain = SECTOR;	/* less than a block: by the page cache */
 	ep->size = ep->room = (int64_t)bytes;
 	file->align = file->read_align = ep->block;
+	file->medium = medium(file->plain);
 	return 0;
 }
 
@@ -400,13 +417,42 @@ goes_direct(const struct file *file, const struct io *io)
 	    (file->prefer_direct || (io->careful && io->op == OP_READ));
 }
 
+/* A drive looks for its medium when it is opened. */
+static bool
+ejected(const struct file *file, dev_t node)
+{
+	int dir = sysfs_open("block", node), fd;
+	bool is = false;
+
+	if (dir < 0)
+		return false;
+	if (sysfs_number(dir, "removable") != 0 ||
+	    sysfs_number(dir, "../removable") != 0) {
+		fd = reopen(file->plain, "", O_RDONLY);
+		is = fd < 0 && errno == ENOMEDIUM;
+		if (fd >= 0)
+			close(fd);
+	}
+	close(dir);
+	return is || medium(file->plain) != file->medium;
+}
+
+/* The device, what it lies on, or the medium in it is not there any more. */
+static bool
+gone(const struct file *file)
+{
+	struct stat st;
+
+	return disk_gone(file->plain) || (fstat(file->plain, &st) == 0 &&
+	    (below_gone(st.st_rdev) || ejected(file, st.st_rdev)));
+}
+
 static void
 failed(const struct file *file, struct io *io, int err, bool direct)
 {
 	bool maybe = err == EIO || err == ENOSPC || err == 0;
 
-	io->err = maybe && file->device && disk_gone(file->plain) ?
-	    ENODEV : err;
+	io->err = maybe && file->device && gone(file) ? ENODEV : err;
 	io->spent = !direct;
 }
 
@@ -548,7 +594,7 @@ zero_device(struct file *file, const struct endpoint *ep, const struct io *io)
 		file->no_trim = true;
 	}
 	err = zeroed(ioctl(file->plain, BLKZEROOUT, range));
-	return err == EIO && disk_gone(file->plain) ? ENODEV : err;
+	return err == EIO && gone(file) ? ENODEV : err;
 }
 
 /* A file that ends before has no blocks there. */
@@ -659,13 +705,27 @@ file_again(struct endpoint *ep)
 }
 
 static int
+device_kept(const struct endpoint *ep, const struct stat *st, uint64_t length,
+    struct fault *f)
+{
+	const struct file *file = ep->priv;
+
+	if (medium(file->plain) != file->medium)
+		return fault_set(f, status_errno(ENODEV), "%s: the medium was "
+		    "changed during the copy", ep->name);
+	return below_kept(st->st_rdev, length, f);
+}
+
+static int
 file_kept(const struct endpoint *ep, uint64_t length, struct fault *f)
 {
 	const struct file *file = ep->priv;
 	struct stat st;
 
-	if (ep->device || fstat(file->plain, &st) != 0)
+	if (fstat(file->plain, &st) != 0)
 		return 0;
+	if (ep->device)
+		return device_kept(ep, &st, length, f);
 	if ((uint64_t)st.st_size < length)
 		return fault_set(f, STATUS_FILE, "%s was cut off at byte %lld "
 		    "during the copy", ep->name, (long long)st.st_size);

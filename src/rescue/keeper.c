@@ -410,6 +410,8 @@ keeper_save(struct job *job, struct fault *f)
 		err = doubt(job, unflushed, f);
 	else if (seg == NULL)
 		err = fault_errno(f, ENOMEM, "%s", job->p->opts->map);
+	else if (job_source_kept(job, f) != 0)
+		err = -1;		/* the map is as it was */
 	else
 		err = write_map(job, seg, n, mapfile_save_by, f);
 	free(seg);

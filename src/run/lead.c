@@ -50,13 +50,17 @@ extend(struct job *job)
 	job_fail(job, &f);
 }
 
+/* Both ends are what they were. */
 static void
 keep(struct job *job)
 {
 	const struct endpoint *dst = job->p->dst;
-	uint64_t length = written_end(job);
+	uint64_t length = job->compare == NULL ? written_end(job) :
+	    dst->device ? job->p->dst_off + map_totals(&job->map).end : 0;
 	struct fault f;
 
+	if (job_source_kept(job, &f) != 0)
+		job_fail(job, &f);
 	if (length > 0 && endpoint_check_kept(dst, length, &f) != 0)
 		job_fail(job, &f);
 }
@@ -117,7 +121,6 @@ lead(struct job *job)
 		job_threads(job);
 		verify_run(job, workers_run);
 	}
-	keep(job);
 }
 
 /* The target is there and can be written, and read back if that is wanted. */
@@ -149,6 +152,8 @@ lead_run(void *arg)
 		compare_run(job, workers_run);
 	else if (job->began)
 		lead(job);
+	if (job->began)
+		keep(job);
 	while (write(job->done, &one, sizeof(one)) < 0 && errno == EINTR)
 		continue;
 	return NULL;

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2119
-# lab: -j 2
+# lab: -j 2 -D size=8M,removable
 # Devices that go away or never answer, and signals; in a guest that no other file
 # has behind them.
 
@@ -30,6 +30,78 @@ for coe in ${LONG:+0} 1; do
 	it "stops when the bsg source vanishes, coe=$coe" \
 	    vanishes "$HCTL1" "$SD2" if="$BSG1" of="$BSG2" coe="$coe"
 	back 2
+done
+
+# What reads as zeros where nothing is, on kernels that do so: a loop device whose
+# disk is taken away, or whose file is cut off.  No error tells.
+
+modprobe -a loop dm_mod
+# half COMMAND...: in the background, when half of image is there
+half()
+{
+	{ until_true 30 eval '[[ $(stat -c %s image) -gt 4194304 ]]' && "$@"; } >/dev/null 2>&1 &
+}
+# reads STATUS OPERANDS...: from $from to the file image, in two seconds
+reads()
+{
+	exits "$1" "$pardd" if="$from" of=image bs=512 bpt=64 rate=4M "${@:2}"
+}
+loop_vanishes()
+{
+	no_faults
+	loop "$SD1" && from=$dev && half delete "$HCTL1"
+	reads 69 "$@" && says 'the disk that it lies on has gone'
+}
+loop_cut()
+{
+	cp "$source" file && loop file && from=$dev && half truncate -s 6M file
+	reads 102 "$@" && says 'file was cut off at byte 6291456'
+}
+loop_rescued()
+{
+	loop_cut map=map mapinterval=1 && cp "$source" file && reads 0 map=map && complete &&
+	    same image "$source"
+}
+dm_vanishes()
+{
+	no_faults
+	dmsetup create gone --table "0 16384 linear $SD1 0" && undo dmsetup remove --retry gone &&
+	    from=/dev/$(dmsetup info -c --noheadings -o blkdevname gone) &&
+	    until_true 5 test -b "$from" && half delete "$HCTL1"
+	reads 69 "$@"
+}
+for more in '' coe=1 verify=1 map=map; do
+	it "stops when the disk under a loop device vanishes $more" \
+	    loop_vanishes ${more:+"$more"}
+	back 2
+	prepare_source "$SD1"
+	it "stops when the file under it is cut off $more" loop_cut ${more:+"$more"}
+done
+it "goes on with a rescue where the file was whole" loop_rescued
+if type -P dmsetup >/dev/null; then
+	for more in '' coe=1 map=map; do
+		it "stops when the disk under a dm device vanishes $more" \
+		    dm_vanishes ${more:+"$more"}
+		back 2
+		prepare_source "$SD1"
+	done
+fi
+
+# A drive whose medium is gone is there, and fails all reads.  It is locked while the
+# disk is open.
+eject()
+{
+	sg_raw "$QSG1" 1e 0 0 0 0 0 && sg_start --eject "$QSG1"
+}
+ejects()
+{
+	sg_start --load "$QSG1"
+	prepare_source "$QSD1" && from=$QSD1 && half eject
+	reads 69 "$@"
+}
+qemu_disks 1
+for more in '' coe=1 map=map; do
+	it "stops when the medium is ejected $more" ejects ${more:+"$more"}
 done
 
 # A command that is never answered; the kernel aborts it after the timeout.

@@ -1,0 +1,184 @@
+/*
+ * What a block device lies on, by sysfs: partition, then disk; "slaves" of dm
+ * and md; "loop/backing_file", which is a file's name or a disk's.
+ *
+ * A loop device is asked which file it is: by the name that it was given there
+ * may be another one now.
+ */
+#include "disk/below.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/loop.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "disk/disk.h"
+#include "disk/sysfs.h"
+
+enum { DEEP = 16 };		/* no stack of devices is as high */
+
+static bool
+has_members(int dir, const char *slaves)
+{
+	char name[256] = "";
+
+	return sysfs_first(dir, slaves, name, sizeof(name)) == 0 &&
+	    name[0] != '\0';
+}
+
+/* Whether it is, or is a part of, a device that lies on others. */
+static bool
+stacked(dev_t node)
+{
+	int dir = sysfs_open("block", node);
+	bool is;
+
+	if (dir < 0)
+		return false;
+	is = faccessat(dir, "loop", F_OK, 0) == 0 ||
+	    faccessat(dir, "../loop", F_OK, 0) == 0 ||
+	    has_members(dir, "slaves") || has_members(dir, "../slaves");
+	close(dir);
+	return is;
+}
+
+/* One that is no device any more has a link that leads nowhere: 0. */
+static int
+members(dev_t node, dev_t *member, int room)
+{
+	int dir = sysfs_open("block", node), n, i;
+	struct dirent **list;
+	char path[300];
+
+	if (dir < 0)
+		return 0;
+	n = sysfs_entries(dir, "slaves", &list);
+	for (i = 0; i < n && i < room; i++) {
+		snprintf(path, sizeof(path), "slaves/%s", list[i]->d_name);
+		member[i] = sysfs_node(dir, path);
+	}
+	sysfs_forget(list, n);
+	close(dir);
+	return n < room ? n : room;
+}
+
+static bool gone(dev_t node, int depth);
+
+/* A file is not there when the disk of its file system is not. */
+static bool
+backing_gone(const struct disk *d, int depth)
+{
+	struct stat st;
+
+	return disk_backing(d->whole_name, d->backing, &st) == 0 &&
+	    gone(S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev, depth);
+}
+
+static bool
+members_gone(dev_t node, int depth)
+{
+	dev_t member[DEEP];
+	int n = members(node, member, DEEP), i;
+	bool all = n > 0;
+
+	for (i = 0; i < n && all; i++)
+		all = member[i] == 0 || gone(member[i], depth);
+	return all;
+}
+
+static bool
+gone(dev_t node, int depth)
+{
+	struct disk d;
+
+	if (major(node) == 0)		/* a file system without a disk */
+		return false;
+	if (disk_lost(node, true))
+		return true;
+	if (depth == 0 || !stacked(node) || !disk_of_block(node, &d))
+		return false;
+	if (d.backing[0] != '\0')
+		return backing_gone(&d, depth - 1);
+	return members_gone(d.whole, depth - 1);
+}
+
+bool
+below_gone(dev_t node)
+{
+	return gone(node, DEEP);
+}
+
+/* The length of the file that a loop device lies on; -1: not known. */
+static off_t
+file_length(const struct disk *d)
+{
+	struct loop_info64 info = { .lo_inode = 0 };
+	struct stat st;
+	char path[300];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/%s", d->whole_name);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	if (ioctl(fd, LOOP_GET_STATUS64, &info) != 0 ||
+	    stat(d->backing, &st) != 0 || st.st_ino != info.lo_inode ||
+	    st.st_dev != info.lo_device)
+		st.st_size = -1;
+	close(fd);
+	return st.st_size;
+}
+
+static int kept(dev_t node, uint64_t end, int depth, struct fault *f);
+
+static int
+loop_kept(const struct disk *d, uint64_t end, int depth, struct fault *f)
+{
+	struct stat st;
+	off_t length;
+
+	if (disk_backing(d->whole_name, d->backing, &st) != 0)
+		return 0;
+	if (S_ISBLK(st.st_mode) && disk_lost(st.st_rdev, true))
+		return fault_set(f, status_errno(ENODEV), "%s: the disk that "
+		    "it lies on has gone, and it may read as zeros", d->name);
+	if (S_ISBLK(st.st_mode))
+		return kept(st.st_rdev, d->backing_off + end, depth, f);
+	length = file_length(d);
+	if (length < 0 || (uint64_t)length >= d->backing_off + end)
+		return 0;
+	return fault_set(f, STATUS_SHORT, "%s: its file %s was cut off at byte "
+	    "%lld, and what lay behind may read as zeros", d->name,
+	    d->backing, (long long)length);
+}
+
+static int
+kept(dev_t node, uint64_t end, int depth, struct fault *f)
+{
+	dev_t member[DEEP];
+	struct disk d;
+	int n, i, failed = 0;
+
+	if (depth == 0 || !stacked(node) || !disk_of_block(node, &d))
+		return 0;
+	end = (end < d.length ? end : d.length) + d.start;
+	if (d.backing[0] != '\0')
+		return loop_kept(&d, end, depth - 1, f);
+	n = members(d.whole, member, DEEP);
+	for (i = 0; i < n && failed == 0; i++)
+		failed = member[i] == 0 ? 0 :
+		    kept(member[i], UINT64_MAX, depth - 1, f);
+	return failed;
+}
+
+int
+below_kept(dev_t node, uint64_t end, struct fault *f)
+{
+	return kept(node, end, DEEP, f);
+}
