@@ -146,6 +146,26 @@ for pair in bs=0 bs=-1 bs=99E bpt=0 bpt=-1 thr=0 thr=-1 thr=17 thr=1000 coe=2 co
     iflag=x; do
 	it "rejects $pair" no_number "${pair%%=*}" "${pair#*=}"
 done
+# Where blocks were counted, and bytes meant.
+beyond()
+{
+	local want=$1
+	shift
+	"$blocks" make src 1M && "$blocks" make dst 1M && refused "$want" if=src "$@" &&
+	    does_not_say 'skip=.*count='
+}
+it "says that count= is blocks" beyond \
+    'count=1048576 is blocks of 512 bytes, and leads to byte 536870912, .* for bytes: count=1048576B$' \
+    of=. count=1M
+it "... unless as many bytes are not there" beyond 'src at 1048576$' of=. count=1048577
+it "... nor where they are bytes" beyond 'count= leads .* at 1048576$' of=. count=1048577B
+it "says that skip= is blocks" beyond 'skip= leads .* for bytes: skip=1048575B$' of=. skip=1048575
+both_beyond()
+{
+	"$blocks" make src 1M && refused 'skip= and count= lead to byte 1049088, past the end of src at 1048576$' if=src of=. skip=1 count=2048
+}
+it "names both where both are given" both_beyond
+
 # slip ARGUMENTS... WANT: what it may have meant is told
 slip()
 {

@@ -148,10 +148,10 @@ others()
 # with and without the other overrides, and by --dry-run too
 turned_away()
 {
-	refused "$by.*force=$name overrides$" if=src "$@" &&
-	    refused "$by.*force=$name overrides$" if=src "$@" \
+	refused "$by.*force=$name writes all the same\)$" if=src "$@" &&
+	    refused "$by.*force=$name writes all the same\)$" if=src "$@" \
 		force="$(others "$name")" &&
-	    refused "$by.*force=$name overrides$" if=src "$@" -d && as_it_was
+	    refused "$by.*force=$name writes all the same\)$" if=src "$@" -d && as_it_was
 }
 # taken BYTE OPERANDS...: copied to that byte of the disk, and nothing else is
 taken()
@@ -405,7 +405,7 @@ swap_file()
 	"$blocks" make src 64k 1 && dd if=/dev/zero of="$file" bs=1M count=1 status=none &&
 	    chmod 600 "$file" && mkswap -q "$file" && cp "$file" before &&
 	    swapon "$file" && undo swapoff "$PWD/$file" || return
-	refused 'the file is swap space in use; force=swap overrides$' \
+	refused 'the file is swap space in use.*force=swap writes all the same\)$' \
 	    if=src of="$file" && same before "$file" &&
 	    refused 'force=swap' if=src of="$file" force="$(others swap)" &&
 	    same before "$file" || return
@@ -513,8 +513,8 @@ blind()
 	local op to
 	for op in "of=$p1" "of=$d" "of=$d bs=512 seek=6143 count=1"; do
 		read -ra to <<<"$op"
-		away "$2" 'force=[a-z,]+ overrides$' "${to[@]}" &&
-		    away "$2" "force=[a-z,]*${name}[a-z,]* overrides$" "${to[@]}" \
+		away "$2" 'force=[a-z,]+ writes all the same\)$' "${to[@]}" &&
+		    away "$2" "force=[a-z,]*${name}[a-z,]* writes all the same\)$" "${to[@]}" \
 			force="$(others "$name")" || return
 	done
 }
@@ -528,8 +528,8 @@ done
 blind_free()
 {
 	disk && snapshot || return
-	away "$1" "$2.* cannot be read: No such file or directory; force=[a-z,]+ overrides$" \
-	    of="$p1" && away "$1" "$2.*force=$3 overrides$" of="$p1" force="$4" || return
+	away "$1" "$2.* cannot be read: No such file or directory.*force=[a-z,]+ writes all the same\)$" \
+	    of="$p1" && away "$1" "$2.*force=$3 writes all the same\)$" of="$p1" force="$4" || return
 	exits 0 without "$1" "$pardd" if=src of="$p1" force="$3,$4" && complete &&
 	    holds disk.img 1048576 0 64k 1
 }
@@ -544,9 +544,9 @@ fi
 blind_held()
 {
 	disk && "$1" "$p1" && snapshot &&
-	    away /sys 'in use.*force=held overrides$' of="$p1" \
+	    away /sys 'in use.*force=held writes all the same\)$' of="$p1" \
 		force=mounted,swap,looped,overlap &&
-	    away /sys 'in use.*force=held overrides$' of="$d" \
+	    away /sys 'in use.*force=held writes all the same\)$' of="$d" \
 		force=mounted,swap,looped,overlap
 }
 apart "sees what is mounted elsewhere without /sys, too" blind_held elsewhere
@@ -565,12 +565,12 @@ no_node()
 	disk && mknod "$PWD/node" b $((16#$(stat -c %t "$p1"))) $((16#$(stat -c %T "$p1"))) &&
 	    mknod "$PWD/all" b $((16#$(stat -c %t "$d"))) $((16#$(stat -c %T "$d"))) &&
 	    elsewhere "$p1" && snapshot &&
-	    away /dev 'p1 is in use.*force=held overrides$' of=node &&
+	    away /dev 'p1 is in use.*force=held writes all the same\)$' of=node &&
 	    exits 101 without /dev sh -c '"$0" if=src 1<>node' "$pardd" && as_it_was &&
-	    one_line 'p1 is in use.*force=held overrides$' &&
-	    away /dev 'p1 cannot be claimed.*No such file.*force=held overrides$' \
+	    one_line 'p1 is in use.*force=held writes all the same\)$' &&
+	    away /dev 'p1 cannot be claimed.*No such file.*force=held writes all the same\)$' \
 		of=all bs=512 seek=2048 &&
-	    away /dev 'in use.*force=held overrides$' of=all
+	    away /dev 'in use.*force=held writes all the same\)$' of=all
 }
 apart "claims a target by another name than the usual one, or refuses it" no_node
 
@@ -652,7 +652,7 @@ file_self()
 	    undo umount "$PWD/other" && ln -sf dir/a soft || return
 	local other
 	for other in dir/a hard soft other/a; do
-		refused 'overlaps the one to be read .*; force=overlap overrides$' \
+		refused 'overlaps the one to be read .*.*force=overlap writes all the same\)$' \
 			if=dir/a of="$other" &&
 		    refused 'force=overlap' if="$other" of=dir/a seek=2047 \
 			force="$(others overlap)" &&
@@ -668,7 +668,7 @@ it "refuses to copy a file onto itself under any name, but for disjoint ranges" 
 overlapping()
 {
 	disk && snapshot && eval "set -- $*" &&
-	    refused 'force=overlap overrides$' "$@" bs=512 &&
+	    refused 'force=overlap writes all the same\)$' "$@" bs=512 &&
 	    refused 'force=overlap' "$@" bs=512 force="$(others overlap)" && as_it_was
 }
 disjoint()
@@ -699,8 +699,8 @@ it "lets the medium before a partition go into it" \
 windows()
 {
 	disk && loop disk.img --offset 4M && e=$dev && snapshot &&
-	    refused 'force=overlap overrides$' if="$e" of="$d" bs=512 seek=8200 count=10 &&
-	    refused 'force=overlap overrides$' if="$d" of="$e" bs=512 skip=8192 count=1 &&
+	    refused 'force=overlap writes all the same\)$' if="$e" of="$d" bs=512 seek=8200 count=10 &&
+	    refused 'force=overlap writes all the same\)$' if="$d" of="$e" bs=512 skip=8192 count=1 &&
 	    as_it_was && exits 0 "$pardd" if="$e" of="$d" bs=512 count=1024 &&
 	    same <(head -c 512k disk.img) <(tail -c 4M disk.img | head -c 512k)
 }
@@ -709,8 +709,8 @@ on_target()
 {
 	disk && mounted "$p1" && cp src m/src && snapshot &&
 	    refused 'is mounted' if=m/src of="$p1" force=overlap &&
-	    refused 'force=overlap overrides$' if=m/src of="$p1" force=mounted &&
-	    refused 'force=overlap overrides$' if=m/src of="$d" \
+	    refused 'force=overlap writes all the same\)$' if=m/src of="$p1" force=mounted &&
+	    refused 'force=overlap writes all the same\)$' if=m/src of="$d" \
 		bs=512 seek=6016 force=mounted &&
 	    as_it_was && exits 0 "$pardd" if=m/src of="$p2" &&
 	    exits 0 "$pardd" if=m/src of="$d" bs=512 seek=7168
@@ -723,17 +723,17 @@ on_overlay()
 	    mount -t overlay -o "lowerdir=$PWD/m:$PWD/empty" none o &&
 	    undo umount "$PWD/o" && snapshot &&
 	    refused 'is mounted' if=o/src of="$p1" &&
-	    refused 'overlaps the one.*force=overlap overrides$' if=o/src of="$p1" force=mounted &&
-	    refused 'force=overlap overrides$' if=o/src of="$d" bs=512 seek=6016 force="$(others overlap)" &&
+	    refused 'overlaps the one.*force=overlap writes all the same\)$' if=o/src of="$p1" force=mounted &&
+	    refused 'force=overlap writes all the same\)$' if=o/src of="$d" bs=512 seek=6016 force="$(others overlap)" &&
 	    exits 101 "$pardd" of="$p1" force=mounted <o/src &&
-	    one_line 'overlaps the one.*force=overlap overrides$' && as_it_was &&
+	    one_line 'overlaps the one.*force=overlap writes all the same\)$' && as_it_was &&
 	    exits 0 "$pardd" if=o/src of="$p2" force=mounted
 }
 on_loop()
 {
 	disk && mounted "$p1" && truncate -s 128k m/img && loop m/img && snapshot &&
 	    refused 'is mounted' if="$dev" of="$p1" &&
-	    refused 'overlaps the one.*force=overlap overrides$' if="$dev" of="$p1" force=mounted &&
+	    refused 'overlaps the one.*force=overlap writes all the same\)$' if="$dev" of="$p1" force=mounted &&
 	    as_it_was && exits 0 "$pardd" if="$dev" of="$p2" force=mounted
 }
 on_btrfs()
@@ -745,8 +745,8 @@ on_btrfs()
 	    btrfs -q subvolume create m/sub && "$blocks" make m/sub/src 64k 1 &&
 	    sync && cp two before || return
 	for to in "$one" "$two"; do
-		refused '(mounted|held) overrides$' if=m/sub/src of="$to" &&
-		    refused 'overlaps the one.*force=overlap overrides$' if=m/sub/src of="$to" \
+		refused '(mounted|held) writes all the same\)$' if=m/sub/src of="$to" &&
+		    refused 'overlaps the one.*force=overlap writes all the same\)$' if=m/sub/src of="$to" \
 			force="$(others overlap)" || return
 	done
 	exits 0 "$pardd" if=m/sub/src of="$other" force=mounted && same before two
@@ -885,7 +885,7 @@ hold_by()
 }
 is_locked()
 {
-	locked 1000 && refused 'is locked .flock.*force=held overrides$' if=src of="$p2" &&
+	locked 1000 && refused 'is locked .flock.*force=held writes all the same\)$' if=src of="$p2" &&
 	    refused 'force=held' if=src of="$d" force="$(others held)" && as_it_was &&
 	    taken 0 of="$d" force=held
 }
@@ -896,7 +896,7 @@ part_locked()
 	local op to
 	for op in "of=$p2" "of=$d bs=512 seek=7168" "of=$d"; do
 		read -ra to <<<"$op"
-		refused 'p2 is locked .flock.*force=held overrides$' if=src "${to[@]}" \
+		refused 'p2 is locked .flock.*force=held writes all the same\)$' if=src "${to[@]}" \
 			force="$(others held)" || return
 	done
 	as_it_was && taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held
@@ -905,7 +905,7 @@ it "refuses a partition that another program has locked, and its disk" part_lock
 below_locked()
 {
 	disk && loop "$p2" && snapshot && hold_by lock "$p2" 1000 &&
-	    refused 'p2 is locked .flock.*force=held overrides$' if=src of="$dev" && as_it_was
+	    refused 'p2 is locked .flock.*force=held writes all the same\)$' if=src of="$dev" && as_it_was
 }
 it "... and a loop device on it" below_locked
 part_unlocked()
@@ -917,9 +917,9 @@ it "... but waits for one who looks at it" part_unlocked
 ranges_locked()
 {
 	disk && snapshot && hold_by range "$p2" 1000 || return
-	refused 'p2 is held by a lock of another program; force=held overrides$' if=src of="$p2" \
+	refused 'p2 is held by a lock of another program.*force=held writes all the same\)$' if=src of="$p2" \
 		force="$(others held)" &&
-	    refused 'force=held overrides$' if=src of="$d" bs=512 seek=7168 &&
+	    refused 'force=held writes all the same\)$' if=src of="$d" bs=512 seek=7168 &&
 	    as_it_was && taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held
 }
 it "refuses a partition of which a range is locked" ranges_locked
@@ -930,12 +930,12 @@ image_locked()
 	local op to
 	for op in of=img "of=img oflag=trunc" "of=img oflag=append" "of=img seek=9999"; do
 		read -ra to <<<"$op"
-		refused 'the file is held by a lock.*force=held overrides$' if=src "${to[@]}" \
+		refused 'the file is held by a lock.*force=held writes all the same\)$' if=src "${to[@]}" \
 			force="$(others held)" || return
 	done
 	"$pardd" if=src 1<>img 2>err
 	status=$? && : >out
-	[[ $status = 101 ]] && one_line 'force=held overrides$' && same img before &&
+	[[ $status = 101 ]] && one_line 'force=held writes all the same\)$' && same img before &&
 	    loop img && refused 'its file is held by a lock' if=src of="$dev" &&
 	    same img before && exits 0 "$pardd" if=src of=img force=held,looped &&
 	    holds img 0 0 64k 1
@@ -1173,7 +1173,7 @@ odd_mount()
 	disk && mke2fs -q -F -t ext2 "$p1" && mkdir "$odd" && mount "$p1" "$odd" &&
 	    undo umount "$PWD/$odd" && snapshot && run "$pardd" if=src of="$p1" &&
 	    [[ $status = 101 ]] && clean &&
-	    grep -qF 'is mounted on '"$PWD"'/a \x1B[31mb\x0A\c\x09\xFF; force' err &&
+	    grep -qF 'is mounted on '"$PWD"'/a \x1B[31mb\x0A\c\x09\xFF; umount it first (force=mounted ' err &&
 	    as_it_was
 }
 it "shows an odd mount point in one clean line" odd_mount

@@ -62,19 +62,22 @@ in_use(struct fault *f, const char *name, const char *node,
 	switch (use->kind) {
 	case USE_MOUNTED:
 		return fault_set(f, STATUS_REFUSED, "%s: %s is mounted on %s; "
-		    "force=mounted overrides", name, node, use->by);
+		    "umount it first (force=mounted writes all the same)", name,
+		    node, use->by);
 	case USE_SWAP:
 		return fault_set(f, STATUS_REFUSED, "%s: %s is swap space in "
-		    "use; force=swap overrides", name, node);
+		    "use; swapoff it first (force=swap writes all the same)",
+		    name, node);
 	case USE_LOOPED:
 		return fault_set(f, STATUS_REFUSED, "%s: the loop device %s "
-		    "lies on %s; force=looped overrides", name, use->by, node);
+		    "lies on %s; losetup -d it first (force=looped writes all "
+		    "the same)", name, use->by, node);
 	case USE_HELD:
 	case USE_NONE:
 		break;
 	}
-	return fault_set(f, STATUS_REFUSED, "%s: %s is held by %s; force=held "
-	    "overrides", name, node, use->by);
+	return fault_set(f, STATUS_REFUSED, "%s: %s is held by %s; end that "
+	    "first (force=held writes all the same)", name, node, use->by);
 }
 
 /* Kinds of use as force= has them: "mounted,swap". */
@@ -104,7 +107,7 @@ not_known(struct fault *f, const char *name, const char *node,
 	char text[64];
 
 	return fault_set(f, STATUS_REFUSED, "%s: who uses %s is not known, for "
-	    "%s cannot be read: %s; force=%s overrides", name, node,
+	    "%s cannot be read: %s (force=%s writes all the same)", name, node,
 	    use->unread, errno_words(use->err), words(use->unknown, text,
 	    sizeof(text)));
 }
@@ -180,9 +183,11 @@ lock(const struct claims *c, const struct plan *p, int fd, const char *name,
 	}
 	if (err == EWOULDBLOCK)
 		return fault_set(f, STATUS_REFUSED, "%s: %s is locked (flock) "
-		    "by another program; force=held overrides", c->name, name);
+		    "by another program; end that first (force=held writes all "
+		    "the same)", c->name, name);
 	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
-	    "%s; force=held overrides", c->name, name, errno_words(err));
+	    "%s (force=held writes all the same)", c->name, name,
+	    errno_words(err));
 }
 
 /* Nobody has a part of it locked, see use_of_locks. */
@@ -237,13 +242,13 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 		return 0;
 	if (errno != EBUSY)
 		return fault_set(f, STATUS_REFUSED, "%s: %s cannot be claimed "
-		    "with O_EXCL: %s; force=held overrides", c->name,
+		    "with O_EXCL: %s (force=held writes all the same)", c->name,
 		    kernel_name, errno_words(errno));
 	if (use_of_node(node, USE_LOOPED, &use))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s is in use (by another "
-	    "program, or mounted elsewhere); force=held overrides",
-	    c->name, kernel_name);
+	    "program, or mounted elsewhere); end that first (force=held "
+	    "writes all the same)", c->name, kernel_name);
 }
 
 /* Of a partition, itself at any rate. */
@@ -609,7 +614,8 @@ lock_disk(struct claims *c, const struct plan *p, dev_t node, const char *name,
 	if (errno == ENOENT || (p->opts->force & FORCE_HELD) != 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
-	    "%s; force=held overrides", p->dst->name, name, errno_words(errno));
+	    "%s (force=held writes all the same)", p->dst->name, name,
+	    errno_words(errno));
 }
 
 static int

@@ -25,23 +25,61 @@
 
 typedef unsigned long long ull;
 
+/*
+ * "; for bytes: count=67108864B" where blocks were counted, more than an end
+ * has, and so many bytes are not too many.
+ */
+static const char *
+for_bytes(char *text, size_t room, const char *operand, int64_t n, bool bytes,
+    uint64_t size, uint64_t bs)
+{
+	text[0] = '\0';
+	if (!bytes && n > 0 && (uint64_t)n <= size && (uint64_t)n > size / bs)
+		snprintf(text, room, "; for bytes: %s=%lldB", operand,
+		    (long long)n);
+	return text;
+}
+
+/* What leads past the end: only what was given is named. */
+static const char *
+leading(const struct plan *p, char *text, size_t room)
+{
+	const struct opts *o = p->opts;
+
+	if (o->count < 0)
+		return "the manifest leads";
+	if (o->skip > 0)
+		return "skip= and count= lead";
+	if ((o->iflag & FLAG_COUNT_BYTES) != 0)
+		return "count= leads";
+	snprintf(text, room, "count=%lld is blocks of %llu bytes, and leads",
+	    (long long)o->count, (ull)p->bs);
+	return text;
+}
+
 /* skip=, or skip= and count=, past a known end. */
 static int
 past_end(const struct plan *p, struct fault *f)
 {
+	const struct opts *o = p->opts;
 	uint64_t size = (uint64_t)p->src->size;
+	char what[80], hint[48];
 
 	if (p->src->size < 0)
 		return 0;
 	if (p->src_off > size)
 		return fault_set(f, STATUS_REFUSED, "skip= leads to byte %llu, "
-		    "past the end of %s%s at %llu", (ull)p->src_off,
-		    p->src->within, p->src->name, (ull)size);
+		    "past the end of %s%s at %llu%s", (ull)p->src_off,
+		    p->src->within, p->src->name, (ull)size, for_bytes(hint,
+		    sizeof(hint), "skip", o->skip, (o->iflag &
+		    FLAG_SKIP_BYTES) != 0, size, p->bs));
 	if (p->length > size - p->src_off)
-		return fault_set(f, STATUS_REFUSED, "skip= and count= lead to "
-		    "byte %llu, past the end of %s%s at %llu",
+		return fault_set(f, STATUS_REFUSED, "%s to byte %llu, past the "
+		    "end of %s%s at %llu%s", leading(p, what, sizeof(what)),
 		    (ull)(p->src_off + p->length), p->src->within,
-		    p->src->name, (ull)size);
+		    p->src->name, (ull)size, for_bytes(hint, sizeof(hint),
+		    "count", o->count, (o->iflag & FLAG_COUNT_BYTES) != 0,
+		    size, p->bs));
 	return 0;
 }
 
@@ -68,14 +106,16 @@ too_small(const struct plan *p, struct fault *f)
 {
 	uint64_t room = (uint64_t)p->dst->room;
 	uint64_t length = round_up(p->length, p->pad);
-	char advice[64];
+	char advice[64], hint[48];
 
 	if (p->dst->room < 0)
 		return 0;
 	if (p->dst_off > room)
 		return fault_set(f, STATUS_REFUSED, "seek= leads to byte %llu, "
-		    "past the end of %s%s at %llu", (ull)p->dst_off,
-		    p->dst->within, p->dst->name, (ull)room);
+		    "past the end of %s%s at %llu%s", (ull)p->dst_off,
+		    p->dst->within, p->dst->name, (ull)room, for_bytes(hint,
+		    sizeof(hint), "seek", p->opts->seek, (p->opts->oflag &
+		    FLAG_SEEK_BYTES) != 0, room, p->bs));
 	if (!p->bounded || length <= room - p->dst_off)
 		return 0;
 	advise_count(p, room - p->dst_off, advice, sizeof(advice));
@@ -380,8 +420,8 @@ maybe_same(const struct plan *p, const struct places *a, struct fault *f)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "whether %s overlaps what is read "
 	    "from %s is not known, for what %s%u:%u lies on "
-	    "cannot be read: %s; force=overlap overrides", p->dst->name,
-	    p->src->name, major(a->dev) != 0 ? "/sys/dev/block/" :
+	    "cannot be read: %s (force=overlap writes all the same)",
+	    p->dst->name, p->src->name, major(a->dev) != 0 ? "/sys/dev/block/" :
 	    "the file system ", major(a->dev), minor(a->dev),
 	    errno_words(a->err));
 }
@@ -407,7 +447,8 @@ same_end(const struct plan *p, struct fault *f)
 	if (!overlap(&a, &b))
 		return maybe_same(p, a.err != 0 ? &a : &b, f);
 	return fault_set(f, STATUS_REFUSED, "the range to be written on %s "
-	    "overlaps the one to be read from %s; force=overlap overrides",
+	    "overlaps the one to be read from %s (force=overlap writes all the "
+	    "same)",
 	    p->dst->name, p->src->name);
 }
 
@@ -552,9 +593,10 @@ other_past_end(const struct plan *p, struct fault *f)
 	if (p->dst->size < 0 || (p->dst_off <= size &&
 	    (!p->counted || p->length <= size - p->dst_off)))
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "seek= and count= lead past the "
-	    "end of %s%s at byte %llu", p->dst->within, p->dst->name,
-	    (ull)size);
+	return fault_set(f, STATUS_REFUSED, "%s past the end of %s%s at byte "
+	    "%llu", p->opts->count < 0 ? "seek= leads" : p->opts->seek > 0 ?
+	    "seek= and count= lead" : "count= leads", p->dst->within,
+	    p->dst->name, (ull)size);
 }
 
 /* verify= and oflag=sparing; what is not there yet is asked later. */

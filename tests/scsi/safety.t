@@ -63,14 +63,14 @@ turned_away()
 	sync
 	forget
 	away "$@" &&
-	    refused "force=$name overrides$" if="$SG1" "$@" \
+	    refused "force=$name writes all the same\)$" if="$SG1" "$@" \
 		force="$(others "$name")" &&
-	    refused "force=$name overrides$" if="$SG1" "$@" -d &&
+	    refused "force=$name writes all the same\)$" if="$SG1" "$@" -d &&
 	    was_not_sent "$HCTL2" "$writes"
 }
 away()
 {
-	refused "$by.*force=$name overrides$" if="$SG1" "$@"
+	refused "$by.*force=$name writes all the same\)$" if="$SG1" "$@"
 }
 # passed OPERANDS...: copied
 passed()
@@ -193,7 +193,7 @@ done
 
 overlapping()
 {
-	local why='force=overlap overrides$'
+	local why='force=overlap writes all the same\)$'
 	fresh
 	refused "$why" if="$1" of="$2" "${@:3}" &&
 	    refused "$why" if="$1" of="$2" bs=512 skip=100 count=10 seek=109 "${@:3}" \
@@ -211,7 +211,7 @@ it "sees sg and itself overlap" overlapping "$SG2" "$SG2"
 it "sees sd and sd with sgio overlap" overlapping "$SD2" "$SD2" oflag=sgio
 part_overlap()
 {
-	local why='force=overlap overrides$'
+	local why='force=overlap writes all the same\)$'
 	fresh
 	parts && refused "$why" if="$SG2" of="${SD2}1" bs=512 skip=6143 count=1 seek=4095 &&
 	    refused "$why" if="${SD2}1" of="$BSG2" bs=512 seek=2048 count=1 &&
@@ -222,7 +222,7 @@ part_overlap()
 it "sees sg and a partition overlap, or not" part_overlap
 map_overlap()
 {
-	local why='force=overlap overrides$'
+	local why='force=overlap writes all the same\)$'
 	fresh
 	map "$SD2" && refused "$why" if="$SG2" of="$dm" count=1 seek=100 &&
 	    refused "$why" if="$dm" of="$SD2" count=1 seek=100 force=held &&
@@ -234,7 +234,7 @@ map_part()
 	fresh
 	parts && map "${SD2}1" && exits 0 "$pardd" if="$dm" of="${SD2}2" &&
 	    exits 0 "$pardd" if="$dm" of="$SG2" bs=512 seek=8192 &&
-	    refused 'force=overlap overrides$' if="$dm" of="$SG2" bs=512 seek=6143 count=1 \
+	    refused 'force=overlap writes all the same\)$' if="$dm" of="$SG2" bs=512 seek=6143 count=1 \
 		force=held
 }
 map_mounted()
