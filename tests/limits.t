@@ -115,6 +115,44 @@ it "says so when what it appends to is removed during the copy" \
     meanwhile 52 '^pardd: NOT complete: dst was removed' 'rm dst' oflag=append
 it "says so when the target is cut off during the copy" \
     meanwhile 15 '^pardd: NOT complete: dst was cut off at byte 999999' 'truncate -s 999999 dst'
+# cut_short STAGE OPERANDS...: it is cut off half-way, and written further.
+# A stage of the source is so many bytes.
+cut_short()
+{
+	local stage=$1
+	shift
+	mkfifo p && : >dst || return
+	[[ " $* " = *" of="* ]] || set -- of=dst "$@"
+	"$pardd" if=p bs=4k bpt=16 "$@" >>dst 2>err &
+	exec 5>p
+	"$blocks" make - "$stage" >&5 && until_true 20 as_large dst $((stage / 65536 * 65536)) &&
+	    : >dst || return
+	"$blocks" make - "$stage" >&5 2>/dev/null	# unless it has ended
+	exec 5>&-
+	wait "$!"
+	status=$?
+	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
+	says '^pardd: NOT complete: .*was cut off'
+}
+for stage in 300000 5000000; do
+	it "says so when it was cut off and written further, $stage" cut_short $stage
+	it "says so when what it appends to was, $stage" cut_short $stage oflag=append
+	it "says so when standard output was, $stage" cut_short $stage of=-
+	it "says so of a copy with zeros left out, $stage" cut_short $stage oflag=sparse
+done
+# All but one of the workers have done what they had to do.
+late_piece()
+{
+	"$blocks" make src 4M && : >dst || return
+	with_faults "on=$PWD/src op=read at=$((63 * 65536))+ until=$PWD/go" \
+	    "$pardd" if=src of=dst bs=64k bpt=1 thr=4 2>err &
+	until_true 20 as_large dst $((63 * 65536)) && : >dst && touch go
+	wait "$!"
+	status=$?
+	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
+	says '^pardd: NOT complete: .*was cut off'
+}
+it "says so when only the last piece was written after that" late_piece
 it "goes on when the target gets another name during the copy" \
     meanwhile 0 '^pardd: complete' 'mv dst new'
 # What becomes of a name between the look at it and the opening: STATUS WORDS

@@ -281,6 +281,31 @@ if (: </dev/udp/127.0.0.1/9) 2>/dev/null; then
 else
 	skip "no sockets" "does not read a socket that forgets the rest of a message"
 fi
+# A pipe of packets, of which a read forgets what it has no room for: SIZE OPERANDS...
+packets()
+{
+	local size=$1
+	shift
+	"$blocks" make src 3000000 &&
+	    dd if=src bs="$size" iflag=fullblock oflag=direct status=none | "$pardd" of=dst "$@" 2>err
+	piped 0 "${PIPESTATUS[1]}" && complete
+}
+for size in 3000 4095 7; do
+	it "copies from a pipe of packets, $size bytes each" eval \
+	    "packets $size bs=512 bpt=300 && same src dst"
+done
+it "copies a part of it" eval \
+    'packets 3000 bs=512 skip=1001 count=3000 bpt=5 && cmp -n 1536000 -i 512512:0 src dst &&
+    size_is dst 1536000'
+# What was not asked for is for the next who reads there.
+rest()
+{
+	"$blocks" make src 300000 || return
+	{ exits 0 "$pardd" of=dst "$@" && cat >rest; } < <(cat src)
+	size_is dst 5120 && cat dst rest | cmp - src
+}
+it "leaves the rest of a pipe to others" rest bs=512 count=10
+it "leaves it in small pieces, too" rest bs=512 count=10 bpt=3
 it "does not copy from stdin to stdout unasked" usage '(if|of)'
 both()
 {

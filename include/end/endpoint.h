@@ -58,7 +58,8 @@ struct endpoint {		/* shared and const once open */
 	uint32_t	 grain;	/* it takes whole ones of this only, or 1 */
 	uint64_t	 base;	/* where it begins: a partition's first byte, or
 				 * where an inherited descriptor stood */
-	uint64_t	 end;	/* nothing is written here or behind */
+	uint64_t	 end;	/* nothing is written here or behind, and
+				 * nothing read ahead */
 	unsigned	 part;	/* the partition it is limited to, or 0 */
 	int64_t		 whole;	/* size without that limit */
 	char		 within[32];	/* "partition 2 of ", or "" */
@@ -170,13 +171,13 @@ endpoint_holds(const struct endpoint *ep)
 int endpoint_extend(struct endpoint *, uint64_t length);
 
 /*
- * When all was written: fails, with *f, if what was open is no longer length
- * bytes long, or is not to be found any more.  When a device was read, up to
- * there: fails if that may be none of what it held.  0 where that cannot be
- * told.
+ * When all was written, from "from" to "to", at most "holes" bytes of it as
+ * holes: fails, with *f, if somebody has cut it off meanwhile, or it is not to
+ * be found any more.  When a device was read, up to "to": fails if that may be
+ * none of what it held.  0 where that cannot be told.
  */
-int endpoint_check_kept(const struct endpoint *, uint64_t length,
-    struct fault *f);
+int endpoint_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
+    uint64_t holes, struct fault *f);
 
 /*
  * The copy used these bytes: drop them from the page cache, leave an inherited

@@ -64,12 +64,13 @@ struct backend {
 	/* What it has become since it was opened: size.  NULL: the same */
 	void (*again)(struct endpoint *);
 	/*
-	 * When all was written: fails if what was open is no longer length
-	 * bytes long, or is not to be found any more.  When a device was read,
-	 * up to there: fails if that may be none of what it held.  NULL: cannot
-	 * be told
+	 * When all was written, from "from" to "to", at most "holes" bytes of
+	 * it as holes: fails if somebody has cut it off meanwhile, or it is
+	 * not to be found any more.  When a device was read, up to "to": fails
+	 * if that may be none of what it held.  NULL: cannot be told
 	 */
-	int (*kept)(const struct endpoint *, uint64_t length, struct fault *);
+	int (*kept)(const struct endpoint *, uint64_t from, uint64_t to,
+	    uint64_t holes, struct fault *);
 	int (*flush)(struct endpoint *, struct fault *);
 						/* NULL: nothing to flush */
 	/*
@@ -99,6 +100,12 @@ struct backend {
 
 extern const struct backend be_file, be_stream, be_null, be_sg;
 extern const struct backend be_back;	/* only by endpoint_reader */
+
+/* A file was cut off at byte "at", by somebody else: the io fails for it. */
+void io_cut_off(struct io *, uint64_t at);
+
+/* The same for "kept" and "flush".  Returns -1. */
+int endpoint_cut_off(const struct endpoint *, uint64_t at, struct fault *);
 
 /* For "kept": fails for a file that had a name, and has none any more. */
 struct stat;

@@ -16,6 +16,10 @@
  * would prove nothing.  What a neighbour had cached of the source before us
  * stays.
  *
+ * Somebody may cut a target file off while it is written.  What is written next
+ * makes it long again, with a hole where data was.  So its length is held now
+ * and then against what was written last, and its holes are counted in the end.
+ *
  * Zeros are made by punching a hole in a file, and on a device by BLKZEROOUT,
  * which the kernel does by writing where the device has no better way.  With
  * oflag=trim a device is asked to free the blocks, by the call for which the
@@ -58,6 +62,7 @@
 enum {
 	SECTOR = 512,
 	LARGE = 8 << 20,	/* of a file */
+	LOOK = 1 << 20,		/* bytes that a lane writes between two looks */
 	PAGE = 4096,		/* the least unit of a direct file request */
 };
 
@@ -74,13 +79,17 @@ struct file {
 	atomic_bool	 no_dontcache;	/* no such flag in this kernel */
 	atomic_bool	 no_zero;	/* it cannot zero here, */
 	atomic_bool	 no_trim;	/* nor by freeing blocks */
+	bool		 tells_holes;	/* all that were not written are told */
 	uint64_t	 length;	/* at the start; no blocks behind */
 	uint64_t	 medium;	/* a number of it, or 0 */
+	atomic_uint_fast64_t high;	/* written up to here; of a file */
+	atomic_uint_fast64_t cut;	/* it ended here once, or NOWHERE */
 };
 
-struct trail {			/* written, not yet dropped: one lane's */
-	uint64_t	off;
+struct trail {			/* of one lane */
+	uint64_t	off;		/* written, not yet dropped */
 	size_t		len;
+	size_t		unseen;		/* written since the file was asked */
 };
 
 static int
@@ -112,6 +121,21 @@ medium(int fd)
 	uint64_t number;
 
 	return ioctl(fd, BLKGETDISKSEQ, &number) == 0 ? number : 0;
+}
+
+/* Those that have blocks for all that was written, zeros too, and say so. */
+static bool
+tells_holes(const struct statfs *fs)
+{
+	switch ((unsigned long)fs->f_type) {
+	case TMPFS_MAGIC:
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* Logical block and size of a block device. */
@@ -184,6 +208,7 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 	if (fstat(file->plain, &st) != 0 || fstatfs(file->plain, &fs) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->memory = in_memory(&fs);
+	file->tells_holes = tells_holes(&fs);
 	file->behind = file->behind && !ep->memory;
 	if (ep->role == SOURCE && file->behind)
 		choose_way(ep, file, st.st_size);
@@ -308,7 +333,7 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 
 	if (file == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
-	*file = (struct file){ .plain = -1, .direct = -1,
+	*file = (struct file){ .plain = -1, .direct = -1, .cut = NOWHERE,
 		.device = ep->device };
 	file->behind = (ep->flags & (FLAG_CACHED | FLAG_DIRECT)) == 0;
 	file->prefer_direct = (ep->flags & FLAG_DIRECT) != 0 || (ep->device &&
@@ -364,6 +389,52 @@ file_attach(struct lane *lane)
 {
 	lane->priv = calloc(1, sizeof(struct trail));
 	return lane->priv == NULL ? ENOMEM : 0;
+}
+
+/* Whether the file ends before what was written, and where then. */
+static bool
+cut_off(struct file *file, uint64_t *at)
+{
+	uint64_t high = file->high;
+	struct stat st;
+
+	if (high > 0 && fstat(file->plain, &st) == 0 &&
+	    (uint64_t)st.st_size < high)
+		file->cut = (uint64_t)st.st_size;
+	*at = file->cut;
+	return *at != NOWHERE;
+}
+
+/* Before a write: false if what was written before is not there any more. */
+static bool
+still_there(const struct lane *lane, struct io *io)
+{
+	struct file *file = lane->ep->priv;
+	struct trail *t = lane->priv;
+	uint64_t at;
+
+	if (io->op != OP_WRITE || file->device)
+		return true;
+	t->unseen += io->len;
+	if (t->unseen < LOOK && file->cut == NOWHERE)
+		return true;
+	t->unseen = 0;
+	if (!cut_off(file, &at))
+		return true;
+	io_cut_off(io, at);
+	return false;
+}
+
+static void
+note_written(struct file *file, const struct io *io)
+{
+	uint64_t end = io->off + io->done, high = file->high;
+
+	if (io->op != OP_WRITE || file->device || io->done == 0)
+		return;
+	while (high < end &&
+	    !atomic_compare_exchange_weak(&file->high, &high, end))
+		continue;
 }
 
 static bool
@@ -496,6 +567,8 @@ file_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 
 	if (!direct && file->behind && file->no_dontcache)
 		return false;
+	if (!still_there(lane, io))
+		return false;		/* transfer tells */
 	if (io->op == OP_READ)
 		io_uring_prep_read(sqe, fd, io->buf, (unsigned)io->len,
 		    io->off);
@@ -524,6 +597,7 @@ file_reap(struct lane *lane, struct io *io, int result)
 		failed(file, io, -result, goes_direct(file, io));
 	else
 		io->done = io->len;
+	note_written(file, io);
 	return REAP_DONE;
 }
 
@@ -561,7 +635,8 @@ drop_behind(struct lane *lane, struct io *io)
 	    SYNC_FILE_RANGE_WRITE);
 	io->err = settle(file, t);
 	io->spent = true;
-	*t = (struct trail){ io->off, io->done };
+	t->off = io->off;
+	t->len = io->done;
 }
 
 /* An errno of a call that makes zeros, or 0. */
@@ -626,8 +701,11 @@ file_transfer(struct lane *lane, struct io *io)
 		zero(file, lane->ep, io);
 		return;
 	}
+	if (!still_there(lane, io))
+		return;
 	while (io->done < io->len && step(file, io))
 		continue;
+	note_written(file, io);
 	if (io->err == 0 && file->behind && file->no_dontcache)
 		drop_behind(lane, io);
 }
@@ -716,31 +794,59 @@ device_kept(const struct endpoint *ep, const struct stat *st, uint64_t length,
 	return below_kept(st->st_rdev, length, f);
 }
 
-static int
-file_kept(const struct endpoint *ep, uint64_t length, struct fault *f)
+/* Bytes of holes between two places; more than "most" are not counted. */
+static uint64_t
+holes(const struct file *file, uint64_t from, uint64_t to, uint64_t most)
 {
-	const struct file *file = ep->priv;
+	uint64_t sum = 0;
+	off_t start, end = (off_t)from;
+
+	while (sum <= most) {
+		start = lseek(file->plain, end, SEEK_HOLE);
+		if (start < 0 || (uint64_t)start >= to)
+			break;
+		end = lseek(file->plain, start, SEEK_DATA);
+		if (end < 0 || (uint64_t)end > to)
+			end = (off_t)to;
+		sum += (uint64_t)(end - start);
+	}
+	return sum;
+}
+
+static int
+file_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t most, struct fault *f)
+{
+	struct file *file = ep->priv;
 	struct stat st;
+	uint64_t at;
 
 	if (fstat(file->plain, &st) != 0)
 		return 0;
 	if (ep->device)
-		return device_kept(ep, &st, length, f);
-	if ((uint64_t)st.st_size < length)
-		return fault_set(f, STATUS_FILE, "%s was cut off at byte %lld "
-		    "during the copy", ep->name, (long long)st.st_size);
+		return device_kept(ep, &st, to, f);
+	if ((uint64_t)st.st_size < to)
+		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
+	if (cut_off(file, &at))
+		return endpoint_cut_off(ep, at, f);
+	if (file->tells_holes && !file->borrowed &&
+	    holes(file, from, to, most) > most)
+		return fault_set(f, STATUS_FILE, "%s was cut off during the "
+		    "copy, or holes were made in it", ep->name);
 	return endpoint_named(ep, &st, f);
 }
 
+/* What is not there any more cannot be flushed. */
 static int
 file_flush(struct endpoint *ep, struct fault *f)
 {
-	const struct file *file = ep->priv;
+	struct file *file = ep->priv;
+	uint64_t at;
 
 	while (fdatasync(file->plain) != 0)
 		if (errno != EINTR)
 			return fault_errno(f, errno, "%s: flushing", ep->name);
-	return 0;
+	return cut_off(file, &at) ? endpoint_cut_off(ep, at, f) : 0;
 }
 
 static void

@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +21,10 @@
 struct stream {
 	int		fd;
 	uint64_t	pos;	/* of the next byte; whoever's turn it is */
+	uint64_t	end;	/* of the file, after what was appended last */
+	bool		pipe;	/* read by whole packets, see read_packet */
+	size_t		at, left;	/* of the packet: what is not taken */
+	unsigned char	packet[PIPE_BUF];
 };
 
 static int
@@ -48,11 +54,18 @@ open_fd(struct endpoint *ep, struct stream *s, struct fault *f)
 		return fault_errno(f, errno, "%s: flock", ep->name);
 	if (fstat(s->fd, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
+	s->pipe = ep->role == SOURCE && S_ISFIFO(st.st_mode);
 	ep->durable = ep->role == TARGET && S_ISREG(st.st_mode);
 	ep->seekable = (ep->flags & FLAG_APPEND) == 0 &&
 	    lseek(s->fd, 0, SEEK_CUR) >= 0;
 	s->pos = ep->base;
 	return 0;
+}
+
+static bool
+appended(const struct endpoint *ep)
+{
+	return ep->durable && (ep->flags & FLAG_APPEND) != 0;
 }
 
 /* What can be said of an end without opening it: a FIFO would wait. */
@@ -79,12 +92,12 @@ stream_close(struct endpoint *ep)
 static int
 stream_open(struct endpoint *ep, bool look, struct fault *f)
 {
-	struct stream *s = malloc(sizeof(*s));
+	struct stream *s = calloc(1, sizeof(*s));
 	int failed = 0;
 
 	if (s == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
-	*s = (struct stream){ .fd = -1 };
+	s->fd = -1;
 	ep->priv = s;
 	ep->streamed = true;
 	if (look && !ep->inherited)
@@ -106,7 +119,7 @@ stream_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	if (s->fd < 0)
 		return open_fd(ep, s, f);
 	/* An inherited file may stand anywhere. */
-	if (ep->inherited && ep->durable && (ep->flags & FLAG_APPEND) != 0 &&
+	if (ep->inherited && appended(ep) &&
 	    lseek(s->fd, 0, SEEK_END) < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	return 0;
@@ -132,23 +145,56 @@ ready(const struct lane *lane, struct io *io, short events)
 
 /* Read n bytes at most; 0 is the end, and an error is in the io. */
 static size_t
-read_some(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
+read_fd(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
 {
-	struct stream *s = lane->ep->priv;
+	const struct stream *s = lane->ep->priv;
 	ssize_t got;
 
 	while (ready(lane, io, POLLIN)) {
 		got = read(s->fd, buf, n);
-		if (got >= 0) {
-			s->pos += (uint64_t)got;
+		if (got >= 0)
 			return (size_t)got;
-		}
 		if (errno != EINTR && errno != EAGAIN) {
 			io->err = errno;
 			break;
 		}
 	}
 	return 0;
+}
+
+/*
+ * The same of a pipe, with little room.  Its writer may have made it one of
+ * packets (O_DIRECT), of which a read forgets what it has no room for.  What is
+ * wanted by nobody is left to whoever reads the pipe after us.
+ */
+static size_t
+read_packet(const struct lane *lane, struct io *io, unsigned char *buf,
+    size_t n)
+{
+	struct stream *s = lane->ep->priv;
+	uint64_t wanted = lane->ep->end - s->pos;
+	size_t room = wanted < PIPE_BUF ? (size_t)wanted : PIPE_BUF;
+
+	if (s->left == 0) {
+		s->at = 0;
+		s->left = read_fd(lane, io, s->packet, room > n ? room : n);
+	}
+	n = n < s->left ? n : s->left;
+	memcpy(buf, s->packet + s->at, n);
+	s->at += n;
+	s->left -= n;
+	return n;
+}
+
+static size_t
+read_some(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
+{
+	struct stream *s = lane->ep->priv;
+	bool packet = s->left > 0 || (s->pipe && n < PIPE_BUF);
+
+	n = packet ? read_packet(lane, io, buf, n) : read_fd(lane, io, buf, n);
+	s->pos += n;
+	return n;
 }
 
 /* A file whose size is not known lets anybody seek behind its end. */
@@ -201,6 +247,36 @@ stream_read(const struct lane *lane, struct io *io)
 	}
 }
 
+/* An appended file: false if it ends before what was appended last. */
+static bool
+still_there(const struct lane *lane, struct io *io)
+{
+	const struct stream *s = lane->ep->priv;
+	struct stat st;
+
+	if (s->end == 0 || fstat(s->fd, &st) != 0 ||
+	    (uint64_t)st.st_size >= s->end)
+		return true;
+	io_cut_off(io, (uint64_t)st.st_size);
+	return false;
+}
+
+/* The kernel tells where it was appended: behind what was there before? */
+static void
+note_end(const struct lane *lane, struct io *io)
+{
+	struct stream *s = lane->ep->priv;
+	off_t end = lseek(s->fd, 0, SEEK_CUR);
+	struct stat st;
+
+	if (end < 0 || (size_t)end < io->done || fstat(s->fd, &st) != 0)
+		return;
+	if ((uint64_t)end - io->done < s->end)
+		io_cut_off(io, (uint64_t)end - io->done);
+	else if (st.st_size >= end)	/* else its size is a fiction */
+		s->end = (uint64_t)end;
+}
+
 static void
 stream_write(const struct lane *lane, struct io *io)
 {
@@ -211,6 +287,8 @@ stream_write(const struct lane *lane, struct io *io)
 	    lseek(s->fd, (off_t)io->off, SEEK_SET) < 0)
 		io->err = errno;
 	s->pos = io->off + io->len;
+	if (io->err == 0 && !still_there(lane, io))
+		return;
 	while (io->done < io->len && io->err == 0) {
 		n = write(s->fd, io->buf + io->done, io->len - io->done);
 		if (n > 0)
@@ -223,6 +301,8 @@ stream_write(const struct lane *lane, struct io *io)
 			io->err = errno;
 	}
 	io->spent = lane->ep->durable;
+	if (io->err == 0 && appended(lane->ep))
+		note_end(lane, io);
 }
 
 static void
@@ -254,15 +334,22 @@ stream_flush(struct endpoint *ep, struct fault *f)
 	return 0;
 }
 
-/* Where others append, too, its length tells nothing. */
+/* Where others append, too, it may be longer. */
 static int
-stream_kept(const struct endpoint *ep, uint64_t length, struct fault *f)
+stream_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t most, struct fault *f)
 {
 	const struct stream *s = ep->priv;
 	struct stat st;
 
-	(void)length;
-	return fstat(s->fd, &st) == 0 ? endpoint_named(ep, &st, f) : 0;
+	(void)from;
+	(void)to;
+	(void)most;
+	if (fstat(s->fd, &st) != 0)
+		return 0;
+	if ((uint64_t)st.st_size < s->end)
+		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
+	return endpoint_named(ep, &st, f);
 }
 
 const struct backend be_stream = {

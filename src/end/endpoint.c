@@ -623,6 +623,23 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 	return 0;
 }
 
+void
+io_cut_off(struct io *io, uint64_t at)
+{
+	io->err = EIO;
+	io->status = STATUS_FILE;
+	io->spent = true;
+	snprintf(io->why, sizeof(io->why), "it was cut off at byte %llu "
+	    "during the copy", (unsigned long long)at);
+}
+
+int
+endpoint_cut_off(const struct endpoint *ep, uint64_t at, struct fault *f)
+{
+	return fault_set(f, STATUS_FILE, "%s was cut off at byte %llu during "
+	    "the copy", ep->name, (unsigned long long)at);
+}
+
 int
 endpoint_named(const struct endpoint *ep, const struct stat *st,
     struct fault *f)
@@ -682,10 +699,11 @@ endpoint_extend(struct endpoint *ep, uint64_t length)
 }
 
 int
-endpoint_check_kept(const struct endpoint *ep, uint64_t length,
-    struct fault *f)
+endpoint_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t holes, struct fault *f)
 {
-	return ep->be->kept == NULL ? 0 : ep->be->kept(ep, length, f);
+	return ep->be->kept == NULL ? 0 :
+	    ep->be->kept(ep, from, to, holes, f);
 }
 
 void

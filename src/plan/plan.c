@@ -504,6 +504,8 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 	if (place_ends(p, l, f) != 0 || set_length(p, l, f) != 0 ||
 	    set_transfer(p, l, f) != 0)
 		return -1;
+	if (src->streamed)		/* where the next reader begins */
+		src->end = p->src_off + p->length;
 	p->block = src->block > 0 ? src->block : SECTOR;
 	/* What is kept, or told to differ, is written whole. */
 	if ((o->map != NULL || o->compare != 0) && dst->block > p->block)

@@ -50,18 +50,27 @@ extend(struct job *job)
 	job_fail(job, &f);
 }
 
+/* Bytes that may be holes of the target; of a rescue's runs before: any. */
+static uint64_t
+holes(const struct job *job)
+{
+	return job->rescue != NULL ? UINT64_MAX :
+	    job->zeroed + job->shared + job->spared;
+}
+
 /* Both ends are what they were. */
 static void
 keep(struct job *job)
 {
 	const struct endpoint *dst = job->p->dst;
-	uint64_t length = job->compare == NULL ? written_end(job) :
+	uint64_t end = job->compare == NULL ? written_end(job) :
 	    dst->device ? job->p->dst_off + map_totals(&job->map).end : 0;
 	struct fault f;
 
 	if (job_source_kept(job, &f) != 0)
 		job_fail(job, &f);
-	if (length > 0 && endpoint_check_kept(dst, length, &f) != 0)
+	if (end > 0 && endpoint_check_kept(dst, job->p->dst_off, end,
+	    holes(job), &f) != 0)
 		job_fail(job, &f);
 }
 
