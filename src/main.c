@@ -284,6 +284,36 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	return status;
 }
 
+/* Whether messages would come into the file that standard output is. */
+static bool
+prints_into(const struct endpoint *dst)
+{
+	struct stat st;
+
+	return dst->inherited && endpoint_is(dst, STDERR_FILENO) &&
+	    fstat(STDERR_FILENO, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* The same, with the messages of such a copy behind it. */
+static int
+held(const struct opts *o, struct endpoint *src, struct endpoint *dst,
+    struct events *ev, int *signo)
+{
+	struct fault f;
+	int status, held;
+
+	if (o->mode == MODE_DRY_RUN || !prints_into(dst))
+		return planned(o, src, dst, ev, signo);
+	held = say_hold();
+	if (held < 0) {
+		fault_errno(&f, errno, "keeping messages out of the copy");
+		return leave(ev, src, dst, &f);
+	}
+	status = planned(o, src, dst, ev, signo);
+	say_release(held);
+	return status;
+}
+
 static int
 copy(const struct opts *o, struct events *ev, int *signo)
 {
@@ -299,7 +329,7 @@ copy(const struct opts *o, struct events *ev, int *signo)
 		endpoint_close(&src);
 		return refused(ev, &f);
 	}
-	return planned(o, &src, &dst, ev, signo);
+	return held(o, &src, &dst, ev, signo);
 }
 
 /* A command line that is wrong, and may name all the same who wants to know. */

@@ -555,6 +555,42 @@ both_outputs()
 	    holds dst 0 0 100000 && tail -n 1 dst | grep -q '^pardd: complete, flushed$'
 }
 it "writes its messages behind a copy that goes to the same descriptor" both_outputs
+# The same with much to say on the way: a signal, a note, the plan, a live line.
+# REDIRECTION OPERANDS...
+talks()
+{
+	local to=$1 pid
+	shift
+	"$blocks" make src 1M && mkfifo p && : >dst || return
+	eval "\"\$tools/ends\" how \"\$pardd\" if=p of=- progress=1 verbose=1 bs=4096 \"\$@\" $to" &
+	exec 5>p
+	head -c 500k src >&5 && until_true 20 as_large dst 262144 &&
+	    pid=$(sed -n 's/^pid //p' how) && kill -USR1 "$pid" &&
+	    tail -c +512001 src >&5 && exec 5>&- && wait $! || return
+	cmp -n 1M src dst && tail -c +1048577 dst >err && says '^pardd: complete' && says 'bs='
+}
+it "writes all it says behind the copy" talks '>dst 2>&1' bpt=16
+it "writes it behind what it appends" talks '>>dst 2>&1' bpt=16
+it "writes it behind the copy by a descriptor of its own" talks '>dst 2>dst' bpt=16
+it "... and by one that appends" talks '>dst 2>>dst' bpt=16
+# What lies behind the copy stays, too.
+patched()
+{
+	"$blocks" make src 64k && "$blocks" make dst 1M 9 &&
+	    "$pardd" if=src of=- 1<>dst 2>&1 && cmp -n 64k src dst &&
+	    holds dst 64k 64k $((1048576 - 65536)) 9 && tail -c +1048577 dst >err &&
+	    complete
+}
+it "writes no message over what lies behind the copy" patched
+one_pipe()
+{
+	"$blocks" make src 64k || return
+	"$pardd" if=src "$@" 2>&1 | cat >out
+	[[ ${PIPESTATUS[0]} = 101 && $(<out) = "pardd: standard output is standard error"* ]] ||
+		fail "${PIPESTATUS[0]}: $(head -c 300 out)"
+}
+it "does not copy into a pipe that its messages go to" one_pipe
+it "... with status=none either" one_pipe status=none
 it "copies exactly when its messages have no room" closed '2>/dev/full'
 closed_in()
 {

@@ -29,4 +29,12 @@ char *say_escape(char *to, const char *from);
  */
 bool say_room(void);
 
+/*
+ * Standard error is the target: keep what is printed there, by whomever, until
+ * say_release puts it behind the end of the file.  Returns what that takes, or
+ * -1 and errno.
+ */
+int say_hold(void);
+void say_release(int held);
+
 #endif

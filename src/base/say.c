@@ -8,15 +8,20 @@
  * the copy, and the main thread must answer them: so nothing is written there
  * before poll(2) says that there is room, and when a signal has come meanwhile
  * the line is left out.
+ *
+ * Standard error may be the very file that is being written.  Then all that is
+ * printed is kept in memory until the copy is over, and comes behind it.
  */
 #include "base/say.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/signals.h"
@@ -119,6 +124,39 @@ say(FILE *out, const char *fmt, ...)
 	}
 	va_end(again);
 	va_end(ap);
+}
+
+int
+say_hold(void)
+{
+	int held = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	int memory = held < 0 ? -1 : memfd_create("pardd", MFD_CLOEXEC);
+
+	if (memory >= 0 && dup2(memory, STDERR_FILENO) >= 0) {
+		close(memory);
+		return held;
+	}
+	if (memory >= 0)
+		close(memory);
+	if (held >= 0)
+		close(held);
+	return -1;
+}
+
+void
+say_release(int held)
+{
+	int memory = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	char said[PIPE_BUF];
+	ssize_t n;
+
+	dup2(held, STDERR_FILENO);
+	close(held);
+	(void)lseek(STDERR_FILENO, 0, SEEK_END);
+	(void)lseek(memory, 0, SEEK_SET);
+	while ((n = read(memory, said, sizeof(said))) > 0)
+		put_error(said, (size_t)n);
+	close(memory);
 }
 
 bool

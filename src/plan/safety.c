@@ -515,13 +515,16 @@ new_device(const struct plan *p, struct fault *f)
 	    "created among the devices; is the name right?", p->dst->name);
 }
 
-/* By a name, so at another place than where the messages come to stand. */
+/* A file that is standard output, too, gets them behind the copy: say_hold. */
 static int
 own_messages(const struct plan *p, struct fault *f)
 {
-	if (p->dst->inherited || isatty(STDERR_FILENO) ||
-	    !endpoint_is(p->dst, STDERR_FILENO))
+	if (isatty(STDERR_FILENO) || !endpoint_is(p->dst, STDERR_FILENO))
 		return 0;
+	if (p->dst->inherited)
+		return fault_set(f, STATUS_REFUSED, "%s is standard error, "
+		    "too: messages would come into the copy; 2>FILE sends them "
+		    "elsewhere", p->dst->name);
 	return fault_set(f, STATUS_REFUSED, "%s is standard error: messages "
 	    "would be written over the copy", p->dst->name);
 }
