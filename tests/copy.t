@@ -170,6 +170,25 @@ follows()
 	    iflag=nofollow && [[ ! -e dst ]]
 }
 it "does not follow a link with iflag=nofollow" follows
+# An old file that was longer.
+old_end()
+{
+	"$blocks" make src 100000 && "$blocks" make dst 300000 9 || return
+	exits 0 "$pardd" if=src of=dst "$@" && complete && cmp -n 100000 src dst &&
+	    "$blocks" check dst 100000 100000 200000 9
+}
+told='^pardd: note: dst was longer than the copy, and .* from byte 100000 .*oflag=trunc'
+it "says that the end of an old file is left" eval 'old_end && says "$told"'
+it "does not say so where that was asked for" eval \
+    'old_end conv=notrunc && does_not_say oflag=trunc'
+it "does not say so of a part that is put into a file" eval \
+    'old_end iflag=count_bytes count=100000 && does_not_say oflag=trunc'
+old_pipe()
+{
+	"$blocks" make dst 300000 9 && "$blocks" make - 100000 | "$pardd" of=dst 2>err &&
+	    says "$told"
+}
+it "says so after a copy from a pipe" old_pipe
 sizeless()
 {
 	exits 0 "$pardd" if=/proc/version of=dst && complete && cmp /proc/version dst

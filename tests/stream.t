@@ -86,13 +86,14 @@ leaves_rest()
 	"$blocks" make src 8192
 	# shellcheck disable=SC2094
 	{
-		"$pardd" of=dst bs=512 count=3 2>err || return
+		"$pardd" of=dst bs=512 count=3 "$@" 2>err || return
 		cat >rest
 	} < <(cat src)
 	size_is dst 1536 && holds dst 0 0 1536 && size_is rest 6656 &&
 	    holds rest 0 1536 6656
 }
 it "takes not a byte more than count= from a pipe" leaves_rest
+it "takes none in small pieces either" leaves_rest bpt=1
 no_seek()
 {
 	"$blocks" make src 1000
@@ -116,6 +117,38 @@ empty()
 	[[ $status = 0 ]] && complete && size_is dst 0
 }
 it "copies an empty pipe" empty
+# nothing STATUS TARGET BYTES OPERANDS...: from a pipe, to what has so many bytes
+nothing()
+{
+	local want=$1 dst=$2 bytes=$3
+	shift 3
+	[[ -e $dst ]] || "$blocks" make "$dst" "$bytes" || return
+	: | "$pardd" of="$dst" "$@" 2>err
+	piped "$want" "${PIPESTATUS[1]}" || return
+	[[ $want = 0 ]] || says '^pardd: NOT complete: the source was empty'
+}
+it "says so when a pipe brings nothing for a file that holds something" eval \
+    'nothing 102 dst 1000 && "$blocks" check dst 0 0 1000'
+it "says so when it brings nothing to append" nothing 102 dst 1000 oflag=append
+it "says so when it was cut off for nothing" nothing 102 dst 1000 oflag=trunc
+it "says so of a FIFO" eval \
+    'mkfifo p && { : >p & } && "$blocks" make dst 1000 && exits 102 "$pardd" if=p of=dst'
+it "takes a pipe that was skipped to its end" eval \
+    '"$blocks" make dst 1000 && head -c 512 /dev/zero | exits 0 "$pardd" of=dst bs=512 skip=1'
+it "takes nothing for an empty file" nothing 0 dst 0
+it "takes nothing where nothing was asked for" nothing 0 dst 1000 count=0
+it "takes nothing where nothing is kept" nothing 0 /dev/null 0
+it "copies an empty file onto one that holds something" eval \
+    ': >src && "$blocks" make dst 1000 && exits 0 "$pardd" if=src of=dst && complete'
+nothing_on_disk()
+{
+	truncate -s 1M disk && loop disk && nothing 102 "$dev" 0
+}
+if can_loop; then
+	it "says so when a pipe brings nothing for a disk" nothing_on_disk
+else
+	skip "no loop devices" "says so when a pipe brings nothing for a disk"
+fi
 
 # ------------------------------------------- descriptors that are open already
 
@@ -297,15 +330,6 @@ done
 it "copies a part of it" eval \
     'packets 3000 bs=512 skip=1001 count=3000 bpt=5 && cmp -n 1536000 -i 512512:0 src dst &&
     size_is dst 1536000'
-# What was not asked for is for the next who reads there.
-rest()
-{
-	"$blocks" make src 300000 || return
-	{ exits 0 "$pardd" of=dst "$@" && cat >rest; } < <(cat src)
-	size_is dst 5120 && cat dst rest | cmp - src
-}
-it "leaves the rest of a pipe to others" rest bs=512 count=10
-it "leaves it in small pieces, too" rest bs=512 count=10 bpt=3
 it "does not copy from stdin to stdout unasked" usage '(if|of)'
 both()
 {

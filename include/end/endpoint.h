@@ -69,6 +69,7 @@ struct endpoint {		/* shared and const once open */
 	unsigned	 depth;	/* requests in flight of a lane, or 0: any */
 	uint64_t	 most;	/* bytes of a request that stays one, or 0 */
 	bool		 streamed;	/* in order, one request at a time */
+	bool		 piped;		/* a pipe or a socket */
 	bool		 seekable;	/* can begin anywhere */
 	bool		 endless;	/* zeros or random bytes without end */
 	bool		 device;

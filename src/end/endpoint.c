@@ -264,6 +264,7 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 		ep->device = true;
 		return choose_char(ep, st, f);
 	case S_IFIFO:
+		ep->piped = true;
 		ep->be = &be_stream;
 		return 0;
 	case S_IFSOCK:
@@ -271,6 +272,7 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 			return unsupported(f, ep, "a socket");
 		if (ep->role == SOURCE && has_messages(fd))
 			return unsupported(f, ep, "a socket of messages");
+		ep->piped = true;
 		ep->be = &be_stream;
 		return 0;
 	case S_IFLNK:

@@ -522,6 +522,24 @@ found_end(const struct plan *p)
 	free(word);
 }
 
+/* An old file, written from its beginning on as if it was to be the copy. */
+static void
+old_end(const struct plan *p, struct outcome *out)
+{
+	const struct opts *o = p->opts;
+	const struct endpoint *dst = p->dst;
+	uint64_t end = round_up(map_totals(&out->map).end, p->pad);
+
+	if (dst->kind != END_FILE || dst->part > 0 ||
+	    o->compare != 0 || p->dst_off > 0 || p->counted ||
+	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
+	    dst->size < 0 || (uint64_t)dst->size <= end)
+		return;
+	say(stderr, "pardd: note: %s was longer than the copy, and what it "
+	    "holds from byte %llu on is old; oflag=trunc cuts it off",
+	    dst->name, (ull)end);
+}
+
 void
 report_end(const struct plan *p, struct outcome *out)
 {
@@ -540,8 +558,10 @@ report_end(const struct plan *p, struct outcome *out)
 		said(p->src);
 		said(p->dst);
 		damage(p, &out->damage);
-		if (out->verdict.status == STATUS_COMPLETE)
+		if (out->verdict.status == STATUS_COMPLETE) {
 			found_end(p);
+			old_end(p, out);
+		}
 	}
 	if (out->verdict.status != STATUS_COMPLETE ||
 	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)

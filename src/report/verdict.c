@@ -155,6 +155,20 @@ complete(const struct plan *p, struct outcome *out)
 		conclude(out, STATUS_COMPLETE, "complete, not flushed");
 }
 
+/*
+ * What came before us in the pipe has failed, as likely as not, and what the
+ * target holds is not what was to be there.
+ */
+static bool
+brought_nothing(const struct plan *p, const struct map_totals *t)
+{
+	const struct endpoint *dst = p->dst;
+
+	return p->src->piped && p->src_off + t->end == 0 && !p->counted &&
+	    p->opts->compare == 0 && dst->kind != END_DISCARD &&
+	    (dst->device || dst->size > 0 || dst->base > 0);
+}
+
 /* What kept the copy from its end; STATUS_COMPLETE: nothing. */
 static int
 ended_early(const struct plan *p, struct outcome *out,
@@ -169,6 +183,10 @@ ended_early(const struct plan *p, struct outcome *out,
 		return conclude(out, STATUS_SHORT, "NOT complete: %s ended "
 		    "after %llu of %llu bytes", p->src->name, (ull)t->end,
 		    (ull)p->length);
+	if (brought_nothing(p, t))
+		return conclude(out, STATUS_SHORT, "NOT complete: the source "
+		    "was empty: %s brought no byte for %s", p->src->name,
+		    p->dst->name);
 	if (out->flush.status != 0)
 		return conclude(out, STATUS_NOT_FLUSHED, "NOT complete: %s; "
 		    "the copy may not be on the medium", out->flush.text);
