@@ -366,7 +366,7 @@ nothing_left()
 	FAULTS="on=$dev op=read at=1048576+ sleep=20" FAULT_LOG=$PWD/faults FAULT_LOG_ALL=1 LD_PRELOAD=$shim \
 	    "$tools/ends" how "$pardd" if=src of="$dev" verify=1 bs=512 bpt=128 thr=1 2>err &
 	pid=$!
-	until_true 20 grep -qs '^read 2097152 ' faults && kill -STOP "$(awk '{ print $2 }' how)" &&
+	until_true 20 grep -qs '^read 2097152 65536 ' faults && kill -STOP "$(awk '{ print $2 }' how)" &&
 	    truncate -s 0 disk && losetup --set-capacity "$dev" &&
 	    kill -CONT "$(awk '{ print $2 }' how)" || return
 	wait "$pid"

@@ -54,6 +54,14 @@ struct worker {			/* its thread's alone */
 	uint64_t	 zeros;	/* bytes that it zeroes at once, see sparse.c */
 };
 
+struct task {			/* what workers do until nothing is left */
+	enum phase	 phase;
+	bool	       (*step)(struct worker *);	/* a piece; false: no
+						 * further one */
+	bool		 ring;			/* reads and writes only: may
+						 * be many in flight */
+};
+
 struct job {			/* I: set before the workers start */
 	const struct plan *p;		/* I */
 	struct rescue	*rescue;	/* I: NULL in a plain copy */
@@ -61,9 +69,7 @@ struct job {			/* I: set before the workers start */
 	struct checks	*checks;	/* I: of what is written, or NULL */
 	struct verify	*verify;	/* I: NULL without verify= */
 	struct compare	*compare;	/* I: NULL without compare=1 */
-	bool	(*step)(struct worker *);	/* I while workers run: a */
-					/* piece; false: no further one; */
-					/* NULL: queues */
+	const struct task *task;	/* I while workers run */
 	struct endpoint	 back;		/* the lead's to open: reads the */
 	bool		 reads_back;	/* target back; whether it is open */
 	struct tally	 before;	/* I: of runs that this one goes on */

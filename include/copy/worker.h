@@ -7,10 +7,10 @@
 #include "copy/job.h"
 
 /*
- * Have all workers do job->step until there is nothing left for them: the
- * calling thread is the first of them.  Where no further thread can be started,
- * fewer will do.
+ * Have all workers do a task until there is nothing left for them: the calling
+ * thread is the first of them.  Where no further thread can be started, fewer
+ * will do.
  */
-void workers_run(struct job *);
+void workers_run(struct job *, const struct task *);
 
 #endif

@@ -37,10 +37,10 @@ int rescue_begin(struct rescue *, struct job *, struct fault *f);
 void rescue_free(struct rescue *);
 
 /*
- * The lead's: all passes, each with all workers (start runs one), while the
- * keeper saves the map now and then.
+ * The lead's: all passes, each with all workers, while the keeper saves the map
+ * now and then.
  */
-void rescue_run(struct job *, void (*start)(struct job *));
+void rescue_run(struct job *);
 
 /*
  * Where the rescue stands, as the map's file tells it: pos, phase and pass of

@@ -33,9 +33,8 @@ int compare_begin(struct job *, struct fault *f);
 void compare_free(struct compare *);
 
 /*
- * The lead's: compare all, by all workers (start runs them on job->step), and
- * write what differs to map=.
+ * The lead's: compare all, by all workers, and write what differs to map=.
  */
-void compare_run(struct job *, void (*start)(struct job *));
+void compare_run(struct job *);
 
 #endif

@@ -41,12 +41,12 @@ void verify_free(struct verify *);
 
 /*
  * The lead's, after a flush: check what was copied, copy again what differs,
- * and check that; start runs all workers on job->step.  Does nothing for a copy
- * that is not complete.
+ * and check that, by all workers.  Does nothing for a copy that is not
+ * complete.
  */
-void verify_run(struct job *, void (*start)(struct job *));
+void verify_run(struct job *);
 
-/* verify=stream: a piece of the copy, or of its check, or a flush. */
-bool verify_behind(struct worker *);
+/* verify=stream: pieces of the copy, of its check, and flushes. */
+extern const struct task verify_streaming;
 
 #endif

@@ -57,15 +57,16 @@ static void *
 work(void *arg)
 {
 	struct worker *w = arg;
+	const struct task *task = w->job->task;
 	struct fault f;
 	int err;
 
 	if (!attach(w))
 		return NULL;
-	if (w->job->step == NULL)
+	if (task->ring && w->queue != NULL)
 		queue_work(w->queue);
 	else
-		while (w->job->step(w))
+		while (task->step(w))
 			continue;
 	lane_detach(&w->src);
 	if (w->job->reads_back)
@@ -81,10 +82,12 @@ work(void *arg)
 }
 
 void
-workers_run(struct job *job)
+workers_run(struct job *job, const struct task *task)
 {
 	unsigned n, i;
 
+	job->phase = task->phase;
+	job->task = task;
 	for (n = 1; n < job->workers; n++)
 		if (pthread_create(&job->worker[n].thread, NULL, work,
 		    &job->worker[n]) != 0)

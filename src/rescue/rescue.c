@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "copy/worker.h"
 #include "pass.h"
 #include "rescue/keeper.h"
 #include "rescue/pulse.h"
@@ -216,9 +217,10 @@ pass_given_up(struct job *job)
 }
 
 static void
-run_pass(struct job *job, const struct pass *pass,
-    void (*start)(struct job *))
+run_pass(struct job *job, const struct pass *pass)
 {
+	const struct task task = { .phase = phase_of(pass),
+		.step = rescue_piece };
 	struct seg any;
 
 	if (job->stop || !map_next(&job->map, 0, pass->from, &any))
@@ -226,15 +228,14 @@ run_pass(struct job *job, const struct pass *pass,
 	if (pass->from == BAD && too_many(job))
 		return;
 	job->rescue->pass = pass;
-	job->phase = phase_of(pass);
 	map_pass(&job->map, pass->from, pass_backwards(job, pass));
 	go_on(job, pass);
-	start(job);
+	workers_run(job, &task);
 }
 
 /* Retries go on in the direction of the last one; they are counted anew. */
 static void
-retry(struct job *job, void (*start)(struct job *))
+retry(struct job *job)
 {
 	struct rescue *r = job->rescue;
 	int64_t i, first = r->keeper.file.phase == '-' &&
@@ -242,18 +243,18 @@ retry(struct job *job, void (*start)(struct job *))
 
 	for (i = 0; i < job->p->opts->retries && !job->stop; i++) {
 		r->retry = (int)(first + i + 1);
-		run_pass(job, &retries[(first + i) % 2], start);
+		run_pass(job, &retries[(first + i) % 2]);
 	}
 }
 
 static void
-run_passes(struct job *job, void (*start)(struct job *))
+run_passes(struct job *job)
 {
 	size_t i;
 
 	for (i = 0; i < COUNT(passes); i++)
 		if (wanted(job, &passes[i]))
-			run_pass(job, &passes[i], start);
+			run_pass(job, &passes[i]);
 }
 
 /*
@@ -318,22 +319,22 @@ come_to_end(struct job *job)
 }
 
 void
-rescue_run(struct job *job, void (*start)(struct job *))
+rescue_run(struct job *job)
 {
 	struct rescue *r = job->rescue;
 	struct seg any;
 	size_t i;
 
 	keeper_start(job);
-	run_passes(job, start);
+	run_passes(job);
 	if (!job->stop && map_next(&job->map, 0, UNTRIED, &any)) {
 		r->keeper.file.phase = '+';	/* it lies before that place */
-		run_passes(job, start);
+		run_passes(job);
 	}
-	retry(job, start);
+	retry(job);
 	pulse_last(&job->worker[0]);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
-		run_pass(job, &fills[i], start);
+		run_pass(job, &fills[i]);
 	come_to_end(job);
 	turn_back(job);
 	keeper_stop(job);

@@ -113,22 +113,22 @@ finish(struct job *job)
 static void
 lead(struct job *job)
 {
+	static const struct task copying = { .phase = PHASE_COPYING,
+		.step = piece_copy, .ring = true };
 	const unsigned verify = job->p->opts->verify;
 
-	job->step = job->worker[0].queue != NULL ? NULL :
-	    job->rescue != NULL ? rescue_piece :
-	    verify == VERIFY_STREAM ? verify_behind : piece_copy;
-	if (job->rescue != NULL)
-		rescue_run(job, workers_run);
-	else {
+	if (job->rescue != NULL) {
+		rescue_run(job);
+	} else {
 		if (job->p->reflink)
 			share_run(job);
-		workers_run(job);
+		workers_run(job, verify == VERIFY_STREAM ? &verify_streaming :
+		    &copying);
 	}
 	finish(job);
 	if (verify != 0) {
 		job_threads(job);
-		verify_run(job, workers_run);
+		verify_run(job);
 	}
 }
 
@@ -158,7 +158,7 @@ lead_run(void *arg)
 
 	job->began = job->compare != NULL || (trusted(job) && prepare(job));
 	if (job->compare != NULL)
-		compare_run(job, workers_run);
+		compare_run(job);
 	else if (job->began)
 		lead(job);
 	if (job->began)

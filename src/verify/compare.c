@@ -25,6 +25,7 @@
 #include "base/status.h"
 #include "copy/back.h"
 #include "copy/transfer.h"
+#include "copy/worker.h"
 #include "map/mapfile.h"
 #include "plan/names.h"
 
@@ -523,15 +524,16 @@ save(struct job *job)
 }
 
 void
-compare_run(struct job *job, void (*start)(struct job *))
+compare_run(struct job *job)
 {
+	static const struct task comparing = { .phase = PHASE_COMPARING,
+		.step = compare_piece };
 	const struct plan *p = job->p;
 	struct map_totals t;
 
 	job->phase = PHASE_COMPARING;
-	job->step = compare_piece;
 	skip_holes(job);
-	start(job);
+	workers_run(job, &comparing);
 	t = map_totals(&job->map);
 	save(job);
 	endpoint_drop_cache(p->src, p->src_off, t.end);

@@ -39,6 +39,7 @@
 #include "copy/back.h"
 #include "copy/piece.h"
 #include "copy/transfer.h"
+#include "copy/worker.h"
 
 enum {
 	LOT = 64 << 20,		/* bytes; a flush costs less than that */
@@ -368,14 +369,11 @@ mend_next(struct worker *w)
 /* ----------------------------------------------------------- after the copy */
 
 static void
-pass(struct job *job, enum phase phase, bool (*step)(struct worker *),
-    void (*start)(struct job *))
+pass(struct job *job, const struct task *task)
 {
 	job->verify->next = 0;
 	job->verify->read = 0;
-	job->phase = phase;
-	job->step = step;
-	start(job);
+	workers_run(job, task);
 }
 
 /* Whether the copy went so far that checking it means something. */
@@ -397,8 +395,12 @@ flush(struct job *job)
 }
 
 void
-verify_run(struct job *job, void (*start)(struct job *))
+verify_run(struct job *job)
 {
+	static const struct task checking = { .phase = PHASE_VERIFYING,
+		.step = check_next };
+	static const struct task repairing = { .phase = PHASE_REPAIRING,
+		.step = mend_next };
 	struct verify *v = job->verify;
 	int64_t left = job->p->opts->mends;
 	uint64_t end = round_up(map_totals(&job->map).end, job->p->pad);
@@ -413,14 +415,14 @@ verify_run(struct job *job, void (*start)(struct job *))
 		job_fail(job, &f);
 		return;
 	}
-	pass(job, PHASE_VERIFYING, check_next, start);
+	pass(job, &checking);
 	while (v->differing > 0 && left-- > 0 && repeatable(job->p) &&
 	    !job->stop) {
-		pass(job, PHASE_REPAIRING, mend_next, start);
+		pass(job, &repairing);
 		flush(job);	/* when stopped, too: it was written */
 		if (job->stop || job->flush.status != 0)
 			return;
-		pass(job, PHASE_VERIFYING, check_next, start);
+		pass(job, &checking);
 	}
 	v->done = !job->stop && (v->differing > 0 || v->right == end);
 }
@@ -508,8 +510,8 @@ check_behind(struct worker *w, size_t i)
 	return more;
 }
 
-bool
-verify_behind(struct worker *w)
+static bool
+work_behind(struct worker *w)
 {
 	struct job *job = w->job;
 	struct verify *v = job->verify;
@@ -532,3 +534,6 @@ verify_behind(struct worker *w)
 		return piece_copy(w);
 	return todo == CHECK ? check_behind(w, i) : flush_behind(job, i);
 }
+
+const struct task verify_streaming = { .phase = PHASE_COPYING,
+	.step = work_behind };
