@@ -617,6 +617,17 @@ done
 part='skip=2048 seek=2048' from=1048576
 it "... of which it read another part" dead 4 '0x0 0x80000 +' '0x80000 0x180000 ?'
 part=retries=20 from=0
+# from_cache THR: of what was read all is dead, but a little that was read last.
+from_cache()
+{
+	begun_with '0x0 0x1F0000 +' '0x1F0000 0x10000 ?' && "$blocks" make src 4M &&
+	    exits 69 with_faults "on=$PWD/src op=read at=0+2031616,2097152+ fail=EIO" \
+	    "$pardd" if=src of=dst map=map bs=512 thr="$1" retries=1 &&
+	    says 'not even for what could be read before' && is + 0+2097152 && is '-*/' ''
+}
+for thr in $(few 1 16); do
+	it "... but for a little that it has in its cache ($thr workers)" from_cache $thr
+done
 it "... in the middle of the retries" dead 4 '0x0 0x100000 +' '0x100000 0x400 -' \
     '0x100400 0xFFC00 +'
 part=
@@ -1530,6 +1541,26 @@ errors_inside()
 	    is - 0+512,4608+512
 }
 it "gives up after maxerrors= within a large area that it scrapes" errors_inside
+# Each error costs the same, however many ranges there are.
+many_spots()
+{
+	local before
+	truncate -s 400M src dst
+	{
+		echo '0 ? 1'
+		awk 'BEGIN {
+			for (i = 0; i < 40000; i++)
+				printf "%d 512 -\n%d 512 +\n", i * 1024, i * 1024 + 512
+			print 40960000, 400 * 1048576 - 40960000, "+"
+		}'
+	} >map
+	burnt; before=$cpu
+	exits 100 with_faults "on=$PWD/src op=read at=0+40960000 fail=EIO" "$pardd" if=src of=dst \
+	    map=map bs=512 retries=1 thr=1 && burnt && ((cpu - before < 3000)) ||
+	    fail "$((cpu - before)) ms of processor: $(<err)"
+}
+[[ $VARIANT != plain ]] ||
+	it "retries 40,000 bad blocks that lie scattered without going over the map for each" many_spots
 # A range is one, however many pieces of it are in hand.
 one_range()
 {

@@ -17,19 +17,19 @@ struct job;
 struct pass;
 struct worker;
 
-enum { PULSE_GOOD = 3, PULSE_BAD = 64 };
+enum { PULSE_BAD = 64 };
 
 struct pulse {
 	pthread_mutex_t	 look;	/* held while good blocks are read again */
 	pthread_mutex_t	 lock;
-	bool		 lost;	/* look, then the lead's: none could be */
+	bool		 lost;	/* look, then the lead's: too few could be */
 	/* lock: the last errors, with the status that the range had */
 	struct seg	 bad[PULSE_BAD];
 	size_t		 bads;		/* lock: how many ever */
 	size_t		 proved;	/* lock: so many are the medium's */
-	uint64_t	 good[PULSE_GOOD];	/* lock: bytes of the source */
-	size_t		 goods;		/* lock: how many ever, in this run */
+	bool		 read;		/* lock: something, in this run */
 	bool		 blank;		/* lock: nor in any run before */
+	uint64_t	 dice;		/* look, then the lead's */
 	const struct pass *pass;	/* lock: of the first error that is */
 	int		 retry;		/* not proved, and which retry */
 };
@@ -45,8 +45,8 @@ size_t pulse_mark(struct worker *);
  * Take note of a read of the copy, from off on, of what had the status "was".
  * One that the disk gave no answer to in time becomes an error of the medium.
  * After a number of errors without a good read between, blocks that this run or
- * one before has read are read again, and some that are untried: when none of
- * them can be read, the source has gone, and the read failed with ENODEV.
+ * one before has read are read again, and some that are untried: when too few
+ * of them can be read, the source has gone, and the read failed with ENODEV.
  */
 void pulse_feel(struct worker *, struct io *, uint64_t off,
     enum seg_status was, size_t mark);

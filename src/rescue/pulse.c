@@ -5,12 +5,18 @@
  * read that succeeds after it has proved that the disk is there.
  *
  * With MANY errors in a row, and at the end, some blocks are asked, and who
- * else meets an error waits for the answer: the last good ones of this run;
- * some of all that any run has read, which the map knows; some that nobody has
- * tried.  The source is there if one of them can be read.  Where nothing was
- * ever read nothing can be concluded, and all is bad.
+ * else meets an error waits for the answer: blocks of all that any run has
+ * read, which the map knows, anywhere in it; if that says no, some that nobody
+ * has tried.  Where nothing was ever read nothing can be concluded, and all is
+ * bad.
  *
- *	look	over those reads, by a worker that holds no other: lost
+ * A disk with dead heads may answer from its cache for what was read of late.
+ * So nothing is asked twice, nor because it was read last; and as many have to
+ * be read as could not all be cached: half of them, where little has been
+ * read, and a few, of a lot.  What is untried is in no cache: one such block is
+ * enough.
+ *
+ *	look	over those reads, by a worker that holds no other: lost, dice
  *	lock	a few instructions, a leaf: what is noted
  */
 #include "rescue/pulse.h"
@@ -19,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "copy/job.h"
 #include "copy/transfer.h"
@@ -26,21 +33,21 @@
 
 enum {
 	MANY = 16,
-	SPREAD = 8,		/* blocks asked of what has one status */
-	ALL = PULSE_GOOD + 2 * SPREAD,
+	ASKED = 16,		/* blocks that were read before, at most */
+	FRESH = 6,		/* the same of what nobody has tried */
+	ROUNDS = 3,		/* of ASKED, while some answer */
 	FEW = 2,		/* who has stopped the run waits for them */
 };
 
-struct asked {			/* bytes of the source */
-	uint64_t	at[ALL];
-	size_t		n;
-};
+/* Four times what a disk has of memory, generously; bytes. */
+static const uint64_t cacheable = (uint64_t)2 << 30;
 
 void
 pulse_begin(struct pulse *p)
 {
-	p->bads = p->proved = p->goods = 0;
-	p->lost = p->blank = false;
+	p->bads = p->proved = 0;
+	p->lost = p->blank = p->read = false;
+	p->dice = clock_ns() | 1;
 	pthread_mutex_init(&p->look, NULL);
 	pthread_mutex_init(&p->lock, NULL);
 }
@@ -66,12 +73,12 @@ pulse_mark(struct worker *w)
 
 /* The errors before the mark were met before this read began. */
 static void
-note_good(struct pulse *p, uint64_t off, size_t mark)
+note_good(struct pulse *p, size_t mark)
 {
 	pthread_mutex_lock(&p->lock);
 	if (mark > p->proved)
 		p->proved = mark;
-	p->good[p->goods++ % PULSE_GOOD] = off;
+	p->read = true;
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -102,111 +109,149 @@ in_doubt(struct pulse *p)
 	bool many;
 
 	pthread_mutex_lock(&p->lock);
-	many = p->bads >= p->proved + MANY && (p->goods > 0 || !p->blank);
+	many = p->bads >= p->proved + MANY && (p->read || !p->blank);
 	pthread_mutex_unlock(&p->lock);
 	return many;
 }
 
-/* The last that this run has read. */
-static void
-ask_last(struct pulse *p, struct asked *a)
+/* A number below n (> 0): xorshift. */
+static uint64_t
+below(struct pulse *p, uint64_t n)
 {
-	pthread_mutex_lock(&p->lock);
-	while (a->n < PULSE_GOOD && a->n < p->goods) {
-		a->at[a->n] = p->good[a->n];
-		a->n++;
-	}
-	pthread_mutex_unlock(&p->lock);
+	p->dice ^= p->dice << 13;
+	p->dice ^= p->dice >> 7;
+	p->dice ^= p->dice << 17;
+	return p->dice % n;
 }
 
-/* Of what the map gives a status, some blocks that lie evenly in it. */
-static void
-ask_map(struct job *job, enum seg_status status, uint64_t bytes,
-    struct asked *a)
+/* A byte of the source that has a status by the map; false: there is none. */
+static bool
+any_of(struct job *job, enum seg_status status, uint64_t *off)
 {
-	uint64_t step = bytes / SPREAD, passed = 0, next = 0;
-	struct seg s = { .len = 0 };
-	size_t most = a->n + SPREAD;
+	struct pulse *p = &job->rescue->pulse;
+	uint64_t at = below(p, job->p->length);
+	struct seg s;
 
-	if (step < job->p->block)
-		step = job->p->block;
-	while (a->n < most && map_next(&job->map, s.off + s.len, status, &s)) {
-		for (; a->n < most && next < passed + s.len; next += step)
-			a->at[a->n++] = job->p->src_off + s.off + next -
-			    passed;
-		passed += s.len;
-	}
+	if (!map_next(&job->map, at, status, &s) &&
+	    !map_next(&job->map, 0, status, &s))
+		return false;
+	*off = job->p->src_off + s.off + (s.off > at ? below(p, s.len) : 0);
+	return true;
 }
 
 /* The same of what was read outside of this copy, by the map's file. */
-static void
-ask_file(const struct job *job, struct asked *a)
+static bool
+any_outside(const struct job *job, uint64_t *off)
 {
 	const struct mapfile *m = &job->rescue->keeper.file;
-	size_t i, step = m->n / SPREAD + 1, most = a->n + SPREAD;
-	size_t next = 0;
-
-	for (i = 0; i < m->n && a->n < most; i++)
-		if (m->seg[i].status == FINISHED && i >= next) {
-			a->at[a->n++] = m->seg[i].off;
-			next = i + step;
-		}
-}
-
-/* Whom to ask; nobody, if nothing was ever read. */
-static void
-ask(struct job *job, struct asked *a)
-{
-	struct map_totals t = map_totals(&job->map);
 	struct pulse *p = &job->rescue->pulse;
+	size_t first = m->n > 0 ? (size_t)below(p, m->n) : 0, i;
+	const struct seg *s;
 
-	*a = (struct asked){ .n = 0 };
-	ask_last(p, a);
-	ask_map(job, FINISHED, t.finished, a);
-	if (a->n == 0)
-		ask_file(job, a);
-	if (a->n > 0) {
-		ask_map(job, UNTRIED, t.untried, a);
-		return;
+	for (i = 0; i < m->n; i++) {
+		s = &m->seg[(first + i) % m->n];
+		if (s->status != FINISHED)
+			continue;
+		*off = s->off + below(p, s->len);
+		return true;
 	}
-	pthread_mutex_lock(&p->lock);
-	p->blank = true;
-	pthread_mutex_unlock(&p->lock);
+	return false;
 }
 
-/* Read the block at "off" again, past the page cache; its errno. */
-static int
-read_again(struct worker *w, struct io *io, uint64_t off)
+/* Read the block at "off" again, past the page cache. */
+static bool
+is_read(struct worker *w, struct io *io, uint64_t off)
 {
 	io->off = off - off % io->len;
+	io->done = 0;
+	io->err = io->status = 0;
 	lane_transfer(&w->src, io);
-	return io->err;
+	return io->err == 0;
 }
 
-/* Ask some of them; all, unless the run is stopped meanwhile. */
+/* How many that were read before have to be read again, of ASKED. */
+static unsigned
+needed(uint64_t finished)
+{
+	const unsigned least = ASKED / 8, most = ASKED / 2;
+
+	return finished <= cacheable ? most :
+	    least + (unsigned)((most - least) * cacheable / finished);
+}
+
+enum answer { YES, SOME, NO, NOTHING_READ, STOPPED };
+
+/* Ask "most" of what was read before: enough has to be read again. */
+static enum answer
+ask_read(struct worker *w, struct io *io, unsigned most)
+{
+	struct job *job = w->job;
+	unsigned need = most < ASKED ? most :
+	    needed(map_totals(&job->map).finished), good = 0, i;
+	uint64_t off;
+
+	for (i = 0; good < need && most - i >= need - good; i++) {
+		if (most == ASKED && job->stop)
+			return STOPPED;
+		if (!any_of(job, FINISHED, &off) && !any_outside(job, &off))
+			return NOTHING_READ;
+		good += is_read(w, io, off);
+	}
+	return good == need ? YES : good > 0 ? SOME : NO;
+}
+
+/* The same of what is untried, of which one is enough. */
+static enum answer
+ask_fresh(struct worker *w, struct io *io)
+{
+	uint64_t off;
+	unsigned i;
+
+	for (i = 0; i < FRESH && any_of(w->job, UNTRIED, &off); i++) {
+		if (w->job->stop)
+			return STOPPED;
+		if (is_read(w, io, off))
+			return YES;
+	}
+	return NO;
+}
+
+static enum answer
+ask(struct worker *w, struct io *io, unsigned most)
+{
+	enum answer answer = ask_read(w, io, most);
+	unsigned i;
+
+	if (most < ASKED)
+		return answer;
+	for (i = 1; i < ROUNDS && answer == SOME; i++)
+		answer = ask_read(w, io, most);
+	return answer == SOME || answer == NO ? ask_fresh(w, io) : answer;
+}
+
+/* Whether it answers, as far as can be told; "most" are asked that it knew. */
 static bool
-is_there(struct worker *w, size_t most)
+is_there(struct worker *w, unsigned most)
 {
 	struct pulse *p = &w->job->rescue->pulse;
 	struct io io = { .op = OP_READ, .len = w->job->p->block,
 		.careful = true };
-	size_t i, n, mark = pulse_mark(w);
-	bool is = false;
-	struct asked a;
+	size_t mark = pulse_mark(w);
+	enum answer answer;
 
-	ask(w->job, &a);
-	n = a.n < most ? a.n : most;
 	io.buf = aligned_alloc(4096, (io.len + 4095) / 4096 * 4096);
-	if (io.buf == NULL || n == 0) {
-		free(io.buf);
+	if (io.buf == NULL)
 		return true;
-	}
-	for (i = 0; i < n && !is && (most < ALL || !w->job->stop); i++)
-		is = read_again(w, &io, a.at[i]) == 0;
+	answer = ask(w, &io, most);
 	free(io.buf);
-	if (is)
-		note_good(p, a.at[i - 1], mark);
-	return is || i < n;
+	if (answer == YES)
+		note_good(p, mark);
+	if (answer == NOTHING_READ) {
+		pthread_mutex_lock(&p->lock);
+		p->blank = true;
+		pthread_mutex_unlock(&p->lock);
+	}
+	return answer != NO && answer != SOME;
 }
 
 static bool
@@ -219,7 +264,7 @@ lost(struct worker *w)
 		return false;
 	pthread_mutex_lock(&p->look);
 	if (!p->lost && in_doubt(p))
-		p->lost = !is_there(w, ALL);
+		p->lost = !is_there(w, ASKED);
 	is = p->lost;
 	pthread_mutex_unlock(&p->look);
 	return is;
@@ -246,7 +291,7 @@ pulse_feel(struct worker *w, struct io *io, uint64_t off, enum seg_status was,
 		io->status = 0;
 	}
 	if (io->done > 0)
-		note_good(p, io->off, mark);
+		note_good(p, mark);
 	if (!errno_is_medium(io->err))
 		return;
 	note_bad(w->job->rescue, off + io->done, io->len - io->done, was);
@@ -269,7 +314,7 @@ pulse_last(struct worker *w)
 	is = lane_attach(&w->src, w->job->p->src, w->job->halt) == 0;
 	if (is) {
 		w->src.requests = &w->asked[SOURCE];
-		is = is_there(w, stopped ? FEW : ALL);
+		is = is_there(w, stopped ? FEW : ASKED);
 		lane_detach(&w->src);
 	}
 	if (is)
