@@ -256,17 +256,23 @@ incomplete(const struct plan *p, struct outcome *out,
 	return STATUS_COMPLETE;
 }
 
-/* A signal, and what it stopped did not come to an end. */
+/* A signal, or maxtime=, and what that stopped did not come to an end. */
 static void
 left_waiting(struct outcome *out)
 {
 	const struct silence *s = &out->tally.silence;
+	const char *how = s->end == NULL ? "with transfers in flight" :
+	    s->flush ? "while " : "without an answer from ";
+	const char *end = s->end == NULL ? "" : s->end->name;
+	const char *flush = s->flush ? " was being flushed" : "";
 
-	conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: stopped by "
-	    "SIG%s; left after %d s %s%s%s", sigabbrev_np(out->signal), GRACE,
-	    s->end == NULL ? "with transfers in flight" : s->flush ? "while " :
-	    "without an answer from ", s->end == NULL ? "" : s->end->name,
-	    s->flush ? " was being flushed" : "");
+	if (out->signal != 0)
+		conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: "
+		    "stopped by SIG%s; left after %d s %s%s%s",
+		    sigabbrev_np(out->signal), GRACE, how, end, flush);
+	else
+		conclude(out, out->fault.status, "NOT complete: %s; left after "
+		    "%d s %s%s%s", out->fault.text, GRACE, how, end, flush);
 }
 
 /* Left with transfers in flight: by a signal, or by maxtime=. */
@@ -282,11 +288,7 @@ left(const struct plan *p, struct outcome *out)
 		    sigabbrev_np(out->signal));
 		return;
 	}
-	if (out->signal != 0)
-		left_waiting(out);
-	else
-		conclude(out, out->fault.status, "NOT complete: %s; left with "
-		    "reads that do not come back", out->fault.text);
+	left_waiting(out);
 	if (p->opts->map == NULL || p->opts->compare != 0)
 		return;
 	said = out->verdict;

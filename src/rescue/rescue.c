@@ -201,8 +201,10 @@ stop_late(struct job *job)
 {
 	int not_yet = NOT_YET;
 
-	if (atomic_compare_exchange_strong(&job->rescue->end, &not_yet, LATE))
-		job_stop(job);
+	if (!atomic_compare_exchange_strong(&job->rescue->end, &not_yet, LATE))
+		return;
+	job->rescue->late = true;
+	job_stop(job);
 }
 
 /* A pass over bad ranges has them in hand, and in parts. */
@@ -298,7 +300,7 @@ rescue_overdue(struct job *job)
 	if (r == NULL || !too_long(job, 0))
 		return false;
 	stop_late(job);
-	if (r->end != LATE || !r->keeper.settled || !too_long(job, GRACE))
+	if (!r->late || !too_long(job, GRACE))
 		return false;
 	fail_late(job);
 	return true;
