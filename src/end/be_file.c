@@ -13,8 +13,10 @@
  * it starts the write-back of each transfer at once, and waits for and drops
  * the one before.  An error that is met there may be that of an earlier write,
  * anybody's, and is told once: such a write is "spent", since repeating it
- * would prove nothing.  What a neighbour had cached of the source before us
- * stays.
+ * would prove nothing.  It is told once to each descriptor: where a map is saved
+ * while others write, what flushes has one of its own ("flush"), or it would
+ * succeed after a worker was told, and before that could stop the saving.  What
+ * a neighbour had cached of the source before us stays.
  *
  * Somebody may cut a target file off while it is written.  What is written next
  * makes it long again, with a hole where data was.  So its length is held now
@@ -69,6 +71,7 @@ enum {
 struct file {
 	int		 plain;		/* or -1 */
 	int		 direct;	/* or -1 */
+	int		 flush;		/* with map=, or -1: see above */
 	uint32_t	 align;		/* of direct offsets and lengths */
 	uint32_t	 read_align;	/* the same for reads: they may share */
 	bool		 device;
@@ -76,6 +79,7 @@ struct file {
 	bool		 behind;	/* leave no trace in the page cache */
 	bool		 cached;	/* some of it was there before us */
 	bool		 borrowed;	/* plain's offset is others' too */
+	bool		 waits;		/* each write, for the medium */
 	atomic_bool	 no_dontcache;	/* no such flag in this kernel */
 	atomic_bool	 no_zero;	/* it cannot zero here, */
 	atomic_bool	 no_trim;	/* nor by freeing blocks */
@@ -282,6 +286,8 @@ file_close(struct endpoint *ep)
 
 	if (file->direct >= 0 && close(file->direct) != 0)
 		err = errno;
+	if (file->flush >= 0 && close(file->flush) != 0)
+		err = errno;
 	if (file->plain >= 0 && close(file->plain) != 0)
 		err = errno;
 	free(file);
@@ -333,8 +339,9 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 
 	if (file == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
-	*file = (struct file){ .plain = -1, .direct = -1, .cut = NOWHERE,
-		.device = ep->device };
+	*file = (struct file){ .plain = -1, .direct = -1, .flush = -1,
+		.cut = NOWHERE, .device = ep->device };
+	file->waits = (ep->flags & (FLAG_SYNC | FLAG_DSYNC)) != 0;
 	file->behind = (ep->flags & (FLAG_CACHED | FLAG_DIRECT)) == 0;
 	file->prefer_direct = (ep->flags & FLAG_DIRECT) != 0 || (ep->device &&
 	    (ep->flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
@@ -363,8 +370,11 @@ file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 
 	if (file->plain < 0 && open_fds(ep, file, false, f) != 0)
 		return -1;
-	if (later(ep))
-		return open_again(ep, file, f);
+	if (later(ep) && open_again(ep, file, f) != 0)
+		return -1;
+	if (ep->opts->map != NULL && file->flush < 0)
+		file->flush = reopen(file->plain, endpoint_path(ep),
+		    O_WRONLY);
 	if (length < 0 || ep->device)
 		return 0;
 	if (ftruncate(file->plain, length) != 0)
@@ -524,7 +534,7 @@ failed(const struct file *file, struct io *io, int err, bool direct)
 	bool maybe = err == EIO || err == ENOSPC || err == 0;
 
 	io->err = maybe && file->device && gone(file) ? ENODEV : err;
-	io->spent = !direct;
+	io->spent = errno_is_full(err) ? file->waits : !direct;
 }
 
 /*
@@ -843,7 +853,7 @@ file_flush(struct endpoint *ep, struct fault *f)
 	struct file *file = ep->priv;
 	uint64_t at;
 
-	while (fdatasync(file->plain) != 0)
+	while (fdatasync(file->flush >= 0 ? file->flush : file->plain) != 0)
 		if (errno != EINTR)
 			return fault_errno(f, errno, "%s: flushing", ep->name);
 	return cut_off(file, &at) ? endpoint_cut_off(ep, at, f) : 0;

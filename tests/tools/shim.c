@@ -33,6 +33,8 @@
  *	nth=N		only the Nth time
  *	from=N		from the Nth time on
  *	times=N		only the first N times; with at=, for each range
+ *	once		only the first time on each descriptor, as the kernel
+ *			tells an error of write-back; before sleep=
  *
  * The first rule that fits decides.  On what cannot seek, offsets count the
  * bytes that went through.  FAULT_LOG=FILE gets a line for each fault, and
@@ -75,7 +77,7 @@
 
 #include "preload.h"
 
-enum { RULES = 8, RANGES = 256, SECTOR = 512 };
+enum { RULES = 8, RANGES = 256, SECTOR = 512, DESCRIPTORS = 256 };
 
 enum op {
 	READ = 1, WRITE = 2, FLUSH = 4, RANGE = 8, CLOSE = 16, THREAD = 32,
@@ -94,13 +96,14 @@ struct rule {
 	char		 until[4096];	/* empty: no wait */
 	unsigned	 ops;
 	int		 err;		/* errno value, or 0 */
-	bool		 whole, cut, odd, hang, old, flip;
+	bool		 whole, cut, odd, hang, old, flip, once;
 	unsigned	 ms, every, nth, from, times;
 	size_t		 n;		/* ranges; 0: all of the file */
 	struct range	 range[RANGES];
 	atomic_uint	 seen, hits;
 	atomic_ullong	 dice;
 	atomic_ullong	 passed;	/* bytes, where there is no offset */
+	atomic_bool	 told[DESCRIPTORS];
 };
 
 /* What became of a transfer: err, or the bytes it may move. */
@@ -172,7 +175,7 @@ flag_of(struct rule *r, const char *word)
 	const struct { const char *name; bool *flag; } flags[] = {
 		{ "whole", &r->whole }, { "short", &r->cut },
 		{ "odd", &r->odd }, { "old", &r->old }, { "hang", &r->hang },
-		{ "flip", &r->flip },
+		{ "flip", &r->flip }, { "once", &r->once },
 	};
 	size_t i;
 
@@ -322,13 +325,16 @@ roll(struct rule *r)
 
 /* Is it this rule's turn?  Counts; so ask only when the rest fits. */
 static bool
-due(struct rule *r, struct range *g)
+due(struct rule *r, struct range *g, int fd)
 {
 	unsigned seen = atomic_fetch_add(&r->seen, 1) + 1;
 
 	if ((r->nth != 0 && seen != r->nth) || seen < r->from)
 		return false;
 	if (r->every != 0 && roll(r) % r->every != 0)
+		return false;
+	if (r->once && fd >= 0 && fd < DESCRIPTORS &&
+	    atomic_exchange(&r->told[fd], true))
 		return false;
 	return r->times == 0 ||
 	    atomic_fetch_add(g != NULL ? &g->hits : &r->hits, 1) < r->times;
@@ -405,7 +411,7 @@ judge(enum op op, int fd, uint64_t off, size_t len)
 			v.len = before;
 			return v;
 		}
-		if (!due(r, g))
+		if (!due(r, g, fd))
 			continue;
 		wait_for(r, fd, off, len);
 		v.err = r->err;
