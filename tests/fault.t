@@ -31,7 +31,7 @@ for thr in $(few 1 4 16); do
 done
 it "loses exactly the bad blocks past the page cache" lose '' iflag=direct
 it "takes conv=noerror for coe=1" lose '' conv=noerror coe=1
-for err in ENODATA EILSEQ; do
+for err in ENODATA EILSEQ 117 74; do	# EUCLEAN EBADMSG
 	it "takes $err for a bad block" lose "fail=$err" bpt=64
 done
 

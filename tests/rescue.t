@@ -466,6 +466,25 @@ write_fails()
 for thr in $(few 1 16); do
 	it "saves nothing as finished after a write that failed ($thr workers)" write_fails $thr
 done
+# The write that has no room is the only one that is lost.
+full()
+{
+	stuff && rm dst && exits "$2" with_faults "on=$PWD/dst op=write at=1048576+ fail=$1" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr="$3" && faulty write &&
+	    is + "0+1048576" && is '-*/' '' && : >old && honest && exits 0 "$pardd" if=src \
+	    of=dst map=map && same src dst
+}
+for thr in $(few 1 16); do
+	it "saves what was written to a target that is full ($thr workers)" full ENOSPC 78 $thr
+done
+it "... or whose quota is used up" full EDQUOT 15 1
+it "... or that may not become longer" full 27 77 1	# EFBIG
+full_elsewhere()
+{
+	stuff && exits 78 with_faults "on=$PWD/dst op=write old;on=$PWD/dst op=range fail=ENOSPC from=5" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 && faulty sync_file_range && nothing_safe
+}
+it "saves nothing as finished when an earlier write found no room" full_elsewhere
 # The map cannot be written when it is saved; when the copy began it could.
 no_room()
 {
@@ -520,6 +539,16 @@ write_back_fails()
 	((seen >= 3)) || fail "only $seen errors were noticed"
 }
 it "saves nothing as finished when early write-back fails" write_back_fails
+# A worker has been told of the error, and not yet stopped the run, when the map
+# is saved.
+told_first()
+{
+	stuff && run with_faults "on=$PWD/dst op=range,flush from=3 once fail=EIO sleep=2500;\
+on=$PWD/dst op=write old" "$pardd" if=src of=dst map=map bs=512 bpt=512 thr=1 mapinterval=1 &&
+	    faulty sync_file_range && [[ $status != 0 ]] && nothing_safe &&
+	    does_not_say '^pardd: complete'
+}
+it "saves nothing as finished while a worker deals with that" told_first
 goes_on_after()
 {
 	flush_fails && rescue 0 nth=999999 && same src dst && is + 0+$size
@@ -546,6 +575,9 @@ timed_out()
 	    "$pardd" if=src of=dst map=map bs=512 && is - "$bad" && is '?*/' '' && honest
 }
 it "goes on where the kernel has waited too long for a read" timed_out 110	# ETIMEDOUT
+it "goes on where the file system is damaged" timed_out 117	# EUCLEAN
+it "... or its checksum is wrong" timed_out 74	# EBADMSG
+it "... or a read was lost on its way" timed_out 67	# ENOLINK
 # A disk that answers to everything with errors, after a run that has read some
 # of it.
 # begun_with LINE...: a map of these, as ddrescue writes it; what it calls

@@ -42,6 +42,9 @@ int status_errno(int err);
 /* Whether a read that failed with err met a bad spot, not a broken end. */
 bool errno_is_medium(int err);
 
+/* Whether a write that failed with err had no room, and lost nothing else. */
+bool errno_is_full(int err);
+
 /* Whether it says that the device is not there any more. */
 bool errno_is_gone(int err);
 

@@ -51,8 +51,8 @@ const char *rescue_where(struct job *, struct mapfile *m);
 
 /*
  * The main thread's, now and then: stops the run after maxtime=, which is not
- * seen by who reads.  True when some seconds later a read, or a flush, has still
- * not come back: what could be saved is, and job->fault says why.
+ * seen by who reads.  True when some seconds later a read, or a flush, has not
+ * come back yet: what could be saved is, and job->fault says why.
  */
 bool rescue_overdue(struct job *);
 

@@ -98,7 +98,14 @@ bool
 errno_is_medium(int err)
 {
 	return err == EIO || err == ENODATA || err == EILSEQ ||
-	    err == EREMOTEIO;		/* hardware error, says the disk */
+	    err == EREMOTEIO ||		/* hardware error, says the disk */
+	    err == EUCLEAN || err == EBADMSG;	/* damaged, the file system */
+}
+
+bool
+errno_is_full(int err)
+{
+	return err == ENOSPC || err == EDQUOT || err == EFBIG;
 }
 
 bool

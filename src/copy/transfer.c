@@ -56,7 +56,8 @@ transfer_fail_write(struct job *job, const struct io *io)
 
 	snprintf(what, sizeof(what), "writing %zu bytes", io->len - io->done);
 	transfer_describe(&f, io, job->p->dst->name, what);
-	job->doubt = true;
+	if (io->spent || !errno_is_full(io->err))
+		job->doubt = true;
 	job_fail(job, &f);
 }
 

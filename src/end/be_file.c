@@ -13,10 +13,10 @@
  * it starts the write-back of each transfer at once, and waits for and drops
  * the one before.  An error that is met there may be that of an earlier write,
  * anybody's, and is told once: such a write is "spent", since repeating it
- * would prove nothing.  It is told once to each descriptor: where a map is saved
- * while others write, what flushes has one of its own ("flush"), or it would
- * succeed after a worker was told, and before that could stop the saving.  What
- * a neighbour had cached of the source before us stays.
+ * would prove nothing.  It is told once to each descriptor: where a map is
+ * saved while others write, what flushes has one of its own ("flush"), or it
+ * would succeed after a worker was told, and before that could stop the saving.
+ * What a neighbour had cached of the source before us stays.
  *
  * Somebody may cut a target file off while it is written.  What is written next
  * makes it long again, with a hole where data was.  So its length is held now

@@ -286,7 +286,7 @@ pulse_feel(struct worker *w, struct io *io, uint64_t off, enum seg_status was,
 	struct pulse *p = &w->job->rescue->pulse;
 
 	if (io->status == STATUS_TIMEOUT || io->err == ETIMEDOUT ||
-	    io->err == ETIME) {
+	    io->err == ETIME || io->err == ENOLINK) {
 		io->err = EIO;
 		io->status = 0;
 	}
