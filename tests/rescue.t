@@ -660,6 +660,39 @@ from_cache()
 for thr in $(few 1 16); do
 	it "... but for a little that it has in its cache ($thr workers)" from_cache $thr
 done
+# After its errors the disk reads as zeros, all of it.
+turns_to_zeros()
+{
+	bad=409600+512,1024000+102400
+	stuff && exits 69 with_faults "on=$PWD/src op=read at=$bad fail=EIO;\
+on=$PWD/src op=read from=$1 zero" "$pardd" if=src of=dst map=map bs=512 bpt=64 "${@:2}" &&
+	    says 'zeros, as there are now where it had something else' && honest &&
+	    [[ -n $("$maps" list map +) ]] && exits 0 "$pardd" if=src of=dst map=map retries=1 &&
+	    same src dst
+}
+for thr in $(few 1 16); do
+	it "does not believe the zeros of a disk that has met errors ($thr workers)" \
+	    turns_to_zeros 30 thr=$thr
+	it "... late ($thr workers)" turns_to_zeros 60 thr=$thr
+done
+gone_on_blank()
+{
+	begun_with '0x0 0x100000 +' '0x100000 0x100000 ?' &&
+	    exits 69 with_faults "on=$PWD/src op=read at=1048576+512 fail=EIO;\
+on=$PWD/src op=read at=1048576+ zero;on=$PWD/src op=read from=17 zero" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 && honest
+}
+it "... that a run before has met" gone_on_blank
+true_zeros()
+{
+	"$blocks" make src 1M && truncate -s 4M src && "$blocks" make dst 4M 9 && cp dst old
+	bad=2097152+512,2500096+51200
+	export FAULT_LOG_ALL=1
+	rescue 100 '' thr="$1" && is - "$bad" && is '?*/' '' && honest 0 0 4194304
+}
+for thr in $(few 1 16); do
+	it "believes the zeros of a disk on which the rest is as it was ($thr workers)" true_zeros $thr
+done
 it "... in the middle of the retries" dead 4 '0x0 0x100000 +' '0x100000 0x400 -' \
     '0x100400 0xFFC00 +'
 part=

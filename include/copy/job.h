@@ -18,6 +18,7 @@
  *	hash.lock	a few instructions	what waits to be digested
  *	gate.lock	a few instructions	who reads alone, in a rescue
  *	pulse.lock	a few instructions	the last reads of a rescue
+ *	zeros.lock	a few instructions	zeros that a rescue has read
  *	meter.lock	a few instructions	who is in flight
  *
  * Nobody holds two of the first three, and no lock is taken while a leaf is

@@ -20,11 +20,18 @@
  */
 int trust_base(const struct plan *, struct checks *, struct fault *f);
 
+enum { TRUST_BLOCKS = 16 };
+
+struct agreed {			/* blocks of both ends that are no zeros */
+	uint64_t at[TRUST_BLOCKS];	/* bytes of the source */
+	size_t	 n;
+};
+
 /*
- * The same for blocks of both ends that the map calls finished.  stop may be
- * NULL; once it is set no more are read.
+ * The same for blocks of both ends that the map calls finished; *a is what they
+ * were.  stop may be NULL; once it is set no more are read.
  */
 int trust_map(const struct plan *, struct map *, const atomic_bool *stop,
-    struct fault *f);
+    struct agreed *a, struct fault *f);
 
 #endif

@@ -14,12 +14,14 @@
 #include "rescue/gate.h"
 #include "rescue/keeper.h"
 #include "rescue/pulse.h"
+#include "rescue/zeros.h"
 
 enum rescue_end { NOT_YET, LATE, OVER };
 
 struct rescue {
 	struct keeper	 keeper;	/* of the map's file */
 	struct pulse	 pulse;		/* of the source; locks for itself */
+	struct zeros	 zeros;		/* likewise */
 	struct gate	 gate;		/* for who has to read alone */
 	bool		 gated;		/* there is one to destroy */
 	_Atomic double	 wary_until;	/* seconds: an error is not far */

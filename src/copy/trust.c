@@ -20,7 +20,6 @@ enum {
 	PLACES = 256,		/* looked at, at most */
 	STRIDE = 99,		/* from one to the next, modulo PLACES */
 	RANGES = 8,		/* that were right, of a base, are enough */
-	BLOCKS = 16,		/* the same of a map */
 	BLOCK = 4096,		/* bytes of one; the source's may be larger */
 	DUMB = 2,		/* reads that fail, of a source that is sick */
 };
@@ -215,8 +214,26 @@ refuse_map(const struct plan *p, const struct seg *s, struct fault *f)
 
 struct pair {			/* both ends, and what they have told */
 	struct look	 src, dst;
-	unsigned	 alike, dumb;
+	struct agreed	*alike;
+	unsigned	 dumb;
 };
+
+/* The first block of what is alike that is no zeros. */
+static void
+note_alike(struct agreed *a, const struct plan *p, const struct seg *s,
+    const unsigned char *buf)
+{
+	uint64_t off = p->src_off + s->off, end = off + s->len, next;
+
+	for (; off < end; buf += next - off, off = next) {
+		next = off - off % p->block + p->block;
+		next = next < end ? next : end;
+		if (!sparse_zeros(buf, (size_t)(next - off))) {
+			a->at[a->n++] = off;
+			return;
+		}
+	}
+}
 
 /* Compare one place; false when it differs. */
 static bool
@@ -233,25 +250,26 @@ agree(struct pair *t, const struct plan *p, const struct seg *s)
 		return true;
 	if (memcmp(gave, has, len) != 0)
 		return false;
-	t->alike += !sparse_zeros(gave, len);
+	note_alike(t->alike, p, s, gave);
 	return true;
 }
 
 int
 trust_map(const struct plan *p, struct map *map, const atomic_bool *stop,
-    struct fault *f)
+    struct agreed *a, struct fault *f)
 {
 	size_t size = p->block > BLOCK ? p->block : BLOCK, n, i;
 	uint64_t at[PLACES];
-	struct pair t = { .alike = 0 };
+	struct pair t = { .alike = a };
 	struct seg s;
 	int failed = 0;
 
+	a->n = 0;
 	n = spread(map, at);
 	if (n == 0 || !look_at_target(&t.dst, p, size) ||
 	    !look_at_source(&t.src, p, size))
 		n = 0;
-	for (i = 0; i < PLACES && t.alike < BLOCKS && t.dumb < DUMB &&
+	for (i = 0; i < PLACES && a->n < TRUST_BLOCKS && t.dumb < DUMB &&
 	    failed == 0 && (stop == NULL || !*stop); i++) {
 		if (visit(i, n) == n)
 			continue;

@@ -603,6 +603,7 @@ int
 keeper_look(const struct plan *p, struct map_totals *t, struct fault *f)
 {
 	struct keeper k = { .lock = -1, .quit = -1, .dir = -1 };
+	struct agreed agreed;
 	struct map map;
 	int failed = -1;
 
@@ -615,7 +616,7 @@ keeper_look(const struct plan *p, struct map_totals *t, struct fault *f)
 	    names_map(p, f) == 0 && lock(&k, p->opts->map, false, f) == 0)
 		failed = load(&k, p, &map, f);
 	if (failed == 0)
-		failed = trust_map(p, &map, NULL, f);
+		failed = trust_map(p, &map, NULL, &agreed, f);
 	*t = map_totals(&map);
 	map_free(&map);
 	keeper_free(&k);

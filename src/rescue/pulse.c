@@ -30,6 +30,7 @@
 #include "copy/job.h"
 #include "copy/transfer.h"
 #include "rescue/rescue.h"
+#include "rescue/zeros.h"
 
 enum {
 	MANY = 16,
@@ -279,6 +280,17 @@ say_gone(struct io *io)
 	    "what could be read before");
 }
 
+/* An answer that is worse than none. */
+static void
+say_zeros(struct io *io)
+{
+	io->err = ENODEV;
+	io->status = 0;
+	io->done = 0;
+	snprintf(io->why, sizeof(io->why), "zeros, as there are now where it "
+	    "had something else");
+}
+
 void
 pulse_feel(struct worker *w, struct io *io, uint64_t off, enum seg_status was,
     size_t mark)
@@ -290,6 +302,10 @@ pulse_feel(struct worker *w, struct io *io, uint64_t off, enum seg_status was,
 		io->err = EIO;
 		io->status = 0;
 	}
+	if (io->done > 0 && !zeros_feel(w, io, off, was, pulse_mark(w))) {
+		say_zeros(io);
+		return;
+	}
 	if (io->done > 0)
 		note_good(p, mark);
 	if (!errno_is_medium(io->err))
@@ -299,6 +315,24 @@ pulse_feel(struct worker *w, struct io *io, uint64_t off, enum seg_status was,
 		say_gone(io);
 }
 
+/* The last errors, and zeros, are those of a disk that is there. */
+static bool
+ends_well(struct worker *w, struct io *io)
+{
+	struct pulse *p = &w->job->rescue->pulse;
+	unsigned most = w->job->stop ? FEW : ASKED;
+
+	if (p->bads > p->proved && !is_there(w, most)) {
+		say_gone(io);
+		return false;
+	}
+	if (zeros_held(w->job) && !zeros_confirm(w, p->bads)) {
+		say_zeros(io);
+		return false;
+	}
+	return true;
+}
+
 void
 pulse_last(struct worker *w)
 {
@@ -306,25 +340,26 @@ pulse_last(struct worker *w)
 	const struct seg *s = &p->bad[(p->bads - 1) % PULSE_BAD];
 	const bool stopped = w->job->stop;
 	struct io io = { .op = OP_READ };
-	bool is;
+	bool well = false;
 
-	if (p->bads == p->proved || w->job->gone || w->job->doubt)
+	if ((p->bads == p->proved && !zeros_held(w->job)) || w->job->gone ||
+	    w->job->doubt)
 		return;
 	/* the workers' lanes are gone by now */
-	is = lane_attach(&w->src, w->job->p->src, w->job->halt) == 0;
-	if (is) {
+	if (lane_attach(&w->src, w->job->p->src, w->job->halt) == 0) {
 		w->src.requests = &w->asked[SOURCE];
-		is = is_there(w, stopped ? FEW : ASKED);
+		well = ends_well(w, &io);
 		lane_detach(&w->src);
+	} else {
+		say_gone(&io);
 	}
-	if (is)
+	if (well)
 		return;
 	p->lost = true;
 	if (stopped)
 		return;
 	io.off = w->job->p->src_off + s->off;
 	io.len = (size_t)s->len;
-	say_gone(&io);
 	transfer_fail_read(w->job, &io);
 }
 

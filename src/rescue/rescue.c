@@ -77,6 +77,7 @@ rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 	r->pass = &passes[0];
 	r->start = clock_seconds() - job->before.seconds;
 	pulse_begin(&r->pulse);
+	zeros_begin(&r->zeros);
 	if (gate_init(&r->gate) != 0)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	r->gated = true;
@@ -87,6 +88,7 @@ void
 rescue_free(struct rescue *r)
 {
 	pulse_end(&r->pulse);
+	zeros_end(&r->zeros);
 	if (r->gated)
 		gate_destroy(&r->gate);
 	keeper_free(&r->keeper);
@@ -280,6 +282,7 @@ turn_back(struct job *job)
 		    job->p->length - 1);
 	}
 	pulse_forgive(job);
+	zeros_forgive(job);
 }
 
 static void

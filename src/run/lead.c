@@ -146,8 +146,16 @@ prepare(struct job *job)
 static bool
 trusted(struct job *job)
 {
-	return job->rescue == NULL || trust_map(job->p, &job->map, &job->stop,
-	    &job->fault) == 0;
+	struct agreed a;
+	size_t i;
+
+	if (job->rescue == NULL)
+		return true;
+	if (trust_map(job->p, &job->map, &job->stop, &a, &job->fault) != 0)
+		return false;
+	for (i = 0; i < a.n; i++)
+		zeros_know(&job->rescue->zeros, a.at[i]);
+	return true;
 }
 
 void *

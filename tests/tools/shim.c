@@ -29,6 +29,7 @@
  *	hang		never return
  *	flip		a bit of what is moved, the first byte of at= in it: a write
  *			puts it so on the file, a read tells it so
+ *	zero		what is read is zeros
  *	every=N		1 in N, by chance (seed=S)
  *	nth=N		only the Nth time
  *	from=N		from the Nth time on
@@ -96,7 +97,7 @@ struct rule {
 	char		 until[4096];	/* empty: no wait */
 	unsigned	 ops;
 	int		 err;		/* errno value, or 0 */
-	bool		 whole, cut, odd, hang, old, flip, once;
+	bool		 whole, cut, odd, hang, old, flip, once, zero;
 	unsigned	 ms, every, nth, from, times;
 	size_t		 n;		/* ranges; 0: all of the file */
 	struct range	 range[RANGES];
@@ -111,7 +112,7 @@ struct verdict {
 	int	 err;
 	size_t	 len;
 	bool	 touched;
-	bool	 flip;
+	bool	 flip, zero;
 	size_t	 at;		/* the byte of the transfer */
 };
 
@@ -175,7 +176,7 @@ flag_of(struct rule *r, const char *word)
 	const struct { const char *name; bool *flag; } flags[] = {
 		{ "whole", &r->whole }, { "short", &r->cut },
 		{ "odd", &r->odd }, { "old", &r->old }, { "hang", &r->hang },
-		{ "flip", &r->flip }, { "once", &r->once },
+		{ "flip", &r->flip }, { "once", &r->once }, { "zero", &r->zero },
 	};
 	size_t i;
 
@@ -416,6 +417,7 @@ judge(enum op op, int fd, uint64_t off, size_t len)
 		wait_for(r, fd, off, len);
 		v.err = r->err;
 		v.flip = r->flip;
+		v.zero = r->zero;
 		v.at = g != NULL && g->off > off ? (size_t)(g->off - off) : 0;
 		if (r->cut && r->err == 0)
 			v.len = shorter(r, fd, len);
@@ -501,6 +503,18 @@ flip(const struct iovec *v, int n, size_t at)
 		}
 }
 
+static void
+blank(const struct iovec *v, int n, size_t len)
+{
+	size_t part;
+	int i;
+
+	for (i = 0; i < n && len > 0; i++, len -= part) {
+		part = len < v[i].iov_len ? len : v[i].iov_len;
+		memset(v[i].iov_base, 0, part);
+	}
+}
+
 /* The program's own bytes stay as they are. */
 static ssize_t
 write_flipped(int fd, const struct iovec *v, int n, int64_t at, int flags,
@@ -565,11 +579,14 @@ transfer(enum op op, int fd, const struct iovec *v, int n, int64_t at, int flags
 		moved = real_write(fd, v, n, at, flags);
 	if (op == READ && verdict.flip && moved > (ssize_t)verdict.at)
 		flip(v, n, verdict.at);
+	if (op == READ && verdict.zero && moved > 0)
+		blank(v, n, (size_t)moved);
 	if (!verdict.touched)
 		return moved;
 	saved = errno;
 	count(op, fd, moved);
-	if (log_all || verdict.err != 0 || verdict.len < len || verdict.flip)
+	if (log_all || verdict.err != 0 || verdict.len < len || verdict.flip ||
+	    verdict.zero)
 		note(op == READ ? "read" : "write", fd, off, len,
 		    moved < 0 ? -saved : moved);
 	errno = saved;

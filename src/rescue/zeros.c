@@ -1,0 +1,188 @@
+/*
+ * Zeros after errors.  There are disks that, after so many of them, answer each
+ * read with zeros, and no error.  So once there was an error, zeros are believed
+ * only while a block that was read before, and is none, can be read as such:
+ *
+ *	known	such blocks, of which one is asked, each in its turn
+ *	held	zeros that were read since; what is not confirmed is untried
+ *
+ * That is done at the first zeros after each error, after a number of them, and
+ * at the end.
+ *
+ *	lock	a few instructions, a leaf: all of it
+ */
+#include "rescue/zeros.h"
+
+#include <stdlib.h>
+
+#include "copy/job.h"
+#include "copy/sparse.h"
+#include "rescue/rescue.h"
+
+enum {
+	MANY = 64,		/* zeros that are held, at which to look */
+	TRIES = 3,		/* blocks asked, as long as they fail */
+};
+
+void
+zeros_begin(struct zeros *z)
+{
+	z->n = z->next = z->helds = z->asked = z->errors = 0;
+	pthread_mutex_init(&z->lock, NULL);
+}
+
+void
+zeros_end(struct zeros *z)
+{
+	pthread_mutex_destroy(&z->lock);
+}
+
+void
+zeros_know(struct zeros *z, uint64_t off)
+{
+	pthread_mutex_lock(&z->lock);
+	if (z->n < ZEROS_KNOWN)
+		z->known[z->n++] = off;
+	pthread_mutex_unlock(&z->lock);
+}
+
+/* Of what is no zeros, a block that is none. */
+static void
+learn(struct zeros *z, const struct io *io, size_t block)
+{
+	size_t at;
+	bool full;
+
+	pthread_mutex_lock(&z->lock);
+	full = z->n == ZEROS_KNOWN;
+	pthread_mutex_unlock(&z->lock);
+	for (at = 0; !full && at + block <= io->done; at += block)
+		if (!sparse_zeros(io->buf + at, block)) {
+			zeros_know(z, io->off + at);
+			return;
+		}
+}
+
+/*
+ * lock: often they go on where the last ended.  There is room, since who holds
+ * too many looks, one after the other.
+ */
+static void
+hold(struct zeros *z, const struct seg *s)
+{
+	struct seg *last = z->helds > z->asked ? &z->held[z->helds - 1] : NULL;
+
+	if (last != NULL && last->status == s->status &&
+	    last->off + last->len == s->off)
+		last->len += s->len;
+	else if (z->helds < ZEROS_HELD)
+		z->held[z->helds++] = *s;
+}
+
+bool
+zeros_feel(struct worker *w, const struct io *io, uint64_t off,
+    enum seg_status was, size_t errors)
+{
+	struct rescue *r = w->job->rescue;
+	struct zeros *z = &r->zeros;
+	const struct seg s = { off, io->done, was };
+	bool ask, is = true;
+
+	if (!sparse_zeros(io->buf, io->done)) {
+		learn(z, io, w->job->p->block);
+		return true;
+	}
+	if (errors == 0)
+		return true;
+	pthread_mutex_lock(&z->lock);
+	if (z->n > 0)
+		hold(z, &s);
+	ask = z->n > 0 && (errors > z->errors || z->helds >= MANY);
+	pthread_mutex_unlock(&z->lock);
+	if (!ask)
+		return true;
+	pthread_mutex_lock(&r->pulse.look);
+	is = !r->pulse.lost && zeros_confirm(w, errors);
+	r->pulse.lost |= !is;
+	pthread_mutex_unlock(&r->pulse.look);
+	return is;
+}
+
+bool
+zeros_held(struct job *job)
+{
+	struct zeros *z = &job->rescue->zeros;
+	bool some;
+
+	pthread_mutex_lock(&z->lock);
+	some = z->helds > 0;
+	pthread_mutex_unlock(&z->lock);
+	return some;
+}
+
+/* A block that is no zeros, for all that are held so far. */
+static uint64_t
+choose(struct zeros *z)
+{
+	uint64_t off;
+
+	pthread_mutex_lock(&z->lock);
+	off = z->known[z->next++ % z->n];
+	z->asked = z->helds;
+	pthread_mutex_unlock(&z->lock);
+	return off;
+}
+
+/* Those are the disk's. */
+static void
+confirmed(struct zeros *z, size_t errors)
+{
+	size_t i;
+
+	pthread_mutex_lock(&z->lock);
+	for (i = z->asked; i < z->helds; i++)
+		z->held[i - z->asked] = z->held[i];
+	z->helds -= z->asked;
+	z->asked = 0;
+	if (errors > z->errors)
+		z->errors = errors;
+	pthread_mutex_unlock(&z->lock);
+}
+
+bool
+zeros_confirm(struct worker *w, size_t errors)
+{
+	struct zeros *z = &w->job->rescue->zeros;
+	struct io io = { .op = OP_READ, .len = w->job->p->block,
+		.careful = true };
+	unsigned i;
+	bool lied;
+
+	io.buf = aligned_alloc(4096, (io.len + 4095) / 4096 * 4096);
+	if (io.buf == NULL)
+		return true;
+	for (i = 0; i < TRIES && (i == 0 || io.err != 0); i++) {
+		io.off = choose(z);
+		io.off -= io.off % io.len;
+		io.done = 0;
+		io.err = io.status = 0;
+		lane_transfer(&w->src, &io);
+	}
+	lied = io.err == 0 && io.done == io.len &&
+	    sparse_zeros(io.buf, io.len);
+	free(io.buf);
+	if (!lied)		/* what fails is for the pulse to tell */
+		confirmed(z, errors);
+	return !lied;
+}
+
+void
+zeros_forgive(struct job *job)
+{
+	struct zeros *z = &job->rescue->zeros;
+	size_t i;
+
+	for (i = 0; i < z->helds; i++)
+		(void)map_set(&job->map, z->held[i].off, z->held[i].len,
+		    z->held[i].status);
+}
