@@ -846,16 +846,30 @@ file_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	return endpoint_named(ep, &st, f);
 }
 
-/* What is not there any more cannot be flushed. */
+static int
+flush_by(int fd, const struct endpoint *ep, struct fault *f)
+{
+	while (fdatasync(fd) != 0)
+		if (errno != EINTR)
+			return fault_errno(f, errno, "%s: flushing", ep->name);
+	return 0;
+}
+
+/*
+ * What is not there any more cannot be flushed.  By both, since to a FUSE
+ * daemon they are two open files.
+ */
 static int
 file_flush(struct endpoint *ep, struct fault *f)
 {
 	struct file *file = ep->priv;
 	uint64_t at;
 
-	while (fdatasync(file->flush >= 0 ? file->flush : file->plain) != 0)
-		if (errno != EINTR)
-			return fault_errno(f, errno, "%s: flushing", ep->name);
+	if (file->flush >= 0 && flush_by(file->flush, ep, f) != 0)
+		return -1;
+	if ((file->flush < 0 || !ep->device) &&
+	    flush_by(file->plain, ep, f) != 0)
+		return -1;
 	return cut_off(file, &at) ? endpoint_cut_off(ep, at, f) : 0;
 }
 
