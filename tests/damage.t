@@ -122,6 +122,14 @@ ext_whole()
 	    says '^pardd: src \(ext4'
 }
 it "... on a disk without partitions" ext_whole
+no_file()
+{
+	local at
+	ext src && at=$(debugfs -R 'ffb 1 600' src 2>/dev/null | sed -n 's/^Free blocks found: *\([0-9]*\).*/\1/p') &&
+	    rescued 100 $((at * $(dumpe2fs -h src 2>/dev/null | sed -n 's/^Block size: *//p')))+512 &&
+	    is 'null false ext4 512 1' && names && grep -qx 'no file is hit' named
+}
+it "... and says so when none is" no_file
 ext_alone()
 {
 	local starts=()

@@ -80,8 +80,9 @@ blocks(const struct hits *h, size_t i, uint64_t unit, uint64_t *first,
  * Each writes a command and returns how many ranges are in it as a whole, or -1
  * for a file system that says odd things of itself.
  *
- * debugfs(8): blocks to inodes, inodes to names.  Without the bitmaps (-c),
- * which may be among what is lost; it knows where in a file a volume begins.
+ * debugfs(8): blocks to inodes, and these, of which it wants one at least, to
+ * names.  Without the bitmaps (-c), which may be among what is lost; it knows
+ * where in a file a volume begins.
  */
 static int64_t
 ext_command(FILE *out, const struct hits *h, const char *name, uint64_t at,
@@ -97,7 +98,7 @@ ext_command(FILE *out, const struct hits *h, const char *name, uint64_t at,
 		snprintf(where, sizeof(where), "?offset=%llu", (ull)at);
 	if (asprintf(&device, "%s%s", name, where) < 0)
 		return -1;
-	fputs("debugfs -c -R \"ncheck $(debugfs -c -R 'icheck", out);
+	fputs("i=$(debugfs -c -R 'icheck", out);
 	for (i = 0; i < h->n && !cut; i++) {
 		if (!blocks(h, i, unit, &first, &last))
 			continue;
@@ -107,8 +108,10 @@ ext_command(FILE *out, const struct hits *h, const char *name, uint64_t at,
 	}
 	fputs("' ", out);
 	put_word(out, device);
-	fputs(" | awk '$2+0 {print $2}' | sort -u | tr '\\n' ' ')\" ", out);
+	fputs(" | awk '$2+0 {print $2}' | sort -u | tr '\\n' ' '); "
+	    "if [ \"$i\" ]; then debugfs -c -R \"ncheck $i\" ", out);
 	put_word(out, device);
+	fputs("; else echo 'no file is hit'; fi", out);
 	free(device);
 	return (int64_t)i - cut;
 }
