@@ -102,12 +102,21 @@ it "compares a part" part
 longer()
 {
 	"$blocks" make a 3M && head -c "$1" a >b && compare 14 && valid &&
-	    says 'NOT the same: there is more of a; the .* bytes that both have do not differ' &&
-	    mv a c && mv b a && mv c b && compare 14 && says 'there is more of b' &&
+	    says "NOT the same: a has 3145728 bytes, b $1; the first $1 bytes are the same: $2 compares those$" &&
+	    compare 0 "$(sed -n 's/.*same: \(count=[^ ]*\).*/\1/p' err)" ${3:+"$3"} && compare 14 &&
+	    mv a c && mv b a && mv c b && compare 14 && says "same: b has 3145728 bytes, a $1;" &&
 	    spoil a 5 && compare 14 && says '512 bytes in 1 range differ, and there is more of b'
 }
-it "calls files of two sizes different, and compares what both have" longer 3000000
-it "does so where one ends with a transfer" longer 2097152
+it "calls files of two sizes different, and compares what both have" \
+    longer 3000000 'count=3000000 iflag=count_bytes' iflag=count_bytes
+it "does so where one ends with a transfer" longer 2097152 count=4096
+longer_part()
+{
+	"$blocks" make a 3M && head -c 2M a >b && compare 14 skip=4 seek=4 bs=512 &&
+	    says 'b 2097152; the 2095104 bytes are the same: count=4092 compares those$' &&
+	    compare 0 skip=4 seek=4 bs=512 count=4092
+}
+it "tells how much is the same of what does not begin with the ends" longer_part
 empty()
 {
 	: >a && : >b && compare 0 && echo >a && compare 14 && says 'more of a' &&

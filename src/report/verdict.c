@@ -45,6 +45,28 @@ conclude(struct outcome *out, int status, const char *fmt, ...)
 	return status;
 }
 
+/* The other end has as much, and no more. */
+static void
+longer(const struct plan *p, struct outcome *out)
+{
+	const struct endpoint *a = out->longer;
+	const struct endpoint *b = a == p->src ? p->dst : p->src;
+	ull n = (ull)out->tally.verified;
+	bool blocks = n % p->bs == 0;
+
+	if (out->tally.lost > 0 || n == 0 || a->size < 0 || b->size < 0)
+		conclude(out, STATUS_MISMATCH, "NOT the same: there is more "
+		    "of %s; the %llu bytes that %s do not differ", a->name, n,
+		    out->tally.lost > 0 ? "could be compared" : "both have");
+	else
+		conclude(out, STATUS_MISMATCH, "NOT the same: %s has %lld "
+		    "bytes, %s %lld; the %s%llu bytes are the same: "
+		    "count=%llu%s compares those", a->name, (long long)a->size,
+		    b->name, (long long)b->size, p->src_off + p->dst_off == 0 ?
+		    "first " : "", n, blocks ? n / p->bs : n,
+		    blocks ? "" : " iflag=count_bytes");
+}
+
 /* Whether what was read back, or compared, is the same; else conclude so. */
 static bool
 agrees(const struct plan *p, struct outcome *out)
@@ -72,10 +94,7 @@ agrees(const struct plan *p, struct outcome *out)
 		    ", and there is more of ", out->longer == NULL ? "" :
 		    out->longer->name);
 	else if (out->longer != NULL)
-		conclude(out, STATUS_MISMATCH, "NOT the same: there is more "
-		    "of %s; the %llu bytes that %s do not differ",
-		    out->longer->name, (ull)out->tally.verified,
-		    out->tally.lost > 0 ? "could be compared" : "both have");
+		longer(p, out);
 	else
 		return true;
 	return false;
@@ -134,6 +153,42 @@ of_signal(const struct plan *p, struct outcome *out,
 	    name, done, said.text);
 }
 
+/* "0.5 of 10.7 GB"; where that would not tell them apart, in bytes. */
+static void
+part_of(char *buf, size_t room, uint64_t part, uint64_t whole)
+{
+	static const char *const unit[] = { "kB", "MB", "GB", "TB", "PB",
+		"EB" };
+	double scale = 1000;
+	char of[16];
+	size_t i, n;
+
+	for (i = 0; (double)whole >= 999.95 * scale; i++)
+		scale *= 1000;
+	snprintf(buf, room, "%.1f", (double)part / scale);
+	snprintf(of, sizeof(of), "%.1f", (double)whole / scale);
+	n = strlen(buf);
+	if (strcmp(buf, "0.0") == 0 || (part < whole && strcmp(buf, of) == 0))
+		snprintf(buf, room, "%llu of %llu bytes", (ull)part,
+		    (ull)whole);
+	else
+		snprintf(buf + n, room - n, " of %s %s", of, unit[i]);
+}
+
+/* Only a part of the copy was wanted: which, and how much that is. */
+static void
+within(const struct plan *p, struct outcome *out)
+{
+	struct map_totals t = map_totals(&out->map);
+	char part[64];
+
+	if (p->opts->domain == NULL || p->opts->compare != 0)
+		return;
+	part_of(part, sizeof(part), t.end - t.outside, t.end);
+	fault_set(&out->verdict, STATUS_COMPLETE, "complete, flushed, within "
+	    "domain=%s: %s", p->opts->domain, part);
+}
+
 /* All is in its place. */
 static void
 complete(const struct plan *p, struct outcome *out)
@@ -153,6 +208,7 @@ complete(const struct plan *p, struct outcome *out)
 		    verified);
 	else
 		conclude(out, STATUS_COMPLETE, "complete, not flushed");
+	within(p, out);
 }
 
 /*
