@@ -713,10 +713,10 @@ all_bad()
 	bad=0+$size
 	stuff && rescue 100 '' thr="$1" && is - 0+$size && honest
 }
-# Some of what was read before can still be read, and nothing of what was not.
+# Most of what was read before can still be read, and nothing of what was not.
 half_dead()
 {
-	bad=0+524288,786432+1310720
+	bad=0+131072,917504+1179648
 	begun_with '0x0 0x100000 +' '0x100000 0x100000 ?' && rescue 100 '' thr="$1" &&
 	    is - 1048576+1048576 && is + 0+1048576 && same dst old
 }
@@ -731,7 +731,7 @@ at=$bad fail=EIO" "$pardd" if=src of=dst map=map bs=512 retries=1 thr="$1" &&
 }
 for thr in $(few 1 16); do
 	it "calls all bad where no block was ever read ($thr workers)" all_bad $thr
-	it "goes on where something of before can be read ($thr workers)" half_dead $thr
+	it "goes on where most of before can be read ($thr workers)" half_dead $thr
 	it "... but not what a retry brought back ($thr workers)" weak $thr
 done
 shrinks()
@@ -775,6 +775,20 @@ other_place()
 	    refuses 'but dst has something else there' bs=512
 }
 it "refuses a map whose finished parts are in another place of the target" other_place
+# It is killed when it is about to save for the first time.
+killed_early()
+{
+	stuff
+	FAULTS="op=rename until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim "$tools/ends" how \
+	    "$pardd" if=src of=dst map=map 2>err &
+	until_true 20 grep -qs waits faults && kill -KILL "$(awk '$1 == "pid" { print $2 }' how)"
+	wait $!
+	[[ -e map ]] || return 0
+	"$blocks" make src 3M && rm -f map.pardd.tmp && refuses 'of another source' &&
+	    "$blocks" make src $size && exits 0 "$pardd" if=src of=dst map=map && same src dst &&
+	    [[ ! -e map.bak || -s map.bak ]]
+}
+it "leaves no map that would fit another source when it is killed early" killed_early
 # What a run has only read lies nowhere.
 discarded()
 {
@@ -1169,7 +1183,7 @@ late()
 	"$tools/ends" how "$pardd" if="$dev" of=dst map=map bs=512 bpt=64 maxtime=2 2>err &
 	pid=$!
 	until_true 20 different && sleep 0.1 && kill -STOP "$(<kit.pid)" &&
-	    until_true 30 grep -q 'maxtime=2 seconds; left with .* map is saved' err || return
+	    until_true 30 grep -q 'maxtime=2 seconds; left after .* map is saved' err || return
 	has + && "$maps" check map src dst old 0 0 8388608 && kill -CONT "$(<kit.pid)" || return
 	wait $pid
 	ended exit 100 && is '-*/' '' && "$maps" check map src dst old 0 0 8388608
@@ -1404,6 +1418,21 @@ limits()
 	    cmp -n 4096 src dst && cmp -i 4096 old dst
 }
 it "copies only what the map of domain= calls finished" limits
+# how_much DOMAIN...: as the last line has it
+how_much()
+{
+	truncate -s 20M src dst && printf '0 + 1\n0 %s +\n' "$1" >domain && rm -f map map.bak &&
+	    exits 0 "$pardd" if=src of=dst map=map domain=domain &&
+	    [[ $(tail -n 1 err) = "pardd: complete, flushed, within domain=domain: $2" ]] ||
+	    fail "$(<err)"
+}
+how_much_of_it()
+{
+	how_much 1048576 '1.0 of 21.0 MB' && how_much 20971520 '21.0 of 21.0 MB' &&
+	    how_much 20971008 '20971008 of 20971520 bytes' &&
+	    how_much 512 '512 of 20971520 bytes'
+}
+it "tells in the last line how much of the source that was" how_much_of_it
 
 # by_type TYPES RANGES: what a map with 4096 bytes of each has of these is copied
 by_type()

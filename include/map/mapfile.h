@@ -13,6 +13,9 @@
 #include "base/fault.h"
 #include "map/map.h"
 
+/* Before the source, in a line of its own. */
+#define MAP_SOURCE_MARK	"# pardd source: "
+
 /* In place of a target: what is finished is nowhere, or is what differs. */
 #define MAP_DISCARDED	"discarded"
 #define MAP_COMPARED	"compared"
@@ -63,6 +66,7 @@ struct mapfile_form {
 	const void	*arg;
 	int		 dir;	/* the map's folder, wherever path leads now */
 	int		 lock;	/* the map before, or -1 */
+	bool		 blank;	/* which says nothing that would be kept */
 };
 int mapfile_save_by(struct mapfile_form *, const char *path, struct fault *f);
 

@@ -27,6 +27,7 @@ struct keeper {
 	int		 lock;	/* the map, locked, or -1 */
 	int		 dir;	/* its folder, or -1 */
 	bool		 made;	/* there was none before */
+	bool		 blank;	/* nor has it been saved yet */
 };
 
 /*

@@ -22,10 +22,10 @@ struct zeros {
 	pthread_mutex_t	 lock;
 	uint64_t	 known[ZEROS_KNOWN];	/* lock: bytes of the source, */
 	size_t		 n, next;	/* lock: where blocks are no zeros */
-	struct seg	 held[ZEROS_HELD];	/* lock: zeros, not confirmed, */
+	struct seg	 held[ZEROS_HELD];	/* lock: not confirmed yet, */
 	size_t		 helds;		/* lock: and what they were before; */
 	size_t		 asked;		/* lock: so many are being looked at */
-	size_t		 errors;	/* lock: when some were confirmed last */
+	size_t		 errors;	/* lock: when some last were */
 };
 
 /* With nothing noted yet; and with what it takes given back. */

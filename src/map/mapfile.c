@@ -27,7 +27,7 @@ typedef unsigned long long ull;
 
 enum { DIGITS = 64 };		/* more are a joke */
 
-static const char source_mark[] = "# pardd source: ";
+static const char source_mark[] = MAP_SOURCE_MARK;
 static const char target_mark[] = "# pardd target: ";
 
 static bool
@@ -356,9 +356,9 @@ is_empty(const struct place *at)
  * links, and then there is no map before; nor does it matter as much as this.
  */
 static int
-replace(const struct place *at, struct fault *f)
+replace(const struct place *at, bool blank, struct fault *f)
 {
-	if (!is_empty(at)) {
+	if (!blank && !is_empty(at)) {
 		unlinkat(at->dir, at->before, 0);
 		(void)!linkat(at->dir, at->base, at->dir, at->before, 0);
 	}
@@ -376,7 +376,7 @@ mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 	if (place_of(&at, form->dir, path, f) != 0 ||
 	    write_temporary(form, &at, &fresh, f) != 0)
 		return -1;
-	if (replace(&at, f) != 0) {
+	if (replace(&at, form->blank, f) != 0) {
 		close(fresh);
 		unlinkat(at.dir, at.temporary, 0);
 		return -1;

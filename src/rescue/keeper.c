@@ -356,12 +356,13 @@ write_map(struct job *job, const struct seg *seg, size_t n,
 	struct keeper *k = &job->rescue->keeper;
 	struct mapfile m = { .source = k->source, .target = k->target };
 	struct mapfile_form form = { .head = &m, .fill = put_all, .arg = &pic,
-		.dir = k->dir, .lock = k->lock };
+		.dir = k->dir, .lock = k->lock, .blank = k->blank };
 	int failed;
 
 	form.phase_text = rescue_where(job, &m);
 	failed = write(&form, job->p->opts->map, f);
 	k->lock = form.lock;
+	k->blank = k->blank && failed != 0;
 	return failed;
 }
 
@@ -473,7 +474,33 @@ keeper_stop(struct job *job)
 		pthread_join(k->thread, NULL);
 }
 
-/* A map that is not there yet is made, empty, which is a map too. */
+/*
+ * A map that says of which source it is, and nothing else, gets its name when
+ * it does: a run that is killed leaves none that would fit any other source.
+ * Returns a descriptor, or -1 and errno.
+ */
+static int
+make_map(const struct keeper *k, const char *base)
+{
+	char text[sizeof(k->source) + 32], link[32];
+	int fd = openat(k->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s%s\n",
+	    MAP_SOURCE_MARK, k->source);
+	int err;
+
+	if (fd < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (write(fd, text, n) == (ssize_t)n && linkat(AT_FDCWD, link, k->dir,
+	    base, AT_SYMLINK_FOLLOW) == 0)
+		return fd;
+	err = errno;
+	close(fd);
+	errno = err;
+	return -1;
+}
+
+/* One that is not there yet is made; it may be empty where that must be. */
 static int
 open_map(struct keeper *k, const char *base, bool make)
 {
@@ -481,8 +508,11 @@ open_map(struct keeper *k, const char *base, bool make)
 
 	k->lock = openat(k->dir, base, how);
 	if (k->lock < 0 && errno == ENOENT && make) {
-		k->lock = openat(k->dir, base, how | O_CREAT | O_EXCL, 0600);
-		k->made = k->lock >= 0;
+		k->lock = make_map(k, base);
+		if (k->lock < 0 && errno != EEXIST)
+			k->lock = openat(k->dir, base, how | O_CREAT | O_EXCL,
+			    0600);
+		k->made = k->blank = k->lock >= 0;
 	}
 	return k->lock < 0 ? errno : 0;
 }
@@ -526,14 +556,14 @@ lock(struct keeper *k, const char *path, bool make, struct fault *f)
 			return fault_errno(f, err, "%s", path);
 		if (flock(k->lock, LOCK_EX | LOCK_NB) != 0 &&
 		    errno == EWOULDBLOCK) {
-			k->made = false;	/* it is theirs now */
+			k->made = k->blank = false;	/* it is theirs now */
 			return fault_set(f, STATUS_REFUSED, "%s is the map of "
 			    "a run that is under way", path);
 		}
 		if (is_ours(k, k->dir, base))
 			return 0;
 		close(k->lock);		/* replaced meanwhile */
-		k->made = false;
+		k->made = k->blank = false;
 	}
 }
 

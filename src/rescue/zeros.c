@@ -1,7 +1,8 @@
 /*
  * Zeros after errors.  There are disks that, after so many of them, answer each
- * read with zeros, and no error.  So once there was an error, zeros are believed
- * only while a block that was read before, and is none, can be read as such:
+ * read with zeros, and no error.  So once there was an error, zeros are
+ * believed only while a block that was read before, and is none, can be read as
+ * such:
  *
  *	known	such blocks, of which one is asked, each in its turn
  *	held	zeros that were read since; what is not confirmed is untried
