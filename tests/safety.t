@@ -743,7 +743,7 @@ on_btrfs()
 	    mkfs.btrfs -q -d single -m single "$one" "$two" &&
 	    mount -o device="$one",device="$two" "$one" m && undo umount "$PWD/m" &&
 	    btrfs -q subvolume create m/sub && "$blocks" make m/sub/src 64k 1 &&
-	    sync && cp two before || return
+	    mount -o remount,ro m && sync && cp two before || return
 	for to in "$one" "$two"; do
 		refused '(mounted|held) writes all the same\)$' if=m/sub/src of="$to" &&
 		    refused 'overlaps the one.*force=overlap writes all the same\)$' if=m/sub/src of="$to" \

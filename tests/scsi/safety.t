@@ -224,8 +224,8 @@ map_overlap()
 {
 	local why='force=overlap writes all the same\)$'
 	fresh
-	map "$SD2" && refused "$why" if="$SG2" of="$dm" count=1 seek=100 &&
-	    refused "$why" if="$dm" of="$SD2" count=1 seek=100 force=held &&
+	map "$SD2" && refused "$why" if="$SG2" of="$dm" count=10 seek=9 &&
+	    refused "$why" if="$dm" of="$SD2" count=10 seek=9 force=held &&
 	    lands "0-16383 untouched" && exits 0 "$pardd" if="$SG1" of="$dm" &&
 	    lands "0-16383 right"
 }
@@ -234,8 +234,9 @@ map_part()
 	fresh
 	parts && map "${SD2}1" && exits 0 "$pardd" if="$dm" of="${SD2}2" &&
 	    exits 0 "$pardd" if="$dm" of="$SG2" bs=512 seek=8192 &&
-	    refused 'force=overlap writes all the same\)$' if="$dm" of="$SG2" bs=512 seek=6143 count=1 \
-		force=held
+	    exits 0 "$pardd" if="$dm" of="$SG2" bs=512 seek=6143 count=1 force=held &&
+	    refused 'force=overlap writes all the same\)$' if="$dm" of="$SG2" bs=512 skip=4095 seek=6143 \
+		count=1 force=held
 }
 map_mounted()
 {
