@@ -919,8 +919,12 @@ ranges_locked()
 	disk && snapshot && hold_by range "$p2" 1000 || return
 	refused 'p2 is held by a lock of another program.*force=held writes all the same\)$' if=src of="$p2" \
 		force="$(others held)" &&
-	    refused 'force=held writes all the same\)$' if=src of="$d" bs=512 seek=7168 &&
-	    as_it_was && taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held
+	    refused 'p2 is held by a lock' if=src of="$d" bs=512 seek=7168 &&
+	    refused 'p2 is held by a lock' if=src of="$d" &&
+	    as_it_was && taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held || return
+	"$hold" range "$d" sh -c ': >too && exec sleep 1000' &
+	until_true 20 test -e too && snapshot &&
+	    refused "$p1: ${d#/dev/} is held by a lock" if=src of="$p1" && as_it_was
 }
 it "refuses a partition of which a range is locked" ranges_locked
 image_locked()

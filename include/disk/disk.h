@@ -113,16 +113,19 @@ int disk_loops(dev_t **node, size_t *n);
 void disk_by_id(dev_t node, char *name, size_t room);
 
 /*
- * Whether this is what the disk is called: its WWN (with or without naa., eui.
- * or 0x) or a by-id name of it or of its partition, which no other disk has; or
- * its serial number, which others may have: namespaces of one controller, disks
- * in cheap adapters.
+ * Whether this is what the disk is called, and by what: its WWN (with or
+ * without naa., eui. or 0x), its serial number, or a by-id name of it or of its
+ * partition.
  */
-enum disk_name { NAME_OTHER, NAME_ONLY, NAME_SERIAL };
+enum disk_name { NAME_OTHER, NAME_WWN, NAME_SERIAL, NAME_LINK };
 enum disk_name disk_is(const struct disk *, const char *called);
 
-/* Whether another disk in service has this one's serial number; one of them. */
-bool disk_namesake(const struct disk *, struct disk *other);
+/*
+ * Whether another disk in service is called the same, and one of them: the
+ * namespaces of a controller have one serial number, and cheap adapters all the
+ * same names.  Another path to this one is none.
+ */
+bool disk_namesake(const struct disk *, enum disk_name by, struct disk *other);
 
 /* A device number's node below /dev; false when it is another's or missing. */
 bool disk_path(dev_t node, const char *name, char *path, size_t room);

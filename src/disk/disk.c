@@ -327,14 +327,26 @@ in_service(dev_t node, bool block, struct disk *d)
 	    disk_of_char(node, d) && d->node == 0;
 }
 
-/* Two disks that are not one by two paths, with one serial number. */
+/* Another disk, and not only another path to this one. */
 static bool
-is_namesake(const struct disk *d, const struct disk *like)
+is_other(const struct disk *d, const struct disk *like)
 {
-	return strcmp(d->serial, like->serial) == 0 &&
-	    (d->node != 0 ? d->whole != like->whole :
-	    like->node != 0 || strcmp(d->sg, like->sg) != 0) &&
-	    (d->wwn[0] == '\0' || strcmp(d->wwn, like->wwn) != 0);
+	bool node = d->node != 0 ? d->whole != like->whole :
+	    like->node != 0 || strcmp(d->sg, like->sg) != 0;
+
+	return node && (d->wwn[0] == '\0' || !is_called(d, like));
+}
+
+static bool
+shares_serial(const struct disk *d, const struct disk *like)
+{
+	return strcmp(d->serial, like->serial) == 0 && is_other(d, like);
+}
+
+static bool
+shares_wwn(const struct disk *d, const struct disk *like)
+{
+	return strcmp(d->wwn, like->wwn) == 0 && is_other(d, like);
 }
 
 /* Those in one folder of devices, see disk_find. */
@@ -372,11 +384,14 @@ disk_find(const struct disk *like, struct disk *d)
 }
 
 bool
-disk_namesake(const struct disk *d, struct disk *other)
+disk_namesake(const struct disk *d, enum disk_name by, struct disk *other)
 {
-	return find_in("/sys/block", true, is_namesake, d, other) > 0 ||
-	    find_in("/sys/class/scsi_generic", false, is_namesake, d, other) >
-	    0;
+	bool (*is)(const struct disk *, const struct disk *) =
+	    by == NAME_WWN ? shares_wwn : shares_serial;
+
+	return by != NAME_LINK &&
+	    (find_in("/sys/block", true, is, d, other) > 0 ||
+	    find_in("/sys/class/scsi_generic", false, is, d, other) > 0);
 }
 
 static uint64_t
@@ -645,28 +660,23 @@ bare(const char *wwn)
 	return wwn;
 }
 
-/* By its WWN or its name among the links of udev. */
-static bool
-is_only(const struct disk *d, const char *called)
-{
-	char path[PATH_MAX];
-
-	if (d->wwn[0] != '\0' && strcmp(bare(called), bare(d->wwn)) == 0)
-		return true;
-	if (strchr(called, '/') != NULL)
-		return false;
-	snprintf(path, sizeof(path), "/dev/disk/by-id/%s", called);
-	return d->node != 0 &&
-	    (leads_to(path, d->node) || leads_to(path, d->whole));
-}
-
 enum disk_name
 disk_is(const struct disk *d, const char *called)
 {
+	char path[PATH_MAX];
+
 	if (*called == '\0')
 		return NAME_OTHER;
-	return is_only(d, called) ? NAME_ONLY :
-	    strcmp(called, d->serial) == 0 ? NAME_SERIAL : NAME_OTHER;
+	if (d->wwn[0] != '\0' && strcmp(bare(called), bare(d->wwn)) == 0)
+		return NAME_WWN;
+	if (strcmp(called, d->serial) == 0)
+		return NAME_SERIAL;
+	if (strchr(called, '/') != NULL)
+		return NAME_OTHER;
+	snprintf(path, sizeof(path), "/dev/disk/by-id/%s", called);
+	return d->node != 0 &&
+	    (leads_to(path, d->node) || leads_to(path, d->whole)) ?
+	    NAME_LINK : NAME_OTHER;
 }
 
 bool

@@ -279,7 +279,8 @@ check_lock(const struct claims *c, const struct plan *p,
 
 	if (fd < 0)			/* nor can anybody lock it here */
 		return 0;
-	failed = lock(c, p, fd, part->name, f);
+	failed = check_ranges(c, fd, part->name, f) != 0 ? -1 :
+	    lock(c, p, fd, part->name, f);
 	close(fd);
 	return failed;
 }
@@ -596,6 +597,7 @@ claim_below(struct claims *c, const struct plan *p, const struct disk *d,
 	m.from += below.start;
 	m.to += below.start;
 	return claim_disk(c, p, &below, from, to, f) != 0 ||
+	    claim_paths(c, p, &below, from, to, f) != 0 ||
 	    claim_beside(c, p, &m, f) != 0 ? -1 :
 	    claim_below(c, p, &below, from, to, f);
 }
@@ -609,7 +611,8 @@ lock_disk(struct claims *c, const struct plan *p, dev_t node, const char *name,
 		return 0;
 	c->lock = open_node(p, node, name, 0);
 	if (c->lock >= 0)
-		return lock(c, p, c->lock, name, f);
+		return check_ranges(c, c->lock, name, f) != 0 ? -1 :
+		    lock(c, p, c->lock, name, f);
 	/* A partition may be here without its disk, as in a container. */
 	if (errno == ENOENT || (p->opts->force & FORCE_HELD) != 0)
 		return 0;

@@ -458,43 +458,30 @@ known(const char *id)
 	return id[0] != '\0' ? id : "not known";
 }
 
-/* A serial number that more than one disk has tells nothing. */
-static int
-ambiguous(const struct disk *d, const char *operand, struct fault *f)
-{
-	struct disk other;
-
-	if (!disk_namesake(d, &other))
-		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s=%s: %s and %s have this serial "
-	    "number; their WWNs are %s and %s; a WWN or a by-id name tells "
-	    "which", operand, d->serial, d->name[0] != '\0' ? d->name : d->sg,
-	    other.name[0] != '\0' ? other.name : other.sg, known(d->wwn),
-	    known(other.wwn));
-}
-
 static int
 other_disk(const struct endpoint *ep, const char *operand, const char *called,
     struct fault *f)
 {
-	struct disk d;
+	struct disk d, other;
+	enum disk_name by;
 
 	if (called == NULL)
 		return 0;
 	if (!endpoint_disk(ep, &d))
 		return fault_set(f, STATUS_REFUSED, "%s is not a disk, and %s= "
 		    "asks for one", ep->name, operand);
-	switch (disk_is(&d, called)) {
-	case NAME_ONLY:
-		return 0;
-	case NAME_SERIAL:
-		return ambiguous(&d, operand, f);
-	case NAME_OTHER:
-		break;
-	}
-	return fault_set(f, STATUS_REFUSED, "%s is not the disk that %s=%s "
-	    "asks for: its serial number is %s, its WWN %s", ep->name, operand,
-	    called, known(d.serial), known(d.wwn));
+	by = disk_is(&d, called);
+	if (by == NAME_OTHER)
+		return fault_set(f, STATUS_REFUSED, "%s is not the disk that "
+		    "%s=%s asks for: its serial number is %s, its WWN %s",
+		    ep->name, operand, called, known(d.serial), known(d.wwn));
+	if (disk_namesake(&d, by, &other))
+		return fault_set(f, STATUS_REFUSED, "%s=%s: %s and %s are both "
+		    "called so; their WWNs are %s and %s; a name that no other "
+		    "disk has tells which", operand, called,
+		    d.name[0] != '\0' ? d.name : d.sg, other.name[0] != '\0' ?
+		    other.name : other.sg, known(d.wwn), known(other.wwn));
+	return 0;
 }
 
 static int

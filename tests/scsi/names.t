@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154
-# lab: -D size=8M,bus=nvme,serial=NVME0001 -D size=8M,bus=nvme,serial=NVME0001 -D size=8M,bus=nvme,serial=OTHER -D size=8M,bus=usb,serial=USB4711 -D size=8M,bus=usb
+# lab: -D size=8M,bus=nvme,serial=NVME0001 -D size=8M,bus=nvme,serial=NVME0001 -D size=8M,bus=nvme,serial=OTHER -D size=8M,bus=usb,serial=USB4711 -D size=8M,bus=usb -D size=8M,serial=ONE,wwn=0x5000c50012345678 -D size=8M,serial=TWO,wwn=0x5000c50012345678
 # Which disk it is where serial numbers do not tell, or are hard to find: the
-# namespaces of an NVMe controller, disks on USB.  And disks that the kernel
-# exports.
+# namespaces of an NVMe controller, disks on USB, cheap adapters.  And disks that
+# the kernel exports.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh
@@ -40,7 +40,7 @@ shared_serial()
 	local n
 	for n in 1 2; do
 		dd if=/dev/zero of="/dev/${pair}n$n" bs=1M count=1 conv=fsync status=none
-		refused "oserial=NVME0001: ${pair}n$n and ${pair}n[12] have this serial number" \
+		refused "oserial=NVME0001: ${pair}n$n and ${pair}n[12] are both called so" \
 		    if=/tmp/src of="/dev/${pair}n$n" oserial=NVME0001 \
 		    force=mounted,swap,held,looped,overlap &&
 		    grep -qw "$(wwn "${pair}n1")" err && grep -qw "$(wwn "${pair}n2")" err &&
@@ -74,6 +74,21 @@ apart()
 	    same "/dev/${pair}n1" "/dev/${pair}n2"
 }
 it "does not take two namespaces for one disk" apart
+
+shared_wwn()
+{
+	local disk one='' two=''
+	for disk in /sys/block/sd*; do
+		! grep -qs ONE "$disk/device/vpd_pg80" || one=/dev/${disk##*/}
+		! grep -qs TWO "$disk/device/vpd_pg80" || two=/dev/${disk##*/}
+	done
+	[[ $one && $two ]] && refused 'oserial=5000c50012345678: sd. and sd. are both called so' \
+	    if=/tmp/src of="$one" oserial=5000c50012345678 &&
+	    exits 0 "$pardd" if=/tmp/src of="$one" oserial=ONE && complete &&
+	    refused 'not the disk' if=/tmp/src of="$one" oserial=TWO &&
+	    exits 0 "$pardd" if="$one" of="$two" && complete
+}
+it "takes no WWN that two disks have, and not two such for one disk" shared_wwn
 
 usb_serial()
 {
