@@ -251,6 +251,7 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	report_plan(out, p);
 	if (map)
 		report_known(out, &known);
+	report_plan_old(out, p);
 	close_ends(src, dst, &f);
 	return printed();
 }

@@ -132,9 +132,13 @@ it "pads nothing where the file ends on a block" onto 4096 102400 0
 planned_tail()
 {
 	"$blocks" make src 1300 && disk b 1M 4096 && exits 0 "$pardd" -d if=src of="$b" &&
-	    grep -qx input_last_byte=1299 out && grep -qx output_last_byte=4095 out
+	    grep -qx source_last_byte=1299 out && grep -qx target_last_byte=4095 out &&
+	    for key in kind size first_byte last_byte; do
+		[[ $(sed -n "s/^source_$key//p; s/^target_$key//p" out) = \
+		    "$(sed -n "s/^input_$key//p; s/^output_$key//p" out)" ]] || return
+	    done
 }
-it "plans the padding with --dry-run" planned_tail
+it "plans the padding with --dry-run, by the keys of old, too" planned_tail
 pipe_onto()
 {
 	filled b 1M 4096 9 || return

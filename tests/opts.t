@@ -389,6 +389,23 @@ completes()
 		try th "^thr=" && try --dr "^--dry-run"' 2>&1
 }
 it "completes operands in bash" completes
+# Each word of a list, not only the first.
+completes_lists()
+{
+	local got
+	"$pardd" --completion=fish >c.fish && got=$(HOME=$PWD fish -c '
+		source c.fish
+		for word in oflag=direct,sy oflag=nos oflag=sync,append,direct,tru force=held,lo of=a,b
+			complete -C "pardd $word"
+		end' 2>&1 | cut -f 1 | sort | xargs) &&
+	    [[ $got = 'force=held,looped oflag=direct,sync oflag=nosparse oflag=sync,append,direct,trunc' ]] ||
+	    fail "$got"
+}
+if command -v fish >/dev/null; then
+	it "completes each word of a list in fish" completes_lists
+else
+	skip "no fish" "completes each word of a list in fish"
+fi
 # shellcheck disable=SC2086
 completes_files()
 {

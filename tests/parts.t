@@ -123,7 +123,7 @@ far()
 	for n in 1 2 3; do
 		read -r start count < <(route "$dev" "$n")
 		exits 0 "$pardd" -d if="$dev" of=/dev/null ipart=$n &&
-		    grep -qx "input_first_byte=$((start * 4096))" out &&
+		    grep -qx "source_first_byte=$((start * 4096))" out &&
 		    grep -qx "bytes=$((count * 4096))" out ||
 		    fail "partition $n: $(cat out err)" || return
 	done
@@ -773,7 +773,7 @@ spoilt()
 		cp clean a && "$mutate" a "$sector" "$i" ${how:+"$how"} || return
 		run "$pardd" -d if=a of=a ipart=$((i % 5 + 1)) seek=40 count=1
 		case $status in
-		0)	last=$(sed -n 's/^input_last_byte=//p' out)
+		0)	last=$(sed -n 's/^source_last_byte=//p' out)
 			((last < 2097152)) || fail "to byte $last" || break ;;
 		101)	one_line . || break ;;
 		*)	fail "status $status: $(cat err)" || break ;;

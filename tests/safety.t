@@ -1001,7 +1001,7 @@ asks()
 	    screen >/dev/null
 	status=$? && : >out
 	grep -aq 'Write this?' screen && grep -aq "^output=$d" screen &&
-	    grep -aq '^output_disk=' screen
+	    grep -aq '^target_disk=' screen
 }
 yes_sir()
 {
@@ -1140,9 +1140,9 @@ note()
 	exits 0 "$pardd" "$@" || return
 	if [[ $want = note ]]; then
 		says "^pardd: note: ${p1#/dev/} is mounted read-write on $PWD/m: " &&
-		    exits 0 "$pardd" "$@" -d && grep -q '^input_mounted=' out
+		    exits 0 "$pardd" "$@" -d && grep -q '^source_mounted=' out
 	else
-		does_not_say note && exits 0 "$pardd" "$@" -d && ! grep input_mounted out
+		does_not_say note && exits 0 "$pardd" "$@" -d && ! grep source_mounted out
 	fi
 }
 source_busy()
@@ -1196,7 +1196,7 @@ odd_medium()
 	run "$pardd" if=src of="$odd"
 	[[ $status = 101 ]] && clean && grep -q 'loop device' err &&
 	    exits 0 "$pardd" if=src of="$dev" -d && ! grep -a '[^ -~]' out &&
-	    grep -qF 'output_backing='"$PWD"'/a \x1B[31mb\x0A\c\x09\xFF' out
+	    grep -qF 'target_backing='"$PWD"'/a \x1B[31mb\x0A\c\x09\xFF' out
 }
 it "shows an odd medium of a loop device in clean lines" odd_medium
 

@@ -18,6 +18,12 @@ void report_fault(const struct fault *);
 /* The plan, as key=value lines. */
 void report_plan(FILE *, const struct plan *);
 
+/*
+ * The ends once more by the keys that they had in 0.1, input and output, for
+ * programs that read them.  To be left out after the next release.
+ */
+void report_plan_old(FILE *, const struct plan *);
+
 /* What a map says of the copy before it begins, in the same way. */
 void report_known(FILE *, const struct map_totals *);
 

@@ -160,11 +160,35 @@ zsh(FILE *out)
 	    "else compdef _pardd pardd; fi\n", out);
 }
 
+/* After a comma: what has been typed so far, with each of the words behind. */
+static void
+fish_lists(FILE *out)
+{
+	const char *between = "";
+	size_t i;
+
+	fputs("function __pardd_more\n"
+	    "\tset -l typed (commandline -ct)\n"
+	    "\tset -l key (string match -r '^(", out);
+	for (i = 0; i < COUNT(lines); i++)
+		if (strstr(lines[i].arg, ",...") != NULL) {
+			fprintf(out, "%s%s", between, lines[i].name);
+			between = "|";
+		}
+	fputs(")=.*,' -- $typed)[2]\n"
+	    "\ttest -n \"$key\"; or return\n"
+	    "\tset -l before (string replace -r '[^,]*$' '' -- $typed)\n"
+	    "\tcomplete -C \"pardd $key=\" | string replace \"$key=\" "
+	    "\"$before\"\n"
+	    "end\ncomplete -c pardd -a '(__pardd_more)'\n", out);
+}
+
 static void
 fish(FILE *out)
 {
 	size_t i;
 
+	fish_lists(out);
 	for (i = 0; i < COUNT(lines); i++)
 		fprintf(out, "complete -c pardd -a '%s=' -d '%s'\n",
 		    lines[i].name, lines[i].help);

@@ -664,7 +664,7 @@ contradiction_digests(const struct opts *o)
 		    "seek=, count=, base=";
 	if (o->base != NULL && (o->oflag & (FLAG_APPEND | FLAG_TRUNC |
 	    FLAG_EXCL)) != 0)
-		return "base= says what the output holds: it goes with none of "
+		return "base= says what the target holds: it goes with none of "
 		    "append, trunc, excl";
 	if ((o->reflink & REFLINK_ALWAYS) != 0 && (o->hash != 0 ||
 	    o->expect != NULL || o->manifest != NULL || o->base != NULL))
@@ -683,7 +683,7 @@ contradiction(const struct opts *o)
 	if (o->input == NULL && o->output == NULL && (o->iflag & made) == 0)
 		return "neither if= nor of= is given; try --help";
 	if (o->input != NULL && (o->iflag & made) != 0)
-		return "if= and a generated input (iflag=00, random) exclude "
+		return "if= and a generated source (iflag=00, random) exclude "
 		    "each other";
 	if (o->as_json)
 		return "--json goes with --list; json= is for a copy";

@@ -76,7 +76,7 @@ report_border(char *text, size_t room, const struct border *b, bool begins)
 
 	if (b->lies == LIES_DISK || b->lies == LIES_OPEN) {
 		snprintf(text, room, "%s", b->lies == LIES_OPEN ?
-		    "where the input ends" : begins ?
+		    "where the source ends" : begins ?
 		    "at the first byte of the disk" :
 		    "at the end of the disk");
 		return text;
@@ -187,8 +187,8 @@ found_plan(FILE *out, const struct plan *p)
 		return;
 	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
 		say(out, "note=%s", text);
-	span_plan(out, &found->src, "input");
-	span_plan(out, &found->dst, "output");
+	span_plan(out, &found->src, "source");
+	span_plan(out, &found->dst, "target");
 	for (s = found->sign; s < found->sign + found->signs; s++)
 		if (s->label[0] != '\0')
 			say(out, "overwrites=%s \"%s\" at byte %llu", s->type,
@@ -226,22 +226,38 @@ how_plan(FILE *out, const struct plan *p)
 		say(out, "check=1");
 }
 
-void
-report_plan(FILE *out, const struct plan *p)
+static void
+ends_plan(FILE *out, const struct plan *p, const char *src, const char *dst)
 {
 	char name[NAME_MAX + 1];
 	struct use use;
 
-	end_plan(out, p, p->src, "input", p->src_off);
+	end_plan(out, p, p->src, src, p->src_off);
 	if (safety_source_busy(p, &use, name, sizeof(name)))
-		say(out, "input_mounted=%s read-write on %s", name, use.by);
-	end_plan(out, p, p->dst, "output", p->dst_off);
+		say(out, "%s_mounted=%s read-write on %s", src, name, use.by);
+	end_plan(out, p, p->dst, dst, p->dst_off);
+}
+
+void
+report_plan_old(FILE *out, const struct plan *p)
+{
+	ends_plan(out, p, "input", "output");
+	if (p->found != NULL) {
+		span_plan(out, &p->found->src, "input");
+		span_plan(out, &p->found->dst, "output");
+	}
+}
+
+void
+report_plan(FILE *out, const struct plan *p)
+{
+	ends_plan(out, p, "source", "target");
 	say(out, "bs=%llu", (ull)p->bs);
 	if (p->bounded) {
 		say(out, "bytes=%llu", (ull)p->length);
 		say(out, "blocks=%llu", (ull)(p->length / p->bs));
 	} else {
-		say(out, "bytes=to the end of the input");
+		say(out, "bytes=to the end of the source");
 	}
 	say(out, "transfer=%zu", p->chunk);
 	say(out, "engine=%s (%s)", p->queues > 0 ? "async" : "threads",

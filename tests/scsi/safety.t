@@ -264,7 +264,7 @@ identified()
 	[[ $serial && $wwid = naa.* ]] || fail "no names: '$serial' '$wwid'" || return
 	for name in "$serial" "$wwid" "${wwid#naa.}" "0x${wwid#naa.}" scsi-two; do
 		exits 0 "$pardd" if="$SG1" "$@" count=1 -d oserial="$name" &&
-		    grep -q "^output_serial=$serial$" out &&
+		    grep -q "^target_serial=$serial$" out &&
 		    refused 'not the disk that iserial=' if="$SG1" "$@" iserial="$name" &&
 		    refused 'not the disk that oserial=' if="$SG2" of="$SG1" oserial="$name" &&
 		    exits 0 "$pardd" if="${1#of=}" of=copy count=1 iserial="$name" || return
