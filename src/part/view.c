@@ -57,6 +57,7 @@ int
 view_fill(const struct view *v, uint64_t off, uint64_t len)
 {
 	uint32_t block = v->ep->block > 0 ? v->ep->block : SECTOR;
+	size_t most = PIECE - PIECE % block;
 	struct io io = { .op = OP_READ };
 	uint64_t end;
 
@@ -68,8 +69,8 @@ view_fill(const struct view *v, uint64_t off, uint64_t len)
 		return ENOMEM;
 	for (io.off = off - off % block; io.off < end && io.err == 0;
 	    io.off += io.done) {
-		io.len = v->filled - io.off < PIECE ? (size_t)round_up(
-		    v->filled - io.off, block) : PIECE;
+		io.len = v->filled - io.off < most ? (size_t)round_up(
+		    v->filled - io.off, block) : most;
 		bring(v, &io);
 		forget(v, &io);
 		if (io.err == 0 && (io.done == 0 || pwrite(v->fd, io.buf,

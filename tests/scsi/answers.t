@@ -24,7 +24,8 @@ answering()
 	rm -f log
 	ANSWERS="$made;$rules" ANSWER_LOG=$PWD/log LD_PRELOAD=$answer "$@"
 }
-# ends STATUS RULES OPERANDS...: by default from src to dst, 64 commands each
+# ends STATUS RULES OPERANDS...: by default from src to dst, 64 commands each; what
+# is on the disks is looked at before, by longer ones
 ends()
 {
 	exits "$1" answering "$2" "$pardd" bs=512 bpt=32 "${@:3}" && fitting
@@ -74,7 +75,7 @@ done
 other_source()
 {
 	disks && "$blocks" make other 1M 5 &&
-	    copies 6 "op=read nth=20 sense=$1 becomes=other" "${@:2}" &&
+	    copies 6 "op=read len=1-32 nth=20 sense=$1 becomes=other" "${@:2}" &&
 	    says 'medium was (changed|removed)' && ! same src dst >/dev/null 2>&1 &&
 	    holds dst 0 0 $((19 * 16384)) 1
 }
@@ -105,7 +106,7 @@ it "sends it none with asynchronous commands" once engine=async qd=1
 rescued()
 {
 	disks && "$blocks" make other 1M 5 &&
-	    copies 6 'op=read nth=20 sense=6/28/0 becomes=other' map=map thr=1 &&
+	    copies 6 'op=read len=1-32 nth=20 sense=6/28/0 becomes=other' map=map thr=1 &&
 	    [[ $("$tools/maps" list map -) = '' ]]
 }
 it "stops there in a rescue, and has no bad blocks" rescued
@@ -118,7 +119,7 @@ it "does not flush a medium that was removed" unflushed 2/3a/0
 
 read_back()
 {
-	copies 6 'on=dst op=read nth=20 sense=6/28/0' verify="$1" && some '^dst read .* 2$'
+	copies 6 'on=dst op=read len=1-32 nth=20 sense=6/28/0' verify="$1" && some '^dst read .* 2$'
 }
 it "does not verify another medium" read_back 1
 it "does not verify it in mid copy" read_back stream
@@ -166,7 +167,7 @@ off_spared()
 {
 	disks && "$blocks" make src 1M 9 && "$blocks" make head 524288 1 &&
 	    dd if=head of=src conv=notrunc status=none && cp dst old &&
-	    copies 6 "on=dst op=read nth=50 sense=$1 becomes=old" oflag=sparing thr=1 &&
+	    copies 6 "on=dst op=read len=1-32 nth=50 sense=$1 becomes=old" oflag=sparing thr=1 &&
 	    says "$why"
 }
 for sense in 6/29/0 6/29/1 6/29/4; do
@@ -324,7 +325,7 @@ it "keeps to the length that the disk takes" eval 'disks "most=24" &&
     all_there "" bpt=100 && none " (read|write) [0-9]+ (2[5-9]|[3-9][0-9]|[0-9]{3,}) " &&
     some " read [0-9]+ 24 "'
 it "makes commands smaller that the host refuses" eval \
-    'all_there "op=read,write errno=22 times=2" bpt=512 thr=1 &&
+    'all_there "op=read,write len=129-512 errno=22 times=2" bpt=512 thr=1 &&
     some "^src read 0 512 .*-$" && some "^src read 0 256 .*-$" && some "^src read 0 128 .* 0$"'
 
 # ------------------------------------------------------------ what passes
@@ -343,7 +344,7 @@ for op in read write; do
 done
 pauses()
 {
-	copies 26 'op=read at=100+1 status=8' thr=1 &&
+	copies 26 'op=read len=1-32 at=100+1 status=8' thr=1 &&
 	    [[ $(sed -n 's/^pause //p' log | paste -sd ' ') = \
 	    '2 4 8 16 32 64 128 256 500 500' ]] || fail "$(grep pause log)"
 }
@@ -425,14 +426,14 @@ mends_520()
 {
 	disks block=520 && truncate -s 1048320 src dst && cp src old &&
 	    printf x | dd of=old bs=1 seek=520123 conv=notrunc status=none &&
-	    copies 0 'on=dst op=read nth=3 becomes=old' bs=520 verify=1 && complete && same src old
+	    copies 0 'on=dst op=read len=1-32 nth=3 becomes=old' bs=520 verify=1 && complete && same src old
 }
 it "mends blocks of 520" mends_520
 it "stops where zeros cannot be written" zeros 3 'op=same sense=3/c/0'
 it "does not verify where the disk refuses FUA" eval \
     'copies 101 "on=dst op=read sense=5/24/0" verify=1 && holds dst 0 0 1M 9 && none "^dst write"'
 it "finds what is not as it was written" eval \
-    'disks && cp dst old && copies 14 "on=dst op=read at=700+1 becomes=old" verify=1 retries=0'
+    'disks && cp dst old && copies 14 "on=dst op=read len=1-32 at=700+1 becomes=old" verify=1 retries=0'
 it "compares" eval 'all_there && ends 0 "" if=src of=dst compare=1 && none " (write|same|sync)"'
 
 # ------------------------------------------------------------- bad blocks
@@ -553,7 +554,7 @@ for format in '' ' descriptor'; do
 	it "carries out a read that was told of an earlier error,$format" eval \
 	    "all_there 'op=read nth=9 sense=1/17/1 deferred status=2$format'"
 	it "does so where blocks were bad,$format" eval \
-	    "all_there 'op=read nth=9 sense=3/c/0 deferred info=5$format' && some '^src read .* 2\$'"
+	    "all_there 'on=src op=read len=1-32 nth=9 sense=3/c/0 deferred info=5$format' && some '^src read .* 2\$'"
 	it "carries out a write that was told of a recovered one,$format" \
 	    all_there "op=write nth=9 sense=1/17/1 deferred status=2$format"
 	it "stops when an earlier write has failed,$format" \
@@ -561,7 +562,7 @@ for format in '' ' descriptor'; do
 	it "stops there with asynchronous commands,$format" \
 	    copies 3 "op=write nth=9 sense=3/c/0 deferred$format" retries=9 engine=async
 	it "stops when a read of the target is told of it,$format" \
-	    copies 3 "on=dst op=read nth=9 sense=3/c/0 deferred$format" oflag=sparing
+	    copies 3 "on=dst op=read len=1-32 nth=9 sense=3/c/0 deferred$format" oflag=sparing
 	it "begins when an earlier command has failed,$format" \
 	    all_there "op=ready,capacity sense=4/44/0 deferred times=2$format"
 	it "does not take it for flushed,$format" \

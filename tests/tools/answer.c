@@ -23,6 +23,7 @@
  *	op=OP,...	inquiry (also of VPD pages) ready capacity capacity16
  *			read write same sync lbastatus
  *	at=FIRST+COUNT	a command that touches these blocks
+ *	len=LEAST-MOST	one of so many
  *	nth=N times=N	only the Nth time; only the first N times
  *	from=N		from the Nth time on
  *	status=N	the SCSI status
@@ -101,6 +102,7 @@ struct rule {
 	unsigned	 ops;		/* 0: any */
 	bool		 ranged;
 	uint64_t	 first, count;
+	unsigned	 least, most;
 	unsigned	 nth, times, from, ms;
 	unsigned	 status, host, driver;
 	bool		 has_status, has_sense, has_info, has_resid, has_data;
@@ -216,6 +218,9 @@ word_of(struct rule *r, const char *word, char *value)
 		r->ops = bits_of(value, ops, sizeof(ops) / sizeof(ops[0]));
 	else if (strcmp(word, "at") == 0)
 		range_of(r, value);
+	else if (strcmp(word, "len") == 0)
+		(void)(sscanf(value, "%u-%u", &r->least, &r->most) == 2 ||
+		    (die(value, "not LEAST-MOST"), false));
 	else if (strcmp(word, "sense") == 0)
 		r->has_sense = sscanf(value, "%x/%x/%x", &r->key, &r->asc,
 		    &r->ascq) == 3 || (die(value, "not K/A/Q"), false);
@@ -415,6 +420,9 @@ rule_for(const struct disk *d, const struct command *c)
 			continue;
 		if (r->ranged && (c->lba >= r->first + r->count ||
 		    r->first >= c->lba + c->blocks))
+			continue;
+		if (r->most > 0 && (c->blocks < r->least ||
+		    c->blocks > r->most))
 			continue;
 		seen = atomic_fetch_add(&r->seen, 1) + 1;
 		if ((r->nth != 0 && seen != r->nth) || seen < r->from)
