@@ -277,8 +277,11 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 		status = show(&p, src, dst, ev);
 	else if (o->ask && !report_ask(&p, &f))
 		status = leave(ev, src, dst, &f);
-	else
+	else {
+		claims_settle(&claims);
 		status = run(&p, src, dst, &rec, ev, signo);
+		claims_forget(&claims);
+	}
 	claims_release(&claims);
 	record_close(&rec);
 	findings_free(&found);

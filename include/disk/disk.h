@@ -86,6 +86,14 @@ bool disk_gone(int fd);
 int disk_parts(dev_t whole, struct disk_part **parts, size_t *n);
 
 /*
+ * Write back what the page cache of a block node holds, without a flush of the
+ * disk: by a descriptor of it, or of all nodes that a disk has, the partitions
+ * too, where they can be opened.  An error is that of who wrote it.
+ */
+void disk_settle(int fd);
+void disk_settle_all(const struct disk *);
+
+/*
  * What a dm or md device is made of: n devices.  Returns an errno; E2BIG for
  * more of them than there is room.
  */

@@ -13,7 +13,8 @@
 enum { CLAIMS_MOST = 256 };
 
 struct claims {
-	int	fd[CLAIMS_MOST];	/* descriptors opened with O_EXCL */
+	int	fd[CLAIMS_MOST];	/* nodes that are claimed with O_EXCL,
+					 * or by another one here */
 	dev_t	node[CLAIMS_MOST];	/* of those, */
 	size_t	n;
 	int	lock;			/* flock(2) on the whole disk, unless
@@ -32,5 +33,14 @@ struct claims {
  */
 int claims_take(struct claims *, const struct plan *, struct fault *f);
 void claims_release(struct claims *);
+
+/*
+ * What others have written by the nodes that are held, of the same bytes or
+ * more, is in their page caches, and would be written over the copy later:
+ * write it back now.  And when the copy has been made: drop what they have
+ * cached, which is what was there before.
+ */
+void claims_settle(const struct claims *);
+void claims_forget(const struct claims *);
 
 #endif

@@ -112,6 +112,9 @@ struct stat;
 int endpoint_named(const struct endpoint *, const struct stat *,
     struct fault *f);
 
+/* Refuses a target that is a zoned disk; always -1. */
+int endpoint_zoned(const struct endpoint *, struct fault *f);
+
 /* The reader of a backend that has a view. */
 int back_reader(const struct endpoint *target, struct endpoint *r,
     struct fault *f);

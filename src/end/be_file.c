@@ -33,12 +33,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <linux/blkzoned.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -52,6 +54,7 @@
 #include "disk/below.h"
 #include "disk/disk.h"
 #include "disk/sysfs.h"
+#include "end/scsi.h"
 
 #ifndef BLKGETDISKSEQ
 #define BLKGETDISKSEQ	_IOR(0x12, 128, uint64_t)	/* Linux 5.15 */
@@ -142,6 +145,28 @@ tells_holes(const struct statfs *fs)
 	}
 }
 
+/* Whether its zones can be written in order only; asked of targets. */
+static bool
+zoned(int fd)
+{
+	char model[32];
+	struct stat st;
+	unsigned sectors;
+	int dir;
+	bool is;
+
+	if (ioctl(fd, BLKGETZONESZ, &sectors) != 0 || sectors == 0 ||
+	    fstat(fd, &st) != 0)
+		return false;
+	dir = sysfs_open("block", st.st_rdev);
+	is = (sysfs_text(dir, "queue/zoned", model, sizeof(model)) ||
+	    sysfs_text(dir, "../queue/zoned", model, sizeof(model))) &&
+	    strcmp(model, "host-managed") == 0;
+	if (dir >= 0)
+		close(dir);
+	return is;
+}
+
 /* Logical block and size of a block device. */
 static int
 ask_device(struct endpoint *ep, struct file *file, struct fault *f)
@@ -153,6 +178,8 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	if (ep->role == TARGET && ioctl(file->plain, BLKROGET,
 	    &read_only) == 0 && read_only != 0)
 		return fault_errno(f, EROFS, "%s", ep->name);
+	if (ep->role == TARGET && zoned(file->plain))
+		return endpoint_zoned(ep, f);
 	if (ioctl(file->plain, BLKSSZGET, &block) != 0 ||
 	    ioctl(file->plain, BLKGETSIZE64, &bytes) != 0)
 		return fault_errno(f, errno, "%s: size", ep->name);
@@ -846,6 +873,43 @@ file_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	return endpoint_named(ep, &st, f);
 }
 
+/*
+ * The kernel sends a disk no flush that it takes for one without a cache, or
+ * that somebody has called so; the disk may know better.
+ */
+static bool
+said_write_through(int fd)
+{
+	char cache[32];
+	struct stat st;
+	int dir = fstat(fd, &st) == 0 ? sysfs_open("block", st.st_rdev) : -1;
+	bool is;
+
+	if (dir < 0)
+		return false;
+	is = (sysfs_text(dir, "queue/write_cache", cache, sizeof(cache)) ||
+	    sysfs_text(dir, "../queue/write_cache", cache, sizeof(cache))) &&
+	    strcmp(cache, "write through") == 0 &&
+	    (faccessat(dir, "device/scsi_disk", F_OK, 0) == 0 ||
+	    faccessat(dir, "../device/scsi_disk", F_OK, 0) == 0);
+	close(dir);
+	return is;
+}
+
+/* One that refuses the command has no cache; so says the kernel, too. */
+static int
+flush_scsi(const struct endpoint *ep, const struct file *file, struct fault *f)
+{
+	struct scsi_reply r;
+
+	if (!file->device || !said_write_through(file->plain) ||
+	    scsi_sync(file->plain, (unsigned)ep->opts->timeout * 1000, true,
+	    &r) || r.unknown || r.err == ENOTTY || r.err == EPERM)
+		return 0;
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: SYNCHRONIZE CACHE failed"
+	    ": %s", ep->name, r.why[0] != '\0' ? r.why : errno_words(r.err));
+}
+
 static int
 flush_by(int fd, const struct endpoint *ep, struct fault *f)
 {
@@ -870,7 +934,8 @@ file_flush(struct endpoint *ep, struct fault *f)
 	if ((file->flush < 0 || !ep->device) &&
 	    flush_by(file->plain, ep, f) != 0)
 		return -1;
-	return cut_off(file, &at) ? endpoint_cut_off(ep, at, f) : 0;
+	return cut_off(file, &at) ? endpoint_cut_off(ep, at, f) :
+	    flush_scsi(ep, file, f);
 }
 
 static void

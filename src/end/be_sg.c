@@ -23,6 +23,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <scsi/sg.h>
+#include <scsi/sg_lib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/disk.h"
+#include "disk/sysfs.h"
 
 enum {
 	BOUNCE = 64 << 10,	/* bytes, for reads of parts of blocks */
@@ -188,6 +190,34 @@ has_gaps(const struct endpoint *ep)
 	    sg->disk.zeros && sg_extent(ep, 0, &x) == 0;
 }
 
+/* What the kernel keeps from its block node, and the disk itself demands. */
+static int
+check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
+{
+	int dir, protected;
+
+	if (sg->disk.type == PDT_ZBC)
+		return endpoint_zoned(ep, f);
+	if (!ep->id.known || ep->id.ino != 0)
+		return 0;		/* it has no block node */
+	dir = sysfs_open("block", ep->id.dev);
+	if (dir < 0)
+		return 0;
+	protected = sysfs_number(dir, "ro") != 0;
+	close(dir);
+	return protected ? fault_errno(f, EROFS, "%s", ep->name) : 0;
+}
+
+/* What was written by the block nodes is to be read by commands, too. */
+static void
+settle_source(const struct endpoint *ep)
+{
+	struct disk d;
+
+	if (ep->id.known && ep->id.ino == 0 && disk_of_block(ep->id.dev, &d))
+		disk_settle_all(&d);
+}
+
 static int
 sg_open(struct endpoint *ep, bool look, struct fault *f)
 {
@@ -198,10 +228,13 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 	sg->fd = -1;
 	sg->good = NOWHERE;
 	ep->priv = sg;
-	if (open_node(ep, sg, look || claimed(ep), f) != 0) {
+	if (open_node(ep, sg, look || claimed(ep), f) != 0 ||
+	    (ep->role == TARGET && check_target(ep, sg, f) != 0)) {
 		sg_close(ep);
 		return -1;
 	}
+	if (ep->role == SOURCE && !look)
+		settle_source(ep);
 	sg->most = most_blocks(sg);
 	ep->block = ep->grain = sg->disk.block;
 	ep->size = ep->room = (int64_t)(sg->disk.blocks * sg->disk.block);

@@ -173,22 +173,28 @@ unsupported(struct fault *f, const struct endpoint *ep, const char *what)
 	    ep->name, what);
 }
 
-/* SCSI generic nodes have a major of their own; bsg's is dynamic. */
-static bool
-is_scsi_generic(const struct stat *st)
+/* What the kernel calls the drivers of a character device; "": not known. */
+static void
+subsystem(const struct stat *st, char *name, size_t room)
 {
 	char link[64], to[256];
+	const char *base;
 	ssize_t n;
 
-	if (major(st->st_rdev) == SCSI_GENERIC_MAJOR)
-		return true;
 	snprintf(link, sizeof(link), "/sys/dev/char/%u:%u/subsystem",
 	    major(st->st_rdev), minor(st->st_rdev));
 	n = readlink(link, to, sizeof(to) - 1);
-	if (n < 4)
-		return false;
-	to[n] = '\0';
-	return strcmp(to + n - 4, "/bsg") == 0;
+	to[n > 0 ? n : 0] = '\0';
+	base = strrchr(to, '/');
+	snprintf(name, room, "%s", base == NULL ? "" : base + 1);
+}
+
+static int
+no_nvme(const struct endpoint *ep, struct fault *f)
+{
+	return fault_set(f, STATUS_REFUSED, "%s takes NVMe commands, and pardd "
+	    "sends none: name the block device of the disk, such as "
+	    "/dev/nvme0n1", ep->name);
 }
 
 /* By the block node of the same disk, if there is one. */
@@ -218,19 +224,24 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 {
 	bool zeros = st->st_rdev == makedev(MEM_MAJOR, MINOR_ZERO) &&
 	    ep->role == SOURCE;
+	char drivers[32];
 
 	if (zeros || st->st_rdev == makedev(MEM_MAJOR, MINOR_NULL)) {
 		ep->be = &be_null;
 		ep->endless = zeros;
 		return 0;
 	}
-	if (is_scsi_generic(st)) {
+	subsystem(st, drivers, sizeof(drivers));
+	if (major(st->st_rdev) == SCSI_GENERIC_MAJOR ||
+	    strcmp(drivers, "bsg") == 0) {
 		ep->be = &be_sg;
 		ep->id = scsi_identity(st->st_rdev);
 		return 0;
 	}
 	if (major(st->st_rdev) == SCSI_TAPE_MAJOR)
 		return unsupported(f, ep, "a tape");
+	if (strncmp(drivers, "nvme", 4) == 0)
+		return no_nvme(ep, f);
 	ep->be = &be_stream;
 	return 0;
 }
@@ -640,6 +651,14 @@ endpoint_cut_off(const struct endpoint *ep, uint64_t at, struct fault *f)
 {
 	return fault_set(f, STATUS_FILE, "%s was cut off at byte %llu during "
 	    "the copy", ep->name, (unsigned long long)at);
+}
+
+int
+endpoint_zoned(const struct endpoint *ep, struct fault *f)
+{
+	return fault_set(f, STATUS_REFUSED, "%s is a zoned disk "
+	    "(host-managed): pardd reads it, but does not write zone by zone, "
+	    "in order, as it demands", ep->name);
 }
 
 int

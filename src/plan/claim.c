@@ -286,6 +286,20 @@ check_lock(const struct claims *c, const struct plan *p,
 }
 
 /*
+ * A node of bytes that are claimed by another one: what was written by it may
+ * still lie in its page cache.
+ */
+static void
+keep_node(struct claims *c, const struct plan *p, const struct disk_part *part)
+{
+	int fd = c->n < CLAIMS_MOST ? open_node(p, part->node, part->name, 0) :
+	    -1;
+
+	if (fd >= 0)
+		c->fd[c->n++] = fd;
+}
+
+/*
  * Name who uses one of the partitions, for a claim of the whole disk.  That
  * fails where one is used and passed over; then the others are claimed.
  */
@@ -303,8 +317,13 @@ claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
 			return -1;
 		forced = forced || use_of_node(part[i].node, USE_LOOPED, &use);
 	}
-	return forced ? claim_parts(c, p, d, part, n, 0, UINT64_MAX, f) :
-	    claim_node(c, p, d->whole, d->whole_name, f);
+	if (forced)
+		return claim_parts(c, p, d, part, n, 0, UINT64_MAX, f);
+	if (claim_node(c, p, d->whole, d->whole_name, f) != 0)
+		return -1;
+	for (i = 0; i < n; i++)
+		keep_node(c, p, &part[i]);
+	return 0;
 }
 
 /* Bytes of an extended partition as the kernel shows it: its first record. */
@@ -672,6 +691,28 @@ claims_take(struct claims *c, const struct plan *p, struct fault *f)
 	if (failed != 0)
 		claims_release(c);
 	return failed;
+}
+
+void
+claims_settle(const struct claims *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		disk_settle(c->fd[i]);
+	if (c->lock >= 0)
+		disk_settle(c->lock);
+}
+
+void
+claims_forget(const struct claims *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n; i++)
+		posix_fadvise(c->fd[i], 0, 0, POSIX_FADV_DONTNEED);
+	if (c->lock >= 0)
+		posix_fadvise(c->lock, 0, 0, POSIX_FADV_DONTNEED);
 }
 
 void

@@ -250,9 +250,12 @@ for type in 1 3 8 13 31; do
 	it "takes no device of type $type for a disk" eval \
 	    "disks type=$type && begins_not 15 '' 'not a disk .SCSI device type'"
 done
-for type in 4 5 7 14 20; do
+for type in 4 5 7 14; do
 	it "takes one of type $type for a disk" eval "disks type=$type && all_there"
 done
+it "reads a zoned disk" eval 'disks type=20 type=0 && all_there'
+it "writes to no zoned disk" eval \
+    'disks type=0 type=20 && begins_not 101 "" "zoned disk"'
 it "takes a unit that is not there for no disk" \
     begins_not 15 'on=src op=inquiry data=7f' 'not a disk'
 

@@ -152,6 +152,89 @@ for node in "${nodes[@]}"; do
 	done
 done
 
+# ------------------------------------------------- what may not be written
+
+set_read_only()
+{
+	undo blockdev --setrw "$SD2" && blockdev --setro "$SD2" && sync && forget || return
+	for look in -d ''; do
+		exits 80 "$pardd" if="$SG1" "$@" ${look:+"$look"} &&
+		    one_line 'Read-only|write-protected' || return
+	done
+	was_not_sent "$HCTL2" "$writes" && exits 0 "$pardd" if="$SG2" of=copy count=9 &&
+	    exits 0 "$pardd" if="$SG2" "$@" compare=1
+}
+for node in "${nodes[@]}"; do
+	read -ra to <<<"$node"
+	it "writes to no disk that was set read-only: $node" set_read_only "${to[@]}"
+done
+
+# --------------------------------------------------- page caches of others
+
+# neighbour: the first partition is mounted, so that the disk's node stays open, and
+# what is written by it stays in memory; the second is not
+neighbour()
+{
+	parts && mke2fs -q -F -t ext2 "${SD2}1" && mkdir m && mount -t ext4 -r "${SD2}1" m &&
+	    undo umount "$PWD/m" && echo 0 >/proc/sys/vm/dirty_writeback_centisecs &&
+	    "$blocks" make old 1M 5 && "$blocks" make new 1M 7 && sync
+}
+# by_cache FILE: written to the beginning of the second partition, by the disk's node
+by_cache()
+{
+	dd if="$1" of="$SD2" bs=512 seek=8192 conv=notrunc status=none
+}
+on_medium()
+{
+	dd if="${SD2}2" bs=64k count=16 iflag=direct status=none | same - "$1"
+}
+stays()
+{
+	neighbour && by_cache old && exits 0 "$pardd" if=new "$@" && complete && sync &&
+	    on_medium new
+}
+it "is not overwritten by what was written to the disk before, sg" stays of="$SG2" seek=8192
+it "is not overwritten by it, bsg" stays of="$BSG2" seek=8192
+it "is not overwritten by it, partition" stays of="${SD2}2"
+of_part()
+{
+	parts && "$blocks" make old 1M 5 && "$blocks" make new 8M 7 && sync || return
+	exec {fd}<>"${SD2}2"
+	dd if=old of="${SD2}2" conv=notrunc status=none
+	exits 0 "$pardd" if=new of="$1" && complete || return
+	exec {fd}>&-
+	sync
+	dd if="$SD2" bs=64k iflag=direct status=none | same - new
+}
+it "is not overwritten by what was written to a partition, sg" of_part "$SG2"
+it "is not overwritten by what was written to a partition, sd" of_part "$SD2"
+reads_it()
+{
+	neighbour && "$blocks" make read 1M 6 && by_cache read &&
+	    exits 0 "$pardd" if="$1" of=copy skip=8192 count=2048 && complete && same copy read
+}
+it "reads by sg what was written to the disk before" reads_it "$SG2"
+it "reads by bsg what was written to the disk before" reads_it "$BSG2"
+seen()
+{
+	neighbour && by_cache old && sync && exits 0 "$pardd" if=new "$@" && complete &&
+	    dd if="$SD2" bs=512 skip=8192 count=2048 status=none | same - new
+}
+it "is seen by who has cached what was there, sg" seen of="$SG2" seek=8192
+it "is seen by who has cached what was there, partition" seen of="${SD2}2"
+
+# The kernel sends no flush to a disk that it takes for one without a cache.
+write_through()
+{
+	local cache=/sys/block/$disk/queue/write_cache
+	undo eval "echo write back >$cache"
+	echo write through >"$cache" && "$blocks" make new 1M 7 && parts && sync && forget &&
+	    exits 0 "$pardd" if=new of="$1" sync=0 && complete && was_not_sent "$HCTL2" '35|91' &&
+	    exits 0 "$pardd" if=new of="$1" && complete && was_sent "$HCTL2" '35|91'
+}
+it "flushes a disk that is said to have no cache" write_through "$SD2"
+it "flushes it by a partition" write_through "${SD2}2"
+
 # ------------------------------------------------------- held to the end
 
 can_mount()
