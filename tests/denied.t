@@ -21,6 +21,23 @@ name=$(printf 'x%.0s' {1..2000})
 it "says without memory what is wrong with a long name" \
     wordless 86 'x \[...\] : File name too long$' "if=$name" of=dst
 
+# Where an inherited descriptor stands cannot be asked for: it is not guessed.
+unplaced()
+{
+	"$blocks" make src 1000
+	{
+		echo -n before
+		strace -o log -e trace=lseek -e inject=lseek:error=EPERM "$pardd" if=src of=- 2>err
+		status=$?
+	} >dst
+	[[ $status = 51 && $(<dst) = before ]] && one_line 'standard output: where it stands'
+}
+if command -v strace >/dev/null && strace -o /dev/null true 2>/dev/null; then
+	it "does not guess where standard output stands" unplaced
+else
+	skip "no strace" "does not guess where standard output stands"
+fi
+
 # ---------------------------------------- each call fails, and each allocation
 
 # honest N: a run that was denied something the Nth time, with $status and err:

@@ -347,6 +347,8 @@ open_inherited(struct endpoint *ep, bool look, struct fault *f)
 	    (mode & O_APPEND) != 0)
 		append(ep, &st);
 	at = lseek(ep->fd, 0, SEEK_CUR);
+	if (at < 0 && ep->be == &be_file)	/* it may stand anywhere */
+		return fault_errno(f, errno, "%s: where it stands", ep->name);
 	if ((ep->flags & FLAG_APPEND) == 0 && at > 0)
 		ep->base = (uint64_t)at;
 	return ep->be->open(ep, look, f);
