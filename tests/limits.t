@@ -153,6 +153,22 @@ late_piece()
 	says '^pardd: NOT complete: .*was cut off'
 }
 it "says so when only the last piece was written after that" late_piece
+# Whoever cuts it off makes it as long again, between two writes.
+emptied()
+{
+	mkfifo p && : >dst || return
+	"$pardd" if=p of=dst bs=4k bpt=16 "$@" 2>err &
+	exec 5>p
+	"$blocks" make - 300000 >&5 && until_true 20 as_large dst 262144 &&
+	    { : >dst; truncate -s 262144 dst; } && "$blocks" make - 300000 >&5 && exec 5>&- || return
+	wait "$!"
+	status=$?
+	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
+	says '^pardd: NOT complete: .*was cut off'
+}
+it "says so when it was made long again at once" emptied
+it "says so when what it appends to was" emptied oflag=append
+it "says so of a file in memory" eval 'in_memory && late_piece'
 it "goes on when the target gets another name during the copy" \
     meanwhile 0 '^pardd: complete' 'mv dst new'
 # What becomes of a name between the look at it and the opening: STATUS WORDS

@@ -107,6 +107,9 @@ void io_cut_off(struct io *, uint64_t at);
 /* The same for "kept" and "flush".  Returns -1. */
 int endpoint_cut_off(const struct endpoint *, uint64_t at, struct fault *);
 
+/* For "kept": it has holes that nobody made for the copy.  Returns -1. */
+int endpoint_holed(const struct endpoint *, struct fault *);
+
 /* For "kept": fails for a file that had a name, and has none any more. */
 struct stat;
 int endpoint_named(const struct endpoint *, const struct stat *,

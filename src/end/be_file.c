@@ -55,6 +55,7 @@
 #include "disk/disk.h"
 #include "disk/sysfs.h"
 #include "end/scsi.h"
+#include "holes.h"
 
 #ifndef BLKGETDISKSEQ
 #define BLKGETDISKSEQ	_IOR(0x12, 128, uint64_t)	/* Linux 5.15 */
@@ -86,7 +87,6 @@ struct file {
 	atomic_bool	 no_dontcache;	/* no such flag in this kernel */
 	atomic_bool	 no_zero;	/* it cannot zero here, */
 	atomic_bool	 no_trim;	/* nor by freeing blocks */
-	bool		 tells_holes;	/* all that were not written are told */
 	uint64_t	 length;	/* at the start; no blocks behind */
 	uint64_t	 medium;	/* a number of it, or 0 */
 	atomic_uint_fast64_t high;	/* written up to here; of a file */
@@ -128,21 +128,6 @@ medium(int fd)
 	uint64_t number;
 
 	return ioctl(fd, BLKGETDISKSEQ, &number) == 0 ? number : 0;
-}
-
-/* Those that have blocks for all that was written, zeros too, and say so. */
-static bool
-tells_holes(const struct statfs *fs)
-{
-	switch ((unsigned long)fs->f_type) {
-	case TMPFS_MAGIC:
-	case EXT4_SUPER_MAGIC:
-	case XFS_SUPER_MAGIC:
-	case BTRFS_SUPER_MAGIC:
-		return true;
-	default:
-		return false;
-	}
 }
 
 /* Whether its zones can be written in order only; asked of targets. */
@@ -239,7 +224,6 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 	if (fstat(file->plain, &st) != 0 || fstatfs(file->plain, &fs) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->memory = in_memory(&fs);
-	file->tells_holes = tells_holes(&fs);
 	file->behind = file->behind && !ep->memory;
 	if (ep->role == SOURCE && file->behind)
 		choose_way(ep, file, st.st_size);
@@ -831,25 +815,6 @@ device_kept(const struct endpoint *ep, const struct stat *st, uint64_t length,
 	return below_kept(st->st_rdev, length, f);
 }
 
-/* Bytes of holes between two places; more than "most" are not counted. */
-static uint64_t
-holes(const struct file *file, uint64_t from, uint64_t to, uint64_t most)
-{
-	uint64_t sum = 0;
-	off_t start, end = (off_t)from;
-
-	while (sum <= most) {
-		start = lseek(file->plain, end, SEEK_HOLE);
-		if (start < 0 || (uint64_t)start >= to)
-			break;
-		end = lseek(file->plain, start, SEEK_DATA);
-		if (end < 0 || (uint64_t)end > to)
-			end = (off_t)to;
-		sum += (uint64_t)(end - start);
-	}
-	return sum;
-}
-
 static int
 file_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t most, struct fault *f)
@@ -866,10 +831,8 @@ file_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
 	if (cut_off(file, &at))
 		return endpoint_cut_off(ep, at, f);
-	if (file->tells_holes && !file->borrowed &&
-	    holes(file, from, to, most) > most)
-		return fault_set(f, STATUS_FILE, "%s was cut off during the "
-		    "copy, or holes were made in it", ep->name);
+	if (!file->borrowed && holes_more(file->plain, from, to, most))
+		return endpoint_holed(ep, f);
 	return endpoint_named(ep, &st, f);
 }
 

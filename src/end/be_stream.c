@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/opts.h"
+#include "holes.h"
 
 struct stream {
 	int		fd;
@@ -334,7 +335,7 @@ stream_flush(struct endpoint *ep, struct fault *f)
 	return 0;
 }
 
-/* Where others append, too, it may be longer. */
+/* Where others append, too, it may be longer, and the holes may be theirs. */
 static int
 stream_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t most, struct fault *f)
@@ -342,13 +343,13 @@ stream_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	const struct stream *s = ep->priv;
 	struct stat st;
 
-	(void)from;
-	(void)to;
-	(void)most;
 	if (fstat(s->fd, &st) != 0)
 		return 0;
 	if ((uint64_t)st.st_size < s->end)
 		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
+	if (s->end == to && !ep->inherited &&
+	    holes_more(s->fd, from, to, most))
+		return endpoint_holed(ep, f);
 	return endpoint_named(ep, &st, f);
 }
 

@@ -664,6 +664,13 @@ endpoint_zoned(const struct endpoint *ep, struct fault *f)
 }
 
 int
+endpoint_holed(const struct endpoint *ep, struct fault *f)
+{
+	return fault_set(f, STATUS_FILE, "%s was cut off during the copy, or "
+	    "holes were made in it", ep->name);
+}
+
+int
 endpoint_named(const struct endpoint *ep, const struct stat *st,
     struct fault *f)
 {
