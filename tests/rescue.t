@@ -677,9 +677,8 @@ for thr in $(few 1 16); do
 done
 gone_on_blank()
 {
-	begun_with '0x0 0x100000 +' '0x100000 0x100000 ?' &&
-	    exits 69 with_faults "on=$PWD/src op=read at=1048576+512 fail=EIO;\
-on=$PWD/src op=read at=1048576+ zero;on=$PWD/src op=read from=17 zero" \
+	begun_with '0x0 0x100000 +' '0x100000 0xF0000 ?' '0x1F0000 0x10000 -' &&
+	    exits 69 with_faults "on=$PWD/src op=read at=1048576+ zero;on=$PWD/src op=read from=17 zero" \
 	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 && honest
 }
 it "... that a run before has met" gone_on_blank

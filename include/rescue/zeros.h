@@ -19,6 +19,7 @@ struct worker;
 enum { ZEROS_KNOWN = 16, ZEROS_HELD = 96 };
 
 struct zeros {
+	bool		 sick;	/* const: runs before have met errors */
 	pthread_mutex_t	 lock;
 	uint64_t	 known[ZEROS_KNOWN];	/* lock: bytes of the source, */
 	size_t		 n, next;	/* lock: where blocks are no zeros */

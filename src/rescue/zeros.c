@@ -28,6 +28,7 @@ enum {
 void
 zeros_begin(struct zeros *z)
 {
+	z->sick = false;
 	z->n = z->next = z->helds = z->asked = z->errors = 0;
 	pthread_mutex_init(&z->lock, NULL);
 }
@@ -93,6 +94,7 @@ zeros_feel(struct worker *w, const struct io *io, uint64_t off,
 		learn(z, io, w->job->p->block);
 		return true;
 	}
+	errors += z->sick;
 	if (errors == 0)
 		return true;
 	pthread_mutex_lock(&z->lock);

@@ -146,6 +146,7 @@ prepare(struct job *job)
 static bool
 trusted(struct job *job)
 {
+	struct map_totals t;
 	struct agreed a;
 	size_t i;
 
@@ -153,6 +154,8 @@ trusted(struct job *job)
 		return true;
 	if (trust_map(job->p, &job->map, &job->stop, &a, &job->fault) != 0)
 		return false;
+	t = map_totals(&job->map);
+	job->rescue->zeros.sick = t.bad + t.failed > 0;
 	for (i = 0; i < a.n; i++)
 		zeros_know(&job->rescue->zeros, a.at[i]);
 	return true;
