@@ -143,6 +143,23 @@ partition()
 	undo umount "$PWD/at"
 	list && line "$dev" | grep -q ", ${dev#/dev/}p3 mounted on $PWD/at\$"
 }
+# The table of mounts names the first disk only.
+btrfs()
+{
+	local first
+	truncate -s 256M disk disk2 && loop disk && first=$dev && loop disk2 &&
+	    mkfs.btrfs -q -d single -m single "$first" "$dev" && mkdir at &&
+	    mount -t btrfs -o "device=$first,device=$dev" "$first" at || return
+	undo umount "$PWD/at"
+	list && line "$first" | grep -q "mounted on $PWD/at\$" &&
+	    line "$dev" | grep -q "mounted on $PWD/at\$" || fail "$(cat out)" || return
+	refused "is mounted on $PWD/at" if=/dev/zero of="$dev" count=1
+}
+if command -v mkfs.btrfs >/dev/null && grep -qw btrfs /proc/filesystems; then
+	it "shows where each disk of a btrfs is mounted" btrfs
+else
+	skip "no btrfs" "shows where each disk of a btrfs is mounted"
+fi
 if command -v mke2fs >/dev/null; then
 	it "shows where a disk is mounted" mounted
 	it "shows where a partition is mounted" partition

@@ -5,6 +5,7 @@
 #ifndef PARDD_FILESYSTEM_H
 #define PARDD_FILESYSTEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -23,5 +24,11 @@ struct located {
  */
 int filesystem_disks(const struct located *, dev_t *node, size_t room,
     size_t *n);
+
+/*
+ * Whether the node is a disk of the btrfs that the table of mounts names by
+ * another, "source".
+ */
+bool filesystem_has(const char *source, dev_t node);
 
 #endif

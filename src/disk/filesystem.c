@@ -20,7 +20,10 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-enum { DEPTH = 4 };		/* of overlays on overlays */
+enum {
+	DEPTH = 4,		/* of overlays on overlays */
+	MEMBERS = 256,		/* disks of a btrfs */
+};
 
 struct nodes {
 	dev_t	*node;
@@ -94,6 +97,23 @@ btrfs_members(dev_t node, struct nodes *to)
 	}
 	sysfs_forget(list, n);
 	return err;
+}
+
+bool
+filesystem_has(const char *source, dev_t node)
+{
+	dev_t all[MEMBERS];
+	struct nodes to = { .node = all, .room = MEMBERS };
+	struct stat st;
+	bool is = false;
+	size_t i;
+
+	if (stat(source, &st) != 0 || !S_ISBLK(st.st_mode))
+		return false;
+	(void)btrfs_members(st.st_rdev, &to);
+	for (i = 0; i < to.n; i++)
+		is = is || all[i] == node;
+	return is;
 }
 
 /* One of the folders that an overlay is made of; "\," and "\:" are plain. */

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "disk/disk.h"
+#include "disk/filesystem.h"
 #include "disk/sysfs.h"
 #include "tables.h"
 
@@ -60,8 +61,8 @@ is_it(const char *path, dev_t dev, ino_t ino)
 
 /*
  * A row has the number of the file system's device, or else (btrfs) the
- * device's name: no mount point is touched, for one whose server is dead would
- * hang us.
+ * device's name, of several the first's: no mount point is touched, for one
+ * whose server is dead would hang us.
  */
 static bool
 mount_row(char *row, dev_t node, struct use *use)
@@ -72,7 +73,8 @@ mount_row(char *row, dev_t node, struct use *use)
 		return false;
 	table_unescape(m.source);
 	if (m.dev != node && (strncmp(m.source, "/dev/", 5) != 0 ||
-	    !is_it(m.source, node, 0)))
+	    !(is_it(m.source, node, 0) || (strcmp(m.type, "btrfs") == 0 &&
+	    filesystem_has(m.source, node)))))
 		return false;
 	use->writable = strncmp(m.options, "rw", 2) == 0;
 	table_unescape(m.point);
