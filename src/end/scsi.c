@@ -432,10 +432,10 @@ static void
 judge_check(struct scsi_reply *r, const struct answer *a)
 {
 	judge_sense(r, a);
-	if (r->result != SCSI_MOVED || r->recovered)
-		return;
-	r->result = SCSI_AGAIN;
-	r->status = STATUS_FILE;
+	if (r->result == SCSI_MOVED && !r->recovered)
+		r->result = SCSI_AGAIN;
+	if (r->result != SCSI_MOVED && words_of(r->status)[0] == '\0')
+		r->status = STATUS_FILE;
 }
 
 static void

@@ -590,6 +590,10 @@ it "tries again a flush that passes" eval \
     'all_there "op=sync sense=6/29/3 times=3" && some "^dst sync" 4'
 it "tries again one that is aborted" all_there 'op=sync sense=b/47/0 times=3'
 it "tries again one of which nothing is said" all_there 'op=sync sense=0/0/0 status=2 times=3'
+it "tells an earlier error of which nothing is said ever" \
+    copies 15 'on=src op=read at=100+1 sense=0/0/0 deferred status=2'
+it "tells an earlier recovered error that does not pass" \
+    copies 15 'on=src op=read at=100+1 sense=1/17/1 deferred status=2'
 it "tells one of which nothing is said ever" flush 'sense=0/0/0 status=2' 'No Sense'
 it "takes a recovered flush for good" all_there 'op=sync sense=1/c/0 status=2'
 it "takes a disk that does not know it for flushed" eval \
