@@ -93,6 +93,13 @@ $(BUILD)/tools/%: tests/tools/%.c $(CONFIG)/config.mk Makefile
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(WARN) $(PLAIN) $(CFLAGS) $(HARDEN_LD) \
 	    $(LDFLAGS) -MMD -MP -MT $@ -MF $@.d -o $@ $<
 
+LINES := $(wildcard tests/random/*.c)
+$(BUILD)/tools/lines: $(LINES) tests/random/random.h $(CONFIG)/config.mk Makefile
+	@mkdir -p $(@D)
+	$(call say,TOOL,$@)
+	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(WARN) $(PLAIN) $(CFLAGS) $(HARDEN_LD) \
+	    $(LDFLAGS) -o $@ $(LINES)
+
 # They stand in for functions of the C library under each of their names, which
 # the checked ones and those for large files would rename.
 $(SHIM:tests/tools/%.c=$(BUILD)/tools/%.so): $(BUILD)/tools/%.so: \
@@ -108,7 +115,7 @@ $(SHIM:tests/tools/%.c=$(BUILD)/tools/%.so): $(BUILD)/tools/%.so: \
 .PHONY: all tools trial
 all: $(BUILD)/pardd
 	@:
-tools: $(TOOL:tests/tools/%.c=$(BUILD)/tools/%) \
+tools: $(TOOL:tests/tools/%.c=$(BUILD)/tools/%) $(BUILD)/tools/lines \
     $(SHIM:tests/tools/%.c=$(BUILD)/tools/%.so)
 trial: $(BUILD)/all $(VARIANTS:%=$(BUILD)/%/all) tools
 
