@@ -62,6 +62,16 @@ ends_early(const struct line *l)
 	    start_of(l, &l->src) > l->size);
 }
 
+/* Nothing came for what holds something: what wrote the pipe has failed. */
+static bool
+brings_nothing(const struct line *l)
+{
+	if (l->src.what != PIPE || l->size > 0 || l->count >= 0)
+		return false;
+	return block_of(&l->dst) > 0 || l->dst.at > 0 ||
+	    (l->dst.what == PLAIN && l->dst.way != OPENED && l->old > 0);
+}
+
 /* A disk too small: dd writes what it holds. */
 static bool
 no_room(const struct line *l)
@@ -136,8 +146,8 @@ forecast(const struct line *l, struct due *d)
 		*d = (struct due){ .status = 101, .untouched = true };
 	} else if (ends_early(l)) {
 		d->status = 102;	/* dd does not mind */
-	} else if (l->src.what == PIPE && l->count != 0 && l->size == 0) {
-		d->or = 102;		/* where something was to be replaced */
+	} else if (brings_nothing(l)) {
+		d->status = 102;	/* nor here */
 	} else if (block_of(&l->dst) > 0 && start_of(l, &l->dst) +
 	    round_up(length_of(l), pad_of(l)) > target_size(l)) {
 		d->status = 78;		/* the pipe had more than the disk */

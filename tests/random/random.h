@@ -103,7 +103,6 @@ struct command {
 /* What pardd must do, where dd does something else. */
 struct due {
 	int	 status;	/* -1: any but 0 */
-	int	 or;		/* or this; 0: no other */
 	bool	 untouched;	/* the target is as it was */
 	uint64_t same;		/* bytes that must be those of dd, at least */
 };
