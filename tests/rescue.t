@@ -692,6 +692,15 @@ true_zeros()
 for thr in $(few 1 16); do
 	it "believes the zeros of a disk on which the rest is as it was ($thr workers)" true_zeros $thr
 done
+# What was read is a small part at the beginning, of which the first block is
+# all that can be read: whatever is asked, it is not that again and again.
+first_only()
+{
+	begun_with '0x0 0x40000 +' '0x40000 0x1C0000 ?' &&
+	    exits 69 with_faults "on=$PWD/src op=read at=512+ fail=EIO" "$pardd" if=src of=dst \
+	    map=map bs=512 thr=4 && as_before
+}
+it "... but for one block" first_only
 it "... in the middle of the retries" dead 4 '0x0 0x100000 +' '0x100000 0x400 -' \
     '0x100400 0xFFC00 +'
 part=

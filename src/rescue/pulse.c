@@ -136,7 +136,7 @@ any_of(struct job *job, enum seg_status status, uint64_t *off)
 	if (!map_next(&job->map, at, status, &s) &&
 	    !map_next(&job->map, 0, status, &s))
 		return false;
-	*off = job->p->src_off + s.off + (s.off > at ? below(p, s.len) : 0);
+	*off = job->p->src_off + s.off + (s.off != at ? below(p, s.len) : 0);
 	return true;
 }
 
