@@ -256,7 +256,7 @@ write_protected()
 {
 	"$blocks" make src 1M && "$blocks" make b.img 1M 9 && loop b.img --read-only &&
 	    run "$pardd" if=src of="$dev"
-	[[ $status != 0 ]] && one_line "$dev" && untouched b.img 1M
+	[[ $status = 80 ]] && one_line "$dev is write-protected$" && untouched b.img 1M
 }
 it "says so when the target cannot be written" write_protected
 stdin_disk()

@@ -122,6 +122,30 @@ colon()
 }
 it "takes a file with a colon in its name" colon
 
+# plainly STATUS WORDS OPERANDS...: in one line that ends so
+plainly()
+{
+	exits "$1" "$pardd" "${@:3}" && one_line "$2$"
+}
+it "says that a target is a folder" plainly 71 "/ is a folder; name a file in it" if=/dev/null of=/
+it "says that there is no folder for a target" plainly 52 'no/x: there is no such folder' \
+    if=/dev/null of=no/x
+it "tells what lists the disks" plainly 52 'No such file or directory; pardd -l lists the disks' \
+    if=/dev/sdzzz of=dst
+not_root()
+{
+	local node
+	for node in /dev/mem /dev/loop0 /dev/sda; do
+		[[ ! -e $node ]] || break
+	done
+	[[ -e $node ]] || return 0
+	chmod 777 . && exits 63 setpriv --reuid=65534 --regid=65534 --clear-groups "$pardd" if="$node" of=. &&
+	    one_line 'Permission denied \(are you root\?\)$'
+}
+if ((EUID == 0)) && command -v setpriv >/dev/null; then
+	it "asks who is denied a device whether he is root" not_root
+fi
+
 # Both operand and text are told.
 no_number()
 {
@@ -587,6 +611,30 @@ if command -v script >/dev/null; then
 	it "draws no progress on a terminal with status=none" not_drawn
 else
 	skip "no script(1)" "draws progress on a terminal"
+fi
+# terminal COMMAND: its status, at a terminal, which shows what is in the file shown
+terminal()
+{
+	script -qec "$1" shown >/dev/null
+	status=$?
+}
+no_of()
+{
+	"$blocks" make src 2M && terminal "'$pardd' if=src 2>err" &&
+	    [[ $status = 1 ]] && says 'of= is missing.*of=- ' && (($(wc -c <shown) < 1000)) &&
+	    terminal "'$pardd' if=src -d 2>err" && [[ $status = 1 ]] &&
+	    terminal "'$pardd' if=src of=- count=1 2>err" && [[ $status = 0 ]]
+}
+no_if()
+{
+	echo typed | script -qec "'$pardd' of=dst 2>err" shown >/dev/null
+	says 'if= is missing, so this terminal is read' && [[ $(<dst) = typed ]] && complete &&
+	    echo typed | script -qec "'$pardd' if=- of=dst 2>err" shown >/dev/null
+	does_not_say 'if= is missing'
+}
+if command -v script >/dev/null; then
+	it "writes no image to a terminal, unless it is named" no_of
+	it "says that it reads the terminal, where nothing is named" no_if
 fi
 quiet()
 {

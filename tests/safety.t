@@ -1000,7 +1000,7 @@ asks()
 	printf %b "$answer" | script -qefc "$(printf '%q ' "$pardd" if=src --ask "$@") 2>err" \
 	    screen >/dev/null
 	status=$? && : >out
-	grep -aq 'Write this?' screen && grep -aq "^output=$d" screen &&
+	grep -aq 'Write this?' screen && grep -aq "^target=$d" screen &&
 	    grep -aq '^target_disk=' screen
 }
 yes_sir()

@@ -228,7 +228,7 @@ int reopen(int path, const char *name, int flags);
 /* The same of what a name has led to just now.  ESTALE: it does no longer. */
 int open_found(int path, const char *name, int flags);
 
-/* What is wrong if that failed, by errno.  Returns -1. */
+/* What is wrong if an end cannot be opened, by errno.  Returns -1. */
 int fault_found(struct fault *f, const struct endpoint *);
 
 /* Where the end is to be found: NULL, if it is inherited. */

@@ -161,8 +161,10 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	int block, read_only = 0;
 
 	if (ep->role == TARGET && ioctl(file->plain, BLKROGET,
-	    &read_only) == 0 && read_only != 0)
-		return fault_errno(f, EROFS, "%s", ep->name);
+	    &read_only) == 0 && read_only != 0) {
+		errno = EROFS;
+		return fault_found(f, ep);
+	}
 	if (ep->role == TARGET && zoned(file->plain))
 		return endpoint_zoned(ep, f);
 	if (ioctl(file->plain, BLKSSZGET, &block) != 0 ||

@@ -132,7 +132,7 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 {
 	sg->fd = reopen(ep->fd, endpoint_path(ep), open_flags(ep, look));
 	if (sg->fd < 0)
-		return fault_errno(f, errno, "%s", ep->name);
+		return fault_found(f, ep);
 	if ((ep->flags & FLAG_FLOCK) != 0 && !claimed(ep) &&
 	    flock(sg->fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
@@ -262,7 +262,7 @@ sg_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 		return 0;
 	fd = reopen(sg->fd, endpoint_path(ep), open_flags(ep, false));
 	if (fd < 0)
-		return fault_errno(f, errno, "%s", ep->name);
+		return fault_found(f, ep);
 	close(sg->fd);
 	sg->fd = fd;
 	return 0;

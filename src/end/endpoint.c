@@ -113,13 +113,30 @@ open_found(int path, const char *name, int flags)
 	return -1;
 }
 
+static bool
+in_dev(const struct endpoint *ep)
+{
+	return strncmp(ep->name, "/dev/", 5) == 0;
+}
+
 int
 fault_found(struct fault *f, const struct endpoint *ep)
 {
-	if (errno != ESTALE)
-		return fault_errno(f, errno, "%s", ep->name);
-	return fault_set(f, status_errno(ENOENT), "%s was removed or replaced "
-	    "while it was being opened", ep->name);
+	int err = errno;
+
+	if (err == ESTALE)
+		return fault_set(f, status_errno(ENOENT), "%s was removed or "
+		    "replaced while it was being opened", ep->name);
+	if (err == EROFS && ep->device)
+		return fault_set(f, status_errno(err), "%s is write-protected",
+		    ep->name);
+	if (err == EACCES && geteuid() != 0 && in_dev(ep))
+		return fault_set(f, status_errno(err), "%s: %s (are you root?)",
+		    ep->name, errno_words(err));
+	if (err == ENOENT && ep->role == SOURCE && in_dev(ep))
+		return fault_set(f, status_errno(err), "%s: %s; pardd -l lists "
+		    "the disks", ep->name, errno_words(err));
+	return fault_errno(f, err, "%s", ep->name);
 }
 
 const char *
@@ -290,7 +307,9 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 		return fault_set(f, status_errno(ELOOP),
 		    "%s is a symbolic link, and nofollow is set", ep->name);
 	case S_IFDIR:
-		return fault_errno(f, EISDIR, "%s", ep->name);
+		return ep->role == SOURCE ? fault_errno(f, EISDIR, "%s",
+		    ep->name) : fault_set(f, status_errno(EISDIR), "%s is a "
+		    "folder; name a file in it", ep->name);
 	default:
 		return unsupported(f, ep, "of an unknown type");
 	}
@@ -375,6 +394,9 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 	int failed = 0;
 
 	ep->dir = folder_open(ep->name, O_RDONLY, &base);
+	if (ep->dir < 0 && errno == ENOENT)
+		return fault_set(f, status_errno(ENOENT), "%s: there is no "
+		    "such folder", ep->name);
 	if (ep->dir < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->absent = true;
@@ -440,7 +462,7 @@ open_named(struct endpoint *ep, bool look, struct fault *f)
 	    (ep->flags & FLAG_NOCREAT) == 0)
 		return open_absent(ep, look, f);
 	if (path < 0)
-		return fault_errno(f, errno, "%s", ep->name);
+		return fault_found(f, ep);
 	failed = fstat(path, &st) != 0 ? fault_errno(f, errno, "%s", ep->name) :
 	    choose(ep, path, &st, f);
 	if (failed == 0) {
@@ -581,7 +603,7 @@ endpoint_look(const struct endpoint *ep, struct fault *f)
 		denied = faccessat(ep->dir, ".", W_OK | X_OK, AT_EACCESS);
 	else if (ep->role == TARGET && ep->device && !ep->inherited)
 		denied = faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS);
-	return denied == 0 ? 0 : fault_errno(f, errno, "%s", ep->name);
+	return denied == 0 ? 0 : fault_found(f, ep);
 }
 
 static int

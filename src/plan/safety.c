@@ -516,6 +516,17 @@ own_messages(const struct plan *p, struct fault *f)
 	    "would be written over the copy", p->dst->name);
 }
 
+/* Nobody reads an image there: of= was forgotten. */
+static int
+bare_terminal(const struct plan *p, struct fault *f)
+{
+	if (p->opts->output != NULL || !p->dst->device ||
+	    !p->dst->inherited || !isatty(STDOUT_FILENO))
+		return 0;
+	return fault_set(f, STATUS_USAGE, "of= is missing, and standard output "
+	    "is a terminal; of=- writes to it all the same");
+}
+
 static int
 stream_append(const struct plan *p, struct fault *f)
 {
@@ -632,6 +643,7 @@ static int (*const readings[])(const struct plan *, struct fault *) = {
 };
 
 static int (*const objections[])(const struct plan *, struct fault *) = {
+	bare_terminal,
 	new_device,
 	wrong_disk,
 	no_places,

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "base/say.h"
@@ -101,6 +102,10 @@ notes(const struct plan *p)
 	if (safety_source_busy(p, &use, name, sizeof(name)))
 		say(stderr, "pardd: note: %s is mounted read-write on %s: what "
 		    "changes meanwhile may be copied in part", name, use.by);
+	if (p->opts->input == NULL && p->src->inherited && p->src->device &&
+	    isatty(STDIN_FILENO))
+		say(stderr, "pardd: note: if= is missing, so this terminal is "
+		    "read; Ctrl-D ends it");
 	if (p->found != NULL)
 		found_notes(p);
 	if (ranges_of_another(p))
@@ -540,6 +545,23 @@ old_end(const struct plan *p, struct outcome *out)
 	    dst->name, (ull)end);
 }
 
+/* A copy without a map that was stopped: what was written need not be again. */
+static void
+go_on_note(const struct plan *p, const struct outcome *out)
+{
+	const unsigned unlike = FLAG_APPEND | FLAG_TRUNC | FLAG_SPARSE |
+	    FLAG_TRIM | FLAG_SPARING;
+	const struct opts *o = p->opts;
+
+	if (out->signal == 0 || out->tally.written == 0 || o->map != NULL ||
+	    p->src->streamed || p->dst->streamed || !p->dst->durable ||
+	    (o->oflag & unlike) != 0 || (o->iflag & FLAG_RANDOM) != 0 ||
+	    (o->reflink & REFLINK_ALWAYS) != 0 || out->tally.left == 0)
+		return;
+	say(stderr, "pardd: note: the same again with oflag=sparing does not "
+	    "write what is there already");
+}
+
 void
 report_end(const struct plan *p, struct outcome *out)
 {
@@ -562,6 +584,7 @@ report_end(const struct plan *p, struct outcome *out)
 			found_end(p);
 			old_end(p, out);
 		}
+		go_on_note(p, out);
 	}
 	if (out->verdict.status != STATUS_COMPLETE ||
 	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
