@@ -35,12 +35,15 @@
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/disk.h"
+#include "disk/dm.h"
 #include "disk/use.h"
 #include "end/endpoint.h"
 
 enum {
 	GPT = 34,		/* blocks of its head; its tail has one less */
 	LOCK_TRIES = 20,	/* of 100 ms: udev lets go within that */
+	SLAVES = 256,		/* of a dm or md device, */
+	DEPTH = 8,		/* on one another */
 };
 
 /* The uses that force= passes over. */
@@ -582,6 +585,10 @@ claim_beside(struct claims *c, const struct plan *p, const struct medium *m,
 	return failed;
 }
 
+static int claim_slaves(struct claims *, const struct plan *,
+    const struct disk *, uint64_t from, uint64_t to, int depth,
+    struct fault *f);
+
 /*
  * A loop device does not claim the disk it lies on, and neither does a claim on
  * the loop device.  That there is one on it is known.
@@ -617,8 +624,98 @@ claim_below(struct claims *c, const struct plan *p, const struct disk *d,
 	m.to += below.start;
 	return claim_disk(c, p, &below, from, to, f) != 0 ||
 	    claim_paths(c, p, &below, from, to, f) != 0 ||
-	    claim_beside(c, p, &m, f) != 0 ? -1 :
+	    claim_beside(c, p, &m, f) != 0 ||
+	    claim_slaves(c, p, &below, from, to, 0, f) != 0 ? -1 :
 	    claim_below(c, p, &below, from, to, f);
+}
+
+/*
+ * What a dm or md device is made of is held by it, and by all that are made of
+ * the same.  But others may lie on those bytes that no claim keeps off: loop
+ * devices, and partitions that overlap.
+ */
+static int
+check_slave(struct claims *c, const struct disk *d, uint64_t from, uint64_t to,
+    struct fault *f)
+{
+	unsigned over = c->over;
+	struct disk_part *part;
+	int err, failed;
+	size_t n, i;
+
+	c->over |= USE_HELD;
+	failed = check_node(c, d->whole, d->whole_name, f);
+	err = failed == 0 ? disk_parts(d->whole, &part, &n) : ENODEV;
+	for (i = 0; err == 0 && i < n && failed == 0; i++)
+		if (part[i].start < to && from < part[i].start +
+		    part[i].length)
+			failed = check_node(c, part[i].node, part[i].name, f);
+	if (err == 0)
+		free(part);
+	c->over = over;
+	return failed;
+}
+
+/* One of them, and below; from and to are bytes of it. */
+static int
+claim_slave(struct claims *c, const struct plan *p, dev_t node, uint64_t from,
+    uint64_t to, int depth, struct fault *f)
+{
+	unsigned over = c->over;
+	struct disk d;
+	int failed;
+
+	if (!disk_of_block(node, &d) || d.err != 0)
+		return claim_unknown(c, p, &d, d.err, f);
+	to = MIN(to, d.length);
+	failed = check_slave(c, &d, d.start + from, d.start + to, f) != 0 ||
+	    claim_below(c, p, &d, from, to, f) != 0 ||
+	    claim_slaves(c, p, &d, from, to, depth + 1, f) != 0 ? -1 : 0;
+	c->over = over;
+	return failed;
+}
+
+/* By the table of a dm device; what part of a piece is in the range. */
+static int
+claim_pieces(struct claims *c, const struct plan *p,
+    const struct dm_piece *piece, size_t n, uint64_t from, uint64_t to,
+    int depth, struct fault *f)
+{
+	uint64_t first, last;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		first = MAX(from, piece[i].start);
+		last = MIN(to, piece[i].start + piece[i].length);
+		if (first < last && claim_slave(c, p, piece[i].node,
+		    first - piece[i].start + piece[i].off,
+		    last - piece[i].start + piece[i].off, depth, f) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Where there is no such table, all of each. */
+static int
+claim_slaves(struct claims *c, const struct plan *p, const struct disk *d,
+    uint64_t from, uint64_t to, int depth, struct fault *f)
+{
+	struct dm_piece piece[SLAVES];
+	dev_t slave[SLAVES];
+	size_t n, pieces, i;
+	int err = disk_slaves(d->whole, slave, SLAVES, &n);
+
+	if (err != 0)
+		return claim_unknown(c, p, d, err, f);
+	if (n == 0 || depth == DEPTH)
+		return 0;
+	if (dm_pieces(d->whole, piece, SLAVES, &pieces) == 0)
+		return claim_pieces(c, p, piece, pieces, d->start + from,
+		    d->start + MIN(to, d->length), depth, f);
+	for (i = 0; i < n; i++)
+		if (claim_slave(c, p, slave[i], 0, UINT64_MAX, depth, f) != 0)
+			return -1;
+	return 0;
 }
 
 /* The disk as a whole, whatever of it is claimed: udev locks no less. */
@@ -672,7 +769,8 @@ claim_device(struct claims *c, const struct plan *p, struct fault *f)
 		return 0;
 	return claim_disk(c, p, &d, from, to, f) != 0 ||
 	    claim_below(c, p, &d, from, to, f) != 0 ||
-	    claim_paths(c, p, &d, from, to, f) != 0 ? -1 :
+	    claim_paths(c, p, &d, from, to, f) != 0 ||
+	    claim_slaves(c, p, &d, from, to, 0, f) != 0 ? -1 :
 	    lock_disk(c, p, d.whole, d.whole_name, f);
 }
 

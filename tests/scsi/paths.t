@@ -43,6 +43,7 @@ held_by_path()
 	"$blocks" make src 64k 3 && mkfifo pipe || return
 	"$pardd" if=pipe of="$SD2" bs=512 2>err &
 	exec 7>pipe
+	head -c 4096 src >&7
 	until_true 20 is_held &&
 	    one_line "$first is in use .by another program.*force=held writes all the same\)$" || return
 	exec 7>&-
@@ -144,11 +145,34 @@ volume_file()
 {
 	volume a 0 4096 && volume b 4096 4096 && mke2fs -q -F -t ext2 /dev/mapper/a && mkdir m &&
 	    mount -t ext4 /dev/mapper/a m && undo umount "$PWD/m" &&
-	    "$blocks" make m/src 64k 3 && sync &&
+	    "$blocks" make m/src 64k 3 && mount -o remount,ro m && sync &&
 	    exits 0 "$pardd" if=m/src of=/dev/mapper/b && complete &&
 	    exits 0 "$pardd" if=m/src of=/dev/mapper/b force=mounted &&
 	    kept refused 'overlaps the one' if=m/src of=/dev/mapper/a force=mounted &&
 	    kept refused 'overlaps the one' if=m/src of="$SD1" force=held
+}
+# A loop device claims nothing, so the device mapper takes the disk all the same.
+volume_looped()
+{
+	volume a 2048 4096 && loop "$SD1" --offset 2M --sizelimit 1M && mounted "$dev" &&
+	    kept refused "the loop device ${dev#/dev/} lies on $first.*force=looped" \
+		if=src of=/dev/mapper/a &&
+	    exits 0 "$pardd" if=src of=/dev/mapper/a force=looped && complete
+}
+volume_beside()
+{
+	truncate -s 4M img && loop img && one=$dev && loop img && two=$dev &&
+	    dmsetup create a --table "0 8192 linear $two 0" && undo dmsetup remove --retry a &&
+	    dmsetup mknodes && mounted "$one" &&
+	    refused "${one#/dev/} is mounted on $PWD/m" if=src of=/dev/mapper/a &&
+	    exits 0 "$pardd" if=src of=/dev/mapper/a force=mounted && complete
+}
+volume_overlapping()
+{
+	isohybrid 2048 && mounted "$p2" && dmsetup create a --table "0 12288 linear $p1 0" &&
+	    undo dmsetup remove --retry a && dmsetup mknodes &&
+	    kept refused "${p2#/dev/} is mounted on $PWD/m" if=src of=/dev/mapper/a bs=512 seek=2048 &&
+	    exits 0 "$pardd" if=src of=/dev/mapper/a && complete
 }
 # What the table does not tell, here: a target that is not linear.
 volume_other()
@@ -164,6 +188,9 @@ volume_other()
 if type -P dmsetup >/dev/null; then
 	it "copies from volume to volume on one disk, where they are apart" volumes
 	it "copies a file on one volume onto another" volume_file
+	it "refuses a volume on bytes that a loop device shows" volume_looped
+	it "... where that lies on the same file as the volume's" volume_beside
+	it "... and on bytes that another partition has, which is mounted" volume_overlapping
 	it "tells two mapped devices from what they lie on" volume_other
 else
 	skip "no dmsetup" "volumes"
