@@ -270,6 +270,68 @@ neighbourly()
 	done
 	return 1
 }
+# cgroup MIB: a group whose processes may have so much memory, page cache
+# included; its folder in $group
+cgroup()
+{
+	local root
+	for root in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+		group=$root/pardd-test.$$
+		mkdir "$group" 2>/dev/null || continue
+		{ echo $(($1 << 20)) >"$group/memory.limit_in_bytes" ||
+		    echo $(($1 << 20)) >"$group/memory.max"; } 2>/dev/null && return
+		rmdir "$group"
+	done
+	return 1
+}
+in_group()
+{
+	echo "$BASHPID" >"$group/cgroup.procs" && "$@"
+}
+can_group()
+{
+	((EUID == 0)) && cgroup 64 && rmdir "$group"
+} 2>/dev/null
+# The target is old: all of it has blocks, or only half.
+old_target()
+{
+	local i
+	"$blocks" make dst 256M 9 || return
+	[[ $1 = whole ]] || for ((i = 0; i < 256; i += 8)); do
+		fallocate -p -o "${i}M" -l 4M dst || return
+	done
+}
+# spares WHOLE|HALF OPERANDS...: in a group of 96 MiB, where 32 MiB are cached
+spares()
+{
+	local try file pages
+	"$blocks" make near 32M && "$blocks" make src 256M && old_target "$1" && cgroup 96 &&
+	    undo rmdir "$group" || return
+	for try in 1 2 3; do	# the kernel itself may want the memory, once
+		sync near src dst
+		for file in near src dst; do
+			dd if=$file iflag=nocache count=0 status=none
+		done
+		(in_group cat near) >/dev/null
+		pages=$("$blocks" incore near)
+		((pages == 8192)) || fail "$pages pages before" || return
+		(in_group exits 0 "$pardd" if=src of=dst "${@:2}") && same src dst || return
+		pages=$("$blocks" incore near)
+		((pages < 8000)) || return 0
+		echo "try $try: $pages pages are left of 8192"
+	done
+	return 1
+}
+if [[ $VARIANT != plain ]]; then
+	:
+elif can_group; then
+	it "leaves alone what others have cached, while it overwrites a file" spares whole
+	it "... in small pieces" spares whole bs=512 bpt=64
+	it "... by threads" spares whole engine=threads
+	it "... which has holes" spares half
+else
+	skip "no memory cgroup, or not root" "leaves alone what others have cached"
+fi
 if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
 	it "leaves nothing of two files in the page cache" traceless ''
 	it "leaves nothing there with 16 workers" traceless '' 16

@@ -9,14 +9,19 @@
  * device, where nothing is ever plain), so that no page is written both ways.
  *
  * The page cache is not to be filled by a copy.  RWF_DONTCACHE makes the
- * kernel write early and drop behind; where it is not known, a lane does it:
- * it starts the write-back of each transfer at once, and waits for and drops
- * the one before.  An error that is met there may be that of an earlier write,
- * anybody's, and is told once: such a write is "spent", since repeating it
- * would prove nothing.  It is told once to each descriptor: where a map is
- * saved while others write, what flushes has one of its own ("flush"), or it
- * would succeed after a worker was told, and before that could stop the saving.
+ * kernel write early and drop behind.  Where it is not known, and where old
+ * data is overwritten, which the kernel does not write early enough, a lane
+ * does it: it starts the write-back of what it wrote a little at a time, and
+ * waits for and drops what it started before.  An error that is met there may
+ * be that of an earlier write, anybody's, and is told once: such a write is
+ * "spent", since repeating it would prove nothing.  It is told once to each
+ * descriptor: where a map is saved while others write, what flushes has one of
+ * its own ("flush"), or it would succeed after a worker was told, and before
+ * that could stop the saving.
  * What a neighbour had cached of the source before us stays.
+ *
+ * Where a file has its blocks already, large requests go past the page cache
+ * (choose_overwriting).
  *
  * Somebody may cut a target file off while it is written.  What is written next
  * makes it long again, with a hole where data was.  So its length is held now
@@ -69,6 +74,8 @@ enum {
 	SECTOR = 512,
 	LARGE = 8 << 20,	/* of a file */
 	LOOK = 1 << 20,		/* bytes that a lane writes between two looks */
+	LONG = 256 << 10,	/* of a request: it is worth the wait */
+	WINDOW = 2 << 20,	/* of a lane: written back at a time */
 	PAGE = 4096,		/* the least unit of a direct file request */
 };
 
@@ -80,6 +87,7 @@ struct file {
 	uint32_t	 read_align;	/* the same for reads: they may share */
 	bool		 device;
 	bool		 prefer_direct;
+	bool		 overwrites;	/* direct, where there are blocks */
 	bool		 behind;	/* leave no trace in the page cache */
 	bool		 cached;	/* some of it was there before us */
 	bool		 borrowed;	/* plain's offset is others' too */
@@ -93,9 +101,14 @@ struct file {
 	atomic_uint_fast64_t cut;	/* it ended here once, or NOWHERE */
 };
 
+struct stretch {		/* of a file, with what others write in it */
+	uint64_t	off, end;
+	size_t		bytes;	/* of the lane's own */
+};
+
 struct trail {			/* of one lane */
-	uint64_t	off;		/* written, not yet dropped */
-	size_t		len;
+	struct stretch	written;	/* not yet dropped, */
+	struct stretch	started;	/* and on its way to the medium */
 	size_t		unseen;		/* written since the file was asked */
 };
 
@@ -110,6 +123,28 @@ open_flags(const struct endpoint *ep, bool look)
 	flags |= (ep->flags & FLAG_DSYNC) != 0 ? O_DSYNC : 0;
 	flags |= (ep->flags & FLAG_SYNC) != 0 ? O_SYNC : 0;
 	return flags;
+}
+
+/*
+ * Whether large requests are written past the page cache where the file has its
+ * blocks already.  Nothing is to be allocated there, so that it is as fast; and
+ * dirty pages of such a file are not written early, but pile up until they push
+ * out what others have cached.  It is known of these file systems; others copy
+ * on write, or go through the page cache all the same.
+ */
+static void
+choose_overwriting(const struct endpoint *ep, struct file *file,
+    const struct stat *st, const struct statfs *fs, bool look)
+{
+	unsigned long type = (unsigned long)fs->f_type;
+
+	if (st->st_size < LARGE || st->st_blocks < st->st_size / SECTOR ||
+	    (type != EXT4_SUPER_MAGIC && type != XFS_SUPER_MAGIC) ||
+	    (ep->flags & FLAG_NOCACHE) != 0 || file->borrowed)
+		return;
+	file->direct = reopen(ep->fd, ep->name, open_flags(ep, look) |
+	    O_DIRECT);
+	file->overwrites = file->direct >= 0;
 }
 
 /* File systems that have nothing behind the page cache to write to. */
@@ -217,7 +252,7 @@ choose_way(const struct endpoint *ep, struct file *file, off_t size)
 }
 
 static int
-ask_file(struct endpoint *ep, struct file *file, struct fault *f)
+ask_file(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 {
 	struct stat st;
 	struct statfs fs;
@@ -229,6 +264,8 @@ ask_file(struct endpoint *ep, struct file *file, struct fault *f)
 	file->behind = file->behind && !ep->memory;
 	if (ep->role == SOURCE && file->behind)
 		choose_way(ep, file, st.st_size);
+	if (ep->role == TARGET && file->behind)
+		choose_overwriting(ep, file, &st, &fs, look);
 	ep->size = st.st_size;
 	ep->unit = fs.f_bsize > 0 && fs.f_bsize <= INT32_MAX ?
 	    (uint32_t)fs.f_bsize : 0;
@@ -288,7 +325,8 @@ open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 	if (file->direct < 0 && (ep->flags & FLAG_DIRECT) != 0 &&
 	    errno != EINVAL)
 		return fault_errno(f, errno, "%s: O_DIRECT", ep->name);
-	return ep->device ? ask_device(ep, file, f) : ask_file(ep, file, f);
+	return ep->device ? ask_device(ep, file, f) :
+	    ask_file(ep, file, look, f);
 }
 
 static int
@@ -370,7 +408,8 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	if (failed == 0 && !ep->absent && look)
 		failed = look_at(ep, f);
 	if (!ep->absent)
-		ep->past_cache = file->prefer_direct && file->direct >= 0;
+		ep->past_cache = file->direct >= 0 && (file->prefer_direct ||
+		    file->overwrites);
 	if (failed != 0)
 		file_close(ep);
 	return failed;
@@ -490,12 +529,20 @@ call(const struct io *io, int fd, int flags)
 	return n < 0 ? -errno : n;
 }
 
+/* Whether a lane has to see to the page cache itself. */
+static bool
+drops(const struct file *file, const struct io *io)
+{
+	return file->behind && (file->no_dontcache ||
+	    (io->op == OP_WRITE && io->off < file->length));
+}
+
 static ssize_t
 call_plain(struct file *file, const struct io *io)
 {
 	ssize_t n;
 
-	if (!file->behind || file->no_dontcache)
+	if (!file->behind || drops(file, io))
 		return call(io, file->plain, 0);
 	n = call(io, file->plain, RWF_DONTCACHE);
 	if (n != -EOPNOTSUPP && n != -ENOSYS)
@@ -507,8 +554,12 @@ call_plain(struct file *file, const struct io *io)
 static bool
 goes_direct(const struct file *file, const struct io *io)
 {
-	return file->direct >= 0 && aligned(file, io) &&
-	    (file->prefer_direct || (io->careful && io->op == OP_READ));
+	if (file->direct < 0 || !aligned(file, io))
+		return false;
+	if (file->prefer_direct || io->op == OP_READ)
+		return file->prefer_direct || io->careful;
+	return file->overwrites && io->len >= LONG &&
+	    io->off + io->len <= file->length;
 }
 
 /* A drive looks for its medium when it is opened. */
@@ -588,7 +639,7 @@ file_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 	bool direct = goes_direct(file, io);
 	int fd = direct ? file->direct : file->plain;
 
-	if (!direct && file->behind && file->no_dontcache)
+	if (!direct && drops(file, io))
 		return false;
 	if (!still_there(lane, io))
 		return false;		/* transfer tells */
@@ -624,21 +675,34 @@ file_reap(struct lane *lane, struct io *io, int result)
 	return REAP_DONE;
 }
 
-/* Wait for the write-back of what a lane wrote last, and drop it. */
+/* Wait for the write-back of a stretch, and drop it. */
 static int
-settle(const struct file *file, struct trail *t)
+settle(const struct file *file, struct stretch *s)
 {
+	off_t off = (off_t)s->off, len = (off_t)(s->end - s->off);
 	int err = 0;
 
-	if (t->len > 0 && sync_file_range(file->plain, (off_t)t->off,
-	    (off_t)t->len, SYNC_FILE_RANGE_WAIT_BEFORE |
-	    SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+	if (s->bytes == 0)
+		return 0;
+	s->bytes = 0;
+	if (sync_file_range(file->plain, off, len,
+	    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+	    SYNC_FILE_RANGE_WAIT_AFTER) != 0)
 		err = errno;
-	if (t->len > 0)
-		posix_fadvise(file->plain, (off_t)t->off, (off_t)t->len,
-		    POSIX_FADV_DONTNEED);
-	t->len = 0;
+	posix_fadvise(file->plain, off, len, POSIX_FADV_DONTNEED);
 	return err == ESPIPE || err == EINVAL || err == ENOSYS ? 0 : err;
+}
+
+static void
+add(struct stretch *s, const struct io *io)
+{
+	uint64_t end = io->off + io->done;
+
+	if (s->bytes == 0)
+		*s = (struct stretch){ .off = io->off, .end = end };
+	s->off = io->off < s->off ? io->off : s->off;
+	s->end = end > s->end ? end : s->end;
+	s->bytes += io->done;
 }
 
 /* Early write-back and drop-behind, where the kernel does not do it. */
@@ -654,12 +718,15 @@ drop_behind(struct lane *lane, struct io *io)
 			    (off_t)io->done, POSIX_FADV_DONTNEED);
 		return;
 	}
-	sync_file_range(file->plain, (off_t)io->off, (off_t)io->done,
-	    SYNC_FILE_RANGE_WRITE);
-	io->err = settle(file, t);
+	add(&t->written, io);
+	if (t->written.bytes < WINDOW)
+		return;
+	sync_file_range(file->plain, (off_t)t->written.off,
+	    (off_t)(t->written.end - t->written.off), SYNC_FILE_RANGE_WRITE);
+	io->err = settle(file, &t->started);
 	io->spent = true;
-	t->off = io->off;
-	t->len = io->done;
+	t->started = t->written;
+	t->written.bytes = 0;
 }
 
 /* An errno of a call that makes zeros, or 0. */
@@ -729,15 +796,18 @@ file_transfer(struct lane *lane, struct io *io)
 	while (io->done < io->len && step(file, io))
 		continue;
 	note_written(file, io);
-	if (io->err == 0 && file->behind && file->no_dontcache)
+	if (io->err == 0 && drops(file, io) && !goes_direct(file, io))
 		drop_behind(lane, io);
 }
 
 static int
 file_detach(struct lane *lane)
 {
-	int err = settle(lane->ep->priv, lane->priv);
+	struct trail *t = lane->priv;
+	int err = settle(lane->ep->priv, &t->started);
+	int last = settle(lane->ep->priv, &t->written);
 
+	err = err != 0 ? err : last;
 	free(lane->priv);
 	return err;
 }
