@@ -247,16 +247,16 @@ longest()
 {
 	awk -v op="$1" '$1 == op && $3 > n { n = $3 } END { print n + 0 }' faults
 }
-# Pass 3 is the second that goes forwards; each worker reads alone.
-third()
+# In pass 4, which goes forwards, each worker reads alone.
+fourth()
 {
-	printf '%s\n' '0 ? 3' "0 $size ?" >map
+	printf '%s\n' '0 ? 4' "0 $size ?" >map
 }
 turns()
 {
 	local read wrote
 	bad=$((size / 2))+512
-	stuff && third && export FAULT_LOG_ALL=1 &&
+	stuff && fourth && export FAULT_LOG_ALL=1 &&
 	    rescue 100 "; on=$PWD/dst op=write nth=99999 fail=EIO" && is - "$bad" &&
 	    honest || return
 	read=$(longest read) wrote=$(longest write)
@@ -274,7 +274,7 @@ turns_end()
 			bad+=,$((at * 512))+$((512 * (1 + RANDOM % 3)))
 			at=$((at + 100 + RANDOM % 400))
 		done
-		stuff && third && rescue 100 '' thr=$((2 + seed % 3)) && is - "$bad" &&
+		stuff && fourth && rescue 100 '' thr=$((2 + seed % 3)) && is - "$bad" &&
 		    is '?*/' '' && honest || fail "seed $seed" || return
 	done
 }
@@ -282,7 +282,7 @@ it "keeps what was read in a turn before an error" turns_end "$(heavy 12)"
 turns_dead()
 {
 	bad=0+$size
-	stuff && third && rescue 69 from=5 thr=4 && is + 0+262144 &&
+	stuff && fourth && rescue 69 from=5 thr=4 && is + 0+262144 &&
 	    is '?' 262144+$((size - 262144)) && honest
 }
 it "... and no more, of a disk that dies in it" turns_dead

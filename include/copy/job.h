@@ -17,6 +17,8 @@
  *	turn.lock	a few instructions	whose turn a streamed target is
  *	hash.lock	a few instructions	what waits to be digested
  *	gate.lock	a few instructions	who reads alone, in a rescue
+ *	course.lock	a few instructions	what its first pass has learned
+ *	gaps.lock	a few instructions	what a pass of it has yet to read
  *	pulse.lock	a few instructions	the last reads of a rescue
  *	zeros.lock	a few instructions	zeros that a rescue has read
  *	meter.lock	a few instructions	who is in flight

@@ -7,10 +7,13 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/fault.h"
 #include "copy/job.h"
 #include "map/mapfile.h"
+#include "rescue/course.h"
+#include "rescue/gaps.h"
 #include "rescue/gate.h"
 #include "rescue/keeper.h"
 #include "rescue/pulse.h"
@@ -23,8 +26,15 @@ struct rescue {
 	struct pulse	 pulse;		/* of the source; locks for itself */
 	struct zeros	 zeros;		/* likewise */
 	struct gate	 gate;		/* for who has to read alone */
+	struct course	 course;	/* of the first pass; the same */
+	struct gaps	 gaps;		/* of the present one; the same */
 	bool		 gated;		/* there is one to destroy */
+	uint32_t	 unit;		/* I: bytes that fail together: the */
+	uint64_t	 unit_off;	/* I: disk's blocks; of byte 0 in one */
+	bool		 rotates;	/* I: a jump takes as long as to read much */
 	_Atomic double	 wary_until;	/* seconds: an error is not far */
+	_Atomic double	 answered;	/* seconds: when a read was, last */
+	_Atomic double	 longest;	/* seconds that a read took that failed */
 	const struct pass *_Atomic pass;	/* the lead's to set */
 	atomic_int	 retry;	/* which one, from 1 */
 	double		 start;	/* seconds, of the monotonic clock */

@@ -16,6 +16,9 @@ enum how { COPY, TRIM, SKIM, SCRAPE, FILL };
 /* What to leave out, for a later pass, once an error was met. */
 enum skip {
 	NO_SKIP,
+	COURSE,		/* as much as the disk has taught (course.c) */
+	ENDS,		/* the rest of the gap: the largest come first, */
+	INNER,		/* also those that lie between errors (gaps.c) */
 	AHEAD,		/* a part that grows from error to error */
 	GAP,		/* the rest of what lies between two errors */
 };
@@ -28,6 +31,7 @@ struct pass {
 	enum skip	 skip;
 	char		 phase;		/* ddrescue's name for it */
 	int		 number;
+	bool		 last;		/* nothing is left out for a later one */
 };
 
 /* The one that reads large pieces side by side, as a plain copy does. */
@@ -35,6 +39,13 @@ static inline bool
 pass_is_first(const struct pass *pass)
 {
 	return pass->phase == '?' && pass->number == 1;
+}
+
+/* Whether it takes the largest first, wherever that lies. */
+static inline bool
+pass_by_size(const struct pass *pass)
+{
+	return pass->skip == ENDS || pass->skip == INNER || pass->how == TRIM;
 }
 
 /* Whether it goes backwards in this run, with rescue=reverse or without. */

@@ -2,17 +2,20 @@
  * Rescue.  The map is gone over in passes, each of which takes what has one
  * status and gives it another, the most data for the fewest errors first:
  *
- *	copy	?  ->  +, or * for the rest of a read that failed
- *	trim	*  ->  single blocks from both ends up to the first bad one (-),
- *		       and / for what lies between
+ *	copy	?  ->  +, or * for the rest of a read that failed; behind one a
+ *		       part is left out (course.c)
+ *	gaps	?  ->  the same with what was left out, the largest part first,
+ *		       from where good data is, up to the first error; then in
+ *		       the midst of what lies between errors (gaps.c)
+ *	trim	*  ->  single blocks from the ends that adjoin good data up to
+ *		       the first bad one (-), and / for what lies between
  *	skim	/  ->  block by block, + or -, what follows an error left out
  *	scrape	/  ->  block by block, all of it
- *	retry	-  ->  the same, in changing direction
+ *	sweep	?  ->  what is left, likely dead, and then trimmed and scraped
+ *	retry	-  ->  block by block, in changing direction
  *	fill	what is left is written over as fill= says, and stays what it is
  *
- * After an error a pass leaves out a part that grows with each error; the next
- * comes back over what was left out, from behind, and gives up each gap at its
- * first error; the last leaves out nothing.
+ * A block here is what fails as one: the disk's physical block.
  *
  * What a worker does with a piece is in rescue_piece.c, what saves the map
  * meanwhile in keeper.c.
@@ -24,58 +27,88 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "copy/worker.h"
+#include "disk/disk.h"
 #include "pass.h"
 #include "rescue/keeper.h"
 #include "rescue/pulse.h"
 
 static const struct pass passes[] = {
 	{ "Copying non-tried blocks... Pass 1 (forwards)", UNTRIED, COPY,
-	    false, AHEAD, '?', 1 },
+	    false, COURSE, '?', 1, false },
 	{ "Copying non-tried blocks... Pass 2 (backwards)", UNTRIED, COPY,
-	    true, GAP, '?', 2 },
+	    true, ENDS, '?', 2, false },
 	{ "Copying non-tried blocks... Pass 3 (forwards)", UNTRIED, COPY,
-	    false, AHEAD, '?', 3 },
-	{ "Copying non-tried blocks... Pass 4 (backwards)", UNTRIED, COPY,
-	    true, GAP, '?', 4 },
-	{ "Copying non-tried blocks... Pass 5 (forwards)", UNTRIED, COPY,
-	    false, NO_SKIP, '?', 5 },
+	    false, INNER, '?', 3, false },
 	{ "Trimming failed blocks... (forwards)", UNTRIMMED, TRIM, false,
-	    NO_SKIP, '*', 1 },
+	    NO_SKIP, '*', 1, false },
 	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SKIM, false,
-	    AHEAD, '/', 1 },
+	    AHEAD, '/', 1, false },
 	{ "Scraping failed blocks... (backwards)", UNSCRAPED, SKIM, true,
-	    GAP, '/', 1 },
+	    GAP, '/', 1, false },
 	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SCRAPE, false,
-	    NO_SKIP, '/', 1 },
+	    NO_SKIP, '/', 1, false },
+	{ "Copying non-tried blocks... Pass 4 (forwards)", UNTRIED, COPY,
+	    false, AHEAD, '?', 4, true },
+	{ "Copying non-tried blocks... Pass 5 (forwards)", UNTRIED, COPY,
+	    false, NO_SKIP, '?', 5, true },
+	{ "Trimming failed blocks... (forwards)", UNTRIMMED, TRIM, false,
+	    NO_SKIP, '*', 1, true },
+	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SKIM, false,
+	    AHEAD, '/', 1, true },
+	{ "Scraping failed blocks... (backwards)", UNSCRAPED, SKIM, true,
+	    GAP, '/', 1, true },
+	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SCRAPE, false,
+	    NO_SKIP, '/', 1, true },
 };
 
 static const struct pass retries[] = {
 	{ "Retrying bad sectors... (forwards)", BAD, SCRAPE, false, NO_SKIP,
-	    '-', 1 },
+	    '-', 1, true },
 	{ "Retrying bad sectors... (backwards)", BAD, SCRAPE, true, NO_SKIP,
-	    '-', 2 },
+	    '-', 2, true },
 };
 
 static const struct pass fills[] = {
-	{ "Filling what was not read", UNTRIED, FILL, false, NO_SKIP, 'F', 1 },
+	{ "Filling what was not read", UNTRIED, FILL, false, NO_SKIP, 'F', 1, true },
 	{ "Filling what was not read", UNTRIMMED, FILL, false, NO_SKIP,
-	    'F', 1 },
+	    'F', 1, true },
 	{ "Filling what was not read", UNSCRAPED, FILL, false, NO_SKIP,
-	    'F', 1 },
-	{ "Filling what was not read", BAD, FILL, false, NO_SKIP, 'F', 1 },
+	    'F', 1, true },
+	{ "Filling what was not read", BAD, FILL, false, NO_SKIP, 'F', 1, true },
 };
 
 static const struct pass over = { "Finished", FINISHED, COPY, false, NO_SKIP,
-	'+', 1 };
+	'+', 1, true };
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+/*
+ * A disk with physical blocks of 4096 bytes and logical ones of 512 loses eight
+ * of these together, and tries for as long for each of them.
+ */
+static void
+know_disk(struct rescue *r, const struct plan *p)
+{
+	struct disk d;
+	bool known = endpoint_disk(p->src, &d);
+	uint32_t n = known ? d.physical : 0;
+
+	r->unit = p->block;
+	if (n > p->block && n % p->block == 0 && p->chunk % n == 0)
+		r->unit = n;
+	r->unit_off = ((known ? d.start : 0) + p->src_off) % r->unit;
+	r->rotates = known && d.rotates;
+}
 
 int
 rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 {
 	job->rescue = r;
 	r->pass = &passes[0];
+	course_begin(&r->course, job->p->length, 0);
+	gaps_begin(&r->gaps);
 	r->start = clock_seconds() - job->before.seconds;
+	know_disk(r, job->p);
 	pulse_begin(&r->pulse);
 	zeros_begin(&r->zeros);
 	if (gate_init(&r->gate) != 0)
@@ -87,6 +120,8 @@ rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 void
 rescue_free(struct rescue *r)
 {
+	gaps_end(&r->gaps);
+	course_end(&r->course);
 	pulse_end(&r->pulse);
 	zeros_end(&r->zeros);
 	if (r->gated)
@@ -105,21 +140,30 @@ const char *
 rescue_where(struct job *job, struct mapfile *m)
 {
 	const struct pass *pass = job->rescue->pass;
+	struct seg first = { .off = 0 };
 
 	m->phase = pass->phase;
 	m->pass = number_of(job, pass);
 	m->pos = job->p->src_off;
-	if (pass != &over)
+	if (pass_by_size(pass) && !pass_backwards(job, pass))
+		m->pos += map_next(&job->map, 0, pass->from, &first) ?
+		    first.off : job->p->length;
+	else if (pass != &over)
 		m->pos += map_cursor(&job->map);
 	return pass->text;
 }
 
-/* Whether the map as it was loaded had come past this pass. */
+/*
+ * Whether the map as it was loaded had come past this pass.  What is untried
+ * when it was being trimmed, or scraped, was left for the last passes.
+ */
 static bool
 behind_us(const struct mapfile *m, const struct pass *pass)
 {
-	return m->phase == '?' && pass->phase == '?' &&
-	    pass->number < m->pass;
+	if (pass->phase != '?')
+		return false;
+	return m->phase == '?' ? pass->number < m->pass :
+	    !pass->last && (m->phase == '*' || m->phase == '/');
 }
 
 static bool
@@ -221,6 +265,15 @@ pass_given_up(struct job *job)
 }
 
 static void
+fail_memory(struct job *job)
+{
+	struct fault f;
+
+	fault_errno(&f, ENOMEM, "the map of the copy");
+	job_fail(job, &f);
+}
+
+static void
 run_pass(struct job *job, const struct pass *pass)
 {
 	const struct task task = { .phase = phase_of(pass),
@@ -233,7 +286,11 @@ run_pass(struct job *job, const struct pass *pass)
 		return;
 	job->rescue->pass = pass;
 	map_pass(&job->map, pass->from, pass_backwards(job, pass));
-	go_on(job, pass);
+	if (!pass_by_size(pass))
+		go_on(job, pass);
+	else if (gaps_fill(&job->rescue->gaps, &job->map, pass->from,
+	    pass->skip != ENDS) != 0)
+		fail_memory(job);
 	workers_run(job, &task);
 }
 

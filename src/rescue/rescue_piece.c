@@ -5,8 +5,9 @@
  * An error costs a disk as much as hundreds of good reads, and workers side by
  * side would meet the same bad area together.  So a pass that leaves something
  * out reads one piece at a time (the gate), a small one, and the others write
- * meanwhile; the first does so for a while after an error.  A worker that is
- * stuck in a slow read is left behind, and so is the area.
+ * meanwhile; the first does so for a while after an error, and where errors are
+ * many.  A worker that is stuck in a slow read is left behind, and so is the
+ * area.  Where a jump is dear, what is read block by block is read by one worker.
  */
 #include "rescue/rescue.h"
 
@@ -22,10 +23,17 @@
 
 enum {
 	CLUSTER = 64 << 10,	/* bytes of a piece between known errors */
-	WARY = 256 << 10,	/* bytes of a piece for a while after one */
-	SKIP_LEAST = 256 << 10,	/* bytes left out behind a first error, */
-	SKIP_MOST = 16 << 20,	/* and at most, in the first pass */
+	WARY = 256 << 10,	/* bytes of a piece where errors are rare */
+	MARK = 1 << 20,		/* bytes that are trimmed as a whole */
+	PART_BACK = 8 << 10,	/* bytes that are trimmed from behind at once */
 	SKIM_LEAST = 8,		/* blocks left out by skimming, the same */
+};
+
+struct hold {			/* what a worker has in hand */
+	struct seg	 seg;
+	struct gap	 gap;		/* that it is part of, in some passes */
+	uint64_t	 ticket;	/* of the gate, or 0 */
+	bool		 calm;		/* all was read, and fast enough */
 };
 
 static const double slow_read = 1.0;	/* seconds; worth leaving the area */
@@ -37,63 +45,43 @@ least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* How far the first pass has come, bytes. */
+static uint64_t
+gone_over(struct job *job)
+{
+	uint64_t at = map_cursor(&job->map);
+
+	return pass_backwards(job, job->rescue->pass) ? job->p->length - at :
+	    at;
+}
+
 /* Whether a worker is to read alone. */
 static bool
-wary(const struct job *job)
+wary(struct job *job)
 {
-	const struct rescue *r = job->rescue;
+	struct rescue *r = job->rescue;
 	const struct pass *pass = r->pass;
 
 	if (pass->how != COPY || pass->skip == NO_SKIP || job->p->workers == 1)
 		return false;
 	if (job->p->opts->minrate > 0)	/* side by side all are slow */
 		return true;
-	return !pass_is_first(pass) || clock_seconds() < r->wary_until;
-}
-
-/*
- * The bytes of a piece for a while after an error: not much of a small disk is
- * to be lost from sight with it.
- */
-static size_t
-wary_size(const struct job *job)
-{
-	uint64_t part = job->p->length >> 12;
-
-	part -= part % CLUSTER;
-	part = part < CLUSTER ? CLUSTER : part < WARY ? part : WARY;
-	return least(job->p->chunk, (size_t)part);
+	return !pass_is_first(pass) || clock_seconds() < r->wary_until ||
+	    course_piece(&r->course, gone_over(job), WARY) < WARY;
 }
 
 /* The bytes of a claim. */
 static size_t
-piece_size(const struct job *job)
+piece_size(struct job *job)
 {
-	const struct rescue *r = job->rescue;
+	struct rescue *r = job->rescue;
 	size_t n = job->p->chunk;
 
-	if (!pass_is_first(r->pass))
+	if (pass_is_first(r->pass))
+		n = course_piece(&r->course, gone_over(job), n);
+	else
 		n = least(n, CLUSTER);
-	else if (clock_seconds() < r->wary_until)
-		n = wary_size(job);
 	return rate_piece(&job->rate, job->p, n);
-}
-
-/*
- * The bytes left out behind a first error.  In the first pass that is as much
- * as bad areas are large, more on a large disk.
- */
-static uint64_t
-first_skip(const struct job *job)
-{
-	uint64_t skip = job->p->length >> 12, most = job->p->length / 100;
-
-	if (!pass_is_first(job->rescue->pass))
-		return piece_size(job);
-	skip = skip < SKIP_LEAST ? SKIP_LEAST : skip;
-	skip = skip < SKIP_MOST ? skip : SKIP_MOST;
-	skip = skip < most ? skip : most;
-	return skip < wary_size(job) ? wary_size(job) : skip;
 }
 
 /* Read to the place "at" of the buffer what lies so far behind off. */
@@ -171,13 +159,28 @@ static void
 skip_area(struct job *job, const struct seg *seg, double seconds)
 {
 	struct rescue *r = job->rescue;
-	uint64_t first = first_skip(job), most = job->p->length / 100;
+	uint64_t most = job->p->length / 100, jump = CLUSTER;
 
 	r->wary_until = clock_seconds() + seconds * wary_for;
+	if (r->pass->skip == COURSE)
+		jump = most = course_bad(&r->course);
 	if (r->pass->skip == GAP)
 		map_leave(&job->map, seg);
-	else if (r->pass->skip == AHEAD)
-		map_skip(&job->map, seg, first, most > first ? most : first);
+	else if (r->pass->skip == AHEAD || r->pass->skip == COURSE)
+		map_skip(&job->map, seg, jump, most > jump ? most : jump);
+}
+
+/*
+ * How long a read took that has been answered now.  While another was waited
+ * for, which came before it, the disk did not even begin.
+ */
+static double
+time_of(struct rescue *r, double start)
+{
+	double now = clock_seconds(), before = r->answered;
+
+	r->answered = now;
+	return now - (before > start ? before : start);
 }
 
 /* Read a piece from "at" on, and note what it says of the area: all well? */
@@ -189,14 +192,18 @@ read_rest(struct worker *w, const struct seg *seg, size_t at, struct io *io)
 	bool calm;
 
 	*io = read_source(w, seg->off, at, (size_t)seg->len - at, false);
-	seconds = clock_seconds() - start;
+	seconds = time_of(job->rescue, start);
+	if (errno_is_medium(io->err) && seconds > job->rescue->longest)
+		job->rescue->longest = seconds;
 	if (errno_is_medium(io->err))
 		*io = read_before(w, seg, at, *io);
 	calm = !errno_is_medium(io->err) && !slow(job, io->done, seconds);
 	if (!calm)
 		skip_area(job, seg, seconds);
-	else if (io->err == 0)
+	else if (io->err == 0) {
+		course_good(&job->rescue->course);
 		map_go_on(&job->map);
+	}
 	return calm && io->done == io->len;
 }
 
@@ -210,6 +217,7 @@ keep_turn(struct job *job, uint64_t ticket, struct seg *seg)
 	struct seg next;
 
 	if (ticket == 0 || job->stop || !wary(job) ||
+	    pass_by_size(job->rescue->pass) ||
 	    rate_due(&job->rate, piece_size(job)) > 0 ||
 	    map_claim_on(&job->map, seg, seg->off + job->p->chunk, &next) <= 0)
 		return false;
@@ -223,29 +231,40 @@ keep_turn(struct job *job, uint64_t ticket, struct seg *seg)
  * Returns all of it as if it had been one read.
  */
 static struct io
-read_area(struct worker *w, struct seg *seg, uint64_t ticket)
+read_area(struct worker *w, struct hold *h)
 {
 	struct io io = { .done = 0 };
 	size_t at = 0;
 
-	while (read_rest(w, seg, at, &io) &&
-	    keep_turn(w->job, ticket, seg))
+	while ((h->calm = read_rest(w, &h->seg, at, &io)) &&
+	    keep_turn(w->job, h->ticket, &h->seg))
 		at += io.done;
-	gate_leave(&w->job->rescue->gate, ticket);
+	gate_leave(&w->job->rescue->gate, h->ticket);
 	io.off -= at;
 	io.len += at;
 	io.done += at;
 	return io;
 }
 
-/* The block at off, or as much of it as lies before end. */
+/* The physical block at off, or as much of it as lies before end. */
 static size_t
 block_at(const struct worker *w, uint64_t off, uint64_t end)
 {
-	const struct plan *p = w->job->p;
-	uint64_t n = p->block - (p->src_off + off) % p->block;
+	const struct rescue *r = w->job->rescue;
+	uint64_t n = r->unit - (r->unit_off + off) % r->unit;
 
 	return (size_t)(n < end - off ? n : end - off);
+}
+
+/* Bytes that are trimmed as a whole: no more than a small part of the disk. */
+static uint64_t
+mark_most(const struct job *job)
+{
+	uint64_t n = job->p->length >> 12;
+
+	if (!pass_is_first(job->rescue->pass) || n < WARY)
+		return WARY;
+	return n < MARK ? n : MARK;
 }
 
 /*
@@ -253,10 +272,11 @@ block_at(const struct worker *w, uint64_t off, uint64_t end)
  * nothing was wrong yet is longer, and goes back to be read in smaller ones.
  */
 static bool
-copy_piece(struct worker *w, struct seg *seg, uint64_t ticket)
+copy_piece(struct worker *w, struct hold *h)
 {
 	struct job *job = w->job;
-	struct io io = read_area(w, seg, ticket);
+	struct io io = read_area(w, h);
+	const struct seg *seg = &h->seg;
 	uint64_t end = io.off + io.done, at;
 	size_t len = (size_t)seg->len, good;
 
@@ -271,67 +291,132 @@ copy_piece(struct worker *w, struct seg *seg, uint64_t ticket)
 	if (!keep_good(w, seg->off, good))
 		return false;
 	len -= good;
-	if (len > WARY)
+	if (len > mark_most(job))
 		return true;
 	at = seg->off + good;
 	return transfer_settle(w, at, len, block_at(w, at, at + len) == len ?
 	    BAD : UNTRIMMED);
 }
 
-/* One block: 1 it is good, 0 it is bad, -1 the worker has to end. */
-static int
-try_block(struct worker *w, uint64_t off, size_t len)
+/* Whether the pass goes by the block, and pays for each. */
+static bool
+by_block(const struct pass *pass)
 {
-	enum how how = w->job->rescue->pass->how;
+	return pass->how == TRIM || pass->how == SKIM || pass->how == SCRAPE;
+}
+
+/*
+ * One block, or some: 1 it is good, 0 it is bad, or one of them is, -1 the worker
+ * has to end.
+ */
+static int
+try_range(struct worker *w, uint64_t off, size_t len)
+{
+	bool one = block_at(w, off, off + len) == len;
 	struct io io;
 
-	if (pass_given_up(w->job) || ((how == TRIM || how == SKIM) &&
-	    !rate_wait(&w->job->rate, len, w->job->halt)))
+	if (pass_given_up(w->job) ||
+	    !rate_wait(&w->job->rate, len, w->job->halt))
 		return -1;
 	io = read_source(w, off, 0, len, true);
 	if (io.err == 0 && io.done == len)
 		return keep_good(w, off, len) ? 1 : -1;
 	if (errno_is_medium(io.err))
-		return transfer_settle(w, off, len, BAD) ? 0 : -1;
+		return !one || transfer_settle(w, off, len, BAD) ? 0 : -1;
 	fail_read(w, &io);
 	return -1;
 }
+
 
 /* Where the last block before "to" begins, or as much of it as from on. */
 static uint64_t
 last_block(const struct worker *w, uint64_t from, uint64_t to)
 {
-	uint64_t n = (w->job->p->src_off + to - 1) % w->job->p->block + 1;
+	const struct rescue *r = w->job->rescue;
+	uint64_t n = (r->unit_off + to - 1) % r->unit + 1;
 
 	return n < to - from ? to - n : from;
 }
 
+/* Whether what adjoins an end is good, or not wanted, or not there. */
+static bool
+good_at(struct map *map, uint64_t off)
+{
+	enum seg_status s = map_at(map, off);
+
+	return s == FINISHED || s == OUTSIDE;
+}
+
+/* From the front, block by block up to the first bad one; 0: met, 1: none. */
+static int
+trim_front(struct worker *w, uint64_t *from, uint64_t to)
+{
+	int good = *from == 0 || good_at(&w->job->map, *from - 1);
+	size_t n;
+
+	while (good == 1 && *from < to && !w->job->stop) {
+		n = block_at(w, *from, to);
+		good = try_range(w, *from, n);
+		*from += n;
+	}
+	return good;
+}
+
 /*
- * An end that adjoins a bad block has been trimmed before.  With both ends
- * trimmed the rest is to be scraped, even if the copy is being stopped: in a
- * map where it is not, ddrescue would forget to scrape it.
+ * Where to read from, from behind.  Where a jump is dear that is half of what is
+ * left, of which a part that fails will be scraped soon; or, where that comes
+ * last of all, a part that is small enough to be gone over block by block then.
+ */
+static uint64_t
+back_from(const struct worker *w, uint64_t from, uint64_t to, bool soon)
+{
+	uint64_t n = soon ? (to - from) / 2 : PART_BACK;
+	uint64_t at = last_block(w, from, to);
+
+	if (n <= to - at || at == from)
+		return at;
+	return n < to - from ? last_block(w, from, to - n + 1) : from;
+}
+
+/* The same as trim_front from behind. */
+static int
+trim_back(struct worker *w, uint64_t from, uint64_t *to, bool soon)
+{
+	bool parts = w->job->rescue->rotates;
+	int good = good_at(&w->job->map, *to);
+	uint64_t at, last;
+
+	while (good == 1 && from < *to && !w->job->stop) {
+		last = last_block(w, from, *to);
+		at = parts ? back_from(w, from, *to, soon) : last;
+		good = try_range(w, at, (size_t)(*to - at));
+		if (good == 1 || at == last)
+			*to = at;
+		else if (good == 0 && !soon) {
+			parts = false;
+			good = 1;
+		}
+	}
+	return good;
+}
+
+/*
+ * An end that adjoins a bad block has been trimmed before, and behind what was
+ * given up, untried, nothing good is to be expected yet.  With both ends trimmed
+ * the rest is to be scraped, even if the copy is being stopped: in a map where it
+ * is not, ddrescue would forget to scrape it.
  */
 static bool
 trim_piece(struct worker *w, const struct seg *seg)
 {
-	struct map *map = &w->job->map;
-	uint64_t from = seg->off, to = seg->off + seg->len, last;
-	int front = from > 0 && map_at(map, from - 1) == BAD ? 0 : 1, back;
-	size_t n;
+	uint64_t from = seg->off, to = seg->off + seg->len;
+	bool soon = from == 0 || map_at(&w->job->map, from - 1) != UNTRIED;
+	int front = trim_front(w, &from, to), back = -1;
 
-	while (front == 1 && from < to && !w->job->stop) {
-		n = block_at(w, from, to);
-		front = try_block(w, from, n);
-		from += n;
-	}
-	back = map_at(map, to) == BAD ? 0 : 1;
-	while (front == 0 && back == 1 && from < to && !w->job->stop) {
-		last = last_block(w, from, to);
-		back = try_block(w, last, (size_t)(to - last));
-		to = last;
-	}
+	if (front == 0)
+		back = trim_back(w, from, &to, soon);
 	if (front < 0 || back < 0)
-		return false;
+		return front == 1 && from >= to;
 	if (from >= to)
 		return true;
 	if (front != 0 || back != 0)
@@ -352,7 +437,7 @@ scrape_piece(struct worker *w, const struct seg *seg)
 	while (from < to && !w->job->stop) {
 		at = down ? last_block(w, from, to) : from;
 		n = down ? (size_t)(to - at) : block_at(w, from, to);
-		if (try_block(w, at, n) < 0)
+		if (try_range(w, at, n) < 0)
 			return false;
 		if (down)
 			to = at;
@@ -375,11 +460,11 @@ skim_up(struct worker *w, const struct seg *seg)
 
 	while (at < to && !w->job->stop) {
 		skip = good == 1 ? 0 : skip == 0 ? SKIM_LEAST : skip * 2;
-		at += skip * w->job->p->block;
+		at += skip * w->job->rescue->unit;
 		if (at >= to)
 			break;
 		n = block_at(w, at, to);
-		good = try_block(w, at, n);
+		good = try_range(w, at, n);
 		if (good < 0)
 			return false;
 		at += n;
@@ -396,7 +481,7 @@ skim_down(struct worker *w, const struct seg *seg)
 
 	while (from < to && good == 1 && !w->job->stop) {
 		last = last_block(w, from, to);
-		good = try_block(w, last, (size_t)(to - last));
+		good = try_range(w, last, (size_t)(to - last));
 		to = last;
 	}
 	return good >= 0;
@@ -417,6 +502,13 @@ fill_piece(struct worker *w, const struct seg *seg)
 	return transfer_write_end(w, seg->off, len);
 }
 
+/* Seconds after which who reads is left behind: longer than errors take. */
+static double
+patience(const struct rescue *r)
+{
+	return slow_read > 2 * r->longest ? slow_read : 2 * r->longest;
+}
+
 /* Pay for what is to be read, and wait to be the only one who reads. */
 static bool
 enter(struct job *job, uint64_t *ticket)
@@ -426,72 +518,147 @@ enter(struct job *job, uint64_t *ticket)
 
 	if (!rate_wait(&job->rate, piece_size(job), job->halt))
 		return false;
-	*ticket = gate_enter(&r->gate, slow_read, &stuck);
+	*ticket = gate_enter(&r->gate, patience(r), &stuck);
 	if (stuck.len > 0)
 		skip_area(job, &stuck, slow_read);
 	return true;
 }
 
+/* Claim a range that nobody else has. */
+static int
+claim_range(struct map *map, const struct seg *seg)
+{
+	return map_set(map, seg->off, seg->len, CLAIMED) != 0 ? -1 : 1;
+}
+
+/* The bytes that are read of a gap at once: much where a jump is dear. */
+static size_t
+most_of_gap(struct job *job)
+{
+	size_t chunk = job->p->chunk;
+
+	return job->rescue->rotates ? chunk : course_piece(
+	    &job->rescue->course, job->p->length, least(WARY, chunk));
+}
+
+/* The next piece of the pass; returns as map_claim. */
+static int
+claim_next(struct job *job, struct hold *h)
+{
+	struct rescue *r = job->rescue;
+	const struct pass *pass = r->pass;
+
+	if (pass->how == TRIM)
+		return gaps_take_all(&r->gaps, &h->seg) ?
+		    claim_range(&job->map, &h->seg) : 0;
+	if (pass_by_size(pass))
+		return gaps_take(&r->gaps, least(most_of_gap(job), piece_size(job)), most_of_gap(job),
+		    &h->gap, &h->seg) ? claim_range(&job->map, &h->seg) : 0;
+	map_pieces(&job->map, piece_size(job));
+	return pass->from == UNSCRAPED ? map_claim_all(&job->map, &h->seg) :
+	    map_claim(&job->map, &h->seg);
+}
+
 /* Claim a piece, alone if that is wise; returns as map_claim. */
 static int
-claim(struct worker *w, struct seg *seg, uint64_t *ticket)
+claim(struct worker *w, struct hold *h)
 {
 	struct job *job = w->job;
 	struct rescue *r = job->rescue;
-	enum how how = r->pass->how;
 	struct fault f;
 	int claimed;
 
-	*ticket = 0;
-	if (wary(job) && !enter(job, ticket))
+	if (wary(job) && !enter(job, &h->ticket))
 		return 0;
 	if (job->stop) {		/* waiting, time has passed */
-		gate_leave(&r->gate, *ticket);
+		gate_leave(&r->gate, h->ticket);
 		return 0;
 	}
-	map_pieces(&job->map, piece_size(job));
-	claimed = how == TRIM || how == SKIM ? map_claim_all(&job->map, seg) :
-	    map_claim(&job->map, seg);
+	claimed = claim_next(job, h);
 	if (claimed < 0) {
 		fault_errno(&f, ENOMEM, "the map of the copy");
 		job_fail(job, &f);
 	}
 	if (claimed > 0)
-		gate_reads(&r->gate, *ticket, seg);
+		gate_reads(&r->gate, h->ticket, &h->seg);
 	else
-		gate_leave(&r->gate, *ticket);
+		gate_leave(&r->gate, h->ticket);
 	return claimed;
 }
 
 /* Pay for a piece, unless that is done, or is done block by block. */
 static bool
-pay(struct job *job, const struct seg *seg, uint64_t ticket)
+pay(struct job *job, const struct hold *h)
 {
-	enum how how = job->rescue->pass->how;
+	return h->ticket != 0 || by_block(job->rescue->pass) ||
+	    rate_wait(&job->rate, h->seg.len, job->halt);
+}
 
-	return ticket != 0 || how == TRIM || how == SKIM ||
-	    rate_wait(&job->rate, seg->len, job->halt);
+/*
+ * Between what is bad and what was given up, untried, good blocks are seldom:
+ * they come last.
+ */
+static bool
+put_off(struct job *job, const struct seg *seg)
+{
+	const struct pass *pass = job->rescue->pass;
+
+	return pass->from == UNSCRAPED && !pass->last &&
+	    ((seg->off > 0 && map_at(&job->map, seg->off - 1) == UNTRIED) ||
+	    map_at(&job->map, seg->off + seg->len) == UNTRIED);
 }
 
 static bool
-run_piece(struct worker *w, struct seg *seg, uint64_t ticket)
+run_piece(struct worker *w, struct hold *h)
 {
 	const struct pass *pass = w->job->rescue->pass;
 
+	if (put_off(w->job, &h->seg))
+		return true;
 	switch (pass->how) {
 	case COPY:
-		return copy_piece(w, seg, ticket);
+		return copy_piece(w, h);
 	case TRIM:
-		return trim_piece(w, seg);
+		return trim_piece(w, &h->seg);
 	case SKIM:
-		return pass_backwards(w->job, pass) ? skim_down(w, seg) :
-		    skim_up(w, seg);
+		return pass_backwards(w->job, pass) ? skim_down(w, &h->seg) :
+		    skim_up(w, &h->seg);
 	case SCRAPE:
-		return scrape_piece(w, seg);
+		return scrape_piece(w, &h->seg);
 	case FILL:
-		return fill_piece(w, seg);
+		return fill_piece(w, &h->seg);
 	}
 	return false;
+}
+
+/* What is left of the gap that a piece was part of. */
+static bool
+give_back(struct job *job, const struct hold *h)
+{
+	uint64_t end = h->seg.off + h->seg.len;
+	struct seg left;
+	struct fault f;
+	bool tried;
+
+	if (job->rescue->pass->how != COPY || !pass_by_size(job->rescue->pass))
+		return true;
+	tried = !map_next(&job->map, h->seg.off, UNTRIED, &left) ||
+	    left.off >= end;
+	if (gaps_give(&job->rescue->gaps, &h->gap, &h->seg, h->calm,
+	    tried) == 0)
+		return true;
+	fault_errno(&f, ENOMEM, "the map of the copy");
+	job_fail(job, &f);
+	return false;
+}
+
+/* Where a jump is dear, what is read block by block is read in one place. */
+static bool
+needed(const struct worker *w)
+{
+	const struct rescue *r = w->job->rescue;
+
+	return w == &w->job->worker[0] || !r->rotates || !by_block(r->pass);
 }
 
 bool
@@ -499,19 +666,20 @@ rescue_piece(struct worker *w)
 {
 	struct job *job = w->job;
 	const struct pass *pass = job->rescue->pass;
-	uint64_t ticket;
-	struct seg seg, left;
+	struct hold h = { .ticket = 0 };
+	struct seg left;
 	bool more = false;
 
-	if (job->stop || pass_given_up(job) || claim(w, &seg, &ticket) <= 0)
+	if (!needed(w) || job->stop || pass_given_up(job) || claim(w, &h) <= 0)
 		return false;
-	if (pay(job, &seg, ticket))
-		more = run_piece(w, &seg, ticket);
+	if (pay(job, &h))
+		more = run_piece(w, &h);
 	/* What was not come to is as it was, and the next run's. */
-	if (job->stop && map_next(&job->map, seg.off, CLAIMED, &left) &&
-	    left.off < seg.off + seg.len) {
+	if (job->stop && map_next(&job->map, h.seg.off, CLAIMED, &left) &&
+	    left.off < h.seg.off + h.seg.len) {
 		left.status = pass->from;
 		map_back(&job->map, &left);
 	}
-	return transfer_settle(w, seg.off, seg.len, pass->from) && more;
+	return transfer_settle(w, h.seg.off, h.seg.len, pass->from) && more &&
+	    give_back(job, &h);
 }

@@ -1,0 +1,40 @@
+/*
+ * The course of a rescue's first pass: how much it reads at a time, and how far
+ * it jumps behind an error, as the disk has taught it.  Used by rescue.c.
+ */
+#ifndef PARDD_COURSE_H
+#define PARDD_COURSE_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct course {			/* c: lock */
+	pthread_mutex_t	 lock;
+	uint64_t	 least, most;	/* I: bytes of a jump */
+	uint64_t	 areas;	/* c: bad ones, met so far */
+	uint64_t	 enough;	/* c: bytes behind a first error; and what */
+	uint64_t	 shorter;	/* c: was not, or 0 */
+	uint64_t	 jump;	/* c: of the last one, 0 once it has landed */
+	uint64_t	 far;	/* c: behind the first error, so far */
+	unsigned	 part;	/* c: of "shorter", to be taken off it next */
+	unsigned	 calm;	/* c: so many landed well at once, in a row */
+};
+
+/* For a copy of so many bytes, in which so many bad areas are known. */
+void course_begin(struct course *, uint64_t length, uint64_t areas);
+void course_end(struct course *);
+
+/*
+ * Bytes to read at a time, once so many were gone over: a power of two, "most"
+ * at most.
+ */
+size_t course_piece(struct course *, uint64_t bytes, size_t most);
+
+/* A piece was bad, or slow; returns the bytes to leave out behind it. */
+uint64_t course_bad(struct course *);
+
+/* A piece was good. */
+void course_good(struct course *);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * The gaps of a rescue's map: what has one status, the largest part first.  Used
+ * by rescue.c.
+ */
+#ifndef PARDD_GAPS_H
+#define PARDD_GAPS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "map/map.h"
+
+struct gap {
+	uint64_t	 off, end;	/* bytes of the map */
+	bool		 front, back;	/* what adjoins it there is good */
+};
+
+struct gaps {			/* g: lock */
+	pthread_mutex_t	 lock;
+	struct gap	*heap;	/* g: the largest first */
+	size_t		 n, room;	/* g */
+	bool		 inner;	/* I while workers run: those, too, of which
+				 * no end is good */
+	unsigned	 won, lost;	/* g: reads in the midst of those */
+};
+
+void gaps_begin(struct gaps *);
+void gaps_end(struct gaps *);
+
+/*
+ * Take all that have a status off the map; inner: those, too, that lie between
+ * what is bad.  Returns 0 or ENOMEM.  The lead's.
+ */
+int gaps_fill(struct gaps *, struct map *, enum seg_status, bool inner);
+
+/*
+ * Take a gap, to be read in part: *piece, from an end that is good, a quarter of
+ * it, or from its midst; "least" bytes at least and "most" at most.  Returns
+ * false when none is left.
+ */
+bool gaps_take(struct gaps *, size_t least, size_t most, struct gap *,
+    struct seg *piece);
+
+/*
+ * Give back what is left of a gap.  good: all of the piece was; tried: it is of
+ * no matter any more, else it is still to be read.  Returns 0 or ENOMEM.
+ */
+int gaps_give(struct gaps *, const struct gap *, const struct seg *piece,
+    bool good, bool tried);
+
+/* Take a whole one.  Returns false when none is left. */
+bool gaps_take_all(struct gaps *, struct seg *);
+
+#endif

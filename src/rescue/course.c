@@ -1,0 +1,137 @@
+/*
+ * The course.  Of a piece that fails all is lost from sight until it is trimmed,
+ * block by block.  So a piece is as small as it has to be for that to be a
+ * hundredth of what was gone over: the more bad areas are met, the smaller.
+ *
+ * Behind an error the pass jumps, twice as far when it lands in an error again.
+ * The first jump is as long as it took to come out of the last bad area, and
+ * comes closer to what it took with each, as those of a dead head are alike; but
+ * after some that came out at once less is tried.
+ *
+ *	c	course->lock, a leaf; held for a few instructions
+ */
+#include "rescue/course.h"
+
+enum {
+	PIECE_LEAST = 32 << 10,	/* bytes */
+	PIECE_MOST = 256 << 10,
+	JUMP_LEAST = 256 << 10,	/* bytes */
+	JUMP_SMALL = 64 << 10,	/* the same on a small disk */
+	LOST = 100,		/* one part of so many may be lost from sight */
+	CALM = 3,		/* landings */
+	PART = 8,		/* of a jump that was too short is tried, first */
+	FINE = 32,		/* of a jump: part that need not be known */
+};
+
+static uint64_t
+least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void
+course_begin(struct course *c, uint64_t length, uint64_t areas)
+{
+	uint64_t small = length / 400 > JUMP_SMALL ? length / 400 : JUMP_SMALL;
+
+	pthread_mutex_init(&c->lock, NULL);
+	c->least = least(JUMP_LEAST, small);
+	c->most = length / 100 > c->least ? length / 100 : c->least;
+	c->areas = areas;
+	c->enough = c->least;
+	c->shorter = c->jump = c->far = 0;
+	c->calm = 0;
+	c->part = PART;
+}
+
+void
+course_end(struct course *c)
+{
+	pthread_mutex_destroy(&c->lock);
+}
+
+size_t
+course_piece(struct course *c, uint64_t bytes, size_t most)
+{
+	size_t n = PIECE_LEAST;
+	uint64_t areas;
+
+	pthread_mutex_lock(&c->lock);
+	areas = c->areas;
+	pthread_mutex_unlock(&c->lock);
+	if (areas == 0)
+		return most;
+	while (n < PIECE_MOST && n * 2 <= bytes / LOST / areas)
+		n *= 2;
+	return n < most ? n : most;
+}
+
+/* Halfway between what was too short and what was enough, while it matters. */
+static uint64_t
+first_jump(const struct course *c)
+{
+	uint64_t between = c->enough - c->shorter;
+
+	if (c->shorter == 0 || between <= c->least ||
+	    between <= c->enough / FINE)
+		return c->enough;
+	return c->shorter + between / 2;
+}
+
+uint64_t
+course_bad(struct course *c)
+{
+	uint64_t jump;
+
+	pthread_mutex_lock(&c->lock);
+	c->areas++;
+	if (c->jump == 0) {
+		c->jump = first_jump(c);
+		c->far = c->jump;
+	} else {
+		c->calm = 0;
+		c->part = PART;
+		c->shorter = c->far > c->shorter ? c->far : c->shorter;
+		if (c->far < c->enough)
+			c->jump = c->enough - c->far;
+		else
+			c->jump = least(c->far > 2 * c->jump ? c->far :
+			    2 * c->jump, c->most);
+		c->far += c->jump;
+	}
+	jump = c->jump;
+	pthread_mutex_unlock(&c->lock);
+	return jump;
+}
+
+/*
+ * It has landed so far behind the first error.  After some that did so at once
+ * less is tried, and ever less if that will do.
+ */
+static void
+learn(struct course *c)
+{
+	if (c->far <= c->shorter)
+		c->shorter = 0;
+	if (c->far != c->enough)
+		c->calm = 0;
+	c->enough = least(c->far, c->most);
+	if (++c->calm < (c->shorter > 0 ? 3 * CALM : CALM))
+		return;
+	c->calm = 0;
+	if (c->shorter > 0) {
+		c->shorter -= c->shorter / c->part;
+		c->part = c->part > 1 ? c->part / 2 : 1;
+	} else
+		c->enough = c->enough / 2 > c->least ? c->enough / 2 : c->least;
+}
+
+void
+course_good(struct course *c)
+{
+	pthread_mutex_lock(&c->lock);
+	if (c->jump > 0)
+		learn(c);
+	c->jump = 0;
+	pthread_mutex_unlock(&c->lock);
+}

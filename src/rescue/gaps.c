@@ -1,0 +1,243 @@
+/*
+ * The gaps.  A heap of what a pass is to read, the largest first: there is most
+ * to be had for an error.  A gap is read from an end that adjoins good data, and
+ * given up from there at its first error.  Of one that lies between bad ends a
+ * piece in the middle is tried, as long as that has succeeded, now and then, with
+ * gaps of that size; then it has two good ends.
+ *
+ *	g	gaps->lock, a leaf; held for a few instructions
+ */
+#include "rescue/gaps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	PART = 4,		/* of what is left of a gap is read at once */
+	PATIENCE = 6,		/* tries in the middle are in vain, more than */
+	WORTH = 2,		/* so many for each that was not */
+};
+
+void
+gaps_begin(struct gaps *g)
+{
+	*g = (struct gaps){ .heap = NULL };
+	pthread_mutex_init(&g->lock, NULL);
+}
+
+void
+gaps_end(struct gaps *g)
+{
+	pthread_mutex_destroy(&g->lock);
+	free(g->heap);
+}
+
+/* What has a good end comes first. */
+static bool
+larger(const struct gap *a, const struct gap *b)
+{
+	uint64_t x = a->end - a->off, y = b->end - b->off;
+	bool p = a->front || a->back, q = b->front || b->back;
+
+	if (p != q)
+		return p;
+	return x != y ? x > y : a->off < b->off;
+}
+
+static void
+swap(struct gap *a, struct gap *b)
+{
+	struct gap t = *a;
+
+	*a = *b;
+	*b = t;
+}
+
+static int
+push(struct gaps *g, struct gap gap)
+{
+	struct gap *more;
+	size_t i, up;
+
+	if (gap.off >= gap.end || (!g->inner && !gap.front && !gap.back))
+		return 0;
+	if (g->n == g->room) {
+		more = reallocarray(g->heap, g->room * 2 + 64, sizeof(*more));
+		if (more == NULL)
+			return ENOMEM;
+		g->heap = more;
+		g->room = g->room * 2 + 64;
+	}
+	g->heap[g->n] = gap;
+	for (i = g->n++; i > 0; i = up) {
+		up = (i - 1) / 2;
+		if (!larger(&g->heap[i], &g->heap[up]))
+			break;
+		swap(&g->heap[i], &g->heap[up]);
+	}
+	return 0;
+}
+
+/* Whether to try the middle of one is worth an error, by what came of others. */
+static bool
+hopeful(const struct gaps *g)
+{
+	return g->lost < PATIENCE + WORTH * g->won;
+}
+
+static bool
+pop(struct gaps *g, struct gap *gap)
+{
+	size_t i = 0, down;
+
+	if (g->n == 0)
+		return false;
+	*gap = g->heap[0];
+	if (!gap->front && !gap->back && !hopeful(g))
+		return false;
+	g->heap[0] = g->heap[--g->n];
+	while ((down = 2 * i + 1) < g->n) {
+		if (down + 1 < g->n && larger(&g->heap[down + 1],
+		    &g->heap[down]))
+			down++;
+		if (!larger(&g->heap[down], &g->heap[i]))
+			break;
+		swap(&g->heap[i], &g->heap[down]);
+		i = down;
+	}
+	return true;
+}
+
+/* What was read, or is not wanted. */
+static bool
+harmless(enum seg_status s)
+{
+	return s == FINISHED || s == OUTSIDE;
+}
+
+int
+gaps_fill(struct gaps *g, struct map *map, enum seg_status status, bool inner)
+{
+	struct seg *seg;
+	size_t n = map_copy(map, &seg), i;
+	int err = n == 0 ? ENOMEM : 0;
+
+	pthread_mutex_lock(&g->lock);
+	g->n = 0;
+	g->inner = inner;
+	g->won = g->lost = 0;
+	for (i = 0; i < n && err == 0; i++)
+		if (seg[i].status == status)
+			err = push(g, (struct gap){ seg[i].off,
+			    seg[i].off + seg[i].len,
+			    i == 0 || harmless(seg[i - 1].status),
+			    i + 1 == n || harmless(seg[i + 1].status) });
+	pthread_mutex_unlock(&g->lock);
+	free(seg);
+	return err;
+}
+
+/* n bytes at an end of a gap, or in its midst, from a multiple of "least" on. */
+static struct seg
+part_of(const struct gap *gap, uint64_t n, size_t least)
+{
+	struct seg s = { .off = gap->off };
+	uint64_t end = gap->end;
+
+	if (n >= gap->end - gap->off)
+		n = gap->end - gap->off;
+	else if (gap->back) {
+		s.off = gap->end - n;
+		s.off += (least - s.off % least) % least;
+		if (s.off >= gap->end)
+			s.off = gap->end - n;
+	} else if (gap->front) {
+		end = gap->off + n;
+		end -= end % least;
+		if (end <= gap->off)
+			end = gap->off + n;
+	} else {
+		s.off = gap->off + (gap->end - gap->off - n) / 2;
+		s.off -= s.off % least;
+		s.off = s.off < gap->off ? gap->off : s.off;
+		end = s.off + n;
+	}
+	s.len = end - s.off;
+	return s;
+}
+
+bool
+gaps_take(struct gaps *g, size_t least, size_t most, struct gap *gap,
+    struct seg *piece)
+{
+	uint64_t n;
+	bool any;
+
+	pthread_mutex_lock(&g->lock);
+	any = pop(g, gap);
+	pthread_mutex_unlock(&g->lock);
+	if (!any)
+		return false;
+	n = (gap->end - gap->off) / PART;
+	n -= n % least;
+	n = n > most ? most : n;
+	if (n < least || (!gap->front && !gap->back))
+		n = least;
+	*piece = part_of(gap, n, least);
+	return true;
+}
+
+bool
+gaps_take_all(struct gaps *g, struct seg *seg)
+{
+	struct gap gap;
+	bool any;
+
+	pthread_mutex_lock(&g->lock);
+	any = pop(g, &gap);
+	pthread_mutex_unlock(&g->lock);
+	if (any)
+		*seg = (struct seg){ .off = gap.off, .len = gap.end - gap.off };
+	return any;
+}
+
+/* The middle was tried. */
+static int
+give_halves(struct gaps *g, struct gap below, struct gap above, bool good)
+{
+	int err;
+
+	g->won += good;
+	g->lost += !good;
+	below.back = above.front = good;
+	err = push(g, below);
+	return err != 0 ? err : push(g, above);
+}
+
+int
+gaps_give(struct gaps *g, const struct gap *gap, const struct seg *piece,
+    bool good, bool tried)
+{
+	struct gap below = { gap->off, piece->off, gap->front, false };
+	struct gap above = { piece->off + piece->len, gap->end, false,
+		gap->back };
+	struct gap same = { piece->off, piece->off + piece->len, false, false };
+	int err;
+
+	pthread_mutex_lock(&g->lock);
+	if (!gap->front && !gap->back)
+		err = give_halves(g, below, above, good);
+	else {
+		below.back = good && gap->back;
+		above.front = good && !gap->back;
+		err = push(g, below);
+		if (err == 0)
+			err = push(g, above);
+		same.back = gap->back;
+		same.front = !gap->back;
+		if (err == 0 && !good && !tried)
+			err = push(g, same);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}

@@ -1,0 +1,139 @@
+/*
+ * The course of a rescue's first pass: pieces as small as the bad areas are many,
+ * and jumps as far as the last areas reached.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "rescue/course.h"
+
+enum { KIB = 1 << 10, MIB = 1 << 20 };
+
+static const uint64_t gib = 1 << 30;
+
+static void
+large_while_nothing_is_bad(void **state)
+{
+	struct course c;
+
+	(void)state;
+	course_begin(&c, 64 * gib, 0);
+	assert_int_equal(course_piece(&c, 0, MIB), MIB);
+	assert_int_equal(course_piece(&c, 60 * gib, MIB), MIB);
+	course_end(&c);
+}
+
+static void
+small_where_much_is_bad(void **state)
+{
+	struct course c;
+
+	(void)state;
+	course_begin(&c, gib, 0);
+	course_bad(&c);
+	assert_int_equal(course_piece(&c, 0, MIB), 32 * KIB);
+	assert_int_equal(course_piece(&c, 10 * MIB, MIB), 64 * KIB);
+	assert_int_equal(course_piece(&c, gib, MIB), 256 * KIB);
+	assert_int_equal(course_piece(&c, gib, 4 * KIB), 4 * KIB);
+	course_end(&c);
+	course_begin(&c, gib, 100);	/* known from a run before */
+	assert_int_equal(course_piece(&c, gib, MIB), 64 * KIB);
+	course_end(&c);
+}
+
+/* Jump until an area of so many bytes is left behind; returns the errors. */
+static unsigned
+cross(struct course *c, uint64_t area)
+{
+	uint64_t far = 0;
+	unsigned errors = 0;
+
+	while (far < area) {
+		far += course_bad(c);
+		errors++;
+	}
+	course_good(c);
+	return errors;
+}
+
+static void
+jumps_grow(void **state)
+{
+	struct course c;
+	uint64_t first, next, sum;
+
+	(void)state;
+	course_begin(&c, 64 * gib, 0);
+	first = course_bad(&c);
+	next = course_bad(&c);
+	assert_int_equal(first, 256 * KIB);
+	assert_int_equal(next, 2 * first);
+	for (sum = first + next; sum < 64 * MIB; sum += next)
+		next = course_bad(&c);
+	assert_in_range(next, 16 * MIB, 64 * MIB);
+	course_end(&c);
+}
+
+/* Of heads that are alike the later ones cost an error each, or little more. */
+static void
+learns_how_far(void **state)
+{
+	struct course c;
+	unsigned i, errors = 0, first;
+
+	(void)state;
+	course_begin(&c, 64 * gib, 0);
+	first = cross(&c, 50 * (uint64_t)MIB);
+	for (i = 0; i < 16; i++)
+		errors += cross(&c, 50 * (uint64_t)MIB);
+	assert_in_range(first, 6, 12);
+	assert_in_range(errors, 16, 16 + 8);
+	course_end(&c);
+}
+
+static void
+forgets_a_large_area(void **state)
+{
+	struct course c;
+	unsigned i, errors = 0;
+
+	(void)state;
+	course_begin(&c, 64 * gib, 0);
+	cross(&c, 100 * (uint64_t)MIB);
+	for (i = 0; i < 80; i++)
+		errors += cross(&c, 1);
+	assert_in_range(errors, 80, 80);
+	assert_in_range(course_bad(&c), 256 * KIB, MIB);
+	course_end(&c);
+}
+
+static void
+no_jump_beyond_a_hundredth(void **state)
+{
+	struct course c;
+	unsigned i;
+
+	(void)state;
+	course_begin(&c, gib, 0);
+	for (i = 0; i < 40; i++)
+		assert_in_range(course_bad(&c), 1, gib / 100);
+	course_end(&c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(large_while_nothing_is_bad),
+		cmocka_unit_test(small_where_much_is_bad),
+		cmocka_unit_test(jumps_grow),
+		cmocka_unit_test(learns_how_far),
+		cmocka_unit_test(forgets_a_large_area),
+		cmocka_unit_test(no_jump_beyond_a_hundredth),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+/*
+ * The gaps of a rescue: the largest first, from an end that is good, and those
+ * between bad ends as long as that is of use.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "rescue/gaps.h"
+
+enum { KIB = 1 << 10, LEAST = 64 * KIB, MOST = 256 * KIB, SIZE = 8 << 20 };
+
+static void
+mark(struct map *map, uint64_t off, uint64_t end, enum seg_status s)
+{
+	assert_int_equal(map_set(map, off * KIB, (end - off) * KIB, s), 0);
+}
+
+static struct map
+fresh(void)
+{
+	struct map map;
+
+	assert_int_equal(map_init(&map, SIZE, MOST, 0), 0);
+	return map;
+}
+
+/* Read by gaps what is not bad in the map "truth"; returns the errors. */
+static unsigned
+work_off(struct gaps *g, struct map *map, struct map *truth)
+{
+	struct gap gap;
+	struct seg s, bad;
+	unsigned errors = 0;
+	bool good;
+
+	while (gaps_take(g, LEAST, MOST, &gap, &s)) {
+		assert_true(map_all(map, s.off, s.len, UNTRIED));
+		assert_in_range(s.len, 1, MOST);
+		good = !map_next(truth, s.off, BAD, &bad) ||
+		    bad.off >= s.off + s.len;
+		errors += !good;
+		assert_int_equal(map_set(map, s.off, s.len, good ? FINISHED :
+		    UNTRIMMED), 0);
+		assert_int_equal(gaps_give(g, &gap, &s, good, true), 0);
+	}
+	return errors;
+}
+
+static void
+largest_first(void **state)
+{
+	struct map map = fresh();
+	struct gaps g;
+	struct gap gap;
+	struct seg s;
+
+	(void)state;
+	gaps_begin(&g);
+	mark(&map, 0, 1024, FINISHED);
+	mark(&map, 2048, 4096, FINISHED);
+	mark(&map, 7168, 8192, FINISHED);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, false), 0);
+	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
+	assert_int_equal(s.off, (7168 - 256) * KIB);
+	assert_int_equal(s.len, 256 * KIB);
+	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
+	assert_int_equal(s.off, (2048 - 256) * KIB);
+	assert_false(gaps_take(&g, LEAST, MOST, &gap, &s));
+	gaps_end(&g);
+	map_free(&map);
+}
+
+static void
+whole_ones(void **state)
+{
+	struct map map = fresh();
+	struct gaps g;
+	struct seg s;
+
+	(void)state;
+	gaps_begin(&g);
+	mark(&map, 100, 200, UNTRIMMED);
+	mark(&map, 300, 600, UNTRIMMED);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIMMED, true), 0);
+	assert_true(gaps_take_all(&g, &s));
+	assert_int_equal(s.off, 300 * KIB);
+	assert_int_equal(s.len, 300 * KIB);
+	assert_true(gaps_take_all(&g, &s));
+	assert_int_equal(s.len, 100 * KIB);
+	assert_false(gaps_take_all(&g, &s));
+	gaps_end(&g);
+	map_free(&map);
+}
+
+/* From each good end one error, and what lies before it is read. */
+static void
+up_to_an_error(void **state)
+{
+	struct map map = fresh(), truth = fresh();
+	struct gaps g;
+
+	(void)state;
+	gaps_begin(&g);
+	mark(&truth, 3000, 5000, BAD);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, false), 0);
+	assert_int_equal(work_off(&g, &map, &truth), 2);
+	assert_true(map_all(&map, 0, (3000 - 256) * KIB, FINISHED));
+	assert_true(map_all(&map, (5000 + 256) * KIB, (8192 - 5256) * KIB,
+	    FINISHED));
+	assert_false(map_all(&map, 3256 * KIB, 1400 * KIB, FINISHED));
+	gaps_end(&g);
+	map_free(&map);
+	map_free(&truth);
+}
+
+/* Good data between two bad places, of which nothing is known. */
+static void
+between_bad_ends(void **state)
+{
+	struct map map = fresh(), truth = fresh();
+	struct gaps g;
+	unsigned errors;
+
+	(void)state;
+	gaps_begin(&g);
+	mark(&map, 0, 64, UNTRIMMED);
+	mark(&map, 8128, 8192, UNTRIMMED);
+	mark(&truth, 2000, 2001, BAD);
+	mark(&truth, 6000, 6100, BAD);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, false), 0);
+	assert_int_equal(work_off(&g, &map, &truth), 0);
+	assert_true(map_all(&map, 64 * KIB, 8064 * KIB, UNTRIED));
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, true), 0);
+	errors = work_off(&g, &map, &truth);
+	assert_in_range(errors, 2, 6);
+	assert_in_range(map_totals(&map).untried, 0, 64 * KIB);
+	gaps_end(&g);
+	map_free(&map);
+	map_free(&truth);
+}
+
+static void
+gives_a_dead_one_up(void **state)
+{
+	struct map map = fresh(), truth = fresh();
+	struct gaps g;
+
+	(void)state;
+	gaps_begin(&g);
+	mark(&map, 0, 64, UNTRIMMED);
+	mark(&map, 8128, 8192, UNTRIMMED);
+	mark(&truth, 0, 8192, BAD);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, true), 0);
+	assert_in_range(work_off(&g, &map, &truth), 1, 8);
+	gaps_end(&g);
+	map_free(&map);
+	map_free(&truth);
+}
+
+/* A piece that is to be read again, in parts, is no end of its gap. */
+static void
+read_again(void **state)
+{
+	struct map map = fresh();
+	struct gaps g;
+	struct gap gap;
+	struct seg s, again;
+
+	(void)state;
+	gaps_begin(&g);
+	mark(&map, 0, 64, UNTRIMMED);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, false), 0);
+	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
+	assert_int_equal(gaps_give(&g, &gap, &s, false, false), 0);
+	assert_true(gaps_take(&g, LEAST, MOST, &gap, &again));
+	assert_int_equal(again.off + again.len, s.off + s.len);
+	assert_int_equal(again.len, LEAST);
+	assert_int_equal(gaps_give(&g, &gap, &again, false, true), 0);
+	assert_false(gaps_take(&g, LEAST, MOST, &gap, &s));
+	gaps_end(&g);
+	map_free(&map);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(largest_first),
+		cmocka_unit_test(whole_ones),
+		cmocka_unit_test(up_to_an_error),
+		cmocka_unit_test(between_bad_ends),
+		cmocka_unit_test(gives_a_dead_one_up),
+		cmocka_unit_test(read_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
