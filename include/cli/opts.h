@@ -64,6 +64,7 @@ enum rescue_word {		/* of rescue= */
 	RESCUE_NOTRIM = 1 << 0,
 	RESCUE_NOSCRAPE = 1 << 1,
 	RESCUE_REVERSE = 1 << 2,
+	RESCUE_NOSWEEP = 1 << 3,
 };
 
 enum engine {			/* of engine= */

@@ -18,7 +18,7 @@
  *	hash.lock	a few instructions	what waits to be digested
  *	gate.lock	a few instructions	who reads alone, in a rescue
  *	course.lock	a few instructions	what its first pass has learned
- *	gaps.lock	a few instructions	what a pass of it has yet to read
+ *	gaps.lock	a few instructions	what it has yet to read
  *	pulse.lock	a few instructions	the last reads of a rescue
  *	zeros.lock	a few instructions	zeros that a rescue has read
  *	meter.lock	a few instructions	who is in flight

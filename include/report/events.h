@@ -15,6 +15,7 @@
 #include "map/map.h"
 #include "plan/plan.h"
 #include "report/sink.h"
+#include "rescue/pattern.h"
 
 struct json_t;			/* jansson's */
 
@@ -28,6 +29,7 @@ struct events {			/* the main thread's */
 	bool		 bounded;
 	uint64_t	 told;	/* errors before this byte of the map are */
 	double		 next;	/* seconds; when progress is due */
+	bool		 patterned;	/* a pattern was told */
 };
 
 /*
@@ -52,6 +54,9 @@ void events_progress(struct events *, const struct plan *, struct map *,
 
 /* Nothing more is read: tell the other errors, and note them all. */
 void events_errors(struct events *, const struct plan *, struct map *);
+
+/* There is a pattern in what is bad. */
+void events_pattern(struct events *, const struct pattern *);
 
 /* wait=: the source has gone, and is waited for; it is back. */
 void events_gone(struct events *, const struct plan *, const struct tally *);

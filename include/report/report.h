@@ -11,6 +11,7 @@
 #include "copy/outcome.h"
 #include "part/findings.h"
 #include "plan/plan.h"
+#include "rescue/pattern.h"
 
 /* An error by itself: a refusal, a usage error.  One line. */
 void report_fault(const struct fault *);
@@ -57,6 +58,9 @@ void report_so_far(const struct plan *, const struct tally *);
 
 /* verify= has found the first byte (of the map) that differs. */
 void report_differs(const struct plan *, uint64_t off);
+
+/* There is a pattern in what is bad. */
+void report_pattern(const struct plan *, const struct pattern *);
 
 /* A signal was taken; what is in flight is being finished. */
 void report_stopping(int signo);

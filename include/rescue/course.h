@@ -13,8 +13,8 @@ struct course {			/* c: lock */
 	pthread_mutex_t	 lock;
 	uint64_t	 least, most;	/* I: bytes of a jump */
 	uint64_t	 areas;	/* c: bad ones, met so far */
-	uint64_t	 enough;	/* c: bytes behind a first error; and what */
-	uint64_t	 shorter;	/* c: was not, or 0 */
+	uint64_t	 enough;	/* c: bytes behind a first error; */
+	uint64_t	 shorter;	/* c: what was not, or 0 */
 	uint64_t	 jump;	/* c: of the last one, 0 once it has landed */
 	uint64_t	 far;	/* c: behind the first error, so far */
 	unsigned	 part;	/* c: of "shorter", to be taken off it next */

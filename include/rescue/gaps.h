@@ -1,6 +1,6 @@
 /*
- * The gaps of a rescue's map: what has one status, the largest part first.  Used
- * by rescue.c.
+ * The gaps of a rescue's map: what has one status, the largest part first.
+ * Used by rescue.c.
  */
 #ifndef PARDD_GAPS_H
 #define PARDD_GAPS_H
@@ -26,6 +26,7 @@ struct gaps {			/* g: lock */
 	unsigned	 won, lost;	/* g: reads in the midst of those */
 };
 
+/* With nothing in it; and with what it takes given back. */
 void gaps_begin(struct gaps *);
 void gaps_end(struct gaps *);
 
@@ -36,8 +37,8 @@ void gaps_end(struct gaps *);
 int gaps_fill(struct gaps *, struct map *, enum seg_status, bool inner);
 
 /*
- * Take a gap, to be read in part: *piece, from an end that is good, a quarter of
- * it, or from its midst; "least" bytes at least and "most" at most.  Returns
+ * Take a gap, to be read in part: *piece, from an end that is good, a quarter
+ * of it, or from its midst; "least" bytes at least and "most" at most.  Returns
  * false when none is left.
  */
 bool gaps_take(struct gaps *, size_t least, size_t most, struct gap *,

@@ -16,6 +16,7 @@
 #include "rescue/gaps.h"
 #include "rescue/gate.h"
 #include "rescue/keeper.h"
+#include "rescue/pattern.h"
 #include "rescue/pulse.h"
 #include "rescue/zeros.h"
 
@@ -28,13 +29,15 @@ struct rescue {
 	struct gate	 gate;		/* for who has to read alone */
 	struct course	 course;	/* of the first pass; the same */
 	struct gaps	 gaps;		/* of the present one; the same */
+	struct pattern	 pattern;	/* the lead's until it is patterned */
+	atomic_bool	 patterned;
 	bool		 gated;		/* there is one to destroy */
 	uint32_t	 unit;		/* I: bytes that fail together: the */
 	uint64_t	 unit_off;	/* I: disk's blocks; of byte 0 in one */
-	bool		 rotates;	/* I: a jump takes as long as to read much */
+	bool		 rotates;	/* I: a jump is dear */
 	_Atomic double	 wary_until;	/* seconds: an error is not far */
 	_Atomic double	 answered;	/* seconds: when a read was, last */
-	_Atomic double	 longest;	/* seconds that a read took that failed */
+	_Atomic double	 longest;	/* seconds that an error took */
 	const struct pass *_Atomic pass;	/* the lead's to set */
 	atomic_int	 retry;	/* which one, from 1 */
 	double		 start;	/* seconds, of the monotonic clock */
@@ -60,6 +63,9 @@ void rescue_run(struct job *);
  * *m.  Returns the same for people.
  */
 const char *rescue_where(struct job *, struct mapfile *m);
+
+/* The pattern in what is bad; NULL until there is one. */
+const struct pattern *rescue_pattern(const struct rescue *);
 
 /*
  * The main thread's, now and then: stops the run after maxtime=, which is not

@@ -299,6 +299,17 @@ events_errors(struct events *ev, const struct plan *p, struct map *map)
 }
 
 void
+events_pattern(struct events *ev, const struct pattern *p)
+{
+	if (ev->json.fd >= 0)
+		emit(&ev->json, json_pack("{s:s, s:s, s:o, s:o, s:f}",
+		    "schema", SCHEMA, "event", "pattern", "length",
+		    value_amount((int64_t)p->length), "period",
+		    value_amount((int64_t)p->period), "share", p->share),
+		    PATIENCE);
+}
+
+void
 events_gone(struct events *ev, const struct plan *p, const struct tally *t)
 {
 	if (ev->json.fd >= 0)

@@ -255,6 +255,19 @@ report_differs(const struct plan *p, uint64_t off)
 }
 
 void
+report_pattern(const struct plan *p, const struct pattern *pattern)
+{
+	char length[16], period[16];
+
+	say(stderr, "pardd: %s: %s of every %s cannot be read, %zu times: a "
+	    "dead head?%s", p->src->name,
+	    number_iec(length, sizeof(length), (double)pattern->length),
+	    number_iec(period, sizeof(period), (double)pattern->period),
+	    pattern->runs, (p->opts->rescue & RESCUE_NOSWEEP) != 0 ? "" :
+	    "  It comes last; rescue=nosweep leaves it out");
+}
+
+void
 report_stopping(int signo)
 {
 	if (say_room())

@@ -246,6 +246,11 @@ ended_early(const struct plan *p, struct outcome *out,
 	if (out->flush.status != 0)
 		return conclude(out, STATUS_NOT_FLUSHED, "NOT complete: %s; "
 		    "the copy may not be on the medium", out->flush.text);
+	if (t->untried > 0 && (p->opts->rescue & RESCUE_NOSWEEP) != 0)
+		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
+		    "bytes could not be read, and %llu between them were not "
+		    "tried, with rescue=nosweep; %s tells where",
+		    (ull)(t->bad + t->failed), (ull)t->untried, p->opts->map);
 	if (t->untried + t->claimed > 0)
 		return conclude(out, STATUS_FILE, "NOT complete: %llu bytes "
 		    "were not copied", (ull)(t->untried + t->claimed));

@@ -1,12 +1,12 @@
 /*
- * The course.  Of a piece that fails all is lost from sight until it is trimmed,
- * block by block.  So a piece is as small as it has to be for that to be a
- * hundredth of what was gone over: the more bad areas are met, the smaller.
+ * The course.  Of a piece that fails all is lost from sight until it is
+ * trimmed, block by block.  So a piece is as small as it has to be for that to
+ * be a hundredth of what was gone over: the more errors are met, the smaller.
  *
  * Behind an error the pass jumps, twice as far when it lands in an error again.
  * The first jump is as long as it took to come out of the last bad area, and
- * comes closer to what it took with each, as those of a dead head are alike; but
- * after some that came out at once less is tried.
+ * comes closer to what it took with each, as those of a dead head are alike;
+ * but after some that came out at once less is tried.
  *
  *	c	course->lock, a leaf; held for a few instructions
  */
@@ -19,7 +19,7 @@ enum {
 	JUMP_SMALL = 64 << 10,	/* the same on a small disk */
 	LOST = 100,		/* one part of so many may be lost from sight */
 	CALM = 3,		/* landings */
-	PART = 8,		/* of a jump that was too short is tried, first */
+	PART = 8,		/* of a jump that was too short: taken off */
 	FINE = 32,		/* of a jump: part that need not be known */
 };
 

@@ -1,9 +1,9 @@
 /*
  * The gaps.  A heap of what a pass is to read, the largest first: there is most
- * to be had for an error.  A gap is read from an end that adjoins good data, and
- * given up from there at its first error.  Of one that lies between bad ends a
- * piece in the middle is tried, as long as that has succeeded, now and then, with
- * gaps of that size; then it has two good ends.
+ * to be had for an error.  A gap is read from an end that adjoins good data,
+ * and given up from there at its first error.  Of one that lies between bad
+ * ends a piece in the middle is tried, as long as that succeeds now and then;
+ * if it does, there are two gaps, each with a good end.
  *
  *	g	gaps->lock, a leaf; held for a few instructions
  */
@@ -78,7 +78,7 @@ push(struct gaps *g, struct gap gap)
 	return 0;
 }
 
-/* Whether to try the middle of one is worth an error, by what came of others. */
+/* Whether to try a middle is worth an error, by what came of others. */
 static bool
 hopeful(const struct gaps *g)
 {
@@ -137,7 +137,7 @@ gaps_fill(struct gaps *g, struct map *map, enum seg_status status, bool inner)
 	return err;
 }
 
-/* n bytes at an end of a gap, or in its midst, from a multiple of "least" on. */
+/* n bytes at an end of a gap, or in its midst, aligned to "least". */
 static struct seg
 part_of(const struct gap *gap, uint64_t n, size_t least)
 {

@@ -31,7 +31,7 @@ struct pass {
 	enum skip	 skip;
 	char		 phase;		/* ddrescue's name for it */
 	int		 number;
-	bool		 last;		/* nothing is left out for a later one */
+	bool		 last;		/* it leaves nothing for another */
 };
 
 /* The one that reads large pieces side by side, as a plain copy does. */

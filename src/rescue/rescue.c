@@ -69,12 +69,14 @@ static const struct pass retries[] = {
 };
 
 static const struct pass fills[] = {
-	{ "Filling what was not read", UNTRIED, FILL, false, NO_SKIP, 'F', 1, true },
+	{ "Filling what was not read", UNTRIED, FILL, false, NO_SKIP,
+	    'F', 1, true },
 	{ "Filling what was not read", UNTRIMMED, FILL, false, NO_SKIP,
 	    'F', 1, true },
 	{ "Filling what was not read", UNSCRAPED, FILL, false, NO_SKIP,
 	    'F', 1, true },
-	{ "Filling what was not read", BAD, FILL, false, NO_SKIP, 'F', 1, true },
+	{ "Filling what was not read", BAD, FILL, false, NO_SKIP,
+	    'F', 1, true },
 };
 
 static const struct pass over = { "Finished", FINISHED, COPY, false, NO_SKIP,
@@ -166,11 +168,20 @@ behind_us(const struct mapfile *m, const struct pass *pass)
 	    !pass->last && (m->phase == '*' || m->phase == '/');
 }
 
+/* Whether it reads what the others took for dead. */
+static bool
+sweeps(const struct pass *pass)
+{
+	return pass->how == COPY && pass->last;
+}
+
 static bool
 wanted(const struct job *job, const struct pass *pass)
 {
 	unsigned words = job->p->opts->rescue;
 
+	if (sweeps(pass) && (words & RESCUE_NOSWEEP) != 0)
+		return false;
 	if (pass->how == TRIM && (words & RESCUE_NOTRIM) != 0)
 		return false;
 	if (pass->from == UNSCRAPED &&
@@ -308,14 +319,34 @@ retry(struct job *job)
 	}
 }
 
+/* With the ends of bad areas found it may be seen that a head is dead. */
+static void
+look_for_pattern(struct job *job)
+{
+	struct rescue *r = job->rescue;
+
+	if (!r->patterned && pattern_find(&job->map, &r->pattern))
+		r->patterned = true;
+}
+
+const struct pattern *
+rescue_pattern(const struct rescue *r)
+{
+	return r != NULL && r->patterned ? &r->pattern : NULL;
+}
+
 static void
 run_passes(struct job *job)
 {
 	size_t i;
 
-	for (i = 0; i < COUNT(passes); i++)
-		if (wanted(job, &passes[i]))
-			run_pass(job, &passes[i]);
+	for (i = 0; i < COUNT(passes); i++) {
+		if (!wanted(job, &passes[i]))
+			continue;
+		run_pass(job, &passes[i]);
+		if (passes[i].how == TRIM)
+			look_for_pattern(job);
+	}
 }
 
 /*
@@ -366,6 +397,18 @@ rescue_overdue(struct job *job)
 	return true;
 }
 
+/* The sweep was left out: that is where the next run goes on. */
+static void
+begin_sweep(struct job *job)
+{
+	const struct pass *pass = passes;
+
+	while (!sweeps(pass))
+		pass++;
+	job->rescue->pass = pass;
+	map_pass(&job->map, pass->from, pass_backwards(job, pass));
+}
+
 /* It is no matter that it was late for what is all done. */
 static void
 come_to_end(struct job *job)
@@ -378,6 +421,9 @@ come_to_end(struct job *job)
 		fail_late(job);
 	if (done || !job->stop)
 		job->rescue->pass = &over;
+	if (!job->stop && (job->p->opts->rescue & RESCUE_NOSWEEP) != 0 &&
+	    t.untried > 0)
+		begin_sweep(job);
 }
 
 void
@@ -389,7 +435,8 @@ rescue_run(struct job *job)
 
 	keeper_start(job);
 	run_passes(job);
-	if (!job->stop && map_next(&job->map, 0, UNTRIED, &any)) {
+	if (!job->stop && (job->p->opts->rescue & RESCUE_NOSWEEP) == 0 &&
+	    map_next(&job->map, 0, UNTRIED, &any)) {
 		r->keeper.file.phase = '+';	/* it lies before that place */
 		run_passes(job);
 	}

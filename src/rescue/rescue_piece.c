@@ -7,7 +7,7 @@
  * out reads one piece at a time (the gate), a small one, and the others write
  * meanwhile; the first does so for a while after an error, and where errors are
  * many.  A worker that is stuck in a slow read is left behind, and so is the
- * area.  Where a jump is dear, what is read block by block is read by one worker.
+ * area.  Where a jump is dear, one worker reads what is read block by block.
  */
 #include "rescue/rescue.h"
 
@@ -306,8 +306,8 @@ by_block(const struct pass *pass)
 }
 
 /*
- * One block, or some: 1 it is good, 0 it is bad, or one of them is, -1 the worker
- * has to end.
+ * One block, or some: 1 all is good, 0 it is bad, or one of them is, -1 the
+ * worker has to end.
  */
 static int
 try_range(struct worker *w, uint64_t off, size_t len)
@@ -363,9 +363,9 @@ trim_front(struct worker *w, uint64_t *from, uint64_t to)
 }
 
 /*
- * Where to read from, from behind.  Where a jump is dear that is half of what is
- * left, of which a part that fails will be scraped soon; or, where that comes
- * last of all, a part that is small enough to be gone over block by block then.
+ * Where to read from, from behind, where a jump is dear: half of what is left,
+ * of which a part that fails will be scraped soon; or, where that comes last of
+ * all, a part that is small enough to be gone over block by block then.
  */
 static uint64_t
 back_from(const struct worker *w, uint64_t from, uint64_t to, bool soon)
@@ -402,9 +402,9 @@ trim_back(struct worker *w, uint64_t from, uint64_t *to, bool soon)
 
 /*
  * An end that adjoins a bad block has been trimmed before, and behind what was
- * given up, untried, nothing good is to be expected yet.  With both ends trimmed
- * the rest is to be scraped, even if the copy is being stopped: in a map where it
- * is not, ddrescue would forget to scrape it.
+ * given up, untried, nothing good is to be expected yet.  With both ends
+ * trimmed the rest is to be scraped, even if the copy is being stopped: in a
+ * map where it is not, ddrescue would forget to scrape it.
  */
 static bool
 trim_piece(struct worker *w, const struct seg *seg)
@@ -547,12 +547,13 @@ claim_next(struct job *job, struct hold *h)
 {
 	struct rescue *r = job->rescue;
 	const struct pass *pass = r->pass;
+	size_t most = most_of_gap(job);
 
 	if (pass->how == TRIM)
 		return gaps_take_all(&r->gaps, &h->seg) ?
 		    claim_range(&job->map, &h->seg) : 0;
 	if (pass_by_size(pass))
-		return gaps_take(&r->gaps, least(most_of_gap(job), piece_size(job)), most_of_gap(job),
+		return gaps_take(&r->gaps, least(most, piece_size(job)), most,
 		    &h->gap, &h->seg) ? claim_range(&job->map, &h->seg) : 0;
 	map_pieces(&job->map, piece_size(job));
 	return pass->from == UNSCRAPED ? map_claim_all(&job->map, &h->seg) :
@@ -603,7 +604,8 @@ put_off(struct job *job, const struct seg *seg)
 {
 	const struct pass *pass = job->rescue->pass;
 
-	return pass->from == UNSCRAPED && !pass->last &&
+	return pass->from == UNSCRAPED &&
+	    (!pass->last || (job->p->opts->rescue & RESCUE_NOSWEEP) != 0) &&
 	    ((seg->off > 0 && map_at(&job->map, seg->off - 1) == UNTRIED) ||
 	    map_at(&job->map, seg->off + seg->len) == UNTRIED);
 }

@@ -323,6 +323,22 @@ tell_differs(struct progress *pr, struct job *job)
 	}
 }
 
+/* That a head seems to be dead is told once. */
+static void
+tell_pattern(struct progress *pr, struct events *ev, const struct job *job)
+{
+	const struct pattern *p = rescue_pattern(job->rescue);
+
+	if (p == NULL || ev->patterned || !say_room())
+		return;
+	ev->patterned = true;
+	events_pattern(ev, p);
+	if ((job->p->opts->status & SHOW_NONE) == 0) {
+		progress_clear(pr);
+		report_pattern(job->p, p);
+	}
+}
+
 static void
 tell(struct progress *pr, struct events *ev, struct job *job,
     const struct tally *t)
@@ -330,6 +346,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 	struct fault f;
 
 	tell_differs(pr, job);
+	tell_pattern(pr, ev, job);
 	progress_draw(pr, t);
 	events_progress(ev, job->p, &job->map, t);
 	while (say_room() && events_trouble(ev, &f)) {
@@ -370,6 +387,7 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 		tell(&progress, ev, job, &t);
 		control_serve(c, p + 2, job, &t);
 	}
+	tell_pattern(&progress, ev, job);
 	out->tally = tally(job, &watch, start);
 	progress_end(&progress, &out->tally);
 	if (!stay)

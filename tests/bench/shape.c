@@ -4,8 +4,8 @@
  *	shape NAME [SEED [MIB]]
  *
  * Prints it: size, costs, and the bad areas that chance makes of SEED (1).  MIB
- * is the size in place of the shape's own; with it goes the size of what repeats
- * over the disk, and the number of what is scattered stays.  Without a name the
+ * is the size in place of the shape's own; with it goes the size of what
+ * repeats over the disk, and the number of what is scattered stays.  Without a name the
  * names are listed, each with a text, the flags that serve GNU ddrescue best on
  * it, 1 where the disk rotates, and 1 where it takes
  * minutes, parted by tabs.
@@ -212,13 +212,16 @@ static const struct shape shapes[] = {
 	    SSD ";above 4096", "", false, false },
 	{ "third", "40 pairs of sectors, the third try succeeds", 512,
 	    places, 40, 2, SSD ";tries 3", "-r 3", false, false },
-	{ "giant", "a giant area, 10 %", 256, giant, 10, 0, SSD, "", false, false },
+	{ "giant", "a giant area, 10 %", 256, giant, 10, 0, SSD, "",
+	    false, false },
 	{ "rotating", "rotating, 30 single sectors", 1024, scattered, 30, 1,
 	    HDD, "", true, false },
 	{ "hddmixed", "rotating, 40 areas, sizes lognormal", 1024, mixed, 40,
 	    35, HDD, "", true, false },
-	{ "large", "10 areas of 2 MB", 512, places, 10, 4000, SSD, "", false, false },
-	{ "few", "20 single sectors", 512, scattered, 20, 1, SSD, "", false, false },
+	{ "large", "10 areas of 2 MB", 512, places, 10, 4000, SSD, "",
+	    false, false },
+	{ "few", "20 single sectors", 512, scattered, 20, 1, SSD, "",
+	    false, false },
 	{ "many", "2000 single sectors", 512, scattered, 2000, 1, SSD, "",
 	    false, false },
 	{ "ends", "first and last 4 MB bad", 512, ends, 8000, 8000, SSD, "",
@@ -236,7 +239,8 @@ static const struct shape shapes[] = {
 	    zones, 4, 64 << 10, HDD ";stop 1", "-c 1024", true, false },
 	{ "dead1t", "1 TiB, dead head of 4, runs of 2 GiB", 1 << 20, head, 4,
 	    2 << 20, HDD ";stop 1", "-c 1024", true, true },
-	{ "healthy", "nothing bad", 512, healthy, 0, 0, SSD, "-c 2048", false, false },
+	{ "healthy", "nothing bad", 512, healthy, 0, 0, SSD, "-c 2048",
+	    false, false },
 };
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -247,7 +251,8 @@ list(void)
 	size_t i;
 
 	for (i = 0; i < COUNT(shapes); i++)
-		printf("%s\t%s\t-d%s%s\t%d\t%d\n", shapes[i].name, shapes[i].text,
+		printf("%s\t%s\t-d%s%s\t%d\t%d\n", shapes[i].name,
+		    shapes[i].text,
 		    *shapes[i].flags != '\0' ? " " : "", shapes[i].flags,
 		    shapes[i].rotates, shapes[i].long_one);
 }

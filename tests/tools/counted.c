@@ -1,8 +1,8 @@
 /*
  * counted: a bad disk whose costs are counted, between the program and libc
  * (LD_PRELOAD).  No time passes in which nothing is done: a clock stands still
- * while the program thinks, and goes on by what each read of the disk costs.  So
- * a night's rescue takes a second, and comes out the same each time, however
+ * while the program thinks, and goes on by what each read of the disk costs.
+ * So a night's rescue takes a second, and comes out the same each time, however
  * busy the machine is.
  *
  *	DISK=FILE	what the disk is like: lines of a word and numbers
@@ -11,8 +11,8 @@
  *	TARGET=FILE	what is written to it is looked at and thrown away
  *	FIGURES=FILE	gets what it came to, a line
  *	READS=FILE	gets a line for each read: second, offset, length, good
- *	SYSFS=DIR	if given, SOURCE is a block device, and DIR its folder in
- *			sysfs
+ *	SYSFS=DIR	if given, SOURCE is a block device, and DIR its folder
+ *			in sysfs
  *
  * The words of DISK (bytes, microseconds):
  *

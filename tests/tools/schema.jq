@@ -102,6 +102,10 @@ def rules:
 		length: (.length | maybe(count))}
 	elif .event == "gone" then {
 		seconds: (.seconds | seconds), wait: (.wait | count and . > 0)}
+	elif .event == "pattern" then {
+		length: (.length | count and . > 0),
+		period: (.period | count and . > 0),
+		share: (.share | type == "number" and . > 0 and . < 1)}
 	elif .event == "back" then {name: (.name | text)}
 	elif .event == "error" then {
 		offset: (.offset | count), length: (.length | count and . > 0)}

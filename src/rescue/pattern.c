@@ -1,0 +1,92 @@
+/*
+ * A pattern is three bad runs or more, of which each is about as long as the
+ * one before, and about as far from it.  About, since the tracks of a disk
+ * become shorter from zone to zone.  Short runs do not count: scratches and the
+ * pieces of a read that failed are alike, too.
+ */
+#include "rescue/pattern.h"
+
+#include <stdlib.h>
+
+enum {
+	RUN_LEAST = 1 << 20,	/* bytes */
+	ALIKE = 8,		/* apart by one part of so many at most */
+};
+
+/* What was read, or is not wanted. */
+static bool
+harmless(const struct seg *s)
+{
+	return s->status == FINISHED || s->status == OUTSIDE;
+}
+
+/* The long bad runs of a map, in place of its segments; returns how many. */
+static size_t
+runs_of(struct seg *seg, size_t n)
+{
+	size_t i, runs = 0;
+	struct seg run;
+
+	for (i = 0; i < n; i++) {
+		if (harmless(&seg[i]))
+			continue;
+		run = seg[i];
+		for (; i + 1 < n && !harmless(&seg[i + 1]); i++)
+			run.len += seg[i + 1].len;
+		if (run.len >= RUN_LEAST)
+			seg[runs++] = run;
+	}
+	return runs;
+}
+
+static bool
+alike(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b <= a / ALIKE : b - a <= b / ALIKE;
+}
+
+/* Whether the three runs from here on are part of one. */
+static bool
+three(const struct seg *run)
+{
+	return alike(run[0].len, run[1].len) && alike(run[1].len, run[2].len) &&
+	    alike(run[1].off - run[0].off, run[2].off - run[1].off);
+}
+
+/* Whether it is one of such three. */
+static bool
+is_part(const struct seg *run, size_t n, size_t i)
+{
+	return (i + 2 < n && three(&run[i])) ||
+	    (i > 0 && i + 1 < n && three(&run[i - 1])) ||
+	    (i > 1 && three(&run[i - 2]));
+}
+
+bool
+pattern_find(struct map *map, struct pattern *p)
+{
+	uint64_t length = 0, distance = 0;
+	size_t n, i, steps = 0;
+	struct seg *run;
+
+	*p = (struct pattern){ .runs = 0 };
+	n = map_copy(map, &run);
+	n = runs_of(run, n);
+	for (i = 0; i < n; i++) {
+		if (!is_part(run, n, i))
+			continue;
+		p->runs++;
+		length += run[i].len;
+		if (i > 0 && is_part(run, n, i - 1)) {
+			distance += run[i].off - run[i - 1].off;
+			steps++;
+		}
+	}
+	free(run);
+	if (p->runs == 0)
+		return false;
+	p->length = length / p->runs;
+	p->period = distance / steps;
+	p->share = (double)p->length / (double)p->period;
+	return true;
+}

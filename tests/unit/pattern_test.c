@@ -1,0 +1,116 @@
+/*
+ * A dead head leaves bad runs of like length at like distances; other damage
+ * does not.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "rescue/pattern.h"
+
+enum { MIB = 1 << 20, SIZE = 1024 };
+
+static struct map
+fresh(void)
+{
+	struct map map;
+
+	assert_int_equal(map_init(&map, (uint64_t)SIZE * MIB, MIB, 0), 0);
+	assert_int_equal(map_set(&map, 0, (uint64_t)SIZE * MIB, FINISHED), 0);
+	return map;
+}
+
+/* A bad run, in MiB, as passes leave it: its ends are known, its midst not. */
+static void
+run(struct map *map, uint64_t off, uint64_t len)
+{
+	const uint64_t from = off * MIB, to = from + len * MIB;
+
+	assert_int_equal(map_set(map, from, to - from, UNTRIED), 0);
+	assert_int_equal(map_set(map, from, 512, BAD), 0);
+	assert_int_equal(map_set(map, from + 512, 65024, UNSCRAPED), 0);
+	assert_int_equal(map_set(map, to - 512, 512, BAD), 0);
+}
+
+static void
+dead_head(void **state)
+{
+	struct map map = fresh();
+	struct pattern p;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 8; i++)
+		run(&map, 20 + i * 100, 25);
+	run(&map, 1000, 2);
+	assert_true(pattern_find(&map, &p));
+	assert_int_equal(p.runs, 8);
+	assert_int_equal(p.length, 25 * MIB);
+	assert_int_equal(p.period, 100 * MIB);
+	assert_true(p.share > .249 && p.share < .251);
+	map_free(&map);
+}
+
+static void
+shorter_tracks(void **state)
+{
+	struct map map = fresh();
+	struct pattern p;
+	uint64_t at, len = 16;
+
+	(void)state;
+	for (at = 10; len > 8; at += 4 * len, len--)
+		run(&map, at, len);
+	assert_true(pattern_find(&map, &p));
+	assert_int_equal(p.runs, 8);
+	assert_in_range(p.length, 9 * MIB, 16 * MIB);
+	map_free(&map);
+}
+
+static void
+two_are_none(void **state)
+{
+	struct map map = fresh();
+	struct pattern p;
+
+	(void)state;
+	assert_false(pattern_find(&map, &p));
+	run(&map, 100, 20);
+	run(&map, 300, 20);
+	assert_false(pattern_find(&map, &p));
+	run(&map, 900, 20);		/* far off */
+	assert_false(pattern_find(&map, &p));
+	run(&map, 500, 5);		/* short */
+	assert_false(pattern_find(&map, &p));
+	map_free(&map);
+}
+
+static void
+short_runs_are_none(void **state)
+{
+	struct map map = fresh();
+	struct pattern p;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 100; i++)
+		assert_int_equal(map_set(&map, (uint64_t)i * 10 * MIB, MIB / 2,
+		    UNTRIMMED), 0);
+	assert_false(pattern_find(&map, &p));
+	map_free(&map);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dead_head),
+		cmocka_unit_test(shorter_tracks),
+		cmocka_unit_test(two_are_none),
+		cmocka_unit_test(short_runs_are_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
