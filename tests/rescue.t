@@ -148,6 +148,21 @@ notrim()
 	    [[ -n $("$maps" list map '*') ]] && grep -q '^0x[0-9A-F]* *+' map
 }
 it "leaves failed reads alone with notrim" notrim
+# Six runs of 2 MiB, one each 10 MiB, that begin and end within a piece.
+pattern()
+{
+	local i
+	bad=1000448+2097152
+	for ((i = 1; i < 6; i++)); do
+		bad+=,$((1000448 + i * 10485760))+2097152
+	done
+	in_memory
+	stuff 64M && rescue 100 '' rescue=nosweep json=json &&
+	    says '^pardd: src: 2.0 MiB of every 10 MiB cannot be read, 6 times: a dead head' &&
+	    [[ $(grep -c '"pattern"' json) = 1 ]] &&
+	    grep -q '"event":"pattern","length":2097152,"period":10485760,"share":0.2}' json
+}
+it "tells of bad areas that a dead head would leave" pattern
 noscrape()
 {
 	bad=1024000+102400

@@ -20,7 +20,7 @@ enum {
 	LOST = 100,		/* one part of so many may be lost from sight */
 	CALM = 3,		/* landings */
 	PART = 8,		/* of a jump that was too short: taken off */
-	FINE = 32,		/* of a jump: part that need not be known */
+	FINE = 128,		/* of a jump: part that need not be known */
 };
 
 static uint64_t

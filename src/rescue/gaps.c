@@ -14,6 +14,7 @@
 
 enum {
 	PART = 4,		/* of what is left of a gap is read at once */
+	PIECE = 256 << 10,	/* bytes; more is read only of a large gap */
 	PATIENCE = 6,		/* tries in the middle are in vain, more than */
 	WORTH = 2,		/* so many for each that was not */
 };
@@ -179,6 +180,8 @@ gaps_take(struct gaps *g, size_t least, size_t most, struct gap *gap,
 	if (!any)
 		return false;
 	n = (gap->end - gap->off) / PART;
+	if (n > PIECE && n < PART * PIECE)
+		n = PIECE;
 	n -= n % least;
 	n = n > most ? most : n;
 	if (n < least || (!gap->front && !gap->back))
