@@ -26,7 +26,4 @@ const char *number_iec(char *buf, size_t room, double bytes);
 /* The least multiple of unit that is no less than n; unit > 0. */
 uint64_t round_up(uint64_t n, uint64_t unit);
 
-/* A little-endian number of 32 bits, at any address. */
-uint32_t le32(const unsigned char *);
-
 #endif

@@ -3,6 +3,7 @@
  */
 #include "base/fault.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ compose(struct fault *f, const char *reason, const char *fmt, va_list ap)
 	vsnprintf(f->text, room, fmt, ap);
 	n = strlen(f->text);
 	if (n + strlen(reason) < room - 1)
-		snprintf(f->text + n, room - n, "%s", reason);
+		strlcpy(f->text + n, reason, room - n);
 	else
 		shorten(f, reason, fmt, again);
 	va_end(again);

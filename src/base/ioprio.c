@@ -4,6 +4,7 @@
  */
 #include "base/ioprio.h"
 
+#include <bsd/string.h>
 #include <dirent.h>
 #include <errno.h>
 #include <linux/ioprio.h>
@@ -89,8 +90,8 @@ ioprio_text(char *to, int value)
 	int class = value >> IOPRIO_CLASS_SHIFT, level = value & 7;
 
 	if (class == IOPRIO_CLASS_IDLE || class == IOPRIO_CLASS_NONE)
-		snprintf(to, IOPRIO_TEXT, "%s",
-		    class == IOPRIO_CLASS_IDLE ? "idle" : "none");
+		strlcpy(to, class == IOPRIO_CLASS_IDLE ? "idle" : "none",
+		    IOPRIO_TEXT);
 	else
 		snprintf(to, IOPRIO_TEXT, "%s:%d",
 		    class == IOPRIO_CLASS_RT ? "rt" : "be", level);

@@ -193,10 +193,3 @@ round_up(uint64_t n, uint64_t unit)
 
 	return rest == 0 ? n : n + (unit - rest);
 }
-
-uint32_t
-le32(const unsigned char *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-	    (uint32_t)p[3] << 24;
-}

@@ -5,6 +5,7 @@
  */
 #include "disk/disk.h"
 
+#include <bsd/string.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -150,8 +151,8 @@ set_transport(struct disk *d, const char *path)
 
 		snprintf(part, sizeof(part), "/%s", buses[i]);
 		if (strstr(path, part) != NULL) {
-			snprintf(d->transport, sizeof(d->transport), "%s",
-			    buses[i]);
+			strlcpy(d->transport, buses[i],
+			    sizeof(d->transport));
 			return;
 		}
 	}
@@ -485,7 +486,7 @@ read_part(int whole, const char *name, struct disk_part *part)
 		part->start = measure(&err, dir, "start") * SYSFS_SECTOR;
 		part->length = measure(&err, dir, "size") * SYSFS_SECTOR;
 	}
-	snprintf(part->name, sizeof(part->name), "%s", name);
+	strlcpy(part->name, name, sizeof(part->name));
 	close(dir);
 	return err;
 }
@@ -642,7 +643,7 @@ disk_by_id(dev_t node, char *name, size_t room)
 		snprintf(path, sizeof(path), "/dev/disk/by-id/%s",
 		    list[i]->d_name);
 		if (leads_to(path, node) && better(list[i]->d_name, name))
-			snprintf(name, room, "%s", list[i]->d_name);
+			strlcpy(name, list[i]->d_name, room);
 	}
 	sysfs_forget(list, n);
 }

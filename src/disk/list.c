@@ -8,6 +8,7 @@
  */
 #include "disk/list.h"
 
+#include <bsd/string.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +69,7 @@ add_users(struct user ***end, const char *name, dev_t node)
 		u = calloc(1, sizeof(*u));
 		if (u == NULL)
 			return -1;
-		snprintf(u->name, sizeof(u->name), "%s", name);
+		strlcpy(u->name, name, sizeof(u->name));
 		u->use = use;
 		**end = u;
 		*end = &u->next;
@@ -176,7 +177,7 @@ scan(const char *folder, bool block, struct listed ***end)
 		if (!is_ours(path, block, &d))
 			continue;
 		if (!block)
-			snprintf(d.sg, sizeof(d.sg), "%s", list[i]->d_name);
+			strlcpy(d.sg, list[i]->d_name, sizeof(d.sg));
 		failed = add_disk(end, &d);
 	}
 	sysfs_forget(list, n);

@@ -5,6 +5,7 @@
  */
 #include "disk/sysfs.h"
 
+#include <bsd/string.h>
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -108,7 +109,7 @@ sysfs_first(int dir, const char *folder, char *name, size_t room)
 	struct dirent **list;
 	int n = sysfs_entries(dir, folder, &list), err = n < 0 ? errno : 0;
 
-	snprintf(name, room, "%s", n > 0 ? list[0]->d_name : "");
+	strlcpy(name, n > 0 ? list[0]->d_name : "", room);
 	sysfs_forget(list, n);
 	return err;
 }

@@ -3,6 +3,8 @@
  */
 #include "tables.h"
 
+#define LIBBSD_NETBSD_VIS 1	/* of strnunvis(), which is not called */
+#include <bsd/vis.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -61,19 +63,8 @@ table_read(const char *path, char **text)
 void
 table_unescape(char *field)
 {
-	const char *c = field;
-	char *to = field;
-
-	while (*c != '\0' && *c != ' ' && *c != '\t' && *c != '\n') {
-		if (c[0] == '\\' && strspn(c + 1, "01234567") >= 3) {
-			*to++ = (char)((c[1] - '0') << 6 | (c[2] - '0') << 3 |
-			    (c[3] - '0'));
-			c += 4;
-		} else {
-			*to++ = *c++;
-		}
-	}
-	*to = '\0';
+	field[strcspn(field, " \t\n")] = '\0';
+	(void)strunvis(field, field);
 }
 
 /* Leave the next n words of a row out. */

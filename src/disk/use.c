@@ -7,6 +7,7 @@
  */
 #include "disk/use.h"
 
+#include <bsd/string.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +27,7 @@ static bool
 found(struct use *use, enum use_kind kind, const char *by)
 {
 	use->kind = kind;
-	snprintf(use->by, sizeof(use->by), "%s", by);
+	strlcpy(use->by, by, sizeof(use->by));
 	return true;
 }
 

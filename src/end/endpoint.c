@@ -5,6 +5,7 @@
  */
 #include "end/endpoint.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -566,7 +567,7 @@ endpoint_again(struct endpoint *ep, const char *path, struct fault *f)
 	ep->file_ino = new.file_ino;
 	ep->inherited = false;
 	ep->fd = -1;
-	snprintf(ep->again, sizeof(ep->again), "%s", path);
+	strlcpy(ep->again, path, sizeof(ep->again));
 	ep->name = ep->again;
 	return 0;
 }

@@ -9,6 +9,7 @@
  */
 #include "part/damage.h"
 
+#include <bsd/sys/endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,7 @@ static int64_t
 ext_command(FILE *out, const struct hits *h, const char *name, uint64_t at,
     const unsigned char *head)
 {
-	uint32_t log = le32(head + 1024 + 24);
+	uint32_t log = le32dec(head + 1024 + 24);
 	uint64_t unit = UINT64_C(1024) << (log < 7 ? log : 0), first, last;
 	char where[32] = "", *device = NULL;
 	bool cut = false;

@@ -9,6 +9,7 @@
  */
 #include "part/findings.h"
 
+#include <bsd/string.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -278,11 +279,11 @@ slip_of_volume(struct findings *found, const struct plan *p)
 	unpacks = p->src->device ? NULL : packed(v.head);
 	if (unpacks != NULL) {
 		found->slip = SLIP_PACKED;
-		snprintf(found->kind, sizeof(found->kind), "%s", unpacks);
+		strlcpy(found->kind, unpacks, sizeof(found->kind));
 	} else if (v.type[0] != '\0' && loses_table(found) &&
 	    !is_part(p->dst)) {
 		found->slip = SLIP_OVER_TABLE;
-		snprintf(found->kind, sizeof(found->kind), "%s", v.type);
+		strlcpy(found->kind, v.type, sizeof(found->kind));
 	} else if (v.type[0] == '\0' && found->signs > 0 &&
 	    all_zero(v.head, sizeof(v.head))) {
 		found->slip = SLIP_BLANK;

@@ -11,6 +11,8 @@
 #include "part/parts.h"
 
 #include <blkid/blkid.h>
+#include <bsd/string.h>
+#include <bsd/sys/endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,12 +41,6 @@ enum {
 
 typedef unsigned long long ull;
 
-static uint64_t
-le64(const unsigned char *p)
-{
-	return le32(p) | (uint64_t)le32(p + 4) << 32;
-}
-
 /* --- is it sane? ------------------------------------------------------ */
 
 /* Of any boot sector, and of the links of logical partitions. */
@@ -64,7 +60,7 @@ static bool
 extended(const unsigned char *e)
 {
 	return (e[4] == 0x05 || e[4] == 0x0f || e[4] == 0x85) &&
-	    le32(e + 12) != 0;
+	    le32dec(e + 12) != 0;
 }
 
 static bool
@@ -97,7 +93,7 @@ walk_logical(const struct view *v, uint64_t first, struct parts *t)
 			continue;
 		if (i == 4)
 			return true;
-		next = le32(entry(mbr, i) + 8);
+		next = le32dec(entry(mbr, i) + 8);
 	}
 	return false;
 }
@@ -118,9 +114,9 @@ fetch_entries(const struct view *v, uint64_t at, uint32_t sector)
 
 	if (!has_gpt(v, at, h))
 		return true;
-	if (__builtin_mul_overflow(le64(h + 72), (uint64_t)sector, &off))
+	if (__builtin_mul_overflow(le64dec(h + 72), (uint64_t)sector, &off))
 		return false;
-	len = (uint64_t)le32(h + 80) * le32(h + 84);
+	len = (uint64_t)le32dec(h + 80) * le32dec(h + 84);
 	if (len > ENTRIES_MOST)
 		return false;
 	view_fill(v, off, len);		/* or the checksum tells */
@@ -142,7 +138,7 @@ sane(const struct view *v, const unsigned char *mbr, struct parts *t)
 	}
 	for (i = 0; i < 4; i++)
 		if (extended(entry(mbr, i)) && !walk_logical(v,
-		    le32(entry(mbr, i) + 8), t)) {
+		    le32dec(entry(mbr, i) + 8), t)) {
 			snprintf(t->wrong, sizeof(t->wrong), "its chain of "
 			    "logical partitions does not end");
 			return false;
@@ -156,7 +152,7 @@ sane(const struct view *v, const unsigned char *mbr, struct parts *t)
 static void
 keep(char *to, size_t room, const char *text)
 {
-	snprintf(to, room, "%s", text != NULL ? text : "");
+	strlcpy(to, text != NULL ? text : "", room);
 }
 
 /* Take over a partition; false for one that no disk could hold. */
@@ -221,7 +217,7 @@ mend_mbr(struct parts *t, const unsigned char *mbr)
 	for (i = 0; i < 4; i++) {
 		const unsigned char *e = entry(mbr, i);
 
-		if (extended(e) && ((uint64_t)le32(e + 8) + le32(e + 12)) *
+		if (extended(e) && ((uint64_t)le32dec(e + 8) + le32dec(e + 12)) *
 		    (t->sector / SECTOR) > UINT32_MAX)
 			reach = false;
 	}
@@ -231,8 +227,8 @@ mend_mbr(struct parts *t, const unsigned char *mbr)
 		if (p.number <= 4) {
 			const unsigned char *e = entry(mbr, p.number - 1);
 
-			p.start = (uint64_t)le32(e + 8) * t->sector;
-			p.length = (uint64_t)le32(e + 12) * t->sector;
+			p.start = (uint64_t)le32dec(e + 8) * t->sector;
+			p.length = (uint64_t)le32dec(e + 12) * t->sector;
 		}
 		if (p.number <= 4 || reach)
 			t->part[n++] = p;

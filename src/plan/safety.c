@@ -4,6 +4,7 @@
  */
 #include "plan/safety.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -556,7 +557,7 @@ safety_source_busy(const struct plan *p, struct use *use, char *name,
 
 	if (!endpoint_disk(p->src, &d) || d.node == 0)
 		return false;
-	snprintf(name, room, "%s", d.name);
+	strlcpy(name, d.name, room);
 	busy = mounted_writable(d.node, use);
 	if (d.partition == 0)
 		(void)disk_parts(d.whole, &part, &n);
@@ -565,7 +566,7 @@ safety_source_busy(const struct plan *p, struct use *use, char *name,
 		    part[i].length)
 			continue;
 		busy = mounted_writable(part[i].node, use);
-		snprintf(name, room, "%s", part[i].name);
+		strlcpy(name, part[i].name, room);
 	}
 	free(part);
 	return busy;

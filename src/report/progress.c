@@ -15,6 +15,7 @@
  */
 #include "report/progress.h"
 
+#include <bsd/string.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -129,10 +130,10 @@ done(const struct tally *t, struct parts *parts)
 	char si[32], whole[32], *unit, *of;
 
 	number_si(si, sizeof(si), (double)t->passed);
-	snprintf(parts->text[BYTES], PART, "%s", si);
+	strlcpy(parts->text[BYTES], si, PART);
 	if (t->whole == 0)
 		return;
-	snprintf(parts->less[BYTES], PART, "%s", si);
+	strlcpy(parts->less[BYTES], si, PART);
 	number_si(whole, sizeof(whole), (double)t->whole);
 	unit = strchr(si, ' ');
 	of = strchr(whole, ' ');
@@ -218,7 +219,7 @@ compose(struct progress *pr, const struct tally *t, struct parts *parts)
 	double r = rate(pr, t);
 
 	state(p, t, pr->how == LIVE_LINE, parts);
-	snprintf(parts->text[PHASE], PART, "%s", phase_name(t->phase));
+	strlcpy(parts->text[PHASE], phase_name(t->phase), PART);
 	if (t->phase != PHASE_FLUSHING) {
 		snprintf(parts->text[RATE], PART, "%s/s",
 		    number_si(si, sizeof(si), r));

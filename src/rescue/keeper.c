@@ -12,6 +12,7 @@
  */
 #include "rescue/keeper.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -83,7 +84,7 @@ name_target(struct keeper *k, const struct plan *p)
 	struct disk d;
 
 	if (p->dst->kind == END_DISCARD) {
-		snprintf(k->target, room, "%s", MAP_DISCARDED);
+		strlcpy(k->target, MAP_DISCARDED, room);
 		return;
 	}
 	snprintf(k->target, room, "offset=%lld",
