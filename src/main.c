@@ -2,10 +2,13 @@
  * pardd: the straight line from operands to exit status.  Each step takes what
  * the ones before it made as const and makes one thing more.
  */
+#include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -368,25 +371,65 @@ print(const struct opts *o)
 	return failed != 0 ? told(&f) : printed();
 }
 
-int
-main(int argc, char *argv[])
+/*
+ * A copy of the command line, for the words themselves will be the title that
+ * ps(1) shows.  One piece of memory, or NULL.
+ */
+static char **
+copied(int argc, char *argv[])
+{
+	size_t bytes = sizeof(argv[0]) * ((size_t)argc + 1), at = bytes;
+	char **copy;
+	int i;
+
+	for (i = 0; i < argc; i++)
+		bytes += strlen(argv[i]) + 1;
+	copy = calloc(1, bytes);
+	for (i = 0; copy != NULL && i < argc; i++) {
+		copy[i] = (char *)copy + at;
+		at += strlcpy(copy[i], argv[i], bytes - at) + 1;
+	}
+	return copy;
+}
+
+/* The words are those of the command line, the title may be written over. */
+static int
+obey(int argc, char *words[], char *title[])
 {
 	struct opts o;
 	struct events ev;
 	struct fault f;
 	int status, signo = 0;
 
-	if (!fill_standard_descriptors())
-		return STATUS_FILE;
-	mallopt(M_ARENA_MAX, 1);	/* workers allocate next to nothing */
-	signals_hold();
-	if (opts_parse(&o, argc, argv, &f) != 0)
+	if (opts_parse(&o, argc, words, &f) != 0)
 		return misused(&o, &f);
 	if (o.mode != MODE_COPY && o.mode != MODE_DRY_RUN)
 		return print(&o);
+	o.title = title;
 	status = copy(&o, &ev, &signo);
 	events_close(&ev);
 	if (signo != 0 && status == STATUS_SIGNAL + signo)
 		signals_raise(signo);
+	return status;
+}
+
+int
+main(int argc, char *argv[])
+{
+	struct fault f;
+	char **words;
+	int status;
+
+	if (!fill_standard_descriptors())
+		return STATUS_FILE;
+	mallopt(M_ARENA_MAX, 1);	/* workers allocate next to nothing */
+	signals_hold();
+	words = copied(argc, argv);
+	if (words == NULL) {
+		fault_errno(&f, ENOMEM, "the command line");
+		return told(&f);
+	}
+	status = obey(argc, words, argv);
+	free(words);
 	return status;
 }

@@ -143,6 +143,20 @@ flushing()
 	copies 0 progress=1 && says '^pardd: 66 of 66 kB, 100 %, 0:0[0-9], flushing$'
 }
 it "says that it is flushing" flushing
+titled()
+{
+	"$blocks" make src 256k && touch dst || return
+	rules="on=$PWD/dst op=flush until=$PWD/go"
+	FAULTS=$rules LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst 2>err &
+	until_true 20 entitled 'pardd: src to dst 100 %' && touch go || return
+	wait $!
+	ended exit 0
+}
+entitled()
+{
+	pid=$(sed -n 's/^pid //p' how) && grep -qsaz "^$1" "/proc/${pid:-0}/cmdline"
+}
+it "shows in ps(1) which copy it is, and how far" titled
 padded()
 {
 	head -c 1000 /dev/zero >src && touch dst || return

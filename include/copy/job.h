@@ -35,6 +35,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "base/title.h"
 #include "copy/outcome.h"
 #include "copy/rate.h"
 #include "copy/turn.h"
@@ -86,6 +87,7 @@ struct job {			/* I: set before the workers start */
 	bool		 began;		/* the lead's: the target is ready */
 	struct rate	 rate;		/* atomic in itself */
 	int		 ioprio;	/* the main thread's: as set last */
+	struct title	 title;		/* the main thread's */
 	double		 signalled;	/* the main thread's: when, in s */
 	struct requests	 flushes;	/* of the target */
 	atomic_bool	 stop;		/* claim nothing more */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "base/title.h"
 #include "map/map.h"
 #include "part/damage.h"
 #include "plan/plan.h"
@@ -67,6 +68,7 @@ struct outcome {
 	int		 signal;	/* that stopped it, else 0 */
 	uint64_t	 rate;		/* bytes a second, as set last, or 0 */
 	int		 ioprio;	/* the same; 0: not set */
+	struct title	 title;		/* of the process, so far */
 	bool		 gone;		/* the fault: there is no source now */
 	bool		 doubt;		/* the target failed: what was written
 					 * before may not be on the medium */

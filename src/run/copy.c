@@ -136,6 +136,7 @@ take_over(struct job *job, const struct plan *p, const struct outcome *before)
 	if (before != NULL) {
 		job->before = before->tally;
 		job->ioprio = before->ioprio;
+		job->title = before->title;
 		job->profile = before->profile;
 		rate_set(&job->rate, before->rate);
 		return 0;
@@ -199,6 +200,7 @@ fill_in(struct outcome *out, struct job *job)
 	out->gone = job->gone && !job->doubt;
 	out->rate = job->rate.bytes;
 	out->ioprio = job->ioprio;
+	out->title = job->title;
 	if (job->verify != NULL) {
 		out->proven = job->verify->done;
 		map_take(&out->differ, &job->verify->differ);
@@ -340,6 +342,17 @@ tell_pattern(struct progress *pr, struct events *ev, const struct job *job)
 }
 
 static void
+tell_title(struct job *job, const struct tally *t)
+{
+	const struct plan *p = job->p;
+
+	if (title_due(&job->title, t->seconds))
+		title_set(&job->title, p->opts->argc, p->opts->title,
+		    p->src->name, p->dst->name, t->whole == 0 ? -1 :
+		    (double)t->passed / (double)t->whole);
+}
+
+static void
 tell(struct progress *pr, struct events *ev, struct job *job,
     const struct tally *t)
 {
@@ -348,6 +361,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 	tell_differs(pr, job);
 	tell_pattern(pr, ev, job);
 	progress_draw(pr, t);
+	tell_title(job, t);
 	events_progress(ev, job->p, &job->map, t);
 	while (say_room() && events_trouble(ev, &f)) {
 		progress_clear(pr);

@@ -1,0 +1,29 @@
+/*
+ * What ps(1) shows of a process that takes a while.
+ */
+#ifndef PARDD_TITLE_H
+#define PARDD_TITLE_H
+
+#include <stdbool.h>
+
+struct title {
+	int	width;		/* bytes of the first word, once it is given up:
+				 * what is shorter is shown with a dot; or 0 */
+	double	last;		/* seconds; when it was written */
+};
+
+/*
+ * Whether a title is due, so many seconds after the start; then it is due again
+ * a second later.
+ */
+bool title_due(struct title *, double seconds);
+
+/*
+ * Write the title over the argc words that main was given, which nobody may be
+ * reading any more.  share: how much is done, 0 to 1, or -1 if that is not
+ * known.
+ */
+void title_set(struct title *, int argc, char **words, const char *from,
+    const char *to, double share);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * The title of the process, by libbsd.
+ */
+#include "base/title.h"
+
+#include <bsd/unistd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TEXT = 512 };		/* bytes */
+
+static const double interval = 1;	/* s */
+
+bool
+title_due(struct title *title, double seconds)
+{
+	if (seconds < title->last + interval)
+		return false;
+	title->last = seconds;
+	return true;
+}
+
+void
+title_set(struct title *title, int argc, char **words, const char *from,
+    const char *to, double share)
+{
+	char text[TEXT];
+
+	if (title->width == 0) {
+		title->width = (int)strnlen(words[0], TEXT) + 1;
+		setproctitle_init(argc, words, environ);
+	}
+	if (share < 0)
+		snprintf(text, sizeof(text), "%s to %s", from, to);
+	else
+		snprintf(text, sizeof(text), "%s to %s %.0f %%", from, to,
+		    100 * share);
+	setproctitle("%-*s", title->width, text);
+}
