@@ -111,7 +111,7 @@ it "says so of a pipe in other words" waits_for \
 # Every piece takes longer than usual, but there are answers.
 slow_but_well()
 {
-	slow 384k 2500 && copies 0 progress=1 && does_not_say 'no answer'
+	slow 384k 1200 && copies 0 progress=1 && does_not_say 'no answer'
 }
 [[ $VARIANT != plain ]] || it "names nobody who is only slow" slow_but_well
 asked_while_stalled()

@@ -106,7 +106,7 @@ enum mode {
 struct opts {
 	int		 argc;		/* the command line itself */
 	char *const	*argv;
-	char		**title;	/* of the process, as title.h wants it */
+	char		**title;	/* of the process, see title.h */
 	enum mode	 mode;
 	bool		 ask;
 	bool		 as_json;	/* of --list */

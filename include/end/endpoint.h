@@ -217,20 +217,6 @@ bool endpoint_readable_back(const struct endpoint *);
 /* Close; returns the errno of a close that failed, else 0. */
 int endpoint_close(struct endpoint *);
 
-/*
- * Open what the descriptor "path" stands for anew, with these flags: a file by
- * its name if that still leads there, all else through /proc/self/fd (by name
- * where /proc is missing, if it is still the same).  name NULL: it has none.
- * Returns a descriptor, or -1 and errno.
- */
-int reopen(int path, const char *name, int flags);
-
-/* The same of what a name has led to just now.  ESTALE: it does no longer. */
-int open_found(int path, const char *name, int flags);
-
-/* What is wrong if an end cannot be opened, by errno.  Returns -1. */
-int fault_found(struct fault *f, const struct endpoint *);
-
 /* Where the end is to be found: NULL, if it is inherited. */
 const char *endpoint_path(const struct endpoint *);
 

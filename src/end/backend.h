@@ -115,6 +115,9 @@ struct stat;
 int endpoint_named(const struct endpoint *, const struct stat *,
     struct fault *f);
 
+/* What is wrong if an end cannot be opened, by errno.  Returns -1. */
+int fault_found(struct fault *f, const struct endpoint *);
+
 /* Refuses a target that is a zoned disk; always -1. */
 int endpoint_zoned(const struct endpoint *, struct fault *f);
 

@@ -30,6 +30,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "disk/disk.h"
+#include "end/reopen.h"
 
 #ifndef SYS_cachestat
 #define SYS_cachestat	451		/* Linux 6.5 */

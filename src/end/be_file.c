@@ -59,6 +59,7 @@
 #include "disk/below.h"
 #include "disk/disk.h"
 #include "disk/sysfs.h"
+#include "end/reopen.h"
 #include "end/scsi.h"
 #include "holes.h"
 

@@ -38,21 +38,13 @@
 #include "cli/opts.h"
 #include "disk/disk.h"
 #include "disk/sysfs.h"
+#include "end/reopen.h"
 
 enum {
 	BOUNCE = 64 << 10,	/* bytes, for reads of parts of blocks */
 	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
 	GAP = 64 << 10,		/* bytes that are not mapped, to be left out */
 	SAME = 32 << 20,	/* bytes of a WRITE SAME, at most */
-	ASKED = 4,		/* places, whether anything can be read */
-	FEW_TRIES = 2,		/* more, of what the disk aborts for good */
-
-	ILLEGAL_REQUEST = 5,	/* statuses, of sg3_utils */
-	UNIT_ATTENTION = 6,
-	ABORTED_COMMAND = 11,
-	OUT_OF_RANGE = 22,
-	BUSY = 26,
-	TASK_SET_FULL = 27,
 };
 
 /* A block node that is the target is claimed and locked by claim.c. */
@@ -347,105 +339,6 @@ shrink(struct sg *sg, uint32_t n)
 	return true;
 }
 
-/* A disk that is being taken away fails its last commands in many ways. */
-static bool
-lost(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && disk_lost(st.st_rdev,
-	    S_ISBLK(st.st_mode));
-}
-
-/*
- * A medium that is not that of before, and what it has to say, which only one
- * command is told.  Nothing must be sent to it any more, and those of other
- * lanes fail likewise.
- */
-static void
-change(struct sg *sg, struct io *io, const char *why)
-{
-	sg->changed = true;
-	io->err = EPROTO;
-	io->status = UNIT_ATTENTION;
-	io->bad_off = NOWHERE;
-	snprintf(io->why, sizeof(io->why), "the medium was changed or removed"
-	    "%s%s", why[0] != '\0' ? ": " : "", why);
-}
-
-/* Whether the cache of the disk may have it. */
-static bool
-caches(const struct scsi_command *c)
-{
-	return c->write && !c->fua;
-}
-
-void
-sg_sends(struct sg *sg, const struct scsi_command *c)
-{
-	sg->writes += caches(c);
-}
-
-void
-sg_sent(struct sg *sg, const struct scsi_command *c,
-    const struct scsi_reply *r)
-{
-	bool run = r->err == 0 && r->status != UNIT_ATTENTION &&
-	    r->status != BUSY && r->status != TASK_SET_FULL;
-
-	sg->writes -= caches(c) && !run;
-	sg->recovered += r->recovered;
-	sg->indirect += r->indirect;
-	if (r->result == SCSI_MOVED && r->moved > 0 && !c->write)
-		sg->good = c->lba;
-}
-
-/*
- * Whoever reads the target back may be told in its place.  Where all of it is
- * going to be read back that is no matter.
- */
-bool
-sg_passes(const struct endpoint *ep, const struct io *io,
-    const struct scsi_reply *r)
-{
-	const struct sg *sg = ep->priv;
-	const struct sg *of = sg->target != NULL ? sg->target : sg;
-	bool source = io->op == OP_READ && !ep->back;
-
-	if (r->result == SCSI_AGAIN)
-		return !r->restarted || of->writes == 0 ||
-		    (of != sg && ep->opts->verify != 0);
-	return r->result == SCSI_MOVED ||
-	    (r->result == SCSI_EARLIER && source);
-}
-
-/* A read that the disk refuses, or leaves alone, for no reason of the copy. */
-static bool
-fails_by_itself(const struct scsi_reply *r)
-{
-	return r->status == ABORTED_COMMAND || r->status == OUT_OF_RANGE ||
-	    r->status == STATUS_TIMEOUT;
-}
-
-/*
- * Some disks tell so of blocks that they cannot read.  It is wanted to know
- * where the copy goes on then.  What a rescue waits for in vain it finds out by
- * itself (pulse.c).
- */
-static bool
-may_be_bad(const struct lane *lane, const struct io *io,
-    const struct scsi_reply *r)
-{
-	const struct endpoint *ep = lane->ep;
-	const struct sg *sg = ep->priv;
-	const struct sg_lane *l = lane->priv;
-	bool rescue = ep->opts->map != NULL;
-
-	return io->op == OP_READ && sg->target == NULL && l->bounce != NULL &&
-	    fails_by_itself(r) && (ep->opts->coe != 0 || rescue) &&
-	    !(rescue && r->status == STATUS_TIMEOUT);
-}
-
 /* Of aborted commands, how often one is run again. */
 static int
 tries(const struct sg *sg, const struct io *io, const struct scsi_reply *r)
@@ -475,113 +368,6 @@ blocks_at_once(const struct sg *sg, const struct sg_lane *l,
 	return n < most ? n : (uint32_t)most;
 }
 
-/* The command for an io at lba, but for how many blocks. */
-static struct scsi_command
-compose(const struct lane *lane, const struct io *io, unsigned char *buf,
-    uint64_t lba)
-{
-	const struct sg *sg = lane->ep->priv;
-	const struct sg_lane *l = lane->priv;
-	struct scsi_command c = sg->how;
-
-	c.write = io->op != OP_READ;
-	c.same = io->op == OP_ZERO;
-	c.unmap = c.same && (lane->ep->flags & FLAG_TRIM) != 0 &&
-	    sg->disk.frees_zeros;
-	c.mmap = l->map != NULL && !c.same;
-	c.lba = lba;
-	c.buf = buf;
-	return c;
-}
-
-/* Run it once, and count what the user may want to know. */
-static void
-run(const struct lane *lane, const struct scsi_command *c,
-    struct scsi_reply *r)
-{
-	struct sg *sg = lane->ep->priv;
-	const struct sg_lane *l = lane->priv;
-	size_t len = (size_t)c->blocks * c->block;
-
-	if (c->mmap && c->write)
-		memcpy(l->map, c->buf, len);
-	sg_sends(sg, c);
-	scsi_run(l->fd, sg->node, c, r);
-	sg_sent(sg, c, r);
-	if (c->mmap && !c->write)
-		memcpy(c->buf, l->map, r->moved);
-}
-
-/* Whether one block can be read, maybe after what passes. */
-static bool
-reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
-{
-	struct sg *sg = lane->ep->priv;
-	const struct sg_lane *l = lane->priv;
-	struct scsi_command c = compose(lane, io, l->bounce, lba);
-	struct scsi_reply r = { .result = SCSI_AGAIN };
-	int try;
-
-	c.blocks = 1;
-	for (try = 0; try <= FEW_TRIES && r.result == SCSI_AGAIN; try++)
-		run(lane, &c, &r);
-	if (r.result == SCSI_CHANGED)
-		sg->changed = true;
-	return r.result == SCSI_MOVED && r.moved > 0;
-}
-
-/*
- * Whether the disk reads at all: the last block that was read, or one of some
- * that lie apart, but none of those that just failed.
- */
-static bool
-reads_elsewhere(const struct lane *lane, const struct io *io)
-{
-	const struct sg *sg = lane->ep->priv;
-	uint64_t first = io->off / sg->disk.block, lba = sg->good;
-	uint64_t end = (io->off + io->len - 1) / sg->disk.block;
-	unsigned i;
-
-	for (i = 0; i <= ASKED && !sg->changed; i++) {
-		if (lba < sg->disk.blocks && (lba < first || lba > end) &&
-		    reads_at(lane, io, lba))
-			return true;
-		lba = sg->disk.blocks / ASKED * i;
-	}
-	return false;
-}
-
-void
-sg_give_up(const struct lane *lane, struct io *io, const struct scsi_reply *r)
-{
-	struct sg *sg = lane->ep->priv;
-	const struct sg_lane *l = lane->priv;
-	uint32_t block = sg->disk.block;
-
-	if (r->result == SCSI_CHANGED) {
-		change(sg, io, r->why);
-		return;
-	}
-	io->err = r->result == SCSI_MEDIUM ? EIO : r->err != 0 ? r->err :
-	    EPROTO;
-	io->status = r->status;
-	io->bad_off = r->has_info && r->result == SCSI_MEDIUM &&
-	    r->info < INT64_MAX / block ? r->info * block : NOWHERE;
-	snprintf(io->why, sizeof(io->why), "%s%s", r->result == SCSI_EARLIER ?
-	    "an earlier command failed: " : "", r->why);
-	if ((r->result == SCSI_FATAL || r->result == SCSI_AGAIN) &&
-	    lost(l->fd)) {
-		io->err = ENODEV;
-		io->status = 0;
-		snprintf(io->why, sizeof(io->why), "the device has gone");
-	} else if (may_be_bad(lane, io, r) && reads_elsewhere(lane, io)) {
-		io->err = EIO;
-		sg->aborts = sg->aborts || r->status == ABORTED_COMMAND;
-	} else if (sg->changed) {
-		change(sg, io, "");
-	}
-}
-
 /*
  * Move n blocks at lba, or the beginning of them, to or from buf: those that
  * the disk has.  Returns the bytes moved; 0 with an error in the io.
@@ -592,7 +378,7 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 {
 	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
-	struct scsi_command c = compose(lane, io, buf, lba);
+	struct scsi_command c = sg_compose(lane, io, buf, lba);
 	struct scsi_reply r;
 	int try = 0;
 
@@ -602,11 +388,11 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 		n = (uint32_t)(sg->disk.blocks - lba);
 	while (io->err == 0) {
 		if (sg->changed) {
-			change(sg, io, "");
+			sg_change(sg, io, "");
 			break;
 		}
 		c.blocks = blocks_at_once(sg, l, &c, n);
-		run(lane, &c, &r);
+		sg_run(lane, &c, &r);
 		if (r.result == SCSI_MOVED && r.moved > 0)
 			return r.moved;
 		if (r.result == SCSI_SMALLER && !c.same && shrink(sg, c.blocks))

@@ -12,6 +12,17 @@
 #include "backend.h"
 #include "end/scsi.h"
 
+enum {
+	FEW_TRIES = 2,		/* more, of what the disk aborts for good */
+
+	ILLEGAL_REQUEST = 5,	/* statuses, of sg3_utils */
+	UNIT_ATTENTION = 6,
+	ABORTED_COMMAND = 11,
+	OUT_OF_RANGE = 22,
+	BUSY = 26,
+	TASK_SET_FULL = 27,
+};
+
 struct sg {			/* an endpoint's priv */
 	int		 fd;		/* for everything but the data */
 	enum scsi_node	 node;
@@ -64,6 +75,21 @@ void sg_async_offer(struct endpoint *);
  */
 int sg_async_open(const struct endpoint *, struct sg_async **async);
 void sg_async_close(struct sg_async *);
+
+/* The command for an io at lba, to or from buf, but for how many blocks. */
+struct scsi_command sg_compose(const struct lane *, const struct io *,
+    unsigned char *buf, uint64_t lba);
+
+/* Run it once, and count what the user may want to know. */
+void sg_run(const struct lane *, const struct scsi_command *,
+    struct scsi_reply *);
+
+/*
+ * A medium that is not that of before, and what it has to say, which only one
+ * command is told.  Nothing must be sent to it any more, and those of other
+ * lanes fail likewise.
+ */
+void sg_change(struct sg *, struct io *, const char *why);
 
 /* The backend's submit and reap, see endpoint.h. */
 struct io_uring_sqe;

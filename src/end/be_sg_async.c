@@ -20,6 +20,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "end/reopen.h"
+
 struct sg_async {
 	int		 fd;
 	unsigned	 idle;		/* a bit for each not under way */

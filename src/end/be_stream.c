@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "cli/opts.h"
+#include "end/reopen.h"
 #include "holes.h"
 
 struct stream {

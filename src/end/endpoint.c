@@ -23,128 +23,12 @@
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/disk.h"
+#include "end/reopen.h"
 
 enum {				/* minor numbers of MEM_MAJOR */
 	MINOR_NULL = 3,
 	MINOR_ZERO = 5,
 };
-
-/*
- * By name, if that is still the same.  Both are asked afterwards: overlayfs
- * makes another of a file that is opened for writing.
- */
-static int
-open_same(int path, const char *name, int flags)
-{
-	int fd = open(name, flags | O_CLOEXEC);
-	struct stat want, got;
-
-	if (fd < 0 || (fstat(path, &want) == 0 && fstat(fd, &got) == 0 &&
-	    same_file(&want, &got)))
-		return fd;
-	close(fd);
-	errno = ESTALE;
-	return -1;
-}
-
-/*
- * A file by its name.  Somebody may have put something else there: a FIFO is
- * not waited for, and no link is followed, which may lead to a device.  A node
- * itself is root's to put.
- */
-static int
-open_file(int path, const char *name, int flags)
-{
-	int fd = open_same(path, name, flags | O_NOFOLLOW | O_NONBLOCK);
-
-	if (fd >= 0 && (flags & O_NONBLOCK) == 0)
-		(void)fcntl(fd, F_SETFL, flags);
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ENXIO))
-		errno = ESTALE;
-	return fd;
-}
-
-static bool
-is_file(int path)
-{
-	struct stat st;
-
-	return fstat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-/*
- * To open a device may do something to it, so that must be the one that was
- * looked at.  For a file it is enough to see afterwards: the way by /proc takes
- * ten times as long.
- */
-int
-reopen(int path, const char *name, int flags)
-{
-	char link[64];
-	int fd = name != NULL && is_file(path) ? open_file(path, name, flags) :
-	    -1;
-
-	if (fd >= 0)
-		return fd;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
-	fd = open(link, flags | O_CLOEXEC);
-	if (fd >= 0 || errno != ENOENT || name == NULL || faccessat(AT_FDCWD,
-	    "/proc/self/fd", F_OK, 0) == 0)
-		return fd;
-	return open_same(path, name, flags);
-}
-
-int
-open_found(int path, const char *name, int flags)
-{
-	struct stat want, got;
-	int fd;
-
-	if (name == NULL || !is_file(path))
-		return reopen(path, name, flags);
-	fd = open_file(path, name, flags);
-	if (fd >= 0 || (errno != ELOOP && errno != EAGAIN))
-		return fd;
-	fd = reopen(path, name, flags);	/* a link; somebody has a lease */
-	if (fd < 0 || (stat(name, &got) == 0 && fstat(path, &want) == 0 &&
-	    same_file(&want, &got)))
-		return fd;
-	close(fd);
-	errno = ESTALE;
-	return -1;
-}
-
-static bool
-in_dev(const struct endpoint *ep)
-{
-	return strncmp(ep->name, "/dev/", 5) == 0;
-}
-
-int
-fault_found(struct fault *f, const struct endpoint *ep)
-{
-	int err = errno;
-
-	if (err == ESTALE)
-		return fault_set(f, status_errno(ENOENT), "%s was removed or "
-		    "replaced while it was being opened", ep->name);
-	if (err == EROFS && ep->device)
-		return fault_set(f, status_errno(err), "%s is write-protected",
-		    ep->name);
-	if (err == EACCES && geteuid() != 0 && in_dev(ep))
-		return fault_set(f, status_errno(err), "%s: %s (are you root?)",
-		    ep->name, errno_words(err));
-	if (err == ENOENT && ep->role == SOURCE && in_dev(ep))
-		return fault_set(f, status_errno(err), "%s: %s; pardd -l lists "
-		    "the disks", ep->name, errno_words(err));
-	return fault_errno(f, err, "%s", ep->name);
-}
-
-const char *
-endpoint_path(const struct endpoint *ep)
-{
-	return ep->inherited ? NULL : ep->name;
-}
 
 /* Whether a file of size 0 has something to read all the same. */
 static bool
@@ -659,48 +543,6 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 			return fault_errno(f, errno, "%s: flushing its folder",
 			    ep->name);
 	return 0;
-}
-
-void
-io_cut_off(struct io *io, uint64_t at)
-{
-	io->err = EIO;
-	io->status = STATUS_FILE;
-	io->spent = true;
-	snprintf(io->why, sizeof(io->why), "it was cut off at byte %llu "
-	    "during the copy", (unsigned long long)at);
-}
-
-int
-endpoint_cut_off(const struct endpoint *ep, uint64_t at, struct fault *f)
-{
-	return fault_set(f, STATUS_FILE, "%s was cut off at byte %llu during "
-	    "the copy", ep->name, (unsigned long long)at);
-}
-
-int
-endpoint_zoned(const struct endpoint *ep, struct fault *f)
-{
-	return fault_set(f, STATUS_REFUSED, "%s is a zoned disk "
-	    "(host-managed): pardd reads it, but does not write zone by zone, "
-	    "in order, as it demands", ep->name);
-}
-
-int
-endpoint_holed(const struct endpoint *ep, struct fault *f)
-{
-	return fault_set(f, STATUS_FILE, "%s was cut off during the copy, or "
-	    "holes were made in it", ep->name);
-}
-
-int
-endpoint_named(const struct endpoint *ep, const struct stat *st,
-    struct fault *f)
-{
-	if (!ep->linked || st->st_nlink > 0)
-		return 0;
-	return fault_errno(f, ENOENT, "%s was removed or replaced during the "
-	    "copy", ep->name);
 }
 
 int

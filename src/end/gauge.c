@@ -81,7 +81,7 @@ gauge_go_on(struct profile *pr)
 void
 gauge_lane(struct profile *pr, unsigned n, struct lane *lane)
 {
-	if (pr == NULL || lane->ep->be == &be_null)
+	if (pr == NULL || !endpoint_holds(lane->ep))
 		return;
 	lane->profile = pr;
 	lane->gauge = pr->gauge + (size_t)n * SERIES_MOST;

@@ -217,8 +217,8 @@ mend_mbr(struct parts *t, const unsigned char *mbr)
 	for (i = 0; i < 4; i++) {
 		const unsigned char *e = entry(mbr, i);
 
-		if (extended(e) && ((uint64_t)le32dec(e + 8) + le32dec(e + 12)) *
-		    (t->sector / SECTOR) > UINT32_MAX)
+		if (extended(e) && ((uint64_t)le32dec(e + 8) +
+		    le32dec(e + 12)) * (t->sector / SECTOR) > UINT32_MAX)
 			reach = false;
 	}
 	for (i = 0; i < t->n; i++) {

@@ -38,6 +38,7 @@
 #include "disk/dm.h"
 #include "disk/use.h"
 #include "end/endpoint.h"
+#include "end/reopen.h"
 
 enum {
 	GPT = 34,		/* blocks of its head; its tail has one less */

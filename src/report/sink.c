@@ -24,6 +24,7 @@
 #include "base/folder.h"
 #include "base/status.h"
 #include "end/endpoint.h"
+#include "end/reopen.h"
 
 static int
 not_a_sink(struct fault *f, const struct sink *s, const char *what)

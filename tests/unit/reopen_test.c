@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "end/endpoint.h"
+#include "end/reopen.h"
 
 static char name[] = "/tmp/reopen.XXXXXX", other[] = "/tmp/reopen.XXXXXX";
 

@@ -1,0 +1,86 @@
+/*
+ * What several kinds of ends have in common: what is said of a target that is
+ * not what it was.
+ */
+#include "backend.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/status.h"
+
+const char *
+endpoint_path(const struct endpoint *ep)
+{
+	return ep->inherited ? NULL : ep->name;
+}
+
+int
+endpoint_cut_off(const struct endpoint *ep, uint64_t at, struct fault *f)
+{
+	return fault_set(f, STATUS_FILE, "%s was cut off at byte %llu during "
+	    "the copy", ep->name, (unsigned long long)at);
+}
+
+int
+endpoint_zoned(const struct endpoint *ep, struct fault *f)
+{
+	return fault_set(f, STATUS_REFUSED, "%s is a zoned disk "
+	    "(host-managed): pardd reads it, but does not write zone by zone, "
+	    "in order, as it demands", ep->name);
+}
+
+int
+endpoint_holed(const struct endpoint *ep, struct fault *f)
+{
+	return fault_set(f, STATUS_FILE, "%s was cut off during the copy, or "
+	    "holes were made in it", ep->name);
+}
+
+int
+endpoint_named(const struct endpoint *ep, const struct stat *st,
+    struct fault *f)
+{
+	if (!ep->linked || st->st_nlink > 0)
+		return 0;
+	return fault_errno(f, ENOENT, "%s was removed or replaced during the "
+	    "copy", ep->name);
+}
+
+static bool
+in_dev(const struct endpoint *ep)
+{
+	return strncmp(ep->name, "/dev/", 5) == 0;
+}
+
+int
+fault_found(struct fault *f, const struct endpoint *ep)
+{
+	int err = errno;
+
+	if (err == ESTALE)
+		return fault_set(f, status_errno(ENOENT), "%s was removed or "
+		    "replaced while it was being opened", ep->name);
+	if (err == EROFS && ep->device)
+		return fault_set(f, status_errno(err), "%s is write-protected",
+		    ep->name);
+	if (err == EACCES && geteuid() != 0 && in_dev(ep))
+		return fault_set(f, status_errno(err), "%s: %s (are you root?)",
+		    ep->name, errno_words(err));
+	if (err == ENOENT && ep->role == SOURCE && in_dev(ep))
+		return fault_set(f, status_errno(err), "%s: %s; pardd -l lists "
+		    "the disks", ep->name, errno_words(err));
+	return fault_errno(f, err, "%s", ep->name);
+}
+
+void
+io_cut_off(struct io *io, uint64_t at)
+{
+	io->err = EIO;
+	io->status = STATUS_FILE;
+	io->spent = true;
+	snprintf(io->why, sizeof(io->why), "it was cut off at byte %llu "
+	    "during the copy", (unsigned long long)at);
+}
