@@ -291,12 +291,12 @@ figure()
 if [[ $VARIANT = plain ]]; then
 	it "meets few more errors than there are bad sectors before 99 % are there" figure single 11 104 17 202
 	it "... than areas, of all sizes" figure mixed 11 95
-	it "... than tracks, of a scratch" figure scratch 11 260
-	it "... than clusters" figure clusters 11 22 15 90
+	it "... than tracks, of a scratch" figure scratch 11 225
+	it "... than clusters" figure clusters 11 22 15 100
 	it "tries for eight blocks of 512 that are one of 4096 once" figure 512e 17 42
 	it "is not kept busy by jumps where a disk rotates" figure rotating 11 32 16 20 17 62
 	it "does not take who waits behind a slow error for slow" figure seconds 11 10 17 18
-	it "learns how far a dead head reaches" figure dead64 11 360 15 1700
+	it "learns how far a dead head reaches" figure dead64 11 400 15 1700
 	it "... where its tracks become shorter" figure zones 11 600
 fi
 # The longest of these calls.

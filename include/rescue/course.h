@@ -17,6 +17,7 @@ struct course {			/* c: lock */
 	uint64_t	 shorter;	/* c: what was not, or 0 */
 	uint64_t	 jump;	/* c: of the last one, 0 once it has landed */
 	uint64_t	 far;	/* c: behind the first error, so far */
+	uint64_t	 landing;	/* c: where the last one leads */
 	unsigned	 part;	/* c: of "shorter", to be taken off it next */
 	unsigned	 calm;	/* c: so many landed well at once, in a row */
 };
@@ -31,10 +32,13 @@ void course_end(struct course *);
  */
 size_t course_piece(struct course *, uint64_t bytes, size_t most);
 
-/* A piece was bad, or slow; returns the bytes to leave out behind it. */
-uint64_t course_bad(struct course *);
+/*
+ * A piece was bad, or slow, of so many bytes, "at" bytes from where the pass
+ * began.  Returns the bytes to leave out behind it; 0 where that was done.
+ */
+uint64_t course_bad(struct course *, uint64_t at, uint64_t len);
 
 /* A piece was good. */
-void course_good(struct course *);
+void course_good(struct course *, uint64_t at);
 
 #endif

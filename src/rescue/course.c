@@ -8,6 +8,9 @@
  * comes closer to what it took with each, as those of a dead head are alike;
  * but after some that came out at once less is tried.
  *
+ * Several may read at once, and what began before the last jump says nothing of
+ * where that has landed.
+ *
  *	c	course->lock, a leaf; held for a few instructions
  */
 #include "rescue/course.h"
@@ -39,7 +42,7 @@ course_begin(struct course *c, uint64_t length, uint64_t areas)
 	c->most = length / 100 > c->least ? length / 100 : c->least;
 	c->areas = areas;
 	c->enough = c->least;
-	c->shorter = c->jump = c->far = 0;
+	c->shorter = c->jump = c->far = c->landing = 0;
 	c->calm = 0;
 	c->part = PART;
 }
@@ -78,13 +81,10 @@ first_jump(const struct course *c)
 	return c->shorter + between / 2;
 }
 
-uint64_t
-course_bad(struct course *c)
+/* How far to jump: behind a first error, or where it has landed in another. */
+static void
+choose_jump(struct course *c)
 {
-	uint64_t jump;
-
-	pthread_mutex_lock(&c->lock);
-	c->areas++;
 	if (c->jump == 0) {
 		c->jump = first_jump(c);
 		c->far = c->jump;
@@ -99,7 +99,20 @@ course_bad(struct course *c)
 			    2 * c->jump, c->most);
 		c->far += c->jump;
 	}
-	jump = c->jump;
+}
+
+uint64_t
+course_bad(struct course *c, uint64_t at, uint64_t len)
+{
+	uint64_t jump = 0;
+
+	pthread_mutex_lock(&c->lock);
+	c->areas++;
+	if (at >= c->landing) {
+		choose_jump(c);
+		c->landing = at + len + c->jump;
+		jump = c->jump;
+	}
 	pthread_mutex_unlock(&c->lock);
 	return jump;
 }
@@ -127,11 +140,12 @@ learn(struct course *c)
 }
 
 void
-course_good(struct course *c)
+course_good(struct course *c, uint64_t at)
 {
 	pthread_mutex_lock(&c->lock);
-	if (c->jump > 0)
+	if (c->jump > 0 && at >= c->landing) {
 		learn(c);
-	c->jump = 0;
+		c->jump = 0;
+	}
 	pthread_mutex_unlock(&c->lock);
 }

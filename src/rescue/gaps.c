@@ -14,8 +14,9 @@
 
 enum {
 	PART = 4,		/* of what is left of a gap is read at once */
-	PIECE = 256 << 10,	/* bytes; more is read only of a large gap */
-	PATIENCE = 6,		/* tries in the middle are in vain, more than */
+	PIECE = 256 << 10,	/* bytes; more is read only of a gap of which */
+	LARGE = 1 << 20,	/* a part is so large */
+	PATIENCE = 12,		/* tries in the middle are in vain, more than */
 	WORTH = 2,		/* so many for each that was not */
 };
 
@@ -145,9 +146,11 @@ part_of(const struct gap *gap, uint64_t n, size_t least)
 	struct seg s = { .off = gap->off };
 	uint64_t end = gap->end;
 
-	if (n >= gap->end - gap->off)
-		n = gap->end - gap->off;
-	else if (gap->back) {
+	if (n >= gap->end - gap->off) {
+		s.len = gap->end - gap->off;
+		return s;
+	}
+	if (gap->back) {
 		s.off = gap->end - n;
 		s.off += (least - s.off % least) % least;
 		if (s.off >= gap->end)
@@ -180,7 +183,7 @@ gaps_take(struct gaps *g, size_t least, size_t most, struct gap *gap,
 	if (!any)
 		return false;
 	n = (gap->end - gap->off) / PART;
-	if (n > PIECE && n < PART * PIECE)
+	if (n > PIECE && n < LARGE)
 		n = PIECE;
 	n -= n % least;
 	n = n > most ? most : n;

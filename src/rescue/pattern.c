@@ -83,7 +83,7 @@ pattern_find(struct map *map, struct pattern *p)
 		}
 	}
 	free(run);
-	if (p->runs == 0)
+	if (steps == 0)
 		return false;
 	p->length = length / p->runs;
 	p->period = distance / steps;

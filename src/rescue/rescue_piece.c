@@ -55,6 +55,14 @@ gone_over(struct job *job)
 	    at;
 }
 
+/* Bytes from where the pass began to a piece. */
+static uint64_t
+way_to(const struct job *job, const struct seg *seg)
+{
+	return pass_backwards(job, job->rescue->pass) ?
+	    job->p->length - seg->off - seg->len : seg->off;
+}
+
 /* Whether a worker is to read alone. */
 static bool
 wary(struct job *job)
@@ -163,10 +171,12 @@ skip_area(struct job *job, const struct seg *seg, double seconds)
 
 	r->wary_until = clock_seconds() + seconds * wary_for;
 	if (r->pass->skip == COURSE)
-		jump = most = course_bad(&r->course);
+		jump = most = course_bad(&r->course, way_to(job, seg),
+		    seg->len);
 	if (r->pass->skip == GAP)
 		map_leave(&job->map, seg);
-	else if (r->pass->skip == AHEAD || r->pass->skip == COURSE)
+	else if (jump > 0 && (r->pass->skip == AHEAD ||
+	    r->pass->skip == COURSE))
 		map_skip(&job->map, seg, jump, most > jump ? most : jump);
 }
 
@@ -201,7 +211,8 @@ read_rest(struct worker *w, const struct seg *seg, size_t at, struct io *io)
 	if (!calm)
 		skip_area(job, seg, seconds);
 	else if (io->err == 0) {
-		course_good(&job->rescue->course);
+		if (pass_is_first(job->rescue->pass))
+			course_good(&job->rescue->course, way_to(job, seg));
 		map_go_on(&job->map);
 	}
 	return calm && io->done == io->len;
