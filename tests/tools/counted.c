@@ -958,4 +958,6 @@ begin(void)
 		die("DISK", "no memory");
 	trace = reads != NULL ? fopen(reads, "w") : NULL;
 	sysfs = getenv("SYSFS");
+	if (sysfs != NULL && (sysfs = strdup(sysfs)) == NULL)
+		die("SYSFS", "no memory");	/* a title goes over it */
 }
