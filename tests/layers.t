@@ -49,6 +49,12 @@ calls()
 	END { exit bad }' table table
 }
 it "calls nothing in a folder above" calls
+loops()
+{
+	calls >/dev/null
+	[[ -s uses ]] && tsort uses >/dev/null
+}
+it "has no files that call each other in a circle" loops
 
 # An end is reached by endpoint.h and lane.h, whatever it is.
 seam()

@@ -58,12 +58,6 @@ void rescue_free(struct rescue *);
  */
 void rescue_run(struct job *);
 
-/*
- * Where the rescue stands, as the map's file tells it: pos, phase and pass of
- * *m.  Returns the same for people.
- */
-const char *rescue_where(struct job *, struct mapfile *m);
-
 /* The pattern in what is bad; NULL until there is one. */
 const struct pattern *rescue_pattern(const struct rescue *);
 

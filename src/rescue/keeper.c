@@ -30,6 +30,7 @@
 #include "copy/job.h"
 #include "copy/trust.h"
 #include "disk/disk.h"
+#include "pass.h"
 #include "plan/names.h"
 #include "rescue/rescue.h"
 
@@ -360,7 +361,7 @@ write_map(struct job *job, const struct seg *seg, size_t n,
 		.dir = k->dir, .lock = k->lock, .blank = k->blank };
 	int failed;
 
-	form.phase_text = rescue_where(job, &m);
+	form.phase_text = pass_where(job, &m);
 	failed = write(&form, job->p->opts->map, f);
 	k->lock = form.lock;
 	k->blank = k->blank && failed != 0;

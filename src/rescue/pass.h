@@ -1,6 +1,6 @@
 /*
- * The passes of a rescue.  Shared by rescue.c, which has them in their order,
- * and rescue_piece.c, which does what they say.
+ * The passes of a rescue: rescue.c has them in their order, rescue_piece.c does
+ * what they say.
  */
 #ifndef PARDD_PASS_H
 #define PARDD_PASS_H
@@ -50,6 +50,28 @@ pass_by_size(const struct pass *pass)
 
 /* Whether it goes backwards in this run, with rescue=reverse or without. */
 bool pass_backwards(const struct job *, const struct pass *);
+
+/* The number that the map's file has for it. */
+int pass_number(const struct job *, const struct pass *);
+
+/*
+ * Where the rescue stands, as the map's file tells it: pos, phase and pass of
+ * *m.  Returns the same for people.
+ */
+struct mapfile;
+const char *pass_where(struct job *, struct mapfile *m);
+
+/*
+ * maxerrors=: whether there are too many bad ranges, of which none may be in
+ * hand, and then the run is stopped.
+ */
+bool pass_too_many(struct job *);
+
+/* Whether maxtime= is over, and so many seconds more. */
+bool pass_too_long(const struct job *, double more);
+
+/* maxtime= is over: stop the run, if nothing else was first. */
+void pass_stop_late(struct job *);
 
 /*
  * maxerrors= and maxtime=: enough is enough, and the run is stopped.  A worker

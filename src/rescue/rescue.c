@@ -131,30 +131,6 @@ rescue_free(struct rescue *r)
 	keeper_free(&r->keeper);
 }
 
-/* As the map's file counts passes. */
-static int
-number_of(const struct job *job, const struct pass *pass)
-{
-	return pass->phase == '-' ? job->rescue->retry : pass->number;
-}
-
-const char *
-rescue_where(struct job *job, struct mapfile *m)
-{
-	const struct pass *pass = job->rescue->pass;
-	struct seg first = { .off = 0 };
-
-	m->phase = pass->phase;
-	m->pass = number_of(job, pass);
-	m->pos = job->p->src_off;
-	if (pass_by_size(pass) && !pass_backwards(job, pass))
-		m->pos += map_next(&job->map, 0, pass->from, &first) ?
-		    first.off : job->p->length;
-	else if (pass != &over)
-		m->pos += map_cursor(&job->map);
-	return pass->text;
-}
-
 /*
  * Whether the map as it was loaded had come past this pass.  What is untried
  * when it was being trimmed, or scraped, was left for the last passes.
@@ -190,13 +166,6 @@ wanted(const struct job *job, const struct pass *pass)
 	return !behind_us(&job->rescue->keeper.file, pass);
 }
 
-bool
-pass_backwards(const struct job *job, const struct pass *pass)
-{
-	return pass->backwards !=
-	    ((job->p->opts->rescue & RESCUE_REVERSE) != 0);
-}
-
 static enum phase
 phase_of(const struct pass *pass)
 {
@@ -217,7 +186,7 @@ static void
 go_on(struct job *job, const struct pass *pass)
 {
 	struct mapfile *m = &job->rescue->keeper.file;
-	int number = number_of(job, pass);
+	int number = pass_number(job, pass);
 
 	if (m->phase != pass->phase || (m->phase != '?' && m->phase != '-'))
 		return;
@@ -225,54 +194,6 @@ go_on(struct job *job, const struct pass *pass)
 		if (m->pos > job->p->src_off)
 			map_begin_at(&job->map, m->pos - job->p->src_off);
 	m->pos = 0;
-}
-
-/* maxerrors=: the bad ranges, of which none may be in hand. */
-static bool
-too_many(struct job *job)
-{
-	const struct opts *o = job->p->opts;
-	struct fault f;
-
-	if (o->maxerrors < 0 || map_totals(&job->map).bad_ranges <=
-	    (uint64_t)o->maxerrors)
-		return false;
-	fault_set(&f, STATUS_UNREADABLE, "given up: more than maxerrors=%lld "
-	    "bad ranges", (long long)o->maxerrors);
-	job_fail(job, &f);
-	return true;
-}
-
-/* Whether maxtime= is over, and so many seconds more. */
-static bool
-too_long(const struct job *job, double more)
-{
-	int64_t most = job->p->opts->maxtime;
-
-	return most >= 0 &&
-	    clock_seconds() - job->rescue->start > (double)most + more;
-}
-
-static void
-stop_late(struct job *job)
-{
-	int not_yet = NOT_YET;
-
-	if (!atomic_compare_exchange_strong(&job->rescue->end, &not_yet, LATE))
-		return;
-	job->rescue->late = true;
-	job_stop(job);
-}
-
-/* A pass over bad ranges has them in hand, and in parts. */
-bool
-pass_given_up(struct job *job)
-{
-	bool late = too_long(job, 0);
-
-	if (late)
-		stop_late(job);
-	return late || (job->rescue->pass->from != BAD && too_many(job));
 }
 
 static void
@@ -293,7 +214,7 @@ run_pass(struct job *job, const struct pass *pass)
 
 	if (job->stop || !map_next(&job->map, 0, pass->from, &any))
 		return;
-	if (pass->from == BAD && too_many(job))
+	if (pass->from == BAD && pass_too_many(job))
 		return;
 	job->rescue->pass = pass;
 	map_pass(&job->map, pass->from, pass_backwards(job, pass));
@@ -388,10 +309,10 @@ rescue_overdue(struct job *job)
 {
 	struct rescue *r = job->rescue;
 
-	if (r == NULL || !too_long(job, 0))
+	if (r == NULL || !pass_too_long(job, 0))
 		return false;
-	stop_late(job);
-	if (!r->late || !too_long(job, GRACE))
+	pass_stop_late(job);
+	if (!r->late || !pass_too_long(job, GRACE))
 		return false;
 	fail_late(job);
 	return true;
