@@ -20,7 +20,8 @@ bool below_gone(dev_t node);
 /*
  * Whether the first "end" bytes of the device are those of what it lies on.  A
  * loop device may read as zeros (Linux before 6.10) where its file was cut off,
- * or its disk taken away, and no error tells of it.  Returns 0, or -1 with *f.
+ * or its disk got smaller or was taken away, and no error tells of it.  Returns
+ * 0, or -1 with *f.
  */
 int below_kept(dev_t node, uint64_t end, struct fault *f);
 

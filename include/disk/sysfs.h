@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum { SYSFS_SECTOR = 512 };	/* unit of start and size, whatever the disk */
+
 /*
  * The folder of a node, by kind: "block" or "char".  Returns a descriptor
  * (O_PATH) for the caller to close, or -1 and errno.

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -68,6 +69,25 @@ members(dev_t node, dev_t *member, int room)
 	return n < room ? n : room;
 }
 
+/*
+ * Bytes of a block device, -1 where that is not known.  What is taken away has
+ * none, and then it has no folder.
+ */
+static int64_t
+length_of(dev_t node)
+{
+	int dir = sysfs_open("block", node);
+	int64_t bytes = -1;
+	char text[32];
+
+	if (dir < 0)
+		return -1;
+	if (sysfs_text(dir, "size", text, sizeof(text)))
+		bytes = strtoll(text, NULL, 10) * SYSFS_SECTOR;
+	close(dir);
+	return bytes;
+}
+
 static bool gone(dev_t node, int depth);
 
 /* A file is not there when the disk of its file system is not. */
@@ -99,7 +119,7 @@ gone(dev_t node, int depth)
 
 	if (major(node) == 0)		/* a file system without a disk */
 		return false;
-	if (disk_lost(node, true))
+	if (length_of(node) == 0 || disk_lost(node, true))
 		return true;
 	if (depth == 0 || !stacked(node) || !disk_of_block(node, &d))
 		return false;
@@ -137,6 +157,23 @@ file_length(const struct disk *d)
 
 static int kept(dev_t node, uint64_t end, int depth, struct fault *f);
 
+/* A loop device reads zeros where the one that it lies on has ended. */
+static int
+device_kept(const struct disk *d, dev_t node, uint64_t end, int depth,
+    struct fault *f)
+{
+	int64_t length = length_of(node);
+
+	if (length == 0 || disk_lost(node, true))
+		return fault_set(f, status_errno(ENODEV), "%s: the disk that "
+		    "it lies on has gone, and it may read as zeros", d->name);
+	if (length > 0 && (uint64_t)length < end)
+		return fault_set(f, STATUS_SHORT, "%s: the device that it lies "
+		    "on ends at byte %lld now, and what lay behind may read as "
+		    "zeros", d->name, (long long)length);
+	return kept(node, end, depth, f);
+}
+
 static int
 loop_kept(const struct disk *d, uint64_t end, int depth, struct fault *f)
 {
@@ -145,11 +182,9 @@ loop_kept(const struct disk *d, uint64_t end, int depth, struct fault *f)
 
 	if (disk_backing(d->whole_name, d->backing, &st) != 0)
 		return 0;
-	if (S_ISBLK(st.st_mode) && disk_lost(st.st_rdev, true))
-		return fault_set(f, status_errno(ENODEV), "%s: the disk that "
-		    "it lies on has gone, and it may read as zeros", d->name);
 	if (S_ISBLK(st.st_mode))
-		return kept(st.st_rdev, d->backing_off + end, depth, f);
+		return device_kept(d, st.st_rdev, d->backing_off + end, depth,
+		    f);
 	length = file_length(d);
 	if (length < 0 || (uint64_t)length >= d->backing_off + end)
 		return 0;

@@ -21,10 +21,7 @@
 
 #include "disk/sysfs.h"
 
-enum {
-	SYSFS_SECTOR = 512,	/* unit of start and size, whatever the disk */
-	USB_UP = 5,		/* target, host, interface, and some more */
-};
+enum { USB_UP = 5 };		/* target, host, interface, and some more */
 
 /*
  * Not to be there may be an answer; what cannot be read is none, and is noted

@@ -71,6 +71,18 @@ dm_vanishes()
 	    until_true 5 test -b "$from" && half delete "$HCTL1"
 	reads 69 "$@"
 }
+loop_shrinks()
+{
+	no_faults
+	dmsetup create gone --table "0 16384 linear $SD1 0" && undo dmsetup remove --retry gone &&
+	    dm=/dev/$(dmsetup info -c --noheadings -o blkdevname gone) &&
+	    until_true 5 test -b "$dm" && loop "$dm" && from=$dev && half shrink
+	reads 102 "$@" && says 'lies on ends at byte 6291456 now'
+}
+shrink()
+{
+	dmsetup load gone --table "0 12288 linear $SD1 0" && dmsetup resume gone
+}
 for more in '' coe=1 verify=1 map=map; do
 	it "stops when the disk under a loop device vanishes $more" \
 	    loop_vanishes ${more:+"$more"}
@@ -81,6 +93,8 @@ done
 it "goes on with a rescue where the file was whole" loop_rescued
 if type -P dmsetup >/dev/null; then
 	for more in '' coe=1 map=map; do
+		it "stops when the device under a loop device gets smaller $more" \
+		    loop_shrinks ${more:+"$more"}
 		it "stops when the disk under a dm device vanishes $more" \
 		    dm_vanishes ${more:+"$more"}
 		back 2
