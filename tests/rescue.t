@@ -536,10 +536,12 @@ for thr in $(few 1 16); do
 done
 it "... or whose quota is used up" full EDQUOT 15 1
 it "... or that may not become longer" full 27 77 1	# EFBIG
+# Early write-back is met by a lane that has written 4 MiB.
 full_elsewhere()
 {
+	local size=16777216
 	stuff && exits 78 with_faults "on=$PWD/dst op=write old;on=$PWD/dst op=range fail=ENOSPC from=5" \
-	    "$pardd" if=src of=dst map=map bs=512 bpt=64 && faulty sync_file_range && nothing_safe
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 && faulty sync_file_range && nothing_safe
 }
 it "saves nothing as finished when an earlier write found no room" full_elsewhere
 # The map cannot be written when it is saved; when the copy began it could.
@@ -583,11 +585,11 @@ not_saved_at_all()
 it "tells of it beside what ended the copy" not_saved_at_all
 write_back_fails()
 {
-	local nth seen=0
+	local nth seen=0 size=16777216
 	for nth in 1 2 5 8 15 16; do
 		rm -f map
 		stuff && run with_faults "on=$PWD/dst op=range fail=EIO nth=$nth;on=$PWD/dst op=write old" \
-		    "$pardd" if=src of=dst map=map bs=512 bpt=512 thr=1
+		    "$pardd" if=src of=dst map=map bs=512 bpt=256 thr=1
 		faulty sync_file_range || return
 		[[ $status != 0 ]] || continue
 		seen=$((seen + 1))
@@ -600,8 +602,9 @@ it "saves nothing as finished when early write-back fails" write_back_fails
 # is saved.
 told_first()
 {
+	local size=16777216
 	stuff && run with_faults "on=$PWD/dst op=range,flush from=3 once fail=EIO sleep=2500;\
-on=$PWD/dst op=write old" "$pardd" if=src of=dst map=map bs=512 bpt=512 thr=1 mapinterval=1 &&
+on=$PWD/dst op=write old" "$pardd" if=src of=dst map=map bs=512 bpt=256 thr=1 mapinterval=1 &&
 	    faulty sync_file_range && [[ $status != 0 ]] && nothing_safe &&
 	    does_not_say '^pardd: complete'
 }
@@ -1315,7 +1318,7 @@ keeps_limits()
 {
 	comes()
 	{
-		comes_back && until_true 20 told status '.* rate=100000 ioprio=be:6' && told rate=0 ok
+		comes_back && until_true 20 told status '.* rate=100000 ioprio=be:6 .*' && told rate=0 ok
 	}
 	until_true 20 told rate=100000 ok && told ioprio=be:6 ok &
 	leaves "op=read at=131072+ fail=ENODEV" rate=4096 control=ctl profile=profile.json &&
