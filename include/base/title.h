@@ -13,17 +13,20 @@ struct title {
 };
 
 /*
+ * Take the argc words that main was given, and the environment behind them,
+ * which is copied, for the title: before there is another thread.  Nobody may
+ * be reading the words any more.  Once is enough.
+ */
+void title_begin(struct title *, int argc, char **words);
+
+/*
  * Whether a title is due, so many seconds after the start; then it is due again
- * a second later.
+ * a second later.  Never without title_begin.
  */
 bool title_due(struct title *, double seconds);
 
-/*
- * Write the title over the argc words that main was given, which nobody may be
- * reading any more.  share: how much is done, 0 to 1, or -1 if that is not
- * known.
- */
-void title_set(struct title *, int argc, char **words, const char *from,
-    const char *to, double share);
+/* Write the title.  share: how much is done, 0 to 1, or -1: not known. */
+void title_set(const struct title *, const char *from, const char *to,
+    double share);
 
 #endif

@@ -12,25 +12,30 @@ enum { TEXT = 512 };		/* bytes */
 
 static const double interval = 1;	/* s */
 
+void
+title_begin(struct title *title, int argc, char **words)
+{
+	if (title->width > 0)
+		return;
+	title->width = (int)strnlen(words[0], TEXT) + 1;
+	setproctitle_init(argc, words, environ);
+}
+
 bool
 title_due(struct title *title, double seconds)
 {
-	if (seconds < title->last + interval)
+	if (title->width == 0 || seconds < title->last + interval)
 		return false;
 	title->last = seconds;
 	return true;
 }
 
 void
-title_set(struct title *title, int argc, char **words, const char *from,
-    const char *to, double share)
+title_set(const struct title *title, const char *from, const char *to,
+    double share)
 {
 	char text[TEXT];
 
-	if (title->width == 0) {
-		title->width = (int)strnlen(words[0], TEXT) + 1;
-		setproctitle_init(argc, words, environ);
-	}
 	if (share < 0)
 		snprintf(text, sizeof(text), "%s to %s", from, to);
 	else

@@ -3,9 +3,11 @@
  *
  * The kernel takes a command by write(2) and gives its answer by read(2); the
  * ring polls for answers.  Both are done on a descriptor of the lane's own,
- * open for writing, whatever the commands do.  A request of many commands has
- * one under way at a time.  What has to be tried again is left to transfer, on
- * the lane's first descriptor.
+ * open for writing, whatever the commands do; so it is only done where asked
+ * for.  Each answer wakes all polls of that descriptor: sg_reap may say "not
+ * yet", and the io is submitted again.  A request of many commands has one
+ * under way at a time.  What has to be tried again is left to transfer, on the
+ * lane's first descriptor.
  */
 #include "be_sg.h"
 

@@ -120,6 +120,7 @@ static struct rule rules[RULES];
 static size_t nrules;
 static int log_fd = -1;
 static bool log_all;
+static const char *program;		/* as it was called */
 static _Thread_local bool running;	/* the program's own code */
 
 static const struct word names[] = {
@@ -237,6 +238,7 @@ begin(void)
 	char *all, *one, *word, *at;
 
 	running = true;
+	program = program_invocation_name;
 	if (told == NULL || nrules > 0)
 		return;
 	if ((at = all = strdup(told)) == NULL)
@@ -947,7 +949,9 @@ own(const void *caller)
 {
 	Dl_info who;
 
+	/* The program's own name becomes its title. */
 	return running && (dladdr(caller, &who) == 0 ||
+	    who.dli_fname == program ||
 	    strstr(who.dli_fname, "libcrypto") == NULL);
 }
 

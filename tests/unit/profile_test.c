@@ -233,7 +233,7 @@ static void
 series_are_apart(void **state)
 {
 	struct rig *r = *state;
-	struct endpoint none = { .be = &be_null };
+	struct endpoint none = { .be = &be_null, .kind = END_DISCARD };
 	struct lane lane = { .ep = &none };
 
 	gauge_lane(r->pr, 0, &lane);
