@@ -684,6 +684,29 @@ lost()
 	    [[ ! -s err ]] && exits 0 "$pardd" if=fs of="$a" &&
 	    exits 0 "$pardd" if=fs of="$a" count=4096 compare=1 && does_not_say overwrites
 }
+# asked COMMAND...: the requests of the loop device $dev meanwhile, in $reads
+asked()
+{
+	local before after stat=/sys/block/${dev#/dev/}/stat
+	read -r before _ <"$stat"
+	"$@" || return
+	read -r after _ <"$stat"
+	reads=$((after - before))
+}
+# Somebody has it open, so that its page cache outlives the run.
+few_requests()
+{
+	local fd at
+	"$blocks" make a 64M 1 && "$blocks" make b 1M 3 && sync a && loop a || return
+	exec {fd}<"$dev"
+	blockdev --flushbufs "$dev" && asked exits 0 "$pardd" -d if=b of="$dev" || return
+	((reads <= 12)) || fail "$reads requests" || return
+	for at in 0 255 256 512 1024 16320 16383; do
+		asked dd if="$dev" of=/dev/null bs=4k skip="$at" count=1 status=none &&
+		    ((reads > 0)) || fail "page $at was left behind" || return
+	done
+	exec {fd}<&-
+}
 # noted TEXT OPERAND...: at the start, and in the plan
 noted()
 {
@@ -731,6 +754,7 @@ blank()
 lines=""
 if [[ -n $loops ]] && command -v mke2fs >/dev/null; then
 	it "says what a run overwrites on a device" lost
+	it "looks for it by few requests, and leaves no page of it" few_requests
 	it "notes a compressed file that goes onto a device as it is" packed
 	it "notes a file system that goes onto a disk with partitions" over_table
 	it "notes a disk that goes into a partition" nested

@@ -26,8 +26,8 @@
 enum {
 	SECTOR = 512,		/* bytes: libblkid's unit, and most images' */
 	LARGE_SECTOR = 4096,	/* bytes */
-	HEAD = 512 << 10,	/* bytes that hold a file system's signature */
-	TAIL = 128 << 10,	/* bytes at its end, for RAID and ZFS */
+	EDGE = 512 << 10,	/* bytes at both ends, where signatures are */
+	TABLE_EDGE = 128 << 10,	/* and where a table is */
 	ENTRIES_MOST = 4 << 20,	/* bytes of a GPT's */
 	LINKS_MOST = 256,	/* logical partitions */
 	SIGNS_MOST = 256,	/* signatures of a disk */
@@ -343,7 +343,7 @@ left_of(const struct view *v, const unsigned char *mbr, const struct parts *t)
 }
 
 static int
-read_table(const struct view *v, struct parts *t)
+read_table(struct view *v, struct parts *t)
 {
 	unsigned char mbr[SECTOR];
 	int err;
@@ -351,6 +351,9 @@ read_table(const struct view *v, struct parts *t)
 	t->size = v->size;
 	if (v->size < SECTOR)
 		return 0;
+	err = v->sparse ? view_edges(v, TABLE_EDGE) : 0;
+	if (err != 0)
+		return err;
 	if (pread(v->fd, mbr, SECTOR, 0) != SECTOR)
 		return errno != 0 ? errno : EIO;
 	t->sector = sector_of(v);
@@ -587,9 +590,7 @@ probe_part(const struct view *v, const struct part *p, uint32_t sector,
 	if (p->container || p->start == 0 || end > v->size ||
 	    p->start >= s->to || end <= s->from)
 		return;
-	view_fill(v, p->start, p->length < HEAD ? p->length : HEAD);
-	if (p->length > HEAD + TAIL)
-		view_fill(v, end - TAIL, TAIL);
+	view_fill_ends(v, p->start, p->length, EDGE);
 	probe_area(v, p->start, p->length, sector, false, s);
 }
 
@@ -599,14 +600,14 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 {
 	struct sign sign[AREA_SIGNS];
 	struct signs s = { .sign = sign, .room = AREA_SIGNS, .from = off,
-		.to = length < HEAD ? off + length : off + HEAD };
+		.to = length < EDGE ? off + length : off + EDGE };
 	struct view v;
 
 	*to = (struct volume){ .type = "" };
 	if (!parts_possible(ep))
 		return;
 	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
-		view_fill(&v, off, length < HEAD ? length : HEAD);
+		view_fill_ends(&v, off, length, EDGE);
 		probe_area(&v, off, length, sector_of(&v), false, &s);
 		/* as much as there is, and zeros behind it */
 		(void)!pread(v.fd, to->head, sizeof(to->head), (off_t)off);
@@ -633,7 +634,7 @@ parts_signs(struct endpoint *ep, uint64_t from, uint64_t to,
 		return 0;
 	s.sign = calloc(SIGNS_MOST, sizeof(*s.sign));
 	if (s.sign != NULL && view_open(&v, ep) == 0 &&
-	    read_table(&v, &t) == 0) {
+	    view_edges(&v, EDGE) == 0 && read_table(&v, &t) == 0) {
 		probe_area(&v, 0, v.size, t.sector, t.wrong[0] == '\0', &s);
 		for (i = 0; i < t.n; i++)
 			probe_part(&v, &t.part[i], t.sector, &s);

@@ -1,7 +1,11 @@
 /*
  * Views.  A file or block device gives a descriptor of its own; a SCSI end has
  * none, so the pieces that matter are read into a sparse file in memory that is
- * as long as the disk: both ends at once, the rest when it is asked for.
+ * as long as the disk.
+ *
+ * libblkid asks for a block here and there, fifty times, and each is a request
+ * to a disk of which nothing is in the page cache.  So most of what it is going
+ * to ask for is brought before, by a few large ones.
  *
  * For a rescue's target such a file gets only what was read of the source:
  * elsewhere there may be the table of a disk that the target once was.
@@ -13,13 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "base/number.h"
 
 enum {
-	EDGE = 1 << 20,		/* bytes at both ends of a disk */
-	PIECE = 64 << 10,	/* bytes of a read */
+	PIECE = 512 << 10,	/* bytes of a read, at most */
 	SECTOR = 512,		/* bytes: a rescue may have read one alone */
 };
 
@@ -53,24 +57,21 @@ forget(const struct view *v, const struct io *io)
 	}
 }
 
-int
-view_fill(const struct view *v, uint64_t off, uint64_t len)
+/* Into the file in memory, from "off" to "end". */
+static int
+copy(const struct view *v, uint64_t off, uint64_t end)
 {
 	uint32_t block = v->ep->block > 0 ? v->ep->block : SECTOR;
 	size_t most = PIECE - PIECE % block;
 	struct io io = { .op = OP_READ };
-	uint64_t end;
 
-	if (!v->sparse || off >= v->filled)
-		return 0;
-	end = len < v->filled - off ? off + len : v->filled;
 	io.buf = aligned_alloc(4096, PIECE);
 	if (io.buf == NULL)
 		return ENOMEM;
 	for (io.off = off - off % block; io.off < end && io.err == 0;
 	    io.off += io.done) {
-		io.len = v->filled - io.off < most ? (size_t)round_up(
-		    v->filled - io.off, block) : most;
+		io.len = end - io.off < most ? (size_t)round_up(end - io.off,
+		    block) : most;
 		bring(v, &io);
 		forget(v, &io);
 		if (io.err == 0 && (io.done == 0 || pwrite(v->fd, io.buf,
@@ -81,17 +82,57 @@ view_fill(const struct view *v, uint64_t off, uint64_t len)
 	return io.err;
 }
 
-static int
-read_edges(struct view *v)
+int
+view_fill(const struct view *v, uint64_t off, uint64_t len)
+{
+	uint64_t end;
+
+	if (off >= v->filled)
+		return 0;
+	end = len < v->filled - off ? off + len : v->filled;
+	if (off < v->edge)
+		off = v->edge;
+	if (end > v->size - v->edge)
+		end = v->size - v->edge;
+	if (off >= end)
+		return 0;
+	if (v->sparse)
+		return copy(v, off, end);
+	if (v->ep->device)
+		posix_fadvise(v->fd, (off_t)off, (off_t)(end - off),
+		    POSIX_FADV_WILLNEED);
+	return 0;
+}
+
+int
+view_fill_ends(const struct view *v, uint64_t off, uint64_t len, uint64_t edge)
 {
 	int err;
 
+	if (len <= 2 * edge)
+		return view_fill(v, off, len);
+	err = view_fill(v, off, edge);
+	return err != 0 ? err : view_fill(v, off + len - edge, edge);
+}
+
+int
+view_edges(struct view *v, uint64_t edge)
+{
+	int err;
+
+	if (edge <= v->edge)
+		return 0;
+	err = view_fill_ends(v, 0, v->size, edge);
+	v->edge = err == 0 ? MIN(edge, v->size) : 0;
+	return err;
+}
+
+/* The file in memory, empty. */
+static int
+make_sparse(struct view *v)
+{
 	v->fd = memfd_create("pardd", MFD_CLOEXEC);
-	if (v->fd < 0 || ftruncate(v->fd, (off_t)v->size) != 0)
-		return errno;
-	err = view_fill(v, 0, EDGE);
-	return err != 0 || v->size <= EDGE ? err :
-	    view_fill(v, v->size - EDGE, EDGE);
+	return v->fd < 0 || ftruncate(v->fd, (off_t)v->size) != 0 ? errno : 0;
 }
 
 int
@@ -106,7 +147,7 @@ view_rescued(struct view *v, struct endpoint *ep, const struct endpoint *whole,
 		if (v->from < 0)
 			return errno;
 	}
-	return read_edges(v);
+	return make_sparse(v);
 }
 
 int
@@ -118,7 +159,7 @@ view_open(struct view *v, struct endpoint *ep)
 	v->filled = v->size;
 	v->sparse = endpoint_probed(ep);
 	if (v->sparse)
-		return read_edges(v);
+		return make_sparse(v);
 	v->fd = endpoint_view(ep, &v->cached);
 	return v->fd < 0 ? errno : 0;
 }

@@ -105,6 +105,16 @@ if type -P mke2fs >/dev/null; then
 	long "lists it with mmap" looks oflag=mmap
 fi
 
+few_commands()
+{
+	local n
+	fresh
+	exits 0 "$pardd" -d if=/dev/zero of="$1" && n=$(sent "$HCTL2" "$reads" | wc -l) &&
+	    ((n > 0 && n <= 6)) || fail "$n reads"
+}
+it "sees that there is nothing by few commands, sg" few_commands "$SG2"
+it "sees it by few commands, bsg" few_commands "$BSG2"
+
 refuses_part()
 {
 	no_faults
