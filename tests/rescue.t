@@ -1224,7 +1224,8 @@ stuck()
 	    server file img || return
 	"$tools/ends" how "$pardd" if="$dev" of=dst map=map bs=512 bpt=64 "$@" 2>err &
 	pid=$!
-	until_true 20 different && sleep 0.1 && kill -STOP "$(<kit.pid)" && sleep 0.2 &&
+	# the kernel knows the file for a second, even if its server does not answer
+	until_true 20 different && sleep 0.1 && kill -STOP "$(<kit.pid)" && sleep 1.2 &&
 	    ! has + || fail 'the map was saved too early for the case' || return
 	took=$EPOCHREALTIME
 	kill -INT "$(awk '$1 == "pid" { print $2 }' how)" && until_true 20 has + || return

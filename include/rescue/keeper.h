@@ -21,6 +21,9 @@ struct keeper {
 	char		 target[2560];	/* and where it was copied to */
 	pthread_t	 thread;
 	bool		 runs;	/* the lead's: there is such a thread */
+	pthread_t	 asker;		/* the thread's, of the source: */
+	bool		 asks;		/* there is such a thread */
+	struct fault	 answer;	/* the asker's, until it has ended */
 	atomic_bool	 settled;	/* stopped, and saved or not: */
 	struct fault	 unsaved;	/* why not; status 0: it is */
 	int		 quit;	/* readable: it is to leave; or -1 */

@@ -8,6 +8,9 @@
  * So the first that fails at the target sets job->doubt before it stops the
  * copy; that is the end of all saving, and the file stays as it was.
  *
+ * Whether a source device is still what it was is asked beforehand, while the
+ * copy goes on by a thread of its own: what it lies on may never answer.
+ *
  * The file is locked (flock) as long as the run takes.
  */
 #include "rescue/keeper.h"
@@ -23,6 +26,7 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/folder.h"
@@ -33,6 +37,8 @@
 #include "pass.h"
 #include "plan/names.h"
 #include "rescue/rescue.h"
+
+enum { PATIENCE = 1 };		/* seconds */
 
 /* Text from outside must not make lines of its own. */
 static void
@@ -400,8 +406,9 @@ doubt(struct job *job, bool told, struct fault *f)
 	return -1;
 }
 
-int
-keeper_save(struct job *job, struct fault *f)
+static int
+save(struct job *job, int (*kept)(struct job *, struct fault *),
+    struct fault *f)
 {
 	struct seg *seg;
 	size_t n = map_copy(&job->map, &seg);
@@ -413,12 +420,62 @@ keeper_save(struct job *job, struct fault *f)
 		err = doubt(job, unflushed, f);
 	else if (seg == NULL)
 		err = fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	else if (job_source_kept(job, f) != 0)
+	else if (kept(job, f) != 0)
 		err = -1;		/* the map is as it was */
 	else
 		err = write_map(job, seg, n, mapfile_save_by, f);
 	free(seg);
 	return err;
+}
+
+int
+keeper_save(struct job *job, struct fault *f)
+{
+	return save(job, job_source_kept, f);
+}
+
+static void *
+ask(void *arg)
+{
+	struct job *job = arg;
+	struct fault *f = &job->rescue->keeper.answer;
+
+	f->status = 0;
+	job_source_kept(job, f);
+	return NULL;
+}
+
+/* Whether nobody is asked any more; it waits so long for that. */
+static bool
+answered(struct keeper *k, time_t seconds)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += seconds;
+	k->asks = k->asks && pthread_timedjoin_np(k->asker, NULL, &t) != 0;
+	return !k->asks;
+}
+
+/*
+ * The same as job_source_kept, but for what a source lies on that does not
+ * answer, a loop device's file on a dead server: what was read before is saved
+ * all the same.  The end of the run asks again, however long that takes.
+ */
+static int
+kept_or_silent(struct job *job, struct fault *f)
+{
+	struct keeper *k = &job->rescue->keeper;
+
+	if (!job->p->src->device || !answered(k, 0))
+		return 0;
+	k->asks = pthread_create(&k->asker, NULL, ask, job) == 0;
+	if (!k->asks)
+		return job_source_kept(job, f);
+	if (!answered(k, PATIENCE) || k->answer.status == 0)
+		return 0;
+	*f = k->answer;
+	return -1;
 }
 
 static void *
@@ -438,7 +495,8 @@ keep(void *arg)
 		if (p[0].revents != 0)
 			return NULL;
 		f.status = 0;
-		if (keeper_save(job, &f) != 0 && job->rescue->end != LATE)
+		if (save(job, kept_or_silent, &f) != 0 &&
+		    job->rescue->end != LATE)
 			job_fail(job, &f);	/* else it is an echo */
 		if (n > 0) {
 			p[1].fd = -1;	/* stopped: once is enough */
@@ -474,6 +532,8 @@ keeper_stop(struct job *job)
 		continue;
 	if (k->runs)
 		pthread_join(k->thread, NULL);
+	if (k->asks)
+		pthread_join(k->asker, NULL);
 }
 
 /*
