@@ -164,40 +164,56 @@ abandon(const struct plan *p, struct record *rec, struct events *ev,
 	_exit(out->verdict.status);
 }
 
-/* Everything is decided: do it. */
+/* Close, judge and tell; the exit status. */
+static int
+finish(const struct plan *p, struct endpoint *src, struct endpoint *dst,
+    struct record *rec, struct events *ev, struct outcome *out)
+{
+	struct fault closed = { 0 };
+
+	if (out->signal == 0)
+		damage_make(&out->damage, p, &out->map);
+	close_ends(src, dst, &closed);
+	if (out->flush.status == 0)
+		out->flush = closed;
+	record_finish(rec, p, out);
+	verdict_judge(p, out);
+	events_result(ev, p, out);
+	if (!say_room())
+		signals_let();
+	tell_trouble(ev);
+	report_end(p, out);
+	if (!say_room())
+		signals_let();	/* one that kept it from being told */
+	outcome_free(out);
+	return out->verdict.status;
+}
+
+/* Everything is decided: do it.  The outcome is large for a stack. */
 static int
 run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
     struct record *rec, struct events *ev, int *signo)
 {
+	struct outcome *out = malloc(sizeof(*out));
 	struct signals signals;
-	struct outcome out;
-	struct fault f, closed = { 0 };
+	struct fault f;
+	int status;
 
-	if (signals_take(&signals, &f) != 0)
+	if (out == NULL)
+		fault_errno(&f, ENOMEM, "the outcome");
+	if (out == NULL || signals_take(&signals, &f) != 0 ||
+	    record_start(rec, &f) != 0 ||
+	    copy_run(p, &signals, ev, out, &f) != 0) {
+		free(out);
 		return leave(ev, src, dst, &f);
-	if (record_start(rec, &f) != 0 ||
-	    copy_run(p, &signals, ev, &out, &f) != 0)
-		return leave(ev, src, dst, &f);
-	*signo = out.signal;
-	if (out.abandoned)
-		abandon(p, rec, ev, &out);
-	if (out.signal == 0)
-		damage_make(&out.damage, p, &out.map);
-	close_ends(src, dst, &closed);
-	if (out.flush.status == 0)
-		out.flush = closed;
-	record_finish(rec, p, &out);
-	verdict_judge(p, &out);
-	events_result(ev, p, &out);
-	if (!say_room())
-		signals_let();
-	tell_trouble(ev);
-	report_end(p, &out);
-	if (!say_room())
-		signals_let();	/* one that kept it from being told */
-	outcome_free(&out);
+	}
+	*signo = out->signal;
+	if (out->abandoned)
+		abandon(p, rec, ev, out);
+	status = finish(p, src, dst, rec, ev, out);
+	free(out);
 	close(signals.fd);
-	return out.verdict.status;
+	return status;
 }
 
 /* A terminal or a pipe has nothing that could be written over. */

@@ -75,7 +75,7 @@ shell_word(const char *name)
 	if (name[0] == '-')
 		to = stpcpy(to, "./");
 	if (plain(name))
-		strcpy(to, name);
+		memcpy(to, name, strlen(name) + 1);
 	else if (printable(name))
 		quote(to, name);
 	else

@@ -66,7 +66,7 @@ bool
 hint_near(const char *word, size_t len, const char *other, unsigned distance)
 {
 	return len > 1 && distance <= HINT_MOST && (distance == 0 ||
-	    3 * distance <= strlen(other) + 1 || (len > strlen(other) &&
+	    3 * (size_t)distance <= strlen(other) + 1 || (len > strlen(other) &&
 	    strncasecmp(word, other, strlen(other)) == 0));
 }
 

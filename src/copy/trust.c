@@ -118,15 +118,17 @@ static size_t
 spread_ranges(struct checks *checks, unsigned char *buf, size_t *at)
 {
 	struct digest zeros;
-	size_t all = 0, n = 0, i, k;
+	size_t all = 0, n = 0, most, i, k;
 	struct check c;
 
 	memset(buf, 0, (size_t)checks->chunk);
 	zeros = digest_of(buf, (size_t)checks->chunk);
 	for (i = 0; next_telling(checks, &zeros, &i, &c); i++)
 		all++;
-	for (i = k = 0; next_telling(checks, &zeros, &i, &c); i++, k++)
-		if (n < PLACES && k == n * all / (all < PLACES ? all : PLACES))
+	most = all < PLACES ? all : PLACES;
+	for (i = k = 0; n < most && next_telling(checks, &zeros, &i, &c);
+	    i++, k++)
+		if (k == n * all / most)
 			at[n++] = i;
 	return n;
 }

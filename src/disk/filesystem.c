@@ -249,9 +249,11 @@ disks(const struct located *l, struct nodes *to)
 int
 filesystem_disks(const struct located *l, dev_t *node, size_t room, size_t *n)
 {
-	struct nodes to = { .node = node, .room = room };
-	int err = disks(l, &to);
+	struct nodes to = { .room = room };
+	int err;
 
+	to.node = node;
+	err = disks(l, &to);
 	*n = to.n;
 	return err;
 }

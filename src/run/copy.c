@@ -518,20 +518,24 @@ go_on(const struct plan *p, const struct signals *s, struct events *ev,
     double start, struct outcome *out)
 {
 	int status = out->fault.status;
-	struct outcome next;
+	struct outcome *next = malloc(sizeof(*next));
 
 	out->tally.seconds = clock_seconds() - start;
 	out->gone = false;
-	endpoint_go_on(p->dst);
-	gauge_go_on(out->profile);
-	if (run(p, s, ev, out, &next, &out->fault) != 0) {
-		if (out->fault.status == STATUS_REFUSED)
-			out->fault.status = status;
+	if (next == NULL) {
+		fault_errno(&out->fault, ENOMEM, "going on");
 		return;
 	}
-	out->profile = NULL;		/* next's now */
-	outcome_free(out);
-	*out = next;
+	endpoint_go_on(p->dst);
+	gauge_go_on(out->profile);
+	if (run(p, s, ev, out, next, &out->fault) == 0) {
+		out->profile = NULL;		/* next's now */
+		outcome_free(out);
+		*out = *next;
+	} else if (out->fault.status == STATUS_REFUSED) {
+		out->fault.status = status;
+	}
+	free(next);
 }
 
 int
