@@ -176,9 +176,13 @@ sparse_onto()
 it "leaves no old data on a disk with conv=sparse" sparse_onto
 
 # midway COMMAND...: when 2 MiB are in dst
+half_there()
+{
+	(($(stat -c %s dst) > 2097152))
+}
 midway()
 {
-	{ until_true 30 eval '[[ $(stat -c %s dst) -gt 2097152 ]]' && "$@"; } >/dev/null 2>&1 &
+	{ until_true 30 half_there && "$@"; } >/dev/null 2>&1 &
 }
 # copies_at_leisure STATUS OPERANDS...: the second half takes a second
 copies_at_leisure()
@@ -191,9 +195,13 @@ cut_off()
 	copies_at_leisure 102 "$@" && says 'a.img was cut off at byte 2097152'
 }
 it "says that a loop device's file was cut off" cut_off coe=1
-it "says so of a loop device on another" eval 'filled lower 8M 512 1 &&
-    loop "$lower" --direct-io=on --sector-size 512 && a=$dev && midway truncate -s 2M lower.img
-    copies_at_leisure 102 coe=1 && says "lower.img was cut off at byte 2097152"'
+cut_off_below()
+{
+	filled lower 8M 512 1 && loop "$lower" --direct-io=on --sector-size 512 && a=$dev &&
+	    midway truncate -s 2M lower.img
+	copies_at_leisure 102 coe=1 && says 'lower.img was cut off at byte 2097152'
+}
+it "says so of a loop device on another" cut_off_below
 it "says so in a rescue" cut_off map=map
 cut_behind()
 {

@@ -189,11 +189,12 @@ found()
 changed='was removed or replaced while it was being opened'
 it "does not copy to a file that was removed while it was being opened" \
     found 52 "^pardd: dst $changed" dst 'rm dst'
-it "does not copy to one that was replaced meanwhile" eval \
-    'found 52 "^pardd: dst $changed" dst "echo old >new; mv new dst" && [[ $(<dst) = old ]]'
-it "does not append to one that was replaced meanwhile" eval \
-    'found 52 "^pardd: dst $changed" dst "echo old >new; mv new dst" oflag=append &&
-    [[ $(<dst) = old ]]'
+replaced()
+{
+	found 52 "^pardd: dst $changed" dst 'echo old >new; mv new dst' "$@" && [[ $(<dst) = old ]]
+}
+it "does not copy to one that was replaced meanwhile" replaced
+it "does not append to one that was replaced meanwhile" replaced oflag=append
 it "does not copy from one that was replaced meanwhile" \
     found 52 "^pardd: src $changed" src 'echo new >new; mv new src'
 for name in src dst json; do

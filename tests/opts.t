@@ -104,7 +104,7 @@ address()
 {
 	usage "$2.*for a file of that name write \\./" if=/dev/null of="$1" &&
 	    usage "$2" if="$1" of=dst && usage "$2" -d if=/dev/null of="$1" &&
-	    usage "$2" if=/dev/null of="$1" compare=1 && [[ -z $(ls | grep -v '^\(out\|err\)$') ]]
+	    usage "$2" if=/dev/null of="$1" compare=1 && [[ $(echo *) = 'err out' ]]
 }
 for name in nbd:x nbdx:y http://a/b 2026-11-22T10:00.img C:img scp.x-y: host:/dev/sda; do
 	it "makes no file of $name" address "$name" "${name%%:*}: is no kind of end that pardd knows"
@@ -417,12 +417,14 @@ it "completes operands in bash" completes
 completes_lists()
 {
 	local got
-	"$pardd" --completion=fish >c.fish && got=$(HOME=$PWD fish -c '
-		source c.fish
-		for word in oflag=direct,sy oflag=nos oflag=sync,append,direct,tru force=held,lo of=a,b
-			complete -C "pardd $word"
-		end' 2>&1 | cut -f 1 | sort | xargs) &&
-	    [[ $got = 'force=held,looped oflag=direct,sync oflag=nosparse oflag=sync,append,direct,trunc' ]] ||
+	"$pardd" --completion=fish >c.fish && cat >try.fish <<-'EOT' || return
+	source c.fish
+	for word in oflag=direct,sy oflag=nos oflag=sync,append,direct,tru force=held,lo of=a,b
+		complete -C "pardd $word"
+	end
+	EOT
+	got=$(HOME=$PWD fish try.fish 2>&1 | cut -f 1 | sort | xargs)
+	[[ $got = 'force=held,looped oflag=direct,sync oflag=nosparse oflag=sync,append,direct,trunc' ]] ||
 	    fail "$got"
 }
 if command -v fish >/dev/null; then

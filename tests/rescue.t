@@ -1491,8 +1491,8 @@ it "copies only what the map of domain= calls finished" limits
 how_much()
 {
 	truncate -s 20M src dst && printf '0 + 1\n0 %s +\n' "$1" >domain && rm -f map map.bak &&
-	    exits 0 "$pardd" if=src of=dst map=map domain=domain &&
-	    [[ $(tail -n 1 err) = "pardd: complete, flushed, within domain=domain: $2" ]] ||
+	    exits 0 "$pardd" if=src of=dst map=map domain=domain || return
+	[[ $(tail -n 1 err) = "pardd: complete, flushed, within domain=domain: $2" ]] ||
 	    fail "$(<err)"
 }
 how_much_of_it()
@@ -1685,7 +1685,8 @@ flush_hangs()
 	stuff && exits 100 with_faults "on=$PWD/src op=read at=1048576+ sleep=50;on=$PWD/dst op=flush hang" \
 	    timeout -s KILL 40 "$pardd" if=src of=dst map=map bs=512 bpt=8 thr=1 maxtime=1 "$@" &&
 	    says 'maxtime=1 seconds; left after 10 s while dst was being flushed; map was not saved: ' &&
-	    nothing_safe && ((SECONDS - began < 20)) || fail "$((SECONDS - began)) s"
+	    nothing_safe || return
+	((SECONDS - began < 20)) || fail "$((SECONDS - began)) s"
 }
 it "... and when a flush hangs" flush_hangs mapinterval=1000
 it "... that began before" flush_hangs mapinterval=1
@@ -1731,8 +1732,9 @@ many_spots()
 	} >map
 	burnt; before=$cpu
 	exits 100 with_faults "on=$PWD/src op=read at=0+40960000 fail=EIO" "$pardd" if=src of=dst \
-	    map=map bs=512 retries=1 thr=1 && burnt && ((cpu - before < 3000)) ||
-	    fail "$((cpu - before)) ms of processor: $(<err)"
+	    map=map bs=512 retries=1 thr=1 || return
+	burnt
+	((cpu - before < 3000)) || fail "$((cpu - before)) ms of processor: $(<err)"
 }
 [[ $VARIANT != plain ]] ||
 	it "retries 40,000 bad blocks that lie scattered without going over the map for each" many_spots

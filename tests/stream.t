@@ -127,19 +127,31 @@ nothing()
 	piped "$want" "${PIPESTATUS[1]}" || return
 	[[ $want = 0 ]] || says '^pardd: NOT complete: the source was empty'
 }
-it "says so when a pipe brings nothing for a file that holds something" eval \
-    'nothing 102 dst 1000 && "$blocks" check dst 0 0 1000'
+nothing_lost()
+{
+	nothing 102 dst 1000 && holds dst 0 0 1000
+}
+it "says so when a pipe brings nothing for a file that holds something" nothing_lost
 it "says so when it brings nothing to append" nothing 102 dst 1000 oflag=append
 it "says so when it was cut off for nothing" nothing 102 dst 1000 oflag=trunc
-it "says so of a FIFO" eval \
-    'mkfifo p && { : >p & } && "$blocks" make dst 1000 && exits 102 "$pardd" if=p of=dst'
-it "takes a pipe that was skipped to its end" eval \
-    '"$blocks" make dst 1000 && head -c 512 /dev/zero | exits 0 "$pardd" of=dst bs=512 skip=1'
+nothing_named()
+{
+	mkfifo p && { : >p & } && "$blocks" make dst 1000 && exits 102 "$pardd" if=p of=dst
+}
+it "says so of a FIFO" nothing_named
+all_skipped()
+{
+	"$blocks" make dst 1000 && head -c 512 /dev/zero | exits 0 "$pardd" of=dst bs=512 skip=1
+}
+it "takes a pipe that was skipped to its end" all_skipped
 it "takes nothing for an empty file" nothing 0 dst 0
 it "takes nothing where nothing was asked for" nothing 0 dst 1000 count=0
 it "takes nothing where nothing is kept" nothing 0 /dev/null 0
-it "copies an empty file onto one that holds something" eval \
-    ': >src && "$blocks" make dst 1000 && exits 0 "$pardd" if=src of=dst && complete'
+empty_onto()
+{
+	: >src && "$blocks" make dst 1000 && exits 0 "$pardd" if=src of=dst && complete
+}
+it "copies an empty file onto one that holds something" empty_onto
 nothing_on_disk()
 {
 	truncate -s 1M disk && loop disk && nothing 102 "$dev" 0

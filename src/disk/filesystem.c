@@ -112,7 +112,7 @@ filesystem_has(const char *source, dev_t node)
 		return false;
 	(void)btrfs_members(st.st_rdev, &to);
 	for (i = 0; i < to.n; i++)
-		is = is || all[i] == node;
+		is = is || to.node[i] == node;
 	return is;
 }
 

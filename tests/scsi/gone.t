@@ -37,9 +37,13 @@ done
 
 modprobe -a loop dm_mod
 # half COMMAND...: in the background, when half of image is there
+half_there()
+{
+	(($(stat -c %s image) > 4194304))
+}
 half()
 {
-	{ until_true 30 eval '[[ $(stat -c %s image) -gt 4194304 ]]' && "$@"; } >/dev/null 2>&1 &
+	{ until_true 30 half_there && "$@"; } >/dev/null 2>&1 &
 }
 # reads STATUS OPERANDS...: from $from to the file image; slowly, for half of it has to
 # be enough for a busy machine to see that it is half

@@ -18,8 +18,11 @@ nvme_node()
 }
 it "takes no generic node of an NVMe disk for a stream" nvme_node /dev/ng0n1
 it "takes no NVMe controller for one" nvme_node /dev/nvme0
-it "writes to the disk itself" eval '"$blocks" make img 8M 1 &&
-    exits 0 "$pardd" if=img of=/dev/nvme0n1 verify=1 && complete'
+onto_nvme()
+{
+	"$blocks" make img 8M 1 && exits 0 "$pardd" if=img of=/dev/nvme0n1 verify=1 && complete
+}
+it "writes to the disk itself" onto_nvme
 
 # Zones of 4 MiB, the first two conventional.
 null=/sys/kernel/config/nullb/zoned

@@ -4,8 +4,10 @@
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh
-sdebug add_host=2 vpd_use_hostno=0 dev_size_mb=8 delay=0 && prepare_source "$SD1" ||
-    { echo 'Bail out! no scsi_debug'; exit 1; }
+if ! sdebug add_host=2 vpd_use_hostno=0 dev_size_mb=8 delay=0 || ! prepare_source "$SD1"; then
+	echo 'Bail out! no scsi_debug'
+	exit 1
+fi
 modprobe -aq loop dm_mod ext4 || { echo 'Bail out! no modules'; exit 1; }
 first=${SD1#/dev/}
 

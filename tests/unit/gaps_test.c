@@ -18,6 +18,12 @@ mark(struct map *map, uint64_t off, uint64_t end, enum seg_status s)
 	assert_int_equal(map_set(map, off * KIB, (end - off) * KIB, s), 0);
 }
 
+static bool
+marked(struct map *map, uint64_t off, uint64_t end, enum seg_status s)
+{
+	return map_all(map, off * KIB, (end - off) * KIB, s);
+}
+
 static struct map
 fresh(void)
 {
@@ -107,10 +113,9 @@ up_to_an_error(void **state)
 	mark(&truth, 3000, 5000, BAD);
 	assert_int_equal(gaps_fill(&g, &map, UNTRIED, false), 0);
 	assert_int_equal(work_off(&g, &map, &truth), 2);
-	assert_true(map_all(&map, 0, (3000 - 256) * KIB, FINISHED));
-	assert_true(map_all(&map, (5000 + 256) * KIB, (8192 - 5256) * KIB,
-	    FINISHED));
-	assert_false(map_all(&map, 3256 * KIB, 1400 * KIB, FINISHED));
+	assert_true(marked(&map, 0, 3000 - 256, FINISHED));
+	assert_true(marked(&map, 5000 + 256, 8192, FINISHED));
+	assert_false(marked(&map, 3256, 4656, FINISHED));
 	gaps_end(&g);
 	map_free(&map);
 	map_free(&truth);
@@ -132,7 +137,7 @@ between_bad_ends(void **state)
 	mark(&truth, 6000, 6100, BAD);
 	assert_int_equal(gaps_fill(&g, &map, UNTRIED, false), 0);
 	assert_int_equal(work_off(&g, &map, &truth), 0);
-	assert_true(map_all(&map, 64 * KIB, 8064 * KIB, UNTRIED));
+	assert_true(marked(&map, 64, 8128, UNTRIED));
 	assert_int_equal(gaps_fill(&g, &map, UNTRIED, true), 0);
 	errors = work_off(&g, &map, &truth);
 	assert_in_range(errors, 2, 6);
