@@ -177,9 +177,10 @@ old_end()
 	exits 0 "$pardd" if=src of=dst "$@" && complete && cmp -n 100000 src dst &&
 	    "$blocks" check dst 100000 100000 200000 9
 }
+told='^pardd: note: dst was longer than the copy, and .* from byte 100000 .*oflag=trunc'
 old_end_told()
 {
-	old_end "$@" && says '^pardd: note: dst was longer than the copy, and .* from byte 100000 .*oflag=trunc'
+	old_end "$@" && says "$told"
 }
 it "says that the end of an old file is left" old_end_told
 it "does not say so where that was asked for" eval \
