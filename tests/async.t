@@ -217,7 +217,7 @@ stop()
 full()
 {
 	disks 24M && "$blocks" make src 24M && mkdir mnt && undo umount "$PWD/mnt" &&
-	    mount -t tmpfs -o size=10M tmpfs mnt &&
+	    mount -t tmpfs -o size=30M tmpfs mnt && "$blocks" make mnt/other 20M &&
 	    exits 78 "$pardd" if="$a" of=mnt/dst engine=async && does_not_say '^pardd: complete'
 }
 # The first of it has been written.

@@ -54,12 +54,42 @@ long_name()
 }
 it "says what is wrong after a name of 4000 bytes" long_name
 
+# small SIZE [USED]: mnt is a file system of that size
+small()
+{
+	mkdir mnt && mount -t tmpfs -o size="$1" none mnt && undo umount -l "$PWD/mnt" &&
+	    "$blocks" make mnt/other "${2:-0}"
+}
 full_fs()
 {
-	mkdir mnt && mount -t tmpfs -o size=1M none mnt && undo umount -l "$PWD/mnt" &&
-	    "$blocks" make src 1500001 &&
+	small 2M 1M && "$blocks" make src 1500001 &&
 	    exits 78 "$pardd" if=src of=mnt/dst bs=512 bpt=8 "$@" &&
 	    does_not_say '^pardd: complete'
+}
+# ends: src, 2 MiB of zeros; holes, 3 MiB with 64 KiB of data; mnt, of 1 MiB
+ends()
+{
+	small 1M && head -c 2M /dev/zero >src && "$blocks" make holes 64k && truncate -s 3M holes
+}
+never_fits()
+{
+	ends && refused 'mnt/dst: its file system has 1048576 bytes in all, but [0-9]+ are to' \
+	    of=mnt/dst "$@" && [[ ! -e mnt/dst ]]
+}
+fits()
+{
+	ends && exits 0 "$pardd" of=mnt/dst "$@" && complete && does_not_say 'file system'
+}
+own_room()
+{
+	small 1M 700k && "$blocks" make src 900k && exits 0 "$pardd" if=src of=mnt/other &&
+	    complete && does_not_say 'has room' && same src mnt/other
+}
+no_room_now()
+{
+	local told='mnt/dst: its file system has room for 307200 bytes now, and 921600 are to be written$'
+	small 1M 724k && "$blocks" make src 900k && exits 0 "$pardd" -d if=src of=mnt/dst &&
+	    grep -q "^note=$told" out && exits 78 "$pardd" if=src of=mnt/dst && says "^pardd: note: $told"
 }
 can_mount()
 {
@@ -70,6 +100,17 @@ if ((EUID == 0)) && can_mount 2>/dev/null; then
 	it "says 78 when the file system is full, with all it took in place" eval \
 	    'full_fs thr=1 && holds mnt/dst 0 0 900000'
 	it "says 78 when the file system is full, with 16 workers" full_fs thr=16
+	# shellcheck disable=SC2086
+	for operands in if=src 'if=src oflag=append' 'if=src hash=sha256' 'if=src map=map' \
+	    'if=/dev/zero bs=1M count=10k' 'if=holes oflag=nosparse' 'if=src -d'; do
+		it "refuses what would not even fit an empty file system: $operands" never_fits $operands
+	done
+	# shellcheck disable=SC2086
+	for operands in if=holes 'if=src oflag=sparse' 'if=src count=2048' 'if=src skip=2048'; do
+		it "copies what does: $operands" fits $operands
+	done
+	it "takes the target's own blocks for room" own_room
+	it "says with -d and at the start that there is no room now" no_room_now
 else
 	skip "cannot mount" "says 78 when the file system is full"
 fi

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 
 #include "base/fault.h"
 #include "cli/opts.h"
@@ -83,6 +84,9 @@ struct endpoint {		/* shared and const once open */
 	bool		 sparse;	/* of the source: it has holes */
 	bool		 zeroes;	/* of the target: OP_ZERO may succeed */
 	bool		 linked;	/* a file, with a name at first */
+	struct statfs	 fs;		/* where a file lies, or is to lie; else
+					 * all 0 */
+	uint64_t	 held;		/* bytes of blocks that a file has */
 	struct identity	 id;
 	dev_t		 node;	/* of a device's node, else 0 */
 	dev_t		 file_dev;	/* of the file, node or pipe as such: */

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "part/parts.h"
+#include "plan/fit.h"
 #include "plan/plan.h"
 
 enum lies {			/* a border of the range, among partitions */
@@ -51,6 +52,8 @@ enum slip {			/* what is seldom meant */
 struct findings {
 	struct span src, dst;
 	struct beyond beyond;
+	bool	 crowded;	/* the target's file system, for now: */
+	struct fit fit;
 	enum slip slip;
 	char	 kind[32];	/* of SLIP_PACKED: what unpacks it; of
 				 * SLIP_OVER_TABLE: the file system */

@@ -51,7 +51,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/status.h"
@@ -135,9 +134,9 @@ open_flags(const struct endpoint *ep, bool look)
  */
 static void
 choose_overwriting(const struct endpoint *ep, struct file *file,
-    const struct stat *st, const struct statfs *fs, bool look)
+    const struct stat *st, bool look)
 {
-	unsigned long type = (unsigned long)fs->f_type;
+	unsigned long type = (unsigned long)ep->fs.f_type;
 
 	if (st->st_size < LARGE || st->st_blocks < st->st_size / SECTOR ||
 	    (type != EXT4_SUPER_MAGIC && type != XFS_SUPER_MAGIC) ||
@@ -150,9 +149,9 @@ choose_overwriting(const struct endpoint *ep, struct file *file,
 
 /* File systems that have nothing behind the page cache to write to. */
 static bool
-in_memory(const struct statfs *fs)
+in_memory(const struct endpoint *ep)
 {
-	unsigned long type = (unsigned long)fs->f_type;
+	unsigned long type = (unsigned long)ep->fs.f_type;
 
 	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
 }
@@ -256,20 +255,19 @@ static int
 ask_file(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 {
 	struct stat st;
-	struct statfs fs;
 	struct statx x;
 
-	if (fstat(file->plain, &st) != 0 || fstatfs(file->plain, &fs) != 0)
+	if (fstat(file->plain, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
-	ep->memory = in_memory(&fs);
+	ep->memory = in_memory(ep);
 	file->behind = file->behind && !ep->memory;
 	if (ep->role == SOURCE && file->behind)
 		choose_way(ep, file, st.st_size);
 	if (ep->role == TARGET && file->behind)
-		choose_overwriting(ep, file, &st, &fs, look);
+		choose_overwriting(ep, file, &st, look);
 	ep->size = st.st_size;
-	ep->unit = fs.f_bsize > 0 && fs.f_bsize <= INT32_MAX ?
-	    (uint32_t)fs.f_bsize : 0;
+	ep->unit = ep->fs.f_bsize > 0 && ep->fs.f_bsize <= INT32_MAX ?
+	    (uint32_t)ep->fs.f_bsize : 0;
 	ep->sparse = ep->role == SOURCE && !file->borrowed &&
 	    st.st_blocks < st.st_size / SECTOR;
 	file->length = (uint64_t)st.st_size;
@@ -386,7 +384,6 @@ static int
 file_open(struct endpoint *ep, bool look, struct fault *f)
 {
 	struct file *file = calloc(1, sizeof(*file));
-	struct statfs fs;
 	int failed = 0;
 
 	if (file == NULL)
@@ -403,7 +400,7 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->shares = !ep->device;
 	ep->past_cache = file->prefer_direct;
 	if (ep->absent)
-		ep->memory = fstatfs(ep->dir, &fs) == 0 && in_memory(&fs);
+		ep->memory = in_memory(ep);
 	else
 		failed = open_fds(ep, file, look || later(ep), f);
 	if (failed == 0 && !ep->absent && look)

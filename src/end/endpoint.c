@@ -51,10 +51,7 @@ hides_content(int path, const char *name)
 static bool
 pseudo(const struct endpoint *ep, int path, const struct stat *st)
 {
-	struct statfs fs = { .f_type = 0 };
-
-	(void)fstatfs(path, &fs);
-	switch ((unsigned long)fs.f_type) {
+	switch ((unsigned long)ep->fs.f_type) {
 	case PROC_SUPER_MAGIC:
 	case SYSFS_MAGIC:
 	case DEBUGFS_MAGIC:
@@ -165,6 +162,9 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 {
 	switch (st->st_mode & S_IFMT) {
 	case S_IFREG:
+		if (fstatfs(fd, &ep->fs) != 0)
+			return fault_errno(f, errno, "%s", ep->name);
+		ep->held = (uint64_t)st->st_blocks * 512;
 		ep->be = pseudo(ep, fd, st) ? &be_stream : &be_file;
 		ep->id = (struct identity){ true, st->st_dev, st->st_ino };
 		return 0;
@@ -291,6 +291,8 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 		    "to a file that does not exist", ep->name);
 	if (failed == 0)
 		failed = misused(ep, f);
+	if (failed == 0)
+		(void)fstatfs(ep->dir, &ep->fs);
 	if (failed == 0)
 		failed = ep->be->open(ep, look, f);
 	if (failed != 0)

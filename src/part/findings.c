@@ -318,6 +318,7 @@ findings_make(struct findings *found, const struct plan *p, bool thorough)
 	if (p->opts->compare != 0 || (!thorough &&
 	    (p->opts->status & SHOW_NONE) != 0))
 		return;		/* it would not be told */
+	found->crowded = fit_not_now(p, &found->fit);
 	if (by_hand(p->opts)) {
 		span_make(&found->src, p, &src, p->src_off, p->length);
 		span_make(&found->dst, p, &dst, p->dst_off, written);

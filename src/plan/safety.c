@@ -21,6 +21,7 @@
 #include "disk/disk.h"
 #include "disk/dm.h"
 #include "disk/filesystem.h"
+#include "plan/fit.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -124,6 +125,19 @@ too_small(const struct plan *p, struct fault *f)
 	    "byte %llu on, but %llu are to be copied; %s", p->dst->within,
 	    p->dst->name, (ull)(room - p->dst_off), (ull)p->dst_off,
 	    (ull)length, advice);
+}
+
+/* However empty the file system was; what is there now is but a note. */
+static int
+fs_too_small(const struct plan *p, struct fault *f)
+{
+	struct fit fit;
+
+	if (!fit_never(p, &fit))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s: its file system has %llu "
+	    "bytes in all, but %llu are to be written; count= limits the copy",
+	    p->dst->name, (ull)fit.room, (ull)fit.need);
 }
 
 /* A drive without a medium, or a loop device without a file. */
@@ -655,6 +669,7 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	bs_misfit,
 	target_misfit,
 	too_small,
+	fs_too_small,
 	stream_append,
 	own_messages,
 	same_end,

@@ -162,17 +162,32 @@ slip_remark(char *text, size_t room, const struct plan *p)
 	}
 }
 
+static void
+crowded_remark(char *text, size_t room, const struct plan *p)
+{
+	const struct fit *fit = &p->found->fit;
+
+	snprintf(text, room, "%s: its file system has room for %llu bytes now, "
+	    "and %llu are to be written", p->dst->name, (ull)fit->room,
+	    (ull)fit->need);
+}
+
 bool
 report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 {
-	bool beyond = p->found->beyond.n > 0;
-	bool slip = p->found->slip != SLIP_NONE;
+	void (*const remark[])(char *, size_t, const struct plan *) = {
+		p->found->beyond.n > 0 ? beyond_remark : NULL,
+		p->found->crowded ? crowded_remark : NULL,
+		p->found->slip != SLIP_NONE ? slip_remark : NULL,
+	};
+	size_t i;
 
-	if (beyond && n == 0)
-		beyond_remark(text, room, p);
-	else if (slip && n == beyond)
-		slip_remark(text, room, p);
-	return n < (unsigned)beyond + slip;
+	for (i = 0; i < sizeof(remark) / sizeof(remark[0]); i++)
+		if (remark[i] != NULL && n-- == 0) {
+			remark[i](text, room, p);
+			return true;
+		}
+	return false;
 }
 
 static void
