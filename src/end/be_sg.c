@@ -197,7 +197,8 @@ check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 		return 0;
 	protected = sysfs_number(dir, "ro") != 0;
 	close(dir);
-	return protected ? fault_errno(f, EROFS, "%s", ep->name) : 0;
+	errno = EROFS;
+	return protected ? fault_found(f, ep) : 0;
 }
 
 /* What was written by the block nodes is to be read by commands, too. */

@@ -142,13 +142,13 @@ it "copies all to a larger disk and no more" larger
 read_only()
 {
 	no_faults
-	run "$pardd" if="$SG1" of="$1" bs=512 coe="$2"
-	[[ $status = 7 ]] || fail "status $status, not 7: $(cat err)" || return
+	exits 80 "$pardd" if="$SG1" of="$1" bs=512 coe="$2" && one_line 'is write-protected$' ||
+	    return
 	dd if="$QSD4" of=image bs=1M status=none && "$blocks" zero image 0 8M
 }
-it "stops at a read-only disk, sg" read_only "$QSG4" 0
-long "stops at a read-only disk, sg, coe=1" read_only "$QSG4" 1
-it "stops at a read-only disk, bsg" read_only "$QBSG4" 0
+it "refuses a read-only disk, sg" read_only "$QSG4" 0
+long "refuses a read-only disk, sg, coe=1" read_only "$QSG4" 1
+it "refuses a read-only disk, bsg" read_only "$QBSG4" 0
 
 # Both of 4096.
 two_disks sector_size=4096
