@@ -560,17 +560,35 @@ blind_file()
 }
 apart "copies to files without /sys" blind_file /sys
 [[ $VARIANT != plain ]] || apart "copies to files without /proc and /sys" blind_file "/proc /sys"
+# A loop device is being detached by somebody else: what it lies on is empty now.
+detached()
+{
+	"$blocks" make src 1M && cp src gone && truncate -s 1M to && loop gone && rm gone &&
+	    : >empty && loop to && mknod "$PWD/node" b $((16#$(stat -c %t "$dev"))) \
+	    $((16#$(stat -c %T "$dev"))) || return
+	exits 101 without /dev "$pardd" if=src of=node && one_line 'who uses .*backing_file' &&
+	    exits 0 unshare -m --propagation private sh -c '
+		for file in /sys/block/loop*/loop/backing_file; do
+			mount --bind empty "$file" || exit 125
+		done
+		mount -t tmpfs none /dev && exec "$0" "$@"' "$pardd" if=src of=node &&
+	    complete && same src to
+}
+apart "sees no use in a loop device that is detached between two looks" detached
+# The loop devices of others, that lie on what is not there, are not its matter.
 no_node()
 {
 	disk && mknod "$PWD/node" b $((16#$(stat -c %t "$p1"))) $((16#$(stat -c %T "$p1"))) &&
 	    mknod "$PWD/all" b $((16#$(stat -c %t "$d"))) $((16#$(stat -c %T "$d"))) &&
 	    elsewhere "$p1" && snapshot &&
-	    away /dev 'p1 is in use.*force=held writes all the same\)$' of=node &&
-	    exits 101 without /dev sh -c '"$0" if=src 1<>node' "$pardd" && as_it_was &&
+	    away /dev 'p1 is in use.*force=held writes all the same\)$' of=node \
+		force=looped &&
+	    exits 101 without /dev sh -c '"$0" if=src force=looped 1<>node' "$pardd" &&
+	    as_it_was &&
 	    one_line 'p1 is in use.*force=held writes all the same\)$' &&
 	    away /dev 'p1 cannot be claimed.*No such file.*force=held writes all the same\)$' \
-		of=all bs=512 seek=2048 &&
-	    away /dev 'in use.*force=held writes all the same\)$' of=all
+		of=all bs=512 seek=2048 force=looped &&
+	    away /dev 'in use.*force=held writes all the same\)$' of=all force=looped
 }
 apart "claims a target by another name than the usual one, or refuses it" no_node
 

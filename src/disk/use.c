@@ -214,7 +214,19 @@ is_loop(const char *name)
 	    name[4 + strspn(name + 4, "0123456789")] == '\0';
 }
 
-/* One that is free has no such attribute. */
+/*
+ * One that is free has no such attribute, and while it is being detached that
+ * is empty for a moment, or goes between two looks.
+ */
+static bool
+is_free(const char *folder, const char *path)
+{
+	char text[8];
+
+	return sysfs_text(AT_FDCWD, path, text, sizeof(text)) ? false :
+	    errno == 0 || (errno == ENOENT && access(folder, F_OK) == 0);
+}
+
 static bool
 lies_on(const char *loop, dev_t dev, ino_t ino, struct use *use)
 {
@@ -232,8 +244,8 @@ lies_on(const char *loop, dev_t dev, ino_t ino, struct use *use)
 	lost = disk_backing(loop, backing, &st);
 	if (lost == 0)
 		return is_of(&st, dev, ino) && found(use, USE_LOOPED, loop);
-	return lost != ENXIO && unknown(use, USE_LOOPED, path, err == 0 ?
-	    lost : err);
+	return lost != ENXIO && !is_free(folder, path) &&
+	    unknown(use, USE_LOOPED, path, err == 0 ? lost : err);
 }
 
 static bool
