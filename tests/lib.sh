@@ -358,6 +358,28 @@ until_true()
 	fail "waited in vain: $*"
 }
 
+# aside COMMAND...: begin it in a folder of its own, for what takes its time
+# without doing anything; all_well: wait for all such, each has succeeded
+begun=()
+aside()
+{
+	local dir=aside.${#begun[@]}
+	mkdir "$dir" || return
+	(cd "$dir" && "$@") >"$dir.said" 2>&1 &
+	begun+=("$!:$dir:$*")
+}
+all_well()
+{
+	local one dir bad=0
+	for one in "${begun[@]}"; do
+		wait "${one%%:*}" && continue
+		one=${one#*:} dir=${one%%:*} bad=1
+		echo "failed: ${one#*:}"
+		cat "$dir.said"
+	done
+	return $bad
+}
+
 # noticed: a first signal has been taken
 noticed()
 {

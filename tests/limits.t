@@ -360,7 +360,6 @@ leaves_alone()
 	    return
 	((took >= 9900)) || fail "after $took ms"
 }
-it "leaves by itself when a read does not come back" leaves_alone
 leaves_flush()
 {
 	"$blocks" make src 1M && touch dst || return
@@ -370,7 +369,11 @@ leaves_flush()
 	wait "$job"
 	ended signal 2 && says 'stopped by SIGINT; left after 10 s while dst was being flushed$'
 }
-it "... or a flush" leaves_flush
+leaves()
+{
+	aside leaves_alone && aside leaves_flush && all_well
+}
+it "leaves by itself when a read does not come back, or a flush" leaves
 # repeated SIGNAL NUMBER MS: the same signal once more, within that time
 repeated()
 {
