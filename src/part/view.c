@@ -24,6 +24,7 @@
 
 enum {
 	PIECE = 512 << 10,	/* bytes of a read, at most */
+	SMALL = 64 << 10,	/* and what any host takes */
 	SECTOR = 512,		/* bytes: a rescue may have read one alone */
 };
 
@@ -57,12 +58,24 @@ forget(const struct view *v, const struct io *io)
 	}
 }
 
+/* Bytes of a read: bpt= may be there because the host takes no more. */
+static size_t
+piece(const struct view *v, uint32_t block)
+{
+	int64_t bpt = v->ep->opts->bpt;
+	size_t most = PIECE;
+
+	if (bpt > 0 && bpt < PIECE / block)
+		most = MAX((size_t)bpt * block, SMALL);
+	return most - most % block;
+}
+
 /* Into the file in memory, from "off" to "end". */
 static int
 copy(const struct view *v, uint64_t off, uint64_t end)
 {
 	uint32_t block = v->ep->block > 0 ? v->ep->block : SECTOR;
-	size_t most = PIECE - PIECE % block;
+	size_t most = piece(v, block);
 	struct io io = { .op = OP_READ };
 
 	io.buf = aligned_alloc(4096, PIECE);

@@ -54,14 +54,15 @@ it "finds bad blocks, bsg" finds 4660 10 if="$BSG1" of="$BSG2"
 long "finds bad blocks, sgio" finds 4660 10 if="$SD1" of="$SD2" iflag=sgio oflag=sgio
 it "finds bad blocks, sd" finds 4660 10 if="$SD1" of="$SD2"
 
-# How many reads a bad block takes, at the same place of its transfer.
+# How many reads of one block a bad block takes, at the same place of its transfer:
+# elsewhere as many are larger or smaller as its place on the disk wants.
 reads_for()
 {
 	fresh
 	bad "$1" 1
 	rm -f map
 	rescue 100 if="$SG1" of=/tmp/image thr=1 && is - "$1+1" || return
-	n=$(sent "$HCTL1" "$reads" | grep -c .)
+	n=$(sent "$HCTL1" '28 00 .. .. .. .. 00 00 01' | grep -c .)
 }
 fewer()
 {
