@@ -732,8 +732,8 @@ on=$PWD/src op=read from=$1 zero" "$pardd" if=src of=dst map=map bs=512 bpt=64 "
 }
 for thr in $(few 1 16); do
 	it "does not believe the zeros of a disk that has met errors ($thr workers)" \
-	    turns_to_zeros 30 thr=$thr
-	it "... late ($thr workers)" turns_to_zeros 60 thr=$thr
+	    turns_to_zeros $((30 + 4 * thr)) thr=$thr
+	it "... late ($thr workers)" turns_to_zeros $((60 + 4 * thr)) thr=$thr
 done
 gone_on_blank()
 {
