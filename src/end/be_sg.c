@@ -482,15 +482,20 @@ sg_transfer(struct lane *lane, struct io *io)
 	}
 }
 
-/* By the descriptor that asked the disk, which may be for reading only. */
+/*
+ * By the descriptor that asked the disk, which may be for reading only.  What
+ * the copy is told to have done otherwise than asked is not this.
+ */
 static void
 sg_look(struct endpoint *ep, struct io *io)
 {
-	const struct sg *sg = ep->priv;
+	struct sg *sg = ep->priv;
+	unsigned indirect = sg->indirect;
 	struct sg_lane l = { .fd = sg->fd };
 	struct lane lane = { .ep = ep, .halt = -1, .priv = &l };
 
 	lane_transfer(&lane, io);
+	sg->indirect = indirect;
 }
 
 static int

@@ -244,7 +244,7 @@ hangs()
 	! saved || fail "saved too early for the case" || return
 	read -r _ pid <how
 	kill -INT "$pid"
-	until_true 2 saved && says SIGINT || return
+	until_true 2 saved && heard || return
 	kill -INT "$pid"
 	until_true 2 grep -q 'left at a second SIGINT' err && within 20 over &&
 	    ended signal 2 && is '-*/' '' && : >/tmp/none && honest image /tmp/none
