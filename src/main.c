@@ -408,7 +408,10 @@ copied(int argc, char *argv[])
 	return copy;
 }
 
-/* The words are those of the command line, the title may be written over. */
+/*
+ * The words are those of the command line; the title, which may be written
+ * over, are the same, or NULL.
+ */
 static int
 obey(int argc, char *words[], char *title[])
 {
@@ -432,7 +435,6 @@ obey(int argc, char *words[], char *title[])
 int
 main(int argc, char *argv[])
 {
-	struct fault f;
 	char **words;
 	int status;
 
@@ -441,11 +443,8 @@ main(int argc, char *argv[])
 	mallopt(M_ARENA_MAX, 1);	/* workers allocate next to nothing */
 	signals_hold();
 	words = copied(argc, argv);
-	if (words == NULL) {
-		fault_errno(&f, ENOMEM, "the command line");
-		return told(&f);
-	}
-	status = obey(argc, words, argv);
+	status = words == NULL ? obey(argc, argv, NULL) :
+	    obey(argc, words, argv);
 	free(words);
 	return status;
 }

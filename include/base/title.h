@@ -15,7 +15,7 @@ struct title {
 /*
  * Take the argc words that main was given, and the environment behind them,
  * which is copied, for the title: before there is another thread.  Nobody may
- * be reading the words any more.  Once is enough.
+ * be reading the words any more.  Once is enough.  NULL: there is no title.
  */
 void title_begin(struct title *, int argc, char **words);
 

@@ -15,7 +15,7 @@ static const double interval = 1;	/* s */
 void
 title_begin(struct title *title, int argc, char **words)
 {
-	if (title->width > 0)
+	if (words == NULL || title->width > 0)
 		return;
 	title->width = (int)strnlen(words[0], TEXT) + 1;
 	setproctitle_init(argc, words, environ);
