@@ -538,7 +538,8 @@ keeper_stop(struct job *job)
 
 /*
  * A map that says of which source it is, and nothing else, gets its name when
- * it does: a run that is killed leaves none that would fit any other source.
+ * it does: a run that is killed leaves none that would fit any other source,
+ * nor does a power cut.
  * Returns a descriptor, or -1 and errno.
  */
 static int
@@ -553,8 +554,8 @@ make_map(const struct keeper *k, const char *base)
 	if (fd < 0)
 		return -1;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (write(fd, text, n) == (ssize_t)n && linkat(AT_FDCWD, link, k->dir,
-	    base, AT_SYMLINK_FOLLOW) == 0)
+	if (write(fd, text, n) == (ssize_t)n && fdatasync(fd) == 0 &&
+	    linkat(AT_FDCWD, link, k->dir, base, AT_SYMLINK_FOLLOW) == 0)
 		return fd;
 	err = errno;
 	close(fd);

@@ -333,6 +333,17 @@ renameat(int from_dir, const char *from, int to_dir, const char *to)
 	return failed;
 }
 
+/* A file that was made without a name is new where it gets one. */
+static uint64_t
+first_name(const char *from, int dir, const char *to)
+{
+	struct stat st;
+
+	if (trace_fd < 0 || stat(from, &st) != 0)
+		return 0;
+	return note_names(CREATE, st.st_ino, dir, to, NULL);
+}
+
 int
 linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
@@ -340,7 +351,8 @@ linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 	int failed;
 
 	REAL(real, linkat);
-	id = change(LINK, from_dir, from, to);
+	id = (flags & AT_SYMLINK_FOLLOW) != 0 ? first_name(from, to_dir, to) :
+	    change(LINK, from_dir, from, to);
 	failed = real(from_dir, from, to_dir, to, flags);
 	if (id > 0)
 		done(id, failed != 0);
