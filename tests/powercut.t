@@ -47,7 +47,7 @@ blind()
 onto_file()
 {
 	"$blocks" make dst $size 9 && cp dst old && traced 3 thr=4 bpt=32 "$@" &&
-	    cut_off && enough && blind SYNC 'finished is not there' &&
+	    { cut_off || fail "$(cat found)"; } && enough && blind SYNC 'finished is not there' &&
 	    blind TEMP 'not whole' && blind FOLDER 'no map'
 }
 it "has a true map after each of $cuts power cuts" onto_file
@@ -57,7 +57,7 @@ new_file()
 	local dst=folder/dst
 	: >old
 	mkdir folder
-	traced 5 thr=4 bpt=32 && cut_off && enough && blind FOLDER .
+	traced 5 thr=4 bpt=32 && { cut_off || fail "$(cat found)"; } && enough && blind FOLDER .
 }
 it "... with a target that it creates" new_file
 onto_disk()

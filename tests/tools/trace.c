@@ -277,17 +277,30 @@ fsync(int fd)
 
 /* --- names ------------------------------------------------------------- */
 
+/* What a file without a name is called here. */
+static const char *
+nameless(const struct stat *st, char name[32])
+{
+	snprintf(name, 32, "#%llu", (unsigned long long)st->st_ino);
+	return name;
+}
+
 /* As it was before: what was there already is no news. */
 static int
 open_it(int dir, const char *path, int flags, mode_t mode)
 {
 	struct stat st;
+	char name[32];
 	bool new = trace_fd >= 0 && (flags & O_CREAT) != 0 &&
 	    fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) != 0;
 	int fd = (int)syscall(SYS_openat, dir, path, flags, mode), saved = errno;
 
 	if (new && fd >= 0 && fstat(fd, &st) == 0)
 		done(note_names(CREATE, st.st_ino, dir, path, NULL), false);
+	if (trace_fd >= 0 && (flags & O_TMPFILE) == O_TMPFILE && fd >= 0 &&
+	    fstat(fd, &st) == 0)
+		done(note_names(CREATE, st.st_ino, dir, nameless(&st, name),
+		    NULL), false);
 	errno = saved;
 	return fd;
 }
@@ -298,7 +311,9 @@ open_it(int dir, const char *path, int flags, mode_t mode)
 		va_list ap;						\
 		mode_t mode;						\
 		va_start(ap, last);					\
-		mode = (flags & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0;	\
+		mode = (flags & O_CREAT) != 0 ||			\
+		    (flags & O_TMPFILE) == O_TMPFILE ?			\
+		    va_arg(ap, mode_t) : 0;				\
 		va_end(ap);						\
 		return open_it(dir, path, flags, mode);			\
 	}
@@ -333,15 +348,16 @@ renameat(int from_dir, const char *from, int to_dir, const char *to)
 	return failed;
 }
 
-/* A file that was made without a name is new where it gets one. */
+/* A file that was made without a name gets one. */
 static uint64_t
 first_name(const char *from, int dir, const char *to)
 {
 	struct stat st;
+	char name[32];
 
 	if (trace_fd < 0 || stat(from, &st) != 0)
 		return 0;
-	return note_names(CREATE, st.st_ino, dir, to, NULL);
+	return note_names(LINK, st.st_ino, dir, nameless(&st, name), to);
 }
 
 int
