@@ -14,14 +14,14 @@ struct title {
 
 /*
  * Take the argc words that main was given, and the environment behind them,
- * which is copied, for the title: before there is another thread.  Nobody may
+ * which is copied, for the title.  No other thread may ask for a variable, nor
  * be reading the words any more.  Once is enough.  NULL: there is no title.
  */
 void title_begin(struct title *, int argc, char **words);
 
 /*
  * Whether a title is due, so many seconds after the start; then it is due again
- * a second later.  Never without title_begin.
+ * a second later.
  */
 bool title_due(struct title *, double seconds);
 

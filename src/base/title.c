@@ -24,7 +24,7 @@ title_begin(struct title *title, int argc, char **words)
 bool
 title_due(struct title *title, double seconds)
 {
-	if (title->width == 0 || seconds < title->last + interval)
+	if (seconds < title->last + interval)
 		return false;
 	title->last = seconds;
 	return true;
@@ -36,6 +36,8 @@ title_set(const struct title *title, const char *from, const char *to,
 {
 	char text[TEXT];
 
+	if (title->width == 0)
+		return;
 	if (share < 0)
 		snprintf(text, sizeof(text), "%s to %s", from, to);
 	else

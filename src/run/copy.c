@@ -346,10 +346,11 @@ tell_title(struct job *job, const struct tally *t)
 {
 	const struct plan *p = job->p;
 
-	if (title_due(&job->title, t->seconds))
-		title_set(&job->title, p->src->name, p->dst->name,
-		    t->whole == 0 ? -1 :
-		    (double)t->passed / (double)t->whole);
+	if (!title_due(&job->title, t->seconds))
+		return;
+	title_begin(&job->title, p->opts->argc, p->opts->title);
+	title_set(&job->title, p->src->name, p->dst->name, t->whole == 0 ?
+	    -1 : (double)t->passed / (double)t->whole);
 }
 
 static void
@@ -431,7 +432,6 @@ begin_lead(struct job *job, struct fault *f)
 		lead_run(job);
 		return 0;
 	}
-	title_begin(&job->title, job->p->opts->argc, job->p->opts->title);
 	err = pthread_create(&job->worker[0].thread, NULL, lead_run, job);
 	return err == 0 ? 0 : fault_errno(f, err, "starting a worker");
 }
