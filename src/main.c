@@ -13,25 +13,25 @@
 #include <unistd.h>
 
 #include "base/ioprio.h"
-#include "base/say.h"
+#include "base/print.h"
 #include "base/signals.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "config.h"
 #include "disk/list.h"
 #include "end/endpoint.h"
-#include "part/findings.h"
 #include "part/parts.h"
+#include "part/remarks.h"
 #include "plan/claim.h"
 #include "plan/plan.h"
 #include "plan/safety.h"
 #include "report/events.h"
 #include "report/report.h"
 #include "report/verdict.h"
-#include "rescue/keeper.h"
+#include "rescue/mapsaver.h"
 #include "run/control.h"
 #include "run/copy.h"
-#include "run/record.h"
+#include "run/outputs.h"
 #include "verify/compare.h"
 
 /*
@@ -128,21 +128,21 @@ set_ioprio(const struct opts *o, struct fault *f)
 
 /* Decide, and refuse what must not be; -1 with *f, and nothing is held. */
 static int
-decide(struct plan *p, struct record *rec, struct claims *claims,
+decide(struct plan *p, struct outputs *rec, struct claims *claims,
     const struct opts *o, struct endpoint *src, struct endpoint *dst,
     struct events *ev, struct fault *f)
 {
 	if (parts_limit(src, o->ipart, f) != 0 ||
-	    parts_limit(dst, o->opart, f) != 0 || record_load(rec, o, f) != 0)
+	    parts_limit(dst, o->opart, f) != 0 || outputs_load(rec, o, f) != 0)
 		return -1;
 	if (plan_make(p, o, rec->layout, src, dst, f) == 0) {
 		events_plan(ev, p);
-		p->needed = findings_needed(p);
-		if (record_open(rec, p, f) == 0 && safety_check(p, f) == 0 &&
+		p->needed = remarks_needed(p);
+		if (outputs_open(rec, p, f) == 0 && safety_check(p, f) == 0 &&
 		    set_ioprio(o, f) == 0 && claims_take(claims, p, f) == 0)
 			return 0;
 	}
-	record_close(rec);
+	outputs_close(rec);
 	return -1;
 }
 
@@ -151,10 +151,10 @@ decide(struct plan *p, struct record *rec, struct claims *claims,
  * stack, and may write while the target is claimed.  So nothing is taken back.
  */
 static _Noreturn void
-abandon(const struct plan *p, struct record *rec, struct events *ev,
+abandon(const struct plan *p, struct outputs *rec, struct events *ev,
     struct outcome *out)
 {
-	record_abandon(rec);
+	outputs_abandon(rec);
 	verdict_judge(p, out);
 	events_result(ev, p, out);
 	report_abandoned(out);
@@ -167,7 +167,7 @@ abandon(const struct plan *p, struct record *rec, struct events *ev,
 /* Close, judge and tell; the exit status. */
 static int
 finish(const struct plan *p, struct endpoint *src, struct endpoint *dst,
-    struct record *rec, struct events *ev, struct outcome *out)
+    struct outputs *rec, struct events *ev, struct outcome *out)
 {
 	struct fault closed = { 0 };
 
@@ -176,14 +176,14 @@ finish(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	close_ends(src, dst, &closed);
 	if (out->flush.status == 0)
 		out->flush = closed;
-	record_finish(rec, p, out);
+	outputs_finish(rec, p, out);
 	verdict_judge(p, out);
 	events_result(ev, p, out);
-	if (!say_room())
+	if (!print_room())
 		signals_let();
 	tell_trouble(ev);
 	report_end(p, out);
-	if (!say_room())
+	if (!print_room())
 		signals_let();	/* one that kept it from being told */
 	outcome_free(out);
 	return out->verdict.status;
@@ -192,7 +192,7 @@ finish(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 /* Everything is decided: do it.  The outcome is large for a stack. */
 static int
 run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
-    struct record *rec, struct events *ev, int *signo)
+    struct outputs *rec, struct events *ev, int *signo)
 {
 	struct outcome *out = malloc(sizeof(*out));
 	struct signals signals;
@@ -202,7 +202,7 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	if (out == NULL)
 		fault_errno(&f, ENOMEM, "the outcome");
 	if (out == NULL || signals_take(&signals, &f) != 0 ||
-	    record_start(rec, &f) != 0 ||
+	    outputs_start(rec, &f) != 0 ||
 	    copy_run(p, &signals, ev, out, &f) != 0) {
 		free(out);
 		return leave(ev, src, dst, &f);
@@ -263,7 +263,7 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 		return leave(ev, src, dst, &f);
 	}
 	if (control_look(p->opts, &f) != 0 || compare_look(p, &f) != 0 ||
-	    (map && keeper_look(p, &known, &f) != 0) ||
+	    (map && mapsaver_look(p, &known, &f) != 0) ||
 	    endpoint_look(dst, &f) != 0)
 		return leave(ev, src, dst, &f);
 	tell_trouble(ev);
@@ -281,8 +281,8 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
     struct events *ev, int *signo)
 {
 	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
-	struct findings found;
-	struct record rec;
+	struct remarks found;
+	struct outputs rec;
 	struct claims claims;
 	struct plan p;
 	struct fault f;
@@ -290,7 +290,7 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 
 	if (decide(&p, &rec, &claims, o, src, dst, ev, &f) != 0)
 		return leave(ev, src, dst, &f);
-	findings_make(&found, &p, thorough);
+	remarks_make(&found, &p, thorough);
 	p.found = o->compare == 0 ? &found : NULL;
 	if (o->mode == MODE_DRY_RUN)
 		status = show(&p, src, dst, ev);
@@ -302,8 +302,8 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 		claims_forget(&claims);
 	}
 	claims_release(&claims);
-	record_close(&rec);
-	findings_free(&found);
+	outputs_close(&rec);
+	remarks_free(&found);
 	return status;
 }
 
@@ -327,13 +327,13 @@ held(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 
 	if (o->mode == MODE_DRY_RUN || !prints_into(dst))
 		return planned(o, src, dst, ev, signo);
-	held = say_hold();
+	held = print_hold();
 	if (held < 0) {
 		fault_errno(&f, errno, "keeping messages out of the copy");
 		return leave(ev, src, dst, &f);
 	}
 	status = planned(o, src, dst, ev, signo);
-	say_release(held);
+	print_release(held);
 	return status;
 }
 
@@ -371,7 +371,7 @@ misused(const struct opts *o, const struct fault *why)
 
 /* The modes that only print something. */
 static int
-print(const struct opts *o)
+print_only(const struct opts *o)
 {
 	struct fault f;
 	int failed = 0;
@@ -423,7 +423,7 @@ obey(int argc, char *words[], char *title[])
 	if (opts_parse(&o, argc, words, &f) != 0)
 		return misused(&o, &f);
 	if (o.mode != MODE_COPY && o.mode != MODE_DRY_RUN)
-		return print(&o);
+		return print_only(&o);
 	o.title = title;
 	status = copy(&o, &ev, &signo);
 	events_close(&ev);

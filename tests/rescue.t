@@ -1677,7 +1677,7 @@ it "saves the map and leaves, 10 s after a signal, when a read hangs" stops_wait
     "on=src op=read at=1048576+65536 hang" 'without an answer from src; map is saved$'
 it "leaves so when a flush hangs, and says that the map is as it was" stops_waiting \
     "on=dst op=flush hang" 'while dst was being flushed; map was not saved: that takes too long$'
-# No flush comes back, neither the keeper's nor the last one.
+# No flush comes back, neither the mapsaver's nor the last one.
 flush_hangs()
 {
 	local began=$SECONDS

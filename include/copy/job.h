@@ -8,18 +8,18 @@
  *			read, if streamed	who is given a place reads it
  *			over a claim, if the	extent
  *			source has holes
- *	pulse.look	over some reads		whether the source is there
+ *	liveness.look	over some reads		whether the source is there
  *	verify.lock	a few instructions	what verify=stream checks next
  * leaves:
  *	first		a few instructions	the first fatal fault
  *	map.lock	one call of map.h	the map; each map has its own
- *	checks.lock	one call of checks.h	a table of digests
+ *	digests.lock	one call of digest_table.h	a table of digests
  *	turn.lock	a few instructions	whose turn a streamed target is
  *	hash.lock	a few instructions	what waits to be digested
- *	gate.lock	a few instructions	who reads alone, in a rescue
+ *	exclusive.lock	a few instructions	who reads alone, in a rescue
  *	course.lock	a few instructions	what its first pass has learned
  *	gaps.lock	a few instructions	what it has yet to read
- *	pulse.lock	a few instructions	the last reads of a rescue
+ *	liveness.lock	a few instructions	the last reads of a rescue
  *	zeros.lock	a few instructions	zeros that a rescue has read
  *	meter.lock	a few instructions	who is in flight
  *
@@ -70,7 +70,7 @@ struct job {			/* I: set before the workers start */
 	const struct plan *p;		/* I */
 	struct rescue	*rescue;	/* I: NULL in a plain copy */
 	struct profile	*profile;	/* I: or NULL; its workers write it */
-	struct checks	*checks;	/* I: of what is written, or NULL */
+	struct digest_table *digests;	/* I: of what is written, or NULL */
 	struct verify	*verify;	/* I: NULL without verify= */
 	struct compare	*compare;	/* I: NULL without compare=1 */
 	const struct task *task;	/* I while workers run */

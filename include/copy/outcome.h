@@ -62,7 +62,7 @@ struct outcome {
 	struct fault	 fault;		/* what stopped it; status 0: nothing */
 	struct fault	 flush;		/* wrong after the last write */
 	struct fault	 unsaved;	/* wrong with map='s file at the end */
-	struct fault	 record;	/* wrong with a record, see record.h */
+	struct fault	 outputs;	/* wrong with one, see outputs.h */
 	struct fault	 verdict;	/* verdict_judge's */
 	struct damage	 damage;	/* main's; outcome_free frees it */
 	int		 signal;	/* that stopped it, else 0 */

@@ -35,7 +35,7 @@ bool piece_note(struct worker *, uint64_t off, size_t len);
 bool piece_copy(struct worker *);
 
 /*
- * The same in steps, for who has more than one in hand (queue.c); w->buf is the
+ * The same in steps, for who has more than one in hand (ring.c); w->buf is the
  * buffer of the piece that a step is for.
  *
  * Claim: false when there is none, or no memory and the copy is being stopped.

@@ -11,7 +11,7 @@
 
 #include "base/fault.h"
 #include "base/newfile.h"
-#include "digest/checks.h"
+#include "digest/digest_table.h"
 #include "digest/manifest.h"
 #include "map/map.h"
 #include "plan/plan.h"
@@ -21,7 +21,7 @@ struct job;
 struct ranges {			/* of a run; what changes locks for itself */
 	struct manifest	 base;	/* of base=, or of manifest= with check=1 */
 	struct layout	 layout;	/* its */
-	struct checks	 noted;		/* for manifest= */
+	struct digest_table	 noted;		/* for manifest= */
 	struct newfile	 file;		/* of manifest= */
 	struct map	 differ;	/* BAD: is not as in the manifest */
 	bool		 notes, checks, spares;	/* what there is to do */
@@ -44,7 +44,7 @@ void ranges_close(struct ranges *);
 
 /*
  * The target is being given len bytes for off of the copy.  What is noted twice
- * counts as noted last.  Returns as checks_note.
+ * counts as noted last.  Returns as digest_table_note.
  */
 int ranges_note(struct job *, uint64_t off, const unsigned char *buf,
     size_t len);

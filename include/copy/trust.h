@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "base/fault.h"
-#include "digest/checks.h"
+#include "digest/digest_table.h"
 #include "map/map.h"
 #include "plan/plan.h"
 
@@ -18,7 +18,7 @@
  * has them.  Returns 0, or -1 with *f: a refusal where one differs.  What
  * cannot be read says nothing.
  */
-int trust_base(const struct plan *, struct checks *, struct fault *f);
+int trust_base(const struct plan *, struct digest_table *, struct fault *f);
 
 enum { TRUST_BLOCKS = 16 };
 

@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 #include "base/fault.h"
-#include "digest/checks.h"
+#include "digest/digest_table.h"
 
 #define MANIFEST_SCHEMA	"pardd-manifest/1"
 
 struct manifest {		/* as it was read */
-	struct checks	 checks;	/* CHECK_NONE: it could not be read */
+	struct digest_table digests;	/* CHECK_NONE: it could not be read */
 	uint64_t	 off;	/* bytes; where the copy began on the target */
 	uint64_t	 length;	/* bytes that there are ranges for */
 	char		*serial[2];	/* of the source, the target, or NULL */

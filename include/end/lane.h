@@ -34,7 +34,7 @@ struct io {			/* one request, its worker's alone */
 	uint64_t	 bad_off;	/* the bad byte, as told, or NOWHERE */
 	bool		 careful;	/* isolating an error */
 	bool		 spent;		/* a failed write that must not be */
-					/* repeated: see be_file.c */
+					/* repeated: see file_backend.c */
 	struct stamp	 stamp;	/* profile.h's, while it is noted */
 	char		 why[168];	/* in the end's own words, or "" */
 	void		*flight;	/* the backend's, from submit to reap */

@@ -12,7 +12,7 @@
 #include "cli/opts.h"
 #include "end/endpoint.h"
 
-struct findings;
+struct remarks;
 struct hash;
 struct ranges;
 
@@ -51,7 +51,7 @@ struct plan {
 	mode_t		 mode;		/* of a target that is created */
 	uint64_t	 needed;	/* bytes of a clone that has all
 					 * partitions, if not all fits, or 0 */
-	const struct findings *found;	/* on the ends, to be told, or NULL */
+	const struct remarks *found;	/* on the ends, to be told, or NULL */
 	struct hash	*hash;		/* of what is copied, or NULL */
 	struct ranges	*ranges;	/* and their digests, or NULL */
 };

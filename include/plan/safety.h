@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "disk/use.h"
+#include "disk/usage.h"
 #include "plan/plan.h"
 
 /*
@@ -21,7 +21,7 @@ int safety_check(const struct plan *, struct fault *f);
  * that the range touches, is mounted read-write: *use says where, and name gets
  * the kernel's name of the node.
  */
-bool safety_source_busy(const struct plan *, struct use *use, char *name,
+bool safety_source_busy(const struct plan *, struct usage *use, char *name,
     size_t room);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include "base/fault.h"
 #include "copy/outcome.h"
-#include "part/findings.h"
+#include "part/remarks.h"
 #include "plan/plan.h"
 #include "rescue/pattern.h"
 

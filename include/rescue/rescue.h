@@ -13,20 +13,20 @@
 #include "copy/job.h"
 #include "map/mapfile.h"
 #include "rescue/course.h"
+#include "rescue/exclusive.h"
 #include "rescue/gaps.h"
-#include "rescue/gate.h"
-#include "rescue/keeper.h"
+#include "rescue/liveness.h"
+#include "rescue/mapsaver.h"
 #include "rescue/pattern.h"
-#include "rescue/pulse.h"
 #include "rescue/zeros.h"
 
 enum rescue_end { NOT_YET, LATE, OVER };
 
 struct rescue {
-	struct keeper	 keeper;	/* of the map's file */
-	struct pulse	 pulse;		/* of the source; locks for itself */
+	struct mapsaver	 mapsaver;	/* of the map's file */
+	struct liveness	 liveness;	/* of the source; locks for itself */
 	struct zeros	 zeros;		/* likewise */
-	struct gate	 gate;		/* for who has to read alone */
+	struct exclusive exclusive;	/* for who has to read alone */
 	struct course	 course;	/* of the first pass; the same */
 	struct gaps	 gaps;		/* of the present one; the same */
 	struct pattern	 pattern;	/* the lead's until it is patterned */
@@ -46,15 +46,15 @@ struct rescue {
 };
 
 /*
- * Make the job a rescue: load the map and so on (keeper_begin).  Returns 0, or
- * -1 with *f.
+ * Make the job a rescue: load the map and so on (mapsaver_begin).  Returns 0,
+ * or -1 with *f.
  */
 int rescue_begin(struct rescue *, struct job *, struct fault *f);
 void rescue_free(struct rescue *);
 
 /*
- * The lead's: all passes, each with all workers, while the keeper saves the map
- * now and then.
+ * The lead's: all passes, each with all workers, while the mapsaver saves the
+ * map now and then.
  */
 void rescue_run(struct job *);
 

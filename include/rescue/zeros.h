@@ -1,6 +1,6 @@
 /*
  * Zeros that a rescue reads after errors: whether they are the disk's.  Used by
- * pulse.c.
+ * liveness.c.
  */
 #ifndef PARDD_ZEROS_H
 #define PARDD_ZEROS_H
@@ -39,7 +39,7 @@ void zeros_know(struct zeros *, uint64_t off);
 /*
  * Take note of what was read, by io, for off on of what had the status "was",
  * after so many errors.  False when it is zeros, and so is by now what was not:
- * no zeros can be believed.  Holds no lock meanwhile but pulse.look.
+ * no zeros can be believed.  Holds no lock meanwhile but liveness.look.
  */
 bool zeros_feel(struct worker *, const struct io *, uint64_t off,
     enum seg_status was, size_t errors);
@@ -49,7 +49,7 @@ bool zeros_held(struct job *);
 
 /*
  * Read a block again that is no zeros.  False when it has become zeros.  By who
- * has pulse.look, or the lead, when nobody else reads.
+ * has liveness.look, or the lead, when nobody else reads.
  */
 bool zeros_confirm(struct worker *, size_t errors);
 

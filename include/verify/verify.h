@@ -12,11 +12,11 @@
 
 #include "base/fault.h"
 #include "copy/job.h"
-#include "digest/checks.h"
+#include "digest/digest_table.h"
 #include "map/map.h"
 
 struct verify {
-	struct checks	 checks;	/* locks for itself */
+	struct digest_table	 digests;	/* locks for itself */
 	struct map	 differ;	/* BAD: differs; locks for itself */
 	atomic_size_t	 next;		/* the entry that a pass takes next */
 	atomic_size_t	 differing;	/* entries that differ now */

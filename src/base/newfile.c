@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/path.h"
 #include "base/status.h"
 
 static int
@@ -76,7 +76,7 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 	*n = (struct newfile){ .key = key, .path = path, .dir = -1, .fd = -1 };
 	if (path == NULL)
 		return 0;
-	n->dir = folder_open(path, O_RDONLY, &n->base);
+	n->dir = path_folder(path, O_RDONLY, &n->base);
 	if (n->dir < 0)
 		return wrong(f, n, errno);
 	if (look(n, f) == 0)

@@ -15,11 +15,11 @@
 
 #include "base/number.h"
 #include "base/status.h"
-#include "copy/back.h"
 #include "copy/ranges.h"
+#include "copy/sparing.h"
 #include "copy/sparse.h"
 #include "copy/transfer.h"
-#include "digest/checks.h"
+#include "digest/digest_table.h"
 #include "digest/hash.h"
 
 enum {
@@ -286,14 +286,14 @@ write_all(struct worker *w, uint64_t off, size_t len)
 bool
 piece_note(struct worker *w, uint64_t off, size_t len)
 {
-	struct checks *checks = w->job->checks;
+	struct digest_table *digests = w->job->digests;
 	struct fault f;
 	int err = 0;
 
 	if (len == 0)
 		return true;
-	if (checks != NULL)
-		err = checks_note(checks, off, w->buf, len);
+	if (digests != NULL)
+		err = digest_table_note(digests, off, w->buf, len);
 	if (err == 0)
 		err = ranges_note(w->job, off, w->buf, len);
 	if (err == 0)
@@ -325,7 +325,7 @@ store(struct worker *w, struct piece *pc)
 	if (len == 0 || spare || !ok)
 		;
 	else if ((job->p->opts->oflag & FLAG_SPARING) != 0)
-		ok = back_spare(w, off, len);
+		ok = sparing_spare(w, off, len);
 	else if (sparse_wanted(job->p))
 		ok = sparse_write(w, off, len);
 	else

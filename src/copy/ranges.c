@@ -57,7 +57,7 @@ base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 
 /* Borders of ranges are borders of blocks, or a device cannot take them. */
 static int
-blocks_fit(const struct checks *c, const struct plan *p, struct fault *f)
+blocks_fit(const struct digest_table *c, const struct plan *p, struct fault *f)
 {
 	uint64_t a = p->src_off + c->chunk - c->phase;
 	uint64_t b = p->dst_off + c->chunk - c->phase;
@@ -88,7 +88,7 @@ open_tables(struct ranges *r, const struct plan *p, struct fault *f)
 	if (newfile_open(&r->file, "manifest", p->opts->manifest, f) != 0 ||
 	    names_newfile(&r->file, p, f) != 0)
 		return -1;
-	if (checks_init(&r->noted, p->bounded ? p->length : 0, p->chunk,
+	if (digest_table_init(&r->noted, p->bounded ? p->length : 0, p->chunk,
 	    p->phase) != 0)
 		return fault_errno(f, ENOMEM, "manifest=");
 	return 0;
@@ -107,8 +107,8 @@ ranges_load(struct ranges *r, const struct opts *o, struct fault *f)
 		return 0;
 	if (manifest_load(m, r->checks ? o->manifest : o->base, f) != 0)
 		return -1;
-	r->layout = (struct layout){ .chunk = m->checks.chunk,
-		.phase = m->checks.phase, .off = m->off, .length = m->length,
+	r->layout = (struct layout){ .chunk = m->digests.chunk,
+		.phase = m->digests.phase, .off = m->off, .length = m->length,
 		.all = r->checks };
 	return 0;
 }
@@ -121,9 +121,9 @@ ranges_open(struct ranges *r, struct plan *p, struct fault *f)
 	if ((r->checks && check_fits(&r->base, p, f) != 0) ||
 	    (r->spares && base_fits(&r->base, p, f) != 0) ||
 	    ((r->checks || r->spares) &&
-	    blocks_fit(&r->base.checks, p, f) != 0) ||
+	    blocks_fit(&r->base.digests, p, f) != 0) ||
 	    (r->spares && p->opts->verify == 0 &&
-	    trust_base(p, &r->base.checks, f) != 0) ||
+	    trust_base(p, &r->base.digests, f) != 0) ||
 	    open_tables(r, p, f) != 0)
 		return -1;
 	p->ranges = r;
@@ -134,14 +134,14 @@ void
 ranges_close(struct ranges *r)
 {
 	manifest_free(&r->base);
-	checks_free(&r->noted);
+	digest_table_free(&r->noted);
 	newfile_close(&r->file);
 	map_free(&r->differ);
 }
 
 /* The index of the chunk of a table that begins at off. */
 static size_t
-index_of(const struct checks *c, uint64_t off)
+index_of(const struct digest_table *c, uint64_t off)
 {
 	return (size_t)((off + c->phase) / c->chunk);
 }
@@ -154,7 +154,7 @@ as_before(struct manifest *m, uint64_t off, const unsigned char *buf,
 	struct digest d;
 	struct check was;
 
-	if (!checks_at(&m->checks, index_of(&m->checks, off), &was) ||
+	if (!digest_table_at(&m->digests, index_of(&m->digests, off), &was) ||
 	    was.off != off || was.len != len || was.state == CHECK_NONE)
 		return false;
 	d = digest_of(buf, len);
@@ -176,7 +176,7 @@ ranges_note(struct job *job, uint64_t off, const unsigned char *buf, size_t len)
 	struct ranges *r = job->p->ranges;
 
 	return r == NULL || !r->notes || lost(job, off, len) ? 0 :
-	    checks_note(&r->noted, off, buf, len);
+	    digest_table_note(&r->noted, off, buf, len);
 }
 
 bool

@@ -102,10 +102,10 @@ visit(size_t i, size_t n)
 
 /* The next range, from i on, that has a digest, and not that of zeros. */
 static bool
-next_telling(struct checks *checks, const struct digest *zeros, size_t *i,
-    struct check *c)
+next_telling(struct digest_table *digests, const struct digest *zeros,
+    size_t *i, struct check *c)
 {
-	while (checks_at(checks, *i, c)) {
+	while (digest_table_at(digests, *i, c)) {
 		if (c->state != CHECK_NONE && !digest_same(&c->digest, zeros))
 			return true;
 		++*i;
@@ -115,18 +115,18 @@ next_telling(struct checks *checks, const struct digest *zeros, size_t *i,
 
 /* Ranges that lie evenly in those that tell something; how many there are. */
 static size_t
-spread_ranges(struct checks *checks, unsigned char *buf, size_t *at)
+spread_ranges(struct digest_table *digests, unsigned char *buf, size_t *at)
 {
 	struct digest zeros;
 	size_t all = 0, n = 0, most, i, k;
 	struct check c;
 
-	memset(buf, 0, (size_t)checks->chunk);
-	zeros = digest_of(buf, (size_t)checks->chunk);
-	for (i = 0; next_telling(checks, &zeros, &i, &c); i++)
+	memset(buf, 0, (size_t)digests->chunk);
+	zeros = digest_of(buf, (size_t)digests->chunk);
+	for (i = 0; next_telling(digests, &zeros, &i, &c); i++)
 		all++;
 	most = all < PLACES ? all : PLACES;
-	for (i = k = 0; n < most && next_telling(checks, &zeros, &i, &c);
+	for (i = k = 0; n < most && next_telling(digests, &zeros, &i, &c);
 	    i++, k++)
 		if (k == n * all / most)
 			at[n++] = i;
@@ -143,7 +143,7 @@ refuse_base(const struct plan *p, const struct check *c, struct fault *f)
 }
 
 int
-trust_base(const struct plan *p, struct checks *checks, struct fault *f)
+trust_base(const struct plan *p, struct digest_table *digests, struct fault *f)
 {
 	size_t at[PLACES], n = 0, i, right = 0;
 	const unsigned char *has;
@@ -152,11 +152,11 @@ trust_base(const struct plan *p, struct checks *checks, struct fault *f)
 	struct look l;
 	int failed = 0;
 
-	if (look_at_target(&l, p, (size_t)checks->chunk))
-		n = spread_ranges(checks, l.buf, at);
+	if (look_at_target(&l, p, (size_t)digests->chunk))
+		n = spread_ranges(digests, l.buf, at);
 	for (i = 0; i < PLACES && right < RANGES && failed == 0; i++) {
 		if (visit(i, n) == n ||
-		    !checks_at(checks, at[visit(i, n)], &c))
+		    !digest_table_at(digests, at[visit(i, n)], &c))
 			continue;
 		has = look(&l, p->dst_off + c.off, (size_t)c.len);
 		if (has == NULL)

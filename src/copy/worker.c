@@ -4,7 +4,7 @@
  */
 #include "copy/worker.h"
 
-#include "copy/queue.h"
+#include "copy/ring.h"
 #include "end/gauge.h"
 
 /* A source that goes between two passes is met here before it is read. */
@@ -64,7 +64,7 @@ work(void *arg)
 	if (!attach(w))
 		return NULL;
 	if (task->ring && w->queue != NULL)
-		queue_work(w->queue);
+		ring_work(w->queue);
 	else
 		while (task->step(w))
 			continue;

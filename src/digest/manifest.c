@@ -175,8 +175,9 @@ begin_table(struct reader *r, uint64_t first)
 	uint64_t phase = first < r->range && first < r->m->length ?
 	    r->range - first : 0;
 
-	if (checks_init(&r->m->checks, r->m->length, r->range, phase) != 0 ||
-	    checks_end(&r->m->checks, r->m->length) != 0)
+	if (digest_table_init(&r->m->digests, r->m->length, r->range,
+	    phase) != 0 ||
+	    digest_table_end(&r->m->digests, r->m->length) != 0)
 		return fault_errno(r->f, ENOMEM, "%s", r->path);
 	return 0;
 }
@@ -196,10 +197,11 @@ read_range(struct reader *r, const json_t *o)
 		    "or goes past the end");
 	if (r->n == 0 && begin_table(r, len) != 0)
 		return -1;
-	if (!checks_at(&r->m->checks, (size_t)r->n, &want) || want.len != len)
+	if (!digest_table_at(&r->m->digests, (size_t)r->n, &want) ||
+	    want.len != len)
 		return refuse(r, "this range is not as long as it should be");
 	if (json_is_string(hex) && hexadecimal(json_string_value(hex), &d))
-		checks_put(&r->m->checks, r->at, len, &d);
+		digest_table_put(&r->m->digests, r->at, len, &d);
 	else if (!json_is_null(hex))
 		return refuse(r, "this range has no digest");
 	r->at += len;
@@ -275,7 +277,7 @@ manifest_load(struct manifest *m, const char *path, struct fault *f)
 void
 manifest_free(struct manifest *m)
 {
-	checks_free(&m->checks);
+	digest_table_free(&m->digests);
 	free(m->serial[0]);
 	free(m->serial[1]);
 	m->serial[0] = m->serial[1] = NULL;

@@ -18,18 +18,18 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/say.h"
+#include "base/print.h"
 #include "base/value.h"
 #include "disk/disk.h"
 #include "disk/sysfs.h"
-#include "disk/use.h"
+#include "disk/usage.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 struct user {			/* of a disk, or of a partition of it */
 	struct user	*next;
 	char		 name[256];	/* of the node that is used */
-	struct use	 use;
+	struct usage	 use;
 };
 
 struct listed {
@@ -48,7 +48,7 @@ struct line {
 	char *cell[COLUMNS];
 };
 
-static const struct { enum use_kind kind; const char *word, *key; } uses[] = {
+static const struct { enum usage_kind kind; const char *word, *key; } uses[] = {
 	{ USE_MOUNTED, "mounted on ", "mounted" },
 	{ USE_SWAP, "", "swap" },
 	{ USE_HELD, "held by ", "held" },
@@ -62,10 +62,10 @@ static int
 add_users(struct user ***end, const char *name, dev_t node)
 {
 	unsigned but = 0;
-	struct use use;
+	struct usage use;
 	struct user *u;
 
-	while (use_of_node(node, but, &use)) {
+	while (usage_of_node(node, but, &use)) {
 		u = calloc(1, sizeof(*u));
 		if (u == NULL)
 			return -1;
@@ -204,7 +204,7 @@ list_free(struct listed *l)
 /* --- columns ---------------------------------------------------------- */
 
 static const char *
-word_of(enum use_kind kind, bool key)
+word_of(enum usage_kind kind, bool key)
 {
 	size_t i;
 
@@ -235,7 +235,7 @@ cell(const char *from)
 		return strdup("-");
 	to = malloc(4 * strlen(from) + 1);
 	if (to != NULL)
-		*say_escape(to, from) = '\0';
+		*print_escape(to, from) = '\0';
 	return to;
 }
 

@@ -98,8 +98,9 @@ struct backend {
 	int (*close)(struct endpoint *);	/* errno */
 };
 
-extern const struct backend be_file, be_stream, be_null, be_sg;
-extern const struct backend be_back;	/* only by endpoint_reader */
+extern const struct backend file_backend, stream_backend, null_backend,
+    sg_backend;
+extern const struct backend readback_backend;	/* only by endpoint_reader */
 
 /* A file was cut off at byte "at", by somebody else: the io fails for it. */
 void io_cut_off(struct io *, uint64_t at);

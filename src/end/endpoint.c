@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "backend.h"
-#include "base/folder.h"
+#include "base/path.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/disk.h"
@@ -126,14 +126,14 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 	char drivers[32];
 
 	if (zeros || st->st_rdev == makedev(MEM_MAJOR, MINOR_NULL)) {
-		ep->be = &be_null;
+		ep->be = &null_backend;
 		ep->endless = zeros;
 		return 0;
 	}
 	subsystem(st, drivers, sizeof(drivers));
 	if (major(st->st_rdev) == SCSI_GENERIC_MAJOR ||
 	    strcmp(drivers, "bsg") == 0) {
-		ep->be = &be_sg;
+		ep->be = &sg_backend;
 		ep->id = scsi_identity(st->st_rdev);
 		return 0;
 	}
@@ -141,7 +141,7 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 		return unsupported(f, ep, "a tape");
 	if (strncmp(drivers, "nvme", 4) == 0)
 		return no_nvme(ep, f);
-	ep->be = &be_stream;
+	ep->be = &stream_backend;
 	return 0;
 }
 
@@ -149,7 +149,7 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 static int
 misused(const struct endpoint *ep, struct fault *f)
 {
-	if (ep->be == &be_sg || (ep->flags & (FLAG_SGIO | FLAG_MMAP)) == 0)
+	if (ep->be == &sg_backend || (ep->flags & (FLAG_SGIO | FLAG_MMAP)) == 0)
 		return 0;
 	return fault_set(f, STATUS_USAGE, "%s: sgio is for block devices, mmap "
 	    "for SCSI generic ones", ep->name);
@@ -165,11 +165,12 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 		if (fstatfs(fd, &ep->fs) != 0)
 			return fault_errno(f, errno, "%s", ep->name);
 		ep->held = (uint64_t)st->st_blocks * 512;
-		ep->be = pseudo(ep, fd, st) ? &be_stream : &be_file;
+		ep->be = pseudo(ep, fd, st) ? &stream_backend : &file_backend;
 		ep->id = (struct identity){ true, st->st_dev, st->st_ino };
 		return 0;
 	case S_IFBLK:
-		ep->be = (ep->flags & FLAG_SGIO) != 0 ? &be_sg : &be_file;
+		ep->be = (ep->flags & FLAG_SGIO) != 0 ? &sg_backend :
+		    &file_backend;
 		ep->device = true;
 		ep->id = (struct identity){ true, st->st_rdev, 0 };
 		return 0;
@@ -178,7 +179,7 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 		return choose_char(ep, st, f);
 	case S_IFIFO:
 		ep->piped = true;
-		ep->be = &be_stream;
+		ep->be = &stream_backend;
 		return 0;
 	case S_IFSOCK:
 		if (!ep->inherited)
@@ -186,7 +187,7 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 		if (ep->role == SOURCE && has_messages(fd))
 			return unsupported(f, ep, "a socket of messages");
 		ep->piped = true;
-		ep->be = &be_stream;
+		ep->be = &stream_backend;
 		return 0;
 	case S_IFLNK:
 		return fault_set(f, status_errno(ELOOP),
@@ -205,7 +206,7 @@ static void
 append(struct endpoint *ep, const struct stat *st)
 {
 	ep->flags |= FLAG_APPEND;
-	ep->be = &be_stream;
+	ep->be = &stream_backend;
 	ep->base = (uint64_t)st->st_size;
 }
 
@@ -225,10 +226,10 @@ choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 	if (misused(ep, f) != 0)
 		return -1;
 	if ((ep->flags & FLAG_APPEND) != 0 && ep->device &&
-	    ep->be != &be_null)
+	    ep->be != &null_backend)
 		return fault_set(f, STATUS_USAGE,
 		    "%s: oflag=append is for files, not for devices", ep->name);
-	if ((ep->flags & FLAG_APPEND) != 0 && ep->be == &be_file)
+	if ((ep->flags & FLAG_APPEND) != 0 && ep->be == &file_backend)
 		append(ep, st);
 	return 0;
 }
@@ -247,11 +248,11 @@ open_inherited(struct endpoint *ep, bool look, struct fault *f)
 		return fault_errno(f, EBADF, "%s", ep->name);
 	if (choose(ep, ep->fd, &st, f) != 0)
 		return -1;
-	if (ep->be == &be_file && ep->role == TARGET && !ep->device &&
+	if (ep->be == &file_backend && ep->role == TARGET && !ep->device &&
 	    (mode & O_APPEND) != 0)
 		append(ep, &st);
 	at = lseek(ep->fd, 0, SEEK_CUR);
-	if (at < 0 && ep->be == &be_file)	/* it may stand anywhere */
+	if (at < 0 && ep->be == &file_backend)	/* it may stand anywhere */
 		return fault_errno(f, errno, "%s: where it stands", ep->name);
 	if ((ep->flags & FLAG_APPEND) == 0 && at > 0)
 		ep->base = (uint64_t)at;
@@ -261,7 +262,7 @@ open_inherited(struct endpoint *ep, bool look, struct fault *f)
 static int
 open_generated(struct endpoint *ep, bool look, struct fault *f)
 {
-	ep->be = &be_null;
+	ep->be = &null_backend;
 	ep->endless = true;
 	ep->name = (ep->flags & FLAG_RANDOM) != 0 ? "iflag=random" : "iflag=00";
 	return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
@@ -278,14 +279,15 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 	const char *base;
 	int failed = 0;
 
-	ep->dir = folder_open(ep->name, O_RDONLY, &base);
+	ep->dir = path_folder(ep->name, O_RDONLY, &base);
 	if (ep->dir < 0 && errno == ENOENT)
 		return fault_set(f, status_errno(ENOENT), "%s: there is no "
 		    "such folder", ep->name);
 	if (ep->dir < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->absent = true;
-	ep->be = (ep->flags & FLAG_APPEND) != 0 ? &be_stream : &be_file;
+	ep->be = (ep->flags & FLAG_APPEND) != 0 ? &stream_backend :
+	    &file_backend;
 	if (fstatat(ep->dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		failed = fault_set(f, STATUS_REFUSED, "%s is a symbolic link "
 		    "to a file that does not exist", ep->name);
@@ -366,7 +368,7 @@ static struct endpoint
 unopened(enum role role, const struct opts *o, const char *name,
     unsigned flags)
 {
-	return (struct endpoint){ .be = &be_null, .role = role, .opts = o,
+	return (struct endpoint){ .be = &null_backend, .role = role, .opts = o,
 		.flags = flags, .name = name, .fd = -1, .dir = -1, .size = -1,
 		.room = -1, .grain = 1, .end = UINT64_MAX };
 }
@@ -374,11 +376,11 @@ unopened(enum role role, const struct opts *o, const char *name,
 static enum end_kind
 kind_of(const struct endpoint *ep)
 {
-	if (ep->be == &be_sg)
+	if (ep->be == &sg_backend)
 		return END_SCSI;
-	if (ep->be == &be_null && ep->role == TARGET)
+	if (ep->be == &null_backend && ep->role == TARGET)
 		return END_DISCARD;
-	if (ep->be == &be_null)
+	if (ep->be == &null_backend)
 		return (ep->flags & FLAG_RANDOM) != 0 ? END_RANDOM : END_ZEROS;
 	if (ep->streamed)
 		return END_STREAM;
@@ -412,7 +414,7 @@ open_end(struct endpoint *ep, bool look, struct fault *f)
 		return open_inherited(ep, look, f);
 	}
 	if (ep->role == TARGET && strcmp(name, ".") == 0) {
-		ep->be = &be_null;
+		ep->be = &null_backend;
 		return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
 	}
 	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, look, f);
@@ -473,7 +475,7 @@ endpoint_is(const struct endpoint *ep, int fd)
 {
 	struct stat st;
 
-	if (ep->be == &be_null || ep->file_ino == 0 || fstat(fd, &st) != 0)
+	if (ep->be == &null_backend || ep->file_ino == 0 || fstat(fd, &st) != 0)
 		return false;
 	if (S_ISBLK(st.st_mode) && ep->device && ep->id.known &&
 	    ep->id.dev == st.st_rdev)

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/path.h"
 
 /*
  * By name, if that is still the same.  Both are asked afterwards: overlayfs

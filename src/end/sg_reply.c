@@ -2,7 +2,7 @@
  * A SCSI command as an io needs it, and what becomes of the io when it has not
  * done what it should.
  */
-#include "be_sg.h"
+#include "sg.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -95,7 +95,7 @@ fails_by_itself(const struct scsi_reply *r)
 /*
  * Some disks tell so of blocks that they cannot read.  It is wanted to know
  * where the copy goes on then.  What a rescue waits for in vain it finds out by
- * itself (pulse.c).
+ * itself (liveness.c).
  */
 static bool
 may_be_bad(const struct lane *lane, const struct io *io,

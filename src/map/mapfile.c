@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/path.h"
 #include "base/status.h"
 
 typedef unsigned long long ull;
@@ -314,7 +314,7 @@ place_of(struct place *at, int dir, const char *path, struct fault *f)
 {
 	at->dir = dir;
 	at->path = path;
-	at->base = folder_base(path);
+	at->base = path_base(path);
 	if (snprintf(at->temporary, sizeof(at->temporary), "%s" TEMPORARY,
 	    at->base) <= NAME_MAX && snprintf(at->before, sizeof(at->before),
 	    "%s.bak", at->base) <= NAME_MAX)
@@ -412,7 +412,7 @@ mapfile_save(const struct mapfile *m, const char *path,
 	const char *base;
 	int failed;
 
-	form.dir = folder_open(path, O_RDONLY, &base);
+	form.dir = path_folder(path, O_RDONLY, &base);
 	if (form.dir < 0)
 		return fault_errno(f, errno, "%s", path);
 	failed = mapfile_save_by(&form, path, f);

@@ -21,7 +21,7 @@
 
 #include "base/number.h"
 #include "base/status.h"
-#include "part/view.h"
+#include "part/blkid_view.h"
 
 enum {
 	SECTOR = 512,		/* bytes: libblkid's unit, and most images' */

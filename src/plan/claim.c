@@ -30,13 +30,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/folder.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/disk.h"
 #include "disk/dm.h"
-#include "disk/use.h"
+#include "disk/usage.h"
 #include "end/endpoint.h"
 #include "end/reopen.h"
 
@@ -61,7 +61,7 @@ passed_over(const struct plan *p)
 
 static int
 in_use(struct fault *f, const char *name, const char *node,
-    const struct use *use)
+    const struct usage *use)
 {
 	switch (use->kind) {
 	case USE_MOUNTED:
@@ -106,7 +106,7 @@ words(unsigned kinds, char *text, size_t room)
 /* Some kinds of use could not be looked up, as *use says. */
 static int
 not_known(struct fault *f, const char *name, const char *node,
-    const struct use *use)
+    const struct usage *use)
 {
 	char text[64];
 
@@ -121,9 +121,9 @@ static int
 check_node(const struct claims *c, dev_t node, const char *kernel_name,
     struct fault *f)
 {
-	struct use use;
+	struct usage use;
 
-	if (use_of_node(node, c->over, &use))
+	if (usage_of_node(node, c->over, &use))
 		return in_use(f, c->name, kernel_name, &use);
 	if (use.unknown != 0)
 		return not_known(f, c->name, kernel_name, &use);
@@ -194,13 +194,13 @@ lock(const struct claims *c, const struct plan *p, int fd, const char *name,
 	    errno_words(err));
 }
 
-/* Nobody has a part of it locked, see use_of_locks. */
+/* Nobody has a part of it locked, see usage_of_locks. */
 static int
 check_ranges(const struct claims *c, int fd, const char *name, struct fault *f)
 {
-	struct use use;
+	struct usage use;
 
-	if ((c->over & USE_HELD) == 0 && use_of_locks(fd, &use))
+	if ((c->over & USE_HELD) == 0 && usage_of_locks(fd, &use))
 		return in_use(f, c->name, name, &use);
 	return 0;
 }
@@ -225,7 +225,7 @@ static int
 claim_node(struct claims *c, const struct plan *p, dev_t node,
     const char *kernel_name, struct fault *f)
 {
-	struct use use;
+	struct usage use;
 	int fd;
 
 	if (claimed(c, node))
@@ -248,7 +248,7 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 		return fault_set(f, STATUS_REFUSED, "%s: %s cannot be claimed "
 		    "with O_EXCL: %s (force=held writes all the same)", c->name,
 		    kernel_name, errno_words(errno));
-	if (use_of_node(node, USE_LOOPED, &use))
+	if (usage_of_node(node, USE_LOOPED, &use))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s is in use (by another "
 	    "program, or mounted elsewhere); end that first (force=held "
@@ -311,7 +311,7 @@ static int
 claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
     const struct disk_part *part, size_t n, struct fault *f)
 {
-	struct use use;
+	struct usage use;
 	bool forced = false;
 	size_t i;
 
@@ -319,7 +319,8 @@ claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
 		if (check_node(c, part[i].node, part[i].name, f) != 0 ||
 		    check_lock(c, p, &part[i], f) != 0)
 			return -1;
-		forced = forced || use_of_node(part[i].node, USE_LOOPED, &use);
+		forced = forced ||
+		    usage_of_node(part[i].node, USE_LOOPED, &use);
 	}
 	if (forced)
 		return claim_parts(c, p, d, part, n, 0, UINT64_MAX, f);
@@ -394,9 +395,9 @@ claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
 {
 	const char *name = d->name[0] != '\0' ? d->name : c->name;
 	dev_t node = d->node != 0 ? d->node : p->dst->node;
-	struct use use;
+	struct usage use;
 
-	if (use_of_node(d->node, c->over, &use))
+	if (usage_of_node(d->node, c->over, &use))
 		return in_use(f, c->name, name, &use);
 	use.unknown = (USE_MOUNTED | USE_SWAP | USE_LOOPED) & ~c->over;
 	use.err = err;
@@ -479,7 +480,7 @@ check_file_ranges(const struct claims *c, const char *path, const char *what,
     struct fault *f)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct use use = { .unknown = USE_HELD & ~c->over, .unread = "it" };
+	struct usage use = { .unknown = USE_HELD & ~c->over, .unread = "it" };
 	int failed;
 
 	if (fd < 0) {
@@ -497,9 +498,9 @@ static int
 check_medium(const struct claims *c, const struct disk *loop,
     const struct stat *st, struct fault *f)
 {
-	struct use use;
+	struct usage use;
 
-	if (use_of_file(st->st_dev, st->st_ino, c->over, &use))
+	if (usage_of_file(st->st_dev, st->st_ino, c->over, &use))
 		return in_use(f, c->name, "its file", &use);
 	return check_file_ranges(c, loop->backing, "its file", f);
 }
@@ -741,11 +742,11 @@ lock_disk(struct claims *c, const struct plan *p, dev_t node, const char *name,
 static int
 claim_file(const struct claims *c, const struct plan *p, struct fault *f)
 {
-	struct use use;
+	struct usage use;
 
 	if (p->dst->absent || !p->dst->id.known)
 		return 0;
-	if (use_of_file(p->dst->id.dev, p->dst->id.ino, c->over, &use))
+	if (usage_of_file(p->dst->id.dev, p->dst->id.ino, c->over, &use))
 		return in_use(f, p->dst->name, "the file", &use);
 	if (use.err == EMFILE || use.err == ENFILE || use.err == ENOMEM)
 		return not_known(f, p->dst->name, "the file", &use);

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/path.h"
 #include "base/status.h"
 
 struct name {			/* of a file, be it there or not */
@@ -34,7 +34,7 @@ leads_here(const struct name *n, const struct stat *st, const char *path)
 		return false;
 	if (st != NULL && stat(path, &there) == 0)
 		return same_file(st, &there);
-	dir = folder_open(path, O_RDONLY, &base);
+	dir = path_folder(path, O_RDONLY, &base);
 	if (dir < 0)
 		return false;
 	yes = fstat(dir, &there) == 0 && fstat(n->dir, &here) == 0 &&
@@ -60,7 +60,7 @@ used(const struct name *n, const struct plan *p, const struct stat *st)
 {
 	const struct opts *o = p->opts;
 	bool renewed = n->path == o->manifest &&
-	    strcmp(n->base, folder_base(n->path)) == 0;
+	    strcmp(n->base, path_base(n->path)) == 0;
 	const char *const names[] = { o->input, o->output, o->json, o->log,
 		o->map, o->domain, o->hashfile, o->profile, o->control,
 		o->manifest, renewed ? NULL : o->base };
@@ -109,7 +109,7 @@ names_map(const struct plan *p, struct fault *f)
 	int failed = 0;
 	size_t i;
 
-	n.dir = folder_open(n.path, O_PATH, &n.base);
+	n.dir = path_folder(n.path, O_PATH, &n.base);
 	if (n.dir < 0)
 		return fault_errno(f, errno, "%s", n.path);
 	for (i = 0; i < 3 && failed == 0; i++)

@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "base/status.h"
-#include "digest/checks.h"
+#include "digest/digest_table.h"
 
 enum {
 	TRANSFER = 1 << 20,	/* of 64 KiB to 16 MiB the least that is fast */

@@ -15,8 +15,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/folder.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "disk/dm.h"
@@ -517,7 +517,7 @@ new_device(const struct plan *p, struct fault *f)
 	    "created among the devices; is the name right?", p->dst->name);
 }
 
-/* A file that is standard output, too, gets them behind the copy: say_hold. */
+/* A file that is standard output gets them behind the copy: print_hold. */
 static int
 own_messages(const struct plan *p, struct fault *f)
 {
@@ -554,13 +554,14 @@ stream_append(const struct plan *p, struct fault *f)
 }
 
 static bool
-mounted_writable(dev_t node, struct use *use)
+mounted_writable(dev_t node, struct usage *use)
 {
-	return use_of_node(node, ~(unsigned)USE_MOUNTED, use) && use->writable;
+	return usage_of_node(node, ~(unsigned)USE_MOUNTED, use) &&
+	    use->writable;
 }
 
 bool
-safety_source_busy(const struct plan *p, struct use *use, char *name,
+safety_source_busy(const struct plan *p, struct usage *use, char *name,
     size_t room)
 {
 	uint64_t from = p->src_off, to = from + p->length;

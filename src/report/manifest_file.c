@@ -61,20 +61,20 @@ write_range(FILE *out, const struct check *c, uint64_t off)
 }
 
 int
-manifest_write(struct newfile *file, const struct plan *p, struct checks *c,
-    uint64_t off, struct fault *f)
+manifest_write(struct newfile *file, const struct plan *p,
+    struct digest_table *c, uint64_t off, struct fault *f)
 {
 	struct check one;
-	size_t n = checks_count(c), i;
+	size_t n = digest_table_count(c), i;
 	uint64_t length = 0;
 	int err;
 
 	if (newfile_begin(file, f) != 0)
 		return -1;
-	if (n > 0 && checks_at(c, n - 1, &one))
+	if (n > 0 && digest_table_at(c, n - 1, &one))
 		length = one.off + one.len;
 	err = write_head(file->out, p, off, length);
-	for (i = 0; checks_at(c, i, &one); i++)
+	for (i = 0; digest_table_at(c, i, &one); i++)
 		write_range(file->out, &one, off);
 	fprintf(file->out, "{\"ranges\":%zu}\n", n);
 	return newfile_end(file, err, f);

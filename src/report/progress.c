@@ -21,9 +21,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/folder.h"
 #include "base/number.h"
-#include "base/say.h"
+#include "base/path.h"
+#include "base/print.h"
 #include "copy/watch.h"
 
 enum {
@@ -149,8 +149,8 @@ name_of(char to[4 * NAME + 1], const struct endpoint *ep, bool whole)
 	const char *name = ep->name;
 
 	if (!whole || strlen(name) > NAME)
-		name = folder_base(name);
-	*say_escape(to, strlen(name) <= NAME ? name : "") = '\0';
+		name = path_base(name);
+	*print_escape(to, strlen(name) <= NAME ? name : "") = '\0';
 	return to;
 }
 
@@ -324,7 +324,7 @@ progress_draw(struct progress *pr, const struct tally *t)
 		pr->samples = 1;
 	}
 	pr->next = t->seconds + pr->interval;
-	if (!say_room())
+	if (!print_room())
 		return;
 	most = width(pr);
 	compose(pr, t, &parts);
@@ -341,7 +341,7 @@ progress_draw(struct progress *pr, const struct tally *t)
 void
 progress_clear(struct progress *pr)
 {
-	if (pr->drawn && say_room())
+	if (pr->drawn && print_room())
 		fputs("\r\033[K", stderr);
 	pr->drawn = false;
 }
@@ -354,7 +354,7 @@ progress_end(struct progress *pr, const struct tally *t)
 	struct parts parts;
 	size_t most;
 
-	if (!pr->drawn || !say_room())
+	if (!pr->drawn || !print_room())
 		return;
 	most = width(pr);
 	if (pr->p->opts->compare == 0 && pr->p->opts->map == NULL)

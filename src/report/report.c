@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "base/say.h"
+#include "base/print.h"
 #include "base/shell.h"
 #include "base/status.h"
 #include "copy/ranges.h"
 #include "copy/watch.h"
 #include "digest/hash.h"
-#include "part/findings.h"
 #include "part/parts.h"
+#include "part/remarks.h"
 #include "plan/safety.h"
 #include "report/hashfile.h"
 #include "report/profile.h"
@@ -33,7 +33,7 @@ enum {
 void
 report_fault(const struct fault *f)
 {
-	say(stderr, "pardd: %s", f->text);
+	print(stderr, "pardd: %s", f->text);
 }
 
 /* --- the beginning ------------------------------------------------------ */
@@ -44,7 +44,7 @@ span_note(const struct span *s, const struct endpoint *ep, const char *what)
 	char from[96], to[96];
 
 	if (s->odd)
-		say(stderr, "pardd: note: the range on the %s, %s, begins %s "
+		print(stderr, "pardd: note: the range on the %s, %s, begins %s "
 		    "and ends %s", what, ep->name,
 		    report_border(from, sizeof(from), &s->from, true),
 		    report_border(to, sizeof(to), &s->to, false));
@@ -71,7 +71,7 @@ signs_note(const struct plan *p)
 	if (n > SIGNS_SHOWN && at < sizeof(text))
 		snprintf(text + at, sizeof(text) - at, " and %zu more",
 		    n - SIGNS_SHOWN);
-	say(stderr, "pardd: note: this overwrites %s on %s%s", text,
+	print(stderr, "pardd: note: this overwrites %s on %s%s", text,
 	    p->dst->within, p->dst->name);
 }
 
@@ -85,7 +85,7 @@ found_notes(const struct plan *p)
 	span_note(&p->found->dst, p->dst, "target");
 	signs_note(p);
 	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
-		say(stderr, "pardd: note: %s", text);
+		print(stderr, "pardd: note: %s", text);
 }
 
 /* What may surprise, but is no reason to refuse. */
@@ -93,23 +93,25 @@ static void
 notes(const struct plan *p)
 {
 	char name[NAME_MAX + 1];
-	struct use use;
+	struct usage use;
 
 	if (p->opts->bs < 0 && p->bs != 512)
-		say(stderr, "pardd: bs=%llu, the logical block size of %s",
+		print(stderr, "pardd: bs=%llu, the logical block size of %s",
 		    (ull)p->bs, p->src->block > 0 ? p->src->name :
 		    p->dst->name);
 	if (safety_source_busy(p, &use, name, sizeof(name)))
-		say(stderr, "pardd: note: %s is mounted read-write on %s: what "
+		print(stderr,
+		    "pardd: note: %s is mounted read-write on %s: what "
 		    "changes meanwhile may be copied in part", name, use.by);
 	if (p->opts->input == NULL && p->src->inherited && p->src->device &&
 	    isatty(STDIN_FILENO))
-		say(stderr, "pardd: note: if= is missing, so this terminal is "
+		print(stderr,
+		    "pardd: note: if= is missing, so this terminal is "
 		    "read; Ctrl-D ends it");
 	if (p->found != NULL)
 		found_notes(p);
 	if (ranges_of_another(p))
-		say(stderr, "pardd: note: %s has another serial number than "
+		print(stderr, "pardd: note: %s has another serial number than "
 		    "the disks of %s", p->src->name, p->opts->manifest);
 }
 
@@ -126,7 +128,7 @@ void
 report_threads(const struct plan *p, int err)
 {
 	if (p->opts->verbose > 0)
-		say(stderr, "pardd: note: no io_uring (%s): %u threads do it",
+		print(stderr, "pardd: note: no io_uring (%s): %u threads do it",
 		    errno_words(err), p->workers);
 }
 
@@ -135,9 +137,9 @@ report_threads(const struct plan *p, int err)
 static void
 records(const struct plan *p, const struct tally *t)
 {
-	say(stderr, "%llu+%d records in", (ull)(t->read / p->bs),
+	print(stderr, "%llu+%d records in", (ull)(t->read / p->bs),
 	    t->read % p->bs != 0);
-	say(stderr, "%llu+%d records out", (ull)(t->written / p->bs),
+	print(stderr, "%llu+%d records out", (ull)(t->written / p->bs),
 	    t->written % p->bs != 0);
 }
 
@@ -153,10 +155,10 @@ bytes(const struct plan *p, const struct tally *t)
 
 	number_si(rate, sizeof(rate), t->seconds > 0 ? n / t->seconds : 0);
 	if (count < 1000)
-		say(stderr, "%llu bytes %s, %.6g s, %s/s", (ull)count, what,
+		print(stderr, "%llu bytes %s, %.6g s, %s/s", (ull)count, what,
 		    t->seconds, rate);
 	else
-		say(stderr, "%llu bytes (%s, %s) %s, %.6g s, %s/s",
+		print(stderr, "%llu bytes (%s, %s) %s, %.6g s, %s/s",
 		    (ull)count, number_si(si, sizeof(si), n),
 		    number_iec(iec, sizeof(iec), n), what, t->seconds, rate);
 }
@@ -165,7 +167,7 @@ bytes(const struct plan *p, const struct tally *t)
 static void
 timing(const struct tally *t)
 {
-	say(stderr, "time to transfer data was %.6f secs, %.2f MB/sec",
+	print(stderr, "time to transfer data was %.6f secs, %.2f MB/sec",
 	    t->seconds, t->seconds > 0 ? (double)t->written / 1e6 / t->seconds
 	    : 0);
 }
@@ -201,7 +203,7 @@ latencies(const struct profile *pr)
 	for (s = 0; r != NULL && s < SERIES_MOST; s++) {
 		if (!profile_sum(pr, s, r))
 			continue;
-		say(stderr, "%s: %llu, %.0f/s, %s/s; ms: min %s, median %s, "
+		print(stderr, "%s: %llu, %.0f/s, %s/s; ms: min %s, median %s, "
 		    "90 %% %s, 99 %% %s, 99.9 %% %s, max %s", what[s],
 		    (ull)r->all.requests,
 		    profile_rate(r->all.requests, r->all.busy),
@@ -233,14 +235,15 @@ report_so_far(const struct plan *p, const struct tally *t)
 
 	report_tally(p, t);
 	if (p->opts->map != NULL && p->opts->compare == 0)
-		say(stderr, "pardd: of %llu bytes %llu are finished, with what "
+		print(stderr,
+		    "pardd: of %llu bytes %llu are finished, with what "
 		    "runs before have copied; %s",
 		    (ull)(t->finished + t->left), (ull)t->finished,
 		    phase_name(t->phase));
 	if (t->silence.end == NULL)
 		return;
 	watch_tell(waits, sizeof(waits), &t->silence, t->silence.end->name);
-	say(stderr, "pardd: %s%s", waits, t->stopping ? "; stopping" : "");
+	print(stderr, "pardd: %s%s", waits, t->stopping ? "; stopping" : "");
 }
 
 /* --- on the way --------------------------------------------------------- */
@@ -248,7 +251,8 @@ report_so_far(const struct plan *p, const struct tally *t)
 void
 report_differs(const struct plan *p, uint64_t off)
 {
-	say(stderr, "pardd: %s: byte %llu is not what was written there; going "
+	print(stderr,
+	    "pardd: %s: byte %llu is not what was written there; going "
 	    "on%s", p->dst->name, (ull)(p->dst_off + off), p->opts->mends > 0 &&
 	    !p->src->streamed && (p->src->flags & FLAG_RANDOM) == 0 ?
 	    ", and it will be mended" : "");
@@ -259,7 +263,7 @@ report_pattern(const struct plan *p, const struct pattern *pattern)
 {
 	char length[16], period[16];
 
-	say(stderr, "pardd: %s: %s of every %s cannot be read, %zu times: a "
+	print(stderr, "pardd: %s: %s of every %s cannot be read, %zu times: a "
 	    "dead head?%s", p->src->name,
 	    number_iec(length, sizeof(length), (double)pattern->length),
 	    number_iec(period, sizeof(period), (double)pattern->period),
@@ -270,8 +274,9 @@ report_pattern(const struct plan *p, const struct pattern *pattern)
 void
 report_stopping(int signo)
 {
-	if (say_room())
-		say(stderr, "pardd: SIG%s: finishing what is in flight (%d s); "
+	if (print_room())
+		print(stderr,
+		    "pardd: SIG%s: finishing what is in flight (%d s); "
 		    "once more leaves at once", sigabbrev_np(signo), GRACE);
 }
 
@@ -280,8 +285,8 @@ report_gone(const struct plan *p, const struct outcome *out)
 {
 	if ((p->opts->status & SHOW_NONE) != 0)
 		return;
-	say(stderr, "pardd: %s", out->fault.text);
-	say(stderr, "pardd: the map %s saved; waiting up to %lld seconds for "
+	print(stderr, "pardd: %s", out->fault.text);
+	print(stderr, "pardd: the map %s saved; waiting up to %lld seconds for "
 	    "the disk to come back", out->unsaved.status == 0 ? "is" :
 	    "could not be", (long long)p->opts->wait);
 }
@@ -290,15 +295,15 @@ void
 report_back(const struct plan *p)
 {
 	if ((p->opts->status & SHOW_NONE) == 0)
-		say(stderr, "pardd: it is back as %s, and the copy goes on",
+		print(stderr, "pardd: it is back as %s, and the copy goes on",
 		    p->src->name);
 }
 
 void
 report_abandoned(const struct outcome *out)
 {
-	if (say_room())
-		say(stderr, "pardd: %s", out->verdict.text);
+	if (print_room())
+		print(stderr, "pardd: %s", out->verdict.text);
 }
 
 /* --- the end ------------------------------------------------------------ */
@@ -327,7 +332,7 @@ unreadable(const struct plan *p, struct outcome *out)
 
 	for (n = 0; map_next(&out->map, s.off + s.len, BAD, &s); n++) {
 		if (n < most)
-			say(stderr, "pardd: %s: unreadable: bytes %llu to "
+			print(stderr, "pardd: %s: unreadable: bytes %llu to "
 			    "%llu, blocks %llu to %llu of %u%s",
 			    p->src->name, (ull)(p->src_off + s.off),
 			    (ull)(p->src_off + s.off + s.len - 1),
@@ -336,7 +341,7 @@ unreadable(const struct plan *p, struct outcome *out)
 			    p->block), p->block, instead(p));
 	}
 	if (n > most)
-		say(stderr, "pardd: %s: unreadable: %llu more ranges, see %s",
+		print(stderr, "pardd: %s: unreadable: %llu more ranges, see %s",
 		    p->src->name, (ull)(n - most), p->opts->map);
 }
 
@@ -344,11 +349,11 @@ static void
 differs(const struct plan *p, const struct seg *s)
 {
 	if (p->opts->check != 0)
-		say(stderr, "pardd: differs: bytes %llu to %llu of %s",
+		print(stderr, "pardd: differs: bytes %llu to %llu of %s",
 		    (ull)(p->src_off + s->off),
 		    (ull)(p->src_off + s->off + s->len - 1), p->src->name);
 	else
-		say(stderr, "pardd: differs: bytes %llu to %llu of %s, "
+		print(stderr, "pardd: differs: bytes %llu to %llu of %s, "
 		    "%llu to %llu of %s", (ull)(p->src_off + s->off),
 		    (ull)(p->src_off + s->off + s->len - 1), p->src->name,
 		    (ull)(p->dst_off + s->off),
@@ -367,7 +372,8 @@ differing(const struct plan *p, struct outcome *out)
 		if (n++ < RANGES_SHOWN)
 			differs(p, &s);
 	if (n > RANGES_SHOWN)
-		say(stderr, "pardd: and %llu ranges more; json= %s all of them",
+		print(stderr,
+		    "pardd: and %llu ranges more; json= %s all of them",
 		    (ull)(n - RANGES_SHOWN),
 		    p->opts->compare != 0 ? "and map= tell" : "tells");
 }
@@ -377,7 +383,7 @@ static void
 said(const struct endpoint *ep)
 {
 	if (ep->said[0] != '\0')
-		say(stderr, "pardd: %s: %s", ep->name, ep->said);
+		print(stderr, "pardd: %s: %s", ep->name, ep->said);
 }
 
 /* The digests, in the form of the tools that check them. */
@@ -390,22 +396,22 @@ digests(const struct plan *p, const struct outcome *out)
 
 	d = hash_digests(p->hash, &n);
 	if (n > 0 && d[0].hex[0] == '\0') {
-		say(stderr, "pardd: no digest: not all was copied");
+		print(stderr, "pardd: no digest: not all was copied");
 		return;
 	}
 	if (n > 0 && out->tally.lost > 0)
-		say(stderr, "pardd: note: what could not be read is taken as "
+		print(stderr, "pardd: note: what could not be read is taken as "
 		    "zeros:");
 	for (i = 0; i < n; i++) {
 		line = hashfile_line(p, &d[i]);
 		if (line != NULL)
-			say(stderr, "%s", line);
+			print(stderr, "%s", line);
 		else		/* no memory for the name in it */
-			say(stderr, "pardd: %s: %s", d[i].name, d[i].hex);
+			print(stderr, "pardd: %s: %s", d[i].name, d[i].hex);
 		free(line);
 		if (d[i].expected != NULL &&
 		    out->verdict.status != STATUS_MISMATCH)
-			say(stderr, "pardd: the %s is %sas expected",
+			print(stderr, "pardd: the %s is %sas expected",
 			    d[i].name, d[i].differs ? "NOT " : "");
 	}
 }
@@ -425,13 +431,13 @@ area(const struct plan *p, const struct damage_area *a, int table)
 		snprintf(what, sizeof(what), " (%s \"%s\")", a->type, a->label);
 	else if (a->type[0] != '\0')
 		snprintf(what, sizeof(what), " (%s)", a->type);
-	say(stderr, "pardd: %s%s%s: %llu bytes in %llu range%s could not be "
+	print(stderr, "pardd: %s%s%s: %llu bytes in %llu range%s could not be "
 	    "read%s", where, p->src->name, what, (ull)a->bytes,
 	    (ull)a->ranges, a->ranges == 1 ? "" : "s", a->command == NULL ?
 	    "" : a->more == 0 ? "; this names the files hit:" :
 	    "; this names the files hit by the first of them:");
 	if (a->command != NULL)
-		say(stderr, "    %s", a->command);
+		print(stderr, "    %s", a->command);
 }
 
 /* Where the losses of a rescue lie, and whose they are. */
@@ -451,11 +457,11 @@ damage(const struct plan *p, const struct damage *d)
 	size_t i;
 
 	if (d->table != TABLE_SOUND)
-		say(stderr, "pardd: %s: %s", p->src->name, tables[d->table]);
+		print(stderr, "pardd: %s: %s", p->src->name, tables[d->table]);
 	for (i = 0; i < d->n && i < AREAS_SHOWN; i++)
 		area(p, &d->area[i], d->table);
 	if (i < d->n)
-		say(stderr, "pardd: and %zu partitions more have such ranges",
+		print(stderr, "pardd: and %zu partitions more have such ranges",
 		    d->n - i);
 }
 
@@ -464,13 +470,13 @@ static void
 unmoved(const struct tally *t)
 {
 	if (t->holes > 0)
-		say(stderr, "pardd: %llu bytes were holes, and not read",
+		print(stderr, "pardd: %llu bytes were holes, and not read",
 		    (ull)t->holes);
 	if (t->zeroed > 0)
-		say(stderr, "pardd: %llu bytes were made zeros, and not "
+		print(stderr, "pardd: %llu bytes were made zeros, and not "
 		    "written", (ull)t->zeroed);
 	if (t->shared > 0)
-		say(stderr, "pardd: %llu bytes are shared by both files, and "
+		print(stderr, "pardd: %llu bytes are shared by both files, and "
 		    "not copied", (ull)t->shared);
 }
 
@@ -484,16 +490,16 @@ extra(const struct plan *p, struct outcome *out)
 	if (p->opts->verbose > 0)
 		unmoved(t);
 	if ((p->opts->oflag & FLAG_SPARING) != 0)
-		say(stderr, "pardd: %llu bytes were there already, and not "
+		print(stderr, "pardd: %llu bytes were there already, and not "
 		    "written", (ull)t->spared);
 	else if (p->opts->base != NULL)
-		say(stderr, "pardd: %llu bytes are there already by %s, and "
+		print(stderr, "pardd: %llu bytes are there already by %s, and "
 		    "were not written", (ull)t->spared, p->opts->base);
 	else if (t->had > 0)
-		say(stderr, "pardd: %llu bytes are there already by %s, and "
+		print(stderr, "pardd: %llu bytes are there already by %s, and "
 		    "were not copied again", (ull)t->had, p->opts->map);
 	if (t->mended > 0)
-		say(stderr, "pardd: %s: %llu bytes differed when they were "
+		print(stderr, "pardd: %s: %llu bytes differed when they were "
 		    "read back; they were copied again, and are right now",
 		    p->dst->name, (ull)t->mended);
 }
@@ -513,7 +519,7 @@ totals(const struct plan *p, struct outcome *out)
 		bytes(p, t);
 	/* Unless that is what could not be written. */
 	if (t->padded > 0 && out->fault.status == 0)
-		say(stderr, "pardd: the end was padded with %llu zero bytes",
+		print(stderr, "pardd: the end was padded with %llu zero bytes",
 		    (ull)t->padded);
 	extra(p, out);
 }
@@ -522,16 +528,16 @@ totals(const struct plan *p, struct outcome *out)
 static void
 found_end(const struct plan *p)
 {
-	const struct findings *found = p->found;
+	const struct remarks *found = p->found;
 	char *word = found != NULL ? shell_word(p->dst->name) : NULL;
 
 	if (word != NULL && found->backup_astray)
-		say(stderr, "pardd: note: %s is %s than the source, so its "
+		print(stderr, "pardd: note: %s is %s than the source, so its "
 		    "backup GPT is not at its end; this mends it: sgdisk -e %s",
 		    p->dst->name, p->dst->size > p->src->size ? "larger" :
 		    "smaller", word);
 	if (word != NULL && found->table_sector > 0)
-		say(stderr, "pardd: note: the partition table counts in "
+		print(stderr, "pardd: note: the partition table counts in "
 		    "sectors of %u bytes, and %s has %u: its partitions will "
 		    "not be found; make a new table with the same bytes, or "
 		    "look through losetup -fP --show -b %u %s",
@@ -553,7 +559,7 @@ old_end(const struct plan *p, struct outcome *out)
 	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
 	    dst->size < 0 || (uint64_t)dst->size <= end)
 		return;
-	say(stderr, "pardd: note: %s was longer than the copy, and what it "
+	print(stderr, "pardd: note: %s was longer than the copy, and what it "
 	    "holds from byte %llu on is old; oflag=trunc cuts it off",
 	    dst->name, (ull)end);
 }
@@ -571,7 +577,7 @@ go_on_note(const struct plan *p, const struct outcome *out)
 	    (o->oflag & unlike) != 0 || (o->iflag & FLAG_RANDOM) != 0 ||
 	    (o->reflink & REFLINK_ALWAYS) != 0 || out->tally.left == 0)
 		return;
-	say(stderr, "pardd: note: the same again with oflag=sparing does not "
+	print(stderr, "pardd: note: the same again with oflag=sparing does not "
 	    "write what is there already");
 }
 
@@ -586,7 +592,7 @@ report_end(const struct plan *p, struct outcome *out)
 	if (!quiet)
 		totals(p, out);
 	if (p->opts->verbose > 0 && out->tally.in_flight_read > 0)
-		say(stderr, "pardd: note: up to %u reads and %u writes were "
+		print(stderr, "pardd: note: up to %u reads and %u writes were "
 		    "in flight", out->tally.in_flight_read,
 		    out->tally.in_flight_written);
 	if (!quiet) {
@@ -601,5 +607,5 @@ report_end(const struct plan *p, struct outcome *out)
 	}
 	if (out->verdict.status != STATUS_COMPLETE ||
 	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
-		say(stderr, "pardd: %s", out->verdict.text);
+		print(stderr, "pardd: %s", out->verdict.text);
 }

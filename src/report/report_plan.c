@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/say.h"
+#include "base/print.h"
 #include "base/status.h"
 #include "disk/disk.h"
-#include "part/findings.h"
+#include "part/remarks.h"
 #include "plan/safety.h"
 
 typedef unsigned long long ull;
@@ -25,20 +25,20 @@ disk_plan(FILE *out, const struct endpoint *ep, const char *what)
 		return;
 	if (d.node != 0) {
 		disk_by_id(d.node, id, sizeof(id));
-		say(out, "%s_disk=%s", what, d.whole_name);
+		print(out, "%s_disk=%s", what, d.whole_name);
 		if (id[0] != '\0')
-			say(out, "%s_by_id=%s", what, id);
+			print(out, "%s_by_id=%s", what, id);
 	}
 	if (d.model[0] != '\0')
-		say(out, "%s_model=%s %s", what, d.vendor, d.model);
+		print(out, "%s_model=%s %s", what, d.vendor, d.model);
 	if (d.serial[0] != '\0')
-		say(out, "%s_serial=%s", what, d.serial);
+		print(out, "%s_serial=%s", what, d.serial);
 	if (d.wwn[0] != '\0')
-		say(out, "%s_wwn=%s", what, d.wwn);
+		print(out, "%s_wwn=%s", what, d.wwn);
 	if (d.backing[0] != '\0')
-		say(out, "%s_backing=%s", what, d.backing);
+		print(out, "%s_backing=%s", what, d.backing);
 	if (d.physical > 0)
-		say(out, "%s_physical_block=%u", what, d.physical);
+		print(out, "%s_physical_block=%u", what, d.physical);
 }
 
 static void
@@ -48,20 +48,20 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	uint64_t length = ep->role == TARGET ? round_up(p->length, p->pad) :
 	    p->length;
 
-	say(out, "%s=%s", what, ep->name);
-	say(out, "%s_kind=%s%s", what, endpoint_kind(ep)->text,
+	print(out, "%s=%s", what, ep->name);
+	print(out, "%s_kind=%s%s", what, endpoint_kind(ep)->text,
 	    ep->absent ? ", to be created" : "");
 	if (ep->part > 0)
-		say(out, "%s_part=%u", what, ep->part);
+		print(out, "%s_part=%u", what, ep->part);
 	if (ep->size >= 0 && !ep->absent)
-		say(out, "%s_size=%lld", what, (long long)ep->size -
+		print(out, "%s_size=%lld", what, (long long)ep->size -
 		    (ep->part > 0 ? (long long)ep->base : 0));
 	if (ep->block > 0)
-		say(out, "%s_block=%u", what, ep->block);
+		print(out, "%s_block=%u", what, ep->block);
 	disk_plan(out, ep, what);
-	say(out, "%s_first_byte=%llu", what, (ull)off);
+	print(out, "%s_first_byte=%llu", what, (ull)off);
 	if (p->bounded && length > 0)
-		say(out, "%s_last_byte=%llu", what, (ull)(off + length - 1));
+		print(out, "%s_last_byte=%llu", what, (ull)(off + length - 1));
 }
 
 const char *
@@ -94,7 +94,7 @@ span_plan(FILE *out, const struct span *s, const char *what)
 	char from[96], to[96];
 
 	if (s->odd)
-		say(out, "%s_range=begins %s, ends %s", what,
+		print(out, "%s_range=begins %s, ends %s", what,
 		    report_border(from, sizeof(from), &s->from, true),
 		    report_border(to, sizeof(to), &s->to, false));
 }
@@ -193,7 +193,7 @@ report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 static void
 found_plan(FILE *out, const struct plan *p)
 {
-	const struct findings *found = p->found;
+	const struct remarks *found = p->found;
 	const struct sign *s;
 	char text[512];
 	unsigned n;
@@ -201,15 +201,15 @@ found_plan(FILE *out, const struct plan *p)
 	if (found == NULL)
 		return;
 	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
-		say(out, "note=%s", text);
+		print(out, "note=%s", text);
 	span_plan(out, &found->src, "source");
 	span_plan(out, &found->dst, "target");
 	for (s = found->sign; s < found->sign + found->signs; s++)
 		if (s->label[0] != '\0')
-			say(out, "overwrites=%s \"%s\" at byte %llu", s->type,
+			print(out, "overwrites=%s \"%s\" at byte %llu", s->type,
 			    s->label, (ull)s->off);
 		else
-			say(out, "overwrites=%s at byte %llu", s->type,
+			print(out, "overwrites=%s at byte %llu", s->type,
 			    (ull)s->off);
 }
 
@@ -228,28 +228,28 @@ static void
 how_plan(FILE *out, const struct plan *p)
 {
 	if (p->opts->compare != 0)
-		say(out, "compare=1");
+		print(out, "compare=1");
 	if (p->opts->verify != 0)
-		say(out, "verify=%s", opts_word("verify", p->opts->verify));
+		print(out, "verify=%s", opts_word("verify", p->opts->verify));
 	if ((p->opts->oflag & FLAG_SPARING) != 0)
-		say(out, "sparing=1");
+		print(out, "sparing=1");
 	if (p->opts->manifest != NULL)
-		say(out, "manifest=%s", p->opts->manifest);
+		print(out, "manifest=%s", p->opts->manifest);
 	if (p->opts->base != NULL)
-		say(out, "base=%s", p->opts->base);
+		print(out, "base=%s", p->opts->base);
 	if (p->opts->check != 0)
-		say(out, "check=1");
+		print(out, "check=1");
 }
 
 static void
 ends_plan(FILE *out, const struct plan *p, const char *src, const char *dst)
 {
 	char name[NAME_MAX + 1];
-	struct use use;
+	struct usage use;
 
 	end_plan(out, p, p->src, src, p->src_off);
 	if (safety_source_busy(p, &use, name, sizeof(name)))
-		say(out, "%s_mounted=%s read-write on %s", src, name, use.by);
+		print(out, "%s_mounted=%s read-write on %s", src, name, use.by);
 	end_plan(out, p, p->dst, dst, p->dst_off);
 }
 
@@ -267,30 +267,30 @@ void
 report_plan(FILE *out, const struct plan *p)
 {
 	ends_plan(out, p, "source", "target");
-	say(out, "bs=%llu", (ull)p->bs);
+	print(out, "bs=%llu", (ull)p->bs);
 	if (p->bounded) {
-		say(out, "bytes=%llu", (ull)p->length);
-		say(out, "blocks=%llu", (ull)(p->length / p->bs));
+		print(out, "bytes=%llu", (ull)p->length);
+		print(out, "blocks=%llu", (ull)(p->length / p->bs));
 	} else {
-		say(out, "bytes=to the end of the source");
+		print(out, "bytes=to the end of the source");
 	}
-	say(out, "transfer=%zu", p->chunk);
-	say(out, "engine=%s (%s)", p->queues > 0 ? "async" : "threads",
+	print(out, "transfer=%zu", p->chunk);
+	print(out, "engine=%s (%s)", p->queues > 0 ? "async" : "threads",
 	    p->engine_why);
-	say(out, "workers=%u", plan_workers(p));
+	print(out, "workers=%u", plan_workers(p));
 	if (p->queues > 0)
-		say(out, "slots=%u", p->slots);
-	say(out, "holes=%s", p->holes ? "not read" : "read");
-	say(out, "zeros=%s", zeros(p));
-	say(out, "reflink=%s", p->reflink ? (p->opts->reflink &
+		print(out, "slots=%u", p->slots);
+	print(out, "holes=%s", p->holes ? "not read" : "read");
+	print(out, "zeros=%s", zeros(p));
+	print(out, "reflink=%s", p->reflink ? (p->opts->reflink &
 	    REFLINK_ALWAYS) != 0 ? "always" : "if possible" : "no");
-	say(out, "coe=%lld", (long long)p->opts->coe);
-	say(out, "retries=%lld", (long long)p->opts->retries);
-	say(out, "sync=%lld", (long long)p->opts->sync);
+	print(out, "coe=%lld", (long long)p->opts->coe);
+	print(out, "retries=%lld", (long long)p->opts->retries);
+	print(out, "sync=%lld", (long long)p->opts->sync);
 	if (p->opts->rate > 0)
-		say(out, "rate=%lld", (long long)p->opts->rate);
+		print(out, "rate=%lld", (long long)p->opts->rate);
 	if (p->opts->ioprio != NULL)
-		say(out, "ioprio=%s", p->opts->ioprio);
+		print(out, "ioprio=%s", p->opts->ioprio);
 	how_plan(out, p);
 	found_plan(out, p);
 }
@@ -298,11 +298,11 @@ report_plan(FILE *out, const struct plan *p)
 void
 report_known(FILE *out, const struct map_totals *t)
 {
-	say(out, "map_finished=%llu", (ull)t->finished);
-	say(out, "map_untried=%llu", (ull)t->untried);
-	say(out, "map_failed=%llu", (ull)t->failed);
-	say(out, "map_bad=%llu", (ull)t->bad);
-	say(out, "map_bad_ranges=%llu", (ull)t->bad_ranges);
+	print(out, "map_finished=%llu", (ull)t->finished);
+	print(out, "map_untried=%llu", (ull)t->untried);
+	print(out, "map_failed=%llu", (ull)t->failed);
+	print(out, "map_bad=%llu", (ull)t->bad);
+	print(out, "map_bad_ranges=%llu", (ull)t->bad_ranges);
 }
 
 bool

@@ -21,7 +21,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/path.h"
 #include "base/status.h"
 #include "end/endpoint.h"
 #include "end/reopen.h"
@@ -247,7 +247,7 @@ static int
 open_named(struct sink *s, const struct opts *o, struct fault *f)
 {
 	const char *base;
-	int dir = folder_open(s->name, O_PATH, &base), failed;
+	int dir = path_folder(s->name, O_PATH, &base), failed;
 
 	if (dir < 0)
 		return sink_errno(f, s, errno);

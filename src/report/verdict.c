@@ -113,9 +113,9 @@ recorded(const struct plan *p, struct outcome *out)
 			return conclude(out, STATUS_MISMATCH, "NOT as "
 			    "expected: the %s of what was copied is %s",
 			    d[i].name, d[i].hex);
-	if (out->record.status != 0)
-		return conclude(out, out->record.status, "all was copied, "
-		    "but not recorded: %s", out->record.text);
+	if (out->outputs.status != 0)
+		return conclude(out, out->outputs.status, "all was copied, "
+		    "but not recorded: %s", out->outputs.text);
 	return STATUS_COMPLETE;
 }
 

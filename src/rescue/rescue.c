@@ -18,7 +18,7 @@
  * A block here is what fails as one: the disk's physical block.
  *
  * What a worker does with a piece is in rescue_piece.c, what saves the map
- * meanwhile in keeper.c.
+ * meanwhile in mapsaver.c.
  */
 #include "rescue/rescue.h"
 
@@ -29,8 +29,8 @@
 #include "copy/worker.h"
 #include "disk/disk.h"
 #include "pass.h"
-#include "rescue/keeper.h"
-#include "rescue/pulse.h"
+#include "rescue/liveness.h"
+#include "rescue/mapsaver.h"
 
 static const struct pass passes[] = {
 	{ "Copying non-tried blocks... Pass 1 (forwards)", UNTRIED, COPY,
@@ -111,12 +111,12 @@ rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 	gaps_begin(&r->gaps);
 	r->start = clock_seconds() - job->before.seconds;
 	know_disk(r, job->p);
-	pulse_begin(&r->pulse);
+	liveness_begin(&r->liveness);
 	zeros_begin(&r->zeros);
-	if (gate_init(&r->gate) != 0)
+	if (exclusive_init(&r->exclusive) != 0)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	r->gated = true;
-	return keeper_begin(&r->keeper, job, f);
+	return mapsaver_begin(&r->mapsaver, job, f);
 }
 
 void
@@ -124,11 +124,11 @@ rescue_free(struct rescue *r)
 {
 	gaps_end(&r->gaps);
 	course_end(&r->course);
-	pulse_end(&r->pulse);
+	liveness_end(&r->liveness);
 	zeros_end(&r->zeros);
 	if (r->gated)
-		gate_destroy(&r->gate);
-	keeper_free(&r->keeper);
+		exclusive_destroy(&r->exclusive);
+	mapsaver_free(&r->mapsaver);
 }
 
 /*
@@ -163,7 +163,7 @@ wanted(const struct job *job, const struct pass *pass)
 	if (pass->from == UNSCRAPED &&
 	    (words & RESCUE_NOSCRAPE) != 0)
 		return false;
-	return !behind_us(&job->rescue->keeper.file, pass);
+	return !behind_us(&job->rescue->mapsaver.file, pass);
 }
 
 static enum phase
@@ -185,7 +185,7 @@ phase_of(const struct pass *pass)
 static void
 go_on(struct job *job, const struct pass *pass)
 {
-	struct mapfile *m = &job->rescue->keeper.file;
+	struct mapfile *m = &job->rescue->mapsaver.file;
 	int number = pass_number(job, pass);
 
 	if (m->phase != pass->phase || (m->phase != '?' && m->phase != '-'))
@@ -231,8 +231,8 @@ static void
 retry(struct job *job)
 {
 	struct rescue *r = job->rescue;
-	int64_t i, first = r->keeper.file.phase == '-' &&
-	    r->keeper.file.pass % 2 == 0 ? 1 : 0;
+	int64_t i, first = r->mapsaver.file.phase == '-' &&
+	    r->mapsaver.file.pass % 2 == 0 ? 1 : 0;
 
 	for (i = 0; i < job->p->opts->retries && !job->stop; i++) {
 		r->retry = (int)(first + i + 1);
@@ -278,19 +278,19 @@ static void
 turn_back(struct job *job)
 {
 	struct rescue *r = job->rescue;
-	const struct pass *pass = r->pulse.pass;
+	const struct pass *pass = r->liveness.pass;
 
-	if (!job->gone && !r->pulse.lost)
+	if (!job->gone && !r->liveness.lost)
 		return;
-	if (r->pulse.bads > r->pulse.proved &&
-	    (pass != r->pass || r->retry != r->pulse.retry)) {
+	if (r->liveness.bads > r->liveness.proved &&
+	    (pass != r->pass || r->retry != r->liveness.retry)) {
 		r->pass = pass;
-		r->retry = r->pulse.retry;
+		r->retry = r->liveness.retry;
 		map_pass(&job->map, pass->from, pass_backwards(job, pass));
 		map_begin_at(&job->map, pass_backwards(job, pass) ? 1 :
 		    job->p->length - 1);
 	}
-	pulse_forgive(job);
+	liveness_forgive(job);
 	zeros_forgive(job);
 }
 
@@ -354,18 +354,18 @@ rescue_run(struct job *job)
 	struct seg any;
 	size_t i;
 
-	keeper_start(job);
+	mapsaver_start(job);
 	run_passes(job);
 	if (!job->stop && (job->p->opts->rescue & RESCUE_NOSWEEP) == 0 &&
 	    map_next(&job->map, 0, UNTRIED, &any)) {
-		r->keeper.file.phase = '+';	/* it lies before that place */
+		r->mapsaver.file.phase = '+';	/* it lies before that place */
 		run_passes(job);
 	}
 	retry(job);
-	pulse_last(&job->worker[0]);
+	liveness_last(&job->worker[0]);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)
 		run_pass(job, &fills[i]);
 	come_to_end(job);
 	turn_back(job);
-	keeper_stop(job);
+	mapsaver_stop(job);
 }

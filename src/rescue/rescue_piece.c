@@ -4,10 +4,11 @@
  *
  * An error costs a disk as much as hundreds of good reads, and workers side by
  * side would meet the same bad area together.  So a pass that leaves something
- * out reads one piece at a time (the gate), a small one, and the others write
- * meanwhile; the first does so for a while after an error, and where errors are
- * many.  A worker that is stuck in a slow read is left behind, and so is the
- * area.  Where a jump is dear, one worker reads what is read block by block.
+ * out reads one piece at a time (exclusive.c), a small one, and the others
+ * write meanwhile; the first does so for a while after an error, and where
+ * errors are many.  A worker that is stuck in a slow read is left behind, and
+ * so is the area.  Where a jump is dear, one worker reads what is read block by
+ * block.
  */
 #include "rescue/rescue.h"
 
@@ -19,7 +20,7 @@
 #include "copy/piece.h"
 #include "copy/transfer.h"
 #include "pass.h"
-#include "rescue/pulse.h"
+#include "rescue/liveness.h"
 
 enum {
 	CLUSTER = 64 << 10,	/* bytes of a piece between known errors */
@@ -32,7 +33,7 @@ enum {
 struct hold {			/* what a worker has in hand */
 	struct seg	 seg;
 	struct gap	 gap;		/* that it is part of, in some passes */
-	uint64_t	 ticket;	/* of the gate, or 0 */
+	uint64_t	 ticket;	/* of exclusive.c, or 0 */
 	bool		 calm;		/* all was read, and fast enough */
 };
 
@@ -97,10 +98,10 @@ static struct io
 read_source(struct worker *w, uint64_t off, size_t at, size_t len,
     bool careful)
 {
-	size_t mark = pulse_mark(w);
+	size_t mark = liveness_mark(w);
 	struct io io = transfer_read(w, off, at, len, careful);
 
-	pulse_feel(w, &io, off + at, w->job->rescue->pass->from, mark);
+	liveness_feel(w, &io, off + at, w->job->rescue->pass->from, mark);
 	return io;
 }
 
@@ -232,7 +233,7 @@ keep_turn(struct job *job, uint64_t ticket, struct seg *seg)
 	    rate_due(&job->rate, piece_size(job)) > 0 ||
 	    map_claim_on(&job->map, seg, seg->off + job->p->chunk, &next) <= 0)
 		return false;
-	gate_reads(&job->rescue->gate, ticket, &next);
+	exclusive_reads(&job->rescue->exclusive, ticket, &next);
 	seg->len += next.len;
 	return true;
 }
@@ -250,7 +251,7 @@ read_area(struct worker *w, struct hold *h)
 	while ((h->calm = read_rest(w, &h->seg, at, &io)) &&
 	    keep_turn(w->job, h->ticket, &h->seg))
 		at += io.done;
-	gate_leave(&w->job->rescue->gate, h->ticket);
+	exclusive_leave(&w->job->rescue->exclusive, h->ticket);
 	io.off -= at;
 	io.len += at;
 	io.done += at;
@@ -432,7 +433,7 @@ trim_piece(struct worker *w, const struct seg *seg)
 		return true;
 	if (front != 0 || back != 0)
 		return false;
-	pulse_note(w, from, to - from, UNTRIMMED);
+	liveness_note(w, from, to - from, UNTRIMMED);
 	return transfer_settle(w, from, to - from, UNSCRAPED);
 }
 
@@ -529,7 +530,7 @@ enter(struct job *job, uint64_t *ticket)
 
 	if (!rate_wait(&job->rate, piece_size(job), job->halt))
 		return false;
-	*ticket = gate_enter(&r->gate, patience(r), &stuck);
+	*ticket = exclusive_enter(&r->exclusive, patience(r), &stuck);
 	if (stuck.len > 0)
 		skip_area(job, &stuck, slow_read);
 	return true;
@@ -583,7 +584,7 @@ claim(struct worker *w, struct hold *h)
 	if (wary(job) && !enter(job, &h->ticket))
 		return 0;
 	if (job->stop) {		/* waiting, time has passed */
-		gate_leave(&r->gate, h->ticket);
+		exclusive_leave(&r->exclusive, h->ticket);
 		return 0;
 	}
 	claimed = claim_next(job, h);
@@ -592,9 +593,9 @@ claim(struct worker *w, struct hold *h)
 		job_fail(job, &f);
 	}
 	if (claimed > 0)
-		gate_reads(&r->gate, h->ticket, &h->seg);
+		exclusive_reads(&r->exclusive, h->ticket, &h->seg);
 	else
-		gate_leave(&r->gate, h->ticket);
+		exclusive_leave(&r->exclusive, h->ticket);
 	return claimed;
 }
 

@@ -104,10 +104,10 @@ zeros_feel(struct worker *w, const struct io *io, uint64_t off,
 	pthread_mutex_unlock(&z->lock);
 	if (!ask)
 		return true;
-	pthread_mutex_lock(&r->pulse.look);
-	is = !r->pulse.lost && zeros_confirm(w, errors);
-	r->pulse.lost |= !is;
-	pthread_mutex_unlock(&r->pulse.look);
+	pthread_mutex_lock(&r->liveness.look);
+	is = !r->liveness.lost && zeros_confirm(w, errors);
+	r->liveness.lost |= !is;
+	pthread_mutex_unlock(&r->liveness.look);
 	return is;
 }
 
@@ -174,7 +174,7 @@ zeros_confirm(struct worker *w, size_t errors)
 	lied = io.err == 0 && io.done == io.len &&
 	    sparse_zeros(io.buf, io.len);
 	free(io.buf);
-	if (!lied)		/* what fails is for the pulse to tell */
+	if (!lied)		/* what fails is for liveness.c to tell */
 		confirmed(z, errors);
 	return !lied;
 }

@@ -20,9 +20,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/folder.h"
 #include "base/ioprio.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/status.h"
 #include "copy/job.h"
 #include "copy/watch.h"
@@ -36,7 +36,7 @@ check_folder(const char *path, struct fault *f)
 	char what[sizeof(struct sockaddr_un) + sizeof("control=")];
 
 	snprintf(what, sizeof(what), "control=%s", path);
-	return folder_check(path, what, f);
+	return path_check(path, what, f);
 }
 
 /* A socket that nobody listens to was left by a run that was killed. */

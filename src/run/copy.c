@@ -16,21 +16,21 @@
 #include "base/clock.h"
 #include "base/ioprio.h"
 #include "base/number.h"
-#include "base/say.h"
+#include "base/print.h"
 #include "base/signals.h"
 #include "base/status.h"
 #include "copy/job.h"
-#include "copy/queue.h"
+#include "copy/ring.h"
 #include "copy/watch.h"
 #include "report/events.h"
 #include "report/profile.h"
 #include "report/progress.h"
 #include "report/report.h"
-#include "rescue/keeper.h"
+#include "rescue/mapsaver.h"
 #include "rescue/rescue.h"
-#include "run/await.h"
 #include "run/control.h"
 #include "run/lead.h"
+#include "run/reattach.h"
 #include "verify/compare.h"
 #include "verify/verify.h"
 
@@ -110,14 +110,14 @@ enlist(struct job *job)
 	job->workers = p->queues;
 	for (i = 0; i < p->queues; i++) {
 		job->worker[i].job = job;
-		job->worker[i].queue = queue_new(&job->worker[i],
+		job->worker[i].queue = ring_new(&job->worker[i],
 		    job->bufs + (size_t)i * p->slots * stride, stride,
 		    p->slots, &err);
 		if (job->worker[i].queue != NULL)
 			continue;
 		report_threads(p, err);
 		while (i-- > 0) {
-			queue_free(job->worker[i].queue);
+			ring_free(job->worker[i].queue);
 			job->worker[i].queue = NULL;
 		}
 		job->workers = 0;
@@ -183,7 +183,7 @@ begin_rescue(struct job *job, struct fault *f)
 	r = calloc(1, sizeof(*r));
 	if (r == NULL)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	r->keeper.quit = r->keeper.lock = r->keeper.dir = -1;
+	r->mapsaver.quit = r->mapsaver.lock = r->mapsaver.dir = -1;
 	return rescue_begin(r, job, f);
 }
 
@@ -221,12 +221,12 @@ job_free(struct job *job)
 	if (job->reads_back)
 		endpoint_close(&job->back);
 	if (job->rescue != NULL && !job->began)
-		keeper_forget(&job->rescue->keeper, job->p);
+		mapsaver_forget(&job->rescue->mapsaver, job->p);
 	if (job->rescue != NULL)
 		rescue_free(job->rescue);
 	free(job->rescue);
 	for (i = 0; i < WORKERS_MOST; i++)
-		queue_free(job->worker[i].queue);
+		ring_free(job->worker[i].queue);
 	job_unbuffer(job);
 	if (job->halt >= 0)
 		close(job->halt);
@@ -245,8 +245,8 @@ fill_in_left(struct outcome *out, struct job *job)
 	pthread_mutex_lock(&job->first);
 	out->fault = job->fault;
 	pthread_mutex_unlock(&job->first);
-	if (job->rescue != NULL && job->rescue->keeper.settled)
-		out->unsaved = job->rescue->keeper.unsaved;
+	if (job->rescue != NULL && job->rescue->mapsaver.settled)
+		out->unsaved = job->rescue->mapsaver.unsaved;
 	else if (job->rescue != NULL)
 		fault_set(&out->unsaved, STATUS_NOT_FLUSHED, "that takes too "
 		    "long");
@@ -271,7 +271,7 @@ answer(struct job *job, const struct signals *s, struct outcome *out,
 
 	while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo == SIGUSR1) {
-			if (say_room())
+			if (print_room())
 				report_so_far(job->p, t);
 			continue;
 		}
@@ -316,7 +316,7 @@ tell_differs(struct progress *pr, struct job *job)
 {
 	struct verify *v = job->verify;
 
-	if (v == NULL || v->told || v->first == NOWHERE || !say_room())
+	if (v == NULL || v->told || v->first == NOWHERE || !print_room())
 		return;
 	v->told = true;
 	if ((job->p->opts->status & SHOW_NONE) == 0) {
@@ -331,7 +331,7 @@ tell_pattern(struct progress *pr, struct events *ev, const struct job *job)
 {
 	const struct pattern *p = rescue_pattern(job->rescue);
 
-	if (p == NULL || ev->patterned || !say_room())
+	if (p == NULL || ev->patterned || !print_room())
 		return;
 	ev->patterned = true;
 	events_pattern(ev, p);
@@ -364,7 +364,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 	progress_draw(pr, t);
 	tell_title(job, t);
 	events_progress(ev, job->p, &job->map, t);
-	while (say_room() && events_trouble(ev, &f)) {
+	while (print_room() && events_trouble(ev, &f)) {
 		progress_clear(pr);
 		report_fault(&f);
 	}
@@ -416,7 +416,7 @@ tell_depth(const struct job *job, struct tally *t)
 	unsigned i, reads, writes;
 
 	for (i = 0; i < job->workers && job->worker[i].queue != NULL; i++) {
-		queue_depth(job->worker[i].queue, &reads, &writes);
+		ring_depth(job->worker[i].queue, &reads, &writes);
 		t->in_flight_read += reads;
 		t->in_flight_written += writes;
 	}
@@ -543,14 +543,14 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
     struct outcome *out, struct fault *f)
 {
 	double start = clock_seconds();
-	struct await await;
+	struct reattach await;
 
-	await_begin(&await, p);
+	reattach_begin(&await, p);
 	if (run(p, s, ev, NULL, out, f) != 0)
 		return -1;
 	while (p->opts->wait >= 0 && out->gone && out->signal == 0 &&
 	    out->flush.status == 0 && !out->abandoned &&
-	    await_source(&await, p, s, ev, out))
+	    reattach_source(&await, p, s, ev, out))
 		go_on(p, s, ev, start, out);
 	if (!out->abandoned)
 		events_errors(ev, p, &out->map);

@@ -9,12 +9,12 @@
 
 #include "base/number.h"
 #include "base/status.h"
-#include "copy/back.h"
 #include "copy/piece.h"
-#include "copy/share.h"
+#include "copy/reflink.h"
+#include "copy/sparing.h"
 #include "copy/trust.h"
 #include "copy/worker.h"
-#include "rescue/keeper.h"
+#include "rescue/mapsaver.h"
 #include "rescue/rescue.h"
 #include "verify/compare.h"
 #include "verify/verify.h"
@@ -80,7 +80,7 @@ save(struct job *job)
 {
 	struct fault f;
 
-	if (keeper_save(job, &f) == 0 && keeper_find(job, &f) == 0)
+	if (mapsaver_save(job, &f) == 0 && mapsaver_find(job, &f) == 0)
 		return;
 	if (f.status == STATUS_NOT_FLUSHED)
 		job->flush = f;
@@ -121,7 +121,7 @@ lead(struct job *job)
 		rescue_run(job);
 	} else {
 		if (job->p->reflink)
-			share_run(job);
+			reflink_run(job);
 		workers_run(job, verify == VERIFY_STREAM ? &verify_streaming :
 		    &copying);
 	}
@@ -139,7 +139,7 @@ prepare(struct job *job)
 	const struct plan *p = job->p;
 
 	return endpoint_prepare(p->dst, p->mode, p->truncate,
-	    &job->fault) == 0 && back_open(job, &job->fault) == 0;
+	    &job->fault) == 0 && sparing_open(job, &job->fault) == 0;
 }
 
 /* What the map calls finished is there, as far as can be seen. */

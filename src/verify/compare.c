@@ -21,9 +21,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/folder.h"
+#include "base/path.h"
 #include "base/status.h"
-#include "copy/back.h"
+#include "copy/sparing.h"
 #include "copy/transfer.h"
 #include "copy/worker.h"
 #include "map/mapfile.h"
@@ -65,7 +65,7 @@ compare_look(const struct plan *p, struct fault *f)
 		    PATH_MAX && lstat(name, &st) == 0)
 			return fault_set(f, STATUS_REFUSED, "%s is there "
 			    "already, and compare=1 makes a new map", name);
-	return folder_check(path, path, f);
+	return path_check(path, path, f);
 }
 
 /* Of two ends whose sizes are known, and not cut by count=. */
@@ -304,7 +304,7 @@ hold(struct job *job, const unsigned char *a, const unsigned char *b,
 	if (job->compare->told > RANGES_MOST)
 		return differs(job, off, n);
 	for (at = 0; at < n && ok; at += len) {
-		len = back_run(a + at, b + at, n - at, p->src_off + off + at,
+		len = sparing_run(a + at, b + at, n - at, p->src_off + off + at,
 		    unit, &same);
 		ok = same || differs(job, off + at, len);
 	}

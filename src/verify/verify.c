@@ -1,7 +1,7 @@
 /*
  * Verify.  While copying, piece.c notes a digest of each chunk as the target is
  * given it.  After the flush all workers go over the table, an entry at a time,
- * and read the target back past the caches (back.c):
+ * and read the target back past the caches (sparing.c):
  *
  *	check	the digest is the same: RIGHT, else DIFFERS
  *	mend	the source is read again, and gets a new digest; the target is
@@ -24,7 +24,7 @@
  * writing going; all of them once the check lags more than LAG behind.  What is
  * left when the copy ends is checked as without "stream".
  *
- *	s	verify->lock, held for a few instructions; takes checks.lock
+ *	s	verify->lock, held for a few instructions; takes digests.lock
  *		and map.lock, which are leaves
  */
 #include "verify/verify.h"
@@ -36,8 +36,8 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "copy/back.h"
 #include "copy/piece.h"
+#include "copy/sparing.h"
 #include "copy/transfer.h"
 #include "copy/worker.h"
 
@@ -61,18 +61,19 @@ verify_begin(struct job *job, struct fault *f)
 	if (p->opts->verify == 0)
 		return 0;
 	v = calloc(1, sizeof(*v));
-	if (v == NULL || checks_init(&v->checks, p->bounded ? p->length : 0,
+	if (v == NULL ||
+	    digest_table_init(&v->digests, p->bounded ? p->length : 0,
 	    p->claim, p->phase) != 0 ||
 	    map_init(&v->differ, INT64_MAX, p->claim, 0) != 0) {
 		if (v != NULL)
-			checks_free(&v->checks);
+			digest_table_free(&v->digests);
 		free(v);
 		return fault_errno(f, ENOMEM, "the digests of the copy");
 	}
 	pthread_mutex_init(&v->lock, NULL);
 	v->first = NOWHERE;
 	v->flushed = clock_seconds();
-	job->checks = &v->checks;
+	job->digests = &v->digests;
 	job->verify = v;
 	return 0;
 }
@@ -82,7 +83,7 @@ verify_free(struct verify *v)
 {
 	if (v == NULL)
 		return;
-	checks_free(&v->checks);
+	digest_table_free(&v->digests);
 	map_free(&v->differ);
 	pthread_mutex_destroy(&v->lock);
 	free(v);
@@ -182,7 +183,7 @@ narrow(struct worker *w, const struct check *c, const unsigned char *has,
 	    map_totals(&v->differ).bad_ranges > RANGES_MOST)
 		return;
 	for (at = 0; at < n; at += len) {
-		len = back_run(w->buf + at, has + at, n - at,
+		len = sparing_run(w->buf + at, has + at, n - at,
 		    p->dst_off + c->off + at, unit, &same);
 		if (same)
 			differ_set(w, c->off + at, len, UNTRIED);
@@ -203,7 +204,7 @@ differs(struct worker *w, size_t i, const struct check *c,
 	if (map_next(&v->differ, c->off, BAD, &s))
 		atomic_compare_exchange_strong(&v->first, &nowhere, s.off);
 	v->differing++;
-	checks_mark(&v->checks, i, CHECK_DIFFERS);
+	digest_table_mark(&v->digests, i, CHECK_DIFFERS);
 }
 
 static void
@@ -216,7 +217,7 @@ right(struct worker *w, size_t i, const struct check *c)
 		differ_set(w, c->off, c->len, UNTRIED);
 	v->mended += n;
 	v->right += c->len;
-	checks_mark(&v->checks, i, CHECK_RIGHT);
+	digest_table_mark(&v->digests, i, CHECK_RIGHT);
 }
 
 /* -------------------------------------------------------------------- check */
@@ -276,9 +277,9 @@ check(struct worker *w, size_t i, const struct check *c)
 
 	if (!rate_wait(&job->rate, c->len, job->halt))
 		return false;
-	io = back_read(w, c->off, (size_t)c->len, &has);
+	io = sparing_read(w, c->off, (size_t)c->len, &has);
 	if (io.err != 0 && !errno_is_medium(io.err)) {
-		back_fail(job, &io);
+		sparing_fail(job, &io);
 		return false;
 	}
 	if (io.err == 0 && io.done < c->len && early(job))
@@ -302,7 +303,7 @@ check_next(struct worker *w)
 	size_t i = v->next++;
 	struct check c;
 
-	if (w->job->stop || !checks_at(&v->checks, i, &c))
+	if (w->job->stop || !digest_table_at(&v->digests, i, &c))
 		return false;
 	return c.state == CHECK_RIGHT || c.state == CHECK_DIFFERS ||
 	    check(w, i, &c);
@@ -361,7 +362,7 @@ mend_next(struct worker *w)
 	size_t i = v->next++;
 	struct check c;
 
-	if (w->job->stop || !checks_at(&v->checks, i, &c))
+	if (w->job->stop || !digest_table_at(&v->digests, i, &c))
 		return false;
 	return c.state != CHECK_DIFFERS || mend(w, &c);
 }
@@ -409,7 +410,7 @@ verify_run(struct job *job)
 
 	if (!complete(job))
 		return;
-	err = checks_end(&v->checks, end);
+	err = digest_table_end(&v->digests, end);
 	if (err != 0) {
 		fault_errno(&f, err, "the digests of the copy");
 		job_fail(job, &f);
@@ -465,13 +466,13 @@ raise_low(struct job *job, struct verify *v)
 	struct check c;
 	struct seg s;
 
-	if (!checks_at(&v->checks, v->low, &c))
+	if (!digest_table_at(&v->digests, v->low, &c))
 		return;
 	if (map_next(&job->map, c.off, CLAIMED, &s))
 		border = s.off;
 	if (map_next(&job->map, c.off, UNTRIED, &s) && s.off < border)
 		border = s.off;
-	while (checks_at(&v->checks, v->low, &c) && c.whole &&
+	while (digest_table_at(&v->digests, v->low, &c) && c.whole &&
 	    c.off + c.len <= border)
 		v->low++;
 }
@@ -502,7 +503,7 @@ check_behind(struct worker *w, size_t i)
 {
 	struct verify *v = w->job->verify;
 	struct check c;
-	bool more = checks_at(&v->checks, i, &c) && check(w, i, &c);
+	bool more = digest_table_at(&v->digests, i, &c) && check(w, i, &c);
 
 	pthread_mutex_lock(&v->lock);
 	v->checking--;

@@ -50,14 +50,14 @@ sound(struct manifest *m)
 	uint64_t at = 0;
 	size_t i;
 
-	for (i = 0; checks_at(&m->checks, i, &c); i++) {
+	for (i = 0; digest_table_at(&m->checks, i, &c); i++) {
 		if (c.off != at || c.len == 0 || c.len > m->checks.chunk ||
 		    (c.state != CHECK_NONE && c.state != CHECK_COPIED))
 			abort();
 		at += c.len;
 	}
 	if (at != m->length || m->off > INT64_MAX - m->length ||
-	    i != checks_count(&m->checks))
+	    i != digest_table_count(&m->checks))
 		abort();
 	return i;
 }
@@ -71,8 +71,8 @@ same(struct manifest *a, struct manifest *b)
 	if (n != sound(b) || a->off != b->off || a->length != b->length)
 		abort();
 	for (i = 0; i < n; i++) {
-		checks_at(&a->checks, i, &c);
-		checks_at(&b->checks, i, &d);
+		digest_table_at(&a->checks, i, &c);
+		digest_table_at(&b->checks, i, &d);
 		if (c.off != d.off || c.len != d.len || c.state != d.state ||
 		    (c.state == CHECK_COPIED &&
 		    !digest_same(&c.digest, &d.digest)))

@@ -38,7 +38,7 @@
 enum { TROUBLE = 2, SECTOR = 512, FILES = 4096, NAMES = 64 };
 
 struct op {			/* a call: a record, and when it returned */
-	const struct record *r;
+	const struct outputs *r;
 	enum kind	 kind;
 	uint64_t	 id;
 	const char	*data;
@@ -125,7 +125,7 @@ find_op(uint64_t id)
 static void
 load(const struct bytes *trace)
 {
-	const struct record *r;
+	const struct outputs *r;
 	uint64_t at;
 	struct op *o;
 

@@ -54,7 +54,7 @@ begin(void)
 
 /* One call, past ourselves: records of several threads stay whole. */
 static void
-put(const struct record *r, const struct iovec *v, int n)
+put(const struct outputs *r, const struct iovec *v, int n)
 {
 	struct iovec all[MOST + 1] = { { (void *)(uintptr_t)r, sizeof(*r) } };
 	size_t len = sizeof(*r) + r->len;
@@ -69,7 +69,7 @@ put(const struct record *r, const struct iovec *v, int n)
 static uint64_t
 note(enum kind kind, uint64_t ino, uint64_t off, const struct iovec *v, int n)
 {
-	struct record r = { .ino = ino, .off = off, .kind = kind };
+	struct outputs r = { .ino = ino, .off = off, .kind = kind };
 	int i, saved = errno;
 
 	r.id = (uint64_t)getpid() << 32 | atomic_fetch_add(&ids, 1);
@@ -84,7 +84,7 @@ note(enum kind kind, uint64_t ino, uint64_t off, const struct iovec *v, int n)
 static void
 done(uint64_t id, bool failed)
 {
-	struct record r = { .id = id, .kind = DONE };
+	struct outputs r = { .id = id, .kind = DONE };
 	int saved = errno;
 
 	r.off = failed ? (uint64_t)(errno != 0 ? errno : EIO) : 0;

@@ -22,7 +22,7 @@ enum kind {
 	DONE,		/* off: 0, or the errno it failed with */
 };
 
-struct record {
+struct outputs {
 	uint64_t id, ino, off;
 	uint32_t kind, len;	/* len bytes follow: data, or names */
 };

@@ -34,8 +34,8 @@ setup(void **state)
 
 	assert_non_null(r);
 	r->o.time = 1;
-	r->src = (struct endpoint){ .be = &be_file, .role = SOURCE };
-	r->dst = (struct endpoint){ .be = &be_file, .role = TARGET };
+	r->src = (struct endpoint){ .be = &file_backend, .role = SOURCE };
+	r->dst = (struct endpoint){ .be = &file_backend, .role = TARGET };
 	r->p = (struct plan){ .opts = &r->o, .src = &r->src, .dst = &r->dst,
 		.length = INT64_MAX, .chunk = 1 << 20, .workers = 2,
 		.src_off = 512 };
@@ -233,7 +233,7 @@ static void
 series_are_apart(void **state)
 {
 	struct rig *r = *state;
-	struct endpoint none = { .be = &be_null, .kind = END_DISCARD };
+	struct endpoint none = { .be = &null_backend, .kind = END_DISCARD };
 	struct lane lane = { .ep = &none };
 
 	gauge_lane(r->pr, 0, &lane);

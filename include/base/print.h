@@ -1,0 +1,40 @@
+/*
+ * Lines as they may be printed: whatever is not plain ASCII in them becomes
+ * \xNN.
+ */
+#ifndef PARDD_PRINT_H
+#define PARDD_PRINT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/*
+ * One line, which ends here and nowhere else, written at once.  Names and other
+ * strings from outside may stand in it as they are.  A long one is cut without
+ * memory.  Standard error is waited for until it takes it, or there is a signal
+ * to answer.
+ */
+void print(FILE *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * Write a text as it may be printed, at most four times as long, without a
+ * final 0.  Returns the end.
+ */
+char *print_escape(char *to, const char *from);
+
+/*
+ * Whether standard error takes a line now: not where a terminal was stopped
+ * (^S), or nobody reads the pipe.  Who has something else to do asks before.
+ */
+bool print_room(void);
+
+/*
+ * Standard error is the target: keep what is printed there, by whomever, until
+ * print_release puts it behind the end of the file.  Returns what that takes,
+ * or -1 and errno.
+ */
+int print_hold(void);
+void print_release(int held);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * Where a name leads.  A folder is opened once and asked by its descriptor, so
+ * that what was found out about it holds when a file is made in it.
+ */
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/status.h"
+
+const char *
+path_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
+int
+path_folder(const char *path, int how, const char **base)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX] = ".";
+	size_t len;
+
+	*base = path_base(path);
+	if (slash != NULL) {
+		len = slash == path ? 1 : (size_t)(slash - path);
+		if (len >= sizeof(folder)) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
+		memcpy(folder, path, len);
+		folder[len] = '\0';
+	}
+	return open(folder, how | O_DIRECTORY | O_CLOEXEC);
+}
+
+int
+path_for_new(const char *path, const char *what, struct fault *f)
+{
+	const char *base;
+	int dir = path_folder(path, O_RDONLY, &base);
+
+	if (dir < 0)
+		return fault_errno(f, errno, "%s", what);
+	if (among_devices(dir))
+		fault_set(f, STATUS_REFUSED,
+		    "%s: no file is created among the devices", what);
+	else if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
+		fault_errno(f, errno, "%s", what);
+	else
+		return dir;
+	close(dir);
+	return -1;
+}
+
+int
+path_check(const char *path, const char *what, struct fault *f)
+{
+	int dir = path_for_new(path, what, f);
+
+	if (dir >= 0)
+		close(dir);
+	return dir < 0 ? -1 : 0;
+}
+
+/* Whether one of the folders above it, or it, is /dev; -1: not known. */
+static int
+below(int dir, const struct stat *dev)
+{
+	int at = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), up;
+	struct stat st, above;
+
+	while (at >= 0 && fstat(at, &st) == 0 && !same_file(&st, dev)) {
+		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		close(at);
+		at = up;
+		if (at >= 0 && fstat(at, &above) == 0 &&
+		    same_file(&st, &above)) {
+			close(at);	/* the root is its own parent */
+			return 0;
+		}
+	}
+	if (at >= 0)
+		close(at);
+	return at >= 0 ? 1 : -1;
+}
+
+bool
+among_devices(int dir)
+{
+	struct stat folder, dev, root;
+
+	if (fstat(dir, &folder) != 0 || stat("/dev", &dev) != 0 ||
+	    stat("/", &root) != 0 || folder.st_dev != dev.st_dev)
+		return false;
+	return dev.st_dev != root.st_dev || below(dir, &dev) != 0;
+}
+
+bool
+same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}

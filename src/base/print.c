@@ -1,0 +1,166 @@
+/*
+ * Lines as they may be printed.  Names and other strings from outside may hold
+ * anything: only printable ASCII leaves here as it is, and no newline does.
+ *
+ * A usual line needs no memory, an error above all: that there is none is one.
+ *
+ * Standard error may be a pipe that nobody reads.  Signals are blocked during
+ * the copy, and the main thread must answer them: so nothing is written there
+ * before poll(2) says that there is room, and when a signal has come meanwhile
+ * the line is left out.
+ *
+ * Standard error may be the very file that is being written.  Then all that is
+ * printed is kept in memory until the copy is over, and comes behind it.
+ */
+#include "base/print.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/signals.h"
+
+enum {
+	USUAL = 1100,		/* bytes, with the 0; any fault has room */
+	TICK = 100,		/* ms */
+};
+
+char *
+print_escape(char *to, const char *from)
+{
+	static const char hex[] = "0123456789ABCDEF";
+	const unsigned char *c;
+
+	for (c = (const unsigned char *)from; *c != '\0'; c++)
+		if (*c >= 0x20 && *c < 0x7f) {
+			*to++ = (char)*c;
+		} else {
+			*to++ = '\\';
+			*to++ = 'x';
+			*to++ = hex[*c >> 4];
+			*to++ = hex[*c & 0x0f];
+		}
+	return to;
+}
+
+/* Whether standard error takes PIPE_BUF bytes, within so many ms. */
+static bool
+room(int ms)
+{
+	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, ms) != 0;
+}
+
+/* To standard error, where nothing else is buffered. */
+static void
+put_error(const char *line, size_t len)
+{
+	ssize_t n;
+	int ms;
+
+	for (; len > 0; line += n, len -= (size_t)n) {
+		for (ms = 0; !room(ms); ms = TICK)
+			if (signals_wait())
+				return;
+		n = write(STDERR_FILENO, line, len < PIPE_BUF ? len : PIPE_BUF);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			return;
+		n = n < 0 ? 0 : n;
+	}
+}
+
+static void
+put(FILE *out, char *line, const char *text)
+{
+	char *to = print_escape(line, text);
+
+	*to++ = '\n';
+	if (fileno(out) == STDERR_FILENO)
+		put_error(line, (size_t)(to - line));
+	else
+		fwrite(line, 1, (size_t)(to - line), out);
+}
+
+/* The line whole, if there is memory for it; false if not. */
+static bool __attribute__((format(printf, 2, 0)))
+put_long(FILE *out, const char *fmt, va_list ap)
+{
+	char *text = NULL, *line;
+	int n = vasprintf(&text, fmt, ap);
+
+	if (n < 0)
+		return false;
+	line = malloc(4 * (size_t)n + 2);
+	if (line != NULL)
+		put(out, line, text);
+	free(line);
+	free(text);
+	return line != NULL;
+}
+
+void
+print(FILE *out, const char *fmt, ...)
+{
+	static const char cut[] = " [...]";
+	char text[USUAL] = "", line[4 * USUAL];
+	va_list ap, again;
+	int n;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(text, sizeof(text), fmt, ap);
+	if (n < (int)sizeof(text)) {
+		put(out, line, text);
+	} else if (!put_long(out, fmt, again)) {
+		memcpy(text + sizeof(text) - sizeof(cut), cut, sizeof(cut));
+		put(out, line, text);
+	}
+	va_end(again);
+	va_end(ap);
+}
+
+int
+print_hold(void)
+{
+	int held = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	int memory = held < 0 ? -1 : memfd_create("pardd", MFD_CLOEXEC);
+
+	if (memory >= 0 && dup2(memory, STDERR_FILENO) >= 0) {
+		close(memory);
+		return held;
+	}
+	if (memory >= 0)
+		close(memory);
+	if (held >= 0)
+		close(held);
+	return -1;
+}
+
+void
+print_release(int held)
+{
+	int memory = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	char said[PIPE_BUF];
+	ssize_t n;
+
+	dup2(held, STDERR_FILENO);
+	close(held);
+	(void)lseek(STDERR_FILENO, 0, SEEK_END);
+	(void)lseek(memory, 0, SEEK_SET);
+	while ((n = read(memory, said, sizeof(said))) > 0)
+		put_error(said, (size_t)n);
+	close(memory);
+}
+
+bool
+print_room(void)
+{
+	return room(0);
+}

@@ -1,0 +1,68 @@
+/*
+ * Copying by sharing.  Where the file system can (btrfs, XFS, bcachefs), the
+ * target gets the blocks of the source, until one of the two is written to.
+ * What cannot be shared is left in the map, and copied by the workers, as is
+ * everything when this fails.
+ */
+#include "copy/reflink.h"
+
+#include <errno.h>
+
+#include "copy/piece.h"
+
+enum { STEP = 1 << 30 };	/* bytes; a signal waits for one of them */
+
+static int
+share(struct job *job)
+{
+	const struct plan *p = job->p;
+	uint64_t off, n;
+	int err = p->share_off < p->share_end ? 0 : EINVAL;
+
+	for (off = p->share_off; off < p->share_end && !job->stop; off += n) {
+		n = p->share_end - off < STEP ? p->share_end - off : STEP;
+		err = endpoint_share(p->dst, p->dst_off + off, p->src,
+		    p->src_off + off, n);
+		if (err == 0)
+			err = map_set(&job->map, off, n, FINISHED);
+		if (err != 0)
+			return err;
+		job->shared += n;
+		job->read += n;
+		job->written += n;
+	}
+	return err;
+}
+
+/* In the words of the case, or NULL. */
+static const char *
+reason(int err)
+{
+	switch (err) {
+	case EXDEV:
+		return "the files are in two file systems";
+	case EOPNOTSUPP:
+	case ENOTTY:
+		return "this file system cannot share blocks";
+	case EINVAL:
+		return "what is to be copied has no whole blocks";
+	default:
+		return NULL;
+	}
+}
+
+void
+reflink_run(struct job *job)
+{
+	const struct plan *p = job->p;
+	struct fault f;
+	int err = p->length == 0 ? 0 : share(job);
+
+	if (err == 0 || (p->opts->reflink & REFLINK_ALWAYS) == 0)
+		return;
+	fault_errno(&f, err, "reflink=always: %s", p->dst->name);
+	if (reason(err) != NULL)
+		fault_set(&f, f.status, "reflink=always: %s: %s", p->dst->name,
+		    reason(err));
+	job_fail(job, &f);
+}

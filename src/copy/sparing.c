@@ -1,0 +1,114 @@
+/*
+ * Reading the target back.  The reader (endpoint_reader) takes whole units
+ * only, so a worker reads a window that begins at or before what is wanted and
+ * ends at or behind it, into a buffer with room for that, and looks at the part
+ * in the middle where it lies.
+ */
+#include "copy/sparing.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "copy/transfer.h"
+
+int
+sparing_open(struct job *job, struct fault *f)
+{
+	if (!job->p->reads_back)
+		return 0;
+	if (endpoint_reader(&job->back, job->p->dst, READ_BACK_MOST, f) != 0)
+		return -1;
+	job->reads_back = true;
+	return 0;
+}
+
+struct io
+sparing_read(struct worker *w, uint64_t off, size_t len,
+    const unsigned char **data)
+{
+	uint64_t at = w->job->p->dst_off + off, unit = w->job->back.grain;
+	size_t before = (size_t)(at % unit);
+	struct io io = { .op = OP_READ, .buf = w->other, .off = at - before,
+		.len = (size_t)round_up(before + len, unit) };
+
+	lane_transfer(&w->back, &io);
+	*data = w->other + before;
+	io.done = io.done > before ? io.done - before : 0;
+	if (io.done > len)
+		io.done = len;
+	return io;
+}
+
+void
+sparing_fail(struct job *job, const struct io *io)
+{
+	struct fault f;
+
+	transfer_describe(&f, io, job->back.name, "reading back");
+	job_fail(job, &f);
+}
+
+size_t
+sparing_run(const unsigned char *a, const unsigned char *b, size_t len,
+    uint64_t start, size_t unit, bool *same)
+{
+	size_t end = 0, n;
+	bool alike;
+
+	while (end < len) {
+		n = unit - (size_t)((start + end) % unit);
+		n = n < len - end ? n : len - end;
+		alike = memcmp(a + end, b + end, n) == 0;
+		if (end == 0)
+			*same = alike;
+		else if (alike != *same)
+			break;
+		end += n;
+	}
+	return end;
+}
+
+/* Of what the target holds, and what it is to hold, the part both have. */
+static bool
+write_differing(struct worker *w, uint64_t off, const unsigned char *has,
+    size_t len)
+{
+	const struct plan *p = w->job->p;
+	size_t unit = (size_t)p->grain, at, n;
+	bool same = true, ok = true;
+
+	for (at = 0; at < len && ok; at += n) {
+		n = sparing_run(w->buf + at, has + at, len - at,
+		    p->dst_off + off + at, unit, &same);
+		if (same)
+			w->job->spared += n;
+		else
+			ok = transfer_write(w, off, at, n);
+	}
+	return ok;
+}
+
+/* What cannot be read is written. */
+bool
+sparing_spare(struct worker *w, uint64_t off, size_t len)
+{
+	const struct plan *p = w->job->p;
+	const unsigned char *has;
+	struct io io = sparing_read(w, off, len, &has);
+	size_t n = io.done, over;
+
+	if (io.err != 0 && !errno_is_medium(io.err)) {
+		sparing_fail(w->job, &io);
+		return false;
+	}
+	if (io.err == 0 && n == len && memcmp(w->buf, has, len) == 0) {
+		w->job->spared += len;
+		return true;
+	}
+	/* A part that was read only in part is no reason for two writes. */
+	over = n < len ? (size_t)((p->dst_off + off + n) % p->grain) : 0;
+	n -= over < n ? over : n;
+	if (!write_differing(w, off, has, n))
+		return false;
+	return n == len || transfer_write(w, off, n, len - n);
+}

@@ -1,0 +1,229 @@
+/*
+ * The table of digests: two arrays, 17 bytes a chunk, reached by index.  What
+ * is digested is digested outside the lock.
+ *
+ *	c	digests->lock, a leaf: nothing is called with it held
+ */
+#include "digest/digest_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#ifdef __x86_64__
+#if __has_include(<sys/platform/x86.h>)		/* glibc 2.33 */
+#include <sys/platform/x86.h>
+#endif
+#endif
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { ROOM = 4096 };		/* entries to begin with */
+
+#ifdef __x86_64__
+/*
+ * The loader has asked the processor.  __builtin_cpu_supports() asks it anew,
+ * and before main(): in a virtual machine that takes 50 us.
+ */
+static bool
+has_avx2(void)
+{
+#ifdef CPU_FEATURE_ACTIVE
+	return CPU_FEATURE_ACTIVE(AVX2);
+#else
+	return __builtin_cpu_supports("avx2") != 0;
+#endif
+}
+#endif
+
+struct digest
+digest_of(const void *buf, size_t len)
+{
+	XXH128_hash_t h;
+
+#ifdef __x86_64__
+	if (has_avx2())
+		return digest_avx2(buf, len);
+#endif
+	h = XXH3_128bits(buf, len);
+	return (struct digest){ h.low64, h.high64 };
+}
+
+bool
+digest_same(const struct digest *a, const struct digest *b)
+{
+	return a->low == b->low && a->high == b->high;
+}
+
+/* What is not touched costs no memory: calloc maps the large ones. */
+static int
+make_room(struct digest_table *c, size_t room)
+{
+	struct digest *digest = calloc(room, sizeof(*digest));
+	unsigned char *state = calloc(room, sizeof(*state));
+
+	if (digest == NULL || state == NULL) {
+		free(digest);
+		free(state);
+		return ENOMEM;
+	}
+	if (c->n > 0) {
+		memcpy(digest, c->digest, c->n * sizeof(*digest));
+		memcpy(state, c->state, c->n * sizeof(*state));
+	}
+	free(c->digest);
+	free(c->state);
+	c->digest = digest;
+	c->state = state;
+	c->room = room;
+	return 0;
+}
+
+int
+digest_table_init(struct digest_table *c, uint64_t length, uint64_t chunk,
+    uint64_t phase)
+{
+	uint64_t room = length == 0 ? ROOM : length / chunk + 2;
+
+	*c = (struct digest_table){ .chunk = chunk, .phase = phase };
+	if (room > CHECKS_MOST + 2 || make_room(c, (size_t)room) != 0)
+		return ENOMEM;
+	pthread_mutex_init(&c->lock, NULL);
+	return 0;
+}
+
+void
+digest_table_free(struct digest_table *c)
+{
+	if (c->digest != NULL)
+		pthread_mutex_destroy(&c->lock);
+	free(c->digest);
+	free(c->state);
+	c->digest = NULL;
+	c->state = NULL;
+}
+
+static uint64_t
+start_of(const struct digest_table *c, size_t i)
+{
+	return i == 0 ? 0 : i * c->chunk - c->phase;
+}
+
+/* An index behind the room; twice as much, or what the index needs. */
+static int
+grow(struct digest_table *c, uint64_t i)
+{
+	uint64_t room = c->room;
+
+	if (i >= CHECKS_MOST)
+		return EFBIG;
+	while (room <= i)
+		room *= 2;
+	return make_room(c, (size_t)room);
+}
+
+/* What was written in part counts if it is the last of the copy. */
+static void
+put(struct digest_table *c, size_t i, const struct digest *d, uint64_t end)
+{
+	uint64_t border = start_of(c, i + 1);
+
+	c->digest[i] = *d;
+	c->state[i] = end == border ? CHECK_COPIED : CHECK_PART;
+	if (i >= c->n)
+		c->n = i + 1;
+	if (end > c->end)
+		c->end = end;
+}
+
+int
+digest_table_note(struct digest_table *c, uint64_t off, const void *buf,
+    size_t len)
+{
+	uint64_t i = (off + c->phase) / c->chunk;
+	struct digest d;
+	int err = 0;
+
+	if (len == 0 || off != start_of(c, (size_t)i) ||
+	    len > start_of(c, (size_t)i + 1) - off)
+		return 0;
+	d = digest_of(buf, len);
+	pthread_mutex_lock(&c->lock);
+	if (i >= c->room)
+		err = grow(c, i);
+	if (err == 0)
+		put(c, (size_t)i, &d, off + len);
+	pthread_mutex_unlock(&c->lock);
+	return err;
+}
+
+void
+digest_table_put(struct digest_table *c, uint64_t off, uint64_t len,
+    const struct digest *d)
+{
+	pthread_mutex_lock(&c->lock);
+	put(c, (size_t)((off + c->phase) / c->chunk), d, off + len);
+	pthread_mutex_unlock(&c->lock);
+}
+
+int
+digest_table_end(struct digest_table *c, uint64_t end)
+{
+	uint64_t n = (end + c->phase + c->chunk - 1) / c->chunk;
+	int err = 0;
+
+	pthread_mutex_lock(&c->lock);
+	if (n > c->room)
+		err = grow(c, n - 1);
+	if (err == 0) {
+		if (c->n > 0 && c->end != end &&
+		    c->state[c->n - 1] == CHECK_PART)
+			c->state[c->n - 1] = CHECK_NONE;
+		c->n = end == 0 ? 0 : (size_t)n;
+		c->end = end;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return err;
+}
+
+void
+digest_table_mark(struct digest_table *c, size_t i, enum check_state state)
+{
+	pthread_mutex_lock(&c->lock);
+	c->state[i] = (unsigned char)state;
+	pthread_mutex_unlock(&c->lock);
+}
+
+size_t
+digest_table_count(struct digest_table *c)
+{
+	size_t n;
+
+	pthread_mutex_lock(&c->lock);
+	n = c->n;
+	pthread_mutex_unlock(&c->lock);
+	return n;
+}
+
+bool
+digest_table_at(struct digest_table *c, size_t i, struct check *out)
+{
+	uint64_t border = start_of(c, i + 1);
+	bool there, last;
+
+	pthread_mutex_lock(&c->lock);
+	there = i < c->n;
+	last = i + 1 == c->n;
+	if (there) {
+		out->off = start_of(c, i);
+		out->len = (last && c->end < border ? c->end : border) -
+		    out->off;
+		out->whole = out->off + out->len == border;
+		out->digest = c->digest[i];
+		out->state = (enum check_state)c->state[i];
+		if (out->state == CHECK_PART)
+			out->state = last ? CHECK_COPIED : CHECK_NONE;
+	}
+	pthread_mutex_unlock(&c->lock);
+	return there;
+}

@@ -1,0 +1,324 @@
+/*
+ * Who uses a disk: mounts and swap space by the kernel's tables in /proc, what
+ * is made of it (dm, md, loop devices) by sysfs, who exports it by configfs.
+ *
+ * The tables are short and looked up anew each time.  What cannot be read is
+ * not taken for unused: it is noted as unknown.
+ */
+#include "disk/usage.h"
+
+#include <bsd/string.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "disk/disk.h"
+#include "disk/filesystem.h"
+#include "disk/sysfs.h"
+#include "tables.h"
+
+static bool
+found(struct usage *use, enum usage_kind kind, const char *by)
+{
+	use->kind = kind;
+	strlcpy(use->by, by, sizeof(use->by));
+	return true;
+}
+
+/* The first that could not be read is told. */
+static bool
+unknown(struct usage *use, enum usage_kind kind, const char *file, int err)
+{
+	use->unknown |= kind;
+	if (use->err == 0) {
+		use->err = err;
+		snprintf(use->unread, sizeof(use->unread), "%.63s", file);
+	}
+	return false;
+}
+
+/* Whether this is a node of that device (ino 0), or that file. */
+static bool
+is_of(const struct stat *st, dev_t dev, ino_t ino)
+{
+	if (ino == 0)
+		return S_ISBLK(st->st_mode) && st->st_rdev == dev;
+	return st->st_dev == dev && st->st_ino == ino;
+}
+
+static bool
+is_it(const char *path, dev_t dev, ino_t ino)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && is_of(&st, dev, ino);
+}
+
+/*
+ * A row has the number of the file system's device, or else (btrfs) the
+ * device's name, of several the first's: no mount point is touched, for one
+ * whose server is dead would hang us.
+ */
+static bool
+mount_row(char *row, dev_t node, struct usage *use)
+{
+	struct mount m;
+
+	if (!table_mount(row, &m))
+		return false;
+	table_unescape(m.source);
+	if (m.dev != node && (strncmp(m.source, "/dev/", 5) != 0 ||
+	    !(is_it(m.source, node, 0) || (strcmp(m.type, "btrfs") == 0 &&
+	    filesystem_has(m.source, node)))))
+		return false;
+	use->writable = strncmp(m.options, "rw", 2) == 0;
+	table_unescape(m.point);
+	return found(use, USE_MOUNTED, m.point);
+}
+
+static bool
+mounted(dev_t node, struct usage *use)
+{
+	static const char file[] = MOUNTS;
+	char *rows, *at, *row;
+	int err = table_read(file, &rows);
+	bool is = false;
+
+	if (err != 0)
+		return unknown(use, USE_MOUNTED, file, err);
+	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; )
+		is = mount_row(row, node, use);
+	free(rows);
+	return is;
+}
+
+/* A kernel without swap space has no such table, but all others. */
+static bool
+swapped(dev_t dev, ino_t ino, struct usage *use)
+{
+	static const char file[] = "/proc/swaps";
+	char *rows, *at, *row;
+	int err = table_read(file, &rows);
+	bool is = false;
+
+	if (err == ENOENT && access("/proc/filesystems", F_OK) == 0)
+		return false;
+	if (err != 0)
+		return unknown(use, USE_SWAP, file, err);
+	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; ) {
+		table_unescape(row);
+		is = row[0] == '/' && is_it(row, dev, ino);
+	}
+	free(rows);
+	return is && found(use, USE_SWAP, "swap space");
+}
+
+/*
+ * The kernel's servers by configfs.  Each has files that name what is exported,
+ * maybe among other words; they open it without a claim.
+ */
+static const struct server {
+	const char *name, *files, *before, *behind;
+	const char *enabled;	/* a file beside it with 1, or NULL */
+} servers[] = {
+	{ "the NVMe target", "nvmet/subsystems/*/namespaces/*/device_path",
+	    "", "", "enable" },
+	{ "the SCSI target", "target/core/fileio_*/*/info", "File: ",
+	    "  Size: ", NULL },
+	{ "the USB gadget", "usb_gadget/*/functions/mass_storage.*/lun.*/file",
+	    "", "", NULL },
+};
+
+#define CONFIGFS	"/sys/kernel/config/"
+
+/* Whether this file of a server names the device or file. */
+static bool
+names(const struct server *s, const char *file, dev_t dev, ino_t ino)
+{
+	char text[PATH_MAX + 512], path[PATH_MAX], on[8];
+	char *name, *end;
+
+	if (s->enabled != NULL) {
+		snprintf(path, sizeof(path), "%.*s%s",
+		    (int)(strrchr(file, '/') + 1 - file), file, s->enabled);
+		if (!sysfs_text(AT_FDCWD, path, on, sizeof(on)) ||
+		    strcmp(on, "1") != 0)
+			return false;
+	}
+	if (!sysfs_text(AT_FDCWD, file, text, sizeof(text)))
+		return false;
+	name = strstr(text, s->before);
+	if (name == NULL)
+		return false;
+	name += strlen(s->before);
+	end = s->behind[0] != '\0' ? strstr(name, s->behind) : NULL;
+	if (end != NULL)
+		*end = '\0';
+	return name[0] == '/' && is_it(name, dev, ino);
+}
+
+static bool
+exported_by(const struct server *s, dev_t dev, ino_t ino, struct usage *use)
+{
+	char pattern[128];
+	glob_t all = { .gl_pathc = 0 };
+	bool is = false;
+	size_t i;
+
+	snprintf(pattern, sizeof(pattern), CONFIGFS "%s", s->files);
+	if (glob(pattern, GLOB_NOSORT, NULL, &all) == 0)
+		for (i = 0; i < all.gl_pathc && !is; i++)
+			is = names(s, all.gl_pathv[i], dev, ino);
+	globfree(&all);
+	return is && found(use, USE_HELD, s->name);
+}
+
+static bool
+exported(dev_t dev, ino_t ino, struct usage *use)
+{
+	size_t i;
+	bool is = false;
+
+	if (access(CONFIGFS, F_OK) != 0)
+		return false;
+	for (i = 0; i < sizeof(servers) / sizeof(servers[0]) && !is; i++)
+		is = exported_by(&servers[i], dev, ino, use);
+	return is;
+}
+
+static bool
+held(dev_t node, struct usage *use)
+{
+	int dir = sysfs_open("block", node);
+	char name[256] = "";
+
+	if (dir >= 0) {
+		sysfs_first(dir, "holders", name, sizeof(name));
+		close(dir);
+	}
+	return (name[0] != '\0' && found(use, USE_HELD, name)) ||
+	    exported(node, 0, use);
+}
+
+/* Not a partition of one. */
+static bool
+is_loop(const char *name)
+{
+	return strncmp(name, "loop", 4) == 0 &&
+	    name[4 + strspn(name + 4, "0123456789")] == '\0';
+}
+
+/*
+ * One that is free has no such attribute, and while it is being detached that
+ * is empty for a moment, or goes between two looks.
+ */
+static bool
+is_free(const char *folder, const char *path)
+{
+	char text[8];
+
+	return sysfs_text(AT_FDCWD, path, text, sizeof(text)) ? false :
+	    errno == 0 || (errno == ENOENT && access(folder, F_OK) == 0);
+}
+
+static bool
+lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use)
+{
+	char path[300], folder[280], backing[PATH_MAX];
+	struct stat st;
+	int err, lost;
+
+	if (!is_loop(loop))
+		return false;
+	snprintf(folder, sizeof(folder), "/sys/block/%s", loop);
+	snprintf(path, sizeof(path), "%s/loop/backing_file", folder);
+	err = sysfs_text(AT_FDCWD, path, backing, sizeof(backing)) ? 0 : errno;
+	if (err == ENOENT && access(folder, F_OK) == 0)
+		return false;
+	lost = disk_backing(loop, backing, &st);
+	if (lost == 0)
+		return is_of(&st, dev, ino) && found(use, USE_LOOPED, loop);
+	return lost != ENXIO && !is_free(folder, path) &&
+	    unknown(use, USE_LOOPED, path, err == 0 ? lost : err);
+}
+
+static bool
+any_lies_on(dev_t dev, ino_t ino, struct usage *use)
+{
+	struct dirent **list;
+	int n = sysfs_entries(AT_FDCWD, "/sys/block", &list), i;
+	bool is = false;
+
+	if (n < 0)
+		return unknown(use, USE_LOOPED, "/sys/block", errno);
+	for (i = 0; i < n && !is; i++)
+		is = lies_on(list[i]->d_name, dev, ino, use);
+	sysfs_forget(list, n);
+	return is;
+}
+
+/*
+ * The partitions of proc(5) are all that have a byte, loop devices too.  Most
+ * machines have some that are free: to ask them all would take longer than a
+ * small copy.
+ */
+static bool
+looped(dev_t dev, ino_t ino, struct usage *use)
+{
+	char *rows, *at, *row, *name;
+	bool is = false;
+
+	if (table_read("/proc/partitions", &rows) != 0)
+		return any_lies_on(dev, ino, use);
+	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; ) {
+		name = strrchr(row, ' ');
+		is = name != NULL && lies_on(name + 1, dev, ino, use);
+	}
+	free(rows);
+	return is;
+}
+
+bool
+usage_of_node(dev_t node, unsigned but, struct usage *use)
+{
+	use->kind = USE_NONE;
+	use->writable = false;
+	use->unknown = 0;
+	use->err = 0;
+	return ((but & USE_MOUNTED) == 0 && mounted(node, use)) ||
+	    ((but & USE_SWAP) == 0 && swapped(node, 0, use)) ||
+	    ((but & USE_HELD) == 0 && held(node, use)) ||
+	    ((but & USE_LOOPED) == 0 && looped(node, 0, use));
+}
+
+bool
+usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *use)
+{
+	use->kind = USE_NONE;
+	use->writable = false;
+	use->unknown = 0;
+	use->err = 0;
+	return ((but & USE_SWAP) == 0 && swapped(dev, ino, use)) ||
+	    ((but & USE_HELD) == 0 && exported(dev, ino, use)) ||
+	    ((but & USE_LOOPED) == 0 && looped(dev, ino, use));
+}
+
+bool
+usage_of_locks(int fd, struct usage *use)
+{
+	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	char by[64] = "a lock of another program";
+
+	if (fcntl(fd, F_OFD_GETLK, &range) != 0 || range.l_type == F_UNLCK)
+		return false;
+	if (range.l_pid > 0)
+		snprintf(by, sizeof(by), "a lock of process %ld",
+		    (long)range.l_pid);
+	return found(use, USE_HELD, by);
+}

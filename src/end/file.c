@@ -1,0 +1,1004 @@
+/*
+ * Regular files and block devices, by pread and pwrite at offsets: nothing is
+ * shared between workers but descriptors that no one moves.
+ *
+ * An end has up to two descriptors: "plain" goes through the page cache,
+ * "direct" (O_DIRECT) past it.  Each request goes to direct if it is wanted
+ * and the request is aligned, else to plain.  That is safe for a target, since
+ * a direct request covers whole pages of a file (whole logical blocks of a
+ * device, where nothing is ever plain), so that no page is written both ways.
+ *
+ * The page cache is not to be filled by a copy.  RWF_DONTCACHE makes the
+ * kernel write early and drop behind.  Where it is not known, and where old
+ * data is overwritten, which the kernel does not write early enough, a lane
+ * does it: it starts the write-back of what it wrote a little at a time, and
+ * waits for and drops what it started before.  An error that is met there may
+ * be that of an earlier write, anybody's, and is told once: such a write is
+ * "spent", since repeating it would prove nothing.  It is told once to each
+ * descriptor: where a map is saved while others write, what flushes has one of
+ * its own ("flush"), or it would succeed after a worker was told, and before
+ * that could stop the saving.
+ * What a neighbour had cached of the source before us stays.
+ *
+ * Where a file has its blocks already, large requests go past the page cache
+ * (choose_overwriting).
+ *
+ * Somebody may cut a target file off while it is written.  What is written next
+ * makes it long again, with a hole where data was.  So its length is held now
+ * and then against what was written last, and its holes are counted in the end.
+ *
+ * Zeros are made by punching a hole in a file, and on a device by BLKZEROOUT,
+ * which the kernel does by writing where the device has no better way.  With
+ * oflag=trim a device is asked to free the blocks, by the call for which the
+ * kernel vouches that they read as zeros, or else fails: BLKDISCARD promises
+ * nothing.
+ */
+#include "backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <linux/blkzoned.h>
+#include <linux/falloc.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "cli/opts.h"
+#include "disk/below.h"
+#include "disk/disk.h"
+#include "disk/sysfs.h"
+#include "end/reopen.h"
+#include "end/scsi.h"
+#include "holes.h"
+
+#ifndef BLKGETDISKSEQ
+#define BLKGETDISKSEQ	_IOR(0x12, 128, uint64_t)	/* Linux 5.15 */
+#endif
+
+#ifndef RWF_DONTCACHE
+#define RWF_DONTCACHE	0x00000080	/* Linux 6.14 */
+#endif
+
+enum {
+	SECTOR = 512,
+	LARGE = 8 << 20,	/* of a file */
+	LOOK = 1 << 20,		/* bytes that a lane writes between two looks */
+	LONG = 256 << 10,	/* of a request: it is worth the wait */
+	WINDOW = 2 << 20,	/* of a lane: written back at a time */
+	PAGE = 4096,		/* the least unit of a direct file request */
+};
+
+struct file {
+	int		 plain;		/* or -1 */
+	int		 direct;	/* or -1 */
+	int		 flush;		/* with map=, or -1: see above */
+	uint32_t	 align;		/* of direct offsets and lengths */
+	uint32_t	 read_align;	/* the same for reads: they may share */
+	bool		 device;
+	bool		 prefer_direct;
+	bool		 overwrites;	/* direct, where there are blocks */
+	bool		 behind;	/* leave no trace in the page cache */
+	bool		 cached;	/* some of it was there before us */
+	bool		 borrowed;	/* plain's offset is others' too */
+	bool		 waits;		/* each write, for the medium */
+	atomic_bool	 no_dontcache;	/* no such flag in this kernel */
+	atomic_bool	 no_zero;	/* it cannot zero here, */
+	atomic_bool	 no_trim;	/* nor by freeing blocks */
+	uint64_t	 length;	/* at the start; no blocks behind */
+	uint64_t	 medium;	/* a number of it, or 0 */
+	atomic_uint_fast64_t high;	/* written up to here; of a file */
+	atomic_uint_fast64_t cut;	/* it ended here once, or NOWHERE */
+};
+
+struct stretch {		/* of a file, with what others write in it */
+	uint64_t	off, end;
+	size_t		bytes;	/* of the lane's own */
+};
+
+struct trail {			/* of one lane */
+	struct stretch	written;	/* not yet dropped, */
+	struct stretch	started;	/* and on its way to the medium */
+	size_t		unseen;		/* written since the file was asked */
+};
+
+static int
+open_flags(const struct endpoint *ep, bool look)
+{
+	int flags = O_NOCTTY;
+
+	flags |= ep->role == SOURCE || look ? O_RDONLY : O_WRONLY;
+	flags |= (ep->flags & FLAG_NOATIME) != 0 ? O_NOATIME : 0;
+	flags |= (ep->flags & FLAG_NONBLOCK) != 0 ? O_NONBLOCK : 0;
+	flags |= (ep->flags & FLAG_DSYNC) != 0 ? O_DSYNC : 0;
+	flags |= (ep->flags & FLAG_SYNC) != 0 ? O_SYNC : 0;
+	return flags;
+}
+
+/*
+ * Whether large requests are written past the page cache where the file has its
+ * blocks already.  Nothing is to be allocated there, so that it is as fast; and
+ * dirty pages of such a file are not written early, but pile up until they push
+ * out what others have cached.  It is known of these file systems; others copy
+ * on write, or go through the page cache all the same.
+ */
+static void
+choose_overwriting(const struct endpoint *ep, struct file *file,
+    const struct stat *st, bool look)
+{
+	unsigned long type = (unsigned long)ep->fs.f_type;
+
+	if (st->st_size < LARGE || st->st_blocks < st->st_size / SECTOR ||
+	    (type != EXT4_SUPER_MAGIC && type != XFS_SUPER_MAGIC) ||
+	    (ep->flags & FLAG_NOCACHE) != 0 || file->borrowed)
+		return;
+	file->direct = reopen(ep->fd, ep->name, open_flags(ep, look) |
+	    O_DIRECT);
+	file->overwrites = file->direct >= 0;
+}
+
+/* File systems that have nothing behind the page cache to write to. */
+static bool
+in_memory(const struct endpoint *ep)
+{
+	unsigned long type = (unsigned long)ep->fs.f_type;
+
+	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
+}
+
+/* The number of the medium that is there now; 0: not known, or none. */
+static uint64_t
+medium(int fd)
+{
+	uint64_t number;
+
+	return ioctl(fd, BLKGETDISKSEQ, &number) == 0 ? number : 0;
+}
+
+/* Whether its zones can be written in order only; asked of targets. */
+static bool
+zoned(int fd)
+{
+	char model[32];
+	struct stat st;
+	unsigned sectors;
+	int dir;
+	bool is;
+
+	if (ioctl(fd, BLKGETZONESZ, &sectors) != 0 || sectors == 0 ||
+	    fstat(fd, &st) != 0)
+		return false;
+	dir = sysfs_open("block", st.st_rdev);
+	is = (sysfs_text(dir, "queue/zoned", model, sizeof(model)) ||
+	    sysfs_text(dir, "../queue/zoned", model, sizeof(model))) &&
+	    strcmp(model, "host-managed") == 0;
+	if (dir >= 0)
+		close(dir);
+	return is;
+}
+
+/* Logical block and size of a block device. */
+static int
+ask_device(struct endpoint *ep, struct file *file, struct fault *f)
+{
+	uint64_t bytes;
+	unsigned optimal;
+	int block, read_only = 0;
+
+	if (ep->role == TARGET && ioctl(file->plain, BLKROGET,
+	    &read_only) == 0 && read_only != 0) {
+		errno = EROFS;
+		return fault_found(f, ep);
+	}
+	if (ep->role == TARGET && zoned(file->plain))
+		return endpoint_zoned(ep, f);
+	if (ioctl(file->plain, BLKSSZGET, &block) != 0 ||
+	    ioctl(file->plain, BLKGETSIZE64, &bytes) != 0)
+		return fault_errno(f, errno, "%s: size", ep->name);
+	if (block < 512 || bytes > INT64_MAX)
+		return fault_set(f, STATUS_FILE, "%s says it has %llu bytes "
+		    "in blocks of %d", ep->name, (unsigned long long)bytes,
+		    block);
+	ep->block = (uint32_t)block;
+	ep->optimal = ioctl(file->plain, BLKIOOPT, &optimal) == 0 ? optimal : 0;
+	ep->grain = SECTOR;	/* less than a block: by the page cache */
+	ep->size = ep->room = (int64_t)bytes;
+	file->align = file->read_align = ep->block;
+	file->medium = medium(file->plain);
+	return 0;
+}
+
+#ifndef SYS_cachestat
+#define SYS_cachestat	451		/* Linux 6.5 */
+#endif
+
+/*
+ * Whether some of this file is in the page cache: pages that a neighbour has
+ * read or written.  -1: the kernel does not tell.
+ */
+static int
+in_cache(int fd)
+{
+	uint64_t all[2] = { 0, 0 };	/* struct cachestat_range */
+	uint64_t pages[5] = { 0 };	/* struct cachestat, cached first */
+
+	if (syscall(SYS_cachestat, fd, all, pages, 0) != 0)
+		return -1;
+	return pages[0] > 0;
+}
+
+/*
+ * A large source of which nothing is in the page cache need not go through it:
+ * that would be two more copies in memory, and pages to be dropped again.
+ */
+static void
+choose_way(const struct endpoint *ep, struct file *file, off_t size)
+{
+	int there = in_cache(file->plain);
+
+	file->cached = there > 0;
+	if (there == 0 && size >= LARGE && (ep->flags & FLAG_NOCACHE) == 0)
+		file->prefer_direct = true;
+}
+
+static int
+ask_file(struct endpoint *ep, struct file *file, bool look, struct fault *f)
+{
+	struct stat st;
+	struct statx x;
+
+	if (fstat(file->plain, &st) != 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	ep->memory = in_memory(ep);
+	file->behind = file->behind && !ep->memory;
+	if (ep->role == SOURCE && file->behind)
+		choose_way(ep, file, st.st_size);
+	if (ep->role == TARGET && file->behind)
+		choose_overwriting(ep, file, &st, look);
+	ep->size = st.st_size;
+	ep->unit = ep->fs.f_bsize > 0 && ep->fs.f_bsize <= INT32_MAX ?
+	    (uint32_t)ep->fs.f_bsize : 0;
+	ep->sparse = ep->role == SOURCE && !file->borrowed &&
+	    st.st_blocks < st.st_size / SECTOR;
+	file->length = (uint64_t)st.st_size;
+	file->align = PAGE;
+	file->read_align = SECTOR;	/* or EINVAL tells */
+#ifdef STATX_DIOALIGN
+	if (file->direct >= 0 && statx(file->plain, "", AT_EMPTY_PATH,
+	    STATX_DIOALIGN, &x) == 0 && (x.stx_mask & STATX_DIOALIGN) != 0 &&
+	    x.stx_dio_offset_align >= SECTOR) {
+		file->read_align = x.stx_dio_offset_align;
+		if (x.stx_dio_offset_align > PAGE)
+			file->align = x.stx_dio_offset_align;
+	}
+#else
+	(void)x;
+#endif
+	return 0;
+}
+
+/* An inherited descriptor that cannot be opened anew is used as it is. */
+static int
+open_plain(const struct endpoint *ep, struct file *file, int flags)
+{
+	int fd = open_found(ep->fd, endpoint_path(ep), flags);
+
+	file->borrowed = fd < 0 && ep->inherited;
+	if (file->borrowed)
+		fd = fcntl(ep->fd, F_DUPFD_CLOEXEC, 3);
+	return fd;
+}
+
+/*
+ * Only one descriptor may claim a device with O_EXCL; a second claim by the
+ * same process would be refused too.  A target is claimed and locked by
+ * claim.c.
+ */
+static int
+open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
+{
+	int flags = open_flags(ep, look);
+	int claim = (ep->flags & FLAG_EXCL) != 0 && ep->device &&
+	    ep->role == SOURCE ? O_EXCL : 0;
+
+	file->plain = open_plain(ep, file, flags | claim);
+	if (file->plain < 0)
+		return fault_found(f, ep);
+	if ((ep->flags & FLAG_FLOCK) != 0 &&
+	    (ep->role == SOURCE || !ep->device) &&
+	    flock(file->plain, LOCK_EX | LOCK_NB) != 0)
+		return fault_errno(f, errno, "%s: flock", ep->name);
+	if (file->prefer_direct || ep->role == SOURCE)
+		file->direct = reopen(ep->fd, endpoint_path(ep),
+		    flags | O_DIRECT);
+	if (file->direct < 0 && (ep->flags & FLAG_DIRECT) != 0 &&
+	    errno != EINVAL)
+		return fault_errno(f, errno, "%s: O_DIRECT", ep->name);
+	return ep->device ? ask_device(ep, file, f) :
+	    ask_file(ep, file, look, f);
+}
+
+static int
+file_close(struct endpoint *ep)
+{
+	struct file *file = ep->priv;
+	int err = 0;
+
+	if (file->direct >= 0 && close(file->direct) != 0)
+		err = errno;
+	if (file->flush >= 0 && close(file->flush) != 0)
+		err = errno;
+	if (file->plain >= 0 && close(file->plain) != 0)
+		err = errno;
+	free(file);
+	return err;
+}
+
+/* A run opens a file for writing at once, a device later: endpoint_look. */
+static int
+look_at(const struct endpoint *ep, struct fault *f)
+{
+	if (ep->role == SOURCE || ep->inherited || ep->device)
+		return 0;
+	if (faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS) != 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	return 0;
+}
+
+/*
+ * A device is opened for writing when it is going to be written: when such a
+ * descriptor is closed, udev looks at the disk anew.
+ */
+static bool
+later(const struct endpoint *ep)
+{
+	return ep->role == TARGET && ep->device && !ep->inherited;
+}
+
+static int
+open_again(struct endpoint *ep, struct file *file, struct fault *f)
+{
+	int plain = file->plain, direct = file->direct, failed;
+
+	ep->fd = plain;
+	file->plain = file->direct = -1;
+	failed = open_fds(ep, file, false, f);
+	ep->fd = -1;
+	close(plain);
+	if (direct >= 0)
+		close(direct);
+	return failed;
+}
+
+static int
+file_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct file *file = calloc(1, sizeof(*file));
+	int failed = 0;
+
+	if (file == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	*file = (struct file){ .plain = -1, .direct = -1, .flush = -1,
+		.cut = NOWHERE, .device = ep->device };
+	file->waits = (ep->flags & (FLAG_SYNC | FLAG_DSYNC)) != 0;
+	file->behind = (ep->flags & (FLAG_CACHED | FLAG_DIRECT)) == 0;
+	file->prefer_direct = (ep->flags & FLAG_DIRECT) != 0 || (ep->device &&
+	    (ep->flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
+	ep->priv = file;
+	ep->seekable = true;
+	ep->durable = ep->zeroes = ep->role == TARGET;
+	ep->shares = !ep->device;
+	ep->past_cache = file->prefer_direct;
+	if (ep->absent)
+		ep->memory = in_memory(ep);
+	else
+		failed = open_fds(ep, file, look || later(ep), f);
+	if (failed == 0 && !ep->absent && look)
+		failed = look_at(ep, f);
+	if (!ep->absent)
+		ep->past_cache = file->direct >= 0 && (file->prefer_direct ||
+		    file->overwrites);
+	if (failed != 0)
+		file_close(ep);
+	return failed;
+}
+
+static int
+file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct file *file = ep->priv;
+
+	if (file->plain < 0 && open_fds(ep, file, false, f) != 0)
+		return -1;
+	if (later(ep) && open_again(ep, file, f) != 0)
+		return -1;
+	if (ep->opts->map != NULL && file->flush < 0)
+		file->flush = reopen(file->plain, endpoint_path(ep),
+		    O_WRONLY);
+	if (length < 0 || ep->device)
+		return 0;
+	if (ftruncate(file->plain, length) != 0)
+		return fault_errno(f, errno, "%s: truncating", ep->name);
+	if ((uint64_t)length < file->length)
+		file->length = (uint64_t)length;
+	return 0;
+}
+
+static int
+file_view(const struct endpoint *ep, bool *cached)
+{
+	const struct file *file = ep->priv;
+	int fd = reopen(file->plain, endpoint_path(ep), O_RDONLY);
+
+	*cached = !file->behind || (fd >= 0 && in_cache(fd) > 0);
+	return fd;
+}
+
+static int
+file_attach(struct lane *lane)
+{
+	lane->priv = calloc(1, sizeof(struct trail));
+	return lane->priv == NULL ? ENOMEM : 0;
+}
+
+/* Whether the file ends before what was written, and where then. */
+static bool
+cut_off(struct file *file, uint64_t *at)
+{
+	uint64_t high = file->high;
+	struct stat st;
+
+	if (high > 0 && fstat(file->plain, &st) == 0 &&
+	    (uint64_t)st.st_size < high)
+		file->cut = (uint64_t)st.st_size;
+	*at = file->cut;
+	return *at != NOWHERE;
+}
+
+/* Before a write: false if what was written before is not there any more. */
+static bool
+still_there(const struct lane *lane, struct io *io)
+{
+	struct file *file = lane->ep->priv;
+	struct trail *t = lane->priv;
+	uint64_t at;
+
+	if (io->op != OP_WRITE || file->device)
+		return true;
+	t->unseen += io->len;
+	if (t->unseen < LOOK && file->cut == NOWHERE)
+		return true;
+	t->unseen = 0;
+	if (!cut_off(file, &at))
+		return true;
+	io_cut_off(io, at);
+	return false;
+}
+
+static void
+note_written(struct file *file, const struct io *io)
+{
+	uint64_t end = io->off + io->done, high = file->high;
+
+	if (io->op != OP_WRITE || file->device || io->done == 0)
+		return;
+	while (high < end &&
+	    !atomic_compare_exchange_weak(&file->high, &high, end))
+		continue;
+}
+
+static bool
+aligned(const struct file *file, const struct io *io)
+{
+	uint32_t align = io->op == OP_READ ? file->read_align : file->align;
+
+	return (io->off + io->done) % align == 0 &&
+	    (io->len - io->done) % align == 0;
+}
+
+static void
+wait_ready(int fd, enum op op)
+{
+	struct pollfd p = { .fd = fd, .events = op == OP_READ ? POLLIN :
+		POLLOUT };
+
+	poll(&p, 1, 100);	/* some drivers say EAGAIN and never wake */
+}
+
+/* One system call of a request; negative is an errno. */
+static ssize_t
+call(const struct io *io, int fd, int flags)
+{
+	struct iovec iov = { io->buf + io->done, io->len - io->done };
+	off_t off = (off_t)(io->off + io->done);
+	ssize_t n = io->op == OP_READ ? preadv2(fd, &iov, 1, off, flags) :
+	    pwritev2(fd, &iov, 1, off, flags);
+
+	return n < 0 ? -errno : n;
+}
+
+/* Whether a lane has to see to the page cache itself. */
+static bool
+drops(const struct file *file, const struct io *io)
+{
+	return file->behind && (file->no_dontcache ||
+	    (io->op == OP_WRITE && io->off < file->length));
+}
+
+static ssize_t
+call_plain(struct file *file, const struct io *io)
+{
+	ssize_t n;
+
+	if (!file->behind || drops(file, io))
+		return call(io, file->plain, 0);
+	n = call(io, file->plain, RWF_DONTCACHE);
+	if (n != -EOPNOTSUPP && n != -ENOSYS)
+		return n;
+	file->no_dontcache = true;
+	return call(io, file->plain, 0);
+}
+
+static bool
+goes_direct(const struct file *file, const struct io *io)
+{
+	if (file->direct < 0 || !aligned(file, io))
+		return false;
+	if (file->prefer_direct || io->op == OP_READ)
+		return file->prefer_direct || io->careful;
+	return file->overwrites && io->len >= LONG &&
+	    io->off + io->len <= file->length;
+}
+
+/* A drive looks for its medium when it is opened. */
+static bool
+ejected(const struct file *file, dev_t node)
+{
+	int dir = sysfs_open("block", node), fd;
+	bool is = false;
+
+	if (dir < 0)
+		return false;
+	if (sysfs_number(dir, "removable") != 0 ||
+	    sysfs_number(dir, "../removable") != 0) {
+		fd = reopen(file->plain, "", O_RDONLY);
+		is = fd < 0 && errno == ENOMEDIUM;
+		if (fd >= 0)
+			close(fd);
+	}
+	close(dir);
+	return is || medium(file->plain) != file->medium;
+}
+
+/* The device, what it lies on, or the medium in it is not there any more. */
+static bool
+gone(const struct file *file)
+{
+	struct stat st;
+
+	return disk_gone(file->plain) || (fstat(file->plain, &st) == 0 &&
+	    (below_gone(st.st_rdev) || ejected(file, st.st_rdev)));
+}
+
+static void
+failed(const struct file *file, struct io *io, int err, bool direct)
+{
+	bool maybe = err == EIO || err == ENOSPC || err == 0;
+
+	io->err = maybe && file->device && gone(file) ? ENODEV : err;
+	io->spent = errno_is_full(err) ? file->waits : !direct;
+}
+
+/*
+ * Make some progress; false when there is none: the end, or an error.  A
+ * direct request that the kernel finds wrong (some file systems do, at times)
+ * goes through the page cache.
+ */
+static bool
+step(struct file *file, struct io *io)
+{
+	bool direct = goes_direct(file, io);
+	ssize_t n = direct ? call(io, file->direct, 0) :
+	    call_plain(file, io);
+
+	if (n == -EINVAL && direct) {
+		direct = false;
+		n = call_plain(file, io);
+	}
+	if (n > 0) {
+		io->done += (size_t)n;
+		return true;
+	}
+	if (n == -EAGAIN)
+		wait_ready(direct ? file->direct : file->plain, io->op);
+	if (n == -EINTR || n == -EAGAIN)
+		return true;
+	if (n == 0 && io->op == OP_WRITE)
+		n = -EIO;		/* it would be tried for ever */
+	failed(file, io, (int)-n, direct);
+	return false;
+}
+
+/* Where drop-behind is ours to do, it is done by transfer. */
+static bool
+file_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+{
+	struct file *file = lane->ep->priv;
+	bool direct = goes_direct(file, io);
+	int fd = direct ? file->direct : file->plain;
+
+	if (!direct && drops(file, io))
+		return false;
+	if (!still_there(lane, io))
+		return false;		/* transfer tells */
+	if (io->op == OP_READ)
+		io_uring_prep_read(sqe, fd, io->buf, (unsigned)io->len,
+		    io->off);
+	else
+		io_uring_prep_write(sqe, fd, io->buf, (unsigned)io->len,
+		    io->off);
+	sqe->rw_flags = !direct && file->behind ? RWF_DONTCACHE : 0;
+	return true;
+}
+
+/* What passes, or is another descriptor's business, transfer deals with. */
+static enum reaped
+file_reap(struct lane *lane, struct io *io, int result)
+{
+	static const int passing[] = { EINTR, EAGAIN, EINVAL, EOPNOTSUPP,
+		ENOSYS, ECANCELED, ENOMEM };
+	struct file *file = lane->ep->priv;
+	size_t i;
+
+	if (result >= 0 && (size_t)result < io->len)
+		return REAP_TRANSFER;
+	for (i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
+		if (-result == passing[i])
+			return REAP_TRANSFER;
+	if (result < 0)
+		failed(file, io, -result, goes_direct(file, io));
+	else
+		io->done = io->len;
+	note_written(file, io);
+	return REAP_DONE;
+}
+
+/* Wait for the write-back of a stretch, and drop it. */
+static int
+settle(const struct file *file, struct stretch *s)
+{
+	off_t off = (off_t)s->off, len = (off_t)(s->end - s->off);
+	int err = 0;
+
+	if (s->bytes == 0)
+		return 0;
+	s->bytes = 0;
+	if (sync_file_range(file->plain, off, len,
+	    SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+	    SYNC_FILE_RANGE_WAIT_AFTER) != 0)
+		err = errno;
+	posix_fadvise(file->plain, off, len, POSIX_FADV_DONTNEED);
+	return err == ESPIPE || err == EINVAL || err == ENOSYS ? 0 : err;
+}
+
+static void
+add(struct stretch *s, const struct io *io)
+{
+	uint64_t end = io->off + io->done;
+
+	if (s->bytes == 0)
+		*s = (struct stretch){ .off = io->off, .end = end };
+	s->off = io->off < s->off ? io->off : s->off;
+	s->end = end > s->end ? end : s->end;
+	s->bytes += io->done;
+}
+
+/* Early write-back and drop-behind, where the kernel does not do it. */
+static void
+drop_behind(struct lane *lane, struct io *io)
+{
+	struct file *file = lane->ep->priv;
+	struct trail *t = lane->priv;
+
+	if (io->op == OP_READ) {
+		if (!file->cached)
+			posix_fadvise(file->plain, (off_t)io->off,
+			    (off_t)io->done, POSIX_FADV_DONTNEED);
+		return;
+	}
+	add(&t->written, io);
+	if (t->written.bytes < WINDOW)
+		return;
+	sync_file_range(file->plain, (off_t)t->written.off,
+	    (off_t)(t->written.end - t->written.off), SYNC_FILE_RANGE_WRITE);
+	io->err = settle(file, &t->started);
+	io->spent = true;
+	t->started = t->written;
+	t->written.bytes = 0;
+}
+
+/* An errno of a call that makes zeros, or 0. */
+static int
+zeroed(int res)
+{
+	if (res == 0)
+		return 0;
+	return errno == ENOSYS || errno == ENOTTY || errno == EINVAL ?
+	    EOPNOTSUPP : errno;
+}
+
+static int
+punch(const struct file *file, const struct io *io)
+{
+	return zeroed(fallocate(file->plain, FALLOC_FL_PUNCH_HOLE |
+	    FALLOC_FL_KEEP_SIZE, (off_t)io->off, (off_t)io->len));
+}
+
+static int
+zero_device(struct file *file, const struct endpoint *ep, const struct io *io)
+{
+	uint64_t range[2] = { io->off, io->len };
+	int err;
+
+	if ((ep->flags & FLAG_TRIM) != 0 && !file->no_trim) {
+		err = punch(file, io);
+		if (err == 0 || err == EINTR)
+			return err;
+		file->no_trim = true;
+	}
+	err = zeroed(ioctl(file->plain, BLKZEROOUT, range));
+	return err == EIO && gone(file) ? ENODEV : err;
+}
+
+/* A file that ends before has no blocks there. */
+static void
+zero(struct file *file, const struct endpoint *ep, struct io *io)
+{
+	if (!ep->device && io->off >= file->length) {
+		io->done = io->len;
+		return;
+	}
+	do {
+		io->err = file->no_zero ? EOPNOTSUPP : ep->device ?
+		    zero_device(file, ep, io) : punch(file, io);
+	} while (io->err == EINTR);
+	if (io->err == EOPNOTSUPP)
+		file->no_zero = true;
+	if (io->err == EBUSY)		/* somebody reads it at the moment */
+		io->err = EOPNOTSUPP;
+	if (io->err == 0)
+		io->done = io->len;
+}
+
+static void
+file_transfer(struct lane *lane, struct io *io)
+{
+	struct file *file = lane->ep->priv;
+
+	if (io->op == OP_ZERO) {
+		zero(file, lane->ep, io);
+		return;
+	}
+	if (!still_there(lane, io))
+		return;
+	while (io->done < io->len && step(file, io))
+		continue;
+	note_written(file, io);
+	if (io->err == 0 && drops(file, io) && !goes_direct(file, io))
+		drop_behind(lane, io);
+}
+
+static int
+file_detach(struct lane *lane)
+{
+	struct trail *t = lane->priv;
+	int err = settle(lane->ep->priv, &t->started);
+	int last = settle(lane->ep->priv, &t->written);
+
+	err = err != 0 ? err : last;
+	free(lane->priv);
+	return err;
+}
+
+/*
+ * lseek moves the offset of a descriptor by which nobody reads or writes, so
+ * that threads may ask at once.  What they are told is true of one moment, as
+ * is what they read.
+ */
+static int
+file_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	const struct file *file = ep->priv;
+	off_t at = (off_t)off, end = lseek(file->plain, at, SEEK_DATA);
+	struct stat st;
+
+	x->hole = end != at;
+	if (end == at)
+		end = lseek(file->plain, at, SEEK_HOLE);
+	else if (end < 0 && errno == ENXIO && fstat(file->plain, &st) == 0 &&
+	    st.st_size <= INT64_MAX - PAGE)	/* tmpfs: wrong in that one */
+		end = st.st_size;	/* no data follows */
+	if (end <= at)
+		return end < 0 ? errno : ENXIO;
+	x->off = off;
+	x->len = (uint64_t)(end - at);
+	return 0;
+}
+
+static int
+file_share(struct endpoint *dst, uint64_t to, const struct endpoint *src,
+    uint64_t from, uint64_t len)
+{
+	const struct file *a = src->priv, *b = dst->priv;
+	struct file_clone_range r = { .src_fd = a->plain, .src_offset = from,
+		.src_length = len, .dest_offset = to };
+
+	return ioctl(b->plain, FICLONERANGE, &r) == 0 ? 0 : errno;
+}
+
+static int
+file_extend(struct endpoint *ep, uint64_t length)
+{
+	const struct file *file = ep->priv;
+	struct stat st;
+
+	if (ep->device)
+		return 0;
+	if (fstat(file->plain, &st) != 0)
+		return errno;
+	if ((uint64_t)st.st_size >= length)
+		return 0;
+	return ftruncate(file->plain, (off_t)length) == 0 ? 0 : errno;
+}
+
+static void
+file_again(struct endpoint *ep)
+{
+	struct file *file = ep->priv;
+	struct stat st;
+
+	if (ep->device || fstat(file->plain, &st) != 0)
+		return;
+	ep->size = st.st_size;
+	file->length = (uint64_t)st.st_size;
+}
+
+static int
+device_kept(const struct endpoint *ep, const struct stat *st, uint64_t length,
+    struct fault *f)
+{
+	const struct file *file = ep->priv;
+
+	if (medium(file->plain) != file->medium)
+		return fault_set(f, status_errno(ENODEV), "%s: the medium was "
+		    "changed during the copy", ep->name);
+	return below_kept(st->st_rdev, length, f);
+}
+
+static int
+file_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t most, struct fault *f)
+{
+	struct file *file = ep->priv;
+	struct stat st;
+	uint64_t at;
+
+	if (fstat(file->plain, &st) != 0)
+		return 0;
+	if (ep->device)
+		return device_kept(ep, &st, to, f);
+	if ((uint64_t)st.st_size < to)
+		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
+	if (cut_off(file, &at))
+		return endpoint_cut_off(ep, at, f);
+	if (!file->borrowed && holes_more(file->plain, from, to, most))
+		return endpoint_holed(ep, f);
+	return endpoint_named(ep, &st, f);
+}
+
+/*
+ * The kernel sends a disk no flush that it takes for one without a cache, or
+ * that somebody has called so; the disk may know better.
+ */
+static bool
+said_write_through(int fd)
+{
+	char cache[32];
+	struct stat st;
+	int dir = fstat(fd, &st) == 0 ? sysfs_open("block", st.st_rdev) : -1;
+	bool is;
+
+	if (dir < 0)
+		return false;
+	is = (sysfs_text(dir, "queue/write_cache", cache, sizeof(cache)) ||
+	    sysfs_text(dir, "../queue/write_cache", cache, sizeof(cache))) &&
+	    strcmp(cache, "write through") == 0 &&
+	    (faccessat(dir, "device/scsi_disk", F_OK, 0) == 0 ||
+	    faccessat(dir, "../device/scsi_disk", F_OK, 0) == 0);
+	close(dir);
+	return is;
+}
+
+/* One that refuses the command has no cache; so says the kernel, too. */
+static int
+flush_scsi(const struct endpoint *ep, const struct file *file, struct fault *f)
+{
+	struct scsi_reply r;
+
+	if (!file->device || !said_write_through(file->plain) ||
+	    scsi_sync(file->plain, (unsigned)ep->opts->timeout * 1000, true,
+	    &r) || r.unknown || r.err == ENOTTY || r.err == EPERM)
+		return 0;
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: SYNCHRONIZE CACHE failed"
+	    ": %s", ep->name, r.why[0] != '\0' ? r.why : errno_words(r.err));
+}
+
+static int
+flush_by(int fd, const struct endpoint *ep, struct fault *f)
+{
+	while (fdatasync(fd) != 0)
+		if (errno != EINTR)
+			return fault_errno(f, errno, "%s: flushing", ep->name);
+	return 0;
+}
+
+/*
+ * What is not there any more cannot be flushed.  By both, since to a FUSE
+ * daemon they are two open files.
+ */
+static int
+file_flush(struct endpoint *ep, struct fault *f)
+{
+	struct file *file = ep->priv;
+	uint64_t at;
+
+	if (file->flush >= 0 && flush_by(file->flush, ep, f) != 0)
+		return -1;
+	if ((file->flush < 0 || !ep->device) &&
+	    flush_by(file->plain, ep, f) != 0)
+		return -1;
+	return cut_off(file, &at) ? endpoint_cut_off(ep, at, f) :
+	    flush_scsi(ep, file, f);
+}
+
+static void
+file_leave(struct endpoint *ep, uint64_t off, uint64_t len)
+{
+	const struct file *file = ep->priv;
+
+	if (file->behind && (ep->role == TARGET || !file->cached))
+		posix_fadvise(file->plain, (off_t)off, (off_t)len,
+		    POSIX_FADV_DONTNEED);
+	if (ep->inherited)
+		(void)lseek(ep->fd, (off_t)(off + len), SEEK_SET);
+}
+
+const struct backend file_backend = {
+	.open = file_open,
+	.prepare = file_prepare,
+	.attach = file_attach,
+	.detach = file_detach,
+	.transfer = file_transfer,
+	.submit = file_submit,
+	.reap = file_reap,
+	.extent = file_extent,
+	.share = file_share,
+	.extend = file_extend,
+	.again = file_again,
+	.kept = file_kept,
+	.flush = file_flush,
+	.view = file_view,
+	.reader = back_reader,
+	.leave = file_leave,
+	.close = file_close,
+};

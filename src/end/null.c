@@ -1,0 +1,64 @@
+/*
+ * Ends that are not there: input made of zeros or random bytes, /dev/null as
+ * an empty input, and output that is counted and discarded.
+ */
+#include "backend.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "cli/opts.h"
+
+static int
+null_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	(void)look;
+	(void)f;
+	ep->seekable = true;
+	ep->device = false;	/* /dev/null is one, but holds nothing */
+	if (ep->role == SOURCE && !ep->endless)
+		ep->size = 0;
+	return 0;
+}
+
+static void
+fill_random(struct io *io)
+{
+	while (io->done < io->len && io->err == 0) {
+		ssize_t n = getrandom(io->buf + io->done, io->len - io->done,
+		    0);
+
+		if (n > 0)
+			io->done += (size_t)n;
+		else if (errno != EINTR)
+			io->err = errno;
+	}
+}
+
+static void
+null_transfer(struct lane *lane, struct io *io)
+{
+	if (io->op == OP_READ && !lane->ep->endless)
+		return;
+	if (io->op == OP_READ && (lane->ep->flags & FLAG_RANDOM) != 0) {
+		fill_random(io);
+		return;
+	}
+	if (io->op == OP_READ)
+		memset(io->buf, 0, io->len);
+	io->done = io->len;
+}
+
+static int
+null_close(struct endpoint *ep)
+{
+	(void)ep;
+	return 0;
+}
+
+const struct backend null_backend = {
+	.open = null_open,
+	.transfer = null_transfer,
+	.close = null_close,
+};

@@ -1,0 +1,285 @@
+/*
+ * Reading a file or a block device back from its medium: what was written must
+ * not be found right because the page cache remembers it.
+ *
+ *	DIRECT	O_DIRECT.  Where a file system takes the flag and then reads
+ *		through the page cache all the same, it must have dropped these
+ *		pages first.
+ *	PROVEN	no O_DIRECT: the pages are dropped, and a read begins only when
+ *		the kernel says that none is left (cachestat(2), mincore(2)).
+ *	MEMORY	tmpfs and ramfs, where the page cache is the medium
+ *
+ * The target was flushed before.
+ */
+#include "backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/status.h"
+#include "disk/disk.h"
+#include "end/reopen.h"
+
+#ifndef SYS_cachestat
+#define SYS_cachestat	451		/* Linux 6.5 */
+#endif
+
+enum {
+	PAGE = 4096,
+	PAGES = 4096,		/* pages that mincore tells of at once */
+};
+
+enum how { DIRECT, PROVEN, MEMORY };
+
+struct back {
+	int		 fd;
+	int		 plain;		/* without O_DIRECT, or -1 */
+	enum how	 how;
+	bool		 device;
+};
+
+/* Pages of a range in the page cache, by cachestat; negative: not known. */
+static int64_t
+count_cached(int fd, uint64_t off, uint64_t len)
+{
+	uint64_t range[2] = { off, len };	/* struct cachestat_range */
+	uint64_t pages[5] = { 0 };	/* struct cachestat, cached first */
+
+	return syscall(SYS_cachestat, fd, range, pages, 0) == 0 ?
+	    (int64_t)pages[0] : -1;
+}
+
+/* The same by mincore, which tells of files that we may write. */
+static int64_t
+count_resident(int fd, uint64_t off, uint64_t len)
+{
+	const size_t most = (size_t)PAGES * PAGE;
+	unsigned char there[PAGES];
+	int64_t count = 0;
+	size_t i, n;
+	void *map;
+
+	for (; len > 0 && count >= 0; off += n, len -= n) {
+		n = len < most ? (size_t)len : most;
+		map = mmap(NULL, n, PROT_READ, MAP_SHARED, fd, (off_t)off);
+		if (map == MAP_FAILED)
+			return -1;
+		if (mincore(map, n, there) != 0)
+			count = -1;
+		for (i = 0; count >= 0 && i < round_up(n, PAGE) / PAGE; i++)
+			count += there[i] & 1;
+		munmap(map, n);
+	}
+	return count;
+}
+
+static int64_t
+cached(int fd, uint64_t off, uint64_t len)
+{
+	int64_t pages = count_cached(fd, off, len);
+
+	return pages >= 0 ? pages : count_resident(fd, off, len);
+}
+
+/* Not asked of a device: its node lies in such a file system. */
+static bool
+in_memory(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 &&
+	    ((unsigned long)fs.f_type == TMPFS_MAGIC ||
+	    (unsigned long)fs.f_type == RAMFS_MAGIC);
+}
+
+static int
+back_close(struct endpoint *ep)
+{
+	struct back *b = ep->priv;
+
+	if (b->fd >= 0)
+		close(b->fd);
+	if (b->plain >= 0)
+		close(b->plain);
+	free(b);
+	return 0;
+}
+
+/* Whole units of what may be read past the page cache. */
+static uint32_t
+unit(int fd, bool device)
+{
+	uint32_t least = PAGE;
+	int block;
+#ifdef STATX_DIOALIGN
+	struct statx x;
+
+	if (!device && statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &x) == 0 &&
+	    (x.stx_mask & STATX_DIOALIGN) != 0 &&
+	    x.stx_dio_offset_align > least)
+		return x.stx_dio_offset_align;
+#endif
+	if (device && ioctl(fd, BLKSSZGET, &block) == 0 && block >= 512)
+		least = (uint32_t)block;
+	return least;
+}
+
+static int
+choose(struct back *b, const struct endpoint *target, struct fault *f)
+{
+	int direct;
+
+	if (!b->device && in_memory(b->plain)) {
+		b->how = MEMORY;
+		return 0;
+	}
+	direct = reopen(b->plain, endpoint_path(target),
+	    O_RDONLY | O_DIRECT);
+	if (direct >= 0) {
+		b->how = DIRECT;
+		b->fd = direct;
+		return 0;
+	}
+	if (errno != EINVAL && errno != EOPNOTSUPP)
+		return fault_errno(f, errno, "%s: opening it to read it back",
+		    target->name);
+	b->how = PROVEN;
+	if (!b->device && cached(b->plain, 0, PAGE) >= 0)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s cannot be read past the page "
+	    "cache, so what is on the medium cannot be told", target->name);
+}
+
+int
+back_reader(const struct endpoint *target, struct endpoint *r,
+    struct fault *f)
+{
+	struct back *b = malloc(sizeof(*b));
+	bool ignored;
+
+	if (b == NULL)
+		return fault_errno(f, ENOMEM, "%s", target->name);
+	*b = (struct back){ .fd = -1, .device = target->device };
+	r->be = &readback_backend;
+	r->priv = b;
+	b->plain = target->be->view(target, &ignored);
+	if (b->plain < 0) {
+		fault_errno(f, errno, "%s: opening it to read it back",
+		    target->name);
+		back_close(r);
+		return -1;
+	}
+	if (choose(b, target, f) != 0) {
+		back_close(r);
+		return -1;
+	}
+	if (b->how == PROVEN)		/* nothing read ahead of us */
+		posix_fadvise(b->plain, 0, 0, POSIX_FADV_RANDOM);
+	r->grain = b->how == MEMORY ? 1 : unit(b->plain, b->device);
+	return 0;
+}
+
+/* Another program may have the pages mapped: then nothing is known. */
+static bool
+dropped(const struct back *b, struct io *io)
+{
+	if (b->how == MEMORY || b->device)
+		return true;
+	posix_fadvise(b->plain, (off_t)io->off, (off_t)io->len,
+	    POSIX_FADV_DONTNEED);
+	if (b->how == DIRECT || cached(b->plain, io->off, io->len) == 0)
+		return true;
+	io->err = EBUSY;
+	snprintf(io->why, sizeof(io->why), "it stays in the page cache, so "
+	    "what is on the medium cannot be told");
+	return false;
+}
+
+/* Takes O_DIRECT and refuses to read by it: prove it then. */
+static bool
+falls_back(struct back *b, const struct io *io)
+{
+	return b->how == DIRECT && !b->device && io->done == 0 &&
+	    cached(b->plain, 0, PAGE) >= 0;
+}
+
+/* Read on from "at"; negative is an errno. */
+static ssize_t
+read_some(const struct back *b, int fd, const struct io *io, size_t at)
+{
+	ssize_t n;
+	int err;
+
+	do
+		n = pread(fd, io->buf + at, io->len - at,
+		    (off_t)(io->off + at));
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		return n;
+	err = n < 0 ? errno : 0;
+	return (err == EIO || err == 0) && b->device && disk_gone(b->plain) ?
+	    -ENODEV : -err;
+}
+
+/*
+ * A read that ends within a unit goes on at its beginning: there is no progress
+ * at the end of a file only.
+ */
+static void
+read_all(const struct back *b, int fd, size_t whole, struct io *io)
+{
+	size_t at;
+	ssize_t n;
+
+	while (io->done < io->len) {
+		at = io->done - io->done % whole;
+		n = read_some(b, fd, io, at);
+		if (n == -EAGAIN) {
+			poll(NULL, 0, 10);
+			continue;
+		}
+		if (n < 0)
+			io->err = (int)-n;
+		if (n < 0 || at + (size_t)n <= io->done)
+			return;
+		io->done = at + (size_t)n;
+	}
+}
+
+static void
+back_transfer(struct lane *lane, struct io *io)
+{
+	struct back *b = lane->ep->priv;
+	struct back proven = { .fd = -1, .plain = b->plain, .how = PROVEN };
+
+	if (!dropped(b, io))
+		return;
+	if (b->how != DIRECT) {
+		read_all(b, b->plain, 1, io);
+		return;
+	}
+	read_all(b, b->fd, lane->ep->grain, io);
+	if (io->err != EINVAL || !falls_back(b, io))
+		return;
+	io->err = 0;
+	posix_fadvise(b->plain, 0, 0, POSIX_FADV_RANDOM);
+	if (dropped(&proven, io))
+		read_all(&proven, b->plain, 1, io);
+}
+
+const struct backend readback_backend = {
+	.transfer = back_transfer,
+	.close = back_close,
+};

@@ -1,0 +1,616 @@
+/*
+ * SCSI disks by their commands: sg and bsg nodes, and block nodes with sgio.
+ *
+ * Each lane has a descriptor of its own, since a descriptor takes 16 commands
+ * at a time at most and has one reserved buffer.  A transfer is cut into
+ * commands that the disk (VPD B0h) and the host take; how much the host takes
+ * is learnt: a command that is refused as too large halves "most" for all.
+ *
+ * Zeros are made by WRITE SAME (16), where the disk says how many blocks that
+ * may have (VPD B0h): one block goes to the disk for all of them.
+ *
+ * With iflag=sparse the disk is asked what it has mapped; the rest is not read
+ * where it says that this reads as zeros (LBPRZ).
+ *
+ * A residual is a part that was not moved, and is asked for again.  What passes
+ * by itself (unit attention, aborted command, busy) is tried again ten times
+ * with growing pauses, but not when the medium may be another one.  A read that
+ * does not pass is one of a bad block, if others can be read.
+ */
+#include "sg.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <scsi/sg.h>
+#include <scsi/sg_lib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/status.h"
+#include "cli/opts.h"
+#include "disk/disk.h"
+#include "disk/sysfs.h"
+#include "end/reopen.h"
+
+enum {
+	BOUNCE = 64 << 10,	/* bytes, for reads of parts of blocks */
+	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
+	GAP = 64 << 10,		/* bytes that are not mapped, to be left out */
+	SAME = 32 << 20,	/* bytes of a WRITE SAME, at most */
+};
+
+/* A block node that is the target is claimed and locked by claim.c. */
+static bool
+claimed(const struct endpoint *ep)
+{
+	return ep->role == TARGET && (ep->flags & FLAG_SGIO) != 0;
+}
+
+static bool
+exclusive(const struct endpoint *ep)
+{
+	return (ep->flags & FLAG_EXCL) != 0 && !claimed(ep);
+}
+
+static int
+open_flags(const struct endpoint *ep, bool look)
+{
+	bool excl = exclusive(ep) && !look;
+	int flags = O_NONBLOCK;		/* else a claim of others is awaited */
+
+	/* sg takes O_EXCL only together with O_RDWR */
+	flags |= (ep->role == SOURCE && !excl) || look ? O_RDONLY : O_RDWR;
+	return flags | (excl ? O_EXCL : 0);
+}
+
+static int
+sg_close(struct endpoint *ep)
+{
+	struct sg *sg = ep->priv;
+	int err = sg->fd >= 0 && close(sg->fd) != 0 ? errno : 0;
+
+	free(sg);
+	return err;
+}
+
+static struct scsi_command
+common(const struct endpoint *ep, const struct scsi_disk *disk)
+{
+	bool by_mmap = (ep->flags & FLAG_MMAP) != 0;
+
+	return (struct scsi_command){
+		.fua = (ep->flags & FLAG_FUA) != 0,
+		.dpo = (ep->flags & FLAG_DPO) != 0,
+		.direct = (ep->flags & FLAG_DIO) != 0 && !by_mmap,
+		.mmap = by_mmap,
+		.cdb_size = (unsigned)ep->opts->cdbsz,
+		.timeout = (unsigned)ep->opts->timeout * 1000,
+		.block = disk->block,
+	};
+}
+
+/*
+ * A block node that is a partition, or made of disks, hands its commands on to
+ * a disk that knows nothing of where the node begins: one that is larger.  A
+ * node of no bytes is that of a disk whose blocks the kernel has no use for.
+ */
+static int
+check_whole(const struct endpoint *ep, const struct sg *sg, struct fault *f)
+{
+	uint64_t all = sg->disk.blocks * sg->disk.block, bytes;
+
+	if (sg->node != SCSI_BLOCK)
+		return 0;
+	if (ioctl(sg->fd, BLKGETSIZE64, &bytes) != 0)
+		return fault_errno(f, errno, "%s: size", ep->name);
+	if (bytes == 0 || bytes >= all)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s has %llu bytes, and SCSI "
+	    "commands to it go to a disk that has %llu; name that disk, of "
+	    "which ipart= and opart= take a partition", ep->name,
+	    (unsigned long long)bytes, (unsigned long long)all);
+}
+
+static int
+open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
+{
+	sg->fd = reopen(ep->fd, endpoint_path(ep), open_flags(ep, look));
+	if (sg->fd < 0)
+		return fault_found(f, ep);
+	if ((ep->flags & FLAG_FLOCK) != 0 && !claimed(ep) &&
+	    flock(sg->fd, LOCK_EX | LOCK_NB) != 0)
+		return fault_errno(f, errno, "%s: flock", ep->name);
+	sg->node = scsi_node_of(sg->fd);
+	sg->shared = exclusive(ep);
+	if ((ep->flags & FLAG_MMAP) != 0 &&
+	    (sg->node != SCSI_SG || sg->shared))
+		return fault_set(f, STATUS_USAGE,
+		    "%s: mmap is for sg nodes, and does not go with excl",
+		    ep->name);
+	if (scsi_ask(sg->fd, (unsigned)ep->opts->timeout * 1000, ep->name,
+	    &sg->disk, f) != 0 || check_whole(ep, sg, f) != 0)
+		return -1;
+	sg->how = common(ep, &sg->disk);
+	return 0;
+}
+
+/* Blocks of a command: what the disk says, and what the command can say. */
+static unsigned
+most_blocks(const struct sg *sg)
+{
+	unsigned most = sg->how.cdb_size == 6 ? 256 : 0xffff;
+
+	if (sg->disk.most > 0 && sg->disk.most < most)
+		most = sg->disk.most;
+	return most;
+}
+
+static int
+sg_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	struct sg *sg = ep->priv;
+	uint64_t block = sg->disk.block, lba = off / block;
+	struct scsi_span s;
+	enum scsi_result r = scsi_mapped(sg->fd, sg->how.timeout, lba,
+	    GAP / block, &s);
+
+	if (r == SCSI_CHANGED)
+		sg->changed = true;
+	if (r != SCSI_MOVED)
+		return EIO;
+	if (s.blocks > sg->disk.blocks - lba)
+		s.blocks = sg->disk.blocks - lba;
+	*x = (struct extent){ off, (lba + s.blocks) * block - off, !s.mapped };
+	return 0;
+}
+
+static bool
+has_gaps(const struct endpoint *ep)
+{
+	const struct sg *sg = ep->priv;
+	struct extent x;
+
+	return ep->role == SOURCE && (ep->flags & FLAG_SPARSE) != 0 &&
+	    sg->disk.zeros && sg_extent(ep, 0, &x) == 0;
+}
+
+/* What the kernel keeps from its block node, and the disk itself demands. */
+static int
+check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
+{
+	int dir, protected;
+
+	if (sg->disk.type == PDT_ZBC)
+		return endpoint_zoned(ep, f);
+	if (!ep->id.known || ep->id.ino != 0)
+		return 0;		/* it has no block node */
+	dir = sysfs_open("block", ep->id.dev);
+	if (dir < 0)
+		return 0;
+	protected = sysfs_number(dir, "ro") != 0;
+	close(dir);
+	errno = EROFS;
+	return protected ? fault_found(f, ep) : 0;
+}
+
+/* What was written by the block nodes is to be read by commands, too. */
+static void
+settle_source(const struct endpoint *ep)
+{
+	struct disk d;
+
+	if (ep->id.known && ep->id.ino == 0 && disk_of_block(ep->id.dev, &d))
+		disk_settle_all(&d);
+}
+
+static int
+sg_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct sg *sg = calloc(1, sizeof(*sg));
+
+	if (sg == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	sg->fd = -1;
+	sg->good = NOWHERE;
+	ep->priv = sg;
+	if (open_node(ep, sg, look || claimed(ep), f) != 0 ||
+	    (ep->role == TARGET && check_target(ep, sg, f) != 0)) {
+		sg_close(ep);
+		return -1;
+	}
+	if (ep->role == SOURCE && !look)
+		settle_source(ep);
+	sg->most = most_blocks(sg);
+	ep->block = ep->grain = sg->disk.block;
+	ep->size = ep->room = (int64_t)(sg->disk.blocks * sg->disk.block);
+	ep->seekable = ep->past_cache = true;
+	ep->durable = ep->role == TARGET;
+	ep->sparse = has_gaps(ep);
+	ep->zeroes = ep->role == TARGET && sg->disk.same_most > 0 &&
+	    !sg->how.fua;		/* WRITE SAME has no bit for that */
+	sg_async_offer(ep);
+	return 0;
+}
+
+/*
+ * A block node is opened for writing when it is going to be written: when such
+ * a descriptor is closed, udev looks at the disk anew.
+ */
+static int
+sg_prepare(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct sg *sg = ep->priv;
+	int fd;
+
+	(void)length;
+	if (!claimed(ep))
+		return 0;
+	fd = reopen(sg->fd, endpoint_path(ep), open_flags(ep, false));
+	if (fd < 0)
+		return fault_found(f, ep);
+	close(sg->fd);
+	sg->fd = fd;
+	return 0;
+}
+
+/* The reserved buffer, to be used for every command of its size or less. */
+static int
+reserve(const struct endpoint *ep, struct sg_lane *l)
+{
+	const struct sg *sg = ep->priv;
+	int bytes = RESERVE;
+
+	if (sg->node != SCSI_SG)
+		return 0;
+	if (ioctl(l->fd, SG_SET_RESERVED_SIZE, &bytes) != 0 || !sg->how.mmap)
+		return 0;		/* then it has its usual size */
+	if (ioctl(l->fd, SG_GET_RESERVED_SIZE, &bytes) != 0)
+		return errno;
+	l->map_len = (size_t)bytes - (size_t)bytes % sg->disk.block;
+	l->map = mmap(NULL, l->map_len, ep->role == TARGET ? PROT_READ |
+	    PROT_WRITE : PROT_READ, MAP_SHARED, l->fd, 0);
+	if (l->map == MAP_FAILED) {
+		l->map = NULL;
+		return errno;
+	}
+	return 0;
+}
+
+static int
+sg_detach(struct lane *lane)
+{
+	const struct sg *sg = lane->ep->priv;
+	struct sg_lane *l = lane->priv;
+
+	if (l->map != NULL)
+		munmap(l->map, l->map_len);
+	if (l->fd >= 0 && !sg->shared)
+		close(l->fd);
+	sg_async_close(l->async);
+	free(l->bounce);
+	free(l);
+	return 0;
+}
+
+static int
+sg_attach(struct lane *lane)
+{
+	const struct sg *sg = lane->ep->priv;
+	struct sg_lane *l = calloc(1, sizeof(*l));
+	int err = 0;
+
+	if (l == NULL)
+		return ENOMEM;
+	lane->priv = l;
+	l->bounce = aligned_alloc(4096, BOUNCE);
+	l->fd = sg->shared ? sg->fd : reopen(sg->fd, endpoint_path(lane->ep),
+	    open_flags(lane->ep, false));
+	if (l->fd < 0)
+		err = errno;
+	if (err == 0 && l->bounce == NULL)
+		err = ENOMEM;
+	if (err == 0)
+		err = reserve(lane->ep, l);
+	if (err == 0 && lane->ep->depth > 0)
+		err = sg_async_open(lane->ep, &l->async);
+	if (err != 0)
+		sg_detach(lane);
+	return err;
+}
+
+/* The host takes no command of n blocks: half of that, for everybody. */
+static bool
+shrink(struct sg *sg, uint32_t n)
+{
+	unsigned half = n / 2, least = 4096 / sg->disk.block;
+
+	if (half == 0 || half < least)
+		return false;
+	if (sg->most > half)
+		sg->most = half;
+	sg->shrunk++;
+	return true;
+}
+
+/* Of aborted commands, how often one is run again. */
+static int
+tries(const struct sg *sg, const struct io *io, const struct scsi_reply *r)
+{
+	return sg->aborts && io->op == OP_READ &&
+	    r->status == ABORTED_COMMAND ? FEW_TRIES : SCSI_TRIES;
+}
+
+/* A command that takes long on a slow disk would run into its timeout. */
+static unsigned
+same_blocks(const struct sg *sg)
+{
+	unsigned most = SAME / sg->disk.block;
+
+	return sg->disk.same_most < most ? sg->disk.same_most : most;
+}
+
+/* Of n blocks, those that one command may have. */
+static uint32_t
+blocks_at_once(const struct sg *sg, const struct sg_lane *l,
+    const struct scsi_command *c, uint32_t n)
+{
+	size_t most = c->same ? same_blocks(sg) : sg->most;
+
+	if (c->mmap && l->map_len / c->block < most)
+		most = l->map_len / c->block;
+	return n < most ? n : (uint32_t)most;
+}
+
+/*
+ * Move n blocks at lba, or the beginning of them, to or from buf: those that
+ * the disk has.  Returns the bytes moved; 0 with an error in the io.
+ */
+static size_t
+command(const struct lane *lane, struct io *io, unsigned char *buf,
+    uint64_t lba, uint32_t n)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	struct scsi_command c = sg_compose(lane, io, buf, lba);
+	struct scsi_reply r;
+	int try = 0;
+
+	if (lba >= sg->disk.blocks)
+		io->err = ENOSPC;
+	else if (n > sg->disk.blocks - lba)
+		n = (uint32_t)(sg->disk.blocks - lba);
+	while (io->err == 0) {
+		if (sg->changed) {
+			sg_change(sg, io, "");
+			break;
+		}
+		c.blocks = blocks_at_once(sg, l, &c, n);
+		sg_run(lane, &c, &r);
+		if (r.result == SCSI_MOVED && r.moved > 0)
+			return r.moved;
+		if (r.result == SCSI_SMALLER && !c.same && shrink(sg, c.blocks))
+			continue;
+		if (sg_passes(lane->ep, io, &r) && try < tries(sg, io, &r)) {
+			sg->again++;
+			scsi_pause(try++);
+			continue;
+		}
+		sg_give_up(lane, io, &r);
+		if (c.same && r.unknown)
+			io->err = EOPNOTSUPP;
+	}
+	return 0;
+}
+
+/* A read whose ends lie within blocks: by way of another buffer. */
+static void
+read_unaligned(const struct lane *lane, struct io *io)
+{
+	const struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	uint32_t block = sg->disk.block;
+	uint64_t at = io->off + io->done;
+	size_t skip = (size_t)(at % block), want = io->len - io->done, got;
+	size_t n = (skip + want + block - 1) / block;
+
+	if (n > BOUNCE / block)
+		n = BOUNCE / block;
+	got = command(lane, io, l->bounce, at / block, (uint32_t)n);
+	if (io->err != 0)
+		return;
+	got -= skip;
+	got = got < want ? got : want;
+	memcpy(io->buf + io->done, l->bounce + skip, got);
+	io->done += got;
+}
+
+/* In whole blocks; a disk that refuses the command is not asked again. */
+static void
+zero(const struct lane *lane, struct io *io)
+{
+	struct sg *sg = lane->ep->priv;
+	const struct sg_lane *l = lane->priv;
+	uint32_t block = sg->disk.block;
+	uint64_t left;
+
+	if (sg->no_same || io->off % block != 0 || io->len % block != 0) {
+		io->err = EOPNOTSUPP;
+		return;
+	}
+	memset(l->bounce, 0, block);
+	while (io->done < io->len && io->err == 0) {
+		left = (io->len - io->done) / block;
+		io->done += command(lane, io, l->bounce,
+		    (io->off + io->done) / block, left < UINT32_MAX ?
+		    (uint32_t)left : UINT32_MAX);
+	}
+	if (io->err == EOPNOTSUPP)
+		sg->no_same = true;
+}
+
+static void
+sg_transfer(struct lane *lane, struct io *io)
+{
+	const struct sg *sg = lane->ep->priv;
+	uint32_t block = sg->disk.block;
+
+	if (io->op == OP_ZERO) {
+		zero(lane, io);
+		return;
+	}
+	while (io->done < io->len && io->err == 0) {
+		uint64_t at = io->off + io->done;
+		size_t left = io->len - io->done;
+
+		if (at / block >= sg->disk.blocks && io->op == OP_READ)
+			break;
+		if (at % block == 0 && left >= block)
+			io->done += command(lane, io, io->buf + io->done,
+			    at / block, (uint32_t)(left / block));
+		else if (io->op == OP_READ)
+			read_unaligned(lane, io);
+		else
+			io->err = EINVAL;
+	}
+}
+
+/*
+ * By the descriptor that asked the disk, which may be for reading only.  What
+ * the copy is told to have done otherwise than asked is not this.
+ */
+static void
+sg_look(struct endpoint *ep, struct io *io)
+{
+	struct sg *sg = ep->priv;
+	unsigned indirect = sg->indirect;
+	struct sg_lane l = { .fd = sg->fd };
+	struct lane lane = { .ep = ep, .halt = -1, .priv = &l };
+
+	lane_transfer(&lane, io);
+	sg->indirect = indirect;
+}
+
+static int
+sg_flush(struct endpoint *ep, struct fault *f)
+{
+	const struct sg *sg = ep->priv;
+	struct scsi_reply r = { .result = SCSI_CHANGED };
+
+	if (!sg->changed && scsi_sync(sg->fd, sg->how.timeout,
+	    sg->writes > 0, &r))
+		return 0;
+	if (r.result == SCSI_CHANGED)
+		return fault_set(f, STATUS_NOT_FLUSHED, "%s: the medium was "
+		    "changed or removed before it was flushed", ep->name);
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: SYNCHRONIZE CACHE failed"
+	    ": %s", ep->name, r.why[0] != '\0' ? r.why : errno_words(r.err));
+}
+
+/* One block, to see whether the disk takes the bit. */
+static int
+try_fua(struct endpoint *r, struct fault *f)
+{
+	const struct sg *sg = r->priv;
+	struct io io = { .op = OP_READ, .len = sg->disk.block,
+		.buf = aligned_alloc(4096, (size_t)round_up(sg->disk.block,
+		4096)) };
+	int failed = 0;
+
+	if (io.buf == NULL)
+		failed = fault_errno(f, ENOMEM, "%s", r->name);
+	else if (sg->disk.blocks > 0)
+		sg_look(r, &io);
+	free(io.buf);
+	if (failed == 0 && io.status == ILLEGAL_REQUEST)
+		failed = fault_set(f, STATUS_REFUSED, "%s cannot be read past "
+		    "its cache: it refuses READ with FUA (%s)", r->name,
+		    io.why);
+	if (failed != 0)
+		sg_close(r);
+	return failed;
+}
+
+/*
+ * Reads with FUA come from the medium: what a cache has of it is written first,
+ * and not read (SBC-4, READ (10), force unit access).  A disk that does not
+ * know the bit refuses the command, and then nothing can be told of the medium.
+ */
+static int
+sg_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
+{
+	struct sg *of = target->priv;
+	struct sg *sg = malloc(sizeof(*sg));
+
+	if (sg == NULL)
+		return fault_errno(f, ENOMEM, "%s", target->name);
+	*sg = (struct sg){ .node = of->node, .disk = of->disk,
+		.how = of->how, .shared = of->shared, .target = of,
+		.good = NOWHERE };
+	sg->how.fua = true;
+	sg->how.mmap = false;
+	sg->how.cdb_size = of->how.cdb_size == 6 ? 10 : of->how.cdb_size;
+	sg->most = of->most;
+	r->be = &sg_backend;
+	r->priv = sg;
+	r->flags &= ~(unsigned)FLAG_EXCL;
+	r->grain = sg->disk.block;
+	r->size = (int64_t)(sg->disk.blocks * sg->disk.block);
+	sg->fd = of->shared ? fcntl(of->fd, F_DUPFD_CLOEXEC, 3) :
+	    reopen(of->fd, endpoint_path(target), O_RDONLY | O_NONBLOCK);
+	if (sg->fd < 0) {
+		fault_errno(f, errno, "%s: opening it to read it back",
+		    target->name);
+		free(sg);
+		return -1;
+	}
+	return try_fua(r, f);
+}
+
+static void
+sg_note(const struct endpoint *ep, char *text, size_t room)
+{
+	const struct sg *sg = ep->priv;
+	bool loud = ep->opts->verbose > 0;
+	int n = 0;
+
+	text[0] = '\0';
+	if (sg->recovered > 0)
+		n += snprintf(text + n, room - (size_t)n,
+		    "%u recovered errors; ", sg->recovered);
+	if (sg->again > 0 && loud)
+		n += snprintf(text + n, room - (size_t)n,
+		    "%u commands tried again; ", sg->again);
+	if (sg->shrunk > 0 && loud)
+		n += snprintf(text + n, room - (size_t)n,
+		    "the host takes %u blocks a command; ", sg->most);
+	if (sg->indirect > 0)
+		n += snprintf(text + n, room - (size_t)n, "%u commands were "
+		    "not direct (/sys/module/sg/parameters/allow_dio); ",
+		    sg->indirect);
+	if (n > 1)
+		text[n - 2] = '\0';
+}
+
+const struct backend sg_backend = {
+	.open = sg_open,
+	.prepare = sg_prepare,
+	.attach = sg_attach,
+	.detach = sg_detach,
+	.transfer = sg_transfer,
+	.extent = sg_extent,
+	.submit = sg_submit,
+	.reap = sg_reap,
+	.flush = sg_flush,
+	.look = sg_look,
+	.reader = sg_reader,
+	.note = sg_note,
+	.close = sg_close,
+};

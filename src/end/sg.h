@@ -1,0 +1,99 @@
+/*
+ * The inside of the SCSI backend, which sg_backend.c and sg_async.c share.
+ */
+#ifndef PARDD_SG_H
+#define PARDD_SG_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backend.h"
+#include "end/scsi.h"
+
+enum {
+	FEW_TRIES = 2,		/* more, of what the disk aborts for good */
+
+	ILLEGAL_REQUEST = 5,	/* statuses, of sg3_utils */
+	UNIT_ATTENTION = 6,
+	ABORTED_COMMAND = 11,
+	OUT_OF_RANGE = 22,
+	BUSY = 26,
+	TASK_SET_FULL = 27,
+};
+
+struct sg {			/* an endpoint's priv */
+	int		 fd;		/* for everything but the data */
+	enum scsi_node	 node;
+	struct scsi_disk disk;
+	struct scsi_command how;	/* what all commands have in common */
+	bool		 shared;	/* O_EXCL: no second descriptor */
+	atomic_uint	 most;		/* blocks of a command */
+	atomic_bool	 no_same;	/* it does not know WRITE SAME */
+	atomic_bool	 changed;	/* another medium: send nothing more */
+	atomic_uint	 writes;	/* run, maybe, and without FUA */
+	struct sg	*target;	/* whom this one reads back, or NULL */
+	atomic_bool	 aborts;	/* what it cannot read */
+	atomic_uint_fast64_t good;	/* the last block read, or NOWHERE */
+	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
+};
+
+struct sg_lane {		/* a lane's priv */
+	int		 fd;		/* for commands that are waited for */
+	unsigned char	*map;		/* the reserved buffer, or NULL */
+	size_t		 map_len;
+	unsigned char	*bounce;	/* for what is not whole blocks */
+	struct sg_async	*async;		/* or NULL: all are waited for */
+};
+
+/* Note a command that is going to be sent, and what came of it. */
+void sg_sends(struct sg *, const struct scsi_command *);
+void sg_sent(struct sg *, const struct scsi_command *,
+    const struct scsi_reply *);
+
+/*
+ * Whether its command, which has not done what it should, is to be run again.
+ * One of the target that is told of an earlier failure is not, nor, after
+ * writes without FUA, when the disk began anew: what was written is lost.
+ */
+bool sg_passes(const struct endpoint *, const struct io *,
+    const struct scsi_reply *);
+
+/* Put into the io why its command failed for good. */
+void sg_give_up(const struct lane *, struct io *, const struct scsi_reply *);
+
+/*
+ * Say in the endpoint, which is open, whether its commands can be left to
+ * themselves: why not (waits), or how many at a time and how large.
+ */
+void sg_async_offer(struct endpoint *);
+
+/*
+ * What a lane needs for that: its own descriptor, and room for the commands.
+ * Opening returns an errno, and then *async is NULL.  NULL may be closed.
+ */
+int sg_async_open(const struct endpoint *, struct sg_async **async);
+void sg_async_close(struct sg_async *);
+
+/* The command for an io at lba, to or from buf, but for how many blocks. */
+struct scsi_command sg_compose(const struct lane *, const struct io *,
+    unsigned char *buf, uint64_t lba);
+
+/* Run it once, and count what the user may want to know. */
+void sg_run(const struct lane *, const struct scsi_command *,
+    struct scsi_reply *);
+
+/*
+ * A medium that is not that of before, and what it has to say, which only one
+ * command is told.  Nothing must be sent to it any more, and those of other
+ * lanes fail likewise.
+ */
+void sg_change(struct sg *, struct io *, const char *why);
+
+/* The backend's submit and reap, see endpoint.h. */
+struct io_uring_sqe;
+bool sg_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);
+enum reaped sg_reap(struct lane *, struct io *, int result);
+
+#endif

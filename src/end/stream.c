@@ -1,0 +1,364 @@
+/*
+ * Ends that are read and written in order: pipes, terminals, character
+ * devices, files that are appended to.  The engine sees to it that one worker
+ * at a time is here, in order (turn.h, and the lock "order" in copy.c); what
+ * is kept between two requests is guarded by that.
+ */
+#include "backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/opts.h"
+#include "end/reopen.h"
+#include "holes.h"
+
+struct stream {
+	int		fd;
+	uint64_t	pos;	/* of the next byte; whoever's turn it is */
+	uint64_t	end;	/* of the file, after what was appended last */
+	bool		pipe;	/* read by whole packets, see read_packet */
+	size_t		at, left;	/* of the packet: what is not taken */
+	unsigned char	packet[PIPE_BUF];
+};
+
+static int
+open_flags(const struct endpoint *ep)
+{
+	int flags = O_NOCTTY;
+
+	flags |= ep->role == SOURCE ? O_RDONLY : O_WRONLY;
+	flags |= (ep->flags & FLAG_APPEND) != 0 ? O_APPEND : 0;
+	flags |= (ep->flags & FLAG_NONBLOCK) != 0 ? O_NONBLOCK : 0;
+	flags |= (ep->flags & FLAG_DSYNC) != 0 ? O_DSYNC : 0;
+	flags |= (ep->flags & FLAG_SYNC) != 0 ? O_SYNC : 0;
+	return flags;
+}
+
+static int
+open_fd(struct endpoint *ep, struct stream *s, struct fault *f)
+{
+	struct stat st;
+
+	s->fd = ep->inherited ? fcntl(ep->fd, F_DUPFD_CLOEXEC, 3) :
+	    open_found(ep->fd, ep->name, open_flags(ep));
+	if (s->fd < 0)
+		return fault_found(f, ep);
+	if ((ep->flags & FLAG_FLOCK) != 0 &&
+	    flock(s->fd, LOCK_EX | LOCK_NB) != 0)
+		return fault_errno(f, errno, "%s: flock", ep->name);
+	if (fstat(s->fd, &st) != 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	s->pipe = ep->role == SOURCE && S_ISFIFO(st.st_mode);
+	ep->durable = ep->role == TARGET && S_ISREG(st.st_mode);
+	ep->seekable = (ep->flags & FLAG_APPEND) == 0 &&
+	    lseek(s->fd, 0, SEEK_CUR) >= 0;
+	s->pos = ep->base;
+	return 0;
+}
+
+static bool
+appended(const struct endpoint *ep)
+{
+	return ep->durable && (ep->flags & FLAG_APPEND) != 0;
+}
+
+/* What can be said of an end without opening it: a FIFO would wait. */
+static int
+look_at(struct endpoint *ep, struct fault *f)
+{
+	ep->seekable = ep->device;
+	if (!ep->absent && faccessat(AT_FDCWD, ep->name,
+	    ep->role == SOURCE ? R_OK : W_OK, AT_EACCESS) != 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	return 0;
+}
+
+static int
+stream_close(struct endpoint *ep)
+{
+	struct stream *s = ep->priv;
+	int err = s->fd >= 0 && close(s->fd) != 0 ? errno : 0;
+
+	free(s);
+	return err;
+}
+
+static int
+stream_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+	int failed = 0;
+
+	if (s == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	s->fd = -1;
+	ep->priv = s;
+	ep->streamed = true;
+	if (look && !ep->inherited)
+		failed = look_at(ep, f);
+	else if (!ep->absent)
+		failed = open_fd(ep, s, f);
+	if (failed == 0)
+		return 0;
+	stream_close(ep);
+	return -1;
+}
+
+static int
+stream_prepare(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct stream *s = ep->priv;
+
+	(void)length;
+	if (s->fd < 0)
+		return open_fd(ep, s, f);
+	/* An inherited file may stand anywhere. */
+	if (ep->inherited && appended(ep) &&
+	    lseek(s->fd, 0, SEEK_END) < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	return 0;
+}
+
+/* Wait until the descriptor is ready; false with an error in the io. */
+static bool
+ready(const struct lane *lane, struct io *io, short events)
+{
+	const struct stream *s = lane->ep->priv;
+	struct pollfd p[2] = { { .fd = s->fd, .events = events },
+		{ .fd = lane->halt, .events = POLLIN } };
+
+	while (poll(p, events == POLLIN ? 2 : 1, -1) < 0)
+		if (errno != EINTR) {
+			io->err = errno;
+			return false;
+		}
+	if (p[1].revents != 0)
+		io->err = ECANCELED;
+	return io->err == 0;
+}
+
+/* Read n bytes at most; 0 is the end, and an error is in the io. */
+static size_t
+read_fd(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
+{
+	const struct stream *s = lane->ep->priv;
+	ssize_t got;
+
+	while (ready(lane, io, POLLIN)) {
+		got = read(s->fd, buf, n);
+		if (got >= 0)
+			return (size_t)got;
+		if (errno != EINTR && errno != EAGAIN) {
+			io->err = errno;
+			break;
+		}
+	}
+	return 0;
+}
+
+/*
+ * The same of a pipe, with little room.  Its writer may have made it one of
+ * packets (O_DIRECT), of which a read forgets what it has no room for.  What is
+ * wanted by nobody is left to whoever reads the pipe after us.
+ */
+static size_t
+read_packet(const struct lane *lane, struct io *io, unsigned char *buf,
+    size_t n)
+{
+	struct stream *s = lane->ep->priv;
+	uint64_t wanted = lane->ep->end - s->pos;
+	size_t room = wanted < PIPE_BUF ? (size_t)wanted : PIPE_BUF;
+
+	if (s->left == 0) {
+		s->at = 0;
+		s->left = read_fd(lane, io, s->packet, room > n ? room : n);
+	}
+	n = n < s->left ? n : s->left;
+	memcpy(buf, s->packet + s->at, n);
+	s->at += n;
+	s->left -= n;
+	return n;
+}
+
+static size_t
+read_some(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
+{
+	struct stream *s = lane->ep->priv;
+	bool packet = s->left > 0 || (s->pipe && n < PIPE_BUF);
+
+	n = packet ? read_packet(lane, io, buf, n) : read_fd(lane, io, buf, n);
+	s->pos += n;
+	return n;
+}
+
+/* A file whose size is not known lets anybody seek behind its end. */
+static bool
+ends_before(const struct lane *lane, uint64_t off)
+{
+	const struct stream *s = lane->ep->priv;
+	char c;
+
+	return !lane->ep->device && pread(s->fd, &c, 1, (off_t)off - 1) == 0;
+}
+
+/* Go forward to where the io begins, by seeking or by reading on. */
+static bool
+advance(const struct lane *lane, struct io *io)
+{
+	struct stream *s = lane->ep->priv;
+
+	if (s->pos == io->off)
+		return true;
+	if (lseek(s->fd, (off_t)io->off, SEEK_SET) >= 0) {
+		s->pos = io->off;
+		if (ends_before(lane, io->off))
+			io->err = ESPIPE;
+		return io->err == 0;
+	}
+	while (s->pos < io->off && io->err == 0) {
+		uint64_t left = io->off - s->pos;
+		size_t n = left < io->len ? (size_t)left : io->len;
+
+		if (read_some(lane, io, io->buf, n) == 0 && io->err == 0)
+			io->err = ESPIPE;
+	}
+	return io->err == 0;
+}
+
+static void
+stream_read(const struct lane *lane, struct io *io)
+{
+	size_t n;
+
+	if (!advance(lane, io))
+		return;
+	while (io->done < io->len) {
+		n = read_some(lane, io, io->buf + io->done,
+		    io->len - io->done);
+		if (n == 0)
+			break;
+		io->done += n;
+	}
+}
+
+/* An appended file: false if it ends before what was appended last. */
+static bool
+still_there(const struct lane *lane, struct io *io)
+{
+	const struct stream *s = lane->ep->priv;
+	struct stat st;
+
+	if (s->end == 0 || fstat(s->fd, &st) != 0 ||
+	    (uint64_t)st.st_size >= s->end)
+		return true;
+	io_cut_off(io, (uint64_t)st.st_size);
+	return false;
+}
+
+/* The kernel tells where it was appended: behind what was there before? */
+static void
+note_end(const struct lane *lane, struct io *io)
+{
+	struct stream *s = lane->ep->priv;
+	off_t end = lseek(s->fd, 0, SEEK_CUR);
+	struct stat st;
+
+	if (end < 0 || (size_t)end < io->done || fstat(s->fd, &st) != 0)
+		return;
+	if ((uint64_t)end - io->done < s->end)
+		io_cut_off(io, (uint64_t)end - io->done);
+	else if (st.st_size >= end)	/* else its size is a fiction */
+		s->end = (uint64_t)end;
+}
+
+static void
+stream_write(const struct lane *lane, struct io *io)
+{
+	struct stream *s = lane->ep->priv;
+	ssize_t n;
+
+	if (lane->ep->seekable && s->pos != io->off &&
+	    lseek(s->fd, (off_t)io->off, SEEK_SET) < 0)
+		io->err = errno;
+	s->pos = io->off + io->len;
+	if (io->err == 0 && !still_there(lane, io))
+		return;
+	while (io->done < io->len && io->err == 0) {
+		n = write(s->fd, io->buf + io->done, io->len - io->done);
+		if (n > 0)
+			io->done += (size_t)n;
+		else if (n == 0)
+			io->err = EIO;
+		else if (errno == EAGAIN)
+			ready(lane, io, POLLOUT);
+		else if (errno != EINTR)
+			io->err = errno;
+	}
+	io->spent = lane->ep->durable;
+	if (io->err == 0 && appended(lane->ep))
+		note_end(lane, io);
+}
+
+static void
+stream_transfer(struct lane *lane, struct io *io)
+{
+	switch (io->op) {
+	case OP_READ:
+		stream_read(lane, io);
+		break;
+	case OP_WRITE:
+		stream_write(lane, io);
+		break;
+	case OP_ZERO:
+		io->err = EOPNOTSUPP;
+		break;
+	}
+}
+
+static int
+stream_flush(struct endpoint *ep, struct fault *f)
+{
+	const struct stream *s = ep->priv;
+
+	while (ep->durable && fdatasync(s->fd) != 0)
+		if (errno == EINVAL)
+			break;		/* made by the kernel, on no medium */
+		else if (errno != EINTR)
+			return fault_errno(f, errno, "%s: flushing", ep->name);
+	return 0;
+}
+
+/* Where others append, too, it may be longer, and the holes may be theirs. */
+static int
+stream_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t most, struct fault *f)
+{
+	const struct stream *s = ep->priv;
+	struct stat st;
+
+	if (fstat(s->fd, &st) != 0)
+		return 0;
+	if ((uint64_t)st.st_size < s->end)
+		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
+	if (s->end == to && !ep->inherited &&
+	    holes_more(s->fd, from, to, most))
+		return endpoint_holed(ep, f);
+	return endpoint_named(ep, &st, f);
+}
+
+const struct backend stream_backend = {
+	.open = stream_open,
+	.prepare = stream_prepare,
+	.transfer = stream_transfer,
+	.kept = stream_kept,
+	.flush = stream_flush,
+	.close = stream_close,
+};

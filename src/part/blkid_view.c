@@ -1,0 +1,204 @@
+/*
+ * Views.  A file or block device gives a descriptor of its own; a SCSI end has
+ * none, so the pieces that matter are read into a sparse file in memory that is
+ * as long as the disk.
+ *
+ * libblkid asks for a block here and there, fifty times, and each is a request
+ * to a disk of which nothing is in the page cache.  So most of what it is going
+ * to ask for is brought before, by a few large ones.
+ *
+ * For a rescue's target such a file gets only what was read of the source:
+ * elsewhere there may be the table of a disk that the target once was.
+ */
+#include "part/blkid_view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/param.h>
+#include <unistd.h>
+
+#include "base/number.h"
+
+enum {
+	PIECE = 512 << 10,	/* bytes of a read, at most */
+	SMALL = 64 << 10,	/* and what any host takes */
+	SECTOR = 512,		/* bytes: a rescue may have read one alone */
+};
+
+/* Read a piece: of a SCSI disk, or of the target of a rescue. */
+static void
+bring(const struct view *v, struct io *io)
+{
+	ssize_t n;
+
+	if (endpoint_probed(v->ep)) {
+		endpoint_probe(v->ep, io);
+		return;
+	}
+	memset(io->buf, 0, io->len);
+	n = pread(v->from, io->buf, io->len, (off_t)io->off);
+	io->err = n < 0 ? errno : 0;
+	io->done = io->len;		/* a file may be shorter */
+}
+
+/* What a rescue has not read is none of the source's. */
+static void
+forget(const struct view *v, const struct io *io)
+{
+	uint64_t off, end = io->off + io->done, n;
+
+	for (off = io->off; v->map != NULL && off < end; off += SECTOR) {
+		n = off < v->filled ? v->filled - off : 0;
+		n = n < SECTOR ? n : SECTOR;
+		if (n == 0 || !map_all(v->map, off, n, FINISHED))
+			memset(io->buf + (off - io->off), 0, SECTOR);
+	}
+}
+
+/* Bytes of a read: bpt= may be there because the host takes no more. */
+static size_t
+piece(const struct view *v, uint32_t block)
+{
+	int64_t bpt = v->ep->opts->bpt;
+	size_t most = PIECE;
+
+	if (bpt > 0 && bpt < PIECE / block)
+		most = MAX((size_t)bpt * block, SMALL);
+	return most - most % block;
+}
+
+/* Into the file in memory, from "off" to "end". */
+static int
+copy(const struct view *v, uint64_t off, uint64_t end)
+{
+	uint32_t block = v->ep->block > 0 ? v->ep->block : SECTOR;
+	size_t most = piece(v, block);
+	struct io io = { .op = OP_READ };
+
+	io.buf = aligned_alloc(4096, PIECE);
+	if (io.buf == NULL)
+		return ENOMEM;
+	for (io.off = off - off % block; io.off < end && io.err == 0;
+	    io.off += io.done) {
+		io.len = end - io.off < most ? (size_t)round_up(end - io.off,
+		    block) : most;
+		bring(v, &io);
+		forget(v, &io);
+		if (io.err == 0 && (io.done == 0 || pwrite(v->fd, io.buf,
+		    io.done, (off_t)io.off) != (ssize_t)io.done))
+			io.err = EIO;
+	}
+	free(io.buf);
+	return io.err;
+}
+
+int
+view_fill(const struct view *v, uint64_t off, uint64_t len)
+{
+	uint64_t end;
+
+	if (off >= v->filled)
+		return 0;
+	end = len < v->filled - off ? off + len : v->filled;
+	if (off < v->edge)
+		off = v->edge;
+	if (end > v->size - v->edge)
+		end = v->size - v->edge;
+	if (off >= end)
+		return 0;
+	if (v->sparse)
+		return copy(v, off, end);
+	if (v->ep->device)
+		posix_fadvise(v->fd, (off_t)off, (off_t)(end - off),
+		    POSIX_FADV_WILLNEED);
+	return 0;
+}
+
+int
+view_fill_ends(const struct view *v, uint64_t off, uint64_t len, uint64_t edge)
+{
+	int err;
+
+	if (len <= 2 * edge)
+		return view_fill(v, off, len);
+	err = view_fill(v, off, edge);
+	return err != 0 ? err : view_fill(v, off + len - edge, edge);
+}
+
+int
+view_edges(struct view *v, uint64_t edge)
+{
+	int err;
+
+	if (edge <= v->edge)
+		return 0;
+	err = view_fill_ends(v, 0, v->size, edge);
+	v->edge = err == 0 ? MIN(edge, v->size) : 0;
+	return err;
+}
+
+/* The file in memory, empty. */
+static int
+make_sparse(struct view *v)
+{
+	v->fd = memfd_create("pardd", MFD_CLOEXEC);
+	return v->fd < 0 || ftruncate(v->fd, (off_t)v->size) != 0 ? errno : 0;
+}
+
+int
+view_rescued(struct view *v, struct endpoint *ep, const struct endpoint *whole,
+    struct map *map)
+{
+	*v = (struct view){ .ep = ep, .fd = -1, .sparse = true, .from = -1,
+		.size = (uint64_t)whole->size, .sector = whole->block,
+		.filled = map_totals(map).end, .map = map };
+	if (!endpoint_probed(ep)) {
+		v->from = endpoint_view(ep, &v->cached);
+		if (v->from < 0)
+			return errno;
+	}
+	return make_sparse(v);
+}
+
+int
+view_open(struct view *v, struct endpoint *ep)
+{
+	*v = (struct view){ .ep = ep, .fd = -1, .from = -1,
+		.size = (uint64_t)(ep->part > 0 ? ep->whole : ep->size),
+		.sector = ep->block };
+	v->filled = v->size;
+	v->sparse = endpoint_probed(ep);
+	if (v->sparse)
+		return make_sparse(v);
+	v->fd = endpoint_view(ep, &v->cached);
+	return v->fd < 0 ? errno : 0;
+}
+
+void
+view_close(struct view *v)
+{
+	int fd = v->from >= 0 ? v->from : v->fd;
+
+	if (fd >= 0 && !v->cached && (v->from >= 0 || !v->sparse))
+		posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+	if (v->from >= 0)
+		close(v->from);
+	if (v->fd >= 0)
+		close(v->fd);
+}
+
+bool
+view_known(const struct view *v, uint64_t off, uint64_t len)
+{
+	return v->map == NULL || map_all(v->map, off, len, FINISHED);
+}
+
+bool
+view_read(const struct view *v, uint64_t off, unsigned char *buf, size_t len)
+{
+	return off <= v->size && len <= v->size - off && pread(v->fd, buf, len,
+	    (off_t)off) == (ssize_t)len;
+}

@@ -1,0 +1,358 @@
+/*
+ * Holding a plan against the partition tables.
+ *
+ * A range that was computed by hand from the columns of fdisk is off by one
+ * more often than not.  It is odd if one of its borders lies within a
+ * partition, or if it begins where a partition begins but ends in the gap
+ * behind it, or the like.  A range that is just one partition is not odd, nor
+ * is the head of a disk that becomes the head of another.
+ */
+#include "part/remarks.h"
+
+#include <bsd/string.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "disk/disk.h"
+
+/* The partition table of an end, read when it is first asked for. */
+struct lookup {
+	struct endpoint *ep;
+	bool		 asked, read;
+	struct parts	 parts;
+};
+
+static const struct parts *
+table_of(struct lookup *t)
+{
+	struct fault f;
+
+	if (!t->asked)
+		t->read = parts_read(t->ep, &t->parts, &f) == 0;
+	t->asked = true;
+	return t->read ? &t->parts : NULL;
+}
+
+static void
+table_free(struct lookup *t)
+{
+	if (t->read)
+		parts_free(&t->parts);
+}
+
+/* How near a partition's own border is: what is nearest is named. */
+static void
+nearer(struct border *b, enum lies lies, const struct part *p, uint64_t bytes)
+{
+	if (b->number != 0 && (lies > b->lies || (lies == b->lies &&
+	    bytes >= b->bytes)))
+		return;
+	*b = (struct border){ lies, p->number, bytes };
+}
+
+/* Where a byte lies; own is the partition's border of the same kind. */
+static void
+lay(struct border *b, const struct part *p, uint64_t at, bool begins)
+{
+	uint64_t own = begins ? p->start : part_end(p);
+
+	if (at == own)
+		nearer(b, LIES_BORDER, p, 0);
+	else if (at > p->start && at < part_end(p))
+		nearer(b, LIES_INSIDE, p, at > own ? at - own : own - at);
+	else if (begins ? at < own : at > own)
+		nearer(b, LIES_OUTSIDE, p, at > own ? at - own : own - at);
+}
+
+/* Whether one border of the range lies within it, and the other does not. */
+static bool
+cuts(const struct part *p, uint64_t from, uint64_t to)
+{
+	bool begins = from > p->start && from < part_end(p);
+	bool ends = to > p->start && to < part_end(p);
+
+	return begins != ends;
+}
+
+/*
+ * Whether a range is held against a partition: one that it touches, but for an
+ * extended one that lies within it or around it.
+ */
+static bool
+concerns(const struct part *p, uint64_t from, uint64_t to)
+{
+	if (from >= part_end(p) || to <= p->start)
+		return false;
+	return !p->container || from == p->start || to == part_end(p) ||
+	    cuts(p, from, to);
+}
+
+/* Look at a range; head: it is the first bytes of both ends. */
+static void
+look_at(struct span *s, const struct parts *t, uint64_t from, uint64_t to,
+    bool head)
+{
+	bool any = false, exact = false;
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		const struct part *p = &t->part[i];
+
+		if (!concerns(p, from, to))
+			continue;
+		any = true;
+		exact = exact || (from == p->start && to == part_end(p));
+		lay(&s->from, p, from, true);
+		lay(&s->to, p, to, false);
+	}
+	if (from == 0)
+		s->from.lies = LIES_DISK;
+	if (to == UINT64_MAX)
+		s->to.lies = LIES_OPEN;
+	else if (to >= t->size && s->to.lies != LIES_BORDER)
+		s->to.lies = LIES_DISK;
+	s->odd = any && !exact && (s->from.lies == LIES_INSIDE ||
+	    s->to.lies == LIES_INSIDE || (!head && to != UINT64_MAX));
+}
+
+/* Whether operands chose a part of the ends. */
+static bool
+by_hand(const struct opts *o)
+{
+	return o->skip > 0 || o->seek > 0 || o->count >= 0 || o->ipart > 0 ||
+	    o->opart > 0;
+}
+
+static void
+span_make(struct span *s, const struct plan *p, struct lookup *table,
+    uint64_t from, uint64_t length)
+{
+	uint64_t to = p->bounded ? from + length : UINT64_MAX;
+	const struct endpoint *ep = table->ep;
+	const struct parts *t;
+
+	if (ep->part > 0 || p->length == 0 || !parts_possible(ep) ||
+	    (from == 0 && to == (uint64_t)ep->size) ||
+	    (t = table_of(table)) == NULL)
+		return;
+	look_at(s, t, from, to, p->src_off == 0 && p->dst_off == 0);
+}
+
+/* From the first byte of a disk to the first byte of another. */
+static bool
+clones(const struct plan *p)
+{
+	return parts_possible(p->src) && p->bounded && p->src_off == 0 &&
+	    p->dst_off == 0 && p->src->part == 0;
+}
+
+/* Where the last partition ends, wherever it stands in the table; 0: none. */
+static uint64_t
+last_end(const struct parts *t)
+{
+	uint64_t end = 0;
+	size_t i;
+
+	for (i = 0; i < t->n; i++)
+		if (part_end(&t->part[i]) > end)
+			end = part_end(&t->part[i]);
+	return end;
+}
+
+static void
+clone_make(struct remarks *found, const struct plan *p, struct lookup *src)
+{
+	const struct endpoint *dst = p->dst;
+	bool whole = p->length == (uint64_t)p->src->size;
+	bool larger = whole && dst->size > p->src->size;
+	bool smaller = dst->device && dst->size < p->src->size;
+	bool other = whole && dst->block > 0 && dst->block != p->src->block;
+	const struct parts *t;
+
+	if (!clones(p) || (!larger && !smaller && !other) ||
+	    (t = table_of(src)) == NULL)
+		return;
+	if (t->type[0] != '\0' && dst->block > 0 && dst->block != t->sector)
+		found->table_sector = t->sector;
+	else if (larger || (smaller && last_end(t) <= p->length))
+		found->backup_astray = strcmp(t->type, "gpt") == 0;
+}
+
+/* A file or a device, and not what discards. */
+static bool
+keeps(const struct endpoint *dst)
+{
+	return dst->absent || dst->id.known;
+}
+
+/*
+ * A clone that ends before partitions do.  The head of a disk, in which no
+ * partition is whole, is no clone.
+ */
+static void
+beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
+{
+	const struct parts *t;
+	bool any = false;
+	size_t i;
+
+	if (!clones(p) || p->length == (uint64_t)p->src->size ||
+	    (!p->src->device && !p->dst->device) || !keeps(p->dst) ||
+	    (t = table_of(src)) == NULL)
+		return;
+	for (i = 0; i < t->n; i++) {
+		if (t->part[i].container)
+			continue;
+		if (part_end(&t->part[i]) <= p->length)
+			any = true;
+		else if (b->n++ < BEYOND_MOST)
+			b->number[b->n - 1] = t->part[i].number;
+	}
+	b->end = last_end(t);
+	if (!any)
+		b->n = 0;
+}
+
+static bool
+is_part(const struct endpoint *ep)
+{
+	struct disk d;
+
+	return ep->part > 0 || (endpoint_disk(ep, &d) && d.partition != 0);
+}
+
+/* What unpacks it, by its first bytes; NULL: it is not compressed. */
+static const char *
+packed(const unsigned char *head)
+{
+	static const struct {
+		const char *magic;
+		size_t len;
+		const char *unpacks;
+	} known[] = {
+		{ "\x1f\x8b\x08", 3, "gzip -dc" },	/* RFC 1952 2.3.1 */
+		{ "\xfd" "7zXZ\0", 6, "xz -dc" },
+		{ "\x28\xb5\x2f\xfd", 4, "zstd -dc" },	/* RFC 8878 3.1.1 */
+		{ "\x04\x22\x4d\x18", 4, "lz4 -dc" },
+		{ "PK\x03\x04", 4, "unzip -p" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (memcmp(head, known[i].magic, known[i].len) == 0)
+			return known[i].unpacks;
+	/* a digit for the size of its blocks is between */
+	return memcmp(head, "BZh", 3) == 0 && memcmp(head + 4, "1AY&SY", 6) ==
+	    0 ? "bzip2 -dc" : NULL;
+}
+
+static bool
+all_zero(const unsigned char *buf, size_t len)
+{
+	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
+}
+
+/* Whether a partition table is among what is overwritten. */
+static bool
+loses_table(const struct remarks *found)
+{
+	size_t i;
+
+	for (i = 0; i < found->signs; i++)
+		if (strcmp(found->sign[i].type, "gpt") == 0 ||
+		    strcmp(found->sign[i].type, "dos") == 0)
+			return true;
+	return false;
+}
+
+/* A source without a partition table, by its first bytes. */
+static void
+slip_of_volume(struct remarks *found, const struct plan *p)
+{
+	uint64_t most = (uint64_t)p->src->size - p->src_off;
+	const char *unpacks;
+	struct volume v;
+
+	parts_volume(p->src, p->src_off, most, &v);
+	unpacks = p->src->device ? NULL : packed(v.head);
+	if (unpacks != NULL) {
+		found->slip = SLIP_PACKED;
+		strlcpy(found->kind, unpacks, sizeof(found->kind));
+	} else if (v.type[0] != '\0' && loses_table(found) &&
+	    !is_part(p->dst)) {
+		found->slip = SLIP_OVER_TABLE;
+		strlcpy(found->kind, v.type, sizeof(found->kind));
+	} else if (v.type[0] == '\0' && found->signs > 0 &&
+	    all_zero(v.head, sizeof(v.head))) {
+		found->slip = SLIP_BLANK;
+	}
+}
+
+/* A rescue reads no more of its source than it must. */
+static void
+slip_make(struct remarks *found, const struct plan *p, struct lookup *src)
+{
+	const struct parts *t;
+
+	if (!p->dst->device || p->opts->map != NULL || p->length == 0 ||
+	    p->src_off != p->src->base || p->dst_off != p->dst->base ||
+	    !parts_possible(p->src))
+		return;
+	t = p->src->part > 0 ? NULL : table_of(src);
+	if (t == NULL || t->type[0] == '\0')
+		slip_of_volume(found, p);
+	else if (is_part(p->dst) && !is_part(p->src))
+		found->slip = SLIP_NESTED;
+}
+
+void
+remarks_make(struct remarks *found, const struct plan *p, bool thorough)
+{
+	uint64_t written = p->bounded ? round_up(p->length, p->pad) : 0;
+	uint64_t to = p->bounded ? p->dst_off + written : p->dst->end;
+	struct lookup src = { .ep = p->src }, dst = { .ep = p->dst };
+
+	*found = (struct remarks){ .signs = 0 };
+	if (p->opts->compare != 0 || (!thorough &&
+	    (p->opts->status & SHOW_NONE) != 0))
+		return;		/* it would not be told */
+	found->crowded = fit_not_now(p, &found->fit);
+	if (by_hand(p->opts)) {
+		span_make(&found->src, p, &src, p->src_off, p->length);
+		span_make(&found->dst, p, &dst, p->dst_off, written);
+	}
+	clone_make(found, p, &src);
+	beyond_make(&found->beyond, p, &src);
+	if ((thorough || p->dst->device) && p->length > 0)
+		found->signs = parts_signs(p->dst, p->dst_off, to,
+		    &found->sign);
+	slip_make(found, p, &src);
+	table_free(&src);
+	table_free(&dst);
+}
+
+uint64_t
+remarks_needed(const struct plan *p)
+{
+	struct lookup src = { .ep = p->src };
+	const struct parts *t;
+	uint64_t end = 0;
+
+	if (!clones(p) || p->dst->room < 0 ||
+	    p->length <= (uint64_t)p->dst->room)
+		return 0;
+	if ((t = table_of(&src)) != NULL)
+		end = last_end(t);
+	table_free(&src);
+	return end;
+}
+
+void
+remarks_free(struct remarks *found)
+{
+	free(found->sign);
+	found->sign = NULL;
+	found->signs = 0;
+}

@@ -1,0 +1,395 @@
+/*
+ * Is the source there?  A device that was taken away often says so (ENODEV),
+ * but behind an adapter, a loop device or a network each read may just fail,
+ * and so would the rest of the disk, as bad as that.  So no error counts for
+ * good until a read that succeeds after it has proved that the disk is there.
+ *
+ * With MANY errors in a row, and at the end, some blocks are asked, and who
+ * else meets an error waits for the answer: blocks of all that any run has
+ * read, which the map knows, anywhere in it; if that says no, some that nobody
+ * has tried.  Where nothing was ever read nothing can be concluded, and all is
+ * bad.
+ *
+ * A disk with dead heads may answer from its cache for what was read of late.
+ * So nothing is asked twice, nor because it was read last; and as many have to
+ * be read as could not all be cached: half of them, where little has been
+ * read, and a few, of a lot.  What is untried is in no cache: one such block is
+ * enough.
+ *
+ *	look	over those reads, by a worker that holds no other: lost, dice
+ *	lock	a few instructions, a leaf: what is noted
+ */
+#include "rescue/liveness.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "copy/job.h"
+#include "copy/transfer.h"
+#include "rescue/rescue.h"
+#include "rescue/zeros.h"
+
+enum {
+	MANY = 16,
+	ASKED = 16,		/* blocks that were read before, at most */
+	FRESH = 6,		/* the same of what nobody has tried */
+	ROUNDS = 3,		/* of ASKED, while some answer */
+	FEW = 2,		/* who has stopped the run waits for them */
+};
+
+/* Four times what a disk has of memory, generously; bytes. */
+static const uint64_t cacheable = (uint64_t)2 << 30;
+
+void
+liveness_begin(struct liveness *p)
+{
+	p->bads = p->proved = 0;
+	p->lost = p->blank = p->read = false;
+	p->dice = clock_ns() | 1;
+	pthread_mutex_init(&p->look, NULL);
+	pthread_mutex_init(&p->lock, NULL);
+}
+
+void
+liveness_end(struct liveness *p)
+{
+	pthread_mutex_destroy(&p->lock);
+	pthread_mutex_destroy(&p->look);
+}
+
+size_t
+liveness_mark(struct worker *w)
+{
+	struct liveness *p = &w->job->rescue->liveness;
+	size_t mark;
+
+	pthread_mutex_lock(&p->lock);
+	mark = p->bads;
+	pthread_mutex_unlock(&p->lock);
+	return mark;
+}
+
+/* The errors before the mark were met before this read began. */
+static void
+note_good(struct liveness *p, size_t mark)
+{
+	pthread_mutex_lock(&p->lock);
+	if (mark > p->proved)
+		p->proved = mark;
+	p->read = true;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void
+note_bad(struct rescue *r, uint64_t off, uint64_t len, enum seg_status was)
+{
+	struct liveness *p = &r->liveness;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->bads == p->proved) {
+		p->pass = r->pass;
+		p->retry = r->retry;
+	}
+	p->bad[p->bads++ % PULSE_BAD] = (struct seg){ off, len, was };
+	pthread_mutex_unlock(&p->lock);
+}
+
+void
+liveness_note(struct worker *w, uint64_t off, uint64_t len, enum seg_status was)
+{
+	note_bad(w->job->rescue, off, len, was);
+}
+
+/* Whether it is time to look. */
+static bool
+in_doubt(struct liveness *p)
+{
+	bool many;
+
+	pthread_mutex_lock(&p->lock);
+	many = p->bads >= p->proved + MANY && (p->read || !p->blank);
+	pthread_mutex_unlock(&p->lock);
+	return many;
+}
+
+/* A number below n (> 0): xorshift. */
+static uint64_t
+below(struct liveness *p, uint64_t n)
+{
+	p->dice ^= p->dice << 13;
+	p->dice ^= p->dice >> 7;
+	p->dice ^= p->dice << 17;
+	return p->dice % n;
+}
+
+/* A byte of the source that has a status by the map; false: there is none. */
+static bool
+any_of(struct job *job, enum seg_status status, uint64_t *off)
+{
+	struct liveness *p = &job->rescue->liveness;
+	uint64_t at = below(p, job->p->length);
+	struct seg s;
+
+	if (!map_next(&job->map, at, status, &s) &&
+	    !map_next(&job->map, 0, status, &s))
+		return false;
+	*off = job->p->src_off + s.off + (s.off != at ? below(p, s.len) : 0);
+	return true;
+}
+
+/* The same of what was read outside of this copy, by the map's file. */
+static bool
+any_outside(const struct job *job, uint64_t *off)
+{
+	const struct mapfile *m = &job->rescue->mapsaver.file;
+	struct liveness *p = &job->rescue->liveness;
+	size_t first = m->n > 0 ? (size_t)below(p, m->n) : 0, i;
+	const struct seg *s;
+
+	for (i = 0; i < m->n; i++) {
+		s = &m->seg[(first + i) % m->n];
+		if (s->status != FINISHED)
+			continue;
+		*off = s->off + below(p, s->len);
+		return true;
+	}
+	return false;
+}
+
+/* Read the block at "off" again, past the page cache. */
+static bool
+is_read(struct worker *w, struct io *io, uint64_t off)
+{
+	io->off = off - off % io->len;
+	io->done = 0;
+	io->err = io->status = 0;
+	lane_transfer(&w->src, io);
+	return io->err == 0;
+}
+
+/* How many that were read before have to be read again, of ASKED. */
+static unsigned
+needed(uint64_t finished)
+{
+	const unsigned least = ASKED / 8, most = ASKED / 2;
+
+	return finished <= cacheable ? most :
+	    least + (unsigned)((most - least) * cacheable / finished);
+}
+
+enum answer { YES, SOME, NO, NOTHING_READ, STOPPED };
+
+/* Ask "most" of what was read before: enough has to be read again. */
+static enum answer
+ask_read(struct worker *w, struct io *io, unsigned most)
+{
+	struct job *job = w->job;
+	unsigned need = most < ASKED ? most :
+	    needed(map_totals(&job->map).finished), good = 0, i;
+	uint64_t off;
+
+	for (i = 0; good < need && most - i >= need - good; i++) {
+		if (most == ASKED && job->stop)
+			return STOPPED;
+		if (!any_of(job, FINISHED, &off) && !any_outside(job, &off))
+			return NOTHING_READ;
+		good += is_read(w, io, off);
+	}
+	return good == need ? YES : good > 0 ? SOME : NO;
+}
+
+/* The same of what is untried, of which one is enough. */
+static enum answer
+ask_fresh(struct worker *w, struct io *io)
+{
+	uint64_t off;
+	unsigned i;
+
+	for (i = 0; i < FRESH && any_of(w->job, UNTRIED, &off); i++) {
+		if (w->job->stop)
+			return STOPPED;
+		if (is_read(w, io, off))
+			return YES;
+	}
+	return NO;
+}
+
+static enum answer
+ask(struct worker *w, struct io *io, unsigned most)
+{
+	enum answer answer = ask_read(w, io, most);
+	unsigned i;
+
+	if (most < ASKED)
+		return answer;
+	for (i = 1; i < ROUNDS && answer == SOME; i++)
+		answer = ask_read(w, io, most);
+	return answer == SOME || answer == NO ? ask_fresh(w, io) : answer;
+}
+
+/* Whether it answers, as far as can be told; "most" are asked that it knew. */
+static bool
+is_there(struct worker *w, unsigned most)
+{
+	struct liveness *p = &w->job->rescue->liveness;
+	struct io io = { .op = OP_READ, .len = w->job->p->block,
+		.careful = true };
+	size_t mark = liveness_mark(w);
+	enum answer answer;
+
+	io.buf = aligned_alloc(4096, (io.len + 4095) / 4096 * 4096);
+	if (io.buf == NULL)
+		return true;
+	answer = ask(w, &io, most);
+	free(io.buf);
+	if (answer == YES)
+		note_good(p, mark);
+	if (answer == NOTHING_READ) {
+		pthread_mutex_lock(&p->lock);
+		p->blank = true;
+		pthread_mutex_unlock(&p->lock);
+	}
+	return answer != NO && answer != SOME;
+}
+
+static bool
+lost(struct worker *w)
+{
+	struct liveness *p = &w->job->rescue->liveness;
+	bool is;
+
+	if (!in_doubt(p))
+		return false;
+	pthread_mutex_lock(&p->look);
+	if (!p->lost && in_doubt(p))
+		p->lost = !is_there(w, ASKED);
+	is = p->lost;
+	pthread_mutex_unlock(&p->look);
+	return is;
+}
+
+static void
+say_gone(struct io *io)
+{
+	io->err = ENODEV;
+	io->status = 0;
+	snprintf(io->why, sizeof(io->why), "no answer any more, not even for "
+	    "what could be read before");
+}
+
+/* An answer that is worse than none. */
+static void
+say_zeros(struct io *io)
+{
+	io->err = ENODEV;
+	io->status = 0;
+	io->done = 0;
+	snprintf(io->why, sizeof(io->why), "zeros, as there are now where it "
+	    "had something else");
+}
+
+void
+liveness_feel(struct worker *w, struct io *io, uint64_t off,
+    enum seg_status was, size_t mark)
+{
+	struct liveness *p = &w->job->rescue->liveness;
+
+	if (io->status == STATUS_TIMEOUT || io->err == ETIMEDOUT ||
+	    io->err == ETIME || io->err == ENOLINK) {
+		io->err = EIO;
+		io->status = 0;
+	}
+	if (io->done > 0 && !zeros_feel(w, io, off, was, liveness_mark(w))) {
+		say_zeros(io);
+		return;
+	}
+	if (io->done > 0)
+		note_good(p, mark);
+	if (!errno_is_medium(io->err))
+		return;
+	note_bad(w->job->rescue, off + io->done, io->len - io->done, was);
+	if (lost(w))
+		say_gone(io);
+}
+
+/* The last errors, and zeros, are those of a disk that is there. */
+static bool
+ends_well(struct worker *w, struct io *io)
+{
+	struct liveness *p = &w->job->rescue->liveness;
+	unsigned most = w->job->stop ? FEW : ASKED;
+
+	if (p->bads > p->proved && !is_there(w, most)) {
+		say_gone(io);
+		return false;
+	}
+	if (zeros_held(w->job) && !zeros_confirm(w, p->bads)) {
+		say_zeros(io);
+		return false;
+	}
+	return true;
+}
+
+void
+liveness_last(struct worker *w)
+{
+	struct liveness *p = &w->job->rescue->liveness;
+	const struct seg *s = &p->bad[(p->bads - 1) % PULSE_BAD];
+	const bool stopped = w->job->stop;
+	struct io io = { .op = OP_READ };
+	bool well = false;
+
+	if ((p->bads == p->proved && !zeros_held(w->job)) || w->job->gone ||
+	    w->job->doubt)
+		return;
+	/* the workers' lanes are gone by now */
+	if (lane_attach(&w->src, w->job->p->src, w->job->halt) == 0) {
+		w->src.requests = &w->asked[SOURCE];
+		well = ends_well(w, &io);
+		lane_detach(&w->src);
+	} else {
+		say_gone(&io);
+	}
+	if (well)
+		return;
+	p->lost = true;
+	if (stopped)
+		return;
+	io.off = w->job->p->src_off + s->off;
+	io.len = (size_t)s->len;
+	transfer_fail_read(w->job, &io);
+}
+
+/* Without memory it stays as it is: no worse than bad. */
+static void
+forgive(struct map *map, const struct seg *s)
+{
+	static const enum seg_status all[] = { BAD, UNTRIMMED, UNSCRAPED };
+	uint64_t end = s->off + s->len;
+	struct seg part;
+	size_t i;
+
+	map_back(map, s);
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		part = (struct seg){ s->off, 0, all[i] };
+		while (all[i] != s->status && map_next(map, part.off +
+		    part.len, all[i], &part) && part.off < end)
+			(void)map_set(map, part.off, part.off + part.len <
+			    end ? part.len : end - part.off, s->status);
+	}
+}
+
+/* The last first: what failed twice had its first status before the first. */
+void
+liveness_forgive(struct job *job)
+{
+	const struct liveness *p = &job->rescue->liveness;
+	size_t i, first = p->bads > p->proved + PULSE_BAD ?
+	    p->bads - PULSE_BAD : p->proved;
+
+	for (i = p->bads; i > first; i--)
+		forgive(&job->map, &p->bad[(i - 1) % PULSE_BAD]);
+}

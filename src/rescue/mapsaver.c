@@ -1,0 +1,729 @@
+/*
+ * The mapsaver of the map.  It loads what is known from runs before, refuses a
+ * map that is another disk's, and saves what has become of it: every
+ * mapinterval= seconds, at once when the copy is being stopped, and at the end.
+ *
+ * What a saved map says is finished was flushed before.  An error of an earlier
+ * write is told once, to whoever asks first, and the flush after it succeeds.
+ * So the first that fails at the target sets job->doubt before it stops the
+ * copy; that is the end of all saving, and the file stays as it was.
+ *
+ * Whether a source device is still what it was is asked beforehand, while the
+ * copy goes on by a thread of its own: what it lies on may never answer.
+ *
+ * The file is locked (flock) as long as the run takes.
+ */
+#include "rescue/mapsaver.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/status.h"
+#include "copy/job.h"
+#include "copy/trust.h"
+#include "disk/disk.h"
+#include "pass.h"
+#include "plan/names.h"
+#include "rescue/rescue.h"
+
+enum { PATIENCE = 1 };		/* seconds */
+
+/* Text from outside must not make lines of its own. */
+static void
+append_text(char *to, size_t room, const char *key, const char *value)
+{
+	size_t n = strlen(to);
+
+	n += (size_t)snprintf(to + n, room - n, "%s%s=", n > 0 ? " " : "", key);
+	for (; *value != '\0' && n + 5 < room; value++)
+		n += (size_t)snprintf(to + n, room - n,
+		    *value > ' ' && *value < 0x7f ? "%c" : "\\x%02X",
+		    (unsigned char)*value);
+}
+
+static void
+append_number(char *to, size_t room, const char *key, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	append_text(to, room, key, text);
+}
+
+/* Positions are the disk's with ipart=, and a partition node's own. */
+static void
+name_source(struct mapsaver *k, const struct plan *p)
+{
+	const size_t room = sizeof(k->source);
+	struct disk d = { .partition = 0 };
+	bool disk = endpoint_disk(p->src, &d);
+
+	k->source[0] = '\0';
+	append_number(k->source, room, "size", (uint64_t)p->src->size);
+	append_number(k->source, room, "block", p->src->block);
+	if (p->src->part > 0)
+		append_number(k->source, room, "part", p->src->part);
+	if (d.partition > 0)
+		append_number(k->source, room, "start", d.start);
+	if (!disk)
+		return;
+	append_text(k->source, room, "serial", d.serial);
+	append_text(k->source, room, "wwn", d.wwn);
+}
+
+/* Where the bytes of the source lie, and which disk that is. */
+static void
+name_target(struct mapsaver *k, const struct plan *p)
+{
+	const size_t room = sizeof(k->target);
+	struct disk d;
+
+	if (p->dst->kind == END_DISCARD) {
+		strlcpy(k->target, MAP_DISCARDED, room);
+		return;
+	}
+	snprintf(k->target, room, "offset=%lld",
+	    (long long)(p->dst_off - p->src_off));
+	if (!endpoint_disk(p->dst, &d) ||
+	    (d.serial[0] == '\0' && d.wwn[0] == '\0'))
+		return;
+	append_text(k->target, room, "serial", d.serial);
+	append_text(k->target, room, "wwn", d.wwn);
+	if (d.partition > 0)
+		append_number(k->target, room, "start", d.start);
+}
+
+/* What has no serial number may be an image of what has. */
+static bool
+same_target(const char *was, const char *is)
+{
+	size_t n = strcspn(was, " ");
+
+	if (was[n] != '\0' && strchr(is, ' ') != NULL)
+		return strcmp(was, is) == 0;
+	return n == strcspn(is, " ") && memcmp(was, is, n) == 0;
+}
+
+/* What to do where a map is of "was", and the source "is". */
+static const char *
+advice(const char *was, const char *is)
+{
+	const char *serial[2] = { strstr(was, " serial="),
+		strstr(is, " serial=") };
+
+	if (strstr(was, " part=") != NULL || strstr(is, " part=") != NULL)
+		return "; a partition (ipart=) has a map of its own";
+	if (serial[0] != NULL && serial[1] != NULL &&
+	    serial[0] - was == serial[1] - is &&
+	    memcmp(was, is, (size_t)(serial[0] - was)) == 0)
+		return "; if it is the same disk behind another adapter, "
+		    "remove the line \"# pardd source\" from the map";
+	return "";
+}
+
+/* Put what the file says of the range of this copy into the map. */
+static int
+apply(const struct plan *p, struct map *map, const struct mapfile *m)
+{
+	uint64_t from = p->src_off, to = from + p->length, a, b;
+	size_t i;
+
+	for (i = 0; i < m->n; i++) {
+		const struct seg *s = &m->seg[i];
+
+		a = s->off > from ? s->off : from;
+		b = s->off + s->len < to ? s->off + s->len : to;
+		if (a < b && map_set(map, a - from, b - a, s->status) != 0)
+			return ENOMEM;
+	}
+	return 0;
+}
+
+/* Take a part out of the map unless its status is one of the domain's. */
+static int
+leave_out(const struct plan *p, struct map *map, uint64_t off, uint64_t end,
+    enum seg_status status)
+{
+	const char *types = p->opts->domaintypes;
+	uint64_t from = p->src_off, to = from + p->length;
+
+	if (strchr(types != NULL ? types : "+", (int)status) != NULL)
+		return 0;
+	off = off > from ? off : from;
+	end = end < to ? end : to;
+	return off < end ? map_set(map, off - from, end - off, OUTSIDE) : 0;
+}
+
+/* What lies before its first block, and behind its last, is untried. */
+static int
+limit(const struct plan *p, struct map *map, const struct mapfile *domain)
+{
+	uint64_t end = domain->seg[0].off;
+	int err = leave_out(p, map, 0, end, UNTRIED);
+	size_t i;
+
+	for (i = 0; i < domain->n && err == 0; i++) {
+		const struct seg *s = &domain->seg[i];
+
+		end = s->off + s->len;
+		err = leave_out(p, map, s->off, end, s->status);
+	}
+	return err == 0 ? leave_out(p, map, end, UINT64_MAX, UNTRIED) : err;
+}
+
+static int
+apply_domain(const struct plan *p, struct map *map, struct fault *f)
+{
+	const char *path = p->opts->domain;
+	struct mapfile domain;
+	int failed;
+
+	if (path == NULL)
+		return 0;
+	failed = mapfile_load(&domain, path, f);
+	if (failed == 0 && domain.n == 0)
+		failed = fault_set(f, STATUS_REFUSED,
+		    "%s does not exist, or says nothing", path);
+	if (failed == 0 && limit(p, map, &domain) != 0)
+		failed = fault_errno(f, ENOMEM, "%s", path);
+	mapfile_free(&domain);
+	return failed;
+}
+
+/* What was loaded is kept only where the copy does not come to it. */
+static void
+forget_inside(struct mapsaver *k, const struct plan *p)
+{
+	if (p->opts->domain != NULL || p->src_off > 0 ||
+	    p->length < (uint64_t)p->src->size)
+		return;
+	free(k->file.seg);
+	k->file.seg = NULL;
+	k->file.n = k->file.room = 0;
+}
+
+/* How far the target has to reach for what is finished in the copy. */
+static uint64_t
+finished_to(const struct mapsaver *k, const struct plan *p)
+{
+	uint64_t from = p->src_off, to = from + p->length, end = 0;
+	size_t i;
+
+	for (i = 0; i < k->file.n; i++) {
+		const struct seg *s = &k->file.seg[i];
+
+		if (s->status == FINISHED && s->off < to &&
+		    s->off + s->len > from)
+			end = (s->off + s->len < to ? s->off + s->len : to) -
+			    from + p->dst_off;
+	}
+	return end;
+}
+
+/*
+ * A map that knows more than there is, or of another disk, is another's; and
+ * another's is a target that another disk was copied to, or another place, or
+ * that does not even reach as far as the map.
+ */
+static int
+check(const struct mapsaver *k, const struct plan *p, struct fault *f)
+{
+	const char *path = p->opts->map;
+	bool finished = false;
+	uint64_t end = 0;
+	size_t i;
+
+	if (k->file.source != NULL && strcmp(k->file.source, k->source) != 0)
+		return fault_set(f, STATUS_REFUSED, "%s is the map of another "
+		    "source: %s; this one is: %s%s", path, k->file.source,
+		    k->source, advice(k->file.source, k->source));
+	for (i = 0; i < k->file.n; i++)
+		if (k->file.seg[i].status != UNTRIED) {
+			end = k->file.seg[i].off + k->file.seg[i].len;
+			finished |= k->file.seg[i].status == FINISHED;
+		}
+	if (end > (uint64_t)p->src->size)
+		return fault_set(f, STATUS_REFUSED, "%s goes past the end of "
+		    "%s: it is the map of another source", path,
+		    p->src->name);
+	if (finished && p->dst->absent)
+		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
+		    "finished, but %s does not exist", path, p->dst->name);
+	end = finished_to(k, p);
+	if (end > 0 && k->file.target != NULL &&
+	    strcmp(k->file.target, MAP_COMPARED) == 0)
+		return fault_set(f, STATUS_REFUSED, "%s was written by "
+		    "compare=1, and calls finished what differs; it is for "
+		    "domain=", path);
+	if (end > 0 && k->file.target != NULL &&
+	    !same_target(k->file.target, k->target))
+		return fault_set(f, STATUS_REFUSED, "%s is of another target, "
+		    "or another place of it: %s; this one is: %s; if what is "
+		    "finished lies here, too, remove the line \"# pardd "
+		    "target\" from the map", path, k->file.target, k->target);
+	if (p->dst->size >= 0 && end > (uint64_t)p->dst->size)
+		return fault_set(f, STATUS_REFUSED, "%s says that %s is "
+		    "finished up to byte %llu, but %s ends at byte %lld", path,
+		    p->dst->name, (unsigned long long)end, p->dst->name,
+		    (long long)p->dst->size);
+	return 0;
+}
+
+struct picture {		/* of the map, to be written */
+	const struct job *job;
+	const struct seg *seg;
+	size_t		 n;
+};
+
+static void
+put(struct mapfile_out *o, uint64_t off, uint64_t to, enum seg_status status)
+{
+	struct seg s = { off, to > off ? to - off : 0, status };
+
+	mapfile_put(o, &s);
+}
+
+/* The first of the blocks of a map that ends behind a position. */
+static size_t
+first_behind(const struct mapfile *m, uint64_t from)
+{
+	size_t lo = 0, hi = m->n, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (m->seg[mid].off + m->seg[mid].len <= from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* What the file said before, between two positions. */
+static void
+put_before(struct mapfile_out *o, const struct mapfile *old, uint64_t from,
+    uint64_t to)
+{
+	uint64_t at = from, a, b;
+	size_t i;
+
+	for (i = first_behind(old, from); i < old->n && at < to; i++) {
+		const struct seg *s = &old->seg[i];
+
+		a = s->off > at ? s->off : at;
+		b = s->off + s->len < to ? s->off + s->len : to;
+		if (a >= b)
+			continue;
+		put(o, at, a, UNTRIED);
+		put(o, a, b, s->status);
+		at = b;
+	}
+	put(o, at, to, UNTRIED);
+}
+
+/* The whole map in the source's positions: before, within, behind the copy. */
+static void
+put_all(struct mapfile_out *o, const void *arg)
+{
+	const struct picture *pic = arg;
+	const struct plan *p = pic->job->p;
+	const struct mapfile *old = &pic->job->rescue->mapsaver.file;
+	uint64_t from = p->src_off, to = from + p->length, a;
+	size_t i;
+
+	put_before(o, old, 0, from);
+	for (i = 0; i < pic->n; i++) {
+		a = from + pic->seg[i].off;
+		if (pic->seg[i].status == OUTSIDE)
+			put_before(o, old, a, a + pic->seg[i].len);
+		else
+			put(o, a, a + pic->seg[i].len, pic->seg[i].status);
+	}
+	put_before(o, old, to, (uint64_t)p->src->size);
+}
+
+/* By mapfile_save_by, or mapfile_try. */
+static int
+write_map(struct job *job, const struct seg *seg, size_t n,
+    int (*write)(struct mapfile_form *, const char *, struct fault *),
+    struct fault *f)
+{
+	const struct picture pic = { job, seg, n };
+	struct mapsaver *k = &job->rescue->mapsaver;
+	struct mapfile m = { .source = k->source, .target = k->target };
+	struct mapfile_form form = { .head = &m, .fill = put_all, .arg = &pic,
+		.dir = k->dir, .lock = k->lock, .blank = k->blank };
+	int failed;
+
+	form.phase_text = pass_where(job, &m);
+	failed = write(&form, job->p->opts->map, f);
+	k->lock = form.lock;
+	k->blank = k->blank && failed != 0;
+	return failed;
+}
+
+/*
+ * Before the first byte is copied there is nothing to flush, and nothing to say
+ * but which source a new map is of.
+ */
+static int
+write_first(struct job *job, struct fault *f)
+{
+	struct seg *seg;
+	size_t n = map_copy(&job->map, &seg);
+	int failed;
+
+	if (seg == NULL)
+		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
+	failed = write_map(job, seg, n, job->rescue->mapsaver.made ?
+	    mapfile_save_by : mapfile_try, f);
+	free(seg);
+	return failed;
+}
+
+/* The target is not to be trusted; told: *f is why. */
+static int
+doubt(struct job *job, bool told, struct fault *f)
+{
+	if (!told)
+		fault_set(f, STATUS_NOT_FLUSHED, "%s failed before, and %s "
+		    "was left as it was", job->p->dst->name,
+		    job->p->opts->map);
+	f->status = STATUS_NOT_FLUSHED;
+	job->doubt = true;
+	return -1;
+}
+
+static int
+save(struct job *job, int (*kept)(struct job *, struct fault *),
+    struct fault *f)
+{
+	struct seg *seg;
+	size_t n = map_copy(&job->map, &seg);
+	bool unflushed;
+	int err;
+
+	unflushed = !job->doubt && job_flush(job, f) != 0;
+	if (unflushed || job->doubt)
+		err = doubt(job, unflushed, f);
+	else if (seg == NULL)
+		err = fault_errno(f, ENOMEM, "%s", job->p->opts->map);
+	else if (kept(job, f) != 0)
+		err = -1;		/* the map is as it was */
+	else
+		err = write_map(job, seg, n, mapfile_save_by, f);
+	free(seg);
+	return err;
+}
+
+int
+mapsaver_save(struct job *job, struct fault *f)
+{
+	return save(job, job_source_kept, f);
+}
+
+static void *
+ask(void *arg)
+{
+	struct job *job = arg;
+	struct fault *f = &job->rescue->mapsaver.answer;
+
+	f->status = 0;
+	job_source_kept(job, f);
+	return NULL;
+}
+
+/* Whether nobody is asked any more; it waits so long for that. */
+static bool
+answered(struct mapsaver *k, time_t seconds)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_sec += seconds;
+	k->asks = k->asks && pthread_timedjoin_np(k->asker, NULL, &t) != 0;
+	return !k->asks;
+}
+
+/*
+ * The same as job_source_kept, but for what a source lies on that does not
+ * answer, a loop device's file on a dead server: what was read before is saved
+ * all the same.  The end of the run asks again, however long that takes.
+ */
+static int
+kept_or_silent(struct job *job, struct fault *f)
+{
+	struct mapsaver *k = &job->rescue->mapsaver;
+
+	if (!job->p->src->device || !answered(k, 0))
+		return 0;
+	k->asks = pthread_create(&k->asker, NULL, ask, job) == 0;
+	if (!k->asks)
+		return job_source_kept(job, f);
+	if (!answered(k, PATIENCE) || k->answer.status == 0)
+		return 0;
+	*f = k->answer;
+	return -1;
+}
+
+static void *
+keep(void *arg)
+{
+	struct job *job = arg;
+	struct mapsaver *k = &job->rescue->mapsaver;
+	struct pollfd p[2] = { { .fd = k->quit, .events = POLLIN },
+		{ .fd = job->halt, .events = POLLIN } };
+	int wait = (int)job->p->opts->mapinterval * 1000, n;
+	struct fault f;
+
+	for (;;) {
+		n = poll(p, 2, wait);
+		if (n < 0)
+			continue;
+		if (p[0].revents != 0)
+			return NULL;
+		f.status = 0;
+		if (save(job, kept_or_silent, &f) != 0 &&
+		    job->rescue->end != LATE)
+			job_fail(job, &f);	/* else it is an echo */
+		if (n > 0) {
+			p[1].fd = -1;	/* stopped: once is enough */
+			if (f.status == 0)
+				mapsaver_find(job, &f);
+			k->unsaved = f;
+			k->settled = true;
+		}
+	}
+}
+
+void
+mapsaver_start(struct job *job)
+{
+	struct mapsaver *k = &job->rescue->mapsaver;
+	struct fault f;
+	int err = pthread_create(&k->thread, NULL, keep, job);
+
+	k->runs = err == 0;
+	if (k->runs)
+		return;
+	fault_errno(&f, err, "starting what saves the map");
+	job_fail(job, &f);
+}
+
+void
+mapsaver_stop(struct job *job)
+{
+	static const uint64_t one = 1;
+	struct mapsaver *k = &job->rescue->mapsaver;
+
+	while (write(k->quit, &one, sizeof(one)) < 0 && errno == EINTR)
+		continue;
+	if (k->runs)
+		pthread_join(k->thread, NULL);
+	if (k->asks)
+		pthread_join(k->asker, NULL);
+}
+
+/*
+ * A map that says of which source it is, and nothing else, gets its name when
+ * it does: a run that is killed leaves none that would fit any other source,
+ * nor does a power cut.
+ * Returns a descriptor, or -1 and errno.
+ */
+static int
+make_map(const struct mapsaver *k, const char *base)
+{
+	char text[sizeof(k->source) + 32], link[32];
+	int fd = openat(k->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s%s\n",
+	    MAP_SOURCE_MARK, k->source);
+	int err;
+
+	if (fd < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	if (write(fd, text, n) == (ssize_t)n && fdatasync(fd) == 0 &&
+	    linkat(AT_FDCWD, link, k->dir, base, AT_SYMLINK_FOLLOW) == 0)
+		return fd;
+	err = errno;
+	close(fd);
+	errno = err;
+	return -1;
+}
+
+/* One that is not there yet is made; it may be empty where that must be. */
+static int
+open_map(struct mapsaver *k, const char *base, bool make)
+{
+	int how = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+	k->lock = openat(k->dir, base, how);
+	if (k->lock < 0 && errno == ENOENT && make) {
+		k->lock = make_map(k, base);
+		if (k->lock < 0 && errno != EEXIST)
+			k->lock = openat(k->dir, base, how | O_CREAT | O_EXCL,
+			    0600);
+		k->made = k->blank = k->lock >= 0;
+	}
+	return k->lock < 0 ? errno : 0;
+}
+
+/* What the map is called in its folder; that itself is none, as is found. */
+static const char *
+base_of(const char *path)
+{
+	const char *base = path_base(path);
+
+	return base[0] != '\0' ? base : ".";
+}
+
+/* Whether what is locked is there by that name. */
+static bool
+is_ours(const struct mapsaver *k, int dir, const char *name)
+{
+	struct stat ours, now;
+
+	return fstat(k->lock, &ours) == 0 &&
+	    fstatat(dir, name, &now, 0) == 0 && same_file(&ours, &now);
+}
+
+/*
+ * One run at a time: the map is locked, and so is each that replaces it before
+ * it does.  Where there are no locks that is left to the user.
+ */
+static int
+lock(struct mapsaver *k, const char *path, bool make, struct fault *f)
+{
+	const char *base = base_of(path);
+	int err;
+
+	for (;;) {
+		err = open_map(k, base, make);
+		if (err == ENOENT && !make)
+			return 0;
+		if (err == EEXIST)
+			continue;	/* somebody else makes it */
+		if (err != 0)
+			return fault_errno(f, err, "%s", path);
+		if (flock(k->lock, LOCK_EX | LOCK_NB) != 0 &&
+		    errno == EWOULDBLOCK) {
+			k->made = k->blank = false;	/* it is theirs now */
+			return fault_set(f, STATUS_REFUSED, "%s is the map of "
+			    "a run that is under way", path);
+		}
+		if (is_ours(k, k->dir, base))
+			return 0;
+		close(k->lock);		/* replaced meanwhile */
+		k->made = k->blank = false;
+	}
+}
+
+/* Load the map, hold it against the ends, and put it into the copy's. */
+static int
+load(struct mapsaver *k, const struct plan *p, struct map *map, struct fault *f)
+{
+	const char *path = p->opts->map;
+
+	if (mapfile_load(&k->file, path, f) != 0 || check(k, p, f) != 0)
+		return -1;
+	if (apply(p, map, &k->file) != 0)
+		return fault_errno(f, ENOMEM, "%s", path);
+	if (apply_domain(p, map, f) != 0)
+		return -1;
+	forget_inside(k, p);
+	return 0;
+}
+
+int
+mapsaver_begin(struct mapsaver *k, struct job *job, struct fault *f)
+{
+	const struct plan *p = job->p;
+
+	*k = (struct mapsaver){ .lock = -1, .dir = -1 };
+	name_source(k, p);
+	name_target(k, p);
+	k->quit = eventfd(0, EFD_CLOEXEC);
+	if (k->quit < 0)
+		return fault_errno(f, errno, "eventfd");
+	k->dir = path_for_new(p->opts->map, p->opts->map, f);
+	if (k->dir < 0 ||
+	    names_map(p, f) != 0 || lock(k, p->opts->map, true, f) != 0 ||
+	    load(k, p, &job->map, f) != 0)
+		return -1;
+	return write_first(job, f);
+}
+
+void
+mapsaver_forget(const struct mapsaver *k, const struct plan *p)
+{
+	const char *base = base_of(p->opts->map);
+
+	if (k->made && is_ours(k, k->dir, base))
+		unlinkat(k->dir, base, 0);
+}
+
+int
+mapsaver_find(const struct job *job, struct fault *f)
+{
+	const struct mapsaver *k = &job->rescue->mapsaver;
+	const char *path = job->p->opts->map;
+	char link[32], where[PATH_MAX];
+	ssize_t n;
+
+	if (is_ours(k, AT_FDCWD, path))
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", k->dir);
+	n = readlink(link, where, sizeof(where) - 1);
+	where[n > 0 ? n : 0] = '\0';
+	return fault_set(f, status_errno(ENOENT), "that name leads "
+	    "elsewhere now, and the map is %s/%s", n > 0 ? where : "...",
+	    base_of(path));
+}
+
+int
+mapsaver_look(const struct plan *p, struct map_totals *t, struct fault *f)
+{
+	struct mapsaver k = { .lock = -1, .quit = -1, .dir = -1 };
+	struct agreed agreed;
+	struct map map;
+	int failed = -1;
+
+	if (map_init(&map, p->length, p->chunk, 0) != 0)
+		return fault_errno(f, ENOMEM, "%s", p->opts->map);
+	name_source(&k, p);
+	name_target(&k, p);
+	k.dir = path_for_new(p->opts->map, p->opts->map, f);
+	if (k.dir >= 0 &&
+	    names_map(p, f) == 0 && lock(&k, p->opts->map, false, f) == 0)
+		failed = load(&k, p, &map, f);
+	if (failed == 0)
+		failed = trust_map(p, &map, NULL, &agreed, f);
+	*t = map_totals(&map);
+	map_free(&map);
+	mapsaver_free(&k);
+	return failed;
+}
+
+void
+mapsaver_free(struct mapsaver *k)
+{
+	if (k->quit >= 0)
+		close(k->quit);
+	if (k->lock >= 0)
+		close(k->lock);
+	if (k->dir >= 0)
+		close(k->dir);
+	mapfile_free(&k->file);
+}

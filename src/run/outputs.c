@@ -1,0 +1,125 @@
+/*
+ * The records of a run, at the times when there is something to do for them:
+ * before the plan, before the copy, when it begins, when it is over, at the
+ * end.
+ */
+#include "run/outputs.h"
+
+#include <errno.h>
+
+#include "plan/names.h"
+#include "report/hashfile.h"
+#include "report/manifest_file.h"
+#include "report/profile.h"
+
+int
+outputs_load(struct outputs *r, const struct opts *o, struct fault *f)
+{
+	*r = (struct outputs){ .hashfile = { .dir = -1, .fd = -1 },
+		.profile = { .dir = -1, .fd = -1 } };
+	if (ranges_load(&r->ranges, o, f) != 0)
+		return -1;
+	if (r->ranges.checks || r->ranges.spares)
+		r->layout = &r->ranges.layout;
+	return 0;
+}
+
+int
+outputs_open(struct outputs *r, struct plan *p, struct fault *f)
+{
+	if (hash_open(&r->hash, p->opts, f) != 0 ||
+	    newfile_open(&r->hashfile, "hashfile", p->opts->hashfile, f) != 0 ||
+	    names_newfile(&r->hashfile, p, f) != 0 ||
+	    newfile_open(&r->profile, "profile", p->opts->profile, f) != 0 ||
+	    names_newfile(&r->profile, p, f) != 0 ||
+	    ranges_open(&r->ranges, p, f) != 0)
+		return -1;
+	p->hash = r->hash;
+	return 0;
+}
+
+int
+outputs_start(struct outputs *r, struct fault *f)
+{
+	if (newfile_hold(&r->hashfile, f) != 0 ||
+	    newfile_hold(&r->profile, f) != 0 ||
+	    newfile_hold(&r->ranges.file, f) != 0)
+		return -1;
+	return hash_start(r->hash, f);
+}
+
+/* What differs is told as it is after verify= and compare=1. */
+static void
+hand_over(struct ranges *r, struct outcome *out)
+{
+	struct map_totals t = map_totals(&r->differ);
+
+	map_take(&out->differ, &r->differ);
+	out->tally.differing = t.bad;
+	out->tally.verified = out->tally.written - t.bad;
+}
+
+/* Whether the target holds what it was given; base= relies on that. */
+static bool
+holds(const struct outcome *out)
+{
+	return out->flush.status == 0 && out->tally.differing == 0;
+}
+
+/* Where the ranges lie: on a target that keeps them, else on the source. */
+static uint64_t
+noted_from(const struct plan *p)
+{
+	const struct endpoint *dst = p->dst;
+	bool kept = endpoint_holds(dst) && (!dst->streamed || dst->durable);
+
+	return kept ? p->dst_off : p->src_off;
+}
+
+/* The manifest is written, or what differs from one is told. */
+static int
+finish_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
+    struct fault *f)
+{
+	uint64_t end = outcome_end(p, out);
+
+	if (r->checks)
+		hand_over(r, out);
+	if (!r->notes || end == NOWHERE || !holds(out))
+		return 0;
+	if (digest_table_end(&r->noted, end + out->tally.padded) != 0)
+		return fault_errno(f, ENOMEM, "manifest=%s",
+		    p->opts->manifest);
+	return manifest_write(&r->file, p, &r->noted, noted_from(p), f);
+}
+
+void
+outputs_finish(struct outputs *r, const struct plan *p, struct outcome *out)
+{
+	struct fault failed, f[3] = { 0 };
+	size_t i;
+
+	if (hash_finish(r->hash, outcome_end(p, out), &failed) != 0)
+		out->fault = failed;
+	hashfile_write(&r->hashfile, p, out, &f[0]);
+	finish_ranges(&r->ranges, p, out, &f[1]);
+	profile_write(out->profile, &r->profile, out->tally.seconds, &f[2]);
+	for (i = 0; i < 3 && out->outputs.status == 0; i++)
+		out->outputs = f[i];
+}
+
+void
+outputs_abandon(struct outputs *r)
+{
+	newfile_close(&r->ranges.file);
+	newfile_close(&r->profile);
+	newfile_close(&r->hashfile);
+}
+
+void
+outputs_close(struct outputs *r)
+{
+	outputs_abandon(r);
+	ranges_close(&r->ranges);
+	hash_close(r->hash);
+}

@@ -1,0 +1,165 @@
+/*
+ * Waiting for a source that has gone.  Once a second the disks that there are
+ * are looked up in sysfs: one with the same serial number and WWN is opened by
+ * the same kind of node, the same partition of it if it was one.  Nothing is
+ * read of what has another size, of two disks that are called the same, or of
+ * the target.
+ */
+#include "run/reattach.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/signals.h"
+#include "base/status.h"
+#include "copy/job.h"
+#include "end/endpoint.h"
+#include "report/events.h"
+#include "report/report.h"
+
+enum { TICK = 1000 };		/* ms */
+
+/* Adapters there are that all have one serial number. */
+static bool
+is_target(const struct plan *p, const struct disk *d)
+{
+	struct disk dst;
+
+	return endpoint_disk(p->dst, &dst) && dst.whole == d->whole &&
+	    strcmp(dst.sg, d->sg) == 0;
+}
+
+static bool
+is_node(const struct endpoint *ep, const char *folder, const char *name)
+{
+	char path[300];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return name[0] != '\0' && stat(path, &st) == 0 &&
+	    S_ISCHR(st.st_mode) && st.st_rdev == ep->node;
+}
+
+void
+reattach_begin(struct reattach *a, const struct plan *p)
+{
+	*a = (struct reattach){ .until = 0 };
+	if (p->opts->wait < 0 || !endpoint_disk(p->src, &a->was))
+		return;
+	a->node = is_node(p->src, "/dev", a->was.sg) ? AWAIT_SG :
+	    is_node(p->src, "/dev/bsg", a->was.bsg) ? AWAIT_BSG : AWAIT_BLOCK;
+}
+
+/* The partition of the disk that was found which the source was, or all. */
+static bool
+block_path(const struct reattach *a, const struct disk *d, char *path,
+    size_t room)
+{
+	struct disk_part *part;
+	size_t n, i;
+	bool is = false;
+
+	if (a->was.partition == 0)
+		return disk_path(d->node, d->name, path, room);
+	if (disk_parts(d->whole, &part, &n) != 0)
+		return false;
+	for (i = 0; i < n && !is; i++)
+		is = part[i].number == a->was.partition &&
+		    part[i].start == a->was.start &&
+		    part[i].length == a->was.length &&
+		    disk_path(part[i].node, part[i].name, path, room);
+	free(part);
+	return is;
+}
+
+static bool
+path_of(const struct reattach *a, const struct disk *d, char *path, size_t room)
+{
+	const char *name = a->node == AWAIT_SG ? d->sg : d->bsg;
+
+	if (a->node == AWAIT_BLOCK)
+		return block_path(a, d, path, room);
+	snprintf(path, room, a->node == AWAIT_SG ? "/dev/%s" : "/dev/bsg/%s",
+	    name);
+	return name[0] != '\0';
+}
+
+/* Look once.  Why it is not there yet is noted. */
+static bool
+look(struct reattach *a, const struct plan *p)
+{
+	size_t n;
+	char path[300];
+	struct disk d;
+	struct fault f;
+
+	a->why[0] = '\0';
+	n = disk_find(&a->was, &d);
+	if (n > 1)
+		snprintf(a->why, sizeof(a->why), "; %zu disks are called the "
+		    "same", n);
+	if (n != 1 || is_target(p, &d) ||
+	    !path_of(a, &d, path, sizeof(path)))
+		return false;
+	if (endpoint_again(p->src, path, &f) == 0)
+		return true;
+	snprintf(a->why, sizeof(a->why), "; %.500s", f.text);
+	return false;
+}
+
+/* Sleep until the next look; false when a signal ends the waiting. */
+static bool
+sleep_on(const struct plan *p, const struct signals *s, struct outcome *out)
+{
+	struct pollfd fd = { .fd = s->fd, .events = POLLIN };
+	struct signalfd_siginfo si;
+
+	if (poll(&fd, 1, TICK) <= 0)
+		return true;
+	while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		if (si.ssi_signo == SIGUSR1) {
+			report_so_far(p, &out->tally);
+			continue;
+		}
+		out->signal = (int)si.ssi_signo;
+		return false;
+	}
+	return true;
+}
+
+bool
+reattach_source(struct reattach *a, const struct plan *p,
+    const struct signals *s, struct events *ev, struct outcome *out)
+{
+	double wait = (double)p->opts->wait;
+	bool is = false;
+	size_t n;
+
+	if (out->tally.read > a->read || a->until == 0)
+		a->until = clock_seconds() + wait;
+	a->read = out->tally.read;
+	report_gone(p, out);
+	events_gone(ev, p, &out->tally);
+	while (!is && clock_seconds() < a->until) {
+		if (!sleep_on(p, s, out))
+			return false;
+		is = look(a, p);
+	}
+	if (is) {
+		report_back(p);
+		events_back(ev, p);
+		return true;
+	}
+	n = strlen(out->fault.text);
+	snprintf(out->fault.text + n, sizeof(out->fault.text) - n, "; it did "
+	    "not come back within wait=%lld seconds%s",
+	    (long long)p->opts->wait, a->why);
+	return false;
+}

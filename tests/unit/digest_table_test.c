@@ -1,0 +1,236 @@
+/*
+ * The table of digests: each chunk finds its own again, whatever the length,
+ * the phase and the order in which they come; what is no chunk has none.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "digest/digest_table.h"
+
+enum { MOST = 2000, FAR = 100000 };
+
+static const uint64_t chunk = 64;
+
+static unsigned char data[MOST];
+
+static void
+fill(void)
+{
+	size_t i;
+
+	for (i = 0; i < MOST; i++)
+		data[i] = (unsigned char)rand();
+}
+
+/* Note a copy of length bytes from its end to its beginning, or forwards. */
+static void
+note_all(struct digest_table *c, size_t length, uint64_t phase, bool backwards)
+{
+	size_t at = 0, n, starts[MOST], pieces = 0;
+
+	while (at < length) {
+		n = (size_t)(chunk - (at + phase) % chunk);
+		starts[pieces++] = at;
+		at += n < length - at ? n : length - at;
+	}
+	for (n = 0; n < pieces; n++) {
+		size_t i = backwards ? pieces - 1 - n : n;
+		size_t to = i + 1 < pieces ? starts[i + 1] : length;
+
+		assert_int_equal(digest_table_note(c, starts[i], data + starts[i],
+		    to - starts[i]), 0);
+	}
+}
+
+static void
+finds(size_t length, uint64_t phase, bool backwards, bool known)
+{
+	struct digest_table c;
+	struct check got;
+	struct digest d;
+	uint64_t at = 0;
+	size_t i;
+
+	assert_int_equal(digest_table_init(&c, known ? length : 0, chunk, phase), 0);
+	note_all(&c, length, phase, backwards);
+	for (i = 0; digest_table_at(&c, i, &got); i++) {
+		assert_int_equal(got.off, at);
+		assert_int_equal(got.state, CHECK_COPIED);
+		d = digest_of(data + got.off, (size_t)got.len);
+		assert_true(digest_same(&d, &got.digest));
+		at += got.len;
+	}
+	assert_int_equal(at, length);
+	assert_int_equal(i, digest_table_count(&c));
+	digest_table_free(&c);
+}
+
+static void
+every_length_and_phase(void **state)
+{
+	size_t length;
+	uint64_t phase;
+
+	(void)state;
+	fill();
+	for (length = 0; length < 4 * chunk; length++)
+		for (phase = 0; phase < chunk; phase += 7)
+			finds(length, phase, length % 2 == 0, length % 3 == 0);
+}
+
+/* Each instruction set gives what the library gives. */
+static void
+digests_are_xxh3(void **state)
+{
+	size_t length;
+
+	(void)state;
+	for (length = 0; length < MOST; length++) {
+		XXH128_hash_t want = XXH3_128bits(data, length);
+		struct digest got = digest_of(data, length);
+
+		assert_true(got.low == want.low64 && got.high == want.high64);
+	}
+}
+
+static void
+what_was_cut_has_no_digest(void **state)
+{
+	struct digest_table c;
+	struct check got;
+
+	(void)state;
+	assert_int_equal(digest_table_init(&c, 4 * chunk, chunk, 0), 0);
+	assert_int_equal(digest_table_note(&c, chunk, data, chunk / 2), 0);
+	assert_true(digest_table_at(&c, 1, &got));
+	assert_int_equal(got.state, CHECK_COPIED);
+	assert_int_equal(got.len, chunk / 2);
+	assert_true(digest_table_at(&c, 0, &got));
+	assert_int_equal(got.state, CHECK_NONE);
+	/* another one behind it, and it was not the end of the copy */
+	assert_int_equal(digest_table_note(&c, 2 * chunk, data, chunk), 0);
+	assert_true(digest_table_at(&c, 1, &got));
+	assert_int_equal(got.state, CHECK_NONE);
+	assert_false(digest_table_at(&c, 3, &got));
+	digest_table_free(&c);
+}
+
+static void
+what_is_no_chunk_is_left_out(void **state)
+{
+	struct digest_table c;
+	struct check got;
+
+	(void)state;
+	assert_int_equal(digest_table_init(&c, 4 * chunk, chunk, 0), 0);
+	assert_int_equal(digest_table_note(&c, 1, data, chunk - 1), 0);
+	assert_int_equal(digest_table_note(&c, 0, data, chunk + 1), 0);
+	assert_int_equal(digest_table_note(&c, 0, data, 0), 0);
+	assert_false(digest_table_at(&c, 0, &got));
+	digest_table_free(&c);
+}
+
+static void
+the_last_note_counts(void **state)
+{
+	struct digest_table c;
+	struct check got;
+	struct digest d = digest_of(data + 1, chunk);
+
+	(void)state;
+	assert_int_equal(digest_table_init(&c, 0, chunk, 0), 0);
+	assert_int_equal(digest_table_note(&c, 0, data, chunk), 0);
+	digest_table_mark(&c, 0, CHECK_DIFFERS);
+	assert_true(digest_table_at(&c, 0, &got));
+	assert_int_equal(got.state, CHECK_DIFFERS);
+	assert_int_equal(digest_table_note(&c, 0, data + 1, chunk), 0);
+	assert_true(digest_table_at(&c, 0, &got));
+	assert_int_equal(got.state, CHECK_COPIED);
+	assert_true(digest_same(&d, &got.digest));
+	digest_table_free(&c);
+}
+
+/* Holes are copied without a note: what comes of a chunk in parts has none. */
+static void
+the_end_is_told(void **state)
+{
+	struct digest_table c;
+	struct check got;
+
+	(void)state;
+	assert_int_equal(digest_table_init(&c, 4 * chunk, chunk, 0), 0);
+	assert_int_equal(digest_table_note(&c, 0, data, chunk), 0);
+	assert_int_equal(digest_table_note(&c, chunk, data, chunk / 2), 0);
+	assert_true(digest_table_at(&c, 1, &got));
+	assert_false(got.whole);
+	assert_int_equal(digest_table_end(&c, 4 * chunk), 0);
+	assert_int_equal(digest_table_count(&c), 4);
+	assert_true(digest_table_at(&c, 0, &got));
+	assert_true(got.whole);
+	assert_int_equal(got.state, CHECK_COPIED);
+	assert_true(digest_table_at(&c, 1, &got));
+	assert_int_equal(got.state, CHECK_NONE);
+	assert_int_equal(got.len, chunk);
+	assert_true(digest_table_at(&c, 3, &got));
+	assert_int_equal(got.state, CHECK_NONE);
+	assert_false(digest_table_at(&c, 4, &got));
+	digest_table_free(&c);
+}
+
+/* Far beyond what a table of an unknown length begins with. */
+static void
+it_grows(void **state)
+{
+	struct digest_table c;
+	struct check got;
+
+	(void)state;
+	assert_int_equal(digest_table_init(&c, 0, chunk, 5), 0);
+	assert_int_equal(digest_table_note(&c, 0, data, chunk - 5), 0);
+	assert_int_equal(digest_table_note(&c, FAR * chunk - 5, data,
+	    chunk), 0);
+	assert_int_equal(digest_table_count(&c), FAR + 1);
+	assert_true(digest_table_at(&c, 0, &got));
+	assert_int_equal(got.state, CHECK_COPIED);
+	assert_true(digest_table_at(&c, FAR / 2, &got));
+	assert_int_equal(got.state, CHECK_NONE);
+	digest_table_free(&c);
+}
+
+static void
+it_has_an_end(void **state)
+{
+	static const unsigned char byte;
+	struct digest_table c;
+
+	(void)state;
+	assert_int_equal(digest_table_init(&c, 0, 1, 0), 0);
+	assert_int_equal(digest_table_note(&c, CHECKS_MOST, &byte, 1), EFBIG);
+	assert_int_equal(digest_table_note(&c, 0, &byte, 1), 0);
+	digest_table_free(&c);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_length_and_phase),
+		cmocka_unit_test(digests_are_xxh3),
+		cmocka_unit_test(what_was_cut_has_no_digest),
+		cmocka_unit_test(what_is_no_chunk_is_left_out),
+		cmocka_unit_test(the_last_note_counts),
+		cmocka_unit_test(the_end_is_told),
+		cmocka_unit_test(it_grows),
+		cmocka_unit_test(it_has_an_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
