@@ -283,7 +283,8 @@ figure()
 	shift
 	while (($# > 1)); do
 		is=$(cut -f "$1" figures)
-		awk "BEGIN { exit !($is <= $2) }" || fail "$shape, $1: $is > $2" || return
+		awk -v is="$is" -v most="$2" 'BEGIN {
+		    exit !(is ~ /^[0-9]/ && is + 0 <= most) }' || fail "$shape, $1: $is > $2" || return
 		shift 2
 	done
 	cut -f 20,21 figures | grep -qx '0	0' || fail "$(<figures)"

@@ -63,6 +63,7 @@
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -797,6 +798,23 @@ BOTH(pwritev64v2, pwritev2,
 
 STAT_OF(fstat, stat)
 STAT_OF(fstat64, stat64)
+
+/* What is thrown away fits onto any file system. */
+#define STATFS_OF(name, type)						\
+	int								\
+	name(int fd, struct type *fs)					\
+	{								\
+		REAL(real, name);					\
+		if (real(fd, fs) != 0)					\
+			return -1;					\
+		if (is(fd, &target))					\
+			fs->f_blocks = fs->f_bfree = fs->f_bavail =	\
+			    disk.size;					\
+		return 0;						\
+	}
+
+STATFS_OF(fstatfs, statfs)
+STATFS_OF(fstatfs64, statfs64)
 
 int
 ioctl(int fd, unsigned long request, ...)
