@@ -23,7 +23,7 @@ struct zeros {
 	pthread_mutex_t	 lock;
 	uint64_t	 known[ZEROS_KNOWN];	/* lock: bytes of the source, */
 	size_t		 n, next;	/* lock: where blocks are no zeros */
-	struct seg	 held[ZEROS_HELD];	/* lock: not confirmed yet, */
+	struct seg	 held[ZEROS_HELD];	/* lock: not believed yet, */
 	size_t		 helds;		/* lock: and what they were before; */
 	size_t		 asked;		/* lock: so many are being looked at */
 	size_t		 errors;	/* lock: when some last were */
@@ -44,8 +44,8 @@ void zeros_know(struct zeros *, uint64_t off);
 bool zeros_feel(struct worker *, const struct io *, uint64_t off,
     enum seg_status was, size_t errors);
 
-/* Whether some are held, which zeros_confirm would look at. */
-bool zeros_held(struct job *);
+/* Whether some are held, for zeros_confirm to look at after so many errors. */
+bool zeros_held(struct job *, size_t errors);
 
 /*
  * Read a block again that is no zeros.  False when it has become zeros.  By who

@@ -326,7 +326,7 @@ ends_well(struct worker *w, struct io *io)
 		say_gone(io);
 		return false;
 	}
-	if (zeros_held(w->job) && !zeros_confirm(w, p->bads)) {
+	if (zeros_held(w->job, p->bads) && !zeros_confirm(w, p->bads)) {
 		say_zeros(io);
 		return false;
 	}
@@ -342,8 +342,8 @@ liveness_last(struct worker *w)
 	struct io io = { .op = OP_READ };
 	bool well = false;
 
-	if ((p->bads == p->proved && !zeros_held(w->job)) || w->job->gone ||
-	    w->job->doubt)
+	if ((p->bads == p->proved && !zeros_held(w->job, p->bads)) ||
+	    w->job->gone || w->job->doubt)
 		return;
 	/* the workers' lanes are gone by now */
 	if (lane_attach(&w->src, w->job->p->src, w->job->halt) == 0) {

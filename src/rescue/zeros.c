@@ -10,11 +10,16 @@
  * That is done at the first zeros after each error, after a number of them, and
  * at the end.
  *
+ * An error is known of once its read has come back, and others have read
+ * meanwhile.  So the last zeros are held before there is one, too, and believed
+ * as others follow.
+ *
  *	lock	a few instructions, a leaf: all of it
  */
 #include "rescue/zeros.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "copy/job.h"
 #include "copy/sparse.h"
@@ -65,19 +70,30 @@ learn(struct zeros *z, const struct io *io, size_t block)
 		}
 }
 
+/* lock: the first of what is held is not held any more. */
+static void
+drop(struct zeros *z, size_t n)
+{
+	z->helds -= n;
+	memmove(z->held, z->held + n, z->helds * sizeof(*z->held));
+}
+
 /*
- * lock: often they go on where the last ended.  There is room, since who holds
+ * lock: often they go on where others ended.  There is room, since who holds
  * too many looks, one after the other.
  */
 static void
 hold(struct zeros *z, const struct seg *s)
 {
-	struct seg *last = z->helds > z->asked ? &z->held[z->helds - 1] : NULL;
+	size_t i;
 
-	if (last != NULL && last->status == s->status &&
-	    last->off + last->len == s->off)
-		last->len += s->len;
-	else if (z->helds < ZEROS_HELD)
+	for (i = z->asked; i < z->helds; i++)
+		if (z->held[i].status == s->status &&
+		    z->held[i].off + z->held[i].len == s->off) {
+			z->held[i].len += s->len;
+			return;
+		}
+	if (z->helds < ZEROS_HELD)
 		z->held[z->helds++] = *s;
 }
 
@@ -95,12 +111,13 @@ zeros_feel(struct worker *w, const struct io *io, uint64_t off,
 		return true;
 	}
 	errors += z->sick;
-	if (errors == 0)
-		return true;
 	pthread_mutex_lock(&z->lock);
 	if (z->n > 0)
 		hold(z, &s);
-	ask = z->n > 0 && (errors > z->errors || z->helds >= MANY);
+	if (errors == 0 && z->helds > MANY)
+		drop(z, 1);
+	ask = errors > 0 && z->n > 0 && (errors > z->errors ||
+	    z->helds >= MANY);
 	pthread_mutex_unlock(&z->lock);
 	if (!ask)
 		return true;
@@ -112,13 +129,13 @@ zeros_feel(struct worker *w, const struct io *io, uint64_t off,
 }
 
 bool
-zeros_held(struct job *job)
+zeros_held(struct job *job, size_t errors)
 {
 	struct zeros *z = &job->rescue->zeros;
 	bool some;
 
 	pthread_mutex_lock(&z->lock);
-	some = z->helds > 0;
+	some = z->helds > 0 && (errors > 0 || z->sick);
 	pthread_mutex_unlock(&z->lock);
 	return some;
 }
@@ -140,12 +157,8 @@ choose(struct zeros *z)
 static void
 confirmed(struct zeros *z, size_t errors)
 {
-	size_t i;
-
 	pthread_mutex_lock(&z->lock);
-	for (i = z->asked; i < z->helds; i++)
-		z->held[i - z->asked] = z->held[i];
-	z->helds -= z->asked;
+	drop(z, z->asked);
 	z->asked = 0;
 	if (errors > z->errors)
 		z->errors = errors;
