@@ -1,0 +1,564 @@
+/*
+ * ext2, ext3, ext4: the block bitmap of each group, as far as descriptor,
+ * checksums and counts agree with it.
+ *
+ * The layout is that of the Linux kernel (Documentation/filesystems/ext4, and
+ * fs/ext4/ext4.h).  It is read by hand: libext2fs takes all descriptors into
+ * memory, 64 bytes for 128 MiB of the disk, believes the counts that it gets
+ * them by, and fails as a whole where one group is lost.
+ *
+ * A group whose bitmap was never written (BLOCK_UNINIT) is free but for the
+ * structures of all groups; these are noted for every one, and never free.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fsext.h"
+
+enum {				/* of the superblock, at byte 1024 */
+	SUPER_AT = 1024,
+	S_INODES = 0x0, S_BLOCKS = 0x4, S_FREE = 0xc, S_FIRST = 0x14,
+	S_BLOCK_LOG = 0x18, S_CLUSTER_LOG = 0x1c, S_PER_GROUP = 0x20,
+	S_CLUSTERS = 0x24, S_INODES_PER = 0x28, S_MAGIC = 0x38, S_STATE = 0x3a,
+	S_REVISION = 0x4c, S_INODE_SIZE = 0x58, S_GROUP = 0x5a,
+	S_COMPAT = 0x5c, S_INCOMPAT = 0x60, S_RO = 0x64, S_UUID = 0x68,
+	S_LABEL = 0x78, S_RESERVED = 0xce, S_JOURNAL = 0xe0,
+	S_DESC_SIZE = 0xfe, S_META_BG = 0x104, S_BLOCKS_HI = 0x150,
+	S_FREE_HI = 0x158, S_BACKUPS = 0x24c, S_SEED = 0x270, S_CSUM = 0x3fc,
+	MAGIC = 0xef53,
+	STATE_VALID = 1, STATE_ERROR = 2,
+};
+
+enum {				/* of a descriptor */
+	D_BITMAP = 0x0, D_INODES = 0x4, D_TABLE = 0x8, D_FREE = 0xc,
+	D_FLAGS = 0x12, D_BITMAP_CSUM = 0x18, D_UNUSED = 0x1c, D_CSUM = 0x1e,
+	D_HIGH = 0x20,		/* the high halves, in the same order */
+	D_FREE_HI = 0x2c, D_UNUSED_HI = 0x32, D_BITMAP_CSUM_HI = 0x38,
+	BLOCK_UNINIT = 2,
+};
+
+enum {				/* features */
+	COMPAT_JOURNAL = 0x4, COMPAT_SPARSE2 = 0x200,
+	RO_SPARSE = 0x1, RO_GDT_CSUM = 0x10, RO_BIGALLOC = 0x200,
+	RO_CSUM = 0x400,
+	RO_KNOWN = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x20 | 0x40 | 0x100 | 0x200 |
+	    0x400 | 0x1000 | 0x2000 | 0x8000 | 0x10000,
+	IN_RECOVER = 0x4, IN_JOURNAL = 0x8, IN_META_BG = 0x10, IN_64BIT = 0x80,
+	IN_SEED = 0x2000,
+	IN_KNOWN = 0x2 | 0x4 | 0x10 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 |
+	    0x1000 | 0x2000 | 0x4000 | 0x8000 | 0x10000 | 0x20000,
+	/* what ext3 has of these */
+	RO_OLD = 0x1 | 0x2 | 0x4, IN_OLD = 0x2 | 0x4 | 0x10,
+};
+
+enum {
+	BATCH = 64,		/* groups that are looked at together */
+	JBD2_START = 28,	/* bytes, in a journal's superblock: s_start */
+};
+
+static uint32_t
+s32(const struct ext *e, int at)
+{
+	return (uint32_t)fs_le(e->super + at, 4);
+}
+
+static uint16_t
+s16(const struct ext *e, int at)
+{
+	return (uint16_t)fs_le(e->super + at, 2);
+}
+
+/* ----------------------------------------------------------- superblock */
+
+/* The numbers that all else is computed with: each in its range. */
+static bool
+geometry(struct ext *e)
+{
+	uint32_t log = s32(e, S_BLOCK_LOG), cluster = s32(e, S_CLUSTER_LOG);
+	uint64_t groups, most;
+
+	if (log > 6 || s32(e, S_FIRST) > 1)
+		return false;
+	e->block = UINT32_C(1024) << log;
+	e->ratio = 1;
+	if ((e->ro & RO_BIGALLOC) != 0) {
+		if (cluster < log || cluster > 20)
+			return false;
+		e->ratio = UINT32_C(1) << (cluster - log);
+	}
+	e->first = s32(e, S_FIRST);
+	e->blocks = s32(e, S_BLOCKS);
+	e->desc_size = 32;
+	if ((e->incompat & IN_64BIT) != 0) {
+		e->blocks |= (uint64_t)s32(e, S_BLOCKS_HI) << 32;
+		e->desc_size = s16(e, S_DESC_SIZE);
+	}
+	e->per_group = s32(e, S_PER_GROUP);
+	e->inodes_per = s32(e, S_INODES_PER);
+	e->inode_size = s32(e, S_REVISION) == 0 ? 128 : s16(e, S_INODE_SIZE);
+	most = (uint64_t)e->block * 8 * e->ratio;
+	if (e->blocks <= e->first || e->per_group < 8 || e->per_group > most ||
+	    e->per_group % (8 * e->ratio) != 0 || e->inodes_per == 0 ||
+	    e->inodes_per > e->block * 8 || e->blocks > INT64_MAX / e->block ||
+	    !fs_power_of_two(e->inode_size) || e->inode_size < 128 ||
+	    e->inode_size > e->block || !fs_power_of_two(e->desc_size) ||
+	    e->desc_size < 32 || e->desc_size > e->block)
+		return false;
+	groups = (e->blocks - e->first + e->per_group - 1) / e->per_group;
+	if (groups > UINT32_MAX)
+		return false;
+	e->groups = (uint32_t)groups;
+	e->desc_per = e->block / e->desc_size;
+	e->desc_blocks = (uint32_t)((groups + e->desc_per - 1) / e->desc_per);
+	e->table = (uint32_t)(((uint64_t)e->inodes_per * e->inode_size +
+	    e->block - 1) / e->block);
+	return true;
+}
+
+static void
+type_of(struct ext *e)
+{
+	char *type = e->io->map->type;
+
+	strcpy(type, "ext2");
+	if ((e->ro & ~(uint32_t)RO_OLD) != 0 ||
+	    (e->incompat & ~(uint32_t)(IN_OLD | IN_JOURNAL)) != 0)
+		type[3] = '4';
+	else if ((s32(e, S_COMPAT) & COMPAT_JOURNAL) != 0)
+		type[3] = '3';
+}
+
+/* Read a superblock; false when there is none. */
+static bool
+superblock(struct ext *e, uint64_t at)
+{
+	if (fs_get(e->io, at, e->super, sizeof(e->super)) != 0 ||
+	    s16(e, S_MAGIC) != MAGIC)
+		return false;
+	e->incompat = s32(e, S_INCOMPAT);
+	e->ro = s32(e, S_RO);
+	e->meta_csum = (e->ro & RO_CSUM) != 0;
+	e->journal = (s32(e, S_COMPAT) & COMPAT_JOURNAL) != 0 ?
+	    s32(e, S_JOURNAL) : 0;
+	e->desc_csum = e->meta_csum || (e->ro & RO_GDT_CSUM) != 0;
+	e->seed = (e->incompat & IN_SEED) != 0 ? s32(e, S_SEED) :
+	    fs_crc32c(~UINT32_C(0), e->super + S_UUID, 16);
+	return geometry(e);
+}
+
+/* Order only: the copies that lie where the usual ones do. */
+static bool
+backup(struct ext *e)
+{
+	static const unsigned copies[] = { 1, 3, 5, 7, 9, 25, 27, 49 };
+	uint64_t block;
+	size_t i;
+
+	for (block = 4096; block >= 1024; block /= 2)
+		for (i = 0; i < sizeof(copies) / sizeof(*copies); i++)
+			if (superblock(e, block * (copies[i] * block * 8 +
+			    (block == 1024))) && e->block == block &&
+			    s16(e, S_GROUP) == copies[i])
+				return true;
+	return false;
+}
+
+static void
+judge(struct ext *e)
+{
+	struct fs_io *io = e->io;
+	unsigned state = s16(e, S_STATE);
+
+	if ((e->incompat & ~(uint32_t)IN_KNOWN) != 0 ||
+	    (e->ro & ~(uint32_t)RO_KNOWN) != 0)
+		fs_doubt(io, FS_UNKNOWN, "it has features that are not known");
+	if (e->meta_csum && s32(e, S_CSUM) != fs_crc32c(~UINT32_C(0), e->super,
+	    S_CSUM))
+		fs_doubt(io, FS_DAMAGED, "the checksum of its superblock is "
+		    "wrong");
+	if (e->blocks > io->src->length / e->block)
+		fs_doubt(io, FS_DAMAGED, "it is longer than what it lies in");
+	if ((e->incompat & IN_RECOVER) != 0)
+		fs_doubt(io, FS_DIRTY, "its journal holds changes");
+	if ((state & STATE_ERROR) != 0)
+		fs_doubt(io, FS_DAMAGED, "it has errors noted: e2fsck");
+	if ((state & STATE_VALID) == 0)
+		fs_doubt(io, FS_DIRTY, "it was not unmounted");
+}
+
+/* --------------------------------------------------------------- groups */
+
+static uint64_t
+group_first(const struct ext *e, uint32_t g)
+{
+	return e->first + (uint64_t)g * e->per_group;
+}
+
+static uint64_t
+group_blocks(const struct ext *e, uint32_t g)
+{
+	uint64_t left = e->blocks - group_first(e, g);
+
+	return left < e->per_group ? left : e->per_group;
+}
+
+static bool
+power_of(uint32_t g, uint32_t base)
+{
+	while (g % base == 0)
+		g /= base;
+	return g == 1;
+}
+
+/* Whether the group begins with a superblock. */
+static bool
+has_super(const struct ext *e, uint32_t g)
+{
+	if (g == 0)
+		return true;
+	if ((s32(e, S_COMPAT) & COMPAT_SPARSE2) != 0)
+		return g == s32(e, S_BACKUPS) || g == s32(e, S_BACKUPS + 4);
+	return g == 1 || (e->ro & RO_SPARSE) == 0 || power_of(g, 3) ||
+	    power_of(g, 5) || power_of(g, 7);
+}
+
+/* Where it lies in there: of blocks of 1024 bytes, never in the first one. */
+static uint64_t
+super_block(const struct ext *e, uint32_t g)
+{
+	return group_first(e, g) + (g == 0 && e->block == SUPER_AT &&
+	    e->first == 0 ? 1 : 0);
+}
+
+/* Descriptors up to this block of them follow each superblock. */
+static uint32_t
+desc_together(const struct ext *e)
+{
+	uint32_t n = s32(e, S_META_BG);
+
+	return (e->incompat & IN_META_BG) != 0 && n < e->desc_blocks ? n :
+	    e->desc_blocks;
+}
+
+/* Superblock and descriptors, where a group has them. */
+static void
+note_super(struct ext *e, uint32_t g)
+{
+	uint64_t at = super_block(e, g), n = 0, i = g / e->desc_per;
+	uint32_t in = g % e->desc_per;
+
+	if (has_super(e, g))
+		n = 1 + (uint64_t)desc_together(e) +
+		    ((e->incompat & IN_META_BG) == 0 ? s16(e, S_RESERVED) : 0);
+	if (i >= desc_together(e) && (in < 2 || in == e->desc_per - 1))
+		n += 1;
+	if (g == 0 && at != 0) {
+		n += at;
+		at = 0;
+	}
+	fs_note_meta(e->io, at * e->block, n * e->block);
+}
+
+static uint64_t
+pair(const unsigned char *d, int low, int high, int bytes, bool wide)
+{
+	return fs_le(d + low, bytes) |
+	    (wide ? fs_le(d + high, bytes) << (8 * bytes) : 0);
+}
+
+static uint16_t
+crc16(uint16_t crc, const unsigned char *p, size_t len)
+{
+	int i;
+
+	for (; len > 0; len--) {
+		crc ^= *p++;
+		for (i = 0; i < 8; i++)
+			crc = (uint16_t)(crc >> 1 ^ (crc & 1 ? 0xa001 : 0));
+	}
+	return crc;
+}
+
+/* The checksum that a descriptor should have. */
+static uint16_t
+desc_csum(const struct ext *e, const unsigned char *d, uint32_t g)
+{
+	unsigned char number[4] = { (unsigned char)g, (unsigned char)(g >> 8),
+		(unsigned char)(g >> 16), (unsigned char)(g >> 24) };
+	static const unsigned char none[2];
+	size_t rest = e->desc_size - D_CSUM - 2;
+	uint16_t old;
+	uint32_t crc;
+
+	if (!e->meta_csum) {
+		old = crc16(0xffff, e->super + S_UUID, 16);
+		old = crc16(old, number, sizeof(number));
+		old = crc16(old, d, D_CSUM);
+		return crc16(old, d + D_CSUM + 2, rest);
+	}
+	crc = fs_crc32c(e->seed, number, sizeof(number));
+	crc = fs_crc32c(crc, d, D_CSUM);
+	crc = fs_crc32c(crc, none, sizeof(none));
+	return (uint16_t)fs_crc32c(crc, d + D_CSUM + 2, rest);
+}
+
+/* What a descriptor says; its structures must lie in the file system. */
+static void
+parse(const struct ext *e, const unsigned char *d, uint32_t g,
+    struct ext_group *to)
+{
+	bool wide = (e->incompat & IN_64BIT) != 0 && e->desc_size >= 64;
+
+	to->number = g;
+	to->bitmap = pair(d, D_BITMAP, D_HIGH + D_BITMAP, 4, wide);
+	to->inodes = pair(d, D_INODES, D_HIGH + D_INODES, 4, wide);
+	to->table = pair(d, D_TABLE, D_HIGH + D_TABLE, 4, wide);
+	to->free = pair(d, D_FREE, D_FREE_HI, 2, wide);
+	to->unused = e->desc_csum ? pair(d, D_UNUSED, D_UNUSED_HI, 2, wide) : 0;
+	to->csum = (uint32_t)pair(d, D_BITMAP_CSUM, D_BITMAP_CSUM_HI, 2, wide);
+	to->csum_mask = wide ? UINT32_MAX : UINT16_MAX;
+	to->empty = e->desc_csum && !e->backup &&
+	    (fs_le(d + D_FLAGS, 2) & BLOCK_UNINIT) != 0;
+	to->sound = to->bitmap > 0 && to->bitmap < e->blocks &&
+	    to->inodes > 0 && to->inodes < e->blocks && to->table > 0 &&
+	    to->table <= e->blocks && e->table <= e->blocks - to->table;
+	if (to->sound && e->desc_csum && fs_exact(e->io))
+		to->sound = fs_le(d + D_CSUM, 2) == desc_csum(e, d, g);
+	if (to->unused > e->inodes_per)
+		to->unused = 0;
+}
+
+static void
+note_group(struct ext *e, const struct ext_group *g)
+{
+	uint64_t in_use = (uint64_t)(e->inodes_per - g->unused) * e->inode_size;
+	uint64_t table = (uint64_t)e->table * e->block;
+
+	note_super(e, g->number);
+	if (!g->sound)
+		return;
+	fs_note_meta(e->io, g->bitmap * e->block, e->block);
+	fs_note_meta(e->io, g->inodes * e->block, e->block);
+	/* For a rescue the part without inodes is not worth the time. */
+	fs_note_meta(e->io, g->table * e->block, fs_exact(e->io) ? table :
+	    (in_use + e->block - 1) / e->block * e->block);
+}
+
+/* The bits of a group; whether they agree with what is said of them. */
+static bool
+proven(struct ext *e, const struct ext_group *g, const unsigned char *bits)
+{
+	uint64_t clusters = (group_blocks(e, g->number) + e->ratio - 1) /
+	    e->ratio, i, n = 0;
+	size_t bytes = e->per_group / e->ratio / 8;
+
+	if (e->meta_csum && ((fs_crc32c(e->seed, bits, bytes) ^ g->csum) &
+	    g->csum_mask) != 0)
+		return false;
+	for (i = 0; i < clusters / 8; i++)
+		n += 8 - (unsigned)__builtin_popcount(bits[i]);
+	for (i *= 8; i < clusters; i++)
+		n += !(bits[i / 8] >> (i % 8) & 1);
+	e->free += n;
+	return n == g->free;
+}
+
+static void
+take_bits(struct ext *e, const struct ext_group *g, const unsigned char *bits)
+{
+	uint64_t at = group_first(e, g->number), n = group_blocks(e, g->number);
+	uint64_t clusters = n / e->ratio;	/* only those that are whole */
+
+	if (fs_exact(e->io) && !proven(e, g, bits)) {
+		e->wrong++;
+		return;
+	}
+	fs_note_bits(e->io, bits, 0, clusters, at * e->block,
+	    (uint64_t)e->ratio * e->block);
+}
+
+static void
+take_empty(struct ext *e, const struct ext_group *g)
+{
+	e->free += g->free;
+	fs_note_free(e->io, group_first(e, g->number) * e->block,
+	    group_blocks(e, g->number) * e->block);
+}
+
+/* How many of these have bitmaps that follow each other on the disk. */
+static size_t
+together(const struct ext *e, const struct ext_group *g, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && i < FS_PIECE / e->block && g[i].sound && !g[i].empty &&
+	    g[i].bitmap == g[0].bitmap + i)
+		i++;
+	return i;
+}
+
+static void
+take_groups(struct ext *e, const struct ext_group *g, size_t n)
+{
+	size_t i, k, run;
+
+	for (i = 0; i < n; i += run) {
+		run = 1;
+		note_group(e, &g[i]);
+		if (!g[i].sound) {
+			e->wrong++;
+		} else if (g[i].empty) {
+			take_empty(e, &g[i]);
+		} else {
+			run = together(e, &g[i], n - i);
+			fs_get_units(e->io, g[i].bitmap * e->block, e->bits,
+			    e->block, run, 0xff);
+			for (k = 0; k < run; k++)
+				take_bits(e, &g[i + k], e->bits + k * e->block);
+			for (k = 1; k < run; k++)
+				note_group(e, &g[i + k]);
+		}
+	}
+}
+
+/* The place of a block of descriptors, or of its copy behind a superblock. */
+static uint64_t
+desc_place(const struct ext *e, uint32_t i, uint32_t copy)
+{
+	uint32_t g = i * e->desc_per;
+
+	if (i < desc_together(e))
+		return super_block(e, copy) + 1 + i;
+	return super_block(e, g) + (has_super(e, g) ? 1 : 0);
+}
+
+static bool
+read_descs(struct ext *e, uint32_t i)
+{
+	static const uint32_t copies[] = { 0, 1, 3, 5, 7, 9 };
+	size_t k, n = fs_exact(e->io) ? 1 : sizeof(copies) / sizeof(*copies);
+
+	for (k = 0; k < n; k++) {
+		if (e->backup && k == 0)
+			continue;
+		if (copies[k] < e->groups && has_super(e, copies[k]) &&
+		    fs_get(e->io, desc_place(e, i, copies[k]) * e->block,
+		    e->descs, e->block) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+groups(struct ext *e)
+{
+	struct ext_group g[BATCH];
+	uint32_t i, k, n, at, left;
+
+	for (i = 0; i < e->desc_blocks && !e->io->poor; i++) {
+		at = i * e->desc_per;
+		left = e->groups - at;
+		left = left < e->desc_per ? left : e->desc_per;
+		if (!read_descs(e, i)) {
+			e->wrong += left;
+			for (k = 0; k < left; k++)
+				note_super(e, at + k);
+			continue;
+		}
+		for (k = 0; k < left; k += n) {
+			for (n = 0; n < BATCH && k + n < left; n++)
+				parse(e, e->descs + (size_t)e->desc_size *
+				    (k + n), at + k + n, &g[n]);
+			take_groups(e, g, n);
+			if (fs_deep(e->io))
+				ext_inodes(e, g, n);
+		}
+	}
+}
+
+/* -------------------------------------------------------------- journal */
+
+/*
+ * The flag that says so is set while it is mounted; but e2fsck looks at the
+ * journal as well, and replays what it finds.
+ */
+static void
+journal(struct ext *e)
+{
+	uint32_t g = (e->journal - 1) / e->inodes_per;
+	unsigned char head[64];
+	struct ext_group group;
+	uint64_t at = 0;
+
+	if (e->journal == 0)
+		return;
+	if (g < e->groups && g < e->desc_per) {
+		parse(e, e->descs + (size_t)g * e->desc_size, g, &group);
+		at = group.sound ? ext_first_block(e, group.table,
+		    (e->journal - 1) % e->inodes_per) : 0;
+	}
+	if (at == 0 || fs_get(e->io, at * e->block, head,
+	    sizeof(head)) != 0 || fs_be(head, 4) != 0xc03b3998)
+		fs_doubt(e->io, FS_DAMAGED, "its journal cannot be read");
+	else if (fs_be(head + JBD2_START, 4) != 0)
+		fs_doubt(e->io, FS_DIRTY, "its journal holds changes");
+}
+
+static void
+sum_up(struct ext *e)
+{
+	uint64_t said = s32(e, S_FREE);
+
+	if ((e->incompat & IN_64BIT) != 0)
+		said |= (uint64_t)s32(e, S_FREE_HI) << 32;
+	if (e->wrong > 0)
+		fs_hurt(e->io, "%u of %u block groups cannot be believed",
+		    e->wrong, e->groups);
+	else if (!e->meta_csum && fs_exact(e->io) && said !=
+	    e->free * e->ratio)
+		fs_doubt(e->io, FS_DAMAGED, "its counts of free blocks "
+		    "disagree: e2fsck");
+}
+
+static void
+read_all(struct ext *e)
+{
+	struct fs_io *io = e->io;
+
+	e->descs = fs_alloc(io, e->block);
+	e->bits = fs_alloc(io, FS_PIECE);
+	e->nodes = fs_alloc(io, (size_t)EXT_DEPTH * e->block);
+	if (io->poor)
+		return;
+	judge(e);
+	if (fs_exact(io) && !io->whole && read_descs(e, 0))
+		journal(e);
+	if (!io->whole || !fs_exact(io)) {
+		groups(e);
+		sum_up(e);
+	}
+}
+
+bool
+fs_read_ext(struct fs_io *io)
+{
+	struct ext e = { .io = io };
+
+	if (!superblock(&e, SUPER_AT)) {
+		if (fs_exact(io) || !backup(&e))
+			return false;
+		e.backup = true;
+		fs_doubt(io, FS_DAMAGED, "its superblock is lost");
+	}
+	type_of(&e);
+	if ((e.incompat & IN_JOURNAL) != 0) {
+		fs_doubt(io, FS_UNKNOWN, "it is the journal of another one");
+		return true;
+	}
+	fs_label(io, e.super + S_LABEL, 16);
+	read_all(&e);
+	free(e.descs);
+	free(e.bits);
+	free(e.nodes);
+	return true;
+}

@@ -1,0 +1,65 @@
+/*
+ * ext2, ext3, ext4: what their groups (fsext.c) and inodes (fsext_inode.c)
+ * are read with.
+ */
+#ifndef PARDD_FSEXT_H
+#define PARDD_FSEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fskinds.h"
+
+enum { EXT_DEPTH = 6 };	/* of a tree, with its leaves */
+
+struct ext {
+	struct fs_io	*io;
+	unsigned char	 super[1024];
+	uint32_t	 incompat, ro;
+	bool		 meta_csum;	/* checksums everywhere, CRC-32C */
+	bool		 desc_csum;	/* of the descriptors at least */
+	bool		 backup;	/* the superblock is a copy */
+	uint32_t	 seed;		/* of the checksums */
+	uint32_t	 block;		/* bytes */
+	uint32_t	 ratio;		/* blocks of a cluster, a bit each */
+	uint32_t	 first;		/* block of the first group */
+	uint64_t	 blocks;
+	uint32_t	 per_group;	/* blocks */
+	uint32_t	 groups;
+	uint32_t	 desc_size;	/* bytes */
+	uint32_t	 desc_per, desc_blocks;	/* in a block; blocks of them */
+	uint32_t	 inodes_per;	/* of a group */
+	uint32_t	 inode_size;	/* bytes */
+	uint32_t	 journal;	/* its inode, or 0 */
+	uint32_t	 table;		/* blocks of a group's inodes */
+	uint64_t	 free;		/* clusters, found */
+	uint32_t	 wrong;		/* groups that count as used */
+	unsigned char	*descs;		/* a block */
+	unsigned char	*bits;		/* FS_PIECE */
+	unsigned char	*nodes;		/* EXT_DEPTH blocks, of a tree */
+};
+
+struct ext_group {
+	uint32_t	 number;
+	uint64_t	 bitmap, inodes, table;	/* blocks */
+	uint64_t	 free;		/* clusters */
+	uint64_t	 unused;	/* inodes at the end of the table */
+	uint32_t	 csum, csum_mask;	/* of the bitmap */
+	bool		 empty;		/* the bitmap was never written */
+	bool		 sound;		/* the descriptor is */
+};
+
+/*
+ * The block that an inode begins with, or 0: "index" counts in the table of
+ * inodes that begins at the block "table".
+ */
+uint64_t ext_first_block(struct ext *, uint64_t table, uint32_t index);
+
+/*
+ * Note directories, the journal, and the blocks that lead to blocks, of the
+ * inodes of n groups.  Uses e->bits.
+ */
+void ext_inodes(struct ext *, const struct ext_group *, size_t n);
+
+#endif

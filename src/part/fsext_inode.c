@@ -1,0 +1,183 @@
+/*
+ * ext2, ext3, ext4: the blocks that hold no file's data but lead to it, for a
+ * rescue that reads them first.  Every number is only a guess; what leads
+ * nowhere is passed by.
+ *
+ * A block that lists blocks of data only is noted without being read.
+ */
+#include <string.h>
+
+#include "fsext.h"
+
+enum {				/* of an inode */
+	I_MODE = 0x0, I_LINKS = 0x1a, I_FLAGS = 0x20, I_BLOCK = 0x28,
+	I_ACL = 0x68, I_ACL_HI = 0x76,
+	I_BLOCK_SIZE = 60,
+	MODE_KIND = 0xf000, MODE_FOLDER = 0x4000, MODE_FILE = 0x8000,
+	FLAG_EXTENTS = 0x80000, FLAG_INLINE = 0x10000000,
+	INO_RESIZE = 7, INO_FIRST = 11,
+};
+
+enum {				/* of a node of extents, and its entries */
+	NODE_MAGIC = 0xf30a,
+	N_ENTRIES = 2, N_DEPTH = 6, N_SIZE = 12,
+	E_LENGTH = 4, E_START_HI = 6, E_START = 8,	/* in a leaf */
+	X_LEAF = 4, X_LEAF_HI = 8,			/* above */
+	LENGTH_MOST = 32768,	/* more: so many less, not written yet */
+};
+
+enum { DIRECT = 12, LEVELS = 3 };
+
+struct walk {
+	struct ext	*e;
+	bool		 data;	/* the contents are to be noted, too */
+};
+
+static void
+note(const struct walk *w, uint64_t block, uint64_t n)
+{
+	if (block > 0 && block < w->e->blocks)
+		fs_note_meta(w->e->io, block * w->e->block, n * w->e->block);
+}
+
+static bool
+node_at(const struct walk *w, uint64_t block, int depth)
+{
+	struct ext *e = w->e;
+
+	return block > 0 && block < e->blocks && fs_get(e->io, block * e->block,
+	    e->nodes + (size_t)depth * e->block, e->block) == 0;
+}
+
+static uint64_t
+child(const unsigned char *entry)
+{
+	return fs_le(entry + X_LEAF, 4) | fs_le(entry + X_LEAF_HI, 2) << 32;
+}
+
+static uint64_t
+start(const unsigned char *entry)
+{
+	return fs_le(entry + E_START, 4) | fs_le(entry + E_START_HI, 2) << 32;
+}
+
+/* A node of a tree of extents that is "depth" above its leaves. */
+static void
+extents(const struct walk *w, const unsigned char *node, size_t size, int depth)
+{
+	const unsigned char *entry = node + N_SIZE;
+	size_t n = (size_t)fs_le(node + N_ENTRIES, 2), i;
+	uint64_t length;
+
+	if (fs_le(node, 2) != NODE_MAGIC || fs_le(node + N_DEPTH, 2) !=
+	    (uint64_t)depth || n > size / N_SIZE - 1)
+		return;
+	for (i = 0; i < n; i++, entry += N_SIZE) {
+		if (depth > 0) {
+			note(w, child(entry), 1);
+			if ((depth > 1 || w->data) &&
+			    node_at(w, child(entry), depth - 1))
+				extents(w, w->e->nodes + (size_t)(depth - 1) *
+				    w->e->block, w->e->block, depth - 1);
+		} else if (w->data) {
+			length = fs_le(entry + E_LENGTH, 2);
+			note(w, start(entry), length > LENGTH_MOST ?
+			    length - LENGTH_MOST : length);
+		}
+	}
+}
+
+/* A block of block numbers, "level" above those of data. */
+static void
+indirect(const struct walk *w, uint64_t block, int level)
+{
+	const unsigned char *list = w->e->nodes + (size_t)level * w->e->block;
+	size_t i;
+
+	note(w, block, 1);
+	if ((level == 0 && !w->data) || !node_at(w, block, level))
+		return;
+	for (i = 0; i < w->e->block; i += 4)
+		if (level == 0)
+			note(w, fs_le(list + i, 4), 1);
+		else if (fs_le(list + i, 4) != 0)
+			indirect(w, fs_le(list + i, 4), level - 1);
+}
+
+static void
+inode(struct ext *e, const unsigned char *p, uint32_t ino)
+{
+	uint64_t mode = fs_le(p + I_MODE, 2) & MODE_KIND;
+	uint64_t flags = fs_le(p + I_FLAGS, 4), depth;
+	struct walk w = { .e = e };
+	int i;
+
+	if (fs_le(p + I_LINKS, 2) == 0 && ino >= INO_FIRST)
+		return;
+	w.data = mode == MODE_FOLDER || ino == e->journal || ino == INO_RESIZE;
+	note(&w, fs_le(p + I_ACL, 4) | fs_le(p + I_ACL_HI, 2) << 32, 1);
+	if ((!w.data && mode != MODE_FILE) || (flags & FLAG_INLINE) != 0)
+		return;
+	if ((flags & FLAG_EXTENTS) != 0) {
+		depth = fs_le(p + I_BLOCK + N_DEPTH, 2);
+		if (depth < EXT_DEPTH)
+			extents(&w, p + I_BLOCK, I_BLOCK_SIZE, (int)depth);
+		return;
+	}
+	for (i = 0; i < DIRECT && w.data; i++)
+		note(&w, fs_le(p + I_BLOCK + (size_t)i * 4, 4), 1);
+	for (i = 0; i < LEVELS; i++)
+		if (fs_le(p + I_BLOCK + (size_t)(DIRECT + i) * 4, 4) != 0)
+			indirect(&w, fs_le(p + I_BLOCK + (size_t)(DIRECT + i) *
+			    4, 4), i);
+}
+
+static void
+table(struct ext *e, const struct ext_group *g)
+{
+	uint32_t n = e->inodes_per - (uint32_t)g->unused, i, k, many;
+	uint32_t ino = g->number * e->inodes_per + 1, most;
+	uint64_t at = g->table * e->block;
+
+	most = FS_PIECE / e->inode_size;
+	for (i = 0; i < n; i += many) {
+		many = n - i < most ? n - i : most;
+		fs_get_units(e->io, at + (uint64_t)i * e->inode_size, e->bits,
+		    e->inode_size, many, 0);
+		for (k = 0; k < many; k++)
+			inode(e, e->bits + (size_t)k * e->inode_size,
+			    ino + i + k);
+	}
+}
+
+void
+ext_inodes(struct ext *e, const struct ext_group *g, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (g[i].sound)
+			table(e, &g[i]);
+}
+
+uint64_t
+ext_first_block(struct ext *e, uint64_t table_at, uint32_t index)
+{
+	unsigned char p[128];
+	const unsigned char *entry = p + I_BLOCK + N_SIZE;
+	uint64_t depth;
+
+	if (fs_get(e->io, table_at * e->block + (uint64_t)index * e->inode_size,
+	    p, sizeof(p)) != 0)
+		return 0;
+	if ((fs_le(p + I_FLAGS, 4) & FLAG_EXTENTS) == 0)
+		return fs_le(p + I_BLOCK, 4);
+	depth = fs_le(p + I_BLOCK + N_DEPTH, 2);
+	for (; depth > 0 && depth < EXT_DEPTH; depth--) {
+		if (fs_le(entry - N_SIZE, 2) != NODE_MAGIC || !node_at(
+		    &(struct walk){ .e = e }, child(entry), 0))
+			return 0;
+		entry = e->nodes + N_SIZE;
+	}
+	return fs_le(entry - N_SIZE, 2) == NODE_MAGIC ? start(entry) : 0;
+}

@@ -1,0 +1,18 @@
+/*
+ * The kinds of file systems that are known, each in a file of its own.
+ */
+#ifndef PARDD_FSKINDS_H
+#define PARDD_FSKINDS_H
+
+#include <stdbool.h>
+
+#include "fsread.h"
+
+/*
+ * Read it.  False, and nothing noted, when there is none of that kind; else the
+ * type, the label, the state, what is free and where the structures are.
+ */
+bool fs_read_ext(struct fs_io *);
+bool fs_read_swap(struct fs_io *);
+
+#endif

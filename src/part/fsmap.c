@@ -1,0 +1,120 @@
+/*
+ * Which reader takes a partition, and what becomes of what it says.
+ */
+#include "part/fsmap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fskinds.h"
+
+static const struct kind {
+	const char	*type;		/* of libblkid */
+	bool		(*read)(struct fs_io *);
+} kinds[] = {
+	{ "ext2", fs_read_ext },
+	{ "ext3", fs_read_ext },
+	{ "ext4", fs_read_ext },
+	{ "swap", fs_read_swap },
+	{ "swsuspend", fs_read_swap },
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(*kinds) };
+
+static const struct kind *
+kind_of(const char *type)
+{
+	size_t i;
+
+	for (i = 0; i < KINDS; i++)
+		if (strcmp(kinds[i].type, type) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+/* Nothing is known of it. */
+static void
+forget(struct fs_io *io)
+{
+	fs_map_free(io->map);
+	*io->map = (struct fs_map){ .state = FS_CLEAN,
+		.reads = io->map->reads, .bytes_read = io->map->bytes_read };
+	io->whole = false;
+}
+
+/* The one kind that it is; two are none. */
+static void
+look(struct fs_io *io)
+{
+	bool (*found)(struct fs_io *) = NULL;
+	size_t i;
+
+	for (i = 0; i < KINDS; i++) {
+		if ((i > 0 && kinds[i].read == kinds[i - 1].read) ||
+		    !kinds[i].read(io))
+			continue;
+		if (found != NULL) {
+			forget(io);
+			fs_doubt(io, FS_UNKNOWN, "it looks like two kinds of "
+			    "file system");
+			return;
+		}
+		found = kinds[i].read;
+		if (!fs_exact(io))
+			return;
+	}
+	if (found == NULL)
+		fs_doubt(io, FS_UNKNOWN, "it is no file system that is known");
+}
+
+static void
+read_map(struct fs_io *io, const char *type)
+{
+	const struct kind *kind;
+
+	if (type == NULL || *type == '\0') {
+		look(io);
+		return;
+	}
+	kind = kind_of(type);
+	if (kind == NULL)
+		fs_doubt(io, FS_UNKNOWN, "it is none that can be read");
+	else if (!kind->read(io))
+		fs_doubt(io, FS_DAMAGED, "it is not what its signature says");
+}
+
+int
+fs_map_read(const char *type, const struct fs_source *src, unsigned how,
+    struct fs_map *m)
+{
+	struct fs_io io = { .src = src, .map = m, .how = how };
+
+	*m = (struct fs_map){ .state = FS_CLEAN };
+	io.budget = (16 << 20) + src->length / 2;
+	read_map(&io, type);
+	if (io.whole && fs_exact(&io))
+		m->free.n = 0;
+	fs_settle(&io);
+	if ((how & (FS_META | FS_DEEP)) == 0)
+		m->meta.n = 0;
+	return io.poor ? ENOMEM : 0;
+}
+
+void
+fs_map_free(struct fs_map *m)
+{
+	free(m->free.at);
+	free(m->meta.at);
+	m->free = m->meta = (struct fs_extents){ .at = NULL };
+}
+
+const char *
+fs_state_name(enum fs_state state)
+{
+	static const char *const name[] = { [FS_CLEAN] = "clean",
+		[FS_DIRTY] = "dirty", [FS_DAMAGED] = "damaged",
+		[FS_UNKNOWN] = "unknown" };
+
+	return name[state];
+}

@@ -1,0 +1,402 @@
+/*
+ * Reading file systems: what all kinds of them need.
+ *
+ * The lists of extents have a limit.  When one is full, what is free loses its
+ * shortest extents, and what is a structure swallows the shortest gaps: both
+ * ways more counts as used, which costs time and loses nothing.
+ */
+#include "fsread.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FREE_MOST = 1 << 20,	/* extents of 16 bytes */
+	META_MOST = 1 << 18,
+	GRAIN = 4096,		/* bytes; the first that is lost or swallowed */
+};
+
+/* ------------------------------------------------------------- reading */
+
+int
+fs_get(struct fs_io *io, uint64_t off, void *buf, size_t len)
+{
+	if (off > io->src->length || len > io->src->length - off)
+		return ERANGE;
+	if (len > io->budget)
+		return EFBIG;
+	io->budget -= len;
+	io->map->reads++;
+	io->map->bytes_read += len;
+	return io->src->read(io->src->arg, off, buf, len);
+}
+
+size_t
+fs_get_units(struct fs_io *io, uint64_t off, unsigned char *buf, size_t unit,
+    size_t n, int filler)
+{
+	size_t i, lost = 0;
+
+	if (fs_get(io, off, buf, n * unit) == 0)
+		return 0;
+	for (i = 0; i < n; i++)
+		if (n == 1 || fs_get(io, off + i * unit, buf + i * unit,
+		    unit) != 0) {
+			memset(buf + i * unit, filler, unit);
+			lost++;
+		}
+	return lost;
+}
+
+void *
+fs_alloc(struct fs_io *io, size_t bytes)
+{
+	void *p = calloc(1, bytes);
+
+	if (p == NULL)
+		io->poor = true;
+	return p;
+}
+
+uint64_t
+fs_le(const unsigned char *p, int bytes)
+{
+	uint64_t v = 0;
+
+	while (bytes-- > 0)
+		v = v << 8 | p[bytes];
+	return v;
+}
+
+uint64_t
+fs_be(const unsigned char *p, int bytes)
+{
+	uint64_t v = 0;
+
+	for (; bytes > 0; bytes--)
+		v = v << 8 | *p++;
+	return v;
+}
+
+bool
+fs_power_of_two(uint64_t n)
+{
+	return n != 0 && (n & (n - 1)) == 0;
+}
+
+/* A nibble at a time: the table is in the program, and there is no state. */
+uint32_t
+fs_crc32c(uint32_t crc, const void *buf, size_t len)
+{
+	static const uint32_t table[16] = {
+		0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1,
+		0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
+		0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
+		0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
+	};
+	const unsigned char *p = buf;
+
+	for (; len > 0; len--) {
+		crc ^= *p++;
+		crc = table[crc & 15] ^ crc >> 4;
+		crc = table[crc & 15] ^ crc >> 4;
+	}
+	return crc;
+}
+
+/* ------------------------------------------------------------- extents */
+
+static int
+by_place(const void *a, const void *b)
+{
+	const struct fs_extent *x = a, *y = b;
+
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+/* Sort, and join what touches or is no farther apart than "gap". */
+static void
+join(struct fs_extents *e, uint64_t gap)
+{
+	uint64_t end;
+	size_t i, n = 0;
+
+	if (e->mixed)
+		qsort(e->at, e->n, sizeof(*e->at), by_place);
+	e->mixed = false;
+	for (i = 0; i < e->n; i++) {
+		end = e->at[i].off + e->at[i].len;
+		if (n == 0 || e->at[i].off > e->at[n - 1].off +
+		    e->at[n - 1].len + gap)
+			e->at[n++] = e->at[i];
+		else if (end > e->at[n - 1].off + e->at[n - 1].len)
+			e->at[n - 1].len = end - e->at[n - 1].off;
+	}
+	e->n = n;
+}
+
+static void
+drop_short(struct fs_extents *e)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < e->n; i++)
+		if (e->at[i].len >= e->grain)
+			e->at[n++] = e->at[i];
+	e->n = n;
+}
+
+/* Room for one more. */
+static int
+make_room(struct fs_extents *e)
+{
+	size_t room = e->room == 0 ? 256 : 2 * e->room;
+	struct fs_extent *at;
+
+	if (e->n < e->room)
+		return 0;
+	at = realloc(e->at, room * sizeof(*at));
+	if (at == NULL)
+		return ENOMEM;
+	e->at = at;
+	e->room = room;
+	return 0;
+}
+
+static int
+append(struct fs_extents *e, uint64_t off, uint64_t len)
+{
+	struct fs_extent *last = e->n > 0 ? &e->at[e->n - 1] : NULL;
+	int err;
+
+	if (last != NULL && off == last->off + last->len) {
+		last->len += len;
+		return 0;
+	}
+	err = make_room(e);
+	if (err != 0)
+		return err;
+	if (e->n > 0 && off < e->at[e->n - 1].off)
+		e->mixed = true;
+	e->at[e->n++] = (struct fs_extent){ .off = off, .len = len };
+	return 0;
+}
+
+static uint64_t
+next_grain(const struct fs_extents *e)
+{
+	return e->grain == 0 ? GRAIN : 2 * e->grain;
+}
+
+/* What lies in the partition, or 0. */
+static uint64_t
+within(const struct fs_io *io, uint64_t off, uint64_t len)
+{
+	if (off >= io->src->length)
+		return 0;
+	return len < io->src->length - off ? len : io->src->length - off;
+}
+
+void
+fs_note_free(struct fs_io *io, uint64_t off, uint64_t len)
+{
+	struct fs_extents *e = &io->map->free;
+
+	len = within(io, off, len);
+	if (len == 0 || len < e->grain)
+		return;
+	if (e->n >= FREE_MOST) {
+		join(e, 0);
+		while (e->n > FREE_MOST / 2) {
+			e->grain = next_grain(e);
+			drop_short(e);
+		}
+	}
+	if (append(e, off, len) != 0)
+		io->poor = true;
+}
+
+void
+fs_note_meta(struct fs_io *io, uint64_t off, uint64_t len)
+{
+	struct fs_extents *e = &io->map->meta;
+
+	len = within(io, off, len);
+	if (len == 0)
+		return;
+	if (e->n >= META_MOST) {
+		join(e, e->grain);
+		while (e->n > META_MOST / 2) {
+			e->grain = next_grain(e);
+			join(e, e->grain);
+		}
+	}
+	if (append(e, off, len) != 0)
+		io->poor = true;
+}
+
+uint64_t
+fs_note_bits(struct fs_io *io, const unsigned char *bits, uint64_t first,
+    uint64_t last, uint64_t off, uint64_t unit)
+{
+	uint64_t i, run, n = 0;
+
+	for (i = first; i < last; i += run) {
+		run = 1;
+		if (i % 8 == 0 && bits[i / 8] == 0xff) {
+			run = last - i < 8 ? last - i : 8;
+			continue;
+		}
+		if (bits[i / 8] >> (i % 8) & 1)
+			continue;
+		while (i + run < last &&
+		    !(bits[(i + run) / 8] >> ((i + run) % 8) & 1))
+			run += (i + run) % 8 == 0 && last - i - run >= 8 &&
+			    bits[(i + run) / 8] == 0 ? 8 : 1;
+		fs_note_free(io, off + i * unit, run * unit);
+		n += run;
+	}
+	return n;
+}
+
+/* "from" without "less", both in order. */
+static int
+subtract(struct fs_extents *from, const struct fs_extents *less)
+{
+	struct fs_extents out = { .grain = from->grain };
+	uint64_t off, end, to;
+	size_t i, k = 0, j;
+
+	for (i = 0; i < from->n; i++) {
+		off = from->at[i].off;
+		end = off + from->at[i].len;
+		while (k < less->n && less->at[k].off + less->at[k].len <= off)
+			k++;
+		for (j = k; off < end; j++) {
+			to = j < less->n && less->at[j].off < end ?
+			    less->at[j].off : end;
+			if (to > off && append(&out, off, to - off) != 0) {
+				free(out.at);
+				return ENOMEM;
+			}
+			if (to == end)
+				break;
+			off = less->at[j].off + less->at[j].len;
+		}
+	}
+	free(from->at);
+	*from = out;
+	return 0;
+}
+
+void
+fs_settle(struct fs_io *io)
+{
+	struct fs_map *m = io->map;
+	size_t i;
+
+	join(&m->free, 0);
+	join(&m->meta, 0);
+	if (m->meta.n > 0 && m->free.n > 0 && subtract(&m->free, &m->meta) != 0)
+		io->poor = true;
+	m->free_bytes = 0;
+	for (i = 0; i < m->free.n; i++)
+		m->free_bytes += m->free.at[i].len;
+	m->used = io->src->length - m->free_bytes;
+}
+
+/* ------------------------------------------------------------- judging */
+
+__attribute__((format(printf, 3, 0)))
+static void
+judge(struct fs_io *io, enum fs_state state, const char *fmt, va_list ap)
+{
+	struct fs_map *m = io->map;
+
+	if (m->reason[0] != '\0' && m->state != FS_CLEAN)
+		return;
+	m->state = state;
+	(void)vsnprintf(m->reason, sizeof(m->reason), fmt, ap);
+}
+
+void
+fs_doubt(struct fs_io *io, enum fs_state state, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!io->whole) {		/* it says more than what was hurt */
+		io->map->state = FS_CLEAN;
+		va_start(ap, fmt);
+		judge(io, state, fmt, ap);
+		va_end(ap);
+	}
+	io->whole = true;
+}
+
+void
+fs_hurt(struct fs_io *io, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	judge(io, FS_DAMAGED, fmt, ap);
+	va_end(ap);
+}
+
+bool
+fs_deep(const struct fs_io *io)
+{
+	return (io->how & FS_DEEP) != 0;
+}
+
+bool
+fs_exact(const struct fs_io *io)
+{
+	return (io->how & FS_ORDER) == 0;
+}
+
+/* -------------------------------------------------------------- labels */
+
+void
+fs_label(struct fs_io *io, const unsigned char *from, size_t bytes)
+{
+	char *to = io->map->label;
+	size_t n;
+
+	if (bytes >= sizeof(io->map->label))
+		bytes = sizeof(io->map->label) - 1;
+	n = strnlen((const char *)from, bytes);
+	memcpy(to, from, n);
+	to[n] = '\0';
+}
+
+/* As UTF-8; what is half of a pair becomes a question mark. */
+void
+fs_label_utf16(struct fs_io *io, const unsigned char *from, size_t units)
+{
+	char *to = io->map->label, *end = to + sizeof(io->map->label) - 4;
+	uint32_t c;
+
+	for (; units > 0 && to < end; units--, from += 2) {
+		c = (uint32_t)fs_le(from, 2);
+		if (c == 0)
+			break;
+		if (c >= 0xd800 && c < 0xe000)
+			c = '?';
+		if (c < 0x80) {
+			*to++ = (char)c;
+			continue;
+		}
+		if (c < 0x800) {
+			*to++ = (char)(0xc0 | c >> 6);
+		} else {
+			*to++ = (char)(0xe0 | c >> 12);
+			*to++ = (char)(0x80 | (c >> 6 & 0x3f));
+		}
+		*to++ = (char)(0x80 | (c & 0x3f));
+	}
+	*to = '\0';
+}

@@ -1,0 +1,256 @@
+/*
+ * What a file system uses: lists of extents that have a limit, checksums, and
+ * beginnings that are no file system's or almost one's.
+ *
+ *	fsmap_test [-ormd] [-t TYPE] [-O OFFSET] [-L LENGTH] FILE
+ *
+ * prints what is known of a file system instead: a line of its type, state and
+ * numbers, one of the reason, and the ranges of its map, as OFFSET LENGTH (bytes)
+ * and "free" or "meta".  -o: order, not exact; -m: structures; -d: all of them.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "part/fsmap.h"
+
+#include "../../src/part/fsread.h"
+
+/* ------------------------------------------------------ printing a map */
+
+struct image {
+	int	 fd;
+	uint64_t off;
+};
+
+static int
+from_file(void *arg, uint64_t off, void *buf, size_t len)
+{
+	const struct image *i = arg;
+	ssize_t n = pread(i->fd, buf, len, (off_t)(i->off + off));
+
+	return n < 0 ? errno : n == (ssize_t)len ? 0 : EIO;
+}
+
+static void
+print_all(const struct fs_extents *e, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < e->n; i++)
+		printf("%" PRIu64 " %" PRIu64 " %s\n", e->at[i].off,
+		    e->at[i].len, what);
+}
+
+static int
+print_map(int argc, char **argv)
+{
+	struct image image = { .fd = -1 };
+	struct fs_source src = { .read = from_file, .arg = &image };
+	const char *type = NULL;
+	struct fs_map m;
+	struct stat st;
+	unsigned how = 0;
+	uint64_t began;
+	int c;
+
+	while ((c = getopt(argc, argv, "omdt:O:L:")) != -1)
+		switch (c) {
+		case 'o': how |= FS_ORDER; break;
+		case 'm': how |= FS_META; break;
+		case 'd': how |= FS_META | FS_DEEP; break;
+		case 't': type = optarg; break;
+		case 'O': image.off = strtoull(optarg, NULL, 0); break;
+		case 'L': src.length = strtoull(optarg, NULL, 0); break;
+		default: return 2;
+		}
+	image.fd = open(argv[optind], O_RDONLY | O_CLOEXEC);
+	if (image.fd < 0 || fstat(image.fd, &st) != 0)
+		err(2, "%s", argv[optind]);
+	if (src.length == 0)
+		src.length = (uint64_t)lseek(image.fd, 0, SEEK_END) - image.off;
+	began = clock_ns();
+	if (fs_map_read(type, &src, how, &m) != 0)
+		errx(2, "no memory");
+	began = clock_ns() - began;
+	printf("type=%s state=%s used=%" PRIu64 " free=%" PRIu64 " reads=%"
+	    PRIu64 " bytes=%" PRIu64 " us=%" PRIu64 "\nlabel %s\nreason %s\n",
+	    m.type, fs_state_name(m.state), m.used, m.free_bytes, m.reads,
+	    m.bytes_read, began / 1000, m.label, m.reason);
+	print_all(&m.free, "free");
+	print_all(&m.meta, "meta");
+	fs_map_free(&m);
+	close(image.fd);
+	return 0;
+}
+
+/* ------------------------------------------------------------- lists */
+
+static int
+nothing(void *arg, uint64_t off, void *buf, size_t len)
+{
+	(void)arg, (void)off;
+	memset(buf, 0, len);
+	return 0;
+}
+
+struct lists {			/* a reading that only notes */
+	struct fs_source src;
+	struct fs_map map;
+	struct fs_io io;
+};
+
+static void
+begin(struct lists *l, uint64_t length)
+{
+	*l = (struct lists){ .src = { .read = nothing, .length = length } };
+	l->io = (struct fs_io){ .src = &l->src, .map = &l->map };
+}
+
+static void
+subtracts(void **state)
+{
+	struct lists l;
+
+	(void)state;
+	begin(&l, 1000);
+	fs_note_free(&l.io, 500, 600);
+	fs_note_free(&l.io, 100, 100);
+	fs_note_free(&l.io, 200, 100);
+	fs_note_meta(&l.io, 150, 10);
+	fs_note_meta(&l.io, 50, 60);
+	fs_note_meta(&l.io, 155, 25);
+	fs_note_meta(&l.io, 990, 10);
+	fs_note_meta(&l.io, 299, 300);
+	fs_note_meta(&l.io, 2000, 10);
+	fs_settle(&l.io);
+	assert_int_equal(l.map.free.n, 3);
+	assert_int_equal(l.map.free.at[0].off, 110);
+	assert_int_equal(l.map.free.at[0].len, 40);
+	assert_int_equal(l.map.free.at[1].off, 180);
+	assert_int_equal(l.map.free.at[1].len, 119);
+	assert_int_equal(l.map.free.at[2].off, 599);
+	assert_int_equal(l.map.free.at[2].len, 391);
+	assert_int_equal(l.map.free_bytes, 550);
+	assert_int_equal(l.map.used, 450);
+	fs_map_free(&l.map);
+}
+
+/* Bits are as those of a walk one by one. */
+static void
+counts_bits(void **state)
+{
+	unsigned char bits[64];
+	struct lists l;
+	unsigned i, n, k;
+
+	(void)state;
+	srand(7);
+	for (k = 0; k < 2000; k++) {
+		for (i = 0; i < sizeof(bits); i++)
+			bits[i] = rand() % 3 == 0 ? (unsigned char)rand() :
+			    rand() % 2 ? 0xff : 0;
+		begin(&l, 1 << 20);
+		n = (unsigned)rand() % 512;
+		fs_note_bits(&l.io, bits, n / 3, n, 1000, 10);
+		fs_settle(&l.io);
+		for (i = n / 3; i < n; i++)
+			if (!(bits[i / 8] >> (i % 8) & 1))
+				l.map.free_bytes -= 10;
+		assert_int_equal(l.map.free_bytes, 0);
+		fs_map_free(&l.map);
+	}
+}
+
+/* Far more than there is room for: what is left out of either is safe. */
+static void
+bounded(void **state)
+{
+	const uint64_t n = 5 << 20, step = 16384;
+	struct lists l;
+	uint64_t i;
+	size_t k;
+
+	(void)state;
+	begin(&l, n * step);
+	for (i = 0; i < n; i++) {
+		fs_note_free(&l.io, i * step, i % 64 == 0 ? step / 2 : 512);
+		fs_note_meta(&l.io, i * step, 256);
+	}
+	assert_true(l.map.free.room <= 1 << 20);
+	assert_true(l.map.meta.room <= 1 << 18);
+	fs_settle(&l.io);
+	assert_false(l.io.poor);
+	for (k = 0; k < l.map.free.n; k++) {
+		assert_true(l.map.free.at[k].off % step >= 256);
+		assert_true(l.map.free.at[k].off % step +
+		    l.map.free.at[k].len <= step / 2);
+	}
+	fs_map_free(&l.map);
+}
+
+static void
+checksum(void **state)
+{
+	(void)state;
+	/* RFC 3720, B.4: 32 bytes of zeros; and the check value of the CRC */
+	assert_int_equal(~fs_crc32c(~UINT32_C(0), (char[32]){ 0 }, 32),
+	    0x8a9136aa);
+	assert_int_equal(~fs_crc32c(~UINT32_C(0), "123456789", 9), 0xe3069283);
+}
+
+/* ------------------------------------------------------------ readers */
+
+static void
+nothing_there(void **state)
+{
+	static const uint64_t lengths[] = { 0, 1, 511, 512, 4096, 1 << 20,
+		INT64_MAX };
+	struct fs_source src = { .read = nothing };
+	struct fs_map m;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
+		src.length = lengths[i];
+		assert_int_equal(fs_map_read(NULL, &src, FS_ORDER | FS_DEEP,
+		    &m), 0);
+		assert_int_equal(m.state, FS_UNKNOWN);
+		assert_int_equal(m.free.n, 0);
+		assert_int_equal(m.used, lengths[i]);
+		fs_map_free(&m);
+		assert_int_equal(fs_map_read("LVM2_member", &src, 0, &m), 0);
+		assert_int_equal(m.state, FS_UNKNOWN);
+		assert_int_equal(m.used, lengths[i]);
+		assert_int_equal(m.reads, 0);
+		fs_map_free(&m);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(subtracts),
+		cmocka_unit_test(counts_bits),
+		cmocka_unit_test(bounded),
+		cmocka_unit_test(checksum),
+		cmocka_unit_test(nothing_there),
+	};
+
+	if (argc > 1)
+		return print_map(argc, argv);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
