@@ -1,11 +1,14 @@
 # pardd: how it is built, tried and installed.  `make help` lists the targets.
 #
+# It is run in the folder of the sources.  What configure was run in elsewhere
+# has a Makefile that calls this one, with CONFIG and BUILD there.
+#
 # There is no list of files to keep: what lies in src, one folder down too, in
 # tests/unit and tests/tools is built.  The rules stand once, in `define variant`, and are made
 # for $(BUILD), and with sanitizers for $(BUILD)/asan and $(BUILD)/tsan.
 #
-# check, demo, lint and bench may be the first command on a fresh machine.  They
-# install what is missing before they ask configure, so they work through a
+# check, demo, deb, lint and bench may be the first command on a fresh machine.
+# They install what is missing before they ask configure, so they work through a
 # second make.
 
 BUILD = build
@@ -18,14 +21,15 @@ export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
 .SUFFIXES:
 
 # V=1 shows the commands.
-Q = $(if $(V),,@)
-say = @$(if $(V),:,printf '  %-5s %s\n' $(1) $(2))
+show = $(filter-out 0,$(V))
+Q = $(if $(show),,@)
+say = @$(if $(show),:,printf '  %-5s %s\n' $(1) $(2))
 
 # As many jobs as processors, where -j does not say otherwise.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 first := check check-long prove check-scsi demo lint bench bench-scsi clean \
-    distclean help
+    mostlyclean distclean maintainer-clean deb rpm help
 
 all:
 
@@ -53,6 +57,9 @@ TOOL := $(filter-out $(SHIM),$(wildcard tests/tools/*.c))
 PART := $(filter-out src/main.c,$(SRC))
 
 INCLUDE = -I$(CONFIG) -Iinclude
+# The same bytes, wherever it is built.
+MAP = $(if $(PREFIX_MAP),-ffile-prefix-map='$(CURDIR)'=. \
+    -ffile-prefix-map='$(CONFIG)'=.)
 # No function needs more than a quarter of a stack of 64 KiB.
 FRAME = $(if $(SANITIZE),,-Wframe-larger-than=16384)
 PLAIN = $(HARDEN) $(FORTIFY) $(SANITIZE) $(FRAME)
@@ -63,7 +70,7 @@ $(1)/src/%.o: src/%.c $(CONFIG)/config.mk Makefile
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)
 	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(CPPFLAGS) $$(WARN) $(2) \
-	    $$(CFLAGS) -MMD -MP -c -o $$@ $$<
+	    $$(MAP) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
 
 $(1)/pardd: $(SRC:%.c=$(1)/%.o)
 	$$(call say,LD,$$@)
@@ -124,13 +131,18 @@ $(CONFIG)/config.mk: configure
 
 # --- trying -----------------------------------------------------------------
 
-.PHONY: check check-long prove tried check-scsi demo bench bench-scsi
+.PHONY: check check-long check-short prove tried check-scsi demo bench bench-scsi
 check:
 	@tests/setup build check
 	@$(MAKE) $(PARALLEL) tried
 
 check-long prove: export LONG = 1
 check-long prove: check
+
+# For who builds a package: installs nothing, needs no root, and takes a minute.
+SHORT = $(notdir $(UNIT:.c=)) copy.t hash.t limits.t mapfile.t opts.t stream.t
+check-short: $(BUILD)/all tools
+	@BUILD=$(BUILD) VARIANTS=plain tests/run $(SHORT)
 
 tried: trial
 	@BUILD=$(BUILD) VARIANTS="plain $(VARIANTS)" tests/run
@@ -159,10 +171,10 @@ bench-scsi:
 
 .PHONY: lint lint-all lint-gcc lint-clang lint-tidy lint-cppcheck lint-shell \
     lint-man
-C := $(wildcard src/*.c src/*/*.c tests/*/*.c)
+C := $(wildcard src/*.c src/*/*.c tests/*/*.c packaging/*.c)
 SCRIPTS := configure .ci/run \
     $(shell grep -lsE '^\#!.*[/ ](ba)?sh$$|^\# shellcheck shell=' \
-    tests/* tests/*/*)
+    tests/* tests/*/* packaging/*)
 
 lint:
 	@tests/setup build check lint
@@ -173,7 +185,7 @@ lint-all: lint-gcc lint-clang lint-tidy lint-cppcheck lint-shell lint-man
 # A configuration of its own, so that neither disturbs the build.
 lint-gcc lint-clang: lint-%:
 	@mkdir -p $(BUILD)/lint/$*
-	@cd $(BUILD)/lint/$* && $(CURDIR)/configure CC=$* >configure.out || \
+	@cd $(BUILD)/lint/$* && $(CURDIR)/configure CC=$* --enable-werror >configure.out || \
 	    { cat configure.out; exit 1; }
 	@$(MAKE) CONFIG=$(BUILD)/lint/$* BUILD=$(BUILD)/lint/$* \
 	    $(BUILD)/lint/$*/all tools
@@ -203,46 +215,106 @@ lint-man:
 
 # --- installing -------------------------------------------------------------
 
-.PHONY: install uninstall
-I = $(DESTDIR)$(bindir)/pardd
-M = $(DESTDIR)$(mandir)/man8/pardd.8
-J = $(DESTDIR)$(mandir)/man5/pardd-json.5
-BASH_C = $(DESTDIR)$(datadir)/bash-completion/completions/pardd
-ZSH_C = $(DESTDIR)$(datadir)/zsh/site-functions/_pardd
-FISH_C = $(DESTDIR)$(datadir)/fish/vendor_completions.d/pardd.fish
+.PHONY: install install-strip installdirs uninstall
+INSTALL_PROGRAM = $(INSTALL)
+INSTALL_DATA = $(INSTALL) -m 644
+
+I = $(DESTDIR)$(bindir)/$(PROGRAM)
+M = $(DESTDIR)$(mandir)/man8/$(PROGRAM).8
+J = $(DESTDIR)$(mandir)/man5/$(PROGRAM_JSON).5
+BASH_C = $(DESTDIR)$(bash_completion_dir)/$(PROGRAM)
+ZSH_C = $(DESTDIR)$(zsh_completion_dir)/_$(PROGRAM)
+FISH_C = $(DESTDIR)$(fish_completion_dir)/$(PROGRAM).fish
+
+# What is built for another machine cannot be asked for them.
+$(BUILD)/completion: packaging/completion.c src/cli/help.c \
+    $(wildcard include/cli/* include/base/*) $(CONFIG)/config.mk Makefile
+	@mkdir -p $(@D)
+	$(call say,TOOL,$@)
+	$(Q)$(CC_FOR_BUILD) -std=gnu17 -D_GNU_SOURCE= $(INCLUDE) -o $@ \
+	    $(filter %.c,$^)
 
 COMPLETIONS = $(addprefix $(BUILD)/completion.,bash zsh fish)
-$(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/pardd
-	$(Q)$< --completion=$* >$@
+$(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/completion
+	$(Q)$< $* | sed 's/pardd/$(PROGRAM)/g' >$@
 
-install: $(BUILD)/pardd $(COMPLETIONS)
-	install -D -m 755 $(BUILD)/pardd "$(I)"
-	install -D -m 644 man/pardd.8 "$(M)"
-	install -D -m 644 man/pardd-json.5 "$(J)"
-	install -D -m 644 $(BUILD)/completion.bash "$(BASH_C)"
-	install -D -m 644 $(BUILD)/completion.zsh "$(ZSH_C)"
-	install -D -m 644 $(BUILD)/completion.fish "$(FISH_C)"
+installdirs:
+	mkdir -p "$(dir $(I))" "$(dir $(M))" "$(dir $(J))" "$(dir $(BASH_C))" \
+	    "$(dir $(ZSH_C))" "$(dir $(FISH_C))"
+
+install: $(BUILD)/pardd $(COMPLETIONS) installdirs
+	$(INSTALL_PROGRAM) $(BUILD)/pardd "$(I)"
+	$(INSTALL_DATA) man/pardd.8 "$(M)"
+	$(INSTALL_DATA) man/pardd-json.5 "$(J)"
+	$(INSTALL_DATA) $(BUILD)/completion.bash "$(BASH_C)"
+	$(INSTALL_DATA) $(BUILD)/completion.zsh "$(ZSH_C)"
+	$(INSTALL_DATA) $(BUILD)/completion.fish "$(FISH_C)"
+
+install-strip:
+	@$(MAKE) install \
+	    INSTALL_PROGRAM='$(INSTALL_PROGRAM) -s --strip-program=$(STRIP)'
 
 uninstall:
 	rm -f "$(I)" "$(M)" "$(J)" "$(BASH_C)" "$(ZSH_C)" "$(FISH_C)"
 
+# --- handing it on ----------------------------------------------------------
+
+.PHONY: dist distcheck deb rpm deb-made rpm-made
+D = pardd-$(VERSION)
+TARBALL = $(CONFIG)/$(D).tar.gz
+
+# The same bytes from the same sources, be they checked out or unpacked.
+PARTS = .ci .clang-tidy .editorconfig .github .gitignore LICENSE Makefile NEWS \
+    README.md configure include man packaging src tests
+FILES = $(if $(wildcard .git),git ls-files,find $(PARTS) ! -type d)
+WHEN = $(or $(SOURCE_DATE_EPOCH),$(shell \
+    date -u -d "$$(sed -n '1s/.*(\(.*\))$$/\1/p' NEWS)" +%s))
+
+dist:
+	@packaging/versions $(VERSION)
+	$(call say,TAR,$(TARBALL))
+	$(Q)rm -f $(TARBALL) && $(FILES) | LC_ALL=C sort | \
+	    tar -cf $(TARBALL).tmp --format=ustar --mtime=@$(WHEN) \
+	    --owner=root:0 --group=root:0 --mode=u=rwX,go=rX --no-recursion \
+	    --transform='s,^,$(D)/,' --files-from=-
+	$(Q)gzip -9n <$(TARBALL).tmp >$(TARBALL) && rm $(TARBALL).tmp
+
+distcheck: dist
+	@packaging/distcheck $(TARBALL) $(BUILD)/distcheck
+
+deb:
+	@tests/setup build deb
+	@$(MAKE) $(PARALLEL) deb-made
+deb-made: dist
+	@packaging/deb $(TARBALL) $(BUILD)/deb
+
+rpm:
+	@tests/setup build rpm
+	@$(MAKE) $(PARALLEL) rpm-made
+rpm-made: dist
+	@packaging/rpm $(TARBALL) $(BUILD)/rpm
+
 # --- the rest ---------------------------------------------------------------
 
-.PHONY: clean distclean help
+.PHONY: clean mostlyclean distclean maintainer-clean help
 
 # What is made here by name, should BUILD be a directory with more in it.
-clean:
-	rm -rf $(addprefix $(BUILD)/,pardd src unit tools asan tsan lint) \
-	    $(COMPLETIONS)
+clean mostlyclean:
+	rm -rf $(addprefix $(BUILD)/,pardd src unit tools asan tsan lint \
+	    distcheck deb rpm completion) $(COMPLETIONS)
 	@[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 
-distclean: clean
-	rm -rf config.mk config.h config.log $(BUILD)/scsi-lab $(BUILD)/bench.md
+# In a folder of its own, the Makefile there too.
+distclean maintainer-clean: clean
+	rm -rf $(addprefix $(CONFIG)/config.,mk h log) $(BUILD)/scsi-lab \
+	    $(BUILD)/bench.md $(CONFIG)/pardd-*.tar.gz \
+	    $(if $(filter-out .,$(CONFIG)),$(CONFIG)/Makefile)
 	@[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 
 help:
 	@echo 'make              build $(BUILD)/pardd'
 	@echo 'make check        run the tests; as root they try devices too'
+	@echo 'make check-short  a minute of them, with nothing installed'
 	@echo 'make check-long   (or prove) the tests that take longer as well'
 	@echo 'make check-scsi   the tests that need SCSI disks, in a guest'
 	@echo 'make bench-scsi   the times there, against sgp_dd and the rest'
@@ -250,5 +322,7 @@ help:
 	@echo 'make bench        measure it against its peers'
 	@echo 'make lint         what compilers and checkers say'
 	@echo 'make install      DESTDIR= is put before every path'
-	@echo 'make uninstall clean distclean'
+	@echo 'make install-strip uninstall clean distclean'
+	@echo 'make dist         a tarball; make distcheck tries it'
+	@echo 'make deb          a Debian package, in $(BUILD)/deb; make rpm'
 	@echo 'V=1 shows commands, BUILD= builds elsewhere.  ./configure --help'

@@ -10,7 +10,7 @@ quick='CFLAGS=-O0'
 # sources: a copy, in the folder src
 sources()
 {
-	mkdir src && cp -r "$top"/{configure,Makefile,src,include,man} src
+	mkdir src && cp -r "$top"/{configure,Makefile,NEWS,src,include,man,packaging} src
 }
 configured()
 {
@@ -38,9 +38,80 @@ wrong()
 	exits 1 "$top/configure" "$1" && says "$2" && [[ ! -e config.mk ]]
 }
 it "says that there is no such compiler" wrong CC=no-such-cc 'CC=no-such-cc: no such command'
-it "does not know every option" wrong --with-speed 'with-speed: not known'
+it "does not know every option" wrong --speed 'unrecognized option: --speed'
+it "does not take a folder that is relative" wrong --prefix=usr 'absolute directory name for --prefix: usr'
+it "misses the value of an option that needs one" wrong --prefix 'missing argument to --prefix'
 it "does not take two sanitizers that exclude each other" eval \
     'exits 1 "$top/configure" --enable-asan --enable-tsan && says "exclude each other"'
+
+# What debhelper and rpm say to every configure.
+debhelper='--build=x86_64-linux-gnu --prefix=/usr --includedir=${prefix}/include
+--mandir=${prefix}/share/man --infodir=${prefix}/share/info --sysconfdir=/etc --localstatedir=/var
+--disable-option-checking --disable-silent-rules --libdir=${prefix}/lib/x86_64-linux-gnu
+--runstatedir=/run --disable-maintainer-mode --disable-dependency-tracking --enable-no-such'
+rpm='--build=x86_64-redhat-linux-gnu --host=x86_64-redhat-linux-gnu --program-prefix=
+--disable-dependency-tracking --prefix=/usr --exec-prefix=/usr --bindir=/usr/bin --sbindir=/usr/sbin
+--sysconfdir=/etc --datadir=/usr/share --includedir=/usr/include --libdir=/usr/lib64
+--libexecdir=/usr/libexec --localstatedir=/var --runstatedir=/run --sharedstatedir=/var/lib
+--mandir=/usr/share/man --infodir=/usr/share/info'
+# dirs: where make would install to
+dirs()
+{
+	printf 'include config.mk\nit:;@echo $(bindir) $(mandir) $(PROGRAM)\n' | make -s -f -
+}
+packagers()
+{
+	# shellcheck disable=SC2086
+	exits 0 "$top/configure" -q "$quick" $1 && [[ ! -s err && ! -s out ]] || return
+	[[ $(dirs) = "$2" ]] || fail "$(dirs)"
+}
+shows_commands()
+{
+	packagers "$debhelper" '/usr/bin /usr/share/man pardd' && grep -qx 'V = 1' config.mk
+}
+it "takes what debhelper says, and shows commands" shows_commands
+it "takes what rpm says" packagers "$rpm" '/usr/bin /usr/share/man pardd'
+it "takes a value as the next word, and a program's other name" packagers \
+    '--prefix /opt/x/ --program-prefix=g --program-suffix 1 --program-transform-name=s,dd1,DD1, -C' \
+    '/opt/x/bin /opt/x/share/man gparDD1'
+unknown()
+{
+	exits 0 "$top/configure" "$quick" --with-speed --disable-nls &&
+	    says '^configure: WARNING: unrecognized options: --with-speed, --enable-nls$' &&
+	    ! grep -q 'Werror' config.mk && exits 0 "$top/configure" "$quick" --enable-werror &&
+	    grep -Eq '^WARN = .* -Werror$' config.mk
+}
+it "warns of a feature it does not know; a warning is an error only where asked" unknown
+nothing_written()
+{
+	exits 0 "$top/configure" "$quick" -n && [[ -z $(ls config.mk config.h Makefile 2>/dev/null) ]]
+}
+it "writes nothing with --no-create" nothing_written
+# Libraries of a machine, to link with, that are not what was compiled against.
+shared()
+{
+	exits 0 "$top/configure" "$quick" && grep -q '^LIBS =.* -l:libblkid\.a' config.mk &&
+	    exits 0 "$top/configure" "$quick" --enable-shared-libs LIBS=-lm &&
+	    grep -Eq '^LIBS =.* -lblkid .*-lm$' config.mk && ! grep -q 'l:libblkid' config.mk
+}
+it "links archives, and shared libraries where it is told to" shared
+lacking()
+{
+	mkdir lib && echo 'int io_uring_submit_and_wait_timeout;' >one.c &&
+	    cc -shared -fPIC -o lib/liburing.so one.c &&
+	    exits 0 "$top/configure" "$quick" "LDFLAGS=-L$PWD/lib" --enable-shared-libs &&
+	    grep -q '^LIBS =.* -l:liburing\.a' config.mk
+}
+it "takes the archive where the shared library lacks a call" lacking
+cross()
+{
+	printf '#!/bin/sh\nexec cc "$@"\n' >there-gcc && cp there-gcc there-strip && chmod +x there-* &&
+	    PATH=$PWD:$PATH exits 0 "$top/configure" "$quick" --build here --host=there &&
+	    [[ ! -s err ]] && grep -qx 'CC = there-gcc' config.mk &&
+	    grep -qx 'STRIP = there-strip' config.mk && grep -qx 'CC_FOR_BUILD = cc' config.mk &&
+	    exits 0 "$top/configure" "$quick" --host=elsewhere && says 'WARNING: no elsewhere-gcc'
+}
+it "compiles for another machine with its tools" cross
 
 # ------------------------------------------------------------------ compilers
 
@@ -77,22 +148,58 @@ fi
 
 installed="bin/pardd share/bash-completion/completions/pardd share/fish/vendor_completions.d/pardd.fish
 share/man/man5/pardd-json.5 share/man/man8/pardd.8 share/zsh/site-functions/_pardd"
+bytes()
+{
+	(cd "$1" && find . -type f | sed 's,^\./,,' | sort)
+}
 install_here()
 {
-	local files
-	configured --prefix=/opt/x && exits 0 make -j2 "BUILD=$scratch/case/there" all &&
-	    [[ ! -e build ]] && "$scratch/case/there/pardd" --version | grep -q '^pardd ' &&
+	local files shell
+	configured "CFLAGS=-O0 -g" --prefix=/opt/x && exits 0 make -j2 "BUILD=$scratch/case/there" all &&
+	    [[ ! -e build ]] && "$scratch/case/there/pardd" --version | grep -qx 'pardd [0-9.]*' &&
 	    exits 0 make "BUILD=$scratch/case/there" install "DESTDIR=$scratch/case/root" || return
-	files=$(cd "$scratch/case/root/opt/x" && find . -type f | sed 's,^\./,,' | sort)
+	files=$(bytes "$scratch/case/root/opt/x")
 	[[ $files = "$(tr ' ' '\n' <<<"$installed")" ]] || fail "installed: $files" || return
-	"$scratch/case/root/opt/x/bin/pardd" --version >/dev/null &&
-	    exits 0 make "BUILD=$scratch/case/there" uninstall "DESTDIR=$scratch/case/root" || return
-	files=$(find "$scratch/case/root" -type f)
+	cd "$scratch/case/root/opt/x" && cp bin/pardd "$scratch/first" || return
+	for shell in bash:bash-completion/completions/pardd zsh:zsh/site-functions/_pardd \
+	    fish:fish/vendor_completions.d/pardd.fish; do
+		bin/pardd "--completion=${shell%%:*}" | cmp - "share/${shell#*:}" || return
+	done
+	cd "$scratch/case/src" && exits 0 make "BUILD=$scratch/case/there" uninstall "DESTDIR=$scratch/case/root" || return
+	files=$(bytes "$scratch/case/root")
 	[[ -z $files ]] || fail "left: $files" || return
 	exits 0 make "BUILD=$scratch/case/there" distclean &&
 	    [[ ! -e $scratch/case/there && ! -e config.mk && ! -e config.h && ! -e config.log ]]
 }
 it "builds elsewhere, installs below DESTDIR, and takes all of it away again" install_here
+# As packagers build: in a folder of its own, with nothing but configure and make.
+vpath()
+{
+	local before root=$scratch/case/root
+	sources && mv src 'other' && before=$(find other | sort) &&
+	    mkdir b && cd b && exits 0 ../other/configure "CFLAGS=-O0 -g" --prefix=/usr --program-suffix=-1 &&
+	    exits 0 make -j2 && cmp build/pardd "$scratch/first" &&
+	    exits 0 make install-strip "DESTDIR=$root" && [[ -s $root/usr/share/man/man5/pardd-json-1.5 ]] &&
+	    ! readelf -S "$root/usr/bin/pardd-1" | grep -q symtab &&
+	    grep -q 'complete .* pardd-1$' "$root/usr/share/bash-completion/completions/pardd-1" &&
+	    exits 0 make uninstall clean "DESTDIR=$root" && [[ -z $(bytes "$root") && ! -e build ]] &&
+	    exits 0 make distclean && [[ $(echo *) = 'err out' ]] &&
+	    [[ $(cd .. && find other | sort) = "$before" ]]
+}
+it "makes the same bytes in a folder of its own, under another name, and strips them" vpath
+tarball()
+{
+	local name
+	name=pardd-$("$pardd" --version | cut -d ' ' -f 2)
+	cp -r "$top"/{.ci,.clang-tidy,.editorconfig,.github,.gitignore,LICENSE,Makefile,NEWS,README.md} . &&
+	    cp -r "$top"/{configure,include,man,packaging,src,tests} . &&
+	    exits 0 ./configure "$quick" && exits 0 make dist && mkdir again && umask 077 &&
+	    tar -C again -xzf "$name.tar.gz" && cd "again/$name" && find . -exec touch {} + &&
+	    exits 0 ./configure "$quick" && exits 0 make dist && cmp "$name.tar.gz" "../../$name.tar.gz" || return
+	sed -i '1s/^pardd [^ ]*/pardd 99.9/' NEWS &&
+	    exits 2 make dist && says "^NEWS is of version 99.9, and configure of ${name#pardd-}$"
+}
+it "packs the same tarball anywhere, and none whose version is told in two ways" tarball
 # A configuration of its own, beside sources that nothing is written to.
 apart()
 {
