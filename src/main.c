@@ -267,10 +267,15 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	    endpoint_look(dst, &f) != 0)
 		return leave(ev, src, dst, &f);
 	tell_trouble(ev);
-	report_plan(out, p);
-	if (map)
-		report_known(out, &known);
-	report_plan_old(out, p);
+	if (p->opts->verbose == 0) {
+		if (report_page(out, p, map ? &known : NULL, &f) != 0)
+			return leave(ev, src, dst, &f);
+	} else {
+		report_plan(out, p);
+		if (map)
+			report_known(out, &known);
+		report_plan_old(out, p);
+	}
 	close_ends(src, dst, &f);
 	return printed();
 }

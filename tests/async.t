@@ -13,7 +13,7 @@ disks()
 }
 planned()
 {
-	[[ $("$pardd" -d "${@:2}") = *"engine=$1 ("* ]] || fail "not planned: $1"
+	[[ $("$pardd" -dv "${@:2}") = *"engine=$1 ("* ]] || fail "not planned: $1"
 }
 
 # ------------------------------------------------------------ which engine

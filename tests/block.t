@@ -131,7 +131,7 @@ it "pads an odd tail to a block of 4096 with conv=sync" onto 4096 100001 2399 co
 it "pads nothing where the file ends on a block" onto 4096 102400 0
 planned_tail()
 {
-	"$blocks" make src 1300 && disk b 1M 4096 && exits 0 "$pardd" -d if=src of="$b" &&
+	"$blocks" make src 1300 && disk b 1M 4096 && exits 0 "$pardd" -dv if=src of="$b" &&
 	    grep -qx source_last_byte=1299 out && grep -qx target_last_byte=4095 out &&
 	    for key in kind size first_byte last_byte; do
 		[[ $(sed -n "s/^source_$key//p; s/^target_$key//p" out) = \

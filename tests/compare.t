@@ -148,8 +148,8 @@ itself()
 it "may compare a file with itself" itself
 dry()
 {
-	"$blocks" make a 1M && cp a b && exits 0 "$pardd" -d if=a of=b compare=1 && grep -qx compare=1 out &&
-	    exits 0 "$pardd" -d if=a of=b compare=1 map=map && ! grep 'map_\|rescue' out && [[ ! -e map ]]
+	"$blocks" make a 1M && cp a b && exits 0 "$pardd" -dv if=a of=b compare=1 && grep -qx compare=1 out &&
+	    exits 0 "$pardd" -dv if=a of=b compare=1 map=map && ! grep 'map_\|rescue' out && [[ ! -e map ]]
 }
 it "has it in the plan" dry
 

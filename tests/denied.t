@@ -119,8 +119,8 @@ planned()
 }
 plans()
 {
-	in_memory && "$blocks" make src 150000 && : >dst && "$pardd" if=src of=dst -d >plan &&
-	    denied "$memory" '' planned "$pardd" if=src of=dst -d
+	in_memory && "$blocks" make src 150000 && : >dst && "$pardd" if=src of=dst -dv >plan &&
+	    denied "$memory" '' planned "$pardd" if=src of=dst -dv
 }
 it "shows the plan right or says why not" plans
 

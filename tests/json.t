@@ -427,12 +427,12 @@ else
 fi
 dry()
 {
-	"$blocks" make src 64k && exits 0 "$pardd" -d if=src of=dst json=json log=log &&
+	"$blocks" make src 64k && exits 0 "$pardd" -dv if=src of=dst json=json log=log &&
 	    [[ ! -e json && ! -e log && ! -e dst ]] || return
-	exits 0 "$pardd" -d if=src of=dst json=7 7>json && (($(wc -l <json) == 1)) &&
+	exits 0 "$pardd" -dv if=src of=dst json=7 7>json && (($(wc -l <json) == 1)) &&
 	    has '.event == "plan" and .dry_run' &&
-	    exits 101 "$pardd" -d if=src of=dst skip=1k json=7 7>json && valid json &&
-	    exits 101 "$pardd" -d if=src of=dst json=src && exits 101 "$pardd" -d if=src of=dst log=/dev/x
+	    exits 101 "$pardd" -dv if=src of=dst skip=1k json=7 7>json && valid json &&
+	    exits 101 "$pardd" -dv if=src of=dst json=src && exits 101 "$pardd" -dv if=src of=dst log=/dev/x
 }
 it "writes no file with -d" dry
 
@@ -480,7 +480,7 @@ no_room_inherited()
 {
 	filled json && ulimit -f 1 && exec 7<>json || return
 	read -r _ <&7
-	exits 0 "$pardd" -d if=/dev/zero count=1 of=. json=7 && [[ $(wc -l <err) = 1 ]] &&
+	exits 0 "$pardd" -dv if=/dev/zero count=1 of=. json=7 && [[ $(wc -l <err) = 1 ]] &&
 	    says 'json=7: it is not complete: File too large' &&
 	    echo '{"more":1}' >&7 && jq -es 'length == 2' json
 }

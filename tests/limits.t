@@ -88,7 +88,7 @@ own_room()
 no_room_now()
 {
 	local told='mnt/dst: its file system has room for 307200 bytes now, and 921600 are to be written$'
-	small 1M 724k && "$blocks" make src 900k && exits 0 "$pardd" -d if=src of=mnt/dst &&
+	small 1M 724k && "$blocks" make src 900k && exits 0 "$pardd" -dv if=src of=mnt/dst &&
 	    grep -q "^note=$told" out && exits 78 "$pardd" if=src of=mnt/dst && says "^pardd: note: $told"
 }
 can_mount()
@@ -102,7 +102,7 @@ if ((EUID == 0)) && can_mount 2>/dev/null; then
 	it "says 78 when the file system is full, with 16 workers" full_fs thr=16
 	# shellcheck disable=SC2086
 	for operands in if=src 'if=src oflag=append' 'if=src hash=sha256' 'if=src map=map' \
-	    'if=/dev/zero bs=1M count=10k' 'if=holes oflag=nosparse' 'if=src -d'; do
+	    'if=/dev/zero bs=1M count=10k' 'if=holes oflag=nosparse' 'if=src -dv'; do
 		it "refuses what would not even fit an empty file system: $operands" never_fits $operands
 	done
 	# shellcheck disable=SC2086

@@ -15,7 +15,7 @@ means()
 # A plan of a copy is enough where the numbers are large.
 large()
 {
-	exits 0 "$pardd" -d if=/dev/zero of=/dev/null bs=1 count="$1" &&
+	exits 0 "$pardd" -dv if=/dev/zero of=/dev/null bs=1 count="$1" &&
 	    grep -Eq "(^|[^0-9])$2([^0-9]|$)" out err
 }
 while read -r text value; do
@@ -306,7 +306,7 @@ for word in sgio mmap; do
 	it "refuses iflag=$word on generated input" wrong_kind iflag=00,$word of=dst count=1
 done
 it "takes nothing behind -- for an option" usage "'-d' is not" -- if=/dev/null of=dst -d
-it "takes operands behind --" exits 0 "$pardd" -d -- if=/dev/null of=dst
+it "takes operands behind --" exits 0 "$pardd" -dv -- if=/dev/null of=dst
 it "does not default both ends" usage '(if|of)'
 it "does not default both ends with other operands" usage '(if|of)' count=1
 later()
@@ -472,14 +472,14 @@ for opt in -d --dry-run; do
 done
 dry_pipe()
 {
-	echo data | { "$pardd" -d of=new 2>err >out; cat >rest; }
+	echo data | { "$pardd" -dv of=new 2>err >out; cat >rest; }
 	[[ $(<rest) = data && ! -e new ]]
 }
 it "takes nothing from a pipe with --dry-run" dry_pipe
 dry_stdout()
 {
 	"$blocks" make src 1000 && "$blocks" make dst 500 9 || return
-	"$pardd" -d if=src 2>err 1<>dst || fail "$(<err)" || return
+	"$pardd" -dv if=src 2>err 1<>dst || fail "$(<err)" || return
 	grep -q '^output=standard output$' err && size_is dst 500 && holds dst 0 0 500 9
 }
 it "does not write the plan to the target" dry_stdout
@@ -488,7 +488,7 @@ it "does not write the plan to the target" dry_stdout
 dry_ends()
 {
 	"$blocks" make src 1000 && "$blocks" make dst 500 9 && : >err && : >out || return
-	pardd=$pardd sh -c "\"\$pardd\" -d $2" >out 2>err || fail "$(<err)" || return
+	pardd=$pardd sh -c "\"\$pardd\" -dv $2" >out 2>err || fail "$(<err)" || return
 	grep -q '^output=' "$1" && size_is src 1000 && holds src 0 0 1000 &&
 	    size_is dst 500 && holds dst 0 0 500 9
 }
@@ -499,7 +499,7 @@ it "... that is a pipe" dry_ends err 'if=src of=/dev/stdout | cat >out; ! test -
 dry_one_pipe()
 {
 	"$blocks" make src 1000 || return
-	"$pardd" -d if=src "$@" 2>&1 | cat >out
+	"$pardd" -dv if=src "$@" 2>&1 | cat >out
 	[[ ${PIPESTATUS[0]} = 101 && $(wc -l <out) = 1 ]] && grep -q '^pardd: standard output' out
 }
 it "refuses a pipe that is the target, where messages go to it, too" dry_one_pipe
@@ -509,7 +509,7 @@ it "... that is a descriptor" dry_ends err 'if=/dev/fd/7 of=new 7<>src >&7'
 dry_nowhere()
 {
 	"$blocks" make src 1000 && "$blocks" make dst 500 9 && cp src before || return
-	"$pardd" -d if=src of=dst >>dst 2>>src
+	"$pardd" -dv if=src of=dst >>dst 2>>src
 	[[ $? = 101 ]] && size_is dst 500 && holds dst 0 0 500 9 &&
 	    same before <(head -c 1000 src) && ! grep -a '^input=' src &&
 	    [[ $(tail -c +1001 src) = "pardd: "*"nowhere to print the plan"* ]]

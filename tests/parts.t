@@ -122,7 +122,7 @@ far()
 	    sfdisk -q --no-reread --no-tell-kernel "$dev" || return
 	for n in 1 2 3; do
 		read -r start count < <(route "$dev" "$n")
-		exits 0 "$pardd" -d if="$dev" of=/dev/null ipart=$n &&
+		exits 0 "$pardd" -dv if="$dev" of=/dev/null ipart=$n &&
 		    grep -qx "source_first_byte=$((start * 4096))" out &&
 		    grep -qx "bytes=$((count * 4096))" out ||
 		    fail "partition $n: $(cat out err)" || return
@@ -318,7 +318,7 @@ it "takes the backup of a GPT whose header is gone" backup
 noted()
 {
 	image a gpt 1 && "$blocks" make new 1M 2 && "$blocks" make b 12M 5 &&
-	    exits 0 "$pardd" -d "${@:2}" && { grep -q '_range=' out ||
+	    exits 0 "$pardd" -dv "${@:2}" && { grep -q '_range=' out ||
 	    fail "no _range= in the plan: $(cat out)"; } &&
 	    exits 0 "$pardd" "${@:2}" && says "^pardd: note: .*$1" && complete
 }
@@ -414,9 +414,9 @@ uncached()
 }
 leaves_cache()
 {
-	uncached && exits 0 "$pardd" -d if=a of=. ipart=2 &&
+	uncached && exits 0 "$pardd" -dv if=a of=. ipart=2 &&
 	    [[ $("$blocks" incore a) = 0 ]] || return
-	cat a >/dev/null && exits 0 "$pardd" -d if=a of=. ipart=2 &&
+	cat a >/dev/null && exits 0 "$pardd" -dv if=a of=. ipart=2 &&
 	    (($("$blocks" incore a) > 3000))
 }
 try_uncached()
@@ -529,7 +529,7 @@ left_behind()
 {
 	local note="partition 1 of $a ends beyond the copy; count=16384 takes all"
 	exits 0 "$pardd" if="$a" of="$dev" "$@" && complete &&
-	    says "^pardd: note: $note$" && exits 0 "$pardd" -d if="$a" of="$dev" "$@" &&
+	    says "^pardd: note: $note$" && exits 0 "$pardd" -dv if="$a" of="$dev" "$@" &&
 	    grep -qx "note=$note" out || fail "$(cat out err)"
 }
 out_of_order()
@@ -633,7 +633,7 @@ ext4()
 # overwrites OPERANDS...: the lines of the plan, in $lines
 overwrites()
 {
-	exits 0 "$pardd" -d "$@" && { lines=$(grep '^overwrites=' out) || :; }
+	exits 0 "$pardd" -dv "$@" && { lines=$(grep '^overwrites=' out) || :; }
 }
 label()
 {
@@ -699,7 +699,7 @@ few_requests()
 	local fd at
 	"$blocks" make a 64M 1 && "$blocks" make b 1M 3 && sync a && loop a || return
 	exec {fd}<"$dev"
-	blockdev --flushbufs "$dev" && asked exits 0 "$pardd" -d if=b of="$dev" || return
+	blockdev --flushbufs "$dev" && asked exits 0 "$pardd" -dv if=b of="$dev" || return
 	((reads <= 12)) || fail "$reads requests" || return
 	for at in 0 255 256 512 1024 16320 16383; do
 		asked dd if="$dev" of=/dev/null bs=4k skip="$at" count=1 status=none &&
@@ -710,13 +710,13 @@ few_requests()
 # noted TEXT OPERAND...: at the start, and in the plan
 noted()
 {
-	exits 0 "$pardd" -d "${@:2}" && grep -qE "^note=$1\$" out &&
+	exits 0 "$pardd" -dv "${@:2}" && grep -qE "^note=$1\$" out &&
 	    exits 0 "$pardd" "${@:2}" && says "^pardd: note: $1$" && complete ||
 	    fail "$1: $(cat out err)"
 }
 unnoted()
 {
-	exits 0 "$pardd" -d "$@" && ! grep '^note=' out
+	exits 0 "$pardd" -dv "$@" && ! grep '^note=' out
 }
 packed()
 {
@@ -795,14 +795,14 @@ spoilt()
 	cp "$5" clean || return
 	for ((i = 0; i < $(heavy "$3"); i++)); do
 		cp clean a && "$mutate" a "$sector" "$i" ${how:+"$how"} || return
-		run "$pardd" -d if=a of=a ipart=$((i % 5 + 1)) seek=40 count=1
+		run "$pardd" -dv if=a of=a ipart=$((i % 5 + 1)) seek=40 count=1
 		case $status in
 		0)	last=$(sed -n 's/^source_last_byte=//p' out)
 			((last < 2097152)) || fail "to byte $last" || break ;;
 		101)	one_line . || break ;;
 		*)	fail "status $status: $(cat err)" || break ;;
 		esac
-		run "$pardd" -d if=/dev/zero of=a count=4000
+		run "$pardd" -dv if=/dev/zero of=a count=4000
 		[[ $status = 0 ]] || fail "status $status: $(cat err)" || break
 	done
 	((i == $(heavy "$3"))) || { fail "$kind, seed $i"; return; }

@@ -217,7 +217,7 @@ it "refuses a name that does not say what to write" usage profile= if=src of=dst
 it "refuses a name that is nothing but the end" usage profile= if=src of=dst profile=.svg
 dry()
 {
-	stuff && exits 0 "$pardd" -d if=src of=dst profile=p.csv && [[ ! -e p.csv ]]
+	stuff && exits 0 "$pardd" -dv if=src of=dst profile=p.csv && [[ ! -e p.csv ]]
 }
 it "writes nothing with -d" dry
 replaced()
@@ -272,7 +272,7 @@ told()
 it "prints what they really took" told
 workers()
 {
-	exits 0 "$pardd" -d if=/dev/zero of=dst bs=512 count=1000 thr=16 "$@" &&
+	exits 0 "$pardd" -dv if=/dev/zero of=dst bs=512 count=1000 thr=16 "$@" &&
 	    grep -qx "workers=16" out && grep -qx "transfer=512" out
 }
 it "makes small synchronous writes with as many workers as are asked for" workers bpt=1 oflag=dsync

@@ -121,7 +121,7 @@ it "refuses a rate= below 4096" usage 'rate=4095' if=src of=dst rate=4095
 it "refuses a rate= that is no number" usage 'rate=some' if=src of=dst rate=some
 shown()
 {
-	"$blocks" make src 1k && exits 0 "$pardd" -d if=src of=dst rate=2M ioprio=idle &&
+	"$blocks" make src 1k && exits 0 "$pardd" -dv if=src of=dst rate=2M ioprio=idle &&
 	    grep -qx rate=2097152 out && grep -qx ioprio=idle out
 }
 it "shows both in the plan" shown
@@ -228,9 +228,9 @@ of_another()
 it "takes only its own socket away" of_another
 foreseen()
 {
-	"$blocks" make src 1k && touch ctl && exits 67 "$pardd" -d if=src of=dst control=ctl && one_line control= &&
-	    exits 52 "$pardd" -d if=src of=dst control=none/ctl && one_line control= &&
-	    exits 0 "$pardd" -d if=src of=dst control=ctl2 && [[ ! -e ctl2 ]]
+	"$blocks" make src 1k && touch ctl && exits 67 "$pardd" -dv if=src of=dst control=ctl && one_line control= &&
+	    exits 52 "$pardd" -dv if=src of=dst control=none/ctl && one_line control= &&
+	    exits 0 "$pardd" -dv if=src of=dst control=ctl2 && [[ ! -e ctl2 ]]
 }
 it "refuses the same with -d, and makes no socket" foreseen
 it "refuses a socket among the devices" refused 'among the devices' iflag=00 of=dst count=1 control=/dev/pardd-test

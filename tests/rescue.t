@@ -1034,7 +1034,7 @@ no_name()
 {
 	stuff && refused 'wait=: src has no serial number' if=src of=dst map=map wait=5 &&
 	    same dst old && [[ ! -e map ]] && usage wait if=src of=dst wait=5 &&
-	    exits 101 "$pardd" -d if=src of=dst map=map wait=5
+	    exits 101 "$pardd" -dv if=src of=dst map=map wait=5
 }
 it "refuses to wait for what cannot be known again" no_name
 streams()
@@ -1634,9 +1634,9 @@ it "... with bad blocks" moved_with_bad
 looks()
 {
 	bad=$some
-	stuff && exits 0 "$pardd" if=src of=dst map=map -d && grep -qx 'map_untried=2097152' out &&
+	stuff && exits 0 "$pardd" if=src of=dst map=map -dv && grep -qx 'map_untried=2097152' out &&
 	    [[ ! -e map ]] && rescue 100 '' && cp map before &&
-	    exits 0 "$pardd" if=src of=dst map=map -d && grep -qx 'map_bad=104960' out &&
+	    exits 0 "$pardd" if=src of=dst map=map -dv && grep -qx 'map_bad=104960' out &&
 	    grep -qx 'map_finished=1992192' out && grep -qx 'map_bad_ranges=4' out &&
 	    same map before && truncate -s 3M src &&
 	    refused 'of another source' if=src of=dst map=map -d && same map before

@@ -877,7 +877,7 @@ let_go()
 	disk && mounted "$p1" && snapshot &&
 	    refused mounted if=src of="$d" && "$hold" excl "$p2" true &&
 	    exits 0 "$pardd" if=src of="$p2" && "$hold" excl "$p2" true &&
-	    exits 0 "$pardd" if=src of="$p2" -d && "$hold" excl "$p2" true
+	    exits 0 "$pardd" if=src of="$p2" -dv && "$hold" excl "$p2" true
 }
 it "lets go after a refusal, a copy and a --dry-run" let_go
 interrupted()
@@ -1018,8 +1018,8 @@ asks()
 	printf %b "$answer" | script -qefc "$(printf '%q ' "$pardd" if=src --ask "$@") 2>err" \
 	    screen >/dev/null
 	status=$? && : >out
-	grep -aq 'Write this?' screen && grep -aq "^target=$d" screen &&
-	    grep -aq '^target_disk=' screen
+	grep -aq "Overwrite $d, 8\.4 MB? yes/no: " screen && grep -aq "^Target  $d" screen &&
+	    grep -aq '^How ' screen
 }
 yes_sir()
 {
@@ -1058,7 +1058,7 @@ prompt()
 	    <keys >/dev/null &
 	asking=$!
 	exec 6>keys
-	until_true 20 grep -aqs 'Write this?' screen
+	until_true 20 grep -aqs 'yes/no: ' screen
 }
 answer()
 {
@@ -1113,7 +1113,7 @@ unwritten()
 	    "of=$p1 force=mounted" "of=$d bs=512 seek=7168" of=disk.img; do
 		read -ra op <<<"$op"
 		"$hold" watch "$d" "$hold" watch "$p1" "$hold" watch "$p2" \
-		    "$pardd" if=src "${op[@]}" -d >out 2>err
+		    "$pardd" if=src "${op[@]}" -dv >out 2>err
 		dry=$?
 		as_it_was || return
 		run "$hold" watch "$d" "$hold" watch "$p1" "$hold" watch "$p2" \
@@ -1133,10 +1133,10 @@ plan_on_disk()
 	disk && snapshot || return
 	local to
 	for to in "$d" "$p1" "$p2"; do
-		"$pardd" if=src of="$p1" -d 1<>"$to" 2>err &&
+		"$pardd" if=src of="$p1" -dv 1<>"$to" 2>err &&
 		    grep -q '^output=' err && as_it_was || fail "onto $to" || return
 	done
-	"$pardd" if="$p1" of=new -d 1<>"$p1" 2>err && grep -q '^output=' err && as_it_was
+	"$pardd" if="$p1" of=new -dv 1<>"$p1" 2>err && grep -q '^output=' err && as_it_was
 }
 it "prints no plan onto a disk" plan_on_disk
 messages_on_disk()
@@ -1158,9 +1158,9 @@ note()
 	exits 0 "$pardd" "$@" || return
 	if [[ $want = note ]]; then
 		says "^pardd: note: ${p1#/dev/} is mounted read-write on $PWD/m: " &&
-		    exits 0 "$pardd" "$@" -d && grep -q '^source_mounted=' out
+		    exits 0 "$pardd" "$@" -dv && grep -q '^source_mounted=' out
 	else
-		does_not_say "note: .* is mounted" && exits 0 "$pardd" "$@" -d && ! grep source_mounted out
+		does_not_say "note: .* is mounted" && exits 0 "$pardd" "$@" -dv && ! grep source_mounted out
 	fi
 }
 source_busy()
@@ -1213,7 +1213,7 @@ odd_medium()
 	"$blocks" make src 64k 1 && "$blocks" make "$odd" 1M 9 && loop "$odd" || return
 	run "$pardd" if=src of="$odd"
 	[[ $status = 101 ]] && clean && grep -q 'loop device' err &&
-	    exits 0 "$pardd" if=src of="$dev" -d && ! grep -a '[^ -~]' out &&
+	    exits 0 "$pardd" if=src of="$dev" -dv && ! grep -a '[^ -~]' out &&
 	    grep -qF 'target_backing='"$PWD"'/a \x1B[31mb\x0A\c\x09\xFF' out
 }
 it "shows an odd medium of a loop device in clean lines" odd_medium

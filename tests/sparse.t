@@ -531,7 +531,7 @@ it "does not take oflag=sparse with nosparse" \
 
 planned()
 {
-	sparse_file src && exits 0 "$pardd" -d if=src of=dst "${@:2}" &&
+	sparse_file src && exits 0 "$pardd" -dv if=src of=dst "${@:2}" &&
 	    grep -qx "$1" out || fail "$(cat out)"
 }
 it "plans not to read holes" planned 'holes=not read'

@@ -224,7 +224,7 @@ it "appends in order to a file that the shell opened with >>" appending
 appending_anyway()
 {
 	"$blocks" make src 70001 && "$blocks" make dst 1000 9 || return
-	"$pardd" -d if=src oflag=append 2>err 1<>dst && grep -qx target_first_byte=1000 err &&
+	"$pardd" -dv if=src oflag=append 2>err 1<>dst && grep -qx target_first_byte=1000 err &&
 	    "$pardd" if=src oflag=append bpt=4 thr=8 2>err 1<>dst || fail "$(<err)" || return
 	complete && size_is dst 71001 && holds dst 0 0 1000 9 && holds dst 1000 0 70001
 }

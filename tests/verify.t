@@ -106,7 +106,7 @@ cached()
 it "does not call verified what stays in the page cache" cached
 told()
 {
-	"$blocks" make src 1M && exits 0 "$pardd" -d if=src of=dst verify=stream &&
+	"$blocks" make src 1M && exits 0 "$pardd" -dv if=src of=dst verify=stream &&
 	    grep -qx verify=stream out && [[ ! -e dst ]]
 }
 it "has it in the plan" told

@@ -20,6 +20,14 @@ void report_fault(const struct fault *);
 void report_plan(FILE *, const struct plan *);
 
 /*
+ * The plan as a page for a person, with what a map says of the copy, or NULL.
+ * It looks at what lies on both ends, but for the source of a rescue.
+ * Returns 0, or -1 with *f.
+ */
+int report_page(FILE *, const struct plan *, const struct map_totals *,
+    struct fault *f);
+
+/*
  * The ends once more by the keys that they had in 0.1, input and output, for
  * programs that read them.  To be left out after the next release.
  */
@@ -39,7 +47,7 @@ const char *report_border(char *text, size_t room, const struct border *,
 bool report_remark(const struct plan *, unsigned n, char *text, size_t room);
 
 /*
- * Show the plan and wait for "yes" at the terminal.  False, with a refusal in
+ * Show that page and wait for "yes" at the terminal.  False, with a refusal in
  * *f, for any other answer and where there is no terminal.
  */
 bool report_ask(const struct plan *, struct fault *f);

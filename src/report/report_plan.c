@@ -1,5 +1,5 @@
 /*
- * The plan as key=value lines, which scripts read: what -d shows, and --ask.
+ * The plan as key=value lines, which scripts read: what -dv shows.
  */
 #include "report/report.h"
 
@@ -303,27 +303,4 @@ report_known(FILE *out, const struct map_totals *t)
 	print(out, "map_failed=%llu", (ull)t->failed);
 	print(out, "map_bad=%llu", (ull)t->bad);
 	print(out, "map_bad_ranges=%llu", (ull)t->bad_ranges);
-}
-
-bool
-report_ask(const struct plan *p, struct fault *f)
-{
-	FILE *tty = fopen("/dev/tty", "r+e");
-	char answer[16] = "";
-
-	if (tty == NULL) {
-		fault_set(f, STATUS_REFUSED,
-		    "--ask: there is no terminal to ask at");
-		return false;
-	}
-	report_plan(tty, p);
-	fputs("Write this? yes/no: ", tty);
-	fflush(tty);
-	if (fgets(answer, sizeof(answer), tty) == NULL)
-		answer[0] = '\0';
-	fclose(tty);
-	if (strcmp(answer, "yes\n") == 0)
-		return true;
-	fault_set(f, STATUS_REFUSED, "the answer was not yes");
-	return false;
 }

@@ -15,7 +15,7 @@ mixes=("qd=16 thr=4")
 # planned ENGINE OPERANDS...
 planned()
 {
-	"$pardd" -d "${@:2}" >plan || fail "$(cat plan)" || return
+	"$pardd" -dv "${@:2}" >plan || fail "$(cat plan)" || return
 	grep -q "^engine=$1 (" plan || fail "not $1: $(grep ^engine= plan)"
 }
 chosen()

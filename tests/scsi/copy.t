@@ -325,7 +325,7 @@ long "refuses the same disk twice, bsg and its sg" refuse_same "$BSG1" "$SG1"
 dry_run()
 {
 	fresh
-	exits 0 "$pardd" -d if="$SG1" of="$SG2" && lands "0-16383 untouched" &&
+	exits 0 "$pardd" -dv if="$SG1" of="$SG2" && lands "0-16383 untouched" &&
 	    was_not_sent "$HCTL2" "$writes" && was_not_sent "$HCTL1" "$writes"
 }
 it "only plans with --dry-run" dry_run

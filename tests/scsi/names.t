@@ -58,7 +58,7 @@ whole_wwn()
 	refused 'not the disk that oserial=' if=/tmp/src of="/dev/${pair}n1" oserial="$two" &&
 	    refused 'not the disk that oserial=' if=/tmp/src of="/dev/${pair}n1" oserial="${one::63}" &&
 	    exits 0 "$pardd" if=/tmp/src of="/dev/${pair}n1" oserial="$one" && complete &&
-	    exits 0 "$pardd" if=/tmp/src of="/dev/${pair}n1" -d && grep -qx "target_wwn=$one" out
+	    exits 0 "$pardd" if=/tmp/src of="/dev/${pair}n1" -dv && grep -qx "target_wwn=$one" out
 }
 it "tells namespaces by their whole WWN" whole_wwn
 other_map()

@@ -94,7 +94,7 @@ looks()
 	table "$SD2" gpt 512 && mke2fs -q -F -t ext4 -L 'my data' fs 2M &&
 	    exits 0 "$pardd" if=fs of="$SG2" opart=2 || return
 	forget
-	exits 0 "$pardd" -d if=/dev/zero of="$SG2" "$@" &&
+	exits 0 "$pardd" -dv if=/dev/zero of="$SG2" "$@" &&
 	    grep -qx 'overwrites=ext4 "my data" at byte 2098232' out ||
 	    fail "$(cat out err)" || return
 	was_not_sent "$HCTL2" "$writes"
@@ -109,7 +109,7 @@ few_commands()
 {
 	local n
 	fresh
-	exits 0 "$pardd" -d if=/dev/zero of="$1" && n=$(sent "$HCTL2" "$reads" | wc -l) &&
+	exits 0 "$pardd" -dv if=/dev/zero of="$1" && n=$(sent "$HCTL2" "$reads" | wc -l) &&
 	    ((n > 0 && n <= 6)) || fail "$n reads"
 }
 it "sees that there is nothing by few commands, sg" few_commands "$SG2"

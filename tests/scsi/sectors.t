@@ -196,7 +196,7 @@ it "finishes short transfers of 4096" short_large
 stripes()
 {
 	sdebug dev_size_mb=8 opt_blks=1536 || return
-	[[ $("$pardd" -d if=/dev/zero of="$SD1" count=4k) = *"transfer=1572864"* ]] &&
-	    [[ $("$pardd" -d if=/dev/zero of="$SD1" count=4k bpt=8) = *"transfer=4096"* ]]
+	[[ $("$pardd" -dv if=/dev/zero of="$SD1" count=4k) = *"transfer=1572864"* ]] &&
+	    [[ $("$pardd" -dv if=/dev/zero of="$SD1" count=4k bpt=8) = *"transfer=4096"* ]]
 }
 it "writes in whole stripes of the target" stripes

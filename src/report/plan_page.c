@@ -1,0 +1,642 @@
+/*
+ * The plan for a person: a page of 24 lines and 80 columns, what -d shows and
+ * what --ask asks by.  The ends, what lies on them, a picture of both with
+ * their partitions to one scale, how the copy is made, and what to think about.
+ *
+ * Texts from outside are escaped before they are measured; a long name keeps
+ * its end, where names differ.  Lists are as long as the page has room for.
+ */
+#include "report/report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/print.h"
+#include "base/status.h"
+#include "disk/disk.h"
+#include "part/remarks.h"
+#include "part/parts.h"
+#include "plan/safety.h"
+#include "report/wording.h"
+
+typedef unsigned long long ull;
+
+enum {
+	WIDTH = 79,		/* columns; one less than wraps */
+	INDENT = 8,		/* of what stands under a heading */
+	LIST = 2 * (WIDTH - INDENT) - 24,	/* columns of a list, */
+	LIST_SHORT = WIDTH - INDENT - 28,	/* and of a short one */
+	REMARK = 4096,		/* bytes */
+	BAR = WIDTH - INDENT - 12,	/* columns of the larger end */
+	BAR_LEAST = 8,		/* of the smaller; below: no common scale */
+	NAME = 60,		/* columns of a name */
+	LINES = 23,		/* of the page; one more is the question */
+	ANSWER = 16,
+	TIED = '\1',		/* a blank that no line ends at */
+};
+
+enum brevity { WHOLE, SHORT_LISTS, NO_LEGEND, NO_PICTURE };
+
+struct surface {		/* what lies on an end */
+	const struct endpoint *ep;
+	struct parts	 table;
+	struct sign	*sign;
+	size_t		 signs;
+	uint64_t	 size;	/* bytes, of all of it; 0: it has none */
+	uint64_t	 from, to;	/* bytes: what is copied of it */
+};
+
+/* --- lines -------------------------------------------------------------- */
+
+static void
+put_line(FILE *out, const char *heading, const char *text, size_t len)
+{
+	size_t i;
+
+	fprintf(out, "%-*s", INDENT, heading);
+	for (i = 0; i < len; i++)
+		fputc(text[i] == TIED ? ' ' : text[i], out);
+	fputc('\n', out);
+}
+
+/* Escaped text, by words, under a heading; what follows is indented. */
+static void
+wrap(FILE *out, const char *heading, const char *text)
+{
+	size_t room = WIDTH - INDENT, n, cut;
+
+	do {
+		n = strlen(text);
+		if (n > room) {
+			for (cut = room; cut > 0 && text[cut] != ' '; cut--)
+				continue;
+			n = cut > 0 ? cut : room;
+		}
+		put_line(out, heading, text, n);
+		heading = "";
+		text += n;
+		text += strspn(text, " ");
+	} while (*text != '\0');
+}
+
+static void __attribute__((format(printf, 3, 4)))
+told(FILE *out, const char *heading, const char *fmt, ...)
+{
+	char text[REMARK / 4], line[REMARK + 1];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	*print_escape(line, text) = '\0';
+	wrap(out, heading, line);
+}
+
+struct list {			/* items between commas, while there is room */
+	char	 text[LIST + 64];
+	size_t	 most, at, left_out;
+};
+
+static struct list
+list_of(enum brevity brief)
+{
+	return (struct list){ .most = brief == WHOLE ? LIST : LIST_SHORT };
+}
+
+static void __attribute__((format(printf, 2, 3)))
+item(struct list *l, const char *fmt, ...)
+{
+	char text[512], plain[4 * sizeof(text)], *c;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	*print_escape(plain, text) = '\0';
+	for (c = plain; (c = strchr(c, ' ')) != NULL; c++)
+		*c = TIED;
+	if (l->left_out > 0 || l->at + strlen(plain) + 2 > l->most) {
+		l->left_out++;
+		return;
+	}
+	l->at += (size_t)snprintf(l->text + l->at, sizeof(l->text) - l->at,
+	    "%s%s", l->at > 0 ? ", " : "", plain);
+}
+
+static void
+list_put(FILE *out, const char *before, struct list *l)
+{
+	char line[sizeof(l->text) + 64];
+
+	if (l->at == 0 && l->left_out == 0)
+		return;
+	snprintf(line, sizeof(line), "%s%s", before, l->text);
+	if (l->left_out > 0)
+		snprintf(line + strlen(line), sizeof(line) - strlen(line),
+		    "%s%zu%s", l->at > 0 ? " and " : "", l->left_out,
+		    l->at > 0 ? " more" : "");
+	wrap(out, "", line);
+}
+
+/* --- what lies on an end ------------------------------------------------ */
+
+/* A failing disk is asked for nothing that is not to be copied. */
+static void
+surface_look(struct surface *s, const struct plan *p, struct endpoint *ep)
+{
+	uint64_t off = ep->role == SOURCE ? p->src_off : p->dst_off;
+	uint64_t length = ep->role == SOURCE ? p->length :
+	    round_up(p->length, p->pad);
+	struct fault f;
+	bool rescued = ep->role == SOURCE && p->opts->map != NULL;
+
+	*s = (struct surface){ .ep = ep, .from = off, .to = UINT64_MAX };
+	if (p->bounded)
+		s->to = off + length;
+	if (ep->size > 0 && !ep->absent)
+		s->size = (uint64_t)(ep->part > 0 ? ep->whole : ep->size);
+	if (ep->streamed || s->size == 0)
+		s->size = 0;
+	else if (!rescued && parts_read(ep, &s->table, &f) == 0)
+		s->signs = parts_signs(ep, 0, UINT64_MAX, &s->sign);
+}
+
+static void
+surface_free(struct surface *s)
+{
+	parts_free(&s->table);
+	free(s->sign);
+}
+
+/* The file system of a partition, or NULL. */
+static const struct sign *
+sign_of(const struct surface *s, const struct part *part)
+{
+	size_t i;
+
+	for (i = 0; i < s->signs; i++)
+		if (s->sign[i].off >= part->start &&
+		    s->sign[i].off < part_end(part))
+			return &s->sign[i];
+	return NULL;
+}
+
+static bool
+touched(const struct surface *s, uint64_t from, uint64_t to)
+{
+	return from < s->to && to > s->from;
+}
+
+/* 2 ext4 "home" 40 GB */
+static void
+list_part(struct list *l, const struct surface *s, const struct part *part,
+    const char *how)
+{
+	const struct sign *sign = sign_of(s, part);
+	const char *label = sign != NULL && sign->label[0] != '\0' ?
+	    sign->label : part->name;
+	char size[32], name[160] = "";
+
+	if (label[0] != '\0')
+		snprintf(name, sizeof(name), " \"%s\"", label);
+	item(l, "%u %s%s %s%s", part->number,
+	    sign != NULL ? sign->type : "unknown", name,
+	    number_si(size, sizeof(size), (double)part->length), how);
+}
+
+/* Those that are copied, or overwritten, or those that are not. */
+static void
+list_parts(struct list *l, const struct surface *s, bool those)
+{
+	size_t i;
+
+	for (i = 0; i < s->table.n; i++) {
+		const struct part *part = &s->table.part[i];
+		uint64_t to = part_end(part);
+
+		if (part->container ||
+		    touched(s, part->start, to) != those)
+			continue;
+		list_part(l, s, part, those && (s->from > part->start ||
+		    s->to < to) ? " (in part)" : "");
+	}
+}
+
+/* What stands on the end itself and in no partition: a table, a file system. */
+static void
+list_bare(struct list *l, const struct surface *s)
+{
+	size_t i, k;
+
+	for (i = 0; i < s->signs; i++) {
+		const struct sign *sign = &s->sign[i];
+		bool seen = !touched(s, sign->off, sign->off + 1);
+
+		for (k = 0; k < s->table.n && !seen; k++)
+			seen = !s->table.part[k].container &&
+			    sign->off >= s->table.part[k].start &&
+			    sign->off < part_end(&s->table.part[k]);
+		for (k = 0; k < i && !seen; k++)
+			seen = strcmp(s->sign[k].type, sign->type) == 0 &&
+			    strcmp(s->sign[k].label, sign->label) == 0;
+		if (seen)
+			continue;
+		if (sign->label[0] != '\0')
+			item(l, "%s \"%s\"", sign->type, sign->label);
+		else
+			item(l, "%s%s", sign->type, strcmp(sign->type,
+			    s->table.type) == 0 ? " table" : "");
+	}
+}
+
+static void
+source_holds(FILE *out, const struct surface *s, enum brevity brief)
+{
+	struct list l = list_of(brief);
+
+	list_bare(&l, s);
+	list_parts(&l, s, true);
+	list_put(out, "has ", &l);
+}
+
+static void
+target_loses(FILE *out, const struct surface *s, bool written,
+    enum brevity brief)
+{
+	struct list lost = list_of(brief), kept = list_of(brief);
+
+	list_bare(&lost, s);
+	list_parts(&lost, s, true);
+	if (written && lost.at > 0 && brief < NO_LEGEND)
+		list_parts(&kept, s, false);
+	list_put(out, written ? "TO BE LOST: " : "has ", &lost);
+	list_put(out, "stays: ", &kept);
+	if (written && lost.at + lost.left_out == 0 && !s->ep->absent &&
+	    s->size > 0)
+		wrap(out, "", s->ep->device ? "nothing that is known lies "
+		    "where it is written" : "what it holds there is lost");
+}
+
+/* --- an end in words ---------------------------------------------------- */
+
+static void
+end_put(FILE *out, const char *heading, const struct endpoint *ep)
+{
+	char name[NAME + 4], what[512];
+
+	wording_name(name, sizeof(name), ep, NAME);
+	told(out, heading, "%s%s", ep->within, name);
+	wording_end(what, sizeof(what), ep);
+	told(out, "", "%s", what);
+}
+
+/* --- the picture -------------------------------------------------------- */
+
+static size_t
+column(uint64_t at, uint64_t scale)
+{
+	return (size_t)((unsigned __int128)at * BAR / scale);
+}
+
+/* At least one column, however little it is. */
+static void
+fill(char *bar, char c, uint64_t from, uint64_t to, uint64_t scale)
+{
+	size_t a = column(from, scale), b = column(to, scale);
+
+	if (a >= BAR)
+		return;
+	b = b > BAR ? BAR : b <= a ? a + 1 : b;
+	memset(bar + a, c, b - a);
+}
+
+static void
+bar_put(FILE *out, const char *heading, const struct surface *s,
+    uint64_t scale)
+{
+	char bar[BAR + 1] = "", copied[BAR + 1] = "", size[32], number[16];
+	size_t end = column(s->size, scale), i, k;
+
+	end = end == 0 ? 1 : end > BAR ? BAR : end;
+	memset(bar, '.', end);
+	for (i = 0; i < s->table.n; i++) {
+		const struct part *part = &s->table.part[i];
+		size_t a = column(part->start, scale);
+
+		if (part->container || part_end(part) > s->size || a >= end)
+			continue;
+		fill(bar, '-', part->start, part_end(part), scale);
+		snprintf(number, sizeof(number), "%u", part->number);
+		for (k = 0; number[k] != '\0' && a + k < end &&
+		    (k == 0 || bar[a + k] == '-'); k++)
+			bar[a + k] = number[k];
+	}
+	bar[end] = '\0';
+	fprintf(out, "%-*s[%s] %s\n", INDENT, heading, bar,
+	    number_si(size, sizeof(size), (double)s->size));
+	memset(copied, ' ', end);
+	if (s->to > s->from)
+		fill(copied, '#', s->from, s->to < s->size ? s->to : s->size,
+		    scale);
+	copied[end] = '\0';
+	for (i = end; i > 0 && copied[i - 1] == ' '; i--)
+		copied[i - 1] = '\0';
+	if (copied[0] != '\0')
+		fprintf(out, "%*s%s\n", INDENT + 1, "", copied);
+}
+
+/* To one scale, where the smaller can be seen beside the larger. */
+static void
+picture(FILE *out, const struct surface *src, const struct surface *dst,
+    enum brevity brief)
+{
+	uint64_t most = src->size > dst->size ? src->size : dst->size;
+	uint64_t least = src->size > dst->size ? dst->size : src->size;
+	bool one = column(least, most > 0 ? most : 1) >= BAR_LEAST;
+
+	if (most == 0 || brief >= NO_PICTURE)
+		return;
+	fputc('\n', out);
+	if (src->size > 0)
+		bar_put(out, "Source", src, one ? most : src->size);
+	if (dst->size > 0)
+		bar_put(out, "Target", dst, one ? most : dst->size);
+	if (brief < NO_LEGEND || !one)
+		fprintf(out, "%*s# is copied, - a partition, . none%s\n",
+		    INDENT + 1, "", one || least == 0 ? "" :
+		    "; each to its own scale");
+}
+
+/* --- how ---------------------------------------------------------------- */
+
+/* "500 GB, bytes 0 to 499999999999, to bytes ... of the target" */
+static void
+what_put(FILE *out, const struct plan *p)
+{
+	char size[32], from[64] = "", to[64] = "";
+	const struct opts *o = p->opts;
+	const char *verb = o->compare != 0 ? "Compare" :
+	    o->check != 0 ? "Check" : "Copy";
+
+	if (!p->bounded) {
+		told(out, verb, "all up to the end of the source, from its "
+		    "byte %llu to byte %llu of the target", (ull)p->src_off,
+		    (ull)p->dst_off);
+		return;
+	}
+	if (p->length > 0) {
+		snprintf(from, sizeof(from), "bytes %llu to %llu",
+		    (ull)p->src_off, (ull)(p->src_off + p->length - 1));
+		snprintf(to, sizeof(to), "%llu", (ull)p->dst_off);
+	}
+	number_si(size, sizeof(size), (double)p->length);
+	if (p->length == 0)
+		told(out, verb, "nothing: 0 bytes");
+	else if (p->dst->kind == END_DISCARD || o->check != 0)
+		told(out, verb, "%s: %s of the source", size, from);
+	else
+		told(out, verb, "%s: %s of the source, %s byte %s of the "
+		    "target", size, from, o->compare != 0 ? "with" : "to", to);
+}
+
+/* After the copy. */
+static void
+after_text(char *text, size_t room, const struct opts *o)
+{
+	snprintf(text, room, "%s%s%s%s", o->compare != 0 || o->check != 0 ?
+	    "nothing is written" : o->sync != 0 ? "then flushed" :
+	    "NOT flushed (sync=0)", o->verify != 0 ? ", read back (verify=" :
+	    "", o->verify != 0 ? opts_word("verify", o->verify) : "",
+	    o->verify != 0 ? ")" : "");
+}
+
+static void
+how_put(FILE *out, const struct plan *p)
+{
+	char piece[32], rate[32], limit[64] = "at full speed", after[96];
+	const struct opts *o = p->opts;
+
+	if (o->rate > 0)
+		snprintf(limit, sizeof(limit), "at no more than %s/s",
+		    number_si(rate, sizeof(rate), (double)o->rate));
+	number_iec(piece, sizeof(piece), (double)p->chunk);
+	after_text(after, sizeof(after), o);
+	if (p->queues > 0)
+		told(out, "How", "%s, %u pieces of %s at a time (io_uring), "
+		    "%s", limit, p->slots * p->queues, piece, after);
+	else
+		told(out, "How", "%s, %u thread%s with pieces of %s, %s",
+		    limit, p->workers, p->workers == 1 ? "" : "s", piece,
+		    after);
+}
+
+static void
+errors_put(FILE *out, const struct plan *p)
+{
+	const struct opts *o = p->opts;
+
+	if (!endpoint_holds(p->src))
+		return;
+	if (o->map != NULL && o->compare == 0)
+		told(out, "", "what cannot be read is tried again later, and "
+		    "stands in the map");
+	else if (o->coe != 0)
+		told(out, "", "a block that cannot be read becomes zeros, and "
+		    "is listed");
+	else
+		told(out, "", "the first unreadable block stops it (coe=1 "
+		    "goes on, map= rescues)");
+}
+
+static void
+known_put(FILE *out, const struct plan *p, const struct map_totals *t)
+{
+	char done[32], todo[32], bad[32];
+	const char *map = p->opts->map;
+
+	if (t == NULL)
+		return;
+	told(out, "Map", "%.*s: %s finished, %s to do, %s bad in %llu ranges",
+	    NAME, map, number_si(done, sizeof(done), (double)t->finished),
+	    number_si(todo, sizeof(todo), (double)(t->untried + t->failed)),
+	    number_si(bad, sizeof(bad), (double)t->bad), (ull)t->bad_ranges);
+}
+
+/* --- what to think about ------------------------------------------------ */
+
+static void
+odd_put(FILE *out, const struct span *s, const char *what)
+{
+	char from[96], to[96];
+
+	if (s->odd)
+		told(out, "Note", "on the %s it begins %s and ends %s", what,
+		    report_border(from, sizeof(from), &s->from, true),
+		    report_border(to, sizeof(to), &s->to, false));
+}
+
+static void
+remarks_put(FILE *out, const struct plan *p)
+{
+	char text[REMARK / 4], name[NAME_MAX + 1], again[96];
+	struct usage use;
+	unsigned n;
+
+	if (safety_source_busy(p, &use, name, sizeof(name)))
+		told(out, "Note", "%s is mounted read-write on %.*s: what "
+		    "changes meanwhile may be copied in part", name, NAME,
+		    use.by);
+	if (p->found == NULL)
+		return;
+	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
+		told(out, "Note", "%s", text);
+	odd_put(out, &p->found->src, "source");
+	odd_put(out, &p->found->dst, "target");
+	wording_name(again, sizeof(again), p->dst, NAME);
+	if (p->found->backup_astray)
+		told(out, "Note", "the backup GPT will not be at the end of "
+		    "the disk; afterwards: sgdisk -e %s", again);
+	if (p->found->table_sector > 0)
+		told(out, "Note", "the partition table counts in sectors of "
+		    "%u bytes, and the target has %u: its partitions will not "
+		    "be found", p->found->table_sector, p->dst->block);
+}
+
+/* --- the page ----------------------------------------------------------- */
+
+static void
+compose(FILE *out, const struct plan *p, const struct map_totals *known,
+    const struct surface *src, const struct surface *dst, enum brevity brief)
+{
+	const struct opts *o = p->opts;
+	bool writes = o->compare == 0 && o->check == 0;
+
+	what_put(out, p);
+	end_put(out, o->compare != 0 ? "One" : "Source", p->src);
+	source_holds(out, src, brief);
+	end_put(out, o->compare != 0 ? "Other" : "Target", p->dst);
+	target_loses(out, dst, writes, brief);
+	picture(out, src, dst, brief);
+	fputc('\n', out);
+	how_put(out, p);
+	errors_put(out, p);
+	known_put(out, p, known);
+	remarks_put(out, p);
+}
+
+static size_t
+lines_of(const char *text)
+{
+	size_t n = 0;
+
+	for (; (text = strchr(text, '\n')) != NULL; text++)
+		n++;
+	return n;
+}
+
+/* As much of it as fits; malloc'ed, NULL without memory. */
+static char *
+page(const struct plan *p, const struct map_totals *known)
+{
+	struct surface src, dst;
+	enum brevity brief;
+	char *text = NULL;
+	size_t len;
+	FILE *to;
+
+	surface_look(&src, p, p->src);
+	surface_look(&dst, p, p->dst);
+	for (brief = WHOLE; brief <= NO_PICTURE; brief++) {
+		free(text);
+		text = NULL;
+		to = open_memstream(&text, &len);
+		if (to == NULL)
+			break;
+		compose(to, p, known, &src, &dst, brief);
+		if (fclose(to) != 0 || text == NULL || lines_of(text) < LINES)
+			break;
+	}
+	surface_free(&src);
+	surface_free(&dst);
+	return text;
+}
+
+static int
+page_put(FILE *out, const struct plan *p, const struct map_totals *known,
+    struct fault *f)
+{
+	char *text = page(p, known), *rest = text, *line;
+
+	if (text == NULL)
+		return fault_errno(f, ENOMEM, "the plan");
+	while ((line = strsep(&rest, "\n")) != NULL && rest != NULL)
+		print(out, "%s", line);
+	free(text);
+	return 0;
+}
+
+int
+report_page(FILE *out, const struct plan *p, const struct map_totals *known,
+    struct fault *f)
+{
+	if (page_put(out, p, known, f) != 0)
+		return -1;
+	print(out, "%-*snothing is written yet; without -d it is done, -dv "
+	    "shows more", INDENT, "Now");
+	return 0;
+}
+
+/* --- the question ------------------------------------------------------- */
+
+/* "Overwrite /dev/sdb, Samsung SSD 870, 2.0 TB, serial S5Y1? yes/no: " */
+static void
+question(FILE *tty, const struct plan *p)
+{
+	bool writes = p->opts->compare == 0 && p->opts->check == 0 &&
+	    p->dst->kind != END_DISCARD;
+	char name[NAME + 4], what[256], line[4 * 512];
+	char *end;
+
+	if (!writes) {
+		fputs("Begin? yes/no: ", tty);
+		return;
+	}
+	wording_name(name, sizeof(name), p->dst, NAME);
+	wording_brief(what, sizeof(what), p->dst);
+	end = print_escape(line, p->dst->within);
+	end = print_escape(end, name);
+	*print_escape(end, what) = '\0';
+	fprintf(tty, "%s %s? yes/no: ", p->dst->absent ? "Create" :
+	    endpoint_holds(p->dst) && !p->dst->piped ? "Overwrite" :
+	    "Write to", line);
+}
+
+bool
+report_ask(const struct plan *p, struct fault *f)
+{
+	FILE *tty = fopen("/dev/tty", "r+e");
+	char answer[ANSWER] = "";
+
+	if (tty == NULL) {
+		fault_set(f, STATUS_REFUSED,
+		    "--ask: there is no terminal to ask at");
+		return false;
+	}
+	if (page_put(tty, p, NULL, f) != 0) {
+		fclose(tty);
+		return false;
+	}
+	question(tty, p);
+	fflush(tty);
+	if (fgets(answer, sizeof(answer), tty) == NULL)
+		answer[0] = '\0';
+	fclose(tty);
+	if (strcmp(answer, "yes\n") == 0)
+		return true;
+	fault_set(f, STATUS_REFUSED, "the answer was not yes");
+	return false;
+}

@@ -1,0 +1,116 @@
+/*
+ * An end of the copy in words, for people.
+ */
+#include "report/wording.h"
+
+#include <bsd/string.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "disk/disk.h"
+
+const char *
+wording_name(char *text, size_t room, const struct endpoint *ep, size_t most)
+{
+	static const char cut[] = "...";
+	const char *name = ep->name;
+	size_t n = strlen(name);
+
+	most = most < room ? most : room - 1;
+	if (n <= most)
+		strlcpy(text, name, room);
+	else
+		snprintf(text, room, "%s%s", cut,
+		    name + n - most + sizeof(cut) - 1);
+	return text;
+}
+
+static void __attribute__((format(printf, 3, 4)))
+add(char *text, size_t room, const char *fmt, ...)
+{
+	size_t n = strlen(text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text + n, room - n, fmt, ap);
+	va_end(ap);
+}
+
+static void
+add_model(char *text, size_t room, const struct disk *d)
+{
+	if (d->model[0] != '\0')
+		add(text, room, ", %s%s%s", d->vendor, d->vendor[0] != '\0' ?
+		    " " : "", d->model);
+}
+
+static void
+add_disk(char *text, size_t room, const struct endpoint *ep)
+{
+	struct disk d;
+
+	if (!endpoint_disk(ep, &d))
+		return;
+	if (d.partition > 0)
+		add(text, room, ", partition %d of %s", d.partition,
+		    d.whole_name);
+	add_model(text, room, &d);
+	if (d.transport[0] != '\0')
+		add(text, room, ", %s", d.transport);
+	if (d.removable)
+		add(text, room, ", removable");
+	if (d.serial[0] != '\0')
+		add(text, room, ", serial %.64s", d.serial);
+	if (d.backing[0] != '\0')
+		add(text, room, ", on %.120s", d.backing);
+}
+
+/* Of the end, or of the partition it is limited to; -1: it has none. */
+static int64_t
+size_of(const struct endpoint *ep)
+{
+	if (ep->absent || ep->piped || !endpoint_holds(ep))
+		return -1;
+	return ep->part > 0 ? ep->size - (int64_t)ep->base : ep->size;
+}
+
+static void
+add_size(char *text, size_t room, const struct endpoint *ep)
+{
+	int64_t size = size_of(ep);
+	char si[32];
+
+	if (size >= 0)
+		add(text, room, ", %s", number_si(si, sizeof(si),
+		    (double)size));
+}
+
+const char *
+wording_brief(char *text, size_t room, const struct endpoint *ep)
+{
+	struct disk d;
+	bool disk = endpoint_disk(ep, &d);
+
+	text[0] = '\0';
+	if (disk)
+		add_model(text, room, &d);
+	add_size(text, room, ep);
+	if (disk && d.serial[0] != '\0')
+		add(text, room, ", serial %.64s", d.serial);
+	return text;
+}
+
+const char *
+wording_end(char *text, size_t room, const struct endpoint *ep)
+{
+	strlcpy(text, endpoint_kind(ep)->text, room);
+	if (ep->absent)
+		add(text, room, ", to be created");
+	add_size(text, room, ep);
+	if (ep->block > 0)
+		add(text, room, " in blocks of %u", ep->block);
+	add_disk(text, room, ep);
+	return text;
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# The plan as a person reads it: what -d shows, and --ask asks by.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+[[ $VARIANT != tsan ]] || exit 0		# one thread looks
+
+# fits [FILE]: no page is longer than a screen, nor wider
+fits()
+{
+	local file=${1:-out}
+	(($(wc -l <"$file") <= 24)) || fail "$(wc -l <"$file") lines" || return
+	! awk 'length > 80' "$file" | grep . || fail "wider than 80 columns" || return
+	! LC_ALL=C grep -n '[^ -~]' "$file"
+}
+# page OPERANDS...: it is in the file out, and is one
+page()
+{
+	exits 0 "$pardd" -d "$@" && fits && [[ ! -s err ]] &&
+	    ! grep -q '^[a-z_]*=' out
+}
+# has REGEX: a line of the page; words as they stand between its line ends
+has()
+{
+	tr -s '\n ' ' ' <out | grep -Eq -e "$1" || fail "no /$1/ in:
+$(<out)"
+}
+
+files()
+{
+	"$blocks" make src 3M && "$blocks" make dst 1000 9 && page if=src of=new &&
+	    has '^Copy 3\.1 MB: bytes 0 to 3145727 of the source, to byte 0 of the target' &&
+	    has 'Source src file, 3\.1 MB Target new file, to be created' && [[ ! -e new ]] &&
+	    page if=src of=dst bs=512 skip=2 seek=1 count=3 &&
+	    has 'bytes 1024 to 2559 of the source, to byte 512 of the target' &&
+	    has 'Target dst file, 1\.0 kB what it holds there is lost' && holds dst 0 0 1000 9
+}
+it "shows a page with -d" files
+detailed()
+{
+	"$blocks" make src 1k && exits 0 "$pardd" -d -v if=src of=dst &&
+	    grep -qx 'source=src' out && grep -qx 'bytes=1024' out && ! grep '^Copy' out
+}
+it "shows key=value lines with -dv" detailed
+how()
+{
+	"$blocks" make src 3M && : >map && page if=src of=dst rate=20M verify=1 coe=1 &&
+	    has 'at no more than 21 MB/s' && has 'then flushed, read back \(verify=1\)' &&
+	    has 'becomes zeros, and is listed' &&
+	    page if=src of=dst sync=0 && has 'NOT flushed \(sync=0\)' && has 'stops it \(coe=1 ' &&
+	    page if=src of=dst map=map && has 'tried again later, and stands in the map' &&
+	    has 'Map map: 0 B finished, 3\.1 MB to do, 0 B bad in 0 ranges'
+}
+it "says how the copy is made" how
+others()
+{
+	"$blocks" make a 1M && cp a b && page if=a of=b compare=1 && has '^Compare 1\.0 MB: .* with byte 0' &&
+	    has 'One a ' && has 'Other b ' && ! has 'lost|LOST|stays' && has 'nothing is written' &&
+	    exits 0 "$pardd" if=a of=. manifest=m && page if=a manifest=m check=1 && has '^Check 1\.0 MB: bytes 0 to 1048575' &&
+	    page if=/dev/zero of=. count=1 && has 'Source /dev/zero generated Target \. discarded' &&
+	    : | "$pardd" -d of=b >out && fits && has '^Copy all up to the end of the source' &&
+	    page if=a of=b count=0 && has '^Copy nothing: 0 bytes'
+}
+it "shows what is no copy of a disk, too" others
+hostile()
+{
+	local name=$'a\n\e[31m<b>\377'
+	"$blocks" make "$name" 1k && page if="$name" of=new && has 'a\\x0A\\x1B\[31m<b>\\xFF' &&
+	    name=$(printf 'x%.0s' {1..240})end && cp -- $'a\n\e[31m<b>\377' "$name" &&
+	    page if="$name" of=new && has 'Source \.\.\.x*end file'
+}
+it "escapes names, and keeps the end of long ones" hostile
+
+# two_disks: $src with three partitions, $dst with two, as loop devices
+two_disks()
+{
+	truncate -s 40M one && printf '%s\n' 'label: gpt' 'size=4M, name="EFI <&> x"' size=20M size=8M |
+	    sfdisk -q one && truncate -s 64M two && printf '%s\n' 'label: dos' size=30M size=20M | sfdisk -q two &&
+	    mke2fs -q -t ext4 -L root -E offset=$((5 << 20)) one 20M 2>said &&
+	    mke2fs -q -t ext4 -L backup -E offset=$((1 << 20)) two 30M 2>>said || { cat said; return 1; }
+	loop one && src=$dev && loop two && dst=$dev
+}
+disks()
+{
+	two_disks && page if="$src" of="$dst" && has 'has gpt table, 1 unknown "EFI <&> x" 4\.2 MB, 2 ext4 "root" 21 MB, 3 unknown 8\.4 MB' &&
+	    has 'TO BE LOST: dos table, 1 ext4 "backup" 31 MB, 2 unknown 21 MB \(in part\)' &&
+	    grep -Eq '^Source  \[\.?1-*2-*3-*\.*\] 42 MB$' out && grep -Eq '^Target  \[1-*2-*\.*\] 67 MB$' out &&
+	    has 'Note the backup GPT will not be at the end of the disk; afterwards: sgdisk -e /dev/loop'
+}
+between()
+{
+	two_disks && page if="$src" ipart=2 of="$dst" opart=2 && has 'Source partition 2 of /dev/loop' &&
+	    has 'TO BE LOST: 2 unknown 21 MB stays: 1 ext4 "backup" 31 MB' &&
+	    [[ $(grep -c '^  *##*$' out) = 2 ]] && page if="$src" of="$dst" skip=100 seek=7 count=30000 &&
+	    has 'Note on the source it begins 997376 bytes before partition 1'
+}
+# The picture is to scale: what is written is where the partition is.
+placed()
+{
+	two_disks && page if=/dev/zero of="$dst" opart=2 || return
+	awk '/^Target  \[/ { from = index($0, "2"); getline; at = index($0, "#")
+		bad = at != from } END { exit bad }' out || { cat out; return 1; }
+}
+crowd()
+{
+	local i
+	truncate -s 400M one && { echo 'label: gpt'; for i in {1..120}; do
+		echo "size=1M, name=\"a rather long name $i\""; done; } | sfdisk -q one && truncate -s 300M two &&
+	    { echo 'label: gpt'; for i in {1..100}; do echo "size=1M, name=\"another long name of it $i\""; done; } |
+	    sfdisk -q two && loop one && src=$dev && loop two &&
+	    page if="$src" of="$dev" count=250000 skip=3 seek=5 && has ' and [0-9]+ more' &&
+	    has 'Note on the target it begins'
+}
+if can_loop; then
+	it "says what lies on two disks, what is lost, and draws them" disks
+	it "says what a copy between partitions leaves alone" between
+	it "draws what is written where it lies" placed
+	it "fits on a screen with 120 partitions and all remarks" crowd
+else
+	skip "no loop devices" "draws two disks"
+fi
