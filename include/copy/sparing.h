@@ -26,7 +26,7 @@ struct io sparing_read(struct worker *, uint64_t off, size_t len,
     const unsigned char **data);
 
 /* A read of the target that failed, as the fault of the run. */
-void sparing_fail(struct job *, const struct io *);
+void sparing_fail(struct worker *, const struct io *);
 
 /*
  * The length of the run that a and b begin with, of units that are alike, or

@@ -12,18 +12,11 @@
 #include "copy/job.h"
 #include "end/endpoint.h"
 
-/*
- * A request that failed, "what" it was doing: in the end's own words if it has
- * any, else errno's.
- */
-void transfer_describe(struct fault *f, const struct io *, const char *name,
-    const char *what);
-
 /* A read that failed, or ended before its end, as the fault of the copy. */
-void transfer_fail_read(struct job *, const struct io *);
+void transfer_fail_read(struct worker *, const struct io *);
 
 /* A write that failed, likewise. */
-void transfer_fail_write(struct job *, const struct io *);
+void transfer_fail_write(struct worker *, const struct io *);
 
 /*
  * Read len bytes at off + at of the map to the worker's buffer at "at";

@@ -1,7 +1,8 @@
 /*
  * A lane is one worker's way into an end, an io is one request.
  *
- * All offsets and lengths are bytes.
+ * All offsets and lengths are bytes.  Offsets of requests are those of the map:
+ * the lane knows where in its end byte 0 of the map is, and adds that.
  */
 #ifndef PARDD_LANE_H
 #define PARDD_LANE_H
@@ -26,7 +27,7 @@ struct stamp {			/* when a request began */
 struct io {			/* one request, its worker's alone */
 	enum op		 op;
 	unsigned char	*buf;	/* page aligned unless a transfer is resumed */
-	uint64_t	 off;
+	uint64_t	 off;	/* in flight, and below the lane, the end's */
 	size_t		 len;
 	size_t		 done;	/* bytes moved; fewer with err 0: the end */
 	int		 err;	/* an errno value; ECANCELED: lane->halt */
@@ -51,6 +52,7 @@ struct requests {		/* of one end, and one worker */
 
 struct lane {			/* one worker's alone */
 	struct endpoint	*ep;
+	uint64_t	 origin;	/* byte 0 of the map, in the end */
 	struct requests	*requests;	/* counts them, or NULL */
 	int		 halt;	/* readable: leave a wait for a stream */
 	void		*priv;	/* the backend's, from attach to detach */
@@ -58,9 +60,45 @@ struct lane {			/* one worker's alone */
 	struct gauge	*gauge;	/* where, see profile.h */
 };
 
-/* A worker's lane: attach returns an errno; detach settles what is pending. */
-int lane_attach(struct lane *, struct endpoint *, int halt);
+/*
+ * A worker's lane, whose byte 0 is the end's byte "origin": attach returns an
+ * errno; detach settles what is pending.
+ */
+int lane_attach(struct lane *, struct endpoint *, uint64_t origin, int halt);
 int lane_detach(struct lane *);
+
+/* The end's own byte, for messages, and what goes by its blocks. */
+static inline uint64_t
+lane_place(const struct lane *lane, uint64_t off)
+{
+	return lane->origin + off;
+}
+
+/* And back; a place before the origin wraps, and is an offset all the same. */
+static inline uint64_t
+lane_off(const struct lane *lane, uint64_t place)
+{
+	return place - lane->origin;
+}
+
+/*
+ * A request that failed, "what" it was doing, and where in the end: in the
+ * end's own words if it has any, else errno's.
+ */
+struct fault;
+void lane_describe(struct fault *f, const struct lane *, const struct io *,
+    const char *what);
+
+/* endpoint_extent of the lane's end, by offsets of the map. */
+struct extent;
+int lane_extent(const struct lane *, uint64_t off, struct extent *);
+
+/*
+ * The borders of the end's blocks of "unit" bytes, at or behind off, and at or
+ * before it: of the map, and not before that.
+ */
+uint64_t lane_border(const struct lane *, uint64_t off, uint64_t unit);
+uint64_t lane_border_before(const struct lane *, uint64_t off, uint64_t unit);
 
 /* Run one request to its end, see struct io. */
 void lane_transfer(struct lane *, struct io *);

@@ -28,15 +28,23 @@ enum {
 
 typedef unsigned long long ull;
 
+/* The source's own byte that is read next. */
+static uint64_t
+place(const struct worker *w, const struct piece *pc)
+{
+	return lane_place(&w->src, pc->seg.off + pc->good);
+}
+
 /* A source of a known size that ends early has shrunk under our hands. */
 static void
-fail_short(struct job *job, uint64_t at)
+fail_short(struct worker *w, const struct piece *pc)
 {
 	struct fault f;
 
 	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
-	    "what was to be copied", job->p->src->name, (ull)at);
-	job_fail(job, &f);
+	    "what was to be copied", w->job->p->src->name,
+	    (ull)place(w, pc));
+	job_fail(w->job, &f);
 }
 
 /* Read the next len bytes of a piece. */
@@ -75,13 +83,11 @@ static size_t
 whole_block(const struct worker *w, struct piece *pc)
 {
 	const struct plan *p = w->job->p;
-	uint64_t at = p->src_off + pc->seg.off + pc->good;
-	size_t over = (size_t)(at % p->block), left;
+	size_t over = (size_t)(place(w, pc) % p->block), left;
 
 	pc->good -= over < pc->good ? over : pc->good;
-	at = p->src_off + pc->seg.off + pc->good;
 	left = (size_t)pc->seg.len - pc->good;
-	over = p->block - (size_t)(at % p->block);
+	over = p->block - (size_t)(place(w, pc) % p->block);
 	return over < left ? over : left;
 }
 
@@ -106,12 +112,13 @@ next_read(const struct worker *w, const struct piece *pc, size_t step,
     uint64_t hint, bool *probe)
 {
 	const struct plan *p = w->job->p;
-	uint64_t at = p->src_off + pc->seg.off + pc->good;
+	uint64_t at = place(w, pc);
 	size_t left = (size_t)pc->seg.len - pc->good;
 	size_t n = step - (size_t)(at % step);
 
 	*probe = false;
 	if (hint != NOWHERE) {
+		hint = lane_place(&w->src, hint);
 		hint -= hint % p->block;
 		*probe = hint <= at && at - hint < p->block;
 		if (*probe)
@@ -152,7 +159,7 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 		if (io.err == 0) {
 			trust = trust && !probe;
 			hint = trust ? hint : NOWHERE;
-			step = coarser(step, io.off + io.len, len);
+			step = coarser(step, place(w, pc), len);
 			continue;
 		}
 		if (errno_is_medium(io.err) && n > p->block) {
@@ -165,7 +172,7 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 		if (errno_is_medium(io.err) && p->opts->coe != 0)
 			io.err = lose(w, pc, n);
 		if (io.err != 0) {
-			transfer_fail_read(w->job, &io);
+			transfer_fail_read(w, &io);
 			return CUT;
 		}
 		hint = NOWHERE;
@@ -186,11 +193,11 @@ took(struct worker *w, struct piece *pc, const struct io *io)
 		got = salvage(w, pc, transfer_hint(io));
 	} else if (io->err != 0) {
 		if (io->err != ECANCELED || !job->stop)
-			transfer_fail_read(job, io);
+			transfer_fail_read(w, io);
 		got = CUT;
 	}
 	if (got == ENDED && !job->p->src->streamed) {
-		fail_short(job, job->p->src_off + pc->seg.off + pc->good);
+		fail_short(w, pc);
 		got = CUT;
 	}
 	return got;

@@ -219,8 +219,7 @@ start_read(struct queue *q, const struct piece *pc)
 	s->state = READING;
 	s->pc = *pc;
 	s->io = (struct io){ .op = OP_READ, .buf = s->buf,
-		.off = q->w->job->p->src_off + pc->seg.off,
-		.len = (size_t)pc->seg.len };
+		.off = pc->seg.off, .len = (size_t)pc->seg.len };
 	start(q, s, &q->w->src, &q->reads);
 }
 
@@ -237,7 +236,7 @@ start_write(struct queue *q)
 	q->w->buf = s->buf;
 	len = piece_to_write(q->w, &s->pc);
 	s->io = (struct io){ .op = OP_WRITE, .buf = s->buf,
-		.off = q->w->job->p->dst_off + s->pc.seg.off, .len = len };
+		.off = s->pc.seg.off, .len = len };
 	if (!piece_note(q->w, s->pc.seg.off, len))
 		s->io.err = ENOMEM;
 	if (len == 0 || s->io.err != 0)

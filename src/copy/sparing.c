@@ -26,9 +26,10 @@ struct io
 sparing_read(struct worker *w, uint64_t off, size_t len,
     const unsigned char **data)
 {
-	uint64_t at = w->job->p->dst_off + off, unit = w->job->back.grain;
+	uint64_t at = lane_place(&w->back, off), unit = w->job->back.grain;
 	size_t before = (size_t)(at % unit);
-	struct io io = { .op = OP_READ, .buf = w->other, .off = at - before,
+	struct io io = { .op = OP_READ, .buf = w->other,
+		.off = lane_off(&w->back, at - before),
 		.len = (size_t)round_up(before + len, unit) };
 
 	lane_transfer(&w->back, &io);
@@ -40,12 +41,12 @@ sparing_read(struct worker *w, uint64_t off, size_t len,
 }
 
 void
-sparing_fail(struct job *job, const struct io *io)
+sparing_fail(struct worker *w, const struct io *io)
 {
 	struct fault f;
 
-	transfer_describe(&f, io, job->back.name, "reading back");
-	job_fail(job, &f);
+	lane_describe(&f, &w->back, io, "reading back");
+	job_fail(w->job, &f);
 }
 
 size_t
@@ -79,7 +80,7 @@ write_differing(struct worker *w, uint64_t off, const unsigned char *has,
 
 	for (at = 0; at < len && ok; at += n) {
 		n = sparing_run(w->buf + at, has + at, len - at,
-		    p->dst_off + off + at, unit, &same);
+		    lane_place(&w->dst, off + at), unit, &same);
 		if (same)
 			w->job->spared += n;
 		else
@@ -98,7 +99,7 @@ sparing_spare(struct worker *w, uint64_t off, size_t len)
 	size_t n = io.done, over;
 
 	if (io.err != 0 && !errno_is_medium(io.err)) {
-		sparing_fail(w->job, &io);
+		sparing_fail(w, &io);
 		return false;
 	}
 	if (io.err == 0 && n == len && memcmp(w->buf, has, len) == 0) {
@@ -106,7 +107,8 @@ sparing_spare(struct worker *w, uint64_t off, size_t len)
 		return true;
 	}
 	/* A part that was read only in part is no reason for two writes. */
-	over = n < len ? (size_t)((p->dst_off + off + n) % p->grain) : 0;
+	over = n < len ? (size_t)(lane_place(&w->dst, off + n) %
+	    p->grain) : 0;
 	n -= over < n ? over : n;
 	if (!write_differing(w, off, has, n))
 		return false;

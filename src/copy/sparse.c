@@ -38,51 +38,34 @@ enum {
 
 static const uint64_t step_time = 200000000;	/* ns: a signal waits for it */
 
-/* Bytes of the map that lie on a border at the target: at or behind off. */
-static uint64_t
-border(const struct plan *p, uint64_t off)
-{
-	return round_up(p->dst_off + off, p->grain) - p->dst_off;
-}
-
-/* The same at or before off; 0 where that is before the map. */
-static uint64_t
-border_before(const struct plan *p, uint64_t off)
-{
-	uint64_t at = p->dst_off + off;
-
-	at -= at % p->grain;
-	return at > p->dst_off ? at - p->dst_off : 0;
-}
-
-/* The source's extent at off, in bytes of the map; unknown is data. */
+/* The source's extent at off; unknown is data. */
 static struct extent
-ask(const struct plan *p, uint64_t off)
+ask(const struct worker *w, uint64_t off)
 {
 	struct extent x;
 
-	if (endpoint_extent(p->src, p->src_off + off, &x) != 0)
+	if (lane_extent(&w->src, off, &x) != 0)
 		return (struct extent){ off, UINT64_MAX - off, false };
-	x.off -= p->src_off;
 	return x;
 }
 
 /* The same, of the last one asked for if it is that. */
 static struct extent
-extent_at(struct job *job, uint64_t off)
+extent_at(struct worker *w, uint64_t off)
 {
-	struct extent *x = &job->extent;
+	struct extent *x = &w->job->extent;
 
 	if (off < x->off || off - x->off >= x->len)
-		*x = ask(job->p, off);
+		*x = ask(w, off);
 	return *x;
 }
 
 /* The part of a hole between off and end that can be zeroed; false: none. */
 static bool
-zeroable(const struct plan *p, const struct extent *x, uint64_t off,
+zeroable(const struct worker *w, const struct extent *x, uint64_t off,
     uint64_t end, struct seg *got)
 {
+	const struct plan *p = w->job->p;
 	uint64_t to = x->off + x->len < end ? x->off + x->len : end;
 
 	if (!x->hole)
@@ -90,8 +73,8 @@ zeroable(const struct plan *p, const struct extent *x, uint64_t off,
 	if (to == p->length)
 		to -= to % p->pad;	/* a block that is padded is written */
 	if (to != p->length)
-		to = border_before(p, to);
-	off = border(p, off);
+		to = lane_border_before(&w->dst, to, p->grain);
+	off = lane_border(&w->dst, off, p->grain);
 	if (off >= to)
 		return false;
 	*got = (struct seg){ off, to - off, CLAIMED };
@@ -100,14 +83,14 @@ zeroable(const struct plan *p, const struct extent *x, uint64_t off,
 
 /* Where the data from off on ends: at the next hole worth it, or at "end". */
 static uint64_t
-data_end(struct job *job, uint64_t off, uint64_t end)
+data_end(struct worker *w, uint64_t off, uint64_t end)
 {
 	struct extent x;
 	struct seg hole;
 
 	while (off < end) {
-		x = extent_at(job, off);
-		if (zeroable(job->p, &x, off, UINT64_MAX, &hole))
+		x = extent_at(w, off);
+		if (zeroable(w, &x, off, UINT64_MAX, &hole))
 			return hole.off < end ? hole.off : end;
 		off = x.off + x.len;
 	}
@@ -127,15 +110,15 @@ sparse_claim(struct worker *w, struct seg *got, bool *is_hole)
 	pthread_mutex_lock(&job->order);
 	if (!job->stop && map_peek(&job->map, &next)) {
 		end = next.off + next.len;
-		x = extent_at(job, next.off);
-		*is_hole = zeroable(job->p, &x, next.off, end, &hole) &&
+		x = extent_at(w, next.off);
+		*is_hole = zeroable(w, &x, next.off, end, &hole) &&
 		    hole.off == next.off;
 		if (*is_hole)
 			end = hole.off + hole.len;
 		else if (next.len > job->p->chunk)
 			end = next.off + job->p->chunk;
 		if (!*is_hole)
-			end = data_end(job, next.off, end);
+			end = data_end(w, next.off, end);
 		claimed = map_claim_to(&job->map, end, *is_hole, got);
 	}
 	pthread_mutex_unlock(&job->order);
@@ -148,8 +131,7 @@ make_zeros(struct worker *w, uint64_t off, uint64_t len, struct io *io)
 {
 	struct job *job = w->job;
 
-	*io = (struct io){ .op = OP_ZERO, .off = job->p->dst_off + off,
-		.len = (size_t)len };
+	*io = (struct io){ .op = OP_ZERO, .off = off, .len = (size_t)len };
 	lane_transfer(&w->dst, io);
 	if (io->err == 0) {
 		job->written += len;
@@ -172,7 +154,7 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 			memset(w->buf + at, 0, len);
 		return transfer_write(w, off, at, len);
 	default:
-		transfer_fail_write(w->job, &io);
+		transfer_fail_write(w, &io);
 		return false;
 	}
 }
@@ -199,16 +181,16 @@ learn(struct worker *w, uint64_t n, uint64_t took)
 
 /* So much from there on is no data of a target file; 0 if that is not known. */
 static uint64_t
-nothing_at(const struct plan *p, uint64_t off)
+nothing_at(const struct worker *w, uint64_t off)
 {
-	const struct endpoint *dst = p->dst;
+	const struct endpoint *dst = w->job->p->dst;
 	const uint64_t most = (uint64_t)SIZE_MAX / 4 + 1;
 	struct extent x;
 	int err;
 
 	if (dst->device || dst->inherited)
 		return 0;
-	err = endpoint_extent(dst, p->dst_off + off, &x);
+	err = lane_extent(&w->dst, off, &x);
 	if (err == ENXIO)
 		return most;		/* it ends before */
 	return err == 0 && x.hole ? fewer(x.len, most) : 0;
@@ -227,7 +209,7 @@ at_once(struct worker *w, uint64_t off, uint64_t len, bool moves)
 	if (w->zeros == 0)
 		w->zeros = job->p->dst->device ? STEP_LEAST : STEP_FILE;
 	n = fewer(len, w->zeros);
-	nothing = n < len ? nothing_at(job->p, off) : 0;
+	nothing = n < len ? nothing_at(w, off) : 0;
 	if (nothing > n)
 		n = fewer(len, nothing);
 	if (moves && job->rate.bytes > 0)
@@ -258,7 +240,7 @@ zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves)
 		memset(w->buf, 0, (size_t)n);
 		return transfer_write(w, off, 0, (size_t)n) ? n : 0;
 	default:
-		transfer_fail_write(job, &io);
+		transfer_fail_write(w, &io);
 		return 0;
 	}
 }
@@ -301,7 +283,7 @@ run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
     bool *zero)
 {
 	const struct plan *p = w->job->p;
-	uint64_t start = p->dst_off + off, unit = p->grain;
+	uint64_t start = lane_place(&w->dst, off), unit = p->grain;
 	size_t least = p->dst->device ? LEAST : (size_t)unit;
 	size_t zeros = 0, end = at, n;
 
@@ -327,15 +309,16 @@ run_of_extent(const struct worker *w, uint64_t off, size_t at, size_t len,
     bool *zero)
 {
 	const struct plan *p = w->job->p;
-	struct extent x = ask(p, off + at);
+	struct extent x = ask(w, off + at);
 	uint64_t end = x.off + x.len, all = off + len;
 
 	end = end < all ? end : all;
 	if (x.hole && end != all)
-		end = border_before(p, end);
+		end = lane_border_before(&w->dst, end, p->grain);
 	*zero = x.hole && end > off + at;
 	if (!*zero)
-		end = border(p, end > off + at ? end : off + at + 1);
+		end = lane_border(&w->dst, end > off + at ? end : off + at + 1,
+		    p->grain);
 	return (size_t)((end < all ? end : all) - off) - at;
 }
 

@@ -12,32 +12,17 @@
 #include "base/status.h"
 
 void
-transfer_describe(struct fault *f, const struct io *io, const char *name,
-    const char *what)
+transfer_fail_read(struct worker *w, const struct io *io)
 {
-	uint64_t at = io->off + io->done;
-
-	if (io->why[0] == '\0')
-		fault_errno(f, io->err, "%s: %s at byte %" PRIu64, name, what,
-		    at);
-	else
-		fault_set(f, status_errno(io->err), "%s: %s at byte %" PRIu64
-		    ": %s", name, what, at, io->why);
-	if (io->status != 0)
-		f->status = io->status;
-}
-
-void
-transfer_fail_read(struct job *job, const struct io *io)
-{
+	struct job *job = w->job;
 	size_t len = io->len - io->done;
-	uint64_t block = (io->off + io->done) / job->p->bs;
+	uint64_t block = lane_place(&w->src, io->off + io->done) / job->p->bs;
 	struct fault f;
 	char what[80];
 
 	snprintf(what, sizeof(what), "block %" PRIu64 ": reading %zu bytes",
 	    block, len);
-	transfer_describe(&f, io, job->p->src->name, what);
+	lane_describe(&f, &w->src, io, what);
 	if (io->err == ESPIPE)
 		fault_set(&f, STATUS_SHORT, "%s ends before skip=",
 		    job->p->src->name);
@@ -49,13 +34,14 @@ transfer_fail_read(struct job *job, const struct io *io)
 }
 
 void
-transfer_fail_write(struct job *job, const struct io *io)
+transfer_fail_write(struct worker *w, const struct io *io)
 {
+	struct job *job = w->job;
 	struct fault f;
 	char what[40];
 
 	snprintf(what, sizeof(what), "writing %zu bytes", io->len - io->done);
-	transfer_describe(&f, io, job->p->dst->name, what);
+	lane_describe(&f, &w->dst, io, what);
 	if (io->spent || !errno_is_full(io->err))
 		job->doubt = true;
 	job_fail(job, &f);
@@ -85,8 +71,7 @@ transfer_read(struct worker *w, uint64_t off, size_t at, size_t len,
     bool careful)
 {
 	struct io io = { .op = OP_READ, .buf = w->buf + at,
-		.off = w->job->p->src_off + off + at, .len = len,
-		.careful = careful };
+		.off = off + at, .len = len, .careful = careful };
 
 	lane_transfer(&w->src, &io);
 	return io;
@@ -114,7 +99,7 @@ transfer_wrote(struct worker *w, struct io *io)
 	}
 	job->written += io->done;
 	if (io->err != 0)
-		transfer_fail_write(job, io);
+		transfer_fail_write(w, io);
 	return io->err == 0;
 }
 
@@ -122,7 +107,7 @@ bool
 transfer_write(struct worker *w, uint64_t off, size_t at, size_t len)
 {
 	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
-		.off = w->job->p->dst_off + off + at, .len = len };
+		.off = off + at, .len = len };
 
 	lane_transfer(&w->dst, &io);
 	return transfer_wrote(w, &io);

@@ -37,12 +37,14 @@ struct look {			/* at one end */
 };
 
 static bool
-look_with(struct look *l, struct endpoint *ep, uint32_t grain, size_t most)
+look_with(struct look *l, struct endpoint *ep, uint64_t origin, uint32_t grain,
+    size_t most)
 {
 	l->grain = grain;
 	l->room = (size_t)round_up(most, grain) + grain;
 	l->buf = aligned_alloc(4096, (size_t)round_up(l->room, 4096));
-	l->attached = l->buf != NULL && lane_attach(&l->lane, ep, -1) == 0;
+	l->attached = l->buf != NULL && lane_attach(&l->lane, ep, origin,
+	    -1) == 0;
 	return l->attached;
 }
 
@@ -56,14 +58,15 @@ look_at_target(struct look *l, const struct plan *p, size_t most)
 		return false;
 	l->opened = endpoint_reader(&l->reader, p->dst, READ_BACK_MOST,
 	    &f) == 0;
-	return l->opened && look_with(l, &l->reader, l->reader.grain, most);
+	return l->opened && look_with(l, &l->reader, p->dst_off,
+	    l->reader.grain, most);
 }
 
 static bool
 look_at_source(struct look *l, const struct plan *p, size_t most)
 {
 	*l = (struct look){ .buf = NULL };
-	return look_with(l, p->src, p->block, most);
+	return look_with(l, p->src, p->src_off, p->block, most);
 }
 
 static void
@@ -80,7 +83,7 @@ look_end(struct look *l)
 static const unsigned char *
 look(struct look *l, uint64_t off, size_t len)
 {
-	size_t before = (size_t)(off % l->grain);
+	size_t before = (size_t)(lane_place(&l->lane, off) % l->grain);
 	struct io io = { .op = OP_READ, .buf = l->buf, .off = off - before,
 		.len = (size_t)round_up(before + len, l->grain),
 		.careful = true };
@@ -158,7 +161,7 @@ trust_base(const struct plan *p, struct digest_table *digests, struct fault *f)
 		if (visit(i, n) == n ||
 		    !digest_table_at(digests, at[visit(i, n)], &c))
 			continue;
-		has = look(&l, p->dst_off + c.off, (size_t)c.len);
+		has = look(&l, c.off, (size_t)c.len);
 		if (has == NULL)
 			continue;
 		d = digest_of(has, (size_t)c.len);
@@ -242,12 +245,11 @@ static bool
 agree(struct pair *t, const struct plan *p, const struct seg *s)
 {
 	size_t len = (size_t)s->len;
-	const unsigned char *has, *gave = look(&t->src, p->src_off + s->off,
-	    len);
+	const unsigned char *has, *gave = look(&t->src, s->off, len);
 
 	if (gave == NULL)
 		t->dumb++;
-	has = gave != NULL ? look(&t->dst, p->dst_off + s->off, len) : NULL;
+	has = gave != NULL ? look(&t->dst, s->off, len) : NULL;
 	if (has == NULL)
 		return true;
 	if (memcmp(gave, has, len) != 0)

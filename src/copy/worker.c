@@ -25,17 +25,20 @@ attach(struct worker *w)
 {
 	struct job *job = w->job;
 	const struct endpoint *ep = job->p->src;
-	int err = lane_attach(&w->src, job->p->src, job->halt);
+	int err = lane_attach(&w->src, job->p->src, job->p->src_off,
+	    job->halt);
 
 	if (err == 0) {
 		ep = job->p->dst;
-		err = lane_attach(&w->dst, job->p->dst, job->halt);
+		err = lane_attach(&w->dst, job->p->dst, job->p->dst_off,
+		    job->halt);
 		if (err != 0)
 			lane_detach(&w->src);
 	}
 	if (err == 0 && job->reads_back) {
 		ep = &job->back;
-		err = lane_attach(&w->back, &job->back, job->halt);
+		err = lane_attach(&w->back, &job->back, job->p->dst_off,
+		    job->halt);
 		if (err != 0) {
 			lane_detach(&w->src);
 			lane_detach(&w->dst);

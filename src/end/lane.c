@@ -4,16 +4,18 @@
 #include "end/lane.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "backend.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "end/gauge.h"
 
 int
-lane_attach(struct lane *lane, struct endpoint *ep, int halt)
+lane_attach(struct lane *lane, struct endpoint *ep, uint64_t origin, int halt)
 {
-	*lane = (struct lane){ .ep = ep, .halt = halt };
+	*lane = (struct lane){ .ep = ep, .origin = origin, .halt = halt };
 	return ep->be->attach == NULL ? 0 : ep->be->attach(lane);
 }
 
@@ -21,6 +23,48 @@ int
 lane_detach(struct lane *lane)
 {
 	return lane->ep->be->detach == NULL ? 0 : lane->ep->be->detach(lane);
+}
+
+void
+lane_describe(struct fault *f, const struct lane *lane, const struct io *io,
+    const char *what)
+{
+	uint64_t at = lane_place(lane, io->off + io->done);
+
+	if (io->why[0] == '\0')
+		fault_errno(f, io->err, "%s: %s at byte %" PRIu64,
+		    lane->ep->name, what, at);
+	else
+		fault_set(f, status_errno(io->err), "%s: %s at byte %" PRIu64
+		    ": %s", lane->ep->name, what, at, io->why);
+	if (io->status != 0)
+		f->status = io->status;
+}
+
+int
+lane_extent(const struct lane *lane, uint64_t off, struct extent *x)
+{
+	const struct backend *be = lane->ep->be;
+	int err = be->extent == NULL ? EOPNOTSUPP :
+	    be->extent(lane->ep, lane_place(lane, off), x);
+
+	if (err == 0)
+		x->off = lane_off(lane, x->off);
+	return err;
+}
+
+uint64_t
+lane_border(const struct lane *lane, uint64_t off, uint64_t unit)
+{
+	return lane_off(lane, round_up(lane_place(lane, off), unit));
+}
+
+uint64_t
+lane_border_before(const struct lane *lane, uint64_t off, uint64_t unit)
+{
+	uint64_t over = lane_place(lane, off) % unit;
+
+	return off > over ? off - over : 0;
 }
 
 /* As if it had not been tried; returns how much of it there is room for. */
@@ -47,6 +91,21 @@ count(atomic_uint *n)
 	    memory_order_relaxed);
 }
 
+/* From here on it has the end's own offsets, until it has ended. */
+static void
+enter(const struct lane *lane, struct io *io)
+{
+	io->off = lane_place(lane, io->off);
+}
+
+static void
+leave(const struct lane *lane, struct io *io)
+{
+	io->off = lane_off(lane, io->off);
+	if (io->bad_off != NOWHERE)
+		io->bad_off = lane_off(lane, io->bad_off);
+}
+
 static void
 began(const struct lane *lane, struct io *io)
 {
@@ -57,12 +116,13 @@ began(const struct lane *lane, struct io *io)
 }
 
 static void
-ended(const struct lane *lane, const struct io *io)
+ended(const struct lane *lane, struct io *io)
 {
 	if (lane->requests != NULL)
 		count(&lane->requests->ended);
 	if (lane->gauge != NULL)
 		gauge_note(lane, io, clock_ns());
+	leave(lane, io);
 }
 
 bool
@@ -72,9 +132,12 @@ lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 
 	if (io->flight != NULL)
 		return be->submit(lane, io, sqe);
+	enter(lane, io);
 	if (begin(lane, io) < io->len || be->submit == NULL ||
-	    !be->submit(lane, io, sqe))
+	    !be->submit(lane, io, sqe)) {
+		leave(lane, io);
 		return false;
+	}
 	began(lane, io);
 	return true;
 }
@@ -113,6 +176,7 @@ lane_finish(struct lane *lane, struct io *io, int result)
 void
 lane_transfer(struct lane *lane, struct io *io)
 {
+	enter(lane, io);
 	began(lane, io);
 	transfer(lane, io);
 	ended(lane, io);

@@ -125,7 +125,7 @@ below(struct liveness *p, uint64_t n)
 	return p->dice % n;
 }
 
-/* A byte of the source that has a status by the map; false: there is none. */
+/* A byte that has a status by the map; false: there is none. */
 static bool
 any_of(struct job *job, enum seg_status status, uint64_t *off)
 {
@@ -136,16 +136,16 @@ any_of(struct job *job, enum seg_status status, uint64_t *off)
 	if (!map_next(&job->map, at, status, &s) &&
 	    !map_next(&job->map, 0, status, &s))
 		return false;
-	*off = job->p->src_off + s.off + (s.off != at ? below(p, s.len) : 0);
+	*off = s.off + (s.off != at ? below(p, s.len) : 0);
 	return true;
 }
 
 /* The same of what was read outside of this copy, by the map's file. */
 static bool
-any_outside(const struct job *job, uint64_t *off)
+any_outside(const struct worker *w, uint64_t *off)
 {
-	const struct mapfile *m = &job->rescue->mapsaver.file;
-	struct liveness *p = &job->rescue->liveness;
+	const struct mapfile *m = &w->job->rescue->mapsaver.file;
+	struct liveness *p = &w->job->rescue->liveness;
 	size_t first = m->n > 0 ? (size_t)below(p, m->n) : 0, i;
 	const struct seg *s;
 
@@ -153,7 +153,7 @@ any_outside(const struct job *job, uint64_t *off)
 		s = &m->seg[(first + i) % m->n];
 		if (s->status != FINISHED)
 			continue;
-		*off = s->off + below(p, s->len);
+		*off = lane_off(&w->src, s->off + below(p, s->len));
 		return true;
 	}
 	return false;
@@ -163,7 +163,7 @@ any_outside(const struct job *job, uint64_t *off)
 static bool
 is_read(struct worker *w, struct io *io, uint64_t off)
 {
-	io->off = off - off % io->len;
+	io->off = off - lane_place(&w->src, off) % io->len;
 	io->done = 0;
 	io->err = io->status = 0;
 	lane_transfer(&w->src, io);
@@ -194,7 +194,7 @@ ask_read(struct worker *w, struct io *io, unsigned most)
 	for (i = 0; good < need && most - i >= need - good; i++) {
 		if (most == ASKED && job->stop)
 			return STOPPED;
-		if (!any_of(job, FINISHED, &off) && !any_outside(job, &off))
+		if (!any_of(job, FINISHED, &off) && !any_outside(w, &off))
 			return NOTHING_READ;
 		good += is_read(w, io, off);
 	}
@@ -346,7 +346,8 @@ liveness_last(struct worker *w)
 	    w->job->gone || w->job->doubt)
 		return;
 	/* the workers' lanes are gone by now */
-	if (lane_attach(&w->src, w->job->p->src, w->job->halt) == 0) {
+	if (lane_attach(&w->src, w->job->p->src, w->job->p->src_off,
+	    w->job->halt) == 0) {
 		w->src.requests = &w->asked[SOURCE];
 		well = ends_well(w, &io);
 		lane_detach(&w->src);
@@ -358,9 +359,9 @@ liveness_last(struct worker *w)
 	p->lost = true;
 	if (stopped)
 		return;
-	io.off = w->job->p->src_off + s->off;
+	io.off = s->off;
 	io.len = (size_t)s->len;
-	transfer_fail_read(w->job, &io);
+	transfer_fail_read(w, &io);
 }
 
 /* Without memory it stays as it is: no worse than bad. */

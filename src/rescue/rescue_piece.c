@@ -113,12 +113,12 @@ fail_read(struct worker *w, const struct io *io)
 	struct fault f;
 
 	if (io->err != 0) {
-		transfer_fail_read(job, io);
+		transfer_fail_read(w, io);
 		return;
 	}
 	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
 	    "what was to be copied", job->p->src->name,
-	    (unsigned long long)(io->off + io->done));
+	    (unsigned long long)lane_place(&w->src, io->off + io->done));
 	job_fail(job, &f);
 }
 
@@ -141,11 +141,10 @@ keep_good(struct worker *w, uint64_t off, size_t len)
 static struct io
 read_before(struct worker *w, const struct seg *seg, size_t at, struct io io)
 {
-	uint64_t bad = transfer_hint(&io);
-	uint64_t start = w->job->p->src_off + seg->off + at;
+	uint64_t bad = transfer_hint(&io), start = seg->off + at;
 	struct io again;
 
-	bad -= bad % w->job->p->block;
+	bad -= lane_place(&w->src, bad) % w->job->p->block;
 	if (transfer_hint(&io) == NOWHERE || bad <= start + io.done ||
 	    bad >= start + io.len)
 		return io;
@@ -289,7 +288,7 @@ copy_piece(struct worker *w, struct hold *h)
 	struct job *job = w->job;
 	struct io io = read_area(w, h);
 	const struct seg *seg = &h->seg;
-	uint64_t end = io.off + io.done, at;
+	uint64_t end = lane_place(&w->src, io.off + io.done), at;
 	size_t len = (size_t)seg->len, good;
 
 	if (io.err == 0 && io.done == len)

@@ -55,9 +55,10 @@ zeros_know(struct zeros *z, uint64_t off)
 
 /* Of what is no zeros, a block that is none. */
 static void
-learn(struct zeros *z, const struct io *io, size_t block)
+learn(const struct worker *w, const struct io *io)
 {
-	size_t at;
+	struct zeros *z = &w->job->rescue->zeros;
+	size_t block = w->job->p->block, at;
 	bool full;
 
 	pthread_mutex_lock(&z->lock);
@@ -65,7 +66,7 @@ learn(struct zeros *z, const struct io *io, size_t block)
 	pthread_mutex_unlock(&z->lock);
 	for (at = 0; !full && at + block <= io->done; at += block)
 		if (!sparse_zeros(io->buf + at, block)) {
-			zeros_know(z, io->off + at);
+			zeros_know(z, lane_place(&w->src, io->off + at));
 			return;
 		}
 }
@@ -107,7 +108,7 @@ zeros_feel(struct worker *w, const struct io *io, uint64_t off,
 	bool ask, is = true;
 
 	if (!sparse_zeros(io->buf, io->done)) {
-		learn(z, io, w->job->p->block);
+		learn(w, io);
 		return true;
 	}
 	errors += z->sick;
@@ -171,6 +172,7 @@ zeros_confirm(struct worker *w, size_t errors)
 	struct zeros *z = &w->job->rescue->zeros;
 	struct io io = { .op = OP_READ, .len = w->job->p->block,
 		.careful = true };
+	uint64_t at;
 	unsigned i;
 	bool lied;
 
@@ -178,8 +180,8 @@ zeros_confirm(struct worker *w, size_t errors)
 	if (io.buf == NULL)
 		return true;
 	for (i = 0; i < TRIES && (i == 0 || io.err != 0); i++) {
-		io.off = choose(z);
-		io.off -= io.off % io.len;
+		at = choose(z);
+		io.off = lane_off(&w->src, at - at % io.len);
 		io.done = 0;
 		io.err = io.status = 0;
 		lane_transfer(&w->src, &io);

@@ -33,10 +33,8 @@ enum { RANGES_MOST = 1 << 20 };	/* that differ; then one for a piece */
 
 typedef unsigned long long ull;
 
-struct side {			/* one end, as a worker reads a piece of it */
-	const struct endpoint *ep;
+struct reading {		/* of one end, a piece */
 	struct lane	*lane;
-	uint64_t	 base;	/* bytes; where byte 0 of the map is */
 	unsigned char	*buf;
 	size_t		 n;	/* bytes read; fewer than the piece: the end */
 };
@@ -184,26 +182,39 @@ skip_holes(struct job *job)
 
 /* --- reading ------------------------------------------------------------ */
 
+static bool
+streams(const struct reading *s)
+{
+	return s->lane->ep->streamed;
+}
+
+/* The end's own byte that is read next. */
+static uint64_t
+next_place(const struct reading *s, const struct seg *seg)
+{
+	return lane_place(s->lane, seg->off + s->n);
+}
+
 static void
-fail_side(struct job *job, const struct side *s, const struct io *io)
+fail_side(struct job *job, const struct reading *s, const struct io *io)
 {
 	struct fault f;
 
-	transfer_describe(&f, io, s->ep->name, "reading");
+	lane_describe(&f, s->lane, io, "reading");
 	if (io->err == ESPIPE)
 		fault_set(&f, STATUS_SHORT, "%s ends before skip= or seek=",
-		    s->ep->name);
+		    s->lane->ep->name);
 	else if (io->status == 0 && errno_is_medium(io->err))
 		f.status = STATUS_MEDIUM;
 	job_fail(job, &f);
 }
 
 static struct io
-read_side(const struct side *s, uint64_t off, size_t at, size_t len,
+read_side(const struct reading *s, uint64_t off, size_t at, size_t len,
     bool careful)
 {
 	struct io io = { .op = OP_READ, .buf = s->buf + at,
-		.off = s->base + off + at, .len = len, .careful = careful };
+		.off = off + at, .len = len, .careful = careful };
 
 	lane_transfer(s->lane, &io);
 	return io;
@@ -211,7 +222,7 @@ read_side(const struct side *s, uint64_t off, size_t at, size_t len,
 
 /* A block by itself, as often as retries= says. */
 static struct io
-read_block(const struct job *job, const struct side *s, uint64_t off,
+read_block(const struct job *job, const struct reading *s, uint64_t off,
     size_t at, size_t len)
 {
 	int64_t left = job->p->opts->retries;
@@ -224,15 +235,15 @@ read_block(const struct job *job, const struct side *s, uint64_t off,
 
 /* After a read that failed: block by block. */
 static bool
-salvage(struct job *job, struct side *s, const struct seg *seg)
+salvage(struct job *job, struct reading *s, const struct seg *seg)
 {
 	uint64_t block = job->p->block;
 	size_t n, len = (size_t)seg->len;
 	struct io io;
 
-	s->n -= (size_t)least(s->n, (s->base + seg->off + s->n) % block);
+	s->n -= (size_t)least(s->n, next_place(s, seg) % block);
 	while (s->n < len && !job->stop) {
-		n = (size_t)least(block - (s->base + seg->off + s->n) % block,
+		n = (size_t)least(block - next_place(s, seg) % block,
 		    len - s->n);
 		io = read_block(job, s, seg->off, s->n, n);
 		if (errno_is_medium(io.err) && job->p->opts->coe != 0)
@@ -251,12 +262,12 @@ salvage(struct job *job, struct side *s, const struct seg *seg)
 
 /* Read a piece of an end; false when it failed, and the run is stopped. */
 static bool
-fetch(struct job *job, struct side *s, const struct seg *seg)
+fetch(struct job *job, struct reading *s, const struct seg *seg)
 {
 	struct io io = read_side(s, seg->off, 0, (size_t)seg->len, false);
 
 	s->n = io.done;
-	if (errno_is_medium(io.err) && !s->ep->streamed)
+	if (errno_is_medium(io.err) && !streams(s))
 		return salvage(job, s, seg);
 	if (io.err != 0 && (io.err != ECANCELED || !job->stop))
 		fail_side(job, s, &io);
@@ -265,13 +276,13 @@ fetch(struct job *job, struct side *s, const struct seg *seg)
 
 /* An end of a known size that ends early has shrunk under our hands. */
 static void
-fail_short(struct job *job, const struct side *s, const struct seg *seg)
+fail_short(struct job *job, const struct reading *s, const struct seg *seg)
 {
 	struct fault f;
 
 	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
-	    "what was to be compared", s->ep->name,
-	    (ull)(s->base + seg->off + s->n));
+	    "what was to be compared", s->lane->ep->name,
+	    (ull)next_place(s, seg));
 	job_fail(job, &f);
 }
 
@@ -292,11 +303,11 @@ differs(struct job *job, uint64_t off, uint64_t len)
 
 /* Hold n bytes of both against each other. */
 static bool
-hold(struct job *job, const unsigned char *a, const unsigned char *b,
+hold(struct worker *w, const unsigned char *a, const unsigned char *b,
     uint64_t off, size_t n)
 {
-	const struct plan *p = job->p;
-	size_t at, len, unit = p->block;
+	struct job *job = w->job;
+	size_t at, len, unit = job->p->block;
 	bool same = false, ok = true;
 
 	if (memcmp(a, b, n) == 0)
@@ -304,8 +315,8 @@ hold(struct job *job, const unsigned char *a, const unsigned char *b,
 	if (job->compare->told > RANGES_MOST)
 		return differs(job, off, n);
 	for (at = 0; at < n && ok; at += len) {
-		len = sparing_run(a + at, b + at, n - at, p->src_off + off + at,
-		    unit, &same);
+		len = sparing_run(a + at, b + at, n - at,
+		    lane_place(&w->src, off + at), unit, &same);
 		ok = same || differs(job, off + at, len);
 	}
 	return ok;
@@ -332,46 +343,46 @@ level(struct job *job, unsigned char *a, unsigned char *b, uint64_t off,
 
 /* Whether an end goes on behind the piece that ended the other. */
 static bool
-goes_on(const struct side *s, const struct seg *seg, size_t n)
+goes_on(const struct reading *s, const struct seg *seg, size_t n)
 {
-	uint64_t at = s->base + seg->off + n;
+	uint64_t at = lane_place(s->lane, seg->off + n);
 
-	if (s->ep->streamed)
+	if (streams(s))
 		return s->n > n;
-	return s->ep->size >= 0 && (uint64_t)s->ep->size > at;
+	return s->lane->ep->size >= 0 && (uint64_t)s->lane->ep->size > at;
 }
 
 /* Of a stream, under its lock: the piece in which it ends. */
 static void
-end_stream(struct job *job, const struct side *a, const struct side *b,
+end_stream(struct job *job, const struct reading *a, const struct reading *b,
     const struct seg *seg)
 {
 	size_t n = (size_t)seg->len;
 
-	n = a->ep->streamed ? (size_t)least(n, a->n) : n;
-	n = b->ep->streamed ? (size_t)least(n, b->n) : n;
+	n = streams(a) ? (size_t)least(n, a->n) : n;
+	n = streams(b) ? (size_t)least(n, b->n) : n;
 	if (n == seg->len)
 		return;
 	map_end(&job->map, seg->off + n);
 	if (goes_on(a, seg, n))
-		job->compare->longer = a->ep;
+		job->compare->longer = a->lane->ep;
 	else if (goes_on(b, seg, n))
-		job->compare->longer = b->ep;
+		job->compare->longer = b->lane->ep;
 }
 
 /* The other end was compared to its end: does a stream have more? */
 static void
-probe(struct job *job, struct side *s)
+probe(struct job *job, struct reading *s)
 {
 	struct io io;
 
-	if (job->stop || !s->ep->streamed || job->p->counted ||
+	if (job->stop || !streams(s) || job->p->counted ||
 	    job->compare->longer != NULL ||
 	    map_totals(&job->map).end < job->p->length)
 		return;
 	io = read_side(s, job->p->length, 0, 1, false);
 	if (io.done > 0)
-		job->compare->longer = s->ep;
+		job->compare->longer = s->lane->ep;
 }
 
 /*
@@ -379,9 +390,9 @@ probe(struct job *job, struct side *s)
  * when that failed.
  */
 static int
-claim(struct job *job, struct side *a, struct side *b, struct seg *seg)
+claim(struct job *job, struct reading *a, struct reading *b, struct seg *seg)
 {
-	bool ordered = a->ep->streamed || b->ep->streamed, ok = true;
+	bool ordered = streams(a) || streams(b), ok = true;
 	struct fault f;
 	int claimed;
 
@@ -395,8 +406,8 @@ claim(struct job *job, struct side *a, struct side *b, struct seg *seg)
 	if (claimed > 0)
 		ok = rate_wait(&job->rate, seg->len, job->halt);
 	if (claimed > 0 && ordered && ok) {
-		ok = !a->ep->streamed || fetch(job, a, seg);
-		ok = ok && (!b->ep->streamed || fetch(job, b, seg));
+		ok = !streams(a) || fetch(job, a, seg);
+		ok = ok && (!streams(b) || fetch(job, b, seg));
 		if (ok)
 			end_stream(job, a, b, seg);
 	}
@@ -411,24 +422,25 @@ claim(struct job *job, struct side *a, struct side *b, struct seg *seg)
 
 /* The rest of a piece, and what comes of it. */
 static bool
-compare(struct job *job, struct side *first, struct side *second,
+compare(struct worker *w, struct reading *first, struct reading *second,
     const struct seg *seg)
 {
-	struct side *both[] = { first, second };
+	struct job *job = w->job;
+	struct reading *both[] = { first, second };
 	size_t n = (size_t)seg->len, lost, i;
 
 	for (i = 0; i < 2; i++)
-		if (!both[i]->ep->streamed && !fetch(job, both[i], seg))
+		if (!streams(both[i]) && !fetch(job, both[i], seg))
 			return false;
 	for (i = 0; i < 2; i++) {
-		if (!both[i]->ep->streamed && both[i]->n < n) {
+		if (!streams(both[i]) && both[i]->n < n) {
 			fail_short(job, both[i], seg);
 			return false;
 		}
 	}
 	n = (size_t)least(first->n, second->n);
 	lost = level(job, first->buf, second->buf, seg->off, n);
-	if (n > 0 && !hold(job, first->buf, second->buf, seg->off, n))
+	if (n > 0 && !hold(w, first->buf, second->buf, seg->off, n))
 		return false;
 	job->read += n - lost;
 	job->compare->compared += n - lost;
@@ -440,15 +452,14 @@ static bool
 compare_piece(struct worker *w)
 {
 	struct job *job = w->job;
-	const struct plan *p = job->p;
-	struct side a = { p->src, &w->src, p->src_off, w->buf, 0 };
-	struct side b = { p->dst, &w->dst, p->dst_off, w->other, 0 };
+	struct reading a = { &w->src, w->buf, 0 };
+	struct reading b = { &w->dst, w->other, 0 };
 	bool swapped = (w - job->worker) % 2 != 0, more;
 	struct seg seg;
 
 	if (claim(job, &a, &b, &seg) <= 0)
 		return false;
-	more = compare(job, swapped ? &b : &a, swapped ? &a : &b, &seg);
+	more = compare(w, swapped ? &b : &a, swapped ? &a : &b, &seg);
 	/* What was not come to is as it was. */
 	return map_settle(&job->map, seg.off, seg.len, UNTRIED) == 0 && more;
 }

@@ -184,7 +184,7 @@ narrow(struct worker *w, const struct check *c, const unsigned char *has,
 		return;
 	for (at = 0; at < n; at += len) {
 		len = sparing_run(w->buf + at, has + at, n - at,
-		    p->dst_off + c->off + at, unit, &same);
+		    lane_place(&w->dst, c->off + at), unit, &same);
 		if (same)
 			differ_set(w, c->off + at, len, UNTRIED);
 	}
@@ -248,7 +248,7 @@ is_right(struct worker *w, const struct check *c, const unsigned char *has)
 			return memcmp(w->buf, has, (size_t)c->len) == 0 &&
 			    (w->job->p->hash == NULL || as_noted(c, has));
 		if (io.err != 0 && (o->coe == 0 || !errno_is_medium(io.err))) {
-			transfer_fail_read(w->job, &io);
+			transfer_fail_read(w, &io);
 			return -1;
 		}
 	}
@@ -279,7 +279,7 @@ check(struct worker *w, size_t i, const struct check *c)
 		return false;
 	io = sparing_read(w, c->off, (size_t)c->len, &has);
 	if (io.err != 0 && !errno_is_medium(io.err)) {
-		sparing_fail(job, &io);
+		sparing_fail(w, &io);
 		return false;
 	}
 	if (io.err == 0 && io.done < c->len && early(job))
@@ -316,15 +316,13 @@ static bool
 write_again(struct worker *w, const struct check *c)
 {
 	const struct plan *p = w->job->p;
-	uint64_t unit = p->grain, at = c->off, end = c->off + c->len;
-	uint64_t from, to;
+	uint64_t at = c->off, end = c->off + c->len, from, to;
 	struct seg s;
 
 	while (map_next(&w->job->verify->differ, at, BAD, &s) && s.off < end) {
-		from = p->dst_off + s.off;
-		from -= from % unit;
-		from = from > p->dst_off + at ? from - p->dst_off : at;
-		to = round_up(p->dst_off + s.off + s.len, unit) - p->dst_off;
+		from = lane_border_before(&w->dst, s.off, p->grain);
+		from = from > at ? from : at;
+		to = lane_border(&w->dst, s.off + s.len, p->grain);
 		to = to < end ? to : end;
 		if (!transfer_write(w, c->off, (size_t)(from - c->off),
 		    (size_t)(to - from)))
