@@ -225,7 +225,8 @@ exchange()
 another()
 {
 	"$blocks" make a.img 8M 1 && "$blocks" make other.img 8M 5 &&
-	    loop a.img --sector-size 512 --read-only && a=$dev && midway exchange
+	    loop a.img --sector-size 512 --read-only && a=$dev &&
+	    undo detach "$a" "$(realpath other.img)" && midway exchange
 }
 another_medium()
 {
@@ -241,6 +242,7 @@ another_compared()
 {
 	"$blocks" make dst 8M 1 && "$blocks" make other.img 8M 1 &&
 	    cp dst a.img && loop a.img --read-only && a=$dev || return
+	undo detach "$a" "$(realpath other.img)"
 	{ until_true 30 grep -q progress told && exchange; } >/dev/null 2>&1 &
 	copies_at_leisure 69 compare=1 json=told && says 'the medium was changed'
 }

@@ -147,7 +147,7 @@ flushing()
 it "says that it is flushing" flushing
 titled()
 {
-	"$blocks" make src 256k && touch dst || return
+	"$blocks" make src 4M && touch dst || return
 	rules="on=$PWD/dst op=flush until=$PWD/go"
 	FAULTS=$rules LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst 2>err &
 	until_true 20 entitled 'pardd: src to dst 100 %' && touch go || return

@@ -14,8 +14,9 @@ struct title {
 
 /*
  * Take the argc words that main was given, and the environment behind them,
- * which is copied, for the title.  No other thread may ask for a variable, nor
- * be reading the words any more.  Once is enough.  NULL: there is no title.
+ * which is copied, for the title.  Before there are threads, any of which may
+ * ask for a variable; and nobody reads the words any more.  Once is enough.
+ * NULL: there is no title.
  */
 void title_begin(struct title *, int argc, char **words);
 

@@ -37,6 +37,7 @@
 enum {
 	TICK = 500,		/* ms; for verify= and maxtime=, */
 	LONG_TICK = 1000,	/* and what else is looked at now and then */
+	TITLED = 4 << 20,	/* bytes; less is over before ps(1) is asked */
 };
 
 /*
@@ -348,7 +349,6 @@ tell_title(struct job *job, const struct tally *t)
 
 	if (!title_due(&job->title, t->seconds))
 		return;
-	title_begin(&job->title, p->opts->argc, p->opts->title);
 	title_set(&job->title, p->src->name, p->dst->name, t->whole == 0 ?
 	    -1 : (double)t->passed / (double)t->whole);
 }
@@ -451,8 +451,13 @@ start(struct job *job, bool again, struct fault *f)
 static int
 begin(struct job *job, struct control *c, bool again, struct fault *f)
 {
-	if (control_open(c, job->p->opts, f) != 0)
+	const struct plan *p = job->p;
+
+	if (control_open(c, p->opts, f) != 0)
 		return -1;
+	/* Before there are threads, any of which may ask for a variable. */
+	if (!p->bounded || p->length >= TITLED)
+		title_begin(&job->title, p->opts->argc, p->opts->title);
 	if (begin_rescue(job, f) == 0 && verify_begin(job, f) == 0 &&
 	    compare_begin(job, f) == 0 && start(job, again, f) == 0)
 		return 0;

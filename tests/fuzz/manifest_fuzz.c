@@ -50,14 +50,14 @@ sound(struct manifest *m)
 	uint64_t at = 0;
 	size_t i;
 
-	for (i = 0; digest_table_at(&m->checks, i, &c); i++) {
-		if (c.off != at || c.len == 0 || c.len > m->checks.chunk ||
+	for (i = 0; digest_table_at(&m->digests, i, &c); i++) {
+		if (c.off != at || c.len == 0 || c.len > m->digests.chunk ||
 		    (c.state != CHECK_NONE && c.state != CHECK_COPIED))
 			abort();
 		at += c.len;
 	}
 	if (at != m->length || m->off > INT64_MAX - m->length ||
-	    i != digest_table_count(&m->checks))
+	    i != digest_table_count(&m->digests))
 		abort();
 	return i;
 }
@@ -71,8 +71,8 @@ same(struct manifest *a, struct manifest *b)
 	if (n != sound(b) || a->off != b->off || a->length != b->length)
 		abort();
 	for (i = 0; i < n; i++) {
-		digest_table_at(&a->checks, i, &c);
-		digest_table_at(&b->checks, i, &d);
+		digest_table_at(&a->digests, i, &c);
+		digest_table_at(&b->digests, i, &d);
 		if (c.off != d.off || c.len != d.len || c.state != d.state ||
 		    (c.state == CHECK_COPIED &&
 		    !digest_same(&c.digest, &d.digest)))
@@ -84,11 +84,11 @@ static void
 again(struct manifest *m)
 {
 	struct newfile file = { .path = out_path };
-	struct plan p = { .chunk = (size_t)m->checks.chunk };
+	struct plan p = { .chunk = (size_t)m->digests.chunk };
 	struct manifest copy;
 	struct fault f;
 
-	if (manifest_write(&file, &p, &m->checks, m->off, &f) != 0 ||
+	if (manifest_write(&file, &p, &m->digests, m->off, &f) != 0 ||
 	    manifest_load(&copy, out_path, &f) != 0)
 		abort();
 	same(m, &copy);

@@ -121,6 +121,7 @@ static size_t nrules;
 static int log_fd = -1;
 static bool log_all;
 static const char *program;		/* as it was called */
+static char *sysfs;			/* folder that stands for /sys, or NULL */
 static _Thread_local bool running;	/* the program's own code */
 
 static const struct word names[] = {
@@ -239,6 +240,9 @@ begin(void)
 
 	running = true;
 	program = program_invocation_name;
+	sysfs = getenv("SYSFS");
+	if (sysfs != NULL && (sysfs = strdup(sysfs)) == NULL)
+		die("SYSFS", "no memory");
 	if (told == NULL || nrules > 0)
 		return;
 	if ((at = all = strdup(told)) == NULL)
@@ -262,11 +266,11 @@ begin(void)
 static int
 open_sysfs(int dir, const char *path)
 {
-	const char *with = getenv("SYSFS"), *base;
+	const char *base;
 	char link[64], folder[4096], file[12288];
 	ssize_t n;
 
-	if (with == NULL || *path == '/')
+	if (sysfs == NULL || *path == '/')
 		return -1;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	n = readlink(link, folder, sizeof(folder) - 1);
@@ -274,7 +278,7 @@ open_sysfs(int dir, const char *path)
 	base = strrchr(folder, '/');
 	if (base == NULL || strncmp(folder, "/sys/", 5) != 0)
 		return -1;
-	snprintf(file, sizeof(file), "%s%s/%s", with, base, path);
+	snprintf(file, sizeof(file), "%s%s/%s", sysfs, base, path);
 	return (int)syscall(SYS_openat, AT_FDCWD, file, O_RDONLY | O_CLOEXEC);
 }
 
