@@ -65,7 +65,7 @@ struct endpoint {		/* shared and const once open */
 	int64_t		 whole;	/* size without that limit */
 	char		 within[32];	/* "partition 2 of ", or "" */
 	char		 said[256];	/* once closed: the backend's note */
-	char		 again[300];	/* what "name" became: endpoint_again */
+	char		 again[300];	/* its name by now: endpoint_reopen */
 	const char	*waits;	/* why submit is no use here, or NULL */
 	unsigned	 depth;	/* requests in flight of a lane, or 0: any */
 	uint64_t	 most;	/* bytes of a request that stays one, or 0 */
@@ -111,7 +111,7 @@ int endpoint_open_compared(struct endpoint *, const struct opts *,
  * place.  No lane may be attached.  Returns 0, or -1 with *f: it cannot be
  * opened, or has another size, and the endpoint is as it was.
  */
-int endpoint_again(struct endpoint *, const char *path, struct fault *f);
+int endpoint_reopen(struct endpoint *, const char *path, struct fault *f);
 
 /*
  * The disk that the end is, or that an sg or bsg node leads to (its block node
@@ -159,7 +159,7 @@ int endpoint_flush(struct endpoint *, struct fault *f);
  * -1 with *f: STATUS_REFUSED where it cannot be done.  endpoint_close closes
  * it, before the target.
  */
-int endpoint_reader(struct endpoint *r, const struct endpoint *target,
+int endpoint_readback(struct endpoint *r, const struct endpoint *target,
     uint32_t most, struct fault *f);
 
 /* What its kind is called. */
@@ -215,7 +215,7 @@ bool endpoint_probed(const struct endpoint *);
 void endpoint_probe(struct endpoint *, struct io *);
 int endpoint_view(const struct endpoint *, bool *cached);
 
-/* Whether endpoint_reader may be asked: what it was given can be read back. */
+/* Whether endpoint_readback may be asked: what it got can be read back. */
 bool endpoint_readable_back(const struct endpoint *);
 
 /* Close; returns the errno of a close that failed, else 0. */

@@ -1,5 +1,5 @@
 /*
- * Reading the target back.  The reader (endpoint_reader) takes whole units
+ * Reading the target back.  What reads (endpoint_readback) takes whole units
  * only, so a worker reads a window that begins at or before what is wanted and
  * ends at or behind it, into a buffer with room for that, and looks at the part
  * in the middle where it lies.
@@ -16,7 +16,7 @@ sparing_open(struct job *job, struct fault *f)
 {
 	if (!job->p->reads_back)
 		return 0;
-	if (endpoint_reader(&job->back, job->p->dst, READ_BACK_MOST, f) != 0)
+	if (endpoint_readback(&job->back, job->p->dst, READ_BACK_MOST, f) != 0)
 		return -1;
 	job->reads_back = true;
 	return 0;

@@ -4,8 +4,8 @@
  * are on any disk and show nothing; they are passed over, where a digest tells,
  * unread.
  *
- * The target is read past its caches (endpoint_reader), the source as a rescue
- * reads again what has failed.
+ * The target is read past its caches (endpoint_readback), the source as a
+ * rescue reads again what has failed.
  */
 #include "copy/trust.h"
 
@@ -56,7 +56,7 @@ look_at_target(struct look *l, const struct plan *p, size_t most)
 	*l = (struct look){ .buf = NULL };
 	if (!endpoint_readable_back(p->dst))
 		return false;
-	l->opened = endpoint_reader(&l->reader, p->dst, READ_BACK_MOST,
+	l->opened = endpoint_readback(&l->reader, p->dst, READ_BACK_MOST,
 	    &f) == 0;
 	return l->opened && look_with(l, &l->reader, p->dst_off,
 	    l->reader.grain, most);

@@ -62,14 +62,14 @@ struct backend {
 	/* Make it length bytes long at least; errno.  NULL: has no length */
 	int (*extend)(struct endpoint *, uint64_t length);
 	/* What it has become since it was opened: size.  NULL: the same */
-	void (*again)(struct endpoint *);
+	void (*restat)(struct endpoint *);
 	/*
 	 * When all was written, from "from" to "to", at most "holes" bytes of
 	 * it as holes: fails if somebody has cut it off meanwhile, or it is
 	 * not to be found any more.  When a device was read, up to "to": fails
 	 * if that may be none of what it held.  NULL: cannot be told
 	 */
-	int (*kept)(const struct endpoint *, uint64_t from, uint64_t to,
+	int (*check_kept)(const struct endpoint *, uint64_t from, uint64_t to,
 	    uint64_t holes, struct fault *);
 	int (*flush)(struct endpoint *, struct fault *);
 						/* NULL: nothing to flush */
@@ -80,13 +80,13 @@ struct backend {
 	 * opened for writing.  Both NULL: no contents to look at
 	 */
 	int (*view)(const struct endpoint *, bool *cached);
-	void (*look)(struct endpoint *, struct io *);
+	void (*probe)(struct endpoint *, struct io *);
 	/*
 	 * Open r, all but which is set, to read back from the medium what this
 	 * target was given; r->grain: whole ones of this are read.  NULL:
 	 * cannot be read back
 	 */
-	int (*reader)(const struct endpoint *, struct endpoint *r,
+	int (*open_readback)(const struct endpoint *, struct endpoint *r,
 	    struct fault *);
 	/* Something to be told of the run, or "".  NULL: never */
 	void (*note)(const struct endpoint *, char *text, size_t room);
@@ -94,24 +94,24 @@ struct backend {
 	 * The copy used these bytes: drop them from the page cache, leave an
 	 * inherited offset behind them.  NULL: nothing to do
 	 */
-	void (*leave)(struct endpoint *, uint64_t off, uint64_t len);
+	void (*drop_cache)(struct endpoint *, uint64_t off, uint64_t len);
 	int (*close)(struct endpoint *);	/* errno */
 };
 
 extern const struct backend file_backend, stream_backend, null_backend,
     sg_backend;
-extern const struct backend readback_backend;	/* only by endpoint_reader */
+extern const struct backend readback_backend;	/* only by endpoint_readback */
 
 /* A file was cut off at byte "at", by somebody else: the io fails for it. */
 void io_cut_off(struct io *, uint64_t at);
 
-/* The same for "kept" and "flush".  Returns -1. */
+/* The same for check_kept and flush.  Returns -1. */
 int endpoint_cut_off(const struct endpoint *, uint64_t at, struct fault *);
 
-/* For "kept": it has holes that nobody made for the copy.  Returns -1. */
+/* For check_kept: it has holes that nobody made for the copy.  Returns -1. */
 int endpoint_holed(const struct endpoint *, struct fault *);
 
-/* For "kept": fails for a file that had a name, and has none any more. */
+/* For check_kept: fails for a file that had a name, and has none any more. */
 struct stat;
 int endpoint_named(const struct endpoint *, const struct stat *,
     struct fault *f);
@@ -123,7 +123,7 @@ int fault_found(struct fault *f, const struct endpoint *);
 int endpoint_zoned(const struct endpoint *, struct fault *f);
 
 /* The reader of a backend that has a view. */
-int back_reader(const struct endpoint *target, struct endpoint *r,
+int file_readback(const struct endpoint *target, struct endpoint *r,
     struct fault *f);
 
 #endif

@@ -433,7 +433,7 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 }
 
 int
-endpoint_again(struct endpoint *ep, const char *path, struct fault *f)
+endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 {
 	struct endpoint new = unopened(ep->role, ep->opts, path, ep->flags);
 	int64_t size = ep->part > 0 ? ep->whole : ep->size;
@@ -531,8 +531,8 @@ void
 endpoint_go_on(struct endpoint *ep)
 {
 	ep->absent = false;
-	if (ep->be->again != NULL)
-		ep->be->again(ep);
+	if (ep->be->restat != NULL)
+		ep->be->restat(ep);
 }
 
 int
@@ -550,10 +550,10 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 }
 
 int
-endpoint_reader(struct endpoint *r, const struct endpoint *target,
+endpoint_readback(struct endpoint *r, const struct endpoint *target,
     uint32_t most, struct fault *f)
 {
-	if (target->be->reader == NULL)
+	if (target->be->open_readback == NULL)
 		return fault_set(f, STATUS_USAGE, "%s cannot be read back: it "
 		    "is written in order, or not kept", target->name);
 	*r = unopened(SOURCE, target->opts, target->name, target->flags);
@@ -565,7 +565,7 @@ endpoint_reader(struct endpoint *r, const struct endpoint *target,
 	r->seekable = true;
 	r->id = target->id;
 	r->node = target->node;
-	if (target->be->reader(target, r, f) != 0)
+	if (target->be->open_readback(target, r, f) != 0)
 		return -1;
 	if (r->grain <= most)
 		return 0;
@@ -601,15 +601,15 @@ int
 endpoint_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t holes, struct fault *f)
 {
-	return ep->be->kept == NULL ? 0 :
-	    ep->be->kept(ep, from, to, holes, f);
+	return ep->be->check_kept == NULL ? 0 :
+	    ep->be->check_kept(ep, from, to, holes, f);
 }
 
 void
 endpoint_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 {
-	if (ep->be->leave != NULL)
-		ep->be->leave(ep, off, len);
+	if (ep->be->drop_cache != NULL)
+		ep->be->drop_cache(ep, off, len);
 }
 
 int
@@ -630,19 +630,19 @@ endpoint_share(struct endpoint *ep, uint64_t to, const struct endpoint *src,
 bool
 endpoint_viewable(const struct endpoint *ep)
 {
-	return ep->be->view != NULL || ep->be->look != NULL;
+	return ep->be->view != NULL || ep->be->probe != NULL;
 }
 
 bool
 endpoint_probed(const struct endpoint *ep)
 {
-	return ep->be->look != NULL;
+	return ep->be->probe != NULL;
 }
 
 void
 endpoint_probe(struct endpoint *ep, struct io *io)
 {
-	ep->be->look(ep, io);
+	ep->be->probe(ep, io);
 }
 
 int
@@ -654,7 +654,7 @@ endpoint_view(const struct endpoint *ep, bool *cached)
 bool
 endpoint_readable_back(const struct endpoint *ep)
 {
-	return ep->be->reader != NULL;
+	return ep->be->open_readback != NULL;
 }
 
 int

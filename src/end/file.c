@@ -862,7 +862,7 @@ file_extend(struct endpoint *ep, uint64_t length)
 }
 
 static void
-file_again(struct endpoint *ep)
+file_restat(struct endpoint *ep)
 {
 	struct file *file = ep->priv;
 	struct stat st;
@@ -886,7 +886,7 @@ device_kept(const struct endpoint *ep, const struct stat *st, uint64_t length,
 }
 
 static int
-file_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+file_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t most, struct fault *f)
 {
 	struct file *file = ep->priv;
@@ -972,7 +972,7 @@ file_flush(struct endpoint *ep, struct fault *f)
 }
 
 static void
-file_leave(struct endpoint *ep, uint64_t off, uint64_t len)
+file_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 {
 	const struct file *file = ep->priv;
 
@@ -994,11 +994,11 @@ const struct backend file_backend = {
 	.extent = file_extent,
 	.share = file_share,
 	.extend = file_extend,
-	.again = file_again,
-	.kept = file_kept,
+	.restat = file_restat,
+	.check_kept = file_check_kept,
 	.flush = file_flush,
 	.view = file_view,
-	.reader = back_reader,
-	.leave = file_leave,
+	.open_readback = file_readback,
+	.drop_cache = file_drop_cache,
 	.close = file_close,
 };

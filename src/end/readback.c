@@ -163,7 +163,7 @@ choose(struct back *b, const struct endpoint *target, struct fault *f)
 }
 
 int
-back_reader(const struct endpoint *target, struct endpoint *r,
+file_readback(const struct endpoint *target, struct endpoint *r,
     struct fault *f)
 {
 	struct back *b = malloc(sizeof(*b));

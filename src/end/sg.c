@@ -487,7 +487,7 @@ sg_transfer(struct lane *lane, struct io *io)
  * the copy is told to have done otherwise than asked is not this.
  */
 static void
-sg_look(struct endpoint *ep, struct io *io)
+sg_probe(struct endpoint *ep, struct io *io)
 {
 	struct sg *sg = ep->priv;
 	unsigned indirect = sg->indirect;
@@ -527,7 +527,7 @@ try_fua(struct endpoint *r, struct fault *f)
 	if (io.buf == NULL)
 		failed = fault_errno(f, ENOMEM, "%s", r->name);
 	else if (sg->disk.blocks > 0)
-		sg_look(r, &io);
+		sg_probe(r, &io);
 	free(io.buf);
 	if (failed == 0 && io.status == ILLEGAL_REQUEST)
 		failed = fault_set(f, STATUS_REFUSED, "%s cannot be read past "
@@ -544,7 +544,7 @@ try_fua(struct endpoint *r, struct fault *f)
  * know the bit refuses the command, and then nothing can be told of the medium.
  */
 static int
-sg_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
+sg_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 {
 	struct sg *of = target->priv;
 	struct sg *sg = malloc(sizeof(*sg));
@@ -609,8 +609,8 @@ const struct backend sg_backend = {
 	.submit = sg_submit,
 	.reap = sg_reap,
 	.flush = sg_flush,
-	.look = sg_look,
-	.reader = sg_reader,
+	.probe = sg_probe,
+	.open_readback = sg_readback,
 	.note = sg_note,
 	.close = sg_close,
 };

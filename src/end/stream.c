@@ -338,7 +338,7 @@ stream_flush(struct endpoint *ep, struct fault *f)
 
 /* Where others append, too, it may be longer, and the holes may be theirs. */
 static int
-stream_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+stream_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t most, struct fault *f)
 {
 	const struct stream *s = ep->priv;
@@ -358,7 +358,7 @@ const struct backend stream_backend = {
 	.open = stream_open,
 	.prepare = stream_prepare,
 	.transfer = stream_transfer,
-	.kept = stream_kept,
+	.check_kept = stream_check_kept,
 	.flush = stream_flush,
 	.close = stream_close,
 };

@@ -625,7 +625,7 @@ not_readable_back(const struct plan *p, struct fault *f)
 	if (!p->reads_back ||
 	    (p->dst->absent && endpoint_readable_back(p->dst)))
 		return 0;
-	if (endpoint_reader(&r, p->dst, READ_BACK_MOST, f) != 0)
+	if (endpoint_readback(&r, p->dst, READ_BACK_MOST, f) != 0)
 		return -1;
 	endpoint_close(&r);
 	return 0;

@@ -108,7 +108,7 @@ look(struct reattach *a, const struct plan *p)
 	if (n != 1 || is_target(p, &d) ||
 	    !path_of(a, &d, path, sizeof(path)))
 		return false;
-	if (endpoint_again(p->src, path, &f) == 0)
+	if (endpoint_reopen(p->src, path, &f) == 0)
 		return true;
 	snprintf(a->why, sizeof(a->why), "; %.500s", f.text);
 	return false;
