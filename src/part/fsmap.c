@@ -16,6 +16,9 @@ static const struct kind {
 	{ "ext2", fs_read_ext },
 	{ "ext3", fs_read_ext },
 	{ "ext4", fs_read_ext },
+	{ "ntfs", fs_read_ntfs },
+	{ "vfat", fs_read_fat },
+	{ "exfat", fs_read_exfat },
 	{ "swap", fs_read_swap },
 	{ "swsuspend", fs_read_swap },
 };

@@ -292,6 +292,38 @@ subtract(struct fs_extents *from, const struct fs_extents *less)
 	return 0;
 }
 
+bool
+fs_contradicts(struct fs_io *io)
+{
+	const struct fs_extents *a = &io->map->free, *b = &io->map->meta;
+	size_t i = 0, k = 0;
+
+	join(&io->map->free, 0);
+	join(&io->map->meta, io->map->meta.grain);
+	while (i < a->n && k < b->n)
+		if (a->at[i].off + a->at[i].len <= b->at[k].off)
+			i++;
+		else if (b->at[k].off + b->at[k].len <= a->at[i].off)
+			k++;
+		else
+			return b->grain == 0;
+	return false;
+}
+
+void
+fs_take_back(struct fs_io *io, uint64_t off)
+{
+	struct fs_extents *e = &io->map->free;
+	struct fs_extent *last;
+
+	join(e, 0);
+	while (e->n > 0 && e->at[e->n - 1].off >= off)
+		e->n--;
+	last = e->n > 0 ? &e->at[e->n - 1] : NULL;
+	if (last != NULL && last->len > off - last->off)
+		last->len = off - last->off;
+}
+
 void
 fs_settle(struct fs_io *io)
 {

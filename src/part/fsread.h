@@ -69,6 +69,15 @@ void fs_label_utf16(struct fs_io *, const unsigned char *, size_t units);
 /* Both lists in order, the structures of the file system not in "free". */
 void fs_settle(struct fs_io *);
 
+/*
+ * Whether a structure of the file system is in what was noted as free, which
+ * none can be.
+ */
+bool fs_contradicts(struct fs_io *);
+
+/* What was noted as free from "off" on is not proven: it is taken back. */
+void fs_take_back(struct fs_io *, uint64_t off);
+
 /* Whether the structures that are not at a fixed place are asked for, too. */
 bool fs_deep(const struct fs_io *);
 

@@ -1,0 +1,310 @@
+/*
+ * exFAT: the allocation bitmap, which an entry of the root folder leads to.
+ *
+ * Microsoft, "exFAT file system specification" (2019), 3 (boot regions), 4
+ * (FAT), 6 and 7 (entries).  A cluster's chain is in the FAT, but that of a
+ * file or folder may be marked as being contiguous.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fskinds.h"
+
+enum {				/* of the boot sector */
+	BOOT = 512,
+	B_NAME = 3, B_LENGTH = 72, B_FAT = 80, B_FAT_SIZE = 84, B_HEAP = 88,
+	B_CLUSTERS = 92, B_ROOT = 96, B_FLAGS = 106, B_SECTOR = 108,
+	B_CLUSTER = 109, B_FATS = 110, B_PERCENT = 112,
+	SECTORS = 12,		/* of a boot region; the last has checksums */
+	DIRTY = 2, FAILED = 4,
+};
+
+enum {				/* of the entries of a folder */
+	ENTRY = 32,
+	E_BITMAP = 0x81, E_LABEL = 0x83, E_FILE = 0x85, E_STREAM = 0xc0,
+	E_KIND = 4, FOLDER = 0x10,
+	E_FLAGS = 1, TOGETHER = 2,	/* of a stream: not in the FAT */
+	E_FIRST = 20, E_SIZE = 24,
+	LABEL = 11,
+};
+
+enum { DEEP_MOST = 64 << 20, WAITING = 1 << 15 };
+
+struct folder {
+	uint32_t first, clusters;	/* 0: as the FAT says */
+};
+
+struct exfat {
+	struct fs_io	*io;
+	unsigned char	 boot[BOOT];
+	uint32_t	 sector;	/* bytes */
+	uint64_t	 cluster;	/* bytes */
+	uint64_t	 fat, fat_size;	/* bytes */
+	uint64_t	 heap;		/* byte where cluster 2 begins */
+	uint64_t	 clusters;
+	uint64_t	 bitmap, bitmap_size;	/* cluster; bytes */
+	uint64_t	 lost;		/* pieces of the bitmap */
+	unsigned char	*seen;		/* a bit a cluster */
+	struct folder	*waiting;
+	size_t		 n;
+	bool		 file;		/* the last entry is a folder's */
+	unsigned char	*buf;		/* FS_PIECE */
+};
+
+/* ------------------------------------------------------------ geometry */
+
+static bool
+geometry(struct exfat *x)
+{
+	const unsigned char *b = x->boot;
+	uint64_t sectors = fs_le(b + B_LENGTH, 8);
+
+	if (memcmp(b + B_NAME, "EXFAT   ", 8) != 0 ||
+	    fs_le(b + 510, 2) != 0xaa55 || b[B_SECTOR] < 9 ||
+	    b[B_SECTOR] > 12 || b[B_CLUSTER] > 25 - b[B_SECTOR])
+		return false;
+	x->sector = UINT32_C(1) << b[B_SECTOR];
+	x->cluster = (uint64_t)x->sector << b[B_CLUSTER];
+	x->fat = fs_le(b + B_FAT, 4) * x->sector;
+	x->fat_size = fs_le(b + B_FAT_SIZE, 4) * x->sector;
+	x->heap = fs_le(b + B_HEAP, 4) * x->sector;
+	x->clusters = fs_le(b + B_CLUSTERS, 4);
+	return x->clusters > 0 && x->clusters <= 0xfffffff5 &&
+	    b[B_FATS] == 1 && x->fat > 0 && x->fat < x->heap &&
+	    x->fat_size <= x->heap - x->fat &&
+	    (x->clusters + 2) * 4 <= x->fat_size &&
+	    sectors <= INT64_MAX / x->sector &&
+	    x->heap + x->clusters * x->cluster <= sectors * x->sector;
+}
+
+/* Figure 1 of the specification. */
+static bool
+checked(struct exfat *x)
+{
+	size_t n = (SECTORS - 1) * (size_t)x->sector, i;
+	uint32_t sum = 0;
+
+	if (fs_get(x->io, 0, x->buf, n + x->sector) != 0)
+		return false;
+	for (i = 0; i < n; i++)
+		if (i != B_FLAGS && i != B_FLAGS + 1 && i != B_PERCENT)
+			sum = (sum << 31 | sum >> 1) + x->buf[i];
+	for (i = 0; i < x->sector; i += 4)
+		if (fs_le(x->buf + n + i, 4) != sum)
+			return false;
+	return true;
+}
+
+static bool
+boot_sector(struct exfat *x, uint64_t at)
+{
+	return fs_get(x->io, at, x->boot, BOOT) == 0 && geometry(x);
+}
+
+static bool
+backup(struct exfat *x)
+{
+	uint32_t sector;
+
+	for (sector = 512; sector <= 4096; sector *= 2)
+		if (boot_sector(x, (uint64_t)SECTORS * sector) &&
+		    x->sector == sector)
+			return true;
+	return false;
+}
+
+static void
+judge(struct exfat *x)
+{
+	uint64_t flags = fs_le(x->boot + B_FLAGS, 2);
+
+	if (x->heap + x->clusters * x->cluster > x->io->src->length)
+		fs_doubt(x->io, FS_DAMAGED, "it is longer than what it lies "
+		    "in");
+	if (fs_exact(x->io) && !checked(x))
+		fs_doubt(x->io, FS_DAMAGED, "the checksum of its boot sectors "
+		    "is wrong");
+	if ((flags & DIRTY) != 0)
+		fs_doubt(x->io, FS_DIRTY, "it is marked dirty: fsck.exfat");
+	if ((flags & FAILED) != 0)
+		fs_doubt(x->io, FS_DAMAGED, "it is marked as failing");
+}
+
+/* --------------------------------------------------------------- chains */
+
+static uint64_t
+place(const struct exfat *x, uint64_t cluster)
+{
+	return x->heap + (cluster - 2) * x->cluster;
+}
+
+static bool
+visit(struct exfat *x, uint64_t c)
+{
+	unsigned char bit = (unsigned char)(1 << (c % 8));
+
+	if (c < 2 || c >= x->clusters + 2 || (x->seen[c / 8] & bit) != 0)
+		return false;
+	x->seen[c / 8] |= bit;
+	return true;
+}
+
+/* What follows in the table of chains, or 0. */
+static uint64_t
+follow(struct exfat *x, uint64_t c)
+{
+	unsigned char p[4];
+
+	return fs_get(x->io, x->fat + c * 4, p, sizeof(p)) == 0 ? fs_le(p, 4) :
+	    0;
+}
+
+/* -------------------------------------------------------------- folders */
+
+static void
+one_entry(struct exfat *x, const unsigned char *p, bool root)
+{
+	uint64_t size = fs_le(p + E_SIZE, 8), n;
+
+	if (root && p[0] == E_BITMAP && (p[1] & 1) == 0) {
+		x->bitmap = fs_le(p + E_FIRST, 4);
+		x->bitmap_size = size;
+	} else if (root && p[0] == E_LABEL && p[1] <= LABEL) {
+		fs_label_utf16(x->io, p + 2, p[1]);
+	} else if (p[0] == E_STREAM && x->file && x->n < WAITING &&
+	    fs_deep(x->io)) {
+		n = (size + x->cluster - 1) / x->cluster;
+		if ((p[E_FLAGS] & TOGETHER) == 0 || n > x->clusters)
+			n = 0;
+		x->waiting[x->n++] = (struct folder){
+			.first = (uint32_t)fs_le(p + E_FIRST, 4),
+			.clusters = (uint32_t)n };
+	}
+	x->file = p[0] == E_FILE && (p[E_KIND] & FOLDER) != 0;
+}
+
+/* A cluster of a folder; false behind its last entry. */
+static bool
+list(struct exfat *x, uint64_t c, bool root)
+{
+	uint64_t off = place(x, c), left = x->cluster, n, i;
+
+	fs_note_meta(x->io, off, left);
+	for (; left > 0; left -= n, off += n) {
+		n = left < FS_PIECE ? left : FS_PIECE;
+		if (fs_get(x->io, off, x->buf, (size_t)n) != 0)
+			continue;
+		for (i = 0; i < n; i += ENTRY) {
+			if (x->buf[i] == 0)
+				return false;
+			one_entry(x, x->buf + i, root);
+		}
+	}
+	return true;
+}
+
+static void
+folder(struct exfat *x, const struct folder *at, bool root)
+{
+	uint64_t c = at->first, n = at->clusters;
+
+	while (visit(x, c)) {
+		if (!list(x, c, root) && root && !fs_deep(x->io))
+			return;
+		if (at->clusters > 0 && --n == 0)
+			return;
+		c = at->clusters > 0 ? c + 1 : follow(x, c);
+	}
+}
+
+/* --------------------------------------------------------------- bitmap */
+
+/* A cluster of it, from its byte "at" on. */
+static void
+take_bits(struct exfat *x, uint64_t c, uint64_t at)
+{
+	uint64_t off = place(x, c), left = x->bitmap_size - at, n, last;
+
+	fs_note_meta(x->io, off, x->cluster);
+	left = left < x->cluster ? left : x->cluster;
+	for (; left > 0 && at * 8 < x->clusters; left -= n, off += n, at += n) {
+		n = left < FS_PIECE ? left : FS_PIECE;
+		x->lost += fs_get_units(x->io, off, x->buf, (size_t)n, 1,
+		    0xff);
+		last = n * 8 < x->clusters - at * 8 ? n * 8 :
+		    x->clusters - at * 8;
+		fs_note_bits(x->io, x->buf, 0, last, place(x, at * 8 + 2),
+		    x->cluster);
+	}
+}
+
+static void
+bitmap(struct exfat *x)
+{
+	uint64_t need = (x->clusters + 7) / 8, at, c = x->bitmap;
+
+	if (x->bitmap_size < need) {
+		fs_doubt(x->io, FS_DAMAGED, "its bitmap is not found");
+		return;
+	}
+	x->bitmap_size = need;
+	for (at = 0; at < need && visit(x, c); at += x->cluster) {
+		take_bits(x, c, at);
+		if (at + x->cluster < need)
+			c = follow(x, c);
+	}
+	if (at < need || x->lost > 0)
+		fs_hurt(x->io, "a part of its bitmap cannot be read");
+}
+
+static void
+walk(struct exfat *x)
+{
+	struct folder root = { .first = (uint32_t)fs_le(x->boot + B_ROOT, 4) };
+
+	fs_note_meta(x->io, 0, x->heap);
+	folder(x, &root, true);
+	bitmap(x);
+	while (x->n > 0)
+		folder(x, &x->waiting[--x->n], false);
+	if (fs_contradicts(x->io))
+		fs_doubt(x->io, FS_DAMAGED, "its bitmap says that itself is "
+		    "free");
+}
+
+static void
+read_all(struct exfat *x)
+{
+	x->buf = fs_alloc(x->io, FS_PIECE);
+	x->waiting = fs_alloc(x->io, WAITING * sizeof(*x->waiting));
+	if (x->io->poor)
+		return;
+	judge(x);
+	if (fs_exact(x->io) && x->io->whole)
+		return;
+	if (x->clusters > DEEP_MOST) {
+		fs_doubt(x->io, FS_UNKNOWN, "it has too many clusters");
+		return;
+	}
+	x->seen = fs_alloc(x->io, (size_t)(x->clusters + 2) / 8 + 1);
+	if (x->seen != NULL)
+		walk(x);
+}
+
+bool
+fs_read_exfat(struct fs_io *io)
+{
+	struct exfat x = { .io = io };
+
+	if (!boot_sector(&x, 0)) {
+		if (fs_exact(io) || !backup(&x))
+			return false;
+		fs_doubt(io, FS_DAMAGED, "its boot sector is lost");
+	}
+	strcpy(io->map->type, "exfat");
+	read_all(&x);
+	free(x.buf);
+	free(x.waiting);
+	free(x.seen);
+	return true;
+}

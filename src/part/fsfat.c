@@ -1,0 +1,369 @@
+/*
+ * FAT12, FAT16, FAT32: an entry of zero in every copy of the table.
+ *
+ * Microsoft, "FAT: General Overview of On-Disk Format" 1.03 (fatgen103), which
+ * ECMA-107 is a part of.  That it was left in good order stand two bits of the
+ * second entry for, and one of the boot sector that Windows and Linux set.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fskinds.h"
+
+enum {				/* of the boot sector */
+	BOOT = 512,
+	B_SECTOR = 11, B_CLUSTER = 13, B_RESERVED = 14, B_FATS = 16,
+	B_ROOT = 17, B_SECTORS = 19, B_MEDIA = 21, B_FAT = 22,
+	B_SECTORS_BIG = 32, B_STATE = 37, B_LABEL = 43,
+	B_FAT_BIG = 36, B_MIRROR = 40, B_VERSION = 42, B_ROOT_BIG = 44,
+	B_STATE_BIG = 65, B_LABEL_BIG = 71,
+	LABEL = 11,
+	ALONE = 0x80,		/* B_MIRROR: only one table is in use */
+	IN_USE = 3,		/* B_STATE: dirty, or errors were met */
+	BACKUP = 6,		/* sector of the copy, FAT32 */
+};
+
+enum {				/* of an entry of a folder */
+	ENTRY = 32,
+	E_KIND = 11, E_HIGH = 20, E_LOW = 26,
+	FOLDER = 0x10, VOLUME = 0x08, KINDS = 0x3f,
+	DELETED = 0xe5,
+};
+
+enum { DEEP_MOST = 64 << 20, WAITING = 1 << 16 };
+
+struct fat {
+	struct fs_io	*io;
+	unsigned char	 boot[BOOT];
+	unsigned	 bits;		/* of an entry: 12, 16, 32 */
+	uint32_t	 sector;	/* bytes */
+	uint64_t	 cluster;	/* bytes */
+	uint64_t	 fat, fat_size;	/* bytes: where the first one lies */
+	unsigned	 fats;
+	uint64_t	 root, root_size;	/* bytes; of FAT32: 0 */
+	uint64_t	 first;		/* byte where cluster 2 begins */
+	uint64_t	 clusters;
+	uint64_t	 lost;		/* sectors of a table */
+	bool		 differ;	/* the tables do */
+	unsigned char	*one, *two;	/* FS_PIECE */
+};
+
+/* ------------------------------------------------------------ geometry */
+
+static uint64_t
+either(const unsigned char *b, int at, int bytes, int big)
+{
+	uint64_t v = fs_le(b + at, bytes);
+
+	return v != 0 ? v : fs_le(b + big, 4);
+}
+
+/* How many clusters there are decides which of the three it is. */
+static bool
+geometry(struct fat *f)
+{
+	const unsigned char *b = f->boot;
+	uint64_t per = b[B_CLUSTER], sectors, most;
+
+	f->sector = (uint32_t)fs_le(b + B_SECTOR, 2);
+	f->fats = b[B_FATS];
+	if (!fs_power_of_two(f->sector) || f->sector < 512 ||
+	    f->sector > 4096 || !fs_power_of_two(per) || f->fats < 1 ||
+	    f->fats > 2 || fs_le(b + B_RESERVED, 2) == 0 ||
+	    b[B_MEDIA] < 0xf0 || fs_le(b + 510, 2) != 0xaa55)
+		return false;
+	f->cluster = per * f->sector;
+	f->fat = fs_le(b + B_RESERVED, 2) * f->sector;
+	f->fat_size = either(b, B_FAT, 2, B_FAT_BIG) * f->sector;
+	f->root = f->fat + f->fats * f->fat_size;
+	f->root_size = (fs_le(b + B_ROOT, 2) * ENTRY + f->sector - 1) /
+	    f->sector * f->sector;
+	f->first = f->root + f->root_size;
+	sectors = either(b, B_SECTORS, 2, B_SECTORS_BIG);
+	if (f->fat_size == 0 || f->first >= sectors * f->sector)
+		return false;
+	f->clusters = (sectors * f->sector - f->first) / f->cluster;
+	f->bits = fs_le(b + B_FAT, 2) == 0 ? 32 : f->clusters < 4085 ? 12 : 16;
+	most = f->fat_size * 8 / f->bits;
+	return f->clusters > 0 && f->clusters + 2 <= most &&
+	    f->clusters < (f->bits == 32 ? 0x0ffffff5 : 65525) &&
+	    (f->bits != 32 || fs_le(b + B_VERSION, 2) == 0);
+}
+
+static bool
+boot_sector(struct fat *f, uint64_t at)
+{
+	return fs_get(f->io, at, f->boot, BOOT) == 0 && geometry(f);
+}
+
+static bool
+backup(struct fat *f)
+{
+	uint32_t sector;
+
+	for (sector = 512; sector <= 4096; sector *= 2)
+		if (boot_sector(f, (uint64_t)BACKUP * sector) &&
+		    f->bits == 32 && f->sector == sector)
+			return true;
+	return false;
+}
+
+static uint64_t
+place(const struct fat *f, uint64_t cluster)
+{
+	return f->first + (cluster - 2) * f->cluster;
+}
+
+/* --------------------------------------------------------------- tables */
+
+static uint64_t
+entry(const struct fat *f, const unsigned char *table, uint64_t i)
+{
+	if (f->bits == 32)
+		return fs_le(table + i * 4, 4) & 0x0fffffff;
+	if (f->bits == 16)
+		return fs_le(table + i * 2, 2);
+	return fs_le(table + i * 3 / 2, 2) >> (i & 1 ? 4 : 0) & 0xfff;
+}
+
+static void
+judge(struct fat *f)
+{
+	int at = f->bits == 32 ? B_STATE_BIG : B_STATE;
+	unsigned char head[8];
+	uint64_t good;
+
+	if (f->first + f->clusters * f->cluster > f->io->src->length)
+		fs_doubt(f->io, FS_DAMAGED, "it is longer than what it lies "
+		    "in");
+	if (fs_get(f->io, f->fat, head, sizeof(head)) != 0 ||
+	    (entry(f, head, 0) & 0xff) != f->boot[B_MEDIA]) {
+		fs_doubt(f->io, FS_DAMAGED, "the beginning of its FAT is "
+		    "wrong");
+		return;
+	}
+	good = f->bits == 32 ? 3 << 26 : f->bits == 16 ? 3 << 14 : 0;
+	if ((f->boot[at] & IN_USE) != 0 || (entry(f, head, 1) & good) != good)
+		fs_doubt(f->io, FS_DIRTY, "it is marked dirty: fsck.fat");
+}
+
+/* A piece of a table; false where it, or some of it, cannot be read. */
+static bool
+get_piece(struct fat *f, unsigned char *to, uint64_t at, size_t len)
+{
+	size_t lost = fs_get_units(f->io, at, to, f->sector, len / f->sector,
+	    0xff);
+
+	f->lost += lost;
+	return lost == 0;
+}
+
+/*
+ * A piece of the table in f->one.  What is free is so in both of them; to guess
+ * the second one is asked only where the first cannot be read.
+ */
+static void
+load(struct fat *f, uint64_t at, size_t len)
+{
+	uint64_t mirror = f->bits == 32 ? fs_le(f->boot + B_MIRROR, 2) : 0;
+	size_t i;
+
+	if (f->fats == 2 && (mirror & ALONE) != 0) {
+		get_piece(f, f->one, f->fat + (mirror & 1) * f->fat_size + at,
+		    len);
+		return;
+	}
+	if (get_piece(f, f->one, f->fat + at, len) && !fs_exact(f->io))
+		return;
+	if (f->fats < 2)
+		return;
+	get_piece(f, f->two, f->fat + f->fat_size + at, len);
+	if (!fs_exact(f->io)) {
+		memcpy(f->one, f->two, len);
+		return;
+	}
+	if (memcmp(f->one, f->two, len) != 0) {
+		f->differ = true;
+		for (i = 0; i < len; i++)
+			f->one[i] |= f->two[i];
+	}
+}
+
+/* The clusters of which entries "from" to "to" are; the piece begins at one. */
+static void
+take(struct fat *f, uint64_t begin, uint64_t from, uint64_t to)
+{
+	uint64_t i, run;
+
+	for (i = from; i < to; i += run) {
+		for (run = 0; i + run < to &&
+		    entry(f, f->one, i + run - begin) == 0; run++)
+			;
+		fs_note_free(f->io, place(f, i), run * f->cluster);
+		run += run == 0;
+	}
+}
+
+static void
+table(struct fat *f)
+{
+	uint64_t last = f->clusters + 2, at, begin, end;
+	uint64_t need = (last * f->bits + 7) / 8;
+	size_t len;
+
+	need = (need + f->sector - 1) / f->sector * f->sector;
+	for (at = 0; at < need; at += len) {
+		len = need - at < FS_PIECE ? (size_t)(need - at) : FS_PIECE;
+		load(f, at, len);
+		begin = at * 8 / f->bits;
+		end = (at + len) * 8 / f->bits;
+		take(f, begin, begin < 2 ? 2 : begin, end < last ? end : last);
+	}
+	if (f->differ)
+		fs_hurt(f->io, "its two FATs differ: what one calls used, is");
+	else if (f->lost > 0)
+		fs_hurt(f->io, "a part of its FAT cannot be read");
+}
+
+/* -------------------------------------------------------------- folders */
+
+struct folders {		/* a walk that visits no cluster twice */
+	struct fat	*f;
+	unsigned char	*seen;		/* a bit a cluster */
+	uint32_t	*waiting;	/* first clusters */
+	size_t		 n;
+};
+
+static bool
+visit(struct folders *w, uint64_t c)
+{
+	unsigned char bit = (unsigned char)(1 << (c % 8));
+
+	if (c < 2 || c >= w->f->clusters + 2 || (w->seen[c / 8] & bit) != 0)
+		return false;
+	w->seen[c / 8] |= bit;
+	return true;
+}
+
+/* What a part of a folder lists; p has "len" bytes. */
+static void
+list(struct folders *w, const unsigned char *p, uint64_t len)
+{
+	uint64_t i, c;
+
+	for (i = 0; i + ENTRY <= len && p[i] != 0; i += ENTRY) {
+		c = fs_le(p + i + E_LOW, 2);
+		if (w->f->bits == 32)
+			c |= fs_le(p + i + E_HIGH, 2) << 16;
+		if (p[i] != DELETED && p[i] != '.' && (p[i + E_KIND] & KINDS &
+		    (FOLDER | VOLUME)) == FOLDER && w->n < WAITING)
+			w->waiting[w->n++] = (uint32_t)c;
+	}
+}
+
+/* A range of a folder: noted, and what it lists is put with the rest. */
+static void
+range(struct folders *w, uint64_t off, uint64_t len)
+{
+	struct fat *f = w->f;
+	uint64_t n;
+
+	fs_note_meta(f->io, off, len);
+	for (; fs_deep(f->io) && len > 0; off += n, len -= n) {
+		n = len < FS_PIECE ? len : FS_PIECE;
+		if (fs_get(f->io, off, f->one, (size_t)n) == 0)
+			list(w, f->one, n);
+	}
+}
+
+static uint64_t
+follow(struct fat *f, uint64_t c)
+{
+	unsigned char p[4] = { 0 };
+	uint64_t at = c * f->bits / 8;
+
+	if (fs_get(f->io, f->fat + at, p, f->bits == 32 ? 4 : 2) != 0)
+		return 0;
+	if (f->bits == 12)
+		return fs_le(p, 2) >> (c & 1 ? 4 : 0) & 0xfff;
+	return entry(f, p, 0);
+}
+
+static void
+walk(struct folders *w)
+{
+	struct fat *f = w->f;
+	uint64_t c;
+
+	if (f->bits == 32)
+		w->waiting[w->n++] = (uint32_t)fs_le(f->boot + B_ROOT_BIG, 4);
+	else
+		range(w, f->root, f->root_size);
+	while (w->n > 0)
+		for (c = w->waiting[--w->n]; visit(w, c); c = follow(f, c))
+			range(w, place(f, c), f->cluster);
+}
+
+static void
+folders(struct fat *f)
+{
+	struct folders w = { .f = f };
+
+	if (f->clusters > DEEP_MOST)
+		return;
+	w.seen = fs_alloc(f->io, (size_t)(f->clusters + 2) / 8 + 1);
+	w.waiting = fs_alloc(f->io, WAITING * sizeof(*w.waiting));
+	if (w.seen != NULL && w.waiting != NULL)
+		walk(&w);
+	free(w.seen);
+	free(w.waiting);
+}
+
+static void
+label(struct fat *f)
+{
+	unsigned char text[LABEL + 1] = { 0 };
+	size_t n = LABEL;
+
+	memcpy(text, f->boot + (f->bits == 32 ? B_LABEL_BIG : B_LABEL), LABEL);
+	while (n > 0 && text[n - 1] == ' ')
+		text[--n] = 0;
+	if (strcmp((const char *)text, "NO NAME") != 0)
+		fs_label(f->io, text, n);
+}
+
+static void
+read_all(struct fat *f)
+{
+	f->one = fs_alloc(f->io, FS_PIECE);
+	f->two = fs_alloc(f->io, FS_PIECE);
+	if (f->one == NULL || f->two == NULL)
+		return;
+	label(f);
+	judge(f);
+	if (fs_exact(f->io) && f->io->whole)
+		return;
+	fs_note_meta(f->io, 0, f->first);
+	table(f);
+	if ((f->io->how & (FS_META | FS_DEEP)) != 0)
+		folders(f);
+	if (fs_contradicts(f->io))
+		fs_doubt(f->io, FS_DAMAGED, "its FAT calls a folder free");
+}
+
+bool
+fs_read_fat(struct fs_io *io)
+{
+	struct fat f = { .io = io };
+
+	if (!boot_sector(&f, 0)) {
+		if (fs_exact(io) || !backup(&f))
+			return false;
+		fs_doubt(io, FS_DAMAGED, "its boot sector is lost");
+	}
+	strcpy(io->map->type, "vfat");
+	read_all(&f);
+	free(f.one);
+	free(f.two);
+	return true;
+}
