@@ -135,7 +135,8 @@ decide(struct plan *p, struct outputs *rec, struct claims *claims,
 	if (parts_limit(src, o->ipart, f) != 0 ||
 	    parts_limit(dst, o->opart, f) != 0 || outputs_load(rec, o, f) != 0)
 		return -1;
-	if (plan_make(p, o, rec->layout, src, dst, f) == 0) {
+	if (plan_make(p, o, rec->layout, src, dst, f) == 0 &&
+	    used_make(&rec->used, p, f) == 0) {
 		events_plan(ev, p);
 		p->needed = remarks_needed(p);
 		if (outputs_open(rec, p, f) == 0 && safety_check(p, f) == 0 &&

@@ -1499,8 +1499,10 @@ it "gives a new file its length where the end is bad" tail_lost
 limits()
 {
 	stuff && printf '0 + 1\n0 4096 +\n4096 4096 -\n' >domain &&
-	    exits 0 "$pardd" if=src of=dst map=map bs=512 domain=domain &&
-	    cmp -n 4096 src dst && cmp -i 4096 old dst
+	    exits 0 "$pardd" if=src of=dst map=map bs=512 domain=domain json=json &&
+	    cmp -n 4096 src dst && cmp -i 4096 old dst || return
+	! command -v jq || jq -es --argjson left $((size - 4096)) \
+	    'last | .bytes_outside == $left and .bytes_written == 4096' json >/dev/null
 }
 it "copies only what the map of domain= calls finished" limits
 # how_much DOMAIN...: as the last line has it

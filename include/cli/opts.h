@@ -67,6 +67,10 @@ enum rescue_word {		/* of rescue= */
 	RESCUE_NOSWEEP = 1 << 3,
 };
 
+enum used_word {		/* of used= */
+	USED_ONLY = 1 << 0,
+};
+
 enum engine {			/* of engine= */
 	ENGINE_ASYNC = 1 << 0,
 	ENGINE_THREADS = 1 << 1,

@@ -42,6 +42,7 @@ struct tally {			/* of a run, or of a run so far */
 	uint64_t	had;		/* of passed: by runs before */
 	uint64_t	finished;	/* bytes of the copy, by the map */
 	uint64_t	left;		/* the rest; if the length is known */
+	uint64_t	outside;	/* bytes that are not wanted */
 	uint64_t	differing;	/* bytes that differ, as far as known */
 	uint64_t	lost;		/* bytes, unreadable, or so far */
 	double		seconds;	/* since the start */

@@ -23,7 +23,7 @@ int sparing_open(struct job *, struct fault *f);
  * the end of a file.
  */
 struct io sparing_read(struct worker *, uint64_t off, size_t len,
-    const unsigned char **data);
+    unsigned char **data);
 
 /* A read of the target that failed, as the fault of the run. */
 void sparing_fail(struct worker *, const struct io *);

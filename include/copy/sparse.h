@@ -24,6 +24,12 @@ int sparse_claim(struct worker *, struct seg *, bool *hole);
  */
 bool sparse_hole(struct worker *, const struct seg *);
 
+/*
+ * Make zeros of the next range that is left out, in a pass over those: false
+ * when there is none, or the copy is being stopped.
+ */
+bool sparse_clear(struct worker *);
+
 /* Whether all of len (> 0) bytes are zeros. */
 bool sparse_zeros(const unsigned char *buf, size_t len);
 

@@ -48,6 +48,14 @@ void hash_close(struct hash *);
 /*
  * Of here on h may be NULL, and then nothing is done.
  *
+ * Nothing will be posted for these ranges, which are taken as zeros; they are
+ * in order, and the copy begins at "base" of their places.  They stay the
+ * caller's, until hash_close.  Before hash_start.
+ */
+struct seg;
+void hash_gaps(struct hash *, const struct seg *, size_t n, uint64_t base);
+
+/*
  * Start the threads, with signals blocked.  Returns 0, or -1 with *f.
  */
 int hash_start(struct hash *, struct fault *f);

@@ -50,6 +50,7 @@ struct volume {
 	char	 type[32];	/* as blkid(8) says: ext4, ntfs ... or "" */
 	char	 label[128];	/* as it comes; "" without */
 	uint64_t at;		/* bytes of the end: where the signature is */
+	size_t	 signs;		/* that there are; the type is the first's */
 	unsigned char head[2048];	/* its first bytes; zeros at need */
 };
 

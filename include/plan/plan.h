@@ -15,6 +15,7 @@
 struct remarks;
 struct hash;
 struct ranges;
+struct used;
 
 struct plan {
 	const struct opts *opts;
@@ -54,6 +55,7 @@ struct plan {
 	const struct remarks *found;	/* on the ends, to be told, or NULL */
 	struct hash	*hash;		/* of what is copied, or NULL */
 	struct ranges	*ranges;	/* and their digests, or NULL */
+	const struct used *used;	/* what file systems use, or NULL */
 };
 
 enum { READ_BACK_MOST = 64 << 10 };	/* bytes, of a unit that is read back */

@@ -10,12 +10,14 @@
 #include "copy/outcome.h"
 #include "copy/ranges.h"
 #include "digest/hash.h"
+#include "part/used.h"
 #include "plan/plan.h"
 
 struct outputs {			/* the main thread's */
 	struct hash	*hash;
 	struct newfile	 hashfile, profile;
 	struct ranges	 ranges;
+	struct used	 used;	/* what it is limited to */
 	const struct layout *layout;	/* for the plan, or NULL */
 };
 

@@ -22,6 +22,7 @@ struct verify {
 	atomic_size_t	 differing;	/* entries that differ now */
 	atomic_uint_fast64_t read;	/* bytes read back in this pass */
 	atomic_uint_fast64_t right;	/* bytes found right */
+	atomic_uint_fast64_t masked;	/* bytes that were left out */
 	atomic_uint_fast64_t mended;	/* of them: after having differed */
 	atomic_uint_fast64_t first;	/* byte that differed, or NOWHERE */
 	bool		 done;		/* the lead's: all was held against */

@@ -531,6 +531,24 @@ contradiction_rescue(const struct opts *o)
 	return NULL;
 }
 
+/* Of what leaves something out. */
+static const char *
+contradiction_used(const struct opts *o)
+{
+	if (o->used == 0)
+		return NULL;
+	if (several(o->used))
+		return "used= takes one word";
+	if (o->check != 0 || o->base != NULL || o->manifest != NULL)
+		return "used= goes with none of manifest=, check=1, base=: "
+		    "their ranges are of all bytes";
+	if ((o->oflag & (FLAG_APPEND | FLAG_NOSPARSE)) != 0 ||
+	    (o->reflink & REFLINK_ALWAYS) != 0)
+		return "used= leaves bytes out: it goes with none of "
+		    "oflag=append, nosparse, reflink=always";
+	return NULL;
+}
+
 /* Of how it is to be done. */
 static const char *
 contradiction_manner(const struct opts *o)
@@ -718,6 +736,7 @@ contradiction(const struct opts *o)
 static const char *(*const objections[])(const struct opts *) = {
 	contradiction,
 	contradiction_rescue,
+	contradiction_used,
 	contradiction_manner,
 	contradiction_reading,
 	contradiction_digests,

@@ -24,7 +24,7 @@ sparing_open(struct job *job, struct fault *f)
 
 struct io
 sparing_read(struct worker *w, uint64_t off, size_t len,
-    const unsigned char **data)
+    unsigned char **data)
 {
 	uint64_t at = lane_place(&w->back, off), unit = w->job->back.grain;
 	size_t before = (size_t)(at % unit);
@@ -94,7 +94,7 @@ bool
 sparing_spare(struct worker *w, uint64_t off, size_t len)
 {
 	const struct plan *p = w->job->p;
-	const unsigned char *has;
+	unsigned char *has;
 	struct io io = sparing_read(w, off, len, &has);
 	size_t n = io.done, over;
 

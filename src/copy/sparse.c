@@ -129,15 +129,17 @@ sparse_claim(struct worker *w, struct seg *got, bool *is_hole)
 static int
 make_zeros(struct worker *w, uint64_t off, uint64_t len, struct io *io)
 {
-	struct job *job = w->job;
-
 	*io = (struct io){ .op = OP_ZERO, .off = off, .len = (size_t)len };
 	lane_transfer(&w->dst, io);
-	if (io->err == 0) {
-		job->written += len;
-		job->zeroed += len;
-	}
 	return io->err;
+}
+
+/* That counts as written. */
+static void
+count(struct job *job, uint64_t len)
+{
+	job->written += len;
+	job->zeroed += len;
 }
 
 /* The same; what cannot be done is written, from the buffer at "at" on. */
@@ -148,6 +150,7 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 
 	switch (make_zeros(w, off + at, len, &io)) {
 	case 0:
+		count(w->job, len);
 		return true;
 	case EOPNOTSUPP:
 		if (!w->job->p->sparse)		/* else these are zeros */
@@ -217,20 +220,26 @@ at_once(struct worker *w, uint64_t off, uint64_t len, bool moves)
 	return n < len && n > unit ? n - n % unit : n;
 }
 
-/* Make zeros of the next of len bytes of a hole; 0: that failed. */
+/*
+ * Make zeros of the next of len bytes of a hole, *made of them without writing;
+ * 0: that failed.
+ */
 static uint64_t
-zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves)
+zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves,
+    uint64_t *made)
 {
 	struct job *job = w->job;
 	uint64_t n = at_once(w, off, len, *moves), start;
 	struct io io;
 
+	*made = 0;
 	if (*moves && !rate_wait(&job->rate, n, job->halt))
 		return 0;
 	start = clock_ns();
 	switch (make_zeros(w, off, n, &io)) {
 	case 0:
 		learn(w, n, clock_ns() - start);
+		*made = n;
 		return n;
 	case EOPNOTSUPP:
 		n = fewer(n, job->p->room);
@@ -249,16 +258,38 @@ bool
 sparse_hole(struct worker *w, const struct seg *hole)
 {
 	struct job *job = w->job;
-	uint64_t off = hole->off, end = off + hole->len, n;
+	uint64_t off = hole->off, end = off + hole->len, n, made;
 	bool moves = job->p->dst->device, ok = true;
 
 	for (; off < end && ok && !job->stop; off += n) {
-		n = zero_some(w, off, end - off, &moves);
+		n = zero_some(w, off, end - off, &moves, &made);
+		count(job, made);
 		job->read += n;
 		job->holes += n;
 		ok = n > 0 && transfer_settle(w, off, n, FINISHED);
 	}
 	return transfer_settle(w, hole->off, hole->len, UNTRIED) && ok;
+}
+
+bool
+sparse_clear(struct worker *w)
+{
+	struct job *job = w->job;
+	bool moves = job->p->dst->device, ok = true;
+	struct seg s;
+	uint64_t off, end, n, made;
+	int claimed = job->stop ? 0 : map_claim_all(&job->map, &s);
+
+	if (claimed < 0)
+		transfer_fail_map(job);
+	if (claimed <= 0)
+		return false;
+	end = s.off + s.len;
+	for (off = s.off; off < end && ok && !job->stop; off += n) {
+		n = zero_some(w, off, end - off, &moves, &made);
+		ok = n > 0;
+	}
+	return transfer_settle(w, s.off, s.len, OUTSIDE) && ok;
 }
 
 /* Devices have no holes of less than LEAST bytes, which sparse_hole sees to. */

@@ -20,14 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/param.h>
 #include <xxhash.h>
 
 #include "base/algorithm.h"
 #include "base/status.h"
+#include "map/map.h"
 
 #define TEXT(x)		#x
 #define VERSION(x)	TEXT(x)
 #define LIBCRYPTO	"libcrypto.so." VERSION(OPENSSL_SHLIB_VERSION)
+
+enum { ZEROS = 1 << 20 };	/* bytes of a gap that are taken at once */
 
 struct crypto {			/* of libcrypto */
 	__typeof__(OPENSSL_init_crypto) *init;
@@ -48,6 +52,7 @@ struct taker {			/* one algorithm; its thread's, from start on */
 	pthread_t	 thread;
 	pthread_cond_t	 come;	/* a piece was posted, or it is over */
 	uint64_t	 next;	/* h: the byte that it takes next */
+	size_t		 gap;	/* of hash->gap, that comes next */
 	bool		 started;
 	bool		 failed;	/* libcrypto said so */
 };
@@ -58,6 +63,9 @@ struct hash {
 	struct hash_piece *posted;	/* h */
 	bool		 stopped;	/* h: a piece is missing */
 	bool		 over;		/* h: no further piece comes */
+	const struct seg *gap;	/* what no piece brings: zeros */
+	size_t		 gaps;
+	uint64_t	 base;	/* in whose places the gaps are told */
 	unsigned	 all;		/* of the takers */
 	size_t		 n;
 	struct taker	 taker[ALGORITHMS];
@@ -274,6 +282,29 @@ read_piece(struct hash *h, struct taker *t, struct hash_piece *pc)
 		pthread_cond_signal(&pc->taken);
 }
 
+/* Take zeros, without the lock, if no piece is to come for its next byte. */
+static bool
+take_gap(struct hash *h, struct taker *t)
+{
+	static const unsigned char zeros[4096];
+	uint64_t end, left, n;
+
+	if (t->gap == h->gaps || h->gap[t->gap].off != h->base + t->next)
+		return false;
+	end = t->next + h->gap[t->gap++].len;
+	while (t->next < end && !h->stopped) {
+		left = MIN(end - t->next, ZEROS);
+		t->next += left;
+		pthread_mutex_unlock(&h->lock);
+		for (; left > 0; left -= n) {
+			n = MIN(left, sizeof(zeros));
+			update(t, zeros, (size_t)n);
+		}
+		pthread_mutex_lock(&h->lock);
+	}
+	return true;
+}
+
 static void *
 take(void *arg)
 {
@@ -283,6 +314,8 @@ take(void *arg)
 
 	pthread_mutex_lock(&h->lock);
 	while (!h->stopped) {
+		if (take_gap(h, t))
+			continue;
 		pc = next_piece(h, t->next);
 		if (pc == NULL && h->over)
 			break;
@@ -293,6 +326,16 @@ take(void *arg)
 	}
 	pthread_mutex_unlock(&h->lock);
 	return NULL;
+}
+
+void
+hash_gaps(struct hash *h, const struct seg *gap, size_t n, uint64_t base)
+{
+	if (h == NULL)
+		return;
+	h->gap = gap;
+	h->gaps = n;
+	h->base = base;
 }
 
 int

@@ -618,6 +618,7 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 	keep(to->type, sizeof(to->type), sign[0].type);
 	keep(to->label, sizeof(to->label), sign[0].label);
 	to->at = sign[0].off;
+	to->signs = s.n;
 }
 
 size_t

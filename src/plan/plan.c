@@ -453,6 +453,7 @@ set_sparse(struct plan *p)
 	p->sparse = (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0 &&
 	    p->dst->zeroes;
 	p->reflink = (o->reflink & REFLINK_NEVER) == 0 && !never &&
+	    o->used == 0 &&
 	    !p->sparse && !looks_at_all(p) && o->verify == 0 && shareable(p);
 }
 
@@ -467,7 +468,7 @@ is_moment(const struct plan *p)
 
 	return p->src->memory && p->dst->memory && in_memory(p) &&
 	    p->length <= TRANSFER && p->workers == 1 && p->queues == 0 &&
-	    !looks_at_all(p) && o->verify == 0 && o->rate < 0;
+	    !looks_at_all(p) && o->verify == 0 && o->rate < 0 && o->used == 0;
 }
 
 /*

@@ -21,6 +21,7 @@
 #include "config.h"
 #include "copy/watch.h"
 #include "digest/hash.h"
+#include "part/used.h"
 #include "report/describe.h"
 
 #define SCHEMA	"pardd/1"
@@ -127,6 +128,40 @@ now(void)
 /* --- events ------------------------------------------------------------- */
 
 static json_t *
+file_system(const struct used_fs *fs)
+{
+	static const char *const words[] = { [TREATED_USED] = "used",
+		[TREATED_WHOLE] = "whole", [TREATED_ORDERED] = "ordered" };
+	bool known = fs->used + fs->free > 0;
+
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:o}",
+	    "partition", value_amount(fs->partition > 0 ?
+	    (int64_t)fs->partition : -1),
+	    "offset", value_count(fs->off), "length", value_count(fs->length),
+	    "type", value_known(fs->type), "label", value_known(fs->label),
+	    "used", value_amount(known ? (int64_t)fs->used : -1),
+	    "free", value_amount(known ? (int64_t)fs->free : -1),
+	    "state", fs_state_name(fs->state), "treated", words[fs->treated],
+	    "reason", value_known(fs->reason));
+}
+
+/* What is known of the source with used=. */
+static json_t *
+used_line(const struct plan *p)
+{
+	const struct used *u = p->used;
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; u != NULL && i < u->n; i++)
+		list = value_append(list, file_system(&u->fs[i]));
+	return json_pack("{s:o, s:o, s:o}",
+	    "used", value_text(opts_word("used", p->opts->used)),
+	    "bytes_free", value_amount(u != NULL ? (int64_t)u->bytes_free : -1),
+	    "file_systems", list);
+}
+
+static json_t *
 plan_line(const struct events *ev, const struct plan *p)
 {
 	const struct opts *o = p->opts;
@@ -163,7 +198,8 @@ events_plan(struct events *ev, const struct plan *p)
 	ev->bounded = p->bounded;
 	ev->length = p->length;
 	if (ev->json.fd >= 0)
-		emit(&ev->json, plan_line(ev, p), PATIENCE);
+		emit(&ev->json, value_merge(plan_line(ev, p), used_line(p)),
+		    PATIENCE);
 }
 
 int
@@ -186,11 +222,12 @@ range(const struct plan *p, const struct seg *s)
 static json_t *
 counts(const struct tally *t)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f}",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f}",
 	    "bytes_read", value_count(t->read),
 	    "bytes_written", value_count(t->written),
 	    "bytes_unreadable", value_count(t->lost),
 	    "bytes_spared", value_count(t->spared),
+	    "bytes_outside", value_count(t->outside),
 	    "bytes_verified", value_count(t->verified),
 	    "bytes_differing", value_count(t->differing),
 	    "bytes_mended", value_count(t->mended), "seconds", t->seconds);

@@ -20,6 +20,7 @@
 #include "disk/disk.h"
 #include "part/remarks.h"
 #include "part/parts.h"
+#include "part/used.h"
 #include "plan/safety.h"
 #include "report/wording.h"
 
@@ -403,6 +404,47 @@ what_put(FILE *out, const struct plan *p)
 		    "target", size, from, o->compare != 0 ? "with" : "to", to);
 }
 
+/* "2 ext4 "root" 137 MB of 2.1 GB", or why all of it. */
+static void
+list_used(struct list *l, const struct used_fs *fs)
+{
+	char used[32], length[32], name[160] = "", number[16] = "";
+
+	if (fs->label[0] != '\0')
+		snprintf(name, sizeof(name), " \"%s\"", fs->label);
+	if (fs->partition > 0)
+		snprintf(number, sizeof(number), "%u ", fs->partition);
+	number_si(length, sizeof(length), (double)fs->length);
+	if (fs->treated == TREATED_WHOLE)
+		item(l, "%s%s%s whole: %s", number, fs->type[0] != '\0' ?
+		    fs->type : "unknown", name, fs->reason);
+	else
+		item(l, "%s%s%s %s of %s", number, fs->type, name,
+		    number_si(used, sizeof(used), (double)fs->used), length);
+}
+
+/* What file systems use of it. */
+static void
+used_put(FILE *out, const struct plan *p, enum brevity brief)
+{
+	struct list l = list_of(brief);
+	const struct used *u = p->used;
+	char size[32];
+	size_t i;
+
+	if (u == NULL)
+		return;
+	told(out, "Used", "without %s that %zu file system%s free%s",
+	    number_si(size, sizeof(size), (double)u->bytes_free), u->frees,
+	    u->frees == 1 ? " calls" : "s call", u->bytes_free == 0 ||
+	    p->opts->compare != 0 ? "" : u->clears ?
+	    ", which become zeros" : ", where the target stays as it was");
+	for (i = 0; i < 2 * u->n; i++)	/* what is whole comes first */
+		if ((u->fs[i % u->n].treated == TREATED_WHOLE) == (i < u->n))
+			list_used(&l, &u->fs[i % u->n]);
+	list_put(out, "", &l);
+}
+
 /* After the copy. */
 static void
 after_text(char *text, size_t room, const struct opts *o)
@@ -516,6 +558,7 @@ compose(FILE *out, const struct plan *p, const struct map_totals *known,
 	bool writes = o->compare == 0 && o->check == 0;
 
 	what_put(out, p);
+	used_put(out, p, brief);
 	end_put(out, o->compare != 0 ? "One" : "Source", p->src);
 	source_holds(out, src, brief);
 	end_put(out, o->compare != 0 ? "Other" : "Target", p->dst);

@@ -19,6 +19,7 @@
 #include "digest/hash.h"
 #include "part/parts.h"
 #include "part/remarks.h"
+#include "part/used.h"
 #include "plan/safety.h"
 #include "report/hashfile.h"
 #include "report/profile.h"
@@ -88,6 +89,25 @@ found_notes(const struct plan *p)
 		print(stderr, "pardd: note: %s", text);
 }
 
+/* Of used=only: what is copied whole all the same. */
+static void
+used_notes(const struct used *u)
+{
+	char name[256];
+	size_t i, n = 0;
+
+	for (i = 0; i < u->n; i++) {
+		if (u->fs[i].treated != TREATED_WHOLE || n++ >= AREAS_SHOWN)
+			continue;
+		print(stderr, "pardd: note: %s: %s: copied whole",
+		    used_name(name, sizeof(name), &u->fs[i]),
+		    u->fs[i].reason);
+	}
+	if (n > AREAS_SHOWN)
+		print(stderr, "pardd: note: and %zu partitions more are copied "
+		    "whole", n - AREAS_SHOWN);
+}
+
 /* What may surprise, but is no reason to refuse. */
 static void
 notes(const struct plan *p)
@@ -110,6 +130,8 @@ notes(const struct plan *p)
 		    "read; Ctrl-D ends it");
 	if (p->found != NULL)
 		found_notes(p);
+	if (p->used != NULL)
+		used_notes(p->used);
 	if (ranges_of_another(p))
 		print(stderr, "pardd: note: %s has another serial number than "
 		    "the disks of %s", p->src->name, p->opts->manifest);

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "disk/disk.h"
 #include "part/remarks.h"
+#include "part/used.h"
 #include "plan/safety.h"
 
 typedef unsigned long long ull;
@@ -213,6 +214,30 @@ found_plan(FILE *out, const struct plan *p)
 			    (ull)s->off);
 }
 
+/* What is done with each of the file systems. */
+static void
+used_plan(FILE *out, const struct plan *p)
+{
+	const struct used *u = p->used;
+	const struct used_fs *fs;
+	char name[256];
+
+	if (u == NULL)
+		return;
+	print(out, "used=%s", opts_word("used", p->opts->used));
+	print(out, "bytes_free=%llu", (ull)u->bytes_free);
+	for (fs = u->fs; fs < u->fs + u->n; fs++)
+		if (fs->treated == TREATED_WHOLE)
+			print(out, "file_system=%s: copied whole: %s",
+			    used_name(name, sizeof(name), fs), fs->reason);
+		else
+			print(out, "file_system=%s: %llu of %llu bytes used, "
+			    "%s", used_name(name, sizeof(name), fs),
+			    (ull)fs->used, (ull)fs->length,
+			    fs->treated == TREATED_ORDERED ? "read first" :
+			    "the rest left out");
+}
+
 /* What becomes of zeros in what is read. */
 static const char *
 zeros(const struct plan *p)
@@ -292,6 +317,7 @@ report_plan(FILE *out, const struct plan *p)
 	if (p->opts->ioprio != NULL)
 		print(out, "ioprio=%s", p->opts->ioprio);
 	how_plan(out, p);
+	used_plan(out, p);
 	found_plan(out, p);
 }
 

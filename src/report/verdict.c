@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "digest/hash.h"
 #include "map/map.h"
+#include "part/used.h"
 
 typedef unsigned long long ull;
 
@@ -153,18 +154,29 @@ of_signal(const struct plan *p, struct outcome *out,
 	    name, done, said.text);
 }
 
+/* The decimal unit that is right for so many bytes, and its size. */
+static const char *
+unit_of(uint64_t bytes, double *scale)
+{
+	static const char *const unit[] = { "kB", "MB", "GB", "TB", "PB",
+		"EB" };
+	size_t i;
+
+	*scale = 1000;
+	for (i = 0; (double)bytes >= 999.95 * *scale; i++)
+		*scale *= 1000;
+	return unit[i];
+}
+
 /* "0.5 of 10.7 GB"; where that would not tell them apart, in bytes. */
 static void
 part_of(char *buf, size_t room, uint64_t part, uint64_t whole)
 {
-	static const char *const unit[] = { "kB", "MB", "GB", "TB", "PB",
-		"EB" };
-	double scale = 1000;
+	double scale;
+	const char *unit = unit_of(whole, &scale);
 	char of[16];
-	size_t i, n;
+	size_t n;
 
-	for (i = 0; (double)whole >= 999.95 * scale; i++)
-		scale *= 1000;
 	snprintf(buf, room, "%.1f", (double)part / scale);
 	snprintf(of, sizeof(of), "%.1f", (double)whole / scale);
 	n = strlen(buf);
@@ -172,7 +184,7 @@ part_of(char *buf, size_t room, uint64_t part, uint64_t whole)
 		snprintf(buf, room, "%llu of %llu bytes", (ull)part,
 		    (ull)whole);
 	else
-		snprintf(buf + n, room - n, " of %s %s", of, unit[i]);
+		snprintf(buf + n, room - n, " of %s %s", of, unit);
 }
 
 /* Only a part of the copy was wanted: which, and how much that is. */
@@ -187,6 +199,24 @@ within(const struct plan *p, struct outcome *out)
 	part_of(part, sizeof(part), t.end - t.outside, t.end);
 	fault_set(&out->verdict, STATUS_COMPLETE, "complete, flushed, within "
 	    "domain=%s: %s", p->opts->domain, part);
+}
+
+/* What is free was left out: how much that is. */
+static void
+without(const struct plan *p, struct outcome *out)
+{
+	const struct used *u = p->used;
+	const struct fault said = out->verdict;
+	const char *unit;
+	double scale;
+
+	if (u == NULL || u->bytes_free == 0 || p->opts->domain != NULL)
+		return;
+	unit = unit_of(u->bytes_free, &scale);
+	fault_set(&out->verdict, STATUS_COMPLETE, "%s, without %.1f %s that "
+	    "%zu file system%s free", said.text,
+	    (double)u->bytes_free / scale, unit, u->frees,
+	    u->frees == 1 ? " calls" : "s call");
 }
 
 /* All is in its place. */
@@ -209,6 +239,7 @@ complete(const struct plan *p, struct outcome *out)
 	else
 		conclude(out, STATUS_COMPLETE, "complete, not flushed");
 	within(p, out);
+	without(p, out);
 }
 
 /*

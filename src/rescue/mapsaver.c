@@ -34,6 +34,8 @@
 #include "copy/job.h"
 #include "copy/trust.h"
 #include "disk/disk.h"
+#include "map/domain.h"
+#include "part/used.h"
 #include "pass.h"
 #include "plan/names.h"
 #include "rescue/rescue.h"
@@ -151,36 +153,48 @@ apply(const struct plan *p, struct map *map, const struct mapfile *m)
 	return 0;
 }
 
-/* Take a part out of the map unless its status is one of the domain's. */
-static int
-leave_out(const struct plan *p, struct map *map, uint64_t off, uint64_t end,
-    enum seg_status status)
-{
-	const char *types = p->opts->domaintypes;
-	uint64_t from = p->src_off, to = from + p->length;
+struct unwanted {		/* what domain= leaves out, see domain.h */
+	const struct mapfile *domain;
+	const char	*types;	/* that are wanted */
+	size_t		 i;
+};
 
-	if (strchr(types != NULL ? types : "+", (int)status) != NULL)
-		return 0;
-	off = off > from ? off : from;
-	end = end < to ? end : to;
-	return off < end ? map_set(map, off - from, end - off, OUTSIDE) : 0;
+/* A block of it; what lies before the first and behind the last is untried. */
+static struct seg
+block_of(const struct mapfile *m, size_t i)
+{
+	uint64_t first = m->seg[0].off, end;
+
+	if (i == 0)
+		return (struct seg){ 0, first, UNTRIED };
+	if (i <= m->n)
+		return m->seg[i - 1];
+	end = m->seg[m->n - 1].off + m->seg[m->n - 1].len;
+	return (struct seg){ end, UINT64_MAX - end, UNTRIED };
 }
 
-/* What lies before its first block, and behind its last, is untried. */
+static bool
+next_unwanted(void *arg, struct seg *s)
+{
+	struct unwanted *u = arg;
+
+	while (u->i <= u->domain->n + 1) {
+		*s = block_of(u->domain, u->i++);
+		if (strchr(u->types, (int)s->status) == NULL)
+			return true;
+	}
+	return false;
+}
+
 static int
 limit(const struct plan *p, struct map *map, const struct mapfile *domain)
 {
-	uint64_t end = domain->seg[0].off;
-	int err = leave_out(p, map, 0, end, UNTRIED);
-	size_t i;
+	const char *types = p->opts->domaintypes;
+	struct unwanted u = { .domain = domain,
+		.types = types != NULL ? types : "+" };
+	struct domain_source source = { .next = next_unwanted, .arg = &u };
 
-	for (i = 0; i < domain->n && err == 0; i++) {
-		const struct seg *s = &domain->seg[i];
-
-		end = s->off + s->len;
-		err = leave_out(p, map, s->off, end, s->status);
-	}
-	return err == 0 ? leave_out(p, map, end, UINT64_MAX, UNTRIED) : err;
+	return domain_apply(map, p->src_off, &source);
 }
 
 static int
@@ -206,7 +220,7 @@ apply_domain(const struct plan *p, struct map *map, struct fault *f)
 static void
 forget_inside(struct mapsaver *k, const struct plan *p)
 {
-	if (p->opts->domain != NULL || p->src_off > 0 ||
+	if (p->opts->domain != NULL || p->used != NULL || p->src_off > 0 ||
 	    p->length < (uint64_t)p->src->size)
 		return;
 	free(k->file.seg);
@@ -642,6 +656,8 @@ load(struct mapsaver *k, const struct plan *p, struct map *map, struct fault *f)
 		return fault_errno(f, ENOMEM, "%s", path);
 	if (apply_domain(p, map, f) != 0)
 		return -1;
+	if (used_apply(p, map) != 0)
+		return fault_errno(f, ENOMEM, "%s", path);
 	forget_inside(k, p);
 	return 0;
 }

@@ -22,6 +22,7 @@
 #include "copy/job.h"
 #include "copy/ring.h"
 #include "copy/watch.h"
+#include "part/used.h"
 #include "report/events.h"
 #include "report/profile.h"
 #include "report/progress.h"
@@ -56,8 +57,9 @@ tally_map(struct job *job, const struct map_totals *map, struct tally *t)
 	t->lost = map->bad + map->failed;
 	t->finished = map->finished;
 	t->left = whole - map->finished;
+	t->outside = map->outside;
 	t->had = job->before.had;
-	t->whole = p->bounded ? round_up(p->length, p->pad) : 0;
+	t->whole = p->bounded ? round_up(p->length, p->pad) - map->outside : 0;
 	t->passed = t->written + t->spared;
 	if (job->rescue != NULL) {
 		t->whole = whole;
@@ -111,8 +113,9 @@ enlist(struct job *job)
 	job->workers = p->queues;
 	for (i = 0; i < p->queues; i++) {
 		job->worker[i].job = job;
+		job->worker[i].buf = job->bufs + (size_t)i * p->slots * stride;
 		job->worker[i].queue = ring_new(&job->worker[i],
-		    job->bufs + (size_t)i * p->slots * stride, stride,
+		    job->worker[i].buf, stride,
 		    p->slots, &err);
 		if (job->worker[i].queue != NULL)
 			continue;
@@ -165,6 +168,8 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 		return -1;
 	if (err != 0 || map_init(&job->map, p->length,
 	    rate_piece(&job->rate, p, p->claim), p->phase) != 0)
+		return fault_errno(f, ENOMEM, "the map of the copy");
+	if (used_apply(p, &job->map) != 0)
 		return fault_errno(f, ENOMEM, "the map of the copy");
 	turn_init(&job->turn);
 	pthread_mutex_init(&job->order, NULL);

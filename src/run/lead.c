@@ -12,8 +12,10 @@
 #include "copy/piece.h"
 #include "copy/reflink.h"
 #include "copy/sparing.h"
+#include "copy/sparse.h"
 #include "copy/trust.h"
 #include "copy/worker.h"
+#include "part/used.h"
 #include "rescue/mapsaver.h"
 #include "rescue/rescue.h"
 #include "verify/compare.h"
@@ -40,7 +42,8 @@ extend(struct job *job)
 	struct fault f;
 	int err;
 
-	if (length == 0 || !(p->sparse || p->holes || job->rescue != NULL))
+	if (length == 0 || !(p->sparse || p->holes || p->used != NULL ||
+	    job->rescue != NULL))
 		return;
 	err = endpoint_extend(p->dst, length);
 	if (err == 0)
@@ -52,10 +55,20 @@ extend(struct job *job)
 
 /* Bytes that may be holes of the target; of a rescue's runs before: any. */
 static uint64_t
-holes(const struct job *job)
+holes(struct job *job)
 {
 	return job->rescue != NULL ? UINT64_MAX :
-	    job->zeroed + job->shared + job->spared;
+	    job->zeroed + job->shared + job->spared +
+	    map_totals(&job->map).outside;
+}
+
+/* All is there, and no read of it failed: asking again is worth it. */
+static bool
+whole(struct job *job)
+{
+	struct map_totals t = map_totals(&job->map);
+
+	return t.untried + t.claimed + t.failed + t.bad == 0;
 }
 
 /* Both ends are what they were. */
@@ -67,7 +80,8 @@ keep(struct job *job)
 	    dst->device ? job->p->dst_off + map_totals(&job->map).end : 0;
 	struct fault f;
 
-	if (job_source_kept(job, &f) != 0)
+	if (job_source_kept(job, &f) != 0 || (whole(job) &&
+	    used_kept(job->p, &f) != 0))
 		job_fail(job, &f);
 	if (end > 0 && endpoint_check_kept(dst, job->p->dst_off, end,
 	    holes(job), &f) != 0)
@@ -110,6 +124,18 @@ finish(struct job *job)
 	    round_up(end, p->pad) : left.off);
 }
 
+/* What is left out reads as zeros. */
+static void
+clear(struct job *job)
+{
+	static const struct task clearing = { .phase = PHASE_COPYING,
+		.step = sparse_clear };
+
+	map_pass(&job->map, OUTSIDE, false);
+	workers_run(job, &clearing);
+	map_pass(&job->map, UNTRIED, false);
+}
+
 static void
 lead(struct job *job)
 {
@@ -120,6 +146,8 @@ lead(struct job *job)
 	if (job->rescue != NULL) {
 		rescue_run(job);
 	} else {
+		if (job->p->used != NULL && job->p->used->clears)
+			clear(job);
 		if (job->p->reflink)
 			reflink_run(job);
 		workers_run(job, verify == VERIFY_STREAM ? &verify_streaming :

@@ -35,6 +35,9 @@ outputs_open(struct outputs *r, struct plan *p, struct fault *f)
 	    ranges_open(&r->ranges, p, f) != 0)
 		return -1;
 	p->hash = r->hash;
+	if (p->used != NULL)
+		hash_gaps(r->hash, p->used->free.seg, p->used->free.n,
+		    p->src_off);
 	return 0;
 }
 
@@ -121,5 +124,6 @@ outputs_close(struct outputs *r)
 {
 	outputs_abandon(r);
 	ranges_close(&r->ranges);
+	used_free(&r->used);
 	hash_close(r->hash);
 }

@@ -32,6 +32,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/clock.h"
 #include "base/number.h"
@@ -98,6 +99,19 @@ repeatable(const struct plan *p)
 
 /* --------------------------------------------------------- the source again */
 
+/* The next range that has no bytes of the source: lost, or left out. */
+static bool
+next_blank(struct map *map, uint64_t from, struct seg *s)
+{
+	struct seg left;
+	bool lost = map_next(map, from, BAD, s);
+	bool out = map_next(map, from, OUTSIDE, &left);
+
+	if (out && (!lost || left.off < s->off))
+		*s = left;
+	return lost || out;
+}
+
 /* Up to the next byte that could not be read, and was made zero. */
 static size_t
 until_lost(struct worker *w, uint64_t off, size_t at, size_t len, bool *lost)
@@ -106,7 +120,7 @@ until_lost(struct worker *w, uint64_t off, size_t at, size_t len, bool *lost)
 	uint64_t from = off + at;
 
 	*lost = false;
-	if (!map_next(&w->job->map, from, BAD, &s) || s.off >= off + len)
+	if (!next_blank(&w->job->map, from, &s) || s.off >= off + len)
 		return len - at;
 	*lost = s.off == from;
 	if (!*lost)
@@ -208,7 +222,7 @@ differs(struct worker *w, size_t i, const struct check *c,
 }
 
 static void
-right(struct worker *w, size_t i, const struct check *c)
+right(struct worker *w, size_t i, const struct check *c, size_t masked)
 {
 	struct verify *v = w->job->verify;
 	uint64_t n = differed(v, c->off, c->off + c->len);
@@ -216,7 +230,8 @@ right(struct worker *w, size_t i, const struct check *c)
 	if (n > 0)
 		differ_set(w, c->off, c->len, UNTRIED);
 	v->mended += n;
-	v->right += c->len;
+	v->right += c->len - masked;
+	v->masked += masked;
 	digest_table_mark(&v->digests, i, CHECK_RIGHT);
 }
 
@@ -232,21 +247,46 @@ as_noted(const struct check *c, const void *buf)
 }
 
 /*
+ * What was left out is not looked at: zeros, here and in what is read again.
+ * Returns how much that is.
+ */
+static size_t
+mask(struct worker *w, const struct check *c, unsigned char *has)
+{
+	struct seg s = { .off = c->off };
+	uint64_t end = c->off + c->len, n;
+	size_t sum = 0;
+
+	while (map_next(&w->job->map, s.off + s.len, OUTSIDE, &s) &&
+	    s.off < end) {
+		n = MIN(s.len, end - s.off);
+		if (has != NULL)
+			memset(has + (s.off - c->off), 0, (size_t)n);
+		sum += (size_t)n;
+	}
+	return sum;
+}
+
+/*
  * Whether a chunk that was read back is what it is to be: 1, 0, or -1 when that
  * cannot be told, and the run is being stopped.  A digest of the whole copy is
- * of what was read first, whatever the source holds now.
+ * of what was read first, whatever the source holds now; of what is left out in
+ * part there are no digests.
  */
 static int
-is_right(struct worker *w, const struct check *c, const unsigned char *has)
+is_right(struct worker *w, const struct check *c, const unsigned char *has,
+    size_t masked)
 {
 	const struct opts *o = w->job->p->opts;
+	bool noted = w->job->p->hash != NULL && (masked == 0 ||
+	    c->state != CHECK_NONE);
 	struct io io;
 
 	if ((o->verify == VERIFY_SOURCE || c->state == CHECK_NONE) &&
 	    repeatable(w->job->p)) {
 		if (read_again(w, c->off, (size_t)c->len, &io))
 			return memcmp(w->buf, has, (size_t)c->len) == 0 &&
-			    (w->job->p->hash == NULL || as_noted(c, has));
+			    (!noted || as_noted(c, has));
 		if (io.err != 0 && (o->coe == 0 || !errno_is_medium(io.err))) {
 			transfer_fail_read(w, &io);
 			return -1;
@@ -263,7 +303,7 @@ static bool
 early(const struct job *job)
 {
 	return job->phase == PHASE_COPYING &&
-	    (job->p->sparse || job->p->holes);
+	    (job->p->sparse || job->p->holes || job->p->used != NULL);
 }
 
 /* Read an entry back; false when the run is being stopped. */
@@ -271,10 +311,15 @@ static bool
 check(struct worker *w, size_t i, const struct check *c)
 {
 	struct job *job = w->job;
-	const unsigned char *has;
+	size_t masked = mask(w, c, NULL);
+	unsigned char *has;
 	struct io io;
 	int found = 0;
 
+	if (masked == c->len) {
+		right(w, i, c, masked);
+		return !job->stop;
+	}
 	if (!rate_wait(&job->rate, c->len, job->halt))
 		return false;
 	io = sparing_read(w, c->off, (size_t)c->len, &has);
@@ -284,15 +329,16 @@ check(struct worker *w, size_t i, const struct check *c)
 	}
 	if (io.err == 0 && io.done < c->len && early(job))
 		return !job->stop;
+	mask(w, c, has);
 	if (io.err == 0 && io.done == c->len)
-		found = is_right(w, c, has);
+		found = is_right(w, c, has, masked);
 	if (found < 0)
 		return false;
 	if (found > 0)
-		right(w, i, c);
+		right(w, i, c, masked);
 	else
 		differs(w, i, c, has, io.done);
-	job->verify->read += c->len;
+	job->verify->read += c->len - masked;
 	return !job->stop;
 }
 
@@ -343,7 +389,7 @@ mend(struct worker *w, const struct check *c)
 	size_t len = (size_t)c->len;
 	struct io io;
 
-	v->read += c->len;
+	v->read += c->len - mask(w, c, NULL);
 	if (!read_again(w, c->off, len, &io) ||
 	    (w->job->p->hash != NULL && !as_noted(c, w->buf)))
 		return true;
@@ -423,7 +469,8 @@ verify_run(struct job *job)
 			return;
 		pass(job, &checking);
 	}
-	v->done = !job->stop && (v->differing > 0 || v->right == end);
+	v->done = !job->stop && (v->differing > 0 ||
+	    v->right + v->masked == end);
 }
 
 /* ------------------------------------------------------ a little behind it */

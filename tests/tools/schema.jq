@@ -39,6 +39,7 @@ def moved: {bytes_read: (.bytes_read | count),
 	bytes_written: (.bytes_written | count),
 	bytes_unreadable: (.bytes_unreadable | count),
 	bytes_spared: (.bytes_spared | count),
+	bytes_outside: (.bytes_outside | count),
 	bytes_verified: (.bytes_verified | count),
 	bytes_differing: (.bytes_differing | count),
 	bytes_mended: (.bytes_mended | count),
@@ -69,6 +70,15 @@ def area_rules: {
 	bytes: (.bytes | count and . > 0), ranges: (.ranges | count and . > 0),
 	command: (.command | maybe(text)), left_out: (.left_out | count)};
 
+def fs_rules: {
+	partition: (.partition | maybe(count and . > 0)),
+	offset: (.offset | count), length: (.length | count and . > 0),
+	type: (.type | maybe(text)), label: (.label | maybe(text)),
+	used: (.used | maybe(count)), free: (.free | maybe(count)),
+	state: (.state | word(["clean", "dirty", "damaged", "unknown"])),
+	treated: (.treated | word(["used", "whole", "ordered"])),
+	reason: (.reason | maybe(text))};
+
 def rules:
 	{schema: (.schema == "pardd/1"), event: true} +
 	if .event == "plan" then {
@@ -87,6 +97,9 @@ def rules:
 		sync: (.sync | flag), compare: (.compare | flag),
 		verify: (.verify | maybe(word(["1", "stream", "source"]))),
 		dry_run: (.dry_run | flag),
+		used: (.used | maybe(word(["only"]))),
+		bytes_free: (.bytes_free | maybe(count)),
+		file_systems: (.file_systems | list(holds(fs_rules))),
 		rate: (.rate | maybe(count and . > 0)),
 		ioprio: (.ioprio | maybe(text))}
 	elif .event == "progress" then moved + {

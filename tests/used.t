@@ -1,0 +1,308 @@
+#!/usr/bin/env bash
+# Only what file systems use: real ones, made by their own tools, with real
+# files, whose digests are taken from the copy; and checked by their own tools.
+# shellcheck disable=SC1091,SC2016,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+needs can_loop 'command -v mke2fs sfdisk jq' -- "no loop devices, or no mke2fs, sfdisk, jq"
+
+# fill: a mounted file system (m) gets files, of which some go again, and what
+# was in these is still there below
+fill()
+{
+	local i
+	mkdir m/d && for i in {1..12}; do
+		head -c $((i * 70000)) /dev/urandom >"m/d/f$i" || return
+	done
+	head -c 9M /dev/urandom >m/gone && sync m/gone && rm m/gone m/d/f3 m/d/f7
+}
+# sums: the digests of all files of m
+sums()
+{
+	(cd m && find . -type f ! -path './lost+found/*' -exec sha256sum {} + | sort -k2)
+}
+# mounted IMAGE COMMAND...: with the image mounted at m
+mounted()
+{
+	local image=$1
+	shift
+	mkdir -p m && undo umount "$PWD/m" && mount -o loop "$image" m && "$@" && umount m
+}
+# ext4_image FILE [SIZE]: one with files; their digests are in before
+ext4_image()
+{
+	truncate -s "${2:-64M}" "$1" && mke2fs -q -t ext4 -L root "$1" &&
+	    mounted "$1" fill && mounted "$1" sums >before &&
+	    cp --sparse=never "$1" full && mv full "$1"
+}
+# sound FILE: the file system of a copy is whole, and has the files
+sound()
+{
+	e2fsck -fn "$1" >/dev/null 2>&1 || fail "e2fsck: $1" || return
+	cp --sparse=always "$1" try && mounted try sums >after && same before after
+}
+# moved N: no more than N bytes were written
+moved()
+{
+	local n
+	n=$(jq -s 'last | .bytes_written' json)
+	((n <= $1)) || fail "$n bytes were written"
+}
+# told REGEX: the last line
+told()
+{
+	[[ $(tail -n 1 err) =~ $1 ]] || fail "$(<err)"
+}
+without='^pardd: complete, flushed, without [0-9.]+ MB that 1 file system calls free$'
+
+image()
+{
+	ext4_image e4 && exits 0 "$pardd" if=e4 of=copy used=only json=json && told "$without" &&
+	    sound copy && moved 15000000 && size_is copy 67108864
+}
+it "copies what a file system uses, and every file is there" image
+
+# what was in the target is not seen in what is left out
+punched()
+{
+	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only &&
+	    "$blocks" make old 64M && exits 0 "$pardd" if=e4 of=old used=only && same new old &&
+	    sound old && (($(stat -c %b old) * 512 < 15000000))
+}
+it "punches holes into an old file where something is free" punched
+
+# left_alone FILE ORIGINAL: a target that was full of the pattern holds it where
+# the file of the same copy has holes, and else what that has
+left_alone()
+{
+	local kind off len
+	"$blocks" extents "$2" >extents || return
+	while read -r kind off len; do
+		if [[ $kind = hole ]]; then
+			"$blocks" check "$1" "$off" "$off" "$len" || return
+		else
+			cmp -i "$off" -n "$len" "$1" "$2" || return
+		fi
+	done <extents
+}
+alone()
+{
+	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make disk 64M &&
+	    loop disk && exits 0 "$pardd" if=e4 of="$dev" used=only && told "$without" &&
+	    grep -q hole <("$blocks" extents new) && left_alone disk new && sound disk
+}
+it "leaves a device as it was where something is free" alone
+
+# zeroed WORD...: with oflag=
+zeroed()
+{
+	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make disk 64M &&
+	    loop disk && exits 0 "$pardd" if=e4 of="$dev" used=only "$@" && told "$without" &&
+	    same new disk && sound disk
+}
+it "... or makes it zeros" zeroed oflag=sparse
+it "... or frees it" zeroed oflag=trim
+it "... with the digest of what is read there then" eval 'zeroed oflag=trim hash=sha256 &&
+    says "^$(sha256sum <disk | cut -d " " -f 1) "'
+both()
+{
+	ext4_image e4 && "$blocks" make disk 64M && loop disk &&
+	    exits 0 "$pardd" if=e4 of="$dev" used=only oflag=trim hash=sha256 verify=1 &&
+	    told '^pardd: complete, flushed, verified, without '
+}
+it "... which is verified as well" both
+
+digests()
+{
+	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only hash=sha256 hashfile=sums &&
+	    sed -i 's/ new$/ new/' sums && sha256sum -c --quiet sums || return
+	"$blocks" make disk 64M && loop disk || return
+	usage 'keeps what it holds where' if=e4 of="$dev" used=only hash=sha256 &&
+	    usage 'keeps what it holds where' if=e4 of="$dev" used=only \
+		expect=sha256:"$(printf '%064d' 0)" && holds disk 0 0 64M
+}
+it "digests what the target reads as, or says that it cannot" digests
+
+# verified WORD: what is left out differs, and that is not told
+verified()
+{
+	ext4_image e4 && "$blocks" make disk 64M && loop disk &&
+	    exits 0 "$pardd" if=e4 of="$dev" used=only verify="$1" bpt=100 json=json &&
+	    told '^pardd: complete, flushed, verified, without ' && does_not_say differ || return
+	jq -es 'last | .bytes_verified == .bytes_written and .bytes_differing == 0 and
+	    .bytes_written + .bytes_outside == 67108864' json >/dev/null
+}
+for word in $(few source stream 1); do
+	it "verifies what was copied, verify=$word" verified "$word"
+done
+
+compared()
+{
+	ext4_image e4 && "$blocks" make disk 64M && loop disk &&
+	    exits 0 "$pardd" if=e4 of="$dev" used=only && exits 14 "$pardd" if=e4 of="$dev" compare=1 &&
+	    exits 0 "$pardd" if=e4 of="$dev" compare=1 used=only &&
+	    told '^pardd: complete, nothing differs, without ' &&
+	    dd if=/dev/urandom of=disk bs=1k seek=1 count=1 conv=notrunc status=none &&
+	    exits 14 "$pardd" if=e4 of="$dev" compare=1 used=only
+}
+it "compares what is used" compared
+
+# ----------------------------------------------------------------- whole disks
+
+# disk FILE TABLE: 200 MiB with two file systems, swap, something unknown, and
+# bytes before, behind and between them
+disk()
+{
+	local at
+	truncate -s 200M "$1" && "$blocks" make gaps 1M 5 || return
+	for at in 0 $((65 * 1024)) $((199 * 1024)); do
+		dd if=gaps of="$1" bs=1k seek="$at" count=1000 conv=notrunc status=none
+	done
+	sfdisk -q "$1" <<-EOT || return
+		label: $2
+		start=2048, size=64MiB
+		start=66MiB, size=64MiB
+		start=130MiB, size=32MiB
+		start=162MiB, size=8MiB
+	EOT
+	ext4_image one && mv before before1 && ext4_image two && mv before before2 &&
+	    truncate -s 32M swap && mkswap -L sw swap >/dev/null && "$blocks" make odd 8M 7 &&
+	    put one 1 "$1" && put two 66 "$1" && put swap 130 "$1" && put odd 162 "$1"
+}
+# put FILE MIB DISK
+put()
+{
+	dd if="$1" of="$3" bs=1M seek="$2" conv=notrunc,sparse status=none
+}
+# part DISK MIB LENGTH SUMS: is a sound file system with these files
+part()
+{
+	dd if="$1" bs=1M skip="$2" count="$3" of=part status=none && cp "$4" before && sound part
+}
+cloned()
+{
+	disk disk "$1" && "$blocks" make copy 200M 3 && loop copy || return
+	exits 0 "$pardd" if=disk of="$dev" used=only json=json &&
+	    told '^pardd: complete, flushed, without [0-9.]+ MB that 3 file systems call free$' &&
+	    says 'note: partition 4: what it uses is not known: copied whole$' &&
+	    part copy 1 64 before1 && part copy 66 64 before2 &&
+	    cmp -n 1M disk copy && cmp -i 65M -n 1M disk copy && cmp -i 162M disk copy &&
+	    cmp -i 130M -n 4096 disk copy && moved 72000000 || return
+	jq -es 'map(select(.event == "plan"))[0] | .used == "only" and .bytes_free > 130000000 and
+	    (.file_systems | map([.partition, .type, .treated])) == [[1, "ext4", "used"],
+	    [2, "ext4", "used"], [3, "swap", "used"], [4, null, "whole"]]' json >/dev/null
+}
+it "clones a disk with a GPT: all between partitions, and what they use" cloned gpt
+it "... with an MBR" cloned dos
+planned()
+{
+	disk disk gpt && exits 0 "$pardd" if=disk of=copy used=only -d &&
+	    grep -Eq '^Used +without 1[0-9]+ MB that 3 file systems call free, which become zeros$' out &&
+	    tr -s ' \n' ' ' <out |
+	    grep -Eq '4 unknown whole: what it uses is not known, 1 ext4 "root" [0-9]+ MB of 67 MB,' || return
+	exits 0 "$pardd" if=disk of=copy used=only -dv &&
+	    grep -q '^file_system=partition 3 (swap "sw"): 4096 of 33554432 bytes used, the rest left out$' out
+}
+it "tells in the plan what is done with each partition" planned
+by_number()
+{
+	disk disk gpt && exits 0 "$pardd" if=disk ipart=2 of=copy used=only && told "$without" &&
+	    cp before2 before && sound copy
+}
+it "copies a partition by its number" by_number
+# What is cut in two is copied whole.
+cut()
+{
+	disk disk gpt && exits 0 "$pardd" if=disk of=copy used=only bs=1M count=100 &&
+	    says 'partition 2 \(ext4.*\): only a part of it is copied: copied whole$' &&
+	    told "$without" && cmp -i 66M -n 34M disk copy && part copy 1 64 before1
+}
+it "copies a file system whole of which only a part is to be copied" cut
+
+# -------------------------------------------------- what cannot be believed
+
+# whole REGEX: all is copied, and a note says why
+whole()
+{
+	exits 0 "$pardd" if="${2:-e4}" of=copy used=only && says "note: .*$1: copied whole\$" &&
+	    told '^pardd: complete, flushed$' && same "${2:-e4}" copy
+}
+# A crash: files are on the medium, and what tells so is in the journal.
+crash()
+{
+	mkdir m m/d 2>/dev/null
+	truncate -s 64M e4 && mke2fs -q -t ext4 "$@" e4 && undo umount "$PWD/m" &&
+	    mount -o loop,commit=300 e4 m && mkdir m/d || return
+	for i in {1..10}; do
+		head -c 300k /dev/urandom >"m/d/f$i" && sync "m/d/f$i" || return
+	done
+	cp --sparse=always e4 crashed && sums >before && umount m && whole "its journal holds changes" crashed &&
+	    mounted copy sums >after && same before after
+}
+it "copies a crashed file system whole, and no file is lost" crash
+it "... one without checksums" crash -O ^metadata_csum
+mounted_source()
+{
+	ext4_image e4 && loop e4 && mkdir -p m && undo umount "$PWD/m" && mount "$dev" m &&
+	    exits 0 "$pardd" if="$dev" of=copy used=only && says 'copied whole$' &&
+	    told '^pardd: complete, flushed$' && size_is copy 67108864
+}
+it "copies one whole that is mounted read-write" mounted_source
+read_only()
+{
+	ext4_image e4 && loop e4 && mkdir -p m && undo umount "$PWD/m" && mount -o ro "$dev" m &&
+	    exits 0 "$pardd" if="$dev" of=copy used=only && told "$without" && sound copy
+}
+it "... but not one that is mounted read-only" read_only
+looped()
+{
+	ext4_image e4 && loop e4 && whole 'uses e4'
+}
+it "copies an image whole that a loop device uses" looped
+# Two signatures, of which one is from before.
+twice()
+{
+	ext4_image e4 && truncate -s 64M md &&
+	    printf '\xfc\x4e\x2b\xa9\x01\x00\x00\x00' | dd of=e4 bs=1 seek=$((67108864 - 8192)) \
+		conv=notrunc status=none && exits 0 "$pardd" if=e4 of=copy used=only || return
+	same e4 copy || sound copy
+}
+it "is not misled by the signature of a RAID" twice
+stale_table()
+{
+	disk disk dos && mke2fs -q -F -t ext4 big 200M && dd if=big of=disk bs=1k skip=1 seek=1 \
+	    count=31 conv=notrunc status=none && exits 0 "$pardd" if=disk of=copy used=only &&
+	    says 'the whole of disk has the signature of ext4: copied whole' && same disk copy
+}
+it "copies all of a disk that has both a table and a file system" stale_table
+
+# While the first write waits, the file system is mounted and gets a file.
+changed()
+{
+	ext4_image e4 && "$blocks" make copy 64M &&
+	    { with_faults "on=$PWD/copy op=write until=$PWD/go" "$pardd" if=e4 of=copy used=only \
+		2>err >out & } && until_true 20 test -s faults || return
+	mounted e4 eval 'head -c 20M /dev/urandom >m/new' && touch go
+	wait $!
+	(($? == 102)) && told '^pardd: NOT complete: the file system .* has changed'
+}
+it "does not end 0 when what was free is used at the end" changed
+
+# bad OFFSET: reading the source fails there
+unreadable()
+{
+	ext4_image e4 && exits 100 with_faults "on=$PWD/e4 op=read at=$1 len=4096 err=EIO" \
+	    "$pardd" if=e4 of=copy used=only coe=1 && says 'copied whole$' || return
+}
+
+# ------------------------------------------------------------------- refusals
+
+it "takes one word" usage 'used=' if=a of=b used=most
+it "is not for a pipe" usage 'is none' if=- of=b used=only
+to_pipe()
+{
+	ext4_image e4 && { "$pardd" if=e4 of=- used=only 2>err; echo $? >how; } | cat >out
+	[[ $(<how) = 1 && ! -s out ]] && says 'is written in order$'
+}
+it "leaves nothing out of a pipe" to_pipe
+it "does not share blocks" usage 'reflink=always' if=a of=b used=only reflink=always
+it "does not write a manifest of ranges" usage manifest= if=a of=b used=only manifest=m
