@@ -72,8 +72,8 @@ struct fs_map {
  * libblkid calls it; with NULL or "" we look ourselves, and with FS_ORDER also
  * at the copies that a file system has of a lost beginning.  Who mounts it is
  * not looked up: of a mounted one nothing is proven.  "how" are bits of enum
- * fs_how.  Takes no more than 64 MiB, and reads no more than half of the
- * partition (and 16 MiB).
+ * fs_how.  Takes no more than 64 MiB of memory, and reads no more than 1/32 of
+ * the partition, with FS_DEEP 1/8, and 16 MiB.
  *
  * Returns 0, or ENOMEM.  What is wrong with the file system, or cannot be read
  * of it, is no error: m->state and m->reason tell, and it counts as used.

@@ -204,16 +204,16 @@ list(struct exfat *x, uint64_t c, bool root)
 }
 
 static void
-folder(struct exfat *x, const struct folder *at, bool root)
+folder(struct exfat *x, struct folder at, bool root)
 {
-	uint64_t c = at->first, n = at->clusters;
+	uint64_t c = at.first, n = at.clusters;
 
 	while (visit(x, c)) {
 		if (!list(x, c, root) && root && !fs_deep(x->io))
 			return;
-		if (at->clusters > 0 && --n == 0)
+		if (at.clusters > 0 && --n == 0)
 			return;
-		c = at->clusters > 0 ? c + 1 : follow(x, c);
+		c = at.clusters > 0 ? c + 1 : follow(x, c);
 	}
 }
 
@@ -263,10 +263,10 @@ walk(struct exfat *x)
 	struct folder root = { .first = (uint32_t)fs_le(x->boot + B_ROOT, 4) };
 
 	fs_note_meta(x->io, 0, x->heap);
-	folder(x, &root, true);
+	folder(x, root, true);
 	bitmap(x);
 	while (x->n > 0)
-		folder(x, &x->waiting[--x->n], false);
+		folder(x, x->waiting[--x->n], false);
 	if (fs_contradicts(x->io))
 		fs_doubt(x->io, FS_DAMAGED, "its bitmap says that itself is "
 		    "free");

@@ -13,6 +13,8 @@
  * type, the label, the state, what is free and where the structures are.
  */
 bool fs_read_ext(struct fs_io *);
+bool fs_read_xfs(struct fs_io *);
+bool fs_read_btrfs(struct fs_io *);
 bool fs_read_ntfs(struct fs_io *);
 bool fs_read_fat(struct fs_io *);
 bool fs_read_exfat(struct fs_io *);

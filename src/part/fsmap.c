@@ -16,6 +16,8 @@ static const struct kind {
 	{ "ext2", fs_read_ext },
 	{ "ext3", fs_read_ext },
 	{ "ext4", fs_read_ext },
+	{ "xfs", fs_read_xfs },
+	{ "btrfs", fs_read_btrfs },
 	{ "ntfs", fs_read_ntfs },
 	{ "vfat", fs_read_fat },
 	{ "exfat", fs_read_exfat },
@@ -94,7 +96,7 @@ fs_map_read(const char *type, const struct fs_source *src, unsigned how,
 	struct fs_io io = { .src = src, .map = m, .how = how };
 
 	*m = (struct fs_map){ .state = FS_CLEAN };
-	io.budget = (16 << 20) + src->length / 2;
+	io.budget = (16 << 20) + src->length / ((how & FS_DEEP) != 0 ? 8 : 32);
 	read_map(&io, type);
 	if (io.whole && fs_exact(&io))
 		m->free.n = 0;

@@ -1,0 +1,241 @@
+/*
+ * XFS: the tree of free extents of each group, by block number, as far as it
+ * and the group's header are sound and count the same.
+ *
+ * The layout is that of "XFS Algorithms & Data Structures" (3rd edition) and of
+ * the Linux kernel (fs/xfs/libxfs/xfs_format.h).  Blocks that are kept for the
+ * trees (AGFL) are not in the tree of what is free.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fsxfs.h"
+
+enum {				/* of the superblock */
+	S_BLOCK = 4, S_BLOCKS = 8, S_LOG = 48, S_AG_BLOCKS = 84, S_AGS = 88,
+	S_LOG_BLOCKS = 96, S_VERSION = 100, S_SECTOR = 102, S_INODE = 104,
+	S_NAME = 108, S_BLOCK_LOG = 120, S_INODE_LOG = 123, S_AG_LOG = 124,
+	S_UNFINISHED = 126, S_FOLDER_LOG = 192, S_RO = 212, S_INCOMPAT = 216,
+	S_CSUM = 224,
+	NAME = 12,
+	RO_KNOWN = 0x1 | 0x2 | 0x4 | 0x8,
+	IN_KNOWN = 0x1 | 0x2 | 0x4 | 0x8 | 0x20 | 0x40 | 0x80,
+	IN_REPAIR = 0x10,
+};
+
+enum {				/* of a group's header, the second sector */
+	F_VERSION = 4, F_NUMBER = 8, F_LENGTH = 12, F_ROOT = 16,
+	F_SIZE_ROOT = 20, F_LEVELS = 28, F_SIZE_LEVELS = 32, F_FREE = 52,
+	F_CSUM = 216,
+	SECTOR_MOST = 4096, HEADERS = 4,	/* sectors */
+};
+
+struct group {			/* what its tree is taken with */
+	struct xfs	*x;
+	uint32_t	 ag;
+	uint64_t	 next;		/* block behind the last extent */
+	uint64_t	 free;		/* blocks */
+};
+
+/* A sector or block with its checksum, which is the other way round, in it. */
+static bool
+checked(unsigned char *p, size_t size, int at)
+{
+	uint32_t want = (uint32_t)fs_le(p + at, 4);
+
+	memset(p + at, 0, 4);
+	return want == ~fs_crc32c(~UINT32_C(0), p, size);
+}
+
+/* ----------------------------------------------------------- superblock */
+
+static bool
+geometry(struct xfs *x, const unsigned char *s)
+{
+	unsigned version = (unsigned)fs_be(s + S_VERSION, 2) & 15;
+
+	x->v5 = version == 5;
+	x->block = (uint32_t)fs_be(s + S_BLOCK, 4);
+	x->sector = (uint32_t)fs_be(s + S_SECTOR, 2);
+	x->inode = (uint32_t)fs_be(s + S_INODE, 2);
+	x->block_log = s[S_BLOCK_LOG];
+	x->ag_log = s[S_AG_LOG];
+	x->inode_log = s[S_INODE_LOG];
+	x->blocks = fs_be(s + S_BLOCKS, 8);
+	x->ag_blocks = (uint32_t)fs_be(s + S_AG_BLOCKS, 4);
+	x->ags = (uint32_t)fs_be(s + S_AGS, 4);
+	x->log = fs_be(s + S_LOG, 8);
+	x->log_blocks = (uint32_t)fs_be(s + S_LOG_BLOCKS, 4);
+	if (memcmp(s, "XFSB", 4) != 0 || (version != 4 && version != 5) ||
+	    !fs_power_of_two(x->block) || x->block < 512 ||
+	    x->block > 65536 || !fs_power_of_two(x->sector) ||
+	    x->sector < 512 || x->sector > SECTOR_MOST ||
+	    x->sector > x->block || x->block_log > 16 ||
+	    UINT32_C(1) << x->block_log != x->block || x->ag_log > 31 ||
+	    !fs_power_of_two(x->inode) || x->inode < 256 ||
+	    x->inode > 2048 || x->inode > x->block || x->inode_log > 8 ||
+	    x->block >> x->inode_log != x->inode || s[S_FOLDER_LOG] > 7 ||
+	    x->ag_blocks < 64 || x->ag_blocks > UINT32_C(1) << x->ag_log ||
+	    x->blocks > INT64_MAX / x->block)
+		return false;
+	x->folder = UINT32_C(1) << s[S_FOLDER_LOG];
+	return x->ags > 0 && x->ags == (x->blocks + x->ag_blocks - 1) /
+	    x->ag_blocks;
+}
+
+static bool
+superblock(struct xfs *x, unsigned char *s, uint64_t at)
+{
+	return fs_get(x->io, at, s, XFS_BASIC) == 0 && geometry(x, s) &&
+	    fs_get(x->io, at, s, x->sector) == 0;
+}
+
+static void
+judge(struct xfs *x, unsigned char *s)
+{
+	uint32_t incompat = (uint32_t)fs_be(s + S_INCOMPAT, 4);
+
+	if (x->blocks > x->io->src->length / x->block)
+		fs_doubt(x->io, FS_DAMAGED, "it is longer than what it lies "
+		    "in");
+	if (s[S_UNFINISHED] != 0)
+		fs_doubt(x->io, FS_DAMAGED, "mkfs.xfs has not finished it");
+	if (!x->v5)
+		return;
+	if ((incompat & IN_REPAIR) != 0)
+		fs_doubt(x->io, FS_DAMAGED, "it needs xfs_repair");
+	else if ((incompat & ~(uint32_t)IN_KNOWN) != 0 ||
+	    (fs_be(s + S_RO, 4) & ~(uint64_t)RO_KNOWN) != 0)
+		fs_doubt(x->io, FS_UNKNOWN, "it has features that are not "
+		    "known");
+	if (fs_exact(x->io) && !checked(s, x->sector, S_CSUM))
+		fs_doubt(x->io, FS_DAMAGED, "the checksum of its superblock "
+		    "is wrong");
+}
+
+/* --------------------------------------------------------------- groups */
+
+/* An extent that is free; they come in order, and do not touch. */
+static bool
+take_free(void *arg, const unsigned char *record)
+{
+	struct group *g = arg;
+	uint64_t at = fs_be(record, 4), n = fs_be(record + 4, 4);
+	uint32_t length = xfs_ag_length(g->x, g->ag);
+
+	if (n == 0 || at < g->next || at >= length || n > length - at)
+		return false;
+	fs_note_free(g->x->io, xfs_place(g->x, g->ag, at), n * g->x->block);
+	g->next = at + n;
+	g->free += n;
+	return true;
+}
+
+/* The header, for sure. */
+static bool
+header(struct xfs *x, uint32_t ag, unsigned char *f)
+{
+	if (fs_get(x->io, xfs_place(x, ag, 0) + x->sector, f, x->sector) != 0 ||
+	    memcmp(f, "XAGF", 4) != 0)
+		return false;
+	return !fs_exact(x->io) || (fs_be(f + F_VERSION, 4) == 1 &&
+	    fs_be(f + F_NUMBER, 4) == ag &&
+	    fs_be(f + F_LENGTH, 4) == xfs_ag_length(x, ag) &&
+	    (!x->v5 || checked(f, x->sector, F_CSUM)));
+}
+
+static void
+group(struct xfs *x, uint32_t ag)
+{
+	struct group g = { .x = x, .ag = ag, .next = 1 };
+	const struct xfs_tree by_place = { .magic = { "ABTB", "AB3B" },
+		.key = 8, .record = 8, .leaves = true, .take = take_free,
+		.arg = &g };
+	const struct xfs_tree by_size = { .magic = { "ABTC", "AB3C" },
+		.key = 8, .record = 8 };
+	unsigned char f[SECTOR_MOST];
+	bool sound = false, is;
+
+	fs_note_meta(x->io, xfs_place(x, ag, 0),
+	    (uint64_t)HEADERS * x->sector);
+	is = header(x, ag, f);
+	if (is)
+		sound = xfs_tree(x, &by_place, ag, (uint32_t)fs_be(f + F_ROOT,
+		    4), (uint32_t)fs_be(f + F_LEVELS, 4)) &&
+		    g.free == fs_be(f + F_FREE, 4);
+	if (!sound) {
+		x->wrong++;
+		if (fs_exact(x->io))
+			fs_take_back(x->io, xfs_place(x, ag, 0));
+	}
+	if ((x->io->how & (FS_META | FS_DEEP)) == 0)
+		return;
+	if (is && fs_be(f + F_SIZE_LEVELS, 4) > 1)
+		xfs_tree(x, &by_size, ag, (uint32_t)fs_be(f + F_SIZE_ROOT, 4),
+		    (uint32_t)fs_be(f + F_SIZE_LEVELS, 4));
+	xfs_inodes(x, ag);
+}
+
+static void
+read_all(struct xfs *x, unsigned char *s)
+{
+	uint32_t ag;
+
+	x->nodes = fs_alloc(x->io, (size_t)2 * XFS_LEVELS * x->block);
+	x->buf = fs_alloc(x->io, FS_PIECE);
+	if (x->io->poor)
+		return;
+	judge(x, s);
+	xfs_judge_log(x);
+	if (fs_exact(x->io) && x->io->whole)
+		return;
+	for (ag = 0; ag < x->ags && !x->io->poor && x->io->budget > 0; ag++)
+		group(x, ag);
+	if (ag < x->ags)
+		x->wrong += x->ags - ag;
+	if (x->wrong > 0)
+		fs_hurt(x->io, "%u of %u allocation groups cannot be believed",
+		    x->wrong, x->ags);
+	if (fs_contradicts(x->io))
+		fs_doubt(x->io, FS_DAMAGED, "it calls its own structures free: "
+		    "xfs_repair");
+}
+
+/* Order only: the second group begins with a copy, wherever that is. */
+static bool
+backup(struct xfs *x, unsigned char *s)
+{
+	static const unsigned parts[] = { 4, 8, 16, 32, 64 };
+	uint64_t block, at;
+	size_t i;
+
+	for (i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		for (block = 4096; block <= 65536; block *= 16) {
+			/* mkfs.xfs rounds so that all groups fit */
+			at = (x->io->src->length / block + parts[i] - 1) /
+			    parts[i] * block;
+			if (superblock(x, s, at) &&
+			    (uint64_t)x->ag_blocks * x->block == at)
+				return true;
+		}
+	return false;
+}
+
+bool
+fs_read_xfs(struct fs_io *io)
+{
+	struct xfs x = { .io = io };
+	unsigned char s[SECTOR_MOST];
+
+	if (!superblock(&x, s, 0)) {
+		if (fs_exact(io) || !backup(&x, s))
+			return false;
+		fs_doubt(io, FS_DAMAGED, "its superblock is lost");
+	}
+	strcpy(io->map->type, "xfs");
+	fs_label(io, s + S_NAME, NAME);
+	read_all(&x, s);
+	free(x.nodes);
+	free(x.buf);
+	return true;
+}

@@ -1,0 +1,150 @@
+/*
+ * XFS: whether the log was closed: its last record tells of an unmount.
+ *
+ * The log is a ring of blocks of 512 bytes.  Each begins with the number of the
+ * round in which it was written, but for the first block of a record, where it
+ * stands behind a magic number.  Where that number drops the log ends: what
+ * fs/xfs/xfs_log_recover.c does (xlog_find_head, xlog_check_unmount_rec).  It
+ * also looks for blocks that were written out of order before a crash; here
+ * such a log ends at one of two places: where the kernel finds its end, too, or
+ * behind records that are no unmount.
+ */
+#include <stdlib.h>
+
+#include "fsxfs.h"
+
+enum {				/* of a record */
+	MAGIC = (int)0xfeedbabe,
+	R_CYCLE = 4, R_VERSION = 8, R_LENGTH = 12, R_OPS = 40, R_SIZE = 320,
+	HEAD_DATA = 32 << 10,	/* bytes that a block of its head is for */
+	VERSION_2 = 2,
+	O_FLAGS = 9, UNMOUNT = 0x20,	/* of what is in it */
+	BACK = 128,		/* blocks that are looked at first */
+	BACK_MOST = 600,	/* a record of 256 KiB and its head */
+};
+
+struct ring {
+	struct xfs	*x;
+	uint64_t	 at;		/* byte of the first block */
+	uint64_t	 blocks;	/* of 512 bytes */
+	bool		 failed;
+};
+
+static uint32_t
+cycle_of(const unsigned char *block)
+{
+	uint32_t n = (uint32_t)fs_be(block, 4);
+
+	return n == (uint32_t)MAGIC ? (uint32_t)fs_be(block + R_CYCLE, 4) : n;
+}
+
+static uint32_t
+cycle(struct ring *r, uint64_t i)
+{
+	unsigned char head[8] = { 0 };
+
+	if (fs_get(r->x->io, r->at + i * XFS_BASIC, head, sizeof(head)) != 0)
+		r->failed = true;
+	return cycle_of(head);
+}
+
+/* The first block of an older round than the first one of all. */
+static uint64_t
+find_end(struct ring *r)
+{
+	uint32_t first = cycle(r, 0);
+	uint64_t low = 0, high = r->blocks - 1, mid;
+
+	if (cycle(r, high) == first)
+		return r->blocks;
+	while (high - low > 1) {
+		mid = low + (high - low) / 2;
+		if (cycle(r, mid) == first)
+			low = mid;
+		else
+			high = mid;
+	}
+	return high;
+}
+
+/*
+ * The record that begins at p, with n blocks up to the end of the log, is the
+ * last one and of an unmount.
+ */
+static bool
+unmount(const unsigned char *p, uint64_t n)
+{
+	uint64_t size = fs_be(p + R_SIZE, 4), heads = 1, length;
+	const unsigned char *op;
+
+	if ((fs_be(p + R_VERSION, 4) & VERSION_2) != 0 && size > HEAD_DATA)
+		heads = (size + HEAD_DATA - 1) / HEAD_DATA;
+	length = (fs_be(p + R_LENGTH, 4) + XFS_BASIC - 1) / XFS_BASIC;
+	if (length == 0 || heads >= n || heads + length != n ||
+	    fs_be(p + R_OPS, 4) != 1)
+		return false;
+	op = p + heads * XFS_BASIC;
+	return cycle_of(op) == fs_be(p + R_CYCLE, 4) &&
+	    (op[O_FLAGS] & UNMOUNT) != 0;
+}
+
+/* The last record that begins in the "n" blocks before the end: 1, 0, or -1. */
+static int
+last_record(struct ring *r, uint64_t end, uint64_t n, unsigned char *buf)
+{
+	uint64_t i;
+
+	n = n < end ? n : end;
+	if (fs_get(r->x->io, r->at + (end - n) * XFS_BASIC, buf,
+	    (size_t)n * XFS_BASIC) != 0) {
+		r->failed = true;
+		return 0;
+	}
+	for (i = n; i-- > 0; )
+		if (fs_be(buf + i * XFS_BASIC, 4) == (uint32_t)MAGIC)
+			return unmount(buf + i * XFS_BASIC, n - i);
+	return n < end ? -1 : 0;
+}
+
+static bool
+closed(struct ring *r)
+{
+	unsigned char *buf;
+	uint64_t end;
+	int is;
+
+	end = find_end(r);
+	buf = fs_alloc(r->x->io, BACK_MOST * XFS_BASIC);
+	if (buf == NULL)
+		return false;
+	is = last_record(r, end, BACK, buf);
+	if (is < 0)
+		is = last_record(r, end, BACK_MOST, buf);
+	free(buf);
+	return is > 0;
+}
+
+void
+xfs_judge_log(struct xfs *x)
+{
+	struct ring r = { .x = x, .at = xfs_place_of(x, x->log) };
+	bool is;
+
+	if (x->log == 0) {
+		fs_doubt(x->io, FS_UNKNOWN, "its log is on another device");
+		return;
+	}
+	r.blocks = (uint64_t)x->log_blocks * (x->block / XFS_BASIC);
+	if (r.at == UINT64_MAX || r.blocks < 2) {
+		fs_doubt(x->io, FS_DAMAGED, "its log is not found");
+		return;
+	}
+	fs_note_meta(x->io, r.at, r.blocks * XFS_BASIC);
+	if (!fs_exact(x->io))
+		return;
+	is = closed(&r);
+	if (r.failed)
+		fs_doubt(x->io, FS_DAMAGED, "its log cannot be read");
+	else if (!is)
+		fs_doubt(x->io, FS_DIRTY, "its log holds changes");
+}
