@@ -40,6 +40,7 @@ enum flag {			/* of iflag= and oflag= */
 	FLAG_NOSPARSE = 1 << 25,
 	FLAG_TRIM = 1 << 26,
 	FLAG_SPARING = 1 << 27,
+	FLAG_NVME = 1 << 28,
 };
 
 enum conv {

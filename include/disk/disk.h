@@ -23,6 +23,8 @@ struct disk {
 	char	 serial[256], wwn[320];	/* whole, or "" */
 	char	 transport[16];	/* ata, usb, nvme, virtio, loop ... or "" */
 	char	 sg[256], bsg[256];	/* its SCSI nodes' names, or "" */
+	char	 ng[32];	/* its NVMe generic node's name, or "" */
+	dev_t	 ng_node;
 	char	 backing[PATH_MAX];	/* of a loop device, else "" */
 	uint64_t backing_off;	/* bytes */
 	int	 err;		/* errno: what nodes, places and sizes could not
@@ -37,10 +39,10 @@ struct disk_part {
 };
 
 /*
- * Describe the disk behind a block node, or behind a SCSI node (sg, bsg),
- * whose block sibling may be missing (node 0).  Strings are as they come,
- * blanks at their ends removed; vendor and model are cut to size.  False when
- * sysfs knows nothing; then ->err says why.
+ * Describe the disk behind a block node, or behind a SCSI or NVMe node (sg,
+ * bsg, ng), whose block sibling may be missing (node 0).  Strings are as they
+ * come, blanks at their ends removed; vendor and model are cut to size.  False
+ * when sysfs knows nothing; then ->err says why.
  */
 bool disk_of_block(dev_t node, struct disk *);
 bool disk_of_char(dev_t node, struct disk *);
@@ -64,6 +66,12 @@ int disk_paths(const struct disk *, dev_t **node, size_t *n);
  * described as a whole.
  */
 size_t disk_find(const struct disk *like, struct disk *d);
+
+/*
+ * How a disk is zoned, host-managed or host-aware, by the block node of the
+ * disk or of a partition; false and "" for one that is not.
+ */
+bool disk_zoned(dev_t node, char *model, size_t room);
 
 /*
  * Whether the kernel has taken the disk of a node, a block node or a SCSI one,

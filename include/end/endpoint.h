@@ -21,8 +21,8 @@
 enum role { SOURCE, TARGET };
 
 enum end_kind {			/* a row of endpoint_kind each */
-	END_FILE, END_BLOCK, END_SCSI, END_STREAM, END_ZEROS, END_RANDOM,
-	END_DISCARD,
+	END_FILE, END_BLOCK, END_SCSI, END_NVME, END_STREAM, END_ZEROS,
+	END_RANDOM, END_DISCARD,
 };
 
 struct kind_words {		/* what a kind is called */
@@ -69,6 +69,7 @@ struct endpoint {		/* shared and const once open */
 	const char	*waits;	/* why submit is no use here, or NULL */
 	unsigned	 depth;	/* requests in flight of a lane, or 0: any */
 	uint64_t	 most;	/* bytes of a request that stays one, or 0 */
+	bool		 wide;	/* submit needs the large entries of a ring */
 	bool		 streamed;	/* in order, one request at a time */
 	bool		 piped;		/* a pipe or a socket */
 	bool		 seekable;	/* can begin anywhere */
@@ -114,8 +115,8 @@ int endpoint_open_compared(struct endpoint *, const struct opts *,
 int endpoint_reopen(struct endpoint *, const char *path, struct fault *f);
 
 /*
- * The disk that the end is, or that an sg or bsg node leads to (its block node
- * may be missing: 0).  False for what is no disk.
+ * The disk that the end is, or that an sg, bsg or ng node leads to (its block
+ * node may be missing: 0).  False for what is no disk.
  */
 struct disk;
 bool endpoint_disk(const struct endpoint *, struct disk *);
@@ -153,11 +154,11 @@ int endpoint_flush(struct endpoint *, struct fault *f);
 
 /*
  * Open a second end, r, that reads what the target holds past every cache that
- * the kernel has and, on a SCSI disk, past the disk's own.  Positions are those
- * of the target; reads must be of whole r->grain bytes, which are "most" at
- * most.  A target that is to be created must have been prepared.  Returns 0, or
- * -1 with *f: STATUS_REFUSED where it cannot be done.  endpoint_close closes
- * it, before the target.
+ * the kernel has and, by SCSI or NVMe commands, past the disk's own.  Positions
+ * are those of the target; reads must be of whole r->grain bytes, which are
+ * "most" at most.  A target that is to be created must have been prepared.
+ * Returns 0, or -1 with *f: STATUS_REFUSED where it cannot be done.
+ * endpoint_close closes it, before the target.
  */
 int endpoint_readback(struct endpoint *r, const struct endpoint *target,
     uint32_t most, struct fault *f);

@@ -105,8 +105,9 @@ void lane_transfer(struct lane *, struct io *);
 
 /*
  * The same in two steps.  Submit: false, and sqe unused, when only
- * lane_transfer can do it.  Finish: with the result of the kernel; false when
- * there is more to wait for, and the io has to be submitted again.
+ * lane_transfer can do it; the entry is one of 128 bytes if the end is "wide".
+ * Finish: with the result of the kernel; false when there is more to wait for,
+ * and the io has to be submitted again.
  */
 bool lane_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);
 bool lane_finish(struct lane *, struct io *, int result);

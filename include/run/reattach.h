@@ -15,7 +15,7 @@
 struct events;
 struct signals;
 
-enum reattach_node { AWAIT_BLOCK, AWAIT_SG, AWAIT_BSG };
+enum reattach_node { AWAIT_BLOCK, AWAIT_SG, AWAIT_BSG, AWAIT_NG };
 
 struct reattach {
 	struct disk	 was;		/* the source, as it was first seen */

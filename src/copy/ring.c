@@ -29,6 +29,7 @@
 #include <errno.h>
 #include <liburing.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "copy/job.h"
@@ -40,6 +41,7 @@
 enum {
 	LEAST = 3,		/* in a window: one served, one next, one new */
 	GROWTH = 2,		/* for each that came back quickly */
+	LARGE = 2,		/* entries that a large one takes */
 };
 
 static const uint64_t period = 4000000000;	/* ns between new beginnings */
@@ -77,6 +79,7 @@ struct queue {
 	struct piece	 held;		/* claimed; waits for its time by */
 	uint64_t	 due;		/* rate=: ns, or 0 and none is held */
 	uint64_t	 again;		/* ns, when the period ends */
+	bool		 wide;		/* the ring has large entries */
 	bool		 broken;	/* the ring */
 };
 
@@ -180,14 +183,17 @@ write_in_parts(struct queue *q, struct slot *s, size_t len)
 	written(q, s, sparse_write(q->w, s->pc.seg.off, len));
 }
 
-/* The ring has two entries for each slot, which has one request at a time. */
+/*
+ * The ring has two entries for each slot, which has one request at a time.  A
+ * large entry is as long as two.
+ */
 static void
 enter(struct queue *q, const struct io_uring_sqe *request, struct slot *s)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&q->ring);
 
 	assert(sqe != NULL);
-	*sqe = *request;
+	memcpy(sqe, request, sizeof(*sqe) * (q->wide ? LARGE : 1));
 	io_uring_sqe_set_data(sqe, s);
 }
 
@@ -195,15 +201,15 @@ enter(struct queue *q, const struct io_uring_sqe *request, struct slot *s)
 static void
 start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
 {
-	struct io_uring_sqe sqe = { 0 };
+	struct io_uring_sqe sqe[LARGE] = { 0 };
 
 	s->start = clock_ns();
-	if (!lane_submit(lane, &s->io, &sqe)) {
+	if (!lane_submit(lane, &s->io, sqe)) {
 		lane_transfer(lane, &s->io);
 		ended(q, s);
 		return;
 	}
-	enter(q, &sqe, s);
+	enter(q, sqe, s);
 	win->busy++;
 	if (win->busy > win->most)
 		win->most = win->busy;
@@ -317,11 +323,11 @@ reap(struct queue *q, struct slot *s, int result)
 	bool reading = s->state == READING;
 	struct lane *lane = reading ? &q->w->src : &q->w->dst;
 	uint64_t took = clock_ns() - s->start;
-	struct io_uring_sqe sqe = { 0 };
+	struct io_uring_sqe sqe[LARGE] = { 0 };
 
 	if (!lane_finish(lane, &s->io, result)) {
-		lane_submit(lane, &s->io, &sqe);	/* never refused */
-		enter(q, &sqe, s);
+		lane_submit(lane, &s->io, sqe);	/* never refused */
+		enter(q, sqe, s);
 		return;
 	}
 	learn(q, reading ? &q->reads : &q->writes, took);
@@ -452,12 +458,14 @@ open_ring(struct queue *q)
 		IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
 		0,			/* Linux before 6.1 */
 	};
+	unsigned large = q->wide ? IORING_SETUP_SQE128 |
+	    IORING_SETUP_CQE32 : 0;
 	int err = -ENOSYS;
 	size_t i;
 
 	for (i = 0; i < sizeof(flags) / sizeof(flags[0]) && err < 0; i++)
 		err = io_uring_queue_init(q->slots * 2, &q->ring,
-		    flags[i] | IORING_SETUP_R_DISABLED);
+		    flags[i] | large | IORING_SETUP_R_DISABLED);
 	return -err;
 }
 
@@ -482,6 +490,7 @@ ring_new(struct worker *w, unsigned char *bufs, size_t stride, unsigned slots,
 		return NULL;
 	q->w = w;
 	q->slots = slots;
+	q->wide = w->job->p->src->wide || w->job->p->dst->wide;
 	q->fixed = w->job->p->opts->qd > 0 ? slots / 2 : 0;
 	q->reads.limit = limit(q, w->job->p->src);
 	q->writes.limit = limit(q, w->job->p->dst);

@@ -87,19 +87,26 @@ last_part(const char *path, char *name, size_t room)
 	    base + 1);
 }
 
-/* The folder that a node's link leads to, and its last part. */
-static void
-real_name(struct disk *d, char *path, size_t room)
+/* The folder that a node's link leads to, or "". */
+static bool
+device_folder(const char *kind, dev_t node, char *path, size_t room)
 {
 	char link[64];
 	ssize_t n;
 
-	snprintf(link, sizeof(link), "/sys/dev/block/%u:%u", major(d->node),
-	    minor(d->node));
+	snprintf(link, sizeof(link), "/sys/dev/%s/%u:%u", kind, major(node),
+	    minor(node));
 	n = readlink(link, path, room - 1);
-	if (n < 0)
-		note(&d->err, errno);
 	path[n > 0 ? n : 0] = '\0';
+	return n >= 0;
+}
+
+/* The same of a block node, and its last part. */
+static void
+real_name(struct disk *d, char *path, size_t room)
+{
+	if (!device_folder("block", d->node, path, room))
+		note(&d->err, errno);
 	last_part(path, d->name, sizeof(d->name));
 }
 
@@ -204,6 +211,49 @@ ask_bus(int whole, struct disk *d)
 	close(device);
 }
 
+/*
+ * The other node of an NVMe namespace, of whose folder this is one: nvme0n1 and
+ * ng0n1 lie side by side.  The number behind the n is the same, the one before
+ * it is not where a controller has gone and come back.  0: there is none.
+ */
+static dev_t
+beside(int dir, const char *name, const char *prefix, char *found, size_t room)
+{
+	const char *number = strrchr(name, 'n'), *end;
+	struct dirent **list;
+	char path[300];
+	dev_t node = 0;
+	int n, i;
+
+	snprintf(found, room, "%s%s", prefix, name +
+	    strcspn(name, "0123456789"));
+	snprintf(path, sizeof(path), "../%s", found);
+	if (number == NULL || (node = sysfs_node(dir, path)) != 0)
+		return node;
+	n = sysfs_entries(dir, "..", &list);
+	for (i = 0; i < n && node == 0; i++) {
+		end = strrchr(list[i]->d_name, 'n');
+		if (strncmp(list[i]->d_name, prefix, strlen(prefix)) != 0 ||
+		    end == NULL || strcmp(end, number) != 0)
+			continue;
+		snprintf(path, sizeof(path), "../%s", list[i]->d_name);
+		node = sysfs_node(dir, path);
+		strlcpy(found, list[i]->d_name, room);
+	}
+	sysfs_forget(list, n);
+	return node;
+}
+
+static void
+ask_generic(int whole, struct disk *d)
+{
+	if (strncmp(d->whole_name, "nvme", 4) == 0)
+		d->ng_node = beside(whole, d->whole_name, "ng", d->ng,
+		    sizeof(d->ng));
+	if (d->ng_node == 0)
+		d->ng[0] = '\0';
+}
+
 /* "path" is that of the whole disk's folder. */
 static void
 ask_whole(int whole, struct disk *d, const char *path)
@@ -220,6 +270,7 @@ ask_whole(int whole, struct disk *d, const char *path)
 	    sizeof(d->backing));
 	d->backing_off = number(&d->err, whole, "loop/offset");
 	ask_bus(whole, d);
+	ask_generic(whole, d);
 	set_transport(d, path);
 }
 
@@ -254,6 +305,18 @@ disk_of_block(dev_t node, struct disk *d)
 	return true;
 }
 
+/* The block node of an ng node, or 0. */
+static dev_t
+nvme_sibling(int dir, dev_t node)
+{
+	char folder[PATH_MAX], name[256], sibling[256];
+
+	device_folder("char", node, folder, sizeof(folder));
+	last_part(folder, name, sizeof(name));
+	return strncmp(name, "ng", 2) == 0 ? beside(dir, name, "nvme", sibling,
+	    sizeof(sibling)) : 0;
+}
+
 bool
 disk_of_char(dev_t node, struct disk *d)
 {
@@ -272,18 +335,39 @@ disk_of_char(dev_t node, struct disk *d)
 	snprintf(path, sizeof(path), "device/block/%s", name);
 	if (name[0] != '\0')
 		sibling = node_of(&d->err, dir, path);
+	else
+		sibling = nvme_sibling(dir, node);
 	if (sibling == 0)
 		ask_bus(dir, d);
 	close(dir);
 	return sibling == 0 || disk_of_block(sibling, d);
 }
 
-/* State of a SCSI disk: scsi_device_state of Linux, by name. */
+bool
+disk_zoned(dev_t node, char *model, size_t room)
+{
+	int dir = sysfs_open("block", node);
+	bool is = dir >= 0 &&
+	    (sysfs_text(dir, "queue/zoned", model, room) ||
+	    sysfs_text(dir, "../queue/zoned", model, room)) &&
+	    strcmp(model, "none") != 0;
+
+	if (dir >= 0)
+		close(dir);
+	if (!is)
+		model[0] = '\0';
+	return is;
+}
+
+/*
+ * State of a SCSI disk, or of an NVMe controller, by name: scsi_device_state
+ * and nvme_ctrl_state of Linux.
+ */
 bool
 disk_lost(dev_t node, bool block)
 {
 	static const char *const lost[] = { "cancel", "deleted", "offline",
-		"transport-offline" };
+		"transport-offline", "deleting", "deleting (no IO)", "dead" };
 	char state[32];
 	int dir = sysfs_open(block ? "block" : "char", node);
 	bool is = false;

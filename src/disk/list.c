@@ -36,12 +36,14 @@ struct listed {
 	struct listed	*next;
 	struct disk	 disk;
 	char		 by_id[NAME_MAX + 1];
+	char		 zoned[32];	/* how, or "" */
 	struct user	*users;
 };
 
-enum column { NODE, SG, BSG, SIZE, SECTOR, MODEL, SERIAL, BY_ID, USE, COLUMNS };
+enum column { NODE, SG, BSG, NG, SIZE, SECTOR, MODEL, SERIAL, BY_ID, USE,
+	COLUMNS };
 
-static const char *const heads[COLUMNS] = { "NODE", "SG", "BSG", "SIZE",
+static const char *const heads[COLUMNS] = { "NODE", "SG", "BSG", "NG", "SIZE",
 	"SECTOR", "MODEL", "SERIAL", "BY-ID", "USED" };
 
 struct line {
@@ -116,6 +118,8 @@ add_disk(struct listed ***end, const struct disk *d)
 	**end = l;
 	*end = &l->next;
 	l->disk = *d;
+	if (d->node != 0)
+		(void)disk_zoned(d->whole, l->zoned, sizeof(l->zoned));
 	if (d->node != 0)
 		disk_by_id(d->node, l->by_id, sizeof(l->by_id));
 	return find_users(l);
@@ -248,15 +252,23 @@ used(const struct listed *l)
 	size_t len;
 	FILE *to = open_memstream(&text, &len);
 	bool whole = to != NULL;
+	const char *comma = "";
 
-	if (whole && l->disk.backing[0] != '\0')
-		whole = fprintf(to, "is %s", l->disk.backing) >= 0;
-	for (u = l->users; u != NULL && whole; u = u->next)
-		whole = fprintf(to, "%s%s%s%s%s", u != l->users ||
-		    l->disk.backing[0] != '\0' ? ", " : "",
+	if (whole && l->zoned[0] != '\0') {
+		whole = fprintf(to, "zoned (%s)", l->zoned) >= 0;
+		comma = ", ";
+	}
+	if (whole && l->disk.backing[0] != '\0') {
+		whole = fprintf(to, "%sis %s", comma, l->disk.backing) >= 0;
+		comma = ", ";
+	}
+	for (u = l->users; u != NULL && whole; u = u->next) {
+		whole = fprintf(to, "%s%s%s%s%s", comma,
 		    strcmp(u->name, l->disk.name) != 0 ? u->name : "",
 		    strcmp(u->name, l->disk.name) != 0 ? " " : "",
 		    word_of(u->use.kind, false), u->use.by) >= 0;
+		comma = ", ";
+	}
 	/* glibc closes without an error what it has no memory for */
 	if (to != NULL && fclose(to) == 0 && whole && text != NULL)
 		escaped = cell(text);
@@ -289,12 +301,13 @@ static int
 line_make(struct line *to, const struct listed *l)
 {
 	const struct disk *d = &l->disk;
-	char node[300], sg[300], bsg[300], model[128], size[32] = "";
+	char node[300], sg[300], bsg[300], ng[64], model[128], size[32] = "";
 	char sector[16] = "";
 
 	path_of(node, sizeof(node), "/dev/", d->name);
 	path_of(sg, sizeof(sg), "/dev/", d->sg);
 	path_of(bsg, sizeof(bsg), "/dev/bsg/", d->bsg);
+	path_of(ng, sizeof(ng), "/dev/", d->ng);
 	snprintf(model, sizeof(model), "%s%s%s", d->vendor,
 	    d->vendor[0] != '\0' && d->model[0] != '\0' ? " " : "", d->model);
 	if (d->node != 0) {
@@ -302,8 +315,8 @@ line_make(struct line *to, const struct listed *l)
 		snprintf(sector, sizeof(sector), "%u", d->logical);
 	}
 	*to = (struct line){ .cell = { cell(node), cell(sg), cell(bsg),
-		cell(size), cell(sector), cell(model), cell(d->serial),
-		cell(l->by_id), used(l) } };
+		cell(ng), cell(size), cell(sector), cell(model),
+		cell(d->serial), cell(l->by_id), used(l) } };
 	return whole(to);
 }
 
@@ -316,11 +329,27 @@ line_free(struct line *line)
 		free(line->cell[i]);
 }
 
-/* Numbers to the right, and nothing behind the last column. */
+/* Whether any disk has something there; the heading does not count. */
+static bool
+filled(const struct line *line, size_t n, enum column column)
+{
+	size_t at;
+
+	for (at = 1; at < n; at++)
+		if (strcmp(line[at].cell[column], "-") != 0)
+			return true;
+	return false;
+}
+
+/*
+ * Numbers to the right, and nothing behind the last column.  Generic nodes of
+ * NVMe are a column only where there are some.
+ */
 static void
 lines_print(FILE *out, const struct line *line, size_t n)
 {
 	int width[COLUMNS] = { 0 };
+	bool ng = filled(line, n, NG);
 	enum column i;
 	size_t at;
 
@@ -330,8 +359,10 @@ lines_print(FILE *out, const struct line *line, size_t n)
 				width[i] = (int)strlen(line[at].cell[i]);
 	for (at = 0; at < n; at++) {
 		for (i = 0; i < USE; i++)
-			fprintf(out, "%*s  ", i == SIZE || i == SECTOR ?
-			    width[i] : -width[i], line[at].cell[i]);
+			if (i != NG || ng)
+				fprintf(out, "%*s  ", i == SIZE ||
+				    i == SECTOR ? width[i] : -width[i],
+				    line[at].cell[i]);
 		fprintf(out, "%s\n", line[at].cell[USE]);
 	}
 }
@@ -381,17 +412,19 @@ static json_t *
 disk_json(const struct listed *l)
 {
 	const struct disk *d = &l->disk;
-	char node[300], sg[300], bsg[300];
+	char node[300], sg[300], bsg[300], ng[64];
 	bool sized = d->node != 0;
 
 	path_of(node, sizeof(node), "/dev/", d->name);
 	path_of(sg, sizeof(sg), "/dev/", d->sg);
 	path_of(bsg, sizeof(bsg), "/dev/bsg/", d->bsg);
+	path_of(ng, sizeof(ng), "/dev/", d->ng);
 	return json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-	    "s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o}",
+	    "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o}",
 	    "schema", "pardd/1", "event", "disk",
 	    "node", value_known(node), "sg", value_known(sg),
-	    "bsg", value_known(bsg),
+	    "bsg", value_known(bsg), "ng", value_known(ng),
+	    "zoned", value_known(l->zoned),
 	    "size", sized ? json_integer((json_int_t)d->length) : json_null(),
 	    "block", sized ? json_integer(d->logical) : json_null(),
 	    "physical_block", sized ? json_integer(d->physical) : json_null(),

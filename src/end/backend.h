@@ -41,9 +41,10 @@ struct backend {
 	void (*transfer)(struct lane *, struct io *);
 	/*
 	 * The same without waiting: put the request, of io->len bytes, or
-	 * what tells of its end, into sqe; false: transfer has to do it.  Then
-	 * take the result.  An io with a flight is on its way already, and is
-	 * never refused.  Both NULL: there is nothing to gain by it
+	 * what tells of its end, into sqe, which is one of 128 bytes if the
+	 * end is "wide"; false: transfer has to do it.  Then take the result.
+	 * An io with a flight is on its way already, and is never refused.
+	 * Both NULL: there is nothing to gain by it
 	 */
 	bool (*submit)(struct lane *, struct io *, struct io_uring_sqe *sqe);
 	enum reaped (*reap)(struct lane *, struct io *, int result);
@@ -99,7 +100,7 @@ struct backend {
 };
 
 extern const struct backend file_backend, stream_backend, null_backend,
-    sg_backend;
+    sg_backend, nvme_backend;
 extern const struct backend readback_backend;	/* only by endpoint_readback */
 
 /* A file was cut off at byte "at", by somebody else: the io fails for it. */

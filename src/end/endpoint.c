@@ -91,14 +91,13 @@ subsystem(const struct stat *st, char *name, size_t room)
 static int
 no_nvme(const struct endpoint *ep, struct fault *f)
 {
-	return fault_set(f, STATUS_REFUSED, "%s takes NVMe commands, and pardd "
-	    "sends none: name the block device of the disk, such as "
-	    "/dev/nvme0n1", ep->name);
+	return fault_set(f, STATUS_REFUSED, "%s is an NVMe controller: name a "
+	    "disk of it, such as /dev/nvme0n1 or /dev/ng0n1", ep->name);
 }
 
 /* By the block node of the same disk, if there is one. */
 static struct identity
-scsi_identity(dev_t node)
+disk_identity(dev_t node)
 {
 	struct disk d;
 
@@ -134,11 +133,16 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 	if (major(st->st_rdev) == SCSI_GENERIC_MAJOR ||
 	    strcmp(drivers, "bsg") == 0) {
 		ep->be = &sg_backend;
-		ep->id = scsi_identity(st->st_rdev);
+		ep->id = disk_identity(st->st_rdev);
 		return 0;
 	}
 	if (major(st->st_rdev) == SCSI_TAPE_MAJOR)
 		return unsupported(f, ep, "a tape");
+	if (strcmp(drivers, "nvme-generic") == 0) {
+		ep->be = &nvme_backend;
+		ep->id = disk_identity(st->st_rdev);
+		return 0;
+	}
 	if (strncmp(drivers, "nvme", 4) == 0)
 		return no_nvme(ep, f);
 	ep->be = &stream_backend;
@@ -149,6 +153,9 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 static int
 misused(const struct endpoint *ep, struct fault *f)
 {
+	if ((ep->flags & FLAG_NVME) != 0 && ep->be != &nvme_backend)
+		return fault_set(f, STATUS_USAGE, "%s: nvme is for NVMe disks",
+		    ep->name);
 	if (ep->be == &sg_backend || (ep->flags & (FLAG_SGIO | FLAG_MMAP)) == 0)
 		return 0;
 	return fault_set(f, STATUS_USAGE, "%s: sgio is for block devices, mmap "
@@ -169,7 +176,8 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 		ep->id = (struct identity){ true, st->st_dev, st->st_ino };
 		return 0;
 	case S_IFBLK:
-		ep->be = (ep->flags & FLAG_SGIO) != 0 ? &sg_backend :
+		ep->be = (ep->flags & FLAG_NVME) != 0 ? &nvme_backend :
+		    (ep->flags & FLAG_SGIO) != 0 ? &sg_backend :
 		    &file_backend;
 		ep->device = true;
 		ep->id = (struct identity){ true, st->st_rdev, 0 };
@@ -378,6 +386,8 @@ kind_of(const struct endpoint *ep)
 {
 	if (ep->be == &sg_backend)
 		return END_SCSI;
+	if (ep->be == &nvme_backend)
+		return END_NVME;
 	if (ep->be == &null_backend && ep->role == TARGET)
 		return END_DISCARD;
 	if (ep->be == &null_backend)
@@ -582,6 +592,7 @@ endpoint_kind(const struct endpoint *ep)
 		[END_FILE] = { "file", "file" },
 		[END_BLOCK] = { "block device", "block_device" },
 		[END_SCSI] = { "SCSI disk", "scsi_disk" },
+		[END_NVME] = { "NVMe disk", "nvme_disk" },
 		[END_STREAM] = { "stream", "stream" },
 		[END_ZEROS] = { "generated", "generated" },
 		[END_RANDOM] = { "generated", "generated" },

@@ -172,19 +172,11 @@ zoned(int fd)
 	char model[32];
 	struct stat st;
 	unsigned sectors;
-	int dir;
-	bool is;
 
-	if (ioctl(fd, BLKGETZONESZ, &sectors) != 0 || sectors == 0 ||
-	    fstat(fd, &st) != 0)
-		return false;
-	dir = sysfs_open("block", st.st_rdev);
-	is = (sysfs_text(dir, "queue/zoned", model, sizeof(model)) ||
-	    sysfs_text(dir, "../queue/zoned", model, sizeof(model))) &&
+	return ioctl(fd, BLKGETZONESZ, &sectors) == 0 && sectors > 0 &&
+	    fstat(fd, &st) == 0 &&
+	    disk_zoned(st.st_rdev, model, sizeof(model)) &&
 	    strcmp(model, "host-managed") == 0;
-	if (dir >= 0)
-		close(dir);
-	return is;
 }
 
 /* Logical block and size of a block device. */

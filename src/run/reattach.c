@@ -54,7 +54,8 @@ reattach_begin(struct reattach *a, const struct plan *p)
 	if (p->opts->wait < 0 || !endpoint_disk(p->src, &a->was))
 		return;
 	a->node = is_node(p->src, "/dev", a->was.sg) ? AWAIT_SG :
-	    is_node(p->src, "/dev/bsg", a->was.bsg) ? AWAIT_BSG : AWAIT_BLOCK;
+	    is_node(p->src, "/dev/bsg", a->was.bsg) ? AWAIT_BSG :
+	    is_node(p->src, "/dev", a->was.ng) ? AWAIT_NG : AWAIT_BLOCK;
 }
 
 /* The partition of the disk that was found which the source was, or all. */
@@ -82,11 +83,12 @@ block_path(const struct reattach *a, const struct disk *d, char *path,
 static bool
 path_of(const struct reattach *a, const struct disk *d, char *path, size_t room)
 {
-	const char *name = a->node == AWAIT_SG ? d->sg : d->bsg;
+	const char *name = a->node == AWAIT_SG ? d->sg :
+	    a->node == AWAIT_NG ? d->ng : d->bsg;
 
 	if (a->node == AWAIT_BLOCK)
 		return block_path(a, d, path, room);
-	snprintf(path, room, a->node == AWAIT_SG ? "/dev/%s" : "/dev/bsg/%s",
+	snprintf(path, room, a->node == AWAIT_BSG ? "/dev/bsg/%s" : "/dev/%s",
 	    name);
 	return name[0] != '\0';
 }

@@ -1,0 +1,770 @@
+/*
+ * NVMe disks by their commands: ng nodes, and block nodes with nvme, which go
+ * by the ng node of the same namespace, or where there is none by the ioctl of
+ * their own.
+ *
+ * The block layer asks for a bad block six times, hides what the disk says of
+ * it, and merges what others do; here one request is one command, and its
+ * status is told.  The disk names no bad block, so larger reads that fail are
+ * repeated in smaller ones by the copy.
+ *
+ * A transfer is cut into commands that the disk (MDTS) and the host take: of a
+ * buffer whose pages lie anywhere each is a segment.  One that is refused all
+ * the same halves "most" for all.
+ *
+ * Nothing tells that the disk has lost its power, and with it what it had in
+ * its cache, so the power cycles that it has counted are held against those of
+ * before.  A flush that failed is never repeated: the next would succeed, and
+ * tell nothing of what is lost.
+ */
+#include "backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/status.h"
+#include "cli/opts.h"
+#include "disk/disk.h"
+#include "disk/sysfs.h"
+#include "end/nvme.h"
+#include "end/reopen.h"
+#include "end/scsi.h"
+
+enum {
+	BOUNCE = 64 << 10,	/* bytes, for reads of parts of blocks */
+	PAGE = 4096,
+	USUAL = 64 << 10,	/* bytes of a command, where nobody tells */
+	ZEROES = 32 << 20,	/* bytes of a Write Zeroes, at most */
+	TRIES = 10,		/* more, for what passes by itself */
+	ASKED = 4,		/* places, whether anything can be read */
+	RESETTING = 10,		/* looks a second at a controller that is */
+};
+
+struct nvme {			/* an endpoint's priv */
+	int		 fd;
+	bool		 by_ring;	/* an ng node */
+	struct nvme_disk disk;
+	struct nvme_command how;	/* what all commands have in common */
+	uint32_t	 zero_most;	/* blocks of Write Zeroes; 0: none */
+	bool		 reads_back;
+	bool		 powered;	/* how often is known: */
+	struct nvme_power power;
+	atomic_uint	 most;		/* blocks of a command */
+	atomic_bool	 no_zeroes;	/* it refuses Write Zeroes */
+	atomic_bool	 changed;	/* send nothing more */
+	atomic_bool	 unflushed;	/* a flush has failed, for: */
+	char		 why[132];
+	atomic_uint_fast64_t good;	/* the last block read, or NOWHERE */
+	atomic_uint	 again, shrunk;	/* counts */
+};
+
+/* --- opening ------------------------------------------------------------ */
+
+static int
+open_flags(const struct endpoint *ep, bool look)
+{
+	return (ep->role == SOURCE || look ? O_RDONLY : O_RDWR) | O_NONBLOCK;
+}
+
+/*
+ * The ng node of a block node, if it has one and that is where it should be;
+ * else -1.
+ */
+static int
+open_generic(const struct disk *d, int flags)
+{
+	char path[300];
+	struct stat st;
+	int fd;
+
+	if (d->ng[0] == '\0')
+		return -1;
+	snprintf(path, sizeof(path), "/dev/%s", d->ng);
+	fd = open(path, flags | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISCHR(st.st_mode) ||
+	    st.st_rdev != d->ng_node)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/*
+ * Commands to a partition would go to where it does not lie.  A block node is
+ * opened for reading only: NVMe commands do not mind, and udev need not look
+ * at the disk anew when it is closed.
+ */
+static int
+open_block(const struct endpoint *ep, struct nvme *nv, bool look,
+    struct fault *f)
+{
+	struct disk d;
+
+	if (!disk_of_block(ep->node, &d) || d.err != 0)
+		return fault_errno(f, d.err, "%s: which NVMe disk it is",
+		    ep->name);
+	if (d.partition != 0)
+		return fault_set(f, STATUS_REFUSED, "%s is a partition, and "
+		    "NVMe commands to it go to the whole disk; name that disk, "
+		    "of which ipart= and opart= take a partition", ep->name);
+	nv->fd = open_generic(&d, open_flags(ep, look));
+	nv->by_ring = nv->fd >= 0;
+	if (nv->fd < 0)
+		nv->fd = reopen(ep->fd, endpoint_path(ep), O_RDONLY |
+		    O_NONBLOCK);
+	return 0;
+}
+
+static int
+open_node(const struct endpoint *ep, struct nvme *nv, bool look,
+    struct fault *f)
+{
+	struct stat st;
+
+	if (fstat(ep->fd, &st) == 0 && S_ISBLK(st.st_mode)) {
+		if (open_block(ep, nv, look, f) != 0)
+			return -1;
+	} else {
+		nv->fd = reopen(ep->fd, endpoint_path(ep), open_flags(ep,
+		    look));
+		nv->by_ring = true;
+	}
+	if (nv->fd < 0)
+		return fault_found(f, ep);
+	if (ep->role == SOURCE && (ep->flags & FLAG_EXCL) != 0)
+		return fault_set(f, STATUS_USAGE, "%s: iflag=excl is not known "
+		    "to NVMe nodes; the block device has it", ep->name);
+	if (ep->role == SOURCE && (ep->flags & FLAG_FLOCK) != 0 &&
+	    flock(nv->fd, LOCK_EX | LOCK_NB) != 0)
+		return fault_errno(f, errno, "%s: flock", ep->name);
+	return nvme_ask(nv->fd, (unsigned)ep->opts->timeout * 1000, ep->name,
+	    &nv->disk, f);
+}
+
+/* The folder of the block node, or -1. */
+static int
+block_folder(const struct endpoint *ep)
+{
+	return ep->id.known && ep->id.ino == 0 ?
+	    sysfs_open("block", ep->id.dev) : -1;
+}
+
+/* What the host takes: of a buffer at any place, one more page is touched. */
+static uint64_t
+host_most(int dir)
+{
+	uint64_t bytes = sysfs_number(dir, "queue/max_hw_sectors_kb") << 10;
+	uint64_t segments = sysfs_number(dir, "queue/max_segments");
+
+	if (bytes == 0 || segments < 2)
+		return USUAL;
+	segments = (segments - 1) * PAGE;
+	return bytes < segments ? bytes : segments;
+}
+
+static void
+set_limits(const struct endpoint *ep, struct nvme *nv)
+{
+	int dir = block_folder(ep);
+	uint64_t most = dir < 0 ? USUAL : host_most(dir);
+	uint64_t zeroes = dir < 0 ? 0 : sysfs_number(dir,
+	    "queue/write_zeroes_max_bytes");
+
+	if (dir >= 0)
+		close(dir);
+	if (nv->disk.most > 0 && nv->disk.most < most)
+		most = nv->disk.most;
+	most /= nv->disk.block;
+	nv->most = most == 0 ? 1 : most < NVME_BLOCKS ? (unsigned)most :
+	    NVME_BLOCKS;
+	zeroes = (zeroes < ZEROES ? zeroes : ZEROES) / nv->disk.block;
+	nv->zero_most = !nv->disk.has_zeroes ? 0 : zeroes < NVME_BLOCKS ?
+	    (uint32_t)zeroes : NVME_BLOCKS;
+}
+
+/* What the kernel keeps from its block node, and the disk itself demands. */
+static int
+check_target(const struct endpoint *ep, const struct nvme *nv,
+    struct fault *f)
+{
+	int dir = block_folder(ep);
+	bool protected = nv->disk.protected ||
+	    (dir >= 0 && sysfs_number(dir, "ro") != 0);
+	char model[32];
+	bool zoned = disk_zoned(ep->id.dev, model, sizeof(model)) &&
+	    strcmp(model, "host-managed") == 0;
+
+	if (dir >= 0)
+		close(dir);
+	if (zoned)
+		return endpoint_zoned(ep, f);
+	errno = EROFS;
+	return protected ? fault_found(f, ep) : 0;
+}
+
+/* What was written by the block nodes is to be read by commands, too. */
+static void
+settle_source(const struct endpoint *ep)
+{
+	struct disk d;
+
+	if (ep->id.known && ep->id.ino == 0 && disk_of_block(ep->id.dev, &d))
+		disk_settle_all(&d);
+}
+
+static int
+nvme_close(struct endpoint *ep)
+{
+	struct nvme *nv = ep->priv;
+	int err = nv->fd >= 0 && close(nv->fd) != 0 ? errno : 0;
+
+	free(nv);
+	return err;
+}
+
+static int
+nvme_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct nvme *nv = calloc(1, sizeof(*nv));
+
+	if (nv == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	nv->fd = -1;
+	nv->good = NOWHERE;
+	ep->priv = nv;
+	if (open_node(ep, nv, look, f) != 0 ||
+	    (ep->role == TARGET && check_target(ep, nv, f) != 0)) {
+		nvme_close(ep);
+		return -1;
+	}
+	if (ep->role == SOURCE && !look)
+		settle_source(ep);
+	nv->how = (struct nvme_command){
+		.fua = (ep->flags & FLAG_FUA) != 0,
+		.timeout = (unsigned)ep->opts->timeout * 1000 };
+	set_limits(ep, nv);
+	ep->block = ep->grain = nv->disk.block;
+	ep->size = ep->room = (int64_t)(nv->disk.blocks * nv->disk.block);
+	ep->most = (uint64_t)nv->most * nv->disk.block;
+	ep->seekable = ep->past_cache = true;
+	ep->durable = ep->role == TARGET;
+	ep->zeroes = ep->role == TARGET && nv->zero_most > 0 && !nv->how.fua;
+	ep->wide = nv->by_ring;
+	ep->waits = nv->by_ring ? NULL : "the namespace has no ng node";
+	return 0;
+}
+
+static int
+nvme_start(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct nvme *nv = ep->priv;
+
+	(void)length;
+	(void)f;
+	nv->powered = nvme_power(nv->fd, nv->how.timeout, &nv->power);
+	return 0;
+}
+
+static int
+nvme_attach(struct lane *lane)
+{
+	lane->priv = aligned_alloc(PAGE, BOUNCE);
+	return lane->priv == NULL ? ENOMEM : 0;
+}
+
+static int
+nvme_detach(struct lane *lane)
+{
+	free(lane->priv);
+	return 0;
+}
+
+/* --- commands ----------------------------------------------------------- */
+
+static bool
+lost(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && disk_lost(st.st_rdev,
+	    S_ISBLK(st.st_mode));
+}
+
+/* The state of its controller; false where that is not told. */
+static bool
+state_of(int fd, char *state, size_t room)
+{
+	struct stat st;
+	int dir;
+	bool told;
+
+	if (fstat(fd, &st) != 0)
+		return false;
+	dir = sysfs_open(S_ISBLK(st.st_mode) ? "block" : "char", st.st_rdev);
+	told = sysfs_text(dir, "device/state", state, room);
+	if (dir >= 0)
+		close(dir);
+	return told;
+}
+
+/* A controller that is being reset comes back, as long as timeout= lets it. */
+static void
+await_reset(const struct nvme *nv)
+{
+	unsigned left = nv->how.timeout / 1000 * RESETTING;
+	char state[32];
+
+	while (left-- > 0 && state_of(nv->fd, state, sizeof(state)) &&
+	    (strcmp(state, "resetting") == 0 ||
+	    strcmp(state, "connecting") == 0))
+		usleep(1000000 / RESETTING);
+}
+
+static struct nvme_command
+compose(const struct lane *lane, const struct io *io)
+{
+	const struct endpoint *ep = lane->ep;
+	const struct nvme *nv = ep->priv;
+	struct nvme_command c = nv->how;
+
+	c.op = io->op;
+	c.lba = (io->off + io->done) / nv->disk.block;
+	c.buf = io->buf + io->done;
+	c.free = io->op == OP_ZERO && (ep->flags & FLAG_TRIM) != 0 &&
+	    nv->disk.frees_zeros;
+	/* The first pass of a rescue wants what is easily read. */
+	c.hasty = ep->opts->map != NULL && ep->role == SOURCE && !ep->back &&
+	    !io->careful;
+	return c;
+}
+
+static bool
+reads_at(const struct lane *lane, uint64_t lba)
+{
+	const struct nvme *nv = lane->ep->priv;
+	struct nvme_command c = nv->how;
+	struct nvme_reply r;
+
+	c.op = OP_READ;
+	c.lba = lba;
+	c.blocks = 1;
+	c.buf = lane->priv;
+	nvme_run(nv->fd, &nv->disk, &c, &r);
+	return r.result == NVME_DONE;
+}
+
+/*
+ * Whether the disk reads at all: the last block that was read, or one of some
+ * that lie apart, but none of those that just failed.
+ */
+static bool
+reads_elsewhere(const struct lane *lane, const struct io *io)
+{
+	const struct nvme *nv = lane->ep->priv;
+	uint64_t first = io->off / nv->disk.block, lba = nv->good;
+	uint64_t end = (io->off + io->len - 1) / nv->disk.block;
+	unsigned i;
+
+	for (i = 0; i <= ASKED; i++) {
+		if (lba < nv->disk.blocks && (lba < first || lba > end) &&
+		    reads_at(lane, lba))
+			return true;
+		lba = nv->disk.blocks / ASKED * i;
+	}
+	return false;
+}
+
+/* A read that the disk refuses, or leaves alone, for no reason of the copy. */
+static bool
+may_be_bad(const struct lane *lane, const struct io *io,
+    const struct nvme_reply *r)
+{
+	const struct endpoint *ep = lane->ep;
+	const struct nvme *nv = ep->priv;
+
+	return io->op == OP_READ && !nv->reads_back && lane->priv != NULL &&
+	    !nv->changed && r->err == 0 && !r->unknown &&
+	    (ep->opts->coe != 0 || ep->opts->map != NULL);
+}
+
+/* Put into the io why its command failed for good. */
+static void
+give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
+{
+	struct nvme *nv = lane->ep->priv;
+	bool medium = r->result == NVME_MEDIUM || r->result == NVME_FREE;
+
+	io->err = medium ? EIO : r->err != 0 ? r->err : EPROTO;
+	io->status = r->status;
+	if (io->err == EINTR)
+		io->err = ETIMEDOUT;
+	snprintf(io->why, sizeof(io->why), "%s", r->why);
+	if (r->result == NVME_CHANGED) {
+		nv->changed = true;
+		io->err = EPROTO;
+		snprintf(io->why, sizeof(io->why), "the disk was formatted "
+		    "anew: %s", r->why);
+	} else if (!medium && lost(nv->fd)) {
+		io->err = ENODEV;
+		io->status = 0;
+		snprintf(io->why, sizeof(io->why), "the device has gone");
+	} else if (!medium && may_be_bad(lane, io, r) &&
+	    reads_elsewhere(lane, io)) {
+		io->err = EIO;
+	}
+}
+
+/* The host takes no command of n blocks: half of that, for everybody. */
+static bool
+shrink(struct nvme *nv, uint32_t n)
+{
+	unsigned half = n / 2;
+
+	if (half == 0 || half < PAGE / nv->disk.block)
+		return false;
+	if (nv->most > half)
+		nv->most = half;
+	nv->shrunk++;
+	return true;
+}
+
+/* Whether it is to be run again, after a while. */
+static bool
+passes(struct nvme *nv, const struct nvme_reply *r, int try)
+{
+	if (r->result != NVME_AGAIN || try >= TRIES || lost(nv->fd))
+		return false;
+	nv->again++;
+	if (r->err == EINTR)
+		await_reset(nv);
+	scsi_pause(try);
+	return true;
+}
+
+/*
+ * Move c->blocks, or the beginning of them.  *step: of a disk that tells of
+ * deallocated blocks, how many it is asked for at a time.  Returns the blocks
+ * that were moved; 0 with an error in the io.
+ */
+static uint32_t
+command(const struct lane *lane, struct io *io, struct nvme_command *c,
+    uint32_t *step)
+{
+	struct nvme *nv = lane->ep->priv;
+	uint32_t most = c->op == OP_ZERO ? nv->zero_most : nv->most;
+	struct nvme_reply r;
+	int try = 0;
+
+	if (c->blocks > most)
+		c->blocks = most;
+	if (c->blocks > *step)
+		c->blocks = *step;
+	for (;;) {
+		if (nv->changed)
+			r = (struct nvme_reply){ .result = NVME_CHANGED };
+		else
+			nvme_run(nv->fd, &nv->disk, c, &r);
+		if (r.result == NVME_DONE) {
+			*step = *step < NVME_BLOCKS ? *step * 2 : *step;
+			break;
+		}
+		if (r.result == NVME_FREE && nv->disk.zeros) {
+			if (c->blocks == 1) {
+				memset(c->buf, 0, nv->disk.block);
+				break;
+			}
+			*step = c->blocks /= 2;
+			continue;
+		}
+		if (r.result == NVME_SMALLER && c->op != OP_ZERO &&
+		    shrink(nv, c->blocks)) {
+			c->blocks /= 2;
+			continue;
+		}
+		if (passes(nv, &r, try)) {
+			try++;
+			continue;
+		}
+		give_up(lane, io, &r);
+		if (c->op == OP_ZERO && r.unknown)
+			io->err = EOPNOTSUPP;
+		return 0;
+	}
+	if (c->op == OP_READ)
+		nv->good = c->lba;
+	return c->blocks;
+}
+
+/* Of what is left of an io, the blocks that are on the disk. */
+static uint32_t
+blocks_left(const struct nvme *nv, const struct io *io)
+{
+	uint64_t at = (io->off + io->done) / nv->disk.block;
+	uint64_t n = (io->len - io->done) / nv->disk.block;
+
+	if (n > nv->disk.blocks - at)
+		n = nv->disk.blocks - at;
+	return n < NVME_BLOCKS ? (uint32_t)n : NVME_BLOCKS;
+}
+
+/* A read whose ends lie within blocks: by way of another buffer. */
+static void
+read_unaligned(const struct lane *lane, struct io *io, uint32_t *step)
+{
+	const struct nvme *nv = lane->ep->priv;
+	struct nvme_command c = compose(lane, io);
+	uint32_t block = nv->disk.block;
+	size_t skip = (size_t)((io->off + io->done) % block), got;
+
+	c.buf = lane->priv;
+	c.blocks = 1;
+	if (lane->priv == NULL) {
+		io->err = EINVAL;
+		return;
+	}
+	got = (size_t)command(lane, io, &c, step) * block;
+	if (io->err != 0)
+		return;
+	got -= skip;
+	if (got > io->len - io->done)
+		got = io->len - io->done;
+	memcpy(io->buf + io->done, (unsigned char *)lane->priv + skip, got);
+	io->done += got;
+}
+
+/* In whole blocks; a disk that refuses the command is not asked again. */
+static bool
+zeroable(const struct nvme *nv, const struct io *io)
+{
+	uint32_t block = nv->disk.block;
+
+	return nv->zero_most > 0 && !nv->no_zeroes && io->off % block == 0 &&
+	    io->len % block == 0;
+}
+
+static void
+nvme_transfer(struct lane *lane, struct io *io)
+{
+	struct nvme *nv = lane->ep->priv;
+	uint32_t block = nv->disk.block, step = NVME_BLOCKS;
+	struct nvme_command c;
+
+	if (io->op == OP_ZERO && !zeroable(nv, io))
+		io->err = EOPNOTSUPP;
+	while (io->done < io->len && io->err == 0) {
+		uint64_t at = io->off + io->done;
+
+		if (at / block >= nv->disk.blocks) {
+			io->err = io->op == OP_READ ? 0 : ENOSPC;
+			break;
+		}
+		if (at % block == 0 && io->len - io->done >= block) {
+			c = compose(lane, io);
+			c.blocks = blocks_left(nv, io);
+			io->done += (size_t)command(lane, io, &c, &step) *
+			    block;
+		} else if (io->op == OP_READ) {
+			read_unaligned(lane, io, &step);
+		} else {
+			io->err = EINVAL;
+		}
+	}
+	if (io->op == OP_ZERO && io->err == EOPNOTSUPP)
+		nv->no_zeroes = true;
+}
+
+/* By a lane that has no buffer: whole blocks only. */
+static void
+nvme_probe(struct endpoint *ep, struct io *io)
+{
+	struct lane lane = { .ep = ep, .halt = -1 };
+
+	lane_transfer(&lane, io);
+}
+
+/* --- without waiting ---------------------------------------------------- */
+
+/* One command that disk and host take. */
+static bool
+nvme_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+{
+	const struct nvme *nv = lane->ep->priv;
+	struct nvme_command c = compose(lane, io);
+	uint32_t block = nv->disk.block;
+	uint64_t n = io->len / block;
+
+	if (io->op == OP_ZERO || io->off % block != 0 || io->len % block != 0 ||
+	    n > nv->most || c.lba >= nv->disk.blocks ||
+	    n > nv->disk.blocks - c.lba || nv->changed)
+		return false;
+	c.blocks = (uint32_t)n;
+	nvme_prepare(sqe, nv->fd, &nv->disk, &c);
+	return true;
+}
+
+/* What may go otherwise is transfer's, which tries again, and in parts. */
+static enum reaped
+nvme_reap(struct lane *lane, struct io *io, int result)
+{
+	struct nvme *nv = lane->ep->priv;
+	struct nvme_reply r;
+
+	nvme_judge(&r, io->op, result);
+	switch (r.result) {
+	case NVME_DONE:
+		io->done = io->len;
+		if (io->op == OP_READ)
+			nv->good = io->off / nv->disk.block;
+		return REAP_DONE;
+	case NVME_AGAIN:
+	case NVME_SMALLER:
+	case NVME_FREE:
+		return REAP_TRANSFER;
+	default:
+		give_up(lane, io, &r);
+		return REAP_DONE;
+	}
+}
+
+/* --- what was written --------------------------------------------------- */
+
+/* Power that was off since the first write has taken the cache with it. */
+static int
+check_power(const struct endpoint *ep, struct fault *f)
+{
+	const struct nvme *nv = ep->priv;
+	struct nvme_power now;
+
+	if (!nv->powered)
+		return 0;
+	if (!nvme_power(nv->fd, nv->how.timeout, &now))
+		return fault_set(f, STATUS_NOT_FLUSHED, "%s: whether its power "
+		    "was off meanwhile is not known: its SMART log cannot be "
+		    "read any more", ep->name);
+	if (memcmp(&now, &nv->power, sizeof(now)) == 0)
+		return 0;
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: its power was off during "
+	    "the copy, and what it had in its cache may be lost", ep->name);
+}
+
+static int
+nvme_flush_target(struct endpoint *ep, struct fault *f)
+{
+	struct nvme *nv = ep->priv;
+	struct nvme_reply r;
+
+	if (!nv->unflushed && nvme_flush(nv->fd, &nv->disk, nv->how.timeout,
+	    &r))
+		return check_power(ep, f);
+	if (!nv->unflushed) {
+		snprintf(nv->why, sizeof(nv->why), "%s", r.why[0] != '\0' ?
+		    r.why : errno_words(r.err));
+		nv->unflushed = true;
+	}
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: Flush failed: %s",
+	    ep->name, nv->why);
+}
+
+static int
+nvme_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t holes, struct fault *f)
+{
+	const struct nvme *nv = ep->priv;
+
+	(void)from;
+	(void)to;
+	(void)holes;
+	return nvme_kept(nv->fd, nv->how.timeout, ep->name, &nv->disk, f);
+}
+
+/* One block, to see whether the disk takes the bit. */
+static int
+try_fua(struct endpoint *r, struct fault *f)
+{
+	const struct nvme *nv = r->priv;
+	struct io io = { .op = OP_READ, .len = nv->disk.block,
+		.buf = aligned_alloc(PAGE, (size_t)round_up(nv->disk.block,
+		PAGE)) };
+	int failed = 0;
+
+	if (io.buf == NULL)
+		failed = fault_errno(f, ENOMEM, "%s", r->name);
+	else if (nv->disk.blocks > 0)
+		nvme_probe(r, &io);
+	free(io.buf);
+	if (failed == 0 && io.err == EPROTO)
+		failed = fault_set(f, STATUS_REFUSED, "%s cannot be read past "
+		    "its cache: it refuses Read with FUA (%s)", r->name,
+		    io.why);
+	if (failed != 0)
+		nvme_close(r);
+	return failed;
+}
+
+/* Reads with FUA come from the medium (NVM, Read command). */
+static int
+nvme_open_readback(const struct endpoint *target, struct endpoint *r,
+    struct fault *f)
+{
+	const struct nvme *of = target->priv;
+	struct nvme *nv = calloc(1, sizeof(*nv));
+
+	if (nv == NULL)
+		return fault_errno(f, ENOMEM, "%s", target->name);
+	nv->disk = of->disk;
+	nv->how = of->how;
+	nv->how.fua = true;
+	nv->reads_back = true;
+	nv->good = NOWHERE;
+	nv->most = of->most;
+	nv->fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 3);
+	r->be = &nvme_backend;
+	r->priv = nv;
+	r->grain = nv->disk.block;
+	r->size = target->size;
+	if (nv->fd >= 0)
+		return try_fua(r, f);
+	fault_errno(f, errno, "%s: opening it to read it back", target->name);
+	free(nv);
+	return -1;
+}
+
+static void
+nvme_note(const struct endpoint *ep, char *text, size_t room)
+{
+	const struct nvme *nv = ep->priv;
+	int n = 0;
+
+	text[0] = '\0';
+	if (ep->opts->verbose == 0)
+		return;
+	if (nv->again > 0)
+		n = snprintf(text, room, "%u commands tried again", nv->again);
+	if (nv->shrunk > 0)
+		snprintf(text + n, room - (size_t)n, "%sthe host takes %u "
+		    "blocks a command", n > 0 ? "; " : "", nv->most);
+}
+
+const struct backend nvme_backend = {
+	.open = nvme_open,
+	.prepare = nvme_start,
+	.attach = nvme_attach,
+	.detach = nvme_detach,
+	.transfer = nvme_transfer,
+	.submit = nvme_submit,
+	.reap = nvme_reap,
+	.check_kept = nvme_check_kept,
+	.flush = nvme_flush_target,
+	.probe = nvme_probe,
+	.open_readback = nvme_open_readback,
+	.note = nvme_note,
+	.close = nvme_close,
+};

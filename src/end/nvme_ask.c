@@ -1,0 +1,236 @@
+/*
+ * What a namespace says of itself: how large it is, how its blocks are made,
+ * what it can do; and whether that and its power have stayed.
+ */
+#include "end/nvme.h"
+
+#include <errno.h>
+#include <linux/nvme_ioctl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "base/status.h"
+
+enum {
+	GET_LOG_PAGE = 0x02,
+	IDENTIFY = 0x06,
+	OF_NAMESPACE = 0,	/* CNS */
+	OF_CONTROLLER = 1,
+	HEALTH = 0x02,		/* a log page, of 512 bytes */
+	PAGE = 4096,
+
+	/* bytes of Identify Namespace: NVM */
+	NSZE = 0,		/* blocks, 8 bytes */
+	FLBAS = 26,		/* which format */
+	DPC_DPS = 28,		/* protection: 28 can, 29 has */
+	DPS = 29,
+	DLFEAT = 33,		/* what is deallocated */
+	NSATTR = 99,		/* bit 0: write-protected */
+	NGUID = 104,		/* and EUI64 behind it: 24 bytes */
+	LBAF = 128,		/* formats, of 4 bytes each */
+
+	/* bytes of Identify Controller: Base */
+	MDTS = 77,		/* most of a transfer: pages, a power of two */
+	ONCS = 520,
+	ONCS_ZEROES = 0x08,
+};
+
+static const unsigned char *
+bytes_at(const unsigned char *page, size_t at)
+{
+	return page + at;
+}
+
+static uint64_t
+little(const unsigned char *b, unsigned n)
+{
+	uint64_t v = 0;
+
+	while (n-- > 0)
+		v = v << 8 | b[n];
+	return v;
+}
+
+/* An admin command that reads; its result, as nvme_judge takes it. */
+static int
+admin(int fd, struct nvme_admin_cmd *c, unsigned char *page, uint32_t len,
+    unsigned timeout)
+{
+	int result;
+
+	memset(page, 0, len);
+	c->addr = (uintptr_t)page;
+	c->data_len = len;
+	c->timeout_ms = timeout;
+	result = ioctl(fd, NVME_IOCTL_ADMIN_CMD, c);
+	return result < 0 ? -errno : result;
+}
+
+static int
+identify(int fd, uint32_t nsid, unsigned cns, unsigned timeout,
+    unsigned char *page)
+{
+	struct nvme_admin_cmd c = { .opcode = IDENTIFY, .nsid = nsid,
+		.cdw10 = cns };
+
+	return admin(fd, &c, page, PAGE, timeout);
+}
+
+/* The four bytes of the format that is in use; more than 16 have two parts. */
+static const unsigned char *
+format_of(const unsigned char *page)
+{
+	unsigned flbas = page[FLBAS], i = (flbas & 0x0f) | (flbas >> 1 & 0x30);
+
+	return bytes_at(page, LBAF + 4 * (size_t)i);
+}
+
+static void
+note_form(struct nvme_disk *d, const unsigned char *page)
+{
+	memset(d->form, 0, sizeof(d->form));
+	memcpy(d->form, page + NSZE, 8);
+	d->form[8] = page[FLBAS];
+	d->form[9] = page[DPS];
+	memcpy(d->form + 10, format_of(page), 4);
+	memcpy(d->form + 14, page + NGUID, 24);
+}
+
+/*
+ * Blocks may have metadata.  Eight bytes of protection information the disk
+ * makes and checks by itself; all else would be lost, and a command that has no
+ * place for it would write to where it should not.
+ */
+static int
+check_metadata(struct nvme_disk *d, const unsigned char *page,
+    const char *name, struct fault *f)
+{
+	unsigned bytes = (unsigned)little(format_of(page), 2);
+	bool in_line = (page[FLBAS] & 0x10) != 0;
+
+	d->protection = bytes > 0 ? page[DPS] & 7 : 0;
+	if (bytes == 0 || (bytes == 8 && d->protection >= 1 &&
+	    d->protection <= 3 && !in_line))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s: its blocks have %u bytes of "
+	    "metadata each%s, which pardd does not copy; nvme format makes "
+	    "blocks without", name, bytes, in_line ? ", in line with the data "
+	    "(extended LBA)" : "");
+}
+
+static int
+take_namespace(struct nvme_disk *d, const unsigned char *page,
+    const char *name, struct fault *f)
+{
+	unsigned shift = format_of(page)[2];
+
+	d->blocks = little(page + NSZE, 8);
+	if (shift < 9 || shift > 16 || d->blocks >= (uint64_t)INT64_MAX >>
+	    shift)
+		return fault_set(f, STATUS_FILE, "%s says it has %llu blocks "
+		    "of 2^%u bytes: no use for a copy", name,
+		    (unsigned long long)d->blocks, shift);
+	d->block = 1U << shift;
+	d->zeros = (page[DLFEAT] & 7) == 1;
+	d->frees_zeros = d->zeros && (page[DLFEAT] & 8) != 0;
+	d->protected = (page[NSATTR] & 1) != 0;
+	note_form(d, page);
+	return check_metadata(d, page, name, f);
+}
+
+/* A page of it is the least that there is, 4 KiB: the real one is not told. */
+static void
+take_controller(struct nvme_disk *d, const unsigned char *page)
+{
+	unsigned mdts = page[MDTS];
+
+	d->most = mdts > 0 && mdts < 20 ? (uint64_t)PAGE << mdts : 0;
+	d->has_zeroes = (page[ONCS] & ONCS_ZEROES) != 0;
+}
+
+static int
+refused(const char *name, int result, struct fault *f)
+{
+	struct nvme_reply r;
+
+	if (result == -ENOTTY || result == -EINVAL || result == -ENOSYS)
+		return fault_set(f, STATUS_FILE, "%s takes no NVMe commands; "
+		    "is it an NVMe disk?", name);
+	nvme_judge(&r, OP_READ, result);
+	if (r.why[0] == '\0')
+		return fault_errno(f, r.err, "%s: Identify failed", name);
+	return fault_set(f, r.status != 0 ? r.status : STATUS_FILE,
+	    "%s: Identify failed: %s", name, r.why);
+}
+
+static int
+ask(int fd, unsigned timeout, const char *name, struct nvme_disk *d,
+    unsigned char *page, struct fault *f)
+{
+	int id = ioctl(fd, NVME_IOCTL_ID), result;
+
+	if (id < 0)
+		return refused(name, -errno, f);
+	d->nsid = (uint32_t)id;
+	result = identify(fd, d->nsid, OF_NAMESPACE, timeout, page);
+	if (result != 0)
+		return refused(name, result, f);
+	if (take_namespace(d, page, name, f) != 0)
+		return -1;
+	result = identify(fd, 0, OF_CONTROLLER, timeout, page);
+	if (result != 0)
+		return refused(name, result, f);
+	take_controller(d, page);
+	return 0;
+}
+
+int
+nvme_ask(int fd, unsigned timeout, const char *name, struct nvme_disk *d,
+    struct fault *f)
+{
+	unsigned char *page = aligned_alloc(PAGE, PAGE);
+	int failed;
+
+	*d = (struct nvme_disk){ .nsid = 0 };
+	if (page == NULL)
+		return fault_errno(f, ENOMEM, "%s", name);
+	failed = ask(fd, timeout, name, d, page, f);
+	free(page);
+	return failed;
+}
+
+int
+nvme_kept(int fd, unsigned timeout, const char *name,
+    const struct nvme_disk *d, struct fault *f)
+{
+	unsigned char *page = aligned_alloc(PAGE, PAGE);
+	struct nvme_disk now;
+	int result;
+
+	if (page == NULL)
+		return fault_errno(f, ENOMEM, "%s", name);
+	result = identify(fd, d->nsid, OF_NAMESPACE, timeout, page);
+	note_form(&now, page);
+	free(page);
+	if (result != 0 || memcmp(now.form, d->form, sizeof(d->form)) == 0)
+		return 0;	/* or it does not tell */
+	return fault_set(f, status_errno(ENODEV), "%s was formatted anew, or "
+	    "is another, since the copy began", name);
+}
+
+bool
+nvme_power(int fd, unsigned timeout, struct nvme_power *p)
+{
+	unsigned char *page = aligned_alloc(PAGE, PAGE);
+	struct nvme_admin_cmd c = { .opcode = GET_LOG_PAGE,
+		.nsid = 0xffffffff, .cdw10 = HEALTH | (512 / 4 - 1) << 16 };
+	bool told = page != NULL && admin(fd, &c, page, 512, timeout) == 0;
+
+	if (told) {
+		memcpy(p->count, page + 112, 16);	/* power cycles */
+		memcpy(p->count + 16, page + 144, 16);	/* unsafe shutdowns */
+	}
+	free(page);
+	return told;
+}
