@@ -174,11 +174,14 @@ finish(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 
 	if (out->signal == 0)
 		damage_make(&out->damage, p, &out->map);
+	outputs_look(rec, out);
 	close_ends(src, dst, &closed);
 	if (out->flush.status == 0)
 		out->flush = closed;
 	outputs_finish(rec, p, out);
 	verdict_judge(p, out);
+	if (!outputs_report(rec, out))
+		verdict_judge(p, out);
 	events_result(ev, p, out);
 	if (!print_room())
 		signals_let();

@@ -108,6 +108,8 @@ enum mode {
 	MODE_JSON,
 };
 
+enum { NOTES_MOST = 16 };
+
 struct opts {
 	int		 argc;		/* the command line itself */
 	char *const	*argv;
@@ -118,6 +120,8 @@ struct opts {
 	int64_t		 mends;		/* retries=, for verify= */
 	unsigned	 bytes;		/* FLAG_ of numbers with B */
 	const char	*shell;		/* of --completion= */
+	const char	*note_text[NOTES_MOST];	/* all of note= */
+	unsigned	 notes;
 #define NAME(name, field, ...)		const char *field;
 #define NUMBER(name, field, ...)	int64_t field;
 #define WORDS(name, field, ...)		unsigned field;

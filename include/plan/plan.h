@@ -14,8 +14,14 @@
 
 struct remarks;
 struct hash;
+struct map;
 struct ranges;
 struct used;
+
+struct saved {			/* whom a rescue tells that its map was saved */
+	void (*tell)(void *arg, struct map *);
+	void	*arg;
+};
 
 struct plan {
 	const struct opts *opts;
@@ -56,6 +62,8 @@ struct plan {
 	struct hash	*hash;		/* of what is copied, or NULL */
 	struct ranges	*ranges;	/* and their digests, or NULL */
 	const struct used *used;	/* what file systems use, or NULL */
+	const struct saved *saved;	/* by the thread that saves it, or
+					 * NULL */
 };
 
 enum { READ_BACK_MOST = 64 << 10 };	/* bytes, of a unit that is read back */

@@ -5,6 +5,8 @@
 #ifndef PARDD_OUTPUTS_H
 #define PARDD_OUTPUTS_H
 
+#include <stdbool.h>
+
 #include "base/fault.h"
 #include "base/newfile.h"
 #include "copy/outcome.h"
@@ -16,6 +18,7 @@
 struct outputs {			/* the main thread's */
 	struct hash	*hash;
 	struct newfile	 hashfile, profile;
+	struct report	*report;	/* or NULL */
 	struct ranges	 ranges;
 	struct used	 used;	/* what it is limited to */
 	const struct layout *layout;	/* for the plan, or NULL */
@@ -41,6 +44,15 @@ int outputs_start(struct outputs *, struct fault *f);
  * in out->outputs.
  */
 void outputs_finish(struct outputs *, const struct plan *, struct outcome *);
+
+/* Before that, with the ends still open: what the report is to say of them. */
+void outputs_look(struct outputs *, struct outcome *);
+
+/*
+ * Once it is judged: write the report.  False where that cannot be done, and it
+ * stands in out->outputs, to be judged again.
+ */
+bool outputs_report(struct outputs *, struct outcome *);
 
 /* Give the files up; workers that still run know nothing of them. */
 void outputs_abandon(struct outputs *);

@@ -274,12 +274,25 @@ words_set(struct opts *o, const struct row *row, const char *arg,
 	}
 }
 
+/* The one name that may be given again. */
+static int
+note_add(struct opts *o, const char *text, struct fault *f)
+{
+	if (o->notes == NOTES_MOST)
+		return fault_set(f, STATUS_USAGE, "note=%s: there are %d "
+		    "already, and no more are taken", text, NOTES_MOST);
+	o->note_text[o->notes++] = o->note = text;
+	return 0;
+}
+
 static int
 name_set(struct opts *o, const struct row *row, const char *arg,
     const char *text, struct fault *f)
 {
 	const char **name = member(o, row);
 
+	if (*text != '\0' && name == &o->note)
+		return note_add(o, text, f);
 	if (*name != NULL)
 		return fault_set(f, STATUS_USAGE, "%s: %s= is given twice",
 		    arg, row->name);
@@ -655,6 +668,11 @@ misspelt(const struct opts *o)
 	    is_dash(o->log))
 		return "- is standard input or output for if=, of= and json= "
 		    "only; for a file of that name write ./-";
+	if (o->report != NULL && !ends_in(o->report, ".html") &&
+	    !ends_in(o->report, ".svg"))
+		return "report= takes a name that ends in .html or .svg";
+	if (o->note != NULL && o->report == NULL)
+		return "note= is a line for report=FILE.html";
 	if (o->profile != NULL && !known_profile(o->profile))
 		return "profile= takes a name that ends in .csv, .json or "
 		    ".svg";

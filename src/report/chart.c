@@ -10,6 +10,7 @@
 #include "chart.h"
 
 #include "base/number.h"
+#include "markup.h"
 
 enum {				/* pixels, unless it says otherwise */
 	WIDTH = 960,
@@ -37,24 +38,6 @@ struct panel {			/* where values lie: pixels, top down */
 };
 
 /* --- pieces ------------------------------------------------------------- */
-
-/* Names may hold anything: XML's own signs, and bytes that are no ASCII. */
-static void
-put_text(FILE *out, const char *text, size_t most)
-{
-	const unsigned char *c = (const unsigned char *)text;
-	size_t n;
-
-	for (n = 0; *c != '\0' && n < most; c++, n++)
-		if (*c == '<' || *c == '>' || *c == '&' || *c == '"')
-			fprintf(out, "&#%d;", *c);
-		else if (*c >= 0x20 && *c < 0x7f)
-			fputc(*c, out);
-		else
-			fprintf(out, "\\x%02X", *c);
-	if (*c != '\0')
-		fputs("...", out);
-}
 
 static double
 at_x(const struct panel *pa, double x)
@@ -339,7 +322,7 @@ draw_end(FILE *out, const struct plan *p, enum series s,
 	make_columns(&c, r, extent);
 	fprintf(out, "<text x=\"%d\" y=\"%.1f\" class=\"head\" fill=\"%s\">"
 	    "%s: ", LEFT, y + 16, colours[s], profile_series(s));
-	put_text(out, s == SERIES_SOURCE ? p->src->name : p->dst->name,
+	markup_text(out, s == SERIES_SOURCE ? p->src->name : p->dst->name,
 	    NAME_MOST);
 	fputs("</text>\n", out);
 	draw_rates(&pa, &c, colours[s]);
@@ -466,9 +449,9 @@ title(FILE *out, const struct profile *pr, const struct gauge *sum,
 	gmtime_r(&pr->started.tv_sec, &tm);
 	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	fprintf(out, "<text x=\"%d\" y=\"30\" class=\"title\">", LEFT);
-	put_text(out, pr->p->src->name, NAME_MOST);
+	markup_text(out, pr->p->src->name, NAME_MOST);
 	fputs(" to ", out);
-	put_text(out, pr->p->dst->name, NAME_MOST);
+	markup_text(out, pr->p->dst->name, NAME_MOST);
 	fprintf(out, "</text>\n<text x=\"%d\" y=\"50\">%s: %s in %.3f s, "
 	    "%s/s, %u workers, transfers of %s</text>\n", LEFT, date,
 	    number_si(size, sizeof(size), (double)bytes), seconds,

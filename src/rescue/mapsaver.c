@@ -519,6 +519,8 @@ keep(void *arg)
 			k->unsaved = f;
 			k->settled = true;
 		}
+		if (f.status == 0 && job->p->saved != NULL)
+			job->p->saved->tell(job->p->saved->arg, &job->map);
 	}
 }
 

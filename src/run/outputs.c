@@ -11,6 +11,7 @@
 #include "report/hashfile.h"
 #include "report/manifest_file.h"
 #include "report/profile.h"
+#include "report/report_file.h"
 
 int
 outputs_load(struct outputs *r, const struct opts *o, struct fault *f)
@@ -32,12 +33,14 @@ outputs_open(struct outputs *r, struct plan *p, struct fault *f)
 	    names_newfile(&r->hashfile, p, f) != 0 ||
 	    newfile_open(&r->profile, "profile", p->opts->profile, f) != 0 ||
 	    names_newfile(&r->profile, p, f) != 0 ||
+	    report_file_open(&r->report, p, f) != 0 ||
 	    ranges_open(&r->ranges, p, f) != 0)
 		return -1;
 	p->hash = r->hash;
 	if (p->used != NULL)
 		hash_gaps(r->hash, p->used->free.seg, p->used->free.n,
 		    p->src_off);
+	p->saved = report_file_saved(r->report);
 	return 0;
 }
 
@@ -46,7 +49,8 @@ outputs_start(struct outputs *r, struct fault *f)
 {
 	if (newfile_hold(&r->hashfile, f) != 0 ||
 	    newfile_hold(&r->profile, f) != 0 ||
-	    newfile_hold(&r->ranges.file, f) != 0)
+	    newfile_hold(&r->ranges.file, f) != 0 ||
+	    report_file_start(r->report, f) != 0)
 		return -1;
 	return hash_start(r->hash, f);
 }
@@ -112,11 +116,30 @@ outputs_finish(struct outputs *r, const struct plan *p, struct outcome *out)
 }
 
 void
+outputs_look(struct outputs *r, struct outcome *out)
+{
+	report_file_look(r->report, out);
+}
+
+bool
+outputs_report(struct outputs *r, struct outcome *out)
+{
+	struct fault f;
+
+	if (report_file_write(r->report, out, &f) == 0)
+		return true;
+	if (out->outputs.status == 0)
+		out->outputs = f;
+	return false;
+}
+
+void
 outputs_abandon(struct outputs *r)
 {
 	newfile_close(&r->ranges.file);
 	newfile_close(&r->profile);
 	newfile_close(&r->hashfile);
+	report_file_abandon(r->report);
 }
 
 void
@@ -126,4 +149,5 @@ outputs_close(struct outputs *r)
 	ranges_close(&r->ranges);
 	used_free(&r->used);
 	hash_close(r->hash);
+	report_file_close(r->report);
 }

@@ -1,0 +1,49 @@
+/*
+ * A map of any length as so many cells.  What is worst shows: one bad block of
+ * a terabyte is a bad cell.
+ */
+#include "report/cells.h"
+
+#include <string.h>
+
+/* From what is of no concern to what is lost. */
+static unsigned
+badness(char status)
+{
+	static const char order[] = { OUTSIDE, FINISHED, UNTRIED, CLAIMED,
+		UNTRIMMED, UNSCRAPED, BAD };
+	const char *at = memchr(order, status, sizeof(order));
+
+	return at != NULL ? (unsigned)(at - order) + 1 : 0;
+}
+
+static size_t
+cell_of(uint64_t off, size_t n, uint64_t length)
+{
+	return (size_t)((unsigned __int128)off * n / length);
+}
+
+void
+cells_fill(char *cell, size_t n, const struct seg *seg, size_t n_seg,
+    uint64_t length)
+{
+	size_t i, at, last;
+
+	memset(cell, 0, n);
+	for (i = 0; i < n_seg; i++) {
+		const struct seg *s = &seg[i];
+
+		if (s->len == 0 || s->off >= length)
+			continue;
+		last = cell_of(s->off + s->len - 1, n, length);
+		if (length < n)		/* up to where the next byte begins */
+			last = cell_of(s->off + s->len, n, length) - 1;
+		for (at = cell_of(s->off, n, length); at <= last && at < n;
+		    at++)
+			if (badness((char)s->status) > badness(cell[at]))
+				cell[at] = (char)s->status;
+	}
+	for (at = 0; at < n; at++)
+		if (cell[at] == 0)
+			cell[at] = UNTRIED;
+}

@@ -1,0 +1,62 @@
+/*
+ * What stands in a report, as it is when it is written.  No other folder
+ * includes this.
+ */
+#ifndef PARDD_REPORT_DATA_H
+#define PARDD_REPORT_DATA_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "copy/outcome.h"
+#include "disk/disk.h"
+#include "map/map.h"
+#include "part/volumes.h"
+#include "plan/plan.h"
+
+enum { SAMPLES = 512 };
+
+struct sample {			/* of the progress, over all runs */
+	unsigned run;		/* which of them, from 1 on */
+	double	 seconds;	/* of all runs so far */
+	uint64_t finished, bad;	/* bytes */
+};
+
+struct report_data {
+	const struct plan *p;
+	struct outcome	*out;		/* NULL: it is under way */
+	struct disk	 disk[2];	/* source, target */
+	bool		 is_disk[2];
+	struct volumes	 volumes;
+	struct timespec	 started, now;
+	double		 seconds;	/* of this run */
+	struct sample	 sample[SAMPLES];
+	size_t		 samples;
+	struct seg	*seg;		/* the map */
+	size_t		 segs;
+	uint64_t	 length;	/* bytes, of the map */
+	struct map_totals total;
+};
+
+/* What is to be read first: "complete, flushed", or how far it has come. */
+const char *report_verdict(char *text, size_t room,
+    const struct report_data *);
+
+/* The next range of the map of a status from seg[*i] on, joined; or false. */
+bool report_range(const struct report_data *, size_t *i, enum seg_status,
+    struct seg *got);
+
+/* The pictures, in an svg element of their own each; and both in a file. */
+void report_draw_map(FILE *, const struct report_data *);
+void report_draw_progress(FILE *, const struct report_data *);
+void report_svg(FILE *, const struct report_data *);
+
+/* The page. */
+void report_html(FILE *, const struct report_data *);
+
+/* The progress as a comment that a later run reads, and that way back. */
+void report_put_samples(FILE *, const struct report_data *);
+void report_get_samples(struct report_data *, const char *text);
+
+#endif

@@ -1,0 +1,250 @@
+/*
+ * report=: when it is written, and what it remembers.
+ *
+ * While a rescue runs it is written by the thread that saves the map, after
+ * each save; at the end by the main thread, when that one is gone.  Only when
+ * the main thread leaves early may both be at it: "busy" is taken by who
+ * writes, and for good by who leaves, and nobody waits for it.
+ *
+ * The progress of runs before stands in the file, as a comment, with a digest
+ * of what was copied, so that another disk's report is not gone on with.  It is
+ * read with as little trust as any file.
+ */
+#include "report/report_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/newfile.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "plan/names.h"
+#include "report_data.h"
+
+enum { HEAD_MOST = 64 << 10 };	/* bytes, within which the progress stands */
+
+struct report {
+	struct newfile	 file;
+	struct saved	 saved;
+	struct report_data data;
+	double		 began;		/* clock_seconds */
+	double		 before;	/* seconds, of runs before */
+	unsigned	 run;
+	atomic_bool	 busy;
+};
+
+static bool
+rescues(const struct plan *p)
+{
+	return p->opts->map != NULL && p->opts->compare == 0;
+}
+
+/* --- the progress ------------------------------------------------------- */
+
+/* Too many: every second one will do. */
+static void
+thin(struct report_data *d)
+{
+	size_t i;
+
+	for (i = 0; i < SAMPLES / 2; i++)
+		d->sample[i] = d->sample[2 * i + 1];
+	d->samples = SAMPLES / 2;
+}
+
+static void
+sample(struct report *r)
+{
+	struct report_data *d = &r->data;
+
+	if (d->samples == SAMPLES)
+		thin(d);
+	d->sample[d->samples++] = (struct sample){ .run = r->run,
+		.seconds = r->before + d->seconds,
+		.finished = d->total.finished, .bad = d->total.bad };
+}
+
+/* What the file that is there says, if it is one of ours. */
+static void
+remember(struct report *r)
+{
+	struct report_data *d = &r->data;
+	char *text = calloc(1, HEAD_MOST + 1);
+	struct stat st;
+	int fd;
+
+	fd = text == NULL ? -1 : openat(r->file.dir, r->file.base, O_RDONLY |
+	    O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    read(fd, text, HEAD_MOST) > 0)
+		report_get_samples(d, text);
+	if (fd >= 0)
+		close(fd);
+	free(text);
+	r->run = 1;
+	if (d->samples == 0)
+		return;
+	r->run = d->sample[d->samples - 1].run + 1;
+	r->before = d->sample[d->samples - 1].seconds;
+}
+
+/* --- writing ------------------------------------------------------------ */
+
+/* The map and the clock as they are now. */
+static int
+gather(struct report *r, struct map *map)
+{
+	struct report_data *d = &r->data;
+
+	free(d->seg);
+	d->segs = map_copy(map, &d->seg);
+	if (d->seg == NULL)
+		return ENOMEM;
+	d->total = map_totals(map);
+	d->length = d->total.end;
+	d->seconds = clock_seconds() - r->began;
+	clock_gettime(CLOCK_REALTIME, &d->now);
+	return 0;
+}
+
+static int
+write_file(struct report *r, struct fault *f)
+{
+	const char *end = strrchr(r->file.path, '.');
+
+	if (newfile_hold(&r->file, f) != 0 || newfile_begin(&r->file, f) != 0)
+		return -1;
+	if (strcmp(end, ".svg") == 0)
+		report_svg(r->file.out, &r->data);
+	else
+		report_html(r->file.out, &r->data);
+	return newfile_end(&r->file, 0, f);
+}
+
+/* Where nothing keeps what was read from being looked at meanwhile. */
+static void
+look_early(struct report *r, struct map *map)
+{
+	struct report_data *d = &r->data;
+
+	if (d->volumes.n == 0 && (d->p->dst->kind == END_FILE ||
+	    d->p->dst->kind == END_BLOCK))
+		volumes_rescued(&d->volumes, d->p, map);
+}
+
+/* The map was saved.  What cannot be written now may be at the end. */
+static void
+saved(void *arg, struct map *map)
+{
+	struct report *r = arg;
+	struct fault f;
+
+	if (atomic_exchange(&r->busy, true))
+		return;
+	if (gather(r, map) == 0) {
+		look_early(r, map);
+		sample(r);
+		(void)write_file(r, &f);
+		(void)newfile_hold(&r->file, &f);	/* still ours */
+	}
+	r->busy = false;
+}
+
+/* --- the life of it ----------------------------------------------------- */
+
+int
+report_file_open(struct report **made, const struct plan *p, struct fault *f)
+{
+	const char *path = p->opts->report;
+	struct report *r;
+
+	*made = NULL;
+	if (path == NULL)
+		return 0;
+	r = calloc(1, sizeof(*r));
+	if (r == NULL)
+		return fault_errno(f, ENOMEM, "report=%s", path);
+	r->data.p = p;
+	r->saved = (struct saved){ .tell = saved, .arg = r };
+	if (newfile_open(&r->file, "report", path, f) == 0 &&
+	    names_newfile(&r->file, p, f) == 0) {
+		*made = r;
+		return 0;
+	}
+	newfile_close(&r->file);
+	free(r);
+	return -1;
+}
+
+const struct saved *
+report_file_saved(const struct report *r)
+{
+	return r != NULL ? &r->saved : NULL;
+}
+
+int
+report_file_start(struct report *r, struct fault *f)
+{
+	struct report_data *d;
+
+	if (r == NULL)
+		return 0;
+	if (newfile_hold(&r->file, f) != 0)
+		return -1;
+	d = &r->data;
+	d->is_disk[0] = endpoint_disk(d->p->src, &d->disk[0]);
+	d->is_disk[1] = endpoint_disk(d->p->dst, &d->disk[1]);
+	r->began = clock_seconds();
+	clock_gettime(CLOCK_REALTIME, &d->started);
+	r->run = 1;
+	if (rescues(d->p))
+		remember(r);
+	else
+		volumes_of_source(&d->volumes, d->p);
+	return 0;
+}
+
+void
+report_file_look(struct report *r, struct outcome *out)
+{
+	if (r == NULL || !rescues(r->data.p))
+		return;
+	volumes_free(&r->data.volumes);
+	volumes_rescued(&r->data.volumes, r->data.p, &out->map);
+}
+
+int
+report_file_write(struct report *r, struct outcome *out, struct fault *f)
+{
+	if (r == NULL)
+		return 0;
+	r->data.out = out;
+	if (gather(r, &out->map) != 0)
+		return fault_errno(f, ENOMEM, "report=%s", r->file.path);
+	sample(r);
+	return write_file(r, f);
+}
+
+void
+report_file_abandon(struct report *r)
+{
+	if (r != NULL && !atomic_exchange(&r->busy, true))
+		newfile_close(&r->file);
+}
+
+void
+report_file_close(struct report *r)
+{
+	if (r == NULL)
+		return;
+	newfile_close(&r->file);
+	volumes_free(&r->data.volumes);
+	free(r->data.seg);
+	free(r);
+}

@@ -1,0 +1,515 @@
+/*
+ * The page of a report: one file, without scripts and without anything from
+ * elsewhere.  First the verdict, then the pictures, then tables with all that
+ * the pictures show, so that it reads on paper and aloud, too.
+ */
+#include "report_data.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/number.h"
+#include "base/shell.h"
+#include "config.h"
+#include "digest/hash.h"
+#include "markup.h"
+#include "part/used.h"
+
+typedef unsigned long long ull;
+
+enum {
+	ROWS_MOST = 4096,	/* of ranges; the map's file has all */
+	CELL_MOST = 4096,	/* bytes of a text */
+};
+
+/* --- tables ------------------------------------------------------------- */
+
+static void
+table_begin(FILE *out, const char *caption, const char *const *heads)
+{
+	fprintf(out, "<table>\n<caption>%s</caption>\n", caption);
+	if (heads == NULL)
+		return;
+	fputs("<tr>", out);
+	for (; *heads != NULL; heads++)
+		fprintf(out, "<th scope=\"col\">%s</th>", *heads);
+	fputs("</tr>\n", out);
+}
+
+static void __attribute__((format(printf, 2, 3)))
+cell(FILE *out, const char *fmt, ...)
+{
+	char text[CELL_MOST] = "";
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fputs("<td>", out);
+	markup_text(out, text, sizeof(text));
+	fputs("</td>", out);
+}
+
+static void
+number(FILE *out, uint64_t n)
+{
+	fprintf(out, "<td class=\"n\">%llu</td>", (ull)n);
+}
+
+/* A row of a thing and what it is; none for what is not known. */
+static void __attribute__((format(printf, 3, 4)))
+fact(FILE *out, const char *what, const char *fmt, ...)
+{
+	char text[CELL_MOST] = "";
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (text[0] == '\0')
+		return;
+	fprintf(out, "<tr><th scope=\"row\">%s</th>", what);
+	cell(out, "%s", text);
+	fputs("</tr>\n", out);
+}
+
+static void
+table_end(FILE *out)
+{
+	fputs("</table>\n", out);
+}
+
+/* --- the ends ----------------------------------------------------------- */
+
+static void
+disk_facts(FILE *out, const struct disk *d)
+{
+	char by_id[NAME_MAX + 1] = "";
+
+	if (d->node != 0)
+		disk_by_id(d->node, by_id, sizeof(by_id));
+	fact(out, "Vendor", "%s", d->vendor);
+	fact(out, "Model", "%s", d->model);
+	fact(out, "Serial number", "%s", d->serial);
+	fact(out, "WWN", "%s", d->wwn);
+	fact(out, "Transport", "%s%s", d->transport, d->removable ?
+	    ", removable" : "");
+	fact(out, "Name by id", "%s", by_id);
+	if (d->physical > 0)
+		fact(out, "Physical block", "%u bytes", d->physical);
+	if (d->partition > 0)
+		fact(out, "Partition", "%d of %s", d->partition,
+		    d->whole_name);
+	fact(out, "Lies on", "%s", d->backing);
+}
+
+static void
+end_table(FILE *out, const struct report_data *d, bool target)
+{
+	const struct endpoint *ep = target ? d->p->dst : d->p->src;
+	uint64_t off = target ? d->p->dst_off : d->p->src_off;
+	int64_t whole = ep->part > 0 ? ep->whole : ep->size;
+	char size[32];
+
+	table_begin(out, target ? "Target" : "Source", NULL);
+	fact(out, "Name", "%s%s", ep->within, ep->name);
+	fact(out, "Kind", "%s%s", endpoint_kind(ep)->text, ep->absent ?
+	    ", created by this run" : "");
+	if (whole >= 0 && !ep->absent && endpoint_holds(ep))
+		fact(out, target ? "Size before" : "Size", "%lld bytes (%s)",
+		    (long long)whole, number_si(size, sizeof(size),
+		    (double)whole));
+	if (ep->block > 0)
+		fact(out, "Logical block", "%u bytes", ep->block);
+	if (d->is_disk[target])
+		disk_facts(out, &d->disk[target]);
+	fact(out, "From byte", "%llu", (ull)off);
+	table_end(out);
+}
+
+/* --- what became of it -------------------------------------------------- */
+
+static void
+totals_table(FILE *out, const struct report_data *d)
+{
+	const struct { const char *what; uint64_t bytes; } rows[] = {
+		{ "Finished", d->total.finished },
+		{ "Not tried", d->total.untried + d->total.claimed },
+		{ "Failed, not looked into", d->total.failed },
+		{ "Unreadable", d->total.bad },
+		{ "Not wanted (domain=)", d->total.outside },
+	};
+	char size[32];
+	size_t i;
+
+	table_begin(out, "The copy in bytes", NULL);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (rows[i].bytes > 0 || i == 0)
+			fact(out, rows[i].what, "%llu (%s)",
+			    (ull)rows[i].bytes, number_si(size, sizeof(size),
+			    (double)rows[i].bytes));
+	table_end(out);
+}
+
+static const char *
+state_of(enum seg_status status)
+{
+	return status == BAD ? "unreadable" : status == UNTRIMMED ?
+	    "failed, not trimmed" : "failed, not scraped";
+}
+
+/* What could not be read, or was not looked into to the end. */
+static void
+ranges_table(FILE *out, const struct report_data *d)
+{
+	static const enum seg_status what[] = { BAD, UNSCRAPED, UNTRIMMED };
+	static const char *const heads[] = { "First byte", "Last byte",
+		"Bytes", "State", NULL };
+	size_t k, i, n = 0;
+	struct seg s;
+
+	if (d->total.bad + d->total.failed == 0)
+		return;
+	fputs("<h2>Unreadable ranges of the source</h2>\n", out);
+	table_begin(out, "Positions on the source", heads);
+	for (k = 0; k < sizeof(what) / sizeof(what[0]); k++)
+		for (i = 0; report_range(d, &i, what[k], &s);) {
+			if (n++ >= ROWS_MOST)
+				continue;
+			fputs("<tr>", out);
+			number(out, d->p->src_off + s.off);
+			number(out, d->p->src_off + s.off + s.len - 1);
+			number(out, s.len);
+			cell(out, "%s", state_of(what[k]));
+			fputs("</tr>\n", out);
+		}
+	table_end(out);
+	if (n > ROWS_MOST)
+		fprintf(out, "<p>And %zu ranges more; the map has all.</p>\n",
+		    n - ROWS_MOST);
+}
+
+static void
+differ_table(FILE *out, const struct report_data *d)
+{
+	static const char *const heads[] = { "First byte", "Last byte",
+		"Bytes", NULL };
+	struct map *differ = d->out != NULL && d->out->differ.ready ?
+	    &d->out->differ : NULL;
+	struct seg s = { .off = 0 };
+	size_t n;
+
+	if (differ == NULL || map_totals(differ).bad == 0)
+		return;
+	fputs("<h2>Ranges that differ</h2>\n", out);
+	table_begin(out, "Positions on the source", heads);
+	for (n = 0; map_next(differ, s.off + s.len, BAD, &s) && n < ROWS_MOST;
+	    n++) {
+		fputs("<tr>", out);
+		number(out, d->p->src_off + s.off);
+		number(out, d->p->src_off + s.off + s.len - 1);
+		number(out, s.len);
+		fputs("</tr>\n", out);
+	}
+	table_end(out);
+}
+
+/* --- partitions and file systems ---------------------------------------- */
+
+static uint64_t
+lost_in(const struct report_data *d, uint64_t off, uint64_t len)
+{
+	uint64_t first = d->p->src_off, lost = 0, from, to;
+	size_t i;
+
+	for (i = 0; i < d->segs; i++) {
+		const struct seg *s = &d->seg[i];
+
+		if (s->status != BAD && s->status != UNTRIMMED &&
+		    s->status != UNSCRAPED)
+			continue;
+		from = first + s->off > off ? first + s->off : off;
+		to = first + s->off + s->len < off + len ?
+		    first + s->off + s->len : off + len;
+		lost += to > from ? to - from : 0;
+	}
+	return lost;
+}
+
+static void
+volumes_table(FILE *out, const struct report_data *d)
+{
+	static const char *const heads[] = { "Partition", "File system",
+		"Label", "First byte", "Bytes", "Unreadable bytes", NULL };
+	size_t i;
+
+	if (d->volumes.n == 0)
+		return;
+	fputs("<h2>Partitions and file systems of the source</h2>\n", out);
+	table_begin(out, d->volumes.table[0] != '\0' ? d->volumes.table :
+	    "No partition table", heads);
+	for (i = 0; i < d->volumes.n; i++) {
+		const struct volume_row *v = &d->volumes.row[i];
+
+		fputs("<tr>", out);
+		if (v->number > 0)
+			cell(out, "%u", v->number);
+		else
+			cell(out, "none");
+		cell(out, "%s", v->type[0] != '\0' ? v->type : "not known");
+		cell(out, "%s", v->label);
+		number(out, v->off);
+		number(out, v->len);
+		number(out, lost_in(d, v->off, v->len));
+		fputs("</tr>\n", out);
+	}
+	table_end(out);
+}
+
+/* What used= has done with the file systems. */
+static void
+used_table(FILE *out, const struct report_data *d)
+{
+	static const char *const heads[] = { "File system", "Used bytes",
+		"Free bytes", "Treated", NULL };
+	static const char *const treated[] = {
+		[TREATED_USED] = "what is free is left out",
+		[TREATED_WHOLE] = "copied whole",
+		[TREATED_ORDERED] = "what is free comes last",
+	};
+	const struct used *u = d->p->used;
+	const struct used_fs *fs;
+	char name[256];
+
+	if (u == NULL)
+		return;
+	fputs("<h2>What file systems use</h2>\n", out);
+	table_begin(out, "By used=", heads);
+	for (fs = u->fs; fs < u->fs + u->n; fs++) {
+		fputs("<tr>", out);
+		cell(out, "%s", used_name(name, sizeof(name), fs));
+		number(out, fs->used);
+		number(out, fs->free);
+		cell(out, "%s%s%s", treated[fs->treated],
+		    fs->reason[0] != '\0' ? ": " : "", fs->reason);
+		fputs("</tr>\n", out);
+	}
+	table_end(out);
+}
+
+/* Commands that name the files hit. */
+static void
+damage_list(FILE *out, const struct report_data *d)
+{
+	const struct damage_area *a;
+	size_t i;
+	bool any = false;
+
+	for (i = 0; d->out != NULL && i < d->out->damage.n; i++) {
+		a = &d->out->damage.area[i];
+		if (a->command == NULL)
+			continue;
+		if (!any)
+			fputs("<h2>Which files are hit</h2>\n", out);
+		any = true;
+		fputs("<p>", out);
+		if (a->number > 0)
+			fprintf(out, "Partition %u, ", a->number);
+		fprintf(out, "%llu bytes in %llu range%s; this names the "
+		    "files%s:</p>\n<pre>", (ull)a->bytes, (ull)a->ranges,
+		    a->ranges == 1 ? "" : "s", a->more > 0 ? " that the first "
+		    "of them hit" : "");
+		markup_text(out, a->command, SIZE_MAX);
+		fputs("</pre>\n", out);
+	}
+}
+
+/* --- the run ------------------------------------------------------------ */
+
+static void
+digests_table(FILE *out, const struct report_data *d)
+{
+	const struct hash_sum *sum;
+	size_t n, i;
+
+	if (d->out == NULL || d->p->hash == NULL)
+		return;
+	sum = hash_digests(d->p->hash, &n);
+	if (n == 0)
+		return;
+	fputs("<h2>Digests</h2>\n", out);
+	table_begin(out, d->out->tally.lost > 0 ? "Of what was copied, with "
+	    "zeros for what could not be read" : "Of what was copied", NULL);
+	for (i = 0; i < n; i++)
+		fact(out, sum[i].name, "%s%s", sum[i].hex[0] != '\0' ?
+		    sum[i].hex : "none: not all was copied",
+		    sum[i].hex[0] == '\0' || sum[i].expected == NULL ? "" :
+		    sum[i].differs ? ", NOT as expected" : ", as expected");
+	table_end(out);
+}
+
+static const char *
+when(char text[40], const struct timespec *t)
+{
+	struct tm tm;
+
+	localtime_r(&t->tv_sec, &tm);
+	strftime(text, 40, "%Y-%m-%d %H:%M:%S %z", &tm);
+	return text;
+}
+
+/* As it may be typed again: name= as it is, a value as a word of a shell. */
+static void
+operand(FILE *out, const char *arg)
+{
+	size_t n = strspn(arg, "abcdefghijklmnopqrstuvwxyz");
+	char *word;
+
+	n = arg[n] == '=' ? n + 1 : 0;
+	n += arg[n] == '-';		/* no option's, or one as it is */
+	n += arg[n] == '-';
+	fprintf(out, " %.*s", (int)n, arg);
+	if (arg[n] == '\0')
+		return;
+	word = shell_word(arg + n);
+	markup_text(out, word != NULL ? word : "...", CELL_MOST);
+	free(word);
+}
+
+static void
+command_row(FILE *out, const struct opts *o)
+{
+	int i;
+
+	fputs("<tr><th scope=\"row\">Command</th><td><code>pardd", out);
+	for (i = 1; i < o->argc; i++)
+		operand(out, o->argv[i]);
+	fputs("</code></td></tr>\n", out);
+}
+
+static void
+run_table(FILE *out, const struct report_data *d)
+{
+	const struct outcome *o = d->out;
+	struct utsname host;
+	char text[40];
+
+	table_begin(out, "The run", NULL);
+	command_row(out, d->p->opts);
+	fact(out, "Program", "pardd %s", PARDD_VERSION);
+	if (uname(&host) == 0)
+		fact(out, "Host", "%s, %s %s, %s", host.nodename, host.sysname,
+		    host.release, host.machine);
+	fact(out, "Begun", "%s", when(text, &d->started));
+	fact(out, o != NULL ? "Ended" : "As of", "%s", when(text, &d->now));
+	fact(out, "Seconds", "%.3f", o != NULL ? o->tally.seconds :
+	    d->seconds);
+	if (o != NULL) {
+		fact(out, "Exit status", "%d", o->verdict.status);
+		fact(out, "Bytes read", "%llu", (ull)o->tally.read);
+		fact(out, "Bytes written", "%llu", (ull)o->tally.written);
+		if (o->tally.verified > 0)
+			fact(out, "Bytes verified", "%llu",
+			    (ull)o->tally.verified);
+		if (o->fault.status != 0)
+			fact(out, "Error", "%s", o->fault.text);
+	}
+	table_end(out);
+}
+
+static void
+notes_list(FILE *out, const struct opts *o)
+{
+	unsigned i;
+
+	if (o->notes == 0)
+		return;
+	fputs("<h2>Notes</h2>\n<ul>\n", out);
+	for (i = 0; i < o->notes; i++) {
+		fputs("<li>", out);
+		markup_note(out, o->note_text[i]);
+		fputs("</li>\n", out);
+	}
+	fputs("</ul>\n", out);
+}
+
+/* --- the page ----------------------------------------------------------- */
+
+static void
+head(FILE *out, const struct report_data *d)
+{
+	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
+	    "<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+	    "content=\"width=device-width, initial-scale=1\">\n<title>pardd: ",
+	    out);
+	markup_text(out, d->p->src->name, 60);
+	fputs(" to ", out);
+	markup_text(out, d->p->dst->name, 60);
+	fputs("</title>\n", out);
+	report_put_samples(out, d);
+	fputs("<style>\n"
+	    "body { font: 15px/1.4 sans-serif; color: #111; background: #fff; "
+	    "max-width: 52em; margin: 1.5em auto; padding: 0 1em; }\n"
+	    "h1 { font-size: 1.5em; overflow-wrap: anywhere; }\n"
+	    "h2 { font-size: 1.15em; margin-top: 1.8em; }\n"
+	    ".verdict { border: 2px solid #111; border-left-width: 12px; "
+	    "padding: .5em .8em; font-weight: bold; overflow-wrap: anywhere; "
+	    "}\n"
+	    ".good { border-color: #2a7a35; } .ill { border-color: #a80f2a; "
+	    "}\n"
+	    "svg { max-width: 100%; height: auto; } svg text { font: 11px "
+	    "sans-serif; }\n"
+	    "table { border-collapse: collapse; margin: .8em 0; }\n"
+	    "caption { text-align: left; font-weight: bold; padding: .2em 0; "
+	    "}\n"
+	    "th, td { border: 1px solid #bbb; padding: .15em .6em; text-align: "
+	    "left; vertical-align: top; overflow-wrap: anywhere; }\n"
+	    "th { background: #f2f2f2; font-weight: normal; white-space: "
+	    "nowrap; }\n"
+	    ".n { text-align: right; font-variant-numeric: tabular-nums; }\n"
+	    "code, pre { font: 13px monospace; overflow-wrap: anywhere; "
+	    "white-space: pre-wrap; }\n"
+	    "@media print { body { margin: 0; max-width: none; } svg, table { "
+	    "break-inside: auto; } h2 { break-after: avoid; } }\n"
+	    "</style>\n</head>\n", out);
+}
+
+void
+report_html(FILE *out, const struct report_data *d)
+{
+	char verdict[sizeof(struct fault)];
+
+	head(out, d);
+	fputs("<body>\n<h1>", out);
+	markup_text(out, d->p->src->name, CELL_MOST);
+	fputs(" to ", out);
+	markup_text(out, d->p->dst->name, CELL_MOST);
+	fprintf(out, "</h1>\n<p class=\"verdict%s\">", d->out == NULL ? "" :
+	    d->out->verdict.status == 0 ? " good" : " ill");
+	markup_text(out, report_verdict(verdict, sizeof(verdict), d),
+	    sizeof(verdict));
+	fputs("</p>\n", out);
+	notes_list(out, d->p->opts);
+	fputs("<h2>Map</h2>\n", out);
+	report_draw_map(out, d);
+	totals_table(out, d);
+	if (d->samples > 1) {
+		fputs("<h2>Progress</h2>\n", out);
+		report_draw_progress(out, d);
+	}
+	volumes_table(out, d);
+	used_table(out, d);
+	damage_list(out, d);
+	ranges_table(out, d);
+	differ_table(out, d);
+	digests_table(out, d);
+	fputs("<h2>Ends</h2>\n", out);
+	end_table(out, d, false);
+	end_table(out, d, true);
+	fputs("<h2>Run</h2>\n", out);
+	run_table(out, d);
+	fputs("</body>\n</html>\n", out);
+}

@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# report= and note=: a page that says what is true, is valid, and lets nothing
+# that stands in a name or on a disk become markup.
+# shellcheck disable=SC1091,SC2086,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+checker=$(type -P tidy)		# lib.sh has a function of that name
+
+# valid FILE: well made, and all of it is in there
+valid()
+{
+	! LC_ALL=C grep -n '[^ -~]' "$1" | grep -v $'\t' || fail "$1 is not ASCII" || return
+	! grep -Eio '<script|<link|<img|<iframe|<object|@import|javascript:|[a-z]+://[^"]*' "$1" |
+	    grep -v '^http://www\.w3\.org/2000/svg$' || fail "$1 leads elsewhere" || return
+	case $1 in
+	*.svg)	xmllint --noout "$1" ;;
+	*)	[[ -z $checker ]] || "$checker" -q -e "$1" 2>ill || { cat ill; return 1; } ;;
+	esac
+}
+# has TEXT [FILE]: as it is
+has()
+{
+	grep -Fq -e "$1" "${2:-r.html}" || fail "no $1 in ${2:-r.html}"
+}
+lacks()
+{
+	! grep -F -e "$1" "${2:-r.html}"
+}
+bad=30000+4096,1500000+512
+# rescue STATUS OPERANDS...: of 2 MiB with bad sectors
+rescue()
+{
+	exits "$1" with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	    "$pardd" if=src of=dst map=map report=r.html bs=512 "${@:2}"
+}
+
+plain()
+{
+	"$blocks" make src 3M && exits 0 "$pardd" if=src of=dst report=r.html hash=sha256 &&
+	    complete && valid r.html && has '<p class="verdict good">complete, flushed</p>' &&
+	    has "<td>$(sha256sum <src | cut -c 1-64)</td>" && has '<td>3145728 (3.1 MB)</td>' &&
+	    has '<code>pardd if=src of=dst report=r.html hash=sha256</code>' && has "<td>$(uname -n), " &&
+	    lacks 'Unreadable ranges' && [[ ! -e r.html.pardd.tmp ]]
+}
+it "is a valid page about any copy" plain
+picture()
+{
+	"$blocks" make src 3M && exits 0 "$pardd" if=src of=dst report=r.svg && valid r.svg &&
+	    has '>complete, flushed</text>' r.svg
+}
+it "is the picture alone, too" picture
+kinds()
+{
+	"$blocks" make src 1M && cp src same && exits 0 "$pardd" if=src of=same compare=1 report=r.html && valid r.html &&
+	    exits 0 "$pardd" if=/dev/zero of=. count=10 report=r.html && valid r.html &&
+	    exits 0 "$pardd" if=src of=dst count=0 report=r.html && valid r.html && has 'nothing was to be copied' &&
+	    exits 0 "$pardd" of=dst report=r.html <src && valid r.html &&
+	    { "$pardd" if=src report=r.html 2>err | cat >out; } && same src out && valid r.html &&
+	    printf x | dd of=same bs=1 seek=600000 conv=notrunc status=none &&
+	    exits 14 "$pardd" if=src of=same compare=1 report=r.html && valid r.html && has 'Ranges that differ' &&
+	    has '<td class="n">599552</td><td class="n">600063</td><td class="n">512</td>' ||
+	    grep -o 'class="n">[0-9]*' r.html
+}
+it "is one of comparisons, streams and nothing, too" kinds
+losses()
+{
+	"$blocks" make src 2M && rescue 100 && valid r.html && has 'class="verdict ill">NOT complete: 5632 bytes could' &&
+	    has '<td class="n">29696</td><td class="n">34303</td><td class="n">4608</td><td>unreadable</td>' &&
+	    has '<td class="n">1499648</td><td class="n">1500671</td><td class="n">1024</td><td>unreadable</td>' &&
+	    has 'unreadable in 2 ranges.' && has 'fill="url(#bad)"' && has 'fill="url(#done)"'
+}
+it "shows what a rescue could not read" losses
+notes()
+{
+	"$blocks" make src 1k && exits 0 "$pardd" if=src of=dst report=r.html note='case <17> & "co"' \
+	    note=$'M\xc3\xbcller \xe2\x80\xaex \xff\n' && valid r.html &&
+	    has '<li>case &#60;17&#62; &#38; &#34;co&#34;</li>' && has '<li>M&#252;ller \xE2\x80\xAEx \xFF\x0A</li>'
+}
+it "has notes, in all languages, and no tricks with them" notes
+names()
+{
+	local name=$'a"><script>x<\\script>\'&\n\e\xff--><!--]]>'
+	"$blocks" make "$name" 1k && exits 0 "$pardd" if="$name" of="$name 2" report=r.html && valid r.html &&
+	    exits 0 "$pardd" if="$name" of="$name 3" report=r.svg && valid r.svg &&
+	    has 'a&#34;&#62;&#60;script&#62;' && has 'a&#34;&#62;&#60;script&#62;' r.svg
+}
+it "escapes names everywhere" names
+labels()
+{
+	truncate -s 12M src && printf '%s\n' 'label: gpt' 'size=4M, name="<b>&x"' size=5M | sfdisk -q src &&
+	    mke2fs -q -t ext4 -L '<i>"&home' -E offset=$((5 << 20)) src 5M 2>said || { cat said; return 1; }
+	exits 0 "$pardd" if=src of=dst report=r.html && valid r.html && has '<td>&#60;i&#62;&#34;&#38;home</td>' &&
+	    has '<td>&#60;b&#62;&#38;x</td>' && has '<caption>gpt</caption>' && has '<td>ext4</td>' || return
+	bad=$((6 << 20))+4096
+	exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
+	    valid r.html && has '<td class="n">5242880</td><td class="n">5242880</td><td class="n">4096</td>' &&
+	    has '<pre>i=$(debugfs -c -R &#39;icheck 1024' && has '<h2>Which files are hit</h2>'
+}
+it "has partitions and file systems, with the losses and the commands" labels
+
+used()
+{
+	truncate -s 8M src && mke2fs -q -t ext4 -L '<x>' src || return
+	exits 0 "$pardd" if=src of=dst used=only report=r.html && valid r.html && has '<h2>What file systems use</h2>' &&
+	    has 'ext4 &#34;&#60;x&#62;&#34;' && has '<td>what is free is left out' && has 'class="verdict good">complete, flushed, without'
+}
+it "says what used= has left out" used
+
+# ---------------------------------------------------------------- as it goes
+
+underway()
+{
+	grep -qs 'class="verdict">under way: ' r.html
+}
+saved()
+{
+	"$blocks" make src 2M || return
+	"$pardd" if=src of=dst map=map mapinterval=1 rate=300k report=r.html 2>err &
+	until_true 30 underway && cp r.html early.html && valid early.html && has 'As of' early.html &&
+	    has 'fill="url(#open)"' early.html && kill -TERM $! && ! wait $! && has 'stopped by SIGTERM' &&
+	    has 'Exit status</th><td>143</td>' && valid r.html
+}
+it "is written with each save of the map" saved
+# runs: how many the page knows of
+runs()
+{
+	sed -n '/pardd-progress/,/-->/p' r.html | grep -E '^[0-9]' | cut -d ' ' -f 1 | sort -u | wc -l
+}
+resumed()
+{
+	"$blocks" make src 2M && rescue 100 && [[ $(runs) = 1 ]] && rescue 100 && [[ $(runs) = 2 ]] &&
+	    bad=1500000+512 && rescue 100 retries=1 && [[ $(runs) = 3 ]] && valid r.html && has ', 3 runs</title>' &&
+	    rm map && "$blocks" make other 2M 7 && exits 0 "$pardd" if=other of=dst map=map report=r.html && [[ $(runs) = 1 ]]
+}
+it "keeps the progress of the runs before, and of no other disk" resumed
+# What stands in the file is nobody's to be trusted.
+garbage()
+{
+	local i sum line
+	"$blocks" make src 2M && rescue 100 && sum=$(grep -o 'pardd-progress/1 [0-9a-f]*' r.html) || return
+	for line in '1 nan 5 5' '1 inf 5 5' '1 -3 5 5' '0 1 1 1' '99999999999999999999 1 1 1' '1 1e300 1 1' \
+	    '1 5 99999999999999999999999 1' '1 5' '1 5 5 5 -->' '-1 5 5 5' '' 'x' '1 0x10 5 5' '1 7 18446744073709551615 18446744073709551615'; do
+		printf '<!-- %s\n%s\n1 3 3 3\n-->\n' "$sum" "$line" >r.html
+		rescue 100 && valid r.html && lacks nan && lacks inf, || fail "after $line" || return
+	done
+	{ printf '<!-- %s\n' "$sum"; for ((i = 0; i < 3000; i++)); do echo "1 $i.5 $i 0"; done; echo '-->'; } >r.html
+	rescue 100 && valid r.html && (($(sed -n '/pardd-progress/,/-->/p' r.html | wc -l) < 520)) || return
+	head -c 100k /dev/zero >r.html && rescue 100 && valid r.html && ln -sf /etc/passwd r2.html &&
+	    refused 'not a regular file' if=src of=new report=r2.html
+}
+it "believes nothing of a page that was tampered with" garbage
+
+# ---------------------------------------------------------------- refusals
+
+wrong()
+{
+	"$blocks" make src 1k && usage 'report= takes a name that ends in .html or .svg' if=src of=dst report=r.txt &&
+	    usage 'note= is a line for report=' if=src of=dst note=x &&
+	    usage 'there are 16 already' if=src of=dst report=r.html $(printf 'note=%s ' {1..17}) &&
+	    refused 'used for something else' if=src of=dst map=r.html report=r.html &&
+	    refused 'used for something else' if=src of=r.html report=r.html && mkdir d.html &&
+	    refused 'not a regular file' if=src of=dst report=d.html && exits 52 "$pardd" if=src of=dst report=no/r.html &&
+	    refused 'is among the devices' if=src of=dst report=/dev/r.html &&
+	    exits 0 "$pardd" -d if=src of=dst report=r.html && [[ ! -e r.html && ! -e dst ]]
+}
+it "refuses what it cannot make before anything is written" wrong
+kept()
+{
+	"$blocks" make src 64k && echo old >r.html && exits 100 with_faults "on=$PWD/src op=read at=512+512 fail=EIO" \
+	    "$pardd" if=src of=dst coe=1 report=r.html && valid r.html && has 'Unreadable ranges' || return
+	echo old >r.html && mkdir full && exits 78 with_faults "on=$PWD/r.html.pardd.tmp op=write,flush fail=ENOSPC" \
+	    "$pardd" if=src of=dst report=r.html && says 'report=r\.html: No space left' && [[ $(<r.html) = old ]] &&
+	    [[ ! -e r.html.pardd.tmp ]] && same src dst
+}
+it "ends with an error where it cannot be written, and leaves the old one" kept
+two()
+{
+	"$blocks" make src 2M || return
+	"$pardd" if=src of=dst rate=200k report=r.html 2>/dev/null &
+	until_true 20 test -e r.html.pardd.tmp && refused 'a run that is under way makes it' if=src of=new report=r.html
+	kill -TERM $! && ! wait $!
+}
+it "is one run's at a time" two
