@@ -119,11 +119,12 @@ $(SHIM:tests/tools/%.c=$(BUILD)/tools/%.so): $(BUILD)/tools/%.so: \
 
 -include $(wildcard $(BUILD)/tools/*.d)
 
-.PHONY: all tools trial
+.PHONY: all tools trial units
 all: $(BUILD)/pardd
 	@:
 tools: $(TOOL:tests/tools/%.c=$(BUILD)/tools/%) $(BUILD)/tools/lines \
     $(SHIM:tests/tools/%.c=$(BUILD)/tools/%.so)
+units: $(BUILD)/all
 trial: $(BUILD)/all $(VARIANTS:%=$(BUILD)/%/all) tools
 
 $(CONFIG)/config.mk: configure
@@ -131,7 +132,8 @@ $(CONFIG)/config.mk: configure
 
 # --- trying -----------------------------------------------------------------
 
-.PHONY: check check-long check-short prove tried check-scsi demo bench bench-scsi
+.PHONY: check check-long check-short prove tried check-scsi demo bench \
+    bench-scsi portability
 check:
 	@tests/setup build check
 	@$(MAKE) $(PARALLEL) tried
@@ -161,6 +163,9 @@ bench:
 	@tests/setup build bench
 	@$(MAKE) $(PARALLEL) all tools
 	@BUILD=$(BUILD) tests/bench/run
+
+portability: $(BUILD)/pardd tools
+	@BUILD=$(BUILD) tests/portability
 
 bench-scsi:
 	@tests/setup build scsi
@@ -320,6 +325,7 @@ help:
 	@echo 'make bench-scsi   the times there, against sgp_dd and the rest'
 	@echo 'make demo         watch it clone a disk; IF= OF= name real ones'
 	@echo 'make bench        measure it against its peers'
+	@echo 'make portability  build it with the compilers and for machines here'
 	@echo 'make lint         what compilers and checkers say'
 	@echo 'make install      DESTDIR= is put before every path'
 	@echo 'make install-strip uninstall clean distclean'
