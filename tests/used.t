@@ -27,12 +27,15 @@ mounted()
 	shift
 	mkdir -p m && undo umount "$PWD/m" && mount -o loop "$image" m && "$@" && umount m
 }
-# ext4_image FILE [SIZE]: one with files; their digests are in before
+# ext4_image FILE: one with files; their digests are in before.  Made once.
 ext4_image()
 {
-	truncate -s "${2:-64M}" "$1" && mke2fs -q -t ext4 -L root "$1" &&
-	    mounted "$1" fill && mounted "$1" sums >before &&
-	    cp --sparse=never "$1" full && mv full "$1"
+	if [[ ! -e $scratch/e4 ]]; then
+		truncate -s 64M e4.new && mke2fs -q -t ext4 -L root e4.new && mounted e4.new fill &&
+		    mounted e4.new sums >"$scratch/sums" &&
+		    cp --sparse=never e4.new "$scratch/e4" && rm -r e4.new m || return
+	fi
+	cp "$scratch/e4" "$1" && cp "$scratch/sums" before
 }
 # sound FILE: the file system of a copy is whole, and has the files
 sound()
@@ -164,9 +167,9 @@ disk()
 		start=130MiB, size=32MiB
 		start=162MiB, size=8MiB
 	EOT
-	ext4_image one && mv before before1 && ext4_image two && mv before before2 &&
+	ext4_image one && cp before before1 && mv before before2 &&
 	    truncate -s 32M swap && mkswap -L sw swap >/dev/null && "$blocks" make odd 8M 7 &&
-	    put one 1 "$1" && put two 66 "$1" && put swap 130 "$1" && put odd 162 "$1"
+	    put one 1 "$1" && put one 66 "$1" && put swap 130 "$1" && put odd 162 "$1"
 }
 # put FILE MIB DISK
 put()
@@ -217,6 +220,52 @@ cut()
 	    told "$without" && cmp -i 66M -n 34M disk copy && part copy 1 64 before1
 }
 it "copies a file system whole of which only a part is to be copied" cut
+
+# ------------------------------------------------------------- maps and rescue
+
+# What it writes is what used=only copies, for us and for others.
+mapped()
+{
+	disk disk gpt && exits 0 "$pardd" if=disk usedmap=used.map json=json &&
+	    told '^pardd: complete, used.map: [0-9.]+ of 209.7 MB are used$' && moved 0 &&
+	    exits 0 "$pardd" if=disk of=a used=only && exits 0 "$pardd" if=disk of=b map=map domain=used.map &&
+	    same a b || return
+	! command -v ddrescue || { ddrescue -q -m used.map disk c && same a c; }
+}
+it "writes a map of what is used, for domain= and for ddrescue" mapped
+beside()
+{
+	disk disk gpt && exits 0 "$pardd" if=disk usedmap=one && exits 0 "$pardd" if=disk of=copy \
+	    usedmap=two && same one two && same disk copy && told '^pardd: complete, flushed$' &&
+	    exits 0 "$pardd" if=disk ipart=1 usedmap=three && grep -q '^0x00000000  0x00100000  ?$' three &&
+	    refused 'is used for something else' if=disk of=copy usedmap=copy
+}
+it "... beside a copy, which is of everything" beside
+
+# What is free is bad, and never read.
+spared()
+{
+	ext4_image e4 && exits 0 "$pardd" if=e4 usedmap=used.map || return
+	local off len status bad=''
+	while read -r off len status; do
+		[[ $status != '?' ]] || bad+=,$((off))+$((len))
+	done < <(grep '^0x.*0x' used.map | sed '$d')
+	exits 0 with_faults "on=$PWD/e4 op=read at=${bad#,} fail=EIO" "$pardd" if=e4 of=copy \
+	    used=only map=map && told "$without" && sound copy || return
+	exits 0 "$pardd" if=e4 of=copy used=only map=map && told "$without" &&
+	    says 'were not copied again$' && exits 0 "$pardd" if=e4 of=copy map=map && same e4 copy
+}
+it "never reads in a rescue what is free, which a later run may do" spared
+
+# lost OFFSET RANGES: with these bytes of the disk unreadable
+lost()
+{
+	ext4_image e4 && with_faults "on=$PWD/e4 op=read at=$1 fail=EIO" "$pardd" if=e4 of=copy \
+	    used=only coe=1 2>err
+	[[ $? = 100 ]] && says 'copied whole$'
+}
+it "copies a file system whole of which the superblock cannot be read" lost 1024+512
+it "... or the groups" lost 4096+512
 
 # -------------------------------------------------- what cannot be believed
 
@@ -286,13 +335,6 @@ changed()
 	(($? == 102)) && told '^pardd: NOT complete: the file system .* has changed'
 }
 it "does not end 0 when what was free is used at the end" changed
-
-# bad OFFSET: reading the source fails there
-unreadable()
-{
-	ext4_image e4 && exits 100 with_faults "on=$PWD/e4 op=read at=$1 len=4096 err=EIO" \
-	    "$pardd" if=e4 of=copy used=only coe=1 && says 'copied whole$' || return
-}
 
 # ------------------------------------------------------------------- refusals
 

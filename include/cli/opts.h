@@ -117,6 +117,7 @@ struct opts {
 	enum mode	 mode;
 	bool		 ask;
 	bool		 as_json;	/* of --list */
+	bool		 looks;	/* usedmap= alone: nothing is copied */
 	int64_t		 mends;		/* retries=, for verify= */
 	unsigned	 bytes;		/* FLAG_ of numbers with B */
 	const char	*shell;		/* of --completion= */

@@ -43,6 +43,8 @@ struct used {
 	struct used_list meta;	/* of used=meta: what comes first */
 	uint64_t bytes_free;	/* of free */
 	size_t	 frees;		/* file systems that have any of it */
+	uint64_t length;	/* bytes, of all that was looked at */
+	bool	 leaves;	/* free is left out */
 	bool	 clears;	/* what is left out reads as zeros then */
 };
 

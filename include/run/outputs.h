@@ -17,7 +17,7 @@
 
 struct outputs {			/* the main thread's */
 	struct hash	*hash;
-	struct newfile	 hashfile, profile;
+	struct newfile	 hashfile, profile, usedmap;
 	struct report	*report;	/* or NULL */
 	struct ranges	 ranges;
 	struct used	 used;	/* what it is limited to */

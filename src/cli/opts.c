@@ -548,6 +548,11 @@ contradiction_rescue(const struct opts *o)
 static const char *
 contradiction_used(const struct opts *o)
 {
+	if (o->usedmap != NULL && o->output == NULL && (o->map != NULL ||
+	    o->hash != 0 || o->verify != 0 || o->manifest != NULL ||
+	    o->used != 0))
+		return "usedmap= without of= copies nothing: it goes with none "
+		    "of used=, map=, hash=, verify=, manifest=";
 	if (o->used == 0)
 		return NULL;
 	if (several(o->used))
@@ -664,6 +669,7 @@ misspelt(const struct opts *o)
 	if (o->ioprio != NULL && ioprio_parse(o->ioprio) < 0)
 		return "ioprio= takes idle, be:0 to be:7, or rt:0 to rt:7";
 	if (is_dash(o->map) || is_dash(o->domain) || is_dash(o->hashfile) ||
+	    is_dash(o->usedmap) ||
 	    is_dash(o->manifest) || is_dash(o->base) || is_dash(o->control) ||
 	    is_dash(o->log))
 		return "- is standard input or output for if=, of= and json= "
@@ -828,7 +834,8 @@ opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f)
 		if (wrong != NULL)
 			return fault_set(f, STATUS_USAGE, "%s", wrong);
 	}
-	if (o->check != 0)
+	o->looks = o->usedmap != NULL && o->output == NULL && o->check == 0;
+	if (o->check != 0 || o->looks)
 		o->output = ".";
 	return algorithm_expect(o->expect, &o->hash, f);
 }

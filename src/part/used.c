@@ -281,6 +281,9 @@ convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
 		return whole(fs, "what it uses is not known");
 	if (m->state != FS_CLEAN)
 		return whole(fs, "%s", m->reason);
+	if (v->type[0] == '\0')
+		return whole(fs, "it cannot be told whether it is all that is "
+		    "there");
 	if (v->signs > 1 || strcmp(v->type, m->type) != 0)
 		return whole(fs, "it has the signatures of several");
 	return 0;
@@ -402,11 +405,12 @@ survey(struct used *u, const struct plan *p)
 		return add(u, ep->part, ep->base, size - ep->base);
 	if (parts_read(p->src, &t, &f) != 0)
 		return 0;		/* the copy will tell of it */
-	if (t.type[0] == '\0' && t.wrong[0] == '\0')
+	/* The boot sector of a file system looks like a table of nothing. */
+	if (t.n == 0 && t.wrong[0] == '\0' && strcmp(t.type, "gpt") != 0)
 		err = add(u, 0, 0, size);
 	else
 		err = add_parts(u, p, &t);
-	if (t.type[0] != '\0' && u->n > 0)
+	if (t.n > 0)
 		doubt_table(u, p);
 	parts_free(&t);
 	return err;
@@ -441,9 +445,11 @@ possible(const struct plan *p, struct fault *f)
 	const struct opts *o = p->opts;
 
 	if (!parts_possible(p->src))
-		return fault_set(f, STATUS_USAGE, "used= looks for file "
-		    "systems on a disk, a partition, or an image of one, and "
-		    "%s is none", p->src->name);
+		return fault_set(f, STATUS_USAGE, "used= and usedmap= look "
+		    "for file systems on a disk, a partition, or an image of "
+		    "one, and %s is none", p->src->name);
+	if (o->used == 0)
+		return 0;
 	if (p->dst->streamed)
 		return fault_set(f, STATUS_USAGE, "used= leaves out what is "
 		    "free, and %s is written in order", p->dst->name);
@@ -486,7 +492,7 @@ used_make(struct used *u, struct plan *p, struct fault *f)
 	int err;
 
 	*u = (struct used){ .n = 0 };
-	if (p->opts->used == 0)
+	if (p->opts->used == 0 && p->opts->usedmap == NULL)
 		return 0;
 	if (possible(p, f) != 0)
 		return -1;
@@ -497,7 +503,11 @@ used_make(struct used *u, struct plan *p, struct fault *f)
 	drop_short(&u->free, p->length);
 	u->bytes_free = bytes_of(&u->free, UINT64_MAX);
 	u->frees = count_frees(u);
-	u->clears = used_clears(p);
+	u->leaves = (p->opts->used & USED_ONLY) != 0;
+	u->clears = u->leaves && used_clears(p);
+	u->length = p->length;
+	if (p->opts->looks)
+		p->length = 0;
 	p->used = u;
 	return 0;
 }
@@ -535,7 +545,8 @@ used_apply(const struct plan *p, struct map *map)
 	struct walk w = { .list = p->used != NULL ? &p->used->free : NULL };
 	struct domain_source source = { .next = next_free, .arg = &w };
 
-	return p->used == NULL ? 0 : domain_apply(map, p->src_off, &source);
+	return p->used == NULL || !p->used->leaves ? 0 :
+	    domain_apply(map, p->src_off, &source);
 }
 
 /* The first range of a list that another does not cover, or NULL. */
@@ -577,7 +588,7 @@ used_kept(const struct plan *p, struct fault *f)
 	char name[256];
 	int err;
 
-	if (p->used == NULL || p->used->free.n == 0)
+	if (p->used == NULL || !p->used->leaves || p->used->free.n == 0)
 		return 0;
 	err = look(&now, p);
 	s = err == 0 ? uncovered(&p->used->free, &now.free) : NULL;

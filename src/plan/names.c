@@ -63,7 +63,8 @@ used(const struct name *n, const struct plan *p, const struct stat *st)
 	    strcmp(n->base, path_base(n->path)) == 0;
 	const char *const names[] = { o->input, o->output, o->json, o->log,
 		o->map, o->domain, o->hashfile, o->profile, o->report,
-		o->control, o->manifest, renewed ? NULL : o->base };
+		o->control, o->manifest, o->usedmap,
+		renewed ? NULL : o->base };
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)

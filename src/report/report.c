@@ -130,7 +130,7 @@ notes(const struct plan *p)
 		    "read; Ctrl-D ends it");
 	if (p->found != NULL)
 		found_notes(p);
-	if (p->used != NULL)
+	if (p->used != NULL && p->used->leaves)
 		used_notes(p->used);
 	if (ranges_of_another(p))
 		print(stderr, "pardd: note: %s has another serial number than "

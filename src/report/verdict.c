@@ -210,7 +210,8 @@ without(const struct plan *p, struct outcome *out)
 	const char *unit;
 	double scale;
 
-	if (u == NULL || u->bytes_free == 0 || p->opts->domain != NULL)
+	if (u == NULL || !u->leaves || u->bytes_free == 0 ||
+	    p->opts->domain != NULL)
 		return;
 	unit = unit_of(u->bytes_free, &scale);
 	fault_set(&out->verdict, STATUS_COMPLETE, "%s, without %.1f %s that "
@@ -219,13 +220,27 @@ without(const struct plan *p, struct outcome *out)
 	    u->frees == 1 ? " calls" : "s call");
 }
 
+/* Nothing was to be copied: what was found out. */
+static void
+looked(const struct plan *p, struct outcome *out)
+{
+	const struct used *u = p->used;
+	char part[64];
+
+	part_of(part, sizeof(part), u->length - u->bytes_free, u->length);
+	conclude(out, STATUS_COMPLETE, "complete, %s: %s are used",
+	    p->opts->usedmap, part);
+}
+
 /* All is in its place. */
 static void
 complete(const struct plan *p, struct outcome *out)
 {
 	const char *verified = p->opts->verify != 0 ? ", verified" : "";
 
-	if (p->opts->compare != 0)
+	if (p->opts->looks)
+		looked(p, out);
+	else if (p->opts->compare != 0)
 		conclude(out, STATUS_COMPLETE, "complete, nothing differs");
 	else if (p->opts->check != 0)
 		conclude(out, STATUS_COMPLETE, "complete, all is as in %s",

@@ -12,12 +12,14 @@
 #include "report/manifest_file.h"
 #include "report/profile.h"
 #include "report/report_file.h"
+#include "report/usedmap.h"
 
 int
 outputs_load(struct outputs *r, const struct opts *o, struct fault *f)
 {
 	*r = (struct outputs){ .hashfile = { .dir = -1, .fd = -1 },
-		.profile = { .dir = -1, .fd = -1 } };
+		.profile = { .dir = -1, .fd = -1 },
+		.usedmap = { .dir = -1, .fd = -1 } };
 	if (ranges_load(&r->ranges, o, f) != 0)
 		return -1;
 	if (r->ranges.checks || r->ranges.spares)
@@ -34,10 +36,12 @@ outputs_open(struct outputs *r, struct plan *p, struct fault *f)
 	    newfile_open(&r->profile, "profile", p->opts->profile, f) != 0 ||
 	    names_newfile(&r->profile, p, f) != 0 ||
 	    report_file_open(&r->report, p, f) != 0 ||
+	    newfile_open(&r->usedmap, "usedmap", p->opts->usedmap, f) != 0 ||
+	    names_newfile(&r->usedmap, p, f) != 0 ||
 	    ranges_open(&r->ranges, p, f) != 0)
 		return -1;
 	p->hash = r->hash;
-	if (p->used != NULL)
+	if (p->used != NULL && p->used->leaves)
 		hash_gaps(r->hash, p->used->free.seg, p->used->free.n,
 		    p->src_off);
 	p->saved = report_file_saved(r->report);
@@ -49,6 +53,7 @@ outputs_start(struct outputs *r, struct fault *f)
 {
 	if (newfile_hold(&r->hashfile, f) != 0 ||
 	    newfile_hold(&r->profile, f) != 0 ||
+	    newfile_hold(&r->usedmap, f) != 0 ||
 	    newfile_hold(&r->ranges.file, f) != 0 ||
 	    report_file_start(r->report, f) != 0)
 		return -1;
@@ -103,7 +108,7 @@ finish_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
 void
 outputs_finish(struct outputs *r, const struct plan *p, struct outcome *out)
 {
-	struct fault failed, f[3] = { 0 };
+	struct fault failed, f[4] = { 0 };
 	size_t i;
 
 	if (hash_finish(r->hash, outcome_end(p, out), &failed) != 0)
@@ -111,7 +116,8 @@ outputs_finish(struct outputs *r, const struct plan *p, struct outcome *out)
 	hashfile_write(&r->hashfile, p, out, &f[0]);
 	finish_ranges(&r->ranges, p, out, &f[1]);
 	profile_write(out->profile, &r->profile, out->tally.seconds, &f[2]);
-	for (i = 0; i < 3 && out->outputs.status == 0; i++)
+	usedmap_write(&r->usedmap, p, &f[3]);
+	for (i = 0; i < 4 && out->outputs.status == 0; i++)
 		out->outputs = f[i];
 }
 
@@ -138,6 +144,7 @@ outputs_abandon(struct outputs *r)
 {
 	newfile_close(&r->ranges.file);
 	newfile_close(&r->profile);
+	newfile_close(&r->usedmap);
 	newfile_close(&r->hashfile);
 	report_file_abandon(r->report);
 }
