@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Each system call of a run fails once, with each errno that it has: what ends 0
+# is right, what does not says why, and nothing hangs.  LONG=1 tries all of
+# them; else every 5th.  What fails inside the C library is seen here, and what
+# it asks for without a name (io_uring, allocations).
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+[[ $VARIANT = plain ]] || exit 0		# sanitizers ask for memory, too
+needs "$tools/nth 0 $scratch/log true" -- "a filter of system calls that can be asked"
+
+# honest: the run with $status and err is right, or says why not.  What it says
+# itself may be what failed.
+honest()
+{
+	local lines last
+	# That a flush was not made is not to be seen.
+	if ((status == 0)); then
+		same src dst && [[ $(<failed) != f*sync\ */dst:* || $(<failed) = *EINTR ]]
+		return
+	fi
+	mapfile -t lines <err
+	last=${lines[-1]-}
+	((status < 104)) || return
+	[[ $(<failed) = write\ * || ($last = 'pardd: '* &&
+	    $last != 'pardd: complete'* && $last != *Success) ]]
+}
+
+# each OPERAND...: copies, one call of which fails: the first, the second ...
+each()
+{
+	local n tried=0 step=5
+	[[ -z $LONG ]] || step=1
+	in_memory && "$blocks" make src 150000 || return
+	for ((n = 0; ; n += step)); do
+		rm -f dst map map.bak list
+		: >failed
+		timeout -s KILL 60 "$tools/nth" "$n" failed "$pardd" if=src of=dst "$@" \
+		    >out 2>err
+		status=$?
+		[[ -s failed ]] || break
+		tried=$((tried + 1))
+		honest || { fail "nth $n, $(<failed): status $status, $(<err)"; return; }
+	done
+	echo "$tried of $n"
+	((tried > 1)) || fail "nothing failed: the case proves nothing"
+}
+it "copies right or says why not, whatever fails" each
+it "... with verify=1" each verify=1
+it "... with a digest" each hash=sha256 hashfile=list
+it "... with a manifest" each manifest=list
+it "... with holes" each conv=sparse
+it "... with several workers" each thr=4 bpt=8
+it "... past the page cache, with many in flight" each engine=async iflag=direct oflag=direct
+it "... with a map" each map=map
+it "... with what programs read" each json=list
