@@ -41,6 +41,7 @@ enum flag {			/* of iflag= and oflag= */
 	FLAG_TRIM = 1 << 26,
 	FLAG_SPARING = 1 << 27,
 	FLAG_NVME = 1 << 28,
+	FLAG_RESET = 1 << 29,
 };
 
 enum conv {

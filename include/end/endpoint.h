@@ -84,6 +84,7 @@ struct endpoint {		/* shared and const once open */
 	uint32_t	 unit;		/* bytes of such a block */
 	bool		 sparse;	/* of the source: it has holes */
 	bool		 zeroes;	/* of the target: OP_ZERO may succeed */
+	bool		 zoned;	/* of the target: one writer, in order */
 	bool		 linked;	/* a file, with a name at first */
 	struct statfs	 fs;		/* where a file lies, or is to lie; else
 					 * all 0 */
@@ -162,6 +163,14 @@ int endpoint_flush(struct endpoint *, struct fault *f);
  */
 int endpoint_readback(struct endpoint *r, const struct endpoint *target,
     uint32_t most, struct fault *f);
+
+/*
+ * Whether the target, which may be a zoned disk, takes the writes of the copy:
+ * from "from" to "to", of what begins at "src_from" in the source.  0, or -1
+ * with *f.
+ */
+int endpoint_check_range(struct endpoint *, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from, struct fault *f);
 
 /* What its kind is called. */
 const struct kind_words *endpoint_kind(const struct endpoint *);

@@ -28,8 +28,8 @@ int
 endpoint_zoned(const struct endpoint *ep, struct fault *f)
 {
 	return fault_set(f, STATUS_REFUSED, "%s is a zoned disk "
-	    "(host-managed): pardd reads it, but does not write zone by zone, "
-	    "in order, as it demands", ep->name);
+	    "(host-managed): it is written by its block device, zone by zone, "
+	    "and not by commands", ep->name);
 }
 
 int

@@ -30,6 +30,13 @@ struct backend {
 	 */
 	int (*open)(struct endpoint *, bool look, struct fault *);
 	/*
+	 * Whether a target that takes writes in order only takes those of the
+	 * copy, from "from" to "to", of what begins at "src_from" in the
+	 * source.  NULL: any
+	 */
+	int (*check_range)(struct endpoint *, uint64_t from, uint64_t to,
+	    const struct endpoint *src, uint64_t src_from, struct fault *);
+	/*
 	 * Make the target ready to be written: open what was created just now
 	 * as ep->fd, cut it off at length unless that is negative.
 	 */
@@ -100,7 +107,7 @@ struct backend {
 };
 
 extern const struct backend file_backend, stream_backend, null_backend,
-    sg_backend, nvme_backend;
+    sg_backend, nvme_backend, zoned_backend;
 extern const struct backend readback_backend;	/* only by endpoint_readback */
 
 /* A file was cut off at byte "at", by somebody else: the io fails for it. */
@@ -120,7 +127,7 @@ int endpoint_named(const struct endpoint *, const struct stat *,
 /* What is wrong if an end cannot be opened, by errno.  Returns -1. */
 int fault_found(struct fault *f, const struct endpoint *);
 
-/* Refuses a target that is a zoned disk; always -1. */
+/* Refuses a zoned disk that is named by its commands; always -1. */
 int endpoint_zoned(const struct endpoint *, struct fault *f);
 
 /* The reader of a backend that has a view. */

@@ -156,10 +156,34 @@ misused(const struct endpoint *ep, struct fault *f)
 	if ((ep->flags & FLAG_NVME) != 0 && ep->be != &nvme_backend)
 		return fault_set(f, STATUS_USAGE, "%s: nvme is for NVMe disks",
 		    ep->name);
+	if ((ep->flags & FLAG_RESET) != 0 && ep->be != &zoned_backend)
+		return fault_set(f, STATUS_USAGE, "%s: oflag=reset is for "
+		    "zoned disks", ep->name);
 	if (ep->be == &sg_backend || (ep->flags & (FLAG_SGIO | FLAG_MMAP)) == 0)
 		return 0;
 	return fault_set(f, STATUS_USAGE, "%s: sgio is for block devices, mmap "
 	    "for SCSI generic ones", ep->name);
+}
+
+/* Whether a target is a disk that takes writes in the order of its zones. */
+static bool
+zoned(const struct endpoint *ep, const struct stat *st)
+{
+	char model[32];
+
+	return ep->role == TARGET &&
+	    disk_zoned(st->st_rdev, model, sizeof(model)) &&
+	    strcmp(model, "host-managed") == 0;
+}
+
+static const struct backend *
+block_backend(const struct endpoint *ep, const struct stat *st)
+{
+	if ((ep->flags & FLAG_NVME) != 0)
+		return &nvme_backend;
+	if ((ep->flags & FLAG_SGIO) != 0)
+		return &sg_backend;
+	return zoned(ep, st) ? &zoned_backend : &file_backend;
 }
 
 /* A backend by the type of what was found. */
@@ -176,9 +200,7 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 		ep->id = (struct identity){ true, st->st_dev, st->st_ino };
 		return 0;
 	case S_IFBLK:
-		ep->be = (ep->flags & FLAG_NVME) != 0 ? &nvme_backend :
-		    (ep->flags & FLAG_SGIO) != 0 ? &sg_backend :
-		    &file_backend;
+		ep->be = block_backend(ep, st);
 		ep->device = true;
 		ep->id = (struct identity){ true, st->st_rdev, 0 };
 		return 0;
@@ -583,6 +605,14 @@ endpoint_readback(struct endpoint *r, const struct endpoint *target,
 	    "they are too large", r->name, r->grain);
 	endpoint_close(r);
 	return -1;
+}
+
+int
+endpoint_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from, struct fault *f)
+{
+	return ep->be->check_range == NULL ? 0 :
+	    ep->be->check_range(ep, from, to, src, src_from, f);
 }
 
 const struct kind_words *

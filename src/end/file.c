@@ -38,7 +38,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
-#include <linux/blkzoned.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
@@ -165,20 +164,6 @@ medium(int fd)
 	return ioctl(fd, BLKGETDISKSEQ, &number) == 0 ? number : 0;
 }
 
-/* Whether its zones can be written in order only; asked of targets. */
-static bool
-zoned(int fd)
-{
-	char model[32];
-	struct stat st;
-	unsigned sectors;
-
-	return ioctl(fd, BLKGETZONESZ, &sectors) == 0 && sectors > 0 &&
-	    fstat(fd, &st) == 0 &&
-	    disk_zoned(st.st_rdev, model, sizeof(model)) &&
-	    strcmp(model, "host-managed") == 0;
-}
-
 /* Logical block and size of a block device. */
 static int
 ask_device(struct endpoint *ep, struct file *file, struct fault *f)
@@ -192,8 +177,6 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 		errno = EROFS;
 		return fault_found(f, ep);
 	}
-	if (ep->role == TARGET && zoned(file->plain))
-		return endpoint_zoned(ep, f);
 	if (ioctl(file->plain, BLKSSZGET, &block) != 0 ||
 	    ioctl(file->plain, BLKGETSIZE64, &bytes) != 0)
 		return fault_errno(f, errno, "%s: size", ep->name);

@@ -312,7 +312,7 @@ workers(const struct plan *p)
 	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : usual;
 	uint64_t n = claims(p);
 
-	if (p->opts->bpt < 0 && p->length <= TRANSFER)
+	if ((p->opts->bpt < 0 && p->length <= TRANSFER) || p->dst->zoned)
 		n = 1;
 	return (unsigned)(n < most ? n : most);
 }

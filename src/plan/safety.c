@@ -441,6 +441,15 @@ maybe_same(const struct plan *p, const struct places *a, struct fault *f)
 	    errno_words(a->err));
 }
 
+/* A zoned disk and the range. */
+static int
+out_of_order(const struct plan *p, struct fault *f)
+{
+	return p->length == 0 ? 0 : endpoint_check_range(p->dst, p->dst_off,
+	    p->bounded ? p->dst_off + round_up(p->length, p->pad) :
+	    UINT64_MAX, p->src, p->src_off, f);
+}
+
 /* A target that is cut off or written where the source is read. */
 static int
 same_end(const struct plan *p, struct fault *f)
@@ -670,6 +679,7 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	bs_misfit,
 	target_misfit,
 	too_small,
+	out_of_order,
 	fs_too_small,
 	stream_append,
 	own_messages,

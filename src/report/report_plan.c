@@ -20,7 +20,7 @@ static void
 disk_plan(FILE *out, const struct endpoint *ep, const char *what)
 {
 	struct disk d;
-	char id[NAME_MAX + 1];
+	char id[NAME_MAX + 1], zoned[32];
 
 	if (!endpoint_disk(ep, &d))
 		return;
@@ -38,6 +38,8 @@ disk_plan(FILE *out, const struct endpoint *ep, const char *what)
 		print(out, "%s_wwn=%s", what, d.wwn);
 	if (d.backing[0] != '\0')
 		print(out, "%s_backing=%s", what, d.backing);
+	if (disk_zoned(d.whole, zoned, sizeof(zoned)))
+		print(out, "%s_zoned=%s", what, zoned);
 	if (d.physical > 0)
 		print(out, "%s_physical_block=%u", what, d.physical);
 }

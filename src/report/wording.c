@@ -50,9 +50,12 @@ static void
 add_disk(char *text, size_t room, const struct endpoint *ep)
 {
 	struct disk d;
+	char zoned[32];
 
 	if (!endpoint_disk(ep, &d))
 		return;
+	if (disk_zoned(d.whole, zoned, sizeof(zoned)))
+		add(text, room, ", zoned (%s)", zoned);
 	if (d.partition > 0)
 		add(text, room, ", partition %d of %s", d.partition,
 		    d.whole_name);

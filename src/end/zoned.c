@@ -1,0 +1,283 @@
+/*
+ * Zoned disks as a target: host-managed SMR and ZNS, by their block node.  Each
+ * zone takes writes at its write pointer only, so one worker writes, in order,
+ * past the page cache, whose pages go to the disk in any order.
+ *
+ * Between what a zone can hold and its end there are no blocks.  Zeros that
+ * would come there are left out, for they are read as such; all else is an
+ * error.
+ *
+ * If the source is zoned, too, the write pointers are part of the copy: what
+ * lies behind those of the source is not written, and at the end they must be
+ * equal.
+ */
+#include "backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "cli/opts.h"
+#include "disk/disk.h"
+#include "end/reopen.h"
+#include "zones.h"
+
+struct zoned {			/* an endpoint's priv */
+	int		 fd;		/* for reading, then for writing */
+	struct zones	*zones;
+	struct zones	*like;		/* the source's, or NULL */
+	int		 like_fd;
+	uint64_t	 like_from;	/* where the copy begins there */
+	uint64_t	 from, to;	/* and here; where it ends */
+};
+
+static int
+zoned_close(struct endpoint *ep)
+{
+	struct zoned *zd = ep->priv;
+	int err = zd->fd >= 0 && close(zd->fd) != 0 ? errno : 0;
+
+	if (zd->like_fd >= 0)
+		close(zd->like_fd);
+	free(zd->zones);
+	free(zd->like);
+	free(zd);
+	return err;
+}
+
+/* A write must not end within a physical block. */
+static int
+ask(struct endpoint *ep, struct zoned *zd, struct fault *f)
+{
+	int read_only = 0, err;
+	unsigned block = 0;
+	uint64_t bytes;
+
+	zd->fd = reopen(ep->fd, endpoint_path(ep), O_RDONLY | O_NOCTTY);
+	if (zd->fd < 0)
+		return fault_found(f, ep);
+	if (ioctl(zd->fd, BLKROGET, &read_only) == 0 && read_only != 0) {
+		errno = EROFS;
+		return fault_found(f, ep);
+	}
+	if (ioctl(zd->fd, BLKPBSZGET, &block) != 0 ||
+	    ioctl(zd->fd, BLKGETSIZE64, &bytes) != 0)
+		return fault_errno(f, errno, "%s: size", ep->name);
+	if (block < 512 || block > 65536 || bytes > INT64_MAX)
+		return fault_set(f, STATUS_FILE, "%s says it has %llu bytes "
+		    "in blocks of %u", ep->name, (unsigned long long)bytes,
+		    block);
+	err = zones_read(zd->fd, &zd->zones);
+	if (err != 0)
+		return fault_errno(f, err, "%s: its zones", ep->name);
+	ep->block = ep->grain = block;
+	ep->size = ep->room = (int64_t)bytes;
+	return 0;
+}
+
+static int
+zoned_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct zoned *zd = calloc(1, sizeof(*zd));
+
+	(void)look;
+	if (zd == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	zd->fd = zd->like_fd = -1;
+	ep->priv = zd;
+	if (ask(ep, zd, f) != 0) {
+		zoned_close(ep);
+		return -1;
+	}
+	ep->seekable = ep->past_cache = ep->durable = ep->zoned = true;
+	ep->waits = "a zoned disk is written in order";
+	return 0;
+}
+
+/* The zones of a zoned source; false where they cannot become equal. */
+static bool
+take_like(struct zoned *zd, const struct endpoint *src, uint64_t src_from)
+{
+	char model[32];
+	bool cached;
+
+	if (src->kind != END_BLOCK ||
+	    !disk_zoned(src->node, model, sizeof(model)))
+		return true;
+	zd->like_fd = src->be->view(src, &cached);
+	zd->like_from = src_from;
+	return zd->like_fd >= 0 && zones_read(zd->like_fd, &zd->like) == 0 &&
+	    zones_fit(zd->zones, zd->from, zd->to, zd->like, src_from);
+}
+
+static int
+zoned_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from, struct fault *f)
+{
+	struct zoned *zd = ep->priv;
+
+	zd->from = from;
+	zd->to = to;
+	if (ep->opts->map != NULL)
+		return fault_set(f, STATUS_REFUSED, "%s is a zoned disk, and "
+		    "written in order: map= cannot be used, for a rescue goes "
+		    "back; rescue to a file first", ep->name);
+	if ((ep->flags & FLAG_SPARING) != 0)
+		return fault_set(f, STATUS_REFUSED, "%s is a zoned disk: "
+		    "oflag=sparing cannot be used, for no block of it can be "
+		    "written by itself", ep->name);
+	if (zones_check(zd->zones, from, to, (ep->flags & FLAG_RESET) != 0,
+	    ep->name, f) != 0)
+		return -1;
+	if (!take_like(zd, src, src_from))
+		return fault_set(f, STATUS_REFUSED, "%s and %s have their "
+		    "zones differently, or the copy begins within one: their "
+		    "write pointers cannot become equal", src->name, ep->name);
+	return 0;
+}
+
+static int
+zoned_prepare(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct zoned *zd = ep->priv;
+	int fd = reopen(zd->fd, endpoint_path(ep), O_WRONLY | O_DIRECT |
+	    O_NOCTTY), err = 0;
+
+	(void)length;
+	if (fd < 0)
+		return fault_found(f, ep);
+	close(zd->fd);
+	zd->fd = fd;
+	if ((ep->flags & FLAG_RESET) != 0)
+		err = zones_reset(fd, zd->zones, zd->from, zd->to);
+	return err == 0 ? 0 : fault_errno(f, err, "%s: resetting its zones",
+	    ep->name);
+}
+
+/* Bytes from "at" on that are alike: to be written, or to be left out. */
+static uint64_t
+alike(const struct zoned *zd, uint64_t at, bool *out)
+{
+	const struct zone *z = zones_at(zd->zones, at), *like;
+	uint64_t room, behind;
+
+	*out = false;
+	if (z == NULL || !z->ordered)
+		return z == NULL ? UINT64_MAX : z->end - at;
+	room = z->room;
+	like = zd->like == NULL ? NULL : zones_at(zd->like, at - zd->from +
+	    zd->like_from);
+	if (like != NULL && like->ordered) {
+		behind = z->start + (like->next - like->start);
+		room = behind < room ? behind : room;
+	}
+	*out = at >= room;
+	return (*out ? z->end : room) - at;
+}
+
+static bool
+all_zero(const unsigned char *b, size_t n)
+{
+	while (n > 0 && *b == 0) {
+		b++;
+		n--;
+	}
+	return n == 0;
+}
+
+static void
+write_part(const struct zoned *zd, struct io *io, size_t n)
+{
+	ssize_t got = pwrite(zd->fd, io->buf + io->done, n,
+	    (off_t)(io->off + io->done));
+
+	if (got > 0)
+		io->done += (size_t)got;
+	else if (got == 0 || errno != EINTR)
+		io->err = got == 0 ? EIO : disk_gone(zd->fd) ? ENODEV : errno;
+}
+
+static void
+zoned_transfer(struct lane *lane, struct io *io)
+{
+	const struct zoned *zd = lane->ep->priv;
+
+	if (io->op != OP_WRITE)
+		io->err = EOPNOTSUPP;
+	while (io->done < io->len && io->err == 0) {
+		uint64_t at = io->off + io->done;
+		size_t left = io->len - io->done, n;
+		bool out;
+		uint64_t run = alike(zd, at, &out);
+
+		n = run < left ? (size_t)run : left;
+		if (!out) {
+			write_part(zd, io, n);
+		} else if (all_zero(io->buf + io->done, n)) {
+			io->done += n;
+		} else {
+			io->err = ENOSPC;
+			snprintf(io->why, sizeof(io->why), "the zone has no "
+			    "blocks from there on, and this is not zeros");
+		}
+	}
+}
+
+static int
+zoned_flush(struct endpoint *ep, struct fault *f)
+{
+	const struct zoned *zd = ep->priv;
+
+	while (fdatasync(zd->fd) != 0)
+		if (errno != EINTR)
+			return fault_errno(f, errno, "%s: flushing", ep->name);
+	return 0;
+}
+
+/* With a zoned source: the write pointers are those of the source. */
+static int
+zoned_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t holes, struct fault *f)
+{
+	const struct zoned *zd = ep->priv;
+	struct zones *now, *source = NULL;
+	bool equal;
+
+	(void)from;
+	(void)holes;
+	if (zd->like == NULL)
+		return 0;
+	equal = zones_read(zd->fd, &now) == 0 &&
+	    zones_read(zd->like_fd, &source) == 0 &&
+	    zones_equal(now, zd->from, to, source, zd->like_from);
+	free(now);
+	free(source);
+	return equal ? 0 : fault_set(f, STATUS_MISMATCH, "%s: its write "
+	    "pointers are not those of the source", ep->name);
+}
+
+static int
+zoned_view(const struct endpoint *ep, bool *cached)
+{
+	const struct zoned *zd = ep->priv;
+
+	*cached = false;
+	return reopen(zd->fd, endpoint_path(ep), O_RDONLY);
+}
+
+const struct backend zoned_backend = {
+	.open = zoned_open,
+	.check_range = zoned_check_range,
+	.prepare = zoned_prepare,
+	.transfer = zoned_transfer,
+	.check_kept = zoned_check_kept,
+	.flush = zoned_flush,
+	.view = zoned_view,
+	.open_readback = file_readback,
+	.close = zoned_close,
+};
