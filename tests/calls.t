@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Each system call of a run fails once, with each errno that it has: what ends 0
 # is right, what does not says why, and nothing hangs.  LONG=1 tries all of
-# them; else every 5th.  What fails inside the C library is seen here, and what
+# them; else every 11th.  What fails inside the C library is seen here, and what
 # it asks for without a name (io_uring, allocations).
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
@@ -28,9 +28,9 @@ honest()
 # each OPERAND...: copies, one call of which fails: the first, the second ...
 each()
 {
-	local n tried=0 step=5
+	local n tried=0 step=11
 	[[ -z $LONG ]] || step=1
-	in_memory && "$blocks" make src 150000 || return
+	"$blocks" make src 150000 || return
 	for ((n = 0; ; n += step)); do
 		rm -f dst map map.bak list
 		: >failed
