@@ -65,7 +65,7 @@ twice()
 it "comes to the same each time, with 16 workers" twice
 shapes()
 {
-	"$top/tests/bench/shapes" -t few 512e >out || return
+	"$top/tests/bench/shapes" -t few 512e large >out || return
 	awk -F '\t' 'NF != 21 || $21 != 0 || $15 == "-" || $16 == 0 { exit 1 }
 	    END { exit NR < 2 }' out || fail "$(<out)"
 }

@@ -309,10 +309,18 @@ pthread_create(pthread_t *restrict id, const pthread_attr_t *restrict attr,
 	return 0;
 }
 
-int
-pthread_join(pthread_t id, void **result)
+static int64_t
+ns_of(const struct timespec *t)
+{
+	return (int64_t)t->tv_sec * ns_per_s + t->tv_nsec;
+}
+
+/* Wait for its end, or until a time. */
+static int
+join(pthread_t id, void **result, int64_t until)
 {
 	struct thread *t;
+	bool late = false;
 
 	REAL(real, pthread_join);
 	for (t = thread; t < thread + threads; t++)
@@ -320,10 +328,24 @@ pthread_join(pthread_t id, void **result)
 			break;
 	if (t == thread + threads)
 		die("pthread_join", "no such thread");
-	while (!t->over)
-		wait_for(t, never);
+	while (!t->over && !late)
+		late = wait_for(t, until);
+	if (!t->over)
+		return ETIMEDOUT;
 	t->joined = true;
 	return real(id, result);
+}
+
+int
+pthread_join(pthread_t id, void **result)
+{
+	return join(id, result, never);
+}
+
+int
+pthread_timedjoin_np(pthread_t id, void **result, const struct timespec *t)
+{
+	return join(id, result, ns_of(t) - began);
 }
 
 int
@@ -357,12 +379,6 @@ wait_cond(pthread_cond_t *c, pthread_mutex_t *m, int64_t until)
 	late = wait_for(c, until);
 	pthread_mutex_lock(m);
 	return late ? ETIMEDOUT : 0;
-}
-
-static int64_t
-ns_of(const struct timespec *t)
-{
-	return (int64_t)t->tv_sec * ns_per_s + t->tv_nsec;
 }
 
 int
