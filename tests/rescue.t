@@ -297,8 +297,9 @@ if [[ $VARIANT = plain ]]; then
 	it "tries for eight blocks of 512 that are one of 4096 once" figure 512e 17 42
 	it "is not kept busy by jumps where a disk rotates" figure rotating 11 32 16 20 17 62
 	it "does not take who waits behind a slow error for slow" figure seconds 11 10 17 18
-	it "learns how far a dead head reaches" figure dead64 11 400 15 1700
-	it "... where its tracks become shorter" figure zones 11 600
+	it "foretells where a dead head is next, of 256 times" figure dead64 11 560 15 788
+	it "... of 32 times" figure dead512 11 100 15 116
+	it "... where its tracks become shorter, of 341 times" figure zones 11 820 15 1043
 fi
 # The longest of these calls.
 longest()

@@ -104,6 +104,9 @@ int map_set(struct map *, uint64_t off, uint64_t len, enum seg_status);
  */
 void map_skip(struct map *, const struct seg *, uint64_t least, uint64_t most);
 
+/* The same: leave out what lies before a place, in its direction. */
+void map_skip_to(struct map *, uint64_t off);
+
 /* The same: leave out the rest of the gap that the piece was part of. */
 void map_leave(struct map *, const struct seg *);
 

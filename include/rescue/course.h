@@ -6,8 +6,17 @@
 #define PARDD_COURSE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "rescue/forecast.h"
+
+struct bad_run {		/* bytes: as far as the pass has seen it */
+	uint64_t	 off, first;	/* it begins in the first bad piece, */
+	uint64_t	 last, end;	/* and ends between the last and here */
+	bool		 sure;		/* it is no single block */
+};
 
 struct course {			/* c: lock */
 	pthread_mutex_t	 lock;
@@ -20,6 +29,9 @@ struct course {			/* c: lock */
 	uint64_t	 landing;	/* c: where the last one leads */
 	unsigned	 part;	/* c: of "shorter", to be taken off it next */
 	unsigned	 calm;	/* c: so many landed well at once, in a row */
+	struct bad_run	 run;	/* c: that the last jump is to come out of */
+	struct forecast	 forecast;	/* c */
+	bool		 foretold;	/* c: where the last jump leads */
 };
 
 /* For a copy of so many bytes, in which so many bad areas are known. */
@@ -38,7 +50,16 @@ size_t course_piece(struct course *, uint64_t bytes, size_t most);
  */
 uint64_t course_bad(struct course *, uint64_t at, uint64_t len);
 
-/* A piece was good. */
-void course_good(struct course *, uint64_t at);
+/*
+ * A piece was good.  Returns whether a jump has landed there, over a run of
+ * which it should be known where exactly it begins and ends: *run is that.
+ */
+bool course_good(struct course *, uint64_t at, struct bad_run *run);
+
+/* It is known. */
+void course_learn(struct course *, const struct run *);
+
+/* Where the next bad run will begin, behind "at"; UINT64_MAX: nobody knows. */
+uint64_t course_foretells(struct course *, uint64_t at);
 
 #endif

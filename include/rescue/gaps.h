@@ -15,6 +15,7 @@
 struct gap {
 	uint64_t	 off, end;	/* bytes of the map */
 	bool		 front, back;	/* what adjoins it there is good */
+	bool		 framed;	/* it is a bad block, there and there */
 };
 
 struct gaps {			/* g: lock */

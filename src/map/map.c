@@ -603,6 +603,14 @@ map_skip(struct map *map, const struct seg *at, uint64_t least, uint64_t most)
 }
 
 void
+map_skip_to(struct map *map, uint64_t off)
+{
+	pthread_mutex_lock(&map->lock);
+	move(map, off);
+	pthread_mutex_unlock(&map->lock);
+}
+
+void
 map_leave(struct map *map, const struct seg *at)
 {
 	pthread_mutex_lock(&map->lock);

@@ -8,12 +8,17 @@
  * comes closer to what it took with each, as those of a dead head are alike;
  * but after some that came out at once less is tried.
  *
+ * Where the runs so far foretell the next (forecast.c), the pass reads up to
+ * that, tries its first block, and jumps to its end.
+ *
  * Several may read at once, and what began before the last jump says nothing of
  * where that has landed.
  *
  *	c	course->lock, a leaf; held for a few instructions
  */
 #include "rescue/course.h"
+
+#include "base/number.h"
 
 enum {
 	PIECE_LEAST = 32 << 10,	/* bytes */
@@ -24,6 +29,8 @@ enum {
 	CALM = 3,		/* landings */
 	PART = 8,		/* of a jump that was too short: taken off */
 	FINE = 128,		/* of a jump: part that need not be known */
+	MORE = 16,		/* the same, to add where it was foretold */
+	SURE = 4,		/* of a run: part that is bad */
 };
 
 static uint64_t
@@ -39,12 +46,16 @@ course_begin(struct course *c, uint64_t length, uint64_t areas)
 
 	pthread_mutex_init(&c->lock, NULL);
 	c->least = least(JUMP_LEAST, small);
+	c->least -= c->least % PIECE_LEAST;
 	c->most = length / 100 > c->least ? length / 100 : c->least;
+	c->most -= c->most % PIECE_LEAST;
 	c->areas = areas;
 	c->enough = c->least;
 	c->shorter = c->jump = c->far = c->landing = 0;
 	c->calm = 0;
 	c->part = PART;
+	c->forecast = (struct forecast){ .length = 0 };
+	c->foretold = false;
 }
 
 void
@@ -81,13 +92,32 @@ first_jump(const struct course *c)
 	return c->shorter + between / 2;
 }
 
+/* Whether what is bad from "at" on is what was foretold, and so ends there. */
+static bool
+as_foretold(const struct course *c, uint64_t at, uint64_t end, uint64_t *jump)
+{
+	struct run next;
+
+	if (!forecast_next(&c->forecast, &next) || at != next.off ||
+	    end >= next.end)
+		return false;
+	*jump = next.end - end;
+	return true;
+}
+
 /* How far to jump: behind a first error, or where it has landed in another. */
 static void
-choose_jump(struct course *c)
+choose_jump(struct course *c, uint64_t at, uint64_t end)
 {
 	if (c->jump == 0) {
-		c->jump = first_jump(c);
+		c->foretold = as_foretold(c, at, end, &c->jump);
+		if (!c->foretold)
+			c->jump = round_up(first_jump(c), PIECE_LEAST);
 		c->far = c->jump;
+	} else if (c->foretold) {
+		c->foretold = false;
+		c->jump = round_up(c->far / MORE + c->least, PIECE_LEAST);
+		c->far += c->jump;
 	} else {
 		c->calm = 0;
 		c->part = PART;
@@ -97,6 +127,7 @@ choose_jump(struct course *c)
 		else
 			c->jump = least(c->far > 2 * c->jump ? c->far :
 			    2 * c->jump, c->most);
+		c->jump = round_up(c->jump, PIECE_LEAST);
 		c->far += c->jump;
 	}
 }
@@ -109,7 +140,11 @@ course_bad(struct course *c, uint64_t at, uint64_t len)
 	pthread_mutex_lock(&c->lock);
 	c->areas++;
 	if (at >= c->landing) {
-		choose_jump(c);
+		if (c->jump == 0)
+			c->run = (struct bad_run){ .off = at,
+			    .first = at + len };
+		choose_jump(c, at, at + len);
+		c->run.last = at + len;
 		c->landing = at + len + c->jump;
 		jump = c->jump;
 	}
@@ -139,13 +174,42 @@ learn(struct course *c)
 		c->enough = c->enough / 2 > c->least ? c->enough / 2 : c->least;
 }
 
-void
-course_good(struct course *c, uint64_t at)
+bool
+course_good(struct course *c, uint64_t at, struct bad_run *run)
 {
+	bool is = false;
+
 	pthread_mutex_lock(&c->lock);
 	if (c->jump > 0 && at >= c->landing) {
 		learn(c);
 		c->jump = 0;
+		*run = c->run;
+		run->end = at;
+		run->sure = c->foretold ||
+		    run->last - run->first >= (at - run->off) / SURE;
+		is = forecast_met(&c->forecast, &(struct run){ run->off, at,
+		    run->sure });
 	}
 	pthread_mutex_unlock(&c->lock);
+	return is;
+}
+
+void
+course_learn(struct course *c, const struct run *run)
+{
+	pthread_mutex_lock(&c->lock);
+	forecast_learn(&c->forecast, run);
+	pthread_mutex_unlock(&c->lock);
+}
+
+uint64_t
+course_foretells(struct course *c, uint64_t at)
+{
+	struct run next = { .off = UINT64_MAX };
+
+	pthread_mutex_lock(&c->lock);
+	if (!forecast_next(&c->forecast, &next) || next.off < at)
+		next.off = UINT64_MAX;
+	pthread_mutex_unlock(&c->lock);
+	return next.off;
 }

@@ -3,7 +3,9 @@
  * to be had for an error.  A gap is read from an end that adjoins good data,
  * and given up from there at its first error.  Of one that lies between bad
  * ends a piece in the middle is tried, as long as that succeeds now and then;
- * if it does, there are two gaps, each with a good end.
+ * if it does, there are two gaps, each with a good end.  The last to be tried
+ * so are those between two blocks that are known to be bad: what is dead begins
+ * and ends there.
  *
  *	g	gaps->lock, a leaf; held for a few instructions
  */
@@ -34,15 +36,20 @@ gaps_end(struct gaps *g)
 	free(g->heap);
 }
 
-/* What has a good end comes first. */
+/* What has a good end comes first, and last what both ends are known of. */
+static int
+rank(const struct gap *g)
+{
+	return g->front || g->back ? 2 : !g->framed;
+}
+
 static bool
 larger(const struct gap *a, const struct gap *b)
 {
 	uint64_t x = a->end - a->off, y = b->end - b->off;
-	bool p = a->front || a->back, q = b->front || b->back;
 
-	if (p != q)
-		return p;
+	if (rank(a) != rank(b))
+		return rank(a) > rank(b);
 	return x != y ? x > y : a->off < b->off;
 }
 
@@ -117,6 +124,18 @@ harmless(enum seg_status s)
 	return s == FINISHED || s == OUTSIDE;
 }
 
+/* What lies before the segment i of n, and behind it. */
+static struct gap
+gap_of(const struct seg *seg, size_t n, size_t i)
+{
+	enum seg_status before = i > 0 ? seg[i - 1].status : OUTSIDE;
+	enum seg_status behind = i + 1 < n ? seg[i + 1].status : OUTSIDE;
+
+	return (struct gap){ seg[i].off, seg[i].off + seg[i].len,
+		harmless(before), harmless(behind),
+		before == BAD && behind == BAD };
+}
+
 int
 gaps_fill(struct gaps *g, struct map *map, enum seg_status status, bool inner)
 {
@@ -130,10 +149,7 @@ gaps_fill(struct gaps *g, struct map *map, enum seg_status status, bool inner)
 	g->won = g->lost = 0;
 	for (i = 0; i < n && err == 0; i++)
 		if (seg[i].status == status)
-			err = push(g, (struct gap){ seg[i].off,
-			    seg[i].off + seg[i].len,
-			    i == 0 || harmless(seg[i - 1].status),
-			    i + 1 == n || harmless(seg[i + 1].status) });
+			err = push(g, gap_of(seg, n, i));
 	pthread_mutex_unlock(&g->lock);
 	free(seg);
 	return err;
@@ -224,10 +240,12 @@ int
 gaps_give(struct gaps *g, const struct gap *gap, const struct seg *piece,
     bool good, bool tried)
 {
-	struct gap below = { gap->off, piece->off, gap->front, false };
+	struct gap below = { gap->off, piece->off, gap->front, false,
+		gap->framed };
 	struct gap above = { piece->off + piece->len, gap->end, false,
-		gap->back };
-	struct gap same = { piece->off, piece->off + piece->len, false, false };
+		gap->back, gap->framed };
+	struct gap same = { .off = piece->off,
+		.end = piece->off + piece->len };
 	int err;
 
 	pthread_mutex_lock(&g->lock);

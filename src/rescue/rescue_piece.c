@@ -17,8 +17,10 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "block.h"
 #include "copy/piece.h"
 #include "copy/transfer.h"
+#include "edges.h"
 #include "pass.h"
 #include "rescue/liveness.h"
 
@@ -64,6 +66,26 @@ way_to(const struct job *job, const struct seg *seg)
 	    job->p->length - seg->off - seg->len : seg->off;
 }
 
+/* Where the first pass expects the next bad run; UINT64_MAX: nowhere. */
+static uint64_t
+next_run(struct job *job)
+{
+	struct rescue *r = job->rescue;
+
+	return !pass_is_first(r->pass) || pass_backwards(job, r->pass) ?
+	    UINT64_MAX : course_foretells(&r->course, map_cursor(&job->map));
+}
+
+/* Whether what all workers could read at once reaches it. */
+static bool
+near_run(struct job *job)
+{
+	uint64_t run = next_run(job);
+
+	return run != UINT64_MAX && run - map_cursor(&job->map) <=
+	    (uint64_t)job->p->chunk * job->p->workers;
+}
+
 /* Whether a worker is to read alone. */
 static bool
 wary(struct job *job)
@@ -76,7 +98,8 @@ wary(struct job *job)
 	if (job->p->opts->minrate > 0)	/* side by side all are slow */
 		return true;
 	return !pass_is_first(pass) || clock_seconds() < r->wary_until ||
-	    course_piece(&r->course, gone_over(job), WARY) < WARY;
+	    course_piece(&r->course, gone_over(job), WARY) < WARY ||
+	    near_run(job);
 }
 
 /* The bytes of a claim. */
@@ -162,22 +185,34 @@ slow(const struct job *job, uint64_t bytes, double seconds)
 	    (double)bytes < (double)job->p->opts->minrate * seconds;
 }
 
+/* Leave out as much behind a piece as the disk has taught. */
+static void
+jump(struct job *job, const struct seg *seg)
+{
+	uint64_t n = course_bad(&job->rescue->course, way_to(job, seg),
+	    seg->len);
+
+	if (n > 0 && !pass_backwards(job, job->rescue->pass))
+		map_skip_to(&job->map, seg->off + seg->len + n);
+	else if (n > 0)
+		map_skip_to(&job->map, seg->off > n ? seg->off - n : 0);
+}
+
 /* Leave out what lies behind a piece, and go on with care. */
 static void
 skip_area(struct job *job, const struct seg *seg, double seconds)
 {
 	struct rescue *r = job->rescue;
-	uint64_t most = job->p->length / 100, jump = CLUSTER;
+	uint64_t most = job->p->length / 100;
 
 	r->wary_until = clock_seconds() + seconds * wary_for;
 	if (r->pass->skip == COURSE)
-		jump = most = course_bad(&r->course, way_to(job, seg),
-		    seg->len);
-	if (r->pass->skip == GAP)
+		jump(job, seg);
+	else if (r->pass->skip == GAP)
 		map_leave(&job->map, seg);
-	else if (jump > 0 && (r->pass->skip == AHEAD ||
-	    r->pass->skip == COURSE))
-		map_skip(&job->map, seg, jump, most > jump ? most : jump);
+	else if (r->pass->skip == AHEAD)
+		map_skip(&job->map, seg, CLUSTER, most > CLUSTER ? most :
+		    CLUSTER);
 }
 
 /*
@@ -193,26 +228,42 @@ time_of(struct rescue *r, double start)
 	return now - (before > start ? before : start);
 }
 
-/* Read a piece from "at" on, and note what it says of the area: all well? */
-static bool
-read_rest(struct worker *w, const struct seg *seg, size_t at, struct io *io)
+/* The first pass has come through a piece. */
+static void
+come_through(struct worker *w, uint64_t ticket, const struct seg *seg)
 {
 	struct job *job = w->job;
+	struct course *c = &job->rescue->course;
+	struct bad_run run;
+
+	if (pass_is_first(job->rescue->pass) &&
+	    course_good(c, way_to(job, seg), &run))
+		edges_find(w, ticket, &run);
+}
+
+/*
+ * Read what a worker holds from "at" on, and note what it says of the area: all
+ * well?
+ */
+static bool
+read_rest(struct worker *w, const struct hold *h, size_t at, struct io *io)
+{
+	struct job *job = w->job;
+	const struct seg seg = { h->seg.off + at, h->seg.len - at, CLAIMED };
 	double start = clock_seconds(), seconds;
 	bool calm;
 
-	*io = read_source(w, seg->off, at, (size_t)seg->len - at, false);
+	*io = read_source(w, h->seg.off, at, (size_t)seg.len, false);
 	seconds = time_of(job->rescue, start);
 	if (errno_is_medium(io->err) && seconds > job->rescue->longest)
 		job->rescue->longest = seconds;
 	if (errno_is_medium(io->err))
-		*io = read_before(w, seg, at, *io);
+		*io = read_before(w, &h->seg, at, *io);
 	calm = !errno_is_medium(io->err) && !slow(job, io->done, seconds);
 	if (!calm)
-		skip_area(job, seg, seconds);
+		skip_area(job, &seg, seconds);
 	else if (io->err == 0) {
-		if (pass_is_first(job->rescue->pass))
-			course_good(&job->rescue->course, way_to(job, seg));
+		come_through(w, h->ticket, &seg);
 		map_go_on(&job->map);
 	}
 	return calm && io->done == io->len;
@@ -225,12 +276,13 @@ read_rest(struct worker *w, const struct seg *seg, size_t at, struct io *io)
 static bool
 keep_turn(struct job *job, uint64_t ticket, struct seg *seg)
 {
+	uint64_t end = seg->off + job->p->chunk, run = next_run(job);
 	struct seg next;
 
 	if (ticket == 0 || job->stop || !wary(job) ||
 	    pass_by_size(job->rescue->pass) ||
 	    rate_due(&job->rate, piece_size(job)) > 0 ||
-	    map_claim_on(&job->map, seg, seg->off + job->p->chunk, &next) <= 0)
+	    map_claim_on(&job->map, seg, run < end ? run : end, &next) <= 0)
 		return false;
 	exclusive_reads(&job->rescue->exclusive, ticket, &next);
 	seg->len += next.len;
@@ -247,7 +299,7 @@ read_area(struct worker *w, struct hold *h)
 	struct io io = { .done = 0 };
 	size_t at = 0;
 
-	while ((h->calm = read_rest(w, &h->seg, at, &io)) &&
+	while ((h->calm = read_rest(w, h, at, &io)) &&
 	    keep_turn(w->job, h->ticket, &h->seg))
 		at += io.done;
 	exclusive_leave(&w->job->rescue->exclusive, h->ticket);
@@ -255,16 +307,6 @@ read_area(struct worker *w, struct hold *h)
 	io.len += at;
 	io.done += at;
 	return io;
-}
-
-/* The physical block at off, or as much of it as lies before end. */
-static size_t
-block_at(const struct worker *w, uint64_t off, uint64_t end)
-{
-	const struct rescue *r = w->job->rescue;
-	uint64_t n = r->unit - (r->unit_off + off) % r->unit;
-
-	return (size_t)(n < end - off ? n : end - off);
 }
 
 /* Bytes that are trimmed as a whole: no more than a small part of the disk. */
@@ -305,8 +347,8 @@ copy_piece(struct worker *w, struct hold *h)
 	if (len > mark_most(job))
 		return true;
 	at = seg->off + good;
-	return transfer_settle(w, at, len, block_at(w, at, at + len) == len ?
-	    BAD : UNTRIMMED);
+	return transfer_settle(w, at, len, block_at(job->rescue, at, at +
+	    len) == len ? BAD : UNTRIMMED);
 }
 
 /* Whether the pass goes by the block, and pays for each. */
@@ -323,7 +365,7 @@ by_block(const struct pass *pass)
 static int
 try_range(struct worker *w, uint64_t off, size_t len)
 {
-	bool one = block_at(w, off, off + len) == len;
+	bool one = block_at(w->job->rescue, off, off + len) == len;
 	struct io io;
 
 	if (pass_given_up(w->job) ||
@@ -336,17 +378,6 @@ try_range(struct worker *w, uint64_t off, size_t len)
 		return !one || transfer_settle(w, off, len, BAD) ? 0 : -1;
 	fail_read(w, &io);
 	return -1;
-}
-
-
-/* Where the last block before "to" begins, or as much of it as from on. */
-static uint64_t
-last_block(const struct worker *w, uint64_t from, uint64_t to)
-{
-	const struct rescue *r = w->job->rescue;
-	uint64_t n = (r->unit_off + to - 1) % r->unit + 1;
-
-	return n < to - from ? to - n : from;
 }
 
 /* Whether what adjoins an end is good, or not wanted, or not there. */
@@ -366,7 +397,7 @@ trim_front(struct worker *w, uint64_t *from, uint64_t to)
 	size_t n;
 
 	while (good == 1 && *from < to && !w->job->stop) {
-		n = block_at(w, *from, to);
+		n = block_at(w->job->rescue, *from, to);
 		good = try_range(w, *from, n);
 		*from += n;
 	}
@@ -382,11 +413,12 @@ static uint64_t
 back_from(const struct worker *w, uint64_t from, uint64_t to, bool soon)
 {
 	uint64_t n = soon ? (to - from) / 2 : PART_BACK;
-	uint64_t at = last_block(w, from, to);
+	uint64_t at = block_last(w->job->rescue, from, to);
 
 	if (n <= to - at || at == from)
 		return at;
-	return n < to - from ? last_block(w, from, to - n + 1) : from;
+	return n < to - from ? block_last(w->job->rescue, from, to - n + 1) :
+	    from;
 }
 
 /* The same as trim_front from behind. */
@@ -398,7 +430,7 @@ trim_back(struct worker *w, uint64_t from, uint64_t *to, bool soon)
 	uint64_t at, last;
 
 	while (good == 1 && from < *to && !w->job->stop) {
-		last = last_block(w, from, *to);
+		last = block_last(w->job->rescue, from, *to);
 		at = parts ? back_from(w, from, *to, soon) : last;
 		good = try_range(w, at, (size_t)(*to - at));
 		if (good == 1 || at == last)
@@ -446,8 +478,9 @@ scrape_piece(struct worker *w, const struct seg *seg)
 	size_t n;
 
 	while (from < to && !w->job->stop) {
-		at = down ? last_block(w, from, to) : from;
-		n = down ? (size_t)(to - at) : block_at(w, from, to);
+		at = down ? block_last(w->job->rescue, from, to) : from;
+		n = down ? (size_t)(to - at) :
+		    block_at(w->job->rescue, from, to);
 		if (try_range(w, at, n) < 0)
 			return false;
 		if (down)
@@ -474,7 +507,7 @@ skim_up(struct worker *w, const struct seg *seg)
 		at += skip * w->job->rescue->unit;
 		if (at >= to)
 			break;
-		n = block_at(w, at, to);
+		n = block_at(w->job->rescue, at, to);
 		good = try_range(w, at, n);
 		if (good < 0)
 			return false;
@@ -491,7 +524,7 @@ skim_down(struct worker *w, const struct seg *seg)
 	int good = map_at(&w->job->map, to) == BAD ? 0 : 1;
 
 	while (from < to && good == 1 && !w->job->stop) {
-		last = last_block(w, from, to);
+		last = block_last(w->job->rescue, from, to);
 		good = try_range(w, last, (size_t)(to - last));
 		to = last;
 	}
@@ -552,6 +585,20 @@ most_of_gap(struct job *job)
 	    &job->rescue->course, job->p->length, least(WARY, chunk));
 }
 
+/*
+ * The next piece of what has not been jumped over: up to where a bad run is
+ * expected, and of that the first block.  Returns as map_claim.
+ */
+static int
+claim_ahead(struct job *job, struct seg *seg)
+{
+	uint64_t run = next_run(job);
+
+	if (run == map_cursor(&job->map))
+		run += block_at(job->rescue, run, job->p->length);
+	return map_claim_to(&job->map, run, false, seg);
+}
+
 /* The next piece of the pass; returns as map_claim. */
 static int
 claim_next(struct job *job, struct hold *h)
@@ -568,7 +615,7 @@ claim_next(struct job *job, struct hold *h)
 		    &h->gap, &h->seg) ? claim_range(&job->map, &h->seg) : 0;
 	map_pieces(&job->map, piece_size(job));
 	return pass->from == UNSCRAPED ? map_claim_all(&job->map, &h->seg) :
-	    map_claim(&job->map, &h->seg);
+	    claim_ahead(job, &h->seg);
 }
 
 /* Claim a piece, alone if that is wise; returns as map_claim. */

@@ -65,12 +65,13 @@ cross(struct course *c, uint64_t area)
 {
 	uint64_t end = where + area;
 	unsigned errors = 0;
+	struct bad_run run;
 
 	while (where < end) {
 		jump(c);
 		errors++;
 	}
-	course_good(c, where++);
+	course_good(c, where++, &run);
 	return errors;
 }
 
@@ -78,6 +79,7 @@ static void
 stragglers_count_for_nothing(void **state)
 {
 	struct course c;
+	struct bad_run run;
 	uint64_t first;
 
 	(void)state;
@@ -86,9 +88,9 @@ stragglers_count_for_nothing(void **state)
 	first = course_bad(&c, MIB, MIB);
 	assert_int_equal(first, 256 * KIB);
 	assert_int_equal(course_bad(&c, 2 * MIB, MIB), 0);
-	course_good(&c, 0);
+	course_good(&c, 0, &run);
 	assert_int_equal(course_bad(&c, 2 * MIB + first, MIB), 2 * first);
-	course_good(&c, 3 * MIB + 3 * first);
+	course_good(&c, 3 * MIB + 3 * first, &run);
 	assert_int_equal(course_bad(&c, 9 * MIB, MIB), 2 * first);
 	course_end(&c);
 }

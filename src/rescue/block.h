@@ -1,0 +1,30 @@
+/*
+ * The blocks of a rescue: what fails together, the disk's physical blocks.
+ */
+#ifndef PARDD_BLOCK_H
+#define PARDD_BLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rescue/rescue.h"
+
+/* The block at off, or as much of it as lies before end; bytes. */
+static inline size_t
+block_at(const struct rescue *r, uint64_t off, uint64_t end)
+{
+	uint64_t n = r->unit - (r->unit_off + off) % r->unit;
+
+	return (size_t)(n < end - off ? n : end - off);
+}
+
+/* Where the last block before "to" begins, or as much of it as from on. */
+static inline uint64_t
+block_last(const struct rescue *r, uint64_t from, uint64_t to)
+{
+	uint64_t n = (r->unit_off + to - 1) % r->unit + 1;
+
+	return n < to - from ? to - n : from;
+}
+
+#endif

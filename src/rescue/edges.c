@@ -1,0 +1,149 @@
+/*
+ * The edges of a bad run.  Blocks are tried between what is good and what is
+ * not, an eighth of the way from the good side: to find a block bad costs many
+ * times as much as to find it good.  A bad one is noted as such; good ones are
+ * read again with what lies around them.
+ */
+#include "edges.h"
+
+#include <stdlib.h>
+
+#include "block.h"
+#include "copy/piece.h"
+#include "copy/transfer.h"
+#include "pass.h"
+#include "rescue/liveness.h"
+#include "rescue/rescue.h"
+
+enum { PART = 8 };
+
+struct search {
+	struct worker	*w;
+	uint64_t	 ticket;
+	unsigned char	*buf;
+	bool		 over;		/* it cannot be told */
+};
+
+/* Whether the block at off, which is untried or failed, can be read. */
+static bool
+is_read(struct search *s, uint64_t off, size_t len, enum seg_status was)
+{
+	struct worker *w = s->w;
+	size_t mark = liveness_mark(w);
+	struct seg at = { off, len, was };
+	struct io io = { .op = OP_READ, .buf = s->buf,
+		.off = w->job->p->src_off + off, .len = len, .careful = true };
+
+	exclusive_reads(&w->job->rescue->exclusive, s->ticket, &at);
+	lane_transfer(&w->src, &io);
+	liveness_feel(w, &io, off, was, mark);
+	if (io.err == 0 && io.done == len)
+		return true;
+	if (!errno_is_medium(io.err))	/* who reads on will meet it, too */
+		s->over = true;
+	else if (map_set(&w->job->map, off, len, BAD) != 0)
+		transfer_fail_map(w->job);
+	return false;
+}
+
+static bool
+is_good(struct search *s, uint64_t off, size_t len)
+{
+	struct job *job = s->w->job;
+	enum seg_status was = map_at(&job->map, off);
+
+	if (was == FINISHED || was == BAD)
+		return was == FINISHED;
+	if ((was != UNTRIED && was != UNTRIMMED) || pass_given_up(job) ||
+	    job->stop || !rate_wait(&job->rate, len, job->halt)) {
+		s->over = true;
+		return false;
+	}
+	return is_read(s, off, len, was);
+}
+
+/* How far to go from the good side next: more from time to time at first. */
+static uint64_t
+next_step(uint64_t step, uint64_t way, bool met)
+{
+	uint64_t most = way / PART;
+
+	return met || step * PART > most ? most : step * PART;
+}
+
+/* What is bad from "from" on ends here, or before "to". */
+static uint64_t
+find_end(struct search *s, uint64_t from, uint64_t to)
+{
+	uint64_t step = 0, at;
+	bool met = false;
+	size_t len;
+
+	while (from < to && !s->over) {
+		at = block_last(s->w->job->rescue, from, to - step);
+		len = block_at(s->w->job->rescue, at, to);
+		if (is_good(s, at, len)) {
+			to = at;
+		} else {
+			from = at + len;
+			met = true;
+		}
+		step = next_step(step == 0 ? len : step, to - from, met);
+	}
+	return to;
+}
+
+/* The same of where it begins. */
+static uint64_t
+find_begin(struct search *s, uint64_t from, uint64_t to)
+{
+	uint64_t step = 0, at;
+	bool met = false;
+	size_t len;
+
+	while (from < to && !s->over) {
+		at = block_last(s->w->job->rescue, from, from + step + 1);
+		len = block_at(s->w->job->rescue, at, to);
+		if (is_good(s, at, len)) {
+			from = at + len;
+		} else {
+			to = at;
+			met = true;
+		}
+		step = next_step(step == 0 ? len : step, to - from, met);
+	}
+	return from;
+}
+
+/* Whether a run that was jumped over is one, by a block in its middle. */
+static bool
+is_run(struct search *s, const struct bad_run *bad)
+{
+	const struct rescue *r = s->w->job->rescue;
+	uint64_t at = block_last(r, bad->last, bad->last +
+	    (bad->end - bad->last) / 2 + 1);
+
+	return bad->sure || !is_good(s, at, block_at(r, at, bad->end));
+}
+
+void
+edges_find(struct worker *w, uint64_t ticket, const struct bad_run *bad)
+{
+	struct rescue *r = w->job->rescue;
+	struct search s = { .w = w, .ticket = ticket };
+	struct run run;
+
+	if ((ticket == 0 && w->job->p->workers > 1) ||
+	    pass_backwards(w->job, r->pass))
+		return;
+	s.buf = aligned_alloc(4096, (r->unit + 4095) / 4096 * 4096);
+	if (s.buf == NULL)
+		return;
+	if (is_run(&s, bad)) {
+		run.end = find_end(&s, bad->last, bad->end);
+		run.off = find_begin(&s, bad->off, bad->first);
+		if (!s.over && run.off < run.end)
+			course_learn(&r->course, &run);
+	}
+	free(s.buf);
+}

@@ -1,0 +1,89 @@
+/*
+ * The forecast.  Heads take turns, so the runs of a dead one are equally long
+ * and equally far apart, until the tracks become shorter in the next zone of
+ * the disk: then both do, by the same part.
+ */
+#include "rescue/forecast.h"
+
+enum {
+	RUN_LEAST = 2 << 20,	/* bytes: it would not pay for shorter ones */
+	ALIKE = 8,		/* apart by one part of so many at most, */
+	EVEN = 32,		/* and how far they are from each other */
+	WHOLE = 64,		/* the same, of a multiple */
+	ENOUGH = 2,		/* runs, beside the first, that are alike */
+};
+
+static bool
+close_to(uint64_t a, uint64_t b, unsigned parts)
+{
+	return (a > b ? a - b : b - a) <= (a > b ? a : b) / parts;
+}
+
+/* One that a jump has just come over may be a single block. */
+static void
+compare(struct forecast *f, const struct run *run)
+{
+	uint64_t length = run->end - run->off;
+	uint64_t distance = run->off - f->last.off;
+
+	if (!close_to(length, f->last.end - f->last.off, ALIKE))
+		f->alike = 0;
+	else if (f->alike > 0 && !close_to(distance, f->distance, EVEN))
+		f->alike = 1;
+	else
+		f->alike += run->sure;
+	f->last = *run;
+	f->distance = distance;
+}
+
+bool
+forecast_met(struct forecast *f, const struct run *run)
+{
+	uint64_t length = run->end - run->off;
+
+	compare(f, run);
+	return length >= RUN_LEAST && (f->alike >= ENOUGH ||
+	    (f->length > 0 && close_to(length, f->length, ALIKE)));
+}
+
+/* How far it is to the next run, with runs as long as the last one. */
+static uint64_t
+period_of(const struct forecast *f, const struct run *run)
+{
+	uint64_t length = run->end - run->off, step = run->off - f->start;
+	uint64_t heads;
+
+	if (f->period == 0)
+		return step;
+	heads = (f->period + f->length / 2) / f->length;
+	if (length != f->length &&
+	    close_to(f->period, heads * f->length, WHOLE))
+		return heads * length;
+	return close_to(step, f->period, ALIKE) ? step : f->period;
+}
+
+void
+forecast_learn(struct forecast *f, const struct run *run)
+{
+	uint64_t length = run->end - run->off;
+
+	if (length < RUN_LEAST)
+		return;
+	if (f->length == 0) {
+		f->length = length;
+	} else if (close_to(length, f->length, ALIKE)) {
+		f->period = period_of(f, run);
+		f->length = length;
+	}
+	f->start = run->off;
+}
+
+bool
+forecast_next(const struct forecast *f, struct run *next)
+{
+	if (f->period <= f->length)
+		return false;
+	next->off = f->start + f->period;
+	next->end = next->off + f->length;
+	return true;
+}

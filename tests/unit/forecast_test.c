@@ -1,0 +1,114 @@
+/*
+ * What bad runs tell of the next: nothing, until three are alike; then where it
+ * begins and ends, to the byte.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "rescue/forecast.h"
+
+enum { MIB = 1 << 20, ROUGH = 300 << 10 };
+
+/* A run is met, as the pass sees it, and measured if that is asked for. */
+static bool
+meet(struct forecast *f, uint64_t off, uint64_t length)
+{
+	const struct run rough = { off, off + length + ROUGH, true };
+	const struct run exact = { off, off + length, true };
+	bool asked = forecast_met(f, &rough);
+
+	if (asked)
+		forecast_learn(f, &exact);
+	return asked;
+}
+
+static void
+one_of_four_heads(void **state)
+{
+	struct forecast f = { .length = 0 };
+	struct run next;
+
+	(void)state;
+	assert_false(meet(&f, 100 * MIB, 64 * MIB));
+	assert_false(meet(&f, 356 * MIB, 64 * MIB));
+	assert_true(meet(&f, 612 * MIB, 64 * MIB));
+	assert_false(forecast_next(&f, &next));		/* nor the distance */
+	assert_true(meet(&f, 868 * MIB, 64 * MIB));
+	assert_true(forecast_next(&f, &next));
+	assert_int_equal(next.off, 1124 * MIB);
+	assert_int_equal(next.end, 1188 * MIB);
+}
+
+/* Behind one that was cut short the tracks are shorter, and so all is. */
+static void
+the_next_zone(void **state)
+{
+	struct forecast f = { .length = 0 };
+	struct run next;
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 5; i++)
+		meet(&f, i * (256 * (uint64_t)MIB), 64 * MIB);
+	assert_false(meet(&f, 5 * (256 * (uint64_t)MIB), 10 * MIB));
+	assert_true(meet(&f, 5500 * (uint64_t)MIB, 62 * MIB));
+	assert_true(forecast_next(&f, &next));
+	assert_int_equal(next.off, (5500 + 4 * 62) * (uint64_t)MIB);
+	assert_int_equal(next.end, (5500 + 5 * 62) * (uint64_t)MIB);
+}
+
+static void
+not_alike(void **state)
+{
+	struct forecast f = { .length = 0 };
+	struct run next;
+
+	(void)state;
+	assert_false(meet(&f, 100 * MIB, 64 * MIB));
+	assert_false(meet(&f, 300 * MIB, 64 * MIB));
+	assert_false(meet(&f, 900 * MIB, 64 * MIB));	/* as long, no more */
+	assert_false(meet(&f, 1500 * MIB, 20 * MIB));	/* as far, no more */
+	assert_false(forecast_next(&f, &next));
+}
+
+/* What a jump came over at once is perhaps a single block. */
+static void
+never_sure(void **state)
+{
+	struct forecast f = { .length = 0 };
+	struct run run = { 0, 4 * MIB, false };
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 10; i++, run.off += 64 * MIB, run.end += 64 * MIB)
+		assert_false(forecast_met(&f, &run));
+}
+
+/* A scratch, whose tracks are alike as well. */
+static void
+too_short(void **state)
+{
+	struct forecast f = { .length = 0 };
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < 10; i++)
+		assert_false(meet(&f, i * (4 * (uint64_t)MIB), MIB));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_of_four_heads),
+		cmocka_unit_test(the_next_zone),
+		cmocka_unit_test(not_alike),
+		cmocka_unit_test(never_sure),
+		cmocka_unit_test(too_short),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
