@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The readers of maps and manifests under our own fuzzer (tests/fuzz/run).
+# The readers of maps, manifests and file systems under our own fuzzer (tests/fuzz/run).
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0	# it has sanitizers of its own
@@ -30,9 +30,11 @@ fuzz()
 	((taken * 100 >= inputs * $3)) || fail "only $taken of $inputs were taken" || return
 	echo "$inputs inputs of seed $seed, $taken taken"
 }
-maps=1000000 manifests=20000
-[[ -z $LONG ]] || maps=100000000 manifests=10000000
+maps=1000000 manifests=20000 systems=5000
+[[ -z $LONG ]] || maps=100000000 manifests=10000000 systems=1000000
 it "reads $maps maps that almost are, and what it takes it writes the same" \
     fuzz mapfile $maps 20
 it "reads $manifests manifests that almost are, and what it takes it writes the same" \
     fuzz manifest $manifests 8
+it "reads $systems file systems that are spoilt, and what it says of them is sound" \
+    fuzz fsmap $systems 60

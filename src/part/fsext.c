@@ -532,7 +532,7 @@ read_all(struct ext *e)
 	if (io->poor)
 		return;
 	judge(e);
-	if (fs_exact(io) && !io->whole && read_descs(e, 0))
+	if (!io->whole && read_descs(e, 0))
 		journal(e);
 	if (!io->whole || !fs_exact(io)) {
 		groups(e);

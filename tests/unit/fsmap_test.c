@@ -2,11 +2,12 @@
  * What a file system uses: lists of extents that have a limit, checksums, and
  * beginnings that are no file system's or almost one's.
  *
- *	fsmap_test [-ormd] [-t TYPE] [-O OFFSET] [-L LENGTH] FILE
+ *	fsmap_test [-omdz] [-t TYPE] [-b OFFSET+LENGTH]... FILE
  *
  * prints what is known of a file system instead: a line of its type, state and
- * numbers, one of the reason, and the ranges of its map, as OFFSET LENGTH (bytes)
- * and "free" or "meta".  -o: order, not exact; -m: structures; -d: all of them.
+ * numbers, one each of label and reason, and the ranges of its map, as OFFSET
+ * LENGTH (bytes) and "free" or "meta".  -o: order, not exact; -m: structures;
+ * -d: all of them; -b: what cannot be read; -z: and make what is free zeros.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,17 +31,26 @@
 
 /* ------------------------------------------------------ printing a map */
 
+enum { BAD_MOST = 16 };
+
 struct image {
 	int	 fd;
-	uint64_t off;
+	struct fs_extent bad[BAD_MOST];
+	size_t	 n;
 };
 
 static int
 from_file(void *arg, uint64_t off, void *buf, size_t len)
 {
 	const struct image *i = arg;
-	ssize_t n = pread(i->fd, buf, len, (off_t)(i->off + off));
+	ssize_t n;
+	size_t k;
 
+	for (k = 0; k < i->n; k++)
+		if (i->bad[k].off < off + len &&
+		    off < i->bad[k].off + i->bad[k].len)
+			return EIO;
+	n = pread(i->fd, buf, len, (off_t)off);
 	return n < 0 ? errno : n == (ssize_t)len ? 0 : EIO;
 }
 
@@ -54,6 +64,31 @@ print_all(const struct fs_extents *e, const char *what)
 		    e->at[i].len, what);
 }
 
+static void
+zero_all(int fd, const struct fs_extents *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->n; i++)
+		if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+		    (off_t)e->at[i].off, (off_t)e->at[i].len) != 0)
+			err(2, "fallocate");
+}
+
+static void
+add_bad(struct image *i, const char *text)
+{
+	char *end;
+
+	if (i->n == BAD_MOST)
+		errx(2, "too many -b");
+	i->bad[i->n].off = strtoull(text, &end, 0);
+	if (*end == '+')
+		i->bad[i->n].len = strtoull(end + 1, &end, 0);
+	if (*end != '\0' || i->bad[i->n++].len == 0)
+		errx(2, "-b %s", text);
+}
+
 static int
 print_map(int argc, char **argv)
 {
@@ -63,24 +98,24 @@ print_map(int argc, char **argv)
 	struct fs_map m;
 	struct stat st;
 	unsigned how = 0;
+	bool zero = false;
 	uint64_t began;
 	int c;
 
-	while ((c = getopt(argc, argv, "omdt:O:L:")) != -1)
+	while ((c = getopt(argc, argv, "omdzt:b:")) != -1)
 		switch (c) {
 		case 'o': how |= FS_ORDER; break;
 		case 'm': how |= FS_META; break;
 		case 'd': how |= FS_META | FS_DEEP; break;
+		case 'z': zero = true; break;
 		case 't': type = optarg; break;
-		case 'O': image.off = strtoull(optarg, NULL, 0); break;
-		case 'L': src.length = strtoull(optarg, NULL, 0); break;
+		case 'b': add_bad(&image, optarg); break;
 		default: return 2;
 		}
-	image.fd = open(argv[optind], O_RDONLY | O_CLOEXEC);
+	image.fd = open(argv[optind], (zero ? O_RDWR : O_RDONLY) | O_CLOEXEC);
 	if (image.fd < 0 || fstat(image.fd, &st) != 0)
 		err(2, "%s", argv[optind]);
-	if (src.length == 0)
-		src.length = (uint64_t)lseek(image.fd, 0, SEEK_END) - image.off;
+	src.length = (uint64_t)st.st_size;
 	began = clock_ns();
 	if (fs_map_read(type, &src, how, &m) != 0)
 		errx(2, "no memory");
@@ -91,6 +126,8 @@ print_map(int argc, char **argv)
 	    m.bytes_read, began / 1000, m.label, m.reason);
 	print_all(&m.free, "free");
 	print_all(&m.meta, "meta");
+	if (zero)
+		zero_all(image.fd, &m.free);
 	fs_map_free(&m);
 	close(image.fd);
 	return 0;

@@ -1,0 +1,479 @@
+#!/usr/bin/env bash
+# What a file system uses: nothing of a file is called free, what a crash leaves
+# is not believed, and what is lost of a file system counts as used.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+[[ $VARIANT != tsan ]] || exit 0	# it has no threads
+needs can_loop -- "no loop devices"
+
+reader=$BUILD/unit/fsmap_test
+[[ $VARIANT = plain ]] || reader=$BUILD/$VARIANT/unit/fsmap_test
+
+# map [OPTIONS] FILE: into the file map; $type, $state, $used, $free, $reads,
+# $bytes, $us, $reason are what its beginning says
+map()
+{
+	local word words
+	"$reader" "$@" >map || return
+	read -ra words <map
+	for word in "${words[@]}"; do
+		printf -v "${word%%=*}" %s "${word#*=}"
+	done
+	reason=$(sed -n '3s/^reason //p' map)
+}
+# is STATE [REGEX]: the last map says so, and why
+is()
+{
+	[[ $state = "$1" && $reason =~ ${2-} ]] || fail "$(head -n 3 map)"
+}
+# nothing_free: nor does it leave anything out
+nothing_free()
+{
+	((free == 0)) && ! grep free$ map
+}
+
+# make_fs SIZE KIND [OPTIONS]: in the file img
+make_fs()
+{
+	local size=$1 kind=$2
+	shift 2
+	truncate -s "$size" img
+	case $kind in
+	ext*)	mke2fs -q -F -t "$kind" "$@" img ;;
+	xfs)	mkfs.xfs -q "$@" img ;;
+	btrfs)	mkfs.btrfs -q "$@" img ;;
+	ntfs)	mkntfs -q -F -f "$@" img ;;
+	fat*)	mkfs.fat -F "${kind#fat}" "$@" img ;;
+	exfat)	mkfs.exfat "$@" img ;;
+	esac >made 2>&1 || { cat made; return 1; }
+}
+# mount_fs KIND [FILE [OPTIONS]]: on mnt
+mount_fs()
+{
+	local file=${2-img}
+	mkdir -p mnt
+	case $1 in
+	ntfs)	ntfs-3g "$file" mnt ;;
+	exfat)	loop "$file" && mount.exfat-fuse "$dev" mnt >mounted ;;
+	btrfs)	mount -o loop,noatime "$file" mnt ;;
+	xfs)	mount -o loop,noatime,nouuid "$file" mnt ;;
+	*)	mount -o loop,noatime "$file" mnt ;;
+	esac || return
+	undo umount -l "$PWD/mnt"
+}
+# What lies on it is written when it is gone, which FUSE does not wait for.
+leave_fs()
+{
+	until_true 20 umount mnt || return
+	[[ $1 != exfat ]] || until_true 20 losetup --detach "$dev"
+	[[ $1 != ntfs ]] || until_true 20 exclusive img
+}
+exclusive()
+{
+	! fuser img
+} >/dev/null 2>&1
+
+# fill: large and small files, folders, and gaps where others were
+fill()
+{
+	local i
+	mkdir -p mnt/a/b mnt/c || return
+	for ((i = 0; i < 300; i++)); do
+		head -c $((i * i / 3 + 10)) large >"mnt/a/b/small $i" || return
+	done
+	for ((i = 0; i < 8; i++)); do
+		cp large "mnt/c/large $i" || return
+	done
+	sync -f mnt
+	rm mnt/a/b/*[357] mnt/c/*[25] && cp large "mnt/a/in the gaps"
+}
+digests()
+{
+	(cd mnt && find . -type f -exec sha256sum {} +) | sort -k 2
+}
+check_fs()
+{
+	case $1 in
+	ext*)	e2fsck -fn img ;;
+	xfs)	xfs_repair -n img ;;
+	btrfs)	btrfs check img ;;
+	ntfs)	ntfsfix -n img ;;
+	fat*)	fsck.fat -n img ;;
+	exfat)	fsck.exfat -n img ;;
+	esac >checked 2>&1 || { cat checked; return 1; }
+}
+
+# second_opinion KIND PERCENT: partclone's set is a part of ours, which is no
+# more than so much of it (0: it reads none of these)
+second_opinion()
+{
+	local kind=$1
+	[[ $kind != fat* ]] || kind=vfat
+	[[ $kind != ext* ]] || kind=extfs
+	(($2 > 0)) && command -v "partclone.$kind" >/dev/null || return 0
+	"partclone.$kind" -D -s img -o theirs -L said >partclone 2>&1 ||
+	    { cat partclone; return 1; }
+	"$tools/maps" list theirs + | tr , '\n' | tr + ' ' |
+	    awk -v most="$2" -v used="$used" '
+	BEGIN { n = i = 0 }
+	NR == FNR { if ($3 == "free") { at[n] = $1; end[n++] = $1 + $2 } next }
+	{
+		sum += $2
+		while (i < n && end[i] <= $1)
+			i++
+		if (i < n && at[i] < $1 + $2) {
+			print "free, and used: " $0
+			bad = 1
+		}
+	}
+	END {
+		if (sum == 0 || used * 100 > sum * most + 1000000) {
+			print used " bytes are used, theirs are " sum
+			bad = 1
+		}
+		exit bad
+	}' map -
+}
+
+# keeps KIND PERCENT SIZE [OPTIONS]: all files are there when what is free is
+# zeros, and its own checker finds nothing
+keeps()
+{
+	local kind=$1 percent=$2
+	shift 2
+	head -c 3000000 /dev/urandom >large
+	make_fs "$1" "$kind" "${@:2}" && mount_fs "$kind" && fill || return
+	digests >before && leave_fs "$kind" || return
+	[[ -s before ]] || fail "no files" || return
+	map img && is clean || return
+	((free > used && free + used == $(stat -c %s img))) ||
+	    fail "$(head -n 3 map)" || return
+	second_opinion "$kind" "$percent" || return
+	map -d img && is clean || return
+	grep -q meta$ map || fail "no structures" || return
+	map -z img && check_fs "$kind" && mount_fs "$kind" || return
+	digests >after && leave_fs "$kind" && same before after
+}
+it "keeps all files of an ext2" keeps ext2 101 200M
+it "keeps all files of an ext4" keeps ext4 101 300M
+# It takes a second and more, each time.
+also=0
+[[ -z $LONG ]] || also=101
+if [[ $VARIANT = plain ]]; then
+	it "keeps all files of an ext3" keeps ext3 $also 200M -b 1024
+	it "keeps all files of an ext4 of old" keeps ext4 $also 200M -O ^metadata_csum,uninit_bg
+	it "keeps all files of an ext4 without flexible groups" keeps ext4 $also 300M -O ^flex_bg -g 8192
+	it "keeps all files of an ext4 with descriptors in the groups" keeps ext4 $also 300M -O meta_bg,^resize_inode -b 1024
+	it "keeps all files of an ext4 with two superblocks" keeps ext4 $also 300M -O sparse_super2
+fi
+for options in "-O bigalloc -C 65536" "-O bigalloc -C 16384 -b 1024"; do
+	# shellcheck disable=SC2086
+	it "keeps all files of an ext4 with clusters ($options)" keeps ext4 0 300M $options
+done
+if command -v mkfs.xfs >/dev/null; then
+	it "keeps all files of an XFS" keeps xfs 101 400M
+	[[ $VARIANT != plain ]] ||
+	    it "keeps all files of an XFS with small blocks and a striped log" \
+	        keeps xfs $((also > 0 ? 103 : 0)) 400M -b size=1024 -l su=65536
+else
+	skip "no xfsprogs" "keeps all files of an XFS"
+fi
+# What a chunk has room for counts as used.
+if command -v mkfs.btrfs >/dev/null; then
+	it "keeps all files of a btrfs" keeps btrfs 100000 1G
+	[[ $VARIANT != plain ]] ||
+	    it "keeps all files of a btrfs with other checksums" keeps btrfs 0 1G --csum xxhash -m single
+else
+	skip "no btrfs-progs" "keeps all files of a btrfs"
+fi
+if command -v ntfs-3g mkntfs fuser >/dev/null && [[ -c /dev/fuse ]]; then
+	it "keeps all files of an NTFS" keeps ntfs 101 200M
+	[[ $VARIANT != plain ]] ||
+	    it "keeps all files of an NTFS with small clusters" keeps ntfs $also 100M -c 512
+else
+	skip "no ntfs-3g" "keeps all files of an NTFS"
+fi
+if command -v mount.exfat-fuse mkfs.exfat >/dev/null && [[ -c /dev/fuse ]]; then
+	it "keeps all files of an exFAT" keeps exfat 101 200M
+else
+	skip "no exfat-fuse" "keeps all files of an exFAT"
+fi
+
+# keeps_fat KIND SIZE [OPTIONS]: the same, by mtools
+keeps_fat()
+{
+	local kind=$1
+	shift
+	head -c 100000 /dev/urandom >large
+	mkdir -p mnt && fill && make_fs "$1" "$kind" "${@:2}" || return
+	(cd mnt && mcopy -s -i ../img a c ::/) || return
+	mdel -i img '::/c/large 3' && rm 'mnt/c/large 3'
+	digests >before && rm -rf mnt && mkdir mnt
+	map -d img && is clean || return
+	((free > used && free + used == $(stat -c %s img))) ||
+	    fail "$(head -n 3 map)" || return
+	# partclone goes wrong in a FAT12, behind its first clusters
+	[[ $kind = fat12 ]] || { map img && second_opinion "$kind" 101; } || return
+	map -z img && check_fs "$kind" || return
+	mcopy -s -i img ::/a ::/c mnt && digests >after && same before after
+}
+if command -v mkfs.fat mcopy >/dev/null; then
+	it "keeps all files of a FAT12" keeps_fat fat12 15M -s 8
+	it "keeps all files of a FAT16" keeps_fat fat16 100M
+	it "keeps all files of a FAT32" keeps_fat fat32 100M -s 1
+else
+	skip "no mtools, dosfstools" "keeps all files of a FAT"
+fi
+
+swap()
+{
+	truncate -s 50M img
+	mkswap -L sleepy img >made 2>&1 || return
+	map img && is clean || return
+	((used == 4096 && free == 50 * 1024 * 1024 - 4096)) || fail "$(<map)" || return
+	printf S1SUSPEND | dd of=img bs=1 seek=4086 conv=notrunc status=none
+	map img && is dirty hibernated && nothing_free || return
+	# one that ends before the partition does
+	truncate -s 30M img && mkswap img >made 2>&1 && truncate -s 50M img || return
+	map img && is clean || return
+	((used == 20 * 1024 * 1024 + 4096)) || fail "$(<map)"
+}
+it "leaves out all of a swap but its header, if nothing sleeps in it" swap
+
+# ------------------------------------------------------------- not clean
+
+# crashed KIND SIZE [OPTIONS]: copied while mounted, after fsync
+crashed()
+{
+	local kind=$1
+	shift
+	head -c 300000 /dev/urandom >large
+	make_fs "$1" "$kind" "${@:2}" && mount_fs "$kind" && cp large mnt/first || return
+	sync -f mnt && cp large mnt/second && sync mnt/second || return
+	cp img crash && umount mnt || return
+	map crash && is dirty && nothing_free || return
+	map -o crash && is dirty || return
+	((free > used)) || fail "$(head -n 3 map)"
+}
+it "does not believe an ext4 that was in use" crashed ext4 100M
+it "does not believe an ext2 that was in use" crashed ext2 100M
+it "does not believe an XFS that was in use" crashed xfs 400M
+it "does not believe a btrfs whose log tree holds a file" crashed btrfs 300M
+
+# The journal is looked at as e2fsck looks, even where no flag speaks of it.
+journal()
+{
+	local block
+	make_fs 100M ext4 -b 4096 && map img && is clean || return
+	block=$(debugfs -R 'blocks <8>' img 2>/dev/null)
+	printf '\0\0\0\1' | dd of=img bs=1 seek=$((${block%% *} * 4096 + 28)) conv=notrunc status=none
+	map img && is dirty journal && nothing_free
+}
+it "does not believe an ext4 whose journal is not empty" journal
+
+dirty_bits()
+{
+	if command -v mkfs.fat >/dev/null; then
+		make_fs 100M fat16 && map img && is clean || return
+		printf '\1' | dd of=img bs=1 seek=37 conv=notrunc status=none
+		map img && is dirty && nothing_free || return
+		make_fs 100M fat32 && map img && is clean || return
+		# of its second entry in both tables
+		printf '\7' | dd of=img bs=1 seek=$((32 * 512 + 7)) conv=notrunc status=none
+		map img && is dirty && nothing_free || return
+	fi
+	if command -v mkfs.exfat >/dev/null; then
+		make_fs 100M exfat && map img && is clean || return
+		printf '\2' | dd of=img bs=1 seek=106 conv=notrunc status=none
+		map img && is dirty && nothing_free || return
+	fi
+	rm img && make_fs 100M ext4 && tune2fs -E force_fsck img >made || return
+	map img && is damaged && nothing_free
+}
+it "does not believe what is marked as dirty or wrong" dirty_bits
+
+# ntfs_at RECORD: the byte of a record of $MFT that begins at cluster 4
+ntfs_at()
+{
+	echo $((4 * 4096 + $1 * 1024))
+}
+# first_cluster RECORD: of its contents
+first_cluster()
+{
+	ntfsinfo -i "$1" -v -f img 2>/dev/null |
+	    awk '/VCN.*LCN/ { getline; print $2; exit }'
+}
+ntfs_dirty()
+{
+	local at i
+	make_fs 100M ntfs && map img && is clean || return
+	cp img whole
+	# the flags of $Volume, which ntfs-3g's own tool sets
+	at=$(($(ntfs_at 3) + $(dd if=img bs=1 skip="$(ntfs_at 3)" count=1024 status=none |
+	    LC_ALL=C grep -abo -P '\x03\x01\x00\x00' | tail -n 1 | cut -d: -f1)))
+	printf '\1' | dd of=img bs=1 seek=$((at + 2)) conv=notrunc status=none
+	map img && is dirty chkdsk && nothing_free || return
+	# a log that is open: a page that says so, in the place of an empty one
+	cp whole img
+	at=$(($(first_cluster 2) * 4096))
+	{
+		printf 'RSTR\x1e\0\x09\0\0\0\0\0\0\0\0\0\0\x10\0\0\0\x10\0\0\x30\0\0\0\1\0'
+		printf '\7\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+		printf '\0\0\0\0\0\0\0\0\1\0\xff\xff\0\0\0\0'
+		head -c 4032 /dev/zero
+	} >page
+	for ((i = 1; i <= 8; i++)); do
+		printf '\7\0' | dd of=page bs=1 seek=$((i * 512 - 2)) conv=notrunc status=none
+	done
+	dd if=page of=img bs=4096 seek=$((at / 4096)) conv=notrunc status=none
+	map img && is dirty LogFile && nothing_free || return
+	# the same, closed
+	printf '\xff\xff' | dd of=img bs=1 seek=$((at + 60)) conv=notrunc status=none
+	map img && is clean
+}
+if command -v mkntfs ntfsinfo >/dev/null; then
+	it "does not believe an NTFS that is marked dirty or has an open log" ntfs_dirty
+else
+	skip "no ntfs-3g" "does not believe an NTFS that is marked dirty or has an open log"
+fi
+
+# ---------------------------------------------------------------- damage
+
+# group_lost: a wrong bit of one bitmap costs that group, no more
+group_lost()
+{
+	local at was group=$((128 * 1024 * 1024))
+	make_fs 1G ext4 && map img && is clean || return
+	was=$used
+	at=$(dumpe2fs img 2>/dev/null | sed -n 's/.*Block bitmap at \([0-9]*\).*/\1/p' | head -n 1)
+	printf '\1' | dd of=img bs=1 seek=$((at * 4096 + 2000)) conv=notrunc status=none
+	map img && is damaged '1 of 8 block groups' || return
+	((used > was && used <= was + group)) || fail "$used bytes, $was before" || return
+	# the same of one that cannot be read
+	make_fs 1G ext4 && map -b $((at * 4096))+512 img && is damaged '1 of 8 block groups' || return
+	((used > was && used <= was + group)) || fail "$used bytes, $was before"
+}
+it "counts a group of an ext4 as used whose bitmap is wrong, or unreadable" group_lost
+
+ag_lost()
+{
+	local was
+	make_fs 400M xfs -d agcount=4 && map img && is clean || return
+	was=$used
+	printf '\1' | dd of=img bs=1 seek=$((100 * 1024 * 1024 + 512 + 55)) conv=notrunc status=none
+	map img && is damaged '1 of 4 allocation groups' || return
+	((used > was && used <= was + 100 * 1024 * 1024)) || fail "$used bytes, $was before" || return
+	map -b $((200 * 1024 * 1024 + 512))+512 img && is damaged '2 of 4 allocation groups'
+}
+if command -v mkfs.xfs >/dev/null; then
+	it "counts a group of an XFS as used whose header is wrong, or unreadable" ag_lost
+else
+	skip "no xfsprogs" "counts a group of an XFS as used whose header is wrong, or unreadable"
+fi
+
+ntfs_bitmap_lost()
+{
+	local was
+	make_fs 200M ntfs && map img && is clean || return
+	was=$used
+	map -b $(($(first_cluster 6) * 4096))+512 img && is damaged Bitmap || return
+	((used > was && used <= was + 4096 * 8 * 4096)) || fail "$used bytes, $was before"
+}
+! command -v ntfsinfo mkntfs >/dev/null ||
+    it "counts as used what a lost piece of NTFS's bitmap is of" ntfs_bitmap_lost
+
+two_fats()
+{
+	local was
+	make_fs 100M fat32 -s 1 && map img && is clean || return
+	was=$used
+	# in the second table a cluster is used: fat at 32 sectors
+	at=$((32 * 512 + $(od -An -tu4 -j36 -N4 img) * 512 + 1000 * 4))
+	printf '\xff\xff\xff\x0f' | dd of=img bs=1 seek=$at conv=notrunc status=none
+	map img && is damaged differ && ((used == was + 512)) || fail "$(head -n 3 map)" || return
+	map -b $((32 * 512 + 4096))+512 img && is damaged || return
+	((used == was + 128 * 512 + 512 || used == was + 128 * 512)) || fail "$(head -n 3 map)"
+}
+! command -v mkfs.fat >/dev/null ||
+    it "counts as used what one of two FATs calls so, or where one is lost" two_fats
+
+# begins_lost KIND SIZE BYTES: exact says nothing, the copy serves for order
+begins_lost()
+{
+	local was
+	rm -f img
+	make_fs "$2" "$1" && map -o img && is clean || return
+	was=$used
+	head -c "$3" /dev/zero | dd of=img conv=notrunc status=none
+	map img && nothing_free || return
+	[[ $state != clean ]] || fail "$(head -n 3 map)" || return
+	map -o img && is damaged lost || return
+	((used <= was + was / 10 && used >= was - was / 2)) || fail "$used bytes, $was before"
+}
+all_begin()
+{
+	begins_lost ext4 300M 4096 && begins_lost btrfs 300M 131072 || return
+	begins_lost xfs 400M 512 && begins_lost ntfs 200M 512 || return
+	begins_lost fat32 200M 512 && begins_lost exfat 200M 512
+}
+it "finds the order by the copy of a superblock or boot sector" all_begin
+
+# Whatever cannot be read of one: what is called free then, is when all is read.
+subset()
+{
+	awk '
+	BEGIN { n = i = 0 }
+	NR == FNR { if ($3 == "free") { at[n] = $1; end[n++] = $1 + $2 } next }
+	$3 == "free" {
+		while (i < n && end[i] <= $1)
+			i++
+		if (i == n || $1 < at[i] || $1 + $2 > end[i]) {
+			print
+			bad = 1
+		}
+	}
+	END { exit bad }' "$1" "$2"
+}
+unreadable()
+{
+	local kind at
+	for kind in $(few ext4 xfs btrfs ntfs fat16 exfat); do
+		rm -f img
+		make_fs 400M "$kind" && map img && is clean || return
+		cp map whole
+		for at in 0 512 1024 4096 8192 16384 65536 131072 1048576 4194304; do
+			map -b $at+4096 img && subset whole map || fail "$kind at $at" || return
+		done
+	done
+}
+if command -v mkfs.xfs mkfs.btrfs mkntfs mkfs.fat mkfs.exfat >/dev/null; then
+	it "calls nothing more free when something cannot be read" unreadable
+fi
+
+# ------------------------------------------------------------------ cost
+
+# cheap KIND MAX: what it takes to find out, of 10 GiB; the quickest of some
+# tries, as the machine may be busy
+cheap()
+{
+	local try best=1000000
+	rm -f img
+	make_fs 10G "$1" || return
+	for ((try = 0; try < 9; try++)); do
+		map img && is clean || return
+		((us >= best)) || best=$us
+	done
+	echo "$1: $reads reads, $bytes bytes, $best us"
+	((bytes <= $2 && best <= 20000))
+}
+all_cheap()
+{
+	local kind
+	for kind in ext4 xfs btrfs ntfs exfat; do
+		cheap $kind 1048576 || return
+	done
+	cheap fat32 11000000	# the size of its tables
+}
+if [[ $VARIANT = plain ]] && command -v mkfs.xfs mkfs.btrfs mkntfs mkfs.fat mkfs.exfat >/dev/null; then
+	it "finds out with 1 MiB and in 20 ms what 10 GiB hold" all_cheap
+fi

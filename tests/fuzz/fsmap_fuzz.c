@@ -1,0 +1,328 @@
+/*
+ * Any bytes as what is spoilt of a file system: an image of some kind, which
+ * way it is read, and patches of what is read of it when it is whole.  What the
+ * reader says of it is consistent in itself, takes little memory, and no more
+ * reads than it promises.  Run by tests/fuzz/run, which makes the images, in
+ * the folder FUZZ_IMAGES.
+ *
+ * Linked with --wrap of calloc, realloc and free, which count.
+ */
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "part/fsmap.h"
+
+enum {
+	IMAGES = 32,
+	HOT = 512,		/* ranges that are read of an image */
+	PATCH = 10,		/* bytes of input: where, how, what */
+	PATCHES = 64,
+	SECONDS = 20,		/* that an input may take, on a busy machine */
+	MEMORY = 64 << 20,	/* bytes, as fsmap.h says */
+	FAILING = 4096,		/* bytes that cannot be read */
+};
+
+struct image {
+	const unsigned char *bytes;
+	uint64_t length;
+	struct { uint64_t off, len; } hot[HOT];
+	size_t	 n;
+	uint64_t all;		/* bytes of these */
+};
+
+struct patch {
+	uint64_t off;
+	uint8_t	 how, value[8];
+};
+
+struct spoilt {			/* what is read */
+	struct image *image;
+	bool	 noting;
+	struct patch patch[PATCHES];
+	size_t	 n;
+};
+
+static struct image images[IMAGES];
+static size_t n_images;
+static size_t held;		/* bytes of memory */
+
+/* -------------------------------------------------------------- memory */
+
+void *__real_calloc(size_t, size_t);	/* NOLINT(bugprone-reserved-*,cert-*) */
+void *__real_realloc(void *, size_t);	/* NOLINT(bugprone-reserved-*,cert-*) */
+void __real_free(void *);		/* NOLINT(bugprone-reserved-*,cert-*) */
+void *__wrap_calloc(size_t, size_t);	/* NOLINT(bugprone-reserved-*,cert-*) */
+void *__wrap_realloc(void *, size_t);	/* NOLINT(bugprone-reserved-*,cert-*) */
+void __wrap_free(void *);		/* NOLINT(bugprone-reserved-*,cert-*) */
+
+static void *
+hold(void *p)
+{
+	held += p == NULL ? 0 : malloc_usable_size(p);
+	if (held > MEMORY)
+		abort();
+	return p;
+}
+
+void *
+__wrap_calloc(size_t n, size_t size)	/* NOLINT(bugprone-reserved-*,cert-*) */
+{
+	return hold(__real_calloc(n, size));
+}
+
+void *
+__wrap_realloc(void *p, size_t size)	/* NOLINT(bugprone-reserved-*,cert-*) */
+{
+	held -= p == NULL ? 0 : malloc_usable_size(p);
+	return hold(__real_realloc(p, size));
+}
+
+void
+__wrap_free(void *p)			/* NOLINT(bugprone-reserved-*,cert-*) */
+{
+	held -= p == NULL ? 0 : malloc_usable_size(p);
+	__real_free(p);
+}
+
+/* ------------------------------------------------------------- reading */
+
+static void
+note(struct image *i, uint64_t off, size_t len)
+{
+	if (i->n == HOT)
+		return;
+	i->hot[i->n].off = off;
+	i->hot[i->n++].len = len;
+	i->all += len;
+}
+
+static int
+get(void *arg, uint64_t off, void *buf, size_t len)
+{
+	const struct spoilt *s = arg;
+	const struct patch *p;
+	size_t i, k;
+
+	if (off > s->image->length || len > s->image->length - off)
+		abort();
+	if (s->noting)
+		note(s->image, off, len);
+	memcpy(buf, s->image->bytes + off, len);
+	for (i = 0; i < s->n; i++) {
+		p = &s->patch[i];
+		if (p->how == 0 && p->off < off + len && off < p->off + FAILING)
+			return EIO;
+		for (k = 0; k < p->how; k++)
+			if (p->off + k >= off && p->off + k - off < len)
+				((uint8_t *)buf)[p->off + k - off] =
+				    p->value[k];
+	}
+	return 0;
+}
+
+static void
+open_image(const char *folder, const char *name)
+{
+	struct image *i = &images[n_images];
+	struct spoilt whole = { .image = i, .noting = true };
+	struct fs_source src = { .read = get, .arg = &whole };
+	char path[PATH_MAX];
+	struct fs_map m;
+	struct stat st;
+	void *bytes;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) != 0)
+		err(2, "%s", path);
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (bytes == MAP_FAILED)
+		err(2, "%s", path);
+	close(fd);
+	i->bytes = bytes;
+	i->length = src.length = (uint64_t)st.st_size;
+	if (fs_map_read(NULL, &src, FS_DEEP, &m) != 0 || m.state != FS_CLEAN)
+		errx(2, "%s: %s", path, m.reason);
+	fs_map_free(&m);
+	n_images++;
+}
+
+static void
+late(int signo)
+{
+	(void)signo;
+	abort();
+}
+
+/* The images by name, for the same input to be the same elsewhere. */
+static void
+open_images(void)
+{
+	const char *folder = getenv("FUZZ_IMAGES"); /* NOLINT(concurrency-*) */
+	struct dirent **found;
+	int n, i;
+
+	n = folder == NULL ? -1 : scandir(folder, &found, NULL, alphasort);
+	if (n < 0)
+		err(2, "FUZZ_IMAGES");
+	for (i = 0; i < n; i++) {
+		if (found[i]->d_name[0] != '.' && n_images < IMAGES)
+			open_image(folder, found[i]->d_name);
+		free(found[i]);
+	}
+	free((void *)found);
+	if (n_images == 0)
+		errx(2, "no images in %s", folder);
+	signal(SIGALRM, late);
+	held = 0;
+}
+
+/* ------------------------------------------------------------- patches */
+
+static uint64_t
+number(const uint8_t *p, int bytes)
+{
+	uint64_t v = 0;
+
+	for (; bytes > 0; bytes--)
+		v = v << 8 | *p++;
+	return v;
+}
+
+/* The byte of the image that so many bytes of what is read lie before. */
+static uint64_t
+place(const struct image *i, uint64_t at)
+{
+	size_t k;
+
+	at %= i->all;
+	for (k = 0; at >= i->hot[k].len; k++)
+		at -= i->hot[k].len;
+	return i->hot[k].off + at;
+}
+
+static void
+spoil(struct spoilt *s, const uint8_t *data, size_t size)
+{
+	static const uint8_t sizes[8] = { 1, 2, 4, 8, 1, 4, 8, 0 };
+	struct patch *p;
+	unsigned how;
+
+	for (; size >= PATCH && s->n < PATCHES; data += PATCH, size -= PATCH) {
+		p = &s->patch[s->n++];
+		how = data[4];
+		/* structures begin at multiples, and what counts is there */
+		p->off = place(s->image, number(data, 4));
+		p->how = sizes[how & 7];
+		if ((how & 8) != 0 && p->how > 1)
+			p->off -= p->off % p->how;
+		if ((how & 16) != 0)
+			p->off -= p->off % 512;
+		if ((how & 32) != 0)
+			p->off += (how >> 6) * 8;
+		memset(p->value, data[9] & 1 ? 0xff : 0, sizeof(p->value));
+		memcpy(p->value, data + 5, 4);
+	}
+}
+
+static void
+sound(const struct fs_map *m, const struct fs_source *src, unsigned how)
+{
+	const struct fs_extents *e = &m->free;
+	uint64_t sum = 0, end = 0;
+	size_t i, k = 0;
+
+	for (i = 0; i < e->n; i++) {
+		if (e->at[i].len == 0 || (i > 0 && e->at[i].off <= end) ||
+		    e->at[i].off > src->length ||
+		    e->at[i].len > src->length - e->at[i].off)
+			abort();
+		end = e->at[i].off + e->at[i].len;
+		sum += e->at[i].len;
+		for (; k < m->meta.n && m->meta.at[k].off < end; k++)
+			if (m->meta.at[k].off + m->meta.at[k].len >
+			    e->at[i].off)
+				abort();
+	}
+	for (i = 1, e = &m->meta; i < e->n; i++)
+		if (e->at[i].off <= e->at[i - 1].off + e->at[i - 1].len)
+			abort();
+	if (sum != m->free_bytes || m->used != src->length - sum ||
+	    (m->state != FS_CLEAN && m->reason[0] == '\0') ||
+	    ((how & FS_ORDER) == 0 && sum > 0 && m->state != FS_CLEAN &&
+	    m->state != FS_DAMAGED))
+		abort();
+	if (m->bytes_read > src->length / ((how & FS_DEEP) != 0 ? 8 : 32) +
+	    (16 << 20))
+		abort();
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const types[] = { "ext4", "xfs", "btrfs", "ntfs",
+		"vfat", "exfat", "swap", NULL };
+	struct spoilt s = { .n = 0 };
+	struct fs_source src = { .read = get, .arg = &s };
+	const char *type = NULL;
+	struct fs_map m;
+	unsigned how;
+
+	if (n_images == 0)
+		open_images();
+	if (size < 2)
+		return 0;
+	s.image = &images[data[0] % n_images];
+	how = data[1] & (FS_ORDER | FS_META | FS_DEEP);
+	if (data[1] >> 4 == 15)
+		type = types[data[1] >> 1 & 7];
+	src.length = s.image->length;
+	spoil(&s, data + 2, size - 2);
+	alarm(SECONDS);
+	if (fs_map_read(type, &src, how, &m) != 0)
+		abort();
+	alarm(0);
+	fuzz_taken += m.type[0] != '\0';
+	sound(&m, &src, how);
+	fs_map_free(&m);
+	if (held != 0)
+		abort();
+	return 0;
+}
+
+/* One patch or a few; most of them make a number of one as it goes wrong. */
+void
+fuzz_make(struct input *in, uint64_t *dice)
+{
+	size_t n = 1 + input_roll(dice, input_roll(dice, 4) == 0 ? 32 : 3), k;
+	uint64_t value;
+	uint8_t *p;
+
+	in->bytes[0] = (uint8_t)input_roll(dice, 256);
+	in->bytes[1] = (uint8_t)input_roll(dice, 256);
+	in->n = 2;
+	for (; n > 0; n--, in->n += PATCH) {
+		p = in->bytes + in->n;
+		for (k = 0; k < PATCH; k++)
+			p[k] = (uint8_t)input_roll(dice, 256);
+		value = input_number(dice);
+		if (input_roll(dice, 2) == 0)
+			memcpy(p + 5, &value, 4);
+		/* half of them where it begins */
+		if (input_roll(dice, 2) == 0)
+			p[0] = p[1] = 0, p[2] &= 3;
+	}
+}
