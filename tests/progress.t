@@ -273,6 +273,12 @@ tiny()
 	slow 2M 500 && screen 8 || return
 	shows '^[0-9]+ %$'
 }
+mapped()
+{
+	slow 2M 300 'at=512+1024 fail=EIO' && screen 120 coe=1 status=map || return
+	shows '^-[+]*>+[?]+$' && shows '^src to dst: .*unreadable, copying$' && [[ $(shown | grep -c '[?]') = 1 ]] &&
+	    touch go && shows '^over 100$' && ! appears '[?][?]' && shows '^src to dst: .*100 %'
+}
 resized()
 {
 	slow 4M 300 && screen 100 && shows '^src to dst: .*mean .*copying$' || return
@@ -317,6 +323,7 @@ elif command -v tmux >/dev/null; then
 	it "leaves out names that are still too long" named 120 in/disk-with-a-name-that-goes-on.img \
 	    ./out '^[0-9]+ kB of 1.0 MB'
 	it "names who does not answer, where there is room" stalled_shown
+	it "draws the map below it with status=map, and takes it away" mapped
 	it "follows a terminal that is resized" resized
 	it "draws none for a copy that is over at once" short_copy
 	it "draws none with progress=0" no_line progress=0

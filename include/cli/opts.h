@@ -95,6 +95,7 @@ enum show {			/* of status= */
 	SHOW_NONE = 1 << 0,
 	SHOW_NOXFER = 1 << 1,
 	SHOW_PROGRESS = 1 << 2,
+	SHOW_MAP = 1 << 3,
 };
 
 enum mode {

@@ -22,6 +22,9 @@ struct progress {
 	}	 sample[PROGRESS_SAMPLES];	/* for the rate of late */
 	unsigned samples;
 	enum phase phase;	/* they are of */
+	char	 map[256];	/* the second line, as made last */
+	double	 map_next;	/* seconds; when it is due */
+	bool	 two;		/* it is drawn */
 };
 
 /* Decide whether there is a line at all, and prepare it: the tally as it is. */
@@ -31,8 +34,8 @@ void progress_begin(struct progress *, const struct plan *,
 /* How long the conductor may sleep, in ms; -1 when there is no line. */
 int progress_wait(const struct progress *, double seconds);
 
-/* Draw the line if it is due. */
-void progress_draw(struct progress *, const struct tally *);
+/* Draw the line if it is due, with status=map that of the map, too. */
+void progress_draw(struct progress *, struct map *, const struct tally *);
 
 /* Take the line away, so that something else can be printed. */
 void progress_clear(struct progress *);

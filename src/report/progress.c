@@ -9,6 +9,9 @@
  * The width is asked for each time.  Where a narrower terminal has wrapped the
  * last line by itself, its first row stays; it may be somebody else's.
  *
+ * status=map has a second line below it, with the map; the cursor waits in the
+ * first, so that whoever prints begins there.
+ *
  * Bytes are those the target has taken; in a rescue also those of runs before,
  * of which the rates know nothing.  The rate is that of the last samples, some
  * eight seconds, so that a disk that slows down shows.
@@ -17,6 +20,7 @@
 
 #include <bsd/string.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -25,15 +29,18 @@
 #include "base/path.h"
 #include "base/print.h"
 #include "copy/watch.h"
+#include "report/cells.h"
 
 enum {
 	LINE = 256,		/* bytes */
 	NAME = 20,		/* characters of a name that is told whole */
 	PART = 8 * NAME + 40,	/* bytes, of one of its parts */
 	HOURS_MOST = 100,	/* more are not told exactly */
+	MARKS_MOST = 2048,	/* no more pieces can be in flight */
 };
 
 static const double live_interval = 0.25, usual_interval = 10;	/* seconds */
+static const double map_interval = 1;
 
 /* In the order of the line. */
 enum part {
@@ -51,7 +58,7 @@ progress_begin(struct progress *pr, const struct plan *p,
     const struct tally *t)
 {
 	const struct opts *o = p->opts;
-	bool wanted = (o->status & SHOW_PROGRESS) != 0;
+	bool wanted = (o->status & (SHOW_PROGRESS | SHOW_MAP)) != 0;
 
 	*pr = (struct progress){ .p = p, .how = NO_LINE, .samples = 1 };
 	pr->sample[0].seconds = t->seconds;
@@ -235,6 +242,58 @@ compose(struct progress *pr, const struct tally *t, struct parts *parts)
 	}
 }
 
+/* --- the map ------------------------------------------------------------ */
+
+/* Where it reads is marked: what workers have, or where the pass stands. */
+static void
+mark_claims(char *cell, size_t n, struct map *map, uint64_t length)
+{
+	struct seg s = { .off = 0 };
+	uint64_t at = 0;
+	unsigned marks;
+
+	for (marks = 0; marks < MARKS_MOST && map_next(map, at, CLAIMED, &s);
+	    marks++, at = s.off + s.len)
+		cell[(size_t)((unsigned __int128)s.off * n / length)] = '>';
+}
+
+/* The map in one line of so many characters; "" where there is none to show. */
+static void
+map_line(char *line, struct map *map, size_t most)
+{
+	struct map_totals t = map_totals(map);
+	struct seg *seg;
+	size_t n = map_copy(map, &seg), i;
+
+	line[0] = '\0';
+	if (n > 0 && t.end > 0) {
+		cells_fill(line, most, seg, n, t.end);
+		for (i = 0; i < most; i++)
+			if (line[i] == OUTSIDE)
+				line[i] = ' ';
+		mark_claims(line, most, map, t.end);
+		line[most] = '\0';
+	}
+	free(seg);
+}
+
+/* Below the live line, from which the cursor does not stay away. */
+static void
+put_map(struct progress *pr, struct map *map, double seconds, size_t most)
+{
+	if ((pr->p->opts->status & SHOW_MAP) == 0)
+		return;
+	if (seconds >= pr->map_next) {
+		map_line(pr->map, map, most < sizeof(pr->map) ? most :
+		    sizeof(pr->map) - 1);
+		pr->map_next = seconds + map_interval;
+	}
+	fprintf(stderr, "\n%.*s\033[K\033[A", (int)most, pr->map);
+	pr->two = true;
+}
+
+/* --- the line ----------------------------------------------------------- */
+
 /* A line as long as the terminal is wide would wrap. */
 static size_t
 width(const struct progress *pr)
@@ -309,7 +368,7 @@ join(const struct parts *parts, char *line, size_t most)
 }
 
 void
-progress_draw(struct progress *pr, const struct tally *t)
+progress_draw(struct progress *pr, struct map *map, const struct tally *t)
 {
 	char line[LINE];
 	struct parts parts;
@@ -335,14 +394,25 @@ progress_draw(struct progress *pr, const struct tally *t)
 		return;
 	}
 	fprintf(stderr, "\r%s\033[K", line);
+	put_map(pr, map, t->seconds, most);
 	pr->drawn = true;
+}
+
+static void
+clear_map(struct progress *pr)
+{
+	if (pr->two)
+		fputs("\n\033[K\033[A", stderr);
+	pr->two = false;
 }
 
 void
 progress_clear(struct progress *pr)
 {
-	if (pr->drawn && print_room())
+	if (pr->drawn && print_room()) {
+		clear_map(pr);
 		fputs("\r\033[K", stderr);
+	}
 	pr->drawn = false;
 }
 
@@ -363,6 +433,7 @@ progress_end(struct progress *pr, const struct tally *t)
 	state(pr->p, &end, true, &parts);
 	shorten(&parts, PERCENT, most);
 	join(&parts, line, most);
+	clear_map(pr);
 	fprintf(stderr, "\r%s\033[K\n", line);
 	pr->drawn = false;
 }

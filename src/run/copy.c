@@ -366,7 +366,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 
 	tell_differs(pr, job);
 	tell_pattern(pr, ev, job);
-	progress_draw(pr, t);
+	progress_draw(pr, &job->map, t);
 	tell_title(job, t);
 	events_progress(ev, job->p, &job->map, t);
 	while (print_room() && events_trouble(ev, &f)) {

@@ -1,0 +1,78 @@
+/*
+ * A map as cells: the worst of each part shows, however small it is.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "report/cells.h"
+
+#define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+static void
+worst_shows(void **state)
+{
+	const uint64_t tera = UINT64_C(1) << 40;
+	const struct seg seg[] = { { 0, tera / 2, FINISHED },
+		{ tera / 2, 512, BAD }, { tera / 2 + 512, tera / 4 - 512,
+		UNTRIED }, { tera / 4 * 3, tera / 4, OUTSIDE } };
+	char cell[9] = "";
+
+	(void)state;
+	cells_fill(cell, 8, seg, COUNT(seg), tera);
+	assert_string_equal(cell, "++++-?xx");
+	cells_fill(cell, 1, seg, COUNT(seg), tera);
+	assert_int_equal(cell[0], BAD);
+}
+
+static void
+orders(void **state)
+{
+	static const char order[] = "x+?*/-";
+	size_t i;
+
+	(void)state;
+	for (i = 0; i + 2 < sizeof(order); i++) {
+		const struct seg seg[] = { { 0, 1,
+			(enum seg_status)order[i + 1] }, { 1, 7,
+			(enum seg_status)order[i] } };
+		char cell;
+
+		cells_fill(&cell, 1, seg, 2, 8);
+		assert_int_equal(cell, order[i + 1]);
+	}
+}
+
+/* Fewer bytes than cells; borders in the midst of cells; the very last byte. */
+static void
+small(void **state)
+{
+	const struct seg seg[] = { { 0, 1, FINISHED }, { 1, 1, BAD },
+		{ 2, 1, FINISHED } };
+	const struct seg end[] = { { 0, UINT64_MAX - 1, FINISHED },
+		{ UINT64_MAX - 1, 1, BAD } };
+	char cell[11] = "";
+
+	(void)state;
+	cells_fill(cell, 10, seg, 3, 3);
+	assert_string_equal(cell, "+++---++++");
+	cells_fill(cell, 3, seg, 3, 3);
+	assert_memory_equal(cell, "+-+", 3);
+	cells_fill(cell, 10, end, 2, UINT64_MAX);
+	assert_string_equal(cell, "+++++++++-");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(worst_shows),
+		cmocka_unit_test(orders),
+		cmocka_unit_test(small),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
