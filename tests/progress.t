@@ -310,6 +310,24 @@ below()
 	slow 2M 500 && screen 80 progress=1 status=noxfer || return
 	until_true 20 twice '^pardd: [0-9]+ kB of 2.1 MB, .*copying$' && touch go && shows '^over 0$'
 }
+# What to do now is for who sits there.  at_terminal OPERANDS...
+at_terminal()
+{
+	script -qec "$(printf '%q ' "$pardd" "$@")" shown >/dev/null
+	tr -d '\r' <shown >err
+}
+what_now()
+{
+	"$blocks" make disk 8M && loop disk && at_terminal if="$dev" of=sda.img &&
+	    says '^pardd: to see the files in it: losetup -r -f -P --show sda\.img, and mount -o ro its partitions$' &&
+	    exits 0 "$pardd" if="$dev" of=sda.img && does_not_say 'to see' &&
+	    at_terminal if="$dev" of=part.img count=9 && does_not_say 'to see' &&
+	    at_terminal if="$dev" of=b.img map=map maxtime=1 rate=1M &&
+	    says '^pardd: the same command goes on where this one ended$' && does_not_say 'to see'
+}
+if [[ $VARIANT = plain ]] && can_loop && command -v script >/dev/null; then
+	it "says on a terminal what can be done now, and only there" what_now
+fi
 if [[ $VARIANT != plain ]]; then
 	:					# once is enough
 elif command -v tmux >/dev/null; then

@@ -17,6 +17,7 @@
 #include "copy/ranges.h"
 #include "copy/watch.h"
 #include "digest/hash.h"
+#include "disk/disk.h"
 #include "part/parts.h"
 #include "part/remarks.h"
 #include "part/used.h"
@@ -603,6 +604,44 @@ go_on_note(const struct plan *p, const struct outcome *out)
 	    "write what is there already");
 }
 
+/* What a person may do with an image now: see the files in it. */
+static void
+look_in_note(const struct plan *p)
+{
+	char *word = shell_word(p->dst->name);
+	struct disk d;
+
+	if (word != NULL && p->dst->kind == END_FILE && !p->dst->inherited &&
+	    p->dst_off == 0 && endpoint_disk(p->src, &d) && !p->counted &&
+	    p->src_off == (p->src->part > 0 ? p->src->base : 0)) {
+		if (p->src->part > 0 || d.partition > 0)
+			print(stderr, "pardd: to see the files in it: mount "
+			    "-o ro,loop %s /mnt", word);
+		else
+			print(stderr, "pardd: to see the files in it: losetup "
+			    "-r -f -P --show %s, and mount -o ro its "
+			    "partitions", word);
+	}
+	free(word);
+}
+
+/* What can be done now, where somebody is there to do it. */
+static void
+next_steps(const struct plan *p, struct outcome *out)
+{
+	int status = out->verdict.status;
+	bool rescued = p->opts->map != NULL && out->unsaved.status == 0 &&
+	    out->flush.status == 0;
+
+	if (!isatty(STDERR_FILENO) || p->opts->compare != 0)
+		return;
+	if (rescued && map_totals(&out->map).untried > 0)
+		print(stderr, "pardd: the same command goes on where this one "
+		    "ended");
+	else if (status == STATUS_COMPLETE || status == STATUS_UNREADABLE)
+		look_in_note(p);
+}
+
 void
 report_end(const struct plan *p, struct outcome *out)
 {
@@ -626,6 +665,7 @@ report_end(const struct plan *p, struct outcome *out)
 			old_end(p, out);
 		}
 		go_on_note(p, out);
+		next_steps(p, out);
 	}
 	if (out->verdict.status != STATUS_COMPLETE ||
 	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
