@@ -211,7 +211,7 @@ done <<-'END'
 	f=1 --help lists them
 	force=1 it takes held, looped, mounted, overlap, swap
 	status=progres did you mean progress\?
-	status=loud it takes none, noxfer, progress
+	status=loud it takes map, none, noxfer, progress
 	hash=sha-256 did you mean sha256\?
 	oflag=nothing --help lists them
 	oflag=direct, is there a blank between\?.*
@@ -244,8 +244,28 @@ it "rejects iflag=coe,nothing" usage nothing if=/dev/null of=dst iflag=coe,nothi
 for size in 0 11 32; do
 	it "rejects cdbsz=$size" usage '6, 10, 12 or 16' if=/dev/null of=dst cdbsz=$size
 done
-it "says what it takes when a number is negative" usage 'skip= takes 0 to' if=/dev/null of=dst skip=-5
-it "... or one less than -1" usage 'count= takes 0 to' if=/dev/null of=dst count=-2
+it "says what it takes when a number is negative" usage 'skip= takes 0 or more$' if=/dev/null of=dst skip=-5
+# A number that is none here, and the one that is meant.
+meant()
+{
+	usage "did you mean $2\?$" if=/dev/null of=dst "$1"
+}
+while read -r wrong right; do
+	it "says what $wrong may mean" meant "$wrong" "$right"
+done <<-'EOT'
+	rate=20MB/s rate=20MB
+	rate=20MBps rate=20MB
+	rate=1mib/s rate=1MiB
+	rate=20 rate=20M
+	bs=64kb bs=64KB
+	bs=1.5M bs=1572864
+	count=1,024 count=1024
+EOT
+for odd in bs=1.3333k bs=.5M bs=4kk bs=1.5 bs=k bs=99999999999.5E rate=20Mbit; do
+	it "knows nothing that $odd may mean" usage 'is not a number$' if=/dev/null of=dst "$odd"
+done
+it "says in what unit a number is" usage 'takes 1 to 86400 seconds$' if=/dev/null of=dst timeout=5m
+it "... or one less than -1" usage 'count= takes 0 or more$' if=/dev/null of=dst count=-2
 sixteen()
 {
 	usage thr if=/dev/null of=dst thr=17 && grep -q 16 err

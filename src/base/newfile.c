@@ -77,6 +77,9 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 	if (path == NULL)
 		return 0;
 	n->dir = path_folder(path, O_RDONLY, &n->base);
+	if (n->dir < 0 && errno == ENOENT)
+		return fault_set(f, status_errno(ENOENT), "%s=%s: there is no "
+		    "such folder", key, path);
 	if (n->dir < 0)
 		return wrong(f, n, errno);
 	if (look(n, f) == 0)

@@ -46,6 +46,9 @@ path_for_new(const char *path, const char *what, struct fault *f)
 	const char *base;
 	int dir = path_folder(path, O_RDONLY, &base);
 
+	if (dir < 0 && errno == ENOENT)
+		return fault_set(f, status_errno(ENOENT), "%s: there is no "
+		    "such folder", what);
 	if (dir < 0)
 		return fault_errno(f, errno, "%s", what);
 	if (among_devices(dir))

@@ -1,6 +1,7 @@
 /*
- * What a wrong command line may have meant: the name that is nearest, and the
- * line of another copier in our words.  Nothing is decided by it.
+ * What a wrong command line may have meant: the name that is nearest, the
+ * number without what others write at it, and the line of another copier in our
+ * words.  Nothing is decided by it.
  */
 #include "hint.h"
 
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/shell.h"
 
 enum {
@@ -69,6 +71,87 @@ hint_near(const char *word, size_t len, const char *other, unsigned distance)
 	    3 * (size_t)distance <= strlen(other) + 1 || (len > strlen(other) &&
 	    strncasecmp(word, other, strlen(other)) == 0));
 }
+
+/* --- numbers ------------------------------------------------------------ */
+
+/* What a rate has at its end here and there: 20M/s, 20MBps. */
+static size_t
+without_rate(const char *text, size_t len)
+{
+	if (len > 2 && text[len - 2] == '/' && lower(text[len - 1]) == 's')
+		return len - 2;
+	if (len > 2 && strncasecmp(text + len - 2, "ps", 2) == 0)
+		return len - 2;
+	return len;
+}
+
+/* The suffixes are K, KB, KiB and so on, with the letters that they have. */
+static void
+right_case(char *text)
+{
+	size_t n = strspn(text, "0123456789");
+	char *unit = text + n;
+
+	if (n == 0 || strspn(unit, "kmgtpeibKMGTPEIB") != strlen(unit) ||
+	    strlen(unit) > 3 || (unit[0] != '\0' && unit[1] != '\0' &&
+	    strchr("ibIB", unit[1]) == NULL))
+		return;
+	unit[0] = (char)toupper((unsigned char)unit[0]);
+	if (unit[0] != '\0' && lower(unit[1]) == 'i')
+		unit[1] = 'i';
+	else if (unit[0] != '\0' && unit[1] != '\0')
+		unit[1] = 'B';
+	if (unit[0] != '\0' && unit[1] == 'i')
+		unit[2] = 'B';
+}
+
+/* 1.5M: a fraction of a unit, as whole bytes. */
+static bool
+fraction(const char *text, int64_t *value)
+{
+	size_t n = strspn(text, "0123456789"), m;
+	int64_t whole, unit, part, ten = 1;
+	char number[32];
+
+	if (n == 0 || text[n] != '.' || strlen(text) >= sizeof(number) - 2)
+		return false;
+	m = strspn(text + n + 1, "0123456789");
+	if (m == 0 || m > 3 || text[n + 1 + m] == '\0')
+		return false;
+	snprintf(number, sizeof(number), "1%s", text + n + 1 + m);
+	right_case(number);
+	if (number_parse(number, &unit) != 0)
+		return false;
+	snprintf(number, sizeof(number), "%.*s%.*s", (int)n, text, (int)m,
+	    text + n + 1);
+	for (part = 0; part < (int64_t)m; part++)
+		ten *= 10;
+	return number_parse(number, &whole) == 0 &&
+	    !__builtin_mul_overflow(whole, unit, value) &&
+	    *value % ten == 0 && (*value /= ten) > 0;
+}
+
+bool
+hint_number(const char *text, char *to, size_t room)
+{
+	size_t len = without_rate(text, strlen(text)), i, n = 0;
+	int64_t value;
+
+	if (len >= room)
+		return false;
+	for (i = 0; i < len; i++)
+		if (text[i] != ',' && text[i] != '_')
+			to[n++] = text[i];
+	to[n] = '\0';
+	if (fraction(to, &value)) {
+		snprintf(to, room, "%lld", (long long)value);
+		return true;
+	}
+	right_case(to);
+	return strcmp(to, text) != 0 && number_parse(to, &value) == 0;
+}
+
+/* --- lines -------------------------------------------------------------- */
 
 /* An option of ddrescue, and what it is here; with "=" its value follows. */
 static const struct like {

@@ -20,6 +20,12 @@ bool hint_near(const char *word, size_t len, const char *other,
     unsigned distance);
 
 /*
+ * The number that a text that is none may have been meant for, as it is written
+ * here: 20M for 20M/s, 64KB for 64kb, 1572864 for 1.5M.  False: no saying.
+ */
+bool hint_number(const char *text, char *to, size_t room);
+
+/*
  * The line that does what one in the form of dd_rescue's and ddrescue's
  * "[options] from to [map]" asks for, to be pasted into a shell.  NULL for any
  * other line, for one with an option that has no like here, for one that is too

@@ -34,14 +34,15 @@ struct row {
 	enum kind	 kind;
 	size_t		 field;		/* its offset in struct opts */
 	int64_t		 absent, least, most;
+	const char	*unit;		/* what it is a number of, as --help */
 };
 
 static const struct row rows[] = {
 #define AT(field)	offsetof(struct opts, field)
-#define NAME(name, field, ...)	{ #name, NAME_ROW, AT(field), 0, 0, 0 },
-#define NUMBER(name, field, absent, least, most, ...) \
-	{ #name, NUMBER_ROW, AT(field), absent, least, most },
-#define WORDS(name, field, ...)	{ #name, WORDS_ROW, AT(field), 0, 0, 0 },
+#define NAME(name, field, ...)	{ #name, NAME_ROW, AT(field), 0, 0, 0, "" },
+#define NUMBER(name, field, absent, least, most, unit, help) \
+	{ #name, NUMBER_ROW, AT(field), absent, least, most, unit },
+#define WORDS(name, field, ...)	{ #name, WORDS_ROW, AT(field), 0, 0, 0, "" },
 #include "cli/operands.def"
 };
 
@@ -144,6 +145,40 @@ bytes_parse(struct opts *o, const struct row *row, const char *text,
 	return err;
 }
 
+/* A text that is no number. */
+static int
+no_number(const struct row *row, const char *arg, const char *text,
+    struct fault *f)
+{
+	char meant[32];
+
+	if (hint_number(text, meant, sizeof(meant)))
+		return fault_set(f, STATUS_USAGE, "%s: '%s' is not a number "
+		    "here; did you mean %s=%s?", arg, text, row->name, meant);
+	return fault_set(f, STATUS_USAGE, "%s: '%s' is not a number", arg,
+	    text);
+}
+
+/* A number that is out of the operand's range. */
+static int
+out_of_range(const struct row *row, const char *arg, int64_t value,
+    struct fault *f)
+{
+	int64_t least = row->least < 0 ? 0 : row->least;
+	const char *unit = strcmp(row->unit, "BYTES") == 0 ? " bytes" :
+	    strcmp(row->unit, "SECONDS") == 0 ? " seconds" : "";
+
+	if (strcmp(row->name, "rate") == 0 && value > 0)
+		return fault_set(f, STATUS_USAGE, "%s: rate= is in bytes a "
+		    "second, %lld at least; did you mean rate=%lldM?", arg,
+		    (long long)least, (long long)value);
+	if (row->most == INT64_MAX)
+		return fault_set(f, STATUS_USAGE, "%s: %s= takes %lld%s or "
+		    "more", arg, row->name, (long long)least, unit);
+	return fault_set(f, STATUS_USAGE, "%s: %s= takes %lld to %lld%s", arg,
+	    row->name, (long long)least, (long long)row->most, unit);
+}
+
 static int
 number_set(struct opts *o, const struct row *row, const char *arg,
     const char *text, struct fault *f)
@@ -168,15 +203,13 @@ number_set(struct opts *o, const struct row *row, const char *arg,
 		return fault_set(f, STATUS_USAGE,
 		    "%s: the number is too large", arg);
 	if (err != 0)
-		return fault_set(f, STATUS_USAGE, "%s: '%s' is not a number",
-		    arg, text);
+		return no_number(row, arg, text, f);
 	if (strcmp(row->name, "cdbsz") == 0 && *value != 6 && *value != 10 &&
 	    *value != 12 && *value != 16)
 		return fault_set(f, STATUS_USAGE,
 		    "%s: cdbsz= takes 6, 10, 12 or 16", arg);
 	if (*value < least || *value > row->most)
-		return fault_set(f, STATUS_USAGE, "%s: %s= takes %lld to %lld",
-		    arg, row->name, (long long)least, (long long)row->most);
+		return out_of_range(row, arg, *value, f);
 	return 0;
 }
 

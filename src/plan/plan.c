@@ -501,7 +501,9 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 	p->reads_back = o->verify != 0 || (o->oflag & FLAG_SPARING) != 0;
 	if (!opts_one_block(o, p->bs))
 		return fault_set(f, STATUS_USAGE, "ibs= and obs= must be equal "
-		    "to bs=, which is %llu here", (unsigned long long)p->bs);
+		    "to bs=, which is %llu here; write bs=%lld alone",
+		    (unsigned long long)p->bs, (long long)(o->ibs > 0 ?
+		    o->ibs : o->obs));
 	if (place_ends(p, l, f) != 0 || set_length(p, l, f) != 0 ||
 	    set_transfer(p, l, f) != 0)
 		return -1;

@@ -470,10 +470,10 @@ same_end(const struct plan *p, struct fault *f)
 	places(p->dst, at, len, false, &b);
 	if (!overlap(&a, &b))
 		return maybe_same(p, a.err != 0 ? &a : &b, f);
-	return fault_set(f, STATUS_REFUSED, "the range to be written on %s "
+	return fault_set(f, STATUS_REFUSED, "%sthe range to be written on %s "
 	    "overlaps the one to be read from %s (force=overlap writes all the "
-	    "same)",
-	    p->dst->name, p->src->name);
+	    "same)", strcmp(p->src->name, p->dst->name) == 0 ? "source and "
+	    "target are the same: " : "", p->dst->name, p->src->name);
 }
 
 static const char *
