@@ -168,7 +168,7 @@ disk()
 		start=162MiB, size=8MiB
 	EOT
 	ext4_image one && cp before before1 && mv before before2 &&
-	    truncate -s 32M swap && mkswap -L sw swap >/dev/null && "$blocks" make odd 8M 7 &&
+	    truncate -s 32M swap && mkswap -L sw swap >/dev/null 2>&1 && "$blocks" make odd 8M 7 &&
 	    put one 1 "$1" && put one 66 "$1" && put swap 130 "$1" && put odd 162 "$1"
 }
 # put FILE MIB DISK
@@ -256,6 +256,75 @@ spared()
 	    says 'were not copied again$' && exits 0 "$pardd" if=e4 of=copy map=map && same e4 copy
 }
 it "never reads in a rescue what is free, which a later run may do" spared
+
+# in_order MAP FROM: of what was written, in the file faults, all that the map has
+# as used comes before all that is free; from the FROMth write on
+in_order()
+{
+	local off len status
+	while read -r off len status; do
+		echo "$((off)) $((len)) $status"
+	done < <(grep '^0x.*0x' "$1") >ranges
+	awk -v from="$2" 'FNR == NR { n++
+		off[n] = $1; end[n] = $1 + $2; free[n] = $3 == "?" }
+	    FNR != NR && $1 == "write" && ++w >= from {
+		for (i = 1; i <= n; i++)
+			if ($2 >= off[i] && $2 < end[i]) break
+		if (free[i]) rest = 1
+		else if (rest) { print "write at " $2 " comes late"; exit 1 }
+		kinds[free[i]] = 1
+	    }
+	    END { if (!(kinds[0] && kinds[1])) exit 1 }' ranges faults
+}
+first()
+{
+	disk disk gpt && exits 0 "$pardd" if=disk usedmap=used.map || return
+	export FAULT_LOG_ALL=1
+	exits 0 with_faults "on=$PWD/copy op=write" "$pardd" if=disk of=copy map=map used=first thr=1 &&
+	    same disk copy && told '^pardd: complete, flushed$' && in_order used.map 1
+}
+it "reads in a rescue what is used before what is free" first
+# What the file systems need is there before any file; a run that was stopped
+# then asks the target for the order, and not the disk.
+meta()
+{
+	disk disk gpt && exits 0 "$pardd" if=disk usedmap=used.map || return
+	export FAULT_LOG_ALL=1
+	exits 0 with_faults "on=$PWD/copy op=write" "$pardd" if=disk of=copy map=map used=meta thr=1 \
+	    json=json && same disk copy && in_order used.map 1 || return
+	awk '$1 == "write" { print $2; if (++n == 6) exit }' faults | sort -n |
+	    diff - <(printf '%s\n' 0 1048576 9438208 26215424 42992640 59769856)
+}
+it "reads what the file systems need before all else" meta
+again()
+{
+	disk disk gpt && "$blocks" make copy 200M 3 || return
+	with_faults "on=$PWD/disk op=read at=20000000+30000000 fail=EIO" "$pardd" if=disk of=copy \
+	    map=map used=meta rescue=nosweep,noscrape,notrim 2>err
+	# the beginnings of both file systems are bad by now, and are in the copy
+	exits 0 with_faults "on=$PWD/disk op=read at=1049600+4096,69207040+4096 fail=EIO" "$pardd" \
+	    if=disk of=copy map=map used=meta retries=1 json=json && same disk copy || return
+	jq -es 'map(select(.event == "plan"))[0].file_systems | map([.type, .treated]) |
+	    .[0:2] == [["ext4", "ordered"], ["ext4", "ordered"]]' json >/dev/null
+}
+it "... and learns the order from the target when it goes on" again
+# Damage spoils the order, and nothing else.
+spoilt()
+{
+	disk disk gpt && "$blocks" make noise 4M 8 || return
+	dd if=noise of=disk bs=1k seek=1028 count=500 conv=notrunc status=none
+	exits 0 "$pardd" if=disk of=copy map=map used="$1" && same disk copy &&
+	    told '^pardd: complete, flushed$'
+}
+it "... and loses nothing of a damaged one" eval 'spoilt meta && rm map && spoilt first'
+it "takes an order of reading with map= only" usage 'go with map=' if=a of=b used=meta
+unswept()
+{
+	disk disk gpt && exits 100 with_faults "on=$PWD/disk op=read at=2097152+8388608 fail=EIO" \
+	    "$pardd" if=disk of=copy map=map used=first rescue=nosweep,noscrape &&
+	    exits 0 "$pardd" if=disk of=copy map=map used=first retries=1 && same disk copy
+}
+it "... also with rescue=nosweep" unswept
 
 # lost OFFSET RANGES: with these bytes of the disk unreadable
 lost()

@@ -71,6 +71,8 @@ enum rescue_word {		/* of rescue= */
 
 enum used_word {		/* of used= */
 	USED_ONLY = 1 << 0,
+	USED_FIRST = 1 << 1,
+	USED_META = 1 << 2,
 };
 
 enum engine {			/* of engine= */

@@ -22,6 +22,14 @@ enum phase {
 	PHASE_FILLING,					/* see rescue.c */
 };
 
+enum order {			/* of what used=first|meta make of a rescue */
+	ORDER_NONE,		/* there is none */
+	ORDER_META,		/* what file systems need, by its place */
+	ORDER_DEEP,		/* and what that tells of */
+	ORDER_USED,
+	ORDER_REST,
+};
+
 struct silence {		/* what is waited for, longer than usual */
 	const struct endpoint *end;	/* or NULL: nothing */
 	bool		 flush;		/* it is being flushed; else it has */
@@ -47,6 +55,7 @@ struct tally {			/* of a run, or of a run so far */
 	uint64_t	lost;		/* bytes, unreadable, or so far */
 	double		seconds;	/* since the start */
 	enum phase	phase;
+	enum order	order;
 	bool		stopping;	/* nothing new is begun */
 	struct silence	silence;
 	unsigned	in_flight_read, in_flight_written;	/* requests at

@@ -22,6 +22,10 @@ enum seg_status {
 	FINISHED = '+',
 	OUTSIDE = 'x',		/* not wanted (domain=); in no file */
 	CLAIMED = 'c',
+	/* Untried, and no pass comes to it yet; in a file they are that. */
+	LATER = 'l',
+	LAST = 'L',
+	ASIDE = 'a',
 };
 
 enum {
@@ -96,6 +100,10 @@ void map_pieces(struct map *, uint64_t chunk);
 
 /* Give a range a status, whatever it had.  Returns 0 or ENOMEM. */
 int map_set(struct map *, uint64_t off, uint64_t len, enum seg_status);
+
+/* The same of what has the status "from" in the range. */
+int map_change(struct map *, uint64_t off, uint64_t len, enum seg_status from,
+    enum seg_status to);
 
 /*
  * An error was met in a piece: leave out, in this pass, some of what follows

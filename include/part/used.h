@@ -64,6 +64,15 @@ bool used_clears(const struct plan *);
 int used_apply(const struct plan *, struct map *);
 
 /*
+ * Of a map for a rescue: what is used=first stays untried, the rest becomes
+ * LAST; with used=meta what file systems need stays untried, and what else is
+ * used becomes LATER.  Anew: with what the target has by now, which tells more.
+ * 0 or an errno.
+ */
+int used_order(const struct plan *, struct map *);
+int used_order_anew(const struct plan *, struct map *);
+
+/*
  * The copy is over: whether all that was left out is still free.  Returns 0, or
  * -1 with *f.  For any thread that has no lane to the source.
  */

@@ -40,6 +40,7 @@ struct rescue {
 	_Atomic double	 longest;	/* seconds that an error took */
 	const struct pass *_Atomic pass;	/* the lead's to set */
 	atomic_int	 retry;	/* which one, from 1 */
+	atomic_int	 order;		/* enum order: what is read now */
 	double		 start;	/* seconds, of the monotonic clock */
 	atomic_int	 end;	/* enum rescue_end: what came first */
 	atomic_bool	 late;	/* that was maxtime= */

@@ -590,6 +590,9 @@ contradiction_used(const struct opts *o)
 		return NULL;
 	if (several(o->used))
 		return "used= takes one word";
+	if (o->used != USED_ONLY && (o->map == NULL || o->compare != 0))
+		return "used=first and used=meta are an order of reading, and "
+		    "go with map=";
 	if (o->check != 0 || o->base != NULL || o->manifest != NULL)
 		return "used= goes with none of manifest=, check=1, base=: "
 		    "their ranges are of all bytes";

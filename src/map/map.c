@@ -565,6 +565,13 @@ map_set(struct map *map, uint64_t off, uint64_t len, enum seg_status to)
 	return set(map, off, len, any, to);
 }
 
+int
+map_change(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
+    enum seg_status to)
+{
+	return set(map, off, len, from, to);
+}
+
 /* Where the gap ends, in the direction of the pass, that begins behind "at". */
 static uint64_t
 gap_end(const struct map *map, const struct seg *at)
@@ -626,6 +633,13 @@ map_go_on(struct map *map)
 	pthread_mutex_unlock(&map->lock);
 }
 
+/* Untried, but for later. */
+static bool
+hidden(enum seg_status s)
+{
+	return s == LATER || s == LAST || s == ASIDE;
+}
+
 size_t
 map_copy(struct map *map, struct seg **copy)
 {
@@ -640,6 +654,8 @@ map_copy(struct map *map, struct seg **copy)
 		(*copy)[n] = seg_at(map, p);
 		if ((*copy)[n].status == CLAIMED)
 			(*copy)[n].status = map->from;
+		else if (hidden((*copy)[n].status))
+			(*copy)[n].status = UNTRIED;
 	}
 	pthread_mutex_unlock(&map->lock);
 	return n;
@@ -725,7 +741,8 @@ map_totals(struct map *map)
 		.finished = map->sum[FINISHED].bytes,
 		.bad = map->sum[BAD].bytes,
 		.bad_ranges = map->sum[BAD].ranges,
-		.untried = map->sum[UNTRIED].bytes,
+		.untried = map->sum[UNTRIED].bytes + map->sum[LATER].bytes +
+		    map->sum[LAST].bytes + map->sum[ASIDE].bytes,
 		.claimed = map->sum[CLAIMED].bytes,
 		.failed = map->sum[UNTRIMMED].bytes +
 		    map->sum[UNSCRAPED].bytes };

@@ -29,12 +29,14 @@
 #include "disk/disk.h"
 #include "disk/usage.h"
 #include "map/domain.h"
+#include "map/mapfile.h"
 #include "part/parts.h"
 
 enum {
 	ROOM = 256 << 10,	/* bytes of a read, at most */
 	SECTOR = 512,
 	LEAST_MOST = 1 << 20,	/* bytes: no longer range is copied along */
+	TABLE = 1 << 20,	/* bytes: a partition table needs no more */
 	ALONG = 100,		/* what is copied along is one of so many */
 };
 
@@ -42,21 +44,45 @@ enum {
 
 struct look {
 	const struct plan *p;
+	unsigned	 how;	/* enum fs_how */
 	struct lane	 lane;
 	uint64_t	 base;	/* of the file system, on the source */
 	unsigned char	*buf;	/* ROOM bytes, aligned */
+	struct map	*known;	/* what the target has already, or NULL */
+	struct endpoint	 reader;	/* of the target, if that is known */
+	struct lane	 there;
 };
 
+/* What a rescue has written is not asked of a failing disk again. */
+static bool
+look_at_target(struct look *l)
+{
+	struct endpoint *dst = l->p->dst;
+	struct fault f;
+
+	if (dst->absent || !endpoint_readable_back(dst) ||
+	    endpoint_readback(&l->reader, dst, READ_BACK_MOST, &f) != 0)
+		return false;
+	if (lane_attach(&l->there, &l->reader, l->p->dst_off, -1) == 0)
+		return true;
+	endpoint_close(&l->reader);
+	return false;
+}
+
 static int
-look_open(struct look *l, const struct plan *p)
+look_open(struct look *l, const struct plan *p, unsigned how,
+    struct map *known)
 {
 	int err;
 
-	*l = (struct look){ .p = p, .buf = aligned_alloc(4096, ROOM) };
-	err = l->buf == NULL ? ENOMEM : lane_attach(&l->lane, p->src,
-	    0, -1);
+	*l = (struct look){ .p = p, .how = how, .known = known,
+		.buf = aligned_alloc(4096, ROOM) };
+	err = l->buf == NULL ? ENOMEM :
+	    lane_attach(&l->lane, p->src, p->src_off, -1);
 	if (err != 0)
 		free(l->buf);
+	else if (known != NULL && !look_at_target(l))
+		l->known = NULL;
 	return err;
 }
 
@@ -64,7 +90,23 @@ static void
 look_close(struct look *l)
 {
 	lane_detach(&l->lane);
+	if (l->known != NULL) {
+		lane_detach(&l->there);
+		endpoint_close(&l->reader);
+	}
 	free(l->buf);
+}
+
+/* The end that a range is read from, and in which units. */
+static struct lane *
+lane_for(struct look *l, uint64_t off, size_t len, uint64_t *unit)
+{
+	bool there = l->known != NULL && off < l->p->length &&
+	    map_all(l->known, off, len, FINISHED);
+
+	*unit = there ? l->reader.grain : MAX(l->p->src->block,
+	    (uint32_t)SECTOR);
+	return there ? &l->there : &l->lane;
 }
 
 /* For fs_map_read: len bytes at off of the file system; an errno. */
@@ -72,19 +114,22 @@ static int
 look_read(void *arg, uint64_t off, void *buf, size_t len)
 {
 	struct look *l = arg;
-	uint64_t unit = MAX(l->p->src->block, (uint32_t)SECTOR), at;
 	unsigned char *to = buf;
+	struct lane *lane;
+	uint64_t unit, at, place;
 	size_t before, n;
 
 	for (; len > 0; len -= n, off += n, to += n) {
 		struct io io = { .op = OP_READ, .buf = l->buf,
 			.careful = true };
 
-		at = l->base + off;
-		before = (size_t)(at % unit);
+		at = l->base + off - l->p->src_off;
+		lane = lane_for(l, at, len, &unit);
+		place = lane_place(lane, at);
+		before = (size_t)(place % unit);
 		io.off = at - before;
 		io.len = (size_t)MIN(round_up(before + len, unit), ROOM);
-		lane_transfer(&l->lane, &io);
+		lane_transfer(lane, &io);
 		if (io.err != 0)
 			return io.err;
 		if (io.done <= before)
@@ -121,13 +166,20 @@ append(struct used_list *l, uint64_t off, uint64_t end)
 	return 0;
 }
 
-/* Only whole pages, and blocks, of the target are left out. */
+/*
+ * Of what is in the copy.  Only whole pages, and blocks, of the target are left
+ * out.
+ */
 static int
 append_free(struct used_list *l, const struct plan *p, uint64_t off,
     uint64_t end)
 {
 	uint64_t unit = p->grain;
 
+	off = MAX(off, p->src_off);
+	end = MIN(end, p->src_off + p->length);
+	if (off >= end)
+		return 0;
 	off = round_up(off - p->src_off + p->dst_off, unit);
 	end = end - p->src_off + p->dst_off;
 	end -= end % unit;
@@ -266,9 +318,9 @@ placed(struct used_fs *fs, const struct used *u, const struct plan *p)
 	return 0;
 }
 
-/* What speaks against a file system that says itself that it is clean. */
-static int
-convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
+/* What it says of itself. */
+static void
+take_over(struct used_fs *fs, const struct fs_map *m)
 {
 	if (m->type[0] != '\0')
 		strlcpy(fs->type, m->type, sizeof(fs->type));
@@ -277,6 +329,13 @@ convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
 	fs->used = m->used;
 	fs->free = m->free_bytes;
 	fs->state = m->state;
+}
+
+/* What speaks against a file system that says itself that it is clean. */
+static int
+convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
+{
+	take_over(fs, m);
 	if (m->state == FS_UNKNOWN)
 		return whole(fs, "what it uses is not known");
 	if (m->state != FS_CLEAN)
@@ -300,31 +359,63 @@ take(struct used *u, const struct plan *p, const struct used_fs *fs,
 	for (; x < end && err == 0; x++)
 		err = append_free(&u->free, p, fs->off + x->off,
 		    fs->off + x->off + x->len);
+	x = m->meta.at;
+	end = x + m->meta.n;
+	for (; x < end && err == 0; x++)
+		err = append(&u->meta, fs->off + x->off,
+		    fs->off + x->off + x->len);
 	return err;
+}
+
+/* Whether what it calls free is to be left out. */
+static bool
+proven(struct used_fs *fs, const struct used *u, struct look *l,
+    struct fs_map *m, int *err)
+{
+	struct fs_source source = { .read = look_read, .arg = l,
+		.length = fs->length };
+	struct volume v;
+
+	parts_volume(l->p->src, fs->off, fs->length, &v);
+	strlcpy(fs->type, v.type, sizeof(fs->type));
+	strlcpy(fs->label, v.label, sizeof(fs->label));
+	if (placed(fs, u, l->p) != 0)
+		return false;
+	*err = fs_map_read(v.type, &source, l->how, m);
+	return *err == 0 && convinced(fs, m, &v) == 0 &&
+	    idle(fs, l->p->src) == 0;
+}
+
+/* Whether it can tell what is to be read first: it need not be true. */
+static bool
+guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
+{
+	struct fs_source source = { .read = look_read, .arg = l,
+		.length = fs->length };
+
+	if (fs->off + fs->length > (uint64_t)l->p->src->size)
+		return whole(fs, "it goes beyond the end of %s",
+		    l->p->src->name) == 0;
+	*err = fs_map_read("", &source, l->how, m);
+	if (*err != 0)
+		return false;
+	take_over(fs, m);
+	fs->treated = TREATED_ORDERED;
+	return m->state != FS_UNKNOWN ||
+	    whole(fs, "what it uses is not known") == 0;
 }
 
 /* Look at one of them.  0 or ENOMEM. */
 static int
 judge(struct used *u, struct used_fs *fs, struct look *l)
 {
-	const struct plan *p = l->p;
-	struct fs_source source = { .read = look_read, .arg = l,
-		.length = fs->length };
-	struct volume v;
-	struct fs_map m;
-	int err;
+	struct fs_map m = { .type = "" };
+	int err = 0;
 
-	parts_volume(p->src, fs->off, fs->length, &v);
-	strlcpy(fs->type, v.type, sizeof(fs->type));
-	strlcpy(fs->label, v.label, sizeof(fs->label));
-	if (placed(fs, u, p) != 0)
-		return 0;
 	l->base = fs->off;
-	err = fs_map_read(v.type, &source, 0, &m);
-	if (err != 0)
-		return err;
-	if (convinced(fs, &m, &v) == 0 && idle(fs, p->src) == 0)
-		err = take(u, p, fs, &m);
+	if ((l->how & FS_ORDER) != 0 ? guessed(fs, l, &m, &err) :
+	    proven(fs, u, l, &m, &err))
+		err = take(u, l->p, fs, &m);
 	fs_map_free(&m);
 	return err;
 }
@@ -361,7 +452,8 @@ by_place(const void *a, const void *b)
 static int
 add_parts(struct used *u, const struct plan *p, const struct parts *t)
 {
-	int err = 0;
+	int err = append(&u->meta, 0, t->n == 0 ? 0 :
+	    MIN(t->part[0].start, TABLE));
 	size_t i;
 
 	for (i = 0; i < t->n && err == 0; i++)
@@ -391,48 +483,101 @@ doubt_table(struct used *u, const struct plan *p)
 		    p->src->name, v.type);
 }
 
+/* The partition table, of the target if that has it. */
+static int
+table(struct look *l, struct parts *t)
+{
+	const struct plan *p = l->p;
+	struct fault f;
+
+	if (l->known != NULL && p->src_off == 0 && p->dst_off == 0) {
+		if (parts_rescued(p->dst, p->src, l->known, t, &f) == 0 &&
+		    t->n > 0)
+			return 0;
+		parts_free(t);
+	}
+	return parts_read(p->src, t, &f);
+}
+
 /* What there is to look at; 0 or an errno. */
 static int
-survey(struct used *u, const struct plan *p)
+survey(struct used *u, struct look *l)
 {
+	const struct plan *p = l->p;
 	const struct endpoint *ep = p->src;
 	uint64_t size = (uint64_t)ep->size;
 	struct parts t;
-	struct fault f;
 	int err;
 
 	if (ep->part > 0)
 		return add(u, ep->part, ep->base, size - ep->base);
-	if (parts_read(p->src, &t, &f) != 0)
+	if (table(l, &t) != 0)
 		return 0;		/* the copy will tell of it */
 	/* The boot sector of a file system looks like a table of nothing. */
 	if (t.n == 0 && t.wrong[0] == '\0' && strcmp(t.type, "gpt") != 0)
 		err = add(u, 0, 0, size);
 	else
 		err = add_parts(u, p, &t);
-	if (t.n > 0)
+	if (t.n > 0 && (l->how & FS_ORDER) == 0)
 		doubt_table(u, p);
 	parts_free(&t);
 	return err;
 }
 
-/* All that is free; 0 or an errno. */
+/* All that is free, and what comes first; 0 or an errno. */
 static int
-look(struct used *u, const struct plan *p)
+look(struct used *u, const struct plan *p, unsigned how, struct map *known)
 {
 	struct look l;
-	int err = survey(u, p);
+	int err = look_open(&l, p, how, known);
 	size_t i;
 
-	if (err != 0 || u->n == 0)
-		return err;
-	err = look_open(&l, p);
 	if (err != 0)
 		return err;
+	err = survey(u, &l);
 	for (i = 0; i < u->n && err == 0; i++)
 		if (u->fs[i].treated != TREATED_WHOLE)
 			err = judge(u, &u->fs[i], &l);
 	look_close(&l);
+	return err;
+}
+
+/* How to look, as used= says. */
+static unsigned
+how_of(const struct opts *o)
+{
+	return (o->used & USED_META) != 0 ? FS_ORDER | FS_META :
+	    (o->used & USED_FIRST) != 0 ? FS_ORDER : 0;
+}
+
+/*
+ * The same with what the file of map= has as finished, for an order of reading.
+ * One that cannot be read is refused later.
+ */
+static int
+look_known(struct used *u, const struct plan *p)
+{
+	struct mapfile m = { .n = 0 };
+	struct map known;
+	struct fault f;
+	size_t i;
+	int err;
+
+	if (map_init(&known, p->length, p->chunk, 0) != 0)
+		return ENOMEM;
+	err = mapfile_load(&m, p->opts->map, &f) == 0 ? 0 : ENOENT;
+	for (i = 0; i < m.n && err == 0; i++) {
+		uint64_t off = MAX(m.seg[i].off, p->src_off);
+		uint64_t end = MIN(m.seg[i].off + m.seg[i].len,
+		    p->src_off + p->length);
+
+		if (m.seg[i].status == FINISHED && off < end)
+			err = map_set(&known, off - p->src_off, end - off,
+			    FINISHED);
+	}
+	err = look(u, p, how_of(p->opts), err == 0 && m.n > 0 ? &known : NULL);
+	mapfile_free(&m);
+	map_free(&known);
 	return err;
 }
 
@@ -496,7 +641,8 @@ used_make(struct used *u, struct plan *p, struct fault *f)
 		return 0;
 	if (possible(p, f) != 0)
 		return -1;
-	err = look(u, p);
+	err = (p->opts->used & (USED_FIRST | USED_META)) != 0 ?
+	    look_known(u, p) : look(u, p, 0, NULL);
 	if (err != 0)
 		return fault_errno(f, err, "%s: finding out what is used",
 		    p->src->name);
@@ -549,6 +695,64 @@ used_apply(const struct plan *p, struct map *map)
 	    domain_apply(map, p->src_off, &source);
 }
 
+/* Give what is not yet tried of a list another time. */
+static int
+put_off(const struct plan *p, struct map *map, const struct used_list *l,
+    enum seg_status from, enum seg_status to)
+{
+	uint64_t off, end;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < l->n && err == 0; i++) {
+		off = MAX(l->seg[i].off, p->src_off);
+		end = MIN(l->seg[i].off + l->seg[i].len,
+		    p->src_off + p->length);
+		if (off < end)
+			err = map_change(map, off - p->src_off, end - off,
+			    from, to);
+	}
+	return err;
+}
+
+static int
+order(const struct plan *p, struct map *map, const struct used *u)
+{
+	bool meta = (p->opts->used & USED_META) != 0;
+	int err = map_change(map, 0, p->length, LATER, UNTRIED);
+
+	if (err == 0)
+		err = map_change(map, 0, p->length, LAST, UNTRIED);
+	if (err == 0)
+		err = put_off(p, map, &u->free, UNTRIED, LAST);
+	if (err == 0 && meta)
+		err = map_change(map, 0, p->length, UNTRIED, LATER);
+	if (err == 0 && meta)
+		err = put_off(p, map, &u->meta, LATER, UNTRIED);
+	return err != 0 || !meta ? err :
+	    put_off(p, map, &u->meta, LAST, UNTRIED);
+}
+
+int
+used_order(const struct plan *p, struct map *map)
+{
+	return order(p, map, p->used);
+}
+
+int
+used_order_anew(const struct plan *p, struct map *map)
+{
+	struct used u = { .n = 0 };
+	int err = look(&u, p, how_of(p->opts) | FS_DEEP, map);
+
+	if (err == 0) {
+		drop_short(&u.free, p->length);
+		err = order(p, map, &u);
+	}
+	used_free(&u);
+	return err;
+}
+
 /* The first range of a list that another does not cover, or NULL. */
 static const struct seg *
 uncovered(const struct used_list *l, const struct used_list *by)
@@ -590,7 +794,7 @@ used_kept(const struct plan *p, struct fault *f)
 
 	if (p->used == NULL || !p->used->leaves || p->used->free.n == 0)
 		return 0;
-	err = look(&now, p);
+	err = look(&now, p, 0, NULL);
 	s = err == 0 ? uncovered(&p->used->free, &now.free) : NULL;
 	if (err != 0)
 		fault_errno(f, err, "%s: finding out what is used",

@@ -256,7 +256,7 @@ static uint64_t
 settled(struct map *map, uint64_t from)
 {
 	static const enum seg_status open[] = { UNTRIED, UNTRIMMED, UNSCRAPED,
-		CLAIMED };
+		CLAIMED, LATER, LAST, ASIDE };
 	uint64_t border = UINT64_MAX;
 	struct seg s;
 	size_t i;
@@ -281,6 +281,9 @@ void
 events_progress(struct events *ev, const struct plan *p, struct map *map,
     const struct tally *t)
 {
+	static const char *const classes[] = { [ORDER_META] = "metadata",
+		[ORDER_DEEP] = "metadata", [ORDER_USED] = "used",
+		[ORDER_REST] = "rest" };
 	json_t *o;
 
 	if (ev->json.fd < 0 || t->seconds < ev->next)
@@ -289,9 +292,10 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 	tell_errors(ev, p, map, settled(map, ev->told), 0);
 	if (ev->json.fd < 0 || !sink_room(&ev->json, 0))
 		return;
-	o = json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o}",
+	o = json_pack("{s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o}",
 	    "schema", SCHEMA,
 	    "event", "progress", "phase", phase_name(t->phase),
+	    "class", value_text(classes[t->order]),
 	    "stopping", t->stopping, "stalled", stalled(p, &t->silence),
 	    "length", value_amount(p->bounded ? (int64_t)p->length : -1),
 	    "bytes_finished", value_count(t->finished), "bytes_left",

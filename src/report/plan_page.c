@@ -434,10 +434,11 @@ used_put(FILE *out, const struct plan *p, enum brevity brief)
 
 	if (u == NULL)
 		return;
-	told(out, "Used", "without %s that %zu file system%s free%s",
+	told(out, "Used", "%s %s that %zu file system%s free%s", u->leaves ?
+	    "without" : p->opts->used != 0 ? "first, and last" : "all but",
 	    number_si(size, sizeof(size), (double)u->bytes_free), u->frees,
 	    u->frees == 1 ? " calls" : "s call", u->bytes_free == 0 ||
-	    p->opts->compare != 0 ? "" : u->clears ?
+	    !u->leaves || p->opts->compare != 0 ? "" : u->clears ?
 	    ", which become zeros" : ", where the target stays as it was");
 	for (i = 0; i < 2 * u->n; i++)	/* what is whole comes first */
 		if ((u->fs[i % u->n].treated == TREATED_WHOLE) == (i < u->n))

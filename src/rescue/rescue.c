@@ -28,6 +28,7 @@
 #include "base/status.h"
 #include "copy/worker.h"
 #include "disk/disk.h"
+#include "part/used.h"
 #include "pass.h"
 #include "rescue/liveness.h"
 #include "rescue/mapsaver.h"
@@ -102,6 +103,18 @@ know_disk(struct rescue *r, const struct plan *p)
 	r->rotates = known && d.rotates;
 }
 
+/* used=: what is read first. */
+static int
+begin_order(struct rescue *r, struct job *job)
+{
+	unsigned word = job->p->opts->used;
+
+	if ((word & (USED_FIRST | USED_META)) == 0)
+		return 0;
+	r->order = (word & USED_META) != 0 ? ORDER_META : ORDER_USED;
+	return used_order(job->p, &job->map);
+}
+
 int
 rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 {
@@ -116,7 +129,10 @@ rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 	if (exclusive_init(&r->exclusive) != 0)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	r->gated = true;
-	return mapsaver_begin(&r->mapsaver, job, f);
+	if (mapsaver_begin(&r->mapsaver, job, f) != 0)
+		return -1;
+	return begin_order(r, job) == 0 ? 0 :
+	    fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 }
 
 void
@@ -246,6 +262,9 @@ look_for_pattern(struct job *job)
 {
 	struct rescue *r = job->rescue;
 
+	/* What is put off is in no pattern. */
+	if (r->order != ORDER_NONE && r->order != ORDER_REST)
+		return;
 	if (!r->patterned && pattern_find(&job->map, &r->pattern))
 		r->patterned = true;
 }
@@ -347,20 +366,93 @@ come_to_end(struct job *job)
 		begin_sweep(job);
 }
 
-void
-rescue_run(struct job *job)
+/* All passes, over what is to be read now. */
+static void
+run_class(struct job *job)
 {
 	struct rescue *r = job->rescue;
 	struct seg any;
-	size_t i;
 
-	mapsaver_start(job);
 	run_passes(job);
 	if (!job->stop && (job->p->opts->rescue & RESCUE_NOSWEEP) == 0 &&
 	    map_next(&job->map, 0, UNTRIED, &any)) {
 		r->mapsaver.file.phase = '+';	/* it lies before that place */
 		run_passes(job);
 	}
+}
+
+/* What has the status "from" is to be read now, or is put aside. */
+static void
+turn(struct job *job, enum seg_status from, enum seg_status to)
+{
+	if (map_change(&job->map, 0, job->p->length, from, to) != 0)
+		fail_memory(job);
+}
+
+/* Whether any pass would find something. */
+static bool
+any_left(struct job *job)
+{
+	static const enum seg_status left[] = { UNTRIED, UNTRIMMED,
+		UNSCRAPED };
+	struct seg any;
+	size_t i;
+
+	for (i = 0; i < COUNT(left); i++)
+		if (map_next(&job->map, 0, left[i], &any))
+			return true;
+	return false;
+}
+
+/* What is to be read next, with used=; false: nothing. */
+static bool
+next_class(struct job *job)
+{
+	struct rescue *r = job->rescue;
+	int err = 0;
+
+	if (job->stop || r->order == ORDER_NONE || r->order == ORDER_REST)
+		return false;
+	turn(job, UNTRIED, ASIDE);		/* rescue=nosweep */
+	r->order++;
+	if (r->order == ORDER_DEEP)
+		err = used_order_anew(job->p, &job->map);
+	else if (r->order == ORDER_USED)
+		turn(job, LATER, UNTRIED);
+	else
+		turn(job, LAST, UNTRIED);
+	if (err != 0)
+		fail_memory(job);
+	return true;
+}
+
+/* One class after the other, each by all passes. */
+static void
+run_classes(struct job *job)
+{
+	struct rescue *r = job->rescue;
+	bool any;
+
+	do {
+		any = any_left(job);
+		run_class(job);
+		if (any && r->order != ORDER_NONE)
+			r->mapsaver.file.phase = '+';
+	} while (next_class(job));
+	if (r->order == ORDER_NONE)
+		return;
+	turn(job, ASIDE, UNTRIED);
+	turn(job, LATER, UNTRIED);
+	turn(job, LAST, UNTRIED);
+}
+
+void
+rescue_run(struct job *job)
+{
+	size_t i;
+
+	mapsaver_start(job);
+	run_classes(job);
 	retry(job);
 	liveness_last(&job->worker[0]);
 	for (i = 0; job->p->opts->fill != NULL && i < COUNT(fills); i++)

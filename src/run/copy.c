@@ -62,6 +62,7 @@ tally_map(struct job *job, const struct map_totals *map, struct tally *t)
 	t->whole = p->bounded ? round_up(p->length, p->pad) - map->outside : 0;
 	t->passed = t->written + t->spared;
 	if (job->rescue != NULL) {
+		t->order = (enum order)job->rescue->order;
 		t->whole = whole;
 		t->passed = t->finished;
 	}

@@ -98,7 +98,7 @@ def rules:
 		sync: (.sync | flag), compare: (.compare | flag),
 		verify: (.verify | maybe(word(["1", "stream", "source"]))),
 		dry_run: (.dry_run | flag),
-		used: (.used | maybe(word(["only"]))),
+		used: (.used | maybe(word(["only", "first", "meta"]))),
 		bytes_free: (.bytes_free | maybe(count)),
 		file_systems: (.file_systems | list(holds(fs_rules))),
 		rate: (.rate | maybe(count and . > 0)),
@@ -108,6 +108,7 @@ def rules:
 		    "repairing", "comparing", "trimming", "scraping",
 		    "retrying", "filling"])),
 		stopping: (.stopping | flag),
+		class: (.class | maybe(word(["metadata", "used", "rest"]))),
 		stalled: (.stalled | maybe(keys == ["on", "seconds"] and
 		    (.seconds | seconds) and
 		    (.on | word(["source", "target", "flush"])))),
