@@ -1,5 +1,6 @@
 /*
- * Words of a shell, for commands that are printed to be pasted.
+ * Words of a shell: for commands that are printed to be pasted, and of those
+ * that are run without one.
  */
 #ifndef PARDD_SHELL_H
 #define PARDD_SHELL_H
@@ -11,5 +12,13 @@
  * zsh, ksh and busybox know.  malloc'd; NULL without memory.
  */
 char *shell_word(const char *name);
+
+/*
+ * A command in words, as a shell has them (POSIX, 2.2 "Quoting": blanks, '...',
+ * "...", \), of which nothing is expanded.  One piece of memory that ends with
+ * NULL, as execve(2) wants it, malloc'd; NULL and an errno: EINVAL, a quote is
+ * not closed.
+ */
+char **shell_split(const char *command);
 
 #endif

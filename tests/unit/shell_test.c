@@ -1,0 +1,97 @@
+/*
+ * Commands in words: base/shell.c.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/shell.h"
+
+/* The words of a command, up to NULL. */
+static void
+is(const char *command, ...)
+{
+	char **words = shell_split(command);
+	const char *want;
+	va_list ap;
+	size_t i;
+
+	assert_non_null(words);
+	va_start(ap, command);
+	for (i = 0; (want = va_arg(ap, const char *)) != NULL; i++) {
+		assert_non_null(words[i]);
+		assert_string_equal(words[i], want);
+	}
+	va_end(ap);
+	assert_null(words[i]);
+	free(words);
+}
+
+static void
+splits_at_blanks(void **state)
+{
+	(void)state;
+	is("", NULL);
+	is("  \t\n", NULL);
+	is("a", "a", NULL);
+	is("[ ssh  root@host\tnbdkit ]", "[", "ssh", "root@host", "nbdkit",
+	    "]", NULL);
+	is("a b c d e f g h ", "a", "b", "c", "d", "e", "f", "g", "h", NULL);
+}
+
+static void
+keeps_what_is_quoted(void **state)
+{
+	(void)state;
+	is("'a b' \"c d\" e\\ f", "a b", "c d", "e f", NULL);
+	is("a'b'\"c\"\\d", "abcd", NULL);
+	is("'' \"\"", "", "", NULL);
+	is("'a\\b' \"a\\b\"", "a\\b", "a\\b", NULL);
+	is("\"\\\"\\\\\\$\\`\"", "\"\\$`", NULL);
+	is("\"it's\" 'a\"b'", "it's", "a\"b", NULL);
+	is("a\\", "a\\", NULL);
+}
+
+static void
+expands_nothing(void **state)
+{
+	(void)state;
+	is("$HOME `id` * ~ a>b; #c", "$HOME", "`id`", "*", "~", "a>b;", "#c",
+	    NULL);
+}
+
+static void
+fails(const char *command)
+{
+	errno = 0;
+	assert_null(shell_split(command));
+	assert_int_equal(errno, EINVAL);
+}
+
+static void
+wants_quotes_closed(void **state)
+{
+	(void)state;
+	fails("a 'b");
+	fails("\"");
+	fails("a \"b'c'");
+	fails("\"a\\\"");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(splits_at_blanks),
+		cmocka_unit_test(keeps_what_is_quoted),
+		cmocka_unit_test(expands_nothing),
+		cmocka_unit_test(wants_quotes_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
