@@ -38,7 +38,8 @@ struct io {			/* one request, its worker's alone */
 					/* repeated: see file_backend.c */
 	struct stamp	 stamp;	/* profile.h's, while it is noted */
 	char		 why[168];	/* in the end's own words, or "" */
-	void		*flight;	/* the backend's, from submit to reap */
+	void		*flight;	/* the backend's, while it is pending */
+	struct io	*next;		/* of those that are over */
 };
 
 #define NOWHERE	UINT64_MAX
@@ -58,6 +59,7 @@ struct lane {			/* one worker's alone */
 	void		*priv;	/* the backend's, from attach to detach */
 	struct profile	*profile;	/* what notes its requests, or NULL */
 	struct gauge	*gauge;	/* where, see profile.h */
+	struct io	*over, **last;	/* of those begun by lane_start */
 };
 
 /*
@@ -104,12 +106,27 @@ uint64_t lane_border_before(const struct lane *, uint64_t off, uint64_t unit);
 void lane_transfer(struct lane *, struct io *);
 
 /*
- * The same in two steps.  Submit: false, and sqe unused, when only
- * lane_transfer can do it; the entry is one of 128 bytes if the end is "wide".
- * Finish: with the result of the kernel; false when there is more to wait for,
- * and the io has to be submitted again.
+ * The same in two steps, where a ring moves the bytes.  Submit: false, and sqe
+ * unused, when only lane_transfer can do it; the entry is one of 128 bytes if
+ * the end is "wide".  Finish: with the result of the kernel; false when there
+ * is more to wait for, and the io has to be submitted again.
  */
 bool lane_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);
 bool lane_finish(struct lane *, struct io *, int result);
+
+/*
+ * The same where a library moves them, which has to be called for it.  Start:
+ * false when only lane_transfer can do it.  Then, for all that were started:
+ * wait for that descriptor's poll(2) events, which are asked for before each
+ * wait (-1: nothing to wait for), and let it work.  Each call of that thread
+ * may bring some to their end; lane_ended returns one of those, or NULL.
+ */
+bool lane_start(struct lane *, struct io *);
+int lane_pollfd(struct lane *, short *events);
+void lane_service(struct lane *);
+struct io *lane_ended(struct lane *);
+
+/* For backends: an io that was started is over. */
+void lane_over(struct lane *, struct io *);
 
 #endif

@@ -15,7 +15,8 @@
  * requests in flight do not mind.
  *
  * An end that io_uring does not know sends a request by itself, and has the
- * ring poll for the answer; one that was woken for another's is put in again.
+ * ring poll for the answer: for that of each request, where one that was woken
+ * for another's is put in again, or for those of all that a lane has started.
  *
  * With hash= a slot is lent to the digests once it was read, and becomes idle
  * when it was written and they have taken it.  All that is read is lent at
@@ -28,6 +29,8 @@
 #include <assert.h>
 #include <errno.h>
 #include <liburing.h>
+#include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,9 +69,20 @@ struct window {
 	uint64_t	 base;		/* ns, the quickest of the period */
 };
 
+struct watch {			/* of a lane whose requests are a library's */
+	struct lane	*lane;
+	unsigned	 busy;	/* requests that have not come back */
+	bool		 polled[2];	/* for poll_events[i]: in the ring */
+};
+
+enum { WATCHES = 2, POLLS = 2 };
+
+static const short poll_events[POLLS] = { POLLIN, POLLOUT };
+
 struct queue {
 	struct worker	*w;
 	struct io_uring	 ring;
+	struct watch	 watch[WATCHES];	/* source and target */
 	struct slot	*slot;
 	unsigned	 slots, busy;	/* busy: not idle */
 	struct slot	*idle;		/* last used first: it is warm */
@@ -184,17 +198,17 @@ write_in_parts(struct queue *q, struct slot *s, size_t len)
 }
 
 /*
- * The ring has two entries for each slot, which has one request at a time.  A
- * large entry is as long as two.
+ * The ring has two entries for each slot, which has one request at a time, and
+ * for each poll.  A large entry is as long as two.
  */
 static void
-enter(struct queue *q, const struct io_uring_sqe *request, struct slot *s)
+enter(struct queue *q, const struct io_uring_sqe *request, void *data)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&q->ring);
 
 	assert(sqe != NULL);
 	memcpy(sqe, request, sizeof(*sqe) * (q->wide ? LARGE : 1));
-	io_uring_sqe_set_data(sqe, s);
+	io_uring_sqe_set_data(sqe, data);
 }
 
 /* Hand the slot's request to the kernel, or do it here and now. */
@@ -204,12 +218,15 @@ start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
 	struct io_uring_sqe sqe[LARGE] = { 0 };
 
 	s->start = clock_ns();
-	if (!lane_submit(lane, &s->io, sqe)) {
+	if (lane_submit(lane, &s->io, sqe)) {
+		enter(q, sqe, s);
+	} else if (lane_start(lane, &s->io)) {
+		q->watch[lane == &q->w->dst].busy++;
+	} else {
 		lane_transfer(lane, &s->io);
 		ended(q, s);
 		return;
 	}
-	enter(q, sqe, s);
 	win->busy++;
 	if (win->busy > win->most)
 		win->most = win->busy;
@@ -317,21 +334,69 @@ fill(struct queue *q)
 	return q->busy > 0;
 }
 
+/* A request has come back. */
+static void
+back(struct queue *q, struct slot *s)
+{
+	learn(q, s->state == READING ? &q->reads : &q->writes,
+	    clock_ns() - s->start);
+	ended(q, s);
+}
+
 static void
 reap(struct queue *q, struct slot *s, int result)
 {
-	bool reading = s->state == READING;
-	struct lane *lane = reading ? &q->w->src : &q->w->dst;
-	uint64_t took = clock_ns() - s->start;
+	struct lane *lane = s->state == READING ? &q->w->src : &q->w->dst;
 	struct io_uring_sqe sqe[LARGE] = { 0 };
 
-	if (!lane_finish(lane, &s->io, result)) {
-		lane_submit(lane, &s->io, sqe);	/* never refused */
-		enter(q, sqe, s);
+	if (lane_finish(lane, &s->io, result)) {
+		back(q, s);
 		return;
 	}
-	learn(q, reading ? &q->reads : &q->writes, took);
-	ended(q, s);
+	lane_submit(lane, &s->io, sqe);	/* never refused */
+	enter(q, sqe, s);
+}
+
+static struct slot *
+slot_of(struct io *io)
+{
+	return (struct slot *)((char *)io - offsetof(struct slot, io));
+}
+
+/* Those that a library has brought to their end; false: none. */
+static bool
+take_ended(struct queue *q)
+{
+	struct io *io;
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < WATCHES; i++)
+		while ((io = lane_ended(q->watch[i].lane)) != NULL) {
+			q->watch[i].busy--;
+			back(q, slot_of(io));
+			any = true;
+		}
+	return any;
+}
+
+/* Whether it is a watch's, and then what is there was dealt with. */
+static bool
+served(struct queue *q, void *data)
+{
+	struct watch *watch = q->watch;
+	size_t i;
+
+	for (i = 0; i < WATCHES * POLLS; i++) {
+		bool *polled = &watch[i / POLLS].polled[i % POLLS];
+
+		if (data != polled)
+			continue;
+		*polled = false;
+		lane_service(watch[i / POLLS].lane);
+		return true;
+	}
+	return false;
 }
 
 /* Take all that have ended. */
@@ -339,14 +404,40 @@ static void
 take(struct queue *q)
 {
 	struct io_uring_cqe *cqe;
-	struct slot *s;
+	void *data;
 	int result;
 
 	while (io_uring_peek_cqe(&q->ring, &cqe) == 0) {
-		s = io_uring_cqe_get_data(cqe);
+		data = io_uring_cqe_get_data(cqe);
 		result = cqe->res;
 		io_uring_cqe_seen(&q->ring, cqe);
-		reap(q, s, result);
+		if (data != NULL && !served(q, data))
+			reap(q, data, result);
+	}
+	take_ended(q);
+}
+
+/* Have the ring poll for what the libraries wait for. */
+static void
+arm(struct queue *q)
+{
+	struct watch *w;
+	struct io_uring_sqe sqe[LARGE];
+	short events;
+	size_t i;
+	int fd;
+
+	for (w = q->watch; w < q->watch + WATCHES; w++) {
+		fd = lane_pollfd(w->lane, &events);
+		for (i = 0; i < POLLS && fd >= 0; i++) {
+			if (w->polled[i] || (events & poll_events[i]) == 0)
+				continue;
+			memset(sqe, 0, sizeof(sqe));
+			io_uring_prep_poll_add(sqe, fd,
+			    (unsigned)poll_events[i]);
+			enter(q, sqe, &w->polled[i]);
+			w->polled[i] = true;
+		}
 	}
 }
 
@@ -377,6 +468,21 @@ in_flight(const struct queue *q)
 	return q->reads.busy + q->writes.busy;
 }
 
+/* The same without a ring. */
+static void
+drain(struct queue *q)
+{
+	struct watch *w;
+	struct pollfd p;
+
+	for (w = q->watch; w < q->watch + WATCHES; w++)
+		while (take_ended(q), w->busy > 0) {
+			p.fd = lane_pollfd(w->lane, &p.events);
+			poll(&p, 1, -1);
+			lane_service(w->lane);
+		}
+}
+
 /*
  * The ring itself failed.  What it has been given may still change the target,
  * and is waited for as long as the ring tells of it.  After that there is
@@ -392,9 +498,11 @@ give_up(struct queue *q, int err)
 	job_stop(q->w->job);
 	let_go(q);
 	hash_stop(q->w->job->p->hash);
+	drain(q);
 	while (in_flight(q) > 0 && await(q) == 0)
 		take(q);
-	left = in_flight(q) - io_uring_sq_ready(&q->ring);
+	left = io_uring_sq_ready(&q->ring);
+	left = in_flight(q) > left ? in_flight(q) - left : 0;
 	if (left > 0)
 		fault_errno(&f, err, "io_uring, with %u requests still under "
 		    "way", left);
@@ -409,11 +517,35 @@ give_up(struct queue *q, int err)
 	q->broken = true;
 }
 
+/* What was waited for on behalf of a lane that is going to be detached. */
+static void
+disarm(struct queue *q)
+{
+	struct io_uring_sqe sqe[LARGE];
+	bool *polled;
+	size_t i;
+
+	for (i = 0; i < WATCHES * POLLS; i++) {
+		polled = &q->watch[i / POLLS].polled[i % POLLS];
+		if (!*polled)
+			continue;
+		memset(sqe, 0, sizeof(sqe));
+		io_uring_prep_poll_remove(sqe, (uintptr_t)polled);
+		enter(q, sqe, NULL);
+		while (*polled && await(q) == 0)
+			take(q);
+	}
+}
+
 static void
 harvest(struct queue *q)
 {
-	int err = await(q);
+	int err;
 
+	if (take_ended(q))
+		return;
+	arm(q);
+	err = await(q);
 	if (err != 0) {
 		give_up(q, err);
 		return;
@@ -448,6 +580,7 @@ ring_work(struct queue *q)
 			harvest(q);
 		else
 			wait_taker(q);
+	disarm(q);
 }
 
 /* The kernel does the least when it is told that one thread asks and waits. */
@@ -464,7 +597,8 @@ open_ring(struct queue *q)
 	size_t i;
 
 	for (i = 0; i < sizeof(flags) / sizeof(flags[0]) && err < 0; i++)
-		err = io_uring_queue_init(q->slots * 2, &q->ring,
+		err = io_uring_queue_init(q->slots * 2 +
+		    2 * WATCHES * POLLS, &q->ring,
 		    flags[i] | large | IORING_SETUP_R_DISABLED);
 	return -err;
 }
@@ -495,6 +629,8 @@ ring_new(struct worker *w, unsigned char *bufs, size_t stride, unsigned slots,
 	q->reads.limit = limit(q, w->job->p->src);
 	q->writes.limit = limit(q, w->job->p->dst);
 	q->last = &q->ready;
+	q->watch[0].lane = &w->src;
+	q->watch[1].lane = &w->dst;
 	q->slot = calloc(slots, sizeof(*q->slot));
 	if (q->slot != NULL)
 		*err = open_ring(q);

@@ -56,6 +56,18 @@ struct backend {
 	bool (*submit)(struct lane *, struct io *, struct io_uring_sqe *sqe);
 	enum reaped (*reap)(struct lane *, struct io *, int result);
 	/*
+	 * The same by a library: begin a request of io->len bytes; false:
+	 * transfer has to do it.  What to wait for on behalf of all that are
+	 * pending, one descriptor and its poll(2) events, asked anew before
+	 * each wait; -1: nothing.  Let it work: lane_over for each that is
+	 * over, which conclude then leaves as transfer would.  All by the
+	 * lane's thread.  All NULL, as above
+	 */
+	bool (*start)(struct lane *, struct io *);
+	int (*pollfd)(struct lane *, short *events);
+	void (*service)(struct lane *);
+	void (*conclude)(struct lane *, struct io *);
+	/*
 	 * The extent that holds off, from off on; an errno where that is not
 	 * known.  For any thread.  NULL: all is data
 	 */

@@ -16,6 +16,7 @@ int
 lane_attach(struct lane *lane, struct endpoint *ep, uint64_t origin, int halt)
 {
 	*lane = (struct lane){ .ep = ep, .origin = origin, .halt = halt };
+	lane->last = &lane->over;
 	return ep->be->attach == NULL ? 0 : ep->be->attach(lane);
 }
 
@@ -171,6 +172,58 @@ lane_finish(struct lane *lane, struct io *io, int result)
 		transfer(lane, io);
 	ended(lane, io);
 	return true;
+}
+
+bool
+lane_start(struct lane *lane, struct io *io)
+{
+	const struct backend *be = lane->ep->be;
+
+	enter(lane, io);
+	if (begin(lane, io) < io->len || be->start == NULL ||
+	    !be->start(lane, io)) {
+		leave(lane, io);
+		return false;
+	}
+	began(lane, io);
+	return true;
+}
+
+int
+lane_pollfd(struct lane *lane, short *events)
+{
+	const struct backend *be = lane->ep->be;
+
+	return be->pollfd == NULL ? -1 : be->pollfd(lane, events);
+}
+
+void
+lane_service(struct lane *lane)
+{
+	lane->ep->be->service(lane);
+}
+
+void
+lane_over(struct lane *lane, struct io *io)
+{
+	io->next = NULL;
+	*lane->last = io;
+	lane->last = &io->next;
+}
+
+struct io *
+lane_ended(struct lane *lane)
+{
+	struct io *io = lane->over;
+
+	if (io == NULL)
+		return NULL;
+	lane->over = io->next;
+	if (lane->over == NULL)
+		lane->last = &lane->over;
+	lane->ep->be->conclude(lane, io);
+	ended(lane, io);
+	return io;
 }
 
 void
