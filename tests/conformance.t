@@ -43,6 +43,11 @@ scsi()
 {
 	end=$it words='' disk=disk=$it traits='block=512 seeks scsi'
 }
+# Its server is started by pardd, and meets the faults.
+nbd()
+{
+	end="[ nbdkit -s file $PWD/$it ]" words='' disk='' traits='block=1 seeks fails'
+}
 has()
 {
 	[[ " $traits " = *" $1 "* ]]
@@ -59,12 +64,12 @@ block()
 from()
 {
 	it=src && "$1" i && source=if=$end source_words=$words source_disk=$disk how_in=$1 &&
-	    source_path=$PWD/$it && [[ $end = - ]] || source_path=$end
+	    source_path=$PWD/$it && [[ $end = [-[]* ]] || source_path=$end
 }
 to()
 {
 	it=dst && "$1" o && target=of=$end target_words=$words target_disk=$disk how_out=$1 &&
-	    target_path=$PWD/$it && [[ $end = - ]] || target_path=$end
+	    target_path=$PWD/$it && [[ $end = [-[]* ]] || target_path=$end
 }
 # plain_source, plain_target: the other end
 plain_source()
@@ -157,8 +162,11 @@ source_bad_kept()
 	    holds dst $((51200 / size * size + (size > 1 ? size : 512))) \
 	    $((51200 / size * size + (size > 1 ? size : 512))) 900000
 }
-for kind in file cached direct stream inherited disk512 disk4096 scsi; do
-	if [[ $kind = disk* ]] && ! can_loop; then
+for kind in file cached direct stream inherited disk512 disk4096 scsi nbd; do
+	if [[ $kind = nbd ]] && ! can_nbd; then
+		skip "no nbdkit, or built without libnbd" "reads $kind"
+		continue
+	elif [[ $kind = disk* ]] && ! can_loop; then
 		skip "no loop devices" "reads $kind"
 		continue
 	fi
@@ -230,8 +238,11 @@ target_small()
 	"$blocks" make src 2M && "$blocks" make dst 1M 9 && plain_source && to "$1" &&
 	    copies 101 && holds dst 0 0 1048576 9
 }
-for kind in file cached direct stream inherited disk512 disk4096 scsi; do
-	if [[ $kind = disk* ]] && ! can_loop; then
+for kind in file cached direct stream inherited disk512 disk4096 scsi nbd; do
+	if [[ $kind = nbd ]] && ! can_nbd; then
+		skip "no nbdkit, or built without libnbd" "writes $kind"
+		continue
+	elif [[ $kind = disk* ]] && ! can_loop; then
 		skip "no loop devices" "writes $kind"
 		continue
 	fi
@@ -245,6 +256,6 @@ for kind in file cached direct stream inherited disk512 disk4096 scsi; do
 	it "... a part of it" target_part $kind
 	it "... up to an error" target_fails $kind
 	it "... and says when it cannot be flushed" target_unflushed $kind
-	[[ $kind != disk* && $kind != scsi ]] || it "... or nothing, where it is too small" \
+	[[ $kind != disk* && $kind != scsi && $kind != nbd ]] || it "... or nothing, where it is too small" \
 	    target_small $kind
 done

@@ -468,6 +468,13 @@ can_loop()
 	    dev=$(losetup --find --show "$scratch/probe") && losetup --detach "$dev"
 } 2>/dev/null
 
+# can_nbd: NBD servers, and a program that was built for them
+can_nbd()
+{
+	command -v nbdkit && nbdkit --filter=error null --dump-plugin &&
+	    "$pardd" -d if='[ nbdkit -s null 1M ]' of=.
+} >/dev/null 2>&1
+
 # can_lose: what bad_disk needs is here
 can_lose()
 {

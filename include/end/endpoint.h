@@ -21,7 +21,7 @@
 enum role { SOURCE, TARGET };
 
 enum end_kind {			/* a row of endpoint_kind each */
-	END_FILE, END_BLOCK, END_SCSI, END_NVME, END_STREAM, END_ZEROS,
+	END_FILE, END_BLOCK, END_SCSI, END_NVME, END_NBD, END_STREAM, END_ZEROS,
 	END_RANDOM, END_DISCARD,
 };
 
@@ -75,6 +75,8 @@ struct endpoint {		/* shared and const once open */
 	bool		 seekable;	/* can begin anywhere */
 	bool		 endless;	/* zeros or random bytes without end */
 	bool		 device;
+	bool		 remote;	/* a request travels: waiting is dear */
+	bool		 single;	/* engine=async: by one worker only */
 	bool		 past_cache;	/* requests take as long as a disk's */
 	bool		 back;		/* reads the target, or is compared */
 	bool		 durable;	/* flushing it means something */
@@ -171,6 +173,12 @@ int endpoint_readback(struct endpoint *r, const struct endpoint *target,
  */
 int endpoint_check_range(struct endpoint *, uint64_t from, uint64_t to,
     const struct endpoint *src, uint64_t src_from, struct fault *f);
+
+/*
+ * What else there is to know of an end of its kind, in words; "" where it is
+ * nothing.
+ */
+void endpoint_traits(const struct endpoint *, char *text, size_t room);
 
 /* What its kind is called. */
 const struct kind_words *endpoint_kind(const struct endpoint *);

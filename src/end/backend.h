@@ -108,6 +108,8 @@ struct backend {
 	 */
 	int (*open_readback)(const struct endpoint *, struct endpoint *r,
 	    struct fault *);
+	/* See endpoint_traits.  NULL: nothing */
+	void (*traits)(const struct endpoint *, char *text, size_t room);
 	/* Something to be told of the run, or "".  NULL: never */
 	void (*note)(const struct endpoint *, char *text, size_t room);
 	/*
@@ -119,7 +121,7 @@ struct backend {
 };
 
 extern const struct backend file_backend, stream_backend, null_backend,
-    sg_backend, nvme_backend, zoned_backend;
+    sg_backend, nvme_backend, zoned_backend, nbd_backend;
 extern const struct backend readback_backend;	/* only by endpoint_readback */
 
 /* A file was cut off at byte "at", by somebody else: the io fails for it. */

@@ -332,24 +332,61 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
-/* Whether it is the name of an end of another kind, and never of a file. */
-static bool
-reserved(const char *name)
+/*
+ * What is never the name of a file: how it begins, and what opens it, or what
+ * does so in place of an end that there is none of here.
+ */
+struct scheme {
+	const char	*prefix;
+	const struct backend *be;
+	const char	*instead;
+};
+
+static const struct scheme schemes[] = {
+	{ "nbd://", &nbd_backend, NULL },
+	{ "nbds://", &nbd_backend, NULL },
+	{ "nbd+unix://", &nbd_backend, NULL },
+	{ "nbds+unix://", &nbd_backend, NULL },
+	{ "nbd+vsock://", &nbd_backend, NULL },
+	{ "nbds+vsock://", &nbd_backend, NULL },
+	{ "[ ", &nbd_backend, NULL },
+	{ "iscsi://", NULL, "pardd logs in to no iSCSI target, but takes the "
+	    "disk that iscsiadm makes of one" },
+	{ "rbd:", NULL, "pardd opens no Ceph image, but takes what qemu-nbd "
+	    "serves of one: an nbd:// address" },
+};
+
+static const struct scheme *
+scheme_of(const char *name)
 {
-	static const char *const prefixes[] = { "nbd://", "nbds://",
-		"nbd+unix://", "nbds+unix://", "nbd+vsock://", "nbds+vsock://",
-		"iscsi://", "rbd:", "[ " };
 	size_t i;
 
-	for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-			return true;
-	return false;
+	for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
+		if (strncmp(name, schemes[i].prefix,
+		    strlen(schemes[i].prefix)) == 0)
+			return &schemes[i];
+	return NULL;
+}
+
+static int
+open_scheme(struct endpoint *ep, const struct scheme *s, bool look,
+    struct fault *f)
+{
+	if (s->be == NULL)
+		return fault_set(f, STATUS_REFUSED, "%s: %s; for a file of "
+		    "that name write ./%s", ep->name, s->instead, ep->name);
+	ep->be = s->be;
+	if (misused(ep, f) != 0)
+		return -1;
+	if ((ep->flags & FLAG_APPEND) != 0)
+		return fault_set(f, STATUS_USAGE, "%s: oflag=append is for "
+		    "files", ep->name);
+	return ep->be->open(ep, look, f);
 }
 
 /*
- * Whether a name reads like an address, SCHEME:..., or is one: what other
- * copiers know is not to become a file here.  One that is there is that file.
+ * Whether a name reads like an address, SCHEME:...: what other copiers know is
+ * not to become a file here.  One that is there is that file.
  */
 static int
 check_scheme(const struct endpoint *ep, struct fault *f)
@@ -359,10 +396,6 @@ check_scheme(const struct endpoint *ep, struct fault *f)
 	const char *name = ep->name;
 	size_t n = strspn(name, letters);
 
-	if (reserved(name))
-		return fault_set(f, STATUS_USAGE, "%s is a kind of end that "
-		    "this pardd cannot use; for a file of that name write "
-		    "./%s", name, name);
 	if (n == 0 || name[n] != ':' || faccessat(AT_FDCWD, name, F_OK,
 	    AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
 		return 0;
@@ -393,6 +426,17 @@ open_named(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
+/* By an address, or as a file. */
+static int
+open_name(struct endpoint *ep, bool look, struct fault *f)
+{
+	const struct scheme *s = scheme_of(ep->name);
+
+	if (s != NULL)
+		return open_scheme(ep, s, look, f);
+	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, look, f);
+}
+
 /* With a backend, so that it can be closed. */
 static struct endpoint
 unopened(enum role role, const struct opts *o, const char *name,
@@ -410,6 +454,8 @@ kind_of(const struct endpoint *ep)
 		return END_SCSI;
 	if (ep->be == &nvme_backend)
 		return END_NVME;
+	if (ep->be == &nbd_backend)
+		return END_NBD;
 	if (ep->be == &null_backend && ep->role == TARGET)
 		return END_DISCARD;
 	if (ep->be == &null_backend)
@@ -425,7 +471,7 @@ endpoint_open_compared(struct endpoint *ep, const struct opts *o,
 {
 	*ep = unopened(SOURCE, o, o->output, o->oflag);
 	ep->back = true;
-	if (check_scheme(ep, f) != 0 || open_named(ep, false, f) != 0)
+	if (open_name(ep, false, f) != 0)
 		return -1;
 	ep->kind = kind_of(ep);
 	return 0;
@@ -449,7 +495,7 @@ open_end(struct endpoint *ep, bool look, struct fault *f)
 		ep->be = &null_backend;
 		return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
 	}
-	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, look, f);
+	return open_name(ep, look, f);
 }
 
 int
@@ -470,7 +516,7 @@ endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 	struct endpoint new = unopened(ep->role, ep->opts, path, ep->flags);
 	int64_t size = ep->part > 0 ? ep->whole : ep->size;
 
-	if (open_named(&new, false, f) != 0)
+	if (open_name(&new, false, f) != 0)
 		return -1;
 	if (new.be != ep->be || new.size != size || new.block != ep->block) {
 		fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
@@ -487,8 +533,10 @@ endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 	ep->file_ino = new.file_ino;
 	ep->inherited = false;
 	ep->fd = -1;
-	strlcpy(ep->again, path, sizeof(ep->again));
-	ep->name = ep->again;
+	if (path != ep->name) {
+		strlcpy(ep->again, path, sizeof(ep->again));
+		ep->name = ep->again;
+	}
 	return 0;
 }
 
@@ -522,7 +570,8 @@ endpoint_look(const struct endpoint *ep, struct fault *f)
 
 	if (ep->absent)
 		denied = faccessat(ep->dir, ".", W_OK | X_OK, AT_EACCESS);
-	else if (ep->role == TARGET && ep->device && !ep->inherited)
+	else if (ep->role == TARGET && ep->device && !ep->inherited &&
+	    !ep->remote)
 		denied = faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS);
 	return denied == 0 ? 0 : fault_found(f, ep);
 }
@@ -623,6 +672,7 @@ endpoint_kind(const struct endpoint *ep)
 		[END_BLOCK] = { "block device", "block_device" },
 		[END_SCSI] = { "SCSI disk", "scsi_disk" },
 		[END_NVME] = { "NVMe disk", "nvme_disk" },
+		[END_NBD] = { "NBD export", "nbd" },
 		[END_STREAM] = { "stream", "stream" },
 		[END_ZEROS] = { "generated", "generated" },
 		[END_RANDOM] = { "generated", "generated" },
@@ -630,6 +680,14 @@ endpoint_kind(const struct endpoint *ep)
 	};
 
 	return &kinds[ep->kind];
+}
+
+void
+endpoint_traits(const struct endpoint *ep, char *text, size_t room)
+{
+	text[0] = '\0';
+	if (ep->be->traits != NULL)
+		ep->be->traits(ep, text, room);
 }
 
 int

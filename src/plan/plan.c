@@ -355,7 +355,8 @@ prefers_threads(const struct plan *p)
 		return "thr=";
 	if (!p->src->past_cache && !p->dst->past_cache)
 		return "through the page cache";
-	if (p->sparse || p->holes)
+	/* A hole of a remote end is one request among many. */
+	if (p->sparse || (p->holes && !p->src->remote))
 		return "zeros are made one by one";
 	return claims(p) < LONG_COPY ? "a short copy" : NULL;
 }
@@ -379,7 +380,8 @@ set_queues(struct plan *p, uint64_t mem, struct fault *f)
 
 	if (check_depth(p, p->src, f) != 0 || check_depth(p, p->dst, f) != 0)
 		return -1;
-	p->queues = o->thr > 0 ? p->workers : 1;
+	p->queues = o->thr > 0 && !p->src->single && !p->dst->single ?
+	    p->workers : 1;
 	if (p->queues > mem / p->room / 2)
 		p->queues = (unsigned)(mem / p->room / 2);
 	p->queues = p->queues > 0 ? p->queues : 1;

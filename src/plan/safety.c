@@ -450,6 +450,27 @@ out_of_order(const struct plan *p, struct fault *f)
 	    UINT64_MAX, p->src, p->src_off, f);
 }
 
+/* What a server serves is known by its address only. */
+static bool
+same_export(const struct plan *p)
+{
+	uint64_t length = round_up(p->length, p->pad);
+
+	return p->src->remote && p->dst->remote &&
+	    strcmp(p->src->name, p->dst->name) == 0 &&
+	    p->src_off < p->dst_off + length &&
+	    p->dst_off < p->src_off + p->length;
+}
+
+static int
+overlaps(const struct plan *p, struct fault *f)
+{
+	return fault_set(f, STATUS_REFUSED, "%sthe range to be written on %s "
+	    "overlaps the one to be read from %s (force=overlap writes all the "
+	    "same)", strcmp(p->src->name, p->dst->name) == 0 ? "source and "
+	    "target are the same: " : "", p->dst->name, p->src->name);
+}
+
 /* A target that is cut off or written where the source is read. */
 static int
 same_end(const struct plan *p, struct fault *f)
@@ -457,8 +478,11 @@ same_end(const struct plan *p, struct fault *f)
 	struct places a, b;
 	uint64_t at = p->dst_off, len = round_up(p->length, p->pad);
 
-	if (!p->src->id.known || !p->dst->id.known || p->length == 0 ||
-	    (p->opts->force & FORCE_OVERLAP) != 0)
+	if (p->length == 0 || (p->opts->force & FORCE_OVERLAP) != 0)
+		return 0;
+	if (same_export(p))
+		return overlaps(p, f);
+	if (!p->src->id.known || !p->dst->id.known)
 		return 0;
 	if (p->truncate >= 0) {
 		at = (uint64_t)p->truncate;
@@ -470,10 +494,7 @@ same_end(const struct plan *p, struct fault *f)
 	places(p->dst, at, len, false, &b);
 	if (!overlap(&a, &b))
 		return maybe_same(p, a.err != 0 ? &a : &b, f);
-	return fault_set(f, STATUS_REFUSED, "%sthe range to be written on %s "
-	    "overlaps the one to be read from %s (force=overlap writes all the "
-	    "same)", strcmp(p->src->name, p->dst->name) == 0 ? "source and "
-	    "target are the same: " : "", p->dst->name, p->src->name);
+	return overlaps(p, f);
 }
 
 static const char *
@@ -646,7 +667,7 @@ not_awaitable(const struct plan *p, struct fault *f)
 {
 	struct disk d, other;
 
-	if (p->opts->wait < 0)
+	if (p->opts->wait < 0 || p->src->remote)
 		return 0;
 	if (!endpoint_disk(p->src, &d) || (d.serial[0] == '\0' &&
 	    d.wwn[0] == '\0'))

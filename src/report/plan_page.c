@@ -280,6 +280,8 @@ target_loses(FILE *out, const struct surface *s, bool written,
 	    s->size > 0)
 		wrap(out, "", s->ep->device ? "nothing that is known lies "
 		    "where it is written" : "what it holds there is lost");
+	if (written && s->ep->remote)
+		wrap(out, "", "who else uses it cannot be known");
 }
 
 /* --- an end in words ---------------------------------------------------- */

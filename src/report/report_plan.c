@@ -50,6 +50,7 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 {
 	uint64_t length = ep->role == TARGET ? round_up(p->length, p->pad) :
 	    p->length;
+	char traits[96];
 
 	print(out, "%s=%s", what, ep->name);
 	print(out, "%s_kind=%s%s", what, endpoint_kind(ep)->text,
@@ -62,6 +63,11 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	if (ep->block > 0)
 		print(out, "%s_block=%u", what, ep->block);
 	disk_plan(out, ep, what);
+	endpoint_traits(ep, traits, sizeof(traits));
+	if (traits[0] != '\0')
+		print(out, "%s_offers=%s", what, traits);
+	if (ep->remote && ep == p->dst)
+		print(out, "%s_users=cannot be known", what);
 	print(out, "%s_first_byte=%llu", what, (ull)off);
 	if (p->bounded && length > 0)
 		print(out, "%s_last_byte=%llu", what, (ull)(off + length - 1));

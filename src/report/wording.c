@@ -108,6 +108,8 @@ wording_brief(char *text, size_t room, const struct endpoint *ep)
 const char *
 wording_end(char *text, size_t room, const struct endpoint *ep)
 {
+	char traits[96];
+
 	strlcpy(text, endpoint_kind(ep)->text, room);
 	if (ep->absent)
 		add(text, room, ", to be created");
@@ -115,5 +117,8 @@ wording_end(char *text, size_t room, const struct endpoint *ep)
 	if (ep->block > 0)
 		add(text, room, " in blocks of %u", ep->block);
 	add_disk(text, room, ep);
+	endpoint_traits(ep, traits, sizeof(traits));
+	if (traits[0] != '\0')
+		add(text, room, ", %s", traits);
 	return text;
 }

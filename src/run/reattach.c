@@ -93,6 +93,18 @@ path_of(const struct reattach *a, const struct disk *d, char *path, size_t room)
 	return name[0] != '\0';
 }
 
+/* Open it by that name; why that cannot be done is noted. */
+static bool
+open_again(struct reattach *a, const struct plan *p, const char *name)
+{
+	struct fault f;
+
+	if (endpoint_reopen(p->src, name, &f) == 0)
+		return true;
+	snprintf(a->why, sizeof(a->why), "; %.500s", f.text);
+	return false;
+}
+
 /* Look once.  Why it is not there yet is noted. */
 static bool
 look(struct reattach *a, const struct plan *p)
@@ -100,9 +112,10 @@ look(struct reattach *a, const struct plan *p)
 	size_t n;
 	char path[300];
 	struct disk d;
-	struct fault f;
 
 	a->why[0] = '\0';
+	if (p->src->remote)
+		return open_again(a, p, p->src->name);
 	n = disk_find(&a->was, &d);
 	if (n > 1)
 		snprintf(a->why, sizeof(a->why), "; %zu disks are called the "
@@ -110,10 +123,7 @@ look(struct reattach *a, const struct plan *p)
 	if (n != 1 || is_target(p, &d) ||
 	    !path_of(a, &d, path, sizeof(path)))
 		return false;
-	if (endpoint_reopen(p->src, path, &f) == 0)
-		return true;
-	snprintf(a->why, sizeof(a->why), "; %.500s", f.text);
-	return false;
+	return open_again(a, p, path);
 }
 
 /* Sleep until the next look; false when a signal ends the waiting. */

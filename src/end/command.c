@@ -1,0 +1,238 @@
+/*
+ * A command for an end.  It has a socket for its standard input and output, and
+ * ends when that is closed, as servers with one client do: also if we are
+ * killed.  What it says on standard error is kept for the case that it fails:
+ * in a pipe that never makes it wait, the rest is dropped.
+ *
+ * A signal from the terminal is for us, who then finish what is in flight; the
+ * command has it blocked, and serves on.
+ */
+#include "command.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/shell.h"
+#include "base/status.h"
+
+enum {
+	PATIENCE = 10000,	/* ms, for its end */
+	LAST_WORDS = 160,	/* bytes of them that are told */
+};
+
+/* The words between the brackets; malloc'd, or NULL with *f. */
+static char **
+words_of(const char *name, char ***argv, struct fault *f)
+{
+	char **words = shell_split(name);
+	size_t n = 0;
+
+	if (words == NULL && errno == EINVAL)
+		fault_set(f, STATUS_USAGE, "%s: a quote is not closed", name);
+	else if (words == NULL)
+		fault_errno(f, errno, "%s", name);
+	if (words == NULL)
+		return NULL;
+	while (words[n] != NULL)
+		n++;
+	if (n < 3 || strcmp(words[n - 1], "]") != 0) {
+		fault_set(f, STATUS_USAGE, "%s: the command of an NBD server "
+		    "stands between \"[ \" and \" ]\"", name);
+		free(words);
+		return NULL;
+	}
+	words[n - 1] = NULL;
+	*argv = words + 1;
+	return words;
+}
+
+/* Signals as they were, but for those of a terminal. */
+static void
+set_signals(posix_spawnattr_t *attr)
+{
+	static const int kept[] = { SIGPIPE, SIGXFSZ };
+	static const int held[] = { SIGINT, SIGQUIT, SIGHUP };
+	sigset_t set;
+	size_t i;
+
+	sigemptyset(&set);
+	for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		sigaddset(&set, kept[i]);
+	posix_spawnattr_setsigdefault(attr, &set);
+	sigemptyset(&set);
+	for (i = 0; i < sizeof(held) / sizeof(held[0]); i++)
+		sigaddset(&set, held[i]);
+	posix_spawnattr_setsigmask(attr, &set);
+	posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK |
+	    POSIX_SPAWN_SETSIGDEF);
+}
+
+/* Start it with that socket and that pipe; an errno. */
+static int
+spawn(pid_t *pid, char **argv, int sock, int words)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	int err;
+
+	if (posix_spawn_file_actions_init(&files) != 0 ||
+	    posix_spawnattr_init(&attr) != 0)
+		return ENOMEM;
+	set_signals(&attr);
+	err = posix_spawn_file_actions_adddup2(&files, sock, STDIN_FILENO);
+	if (err == 0)
+		err = posix_spawn_file_actions_adddup2(&files, sock,
+		    STDOUT_FILENO);
+	if (err == 0)
+		err = posix_spawn_file_actions_adddup2(&files, words,
+		    STDERR_FILENO);
+	if (err == 0)
+		err = posix_spawnp(pid, argv[0], &files, &attr, argv, environ);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&files);
+	return err;
+}
+
+static void
+close_both(const int fd[2])
+{
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static int
+begin(struct command *c, char **argv, int *sock)
+{
+	int pair[2], pipe[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+		return errno;
+	if (pipe2(pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+		err = errno;
+		close_both(pair);
+		return err;
+	}
+	err = spawn(&c->pid, argv, pair[1], pipe[1]);
+	close(pair[1]);
+	close(pipe[1]);
+	if (err != 0) {
+		close(pair[0]);
+		close(pipe[0]);
+		c->pid = 0;
+		return err;
+	}
+	*sock = pair[0];
+	c->words = pipe[0];
+	c->end = (int)syscall(SYS_pidfd_open, c->pid, 0);
+	return 0;
+}
+
+int
+command_start(struct command *c, const char *name, int *sock,
+    struct fault *f)
+{
+	char **argv, **words = words_of(name, &argv, f);
+	int err;
+
+	*c = (struct command){ .end = -1, .words = -1 };
+	if (words == NULL)
+		return -1;
+	err = begin(c, argv, sock);
+	if (err != 0)
+		fault_errno(f, err, "%s: starting %s", name, argv[0]);
+	free(words);
+	return err == 0 ? 0 : -1;
+}
+
+/* Whether it has ended, or does within that time. */
+static bool
+ended(const struct command *c, int ms)
+{
+	struct pollfd p = { .fd = c->end, .events = POLLIN };
+	int n;
+
+	if (c->end < 0)
+		return false;		/* not known */
+	while ((n = poll(&p, 1, ms)) < 0 && errno == EINTR)
+		continue;
+	return n > 0;
+}
+
+/* The last line that it said, or the end of it. */
+static void
+last_line(int fd, char *line, size_t room)
+{
+	char text[4096 + 1];
+	size_t kept = 0;
+	ssize_t n;
+	char *at;
+
+	while ((n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
+		kept += (size_t)n;
+		if (kept > sizeof(text) / 2) {
+			memmove(text, text + kept - LAST_WORDS, LAST_WORDS);
+			kept = LAST_WORDS;
+		}
+	}
+	while (kept > 0 && (text[kept - 1] == '\n' || text[kept - 1] == '\r'))
+		kept--;
+	text[kept] = '\0';
+	at = strrchr(text, '\n');
+	at = at == NULL ? text : at + 1;
+	if (strlen(at) > LAST_WORDS)
+		at += strlen(at) - LAST_WORDS;
+	strlcpy(line, at, room);
+}
+
+void
+command_tell(const struct command *c, int ms, char *text, size_t room)
+{
+	char line[LAST_WORDS + 1] = "", how[40] = "";
+	siginfo_t info = { .si_pid = 0 };
+
+	text[0] = '\0';
+	if (c->pid == 0)
+		return;
+	/* It is not reaped: its number stays its own until command_end. */
+	if (ended(c, ms) && waitid(P_PID, (id_t)c->pid, &info, WEXITED |
+	    WNOHANG | WNOWAIT) == 0 && info.si_pid == c->pid)
+		snprintf(how, sizeof(how), info.si_code == CLD_EXITED ?
+		    "its command ended with status %d" :
+		    "its command was killed by signal %d", info.si_status);
+	last_line(c->words, line, sizeof(line));
+	if (line[0] != '\0')
+		snprintf(text, room, "%s%s%s", how, how[0] != '\0' ? ": " :
+		    "its command says: ", line);
+	else
+		strlcpy(text, how, room);
+}
+
+void
+command_end(struct command *c)
+{
+	if (c->pid == 0)
+		return;
+	if (c->end >= 0 && !ended(c, PATIENCE)) {
+		kill(c->pid, SIGTERM);
+		if (!ended(c, PATIENCE))
+			kill(c->pid, SIGKILL);
+	}
+	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	if (c->end >= 0)
+		close(c->end);
+	if (c->words >= 0)
+		close(c->words);
+	c->pid = 0;
+}

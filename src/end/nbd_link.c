@@ -1,0 +1,418 @@
+/*
+ * One connection to an NBD server.
+ *
+ * Calls of several threads are on their way at the same time.  libnbd moves
+ * bytes when it is told that the socket is ready, so one of those who wait
+ * polls for all of them; when its own call is over the next one does.  An
+ * asynchronous lane has its link for itself: its ring polls.
+ *
+ *	l	link->lock, a leaf; libnbd's own lock is taken below it.  Held
+ *		over sends and receives, which do not wait
+ */
+#include "config.h"
+
+#ifdef HAVE_LIBNBD
+#include "nbd_link.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+enum {
+	SOCKET_BUFFER = 2 << 20,	/* bytes: one wake for a request */
+	SILENCE = 60,		/* s, after which a peer is asked whether it */
+	PROBES = 6,		/* is there: so often, */
+	PROBE_TIME = 10,	/* s each */
+};
+
+/* ------------------------------------------------------------- the calls */
+
+bool
+nbd_link_lost(int err)
+{
+	return err == ENOTCONN || err == ESHUTDOWN || err == ECONNRESET ||
+	    err == EPIPE || err == ETIMEDOUT;
+}
+
+/* libnbd tells that a command is over; link->lock is held. */
+static int
+over(void *arg, int *err)
+{
+	struct nbd_call *call = arg;
+
+	call->err = *err;
+	call->over = true;
+	call->link->ended++;
+	if (call->lane != NULL)
+		lane_over(call->lane, call->io);
+	return 1;			/* it need not be asked for again */
+}
+
+/* What the socket is to be polled for; -1: there is none any more. */
+static int
+wanted(const struct nbd_link *link, short *events)
+{
+	unsigned dir = link->lib->aio_get_direction(link->handle);
+
+	*events = 0;
+	if ((dir & LIBNBD_AIO_DIRECTION_READ) != 0)
+		*events |= POLLIN;
+	if ((dir & LIBNBD_AIO_DIRECTION_WRITE) != 0)
+		*events |= POLLOUT;
+	return *events == 0 ? -1 : link->lib->aio_get_fd(link->handle);
+}
+
+/*
+ * Let libnbd do all that can be done now; link->lock is held.  It is only told
+ * of what is true: a read of nothing leaves it waiting for an answer, and it
+ * sends no command then.
+ */
+static void
+work(struct nbd_link *link)
+{
+	struct pollfd p;
+
+	for (;;) {
+		p.fd = wanted(link, &p.events);
+		if (p.fd < 0 || poll(&p, 1, 0) <= 0)
+			return;
+		if ((p.events & POLLIN) != 0 && (p.revents & ~POLLOUT) != 0)
+			link->lib->aio_notify_read(link->handle);
+		else
+			link->lib->aio_notify_write(link->handle);
+	}
+}
+
+/* Poll for all who wait; link->lock is held, but not while it polls. */
+static void
+poll_once(struct nbd_link *link)
+{
+	struct pollfd p[2] = { { .fd = link->kick, .events = POLLIN } };
+	eventfd_t any;
+
+	p[1].fd = wanted(link, &p[1].events);
+	link->polling = true;
+	pthread_mutex_unlock(&link->lock);
+	poll(p, 2, -1);
+	pthread_mutex_lock(&link->lock);
+	link->polling = false;
+	if (p[0].revents != 0)
+		eventfd_read(link->kick, &any);
+	work(link);
+	pthread_cond_broadcast(&link->moved);
+}
+
+static void
+await(struct nbd_link *link, const struct nbd_call *call)
+{
+	while (!call->over)
+		if (link->polling)
+			pthread_cond_wait(&link->moved, &link->lock);
+		else
+			poll_once(link);
+}
+
+/*
+ * Whether a command was taken, with a number of its own; else call->err is why
+ * not.  Who polls may have to poll for more than before.
+ */
+static bool
+taken(struct nbd_link *link, struct nbd_call *call, int64_t cookie)
+{
+	const struct libnbd *lib = link->lib;
+
+	if (cookie >= 0) {
+		if (link->polling)
+			eventfd_write(link->kick, 1);
+		return true;
+	}
+	call->err = lib->get_errno();
+	if (call->err == 0 || lib->aio_is_dead(link->handle) > 0 ||
+	    lib->aio_is_closed(link->handle) > 0)
+		call->err = ENOTCONN;
+	call->over = true;
+	return false;
+}
+
+static bool
+send_locked(struct nbd_link *link, struct nbd_call *call)
+{
+	const struct libnbd *lib = link->lib;
+	nbd_completion_callback done = { .callback = over, .user_data = call };
+	int64_t cookie;
+
+	call->link = link;
+	call->over = false;
+	switch (call->op) {
+	case OP_READ:
+		cookie = lib->aio_pread(link->handle, call->buf, call->len,
+		    call->off, done, call->flags);
+		break;
+	case OP_WRITE:
+		cookie = lib->aio_pwrite(link->handle, call->buf, call->len,
+		    call->off, done, call->flags);
+		break;
+	case OP_ZERO:
+	default:
+		cookie = lib->aio_zero(link->handle, call->len, call->off,
+		    done, call->flags);
+		break;
+	}
+	return taken(link, call, cookie);
+}
+
+bool
+nbd_link_send(struct nbd_link *link, struct nbd_call *call)
+{
+	bool sent;
+
+	pthread_mutex_lock(&link->lock);
+	sent = send_locked(link, call);
+	pthread_mutex_unlock(&link->lock);
+	return sent;
+}
+
+int
+nbd_link_do(struct nbd_link *link, struct nbd_call *call)
+{
+	pthread_mutex_lock(&link->lock);
+	if (send_locked(link, call))
+		await(link, call);
+	pthread_mutex_unlock(&link->lock);
+	return call->err;
+}
+
+int
+nbd_link_flush(struct nbd_link *link)
+{
+	struct nbd_call call = { .link = link };
+	nbd_completion_callback done = { .callback = over,
+		.user_data = &call };
+
+	pthread_mutex_lock(&link->lock);
+	if (taken(link, &call, link->lib->aio_flush(link->handle, done, 0)))
+		await(link, &call);
+	pthread_mutex_unlock(&link->lock);
+	return call.err;
+}
+
+/* An answer of the server, which may come in several parts. */
+static int
+note_extents(void *arg, const char *context, uint64_t off, uint32_t *entries,
+    size_t n, int *err)
+{
+	struct nbd_extents *x = arg;
+	size_t i;
+
+	(void)off;
+	(void)err;
+	if (strcmp(context, LIBNBD_CONTEXT_BASE_ALLOCATION) != 0)
+		return 0;
+	for (i = 0; i + 1 < n && x->n < x->room; i += 2)
+		x->at[x->n++] = (struct nbd_alike){ entries[i],
+			entries[i + 1] };
+	return 0;
+}
+
+int
+nbd_link_extents(struct nbd_link *link, uint64_t off, uint64_t len,
+    struct nbd_extents *x)
+{
+	struct nbd_call call = { .link = link };
+	nbd_completion_callback done = { .callback = over,
+		.user_data = &call };
+	nbd_extent_callback note = { .callback = note_extents,
+		.user_data = x };
+
+	x->n = 0;
+	pthread_mutex_lock(&link->lock);
+	if (taken(link, &call, link->lib->aio_block_status(link->handle, len,
+	    off, note, done, 0)))
+		await(link, &call);
+	pthread_mutex_unlock(&link->lock);
+	return call.err;
+}
+
+int
+nbd_link_pollfd(struct nbd_link *link, short *events)
+{
+	int fd;
+
+	pthread_mutex_lock(&link->lock);
+	fd = wanted(link, events);
+	pthread_mutex_unlock(&link->lock);
+	return fd;
+}
+
+void
+nbd_link_service(struct nbd_link *link)
+{
+	pthread_mutex_lock(&link->lock);
+	work(link);
+	pthread_mutex_unlock(&link->lock);
+}
+
+/* -------------------------------------------------------- the connection */
+
+/* What libnbd says is wrong, without the name of its function. */
+static int
+fail(const struct nbd_link *link, const struct nbd_address *to,
+    struct fault *f)
+{
+	const char *why = link->lib->get_error(), *colon;
+	int err = link->lib->get_errno();
+
+	if (why == NULL)
+		why = errno_words(err != 0 ? err : EIO);
+	colon = strncmp(why, "nbd_", 4) == 0 ? strstr(why, ": ") : NULL;
+	return fault_set(f, err == 0 ? STATUS_FILE : status_errno(err),
+	    "%s: connecting: %s", to->name, colon != NULL ? colon + 2 : why);
+}
+
+static int
+prepare(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
+{
+	const struct libnbd *lib = link->lib;
+
+	if (lib->set_pread_initialize(link->handle, false) != 0 ||
+	    lib->set_uri_allow_local_file(link->handle, true) != 0 ||
+	    lib->add_meta_context(link->handle,
+	    LIBNBD_CONTEXT_BASE_ALLOCATION) != 0)
+		return fail(link, to, f);
+	return 0;
+}
+
+/* One step of what it takes; the fault, or 0. */
+static int
+step(struct nbd_link *link, const struct nbd_address *to, double until,
+    struct fault *f)
+{
+	const struct libnbd *lib = link->lib;
+	double left = until - clock_seconds();
+	struct pollfd p;
+	int n, failed = 0;
+
+	p.fd = wanted(link, &p.events);
+	n = poll(&p, 1, left > 0 ? (int)(left * 1000) + 1 : 0);
+	if (n < 0)
+		return errno == EINTR ? 0 : fault_errno(f, errno, "%s",
+		    to->name);
+	if (n == 0 && left <= 0)
+		return fault_set(f, STATUS_FILE, "%s: the server does not "
+		    "answer within %u seconds (timeout=)", to->name,
+		    to->timeout);
+	if ((p.revents & (POLLIN | POLLHUP | POLLERR)) != 0 &&
+	    (p.events & POLLIN) != 0)
+		failed = lib->aio_notify_read(link->handle);
+	else if (p.revents != 0)
+		failed = lib->aio_notify_write(link->handle);
+	return failed == 0 ? 0 : fail(link, to, f);
+}
+
+static int
+negotiate(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
+{
+	const struct libnbd *lib = link->lib;
+	double until = clock_seconds() + to->timeout;
+
+	while (lib->aio_is_connecting(link->handle) > 0 ||
+	    lib->aio_is_negotiating(link->handle) > 0)
+		if (step(link, to, until, f) != 0)
+			return -1;
+	if (lib->aio_is_ready(link->handle) <= 0)
+		return fail(link, to, f);
+	if (to->tls && lib->get_tls_negotiated(link->handle) <= 0)
+		return fault_set(f, STATUS_REFUSED, "%s: the server does not "
+		    "encrypt (TLS)", to->name);
+	return 0;
+}
+
+/* A local one has room for a request; a remote one that dies is noticed. */
+static void
+tune(const struct nbd_link *link)
+{
+	static const struct { int level, name, value; } options[] = {
+		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, SILENCE },
+		{ IPPROTO_TCP, TCP_KEEPINTVL, PROBE_TIME },
+		{ IPPROTO_TCP, TCP_KEEPCNT, PROBES },
+	};
+	int fd = link->lib->aio_get_fd(link->handle), family, size;
+	socklen_t len = sizeof(family);
+	size_t i;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len) != 0)
+		return;
+	if (family == AF_UNIX) {
+		size = SOCKET_BUFFER;
+		if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size,
+		    sizeof(size)) != 0)
+			setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size,
+			    sizeof(size));
+		return;
+	}
+	for (i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		setsockopt(fd, options[i].level, options[i].name,
+		    &options[i].value, sizeof(options[i].value));
+}
+
+/* The socket is libnbd's from here on, whatever comes of it. */
+static int
+join(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
+{
+	const struct libnbd *lib = link->lib;
+	int failed = to->uri != NULL ?
+	    lib->aio_connect_uri(link->handle, to->uri) :
+	    lib->aio_connect_socket(link->handle, to->sock);
+
+	return failed != 0 ? fail(link, to, f) : negotiate(link, to, f);
+}
+
+int
+nbd_link_open(struct nbd_link *link, const struct libnbd *lib,
+    const struct nbd_address *to, struct fault *f)
+{
+	int failed;
+
+	*link = (struct nbd_link){ .lib = lib, .handle = lib->create(),
+		.kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	pthread_mutex_init(&link->lock, NULL);
+	pthread_cond_init(&link->moved, NULL);
+	if (link->handle == NULL || link->kick < 0)
+		failed = fault_errno(f, ENOMEM, "%s", to->name);
+	else
+		failed = prepare(link, to, f);
+	if (failed != 0 && to->uri == NULL)
+		close(to->sock);
+	if (failed == 0)
+		failed = join(link, to, f);
+	if (failed != 0)
+		nbd_link_close(link);
+	else
+		tune(link);
+	return failed;
+}
+
+void
+nbd_link_close(struct nbd_link *link)
+{
+	if (link->handle != NULL) {
+		if (link->lib->aio_is_ready(link->handle) > 0)
+			link->lib->aio_disconnect(link->handle, 0);
+		link->lib->close(link->handle);
+	}
+	if (link->kick >= 0)
+		close(link->kick);
+	pthread_cond_destroy(&link->moved);
+	pthread_mutex_destroy(&link->lock);
+}
+#endif

@@ -1,0 +1,406 @@
+#!/usr/bin/env bash
+# NBD ends, against the servers that there are.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+needs can_nbd -- "no nbdkit with its filters, or built without libnbd"
+
+# serve NAME ARGS...: nbdkit, until the case has ended; its address is in $uri,
+# and in $pid its process
+serve()
+{
+	local name=$1
+	shift
+	rm -f "$name.sock"
+	[[ ! -e plugin ]] || chmod +x plugin
+	nbdkit -f --exit-with-parent -U "$PWD/$name.sock" "$@" </dev/null >"$name.log" 2>&1 &
+	pid=$!
+	uri="nbd+unix:///?socket=$PWD/$name.sock"
+	until_true 20 test -S "$name.sock" || { cat "$name.log"; return 1; }
+}
+# ends: a source with data, zeros and holes, and a target of that size with other
+# data; behind servers with these arguments
+pair()
+{
+	"$blocks" make src "$1" && "$blocks" make dst "$1" 9
+}
+# copy STATUS OPERANDS...
+copy()
+{
+	exits "$1" timeout -s KILL 60 "$pardd" "${@:2}"
+}
+whole()
+{
+	copy 0 "$@" && complete && same src dst
+}
+
+# ------------------------------------------------------------------ copying
+
+both()
+{
+	local a b
+	pair 12345856 && serve a -r file src && a=$uri && serve b file dst && b=$uri &&
+	    whole if="$a" of="$b" "$@"
+}
+it "copies from one server to another" both
+it "... by many workers, a little at a time" both thr=16 bs=4096 bpt=3
+it "... by many asynchronous requests" both engine=async thr=3 qd=16 bs=4096 bpt=5
+it "... by one worker" both thr=1 engine=threads
+it "... with more in a request than there may be" both bs=512 bpt=131072
+odd()
+{
+	local a
+	"$blocks" make src 3000001 && truncate -s 3000001 dst && serve a -r file src && a=$uri &&
+	    serve b file dst && whole if="$a" of="$uri" && whole if="$a" of=new && same src new
+}
+it "copies a tail that is no whole block" odd
+piped()
+{
+	pair 5M && serve b file dst && exits 0 "$pardd" if=- of="$uri" <src && complete && same src dst &&
+	    { "$pardd" if="$uri" of=- 2>err | cmp - src; } && complete
+}
+it "is filled from a pipe, and read into one" piped
+part()
+{
+	local a
+	pair 8M && serve a -r file src && a=$uri && serve b file dst &&
+	    copy 0 if="$a" of="$uri" bs=4k skip=100 seek=3 count=1000 && complete &&
+	    holds dst 12288 409600 4096000 && holds dst 0 0 12288 9 && holds dst 4108288 4108288 4000000 9
+}
+it "copies a part, to its place" part
+qemu()
+{
+	local disk=$PWD/q.qcow2 server=("$PWD/q.sock")
+	pair 16M && qemu-img create -q -f qcow2 "$disk" 16M || return
+	qemu-nbd -k "${server[0]}" "$@" "$disk" </dev/null >q.log 2>&1 &
+	uri="nbd+unix:///?socket=${server[0]}"
+	until_true 20 test -S "${server[0]}" || { cat q.log; return 1; }
+	copy 0 if=src of="$uri" && complete && copy 0 if="$uri" of=new && complete && same src new
+}
+if command -v qemu-nbd >/dev/null; then
+	it "writes into a qcow2, and reads it, by qemu-nbd" qemu -f qcow2 -t
+	it "... that has several connections" qemu -f qcow2 -t -e 4
+else
+	skip "no qemu-nbd" "writes into a qcow2, and reads it, by qemu-nbd"
+fi
+
+# --------------------------------------------------------- a command's server
+
+command_end()
+{
+	pair 5M && whole if='[ nbdkit -s -r file src ]' of='[ nbdkit -s file dst ]' "$@"
+}
+it "copies between servers that it starts" command_end
+it "... by many workers" command_end thr=8 bs=4096 bpt=7
+quoted()
+{
+	mkdir "it's a" && "$blocks" make "it's a/b" 1M &&
+	    copy 0 if="[ nbdkit -s  -r file \"it's a\"/b ]" of=dst && complete && same "it's a/b" dst &&
+	    copy 0 if="[ sh -c 'exec nbdkit -s -r file \"\$0\"' it\\'s\\ a/b ]" of=dst2 && same "it's a/b" dst2
+}
+it "splits its words as a shell does" quoted
+failing()
+{
+	copy "$1" if="$2" of=dst && one_line "$3" && [[ ! -e dst ]]
+}
+it "tells how it ended, and what it said last" failing 15 \
+    '[ sh -c "echo first >&2; echo no such disk >&2; exit 3" ]' 'status 3: no such disk$'
+it "tells that it was killed" failing 15 "[ sh -c 'kill -9 \$\$' ]" 'killed by signal 9$'
+it "tells of a command that is not there" failing 52 '[ no-such-server -s ]' 'starting no-such-server'
+it "prints nothing raw that it said" failing 15 \
+    "[ sh -c 'printf \"a\\033[2Jb\" >&2; exit 1' ]" 'a\\x1[Bb]\[2Jb$'
+no_words()
+{
+	usage 'stands between' if='[ a ] b' of=dst && usage 'not closed' if='[ a "b ]' of=dst &&
+	    usage 'stands between' if='[ ]' of=dst && [[ $(echo *) = 'err out' ]]
+}
+it "refuses words that are no command" no_words
+# What it started ends with the run, and before it.
+gone()
+{
+	"$blocks" make src 1M && copy 0 if='[ nbdkit -s -P kit.pid -r file src ]' of=dst && complete &&
+	    [[ ! -e /proc/$(<kit.pid) ]]
+}
+it "leaves no server behind" gone
+
+# ------------------------------------------------------------ holes and zeros
+
+# A source of 64 MiB, of which 3 MiB are data.
+sparse_source()
+{
+	truncate -s 64M src && "$blocks" make piece 3M && dd if=piece of=src bs=1M seek=20 conv=notrunc status=none
+}
+holes()
+{
+	local a
+	sparse_source && serve a -r --filter=log file src logfile=log && a=$uri &&
+	    copy 0 if="$a" of=dst verbose=1 "$@" && complete && same src dst &&
+	    (($(stat -c %b dst) * 512 < 5 << 20)) && says 'were holes, and not read' &&
+	    (($(grep -c ' Read ' log) < 10))
+}
+it "reads no holes" holes
+it "... by several workers" holes engine=threads thr=4
+no_extents()
+{
+	sparse_source && serve a -r --filter=noextents file src && copy 0 if="$uri" of=dst verbose=1 && complete &&
+	    same src dst && does_not_say 'were holes'
+}
+it "reads all where the server does not tell of holes" no_extents
+# A hole of which nobody says that it reads as zeros is data.
+unknown_hole()
+{
+	"$blocks" make img 1M && cat >plugin <<-'EOF' || return
+	case $1 in
+	get_size) echo 1048576 ;;
+	can_extents) exit 0 ;;
+	extents) echo "0 1M hole" ;;
+	pread) dd if=img iflag=skip_bytes,count_bytes skip=$4 count=$3 status=none ;;
+	*) exit 2 ;;
+	esac
+	EOF
+	serve a -r sh plugin && copy 0 if="$uri" of=dst && complete && same img dst
+}
+it "reads holes that are not told to be zeros" unknown_hole
+to_holes()
+{
+	sparse_source && "$blocks" make dst 64M 9 && serve b --filter=log file dst logfile=log &&
+	    whole if=src of="$uri" "$@" && grep -q ' Zero ' log && (($(grep -c ' Write ' log) < 10))
+}
+it "has the server make zeros" to_holes oflag=sparse
+it "... of the holes of a file" to_holes
+it "... and free them" to_holes oflag=trim
+writes_zeros()
+{
+	sparse_source && "$blocks" make dst 64M 9 && serve b "${@:2}" && whole if=src of="$uri" "$1"
+}
+it "writes zeros where the server cannot make them" writes_zeros oflag=sparse --filter=nozero file dst
+it "... and where it will not" writes_zeros oflag=sparse \
+    --filter=error file dst error-zero=EINVAL error-zero-rate=100%
+
+# ------------------------------------------------------------------ refusals
+
+small()
+{
+	pair 2M && truncate -s 1M dst && serve b file dst && refused 'has room for 1048576' if=src of="$uri" &&
+	    holds dst 0 0 1M 9
+}
+it "refuses a server that has less room, before the first write" small
+read_only()
+{
+	pair 1M && serve b -r file dst && copy 80 if=src of="$uri" && one_line 'is write-protected' &&
+	    holds dst 0 0 1M 9
+}
+it "refuses one that is read-only" read_only
+itself()
+{
+	pair 1M && serve b file dst && refused overlaps if="$uri" of="$uri" &&
+	    copy 0 if="$uri" of="$uri" bs=4k count=10 seek=100 && complete
+}
+it "does not write an export over itself" itself
+nobody()
+{
+	copy 52 if=nbd+unix:///?socket=none of=dst && one_line 'connecting: ' && [[ ! -e dst ]] &&
+	    copy 15 if=nbd://127.0.0.1:1/ of=dst && one_line 'connecting: '
+}
+it "says that nobody serves there" nobody
+silent()
+{
+	socat UNIX-LISTEN:mute.sock,fork EXEC:'sleep 60' </dev/null >/dev/null 2>&1 &
+	until_true 20 test -S mute.sock && copy 15 if=nbd+unix:///?socket=mute.sock of=dst timeout=1 &&
+	    one_line 'does not answer within 1 seconds'
+}
+it "waits no longer than timeout= for a server that does not answer" silent
+plain_only()
+{
+	serve a -r null 1M && copy 15 if="nbds${uri#nbd}" of=dst && one_line 'connecting: ' && [[ ! -e dst ]]
+}
+it "does without no encryption that it was asked for" plain_only
+misused()
+{
+	usage 'for block devices' if='[ nbdkit -s null 1M ]' of=. iflag=sgio &&
+	    usage 'for files' if=/dev/null of='[ nbdkit -s null 1M ]' oflag=append
+}
+it "says which words are none for it" misused
+tells()
+{
+	pair 1M && serve b file dst && exits 0 "$pardd" -dv if=src of="$uri" && grep -q '^target_kind=NBD export$' out &&
+	    grep -q '^target_users=cannot be known$' out && grep -q '^target_offers=a connection for each worker, flush, zeros$' out &&
+	    exits 0 "$pardd" -d if=src of="$uri" && grep -q 'who else uses it cannot be known' out && holds dst 0 0 1M 9 &&
+	    exits 0 "$pardd" if=src of="$uri" json=j && jq -e -s '.[0].target.kind == "nbd"' j >/dev/null
+}
+it "tells in the plan what the server offers, and what nobody knows" tells
+
+# -------------------------------------------------------------- block sizes
+
+policy()
+{
+	pair 1M && serve b --filter=blocksize-policy file dst blocksize-minimum="$1" blocksize-preferred=64k \
+	    blocksize-maximum=64k blocksize-error-policy=error && whole if=src of="$uri" "${@:2}" &&
+	    copy 0 if="$uri" of=new "${@:2}" && same src new
+}
+it "keeps to the blocks and requests that a server takes" policy 4096
+it "... one request at a time" policy 4096 thr=2 engine=threads bs=4096 bpt=100
+it "... also of 64 KiB" policy 64k
+misfit()
+{
+	pair 1M && serve b --filter=blocksize-policy file dst blocksize-minimum=4096 blocksize-error-policy=error &&
+	    refused 'within a logical block of 4096' if=src of="$uri" bs=512 seek=1 count=8 &&
+	    copy 0 if="$uri" of=new bs=4k iflag=skip_bytes,count_bytes skip=1000 count=5000 &&
+	    holds new 0 1000 5000 9
+}
+it "refuses to write parts of them, and reads those" misfit
+
+# -------------------------------------------------------------------- errors
+
+# bad_server: 1 MiB, of which 512 bytes at 409600 cannot be read
+bad_server()
+{
+	"$blocks" make img 1M && cat >plugin <<-'EOF' && serve a -r "$@"
+	case $1 in
+	get_size) echo 1048576 ;;
+	pread)	if [ $(($4 + $3)) -gt 409600 ] && [ $4 -lt 410112 ]; then
+			echo "EIO bad" >&2
+			exit 1
+		fi
+		dd if=img iflag=skip_bytes,count_bytes skip=$4 count=$3 status=none ;;
+	*) exit 2 ;;
+	esac
+	EOF
+}
+bad()
+{
+	bad_server sh plugin && copy 3 if="$uri" of=dst bs=512 && says 'NOT complete: .*block 800: ' && holds dst 0 0 409600 || return
+	copy 100 if="$uri" of=dst coe=1 && says '1 unreadable block in 1 range' && holds dst 0 0 409600 &&
+	    holds dst 410112 410112 600000 && cmp -n 512 dst /dev/zero 409600 0 || return
+	copy 100 if="$uri" of=dst2 map=m && grep -q '^0x00064000 *0x00000200 *-' m && holds dst2 0 0 409600 &&
+	    holds dst2 410112 410112 600000
+}
+it "finds the one bad block of a server" bad
+bad_large()
+{
+	bad_server --filter=blocksize-policy sh plugin blocksize-minimum=4096 && copy 100 if="$uri" of=dst coe=1 &&
+	    says '1 unreadable block in 1 range' && holds dst 0 0 409600 && holds dst 413696 413696 600000
+}
+it "... or the smallest block that it takes" bad_large
+fails()
+{
+	pair 4M && serve b --filter=error file dst "${@:2}" && copy "$1" if=src of="$uri" && says 'NOT complete: '
+}
+it "stops at a write that fails" fails 55 error-pwrite=EIO error-pwrite-rate=100%
+it "... for want of room" fails 78 error-pwrite=ENOSPC error-pwrite-rate=100%
+retried()
+{
+	local a
+	pair 8M && serve a -r --filter=error file src error-pread=EIO error-pread-rate=20% && a=$uri && serve b file dst &&
+	    whole if="$a" of="$uri" bs=64k bpt=1 retries=50
+}
+it "reads what fails now and then by retries=" retried
+unflushed()
+{
+	pair 1M && serve b --filter=log "$@" logfile=log && copy 103 if=src of="$uri" &&
+	    says 'NOT complete: .*the server has no flush' && copy 0 if=src of="$uri" sync=0 &&
+	    says '^pardd: complete, not flushed' && same src dst
+}
+no_flush()
+{
+	cat >plugin <<-'EOF'
+	case $1 in
+	get_size) echo 1048576 ;;
+	can_write) exit 0 ;;
+	can_flush) exit 3 ;;
+	pread) dd if=dst iflag=skip_bytes,count_bytes skip=$4 count=$3 status=none ;;
+	pwrite) dd of=dst oflag=seek_bytes seek=$4 conv=notrunc status=none ;;
+	*) exit 2 ;;
+	esac
+	EOF
+	unflushed sh plugin
+}
+it "is not complete where the server has no flush, unless sync=0" no_flush
+flush_fails()
+{
+	cat >plugin <<-'EOF'
+	case $1 in
+	get_size) echo 1048576 ;;
+	can_write | can_flush) exit 0 ;;
+	pwrite) cat >/dev/null ;;
+	flush) echo "EIO no" >&2; exit 1 ;;
+	*) exit 2 ;;
+	esac
+	EOF
+	"$blocks" make src 1M && serve b sh plugin && copy 103 if=src of="$uri" && says 'NOT complete: .*flushing: Input/output error'
+}
+it "is not complete where the flush fails" flush_fails
+flushes()
+{
+	pair 1M && serve b --filter=log file dst logfile=log && whole if=src of="$uri" && [[ $(grep -c ' Flush ' log) = 1 ]]
+}
+it "flushes once, at the end" flushes
+
+# ----------------------------------------------------------- a server that goes
+
+# dies WHICH OPERANDS...: the server is killed when some of it was copied
+target_dies()
+{
+	pair 8M && serve b --filter=delay --filter=log file dst wdelay=50ms logfile=log || return
+	timeout -s KILL 60 "$pardd" if=src of="$uri" bs=64k bpt=1 "$@" 2>err &
+	until_true 20 grep -qs ' Write .*id=9 ' log && kill -9 "$pid" && wait $!
+	status=$?
+	[[ $status = 69 ]] && says 'NOT complete: .*the server is gone, maybe with all since the last flush'
+}
+it "stops when the target's server dies" target_dies
+it "... with many workers" target_dies thr=8
+it "... with one" target_dies thr=1 engine=threads
+target_dies_map()
+{
+	target_dies map=m mapinterval=1000 && ! grep -q ' +$' m && serve b file dst && whole if=src of="$uri" map=m
+}
+it "... and calls nothing finished that was not flushed" target_dies_map
+source_dies()
+{
+	"$blocks" make src 8M && serve a -r --filter=delay --filter=log file src rdelay=50ms logfile=log || return
+	timeout -s KILL 60 "$pardd" if="$uri" of=dst bs=64k bpt=1 "$@" 2>err &
+	until_true 20 grep -qs ' Read .*id=9 ' log && kill -9 "$pid"
+}
+source_dies_plain()
+{
+	source_dies && { wait $!; status=$?; } ; [[ $status = 69 ]] && says 'NOT complete: .*the server is gone'
+}
+it "stops when the source's server dies" source_dies_plain
+comes_back()
+{
+	source_dies map=m wait=60 || return
+	local copying=$!
+	until_true 20 grep -q 'waiting' err && serve a -r file src && wait "$copying" && complete && same src dst
+}
+it "waits for a source to be served again, with wait=" comes_back
+other_back()
+{
+	source_dies map=m wait=3 || return
+	local copying=$!
+	until_true 20 grep -q 'waiting' err && truncate -s 9M src && serve a -r file src || return
+	wait "$copying"
+	[[ $? = 69 ]] && says 'is another: 9437184 bytes'
+}
+it "... but for no other" other_back
+
+# ----------------------------------------------------- the rest of the operands
+
+with_all()
+{
+	local a sum
+	pair 4M && sum=$(sha256sum <src) && serve a -r file src && a=$uri && serve b file dst &&
+	    whole if="$a" of="$uri" verify=1 hash=sha256 expect="sha256:${sum%% *}" manifest=mf profile=p.csv rate=100M &&
+	    says verified && copy 0 if="$a" of="$uri" compare=1 && says 'nothing differs' &&
+	    copy 0 if="$a" of="$uri" base=mf verify=stream && complete &&
+	    dd if=/dev/zero of=dst bs=1 count=1 seek=70000 conv=notrunc status=none &&
+	    copy 14 if="$a" of="$uri" compare=1 && copy 0 if="$a" of="$uri" oflag=sparing && complete && same src dst
+}
+it "verifies, compares, digests and spares" with_all
+parts()
+{
+	truncate -s 8M src dst && printf 'label: gpt\nstart=2048,size=4096\n' | sfdisk -q src >/dev/null 2>&1 &&
+	    "$blocks" make p 2M && dd if=p of=src bs=1M seek=1 conv=notrunc status=none &&
+	    serve a -r file src && copy 0 if="$uri" ipart=1 of=new && complete && same p new
+}
+if command -v sfdisk >/dev/null; then
+	it "copies one partition of an export" parts
+fi
