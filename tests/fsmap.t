@@ -61,17 +61,25 @@ mount_fs()
 	esac || return
 	undo umount -l "$PWD/mnt"
 }
-# What lies on it is written when it is gone, which FUSE does not wait for.
+# What lies on it is written when it is gone: FUSE does not wait for that, nor
+# does the kernel where somebody has made a mount namespace meanwhile.
 leave_fs()
 {
 	until_true 20 umount mnt || return
-	[[ $1 != exfat ]] || until_true 20 losetup --detach "$dev"
-	[[ $1 != ntfs ]] || until_true 20 exclusive img
+	case $1 in
+	exfat)	until_true 20 losetup --detach "$dev" ;;
+	ntfs)	until_true 20 exclusive img ;;
+	*)	until_true 60 detached img ;;
+	esac
 }
 exclusive()
 {
 	! fuser img
 } >/dev/null 2>&1
+detached()
+{
+	[[ -z $(losetup --associated "$1") ]]
+}
 
 # fill: large and small files, folders, and gaps where others were
 fill()
@@ -452,8 +460,8 @@ fi
 
 # ------------------------------------------------------------------ cost
 
-# cheap KIND MAX: what it takes to find out, of 10 GiB; the quickest of some
-# tries, as the machine may be busy
+# cheap KIND BYTES MS: what it takes to find out, of 10 GiB; the quickest of
+# some tries, as the machine may be busy
 cheap()
 {
 	local try best=1000000
@@ -464,15 +472,15 @@ cheap()
 		((us >= best)) || best=$us
 	done
 	echo "$1: $reads reads, $bytes bytes, $best us"
-	((bytes <= $2 && best <= 20000))
+	((bytes <= $2 && best <= $3 * 1000))
 }
 all_cheap()
 {
 	local kind
 	for kind in ext4 xfs btrfs ntfs exfat; do
-		cheap $kind 1048576 || return
+		cheap $kind 1048576 20 || return
 	done
-	cheap fat32 11000000	# the size of its tables
+	cheap fat32 11000000 200	# that large are its tables
 }
 if [[ $VARIANT = plain ]] && command -v mkfs.xfs mkfs.btrfs mkntfs mkfs.fat mkfs.exfat >/dev/null; then
 	it "finds out with 1 MiB and in 20 ms what 10 GiB hold" all_cheap

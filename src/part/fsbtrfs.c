@@ -127,7 +127,7 @@ judge(struct btrfs *b)
 	    (fs_le(s + S_FLAGS, 8) & ~(uint64_t)FLAGS_KNOWN) != 0)
 		fs_doubt(io, FS_UNKNOWN, "it has features that are not known");
 	if (b->total > io->src->length)
-		fs_doubt(io, FS_DAMAGED, "it is longer than what it lies in");
+		fs_too_long(io);
 	if (fs_le(s + S_LOG_ROOT, 8) != 0)
 		fs_doubt(io, FS_DIRTY, "its log tree holds changes");
 }
@@ -389,7 +389,7 @@ fs_read_btrfs(struct fs_io *io)
 	for (i = 0; i < n && !found; i++)
 		found = superblock(b, supers[i]);
 	if (found) {
-		strcpy(io->map->type, "btrfs");
+		memcpy(io->map->type, "btrfs", sizeof("btrfs"));
 		fs_label(io, b->super + S_LABEL, LABEL);
 		if (i > 1)
 			fs_doubt(io, FS_DAMAGED, "its superblock is lost");

@@ -119,8 +119,7 @@ judge(struct exfat *x)
 	uint64_t flags = fs_le(x->boot + B_FLAGS, 2);
 
 	if (x->heap + x->clusters * x->cluster > x->io->src->length)
-		fs_doubt(x->io, FS_DAMAGED, "it is longer than what it lies "
-		    "in");
+		fs_too_long(x->io);
 	if (fs_exact(x->io) && !checked(x))
 		fs_doubt(x->io, FS_DAMAGED, "the checksum of its boot sectors "
 		    "is wrong");
@@ -301,7 +300,7 @@ fs_read_exfat(struct fs_io *io)
 			return false;
 		fs_doubt(io, FS_DAMAGED, "its boot sector is lost");
 	}
-	strcpy(io->map->type, "exfat");
+	memcpy(io->map->type, "exfat", sizeof("exfat"));
 	read_all(&x);
 	free(x.buf);
 	free(x.waiting);

@@ -105,6 +105,9 @@ geometry(struct ext *e)
 	    e->inode_size > e->block || !fs_power_of_two(e->desc_size) ||
 	    e->desc_size < 32 || e->desc_size > e->block)
 		return false;
+	e->blocks = fs_clamp(e->io, e->blocks, e->block, &e->longer);
+	if (e->blocks <= e->first)
+		return false;
 	groups = (e->blocks - e->first + e->per_group - 1) / e->per_group;
 	if (groups > UINT32_MAX)
 		return false;
@@ -121,7 +124,7 @@ type_of(struct ext *e)
 {
 	char *type = e->io->map->type;
 
-	strcpy(type, "ext2");
+	memcpy(type, "ext2", sizeof("ext2"));
 	if ((e->ro & ~(uint32_t)RO_OLD) != 0 ||
 	    (e->incompat & ~(uint32_t)(IN_OLD | IN_JOURNAL)) != 0)
 		type[3] = '4';
@@ -177,8 +180,8 @@ judge(struct ext *e)
 	    S_CSUM))
 		fs_doubt(io, FS_DAMAGED, "the checksum of its superblock is "
 		    "wrong");
-	if (e->blocks > io->src->length / e->block)
-		fs_doubt(io, FS_DAMAGED, "it is longer than what it lies in");
+	if (e->longer)
+		fs_too_long(io);
 	if ((e->incompat & IN_RECOVER) != 0)
 		fs_doubt(io, FS_DIRTY, "its journal holds changes");
 	if ((state & STATE_ERROR) != 0)

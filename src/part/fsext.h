@@ -25,6 +25,7 @@ struct ext {
 	uint32_t	 ratio;		/* blocks of a cluster, a bit each */
 	uint32_t	 first;		/* block of the first group */
 	uint64_t	 blocks;
+	bool		 longer;	/* these are not all */
 	uint32_t	 per_group;	/* blocks */
 	uint32_t	 groups;
 	uint32_t	 desc_size;	/* bytes */

@@ -33,11 +33,15 @@ struct walk {
 	bool		 data;	/* the contents are to be noted, too */
 };
 
-static void
+/* False where that is no block: then what names it is no list of blocks. */
+static bool
 note(const struct walk *w, uint64_t block, uint64_t n)
 {
-	if (block > 0 && block < w->e->blocks)
+	if (block >= w->e->blocks || n > w->e->blocks - block)
+		return false;
+	if (block > 0)
 		fs_note_meta(w->e->io, block * w->e->block, n * w->e->block);
+	return true;
 }
 
 static bool
@@ -74,15 +78,17 @@ extents(const struct walk *w, const unsigned char *node, size_t size, int depth)
 		return;
 	for (i = 0; i < n; i++, entry += N_SIZE) {
 		if (depth > 0) {
-			note(w, child(entry), 1);
+			if (!note(w, child(entry), 1))
+				return;
 			if ((depth > 1 || w->data) &&
 			    node_at(w, child(entry), depth - 1))
 				extents(w, w->e->nodes + (size_t)(depth - 1) *
 				    w->e->block, w->e->block, depth - 1);
 		} else if (w->data) {
 			length = fs_le(entry + E_LENGTH, 2);
-			note(w, start(entry), length > LENGTH_MOST ?
-			    length - LENGTH_MOST : length);
+			if (!note(w, start(entry), length > LENGTH_MOST ?
+			    length - LENGTH_MOST : length))
+				return;
 		}
 	}
 }
@@ -92,14 +98,15 @@ static void
 indirect(const struct walk *w, uint64_t block, int level)
 {
 	const unsigned char *list = w->e->nodes + (size_t)level * w->e->block;
+	bool sound = true;
 	size_t i;
 
-	note(w, block, 1);
-	if ((level == 0 && !w->data) || !node_at(w, block, level))
+	if (!note(w, block, 1) || (level == 0 && !w->data) ||
+	    !node_at(w, block, level))
 		return;
-	for (i = 0; i < w->e->block; i += 4)
+	for (i = 0; i < w->e->block && sound; i += 4)
 		if (level == 0)
-			note(w, fs_le(list + i, 4), 1);
+			sound = note(w, fs_le(list + i, 4), 1);
 		else if (fs_le(list + i, 4) != 0)
 			indirect(w, fs_le(list + i, 4), level - 1);
 }

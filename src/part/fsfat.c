@@ -134,8 +134,7 @@ judge(struct fat *f)
 	uint64_t good;
 
 	if (f->first + f->clusters * f->cluster > f->io->src->length)
-		fs_doubt(f->io, FS_DAMAGED, "it is longer than what it lies "
-		    "in");
+		fs_too_long(f->io);
 	if (fs_get(f->io, f->fat, head, sizeof(head)) != 0 ||
 	    (entry(f, head, 0) & 0xff) != f->boot[B_MEDIA]) {
 		fs_doubt(f->io, FS_DAMAGED, "the beginning of its FAT is "
@@ -361,7 +360,7 @@ fs_read_fat(struct fs_io *io)
 			return false;
 		fs_doubt(io, FS_DAMAGED, "its boot sector is lost");
 	}
-	strcpy(io->map->type, "vfat");
+	memcpy(io->map->type, "vfat", sizeof("vfat"));
 	read_all(&f);
 	free(f.one);
 	free(f.two);

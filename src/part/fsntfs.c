@@ -46,6 +46,7 @@ struct ntfs {
 	struct fs_io	*io;
 	uint64_t	 cluster;	/* bytes */
 	uint64_t	 clusters;
+	bool		 longer;	/* these are not all */
 	uint64_t	 mft, mirror;	/* bytes */
 	uint32_t	 record;	/* bytes */
 	uint64_t	 lost;		/* bytes of $Bitmap */
@@ -73,14 +74,15 @@ geometry(struct ntfs *n, const unsigned char *b)
 	if (per > 128)
 		per = 256 - per < 32 ? UINT64_C(1) << (256 - per) : 0;
 	n->cluster = sector * per;
-	if (!fs_power_of_two(sector) || sector < 256 || sector > 4096 ||
-	    !fs_power_of_two(per) || n->cluster > 2 << 20)
+	if (per == 0 || !fs_power_of_two(sector) || sector < 256 ||
+	    sector > 4096 || !fs_power_of_two(per) || n->cluster > 2 << 20)
 		return false;
 	n->clusters = fs_le(b + B_SECTORS, 8) / per;
 	if (n->clusters == 0 || n->clusters > INT64_MAX / n->cluster ||
 	    fs_le(b + B_MFT, 8) >= n->clusters ||
 	    fs_le(b + B_MIRROR, 8) >= n->clusters)
 		return false;
+	n->clusters = fs_clamp(n->io, n->clusters, n->cluster, &n->longer);
 	n->mft = fs_le(b + B_MFT, 8) * n->cluster;
 	n->mirror = fs_le(b + B_MIRROR, 8) * n->cluster;
 	size = record > 0 ? (uint64_t)record * n->cluster :
@@ -420,9 +422,8 @@ read_all(struct ntfs *n)
 	n->buf = fs_alloc(n->io, FS_PIECE);
 	if (n->buf == NULL)
 		return;
-	if (n->clusters > n->io->src->length / n->cluster)
-		fs_doubt(n->io, FS_DAMAGED, "it is longer than what it lies "
-		    "in");
+	if (n->longer)
+		fs_too_long(n->io);
 	judge_volume(n, r);
 	judge_log(n, r);
 	if (fs_exact(n->io) && n->io->whole)
@@ -442,7 +443,7 @@ fs_read_ntfs(struct fs_io *io)
 
 	if (fs_get(io, 0, b, sizeof(b)) != 0 || !geometry(&n, b)) {
 		/* The copy is in the last sector. */
-		if (fs_exact(io) || io->src->length < 2 * BOOT ||
+		if (fs_exact(io) || io->src->length < UINT64_C(2) * BOOT ||
 		    ((fs_get(io, io->src->length - BOOT, b, sizeof(b)) != 0 ||
 		    !geometry(&n, b)) && (io->src->length < 4096 ||
 		    fs_get(io, io->src->length - 4096, b, sizeof(b)) != 0 ||
@@ -450,7 +451,7 @@ fs_read_ntfs(struct fs_io *io)
 			return false;
 		fs_doubt(io, FS_DAMAGED, "its boot sector is lost");
 	}
-	strcpy(io->map->type, "ntfs");
+	memcpy(io->map->type, "ntfs", sizeof("ntfs"));
 	read_all(&n);
 	free(n.buf);
 	return true;

@@ -378,6 +378,19 @@ fs_hurt(struct fs_io *io, const char *fmt, ...)
 	va_end(ap);
 }
 
+uint64_t
+fs_clamp(const struct fs_io *io, uint64_t n, uint64_t unit, bool *less)
+{
+	*less = n > io->src->length / unit;
+	return *less ? io->src->length / unit : n;
+}
+
+void
+fs_too_long(struct fs_io *io)
+{
+	fs_doubt(io, FS_DAMAGED, "it is longer than what it lies in");
+}
+
 bool
 fs_deep(const struct fs_io *io)
 {

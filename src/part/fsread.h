@@ -81,6 +81,12 @@ void fs_take_back(struct fs_io *, uint64_t off);
 /* Whether the structures that are not at a fixed place are asked for, too. */
 bool fs_deep(const struct fs_io *);
 
+/* As many of n units as the partition holds; whether it holds less. */
+uint64_t fs_clamp(const struct fs_io *, uint64_t n, uint64_t unit, bool *less);
+
+/* The doubt about a file system that is longer than its partition. */
+void fs_too_long(struct fs_io *);
+
 /* Whether only what is proven counts. */
 bool fs_exact(const struct fs_io *);
 

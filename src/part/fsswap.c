@@ -56,7 +56,7 @@ take(struct fs_io *io, const unsigned char *head, const unsigned char *magic,
 {
 	uint64_t n = pages(head, size, io->src->length);
 
-	strcpy(io->map->type, "swap");
+	memcpy(io->map->type, "swap", sizeof("swap"));
 	fs_note_meta(io, 0, size);
 	if (sleeps(magic)) {
 		fs_doubt(io, FS_DIRTY, "a hibernated system lies in it");

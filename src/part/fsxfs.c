@@ -79,8 +79,12 @@ geometry(struct xfs *x, const unsigned char *s)
 	    x->blocks > INT64_MAX / x->block)
 		return false;
 	x->folder = UINT32_C(1) << s[S_FOLDER_LOG];
-	return x->ags > 0 && x->ags == (x->blocks + x->ag_blocks - 1) /
-	    x->ag_blocks;
+	if (x->ags == 0 || x->ags != (x->blocks + x->ag_blocks - 1) /
+	    x->ag_blocks)
+		return false;
+	x->blocks = fs_clamp(x->io, x->blocks, x->block, &x->longer);
+	x->ags = (uint32_t)((x->blocks + x->ag_blocks - 1) / x->ag_blocks);
+	return x->ags > 0;
 }
 
 static bool
@@ -95,9 +99,8 @@ judge(struct xfs *x, unsigned char *s)
 {
 	uint32_t incompat = (uint32_t)fs_be(s + S_INCOMPAT, 4);
 
-	if (x->blocks > x->io->src->length / x->block)
-		fs_doubt(x->io, FS_DAMAGED, "it is longer than what it lies "
-		    "in");
+	if (x->longer)
+		fs_too_long(x->io);
 	if (s[S_UNFINISHED] != 0)
 		fs_doubt(x->io, FS_DAMAGED, "mkfs.xfs has not finished it");
 	if (!x->v5)
@@ -232,7 +235,7 @@ fs_read_xfs(struct fs_io *io)
 			return false;
 		fs_doubt(io, FS_DAMAGED, "its superblock is lost");
 	}
-	strcpy(io->map->type, "xfs");
+	memcpy(io->map->type, "xfs", sizeof("xfs"));
 	fs_label(io, s + S_NAME, NAME);
 	read_all(&x, s);
 	free(x.nodes);

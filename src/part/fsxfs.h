@@ -25,6 +25,7 @@ struct xfs {
 	uint32_t	 inode;		/* bytes */
 	uint32_t	 block_log, ag_log, inode_log;	/* bits */
 	uint64_t	 blocks;
+	bool		 longer;	/* these are not all */
 	uint32_t	 ag_blocks, ags;
 	uint64_t	 log;		/* its first block; 0: elsewhere */
 	uint32_t	 log_blocks;

@@ -114,7 +114,7 @@ closed(struct ring *r)
 	int is;
 
 	end = find_end(r);
-	buf = fs_alloc(r->x->io, BACK_MOST * XFS_BASIC);
+	buf = fs_alloc(r->x->io, (size_t)BACK_MOST * XFS_BASIC);
 	if (buf == NULL)
 		return false;
 	is = last_record(r, end, BACK, buf);

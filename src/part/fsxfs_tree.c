@@ -78,14 +78,16 @@ walk(struct xfs *x, const struct xfs_tree *t, uint32_t ag, uint32_t block,
 		if (n > (x->block - head) / t->record)
 			return false;
 		for (i = 0; i < n && sound; i++)
-			sound = t->take(t->arg, p + head + i * t->record);
+			sound = t->take(t->arg,
+			    p + head + (size_t)i * t->record);
 		return sound;
 	}
 	most = (x->block - head) / (t->key + 4);
 	if (n > most)
 		return false;
 	for (i = 0; i < n && (sound || !fs_exact(x->io)); i++) {
-		child = (uint32_t)fs_be(p + head + most * t->key + i * 4, 4);
+		child = (uint32_t)fs_be(p + head +
+		    (size_t)most * t->key + (size_t)i * 4, 4);
 		if (level == 1 && !t->leaves)
 			fs_note_meta(x->io, xfs_place(x, ag, child), x->block);
 		else

@@ -232,7 +232,7 @@ spoil(struct spoilt *s, const uint8_t *data, size_t size)
 		if ((how & 16) != 0)
 			p->off -= p->off % 512;
 		if ((how & 32) != 0)
-			p->off += (how >> 6) * 8;
+			p->off += UINT64_C(8) * (how >> 6);
 		memset(p->value, data[9] & 1 ? 0xff : 0, sizeof(p->value));
 		memcpy(p->value, data + 5, 4);
 	}
