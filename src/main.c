@@ -20,6 +20,7 @@
 #include "config.h"
 #include "disk/list.h"
 #include "end/endpoint.h"
+#include "end/tee.h"
 #include "part/parts.h"
 #include "part/remarks.h"
 #include "plan/claim.h"
@@ -32,7 +33,16 @@
 #include "run/control.h"
 #include "run/copy.h"
 #include "run/outputs.h"
+#include "run/several.h"
 #include "verify/compare.h"
+
+struct held {			/* what a run decides, and has until its end */
+	struct plan	 p;
+	struct outputs	 rec;
+	struct claims	 claims;	/* on the target, or */
+	struct several	*several;	/* on each of several; else NULL */
+	struct remarks	 found;
+};
 
 /*
  * A standard descriptor that is closed would become the first end opened, and
@@ -126,25 +136,98 @@ set_ioprio(const struct opts *o, struct fault *f)
 	return err == 0 ? 0 : fault_errno(f, err, "ioprio=%s", o->ioprio);
 }
 
+/* Of one target, or of each of several. */
+static int
+limit_target(const struct opts *o, struct endpoint *dst, struct fault *f)
+{
+	struct endpoint *one;
+	unsigned i;
+
+	for (i = 0; (one = tee_target(dst, i)) != NULL; i++)
+		if (parts_limit(one, o->opart, f) != 0)
+			return -1;
+	return o->targets > 1 ? tee_join(dst, f) : 0;
+}
+
+static int
+check(struct held *h, struct fault *f)
+{
+	return h->p.targets > 1 ? several_check(&h->several, &h->p, f) :
+	    safety_check(&h->p, f);
+}
+
+static int
+claim(struct held *h, struct fault *f)
+{
+	return h->several != NULL ? several_claim(h->several, f) :
+	    claims_take(&h->claims, NULL, &h->p, f);
+}
+
 /* Decide, and refuse what must not be; -1 with *f, and nothing is held. */
 static int
-decide(struct plan *p, struct outputs *rec, struct claims *claims,
-    const struct opts *o, struct endpoint *src, struct endpoint *dst,
-    struct events *ev, struct fault *f)
+decide(struct held *h, const struct opts *o, struct endpoint *src,
+    struct endpoint *dst, struct events *ev, struct fault *f)
 {
+	struct plan *p = &h->p;
+
+	h->several = NULL;
 	if (parts_limit(src, o->ipart, f) != 0 ||
-	    parts_limit(dst, o->opart, f) != 0 || outputs_load(rec, o, f) != 0)
+	    limit_target(o, dst, f) != 0 || outputs_load(&h->rec, o, f) != 0)
 		return -1;
-	if (plan_make(p, o, rec->layout, src, dst, f) == 0 &&
-	    used_make(&rec->used, p, f) == 0) {
+	if (plan_make(p, o, h->rec.layout, src, dst, f) == 0 &&
+	    used_make(&h->rec.used, p, f) == 0) {
 		events_plan(ev, p);
 		p->needed = remarks_needed(p);
-		if (outputs_open(rec, p, f) == 0 && safety_check(p, f) == 0 &&
-		    set_ioprio(o, f) == 0 && claims_take(claims, p, f) == 0)
+		if (outputs_open(&h->rec, p, f) == 0 && check(h, f) == 0 &&
+		    set_ioprio(o, f) == 0 && claim(h, f) == 0)
 			return 0;
 	}
-	outputs_close(rec);
+	several_free(h->several);
+	outputs_close(&h->rec);
 	return -1;
+}
+
+static void
+settle(const struct held *h)
+{
+	if (h->several != NULL)
+		several_settle(h->several);
+	else
+		claims_settle(&h->claims);
+}
+
+static void
+forget(const struct held *h)
+{
+	if (h->several != NULL)
+		several_forget(h->several);
+	else
+		claims_forget(&h->claims);
+}
+
+static void
+release(struct held *h)
+{
+	if (h->several != NULL)
+		several_release(h->several);
+	else
+		claims_release(&h->claims);
+	several_free(h->several);
+	outputs_close(&h->rec);
+}
+
+/* What is told of the ends; one of several targets has it in its plan. */
+static void
+remark(struct held *h, const struct opts *o)
+{
+	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
+
+	h->found = (struct remarks){ .signs = 0 };
+	if (h->several != NULL)
+		several_remark(h->several, thorough);
+	else
+		remarks_make(&h->found, &h->p, thorough);
+	h->p.found = o->compare == 0 && h->several == NULL ? &h->found : NULL;
 }
 
 /*
@@ -158,9 +241,23 @@ abandon(const struct plan *p, struct outputs *rec, struct events *ev,
 	outputs_abandon(rec);
 	verdict_judge(p, out);
 	events_result(ev, p, out);
-	report_abandoned(out);
+	report_abandoned(p, out);
 	events_close(ev);
 	if (out->signal != 0)
+		signals_raise(out->signal);
+	_exit(out->verdict.status);
+}
+
+/*
+ * All is told, but somebody may come back from a target that did not answer,
+ * and finds everything as it was.
+ */
+static _Noreturn void
+leave_lost(struct events *ev, const struct outcome *out)
+{
+	events_close(ev);
+	if (out->signal != 0 &&
+	    out->verdict.status == STATUS_SIGNAL + out->signal)
 		signals_raise(out->signal);
 	_exit(out->verdict.status);
 }
@@ -173,7 +270,7 @@ finish(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	struct fault closed = { 0 };
 
 	if (out->signal == 0)
-		damage_make(&out->damage, p, &out->map);
+		damage_make(&out->damage, plan_first(p), &out->map);
 	outputs_look(rec, out);
 	close_ends(src, dst, &closed);
 	if (out->flush.status == 0)
@@ -189,6 +286,8 @@ finish(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	report_end(p, out);
 	if (!print_room())
 		signals_let();	/* one that kept it from being told */
+	if (tee_lost(dst))
+		leave_lost(ev, out);
 	outcome_free(out);
 	return out->verdict.status;
 }
@@ -244,7 +343,7 @@ place(const struct plan *p)
 		if (fstat(fd, &st) != 0 || S_ISBLK(st.st_mode))
 			continue;
 		if ((fd == STDERR_FILENO && keeps_nothing(fd, &st)) ||
-		    (!endpoint_is(p->src, fd) && !endpoint_is(p->dst, fd)))
+		    (!endpoint_is(p->src, fd) && !tee_is(p->dst, fd)))
 			return fd == STDOUT_FILENO ? stdout : stderr;
 	}
 	return NULL;
@@ -268,7 +367,7 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	}
 	if (control_look(p->opts, &f) != 0 || compare_look(p, &f) != 0 ||
 	    (map && mapsaver_look(p, &known, &f) != 0) ||
-	    endpoint_look(dst, &f) != 0)
+	    tee_look(dst, &f) != 0)
 		return leave(ev, src, dst, &f);
 	tell_trouble(ev);
 	if (p->opts->verbose == 0) {
@@ -289,41 +388,40 @@ static int
 planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
     struct events *ev, int *signo)
 {
-	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
-	struct remarks found;
-	struct outputs rec;
-	struct claims claims;
-	struct plan p;
+	struct held h;
 	struct fault f;
 	int status;
 
-	if (decide(&p, &rec, &claims, o, src, dst, ev, &f) != 0)
+	if (decide(&h, o, src, dst, ev, &f) != 0)
 		return leave(ev, src, dst, &f);
-	remarks_make(&found, &p, thorough);
-	p.found = o->compare == 0 ? &found : NULL;
+	remark(&h, o);
 	if (o->mode == MODE_DRY_RUN)
-		status = show(&p, src, dst, ev);
-	else if (o->ask && !report_ask(&p, &f))
+		status = show(&h.p, src, dst, ev);
+	else if (o->ask && !report_ask(&h.p, &f))
 		status = leave(ev, src, dst, &f);
 	else {
-		claims_settle(&claims);
-		status = run(&p, src, dst, &rec, ev, signo);
-		claims_forget(&claims);
+		settle(&h);
+		status = run(&h.p, src, dst, &h.rec, ev, signo);
+		forget(&h);
 	}
-	claims_release(&claims);
-	outputs_close(&rec);
-	remarks_free(&found);
+	release(&h);
+	remarks_free(&h.found);
 	return status;
 }
 
 /* Whether messages would come into the file that standard output is. */
 static bool
-prints_into(const struct endpoint *dst)
+prints_into(struct endpoint *dst)
 {
+	const struct endpoint *one;
 	struct stat st;
+	unsigned i;
 
-	return dst->inherited && endpoint_is(dst, STDERR_FILENO) &&
-	    fstat(STDERR_FILENO, &st) == 0 && S_ISREG(st.st_mode);
+	for (i = 0; (one = tee_target(dst, i)) != NULL; i++)
+		if (one->inherited && endpoint_is(one, STDERR_FILENO) &&
+		    fstat(STDERR_FILENO, &st) == 0 && S_ISREG(st.st_mode))
+			return true;
+	return false;
 }
 
 /* The same, with the messages of such a copy behind it. */
@@ -352,16 +450,20 @@ copy(const struct opts *o, struct events *ev, int *signo)
 	bool look = o->mode == MODE_DRY_RUN;
 	struct endpoint src, dst;
 	struct fault f;
+	int status;
 
 	if (events_open(ev, o, &f) != 0 ||
 	    endpoint_open(&src, SOURCE, o, look, &f) != 0)
 		return refused(ev, &f);
 	if ((o->compare != 0 ? endpoint_open_compared(&dst, o, &f) :
+	    o->targets > 1 ? tee_open(&dst, o, look, &f) :
 	    endpoint_open(&dst, TARGET, o, look, &f)) != 0) {
 		endpoint_close(&src);
 		return refused(ev, &f);
 	}
-	return held(o, &src, &dst, ev, signo);
+	status = held(o, &src, &dst, ev, signo);
+	tee_free(&dst);
+	return status;
 }
 
 /* A command line that is wrong, and may name all the same who wants to know. */

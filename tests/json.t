@@ -397,7 +397,7 @@ for key in json log; do
 	it "$key= is not the target" not_there "$key=dst" "$key=dst" if=src of=dst
 	it "$key= is not the target by another name" not_there "$key=" "$key=./dst" if=src of=dst
 	it "$key= is not a target that is to be made" not_there "$key=" "$key=./new" if=src of=new
-	it "$key= is not the target of a wrong command line" not_there of "$key=dst" if=src of=src of=dst
+	it "$key= is not the target of a wrong command line" not_there if "$key=dst" if=src if=src of=dst
 	it "$key= follows no symbolic link" not_there link "$key=link" if=src of=new
 	it "$key= is not made among the devices" not_there devices "$key=/dev/pardd-$key" if=src of=new
 	it "$key= is no device" not_there devices "$key=/dev/null" if=src of=new

@@ -139,7 +139,7 @@ example()
 {
 	local line=$1 name
 	stuff "$line" || return
-	for name in sda sdb; do
+	for name in sda sdb sdc sdd; do
 		[[ $line = *"/dev/$name"* ]] || continue
 		"$blocks" make "$name" 12M 5 || return
 		[[ $line != *part=* ]] || table "$name" || return

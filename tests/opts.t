@@ -307,7 +307,7 @@ done <<-'END'
 	--frob --frob if=src of=dst
 	-x -x if=src of=dst
 	if if=src if=src of=dst
-	of if=src of=dst of=dst
+	of if=src of=dst of=1 of=2 of=3 of=4 of=5 of=6 of=7 of=8 of=9 of=10 of=11 of=12 of=13 of=14 of=15 of=16
 	if if= of=dst
 	of if=src of=
 	ibs if=src of=dst bs=512 ibs=1024

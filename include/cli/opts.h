@@ -113,6 +113,7 @@ enum mode {
 };
 
 enum { NOTES_MOST = 16 };
+enum { TARGETS_MOST = 16 };	/* of= given so often */
 
 struct opts {
 	int		 argc;		/* the command line itself */
@@ -127,6 +128,10 @@ struct opts {
 	const char	*shell;		/* of --completion= */
 	const char	*note_text[NOTES_MOST];	/* all of note= */
 	unsigned	 notes;
+	unsigned	 targets;	/* of= that were given; the first is */
+	const char	*target[TARGETS_MOST];	/* "output", too */
+	unsigned	 oserials;	/* the same of oserial= */
+	const char	*serial[TARGETS_MOST];
 #define NAME(name, field, ...)		const char *field;
 #define NUMBER(name, field, ...)	int64_t field;
 #define WORDS(name, field, ...)		unsigned field;

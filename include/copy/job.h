@@ -89,6 +89,8 @@ struct job {			/* I: set before the workers start */
 	int		 ioprio;	/* the main thread's: as set last */
 	struct title	 title;		/* the main thread's */
 	double		 signalled;	/* the main thread's: when, in s */
+	unsigned	 dropped;	/* the same: a bit for each target that
+					 * was told to be */
 	struct requests	 flushes;	/* of the target */
 	atomic_bool	 stop;		/* claim nothing more */
 	atomic_bool	 doubt;		/* the target has failed: what it took
@@ -116,6 +118,12 @@ struct job {			/* I: set before the workers start */
  */
 int job_buffers(struct job *, struct fault *f);
 void job_unbuffer(struct job *);
+
+/*
+ * Another buffer for a worker, in place of one that somebody else has still.
+ * Returns 0, or an errno value.
+ */
+int job_buffer_anew(struct worker *);
 
 /* Bytes from the buffer of one piece to that of the next. */
 size_t job_stride(const struct plan *);

@@ -62,11 +62,20 @@ struct tally {			/* of a run, or of a run so far */
 				 * most, once it is over; 0: one a worker */
 };
 
+struct share {			/* of an outcome: that of one of several */
+	struct fault	 verdict;	/* verdict_judge's */
+	struct map	 differ;	/* as in the outcome */
+	bool		 proven;
+	bool		 flushed;	/* verdict_judge's */
+};
+
 struct outcome {
 	struct tally	 tally;
 	struct map	 map;		/* outcome_free frees it */
 	struct profile	*profile;	/* the same; NULL: not wanted */
 	struct map	 differ;	/* the same; BAD: differs */
+	struct share	*each;		/* of several targets; outcome_free's */
+	unsigned	 targets;	/* of them, or 0 */
 	bool		 proven;	/* all was held against the digests */
 	const struct endpoint *longer;	/* of two compared, or NULL */
 	struct fault	 fault;		/* what stopped it; status 0: nothing */

@@ -25,6 +25,13 @@ int sparing_open(struct job *, struct fault *f);
 struct io sparing_read(struct worker *, uint64_t off, size_t len,
     unsigned char **data);
 
+/*
+ * The same read brought this of one of several targets; NULL: less than len
+ * bytes.  There is room behind them, of the length that was read.
+ */
+unsigned char *sparing_read_of(struct worker *, unsigned target, uint64_t off,
+    size_t len);
+
 /* A read of the target that failed, as the fault of the run. */
 void sparing_fail(struct worker *, const struct io *);
 

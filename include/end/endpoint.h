@@ -21,8 +21,8 @@
 enum role { SOURCE, TARGET };
 
 enum end_kind {			/* a row of endpoint_kind each */
-	END_FILE, END_BLOCK, END_SCSI, END_NVME, END_NBD, END_STREAM, END_ZEROS,
-	END_RANDOM, END_DISCARD,
+	END_FILE, END_BLOCK, END_SCSI, END_NVME, END_NBD, END_STREAM,
+	END_SEVERAL, END_ZEROS, END_RANDOM, END_DISCARD,
 };
 
 struct kind_words {		/* what a kind is called */
@@ -105,6 +105,10 @@ struct endpoint {		/* shared and const once open */
  */
 int endpoint_open(struct endpoint *, enum role, const struct opts *, bool look,
     struct fault *f);
+
+/* The same for one of several targets, of which opts name more. */
+int endpoint_open_target(struct endpoint *, const struct opts *,
+    const char *name, bool look, struct fault *f);
 
 /* Open what opts name as the output for reading only: a second source. */
 int endpoint_open_compared(struct endpoint *, const struct opts *,

@@ -29,6 +29,8 @@ struct io {			/* one request, its worker's alone */
 	unsigned char	*buf;	/* page aligned unless a transfer is resumed */
 	uint64_t	 off;	/* in flight, and below the lane, the end's */
 	size_t		 len;
+	size_t		 padding;	/* bytes at the end of a write that only
+				 * fill the last block of some target */
 	size_t		 done;	/* bytes moved; fewer with err 0: the end */
 	int		 err;	/* an errno value; ECANCELED: lane->halt */
 	int		 status;	/* exit status, if not errno's */

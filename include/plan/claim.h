@@ -19,6 +19,8 @@ struct claims {
 	size_t	n;
 	int	lock;			/* flock(2) on the whole disk, unless
 					 * that is claimed; or -1 */
+	dev_t	locked;			/* that node, */
+	const struct claims *others;	/* of targets before, or NULL */
 	unsigned over;			/* kinds of use that are passed over */
 	const char *name;		/* of the target, in refusals */
 };
@@ -28,10 +30,11 @@ struct claims {
  * touches, or the whole disk if it touches what belongs to no partition; the
  * same of the disk's other paths, of the disk that a loop device lies on, and
  * of other loop devices on those bytes.  What force= names is passed over.
- * Returns 0, or -1 with *f (STATUS_REFUSED) that names who has it, and then
- * nothing is held.
+ * What "others" (or NULL) hold is ours.  Returns 0, or -1 with *f
+ * (STATUS_REFUSED) that names who has it, and then nothing is held.
  */
-int claims_take(struct claims *, const struct plan *, struct fault *f);
+int claims_take(struct claims *, const struct claims *others,
+    const struct plan *, struct fault *f);
 void claims_release(struct claims *);
 
 /*

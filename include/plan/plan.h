@@ -26,6 +26,9 @@ struct saved {			/* whom a rescue tells that its map was saved */
 struct plan {
 	const struct opts *opts;
 	struct endpoint	*src, *dst;
+	unsigned	 targets;	/* that dst stands for; if several, */
+	struct plan	*each;		/* the same for each, see plan_target */
+	const char	*oserial;	/* what that is to be, or NULL */
 	uint64_t	 bs;		/* bytes; the unit of the operands */
 	uint64_t	 src_off;	/* bytes; where byte 0 of the map is */
 	uint64_t	 dst_off;
@@ -80,6 +83,15 @@ plan_workers(const struct plan *p)
 {
 	return p->queues > 0 ? p->queues : p->workers;
 }
+
+/* The same plan for the i-th of several targets alone; it has no "each". */
+struct plan plan_target(const struct plan *, unsigned i);
+
+/*
+ * Of several targets the plan of the first that is not dropped, else of the
+ * first; of one target the plan itself.
+ */
+const struct plan *plan_first(const struct plan *);
 
 /*
  * Decide.  opts and both endpoints stay the caller's and must outlive *p.

@@ -25,6 +25,7 @@ struct events {			/* the main thread's */
 	struct timespec	 started;
 	/* of the result; NULL: there was no memory, and it is not told */
 	struct json_t	*source, *target, *unreadable, *mismatch;
+	struct json_t	*targets;	/* NULL where there is one */
 	uint64_t	 length;	/* bytes, if bounded */
 	bool		 bounded;
 	uint64_t	 told;	/* errors before this byte of the map are */
@@ -54,6 +55,10 @@ void events_progress(struct events *, const struct plan *, struct map *,
 
 /* Nothing more is read: tell the other errors, and note them all. */
 void events_errors(struct events *, const struct plan *, struct map *);
+
+/* The i-th of several targets gets nothing more, and why. */
+void events_dropped(struct events *, const struct plan *, unsigned i,
+    const struct fault *why);
 
 /* There is a pattern in what is bad. */
 void events_pattern(struct events *, const struct pattern *);

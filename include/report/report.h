@@ -67,6 +67,9 @@ void report_so_far(const struct plan *, const struct tally *);
 /* verify= has found the first byte (of the map) that differs. */
 void report_differs(const struct plan *, uint64_t off);
 
+/* One of several targets gets nothing more, and why. */
+void report_dropped(const struct plan *, const struct fault *why);
+
 /* There is a pattern in what is bad. */
 void report_pattern(const struct plan *, const struct pattern *);
 
@@ -78,7 +81,7 @@ void report_gone(const struct plan *, const struct outcome *);
 void report_back(const struct plan *);
 
 /* What is left to say when there are still requests in flight. */
-void report_abandoned(const struct outcome *);
+void report_abandoned(const struct plan *, const struct outcome *);
 
 /* Unreadable ranges, totals and verdict, as status= allows. */
 void report_end(const struct plan *, struct outcome *);

@@ -18,6 +18,9 @@ const char *wording_name(char *text, size_t room, const struct endpoint *,
 /* What it is: "block device, 500 GB, Samsung SSD 870, serial S5Y1". */
 const char *wording_end(char *text, size_t room, const struct endpoint *);
 
+/* Model and serial number: "Samsung SSD 870, S5Y1"; or what kind it is. */
+const char *wording_who(char *text, size_t room, const struct endpoint *);
+
 /*
  * What tells it from others, to follow its name: ", Samsung SSD 870, 500 GB,
  * serial S5Y1", or as much of that as is known.

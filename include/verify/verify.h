@@ -15,6 +15,13 @@
 #include "digest/digest_table.h"
 #include "map/map.h"
 
+struct column {			/* of one of several targets */
+	struct map	 differ;	/* as below */
+	atomic_uint_fast64_t right;
+	atomic_uint_fast64_t first;
+	bool		 told;		/* the main thread's: first was */
+};
+
 struct verify {
 	struct digest_table	 digests;	/* locks for itself */
 	struct map	 differ;	/* BAD: differs; locks for itself */
@@ -34,6 +41,9 @@ struct verify {
 	unsigned	 checking;	/* s: workers that check */
 	bool		 flushing;	/* s: somebody does */
 	double		 flushed;	/* s: seconds of clock_seconds */
+	unsigned	 targets;
+	struct column	 column[];	/* of each, if there are several: then
+					 * they have right, differ and first */
 };
 
 /* Make the table for a job that has a map.  Returns 0, or -1 with *f. */
@@ -46,6 +56,14 @@ void verify_free(struct verify *);
  * complete.
  */
 void verify_run(struct job *);
+
+/*
+ * Bytes that are right, at all targets that are left; that differ, at any.
+ * And of one of several: whether all was held against the digests.
+ */
+uint64_t verify_right(struct job *);
+uint64_t verify_differing(struct job *);
+bool verify_proven(struct job *, unsigned target);
 
 /* verify=stream: pieces of the copy, of its check, and flushes. */
 extern const struct task verify_streaming;

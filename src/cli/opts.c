@@ -318,21 +318,40 @@ note_add(struct opts *o, const char *text, struct fault *f)
 	return 0;
 }
 
+/* What each of several targets may have; false for what is given once. */
+static bool
+listed(struct opts *o, const struct row *row, const char ***list, unsigned **n)
+{
+	bool serial = strcmp(row->name, "oserial") == 0;
+
+	*list = serial ? o->serial : o->target;
+	*n = serial ? &o->oserials : &o->targets;
+	return serial || strcmp(row->name, "of") == 0;
+}
+
 static int
 name_set(struct opts *o, const struct row *row, const char *arg,
     const char *text, struct fault *f)
 {
-	const char **name = member(o, row);
+	const char **name = member(o, row), **list;
+	unsigned *n;
+	bool many = listed(o, row, &list, &n);
 
 	if (*text != '\0' && name == &o->note)
 		return note_add(o, text, f);
-	if (*name != NULL)
+	if (*name != NULL && !many)
 		return fault_set(f, STATUS_USAGE, "%s: %s= is given twice",
 		    arg, row->name);
 	if (*text == '\0')
 		return fault_set(f, STATUS_USAGE, "%s: a name is missing; is "
 		    "there a blank behind %s=?", arg, row->name);
-	*name = text;
+	if (many && *n == TARGETS_MOST)
+		return fault_set(f, STATUS_USAGE, "%s: %s= is given more than "
+		    "%d times", arg, row->name, TARGETS_MOST);
+	if (many)
+		list[(*n)++] = text;
+	if (*name == NULL)
+		*name = text;
 	return 0;
 }
 
@@ -662,6 +681,39 @@ contradiction_reading(const struct opts *o)
 	return NULL;
 }
 
+/* Of what is for one target. */
+static const char *
+contradiction_targets(const struct opts *o)
+{
+	if (o->oserials > 1 && o->oserials != o->targets)
+		return "oserial= is given once for each of=, in that order, or "
+		    "not at all";
+	if (o->targets < 2)
+		return NULL;
+	if (o->oserials == 1)
+		return "with several of= each has an oserial=, in that order, "
+		    "or none has";
+	if (o->compare != 0)
+		return "compare=1 holds two ends against each other: it goes "
+		    "with one of=";
+	if (o->map != NULL)
+		return "map= is of one target, it goes with one of=: rescue to "
+		    "that, and copy it to the others";
+	if (o->base != NULL)
+		return "base= says what one target holds: it goes with one "
+		    "of=";
+	if (o->used != 0 || o->usedmap != NULL)
+		return "used= goes with one of=: what is left out is another "
+		    "part of each target";
+	if ((o->oflag & FLAG_SPARING) != 0)
+		return "oflag=sparing writes what one target lacks: it goes "
+		    "with one of=";
+	if ((o->reflink & REFLINK_ALWAYS) != 0)
+		return "reflink=always shares blocks with one target: it goes "
+		    "with one of=";
+	return NULL;
+}
+
 /* Some of the statuses that a map has, each once. */
 static bool
 are_types(const char *text)
@@ -800,6 +852,7 @@ static const char *(*const objections[])(const struct opts *) = {
 	contradiction_manner,
 	contradiction_reading,
 	contradiction_digests,
+	contradiction_targets,
 	misspelt,
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "end/tee.h"
 
 enum { HUGE_PAGE = 2 << 20 };
 
@@ -123,10 +124,22 @@ job_buffers(struct job *job, struct fault *f)
 	return fault_errno(f, ENOMEM, "%" PRIu64 " bytes of buffers", bytes);
 }
 
+int
+job_buffer_anew(struct worker *w)
+{
+	void *buf = mmap(NULL, job_stride(w->job->p), PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (buf == MAP_FAILED)
+		return errno;
+	w->buf = buf;
+	return 0;
+}
+
 void
 job_unbuffer(struct job *job)
 {
-	if (job->mapping != NULL)
+	if (job->mapping != NULL && !tee_lost(job->p->dst))
 		munmap(job->mapping, job->mapped);
 }
 

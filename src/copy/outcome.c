@@ -3,6 +3,8 @@
  */
 #include "copy/outcome.h"
 
+#include <stdlib.h>
+
 #include "end/gauge.h"
 
 const char *
@@ -35,10 +37,15 @@ outcome_end(const struct plan *p, struct outcome *out)
 void
 outcome_free(struct outcome *out)
 {
+	unsigned i;
+
 	damage_free(&out->damage);
 	gauge_free(out->profile);
 	if (out->abandoned)
 		return;
+	for (i = 0; i < out->targets; i++)
+		map_free(&out->each[i].differ);
+	free(out->each);
 	map_free(&out->map);
 	map_free(&out->differ);
 }

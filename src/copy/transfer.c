@@ -103,11 +103,25 @@ transfer_wrote(struct worker *w, struct io *io)
 	return io->err == 0;
 }
 
+/* What lies behind the copy, of what ends there: some targets need it. */
+static size_t
+padding(const struct worker *w, uint64_t end)
+{
+	const struct plan *p = w->job->p;
+	uint64_t data;
+
+	if (p->targets == 1 || p->pad == 1 || (p->opts->conv & CONV_PAD) != 0)
+		return 0;
+	data = map_totals(&w->job->map).end;
+	return end > data ? (size_t)(end - data) : 0;
+}
+
 bool
 transfer_write(struct worker *w, uint64_t off, size_t at, size_t len)
 {
 	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
-		.off = off + at, .len = len };
+		.off = off + at, .len = len,
+		.padding = padding(w, off + at + len) };
 
 	lane_transfer(&w->dst, &io);
 	return transfer_wrote(w, &io);

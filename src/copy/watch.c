@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "copy/job.h"
+#include "end/tee.h"
 
 static const double patience = 3;	/* s; what is slow, but well */
 
@@ -65,7 +66,9 @@ watch_look(struct watch *watch, const struct job *job, double now)
 		    now - watch->on[i].since <= longest.seconds)
 			continue;
 		longest = (struct silence){ .flush = i == WATCH_FLUSH,
-			.end = i == WATCH_SOURCE ? job->p->src : job->p->dst,
+			.end = i == WATCH_SOURCE ? job->p->src :
+			    job->p->targets > 1 ? tee_silent(job->p->dst) :
+			    job->p->dst,
 			.seconds = now - watch->on[i].since };
 	}
 	return longest;

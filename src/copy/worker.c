@@ -6,6 +6,7 @@
 
 #include "copy/ring.h"
 #include "end/gauge.h"
+#include "end/tee.h"
 
 /* A source that goes between two passes is met here before it is read. */
 static bool
@@ -56,6 +57,23 @@ attach(struct worker *w)
 	return true;
 }
 
+/* A target that was given up in a write has the buffer still. */
+static bool
+keep_buffer(struct worker *w)
+{
+	struct fault f;
+	int err;
+
+	if (w->job->p->targets == 1 || !tee_lent(&w->dst))
+		return true;
+	err = job_buffer_anew(w);
+	if (err == 0)
+		return true;
+	fault_errno(&f, err, "another buffer");
+	job_fail(w->job, &f);
+	return false;
+}
+
 static void *
 work(void *arg)
 {
@@ -69,7 +87,7 @@ work(void *arg)
 	if (task->ring && w->queue != NULL)
 		ring_work(w->queue);
 	else
-		while (task->step(w))
+		while (task->step(w) && keep_buffer(w))
 			continue;
 	lane_detach(&w->src);
 	if (w->job->reads_back)

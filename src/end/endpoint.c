@@ -478,7 +478,7 @@ endpoint_open_compared(struct endpoint *ep, const struct opts *o,
 }
 
 static int
-open_end(struct endpoint *ep, bool look, struct fault *f)
+find_end(struct endpoint *ep, bool look, struct fault *f)
 {
 	const char *name = ep->name;
 
@@ -498,16 +498,30 @@ open_end(struct endpoint *ep, bool look, struct fault *f)
 	return open_name(ep, look, f);
 }
 
+static int
+open_end(struct endpoint *ep, bool look, struct fault *f)
+{
+	if (find_end(ep, look, f) != 0)
+		return -1;
+	ep->kind = kind_of(ep);
+	return 0;
+}
+
 int
 endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
     bool look, struct fault *f)
 {
 	*ep = unopened(role, o, role == SOURCE ? o->input : o->output,
 	    role == SOURCE ? o->iflag : o->oflag);
-	if (open_end(ep, look, f) != 0)
-		return -1;
-	ep->kind = kind_of(ep);
-	return 0;
+	return open_end(ep, look, f);
+}
+
+int
+endpoint_open_target(struct endpoint *ep, const struct opts *o,
+    const char *name, bool look, struct fault *f)
+{
+	*ep = unopened(TARGET, o, name, o->oflag);
+	return open_end(ep, look, f);
 }
 
 int
@@ -674,6 +688,7 @@ endpoint_kind(const struct endpoint *ep)
 		[END_NVME] = { "NVMe disk", "nvme_disk" },
 		[END_NBD] = { "NBD export", "nbd" },
 		[END_STREAM] = { "stream", "stream" },
+		[END_SEVERAL] = { "several", "several" },
 		[END_ZEROS] = { "generated", "generated" },
 		[END_RANDOM] = { "generated", "generated" },
 		[END_DISCARD] = { "discarded", "discarded" },

@@ -211,8 +211,19 @@ claimed(const struct claims *c, dev_t node)
 {
 	size_t i;
 
-	for (i = 0; i < c->n; i++)
-		if (c->node[i] == node)
+	for (; c != NULL; c = c->others)
+		for (i = 0; i < c->n; i++)
+			if (c->node[i] == node)
+				return true;
+	return false;
+}
+
+/* One of the targets before is on this disk, too. */
+static bool
+locked(const struct claims *c, dev_t node)
+{
+	for (; c != NULL; c = c->others)
+		if (c->lock >= 0 && c->locked == node)
 			return true;
 	return false;
 }
@@ -299,8 +310,10 @@ keep_node(struct claims *c, const struct plan *p, const struct disk_part *part)
 	int fd = c->n < CLAIMS_MOST ? open_node(p, part->node, part->name, 0) :
 	    -1;
 
-	if (fd >= 0)
-		c->fd[c->n++] = fd;
+	if (fd < 0)
+		return;
+	c->node[c->n] = 0;
+	c->fd[c->n++] = fd;
 }
 
 /*
@@ -725,8 +738,9 @@ static int
 lock_disk(struct claims *c, const struct plan *p, dev_t node, const char *name,
     struct fault *f)
 {
-	if (claimed(c, node))
+	if (claimed(c, node) || locked(c->others, node))
 		return 0;
+	c->locked = node;
 	c->lock = open_node(p, node, name, 0);
 	if (c->lock >= 0)
 		return check_ranges(c, c->lock, name, f) != 0 ? -1 :
@@ -777,10 +791,12 @@ claim_device(struct claims *c, const struct plan *p, struct fault *f)
 }
 
 int
-claims_take(struct claims *c, const struct plan *p, struct fault *f)
+claims_take(struct claims *c, const struct claims *others,
+    const struct plan *p, struct fault *f)
 {
 	int failed;
 
+	c->others = others;
 	c->n = 0;
 	c->lock = -1;
 	c->over = passed_over(p);

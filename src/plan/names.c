@@ -14,6 +14,7 @@
 
 #include "base/path.h"
 #include "base/status.h"
+#include "end/tee.h"
 
 struct name {			/* of a file, be it there or not */
 	int		 dir;	/* its folder */
@@ -65,12 +66,19 @@ used(const struct name *n, const struct plan *p, const struct stat *st)
 		o->map, o->domain, o->hashfile, o->profile, o->report,
 		o->control, o->manifest, o->usedmap,
 		renewed ? NULL : o->base };
+	const struct endpoint *ep;
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (names[i] != n->path && leads_here(n, st, names[i]))
 			return true;
-	return is_end(p->src, st) || is_end(p->dst, st);
+	for (i = 0; i < o->targets; i++)
+		if (leads_here(n, st, o->target[i]))
+			return true;
+	for (i = 0; (ep = tee_target(p->dst, (unsigned)i)) != NULL; i++)
+		if (is_end(ep, st))
+			return true;
+	return is_end(p->src, st);
 }
 
 /* The map, what it is written as first, or the map before. */

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "digest/digest_table.h"
+#include "end/tee.h"
 
 enum {
 	TRANSFER = 1 << 20,	/* of 64 KiB to 16 MiB the least that is fast */
@@ -234,8 +235,8 @@ static size_t
 other_room(const struct plan *p)
 {
 	if (p->reads_back)
-		return (size_t)round_up(p->room, 4096) +
-		    (size_t)2 * READ_BACK_MOST;
+		return ((size_t)round_up(p->room, 4096) +
+		    (size_t)2 * READ_BACK_MOST) * p->targets;
 	return p->opts->compare != 0 ? (size_t)round_up(p->room, 4096) : 0;
 }
 
@@ -298,6 +299,8 @@ usual_workers(const struct plan *p)
 {
 	if (p->opts->compare != 0)
 		return 2 * THREADS;	/* two ends are read */
+	if (p->targets > 1)
+		return 2 * THREADS;	/* each waits for the slowest */
 	if (p->opts->verify == VERIFY_STREAM)
 		return THREADS + THREADS / 2;	/* a third of them checks */
 	/* Who writes to a file of tmpfs keeps the others spinning. */
@@ -365,9 +368,11 @@ prefers_threads(const struct plan *p)
 static void
 set_threads(struct plan *p)
 {
-	uint64_t most = (uint64_t)p->opts->mem / (p->room + p->other);
+	uint64_t mem = p->opts->mem > 0 ? (uint64_t)p->opts->mem :
+	    p->targets > 1 ? MEMORY : 0;
+	uint64_t most = mem / (p->room + p->other);
 
-	if (p->opts->mem > 0 && most < p->workers)
+	if (mem > 0 && most < p->workers)
 		p->workers = most > 0 ? (unsigned)most : 1;
 }
 
@@ -497,7 +502,9 @@ int
 plan_make(struct plan *p, const struct opts *o, const struct layout *l,
     struct endpoint *src, struct endpoint *dst, struct fault *f)
 {
-	*p = (struct plan){ .opts = o, .src = src, .dst = dst, .truncate = -1 };
+	*p = (struct plan){ .opts = o, .src = src, .dst = dst, .truncate = -1,
+		.targets = o->targets > 1 ? o->targets : 1,
+		.oserial = o->oserial };
 	p->bs = block_size(p);
 	p->grain = round_up(PAGE, dst->block > 0 ? dst->block : PAGE);
 	p->reads_back = o->verify != 0 || (o->oflag & FLAG_SPARING) != 0;
@@ -525,4 +532,29 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 		p->truncate = (int64_t)p->dst_off;
 	set_shared(p);
 	return 0;
+}
+
+struct plan
+plan_target(const struct plan *p, unsigned i)
+{
+	struct plan one = *p;
+
+	one.dst = tee_target(p->dst, i);
+	one.each = NULL;
+	one.dst_off += one.dst->base;
+	if (one.truncate >= 0)
+		one.truncate += (int64_t)one.dst->base;
+	one.oserial = i < p->opts->oserials ? p->opts->serial[i] : NULL;
+	return one;
+}
+
+const struct plan *
+plan_first(const struct plan *p)
+{
+	unsigned i;
+
+	for (i = 0; p->each != NULL && i < p->targets; i++)
+		if (!tee_dropped(p->dst, i, NULL))
+			return &p->each[i];
+	return p->each != NULL ? &p->each[0] : p;
 }

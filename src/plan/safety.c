@@ -471,12 +471,24 @@ overlaps(const struct plan *p, struct fault *f)
 	    "target are the same: " : "", p->dst->name, p->src->name);
 }
 
+/* Where a target is written, or cut off. */
+static void
+written(const struct plan *p, struct places *all)
+{
+	uint64_t at = p->dst_off, len = round_up(p->length, p->pad);
+
+	if (p->truncate >= 0) {
+		at = (uint64_t)p->truncate;
+		len = UINT64_MAX - at;
+	}
+	places(p->dst, at, len, false, all);
+}
+
 /* A target that is cut off or written where the source is read. */
 static int
 same_end(const struct plan *p, struct fault *f)
 {
 	struct places a, b;
-	uint64_t at = p->dst_off, len = round_up(p->length, p->pad);
 
 	if (p->length == 0 || (p->opts->force & FORCE_OVERLAP) != 0)
 		return 0;
@@ -484,17 +496,33 @@ same_end(const struct plan *p, struct fault *f)
 		return overlaps(p, f);
 	if (!p->src->id.known || !p->dst->id.known)
 		return 0;
-	if (p->truncate >= 0) {
-		at = (uint64_t)p->truncate;
-		len = UINT64_MAX - at;
-	}
 	/* What a file system lies on is written only where that is forced. */
 	places(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
 	    (p->opts->force & ~(unsigned)FORCE_OVERLAP) != 0, &a);
-	places(p->dst, at, len, false, &b);
+	written(p, &b);
 	if (!overlap(&a, &b))
 		return maybe_same(p, a.err != 0 ? &a : &b, f);
 	return overlaps(p, f);
+}
+
+int
+safety_apart(const struct plan *p, const struct plan *q, struct fault *f)
+{
+	struct places a, b;
+
+	if (!p->dst->id.known || !q->dst->id.known)
+		return 0;
+	written(p, &a);
+	written(q, &b);
+	if (overlap(&a, &b))
+		return fault_set(f, STATUS_REFUSED, "the ranges to be written "
+		    "on %s and on %s overlap", p->dst->name, q->dst->name);
+	if ((a.err != 0 && p->dst->device) || (b.err != 0 && q->dst->device))
+		return fault_set(f, STATUS_REFUSED, "whether %s and %s overlap "
+		    "is not known, for what they lie on cannot be read: %s",
+		    p->dst->name, q->dst->name, errno_words(a.err != 0 ?
+		    a.err : b.err));
+	return 0;
 }
 
 static const char *
@@ -534,7 +562,7 @@ wrong_disk(const struct plan *p, struct fault *f)
 {
 	if (other_disk(p->src, "iserial", p->opts->iserial, f) != 0)
 		return -1;
-	return other_disk(p->dst, "oserial", p->opts->oserial, f);
+	return other_disk(p->dst, "oserial", p->oserial, f);
 }
 
 /* A name that is to be made among the devices is a slip of the hand. */

@@ -21,6 +21,7 @@
 #include "config.h"
 #include "copy/watch.h"
 #include "digest/hash.h"
+#include "end/tee.h"
 #include "part/used.h"
 #include "report/describe.h"
 
@@ -186,6 +187,27 @@ plan_line(const struct events *ev, const struct plan *p)
 	    "rate", value_amount(o->rate), "ioprio", value_text(o->ioprio));
 }
 
+/* An object, and of several targets each. */
+static json_t *
+with_targets(const struct events *ev, json_t *o)
+{
+	return ev->targets == NULL ? o : value_set(o, "targets",
+	    json_deep_copy(ev->targets));
+}
+
+static json_t *
+targets(const struct plan *p)
+{
+	json_t *list = json_array();
+	const struct endpoint *ep;
+	unsigned i;
+
+	for (i = 0; (ep = tee_target(p->dst, i)) != NULL; i++)
+		list = value_append(list, json_pack("{s:o}", "end",
+		    describe_end(ep, p->dst_off + ep->base)));
+	return list;
+}
+
 void
 events_plan(struct events *ev, const struct plan *p)
 {
@@ -194,12 +216,15 @@ events_plan(struct events *ev, const struct plan *p)
 	json_decref(ev->source);
 	json_decref(ev->target);
 	ev->source = describe_end(p->src, p->src_off);
-	ev->target = describe_end(p->dst, p->dst_off);
+	ev->target = describe_end(tee_target(p->dst, 0), p->dst_off +
+	    (p->targets > 1 ? tee_target(p->dst, 0)->base : 0));
+	if (p->targets > 1)
+		ev->targets = targets(p);
 	ev->bounded = p->bounded;
 	ev->length = p->length;
 	if (ev->json.fd >= 0)
-		emit(&ev->json, value_merge(plan_line(ev, p), used_line(p)),
-		    PATIENCE);
+		emit(&ev->json, with_targets(ev, value_merge(plan_line(ev, p),
+		    used_line(p))), PATIENCE);
 }
 
 int
@@ -351,6 +376,18 @@ events_pattern(struct events *ev, const struct pattern *p)
 }
 
 void
+events_dropped(struct events *ev, const struct plan *p, unsigned i,
+    const struct fault *why)
+{
+	if (ev->json.fd >= 0)
+		emit(&ev->json, json_pack("{s:s, s:s, s:o, s:i, s:s, s:o}",
+		    "schema", SCHEMA, "event", "dropped", "target",
+		    value_text(p->each[i].dst->name), "status", why->status,
+		    "message", why->text, "bytes_written",
+		    value_count(tee_written(p->dst, i))), PATIENCE);
+}
+
+void
 events_gone(struct events *ev, const struct plan *p, const struct tally *t)
 {
 	if (ev->json.fd >= 0)
@@ -484,7 +521,7 @@ finish(struct events *ev, const struct ending *e, int patience)
 		    "unreadable", ev->unreadable,
 		    "mismatch", ev->mismatch, "damage", damage(e->damage),
 		    "source", ev->source, "target", ev->target));
-		emit(&ev->json, end, patience);
+		emit(&ev->json, with_targets(ev, end), patience);
 	}
 	if (ev->log.fd >= 0) {
 		end = ending(ev, "run", e);
@@ -493,7 +530,7 @@ finish(struct events *ev, const struct ending *e, int patience)
 		    "length",
 		    value_amount(ev->bounded ? (int64_t)ev->length : -1),
 		    "uid", (json_int_t)getuid(), "operands", operands(o)));
-		emit(&ev->log, end, patience);
+		emit(&ev->log, with_targets(ev, end), patience);
 	}
 	if (patience > 0) {
 		last(&ev->json);
@@ -502,18 +539,50 @@ finish(struct events *ev, const struct ending *e, int patience)
 }
 
 /* What differs at the end. */
+static json_t *
+mismatch(const struct plan *p, struct map *differ)
+{
+	json_t *list = json_array();
+	struct seg s = { .off = 0 };
+
+	while (differ->ready && map_next(differ, s.off + s.len, BAD, &s))
+		list = value_append(list, value_set(range(p, &s),
+		    "target_offset", value_count(p->dst_off + s.off)));
+	return list;
+}
+
 static void
 list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
 {
-	struct seg s = { .off = 0 };
-	json_t *one;
-
 	if (ev->json.fd < 0 || out->abandoned || !out->differ.ready)
 		return;
-	while (map_next(&out->differ, s.off + s.len, BAD, &s)) {
-		one = value_set(range(p, &s), "target_offset",
-		    value_count(p->dst_off + s.off));
-		ev->mismatch = value_append(ev->mismatch, one);
+	json_decref(ev->mismatch);
+	ev->mismatch = mismatch(p, out->targets > 0 ? &out->each[0].differ :
+	    &out->differ);
+}
+
+/* What has become of each. */
+static void
+judge_targets(struct events *ev, const struct plan *p, struct outcome *out)
+{
+	struct share *one;
+	json_t *o;
+	unsigned i;
+
+	for (i = 0; i < out->targets; i++) {
+		one = &out->each[i];
+		o = value_merge(json_array_get(ev->targets, i) == NULL ? NULL :
+		    json_incref(json_array_get(ev->targets, i)),
+		    json_pack("{s:i, s:s, s:s, s:o, s:b, s:b, s:o}",
+		    "status", one->verdict.status,
+		    "verdict", verdict(one->verdict.status, true),
+		    "message", one->verdict.text,
+		    "bytes_written", value_count(tee_written(p->dst, i)),
+		    "flushed", one->flushed, "verified", one->proven &&
+		    one->verdict.status != STATUS_MISMATCH,
+		    "mismatch", out->abandoned ? json_array() :
+		    mismatch(&p->each[i], &one->differ)));
+		json_decref(o);
 	}
 }
 
@@ -525,12 +594,17 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 		.verdict = verdict(out->verdict.status, true),
 		.message = out->verdict.text, .tally = out->tally,
 		.damage = &out->damage,
-		.flushed = p->dst->durable && p->opts->sync != 0 &&
+		.flushed = out->targets > 0 ? out->each[0].flushed :
+		    p->dst->durable && p->opts->sync != 0 &&
 		    out->flush.status == 0 && !out->doubt && !out->abandoned,
-		.verified = out->proven && out->tally.differing == 0,
+		.verified = out->targets > 0 ? out->each[0].proven &&
+		    out->each[0].verdict.status != STATUS_MISMATCH :
+		    out->proven && out->tally.differing == 0,
 		.hash = p->hash };
 
 	list_mismatch(ev, p, out);
+	if (ev->targets != NULL)
+		judge_targets(ev, p, out);
 	finish(ev, &e, out->abandoned ? 0 : PATIENCE);
 }
 
@@ -540,6 +614,8 @@ events_refused(struct events *ev, const struct fault *why)
 	const struct ending e = { .status = why->status,
 		.verdict = verdict(why->status, false), .message = why->text };
 
+	json_decref(ev->targets);	/* nothing has become of them */
+	ev->targets = NULL;
 	finish(ev, &e, PATIENCE);
 }
 
@@ -550,6 +626,7 @@ events_close(struct events *ev)
 	json_decref(ev->target);
 	json_decref(ev->unreadable);
 	json_decref(ev->mismatch);
+	json_decref(ev->targets);
 	sink_close(&ev->json);
 	sink_close(&ev->log);
 }

@@ -20,8 +20,10 @@ can_be_read_again(const struct endpoint *ep)
 }
 
 const struct endpoint *
-hashfile_named(const struct plan *p, uint64_t *off)
+hashfile_named(const struct plan *all, uint64_t *off)
 {
+	const struct plan *p = plan_first(all);
+
 	if (can_be_read_again(p->dst)) {
 		*off = p->dst_off;
 		return p->dst;
@@ -77,7 +79,7 @@ static bool
 is_part(const struct plan *p, const struct endpoint *ep, uint64_t off,
     uint64_t len)
 {
-	bool cut = ep == p->dst && p->truncate >= 0;
+	bool cut = ep != p->src && p->truncate >= 0;
 
 	return off > 0 || (!ep->absent && !cut && ep->size > 0 &&
 	    (uint64_t)ep->size > len);

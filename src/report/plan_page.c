@@ -8,6 +8,7 @@
  */
 #include "report/report.h"
 
+#include <bsd/string.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -37,6 +38,9 @@ enum {
 	NAME = 60,		/* columns of a name */
 	LINES = 23,		/* of the page; one more is the question */
 	ANSWER = 16,
+	ROW_NAME = 20,		/* columns of the table of targets */
+	ROW_ID = 24,
+	LOSSES = WIDTH - INDENT - ROW_NAME - ROW_ID - 14,
 	TIED = '\1',		/* a blank that no line ends at */
 };
 
@@ -525,18 +529,23 @@ odd_put(FILE *out, const struct span *s, const char *what)
 }
 
 static void
-remarks_put(FILE *out, const struct plan *p)
+busy_put(FILE *out, const struct plan *p)
 {
-	char text[REMARK / 4], name[NAME_MAX + 1], again[96];
+	char name[NAME_MAX + 1];
 	struct usage use;
-	unsigned n;
 
 	if (safety_source_busy(p, &use, name, sizeof(name)))
 		told(out, "Note", "%s is mounted read-write on %.*s: what "
 		    "changes meanwhile may be copied in part", name, NAME,
 		    use.by);
-	if (p->found == NULL)
-		return;
+}
+
+static void
+remarks_put(FILE *out, const struct plan *p)
+{
+	char text[REMARK / 4], again[96];
+	unsigned n;
+
 	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
 		told(out, "Note", "%s", text);
 	odd_put(out, &p->found->src, "source");
@@ -551,6 +560,58 @@ remarks_put(FILE *out, const struct plan *p)
 		    "be found", p->found->table_sector, p->dst->block);
 }
 
+/* --- several targets ---------------------------------------------------- */
+
+/* What is on one, and will be lost. */
+static struct list
+losses(const struct plan *p)
+{
+	struct list l = { .most = LOSSES };
+	const struct remarks *found = p->found;
+	size_t i;
+
+	for (i = 0; found != NULL && i < found->signs; i++)
+		item(&l, found->sign[i].label[0] != '\0' ? "%s \"%s\"" : "%s",
+		    found->sign[i].type, found->sign[i].label);
+	if (l.at > 0 && l.left_out > 0)
+		snprintf(l.text + l.at, sizeof(l.text) - l.at, " ...");
+	return l;
+}
+
+/* A line of the table. */
+static void
+row_put(FILE *out, const struct plan *p)
+{
+	const struct endpoint *ep = p->dst;
+	char name[ROW_NAME + 1], id[ROW_ID + 1], size[32] = "", what[256];
+	char line[4 * 256];
+	struct list lost = losses(p);
+
+	wording_name(name, sizeof(name), ep, ROW_NAME);
+	if (ep->size >= 0 && !ep->absent && endpoint_holds(ep))
+		number_si(size, sizeof(size), (double)ep->size -
+		    (ep->part > 0 ? (double)ep->base : 0));
+	strlcpy(id, wording_who(what, sizeof(what), ep), sizeof(id));
+	snprintf(what, sizeof(what), "%-*s %8s  %-*s  ", ROW_NAME, name, size,
+	    ROW_ID, id);
+	*print_escape(line, what) = '\0';
+	fprintf(out, "%*s%.*s%s\n", INDENT, "", 2 * WIDTH, line, ep->absent ?
+	    "to be created" : lost.text);
+}
+
+static void
+targets_put(FILE *out, const struct plan *p)
+{
+	unsigned i;
+
+	told(out, "Targets", "%u, all of them at the speed of the slowest:",
+	    p->targets);
+	fprintf(out, "%*s%-*s %8s  %-*s  %s\n", INDENT, "", ROW_NAME, "name",
+	    "size", ROW_ID, "model, serial", "will be lost");
+	for (i = 0; i < p->targets; i++)
+		row_put(out, &p->each[i]);
+}
+
 /* --- the page ----------------------------------------------------------- */
 
 static void
@@ -559,19 +620,29 @@ compose(FILE *out, const struct plan *p, const struct map_totals *known,
 {
 	const struct opts *o = p->opts;
 	bool writes = o->compare == 0 && o->check == 0;
+	unsigned i;
 
 	what_put(out, p);
 	used_put(out, p, brief);
 	end_put(out, o->compare != 0 ? "One" : "Source", p->src);
 	source_holds(out, src, brief);
-	end_put(out, o->compare != 0 ? "Other" : "Target", p->dst);
-	target_loses(out, dst, writes, brief);
-	picture(out, src, dst, brief);
+	if (p->each != NULL) {
+		targets_put(out, p);
+	} else {
+		end_put(out, o->compare != 0 ? "Other" : "Target", p->dst);
+		target_loses(out, dst, writes, brief);
+		picture(out, src, dst, brief);
+	}
 	fputc('\n', out);
 	how_put(out, p);
 	errors_put(out, p);
 	known_put(out, p, known);
-	remarks_put(out, p);
+	busy_put(out, p);
+	if (p->found != NULL)
+		remarks_put(out, p);
+	for (i = 0; p->each != NULL && i < p->targets; i++)
+		if (p->each[i].found != NULL)
+			remarks_put(out, &p->each[i]);
 }
 
 static size_t
@@ -649,6 +720,10 @@ question(FILE *tty, const struct plan *p)
 
 	if (!writes) {
 		fputs("Begin? yes/no: ", tty);
+		return;
+	}
+	if (p->targets > 1) {
+		fprintf(tty, "Write to all %u targets? yes/no: ", p->targets);
 		return;
 	}
 	wording_name(name, sizeof(name), p->dst, NAME);

@@ -29,6 +29,7 @@
 #include "base/path.h"
 #include "base/print.h"
 #include "copy/watch.h"
+#include "end/tee.h"
 #include "report/cells.h"
 
 enum {
@@ -161,13 +162,31 @@ name_of(char to[4 * NAME + 1], const struct endpoint *ep, bool whole)
 	return to;
 }
 
+/* "2 of 3 targets (sdc is slowest)" */
+static void
+targets_of(char *to, size_t room, const struct plan *p, bool whole)
+{
+	unsigned left = tee_left(p->dst);
+	char slow[4 * NAME + 1];
+	size_t n;
+
+	n = (size_t)(left < p->targets ? snprintf(to, room, "%u of %u targets",
+	    left, p->targets) : snprintf(to, room, "%u targets", left));
+	name_of(slow, tee_slowest(p->dst), false);
+	if (whole && left > 1 && strlen(slow) <= NAME)
+		snprintf(to + n, room - n, " (slowest: %.*s)", NAME, slow);
+}
+
 static void
 names(char *to, const struct plan *p, bool whole)
 {
 	char a[4 * NAME + 1], b[4 * NAME + 1];
 
 	name_of(a, p->src, whole);
-	name_of(b, p->dst, whole);
+	if (p->targets > 1)
+		targets_of(b, sizeof(b), p, whole);
+	else
+		name_of(b, p->dst, whole);
 	if (a[0] != '\0' && b[0] != '\0')
 		snprintf(to, PART, "%s to %s", a, b);
 }

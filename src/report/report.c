@@ -18,6 +18,7 @@
 #include "copy/watch.h"
 #include "digest/hash.h"
 #include "disk/disk.h"
+#include "end/tee.h"
 #include "part/parts.h"
 #include "part/remarks.h"
 #include "part/used.h"
@@ -77,13 +78,15 @@ signs_note(const struct plan *p)
 	    p->dst->within, p->dst->name);
 }
 
+/* Of one of several targets; the first tells what is said of the source. */
 static void
-found_notes(const struct plan *p)
+found_notes(const struct plan *p, bool first)
 {
 	char text[512];
 	unsigned n;
 
-	span_note(&p->found->src, p->src, "source");
+	if (first)
+		span_note(&p->found->src, p->src, "source");
 	span_note(&p->found->dst, p->dst, "target");
 	signs_note(p);
 	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
@@ -115,6 +118,7 @@ notes(const struct plan *p)
 {
 	char name[NAME_MAX + 1];
 	struct usage use;
+	unsigned i;
 
 	if (p->opts->bs < 0 && p->bs != 512)
 		print(stderr, "pardd: bs=%llu, the logical block size of %s",
@@ -130,7 +134,9 @@ notes(const struct plan *p)
 		    "pardd: note: if= is missing, so this terminal is "
 		    "read; Ctrl-D ends it");
 	if (p->found != NULL)
-		found_notes(p);
+		found_notes(p, true);
+	for (i = 0; p->each != NULL && i < p->targets; i++)
+		found_notes(&p->each[i], i == 0);
 	if (p->used != NULL && p->used->leaves)
 		used_notes(p->used);
 	if (ranges_of_another(p))
@@ -277,8 +283,22 @@ report_differs(const struct plan *p, uint64_t off)
 	print(stderr,
 	    "pardd: %s: byte %llu is not what was written there; going "
 	    "on%s", p->dst->name, (ull)(p->dst_off + off), p->opts->mends > 0 &&
+	    p->targets == 1 &&
 	    !p->src->streamed && (p->src->flags & FLAG_RANDOM) == 0 ?
 	    ", and it will be mended" : "");
+}
+
+void
+report_dropped(const struct plan *p, const struct fault *why)
+{
+	unsigned left = tee_left(p->dst);
+
+	if (left == 0)
+		print(stderr, "pardd: %s; that was the last target", why->text);
+	else
+		print(stderr, "pardd: %s; it is dropped, and %u target%s %s on",
+		    why->text, left, left == 1 ? "" : "s",
+		    left == 1 ? "goes" : "go");
 }
 
 void
@@ -322,9 +342,28 @@ report_back(const struct plan *p)
 		    p->src->name);
 }
 
-void
-report_abandoned(const struct outcome *out)
+/* What has become of each of several targets. */
+static void
+verdicts(const struct plan *p, const struct outcome *out)
 {
+	const struct fault *v;
+	unsigned i;
+
+	for (i = 0; i < out->targets; i++) {
+		v = &out->each[i].verdict;
+		if (v->status != STATUS_COMPLETE ||
+		    (p->opts->status & (SHOW_NONE | SHOW_NOXFER)) == 0)
+			print(stderr, "pardd: %s: %s", p->each[i].dst->name,
+			    v->text);
+	}
+}
+
+void
+report_abandoned(const struct plan *p, const struct outcome *out)
+{
+	if (!print_room())
+		return;
+	verdicts(p, out);
 	if (print_room())
 		print(stderr, "pardd: %s", out->verdict.text);
 }
@@ -385,13 +424,12 @@ differs(const struct plan *p, const struct seg *s)
 
 /* The first ranges that differ, and how many more there are. */
 static void
-differing(const struct plan *p, struct outcome *out)
+differing(const struct plan *p, struct map *differ)
 {
 	struct seg s = { .off = 0 };
 	uint64_t n = 0;
 
-	while (out->differ.ready &&
-	    map_next(&out->differ, s.off + s.len, BAD, &s))
+	while (differ->ready && map_next(differ, s.off + s.len, BAD, &s))
 		if (n++ < RANGES_SHOWN)
 			differs(p, &s);
 	if (n > RANGES_SHOWN)
@@ -596,7 +634,8 @@ go_on_note(const struct plan *p, const struct outcome *out)
 	const struct opts *o = p->opts;
 
 	if (out->signal == 0 || out->tally.written == 0 || o->map != NULL ||
-	    p->src->streamed || p->dst->streamed || !p->dst->durable ||
+	    p->targets > 1 || p->src->streamed || p->dst->streamed ||
+	    !p->dst->durable ||
 	    (o->oflag & unlike) != 0 || (o->iflag & FLAG_RANDOM) != 0 ||
 	    (o->reflink & REFLINK_ALWAYS) != 0 || out->tally.left == 0)
 		return;
@@ -642,14 +681,26 @@ next_steps(const struct plan *p, struct outcome *out)
 		look_in_note(p);
 }
 
+static void
+target_end(const struct plan *p, struct outcome *out, int status)
+{
+	said(p->dst);
+	if (status == STATUS_COMPLETE) {
+		found_end(p);
+		old_end(p, out);
+	}
+}
+
 void
 report_end(const struct plan *p, struct outcome *out)
 {
-	unsigned show = p->opts->status;
+	unsigned show = p->opts->status, i;
 	bool quiet = (show & SHOW_NONE) != 0;
 
 	unreadable(p, out);
-	differing(p, out);
+	differing(p, &out->differ);
+	for (i = 0; i < out->targets; i++)
+		differing(&p->each[i], &out->each[i].differ);
 	if (!quiet)
 		totals(p, out);
 	if (p->opts->verbose > 0 && out->tally.in_flight_read > 0)
@@ -658,15 +709,16 @@ report_end(const struct plan *p, struct outcome *out)
 		    out->tally.in_flight_written);
 	if (!quiet) {
 		said(p->src);
-		said(p->dst);
 		damage(p, &out->damage);
-		if (out->verdict.status == STATUS_COMPLETE) {
-			found_end(p);
-			old_end(p, out);
-		}
+		if (out->targets == 0)
+			target_end(p, out, out->verdict.status);
+		for (i = 0; i < out->targets; i++)
+			target_end(&p->each[i], out,
+			    out->each[i].verdict.status);
 		go_on_note(p, out);
 		next_steps(p, out);
 	}
+	verdicts(p, out);
 	if (out->verdict.status != STATUS_COMPLETE ||
 	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
 		print(stderr, "pardd: %s", out->verdict.text);

@@ -279,11 +279,21 @@ ends_plan(FILE *out, const struct plan *p, const char *src, const char *dst)
 {
 	char name[NAME_MAX + 1];
 	struct usage use;
+	unsigned i;
 
 	end_plan(out, p, p->src, src, p->src_off);
 	if (safety_source_busy(p, &use, name, sizeof(name)))
 		print(out, "%s_mounted=%s read-write on %s", src, name, use.by);
-	end_plan(out, p, p->dst, dst, p->dst_off);
+	if (p->each == NULL) {
+		end_plan(out, p, p->dst, dst, p->dst_off);
+		return;
+	}
+	print(out, "%ss=%u", dst, p->targets);
+	end_plan(out, p, p->each[0].dst, dst, p->each[0].dst_off);
+	for (i = 1; i < p->targets; i++) {
+		snprintf(name, sizeof(name), "%s%u", dst, i + 1);
+		end_plan(out, p, p->each[i].dst, name, p->each[i].dst_off);
+	}
 }
 
 void
@@ -299,6 +309,8 @@ report_plan_old(FILE *out, const struct plan *p)
 void
 report_plan(FILE *out, const struct plan *p)
 {
+	unsigned i;
+
 	ends_plan(out, p, "source", "target");
 	print(out, "bs=%llu", (ull)p->bs);
 	if (p->bounded) {
@@ -327,6 +339,8 @@ report_plan(FILE *out, const struct plan *p)
 	how_plan(out, p);
 	used_plan(out, p);
 	found_plan(out, p);
+	for (i = 0; p->each != NULL && i < p->targets; i++)
+		found_plan(out, &p->each[i]);
 }
 
 void

@@ -97,10 +97,16 @@ apart(const struct opts *o, const struct sink *s, const struct stat *st,
 {
 	bool made = (o->iflag & (FLAG_ZEROS | FLAG_RANDOM)) != 0;
 
+	unsigned i;
+
 	if (named_by_another(o, s, st) ||
 	    (!made && is_standard(o->input, STDIN_FILENO, st)) ||
 	    is_standard(o->output, STDOUT_FILENO, st))
 		return not_a_sink(f, s, "is used for something else, too");
+	for (i = 1; i < o->targets; i++)
+		if (is_standard(o->target[i], STDOUT_FILENO, st))
+			return not_a_sink(f, s, "is used for something else, "
+			    "too");
 	return 0;
 }
 

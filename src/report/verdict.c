@@ -5,10 +5,12 @@
 #include "report/verdict.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "digest/hash.h"
+#include "end/tee.h"
 #include "map/map.h"
 #include "part/used.h"
 
@@ -404,8 +406,8 @@ left(const struct plan *p, struct outcome *out)
 	    saved ? "" : out->unsaved.text);
 }
 
-void
-verdict_judge(const struct plan *p, struct outcome *out)
+static void
+judge(const struct plan *p, struct outcome *out)
 {
 	struct map_totals t;
 
@@ -417,4 +419,113 @@ verdict_judge(const struct plan *p, struct outcome *out)
 	if (incomplete(p, out, &t) == STATUS_COMPLETE &&
 	    recorded(p, out) == STATUS_COMPLETE)
 		complete(p, out);
+}
+
+/* --- several targets ---------------------------------------------------- */
+
+/* "NOT complete: /dev/sdb: why" is said of /dev/sdb, which is named before. */
+static void
+unname(struct fault *said, const char *name)
+{
+	static const char head[] = "NOT complete: ";
+	char *at = said->text + strlen(head);
+	size_t n = strlen(name);
+
+	if (strncmp(said->text, head, strlen(head)) == 0 &&
+	    strncmp(at, name, n) == 0 && strncmp(at + n, ": ", 2) == 0)
+		memmove(at, at + n + 2, strlen(at + n + 2) + 1);
+}
+
+/* What is wrong with the i-th target, or with the copy that it was to have. */
+static void
+judge_one(const struct plan *p, struct outcome *out, unsigned i)
+{
+	const struct fault fault = out->fault, flush = out->flush;
+	struct share *one = &out->each[i];
+	struct map differ;
+	struct fault why;
+	bool dropped = tee_dropped(p->dst, i, &why);
+
+	if (dropped && why.status == STATUS_NOT_FLUSHED)
+		out->flush = why;
+	else if (dropped)
+		out->fault = why;
+	map_take(&differ, &out->differ);
+	map_take(&out->differ, &one->differ);
+	out->proven = one->proven;
+	judge(&p->each[i], out);
+	one->verdict = out->verdict;
+	unname(&one->verdict, p->each[i].dst->name);
+	one->flushed = p->each[i].dst->durable && p->opts->sync != 0 &&
+	    out->flush.status == 0 && !dropped && !out->abandoned;
+	map_take(&one->differ, &out->differ);
+	map_take(&out->differ, &differ);
+	out->fault = fault;
+	out->flush = flush;
+}
+
+/* Whether one sentence is true of all. */
+static bool
+alike(const struct outcome *out)
+{
+	const struct fault *first = &out->each[0].verdict, *v;
+	unsigned i;
+
+	for (i = 1; i < out->targets; i++) {
+		v = &out->each[i].verdict;
+		if (v->status != first->status ||
+		    strcmp(v->text, first->text) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Which are not complete; the status is that of the first of them. */
+static void
+name_incomplete(const struct plan *p, struct outcome *out)
+{
+	char names[800] = "";
+	const struct fault *v;
+	unsigned bad = 0, i;
+	size_t at = 0;
+	int status = STATUS_COMPLETE;
+
+	for (i = 0; i < out->targets; i++) {
+		v = &out->each[i].verdict;
+		if (v->status == STATUS_COMPLETE)
+			continue;
+		status = bad++ == 0 ? v->status : status;
+		if (at < sizeof(names))
+			at += (size_t)snprintf(names + at, sizeof(names) - at,
+			    "%s%s", bad > 1 ? ", " : "",
+			    p->each[i].dst->name);
+	}
+	if (bad == 0)
+		conclude(out, STATUS_COMPLETE, "complete: %u targets",
+		    out->targets);
+	else
+		conclude(out, status, "NOT complete: %u of %u targets: %s",
+		    bad, out->targets, names);
+}
+
+void
+verdict_judge(const struct plan *p, struct outcome *out)
+{
+	bool proven = true;
+	unsigned i;
+
+	if (out->targets == 0) {
+		judge(p, out);
+		return;
+	}
+	for (i = 0; i < out->targets; i++) {
+		judge_one(p, out, i);
+		proven = proven && out->each[i].proven;
+	}
+	out->proven = proven;
+	if (alike(out))
+		conclude(out, out->each[0].verdict.status, "%s: %u targets",
+		    out->each[0].verdict.text, out->targets);
+	else
+		name_incomplete(p, out);
 }

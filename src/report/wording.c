@@ -106,6 +106,23 @@ wording_brief(char *text, size_t room, const struct endpoint *ep)
 }
 
 const char *
+wording_who(char *text, size_t room, const struct endpoint *ep)
+{
+	struct disk d;
+
+	text[0] = '\0';
+	if (!endpoint_disk(ep, &d))
+		strlcpy(text, endpoint_kind(ep)->text, room);
+	else if (d.model[0] != '\0')
+		snprintf(text, room, "%s%s%s", d.model, d.serial[0] != '\0' ?
+		    ", " : "", d.serial);
+	else
+		strlcpy(text, d.serial[0] != '\0' ? d.serial :
+		    endpoint_kind(ep)->text, room);
+	return text;
+}
+
+const char *
 wording_end(char *text, size_t room, const struct endpoint *ep)
 {
 	char traits[96];

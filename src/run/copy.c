@@ -22,6 +22,7 @@
 #include "copy/job.h"
 #include "copy/ring.h"
 #include "copy/watch.h"
+#include "end/tee.h"
 #include "part/used.h"
 #include "report/events.h"
 #include "report/profile.h"
@@ -86,9 +87,9 @@ tally(struct job *job, struct watch *watch, double start)
 
 	tally_map(job, &map, &t);
 	if (job->verify != NULL) {
-		t.verified = job->verify->right;
+		t.verified = verify_right(job);
 		t.mended = job->verify->mended;
-		t.differing = map_totals(&job->verify->differ).bad;
+		t.differing = verify_differing(job);
 		if (t.phase == PHASE_VERIFYING || t.phase == PHASE_REPAIRING)
 			t.passed = job->verify->read;
 	}
@@ -198,6 +199,8 @@ begin_rescue(struct job *job, struct fault *f)
 static void
 fill_in(struct outcome *out, struct job *job)
 {
+	unsigned i;
+
 	out->map = job->map;
 	out->profile = job->profile;
 	out->fault = job->fault;
@@ -211,6 +214,11 @@ fill_in(struct outcome *out, struct job *job)
 	if (job->verify != NULL) {
 		out->proven = job->verify->done;
 		map_take(&out->differ, &job->verify->differ);
+		for (i = 0; i < out->targets; i++) {
+			out->each[i].proven = verify_proven(job, i);
+			map_take(&out->each[i].differ,
+			    &job->verify->column[i].differ);
+		}
 	}
 	if (job->compare != NULL) {
 		out->longer = job->compare->longer;
@@ -317,18 +325,57 @@ nap(const struct progress *pr, const struct events *ev, const struct job *job,
 	return b >= 0 && b < most ? b : most;
 }
 
+/* Of one of several targets. */
+static void
+tell_column(struct progress *pr, struct job *job, unsigned i)
+{
+	struct column *col = &job->verify->column[i];
+
+	if (col->told || col->first == NOWHERE || !print_room())
+		return;
+	col->told = true;
+	if ((job->p->opts->status & SHOW_NONE) == 0) {
+		progress_clear(pr);
+		report_differs(&job->p->each[i], col->first);
+	}
+}
+
 /* A target that does not keep what is written to it is told of at once. */
 static void
 tell_differs(struct progress *pr, struct job *job)
 {
 	struct verify *v = job->verify;
+	unsigned i;
 
+	for (i = 0; v != NULL && i < v->targets; i++)
+		tell_column(pr, job, i);
 	if (v == NULL || v->told || v->first == NOWHERE || !print_room())
 		return;
 	v->told = true;
 	if ((job->p->opts->status & SHOW_NONE) == 0) {
 		progress_clear(pr);
 		report_differs(job->p, v->first);
+	}
+}
+
+/* So is one of several that is dropped. */
+static void
+tell_dropped(struct progress *pr, struct events *ev, struct job *job)
+{
+	const struct plan *p = job->p;
+	struct fault why;
+	unsigned i;
+
+	for (i = 0; p->targets > 1 && i < p->targets; i++) {
+		if ((job->dropped & 1U << i) != 0 ||
+		    !tee_dropped(p->dst, i, &why) || !print_room())
+			continue;
+		job->dropped |= 1U << i;
+		events_dropped(ev, p, i, &why);
+		if ((p->opts->status & SHOW_NONE) == 0) {
+			progress_clear(pr);
+			report_dropped(p, &why);
+		}
 	}
 }
 
@@ -365,6 +412,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 {
 	struct fault f;
 
+	tell_dropped(pr, ev, job);
 	tell_differs(pr, job);
 	tell_pattern(pr, ev, job);
 	progress_draw(pr, &job->map, t);
@@ -408,6 +456,7 @@ conduct(struct job *job, const struct signals *s, struct events *ev,
 		tell(&progress, ev, job, &t);
 		control_serve(c, p + 2, job, &t);
 	}
+	tell_dropped(&progress, ev, job);
 	tell_pattern(&progress, ev, job);
 	out->tally = tally(job, &watch, start);
 	progress_end(&progress, &out->tally);
@@ -485,8 +534,14 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 	bool began;
 
 	*out = (struct outcome){ .signal = 0 };
-	if (job == NULL)
+	if (p->targets > 1)
+		out->each = calloc(p->targets, sizeof(*out->each));
+	if (job == NULL || (p->targets > 1 && out->each == NULL)) {
+		free(job);
+		free(out->each);
 		return fault_errno(f, ENOMEM, "a job");
+	}
+	out->targets = p->targets > 1 ? p->targets : 0;
 	if (before != NULL)
 		start -= before->tally.seconds;
 	if (job_init(job, p, before, f) != 0 ||
@@ -494,6 +549,7 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 		map_free(&job->map);
 		if (before == NULL)
 			gauge_free(job->profile);
+		free(out->each);
 		job_free(job);
 		return -1;
 	}

@@ -15,6 +15,7 @@
 #include "copy/sparse.h"
 #include "copy/trust.h"
 #include "copy/worker.h"
+#include "end/tee.h"
 #include "part/used.h"
 #include "rescue/mapsaver.h"
 #include "rescue/rescue.h"
@@ -150,8 +151,8 @@ lead(struct job *job)
 			clear(job);
 		if (job->p->reflink)
 			reflink_run(job);
-		workers_run(job, verify == VERIFY_STREAM ? &verify_streaming :
-		    &copying);
+		workers_run(job, verify == VERIFY_STREAM && job->p->targets ==
+		    1 ? &verify_streaming : &copying);
 	}
 	finish(job);
 	if (verify != 0) {
@@ -166,8 +167,9 @@ prepare(struct job *job)
 {
 	const struct plan *p = job->p;
 
-	return endpoint_prepare(p->dst, p->mode, p->truncate,
-	    &job->fault) == 0 && sparing_open(job, &job->fault) == 0;
+	return (p->targets > 1 ? tee_prepare : endpoint_prepare)(p->dst,
+	    p->mode, p->truncate, &job->fault) == 0 &&
+	    sparing_open(job, &job->fault) == 0;
 }
 
 /* What the map calls finished is there, as far as can be seen. */

@@ -102,6 +102,7 @@ finish_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
 	if (digest_table_end(&r->noted, end + out->tally.padded) != 0)
 		return fault_errno(f, ENOMEM, "manifest=%s",
 		    p->opts->manifest);
+	p = plan_first(p);
 	return manifest_write(&r->file, p, &r->noted, noted_from(p), f);
 }
 

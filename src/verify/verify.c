@@ -41,6 +41,7 @@
 #include "copy/sparing.h"
 #include "copy/transfer.h"
 #include "copy/worker.h"
+#include "end/tee.h"
 
 enum {
 	LOT = 64 << 20,		/* bytes; a flush costs less than that */
@@ -58,10 +59,12 @@ verify_begin(struct job *job, struct fault *f)
 {
 	const struct plan *p = job->p;
 	struct verify *v;
+	unsigned i;
 
 	if (p->opts->verify == 0)
 		return 0;
-	v = calloc(1, sizeof(*v));
+	v = calloc(1, sizeof(*v) + (p->targets > 1 ? p->targets : 0) *
+	    sizeof(v->column[0]));
 	if (v == NULL ||
 	    digest_table_init(&v->digests, p->bounded ? p->length : 0,
 	    p->claim, p->phase) != 0 ||
@@ -70,6 +73,15 @@ verify_begin(struct job *job, struct fault *f)
 			digest_table_free(&v->digests);
 		free(v);
 		return fault_errno(f, ENOMEM, "the digests of the copy");
+	}
+	v->targets = p->targets > 1 ? p->targets : 0;
+	for (i = 0; i < v->targets; i++) {
+		v->column[i].first = NOWHERE;
+		if (map_init(&v->column[i].differ, INT64_MAX, p->claim,
+		    0) != 0) {
+			verify_free(v);
+			return fault_errno(f, ENOMEM, "what differs");
+		}
 	}
 	pthread_mutex_init(&v->lock, NULL);
 	v->first = NOWHERE;
@@ -82,12 +94,52 @@ verify_begin(struct job *job, struct fault *f)
 void
 verify_free(struct verify *v)
 {
+	unsigned i;
+
 	if (v == NULL)
 		return;
 	digest_table_free(&v->digests);
 	map_free(&v->differ);
+	for (i = 0; i < v->targets; i++)
+		map_free(&v->column[i].differ);
 	pthread_mutex_destroy(&v->lock);
 	free(v);
+}
+
+uint64_t
+verify_right(struct job *job)
+{
+	struct verify *v = job->verify;
+	uint64_t right = v->right, least = UINT64_MAX;
+	unsigned i;
+
+	for (i = 0; i < v->targets; i++)
+		if (!tee_dropped(job->p->dst, i, NULL) &&
+		    v->column[i].right < least)
+			least = v->column[i].right;
+	return v->targets == 0 ? right : least == UINT64_MAX ? 0 : least;
+}
+
+uint64_t
+verify_differing(struct job *job)
+{
+	struct verify *v = job->verify;
+	uint64_t sum = map_totals(&v->differ).bad;
+	unsigned i;
+
+	for (i = 0; i < v->targets; i++)
+		sum += map_totals(&v->column[i].differ).bad;
+	return sum;
+}
+
+bool
+verify_proven(struct job *job, unsigned target)
+{
+	struct verify *v = job->verify;
+
+	return v->done && !tee_dropped(job->p->dst, target, NULL) &&
+	    v->column[target].right + map_totals(&v->column[target].differ).bad
+	    == round_up(map_totals(&job->map).end, job->p->pad);
 }
 
 /* Whether the source can be read a second time, with the same result. */
@@ -267,31 +319,44 @@ mask(struct worker *w, const struct check *c, unsigned char *has)
 	return sum;
 }
 
+enum measure { BY_DIGEST, BY_SOURCE, BY_NOTHING };
+
 /*
- * Whether a chunk that was read back is what it is to be: 1, 0, or -1 when that
- * cannot be told, and the run is being stopped.  A digest of the whole copy is
- * of what was read first, whatever the source holds now; of what is left out in
- * part there are no digests.
+ * What a chunk is held against: the source is in the worker's buffer then.  By
+ * nothing: it could not be read, and the run is being stopped.
  */
-static int
-is_right(struct worker *w, const struct check *c, const unsigned char *has,
-    size_t masked)
+static enum measure
+measure(struct worker *w, const struct check *c)
 {
 	const struct opts *o = w->job->p->opts;
-	bool noted = w->job->p->hash != NULL && (masked == 0 ||
-	    c->state != CHECK_NONE);
 	struct io io;
 
-	if ((o->verify == VERIFY_SOURCE || c->state == CHECK_NONE) &&
-	    repeatable(w->job->p)) {
-		if (read_again(w, c->off, (size_t)c->len, &io))
-			return memcmp(w->buf, has, (size_t)c->len) == 0 &&
-			    (!noted || as_noted(c, has));
-		if (io.err != 0 && (o->coe == 0 || !errno_is_medium(io.err))) {
-			transfer_fail_read(w, &io);
-			return -1;
-		}
-	}
+	if ((o->verify != VERIFY_SOURCE && c->state != CHECK_NONE) ||
+	    !repeatable(w->job->p))
+		return BY_DIGEST;
+	if (read_again(w, c->off, (size_t)c->len, &io))
+		return BY_SOURCE;
+	if (io.err == 0 || (o->coe != 0 && errno_is_medium(io.err)))
+		return BY_DIGEST;
+	transfer_fail_read(w, &io);
+	return BY_NOTHING;
+}
+
+/*
+ * Whether a chunk that was read back is what it is to be.  A digest of the
+ * whole copy is of what was read first, whatever the source holds now; of what
+ * is left out in part there are no digests.
+ */
+static bool
+is_right(const struct worker *w, const struct check *c,
+    const unsigned char *has, size_t masked, enum measure by)
+{
+	bool noted = w->job->p->hash != NULL && (masked == 0 ||
+	    c->state != CHECK_NONE);
+
+	if (by == BY_SOURCE)
+		return memcmp(w->buf, has, (size_t)c->len) == 0 &&
+		    (!noted || as_noted(c, has));
 	return c->state != CHECK_NONE && as_noted(c, has);
 }
 
@@ -306,6 +371,63 @@ early(const struct job *job)
 	    (job->p->sparse || job->p->holes || job->p->used != NULL);
 }
 
+/*
+ * Of one of several targets.  What it has behind the copy is not looked at,
+ * since it may need less padding than the others, or none.
+ */
+static void
+check_one(struct worker *w, unsigned target, const struct check *c,
+    enum measure by)
+{
+	struct job *job = w->job;
+	struct column *col = &job->verify->column[target];
+	uint64_t end = map_totals(&job->map).end;
+	size_t data = (size_t)(c->off + c->len > end ? end - c->off : c->len);
+	uint_fast64_t nowhere = NOWHERE;
+	unsigned char *has;
+	struct fault f;
+
+	has = sparing_read_of(w, target, c->off, data);
+	if (has != NULL)
+		memset(has + data, 0, (size_t)c->len - data);
+	if (has != NULL && is_right(w, c, has, 0, by)) {
+		col->right += c->len;
+		return;
+	}
+	if (map_set(&col->differ, c->off, c->len, BAD) != 0) {
+		fault_errno(&f, ENOMEM, "the list of what differs");
+		job_fail(job, &f);
+	}
+	atomic_compare_exchange_strong(&col->first, &nowhere, c->off);
+}
+
+/*
+ * The same entry of all targets that are left, at once.  The source is not read
+ * for each: nothing is narrowed down.
+ */
+static bool
+check_each(struct worker *w, const struct check *c)
+{
+	struct job *job = w->job;
+	enum measure by = measure(w, c);
+	unsigned char *has;
+	struct io io;
+	unsigned i;
+
+	if (by == BY_NOTHING)
+		return false;
+	io = sparing_read(w, c->off, (size_t)c->len, &has);
+	if (io.err != 0) {
+		sparing_fail(w, &io);
+		return false;
+	}
+	for (i = 0; i < job->p->targets; i++)
+		if (tee_read(&w->back, i) != NULL)
+			check_one(w, i, c, by);
+	job->verify->read += c->len;
+	return !job->stop;
+}
+
 /* Read an entry back; false when the run is being stopped. */
 static bool
 check(struct worker *w, size_t i, const struct check *c)
@@ -313,8 +435,9 @@ check(struct worker *w, size_t i, const struct check *c)
 	struct job *job = w->job;
 	size_t masked = mask(w, c, NULL);
 	unsigned char *has;
+	enum measure by = BY_DIGEST;
+	bool whole;
 	struct io io;
-	int found = 0;
 
 	if (masked == c->len) {
 		right(w, i, c, masked);
@@ -322,6 +445,8 @@ check(struct worker *w, size_t i, const struct check *c)
 	}
 	if (!rate_wait(&job->rate, c->len, job->halt))
 		return false;
+	if (job->p->targets > 1)
+		return check_each(w, c);
 	io = sparing_read(w, c->off, (size_t)c->len, &has);
 	if (io.err != 0 && !errno_is_medium(io.err)) {
 		sparing_fail(w, &io);
@@ -330,11 +455,12 @@ check(struct worker *w, size_t i, const struct check *c)
 	if (io.err == 0 && io.done < c->len && early(job))
 		return !job->stop;
 	mask(w, c, has);
-	if (io.err == 0 && io.done == c->len)
-		found = is_right(w, c, has, masked);
-	if (found < 0)
+	whole = io.err == 0 && io.done == c->len;
+	if (whole)
+		by = measure(w, c);
+	if (by == BY_NOTHING)
 		return false;
-	if (found > 0)
+	if (whole && is_right(w, c, has, masked, by))
 		right(w, i, c, masked);
 	else
 		differs(w, i, c, has, io.done);
@@ -447,7 +573,8 @@ verify_run(struct job *job)
 	static const struct task repairing = { .phase = PHASE_REPAIRING,
 		.step = mend_next };
 	struct verify *v = job->verify;
-	int64_t left = job->p->dst->zoned ? 0 : job->p->opts->mends;
+	int64_t left = job->p->targets > 1 || job->p->dst->zoned ? 0 :
+	    job->p->opts->mends;
 	uint64_t end = round_up(map_totals(&job->map).end, job->p->pad);
 	struct fault f;
 	int err;
@@ -469,7 +596,7 @@ verify_run(struct job *job)
 			return;
 		pass(job, &checking);
 	}
-	v->done = !job->stop && (v->differing > 0 ||
+	v->done = !job->stop && (v->differing > 0 || v->targets > 0 ||
 	    v->right + v->masked == end);
 }
 

@@ -63,6 +63,14 @@ def ending: moved + {status: (.status | count and . < 256),
 	ended: (.ended | time), source: (.source | side),
 	target: (.target | side)};
 
+# With several targets only.
+def several(f): if has("targets") then
+	{targets: (.targets | length > 1 and list(f))} else {} end;
+def outcome: holds({end: (.end | side), status: (.status | count),
+	verdict: (.verdict | text), message: (.message | text),
+	bytes_written: (.bytes_written | count), flushed: (.flushed | flag),
+	verified: (.verified | flag), mismatch: (.mismatch | list(place))});
+
 def area_rules: {
 	partition: (.partition | maybe(count and . > 0)),
 	outside: (.outside | flag), type: (.type | maybe(text)),
@@ -82,7 +90,7 @@ def fs_rules: {
 
 def rules:
 	{schema: (.schema == "pardd/1"), event: true} +
-	if .event == "plan" then {
+	if .event == "plan" then several(keys == ["end"] and (.end | side)) + {
 		version: (.version | text), started: (.started | time),
 		operands: (.operands | list(text)),
 		source: (.source | side), target: (.target | side),
@@ -115,6 +123,10 @@ def rules:
 		bytes_finished: (.bytes_finished | count),
 		bytes_left: (.bytes_left | maybe(count)),
 		length: (.length | maybe(count))}
+	elif .event == "dropped" then {
+		target: (.target | text), status: (.status | count and . > 0),
+		message: (.message | text),
+		bytes_written: (.bytes_written | count)}
 	elif .event == "gone" then {
 		seconds: (.seconds | seconds), wait: (.wait | count and . > 0)}
 	elif .event == "pattern" then {
@@ -124,11 +136,11 @@ def rules:
 	elif .event == "back" then {name: (.name | text)}
 	elif .event == "error" then {
 		offset: (.offset | count), length: (.length | count and . > 0)}
-	elif .event == "result" then ending + {
+	elif .event == "result" then ending + several(outcome) + {
 		unreadable: (.unreadable | list(range)),
 		mismatch: (.mismatch | list(place)),
 		damage: (.damage | list(holds(area_rules)))}
-	elif .event == "run" then ending + {
+	elif .event == "run" then ending + several(outcome) + {
 		length: (.length | maybe(count)), uid: (.uid | count),
 		operands: (.operands | list(text))}
 	else {unknown: false} end;
@@ -160,8 +172,8 @@ else
 	    "bytes_unreadable") |
 	want([$r.mismatch[] | .offset, .offset + .length] |
 	    . == unique; "differing ranges that touch") |
-	want([$r.mismatch[].length] | add // 0 | . == $r.bytes_differing or
-	    $r.status > 128; "bytes_differing") |
+	want([($r.targets // [$r])[].mismatch[].length] | add // 0 |
+	    . == $r.bytes_differing or $r.status > 128; "bytes_differing") |
 	want($r.verified | not or $r.mismatch == []; "verified") |
 	want($progress | rising(.seconds) and rising(.bytes_read) and
 	    rising(.bytes_written); "progress goes back") |

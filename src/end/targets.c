@@ -1,0 +1,73 @@
+/*
+ * What has become of the targets of a tee.
+ */
+#include "targets.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+
+enum { LOOK = 100 };		/* ms between two looks at who has answered */
+
+void
+targets_drop(struct targets *t, unsigned i, const struct fault *why)
+{
+	struct target *to = &t->target[i];
+
+	pthread_mutex_lock(&t->lock);
+	if (to->why.status == 0)
+		to->why = *why;
+	pthread_mutex_unlock(&t->lock);
+	to->dropped = true;
+}
+
+void
+targets_give_up(struct targets *t, unsigned i, uint64_t ns, const char *what,
+    int status)
+{
+	struct fault f;
+
+	fault_set(&f, status, "%s: %s for %.0f s",
+	    t->target[i].ep.name, what, (double)ns / 1e9);
+	t->target[i].hung = true;
+	t->lost = true;
+	targets_drop(t, i, &f);
+}
+
+void
+targets_ask(struct targets *t, unsigned i)
+{
+	if (t->target[i].asked++ == 0)
+		t->target[i].answered = clock_ns();
+}
+
+void
+targets_answer(struct targets *t, unsigned i, uint64_t since)
+{
+	uint64_t now = clock_ns();
+
+	t->target[i].asked--;
+	t->target[i].answered = now;
+	t->target[i].spent += now - since;
+}
+
+/* Of a clock that nobody sets. */
+void
+targets_condition(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+void
+targets_soon(struct timespec *t)
+{
+	clock_gettime(CLOCK_MONOTONIC, t);
+	t->tv_nsec += LOOK * 1000000L;
+	t->tv_sec += t->tv_nsec / 1000000000;
+	t->tv_nsec %= 1000000000;
+}

@@ -1,0 +1,66 @@
+/*
+ * The targets of a tee, and what has become of each: for tee.c and tee_lane.c.
+ *
+ *	l	targets->lock, a leaf
+ */
+#ifndef PARDD_TARGETS_H
+#define PARDD_TARGETS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "end/endpoint.h"
+
+struct target {
+	struct endpoint	 ep;
+	struct fault	 why;		/* l: it was dropped; status 0: not */
+	atomic_bool	 dropped;
+	atomic_bool	 hung;		/* and does not answer */
+	atomic_uint_fast64_t written;	/* bytes that it has taken */
+	atomic_uint_fast64_t spent;	/* ns that its requests have taken */
+	atomic_uint_fast64_t answered;	/* ns: when it last did, or had nothing
+					 * to answer */
+	atomic_uint	 asked;		/* requests that are under way */
+};
+
+struct targets {
+	pthread_mutex_t	 lock;
+	unsigned	 n;
+	uint64_t	 limit;		/* ns that an answer may take */
+	atomic_bool	 no_zero;	/* one of them cannot zero */
+	atomic_bool	 lost;		/* somebody was given up: tee_lost */
+	atomic_uint_fast64_t end, padded;	/* of what was written, without
+					 * padding and with it */
+	struct errands	*errands;	/* tee.c's */
+	struct target	 target[];
+};
+
+struct tee {			/* of a tee, or of a reader of one */
+	struct targets	*targets;
+	struct endpoint	*ep[TARGETS_MOST];	/* theirs, or readers of them */
+	struct endpoint	*readers;	/* a reader's own; else NULL */
+};
+
+/* See tee_drop; and for who is waited for no more. */
+void targets_drop(struct targets *, unsigned i, const struct fault *why);
+void targets_give_up(struct targets *, unsigned i, uint64_t ns,
+    const char *what, int status);
+
+/* A request, or something else that takes its time, begins, and has ended. */
+void targets_ask(struct targets *, unsigned i);
+void targets_answer(struct targets *, unsigned i, uint64_t since);
+
+/* The lanes of a tee: see struct backend. */
+int tee_attach(struct lane *);
+int tee_detach(struct lane *);
+void tee_transfer(struct lane *, struct io *);
+
+/* ns from now on by which a condition is to be waited for. */
+struct timespec;
+void targets_soon(struct timespec *);
+void targets_condition(pthread_cond_t *);
+
+#endif

@@ -1,0 +1,669 @@
+/*
+ * Several targets as one end.  It is what the strictest of them is, and has
+ * nothing of its own: the lanes are those of the targets (tee_lane.c), and what
+ * is done once for an end is done for each of those that are left.
+ *
+ * What may take its time (flushing, closing) is done for all side by side, each
+ * by a thread of its own; who takes too long is given up, as in a lane.
+ */
+#include "end/tee.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backend.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/path.h"
+#include "base/status.h"
+#include "targets.h"
+
+static const struct backend tee_backend;
+
+static struct targets *
+targets_of(const struct endpoint *ep)
+{
+	return ((struct tee *)ep->priv)->targets;
+}
+
+/* --- who is there ------------------------------------------------------- */
+
+static bool
+is_tee(const struct endpoint *ep)
+{
+	return ep->be == &tee_backend;
+}
+
+struct endpoint *
+tee_target(struct endpoint *ep, unsigned i)
+{
+	if (!is_tee(ep))
+		return i == 0 ? ep : NULL;
+	return i < targets_of(ep)->n ? &targets_of(ep)->target[i].ep : NULL;
+}
+
+void
+tee_drop(struct endpoint *ep, unsigned i, const struct fault *why)
+{
+	targets_drop(targets_of(ep), i, why);
+}
+
+bool
+tee_dropped(const struct endpoint *ep, unsigned i, struct fault *f)
+{
+	struct targets *t = targets_of(ep);
+
+	if (!t->target[i].dropped)
+		return false;
+	pthread_mutex_lock(&t->lock);
+	if (f != NULL)
+		*f = t->target[i].why;
+	pthread_mutex_unlock(&t->lock);
+	return true;
+}
+
+unsigned
+tee_left(const struct endpoint *ep)
+{
+	const struct targets *t = targets_of(ep);
+	unsigned left = 0, i;
+
+	for (i = 0; i < t->n; i++)
+		left += !t->target[i].dropped;
+	return left;
+}
+
+uint64_t
+tee_written(const struct endpoint *ep, unsigned i)
+{
+	return targets_of(ep)->target[i].written;
+}
+
+bool
+tee_lost(const struct endpoint *ep)
+{
+	return is_tee(ep) && targets_of(ep)->lost;
+}
+
+struct endpoint *
+tee_slowest(struct endpoint *ep)
+{
+	struct targets *t = targets_of(ep);
+	struct target *to, *most = NULL;
+
+	for (to = t->target; to < t->target + t->n; to++)
+		if (!to->dropped && (most == NULL || to->spent > most->spent))
+			most = to;
+	return most == NULL ? ep : &most->ep;
+}
+
+struct endpoint *
+tee_silent(struct endpoint *ep)
+{
+	struct targets *t = targets_of(ep);
+	struct target *to, *most = NULL;
+
+	for (to = t->target; to < t->target + t->n; to++)
+		if (!to->dropped && to->asked > 0 && (most == NULL ||
+		    to->answered < most->answered))
+			most = to;
+	return most == NULL ? ep : &most->ep;
+}
+
+/* --- errands, see below -------------------------------------------------- */
+
+struct errand {			/* to one target */
+	pthread_t	 thread;
+	struct errands	*all;
+	unsigned	 i;
+	uint64_t	 since, limit;	/* ns */
+	bool		 begun;		/* there is a thread to be joined */
+	bool		 under_way;	/* l */
+	struct fault	 f;		/* l: what was wrong; status 0: none */
+};
+
+struct errands {		/* l: lock; of a tee, one kind at a time */
+	struct targets	*t;
+	const char	*what;		/* they do, in words */
+	void		(*run)(struct endpoint *, struct fault *);
+	pthread_mutex_t	 lock;
+	pthread_cond_t	 over;
+	unsigned	 left;		/* l */
+	struct errand	 one[TARGETS_MOST];
+};
+
+static struct errands *
+new_errands(struct targets *t)
+{
+	struct errands *all = calloc(1, sizeof(*all));
+	unsigned i;
+
+	if (all == NULL)
+		return NULL;
+	all->t = t;
+	pthread_mutex_init(&all->lock, NULL);
+	targets_condition(&all->over);
+	for (i = 0; i < t->n; i++) {
+		all->one[i].all = all;
+		all->one[i].i = i;
+	}
+	return all;
+}
+
+static void
+free_errands(struct errands *all)
+{
+	pthread_cond_destroy(&all->over);
+	pthread_mutex_destroy(&all->lock);
+	free(all);
+}
+
+/* --- opening ------------------------------------------------------------ */
+
+static void
+free_targets(struct targets *t)
+{
+	free_errands(t->errands);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+static struct targets *
+new_targets(unsigned n, const struct opts *o)
+{
+	struct targets *t = calloc(1, sizeof(*t) + n * sizeof(t->target[0]));
+
+	if (t == NULL)
+		return NULL;
+	t->n = n;
+	t->errands = new_errands(t);
+	if (t->errands == NULL) {
+		free(t);
+		return NULL;
+	}
+	pthread_mutex_init(&t->lock, NULL);
+	t->limit = (uint64_t)o->timeout * 1000000000;
+	return t;
+}
+
+int
+tee_open(struct endpoint *ep, const struct opts *o, bool look, struct fault *f)
+{
+	struct tee *tee = calloc(1, sizeof(*tee));
+	struct targets *t = new_targets(o->targets, o);
+	unsigned i;
+
+	if (tee == NULL || t == NULL) {
+		free(tee);
+		if (t != NULL)
+			free_targets(t);
+		return fault_errno(f, ENOMEM, "several targets");
+	}
+	tee->targets = t;
+	for (i = 0; i < t->n; i++) {
+		tee->ep[i] = &t->target[i].ep;
+		if (endpoint_open_target(tee->ep[i], o, o->target[i],
+		    look, f) != 0)
+			break;
+	}
+	*ep = (struct endpoint){ .be = &tee_backend, .priv = tee,
+		.role = TARGET, .kind = END_SEVERAL, .opts = o,
+		.flags = o->oflag, .fd = -1, .dir = -1, .size = -1,
+		.room = -1, .grain = 1, .end = UINT64_MAX, .seekable = true,
+		.zeroes = true,
+		.waits = "each target has a thread of its own" };
+	snprintf(ep->again, sizeof(ep->again), "%u targets", t->n);
+	ep->name = ep->again;
+	if (i == t->n)
+		return 0;
+	while (i-- > 0)
+		endpoint_close(tee->ep[i]);
+	free_targets(t);
+	free(tee);
+	return -1;
+}
+
+static bool
+same_folder(int a, int b)
+{
+	struct stat st, other;
+
+	return fstat(a, &st) == 0 && fstat(b, &other) == 0 &&
+	    same_file(&st, &other);
+}
+
+/* Two names of one thing; what overlaps only is found later. */
+static bool
+one(const struct endpoint *a, const struct endpoint *b)
+{
+	if (a->kind == END_DISCARD || a->absent != b->absent)
+		return false;
+	if (a->absent)
+		return same_folder(a->dir, b->dir) &&
+		    strcmp(path_base(a->name), path_base(b->name)) == 0;
+	if (a->remote && b->remote)
+		return a->part == b->part && strcmp(a->name, b->name) == 0;
+	return a->part == b->part && ((a->id.known && b->id.known &&
+	    a->id.dev == b->id.dev && a->id.ino == b->id.ino) ||
+	    (a->file_ino != 0 && a->file_dev == b->file_dev &&
+	    a->file_ino == b->file_ino));
+}
+
+static int
+apart(const struct targets *t, unsigned i, struct fault *f)
+{
+	const struct endpoint *a = &t->target[i].ep, *b;
+
+	for (b = a; i-- > 0;) {
+		b = &t->target[i].ep;
+		if (one(a, b))
+			return fault_set(f, STATUS_REFUSED, "%s and %s are "
+			    "one target, given twice", b->name, a->name);
+		if (a->streamed && b->streamed)
+			return fault_set(f, STATUS_REFUSED, "%s and %s are "
+			    "both written in order: of several targets one "
+			    "may be", b->name, a->name);
+	}
+	return 0;
+}
+
+/* The larger of two block sizes, of which the other is a part; or 0. */
+static uint32_t
+common(uint32_t a, uint32_t b)
+{
+	if (a < b)
+		return common(b, a);
+	return b == 0 || a % b == 0 ? a : 0;
+}
+
+static void
+take(struct endpoint *tee, const struct endpoint *ep)
+{
+	int64_t room = ep->room - (int64_t)ep->base;
+
+	if (ep->room >= 0 && (tee->room < 0 || room < tee->room))
+		tee->room = room > 0 ? room : 0;
+	tee->optimal = MAX(tee->optimal, ep->optimal);
+	if (ep->most > 0 && (tee->most == 0 || ep->most < tee->most))
+		tee->most = ep->most;
+	tee->streamed |= ep->streamed;
+	tee->piped |= ep->piped;
+	tee->device |= ep->device;
+	tee->past_cache |= ep->past_cache;
+	tee->durable |= ep->durable;
+	tee->seekable &= ep->seekable;
+	tee->zeroes &= ep->zeroes;
+}
+
+int
+tee_join(struct endpoint *ep, struct fault *f)
+{
+	const struct targets *t = targets_of(ep);
+	const struct endpoint *to;
+	uint32_t block = 0, grain = 1;
+	unsigned i;
+
+	for (i = 0; i < t->n; i++) {
+		to = &t->target[i].ep;
+		if (to->zoned)
+			return fault_set(f, STATUS_REFUSED, "%s is a zoned "
+			    "disk, and written zone by zone: it goes with one "
+			    "of=", to->name);
+		if (apart(t, i, f) != 0)
+			return -1;
+		block = common(ep->block, to->block);
+		grain = common(ep->grain, to->grain);
+		if (grain == 0 || (block == 0 && ep->block + to->block > 0))
+			return fault_set(f, STATUS_REFUSED, "%s has blocks of "
+			    "%u bytes, which do not go with those of the "
+			    "targets before it", to->name, to->block);
+		ep->block = block;
+		ep->grain = grain;
+		take(ep, to);
+	}
+	return 0;
+}
+
+/* --- what is done once for each ----------------------------------------- */
+
+/* What one cannot do costs it its place; -1 with *f: none is left. */
+static int
+left(const struct endpoint *ep, struct fault *f)
+{
+	unsigned i;
+
+	if (tee_left(ep) > 0)
+		return 0;
+	for (i = 0; i < targets_of(ep)->n; i++)
+		tee_dropped(ep, i, f);
+	return -1;
+}
+
+bool
+tee_is(struct endpoint *ep, int fd)
+{
+	struct endpoint *to;
+	unsigned i;
+
+	for (i = 0; (to = tee_target(ep, i)) != NULL; i++)
+		if (endpoint_is(to, fd))
+			return true;
+	return false;
+}
+
+int
+tee_look(struct endpoint *ep, struct fault *f)
+{
+	struct endpoint *to;
+	unsigned i;
+
+	for (i = 0; (to = tee_target(ep, i)) != NULL; i++)
+		if (endpoint_look(to, f) != 0)
+			return -1;
+	return 0;
+}
+
+/* Take away what was created; nothing has been written to it. */
+static void
+remove_new(struct targets *t, unsigned n)
+{
+	const struct endpoint *ep;
+
+	while (n-- > 0) {
+		ep = &t->target[n].ep;
+		if (ep->absent)
+			unlinkat(ep->dir, path_base(ep->name), 0);
+	}
+}
+
+int
+tee_prepare(struct endpoint *ep, mode_t mode, int64_t length, struct fault *f)
+{
+	struct targets *t = targets_of(ep);
+	struct endpoint *to;
+	unsigned i;
+
+	if (tee_look(ep, f) != 0)
+		return -1;
+	for (i = 0; i < t->n; i++) {
+		to = &t->target[i].ep;
+		if (to->absent && endpoint_prepare(to, mode, length, f) != 0) {
+			remove_new(t, i);
+			return -1;
+		}
+	}
+	for (i = 0; i < t->n; i++) {
+		to = &t->target[i].ep;
+		if (!to->absent && endpoint_prepare(to, mode, length < 0 ?
+		    length : length + (int64_t)to->base, f) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+tee_extend(struct endpoint *ep, uint64_t length)
+{
+	struct targets *t = targets_of(ep);
+	struct endpoint *to;
+	struct fault f;
+	unsigned i;
+	int err;
+
+	for (i = 0; i < t->n; i++) {
+		to = &t->target[i].ep;
+		err = t->target[i].dropped ? 0 : endpoint_extend(to,
+		    to->base + length);
+		if (err == 0)
+			continue;
+		fault_errno(&f, err, "%s: making it %llu bytes long", to->name,
+		    (unsigned long long)(to->base + length));
+		targets_drop(t, i, &f);
+	}
+	return tee_left(ep) > 0 ? 0 : EIO;
+}
+
+/* One that needs less padding ends before the others. */
+static int
+tee_kept(const struct endpoint *ep, uint64_t from, uint64_t to, uint64_t holes,
+    struct fault *f)
+{
+	struct targets *t = targets_of(ep);
+	const struct endpoint *one;
+	struct fault why;
+	uint64_t end;
+	unsigned i;
+
+	for (i = 0; i < t->n; i++) {
+		one = &t->target[i].ep;
+		end = to == t->padded && t->end < to ? round_up(t->end,
+		    one->block > 0 ? one->block : 1) : to;
+		if (!t->target[i].dropped && endpoint_check_kept(one,
+		    one->base + from, one->base + end, holes, &why) != 0)
+			targets_drop(t, i, &why);
+	}
+	return left(ep, f);
+}
+
+static void
+tee_leave(struct endpoint *ep, uint64_t off, uint64_t len)
+{
+	struct targets *t = targets_of(ep);
+	struct endpoint *to;
+	unsigned i;
+
+	for (i = 0; i < t->n; i++) {
+		to = &t->target[i].ep;
+		if (!t->target[i].hung)
+			endpoint_drop_cache(to, to->base + off, len);
+	}
+}
+
+/* --- what takes its time ------------------------------------------------ */
+
+static void *
+errand_run(void *arg)
+{
+	struct errand *e = arg;
+	struct errands *all = e->all;
+	struct fault f = { .status = 0 };
+
+	all->run(&all->t->target[e->i].ep, &f);
+	pthread_mutex_lock(&all->lock);
+	if (e->under_way) {		/* it was not given up */
+		targets_answer(all->t, e->i, e->since);
+		e->under_way = false;
+		e->f = f;
+		all->left--;
+		pthread_cond_signal(&all->over);
+	}
+	pthread_mutex_unlock(&all->lock);
+	return NULL;
+}
+
+/* l: who takes too long is given up. */
+static void
+hurry(struct errands *all)
+{
+	uint64_t now = clock_ns();
+	struct errand *e;
+
+	for (e = all->one; e < all->one + all->t->n; e++)
+		if (e->under_way && now - e->since > e->limit) {
+			targets_give_up(all->t, e->i, e->limit, all->what,
+			    STATUS_NOT_FLUSHED);
+			e->under_way = e->begun = false;
+			all->left--;
+		}
+}
+
+/*
+ * What a flush may have to write that is still in the page cache takes its
+ * time; a medium that takes less than 1 MB in a second is none.
+ */
+static uint64_t
+patience(const struct targets *t, const struct target *to)
+{
+	return t->limit + (to->ep.past_cache ? 0 : to->written * 1000);
+}
+
+static void
+begin(struct errands *all, struct errand *e)
+{
+	struct target *to = &all->t->target[e->i];
+
+	e->since = clock_ns();
+	e->limit = patience(all->t, to);
+	e->under_way = true;
+	targets_ask(all->t, e->i);
+	pthread_mutex_lock(&all->lock);
+	all->left++;
+	pthread_mutex_unlock(&all->lock);
+	e->begun = pthread_create(&e->thread, NULL, errand_run, e) == 0;
+	if (!e->begun)
+		errand_run(e);
+}
+
+/* Send one to each that answers; what is wrong is why it is dropped. */
+static void
+send(struct targets *t, const char *what, bool dropped,
+    void (*run)(struct endpoint *, struct fault *))
+{
+	struct errands *all = t->errands;
+	struct timespec soon;
+	unsigned i;
+
+	all->what = what;
+	all->run = run;
+	for (i = 0; i < t->n; i++)
+		if (!t->target[i].hung && (dropped || !t->target[i].dropped))
+			begin(all, &all->one[i]);
+	pthread_mutex_lock(&all->lock);
+	while (all->left > 0) {
+		targets_soon(&soon);
+		if (pthread_cond_timedwait(&all->over, &all->lock, &soon) != 0)
+			hurry(all);
+	}
+	pthread_mutex_unlock(&all->lock);
+	for (i = 0; i < t->n; i++) {
+		if (all->one[i].begun)
+			pthread_join(all->one[i].thread, NULL);
+		all->one[i].begun = false;
+		if (all->one[i].f.status != 0)
+			targets_drop(t, i, &all->one[i].f);
+	}
+}
+
+static void
+flush_one(struct endpoint *ep, struct fault *f)
+{
+	if (endpoint_flush(ep, f) != 0)
+		f->status = STATUS_NOT_FLUSHED;
+}
+
+static void
+close_one(struct endpoint *ep, struct fault *f)
+{
+	int err = endpoint_close(ep);
+
+	if (err == 0)
+		return;
+	fault_errno(f, err, "%s: closing", ep->name);
+	f->status = STATUS_NOT_FLUSHED;
+}
+
+static int
+tee_flush(struct endpoint *ep, struct fault *f)
+{
+	send(targets_of(ep), "not flushed", false, flush_one);
+	return left(ep, f);
+}
+
+/* --- reading back ------------------------------------------------------- */
+
+static int
+close_reader(struct tee *tee)
+{
+	unsigned i;
+
+	for (i = 0; i < tee->targets->n; i++)
+		if (tee->ep[i] != NULL && !tee->targets->target[i].hung)
+			endpoint_close(tee->ep[i]);
+	if (tee->targets->lost)
+		return 0;
+	free(tee->readers);
+	free(tee);
+	return 0;
+}
+
+/* All are read at the same places, in units that suit each. */
+static int
+tee_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
+{
+	struct targets *t = targets_of(target);
+	struct tee *tee = calloc(1, sizeof(*tee));
+	unsigned i;
+
+	if (tee != NULL)
+		tee->readers = calloc(t->n, sizeof(*tee->readers));
+	if (tee == NULL || tee->readers == NULL) {
+		free(tee);
+		return fault_errno(f, ENOMEM, "several targets");
+	}
+	tee->targets = t;
+	r->be = &tee_backend;
+	r->priv = tee;
+	r->grain = 1;
+	for (i = 0; i < t->n; i++) {
+		if (endpoint_readback(&tee->readers[i], &t->target[i].ep,
+		    UINT32_MAX, f) != 0) {
+			close_reader(tee);
+			return -1;
+		}
+		tee->ep[i] = &tee->readers[i];
+		r->grain = MAX(r->grain, tee->readers[i].grain);
+	}
+	return 0;
+}
+
+/* --- closing ------------------------------------------------------------ */
+
+/* What became of each is asked for still: tee_free. */
+static int
+tee_close(struct endpoint *ep)
+{
+	struct tee *tee = ep->priv;
+
+	if (tee->readers != NULL)
+		return close_reader(tee);
+	send(tee->targets, "not closed", true, close_one);
+	return 0;
+}
+
+void
+tee_free(struct endpoint *ep)
+{
+	struct tee *tee = ep->priv;
+
+	if (!is_tee(ep) || tee->targets->lost)
+		return;
+	free_targets(tee->targets);
+	free(tee);
+}
+
+static const struct backend tee_backend = {
+	.attach = tee_attach,
+	.detach = tee_detach,
+	.transfer = tee_transfer,
+	.extend = tee_extend,
+	.check_kept = tee_kept,
+	.flush = tee_flush,
+	.open_readback = tee_reader,
+	.drop_cache = tee_leave,
+	.close = tee_close,
+};

@@ -1,0 +1,418 @@
+/*
+ * The lanes of a tee.  A worker's lane has an arm to each target: a thread with
+ * a lane of its own.  The worker gives all of them the same request, and waits
+ * until the last has done it, or is given up.
+ *
+ * Who is given up sits in a system call, and may come back at any time.  It
+ * finds that it is LOST, and leaves without touching anything; until then it
+ * has the buffer of its request, and all that it knows of stays where it is.
+ * Nobody joins it: the process ends by _exit.
+ *
+ *	l	span->lock, a leaf but for targets->lock
+ */
+#include "end/tee.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "backend.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/status.h"
+#include "cli/opts.h"
+#include "targets.h"
+
+enum { PAGE = 4096, STACK = 256 << 10 };
+
+enum arm_state {
+	AWAY,			/* there is none */
+	RESTING, BUSY,
+	LEAVING,		/* settles what is pending, */
+	GONE,			/* and has */
+	LOST,			/* was given up */
+};
+
+struct arm {			/* of a span, to one target */
+	pthread_t	 thread;
+	struct span	*span;
+	unsigned	 i;		/* of the target */
+	struct lane	 lane;		/* its thread's, but when it rests */
+	struct io	 io;		/* the same */
+	bool		 asked;		/* the last request was for it, too */
+	enum arm_state	 state;		/* l */
+	pthread_cond_t	 moved;		/* l: it is not RESTING any more */
+	uint64_t	 since;		/* l: ns, when it became busy */
+	int		 err;		/* l: of leaving */
+};
+
+struct span {			/* a worker's lane to all */
+	struct targets	*t;
+	pthread_mutex_t	 lock;
+	pthread_cond_t	 over;		/* l: pending became less */
+	unsigned	 pending;	/* l: arms that are BUSY or LEAVING */
+	bool		 lent;		/* the worker's: see tee_lent */
+	struct arm	 arm[TARGETS_MOST];
+};
+
+/* --- the arm's thread --------------------------------------------------- */
+
+/* A request to its end; a write that failed is made again retries= times. */
+static void
+serve(struct arm *a)
+{
+	struct io *io = &a->io;
+	int64_t left = a->lane.ep->opts->retries;
+	struct target *to = &a->span->t->target[a->i];
+
+	lane_transfer(&a->lane, io);
+	while (io->op == OP_WRITE && io->err == EIO && !io->spent &&
+	    left-- > 0 && !to->dropped) {
+		to->written += io->done;
+		io->buf += io->done;
+		io->off += io->done;
+		io->len -= io->done;
+		lane_transfer(&a->lane, io);
+	}
+	if (io->op != OP_READ)
+		to->written += io->done;
+}
+
+/* l: what it did is over; false: nobody waits for it any more. */
+static bool
+report(struct arm *a, enum arm_state to)
+{
+	struct span *s = a->span;
+
+	if (a->state == LOST)
+		return false;
+	targets_answer(s->t, a->i, a->since);
+	a->state = to;
+	s->pending--;
+	pthread_cond_signal(&s->over);
+	return true;
+}
+
+static void *
+arm_run(void *arg)
+{
+	struct arm *a = arg;
+	struct span *s = a->span;
+	bool stay = true;
+	int err;
+
+	pthread_mutex_lock(&s->lock);
+	while (stay) {
+		while (a->state == RESTING)
+			pthread_cond_wait(&a->moved, &s->lock);
+		if (a->state != BUSY)
+			break;
+		pthread_mutex_unlock(&s->lock);
+		serve(a);
+		pthread_mutex_lock(&s->lock);
+		stay = report(a, RESTING);
+	}
+	if (a->state == LEAVING) {
+		pthread_mutex_unlock(&s->lock);
+		err = lane_detach(&a->lane);
+		pthread_mutex_lock(&s->lock);
+		a->err = err;
+		report(a, GONE);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* --- the worker's thread ------------------------------------------------ */
+
+/* l: the arm is not RESTING any more. */
+static void
+move(struct arm *a, enum arm_state to)
+{
+	struct span *s = a->span;
+
+	a->state = to;
+	a->since = clock_ns();
+	if (to == BUSY || to == LEAVING) {
+		s->pending++;
+		targets_ask(s->t, a->i);
+	}
+	pthread_cond_signal(&a->moved);
+}
+
+/* l: nobody waits for an arm any more. */
+static void
+lose(struct arm *a)
+{
+	a->state = LOST;
+	a->span->pending--;
+	a->span->lent = true;
+}
+
+/* l: who has not answered in time, or is known not to. */
+static void
+look(struct span *s)
+{
+	uint64_t now = clock_ns();
+	struct arm *a;
+
+	for (a = s->arm; a < s->arm + s->t->n; a++) {
+		if (a->state != BUSY && a->state != LEAVING)
+			continue;
+		if (now - a->since > s->t->limit)
+			targets_give_up(s->t, a->i, s->t->limit, "no answer",
+			    STATUS_TIMEOUT);
+		if (s->t->target[a->i].hung)
+			lose(a);
+	}
+}
+
+/* l: until no arm has anything to do. */
+static void
+wait_all(struct span *s)
+{
+	struct timespec soon;
+
+	while (s->pending > 0) {
+		targets_soon(&soon);
+		if (pthread_cond_timedwait(&s->over, &s->lock, &soon) != 0)
+			look(s);
+	}
+}
+
+/* A part of an end that is padded is so by its own blocks. */
+static size_t
+length(const struct endpoint *ep, const struct io *io)
+{
+	uint64_t end = io->off + io->len - io->padding;
+
+	if (io->op == OP_READ || io->padding == 0)
+		return io->len;
+	return (size_t)(round_up(end, ep->block > 0 ? ep->block : 1) -
+	    io->off);
+}
+
+/* l: give each target that is left the request. */
+static void
+give(struct span *s, const struct io *io)
+{
+	struct arm *a;
+
+	for (a = s->arm; a < s->arm + s->t->n; a++) {
+		a->asked = a->state == RESTING && !s->t->target[a->i].dropped;
+		if (!a->asked)
+			continue;
+		a->io = (struct io){ .op = io->op, .off = io->off,
+			.len = length(a->lane.ep, io), .buf = io->buf,
+			.careful = io->careful };
+		if (io->op == OP_READ)
+			a->io.buf += a->i * round_up(io->len, PAGE);
+		move(a, BUSY);
+	}
+}
+
+static void
+fail(struct arm *a)
+{
+	const struct io *io = &a->io;
+	struct fault f;
+	char what[40];
+
+	if (io->op == OP_READ)
+		snprintf(what, sizeof(what), "reading back");
+	else
+		snprintf(what, sizeof(what), "writing %zu bytes",
+		    io->len - io->done);
+	lane_describe(&f, &a->lane, io, what);
+	targets_drop(a->span->t, a->i, &f);
+}
+
+/* What an arm has to say counts; what it did may be a failure of all. */
+static bool
+well(struct arm *a, struct io *io)
+{
+	if (!a->asked || a->state == LOST)
+		return false;
+	if (a->io.err == 0 ||
+	    (io->op == OP_READ && errno_is_medium(a->io.err)))
+		return true;
+	if (a->io.err == ECANCELED || (io->op == OP_ZERO &&
+	    a->io.err == EOPNOTSUPP)) {
+		io->err = a->io.err;
+		return true;
+	}
+	fail(a);
+	return false;
+}
+
+/* What came of it: it failed if it failed everywhere. */
+static void
+gather(struct span *s, struct io *io)
+{
+	unsigned good = 0;
+	struct arm *a;
+
+	for (a = s->arm; a < s->arm + s->t->n; a++)
+		good += well(a, io);
+	if (io->err == EOPNOTSUPP)
+		s->t->no_zero = true;
+	if (good > 0 && io->err == 0)
+		io->done = io->len;
+	if (good > 0)
+		return;
+	io->err = EIO;
+	io->spent = true;
+	snprintf(io->why, sizeof(io->why), "none is left");
+}
+
+static void
+highest(atomic_uint_fast64_t *high, uint64_t n)
+{
+	uint_fast64_t old = *high;
+
+	while (old < n && !atomic_compare_exchange_weak(high, &old, n))
+		continue;
+}
+
+void
+tee_transfer(struct lane *lane, struct io *io)
+{
+	struct span *s = lane->priv;
+
+	if (io->op == OP_ZERO && s->t->no_zero) {
+		io->err = EOPNOTSUPP;
+		return;
+	}
+	pthread_mutex_lock(&s->lock);
+	give(s, io);
+	wait_all(s);
+	pthread_mutex_unlock(&s->lock);
+	gather(s, io);
+	if (io->op == OP_READ) {
+		s->lent = false;	/* each arm has a buffer of its own */
+		return;
+	}
+	highest(&s->t->end, io->off + io->len - io->padding);
+	highest(&s->t->padded, io->off + io->len);
+}
+
+const struct io *
+tee_read(const struct lane *lane, unsigned i)
+{
+	struct span *s = lane->priv;
+	const struct arm *a = &s->arm[i];
+
+	return a->asked && !s->t->target[i].dropped ? &a->io : NULL;
+}
+
+bool
+tee_lent(struct lane *lane)
+{
+	struct span *s = lane->priv;
+	bool lent = s->lent;
+
+	s->lent = false;
+	return lent;
+}
+
+/* --- beginning and end -------------------------------------------------- */
+
+/* An arm whose target takes no lane is dropped; an errno: no arm at all. */
+static int
+begin(struct arm *a, struct endpoint *ep, uint64_t origin, int halt)
+{
+	struct targets *t = a->span->t;
+	pthread_attr_t attr;
+	struct fault f;
+	int err = lane_attach(&a->lane, ep, origin, halt);
+
+	if (err != 0) {
+		fault_errno(&f, err, "%s: starting a worker", ep->name);
+		targets_drop(t, a->i, &f);
+		return 0;
+	}
+	a->state = RESTING;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK);
+	err = pthread_create(&a->thread, &attr, arm_run, a);
+	pthread_attr_destroy(&attr);
+	if (err != 0) {
+		a->state = AWAY;
+		lane_detach(&a->lane);
+	}
+	return err;
+}
+
+/* Whose target does not answer is left where it is. */
+static void
+end(struct span *s)
+{
+	struct arm *a;
+
+	pthread_mutex_lock(&s->lock);
+	for (a = s->arm; a < s->arm + s->t->n; a++)
+		if (a->state == RESTING)
+			move(a, s->t->target[a->i].hung ? LOST : LEAVING);
+	wait_all(s);
+	pthread_mutex_unlock(&s->lock);
+	for (a = s->arm; a < s->arm + s->t->n; a++)
+		if (a->state == GONE)
+			pthread_join(a->thread, NULL);
+}
+
+int
+tee_attach(struct lane *lane)
+{
+	struct tee *tee = lane->ep->priv;
+	struct targets *t = tee->targets;
+	struct span *s = calloc(1, sizeof(*s));
+	unsigned i;
+	int err = 0;
+
+	if (s == NULL)
+		return ENOMEM;
+	lane->priv = s;
+	s->t = t;
+	pthread_mutex_init(&s->lock, NULL);
+	targets_condition(&s->over);
+	for (i = 0; i < t->n; i++) {
+		s->arm[i].span = s;
+		s->arm[i].i = i;
+		pthread_cond_init(&s->arm[i].moved, NULL);
+	}
+	for (i = 0; i < t->n && err == 0; i++)
+		if (!t->target[i].dropped && tee->ep[i] != NULL)
+			err = begin(&s->arm[i], tee->ep[i],
+			    t->target[i].ep.base, lane->halt);
+	if (err != 0)
+		tee_detach(lane);
+	return err;
+}
+
+/* What an arm could not settle is its target's alone. */
+int
+tee_detach(struct lane *lane)
+{
+	struct span *s = lane->priv;
+	struct targets *t = s->t;
+	struct fault f;
+	unsigned i;
+
+	end(s);
+	for (i = 0; i < t->n; i++) {
+		if (s->arm[i].state != GONE || s->arm[i].err == 0)
+			continue;
+		fault_errno(&f, s->arm[i].err, "%s: writing back",
+		    t->target[i].ep.name);
+		targets_drop(t, i, &f);
+	}
+	if (t->lost)
+		return 0;
+	for (i = 0; i < t->n; i++)
+		pthread_cond_destroy(&s->arm[i].moved);
+	pthread_cond_destroy(&s->over);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+	return 0;
+}

@@ -1,0 +1,441 @@
+#!/usr/bin/env bash
+# One source, several targets: a verdict for each.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+schema=$top/tests/tools/schema.jq
+
+# verdicts NAME=REGEX...: on stderr each has its line, in this order, and then
+# comes the last one; it is in $last
+verdicts()
+{
+	local lines n=$# one
+	mapfile -t lines <err
+	last=${lines[-1]}
+	for one in "$@"; do
+		[[ ${lines[-n - 1]} =~ ^"pardd: ${one%%=*}: "${one#*=}$ ]] ||
+		    fail "not '${one}': ${lines[-n - 1]}" || { cat err; return 1; }
+		((n--))
+	done
+}
+# ends_with TEXT: the last line
+ends_with()
+{
+	[[ $last = "pardd: $1" ]] || { echo "not the last line: $1"; cat err; return 1; }
+}
+# hurt RULES STATUS OPERANDS...: from src, of 4 MiB + 1000 bytes, to a, b and c
+hurt()
+{
+	local rules=$1 want=$2
+	shift 2
+	in_memory && "$blocks" make src 4195304 &&
+	    exits "$want" with_faults "$rules" "$pardd" if=src of=a of=b of=c bpt=128 "$@"
+}
+fine='complete, flushed, verified'
+# all_but_b: the others are whole, and were verified
+all_but_b()
+{
+	same src a && same src c && verdicts a="$fine" b="NOT complete: $1" c="$fine" &&
+	    ends_with 'NOT complete: 1 of 3 targets: b'
+}
+# read_once: by the shim's log the source was read once, all of it; $size bytes
+read_once()
+{
+	local n
+	n=$(awk '$1 == "read" && $4 > 0 { n += $4 } END { print n }' faults)
+	[[ $n = "$1" ]] || fail "$n bytes were read, not $1"
+}
+# untouched NAME...: what was there is there, what was not is not
+untouched()
+{
+	local one
+	for one in "$@"; do
+		if [[ -e $one.was ]]; then
+			same "$one" "$one.was" || return
+		else
+			[[ ! -e $one ]] || fail "there is $one" || return
+		fi
+	done
+}
+
+three()
+{
+	hurt '' 0 verify=1 && same src a && same src b && same src c &&
+	    verdicts a="$fine" b="$fine" c="$fine" && ends_with "$fine: 3 targets"
+}
+it "copies to three targets, with a verdict for each" three
+second()
+{
+	"$blocks" make src 100000 && exits 0 "$pardd" if=src of=a of2=b && same src a && same src b &&
+	    verdicts a='complete, flushed' b='complete, flushed' && ends_with 'complete, flushed: 2 targets'
+}
+it "has of2= for the second" second
+many()
+{
+	local n all=()
+	in_memory && "$blocks" make src 3000000 || return
+	for n in {1..16}; do
+		all+=("of=t$n")
+	done
+	exits 0 "$pardd" if=src "${all[@]}" verify=1 bpt=100 && says 'complete, flushed, verified: 16 targets' || return
+	for n in {1..16}; do
+		same src "t$n" || return
+	done
+}
+it "copies to sixteen" many
+not_seventeen()
+{
+	local n all=()
+	for n in {1..17}; do
+		all+=("of=t$n")
+	done
+	"$blocks" make src 1000 && usage 'of=t17: of= is given more than 16 times' if=src "${all[@]}" &&
+	    [[ ! -e t1 ]]
+}
+it "and to no more" not_seventeen
+
+once()
+{
+	FAULT_LOG_ALL=1 hurt "on=$PWD/src op=read times=0 fail=EIO" "$@" && read_once 4195304
+}
+# The case is in a folder of its own, in memory, which hurt makes.
+once_hurt()
+{
+	in_memory && "$blocks" make src 4195304 && "$blocks" make b 1M 3 || return
+	FAULT_LOG_ALL=1 exits "$1" with_faults "on=$PWD/src op=read at=1000000000+1 fail=EIO;$2" \
+	    "$pardd" if=src of=a of=b of=c bpt=128 verify=1 "${@:3}" && read_once 4195304
+}
+it "reads the source once" once_hurt 0 "op=write on=$PWD/nothing"
+it "reads it once when a target fails" once_hurt 55 "on=b op=write nth=3 fail=EIO"
+it "reads it once when a target keeps something else" once_hurt 14 "on=b op=write nth=3 flip"
+
+at_37()
+{
+	hurt 'on=b op=write at=1552262+ fail=EIO' 55 verify=1 &&
+	    all_but_b 'writing [0-9]+ bytes at byte [0-9]+: Input/output error' &&
+	    says '^pardd: b: writing .* it is dropped, and 2 targets go on$' &&
+	    holds b 0 0 1500000
+}
+it "drops one that fails at 37 per cent, and the others end" at_37
+retried()
+{
+	hurt 'on=b op=write nth=3 fail=EIO' 0 verify=1 retries=1 oflag=direct && same src b
+}
+it "tries again as often as retries= says" retried
+vanished()
+{
+	hurt 'on=b op=write from=4 fail=ENODEV' 69 verify=1 && all_but_b '.*No such device'
+}
+it "drops one that vanishes" vanished
+full()
+{
+	hurt 'on=b op=write at=2000000+ fail=ENOSPC' 78 verify=1 && all_but_b '.*No space left on device'
+}
+it "drops one that is full" full
+slow()
+{
+	local took=$EPOCHREALTIME
+	hurt 'on=b op=write nth=5 sleep=2500' 0 verify=1 timeout=10 && same src b &&
+	    (($(since "$took") >= 2500)) && does_not_say dropped
+}
+it "waits for one that takes its time" slow
+hung()
+{
+	hurt 'on=b op=write nth=5 hang' 33 verify=1 timeout=1 && faulty waits &&
+	    all_but_b 'no answer for 1 s'
+}
+it "drops one that hangs for ever" hung
+hung_all()
+{
+	hurt 'op=write on=a hang;op=write on=b hang;op=write on=c hang' 33 timeout=1 &&
+	    verdicts a='NOT complete: no answer for 1 s' b='NOT complete: no answer for 1 s' \
+	    c='NOT complete: no answer for 1 s' && ends_with 'NOT complete: no answer for 1 s: 3 targets' &&
+	    says 'that was the last target'
+}
+it "ends when all hang" hung_all
+not_flushed()
+{
+	hurt 'on=b op=flush fail=EIO' 103 verify=1 &&
+	    all_but_b 'flushing: Input/output error; the copy may not be on the medium'
+}
+it "drops one that cannot be flushed" not_flushed
+flush_hung()
+{
+	hurt 'on=b op=flush hang' 103 verify=1 timeout=1 && all_but_b 'not flushed for .* s; .*'
+}
+it "drops one whose flush never ends" flush_hung
+not_closed()
+{
+	hurt 'on=b op=close fail=EIO' 103 verify=1 && same src a && same src c &&
+	    verdicts a="$fine" b='NOT complete: closing: .*' c="$fine"
+}
+it "tells of one that cannot be closed" not_closed
+differs()
+{
+	hurt 'on=b op=write nth=3 flip' 14 verify=1 json=j && same src a && same src c && ! same src b &&
+	    says '^pardd: b: byte [0-9]+ is not what was written there; going on$' &&
+	    all_but_b '65536 bytes in 1 range of b are not what was written there' &&
+	    jq -es -f "$schema" j >/dev/null && jq -e 'select(.event == "result") |
+	    .verified and (.targets | map(.verified) == [true, false, true]) and
+	    (.targets[1].mismatch | length == 1)' j >/dev/null
+}
+it "tells of one that keeps something else" differs
+by_source()
+{
+	hurt 'on=b op=write nth=3 flip' 14 verify=source && all_but_b '.* are not what was written there'
+}
+it "... with verify=source, too" by_source
+it "... and with verify=stream" hurt 'on=b op=write nth=3 flip' 14 verify=stream
+unreadable_back()
+{
+	hurt 'on=b op=read fail=13' 63 verify=1 && all_but_b 'reading back at byte .*'
+}
+it "drops one that cannot be read back" unreadable_back
+back_hung()
+{
+	hurt 'on=b op=read hang' 33 verify=1 timeout=1 && all_but_b 'no answer for 1 s'
+}
+it "drops one that hangs when it is read back" back_hung
+first_counts()
+{
+	hurt 'on=c op=write from=2 fail=EIO;on=b op=write from=6 fail=ENOSPC' 78 &&
+	    verdicts a='complete, flushed' b='.*No space left on device' c='.*Input/output error' &&
+	    ends_with 'NOT complete: 2 of 3 targets: b, c'
+}
+it "ends with the status of the first in the order given" first_counts
+none_left()
+{
+	hurt 'op=write on=a from=3 fail=EIO;op=write on=b from=4 fail=ENOSPC;op=write on=c from=5 fail=ENODEV' 55 &&
+	    verdicts a='NOT complete: .*' b='NOT complete: .*' c='NOT complete: .*' &&
+	    ends_with 'NOT complete: 3 of 3 targets: a, b, c'
+}
+it "ends when none is left" none_left
+quiet()
+{
+	hurt 'on=b op=write from=4 fail=EIO' 55 status=none && [[ $(grep -c . err) = 2 ]] && verdicts b='NOT .*'
+}
+it "names only what is wrong with status=none" quiet
+
+# --- before the first write
+
+refuses()
+{
+	local why=$1
+	shift
+	refused "$why" "$@" && untouched new
+}
+prepared()
+{
+	"$blocks" make src 2M && "$blocks" make old 64k 5 && cp old old.was && ln old hard && ln -s old soft &&
+	    refuses "$@" && untouched old
+}
+it "refuses the same target twice" prepared 'old and old are one target' if=src of=old of=new of=old
+it "refuses it by another link" prepared 'old and hard are one target' if=src of=old of=hard of=new
+it "refuses it by a symbolic link" prepared 'soft and old are one target' if=src of=new of=soft of=old
+it "refuses two names of a file to be made" prepared 'new and ./new are one target' if=src of=new of=old of=./new
+it "refuses the source among them" prepared 'overlaps the one to be read' if=src of=new of=old of=src
+two_streams()
+{
+	prepared 'both written in order' if=src of=new of=>(cat) of=>(cat)
+}
+it "refuses two streams" two_streams
+no_folder()
+{
+	"$blocks" make src 2M && exits 52 "$pardd" if=src of=new of=nowhere/x && one_line 'no such folder' && untouched new
+}
+it "refuses one in a folder that is not there" no_folder
+it "refuses a file among the devices" prepared 'no file is created among the devices' if=src of=new of=old of=/dev/pardd-x
+it "does not write its digests to one" prepared 'hashfile=old: is used for something else' \
+    if=src of=new of=old hash=md5 hashfile=old
+it "does not write its lines to one" prepared 'json=old' if=src of=new of=old json=old
+while read -r name args; do
+	# shellcheck disable=SC2086
+	it "goes without $args" usage "$name.*one of=|oserial= is given once|each has an oserial=" \
+	    if=src of=new of=old $args
+done <<-'END'
+	map= map=m
+	base= base=b
+	compare=1 compare=1
+	sparing oflag=sparing
+	reflink reflink=always
+	oserial oserial=x
+	oserial oserial=x oserial=y oserial=z
+END
+
+disks()
+{
+	"$blocks" make src 2M && truncate -s 4M big && loop big && large=$dev &&
+	    truncate -s 1M small && loop small && little=$dev && "$blocks" make old 64k 5 && cp old old.was
+}
+too_small()
+{
+	disks && refuses "$little has room for 1048576 bytes" if=src of=new of=old of="$large" of="$little" &&
+	    untouched old && "$blocks" zero big 0 4M
+}
+read_only()
+{
+	disks && truncate -s 4M ro && loop ro --read-only &&
+	    run "$pardd" if=src of=new of=old of="$dev" && [[ $status != 0 ]] && one_line "$dev" && untouched old new
+}
+in_use()
+{
+	disks && "$hold" excl "$large" sh -c ': >there && exec sleep 1000' &
+	disown
+	until_true 20 test -e there && large=$(losetup -j big -O NAME -n) && "$blocks" make src 2M &&
+	    refuses "${large#/dev/} is in use" if=src of=new of=old of="$large" && untouched old
+}
+on_top()
+{
+	disks && refuses 'overlap|lies on' if=src of=new of=big of="$large"
+}
+parts()
+{
+	"$blocks" make src 1M && truncate -s 8M image && loop image && local one=$dev &&
+	    exits 0 "$pardd" if=src of="$one" of=file count=1000000B opart=1 || true
+	one_line 'opart'
+}
+both_paths()
+{
+	"$blocks" make src 1M && truncate -s 4M image && loop image && local one=$dev && loop image &&
+	    refuses 'overlap|lie on one' if=src of=new of="$one" of="$dev"
+}
+hold=$tools/hold
+if can_loop; then
+	it "refuses all if one is too small" too_small
+	it "refuses all if one is read-only" read_only
+	it "refuses all if one is in use" in_use
+	it "refuses a loop device and the file that it lies on" on_top
+	it "refuses two loop devices on one file" both_paths
+	it "looks for partitions on each" parts
+else
+	skip "no loop devices" "refuses all if one disk is not fit"
+fi
+
+# --- what kinds there are
+
+odd_end()
+{
+	"$blocks" make src 1000100 && truncate -s 4M disk && loop disk &&
+	    exits 0 "$pardd" if=src of=file of="$dev" of=- verify=0 bpt=64 >out || return
+	same src file && same src out && holds disk 0 0 1000100 && "$blocks" zero disk 1000100 412
+}
+odd_verified()
+{
+	"$blocks" make src 1000100 && truncate -s 4M disk && "$blocks" make file 2M 9 && loop disk &&
+	    exits 0 "$pardd" if=src of=file of="$dev" verify=1 bpt=64 && holds file 0 0 1000100 &&
+	    holds file 1000100 1000100 1096000 9 && holds disk 0 0 1000100
+}
+if can_loop; then
+	it "pads to whole blocks what needs it, and no other" odd_end
+	it "verifies each by its own end" odd_verified
+fi
+to_pipe()
+{
+	"$blocks" make src 3000000 && "$pardd" if=src of=a of=- of=b bpt=64 2>err | cat >out &&
+	    [[ ${PIPESTATUS[0]} = 0 ]] || return
+	same src out && same src a && same src b && verdicts a='complete, flushed' \
+	    'standard output=complete, nothing to flush' b='complete, flushed' &&
+	    ends_with 'complete: 3 targets'
+}
+it "has a stream among them" to_pipe
+from_pipe()
+{
+	"$blocks" make src 3000000 && "$blocks" drip 3000000 | exits 0 "$pardd" of=a of=b bpt=64 verify=1 &&
+	    same src a && same src b
+}
+it "copies from a stream" from_pipe
+broken_pipe()
+{
+	"$blocks" make src 3000000 && mkfifo fifo && { head -c 100000 fifo >part & } &&
+	    exits 82 "$pardd" if=src of=a of=fifo of=b bpt=64 && same src a && same src b &&
+	    verdicts a='complete, flushed' fifo='NOT complete: .*Broken pipe' b='complete, flushed'
+}
+it "drops a stream whose reader goes" broken_pipe
+discarded()
+{
+	"$blocks" make src 300000 && exits 0 "$pardd" if=src of=. of=/dev/null of=a && same src a
+}
+it "discards as one of them" discarded
+sparse()
+{
+	truncate -s 8M src && "$blocks" make src 64k 1 1M && exits 0 "$pardd" if=src of=a of=b verify=1 "$@" &&
+	    same src a && same src b && (($(stat -c %b a) < 4096 && $(stat -c %b b) < 4096))
+}
+it "leaves holes in all of them" sparse
+it "... with oflag=sparse" sparse oflag=sparse
+placed()
+{
+	"$blocks" make src 64k && "$blocks" make a 1M 2 && "$blocks" make b 1M 3 &&
+	    exits 0 "$pardd" if=src of=a of=b seek=8 skip=2 count=16 verify=1 &&
+	    holds a 4096 1024 8192 && holds b 4096 1024 8192 && holds a 12288 12288 1036288 2 &&
+	    exits 0 "$pardd" if=src of=a of=b oflag=trunc && size_is a 65536 && size_is b 65536
+}
+it "has seek=, count= and trunc for all" placed
+lost()
+{
+	in_memory && "$blocks" make src 256k && with_faults "on=$PWD/src op=read at=65536+512,131072+1024 fail=EIO" \
+	    exits 100 "$pardd" if=src of=a of=b coe=1 hash=md5 && same a b &&
+	    holds -z 65536+512,131072+1024 a 0 0 256k || return
+	[[ $(grep -c 'unreadable: bytes' err) = 2 && $(grep -c "$(md5sum <a | cut -d ' ' -f 1)" err) = 1 ]] &&
+	    verdicts a='NOT complete: 3 unreadable blocks in 2 ranges' b='NOT complete: 3 unreadable blocks in 2 ranges' &&
+	    ends_with 'NOT complete: 3 unreadable blocks in 2 ranges: 2 targets'
+}
+it "gives all the same zeros for what cannot be read, and tells of it once" lost
+recorded()
+{
+	in_memory && "$blocks" make src 4M && exits 0 "$pardd" if=src of=a of=b hash=sha256 hashfile=sums \
+	    manifest=m log=l rate=100M profile=p.csv time=1 && sha256sum -c --quiet sums && [[ -s m && -s p.csv ]] &&
+	    jq -es -f "$schema" l >/dev/null && jq -e '.targets | map(.end.name) == ["a", "b"]' l >/dev/null &&
+	    exits 0 "$pardd" if=b manifest=m check=1
+}
+it "makes digests, a manifest, a profile and a journal" recorded
+not_the_dropped()
+{
+	in_memory && "$blocks" make src 1M && with_faults "on=$PWD/a op=write from=3 fail=EIO" \
+	    exits 55 "$pardd" if=src of=a of=b bpt=64 hash=md5 hashfile=sums && md5sum -c --quiet sums && grep -q ' b$' sums
+}
+it "names one that is left in hashfile=" not_the_dropped
+told()
+{
+	hurt 'on=b op=write from=4 fail=EIO' 55 json=j log=l && jq -es -f "$schema" j >/dev/null &&
+	    jq -es '(map(select(.event == "dropped")) | length == 1 and .[0].target == "b" and .[0].status == 55) and
+	    (last | .target.name == "a" and .verdict == "stopped" and (.targets | map([.end.name, .status, .verdict,
+	    .flushed]) == [["a", 0, "complete", true], ["b", 55, "stopped", false], ["c", 0, "complete", true]]) and
+	    (.targets[0].bytes_written == 4195304) and (.targets[1].bytes_written < 4195304))' j >/dev/null
+}
+it "tells programs of each" told
+planned()
+{
+	"$blocks" make src 1M && "$blocks" make a 10000 && exits 0 "$pardd" if=src of=a of=b -d &&
+	    grep -q '^Targets 3\?2, ' out && grep -qE '^ +a +10 kB +file' out && grep -qE '^ +b .*to be created' out &&
+	    [[ ! -e b ]] && exits 0 "$pardd" if=src of=a of=b -dv && grep -qx 'targets=2' out &&
+	    grep -qx 'target=a' out && grep -qx 'target2=b' out && [[ ! -e b ]]
+}
+it "lists the targets with -d" planned
+
+# --- signals
+
+interrupted()
+{
+	in_memory && "$blocks" make src 4M || return
+	"$pardd" if=src of=a of=b rate=100k bpt=128 json=j 2>err &
+	until_true 20 test -s a && kill -TERM $! || return
+	wait $!
+	[[ $? = 143 ]] && verdicts a='NOT complete: stopped by SIGTERM' b='NOT complete: stopped by SIGTERM' &&
+	    ends_with 'NOT complete: stopped by SIGTERM: 2 targets' && jq -es -f "$schema" j >/dev/null
+}
+it "stops at a signal" interrupted
+asked()
+{
+	in_memory && "$blocks" make src 1M || return
+	"$pardd" if=src of=a of=b rate=500k bpt=128 2>err &
+	until_true 20 test -s a && kill -USR1 $! && until_true 20 grep -q 'records in' err && wait $! &&
+	    same src a && same src b
+}
+it "answers SIGUSR1" asked
+live()
+{
+	in_memory && "$blocks" make src 1M && script -qec "'$pardd' if=src of=a of=b rate=700k bpt=128" /dev/null >seen &&
+	    grep -q 'src to 2 targets (slowest: [ab]): ' seen
+}
+it "shows how many are left, and which is the slowest" live
