@@ -525,6 +525,24 @@ write_fails()
 for thr in $(few 1 16); do
 	it "saves nothing as finished after a write that failed ($thr workers)" write_fails $thr
 done
+# A write that hangs has met the error of another's, it may be, and the flush
+# beside it meets none any more: what it brings is waited for.
+write_fails_late()
+{
+	stuff
+	FAULTS="on=$PWD/dst op=write at=1048576+512 until=$PWD/go fail=EIO;on=$PWD/dst op=flush" \
+	    FAULT_LOG_ALL=1 FAULT_LOG=$PWD/faults LD_PRELOAD=$shim "$tools/ends" how "$pardd" \
+	    if=src of=dst map=map bs=512 bpt=64 thr=2 mapinterval=1 2>err &
+	until_true 20 flushed_beside && sleep 0.5 && touch go && wait $!
+	ended exit 55 && faulty write && nothing_safe
+}
+flushed_beside()
+{
+	[[ -s faults ]] && awk '$1 == "waits" { waits = 1 }
+	waits && /^f.*sync/ { flushed = 1 }
+	END { exit !flushed }' faults
+}
+it "saves nothing as finished before a write is over that will fail" write_fails_late
 # The write that has no room is the only one that is lost.
 full()
 {

@@ -56,6 +56,8 @@ struct worker {			/* its thread's alone */
 	struct queue	*queue;	/* of the asynchronous engine, or NULL: buf is
 				 * that of the piece it deals with */
 	uint64_t	 zeros;	/* bytes that it zeroes at once, see sparse.c */
+	atomic_uint	 writes;	/* begun and over, each: odd while it
+				 * is not known how one has ended */
 };
 
 struct task {			/* what workers do until nothing is left */

@@ -29,6 +29,19 @@ struct io transfer_read(struct worker *, uint64_t off, size_t at, size_t len,
 uint64_t transfer_hint(const struct io *);
 
 /*
+ * The worker asks something of the target, and knows what it brought: whatever
+ * failed has set job->doubt.  Not nested.
+ */
+void transfer_begin(struct worker *);
+void transfer_end(struct worker *);
+
+/*
+ * Wait for all that the workers have asked of the target by now.  What they
+ * begin meanwhile is not waited for.
+ */
+void transfer_await(struct job *);
+
+/*
  * Write len bytes of the buffer from "at" on to off + at of the map.  False
  * when it failed, and the copy is being stopped.
  */

@@ -125,13 +125,21 @@ sparse_claim(struct worker *w, struct seg *got, bool *is_hole)
 	return claimed;
 }
 
-/* Have len bytes zeroed without writing them; an errno. */
+/*
+ * Have len bytes zeroed without writing them; an errno.  The copy is being
+ * stopped, but for EOPNOTSUPP.
+ */
 static int
-make_zeros(struct worker *w, uint64_t off, uint64_t len, struct io *io)
+make_zeros(struct worker *w, uint64_t off, uint64_t len)
 {
-	*io = (struct io){ .op = OP_ZERO, .off = off, .len = (size_t)len };
-	lane_transfer(&w->dst, io);
-	return io->err;
+	struct io io = { .op = OP_ZERO, .off = off, .len = (size_t)len };
+
+	transfer_begin(w);
+	lane_transfer(&w->dst, &io);
+	if (io.err != 0 && io.err != EOPNOTSUPP)
+		transfer_fail_write(w, &io);
+	transfer_end(w);
+	return io.err;
 }
 
 /* That counts as written. */
@@ -146,9 +154,7 @@ count(struct job *job, uint64_t len)
 static bool
 zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 {
-	struct io io;
-
-	switch (make_zeros(w, off + at, len, &io)) {
+	switch (make_zeros(w, off + at, len)) {
 	case 0:
 		count(w->job, len);
 		return true;
@@ -157,7 +163,6 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 			memset(w->buf + at, 0, len);
 		return transfer_write(w, off, at, len);
 	default:
-		transfer_fail_write(w, &io);
 		return false;
 	}
 }
@@ -230,13 +235,12 @@ zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves,
 {
 	struct job *job = w->job;
 	uint64_t n = at_once(w, off, len, *moves), start;
-	struct io io;
 
 	*made = 0;
 	if (*moves && !rate_wait(&job->rate, n, job->halt))
 		return 0;
 	start = clock_ns();
-	switch (make_zeros(w, off, n, &io)) {
+	switch (make_zeros(w, off, n)) {
 	case 0:
 		learn(w, n, clock_ns() - start);
 		*made = n;
@@ -249,7 +253,6 @@ zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves,
 		memset(w->buf, 0, (size_t)n);
 		return transfer_write(w, off, 0, (size_t)n) ? n : 0;
 	default:
-		transfer_fail_write(w, &io);
 		return 0;
 	}
 }

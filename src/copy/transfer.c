@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/number.h"
 #include "base/status.h"
@@ -84,6 +85,31 @@ transfer_hint(const struct io *io)
 	    io->bad_off < io->off + io->len ? io->bad_off : NOWHERE;
 }
 
+void
+transfer_begin(struct worker *w)
+{
+	w->writes++;
+}
+
+void
+transfer_end(struct worker *w)
+{
+	w->writes++;
+}
+
+void
+transfer_await(struct job *job)
+{
+	const struct timespec tick = { .tv_nsec = 1000000 };
+	unsigned i, begun;
+
+	for (i = 0; i < job->workers; i++) {
+		begun = job->worker[i].writes;
+		while (begun % 2 != 0 && job->worker[i].writes == begun)
+			nanosleep(&tick, NULL);
+	}
+}
+
 bool
 transfer_wrote(struct worker *w, struct io *io)
 {
@@ -123,8 +149,13 @@ transfer_write(struct worker *w, uint64_t off, size_t at, size_t len)
 		.off = off + at, .len = len,
 		.padding = padding(w, off + at + len) };
 
+	bool wrote;
+
+	transfer_begin(w);
 	lane_transfer(&w->dst, &io);
-	return transfer_wrote(w, &io);
+	wrote = transfer_wrote(w, &io);
+	transfer_end(w);
+	return wrote;
 }
 
 size_t

@@ -2,6 +2,7 @@
  * The threads of a copy.  The lead, which is worker 0, starts the others, and
  * all take pieces until there is none left.
  */
+#include "copy/transfer.h"
 #include "copy/worker.h"
 
 #include "copy/ring.h"
@@ -92,6 +93,7 @@ work(void *arg)
 	lane_detach(&w->src);
 	if (w->job->reads_back)
 		lane_detach(&w->back);
+	transfer_begin(w);
 	err = lane_detach(&w->dst);
 	if (err != 0) {
 		w->job->doubt = true;
@@ -99,6 +101,7 @@ work(void *arg)
 		    w->job->p->dst->name);
 		job_fail(w->job, &f);
 	}
+	transfer_end(w);
 	return NULL;
 }
 

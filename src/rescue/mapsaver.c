@@ -6,7 +6,9 @@
  * What a saved map says is finished was flushed before.  An error of an earlier
  * write is told once, to whoever asks first, and the flush after it succeeds.
  * So the first that fails at the target sets job->doubt before it stops the
- * copy; that is the end of all saving, and the file stays as it was.
+ * copy; that is the end of all saving, and the file stays as it was.  A write
+ * that was under way when the flush was over may have been told it, and have
+ * said nothing yet: it is waited for.
  *
  * Whether a source device is still what it was is asked beforehand, while the
  * copy goes on by a thread of its own: what it lies on may never answer.
@@ -32,6 +34,7 @@
 #include "base/path.h"
 #include "base/status.h"
 #include "copy/job.h"
+#include "copy/transfer.h"
 #include "copy/trust.h"
 #include "disk/disk.h"
 #include "map/domain.h"
@@ -430,6 +433,7 @@ save(struct job *job, int (*kept)(struct job *, struct fault *),
 	int err;
 
 	unflushed = !job->doubt && job_flush(job, f) != 0;
+	transfer_await(job);
 	if (unflushed || job->doubt)
 		err = doubt(job, unflushed, f);
 	else if (seg == NULL)
