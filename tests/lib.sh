@@ -507,6 +507,13 @@ bad_disk()
 	loop mnt/disk --direct-io=on --read-only --sector-size 512
 }
 
+# listed: what --list has put into the file out, a line for each disk
+listed()
+{
+	awk '/^[^ ]/ { if (FNR > 1) print line; line = $0; next }
+	    { sub(/^ +/, " "); line = line $0 } END { if (FNR > 0) print line }' out
+}
+
 # complete: the last line on stderr says so
 complete()
 {

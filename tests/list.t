@@ -9,24 +9,17 @@ list()
 {
 	exits 0 "$pardd" --list "$@" && [[ ! -s err ]] || fail "$(cat err)"
 }
-headed()
+# In 80 columns all but a name that is longer fits.
+fits()
 {
-	list && [[ $(head -n 1 out) = 'NODE '*' SG '*' BSG '*' SIZE  SECTOR  MODEL'*' SERIAL'*' BY-ID'*' USED' ]]
+	list && awk -v most="${1:-80}" 'length > most && NF > 1 { print; bad = 1 } END { exit bad }' out &&
+	    ! grep ' $' out && awk '!/^(    )?[^ ]/ { print; bad = 1 } END { exit bad }' out
 }
-it "begins with the names of the columns" headed
-# Two blanks or more stand before each column; the last is USED.
-aligned()
-{
-	local at
-	list && at=$(head -n 1 out | grep -bo 'USED' | cut -d: -f1) &&
-	    awk -v at="$at" 'substr($0, at - 1, 2) != "  " ||
-	    substr($0, at + 1, 1) == " " { print; bad = 1 } END { exit bad }' out
-}
-it "aligns the columns" aligned
+it "fits in 80 columns" fits
 short()
 {
-	exits 0 "$pardd" -l && grep -v ^/dev/loop out | tail -n +2 | tr -s ' ' >short &&
-	    list && grep -v ^/dev/loop out | tail -n +2 | tr -s ' ' >long && same short long
+	exits 0 "$pardd" -l && listed | grep -v ^/dev/loop | tr -s ' ' >short &&
+	    list && listed | grep -v ^/dev/loop | tr -s ' ' >long && same short long
 }
 it "says the same twice, and with -l" short
 json()
@@ -38,9 +31,9 @@ json()
 }
 both()
 {
-	list && sed 1d out | cut -d' ' -f1 | grep -v ^/dev/loop >columns
-	list --json && jq -r '.node // "-"' out | grep -v ^/dev/loop >json
-	same columns json
+	list && listed | cut -d' ' -f1 | grep -v ^/dev/loop >people
+	list --json && jq -r '.node // .sg // .bsg' out | grep -v ^/dev/loop >json
+	same people json
 }
 if command -v jq >/dev/null; then
 	it "prints JSON lines" json
@@ -76,12 +69,12 @@ needs can_loop -- "no loop devices"
 # line DEVICE: its line
 line()
 {
-	grep "^$1 " out
+	listed | grep "^$1 "
 }
 shows()
 {
 	truncate -s 8000000 disk && loop disk -b "$1" && list &&
-	    line "$dev" | grep -Eq "^$dev +- +- +$2 +$1 .* is $PWD/disk\$" ||
+	    line "$dev" | grep -Eq "^$dev +$2  loop  *sectors of $1 bytes, is $PWD/disk\$" ||
 	    fail "$(cat out)"
 }
 it "shows a loop device with its file" shows 512 '8.0 MB'
@@ -141,7 +134,7 @@ partition()
 	    until_true 20 test -b "$dev"p3 && mke2fs -q "$dev"p3 && mkdir at &&
 	    mount "$dev"p3 at || return
 	undo umount "$PWD/at"
-	list && line "$dev" | grep -q ", ${dev#/dev/}p3 mounted on $PWD/at\$"
+	list && line "$dev" | grep -q " ${dev}p3  4\.2 MB  mounted on $PWD/at\$"
 }
 # The table of mounts names the first disk only.
 btrfs()
@@ -181,6 +174,29 @@ can_swap()
 	rm -f "$scratch/disk"
 	return $is
 }
+# What udev knows is in its own records.
+volumes()
+{
+	truncate -s 8M disk && loop disk -P && "$tools/part" add "$dev" 3 2048 8192 && until_true 20 test -b "$dev"p3 &&
+	    cat >look <<-EOT || return
+	mount -t tmpfs none /run && mkdir -p /run/udev/data &&
+	printf 'S:x\nE:ID_FS_TYPE=ext4\nE:ID_FS_LABEL=ho\033me\n' \
+	    >/run/udev/data/b$(($(stat -c 0x%t "$dev"p3))):$(($(stat -c 0x%T "$dev"p3))) && exec "$pardd" -l
+	EOT
+	exits 0 unshare -m sh look && line "$dev" | grep -Fq " ${dev}p3  4.2 MB  ext4 \"ho\\x1Bme\""
+}
+it "shows the file systems that udev has found" volumes
+narrow()
+{
+	script -qec "stty cols 40; $(printf '%q' "$pardd") -l" shown >/dev/null && tr -d '\r' <shown >out &&
+	    sed -i '/^Script /d' out && awk 'length > 40 && NF > 1 { print; bad = 1 } END { exit bad }' out &&
+	    grep -q '^    sectors of 512 bytes' out
+}
+if command -v script >/dev/null; then
+	it "folds where the terminal is narrow" narrow
+else
+	skip "no script(1)" "folds where the terminal is narrow"
+fi
 if can_swap >/dev/null 2>&1; then
 	it "shows swap space" swap
 else

@@ -4,7 +4,9 @@
  * /sys/class/scsi_generic.  No device is opened: a disk that hangs does not
  * keep the others from being listed.
  *
- * Text from outside is escaped in the columns, as everywhere.
+ * For a person a disk is a few lines: what it is, how else it is called, its
+ * partitions.  File systems are those that udev has found.  Text from outside
+ * is escaped, as everywhere, before it is folded.
  */
 #include "disk/list.h"
 
@@ -14,8 +16,12 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "base/print.h"
@@ -40,14 +46,9 @@ struct listed {
 	struct user	*users;
 };
 
-enum column { NODE, SG, BSG, NG, SIZE, SECTOR, MODEL, SERIAL, BY_ID, USE,
-	COLUMNS };
-
-static const char *const heads[COLUMNS] = { "NODE", "SG", "BSG", "NG", "SIZE",
-	"SECTOR", "MODEL", "SERIAL", "BY-ID", "USED" };
-
-struct line {
-	char *cell[COLUMNS];
+enum {
+	WIDTH = 80,		/* columns, where there is no terminal */
+	INDENT = 4,		/* of what stands below a disk */
 };
 
 static const struct { enum usage_kind kind; const char *word, *key; } uses[] = {
@@ -205,7 +206,7 @@ list_free(struct listed *l)
 	}
 }
 
-/* --- columns ---------------------------------------------------------- */
+/* --- for people ------------------------------------------------------- */
 
 static const char *
 word_of(enum usage_kind kind, bool key)
@@ -230,164 +231,278 @@ path_of(char *path, size_t room, const char *folder, const char *name)
 		*c = '/';
 }
 
-static char *
-cell(const char *from)
-{
-	char *to;
-
-	if (from[0] == '\0')
-		return strdup("-");
-	to = malloc(4 * strlen(from) + 1);
-	if (to != NULL)
-		*print_escape(to, from) = '\0';
-	return to;
-}
-
-/* "sda1 mounted on /boot, sda2 swap space"; the backing file of a loop. */
-static char *
-used(const struct listed *l)
-{
-	const struct user *u;
-	char *text = NULL, *escaped = NULL;
-	size_t len;
-	FILE *to = open_memstream(&text, &len);
-	bool whole = to != NULL;
-	const char *comma = "";
-
-	if (whole && l->zoned[0] != '\0') {
-		whole = fprintf(to, "zoned (%s)", l->zoned) >= 0;
-		comma = ", ";
-	}
-	if (whole && l->disk.backing[0] != '\0') {
-		whole = fprintf(to, "%sis %s", comma, l->disk.backing) >= 0;
-		comma = ", ";
-	}
-	for (u = l->users; u != NULL && whole; u = u->next) {
-		whole = fprintf(to, "%s%s%s%s%s", comma,
-		    strcmp(u->name, l->disk.name) != 0 ? u->name : "",
-		    strcmp(u->name, l->disk.name) != 0 ? " " : "",
-		    word_of(u->use.kind, false), u->use.by) >= 0;
-		comma = ", ";
-	}
-	/* glibc closes without an error what it has no memory for */
-	if (to != NULL && fclose(to) == 0 && whole && text != NULL)
-		escaped = cell(text);
-	free(text);
-	return escaped;
-}
-
-static int
-whole(const struct line *line)
-{
-	enum column i;
-
-	for (i = 0; i < COLUMNS; i++)
-		if (line->cell[i] == NULL)
-			return -1;
-	return 0;
-}
-
-static int
-head_make(struct line *to)
-{
-	enum column i;
-
-	for (i = 0; i < COLUMNS; i++)
-		to->cell[i] = strdup(heads[i]);
-	return whole(to);
-}
-
-static int
-line_make(struct line *to, const struct listed *l)
-{
-	const struct disk *d = &l->disk;
-	char node[300], sg[300], bsg[300], ng[64], model[128], size[32] = "";
-	char sector[16] = "";
-
-	path_of(node, sizeof(node), "/dev/", d->name);
-	path_of(sg, sizeof(sg), "/dev/", d->sg);
-	path_of(bsg, sizeof(bsg), "/dev/bsg/", d->bsg);
-	path_of(ng, sizeof(ng), "/dev/", d->ng);
-	snprintf(model, sizeof(model), "%s%s%s", d->vendor,
-	    d->vendor[0] != '\0' && d->model[0] != '\0' ? " " : "", d->model);
-	if (d->node != 0) {
-		number_si(size, sizeof(size), (double)d->length);
-		snprintf(sector, sizeof(sector), "%u", d->logical);
-	}
-	*to = (struct line){ .cell = { cell(node), cell(sg), cell(bsg),
-		cell(ng), cell(size), cell(sector), cell(model),
-		cell(d->serial), cell(l->by_id), used(l) } };
-	return whole(to);
-}
-
-static void
-line_free(struct line *line)
-{
-	enum column i;
-
-	for (i = 0; i < COLUMNS; i++)
-		free(line->cell[i]);
-}
-
-/* Whether any disk has something there; the heading does not count. */
-static bool
-filled(const struct line *line, size_t n, enum column column)
-{
-	size_t at;
-
-	for (at = 1; at < n; at++)
-		if (strcmp(line[at].cell[column], "-") != 0)
-			return true;
-	return false;
-}
-
 /*
- * Numbers to the right, and nothing behind the last column.  Generic nodes of
- * NVMe are a column only where there are some.
+ * A value of udev's record of a node, as in "E:ID_FS_TYPE=ext4"; "" without.
+ * Nobody is asked, and no device is opened.
  */
 static void
-lines_print(FILE *out, const struct line *line, size_t n)
+udev_value(dev_t node, const char *key, char *value, size_t room)
 {
-	int width[COLUMNS] = { 0 };
-	bool ng = filled(line, n, NG);
-	enum column i;
-	size_t at;
+	char path[64], line[512];
+	size_t n = strlen(key);
+	FILE *in;
 
-	for (at = 0; at < n; at++)
-		for (i = 0; i < COLUMNS; i++)
-			if ((int)strlen(line[at].cell[i]) > width[i])
-				width[i] = (int)strlen(line[at].cell[i]);
-	for (at = 0; at < n; at++) {
-		for (i = 0; i < USE; i++)
-			if (i != NG || ng)
-				fprintf(out, "%*s  ", i == SIZE ||
-				    i == SECTOR ? width[i] : -width[i],
-				    line[at].cell[i]);
-		fprintf(out, "%s\n", line[at].cell[USE]);
+	value[0] = '\0';
+	snprintf(path, sizeof(path), "/run/udev/data/b%u:%u", major(node),
+	    minor(node));
+	in = fopen(path, "re");
+	while (in != NULL && fgets(line, sizeof(line), in) != NULL) {
+		if (strncmp(line, "E:", 2) != 0 ||
+		    strncmp(line + 2, key, n) != 0 || line[2 + n] != '=')
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		strlcpy(value, line + 2 + n + 1, room);
+		break;
 	}
+	if (in != NULL)
+		fclose(in);
+}
+
+/* Text that is folded when it is whole. */
+struct entry {
+	FILE	*to;
+	char	*text;
+	size_t	 len;
+	const char *comma;
+};
+
+static bool
+entry_begin(struct entry *e, const char *comma)
+{
+	*e = (struct entry){ .comma = comma };
+	e->to = open_memstream(&e->text, &e->len);
+	return e->to != NULL;
+}
+
+static void __attribute__((format(printf, 2, 3)))
+add(struct entry *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	fputs(e->comma, e->to);
+	e->comma = ", ";
+	va_start(ap, fmt);
+	vfprintf(e->to, fmt, ap);
+	va_end(ap);
+}
+
+/* How wide a line may be. */
+static size_t
+width(FILE *out)
+{
+	struct winsize w;
+
+	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &w) != 0 ||
+	    w.ws_col < INDENT + 8)
+		return WIDTH;
+	return w.ws_col;
+}
+
+/* By words; one that is longer than a line stays whole, to be pasted. */
+static void
+fold(FILE *out, const char *text, size_t indent)
+{
+	size_t at = 0, most = width(out), n;
+
+	for (; *text != '\0'; text += n) {
+		n = strspn(text, " ");
+		n += strcspn(text + n, " ");
+		if (at == 0 || at + n > most) {
+			if (at > 0)
+				fputc('\n', out);
+			while (at > 0 && *text == ' ') {
+				text++;
+				n--;
+			}
+			at = at > 0 ? INDENT : indent;
+			fprintf(out, "%*s", (int)at, "");
+		}
+		fprintf(out, "%.*s", (int)n, text);
+		at += n;
+	}
+	fputc('\n', out);
+}
+
+/* Print it, unless it is empty.  Returns 0, or -1 without memory. */
+static int
+entry_end(struct entry *e, FILE *out, size_t indent)
+{
+	bool ill = ferror(e->to) != 0;
+	char *safe, *end;
+
+	/* glibc closes without an error what it has no memory for */
+	if (fclose(e->to) != 0 || ill || e->text == NULL) {
+		free(e->text);
+		return -1;
+	}
+	safe = malloc(4 * e->len + 1);
+	if (safe != NULL) {
+		end = print_escape(safe, e->text);
+		while (end > safe && end[-1] == ' ')
+			end--;
+		*end = '\0';
+		if (safe[0] != '\0')
+			fold(out, safe, indent);
+	}
+	free(safe);
+	free(e->text);
+	return safe != NULL ? 0 : -1;
+}
+
+/* Its file system, as far as udev knows: ext4 "root". */
+static void
+add_volume(struct entry *e, dev_t node)
+{
+	char type[64], label[256];
+
+	udev_value(node, "ID_FS_TYPE", type, sizeof(type));
+	udev_value(node, "ID_FS_LABEL", label, sizeof(label));
+	if (type[0] != '\0' && label[0] != '\0')
+		add(e, "%s \"%s\"", type, label);
+	else if (type[0] != '\0')
+		add(e, "%s", type);
+}
+
+static void
+add_uses(struct entry *e, const struct listed *l, const char *name)
+{
+	const struct user *u;
+
+	for (u = l->users; u != NULL; u = u->next)
+		if (strcmp(u->name, name) == 0)
+			add(e, "%s%s", word_of(u->use.kind, false),
+			    u->use.by);
+}
+
+/* A disk's name, as it is to be given to if= and of=. */
+static void
+node_of(char *path, size_t room, const struct disk *d)
+{
+	if (d->name[0] != '\0')
+		path_of(path, room, "/dev/", d->name);
+	else
+		path_of(path, room, d->sg[0] != '\0' ? "/dev/" : "/dev/bsg/",
+		    d->sg[0] != '\0' ? d->sg : d->bsg);
+}
+
+struct widths {			/* of what stands below each other */
+	int node, size, transport;
+};
+
+static int
+head_print(FILE *out, const struct listed *l, const struct widths *w)
+{
+	const struct disk *d = &l->disk;
+	char node[300], size[32] = "-";
+	struct entry e;
+
+	if (!entry_begin(&e, ""))
+		return -1;
+	node_of(node, sizeof(node), d);
+	if (d->node != 0)
+		number_si(size, sizeof(size), (double)d->length);
+	fprintf(e.to, "%-*s  %*s  %-*s", w->node, node, w->size, size,
+	    w->transport, d->transport[0] != '\0' ? d->transport : "-");
+	e.comma = "  ";
+	if (d->model[0] != '\0')
+		add(&e, "%s%s%s", d->vendor, d->vendor[0] != '\0' ? " " : "",
+		    d->model);
+	if (d->serial[0] != '\0')
+		add(&e, "serial %s", d->serial);
+	return entry_end(&e, out, 0);
+}
+
+/* What else is to be known of the disk as a whole. */
+static int
+disk_print(FILE *out, const struct listed *l)
+{
+	const struct disk *d = &l->disk;
+	char sg[300], bsg[300];
+	struct entry e;
+
+	if (!entry_begin(&e, ""))
+		return -1;
+	path_of(sg, sizeof(sg), "/dev/", d->sg);
+	path_of(bsg, sizeof(bsg), "/dev/bsg/", d->bsg);
+	if (sg[0] != '\0' && d->name[0] != '\0')
+		add(&e, "%s", sg);
+	if (bsg[0] != '\0')
+		add(&e, "%s", bsg);
+	if (d->ng[0] != '\0')
+		add(&e, "/dev/%s", d->ng);
+	if (d->node != 0)
+		add(&e, "sectors of %u bytes", d->logical);
+	if (d->removable)
+		add(&e, "removable");
+	if (l->by_id[0] != '\0')
+		add(&e, "by-id %s", l->by_id);
+	add_volume(&e, d->node);
+	if (l->zoned[0] != '\0')
+		add(&e, "zoned (%s)", l->zoned);
+	if (d->backing[0] != '\0')
+		add(&e, "is %s", d->backing);
+	add_uses(&e, l, d->name);
+	return entry_end(&e, out, INDENT);
 }
 
 static int
-print_columns(FILE *out, const struct listed *list)
+part_print(FILE *out, const struct listed *l, const struct disk_part *part)
 {
-	const struct listed *l;
-	struct line *line;
-	size_t n = 1, at = 1;
-	int failed;
+	char node[300], size[32];
+	struct entry e;
 
-	for (l = list; l != NULL; l = l->next)
-		n++;
-	line = calloc(n, sizeof(*line));
-	if (line == NULL)
+	if (!entry_begin(&e, ""))
 		return -1;
-	failed = head_make(&line[0]);
-	for (l = list; l != NULL && failed == 0; l = l->next)
-		failed = line_make(&line[at++], l);
+	path_of(node, sizeof(node), "/dev/", part->name);
+	fprintf(e.to, "%s  %s", node, number_si(size, sizeof(size),
+	    (double)part->length));
+	e.comma = "  ";
+	add_volume(&e, part->node);
+	add_uses(&e, l, part->name);
+	return entry_end(&e, out, INDENT);
+}
+
+static int
+listed_print(FILE *out, const struct listed *l, const struct widths *w)
+{
+	struct disk_part *part = NULL;
+	size_t n = 0, i;
+	int failed = head_print(out, l, w);
+
 	if (failed == 0)
-		lines_print(out, line, n);
-	for (at = 0; at < n; at++)
-		line_free(&line[at]);
-	free(line);
+		failed = disk_print(out, l);
+	if (failed == 0 && l->disk.node != 0)
+		(void)disk_parts(l->disk.whole, &part, &n);
+	for (i = 0; i < n && failed == 0; i++)
+		failed = part_print(out, l, &part[i]);
+	free(part);
+	return failed;
+}
+
+static void
+widen(int *to, const char *text)
+{
+	if ((int)strlen(text) > *to)
+		*to = (int)strlen(text);
+}
+
+static int
+print_disks(FILE *out, const struct listed *list)
+{
+	struct widths w = { 0 };
+	const struct listed *l;
+	char text[300];
+	int failed = 0;
+
+	for (l = list; l != NULL; l = l->next) {
+		node_of(text, sizeof(text), &l->disk);
+		widen(&w.node, text);
+		widen(&w.size, number_si(text, sizeof(text),
+		    (double)l->disk.length));
+		widen(&w.transport, l->disk.transport);
+	}
+	for (l = list; l != NULL && failed == 0; l = l->next)
+		failed = listed_print(out, l, &w);
 	return failed;
 }
 
@@ -464,7 +579,7 @@ list_print(FILE *out, bool json, struct fault *f)
 		failed = scan("/sys/class/scsi_generic", false, &end);
 	if (failed == 0)
 		failed = json ? print_json(out, list) :
-		    print_columns(out, list);
+		    print_disks(out, list);
 	list_free(list);
 	return failed == 0 ? 0 : fault_errno(f, ENOMEM, "--list");
 }

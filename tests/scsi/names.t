@@ -92,7 +92,7 @@ it "takes no WWN that two disks have, and not two such for one disk" shared_wwn
 
 usb_serial()
 {
-	exits 0 "$pardd" -l && grep -q "^$usb .* USB4711 " out &&
+	exits 0 "$pardd" -l && listed | grep -q "^$usb .* serial USB4711 " &&
 	    exits 0 "$pardd" if=/tmp/src of="$usb" oserial=USB4711 && complete &&
 	    exits 0 "$pardd" if="$usb" of=dst map=m wait=1 count=8 && complete &&
 	    grep -q serial=USB4711 m &&
@@ -125,7 +125,7 @@ exported()
 	"$what" "$node" || return
 	refused "is held by $by.*force=held writes all the same\)$" if=/tmp/src of="$node" \
 	    force=mounted,swap,looped,overlap &&
-	    exits 0 "$pardd" -l && grep "^$node .*held by $by" out &&
+	    exits 0 "$pardd" -l && listed | grep "^$node .*held by $by" &&
 	    exits 0 "$pardd" if=/tmp/src of="$node" force=held && complete
 }
 exported_file()

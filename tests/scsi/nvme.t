@@ -87,7 +87,7 @@ tells()
 it "says in the plan what they are" tells
 lists()
 {
-	exits 0 "$pardd" -l && grep -qE "^/dev/nvme$a +- +- +/dev/ng$a " out &&
+	exits 0 "$pardd" -l && listed | grep -q "^/dev/nvme$a .* /dev/ng$a," &&
 	    exits 0 "$pardd" -l --json && grep -qE "\"node\": *\"/dev/nvme$a\".*\"ng\": *\"/dev/ng$a\"" out
 }
 it "lists ng nodes beside their disks" lists

@@ -163,17 +163,17 @@ lists_disks()
 	exits 0 "$pardd" --list || return
 	for name in SD1:SG1:BSG1 QSD1:QSG1:QBSG1; do
 		IFS=: read -r node sg bsg <<<"$name"
-		grep -Eq "^${!node} +${!sg} +${!bsg} +8.4 MB +[0-9]+ " out ||
+		listed | grep -Eq "^${!node} +8.4 MB .* ${!sg}, ${!bsg}, sectors of [0-9]+ bytes" ||
 		    fail "no line for ${!node} ${!sg} ${!bsg}: $(cat out)" || return
 	done
-	grep -q "^$QSD1 .* 4096  QEMU QEMU HARDDISK " out || fail "$(cat out)"
+	listed | grep -q "^$QSD1 .* QEMU HARDDISK.* sectors of 4096 bytes" || fail "$(cat out)"
 }
 it "lists the disks with their SCSI generic nodes" lists_disks
 no_block()
 {
 	echo "$HCTL2" >/sys/bus/scsi/drivers/sd/unbind || return
 	exits 0 "$pardd" --list && ! grep "^$SD2 " out || return
-	grep -Eq "^- +$SG2 +$BSG2 +- +- +Linux scsi_debug " out ||
+	listed | grep -Eq "^$SG2 +- .* Linux scsi_debug.* $BSG2" ||
 	    fail "$(cat out)"
 }
 it "lists a disk that has no block node" no_block

@@ -23,7 +23,7 @@ is_on()
 
 tells()
 {
-	exits 0 "$pardd" -l && grep -q "^$a .* zoned (host-managed)" out &&
+	exits 0 "$pardd" -l && listed | grep -q "^$a .* zoned (host-managed)" &&
 	    exits 0 "$pardd" -l --json && grep -q '"node": *"/dev/nvme0n1".*"zoned": *"host-managed"' out &&
 	    exits 0 "$pardd" if=/tmp/fits of="$a" -dv && grep -qx 'target_zoned=host-managed' out &&
 	    grep -qx 'engine=threads (a zoned disk is written in order)' out && grep -qx workers=1 out &&
