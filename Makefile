@@ -28,8 +28,8 @@ say = @$(if $(show),:,printf '  %-5s %s\n' $(1) $(2))
 # As many jobs as processors, where -j does not say otherwise.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-first := check check-long prove check-scsi demo lint bench bench-scsi clean \
-    mostlyclean distclean maintainer-clean deb rpm help
+first := check check-long prove check-scsi demo pictures lint bench \
+    bench-scsi clean mostlyclean distclean maintainer-clean deb rpm help
 
 all:
 
@@ -132,7 +132,7 @@ $(CONFIG)/config.mk: configure
 
 # --- trying -----------------------------------------------------------------
 
-.PHONY: check check-long check-short prove tried check-scsi demo bench \
+.PHONY: check check-long check-short prove tried check-scsi demo pictures bench \
     bench-scsi portability
 check:
 	@tests/setup build check
@@ -158,6 +158,12 @@ check-scsi:
 	@tests/setup build scsi
 	@$(MAKE) $(PARALLEL) all tools
 	@BUILD=$(BUILD) tests/scsi/run
+
+# What the README shows, from real runs.
+pictures:
+	@tests/setup build check demo
+	@$(MAKE) $(PARALLEL) all tools
+	@BUILD=$(BUILD) tests/pictures/run
 
 bench:
 	@tests/setup build bench
@@ -324,6 +330,7 @@ help:
 	@echo 'make check-scsi   the tests that need SCSI disks, in a guest'
 	@echo 'make bench-scsi   the times there, against sgp_dd and the rest'
 	@echo 'make demo         watch it clone a disk; IF= OF= name real ones'
+	@echo 'make pictures     draw the pictures of the README, from real runs'
 	@echo 'make bench        measure it against its peers'
 	@echo 'make portability  build it with the compilers and for machines here'
 	@echo 'make lint         what compilers and checkers say'
