@@ -1053,6 +1053,7 @@ no_name()
 {
 	stuff && refused 'wait=: src has no serial number' if=src of=dst map=map wait=5 &&
 	    same dst old && [[ ! -e map ]] && usage wait if=src of=dst wait=5 &&
+	    usage ongone if=src of=dst map=map ongone=true &&
 	    exits 101 "$pardd" -dv if=src of=dst map=map wait=5
 }
 it "refuses to wait for what cannot be known again" no_name
@@ -1334,6 +1335,28 @@ waits_for()
 {
 	"$@" && leaves '' oflag=flock && ended exit 0 && complete && same src dst && is + 0+$size
 }
+# ongone= is run once, to its end, before anything is looked for.
+brings_back()
+{
+	comes()
+	{
+		until_true 20 test -e told && sleep 0.2 && comes_back && touch ready
+	}
+	leaves '' ongone='echo "$PARDD_SOURCE $PARDD_SERIAL $PARDD_POSITION" >>told
+	    read x || while [ ! -e ready ]; do sleep 0.1; done; echo switched; (exit 7)' || return
+	ended exit 0 && same src dst && says 'ongone=: ended with status 7' && says '^switched' &&
+	    [[ $(<told) =~ ^/dev/loop[0-9]+\ one\ 1048576$ ]] || fail "$(<told)"
+}
+# One that hangs is ended with what it started, and with the wait.
+never_done()
+{
+	comes() { :; }
+	SECONDS=0
+	! leaves 'op=read at=1048576+ fail=ENODEV' wait=2 \
+	    ongone='trap "" TERM; sleep 1000 & echo $! >child; wait; wait' || return
+	ended exit 69 && says 'ongone=: it was not done within wait=2 seconds' && ((SECONDS < 20)) &&
+	    ! readlink "/proc/$(<child)/exe"
+}
 # What would be refused at the beginning is no refusal any more.
 cut_meanwhile()
 {
@@ -1411,6 +1434,8 @@ if can_loop; then
 	it "waits for the source, and goes on with a file that it has made" waits_for true
 	it "... that was too short at first" waits_for truncate -s 4096 dst
 	it "... that was there" waits_for "$blocks" make dst $size 9
+	it "... by a command that ongone= names, which is told what has gone" brings_back
+	it "... which may take no longer than the wait" never_done
 	it "... unless the file is not what the map says any more" cut_meanwhile
 	it "refuses a map of which parts were copied to another disk" other_target
 	it "says what to do when a disk has another serial number" renamed_disk

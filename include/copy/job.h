@@ -98,6 +98,8 @@ struct job {			/* I: set before the workers start */
 	atomic_bool	 doubt;		/* the target has failed: what it took
 					 * before may be lost too */
 	atomic_bool	 gone;		/* the source is not there any more */
+	atomic_uint_fast64_t gone_at;	/* which byte of it said so first; or
+					 * NOWHERE */
 	atomic_int	 phase;		/* enum phase */
 	atomic_uint_fast64_t read, written, padded;	/* bytes */
 	atomic_uint_fast64_t holes;	/* bytes read as holes */

@@ -88,6 +88,8 @@ struct outcome {
 	uint64_t	 rate;		/* bytes a second, as set last, or 0 */
 	int		 ioprio;	/* the same; 0: not set */
 	struct title	 title;		/* of the process, so far */
+	uint64_t	 gone_at;	/* the byte of it that was not, or
+					 * NOWHERE */
 	bool		 gone;		/* the fault: there is no source now */
 	bool		 doubt;		/* the target failed: what was written
 					 * before may not be on the medium */

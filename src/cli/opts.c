@@ -587,6 +587,8 @@ contradiction_rescue(const struct opts *o)
 	    o->wait >= 0 || o->minrate > 0))
 		return "rescue=, domain=, fill=, maxerrors=, maxtime=, "
 		    "minrate= and wait= go with map=";
+	if (o->ongone != NULL && o->wait < 0)
+		return "ongone= goes with wait=";
 	if (o->domaintypes != NULL && o->domain == NULL)
 		return "domaintypes= goes with domain=";
 	if (rescues && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |

@@ -29,8 +29,8 @@ transfer_fail_read(struct worker *w, const struct io *io)
 		    job->p->src->name);
 	else if (io->status == 0 && errno_is_medium(io->err))
 		f.status = STATUS_MEDIUM;
-	if (errno_is_gone(io->err))
-		job->gone = true;
+	if (errno_is_gone(io->err) && !atomic_exchange(&job->gone, true))
+		job->gone_at = io->off + io->done;
 	job_fail(job, &f);
 }
 

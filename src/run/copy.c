@@ -208,6 +208,7 @@ fill_in(struct outcome *out, struct job *job)
 	out->unsaved = job->unsaved;
 	out->doubt = job->doubt;
 	out->gone = job->gone && !job->doubt;
+	out->gone_at = job->gone_at;
 	out->rate = job->rate.bytes;
 	out->ioprio = job->ioprio;
 	out->title = job->title;
@@ -542,6 +543,7 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 		return fault_errno(f, ENOMEM, "a job");
 	}
 	out->targets = p->targets > 1 ? p->targets : 0;
+	job->gone_at = NOWHERE;
 	if (before != NULL)
 		start -= before->tally.seconds;
 	if (job_init(job, p, before, f) != 0 ||

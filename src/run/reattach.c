@@ -3,7 +3,7 @@
  * are looked up in sysfs: one with the same serial number and WWN is opened by
  * the same kind of node, the same partition of it if it was one.  Nothing is
  * read of what has another size, of two disks that are called the same, or of
- * the target.
+ * the target.  Before that ongone= may do something for it.
  */
 #include "run/reattach.h"
 
@@ -23,8 +23,9 @@
 #include "end/endpoint.h"
 #include "report/events.h"
 #include "report/report.h"
+#include "run/ongone.h"
 
-enum { TICK = 1000 };		/* ms */
+enum { TICK = 1000, BRIEF = 100 };	/* ms */
 
 /* Adapters there are that all have one serial number. */
 static bool
@@ -126,14 +127,15 @@ look(struct reattach *a, const struct plan *p)
 	return open_again(a, p, path);
 }
 
-/* Sleep until the next look; false when a signal ends the waiting. */
+/* Sleep so long; false when a signal ends the waiting. */
 static bool
-sleep_on(const struct plan *p, const struct signals *s, struct outcome *out)
+sleep_on(const struct plan *p, const struct signals *s, struct outcome *out,
+    int ms)
 {
 	struct pollfd fd = { .fd = s->fd, .events = POLLIN };
 	struct signalfd_siginfo si;
 
-	if (poll(&fd, 1, TICK) <= 0)
+	if (poll(&fd, 1, ms) <= 0)
 		return true;
 	while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo == SIGUSR1) {
@@ -144,6 +146,33 @@ sleep_on(const struct plan *p, const struct signals *s, struct outcome *out)
 		return false;
 	}
 	return true;
+}
+
+/*
+ * Have ongone= run to its end: what is there before that is still what does not
+ * answer.  False when a signal ends the waiting.
+ */
+static bool
+run_command(const struct reattach *a, const struct plan *p,
+    const struct signals *s, struct outcome *out)
+{
+	struct ongone g;
+	struct fault f = { .status = 0 };
+	bool stay = true;
+
+	if (p->opts->ongone == NULL || clock_seconds() >= a->until)
+		return true;
+	if (ongone_start(&g, p, &a->was, out->gone_at, &f) == 0)
+		while (stay && !ongone_ended(&g, &f) &&
+		    clock_seconds() < a->until)
+			stay = sleep_on(p, s, out, BRIEF);
+	if (g.pid != 0 && stay)
+		fault_set(&f, STATUS_FILE, "ongone=: it was not done within "
+		    "wait=%lld seconds", (long long)p->opts->wait);
+	ongone_stop(&g);
+	if (f.status != 0)
+		report_fault(&f);
+	return stay;
 }
 
 bool
@@ -159,8 +188,10 @@ reattach_source(struct reattach *a, const struct plan *p,
 	a->read = out->tally.read;
 	report_gone(p, out);
 	events_gone(ev, p, &out->tally);
+	if (!run_command(a, p, s, out))
+		return false;
 	while (!is && clock_seconds() < a->until) {
-		if (!sleep_on(p, s, out))
+		if (!sleep_on(p, s, out, TICK))
 			return false;
 		is = look(a, p);
 	}
