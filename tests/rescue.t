@@ -1357,6 +1357,36 @@ never_done()
 	ended exit 69 && says 'ongone=: it was not done within wait=2 seconds' && ((SECONDS < 20)) &&
 	    ! readlink "/proc/$(<child)/exe"
 }
+# warm MILLIDEGREES: so has the disk $dev
+warm()
+{
+	mkdir -p "sys/${dev#/dev/}/device/hwmon/hwmon3" &&
+	    echo "$1" >"sys/${dev#/dev/}/device/hwmon/hwmon3/temp1_input"
+}
+# was JQ: an event of json
+was()
+{
+	jq -e -s "map(select($1)) | length > 0" json >/dev/null 2>&1
+}
+cools()
+{
+	local pid
+	"$blocks" make src $size && loop src --read-only && warm 61000 || return
+	SYSFS=$PWD/sys FAULTS="on=$dev op=flush" LD_PRELOAD=$shim "$tools/ends" how \
+	    "$pardd" if="$dev" of=dst bs=512 maxtemp=60 json=json "$@" 2>err &
+	pid=$!
+	until_true 20 grep -q 'has 61 degrees Celsius, more than maxtemp=60' err &&
+	    warm 58000 && until_true 20 was '.temperature == 58' && warm 57000 || return
+	wait $pid
+	ended exit 0 && same src dst && says 'is cool enough' &&
+	    was '.event == "progress" and .temperature == 61 and .bytes_read == 0' &&
+	    was '.event == "progress" and .temperature == 58 and .bytes_read == 0' &&
+	    jq -es -f "$top/tests/tools/schema.jq" json >/dev/null
+}
+unmeasured()
+{
+	"$blocks" make src $size && refused 'maxtemp=: nobody knows how warm src is' if=src of=dst maxtemp=60
+}
 # What would be refused at the beginning is no refusal any more.
 cut_meanwhile()
 {
@@ -1430,6 +1460,7 @@ renamed_disk()
 {
 	"$blocks" make src $size && renamed
 }
+it "refuses to watch what has no thermometer" unmeasured
 if can_loop; then
 	it "waits for the source, and goes on with a file that it has made" waits_for true
 	it "... that was too short at first" waits_for truncate -s 4096 dst
@@ -1437,6 +1468,9 @@ if can_loop; then
 	it "... by a command that ongone= names, which is told what has gone" brings_back
 	it "... which may take no longer than the wait" never_done
 	it "... unless the file is not what the map says any more" cut_meanwhile
+	it "reads nothing of a disk that is too warm, and goes on when it is cooler" cools
+	it "... in a rescue" cools map=map
+	it "... by io_uring" cools iflag=direct oflag=direct bpt=64
 	it "refuses a map of which parts were copied to another disk" other_target
 	it "says what to do when a disk has another serial number" renamed_disk
 	if command -v socat >/dev/null && command -v jq >/dev/null; then

@@ -88,6 +88,10 @@ struct job {			/* I: set before the workers start */
 	struct fault	 unsaved;	/* the same: wrong with map='s file */
 	bool		 began;		/* the lead's: the target is ready */
 	struct rate	 rate;		/* atomic in itself */
+	pthread_t	 thermometer;	/* the main thread's: */
+	bool		 measured;	/* the same: there is that thread */
+	bool		 warm;		/* the same: and that it is was told */
+	_Atomic double	 celsius;	/* of the source; NaN: not known */
 	int		 ioprio;	/* the main thread's: as set last */
 	struct title	 title;		/* the main thread's */
 	double		 signalled;	/* the main thread's: when, in s */

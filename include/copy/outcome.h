@@ -54,6 +54,7 @@ struct tally {			/* of a run, or of a run so far */
 	uint64_t	differing;	/* bytes that differ, as far as known */
 	uint64_t	lost;		/* bytes, unreadable, or so far */
 	double		seconds;	/* since the start */
+	double		celsius;	/* of the source; NaN: not known */
 	enum phase	phase;
 	enum order	order;
 	bool		stopping;	/* nothing new is begun */

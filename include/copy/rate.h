@@ -20,6 +20,7 @@ enum {
 
 struct rate {
 	atomic_uint_fast64_t bytes;	/* a second; 0: no limit */
+	atomic_bool	 paused;	/* nothing goes */
 	atomic_uint_fast64_t paid;	/* ns of job's clock: for what was let
 					 * go, time has been paid until then */
 };

@@ -73,6 +73,9 @@ void report_dropped(const struct plan *, const struct fault *why);
 /* There is a pattern in what is bad. */
 void report_pattern(const struct plan *, const struct pattern *);
 
+/* The source is too warm, and waited for; or not any more. */
+void report_warmth(const struct plan *, bool warm, double celsius);
+
 /* A signal was taken; what is in flight is being finished. */
 void report_stopping(int signo);
 

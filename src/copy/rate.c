@@ -44,6 +44,8 @@ rate_due(struct rate *r, uint64_t len)
 	uint_fast64_t paid = r->paid;
 	uint64_t bytes = r->bytes, now, cost, from, due;
 
+	if (r->paused)
+		return RATE_LOOK;
 	if (bytes == 0)
 		return 0;
 	cost = price(len, bytes);

@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/status.h"
 #include "disk/disk.h"
+#include "disk/temperature.h"
 #include "disk/dm.h"
 #include "disk/filesystem.h"
 #include "plan/fit.h"
@@ -708,6 +709,20 @@ not_awaitable(const struct plan *p, struct fault *f)
 	return 0;
 }
 
+/* maxtemp=: a disk whose temperature the kernel knows. */
+static int
+not_measurable(const struct plan *p, struct fault *f)
+{
+	struct disk d;
+	double is;
+
+	if (p->opts->maxtemp < 0 || (endpoint_disk(p->src, &d) &&
+	    disk_temperature(d.whole, &is)))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "maxtemp=: nobody knows how warm "
+	    "%s is; for a SATA disk load the module drivetemp", p->src->name);
+}
+
 static int (*const readings[])(const struct plan *, struct fault *) = {
 	wrong_disk,
 	empty_device,
@@ -736,6 +751,7 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	not_shareable,
 	not_readable_back,
 	not_awaitable,
+	not_measurable,
 };
 
 int

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -317,14 +318,16 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 	tell_errors(ev, p, map, settled(map, ev->told), 0);
 	if (ev->json.fd < 0 || !sink_room(&ev->json, 0))
 		return;
-	o = json_pack("{s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o}",
+	o = json_pack("{s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
 	    "schema", SCHEMA,
 	    "event", "progress", "phase", phase_name(t->phase),
 	    "class", value_text(classes[t->order]),
 	    "stopping", t->stopping, "stalled", stalled(p, &t->silence),
 	    "length", value_amount(p->bounded ? (int64_t)p->length : -1),
 	    "bytes_finished", value_count(t->finished), "bytes_left",
-	    value_amount(p->bounded ? (int64_t)t->left : -1));
+	    value_amount(p->bounded ? (int64_t)t->left : -1),
+	    "temperature", isnan(t->celsius) ? json_null() :
+	    json_real(t->celsius));
 	emit(&ev->json, value_merge(o, counts(t)), 0);
 }
 

@@ -315,6 +315,18 @@ report_pattern(const struct plan *p, const struct pattern *pattern)
 }
 
 void
+report_warmth(const struct plan *p, bool warm, double celsius)
+{
+	if (warm)
+		print(stderr, "pardd: %s has %.0f degrees Celsius, more than "
+		    "maxtemp=%lld; waiting for it to cool", p->src->name,
+		    celsius, (long long)p->opts->maxtemp);
+	else
+		print(stderr, "pardd: %s is cool enough, and the copy goes on",
+		    p->src->name);
+}
+
+void
 report_stopping(int signo)
 {
 	if (print_room())

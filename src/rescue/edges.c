@@ -55,7 +55,8 @@ is_good(struct search *s, uint64_t off, size_t len)
 	if (was == FINISHED || was == BAD)
 		return was == FINISHED;
 	if ((was != UNTRIED && was != UNTRIMMED) || pass_given_up(job) ||
-	    job->stop || !rate_wait(&job->rate, len, job->halt)) {
+	    job->stop || job->rate.paused ||
+	    !rate_wait(&job->rate, len, job->halt)) {
 		s->over = true;
 		return false;
 	}

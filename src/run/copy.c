@@ -33,6 +33,7 @@
 #include "run/control.h"
 #include "run/lead.h"
 #include "run/reattach.h"
+#include "run/thermometer.h"
 #include "verify/compare.h"
 #include "verify/verify.h"
 
@@ -81,7 +82,7 @@ tally(struct job *job, struct watch *watch, double start)
 		.zeroed = job->before.zeroed + job->zeroed,
 		.shared = job->before.shared + job->shared,
 		.spared = job->before.spared + job->spared,
-		.seconds = now - start,
+		.seconds = now - start, .celsius = job->celsius,
 		.phase = (enum phase)job->phase, .stopping = job->stop,
 		.silence = watch_look(watch, job, now) };
 
@@ -396,6 +397,21 @@ tell_pattern(struct progress *pr, struct events *ev, const struct job *job)
 	}
 }
 
+/* That it waits for the source to cool, and that it does so no more. */
+static void
+tell_warmth(struct progress *pr, struct job *job)
+{
+	bool warm = job->rate.paused;
+
+	if (job->warm == warm || !print_room())
+		return;
+	job->warm = warm;
+	if ((job->p->opts->status & SHOW_NONE) == 0) {
+		progress_clear(pr);
+		report_warmth(job->p, warm, job->celsius);
+	}
+}
+
 static void
 tell_title(struct job *job, const struct tally *t)
 {
@@ -416,6 +432,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 	tell_dropped(pr, ev, job);
 	tell_differs(pr, job);
 	tell_pattern(pr, ev, job);
+	tell_warmth(pr, job);
 	progress_draw(pr, &job->map, t);
 	tell_title(job, t);
 	events_progress(ev, job->p, &job->map, t);
@@ -500,6 +517,7 @@ start(struct job *job, bool again, struct fault *f)
 		report_begin(job->p);
 		job->before.had = map_totals(&job->map).finished;
 	}
+	thermometer_begin(job);
 	return begin_lead(job, f);
 }
 
@@ -562,6 +580,7 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 		return 0;
 	if (!p->alone)
 		pthread_join(job->worker[0].thread, NULL);
+	thermometer_end(job);
 	tell_depth(job, &out->tally);
 	fill_in(out, job);
 	began = job->began;

@@ -122,6 +122,7 @@ def rules:
 		    (.on | word(["source", "target", "flush"])))),
 		bytes_finished: (.bytes_finished | count),
 		bytes_left: (.bytes_left | maybe(count)),
+		temperature: (.temperature | maybe(type == "number")),
 		length: (.length | maybe(count))}
 	elif .event == "dropped" then {
 		target: (.target | text), status: (.status | count and . > 0),

@@ -45,8 +45,8 @@
  *
  * where OP is "waits" when a call begins to wait by until= or hang.
  *
- * SYSFS is a folder in which a file DEVICE/NAME (loop0/serial) stands for that
- * file of the device in sysfs.
+ * SYSFS is a folder in which a file or folder DEVICE/NAME (loop0/serial) stands
+ * for that one of the device in sysfs.
  *
  * What goes past libc's functions (io_uring, sendfile) is not seen.
  */
@@ -262,24 +262,36 @@ begin(void)
 		    O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 }
 
-/* The file that stands for one in a device's folder in sysfs, or -1. */
-static int
-open_sysfs(int dir, const char *path)
+enum { LONG = 12288 };
+
+/* The name of what stands for a file in a device's folder in sysfs, or "". */
+static void
+name_in_sysfs(char *file, int dir, const char *path)
 {
 	const char *base;
-	char link[64], folder[4096], file[12288];
+	char link[64], folder[4096];
 	ssize_t n;
 
+	file[0] = '\0';
 	if (sysfs == NULL || *path == '/')
-		return -1;
+		return;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	n = readlink(link, folder, sizeof(folder) - 1);
 	folder[n > 0 ? n : 0] = '\0';
 	base = strrchr(folder, '/');
 	if (base == NULL || strncmp(folder, "/sys/", 5) != 0)
-		return -1;
-	snprintf(file, sizeof(file), "%s%s/%s", sysfs, base, path);
-	return (int)syscall(SYS_openat, AT_FDCWD, file, O_RDONLY | O_CLOEXEC);
+		return;
+	snprintf(file, LONG, "%s%s/%s", sysfs, base, path);
+}
+
+static int
+open_sysfs(int dir, const char *path)
+{
+	char file[LONG];
+
+	name_in_sysfs(file, dir, path);
+	return file[0] == '\0' ? -1 : (int)syscall(SYS_openat, AT_FDCWD, file,
+	    O_RDONLY | O_CLOEXEC);
 }
 
 static bool
@@ -768,8 +780,14 @@ OPENAT(__openat64_2)
 	    int (*filter)(const struct entry *),			\
 	    int (*order)(const struct entry **, const struct entry **))	\
 	{								\
+		char file[LONG];					\
+									\
 		REAL(real, name);					\
-		return refused(OPENING, "open", -1) ? -1 :		\
+		if (refused(OPENING, "open", -1))			\
+			return -1;					\
+		name_in_sysfs(file, dir, path);				\
+		return file[0] != '\0' && access(file, F_OK) == 0 ?	\
+		    real(AT_FDCWD, file, list, filter, order) :		\
 		    real(dir, path, list, filter, order);		\
 	}
 

@@ -1,0 +1,52 @@
+/*
+ * How warm a disk is, by hwmon: SATA and SCSI disks have a sensor there where
+ * the module drivetemp is loaded, NVMe disks have one of their own.
+ */
+#include "disk/temperature.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "disk/sysfs.h"
+
+/* The first sensor of a folder, in thousandths of a degree. */
+static bool
+read_first(int dir, const char *folder, double *celsius)
+{
+	struct dirent **list;
+	int n = sysfs_entries(dir, folder, &list), i;
+	char path[320], text[32], *end = text;
+	bool is = false;
+	long value;
+
+	for (i = 0; i < n && !is; i++) {
+		if (strncmp(list[i]->d_name, "hwmon", 5) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s/temp1_input", folder,
+		    list[i]->d_name);
+		if (!sysfs_text(dir, path, text, sizeof(text)))
+			continue;
+		value = strtol(text, &end, 10);
+		is = end > text && *end == '\0';
+		*celsius = (double)value / 1000;
+	}
+	sysfs_forget(list, n);
+	return is;
+}
+
+bool
+disk_temperature(dev_t whole, double *celsius)
+{
+	int dir = sysfs_open("block", whole);
+	bool is;
+
+	if (dir < 0)
+		return false;
+	is = read_first(dir, "device/hwmon", celsius) ||
+	    read_first(dir, "device", celsius);
+	close(dir);
+	return is;
+}

@@ -1,0 +1,66 @@
+/*
+ * A thread of its own looks how warm the source is, for the disk may not
+ * answer.  While it is too warm all that ask for their turn by rate= wait.  It
+ * has to cool a little, or it would be too warm again at once.
+ */
+#include "run/thermometer.h"
+
+#include <math.h>
+#include <poll.h>
+
+#include "disk/disk.h"
+#include "disk/temperature.h"
+#include "end/endpoint.h"
+
+enum {
+	EVERY = 1000,		/* ms */
+	COOLER = 3,		/* degrees */
+};
+
+/* What cannot be measured keeps nobody waiting. */
+static void
+look(struct job *job)
+{
+	double most = (double)job->p->opts->maxtemp, is = NAN;
+	struct disk d;
+
+	if (!endpoint_disk(job->p->src, &d) || !disk_temperature(d.whole, &is))
+		is = NAN;
+	job->celsius = is;
+	job->rate.paused = job->rate.paused ? is > most - COOLER : is > most;
+}
+
+static void *
+watch(void *arg)
+{
+	struct job *job = arg;
+	struct pollfd p[2] = { { .fd = job->done, .events = POLLIN },
+		{ .fd = job->halt, .events = POLLIN } };
+	int n;
+
+	while ((n = poll(p, 2, EVERY)) <= 0)
+		if (n == 0)
+			look(job);
+	job->rate.paused = false;
+	return NULL;
+}
+
+void
+thermometer_begin(struct job *job)
+{
+	job->celsius = NAN;
+	if (job->p->opts->maxtemp < 0)
+		return;
+	look(job);
+	job->measured = pthread_create(&job->thermometer, NULL, watch,
+	    job) == 0;
+	if (!job->measured)
+		job->rate.paused = false;
+}
+
+void
+thermometer_end(struct job *job)
+{
+	if (job->measured)
+		pthread_join(job->thermometer, NULL);
+}
