@@ -23,6 +23,15 @@ pair()
 {
 	"$blocks" make src "$1" && "$blocks" make dst "$1" 9
 }
+# logged WHAT: a server that logs has been asked for that ten times
+logged()
+{
+	until_true 20 logs "$1"
+}
+logs()
+{
+	(($(grep -cs " $1 .*offset=" log) >= 10))
+}
 # copy STATUS OPERANDS...
 copy()
 {
@@ -122,6 +131,20 @@ gone()
 }
 it "leaves no server behind" gone
 
+# A terminal sends its signal to all of a job: the server is to serve on.
+interrupted()
+{
+	local job
+	pair 4M && set -m && {
+		"$pardd" if=src of='[ nbdkit -s --filter=delay --filter=log file dst wdelay=30ms logfile=log ]' \
+		    bs=64k bpt=1 map=m 2>err &
+	} && job=$! && set +m && logged Write && kill -INT -- "-$job"
+	wait "$job"
+	[[ $? = 130 ]] && grep -q ' Flush ' log && grep -q ' +$' m &&
+	    whole if=src of='[ nbdkit -s file dst ]' map=m
+}
+it "keeps a command's server until all is flushed, whom a terminal interrupts" interrupted
+
 # ------------------------------------------------------------ holes and zeros
 
 # A source of 64 MiB, of which 3 MiB are data.
@@ -214,6 +237,26 @@ plain_only()
 	serve a -r null 1M && copy 15 if="nbds${uri#nbd}" of=dst && one_line 'connecting: ' && [[ ! -e dst ]]
 }
 it "does without no encryption that it was asked for" plain_only
+encrypted()
+{
+	local tls
+	pair 3M && echo "alice:0123456789abcdef0123456789abcdef" >keys.psk &&
+	    serve b --tls=require --tls-psk=keys.psk file dst &&
+	    tls="nbds+unix://alice@/?socket=$PWD/b.sock&tls-psk-file=$PWD/keys.psk" &&
+	    whole if=src of="$tls" thr=4 json=j && copy 0 -dv if=src of="$tls" && grep -q '^target_offers=.*encrypted' out &&
+	    ! grep -r 0123456789abcdef out err j && copy 15 if=src of="$uri" && one_line 'requires TLS'
+}
+if nbdkit --dump-config | grep -q '^tls=yes'; then
+	it "encrypts where it is told to, and tells no key" encrypted
+fi
+one_only()
+{
+	local a
+	pair 3M && serve a -r --filter=limit file src limit=1 && a=$uri && serve b --filter=limit file dst limit=1 &&
+	    whole if="$a" of="$uri" "$@"
+}
+it "makes do with one connection, where the server takes no more" one_only
+it "... for many workers" one_only thr=8 bs=4096 bpt=9
 misused()
 {
 	usage 'for block devices' if='[ nbdkit -s null 1M ]' of=. iflag=sgio &&
@@ -248,6 +291,24 @@ misfit()
 	    holds new 0 1000 5000 9
 }
 it "refuses to write parts of them, and reads those" misfit
+
+# What a server says of itself may be anything.
+boundless()
+{
+	cat >plugin <<-'EOF' || return
+	case $1 in
+	get_size) echo 9223372036854775807 ;;
+	can_extents) exit 0 ;;
+	extents) echo "$4 1 zero"; echo "$(($4 + 1)) $3" ;;
+	pread) head -c $3 /dev/zero ;;
+	*) exit 2 ;;
+	esac
+	EOF
+	chmod +x plugin && serve a -r sh plugin && copy 0 if="$uri" of=dst count=1000 && complete &&
+	    copy 0 if="$uri" of=dst2 bs=1 skip=9223372036854775000 count=807 && complete && size_is dst2 807 &&
+	    usage 'lies beyond the last byte' if="$uri" of=/dev/null bs=1 skip=9223372036854775000 count=808
+}
+it "holds what a server says to what can be" boundless
 
 # -------------------------------------------------------------------- errors
 
@@ -298,7 +359,8 @@ unflushed()
 {
 	pair 1M && serve b --filter=log "$@" logfile=log && copy 103 if=src of="$uri" &&
 	    says 'NOT complete: .*the server has no flush' && copy 0 if=src of="$uri" sync=0 &&
-	    says '^pardd: complete, not flushed' && same src dst
+	    says '^pardd: complete, not flushed' && same src dst && refused 'no flush, so map=' if=src of="$uri" map=m &&
+	    [[ ! -e m ]]
 }
 no_flush()
 {
@@ -342,7 +404,7 @@ target_dies()
 {
 	pair 8M && serve b --filter=delay --filter=log file dst wdelay=50ms logfile=log || return
 	timeout -s KILL 60 "$pardd" if=src of="$uri" bs=64k bpt=1 "$@" 2>err &
-	until_true 20 grep -qs ' Write .*id=9 ' log && kill -9 "$pid" && wait $!
+	logged Write && kill -9 "$pid" && wait $!
 	status=$?
 	[[ $status = 69 ]] && says 'NOT complete: .*the server is gone, maybe with all since the last flush'
 }
@@ -358,7 +420,7 @@ source_dies()
 {
 	"$blocks" make src 8M && serve a -r --filter=delay --filter=log file src rdelay=50ms logfile=log || return
 	timeout -s KILL 60 "$pardd" if="$uri" of=dst bs=64k bpt=1 "$@" 2>err &
-	until_true 20 grep -qs ' Read .*id=9 ' log && kill -9 "$pid"
+	logged Read && kill -9 "$pid"
 }
 source_dies_plain()
 {

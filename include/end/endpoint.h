@@ -76,6 +76,7 @@ struct endpoint {		/* shared and const once open */
 	bool		 endless;	/* zeros or random bytes without end */
 	bool		 device;
 	bool		 remote;	/* a request travels: waiting is dear */
+	bool		 unflushable;	/* of a target: nobody would do it */
 	bool		 single;	/* engine=async: by one worker only */
 	bool		 past_cache;	/* requests take as long as a disk's */
 	bool		 back;		/* reads the target, or is compared */

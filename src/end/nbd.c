@@ -225,6 +225,7 @@ fill_in(struct endpoint *ep, const struct nbd *nbd)
 	ep->seekable = ep->past_cache = ep->device = ep->remote = true;
 	ep->single = !nbd->several;
 	ep->durable = target;
+	ep->unflushable = target && !nbd->flushes;
 	ep->zeroes = target && nbd->zeroes;
 	ep->sparse = !target && nbd->extents &&
 	    (ep->flags & FLAG_NOSPARSE) == 0;

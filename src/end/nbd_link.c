@@ -30,8 +30,10 @@
 enum {
 	SOCKET_BUFFER = 2 << 20,	/* bytes: one wake for a request */
 	SILENCE = 60,		/* s, after which a peer is asked whether it */
-	PROBES = 6,		/* is there: so often, */
-	PROBE_TIME = 10,	/* s each */
+	PROBES = 6,		/* is there, so often, and */
+	PROBE_TIME = 10,	/* s from one to the next */
+	UNHEARD = SILENCE + PROBES * PROBE_TIME,	/* s, that what was
+				 * sent may go without an answer */
 };
 
 /* ------------------------------------------------------------- the calls */
@@ -345,6 +347,7 @@ tune(const struct nbd_link *link)
 		{ IPPROTO_TCP, TCP_KEEPIDLE, SILENCE },
 		{ IPPROTO_TCP, TCP_KEEPINTVL, PROBE_TIME },
 		{ IPPROTO_TCP, TCP_KEEPCNT, PROBES },
+		{ IPPROTO_TCP, TCP_USER_TIMEOUT, UNHEARD * 1000 },
 	};
 	int fd = link->lib->aio_get_fd(link->handle), family, size;
 	socklen_t len = sizeof(family);

@@ -303,6 +303,9 @@ usual_workers(const struct plan *p)
 		return 2 * THREADS;	/* each waits for the slowest */
 	if (p->opts->verify == VERIFY_STREAM)
 		return THREADS + THREADS / 2;	/* a third of them checks */
+	/* Each waits for its request to travel. */
+	if (p->src->remote || p->dst->remote)
+		return 4 * THREADS;
 	/* Who writes to a file of tmpfs keeps the others spinning. */
 	return p->dst->memory ? THREADS / 2 : THREADS;
 }

@@ -170,6 +170,16 @@ no_places(const struct plan *p, struct fault *f)
 	    "map= cannot be used", ep->name);
 }
 
+/* A map says what has been flushed. */
+static int
+no_flush(const struct plan *p, struct fault *f)
+{
+	if (p->opts->map == NULL || !p->dst->unflushable)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s: the server has no flush, so "
+	    "map= could not tell what is there for good", p->dst->name);
+}
+
 static int
 no_seek(const struct plan *p, struct fault *f)
 {
@@ -736,6 +746,7 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	new_device,
 	wrong_disk,
 	no_places,
+	no_flush,
 	no_seek,
 	no_cut,
 	empty_device,
