@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
 # The plan as a person reads it: what -d shows, and --ask asks by.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT != tsan ]] || exit 0		# one thread looks
 
-# fits [FILE]: no page is longer than a screen, nor wider
+# fits: no page is longer than a screen, nor wider
 fits()
 {
-	local file=${1:-out}
-	(($(wc -l <"$file") <= 24)) || fail "$(wc -l <"$file") lines" || return
-	! awk 'length > 80' "$file" | grep . || fail "wider than 80 columns" || return
-	! LC_ALL=C grep -n '[^ -~]' "$file"
+	(($(wc -l <out) <= 24)) || fail "$(wc -l <out) lines" || return
+	! awk 'length > 80' out | grep . || fail "wider than 80 columns" || return
+	! LC_ALL=C grep -n '[^ -~]' out
 }
 # page OPERANDS...: it is in the file out, and is one
 page()

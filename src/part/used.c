@@ -146,12 +146,12 @@ look_read(void *arg, uint64_t off, void *buf, size_t len)
 static int
 append(struct used_list *l, uint64_t off, uint64_t end)
 {
-	struct seg *last = l->seg + l->n - 1, *more;
+	struct seg *last = l->n > 0 ? &l->seg[l->n - 1] : NULL, *more;
 	size_t room = l->room * 2 + 64;
 
 	if (off >= end)
 		return 0;
-	if (l->n > 0 && last->off + last->len == off) {
+	if (last != NULL && last->off + last->len == off) {
 		last->len += end - off;
 		return 0;
 	}

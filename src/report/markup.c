@@ -82,7 +82,7 @@ markup_note(FILE *out, const char *text)
 {
 	const unsigned char *c = (const unsigned char *)text;
 	uint32_t code;
-	size_t len;
+	size_t len = 1;
 
 	while (*c != '\0') {
 		code = decode(c, &len);

@@ -436,7 +436,7 @@ used_put(FILE *out, const struct plan *p, enum brevity brief)
 	struct list l = list_of(brief);
 	const struct used *u = p->used;
 	char size[32];
-	size_t i;
+	size_t i, n;
 
 	if (u == NULL)
 		return;
@@ -446,9 +446,10 @@ used_put(FILE *out, const struct plan *p, enum brevity brief)
 	    u->frees == 1 ? " calls" : "s call", u->bytes_free == 0 ||
 	    !u->leaves || p->opts->compare != 0 ? "" : u->clears ?
 	    ", which become zeros" : ", where the target stays as it was");
-	for (i = 0; i < 2 * u->n; i++)	/* what is whole comes first */
-		if ((u->fs[i % u->n].treated == TREATED_WHOLE) == (i < u->n))
-			list_used(&l, &u->fs[i % u->n]);
+	n = u->n;
+	for (i = 0; n > 0 && i < 2 * n; i++)	/* what is whole comes first */
+		if ((u->fs[i % n].treated == TREATED_WHOLE) == (i < n))
+			list_used(&l, &u->fs[i % n]);
 	list_put(out, "", &l);
 }
 
