@@ -26,7 +26,8 @@ enum {				/* of the superblock */
 	LABEL = 128, CHUNKS_MOST = 2048,
 	CRC32C = 0, XXHASH = 1,
 	INCOMPAT_KNOWN = 0x10fff,	/* not zoned, no newer trees */
-	FLAGS_KNOWN = 0x7,
+	RO_KNOWN = 0xf,		/* none of them moves a chunk */
+	FLAGS_KNOWN = 0x3,	/* no error, no seed, no dump */
 };
 
 enum {				/* of a node of a tree */
@@ -124,6 +125,7 @@ judge(struct btrfs *b)
 		fs_doubt(io, FS_DAMAGED, "the checksum of its superblock is "
 		    "wrong");
 	if ((fs_le(s + S_INCOMPAT, 8) & ~(uint64_t)INCOMPAT_KNOWN) != 0 ||
+	    (fs_le(s + S_COMPAT_RO, 8) & ~(uint64_t)RO_KNOWN) != 0 ||
 	    (fs_le(s + S_FLAGS, 8) & ~(uint64_t)FLAGS_KNOWN) != 0)
 		fs_doubt(io, FS_UNKNOWN, "it has features that are not known");
 	if (b->total > io->src->length)

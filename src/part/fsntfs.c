@@ -248,15 +248,15 @@ closed(const unsigned char *page)
 
 /*
  * It begins with two pages that tell its state, in turn; the later one counts.
- * As long as either says that it is open, it is not proven to be closed.  A
- * log that is filled with FFh is empty.
+ * As long as either says that it is open, or says nothing, it is not proven to
+ * be closed.  A log that is filled with FFh is empty.
  */
 static void
 judge_log(struct ntfs *n, unsigned char *r)
 {
 	const unsigned char *a;
 	uint64_t at;
-	int i, seen = 0;
+	int i, sound = 0;
 
 	a = system_record(n, N_LOG, r) ? attribute(n, r, NULL, AT_DATA) : NULL;
 	for (i = 0; a != NULL && a[A_OUTSIDE] != 0 && i < 2; i++) {
@@ -264,16 +264,16 @@ judge_log(struct ntfs *n, unsigned char *r)
 		if (at == UINT64_MAX || fs_get(n->io, at, n->buf, L_PAGE) != 0)
 			break;
 		if (filled(n->buf, L_PAGE, 0xff)) {
-			seen++;
+			sound++;
 		} else if (mend(n->buf, L_PAGE, "RSTR") ||
 		    mend(n->buf, L_PAGE, "CHKD")) {
-			seen++;
+			sound++;
 			if (!closed(n->buf))
 				fs_doubt(n->io, FS_DIRTY, "its $LogFile is "
 				    "open: not shut down, or hibernated");
 		}
 	}
-	if (seen == 0)
+	if (sound < 2)
 		fs_doubt(n->io, FS_DAMAGED, "its $LogFile cannot be read");
 }
 
