@@ -24,6 +24,7 @@
 #include "part/parts.h"
 #include "part/remarks.h"
 #include "plan/claim.h"
+#include "plan/confine.h"
 #include "plan/plan.h"
 #include "plan/safety.h"
 #include "report/events.h"
@@ -395,12 +396,14 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	if (decide(&h, o, src, dst, ev, &f) != 0)
 		return leave(ev, src, dst, &f);
 	remark(&h, o);
-	if (o->mode == MODE_DRY_RUN)
+	if (o->mode == MODE_DRY_RUN) {
+		h.p.confined = confine_look(&h.p);
 		status = show(&h.p, src, dst, ev);
-	else if (o->ask && !report_ask(&h.p, &f))
+	} else if (o->ask && !report_ask(&h.p, &f)) {
 		status = leave(ev, src, dst, &f);
-	else {
+	} else {
 		settle(&h);
+		h.p.confined = confine(&h.p);
 		status = run(&h.p, src, dst, &h.rec, ev, signo);
 		forget(&h);
 	}

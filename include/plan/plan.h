@@ -65,6 +65,7 @@ struct plan {
 	struct hash	*hash;		/* of what is copied, or NULL */
 	struct ranges	*ranges;	/* and their digests, or NULL */
 	const struct used *used;	/* what file systems use, or NULL */
+	unsigned	 confined;	/* enum confined: what it may not do */
 	const struct saved *saved;	/* by the thread that saves it, or
 					 * NULL */
 };

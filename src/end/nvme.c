@@ -27,6 +27,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -325,7 +326,8 @@ await_reset(const struct nvme *nv)
 	while (left-- > 0 && state_of(nv->fd, state, sizeof(state)) &&
 	    (strcmp(state, "resetting") == 0 ||
 	    strcmp(state, "connecting") == 0))
-		usleep(1000000 / RESETTING);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000000 /
+		    RESETTING }, NULL);
 }
 
 static struct nvme_command

@@ -7,6 +7,7 @@
  * After a failure a sink gets nothing more: a pipe's last line may be a part of
  * one.
  */
+#include "plan/confine.h"
 #include "report/events.h"
 
 #include <errno.h>
@@ -417,6 +418,7 @@ struct ending {
 	const struct damage *damage;	/* or NULL */
 	bool		 flushed, verified;
 	const struct hash *hash;
+	unsigned	 confined;	/* enum confined */
 };
 
 static const char *
@@ -466,6 +468,18 @@ in_flight(const struct tally *t)
 	    "writes", (int)t->in_flight_written);
 }
 
+static json_t *
+confined(unsigned holds)
+{
+	json_t *list = json_array();
+	const char *word;
+	unsigned i;
+
+	for (i = 0; (word = confine_word(i, holds)) != NULL; i++)
+		list = value_append(list, json_string(word));
+	return list;
+}
+
 /* What result and run have in common. */
 static json_t *
 ending(const struct events *ev, const char *event, const struct ending *e)
@@ -478,11 +492,12 @@ ending(const struct events *ev, const char *event, const struct ending *e)
 
 	o = value_merge(o, counts(&e->tally));
 	return value_merge(o, json_pack("{s:o, s:o, s:o, s:b, s:b, s:o, "
-	    "s:o, s:o, s:o}", "bytes_holes", value_count(e->tally.holes),
+	    "s:o, s:o, s:o, s:o}", "bytes_holes", value_count(e->tally.holes),
 	    "bytes_zeroed", value_count(e->tally.zeroed),
 	    "bytes_shared", value_count(e->tally.shared),
 	    "flushed", e->flushed, "verified", e->verified,
 	    "hashes", hashes(e->hash), "in_flight", in_flight(&e->tally),
+	    "confined", confined(e->confined),
 	    "started", value_time(&ev->started), "ended", now()));
 }
 
@@ -603,7 +618,7 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 		.verified = out->targets > 0 ? out->each[0].proven &&
 		    out->each[0].verdict.status != STATUS_MISMATCH :
 		    out->proven && out->tally.differing == 0,
-		.hash = p->hash };
+		.hash = p->hash, .confined = p->confined };
 
 	list_mismatch(ev, p, out);
 	if (ev->targets != NULL)

@@ -1,6 +1,7 @@
 /*
  * The plan as key=value lines, which scripts read: what -dv shows.
  */
+#include "plan/confine.h"
 #include "report/report.h"
 
 #include <limits.h>
@@ -296,6 +297,19 @@ ends_plan(FILE *out, const struct plan *p, const char *src, const char *dst)
 	}
 }
 
+static void
+confined_plan(FILE *out, unsigned holds)
+{
+	char text[128] = "";
+	const char *word;
+	unsigned i;
+
+	for (i = 0; (word = confine_word(i, holds)) != NULL; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		    "%s%s", i > 0 ? ", " : "", word);
+	print(out, "confined=%s", i > 0 ? text : "no");
+}
+
 void
 report_plan_old(FILE *out, const struct plan *p)
 {
@@ -337,6 +351,7 @@ report_plan(FILE *out, const struct plan *p)
 	if (p->opts->ioprio != NULL)
 		print(out, "ioprio=%s", p->opts->ioprio);
 	how_plan(out, p);
+	confined_plan(out, p->confined);
 	used_plan(out, p);
 	found_plan(out, p);
 	for (i = 0; p->each != NULL && i < p->targets; i++)

@@ -880,3 +880,5 @@ elsewhere(const char *path, char *room, size_t len)
 
 OPEN(open)
 OPEN(open64)
+
+UNCONFINED(true)

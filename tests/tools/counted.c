@@ -995,3 +995,5 @@ begin(void)
 	if (sysfs != NULL && (sysfs = strdup(sysfs)) == NULL)
 		die("SYSFS", "no memory");	/* a title goes over it */
 }
+
+UNCONFINED(true)

@@ -5,9 +5,13 @@
 #define PRELOAD_H
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* A mistake in how they were called, or a libc that is none: no test goes on. */
@@ -42,6 +46,30 @@ next(const char *name)
 			memcpy(&ptr, &sym_, sizeof(ptr));		\
 		}							\
 	} while (0)
+
+/*
+ * For a library that opens files of its own in the program's place, which the
+ * program would keep itself from: it does not confine itself while "cond".
+ */
+#define UNCONFINED(cond)						\
+int									\
+prctl(int op, ...)							\
+{									\
+	unsigned long arg[4];						\
+	va_list ap;							\
+	int i;								\
+									\
+	va_start(ap, op);						\
+	for (i = 0; i < 4; i++)						\
+		arg[i] = va_arg(ap, unsigned long);			\
+	va_end(ap);							\
+	if (op == PR_SET_NO_NEW_PRIVS && (cond)) {			\
+		errno = ENOSYS;						\
+		return -1;						\
+	}								\
+	return (int)syscall(SYS_prctl, op, arg[0], arg[1], arg[2],	\
+	    arg[3]);							\
+}
 
 struct word {
 	const char	*name;

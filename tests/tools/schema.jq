@@ -59,6 +59,8 @@ def ending: moved + {status: (.status | count and . < 256),
 	bytes_shared: (.bytes_shared | count),
 	flushed: (.flushed | flag), verified: (.verified | flag),
 	hashes: (.hashes | list(hash)),
+	confined: (.confined | list(word(["no_new_privs", "capabilities",
+	    "landlock", "seccomp"]))),
 	in_flight: (.in_flight | . == null or (keys == ["reads", "writes"] and (map(count) | all))), started: (.started | time),
 	ended: (.ended | time), source: (.source | side),
 	target: (.target | side)};

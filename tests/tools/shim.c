@@ -1023,3 +1023,5 @@ posix_memalign(void **room, size_t unit, size_t len)
 	REAL(real, posix_memalign);
 	return no_memory(CALLER) ? ENOMEM : real(room, unit, len);
 }
+
+UNCONFINED(sysfs != NULL)
