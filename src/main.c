@@ -176,7 +176,7 @@ decide(struct held *h, const struct opts *o, struct endpoint *src,
 	    limit_target(o, dst, f) != 0 || outputs_load(&h->rec, o, f) != 0)
 		return -1;
 	if (plan_make(p, o, h->rec.layout, src, dst, f) == 0 &&
-	    used_make(&h->rec.used, p, f) == 0) {
+	    used_make(&h->rec.used, p, &h->rec.bmap, f) == 0) {
 		events_plan(ev, p);
 		p->needed = remarks_needed(p);
 		if (outputs_open(&h->rec, p, f) == 0 && check(h, f) == 0 &&

@@ -115,6 +115,21 @@ mkdir "$made"
 mkdir "$scratch/bin" && printf '%s\n' '#!/bin/sh' shift 'exec sh -c "$*"' \
     >"$scratch/bin/ssh" && chmod +x "$scratch/bin/ssh"
 PATH=$scratch/bin:$PATH
+# block_map: an image, packed, and its block map
+block_map()
+{
+	local sum
+	sum=$(sha256sum <"$made/part.img" | cut -d ' ' -f 1)
+	gzip -1 -c "$made/part.img" >core-image.wic.gz && cat >map <<-EOT || return
+		<bmap version="2.0"><ImageSize>4194304</ImageSize><BlockSize>4096</BlockSize>
+		<BlocksCount>1024</BlocksCount><MappedBlocksCount>1024</MappedBlocksCount>
+		<ChecksumType>sha256</ChecksumType>
+		<BmapFileChecksum>$(printf '%064d' 0)</BmapFileChecksum>
+		<BlockMap><Range chksum="$sum">0-1023</Range></BlockMap></bmap>
+	EOT
+	sum=$(sha256sum <map | cut -d ' ' -f 1)
+	sed "s/>00*</>$sum</" map >core-image.wic.bmap
+}
 # stuff LINE: those that it names
 stuff()
 {
@@ -122,6 +137,7 @@ stuff()
 	for name in disk.img old.img part.img sda.img old.img.gz sda.img.gz debian.iso; do
 		[[ $1 != *"$name"* ]] || cp "$made/$name" . || return
 	done
+	[[ $1 != *core-image* ]] || block_map || return
 	for name in disk old; do
 		[[ $1 != *"$name.manifest"* ]] ||
 		    "$pardd" if="$made/$name.img" of=. manifest=$name.manifest status=none || return

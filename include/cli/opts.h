@@ -42,6 +42,7 @@ enum flag {			/* of iflag= and oflag= */
 	FLAG_SPARING = 1 << 27,
 	FLAG_NVME = 1 << 28,
 	FLAG_RESET = 1 << 29,
+	FLAG_NOZERO = 1 << 30,
 };
 
 enum conv {

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/algorithm.h"
 #include "base/fault.h"
 #include "cli/opts.h"
 
@@ -30,6 +31,12 @@ struct hash_piece {		/* its worker's, lent from post to wait */
 	pthread_cond_t	 taken;
 };
 
+struct hash_range {		/* of a copy, that has a digest of its own */
+	uint64_t	 off, len;	/* bytes; in order, and apart */
+	unsigned char	 want[64];
+	bool		 right;		/* and that is what was copied */
+};
+
 struct hash_sum {			/* what became of an algorithm */
 	const char	*name;	/* as in hash= */
 	const char	*tag;	/* as in a line of cksum */
@@ -44,6 +51,20 @@ struct hash_sum {			/* what became of an algorithm */
  */
 int hash_open(struct hash **made, const struct opts *, struct fault *f);
 void hash_close(struct hash *);
+
+/*
+ * One that holds what is copied against these ranges, which stay the caller's
+ * until hash_close.  What lies between them is nothing.
+ */
+int hash_open_ranges(struct hash **made, const struct algorithm *,
+    struct hash_range *, size_t n, struct fault *f);
+
+/* The first range that was not copied as it should be, or NULL. */
+const struct hash_range *hash_wrong(const struct hash *);
+
+/* The digest of so many bytes.  Returns 0, or -1 with *f. */
+int hash_once(const struct algorithm *, const void *buf, size_t len,
+    char hex[HASH_HEX], struct fault *f);
 
 /*
  * Of here on h may be NULL, and then nothing is done.

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "digest/bmap.h"
 #include "map/map.h"
 #include "part/fsmap.h"
 #include "plan/plan.h"
@@ -45,16 +46,19 @@ struct used {
 	size_t	 frees;		/* file systems that have any of it */
 	uint64_t length;	/* bytes, of all that was looked at */
 	bool	 leaves;	/* free is left out */
+	bool	 masks;		/* it is read, and taken as zeros */
 	bool	 clears;	/* what is left out reads as zeros then */
 };
 
 /*
  * Look at the source, as used= wants it, and set p->used.  Nothing is written,
  * what cannot be read or understood counts as used.  Does nothing without
- * used=.  Returns 0, or -1 with *f: a source or a target that used= is not for.
+ * used=, usedmap= or bmap=; what a bmap does not map is as if it was free.
+ * Returns 0, or -1 with *f: a source or a target that used= is not for.
  * used_free in every case.
  */
-int used_make(struct used *, struct plan *p, struct fault *f);
+int used_make(struct used *, struct plan *p, const struct bmap *,
+    struct fault *f);
 void used_free(struct used *);
 
 /* Whether what is left out is made zeros at the target. */
@@ -71,6 +75,10 @@ int used_apply(const struct plan *, struct map *);
  */
 int used_order(const struct plan *, struct map *);
 int used_order_anew(const struct plan *, struct map *);
+
+/* Make zeros of what is masked of len bytes at off of the copy. */
+void used_mask(const struct plan *, uint64_t off, unsigned char *buf,
+    size_t len);
 
 /*
  * The copy is over: whether all that was left out is still free.  Returns 0, or

@@ -73,7 +73,8 @@ struct plan {
 enum { READ_BACK_MOST = 64 << 10 };	/* bytes, of a unit that is read back */
 
 struct layout {			/* of a manifest that was made before */
-	uint64_t	 chunk, phase;	/* of its ranges, as in the plan */
+	uint64_t	 chunk, phase;	/* of its ranges, as in the plan; 0:
+					 * they are of any length */
 	uint64_t	 off, length;	/* bytes; what it covers, */
 	bool		 all;		/* and just that is to be read */
 };

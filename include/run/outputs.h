@@ -11,6 +11,7 @@
 #include "base/newfile.h"
 #include "copy/outcome.h"
 #include "copy/ranges.h"
+#include "digest/bmap.h"
 #include "digest/hash.h"
 #include "part/used.h"
 #include "plan/plan.h"
@@ -20,6 +21,8 @@ struct outputs {			/* the main thread's */
 	struct newfile	 hashfile, profile, usedmap;
 	struct report	*report;	/* or NULL */
 	struct ranges	 ranges;
+	struct bmap	 bmap;	/* of bmap= */
+	struct layout	 whole;	/* its image's */
 	struct used	 used;	/* what it is limited to */
 	const struct layout *layout;	/* for the plan, or NULL */
 };

@@ -598,6 +598,29 @@ contradiction_rescue(const struct opts *o)
 	return NULL;
 }
 
+/* Of a bmap, which says what is copied, and in which order it is tested. */
+static const char *
+contradiction_bmap(const struct opts *o)
+{
+	if (o->bmap == NULL)
+		return (o->oflag & FLAG_NOZERO) == 0 ? NULL :
+		    "oflag=nozero goes with bmap=";
+	if (o->map != NULL || o->hash != 0 || o->expect != NULL ||
+	    o->manifest != NULL || o->base != NULL || o->compare != 0 ||
+	    o->used != 0 || o->usedmap != NULL)
+		return "bmap= goes with none of map=, hash=, expect=, "
+		    "manifest=, base=, compare=, used=, usedmap=";
+	if (o->skip > 0 || o->count >= 0 || o->ipart > 0 || o->coe != 0 ||
+	    (o->conv & CONV_PAD) != 0)
+		return "bmap= is of a whole image: it goes with none of skip=, "
+		    "count=, ipart=, coe=1, conv=sync";
+	if ((o->oflag & (FLAG_APPEND | FLAG_NOSPARSE)) != 0 ||
+	    (o->reflink & REFLINK_ALWAYS) != 0)
+		return "bmap= goes with none of oflag=append, nosparse, "
+		    "reflink=always";
+	return NULL;
+}
+
 /* Of what leaves something out. */
 static const char *
 contradiction_used(const struct opts *o)
@@ -609,6 +632,9 @@ contradiction_used(const struct opts *o)
 		    "of used=, map=, hash=, verify=, manifest=";
 	if (o->used == 0)
 		return NULL;
+	if (o->targets > 1)
+		return "used= goes with one target: what is left out differs "
+		    "by what a target is";
 	if (several(o->used))
 		return "used= takes one word";
 	if (o->used != USED_ONLY && (o->map == NULL || o->compare != 0))
@@ -759,7 +785,7 @@ misspelt(const struct opts *o)
 	if (o->ioprio != NULL && ioprio_parse(o->ioprio) < 0)
 		return "ioprio= takes idle, be:0 to be:7, or rt:0 to rt:7";
 	if (is_dash(o->map) || is_dash(o->domain) || is_dash(o->hashfile) ||
-	    is_dash(o->usedmap) ||
+	    is_dash(o->usedmap) || is_dash(o->bmap) ||
 	    is_dash(o->manifest) || is_dash(o->base) || is_dash(o->control) ||
 	    is_dash(o->log))
 		return "- is standard input or output for if=, of= and json= "
@@ -851,6 +877,7 @@ static const char *(*const objections[])(const struct opts *) = {
 	contradiction,
 	contradiction_rescue,
 	contradiction_used,
+	contradiction_bmap,
 	contradiction_manner,
 	contradiction_reading,
 	contradiction_digests,

@@ -21,6 +21,7 @@
 #include "copy/transfer.h"
 #include "digest/digest_table.h"
 #include "digest/hash.h"
+#include "part/used.h"
 
 enum {
 	FAN = 16,		/* pieces that a failed read is split into */
@@ -207,6 +208,8 @@ void
 piece_took(struct worker *w, struct piece *pc, const struct io *io)
 {
 	pc->got = took(w, pc, io);
+	if (w->job->p->used != NULL && w->job->p->used->masks)
+		used_mask(w->job->p, pc->seg.off, w->buf, pc->good);
 	w->job->read += pc->good - pc->lost;
 }
 

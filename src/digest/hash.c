@@ -53,6 +53,7 @@ struct taker {			/* one algorithm; its thread's, from start on */
 	pthread_cond_t	 come;	/* a piece was posted, or it is over */
 	uint64_t	 next;	/* h: the byte that it takes next */
 	size_t		 gap;	/* of hash->gap, that comes next */
+	size_t		 range;	/* of hash->range, likewise */
 	bool		 started;
 	bool		 failed;	/* libcrypto said so */
 };
@@ -66,6 +67,8 @@ struct hash {
 	const struct seg *gap;	/* what no piece brings: zeros */
 	size_t		 gaps;
 	uint64_t	 base;	/* in whose places the gaps are told */
+	struct hash_range *range;	/* or NULL; its taker writes it */
+	size_t		 ranges;
 	unsigned	 all;		/* of the takers */
 	size_t		 n;
 	struct taker	 taker[ALGORITHMS];
@@ -148,13 +151,10 @@ update(struct taker *t, const unsigned char *buf, size_t len)
 		t->failed = true;
 }
 
-/* The digest as text; "" where there is none. */
 static void
-finish(struct taker *t, char hex[HASH_HEX])
+digest(struct taker *t, unsigned char bytes[EVP_MAX_MD_SIZE])
 {
-	unsigned char bytes[EVP_MAX_MD_SIZE];
 	XXH128_canonical_t canonical;
-	size_t i;
 
 	if (t->xxh != NULL) {
 		XXH128_canonicalFromHash(&canonical,
@@ -163,8 +163,51 @@ finish(struct taker *t, char hex[HASH_HEX])
 	} else if (t->hash->crypto.final(t->ctx, bytes, NULL) != 1) {
 		t->failed = true;
 	}
+}
+
+/* The digest as text; "" where there is none. */
+static void
+finish(struct taker *t, char hex[HASH_HEX])
+{
+	unsigned char bytes[EVP_MAX_MD_SIZE];
+	size_t i;
+
+	digest(t, bytes);
 	for (i = 0; i < t->alg->size && !t->failed; i++)
 		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+}
+
+/* A range has come to its end. */
+static void
+finish_range(struct taker *t, struct hash_range *r)
+{
+	unsigned char bytes[EVP_MAX_MD_SIZE];
+
+	digest(t, bytes);
+	r->right = !t->failed && memcmp(bytes, r->want, t->alg->size) == 0;
+	if (t->xxh != NULL)
+		XXH3_128bits_reset(t->xxh);
+	else if (t->hash->crypto.begin(t->ctx, NULL, NULL) != 1)
+		t->failed = true;
+}
+
+/* Bytes from "off" on: those that lie in a range. */
+static void
+update_ranges(struct taker *t, uint64_t off, const unsigned char *buf,
+    size_t len)
+{
+	struct hash_range *r = t->hash->range + t->range;
+	uint64_t end = off + len, from, to;
+
+	for (; t->range < t->hash->ranges && r->off < end; r++, t->range++) {
+		from = MAX(r->off, off);
+		to = MIN(r->off + r->len, end);
+		if (from < to)
+			update(t, buf + (from - off), (size_t)(to - from));
+		if (r->off + r->len > end)
+			return;
+		finish_range(t, r);
+	}
 }
 
 /* ---------------------------------------------------------------- a run */
@@ -201,6 +244,59 @@ hash_open(struct hash **made, const struct opts *o, struct fault *f)
 	}
 	*made = h;
 	return 0;
+}
+
+int
+hash_open_ranges(struct hash **made, const struct algorithm *a,
+    struct hash_range *range, size_t n, struct fault *f)
+{
+	struct hash *h = calloc(1, sizeof(*h));
+	struct taker *t;
+
+	*made = NULL;
+	if (h == NULL)
+		return fault_errno(f, ENOMEM, "%s", a->name);
+	t = &h->taker[0];
+	pthread_mutex_init(&h->lock, NULL);
+	*t = (struct taker){ .hash = h, .alg = a };
+	pthread_cond_init(&t->come, NULL);
+	h->all = 1;
+	h->n = 1;
+	h->range = range;
+	h->ranges = n;
+	if (open_taker(h, t, f) != 0) {
+		hash_close(h);
+		return -1;
+	}
+	*made = h;
+	return 0;
+}
+
+const struct hash_range *
+hash_wrong(const struct hash *h)
+{
+	size_t i;
+
+	for (i = 0; h != NULL && i < h->ranges; i++)
+		if (!h->range[i].right)
+			return &h->range[i];
+	return NULL;
+}
+
+int
+hash_once(const struct algorithm *a, const void *buf, size_t len,
+    char hex[HASH_HEX], struct fault *f)
+{
+	struct hash *h;
+
+	if (hash_open_ranges(&h, a, NULL, 0, f) != 0)
+		return -1;
+	hex[0] = '\0';
+	update(&h->taker[0], buf, len);
+	finish(&h->taker[0], hex);
+	hash_close(h);
+	return hex[0] != '\0' ? 0 : fault_set(f, STATUS_FILE, "%s failed",
+	    a->name);
 }
 
 static void
@@ -273,7 +369,10 @@ read_piece(struct hash *h, struct taker *t, struct hash_piece *pc)
 
 	pc->held |= bit;
 	pthread_mutex_unlock(&h->lock);
-	update(t, pc->buf, pc->len);
+	if (h->range != NULL)
+		update_ranges(t, pc->off, pc->buf, pc->len);
+	else
+		update(t, pc->buf, pc->len);
 	pthread_mutex_lock(&h->lock);
 	t->next += pc->len;
 	pc->held &= ~bit;
@@ -292,6 +391,10 @@ take_gap(struct hash *h, struct taker *t)
 	if (t->gap == h->gaps || h->gap[t->gap].off != h->base + t->next)
 		return false;
 	end = t->next + h->gap[t->gap++].len;
+	if (h->range != NULL) {
+		t->next = end;
+		return true;
+	}
 	while (t->next < end && !h->stopped) {
 		left = MIN(end - t->next, ZEROS);
 		t->next += left;
@@ -441,7 +544,7 @@ hash_finish(struct hash *h, uint64_t end, struct fault *f)
 		struct taker *t = &h->taker[i];
 		struct hash_sum *d = &h->digest[i];
 
-		if (h->stopped || t->next != end)
+		if (h->stopped || t->next != end || h->range != NULL)
 			continue;
 		finish(t, d->hex);
 		if (t->failed)
@@ -456,6 +559,6 @@ hash_finish(struct hash *h, uint64_t end, struct fault *f)
 const struct hash_sum *
 hash_digests(const struct hash *h, size_t *n)
 {
-	*n = h != NULL ? h->n : 0;
+	*n = h != NULL && h->range == NULL ? h->n : 0;
 	return h != NULL ? h->digest : NULL;
 }

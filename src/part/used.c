@@ -631,12 +631,67 @@ used_clears(const struct plan *p)
 	    (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
 }
 
+/* Whether that is the image, and its blocks lie well on the target. */
+static int
+bmap_fits(const struct plan *p, const struct bmap *m, struct fault *f)
+{
+	const struct endpoint *src = p->src, *dst = p->dst;
+
+	if (src->size >= 0 && (src->device ? (uint64_t)src->size < m->size :
+	    (uint64_t)src->size != m->size))
+		return fault_set(f, STATUS_REFUSED, "%s is of an image of "
+		    "%" PRIu64 " bytes, and %s has %" PRIi64, p->opts->bmap,
+		    m->size, src->name, src->size);
+	if (dst->streamed)
+		return fault_set(f, STATUS_USAGE, "bmap= leaves out what is "
+		    "not mapped, and %s is written in order", dst->name);
+	if (p->dst_off % p->grain != 0 || m->block % p->grain != 0)
+		return fault_set(f, STATUS_REFUSED, "bmap= makes zeros of what "
+		    "is not mapped, by blocks of %" PRIu64 " bytes: seek= and "
+		    "the blocks of %s must be multiples of that", p->grain,
+		    p->opts->bmap);
+	if (src->streamed && (p->opts->oflag & FLAG_NOZERO) != 0)
+		return fault_set(f, STATUS_USAGE, "oflag=nozero is not for "
+		    "what comes by a pipe: unpack it first");
+	return 0;
+}
+
+/* What a bmap does not map is left out. */
+static int
+of_bmap(struct used *u, struct plan *p, const struct bmap *m, struct fault *f)
+{
+	uint64_t at = 0, end;
+	int err = 0;
+	size_t i;
+
+	if (bmap_fits(p, m, f) != 0)
+		return -1;
+	for (i = 0; i <= m->n && err == 0; i++) {
+		end = i < m->n ? m->range[i].off : m->size;
+		err = append(&u->free, at, end);
+		if (i < m->n)
+			at = m->range[i].off + m->range[i].len;
+	}
+	if (err != 0)
+		return fault_errno(f, err, "%s", p->opts->bmap);
+	u->bytes_free = bytes_of(&u->free, UINT64_MAX);
+	u->length = m->size;
+	u->masks = p->src->streamed;
+	u->leaves = !u->masks;
+	u->clears = u->leaves && (p->opts->oflag & FLAG_NOZERO) == 0;
+	p->used = u;
+	return 0;
+}
+
 int
-used_make(struct used *u, struct plan *p, struct fault *f)
+used_make(struct used *u, struct plan *p, const struct bmap *m,
+    struct fault *f)
 {
 	int err;
 
 	*u = (struct used){ .n = 0 };
+	if (p->opts->bmap != NULL)
+		return of_bmap(u, p, m, f);
 	if (p->opts->used == 0 && p->opts->usedmap == NULL)
 		return 0;
 	if (possible(p, f) != 0)
@@ -784,6 +839,27 @@ fs_at(const struct used *u, uint64_t off)
 	return &u->fs[i];
 }
 
+void
+used_mask(const struct plan *p, uint64_t off, unsigned char *buf, size_t len)
+{
+	const struct used_list *l = &p->used->free;
+	uint64_t end = off + len, from, to;
+	size_t lo = 0, hi = l->n, mid;
+
+	while (lo < hi) {		/* the first that ends behind off */
+		mid = lo + (hi - lo) / 2;
+		if (l->seg[mid].off + l->seg[mid].len <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < l->n && l->seg[lo].off < end; lo++) {
+		from = MAX(l->seg[lo].off, off);
+		to = MIN(l->seg[lo].off + l->seg[lo].len, end);
+		memset(buf + (from - off), 0, (size_t)(to - from));
+	}
+}
+
 int
 used_kept(const struct plan *p, struct fault *f)
 {
@@ -792,7 +868,8 @@ used_kept(const struct plan *p, struct fault *f)
 	char name[256];
 	int err;
 
-	if (p->used == NULL || !p->used->leaves || p->used->free.n == 0)
+	if (p->used == NULL || !p->used->leaves || p->used->n == 0 ||
+	    p->used->free.n == 0)
 		return 0;
 	err = look(&now, p, 0, NULL);
 	s = err == 0 ? uncovered(&p->used->free, &now.free) : NULL;

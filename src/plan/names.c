@@ -64,7 +64,7 @@ used(const struct name *n, const struct plan *p, const struct stat *st)
 	    strcmp(n->base, path_base(n->path)) == 0;
 	const char *const names[] = { o->input, o->output, o->json, o->log,
 		o->map, o->domain, o->hashfile, o->profile, o->report,
-		o->control, o->manifest, o->usedmap,
+		o->control, o->manifest, o->usedmap, o->bmap,
 		renewed ? NULL : o->base };
 	const struct endpoint *ep;
 	size_t i;

@@ -262,6 +262,8 @@ set_transfer(struct plan *p, const struct layout *l, struct fault *f)
 	/* Borders of transfers lie well on the target, if it is up to us. */
 	if (o->bpt < 0 && !p->dst->streamed && p->dst_off % p->pad == 0)
 		p->phase = p->dst_off % chunk;
+	if (l != NULL && l->chunk == 0)
+		l = NULL;		/* any will do */
 	if (l != NULL && o->bpt > 0 && chunk != l->chunk)
 		return fault_set(f, STATUS_USAGE, "bpt= asks for transfers of "
 		    "%llu bytes, and the ranges of %s have %llu; leave it out",
@@ -439,6 +441,7 @@ looks_at_all(const struct plan *p)
 	return p->opts->map != NULL || p->opts->hash != 0 ||
 	    p->opts->expect != NULL || p->opts->manifest != NULL ||
 	    p->opts->base != NULL || p->opts->compare != 0 ||
+	    p->opts->bmap != NULL ||
 	    (p->opts->oflag & FLAG_SPARING) != 0;
 }
 
@@ -460,10 +463,10 @@ set_sparse(struct plan *p)
 
 	p->holes = p->src->sparse && p->dst->zeroes && !never &&
 	    !looks_at_all(p);
-	p->sparse = (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0 &&
-	    p->dst->zeroes;
+	p->sparse = ((o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0 ||
+	    (o->bmap != NULL && p->src->streamed)) && p->dst->zeroes;
 	p->reflink = (o->reflink & REFLINK_NEVER) == 0 && !never &&
-	    o->used == 0 &&
+	    o->used == 0 && o->bmap == NULL &&
 	    !p->sparse && !looks_at_all(p) && o->verify == 0 && shareable(p);
 }
 
@@ -478,7 +481,8 @@ is_moment(const struct plan *p)
 
 	return p->src->memory && p->dst->memory && in_memory(p) &&
 	    p->length <= TRANSFER && p->workers == 1 && p->queues == 0 &&
-	    !looks_at_all(p) && o->verify == 0 && o->rate < 0 && o->used == 0;
+	    !looks_at_all(p) && o->verify == 0 && o->rate < 0 && o->used == 0 &&
+	    o->bmap == NULL;
 }
 
 /*

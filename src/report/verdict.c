@@ -107,9 +107,16 @@ agrees(const struct plan *p, struct outcome *out)
 static int
 recorded(const struct plan *p, struct outcome *out)
 {
+	const struct hash_range *wrong;
 	const struct hash_sum *d;
 	size_t n, i;
 
+	wrong = hash_wrong(p->hash);
+	if (wrong != NULL)
+		return conclude(out, STATUS_MISMATCH, "NOT as in %s: bytes "
+		    "%llu to %llu of the image have another checksum",
+		    p->opts->bmap, (ull)wrong->off,
+		    (ull)(wrong->off + wrong->len - 1));
 	d = hash_digests(p->hash, &n);
 	for (i = 0; i < n; i++)
 		if (d[i].differs)
@@ -212,7 +219,7 @@ without(const struct plan *p, struct outcome *out)
 	const char *unit;
 	double scale;
 
-	if (u == NULL || !u->leaves || u->bytes_free == 0 ||
+	if (u == NULL || !u->leaves || u->n == 0 || u->bytes_free == 0 ||
 	    p->opts->domain != NULL)
 		return;
 	unit = unit_of(u->bytes_free, &scale);
@@ -220,6 +227,21 @@ without(const struct plan *p, struct outcome *out)
 	    "%zu file system%s free", said.text,
 	    (double)u->bytes_free / scale, unit, u->frees,
 	    u->frees == 1 ? " calls" : "s call");
+}
+
+/* All is as the bmap has it: how much that is. */
+static void
+mapped(const struct plan *p, struct outcome *out)
+{
+	const struct fault said = out->verdict;
+	char part[64];
+
+	if (p->opts->bmap == NULL)
+		return;
+	part_of(part, sizeof(part), p->used->length - p->used->bytes_free,
+	    p->used->length);
+	fault_set(&out->verdict, STATUS_COMPLETE, "%s, all as in %s: %s",
+	    said.text, p->opts->bmap, part);
 }
 
 /* Nothing was to be copied: what was found out. */
@@ -257,6 +279,7 @@ complete(const struct plan *p, struct outcome *out)
 		conclude(out, STATUS_COMPLETE, "complete, not flushed");
 	within(p, out);
 	without(p, out);
+	mapped(p, out);
 }
 
 /*

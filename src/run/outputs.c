@@ -14,6 +14,17 @@
 #include "report/report_file.h"
 #include "report/usedmap.h"
 
+/* All of the image, wherever it comes from. */
+static int
+load_bmap(struct outputs *r, const char *path, struct fault *f)
+{
+	if (bmap_load(&r->bmap, path, f) != 0)
+		return -1;
+	r->whole = (struct layout){ .length = r->bmap.size, .all = true };
+	r->layout = &r->whole;
+	return 0;
+}
+
 int
 outputs_load(struct outputs *r, const struct opts *o, struct fault *f)
 {
@@ -22,15 +33,25 @@ outputs_load(struct outputs *r, const struct opts *o, struct fault *f)
 		.usedmap = { .dir = -1, .fd = -1 } };
 	if (ranges_load(&r->ranges, o, f) != 0)
 		return -1;
+	if (o->bmap != NULL)
+		return load_bmap(r, o->bmap, f);
 	if (r->ranges.checks || r->ranges.spares)
 		r->layout = &r->ranges.layout;
 	return 0;
 }
 
+static int
+open_hash(struct outputs *r, const struct plan *p, struct fault *f)
+{
+	return r->bmap.n == 0 ? hash_open(&r->hash, p->opts, f) :
+	    hash_open_ranges(&r->hash, r->bmap.algorithm, r->bmap.range,
+	    r->bmap.n, f);
+}
+
 int
 outputs_open(struct outputs *r, struct plan *p, struct fault *f)
 {
-	if (hash_open(&r->hash, p->opts, f) != 0 ||
+	if (open_hash(r, p, f) != 0 ||
 	    newfile_open(&r->hashfile, "hashfile", p->opts->hashfile, f) != 0 ||
 	    names_newfile(&r->hashfile, p, f) != 0 ||
 	    newfile_open(&r->profile, "profile", p->opts->profile, f) != 0 ||
@@ -156,6 +177,7 @@ outputs_close(struct outputs *r)
 	outputs_abandon(r);
 	ranges_close(&r->ranges);
 	used_free(&r->used);
+	bmap_free(&r->bmap);
 	hash_close(r->hash);
 	report_file_close(r->report);
 }

@@ -1,0 +1,31 @@
+/*
+ * A block map: which blocks of an image hold data, and their digests, as
+ * bmaptool(1) makes it; versions 1.3 to 2.0.
+ */
+#ifndef PARDD_BMAP_H
+#define PARDD_BMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/algorithm.h"
+#include "base/fault.h"
+#include "digest/hash.h"
+
+struct bmap {
+	uint64_t size;		/* bytes of the image */
+	uint64_t block;		/* bytes; ranges are whole ones of it */
+	const struct algorithm *algorithm;
+	struct hash_range *range;	/* in order, with their digests */
+	size_t	 n, room;
+};
+
+/*
+ * Read one.  Its own checksum is tested first, and nothing in it is believed
+ * that does not fit.  Returns 0, or -1 with *f and nothing to free: a refusal,
+ * also where libexpat is missing.  bmap_free takes one that is all zero.
+ */
+int bmap_load(struct bmap *, const char *path, struct fault *f);
+void bmap_free(struct bmap *);
+
+#endif

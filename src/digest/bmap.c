@@ -1,0 +1,461 @@
+/*
+ * Block maps.  The file is XML:
+ *
+ *	<bmap version="2.0">
+ *	    <ImageSize> BYTES </ImageSize>  <BlockSize> BYTES </BlockSize>
+ *	    <BlocksCount> N </BlocksCount>
+ *	    <MappedBlocksCount> N </MappedBlocksCount>
+ *	    <ChecksumType> sha256 </ChecksumType>
+ *	    <BmapFileChecksum> HEX </BmapFileChecksum>
+ *	    <BlockMap>
+ *		<Range chksum="HEX"> FIRST-LAST </Range>  ...
+ *
+ * Version 1.3 has BmapFileSHA1 and sha1="HEX" instead.  The checksum of the
+ * file is that with each of its own digits a 0.
+ *
+ * libexpat is loaded when it is asked for: few copies need it.  A document type
+ * is refused, since it can make a small file large.
+ */
+#include "digest/bmap.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "config.h"
+
+#ifdef HAVE_LIBEXPAT
+#include <expat.h>
+
+#define LIBEXPAT	"libexpat.so.1"
+
+enum {
+	FILE_MOST = 64 << 20,	/* bytes */
+	TEXT_MOST = 256,	/* of an element */
+	BLOCK_MOST = 1 << 30,
+};
+
+struct expat {			/* of libexpat */
+	__typeof__(XML_ParserCreate) *create;
+	__typeof__(XML_ParserFree) *free;
+	__typeof__(XML_SetUserData) *data;
+	__typeof__(XML_SetElementHandler) *elements;
+	__typeof__(XML_SetCharacterDataHandler) *text;
+	__typeof__(XML_SetStartDoctypeDeclHandler) *doctype;
+	__typeof__(XML_StopParser) *stop;
+	__typeof__(XML_Parse) *parse;
+	__typeof__(XML_GetCurrentLineNumber) *line;
+};
+
+struct reader {
+	struct bmap	*m;
+	struct expat	 x;
+	XML_Parser	 parser;
+	const char	*wrong;		/* the first thing, or NULL */
+	char		 text[TEXT_MOST];	/* of the element we are in */
+	size_t		 n;
+	unsigned	 depth;
+	bool		 old;		/* 1.3 */
+	uint64_t	 blocks, mapped;	/* as it says */
+	uint64_t	 sum;		/* mapped, as the ranges say */
+	char		 own[HASH_HEX];	/* its checksum */
+	char		 digest[HASH_HEX];	/* the range's */
+};
+
+/* --------------------------------------------------------------- library */
+
+static bool
+find(void *lib, const char *name, void *function, size_t size)
+{
+	void *sym = dlsym(lib, name);
+
+	memcpy(function, &sym, size);
+	return sym != NULL;
+}
+
+#define FIND(member, name)	find(lib, #name, &x->member, sizeof(x->member))
+
+static int
+load(struct expat *x, const char *path, struct fault *f)
+{
+	void *lib = dlopen(LIBEXPAT, RTLD_NOW | RTLD_LOCAL);
+
+	if (lib == NULL)
+		return fault_set(f, STATUS_REFUSED, "bmap=%s needs %s, which "
+		    "cannot be loaded; Debian has it in libexpat1", path,
+		    LIBEXPAT);
+	if (FIND(create, XML_ParserCreate) && FIND(free, XML_ParserFree) &&
+	    FIND(data, XML_SetUserData) &&
+	    FIND(elements, XML_SetElementHandler) &&
+	    FIND(text, XML_SetCharacterDataHandler) &&
+	    FIND(doctype, XML_SetStartDoctypeDeclHandler) &&
+	    FIND(stop, XML_StopParser) && FIND(parse, XML_Parse) &&
+	    FIND(line, XML_GetCurrentLineNumber))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "bmap=%s: %s does not do what it "
+	    "is needed for", path, LIBEXPAT);
+}
+
+/* -------------------------------------------------------------- elements */
+
+static void
+refuse(struct reader *r, const char *what)
+{
+	if (r->wrong == NULL)
+		r->wrong = what;
+	r->x.stop(r->parser, XML_FALSE);
+}
+
+/* The text without blanks at its ends. */
+static const char *
+trimmed(struct reader *r)
+{
+	char *text = r->text;
+
+	while (r->n > 0 && isspace((unsigned char)text[r->n - 1]))
+		r->n--;
+	text[r->n] = '\0';
+	while (isspace((unsigned char)*text))
+		text++;
+	return text;
+}
+
+/* Digits, up to "end" of the text; false for anything else. */
+static bool
+number(const char **text, uint64_t *value)
+{
+	const char *c = *text;
+
+	*value = 0;
+	for (; isdigit((unsigned char)*c); c++)
+		if (__builtin_mul_overflow(*value, 10, value) ||
+		    __builtin_add_overflow(*value, (uint64_t)(*c - '0'),
+		    value))
+			return false;
+	if (c == *text)
+		return false;
+	*text = c;
+	return true;
+}
+
+static void
+amount(struct reader *r, uint64_t *value, uint64_t most)
+{
+	const char *text = trimmed(r);
+
+	if (!number(&text, value) || *text != '\0' || *value > most)
+		refuse(r, "a number is none, or too large");
+}
+
+static bool
+digest(unsigned char *to, const char *hex, size_t size)
+{
+	size_t i;
+	unsigned byte;
+
+	if (strlen(hex) != 2 * size ||
+	    strspn(hex, "0123456789abcdefABCDEF") != 2 * size)
+		return false;
+	for (i = 0; i < size && sscanf(hex + 2 * i, "%2x", &byte) == 1; i++)
+		to[i] = (unsigned char)byte;
+	return i == size;
+}
+
+static struct hash_range *
+new_range(struct bmap *m)
+{
+	size_t room = m->room * 2 + 64;
+	struct hash_range *more;
+
+	if (m->n == m->room) {
+		more = reallocarray(m->range, room, sizeof(*more));
+		if (more == NULL)
+			return NULL;
+		m->range = more;
+		m->room = room;
+	}
+	return &m->range[m->n];
+}
+
+/* "FIRST-LAST", or one block. */
+static void
+range(struct reader *r)
+{
+	struct bmap *m = r->m;
+	const char *text = trimmed(r);
+	struct hash_range *g = new_range(m);
+	uint64_t first, last, end, before = 0;
+
+	if (g == NULL) {
+		refuse(r, "there is no memory for it");
+		return;
+	}
+	if (m->n > 0)
+		before = g[-1].off + g[-1].len;
+	if (!number(&text, &first))
+		first = UINT64_MAX;
+	last = first;
+	if (*text == '-' && (text++, !number(&text, &last)))
+		last = UINT64_MAX;
+	if (*text != '\0' || m->block == 0 || last < first ||
+	    last >= r->blocks || first * m->block < before) {
+		refuse(r, "a range is none, or not in order, or too large");
+		return;
+	}
+	end = (last + 1) * m->block;
+	*g = (struct hash_range){ .off = first * m->block };
+	g->len = (end < m->size ? end : m->size) - g->off;
+	r->sum += last - first + 1;
+	if (m->algorithm == NULL || !digest(g->want, r->digest,
+	    m->algorithm->size))
+		refuse(r, "a range has no checksum");
+	else
+		m->n++;
+}
+
+static void
+kind(struct reader *r)
+{
+	const char *text = trimmed(r);
+
+	r->m->algorithm = algorithm_named(text, strlen(text));
+	if (r->m->algorithm == NULL)
+		refuse(r, "its checksums are of a kind that is not known");
+}
+
+static void
+own(struct reader *r)
+{
+	const char *text = trimmed(r);
+
+	if (strlen(text) < sizeof(r->own))
+		strcpy(r->own, text);
+}
+
+/* Numbers that what follows is computed with. */
+static void
+check_sizes(struct reader *r)
+{
+	const struct bmap *m = r->m;
+
+	if (m->block == 0 || m->size > INT64_MAX - m->block ||
+	    r->blocks != (m->size + m->block - 1) / m->block)
+		refuse(r, "its sizes do not fit one another");
+}
+
+static void
+version(struct reader *r, const char *name, const char *const *attr)
+{
+	const char *v = "";
+
+	for (; *attr != NULL; attr += 2)
+		if (strcmp(attr[0], "version") == 0)
+			v = attr[1];
+	r->old = strcmp(v, "1.3") == 0;
+	if (r->old)
+		r->m->algorithm = algorithm_named("sha1", 4);
+	if (strcmp(name, "bmap") != 0 || (!r->old && strcmp(v, "1.4") != 0 &&
+	    strcmp(v, "2.0") != 0))
+		refuse(r, "it is no bmap of version 1.3, 1.4 or 2.0");
+}
+
+static void
+begin(void *arg, const char *name, const char **attr)
+{
+	struct reader *r = arg;
+
+	r->n = 0;
+	if (r->depth++ == 0)
+		version(r, name, attr);
+	if (strcmp(name, "BlockMap") == 0)
+		check_sizes(r);
+	if (strcmp(name, "Range") != 0)
+		return;
+	r->digest[0] = '\0';
+	for (; *attr != NULL; attr += 2)
+		if ((strcmp(attr[0], "chksum") == 0 ||
+		    (r->old && strcmp(attr[0], "sha1") == 0)) &&
+		    strlen(attr[1]) < sizeof(r->digest))
+			strcpy(r->digest, attr[1]);
+}
+
+static void
+end(void *arg, const char *name)
+{
+	struct reader *r = arg;
+
+	r->depth--;
+	if (r->wrong != NULL)
+		return;
+	if (strcmp(name, "ImageSize") == 0)
+		amount(r, &r->m->size, INT64_MAX);
+	else if (strcmp(name, "BlockSize") == 0)
+		amount(r, &r->m->block, BLOCK_MOST);
+	else if (strcmp(name, "BlocksCount") == 0)
+		amount(r, &r->blocks, INT64_MAX);
+	else if (strcmp(name, "MappedBlocksCount") == 0)
+		amount(r, &r->mapped, INT64_MAX);
+	else if (strcmp(name, "ChecksumType") == 0)
+		kind(r);
+	else if (strcmp(name, "BmapFileChecksum") == 0 ||
+	    strcmp(name, "BmapFileSHA1") == 0)
+		own(r);
+	else if (strcmp(name, "Range") == 0)
+		range(r);
+	r->n = 0;
+}
+
+static void
+text(void *arg, const char *s, int len)
+{
+	struct reader *r = arg;
+	size_t n = (size_t)len;
+
+	if (n >= sizeof(r->text) - r->n) {
+		n = sizeof(r->text) - 1 - r->n;
+		if (strspn(s, " \t\r\n") < (size_t)len)
+			refuse(r, "a text is too long");
+	}
+	memcpy(r->text + r->n, s, n);
+	r->n += n;
+}
+
+static void
+doctype(void *arg, const char *name, const char *system, const char *public,
+    int internal)
+{
+	(void)name;
+	(void)system;
+	(void)public;
+	(void)internal;
+	refuse(arg, "it has a document type, and a bmap needs none");
+}
+
+/* ------------------------------------------------------------- the file */
+
+/* All of it, malloc'ed and the caller's; NULL with *f. */
+static char *
+slurp(const char *path, size_t *len, struct fault *f)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	char *buf = NULL;
+	ssize_t n = 0;
+
+	if (fd < 0 || fstat(fd, &st) != 0)
+		fault_errno(f, errno, "%s", path);
+	else if (!S_ISREG(st.st_mode) || st.st_size > FILE_MOST)
+		fault_set(f, STATUS_REFUSED, "%s is no bmap: not a regular "
+		    "file, or too large", path);
+	else if ((buf = malloc((size_t)st.st_size + 1)) == NULL ||
+	    (n = read(fd, buf, (size_t)st.st_size)) < 0)
+		fault_errno(f, errno, "%s", path);
+	if (fd >= 0)
+		close(fd);
+	if (buf != NULL && n != st.st_size) {
+		if (n >= 0)
+			fault_set(f, STATUS_REFUSED, "%s: it cannot be read "
+			    "to its end", path);
+		free(buf);
+		return NULL;
+	}
+	*len = (size_t)n;
+	return buf;
+}
+
+static int
+parse(struct reader *r, const char *path, const char *buf, size_t len,
+    struct fault *f)
+{
+	enum XML_Status ok;
+
+	r->parser = r->x.create(NULL);
+	if (r->parser == NULL)
+		return fault_errno(f, ENOMEM, "%s", path);
+	r->x.data(r->parser, r);
+	r->x.elements(r->parser, begin, end);
+	r->x.text(r->parser, text);
+	r->x.doctype(r->parser, doctype);
+	ok = r->x.parse(r->parser, buf, (int)len, XML_TRUE);
+	if (ok != XML_STATUS_OK)
+		fault_set(f, STATUS_REFUSED, "%s, line %lu: %s", path,
+		    (unsigned long)r->x.line(r->parser), r->wrong != NULL ?
+		    r->wrong : "this is not XML");
+	r->x.free(r->parser);
+	return ok == XML_STATUS_OK ? 0 : -1;
+}
+
+/* Whether the file is what it was when its checksum was made. */
+static int
+check_own(struct reader *r, const char *path, char *buf, struct fault *f)
+{
+	const struct algorithm *a = r->m->algorithm;
+	size_t n = strlen(r->own);
+	char hex[HASH_HEX], *at = n > 0 ? strstr(buf, r->own) : NULL;
+
+	if (a == NULL || n != 2 * a->size || at == NULL)
+		return fault_set(f, STATUS_REFUSED, "%s has no checksum of "
+		    "itself", path);
+	memset(at, '0', n);
+	if (hash_once(a, buf, strlen(buf), hex, f) != 0)
+		return -1;
+	if (strcasecmp(hex, r->own) != 0)
+		return fault_set(f, STATUS_REFUSED, "%s is damaged: its %s "
+		    "is %s, and it says %s", path, a->name, hex, r->own);
+	if (r->sum != r->mapped)
+		return fault_set(f, STATUS_REFUSED, "%s has ranges of %llu "
+		    "blocks, and says %llu", path,
+		    (unsigned long long)r->sum,
+		    (unsigned long long)r->mapped);
+	return 0;
+}
+
+int
+bmap_load(struct bmap *m, const char *path, struct fault *f)
+{
+	struct reader r = { .m = m };
+	char *buf = NULL;
+	size_t len;
+	int failed = -1;
+
+	*m = (struct bmap){ .n = 0 };
+	if (load(&r.x, path, f) == 0 && (buf = slurp(path, &len, f)) != NULL) {
+		buf[len] = '\0';
+		if (strlen(buf) != len)
+			fault_set(f, STATUS_REFUSED, "%s is no text", path);
+		else if (parse(&r, path, buf, len, f) == 0)
+			failed = check_own(&r, path, buf, f);
+	}
+	free(buf);
+	if (failed != 0)
+		bmap_free(m);
+	return failed;
+}
+
+#else
+
+int
+bmap_load(struct bmap *m, const char *path, struct fault *f)
+{
+	*m = (struct bmap){ .n = 0 };
+	return fault_set(f, STATUS_REFUSED, "bmap=%s: this was built without "
+	    "libexpat", path);
+}
+
+#endif
+
+void
+bmap_free(struct bmap *m)
+{
+	free(m->range);
+	*m = (struct bmap){ .n = 0 };
+}

@@ -1,0 +1,198 @@
+#!/usr/bin/env bash
+# Block maps of images, as bmaptool makes them: what is copied, what becomes
+# zeros, and that a block that is not as it should be is told.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+needs 'command -v sha256sum sha1sum' -- "no sha256sum"
+
+ranges='0-15 100-227 300 500-1099'	# of 1200 blocks, the last one in part
+# image FILE: full of data, also where it is not mapped
+image()
+{
+	"$blocks" make "$1" $((1199 * 4096 + 1000)) 4
+}
+# bmap VERSION ALGORITHM IMAGE [RANGES]: on stdout
+bmap()
+{
+	local sum r first last n=0 size attr=chksum
+	size=$(stat -c %s "$3")
+	[[ $1 != 1.3 ]] || attr=sha1
+	for r in ${4-$ranges}; do
+		first=${r%-*} last=${r#*-}
+		n=$((n + last - first + 1))
+	done
+	echo '<?xml version="1.0" ?>'
+	echo "<!-- of an image -->"
+	echo "<bmap version=\"$1\">"
+	echo "    <ImageSize> $size </ImageSize>"
+	echo "    <BlockSize> 4096 </BlockSize>"
+	echo "    <BlocksCount> $(((size + 4095) / 4096)) </BlocksCount>"
+	echo "    <MappedBlocksCount> $n </MappedBlocksCount>"
+	if [[ $1 = 1.3 ]]; then
+		echo "    <BmapFileSHA1> $(printf '%040d' 0) </BmapFileSHA1>"
+	else
+		echo "    <ChecksumType> $2 </ChecksumType>"
+		echo "    <BmapFileChecksum> $(: | "${2}sum" | cut -d ' ' -f 1 | tr '[:alnum:]' 0) </BmapFileChecksum>"
+	fi
+	echo "    <BlockMap>"
+	for r in ${4-$ranges}; do
+		first=${r%-*} last=${r#*-}
+		sum=$(dd if="$3" bs=4096 skip="$first" count=$((last - first + 1)) status=none |
+		    "${2}sum" | cut -d ' ' -f 1)
+		echo "        <Range $attr=\"$sum\"> $r </Range>"
+	done
+	echo "    </BlockMap>"
+	echo "</bmap>"
+}
+# made VERSION ALGORITHM IMAGE [RANGES]: the file map, with its own checksum
+made()
+{
+	local sum
+	bmap "$@" >map && sum=$("${2}sum" <map | cut -d ' ' -f 1) &&
+	    sed -i "/<BmapFile/s/ 0*0 / $sum /" map
+}
+# as_mapped FILE IMAGE [OLD]: mapped blocks of the image, between them zeros, or
+# what was there
+as_mapped()
+{
+	local r first last at=0 size
+	size=$(stat -c %s "$2")
+	if [[ -n ${3-} ]]; then
+		cp "$3" want
+	else
+		rm -f want && truncate -s "$size" want
+	fi
+	for r in $ranges; do
+		first=${r%-*} last=${r#*-}
+		dd if="$2" of=want bs=4096 skip="$first" seek="$first" count=$((last - first + 1)) \
+		    conv=notrunc status=none
+	done
+	cmp -n "$size" want "$1"
+}
+told()
+{
+	[[ $(tail -n 1 err) =~ $1 ]] || fail "$(<err)"
+}
+all='^pardd: complete, flushed, all as in map: 3\.1 of 4\.9 MB$'
+
+# copied VERSION ALGORITHM OPERANDS...
+copied()
+{
+	image image && made "$1" "$2" image && "$blocks" make dst 5M 9 &&
+	    exits 0 "$pardd" if=image of=dst bmap=map "${@:3}" && told "$all" &&
+	    as_mapped dst image
+}
+it "copies what is mapped, and makes zeros of the rest" copied 2.0 sha256
+it "... with version 1.4" copied 1.4 sha256
+it "... with version 1.3" copied 1.3 sha1
+it "... with sha512" copied 2.0 sha512
+it "... with a thread and small pieces" copied 2.0 sha256 thr=1 bs=512 bpt=3
+it "... past the page cache" copied 2.0 sha256 iflag=direct oflag=direct engine=async bpt=128
+verified()
+{
+	image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 &&
+	    exits 0 "$pardd" if=image of=dst bmap=map verify=1 &&
+	    told '^pardd: complete, flushed, verified, all as in map' && as_mapped dst image
+}
+it "... and reads it back" verified
+piped()
+{
+	image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 &&
+	    { "$pardd" of=dst bmap=map "$@" < <(cat image) 2>err || fail "$(<err)"; } &&
+	    told 'all as in map' && as_mapped dst image
+}
+it "... out of a pipe" piped
+it "... which is read back" piped verify=1
+it "... in small pieces" piped bs=512 bpt=5
+device()
+{
+	image image && truncate -s $((1200 * 4096)) image && made 2.0 sha256 image &&
+	    "$blocks" make disk 6M 9 && cp disk old && loop disk &&
+	    exits 0 "$pardd" if=image of="$dev" bmap=map "$@" || return
+	if [[ -n $* ]]; then
+		as_mapped disk image old
+	else
+		as_mapped disk image
+	fi
+}
+if can_loop; then
+	it "makes zeros on a device" device
+	it "... or leaves what is there" device oflag=nozero
+else
+	skip "no loop devices" "makes zeros on a device"
+fi
+left()
+{
+	image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 && cp dst old &&
+	    exits 0 "$pardd" if=image of=dst bmap=map oflag=nozero && as_mapped dst image old
+}
+it "leaves in a file what is there with oflag=nozero" left
+torn()
+{
+	image image && made 2.0 sha256 image && { "$pardd" of=dst bmap=map < <(head -c 3M image) 2>err
+	    [[ $? = 102 ]]; } && told '^pardd: NOT complete: .*ended after 3145728 of 4912104 bytes'
+}
+it "does not take the beginning of an image for all of it" torn
+
+# spoilt BLOCK REGEX OPERANDS...: a byte of the image is another
+spoilt()
+{
+	image image && made 2.0 sha256 image &&
+	    printf x | dd of=image bs=1 seek=$(($1 * 4096 + 77)) conv=notrunc status=none || return
+	exits 14 "$pardd" if=image of=dst bmap=map && told "$2" || return
+	"$pardd" of=dst bmap=map < <(cat image) 2>err
+	(($? == 14)) && told "$2"
+}
+it "tells of a block that is not as it should be: 14" spoilt 600 \
+    '^pardd: NOT as in map: bytes 2048000 to 4505599 of the image have another checksum$'
+it "... the first of all" spoilt 0 ': bytes 0 to 65535 of the image'
+it "... a range of one block" spoilt 300 ': bytes 1228800 to 1232895 of the image'
+unmapped()
+{
+	image image && made 2.0 sha256 image &&
+	    printf x | dd of=image bs=1 seek=$((50 * 4096)) conv=notrunc status=none &&
+	    exits 0 "$pardd" if=image of=dst bmap=map && as_mapped dst image
+}
+it "... but not of one that is not mapped" unmapped
+whole()
+{
+	image image && made 2.0 sha256 image 0-1199 && exits 0 "$pardd" if=image of=dst bmap=map && same image dst
+}
+it "copies an image that is mapped as a whole" whole
+nothing()
+{
+	image image && made 2.0 sha256 image '' && "$blocks" make dst 5M 9 &&
+	    exits 0 "$pardd" if=image of=dst bmap=map && "$blocks" zero dst 0 4912104
+}
+it "makes zeros of one of which nothing is mapped" nothing
+
+# ------------------------------------------------------------------- refusals
+
+# bad SED REGEX: of a map that was changed, and has a checksum again
+bad()
+{
+	image image && bmap 2.0 sha256 image >map && sed -i "$1" map &&
+	    sum=$(sha256sum <map | cut -d ' ' -f 1) && sed -i "/<BmapFile/s/ 0*0 / $sum /" map
+	refused "$2" if=image of=dst bmap=map && [[ ! -e dst ]]
+}
+it "refuses a map that is damaged" eval 'image image && made 2.0 sha256 image &&
+    sed -i s/500-1099/500-1098/ map && refused "map is damaged: its sha256 is" if=image of=dst bmap=map'
+it "refuses another version" bad 's/version="2.0"/version="3.0"/' 'no bmap of version'
+it "... and an older one" bad 's/version="2.0"/version="1.2"/' 'no bmap of version'
+it "... one without checksums" bad 's/ chksum="[0-9a-f]*"//' 'a range has no checksum'
+it "... ranges that are not in order" bad 's/500-1099/200-799/' 'not in order'
+it "... behind the end" bad 's/500-1099/700-1299/' 'too large'
+it "... backwards" bad 's/500-1099/1099-500/' 'not in order'
+it "... other sizes" bad 's/<BlocksCount> 1200/<BlocksCount> 1201/' 'sizes do not fit'
+it "... another image" bad 's/<ImageSize> 4912104/<ImageSize> 4912105/' 'map is of an image of 4912105 bytes, and image has 4912104'
+it "... numbers that are none" bad 's/<BlockSize> 4096/<BlockSize> 4k/' 'a number is none'
+it "... large numbers" bad 's/<BlockSize> 4096/<BlockSize> 99999999999999999999/' 'a number is none, or too large'
+it "... fewer blocks than it says" bad 's/<MappedBlocksCount> [0-9]*/<MappedBlocksCount> 9/' 'and says 9'
+it "... a document type" bad '1a <!DOCTYPE a [<!ENTITY b "bbbb">]>' 'document type'
+it "... what is no XML" eval 'echo nonsense >map && image image && refused "line 1: this is not XML" if=image of=dst bmap=map'
+it "... a digest of another kind" bad 's/> sha256 </> crc32 </' 'a kind that is not known'
+it "does not go with map=" usage 'bmap= goes with none' if=a of=b bmap=c map=d
+it "does not go with skip=" usage 'bmap= is of a whole image' if=a of=b bmap=c skip=1
+it "... nor nozero without it" usage 'oflag=nozero goes with bmap=' if=a of=b oflag=nozero
+it "... nor nozero with a pipe" eval 'image image && made 2.0 sha256 image && {
+    cat image | "$pardd" of=dst bmap=map oflag=nozero 2>err; [[ $? = 1 ]]; } && says "not for what comes by a pipe"'
