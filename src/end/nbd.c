@@ -62,7 +62,7 @@ struct nbd {			/* an endpoint's priv */
 	atomic_bool	 lost;		/* the connection, as was told */
 	bool		 unflushed;	/* a flush failed: none is believed */
 	atomic_uint	 links;		/* of lanes, ever */
-	pthread_mutex_t	 lock;		/* a leaf; guards: */
+	pthread_mutex_t	 lock;		/* held over a question; guards: */
 	struct nbd_extents known;	/* the last answer, */
 	uint64_t	 known_off;	/* from there on */
 };

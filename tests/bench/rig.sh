@@ -7,7 +7,7 @@
 # of it by clean_up.
 
 work='' disk_dir=''
-loops=() mounts=() held=() old_sectors=()
+servers=() loops=() mounts=() held=() old_sectors=()
 
 # src and dst are what commands are given; the bytes can be compared in
 # src_bytes and dst_bytes.
@@ -101,7 +101,10 @@ unmount() {
 }
 
 take_down() {
-	local fd i mount
+	local fd i mount server
+	for server in "${servers[@]}"; do
+		kill "$server"
+	done
 	for fd in "${held[@]}"; do
 		exec {fd}<&-
 	done
@@ -113,7 +116,7 @@ take_down() {
 	for mount in "${mounts[@]}"; do
 		unmount "$mount"
 	done
-	held=() loops=() old_sectors=() mounts=()
+	servers=() held=() loops=() old_sectors=() mounts=()
 }
 
 clean_up() {
