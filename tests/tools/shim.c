@@ -273,7 +273,7 @@ name_in_sysfs(char *file, int dir, const char *path)
 	ssize_t n;
 
 	file[0] = '\0';
-	if (sysfs == NULL || *path == '/')
+	if (sysfs == NULL || *path == '/' || strcmp(path, ".") == 0)
 		return;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	n = readlink(link, folder, sizeof(folder) - 1);
