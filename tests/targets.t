@@ -5,6 +5,11 @@
 
 schema=$top/tests/tools/schema.jq
 
+# What is over before a byte moves says nothing more under a sanitizer.
+plainly()
+{
+	[[ $VARIANT != plain ]] || it "$@"
+}
 # verdicts NAME=REGEX...: on stderr each has its line, in this order, and then
 # comes the last one; it is in $last
 verdicts()
@@ -92,7 +97,7 @@ not_seventeen()
 	"$blocks" make src 1000 && usage 'of=t17: of= is given more than 16 times' if=src "${all[@]}" &&
 	    [[ ! -e t1 ]]
 }
-it "and to no more" not_seventeen
+plainly "and to no more" not_seventeen
 
 once()
 {
@@ -229,28 +234,28 @@ prepared()
 	"$blocks" make src 2M && "$blocks" make old 64k 5 && cp old old.was && ln old hard && ln -s old soft &&
 	    refuses "$@" && untouched old
 }
-it "refuses the same target twice" prepared 'old and old are one target' if=src of=old of=new of=old
-it "refuses it by another link" prepared 'old and hard are one target' if=src of=old of=hard of=new
-it "refuses it by a symbolic link" prepared 'soft and old are one target' if=src of=new of=soft of=old
-it "refuses two names of a file to be made" prepared 'new and ./new are one target' if=src of=new of=old of=./new
-it "refuses the source among them" prepared 'overlaps the one to be read' if=src of=new of=old of=src
+plainly "refuses the same target twice" prepared 'old and old are one target' if=src of=old of=new of=old
+plainly "refuses it by another link" prepared 'old and hard are one target' if=src of=old of=hard of=new
+plainly "refuses it by a symbolic link" prepared 'soft and old are one target' if=src of=new of=soft of=old
+plainly "refuses two names of a file to be made" prepared 'new and ./new are one target' if=src of=new of=old of=./new
+plainly "refuses the source among them" prepared 'overlaps the one to be read' if=src of=new of=old of=src
 two_streams()
 {
 	prepared 'both written in order' if=src of=new of=>(cat) of=>(cat)
 }
-it "refuses two streams" two_streams
+plainly "refuses two streams" two_streams
 no_folder()
 {
 	"$blocks" make src 2M && exits 52 "$pardd" if=src of=new of=nowhere/x && one_line 'no such folder' && untouched new
 }
-it "refuses one in a folder that is not there" no_folder
-it "refuses a file among the devices" prepared 'no file is created among the devices' if=src of=new of=old of=/dev/pardd-x
-it "does not write its digests to one" prepared 'hashfile=old: is used for something else' \
+plainly "refuses one in a folder that is not there" no_folder
+plainly "refuses a file among the devices" prepared 'no file is created among the devices' if=src of=new of=old of=/dev/pardd-x
+plainly "does not write its digests to one" prepared 'hashfile=old: is used for something else' \
     if=src of=new of=old hash=md5 hashfile=old
-it "does not write its lines to one" prepared 'json=old' if=src of=new of=old json=old
+plainly "does not write its lines to one" prepared 'json=old' if=src of=new of=old json=old
 while read -r name args; do
 	# shellcheck disable=SC2086
-	it "goes without $args" usage "$name.*one of=|oserial= is given once|each has an oserial=" \
+	plainly "goes without $args" usage "$name.*one of=|oserial= is given once|each has an oserial=" \
 	    if=src of=new of=old $args
 done <<-'END'
 	map= map=m
@@ -290,29 +295,40 @@ on_top()
 }
 parts()
 {
-	"$blocks" make src 1M && truncate -s 8M image && loop image && local one=$dev &&
-	    exits 0 "$pardd" if=src of="$one" of=file count=1000000B opart=1 || true
-	one_line 'opart'
+	"$blocks" make src 1M && truncate -s 8M one two && echo start=2048,size=4096 | sfdisk -q one &&
+	    echo start=4096,size=4096 | sfdisk -q two && exits 0 "$pardd" if=src of=one of=two opart=1 verify=1 &&
+	    holds one 1M 0 1M && holds two 2M 0 1M && sfdisk -d two | grep -q 'start= *4096'
 }
 both_paths()
 {
 	"$blocks" make src 1M && truncate -s 4M image && loop image && local one=$dev && loop image &&
 	    refuses 'overlap|lie on one' if=src of=new of="$one" of="$dev"
 }
+serials()
+{
+	"$blocks" make src 1M && truncate -s 2M one two && loop one && local a=$dev && loop two && local b=$dev || return
+	mkdir -p "sysfs/${a##*/}" "sysfs/${b##*/}" && echo A1 >"sysfs/${a##*/}/serial" &&
+	    echo B2 >"sysfs/${b##*/}/serial" && export SYSFS=$PWD/sysfs || return
+	exits 101 with_faults on=none "$pardd" if=src of="$a" of="$b" oserial=B2 oserial=A1 &&
+	    one_line "$a is not the disk that oserial=B2 asks for" && "$blocks" zero one 0 2M &&
+	    exits 0 with_faults on=none "$pardd" if=src of="$a" of="$b" oserial=A1 oserial=B2 verify=1 &&
+	    verdicts "$a=$fine" "$b=$fine"
+}
 hold=$tools/hold
 if can_loop; then
-	it "refuses all if one is too small" too_small
-	it "refuses all if one is read-only" read_only
-	it "refuses all if one is in use" in_use
-	it "refuses a loop device and the file that it lies on" on_top
-	it "refuses two loop devices on one file" both_paths
-	it "looks for partitions on each" parts
+	plainly "asks each for its serial number" serials
+	plainly "refuses all if one is too small" too_small
+	plainly "refuses all if one is read-only" read_only
+	plainly "refuses all if one is in use" in_use
+	plainly "refuses a loop device and the file that it lies on" on_top
+	plainly "refuses two loop devices on one file" both_paths
 else
 	skip "no loop devices" "refuses all if one disk is not fit"
 fi
 
 # --- what kinds there are
 
+it "writes into a partition of each, wherever that lies" parts
 odd_end()
 {
 	"$blocks" make src 1000100 && truncate -s 4M disk && loop disk &&
@@ -411,7 +427,7 @@ planned()
 	    [[ ! -e b ]] && exits 0 "$pardd" if=src of=a of=b -dv && grep -qx 'targets=2' out &&
 	    grep -qx 'target=a' out && grep -qx 'target2=b' out && [[ ! -e b ]]
 }
-it "lists the targets with -d" planned
+plainly "lists the targets with -d" planned
 
 # --- signals
 

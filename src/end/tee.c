@@ -122,6 +122,7 @@ struct errand {			/* to one target */
 	struct errands	*all;
 	unsigned	 i;
 	uint64_t	 since, limit;	/* ns */
+	void		(*run)(struct endpoint *, struct fault *);
 	bool		 begun;		/* there is a thread to be joined */
 	bool		 under_way;	/* l */
 	struct fault	 f;		/* l: what was wrong; status 0: none */
@@ -130,7 +131,6 @@ struct errand {			/* to one target */
 struct errands {		/* l: lock; of a tee, one kind at a time */
 	struct targets	*t;
 	const char	*what;		/* they do, in words */
-	void		(*run)(struct endpoint *, struct fault *);
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 over;
 	unsigned	 left;		/* l */
@@ -473,7 +473,7 @@ errand_run(void *arg)
 	struct errands *all = e->all;
 	struct fault f = { .status = 0 };
 
-	all->run(&all->t->target[e->i].ep, &f);
+	e->run(&all->t->target[e->i].ep, &f);
 	pthread_mutex_lock(&all->lock);
 	if (e->under_way) {		/* it was not given up */
 		targets_answer(all->t, e->i, e->since);
@@ -513,10 +513,12 @@ patience(const struct targets *t, const struct target *to)
 }
 
 static void
-begin(struct errands *all, struct errand *e)
+begin(struct errands *all, struct errand *e,
+    void (*run)(struct endpoint *, struct fault *))
 {
 	struct target *to = &all->t->target[e->i];
 
+	e->run = run;
 	e->since = clock_ns();
 	e->limit = patience(all->t, to);
 	e->under_way = true;
@@ -539,10 +541,9 @@ send(struct targets *t, const char *what, bool dropped,
 	unsigned i;
 
 	all->what = what;
-	all->run = run;
 	for (i = 0; i < t->n; i++)
 		if (!t->target[i].hung && (dropped || !t->target[i].dropped))
-			begin(all, &all->one[i]);
+			begin(all, &all->one[i], run);
 	pthread_mutex_lock(&all->lock);
 	while (all->left > 0) {
 		targets_soon(&soon);

@@ -344,7 +344,7 @@ begin(struct arm *a, struct endpoint *ep, uint64_t origin, int halt)
 	return err;
 }
 
-/* Whose target does not answer is left where it is. */
+/* Whose target does not answer settles nothing. */
 static void
 end(struct span *s)
 {
@@ -353,7 +353,7 @@ end(struct span *s)
 	pthread_mutex_lock(&s->lock);
 	for (a = s->arm; a < s->arm + s->t->n; a++)
 		if (a->state == RESTING)
-			move(a, s->t->target[a->i].hung ? LOST : LEAVING);
+			move(a, s->t->target[a->i].hung ? GONE : LEAVING);
 	wait_all(s);
 	pthread_mutex_unlock(&s->lock);
 	for (a = s->arm; a < s->arm + s->t->n; a++)
