@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/signalfd.h>
 
 static const int answered[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 };

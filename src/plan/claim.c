@@ -546,8 +546,11 @@ lies_beside(const struct medium *m, const struct disk *other, uint64_t *start)
 	return below.err != 0 ? below.err : below.whole == m->disk ? 0 : ENXIO;
 }
 
-/* What another loop device has of the same bytes is claimed, as a disk is. */
-static int
+/*
+ * What another loop device has of the same bytes is claimed, as a disk is.  Its
+ * name is not to lie on the stack with the other disk.
+ */
+__attribute__((noinline)) static int
 claim_other(struct claims *c, const struct plan *p, const struct medium *m,
     const struct disk *other, struct fault *f)
 {
