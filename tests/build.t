@@ -40,6 +40,7 @@ wrong()
 it "says that there is no such compiler" wrong CC=no-such-cc 'CC=no-such-cc: no such command'
 it "does not know every option" wrong --speed 'unrecognized option: --speed'
 it "does not take a folder that is relative" wrong --prefix=usr 'absolute directory name for --prefix: usr'
+it "does not take any name for a variable" wrong 'A-B=1' 'invalid variable name: A-B'
 it "misses the value of an option that needs one" wrong --prefix 'missing argument to --prefix'
 it "does not take two sanitizers that exclude each other" eval \
     'exits 1 "$top/configure" --enable-asan --enable-tsan && says "exclude each other"'
@@ -67,7 +68,8 @@ packagers()
 }
 shows_commands()
 {
-	packagers "$debhelper" '/usr/bin /usr/share/man pardd' && grep -qx 'V = 1' config.mk
+	export CPPFLAGS=-DA=B
+	packagers "$debhelper LDFLAGS=-Wl,--defsym=x=0" '/usr/bin /usr/share/man pardd' && grep -qx 'V = 1' config.mk
 }
 it "takes what debhelper says, and shows commands" shows_commands
 it "takes what rpm says" packagers "$rpm" '/usr/bin /usr/share/man pardd'
@@ -103,6 +105,25 @@ lacking()
 	    grep -q '^LIBS =.* -l:liburing\.a' config.mk
 }
 it "takes the archive where the shared library lacks a call" lacking
+without()
+{
+	mkdir -p old && echo '#error not here' >old/libnbd.h &&
+	    exits 1 "$top/configure" "$quick" "CPPFLAGS=-I$PWD/old" && says 'apt-get install libnbd-dev$' &&
+	    exits 0 "$top/configure" "$quick" "CPPFLAGS=-I$PWD/old" --without-libnbd --without-libjansson &&
+	    says 'WARNING: unrecognized options: --with-libjansson$' && ! grep HAVE_ config.h &&
+	    exits 0 "$top/configure" "$quick" && grep -qx '#define HAVE_LIBNBD 1' config.h
+}
+it "does without the libraries that one can do without" without
+# Those that are linked are the Debian package's, too.
+packaged()
+{
+	local package
+	"$top/configure" --libraries >list && [[ $(wc -l <list) -gt 5 ]] || return
+	while read -r _ package; do
+		grep -qx " $package," "$top/packaging/debian/control" || fail "not built with $package" || return
+	done <list
+}
+it "has each library it knows in the Debian package" packaged
 cross()
 {
 	printf '#!/bin/sh\nexec cc "$@"\n' >there-gcc && cp there-gcc there-strip && chmod +x there-* &&
