@@ -29,7 +29,8 @@ say = @$(if $(show),:,printf '  %-5s %s\n' $(1) $(2))
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 first := check check-long prove check-scsi demo pictures lint bench \
-    bench-scsi clean mostlyclean distclean maintainer-clean deb rpm help
+    bench-scsi coverage mutants clean mostlyclean distclean maintainer-clean \
+    deb rpm help
 
 all:
 
@@ -133,7 +134,7 @@ $(CONFIG)/config.mk: configure
 # --- trying -----------------------------------------------------------------
 
 .PHONY: check check-long check-short prove tried check-scsi demo pictures bench \
-    bench-scsi portability
+    bench-scsi portability coverage mutants
 check:
 	@tests/setup build check
 	@$(MAKE) $(PARALLEL) tried
@@ -169,6 +170,14 @@ bench:
 	@tests/setup build bench
 	@$(MAKE) $(PARALLEL) all tools
 	@BUILD=$(BUILD) tests/bench/run
+
+coverage:
+	@tests/setup build check
+	@BUILD=$(BUILD) tests/coverage/run $(TESTS)
+
+mutants:
+	@tests/setup build check
+	@BUILD=$(BUILD) tests/mutants/run $(if $(N),-n $(N)) $(if $(SEED),-s $(SEED))
 
 portability: $(BUILD)/pardd tools
 	@BUILD=$(BUILD) tests/portability
@@ -312,7 +321,7 @@ rpm-made: dist
 # What is made here by name, should BUILD be a directory with more in it.
 clean mostlyclean:
 	rm -rf $(addprefix $(BUILD)/,pardd src unit tools asan tsan lint \
-	    distcheck deb rpm completion) $(COMPLETIONS)
+	    coverage mutants portability distcheck deb rpm completion) $(COMPLETIONS)
 	@[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 
 # In a folder of its own, the Makefile there too.
@@ -332,6 +341,8 @@ help:
 	@echo 'make demo         watch it clone a disk; IF= OF= name real ones'
 	@echo 'make pictures     draw the pictures of the README, from real runs'
 	@echo 'make bench        measure it against its peers'
+	@echo 'make coverage     what the tests never run; make mutants N= SEED= what'
+	@echo '                  they do not notice'
 	@echo 'make portability  build it with the compilers and for machines here'
 	@echo 'make lint         what compilers and checkers say'
 	@echo 'make install      DESTDIR= is put before every path'

@@ -17,7 +17,7 @@
 # however it ended.  After SIGKILL of all this, a watcher does it.
 #
 # Environment: BUILD (default build), VARIANT (plain, asan, tsan), LONG=1, LIMIT;
-# TIMES=1 tells after each case what it took.
+# TIMES=1 tells after each case what it took; STOP=1 ends with the first failure.
 
 # Signals that our parent ignores (nohup, CI), a shell cannot take to itself
 # again, and what it starts ignores them, too.
@@ -236,6 +236,7 @@ it()
 		rm -f "${found[@]}"
 	fi
 	[[ -z $TIMES ]] || tell_time "$began" "$cpu" "$sentence"
+	[[ -z ${STOP-} ]] || ((failures == 0)) || exit 1
 } 2>/dev/null
 
 # ------------------------------------------------- what cases are made of

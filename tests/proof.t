@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# What measures the tests: coverage and mutants, and the lists that they go by.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+[[ $VARIANT = plain ]] || exit 0		# once is enough
+
+excepted()
+{
+	local file text why rows=0
+	while IFS=$'\t' read -r file text why; do
+		[[ $file != '#'* ]] || continue
+		rows=$((rows + 1))
+		[[ -n $why ]] || fail "no reason: $file $text" || return
+		[[ $file != '*' ]] || file=$(cd "$top" && echo src/*/*.c)
+		# shellcheck disable=SC2086
+		(cd "$top" && grep -qF -e "$text" $file) || fail "not in $file: $text" || return
+	done <"$top/tests/coverage/exceptions"
+	((rows > 0))
+}
+it "has a reason for each line that is never run, and the line" excepted
+
+# The row of a file is the first whose beginning fits.
+subjects()
+{
+	local file prefix list test
+	while IFS=$'\t' read -r prefix list; do
+		[[ $prefix != '#'* ]] || continue
+		compgen -G "$top/$prefix*" >/dev/null || fail "no file is $prefix..." || return
+		for test in $list; do
+			[[ -e $top/tests/$test || -e $top/tests/unit/$test.c ]] || fail "no test $test" || return
+		done
+	done <"$top/tests/mutants/subjects"
+	for file in "$top"/src/*.c "$top"/src/*/*.c; do
+		awk -F '\t' -v file="${file#"$top"/}" 'index(file, $1) == 1 { here = 1 } END { exit !here }' \
+		    "$top/tests/mutants/subjects" || fail "no row for $file" || return
+	done
+}
+it "knows the tests of each source, and they are there" subjects
+
+faults()
+{
+	tr '~' '\t' >a.c <<-'END'
+	/* a < b */
+	int n = 1 + 1;
+	int
+	f(int a)
+	{
+	~/* is a < b ?
+	~   a < b */
+	~if (a < '<' && g(" < "))~/* a < b */
+	~~return -1;
+	~g(a);
+	~return fault_set(f, 1, "%s",
+	~    "a");
+	~return fault_set(f, 1, ")");
+	}
+	END
+	awk -f "$top/tests/mutants/mutate.awk" a.c | cut -f 2,4- | tr -d '\t' >made
+	diff made - <<-'END'
+	8off by oneif (a <= '<' && g(" < "))/* a < b */
+	8comparisonif (a >= '<' && g(" < "))/* a < b */
+	8logicif (a < '<' || g(" < "))/* a < b */
+	9dropped errorreturn 0;
+	10removed call;
+	13dropped errorreturn 0;
+	END
+}
+it "makes faults of code, and none of comments, strings and declarations" faults
