@@ -92,6 +92,7 @@ in_bytes_and_blocks()
 	    exits 0 "$pardd" if=src of=dst bs=16 count=0x1B && size_is dst 432
 }
 it "takes B behind a number for bytes" in_bytes
+it "takes no B where no bytes are counted" usage "thr=4B: .4B. is not a number" if=/dev/null of=dst thr=4B
 it "... for each number by itself, the last time it is given" in_bytes_and_blocks
 
 for name in map hash=md5,hashfile manifest base control log; do
