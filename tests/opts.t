@@ -251,6 +251,16 @@ it "rejects iflag=coe,nothing" usage nothing if=/dev/null of=dst iflag=coe,nothi
 for size in 0 11 32; do
 	it "rejects cdbsz=$size" usage '6, 10, 12 or 16' if=/dev/null of=dst cdbsz=$size
 done
+for word in fua dpo; do
+	it "has no $word with cdbsz=6" usage 'cdbsz=6 has no bits for fua and dpo' if=/dev/null of=dst \
+	    cdbsz=6 oflag=$word
+done
+fua_elsewhere()
+{
+	run "$pardd" -d if=/dev/null of=dst "$@" oflag=fua
+	[[ $status != 1 ]] || does_not_say 'no bits'
+}
+it "... and has them otherwise" eval 'fua_elsewhere && fua_elsewhere cdbsz=10'
 it "says what it takes when a number is negative" usage 'skip= takes 0 or more$' if=/dev/null of=dst skip=-5
 # A number that is none here, and the one that is meant.
 meant()
