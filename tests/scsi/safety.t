@@ -346,7 +346,7 @@ identified()
 	fresh
 	[[ $serial && $wwid = naa.* ]] || fail "no names: '$serial' '$wwid'" || return
 	for name in "$serial" "$wwid" "${wwid#naa.}" "0x${wwid#naa.}" scsi-two; do
-		exits 0 "$pardd" if="$SG1" "$@" count=1 -d oserial="$name" &&
+		exits 0 "$pardd" if="$SG1" "$@" count=1 -dv oserial="$name" &&
 		    grep -q "^target_serial=$serial$" out &&
 		    refused 'not the disk that iserial=' if="$SG1" "$@" iserial="$name" &&
 		    refused 'not the disk that oserial=' if="$SG2" of="$SG1" oserial="$name" &&
