@@ -110,7 +110,7 @@ without()
 	mkdir -p old && echo '#error not here' >old/libnbd.h &&
 	    exits 1 "$top/configure" "$quick" "CPPFLAGS=-I$PWD/old" && says 'apt-get install libnbd-dev$' &&
 	    exits 0 "$top/configure" "$quick" "CPPFLAGS=-I$PWD/old" --without-libnbd --without-libjansson &&
-	    says 'WARNING: unrecognized options: --with-libjansson$' && ! grep HAVE_ config.h &&
+	    says 'WARNING: unrecognized options: --with-libjansson$' && ! grep LIBNBD config.h &&
 	    exits 0 "$top/configure" "$quick" && grep -qx '#define HAVE_LIBNBD 1' config.h
 }
 it "does without the libraries that one can do without" without
