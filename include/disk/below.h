@@ -11,6 +11,9 @@
 
 #include "base/fault.h"
 
+/* Whether it is, or is a part of, a device that lies on others or on a file. */
+bool below_any(dev_t node);
+
 /*
  * Whether nothing is left of what the device lies on, so that what it tells of
  * one block it would tell of all.

@@ -33,9 +33,8 @@ has_members(int dir, const char *slaves)
 	    name[0] != '\0';
 }
 
-/* Whether it is, or is a part of, a device that lies on others. */
-static bool
-stacked(dev_t node)
+bool
+below_any(dev_t node)
 {
 	int dir = sysfs_open("block", node);
 	bool is;
@@ -121,7 +120,7 @@ gone(dev_t node, int depth)
 		return false;
 	if (length_of(node) == 0 || disk_lost(node, true))
 		return true;
-	if (depth == 0 || !stacked(node) || !disk_of_block(node, &d))
+	if (depth == 0 || !below_any(node) || !disk_of_block(node, &d))
 		return false;
 	if (d.backing[0] != '\0')
 		return backing_gone(&d, depth - 1);
@@ -200,7 +199,7 @@ kept(dev_t node, uint64_t end, int depth, struct fault *f)
 	struct disk d;
 	int n, i, failed = 0;
 
-	if (depth == 0 || !stacked(node) || !disk_of_block(node, &d))
+	if (depth == 0 || !below_any(node) || !disk_of_block(node, &d))
 		return 0;
 	end = (end < d.length ? end : d.length) + d.start;
 	if (d.backing[0] != '\0')

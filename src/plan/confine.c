@@ -38,6 +38,7 @@
 
 #include "base/path.h"
 #include "cli/opts.h"
+#include "disk/below.h"
 #include "end/endpoint.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
@@ -140,6 +141,18 @@ has_device(const struct plan *p)
 	return has;
 }
 
+/* What loop devices lie on, they are asked by their nodes, to the end. */
+static bool
+has_stack(const struct plan *p)
+{
+	unsigned i, n = p->targets > 1 ? p->targets : 1;
+	bool has = p->src->device && below_any(p->src->node);
+
+	for (i = 0; i < n && !has; i++)
+		has = target(p, i)->device && below_any(target(p, i)->node);
+	return has;
+}
+
 /* A server is connected anew, with its keys, or started anew. */
 static bool
 reconnects(const struct plan *p)
@@ -233,6 +246,8 @@ allow_known(struct ruleset *r, const struct plan *p)
 	}
 	if (p->opts->wait >= 0)
 		allow_path(r, "/dev", FS_READ | FS_WRITE | FS_LIST);
+	else if (has_stack(p))
+		allow_path(r, "/dev", FS_READ);
 }
 
 static void
