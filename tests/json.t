@@ -618,8 +618,8 @@ example()
 	FAULTS="on=$PWD/disk.img op=read at=819200+1024,2097152+512 fail=EIO" LD_PRELOAD=$shim \
 	    exits 100 bash -c "$line" && valid run.json || return
 	diff <(sed -n '/^\.Bd/,/^\.Ed/p' "$manual" | sed '/^\./d' |
-	    jq 'del(.seconds, .started, .ended)') \
-	    <(jq 'select(.event == "result") | del(.source, .target, .seconds, .started, .ended)' run.json) || return
+	    jq 'del(.confined, .seconds, .started, .ended)') \
+	    <(jq 'select(.event == "result") | del(.confined, .source, .target, .seconds, .started, .ended)' run.json) || return
 	filter=$(sed -n 's/^\.Dl \(jq .*\)/\1/p' "$manual" | sed 's/\\(dq/"/g')
 	[[ $(bash -c "$filter") = $'819200\t1024\n2097152\t512' ]]
 }
