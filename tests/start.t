@@ -25,7 +25,7 @@ fi
 
 instructions()
 {
-	"$blocks" make src 1048576 && cp src dst && exits 0 valgrind \
+	"$blocks" make src 1048576 && cp src dst && exits 0 env -i "PATH=$PATH" valgrind \
 	    --tool=callgrind --callgrind-out-file=/dev/null "$pardd" if=src of=dst &&
 	    cmp src dst || return
 	n=$(sed -n 's/.*Collected : //p' err)
