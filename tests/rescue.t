@@ -1342,10 +1342,10 @@ brings_back()
 	{
 		until_true 20 test -e told && sleep 0.2 && comes_back && touch ready
 	}
-	leaves '' ongone='echo "$PARDD_SOURCE $PARDD_SERIAL $PARDD_POSITION" >>told
-	    read x || while [ ! -e ready ]; do sleep 0.1; done; echo switched; (exit 7)' || return
-	ended exit 0 && same src dst && says 'ongone=: ended with status 7' && says '^switched' &&
-	    [[ $(<told) =~ ^/dev/loop[0-9]+\ one\ 1048576$ ]] || fail "$(<told)"
+	leaves '' ongone="echo \"\$PARDD_SOURCE \$PARDD_SERIAL \$PARDD_POSITION\" >>told
+	    read x || while [ ! -e ready ]; do sleep 0.1; done; echo switched; (exit 7)" || return
+	ended exit 0 && same src dst && says 'ongone=: ended with status 7' && says '^switched' || return
+	[[ $(<told) =~ ^/dev/loop[0-9]+\ one\ 1048576$ ]] || fail "$(<told)"
 }
 # One that hangs is ended with what it started, and with the wait.
 never_done()

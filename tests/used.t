@@ -78,14 +78,14 @@ it "punches holes into an old file where something is free" punched
 left_alone()
 {
 	local kind off len
-	"$blocks" extents "$2" >extents || return
+	"$blocks" extents "$2" >ranges || return
 	while read -r kind off len; do
 		if [[ $kind = hole ]]; then
 			"$blocks" check "$1" "$off" "$off" "$len" || return
 		else
 			cmp -i "$off" -n "$len" "$1" "$2" || return
 		fi
-	done <extents
+	done <ranges
 }
 alone()
 {

@@ -109,8 +109,9 @@ few_commands()
 {
 	local n
 	fresh
-	exits 0 "$pardd" -dv if=/dev/zero of="$1" && n=$(sent "$HCTL2" "$reads" | wc -l) &&
-	    ((n > 0 && n <= 6)) || fail "$n reads"
+	exits 0 "$pardd" -dv if=/dev/zero of="$1" || return
+	n=$(sent "$HCTL2" "$reads" | wc -l)
+	((n > 0 && n <= 6)) || fail "$n reads"
 }
 it "sees that there is nothing by few commands, sg" few_commands "$SG2"
 it "sees it by few commands, bsg" few_commands "$BSG2"

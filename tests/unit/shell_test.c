@@ -12,7 +12,9 @@
 
 #include "base/shell.h"
 
-/* The words of a command, up to NULL. */
+#define END	((const char *)NULL)
+
+/* The words of a command, up to END. */
 static void
 is(const char *command, ...)
 {
@@ -36,25 +38,25 @@ static void
 splits_at_blanks(void **state)
 {
 	(void)state;
-	is("", NULL);
-	is("  \t\n", NULL);
-	is("a", "a", NULL);
+	is("", END);
+	is("  \t\n", END);
+	is("a", "a", END);
 	is("[ ssh  root@host\tnbdkit ]", "[", "ssh", "root@host", "nbdkit",
-	    "]", NULL);
-	is("a b c d e f g h ", "a", "b", "c", "d", "e", "f", "g", "h", NULL);
+	    "]", END);
+	is("a b c d e f g h ", "a", "b", "c", "d", "e", "f", "g", "h", END);
 }
 
 static void
 keeps_what_is_quoted(void **state)
 {
 	(void)state;
-	is("'a b' \"c d\" e\\ f", "a b", "c d", "e f", NULL);
-	is("a'b'\"c\"\\d", "abcd", NULL);
-	is("'' \"\"", "", "", NULL);
-	is("'a\\b' \"a\\b\"", "a\\b", "a\\b", NULL);
-	is("\"\\\"\\\\\\$\\`\"", "\"\\$`", NULL);
-	is("\"it's\" 'a\"b'", "it's", "a\"b", NULL);
-	is("a\\", "a\\", NULL);
+	is("'a b' \"c d\" e\\ f", "a b", "c d", "e f", END);
+	is("a'b'\"c\"\\d", "abcd", END);
+	is("'' \"\"", "", "", END);
+	is("'a\\b' \"a\\b\"", "a\\b", "a\\b", END);
+	is("\"\\\"\\\\\\$\\`\"", "\"\\$`", END);
+	is("\"it's\" 'a\"b'", "it's", "a\"b", END);
+	is("a\\", "a\\", END);
 }
 
 static void
