@@ -421,7 +421,7 @@ prints_into(struct endpoint *dst)
 	unsigned i;
 
 	for (i = 0; (one = tee_target(dst, i)) != NULL; i++)
-		if (one->inherited && endpoint_is(one, STDERR_FILENO) &&
+		if (one->is.inherited && endpoint_is(one, STDERR_FILENO) &&
 		    fstat(STDERR_FILENO, &st) == 0 && S_ISREG(st.st_mode))
 			return true;
 	return false;

@@ -35,41 +35,35 @@ struct extent {			/* bytes of a file that are alike */
 	bool		hole;
 };
 
-struct identity {		/* tells whether two ends are one */
-	bool	known;
-	dev_t	dev;		/* of the file system, or the device itself */
-	ino_t	ino;		/* 0 for a device */
+struct end_spec {		/* what the command line says of an end */
+	enum role	 role;
+	unsigned	 flags;	/* enum flag, of iflag= or oflag= */
+	const struct opts *opts;
 };
 
-struct endpoint {		/* shared and const once open */
-	const struct backend *be;	/* src/end only */
-	void		*priv;	/* the backend's */
-	const char	*name;	/* as given, or "standard input" */
-	enum role	 role;
-	enum end_kind	 kind;
-	const struct opts *opts;
-	unsigned	 flags;	/* enum flag, of iflag= or oflag= */
-	int		 fd;	/* inherited, or while opening what to open */
-	bool		 inherited;	/* fd is standard input or output */
-	int		 dir;	/* folder of a file to be created, else -1 */
-	int64_t		 size;	/* bytes, or -1: not known, or without limit */
-	int64_t		 room;	/* bytes it can hold, or -1: not known */
+struct geometry {		/* bytes: what it holds, what suits it */
+	int64_t		 size;	/* or -1: not known, or without limit */
+	int64_t		 room;	/* that it can hold, or -1: not known */
 	uint32_t	 block;	/* logical block of a device, else 0 */
-	uint32_t	 optimal;	/* bytes of a good transfer, or 0 */
-	uint32_t	 grain;	/* it takes whole ones of this only, or 1 */
+	uint32_t	 io_align;	/* only whole ones of it, or 1 */
+	uint32_t	 io_opt;	/* a good transfer, or 0 */
+	uint32_t	 fs_block;	/* of a file: what can be shared */
+	uint64_t	 io_max;	/* of a request that stays one, or 0 */
+	unsigned	 depth;	/* requests in flight of a lane, or 0: any */
+};
+
+struct limits {			/* the part of it that the copy is about */
 	uint64_t	 base;	/* where it begins: a partition's first byte, or
 				 * where an inherited descriptor stood */
 	uint64_t	 end;	/* nothing is written here or behind, and
 				 * nothing read ahead */
 	unsigned	 part;	/* the partition it is limited to, or 0 */
-	int64_t		 whole;	/* size without that limit */
+	int64_t		 disk_size;	/* size without that limit */
 	char		 within[32];	/* "partition 2 of ", or "" */
-	char		 said[256];	/* once closed: the backend's note */
-	char		 again[300];	/* its name by now: endpoint_reopen */
-	const char	*waits;	/* why submit is no use here, or NULL */
-	unsigned	 depth;	/* requests in flight of a lane, or 0: any */
-	uint64_t	 most;	/* bytes of a request that stays one, or 0 */
-	bool		 wide;	/* submit needs the large entries of a ring */
+};
+
+struct traits {			/* what is true of an end */
+	bool		 inherited;	/* fd is standard input or output */
 	bool		 streamed;	/* in order, one request at a time */
 	bool		 piped;		/* a pipe or a socket */
 	bool		 seekable;	/* can begin anywhere */
@@ -78,24 +72,46 @@ struct endpoint {		/* shared and const once open */
 	bool		 remote;	/* a request travels: waiting is dear */
 	bool		 unflushable;	/* of a target: nobody would do it */
 	bool		 single;	/* engine=async: by one worker only */
+	bool		 wide;		/* needs the large entries of a ring */
 	bool		 past_cache;	/* requests take as long as a disk's */
 	bool		 back;		/* reads the target, or is compared */
 	bool		 durable;	/* flushing it means something */
 	bool		 absent;	/* a file that is to be created */
 	bool		 memory;	/* a file in tmpfs */
 	bool		 shares;	/* a file: blocks might be shared */
-	uint32_t	 unit;		/* bytes of such a block */
 	bool		 sparse;	/* of the source: it has holes */
 	bool		 zeroes;	/* of the target: OP_ZERO may succeed */
 	bool		 zoned;	/* of the target: one writer, in order */
 	bool		 linked;	/* a file, with a name at first */
-	struct statfs	 fs;		/* where a file lies, or is to lie; else
-					 * all 0 */
-	uint64_t	 held;		/* bytes of blocks that a file has */
+};
+
+struct identity {		/* tells whether two ends are one */
+	bool	known;
+	dev_t	dev;		/* of the file system, or the device itself */
+	ino_t	ino;		/* 0 for a device */
+	dev_t	node;		/* of a device's node, else 0 */
+	dev_t	file_dev;	/* of the file, node or pipe as such: */
+	ino_t	file_ino;	/* file system and inode; 0: none yet */
+};
+
+struct endpoint {		/* shared and const once open */
+	const struct backend *be;	/* src/end only */
+	void		*priv;	/* the backend's */
+	const char	*name;	/* as given, or "standard input" */
+	enum end_kind	 kind;
+	struct end_spec	 spec;
+	struct traits	 is;
+	struct geometry	 geo;
+	struct limits	 lim;
 	struct identity	 id;
-	dev_t		 node;	/* of a device's node, else 0 */
-	dev_t		 file_dev;	/* of the file, node or pipe as such: */
-	ino_t		 file_ino;	/* file system and inode; 0: none yet */
+	int		 fd;	/* inherited, or while opening what to open */
+	int		 dir;	/* folder of a file to be created, else -1 */
+	struct statfs	 fs;	/* where a file lies, or is to lie; else
+				 * all 0 */
+	uint64_t	 held;	/* bytes of blocks that a file has */
+	const char	*sync_why;	/* why requests wait, or NULL */
+	char		 again[300];	/* its name by now: endpoint_reopen */
+	char		 said[256];	/* once closed: the backend's note */
 };
 
 /*

@@ -52,7 +52,7 @@ job_source_kept(struct job *job, struct fault *f)
 	const struct endpoint *src = job->p->src;
 	uint64_t end = job->p->src_off + map_totals(&job->map).end;
 
-	if (!src->device || endpoint_check_kept(src, job->p->src_off, end, 0,
+	if (!src->is.device || endpoint_check_kept(src, job->p->src_off, end, 0,
 	    f) == 0)
 		return 0;
 	if (f->status == status_errno(ENODEV))

@@ -190,14 +190,14 @@ took(struct worker *w, struct piece *pc, const struct io *io)
 	pc->good = io->done;
 	if (io->err == 0 && io->done < pc->seg.len) {
 		got = ENDED;
-	} else if (errno_is_medium(io->err) && !job->p->src->streamed) {
+	} else if (errno_is_medium(io->err) && !job->p->src->is.streamed) {
 		got = salvage(w, pc, transfer_hint(io));
 	} else if (io->err != 0) {
 		if (io->err != ECANCELED || !job->stop)
 			transfer_fail_read(w, io);
 		got = CUT;
 	}
-	if (got == ENDED && !job->p->src->streamed) {
+	if (got == ENDED && !job->p->src->is.streamed) {
 		fail_short(w, pc);
 		got = CUT;
 	}
@@ -245,7 +245,7 @@ static void
 fetch(struct worker *w, struct piece *pc)
 {
 	struct job *job = w->job;
-	bool streamed = job->p->src->streamed;
+	bool streamed = job->p->src->is.streamed;
 	struct io io;
 
 	if (streamed)
@@ -273,7 +273,7 @@ piece_to_write(struct worker *w, struct piece *pc)
 	uint64_t end = pc->seg.off + pc->good;
 
 	if (pc->got == CUT)
-		pc->good -= pc->good % p->dst->grain;
+		pc->good -= pc->good % p->dst->geo.io_align;
 	else if (pc->got == ENDED || end == p->length)
 		return transfer_pad(w, pc->seg.off, pc->good);
 	return pc->good;
@@ -321,7 +321,7 @@ static bool
 store(struct worker *w, struct piece *pc)
 {
 	struct job *job = w->job;
-	bool ok, spare = false, streamed = job->p->dst->streamed;
+	bool ok, spare = false, streamed = job->p->dst->is.streamed;
 	uint64_t off = pc->seg.off;
 	size_t len;
 

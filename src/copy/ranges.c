@@ -20,10 +20,10 @@ check_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 {
 	uint64_t end = p->src_off + m->length;
 
-	if (p->src->size >= 0 && end > (uint64_t)p->src->size)
+	if (p->src->geo.size >= 0 && end > (uint64_t)p->src->geo.size)
 		return fault_set(f, STATUS_REFUSED, "%s has %lld bytes, and %s "
 		    "is of %llu: it is of another disk", p->src->name,
-		    (long long)p->src->size, p->opts->manifest,
+		    (long long)p->src->geo.size, p->opts->manifest,
 		    (unsigned long long)end);
 	return 0;
 }
@@ -43,14 +43,14 @@ base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 		return fault_set(f, STATUS_REFUSED, "%s begins at byte %llu of "
 		    "its target, and this copy at byte %llu", p->opts->base,
 		    (unsigned long long)m->off, (unsigned long long)p->dst_off);
-	if (p->dst->absent || p->dst->streamed || !endpoint_holds(p->dst))
+	if (p->dst->is.absent || p->dst->is.streamed || !endpoint_holds(p->dst))
 		return fault_set(f, STATUS_REFUSED, "base=: %s is there, but "
 		    "not %s, of which it tells what it holds", p->opts->base,
 		    p->dst->name);
-	if (p->dst->size >= 0 && end > (uint64_t)p->dst->size)
+	if (p->dst->geo.size >= 0 && end > (uint64_t)p->dst->geo.size)
 		return fault_set(f, STATUS_REFUSED, "%s ends at byte %lld, and "
 		    "%s tells what it holds up to byte %llu", p->dst->name,
-		    (long long)p->dst->size, p->opts->base,
+		    (long long)p->dst->geo.size, p->opts->base,
 		    (unsigned long long)end);
 	return 0;
 }
@@ -61,7 +61,7 @@ blocks_fit(const struct digest_table *c, const struct plan *p, struct fault *f)
 {
 	uint64_t a = p->src_off + c->chunk - c->phase;
 	uint64_t b = p->dst_off + c->chunk - c->phase;
-	uint32_t from = p->src->block, to = p->dst->block;
+	uint32_t from = p->src->geo.block, to = p->dst->geo.block;
 	const char *name = p->opts->base != NULL ? p->opts->base :
 	    p->opts->manifest;
 

@@ -609,7 +609,7 @@ limit(const struct queue *q, const struct endpoint *ep)
 {
 	unsigned half = q->slots / 2;
 
-	return ep->depth > 0 && ep->depth < half ? ep->depth : half;
+	return ep->geo.depth > 0 && ep->geo.depth < half ? ep->geo.depth : half;
 }
 
 struct queue *
@@ -624,7 +624,7 @@ ring_new(struct worker *w, unsigned char *bufs, size_t stride, unsigned slots,
 		return NULL;
 	q->w = w;
 	q->slots = slots;
-	q->wide = w->job->p->src->wide || w->job->p->dst->wide;
+	q->wide = w->job->p->src->is.wide || w->job->p->dst->is.wide;
 	q->fixed = w->job->p->opts->qd > 0 ? slots / 2 : 0;
 	q->reads.limit = limit(q, w->job->p->src);
 	q->writes.limit = limit(q, w->job->p->dst);

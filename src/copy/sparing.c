@@ -27,7 +27,8 @@ struct io
 sparing_read(struct worker *w, uint64_t off, size_t len,
     unsigned char **data)
 {
-	uint64_t at = lane_place(&w->back, off), unit = w->job->back.grain;
+	uint64_t at = lane_place(&w->back, off);
+	uint64_t unit = w->job->back.geo.io_align;
 	size_t before = (size_t)(at % unit);
 	struct io io = { .op = OP_READ, .buf = w->other,
 		.off = lane_off(&w->back, at - before),
@@ -46,7 +47,7 @@ sparing_read_of(struct worker *w, unsigned target, uint64_t off, size_t len)
 {
 	const struct io *io = tee_read(&w->back, target);
 	size_t before = (size_t)(lane_place(&w->back, off) %
-	    w->job->back.grain);
+	    w->job->back.geo.io_align);
 
 	return io == NULL || io->err != 0 || io->done < before + len ? NULL :
 	    io->buf + before;

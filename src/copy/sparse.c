@@ -196,7 +196,7 @@ nothing_at(const struct worker *w, uint64_t off)
 	struct extent x;
 	int err;
 
-	if (dst->device || dst->inherited)
+	if (dst->is.device || dst->is.inherited)
 		return 0;
 	err = lane_extent(&w->dst, off, &x);
 	if (err == ENXIO)
@@ -215,7 +215,7 @@ at_once(struct worker *w, uint64_t off, uint64_t len, bool moves)
 	uint64_t n, unit = job->p->grain, nothing;
 
 	if (w->zeros == 0)
-		w->zeros = job->p->dst->device ? STEP_LEAST : STEP_FILE;
+		w->zeros = job->p->dst->is.device ? STEP_LEAST : STEP_FILE;
 	n = fewer(len, w->zeros);
 	nothing = n < len ? nothing_at(w, off) : 0;
 	if (nothing > n)
@@ -262,7 +262,7 @@ sparse_hole(struct worker *w, const struct seg *hole)
 {
 	struct job *job = w->job;
 	uint64_t off = hole->off, end = off + hole->len, n, made;
-	bool moves = job->p->dst->device, ok = true;
+	bool moves = job->p->dst->is.device, ok = true;
 
 	for (; off < end && ok && !job->stop; off += n) {
 		n = zero_some(w, off, end - off, &moves, &made);
@@ -278,7 +278,7 @@ bool
 sparse_clear(struct worker *w)
 {
 	struct job *job = w->job;
-	bool moves = job->p->dst->device, ok = true;
+	bool moves = job->p->dst->is.device, ok = true;
 	struct seg s;
 	uint64_t off, end, n, made;
 	int claimed = job->stop ? 0 : map_claim_all(&job->map, &s);
@@ -299,7 +299,8 @@ sparse_clear(struct worker *w)
 bool
 sparse_wanted(const struct plan *p)
 {
-	return p->sparse || (p->holes && !p->src->device && !p->dst->device);
+	return p->sparse || (p->holes && !p->src->is.device &&
+	    !p->dst->is.device);
 }
 
 bool
@@ -318,7 +319,7 @@ run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
 {
 	const struct plan *p = w->job->p;
 	uint64_t start = lane_place(&w->dst, off), unit = p->grain;
-	size_t least = p->dst->device ? LEAST : (size_t)unit;
+	size_t least = p->dst->is.device ? LEAST : (size_t)unit;
 	size_t zeros = 0, end = at, n;
 
 	for (; end < len; end += n) {

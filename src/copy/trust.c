@@ -59,7 +59,7 @@ look_at_target(struct look *l, const struct plan *p, size_t most)
 	l->opened = endpoint_readback(&l->reader, p->dst, READ_BACK_MOST,
 	    &f) == 0;
 	return l->opened && look_with(l, &l->reader, p->dst_off,
-	    l->reader.grain, most);
+	    l->reader.geo.io_align, most);
 }
 
 static bool

@@ -86,10 +86,10 @@ void
 watch_tell(char *to, size_t room, const struct silence *s, const char *name)
 {
 	bool named = name[0] != '\0';
-	const char *what = s->flush ? "flushing" : s->end->streamed ?
+	const char *what = s->flush ? "flushing" : s->end->is.streamed ?
 	    "waiting" : "no answer";
 
 	snprintf(to, room, "%s%s%s%s for %.0f s", what, !named || s->flush ?
-	    "" : s->end->streamed ? " for" : " from", named ? " " : "", name,
+	    "" : s->end->is.streamed ? " for" : " from", named ? " " : "", name,
 	    s->seconds);
 }

@@ -14,7 +14,7 @@
 const char *
 endpoint_path(const struct endpoint *ep)
 {
-	return ep->inherited ? NULL : ep->name;
+	return ep->is.inherited ? NULL : ep->name;
 }
 
 int
@@ -43,7 +43,7 @@ int
 endpoint_named(const struct endpoint *ep, const struct stat *st,
     struct fault *f)
 {
-	if (!ep->linked || st->st_nlink > 0)
+	if (!ep->is.linked || st->st_nlink > 0)
 		return 0;
 	return fault_errno(f, ENOENT, "%s was removed or replaced during the "
 	    "copy", ep->name);
@@ -63,13 +63,13 @@ fault_found(struct fault *f, const struct endpoint *ep)
 	if (err == ESTALE)
 		return fault_set(f, status_errno(ENOENT), "%s was removed or "
 		    "replaced while it was being opened", ep->name);
-	if (err == EROFS && ep->device)
+	if (err == EROFS && ep->is.device)
 		return fault_set(f, status_errno(err), "%s is write-protected",
 		    ep->name);
 	if (err == EACCES && geteuid() != 0 && in_dev(ep))
 		return fault_set(f, status_errno(err), "%s: %s (are you root?)",
 		    ep->name, errno_words(err));
-	if (err == ENOENT && ep->role == SOURCE && in_dev(ep))
+	if (err == ENOENT && ep->spec.role == SOURCE && in_dev(ep))
 		return fault_set(f, status_errno(err), "%s: %s; pardd -l lists "
 		    "the disks", ep->name, errno_words(err));
 	return fault_errno(f, err, "%s", ep->name);

@@ -60,7 +60,7 @@ pseudo(const struct endpoint *ep, int path, const struct stat *st)
 	case CGROUP2_SUPER_MAGIC:
 		return true;
 	default:
-		return ep->role == SOURCE && st->st_size == 0 &&
+		return ep->spec.role == SOURCE && st->st_size == 0 &&
 		    hides_content(path, endpoint_path(ep));
 	}
 }
@@ -95,15 +95,24 @@ no_nvme(const struct endpoint *ep, struct fault *f)
 	    "disk of it, such as /dev/nvme0n1 or /dev/ng0n1", ep->name);
 }
 
+static void
+identify(struct endpoint *ep, dev_t dev, ino_t ino)
+{
+	ep->id.known = true;
+	ep->id.dev = dev;
+	ep->id.ino = ino;
+}
+
 /* By the block node of the same disk, if there is one. */
-static struct identity
-disk_identity(dev_t node)
+static void
+identify_disk(struct endpoint *ep, dev_t node)
 {
 	struct disk d;
 
 	if (disk_of_char(node, &d) && d.node != 0)
-		return (struct identity){ true, d.node, 0 };
-	return (struct identity){ true, node, 1 };
+		identify(ep, d.node, 0);
+	else
+		identify(ep, node, 1);
 }
 
 /* A read takes a message of these, and forgets what it has no room for. */
@@ -121,26 +130,26 @@ static int
 choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 {
 	bool zeros = st->st_rdev == makedev(MEM_MAJOR, MINOR_ZERO) &&
-	    ep->role == SOURCE;
+	    ep->spec.role == SOURCE;
 	char drivers[32];
 
 	if (zeros || st->st_rdev == makedev(MEM_MAJOR, MINOR_NULL)) {
 		ep->be = &null_backend;
-		ep->endless = zeros;
+		ep->is.endless = zeros;
 		return 0;
 	}
 	subsystem(st, drivers, sizeof(drivers));
 	if (major(st->st_rdev) == SCSI_GENERIC_MAJOR ||
 	    strcmp(drivers, "bsg") == 0) {
 		ep->be = &sg_backend;
-		ep->id = disk_identity(st->st_rdev);
+		identify_disk(ep, st->st_rdev);
 		return 0;
 	}
 	if (major(st->st_rdev) == SCSI_TAPE_MAJOR)
 		return unsupported(f, ep, "a tape");
 	if (strcmp(drivers, "nvme-generic") == 0) {
 		ep->be = &nvme_backend;
-		ep->id = disk_identity(st->st_rdev);
+		identify_disk(ep, st->st_rdev);
 		return 0;
 	}
 	if (strncmp(drivers, "nvme", 4) == 0)
@@ -153,13 +162,14 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 static int
 misused(const struct endpoint *ep, struct fault *f)
 {
-	if ((ep->flags & FLAG_NVME) != 0 && ep->be != &nvme_backend)
+	if ((ep->spec.flags & FLAG_NVME) != 0 && ep->be != &nvme_backend)
 		return fault_set(f, STATUS_USAGE, "%s: nvme is for NVMe disks",
 		    ep->name);
-	if ((ep->flags & FLAG_RESET) != 0 && ep->be != &zoned_backend)
+	if ((ep->spec.flags & FLAG_RESET) != 0 && ep->be != &zoned_backend)
 		return fault_set(f, STATUS_USAGE, "%s: oflag=reset is for "
 		    "zoned disks", ep->name);
-	if (ep->be == &sg_backend || (ep->flags & (FLAG_SGIO | FLAG_MMAP)) == 0)
+	if (ep->be == &sg_backend ||
+	    (ep->spec.flags & (FLAG_SGIO | FLAG_MMAP)) == 0)
 		return 0;
 	return fault_set(f, STATUS_USAGE, "%s: sgio is for block devices, mmap "
 	    "for SCSI generic ones", ep->name);
@@ -171,7 +181,7 @@ zoned(const struct endpoint *ep, const struct stat *st)
 {
 	char model[32];
 
-	return ep->role == TARGET &&
+	return ep->spec.role == TARGET &&
 	    disk_zoned(st->st_rdev, model, sizeof(model)) &&
 	    strcmp(model, "host-managed") == 0;
 }
@@ -179,9 +189,9 @@ zoned(const struct endpoint *ep, const struct stat *st)
 static const struct backend *
 block_backend(const struct endpoint *ep, const struct stat *st)
 {
-	if ((ep->flags & FLAG_NVME) != 0)
+	if ((ep->spec.flags & FLAG_NVME) != 0)
 		return &nvme_backend;
-	if ((ep->flags & FLAG_SGIO) != 0)
+	if ((ep->spec.flags & FLAG_SGIO) != 0)
 		return &sg_backend;
 	return zoned(ep, st) ? &zoned_backend : &file_backend;
 }
@@ -197,33 +207,33 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 			return fault_errno(f, errno, "%s", ep->name);
 		ep->held = (uint64_t)st->st_blocks * 512;
 		ep->be = pseudo(ep, fd, st) ? &stream_backend : &file_backend;
-		ep->id = (struct identity){ true, st->st_dev, st->st_ino };
+		identify(ep, st->st_dev, st->st_ino);
 		return 0;
 	case S_IFBLK:
 		ep->be = block_backend(ep, st);
-		ep->device = true;
-		ep->id = (struct identity){ true, st->st_rdev, 0 };
+		ep->is.device = true;
+		identify(ep, st->st_rdev, 0);
 		return 0;
 	case S_IFCHR:
-		ep->device = true;
+		ep->is.device = true;
 		return choose_char(ep, st, f);
 	case S_IFIFO:
-		ep->piped = true;
+		ep->is.piped = true;
 		ep->be = &stream_backend;
 		return 0;
 	case S_IFSOCK:
-		if (!ep->inherited)
+		if (!ep->is.inherited)
 			return unsupported(f, ep, "a socket");
-		if (ep->role == SOURCE && has_messages(fd))
+		if (ep->spec.role == SOURCE && has_messages(fd))
 			return unsupported(f, ep, "a socket of messages");
-		ep->piped = true;
+		ep->is.piped = true;
 		ep->be = &stream_backend;
 		return 0;
 	case S_IFLNK:
 		return fault_set(f, status_errno(ELOOP),
 		    "%s is a symbolic link, and nofollow is set", ep->name);
 	case S_IFDIR:
-		return ep->role == SOURCE ? fault_errno(f, EISDIR, "%s",
+		return ep->spec.role == SOURCE ? fault_errno(f, EISDIR, "%s",
 		    ep->name) : fault_set(f, status_errno(EISDIR), "%s is a "
 		    "folder; name a file in it", ep->name);
 	default:
@@ -235,31 +245,31 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 static void
 append(struct endpoint *ep, const struct stat *st)
 {
-	ep->flags |= FLAG_APPEND;
+	ep->spec.flags |= FLAG_APPEND;
 	ep->be = &stream_backend;
-	ep->base = (uint64_t)st->st_size;
+	ep->lim.base = (uint64_t)st->st_size;
 }
 
 /* The backend, and whether the words of iflag= or oflag= suit it. */
 static int
 choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 {
-	ep->node = st->st_rdev;
-	ep->file_dev = st->st_dev;
-	ep->file_ino = st->st_ino;
-	ep->linked = S_ISREG(st->st_mode) && st->st_nlink > 0;
+	ep->id.node = st->st_rdev;
+	ep->id.file_dev = st->st_dev;
+	ep->id.file_ino = st->st_ino;
+	ep->is.linked = S_ISREG(st->st_mode) && st->st_nlink > 0;
 	if (choose_backend(ep, fd, st, f) != 0)
 		return -1;
-	if (ep->role == TARGET && (ep->flags & FLAG_EXCL) != 0 &&
-	    !ep->device && !ep->inherited)
+	if (ep->spec.role == TARGET && (ep->spec.flags & FLAG_EXCL) != 0 &&
+	    !ep->is.device && !ep->is.inherited)
 		return fault_errno(f, EEXIST, "%s", ep->name);
 	if (misused(ep, f) != 0)
 		return -1;
-	if ((ep->flags & FLAG_APPEND) != 0 && ep->device &&
+	if ((ep->spec.flags & FLAG_APPEND) != 0 && ep->is.device &&
 	    ep->be != &null_backend)
 		return fault_set(f, STATUS_USAGE,
 		    "%s: oflag=append is for files, not for devices", ep->name);
-	if ((ep->flags & FLAG_APPEND) != 0 && ep->be == &file_backend)
+	if ((ep->spec.flags & FLAG_APPEND) != 0 && ep->be == &file_backend)
 		append(ep, st);
 	return 0;
 }
@@ -274,18 +284,19 @@ open_inherited(struct endpoint *ep, bool look, struct fault *f)
 	if (fstat(ep->fd, &st) != 0 || (mode = fcntl(ep->fd, F_GETFL)) < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	if ((mode & O_PATH) != 0 ||
-	    (mode & O_ACCMODE) == (ep->role == SOURCE ? O_WRONLY : O_RDONLY))
+	    (mode & O_ACCMODE) ==
+	    (ep->spec.role == SOURCE ? O_WRONLY : O_RDONLY))
 		return fault_errno(f, EBADF, "%s", ep->name);
 	if (choose(ep, ep->fd, &st, f) != 0)
 		return -1;
-	if (ep->be == &file_backend && ep->role == TARGET && !ep->device &&
-	    (mode & O_APPEND) != 0)
+	if (ep->be == &file_backend && ep->spec.role == TARGET &&
+	    !ep->is.device && (mode & O_APPEND) != 0)
 		append(ep, &st);
 	at = lseek(ep->fd, 0, SEEK_CUR);
 	if (at < 0 && ep->be == &file_backend)	/* it may stand anywhere */
 		return fault_errno(f, errno, "%s: where it stands", ep->name);
-	if ((ep->flags & FLAG_APPEND) == 0 && at > 0)
-		ep->base = (uint64_t)at;
+	if ((ep->spec.flags & FLAG_APPEND) == 0 && at > 0)
+		ep->lim.base = (uint64_t)at;
 	return ep->be->open(ep, look, f);
 }
 
@@ -293,8 +304,9 @@ static int
 open_generated(struct endpoint *ep, bool look, struct fault *f)
 {
 	ep->be = &null_backend;
-	ep->endless = true;
-	ep->name = (ep->flags & FLAG_RANDOM) != 0 ? "iflag=random" : "iflag=00";
+	ep->is.endless = true;
+	ep->name = (ep->spec.flags & FLAG_RANDOM) != 0 ? "iflag=random" :
+	    "iflag=00";
 	return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
 }
 
@@ -315,8 +327,8 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 		    "such folder", ep->name);
 	if (ep->dir < 0)
 		return fault_errno(f, errno, "%s", ep->name);
-	ep->absent = true;
-	ep->be = (ep->flags & FLAG_APPEND) != 0 ? &stream_backend :
+	ep->is.absent = true;
+	ep->be = (ep->spec.flags & FLAG_APPEND) != 0 ? &stream_backend :
 	    &file_backend;
 	if (fstatat(ep->dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		failed = fault_set(f, STATUS_REFUSED, "%s is a symbolic link "
@@ -378,7 +390,7 @@ open_scheme(struct endpoint *ep, const struct scheme *s, bool look,
 	ep->be = s->be;
 	if (misused(ep, f) != 0)
 		return -1;
-	if ((ep->flags & FLAG_APPEND) != 0)
+	if ((ep->spec.flags & FLAG_APPEND) != 0)
 		return fault_set(f, STATUS_USAGE, "%s: oflag=append is for "
 		    "files", ep->name);
 	return ep->be->open(ep, look, f);
@@ -406,12 +418,12 @@ check_scheme(const struct endpoint *ep, struct fault *f)
 static int
 open_named(struct endpoint *ep, bool look, struct fault *f)
 {
-	int nofollow = (ep->flags & FLAG_NOFOLLOW) != 0 ? O_NOFOLLOW : 0;
+	int nofollow = (ep->spec.flags & FLAG_NOFOLLOW) != 0 ? O_NOFOLLOW : 0;
 	int path = open(ep->name, O_PATH | O_CLOEXEC | nofollow), failed;
 	struct stat st;
 
-	if (path < 0 && errno == ENOENT && ep->role == TARGET &&
-	    (ep->flags & FLAG_NOCREAT) == 0)
+	if (path < 0 && errno == ENOENT && ep->spec.role == TARGET &&
+	    (ep->spec.flags & FLAG_NOCREAT) == 0)
 		return open_absent(ep, look, f);
 	if (path < 0)
 		return fault_found(f, ep);
@@ -442,9 +454,10 @@ static struct endpoint
 unopened(enum role role, const struct opts *o, const char *name,
     unsigned flags)
 {
-	return (struct endpoint){ .be = &null_backend, .role = role, .opts = o,
-		.flags = flags, .name = name, .fd = -1, .dir = -1, .size = -1,
-		.room = -1, .grain = 1, .end = UINT64_MAX };
+	return (struct endpoint){ .be = &null_backend, .name = name,
+		.spec = { .role = role, .flags = flags, .opts = o },
+		.geo = { .size = -1, .room = -1, .io_align = 1 },
+		.lim.end = UINT64_MAX, .fd = -1, .dir = -1 };
 }
 
 static enum end_kind
@@ -456,13 +469,14 @@ kind_of(const struct endpoint *ep)
 		return END_NVME;
 	if (ep->be == &nbd_backend)
 		return END_NBD;
-	if (ep->be == &null_backend && ep->role == TARGET)
+	if (ep->be == &null_backend && ep->spec.role == TARGET)
 		return END_DISCARD;
 	if (ep->be == &null_backend)
-		return (ep->flags & FLAG_RANDOM) != 0 ? END_RANDOM : END_ZEROS;
-	if (ep->streamed)
+		return (ep->spec.flags & FLAG_RANDOM) != 0 ? END_RANDOM :
+		    END_ZEROS;
+	if (ep->is.streamed)
 		return END_STREAM;
-	return ep->device ? END_BLOCK : END_FILE;
+	return ep->is.device ? END_BLOCK : END_FILE;
 }
 
 int
@@ -470,7 +484,7 @@ endpoint_open_compared(struct endpoint *ep, const struct opts *o,
     struct fault *f)
 {
 	*ep = unopened(SOURCE, o, o->output, o->oflag);
-	ep->back = true;
+	ep->is.back = true;
 	if (open_name(ep, false, f) != 0)
 		return -1;
 	ep->kind = kind_of(ep);
@@ -482,16 +496,16 @@ find_end(struct endpoint *ep, bool look, struct fault *f)
 {
 	const char *name = ep->name;
 
-	if ((ep->flags & (FLAG_ZEROS | FLAG_RANDOM)) != 0)
+	if ((ep->spec.flags & (FLAG_ZEROS | FLAG_RANDOM)) != 0)
 		return open_generated(ep, look, f);
 	if (name == NULL || strcmp(name, "-") == 0) {
-		ep->fd = ep->role == SOURCE ? STDIN_FILENO : STDOUT_FILENO;
-		ep->name = ep->role == SOURCE ? "standard input" :
+		ep->fd = ep->spec.role == SOURCE ? STDIN_FILENO : STDOUT_FILENO;
+		ep->name = ep->spec.role == SOURCE ? "standard input" :
 		    "standard output";
-		ep->inherited = true;
+		ep->is.inherited = true;
 		return open_inherited(ep, look, f);
 	}
-	if (ep->role == TARGET && strcmp(name, ".") == 0) {
+	if (ep->spec.role == TARGET && strcmp(name, ".") == 0) {
 		ep->be = &null_backend;
 		return misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
 	}
@@ -527,25 +541,24 @@ endpoint_open_target(struct endpoint *ep, const struct opts *o,
 int
 endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 {
-	struct endpoint new = unopened(ep->role, ep->opts, path, ep->flags);
-	int64_t size = ep->part > 0 ? ep->whole : ep->size;
+	struct endpoint new = unopened(ep->spec.role, ep->spec.opts, path,
+	    ep->spec.flags);
+	int64_t size = ep->lim.part > 0 ? ep->lim.disk_size : ep->geo.size;
 
 	if (open_name(&new, false, f) != 0)
 		return -1;
-	if (new.be != ep->be || new.size != size || new.block != ep->block) {
+	if (new.be != ep->be || new.geo.size != size ||
+	    new.geo.block != ep->geo.block) {
 		fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
 		    "another: %lld bytes in blocks of %u", path,
-		    (long long)new.size, new.block);
+		    (long long)new.geo.size, new.geo.block);
 		endpoint_close(&new);
 		return -1;
 	}
 	ep->be->close(ep);
 	ep->priv = new.priv;
 	ep->id = new.id;
-	ep->node = new.node;
-	ep->file_dev = new.file_dev;
-	ep->file_ino = new.file_ino;
-	ep->inherited = false;
+	ep->is.inherited = false;
 	ep->fd = -1;
 	if (path != ep->name) {
 		strlcpy(ep->again, path, sizeof(ep->again));
@@ -557,11 +570,11 @@ endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 bool
 endpoint_disk(const struct endpoint *ep, struct disk *d)
 {
-	if (!ep->device || !ep->id.known)
+	if (!ep->is.device || !ep->id.known)
 		return false;
 	if (ep->id.ino == 0)
 		return disk_of_block(ep->id.dev, d);
-	return disk_of_char(ep->node, d);
+	return disk_of_char(ep->id.node, d);
 }
 
 bool
@@ -569,12 +582,13 @@ endpoint_is(const struct endpoint *ep, int fd)
 {
 	struct stat st;
 
-	if (ep->be == &null_backend || ep->file_ino == 0 || fstat(fd, &st) != 0)
+	if (ep->be == &null_backend || ep->id.file_ino == 0 ||
+	    fstat(fd, &st) != 0)
 		return false;
-	if (S_ISBLK(st.st_mode) && ep->device && ep->id.known &&
+	if (S_ISBLK(st.st_mode) && ep->is.device && ep->id.known &&
 	    ep->id.dev == st.st_rdev)
 		return true;
-	return st.st_dev == ep->file_dev && st.st_ino == ep->file_ino;
+	return st.st_dev == ep->id.file_dev && st.st_ino == ep->id.file_ino;
 }
 
 int
@@ -582,10 +596,10 @@ endpoint_look(const struct endpoint *ep, struct fault *f)
 {
 	int denied = 0;
 
-	if (ep->absent)
+	if (ep->is.absent)
 		denied = faccessat(ep->dir, ".", W_OK | X_OK, AT_EACCESS);
-	else if (ep->role == TARGET && ep->device && !ep->inherited &&
-	    !ep->remote)
+	else if (ep->spec.role == TARGET && ep->is.device &&
+	    !ep->is.inherited && !ep->is.remote)
 		denied = faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS);
 	return denied == 0 ? 0 : fault_found(f, ep);
 }
@@ -600,7 +614,7 @@ create(struct endpoint *ep, mode_t mode, struct fault *f)
 	    O_CLOEXEC, mode);
 	if (ep->fd < 0)
 		return fault_errno(f, errno, "%s", ep->name);
-	ep->linked = true;
+	ep->is.linked = true;
 	return 0;
 }
 
@@ -612,7 +626,7 @@ endpoint_prepare(struct endpoint *ep, mode_t mode, int64_t length,
 
 	if (ep->be->prepare == NULL)
 		return 0;
-	if (!ep->absent)
+	if (!ep->is.absent)
 		return ep->be->prepare(ep, length, f);
 	if (create(ep, mode, f) != 0)
 		return -1;
@@ -625,7 +639,7 @@ endpoint_prepare(struct endpoint *ep, mode_t mode, int64_t length,
 void
 endpoint_go_on(struct endpoint *ep)
 {
-	ep->absent = false;
+	ep->is.absent = false;
 	if (ep->be->restat != NULL)
 		ep->be->restat(ep);
 }
@@ -651,21 +665,21 @@ endpoint_readback(struct endpoint *r, const struct endpoint *target,
 	if (target->be->open_readback == NULL)
 		return fault_set(f, STATUS_USAGE, "%s cannot be read back: it "
 		    "is written in order, or not kept", target->name);
-	*r = unopened(SOURCE, target->opts, target->name, target->flags);
-	r->block = target->block;
-	r->device = target->device;
-	r->inherited = target->inherited;
+	*r = unopened(SOURCE, target->spec.opts, target->name,
+	    target->spec.flags);
+	r->geo.block = target->geo.block;
+	r->is.device = target->is.device;
+	r->is.inherited = target->is.inherited;
 	r->kind = target->kind;
-	r->back = true;
-	r->seekable = true;
+	r->is.back = true;
+	r->is.seekable = true;
 	r->id = target->id;
-	r->node = target->node;
 	if (target->be->open_readback(target, r, f) != 0)
 		return -1;
-	if (r->grain <= most)
+	if (r->geo.io_align <= most)
 		return 0;
 	fault_set(f, STATUS_REFUSED, "%s is read back in units of %u bytes: "
-	    "they are too large", r->name, r->grain);
+	    "they are too large", r->name, r->geo.io_align);
 	endpoint_close(r);
 	return -1;
 }

@@ -116,11 +116,11 @@ open_flags(const struct endpoint *ep, bool look)
 {
 	int flags = O_NOCTTY;
 
-	flags |= ep->role == SOURCE || look ? O_RDONLY : O_WRONLY;
-	flags |= (ep->flags & FLAG_NOATIME) != 0 ? O_NOATIME : 0;
-	flags |= (ep->flags & FLAG_NONBLOCK) != 0 ? O_NONBLOCK : 0;
-	flags |= (ep->flags & FLAG_DSYNC) != 0 ? O_DSYNC : 0;
-	flags |= (ep->flags & FLAG_SYNC) != 0 ? O_SYNC : 0;
+	flags |= ep->spec.role == SOURCE || look ? O_RDONLY : O_WRONLY;
+	flags |= (ep->spec.flags & FLAG_NOATIME) != 0 ? O_NOATIME : 0;
+	flags |= (ep->spec.flags & FLAG_NONBLOCK) != 0 ? O_NONBLOCK : 0;
+	flags |= (ep->spec.flags & FLAG_DSYNC) != 0 ? O_DSYNC : 0;
+	flags |= (ep->spec.flags & FLAG_SYNC) != 0 ? O_SYNC : 0;
 	return flags;
 }
 
@@ -139,7 +139,7 @@ choose_overwriting(const struct endpoint *ep, struct file *file,
 
 	if (st->st_size < LARGE || st->st_blocks < st->st_size / SECTOR ||
 	    (type != EXT4_SUPER_MAGIC && type != XFS_SUPER_MAGIC) ||
-	    (ep->flags & FLAG_NOCACHE) != 0 || file->borrowed)
+	    (ep->spec.flags & FLAG_NOCACHE) != 0 || file->borrowed)
 		return;
 	file->direct = reopen(ep->fd, ep->name, open_flags(ep, look) |
 	    O_DIRECT);
@@ -172,7 +172,7 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	unsigned optimal;
 	int block, read_only = 0;
 
-	if (ep->role == TARGET && ioctl(file->plain, BLKROGET,
+	if (ep->spec.role == TARGET && ioctl(file->plain, BLKROGET,
 	    &read_only) == 0 && read_only != 0) {
 		errno = EROFS;
 		return fault_found(f, ep);
@@ -184,11 +184,12 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 		return fault_set(f, STATUS_FILE, "%s says it has %llu bytes "
 		    "in blocks of %d", ep->name, (unsigned long long)bytes,
 		    block);
-	ep->block = (uint32_t)block;
-	ep->optimal = ioctl(file->plain, BLKIOOPT, &optimal) == 0 ? optimal : 0;
-	ep->grain = SECTOR;	/* less than a block: by the page cache */
-	ep->size = ep->room = (int64_t)bytes;
-	file->align = file->read_align = ep->block;
+	ep->geo.block = (uint32_t)block;
+	if (ioctl(file->plain, BLKIOOPT, &optimal) == 0)
+		ep->geo.io_opt = optimal;
+	ep->geo.io_align = SECTOR;	/* else by the page cache */
+	ep->geo.size = ep->geo.room = (int64_t)bytes;
+	file->align = file->read_align = ep->geo.block;
 	file->medium = medium(file->plain);
 	return 0;
 }
@@ -222,7 +223,7 @@ choose_way(const struct endpoint *ep, struct file *file, off_t size)
 	int there = in_cache(file->plain);
 
 	file->cached = there > 0;
-	if (there == 0 && size >= LARGE && (ep->flags & FLAG_NOCACHE) == 0)
+	if (there == 0 && size >= LARGE && (ep->spec.flags & FLAG_NOCACHE) == 0)
 		file->prefer_direct = true;
 }
 
@@ -234,16 +235,16 @@ ask_file(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 
 	if (fstat(file->plain, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
-	ep->memory = in_memory(ep);
-	file->behind = file->behind && !ep->memory;
-	if (ep->role == SOURCE && file->behind)
+	ep->is.memory = in_memory(ep);
+	file->behind = file->behind && !ep->is.memory;
+	if (ep->spec.role == SOURCE && file->behind)
 		choose_way(ep, file, st.st_size);
-	if (ep->role == TARGET && file->behind)
+	if (ep->spec.role == TARGET && file->behind)
 		choose_overwriting(ep, file, &st, look);
-	ep->size = st.st_size;
-	ep->unit = ep->fs.f_bsize > 0 && ep->fs.f_bsize <= INT32_MAX ?
+	ep->geo.size = st.st_size;
+	ep->geo.fs_block = ep->fs.f_bsize > 0 && ep->fs.f_bsize <= INT32_MAX ?
 	    (uint32_t)ep->fs.f_bsize : 0;
-	ep->sparse = ep->role == SOURCE && !file->borrowed &&
+	ep->is.sparse = ep->spec.role == SOURCE && !file->borrowed &&
 	    st.st_blocks < st.st_size / SECTOR;
 	file->length = (uint64_t)st.st_size;
 	file->align = PAGE;
@@ -268,7 +269,7 @@ open_plain(const struct endpoint *ep, struct file *file, int flags)
 {
 	int fd = open_found(ep->fd, endpoint_path(ep), flags);
 
-	file->borrowed = fd < 0 && ep->inherited;
+	file->borrowed = fd < 0 && ep->is.inherited;
 	if (file->borrowed)
 		fd = fcntl(ep->fd, F_DUPFD_CLOEXEC, 3);
 	return fd;
@@ -283,23 +284,23 @@ static int
 open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 {
 	int flags = open_flags(ep, look);
-	int claim = (ep->flags & FLAG_EXCL) != 0 && ep->device &&
-	    ep->role == SOURCE ? O_EXCL : 0;
+	int claim = (ep->spec.flags & FLAG_EXCL) != 0 && ep->is.device &&
+	    ep->spec.role == SOURCE ? O_EXCL : 0;
 
 	file->plain = open_plain(ep, file, flags | claim);
 	if (file->plain < 0)
 		return fault_found(f, ep);
-	if ((ep->flags & FLAG_FLOCK) != 0 &&
-	    (ep->role == SOURCE || !ep->device) &&
+	if ((ep->spec.flags & FLAG_FLOCK) != 0 &&
+	    (ep->spec.role == SOURCE || !ep->is.device) &&
 	    flock(file->plain, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
-	if (file->prefer_direct || ep->role == SOURCE)
+	if (file->prefer_direct || ep->spec.role == SOURCE)
 		file->direct = reopen(ep->fd, endpoint_path(ep),
 		    flags | O_DIRECT);
-	if (file->direct < 0 && (ep->flags & FLAG_DIRECT) != 0 &&
+	if (file->direct < 0 && (ep->spec.flags & FLAG_DIRECT) != 0 &&
 	    errno != EINVAL)
 		return fault_errno(f, errno, "%s: O_DIRECT", ep->name);
-	return ep->device ? ask_device(ep, file, f) :
+	return ep->is.device ? ask_device(ep, file, f) :
 	    ask_file(ep, file, look, f);
 }
 
@@ -323,7 +324,7 @@ file_close(struct endpoint *ep)
 static int
 look_at(const struct endpoint *ep, struct fault *f)
 {
-	if (ep->role == SOURCE || ep->inherited || ep->device)
+	if (ep->spec.role == SOURCE || ep->is.inherited || ep->is.device)
 		return 0;
 	if (faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
@@ -337,7 +338,7 @@ look_at(const struct endpoint *ep, struct fault *f)
 static bool
 later(const struct endpoint *ep)
 {
-	return ep->role == TARGET && ep->device && !ep->inherited;
+	return ep->spec.role == TARGET && ep->is.device && !ep->is.inherited;
 }
 
 static int
@@ -364,24 +365,25 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	if (file == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	*file = (struct file){ .plain = -1, .direct = -1, .flush = -1,
-		.cut = NOWHERE, .device = ep->device };
-	file->waits = (ep->flags & (FLAG_SYNC | FLAG_DSYNC)) != 0;
-	file->behind = (ep->flags & (FLAG_CACHED | FLAG_DIRECT)) == 0;
-	file->prefer_direct = (ep->flags & FLAG_DIRECT) != 0 || (ep->device &&
-	    (ep->flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
+		.cut = NOWHERE, .device = ep->is.device };
+	file->waits = (ep->spec.flags & (FLAG_SYNC | FLAG_DSYNC)) != 0;
+	file->behind = (ep->spec.flags & (FLAG_CACHED | FLAG_DIRECT)) == 0;
+	file->prefer_direct = (ep->spec.flags & FLAG_DIRECT) != 0 ||
+	    (ep->is.device &&
+	    (ep->spec.flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
 	ep->priv = file;
-	ep->seekable = true;
-	ep->durable = ep->zeroes = ep->role == TARGET;
-	ep->shares = !ep->device;
-	ep->past_cache = file->prefer_direct;
-	if (ep->absent)
-		ep->memory = in_memory(ep);
+	ep->is.seekable = true;
+	ep->is.durable = ep->is.zeroes = ep->spec.role == TARGET;
+	ep->is.shares = !ep->is.device;
+	ep->is.past_cache = file->prefer_direct;
+	if (ep->is.absent)
+		ep->is.memory = in_memory(ep);
 	else
 		failed = open_fds(ep, file, look || later(ep), f);
-	if (failed == 0 && !ep->absent && look)
+	if (failed == 0 && !ep->is.absent && look)
 		failed = look_at(ep, f);
-	if (!ep->absent)
-		ep->past_cache = file->direct >= 0 && (file->prefer_direct ||
+	if (!ep->is.absent)
+		ep->is.past_cache = file->direct >= 0 && (file->prefer_direct ||
 		    file->overwrites);
 	if (failed != 0)
 		file_close(ep);
@@ -397,10 +399,10 @@ file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 		return -1;
 	if (later(ep) && open_again(ep, file, f) != 0)
 		return -1;
-	if (ep->opts->map != NULL && file->flush < 0)
+	if (ep->spec.opts->map != NULL && file->flush < 0)
 		file->flush = reopen(file->plain, endpoint_path(ep),
 		    O_WRONLY);
-	if (length < 0 || ep->device)
+	if (length < 0 || ep->is.device)
 		return 0;
 	if (ftruncate(file->plain, length) != 0)
 		return fault_errno(f, errno, "%s: truncating", ep->name);
@@ -725,7 +727,7 @@ zero_device(struct file *file, const struct endpoint *ep, const struct io *io)
 	uint64_t range[2] = { io->off, io->len };
 	int err;
 
-	if ((ep->flags & FLAG_TRIM) != 0 && !file->no_trim) {
+	if ((ep->spec.flags & FLAG_TRIM) != 0 && !file->no_trim) {
 		err = punch(file, io);
 		if (err == 0 || err == EINTR)
 			return err;
@@ -739,12 +741,12 @@ zero_device(struct file *file, const struct endpoint *ep, const struct io *io)
 static void
 zero(struct file *file, const struct endpoint *ep, struct io *io)
 {
-	if (!ep->device && io->off >= file->length) {
+	if (!ep->is.device && io->off >= file->length) {
 		io->done = io->len;
 		return;
 	}
 	do {
-		io->err = file->no_zero ? EOPNOTSUPP : ep->device ?
+		io->err = file->no_zero ? EOPNOTSUPP : ep->is.device ?
 		    zero_device(file, ep, io) : punch(file, io);
 	} while (io->err == EINTR);
 	if (io->err == EOPNOTSUPP)
@@ -827,7 +829,7 @@ file_extend(struct endpoint *ep, uint64_t length)
 	const struct file *file = ep->priv;
 	struct stat st;
 
-	if (ep->device)
+	if (ep->is.device)
 		return 0;
 	if (fstat(file->plain, &st) != 0)
 		return errno;
@@ -842,9 +844,9 @@ file_restat(struct endpoint *ep)
 	struct file *file = ep->priv;
 	struct stat st;
 
-	if (ep->device || fstat(file->plain, &st) != 0)
+	if (ep->is.device || fstat(file->plain, &st) != 0)
 		return;
-	ep->size = st.st_size;
+	ep->geo.size = st.st_size;
 	file->length = (uint64_t)st.st_size;
 }
 
@@ -870,7 +872,7 @@ file_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 
 	if (fstat(file->plain, &st) != 0)
 		return 0;
-	if (ep->device)
+	if (ep->is.device)
 		return device_kept(ep, &st, to, f);
 	if ((uint64_t)st.st_size < to)
 		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
@@ -911,8 +913,8 @@ flush_scsi(const struct endpoint *ep, const struct file *file, struct fault *f)
 	struct scsi_reply r;
 
 	if (!file->device || !said_write_through(file->plain) ||
-	    scsi_sync(file->plain, (unsigned)ep->opts->timeout * 1000, true,
-	    &r) || r.unknown || r.err == ENOTTY || r.err == EPERM)
+	    scsi_sync(file->plain, (unsigned)ep->spec.opts->timeout * 1000,
+	    true, &r) || r.unknown || r.err == ENOTTY || r.err == EPERM)
 		return 0;
 	return fault_set(f, STATUS_NOT_FLUSHED, "%s: SYNCHRONIZE CACHE failed"
 	    ": %s", ep->name, r.why[0] != '\0' ? r.why : errno_words(r.err));
@@ -939,7 +941,7 @@ file_flush(struct endpoint *ep, struct fault *f)
 
 	if (file->flush >= 0 && flush_by(file->flush, ep, f) != 0)
 		return -1;
-	if ((file->flush < 0 || !ep->device) &&
+	if ((file->flush < 0 || !ep->is.device) &&
 	    flush_by(file->plain, ep, f) != 0)
 		return -1;
 	return cut_off(file, &at) ? endpoint_cut_off(ep, at, f) :
@@ -951,10 +953,10 @@ file_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 {
 	const struct file *file = ep->priv;
 
-	if (file->behind && (ep->role == TARGET || !file->cached))
+	if (file->behind && (ep->spec.role == TARGET || !file->cached))
 		posix_fadvise(file->plain, (off_t)off, (off_t)len,
 		    POSIX_FADV_DONTNEED);
-	if (ep->inherited)
+	if (ep->is.inherited)
 		(void)lseek(ep->fd, (off_t)(off + len), SEEK_SET);
 }
 

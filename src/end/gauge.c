@@ -90,7 +90,7 @@ gauge_lane(struct profile *pr, unsigned n, struct lane *lane)
 static enum series
 series_of(const struct lane *lane, const struct io *io)
 {
-	if (lane->ep->role == SOURCE && !lane->ep->back)
+	if (lane->ep->spec.role == SOURCE && !lane->ep->is.back)
 		return SERIES_SOURCE;
 	return io->op == OP_READ ? SERIES_VERIFY : SERIES_TARGET;
 }

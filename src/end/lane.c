@@ -72,7 +72,7 @@ lane_border_before(const struct lane *lane, uint64_t off, uint64_t unit)
 static uint64_t
 begin(const struct lane *lane, struct io *io)
 {
-	uint64_t end = io->op == OP_READ ? UINT64_MAX : lane->ep->end;
+	uint64_t end = io->op == OP_READ ? UINT64_MAX : lane->ep->lim.end;
 
 	io->done = 0;
 	io->err = 0;
@@ -156,7 +156,7 @@ transfer(struct lane *lane, struct io *io)
 	if (room < len && io->err == 0 && io->done == room) {
 		io->err = ENOSPC;	/* as at the end of a disk */
 		snprintf(io->why, sizeof(io->why), "partition %u ends there",
-		    lane->ep->part);
+		    lane->ep->lim.part);
 	}
 	io->len = len;
 }

@@ -144,17 +144,17 @@ take_flags(struct nbd *nbd)
 static int
 set_flags(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 {
-	if ((ep->flags & (FLAG_DSYNC | FLAG_SYNC | FLAG_FUA)) != 0 &&
-	    ep->role == TARGET) {
+	if ((ep->spec.flags & (FLAG_DSYNC | FLAG_SYNC | FLAG_FUA)) != 0 &&
+	    ep->spec.role == TARGET) {
 		if (!nbd->fua)
 			return fault_set(f, STATUS_REFUSED, "%s: the server "
 			    "has no FUA, which oflag=dsync, sync and fua need",
 			    ep->name);
 		nbd->write_flags = nbd->zero_flags = LIBNBD_CMD_FLAG_FUA;
 	}
-	if ((ep->flags & FLAG_NOSPARSE) != 0)
+	if ((ep->spec.flags & FLAG_NOSPARSE) != 0)
 		nbd->zero_flags |= LIBNBD_CMD_FLAG_NO_HOLE;
-	else if ((ep->flags & FLAG_TRIM) != 0 && nbd->fast)
+	else if ((ep->spec.flags & FLAG_TRIM) != 0 && nbd->fast)
 		nbd->zero_flags |= LIBNBD_CMD_FLAG_FAST_ZERO;
 	return 0;
 }
@@ -177,7 +177,7 @@ connect_first(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 	struct nbd_address *to = &nbd->address;
 
 	*to = (struct nbd_address){ .name = ep->name,
-		.timeout = (unsigned)ep->opts->timeout };
+		.timeout = (unsigned)ep->spec.opts->timeout };
 	if (!is_command(ep->name))
 		to->uri = ep->name;
 	else if (command_start(&nbd->command, ep->name, &to->sock, f) != 0)
@@ -211,24 +211,25 @@ nbd_close_end(struct endpoint *ep)
 static void
 fill_in(struct endpoint *ep, const struct nbd *nbd)
 {
-	bool target = ep->role == TARGET;
+	bool target = ep->spec.role == TARGET;
 
 	if (nbd->block > 1)
-		ep->block = ep->grain = nbd->block > SECTOR ? nbd->block :
-		    SECTOR;
-	ep->size = ep->room = (int64_t)nbd->size;
+		ep->geo.block = ep->geo.io_align =
+		    nbd->block > SECTOR ? nbd->block : SECTOR;
+	ep->geo.size = ep->geo.room = (int64_t)nbd->size;
 	if (target)		/* what is behind its last block is no use */
-		ep->room -= ep->room % (int64_t)ep->grain;
-	ep->optimal = nbd->preferred;
-	ep->most = nbd->most;
-	ep->depth = FLIGHTS;
-	ep->seekable = ep->past_cache = ep->device = ep->remote = true;
-	ep->single = !nbd->several;
-	ep->durable = target;
-	ep->unflushable = target && !nbd->flushes;
-	ep->zeroes = target && nbd->zeroes;
-	ep->sparse = !target && nbd->extents &&
-	    (ep->flags & FLAG_NOSPARSE) == 0;
+		ep->geo.room -= ep->geo.room % (int64_t)ep->geo.io_align;
+	ep->geo.io_opt = nbd->preferred;
+	ep->geo.io_max = nbd->most;
+	ep->geo.depth = FLIGHTS;
+	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.device = ep->is.remote = true;
+	ep->is.single = !nbd->several;
+	ep->is.durable = target;
+	ep->is.unflushable = target && !nbd->flushes;
+	ep->is.zeroes = target && nbd->zeroes;
+	ep->is.sparse = !target && nbd->extents &&
+	    (ep->spec.flags & FLAG_NOSPARSE) == 0;
 }
 
 static int
@@ -237,7 +238,7 @@ check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 	if (take_sizes(ep, nbd, f) != 0)
 		return -1;
 	take_flags(nbd);
-	if (ep->role == TARGET && nbd->read_only) {
+	if (ep->spec.role == TARGET && nbd->read_only) {
 		errno = EROFS;
 		return fault_found(f, ep);
 	}
@@ -253,7 +254,7 @@ nbd_open(struct endpoint *ep, bool look, struct fault *f)
 	if (nbd == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	signals_ignore();		/* a server that goes, as we write */
-	ep->device = true;
+	ep->is.device = true;
 	nbd->no_zero = false;
 	if (libnbd_load(&nbd->lib, ep->name, f) != 0 ||
 	    connect_first(ep, nbd, f) != 0) {
@@ -281,7 +282,8 @@ connect_lane(const struct endpoint *ep, struct nbd *nbd, struct nbd_lane *l)
 	if (nbd_link_open(&l->own, &nbd->lib, &nbd->address, &f) != 0)
 		return ECONNREFUSED;
 	if (nbd->lib.get_size(l->own.handle) == (int64_t)nbd->size &&
-	    (ep->role == SOURCE || nbd->lib.is_read_only(l->own.handle) == 0)) {
+	    (ep->spec.role == SOURCE ||
+	    nbd->lib.is_read_only(l->own.handle) == 0)) {
 		l->link = &l->own;
 		nbd->links++;
 		return 0;
@@ -306,7 +308,7 @@ nbd_attach(struct lane *lane)
 	l->link = &nbd->link;
 	if (nbd->several)
 		err = connect_lane(lane->ep, nbd, l);
-	if (err == ECONNREFUSED && !opts_async(lane->ep->opts))
+	if (err == ECONNREFUSED && !opts_async(lane->ep->spec.opts))
 		err = 0;
 	if (err != 0)
 		free(l);
@@ -341,8 +343,8 @@ lose(struct nbd *nbd, const struct endpoint *ep, struct io *io)
 	io->err = ENODEV;
 	io->spent = true;
 	snprintf(io->why, sizeof(io->why), "the server is gone%s%s%s",
-	    ep->role == TARGET ? ", maybe with all since the last flush" : "",
-	    words[0] != '\0' ? "; " : "", words);
+	    ep->spec.role == TARGET ? ", maybe with all since the last flush" :
+	    "", words[0] != '\0' ? "; " : "", words);
 }
 
 /* A request failed with err: what the io is to say. */
@@ -649,7 +651,7 @@ nbd_flush_end(struct endpoint *ep, struct fault *f)
 	struct nbd *nbd = ep->priv;
 	int err;
 
-	if (!nbd->flushes && ep->opts->sync == 0)
+	if (!nbd->flushes && ep->spec.opts->sync == 0)
 		return 0;		/* nobody asked for it */
 	if (!nbd->flushes)
 		return fault_set(f, STATUS_NOT_FLUSHED, "%s: the server has no "
@@ -690,8 +692,8 @@ nbd_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 	(void)f;
 	r->be = &nbd_readback_backend;
 	r->priv = target->priv;
-	r->grain = nbd->block;
-	r->size = (int64_t)nbd->size;
+	r->geo.io_align = nbd->block;
+	r->geo.size = (int64_t)nbd->size;
 	return 0;
 }
 
@@ -699,7 +701,7 @@ static void
 nbd_traits(const struct endpoint *ep, char *text, size_t room)
 {
 	const struct nbd *nbd = ep->priv;
-	bool target = ep->role == TARGET;
+	bool target = ep->spec.role == TARGET;
 
 	snprintf(text, room, "%s%s%s%s", nbd->several ?
 	    "a connection for each worker" : "one connection",
@@ -715,7 +717,7 @@ nbd_note(const struct endpoint *ep, char *text, size_t room)
 	const struct nbd *nbd = ep->priv;
 
 	text[0] = '\0';
-	if (ep->opts->verbose > 0 && nbd->links > 0)
+	if (ep->spec.opts->verbose > 0 && nbd->links > 0)
 		snprintf(text, room, "%u connections", nbd->links + 1);
 }
 

@@ -15,10 +15,10 @@ null_open(struct endpoint *ep, bool look, struct fault *f)
 {
 	(void)look;
 	(void)f;
-	ep->seekable = true;
-	ep->device = false;	/* /dev/null is one, but holds nothing */
-	if (ep->role == SOURCE && !ep->endless)
-		ep->size = 0;
+	ep->is.seekable = true;
+	ep->is.device = false;	/* /dev/null is one, but holds nothing */
+	if (ep->spec.role == SOURCE && !ep->is.endless)
+		ep->geo.size = 0;
 	return 0;
 }
 
@@ -39,9 +39,9 @@ fill_random(struct io *io)
 static void
 null_transfer(struct lane *lane, struct io *io)
 {
-	if (io->op == OP_READ && !lane->ep->endless)
+	if (io->op == OP_READ && !lane->ep->is.endless)
 		return;
-	if (io->op == OP_READ && (lane->ep->flags & FLAG_RANDOM) != 0) {
+	if (io->op == OP_READ && (lane->ep->spec.flags & FLAG_RANDOM) != 0) {
 		fill_random(io);
 		return;
 	}

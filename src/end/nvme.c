@@ -72,7 +72,8 @@ struct nvme {			/* an endpoint's priv */
 static int
 open_flags(const struct endpoint *ep, bool look)
 {
-	return (ep->role == SOURCE || look ? O_RDONLY : O_RDWR) | O_NONBLOCK;
+	return (ep->spec.role == SOURCE || look ? O_RDONLY : O_RDWR) |
+	    O_NONBLOCK;
 }
 
 /*
@@ -109,7 +110,7 @@ open_block(const struct endpoint *ep, struct nvme *nv, bool look,
 {
 	struct disk d;
 
-	if (!disk_of_block(ep->node, &d) || d.err != 0)
+	if (!disk_of_block(ep->id.node, &d) || d.err != 0)
 		return fault_errno(f, d.err, "%s: which NVMe disk it is",
 		    ep->name);
 	if (d.partition != 0)
@@ -140,14 +141,14 @@ open_node(const struct endpoint *ep, struct nvme *nv, bool look,
 	}
 	if (nv->fd < 0)
 		return fault_found(f, ep);
-	if (ep->role == SOURCE && (ep->flags & FLAG_EXCL) != 0)
+	if (ep->spec.role == SOURCE && (ep->spec.flags & FLAG_EXCL) != 0)
 		return fault_set(f, STATUS_USAGE, "%s: iflag=excl is not known "
 		    "to NVMe nodes; the block device has it", ep->name);
-	if (ep->role == SOURCE && (ep->flags & FLAG_FLOCK) != 0 &&
+	if (ep->spec.role == SOURCE && (ep->spec.flags & FLAG_FLOCK) != 0 &&
 	    flock(nv->fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
-	return nvme_ask(nv->fd, (unsigned)ep->opts->timeout * 1000, ep->name,
-	    &nv->disk, f);
+	return nvme_ask(nv->fd, (unsigned)ep->spec.opts->timeout * 1000,
+	    ep->name, &nv->disk, f);
 }
 
 /* The folder of the block node, or -1. */
@@ -242,24 +243,26 @@ nvme_open(struct endpoint *ep, bool look, struct fault *f)
 	nv->good = NOWHERE;
 	ep->priv = nv;
 	if (open_node(ep, nv, look, f) != 0 ||
-	    (ep->role == TARGET && check_target(ep, nv, f) != 0)) {
+	    (ep->spec.role == TARGET && check_target(ep, nv, f) != 0)) {
 		nvme_close(ep);
 		return -1;
 	}
-	if (ep->role == SOURCE && !look)
+	if (ep->spec.role == SOURCE && !look)
 		settle_source(ep);
 	nv->how = (struct nvme_command){
-		.fua = (ep->flags & FLAG_FUA) != 0,
-		.timeout = (unsigned)ep->opts->timeout * 1000 };
+		.fua = (ep->spec.flags & FLAG_FUA) != 0,
+		.timeout = (unsigned)ep->spec.opts->timeout * 1000 };
 	set_limits(ep, nv);
-	ep->block = ep->grain = nv->disk.block;
-	ep->size = ep->room = (int64_t)(nv->disk.blocks * nv->disk.block);
-	ep->most = (uint64_t)nv->most * nv->disk.block;
-	ep->seekable = ep->past_cache = true;
-	ep->durable = ep->role == TARGET;
-	ep->zeroes = ep->role == TARGET && nv->zero_most > 0 && !nv->how.fua;
-	ep->wide = nv->by_ring;
-	ep->waits = nv->by_ring ? NULL : "the namespace has no ng node";
+	ep->geo.block = ep->geo.io_align = nv->disk.block;
+	ep->geo.size = ep->geo.room = (int64_t)(nv->disk.blocks *
+	    nv->disk.block);
+	ep->geo.io_max = (uint64_t)nv->most * nv->disk.block;
+	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.durable = ep->spec.role == TARGET;
+	ep->is.zeroes = ep->spec.role == TARGET && nv->zero_most > 0 &&
+	    !nv->how.fua;
+	ep->is.wide = nv->by_ring;
+	ep->sync_why = nv->by_ring ? NULL : "the namespace has no ng node";
 	return 0;
 }
 
@@ -340,11 +343,11 @@ compose(const struct lane *lane, const struct io *io)
 	c.op = io->op;
 	c.lba = (io->off + io->done) / nv->disk.block;
 	c.buf = io->buf + io->done;
-	c.free = io->op == OP_ZERO && (ep->flags & FLAG_TRIM) != 0 &&
+	c.free = io->op == OP_ZERO && (ep->spec.flags & FLAG_TRIM) != 0 &&
 	    nv->disk.frees_zeros;
 	/* The first pass of a rescue wants what is easily read. */
-	c.hasty = ep->opts->map != NULL && ep->role == SOURCE && !ep->back &&
-	    !io->careful;
+	c.hasty = ep->spec.opts->map != NULL && ep->spec.role == SOURCE &&
+	    !ep->is.back && !io->careful;
 	return c;
 }
 
@@ -394,7 +397,7 @@ may_be_bad(const struct lane *lane, const struct io *io,
 
 	return io->op == OP_READ && !nv->reads_back && lane->priv != NULL &&
 	    !nv->changed && r->err == 0 && !r->unknown &&
-	    (ep->opts->coe != 0 || ep->opts->map != NULL);
+	    (ep->spec.opts->coe != 0 || ep->spec.opts->map != NULL);
 }
 
 /* Put into the io why its command failed for good. */
@@ -730,8 +733,8 @@ nvme_open_readback(const struct endpoint *target, struct endpoint *r,
 	nv->fd = fcntl(of->fd, F_DUPFD_CLOEXEC, 3);
 	r->be = &nvme_backend;
 	r->priv = nv;
-	r->grain = nv->disk.block;
-	r->size = target->size;
+	r->geo.io_align = nv->disk.block;
+	r->geo.size = target->geo.size;
 	if (nv->fd >= 0)
 		return try_fua(r, f);
 	fault_errno(f, errno, "%s: opening it to read it back", target->name);
@@ -746,7 +749,7 @@ nvme_note(const struct endpoint *ep, char *text, size_t room)
 	int n = 0;
 
 	text[0] = '\0';
-	if (ep->opts->verbose == 0)
+	if (ep->spec.opts->verbose == 0)
 		return;
 	if (nv->again > 0)
 		n = snprintf(text, room, "%u commands tried again", nv->again);

@@ -171,7 +171,7 @@ file_readback(const struct endpoint *target, struct endpoint *r,
 
 	if (b == NULL)
 		return fault_errno(f, ENOMEM, "%s", target->name);
-	*b = (struct back){ .fd = -1, .device = target->device };
+	*b = (struct back){ .fd = -1, .device = target->is.device };
 	r->be = &readback_backend;
 	r->priv = b;
 	b->plain = target->be->view(target, &ignored);
@@ -187,7 +187,7 @@ file_readback(const struct endpoint *target, struct endpoint *r,
 	}
 	if (b->how == PROVEN)		/* nothing read ahead of us */
 		posix_fadvise(b->plain, 0, 0, POSIX_FADV_RANDOM);
-	r->grain = b->how == MEMORY ? 1 : unit(b->plain, b->device);
+	r->geo.io_align = b->how == MEMORY ? 1 : unit(b->plain, b->device);
 	return 0;
 }
 
@@ -270,7 +270,7 @@ back_transfer(struct lane *lane, struct io *io)
 		read_all(b, b->plain, 1, io);
 		return;
 	}
-	read_all(b, b->fd, lane->ep->grain, io);
+	read_all(b, b->fd, lane->ep->geo.io_align, io);
 	if (io->err != EINVAL || !falls_back(b, io))
 		return;
 	io->err = 0;

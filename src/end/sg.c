@@ -51,13 +51,13 @@ enum {
 static bool
 claimed(const struct endpoint *ep)
 {
-	return ep->role == TARGET && (ep->flags & FLAG_SGIO) != 0;
+	return ep->spec.role == TARGET && (ep->spec.flags & FLAG_SGIO) != 0;
 }
 
 static bool
 exclusive(const struct endpoint *ep)
 {
-	return (ep->flags & FLAG_EXCL) != 0 && !claimed(ep);
+	return (ep->spec.flags & FLAG_EXCL) != 0 && !claimed(ep);
 }
 
 static int
@@ -67,7 +67,7 @@ open_flags(const struct endpoint *ep, bool look)
 	int flags = O_NONBLOCK;		/* else a claim of others is awaited */
 
 	/* sg takes O_EXCL only together with O_RDWR */
-	flags |= (ep->role == SOURCE && !excl) || look ? O_RDONLY : O_RDWR;
+	flags |= (ep->spec.role == SOURCE && !excl) || look ? O_RDONLY : O_RDWR;
 	return flags | (excl ? O_EXCL : 0);
 }
 
@@ -84,15 +84,15 @@ sg_close(struct endpoint *ep)
 static struct scsi_command
 common(const struct endpoint *ep, const struct scsi_disk *disk)
 {
-	bool by_mmap = (ep->flags & FLAG_MMAP) != 0;
+	bool by_mmap = (ep->spec.flags & FLAG_MMAP) != 0;
 
 	return (struct scsi_command){
-		.fua = (ep->flags & FLAG_FUA) != 0,
-		.dpo = (ep->flags & FLAG_DPO) != 0,
-		.direct = (ep->flags & FLAG_DIO) != 0 && !by_mmap,
+		.fua = (ep->spec.flags & FLAG_FUA) != 0,
+		.dpo = (ep->spec.flags & FLAG_DPO) != 0,
+		.direct = (ep->spec.flags & FLAG_DIO) != 0 && !by_mmap,
 		.mmap = by_mmap,
-		.cdb_size = (unsigned)ep->opts->cdbsz,
-		.timeout = (unsigned)ep->opts->timeout * 1000,
+		.cdb_size = (unsigned)ep->spec.opts->cdbsz,
+		.timeout = (unsigned)ep->spec.opts->timeout * 1000,
 		.block = disk->block,
 	};
 }
@@ -125,17 +125,17 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	sg->fd = reopen(ep->fd, endpoint_path(ep), open_flags(ep, look));
 	if (sg->fd < 0)
 		return fault_found(f, ep);
-	if ((ep->flags & FLAG_FLOCK) != 0 && !claimed(ep) &&
+	if ((ep->spec.flags & FLAG_FLOCK) != 0 && !claimed(ep) &&
 	    flock(sg->fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
 	sg->node = scsi_node_of(sg->fd);
 	sg->shared = exclusive(ep);
-	if ((ep->flags & FLAG_MMAP) != 0 &&
+	if ((ep->spec.flags & FLAG_MMAP) != 0 &&
 	    (sg->node != SCSI_SG || sg->shared))
 		return fault_set(f, STATUS_USAGE,
 		    "%s: mmap is for sg nodes, and does not go with excl",
 		    ep->name);
-	if (scsi_ask(sg->fd, (unsigned)ep->opts->timeout * 1000, ep->name,
+	if (scsi_ask(sg->fd, (unsigned)ep->spec.opts->timeout * 1000, ep->name,
 	    &sg->disk, f) != 0 || check_whole(ep, sg, f) != 0)
 		return -1;
 	sg->how = common(ep, &sg->disk);
@@ -178,7 +178,7 @@ has_gaps(const struct endpoint *ep)
 	const struct sg *sg = ep->priv;
 	struct extent x;
 
-	return ep->role == SOURCE && (ep->flags & FLAG_SPARSE) != 0 &&
+	return ep->spec.role == SOURCE && (ep->spec.flags & FLAG_SPARSE) != 0 &&
 	    sg->disk.zeros && sg_extent(ep, 0, &x) == 0;
 }
 
@@ -222,19 +222,20 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 	sg->good = NOWHERE;
 	ep->priv = sg;
 	if (open_node(ep, sg, look || claimed(ep), f) != 0 ||
-	    (ep->role == TARGET && check_target(ep, sg, f) != 0)) {
+	    (ep->spec.role == TARGET && check_target(ep, sg, f) != 0)) {
 		sg_close(ep);
 		return -1;
 	}
-	if (ep->role == SOURCE && !look)
+	if (ep->spec.role == SOURCE && !look)
 		settle_source(ep);
 	sg->most = most_blocks(sg);
-	ep->block = ep->grain = sg->disk.block;
-	ep->size = ep->room = (int64_t)(sg->disk.blocks * sg->disk.block);
-	ep->seekable = ep->past_cache = true;
-	ep->durable = ep->role == TARGET;
-	ep->sparse = has_gaps(ep);
-	ep->zeroes = ep->role == TARGET && sg->disk.same_most > 0 &&
+	ep->geo.block = ep->geo.io_align = sg->disk.block;
+	ep->geo.size = ep->geo.room = (int64_t)(sg->disk.blocks *
+	    sg->disk.block);
+	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.durable = ep->spec.role == TARGET;
+	ep->is.sparse = has_gaps(ep);
+	ep->is.zeroes = ep->spec.role == TARGET && sg->disk.same_most > 0 &&
 	    !sg->how.fua;		/* WRITE SAME has no bit for that */
 	sg_async_offer(ep);
 	return 0;
@@ -275,7 +276,7 @@ reserve(const struct endpoint *ep, struct sg_lane *l)
 	if (ioctl(l->fd, SG_GET_RESERVED_SIZE, &bytes) != 0)
 		return errno;
 	l->map_len = (size_t)bytes - (size_t)bytes % sg->disk.block;
-	l->map = mmap(NULL, l->map_len, ep->role == TARGET ? PROT_READ |
+	l->map = mmap(NULL, l->map_len, ep->spec.role == TARGET ? PROT_READ |
 	    PROT_WRITE : PROT_READ, MAP_SHARED, l->fd, 0);
 	if (l->map == MAP_FAILED) {
 		l->map = NULL;
@@ -319,7 +320,7 @@ sg_attach(struct lane *lane)
 		err = ENOMEM;
 	if (err == 0)
 		err = reserve(lane->ep, l);
-	if (err == 0 && lane->ep->depth > 0)
+	if (err == 0 && lane->ep->geo.depth > 0)
 		err = sg_async_open(lane->ep, &l->async);
 	if (err != 0)
 		sg_detach(lane);
@@ -560,9 +561,9 @@ sg_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 	sg->most = of->most;
 	r->be = &sg_backend;
 	r->priv = sg;
-	r->flags &= ~(unsigned)FLAG_EXCL;
-	r->grain = sg->disk.block;
-	r->size = (int64_t)(sg->disk.blocks * sg->disk.block);
+	r->spec.flags &= ~(unsigned)FLAG_EXCL;
+	r->geo.io_align = sg->disk.block;
+	r->geo.size = (int64_t)(sg->disk.blocks * sg->disk.block);
 	sg->fd = of->shared ? fcntl(of->fd, F_DUPFD_CLOEXEC, 3) :
 	    reopen(of->fd, endpoint_path(target), O_RDONLY | O_NONBLOCK);
 	if (sg->fd < 0) {
@@ -578,7 +579,7 @@ static void
 sg_note(const struct endpoint *ep, char *text, size_t room)
 {
 	const struct sg *sg = ep->priv;
-	bool loud = ep->opts->verbose > 0;
+	bool loud = ep->spec.opts->verbose > 0;
 	int n = 0;
 
 	text[0] = '\0';

@@ -35,7 +35,7 @@ struct sg_async {
 static const char *
 waits(const struct endpoint *ep, const struct sg *sg)
 {
-	if (!opts_async(ep->opts))
+	if (!opts_async(ep->spec.opts))
 		return "SCSI commands are waited for";
 	if (sg->node != SCSI_SG)
 		return "bsg and block nodes have SG_IO, which waits";
@@ -64,11 +64,11 @@ sg_async_offer(struct endpoint *ep)
 {
 	const struct sg *sg = ep->priv;
 
-	ep->waits = waits(ep, sg);
-	if (ep->waits != NULL)
+	ep->sync_why = waits(ep, sg);
+	if (ep->sync_why != NULL)
 		return;
-	ep->depth = SCSI_FLIGHTS;
-	ep->most = most_bytes(sg);
+	ep->geo.depth = SCSI_FLIGHTS;
+	ep->geo.io_max = most_bytes(sg);
 }
 
 int

@@ -75,11 +75,11 @@ sg_passes(const struct endpoint *ep, const struct io *io,
 {
 	const struct sg *sg = ep->priv;
 	const struct sg *of = sg->target != NULL ? sg->target : sg;
-	bool source = io->op == OP_READ && !ep->back;
+	bool source = io->op == OP_READ && !ep->is.back;
 
 	if (r->result == SCSI_AGAIN)
 		return !r->restarted || of->writes == 0 ||
-		    (of != sg && ep->opts->verify != 0);
+		    (of != sg && ep->spec.opts->verify != 0);
 	return r->result == SCSI_MOVED ||
 	    (r->result == SCSI_EARLIER && source);
 }
@@ -104,10 +104,10 @@ may_be_bad(const struct lane *lane, const struct io *io,
 	const struct endpoint *ep = lane->ep;
 	const struct sg *sg = ep->priv;
 	const struct sg_lane *l = lane->priv;
-	bool rescue = ep->opts->map != NULL;
+	bool rescue = ep->spec.opts->map != NULL;
 
 	return io->op == OP_READ && sg->target == NULL && l->bounce != NULL &&
-	    fails_by_itself(r) && (ep->opts->coe != 0 || rescue) &&
+	    fails_by_itself(r) && (ep->spec.opts->coe != 0 || rescue) &&
 	    !(rescue && r->status == STATUS_TIMEOUT);
 }
 
@@ -121,7 +121,7 @@ sg_compose(const struct lane *lane, const struct io *io, unsigned char *buf,
 
 	c.write = io->op != OP_READ;
 	c.same = io->op == OP_ZERO;
-	c.unmap = c.same && (lane->ep->flags & FLAG_TRIM) != 0 &&
+	c.unmap = c.same && (lane->ep->spec.flags & FLAG_TRIM) != 0 &&
 	    sg->disk.frees_zeros;
 	c.mmap = l->map != NULL && !c.same;
 	c.lba = lba;

@@ -34,11 +34,11 @@ open_flags(const struct endpoint *ep)
 {
 	int flags = O_NOCTTY;
 
-	flags |= ep->role == SOURCE ? O_RDONLY : O_WRONLY;
-	flags |= (ep->flags & FLAG_APPEND) != 0 ? O_APPEND : 0;
-	flags |= (ep->flags & FLAG_NONBLOCK) != 0 ? O_NONBLOCK : 0;
-	flags |= (ep->flags & FLAG_DSYNC) != 0 ? O_DSYNC : 0;
-	flags |= (ep->flags & FLAG_SYNC) != 0 ? O_SYNC : 0;
+	flags |= ep->spec.role == SOURCE ? O_RDONLY : O_WRONLY;
+	flags |= (ep->spec.flags & FLAG_APPEND) != 0 ? O_APPEND : 0;
+	flags |= (ep->spec.flags & FLAG_NONBLOCK) != 0 ? O_NONBLOCK : 0;
+	flags |= (ep->spec.flags & FLAG_DSYNC) != 0 ? O_DSYNC : 0;
+	flags |= (ep->spec.flags & FLAG_SYNC) != 0 ? O_SYNC : 0;
 	return flags;
 }
 
@@ -47,36 +47,36 @@ open_fd(struct endpoint *ep, struct stream *s, struct fault *f)
 {
 	struct stat st;
 
-	s->fd = ep->inherited ? fcntl(ep->fd, F_DUPFD_CLOEXEC, 3) :
+	s->fd = ep->is.inherited ? fcntl(ep->fd, F_DUPFD_CLOEXEC, 3) :
 	    open_found(ep->fd, ep->name, open_flags(ep));
 	if (s->fd < 0)
 		return fault_found(f, ep);
-	if ((ep->flags & FLAG_FLOCK) != 0 &&
+	if ((ep->spec.flags & FLAG_FLOCK) != 0 &&
 	    flock(s->fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
 	if (fstat(s->fd, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
-	s->pipe = ep->role == SOURCE && S_ISFIFO(st.st_mode);
-	ep->durable = ep->role == TARGET && S_ISREG(st.st_mode);
-	ep->seekable = (ep->flags & FLAG_APPEND) == 0 &&
+	s->pipe = ep->spec.role == SOURCE && S_ISFIFO(st.st_mode);
+	ep->is.durable = ep->spec.role == TARGET && S_ISREG(st.st_mode);
+	ep->is.seekable = (ep->spec.flags & FLAG_APPEND) == 0 &&
 	    lseek(s->fd, 0, SEEK_CUR) >= 0;
-	s->pos = ep->base;
+	s->pos = ep->lim.base;
 	return 0;
 }
 
 static bool
 appended(const struct endpoint *ep)
 {
-	return ep->durable && (ep->flags & FLAG_APPEND) != 0;
+	return ep->is.durable && (ep->spec.flags & FLAG_APPEND) != 0;
 }
 
 /* What can be said of an end without opening it: a FIFO would wait. */
 static int
 look_at(struct endpoint *ep, struct fault *f)
 {
-	ep->seekable = ep->device;
-	if (!ep->absent && faccessat(AT_FDCWD, ep->name,
-	    ep->role == SOURCE ? R_OK : W_OK, AT_EACCESS) != 0)
+	ep->is.seekable = ep->is.device;
+	if (!ep->is.absent && faccessat(AT_FDCWD, ep->name,
+	    ep->spec.role == SOURCE ? R_OK : W_OK, AT_EACCESS) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	return 0;
 }
@@ -101,10 +101,10 @@ stream_open(struct endpoint *ep, bool look, struct fault *f)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	s->fd = -1;
 	ep->priv = s;
-	ep->streamed = true;
-	if (look && !ep->inherited)
+	ep->is.streamed = true;
+	if (look && !ep->is.inherited)
 		failed = look_at(ep, f);
-	else if (!ep->absent)
+	else if (!ep->is.absent)
 		failed = open_fd(ep, s, f);
 	if (failed == 0)
 		return 0;
@@ -121,7 +121,7 @@ stream_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	if (s->fd < 0)
 		return open_fd(ep, s, f);
 	/* An inherited file may stand anywhere. */
-	if (ep->inherited && appended(ep) &&
+	if (ep->is.inherited && appended(ep) &&
 	    lseek(s->fd, 0, SEEK_END) < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	return 0;
@@ -174,7 +174,7 @@ read_packet(const struct lane *lane, struct io *io, unsigned char *buf,
     size_t n)
 {
 	struct stream *s = lane->ep->priv;
-	uint64_t wanted = lane->ep->end - s->pos;
+	uint64_t wanted = lane->ep->lim.end - s->pos;
 	size_t room = wanted < PIPE_BUF ? (size_t)wanted : PIPE_BUF;
 
 	if (s->left == 0) {
@@ -206,7 +206,7 @@ ends_before(const struct lane *lane, uint64_t off)
 	const struct stream *s = lane->ep->priv;
 	char c;
 
-	return !lane->ep->device && pread(s->fd, &c, 1, (off_t)off - 1) == 0;
+	return !lane->ep->is.device && pread(s->fd, &c, 1, (off_t)off - 1) == 0;
 }
 
 /* Go forward to where the io begins, by seeking or by reading on. */
@@ -285,7 +285,7 @@ stream_write(const struct lane *lane, struct io *io)
 	struct stream *s = lane->ep->priv;
 	ssize_t n;
 
-	if (lane->ep->seekable && s->pos != io->off &&
+	if (lane->ep->is.seekable && s->pos != io->off &&
 	    lseek(s->fd, (off_t)io->off, SEEK_SET) < 0)
 		io->err = errno;
 	s->pos = io->off + io->len;
@@ -302,7 +302,7 @@ stream_write(const struct lane *lane, struct io *io)
 		else if (errno != EINTR)
 			io->err = errno;
 	}
-	io->spent = lane->ep->durable;
+	io->spent = lane->ep->is.durable;
 	if (io->err == 0 && appended(lane->ep))
 		note_end(lane, io);
 }
@@ -328,7 +328,7 @@ stream_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct stream *s = ep->priv;
 
-	while (ep->durable && fdatasync(s->fd) != 0)
+	while (ep->is.durable && fdatasync(s->fd) != 0)
 		if (errno == EINVAL)
 			break;		/* made by the kernel, on no medium */
 		else if (errno != EINTR)
@@ -348,7 +348,7 @@ stream_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 		return 0;
 	if ((uint64_t)st.st_size < s->end)
 		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
-	if (s->end == to && !ep->inherited &&
+	if (s->end == to && !ep->is.inherited &&
 	    holes_more(s->fd, from, to, most))
 		return endpoint_holed(ep, f);
 	return endpoint_named(ep, &st, f);

@@ -212,11 +212,12 @@ tee_open(struct endpoint *ep, const struct opts *o, bool look, struct fault *f)
 			break;
 	}
 	*ep = (struct endpoint){ .be = &tee_backend, .priv = tee,
-		.role = TARGET, .kind = END_SEVERAL, .opts = o,
-		.flags = o->oflag, .fd = -1, .dir = -1, .size = -1,
-		.room = -1, .grain = 1, .end = UINT64_MAX, .seekable = true,
-		.zeroes = true,
-		.waits = "each target has a thread of its own" };
+		.kind = END_SEVERAL,
+		.spec = { .role = TARGET, .flags = o->oflag, .opts = o },
+		.is = { .seekable = true, .zeroes = true },
+		.geo = { .size = -1, .room = -1, .io_align = 1 },
+		.lim.end = UINT64_MAX, .fd = -1, .dir = -1,
+		.sync_why = "each target has a thread of its own" };
 	snprintf(ep->again, sizeof(ep->again), "%u targets", t->n);
 	ep->name = ep->again;
 	if (i == t->n)
@@ -241,17 +242,18 @@ same_folder(int a, int b)
 static bool
 one(const struct endpoint *a, const struct endpoint *b)
 {
-	if (a->kind == END_DISCARD || a->absent != b->absent)
+	if (a->kind == END_DISCARD || a->is.absent != b->is.absent)
 		return false;
-	if (a->absent)
+	if (a->is.absent)
 		return same_folder(a->dir, b->dir) &&
 		    strcmp(path_base(a->name), path_base(b->name)) == 0;
-	if (a->remote && b->remote)
-		return a->part == b->part && strcmp(a->name, b->name) == 0;
-	return a->part == b->part && ((a->id.known && b->id.known &&
+	if (a->is.remote && b->is.remote)
+		return a->lim.part == b->lim.part &&
+		    strcmp(a->name, b->name) == 0;
+	return a->lim.part == b->lim.part && ((a->id.known && b->id.known &&
 	    a->id.dev == b->id.dev && a->id.ino == b->id.ino) ||
-	    (a->file_ino != 0 && a->file_dev == b->file_dev &&
-	    a->file_ino == b->file_ino));
+	    (a->id.file_ino != 0 && a->id.file_dev == b->id.file_dev &&
+	    a->id.file_ino == b->id.file_ino));
 }
 
 static int
@@ -264,7 +266,7 @@ apart(const struct targets *t, unsigned i, struct fault *f)
 		if (one(a, b))
 			return fault_set(f, STATUS_REFUSED, "%s and %s are "
 			    "one target, given twice", b->name, a->name);
-		if (a->streamed && b->streamed)
+		if (a->is.streamed && b->is.streamed)
 			return fault_set(f, STATUS_REFUSED, "%s and %s are "
 			    "both written in order: of several targets one "
 			    "may be", b->name, a->name);
@@ -284,20 +286,21 @@ common(uint32_t a, uint32_t b)
 static void
 take(struct endpoint *tee, const struct endpoint *ep)
 {
-	int64_t room = ep->room - (int64_t)ep->base;
+	int64_t room = ep->geo.room - (int64_t)ep->lim.base;
 
-	if (ep->room >= 0 && (tee->room < 0 || room < tee->room))
-		tee->room = room > 0 ? room : 0;
-	tee->optimal = MAX(tee->optimal, ep->optimal);
-	if (ep->most > 0 && (tee->most == 0 || ep->most < tee->most))
-		tee->most = ep->most;
-	tee->streamed |= ep->streamed;
-	tee->piped |= ep->piped;
-	tee->device |= ep->device;
-	tee->past_cache |= ep->past_cache;
-	tee->durable |= ep->durable;
-	tee->seekable &= ep->seekable;
-	tee->zeroes &= ep->zeroes;
+	if (ep->geo.room >= 0 && (tee->geo.room < 0 || room < tee->geo.room))
+		tee->geo.room = room > 0 ? room : 0;
+	tee->geo.io_opt = MAX(tee->geo.io_opt, ep->geo.io_opt);
+	if (ep->geo.io_max > 0 && (tee->geo.io_max == 0 ||
+	    ep->geo.io_max < tee->geo.io_max))
+		tee->geo.io_max = ep->geo.io_max;
+	tee->is.streamed |= ep->is.streamed;
+	tee->is.piped |= ep->is.piped;
+	tee->is.device |= ep->is.device;
+	tee->is.past_cache |= ep->is.past_cache;
+	tee->is.durable |= ep->is.durable;
+	tee->is.seekable &= ep->is.seekable;
+	tee->is.zeroes &= ep->is.zeroes;
 }
 
 int
@@ -310,20 +313,21 @@ tee_join(struct endpoint *ep, struct fault *f)
 
 	for (i = 0; i < t->n; i++) {
 		to = &t->target[i].ep;
-		if (to->zoned)
+		if (to->is.zoned)
 			return fault_set(f, STATUS_REFUSED, "%s is a zoned "
 			    "disk, and written zone by zone: it goes with one "
 			    "of=", to->name);
 		if (apart(t, i, f) != 0)
 			return -1;
-		block = common(ep->block, to->block);
-		grain = common(ep->grain, to->grain);
-		if (grain == 0 || (block == 0 && ep->block + to->block > 0))
+		block = common(ep->geo.block, to->geo.block);
+		grain = common(ep->geo.io_align, to->geo.io_align);
+		if (grain == 0 || (block == 0 &&
+		    ep->geo.block + to->geo.block > 0))
 			return fault_set(f, STATUS_REFUSED, "%s has blocks of "
 			    "%u bytes, which do not go with those of the "
-			    "targets before it", to->name, to->block);
-		ep->block = block;
-		ep->grain = grain;
+			    "targets before it", to->name, to->geo.block);
+		ep->geo.block = block;
+		ep->geo.io_align = grain;
 		take(ep, to);
 	}
 	return 0;
@@ -376,7 +380,7 @@ remove_new(struct targets *t, unsigned n)
 
 	while (n-- > 0) {
 		ep = &t->target[n].ep;
-		if (ep->absent)
+		if (ep->is.absent)
 			unlinkat(ep->dir, path_base(ep->name), 0);
 	}
 }
@@ -392,15 +396,16 @@ tee_prepare(struct endpoint *ep, mode_t mode, int64_t length, struct fault *f)
 		return -1;
 	for (i = 0; i < t->n; i++) {
 		to = &t->target[i].ep;
-		if (to->absent && endpoint_prepare(to, mode, length, f) != 0) {
+		if (to->is.absent &&
+		    endpoint_prepare(to, mode, length, f) != 0) {
 			remove_new(t, i);
 			return -1;
 		}
 	}
 	for (i = 0; i < t->n; i++) {
 		to = &t->target[i].ep;
-		if (!to->absent && endpoint_prepare(to, mode, length < 0 ?
-		    length : length + (int64_t)to->base, f) != 0)
+		if (!to->is.absent && endpoint_prepare(to, mode, length < 0 ?
+		    length : length + (int64_t)to->lim.base, f) != 0)
 			return -1;
 	}
 	return 0;
@@ -418,11 +423,11 @@ tee_extend(struct endpoint *ep, uint64_t length)
 	for (i = 0; i < t->n; i++) {
 		to = &t->target[i].ep;
 		err = t->target[i].dropped ? 0 : endpoint_extend(to,
-		    to->base + length);
+		    to->lim.base + length);
 		if (err == 0)
 			continue;
 		fault_errno(&f, err, "%s: making it %llu bytes long", to->name,
-		    (unsigned long long)(to->base + length));
+		    (unsigned long long)(to->lim.base + length));
 		targets_drop(t, i, &f);
 	}
 	return tee_left(ep) > 0 ? 0 : EIO;
@@ -442,9 +447,10 @@ tee_kept(const struct endpoint *ep, uint64_t from, uint64_t to, uint64_t holes,
 	for (i = 0; i < t->n; i++) {
 		one = &t->target[i].ep;
 		end = to == t->padded && t->end < to ? round_up(t->end,
-		    one->block > 0 ? one->block : 1) : to;
+		    one->geo.block > 0 ? one->geo.block : 1) : to;
 		if (!t->target[i].dropped && endpoint_check_kept(one,
-		    one->base + from, one->base + end, holes, &why) != 0)
+		    one->lim.base + from, one->lim.base + end, holes,
+		    &why) != 0)
 			targets_drop(t, i, &why);
 	}
 	return left(ep, f);
@@ -460,7 +466,7 @@ tee_leave(struct endpoint *ep, uint64_t off, uint64_t len)
 	for (i = 0; i < t->n; i++) {
 		to = &t->target[i].ep;
 		if (!t->target[i].hung)
-			endpoint_drop_cache(to, to->base + off, len);
+			endpoint_drop_cache(to, to->lim.base + off, len);
 	}
 }
 
@@ -509,7 +515,7 @@ hurry(struct errands *all)
 static uint64_t
 patience(const struct targets *t, const struct target *to)
 {
-	return t->limit + (to->ep.past_cache ? 0 : to->written * 1000);
+	return t->limit + (to->ep.is.past_cache ? 0 : to->written * 1000);
 }
 
 static void
@@ -619,7 +625,7 @@ tee_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
 	tee->targets = t;
 	r->be = &tee_backend;
 	r->priv = tee;
-	r->grain = 1;
+	r->geo.io_align = 1;
 	for (i = 0; i < t->n; i++) {
 		if (endpoint_readback(&tee->readers[i], &t->target[i].ep,
 		    UINT32_MAX, f) != 0) {
@@ -627,7 +633,8 @@ tee_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
 			return -1;
 		}
 		tee->ep[i] = &tee->readers[i];
-		r->grain = MAX(r->grain, tee->readers[i].grain);
+		r->geo.io_align = MAX(r->geo.io_align,
+		    tee->readers[i].geo.io_align);
 	}
 	return 0;
 }

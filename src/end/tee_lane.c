@@ -63,7 +63,7 @@ static void
 serve(struct arm *a)
 {
 	struct io *io = &a->io;
-	int64_t left = a->lane.ep->opts->retries;
+	int64_t left = a->lane.ep->spec.opts->retries;
 	struct target *to = &a->span->t->target[a->i];
 
 	lane_transfer(&a->lane, io);
@@ -189,7 +189,7 @@ length(const struct endpoint *ep, const struct io *io)
 
 	if (io->op == OP_READ || io->padding == 0)
 		return io->len;
-	return (size_t)(round_up(end, ep->block > 0 ? ep->block : 1) -
+	return (size_t)(round_up(end, ep->geo.block > 0 ? ep->geo.block : 1) -
 	    io->off);
 }
 
@@ -384,7 +384,7 @@ tee_attach(struct lane *lane)
 	for (i = 0; i < t->n && err == 0; i++)
 		if (!t->target[i].dropped && tee->ep[i] != NULL)
 			err = begin(&s->arm[i], tee->ep[i],
-			    t->target[i].ep.base, lane->halt);
+			    t->target[i].ep.lim.base, lane->halt);
 	if (err != 0)
 		tee_detach(lane);
 	return err;

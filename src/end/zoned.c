@@ -75,8 +75,8 @@ ask(struct endpoint *ep, struct zoned *zd, struct fault *f)
 	err = zones_read(zd->fd, &zd->zones);
 	if (err != 0)
 		return fault_errno(f, err, "%s: its zones", ep->name);
-	ep->block = ep->grain = block;
-	ep->size = ep->room = (int64_t)bytes;
+	ep->geo.block = ep->geo.io_align = block;
+	ep->geo.size = ep->geo.room = (int64_t)bytes;
 	return 0;
 }
 
@@ -94,8 +94,9 @@ zoned_open(struct endpoint *ep, bool look, struct fault *f)
 		zoned_close(ep);
 		return -1;
 	}
-	ep->seekable = ep->past_cache = ep->durable = ep->zoned = true;
-	ep->waits = "a zoned disk is written in order";
+	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.durable = ep->is.zoned = true;
+	ep->sync_why = "a zoned disk is written in order";
 	return 0;
 }
 
@@ -107,7 +108,7 @@ take_like(struct zoned *zd, const struct endpoint *src, uint64_t src_from)
 	bool cached;
 
 	if (src->kind != END_BLOCK ||
-	    !disk_zoned(src->node, model, sizeof(model)))
+	    !disk_zoned(src->id.node, model, sizeof(model)))
 		return true;
 	zd->like_fd = src->be->view(src, &cached);
 	zd->like_from = src_from;
@@ -123,15 +124,15 @@ zoned_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 
 	zd->from = from;
 	zd->to = to;
-	if (ep->opts->map != NULL)
+	if (ep->spec.opts->map != NULL)
 		return fault_set(f, STATUS_REFUSED, "%s is a zoned disk, and "
 		    "written in order: map= cannot be used, for a rescue goes "
 		    "back; rescue to a file first", ep->name);
-	if ((ep->flags & FLAG_SPARING) != 0)
+	if ((ep->spec.flags & FLAG_SPARING) != 0)
 		return fault_set(f, STATUS_REFUSED, "%s is a zoned disk: "
 		    "oflag=sparing cannot be used, for no block of it can be "
 		    "written by itself", ep->name);
-	if (zones_check(zd->zones, from, to, (ep->flags & FLAG_RESET) != 0,
+	if (zones_check(zd->zones, from, to, (ep->spec.flags & FLAG_RESET) != 0,
 	    ep->name, f) != 0)
 		return -1;
 	if (!take_like(zd, src, src_from))
@@ -153,7 +154,7 @@ zoned_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 		return fault_found(f, ep);
 	close(zd->fd);
 	zd->fd = fd;
-	if ((ep->flags & FLAG_RESET) != 0)
+	if ((ep->spec.flags & FLAG_RESET) != 0)
 		err = zones_reset(fd, zd->zones, zd->from, zd->to);
 	return err == 0 ? 0 : fault_errno(f, err, "%s: resetting its zones",
 	    ep->name);

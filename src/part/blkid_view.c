@@ -62,7 +62,7 @@ forget(const struct view *v, const struct io *io)
 static size_t
 piece(const struct view *v, uint32_t block)
 {
-	int64_t bpt = v->ep->opts->bpt;
+	int64_t bpt = v->ep->spec.opts->bpt;
 	size_t most = PIECE;
 
 	if (bpt > 0 && bpt < PIECE / block)
@@ -74,7 +74,7 @@ piece(const struct view *v, uint32_t block)
 static int
 copy(const struct view *v, uint64_t off, uint64_t end)
 {
-	uint32_t block = v->ep->block > 0 ? v->ep->block : SECTOR;
+	uint32_t block = v->ep->geo.block > 0 ? v->ep->geo.block : SECTOR;
 	size_t most = piece(v, block);
 	struct io io = { .op = OP_READ };
 
@@ -111,7 +111,7 @@ view_fill(const struct view *v, uint64_t off, uint64_t len)
 		return 0;
 	if (v->sparse)
 		return copy(v, off, end);
-	if (v->ep->device)
+	if (v->ep->is.device)
 		posix_fadvise(v->fd, (off_t)off, (off_t)(end - off),
 		    POSIX_FADV_WILLNEED);
 	return 0;
@@ -153,7 +153,7 @@ view_rescued(struct view *v, struct endpoint *ep, const struct endpoint *whole,
     struct map *map)
 {
 	*v = (struct view){ .ep = ep, .fd = -1, .sparse = true, .from = -1,
-		.size = (uint64_t)whole->size, .sector = whole->block,
+		.size = (uint64_t)whole->geo.size, .sector = whole->geo.block,
 		.filled = map_totals(map).end, .map = map };
 	if (!endpoint_probed(ep)) {
 		v->from = endpoint_view(ep, &v->cached);
@@ -167,8 +167,9 @@ int
 view_open(struct view *v, struct endpoint *ep)
 {
 	*v = (struct view){ .ep = ep, .fd = -1, .from = -1,
-		.size = (uint64_t)(ep->part > 0 ? ep->whole : ep->size),
-		.sector = ep->block };
+		.size = (uint64_t)(ep->lim.part > 0 ? ep->lim.disk_size :
+		    ep->geo.size),
+		.sector = ep->geo.block };
 	v->filled = v->size;
 	v->sparse = endpoint_probed(ep);
 	if (v->sparse)

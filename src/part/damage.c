@@ -318,7 +318,7 @@ read_table(struct survey *s, struct damage *d)
 {
 	struct fault f;
 
-	if (s->p->src->part > 0 || s->p->dst_off > 0 ||
+	if (s->p->src->lim.part > 0 || s->p->dst_off > 0 ||
 	    parts_rescued(&s->dst, s->p->src, s->map, &s->parts, &f) != 0)
 		return;
 	if (s->parts.left != TABLE_LOST || !is_partition(s->p->src))
@@ -340,7 +340,7 @@ outline(struct survey *s)
 		s->hits[i].area.len = q->length;
 	}
 	rest->outside = s->parts.n > 0;
-	rest->number = s->p->src->part;
+	rest->number = s->p->src->lim.part;
 	rest->len = rest->outside ? 0 : s->p->length;
 }
 
@@ -369,15 +369,15 @@ damage_make(struct damage *d, const struct plan *p, struct map *map)
 {
 	struct survey s = { .p = p, .map = map, .dst = *p->dst };
 	struct map_totals t = map_totals(map);
-	uint64_t start = p->src->part > 0 ? p->src->base : 0;
+	uint64_t start = p->src->lim.part > 0 ? p->src->lim.base : 0;
 
 	*d = (struct damage){ .n = 0 };
 	if (p->opts->map == NULL || p->opts->compare != 0 ||
 	    t.bad + t.failed == 0 || p->src_off != start)
 		return;
-	s.dst.absent = false;
-	s.dst.part = 0;
-	s.dst.size = (int64_t)(p->dst_off + p->length);
+	s.dst.is.absent = false;
+	s.dst.lim.part = 0;
+	s.dst.geo.size = (int64_t)(p->dst_off + p->length);
 	read_table(&s, d);
 	collect(&s, d);
 	parts_free(&s.parts);

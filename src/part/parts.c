@@ -372,7 +372,7 @@ read_table(struct view *v, struct parts *t)
 bool
 parts_possible(const struct endpoint *ep)
 {
-	return !ep->streamed && !ep->absent && ep->size > 0 &&
+	return !ep->is.streamed && !ep->is.absent && ep->geo.size > 0 &&
 	    endpoint_viewable(ep);
 }
 
@@ -485,12 +485,12 @@ limit_to(struct endpoint *ep, const struct part *p, const struct parts *t,
 		    "%llu to %llu, goes beyond the end of the disk at %llu",
 		    p->number, ep->name, (ull)p->start, (ull)part_end(p) - 1,
 		    (ull)t->size);
-	ep->whole = ep->size;
-	ep->part = p->number;
-	ep->base = p->start;
-	ep->end = part_end(p);
-	ep->size = ep->room = (int64_t)ep->end;
-	snprintf(ep->within, sizeof(ep->within), "partition %u of ",
+	ep->lim.disk_size = ep->geo.size;
+	ep->lim.part = p->number;
+	ep->lim.base = p->start;
+	ep->lim.end = part_end(p);
+	ep->geo.size = ep->geo.room = (int64_t)ep->lim.end;
+	snprintf(ep->lim.within, sizeof(ep->lim.within), "partition %u of ",
 	    p->number);
 	return 0;
 }
@@ -499,8 +499,8 @@ int
 parts_limit(struct endpoint *ep, int64_t number, struct fault *f)
 {
 	/* The output of a comparison is read, as a source is. */
-	const char *operand = ep->role == TARGET ||
-	    ep->name == ep->opts->output ? "opart" : "ipart";
+	const char *operand = ep->spec.role == TARGET ||
+	    ep->name == ep->spec.opts->output ? "opart" : "ipart";
 	struct parts t;
 	size_t i;
 	int failed;

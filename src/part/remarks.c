@@ -133,8 +133,8 @@ span_make(struct span *s, const struct plan *p, struct lookup *table,
 	const struct endpoint *ep = table->ep;
 	const struct parts *t;
 
-	if (ep->part > 0 || p->length == 0 || !parts_possible(ep) ||
-	    (from == 0 && to == (uint64_t)ep->size) ||
+	if (ep->lim.part > 0 || p->length == 0 || !parts_possible(ep) ||
+	    (from == 0 && to == (uint64_t)ep->geo.size) ||
 	    (t = table_of(table)) == NULL)
 		return;
 	look_at(s, t, from, to, p->src_off == 0 && p->dst_off == 0);
@@ -145,7 +145,7 @@ static bool
 clones(const struct plan *p)
 {
 	return parts_possible(p->src) && p->bounded && p->src_off == 0 &&
-	    p->dst_off == 0 && p->src->part == 0;
+	    p->dst_off == 0 && p->src->lim.part == 0;
 }
 
 /* Where the last partition ends, wherever it stands in the table; 0: none. */
@@ -165,16 +165,18 @@ static void
 clone_make(struct remarks *found, const struct plan *p, struct lookup *src)
 {
 	const struct endpoint *dst = p->dst;
-	bool whole = p->length == (uint64_t)p->src->size;
-	bool larger = whole && dst->size > p->src->size;
-	bool smaller = dst->device && dst->size < p->src->size;
-	bool other = whole && dst->block > 0 && dst->block != p->src->block;
+	bool whole = p->length == (uint64_t)p->src->geo.size;
+	bool larger = whole && dst->geo.size > p->src->geo.size;
+	bool smaller = dst->is.device && dst->geo.size < p->src->geo.size;
+	bool other = whole && dst->geo.block > 0 &&
+	    dst->geo.block != p->src->geo.block;
 	const struct parts *t;
 
 	if (!clones(p) || (!larger && !smaller && !other) ||
 	    (t = table_of(src)) == NULL)
 		return;
-	if (t->type[0] != '\0' && dst->block > 0 && dst->block != t->sector)
+	if (t->type[0] != '\0' && dst->geo.block > 0 &&
+	    dst->geo.block != t->sector)
 		found->table_sector = t->sector;
 	else if (larger || (smaller && last_end(t) <= p->length))
 		found->backup_astray = strcmp(t->type, "gpt") == 0;
@@ -184,7 +186,7 @@ clone_make(struct remarks *found, const struct plan *p, struct lookup *src)
 static bool
 keeps(const struct endpoint *dst)
 {
-	return dst->absent || dst->id.known;
+	return dst->is.absent || dst->id.known;
 }
 
 /*
@@ -198,8 +200,8 @@ beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
 	bool any = false;
 	size_t i;
 
-	if (!clones(p) || p->length == (uint64_t)p->src->size ||
-	    (!p->src->device && !p->dst->device) || !keeps(p->dst) ||
+	if (!clones(p) || p->length == (uint64_t)p->src->geo.size ||
+	    (!p->src->is.device && !p->dst->is.device) || !keeps(p->dst) ||
 	    (t = table_of(src)) == NULL)
 		return;
 	for (i = 0; i < t->n; i++) {
@@ -220,7 +222,7 @@ is_part(const struct endpoint *ep)
 {
 	struct disk d;
 
-	return ep->part > 0 || (endpoint_disk(ep, &d) && d.partition != 0);
+	return ep->lim.part > 0 || (endpoint_disk(ep, &d) && d.partition != 0);
 }
 
 /* What unpacks it, by its first bytes; NULL: it is not compressed. */
@@ -271,12 +273,12 @@ loses_table(const struct remarks *found)
 static void
 slip_of_volume(struct remarks *found, const struct plan *p)
 {
-	uint64_t most = (uint64_t)p->src->size - p->src_off;
+	uint64_t most = (uint64_t)p->src->geo.size - p->src_off;
 	const char *unpacks;
 	struct volume v;
 
 	parts_volume(p->src, p->src_off, most, &v);
-	unpacks = p->src->device ? NULL : packed(v.head);
+	unpacks = p->src->is.device ? NULL : packed(v.head);
 	if (unpacks != NULL) {
 		found->slip = SLIP_PACKED;
 		strlcpy(found->kind, unpacks, sizeof(found->kind));
@@ -296,11 +298,11 @@ slip_make(struct remarks *found, const struct plan *p, struct lookup *src)
 {
 	const struct parts *t;
 
-	if (!p->dst->device || p->opts->map != NULL || p->length == 0 ||
-	    p->src_off != p->src->base || p->dst_off != p->dst->base ||
+	if (!p->dst->is.device || p->opts->map != NULL || p->length == 0 ||
+	    p->src_off != p->src->lim.base || p->dst_off != p->dst->lim.base ||
 	    !parts_possible(p->src))
 		return;
-	t = p->src->part > 0 ? NULL : table_of(src);
+	t = p->src->lim.part > 0 ? NULL : table_of(src);
 	if (t == NULL || t->type[0] == '\0')
 		slip_of_volume(found, p);
 	else if (is_part(p->dst) && !is_part(p->src))
@@ -311,7 +313,7 @@ void
 remarks_make(struct remarks *found, const struct plan *p, bool thorough)
 {
 	uint64_t written = p->bounded ? round_up(p->length, p->pad) : 0;
-	uint64_t to = p->bounded ? p->dst_off + written : p->dst->end;
+	uint64_t to = p->bounded ? p->dst_off + written : p->dst->lim.end;
 	struct lookup src = { .ep = p->src }, dst = { .ep = p->dst };
 
 	*found = (struct remarks){ .signs = 0 };
@@ -325,7 +327,7 @@ remarks_make(struct remarks *found, const struct plan *p, bool thorough)
 	}
 	clone_make(found, p, &src);
 	beyond_make(&found->beyond, p, &src);
-	if ((thorough || p->dst->device) && p->length > 0)
+	if ((thorough || p->dst->is.device) && p->length > 0)
 		found->signs = parts_signs(p->dst, p->dst_off, to,
 		    &found->sign);
 	slip_make(found, p, &src);
@@ -340,8 +342,8 @@ remarks_needed(const struct plan *p)
 	const struct parts *t;
 	uint64_t end = 0;
 
-	if (!clones(p) || p->dst->room < 0 ||
-	    p->length <= (uint64_t)p->dst->room)
+	if (!clones(p) || p->dst->geo.room < 0 ||
+	    p->length <= (uint64_t)p->dst->geo.room)
 		return 0;
 	if ((t = table_of(&src)) != NULL)
 		end = last_end(t);

@@ -60,7 +60,7 @@ look_at_target(struct look *l)
 	struct endpoint *dst = l->p->dst;
 	struct fault f;
 
-	if (dst->absent || !endpoint_readable_back(dst) ||
+	if (dst->is.absent || !endpoint_readable_back(dst) ||
 	    endpoint_readback(&l->reader, dst, READ_BACK_MOST, &f) != 0)
 		return false;
 	if (lane_attach(&l->there, &l->reader, l->p->dst_off, -1) == 0)
@@ -104,7 +104,7 @@ lane_for(struct look *l, uint64_t off, size_t len, uint64_t *unit)
 	bool there = l->known != NULL && off < l->p->length &&
 	    map_all(l->known, off, len, FINISHED);
 
-	*unit = there ? l->reader.grain : MAX(l->p->src->block,
+	*unit = there ? l->reader.geo.io_align : MAX(l->p->src->geo.block,
 	    (uint32_t)SECTOR);
 	return there ? &l->there : &l->lane;
 }
@@ -290,8 +290,8 @@ idle(struct used_fs *fs, const struct endpoint *ep)
 
 	if (endpoint_disk(ep, &d) && d.node != 0)
 		return idle_device(fs, &d);
-	if (ep->kind == END_FILE && usage_of_file(ep->file_dev, ep->file_ino, 0,
-	    &use))
+	if (ep->kind == END_FILE && usage_of_file(ep->id.file_dev,
+	    ep->id.file_ino, 0, &use))
 		return whole(fs, "%s uses %s", use.by, ep->name);
 	return 0;
 }
@@ -305,7 +305,7 @@ placed(struct used_fs *fs, const struct used *u, const struct plan *p)
 	uint64_t end = fs->off + fs->length, to = p->src_off + p->length;
 	size_t i;
 
-	if (end > (uint64_t)p->src->size)
+	if (end > (uint64_t)p->src->geo.size)
 		return whole(fs, "it goes beyond the end of %s",
 		    p->src->name);
 	for (i = 0; i < u->n; i++)
@@ -393,7 +393,7 @@ guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
 	struct fs_source source = { .read = look_read, .arg = l,
 		.length = fs->length };
 
-	if (fs->off + fs->length > (uint64_t)l->p->src->size)
+	if (fs->off + fs->length > (uint64_t)l->p->src->geo.size)
 		return whole(fs, "it goes beyond the end of %s",
 		    l->p->src->name) == 0;
 	*err = fs_map_read("", &source, l->how, m);
@@ -477,7 +477,7 @@ doubt_table(struct used *u, const struct plan *p)
 	struct volume v;
 	size_t i;
 
-	parts_volume(p->src, 0, (uint64_t)p->src->size, &v);
+	parts_volume(p->src, 0, (uint64_t)p->src->geo.size, &v);
 	for (i = 0; i < u->n && v.type[0] != '\0'; i++)
 		whole(&u->fs[i], "the whole of %s has the signature of %s",
 		    p->src->name, v.type);
@@ -505,12 +505,12 @@ survey(struct used *u, struct look *l)
 {
 	const struct plan *p = l->p;
 	const struct endpoint *ep = p->src;
-	uint64_t size = (uint64_t)ep->size;
+	uint64_t size = (uint64_t)ep->geo.size;
 	struct parts t;
 	int err;
 
-	if (ep->part > 0)
-		return add(u, ep->part, ep->base, size - ep->base);
+	if (ep->lim.part > 0)
+		return add(u, ep->lim.part, ep->lim.base, size - ep->lim.base);
 	if (table(l, &t) != 0)
 		return 0;		/* the copy will tell of it */
 	/* The boot sector of a file system looks like a table of nothing. */
@@ -595,7 +595,7 @@ possible(const struct plan *p, struct fault *f)
 		    "one, and %s is none", p->src->name);
 	if (o->used == 0)
 		return 0;
-	if (p->dst->streamed)
+	if (p->dst->is.streamed)
 		return fault_set(f, STATUS_USAGE, "used= leaves out what is "
 		    "free, and %s is written in order", p->dst->name);
 	if (p->opts->hash != 0 && !used_clears(p))
@@ -637,12 +637,13 @@ bmap_fits(const struct plan *p, const struct bmap *m, struct fault *f)
 {
 	const struct endpoint *src = p->src, *dst = p->dst;
 
-	if (src->size >= 0 && (src->device ? (uint64_t)src->size < m->size :
-	    (uint64_t)src->size != m->size))
+	if (src->geo.size >= 0 && (src->is.device ?
+	    (uint64_t)src->geo.size < m->size :
+	    (uint64_t)src->geo.size != m->size))
 		return fault_set(f, STATUS_REFUSED, "%s is of an image of "
 		    "%" PRIu64 " bytes, and %s has %" PRIi64, p->opts->bmap,
-		    m->size, src->name, src->size);
-	if (dst->streamed)
+		    m->size, src->name, src->geo.size);
+	if (dst->is.streamed)
 		return fault_set(f, STATUS_USAGE, "bmap= leaves out what is "
 		    "not mapped, and %s is written in order", dst->name);
 	if (p->dst_off % p->grain != 0 || m->block % p->grain != 0)
@@ -650,7 +651,7 @@ bmap_fits(const struct plan *p, const struct bmap *m, struct fault *f)
 		    "is not mapped, by blocks of %" PRIu64 " bytes: seek= and "
 		    "the blocks of %s must be multiples of that", p->grain,
 		    p->opts->bmap);
-	if (src->streamed && (p->opts->oflag & FLAG_NOZERO) != 0)
+	if (src->is.streamed && (p->opts->oflag & FLAG_NOZERO) != 0)
 		return fault_set(f, STATUS_USAGE, "oflag=nozero is not for "
 		    "what comes by a pipe: unpack it first");
 	return 0;
@@ -676,7 +677,7 @@ of_bmap(struct used *u, struct plan *p, const struct bmap *m, struct fault *f)
 		return fault_errno(f, err, "%s", p->opts->bmap);
 	u->bytes_free = bytes_of(&u->free, UINT64_MAX);
 	u->length = m->size;
-	u->masks = p->src->streamed;
+	u->masks = p->src->is.streamed;
 	u->leaves = !u->masks;
 	u->clears = u->leaves && (p->opts->oflag & FLAG_NOZERO) == 0;
 	p->used = u;

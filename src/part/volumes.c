@@ -33,7 +33,8 @@ rows_make(struct volumes *v, const struct parts *t, const struct plan *p)
 		    sizeof(v->row[0].label));
 	}
 	if (v->n == 0 && t->type[0] == '\0')
-		v->row[v->n++] = (struct volume_row){ .number = p->src->part,
+		v->row[v->n++] = (struct volume_row){
+			.number = p->src->lim.part,
 			.off = p->src_off, .len = p->length };
 	return 0;
 }
@@ -58,7 +59,7 @@ volumes_of_source(struct volumes *v, const struct plan *p)
 	*v = (struct volumes){ .n = 0 };
 	if (!parts_possible(&src) || !p->bounded)
 		return;
-	if (src.part == 0 && parts_read(&src, &t, &f) != 0)
+	if (src.lim.part == 0 && parts_read(&src, &t, &f) != 0)
 		return;
 	if (rows_make(v, &t, p) == 0)
 		for (i = 0; i < v->n; i++) {
@@ -79,12 +80,12 @@ volumes_rescued(struct volumes *v, const struct plan *p, struct map *map)
 	size_t i;
 
 	*v = (struct volumes){ .n = 0 };
-	if (p->src_off != (p->src->part > 0 ? p->src->base : 0))
+	if (p->src_off != (p->src->lim.part > 0 ? p->src->lim.base : 0))
 		return;
-	dst.absent = false;
-	dst.part = 0;
-	dst.size = (int64_t)(p->dst_off + p->length);
-	if (p->src->part == 0 && p->dst_off == 0 &&
+	dst.is.absent = false;
+	dst.lim.part = 0;
+	dst.geo.size = (int64_t)(p->dst_off + p->length);
+	if (p->src->lim.part == 0 && p->dst_off == 0 &&
 	    parts_rescued(&dst, p->src, map, &t, &f) != 0)
 		return;
 	if (rows_make(v, &t, p) == 0)

@@ -153,11 +153,11 @@ open_node(const struct plan *p, dev_t node, const char *kernel_name, int how)
 	how |= O_RDONLY | O_NONBLOCK | O_CLOEXEC;
 	if (disk_path(node, kernel_name, path, sizeof(path)))
 		return open(path, how);
-	if (ep->id.ino != 0 || ep->id.dev != node || ep->node != node) {
+	if (ep->id.ino != 0 || ep->id.dev != node || ep->id.node != node) {
 		errno = ENOENT;
 		return -1;
 	}
-	fd = ep->inherited ? reopen(ep->fd, NULL, how) :
+	fd = ep->is.inherited ? reopen(ep->fd, NULL, how) :
 	    open(ep->name, how);
 	if (fd >= 0 && !is_node(fd, node)) {
 		close(fd);
@@ -407,7 +407,7 @@ claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
     int err, struct fault *f)
 {
 	const char *name = d->name[0] != '\0' ? d->name : c->name;
-	dev_t node = d->node != 0 ? d->node : p->dst->node;
+	dev_t node = d->node != 0 ? d->node : p->dst->id.node;
 	struct usage use;
 
 	if (usage_of_node(d->node, c->over, &use))
@@ -761,13 +761,14 @@ claim_file(const struct claims *c, const struct plan *p, struct fault *f)
 {
 	struct usage use;
 
-	if (p->dst->absent || !p->dst->id.known)
+	if (p->dst->is.absent || !p->dst->id.known)
 		return 0;
 	if (usage_of_file(p->dst->id.dev, p->dst->id.ino, c->over, &use))
 		return in_use(f, p->dst->name, "the file", &use);
 	if (use.err == EMFILE || use.err == ENFILE || use.err == ENOMEM)
 		return not_known(f, p->dst->name, "the file", &use);
-	return p->dst->inherited ? check_ranges(c, p->dst->fd, "the file", f) :
+	return p->dst->is.inherited ? check_ranges(c, p->dst->fd,
+	    "the file", f) :
 	    check_file_ranges(c, p->dst->name, "the file", f);
 }
 
@@ -776,7 +777,7 @@ static int
 claim_device(struct claims *c, const struct plan *p, struct fault *f)
 {
 	uint64_t from = p->dst_off, to = p->bounded ? from +
-	    round_up(p->length, p->pad) : p->dst->end;
+	    round_up(p->length, p->pad) : p->dst->lim.end;
 	struct disk d;
 
 	if (!p->dst->id.known)
@@ -806,7 +807,8 @@ claims_take(struct claims *c, const struct claims *others,
 	c->name = p->dst->name;
 	if (p->opts->compare != 0 || (p->length == 0 && p->truncate < 0))
 		return 0;
-	failed = p->dst->device ? claim_device(c, p, f) : claim_file(c, p, f);
+	failed = p->dst->is.device ? claim_device(c, p, f) :
+	    claim_file(c, p, f);
 	if (failed != 0)
 		claims_release(c);
 	return failed;

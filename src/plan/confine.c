@@ -134,10 +134,10 @@ static bool
 has_device(const struct plan *p)
 {
 	unsigned i, n = p->targets > 1 ? p->targets : 1;
-	bool has = p->src->device;
+	bool has = p->src->is.device;
 
 	for (i = 0; i < n; i++)
-		has = has || target(p, i)->device;
+		has = has || target(p, i)->is.device;
 	return has;
 }
 
@@ -146,10 +146,11 @@ static bool
 has_stack(const struct plan *p)
 {
 	unsigned i, n = p->targets > 1 ? p->targets : 1;
-	bool has = p->src->device && below_any(p->src->node);
+	bool has = p->src->is.device && below_any(p->src->id.node);
 
 	for (i = 0; i < n && !has; i++)
-		has = target(p, i)->device && below_any(target(p, i)->node);
+		has = target(p, i)->is.device &&
+		    below_any(target(p, i)->id.node);
 	return has;
 }
 
@@ -216,17 +217,17 @@ open_end(const struct endpoint *ep)
 static void
 allow_end(struct ruleset *r, const struct endpoint *ep)
 {
-	uint64_t access = ep->role == SOURCE && ep->kind != END_SCSI ?
+	uint64_t access = ep->spec.role == SOURCE && ep->kind != END_SCSI ?
 	    FS_READ : FILE_RIGHTS;
 	int fd;
 
 	if (!endpoint_holds(ep) || ep->kind == END_STREAM || !local(ep))
 		return;
-	if (ep->absent)
+	if (ep->is.absent)
 		allow(r, ep->dir, FOLDER);
-	else if (ep->inherited)
+	else if (ep->is.inherited)
 		allow(r, ep->fd, access);
-	if (ep->absent || ep->inherited)
+	if (ep->is.absent || ep->is.inherited)
 		return;
 	fd = open_end(ep);
 	allow(r, fd, access);

@@ -61,7 +61,7 @@ may_share(const struct plan *p)
 		return false;
 	/* Subvolumes of a btrfs are one to share, and two by number. */
 	return to == NULL || (to->shares &&
-	    p->src->file_dev == p->dst->file_dev);
+	    p->src->id.file_dev == p->dst->id.file_dev);
 }
 
 /* Whether each byte of the plan that is no hole is one that is written. */
@@ -117,9 +117,9 @@ static uint64_t
 own(const struct plan *p)
 {
 	const struct endpoint *dst = p->dst;
-	uint64_t size = dst->size > 0 ? (uint64_t)dst->size : 0;
+	uint64_t size = dst->geo.size > 0 ? (uint64_t)dst->geo.size : 0;
 
-	if (dst->streamed || size <= p->dst_off)
+	if (dst->is.streamed || size <= p->dst_off)
 		return 0;
 	return MIN(dst->held, size - p->dst_off);
 }

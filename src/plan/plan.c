@@ -28,10 +28,10 @@ block_size(const struct plan *p)
 {
 	if (p->opts->bs > 0)
 		return (uint64_t)p->opts->bs;
-	if (p->src->block > 0)
-		return p->src->block;
-	if (p->dst->block > 0)
-		return p->dst->block;
+	if (p->src->geo.block > 0)
+		return p->src->geo.block;
+	if (p->dst->geo.block > 0)
+		return p->dst->geo.block;
 	return SECTOR;
 }
 
@@ -57,14 +57,14 @@ place_ends(struct plan *p, const struct layout *l, struct fault *f)
 {
 	const struct opts *o = p->opts;
 
-	if (place(&p->src_off, p->src->base, o->skip,
+	if (place(&p->src_off, p->src->lim.base, o->skip,
 	    (o->iflag & FLAG_SKIP_BYTES) != 0 ? 1 : p->bs) != 0)
 		return too_large(f, "skip=");
-	if (place(&p->dst_off, p->dst->base, o->seek,
+	if (place(&p->dst_off, p->dst->lim.base, o->seek,
 	    (o->oflag & FLAG_SEEK_BYTES) != 0 ? 1 : p->bs) != 0)
 		return too_large(f, "seek=");
 	/* What is checked lies where the manifest says, or skip=. */
-	if (l != NULL && l->all && o->skip == 0 && p->src->part == 0)
+	if (l != NULL && l->all && o->skip == 0 && p->src->lim.part == 0)
 		p->src_off = l->off;
 	return 0;
 }
@@ -73,9 +73,9 @@ place_ends(struct plan *p, const struct layout *l, struct fault *f)
 static uint64_t
 rest(const struct endpoint *ep, uint64_t off)
 {
-	uint64_t size = (uint64_t)ep->size;
+	uint64_t size = (uint64_t)ep->geo.size;
 
-	if (ep->size < 0)
+	if (ep->geo.size < 0)
 		return UINT64_MAX;
 	return size > off ? size - off : 0;
 }
@@ -86,7 +86,7 @@ set_common(struct plan *p, uint64_t most, struct fault *f)
 {
 	uint64_t a = rest(p->src, p->src_off), b = rest(p->dst, p->dst_off);
 
-	p->bounded = !p->src->streamed && !p->dst->streamed;
+	p->bounded = !p->src->is.streamed && !p->dst->is.streamed;
 	p->length = a < b ? a : b;
 	if (p->length != UINT64_MAX)
 		return p->length <= most ? 0 :
@@ -120,15 +120,15 @@ set_length(struct plan *p, const struct layout *l, struct fault *f)
 			return too_large(f, "count=");
 	} else if (o->compare != 0) {
 		return set_common(p, most, f);
-	} else if (p->src->size >= 0) {
-		end = (uint64_t)p->src->size;
+	} else if (p->src->geo.size >= 0) {
+		end = (uint64_t)p->src->geo.size;
 		p->length = end > p->src_off ? end - p->src_off : 0;
 		if (p->length > most)
 			return too_large(f, "the end of the copy");
-	} else if (p->src->endless && p->dst->room >= 0) {
-		end = (uint64_t)p->dst->room;
+	} else if (p->src->is.endless && p->dst->geo.room >= 0) {
+		end = (uint64_t)p->dst->geo.room;
 		p->length = end > p->dst_off ? end - p->dst_off : 0;
-	} else if (p->src->endless && !p->dst->streamed) {
+	} else if (p->src->is.endless && !p->dst->is.streamed) {
 		return fault_set(f, STATUS_USAGE,
 		    "%s has no end: give count=", p->src->name);
 	} else {
@@ -145,7 +145,7 @@ set_length(struct plan *p, const struct layout *l, struct fault *f)
 static uint64_t
 padding(const struct plan *p)
 {
-	uint32_t block = p->dst->block > 0 ? p->dst->block : 1;
+	uint32_t block = p->dst->geo.block > 0 ? p->dst->geo.block : 1;
 
 	if (p->opts->compare != 0)
 		return 1;
@@ -160,7 +160,7 @@ in_memory(const struct plan *p)
 {
 	const unsigned waits = FLAG_DIRECT | FLAG_DSYNC | FLAG_SYNC;
 
-	return p->src->block == 0 && p->dst->block == 0 &&
+	return p->src->geo.block == 0 && p->dst->geo.block == 0 &&
 	    ((p->opts->iflag | p->opts->oflag) & waits) == 0;
 }
 
@@ -180,7 +180,7 @@ piece_of(uint64_t bytes)
 static uint64_t
 usual_transfer(const struct plan *p)
 {
-	uint32_t stripe = p->dst->optimal;
+	uint32_t stripe = p->dst->geo.io_opt;
 	uint64_t chunk = TRANSFER;
 
 	if (p->bounded && p->length <= TRANSFER && in_memory(p))
@@ -188,10 +188,10 @@ usual_transfer(const struct plan *p)
 	else if (stripe > SMALL_TRANSFER && stripe <= STRIPE_MOST &&
 	    stripe % PAGE == 0)
 		chunk = round_up(TRANSFER, stripe);
-	if (p->src->most > 0 && p->src->most < chunk)
-		chunk = piece_of(p->src->most);
-	if (p->dst->most > 0 && p->dst->most < chunk)
-		chunk = piece_of(p->dst->most);
+	if (p->src->geo.io_max > 0 && p->src->geo.io_max < chunk)
+		chunk = piece_of(p->src->geo.io_max);
+	if (p->dst->geo.io_max > 0 && p->dst->geo.io_max < chunk)
+		chunk = piece_of(p->dst->geo.io_max);
 	return chunk;
 }
 
@@ -207,7 +207,7 @@ set_claim(struct plan *p)
 	p->claim = p->chunk;
 	if (!waits || p->opts->manifest != NULL || p->opts->base != NULL ||
 	    p->dst->kind != END_FILE ||
-	    p->src->streamed || PAGE % p->chunk != 0 ||
+	    p->src->is.streamed || PAGE % p->chunk != 0 ||
 	    p->dst_off % p->chunk != 0)
 		return;
 	p->claim = PAGE;
@@ -257,10 +257,10 @@ set_transfer(struct plan *p, const struct layout *l, struct fault *f)
 	if (limit_digests(p, &chunk, f) != 0)
 		return -1;
 	p->pad = padding(p);
-	if ((o->conv & CONV_PAD) != 0 || p->dst->block > 0)
+	if ((o->conv & CONV_PAD) != 0 || p->dst->geo.block > 0)
 		chunk = round_up(chunk, p->pad);
 	/* Borders of transfers lie well on the target, if it is up to us. */
-	if (o->bpt < 0 && !p->dst->streamed && p->dst_off % p->pad == 0)
+	if (o->bpt < 0 && !p->dst->is.streamed && p->dst_off % p->pad == 0)
 		p->phase = p->dst_off % chunk;
 	if (l != NULL && l->chunk == 0)
 		l = NULL;		/* any will do */
@@ -306,10 +306,10 @@ usual_workers(const struct plan *p)
 	if (p->opts->verify == VERIFY_STREAM)
 		return THREADS + THREADS / 2;	/* a third of them checks */
 	/* Each waits for its request to travel. */
-	if (p->src->remote || p->dst->remote)
+	if (p->src->is.remote || p->dst->is.remote)
 		return 4 * THREADS;
 	/* Who writes to a file of tmpfs keeps the others spinning. */
-	return p->dst->memory ? THREADS / 2 : THREADS;
+	return p->dst->is.memory ? THREADS / 2 : THREADS;
 }
 
 /* No more workers than there are claims, and one for a small copy. */
@@ -320,7 +320,7 @@ workers(const struct plan *p)
 	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : usual;
 	uint64_t n = claims(p);
 
-	if ((p->opts->bpt < 0 && p->length <= TRANSFER) || p->dst->zoned)
+	if ((p->opts->bpt < 0 && p->length <= TRANSFER) || p->dst->is.zoned)
 		n = 1;
 	return (unsigned)(n < most ? n : most);
 }
@@ -329,7 +329,7 @@ workers(const struct plan *p)
 static const char *
 needs_threads(const struct plan *p)
 {
-	if (p->src->streamed || p->dst->streamed)
+	if (p->src->is.streamed || p->dst->is.streamed)
 		return "a stream is one request at a time";
 	if (p->opts->verify == VERIFY_STREAM || p->opts->compare != 0 ||
 	    (p->opts->oflag & FLAG_SPARING) != 0)
@@ -338,17 +338,18 @@ needs_threads(const struct plan *p)
 		return "a rescue waits for bad blocks";
 	if (p->opts->base != NULL || p->opts->check != 0)
 		return "ranges are looked up";
-	return p->src->waits != NULL ? p->src->waits : p->dst->waits;
+	return p->src->sync_why != NULL ? p->src->sync_why : p->dst->sync_why;
 }
 
 /* qd=, for which a worker has one lane to each end. */
 static int
 check_depth(const struct plan *p, const struct endpoint *ep, struct fault *f)
 {
-	if (ep->depth == 0 || p->opts->qd <= ep->depth)
+	if (ep->geo.depth == 0 || p->opts->qd <= ep->geo.depth)
 		return 0;
 	return fault_set(f, STATUS_USAGE, "qd=%lld: %s takes %u commands of a "
-	    "worker at a time", (long long)p->opts->qd, ep->name, ep->depth);
+	    "worker at a time", (long long)p->opts->qd, ep->name,
+	    ep->geo.depth);
 }
 
 /* What lets threads do it, where nobody asks for the other; or NULL. */
@@ -361,10 +362,10 @@ prefers_threads(const struct plan *p)
 		return "engine=";
 	if (o->thr > 0)
 		return "thr=";
-	if (!p->src->past_cache && !p->dst->past_cache)
+	if (!p->src->is.past_cache && !p->dst->is.past_cache)
 		return "through the page cache";
 	/* A hole of a remote end is one request among many. */
-	if (p->sparse || (p->holes && !p->src->remote))
+	if (p->sparse || (p->holes && !p->src->is.remote))
 		return "zeros are made one by one";
 	return claims(p) < LONG_COPY ? "a short copy" : NULL;
 }
@@ -390,7 +391,7 @@ set_queues(struct plan *p, uint64_t mem, struct fault *f)
 
 	if (check_depth(p, p->src, f) != 0 || check_depth(p, p->dst, f) != 0)
 		return -1;
-	p->queues = o->thr > 0 && !p->src->single && !p->dst->single ?
+	p->queues = o->thr > 0 && !p->src->is.single && !p->dst->is.single ?
 	    p->workers : 1;
 	if (p->queues > mem / p->room / 2)
 		p->queues = (unsigned)(mem / p->room / 2);
@@ -449,10 +450,10 @@ looks_at_all(const struct plan *p)
 static bool
 shareable(const struct plan *p)
 {
-	uint32_t unit = p->src->unit;
+	uint32_t unit = p->src->geo.fs_block;
 
-	return p->src->shares && p->dst->shares && p->pad == 1 && unit > 0 &&
-	    p->src_off % unit == p->dst_off % unit;
+	return p->src->is.shares && p->dst->is.shares && p->pad == 1 &&
+	    unit > 0 && p->src_off % unit == p->dst_off % unit;
 }
 
 static void
@@ -461,10 +462,10 @@ set_sparse(struct plan *p)
 	const struct opts *o = p->opts;
 	bool never = (o->oflag & FLAG_NOSPARSE) != 0;
 
-	p->holes = p->src->sparse && p->dst->zeroes && !never &&
+	p->holes = p->src->is.sparse && p->dst->is.zeroes && !never &&
 	    !looks_at_all(p);
 	p->sparse = ((o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0 ||
-	    (o->bmap != NULL && p->src->streamed)) && p->dst->zeroes;
+	    (o->bmap != NULL && p->src->is.streamed)) && p->dst->is.zeroes;
 	p->reflink = (o->reflink & REFLINK_NEVER) == 0 && !never &&
 	    o->used == 0 && o->bmap == NULL &&
 	    !p->sparse && !looks_at_all(p) && o->verify == 0 && shareable(p);
@@ -479,7 +480,7 @@ is_moment(const struct plan *p)
 {
 	const struct opts *o = p->opts;
 
-	return p->src->memory && p->dst->memory && in_memory(p) &&
+	return p->src->is.memory && p->dst->is.memory && in_memory(p) &&
 	    p->length <= TRANSFER && p->workers == 1 && p->queues == 0 &&
 	    !looks_at_all(p) && o->verify == 0 && o->rate < 0 && o->used == 0 &&
 	    o->bmap == NULL;
@@ -492,13 +493,14 @@ is_moment(const struct plan *p)
 static void
 set_shared(struct plan *p)
 {
-	uint64_t unit = p->src->unit, from = p->src_off, to = p->dst_off;
-	uint64_t size = (uint64_t)p->src->size, end = p->length, old = 0;
+	uint64_t unit = p->src->geo.fs_block;
+	uint64_t from = p->src_off, to = p->dst_off;
+	uint64_t size = (uint64_t)p->src->geo.size, end = p->length, old = 0;
 
 	if (!p->reflink)
 		return;
-	if (p->dst->size > 0 && p->truncate < 0)
-		old = (uint64_t)p->dst->size;
+	if (p->dst->geo.size > 0 && p->truncate < 0)
+		old = (uint64_t)p->dst->geo.size;
 	p->share_off = round_up(from, unit) - from;
 	if (from + end != size || to + end < old)
 		end -= (from + end) % unit < end ? (from + end) % unit : end;
@@ -513,7 +515,7 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 		.targets = o->targets > 1 ? o->targets : 1,
 		.oserial = o->oserial };
 	p->bs = block_size(p);
-	p->grain = round_up(PAGE, dst->block > 0 ? dst->block : PAGE);
+	p->grain = round_up(PAGE, dst->geo.block > 0 ? dst->geo.block : PAGE);
 	p->reads_back = o->verify != 0 || (o->oflag & FLAG_SPARING) != 0;
 	if (!opts_one_block(o, p->bs))
 		return fault_set(f, STATUS_USAGE, "ibs= and obs= must be equal "
@@ -523,18 +525,18 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 	if (place_ends(p, l, f) != 0 || set_length(p, l, f) != 0 ||
 	    set_transfer(p, l, f) != 0)
 		return -1;
-	if (src->streamed)		/* where the next reader begins */
-		src->end = p->src_off + p->length;
-	p->block = src->block > 0 ? src->block : SECTOR;
+	if (src->is.streamed)		/* where the next reader begins */
+		src->lim.end = p->src_off + p->length;
+	p->block = src->geo.block > 0 ? src->geo.block : SECTOR;
 	/* What is kept, or told to differ, is written whole. */
-	if ((o->map != NULL || o->compare != 0) && dst->block > p->block)
-		p->block = dst->block;
+	if ((o->map != NULL || o->compare != 0) && dst->geo.block > p->block)
+		p->block = dst->geo.block;
 	set_sparse(p);
 	if (set_engine(p, f) != 0)
 		return -1;
 	p->alone = is_moment(p);
 	/* The image of a disk holds all its secrets. */
-	p->mode = src->device ? 0600 : 0666;
+	p->mode = src->is.device ? 0600 : 0666;
 	if ((o->oflag & FLAG_TRUNC) != 0)
 		p->truncate = (int64_t)p->dst_off;
 	set_shared(p);
@@ -548,9 +550,9 @@ plan_target(const struct plan *p, unsigned i)
 
 	one.dst = tee_target(p->dst, i);
 	one.each = NULL;
-	one.dst_off += one.dst->base;
+	one.dst_off += one.dst->lim.base;
 	if (one.truncate >= 0)
-		one.truncate += (int64_t)one.dst->base;
+		one.truncate += (int64_t)one.dst->lim.base;
 	one.oserial = i < p->opts->oserials ? p->opts->serial[i] : NULL;
 	return one;
 }

@@ -65,21 +65,21 @@ static int
 past_end(const struct plan *p, struct fault *f)
 {
 	const struct opts *o = p->opts;
-	uint64_t size = (uint64_t)p->src->size;
+	uint64_t size = (uint64_t)p->src->geo.size;
 	char what[80], hint[48];
 
-	if (p->src->size < 0)
+	if (p->src->geo.size < 0)
 		return 0;
 	if (p->src_off > size)
 		return fault_set(f, STATUS_REFUSED, "skip= leads to byte %llu, "
 		    "past the end of %s%s at %llu%s", (ull)p->src_off,
-		    p->src->within, p->src->name, (ull)size, for_bytes(hint,
+		    p->src->lim.within, p->src->name, (ull)size, for_bytes(hint,
 		    sizeof(hint), "skip", o->skip, (o->iflag &
 		    FLAG_SKIP_BYTES) != 0, size, p->bs));
 	if (p->length > size - p->src_off)
 		return fault_set(f, STATUS_REFUSED, "%s to byte %llu, past the "
 		    "end of %s%s at %llu%s", leading(p, what, sizeof(what)),
-		    (ull)(p->src_off + p->length), p->src->within,
+		    (ull)(p->src_off + p->length), p->src->lim.within,
 		    p->src->name, (ull)size, for_bytes(hint, sizeof(hint),
 		    "count", o->count, (o->iflag & FLAG_COUNT_BYTES) != 0,
 		    size, p->bs));
@@ -107,23 +107,23 @@ advise_count(const struct plan *p, uint64_t room, char *text, size_t size)
 static int
 too_small(const struct plan *p, struct fault *f)
 {
-	uint64_t room = (uint64_t)p->dst->room;
+	uint64_t room = (uint64_t)p->dst->geo.room;
 	uint64_t length = round_up(p->length, p->pad);
 	char advice[64], hint[48];
 
-	if (p->dst->room < 0)
+	if (p->dst->geo.room < 0)
 		return 0;
 	if (p->dst_off > room)
 		return fault_set(f, STATUS_REFUSED, "seek= leads to byte %llu, "
 		    "past the end of %s%s at %llu%s", (ull)p->dst_off,
-		    p->dst->within, p->dst->name, (ull)room, for_bytes(hint,
+		    p->dst->lim.within, p->dst->name, (ull)room, for_bytes(hint,
 		    sizeof(hint), "seek", p->opts->seek, (p->opts->oflag &
 		    FLAG_SEEK_BYTES) != 0, room, p->bs));
 	if (!p->bounded || length <= room - p->dst_off)
 		return 0;
 	advise_count(p, room - p->dst_off, advice, sizeof(advice));
 	return fault_set(f, STATUS_REFUSED, "%s%s has room for %llu bytes from "
-	    "byte %llu on, but %llu are to be copied; %s", p->dst->within,
+	    "byte %llu on, but %llu are to be copied; %s", p->dst->lim.within,
 	    p->dst->name, (ull)(room - p->dst_off), (ull)p->dst_off,
 	    (ull)length, advice);
 }
@@ -145,7 +145,8 @@ fs_too_small(const struct plan *p, struct fault *f)
 static bool
 empty(const struct endpoint *ep)
 {
-	return ep->device && ep->size == 0 && ep->id.known && ep->id.ino == 0;
+	return ep->is.device && ep->geo.size == 0 &&
+	    ep->id.known && ep->id.ino == 0;
 }
 
 static int
@@ -161,10 +162,10 @@ empty_device(const struct plan *p, struct fault *f)
 static int
 no_places(const struct plan *p, struct fault *f)
 {
-	const struct endpoint *ep = p->src->streamed || !p->bounded ||
-	    p->src->size < 0 ? p->src : p->dst;
+	const struct endpoint *ep = p->src->is.streamed || !p->bounded ||
+	    p->src->geo.size < 0 ? p->src : p->dst;
 
-	if (p->opts->map == NULL || (ep == p->dst && !p->dst->streamed))
+	if (p->opts->map == NULL || (ep == p->dst && !p->dst->is.streamed))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s is read or written in order: "
 	    "map= cannot be used", ep->name);
@@ -174,7 +175,7 @@ no_places(const struct plan *p, struct fault *f)
 static int
 no_flush(const struct plan *p, struct fault *f)
 {
-	if (p->opts->map == NULL || !p->dst->unflushable)
+	if (p->opts->map == NULL || !p->dst->is.unflushable)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: the server has no flush, so "
 	    "map= could not tell what is there for good", p->dst->name);
@@ -183,7 +184,7 @@ no_flush(const struct plan *p, struct fault *f)
 static int
 no_seek(const struct plan *p, struct fault *f)
 {
-	if (p->opts->seek == 0 || p->dst->seekable)
+	if (p->opts->seek == 0 || p->dst->is.seekable)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s is written in order: seek= "
 	    "cannot be used", p->dst->name);
@@ -193,7 +194,7 @@ no_seek(const struct plan *p, struct fault *f)
 static int
 no_cut(const struct plan *p, struct fault *f)
 {
-	if (p->truncate < 0 || (p->dst->flags & FLAG_APPEND) == 0)
+	if (p->truncate < 0 || (p->dst->spec.flags & FLAG_APPEND) == 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s is appended to: oflag=trunc "
 	    "cannot be used", p->dst->name);
@@ -203,19 +204,19 @@ no_cut(const struct plan *p, struct fault *f)
 static int
 bs_misfit(const struct plan *p, struct fault *f)
 {
-	if (p->src->block == 0 || p->bs % p->src->block == 0)
+	if (p->src->geo.block == 0 || p->bs % p->src->geo.block == 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "bs=%llu is not a multiple of the "
 	    "logical block of %s, %u bytes", (ull)p->bs, p->src->name,
-	    p->src->block);
+	    p->src->geo.block);
 }
 
 /* The range on a target device and its logical blocks. */
 static int
 target_misfit(const struct plan *p, struct fault *f)
 {
-	uint32_t block = p->dst->block;
-	bool exact = p->bounded && (p->counted || p->src->block > 0);
+	uint32_t block = p->dst->geo.block;
+	bool exact = p->bounded && (p->counted || p->src->geo.block > 0);
 	uint64_t whole = (p->opts->conv & CONV_PAD) != 0 ?
 	    round_up(p->length, p->bs) : p->length;
 
@@ -383,9 +384,9 @@ look_for_block(struct places *all, const struct endpoint *ep)
 	struct disk d;
 
 	if (!endpoint_disk(ep, &d) || d.err != 0)
-		not_seen(all, ep->node, d.err);
+		not_seen(all, ep->id.node, d.err);
 	else if (d.node != 0)
-		not_seen(all, ep->node, ESTALE);
+		not_seen(all, ep->id.node, ESTALE);
 }
 
 /*
@@ -402,11 +403,12 @@ places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
 	*all = (struct places){ .on_disk = on_disk };
 	add(all, (struct place){ .dev = ep->id.dev, .ino = ep->id.ino,
 	    .from = from, .to = from + len });
-	if (!ep->device)
-		add_file_disks(all, &(struct located){ ep->inherited ? ep->fd :
-		    AT_FDCWD, ep->inherited ? "" : ep->name, ep->id.dev,
-		    ep->id.ino });
-	if (ep->device && ep->id.ino != 0)
+	if (!ep->is.device)
+		add_file_disks(all, &(struct located){
+		    ep->is.inherited ? ep->fd : AT_FDCWD,
+		    ep->is.inherited ? "" : ep->name,
+		    ep->id.dev, ep->id.ino });
+	if (ep->is.device && ep->id.ino != 0)
 		look_for_block(all, ep);
 	for (i = 0; i < all->n && all->err == 0; i++)
 		if (all->at[i].ino == 0)
@@ -442,7 +444,7 @@ overlap(const struct places *a, const struct places *b)
 static int
 maybe_same(const struct plan *p, const struct places *a, struct fault *f)
 {
-	if (a->err == 0 || !p->dst->device)
+	if (a->err == 0 || !p->dst->is.device)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "whether %s overlaps what is read "
 	    "from %s is not known, for what %s%u:%u lies on "
@@ -467,7 +469,7 @@ same_export(const struct plan *p)
 {
 	uint64_t length = round_up(p->length, p->pad);
 
-	return p->src->remote && p->dst->remote &&
+	return p->src->is.remote && p->dst->is.remote &&
 	    strcmp(p->src->name, p->dst->name) == 0 &&
 	    p->src_off < p->dst_off + length &&
 	    p->dst_off < p->src_off + p->length;
@@ -528,7 +530,8 @@ safety_apart(const struct plan *p, const struct plan *q, struct fault *f)
 	if (overlap(&a, &b))
 		return fault_set(f, STATUS_REFUSED, "the ranges to be written "
 		    "on %s and on %s overlap", p->dst->name, q->dst->name);
-	if ((a.err != 0 && p->dst->device) || (b.err != 0 && q->dst->device))
+	if ((a.err != 0 && p->dst->is.device) ||
+	    (b.err != 0 && q->dst->is.device))
 		return fault_set(f, STATUS_REFUSED, "whether %s and %s overlap "
 		    "is not known, for what they lie on cannot be read: %s",
 		    p->dst->name, q->dst->name, errno_words(a.err != 0 ?
@@ -580,7 +583,7 @@ wrong_disk(const struct plan *p, struct fault *f)
 static int
 new_device(const struct plan *p, struct fault *f)
 {
-	if (!p->dst->absent || !among_devices(p->dst->dir))
+	if (!p->dst->is.absent || !among_devices(p->dst->dir))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s does not exist, and no file is "
 	    "created among the devices; is the name right?", p->dst->name);
@@ -592,7 +595,7 @@ own_messages(const struct plan *p, struct fault *f)
 {
 	if (isatty(STDERR_FILENO) || !endpoint_is(p->dst, STDERR_FILENO))
 		return 0;
-	if (p->dst->inherited)
+	if (p->dst->is.inherited)
 		return fault_set(f, STATUS_REFUSED, "%s is standard error, "
 		    "too: messages would come into the copy; 2>FILE sends them "
 		    "elsewhere", p->dst->name);
@@ -604,8 +607,8 @@ own_messages(const struct plan *p, struct fault *f)
 static int
 bare_terminal(const struct plan *p, struct fault *f)
 {
-	if (p->opts->output != NULL || !p->dst->device ||
-	    !p->dst->inherited || !isatty(STDOUT_FILENO))
+	if (p->opts->output != NULL || !p->dst->is.device ||
+	    !p->dst->is.inherited || !isatty(STDOUT_FILENO))
 		return 0;
 	return fault_set(f, STATUS_USAGE, "of= is missing, and standard output "
 	    "is a terminal; of=- writes to it all the same");
@@ -614,7 +617,7 @@ bare_terminal(const struct plan *p, struct fault *f)
 static int
 stream_append(const struct plan *p, struct fault *f)
 {
-	if (!p->src->id.known || !p->dst->streamed || !p->dst->id.known ||
+	if (!p->src->id.known || !p->dst->is.streamed || !p->dst->id.known ||
 	    p->src->id.dev != p->dst->id.dev ||
 	    p->src->id.ino != p->dst->id.ino)
 		return 0;
@@ -663,7 +666,7 @@ not_shareable(const struct plan *p, struct fault *f)
 	if ((p->opts->reflink & REFLINK_ALWAYS) == 0 || (p->reflink &&
 	    (p->length == 0 || p->share_off < p->share_end)))
 		return 0;
-	if (!p->src->shares || !p->dst->shares)
+	if (!p->src->is.shares || !p->dst->is.shares)
 		return fault_set(f, STATUS_REFUSED, "reflink=always: %s and %s "
 		    "are not both files", p->src->name, p->dst->name);
 	return fault_set(f, STATUS_REFUSED, "reflink=always: %s and %s can "
@@ -674,14 +677,14 @@ not_shareable(const struct plan *p, struct fault *f)
 static int
 other_past_end(const struct plan *p, struct fault *f)
 {
-	uint64_t size = (uint64_t)p->dst->size;
+	uint64_t size = (uint64_t)p->dst->geo.size;
 
-	if (p->dst->size < 0 || (p->dst_off <= size &&
+	if (p->dst->geo.size < 0 || (p->dst_off <= size &&
 	    (!p->counted || p->length <= size - p->dst_off)))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s past the end of %s%s at byte "
 	    "%llu", p->opts->count < 0 ? "seek= leads" : p->opts->seek > 0 ?
-	    "seek= and count= lead" : "count= leads", p->dst->within,
+	    "seek= and count= lead" : "count= leads", p->dst->lim.within,
 	    p->dst->name, (ull)size);
 }
 
@@ -692,7 +695,7 @@ not_readable_back(const struct plan *p, struct fault *f)
 	struct endpoint r;
 
 	if (!p->reads_back ||
-	    (p->dst->absent && endpoint_readable_back(p->dst)))
+	    (p->dst->is.absent && endpoint_readable_back(p->dst)))
 		return 0;
 	if (endpoint_readback(&r, p->dst, READ_BACK_MOST, f) != 0)
 		return -1;
@@ -706,7 +709,7 @@ not_awaitable(const struct plan *p, struct fault *f)
 {
 	struct disk d, other;
 
-	if (p->opts->wait < 0 || p->src->remote)
+	if (p->opts->wait < 0 || p->src->is.remote)
 		return 0;
 	if (!endpoint_disk(p->src, &d) || (d.serial[0] == '\0' &&
 	    d.wwn[0] == '\0'))

@@ -51,13 +51,13 @@ describe_end(const struct endpoint *ep, uint64_t off)
 	const struct identity *id = &ep->id;
 	json_t *o = json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:b}",
 	    "name", value_text(ep->name), "kind", endpoint_kind(ep)->json,
-	    "size", value_amount(ep->absent ? -1 :
-	    ep->part > 0 ? ep->whole : ep->size),
-	    "block", value_amount(ep->block > 0 ? (int64_t)ep->block : -1),
-	    "offset", value_count(off), "device", device(id),
+	    "size", value_amount(ep->is.absent ? -1 :
+	    ep->lim.part > 0 ? ep->lim.disk_size : ep->geo.size),
+	    "block", value_amount(ep->geo.block > 0 ? (int64_t)ep->geo.block :
+	    -1), "offset", value_count(off), "device", device(id),
 	    "inode", id->known && id->ino != 0 ? value_count(id->ino) :
 	    json_null(),
-	    "created", ep->absent);
+	    "created", ep->is.absent);
 
 	return value_set(o, "disk", disk_of(ep));
 }

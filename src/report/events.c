@@ -206,7 +206,7 @@ targets(const struct plan *p)
 
 	for (i = 0; (ep = tee_target(p->dst, i)) != NULL; i++)
 		list = value_append(list, json_pack("{s:o}", "end",
-		    describe_end(ep, p->dst_off + ep->base)));
+		    describe_end(ep, p->dst_off + ep->lim.base)));
 	return list;
 }
 
@@ -219,7 +219,7 @@ events_plan(struct events *ev, const struct plan *p)
 	json_decref(ev->target);
 	ev->source = describe_end(p->src, p->src_off);
 	ev->target = describe_end(tee_target(p->dst, 0), p->dst_off +
-	    (p->targets > 1 ? tee_target(p->dst, 0)->base : 0));
+	    (p->targets > 1 ? tee_target(p->dst, 0)->lim.base : 0));
 	if (p->targets > 1)
 		ev->targets = targets(p);
 	ev->bounded = p->bounded;
@@ -613,7 +613,7 @@ events_result(struct events *ev, const struct plan *p, struct outcome *out)
 		.message = out->verdict.text, .tally = out->tally,
 		.damage = &out->damage,
 		.flushed = out->targets > 0 ? out->each[0].flushed :
-		    p->dst->durable && p->opts->sync != 0 &&
+		    p->dst->is.durable && p->opts->sync != 0 &&
 		    out->flush.status == 0 && !out->doubt && !out->abandoned,
 		.verified = out->targets > 0 ? out->each[0].proven &&
 		    out->each[0].verdict.status != STATUS_MISMATCH :

@@ -15,8 +15,8 @@
 static bool
 can_be_read_again(const struct endpoint *ep)
 {
-	return endpoint_holds(ep) && !ep->inherited &&
-	    (!ep->streamed || ep->durable);
+	return endpoint_holds(ep) && !ep->is.inherited &&
+	    (!ep->is.streamed || ep->is.durable);
 }
 
 const struct endpoint *
@@ -81,8 +81,8 @@ is_part(const struct plan *p, const struct endpoint *ep, uint64_t off,
 {
 	bool cut = ep != p->src && p->truncate >= 0;
 
-	return off > 0 || (!ep->absent && !cut && ep->size > 0 &&
-	    (uint64_t)ep->size > len);
+	return off > 0 || (!ep->is.absent && !cut && ep->geo.size > 0 &&
+	    (uint64_t)ep->geo.size > len);
 }
 
 /* Lines that the tools pass over: where they would read something else. */

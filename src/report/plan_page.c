@@ -153,18 +153,19 @@ list_put(FILE *out, const char *before, struct list *l)
 static void
 surface_look(struct surface *s, const struct plan *p, struct endpoint *ep)
 {
-	uint64_t off = ep->role == SOURCE ? p->src_off : p->dst_off;
-	uint64_t length = ep->role == SOURCE ? p->length :
+	uint64_t off = ep->spec.role == SOURCE ? p->src_off : p->dst_off;
+	uint64_t length = ep->spec.role == SOURCE ? p->length :
 	    round_up(p->length, p->pad);
 	struct fault f;
-	bool rescued = ep->role == SOURCE && p->opts->map != NULL;
+	bool rescued = ep->spec.role == SOURCE && p->opts->map != NULL;
 
 	*s = (struct surface){ .ep = ep, .from = off, .to = UINT64_MAX };
 	if (p->bounded)
 		s->to = off + length;
-	if (ep->size > 0 && !ep->absent)
-		s->size = (uint64_t)(ep->part > 0 ? ep->whole : ep->size);
-	if (ep->streamed || s->size == 0)
+	if (ep->geo.size > 0 && !ep->is.absent)
+		s->size = (uint64_t)(ep->lim.part > 0 ? ep->lim.disk_size :
+		    ep->geo.size);
+	if (ep->is.streamed || s->size == 0)
 		s->size = 0;
 	else if (!rescued && parts_read(ep, &s->table, &f) == 0)
 		s->signs = parts_signs(ep, 0, UINT64_MAX, &s->sign);
@@ -280,11 +281,11 @@ target_loses(FILE *out, const struct surface *s, bool written,
 		list_parts(&kept, s, false);
 	list_put(out, written ? "TO BE LOST: " : "has ", &lost);
 	list_put(out, "stays: ", &kept);
-	if (written && lost.at + lost.left_out == 0 && !s->ep->absent &&
+	if (written && lost.at + lost.left_out == 0 && !s->ep->is.absent &&
 	    s->size > 0)
-		wrap(out, "", s->ep->device ? "nothing that is known lies "
+		wrap(out, "", s->ep->is.device ? "nothing that is known lies "
 		    "where it is written" : "what it holds there is lost");
-	if (written && s->ep->remote)
+	if (written && s->ep->is.remote)
 		wrap(out, "", "who else uses it cannot be known");
 }
 
@@ -296,7 +297,7 @@ end_put(FILE *out, const char *heading, const struct endpoint *ep)
 	char name[NAME + 4], what[512];
 
 	wording_name(name, sizeof(name), ep, NAME);
-	told(out, heading, "%s%s", ep->within, name);
+	told(out, heading, "%s%s", ep->lim.within, name);
 	wording_end(what, sizeof(what), ep);
 	told(out, "", "%s", what);
 }
@@ -558,7 +559,7 @@ remarks_put(FILE *out, const struct plan *p)
 	if (p->found->table_sector > 0)
 		told(out, "Note", "the partition table counts in sectors of "
 		    "%u bytes, and the target has %u: its partitions will not "
-		    "be found", p->found->table_sector, p->dst->block);
+		    "be found", p->found->table_sector, p->dst->geo.block);
 }
 
 /* --- several targets ---------------------------------------------------- */
@@ -589,14 +590,14 @@ row_put(FILE *out, const struct plan *p)
 	struct list lost = losses(p);
 
 	wording_name(name, sizeof(name), ep, ROW_NAME);
-	if (ep->size >= 0 && !ep->absent && endpoint_holds(ep))
-		number_si(size, sizeof(size), (double)ep->size -
-		    (ep->part > 0 ? (double)ep->base : 0));
+	if (ep->geo.size >= 0 && !ep->is.absent && endpoint_holds(ep))
+		number_si(size, sizeof(size), (double)ep->geo.size -
+		    (ep->lim.part > 0 ? (double)ep->lim.base : 0));
 	strlcpy(id, wording_who(what, sizeof(what), ep), sizeof(id));
 	snprintf(what, sizeof(what), "%-*s %8s  %-*s  ", ROW_NAME, name, size,
 	    ROW_ID, id);
 	*print_escape(line, what) = '\0';
-	fprintf(out, "%*s%.*s%s\n", INDENT, "", 2 * WIDTH, line, ep->absent ?
+	fprintf(out, "%*s%.*s%s\n", INDENT, "", 2 * WIDTH, line, ep->is.absent ?
 	    "to be created" : lost.text);
 }
 
@@ -729,11 +730,11 @@ question(FILE *tty, const struct plan *p)
 	}
 	wording_name(name, sizeof(name), p->dst, NAME);
 	wording_brief(what, sizeof(what), p->dst);
-	end = print_escape(line, p->dst->within);
+	end = print_escape(line, p->dst->lim.within);
 	end = print_escape(end, name);
 	*print_escape(end, what) = '\0';
-	fprintf(tty, "%s %s? yes/no: ", p->dst->absent ? "Create" :
-	    endpoint_holds(p->dst) && !p->dst->piped ? "Overwrite" :
+	fprintf(tty, "%s %s? yes/no: ", p->dst->is.absent ? "Create" :
+	    endpoint_holds(p->dst) && !p->dst->is.piped ? "Overwrite" :
 	    "Write to", line);
 }
 

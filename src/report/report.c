@@ -63,7 +63,7 @@ signs_note(const struct plan *p)
 	char text[512] = "";
 	const struct sign *s;
 
-	if (n == 0 || !p->dst->device)
+	if (n == 0 || !p->dst->is.device)
 		return;
 	for (i = 0; i < n && i < SIGNS_SHOWN && at < sizeof(text); i++) {
 		s = &p->found->sign[i];
@@ -75,7 +75,7 @@ signs_note(const struct plan *p)
 		snprintf(text + at, sizeof(text) - at, " and %zu more",
 		    n - SIGNS_SHOWN);
 	print(stderr, "pardd: note: this overwrites %s on %s%s", text,
-	    p->dst->within, p->dst->name);
+	    p->dst->lim.within, p->dst->name);
 }
 
 /* Of one of several targets; the first tells what is said of the source. */
@@ -122,14 +122,14 @@ notes(const struct plan *p)
 
 	if (p->opts->bs < 0 && p->bs != 512)
 		print(stderr, "pardd: bs=%llu, the logical block size of %s",
-		    (ull)p->bs, p->src->block > 0 ? p->src->name :
+		    (ull)p->bs, p->src->geo.block > 0 ? p->src->name :
 		    p->dst->name);
 	if (safety_source_busy(p, &use, name, sizeof(name)))
 		print(stderr,
 		    "pardd: note: %s is mounted read-write on %s: what "
 		    "changes meanwhile may be copied in part", name, use.by);
-	if (p->opts->input == NULL && p->src->inherited && p->src->device &&
-	    isatty(STDIN_FILENO))
+	if (p->opts->input == NULL && p->src->is.inherited &&
+	    p->src->is.device && isatty(STDIN_FILENO))
 		print(stderr,
 		    "pardd: note: if= is missing, so this terminal is "
 		    "read; Ctrl-D ends it");
@@ -284,7 +284,7 @@ report_differs(const struct plan *p, uint64_t off)
 	    "pardd: %s: byte %llu is not what was written there; going "
 	    "on%s", p->dst->name, (ull)(p->dst_off + off), p->opts->mends > 0 &&
 	    p->targets == 1 &&
-	    !p->src->streamed && (p->src->flags & FLAG_RANDOM) == 0 ?
+	    !p->src->is.streamed && (p->src->spec.flags & FLAG_RANDOM) == 0 ?
 	    ", and it will be mended" : "");
 }
 
@@ -607,14 +607,14 @@ found_end(const struct plan *p)
 	if (word != NULL && found->backup_astray)
 		print(stderr, "pardd: note: %s is %s than the source, so its "
 		    "backup GPT is not at its end; this mends it: sgdisk -e %s",
-		    p->dst->name, p->dst->size > p->src->size ? "larger" :
-		    "smaller", word);
+		    p->dst->name, p->dst->geo.size > p->src->geo.size ?
+		    "larger" : "smaller", word);
 	if (word != NULL && found->table_sector > 0)
 		print(stderr, "pardd: note: the partition table counts in "
 		    "sectors of %u bytes, and %s has %u: its partitions will "
 		    "not be found; make a new table with the same bytes, or "
 		    "look through losetup -fP --show -b %u %s",
-		    found->table_sector, p->dst->name, p->dst->block,
+		    found->table_sector, p->dst->name, p->dst->geo.block,
 		    found->table_sector, word);
 	free(word);
 }
@@ -627,10 +627,10 @@ old_end(const struct plan *p, struct outcome *out)
 	const struct endpoint *dst = p->dst;
 	uint64_t end = round_up(map_totals(&out->map).end, p->pad);
 
-	if (dst->kind != END_FILE || dst->part > 0 ||
+	if (dst->kind != END_FILE || dst->lim.part > 0 ||
 	    o->compare != 0 || p->dst_off > 0 || p->counted ||
 	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
-	    dst->size < 0 || (uint64_t)dst->size <= end)
+	    dst->geo.size < 0 || (uint64_t)dst->geo.size <= end)
 		return;
 	print(stderr, "pardd: note: %s was longer than the copy, and what it "
 	    "holds from byte %llu on is old; oflag=trunc cuts it off",
@@ -646,8 +646,8 @@ go_on_note(const struct plan *p, const struct outcome *out)
 	const struct opts *o = p->opts;
 
 	if (out->signal == 0 || out->tally.written == 0 || o->map != NULL ||
-	    p->targets > 1 || p->src->streamed || p->dst->streamed ||
-	    !p->dst->durable ||
+	    p->targets > 1 || p->src->is.streamed || p->dst->is.streamed ||
+	    !p->dst->is.durable ||
 	    (o->oflag & unlike) != 0 || (o->iflag & FLAG_RANDOM) != 0 ||
 	    (o->reflink & REFLINK_ALWAYS) != 0 || out->tally.left == 0)
 		return;
@@ -662,10 +662,10 @@ look_in_note(const struct plan *p)
 	char *word = shell_word(p->dst->name);
 	struct disk d;
 
-	if (word != NULL && p->dst->kind == END_FILE && !p->dst->inherited &&
+	if (word != NULL && p->dst->kind == END_FILE && !p->dst->is.inherited &&
 	    p->dst_off == 0 && endpoint_disk(p->src, &d) && !p->counted &&
-	    p->src_off == (p->src->part > 0 ? p->src->base : 0)) {
-		if (p->src->part > 0 || d.partition > 0)
+	    p->src_off == (p->src->lim.part > 0 ? p->src->lim.base : 0)) {
+		if (p->src->lim.part > 0 || d.partition > 0)
 			print(stderr, "pardd: to see the files in it: mount "
 			    "-o ro,loop %s /mnt", word);
 		else

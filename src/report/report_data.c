@@ -63,7 +63,7 @@ copied(const struct report_data *d)
 	char place[96];
 
 	snprintf(place, sizeof(place), "%" PRId64 " %" PRIu64 " %" PRIu64,
-	    p->src->size, p->src_off, p->length);
+	    p->src->geo.size, p->src_off, p->length);
 	sum = mix(sum, place);
 	if (!d->is_disk[0])
 		return mix(sum, p->src->name);

@@ -111,19 +111,19 @@ end_table(FILE *out, const struct report_data *d, bool target)
 {
 	const struct endpoint *ep = target ? d->p->dst : d->p->src;
 	uint64_t off = target ? d->p->dst_off : d->p->src_off;
-	int64_t whole = ep->part > 0 ? ep->whole : ep->size;
+	int64_t whole = ep->lim.part > 0 ? ep->lim.disk_size : ep->geo.size;
 	char size[32];
 
 	table_begin(out, target ? "Target" : "Source", NULL);
-	fact(out, "Name", "%s%s", ep->within, ep->name);
-	fact(out, "Kind", "%s%s", endpoint_kind(ep)->text, ep->absent ?
+	fact(out, "Name", "%s%s", ep->lim.within, ep->name);
+	fact(out, "Kind", "%s%s", endpoint_kind(ep)->text, ep->is.absent ?
 	    ", created by this run" : "");
-	if (whole >= 0 && !ep->absent && endpoint_holds(ep))
+	if (whole >= 0 && !ep->is.absent && endpoint_holds(ep))
 		fact(out, target ? "Size before" : "Size", "%lld bytes (%s)",
 		    (long long)whole, number_si(size, sizeof(size),
 		    (double)whole));
-	if (ep->block > 0)
-		fact(out, "Logical block", "%u bytes", ep->block);
+	if (ep->geo.block > 0)
+		fact(out, "Logical block", "%u bytes", ep->geo.block);
 	if (d->is_disk[target])
 		disk_facts(out, &d->disk[target]);
 	fact(out, "From byte", "%llu", (ull)off);

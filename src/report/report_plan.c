@@ -49,25 +49,25 @@ static void
 end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
     const char *what, uint64_t off)
 {
-	uint64_t length = ep->role == TARGET ? round_up(p->length, p->pad) :
-	    p->length;
+	uint64_t length = ep->spec.role == TARGET ?
+	    round_up(p->length, p->pad) : p->length;
 	char traits[96];
 
 	print(out, "%s=%s", what, ep->name);
 	print(out, "%s_kind=%s%s", what, endpoint_kind(ep)->text,
-	    ep->absent ? ", to be created" : "");
-	if (ep->part > 0)
-		print(out, "%s_part=%u", what, ep->part);
-	if (ep->size >= 0 && !ep->absent)
-		print(out, "%s_size=%lld", what, (long long)ep->size -
-		    (ep->part > 0 ? (long long)ep->base : 0));
-	if (ep->block > 0)
-		print(out, "%s_block=%u", what, ep->block);
+	    ep->is.absent ? ", to be created" : "");
+	if (ep->lim.part > 0)
+		print(out, "%s_part=%u", what, ep->lim.part);
+	if (ep->geo.size >= 0 && !ep->is.absent)
+		print(out, "%s_size=%lld", what, (long long)ep->geo.size -
+		    (ep->lim.part > 0 ? (long long)ep->lim.base : 0));
+	if (ep->geo.block > 0)
+		print(out, "%s_block=%u", what, ep->geo.block);
 	disk_plan(out, ep, what);
 	endpoint_traits(ep, traits, sizeof(traits));
 	if (traits[0] != '\0')
 		print(out, "%s_offers=%s", what, traits);
-	if (ep->remote && ep == p->dst)
+	if (ep->is.remote && ep == p->dst)
 		print(out, "%s_users=cannot be known", what);
 	print(out, "%s_first_byte=%llu", what, (ull)off);
 	if (p->bounded && length > 0)
@@ -134,8 +134,8 @@ beyond_remark(char *text, size_t room, const struct plan *p)
 	char which[128], cure[64] = "";
 
 	numbers(which, sizeof(which), b);
-	if (end <= (uint64_t)p->src->size && (p->dst->room < 0 ||
-	    end <= (uint64_t)p->dst->room))
+	if (end <= (uint64_t)p->src->geo.size && (p->dst->geo.room < 0 ||
+	    end <= (uint64_t)p->dst->geo.room))
 		snprintf(cure, sizeof(cure), "; count=%llu takes all",
 		    (ull)(end / unit));
 	snprintf(text, room, "partition%s %s of %s end%s beyond the copy%s",
@@ -160,11 +160,11 @@ slip_remark(char *text, size_t room, const struct plan *p)
 	case SLIP_NESTED:
 		snprintf(text, room, "%s has a partition table, and %s%s is "
 		    "a partition: none is looked for in it", src,
-		    p->dst->within, dst);
+		    p->dst->lim.within, dst);
 		break;
 	case SLIP_BLANK:
 		snprintf(text, room, "%s begins with zeros, and %s%s holds "
-		    "data: is it the right way round?", src, p->dst->within,
+		    "data: is it the right way round?", src, p->dst->lim.within,
 		    dst);
 		break;
 	case SLIP_NONE:
@@ -253,7 +253,7 @@ zeros(const struct plan *p)
 {
 	if (!p->sparse)
 		return "written";
-	if (!p->dst->device)
+	if (!p->dst->is.device)
 		return "holes";
 	return (p->opts->oflag & FLAG_TRIM) != 0 ? "freed" : "zeroed";
 }

@@ -22,7 +22,7 @@ int
 usedmap_write(struct newfile *file, const struct plan *p, struct fault *f)
 {
 	const struct used *u = p->used;
-	uint64_t at = p->src->part > 0 ? p->src->base : 0;
+	uint64_t at = p->src->lim.part > 0 ? p->src->lim.base : 0;
 	size_t i;
 
 	if (file->dir < 0)
@@ -40,6 +40,6 @@ usedmap_write(struct newfile *file, const struct plan *p, struct fault *f)
 		put(file->out, s->off, s->off + s->len, '?');
 		at = s->off + s->len;
 	}
-	put(file->out, at, (uint64_t)p->src->size, '+');
+	put(file->out, at, (uint64_t)p->src->geo.size, '+');
 	return newfile_end(file, 0, f);
 }

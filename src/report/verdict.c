@@ -57,17 +57,17 @@ longer(const struct plan *p, struct outcome *out)
 	ull n = (ull)out->tally.verified;
 	bool blocks = n % p->bs == 0;
 
-	if (out->tally.lost > 0 || n == 0 || a->size < 0 || b->size < 0)
+	if (out->tally.lost > 0 || n == 0 || a->geo.size < 0 || b->geo.size < 0)
 		conclude(out, STATUS_MISMATCH, "NOT the same: there is more "
 		    "of %s; the %llu bytes that %s do not differ", a->name, n,
 		    out->tally.lost > 0 ? "could be compared" : "both have");
 	else
 		conclude(out, STATUS_MISMATCH, "NOT the same: %s has %lld "
 		    "bytes, %s %lld; the %s%llu bytes are the same: "
-		    "count=%llu%s compares those", a->name, (long long)a->size,
-		    b->name, (long long)b->size, p->src_off + p->dst_off == 0 ?
-		    "first " : "", n, blocks ? n / p->bs : n,
-		    blocks ? "" : " iflag=count_bytes");
+		    "count=%llu%s compares those", a->name,
+		    (long long)a->geo.size, b->name, (long long)b->geo.size,
+		    p->src_off + p->dst_off == 0 ? "first " : "", n, blocks ?
+		    n / p->bs : n, blocks ? "" : " iflag=count_bytes");
 }
 
 /* Whether what was read back, or compared, is the same; else conclude so. */
@@ -269,7 +269,7 @@ complete(const struct plan *p, struct outcome *out)
 	else if (p->opts->check != 0)
 		conclude(out, STATUS_COMPLETE, "complete, all is as in %s",
 		    p->opts->manifest);
-	else if (!p->dst->durable)
+	else if (!p->dst->is.durable)
 		conclude(out, STATUS_COMPLETE, "complete, nothing to flush%s",
 		    verified);
 	else if (p->opts->sync != 0)
@@ -291,9 +291,9 @@ brought_nothing(const struct plan *p, const struct map_totals *t)
 {
 	const struct endpoint *dst = p->dst;
 
-	return p->src->piped && p->src_off + t->end == 0 && !p->counted &&
+	return p->src->is.piped && p->src_off + t->end == 0 && !p->counted &&
 	    p->opts->compare == 0 && dst->kind != END_DISCARD &&
-	    (dst->device || dst->size > 0 || dst->base > 0);
+	    (dst->is.device || dst->geo.size > 0 || dst->lim.base > 0);
 }
 
 /* What kept the copy from its end; STATUS_COMPLETE: nothing. */
@@ -479,7 +479,7 @@ judge_one(const struct plan *p, struct outcome *out, unsigned i)
 	judge(&p->each[i], out);
 	one->verdict = out->verdict;
 	unname(&one->verdict, p->each[i].dst->name);
-	one->flushed = p->each[i].dst->durable && p->opts->sync != 0 &&
+	one->flushed = p->each[i].dst->is.durable && p->opts->sync != 0 &&
 	    out->flush.status == 0 && !dropped && !out->abandoned;
 	map_take(&one->differ, &out->differ);
 	map_take(&out->differ, &differ);

@@ -74,9 +74,10 @@ add_disk(char *text, size_t room, const struct endpoint *ep)
 static int64_t
 size_of(const struct endpoint *ep)
 {
-	if (ep->absent || ep->piped || !endpoint_holds(ep))
+	if (ep->is.absent || ep->is.piped || !endpoint_holds(ep))
 		return -1;
-	return ep->part > 0 ? ep->size - (int64_t)ep->base : ep->size;
+	return ep->lim.part > 0 ? ep->geo.size - (int64_t)ep->lim.base :
+	    ep->geo.size;
 }
 
 static void
@@ -128,11 +129,11 @@ wording_end(char *text, size_t room, const struct endpoint *ep)
 	char traits[96];
 
 	strlcpy(text, endpoint_kind(ep)->text, room);
-	if (ep->absent)
+	if (ep->is.absent)
 		add(text, room, ", to be created");
 	add_size(text, room, ep);
-	if (ep->block > 0)
-		add(text, room, " in blocks of %u", ep->block);
+	if (ep->geo.block > 0)
+		add(text, room, " in blocks of %u", ep->geo.block);
 	add_disk(text, room, ep);
 	endpoint_traits(ep, traits, sizeof(traits));
 	if (traits[0] != '\0')

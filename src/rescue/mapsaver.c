@@ -76,10 +76,10 @@ name_source(struct mapsaver *k, const struct plan *p)
 	bool disk = endpoint_disk(p->src, &d);
 
 	k->source[0] = '\0';
-	append_number(k->source, room, "size", (uint64_t)p->src->size);
-	append_number(k->source, room, "block", p->src->block);
-	if (p->src->part > 0)
-		append_number(k->source, room, "part", p->src->part);
+	append_number(k->source, room, "size", (uint64_t)p->src->geo.size);
+	append_number(k->source, room, "block", p->src->geo.block);
+	if (p->src->lim.part > 0)
+		append_number(k->source, room, "part", p->src->lim.part);
 	if (d.partition > 0)
 		append_number(k->source, room, "start", d.start);
 	if (!disk)
@@ -224,7 +224,7 @@ static void
 forget_inside(struct mapsaver *k, const struct plan *p)
 {
 	if (p->opts->domain != NULL || p->used != NULL || p->src_off > 0 ||
-	    p->length < (uint64_t)p->src->size)
+	    p->length < (uint64_t)p->src->geo.size)
 		return;
 	free(k->file.seg);
 	k->file.seg = NULL;
@@ -271,11 +271,11 @@ check(const struct mapsaver *k, const struct plan *p, struct fault *f)
 			end = k->file.seg[i].off + k->file.seg[i].len;
 			finished |= k->file.seg[i].status == FINISHED;
 		}
-	if (end > (uint64_t)p->src->size)
+	if (end > (uint64_t)p->src->geo.size)
 		return fault_set(f, STATUS_REFUSED, "%s goes past the end of "
 		    "%s: it is the map of another source", path,
 		    p->src->name);
-	if (finished && p->dst->absent)
+	if (finished && p->dst->is.absent)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
 		    "finished, but %s does not exist", path, p->dst->name);
 	end = finished_to(k, p);
@@ -290,11 +290,11 @@ check(const struct mapsaver *k, const struct plan *p, struct fault *f)
 		    "or another place of it: %s; this one is: %s; if what is "
 		    "finished lies here, too, remove the line \"# pardd "
 		    "target\" from the map", path, k->file.target, k->target);
-	if (p->dst->size >= 0 && end > (uint64_t)p->dst->size)
+	if (p->dst->geo.size >= 0 && end > (uint64_t)p->dst->geo.size)
 		return fault_set(f, STATUS_REFUSED, "%s says that %s is "
 		    "finished up to byte %llu, but %s ends at byte %lld", path,
 		    p->dst->name, (unsigned long long)end, p->dst->name,
-		    (long long)p->dst->size);
+		    (long long)p->dst->geo.size);
 	return 0;
 }
 
@@ -368,7 +368,7 @@ put_all(struct mapfile_out *o, const void *arg)
 		else
 			put(o, a, a + pic->seg[i].len, pic->seg[i].status);
 	}
-	put_before(o, old, to, (uint64_t)p->src->size);
+	put_before(o, old, to, (uint64_t)p->src->geo.size);
 }
 
 /* By mapfile_save_by, or mapfile_try. */
@@ -485,7 +485,7 @@ kept_or_silent(struct job *job, struct fault *f)
 {
 	struct mapsaver *k = &job->rescue->mapsaver;
 
-	if (!job->p->src->device || !answered(k, 0))
+	if (!job->p->src->is.device || !answered(k, 0))
 		return 0;
 	k->asks = pthread_create(&k->asker, NULL, ask, job) == 0;
 	if (!k->asks)

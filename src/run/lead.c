@@ -78,7 +78,7 @@ keep(struct job *job)
 {
 	const struct endpoint *dst = job->p->dst;
 	uint64_t end = job->compare == NULL ? written_end(job) :
-	    dst->device ? job->p->dst_off + map_totals(&job->map).end : 0;
+	    dst->is.device ? job->p->dst_off + map_totals(&job->map).end : 0;
 	struct fault f;
 
 	if (job_source_kept(job, &f) != 0 || (whole(job) &&

@@ -104,7 +104,8 @@ static uint64_t
 noted_from(const struct plan *p)
 {
 	const struct endpoint *dst = p->dst;
-	bool kept = endpoint_holds(dst) && (!dst->streamed || dst->durable);
+	bool kept = endpoint_holds(dst) && (!dst->is.streamed ||
+	    dst->is.durable);
 
 	return kept ? p->dst_off : p->src_off;
 }

@@ -45,7 +45,7 @@ is_node(const struct endpoint *ep, const char *folder, const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	return name[0] != '\0' && stat(path, &st) == 0 &&
-	    S_ISCHR(st.st_mode) && st.st_rdev == ep->node;
+	    S_ISCHR(st.st_mode) && st.st_rdev == ep->id.node;
 }
 
 void
@@ -115,7 +115,7 @@ look(struct reattach *a, const struct plan *p)
 	struct disk d;
 
 	a->why[0] = '\0';
-	if (p->src->remote)
+	if (p->src->is.remote)
 		return open_again(a, p, p->src->name);
 	n = disk_find(&a->was, &d);
 	if (n > 1)

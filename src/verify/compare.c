@@ -70,9 +70,9 @@ compare_look(const struct plan *p, struct fault *f)
 static const struct endpoint *
 longer(const struct plan *p)
 {
-	uint64_t a = (uint64_t)p->src->size, b = (uint64_t)p->dst->size;
+	uint64_t a = (uint64_t)p->src->geo.size, b = (uint64_t)p->dst->geo.size;
 
-	if (p->counted || p->src->size < 0 || p->dst->size < 0)
+	if (p->counted || p->src->geo.size < 0 || p->dst->geo.size < 0)
 		return NULL;
 	a = a > p->src_off ? a - p->src_off : 0;
 	b = b > p->dst_off ? b - p->dst_off : 0;
@@ -185,7 +185,7 @@ skip_holes(struct job *job)
 static bool
 streams(const struct reading *s)
 {
-	return s->lane->ep->streamed;
+	return s->lane->ep->is.streamed;
 }
 
 /* The end's own byte that is read next. */
@@ -349,7 +349,8 @@ goes_on(const struct reading *s, const struct seg *seg, size_t n)
 
 	if (streams(s))
 		return s->n > n;
-	return s->lane->ep->size >= 0 && (uint64_t)s->lane->ep->size > at;
+	return s->lane->ep->geo.size >= 0 &&
+	    (uint64_t)s->lane->ep->geo.size > at;
 }
 
 /* Of a stream, under its lock: the piece in which it ends. */
@@ -499,7 +500,8 @@ static int
 compose(struct job *job, struct mapfile *m)
 {
 	const struct plan *p = job->p;
-	uint64_t at = 0, end = p->src->size > 0 ? (uint64_t)p->src->size :
+	uint64_t at = 0, end = p->src->geo.size > 0 ?
+	    (uint64_t)p->src->geo.size :
 	    p->src_off + map_totals(&job->map).end;
 	struct seg s = { .off = 0 };
 

@@ -146,7 +146,7 @@ verify_proven(struct job *job, unsigned target)
 static bool
 repeatable(const struct plan *p)
 {
-	return !p->src->streamed && (p->src->flags & FLAG_RANDOM) == 0;
+	return !p->src->is.streamed && (p->src->spec.flags & FLAG_RANDOM) == 0;
 }
 
 /* --------------------------------------------------------- the source again */
@@ -239,7 +239,8 @@ narrow(struct worker *w, const struct check *c, const unsigned char *has,
     size_t n)
 {
 	const struct plan *p = w->job->p;
-	size_t unit = p->dst->block > 0 ? p->dst->block : SECTOR, at, len;
+	size_t unit = p->dst->geo.block > 0 ? p->dst->geo.block : SECTOR;
+	size_t at, len;
 	struct verify *v = w->job->verify;
 	bool same = false;
 	struct io io;
@@ -573,7 +574,7 @@ verify_run(struct job *job)
 	static const struct task repairing = { .phase = PHASE_REPAIRING,
 		.step = mend_next };
 	struct verify *v = job->verify;
-	int64_t left = job->p->targets > 1 || job->p->dst->zoned ? 0 :
+	int64_t left = job->p->targets > 1 || job->p->dst->is.zoned ? 0 :
 	    job->p->opts->mends;
 	uint64_t end = round_up(map_totals(&job->map).end, job->p->pad);
 	struct fault f;

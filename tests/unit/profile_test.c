@@ -34,8 +34,8 @@ setup(void **state)
 
 	assert_non_null(r);
 	r->o.time = 1;
-	r->src = (struct endpoint){ .be = &file_backend, .role = SOURCE };
-	r->dst = (struct endpoint){ .be = &file_backend, .role = TARGET };
+	r->src = (struct endpoint){ .be = &file_backend, .spec.role = SOURCE };
+	r->dst = (struct endpoint){ .be = &file_backend, .spec.role = TARGET };
 	r->p = (struct plan){ .opts = &r->o, .src = &r->src, .dst = &r->dst,
 		.length = INT64_MAX, .chunk = 1 << 20, .workers = 2,
 		.src_off = 512 };
