@@ -39,7 +39,8 @@
  *	data=HEX	what is answered, and zeros behind
  *	errno=N		the ioctl fails
  *	sleep=MS	takes so long first
- *	becomes=PATH	from now on, this file is the medium
+ *	becomes=PATH	from now on, this file is the medium; with such a rule one
+ *			command is answered at a time, so that "now" is exact
  *
  * ANSWER_LOG=FILE gets a line for each command:
  *
@@ -128,6 +129,9 @@ static struct rule rules[RULES];
 static size_t ndisks, nrules;
 static int log_fd = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* Held while a command is answered, if one may change the medium. */
+static pthread_mutex_t one_by_one = PTHREAD_MUTEX_INITIALIZER;
+static bool changes;
 static struct flight {		/* answered, and not asked for yet */
 	bool used;
 	int fd;
@@ -235,7 +239,7 @@ word_of(struct rule *r, const char *word, char *value)
 	else if (strcmp(word, "errno") == 0)
 		r->err = atoi(value);
 	else if (strcmp(word, "becomes") == 0)
-		snprintf(r->becomes, sizeof(r->becomes), "%s", value);
+		changes = snprintf(r->becomes, sizeof(r->becomes), "%s", value) > 0;
 	else
 		die(word, "not a word of ANSWERS");
 }
@@ -678,8 +682,11 @@ static int
 answer(struct disk *d, struct sg_io_hdr *h)
 {
 	struct command c = decode(h->cmdp);
-	struct rule *r = rule_for(d, &c);
+	struct rule *r;
 
+	if (changes)
+		pthread_mutex_lock(&one_by_one);
+	r = rule_for(d, &c);
 	h->status = h->masked_status = h->sb_len_wr = 0;
 	h->host_status = h->driver_status = 0;
 	h->resid = 0;
@@ -690,6 +697,8 @@ answer(struct disk *d, struct sg_io_hdr *h)
 		perform(d, h, &c, h->dxfer_len);
 	else if (r->err == 0)
 		by_rule(d, h, &c, r);
+	if (changes)
+		pthread_mutex_unlock(&one_by_one);
 	note(d, &c, h, r != NULL && r->err != 0);
 	return r != NULL ? r->err : 0;
 }
