@@ -21,10 +21,10 @@ struct several {
 
 /*
  * Hold the plan of each target against every objection, and each target
- * against the others; p->each becomes theirs.  Returns 0, or -1 with *f; *s is
- * to be freed by several_free either way, and may be NULL.
+ * against the others; p->each becomes theirs.  Returns 0, or -1 with *f; *made
+ * is to be freed by several_free either way, and may be NULL.
  */
-int several_check(struct several **s, struct plan *p, struct fault *f);
+int several_check(struct several **made, struct plan *p, struct fault *f);
 
 /* claims_take for each.  Returns 0, or -1 with *f, and then none is held. */
 int several_claim(struct several *, struct fault *f);

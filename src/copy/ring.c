@@ -387,7 +387,7 @@ served(struct queue *q, void *data)
 	struct watch *watch = q->watch;
 	size_t i;
 
-	for (i = 0; i < WATCHES * POLLS; i++) {
+	for (i = 0; i < (size_t)WATCHES * POLLS; i++) {
 		bool *polled = &watch[i / POLLS].polled[i % POLLS];
 
 		if (data != polled)
@@ -525,7 +525,7 @@ disarm(struct queue *q)
 	bool *polled;
 	size_t i;
 
-	for (i = 0; i < WATCHES * POLLS; i++) {
+	for (i = 0; i < (size_t)WATCHES * POLLS; i++) {
 		polled = &q->watch[i / POLLS].polled[i % POLLS];
 		if (!*polled)
 			continue;

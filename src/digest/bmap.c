@@ -18,6 +18,7 @@
  */
 #include "digest/bmap.h"
 
+#include <bsd/string.h>
 #include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -73,16 +74,9 @@ struct reader {
 
 /* --------------------------------------------------------------- library */
 
-static bool
-find(void *lib, const char *name, void *function, size_t size)
-{
-	void *sym = dlsym(lib, name);
-
-	memcpy(function, &sym, size);
-	return sym != NULL;
-}
-
-#define FIND(member, name)	find(lib, #name, &x->member, sizeof(x->member))
+/* POSIX has it that what dlsym finds may be a function. */
+#define FIND(member, name)						\
+	((x->member = (__typeof__(x->member))dlsym(lib, #name)) != NULL)
 
 static int
 load(struct expat *x, const char *path, struct fault *f)
@@ -159,15 +153,17 @@ amount(struct reader *r, uint64_t *value, uint64_t most)
 static bool
 digest(unsigned char *to, const char *hex, size_t size)
 {
+	char two[3] = "";
 	size_t i;
-	unsigned byte;
 
 	if (strlen(hex) != 2 * size ||
 	    strspn(hex, "0123456789abcdefABCDEF") != 2 * size)
 		return false;
-	for (i = 0; i < size && sscanf(hex + 2 * i, "%2x", &byte) == 1; i++)
-		to[i] = (unsigned char)byte;
-	return i == size;
+	for (i = 0; i < size; i++) {
+		memcpy(two, hex + 2 * i, 2);
+		to[i] = (unsigned char)strtoul(two, NULL, 16);
+	}
+	return true;
 }
 
 static struct hash_range *
@@ -238,7 +234,7 @@ own(struct reader *r)
 	const char *text = trimmed(r);
 
 	if (strlen(text) < sizeof(r->own))
-		strcpy(r->own, text);
+		strlcpy(r->own, text, sizeof(r->own));
 }
 
 /* Numbers that what follows is computed with. */
@@ -285,7 +281,7 @@ begin(void *arg, const char *name, const char **attr)
 		if ((strcmp(attr[0], "chksum") == 0 ||
 		    (r->old && strcmp(attr[0], "sha1") == 0)) &&
 		    strlen(attr[1]) < sizeof(r->digest))
-			strcpy(r->digest, attr[1]);
+			strlcpy(r->digest, attr[1], sizeof(r->digest));
 }
 
 static void
@@ -349,22 +345,23 @@ slurp(const char *path, size_t *len, struct fault *f)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	char *buf = NULL;
-	ssize_t n = 0;
+	ssize_t n = -1;
 
 	if (fd < 0 || fstat(fd, &st) != 0)
 		fault_errno(f, errno, "%s", path);
 	else if (!S_ISREG(st.st_mode) || st.st_size > FILE_MOST)
 		fault_set(f, STATUS_REFUSED, "%s is no bmap: not a regular "
 		    "file, or too large", path);
-	else if ((buf = malloc((size_t)st.st_size + 1)) == NULL ||
-	    (n = read(fd, buf, (size_t)st.st_size)) < 0)
+	else if ((buf = malloc((size_t)st.st_size + 1)) == NULL)
+		fault_errno(f, ENOMEM, "%s", path);
+	else if ((n = read(fd, buf, (size_t)st.st_size)) < 0)
 		fault_errno(f, errno, "%s", path);
+	else if (n != st.st_size)
+		fault_set(f, STATUS_REFUSED, "%s: it cannot be read to its "
+		    "end", path);
 	if (fd >= 0)
 		close(fd);
 	if (buf != NULL && n != st.st_size) {
-		if (n >= 0)
-			fault_set(f, STATUS_REFUSED, "%s: it cannot be read "
-			    "to its end", path);
 		free(buf);
 		return NULL;
 	}

@@ -664,7 +664,7 @@ static int
 nvme_flush_target(struct endpoint *ep, struct fault *f)
 {
 	struct nvme *nv = ep->priv;
-	struct nvme_reply r;
+	struct nvme_reply r = { .err = 0 };
 
 	if (!nv->unflushed && nvme_flush(nv->fd, &nv->disk, nv->how.timeout,
 	    &r))

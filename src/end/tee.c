@@ -261,7 +261,7 @@ apart(const struct targets *t, unsigned i, struct fault *f)
 {
 	const struct endpoint *a = &t->target[i].ep, *b;
 
-	for (b = a; i-- > 0;) {
+	while (i-- > 0) {
 		b = &t->target[i].ep;
 		if (one(a, b))
 			return fault_set(f, STATUS_REFUSED, "%s and %s are "

@@ -155,7 +155,7 @@ append(struct used_list *l, uint64_t off, uint64_t end)
 		last->len += end - off;
 		return 0;
 	}
-	if (l->n == l->room) {
+	if (l->seg == NULL || l->n == l->room) {
 		more = reallocarray(l->seg, room, sizeof(*more));
 		if (more == NULL)
 			return ENOMEM;
@@ -273,7 +273,7 @@ idle_device(struct used_fs *fs, const struct disk *d)
 		(void)disk_parts(d->whole, &part, &n);
 	for (i = 0; i < n && busy == 0; i++)
 		if (part[i].start < to && from < part[i].start +
-		    part[i].length && part[i].length > SECTOR * 2)
+		    part[i].length && part[i].length > (uint64_t)SECTOR * 2)
 			busy = idle_node(fs, part[i].node, part[i].name);
 	free(part);
 	if (busy != 0 || (d->partition == 0 && fs->partition > 0 && n > 0))

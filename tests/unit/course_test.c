@@ -10,7 +10,8 @@
 
 #include "rescue/course.h"
 
-enum { KIB = 1 << 10, MIB = 1 << 20 };
+#define KIB	UINT64_C(1024)
+#define MIB	(1024 * KIB)
 
 static const uint64_t gib = 1 << 30;
 

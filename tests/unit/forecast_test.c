@@ -10,7 +10,9 @@
 
 #include "rescue/forecast.h"
 
-enum { MIB = 1 << 20, ROUGH = 300 << 10 };
+#define MIB	(UINT64_C(1) << 20)
+
+enum { ROUGH = 300 << 10 };
 
 /* A run is met, as the pass sees it, and measured if that is asked for. */
 static bool
@@ -52,12 +54,12 @@ the_next_zone(void **state)
 
 	(void)state;
 	for (i = 0; i < 5; i++)
-		meet(&f, i * (256 * (uint64_t)MIB), 64 * MIB);
-	assert_false(meet(&f, 5 * (256 * (uint64_t)MIB), 10 * MIB));
-	assert_true(meet(&f, 5500 * (uint64_t)MIB, 62 * MIB));
+		meet(&f, i * 256 * MIB, 64 * MIB);
+	assert_false(meet(&f, 5 * 256 * MIB, 10 * MIB));
+	assert_true(meet(&f, 5500 * MIB, 62 * MIB));
 	assert_true(forecast_next(&f, &next));
-	assert_int_equal(next.off, (5500 + 4 * 62) * (uint64_t)MIB);
-	assert_int_equal(next.end, (5500 + 5 * 62) * (uint64_t)MIB);
+	assert_int_equal(next.off, (5500 + 4 * 62) * MIB);
+	assert_int_equal(next.end, (5500 + 5 * 62) * MIB);
 }
 
 static void
@@ -96,7 +98,7 @@ too_short(void **state)
 
 	(void)state;
 	for (i = 0; i < 10; i++)
-		assert_false(meet(&f, i * (4 * (uint64_t)MIB), MIB));
+		assert_false(meet(&f, i * (4 * MIB), MIB));
 }
 
 int
