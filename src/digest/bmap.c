@@ -74,19 +74,27 @@ struct reader {
 
 /* --------------------------------------------------------------- library */
 
-/* POSIX has it that what dlsym finds may be a function. */
-#define FIND(member, name)						\
-	((x->member = (__typeof__(x->member))dlsym(lib, #name)) != NULL)
+static bool
+find(void *lib, const char *name, void *function, size_t size)
+{
+	void *sym = dlsym(lib, name);
+
+	memcpy(function, &sym, size);
+	return sym != NULL;
+}
+
+#define FIND(member, name)	find(lib, #name, &x->member, sizeof(x->member))
 
 static int
 load(struct expat *x, const char *path, struct fault *f)
 {
 	void *lib = dlopen(LIBEXPAT, RTLD_NOW | RTLD_LOCAL);
 
-	if (lib == NULL)
-		return fault_set(f, STATUS_REFUSED, "bmap=%s needs %s, which "
-		    "cannot be loaded; Debian has it in libexpat1", path,
-		    LIBEXPAT);
+	if (lib == NULL) {
+		fault_set(f, STATUS_REFUSED, "bmap=%s needs %s, which cannot "
+		    "be loaded; Debian has it in libexpat1", path, LIBEXPAT);
+		return -1;
+	}
 	if (FIND(create, XML_ParserCreate) && FIND(free, XML_ParserFree) &&
 	    FIND(data, XML_SetUserData) &&
 	    FIND(elements, XML_SetElementHandler) &&
@@ -95,8 +103,9 @@ load(struct expat *x, const char *path, struct fault *f)
 	    FIND(stop, XML_StopParser) && FIND(parse, XML_Parse) &&
 	    FIND(line, XML_GetCurrentLineNumber))
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "bmap=%s: %s does not do what it "
-	    "is needed for", path, LIBEXPAT);
+	fault_set(f, STATUS_REFUSED, "bmap=%s: %s does not do what it is "
+	    "needed for", path, LIBEXPAT);
+	return -1;
 }
 
 /* -------------------------------------------------------------- elements */
@@ -338,7 +347,7 @@ doctype(void *arg, const char *name, const char *system, const char *public,
 
 /* ------------------------------------------------------------- the file */
 
-/* All of it, malloc'ed and the caller's; NULL with *f. */
+/* All of it as a string, malloc'ed and the caller's; NULL with *f. */
 static char *
 slurp(const char *path, size_t *len, struct fault *f)
 {
@@ -347,25 +356,29 @@ slurp(const char *path, size_t *len, struct fault *f)
 	char *buf = NULL;
 	ssize_t n = -1;
 
-	if (fd < 0 || fstat(fd, &st) != 0)
+	if (fd < 0 || fstat(fd, &st) != 0) {
 		fault_errno(f, errno, "%s", path);
-	else if (!S_ISREG(st.st_mode) || st.st_size > FILE_MOST)
+	} else if (!S_ISREG(st.st_mode) || st.st_size > FILE_MOST) {
 		fault_set(f, STATUS_REFUSED, "%s is no bmap: not a regular "
 		    "file, or too large", path);
-	else if ((buf = malloc((size_t)st.st_size + 1)) == NULL)
+	} else if ((buf = malloc((size_t)st.st_size + 1)) == NULL) {
 		fault_errno(f, ENOMEM, "%s", path);
-	else if ((n = read(fd, buf, (size_t)st.st_size)) < 0)
-		fault_errno(f, errno, "%s", path);
-	else if (n != st.st_size)
-		fault_set(f, STATUS_REFUSED, "%s: it cannot be read to its "
-		    "end", path);
+	} else {
+		n = read(fd, buf, (size_t)st.st_size);
+		if (n < 0)
+			fault_errno(f, errno, "%s", path);
+		else if (n != st.st_size)
+			fault_set(f, STATUS_REFUSED, "%s: it cannot be read "
+			    "to its end", path);
+	}
 	if (fd >= 0)
 		close(fd);
-	if (buf != NULL && n != st.st_size) {
+	if (n < 0 || n != st.st_size) {
 		free(buf);
 		return NULL;
 	}
 	*len = (size_t)n;
+	buf[n] = '\0';
 	return buf;
 }
 
@@ -426,7 +439,6 @@ bmap_load(struct bmap *m, const char *path, struct fault *f)
 
 	*m = (struct bmap){ .n = 0 };
 	if (load(&r.x, path, f) == 0 && (buf = slurp(path, &len, f)) != NULL) {
-		buf[len] = '\0';
 		if (strlen(buf) != len)
 			fault_set(f, STATUS_REFUSED, "%s is no text", path);
 		else if (parse(&r, path, buf, len, f) == 0)

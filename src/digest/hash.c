@@ -254,8 +254,10 @@ hash_open_ranges(struct hash **made, const struct algorithm *a,
 	struct taker *t;
 
 	*made = NULL;
-	if (h == NULL)
-		return fault_errno(f, ENOMEM, "%s", a->name);
+	if (h == NULL) {
+		fault_errno(f, ENOMEM, "%s", a->name);
+		return -1;
+	}
 	t = &h->taker[0];
 	pthread_mutex_init(&h->lock, NULL);
 	*t = (struct taker){ .hash = h, .alg = a };

@@ -54,8 +54,8 @@ the_next_zone(void **state)
 
 	(void)state;
 	for (i = 0; i < 5; i++)
-		meet(&f, i * 256 * MIB, 64 * MIB);
-	assert_false(meet(&f, 5 * 256 * MIB, 10 * MIB));
+		meet(&f, i * (256 * MIB), 64 * MIB);
+	assert_false(meet(&f, 5 * (256 * MIB), 10 * MIB));
 	assert_true(meet(&f, 5500 * MIB, 62 * MIB));
 	assert_true(forecast_next(&f, &next));
 	assert_int_equal(next.off, (5500 + 4 * 62) * MIB);

@@ -64,7 +64,7 @@ expands_nothing(void **state)
 {
 	(void)state;
 	is("$HOME `id` * ~ a>b; #c", "$HOME", "`id`", "*", "~", "a>b;", "#c",
-	    NULL);
+	    END);
 }
 
 static void
