@@ -457,6 +457,71 @@ with_all()
 	    copy 14 if="$a" of="$uri" compare=1 && copy 0 if="$a" of="$uri" oflag=sparing && complete && same src dst
 }
 it "verifies, compares, digests and spares" with_all
+# A qcow2 that was copied, and then changed: "older" is the copy, m its manifest,
+# and in monday stands where it has changed since.
+changed()
+{
+	"$blocks" make old 16M && qemu-img convert -q -O qcow2 old q.qcow2 &&
+	    qemu-img bitmap --add q.qcow2 monday && copy 0 if=old of=older manifest=m bpt=256 &&
+	    qemu-io -f qcow2 -c 'write -P 7 3M 70k' -c 'write -P 8 12M 1M' q.qcow2 >/dev/null &&
+	    qemu-img bitmap --add q.qcow2 tuesday && qemu-img convert -q -O raw q.qcow2 src || return
+	qemu-nbd -t -r -k "$PWD/q.sock" -f qcow2 -B "${1-monday}" q.qcow2 </dev/null >q.log 2>&1 &
+	uri="nbd+unix:///?socket=$PWD/q.sock" bitmap=iflag=bitmap:${1-monday}
+	until_true 20 test -S q.sock || { cat q.log; return 1; }
+}
+# After the first copy nothing else has what the second one leaves out.
+increment()
+{
+	changed && copy 0 if="$uri" of=older "$bitmap" base=m manifest=m2 json=j "$@" && complete &&
+	    says 'changed by bitmap monday: 1.2 of 16.8 MB$' && same src older &&
+	    [[ $(jq -s '.[-1].bytes_written' j) = 1179648 && $(jq -s '.[-1].bytes_spared' j) = 15597568 ]] &&
+	    copy 0 if=src manifest=m2 check=1
+}
+reads_little()
+{
+	increment && [[ $(jq -s '.[-1].bytes_read' j) = 1179648 ]]
+}
+deceived()
+{
+	changed && dd if=/dev/zero of=older bs=1 seek=5000000 count=1 conv=notrunc status=none || return
+	copy 0 if="$uri" of=older "$bitmap" base=m verify="$1" && says 'are right now' && same src older
+}
+no_older()
+{
+	changed && "$blocks" make other 16M 9 && refused 'does not hold what m says' if="$uri" of=other "$bitmap" base=m &&
+	    holds other 0 0 16M 9 && refused 'is there, but not' if="$uri" of=new "$bitmap" base=m && [[ ! -e new ]]
+}
+# It does not have what was written before it was begun.
+later_bitmap()
+{
+	changed tuesday && "$blocks" make old 16M 9 && copy 0 if=old of=older manifest=m bpt=256 &&
+	    refused 'unchanged, but it is not as in m' if="$uri" of=older "$bitmap" base=m && cmp old older
+}
+no_bitmap()
+{
+	changed && refused 'shows no bitmap sunday, as qemu-nbd -B sunday does' if="$uri" of=older iflag=bitmap:sunday base=m &&
+	    usage 'goes with base=' if="$uri" of=older "$bitmap" &&
+	    usage 'hash= and expect= need all' if="$uri" of=older "$bitmap" base=m hash=md5 &&
+	    usage 'is for NBD exports' if=src of=older "$bitmap" base=m && usage 'given twice' if="$uri" of=older \
+	    "$bitmap" "$bitmap" base=m && usage 'a name is missing' if="$uri" of=older iflag=bitmap: base=m && cmp old older
+}
+page()
+{
+	changed && exits 0 "$pardd" -d if="$uri" of=older "$bitmap" base=m &&
+	    grep -q '^Changed 1.2 MB, by bitmap monday: the rest is there by m, and' out && cmp old older
+}
+if command -v qemu-nbd >/dev/null; then
+	it "reads only what a bitmap calls dirty" reads_little
+	it "... and verifies the rest, too" increment verify=1
+	it "... and tells how much that is before it begins" page
+	it "mends what a target that was written to has elsewhere" deceived 1
+	it "... by the source itself" deceived source
+	it "takes nothing but the older copy for a target" no_older
+	it "refuses a bitmap that does not go back to it" later_bitmap
+	it "... or is not there, or has nothing to go back to" no_bitmap
+else
+	skip "no qemu-nbd" "reads only what a bitmap calls dirty"
+fi
 parts()
 {
 	truncate -s 8M src dst && printf 'label: gpt\nstart=2048,size=4096\n' | sfdisk -q src >/dev/null 2>&1 &&

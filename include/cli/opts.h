@@ -136,6 +136,7 @@ struct opts {
 #define NAME(name, field, ...)		const char *field;
 #define NUMBER(name, field, ...)	int64_t field;
 #define WORDS(name, field, ...)		unsigned field;
+#define NAMED(name, word, field, ...)	const char *field;
 #include "cli/operands.def"
 };
 

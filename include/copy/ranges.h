@@ -24,7 +24,9 @@ struct ranges {			/* of a run; what changes locks for itself */
 	struct digest_table	 noted;		/* for manifest= */
 	struct newfile	 file;		/* of manifest= */
 	struct map	 differ;	/* BAD: is not as in the manifest */
+	struct map	 same;		/* FINISHED: as it was, and not read */
 	bool		 notes, checks, spares;	/* what there is to do */
+	bool		 passes;	/* over what has not changed */
 };
 
 /*
@@ -41,6 +43,15 @@ int ranges_open(struct ranges *, struct plan *p, struct fault *f);
 
 /* Free what ranges_load and ranges_open took. */
 void ranges_close(struct ranges *);
+
+/*
+ * The copy begins: what has not changed since base= was written is finished, as
+ * that has it.  Returns 0 or ENOMEM.
+ */
+int ranges_begin(struct job *);
+
+/* Bytes that the copy is not to read: they are as before. */
+uint64_t ranges_unchanged(const struct plan *);
 
 /*
  * The target is being given len bytes for off of the copy.  What is noted twice

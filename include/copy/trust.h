@@ -20,6 +20,13 @@
  */
 int trust_base(const struct plan *, struct digest_table *, struct fault *f);
 
+/*
+ * The same of the source, and of those ranges that are FINISHED: it says that
+ * they are as they were when the base was written.
+ */
+int trust_unchanged(const struct plan *, struct digest_table *,
+    struct map *same, struct fault *f);
+
 enum { TRUST_BLOCKS = 16 };
 
 struct agreed {			/* blocks of both ends that are no zeros */

@@ -236,6 +236,12 @@ void endpoint_drop_cache(struct endpoint *, uint64_t off, uint64_t len);
 int endpoint_extent(const struct endpoint *, uint64_t off, struct extent *);
 
 /*
+ * The same of what has changed since the time that iflag= names: what has not
+ * is a "hole" of the extent.
+ */
+int endpoint_changed(const struct endpoint *, uint64_t off, struct extent *);
+
+/*
  * Let the len bytes at "to" be those at "from" of the source, which are shared
  * and not copied; an errno, and then there may be any part of them.  Both are
  * of the same kind.

@@ -23,8 +23,11 @@ static const struct line {
 
 static const struct word {
 	const char	*operand, *word, *help;
+	const char	*name;	/* that it brings, behind a colon; or NULL */
 } words[] = {
-#define WORD(operand, word, bit, help)	{ #operand, word, help },
+#define WORD(operand, word, bit, help)	{ #operand, word, help, NULL },
+#define NAMED(operand, word, field, name, help) \
+	{ #operand, word, help, name },
 #include "cli/operands.def"
 };
 
@@ -39,12 +42,24 @@ static const struct option {
 static void
 words_help(FILE *out, const char *operand)
 {
+	char head[32];
 	size_t i;
 
-	for (i = 0; i < COUNT(words); i++)
-		if (strcmp(words[i].operand, operand) == 0)
-			fprintf(out, "    %-14s  %s\n", words[i].word,
-			    words[i].help);
+	for (i = 0; i < COUNT(words); i++) {
+		if (strcmp(words[i].operand, operand) != 0)
+			continue;
+		snprintf(head, sizeof(head), "%s%s%s", words[i].word,
+		    words[i].name != NULL ? ":" : "",
+		    words[i].name != NULL ? words[i].name : "");
+		fprintf(out, "    %-14s  %s\n", head, words[i].help);
+	}
+}
+
+/* What is completed of a word; zsh has the colon for itself. */
+static const char *
+colon(const struct word *w, const char *text)
+{
+	return w->name != NULL ? text : "";
 }
 
 void
@@ -119,7 +134,7 @@ bash(FILE *out)
 		if (i == 0 || strcmp(words[i].operand,
 		    words[i - 1].operand) != 0)
 			fprintf(out, "\t%s) words='", words[i].operand);
-		fprintf(out, "%s ", words[i].word);
+		fprintf(out, "%s%s ", words[i].word, colon(&words[i], ":"));
 		if (i + 1 == COUNT(words) || strcmp(words[i].operand,
 		    words[i + 1].operand) != 0)
 			fputs("';;\n", out);
@@ -146,7 +161,8 @@ zsh(FILE *out)
 		    "\t\tcompset -P '*,'\n\t\tlist=(", words[i].operand);
 		for (j = i; j < COUNT(words) && strcmp(words[i].operand,
 		    words[j].operand) == 0; j++)
-			fprintf(out, " '%s:%s'", words[j].word, words[j].help);
+			fprintf(out, " '%s%s:%s'", words[j].word,
+			    colon(&words[j], "\\:"), words[j].help);
 		fputs(" )\n\t\t_describe word list; return\n\tfi\n", out);
 	}
 	fputs("\tnames=(\n", out);
@@ -193,8 +209,9 @@ fish(FILE *out)
 		fprintf(out, "complete -c pardd -a '%s=' -d '%s'\n",
 		    lines[i].name, lines[i].help);
 	for (i = 0; i < COUNT(words); i++)
-		fprintf(out, "complete -c pardd -a '%s=%s' -d '%s'\n",
-		    words[i].operand, words[i].word, words[i].help);
+		fprintf(out, "complete -c pardd -a '%s=%s%s' -d '%s'\n",
+		    words[i].operand, words[i].word, colon(&words[i], ":"),
+		    words[i].help);
 	for (i = 0; i < COUNT(options); i++) {
 		fputs("complete -c pardd", out);
 		if (options[i].letter != '\0')

@@ -63,6 +63,14 @@ static const struct word {
 #include "cli/operands.def"
 };
 
+static const struct named {	/* a word that brings a name */
+	const char	*operand, *word;
+	size_t		 field;		/* const char *, as in struct row */
+} named[] = {
+#define NAMED(operand, word, field, ...)	{ #operand, word, AT(field) },
+#include "cli/operands.def"
+};
+
 static const struct option {
 	char		 letter;
 	const char	*name;
@@ -291,14 +299,50 @@ word_set(unsigned *bits, const char *operand, const char *text, size_t len,
 	return no_word(operand, text, len, arg, f);
 }
 
+/* A word and its name, which may be any text: up to the end. */
+static bool
+is_named(const struct row *row, const char *text, const struct named **n)
+{
+	size_t len = strcspn(text, ":,"), i;
+
+	for (i = 0; text[len] == ':' && i < COUNT(named); i++) {
+		*n = &named[i];
+		if (strcmp(named[i].operand, row->name) == 0 &&
+		    strlen(named[i].word) == len &&
+		    strncmp(named[i].word, text, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int
+named_set(struct opts *o, const struct named *n, const char *arg,
+    const char *text, struct fault *f)
+{
+	const char **name = (const char **)(void *)((char *)o + n->field);
+
+	if (*text == '\0')
+		return fault_set(f, STATUS_USAGE, "%s: a name is missing "
+		    "behind %s:", arg, n->word);
+	if (*name != NULL)
+		return fault_set(f, STATUS_USAGE, "%s: %s: is given twice",
+		    arg, n->word);
+	*name = text;
+	return 0;
+}
+
 static int
 words_set(struct opts *o, const struct row *row, const char *arg,
     const char *text, struct fault *f)
 {
 	unsigned *bits = member(o, row);
+	const struct named *n;
 	size_t len;
 
 	for (;; text += len + 1) {
+		if (is_named(row, text, &n))
+			return named_set(o, n, arg, text + strlen(n->word) + 1,
+			    f);
 		len = strcspn(text, ",");
 		if (word_set(bits, row->name, text, len, arg, f) != 0)
 			return -1;
@@ -801,6 +845,21 @@ misspelt(const struct opts *o)
 	return NULL;
 }
 
+/* Of a copy of what has changed. */
+static const char *
+contradiction_changed(const struct opts *o)
+{
+	if (o->bitmap == NULL)
+		return NULL;
+	if (o->base == NULL)
+		return "iflag=bitmap: goes with base=, the manifest of the "
+		    "older copy that the target is";
+	if (o->hash != 0 || o->expect != NULL)
+		return "iflag=bitmap: reads what has changed, and hash= and "
+		    "expect= need all of it";
+	return NULL;
+}
+
 /* Of the operands for digests. */
 static const char *
 contradiction_digests(const struct opts *o)
@@ -881,6 +940,7 @@ static const char *(*const objections[])(const struct opts *) = {
 	contradiction_manner,
 	contradiction_reading,
 	contradiction_digests,
+	contradiction_changed,
 	contradiction_targets,
 	misspelt,
 };

@@ -107,10 +107,75 @@ ranges_load(struct ranges *r, const struct opts *o, struct fault *f)
 		return 0;
 	if (manifest_load(m, r->checks ? o->manifest : o->base, f) != 0)
 		return -1;
+	r->passes = o->bitmap != NULL;
 	r->layout = (struct layout){ .chunk = m->digests.chunk,
 		.phase = m->digests.phase, .off = m->off, .length = m->length,
 		.all = r->checks };
 	return 0;
+}
+
+/*
+ * Whether a range of the base is one of the copy, which writes all of it: its
+ * last may be shorter, or end in a block that is padded.
+ */
+static bool
+is_range(const struct plan *p, const struct check *c)
+{
+	uint64_t end = c->off + c->len;
+
+	return c->state != CHECK_NONE && (c->whole ? end <= p->length :
+	    end == p->length && p->length % p->pad == 0);
+}
+
+/* The ranges of which the source says that nothing in them has changed. */
+static int
+keep_ranges(struct ranges *r, const struct plan *p, struct map *parts)
+{
+	struct check c;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; err == 0 && digest_table_at(&r->base.digests, i, &c); i++)
+		if (is_range(p, &c) && map_all(parts, c.off, c.len, FINISHED))
+			err = map_set(&r->same, c.off, c.len, FINISHED);
+	return err;
+}
+
+/* What the source says has not changed. */
+static int
+find_parts(const struct plan *p, struct map *parts)
+{
+	uint64_t off, n;
+	struct extent x;
+	int err = 0;
+
+	for (off = 0; off < p->length && err == 0; off += n) {
+		err = endpoint_changed(p->src, p->src_off + off, &x);
+		if (err != 0)
+			break;
+		n = x.len < p->length - off ? x.len : p->length - off;
+		if (x.hole)
+			err = map_set(parts, off, n, FINISHED);
+	}
+	return err;
+}
+
+static int
+find_same(struct ranges *r, const struct plan *p, struct fault *f)
+{
+	struct map parts;
+	int err = map_init(&r->same, p->length, p->chunk, 0);
+
+	if (err == 0)
+		err = map_init(&parts, p->length, p->chunk, 0);
+	if (err != 0)
+		return fault_errno(f, err, "the map of what has changed");
+	err = find_parts(p, &parts);
+	if (err == 0)
+		err = keep_ranges(r, p, &parts);
+	map_free(&parts);
+	return err == 0 ? 0 : fault_errno(f, err, "%s: asking what has changed",
+	    p->src->name);
 }
 
 int
@@ -124,6 +189,8 @@ ranges_open(struct ranges *r, struct plan *p, struct fault *f)
 	    blocks_fit(&r->base.digests, p, f) != 0) ||
 	    (r->spares && p->opts->verify == 0 &&
 	    trust_base(p, &r->base.digests, f) != 0) ||
+	    (r->passes && (find_same(r, p, f) != 0 ||
+	    trust_unchanged(p, &r->base.digests, &r->same, f) != 0)) ||
 	    open_tables(r, p, f) != 0)
 		return -1;
 	p->ranges = r;
@@ -137,6 +204,7 @@ ranges_close(struct ranges *r)
 	digest_table_free(&r->noted);
 	newfile_close(&r->file);
 	map_free(&r->differ);
+	map_free(&r->same);
 }
 
 /* The index of the chunk of a table that begins at off. */
@@ -144,6 +212,47 @@ static size_t
 index_of(const struct digest_table *c, uint64_t off)
 {
 	return (size_t)((off + c->phase) / c->chunk);
+}
+
+/* What is finished has the digests that it had. */
+static void
+take_digests(struct job *job, struct ranges *r, const struct seg *s)
+{
+	struct check c;
+	size_t i = index_of(&r->base.digests, s->off);
+
+	for (; digest_table_at(&r->base.digests, i, &c) &&
+	    c.off < s->off + s->len; i++) {
+		if (r->notes)
+			digest_table_put(&r->noted, c.off, c.len, &c.digest);
+		if (job->digests != NULL)
+			digest_table_put(job->digests, c.off, c.len,
+			    &c.digest);
+	}
+}
+
+int
+ranges_begin(struct job *job)
+{
+	struct ranges *r = job->p->ranges;
+	struct seg s = { .off = 0 };
+
+	if (r == NULL || !r->passes)
+		return 0;
+	while (map_next(&r->same, s.off + s.len, FINISHED, &s)) {
+		if (map_set(&job->map, s.off, s.len, FINISHED) != 0)
+			return ENOMEM;
+		job->spared += s.len;
+		take_digests(job, r, &s);
+	}
+	return 0;
+}
+
+uint64_t
+ranges_unchanged(const struct plan *p)
+{
+	return p->ranges == NULL || !p->ranges->passes ? 0 :
+	    map_totals(&p->ranges->same).finished;
 }
 
 /* Whether the manifest has these bytes here. */

@@ -103,13 +103,17 @@ visit(size_t i, size_t n)
 
 /* --- base= -------------------------------------------------------------- */
 
-/* The next range, from i on, that has a digest, and not that of zeros. */
+/*
+ * The next range, from i on, that has a digest, and not that of zeros; only of
+ * what is FINISHED, if there is such a map.
+ */
 static bool
-next_telling(struct digest_table *digests, const struct digest *zeros,
-    size_t *i, struct check *c)
+next_telling(struct digest_table *digests, struct map *of,
+    const struct digest *zeros, size_t *i, struct check *c)
 {
 	while (digest_table_at(digests, *i, c)) {
-		if (c->state != CHECK_NONE && !digest_same(&c->digest, zeros))
+		if (c->state != CHECK_NONE && !digest_same(&c->digest, zeros) &&
+		    (of == NULL || map_all(of, c->off, c->len, FINISHED)))
 			return true;
 		++*i;
 	}
@@ -118,7 +122,8 @@ next_telling(struct digest_table *digests, const struct digest *zeros,
 
 /* Ranges that lie evenly in those that tell something; how many there are. */
 static size_t
-spread_ranges(struct digest_table *digests, unsigned char *buf, size_t *at)
+spread_ranges(struct digest_table *digests, struct map *of, unsigned char *buf,
+    size_t *at)
 {
 	struct digest zeros;
 	size_t all = 0, n = 0, most, i, k;
@@ -126,10 +131,10 @@ spread_ranges(struct digest_table *digests, unsigned char *buf, size_t *at)
 
 	memset(buf, 0, (size_t)digests->chunk);
 	zeros = digest_of(buf, (size_t)digests->chunk);
-	for (i = 0; next_telling(digests, &zeros, &i, &c); i++)
+	for (i = 0; next_telling(digests, of, &zeros, &i, &c); i++)
 		all++;
 	most = all < PLACES ? all : PLACES;
-	for (i = k = 0; n < most && next_telling(digests, &zeros, &i, &c);
+	for (i = k = 0; n < most && next_telling(digests, of, &zeros, &i, &c);
 	    i++, k++)
 		if (k == n * all / most)
 			at[n++] = i;
@@ -145,30 +150,65 @@ refuse_base(const struct plan *p, const struct check *c, struct fault *f)
 	    (ull)(p->dst_off + c->off));
 }
 
+static int
+refuse_unchanged(const struct plan *p, const struct check *c, struct fault *f)
+{
+	return fault_set(f, STATUS_REFUSED, "%s calls byte %llu unchanged, but "
+	    "it is not as in %s: its bitmap is not of that time; without "
+	    "iflag=bitmap: all is read", p->src->name,
+	    (ull)(p->src_off + c->off), p->opts->base);
+}
+
+/* Whether a few ranges of an end have their digests; else *c has not. */
+static bool
+holds(struct look *l, struct digest_table *digests, struct map *of,
+    struct check *c)
+{
+	size_t at[PLACES], n = spread_ranges(digests, of, l->buf, at), i;
+	size_t right = 0;
+	const unsigned char *has;
+	struct digest d;
+
+	for (i = 0; i < PLACES && right < RANGES; i++) {
+		if (visit(i, n) == n ||
+		    !digest_table_at(digests, at[visit(i, n)], c))
+			continue;
+		has = look(l, c->off, (size_t)c->len);
+		if (has == NULL)
+			continue;
+		d = digest_of(has, (size_t)c->len);
+		right++;
+		if (!digest_same(&d, &c->digest))
+			return false;
+	}
+	return true;
+}
+
 int
 trust_base(const struct plan *p, struct digest_table *digests, struct fault *f)
 {
-	size_t at[PLACES], n = 0, i, right = 0;
-	const unsigned char *has;
-	struct digest d;
 	struct check c;
 	struct look l;
 	int failed = 0;
 
-	if (look_at_target(&l, p, (size_t)digests->chunk))
-		n = spread_ranges(digests, l.buf, at);
-	for (i = 0; i < PLACES && right < RANGES && failed == 0; i++) {
-		if (visit(i, n) == n ||
-		    !digest_table_at(digests, at[visit(i, n)], &c))
-			continue;
-		has = look(&l, c.off, (size_t)c.len);
-		if (has == NULL)
-			continue;
-		d = digest_of(has, (size_t)c.len);
-		right++;
-		if (!digest_same(&d, &c.digest))
-			failed = refuse_base(p, &c, f);
-	}
+	if (look_at_target(&l, p, (size_t)digests->chunk) &&
+	    !holds(&l, digests, NULL, &c))
+		failed = refuse_base(p, &c, f);
+	look_end(&l);
+	return failed;
+}
+
+int
+trust_unchanged(const struct plan *p, struct digest_table *digests,
+    struct map *same, struct fault *f)
+{
+	struct check c;
+	struct look l;
+	int failed = 0;
+
+	if (look_at_source(&l, p, (size_t)digests->chunk) &&
+	    !holds(&l, digests, same, &c))
+		failed = refuse_unchanged(p, &c, f);
 	look_end(&l);
 	return failed;
 }

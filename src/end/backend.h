@@ -73,6 +73,11 @@ struct backend {
 	 */
 	int (*extent)(const struct endpoint *, uint64_t off, struct extent *);
 	/*
+	 * The same of what has changed since the time that iflag= names: what
+	 * has not is a "hole".  NULL: it has no such times
+	 */
+	int (*changed)(const struct endpoint *, uint64_t off, struct extent *);
+	/*
 	 * Let the len bytes at "to" be those at "from" of the source, which
 	 * are shared and not copied; an errno, and then there may be any part
 	 * of them.  Both are of the same backend.  NULL: it cannot

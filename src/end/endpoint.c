@@ -168,6 +168,10 @@ misused(const struct endpoint *ep, struct fault *f)
 	if ((ep->spec.flags & FLAG_RESET) != 0 && ep->be != &zoned_backend)
 		return fault_set(f, STATUS_USAGE, "%s: oflag=reset is for "
 		    "zoned disks", ep->name);
+	if (ep->spec.role == SOURCE && ep->spec.opts->bitmap != NULL &&
+	    !ep->is.back && ep->be != &nbd_backend)
+		return fault_set(f, STATUS_USAGE, "%s: iflag=bitmap: is for "
+		    "NBD exports", ep->name);
 	if (ep->be == &sg_backend ||
 	    (ep->spec.flags & (FLAG_SGIO | FLAG_MMAP)) == 0)
 		return 0;
@@ -745,6 +749,13 @@ endpoint_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
 	return ep->be->extent == NULL ? EOPNOTSUPP :
 	    ep->be->extent(ep, off, x);
+}
+
+int
+endpoint_changed(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	return ep->be->changed == NULL ? EOPNOTSUPP :
+	    ep->be->changed(ep, off, x);
 }
 
 int

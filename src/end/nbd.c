@@ -45,6 +45,11 @@ enum {
 	WORDS = 96,		/* of them: io.why has 168 */
 };
 
+struct picture {		/* of a context */
+	struct nbd_extents x;	/* the last answer, */
+	uint64_t	 off;	/* from there on */
+};
+
 struct nbd {			/* an endpoint's priv */
 	struct libnbd	 lib;
 	struct nbd_address address;
@@ -62,9 +67,9 @@ struct nbd {			/* an endpoint's priv */
 	atomic_bool	 lost;		/* the connection, as was told */
 	bool		 unflushed;	/* a flush failed: none is believed */
 	atomic_uint	 links;		/* of lanes, ever */
+	char		*bitmap;	/* the context of iflag=, or NULL */
 	pthread_mutex_t	 lock;		/* held over a question; guards: */
-	struct nbd_extents known;	/* the last answer, */
-	uint64_t	 known_off;	/* from there on */
+	struct picture	 allocated, dirty;
 };
 
 struct nbd_lane {		/* a lane's priv */
@@ -183,6 +188,7 @@ connect_first(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 	else if (command_start(&nbd->command, ep->name, &to->sock, f) != 0)
 		return -1;
 	to->tls = strncmp(ep->name, "nbds", 4) == 0;
+	to->bitmap = nbd->bitmap;
 	if (nbd_link_open(&nbd->link, &nbd->lib, to, f) == 0)
 		return 0;
 	add_words(nbd, f);
@@ -196,7 +202,9 @@ let_go(struct nbd *nbd)
 	nbd_link_close(&nbd->link);
 	command_end(&nbd->command);
 	pthread_mutex_destroy(&nbd->lock);
-	free(nbd->known.at);
+	free(nbd->allocated.x.at);
+	free(nbd->dirty.x.at);
+	free(nbd->bitmap);
 	free(nbd);
 }
 
@@ -232,12 +240,32 @@ fill_in(struct endpoint *ep, const struct nbd *nbd)
 	    (ep->spec.flags & FLAG_NOSPARSE) == 0;
 }
 
+/* The bitmap that iflag= names; 0 or ENOMEM. */
+static int
+want_bitmap(const struct endpoint *ep, struct nbd *nbd)
+{
+	nbd->allocated.x.context = LIBNBD_CONTEXT_BASE_ALLOCATION;
+	if (ep->spec.role != SOURCE || ep->is.back ||
+	    ep->spec.opts->bitmap == NULL)
+		return 0;
+	if (asprintf(&nbd->bitmap, "qemu:dirty-bitmap:%s",
+	    ep->spec.opts->bitmap) < 0)
+		nbd->bitmap = NULL;
+	nbd->dirty.x.context = nbd->bitmap;
+	return nbd->bitmap != NULL ? 0 : ENOMEM;
+}
+
 static int
 check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 {
 	if (take_sizes(ep, nbd, f) != 0)
 		return -1;
 	take_flags(nbd);
+	if (nbd->bitmap != NULL && nbd->lib.can_meta_context(nbd->link.handle,
+	    nbd->bitmap) <= 0)
+		return fault_set(f, STATUS_REFUSED, "%s: the server shows no "
+		    "bitmap %s, as qemu-nbd -B %s does", ep->name,
+		    ep->spec.opts->bitmap, ep->spec.opts->bitmap);
 	if (ep->spec.role == TARGET && nbd->read_only) {
 		errno = EROFS;
 		return fault_found(f, ep);
@@ -256,8 +284,13 @@ nbd_open(struct endpoint *ep, bool look, struct fault *f)
 	signals_ignore();		/* a server that goes, as we write */
 	ep->is.device = true;
 	nbd->no_zero = false;
+	if (want_bitmap(ep, nbd) != 0) {
+		free(nbd);
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	}
 	if (libnbd_load(&nbd->lib, ep->name, f) != 0 ||
 	    connect_first(ep, nbd, f) != 0) {
+		free(nbd->bitmap);
 		free(nbd);
 		return -1;
 	}
@@ -565,43 +598,52 @@ nbd_conclude(struct lane *lane, struct io *io)
 
 /* Ask the server, from there on; nbd->lock is held. */
 static int
-ask(struct nbd *nbd, uint64_t off)
+ask(struct nbd *nbd, struct picture *pic, uint64_t off)
 {
 	uint64_t from = off - off % nbd->block, len = nbd->size - from;
 	int err;
 
-	if (nbd->known.at == NULL) {
-		nbd->known.at = calloc(ANSWER_MOST, sizeof(*nbd->known.at));
-		nbd->known.room = nbd->known.at == NULL ? 0 : ANSWER_MOST;
+	if (pic->x.at == NULL) {
+		pic->x.at = calloc(ANSWER_MOST, sizeof(*pic->x.at));
+		pic->x.room = pic->x.at == NULL ? 0 : ANSWER_MOST;
 	}
-	if (nbd->known.room == 0)
+	if (pic->x.room == 0)
 		return ENOMEM;
 	err = nbd_link_extents(&nbd->link, from, len < ASK_MOST ? len :
-	    ASK_MOST, &nbd->known);
-	nbd->known_off = from;
+	    ASK_MOST, &pic->x);
+	pic->off = from;
 	if (err != 0)
-		nbd->known.n = 0;
+		pic->x.n = 0;
 	return err;
 }
 
 /*
- * The extent of the last answer that holds off.  A hole that is not told to
- * read as zeros is data: nobody knows what it reads as.
+ * Whether such a part is passed over.  A hole that is not told to read as zeros
+ * is data: nobody knows what it reads as.
  */
 static bool
-find(const struct nbd *nbd, uint64_t off, struct extent *x)
+passed_over(const struct nbd *nbd, const struct picture *pic, uint32_t flags)
 {
-	uint64_t at = nbd->known_off, end;
+	return pic == &nbd->dirty ? flags == 0 :
+	    (flags & LIBNBD_STATE_ZERO) != 0;
+}
+
+/* The extent of the last answer that holds off. */
+static bool
+find(const struct nbd *nbd, const struct picture *pic, uint64_t off,
+    struct extent *x)
+{
+	uint64_t at = pic->off, end;
 	bool hole, found = false;
 	size_t i;
 
-	for (i = 0; i < nbd->known.n && at < nbd->size; i++, at = end) {
-		end = at + nbd->known.at[i].len;
+	for (i = 0; i < pic->x.n && at < nbd->size; i++, at = end) {
+		end = at + pic->x.at[i].len;
 		if (end > nbd->size)
 			end = nbd->size;
 		if (end <= off)
 			continue;
-		hole = (nbd->known.at[i].flags & LIBNBD_STATE_ZERO) != 0;
+		hole = passed_over(nbd, pic, pic->x.at[i].flags);
 		if (at > off && (!found || x->hole != hole))
 			return found;
 		*x = (struct extent){ off, end - off, hole };
@@ -611,23 +653,38 @@ find(const struct nbd *nbd, uint64_t off, struct extent *x)
 }
 
 static int
-nbd_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+look_up(struct nbd *nbd, struct picture *pic, uint64_t off, struct extent *x)
 {
-	struct nbd *nbd = ep->priv;
 	int err = 0;
 
-	if (!nbd->extents)
-		return EOPNOTSUPP;
 	if (off >= nbd->size)
 		return ENXIO;
 	pthread_mutex_lock(&nbd->lock);
-	if (!find(nbd, off, x)) {
-		err = ask(nbd, off);
-		if (err == 0 && !find(nbd, off, x))
+	if (!find(nbd, pic, off, x)) {
+		err = ask(nbd, pic, off);
+		if (err == 0 && !find(nbd, pic, off, x))
 			err = EPROTO;		/* it has told nothing */
 	}
 	pthread_mutex_unlock(&nbd->lock);
 	return err;
+}
+
+static int
+nbd_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	struct nbd *nbd = ep->priv;
+
+	return nbd->extents ? look_up(nbd, &nbd->allocated, off, x) :
+	    EOPNOTSUPP;
+}
+
+static int
+nbd_changed(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	struct nbd *nbd = ep->priv;
+
+	return nbd->bitmap != NULL ? look_up(nbd, &nbd->dirty, off, x) :
+	    EOPNOTSUPP;
 }
 
 /* By the first connection, before there are lanes. */
@@ -731,6 +788,7 @@ const struct backend nbd_backend = {
 	.service = nbd_service,
 	.conclude = nbd_conclude,
 	.extent = nbd_extent,
+	.changed = nbd_changed,
 	.flush = nbd_flush_end,
 	.probe = nbd_probe,
 	.open_readback = nbd_readback,

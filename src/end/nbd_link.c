@@ -217,7 +217,7 @@ note_extents(void *arg, const char *context, uint64_t off, uint32_t *entries,
 
 	(void)off;
 	(void)err;
-	if (strcmp(context, LIBNBD_CONTEXT_BASE_ALLOCATION) != 0)
+	if (strcmp(context, x->context) != 0)
 		return 0;
 	for (i = 0; i + 1 < n && x->n < x->room; i += 2)
 		x->at[x->n++] = (struct nbd_alike){ entries[i],
@@ -288,7 +288,9 @@ prepare(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
 	if (lib->set_pread_initialize(link->handle, false) != 0 ||
 	    lib->set_uri_allow_local_file(link->handle, true) != 0 ||
 	    lib->add_meta_context(link->handle,
-	    LIBNBD_CONTEXT_BASE_ALLOCATION) != 0)
+	    LIBNBD_CONTEXT_BASE_ALLOCATION) != 0 ||
+	    (to->bitmap != NULL &&
+	    lib->add_meta_context(link->handle, to->bitmap) != 0))
 		return fail(link, to, f);
 	return 0;
 }

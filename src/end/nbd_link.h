@@ -28,6 +28,7 @@ struct nbd_call {		/* a command, from when it is sent */
 };
 
 struct nbd_extents {		/* an answer to a question for extents */
+	const char	*context;	/* what of them; its owner's */
 	struct nbd_alike { uint32_t len, flags; } *at;	/* LIBNBD_STATE_ */
 	size_t		 n, room;	/* at: malloc'd, the caller's to free */
 };
@@ -47,6 +48,7 @@ struct nbd_address {		/* where a server is */
 	const char	*uri;	/* or NULL: */
 	int		 sock;	/* a socket that leads there, taken over */
 	bool		 tls;	/* the URI asks for it */
+	const char	*bitmap;	/* a further context, or NULL */
 	unsigned	 timeout;	/* s, for the connection to be made */
 };
 
@@ -73,7 +75,8 @@ int nbd_link_do(struct nbd_link *, struct nbd_call *);
 int nbd_link_flush(struct nbd_link *);
 
 /*
- * The same: what the server knows of len bytes at off, from there on.  The
+ * The same: what the server knows of len bytes at off, from there on, in that
+ * context, which is base:allocation or the one of the address.  The
  * lengths are the server's; no more than room are taken.
  */
 int nbd_link_extents(struct nbd_link *, uint64_t off, uint64_t len,

@@ -18,6 +18,7 @@
 #include "base/number.h"
 #include "base/print.h"
 #include "base/status.h"
+#include "copy/ranges.h"
 #include "disk/disk.h"
 #include "part/remarks.h"
 #include "part/parts.h"
@@ -411,6 +412,20 @@ what_put(FILE *out, const struct plan *p)
 		    "target", size, from, o->compare != 0 ? "with" : "to", to);
 }
 
+/* What is read of it, if not all. */
+static void
+changed_put(FILE *out, const struct plan *p)
+{
+	uint64_t same = ranges_unchanged(p);
+	char size[32];
+
+	if (p->opts->bitmap != NULL)
+		told(out, "Changed", "%s, by bitmap %s: the rest is there by "
+		    "%s, and is not read", number_si(size, sizeof(size),
+		    (double)(p->length - same)), p->opts->bitmap,
+		    p->opts->base);
+}
+
 /* "2 ext4 "root" 137 MB of 2.1 GB", or why all of it. */
 static void
 list_used(struct list *l, const struct used_fs *fs)
@@ -625,6 +640,7 @@ compose(FILE *out, const struct plan *p, const struct map_totals *known,
 	unsigned i;
 
 	what_put(out, p);
+	changed_put(out, p);
 	used_put(out, p, brief);
 	end_put(out, o->compare != 0 ? "One" : "Source", p->src);
 	source_holds(out, src, brief);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "copy/ranges.h"
 #include "digest/hash.h"
 #include "end/tee.h"
 #include "map/map.h"
@@ -210,6 +211,20 @@ within(const struct plan *p, struct outcome *out)
 	    "domain=%s: %s", p->opts->domain, part);
 }
 
+/* What had not changed was not read: how much was. */
+static void
+changed(const struct plan *p, struct outcome *out)
+{
+	const struct fault said = out->verdict;
+	char part[64];
+
+	if (p->opts->bitmap == NULL)
+		return;
+	part_of(part, sizeof(part), p->length - ranges_unchanged(p), p->length);
+	fault_set(&out->verdict, STATUS_COMPLETE, "%s, changed by bitmap %s: "
+	    "%s", said.text, p->opts->bitmap, part);
+}
+
 /* What is free was left out: how much that is. */
 static void
 without(const struct plan *p, struct outcome *out)
@@ -278,6 +293,7 @@ complete(const struct plan *p, struct outcome *out)
 	else
 		conclude(out, STATUS_COMPLETE, "complete, not flushed");
 	within(p, out);
+	changed(p, out);
 	without(p, out);
 	mapped(p, out);
 }

@@ -20,6 +20,7 @@
 #include "base/signals.h"
 #include "base/status.h"
 #include "copy/job.h"
+#include "copy/ranges.h"
 #include "copy/ring.h"
 #include "copy/watch.h"
 #include "end/tee.h"
@@ -521,6 +522,13 @@ start(struct job *job, bool again, struct fault *f)
 	return begin_lead(job, f);
 }
 
+static int
+begin_ranges(struct job *job, struct fault *f)
+{
+	return ranges_begin(job) == 0 ? 0 : fault_errno(f, ENOMEM, "the map of "
+	    "the copy");
+}
+
 /* All that can fail before the target is touched. */
 static int
 begin(struct job *job, struct control *c, bool again, struct fault *f)
@@ -533,7 +541,8 @@ begin(struct job *job, struct control *c, bool again, struct fault *f)
 	if (!p->bounded || p->length >= TITLED)
 		title_begin(&job->title, p->opts->argc, p->opts->title);
 	if (begin_rescue(job, f) == 0 && verify_begin(job, f) == 0 &&
-	    compare_begin(job, f) == 0 && start(job, again, f) == 0)
+	    compare_begin(job, f) == 0 && begin_ranges(job, f) == 0 &&
+	    start(job, again, f) == 0)
 		return 0;
 	control_close(c);
 	return -1;
