@@ -347,14 +347,15 @@ ended()
 	return 1
 }
 
-# until_true SECONDS COMMAND...: wait for it
+# until_true SECONDS COMMAND...: wait for it, without a process: where many want to
+# run, each may be a while in coming
 until_true()
 {
 	local n=$(($1 * 50))
 	shift
 	while ((n-- > 0)); do
 		"$@" && return
-		sleep 0.02
+		read -rt 0.02 <>"$scratch/never"
 	done
 	fail "waited in vain: $*"
 }
@@ -384,8 +385,15 @@ all_well()
 # noticed: a first signal has been taken
 noticed()
 {
-	until_true 20 grep -qs ': finishing what is in flight' err
+	until_true 20 holds_text err ': finishing what is in flight'
 }
+# holds_text FILE TEXT: it is there and has that in it
+holds_text()
+{
+	local text
+	read -rd '' text <"$1"
+	[[ $text = *"$2"* ]]
+} 2>/dev/null
 # heard: ... and the same one again is a second one, which leaves at once
 heard()
 {
@@ -393,11 +401,11 @@ heard()
 }
 
 # promptly MS COMMAND...: the command succeeds, and the $took that it sets is
-# no more than MS: at the third try at last, as load may spoil one
+# no more than MS: at the ninth try at last, as load may spoil some
 promptly()
 {
 	local try took=0
-	for try in 1 2 3; do
+	for try in 1 2 3 4 5 6 7 8 9; do
 		"${@:2}" || return
 		((took > $1)) || return 0
 		echo "try $try took $took ms"

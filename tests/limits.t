@@ -288,11 +288,11 @@ fi
 
 # ------------------------------------------------------------------- signals
 
-# Start a copy that takes long if let alone; its pid in $pid.
+# Start a copy that takes long if let alone; its pid in $pid.  $rules come first.
 slowly()
 {
 	"$blocks" make src "$bytes" || return
-	with_faults "on=$PWD/src op=read sleep=${delay:-20} fail=EINTR every=2" \
+	with_faults "${rules-}on=$PWD/src op=read sleep=${delay:-20} fail=EINTR every=2" \
 	    "$tools/ends" how "$pardd" if=src of=dst bs=512 bpt=16 "$@" >out 2>err &
 	job=$!
 	until_true 20 test -s dst && pid=$(sed -n 's/^pid //p' how)
@@ -528,11 +528,12 @@ it "goes on when SIGINT was ignored from the start" ignored INT 2
 it "goes on when SIGHUP was ignored from the start (nohup)" ignored HUP 1
 storm()
 {
-	local n=0
+	local n=0 rules="on=$PWD/src op=read at=2096640+512 until=$PWD/go;"
 	delay=2 bytes=2M
 	slowly thr=4 bpt=2 || return
 	while kill -USR1 "$pid" 2>/dev/null && ! grep -q exit how; do
 		n=$((n + 1))
+		((n < 100)) || touch go
 		sleep 0.002
 	done
 	wait "$job"

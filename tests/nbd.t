@@ -23,14 +23,14 @@ pair()
 {
 	"$blocks" make src "$1" && "$blocks" make dst "$1" 9
 }
-# logged WHAT: a server that logs has been asked for that ten times
+# logged WHAT: a server that logs has been asked for that five times
 logged()
 {
 	until_true 20 logs "$1"
 }
 logs()
 {
-	(($(grep -cs " $1 .*offset=" log) >= 10))
+	(($(grep -cs " $1 .*offset=" log) >= 5))
 }
 # copy STATUS OPERANDS...
 copy()
@@ -136,7 +136,7 @@ interrupted()
 {
 	local job
 	pair 4M && set -m && {
-		"$pardd" if=src of='[ nbdkit -s --filter=delay --filter=log file dst wdelay=30ms logfile=log ]' \
+		"$pardd" if=src of='[ nbdkit -s --filter=delay --filter=log file dst wdelay=300ms logfile=log ]' \
 		    bs=64k bpt=1 map=m 2>err &
 	} && job=$! && set +m && logged Write && kill -INT -- "-$job"
 	wait "$job"
@@ -402,7 +402,7 @@ it "flushes once, at the end" flushes
 # dies WHICH OPERANDS...: the server is killed when some of it was copied
 target_dies()
 {
-	pair 8M && serve b --filter=delay --filter=log file dst wdelay=50ms logfile=log || return
+	pair 8M && serve b --filter=delay --filter=log file dst wdelay=300ms logfile=log || return
 	timeout -s KILL 60 "$pardd" if=src of="$uri" bs=64k bpt=1 "$@" 2>err &
 	logged Write && kill -9 "$pid" && wait $!
 	status=$?
@@ -418,7 +418,7 @@ target_dies_map()
 it "... and calls nothing finished that was not flushed" target_dies_map
 source_dies()
 {
-	"$blocks" make src 8M && serve a -r --filter=delay --filter=log file src rdelay=50ms logfile=log || return
+	"$blocks" make src 8M && serve a -r --filter=delay --filter=log file src rdelay=300ms logfile=log || return
 	timeout -s KILL 60 "$pardd" if="$uri" of=dst bs=64k bpt=1 "$@" 2>err &
 	logged Read && kill -9 "$pid"
 }

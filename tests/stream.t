@@ -280,7 +280,7 @@ random()
 it "makes noise with iflag=random" random
 endless()
 {
-	run timeout -s KILL 5 "$pardd" iflag=00 of=dst
+	run timeout -s KILL 20 "$pardd" iflag=00 of=dst
 	[[ $status = 1 || $status = 101 ]] && one_line count && [[ ! -s dst ]]
 }
 it "will not generate input without end" endless
@@ -319,7 +319,7 @@ gone_midway()
 it "ends with 82 in the middle of a pipeline" gone_midway
 messages()
 {
-	exits 15 timeout -s KILL 5 "$pardd" of=dst </dev/udp/127.0.0.1/9 && one_line messages && [[ ! -e dst ]]
+	exits 15 timeout -s KILL 20 "$pardd" of=dst </dev/udp/127.0.0.1/9 && one_line messages && [[ ! -e dst ]]
 }
 if (: </dev/udp/127.0.0.1/9) 2>/dev/null; then
 	it "does not read a socket that forgets the rest of a message" messages
