@@ -38,7 +38,19 @@ struct extent {			/* bytes of a file that are alike */
 struct end_spec {		/* what the command line says of an end */
 	enum role	 role;
 	unsigned	 flags;	/* enum flag, of iflag= or oflag= */
-	const struct opts *opts;
+	const char	*bitmap;	/* of an NBD source, or NULL */
+	unsigned	 timeout;	/* s, of a command; of an answer */
+	unsigned	 cdb_size;	/* bytes of a SCSI command, where that
+					 * can be chosen */
+	int64_t		 bpt;		/* blocks of a transfer, or 0 */
+	int64_t		 retries;	/* of a failed write, or -1 */
+	bool		 rescue;	/* its errors are a rescue's (map=) */
+	bool		 coe;		/* the copy goes on after one */
+	bool		 verify;	/* what is written is going to be read
+					 * back */
+	bool		 sync;		/* ... flushed */
+	bool		 async;		/* many requests at a time are wanted */
+	bool		 loud;		/* asked to tell more */
 };
 
 struct geometry {		/* bytes: what it holds, what suits it */

@@ -168,8 +168,7 @@ misused(const struct endpoint *ep, struct fault *f)
 	if ((ep->spec.flags & FLAG_RESET) != 0 && ep->be != &zoned_backend)
 		return fault_set(f, STATUS_USAGE, "%s: oflag=reset is for "
 		    "zoned disks", ep->name);
-	if (ep->spec.role == SOURCE && ep->spec.opts->bitmap != NULL &&
-	    !ep->is.back && ep->be != &nbd_backend)
+	if (ep->spec.bitmap != NULL && ep->be != &nbd_backend)
 		return fault_set(f, STATUS_USAGE, "%s: iflag=bitmap: is for "
 		    "NBD exports", ep->name);
 	if (ep->be == &sg_backend ||
@@ -453,13 +452,24 @@ open_name(struct endpoint *ep, bool look, struct fault *f)
 	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, look, f);
 }
 
+static struct end_spec
+spec_of(const struct opts *o, enum role role, unsigned flags)
+{
+	return (struct end_spec){ .role = role, .flags = flags,
+		.timeout = (unsigned)o->timeout,
+		.cdb_size = (unsigned)o->cdbsz, .bpt = o->bpt,
+		.retries = o->retries, .rescue = o->map != NULL,
+		.coe = o->coe != 0, .verify = o->verify != 0,
+		.sync = o->sync != 0, .async = opts_async(o),
+		.loud = o->verbose > 0 };
+}
+
 /* With a backend, so that it can be closed. */
 static struct endpoint
-unopened(enum role role, const struct opts *o, const char *name,
-    unsigned flags)
+unopened(struct end_spec spec, const char *name)
 {
 	return (struct endpoint){ .be = &null_backend, .name = name,
-		.spec = { .role = role, .flags = flags, .opts = o },
+		.spec = spec,
 		.geo = { .size = -1, .room = -1, .io_align = 1 },
 		.lim.end = UINT64_MAX, .fd = -1, .dir = -1 };
 }
@@ -487,7 +497,7 @@ int
 endpoint_open_compared(struct endpoint *ep, const struct opts *o,
     struct fault *f)
 {
-	*ep = unopened(SOURCE, o, o->output, o->oflag);
+	*ep = unopened(spec_of(o, SOURCE, o->oflag), o->output);
 	ep->is.back = true;
 	if (open_name(ep, false, f) != 0)
 		return -1;
@@ -529,8 +539,10 @@ int
 endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
     bool look, struct fault *f)
 {
-	*ep = unopened(role, o, role == SOURCE ? o->input : o->output,
-	    role == SOURCE ? o->iflag : o->oflag);
+	*ep = role == SOURCE ?
+	    unopened(spec_of(o, SOURCE, o->iflag), o->input) :
+	    unopened(spec_of(o, TARGET, o->oflag), o->output);
+	ep->spec.bitmap = role == SOURCE ? o->bitmap : NULL;
 	return open_end(ep, look, f);
 }
 
@@ -538,15 +550,14 @@ int
 endpoint_open_target(struct endpoint *ep, const struct opts *o,
     const char *name, bool look, struct fault *f)
 {
-	*ep = unopened(TARGET, o, name, o->oflag);
+	*ep = unopened(spec_of(o, TARGET, o->oflag), name);
 	return open_end(ep, look, f);
 }
 
 int
 endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 {
-	struct endpoint new = unopened(ep->spec.role, ep->spec.opts, path,
-	    ep->spec.flags);
+	struct endpoint new = unopened(ep->spec, path);
 	int64_t size = ep->lim.part > 0 ? ep->lim.disk_size : ep->geo.size;
 
 	if (open_name(&new, false, f) != 0)
@@ -669,8 +680,8 @@ endpoint_readback(struct endpoint *r, const struct endpoint *target,
 	if (target->be->open_readback == NULL)
 		return fault_set(f, STATUS_USAGE, "%s cannot be read back: it "
 		    "is written in order, or not kept", target->name);
-	*r = unopened(SOURCE, target->spec.opts, target->name,
-	    target->spec.flags);
+	*r = unopened(target->spec, target->name);
+	r->spec.role = SOURCE;
 	r->geo.block = target->geo.block;
 	r->is.device = target->is.device;
 	r->is.inherited = target->is.inherited;

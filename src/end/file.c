@@ -399,7 +399,7 @@ file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 		return -1;
 	if (later(ep) && open_again(ep, file, f) != 0)
 		return -1;
-	if (ep->spec.opts->map != NULL && file->flush < 0)
+	if (ep->spec.rescue && file->flush < 0)
 		file->flush = reopen(file->plain, endpoint_path(ep),
 		    O_WRONLY);
 	if (length < 0 || ep->is.device)
@@ -913,7 +913,7 @@ flush_scsi(const struct endpoint *ep, const struct file *file, struct fault *f)
 	struct scsi_reply r;
 
 	if (!file->device || !said_write_through(file->plain) ||
-	    scsi_sync(file->plain, (unsigned)ep->spec.opts->timeout * 1000,
+	    scsi_sync(file->plain, ep->spec.timeout * 1000,
 	    true, &r) || r.unknown || r.err == ENOTTY || r.err == EPERM)
 		return 0;
 	return fault_set(f, STATUS_NOT_FLUSHED, "%s: SYNCHRONIZE CACHE failed"

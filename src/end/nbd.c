@@ -182,7 +182,7 @@ connect_first(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 	struct nbd_address *to = &nbd->address;
 
 	*to = (struct nbd_address){ .name = ep->name,
-		.timeout = (unsigned)ep->spec.opts->timeout };
+		.timeout = ep->spec.timeout };
 	if (!is_command(ep->name))
 		to->uri = ep->name;
 	else if (command_start(&nbd->command, ep->name, &to->sock, f) != 0)
@@ -245,11 +245,9 @@ static int
 want_bitmap(const struct endpoint *ep, struct nbd *nbd)
 {
 	nbd->allocated.x.context = LIBNBD_CONTEXT_BASE_ALLOCATION;
-	if (ep->spec.role != SOURCE || ep->is.back ||
-	    ep->spec.opts->bitmap == NULL)
+	if (ep->spec.bitmap == NULL)
 		return 0;
-	if (asprintf(&nbd->bitmap, "qemu:dirty-bitmap:%s",
-	    ep->spec.opts->bitmap) < 0)
+	if (asprintf(&nbd->bitmap, "qemu:dirty-bitmap:%s", ep->spec.bitmap) < 0)
 		nbd->bitmap = NULL;
 	nbd->dirty.x.context = nbd->bitmap;
 	return nbd->bitmap != NULL ? 0 : ENOMEM;
@@ -265,7 +263,7 @@ check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 	    nbd->bitmap) <= 0)
 		return fault_set(f, STATUS_REFUSED, "%s: the server shows no "
 		    "bitmap %s, as qemu-nbd -B %s does", ep->name,
-		    ep->spec.opts->bitmap, ep->spec.opts->bitmap);
+		    ep->spec.bitmap, ep->spec.bitmap);
 	if (ep->spec.role == TARGET && nbd->read_only) {
 		errno = EROFS;
 		return fault_found(f, ep);
@@ -341,7 +339,7 @@ nbd_attach(struct lane *lane)
 	l->link = &nbd->link;
 	if (nbd->several)
 		err = connect_lane(lane->ep, nbd, l);
-	if (err == ECONNREFUSED && !opts_async(lane->ep->spec.opts))
+	if (err == ECONNREFUSED && !lane->ep->spec.async)
 		err = 0;
 	if (err != 0)
 		free(l);
@@ -708,7 +706,7 @@ nbd_flush_end(struct endpoint *ep, struct fault *f)
 	struct nbd *nbd = ep->priv;
 	int err;
 
-	if (!nbd->flushes && ep->spec.opts->sync == 0)
+	if (!nbd->flushes && !ep->spec.sync)
 		return 0;		/* nobody asked for it */
 	if (!nbd->flushes)
 		return fault_set(f, STATUS_NOT_FLUSHED, "%s: the server has no "
@@ -774,7 +772,7 @@ nbd_note(const struct endpoint *ep, char *text, size_t room)
 	const struct nbd *nbd = ep->priv;
 
 	text[0] = '\0';
-	if (ep->spec.opts->verbose > 0 && nbd->links > 0)
+	if (ep->spec.loud && nbd->links > 0)
 		snprintf(text, room, "%u connections", nbd->links + 1);
 }
 

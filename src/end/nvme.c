@@ -147,7 +147,7 @@ open_node(const struct endpoint *ep, struct nvme *nv, bool look,
 	if (ep->spec.role == SOURCE && (ep->spec.flags & FLAG_FLOCK) != 0 &&
 	    flock(nv->fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
-	return nvme_ask(nv->fd, (unsigned)ep->spec.opts->timeout * 1000,
+	return nvme_ask(nv->fd, ep->spec.timeout * 1000,
 	    ep->name, &nv->disk, f);
 }
 
@@ -251,7 +251,7 @@ nvme_open(struct endpoint *ep, bool look, struct fault *f)
 		settle_source(ep);
 	nv->how = (struct nvme_command){
 		.fua = (ep->spec.flags & FLAG_FUA) != 0,
-		.timeout = (unsigned)ep->spec.opts->timeout * 1000 };
+		.timeout = ep->spec.timeout * 1000 };
 	set_limits(ep, nv);
 	ep->geo.block = ep->geo.io_align = nv->disk.block;
 	ep->geo.size = ep->geo.room = (int64_t)(nv->disk.blocks *
@@ -346,7 +346,7 @@ compose(const struct lane *lane, const struct io *io)
 	c.free = io->op == OP_ZERO && (ep->spec.flags & FLAG_TRIM) != 0 &&
 	    nv->disk.frees_zeros;
 	/* The first pass of a rescue wants what is easily read. */
-	c.hasty = ep->spec.opts->map != NULL && ep->spec.role == SOURCE &&
+	c.hasty = ep->spec.rescue && ep->spec.role == SOURCE &&
 	    !ep->is.back && !io->careful;
 	return c;
 }
@@ -397,7 +397,7 @@ may_be_bad(const struct lane *lane, const struct io *io,
 
 	return io->op == OP_READ && !nv->reads_back && lane->priv != NULL &&
 	    !nv->changed && r->err == 0 && !r->unknown &&
-	    (ep->spec.opts->coe != 0 || ep->spec.opts->map != NULL);
+	    (ep->spec.coe || ep->spec.rescue);
 }
 
 /* Put into the io why its command failed for good. */
@@ -749,7 +749,7 @@ nvme_note(const struct endpoint *ep, char *text, size_t room)
 	int n = 0;
 
 	text[0] = '\0';
-	if (ep->spec.opts->verbose == 0)
+	if (!ep->spec.loud)
 		return;
 	if (nv->again > 0)
 		n = snprintf(text, room, "%u commands tried again", nv->again);

@@ -91,8 +91,8 @@ common(const struct endpoint *ep, const struct scsi_disk *disk)
 		.dpo = (ep->spec.flags & FLAG_DPO) != 0,
 		.direct = (ep->spec.flags & FLAG_DIO) != 0 && !by_mmap,
 		.mmap = by_mmap,
-		.cdb_size = (unsigned)ep->spec.opts->cdbsz,
-		.timeout = (unsigned)ep->spec.opts->timeout * 1000,
+		.cdb_size = ep->spec.cdb_size,
+		.timeout = ep->spec.timeout * 1000,
 		.block = disk->block,
 	};
 }
@@ -135,7 +135,7 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 		return fault_set(f, STATUS_USAGE,
 		    "%s: mmap is for sg nodes, and does not go with excl",
 		    ep->name);
-	if (scsi_ask(sg->fd, (unsigned)ep->spec.opts->timeout * 1000, ep->name,
+	if (scsi_ask(sg->fd, ep->spec.timeout * 1000, ep->name,
 	    &sg->disk, f) != 0 || check_whole(ep, sg, f) != 0)
 		return -1;
 	sg->how = common(ep, &sg->disk);
@@ -579,7 +579,7 @@ static void
 sg_note(const struct endpoint *ep, char *text, size_t room)
 {
 	const struct sg *sg = ep->priv;
-	bool loud = ep->spec.opts->verbose > 0;
+	bool loud = ep->spec.loud;
 	int n = 0;
 
 	text[0] = '\0';

@@ -35,7 +35,7 @@ struct sg_async {
 static const char *
 waits(const struct endpoint *ep, const struct sg *sg)
 {
-	if (!opts_async(ep->spec.opts))
+	if (!ep->spec.async)
 		return "SCSI commands are waited for";
 	if (sg->node != SCSI_SG)
 		return "bsg and block nodes have SG_IO, which waits";

@@ -79,7 +79,7 @@ sg_passes(const struct endpoint *ep, const struct io *io,
 
 	if (r->result == SCSI_AGAIN)
 		return !r->restarted || of->writes == 0 ||
-		    (of != sg && ep->spec.opts->verify != 0);
+		    (of != sg && ep->spec.verify);
 	return r->result == SCSI_MOVED ||
 	    (r->result == SCSI_EARLIER && source);
 }
@@ -104,10 +104,10 @@ may_be_bad(const struct lane *lane, const struct io *io,
 	const struct endpoint *ep = lane->ep;
 	const struct sg *sg = ep->priv;
 	const struct sg_lane *l = lane->priv;
-	bool rescue = ep->spec.opts->map != NULL;
+	bool rescue = ep->spec.rescue;
 
 	return io->op == OP_READ && sg->target == NULL && l->bounce != NULL &&
-	    fails_by_itself(r) && (ep->spec.opts->coe != 0 || rescue) &&
+	    fails_by_itself(r) && (ep->spec.coe || rescue) &&
 	    !(rescue && r->status == STATUS_TIMEOUT);
 }
 

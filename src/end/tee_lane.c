@@ -63,7 +63,7 @@ static void
 serve(struct arm *a)
 {
 	struct io *io = &a->io;
-	int64_t left = a->lane.ep->spec.opts->retries;
+	int64_t left = a->lane.ep->spec.retries;
 	struct target *to = &a->span->t->target[a->i];
 
 	lane_transfer(&a->lane, io);

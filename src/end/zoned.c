@@ -124,7 +124,7 @@ zoned_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 
 	zd->from = from;
 	zd->to = to;
-	if (ep->spec.opts->map != NULL)
+	if (ep->spec.rescue)
 		return fault_set(f, STATUS_REFUSED, "%s is a zoned disk, and "
 		    "written in order: map= cannot be used, for a rescue goes "
 		    "back; rescue to a file first", ep->name);

@@ -62,7 +62,7 @@ forget(const struct view *v, const struct io *io)
 static size_t
 piece(const struct view *v, uint32_t block)
 {
-	int64_t bpt = v->ep->spec.opts->bpt;
+	int64_t bpt = v->ep->spec.bpt;
 	size_t most = PIECE;
 
 	if (bpt > 0 && bpt < PIECE / block)

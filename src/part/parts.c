@@ -499,8 +499,8 @@ int
 parts_limit(struct endpoint *ep, int64_t number, struct fault *f)
 {
 	/* The output of a comparison is read, as a source is. */
-	const char *operand = ep->spec.role == TARGET ||
-	    ep->name == ep->spec.opts->output ? "opart" : "ipart";
+	const char *operand = ep->spec.role == TARGET || ep->is.back ?
+	    "opart" : "ipart";
 	struct parts t;
 	size_t i;
 	int failed;
