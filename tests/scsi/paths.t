@@ -197,3 +197,28 @@ if type -P dmsetup >/dev/null; then
 else
 	skip "no dmsetup" "volumes"
 fi
+
+# ------------------------------------------------------------------------- md
+
+# A mirror of two loop devices is a disk that is in two places.
+mirror()
+{
+	local one two
+	truncate -s 4M img1 img2 && "$blocks" make src 1M 3 && loop img1 && one=$dev &&
+	    loop img2 && two=$dev || return
+	mdadm --create /dev/md7 --run --level=1 --raid-devices=2 "$one" "$two" </dev/null &&
+	    undo mdadm --stop /dev/md7 && until_true 5 test -b /dev/md7 || return
+	refused "${one#/dev/} is held by md7; end that first \(force=held" if=src of="$one" &&
+	    refused "${two#/dev/} is held by md7" if=src of="$two" &&
+	    refused "loop device ${one#/dev/} lies on the file" if=src of=img1 conv=notrunc &&
+	    refused 'force=overlap writes all the same\)$' if="$two" of=/dev/md7 count=1 &&
+	    refused 'force=overlap writes all the same\)$' if=/dev/md7 of="$two" count=1 force=held &&
+	    refused 'force=overlap writes all the same\)$' if=img1 of=/dev/md7 count=1 || return
+	exits 0 "$pardd" if=src of=/dev/md7 && complete && same src <(head -c 1M /dev/md7) &&
+	    mounted /dev/md7 && refused "md7 is mounted on $PWD/m" if=src of=/dev/md7
+}
+if type -P mdadm >/dev/null && modprobe -aq md_mod raid1; then
+	it "refuses what a mirror lies on, and copies onto the mirror" mirror
+else
+	skip "no mdadm" "mirrors"
+fi
