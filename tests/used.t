@@ -376,6 +376,32 @@ looped()
 	ext4_image e4 && loop e4 && whole 'uses e4'
 }
 it "copies an image whole that a loop device uses" looped
+# Loop devices claim nothing of what they lie on.
+beside_it()
+{
+	local one
+	ext4_image e4 && loop e4 && one=$dev && loop e4 && whole "${dev#/dev/} lies on the same file" "$one"
+}
+it "... or one beside the loop device that is the source" beside_it
+upon_it()
+{
+	local one
+	ext4_image e4 && loop e4 && one=$dev && loop "$one" --offset 1M && whole "${dev#/dev/} lies on it" "$one"
+}
+it "... or one upon it" upon_it
+upon_disk()
+{
+	local one two
+	disk disk gpt && loop disk && one=$dev && loop "$one" --offset 1M --sizelimit 64M && two=${dev#/dev/} &&
+	    whole "partition 1 .*$two lies on it" "$one" && says "partition 2 .*$two lies on it"
+}
+it "... or upon the disk that the file system is on" upon_disk
+locked()
+{
+	ext4_image e4 && exits 0 "$tools/hold" range e4 "$pardd" if=e4 of=copy used=only &&
+	    says 'a lock of another program is on e4: copied whole$' && told '^pardd: complete, flushed$'
+}
+it "copies an image whole that a program has locked" locked
 # Two signatures, of which one is from before.
 twice()
 {
@@ -392,6 +418,83 @@ stale_table()
 	    says 'the whole of disk has the signature of ext4: copied whole' && same disk copy
 }
 it "copies all of a disk that has both a table and a file system" stale_table
+
+# row FILE N TYPE START COUNT: of the MBR, in sectors
+row()
+{
+	local n bytes=''
+	for n in 0 0 0 0 "$3" 0 0 0 $(($4 & 255)) $(($4 >> 8 & 255)) $(($4 >> 16 & 255)) 0 \
+	    $(($5 & 255)) $(($5 >> 8 & 255)) $(($5 >> 16 & 255)) 0; do
+		printf -v n '\\x%02x' "$n"
+		bytes+=$n
+	done
+	printf "$bytes" | dd of="$1" bs=1 seek=$((446 + 16 * ($2 - 1))) conv=notrunc status=none
+}
+overlapping()
+{
+	disk disk dos && row disk 3 0x83 $((40 * 2048)) $((20 * 2048)) &&
+	    exits 0 "$pardd" if=disk of=copy used=only && told "$without" &&
+	    says 'partition 1 .*partition 3 lies on the same bytes: copied whole$' &&
+	    says 'partition 3: partition 1 lies on the same bytes: copied whole$' &&
+	    part copy 66 64 before2 && cmp -n 65M disk copy
+}
+it "copies partitions whole that lie on the same bytes" overlapping
+# The MBR's own is the first of the GPT, and then one across it.
+hybrid()
+{
+	disk disk gpt && row disk 2 0x83 2048 $((64 * 2048)) && exits 0 "$pardd" if=disk of=copy used=only &&
+	    told 'that 3 file systems call free$' || return
+	row disk 2 0x83 $((40 * 2048)) $((20 * 2048)) && exits 0 "$pardd" if=disk of=copy used=only &&
+	    says 'partition 1: the MBR has another partition on the same bytes: copied whole$' &&
+	    told 'that 2 file systems call free$' && cmp -n 65M disk copy
+}
+it "... also where the MBR says so, and the GPT does not" hybrid
+# A GPT behind an MBR of its own is from before, as for the kernel.
+not_protective()
+{
+	disk disk gpt && row disk 1 0x83 $((40 * 2048)) $((20 * 2048)) && exits 0 "$pardd" if=disk of=copy \
+	    used=only && told '^pardd: complete, flushed$' && same disk copy
+}
+it "... or the MBR is not one that stands for a GPT" not_protective
+longer()
+{
+	ext4_image e4 && truncate -s 48M e4 && whole 'it is longer than what it lies in'
+}
+it "copies a file system whole that is longer than what it lies in" longer
+# Others that have been made over it; what is left of it is no matter.
+made_over()
+{
+	ext4_image e4 && truncate -s 64M fat && mkfs.fat -F 32 fat >made &&
+	    dd if=fat of=e4 bs=512 count=1 conv=notrunc status=none && whole '' || return
+	ext4_image e4 && { printf 'LUKS\xba\xbe\0\1'; head -c 504 /dev/zero; } |
+	    dd of=e4 conv=notrunc status=none && whole 'not known' || return
+	ext4_image e4 && loop e4 && { ! command -v pvcreate || pvcreate -qyff "$dev"; } >made 2>&1 &&
+	    losetup --detach "$dev" && { ! command -v pvcreate || whole 'not known'; }
+}
+! command -v mkfs.fat >/dev/null || it "copies one whole with a signature of another" made_over
+# At odd places, and no place that a target could have holes in is left out.
+placed()
+{
+	disk disk gpt && exits 0 "$pardd" if=disk of=copy used=only bs=512 skip=2048 count=131072 seek=3 &&
+	    told "$without" && dd if=copy of=moved bs=512 skip=3 status=none && cp before1 before &&
+	    sound moved || return
+	rm copy && exits 0 "$pardd" if=disk of=copy used=only bs=512 skip=2049 count=131071 &&
+	    says 'only a part of it is copied: copied whole$' && told '^pardd: complete, flushed$' &&
+	    cmp -i 1049088:0 -n 67108352 disk copy
+}
+it "copies a file system to another place, by skip= and seek=" placed
+killed()
+{
+	disk disk gpt && "$blocks" make copy 200M 3 && loop copy || return
+	FAULTS="on=$dev op=write sleep=200" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$pardd" if=disk of="$dev" used=only map=map mapinterval=1 thr=1 bpt=1000 2>err &
+	until_true 60 grep -qs '  +$' map && kill -KILL $! || return
+	wait $!
+	exits 0 "$pardd" if=disk of="$dev" used=only map=map && says 'were not copied again' &&
+	    told 'without [0-9.]+ MB that 3 file systems call free$' &&
+	    cmp -n 1M disk copy && part copy 1 64 before1 && part copy 66 64 before2
+}
+it "goes on with map= where it was killed" killed
 
 # While the first write waits, the file system is mounted and gets a file.
 changed()

@@ -15,22 +15,20 @@
 #include "part/used.h"
 
 #include <bsd/string.h>
+#include <bsd/sys/endian.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
-#include <unistd.h>
 
 #include "base/number.h"
 #include "base/status.h"
-#include "disk/disk.h"
-#include "disk/usage.h"
 #include "map/domain.h"
 #include "map/mapfile.h"
 #include "part/parts.h"
+#include "idle.h"
 
 enum {
 	ROOM = 256 << 10,	/* bytes of a read, at most */
@@ -38,6 +36,8 @@ enum {
 	LEAST_MOST = 1 << 20,	/* bytes: no longer range is copied along */
 	TABLE = 1 << 20,	/* bytes: a partition table needs no more */
 	ALONG = 100,		/* what is copied along is one of so many */
+	MBR_ROWS = 446,		/* byte of the first of four */
+	PROTECTIVE = 0xee,	/* type of the row that stands for a GPT */
 };
 
 /* ------------------------------------------------------------- reading */
@@ -217,7 +217,7 @@ drop_short(struct used_list *l, uint64_t length)
 	l->n = n;
 }
 
-/* ----------------------------------------------------- who may write there */
+/* ------------------------------------------------------------- judging */
 
 static int __attribute__((format(printf, 2, 3)))
 whole(struct used_fs *fs, const char *fmt, ...)
@@ -231,72 +231,15 @@ whole(struct used_fs *fs, const char *fmt, ...)
 	return -1;
 }
 
-/* Whether nobody has claimed a node: mount(2) does, in any namespace. */
-static bool
-unclaimed(dev_t node, const char *name)
-{
-	int how = O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC, fd;
-	char path[300];
-
-	if (!disk_path(node, name, path, sizeof(path)))
-		return true;		/* what has no node is not mounted */
-	fd = open(path, how);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0 || errno != EBUSY;
-}
-
-/* A node that what is looked at lies on; -1 when it may be changing. */
-static int
-idle_node(struct used_fs *fs, dev_t node, const char *name)
-{
-	struct usage use;
-
-	if (usage_of_node(node, ~(unsigned)USE_MOUNTED, &use))
-		return use.writable ? whole(fs, "it is mounted read-write "
-		    "on %s", use.by) : 0;
-	if (use.unknown != 0)
-		return whole(fs, "whether it is mounted cannot be looked up");
-	return unclaimed(node, name) ? 0 : whole(fs, "it is in use");
-}
-
-/* A partition's node, if the kernel knows it, or the disk's own. */
-static int
-idle_device(struct used_fs *fs, const struct disk *d)
-{
-	struct disk_part *part = NULL;
-	uint64_t from = fs->off, to = from + fs->length;
-	size_t n = 0, i;
-	int busy = 0;
-
-	if (d->partition == 0)
-		(void)disk_parts(d->whole, &part, &n);
-	for (i = 0; i < n && busy == 0; i++)
-		if (part[i].start < to && from < part[i].start +
-		    part[i].length && part[i].length > (uint64_t)SECTOR * 2)
-			busy = idle_node(fs, part[i].node, part[i].name);
-	free(part);
-	if (busy != 0 || (d->partition == 0 && fs->partition > 0 && n > 0))
-		return busy;
-	return idle_node(fs, d->node, d->name);
-}
-
 /* -1 when somebody may write to it while it is copied. */
 static int
 idle(struct used_fs *fs, const struct endpoint *ep)
 {
-	struct usage use;
-	struct disk d;
+	char why[IDLE_WHY];
 
-	if (endpoint_disk(ep, &d) && d.node != 0)
-		return idle_device(fs, &d);
-	if (ep->kind == END_FILE && usage_of_file(ep->id.file_dev,
-	    ep->id.file_ino, 0, &use))
-		return whole(fs, "%s uses %s", use.by, ep->name);
-	return 0;
+	return part_idle(ep, fs->off, fs->off + fs->length,
+	    fs->partition > 0, why) == 0 ? 0 : whole(fs, "%s", why);
 }
-
-/* ------------------------------------------------------------- judging */
 
 /* Whether another one may lay claim to its bytes, or it is not all there. */
 static int
@@ -483,6 +426,34 @@ doubt_table(struct used *u, const struct plan *p)
 		    p->src->name, v.type);
 }
 
+/*
+ * The MBR before a GPT may have partitions, too (a hybrid one): those of the
+ * GPT over again, or else one of the two tables is from before.
+ */
+static int
+doubt_mbr(struct used *u, struct look *l, uint32_t sector)
+{
+	unsigned char mbr[SECTOR], *e;
+	uint64_t from, to;
+	int err;
+	size_t i;
+
+	l->base = 0;
+	err = look_read(l, 0, mbr, sizeof(mbr));
+	for (e = mbr + MBR_ROWS; err == 0 && e < mbr + SECTOR - 2; e += 16) {
+		from = (uint64_t)le32dec(e + 8) * sector;
+		to = from + (uint64_t)le32dec(e + 12) * sector;
+		for (i = 0; i < u->n && e[4] != 0 && e[4] != PROTECTIVE; i++)
+			if (u->fs[i].off < to &&
+			    from < u->fs[i].off + u->fs[i].length &&
+			    (u->fs[i].off != from ||
+			    u->fs[i].length != to - from))
+				whole(&u->fs[i], "the MBR has another "
+				    "partition on the same bytes");
+	}
+	return err == 0 || err == ENOMEM ? err : 0;
+}
+
 /* The partition table, of the target if that has it. */
 static int
 table(struct look *l, struct parts *t)
@@ -520,6 +491,9 @@ survey(struct used *u, struct look *l)
 		err = add_parts(u, p, &t);
 	if (t.n > 0 && (l->how & FS_ORDER) == 0)
 		doubt_table(u, p);
+	if (strcmp(t.type, "gpt") == 0 && err == 0 &&
+	    (l->how & FS_ORDER) == 0)
+		err = doubt_mbr(u, l, t.sector);
 	parts_free(&t);
 	return err;
 }

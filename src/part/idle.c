@@ -1,0 +1,200 @@
+/*
+ * Who may write to a part of a source while it is copied.
+ *
+ * What mounts a device claims it, in any namespace; loop devices, and what
+ * opens an image as a file, do not, so these are looked up: on the device, on
+ * the disk that it is a part of, and beside it on what it lies on itself.
+ */
+#include "idle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "disk/disk.h"
+#include "disk/usage.h"
+
+enum {
+	DEEP = 8,		/* loop devices on loop devices */
+	SMALL = 1024,		/* bytes: an extended partition's node */
+};
+
+struct range {			/* bytes of what is asked about */
+	uint64_t from, to;
+	char	*why;		/* of IDLE_WHY bytes */
+};
+
+static int __attribute__((format(printf, 2, 3)))
+busy(const struct range *r, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(r->why, IDLE_WHY, fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+/* Whether nobody has claimed a node: mount(2) does, in any namespace. */
+static bool
+unclaimed(dev_t node, const char *name)
+{
+	int how = O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC, fd;
+	char path[300];
+
+	if (!disk_path(node, name, path, sizeof(path)))
+		return true;		/* what has no node is not mounted */
+	fd = open(path, how);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 || errno != EBUSY;
+}
+
+/* A loop device on a node claims nothing. */
+static int
+bare_node(const struct range *r, dev_t node)
+{
+	struct usage use;
+
+	if (usage_of_node(node, ~(unsigned)USE_LOOPED, &use))
+		return busy(r, "the loop device %.64s lies on it", use.by);
+	return use.unknown == 0 ? 0 :
+	    busy(r, "whether loop devices lie on it cannot be looked up");
+}
+
+/* A node that what is looked at lies on. */
+static int
+idle_node(const struct range *r, dev_t node, const char *name)
+{
+	struct usage use;
+
+	if (bare_node(r, node) != 0)
+		return -1;
+	if (usage_of_node(node, ~(unsigned)USE_MOUNTED, &use))
+		return use.writable ? busy(r, "it is mounted read-write on "
+		    "%.100s", use.by) : 0;
+	if (use.unknown != 0)
+		return busy(r, "whether it is mounted cannot be looked up");
+	return unclaimed(node, name) ? 0 : busy(r, "it is in use");
+}
+
+/*
+ * The partitions' nodes, if the kernel knows any, or the disk's own: a claim on
+ * one of the former is one on that, too.
+ */
+static int
+idle_disk(const struct range *r, const struct disk *d, bool partition)
+{
+	struct disk_part *part = NULL;
+	size_t n = 0, i;
+	int is = 0;
+
+	if (d->partition == 0)
+		(void)disk_parts(d->whole, &part, &n);
+	for (i = 0; i < n && is == 0; i++)
+		if (part[i].start < r->to && part[i].length > SMALL &&
+		    r->from < part[i].start + part[i].length)
+			is = idle_node(r, part[i].node, part[i].name);
+	free(part);
+	if (is != 0)
+		return is;
+	if (d->partition == 0 && partition && n > 0)
+		return bare_node(r, d->node);
+	if (d->whole != d->node && bare_node(r, d->whole) != 0)
+		return -1;
+	return idle_node(r, d->node, d->name);
+}
+
+/* Two names of a disk, or a disk and a partition of it, are one. */
+static bool
+same_medium(const struct stat *a, const struct stat *b)
+{
+	struct disk one, other;
+
+	if (!S_ISBLK(a->st_mode) || !S_ISBLK(b->st_mode))
+		return same_file(a, b);
+	return disk_of_block(a->st_rdev, &one) &&
+	    disk_of_block(b->st_rdev, &other) && one.whole == other.whole;
+}
+
+/* Whether another loop device lies on the same file or disk. */
+static int
+alone(const struct range *r, const struct disk *d, const struct stat *st)
+{
+	struct disk other;
+	struct stat on;
+	dev_t *loop;
+	size_t n, i;
+	int is = 0;
+
+	if (disk_loops(&loop, &n) != 0)
+		return busy(r, "what else lies on its file cannot be looked "
+		    "up");
+	for (i = 0; i < n && is == 0; i++)
+		if (loop[i] != d->whole && disk_of_block(loop[i], &other) &&
+		    other.backing[0] != '\0' && disk_backing(other.whole_name,
+		    other.backing, &on) == 0 && same_medium(&on, st))
+			is = busy(r, "the loop device %.64s lies on the same "
+			    "%s", other.name,
+			    S_ISBLK(st->st_mode) ? "disk" : "file");
+	free(loop);
+	return is;
+}
+
+/* What a loop device lies on, and beside it. */
+static int
+idle_below(const struct range *r, const struct disk *d, int depth)
+{
+	struct disk below;
+	struct stat st;
+
+	if (d->backing[0] == '\0' ||
+	    disk_backing(d->whole_name, d->backing, &st) != 0)
+		return 0;
+	if (alone(r, d, &st) != 0)
+		return -1;
+	if (!S_ISBLK(st.st_mode))
+		return 0;
+	if (depth == DEEP || !disk_of_block(st.st_rdev, &below))
+		return busy(r, "what it lies on cannot be looked up");
+	if (!unclaimed(below.node, below.name))
+		return busy(r, "%.64s, which it lies on, is in use",
+		    below.name);
+	return idle_below(r, &below, depth + 1);
+}
+
+/* An image that a program has open, and locked as QEMU and ntfs-3g do. */
+static int
+idle_file(const struct range *r, const struct endpoint *ep)
+{
+	int how = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, fd = -1;
+	struct usage use;
+	bool locked;
+
+	if (usage_of_file(ep->id.file_dev, ep->id.file_ino, 0, &use))
+		return busy(r, "%.64s uses %.64s", use.by, ep->name);
+	if (!ep->is.inherited)
+		fd = open(ep->name, how);
+	locked = usage_of_locks(ep->is.inherited ? ep->fd : fd, &use);
+	if (fd >= 0)
+		close(fd);
+	return locked ? busy(r, "%.64s is on %.64s", use.by, ep->name) : 0;
+}
+
+int
+part_idle(const struct endpoint *ep, uint64_t from, uint64_t to,
+    bool partition, char *why)
+{
+	struct range r = { .from = from, .to = to, .why = why };
+	struct disk d;
+
+	if (endpoint_disk(ep, &d) && d.node != 0)
+		return idle_disk(&r, &d, partition) != 0 ? -1 :
+		    idle_below(&r, &d, 0);
+	return ep->kind == END_FILE ? idle_file(&r, ep) : 0;
+}

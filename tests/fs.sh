@@ -1,0 +1,88 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154
+#
+# Sourced by the *.t that make real file systems, behind lib.sh: made by their
+# own tools, filled, and checked by these.
+
+# make_fs SIZE KIND [OPTIONS]: in the file img
+make_fs()
+{
+	local size=$1 kind=$2
+	shift 2
+	truncate -s "$size" img
+	case $kind in
+	ext*)	mke2fs -q -F -t "$kind" "$@" img ;;
+	xfs)	mkfs.xfs -q "$@" img ;;
+	btrfs)	mkfs.btrfs -q "$@" img ;;
+	ntfs)	mkntfs -q -F -f "$@" img ;;
+	fat*)	mkfs.fat -F "${kind#fat}" "$@" img ;;
+	exfat)	mkfs.exfat "$@" img ;;
+	esac >made 2>&1 || { cat made; return 1; }
+}
+# mount_fs KIND [FILE [OPTIONS]]: on mnt
+mount_fs()
+{
+	local file=${2-img}
+	mkdir -p mnt
+	case $1 in
+	ntfs)	ntfs-3g "$file" mnt ;;
+	exfat)	loop "$file" && mount.exfat-fuse "$dev" mnt >mounted ;;
+	btrfs)	mount -o loop,noatime "$file" mnt ;;
+	xfs)	mount -o loop,noatime,nouuid "$file" mnt ;;
+	*)	mount -o loop,noatime "$file" mnt ;;
+	esac || return
+	undo umount -l "$PWD/mnt"
+}
+# leave_fs KIND [FILE]
+# What lies on it is written when it is gone: FUSE does not wait for that, nor
+# does the kernel where somebody has made a mount namespace meanwhile.
+leave_fs()
+{
+	local file=${2-img}
+	until_true 20 umount mnt || return
+	case $1 in
+	exfat)	until_true 20 losetup --detach "$dev" ;;
+	ntfs)	until_true 20 exclusive "$file" ;;
+	*)	until_true 60 detached "$file" ;;
+	esac
+}
+exclusive()
+{
+	! fuser "$1"
+} >/dev/null 2>&1
+detached()
+{
+	[[ -z $(losetup --associated "$1") ]]
+}
+
+# fill: large and small files, folders, and gaps where others were
+fill()
+{
+	local i
+	mkdir -p mnt/a/b mnt/c || return
+	for ((i = 0; i < 300; i++)); do
+		head -c $((i * i / 3 + 10)) large >"mnt/a/b/small $i" || return
+	done
+	for ((i = 0; i < 8; i++)); do
+		cp large "mnt/c/large $i" || return
+	done
+	sync -f mnt
+	rm mnt/a/b/*[357] mnt/c/*[25] && cp large "mnt/a/in the gaps"
+}
+digests()
+{
+	(cd mnt && find . -type f -exec sha256sum {} +) | sort -k 2
+}
+# check_fs KIND [FILE]: its own checker finds nothing
+check_fs()
+{
+	local file=${2-img}
+	case $1 in
+	ext*)	e2fsck -fn "$file" ;;
+	xfs)	xfs_repair -n "$file" ;;
+	btrfs)	btrfs check "$file" ;;
+	ntfs)	ntfsfix -n "$file" ;;
+	fat*)	fsck.fat -n "$file" ;;
+	exfat)	fsck.exfat -n "$file" ;;
+	esac >checked 2>&1 || { cat checked; return 1; }
+}
