@@ -122,6 +122,47 @@ ext_whole()
 	    says '^pardd: src \(ext4'
 }
 it "... on a disk without partitions" ext_whole
+# lost FILES STRUCTURES FREE STATE: what was there, in the first area
+lost()
+{
+	[[ $(jq -r 'select(.event == "result") | .damage[0].lost |
+	    "\(.files) \(.structures) \(.free) \(.state)"' json) = "$*" ]] ||
+	    fail "$(jq -c 'select(.event == "result") | .damage' json)"
+}
+# block COMMAND...: where the first block lies that debugfs names
+block()
+{
+	local n
+	n=$(debugfs -R "$*" src 2>/dev/null | grep -o '[0-9]*' | head -n 1)
+	echo $((n * 1024))
+}
+told_apart()
+{
+	local file free dir
+	ext src && file=$(at alpha 100) && free=$(block ffb 1 600) && dir=$(block blocks /dir) &&
+	    rescued 100 "$free+512" && lost 0 0 512 clean && says '^pardd: all these bytes are free space$' &&
+	    rm map dst && rescued 100 "$file+1024,$dir+512,$free+512" && lost 1024 512 512 clean &&
+	    says '^pardd: of these, 1024 bytes are in files, 512 in the file system.s own structures, 512 free$'
+}
+it "tells whether files, structures or nothing was there" told_apart
+# What a lost bitmap would tell counts as used.
+bitmap_lost()
+{
+	local free bits
+	ext src && free=$(block ffb 1 600) &&
+	    bits=$(($(dumpe2fs src 2>/dev/null | sed -n 's/.*Block bitmap at \([0-9]*\).*/\1/p' | head -n 1) * 1024)) &&
+	    rescued 100 "$free+512,$bits+1024" && lost 512 1024 0 clean
+}
+it "... and takes nothing for free whose bitmap is lost" bitmap_lost
+apart_others()
+{
+	local starts=()
+	ntfs fs && disk fs && rescued 100 "$(at alpha 300)+512,$((4 * mib))+512" && lost 512 0 512 clean || return
+	rm map dst fs && starts=() && xfs fs && disk fs && rescued 100 "$(at alpha 100)+512,$((40 * mib))+512" &&
+	    lost 512 0 512 clean && rm map dst && rescued 100 "$((mib + 512))+512" && lost 0 512 0 damaged
+}
+! command -v mkntfs ntfscp mkfs.xfs >/dev/null ||
+    it "... in NTFS and XFS, too" apart_others
 no_file()
 {
 	local at

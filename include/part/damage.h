@@ -9,7 +9,16 @@
 #include <stdint.h>
 
 #include "map/map.h"
+#include "part/fsmap.h"
 #include "plan/plan.h"
+
+struct loss {			/* bytes of a file system that were lost, */
+	bool	 known;		/* if there is one; together they are ->bytes */
+	enum fs_state state;	/* but for clean, "free" is a guess */
+	uint64_t free;		/* nothing was there */
+	uint64_t structures;	/* its own: bitmaps, inodes, directories ... */
+	uint64_t files;		/* all else */
+};
 
 struct damage_area {		/* a partition, or all of the source */
 	unsigned number;	/* the partition's; 0: the whole, or */
@@ -18,6 +27,7 @@ struct damage_area {		/* a partition, or all of the source */
 	char	 label[128];	/* as it comes; "" without */
 	uint64_t off, len;	/* bytes of the source; 0, 0 for outside */
 	uint64_t bytes, ranges;	/* of it, not read */
+	struct loss loss;
 	char	*command;	/* for a shell: names the files; or NULL */
 	uint64_t more;		/* ranges that the command leaves out */
 };

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "end/endpoint.h"
+#include "part/damage.h"
 
 /*
  * What it is called, in "most" bytes and a 0 at most; of a long name the end,
@@ -26,5 +27,8 @@ const char *wording_who(char *text, size_t room, const struct endpoint *);
  * serial S5Y1", or as much of that as is known.
  */
 const char *wording_brief(char *text, size_t room, const struct endpoint *);
+
+/* What was lost, a sentence without its end; "" where that is not known. */
+const char *wording_loss(char *text, size_t room, const struct loss *);
 
 #endif

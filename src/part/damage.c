@@ -18,6 +18,7 @@
 #include "base/shell.h"
 #include "disk/disk.h"
 #include "part/parts.h"
+#include "loss.h"
 
 enum {
 	STEP = 512,		/* no block is smaller */
@@ -278,12 +279,6 @@ add(struct survey *s, const struct seg *lost)
 	}
 }
 
-static bool
-lost(enum seg_status status)
-{
-	return status == BAD || status == UNTRIMMED || status == UNSCRAPED;
-}
-
 static void
 add_all(struct survey *s)
 {
@@ -291,7 +286,7 @@ add_all(struct survey *s)
 	size_t n = map_copy(s->map, &seg), i;
 
 	for (i = 0; i < n; i++) {
-		if (lost(seg[i].status)) {
+		if (loss_is(seg[i].status)) {
 			if (run.len == 0)
 				run.off = seg[i].off;
 			run.len += seg[i].len;
@@ -359,6 +354,8 @@ collect(struct survey *s, struct damage *d)
 		if (s->hits[i].area.ranges == 0)
 			continue;
 		describe(s, &s->hits[i]);
+		if (!s->hits[i].area.outside)
+			loss_sort(&s->hits[i].area, s->p, s->map);
 		d->area[d->n] = s->hits[i].area;
 		d->area[d->n++].off += s->p->src_off;
 	}

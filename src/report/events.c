@@ -501,6 +501,17 @@ ending(const struct events *ev, const char *event, const struct ending *e)
 	    "started", value_time(&ev->started), "ended", now()));
 }
 
+/* What was there. */
+static json_t *
+loss(const struct loss *l)
+{
+	if (!l->known)
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:s}", "files",
+	    value_count(l->files), "structures", value_count(l->structures),
+	    "free", value_count(l->free), "state", fs_state_name(l->state));
+}
+
 /* Where the losses lie, and what names the files hit. */
 static json_t *
 damage(const struct damage *d)
@@ -512,7 +523,7 @@ damage(const struct damage *d)
 		const struct damage_area *a = &d->area[i];
 
 		list = value_append(list, json_pack("{s:o, s:b, s:o, s:o, "
-		    "s:o, s:o, s:o, s:o, s:o, s:o}",
+		    "s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 		    "partition", value_amount(a->number > 0 ?
 		    (int64_t)a->number : -1),
 		    "outside", a->outside, "type", value_known(a->type),
@@ -521,6 +532,7 @@ damage(const struct damage *d)
 		    "length", value_amount(a->outside ? -1 : (int64_t)a->len),
 		    "bytes", value_count(a->bytes),
 		    "ranges", value_count(a->ranges),
+		    "lost", loss(&a->loss),
 		    "command", value_known(a->command),
 		    "left_out", value_count(a->more)));
 	}

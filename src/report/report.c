@@ -25,6 +25,7 @@
 #include "plan/safety.h"
 #include "report/hashfile.h"
 #include "report/profile.h"
+#include "report/wording.h"
 
 typedef unsigned long long ull;
 
@@ -493,7 +494,7 @@ digests(const struct plan *p, const struct outcome *out)
 static void
 area(const struct plan *p, const struct damage_area *a, int table)
 {
-	char where[64] = "", what[200] = "";
+	char where[64] = "", what[200] = "", lost[160];
 
 	if (a->outside)
 		snprintf(where, sizeof(where), "outside of the %spartitions "
@@ -511,6 +512,8 @@ area(const struct plan *p, const struct damage_area *a, int table)
 	    "; this names the files hit by the first of them:");
 	if (a->command != NULL)
 		print(stderr, "    %s", a->command);
+	if (wording_loss(lost, sizeof(lost), &a->loss)[0] != '\0')
+		print(stderr, "pardd: %s", lost);
 }
 
 /* Where the losses of a rescue lie, and whose they are. */

@@ -17,6 +17,7 @@
 #include "digest/hash.h"
 #include "markup.h"
 #include "part/used.h"
+#include "report/wording.h"
 
 typedef unsigned long long ull;
 
@@ -305,8 +306,9 @@ static void
 damage_list(FILE *out, const struct report_data *d)
 {
 	const struct damage_area *a;
-	size_t i;
 	bool any = false;
+	char lost[160];
+	size_t i;
 
 	for (i = 0; d->out != NULL && i < d->out->damage.n; i++) {
 		a = &d->out->damage.area[i];
@@ -324,6 +326,9 @@ damage_list(FILE *out, const struct report_data *d)
 		    "of them hit" : "");
 		markup_text(out, a->command, SIZE_MAX);
 		fputs("</pre>\n", out);
+		if (wording_loss(lost, sizeof(lost), &a->loss)[0] != '\0')
+			fprintf(out, "<p>As the file system tells: %s.</p>\n",
+			    lost);
 	}
 }
 

@@ -140,3 +140,20 @@ wording_end(char *text, size_t room, const struct endpoint *ep)
 		add(text, room, ", %s", traits);
 	return text;
 }
+
+const char *
+wording_loss(char *text, size_t room, const struct loss *l)
+{
+	typedef unsigned long long ull;
+
+	text[0] = '\0';
+	if (l->known && l->files + l->structures == 0)
+		add(text, room, "all these bytes are free space");
+	else if (l->known)
+		add(text, room, "of these, %llu bytes are in files, %llu in "
+		    "the file system's own structures, %llu free",
+		    (ull)l->files, (ull)l->structures, (ull)l->free);
+	if (l->known && l->state != FS_CLEAN)
+		add(text, room, ", as it seems");
+	return text;
+}

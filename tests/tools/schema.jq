@@ -73,12 +73,18 @@ def outcome: holds({end: (.end | side), status: (.status | count),
 	bytes_written: (.bytes_written | count), flushed: (.flushed | flag),
 	verified: (.verified | flag), mismatch: (.mismatch | list(place))});
 
+def lost_rules: {
+	files: (.files | count), structures: (.structures | count),
+	free: (.free | count),
+	state: (.state | word(["clean", "dirty", "damaged"]))};
+
 def area_rules: {
 	partition: (.partition | maybe(count and . > 0)),
 	outside: (.outside | flag), type: (.type | maybe(text)),
 	label: (.label | maybe(text)), offset: (.offset | maybe(count)),
 	length: (.length | maybe(count and . > 0)),
 	bytes: (.bytes | count and . > 0), ranges: (.ranges | count and . > 0),
+	lost: (.lost | maybe(holds(lost_rules))),
 	command: (.command | maybe(text)), left_out: (.left_out | count)};
 
 def fs_rules: {
