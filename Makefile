@@ -95,6 +95,19 @@ $(eval $(call variant,$(BUILD),$$(PLAIN)))
 $(eval $(call variant,$(BUILD)/asan,$$(HARDEN) $$(ASAN)))
 $(eval $(call variant,$(BUILD)/tsan,$$(HARDEN) $$(TSAN)))
 
+# What is compiled for ThreadSanitizer, with a scheduler in its place.
+$(BUILD)/sched/sched.o: tests/sched/sched.c $(CONFIG)/config.mk Makefile
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(filter-out -D_FILE_OFFSET_BITS=%,$(BASE)) $(CPPFLAGS) \
+	    $(WARN) $(HARDEN) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/sched/pardd: $(SRC:%.c=$(BUILD)/tsan/%.o) $(BUILD)/sched/sched.o
+	$(call say,LD,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+-include $(wildcard $(BUILD)/sched/*.d)
+
 $(BUILD)/tools/%: tests/tools/%.c $(CONFIG)/config.mk Makefile
 	@mkdir -p $(@D)
 	$(call say,TOOL,$@)
@@ -126,7 +139,8 @@ all: $(BUILD)/pardd
 tools: $(TOOL:tests/tools/%.c=$(BUILD)/tools/%) $(BUILD)/tools/lines \
     $(SHIM:tests/tools/%.c=$(BUILD)/tools/%.so)
 units: $(BUILD)/all
-trial: $(BUILD)/all $(VARIANTS:%=$(BUILD)/%/all) tools
+trial: $(BUILD)/all $(VARIANTS:%=$(BUILD)/%/all) tools \
+    $(if $(filter tsan,$(VARIANTS)),$(BUILD)/sched/pardd)
 
 $(CONFIG)/config.mk: configure
 	@cd $(CONFIG) && '$(CURDIR)/configure' $(CONFIGURE_ARGS) $(other)
@@ -320,7 +334,7 @@ rpm-made: dist
 
 # What is made here by name, should BUILD be a directory with more in it.
 clean mostlyclean:
-	rm -rf $(addprefix $(BUILD)/,pardd src unit tools asan tsan lint \
+	rm -rf $(addprefix $(BUILD)/,pardd src unit tools asan tsan sched lint \
 	    coverage mutants portability distcheck deb rpm completion) $(COMPLETIONS)
 	@[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 
