@@ -357,7 +357,7 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 {
 	struct map_totals known;
 	struct fault f;
-	bool map = p->opts->map != NULL && p->opts->compare == 0;
+	bool map = p->work == WORK_RESCUE;
 	FILE *out = place(p);
 
 	if (out == NULL) {

@@ -18,6 +18,16 @@ struct map;
 struct ranges;
 struct used;
 
+enum work {			/* what a run does */
+	WORK_COPY, WORK_RESCUE,		/* with map= */
+	WORK_COMPARE, WORK_CHECK,	/* of what is there: writes nothing */
+};
+
+enum store {			/* what is written of what was read */
+	STORE_ALL, STORE_SPARSE,	/* zeros are made, not written */
+	STORE_DIFFERING,		/* what the target has already is not */
+};
+
 struct saved {			/* whom a rescue tells that its map was saved */
 	void (*tell)(void *arg, struct map *);
 	void	*arg;
@@ -25,6 +35,8 @@ struct saved {			/* whom a rescue tells that its map was saved */
 
 struct plan {
 	const struct opts *opts;
+	enum work	 work;
+	enum store	 store;
 	struct endpoint	*src, *dst;
 	unsigned	 targets;	/* that dst stands for; if several, */
 	struct plan	*each;		/* the same for each, see plan_target */
@@ -52,13 +64,12 @@ struct plan {
 	unsigned	 slots;		/* pieces in a queue, at most */
 	const char	*engine_why;	/* the reason for the engine */
 	bool		 holes;		/* the source's are not read */
-	bool		 sparse;	/* zeros are looked for in what is */
 	bool		 reflink;	/* share blocks, where that goes: */
 	uint64_t	 share_off, share_end;	/* bytes of the map, whole
 					 * blocks; equal: there are none */
 	bool		 reads_back;	/* the target */
 	int64_t		 truncate;	/* bytes; -1: leave the length alone */
-	mode_t		 mode;		/* of a target that is created */
+	mode_t		 perm;		/* of a target that is created */
 	uint64_t	 needed;	/* bytes of a clone that has all
 					 * partitions, if not all fits, or 0 */
 	const struct remarks *found;	/* on the ends, to be told, or NULL */

@@ -47,10 +47,10 @@ struct rescue {
 };
 
 /*
- * Make the job a rescue: load the map and so on (mapsaver_begin).  Returns 0,
- * or -1 with *f.
+ * Make job->rescue: load the map and so on (mapsaver_begin).  Returns 0, or -1
+ * with *f, and then there may be one to free all the same.
  */
-int rescue_begin(struct rescue *, struct job *, struct fault *f);
+int rescue_begin(struct job *, struct fault *f);
 void rescue_free(struct rescue *);
 
 /*

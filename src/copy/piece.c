@@ -334,7 +334,7 @@ store(struct worker *w, struct piece *pc)
 		ok = ranges_known(job, off, w->buf, len, &spare);
 	if (len == 0 || spare || !ok)
 		;
-	else if ((job->p->opts->oflag & FLAG_SPARING) != 0)
+	else if (job->p->store == STORE_DIFFERING)
 		ok = sparing_spare(w, off, len);
 	else if (sparse_wanted(job->p))
 		ok = sparse_write(w, off, len);

@@ -159,7 +159,7 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 		count(w->job, len);
 		return true;
 	case EOPNOTSUPP:
-		if (!w->job->p->sparse)		/* else these are zeros */
+		if (w->job->p->store != STORE_SPARSE)
 			memset(w->buf + at, 0, len);
 		return transfer_write(w, off, at, len);
 	default:
@@ -299,7 +299,7 @@ sparse_clear(struct worker *w)
 bool
 sparse_wanted(const struct plan *p)
 {
-	return p->sparse || (p->holes && !p->src->is.device &&
+	return p->store == STORE_SPARSE || (p->holes && !p->src->is.device &&
 	    !p->dst->is.device);
 }
 
@@ -360,7 +360,7 @@ run_of_extent(const struct worker *w, uint64_t off, size_t at, size_t len,
 bool
 sparse_write(struct worker *w, uint64_t off, size_t len)
 {
-	bool look = w->job->p->sparse, zero, ok = true;
+	bool look = w->job->p->store == STORE_SPARSE, zero, ok = true;
 	size_t at, n;
 
 	for (at = 0; at < len && ok; at += n) {

@@ -369,7 +369,7 @@ damage_make(struct damage *d, const struct plan *p, struct map *map)
 	uint64_t start = p->src->lim.part > 0 ? p->src->lim.base : 0;
 
 	*d = (struct damage){ .n = 0 };
-	if (p->opts->map == NULL || p->opts->compare != 0 ||
+	if (p->work != WORK_RESCUE ||
 	    t.bad + t.failed == 0 || p->src_off != start)
 		return;
 	s.dst.is.absent = false;

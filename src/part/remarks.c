@@ -298,7 +298,7 @@ slip_make(struct remarks *found, const struct plan *p, struct lookup *src)
 {
 	const struct parts *t;
 
-	if (!p->dst->is.device || p->opts->map != NULL || p->length == 0 ||
+	if (!p->dst->is.device || p->work == WORK_RESCUE || p->length == 0 ||
 	    p->src_off != p->src->lim.base || p->dst_off != p->dst->lim.base ||
 	    !parts_possible(p->src))
 		return;
@@ -317,7 +317,7 @@ remarks_make(struct remarks *found, const struct plan *p, bool thorough)
 	struct lookup src = { .ep = p->src }, dst = { .ep = p->dst };
 
 	*found = (struct remarks){ .signs = 0 };
-	if (p->opts->compare != 0 || (!thorough &&
+	if (p->work == WORK_COMPARE || (!thorough &&
 	    (p->opts->status & SHOW_NONE) != 0))
 		return;		/* it would not be told */
 	found->crowded = fit_not_now(p, &found->fit);

@@ -805,7 +805,7 @@ claims_take(struct claims *c, const struct claims *others,
 	c->lock = -1;
 	c->over = passed_over(p);
 	c->name = p->dst->name;
-	if (p->opts->compare != 0 || (p->length == 0 && p->truncate < 0))
+	if (p->work == WORK_COMPARE || (p->length == 0 && p->truncate < 0))
 		return 0;
 	failed = p->dst->is.device ? claim_device(c, p, f) :
 	    claim_file(c, p, f);

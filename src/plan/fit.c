@@ -70,9 +70,8 @@ writes_all(const struct plan *p)
 {
 	const struct opts *o = p->opts;
 
-	return p->bounded && !p->sparse && o->base == NULL &&
-	    o->domain == NULL && (o->oflag & FLAG_SPARING) == 0 &&
-	    p->dst->fs.f_blocks > 0 && !may_share(p);
+	return p->bounded && p->store == STORE_ALL && o->base == NULL &&
+	    o->domain == NULL && p->dst->fs.f_blocks > 0 && !may_share(p);
 }
 
 /* The bytes of the source's data; no further than is enough to know. */

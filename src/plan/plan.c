@@ -118,7 +118,7 @@ set_length(struct plan *p, const struct layout *l, struct fault *f)
 		    FLAG_COUNT_BYTES) != 0 ? 1 : p->bs) != 0 ||
 		    p->length > most)
 			return too_large(f, "count=");
-	} else if (o->compare != 0) {
+	} else if (p->work == WORK_COMPARE) {
 		return set_common(p, most, f);
 	} else if (p->src->geo.size >= 0) {
 		end = (uint64_t)p->src->geo.size;
@@ -147,7 +147,7 @@ padding(const struct plan *p)
 {
 	uint32_t block = p->dst->geo.block > 0 ? p->dst->geo.block : 1;
 
-	if (p->opts->compare != 0)
+	if (p->work == WORK_COMPARE)
 		return 1;
 	if ((p->opts->conv & CONV_PAD) != 0 && block % p->bs != 0)
 		return p->bs;
@@ -237,7 +237,7 @@ other_room(const struct plan *p)
 	if (p->reads_back)
 		return ((size_t)round_up(p->room, 4096) +
 		    (size_t)2 * READ_BACK_MOST) * p->targets;
-	return p->opts->compare != 0 ? (size_t)round_up(p->room, 4096) : 0;
+	return p->work == WORK_COMPARE ? (size_t)round_up(p->room, 4096) : 0;
 }
 
 static int
@@ -299,7 +299,7 @@ claims(const struct plan *p)
 static unsigned
 usual_workers(const struct plan *p)
 {
-	if (p->opts->compare != 0)
+	if (p->work == WORK_COMPARE)
 		return 2 * THREADS;	/* two ends are read */
 	if (p->targets > 1)
 		return 2 * THREADS;	/* each waits for the slowest */
@@ -331,12 +331,12 @@ needs_threads(const struct plan *p)
 {
 	if (p->src->is.streamed || p->dst->is.streamed)
 		return "a stream is one request at a time";
-	if (p->opts->verify == VERIFY_STREAM || p->opts->compare != 0 ||
-	    (p->opts->oflag & FLAG_SPARING) != 0)
+	if (p->opts->verify == VERIFY_STREAM || p->work == WORK_COMPARE ||
+	    p->store == STORE_DIFFERING)
 		return "the target is read, too";
-	if (p->opts->map != NULL)
+	if (p->work == WORK_RESCUE)
 		return "a rescue waits for bad blocks";
-	if (p->opts->base != NULL || p->opts->check != 0)
+	if (p->opts->base != NULL || p->work == WORK_CHECK)
 		return "ranges are looked up";
 	return p->src->sync_why != NULL ? p->src->sync_why : p->dst->sync_why;
 }
@@ -365,7 +365,7 @@ prefers_threads(const struct plan *p)
 	if (!p->src->is.past_cache && !p->dst->is.past_cache)
 		return "through the page cache";
 	/* A hole of a remote end is one request among many. */
-	if (p->sparse || (p->holes && !p->src->is.remote))
+	if (p->store == STORE_SPARSE || (p->holes && !p->src->is.remote))
 		return "zeros are made one by one";
 	return claims(p) < LONG_COPY ? "a short copy" : NULL;
 }
@@ -439,11 +439,11 @@ set_engine(struct plan *p, struct fault *f)
 static bool
 looks_at_all(const struct plan *p)
 {
-	return p->opts->map != NULL || p->opts->hash != 0 ||
+	return p->work == WORK_RESCUE || p->work == WORK_COMPARE ||
+	    p->opts->hash != 0 ||
 	    p->opts->expect != NULL || p->opts->manifest != NULL ||
-	    p->opts->base != NULL || p->opts->compare != 0 ||
-	    p->opts->bmap != NULL ||
-	    (p->opts->oflag & FLAG_SPARING) != 0;
+	    p->opts->base != NULL || p->opts->bmap != NULL ||
+	    p->store == STORE_DIFFERING;
 }
 
 /* Only whole blocks can be shared; padding has none in the source. */
@@ -456,19 +456,30 @@ shareable(const struct plan *p)
 	    unit > 0 && p->src_off % unit == p->dst_off % unit;
 }
 
+static enum store
+store_of(const struct plan *p)
+{
+	const struct opts *o = p->opts;
+	bool zeros = (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0 ||
+	    (o->bmap != NULL && p->src->is.streamed);
+
+	if ((o->oflag & FLAG_SPARING) != 0)
+		return STORE_DIFFERING;
+	return zeros && p->dst->is.zeroes ? STORE_SPARSE : STORE_ALL;
+}
+
 static void
-set_sparse(struct plan *p)
+set_store(struct plan *p)
 {
 	const struct opts *o = p->opts;
 	bool never = (o->oflag & FLAG_NOSPARSE) != 0;
 
+	p->store = store_of(p);
 	p->holes = p->src->is.sparse && p->dst->is.zeroes && !never &&
 	    !looks_at_all(p);
-	p->sparse = ((o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0 ||
-	    (o->bmap != NULL && p->src->is.streamed)) && p->dst->is.zeroes;
 	p->reflink = (o->reflink & REFLINK_NEVER) == 0 && !never &&
-	    o->used == 0 && o->bmap == NULL &&
-	    !p->sparse && !looks_at_all(p) && o->verify == 0 && shareable(p);
+	    o->used == 0 && o->bmap == NULL && p->store == STORE_ALL &&
+	    !looks_at_all(p) && o->verify == 0 && shareable(p);
 }
 
 /*
@@ -507,11 +518,23 @@ set_shared(struct plan *p)
 	p->share_end = end > p->share_off ? end : p->share_off;
 }
 
+/* With compare=1 a map is of what differs. */
+static enum work
+work_of(const struct opts *o)
+{
+	if (o->compare != 0)
+		return WORK_COMPARE;
+	if (o->check != 0)
+		return WORK_CHECK;
+	return o->map != NULL ? WORK_RESCUE : WORK_COPY;
+}
+
 int
 plan_make(struct plan *p, const struct opts *o, const struct layout *l,
     struct endpoint *src, struct endpoint *dst, struct fault *f)
 {
-	*p = (struct plan){ .opts = o, .src = src, .dst = dst, .truncate = -1,
+	*p = (struct plan){ .opts = o, .work = work_of(o), .src = src,
+		.dst = dst, .truncate = -1,
 		.targets = o->targets > 1 ? o->targets : 1,
 		.oserial = o->oserial };
 	p->bs = block_size(p);
@@ -529,14 +552,15 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 		src->lim.end = p->src_off + p->length;
 	p->block = src->geo.block > 0 ? src->geo.block : SECTOR;
 	/* What is kept, or told to differ, is written whole. */
-	if ((o->map != NULL || o->compare != 0) && dst->geo.block > p->block)
+	if ((p->work == WORK_RESCUE || p->work == WORK_COMPARE) &&
+	    dst->geo.block > p->block)
 		p->block = dst->geo.block;
-	set_sparse(p);
+	set_store(p);
 	if (set_engine(p, f) != 0)
 		return -1;
 	p->alone = is_moment(p);
 	/* The image of a disk holds all its secrets. */
-	p->mode = src->is.device ? 0600 : 0666;
+	p->perm = src->is.device ? 0600 : 0666;
 	if ((o->oflag & FLAG_TRUNC) != 0)
 		p->truncate = (int64_t)p->dst_off;
 	set_shared(p);

@@ -165,7 +165,7 @@ no_places(const struct plan *p, struct fault *f)
 	const struct endpoint *ep = p->src->is.streamed || !p->bounded ||
 	    p->src->geo.size < 0 ? p->src : p->dst;
 
-	if (p->opts->map == NULL || (ep == p->dst && !p->dst->is.streamed))
+	if (p->work != WORK_RESCUE || (ep == p->dst && !p->dst->is.streamed))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s is read or written in order: "
 	    "map= cannot be used", ep->name);
@@ -175,7 +175,7 @@ no_places(const struct plan *p, struct fault *f)
 static int
 no_flush(const struct plan *p, struct fault *f)
 {
-	if (p->opts->map == NULL || !p->dst->is.unflushable)
+	if (p->work != WORK_RESCUE || !p->dst->is.unflushable)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: the server has no flush, so "
 	    "map= could not tell what is there for good", p->dst->name);
@@ -773,10 +773,10 @@ safety_check(const struct plan *p, struct fault *f)
 {
 	size_t i;
 
-	for (i = 0; p->opts->compare != 0 && i < COUNT(readings); i++)
+	for (i = 0; p->work == WORK_COMPARE && i < COUNT(readings); i++)
 		if (readings[i](p, f) != 0)
 			return -1;
-	for (i = 0; p->opts->compare == 0 && i < COUNT(objections); i++)
+	for (i = 0; p->work != WORK_COMPARE && i < COUNT(objections); i++)
 		if (objections[i](p, f) != 0)
 			return -1;
 	return 0;

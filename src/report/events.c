@@ -181,11 +181,13 @@ plan_line(const struct events *ev, const struct plan *p)
 	    "engine", p->queues > 0 ? "async" : "threads",
 	    "engine_reason", p->engine_why,
 	    "workers", (int)plan_workers(p),
-	    "holes", p->holes, "sparse", p->sparse, "reflink", p->reflink,
+	    "holes", p->holes, "sparse", p->store == STORE_SPARSE,
+	    "reflink", p->reflink,
 	    "coe", o->coe != 0, "retries", (json_int_t)o->retries,
 	    "sync", o->sync != 0,
 	    "verify", value_text(opts_word("verify", o->verify)),
-	    "compare", o->compare != 0, "dry_run", o->mode == MODE_DRY_RUN,
+	    "compare", p->work == WORK_COMPARE,
+	    "dry_run", o->mode == MODE_DRY_RUN,
 	    "rate", value_amount(o->rate), "ioprio", value_text(o->ioprio));
 }
 

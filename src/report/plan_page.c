@@ -158,7 +158,7 @@ surface_look(struct surface *s, const struct plan *p, struct endpoint *ep)
 	uint64_t length = ep->spec.role == SOURCE ? p->length :
 	    round_up(p->length, p->pad);
 	struct fault f;
-	bool rescued = ep->spec.role == SOURCE && p->opts->map != NULL;
+	bool rescued = ep->spec.role == SOURCE && p->work == WORK_RESCUE;
 
 	*s = (struct surface){ .ep = ep, .from = off, .to = UINT64_MAX };
 	if (p->bounded)
@@ -387,9 +387,8 @@ static void
 what_put(FILE *out, const struct plan *p)
 {
 	char size[32], from[64] = "", to[64] = "";
-	const struct opts *o = p->opts;
-	const char *verb = o->compare != 0 ? "Compare" :
-	    o->check != 0 ? "Check" : "Copy";
+	const char *verb = p->work == WORK_COMPARE ? "Compare" :
+	    p->work == WORK_CHECK ? "Check" : "Copy";
 
 	if (!p->bounded) {
 		told(out, verb, "all up to the end of the source, from its "
@@ -405,11 +404,12 @@ what_put(FILE *out, const struct plan *p)
 	number_si(size, sizeof(size), (double)p->length);
 	if (p->length == 0)
 		told(out, verb, "nothing: 0 bytes");
-	else if (p->dst->kind == END_DISCARD || o->check != 0)
+	else if (p->dst->kind == END_DISCARD || p->work == WORK_CHECK)
 		told(out, verb, "%s: %s of the source", size, from);
 	else
 		told(out, verb, "%s: %s of the source, %s byte %s of the "
-		    "target", size, from, o->compare != 0 ? "with" : "to", to);
+		    "target", size, from, p->work == WORK_COMPARE ? "with" :
+		    "to", to);
 }
 
 /* What is read of it, if not all. */
@@ -460,7 +460,7 @@ used_put(FILE *out, const struct plan *p, enum brevity brief)
 	    "without" : p->opts->used != 0 ? "first, and last" : "all but",
 	    number_si(size, sizeof(size), (double)u->bytes_free), u->frees,
 	    u->frees == 1 ? " calls" : "s call", u->bytes_free == 0 ||
-	    !u->leaves || p->opts->compare != 0 ? "" : u->clears ?
+	    !u->leaves || p->work == WORK_COMPARE ? "" : u->clears ?
 	    ", which become zeros" : ", where the target stays as it was");
 	n = u->n;
 	for (i = 0; n > 0 && i < 2 * n; i++)	/* what is whole comes first */
@@ -471,12 +471,15 @@ used_put(FILE *out, const struct plan *p, enum brevity brief)
 
 /* After the copy. */
 static void
-after_text(char *text, size_t room, const struct opts *o)
+after_text(char *text, size_t room, const struct plan *p)
 {
-	snprintf(text, room, "%s%s%s%s", o->compare != 0 || o->check != 0 ?
-	    "nothing is written" : o->sync != 0 ? "then flushed" :
-	    "NOT flushed (sync=0)", o->verify != 0 ? ", read back (verify=" :
-	    "", o->verify != 0 ? opts_word("verify", o->verify) : "",
+	const struct opts *o = p->opts;
+
+	snprintf(text, room, "%s%s%s%s", p->work == WORK_COMPARE ||
+	    p->work == WORK_CHECK ? "nothing is written" :
+	    o->sync != 0 ? "then flushed" : "NOT flushed (sync=0)",
+	    o->verify != 0 ? ", read back (verify=" : "",
+	    o->verify != 0 ? opts_word("verify", o->verify) : "",
 	    o->verify != 0 ? ")" : "");
 }
 
@@ -490,7 +493,7 @@ how_put(FILE *out, const struct plan *p)
 		snprintf(limit, sizeof(limit), "at no more than %s/s",
 		    number_si(rate, sizeof(rate), (double)o->rate));
 	number_iec(piece, sizeof(piece), (double)p->chunk);
-	after_text(after, sizeof(after), o);
+	after_text(after, sizeof(after), p);
 	if (p->queues > 0)
 		told(out, "How", "%s, %u pieces of %s at a time (io_uring), "
 		    "%s", limit, p->slots * p->queues, piece, after);
@@ -507,7 +510,7 @@ errors_put(FILE *out, const struct plan *p)
 
 	if (!endpoint_holds(p->src))
 		return;
-	if (o->map != NULL && o->compare == 0)
+	if (p->work == WORK_RESCUE)
 		told(out, "", "what cannot be read is tried again later, and "
 		    "stands in the map");
 	else if (o->coe != 0)
@@ -635,19 +638,19 @@ static void
 compose(FILE *out, const struct plan *p, const struct map_totals *known,
     const struct surface *src, const struct surface *dst, enum brevity brief)
 {
-	const struct opts *o = p->opts;
-	bool writes = o->compare == 0 && o->check == 0;
+	bool writes = p->work == WORK_COPY || p->work == WORK_RESCUE;
 	unsigned i;
 
 	what_put(out, p);
 	changed_put(out, p);
 	used_put(out, p, brief);
-	end_put(out, o->compare != 0 ? "One" : "Source", p->src);
+	end_put(out, p->work == WORK_COMPARE ? "One" : "Source", p->src);
 	source_holds(out, src, brief);
 	if (p->each != NULL) {
 		targets_put(out, p);
 	} else {
-		end_put(out, o->compare != 0 ? "Other" : "Target", p->dst);
+		end_put(out, p->work == WORK_COMPARE ? "Other" : "Target",
+		    p->dst);
 		target_loses(out, dst, writes, brief);
 		picture(out, src, dst, brief);
 	}
@@ -731,7 +734,7 @@ report_page(FILE *out, const struct plan *p, const struct map_totals *known,
 static void
 question(FILE *tty, const struct plan *p)
 {
-	bool writes = p->opts->compare == 0 && p->opts->check == 0 &&
+	bool writes = (p->work == WORK_COPY || p->work == WORK_RESCUE) &&
 	    p->dst->kind != END_DISCARD;
 	char name[NAME + 4], what[256], line[4 * 512];
 	char *end;

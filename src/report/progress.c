@@ -446,7 +446,7 @@ progress_end(struct progress *pr, const struct tally *t)
 	if (!pr->drawn || !print_room())
 		return;
 	most = width(pr);
-	if (pr->p->opts->compare == 0 && pr->p->opts->map == NULL)
+	if (pr->p->work != WORK_COMPARE && pr->p->work != WORK_RESCUE)
 		end.passed = t->written + t->spared;
 	end.phase = PHASE_COPYING;
 	state(pr->p, &end, true, &parts);

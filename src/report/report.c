@@ -176,9 +176,9 @@ records(const struct plan *p, const struct tally *t)
 static void
 bytes(const struct plan *p, const struct tally *t)
 {
-	bool compared = p->opts->compare != 0;
+	bool compared = p->work == WORK_COMPARE;
 	const char *what = compared ? "compared" :
-	    p->opts->check != 0 ? "checked" : "copied";
+	    p->work == WORK_CHECK ? "checked" : "copied";
 	uint64_t count = compared ? t->verified : t->written;
 	char si[32], iec[32], rate[32];
 	double n = (double)count;
@@ -264,7 +264,7 @@ report_so_far(const struct plan *p, const struct tally *t)
 	char waits[PATH_MAX + 64];
 
 	report_tally(p, t);
-	if (p->opts->map != NULL && p->opts->compare == 0)
+	if (p->work == WORK_RESCUE)
 		print(stderr,
 		    "pardd: of %llu bytes %llu are finished, with what "
 		    "runs before have copied; %s",
@@ -387,9 +387,9 @@ report_abandoned(const struct plan *p, const struct outcome *out)
 static const char *
 instead(const struct plan *p)
 {
-	if (p->opts->compare != 0)
+	if (p->work == WORK_COMPARE)
 		return ", here or on the other end, not in the comparison";
-	if (p->opts->map != NULL)
+	if (p->work == WORK_RESCUE)
 		return ", not in the copy";
 	return p->dst->kind != END_DISCARD ? ", zeros in the copy" : "";
 }
@@ -398,7 +398,7 @@ instead(const struct plan *p)
 static void
 unreadable(const struct plan *p, struct outcome *out)
 {
-	bool made = p->opts->compare == 0 || (out->fault.status == 0 &&
+	bool made = p->work != WORK_COMPARE || (out->fault.status == 0 &&
 	    out->signal == 0);
 	bool saved = p->opts->map != NULL && out->unsaved.status == 0 &&
 	    out->flush.status == 0 && made;
@@ -423,7 +423,7 @@ unreadable(const struct plan *p, struct outcome *out)
 static void
 differs(const struct plan *p, const struct seg *s)
 {
-	if (p->opts->check != 0)
+	if (p->work == WORK_CHECK)
 		print(stderr, "pardd: differs: bytes %llu to %llu of %s",
 		    (ull)(p->src_off + s->off),
 		    (ull)(p->src_off + s->off + s->len - 1), p->src->name);
@@ -449,7 +449,7 @@ differing(const struct plan *p, struct map *differ)
 		print(stderr,
 		    "pardd: and %llu ranges more; json= %s all of them",
 		    (ull)(n - RANGES_SHOWN),
-		    p->opts->compare != 0 ? "and map= tell" : "tells");
+		    p->work == WORK_COMPARE ? "and map= tell" : "tells");
 }
 
 /* What its backend had to say in the end. */
@@ -565,7 +565,7 @@ extra(const struct plan *p, struct outcome *out)
 	digests(p, out);
 	if (p->opts->verbose > 0)
 		unmoved(t);
-	if ((p->opts->oflag & FLAG_SPARING) != 0)
+	if (p->store == STORE_DIFFERING)
 		print(stderr, "pardd: %llu bytes were there already, and not "
 		    "written", (ull)t->spared);
 	else if (p->opts->base != NULL)
@@ -631,7 +631,7 @@ old_end(const struct plan *p, struct outcome *out)
 	uint64_t end = round_up(map_totals(&out->map).end, p->pad);
 
 	if (dst->kind != END_FILE || dst->lim.part > 0 ||
-	    o->compare != 0 || p->dst_off > 0 || p->counted ||
+	    p->work == WORK_COMPARE || p->dst_off > 0 || p->counted ||
 	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
 	    dst->geo.size < 0 || (uint64_t)dst->geo.size <= end)
 		return;
@@ -684,10 +684,10 @@ static void
 next_steps(const struct plan *p, struct outcome *out)
 {
 	int status = out->verdict.status;
-	bool rescued = p->opts->map != NULL && out->unsaved.status == 0 &&
+	bool rescued = p->work == WORK_RESCUE && out->unsaved.status == 0 &&
 	    out->flush.status == 0;
 
-	if (!isatty(STDERR_FILENO) || p->opts->compare != 0)
+	if (!isatty(STDERR_FILENO) || p->work == WORK_COMPARE)
 		return;
 	if (rescued && map_totals(&out->map).untried > 0)
 		print(stderr, "pardd: the same command goes on where this one "

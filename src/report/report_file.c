@@ -42,7 +42,7 @@ struct report {
 static bool
 rescues(const struct plan *p)
 {
-	return p->opts->map != NULL && p->opts->compare == 0;
+	return p->work == WORK_RESCUE;
 }
 
 /* --- the progress ------------------------------------------------------- */

@@ -251,7 +251,7 @@ used_plan(FILE *out, const struct plan *p)
 static const char *
 zeros(const struct plan *p)
 {
-	if (!p->sparse)
+	if (p->store != STORE_SPARSE)
 		return "written";
 	if (!p->dst->is.device)
 		return "holes";
@@ -261,17 +261,17 @@ zeros(const struct plan *p)
 static void
 how_plan(FILE *out, const struct plan *p)
 {
-	if (p->opts->compare != 0)
+	if (p->work == WORK_COMPARE)
 		print(out, "compare=1");
 	if (p->opts->verify != 0)
 		print(out, "verify=%s", opts_word("verify", p->opts->verify));
-	if ((p->opts->oflag & FLAG_SPARING) != 0)
+	if (p->store == STORE_DIFFERING)
 		print(out, "sparing=1");
 	if (p->opts->manifest != NULL)
 		print(out, "manifest=%s", p->opts->manifest);
 	if (p->opts->base != NULL)
 		print(out, "base=%s", p->opts->base);
-	if (p->opts->check != 0)
+	if (p->work == WORK_CHECK)
 		print(out, "check=1");
 }
 

@@ -87,7 +87,7 @@ agrees(const struct plan *p, struct outcome *out)
 		    "%llu range%s of %s are not what was written there",
 		    (ull)t.bad, (ull)t.bad_ranges,
 		    t.bad_ranges == 1 ? "" : "s", p->dst->name);
-	else if (p->opts->check != 0 && t.bad > 0)
+	else if (p->work == WORK_CHECK && t.bad > 0)
 		conclude(out, STATUS_MISMATCH, "NOT as in %s: %llu bytes in "
 		    "%llu range%s", p->opts->manifest, (ull)t.bad,
 		    (ull)t.bad_ranges, t.bad_ranges == 1 ? "" : "s");
@@ -139,8 +139,8 @@ of_signal(const struct plan *p, struct outcome *out,
     const struct map_totals *t)
 {
 	const char *name = sigabbrev_np(out->signal);
-	const char *done = p->opts->compare != 0 ? "compared" :
-	    p->opts->check != 0 ? "checked" : "copied";
+	const char *done = p->work == WORK_COMPARE ? "compared" :
+	    p->work == WORK_CHECK ? "checked" : "copied";
 	int status = STATUS_SIGNAL + out->signal;
 	struct fault said;
 
@@ -204,7 +204,7 @@ within(const struct plan *p, struct outcome *out)
 	struct map_totals t = map_totals(&out->map);
 	char part[64];
 
-	if (p->opts->domain == NULL || p->opts->compare != 0)
+	if (p->opts->domain == NULL || p->work == WORK_COMPARE)
 		return;
 	part_of(part, sizeof(part), t.end - t.outside, t.end);
 	fault_set(&out->verdict, STATUS_COMPLETE, "complete, flushed, within "
@@ -279,9 +279,9 @@ complete(const struct plan *p, struct outcome *out)
 
 	if (p->opts->looks)
 		looked(p, out);
-	else if (p->opts->compare != 0)
+	else if (p->work == WORK_COMPARE)
 		conclude(out, STATUS_COMPLETE, "complete, nothing differs");
-	else if (p->opts->check != 0)
+	else if (p->work == WORK_CHECK)
 		conclude(out, STATUS_COMPLETE, "complete, all is as in %s",
 		    p->opts->manifest);
 	else if (!p->dst->is.durable)
@@ -308,7 +308,7 @@ brought_nothing(const struct plan *p, const struct map_totals *t)
 	const struct endpoint *dst = p->dst;
 
 	return p->src->is.piped && p->src_off + t->end == 0 && !p->counted &&
-	    p->opts->compare == 0 && dst->kind != END_DISCARD &&
+	    p->work != WORK_COMPARE && dst->kind != END_DISCARD &&
 	    (dst->is.device || dst->geo.size > 0 || dst->lim.base > 0);
 }
 
@@ -389,7 +389,7 @@ incomplete(const struct plan *p, struct outcome *out,
 		return status;
 	if (!agrees(p, out))
 		return STATUS_MISMATCH;
-	if (p->opts->map != NULL && p->opts->compare == 0 &&
+	if (p->work == WORK_RESCUE &&
 	    t->bad + t->failed > 0)
 		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
 		    "bytes could not be read; %s tells where, and %s",
@@ -437,7 +437,7 @@ left(const struct plan *p, struct outcome *out)
 		return;
 	}
 	left_waiting(out);
-	if (p->opts->map == NULL || p->opts->compare != 0)
+	if (p->work != WORK_RESCUE)
 		return;
 	said = out->verdict;
 	conclude(out, said.status, "%s; %s %s%s", said.text, p->opts->map,

@@ -23,6 +23,7 @@
 #include "rescue/rescue.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -116,9 +117,14 @@ begin_order(struct rescue *r, struct job *job)
 }
 
 int
-rescue_begin(struct rescue *r, struct job *job, struct fault *f)
+rescue_begin(struct job *job, struct fault *f)
 {
+	struct rescue *r = calloc(1, sizeof(*r));
+
+	if (r == NULL)
+		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	job->rescue = r;
+	r->mapsaver.quit = r->mapsaver.lock = r->mapsaver.dir = -1;
 	r->pass = &passes[0];
 	course_begin(&r->course, job->p->length, 0);
 	gaps_begin(&r->gaps);
@@ -138,6 +144,8 @@ rescue_begin(struct rescue *r, struct job *job, struct fault *f)
 void
 rescue_free(struct rescue *r)
 {
+	if (r == NULL)
+		return;
 	gaps_end(&r->gaps);
 	course_end(&r->course);
 	liveness_end(&r->liveness);
@@ -145,6 +153,7 @@ rescue_free(struct rescue *r)
 	if (r->gated)
 		exclusive_destroy(&r->exclusive);
 	mapsaver_free(&r->mapsaver);
+	free(r);
 }
 
 /*

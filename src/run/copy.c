@@ -29,13 +29,12 @@
 #include "report/profile.h"
 #include "report/progress.h"
 #include "report/report.h"
-#include "rescue/mapsaver.h"
 #include "rescue/rescue.h"
 #include "run/control.h"
 #include "run/lead.h"
 #include "run/reattach.h"
 #include "run/thermometer.h"
-#include "verify/compare.h"
+#include "steps.h"
 #include "verify/verify.h"
 
 enum {
@@ -50,30 +49,25 @@ enum {
  */
 static const double one_hangup = 1, one_signal = 0.2;
 
-/* What the map says is the state of a rescue, whichever run has done it. */
+/* What the map says. */
 static void
 tally_map(struct job *job, const struct map_totals *map, struct tally *t)
 {
 	const struct plan *p = job->p;
-	uint64_t whole = map->end - map->outside;
 
 	t->lost = map->bad + map->failed;
 	t->finished = map->finished;
-	t->left = whole - map->finished;
+	t->left = map->end - map->outside - map->finished;
 	t->outside = map->outside;
 	t->had = job->before.had;
 	t->whole = p->bounded ? round_up(p->length, p->pad) - map->outside : 0;
 	t->passed = t->written + t->spared;
-	if (job->rescue != NULL) {
-		t->order = (enum order)job->rescue->order;
-		t->whole = whole;
-		t->passed = t->finished;
-	}
 }
 
 static struct tally
 tally(struct job *job, struct watch *watch, double start)
 {
+	const struct steps *steps = steps_of(job->p);
 	double now = clock_seconds();
 	struct map_totals map = map_totals(&job->map);
 	struct tally t = { .read = job->before.read + job->read,
@@ -88,16 +82,14 @@ tally(struct job *job, struct watch *watch, double start)
 		.silence = watch_look(watch, job, now) };
 
 	tally_map(job, &map, &t);
+	if (steps->tally != NULL)
+		steps->tally(job, &map, &t);
 	if (job->verify != NULL) {
 		t.verified = verify_right(job);
 		t.mended = job->verify->mended;
 		t.differing = verify_differing(job);
 		if (t.phase == PHASE_VERIFYING || t.phase == PHASE_REPAIRING)
 			t.passed = job->verify->read;
-	}
-	if (job->compare != NULL) {
-		t.passed = t.verified = job->compare->compared;
-		t.differing = map_totals(&job->compare->differ).bad;
 	}
 	return t;
 }
@@ -182,25 +174,11 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 	return 0;
 }
 
-/* With map= the job is a rescue. */
-static int
-begin_rescue(struct job *job, struct fault *f)
-{
-	struct rescue *r;
-
-	if (job->p->opts->map == NULL || job->p->opts->compare != 0)
-		return 0;
-	r = calloc(1, sizeof(*r));
-	if (r == NULL)
-		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	r->mapsaver.quit = r->mapsaver.lock = r->mapsaver.dir = -1;
-	return rescue_begin(r, job, f);
-}
-
 /* Maps and profile are not freed: they go into the outcome. */
 static void
 fill_in(struct outcome *out, struct job *job)
 {
+	const struct steps *steps = steps_of(job->p);
 	unsigned i;
 
 	out->map = job->map;
@@ -223,26 +201,21 @@ fill_in(struct outcome *out, struct job *job)
 			    &job->verify->column[i].differ);
 		}
 	}
-	if (job->compare != NULL) {
-		out->longer = job->compare->longer;
-		map_take(&out->differ, &job->compare->differ);
-	}
+	if (steps->fill_in != NULL)
+		steps->fill_in(job, out);
 }
 
 static void
 job_free(struct job *job)
 {
+	const struct steps *steps = steps_of(job->p);
 	unsigned i;
 
 	verify_free(job->verify);
-	compare_free(job->compare);
 	if (job->reads_back)
 		endpoint_close(&job->back);
-	if (job->rescue != NULL && !job->began)
-		mapsaver_forget(&job->rescue->mapsaver, job->p);
-	if (job->rescue != NULL)
-		rescue_free(job->rescue);
-	free(job->rescue);
+	if (steps->free != NULL)
+		steps->free(job);
 	for (i = 0; i < WORKERS_MOST; i++)
 		ring_free(job->worker[i].queue);
 	job_unbuffer(job);
@@ -257,17 +230,16 @@ job_free(struct job *job)
 static void
 fill_in_left(struct outcome *out, struct job *job)
 {
+	const struct steps *steps = steps_of(job->p);
+
 	out->abandoned = true;
 	if (out->again)
 		return;
 	pthread_mutex_lock(&job->first);
 	out->fault = job->fault;
 	pthread_mutex_unlock(&job->first);
-	if (job->rescue != NULL && job->rescue->mapsaver.settled)
-		out->unsaved = job->rescue->mapsaver.unsaved;
-	else if (job->rescue != NULL)
-		fault_set(&out->unsaved, STATUS_NOT_FLUSHED, "that takes too "
-		    "long");
+	if (steps->fill_in_left != NULL)
+		steps->fill_in_left(job, out);
 }
 
 /* Whether it is one that was answered already. */
@@ -534,14 +506,15 @@ static int
 begin(struct job *job, struct control *c, bool again, struct fault *f)
 {
 	const struct plan *p = job->p;
+	const struct steps *steps = steps_of(p);
 
 	if (control_open(c, p->opts, f) != 0)
 		return -1;
 	/* Before there are threads, any of which may ask for a variable. */
 	if (!p->bounded || p->length >= TITLED)
 		title_begin(&job->title, p->opts->argc, p->opts->title);
-	if (begin_rescue(job, f) == 0 && verify_begin(job, f) == 0 &&
-	    compare_begin(job, f) == 0 && begin_ranges(job, f) == 0 &&
+	if ((steps->begin == NULL || steps->begin(job, f) == 0) &&
+	    verify_begin(job, f) == 0 && begin_ranges(job, f) == 0 &&
 	    start(job, again, f) == 0)
 		return 0;
 	control_close(c);

@@ -54,7 +54,7 @@ compare_look(const struct plan *p, struct fault *f)
 	struct stat st;
 	size_t i;
 
-	if (p->opts->compare == 0 || path == NULL)
+	if (p->work != WORK_COMPARE || path == NULL)
 		return 0;
 	if (names_map(p, f) != 0)
 		return -1;
@@ -82,11 +82,8 @@ longer(const struct plan *p)
 int
 compare_begin(struct job *job, struct fault *f)
 {
-	const struct opts *o = job->p->opts;
 	struct compare *c;
 
-	if (o->compare == 0)
-		return 0;
 	if (compare_look(job->p, f) != 0)
 		return -1;
 	c = calloc(1, sizeof(*c));

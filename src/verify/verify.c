@@ -369,7 +369,8 @@ static bool
 early(const struct job *job)
 {
 	return job->phase == PHASE_COPYING &&
-	    (job->p->sparse || job->p->holes || job->p->used != NULL);
+	    (job->p->store == STORE_SPARSE || job->p->holes ||
+	    job->p->used != NULL);
 }
 
 /*

@@ -1,0 +1,158 @@
+/*
+ * The kinds of work: a copy, a rescue, a comparison, a check of the source.
+ */
+#include "steps.h"
+
+#include "base/status.h"
+#include "copy/piece.h"
+#include "copy/reflink.h"
+#include "copy/sparse.h"
+#include "copy/trust.h"
+#include "copy/worker.h"
+#include "part/used.h"
+#include "rescue/mapsaver.h"
+#include "rescue/rescue.h"
+#include "verify/compare.h"
+#include "verify/verify.h"
+
+/* --- a copy, and a check, which is one to nowhere ------------------------- */
+
+/* What is left out reads as zeros. */
+static void
+clear(struct job *job)
+{
+	static const struct task clearing = { .phase = PHASE_COPYING,
+		.step = sparse_clear };
+
+	map_pass(&job->map, OUTSIDE, false);
+	workers_run(job, &clearing);
+	map_pass(&job->map, UNTRIED, false);
+}
+
+static void
+copy(struct job *job)
+{
+	static const struct task copying = { .phase = PHASE_COPYING,
+		.step = piece_copy, .ring = true };
+	const struct plan *p = job->p;
+	bool stream = p->opts->verify == VERIFY_STREAM && p->targets == 1;
+
+	if (p->used != NULL && p->used->clears)
+		clear(job);
+	if (p->reflink)
+		reflink_run(job);
+	workers_run(job, stream ? &verify_streaming : &copying);
+}
+
+static void
+flush(struct job *job)
+{
+	if (job->p->opts->sync != 0)
+		job_flush(job, &job->flush);
+}
+
+/* --- a rescue ------------------------------------------------------------ */
+
+/* As far as can be seen. */
+static bool
+rescue_trust(struct job *job, struct fault *f)
+{
+	struct map_totals t;
+	struct agreed a;
+	size_t i;
+
+	if (trust_map(job->p, &job->map, &job->stop, &a, f) != 0)
+		return false;
+	t = map_totals(&job->map);
+	job->rescue->zeros.sick = t.bad + t.failed > 0;
+	for (i = 0; i < a.n; i++)
+		zeros_know(&job->rescue->zeros, a.at[i]);
+	return true;
+}
+
+/* What was written, and then the map of it. */
+static void
+rescue_flush(struct job *job)
+{
+	struct fault f;
+
+	if (mapsaver_save(job, &f) == 0 && mapsaver_find(job, &f) == 0)
+		return;
+	if (f.status == STATUS_NOT_FLUSHED)
+		job->flush = f;
+	else
+		job->unsaved = f;
+}
+
+/* The map has the state of a rescue, whichever run has done it. */
+static void
+rescue_tally(struct job *job, const struct map_totals *map, struct tally *t)
+{
+	t->order = (enum order)job->rescue->order;
+	t->whole = map->end - map->outside;
+	t->passed = t->finished;
+}
+
+static void
+rescue_left(struct job *job, struct outcome *out)
+{
+	const struct mapsaver *k = &job->rescue->mapsaver;
+
+	if (k->settled)
+		out->unsaved = k->unsaved;
+	else
+		fault_set(&out->unsaved, STATUS_NOT_FLUSHED, "that takes too "
+		    "long");
+}
+
+static void
+rescue_end(struct job *job)
+{
+	if (job->rescue != NULL && !job->began)
+		mapsaver_forget(&job->rescue->mapsaver, job->p);
+	rescue_free(job->rescue);
+}
+
+/* --- a comparison -------------------------------------------------------- */
+
+static void
+compare_tally(struct job *job, const struct map_totals *map, struct tally *t)
+{
+	(void)map;
+	t->passed = t->verified = job->compare->compared;
+	t->differing = map_totals(&job->compare->differ).bad;
+}
+
+static void
+compare_fill_in(struct job *job, struct outcome *out)
+{
+	out->longer = job->compare->longer;
+	map_take(&out->differ, &job->compare->differ);
+}
+
+static void
+compare_end(struct job *job)
+{
+	compare_free(job->compare);
+}
+
+/* ------------------------------------------------------------------------- */
+
+const struct steps *
+steps_of(const struct plan *p)
+{
+	static const struct steps all[] = {
+		[WORK_COPY] = { .writes = true, .run = copy, .flush = flush },
+		[WORK_RESCUE] = { .writes = true, .gaps = true,
+			.begin = rescue_begin, .trust = rescue_trust,
+			.run = rescue_run, .flush = rescue_flush,
+			.tally = rescue_tally, .fill_in_left = rescue_left,
+			.free = rescue_end },
+		[WORK_COMPARE] = { .begin = compare_begin, .run = compare_run,
+			.tally = compare_tally, .fill_in = compare_fill_in,
+			.free = compare_end },
+		[WORK_CHECK] = { .writes = true, .run = copy, .flush = flush },
+	};
+
+	return &all[p->work];
+}
