@@ -1,7 +1,7 @@
 /*
- * One SCSI command to a node, and what its answer means.  Knows three ways to
- * a disk: an sg node and a block node (struct sg_io_hdr), a bsg node (struct
- * sg_io_v4).
+ * One SCSI command to a disk, and what its answer means.  Knows four ways
+ * there: an sg node and a block node (struct sg_io_hdr), a bsg node (struct
+ * sg_io_v4), and a function that carries commands and answers.
  */
 #ifndef PARDD_SCSI_H
 #define PARDD_SCSI_H
@@ -13,7 +13,7 @@
 
 #include "base/fault.h"
 
-enum scsi_node { SCSI_SG, SCSI_BSG, SCSI_BLOCK };
+enum scsi_node { SCSI_SG, SCSI_BSG, SCSI_BLOCK, SCSI_CARRIED };
 
 enum scsi_result {
 	SCSI_MOVED,	/* data moved; maybe not all of it, see moved */
@@ -61,6 +61,28 @@ enum {
 	SCSI_SENSE = 64,	/* bytes of sense data that are looked at */
 	SCSI_FLIGHTS = 16,	/* of an sg descriptor: Linux' SG_MAX_QUEUE */
 	SCSI_TRIES = 10,	/* more, for what passes by itself */
+
+	SCSI_TIMED_OUT = 0x03,	/* of the host, as Linux has them */
+};
+
+struct scsi_answer {		/* by whatever way: as it came */
+	unsigned	 device, host, driver;	/* status bytes */
+	unsigned char	 sense[SCSI_SENSE];
+	unsigned	 sense_len;
+	int64_t		 residual;
+	bool		 direct;
+};
+
+/* Send a command and wait for its answer; an errno if there is none. */
+typedef int scsi_carry(void *to, const struct scsi_command *,
+    struct scsi_answer *);
+
+struct scsi_path {		/* the way to a disk */
+	unsigned	 timeout;	/* ms, of a question to it */
+	int		 fd;		/* of a node, the owner's; or -1 and */
+	enum scsi_node	 node;		/* SCSI_CARRIED: */
+	scsi_carry	*carry;
+	void		*to;		/* carry's */
 };
 
 struct scsi_flight {		/* a command that is not waited for */
@@ -80,29 +102,39 @@ struct scsi_disk {		/* what a disk says of itself */
 	int		 type;		/* device type, SPC-5 6.7.2 */
 };
 
-/* Which of them fd leads to. */
-enum scsi_node scsi_node_of(int fd);
+/* The way by a node that is open as fd; timeout in ms. */
+struct scsi_path scsi_path(int fd, unsigned timeout);
 
 /*
  * Send a command that reads, or moves nothing: cdb, of len bytes; again what
  * passes by itself.  True with the answer in buf, r->moved bytes of room, and
- * zeros behind; false with the reply.  timeout in ms.
+ * zeros behind; false with the reply.
  */
-bool scsi_query(int fd, unsigned timeout, const unsigned char *cdb,
+bool scsi_query(const struct scsi_path *, const unsigned char *cdb,
     unsigned len, void *buf, size_t room, struct scsi_reply *r);
 
 /*
- * Ask the disk behind fd: INQUIRY, TEST UNIT READY, READ CAPACITY 10 and 16,
+ * Ask the disk: INQUIRY, TEST UNIT READY, READ CAPACITY 10 and 16,
  * VPD pages B0h and B2h.  Waits out unit attentions, of a medium that was just
- * put in, too.  timeout is that of each command, in ms; name is for messages.
+ * put in, too.  name is for messages.
  * Returns 0, or -1 with *f: not a disk, not ready, no capacity.
  */
-int scsi_ask(int fd, unsigned timeout, const char *name, struct scsi_disk *,
+int scsi_ask(const struct scsi_path *, const char *name, struct scsi_disk *,
     struct fault *f);
 
 /* Run one command and judge the answer.  Never retries. */
-void scsi_run(int fd, enum scsi_node, const struct scsi_command *,
+void scsi_run(const struct scsi_path *, const struct scsi_command *,
     struct scsi_reply *);
+
+/*
+ * For who carries commands: the CDB, which has room for 16 bytes, and its
+ * length; the bytes that go with it; what an answer, or an errno in place of
+ * one, means.
+ */
+unsigned scsi_cdb(unsigned char *cdb, const struct scsi_command *);
+uint32_t scsi_data_length(const struct scsi_command *);
+void scsi_judge(struct scsi_reply *, enum scsi_node,
+    const struct scsi_command *, int err, const struct scsi_answer *);
 
 /*
  * The same in two steps, for sg nodes.  A descriptor is made fit for it once:
@@ -131,7 +163,7 @@ int scsi_take(int fd, struct scsi_flight *, struct scsi_reply *);
  * command; false with the reply that says why.  cached: there may be something
  * in its cache, which is not flushed by a disk that began anew.
  */
-bool scsi_sync(int fd, unsigned timeout, bool cached, struct scsi_reply *);
+bool scsi_sync(const struct scsi_path *, bool cached, struct scsi_reply *);
 
 struct scsi_span {		/* blocks that are alike */
 	uint64_t	 blocks;
@@ -143,7 +175,7 @@ struct scsi_span {		/* blocks that are alike */
  * fewer than "least" blocks count as mapped.  Returns SCSI_MOVED, or what is
  * wrong where the disk does not tell.
  */
-enum scsi_result scsi_mapped(int fd, unsigned timeout, uint64_t lba,
+enum scsi_result scsi_mapped(const struct scsi_path *, uint64_t lba,
     uint64_t least, struct scsi_span *);
 
 /* Sleep before the next try: 2, 4, 8 ... ms, half a second at most. */

@@ -910,11 +910,14 @@ said_write_through(int fd)
 static int
 flush_scsi(const struct endpoint *ep, const struct file *file, struct fault *f)
 {
+	struct scsi_path path;
 	struct scsi_reply r;
 
-	if (!file->device || !said_write_through(file->plain) ||
-	    scsi_sync(file->plain, ep->spec.timeout * 1000,
-	    true, &r) || r.unknown || r.err == ENOTTY || r.err == EPERM)
+	if (!file->device || !said_write_through(file->plain))
+		return 0;
+	path = scsi_path(file->plain, ep->spec.timeout * 1000);
+	if (scsi_sync(&path, true, &r) || r.unknown || r.err == ENOTTY ||
+	    r.err == EPERM)
 		return 0;
 	return fault_set(f, STATUS_NOT_FLUSHED, "%s: SYNCHRONIZE CACHE failed"
 	    ": %s", ep->name, r.why[0] != '\0' ? r.why : errno_words(r.err));

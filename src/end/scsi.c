@@ -35,7 +35,6 @@ enum {
 	HOST_OK = 0x00,
 	HOST_NO_CONNECT = 0x01,
 	HOST_BUS_BUSY = 0x02,
-	HOST_TIME_OUT = 0x03,
 	HOST_ERROR = 0x07,
 	HOST_RESET = 0x08,
 	HOST_SOFT_ERROR = 0x0b,
@@ -64,14 +63,6 @@ enum {
 	POWER_ON = 0x2901,
 	INTERNAL_RESET = 0x2904,
 	NO_MEDIUM = 0x3a,	/* whatever the qualifier */
-};
-
-struct answer {			/* of either interface */
-	unsigned	device, host, driver;	/* status bytes, as above */
-	unsigned char	sense[SCSI_SENSE];
-	unsigned	sense_len;
-	int64_t		residual;
-	bool		direct;
 };
 
 /* The smallest command that can name these blocks, but no less than wanted. */
@@ -135,8 +126,8 @@ build_same(unsigned char *cdb, const struct scsi_command *c)
 	return 16;
 }
 
-static unsigned
-build_cdb(unsigned char *cdb, const struct scsi_command *c)
+unsigned
+scsi_cdb(unsigned char *cdb, const struct scsi_command *c)
 {
 	if (c->cdb == NULL)
 		return c->same ? build_same(cdb, c) : build_rw(cdb, c);
@@ -144,9 +135,9 @@ build_cdb(unsigned char *cdb, const struct scsi_command *c)
 	return c->cdb_size;
 }
 
-/* Bytes that a command moves between here and the disk. */
-static uint32_t
-data_length(const struct scsi_command *c)
+/* WRITE SAME has one block for all of them. */
+uint32_t
+scsi_data_length(const struct scsi_command *c)
 {
 	return c->same ? c->block : c->blocks * c->block;
 }
@@ -158,18 +149,18 @@ put_header(struct sg_io_hdr *h, const struct scsi_command *c,
 {
 	*h = (struct sg_io_hdr){ .interface_id = 'S', .cmdp = cdb,
 		.mx_sb_len = SCSI_SENSE, .timeout = c->timeout,
-		.dxfer_len = data_length(c) };
+		.dxfer_len = scsi_data_length(c) };
 	h->dxfer_direction = h->dxfer_len == 0 ? SG_DXFER_NONE : c->write ?
 	    SG_DXFER_TO_DEV : SG_DXFER_FROM_DEV;
 	h->sbp = sense;
-	h->cmd_len = (unsigned char)build_cdb(cdb, c);
+	h->cmd_len = (unsigned char)scsi_cdb(cdb, c);
 	h->dxferp = c->mmap ? NULL : c->buf;
 	h->flags = (c->mmap ? SG_FLAG_MMAP_IO : 0) |
 	    (c->direct ? SG_FLAG_DIRECT_IO : 0);
 }
 
 static void
-take_header(struct answer *a, const struct sg_io_hdr *h)
+take_header(struct scsi_answer *a, const struct sg_io_hdr *h)
 {
 	a->device = h->status;
 	a->host = h->host_status;
@@ -180,7 +171,7 @@ take_header(struct answer *a, const struct sg_io_hdr *h)
 }
 
 static int
-send_v3(int fd, const struct scsi_command *c, struct answer *a)
+send_v3(int fd, const struct scsi_command *c, struct scsi_answer *a)
 {
 	unsigned char cdb[16];
 	struct sg_io_hdr h;
@@ -193,17 +184,17 @@ send_v3(int fd, const struct scsi_command *c, struct answer *a)
 }
 
 static int
-send_v4(int fd, const struct scsi_command *c, struct answer *a)
+send_v4(int fd, const struct scsi_command *c, struct scsi_answer *a)
 {
 	unsigned char cdb[16];
-	uint32_t bytes = data_length(c);
+	uint32_t bytes = scsi_data_length(c);
 	struct sg_io_v4 h = { .guard = 'Q',
 		.protocol = BSG_PROTOCOL_SCSI,
 		.subprotocol = BSG_SUB_PROTOCOL_SCSI_CMD,
 		.request = (uintptr_t)cdb, .response = (uintptr_t)a->sense,
 		.max_response_len = SCSI_SENSE, .timeout = c->timeout };
 
-	h.request_len = build_cdb(cdb, c);
+	h.request_len = scsi_cdb(cdb, c);
 	if (c->write) {
 		h.dout_xferp = (uintptr_t)c->buf;
 		h.dout_xfer_len = bytes;
@@ -255,14 +246,14 @@ driver_error(unsigned driver)
 	case DRIVER_SOFT:
 		return HOST_SOFT_ERROR;
 	case DRIVER_TIMEOUT:
-		return HOST_TIME_OUT;
+		return SCSI_TIMED_OUT;
 	default:
 		return HOST_ERROR;
 	}
 }
 
 static void
-judge_path(struct scsi_reply *r, const struct answer *a)
+judge_path(struct scsi_reply *r, const struct scsi_answer *a)
 {
 	r->result = SCSI_FATAL;
 	switch (a->host != HOST_OK ? a->host : driver_error(a->driver)) {
@@ -275,7 +266,7 @@ judge_path(struct scsi_reply *r, const struct answer *a)
 		r->result = SCSI_AGAIN;
 		r->status = STATUS_FILE;
 		break;
-	case HOST_TIME_OUT:
+	case SCSI_TIMED_OUT:
 		r->status = STATUS_TIMEOUT;
 		break;
 	case HOST_NO_CONNECT:
@@ -291,7 +282,7 @@ judge_path(struct scsi_reply *r, const struct answer *a)
 }
 
 static void
-describe_sense(struct scsi_reply *r, const struct answer *a)
+describe_sense(struct scsi_reply *r, const struct scsi_answer *a)
 {
 	struct sg_scsi_sense_hdr h;
 	char key[40], more[80];
@@ -355,7 +346,7 @@ words_of(int status)
 
 /* What is not among the exit statuses. */
 static int
-status_by_key(const struct answer *a)
+status_by_key(const struct scsi_answer *a)
 {
 	return sg_get_sense_key(a->sense, (int)a->sense_len) ==
 	    SPC_SK_NOT_READY ? SG_LIB_CAT_NOT_READY : STATUS_FILE;
@@ -373,7 +364,7 @@ tells_restart(unsigned code)
  * earlier command, which is told in place of running this one (SPC-5 4.4.7).
  */
 static void
-judge_circumstances(struct scsi_reply *r, const struct answer *a)
+judge_circumstances(struct scsi_reply *r, const struct scsi_answer *a)
 {
 	struct sg_scsi_sense_hdr h;
 	unsigned code;
@@ -395,7 +386,7 @@ judge_circumstances(struct scsi_reply *r, const struct answer *a)
 }
 
 static void
-judge_sense(struct scsi_reply *r, const struct answer *a)
+judge_sense(struct scsi_reply *r, const struct scsi_answer *a)
 {
 	r->status = without_info(sg_err_category_sense(a->sense,
 	    (int)a->sense_len));
@@ -429,7 +420,7 @@ judge_sense(struct scsi_reply *r, const struct answer *a)
 
 /* Something is wrong, and the disk does not say what: nothing was moved. */
 static void
-judge_check(struct scsi_reply *r, const struct answer *a)
+judge_check(struct scsi_reply *r, const struct scsi_answer *a)
 {
 	judge_sense(r, a);
 	if (r->result == SCSI_MOVED && !r->recovered)
@@ -439,7 +430,7 @@ judge_check(struct scsi_reply *r, const struct answer *a)
 }
 
 static void
-judge_status(struct scsi_reply *r, const struct answer *a)
+judge_status(struct scsi_reply *r, const struct scsi_answer *a)
 {
 	const char *words;
 
@@ -481,7 +472,7 @@ judge_status(struct scsi_reply *r, const struct answer *a)
  */
 static void
 count_moved(struct scsi_reply *r, const struct scsi_command *c,
-    const struct answer *a)
+    const struct scsi_answer *a)
 {
 	size_t bytes = (size_t)c->blocks * c->block;
 
@@ -498,7 +489,7 @@ count_moved(struct scsi_reply *r, const struct scsi_command *c,
 
 static void
 judge(struct scsi_reply *r, enum scsi_node node, const struct scsi_command *c,
-    const struct answer *a)
+    const struct scsi_answer *a)
 {
 	unsigned status = a->device & DEVICE_MASK;
 
@@ -514,17 +505,30 @@ judge(struct scsi_reply *r, enum scsi_node node, const struct scsi_command *c,
 }
 
 void
-scsi_run(int fd, enum scsi_node node, const struct scsi_command *c,
-    struct scsi_reply *r)
+scsi_judge(struct scsi_reply *r, enum scsi_node node,
+    const struct scsi_command *c, int err, const struct scsi_answer *a)
 {
-	struct answer a = { .device = 0 };
-	int err = node == SCSI_BSG ? send_v4(fd, c, &a) : send_v3(fd, c, &a);
-
 	*r = (struct scsi_reply){ .result = SCSI_MOVED };
 	if (err != 0)
 		judge_errno(r, err);
 	else
-		judge(r, node, c, &a);
+		judge(r, node, c, a);
+}
+
+void
+scsi_run(const struct scsi_path *path, const struct scsi_command *c,
+    struct scsi_reply *r)
+{
+	struct scsi_answer a = { .device = 0 };
+	int err;
+
+	if (path->node == SCSI_CARRIED)
+		err = path->carry(path->to, c, &a);
+	else if (path->node == SCSI_BSG)
+		err = send_v4(path->fd, c, &a);
+	else
+		err = send_v3(path->fd, c, &a);
+	scsi_judge(r, path->node, c, err, &a);
 }
 
 int
@@ -547,7 +551,7 @@ scsi_send(int fd, struct scsi_flight *fl, int id)
 int
 scsi_take(int fd, struct scsi_flight *fl, struct scsi_reply *r)
 {
-	struct answer a = { .device = 0 };
+	struct scsi_answer a = { .device = 0 };
 
 	*r = (struct scsi_reply){ .result = SCSI_MOVED };
 	if (read(fd, &fl->header, sizeof(fl->header)) < 0) {
@@ -572,14 +576,18 @@ scsi_pause(int tries)
 }
 
 /* By the major number: sg's is fixed, bsg's is not. */
-enum scsi_node
-scsi_node_of(int fd)
+struct scsi_path
+scsi_path(int fd, unsigned timeout)
 {
+	struct scsi_path path = { .timeout = timeout, .fd = fd,
+		.node = SCSI_BSG };
 	struct stat st = { .st_rdev = 0 };
 
 	if (fstat(fd, &st) == 0 && S_ISBLK(st.st_mode))
-		return SCSI_BLOCK;
-	return major(st.st_rdev) == SCSI_GENERIC_MAJOR ? SCSI_SG : SCSI_BSG;
+		path.node = SCSI_BLOCK;
+	else if (major(st.st_rdev) == SCSI_GENERIC_MAJOR)
+		path.node = SCSI_SG;
+	return path;
 }
 
 /*
@@ -587,42 +595,41 @@ scsi_node_of(int fd)
  * not after the disk began anew.
  */
 static void
-insist(int fd, const struct scsi_command *c, bool for_others,
-    struct scsi_reply *r)
+insist(const struct scsi_path *path, const struct scsi_command *c,
+    bool for_others, struct scsi_reply *r)
 {
-	enum scsi_node node = scsi_node_of(fd);
 	int try = 0;
 
-	scsi_run(fd, node, c, r);
+	scsi_run(path, c, r);
 	while (r->result == SCSI_AGAIN && !(for_others && r->restarted) &&
 	    try < SCSI_TRIES) {
 		scsi_pause(try++);
-		scsi_run(fd, node, c, r);
+		scsi_run(path, c, r);
 	}
 }
 
 bool
-scsi_query(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
-    void *buf, size_t room, struct scsi_reply *r)
+scsi_query(const struct scsi_path *path, const unsigned char *cdb,
+    unsigned len, void *buf, size_t room, struct scsi_reply *r)
 {
 	const struct scsi_command c = { .cdb = cdb, .cdb_size = len,
-		.timeout = timeout, .buf = buf, .blocks = (uint32_t)room,
+		.timeout = path->timeout, .buf = buf, .blocks = (uint32_t)room,
 		.block = 1 };
 
 	if (room > 0)
 		memset(buf, 0, room);
-	insist(fd, &c, false, r);
+	insist(path, &c, false, r);
 	return r->result == SCSI_MOVED;
 }
 
 bool
-scsi_sync(int fd, unsigned timeout, bool cached, struct scsi_reply *r)
+scsi_sync(const struct scsi_path *path, bool cached, struct scsi_reply *r)
 {
 	static const unsigned char cdb[10] = { 0x35 };
 	const struct scsi_command c = { .cdb = cdb, .cdb_size = sizeof(cdb),
-		.timeout = timeout, .block = 1 };
+		.timeout = path->timeout, .block = 1 };
 
-	insist(fd, &c, cached, r);
+	insist(path, &c, cached, r);
 	return r->result == SCSI_MOVED ||
 	    (r->result == SCSI_FATAL && r->status == SG_LIB_CAT_INVALID_OP);
 }

@@ -47,28 +47,28 @@ not_scsi(int err)
  * then, is told once, of each of the times there may have been.
  */
 static bool
-ask(int fd, unsigned timeout, const unsigned char *cdb, unsigned len,
+ask(const struct scsi_path *path, const unsigned char *cdb, unsigned len,
     void *buf, size_t room, struct scsi_reply *r)
 {
-	bool told = scsi_query(fd, timeout, cdb, len, buf, room, r);
+	bool told = scsi_query(path, cdb, len, buf, room, r);
 	int try = 0;
 
 	while ((r->result == SCSI_EARLIER || (r->result == SCSI_CHANGED &&
 	    r->status == SG_LIB_CAT_UNIT_ATTENTION)) && try++ < SCSI_TRIES)
-		told = scsi_query(fd, timeout, cdb, len, buf, room, r);
+		told = scsi_query(path, cdb, len, buf, room, r);
 	return told;
 }
 
 /* INQUIRY: SPC-5 6.7. */
 static int
-ask_identity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
-    struct fault *f)
+ask_identity(const struct scsi_path *path, const char *name,
+    struct scsi_disk *d, struct fault *f)
 {
 	unsigned char q[36];
 	const unsigned char cdb[6] = { 0x12, 0, 0, 0, sizeof(q) };
 	struct scsi_reply r;
 
-	if (!ask(fd, timeout, cdb, sizeof(cdb), q, sizeof(q), &r)) {
+	if (!ask(path, cdb, sizeof(cdb), q, sizeof(q), &r)) {
 		if (not_scsi(r.err))
 			return fault_set(f, STATUS_FILE, "%s takes no SCSI "
 			    "commands; is it a SCSI disk?", name);
@@ -84,19 +84,20 @@ ask_identity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
 }
 
 static int
-wait_until_ready(int fd, unsigned timeout, const char *name, struct fault *f)
+wait_until_ready(const struct scsi_path *path, const char *name,
+    struct fault *f)
 {
 	static const unsigned char cdb[6] = { 0 };
 	struct scsi_reply r;
 
-	return ask(fd, timeout, cdb, sizeof(cdb), NULL, 0, &r) ? 0 :
+	return ask(path, cdb, sizeof(cdb), NULL, 0, &r) ? 0 :
 	    refused(name, "TEST UNIT READY", &r, f);
 }
 
 /* READ CAPACITY (10), and (16) where its answer is too small: SBC-4 5.20. */
 static int
-ask_capacity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
-    struct fault *f)
+ask_capacity(const struct scsi_path *path, const char *name,
+    struct scsi_disk *d, struct fault *f)
 {
 	unsigned char a[32];
 	static const unsigned char short_one[10] = { 0x25 };
@@ -105,12 +106,12 @@ ask_capacity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
 	struct scsi_reply r;
 	uint64_t last;
 
-	if (!ask(fd, timeout, short_one, sizeof(short_one), a, 8, &r))
+	if (!ask(path, short_one, sizeof(short_one), a, 8, &r))
 		return refused(name, "READ CAPACITY", &r, f);
 	last = sg_get_unaligned_be32(a);
 	d->block = sg_get_unaligned_be32(a + 4);
 	if (last == 0xffffffff) {
-		if (!ask(fd, timeout, long_one, sizeof(long_one), a,
+		if (!ask(path, long_one, sizeof(long_one), a,
 		    sizeof(a), &r))
 			return refused(name, "READ CAPACITY (16)", &r, f);
 		last = sg_get_unaligned_be64(a);
@@ -127,15 +128,15 @@ ask_capacity(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
 
 /* A VPD page (SPC-5 7.7), as far as it fits; its length, 0 without one. */
 static size_t
-vpd_page(int fd, unsigned timeout, unsigned char page, unsigned char *buf,
-    size_t room)
+vpd_page(const struct scsi_path *path, unsigned char page,
+    unsigned char *buf, size_t room)
 {
 	const unsigned char cdb[6] = { 0x12, 1, page,
 		[4] = (unsigned char)room };
 	struct scsi_reply r;
 	size_t len;
 
-	if (!ask(fd, timeout, cdb, sizeof(cdb), buf, room, &r) ||
+	if (!ask(path, cdb, sizeof(cdb), buf, room, &r) ||
 	    buf[1] != page)
 		return 0;
 	len = 4 + (size_t)sg_get_unaligned_be16(buf + 2);
@@ -150,7 +151,7 @@ at_most_32(uint64_t n)
 
 /* What the disk need not say; nothing here is an error. */
 static void
-ask_pages(int fd, unsigned timeout, struct scsi_disk *d)
+ask_pages(const struct scsi_path *path, struct scsi_disk *d)
 {
 	unsigned char page[64];
 	size_t len;
@@ -158,12 +159,12 @@ ask_pages(int fd, unsigned timeout, struct scsi_disk *d)
 
 	if (d->type != PDT_DISK && d->type != PDT_ZBC)
 		return;
-	len = vpd_page(fd, timeout, VPD_LIMITS, page, sizeof(page));
+	len = vpd_page(path, VPD_LIMITS, page, sizeof(page));
 	if (len >= 12)		/* MAXIMUM TRANSFER LENGTH */
 		d->most = sg_get_unaligned_be32(page + 8);
 	if (len >= 44)		/* MAXIMUM WRITE SAME LENGTH */
 		d->same_most = at_most_32(sg_get_unaligned_be64(page + 36));
-	if (vpd_page(fd, timeout, VPD_PROVISIONING, page, sizeof(page)) >= 6) {
+	if (vpd_page(path, VPD_PROVISIONING, page, sizeof(page)) >= 6) {
 		unmaps = (page[5] & LBPANY) != 0;
 		d->zeros = unmaps && (page[5] & LBPRZ) != 0;
 		d->frees_zeros = d->zeros && (page[5] & LBPWS) != 0;
@@ -171,15 +172,15 @@ ask_pages(int fd, unsigned timeout, struct scsi_disk *d)
 }
 
 int
-scsi_ask(int fd, unsigned timeout, const char *name, struct scsi_disk *d,
-    struct fault *f)
+scsi_ask(const struct scsi_path *path, const char *name,
+    struct scsi_disk *d, struct fault *f)
 {
 	*d = (struct scsi_disk){ .blocks = 0 };
-	if (ask_identity(fd, timeout, name, d, f) != 0 ||
-	    wait_until_ready(fd, timeout, name, f) != 0 ||
-	    ask_capacity(fd, timeout, name, d, f) != 0)
+	if (ask_identity(path, name, d, f) != 0 ||
+	    wait_until_ready(path, name, f) != 0 ||
+	    ask_capacity(path, name, d, f) != 0)
 		return -1;
-	ask_pages(fd, timeout, d);
+	ask_pages(path, d);
 	return 0;
 }
 
@@ -210,7 +211,7 @@ read_descriptors(const unsigned char *d, const unsigned char *end,
 }
 
 enum scsi_result
-scsi_mapped(int fd, unsigned timeout, uint64_t lba, uint64_t least,
+scsi_mapped(const struct scsi_path *path, uint64_t lba, uint64_t least,
     struct scsi_span *s)
 {
 	unsigned char a[4096], cdb[16] = { 0x9e, 0x12 };
@@ -220,7 +221,7 @@ scsi_mapped(int fd, unsigned timeout, uint64_t lba, uint64_t least,
 	sg_put_unaligned_be64(lba, cdb + 2);
 	sg_put_unaligned_be32(sizeof(a), cdb + 10);
 	*s = (struct scsi_span){ .mapped = true };
-	if (!scsi_query(fd, timeout, cdb, sizeof(cdb), a, sizeof(a), &r))
+	if (!scsi_query(path, cdb, sizeof(cdb), a, sizeof(a), &r))
 		return r.result;
 	len = 4 + (size_t)sg_get_unaligned_be32(a);
 	len = len < r.moved ? len : r.moved;

@@ -41,7 +41,6 @@
 #include "end/reopen.h"
 
 enum {
-	BOUNCE = 64 << 10,	/* bytes, for reads of parts of blocks */
 	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
 	GAP = 64 << 10,		/* bytes that are not mapped, to be left out */
 	SAME = 32 << 20,	/* bytes of a WRITE SAME, at most */
@@ -71,18 +70,18 @@ open_flags(const struct endpoint *ep, bool look)
 	return flags | (excl ? O_EXCL : 0);
 }
 
-static int
+int
 sg_close(struct endpoint *ep)
 {
 	struct sg *sg = ep->priv;
-	int err = sg->fd >= 0 && close(sg->fd) != 0 ? errno : 0;
+	int err = sg->path.fd >= 0 && close(sg->path.fd) != 0 ? errno : 0;
 
 	free(sg);
 	return err;
 }
 
-static struct scsi_command
-common(const struct endpoint *ep, const struct scsi_disk *disk)
+struct scsi_command
+sg_common(const struct endpoint *ep, const struct scsi_disk *disk)
 {
 	bool by_mmap = (ep->spec.flags & FLAG_MMAP) != 0;
 
@@ -107,9 +106,9 @@ check_whole(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 {
 	uint64_t all = sg->disk.blocks * sg->disk.block, bytes;
 
-	if (sg->node != SCSI_BLOCK)
+	if (sg->path.node != SCSI_BLOCK)
 		return 0;
-	if (ioctl(sg->fd, BLKGETSIZE64, &bytes) != 0)
+	if (ioctl(sg->path.fd, BLKGETSIZE64, &bytes) != 0)
 		return fault_errno(f, errno, "%s: size", ep->name);
 	if (bytes == 0 || bytes >= all)
 		return 0;
@@ -122,23 +121,23 @@ check_whole(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 static int
 open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 {
-	sg->fd = reopen(ep->fd, endpoint_path(ep), open_flags(ep, look));
-	if (sg->fd < 0)
+	sg->path.fd = reopen(ep->fd, endpoint_path(ep), open_flags(ep, look));
+	if (sg->path.fd < 0)
 		return fault_found(f, ep);
 	if ((ep->spec.flags & FLAG_FLOCK) != 0 && !claimed(ep) &&
-	    flock(sg->fd, LOCK_EX | LOCK_NB) != 0)
+	    flock(sg->path.fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);
-	sg->node = scsi_node_of(sg->fd);
+	sg->path = scsi_path(sg->path.fd, ep->spec.timeout * 1000);
 	sg->shared = exclusive(ep);
 	if ((ep->spec.flags & FLAG_MMAP) != 0 &&
-	    (sg->node != SCSI_SG || sg->shared))
+	    (sg->path.node != SCSI_SG || sg->shared))
 		return fault_set(f, STATUS_USAGE,
 		    "%s: mmap is for sg nodes, and does not go with excl",
 		    ep->name);
-	if (scsi_ask(sg->fd, ep->spec.timeout * 1000, ep->name,
-	    &sg->disk, f) != 0 || check_whole(ep, sg, f) != 0)
+	if (scsi_ask(&sg->path, ep->name, &sg->disk, f) != 0 ||
+	    check_whole(ep, sg, f) != 0)
 		return -1;
-	sg->how = common(ep, &sg->disk);
+	sg->how = sg_common(ep, &sg->disk);
 	return 0;
 }
 
@@ -153,14 +152,13 @@ most_blocks(const struct sg *sg)
 	return most;
 }
 
-static int
+int
 sg_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
 	struct sg *sg = ep->priv;
 	uint64_t block = sg->disk.block, lba = off / block;
 	struct scsi_span s;
-	enum scsi_result r = scsi_mapped(sg->fd, sg->how.timeout, lba,
-	    GAP / block, &s);
+	enum scsi_result r = scsi_mapped(&sg->path, lba, GAP / block, &s);
 
 	if (r == SCSI_CHANGED)
 		sg->changed = true;
@@ -211,23 +209,11 @@ settle_source(const struct endpoint *ep)
 		disk_settle_all(&d);
 }
 
-static int
-sg_open(struct endpoint *ep, bool look, struct fault *f)
+void
+sg_fill_in(struct endpoint *ep)
 {
-	struct sg *sg = calloc(1, sizeof(*sg));
+	struct sg *sg = ep->priv;
 
-	if (sg == NULL)
-		return fault_errno(f, ENOMEM, "%s", ep->name);
-	sg->fd = -1;
-	sg->good = NOWHERE;
-	ep->priv = sg;
-	if (open_node(ep, sg, look || claimed(ep), f) != 0 ||
-	    (ep->spec.role == TARGET && check_target(ep, sg, f) != 0)) {
-		sg_close(ep);
-		return -1;
-	}
-	if (ep->spec.role == SOURCE && !look)
-		settle_source(ep);
 	sg->most = most_blocks(sg);
 	ep->geo.block = ep->geo.io_align = sg->disk.block;
 	ep->geo.size = ep->geo.room = (int64_t)(sg->disk.blocks *
@@ -237,6 +223,26 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->is.sparse = has_gaps(ep);
 	ep->is.zeroes = ep->spec.role == TARGET && sg->disk.same_most > 0 &&
 	    !sg->how.fua;		/* WRITE SAME has no bit for that */
+}
+
+static int
+sg_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct sg *sg = calloc(1, sizeof(*sg));
+
+	if (sg == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	sg->path.fd = -1;
+	sg->good = NOWHERE;
+	ep->priv = sg;
+	if (open_node(ep, sg, look || claimed(ep), f) != 0 ||
+	    (ep->spec.role == TARGET && check_target(ep, sg, f) != 0)) {
+		sg_close(ep);
+		return -1;
+	}
+	if (ep->spec.role == SOURCE && !look)
+		settle_source(ep);
+	sg_fill_in(ep);
 	sg_async_offer(ep);
 	return 0;
 }
@@ -254,11 +260,11 @@ sg_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	(void)length;
 	if (!claimed(ep))
 		return 0;
-	fd = reopen(sg->fd, endpoint_path(ep), open_flags(ep, false));
+	fd = reopen(sg->path.fd, endpoint_path(ep), open_flags(ep, false));
 	if (fd < 0)
 		return fault_found(f, ep);
-	close(sg->fd);
-	sg->fd = fd;
+	close(sg->path.fd);
+	sg->path.fd = fd;
 	return 0;
 }
 
@@ -269,15 +275,16 @@ reserve(const struct endpoint *ep, struct sg_lane *l)
 	const struct sg *sg = ep->priv;
 	int bytes = RESERVE;
 
-	if (sg->node != SCSI_SG)
+	if (sg->path.node != SCSI_SG)
 		return 0;
-	if (ioctl(l->fd, SG_SET_RESERVED_SIZE, &bytes) != 0 || !sg->how.mmap)
+	if (ioctl(l->path.fd, SG_SET_RESERVED_SIZE, &bytes) != 0 ||
+	    !sg->how.mmap)
 		return 0;		/* then it has its usual size */
-	if (ioctl(l->fd, SG_GET_RESERVED_SIZE, &bytes) != 0)
+	if (ioctl(l->path.fd, SG_GET_RESERVED_SIZE, &bytes) != 0)
 		return errno;
 	l->map_len = (size_t)bytes - (size_t)bytes % sg->disk.block;
 	l->map = mmap(NULL, l->map_len, ep->spec.role == TARGET ? PROT_READ |
-	    PROT_WRITE : PROT_READ, MAP_SHARED, l->fd, 0);
+	    PROT_WRITE : PROT_READ, MAP_SHARED, l->path.fd, 0);
 	if (l->map == MAP_FAILED) {
 		l->map = NULL;
 		return errno;
@@ -293,8 +300,8 @@ sg_detach(struct lane *lane)
 
 	if (l->map != NULL)
 		munmap(l->map, l->map_len);
-	if (l->fd >= 0 && !sg->shared)
-		close(l->fd);
+	if (l->path.fd >= 0 && !sg->shared)
+		close(l->path.fd);
 	sg_async_close(l->async);
 	free(l->bounce);
 	free(l);
@@ -311,10 +318,12 @@ sg_attach(struct lane *lane)
 	if (l == NULL)
 		return ENOMEM;
 	lane->priv = l;
-	l->bounce = aligned_alloc(4096, BOUNCE);
-	l->fd = sg->shared ? sg->fd : reopen(sg->fd, endpoint_path(lane->ep),
-	    open_flags(lane->ep, false));
-	if (l->fd < 0)
+	l->bounce = aligned_alloc(4096, SG_BOUNCE);
+	l->path = sg->path;
+	if (!sg->shared)
+		l->path.fd = reopen(sg->path.fd, endpoint_path(lane->ep),
+		    open_flags(lane->ep, false));
+	if (l->path.fd < 0)
 		err = errno;
 	if (err == 0 && l->bounce == NULL)
 		err = ENOMEM;
@@ -422,8 +431,8 @@ read_unaligned(const struct lane *lane, struct io *io)
 	size_t skip = (size_t)(at % block), want = io->len - io->done, got;
 	size_t n = (skip + want + block - 1) / block;
 
-	if (n > BOUNCE / block)
-		n = BOUNCE / block;
+	if (n > SG_BOUNCE / block)
+		n = SG_BOUNCE / block;
 	got = command(lane, io, l->bounce, at / block, (uint32_t)n);
 	if (io->err != 0)
 		return;
@@ -457,7 +466,7 @@ zero(const struct lane *lane, struct io *io)
 		sg->no_same = true;
 }
 
-static void
+void
 sg_transfer(struct lane *lane, struct io *io)
 {
 	const struct sg *sg = lane->ep->priv;
@@ -487,26 +496,25 @@ sg_transfer(struct lane *lane, struct io *io)
  * By the descriptor that asked the disk, which may be for reading only.  What
  * the copy is told to have done otherwise than asked is not this.
  */
-static void
+void
 sg_probe(struct endpoint *ep, struct io *io)
 {
 	struct sg *sg = ep->priv;
 	unsigned indirect = sg->indirect;
-	struct sg_lane l = { .fd = sg->fd };
+	struct sg_lane l = { .path = sg->path };
 	struct lane lane = { .ep = ep, .halt = -1, .priv = &l };
 
 	lane_transfer(&lane, io);
 	sg->indirect = indirect;
 }
 
-static int
+int
 sg_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct sg *sg = ep->priv;
 	struct scsi_reply r = { .result = SCSI_CHANGED };
 
-	if (!sg->changed && scsi_sync(sg->fd, sg->how.timeout,
-	    sg->writes > 0, &r))
+	if (!sg->changed && scsi_sync(&sg->path, sg->writes > 0, &r))
 		return 0;
 	if (r.result == SCSI_CHANGED)
 		return fault_set(f, STATUS_NOT_FLUSHED, "%s: the medium was "
@@ -544,7 +552,7 @@ try_fua(struct endpoint *r, struct fault *f)
  * and not read (SBC-4, READ (10), force unit access).  A disk that does not
  * know the bit refuses the command, and then nothing can be told of the medium.
  */
-static int
+int
 sg_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 {
 	struct sg *of = target->priv;
@@ -552,21 +560,23 @@ sg_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 
 	if (sg == NULL)
 		return fault_errno(f, ENOMEM, "%s", target->name);
-	*sg = (struct sg){ .node = of->node, .disk = of->disk,
+	*sg = (struct sg){ .path = of->path, .disk = of->disk,
 		.how = of->how, .shared = of->shared, .target = of,
 		.good = NOWHERE };
 	sg->how.fua = true;
 	sg->how.mmap = false;
 	sg->how.cdb_size = of->how.cdb_size == 6 ? 10 : of->how.cdb_size;
 	sg->most = of->most;
-	r->be = &sg_backend;
+	r->be = target->be;
 	r->priv = sg;
 	r->spec.flags &= ~(unsigned)FLAG_EXCL;
 	r->geo.io_align = sg->disk.block;
 	r->geo.size = (int64_t)(sg->disk.blocks * sg->disk.block);
-	sg->fd = of->shared ? fcntl(of->fd, F_DUPFD_CLOEXEC, 3) :
-	    reopen(of->fd, endpoint_path(target), O_RDONLY | O_NONBLOCK);
-	if (sg->fd < 0) {
+	if (sg->path.node != SCSI_CARRIED)
+		sg->path.fd = of->shared ? fcntl(of->path.fd, F_DUPFD_CLOEXEC,
+		    3) : reopen(of->path.fd, endpoint_path(target), O_RDONLY |
+		    O_NONBLOCK);
+	if (sg->path.node != SCSI_CARRIED && sg->path.fd < 0) {
 		fault_errno(f, errno, "%s: opening it to read it back",
 		    target->name);
 		free(sg);
@@ -575,7 +585,7 @@ sg_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 	return try_fua(r, f);
 }
 
-static void
+void
 sg_note(const struct endpoint *ep, char *text, size_t room)
 {
 	const struct sg *sg = ep->priv;

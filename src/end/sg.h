@@ -24,8 +24,7 @@ enum {
 };
 
 struct sg {			/* an endpoint's priv */
-	int		 fd;		/* for everything but the data */
-	enum scsi_node	 node;
+	struct scsi_path path;		/* for everything but the data */
 	struct scsi_disk disk;
 	struct scsi_command how;	/* what all commands have in common */
 	bool		 shared;	/* O_EXCL: no second descriptor */
@@ -39,11 +38,15 @@ struct sg {			/* an endpoint's priv */
 	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
 };
 
+enum {
+	SG_BOUNCE = 64 << 10,	/* bytes, for reads of parts of blocks */
+};
+
 struct sg_lane {		/* a lane's priv */
-	int		 fd;		/* for commands that are waited for */
+	struct scsi_path path;		/* for commands that are waited for */
 	unsigned char	*map;		/* the reserved buffer, or NULL */
 	size_t		 map_len;
-	unsigned char	*bounce;	/* for what is not whole blocks */
+	unsigned char	*bounce;	/* SG_BOUNCE bytes, page aligned */
 	struct sg_async	*async;		/* or NULL: all are waited for */
 };
 
@@ -90,6 +93,24 @@ void sg_run(const struct lane *, const struct scsi_command *,
  * lanes fail likewise.
  */
 void sg_change(struct sg *, struct io *, const char *why);
+
+/*
+ * What all commands have in common; what the endpoint is, of whose disk all is
+ * known (not its depth).
+ */
+struct scsi_command sg_common(const struct endpoint *,
+    const struct scsi_disk *);
+void sg_fill_in(struct endpoint *);
+
+/* Those of the backend that go by the path alone, whatever that is. */
+void sg_transfer(struct lane *, struct io *);
+int sg_extent(const struct endpoint *, uint64_t off, struct extent *);
+int sg_flush(struct endpoint *, struct fault *);
+void sg_probe(struct endpoint *, struct io *);
+int sg_readback(const struct endpoint *target, struct endpoint *r,
+    struct fault *);
+void sg_note(const struct endpoint *, char *text, size_t room);
+int sg_close(struct endpoint *);
 
 /* The backend's submit and reap, see endpoint.h. */
 struct io_uring_sqe;

@@ -37,7 +37,7 @@ waits(const struct endpoint *ep, const struct sg *sg)
 {
 	if (!ep->spec.async)
 		return "SCSI commands are waited for";
-	if (sg->node != SCSI_SG)
+	if (sg->path.node != SCSI_SG)
 		return "bsg and block nodes have SG_IO, which waits";
 	if (sg->how.mmap)
 		return "mmap has one buffer for all commands";
@@ -53,7 +53,7 @@ most_bytes(const struct sg *sg)
 	uint64_t most = (uint64_t)sg->most * sg->disk.block;
 	int host = 0;
 
-	if (ioctl(sg->fd, BLKSECTGET, &host) == 0 && host > 0 &&
+	if (ioctl(sg->path.fd, BLKSECTGET, &host) == 0 && host > 0 &&
 	    (unsigned)host >= sg->disk.block && (unsigned)host < most)
 		most = (unsigned)host;	/* bytes, of an sg node */
 	return most;
@@ -82,7 +82,7 @@ sg_async_open(const struct endpoint *ep, struct sg_async **async)
 	if (a == NULL)
 		return ENOMEM;
 	a->idle = (1U << SCSI_FLIGHTS) - 1;
-	a->fd = reopen(sg->fd, endpoint_path(ep), O_RDWR | O_NONBLOCK);
+	a->fd = reopen(sg->path.fd, endpoint_path(ep), O_RDWR | O_NONBLOCK);
 	err = a->fd < 0 ? errno : scsi_prepare(a->fd);
 	if (err != 0) {
 		sg_async_close(a);

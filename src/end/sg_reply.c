@@ -140,7 +140,7 @@ sg_run(const struct lane *lane, const struct scsi_command *c,
 	if (c->mmap && c->write)
 		memcpy(l->map, c->buf, len);
 	sg_sends(sg, c);
-	scsi_run(l->fd, sg->node, c, r);
+	scsi_run(&l->path, c, r);
 	sg_sent(sg, c, r);
 	if (c->mmap && !c->write)
 		memcpy(c->buf, l->map, r->moved);
@@ -204,7 +204,7 @@ sg_give_up(const struct lane *lane, struct io *io, const struct scsi_reply *r)
 	snprintf(io->why, sizeof(io->why), "%s%s", r->result == SCSI_EARLIER ?
 	    "an earlier command failed: " : "", r->why);
 	if ((r->result == SCSI_FATAL || r->result == SCSI_AGAIN) &&
-	    lost(l->fd)) {
+	    lost(l->path.fd)) {
 		io->err = ENODEV;
 		io->status = 0;
 		snprintf(io->why, sizeof(io->why), "the device has gone");
