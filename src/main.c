@@ -14,6 +14,7 @@
 
 #include "base/ioprio.h"
 #include "base/print.h"
+#include "base/secrets.h"
 #include "base/signals.h"
 #include "base/status.h"
 #include "cli/opts.h"
@@ -522,12 +523,24 @@ copied(int argc, char *argv[])
 	return copy;
 }
 
+/* Nobody is to see a password, neither here nor in ps(1). */
+static bool
+hide(struct secrets *s, int argc, char *words[], char *shown[])
+{
+	int i;
+
+	for (i = 0; i < argc; i++)
+		if (secrets_take(s, words[i], shown[i]) != 0)
+			return false;
+	return true;
+}
+
 /*
  * The words are those of the command line; the title, which may be written
  * over, are the same, or NULL.
  */
 static int
-obey(int argc, char *words[], char *title[])
+obey(int argc, char *words[], char *title[], const struct secrets *secrets)
 {
 	struct opts o;
 	struct events ev;
@@ -539,6 +552,7 @@ obey(int argc, char *words[], char *title[])
 	if (o.mode != MODE_COPY && o.mode != MODE_DRY_RUN)
 		return print_only(&o);
 	o.title = title;
+	o.secrets = secrets;
 	status = copy(&o, &ev, &signo);
 	events_close(&ev);
 	if (signo != 0 && status == STATUS_SIGNAL + signo)
@@ -549,6 +563,7 @@ obey(int argc, char *words[], char *title[])
 int
 main(int argc, char *argv[])
 {
+	struct secrets secrets = { .n = 0 };
 	char **words;
 	int status;
 
@@ -557,8 +572,11 @@ main(int argc, char *argv[])
 	mallopt(M_ARENA_MAX, 1);	/* workers allocate next to nothing */
 	signals_hold();
 	words = copied(argc, argv);
-	status = words == NULL ? obey(argc, argv, NULL) :
-	    obey(argc, words, argv);
+	if (words != NULL && !hide(&secrets, argc, words, argv))
+		return STATUS_FILE;
+	status = words == NULL ? obey(argc, argv, NULL, NULL) :
+	    obey(argc, words, argv, &secrets);
+	secrets_free(&secrets);
 	free(words);
 	return status;
 }

@@ -484,6 +484,12 @@ can_nbd()
 	    "$pardd" -d if='[ nbdkit -s null 1M ]' of=.
 } >/dev/null 2>&1
 
+# can_iscsi: an iSCSI target, and a program that was built for one
+can_iscsi()
+{
+	command -v tgtd tgtadm && ! "$pardd" if=iscsi:// of=. 2>&1 | grep 'built without'
+} >/dev/null 2>&1
+
 # can_lose: what bad_disk needs is here
 can_lose()
 {

@@ -118,7 +118,6 @@ instead()
 	    [[ $(echo *) = 'err out' ]]
 }
 it "makes no file of rbd:pool/image" instead rbd:pool/image 'opens no Ceph image, but takes what qemu-nbd serves'
-it "makes no file of iscsi://h/t/1" instead iscsi://h/t/1 'takes the disk that iscsiadm makes'
 # With a folder before it, or where there is one, it is a file.
 colon()
 {

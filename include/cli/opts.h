@@ -120,6 +120,7 @@ struct opts {
 	int		 argc;		/* the command line itself */
 	char *const	*argv;
 	char		**title;	/* of the process, see title.h */
+	const struct secrets *secrets;	/* of the words, or NULL */
 	enum mode	 mode;
 	bool		 ask;
 	bool		 as_json;	/* of --list */

@@ -21,7 +21,8 @@
 enum role { SOURCE, TARGET };
 
 enum end_kind {			/* a row of endpoint_kind each */
-	END_FILE, END_BLOCK, END_SCSI, END_NVME, END_NBD, END_STREAM,
+	END_FILE, END_BLOCK, END_SCSI, END_NVME, END_NBD, END_ISCSI,
+	END_STREAM,
 	END_SEVERAL, END_ZEROS, END_RANDOM, END_DISCARD,
 };
 
@@ -51,6 +52,8 @@ struct end_spec {		/* what the command line says of an end */
 	bool		 sync;		/* ... flushed */
 	bool		 async;		/* many requests at a time are wanted */
 	bool		 loud;		/* asked to tell more */
+	bool		 held;		/* who else uses it does not matter */
+	const struct secrets *secrets;	/* that its name may have had */
 };
 
 struct geometry {		/* bytes: what it holds, what suits it */
@@ -151,8 +154,8 @@ int endpoint_open_compared(struct endpoint *, const struct opts *,
 int endpoint_reopen(struct endpoint *, const char *path, struct fault *f);
 
 /*
- * The disk that the end is, or that an sg, bsg or ng node leads to (its block
- * node may be missing: 0).  False for what is no disk.
+ * The disk that the end is, or that an sg, bsg or ng node leads to, or iSCSI
+ * commands (its block node may be missing: 0).  False for what is no disk.
  */
 struct disk;
 bool endpoint_disk(const struct endpoint *, struct disk *);

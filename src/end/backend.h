@@ -15,6 +15,7 @@
 #include "end/endpoint.h"
 #include "end/lane.h"
 
+struct disk;
 struct io_uring_sqe;
 
 enum reaped {
@@ -113,6 +114,9 @@ struct backend {
 	 */
 	int (*open_readback)(const struct endpoint *, struct endpoint *r,
 	    struct fault *);
+	/* A disk that sysfs does not know: what there is to know of it, but
+	 * for nodes.  NULL: see endpoint_disk */
+	void (*disk)(const struct endpoint *, struct disk *);
 	/* See endpoint_traits.  NULL: nothing */
 	void (*traits)(const struct endpoint *, char *text, size_t room);
 	/* Something to be told of the run, or "".  NULL: never */
@@ -126,7 +130,7 @@ struct backend {
 };
 
 extern const struct backend file_backend, stream_backend, null_backend,
-    sg_backend, nvme_backend, zoned_backend, nbd_backend;
+    sg_backend, nvme_backend, zoned_backend, nbd_backend, iscsi_backend;
 extern const struct backend readback_backend;	/* only by endpoint_readback */
 
 /* A file was cut off at byte "at", by somebody else: the io fails for it. */

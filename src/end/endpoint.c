@@ -365,8 +365,7 @@ static const struct scheme schemes[] = {
 	{ "nbd+vsock://", &nbd_backend, NULL },
 	{ "nbds+vsock://", &nbd_backend, NULL },
 	{ "[ ", &nbd_backend, NULL },
-	{ "iscsi://", NULL, "pardd logs in to no iSCSI target, but takes the "
-	    "disk that iscsiadm makes of one" },
+	{ "iscsi://", &iscsi_backend, NULL },
 	{ "rbd:", NULL, "pardd opens no Ceph image, but takes what qemu-nbd "
 	    "serves of one: an nbd:// address" },
 };
@@ -461,7 +460,9 @@ spec_of(const struct opts *o, enum role role, unsigned flags)
 		.retries = o->retries, .rescue = o->map != NULL,
 		.coe = o->coe != 0, .verify = o->verify != 0,
 		.sync = o->sync != 0, .async = opts_async(o),
-		.loud = o->verbose > 0 };
+		.loud = o->verbose > 0,
+		.held = (o->force & FORCE_HELD) != 0,
+		.secrets = o->secrets };
 }
 
 /* With a backend, so that it can be closed. */
@@ -483,6 +484,8 @@ kind_of(const struct endpoint *ep)
 		return END_NVME;
 	if (ep->be == &nbd_backend)
 		return END_NBD;
+	if (ep->be == &iscsi_backend)
+		return END_ISCSI;
 	if (ep->be == &null_backend && ep->spec.role == TARGET)
 		return END_DISCARD;
 	if (ep->be == &null_backend)
@@ -554,6 +557,17 @@ endpoint_open_target(struct endpoint *ep, const struct opts *o,
 	return open_end(ep, look, f);
 }
 
+/* Of one that says what it is, where the name is but a place. */
+static bool
+is_another(const struct endpoint *was, const struct endpoint *is)
+{
+	struct disk a, b;
+
+	return was->is.remote && endpoint_disk(was, &a) &&
+	    endpoint_disk(is, &b) && (strcmp(a.serial, b.serial) != 0 ||
+	    strcmp(a.wwn, b.wwn) != 0);
+}
+
 int
 endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 {
@@ -562,6 +576,12 @@ endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 
 	if (open_name(&new, false, f) != 0)
 		return -1;
+	if (is_another(ep, &new)) {
+		fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
+		    "another disk", path);
+		endpoint_close(&new);
+		return -1;
+	}
 	if (new.be != ep->be || new.geo.size != size ||
 	    new.geo.block != ep->geo.block) {
 		fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
@@ -585,6 +605,10 @@ endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 bool
 endpoint_disk(const struct endpoint *ep, struct disk *d)
 {
+	if (ep->be->disk != NULL) {
+		ep->be->disk(ep, d);
+		return true;
+	}
 	if (!ep->is.device || !ep->id.known)
 		return false;
 	if (ep->id.ino == 0)
@@ -716,6 +740,7 @@ endpoint_kind(const struct endpoint *ep)
 		[END_SCSI] = { "SCSI disk", "scsi_disk" },
 		[END_NVME] = { "NVMe disk", "nvme_disk" },
 		[END_NBD] = { "NBD export", "nbd" },
+		[END_ISCSI] = { "iSCSI disk", "iscsi_disk" },
 		[END_STREAM] = { "stream", "stream" },
 		[END_SEVERAL] = { "several", "several" },
 		[END_ZEROS] = { "generated", "generated" },

@@ -14,6 +14,8 @@
 #include "base/status.h"
 
 enum {
+	NO_LUN = 3,		/* peripheral qualifier: SPC-5 6.7.2 */
+
 	/* VPD pages: SBC-4 6.6 */
 	VPD_LIMITS = 0xb0,
 	VPD_PROVISIONING = 0xb2,
@@ -75,6 +77,9 @@ ask_identity(const struct scsi_path *path, const char *name,
 		return refused(name, "INQUIRY", &r, f);
 	}
 	d->type = q[0] & 0x1f;
+	if (q[0] >> 5 == NO_LUN)
+		return fault_set(f, STATUS_FILE, "%s: there is no such LUN",
+		    name);
 	if (q[0] >> 5 != 0 || (d->type != PDT_DISK &&
 	    d->type != PDT_WO && d->type != PDT_MMC && d->type != PDT_OPTICAL &&
 	    d->type != PDT_RBC && d->type != PDT_ZBC))

@@ -112,6 +112,9 @@ int sg_readback(const struct endpoint *target, struct endpoint *r,
 void sg_note(const struct endpoint *, char *text, size_t room);
 int sg_close(struct endpoint *);
 
+/* Whether an io that has a buffer is whole blocks, all of them on the disk. */
+bool sg_fits(const struct sg *, const struct io *);
+
 /* The backend's submit and reap, see endpoint.h. */
 struct io_uring_sqe;
 bool sg_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);

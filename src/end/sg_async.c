@@ -102,9 +102,8 @@ sg_async_close(struct sg_async *a)
 	free(a);
 }
 
-/* Whole blocks, all of them on the disk. */
-static bool
-fits(const struct sg *sg, const struct io *io)
+bool
+sg_fits(const struct sg *sg, const struct io *io)
 {
 	uint64_t at = io->off / sg->disk.block, n = io->len / sg->disk.block;
 
@@ -146,7 +145,7 @@ sg_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 	int i = ffs((int)a->idle) - 1;
 
 	if (io->flight == NULL) {
-		if (i < 0 || !fits(sg, io) ||
+		if (i < 0 || !sg_fits(sg, io) ||
 		    !send_next(sg, a, io, &a->flight[i]))
 			return false;
 		a->idle &= ~(1U << i);

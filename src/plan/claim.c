@@ -780,6 +780,9 @@ claim_device(struct claims *c, const struct plan *p, struct fault *f)
 	    round_up(p->length, p->pad) : p->dst->lim.end;
 	struct disk d;
 
+	if (p->dst->is.remote)		/* the kernel may have it, too */
+		return endpoint_disk(p->dst, &d) ?
+		    claim_paths(c, p, &d, from, to, f) : 0;
 	if (!p->dst->id.known)
 		return 0;		/* no disk */
 	if (!endpoint_disk(p->dst, &d) || d.err != 0)

@@ -389,6 +389,22 @@ look_for_block(struct places *all, const struct endpoint *ep)
 		not_seen(all, ep->id.node, ESTALE);
 }
 
+/* A disk that is reached by a network is the one that says so, or 0. */
+static uint64_t
+id_of_remote(const struct endpoint *ep)
+{
+	struct disk d;
+
+	return ep->is.remote && endpoint_disk(ep, &d) ? disk_id(&d) : 0;
+}
+
+/* Whether anything is known of what it lies on. */
+static bool
+located(const struct endpoint *ep)
+{
+	return ep->id.known || id_of_remote(ep) != 0;
+}
+
 /*
  * All the places that are the same as a range of an end, top down: partition,
  * disk, the file of a loop device, what dm and md are made of; on_disk: and the
@@ -402,7 +418,9 @@ places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
 
 	*all = (struct places){ .on_disk = on_disk };
 	add(all, (struct place){ .dev = ep->id.dev, .ino = ep->id.ino,
-	    .from = from, .to = from + len });
+	    .from = from, .to = from + len, .id = id_of_remote(ep) });
+	if (ep->is.remote)
+		return;
 	if (!ep->is.device)
 		add_file_disks(all, &(struct located){
 		    ep->is.inherited ? ep->fd : AT_FDCWD,
@@ -419,7 +437,7 @@ places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
 static bool
 together(const struct place *p, const struct place *q)
 {
-	return (p->dev == q->dev && p->ino == q->ino) ||
+	return (p->dev != 0 && p->dev == q->dev && p->ino == q->ino) ||
 	    (p->id != 0 && p->id == q->id);
 }
 
@@ -507,7 +525,7 @@ same_end(const struct plan *p, struct fault *f)
 		return 0;
 	if (same_export(p))
 		return overlaps(p, f);
-	if (!p->src->id.known || !p->dst->id.known)
+	if (!located(p->src) || !located(p->dst))
 		return 0;
 	/* What a file system lies on is written only where that is forced. */
 	places(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
@@ -523,7 +541,7 @@ safety_apart(const struct plan *p, const struct plan *q, struct fault *f)
 {
 	struct places a, b;
 
-	if (!p->dst->id.known || !q->dst->id.known)
+	if (!located(p->dst) || !located(q->dst))
 		return 0;
 	written(p, &a);
 	written(q, &b);

@@ -287,7 +287,9 @@ target_loses(FILE *out, const struct surface *s, bool written,
 		wrap(out, "", s->ep->is.device ? "nothing that is known lies "
 		    "where it is written" : "what it holds there is lost");
 	if (written && s->ep->is.remote)
-		wrap(out, "", "who else uses it cannot be known");
+		wrap(out, "", s->ep->kind == END_ISCSI ? "who else uses it is "
+		    "known only of who has registered with it" :
+		    "who else uses it cannot be known");
 }
 
 /* --- an end in words ---------------------------------------------------- */

@@ -68,7 +68,9 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	if (traits[0] != '\0')
 		print(out, "%s_offers=%s", what, traits);
 	if (ep->is.remote && ep == p->dst)
-		print(out, "%s_users=cannot be known", what);
+		print(out, "%s_users=%s", what, ep->kind == END_ISCSI ?
+		    "none registered, others cannot be known" :
+		    "cannot be known");
 	print(out, "%s_first_byte=%llu", what, (ull)off);
 	if (p->bounded && length > 0)
 		print(out, "%s_last_byte=%llu", what, (ull)(off + length - 1));

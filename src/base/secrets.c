@@ -1,0 +1,85 @@
+/*
+ * Passwords on the command line.  In a process title the word keeps its length,
+ * for libbsd goes by the places of the words there.
+ */
+#include "base/secrets.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the password of an address begins, and the @ behind it; NULL: none. */
+static char *
+find(char *word, char **end)
+{
+	char *at = strstr(word, "iscsi://"), *from;
+
+	if (at == NULL)
+		return NULL;
+	at += strlen("iscsi://");
+	*end = strrchr(at, '@');
+	if (*end == NULL)
+		return NULL;
+	from = at + strcspn(at, "%:");
+	return from < *end ? from : NULL;
+}
+
+static int
+keep(struct secrets *s, const char *word, const char *from, size_t len)
+{
+	struct secret *more = reallocarray(s->all, s->n + 1, sizeof(*more));
+	char *password = strndup(from, len);
+
+	if (more != NULL)
+		s->all = more;
+	if (more == NULL || password == NULL) {
+		free(password);
+		return -1;
+	}
+	s->all[s->n++] = (struct secret){ .word = word,
+		.password = password };
+	return 0;
+}
+
+int
+secrets_take(struct secrets *s, char *word, char *shown)
+{
+	char *end, *from = find(word, &end), *same;
+	size_t len;
+
+	if (from == NULL)
+		return 0;
+	len = (size_t)(end - from) - 1;
+	same = shown + (from - word) + 1;
+	memset(same, '*', len);
+	if (keep(s, word, from + 1, len) != 0)
+		return -1;
+	memmove(from, end, strlen(end) + 1);
+	explicit_bzero(from + strlen(from) + 1, len);
+	s->all[s->n - 1].len = strlen(word);
+	return 0;
+}
+
+const char *
+secrets_of(const struct secrets *s, const char *name)
+{
+	size_t i;
+
+	for (i = 0; s != NULL && i < s->n; i++)
+		if (name >= s->all[i].word &&
+		    name <= s->all[i].word + s->all[i].len)
+			return s->all[i].password;
+	return NULL;
+}
+
+void
+secrets_free(struct secrets *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++) {
+		explicit_bzero(s->all[i].password,
+		    strlen(s->all[i].password));
+		free(s->all[i].password);
+	}
+	free(s->all);
+}

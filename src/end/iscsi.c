@@ -1,0 +1,442 @@
+/*
+ * iSCSI: a disk of another machine by SCSI commands, without a node of the
+ * kernel.  What is asked of the disk, how a transfer is cut into commands and
+ * what an answer means is the SCSI end's (sg.h); this carries them by libiscsi.
+ *
+ * All lanes share one session.  A command that the target has taken is its own
+ * until it answers, and what it had in its cache when the session ended may be
+ * lost; so a target is not logged in to again once something was sent, and
+ * nothing of it is known since the last flush.
+ */
+#include "config.h"
+
+#include "backend.h"
+
+#include "base/status.h"
+
+#ifdef HAVE_LIBISCSI
+#include <errno.h>
+#include <poll.h>
+#include <scsi/sg_lib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/secrets.h"
+#include "base/signals.h"
+#include "cli/opts.h"
+#include "iscsi_link.h"
+#include "scsi_identity.h"
+#include "sg.h"
+
+enum {
+	FLIGHTS = 64,		/* of a lane */
+};
+
+struct iscsi {			/* its sg's path leads to it */
+	struct libiscsi	 lib;
+	struct iscsi_address to;
+	struct iscsi_link link;
+	struct disk	 disk;
+	char		 initiator[ISCSI_NAME];
+};
+
+struct iscsi_lane {		/* a lane's priv */
+	struct sg_lane	 sg;		/* first: it is what sg.c knows */
+	struct iscsi_call *idle;	/* of those in flight[] */
+	struct iscsi_call *flight;	/* FLIGHTS, once there is one */
+};
+
+static struct iscsi *
+iscsi_of(const struct endpoint *ep)
+{
+	const struct sg *sg = ep->priv;
+
+	return sg->path.to;
+}
+
+/* ---------------------------------------------------------------- opening */
+
+/* The name that this machine has for its own initiator, or ours. */
+static void
+name_initiator(char *name, size_t room)
+{
+	static const char key[] = "InitiatorName=";
+	FILE *file = fopen("/etc/iscsi/initiatorname.iscsi", "re");
+	char line[512];
+	size_t n;
+
+	snprintf(name, room, "iqn.2026-11.org.pardd:initiator");
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+		n = strcspn(line, " \t\r\n");
+		if (strncmp(line, key, strlen(key)) == 0 &&
+		    n > strlen(key) && n - strlen(key) < room)
+			snprintf(name, room, "%.*s", (int)(n - strlen(key)),
+			    line + strlen(key));
+	}
+	if (file != NULL)
+		fclose(file);
+}
+
+static const char *
+from_environment(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* Who we are to the target: as the name says, else the environment. */
+static void
+introduce(const struct endpoint *ep, struct iscsi *iscsi)
+{
+	struct iscsi_address *to = &iscsi->to;
+
+	name_initiator(iscsi->initiator, sizeof(iscsi->initiator));
+	to->initiator = iscsi->initiator;
+	to->user = to->name.user[0] != '\0' ? to->name.user :
+	    from_environment("LIBISCSI_CHAP_USERNAME");
+	to->password = secrets_of(ep->spec.secrets, ep->name);
+	if (to->password == NULL)
+		to->password = from_environment("LIBISCSI_CHAP_PASSWORD");
+	if (to->password == NULL)
+		to->password = "";
+	to->target_user = from_environment("LIBISCSI_CHAP_TARGET_USERNAME");
+	to->target_password =
+	    from_environment("LIBISCSI_CHAP_TARGET_PASSWORD");
+	if (to->target_password == NULL)
+		to->target_user = NULL;
+}
+
+/* The session's way of scsi_run. */
+static int
+carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
+{
+	struct iscsi *iscsi = to;
+	struct iscsi_call call = { .command = *c };
+	int err = iscsi_link_do(&iscsi->link, &call);
+
+	*a = call.answer;
+	return err;
+}
+
+/* What takes no writes, for whatever reason. */
+static int
+check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
+{
+	unsigned n;
+
+	if (sg->disk.type == PDT_ZBC)
+		return endpoint_zoned(ep, f);
+	if (scsi_protected(&sg->path)) {
+		errno = EROFS;
+		return fault_found(f, ep);
+	}
+	n = ep->spec.held ? 0 :
+	    scsi_registered(&sg->path);
+	if (n == 0)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s is in use: %u initiator%s "
+	    "registered for reservations; end that first (force=held writes "
+	    "all the same)", ep->name, n, n == 1 ? " is" : "s are");
+}
+
+static int
+ask(struct endpoint *ep, struct sg *sg, struct iscsi *iscsi, struct fault *f)
+{
+	struct disk *d = &iscsi->disk;
+
+	if (scsi_ask(&sg->path, ep->name, &sg->disk, f) != 0)
+		return -1;
+	scsi_identify(&sg->path, d);
+	d->length = sg->disk.blocks * sg->disk.block;
+	d->logical = d->physical = sg->disk.block;
+	sg->how = sg_common(ep, &sg->disk);
+	return ep->spec.role == TARGET ? check_target(ep, sg, f) : 0;
+}
+
+static int
+log_in(struct endpoint *ep, struct sg *sg, struct iscsi *iscsi,
+    struct fault *f)
+{
+	struct iscsi_address *to = &iscsi->to;
+
+	if (iscsi_name(&to->name, ep->name, f) != 0 ||
+	    libiscsi_load(&iscsi->lib, ep->name, f) != 0)
+		return -1;
+	to->shown = ep->name;
+	to->timeout = ep->spec.timeout;
+	introduce(ep, iscsi);
+	if (iscsi_link_open(&iscsi->link, &iscsi->lib, to, f) != 0)
+		return -1;
+	sg->path = (struct scsi_path){ .timeout = to->timeout * 1000,
+		.fd = -1, .node = SCSI_CARRIED, .carry = carry, .to = iscsi };
+	if (ask(ep, sg, iscsi, f) == 0)
+		return 0;
+	iscsi_link_close(&iscsi->link);
+	return -1;
+}
+
+static int
+iscsi_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct sg *sg = calloc(1, sizeof(*sg));
+	struct iscsi *iscsi = calloc(1, sizeof(*iscsi));
+	int failed;
+
+	(void)look;			/* nothing is written by looking */
+	signals_ignore();		/* a target that goes, as we write */
+	ep->is.device = true;
+	failed = sg == NULL || iscsi == NULL ? fault_errno(f, ENOMEM, "%s",
+	    ep->name) : log_in(ep, sg, iscsi, f);
+	if (failed != 0) {
+		free(iscsi);
+		free(sg);
+		return -1;
+	}
+	sg->good = NOWHERE;
+	ep->priv = sg;
+	sg_fill_in(ep);
+	ep->is.remote = ep->is.single = true;
+	ep->geo.depth = FLIGHTS;
+	ep->geo.io_max = (uint64_t)sg->most * sg->disk.block;
+	return 0;
+}
+
+static int
+iscsi_close(struct endpoint *ep)
+{
+	struct iscsi *iscsi = iscsi_of(ep);
+
+	iscsi_link_close(&iscsi->link);
+	free(iscsi);
+	free(ep->priv);
+	return 0;
+}
+
+/* ------------------------------------------------------------------ lanes */
+
+static int
+iscsi_detach(struct lane *lane)
+{
+	struct iscsi_lane *l = lane->priv;
+
+	free(l->sg.bounce);
+	free(l->flight);
+	free(l);
+	return 0;
+}
+
+static int
+iscsi_attach(struct lane *lane)
+{
+	const struct sg *sg = lane->ep->priv;
+	struct iscsi_lane *l = calloc(1, sizeof(*l));
+	int err;
+
+	if (l == NULL)
+		return ENOMEM;
+	lane->priv = l;
+	l->sg.path = sg->path;
+	l->sg.bounce = aligned_alloc(4096, SG_BOUNCE);
+	err = l->sg.bounce == NULL ? ENOMEM :
+	    iscsi_link_start(&iscsi_of(lane->ep)->link);
+	if (err != 0)
+		iscsi_detach(lane);
+	return err;
+}
+
+/* --------------------------------------------------------------- requests */
+
+/* An io that failed since the session is gone says so. */
+static void
+look_for_loss(const struct endpoint *ep, struct io *io)
+{
+	char why[64];
+
+	if (io->err == 0 || !iscsi_link_lost(&iscsi_of(ep)->link, why,
+	    sizeof(why)))
+		return;
+	io->err = ENODEV;
+	io->status = 0;
+	io->bad_off = NOWHERE;
+	io->spent = true;
+	snprintf(io->why, sizeof(io->why), "the session is gone%s%s%s",
+	    ep->spec.role == SOURCE ? "" : ", maybe with all since the last "
+	    "flush", why[0] != '\0' ? "; " : "", why);
+}
+
+static void
+iscsi_transfer(struct lane *lane, struct io *io)
+{
+	sg_transfer(lane, io);
+	look_for_loss(lane->ep, io);
+}
+
+static bool
+have_flights(struct iscsi_lane *l)
+{
+	size_t i;
+
+	if (l->flight != NULL)
+		return true;
+	l->flight = calloc(FLIGHTS, sizeof(*l->flight));
+	for (i = 0; l->flight != NULL && i < FLIGHTS; i++) {
+		l->flight[i].next = l->idle;
+		l->idle = &l->flight[i];
+	}
+	return l->flight != NULL;
+}
+
+static void
+land(struct iscsi_lane *l, struct iscsi_call *call)
+{
+	call->next = l->idle;
+	l->idle = call;
+}
+
+static bool
+iscsi_start(struct lane *lane, struct io *io)
+{
+	struct sg *sg = lane->ep->priv;
+	struct iscsi_lane *l = lane->priv;
+	size_t blocks = io->len / sg->disk.block;
+	struct scsi_reply unsent = { .err = ENODEV };
+	struct iscsi_call *call;
+
+	if (sg->changed || !sg_fits(sg, io) || blocks > sg->most ||
+	    !have_flights(l) || l->idle == NULL)
+		return false;
+	call = l->idle;
+	l->idle = call->next;
+	call->command = sg_compose(lane, io, io->buf, io->off /
+	    sg->disk.block);
+	call->command.blocks = (uint32_t)blocks;
+	call->lane = lane;
+	call->io = io;
+	sg_sends(sg, &call->command);
+	if (!iscsi_link_send(&iscsi_of(lane->ep)->link, call)) {
+		sg_sent(sg, &call->command, &unsent);
+		land(l, call);
+		return false;
+	}
+	io->flight = call;
+	return true;
+}
+
+static int
+iscsi_pollfd(struct lane *lane, short *events)
+{
+	*events = POLLIN;
+	return iscsi_of(lane->ep)->link.bell;
+}
+
+static void
+iscsi_serve(struct lane *lane)
+{
+	iscsi_link_service(&iscsi_of(lane->ep)->link);
+}
+
+/* What a command has not done is done by others, which are waited for. */
+static void
+iscsi_conclude(struct lane *lane, struct io *io)
+{
+	struct sg *sg = lane->ep->priv;
+	struct iscsi_call *call = io->flight;
+	struct scsi_reply r;
+
+	scsi_judge(&r, SCSI_CARRIED, &call->command, call->err, &call->answer);
+	sg_sent(sg, &call->command, &r);
+	io->flight = NULL;
+	land(lane->priv, call);
+	sg->again += r.result == SCSI_AGAIN;
+	if (r.result == SCSI_MOVED)
+		io->done += r.moved;
+	else if (r.result != SCSI_SMALLER && !sg_passes(lane->ep, io, &r))
+		sg_give_up(lane, io, &r);
+	if (io->err == 0 && io->done < io->len)
+		sg_transfer(lane, io);
+	look_for_loss(lane->ep, io);
+}
+
+/* ------------------------------------------------------------ when written */
+
+static int
+iscsi_flush(struct endpoint *ep, struct fault *f)
+{
+	struct iscsi_link *link = &iscsi_of(ep)->link;
+	char why[160];
+	int failed = sg_flush(ep, f);
+
+	if (failed == 0 || !iscsi_link_lost(link, why, sizeof(why)))
+		return failed;
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: the session is gone, "
+	    "maybe with all since the last flush%s%s", ep->name,
+	    why[0] != '\0' ? "; " : "", why);
+}
+
+/* The target, by the same session. */
+static const struct backend iscsi_readback_backend = {
+	.attach = iscsi_attach,
+	.detach = iscsi_detach,
+	.transfer = iscsi_transfer,
+	.probe = sg_probe,
+	.close = sg_close,
+};
+
+static int
+iscsi_readback(const struct endpoint *target, struct endpoint *r,
+    struct fault *f)
+{
+	if (sg_readback(target, r, f) != 0)
+		return -1;
+	r->be = &iscsi_readback_backend;
+	return 0;
+}
+
+static void
+iscsi_traits(const struct endpoint *ep, char *text, size_t room)
+{
+	const struct iscsi *iscsi = iscsi_of(ep);
+
+	snprintf(text, room, "at %s%s", iscsi->link.peer,
+	    iscsi->to.user != NULL ? ", by CHAP" : "");
+}
+
+static void
+iscsi_disk(const struct endpoint *ep, struct disk *d)
+{
+	*d = iscsi_of(ep)->disk;
+}
+
+const struct backend iscsi_backend = {
+	.open = iscsi_open,
+	.attach = iscsi_attach,
+	.detach = iscsi_detach,
+	.transfer = iscsi_transfer,
+	.start = iscsi_start,
+	.pollfd = iscsi_pollfd,
+	.service = iscsi_serve,
+	.conclude = iscsi_conclude,
+	.extent = sg_extent,
+	.flush = iscsi_flush,
+	.probe = sg_probe,
+	.open_readback = iscsi_readback,
+	.note = sg_note,
+	.traits = iscsi_traits,
+	.disk = iscsi_disk,
+	.close = iscsi_close,
+};
+
+#else
+
+static int
+iscsi_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	(void)look;
+	return fault_set(f, STATUS_REFUSED, "%s: this pardd was built without "
+	    "libiscsi", ep->name);
+}
+
+const struct backend iscsi_backend = { .open = iscsi_open };
+#endif

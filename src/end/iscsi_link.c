@@ -1,0 +1,580 @@
+/*
+ * One session with an iSCSI target.
+ *
+ * libiscsi moves bytes when it is told that the socket is ready.  Who sends a
+ * command has it try at once; answers are read by the link's own thread, the
+ * carrier, which tells those who wait, and rings for lanes that do not.  It is
+ * there for as long as the lanes are, so that a target that asks whether we are
+ * is answered, and an answer that never comes is missed in time.
+ *
+ * A session that has failed is not made anew: what the target had in its cache
+ * may be lost with it, and who writes to it has to be told.
+ *
+ *	l	link->lock, a leaf; held over sends and receives, which do not
+ *		wait
+ */
+#include "config.h"
+
+#ifdef HAVE_LIBISCSI
+#include "iscsi_link.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+enum {
+	TICK = 1000,		/* ms, between looks at the clock */
+	FAREWELL = 1000,	/* ms, for the answer to a logout */
+	REDIRECTS = 4,		/* from portal to portal, at most */
+	CDB_MOST = 16,
+};
+
+/* ------------------------------------------------------------- the calls */
+
+/* What the target answered; the task is libiscsi's. */
+static void
+take_answer(struct iscsi_call *call, int status, const struct scsi_task *task)
+{
+	struct scsi_answer *a = &call->answer;
+	const unsigned char *data = task->datain.data;
+	size_t n = 0;
+
+	a->device = (unsigned)status;
+	if (task->residual_status == SCSI_RESIDUAL_UNDERFLOW)
+		a->residual = (int64_t)task->residual;
+	else if (task->residual_status == SCSI_RESIDUAL_OVERFLOW)
+		a->residual = -(int64_t)task->residual - 1;
+	if (status != SCSI_STATUS_CHECK_CONDITION || data == NULL)
+		return;
+	if (task->datain.size > 2)	/* behind its length: RFC 7143 11.4.7 */
+		n = (size_t)task->datain.size - 2;
+	if (n > sizeof(a->sense))
+		n = sizeof(a->sense);
+	memcpy(a->sense, data + 2, n);
+	a->sense_len = (unsigned)n;
+}
+
+/* It is over; link->lock is held. */
+static void
+finish(struct iscsi_call *call)
+{
+	struct iscsi_link *link = call->link;
+
+	call->over = true;
+	link->calls--;
+	link->writes -= call->command.write;
+	link->heard = clock_ns();
+	if (call->lane == NULL) {
+		pthread_cond_broadcast(&link->moved);
+		return;
+	}
+	call->next = NULL;
+	*link->last = call;
+	link->last = &call->next;
+	link->ring = true;
+}
+
+static void
+lose(struct iscsi_link *link, const char *why)
+{
+	if (link->lost)
+		return;
+	link->lost = true;
+	strlcpy(link->why, why, sizeof(link->why));
+}
+
+/* libiscsi tells that a command is over; link->lock is held. */
+static void
+ended(struct iscsi_context *context, int status, void *data, void *arg)
+{
+	struct iscsi_call *call = arg;
+	struct scsi_task *task = data;
+	struct iscsi_link *link = call->link;
+
+	(void)context;
+	if (call->over)
+		return;
+	if (status >= 0 && status <= 0xff && task != NULL) {
+		take_answer(call, status, task);
+	} else if (status == SCSI_STATUS_TIMEOUT) {
+		call->answer.host = SCSI_TIMED_OUT;
+	} else {
+		lose(link, "");
+		call->err = ENODEV;
+	}
+	finish(call);
+	if (task != NULL)
+		link->lib->scsi_free_scsi_task(task);
+}
+
+/* Nothing is sent any more; who waits is told.  link->lock is held. */
+static void
+end_all(struct iscsi_link *link)
+{
+	link->lib->iscsi_scsi_cancel_all_tasks(link->context);
+}
+
+/* The other side has closed the connection, as nobody is told of who waits. */
+static bool
+hung_up(const struct iscsi_link *link)
+{
+	char c;
+
+	return link->calls == 0 && recv(link->fd, &c, 1, MSG_PEEK |
+	    MSG_DONTWAIT) == 0;
+}
+
+/* The bytes of a write stand still: the target has stopped to take them. */
+static bool
+overdue(const struct iscsi_link *link)
+{
+	return link->writes > 0 && clock_ns() - link->heard >
+	    (uint64_t)link->timeout * 1000000000;
+}
+
+/* Have libiscsi do what the socket is ready for; link->lock is held. */
+static void
+serve(struct iscsi_link *link, short events)
+{
+	char why[64];
+
+	if (link->lost)
+		return;
+	if (link->lib->iscsi_service(link->context, events) != 0 ||
+	    ((events & POLLIN) != 0 && hung_up(link))) {
+		lose(link, "");
+	} else if (overdue(link)) {
+		snprintf(why, sizeof(why), "no answer within %u seconds "
+		    "(timeout=)", link->timeout);
+		lose(link, why);
+	}
+	if (link->lost)
+		end_all(link);
+	if (link->ring)
+		eventfd_write(link->bell, 1);
+	link->ring = false;
+}
+
+static short
+wanted(const struct iscsi_link *link)
+{
+	return (short)link->lib->iscsi_which_events(link->context);
+}
+
+/* Wait for the socket, and serve it; link->lock is held, but for the wait. */
+static void
+turn(struct iscsi_link *link)
+{
+	struct pollfd p[2] = { { .fd = link->kick, .events = POLLIN },
+		{ .fd = link->lost ? -1 : link->fd } };
+	eventfd_t any;
+	int n;
+
+	link->watched = p[1].events = link->lost ? 0 : wanted(link);
+	pthread_mutex_unlock(&link->lock);
+	n = poll(p, 2, TICK);
+	pthread_mutex_lock(&link->lock);
+	link->watched = -1;		/* that is, all: it looks anyway */
+	if (n > 0 && p[0].revents != 0)
+		eventfd_read(link->kick, &any);
+	serve(link, n > 0 ? p[1].revents : 0);
+}
+
+static void *
+carry(void *arg)
+{
+	struct iscsi_link *link = arg;
+
+	pthread_mutex_lock(&link->lock);
+	while (!link->quit)
+		turn(link);
+	pthread_mutex_unlock(&link->lock);
+	return NULL;
+}
+
+/* A task for it, or NULL. */
+static struct scsi_task *
+make_task(const struct iscsi_link *link, const struct iscsi_call *call)
+{
+	const struct libiscsi *lib = link->lib;
+	const struct scsi_command *c = &call->command;
+	unsigned char cdb[CDB_MOST];
+	unsigned size = scsi_cdb(cdb, c);
+	int len = (int)scsi_data_length(c), failed = 0;
+	struct scsi_task *task = lib->scsi_create_task((int)size, cdb,
+	    len == 0 ? SCSI_XFER_NONE : c->write ? SCSI_XFER_WRITE :
+	    SCSI_XFER_READ, len);
+
+	if (task == NULL || len == 0)
+		return task;
+	failed = c->write ?
+	    lib->scsi_task_add_data_out_buffer(task, len, c->buf) :
+	    lib->scsi_task_add_data_in_buffer(task, len, c->buf);
+	if (failed == 0)
+		return task;
+	lib->scsi_free_scsi_task(task);
+	return NULL;
+}
+
+/*
+ * libiscsi may give up a read by itself.  It must not forget a write, the data
+ * of which it still has in its queue: see overdue.
+ */
+static bool
+queue(struct iscsi_link *link, struct iscsi_call *call)
+{
+	const struct libiscsi *lib = link->lib;
+	struct scsi_task *task = make_task(link, call);
+	int failed;
+
+	if (task == NULL)
+		return false;
+	lib->iscsi_set_timeout(link->context, call->command.write ? 0 :
+	    (int)link->timeout);
+	failed = lib->iscsi_scsi_command_async(link->context, link->lun, task,
+	    ended, NULL, call);
+	lib->iscsi_set_timeout(link->context, 0);
+	if (failed != 0)
+		lib->scsi_free_scsi_task(task);
+	return failed == 0;
+}
+
+static bool
+send_locked(struct iscsi_link *link, struct iscsi_call *call)
+{
+	call->link = link;
+	call->over = false;
+	call->answer = (struct scsi_answer){ .device = 0 };
+	call->err = link->lost ? ENODEV : queue(link, call) ? 0 : ENOMEM;
+	if (call->err != 0) {
+		call->over = true;
+		return false;
+	}
+	link->calls++;
+	if (link->writes == 0)
+		link->heard = clock_ns();
+	link->writes += call->command.write;
+	serve(link, POLLOUT);
+	if (link->started && !link->lost &&
+	    (wanted(link) & ~link->watched) != 0)
+		eventfd_write(link->kick, 1);
+	return true;
+}
+
+bool
+iscsi_link_send(struct iscsi_link *link, struct iscsi_call *call)
+{
+	bool sent;
+
+	pthread_mutex_lock(&link->lock);
+	sent = send_locked(link, call);
+	pthread_mutex_unlock(&link->lock);
+	return sent;
+}
+
+int
+iscsi_link_do(struct iscsi_link *link, struct iscsi_call *call)
+{
+	pthread_mutex_lock(&link->lock);
+	send_locked(link, call);
+	while (!call->over)
+		if (link->started)
+			pthread_cond_wait(&link->moved, &link->lock);
+		else
+			turn(link);
+	pthread_mutex_unlock(&link->lock);
+	return call->err;
+}
+
+void
+iscsi_link_service(struct iscsi_link *link)
+{
+	struct iscsi_call *call, *next;
+	eventfd_t any;
+
+	eventfd_read(link->bell, &any);
+	pthread_mutex_lock(&link->lock);
+	call = link->over;
+	link->over = NULL;
+	link->last = &link->over;
+	pthread_mutex_unlock(&link->lock);
+	for (; call != NULL; call = next) {
+		next = call->next;
+		lane_over(call->lane, call->io);
+	}
+}
+
+bool
+iscsi_link_lost(struct iscsi_link *link, char *why, size_t room)
+{
+	bool lost;
+
+	pthread_mutex_lock(&link->lock);
+	if (!link->started && !link->lost)
+		serve(link, POLLIN);
+	lost = link->lost;
+	strlcpy(why, link->why, room);
+	pthread_mutex_unlock(&link->lock);
+	return lost;
+}
+
+/* ------------------------------------------------------------ the session */
+
+static void
+step_over(struct iscsi_context *context, int status, void *data, void *arg)
+{
+	struct iscsi_stage *stage = arg;
+
+	(void)context;
+	(void)data;
+	stage->over = true;
+	stage->status = status;
+}
+
+static void
+begin(struct iscsi_link *link)
+{
+	link->stage = (struct iscsi_stage){ .status = SCSI_STATUS_ERROR };
+}
+
+/* A connection that is refused: libiscsi forgets why. */
+static int
+refused(const struct iscsi_link *link, int fd)
+{
+	int err = 0;
+	socklen_t len = sizeof(err);
+
+	return link->stage.connects && getsockopt(fd, SOL_SOCKET, SO_ERROR,
+	    &err, &len) == 0 ? err : 0;
+}
+
+/* Until the stage is over; false when it will not be. */
+static bool
+pass(struct iscsi_link *link, double until)
+{
+	const struct libiscsi *lib = link->lib;
+	struct iscsi_stage *stage = &link->stage;
+	struct pollfd p;
+	double left;
+	int n;
+
+	while (!stage->over) {
+		left = until - clock_seconds();
+		p = (struct pollfd){ lib->iscsi_get_fd(link->context),
+			wanted(link), 0 };
+		n = left > 0 ? poll(&p, 1, (int)(left * 1000) + 1) : 0;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			stage->status = SCSI_STATUS_TIMEOUT;
+			return false;
+		}
+		stage->err = refused(link, p.fd);
+		if (stage->err != 0 || (lib->iscsi_service(link->context,
+		    p.revents) != 0 && !stage->over))
+			return false;
+	}
+	return stage->status == SCSI_STATUS_GOOD;
+}
+
+static struct iscsi_context *
+make_context(const struct libiscsi *lib, const struct iscsi_address *to)
+{
+	struct iscsi_context *c = lib->iscsi_create_context(to->initiator);
+	uint32_t some = 0;
+
+	if (c == NULL)
+		return NULL;
+	/* Of two sessions that are called the same the first would end. */
+	if (getrandom(&some, sizeof(some), 0) == sizeof(some))
+		lib->iscsi_set_isid_random(c, some & 0xffffff, some >> 24);
+	lib->iscsi_set_noautoreconnect(c, 1);
+	lib->iscsi_set_reconnect_max_retries(c, 0);
+	lib->iscsi_set_tcp_user_timeout(c, (int)to->timeout * 1000);
+	lib->iscsi_set_session_type(c, ISCSI_SESSION_NORMAL);
+	lib->iscsi_set_header_digest(c, ISCSI_HEADER_DIGEST_NONE_CRC32C);
+	lib->iscsi_set_targetname(c, to->name.target);
+	if (to->user != NULL)
+		lib->iscsi_set_initiator_username_pwd(c, to->user,
+		    to->password);
+	if (to->user != NULL && to->target_user != NULL)
+		lib->iscsi_set_target_username_pwd(c, to->target_user,
+		    to->target_password);
+	return c;
+}
+
+/* What libiscsi says, in one line. */
+static int
+fail(const struct iscsi_link *link, const struct iscsi_address *to,
+    const char *what, struct fault *f)
+{
+	const char *why = link->lib->iscsi_get_error(link->context);
+
+	if (link->stage.status == SCSI_STATUS_TIMEOUT)
+		return fault_set(f, STATUS_FILE, "%s: the target does not "
+		    "answer within %u seconds (timeout=)", to->shown,
+		    to->timeout);
+	if (link->stage.err != 0)
+		return fault_errno(f, link->stage.err, "%s: %s", to->shown,
+		    what);
+	if (why == NULL || why[0] == '\0')
+		why = "the target has closed the connection";
+	return fault_set(f, STATUS_FILE, "%s: %s: %.*s", to->shown, what,
+	    (int)strcspn(why, "\n"), why);
+}
+
+/*
+ * Connect and log in.  Returns 0, or 1 when the target names another portal, or
+ * -1 with *f.
+ */
+static int
+log_in(struct iscsi_link *link, const struct iscsi_address *to,
+    const char *portal, double until, struct fault *f)
+{
+	const struct libiscsi *lib = link->lib;
+
+	begin(link);
+	link->stage.connects = true;
+	if (lib->iscsi_connect_async(link->context, portal, step_over,
+	    &link->stage) != 0 || !pass(link, until))
+		return fail(link, to, "connecting", f);
+	begin(link);
+	if (lib->iscsi_login_async(link->context, step_over,
+	    &link->stage) == 0 && pass(link, until))
+		return 0;
+	if (link->stage.over && link->stage.status == SCSI_STATUS_REDIRECT &&
+	    lib->iscsi_get_target_address(link->context)[0] != '\0')
+		return 1;
+	return fail(link, to, "logging in", f);
+}
+
+/* The same by each portal that the one before names. */
+static int
+log_in_somewhere(struct iscsi_link *link, const struct iscsi_address *to,
+    struct fault *f)
+{
+	const struct libiscsi *lib = link->lib;
+	double until = clock_seconds() + to->timeout;
+	char portal[ISCSI_WORD];
+	int i, how = 1;
+
+	strlcpy(portal, to->name.portal, sizeof(portal));
+	for (i = 0; i < REDIRECTS && how > 0; i++) {
+		link->context = make_context(lib, to);
+		if (link->context == NULL)
+			return fault_errno(f, ENOMEM, "%s", to->shown);
+		how = log_in(link, to, portal, until, f);
+		if (how == 0)
+			return 0;
+		if (how > 0)
+			strlcpy(portal, lib->iscsi_get_target_address(
+			    link->context), sizeof(portal));
+		lib->iscsi_destroy_context(link->context);
+		link->context = NULL;
+	}
+	return how < 0 ? -1 : fault_set(f, STATUS_FILE, "%s: logging in: the "
+	    "target names one portal after the other", to->shown);
+}
+
+/* Its address in numbers: a name may lead elsewhere, or nowhere, by then. */
+static void
+note_peer(struct iscsi_link *link)
+{
+	struct sockaddr_storage s;
+	socklen_t len = sizeof(s);
+	char host[64], port[16];
+
+	if (getpeername(link->fd, (struct sockaddr *)&s, &len) != 0 ||
+	    getnameinfo((struct sockaddr *)&s, len, host, sizeof(host), port,
+	    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		return;
+	snprintf(link->peer, sizeof(link->peer), s.ss_family == AF_INET6 ?
+	    "[%s]:%s" : "%s:%s", host, port);
+}
+
+int
+iscsi_link_open(struct iscsi_link *link, const struct libiscsi *lib,
+    const struct iscsi_address *to, struct fault *f)
+{
+	int failed;
+
+	*link = (struct iscsi_link){ .lib = lib, .lun = to->name.lun,
+		.timeout = to->timeout,
+		.kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+		.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	link->last = &link->over;
+	pthread_mutex_init(&link->lock, NULL);
+	pthread_cond_init(&link->moved, NULL);
+	failed = link->kick < 0 || link->bell < 0 ? fault_errno(f, errno,
+	    "%s", to->shown) : log_in_somewhere(link, to, f);
+	if (failed != 0) {
+		iscsi_link_close(link);
+		return -1;
+	}
+	link->fd = lib->iscsi_get_fd(link->context);
+	fcntl(link->fd, F_SETFD, FD_CLOEXEC);
+	note_peer(link);
+	return 0;
+}
+
+int
+iscsi_link_start(struct iscsi_link *link)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&link->lock);
+	if (!link->started)
+		err = pthread_create(&link->carrier, NULL, carry, link);
+	link->started = err == 0;
+	pthread_mutex_unlock(&link->lock);
+	return err;
+}
+
+static void
+log_out(struct iscsi_link *link)
+{
+	begin(link);
+	if (link->lib->iscsi_logout_async(link->context, step_over,
+	    &link->stage) == 0)
+		pass(link, clock_seconds() + FAREWELL / 1000.0);
+}
+
+static void
+stop(struct iscsi_link *link)
+{
+	pthread_mutex_lock(&link->lock);
+	link->quit = true;
+	pthread_mutex_unlock(&link->lock);
+	eventfd_write(link->kick, 1);
+	pthread_join(link->carrier, NULL);
+}
+
+void
+iscsi_link_close(struct iscsi_link *link)
+{
+	if (link->started)
+		stop(link);
+	if (link->context != NULL && !link->lost)
+		log_out(link);
+	if (link->context != NULL)
+		link->lib->iscsi_destroy_context(link->context);
+	if (link->kick >= 0)
+		close(link->kick);
+	if (link->bell >= 0)
+		close(link->bell);
+	pthread_cond_destroy(&link->moved);
+	pthread_mutex_destroy(&link->lock);
+}
+#endif

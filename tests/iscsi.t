@@ -1,0 +1,306 @@
+#!/usr/bin/env bash
+# iSCSI disks, against tgtd on loopback.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+needs can_iscsi -- "no tgtd (tgt), or built without libiscsi"
+
+# serve LUN:FILE[:OPERANDS]...: tgtd with a target of these, until the case has
+# ended; the target is $uri, to be followed by /LUN, and $pid its process.  The
+# address is one of loopback's that nobody else has.
+serve()
+{
+	local lun file rest
+	[[ -n ${address-} ]] ||
+	    address=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)):3260
+	export TGT_IPC_SOCKET=$PWD/ipc
+	FAULTS=${rules-} FAULT_LOG=$PWD/faults LD_PRELOAD=${rules:+$shim} \
+	    tgtd -f -C 1 --iscsi portal="$address" </dev/null >>tgtd.log 2>&1 &
+	pid=$!
+	until_true 30 adm new target -T "$iqn" || { cat tgtd.log; return 1; }
+	for lun; do
+		IFS=: read -r lun file rest <<<"$lun"
+		adm new logicalunit --lun "$lun" -b "$PWD/$file" ${rest:+--blocksize "$rest"} || return
+	done
+	adm bind target -I ALL && uri=iscsi://$address/$iqn
+}
+iqn=iqn.2026-11.org.example:disks
+rules=
+# adm OP MODE ARGS...: what the target is to do, and admin what the server
+adm()
+{
+	admin "$1" "$2" --tid 1 "${@:3}"
+}
+admin()
+{
+	tgtadm -C 1 --lld iscsi --op "$1" --mode "$2" "${@:3}" 2>>tgtd.log
+}
+end_server()
+{
+	kill -KILL "$pid" && { wait "$pid" 2>/dev/null || :; }
+}
+# copy STATUS OPERANDS...
+copy()
+{
+	exits "$1" timeout -s KILL 60 "$pardd" "${@:2}"
+}
+pair()
+{
+	"$blocks" make src "$1" && "$blocks" make dst "$1" 9
+}
+
+# ------------------------------------------------------------------ copying
+
+both()
+{
+	pair 4M && serve "1:src${block+:$block}" "2:dst${block+:$block}" && copy 0 if="$uri/1" of="$uri/2" "$@" &&
+	    complete && same src dst
+}
+it "copies from one disk to another" both
+it "... by many workers, a little at a time" both engine=threads thr=16 bs=4096 bpt=3
+it "... by many asynchronous requests" both engine=async qd=16 bs=4096 bpt=5
+it "... by commands of 16 bytes" both cdbsz=16
+it "... with FUA, and reads it back" both oflag=fua,dpo iflag=fua verify=1
+block=4096 it "... in blocks of 4096 bytes, and reads it back" both verify=1
+whole()
+{
+	"$blocks" make src 4M && truncate -s 4M dst && serve 1:dst:4096 && copy 0 if=src of="$uri/1" verify=1 &&
+	    says '^pardd: complete, flushed, verified$' && same src dst && copy 0 if="$uri/1" of=new hash=md5 &&
+	    complete && same src new && copy 0 if="$uri/1" of="$uri/1" compare=1 &&
+	    { "$pardd" if="$uri/1" of=- 2>err | cmp - src; } && exits 0 "$pardd" if=- of="$uri/1" <src && complete
+}
+it "is written and read as any disk is" whole
+part()
+{
+	pair 2M && serve 1:src 2:dst && copy 0 if="$uri/1" of="$uri/2" bs=4k skip=100 seek=3 count=100 && complete &&
+	    holds dst 12288 409600 409600 && holds dst 0 0 12288 9 && holds dst 421888 421888 4000 9
+}
+it "copies a part, to its place" part
+zeros()
+{
+	"$blocks" make dst 8M 9 && truncate -s 8M src && serve 1:dst &&
+	    adm update logicalunit --lun 1 --params thin_provisioning=1 && copy 0 if=src of="$uri/1" oflag="$1" &&
+	    complete && same src dst
+}
+it "makes zeros of what holds other data" zeros sparse
+it "... or lets the disk free it" zeros trim
+several()
+{
+	pair 2M && cp dst dst2 && serve 1:dst 2:dst2 && copy 0 if=src of="$uri/1" of="$uri/2" of=file &&
+	    says '^pardd: complete, flushed: 3 targets' && same src dst && same src dst2 && same src file
+}
+it "is one of several targets, or two" several
+odd()
+{
+	"$blocks" make src 2M && truncate -s 5000 tail && serve 1:src:4096 && refused 'not a whole number of logical blocks' \
+	    if=tail of="$uri/1" count=5000 iflag=count_bytes && refused 'bs=512 is not a multiple' if="$uri/1" of=new bs=512 &&
+	    [[ ! -e new ]] && truncate -s 3M large && refused 'has room for 2097152 bytes' if=large of="$uri/1" &&
+	    holds src 0 0 2097152
+}
+it "refuses what does not fit into its blocks, or into it" odd
+
+# ------------------------------------------------------------ who and what
+
+# hidden WORD: nobody is told
+hidden()
+{
+	! grep -rqse "$1" . || { grep -rse "$1" .; false; }
+}
+secret()
+{
+	local in
+	"$blocks" make src 2M && serve 1:src && admin new account --user joe --password s3cretpassword &&
+	    adm bind account --user joe && in=iscsi://joe%s3cretpassword@$address/$iqn/1 || return
+	copy 0 if="$in" of=dst json=j log=l map=m report=r.html verbose=1 && complete && same src dst &&
+	    copy 0 -dv if="$in" of=dst && copy 0 -d if="$in" of=dst force=overlap &&
+	    grep -q "joe@" out && copy 101 if="$in" of=dst iserial=no && hidden s3cretpassword &&
+	    LIBISCSI_CHAP_USERNAME=joe LIBISCSI_CHAP_PASSWORD=s3cretpassword copy 0 if="$uri/1" of=. &&
+	    LIBISCSI_CHAP_PASSWORD=s3cretpassword copy 0 if="iscsi://joe@$address/$iqn/1" of=.
+}
+it "logs in by a password, and shows it nowhere" secret
+wrong()
+{
+	"$blocks" make src 1M && serve 1:src && admin new account --user joe --password s3cretpassword &&
+	    adm bind account --user joe && copy 15 if="iscsi://joe%wr0ngpassword@$address/$iqn/1" of=dst &&
+	    one_line 'logging in: .*Authentication failure' && hidden wr0ngpassword &&
+	    copy 15 if="$uri/1" of=dst && one_line 'Authentication failure' && [[ ! -e dst ]]
+}
+it "is told that a password is wrong, or missing" wrong
+listed_by_ps()
+{
+	local in
+	"$blocks" make src 1M && rules="on=src op=read hang" && serve 1:src &&
+	    in=iscsi://joe%s3cretpassword@$address/$iqn/1 || return
+	"$pardd" if="$in" of=dst 2>err &
+	until_true 20 grep -q waits faults && tr '\0' ' ' <"/proc/$!/cmdline" >title && grep -q joe title &&
+	    hidden s3cretpassword
+}
+it "shows no password to ps" listed_by_ps
+missing()
+{
+	"$blocks" make src 1M && serve 1:src && copy 15 if="$uri/7" of=dst && one_line 'there is no such LUN$' &&
+	    copy 15 if="$uri/0" of=dst && one_line 'not a disk' &&
+	    copy 15 if="iscsi://$address/iqn.2026-11.org.example:none/1" of=dst && one_line 'Target not found' &&
+	    end_server && copy 15 if="$uri/1" of=dst && one_line 'connecting: Connection refused' &&
+	    copy 15 if=src of="$uri/1" && one_line 'Connection refused' && [[ ! -e dst ]]
+}
+it "says what is not there" missing
+bad_names()
+{
+	local name
+	for name in iscsi:// iscsi://h iscsi://h/t iscsi://h/t/ iscsi:///t/1 iscsi://h//1 iscsi://h/t/x iscsi://h/t/1/2 \
+	    iscsi://h:0/t/1 iscsi://h:65536/t/1 iscsi://h:x/t/1 'iscsi://[::1/t/1' iscsi://h/t%0/1 iscsi://h/t%00/1 \
+	    iscsi://h/t/16384 iscsi://@h/t/1 'iscsi://h/t/1?x=y' "iscsi://h/$(printf 't%.0s' {1..300})/1"; do
+		usage 'is written iscsi://' if="$name" of=dst && usage 'is written' if=/dev/null of="$name" || return
+	done
+	[[ $(echo *) = 'err out' ]]
+}
+it "refuses names that are none" bad_names
+encoded()
+{
+	"$blocks" make src 1M && serve 1:src && copy 0 if="iscsi://$address/${iqn/:/%3A}/1" of=dst && same src dst
+}
+it "takes a name with encoded letters" encoded
+same_disk()
+{
+	local other
+	"$blocks" make src 2M && serve 1:src && other=127.1.${address#127.*.} &&
+	    admin new portal --param portal="$other" && other=iscsi://$other/$iqn/1 &&
+	    refused 'overlaps the one to be read' if="$other" of="$uri/1" &&
+	    refused 'source and target are the same' if="$uri/1" of="$uri/1" &&
+	    refused 'overlap' if=src of="$uri/1" of="$other" && holds src 0 0 2097152 &&
+	    copy 0 if="$other" of="$uri/1" bs=1M count=1 seek=1 && complete && holds src 1048576 0 1048576
+}
+it "knows a disk by whatever portal it is reached" same_disk
+called()
+{
+	pair 1M && serve 1:src 2:dst && adm update logicalunit --lun 2 --params scsi_sn=one-of-a-kind &&
+	    refused 'is not the disk that oserial=other asks for: its serial number is one-of-a-kind' \
+	    if="$uri/1" of="$uri/2" oserial=other && holds dst 0 0 1000 9 &&
+	    copy 0 if="$uri/1" of="$uri/2" oserial=one-of-a-kind && complete && same src dst
+}
+it "is known by its serial number" called
+protected()
+{
+	pair 1M && serve 1:dst && adm update logicalunit --lun 1 --params readonly=1 &&
+	    copy 80 if=src of="$uri/1" && one_line 'is write-protected' && holds dst 0 0 1048576 9 &&
+	    copy 0 if="$uri/1" of=new && same dst new
+}
+it "is not written where it is write-protected" protected
+page()
+{
+	"$blocks" make src 1M && serve 1:src && copy 0 -dv if="$uri/1" of="$uri/1" force=overlap &&
+	    grep -q '^source_kind=iSCSI disk$' out && grep -q "^source_offers=at $address$" out &&
+	    grep -q '^target_users=none registered' out && copy 0 if="$uri/1" of=. json=j &&
+	    jq -se '.[0].source | .kind == "iscsi_disk" and .disk.vendor == "IET" and .size == 1048576' j >jq
+}
+it "is described for people and programs" page
+
+# ------------------------------------------------------------------- errors
+
+unreadable()
+{
+	"$blocks" make src 4M && rules='on=src op=read at=1049600+512 whole fail=EIO' && serve 1:src "$@"
+}
+bad_block()
+{
+	unreadable && copy 3 if="$uri/1" of=dst thr=1 engine=threads && says 'NOT complete: .*edium' &&
+	    copy 100 if="$uri/1" of=dst2 coe=1 && says 'NOT complete: 1 unreadable block' &&
+	    holds dst2 0 0 1049600 && holds dst2 1050112 1050112 3000000
+}
+it "loses one block where one cannot be read" bad_block
+rescued()
+{
+	unreadable && copy 100 if="$uri/1" of=dst map=m && grep -q '^0x00100400 *0x00000200 *-' m &&
+	    holds dst 0 0 1049600 && end_server && rules= && serve 1:src && copy 0 if="$uri/1" of=dst map=m retries=1 &&
+	    complete && same src dst
+}
+it "is rescued, and read again for what is missing" rescued
+unwritable()
+{
+	pair 2M && rules='on=dst op=write at=1048576+4096 fail=EIO' && serve 1:dst && copy 3 if=src of="$uri/1" &&
+	    says 'NOT complete: .*writing' && holds src 0 0 2097152
+}
+it "stops where it cannot be written" unwritable
+unflushed()
+{
+	pair 1M && rules='on=dst op=flush fail=EIO' && serve 1:dst && copy 103 if=src of="$uri/1" &&
+	    says 'NOT complete: .*SYNCHRONIZE CACHE failed'
+}
+it "says when it cannot be flushed" unflushed
+
+# ----------------------------------------------------------- a target that goes
+
+# stalls OPERANDS...: copy until the server hangs over what it was to do
+stalls()
+{
+	timeout -s KILL 60 "$pardd" bs=64k bpt=1 "$@" 2>err &
+	copying=$!
+	until_true 20 grep -qs waits faults
+}
+ends_with()
+{
+	wait "$copying"
+	status=$?
+	[[ $status = "$1" ]] || { echo "status $status"; cat err; false; }
+}
+target_dies()
+{
+	pair 8M && rules='on=dst op=write from=20 hang' && serve 1:dst && stalls if=src of="$uri/1" "$@" && end_server &&
+	    ends_with 69 && says 'NOT complete: .*the session is gone, maybe with all since the last flush'
+}
+it "stops when the target dies" target_dies
+it "... with many workers" target_dies thr=8 engine=threads
+it "... with one" target_dies thr=1 engine=threads
+target_dies_map()
+{
+	target_dies map=m mapinterval=1000 && ! grep -q ' +$' m && rules= && serve 1:dst &&
+	    copy 0 if=src of="$uri/1" map=m bs=64k && complete && same src dst
+}
+it "... and calls nothing finished that was not flushed" target_dies_map
+source_stalls()
+{
+	"$blocks" make src 8M && rules='on=src op=read from=40 hang' && serve 1:src && stalls if="$uri/1" of=dst "$@"
+}
+source_dies()
+{
+	source_stalls "$@" && end_server && ends_with 69 && says 'NOT complete: .*the session is gone'
+}
+it "stops when the source dies" source_dies
+it "... with many workers" source_dies thr=8 engine=threads
+comes_back()
+{
+	source_stalls map=m wait=60 && end_server && until_true 20 grep -q waiting err && rules= && serve 1:src &&
+	    ends_with 0 && complete && same src dst
+}
+it "waits for a source that comes back, with wait=" comes_back
+other_back()
+{
+	source_stalls map=m wait=3 && end_server && until_true 20 grep -q waiting err && rules= && cp src other &&
+	    serve 2:other 1:other && adm update logicalunit --lun 1 --params scsi_sn=another && ends_with 69 &&
+	    says 'is another disk'
+}
+it "... but for no other" other_back
+silent()
+{
+	source_stalls timeout=1 "$@" && ends_with 33 && says 'NOT complete: .*no answer before the timeout'
+}
+it "does not wait for ever for what is read" silent
+it "... by a worker" silent engine=threads thr=2
+silent_target()
+{
+	pair 8M && rules='on=dst op=write from=20 hang' && serve 1:dst && stalls timeout=1 if=src of="$uri/1" &&
+	    ends_with 69 && says 'NOT complete: .*the session is gone.*no answer within 1 seconds'
+}
+it "does not wait for ever for what is written" silent_target
+
+# ---------------------------------------------------------------- the library
+
+no_library()
+{
+	mkdir lib && : >lib/libiscsi.so.7 || return
+	export LD_LIBRARY_PATH=$PWD/lib
+	refused 'needs libiscsi.so.7.*Debian has it in libiscsi7' if=iscsi://127.0.0.1/t/1 of=dst &&
+	    [[ ! -e dst ]] && "$blocks" make src 1M && exits 0 "$pardd" if=src of=dst && complete
+}
+[[ $VARIANT != plain ]] ||
+    it "says what is missing where there is no libiscsi, and copies else" no_library
