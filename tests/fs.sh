@@ -80,7 +80,7 @@ check_fs()
 	case $1 in
 	ext*)	e2fsck -fn "$file" ;;
 	xfs)	xfs_repair -n "$file" ;;
-	btrfs)	btrfs check "$file" ;;
+	btrfs)	btrfs check --check-data-csum "$file" ;;
 	ntfs)	ntfsfix -n "$file" ;;
 	fat*)	fsck.fat -n "$file" ;;
 	exfat)	fsck.exfat -n "$file" ;;

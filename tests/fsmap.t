@@ -84,6 +84,37 @@ keeps()
 	map -z img && check_fs "$kind" && mount_fs "$kind" || return
 	digests >after && leave_fs "$kind" && same before after
 }
+# copies SIZE [OPTIONS]: what is used of a btrfs is little more than what its
+# extents are, each copy of them; its own tool reads them all, and finds nothing
+copies()
+{
+	local sum i
+	head -c 1000000 /dev/urandom >large
+	make_fs "$1" btrfs "${@:2}" && mount_fs btrfs && fill && mkdir mnt/many || return
+	for ((i = 0; i < 3000; i++)); do
+		echo "$i" >"mnt/many/$i"
+	done
+	sync -f mnt && btrfs subvolume snapshot -r mnt mnt/snap && rm -r mnt/many/*7 && digests >before &&
+	    leave_fs btrfs && map img && is clean || return
+	sum=$(btrfs inspect-internal dump-super -f img | awk '$1 == "bytes_used" { print $2 }')
+	((used < 2 * sum + 2 * 1048576)) || fail "$used used, $sum in extents" || return
+	map -z img && check_fs btrfs && mount_fs btrfs && digests >after && same before after &&
+	    btrfs scrub start -B mnt >scrub && grep -q 'no errors found' scrub && leave_fs btrfs
+}
+# A node of the tree of extents that cannot be read, in one copy and in both.
+by_chunks()
+{
+	local fine node at
+	head -c 1000000 /dev/urandom >large
+	make_fs 600M btrfs -m dup && mount_fs btrfs && fill && leave_fs btrfs && map img && is clean || return
+	fine=$used
+	node=$(btrfs inspect-internal dump-tree -t extent img | awk '$1 == "leaf" { print $2; exit }')
+	mapfile -t at < <(btrfs-map-logical -l "$node" img | sed -n 's/.*physical \([0-9]*\) .*/\1/p')
+	((${#at[@]} == 2)) || fail "no copies" || return
+	map -b "${at[0]}"+4096 img && is clean && ((used == fine)) || fail "$(head -n 3 map)" || return
+	map -b "${at[0]}"+4096 -b "${at[1]}"+4096 img && is clean && ((used > fine + 20000000)) ||
+	    fail "$(head -n 3 map)"
+}
 it "keeps all files of an ext2" keeps ext2 101 200M
 it "keeps all files of an ext4" keeps ext4 101 300M
 # It takes a second and more, each time.
@@ -108,11 +139,20 @@ if command -v mkfs.xfs >/dev/null; then
 else
 	skip "no xfsprogs" "keeps all files of an XFS"
 fi
-# What a chunk has room for counts as used.
+# partclone takes all that lies before the first chunk of data, and what nobody has.
 if command -v mkfs.btrfs >/dev/null; then
-	it "keeps all files of a btrfs" keeps btrfs 100000 1G
+	it "keeps all files of a btrfs" keeps btrfs 0 1G
 	[[ $VARIANT != plain ]] ||
 	    it "keeps all files of a btrfs with other checksums" keeps btrfs 0 1G --csum xxhash -m single
+	if command -v btrfs-map-logical >/dev/null && grep -qw btrfs /proc/filesystems; then
+		it "leaves out what is free in the chunks of a btrfs, and no copy of anything" copies 600M
+		[[ $VARIANT != plain ]] || for options in "-M -n 4096" "-O ^skinny-metadata -d dup" \
+		    "-n 4096 -m single -R free-space-tree"; do
+			# shellcheck disable=SC2086
+			it "... with $options" copies 600M $options
+		done
+		it "... and goes by chunks where the tree of extents is lost" by_chunks
+	fi
 else
 	skip "no btrfs-progs" "keeps all files of a btrfs"
 fi

@@ -1,8 +1,8 @@
 /*
  * btrfs: what its chunks lie on.  Whatever it has of data and structures, with
  * all copies, lies in chunks; the rest of a device is free, but for its first
- * MiB and the superblocks.  A chunk of data is often 1 GiB and not full: that
- * is the price of not having to believe the tree of extents.
+ * MiB and the superblocks.  What is free within the chunks the tree of extents
+ * tells (fsbtrfs_extent.c), where that is whole.
  *
  * The layout is that of the Linux kernel, <linux/btrfs_tree.h>.  Numbers in the
  * trees are logical; the chunks map them to places on devices.  The superblock
@@ -10,34 +10,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
-#include "fskinds.h"
-
-enum {				/* of the superblock */
-	SUPER = 4096,
-	S_CSUM = 0x20,		/* behind it, what it is of */
-	S_PLACE = 0x30, S_FLAGS = 0x38, S_MAGIC = 0x40, S_GENERATION = 0x48,
-	S_CHUNK_ROOT = 0x58, S_LOG_ROOT = 0x60, S_SECTOR = 0x90, S_NODE = 0x94,
-	S_CHUNKS_SIZE = 0xa0, S_CHUNK_GENERATION = 0xa4, S_COMPAT_RO = 0xb4,
-	S_INCOMPAT = 0xbc, S_CSUM_TYPE = 0xc4, S_CHUNK_LEVEL = 0xc7,
-	S_DEVICE = 0xc9, S_DEVICE_TOTAL = 0xd1, S_DEVICE_USED = 0xd9,
-	S_LABEL = 0x12b, S_CHUNKS = 0x32b,
-	LABEL = 128, CHUNKS_MOST = 2048,
-	CRC32C = 0, XXHASH = 1,
-	INCOMPAT_KNOWN = 0x10fff,	/* not zoned, no newer trees */
-	RO_KNOWN = 0xf,		/* none of them moves a chunk */
-	FLAGS_KNOWN = 0x3,	/* no error, no seed, no dump */
-};
-
-enum {				/* of a node of a tree */
-	N_PLACE = 0x30, N_GENERATION = 0x50, N_ITEMS = 0x60, N_LEVEL = 0x64,
-	N_HEAD = 101,
-	KEY = 17, K_TYPE = 8, K_OFFSET = 9,
-	ITEM = 25, I_OFFSET = 17, I_SIZE = 21,
-	LINK = 33, L_PLACE = 17, L_GENERATION = 25,
-	LEVELS = 8,
-};
+#include "fsbtrfs.h"
 
 enum {				/* of a chunk, and its stripes */
 	CHUNK_ITEM = 228, CHUNKS_OWNER = 256,
@@ -56,43 +30,7 @@ static const uint64_t reserved = 1 << 20, super_room = 64 << 10;
 static const uint64_t supers[] = { UINT64_C(64) << 10, UINT64_C(64) << 20,
 	UINT64_C(256) << 30 };
 
-struct place {			/* of a part of a chunk, on this device */
-	uint64_t logical;	/* bytes */
-	uint64_t at, len;	/* bytes */
-	bool	 direct;	/* it has the chunk's bytes in a row */
-	bool	 meta;
-};
-
-struct btrfs {
-	struct fs_io	*io;
-	unsigned char	 super[SUPER];
-	uint32_t	 node;		/* bytes */
-	uint64_t	 device, total;	/* its number, bytes */
-	struct place	*place;
-	size_t		 n, room;
-	size_t		 roots;		/* of these, from the superblock */
-	bool		 wrong;		/* something of the chunks is */
-	unsigned char	*nodes;		/* LEVELS nodes */
-};
-
 /* ----------------------------------------------------------- superblock */
-
-/* Whether a checksum can be and is right; what it is of begins behind it. */
-static bool
-checked(const struct btrfs *b, const unsigned char *p, size_t size)
-{
-	size_t n = size - S_CSUM;
-
-	switch (fs_le(b->super + S_CSUM_TYPE, 2)) {
-	case CRC32C:
-		return fs_le(p, 4) == (uint32_t)~fs_crc32c(~UINT32_C(0),
-		    p + S_CSUM, n);
-	case XXHASH:
-		return fs_le(p, 8) == XXH64(p + S_CSUM, n, 0);
-	default:
-		return false;
-	}
-}
 
 static bool
 superblock(struct btrfs *b, uint64_t at)
@@ -121,7 +59,7 @@ judge(struct btrfs *b)
 	if (type != CRC32C && type != XXHASH)
 		fs_doubt(io, FS_UNKNOWN, "its checksums are not CRC-32C or "
 		    "XXHASH");
-	else if (!checked(b, s, SUPER))
+	else if (!btrfs_checked(b, s, SUPER))
 		fs_doubt(io, FS_DAMAGED, "the checksum of its superblock is "
 		    "wrong");
 	if ((fs_le(s + S_INCOMPAT, 8) & ~(uint64_t)INCOMPAT_KNOWN) != 0 ||
@@ -227,90 +165,34 @@ first_chunks(struct btrfs *b)
 	b->roots = b->n;
 }
 
-/* ----------------------------------------------------------------- tree */
-
-/* A node as it should be. */
-static bool
-sound(const struct btrfs *b, const unsigned char *p, uint64_t logical,
-    unsigned level, uint64_t generation)
-{
-	if (fs_le(p + N_PLACE, 8) != logical || p[N_LEVEL] != level)
-		return false;
-	return !fs_exact(b->io) || (checked(b, p, b->node) &&
-	    fs_le(p + N_GENERATION, 8) == generation);
-}
-
-/* Read it from where it lies on this device, or its copy. */
-static bool
-load(struct btrfs *b, uint64_t logical, unsigned level, uint64_t generation)
-{
-	unsigned char *p = b->nodes + (size_t)level * b->node;
-	uint64_t in;
-	size_t i;
-
-	for (i = 0; i < b->roots; i++) {
-		in = logical - b->place[i].logical;
-		if (logical >= b->place[i].logical && b->place[i].direct &&
-		    in < b->place[i].len && b->node <= b->place[i].len - in &&
-		    fs_get(b->io, b->place[i].at + in, p, b->node) == 0 &&
-		    sound(b, p, logical, level, generation))
-			return true;
-	}
-	return false;
-}
-
 static void
-leaf(struct btrfs *b, const unsigned char *p, size_t n)
+chunks(struct btrfs *b, const unsigned char *leaf, size_t n, void *arg)
 {
-	const unsigned char *item = p + N_HEAD;
-	uint64_t off, size;
+	const unsigned char *item = leaf + N_HEAD, *c;
+	size_t size;
 
-	if (n > (b->node - N_HEAD) / ITEM) {
-		b->wrong = true;
-		return;
-	}
+	(void)arg;
 	for (; n > 0; n--, item += ITEM) {
 		if (item[K_TYPE] != CHUNK_ITEM ||
 		    fs_le(item, 8) != CHUNKS_OWNER)
 			continue;
-		off = fs_le(item + I_OFFSET, 4);
-		size = fs_le(item + I_SIZE, 4);
-		if (off > b->node - N_HEAD || size > b->node - N_HEAD - off)
+		c = btrfs_item(b, leaf, item, &size);
+		if (c == NULL)
 			b->wrong = true;
 		else
-			chunk(b, fs_le(item + K_OFFSET, 8), p + N_HEAD + off,
-			    (size_t)size);
+			chunk(b, fs_le(item + K_OFFSET, 8), c, size);
 	}
-}
-
-static void
-walk(struct btrfs *b, uint64_t logical, unsigned level, uint64_t generation)
-{
-	const unsigned char *p = b->nodes + (size_t)level * b->node;
-	const unsigned char *link = p + N_HEAD;
-	size_t n;
-
-	if (b->wrong)
-		return;
-	if (!load(b, logical, level, generation)) {
-		b->wrong = true;
-		return;
-	}
-	n = (size_t)fs_le(p + N_ITEMS, 4);
-	if (level == 0) {
-		leaf(b, p, n);
-		return;
-	}
-	if (n == 0 || n > (b->node - N_HEAD) / LINK) {
-		b->wrong = true;
-		return;
-	}
-	for (; n > 0; n--, link += LINK)
-		walk(b, fs_le(link + L_PLACE, 8), level - 1,
-		    fs_le(link + L_GENERATION, 8));
 }
 
 /* --------------------------------------------------------------- result */
+
+static int
+by_logical(const void *a, const void *b)
+{
+	const struct place *x = a, *y = b;
+
+	return x->logical < y->logical ? -1 : x->logical > y->logical;
+}
 
 static int
 by_place(const void *a, const void *b)
@@ -338,7 +220,7 @@ note(struct btrfs *b)
 		if (p->at + p->len > at)
 			at = p->at + p->len;
 		used += p->len;
-		if (p->meta)
+		if (p->meta && !b->fine)
 			fs_note_meta(b->io, p->at, p->len);
 	}
 	if (at < b->total)
@@ -364,13 +246,16 @@ read_all(struct btrfs *b)
 	for (i = 0; i < sizeof(supers) / sizeof(*supers); i++)
 		fs_note_meta(io, supers[i], super_room);
 	first_chunks(b);
-	walk(b, fs_le(s + S_CHUNK_ROOT, 8), s[S_CHUNK_LEVEL],
-	    fs_le(s + S_CHUNK_GENERATION, 8));
+	btrfs_walk(b, fs_le(s + S_CHUNK_ROOT, 8), s[S_CHUNK_LEVEL],
+	    fs_le(s + S_CHUNK_GENERATION, 8), chunks, NULL);
 	/* The tree has those again that it was found by. */
 	b->n -= b->roots;
 	if (b->n > 0) {
 		memmove(b->place, b->place + b->roots,
 		    b->n * sizeof(*b->place));
+		b->roots = 0;
+		qsort(b->place, b->n, sizeof(*b->place), by_logical);
+		b->fine = !b->wrong && btrfs_extents(b);
 		note(b);
 	}
 	if (b->n == 0 || b->wrong)

@@ -1,0 +1,94 @@
+/*
+ * btrfs: what its trees (fsbtrfs_tree.c), chunks (fsbtrfs.c) and extents
+ * (fsbtrfs_extent.c) are read with.
+ */
+#ifndef PARDD_FSBTRFS_H
+#define PARDD_FSBTRFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fskinds.h"
+
+enum {				/* of the superblock */
+	SUPER = 4096,
+	S_CSUM = 0x20,		/* behind it, what it is of */
+	S_PLACE = 0x30, S_FLAGS = 0x38, S_MAGIC = 0x40, S_GENERATION = 0x48,
+	S_ROOT = 0x50, S_CHUNK_ROOT = 0x58, S_LOG_ROOT = 0x60,
+	S_USED = 0x78, S_DEVICES = 0x88, S_SECTOR = 0x90, S_NODE = 0x94,
+	S_CHUNKS_SIZE = 0xa0, S_CHUNK_GENERATION = 0xa4, S_COMPAT_RO = 0xb4,
+	S_INCOMPAT = 0xbc, S_CSUM_TYPE = 0xc4,
+	S_ROOT_LEVEL = 0xc6, S_CHUNK_LEVEL = 0xc7,
+	S_DEVICE = 0xc9, S_DEVICE_TOTAL = 0xd1, S_DEVICE_USED = 0xd9,
+	S_LABEL = 0x12b, S_CHUNKS = 0x32b,
+	LABEL = 128, CHUNKS_MOST = 2048,
+	CRC32C = 0, XXHASH = 1,
+	INCOMPAT_KNOWN = 0x10fff,	/* not zoned, no newer trees */
+	RO_KNOWN = 0xf,		/* none of them moves a chunk */
+	FLAGS_KNOWN = 0x3,	/* no error, no seed, no dump */
+};
+
+enum {				/* of a node of a tree */
+	N_PLACE = 0x30, N_GENERATION = 0x50, N_ITEMS = 0x60, N_LEVEL = 0x64,
+	N_HEAD = 101,
+	KEY = 17, K_TYPE = 8, K_OFFSET = 9,
+	ITEM = 25, I_OFFSET = 17, I_SIZE = 21,
+	LINK = 33, L_PLACE = 17, L_GENERATION = 25,
+	LEVELS = 8,
+};
+
+struct place {			/* of a part of a chunk, on this device */
+	uint64_t logical;	/* bytes */
+	uint64_t at, len;	/* bytes */
+	bool	 direct;	/* it has the chunk's bytes in a row */
+	bool	 meta;
+};
+
+struct btrfs {
+	struct fs_io	*io;
+	unsigned char	 super[SUPER];
+	uint32_t	 node;		/* bytes */
+	uint64_t	 device, total;	/* its number, bytes */
+	struct place	*place;
+	size_t		 n, room;
+	size_t		 roots;		/* of these, from the superblock; once
+					 * all are there 0, and they are in the
+					 * order of their logical places */
+	bool		 wrong;		/* something of the chunks is */
+	bool		 fine;		/* extents are known, not only chunks */
+	unsigned char	*nodes;		/* LEVELS nodes */
+};
+
+/* Whether a checksum can be and is right; what it is of begins behind it. */
+bool btrfs_checked(const struct btrfs *, const unsigned char *, size_t size);
+
+/*
+ * Read a node of a tree into its level's place in b->nodes, which is returned:
+ * from where it lies on this device, or its copy; NULL when none of them is as
+ * it should be.
+ */
+const unsigned char *btrfs_node(struct btrfs *, uint64_t logical,
+    unsigned level, uint64_t generation);
+
+/*
+ * Go through the leaves of a tree, in order.  Each is given with the number of
+ * its items, which have room there.  Stops when *b is ->wrong.
+ */
+typedef void btrfs_leaf(struct btrfs *, const unsigned char *leaf, size_t items,
+    void *arg);
+void btrfs_walk(struct btrfs *, uint64_t logical, unsigned level,
+    uint64_t generation, btrfs_leaf *, void *arg);
+
+/* What an item has, of *size bytes; NULL when it lies outside of the leaf. */
+const unsigned char *btrfs_item(const struct btrfs *,
+    const unsigned char *leaf, const unsigned char *item, size_t *size);
+
+/*
+ * All places are known: note as free what no extent has of the chunks, and as a
+ * structure what trees lie on.  False, and nothing noted, when the tree of
+ * extents is not here, cannot be read, or contradicts itself.
+ */
+bool btrfs_extents(struct btrfs *);
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * btrfs: what lies in its chunks.  The tree of extents has an item for each
+ * extent of data and each node of a tree, in the order of their logical places;
+ * what is between them is free, in every copy of the chunk.  Those of a file
+ * system on one device are all here.
+ *
+ * Every node has its checksum and the generation that its parent knows, the
+ * extents are in order, each within a chunk, and together they are what the
+ * superblock has as used: else nothing is known but the chunks.
+ */
+#include "fsbtrfs.h"
+
+enum {				/* of the trees of roots and extents */
+	EXTENTS_OWNER = 2, ROOT_ITEM = 132,
+	R_GENERATION = 160, R_PLACE = 176, R_LEVEL = 238, R_LEAST = 239,
+	EXTENT_ITEM = 168, METADATA_ITEM = 169,
+	X_FLAGS = 16, X_LEAST = 24, X_TREE = 2,
+};
+
+enum { COPIES_MOST = 4 };
+
+struct found {
+	uint64_t	 at;	/* logical: the end of the last extent */
+	uint64_t	 used;	/* bytes of them all */
+	size_t		 next;	/* of the places, that ends behind it */
+};
+
+/* ----------------------------------------------------------------- result */
+
+enum what { IS_FREE, IS_TREE };
+
+/* Note a logical range, in all its copies. */
+static void
+note(struct btrfs *b, struct found *x, uint64_t from, uint64_t to,
+    enum what what)
+{
+	const struct place *p;
+	uint64_t off, end;
+	size_t i;
+
+	while (x->next < b->n && b->place[x->next].logical +
+	    b->place[x->next].len <= from)
+		x->next++;
+	for (i = x->next; i < b->n && b->place[i].logical < to; i++) {
+		p = &b->place[i];
+		off = from > p->logical ? from - p->logical : 0;
+		end = to - p->logical < p->len ? to - p->logical : p->len;
+		if (!p->direct || off >= end)
+			continue;
+		if (what == IS_FREE)
+			fs_note_free(b->io, p->at + off, end - off);
+		else
+			fs_note_meta(b->io, p->at + off, end - off);
+	}
+}
+
+/* Whether a chunk has it all. */
+static bool
+in_chunk(const struct btrfs *b, const struct found *x, uint64_t at,
+    uint64_t len)
+{
+	size_t i;
+
+	for (i = x->next; i < b->n && b->place[i].logical <= at; i++)
+		if (at - b->place[i].logical < b->place[i].len && len <=
+		    b->place[i].len - (at - b->place[i].logical))
+			return true;
+	return false;
+}
+
+/* ---------------------------------------------------------------- extents */
+
+/* Whether it is a node of a tree. */
+static bool
+is_tree(struct btrfs *b, const unsigned char *leaf, const unsigned char *item)
+{
+	const unsigned char *p;
+	size_t size;
+
+	if (item[K_TYPE] == METADATA_ITEM)
+		return true;
+	p = btrfs_item(b, leaf, item, &size);
+	if (p == NULL || size < X_LEAST)
+		b->wrong = true;
+	return !b->wrong && (fs_le(p + X_FLAGS, 8) & X_TREE) != 0;
+}
+
+static void
+extents(struct btrfs *b, const unsigned char *leaf, size_t n, void *arg)
+{
+	const unsigned char *item = leaf + N_HEAD;
+	struct found *x = arg;
+	uint64_t at, len;
+
+	for (; n > 0 && !b->wrong; n--, item += ITEM) {
+		if (item[K_TYPE] != EXTENT_ITEM &&
+		    item[K_TYPE] != METADATA_ITEM)
+			continue;
+		at = fs_le(item, 8);
+		len = item[K_TYPE] == METADATA_ITEM ? b->node :
+		    fs_le(item + K_OFFSET, 8);
+		if (at < x->at || len == 0 || len > INT64_MAX - at) {
+			b->wrong = true;
+			return;
+		}
+		note(b, x, x->at, at, IS_FREE);
+		if (!in_chunk(b, x, at, len))
+			b->wrong = true;
+		if (is_tree(b, leaf, item))
+			note(b, x, at, at + len, IS_TREE);
+		x->at = at + len;
+		x->used += len;
+	}
+}
+
+/* ------------------------------------------------------------------ roots */
+
+/* How a key compares to that of the root of the tree of extents. */
+static int
+compare(const unsigned char *key)
+{
+	uint64_t owner = fs_le(key, 8), offset = fs_le(key + K_OFFSET, 8);
+
+	if (owner != EXTENTS_OWNER)
+		return owner < EXTENTS_OWNER ? -1 : 1;
+	if (key[K_TYPE] != ROOT_ITEM)
+		return key[K_TYPE] < ROOT_ITEM ? -1 : 1;
+	return offset == 0 ? 0 : 1;
+}
+
+/* Its item in a leaf; NULL where it is not. */
+static const unsigned char *
+root_in(struct btrfs *b, const unsigned char *leaf)
+{
+	const unsigned char *item = leaf + N_HEAD, *root;
+	size_t n = (size_t)fs_le(leaf + N_ITEMS, 4), size;
+
+	if (n > (b->node - N_HEAD) / ITEM)
+		return NULL;
+	for (; n > 0; n--, item += ITEM)
+		if (compare(item) == 0) {
+			root = btrfs_item(b, leaf, item, &size);
+			return root != NULL && size >= R_LEAST &&
+			    root[R_LEVEL] < LEVELS ? root : NULL;
+		}
+	return NULL;
+}
+
+/* The same by the tree of roots. */
+static const unsigned char *
+root(struct btrfs *b)
+{
+	uint64_t at = fs_le(b->super + S_ROOT, 8);
+	uint64_t generation = fs_le(b->super + S_GENERATION, 8);
+	unsigned level = b->super[S_ROOT_LEVEL];
+	const unsigned char *p, *link;
+	size_t n;
+
+	for (;; level--) {
+		p = level < LEVELS ? btrfs_node(b, at, level, generation) :
+		    NULL;
+		if (p == NULL || level == 0)
+			return p == NULL ? NULL : root_in(b, p);
+		n = (size_t)fs_le(p + N_ITEMS, 4);
+		if (n == 0 || n > (b->node - N_HEAD) / LINK)
+			return NULL;
+		link = p + N_HEAD;
+		for (; n > 1 && compare(link + LINK) <= 0; n--)
+			link += LINK;
+		at = fs_le(link + L_PLACE, 8);
+		generation = fs_le(link + L_GENERATION, 8);
+	}
+}
+
+/* Whether chunks lie apart from each other, but for the copies of one. */
+static bool
+apart(const struct btrfs *b)
+{
+	const struct place *p = b->place, *end = p + b->n;
+	size_t copies = 1;
+
+	for (; p < end; p++) {
+		if (p->len > INT64_MAX || p->logical > INT64_MAX - p->len)
+			return false;
+		if (p + 1 == end || p->logical + p->len <= p[1].logical)
+			copies = 1;
+		else if (p->logical != p[1].logical || p->len != p[1].len ||
+		    ++copies > COPIES_MOST)
+			return false;
+	}
+	return true;
+}
+
+bool
+btrfs_extents(struct btrfs *b)
+{
+	struct fs_extents *free = &b->io->map->free;
+	struct fs_extents *meta = &b->io->map->meta;
+	struct found x = { .at = 0 };
+	size_t was = meta->n;
+	const unsigned char *r;
+	bool good;
+
+	r = fs_le(b->super + S_DEVICES, 8) == 1 && apart(b) ? root(b) : NULL;
+	if (r == NULL)
+		return false;
+	btrfs_walk(b, fs_le(r + R_PLACE, 8), r[R_LEVEL],
+	    fs_le(r + R_GENERATION, 8), extents, &x);
+	note(b, &x, x.at, UINT64_MAX, IS_FREE);
+	good = !b->wrong && x.used == fs_le(b->super + S_USED, 8);
+	b->wrong = false;
+	if (!good) {
+		free->n = 0;
+		free->mixed = false;
+		if (meta->grain == 0 && meta->n > was)
+			meta->n = was;
+	}
+	return good;
+}
