@@ -174,8 +174,8 @@ it "finds only the ends of a bad area with noscrape" noscrape
 # scraped.
 nosweep()
 {
-	local left
-	bad=524288+1048576
+	local left size=$((8 << 20))
+	bad=2097152+4194304
 	stuff && rescue 100 '' rescue=nosweep "$@" && honest && left=$("$maps" list map '?') &&
 	    [[ $left =~ ^[0-9]+\+[0-9]+ ]] && is '*' '' &&
 	    says 'NOT complete: [0-9]* bytes could not be read, and [0-9]* between them were not tried, with rescue=nosweep; map tells where' &&
@@ -295,8 +295,10 @@ if [[ $VARIANT = plain ]]; then
 	it "... than tracks, of a scratch" figure scratch 11 225
 	it "... than clusters" figure clusters 11 22 15 100
 	it "tries for eight blocks of 512 that are one of 4096 once" figure 512e 17 42
-	it "is not kept busy by jumps where a disk rotates" figure rotating 11 32 16 20 17 62
-	it "does not take who waits behind a slow error for slow" figure seconds 11 10 17 18
+	it "reads what lies between areas before it reads these by the block" figure mixed64 15 1800
+	it "meets an error no second time to see where it is" figure slowhead 17 4
+	it "is not kept busy by jumps where a disk rotates" figure rotating 11 31 16 20 17 60
+	it "does not take who waits behind a slow error for slow" figure seconds 11 8 17 16
 	it "foretells where a dead head is next, of 256 times" figure dead64 11 560 15 788
 	it "... of 32 times" figure dead512 11 100 15 116
 	it "... where its tracks become shorter, of 341 times" figure zones 11 820 15 1043

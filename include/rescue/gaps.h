@@ -18,24 +18,29 @@ struct gap {
 	bool		 framed;	/* it is a bad block, there and there */
 };
 
+/* Whether to take those, too, of which no end is good. */
+enum inner {
+	NO_INNER,
+	HOPEFUL_INNER,		/* as long as it helps */
+	EACH_INNER,		/* the large ones, each once at least */
+};
+
 struct gaps {			/* g: lock */
 	pthread_mutex_t	 lock;
 	struct gap	*heap;	/* g: the largest first */
 	size_t		 n, room;	/* g */
-	bool		 inner;	/* I while workers run: those, too, of which
-				 * no end is good */
-	unsigned	 won, lost;	/* g: reads in the midst of those */
+	uint64_t	 smallest;	/* I while workers run: bytes, of those
+				 * of which no end is good */
+	size_t		 won, lost;	/* g: reads in the midst of those */
+	size_t		 patience;	/* g: with those that are lost */
 };
 
 /* With nothing in it; and with what it takes given back. */
 void gaps_begin(struct gaps *);
 void gaps_end(struct gaps *);
 
-/*
- * Take all that have a status off the map; inner: those, too, that lie between
- * what is bad.  Returns 0 or ENOMEM.  The lead's.
- */
-int gaps_fill(struct gaps *, struct map *, enum seg_status, bool inner);
+/* Take all of a status off the map.  Returns 0 or ENOMEM.  The lead's. */
+int gaps_fill(struct gaps *, struct map *, enum seg_status, enum inner);
 
 /*
  * Take a gap, to be read in part: *piece, from an end that is good, a quarter

@@ -7,6 +7,10 @@
  * so are those between two blocks that are known to be bad: what is dead begins
  * and ends there.
  *
+ * Before all is read block by block each large one is tried once, whatever came
+ * of others: of two bad areas that one read or one jump took for one, the good
+ * data between them would come last.
+ *
  *	g	gaps->lock, a leaf; held for a few instructions
  */
 #include "rescue/gaps.h"
@@ -18,6 +22,7 @@ enum {
 	PART = 4,		/* of what is left of a gap is read at once */
 	PIECE = 256 << 10,	/* bytes; more is read only of a gap of which */
 	LARGE = 1 << 20,	/* a part is so large */
+	SMALL = 128 << 10,	/* the sweep has it by one read or two */
 	PATIENCE = 12,		/* tries in the middle are in vain, more than */
 	WORTH = 2,		/* so many for each that was not */
 };
@@ -68,7 +73,8 @@ push(struct gaps *g, struct gap gap)
 	struct gap *more;
 	size_t i, up;
 
-	if (gap.off >= gap.end || (!g->inner && !gap.front && !gap.back))
+	if (gap.off >= gap.end || (gap.end - gap.off < g->smallest &&
+	    !gap.front && !gap.back))
 		return 0;
 	if (g->n == g->room) {
 		more = reallocarray(g->heap, g->room * 2 + 64, sizeof(*more));
@@ -91,7 +97,7 @@ push(struct gaps *g, struct gap gap)
 static bool
 hopeful(const struct gaps *g)
 {
-	return g->lost < PATIENCE + WORTH * g->won;
+	return g->lost < g->patience + WORTH * g->won;
 }
 
 static bool
@@ -136,20 +142,40 @@ gap_of(const struct seg *seg, size_t n, size_t i)
 		before == BAD && behind == BAD };
 }
 
-int
-gaps_fill(struct gaps *g, struct map *map, enum seg_status status, bool inner)
+/*
+ * Whether it is to be taken.  Of what is to be scraped that is what has been
+ * trimmed from both ends: what was given up beside it is likely dead, and so is
+ * the rest.
+ */
+static bool
+is_gap(const struct seg *seg, size_t n, size_t i, enum seg_status status)
 {
+	return seg[i].status == status && (status != UNSCRAPED ||
+	    ((i == 0 || seg[i - 1].status == BAD) &&
+	    (i + 1 == n || seg[i + 1].status == BAD)));
+}
+
+int
+gaps_fill(struct gaps *g, struct map *map, enum seg_status status,
+    enum inner inner)
+{
+	static const uint64_t smallest[] = {
+		[NO_INNER] = UINT64_MAX,
+		[HOPEFUL_INNER] = 0,
+		[EACH_INNER] = SMALL,
+	};
 	struct seg *seg;
 	size_t n = map_copy(map, &seg), i;
 	int err = n == 0 ? ENOMEM : 0;
 
 	pthread_mutex_lock(&g->lock);
 	g->n = 0;
-	g->inner = inner;
+	g->smallest = smallest[inner];
 	g->won = g->lost = 0;
 	for (i = 0; i < n && err == 0; i++)
-		if (seg[i].status == status)
+		if (is_gap(seg, n, i, status))
 			err = push(g, gap_of(seg, n, i));
+	g->patience = PATIENCE + (inner == EACH_INNER ? g->n : 0);
 	pthread_mutex_unlock(&g->lock);
 	free(seg);
 	return err;

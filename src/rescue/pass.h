@@ -19,6 +19,7 @@ enum skip {
 	COURSE,		/* as much as the disk has taught (course.c) */
 	ENDS,		/* the rest of the gap: the largest come first, */
 	INNER,		/* also those that lie between errors (gaps.c) */
+	MIDST,		/* the same, and each of those is tried */
 	AHEAD,		/* a part that grows from error to error */
 	GAP,		/* the rest of what lies between two errors */
 };
@@ -45,7 +46,8 @@ pass_is_first(const struct pass *pass)
 static inline bool
 pass_by_size(const struct pass *pass)
 {
-	return pass->skip == ENDS || pass->skip == INNER || pass->how == TRIM;
+	return pass->skip == ENDS || pass->skip == INNER ||
+	    pass->skip == MIDST || pass->how == TRIM;
 }
 
 /* Whether it goes backwards in this run, with rescue=reverse or without. */

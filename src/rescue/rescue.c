@@ -9,7 +9,10 @@
  *		       the midst of what lies between errors (gaps.c)
  *	trim	*  ->  single blocks from the ends that adjoin good data up to
  *		       the first bad one (-), and / for what lies between
+ *	midst	/  ->  + or - for a block in the midst of what is large, and +
+ *		       or * for what lies beside a good one
  *	skim	/  ->  block by block, + or -, what follows an error left out
+ *	midst	?  ->  the same as of /
  *	scrape	/  ->  block by block, all of it
  *	sweep	?  ->  what is left, likely dead, and then trimmed and scraped
  *	retry	-  ->  block by block, in changing direction
@@ -43,10 +46,18 @@ static const struct pass passes[] = {
 	    false, INNER, '?', 3, false },
 	{ "Trimming failed blocks... (forwards)", UNTRIMMED, TRIM, false,
 	    NO_SKIP, '*', 1, false },
+	{ "Scraping failed blocks... (forwards)", UNSCRAPED, COPY, false,
+	    MIDST, '/', 1, false },
+	{ "Trimming failed blocks... (forwards)", UNTRIMMED, TRIM, false,
+	    NO_SKIP, '*', 1, false },
 	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SKIM, false,
 	    AHEAD, '/', 1, false },
 	{ "Scraping failed blocks... (backwards)", UNSCRAPED, SKIM, true,
 	    GAP, '/', 1, false },
+	{ "Copying non-tried blocks... Pass 3 (forwards)", UNTRIED, COPY,
+	    false, MIDST, '?', 3, false },
+	{ "Trimming failed blocks... (forwards)", UNTRIMMED, TRIM, false,
+	    NO_SKIP, '*', 1, false },
 	{ "Scraping failed blocks... (forwards)", UNSCRAPED, SCRAPE, false,
 	    NO_SKIP, '/', 1, false },
 	{ "Copying non-tried blocks... Pass 4 (forwards)", UNTRIED, COPY,
@@ -166,7 +177,8 @@ behind_us(const struct mapfile *m, const struct pass *pass)
 	if (pass->phase != '?')
 		return false;
 	return m->phase == '?' ? pass->number < m->pass :
-	    !pass->last && (m->phase == '*' || m->phase == '/');
+	    !pass->last && pass->skip != MIDST &&
+	    (m->phase == '*' || m->phase == '/');
 }
 
 /* Whether it reads what the others took for dead. */
@@ -230,6 +242,14 @@ fail_memory(struct job *job)
 	job_fail(job, &f);
 }
 
+/* Which of the gaps that have no good end a pass by size takes. */
+static enum inner
+inner_of(const struct pass *pass)
+{
+	return pass->skip == ENDS ? NO_INNER : pass->skip == MIDST ?
+	    EACH_INNER : HOPEFUL_INNER;
+}
+
 static void
 run_pass(struct job *job, const struct pass *pass)
 {
@@ -246,7 +266,7 @@ run_pass(struct job *job, const struct pass *pass)
 	if (!pass_by_size(pass))
 		go_on(job, pass);
 	else if (gaps_fill(&job->rescue->gaps, &job->map, pass->from,
-	    pass->skip != ENDS) != 0)
+	    inner_of(pass)) != 0)
 		fail_memory(job);
 	workers_run(job, &task);
 }

@@ -28,6 +28,7 @@ enum {
 	CLUSTER = 64 << 10,	/* bytes of a piece between known errors */
 	WARY = 256 << 10,	/* bytes of a piece where errors are rare */
 	MARK = 1 << 20,		/* bytes that are trimmed as a whole */
+	SMALL_PART = 1000,	/* of the disk: one of so many */
 	PART_BACK = 8 << 10,	/* bytes that are trimmed from behind at once */
 	SKIM_LEAST = 8,		/* blocks left out by skimming, the same */
 };
@@ -102,13 +103,26 @@ wary(struct job *job)
 	    near_run(job);
 }
 
+/* What may fail at once: a small part of the disk, a power of two; bytes. */
+static size_t
+part_most(const struct job *job)
+{
+	size_t n = WARY;
+
+	while (n < MARK && n * 2 <= job->p->length / SMALL_PART)
+		n *= 2;
+	return n;
+}
+
 /* The bytes of a claim. */
 static size_t
 piece_size(struct job *job)
 {
 	struct rescue *r = job->rescue;
-	size_t n = job->p->chunk;
+	size_t n = job->p->chunk, part = part_most(job);
 
+	if (job->p->opts->bpt < 0 && part < n && part % job->p->block == 0)
+		n = part;
 	if (pass_is_first(r->pass))
 		n = course_piece(&r->course, gone_over(job), n);
 	else
@@ -309,15 +323,11 @@ read_area(struct worker *w, struct hold *h)
 	return io;
 }
 
-/* Bytes that are trimmed as a whole: no more than a small part of the disk. */
-static uint64_t
+/* Bytes that are trimmed as a whole. */
+static size_t
 mark_most(const struct job *job)
 {
-	uint64_t n = job->p->length >> 12;
-
-	if (!pass_is_first(job->rescue->pass) || n < WARY)
-		return WARY;
-	return n < MARK ? n : MARK;
+	return pass_is_first(job->rescue->pass) ? part_most(job) : WARY;
 }
 
 /*
@@ -586,6 +596,28 @@ most_of_gap(struct job *job)
 }
 
 /*
+ * A piece of a gap.  Where the midst of each that has no good end is tried,
+ * that is a block: if it is bad, it is no error that would not be met later.
+ */
+static bool
+take_of_gap(struct job *job, struct hold *h)
+{
+	struct rescue *r = job->rescue;
+	size_t most = most_of_gap(job);
+	const struct gap *g = &h->gap;
+
+	if (!gaps_take(&r->gaps, least(most, piece_size(job)), most, &h->gap,
+	    &h->seg))
+		return false;
+	if (r->pass->skip == MIDST && !g->front && !g->back) {
+		h->seg.off = block_last(r, g->off, h->seg.off +
+		    h->seg.len / 2 + 1);
+		h->seg.len = block_at(r, h->seg.off, g->end);
+	}
+	return true;
+}
+
+/*
  * The next piece of what has not been jumped over: up to where a bad run is
  * expected, and of that the first block.  Returns as map_claim.
  */
@@ -605,14 +637,13 @@ claim_next(struct job *job, struct hold *h)
 {
 	struct rescue *r = job->rescue;
 	const struct pass *pass = r->pass;
-	size_t most = most_of_gap(job);
 
 	if (pass->how == TRIM)
 		return gaps_take_all(&r->gaps, &h->seg) ?
 		    claim_range(&job->map, &h->seg) : 0;
 	if (pass_by_size(pass))
-		return gaps_take(&r->gaps, least(most, piece_size(job)), most,
-		    &h->gap, &h->seg) ? claim_range(&job->map, &h->seg) : 0;
+		return take_of_gap(job, h) ? claim_range(&job->map, &h->seg) :
+		    0;
 	map_pieces(&job->map, piece_size(job));
 	return pass->from == UNSCRAPED ? map_claim_all(&job->map, &h->seg) :
 	    claim_ahead(job, &h->seg);
@@ -662,7 +693,7 @@ put_off(struct job *job, const struct seg *seg)
 {
 	const struct pass *pass = job->rescue->pass;
 
-	return pass->from == UNSCRAPED &&
+	return pass->from == UNSCRAPED && pass->how != COPY &&
 	    (!pass->last || (job->p->opts->rescue & RESCUE_NOSWEEP) != 0) &&
 	    ((seg->off > 0 && map_at(&job->map, seg->off - 1) == UNTRIED) ||
 	    map_at(&job->map, seg->off + seg->len) == UNTRIED);

@@ -68,7 +68,7 @@ largest_first(void **state)
 	mark(&map, 0, 1024, FINISHED);
 	mark(&map, 2048, 4096, FINISHED);
 	mark(&map, 7168, 8192, FINISHED);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, false), 0);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
 	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
 	assert_int_equal(s.off, (7168 - 256) * KIB);
 	assert_int_equal(s.len, 256 * KIB);
@@ -90,7 +90,7 @@ whole_ones(void **state)
 	gaps_begin(&g);
 	mark(&map, 100, 200, UNTRIMMED);
 	mark(&map, 300, 600, UNTRIMMED);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIMMED, true), 0);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIMMED, HOPEFUL_INNER), 0);
 	assert_true(gaps_take_all(&g, &s));
 	assert_int_equal(s.off, 300 * KIB);
 	assert_int_equal(s.len, 300 * KIB);
@@ -111,7 +111,7 @@ up_to_an_error(void **state)
 	(void)state;
 	gaps_begin(&g);
 	mark(&truth, 3000, 5000, BAD);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, false), 0);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
 	assert_int_equal(work_off(&g, &map, &truth), 2);
 	assert_true(marked(&map, 0, 3000 - 256, FINISHED));
 	assert_true(marked(&map, 5000 + 256, 8192, FINISHED));
@@ -135,10 +135,10 @@ between_bad_ends(void **state)
 	mark(&map, 8128, 8192, UNTRIMMED);
 	mark(&truth, 2000, 2001, BAD);
 	mark(&truth, 6000, 6100, BAD);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, false), 0);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
 	assert_int_equal(work_off(&g, &map, &truth), 0);
 	assert_true(marked(&map, 64, 8128, UNTRIED));
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, true), 0);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, HOPEFUL_INNER), 0);
 	errors = work_off(&g, &map, &truth);
 	assert_in_range(errors, 2, 6);
 	assert_in_range(map_totals(&map).untried, 0, 64 * KIB);
@@ -158,11 +158,66 @@ gives_a_dead_one_up(void **state)
 	mark(&map, 0, 64, UNTRIMMED);
 	mark(&map, 8128, 8192, UNTRIMMED);
 	mark(&truth, 0, 8192, BAD);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, true), 0);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, HOPEFUL_INNER), 0);
 	assert_in_range(work_off(&g, &map, &truth), 1, 14);
 	gaps_end(&g);
 	map_free(&map);
 	map_free(&truth);
+}
+
+/* However many are dead, each is tried, but for the small ones. */
+static void
+tries_each(void **state)
+{
+	struct map map = fresh(), truth = fresh();
+	struct gaps g;
+	unsigned i;
+
+	(void)state;
+	gaps_begin(&g);
+	for (i = 0; i < 16; i++)
+		mark(&map, i * 512, i * 512 + 256, BAD);
+	mark(&map, 8191, 8192, BAD);
+	mark(&truth, 0, 8000, BAD);
+	mark(&truth, 8064, 8192, BAD);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, HOPEFUL_INNER), 0);
+	assert_int_equal(work_off(&g, &map, &truth), 12);
+	assert_true(marked(&map, 7936, 8191, UNTRIED));
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, EACH_INNER), 0);
+	assert_in_range(work_off(&g, &map, &truth), 16, 24);
+	assert_true(marked(&map, 8000, 8064, FINISHED));
+	assert_true(marked(&map, 256, 320, UNTRIED));
+	gaps_end(&g);
+	map_free(&map);
+	map_free(&truth);
+}
+
+/* Of what is to be scraped that is taken of which both ends are known. */
+static void
+trimmed_ones(void **state)
+{
+	struct map map = fresh();
+	struct gaps g;
+	struct gap gap;
+	struct seg s;
+
+	(void)state;
+	gaps_begin(&g);
+	mark(&map, 0, 8192, FINISHED);
+	mark(&map, 1000, 1800, BAD);
+	mark(&map, 1100, 1700, UNSCRAPED);
+	mark(&map, 3000, 4000, BAD);
+	mark(&map, 3100, 4000, UNSCRAPED);
+	mark(&map, 5000, 6000, BAD);
+	mark(&map, 5100, 5500, UNSCRAPED);
+	mark(&map, 5500, 5900, UNTRIED);
+	assert_int_equal(gaps_fill(&g, &map, UNSCRAPED, EACH_INNER), 0);
+	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
+	assert_int_equal(gap.off, 1100 * KIB);
+	assert_int_equal(gap.end, 1700 * KIB);
+	assert_false(gaps_take(&g, LEAST, MOST, &gap, &s));
+	gaps_end(&g);
+	map_free(&map);
 }
 
 /* A piece that is to be read again, in parts, is no end of its gap. */
@@ -177,7 +232,7 @@ read_again(void **state)
 	(void)state;
 	gaps_begin(&g);
 	mark(&map, 0, 64, UNTRIMMED);
-	assert_int_equal(gaps_fill(&g, &map, UNTRIED, false), 0);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
 	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
 	assert_int_equal(gaps_give(&g, &gap, &s, false, false), 0);
 	assert_true(gaps_take(&g, LEAST, MOST, &gap, &again));
@@ -198,6 +253,8 @@ main(void)
 		cmocka_unit_test(up_to_an_error),
 		cmocka_unit_test(between_bad_ends),
 		cmocka_unit_test(gives_a_dead_one_up),
+		cmocka_unit_test(tries_each),
+		cmocka_unit_test(trimmed_ones),
 		cmocka_unit_test(read_again),
 	};
 
