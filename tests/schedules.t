@@ -191,6 +191,24 @@ it "finds a turn that is passed on too early" \
 it "finds a place in a stream that is given out under a lock and read at without" \
     finds src/copy/piece.c '/^	if (piece_claim(w, pc)) {/a if (streamed) { pthread_mutex_unlock(\&job->order); pthread_mutex_lock(\&job->order); }' \
     0 streams bpt=4
+# Who gives a target up is slow, and those who wait for it, too, are done first;
+# then the target answers.
+given_up()
+{
+	export FAULTS="on=$PWD/two op=write sleep=61500;on=$PWD/dst op=flush sleep=9000"
+	LD_PRELOAD=$shim copies of=two bpt=32
+}
+slowly='nanosleep(\&(struct timespec){ .tv_sec = 1 }, NULL);'
+it "finds a target that is given up before it is told that there is one" \
+    finds src/end/targets.c "/t->lost = true;/d;s/->hung = true;/& $slowly t->lost = true;/" '0 33' given_up
+still_sound()
+{
+	mkdir program && cd program && make_faulty "$1" "$2" || return
+	sched=$PWD/faulty seeds=100
+	cd .. && schedules "${@:3}"
+}
+it "... and none where that is told first" \
+    still_sound src/end/targets.c "s/t->lost = true;/& $slowly/" '0 33' given_up
 it "finds those who wait for a turn and are not told that there is none" \
     finds src/copy/turn.c '/t->stopped = true;/,/wake(t);/s/wake(t);//' 3 stream_fails bpt=4
 it "finds a buffer that is used while it is digested" \

@@ -149,43 +149,6 @@ compared()
 }
 it "compares what is used" compared
 
-# devices: two loop devices, on the files one and two, full of patterns
-devices()
-{
-	"$blocks" make one 64M && "$blocks" make two 64M 4 && loop one && first=$dev && loop two && second=$dev
-}
-# Each is left as it was where something is free, by what it held itself.
-several()
-{
-	local first second
-	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && devices &&
-	    exits 0 "$pardd" if=e4 of="$first" of="$second" used=only "$@" json=json &&
-	    told '^pardd: complete, flushed(, verified)?, without [0-9.]+ MB that 1 file system calls free: 2 targets$' &&
-	    left_alone one new && sound one && sound two && cmp -n 4096 one two && ! cmp -s one two || return
-	jq -es 'last | .targets | map(.verdict) == ["complete", "complete"] and
-	    all(.bytes_written < 15000000)' json >/dev/null || fail "$(jq -c .targets json)"
-}
-it "copies what is used to several targets" several
-it "... and verifies each" several verify=1 bpt=100
-it "... against the source" several verify=source
-with_files()
-{
-	local first second
-	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && devices &&
-	    exits 0 "$pardd" if=e4 of="$first" of=three of="$second" used=only verify=1 hash=sha256 &&
-	    same new one && same new two && same new three && sound three &&
-	    (($(stat -c %b three) * 512 < 15000000)) && says "^$(sha256sum <new | cut -d ' ' -f 1) "
-}
-it "... and makes zeros in all of them where one is a file" with_files
-one_differs()
-{
-	local first second
-	ext4_image e4 && devices && exits 14 with_faults "on=$second op=write at=4096+1 flip" "$pardd" if=e4 \
-	    of="$first" of="$second" used=only verify=1 engine=threads && says "^pardd: $first: complete, flushed, verified" &&
-	    says "^pardd: $second: NOT complete: .* not what was written there" && sound one
-}
-it "... and tells which has something else" one_differs
-
 # ----------------------------------------------------------------- whole disks
 
 # disk FILE TABLE: 200 MiB with two file systems, swap, something unknown, and

@@ -676,6 +676,9 @@ contradiction_used(const struct opts *o)
 		    "of used=, map=, hash=, verify=, manifest=";
 	if (o->used == 0)
 		return NULL;
+	if (o->targets > 1)
+		return "used= goes with one target: what is left out differs "
+		    "by what a target is";
 	if (several(o->used))
 		return "used= takes one word";
 	if (o->used != USED_ONLY && (o->map == NULL || o->compare != 0))
@@ -771,6 +774,9 @@ contradiction_targets(const struct opts *o)
 	if (o->base != NULL)
 		return "base= says what one target holds: it goes with one "
 		    "of=";
+	if (o->used != 0 || o->usedmap != NULL)
+		return "used= goes with one of=: what is left out is another "
+		    "part of each target";
 	if ((o->oflag & FLAG_SPARING) != 0)
 		return "oflag=sparing writes what one target lacks: it goes "
 		    "with one of=";

@@ -29,8 +29,9 @@ targets_give_up(struct targets *t, unsigned i, uint64_t ns, const char *what,
 
 	fault_set(&f, status, "%s: %s for %.0f s",
 	    t->target[i].ep.name, what, (double)ns / 1e9);
-	t->target[i].hung = true;
+	/* first: who sees that it hangs may be done, and free what it has */
 	t->lost = true;
+	t->target[i].hung = true;
 	targets_drop(t, i, &f);
 }
 

@@ -25,7 +25,6 @@
 
 #include "base/number.h"
 #include "base/status.h"
-#include "end/tee.h"
 #include "map/domain.h"
 #include "map/mapfile.h"
 #include "part/parts.h"
@@ -596,25 +595,13 @@ count_frees(const struct used *u)
 	return n;
 }
 
-/* Of several targets, whether one is. */
-static bool
-into_file(const struct plan *p)
-{
-	const struct endpoint *one;
-	unsigned i;
-
-	for (i = 0; (one = tee_target(p->dst, i)) != NULL; i++)
-		if (one->kind == END_FILE)
-			return true;
-	return false;
-}
-
 bool
 used_clears(const struct plan *p)
 {
 	const struct opts *o = p->opts;
 
-	return o->map == NULL && o->compare == 0 && (into_file(p) ||
+	return o->map == NULL && o->compare == 0 &&
+	    (p->dst->kind == END_FILE ||
 	    (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
 }
 

@@ -138,8 +138,7 @@ verify_proven(struct job *job, unsigned target)
 	struct verify *v = job->verify;
 
 	return v->done && !tee_dropped(job->p->dst, target, NULL) &&
-	    v->column[target].right + v->masked +
-	    map_totals(&v->column[target].differ).bad
+	    v->column[target].right + map_totals(&v->column[target].differ).bad
 	    == round_up(map_totals(&job->map).end, job->p->pad);
 }
 
@@ -380,7 +379,7 @@ early(const struct job *job)
  */
 static void
 check_one(struct worker *w, unsigned target, const struct check *c,
-    size_t masked, enum measure by)
+    enum measure by)
 {
 	struct job *job = w->job;
 	struct column *col = &job->verify->column[target];
@@ -391,12 +390,10 @@ check_one(struct worker *w, unsigned target, const struct check *c,
 	struct fault f;
 
 	has = sparing_read_of(w, target, c->off, data);
-	if (has != NULL) {
+	if (has != NULL)
 		memset(has + data, 0, (size_t)c->len - data);
-		mask(w, c, has);
-	}
-	if (has != NULL && is_right(w, c, has, masked, by)) {
-		col->right += c->len - masked;
+	if (has != NULL && is_right(w, c, has, 0, by)) {
+		col->right += c->len;
 		return;
 	}
 	if (map_set(&col->differ, c->off, c->len, BAD) != 0) {
@@ -411,7 +408,7 @@ check_one(struct worker *w, unsigned target, const struct check *c,
  * for each: nothing is narrowed down.
  */
 static bool
-check_each(struct worker *w, const struct check *c, size_t masked)
+check_each(struct worker *w, const struct check *c)
 {
 	struct job *job = w->job;
 	enum measure by = measure(w, c);
@@ -428,9 +425,8 @@ check_each(struct worker *w, const struct check *c, size_t masked)
 	}
 	for (i = 0; i < job->p->targets; i++)
 		if (tee_read(&w->back, i) != NULL)
-			check_one(w, i, c, masked, by);
-	job->verify->masked += masked;
-	job->verify->read += c->len - masked;
+			check_one(w, i, c, by);
+	job->verify->read += c->len;
 	return !job->stop;
 }
 
@@ -452,7 +448,7 @@ check(struct worker *w, size_t i, const struct check *c)
 	if (!rate_wait(&job->rate, c->len, job->halt))
 		return false;
 	if (job->p->targets > 1)
-		return check_each(w, c, masked);
+		return check_each(w, c);
 	io = sparing_read(w, c->off, (size_t)c->len, &has);
 	if (io.err != 0 && !errno_is_medium(io.err)) {
 		sparing_fail(w, &io);

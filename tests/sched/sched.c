@@ -421,7 +421,7 @@ begin(void)
 	stay = (unsigned)some(0, 6);
 	pause_beats = some(4, 14);
 	lapse = roll(4) == 0 ? 0 : (unsigned)some(4, 12);
-	spurious = roll(2) == 0 ? 0 : (unsigned)some(2, 6);
+	spurious = roll(2) == 0 ? 0 : 1 + (unsigned)some(2, 6);
 	signo = (int)number("SCHED_SIGNAL", 0);
 	if (signo != 0)
 		signal_at = some(6, 13);
@@ -531,6 +531,8 @@ pthread_mutex_lock(pthread_mutex_t *m)
 			die("lock", "held by nobody");
 		wait_for(LOCK, m, NEVER);
 	}
+	if (err != 0)
+		stuck("a lock is none (any more)");
 	return err;
 }
 
