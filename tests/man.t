@@ -97,6 +97,11 @@ examples()
 {
 	section EXAMPLES | sed -n 's/^\.Dl //p'
 }
+# What needs a disk that is dying, and much time.
+steps()
+{
+	section "A DYING DISK, STEP BY STEP" | sed -n 's/^\.Dl pardd /pardd /p'
+}
 readme_examples()
 {
 	awk '/^## /{ inside = $0 == "## Examples" }
@@ -184,9 +189,10 @@ run_examples "runs the manual's" < <(examples)
 run_examples "runs the README's" < <(readme_examples)
 enough()
 {
-	(($(examples | wc -l) >= 10)) && (($(readme_examples | wc -l) >= 5))
+	(($(examples | wc -l) >= 10)) && (($(readme_examples | wc -l) >= 5)) &&
+	    (($(steps | wc -l) >= 5))
 }
-it "has found examples in both" enough
+it "has found examples in both, and the steps of a rescue" enough
 
 # parses LINE: it is no usage error; disks are files, and nothing is written
 parses()
@@ -202,6 +208,17 @@ while read -r line; do		# those that were not run
 	[[ $line != */dev/sd* || -n $loops ]] ||
 	    it "knows the operands of: $line" parses "$line"
 done < <(examples; readme_examples)
+# step LINE: the same of an image, which takes no SCSI commands
+step()
+{
+	local line=${1//\/dev\/}
+	stuff "$1" && "$blocks" make sda 12M 5 && "$blocks" make sdb 12M 5 || return
+	run bash -c "${line/ iflag=sgio} -d </dev/null"
+	[[ $status = 0 || $status = 101 ]] || fail "$status: $line: $(<err)"
+}
+while read -r line; do
+	it "knows the operands of: $line" step "$line"
+done < <(steps)
 
 # ------------------------------------------------------------------- the form
 
