@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "end/ata.h"
 #include "part/parts.h"
 #include "plan/fit.h"
 #include "plan/plan.h"
@@ -54,6 +55,7 @@ struct remarks {
 	struct beyond beyond;
 	bool	 crowded;	/* the target's file system, for now: */
 	struct fit fit;
+	struct ata_hidden hidden;	/* what the source does not show */
 	enum slip slip;
 	char	 kind[32];	/* of SLIP_PACKED: what unpacks it; of
 				 * SLIP_OVER_TABLE: the file system */

@@ -321,6 +321,9 @@ remarks_make(struct remarks *found, const struct plan *p, bool thorough)
 	    (p->opts->status & SHOW_NONE) != 0))
 		return;		/* it would not be told */
 	found->crowded = fit_not_now(p, &found->fit);
+	if (thorough || (p->opts->map == NULL && p->src->lim.part == 0 &&
+	    p->bounded && p->length == (uint64_t)p->src->geo.size))
+		(void)ata_hidden(p->src, &found->hidden);
 	if (by_hand(p->opts)) {
 		span_make(&found->src, p, &src, p->src_off, p->length);
 		span_make(&found->dst, p, &dst, p->dst_off, written);

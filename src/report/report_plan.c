@@ -184,6 +184,19 @@ crowded_remark(char *text, size_t room, const struct plan *p)
 	    (ull)fit->need);
 }
 
+static void
+hidden_remark(char *text, size_t room, const struct plan *p)
+{
+	const struct ata_hidden *h = &p->found->hidden;
+	const char *how = h->overlay == 0 ? "a host protected area (HPA), see "
+	    "hdparm -N" : h->area == 0 ? "a device configuration overlay "
+	    "(DCO), see hdparm --dco-identify" : "an HPA and a DCO, see hdparm "
+	    "-N and --dco-identify";
+
+	snprintf(text, room, "%s hides %llu bytes behind its end, which are "
+	    "not copied: %s", p->src->name, (ull)(h->area + h->overlay), how);
+}
+
 bool
 report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 {
@@ -191,6 +204,8 @@ report_remark(const struct plan *p, unsigned n, char *text, size_t room)
 		p->found->beyond.n > 0 ? beyond_remark : NULL,
 		p->found->crowded ? crowded_remark : NULL,
 		p->found->slip != SLIP_NONE ? slip_remark : NULL,
+		p->found->hidden.area > 0 || p->found->hidden.overlay > 0 ?
+		    hidden_remark : NULL,
 	};
 	size_t i;
 

@@ -394,6 +394,42 @@ it "says it of a path that was taken away" offline transport-offline 69 'device 
 it "says it when trying again did not help" offline offline 69 'device has gone' 0x0e
 it "does not say so of one that is running" offline running 15 'transport error'
 
+# ------------------------------------------------------------- hidden areas
+
+# hides WORDS REGEX [VENDOR]: of an ATA disk of 2048 blocks
+hides()
+{
+	disks "$1" '' && mkdir -p src.sys/device && echo "${3-ATA}" >src.sys/device/vendor &&
+	    exits 0 answering '' "$pardd" if=src of=dst -dv && cp log first &&
+	    if [[ -n $2 ]]; then grep -Ex "note=src $2" out; else ! grep 'note=src hides' out; fi
+}
+told_of()
+{
+	hides "$@" && all_there && says "^pardd: note: src $2"
+}
+tail='hides %s bytes behind its end, which are not copied: %s'
+# shellcheck disable=SC2059
+{
+	it "tells of a host protected area" told_of native=3000 \
+	    "$(printf "$tail" 487424 'a host protected area .HPA., see hdparm -N')"
+	it "tells of a device configuration overlay" told_of 'native=2048 made=2050' \
+	    "$(printf "$tail" 1024 'a device configuration overlay .DCO., see hdparm --dco-identify')"
+	it "tells of both" told_of 'native=2049 made=2050' \
+	    "$(printf "$tail" 1024 'an HPA and a DCO, see hdparm -N and --dco-identify')"
+}
+it "tells of none where nothing is hidden" hides 'native=2048 made=2048' ''
+it "tells of none where the disk does not answer" hides '' ''
+unasked()
+{
+	hides native=3000 '' LINUX && ! grep ' ata ' first
+}
+it "asks none that is no ATA disk" unasked
+failing()
+{
+	hides native=3000 'hides .*' && copies 0 '' map=map && none ' ata '
+}
+it "asks no disk that is rescued" failing
+
 # ------------------------------------------------------- zeros, and verifying
 
 zeros()

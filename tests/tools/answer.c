@@ -14,6 +14,8 @@
  *	type=N		device type (0)
  *	most=N		MAXIMUM TRANSFER LENGTH, in blocks (0: no limit)
  *	same=N		MAXIMUM WRITE SAME LENGTH, in blocks (0: not known)
+ *	native=N made=N	how many blocks it could show, and was made with, by the
+ *			ATA commands that tell it (0: it has no such commands)
  *	thin=1		thin provisioning: GET LBA STATUS has all mapped, told in
  *			spans of 128 blocks
  *
@@ -21,7 +23,7 @@
  *
  *	on=PATH		of this disk
  *	op=OP,...	inquiry (also of VPD pages) ready capacity capacity16
- *			read write same sync lbastatus
+ *			read write same sync lbastatus ata
  *	at=FIRST+COUNT	a command that touches these blocks
  *	len=LEAST-MOST	one of so many
  *	nth=N times=N	only the Nth time; only the first N times
@@ -86,7 +88,8 @@ enum {
 
 enum op {
 	INQUIRY = 1, READY = 2, CAPACITY = 4, CAPACITY16 = 8, READ = 16,
-	WRITE = 32, SAME = 64, SYNC = 128, LBASTATUS = 256, OTHER = 512
+	WRITE = 32, SAME = 64, SYNC = 128, LBASTATUS = 256, OTHER = 512,
+	ATA = 1024
 };
 
 struct disk {
@@ -94,7 +97,7 @@ struct disk {
 	dev_t		 dev;
 	ino_t		 ino;
 	atomic_int	 fd;		/* its medium */
-	uint32_t	 block, says, type, most, same, thin;
+	uint32_t	 block, says, type, most, same, thin, native, made;
 	uint64_t	 blocks;
 };
 
@@ -142,7 +145,7 @@ static const struct word ops[] = {
 	{ "inquiry", INQUIRY }, { "ready", READY }, { "capacity", CAPACITY },
 	{ "capacity16", CAPACITY16 }, { "read", READ }, { "write", WRITE },
 	{ "same", SAME }, { "sync", SYNC }, { "lbastatus", LBASTATUS },
-	{ "other", OTHER },
+	{ "other", OTHER }, { "ata", ATA },
 };
 
 /* ------------------------------------------------------------- the rules */
@@ -251,6 +254,7 @@ disk_word(struct disk *d, const char *word, const char *value)
 		{ "block", &d->block }, { "says", &d->says },
 		{ "type", &d->type }, { "most", &d->most },
 		{ "same", &d->same }, { "thin", &d->thin },
+		{ "native", &d->native }, { "made", &d->made },
 	};
 	size_t i;
 
@@ -388,6 +392,8 @@ decode(const unsigned char *c)
 	case 0x9e:
 		return (struct command){ (c[1] & 0x1f) == 0x12 ? LBASTATUS :
 		    CAPACITY16, 0, 0 };
+	case 0x85:
+		return (struct command){ ATA, 0, 0 };
 	case 0x08:
 	case 0x0a:
 		return (struct command){ c[0] == 0x08 ? READ : WRITE,
@@ -598,6 +604,38 @@ mapped(const struct disk *d, struct sg_io_hdr *h)
 	give(h, a, sizeof(a));
 }
 
+/* ATA commands in a pass-through: one by registers, one by a sector. */
+static void
+ata(const struct disk *d, struct sg_io_hdr *h)
+{
+	uint64_t last = d->native - UINT64_C(1);
+	unsigned char s[22] = { 0x72, 1, 0, 0x1d, 0, 0, 0, 14, 9, 12, 1 };
+	unsigned char a[512] = { 2 }, sum = 0, i;
+	size_t n;
+
+	if (h->cmdp[14] == 0x27 && d->native > 0) {
+		for (i = 0; i < 3; i++) {
+			s[15 + 2 * i] = (unsigned char)(last >> 8 * i);
+			s[14 + 2 * i] = (unsigned char)(last >> (24 + 8 * i));
+		}
+		s[21] = 0x50;
+		h->status = CHECK_CONDITION;
+		memcpy(h->sbp, s, sizeof(s) < h->mx_sb_len ? sizeof(s) :
+		    h->mx_sb_len);
+		h->driver_status = 0x08;
+	} else if (h->cmdp[14] == 0xb1 && h->cmdp[4] == 0xc2 && d->made > 0) {
+		for (i = 0; i < 4; i++)
+			a[6 + i] = (unsigned char)((d->made - 1) >> 8 * i);
+		a[510] = 0xa5;
+		for (n = 0; n < sizeof(a); n++)
+			sum = (unsigned char)(sum + a[n]);
+		a[511] = (unsigned char)-sum;
+		give(h, a, sizeof(a));
+	} else {
+		refuse(h, 11, 0);
+	}
+}
+
 static void
 perform(struct disk *d, struct sg_io_hdr *h, const struct command *c,
     size_t len)
@@ -619,6 +657,9 @@ perform(struct disk *d, struct sg_io_hdr *h, const struct command *c,
 		break;
 	case LBASTATUS:
 		mapped(d, h);
+		break;
+	case ATA:
+		ata(d, h);
 		break;
 	case READY:
 	case SYNC:
