@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2119,SC2154
-# lab: -j 1 -D size=8M,bus=nvme,serial=NVME0001
+# lab: -j 1 -D size=8M,bus=nvme,serial=NVME0001 -D size=8M,bus=ata,serial=ATA0001
 # Disks that are not written as others are, and nodes that are none of a disk.
 
 # shellcheck source=tests/scsi/suite.sh
@@ -16,6 +16,16 @@ nvme_node()
 	done
 	[[ ! -e copy ]]
 }
+# It is asked, answers, and hides nothing; the image is all of it.
+ata_disk()
+{
+	modprobe -a ahci sd_mod sg && wait_for 20 count_is ATA 1 && name_disks A ATA &&
+	    "$blocks" make "$ASD1" 8M 1 && forget && exits 0 "$pardd" if="$ASD1" of=copy &&
+	    complete && holds copy 0 0 8M 1 && does_not_say hides &&
+	    was_sent "$AHCTL1" '85 07 20 00 00 00 00 00 00 00 00 00 00 40 27' &&
+	    exits 0 "$pardd" if="$ASG1" of=copy2 && same copy copy2
+}
+it "copies a disk of AHCI, which hides nothing" ata_disk
 it "takes no NVMe controller for a stream" nvme_node /dev/nvme0
 onto_nvme()
 {
