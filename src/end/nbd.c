@@ -668,7 +668,7 @@ look_up(struct nbd *nbd, struct picture *pic, uint64_t off, struct extent *x)
 }
 
 static int
-nbd_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+nbd_extent_at(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
 	struct nbd *nbd = ep->priv;
 
@@ -785,7 +785,7 @@ const struct backend nbd_backend = {
 	.pollfd = nbd_pollfd,
 	.service = nbd_service,
 	.conclude = nbd_conclude,
-	.extent = nbd_extent,
+	.extent = nbd_extent_at,
 	.changed = nbd_changed,
 	.flush = nbd_flush_end,
 	.probe = nbd_probe,
