@@ -3,8 +3,8 @@
  * the disks of libata are asked, since not every adapter bears them.
  *
  * The last sector that could be shown is asked for by READ NATIVE MAX ADDRESS
- * EXT (ATA8-ACS), of disks since ACS-3 by GET NATIVE MAX ADDRESS EXT; that which
- * the maker meant by DEVICE CONFIGURATION IDENTIFY (ATA8-ACS).
+ * EXT (ATA8-ACS), of disks since ACS-3 by GET NATIVE MAX ADDRESS EXT; that
+ * which the maker meant by DEVICE CONFIGURATION IDENTIFY (ATA8-ACS).
  */
 #include "end/ata.h"
 
