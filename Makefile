@@ -51,7 +51,7 @@ endif
 
 SRC := $(wildcard src/*.c src/*/*.c)
 UNIT := $(wildcard tests/unit/*.c)
-SHIM := $(wildcard $(addprefix tests/tools/,answer.c counted.c hijack.c shim.c trace.c))
+SHIM := $(wildcard $(addprefix tests/tools/,answer.c counted.c fakerbd.c hijack.c shim.c trace.c))
 TOOL := $(filter-out $(SHIM),$(wildcard tests/tools/*.c))
 
 # All but main: what a unit test is linked with.

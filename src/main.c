@@ -448,25 +448,67 @@ held(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	return status;
 }
 
+/* Whether an end waits for what may never come, and then uses what it has. */
+static bool
+stuck(const struct endpoint *src, struct endpoint *dst)
+{
+	const struct endpoint *one;
+	bool is = src->is.stuck;
+	unsigned i;
+
+	for (i = 0; !is && (one = tee_target(dst, i)) != NULL; i++)
+		is = one->is.stuck;
+	return is;
+}
+
+/* All is told: end without what others do at an end. */
+static _Noreturn void
+leave_stuck(struct events *ev, int status, int signo)
+{
+	events_close(ev);
+	if (signo != 0 && status == STATUS_SIGNAL + signo)
+		signals_raise(signo);
+	_exit(status);
+}
+
+/* Open the ends and go on; *lost: one of them is stuck. */
 static int
-copy(const struct opts *o, struct events *ev, int *signo)
+copy_between(const struct opts *o, struct endpoint *src, struct endpoint *dst,
+    struct events *ev, int *signo, bool *lost)
 {
 	bool look = o->mode == MODE_DRY_RUN;
-	struct endpoint src, dst;
 	struct fault f;
 	int status;
 
-	if (events_open(ev, o, &f) != 0 ||
-	    endpoint_open(&src, SOURCE, o, look, &f) != 0)
+	if (events_open(ev, o, &f) != 0)
 		return refused(ev, &f);
-	if ((o->compare != 0 ? endpoint_open_compared(&dst, o, &f) :
-	    o->targets > 1 ? tee_open(&dst, o, look, &f) :
-	    endpoint_open(&dst, TARGET, o, look, &f)) != 0) {
-		endpoint_close(&src);
+	if (endpoint_open(src, SOURCE, o, look, &f) != 0) {
+		*lost = src->is.stuck;
 		return refused(ev, &f);
 	}
-	status = held(o, &src, &dst, ev, signo);
-	tee_free(&dst);
+	dst->is.stuck = false;
+	if ((o->compare != 0 ? endpoint_open_compared(dst, o, &f) :
+	    o->targets > 1 ? tee_open(dst, o, look, &f) :
+	    endpoint_open(dst, TARGET, o, look, &f)) != 0) {
+		endpoint_close(src);
+		*lost = src->is.stuck || dst->is.stuck;
+		return refused(ev, &f);
+	}
+	status = held(o, src, dst, ev, signo);
+	*lost = stuck(src, dst);
+	tee_free(dst);
+	return status;
+}
+
+static int
+copy(const struct opts *o, struct events *ev, int *signo)
+{
+	struct endpoint src, dst;
+	bool lost = false;
+	int status = copy_between(o, &src, &dst, ev, signo, &lost);
+
+	if (lost)
+		leave_stuck(ev, status, *signo);
 	return status;
 }
 

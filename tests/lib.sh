@@ -490,6 +490,19 @@ can_iscsi()
 	command -v tgtd tgtadm && ! "$pardd" if=iscsi:// of=. 2>&1 | grep 'built without'
 } >/dev/null 2>&1
 
+# ceph: librbd is one whose cluster is this folder, see tests/tools/fakerbd.c
+ceph()
+{
+	mkdir -p lib && ln -sf "$tools/fakerbd.so" lib/librbd.so.1 &&
+	    export RBD_DIR="$PWD" LD_LIBRARY_PATH="$PWD/lib"
+}
+# can_rbd: a program that was built for it
+can_rbd()
+{
+	(mkdir -p "$scratch/rbd/p" && cd "$scratch/rbd" && : >p/image && ceph &&
+	    "$pardd" -d if=rbd:p/image of=.)
+} >/dev/null 2>&1
+
 # can_lose: what bad_disk needs is here
 can_lose()
 {

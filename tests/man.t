@@ -143,6 +143,8 @@ stuff()
 		[[ $1 != *"$name"* ]] || cp "$made/$name" . || return
 	done
 	[[ $1 != *core-image* ]] || block_map || return
+	[[ $1 != *rbd:* ]] || { ceph && mkdir backup && cp "$made/disk.img" backup/laptop &&
+	    cp "$made/sda.img" backup/laptop@monday; } || return
 	for name in disk old; do
 		[[ $1 != *"$name.manifest"* ]] ||
 		    "$pardd" if="$made/$name.img" of=. manifest=$name.manifest status=none || return
@@ -176,7 +178,9 @@ run_examples()
 {
 	local line
 	while read -r line; do
-		if [[ $line != */dev/sd* || -n $loops ]]; then
+		if [[ $line = *rbd:* ]] && ! can_rbd; then
+			skip "built without librbd" "$1: $line"
+		elif [[ $line != */dev/sd* || -n $loops ]]; then
 			it "$1: $line" example "$line"
 		else
 			skip "no loop devices" "$1: $line"

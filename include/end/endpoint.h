@@ -21,9 +21,8 @@
 enum role { SOURCE, TARGET };
 
 enum end_kind {			/* a row of endpoint_kind each */
-	END_FILE, END_BLOCK, END_SCSI, END_NVME, END_NBD, END_ISCSI,
-	END_STREAM,
-	END_SEVERAL, END_ZEROS, END_RANDOM, END_DISCARD,
+	END_FILE, END_BLOCK, END_SCSI, END_NVME, END_NBD, END_ISCSI, END_RBD,
+	END_STREAM, END_SEVERAL, END_ZEROS, END_RANDOM, END_DISCARD,
 };
 
 struct kind_words {		/* what a kind is called */
@@ -40,6 +39,7 @@ struct end_spec {		/* what the command line says of an end */
 	enum role	 role;
 	unsigned	 flags;	/* enum flag, of iflag= or oflag= */
 	const char	*bitmap;	/* of an NBD source, or NULL */
+	unsigned	 force;		/* enum force */
 	unsigned	 timeout;	/* s, of a command; of an answer */
 	unsigned	 cdb_size;	/* bytes of a SCSI command, where that
 					 * can be chosen */
@@ -98,6 +98,9 @@ struct traits {			/* what is true of an end */
 	bool		 zeroes;	/* of the target: OP_ZERO may succeed */
 	bool		 zoned;	/* of the target: one writer, in order */
 	bool		 linked;	/* a file, with a name at first */
+	bool		 stuck;		/* also once closed: what it asked for
+					 * may come yet, so it frees nothing,
+					 * and the process ends by _exit */
 };
 
 struct identity {		/* tells whether two ends are one */

@@ -130,7 +130,8 @@ struct backend {
 };
 
 extern const struct backend file_backend, stream_backend, null_backend,
-    sg_backend, nvme_backend, zoned_backend, nbd_backend, iscsi_backend;
+    sg_backend, nvme_backend, zoned_backend, nbd_backend, iscsi_backend,
+    rbd_backend;
 extern const struct backend readback_backend;	/* only by endpoint_readback */
 
 /* A file was cut off at byte "at", by somebody else: the io fails for it. */

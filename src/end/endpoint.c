@@ -347,27 +347,22 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
-/*
- * What is never the name of a file: how it begins, and what opens it, or what
- * does so in place of an end that there is none of here.
- */
+/* What is never the name of a file: how it begins, and what opens it. */
 struct scheme {
 	const char	*prefix;
 	const struct backend *be;
-	const char	*instead;
 };
 
 static const struct scheme schemes[] = {
-	{ "nbd://", &nbd_backend, NULL },
-	{ "nbds://", &nbd_backend, NULL },
-	{ "nbd+unix://", &nbd_backend, NULL },
-	{ "nbds+unix://", &nbd_backend, NULL },
-	{ "nbd+vsock://", &nbd_backend, NULL },
-	{ "nbds+vsock://", &nbd_backend, NULL },
-	{ "[ ", &nbd_backend, NULL },
-	{ "iscsi://", &iscsi_backend, NULL },
-	{ "rbd:", NULL, "pardd opens no Ceph image, but takes what qemu-nbd "
-	    "serves of one: an nbd:// address" },
+	{ "nbd://", &nbd_backend },
+	{ "nbds://", &nbd_backend },
+	{ "nbd+unix://", &nbd_backend },
+	{ "nbds+unix://", &nbd_backend },
+	{ "nbd+vsock://", &nbd_backend },
+	{ "nbds+vsock://", &nbd_backend },
+	{ "[ ", &nbd_backend },
+	{ "iscsi://", &iscsi_backend },
+	{ "rbd:", &rbd_backend },
 };
 
 static const struct scheme *
@@ -386,9 +381,6 @@ static int
 open_scheme(struct endpoint *ep, const struct scheme *s, bool look,
     struct fault *f)
 {
-	if (s->be == NULL)
-		return fault_set(f, STATUS_REFUSED, "%s: %s; for a file of "
-		    "that name write ./%s", ep->name, s->instead, ep->name);
 	ep->be = s->be;
 	if (misused(ep, f) != 0)
 		return -1;
@@ -455,7 +447,7 @@ static struct end_spec
 spec_of(const struct opts *o, enum role role, unsigned flags)
 {
 	return (struct end_spec){ .role = role, .flags = flags,
-		.timeout = (unsigned)o->timeout,
+		.force = o->force, .timeout = (unsigned)o->timeout,
 		.cdb_size = (unsigned)o->cdbsz, .bpt = o->bpt,
 		.retries = o->retries, .rescue = o->map != NULL,
 		.coe = o->coe != 0, .verify = o->verify != 0,
@@ -486,6 +478,8 @@ kind_of(const struct endpoint *ep)
 		return END_NBD;
 	if (ep->be == &iscsi_backend)
 		return END_ISCSI;
+	if (ep->be == &rbd_backend)
+		return END_RBD;
 	if (ep->be == &null_backend && ep->spec.role == TARGET)
 		return END_DISCARD;
 	if (ep->be == &null_backend)
@@ -741,6 +735,7 @@ endpoint_kind(const struct endpoint *ep)
 		[END_NVME] = { "NVMe disk", "nvme_disk" },
 		[END_NBD] = { "NBD export", "nbd" },
 		[END_ISCSI] = { "iSCSI disk", "iscsi_disk" },
+		[END_RBD] = { "Ceph image", "rbd" },
 		[END_STREAM] = { "stream", "stream" },
 		[END_SEVERAL] = { "several", "several" },
 		[END_ZEROS] = { "generated", "generated" },

@@ -286,7 +286,7 @@ target_loses(FILE *out, const struct surface *s, bool written,
 	    s->size > 0)
 		wrap(out, "", s->ep->is.device ? "nothing that is known lies "
 		    "where it is written" : "what it holds there is lost");
-	if (written && s->ep->is.remote)
+	if (written && s->ep->is.remote && s->ep->kind != END_RBD)
 		wrap(out, "", s->ep->kind == END_ISCSI ? "who else uses it is "
 		    "known only of who has registered with it" :
 		    "who else uses it cannot be known");

@@ -67,7 +67,7 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	endpoint_traits(ep, traits, sizeof(traits));
 	if (traits[0] != '\0')
 		print(out, "%s_offers=%s", what, traits);
-	if (ep->is.remote && ep == p->dst)
+	if (ep->is.remote && ep->kind != END_RBD && ep == p->dst)
 		print(out, "%s_users=%s", what, ep->kind == END_ISCSI ?
 		    "none registered, others cannot be known" :
 		    "cannot be known");

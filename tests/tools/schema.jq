@@ -27,7 +27,7 @@ def disk_rules: {
 def end_rules: {
 	name: (.name | maybe(text)),
 	kind: (.kind | maybe(word(["file", "block_device", "scsi_disk",
-	    "nvme_disk", "nbd",
+	    "nvme_disk", "nbd", "rbd",
 	    "stream", "generated", "discarded"]))),
 	size: (.size | maybe(count)), block: (.block | maybe(count)),
 	offset: (.offset | maybe(count)), inode: (.inode | maybe(count)),

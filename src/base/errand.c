@@ -1,0 +1,104 @@
+/*
+ * Calls that may never come back: each has a thread, which is left where it is
+ * when the time is up.
+ *
+ *	l	errand->lock, a leaf
+ */
+#include "base/errand.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+struct errand {
+	void		(*run)(void *);
+	void		*arg;
+	pthread_mutex_t	 lock;
+	pthread_cond_t	 moved;
+	bool		 over;	/* l */
+	bool		 left;	/* l: nobody waits, it is the thread's */
+};
+
+static void
+forget(struct errand *e)
+{
+	pthread_cond_destroy(&e->moved);
+	pthread_mutex_destroy(&e->lock);
+	free(e);
+}
+
+static void *
+go(void *arg)
+{
+	struct errand *e = arg;
+	bool left;
+
+	e->run(e->arg);
+	pthread_mutex_lock(&e->lock);
+	e->over = true;
+	left = e->left;
+	pthread_cond_signal(&e->moved);
+	pthread_mutex_unlock(&e->lock);
+	if (left)
+		forget(e);
+	return NULL;
+}
+
+static struct errand *
+begin(void (*run)(void *), void *arg)
+{
+	struct errand *e = calloc(1, sizeof(*e));
+	pthread_condattr_t attr;
+
+	if (e == NULL)
+		return NULL;
+	e->run = run;
+	e->arg = arg;
+	pthread_mutex_init(&e->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&e->moved, &attr);
+	pthread_condattr_destroy(&attr);
+	return e;
+}
+
+/* False, if it is not over by then. */
+static bool
+await(struct errand *e, const struct timespec *until)
+{
+	bool over;
+
+	pthread_mutex_lock(&e->lock);
+	while (!e->over && pthread_cond_timedwait(&e->moved, &e->lock,
+	    until) != ETIMEDOUT)
+		continue;
+	over = e->over;
+	e->left = !over;
+	pthread_mutex_unlock(&e->lock);
+	return over;
+}
+
+bool
+errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err)
+{
+	struct errand *e = begin(run, arg);
+	struct timespec until;
+	pthread_t thread;
+
+	*err = e == NULL ? ENOMEM : pthread_create(&thread, NULL, go, e);
+	if (*err != 0) {
+		if (e != NULL)
+			forget(e);
+		return false;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += seconds;
+	if (!await(e, &until)) {
+		*err = ETIMEDOUT;
+		return false;
+	}
+	pthread_join(thread, NULL);
+	forget(e);
+	return true;
+}

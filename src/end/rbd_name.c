@@ -1,0 +1,127 @@
+/*
+ * The name of a Ceph image, in the form that QEMU has for it.
+ */
+#include "rbd_name.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Cut the text at the first of these that no backslash protects, and take away
+ * the backslashes before it.  *end becomes what it was cut at, or '\0'; returns
+ * what stands behind that.
+ */
+static char *
+cut(char *text, const char *at, char *end)
+{
+	char *to = text;
+
+	for (; *text != '\0' && strchr(at, *text) == NULL; text++) {
+		if (*text == '\\' && text[1] != '\0')
+			text++;
+		*to++ = *text;
+	}
+	*end = *text;
+	if (*text != '\0')
+		text++;
+	*to = '\0';
+	return text;
+}
+
+static const char *
+add_option(struct rbd_name *n, const char *key, const char *value)
+{
+	if (*key == '\0')
+		return "an option of it has no name";
+	/* All can see it in the command line, and it comes into records. */
+	if (strcmp(key, "key") == 0 || strcmp(key, "password") == 0)
+		return "a secret is not named there, where all can see it; "
+		    "keyring= names a file that has it";
+	if (strcmp(key, "conf") == 0) {
+		n->conf = value;
+	} else if (strcmp(key, "id") == 0) {
+		n->id = value;
+	} else {
+		if (n->options == RBD_OPTIONS_MOST)
+			return "it has too many options";
+		n->option[n->options++] = (struct rbd_option){ key, value };
+	}
+	return NULL;
+}
+
+static const char *
+take_options(struct rbd_name *n, char *at)
+{
+	const char *wrong = NULL, *key;
+	char end = ':';
+
+	while (end == ':' && wrong == NULL) {
+		key = at;
+		at = cut(at, "=:", &end);
+		if (end != '=')
+			return "behind a : stand options, KEY=VALUE";
+		wrong = add_option(n, key, at);
+		at = cut(at, ":", &end);
+	}
+	return wrong;
+}
+
+/* POOL/IMAGE, or POOL/NAMESPACE/IMAGE; the rest is at "at", behind *end. */
+static char *
+take_image(struct rbd_name *n, char *at, char *end)
+{
+	n->pool = at;
+	at = cut(at, "/:@", end);
+	if (*end != '/')
+		return NULL;
+	n->image = at;
+	at = cut(at, "/:@", end);
+	if (*end == '/') {
+		n->space = n->image;
+		n->image = at;
+		at = cut(at, ":@", end);
+	}
+	if (*end == '@') {
+		n->snapshot = at;
+		at = cut(at, ":", end);
+	}
+	return at;
+}
+
+static bool
+missing(const char *part)
+{
+	return part != NULL && *part == '\0';
+}
+
+static const char *
+take(struct rbd_name *n)
+{
+	char end, *at = take_image(n, n->text, &end);
+
+	if (at == NULL || missing(n->pool) || missing(n->image) ||
+	    missing(n->space) || missing(n->snapshot))
+		return "an image is named rbd:POOL/IMAGE, or "
+		    "rbd:POOL/NAMESPACE/IMAGE@SNAPSHOT";
+	return end == ':' ? take_options(n, at) : NULL;
+}
+
+const char *
+rbd_name_parse(struct rbd_name *n, const char *name)
+{
+	const char *wrong;
+
+	*n = (struct rbd_name){ .text = strdup(name + strlen("rbd:")) };
+	wrong = n->text == NULL ? "there is no memory" : take(n);
+	if (wrong != NULL)
+		rbd_name_free(n);
+	return wrong;
+}
+
+void
+rbd_name_free(struct rbd_name *n)
+{
+	free(n->text);
+	n->text = NULL;
+}

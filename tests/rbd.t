@@ -1,0 +1,250 @@
+#!/usr/bin/env bash
+# Images of a Ceph cluster, which is a folder here (tests/tools/fakerbd.c); the
+# same is asked of a real one by tests/ceph/run.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+# cluster: where librbd is that one; "image" and "other" are in the pool p
+cluster()
+{
+	mkdir p && : >p/image && : >p/other && ceph
+}
+# copy STATUS OPERANDS...; $faults is what the cluster fails with
+copy()
+{
+	exits "$1" env RBD_LOG="$PWD/log" RBD_FAULTS="${faults-}" timeout -s KILL 60 "$pardd" "${@:2}"
+}
+# refuse STATUS WORDS OPERANDS...: in one line that has these words
+refuse()
+{
+	copy "$1" "${@:3}" && one_line "$2"
+}
+needs can_rbd -- "built without librbd"
+
+# pair BYTES: a source, and an image of that size with other data
+pair()
+{
+	cluster && "$blocks" make src "$1" && "$blocks" make p/image "$1" 9
+}
+# count CALL: how often the cluster was called so
+count()
+{
+	grep -c "^$1 " log
+}
+
+# ------------------------------------------------------------------ copying
+
+both()
+{
+	pair 12345856 && cp src p/other && copy 0 if=rbd:p/other of=rbd:p/image "$@" && complete && same src p/image
+}
+it "copies from one image to another" both
+it "... by many workers, a little at a time" both thr=16 bs=4096 bpt=3
+it "... by one worker" both thr=1
+it "... with more in a transfer than the end asks for at once" both bs=512 bpt=24112
+odd()
+{
+	pair 3000001 && copy 0 if=src of=rbd:p/image && complete && same src p/image &&
+	    copy 0 if=rbd:p/image of=new && complete && same src new
+}
+it "copies a tail that is no whole block" odd
+part()
+{
+	pair 8M && copy 0 if=src of=rbd:p/image bs=4k skip=100 seek=3 count=1000 && complete &&
+	    holds p/image 12288 409600 4096000 && holds p/image 0 0 12288 9 && holds p/image 4108288 4108288 4000000 9
+}
+it "copies a part, to its place" part
+snapshot()
+{
+	pair 3M && cp src p/image@monday && copy 0 if=rbd:p/image@monday of=new && complete && same src new &&
+	    refuse 1 'a snapshot is never written' if=src of=rbd:p/image@monday && same src p/image@monday
+}
+it "reads a snapshot, and never writes one" snapshot
+named()
+{
+	cluster && mkdir p/team && "$blocks" make src 1M && cp src p/team/a:b && echo >ceph.conf &&
+	    copy 0 if='rbd:p/team/a\:b:id=backup:conf=ceph.conf:rados_x=1\:2' of=new && complete && same src new &&
+	    grep -q '^set rados_x 1:2 ' log
+}
+it "takes namespaces, options, and names with a backslash" named
+with_all()
+{
+	local sum
+	pair 4M && sum=$(sha256sum <src) && copy 0 if=src of=rbd:p/image verify=1 hash=sha256 \
+	    expect="sha256:${sum%% *}" manifest=m profile=p.csv rate=100M && complete && says verified &&
+	    copy 0 if=src of=rbd:p/image compare=1 && says 'nothing differs' &&
+	    copy 0 if=src of=rbd:p/image base=m verify=stream && complete && copy 0 if=src of=rbd:p/image map=map &&
+	    complete && dd if=/dev/zero of=p/image bs=1 count=1 seek=70000 conv=notrunc status=none &&
+	    copy 14 if=rbd:p/image of=src compare=1 && copy 0 if=src of=rbd:p/image oflag=sparing && complete && same src p/image
+}
+it "verifies, compares, digests, spares and rescues" with_all
+several()
+{
+	pair 3M && truncate -s 3M p/other && copy 0 if=src of=rbd:p/image of=rbd:p/other of=new && complete &&
+	    same src p/image && same src p/other && same src new
+}
+it "is one of several targets" several
+described()
+{
+	pair 1M && copy 0 -dv if=rbd:p/image of=. && grep -q '^source_kind=Ceph image$' out &&
+	    grep -q '^source_offers=cluster 11111111-.*, image [0-9]*$' out && copy 0 if=src of=rbd:p/image json=j &&
+	    jq -e -s '.[0].target.kind == "rbd"' j >/dev/null
+}
+it "is told of in the plan" described
+looks()
+{
+	pair 1M && faults=open=30 copy 0 -d if=src of=. && copy 0 -d if=src of=rbd:p/image && [[ $(count write) = 0 &&
+	    $(count lock) = 0 ]] && holds p/image 0 0 1M 9
+}
+it "writes nothing with -d" looks
+
+# ------------------------------------------------------------ holes and zeros
+
+holes()
+{
+	cluster && truncate -s 64M p/image src && "$blocks" make piece 3M &&
+	    dd if=piece of=p/image bs=1M seek=20 conv=notrunc status=none &&
+	    dd if=piece of=src bs=1M seek=20 conv=notrunc status=none &&
+	    copy 0 if=rbd:p/image of=new verbose=1 && complete && same src new && says 'were holes, and not read' &&
+	    (($(stat -c %b new) * 512 < 5 << 20 && $(count read) < 10))
+}
+it "reads no holes" holes
+zeros()
+{
+	cluster && truncate -s 64M src && "$blocks" make p/image 64M 9 && "$blocks" make piece 3M &&
+	    dd if=piece of=src bs=1M seek=20 conv=notrunc status=none &&
+	    copy 0 if=src of=rbd:p/image "$@" && complete && same src p/image && (($(count write) < 10 && $(count zero) > 0))
+}
+it "has the cluster make zeros" zeros oflag=sparse
+it "... and free them" zeros oflag=trim
+# What it says of extents goes for nothing if it makes no sense.
+no_extents()
+{
+	pair 3M && cp src p/image && faults=diff=5 copy 0 if=rbd:p/image of=new && complete && same src new
+}
+it "reads all where it does not tell of holes" no_extents
+
+# ------------------------------------------------------------------ refusals
+
+in_use()
+{
+	pair 1M && echo 1 >p/image.users && refuse 101 'is in use: .* by client.4000 at 10.0.0.9:0/42' if=src of=rbd:p/image &&
+	    holds p/image 0 0 1M 9 && copy 0 if=rbd:p/image of=new && copy 0 if=src of=rbd:p/image force=held && complete &&
+	    same src p/image
+}
+it "refuses an image that somebody else has open for writing" in_use
+crowd()
+{
+	pair 1M && echo 100 >p/image.users && refuse 101 'by more than 64 clients' if=src of=rbd:p/image
+}
+it "... and one that many have" crowd
+locked()
+{
+	pair 1M && faults=lock=30 && refuse 80 'locking it: Read-only' if=src of=rbd:p/image && holds p/image 0 0 1M 9 &&
+	    faults=lock=95 copy 0 if=src of=rbd:p/image && complete
+}
+it "keeps others away by the image's lock, if it has one" locked
+itself()
+{
+	pair 1M && refuse 101 overlaps if=rbd:p/image of=rbd:p/image:id=admin &&
+	    copy 0 if=rbd:p/image of=rbd:p/image bs=4k count=10 seek=100 && complete &&
+	    cp src p/image@s && copy 0 if=rbd:p/image@s of=rbd:p/image && complete && same src p/image
+}
+it "does not write an image over itself, but a snapshot of it" itself
+small()
+{
+	pair 2M && truncate -s 1M p/image && refuse 101 'has room for 1048576' if=src of=rbd:p/image && [[ $(count write) = 0 ]]
+}
+it "refuses an image with less room, before the first write" small
+nobody()
+{
+	cluster && refuse 52 'rbd:p/none: there is no such image' if=rbd:p/none of=dst && refuse 52 'there is no such pool' \
+	    if=rbd:q/image of=dst && refuse 52 'no such image, or it has no such snapshot' if=rbd:p/image@none of=dst &&
+	    refuse 1 'Ceph has no option nothing' if=rbd:p/image:nothing=1 of=dst && faults=connect=13 &&
+	    refuse 63 'connecting to the cluster: Permission denied' if=rbd:p/image of=dst && [[ ! -e dst ]]
+}
+it "says what is not there" nobody
+words()
+{
+	cluster
+	for name in rbd: rbd:p rbd:p/ rbd:/i rbd:p//i rbd:p/i@ ; do
+		refuse 1 'an image is named rbd:POOL/IMAGE' if=$name of=dst || return
+	done
+	refuse 1 'options, KEY=VALUE' if=rbd:p/i:conf of=dst && refuse 1 'no name' if=rbd:p/i:=1 of=dst &&
+	    refuse 1 'for block devices' if=rbd:p/image of=. iflag=sgio &&
+	    refuse 1 'for files' if=/dev/null of=rbd:p/image oflag=append && [[ ! -e dst ]]
+}
+it "refuses names that are none" words
+secret()
+{
+	cluster && refuse 1 'a secret is not named there' if=rbd:p/image:key=AQBVeryLong of=dst
+}
+it "takes no secret where all can see it" secret
+missing()
+{
+	cluster && rm lib/librbd.so.1 && : >lib/librbd.so.1 && refuse 101 'Debian has it in librbd1$' if=rbd:p/image of=dst &&
+	    [[ ! -e dst ]]
+}
+it "names the package of a library that is missing" missing
+
+# -------------------------------------------------------------------- errors
+
+bad()
+{
+	pair 1M && cp src p/image && faults=read@409600+512=5 && copy 3 if=rbd:p/image of=dst && says 'NOT complete: .*block 800: ' &&
+	    holds dst 0 0 409600 && copy 100 if=rbd:p/image of=dst coe=1 && says '1 unreadable block in 1 range' &&
+	    holds dst 410112 410112 600000 && copy 100 if=rbd:p/image of=dst2 map=m &&
+	    grep -q '^0x00064000 *0x00000200 *-' m && holds dst2 0 0 409600 && holds dst2 410112 410112 600000
+}
+it "finds the one bad block of an image" bad
+fails()
+{
+	pair 4M && faults=$2 copy "$1" if=src of=rbd:p/image && says "NOT complete: .*$3"
+}
+it "stops at a write that fails" fails 55 write@1000000+1=5 'Input/output error'
+it "... for want of room" fails 78 write@1000000+1=28 'No space left'
+it "... when the cluster has locked us out" fails 69 write@1000000+1=108 'locked us out'
+it "is not complete where the flush fails" fails 103 flush=5 'flushing: Input/output error'
+flushes()
+{
+	pair 1M && copy 0 if=src of=rbd:p/image && complete && [[ $(count flush) = 1 ]]
+}
+it "flushes once, at the end" flushes
+
+# ----------------------------------------------------- a cluster that is silent
+
+# silent STATUS WORDS CALL OPERANDS...: that call never ends
+silent()
+{
+	pair 4M && faults=$3=hang copy "$1" timeout=1 "${@:4}" && says "$2"
+}
+it "waits no longer than timeout= for a cluster" silent 15 'connecting .*no answer within 1 seconds' connect if=rbd:p/image of=dst
+it "... for an image of a target" silent 15 'opening it: no answer within 1 seconds' open if=src of=rbd:p/image
+it "... for a read" silent 69 'NOT complete: .*does not answer within timeout=' read@2000000+1 if=rbd:p/image of=dst
+it "... with coe=1, too" silent 69 'NOT complete: .*does not answer' read@2000000+1 if=rbd:p/image of=dst coe=1
+it "... for a write" silent 69 'maybe all since the last flush is lost' write@2000000+1 if=src of=rbd:p/image
+it "... for zeros" silent 69 'does not answer' zero if=/dev/zero of=rbd:p/image count=8192 oflag=sparse
+it "... for the flush" silent 103 'flushing: the cluster does not answer within 1 seconds' flush if=src of=rbd:p/image
+it "... for the lock" silent 15 'locking it' lock if=src of=rbd:p/image
+it "... for what there is" silent 69 'does not answer' diff if=rbd:p/image of=dst
+it "... for the end" silent 0 '^pardd: complete, flushed$' close if=src of=rbd:p/image
+it "... as one of several targets" silent 33 '^pardd: rbd:p/image: NOT complete: no answer' write@2000000+1 if=src of=rbd:p/image of=new
+# A write of which nobody knows what became of it is the last one there.
+last_write()
+{
+	silent 69 'does not answer' write@2000000+1 if=src of=rbd:p/image retries=5 thr=1 &&
+	    [[ $(sed -n 's/^write \([0-9]*\) .*/\1/p' log | tail -n 1) = 1048576 && $(count flush) -le 1 ]]
+}
+it "... and writes nothing more then" last_write
+resumed()
+{
+	silent 69 'does not answer' write@2000000+1 if=src of=rbd:p/image map=m mapinterval=1000 && ! grep -q ' +$' m &&
+	    faults='' copy 0 if=src of=rbd:p/image map=m && complete && same src p/image
+}
+it "goes on with map= from the last flush" resumed
+waits()
+{
+	pair 4M && cp src p/image && faults=read@2000000+1=110 copy 69 if=rbd:p/image of=dst map=m wait=2 timeout=1 &&
+	    says 'does not answer' && copy 0 if=rbd:p/image of=dst map=m && complete && same src dst
+}
+it "waits for a source with wait=, and goes on later" waits

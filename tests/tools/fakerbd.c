@@ -1,0 +1,508 @@
+/*
+ * A Ceph cluster that is a folder: what pardd calls of librbd and librados,
+ * under their names, for LD_LIBRARY_PATH.
+ *
+ *	RBD_DIR		POOL[/NAMESPACE]/IMAGE, and IMAGE@SNAPSHOT, are files;
+ *			IMAGE.users has the number of clients that watch it
+ *	RBD_FAULTS	words CALL[@OFFSET+LENGTH]=hang or =NUMBER, an errno:
+ *			what becomes of a call (of one that touches these bytes)
+ *	RBD_LOG		gets a line for each call: its name, offset, length
+ *
+ * Objects are of 64 KiB: what is all zeros in one is a hole.
+ */
+#if __has_include(<rbd/librbd.h>)
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <rbd/librbd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OBJECT = 64 << 10, OWN = 77 };
+
+struct pool {
+	char	 path[2048];
+};
+
+struct image {
+	char	 path[4096];
+	int	 fd;
+	bool	 writable;
+};
+
+struct completion {
+	rbd_callback_t	 cb;
+	void		*arg;
+	ssize_t		 result;
+	struct request {
+		char	 what;
+		int	 fd;
+		uint64_t off;
+		size_t	 len;
+		char	*buf;
+	}		 q;
+};
+
+static const char *
+folder(void)
+{
+	const char *dir = getenv("RBD_DIR");
+
+	return dir == NULL ? "." : dir;
+}
+
+static int logged = -1;
+
+/* While files may be opened still. */
+static void __attribute__((constructor))
+open_log(void)
+{
+	const char *path = getenv("RBD_LOG");
+
+	if (path != NULL)
+		logged = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+		    0644);
+}
+
+static void
+note(const char *call, uint64_t off, size_t len)
+{
+	char line[200];
+	int n = snprintf(line, sizeof(line), "%s %llu %zu\n", call,
+	    (unsigned long long)off, len);
+
+	if (logged >= 0 && write(logged, line, (size_t)n) != n)
+		abort();
+}
+
+/* What is to become of a call: 0, an errno, or -1: it hangs. */
+static int
+fate(const char *call, uint64_t off, size_t len)
+{
+	const char *rules = getenv("RBD_FAULTS");
+	char name[32], *all, *rule, *rest;
+	unsigned long long at, n;
+	int err = 0, used;
+
+	note(call, off, len);
+	all = rest = rules == NULL ? NULL : strdup(rules);
+	while (err == 0 && rest != NULL && (rule = strsep(&rest, " ")) != NULL) {
+		const char *what = strchr(rule, '=');
+
+		at = 0;
+		n = ~0ULL;
+		used = sscanf(rule, "%31[a-z]@%llu+%llu", name, &at, &n);
+		if (used < 1 || what == NULL || strcmp(name, call) != 0 ||
+		    off >= at + n || (used > 1 && off + len <= at))
+			continue;
+		err = strcmp(what, "=hang") == 0 ? -1 : atoi(what + 1);
+	}
+	free(all);
+	return err;
+}
+
+/* The same for one that is waited for. */
+static int
+meet(const char *call)
+{
+	int err = fate(call, 0, 0);
+
+	while (err < 0)
+		pause();
+	return -err;
+}
+
+/* --------------------------------------------------------------- librados */
+
+int
+rados_create(rados_t *cluster, const char *id)
+{
+	(void)id;
+	*cluster = strdup("cluster");
+	return 0;
+}
+
+int
+rados_conf_read_file(rados_t cluster, const char *path)
+{
+	(void)cluster;
+	return path == NULL || access(path, R_OK) == 0 ? 0 : -errno;
+}
+
+int
+rados_conf_set(rados_t cluster, const char *key, const char *value)
+{
+	char what[160];
+
+	(void)cluster;
+	snprintf(what, sizeof(what), "set %s %s", key, value);
+	note(what, 0, 0);
+	return strncmp(key, "nothing", 7) == 0 ? -ENOENT : 0;
+}
+
+int
+rados_connect(rados_t cluster)
+{
+	(void)cluster;
+	return meet("connect");
+}
+
+void
+rados_shutdown(rados_t cluster)
+{
+	note("shutdown", 0, 0);
+	free(cluster);
+}
+
+int
+rados_cluster_fsid(rados_t cluster, char *buf, size_t len)
+{
+	(void)cluster;
+	return snprintf(buf, len, "11111111-2222-3333-4444-555555555555");
+}
+
+uint64_t
+rados_get_instance_id(rados_t cluster)
+{
+	(void)cluster;
+	return OWN;
+}
+
+int
+rados_ioctx_create(rados_t cluster, const char *name, rados_ioctx_t *io)
+{
+	struct pool *p = calloc(1, sizeof(*p));
+
+	(void)cluster;
+	snprintf(p->path, sizeof(p->path), "%s/%s", folder(), name);
+	if (access(p->path, F_OK) != 0) {
+		free(p);
+		return -ENOENT;
+	}
+	*io = p;
+	return 0;
+}
+
+void
+rados_ioctx_destroy(rados_ioctx_t io)
+{
+	free(io);
+}
+
+void
+rados_ioctx_set_namespace(rados_ioctx_t io, const char *space)
+{
+	struct pool *p = io;
+	size_t n = strlen(p->path);
+
+	snprintf(p->path + n, sizeof(p->path) - n, "/%s", space);
+}
+
+int64_t
+rados_ioctx_get_id(rados_ioctx_t io)
+{
+	const struct pool *p = io;
+	struct stat st;
+
+	return stat(p->path, &st) == 0 ? (int64_t)st.st_ino : -1;
+}
+
+/* ----------------------------------------------------------------- librbd */
+
+static int
+open_image(rados_ioctx_t io, const char *name, const char *snapshot,
+    bool writable, rbd_image_t *image)
+{
+	const struct pool *p = io;
+	struct image *i = calloc(1, sizeof(*i));
+	char path[4400];
+	int err = meet("open");
+
+	snprintf(i->path, sizeof(i->path), "%s/%s", p->path, name);
+	snprintf(path, sizeof(path), "%s%s%s", i->path, snapshot != NULL ?
+	    "@" : "", snapshot != NULL ? snapshot : "");
+	i->writable = writable;
+	i->fd = err != 0 ? -1 : open(path, (writable ? O_RDWR : O_RDONLY) |
+	    O_CLOEXEC);
+	if (i->fd < 0) {
+		free(i);
+		return err != 0 ? err : -errno;
+	}
+	*image = i;
+	return 0;
+}
+
+int
+rbd_open(rados_ioctx_t io, const char *name, rbd_image_t *image,
+    const char *snapshot)
+{
+	return open_image(io, name, snapshot, true, image);
+}
+
+int
+rbd_open_read_only(rados_ioctx_t io, const char *name, rbd_image_t *image,
+    const char *snapshot)
+{
+	return open_image(io, name, snapshot, false, image);
+}
+
+int
+rbd_close(rbd_image_t image)
+{
+	struct image *i = image;
+	int err = meet("close");
+
+	close(i->fd);
+	free(i);
+	return err;
+}
+
+int
+rbd_get_size(rbd_image_t image, uint64_t *size)
+{
+	const struct image *i = image;
+	struct stat st;
+
+	if (fstat(i->fd, &st) != 0)
+		return -errno;
+	*size = (uint64_t)st.st_size;
+	return meet("size");
+}
+
+int
+rbd_get_id(rbd_image_t image, char *id, size_t len)
+{
+	const struct image *i = image;
+	struct stat st;
+
+	if (stat(i->path, &st) != 0)
+		return -errno;
+	return snprintf(id, len, "%llu", (unsigned long long)st.st_ino) < 0 ?
+	    -EIO : 0;
+}
+
+int
+rbd_snap_get_id(rbd_image_t image, const char *name, uint64_t *id)
+{
+	const struct image *i = image;
+	char path[4400];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s@%s", i->path, name);
+	if (stat(path, &st) != 0)
+		return -errno;
+	*id = (uint64_t)st.st_ino;
+	return 0;
+}
+
+/* The number in IMAGE.users. */
+static size_t
+users(const struct image *i)
+{
+	char path[4400];
+	unsigned n = 0;
+	FILE *in;
+
+	snprintf(path, sizeof(path), "%s.users", i->path);
+	in = fopen(path, "re");
+	if (in != NULL && fscanf(in, "%u", &n) != 1)
+		n = 0;
+	if (in != NULL)
+		fclose(in);
+	return n;
+}
+
+int
+rbd_watchers_list(rbd_image_t image, rbd_image_watcher_t *w, size_t *most)
+{
+	const struct image *i = image;
+	size_t n = users(i), k;
+
+	if (n + 1 > *most)
+		return -ERANGE;
+	for (k = 0; k < n; k++)
+		w[k] = (rbd_image_watcher_t){ .addr = strdup("10.0.0.9:0/42"),
+			.id = (int64_t)(4000 + k), .cookie = 1 };
+	if (i->writable)
+		w[n++] = (rbd_image_watcher_t){ .addr = strdup("10.0.0.1:0/1"),
+			.id = OWN, .cookie = 1 };
+	*most = n;
+	return 0;
+}
+
+void
+rbd_watchers_list_cleanup(rbd_image_watcher_t *w, size_t n)
+{
+	while (n-- > 0)
+		free(w[n].addr);
+}
+
+int
+rbd_lock_acquire(rbd_image_t image, rbd_lock_mode_t mode)
+{
+	(void)image;
+	(void)mode;
+	return meet("lock");
+}
+
+/* Whether an object is all zeros, or the same as there. */
+static bool
+alike(int fd, int other, uint64_t off, size_t len)
+{
+	static const unsigned char zeros[OBJECT];
+	unsigned char has[OBJECT], had[OBJECT];
+	size_t n = (size_t)pread(fd, has, len, (off_t)off);
+
+	if (other < 0)
+		return memcmp(has, zeros, n) == 0;
+	return pread(other, had, len, (off_t)off) == (ssize_t)n &&
+	    memcmp(has, had, n) == 0;
+}
+
+int
+rbd_diff_iterate2(rbd_image_t image, const char *since, uint64_t off,
+    uint64_t len, uint8_t parent, uint8_t whole,
+    int (*cb)(uint64_t, size_t, int, void *), void *arg)
+{
+	const struct image *i = image;
+	char path[4400];
+	uint64_t at = off, end = off + len;
+	int err = meet("diff"), other = -1;
+	size_t n;
+
+	(void)parent;
+	(void)whole;
+	snprintf(path, sizeof(path), "%s@%s", i->path, since != NULL ? since :
+	    "");
+	if (err == 0 && since != NULL)
+		other = open(path, O_RDONLY | O_CLOEXEC);
+	if (err == 0 && since != NULL && other < 0)
+		err = -errno;
+	for (; err == 0 && at < end; at += n) {
+		n = (size_t)(OBJECT - at % OBJECT);
+		n = n < end - at ? n : (size_t)(end - at);
+		if (!alike(i->fd, other, at, n))
+			err = cb(at, n, !alike(i->fd, -1, at, n), arg);
+	}
+	if (other >= 0)
+		close(other);
+	return err;
+}
+
+int
+rbd_aio_create_completion(void *arg, rbd_callback_t cb, rbd_completion_t *c)
+{
+	struct completion *new = calloc(1, sizeof(*new));
+
+	new->cb = cb;
+	new->arg = arg;
+	*c = new;
+	return 0;
+}
+
+ssize_t
+rbd_aio_get_return_value(rbd_completion_t c)
+{
+	return ((struct completion *)c)->result;
+}
+
+void
+rbd_aio_release(rbd_completion_t c)
+{
+	free(c);
+}
+
+static ssize_t
+move(const struct request *q)
+{
+	static const char zeros[OBJECT];
+	size_t at, n;
+	ssize_t done = 0;
+
+	switch (q->what) {
+	case 'r':
+		return pread(q->fd, q->buf, q->len, (off_t)q->off);
+	case 'w':
+		done = pwrite(q->fd, q->buf, q->len, (off_t)q->off);
+		return done < 0 ? done : 0;
+	case 'z':
+		for (at = 0; at < q->len && done >= 0; at += n) {
+			n = q->len - at < OBJECT ? q->len - at : OBJECT;
+			done = pwrite(q->fd, zeros, n, (off_t)(q->off + at));
+		}
+		return done < 0 ? done : 0;
+	default:
+		return fsync(q->fd);
+	}
+}
+
+static void *
+serve(void *arg)
+{
+	struct completion *c = arg;
+	ssize_t n;
+
+	if (c->result == 0) {
+		n = move(&c->q);
+		c->result = n < 0 ? -errno : n;
+	}
+	c->cb(c, c->arg);
+	return NULL;
+}
+
+/* Each request has a thread; one that hangs has none. */
+static int
+begin(const char *call, rbd_image_t image, uint64_t off, size_t len, char *buf,
+    struct completion *c)
+{
+	int err = fate(call, off, len);
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	if (err < 0)
+		return 0;
+	c->result = -err;
+	c->q = (struct request){ call[0], ((struct image *)image)->fd, off, len,
+		buf };
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	err = pthread_create(&thread, &attr, serve, c);
+	pthread_attr_destroy(&attr);
+	return -err;
+}
+
+int
+rbd_aio_read(rbd_image_t image, uint64_t off, size_t len, char *buf,
+    rbd_completion_t c)
+{
+	return begin("read", image, off, len, buf, c);
+}
+
+int
+rbd_aio_write(rbd_image_t image, uint64_t off, size_t len, const char *buf,
+    rbd_completion_t c)
+{
+	union { const char *in; char *out; } b = { buf };
+
+	return begin("write", image, off, len, b.out, c);
+}
+
+int
+rbd_aio_write_zeroes(rbd_image_t image, uint64_t off, size_t len,
+    rbd_completion_t c, int flags, int op_flags)
+{
+	(void)flags;
+	(void)op_flags;
+	return begin("zero", image, off, len, NULL, c);
+}
+
+int
+rbd_aio_flush(rbd_image_t image, rbd_completion_t c)
+{
+	return begin("flush", image, 0, 0, NULL, c);
+}
+#endif
