@@ -1874,8 +1874,8 @@ slow_area()
 	stuff && exits 0 with_faults "on=$PWD/src op=read at=524288+524288 sleep=20;on=$PWD/src op=read" \
 	    "$pardd" if=src of=dst map=map bs=512 bpt=8 thr="$1" "${@:2}" && same src dst &&
 	    is + 0+$size && last=$(grep -n '^read 2093056 ' faults | head -n 1) &&
-	    slow=$(grep -c . <(head -n "${last%%:*}" faults |
-	    awk '$1 == "read" && $2 >= 524288 && $2 < 1048576'))
+	    slow=$(head -n "${last%%:*}" faults |
+	    awk '$1 == "read" && $2 >= 524288 && $2 < 1048576 { n++ } END { print n + 0 }')
 }
 leaves_slow_areas()
 {
