@@ -6,17 +6,19 @@ needs can_iscsi -- "no tgtd (tgt), or built without libiscsi"
 
 # serve LUN:FILE[:OPERANDS]...: tgtd with a target of these, until the case has
 # ended; the target is $uri, to be followed by /LUN, and $pid its process.  The
-# address is one of loopback's that nobody else has.
+# address is one of loopback's that nobody else has; tgtd would take the usual
+# port, of all addresses, in place of one that it cannot have.
 serve()
 {
 	local lun file rest
 	[[ -n ${address-} ]] ||
-	    address=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)):3260
+	    address=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1)):23260
 	export TGT_IPC_SOCKET=$PWD/ipc
 	FAULTS=${rules-} FAULT_LOG=$PWD/faults LD_PRELOAD=${rules:+$shim} \
 	    tgtd -f -C 1 --iscsi portal="$address" </dev/null >>tgtd.log 2>&1 &
 	pid=$!
-	until_true 30 adm new target -T "$iqn" || { cat tgtd.log; return 1; }
+	until_true 30 adm new target -T "$iqn" && admin show portal | grep -q "$address" ||
+	    { cat tgtd.log; return 1; }
 	for lun; do
 		IFS=: read -r lun file rest <<<"$lun"
 		adm new logicalunit --lun "$lun" -b "$PWD/$file" ${rest:+--blocksize "$rest"} || return
@@ -273,10 +275,14 @@ comes_back()
 	    ends_with 0 && complete && same src dst
 }
 it "waits for a source that comes back, with wait=" comes_back
+# The other is there before the session ends: it is looked for once at least.
 other_back()
 {
-	source_stalls map=m wait=3 && end_server && until_true 20 grep -q waiting err && rules= && cp src other &&
-	    serve 2:other 1:other && adm update logicalunit --lun 1 --params scsi_sn=another && ends_with 69 &&
+	"$blocks" make src 8M && serve 1:src || return
+	timeout -s KILL 60 "$pardd" bs=64k rate=256k if="$uri/1" of=dst map=m wait=1 2>err &
+	copying=$!
+	until_true 20 test -s dst && adm update logicalunit --lun 1 --params scsi_sn=another &&
+	    adm delete conn --sid "$(adm show conn | awk '/^Session:/ { print $2 }')" --cid 0 && ends_with 69 &&
 	    says 'is another disk'
 }
 it "... but for no other" other_back
