@@ -53,6 +53,23 @@ apart()
 		skip "no mounts of our own" "$1"
 	fi
 }
+# What a loop device lies on has its name there, too; below a chroot it has not.
+same_names()
+{
+	local dev name
+	truncate -s 1M "$scratch/probe" && dev=$(losetup --find --show "$scratch/probe") || return
+	name=$(unshare -m --propagation private cat "/sys/block/${dev#/dev/}/loop/backing_file")
+	losetup -d "$dev"
+	[[ $name = "$(realpath "$scratch/probe")" ]]
+}
+apart_by_name()
+{
+	if [[ -z $alone ]] || same_names 2>/dev/null; then
+		apart "$@"
+	else
+		skip "a chroot" "$1"
+	fi
+}
 if probe_swap >/dev/null 2>&1; then
 	kinds+=(swap)
 else
@@ -576,7 +593,7 @@ detached()
 		mount -t tmpfs none /dev && exec "$0" "$@"' "$pardd" if=src of=node &&
 	    complete && same src to
 }
-apart "sees no use in a loop device that is detached between two looks" detached
+apart_by_name "sees no use in a loop device that is detached between two looks" detached
 # The loop devices of others, that lie on what is not there, are not its matter.
 no_node()
 {
@@ -592,7 +609,7 @@ no_node()
 		of=all bs=512 seek=2048 force=looped &&
 	    away /dev 'in use.*force=held writes all the same\)$' of=all force=looped
 }
-apart "claims a target by another name than the usual one, or refuses it" no_node
+apart_by_name "claims a target by another name than the usual one, or refuses it" no_node
 
 # Others' loop devices, that lie on files which cannot be looked at, are no reason.
 lost_file()
