@@ -110,11 +110,10 @@ void lane_transfer(struct lane *, struct io *);
 /*
  * The same in two steps, where a ring moves the bytes.  Submit: false, and sqe
  * unused, when only lane_transfer can do it; the entry is one of 128 bytes if
- * the end is "wide".  Finish: with the result of the kernel; false when there
- * is more to wait for, and the io has to be submitted again.
+ * the end is "wide".  Finish: with the result of the kernel.
  */
 bool lane_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);
-bool lane_finish(struct lane *, struct io *, int result);
+void lane_finish(struct lane *, struct io *, int result);
 
 /*
  * The same where a library moves them, which has to be called for it.  Start:

@@ -14,9 +14,8 @@
  * looked into by the same blocking functions that the other engine uses; the
  * requests in flight do not mind.
  *
- * An end that io_uring does not know sends a request by itself, and has the
- * ring poll for the answer: for that of each request, where one that was woken
- * for another's is put in again, or for those of all that a lane has started.
+ * An end that io_uring does not know sends requests by itself, and has the ring
+ * poll for the answers to all that its lane has started.
  *
  * With hash= a slot is lent to the digests once it was read, and becomes idle
  * when it was written and they have taken it.  All that is read is lent at
@@ -347,14 +346,9 @@ static void
 reap(struct queue *q, struct slot *s, int result)
 {
 	struct lane *lane = s->state == READING ? &q->w->src : &q->w->dst;
-	struct io_uring_sqe sqe[LARGE] = { 0 };
 
-	if (lane_finish(lane, &s->io, result)) {
-		back(q, s);
-		return;
-	}
-	lane_submit(lane, &s->io, sqe);	/* never refused */
-	enter(q, sqe, s);
+	lane_finish(lane, &s->io, result);
+	back(q, s);
 }
 
 static struct slot *

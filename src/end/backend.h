@@ -18,12 +18,6 @@
 struct disk;
 struct io_uring_sqe;
 
-enum reaped {
-	REAP_DONE,		/* the io is as transfer would leave it */
-	REAP_TRANSFER,		/* transfer has to do it (again) */
-	REAP_WAIT,		/* it goes on: submit it once more */
-};
-
 struct backend {
 	/*
 	 * Open ep->name (or ep->fd) and fill in the rest.  Writes and creates
@@ -48,21 +42,21 @@ struct backend {
 	/* Move io->len bytes; finishes short transfers, EINTR and EAGAIN. */
 	void (*transfer)(struct lane *, struct io *);
 	/*
-	 * The same without waiting: put the request, of io->len bytes, or
-	 * what tells of its end, into sqe, which is one of 128 bytes if the
-	 * end is "wide"; false: transfer has to do it.  Then take the result.
-	 * An io with a flight is on its way already, and is never refused.
-	 * Both NULL: there is nothing to gain by it
+	 * The same without waiting, by the kernel: put the request, of io->len
+	 * bytes, into sqe, which is one of 128 bytes if the end is "wide".
+	 * Then leave the io as transfer would, by the kernel's result.  False
+	 * of either: transfer has to do it.  Both NULL: there is nothing to
+	 * gain by it
 	 */
-	bool (*submit)(struct lane *, struct io *, struct io_uring_sqe *sqe);
-	enum reaped (*reap)(struct lane *, struct io *, int result);
+	bool (*prep)(struct lane *, struct io *, struct io_uring_sqe *sqe);
+	bool (*finish)(struct lane *, struct io *, int result);
 	/*
-	 * The same by a library: begin a request of io->len bytes; false:
-	 * transfer has to do it.  What to wait for on behalf of all that are
-	 * pending, one descriptor and its poll(2) events, asked anew before
-	 * each wait; -1: nothing.  Let it work: lane_over for each that is
-	 * over, which conclude then leaves as transfer would.  All by the
-	 * lane's thread.  All NULL, as above
+	 * The same by what wants to be called for it: begin a request of
+	 * io->len bytes; false: transfer has to do it.  What to wait for on
+	 * behalf of all that are pending, one descriptor and its poll(2)
+	 * events, asked anew before each wait; -1: nothing.  Let it work:
+	 * lane_over for each that is over, which conclude then leaves as
+	 * transfer would.  All by the lane's thread.  All NULL, as above
 	 */
 	bool (*start)(struct lane *, struct io *);
 	int (*pollfd)(struct lane *, short *events);

@@ -608,7 +608,7 @@ step(struct file *file, struct io *io)
 
 /* Where drop-behind is ours to do, it is done by transfer. */
 static bool
-file_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+file_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	struct file *file = lane->ep->priv;
 	bool direct = goes_direct(file, io);
@@ -629,8 +629,8 @@ file_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 }
 
 /* What passes, or is another descriptor's business, transfer deals with. */
-static enum reaped
-file_reap(struct lane *lane, struct io *io, int result)
+static bool
+file_finish(struct lane *lane, struct io *io, int result)
 {
 	static const int passing[] = { EINTR, EAGAIN, EINVAL, EOPNOTSUPP,
 		ENOSYS, ECANCELED, ENOMEM };
@@ -638,16 +638,16 @@ file_reap(struct lane *lane, struct io *io, int result)
 	size_t i;
 
 	if (result >= 0 && (size_t)result < io->len)
-		return REAP_TRANSFER;
+		return false;
 	for (i = 0; i < sizeof(passing) / sizeof(passing[0]); i++)
 		if (-result == passing[i])
-			return REAP_TRANSFER;
+			return false;
 	if (result < 0)
 		failed(file, io, -result, goes_direct(file, io));
 	else
 		io->done = io->len;
 	note_written(file, io);
-	return REAP_DONE;
+	return true;
 }
 
 /* Wait for the write-back of a stretch, and drop it. */
@@ -969,8 +969,8 @@ const struct backend file_backend = {
 	.attach = file_attach,
 	.detach = file_detach,
 	.transfer = file_transfer,
-	.submit = file_submit,
-	.reap = file_reap,
+	.prep = file_prep,
+	.finish = file_finish,
 	.extent = file_extent,
 	.share = file_share,
 	.extend = file_extend,

@@ -337,7 +337,6 @@ iscsi_serve(struct lane *lane)
 	iscsi_link_service(&iscsi_of(lane->ep)->link);
 }
 
-/* What a command has not done is done by others, which are waited for. */
 static void
 iscsi_conclude(struct lane *lane, struct io *io)
 {
@@ -349,13 +348,7 @@ iscsi_conclude(struct lane *lane, struct io *io)
 	sg_sent(sg, &call->command, &r);
 	io->flight = NULL;
 	land(lane->priv, call);
-	sg->again += r.result == SCSI_AGAIN;
-	if (r.result == SCSI_MOVED)
-		io->done += r.moved;
-	else if (r.result != SCSI_SMALLER && !sg_passes(lane->ep, io, &r))
-		sg_give_up(lane, io, &r);
-	if (io->err == 0 && io->done < io->len)
-		sg_transfer(lane, io);
+	sg_end(lane, io, &r);
 	look_for_loss(lane->ep, io);
 }
 

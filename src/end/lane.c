@@ -131,11 +131,9 @@ lane_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	const struct backend *be = lane->ep->be;
 
-	if (io->flight != NULL)
-		return be->submit(lane, io, sqe);
 	enter(lane, io);
-	if (begin(lane, io) < io->len || be->submit == NULL ||
-	    !be->submit(lane, io, sqe)) {
+	if (begin(lane, io) < io->len || be->prep == NULL ||
+	    !be->prep(lane, io, sqe)) {
 		leave(lane, io);
 		return false;
 	}
@@ -161,17 +159,12 @@ transfer(struct lane *lane, struct io *io)
 	io->len = len;
 }
 
-bool
+void
 lane_finish(struct lane *lane, struct io *io, int result)
 {
-	enum reaped reaped = lane->ep->be->reap(lane, io, result);
-
-	if (reaped == REAP_WAIT)
-		return false;
-	if (reaped == REAP_TRANSFER)
+	if (!lane->ep->be->finish(lane, io, result))
 		transfer(lane, io);
 	ended(lane, io);
-	return true;
 }
 
 bool

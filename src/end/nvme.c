@@ -599,7 +599,7 @@ nvme_probe(struct endpoint *ep, struct io *io)
 
 /* One command that disk and host take. */
 static bool
-nvme_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+nvme_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
 	const struct nvme *nv = lane->ep->priv;
 	struct nvme_command c = compose(lane, io);
@@ -616,8 +616,8 @@ nvme_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 }
 
 /* What may go otherwise is transfer's, which tries again, and in parts. */
-static enum reaped
-nvme_reap(struct lane *lane, struct io *io, int result)
+static bool
+nvme_finish(struct lane *lane, struct io *io, int result)
 {
 	struct nvme *nv = lane->ep->priv;
 	struct nvme_reply r;
@@ -628,14 +628,14 @@ nvme_reap(struct lane *lane, struct io *io, int result)
 		io->done = io->len;
 		if (io->op == OP_READ)
 			nv->good = io->off / nv->disk.block;
-		return REAP_DONE;
+		return true;
 	case NVME_AGAIN:
 	case NVME_SMALLER:
 	case NVME_FREE:
-		return REAP_TRANSFER;
+		return false;
 	default:
 		give_up(lane, io, &r);
-		return REAP_DONE;
+		return true;
 	}
 }
 
@@ -764,8 +764,8 @@ const struct backend nvme_backend = {
 	.attach = nvme_attach,
 	.detach = nvme_detach,
 	.transfer = nvme_transfer,
-	.submit = nvme_submit,
-	.reap = nvme_reap,
+	.prep = nvme_prep,
+	.finish = nvme_finish,
 	.check_kept = nvme_check_kept,
 	.flush = nvme_flush_target,
 	.probe = nvme_probe,

@@ -492,6 +492,29 @@ sg_transfer(struct lane *lane, struct io *io)
 	}
 }
 
+void
+sg_end(struct lane *lane, struct io *io, const struct scsi_reply *r)
+{
+	struct sg *sg = lane->ep->priv;
+
+	sg->again += r->result == SCSI_AGAIN;
+	if (r->result == SCSI_MOVED)
+		io->done += r->moved;
+	else if (r->result != SCSI_SMALLER && !sg_passes(lane->ep, io, r))
+		sg_give_up(lane, io, r);
+	if (io->err == 0 && io->done < io->len)
+		sg_transfer(lane, io);
+}
+
+static void
+sg_conclude(struct lane *lane, struct io *io)
+{
+	struct scsi_reply r;
+
+	sg_take(lane, io, &r);
+	sg_end(lane, io, &r);
+}
+
 /*
  * By the descriptor that asked the disk, which may be for reading only.  What
  * the copy is told to have done otherwise than asked is not this.
@@ -617,8 +640,10 @@ const struct backend sg_backend = {
 	.detach = sg_detach,
 	.transfer = sg_transfer,
 	.extent = sg_extent,
-	.submit = sg_submit,
-	.reap = sg_reap,
+	.start = sg_start,
+	.pollfd = sg_pollfd,
+	.service = sg_service,
+	.conclude = sg_conclude,
 	.flush = sg_flush,
 	.probe = sg_probe,
 	.open_readback = sg_readback,

@@ -115,9 +115,18 @@ int sg_close(struct endpoint *);
 /* Whether an io that has a buffer is whole blocks, all of them on the disk. */
 bool sg_fits(const struct sg *, const struct io *);
 
-/* The backend's submit and reap, see endpoint.h. */
-struct io_uring_sqe;
-bool sg_submit(struct lane *, struct io *, struct io_uring_sqe *sqe);
-enum reaped sg_reap(struct lane *, struct io *, int result);
+/*
+ * What came of the last command of an io, which was noted: what that has not
+ * done is done by others, which are waited for, unless it has failed.
+ */
+void sg_end(struct lane *, struct io *, const struct scsi_reply *);
+
+/* Those of the backend for what is not waited for; */
+bool sg_start(struct lane *, struct io *);
+int sg_pollfd(struct lane *, short *events);
+void sg_service(struct lane *);
+
+/* and what came of the last command of an io that is over. */
+void sg_take(struct lane *, struct io *, struct scsi_reply *);
 
 #endif

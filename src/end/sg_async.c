@@ -1,20 +1,18 @@
 /*
  * SCSI commands that are not waited for: engine=async on sg nodes.
  *
- * The kernel takes a command by write(2) and gives its answer by read(2); the
- * ring polls for answers.  Both are done on a descriptor of the lane's own,
- * open for writing, whatever the commands do; so it is only done where asked
- * for.  Each answer wakes all polls of that descriptor: sg_reap may say "not
- * yet", and the io is submitted again.  A request of many commands has one
- * under way at a time.  What has to be tried again is left to transfer, on the
- * lane's first descriptor.
+ * The kernel takes a command by write(2) and gives its answer by read(2); one
+ * poll tells of any answer to the lane.  Both are done on a descriptor of the
+ * lane's own, open for writing, whatever the commands do; so it is only done
+ * where asked for.  A request of many commands has one under way at a time.
+ * What has to be tried again is left to transfer, on the lane's first
+ * descriptor.
  */
 #include "sg.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <liburing.h>
 #include <linux/fs.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -24,11 +22,18 @@
 
 #include "end/reopen.h"
 
+struct sg_call {			/* the commands of an io */
+	struct io	*io;
+	struct scsi_flight flight;	/* the present one, */
+	struct scsi_reply reply;	/* and what came of the last */
+};
+
 struct sg_async {
 	int		 fd;
-	unsigned	 idle;		/* a bit for each not under way */
+	unsigned	 idle;		/* a bit for each call without an io */
+	unsigned	 sent;		/* and for each with a command sent */
 	int		 id;		/* the last one's */
-	struct scsi_flight flight[SCSI_FLIGHTS];
+	struct sg_call	 call[SCSI_FLIGHTS];
 };
 
 /* Why the commands cannot be left to themselves, or NULL. */
@@ -114,90 +119,111 @@ sg_fits(const struct sg *sg, const struct io *io)
 
 /* The next command of an io; false when it was not sent. */
 static bool
-send_next(struct sg *sg, struct sg_async *a, const struct io *io,
-    struct scsi_flight *flight)
+send_next(struct sg *sg, struct sg_async *a, struct sg_call *call)
 {
+	const struct io *io = call->io;
+	struct scsi_command *c = &call->flight.command;
 	size_t left = (io->len - io->done) / sg->disk.block;
 	struct scsi_reply reply = { .result = SCSI_AGAIN };
 	unsigned most = sg->most;
 
 	if (sg->changed)
 		return false;
-	flight->command = sg->how;
-	flight->command.write = io->op != OP_READ;
-	flight->command.lba = (io->off + io->done) / sg->disk.block;
-	flight->command.blocks = left < most ? (uint32_t)left : most;
-	flight->command.buf = io->buf + io->done;
+	*c = sg->how;
+	c->write = io->op != OP_READ;
+	c->lba = (io->off + io->done) / sg->disk.block;
+	c->blocks = left < most ? (uint32_t)left : most;
+	c->buf = io->buf + io->done;
 	a->id = a->id < INT_MAX ? a->id + 1 : 0;
-	sg_sends(sg, &flight->command);
-	reply.err = scsi_send(a->fd, flight, a->id);
-	if (reply.err != 0)
-		sg_sent(sg, &flight->command, &reply);
-	return reply.err == 0;
+	sg_sends(sg, c);
+	reply.err = scsi_send(a->fd, &call->flight, a->id);
+	if (reply.err != 0) {
+		sg_sent(sg, c, &reply);
+		return false;
+	}
+	a->sent |= 1U << (call - a->call);
+	return true;
 }
 
 bool
-sg_submit(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
+sg_start(struct lane *lane, struct io *io)
 {
 	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
 	struct sg_async *a = l->async;
 	int i = ffs((int)a->idle) - 1;
 
-	if (io->flight == NULL) {
-		if (i < 0 || !sg_fits(sg, io) ||
-		    !send_next(sg, a, io, &a->flight[i]))
-			return false;
-		a->idle &= ~(1U << i);
-		io->flight = &a->flight[i];
-	}
-	io_uring_prep_poll_add(sqe, a->fd, POLLIN);
+	if (i < 0 || !sg_fits(sg, io))
+		return false;
+	a->call[i].io = io;
+	if (!send_next(sg, a, &a->call[i]))
+		return false;
+	a->idle &= ~(1U << i);
+	io->flight = &a->call[i];
 	return true;
 }
 
-static void
-land(struct sg_async *a, struct io *io)
+int
+sg_pollfd(struct lane *lane, short *events)
 {
-	struct scsi_flight *flight = io->flight;
+	const struct sg_lane *l = lane->priv;
 
-	a->idle |= 1U << (flight - a->flight);
-	io->flight = NULL;
+	*events = POLLIN;
+	return l->async == NULL || l->async->sent == 0 ? -1 : l->async->fd;
 }
 
-/* Its answer is there: go on with the next command, or end. */
-static enum reaped
-answered(struct lane *lane, struct io *io, const struct scsi_reply *r)
+/* Go on with the next command, or end. */
+static void
+answered(struct lane *lane, struct sg_call *call)
 {
 	struct sg *sg = lane->ep->priv;
 	const struct sg_lane *l = lane->priv;
+	struct scsi_reply *r = &call->reply;
+	struct io *io = call->io;
 
-	sg_sent(sg, &((struct scsi_flight *)io->flight)->command, r);
-	sg->again += r->result == SCSI_AGAIN;
-	if (r->result == SCSI_MOVED)
+	sg_sent(sg, &call->flight.command, r);
+	if (r->result == SCSI_MOVED && r->moved > 0 &&
+	    r->moved < io->len - io->done) {
 		io->done += r->moved;
-	if (r->moved > 0 && io->done < io->len &&
-	    send_next(sg, l->async, io, io->flight))
-		return REAP_WAIT;
-	land(l->async, io);
-	if (r->result != SCSI_SMALLER && !sg_passes(lane->ep, io, r))
-		sg_give_up(lane, io, r);
-	return io->done == io->len || io->err != 0 ? REAP_DONE : REAP_TRANSFER;
+		r->moved = 0;
+		if (send_next(sg, l->async, call))
+			return;
+	}
+	lane_over(lane, io);
 }
 
 /*
- * A poll is woken by each answer to the descriptor.  Where it can tell nothing,
- * since the disk is gone, the answers come all the same, but have to be asked
- * for now and then.
+ * Where poll can tell nothing, since the disk is gone, the answers come all the
+ * same, but have to be asked for now and then.
  */
-enum reaped
-sg_reap(struct lane *lane, struct io *io, int result)
+void
+sg_service(struct lane *lane)
 {
 	const struct sg_lane *l = lane->priv;
-	struct scsi_reply r;
+	struct sg_async *a = l->async;
+	bool any = false;
+	unsigned i;
 
-	if (scsi_take(l->async->fd, io->flight, &r) == 0)
-		return answered(lane, io, &r);
-	if (result < 0 || (result & POLLIN) == 0)
+	for (i = 0; i < SCSI_FLIGHTS; i++) {
+		if ((a->sent & 1U << i) == 0 || scsi_take(a->fd,
+		    &a->call[i].flight, &a->call[i].reply) != 0)
+			continue;
+		any = true;
+		a->sent &= ~(1U << i);
+		answered(lane, &a->call[i]);
+	}
+	if (!any && a->sent != 0)
 		scsi_pause(2);
-	return REAP_WAIT;
+}
+
+void
+sg_take(struct lane *lane, struct io *io, struct scsi_reply *r)
+{
+	const struct sg_lane *l = lane->priv;
+	struct sg_async *a = l->async;
+	struct sg_call *call = io->flight;
+
+	a->idle |= 1U << (call - a->call);
+	io->flight = NULL;
+	*r = call->reply;
 }
