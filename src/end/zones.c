@@ -17,6 +17,14 @@ enum {
 
 typedef unsigned long long ull;
 
+/* Sectors, as no disk has more. */
+static bool
+fits(const struct blk_zone *b)
+{
+	return b->start <= INT64_MAX / SECTOR &&
+	    b->len <= INT64_MAX / SECTOR - b->start;
+}
+
 static struct zone
 zone_of(const struct blk_zone *b, bool capacity)
 {
@@ -29,14 +37,15 @@ zone_of(const struct blk_zone *b, bool capacity)
 	z.room = capacity && b->capacity < b->len ?
 	    z.start + b->capacity * SECTOR : z.end;
 	z.next = b->cond == BLK_ZONE_COND_EMPTY ? z.start :
-	    b->cond == BLK_ZONE_COND_FULL || z.broken ? z.room :
-	    b->wp * SECTOR;
-	if (z.next > z.room)
-		z.next = z.room;
+	    b->cond == BLK_ZONE_COND_FULL || z.broken ||
+	    b->wp >= z.room / SECTOR ? z.room : b->wp * SECTOR;
 	return z;
 }
 
-/* What a report has; those that do not follow on the last are no zones. */
+/*
+ * What a report has; those that do not follow on the last are no zones, nor
+ * those that are written before they begin.
+ */
 static int
 take(struct zones **z, const struct blk_zone_report *r)
 {
@@ -52,7 +61,8 @@ take(struct zones **z, const struct blk_zone_report *r)
 	for (i = 0; i < r->nr_zones; i++) {
 		struct zone one = zone_of(&r->zones[i], capacity);
 
-		if (one.end <= one.start || one.start != (more->n > 0 ?
+		if (!fits(&r->zones[i]) || one.end <= one.start ||
+		    one.next < one.start || one.start != (more->n > 0 ?
 		    more->zone[more->n - 1].end : 0))
 			return EPROTO;
 		more->zone[more->n++] = one;
