@@ -358,7 +358,13 @@ still_there()
 how=1
 it "verify= notices a target that was taken out of service" taken_away
 it "verify= takes no other for one" still_there
-# It has no length any more, and answers as at its end.
+# stopped PID: none of its threads is in a system call any more
+stopped()
+{
+	! grep -h ^State: /proc/"$1"/task/*/status | grep -qv '[[:space:]]T '
+}
+# It has no length any more, and answers as at its end; between truncate and
+# losetup it would read as zeros.
 nothing_left()
 {
 	local pid
@@ -367,7 +373,7 @@ nothing_left()
 	    "$tools/ends" how "$pardd" if=src of="$dev" verify=1 bs=512 bpt=128 thr=1 2>err &
 	pid=$!
 	until_true 20 grep -qs '^read 2097152 65536 ' faults && kill -STOP "$(awk '{ print $2 }' how)" &&
-	    truncate -s 0 disk && losetup --set-capacity "$dev" &&
+	    until_true 20 stopped "$(awk '{ print $2 }' how)" && truncate -s 0 disk && losetup --set-capacity "$dev" &&
 	    kill -CONT "$(awk '{ print $2 }' how)" || return
 	wait "$pid"
 	ended exit 69 && not_there
