@@ -28,7 +28,7 @@ say = @$(if $(show),:,printf '  %-5s %s\n' $(1) $(2))
 # As many jobs as processors, where -j does not say otherwise.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
-first := check check-long prove check-scsi demo pictures lint bench \
+first := check check-long prove check-rbd check-scsi demo pictures lint bench \
     bench-scsi coverage mutants clean mostlyclean distclean maintainer-clean \
     deb rpm help
 
@@ -147,7 +147,8 @@ $(CONFIG)/config.mk: configure
 
 # --- trying -----------------------------------------------------------------
 
-.PHONY: check check-long check-short prove tried check-scsi demo pictures bench \
+.PHONY: check check-long check-short prove tried check-rbd check-scsi demo \
+    pictures bench \
     bench-scsi portability coverage mutants
 check:
 	@tests/setup build check
@@ -168,6 +169,11 @@ demo:
 	@tests/setup build demo
 	@$(MAKE) $(PARALLEL) all
 	@BUILD=$(BUILD) tests/demo
+
+check-rbd:
+	@tests/setup build rbd
+	@$(MAKE) $(PARALLEL) all tools
+	@BUILD=$(BUILD) tests/ceph/run
 
 check-scsi:
 	@tests/setup build scsi
@@ -350,6 +356,7 @@ help:
 	@echo 'make check        run the tests; as root they try devices too'
 	@echo 'make check-short  a minute of them, with nothing installed'
 	@echo 'make check-long   (or prove) the tests that take longer as well'
+	@echo 'make check-rbd    the tests that need a Ceph cluster, which is started'
 	@echo 'make check-scsi   the tests that need SCSI disks, in a guest'
 	@echo 'make bench-scsi   the times there, against sgp_dd and the rest'
 	@echo 'make demo         watch it clone a disk; IF= OF= name real ones'

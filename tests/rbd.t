@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Images of a Ceph cluster, which is a folder here (tests/tools/fakerbd.c); the
-# same is asked of a real one by tests/ceph/run.
+# Images of a Ceph cluster, which is a folder here (tests/tools/fakerbd.c); what
+# of it only a real one can say is asked of one by tests/ceph/run.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
@@ -124,6 +124,41 @@ no_extents()
 }
 it "reads all where it does not tell of holes" no_extents
 
+# Of a snapshot, and of an image that has changed since, "older" is a copy.
+changed()
+{
+	pair 16M && cp p/image p/image@monday && copy 0 if=rbd:p/image@monday of=older manifest=m bpt=256 &&
+	    dd if=src of=p/image bs=64k seek=48 count=1 conv=notrunc status=none &&
+	    dd if=/dev/zero of=p/image bs=64k seek=100 count=3 conv=notrunc status=none &&
+	    cp p/image p/image@tuesday && rm log
+}
+increment()
+{
+	changed && copy 0 if=rbd:p/image@tuesday of=older iflag=since:monday base=m manifest=m json=j "$@" && complete &&
+	    says 'changed since monday: 0.4 of 16.8 MB$' && same p/image older &&
+	    [[ $(jq -s '.[-1].bytes_written' j) = 393216 && $(jq -s '.[-1].bytes_spared' j) = 16384000 ]] &&
+	    copy 0 if=p/image manifest=m check=1
+}
+it "reads only what has changed since a snapshot" increment
+it "... and verifies the rest, too" increment verify=1
+no_older()
+{
+	changed && cp src other && refuse 101 'does not hold what m says' if=rbd:p/image of=other iflag=since:monday base=m &&
+	    cmp src other && cp src older && copy 0 if=src of=older manifest=m bpt=256 &&
+	    refuse 101 'not as in m: snapshot monday is not of that time' if=rbd:p/image of=older iflag=since:monday base=m &&
+	    cmp src older
+}
+it "takes nothing but the copy of that snapshot for a target" no_older
+no_since()
+{
+	changed && refuse 101 'there is no snapshot sunday' if=rbd:p/image of=older iflag=since:sunday base=m &&
+	    refuse 1 'goes with base=' if=rbd:p/image of=older iflag=since:monday &&
+	    refuse 1 'is for Ceph images' if=src of=older iflag=since:monday base=m &&
+	    faults=diff=5 && refuse 55 'asking what has changed' if=rbd:p/image of=older iflag=since:monday base=m &&
+	    cmp p/image@monday older
+}
+it "refuses one that is not there, and an answer that fails" no_since
+
 # ------------------------------------------------------------------ refusals
 
 in_use()
@@ -219,16 +254,18 @@ silent()
 	pair 4M && faults=$3=hang copy "$1" timeout=1 "${@:4}" && says "$2"
 }
 it "waits no longer than timeout= for a cluster" silent 15 'connecting .*no answer within 1 seconds' connect if=rbd:p/image of=dst
-it "... for an image of a target" silent 15 'opening it: no answer within 1 seconds' open if=src of=rbd:p/image
 it "... for a read" silent 69 'NOT complete: .*does not answer within timeout=' read@2000000+1 if=rbd:p/image of=dst
-it "... with coe=1, too" silent 69 'NOT complete: .*does not answer' read@2000000+1 if=rbd:p/image of=dst coe=1
 it "... for a write" silent 69 'maybe all since the last flush is lost' write@2000000+1 if=src of=rbd:p/image
-it "... for zeros" silent 69 'does not answer' zero if=/dev/zero of=rbd:p/image count=8192 oflag=sparse
 it "... for the flush" silent 103 'flushing: the cluster does not answer within 1 seconds' flush if=src of=rbd:p/image
-it "... for the lock" silent 15 'locking it' lock if=src of=rbd:p/image
-it "... for what there is" silent 69 'does not answer' diff if=rbd:p/image of=dst
 it "... for the end" silent 0 '^pardd: complete, flushed$' close if=src of=rbd:p/image
-it "... as one of several targets" silent 33 '^pardd: rbd:p/image: NOT complete: no answer' write@2000000+1 if=src of=rbd:p/image of=new
+if [[ $VARIANT = plain ]]; then
+	it "... for an image of a target" silent 15 'opening it: no answer within 1 seconds' open if=src of=rbd:p/image
+	it "... with coe=1, too" silent 69 'NOT complete: .*does not answer' read@2000000+1 if=rbd:p/image of=dst coe=1
+	it "... for zeros" silent 69 'does not answer' zero if=/dev/zero of=rbd:p/image count=8192 oflag=sparse
+	it "... for the lock" silent 15 'locking it' lock if=src of=rbd:p/image
+	it "... for what there is" silent 69 'does not answer' diff if=rbd:p/image of=dst
+	it "... as one of several targets" silent 33 '^pardd: rbd:p/image: NOT complete: no answer' write@2000000+1 if=src of=rbd:p/image of=new
+fi
 # A write of which nobody knows what became of it is the last one there.
 last_write()
 {

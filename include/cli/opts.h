@@ -148,6 +148,13 @@ opts_async(const struct opts *o)
 	return (o->engine & ENGINE_ASYNC) != 0 || o->qd > 0;
 }
 
+/* Only what has changed is read: by a bitmap, or since a snapshot. */
+static inline bool
+opts_changed(const struct opts *o)
+{
+	return o->bitmap != NULL || o->since != NULL;
+}
+
 /* Neither ibs= nor obs= asks for another block. */
 static inline bool
 opts_one_block(const struct opts *o, uint64_t bs)

@@ -39,6 +39,8 @@ struct end_spec {		/* what the command line says of an end */
 	enum role	 role;
 	unsigned	 flags;	/* enum flag, of iflag= or oflag= */
 	const char	*bitmap;	/* of an NBD source, or NULL */
+	const char	*since;		/* of a Ceph source: a snapshot, or */
+					/* NULL */
 	unsigned	 force;		/* enum force */
 	unsigned	 timeout;	/* s, of a command; of an answer */
 	unsigned	 cdb_size;	/* bytes of a SCSI command, where that

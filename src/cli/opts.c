@@ -849,14 +849,16 @@ misspelt(const struct opts *o)
 static const char *
 contradiction_changed(const struct opts *o)
 {
-	if (o->bitmap == NULL)
+	if (!opts_changed(o))
 		return NULL;
+	if (o->bitmap != NULL && o->since != NULL)
+		return "iflag= takes one of bitmap: and since:";
 	if (o->base == NULL)
-		return "iflag=bitmap: goes with base=, the manifest of the "
-		    "older copy that the target is";
+		return "iflag=bitmap: or since: goes with base=, the manifest "
+		    "of the older copy that the target is";
 	if (o->hash != 0 || o->expect != NULL)
-		return "iflag=bitmap: reads what has changed, and hash= and "
-		    "expect= need all of it";
+		return "iflag=bitmap: or since: reads what has changed, and "
+		    "hash= and expect= need all of it";
 	return NULL;
 }
 

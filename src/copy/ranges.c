@@ -107,7 +107,7 @@ ranges_load(struct ranges *r, const struct opts *o, struct fault *f)
 		return 0;
 	if (manifest_load(m, r->checks ? o->manifest : o->base, f) != 0)
 		return -1;
-	r->passes = o->bitmap != NULL;
+	r->passes = opts_changed(o);
 	r->layout = (struct layout){ .chunk = m->digests.chunk,
 		.phase = m->digests.phase, .off = m->off, .length = m->length,
 		.all = r->checks };

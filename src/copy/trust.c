@@ -153,10 +153,14 @@ refuse_base(const struct plan *p, const struct check *c, struct fault *f)
 static int
 refuse_unchanged(const struct plan *p, const struct check *c, struct fault *f)
 {
+	const char *bitmap = p->opts->bitmap;
+
 	return fault_set(f, STATUS_REFUSED, "%s calls byte %llu unchanged, but "
-	    "it is not as in %s: its bitmap is not of that time; without "
-	    "iflag=bitmap: all is read", p->src->name,
-	    (ull)(p->src_off + c->off), p->opts->base);
+	    "it is not as in %s: %s %s is not of that time; without iflag=%s "
+	    "all is read", p->src->name, (ull)(p->src_off + c->off),
+	    p->opts->base, bitmap != NULL ? "bitmap" : "snapshot",
+	    bitmap != NULL ? bitmap : p->opts->since, bitmap != NULL ?
+	    "bitmap:" : "since:");
 }
 
 /* Whether a few ranges of an end have their digests; else *c has not. */

@@ -168,6 +168,9 @@ misused(const struct endpoint *ep, struct fault *f)
 	if ((ep->spec.flags & FLAG_RESET) != 0 && ep->be != &zoned_backend)
 		return fault_set(f, STATUS_USAGE, "%s: oflag=reset is for "
 		    "zoned disks", ep->name);
+	if (ep->spec.since != NULL && ep->be != &rbd_backend)
+		return fault_set(f, STATUS_USAGE, "%s: iflag=since: is for "
+		    "Ceph images", ep->name);
 	if (ep->spec.bitmap != NULL && ep->be != &nbd_backend)
 		return fault_set(f, STATUS_USAGE, "%s: iflag=bitmap: is for "
 		    "NBD exports", ep->name);
@@ -540,6 +543,7 @@ endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
 	    unopened(spec_of(o, SOURCE, o->iflag), o->input) :
 	    unopened(spec_of(o, TARGET, o->oflag), o->output);
 	ep->spec.bitmap = role == SOURCE ? o->bitmap : NULL;
+	ep->spec.since = role == SOURCE ? o->since : NULL;
 	return open_end(ep, look, f);
 }
 

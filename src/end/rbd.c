@@ -124,6 +124,7 @@ rbd_open_end(struct endpoint *ep, bool look, struct fault *f)
 	signals_ignore();		/* a cluster that goes, as we write */
 	pthread_mutex_init(&rbd->lock, NULL);
 	image->limit = ep->spec.timeout;
+	image->since = rbd->changed.since = ep->spec.since;
 	image->target = ep->spec.role == TARGET;
 	image->writable = image->target && !look;
 	rbd->zero_flags = (ep->spec.flags & FLAG_NOSPARSE) != 0 ?
@@ -319,6 +320,14 @@ rbd_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 	return look_up(rbd, &rbd->data, off, x);
 }
 
+static int
+rbd_changed(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	struct rbd *rbd = ep->priv;
+
+	return look_up(rbd, &rbd->changed, off, x);
+}
+
 /* ------------------------------------------------------------ when written */
 
 static int
@@ -385,6 +394,7 @@ const struct backend rbd_backend = {
 	.detach = rbd_detach,
 	.transfer = rbd_transfer,
 	.extent = rbd_extent,
+	.changed = rbd_changed,
 	.flush = rbd_flush_end,
 	.probe = rbd_probe,
 	.open_readback = rbd_readback,

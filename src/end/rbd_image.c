@@ -44,7 +44,7 @@ struct rbd_call {
 /* ---------------------------------------------------------------- opening */
 
 enum step { CONFIGURING, SETTING, CONNECTING, IN_POOL, OPENING, ASKING,
-	WATCHING };
+	LOOKING_BACK, WATCHING };
 
 static int
 set(struct rbd_image *r, const char *key, const char *value)
@@ -141,6 +141,7 @@ find_user(struct rbd_image *r)
 static int
 ask(struct rbd_image *r)
 {
+	uint64_t then;
 	int err;
 
 	r->step = ASKING;
@@ -155,8 +156,15 @@ ask(struct rbd_image *r)
 	if (err == 0 && r->name.snapshot != NULL)
 		err = -r->lib.snap_get_id(r->image, r->name.snapshot,
 		    &r->snapshot);
+	if (err != 0)
+		return err;
+	r->step = LOOKING_BACK;
+	if (r->since != NULL)
+		err = -r->lib.snap_get_id(r->image, r->since, &then);
+	if (err != 0)
+		return err;
 	r->step = WATCHING;
-	return err != 0 || !r->target ? err : find_user(r);
+	return r->target ? find_user(r) : 0;
 }
 
 static int
@@ -214,6 +222,9 @@ not_there(const struct rbd_image *r, const char *what, struct fault *f)
 		return fault_set(f, status, "%s: no cluster is found, or no "
 		    "keyring for it; /etc/ceph/ceph.conf, or :conf=FILE and "
 		    ":keyring=FILE in the name, tell of both", what);
+	if (r->step == LOOKING_BACK)
+		return fault_set(f, STATUS_REFUSED, "%s: there is no snapshot "
+		    "%s (iflag=since:)", what, r->since);
 	if (r->step == IN_POOL)
 		return fault_set(f, status, "%s: there is no such pool", what);
 	return fault_set(f, status, "%s: there is no such image%s", what,
@@ -229,6 +240,7 @@ fail_open(const struct rbd_image *r, const char *what, int err,
 		[CONNECTING] = "connecting to the cluster",
 		[IN_POOL] = "opening its pool", [OPENING] = "opening it",
 		[ASKING] = "asking what it is",
+		[LOOKING_BACK] = "asking for the snapshot of since:",
 		[WATCHING] = "asking who has it open",
 	};
 	const char *doing;

@@ -20,6 +20,7 @@ struct rbd_image {
 	struct librbd	 lib;
 	struct rbd_name	 name;
 	unsigned	 limit;	/* s, of each request */
+	const char	*since;	/* a snapshot that it must have, or NULL */
 	bool		 target;	/* who else uses it is of interest */
 	bool		 writable;
 	rados_t		 cluster;

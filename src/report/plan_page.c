@@ -421,11 +421,12 @@ changed_put(FILE *out, const struct plan *p)
 	uint64_t same = ranges_unchanged(p);
 	char size[32];
 
-	if (p->opts->bitmap != NULL)
-		told(out, "Changed", "%s, by bitmap %s: the rest is there by "
-		    "%s, and is not read", number_si(size, sizeof(size),
-		    (double)(p->length - same)), p->opts->bitmap,
-		    p->opts->base);
+	if (opts_changed(p->opts))
+		told(out, "Changed", "%s, %s %s: the rest is there by %s, and "
+		    "is not read", number_si(size, sizeof(size),
+		    (double)(p->length - same)), p->opts->bitmap != NULL ?
+		    "by bitmap" : "since", p->opts->bitmap != NULL ?
+		    p->opts->bitmap : p->opts->since, p->opts->base);
 }
 
 /* "2 ext4 "root" 137 MB of 2.1 GB", or why all of it. */

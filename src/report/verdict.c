@@ -216,13 +216,15 @@ static void
 changed(const struct plan *p, struct outcome *out)
 {
 	const struct fault said = out->verdict;
+	const struct opts *o = p->opts;
 	char part[64];
 
-	if (p->opts->bitmap == NULL)
+	if (!opts_changed(o))
 		return;
 	part_of(part, sizeof(part), p->length - ranges_unchanged(p), p->length);
-	fault_set(&out->verdict, STATUS_COMPLETE, "%s, changed by bitmap %s: "
-	    "%s", said.text, p->opts->bitmap, part);
+	fault_set(&out->verdict, STATUS_COMPLETE, "%s, changed %s %s: %s",
+	    said.text, o->bitmap != NULL ? "by bitmap" : "since",
+	    o->bitmap != NULL ? o->bitmap : o->since, part);
 }
 
 /* What is free was left out: how much that is. */
