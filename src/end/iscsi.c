@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/secrets.h"
 #include "base/signals.h"
@@ -33,7 +34,8 @@ enum {
 	FLIGHTS = 64,		/* of a lane */
 };
 
-struct iscsi {			/* its sg's path leads to it */
+struct iscsi {			/* its sg, which is the priv, leads to it */
+	struct sg	 sg;
 	struct libiscsi	 lib;
 	struct iscsi_address to;
 	struct iscsi_link link;
@@ -78,12 +80,18 @@ name_initiator(char *name, size_t room)
 		fclose(file);
 }
 
+/* What is set, and not to nothing; or NULL. */
 static const char *
 from_environment(const char *name)
 {
-	const char *value = getenv(name);
+	size_t len = strlen(name);
+	char **line;
 
-	return value != NULL && value[0] != '\0' ? value : NULL;
+	for (line = environ; *line != NULL; line++)
+		if (strncmp(*line, name, len) == 0 && (*line)[len] == '=' &&
+		    (*line)[len + 1] != '\0')
+			return *line + len + 1;
+	return NULL;
 }
 
 /* Who we are to the target: as the name says, else the environment. */
@@ -142,8 +150,9 @@ check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 }
 
 static int
-ask(struct endpoint *ep, struct sg *sg, struct iscsi *iscsi, struct fault *f)
+ask(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 {
+	struct sg *sg = &iscsi->sg;
 	struct disk *d = &iscsi->disk;
 
 	if (scsi_ask(&sg->path, ep->name, &sg->disk, f) != 0)
@@ -156,8 +165,7 @@ ask(struct endpoint *ep, struct sg *sg, struct iscsi *iscsi, struct fault *f)
 }
 
 static int
-log_in(struct endpoint *ep, struct sg *sg, struct iscsi *iscsi,
-    struct fault *f)
+log_in(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 {
 	struct iscsi_address *to = &iscsi->to;
 
@@ -169,9 +177,9 @@ log_in(struct endpoint *ep, struct sg *sg, struct iscsi *iscsi,
 	introduce(ep, iscsi);
 	if (iscsi_link_open(&iscsi->link, &iscsi->lib, to, f) != 0)
 		return -1;
-	sg->path = (struct scsi_path){ .timeout = to->timeout * 1000,
+	iscsi->sg.path = (struct scsi_path){ .timeout = to->timeout * 1000,
 		.fd = -1, .node = SCSI_CARRIED, .carry = carry, .to = iscsi };
-	if (ask(ep, sg, iscsi, f) == 0)
+	if (ask(ep, iscsi, f) == 0)
 		return 0;
 	iscsi_link_close(&iscsi->link);
 	return -1;
@@ -180,21 +188,20 @@ log_in(struct endpoint *ep, struct sg *sg, struct iscsi *iscsi,
 static int
 iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 {
-	struct sg *sg = calloc(1, sizeof(*sg));
 	struct iscsi *iscsi = calloc(1, sizeof(*iscsi));
-	int failed;
+	struct sg *sg;
 
 	(void)look;			/* nothing is written by looking */
 	signals_ignore();		/* a target that goes, as we write */
 	ep->is.device = true;
-	failed = sg == NULL || iscsi == NULL ? fault_errno(f, ENOMEM, "%s",
-	    ep->name) : log_in(ep, sg, iscsi, f);
-	if (failed != 0) {
+	if (iscsi == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	sg = &iscsi->sg;
+	sg->good = NOWHERE;
+	if (log_in(ep, iscsi, f) != 0) {
 		free(iscsi);
-		free(sg);
 		return -1;
 	}
-	sg->good = NOWHERE;
 	ep->priv = sg;
 	sg_fill_in(ep);
 	ep->is.remote = ep->is.single = true;
@@ -210,7 +217,6 @@ iscsi_close(struct endpoint *ep)
 
 	iscsi_link_close(&iscsi->link);
 	free(iscsi);
-	free(ep->priv);
 	return 0;
 }
 

@@ -492,7 +492,7 @@ log_in_somewhere(struct iscsi_link *link, const struct iscsi_address *to,
 static void
 note_peer(struct iscsi_link *link)
 {
-	struct sockaddr_storage s;
+	struct sockaddr_storage s = { .ss_family = AF_UNSPEC };
 	socklen_t len = sizeof(s);
 	char host[64], port[16];
 
@@ -524,7 +524,7 @@ iscsi_link_open(struct iscsi_link *link, const struct libiscsi *lib,
 		return -1;
 	}
 	link->fd = lib->iscsi_get_fd(link->context);
-	fcntl(link->fd, F_SETFD, FD_CLOEXEC);
+	(void)fcntl(link->fd, F_SETFD, FD_CLOEXEC);
 	note_peer(link);
 	return 0;
 }
