@@ -32,7 +32,7 @@ instructions()
 	    --tool=callgrind --callgrind-out-file=/dev/null "$pardd" if=src of=dst &&
 	    cmp src dst || return
 	n=$(sed -n 's/.*Collected : //p' err)
-	((n > 0 && n <= 500000 + 3000 * loops)) || fail "$n instructions, $loops loop devices"
+	((n > 0 && n <= 510000 + 3500 * loops)) || fail "$n instructions, $loops loop devices"
 }
 if command -v valgrind >/dev/null; then
 	it "copies 1 MiB in 0.5 M instructions" instructions
