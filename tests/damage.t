@@ -145,6 +145,14 @@ told_apart()
 	    says '^pardd: of these, 1024 bytes are in files, 512 in the file system.s own structures, 512 free$'
 }
 it "tells whether files, structures or nothing was there" told_apart
+# The last block of a table of inodes, far behind those that are in use.
+empty_table()
+{
+	local end
+	ext src && end=$(dumpe2fs src 2>/dev/null | sed -n 's/.*Inode table at [0-9]*-\([0-9]*\).*/\1/p' | head -n 1) &&
+	    rescued 100 "$((end * 1024))+512" && lost 0 512 0 clean
+}
+it "... also where a table has no inodes yet" empty_table
 # What a lost bitmap would tell counts as used.
 bitmap_lost()
 {

@@ -27,6 +27,8 @@ enum fs_how {			/* bits; 0 is the exact way */
 	FS_META = 1 << 1,	/* list structures that have a fixed place */
 	FS_DEEP = 1 << 2,	/* and those found by reading these, such as
 				 * directories: takes many reads */
+	FS_TABLES = 1 << 3,	/* tables whole, as they lie: also what nothing
+				 * is in yet and no rescue needs first */
 };
 
 struct fs_source {

@@ -344,7 +344,8 @@ note_group(struct ext *e, const struct ext_group *g)
 	fs_note_meta(e->io, g->bitmap * e->block, e->block);
 	fs_note_meta(e->io, g->inodes * e->block, e->block);
 	/* For a rescue the part without inodes is not worth the time. */
-	fs_note_meta(e->io, g->table * e->block, fs_exact(e->io) ? table :
+	fs_note_meta(e->io, g->table * e->block, fs_exact(e->io) ||
+	    (e->io->how & FS_TABLES) != 0 ? table :
 	    (in_use + e->block - 1) / e->block * e->block);
 }
 

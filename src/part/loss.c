@@ -109,7 +109,7 @@ sort(struct damage_area *a, struct scene *s)
 {
 	struct fs_source source = { .read = read_back, .arg = s,
 		.length = a->len };
-	unsigned how = FS_ORDER | FS_META;
+	unsigned how = FS_ORDER | FS_META | FS_TABLES;
 	struct fs_map m;
 
 	if (a->len >> 30 < DEEP_GIB)
