@@ -1,15 +1,19 @@
 /*
  * What several kinds of ends have in common: what is said of a target that is
- * not what it was.
+ * not what it was; the first block of a disk.
  */
 #include "backend.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/status.h"
+
+enum { PAGE = 4096 };
 
 const char *
 endpoint_path(const struct endpoint *ep)
@@ -83,4 +87,19 @@ io_cut_off(struct io *io, uint64_t at)
 	io->spent = true;
 	snprintf(io->why, sizeof(io->why), "it was cut off at byte %llu "
 	    "during the copy", (unsigned long long)at);
+}
+
+int
+endpoint_probe_first(struct endpoint *r, struct io *io, struct fault *f)
+{
+	*io = (struct io){ .op = OP_READ, .len = r->geo.io_align,
+		.buf = aligned_alloc(PAGE, (size_t)round_up(r->geo.io_align,
+		PAGE)) };
+	if (io->buf == NULL)
+		return fault_errno(f, ENOMEM, "%s", r->name);
+	if (r->geo.size > 0)
+		r->be->probe(r, io);
+	free(io->buf);
+	io->buf = NULL;
+	return 0;
 }

@@ -148,6 +148,12 @@ int fault_found(struct fault *f, const struct endpoint *);
 /* Refuses a zoned disk that is named by its commands; always -1. */
 int endpoint_zoned(const struct endpoint *, struct fault *f);
 
+/*
+ * Read the first block of a disk, if it has one, by probe, to see what comes of
+ * that: io has it, but not the bytes.  Returns 0, or -1 with *f.
+ */
+int endpoint_probe_first(struct endpoint *, struct io *, struct fault *f);
+
 /* The reader of a backend that has a view. */
 int file_readback(const struct endpoint *target, struct endpoint *r,
     struct fault *f);

@@ -694,17 +694,9 @@ nvme_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 static int
 try_fua(struct endpoint *r, struct fault *f)
 {
-	const struct nvme *nv = r->priv;
-	struct io io = { .op = OP_READ, .len = nv->disk.block,
-		.buf = aligned_alloc(PAGE, (size_t)round_up(nv->disk.block,
-		PAGE)) };
-	int failed = 0;
+	struct io io;
+	int failed = endpoint_probe_first(r, &io, f);
 
-	if (io.buf == NULL)
-		failed = fault_errno(f, ENOMEM, "%s", r->name);
-	else if (nv->disk.blocks > 0)
-		nvme_probe(r, &io);
-	free(io.buf);
 	if (failed == 0 && io.err == EPROTO)
 		failed = fault_set(f, STATUS_REFUSED, "%s cannot be read past "
 		    "its cache: it refuses Read with FUA (%s)", r->name,

@@ -550,17 +550,9 @@ sg_flush(struct endpoint *ep, struct fault *f)
 static int
 try_fua(struct endpoint *r, struct fault *f)
 {
-	const struct sg *sg = r->priv;
-	struct io io = { .op = OP_READ, .len = sg->disk.block,
-		.buf = aligned_alloc(4096, (size_t)round_up(sg->disk.block,
-		4096)) };
-	int failed = 0;
+	struct io io;
+	int failed = endpoint_probe_first(r, &io, f);
 
-	if (io.buf == NULL)
-		failed = fault_errno(f, ENOMEM, "%s", r->name);
-	else if (sg->disk.blocks > 0)
-		sg_probe(r, &io);
-	free(io.buf);
 	if (failed == 0 && io.status == ILLEGAL_REQUEST)
 		failed = fault_set(f, STATUS_REFUSED, "%s cannot be read past "
 		    "its cache: it refuses READ with FUA (%s)", r->name,
