@@ -148,8 +148,7 @@ $(CONFIG)/config.mk: configure
 # --- trying -----------------------------------------------------------------
 
 .PHONY: check check-long check-short prove tried check-rbd check-scsi demo \
-    pictures bench \
-    bench-scsi portability coverage mutants
+    pictures bench bench-scsi portability coverage mutants
 check:
 	@tests/setup build check
 	@$(MAKE) $(PARALLEL) tried

@@ -111,8 +111,9 @@ meet(const char *call)
 {
 	int err = fate(call, 0, 0);
 
-	while (err < 0)
-		pause();
+	if (err < 0)
+		for (;;)
+			pause();
 	return -err;
 }
 

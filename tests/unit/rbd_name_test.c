@@ -1,0 +1,80 @@
+/*
+ * Names of Ceph images: end/rbd_name.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../src/end/rbd_name.h"
+
+static void
+has_parts(void **state)
+{
+	struct rbd_name n;
+
+	(void)state;
+	assert_null(rbd_name_parse(&n, "rbd:p/i"));
+	assert_string_equal(n.pool, "p");
+	assert_string_equal(n.image, "i");
+	assert_null(n.space);
+	assert_null(n.snapshot);
+	rbd_name_free(&n);
+	assert_null(rbd_name_parse(&n, "rbd:p/n/i@s:conf=/c:id=u:a=b=c:d="));
+	assert_string_equal(n.space, "n");
+	assert_string_equal(n.image, "i");
+	assert_string_equal(n.snapshot, "s");
+	assert_string_equal(n.conf, "/c");
+	assert_string_equal(n.id, "u");
+	assert_int_equal(n.options, 2);
+	assert_string_equal(n.option[0].key, "a");
+	assert_string_equal(n.option[0].value, "b=c");
+	assert_string_equal(n.option[1].value, "");
+	rbd_name_free(&n);
+}
+
+static void
+has_what_a_backslash_protects(void **state)
+{
+	struct rbd_name n;
+
+	(void)state;
+	assert_null(rbd_name_parse(&n, "rbd:p\\:q/i\\@j\\/k@s\\\\:a=1\\:2"));
+	assert_string_equal(n.pool, "p:q");
+	assert_string_equal(n.image, "i@j/k");
+	assert_string_equal(n.snapshot, "s\\");
+	assert_string_equal(n.option[0].value, "1:2");
+	rbd_name_free(&n);
+	assert_null(rbd_name_parse(&n, "rbd:p/i\\"));
+	assert_string_equal(n.image, "i\\");
+	rbd_name_free(&n);
+}
+
+static void
+refuses_the_rest(void **state)
+{
+	static const char *const names[] = { "rbd:", "rbd:p", "rbd:p/",
+		"rbd:/i", "rbd:p//i", "rbd:p/i@", "rbd:p/i:", "rbd:p/i:a",
+		"rbd:p/i:a=b:", "rbd:p/i:=b", "rbd:p@s/i", "rbd:p:a=b/i",
+		"rbd:p/i:key=AQ" };
+	struct rbd_name n;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_non_null(rbd_name_parse(&n, names[i]));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_parts),
+		cmocka_unit_test(has_what_a_backslash_protects),
+		cmocka_unit_test(refuses_the_rest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
