@@ -292,7 +292,7 @@ meta()
 	export FAULT_LOG_ALL=1
 	exits 0 with_faults "on=$PWD/copy op=write" "$pardd" if=disk of=copy map=map used=meta thr=1 bpt=2048 \
 	    json=json && same disk copy && in_order used.map 1 || return
-	awk '$1 == "write" { if ($2 != end && ++n > 6) exit; if ($2 != end) print $2; end = $2 + $3 }' faults |
+	awk 'BEGIN { end = -1 } $1 == "write" { if ($2 != end && ++n > 6) exit; if ($2 != end) print $2; end = $2 + $3 }' faults |
 	    diff - <(printf '%s\n' 0 9438208 26215424 42992640 59769856 69206016)
 }
 it "reads what the file systems need before all else" meta
