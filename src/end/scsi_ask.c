@@ -78,8 +78,8 @@ ask_identity(const struct scsi_path *path, const char *name,
 	}
 	d->type = q[0] & 0x1f;
 	if (q[0] >> 5 == NO_LUN)
-		return fault_set(f, STATUS_FILE, "%s: there is no such LUN",
-		    name);
+		return fault_set(f, STATUS_FILE, "%s is not a disk: there "
+		    "is no such LUN", name);
 	if (q[0] >> 5 != 0 || (d->type != PDT_DISK &&
 	    d->type != PDT_WO && d->type != PDT_MMC && d->type != PDT_OPTICAL &&
 	    d->type != PDT_RBC && d->type != PDT_ZBC))
