@@ -323,7 +323,7 @@ for wrong in md5 md5: md5:12 "sha1:$(printf %032d 0)" "crc32:12345678" \
 done
 it "does not take hash=crc32" usage hash=crc32 if=src of=dst hash=crc32
 for operand in hash=md5 "expect=md5:$(printf %032d 0)"; do
-	it "refuses ${operand%:*} with map=" usage 'map=' if=src of=dst map=m "$operand"
+	it "refuses ${operand%:*} with map=" usage 'need the bytes in order' if=src of=dst map=m "$operand"
 done
 for operand in hash=md5 manifest=m; do
 	it "refuses ${operand%=*}= with reflink=always" usage reflink= if=src of=dst \

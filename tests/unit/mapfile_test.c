@@ -223,6 +223,27 @@ has_nothing_where_there_is_no_file(void **state)
 	mapfile_free(&m);
 }
 
+/* What cannot be opened is no link for it. */
+static void
+tells_a_link_from_what_cannot_be_opened(void **state)
+{
+	struct mapfile m;
+	struct fault f;
+	char below[sizeof(in_path) + 2];
+
+	(void)state;
+	unlink(in_path);
+	assert_int_equal(symlink("anywhere", in_path), 0);
+	assert_int_equal(mapfile_load(&m, in_path, &f), -1);
+	assert_non_null(strstr(f.text, "symbolic link"));
+	unlink(in_path);
+	put(in_path, "", 0);
+	snprintf(below, sizeof(below), "%s/x", in_path);
+	assert_int_equal(mapfile_load(&m, below, &f), -1);
+	assert_null(strstr(f.text, "symbolic link"));
+	unlink(in_path);
+}
+
 static uint64_t dice;
 
 static uint64_t
@@ -580,6 +601,7 @@ main(void)
 		cmocka_unit_test(knows_a_map_from_what_is_none),
 		cmocka_unit_test(takes_a_long_comment_and_no_long_number),
 		cmocka_unit_test(has_nothing_where_there_is_no_file),
+		cmocka_unit_test(tells_a_link_from_what_cannot_be_opened),
 		cmocka_unit_test(reads_what_anybody_may_write),
 		cmocka_unit_test(takes_nothing_that_the_judge_refuses),
 		cmocka_unit_test(keeps_the_map_before),

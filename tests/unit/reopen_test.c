@@ -2,6 +2,7 @@
  * Opening anew: it is the file that was looked at that is opened, whatever its
  * name stands for by then.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,10 +81,38 @@ opens_the_file_itself(void **state)
 	close(path);
 }
 
+/* A link is followed to what was found, and to nothing else. */
+static void
+follows_a_link_to_the_same(void **state)
+{
+	char link[sizeof(name) + 8];
+	int path = open(name, O_PATH | O_CLOEXEC), fd;
+
+	(void)state;
+	assert_true(path >= 0);
+	snprintf(link, sizeof(link), "%s.link", name);
+	assert_int_equal(symlink(name, link), 0);
+	fd = open_found(path, link, O_RDONLY);
+	assert_true(fd >= 0);
+	assert_true(same(fd, path));
+	close(fd);
+	unlink(link);
+	assert_int_equal(symlink(other, link), 0);
+	assert_int_equal(open_found(path, link, O_RDONLY), -1);
+	assert_int_equal(errno, ESTALE);
+	unlink(link);
+	assert_int_equal(symlink("/nonexistent/file", link), 0);
+	assert_int_equal(open_found(path, link, O_RDONLY), -1);
+	assert_int_equal(errno, ESTALE);
+	unlink(link);
+	close(path);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(follows_a_link_to_the_same),
 		cmocka_unit_test(opens_the_file_itself),
 	};
 
