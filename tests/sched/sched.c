@@ -542,7 +542,10 @@ pthread_mutex_unlock(pthread_mutex_t *m)
 	size_t i;
 	int err;
 
+	REAL(try, pthread_mutex_trylock);
 	REAL(real, pthread_mutex_unlock);
+	if (self != NULL && try(m) == 0)
+		stuck("a lock is let go that nobody holds");
 	err = real(m);
 	for (i = 0; i < all; i++)
 		if (threads[i].state == LOCK && threads[i].on == m)
