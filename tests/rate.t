@@ -14,8 +14,8 @@ took()
 
 # ---------------------------------------------------------------------- rate=
 
-# Within a tenth where it runs when it wants to; each wait that others make longer
-# is not caught up.  Sanitizers may be late, and never early.
+# Within a tenth on a machine of its own; what others make it wait is not caught
+# up.  Sanitizers may be late, and never early.
 late=1.4
 [[ $VARIANT = plain ]] || late=2
 # paced LEAST MOST COMMAND...: it never takes less than LEAST, and not always

@@ -624,10 +624,11 @@ it "saves nothing as finished when early write-back fails" write_back_fails
 # is saved.
 told_first()
 {
-	local try size=16777216
-	for try in 1 2 3 4 5; do	# the map may have been saved before
+	local tries=5 size=16777216
+	until ((tries-- == 0)); do	# the map may have been saved before
 		rm -f map*
-		told_once && ! faulty sync_file_range || break
+		told_once
+		! faulty sync_file_range || break
 	done
 	faulty sync_file_range && [[ $status != 0 ]] && nothing_safe &&
 	    does_not_say '^pardd: complete'
@@ -1136,7 +1137,7 @@ killed()
 		fi 2>/dev/null
 		kill -KILL "$pid" 2>/dev/null
 		wait $!
-		if [[ -e map ]]; then
+		if [[ -s map ]]; then	# empty before the first save
 			"$maps" check -p map src dst old 0 0 $size || fail "round $n" || return
 		elif ((n > 0)) && [[ -e map.bak ]]; then
 			fail "round $n: no map, and there was one" || return
