@@ -223,8 +223,10 @@ no_answer()
 	fresh
 	every 100 4
 	: >image
-	within 28 rescue 0 timeout=1 retries=5 if="$SG1" of=image thr="$1" && went_wrong . &&
-	    grep -q cmd_timeout "$trace/trace" && is + "0+$blocks_all" && same image "$source"
+	within 28 rescue 0 timeout=1 retries=5 if="$SG1" of=image thr="$1" && went_wrong . || return
+	grep -q cmd_timeout "$trace/trace" ||
+	    fail "none timed out: $(grep -o 'cmd_[a-z]*:' "$trace/trace" | sort | uniq -c)" || return
+	is + "0+$blocks_all" && same image "$source"
 }
 it "reads again what was not answered" no_answer 4
 saved()
