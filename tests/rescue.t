@@ -1352,7 +1352,7 @@ brings_back()
 	{
 		until_true 20 test -e told && sleep 0.2 && comes_back && touch ready
 	}
-	leaves '' ongone="echo \"\$PARDD_SOURCE \$PARDD_SERIAL \$PARDD_POSITION\" >>told
+	leaves '' thr=1 ongone="echo \"\$PARDD_SOURCE \$PARDD_SERIAL \$PARDD_POSITION\" >>told
 	    read x || while [ ! -e ready ]; do sleep 0.1; done; echo switched; (exit 7)" || return
 	ended exit 0 && same src dst && says 'ongone=: ended with status 7' && says '^switched' || return
 	[[ $(<told) =~ ^/dev/loop[0-9]+\ one\ 1048576$ ]] || fail "$(<told)"
