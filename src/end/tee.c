@@ -213,7 +213,7 @@ tee_open(struct endpoint *ep, const struct opts *o, bool look, struct fault *f)
 	}
 	*ep = (struct endpoint){ .be = &tee_backend, .priv = tee,
 		.kind = END_SEVERAL,
-		.spec = tee->ep[0]->spec,
+		.spec = t->target[0].ep.spec,
 		.is = { .seekable = true, .zeroes = true },
 		.geo = { .size = -1, .room = -1, .io_align = 1 },
 		.lim.end = UINT64_MAX, .fd = -1, .dir = -1,

@@ -110,16 +110,25 @@ idle_disk(const struct range *r, const struct disk *d, bool partition)
 	return idle_node(r, d->node, d->name);
 }
 
+/* The disk of a node; 0 where that cannot be told. */
+static dev_t
+whole_of(dev_t node)
+{
+	struct disk d;
+
+	return disk_of_block(node, &d) ? d.whole : 0;
+}
+
 /* Two names of a disk, or a disk and a partition of it, are one. */
 static bool
 same_medium(const struct stat *a, const struct stat *b)
 {
-	struct disk one, other;
+	dev_t whole;
 
 	if (!S_ISBLK(a->st_mode) || !S_ISBLK(b->st_mode))
 		return same_file(a, b);
-	return disk_of_block(a->st_rdev, &one) &&
-	    disk_of_block(b->st_rdev, &other) && one.whole == other.whole;
+	whole = whole_of(a->st_rdev);
+	return whole != 0 && whole == whole_of(b->st_rdev);
 }
 
 /* Whether another loop device lies on the same file or disk. */
