@@ -428,7 +428,7 @@ row()
 		printf -v n '\\x%02x' "$n"
 		bytes+=$n
 	done
-	printf "$bytes" | dd of="$1" bs=1 seek=$((446 + 16 * ($2 - 1))) conv=notrunc status=none
+	printf %b "$bytes" | dd of="$1" bs=1 seek=$((446 + 16 * ($2 - 1))) conv=notrunc status=none
 }
 overlapping()
 {

@@ -78,7 +78,7 @@ const unsigned char *btrfs_node(struct btrfs *, uint64_t logical,
 typedef void btrfs_leaf(struct btrfs *, const unsigned char *leaf, size_t items,
     void *arg);
 void btrfs_walk(struct btrfs *, uint64_t logical, unsigned level,
-    uint64_t generation, btrfs_leaf *, void *arg);
+    uint64_t generation, btrfs_leaf *leaf, void *arg);
 
 /* What an item has, of *size bytes; NULL when it lies outside of the leaf. */
 const unsigned char *btrfs_item(const struct btrfs *,

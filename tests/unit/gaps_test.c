@@ -171,7 +171,7 @@ tries_each(void **state)
 {
 	struct map map = fresh(), truth = fresh();
 	struct gaps g;
-	unsigned i;
+	uint64_t i;
 
 	(void)state;
 	gaps_begin(&g);
