@@ -473,7 +473,7 @@ tee_leave(struct endpoint *ep, uint64_t off, uint64_t len)
 /* --- what takes its time ------------------------------------------------ */
 
 static void *
-errand_run(void *arg)
+carry_out(void *arg)
 {
 	struct errand *e = arg;
 	struct errands *all = e->all;
@@ -532,9 +532,9 @@ begin(struct errands *all, struct errand *e,
 	pthread_mutex_lock(&all->lock);
 	all->left++;
 	pthread_mutex_unlock(&all->lock);
-	e->begun = pthread_create(&e->thread, NULL, errand_run, e) == 0;
+	e->begun = pthread_create(&e->thread, NULL, carry_out, e) == 0;
 	if (!e->begun)
-		errand_run(e);
+		carry_out(e);
 }
 
 /* Send one to each that answers; what is wrong is why it is dropped. */
