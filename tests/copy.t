@@ -129,6 +129,12 @@ appends()
 	    size_is dst 70778 && holds dst 0 0 777 9 && holds dst 777 0 70001
 }
 it "appends, in order, behind what is there" appends
+# That file is made when the process has given up what a copy does not need.
+appends_to_new()
+{
+	"$blocks" make src 300000 && exits 0 "$pardd" if=src of=dst oflag=append && complete && same src dst
+}
+it "makes the file that it appends to" appends_to_new
 it "refuses to append at a place" usage seek if=/dev/null of=dst oflag=append seek=1
 
 pads()

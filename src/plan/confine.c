@@ -221,14 +221,15 @@ allow_end(struct ruleset *r, const struct endpoint *ep)
 	    FS_READ : FILE_RIGHTS;
 	int fd;
 
-	if (!endpoint_holds(ep) || ep->kind == END_STREAM || !local(ep))
-		return;
-	if (ep->is.absent)
+	if (ep->is.absent)		/* a file, to be appended to or not */
 		allow(r, ep->dir, FOLDER);
-	else if (ep->is.inherited)
-		allow(r, ep->fd, access);
-	if (ep->is.absent || ep->is.inherited)
+	if (ep->is.absent || !endpoint_holds(ep) || ep->kind == END_STREAM ||
+	    !local(ep))
 		return;
+	if (ep->is.inherited) {
+		allow(r, ep->fd, access);
+		return;
+	}
 	fd = open_end(ep);
 	allow(r, fd, access);
 	if (fd >= 0)
