@@ -20,84 +20,40 @@
  * that could stop the saving.
  * What a neighbour had cached of the source before us stays.
  *
- * Where a file has its blocks already, large requests go past the page cache
- * (choose_overwriting).
- *
- * Somebody may cut a target file off while it is written.  What is written next
- * makes it long again, with a hole where data was.  So its length is held now
- * and then against what was written last, and its holes are counted in the end.
- *
  * Zeros are made by punching a hole in a file, and on a device by BLKZEROOUT,
  * which the kernel does by writing where the device has no better way.  With
  * oflag=trim a device is asked to free the blocks, by the call for which the
  * kernel vouches that they read as zeros, or else fails: BLKDISCARD promises
  * nothing.
  */
-#include "backend.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
 #include <linux/falloc.h>
 #include <linux/fs.h>
-#include <linux/magic.h>
 #include <poll.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/status.h"
 #include "cli/opts.h"
-#include "disk/below.h"
-#include "disk/disk.h"
 #include "disk/sysfs.h"
-#include "end/reopen.h"
 #include "end/scsi.h"
-#include "holes.h"
-
-#ifndef BLKGETDISKSEQ
-#define BLKGETDISKSEQ	_IOR(0x12, 128, uint64_t)	/* Linux 5.15 */
-#endif
 
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE	0x00000080	/* Linux 6.14 */
 #endif
 
 enum {
-	SECTOR = 512,
-	LARGE = 8 << 20,	/* of a file */
 	LOOK = 1 << 20,		/* bytes that a lane writes between two looks */
 	LONG = 256 << 10,	/* of a request: it is worth the wait */
 	WINDOW = 2 << 20,	/* of a lane: written back at a time */
-	PAGE = 4096,		/* the least unit of a direct file request */
-};
-
-struct file {
-	int		 plain;		/* or -1 */
-	int		 direct;	/* or -1 */
-	int		 flush;		/* with map=, or -1: see above */
-	uint32_t	 align;		/* of direct offsets and lengths */
-	uint32_t	 read_align;	/* the same for reads: they may share */
-	bool		 device;
-	bool		 prefer_direct;
-	bool		 overwrites;	/* direct, where there are blocks */
-	bool		 behind;	/* leave no trace in the page cache */
-	bool		 cached;	/* some of it was there before us */
-	bool		 borrowed;	/* plain's offset is others' too */
-	bool		 waits;		/* each write, for the medium */
-	atomic_bool	 no_dontcache;	/* no such flag in this kernel */
-	atomic_bool	 no_zero;	/* it cannot zero here, */
-	atomic_bool	 no_trim;	/* nor by freeing blocks */
-	uint64_t	 length;	/* at the start; no blocks behind */
-	uint64_t	 medium;	/* a number of it, or 0 */
-	atomic_uint_fast64_t high;	/* written up to here; of a file */
-	atomic_uint_fast64_t cut;	/* it ended here once, or NOWHERE */
 };
 
 struct stretch {		/* of a file, with what others write in it */
@@ -112,334 +68,10 @@ struct trail {			/* of one lane */
 };
 
 static int
-open_flags(const struct endpoint *ep, bool look)
-{
-	int flags = O_NOCTTY;
-
-	flags |= ep->spec.role == SOURCE || look ? O_RDONLY : O_WRONLY;
-	flags |= (ep->spec.flags & FLAG_NOATIME) != 0 ? O_NOATIME : 0;
-	flags |= (ep->spec.flags & FLAG_NONBLOCK) != 0 ? O_NONBLOCK : 0;
-	flags |= (ep->spec.flags & FLAG_DSYNC) != 0 ? O_DSYNC : 0;
-	flags |= (ep->spec.flags & FLAG_SYNC) != 0 ? O_SYNC : 0;
-	return flags;
-}
-
-/*
- * Whether large requests are written past the page cache where the file has its
- * blocks already.  Nothing is to be allocated there, so that it is as fast; and
- * dirty pages of such a file are not written early, but pile up until they push
- * out what others have cached.  It is known of these file systems; others copy
- * on write, or go through the page cache all the same.
- */
-static void
-choose_overwriting(const struct endpoint *ep, struct file *file,
-    const struct stat *st, bool look)
-{
-	unsigned long type = (unsigned long)ep->fs.f_type;
-
-	if (st->st_size < LARGE || st->st_blocks < st->st_size / SECTOR ||
-	    (type != EXT4_SUPER_MAGIC && type != XFS_SUPER_MAGIC) ||
-	    (ep->spec.flags & FLAG_NOCACHE) != 0 || file->borrowed)
-		return;
-	file->direct = reopen(ep->fd, ep->name, open_flags(ep, look) |
-	    O_DIRECT);
-	file->overwrites = file->direct >= 0;
-}
-
-/* File systems that have nothing behind the page cache to write to. */
-static bool
-in_memory(const struct endpoint *ep)
-{
-	unsigned long type = (unsigned long)ep->fs.f_type;
-
-	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
-}
-
-/* The number of the medium that is there now; 0: not known, or none. */
-static uint64_t
-medium(int fd)
-{
-	uint64_t number;
-
-	return ioctl(fd, BLKGETDISKSEQ, &number) == 0 ? number : 0;
-}
-
-/* Logical block and size of a block device. */
-static int
-ask_device(struct endpoint *ep, struct file *file, struct fault *f)
-{
-	uint64_t bytes;
-	unsigned optimal;
-	int block, read_only = 0;
-
-	if (ep->spec.role == TARGET && ioctl(file->plain, BLKROGET,
-	    &read_only) == 0 && read_only != 0) {
-		errno = EROFS;
-		return fault_found(f, ep);
-	}
-	if (ioctl(file->plain, BLKSSZGET, &block) != 0 ||
-	    ioctl(file->plain, BLKGETSIZE64, &bytes) != 0)
-		return fault_errno(f, errno, "%s: size", ep->name);
-	if (block < 512 || bytes > INT64_MAX)
-		return fault_set(f, STATUS_FILE, "%s says it has %llu bytes "
-		    "in blocks of %d", ep->name, (unsigned long long)bytes,
-		    block);
-	ep->geo.block = (uint32_t)block;
-	if (ioctl(file->plain, BLKIOOPT, &optimal) == 0)
-		ep->geo.io_opt = optimal;
-	ep->geo.io_align = SECTOR;	/* else by the page cache */
-	ep->geo.size = ep->geo.room = (int64_t)bytes;
-	file->align = file->read_align = ep->geo.block;
-	file->medium = medium(file->plain);
-	return 0;
-}
-
-#ifndef SYS_cachestat
-#define SYS_cachestat	451		/* Linux 6.5 */
-#endif
-
-/*
- * Whether some of this file is in the page cache: pages that a neighbour has
- * read or written.  -1: the kernel does not tell.
- */
-static int
-in_cache(int fd)
-{
-	uint64_t all[2] = { 0, 0 };	/* struct cachestat_range */
-	uint64_t pages[5] = { 0 };	/* struct cachestat, cached first */
-
-	if (syscall(SYS_cachestat, fd, all, pages, 0) != 0)
-		return -1;
-	return pages[0] > 0;
-}
-
-/*
- * A large source of which nothing is in the page cache need not go through it:
- * that would be two more copies in memory, and pages to be dropped again.
- */
-static void
-choose_way(const struct endpoint *ep, struct file *file, off_t size)
-{
-	int there = in_cache(file->plain);
-
-	file->cached = there > 0;
-	if (there == 0 && size >= LARGE && (ep->spec.flags & FLAG_NOCACHE) == 0)
-		file->prefer_direct = true;
-}
-
-static int
-ask_file(struct endpoint *ep, struct file *file, bool look, struct fault *f)
-{
-	struct stat st;
-	struct statx x;
-
-	if (fstat(file->plain, &st) != 0)
-		return fault_errno(f, errno, "%s", ep->name);
-	ep->is.memory = in_memory(ep);
-	file->behind = file->behind && !ep->is.memory;
-	if (ep->spec.role == SOURCE && file->behind)
-		choose_way(ep, file, st.st_size);
-	if (ep->spec.role == TARGET && file->behind)
-		choose_overwriting(ep, file, &st, look);
-	ep->geo.size = st.st_size;
-	ep->geo.fs_block = ep->fs.f_bsize > 0 && ep->fs.f_bsize <= INT32_MAX ?
-	    (uint32_t)ep->fs.f_bsize : 0;
-	ep->is.sparse = ep->spec.role == SOURCE && !file->borrowed &&
-	    st.st_blocks < st.st_size / SECTOR;
-	file->length = (uint64_t)st.st_size;
-	file->align = PAGE;
-	file->read_align = SECTOR;	/* or EINVAL tells */
-#ifdef STATX_DIOALIGN
-	if (file->direct >= 0 && statx(file->plain, "", AT_EMPTY_PATH,
-	    STATX_DIOALIGN, &x) == 0 && (x.stx_mask & STATX_DIOALIGN) != 0 &&
-	    x.stx_dio_offset_align >= SECTOR) {
-		file->read_align = x.stx_dio_offset_align;
-		if (x.stx_dio_offset_align > PAGE)
-			file->align = x.stx_dio_offset_align;
-	}
-#else
-	(void)x;
-#endif
-	return 0;
-}
-
-/* An inherited descriptor that cannot be opened anew is used as it is. */
-static int
-open_plain(const struct endpoint *ep, struct file *file, int flags)
-{
-	int fd = open_found(ep->fd, endpoint_path(ep), flags);
-
-	file->borrowed = fd < 0 && ep->is.inherited;
-	if (file->borrowed)
-		fd = fcntl(ep->fd, F_DUPFD_CLOEXEC, 3);
-	return fd;
-}
-
-/*
- * Only one descriptor may claim a device with O_EXCL; a second claim by the
- * same process would be refused too.  A target is claimed and locked by
- * claim.c.
- */
-static int
-open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
-{
-	int flags = open_flags(ep, look);
-	int claim = (ep->spec.flags & FLAG_EXCL) != 0 && ep->is.device &&
-	    ep->spec.role == SOURCE ? O_EXCL : 0;
-
-	file->plain = open_plain(ep, file, flags | claim);
-	if (file->plain < 0)
-		return fault_found(f, ep);
-	if ((ep->spec.flags & FLAG_FLOCK) != 0 &&
-	    (ep->spec.role == SOURCE || !ep->is.device) &&
-	    flock(file->plain, LOCK_EX | LOCK_NB) != 0)
-		return fault_errno(f, errno, "%s: flock", ep->name);
-	if (file->prefer_direct || ep->spec.role == SOURCE)
-		file->direct = reopen(ep->fd, endpoint_path(ep),
-		    flags | O_DIRECT);
-	if (file->direct < 0 && (ep->spec.flags & FLAG_DIRECT) != 0 &&
-	    errno != EINVAL)
-		return fault_errno(f, errno, "%s: O_DIRECT", ep->name);
-	return ep->is.device ? ask_device(ep, file, f) :
-	    ask_file(ep, file, look, f);
-}
-
-static int
-file_close(struct endpoint *ep)
-{
-	struct file *file = ep->priv;
-	int err = 0;
-
-	if (file->direct >= 0 && close(file->direct) != 0)
-		err = errno;
-	if (file->flush >= 0 && close(file->flush) != 0)
-		err = errno;
-	if (file->plain >= 0 && close(file->plain) != 0)
-		err = errno;
-	free(file);
-	return err;
-}
-
-/* A run opens a file for writing at once, a device later: endpoint_look. */
-static int
-look_at(const struct endpoint *ep, struct fault *f)
-{
-	if (ep->spec.role == SOURCE || ep->is.inherited || ep->is.device)
-		return 0;
-	if (faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS) != 0)
-		return fault_errno(f, errno, "%s", ep->name);
-	return 0;
-}
-
-/*
- * A device is opened for writing when it is going to be written: when such a
- * descriptor is closed, udev looks at the disk anew.
- */
-static bool
-later(const struct endpoint *ep)
-{
-	return ep->spec.role == TARGET && ep->is.device && !ep->is.inherited;
-}
-
-static int
-open_again(struct endpoint *ep, struct file *file, struct fault *f)
-{
-	int plain = file->plain, direct = file->direct, failed;
-
-	ep->fd = plain;
-	file->plain = file->direct = -1;
-	failed = open_fds(ep, file, false, f);
-	ep->fd = -1;
-	close(plain);
-	if (direct >= 0)
-		close(direct);
-	return failed;
-}
-
-static int
-file_open(struct endpoint *ep, bool look, struct fault *f)
-{
-	struct file *file = calloc(1, sizeof(*file));
-	int failed = 0;
-
-	if (file == NULL)
-		return fault_errno(f, ENOMEM, "%s", ep->name);
-	*file = (struct file){ .plain = -1, .direct = -1, .flush = -1,
-		.cut = NOWHERE, .device = ep->is.device };
-	file->waits = (ep->spec.flags & (FLAG_SYNC | FLAG_DSYNC)) != 0;
-	file->behind = (ep->spec.flags & (FLAG_CACHED | FLAG_DIRECT)) == 0;
-	file->prefer_direct = (ep->spec.flags & FLAG_DIRECT) != 0 ||
-	    (ep->is.device &&
-	    (ep->spec.flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
-	ep->priv = file;
-	ep->is.seekable = true;
-	ep->is.durable = ep->is.zeroes = ep->spec.role == TARGET;
-	ep->is.shares = !ep->is.device;
-	ep->is.past_cache = file->prefer_direct;
-	if (ep->is.absent)
-		ep->is.memory = in_memory(ep);
-	else
-		failed = open_fds(ep, file, look || later(ep), f);
-	if (failed == 0 && !ep->is.absent && look)
-		failed = look_at(ep, f);
-	if (!ep->is.absent)
-		ep->is.past_cache = file->direct >= 0 && (file->prefer_direct ||
-		    file->overwrites);
-	if (failed != 0)
-		file_close(ep);
-	return failed;
-}
-
-static int
-file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
-{
-	struct file *file = ep->priv;
-
-	if (file->plain < 0 && open_fds(ep, file, false, f) != 0)
-		return -1;
-	if (later(ep) && open_again(ep, file, f) != 0)
-		return -1;
-	if (ep->spec.rescue && file->flush < 0)
-		file->flush = reopen(file->plain, endpoint_path(ep),
-		    O_WRONLY);
-	if (length < 0 || ep->is.device)
-		return 0;
-	if (ftruncate(file->plain, length) != 0)
-		return fault_errno(f, errno, "%s: truncating", ep->name);
-	if ((uint64_t)length < file->length)
-		file->length = (uint64_t)length;
-	return 0;
-}
-
-static int
-file_view(const struct endpoint *ep, bool *cached)
-{
-	const struct file *file = ep->priv;
-	int fd = reopen(file->plain, endpoint_path(ep), O_RDONLY);
-
-	*cached = !file->behind || (fd >= 0 && in_cache(fd) > 0);
-	return fd;
-}
-
-static int
 file_attach(struct lane *lane)
 {
 	lane->priv = calloc(1, sizeof(struct trail));
 	return lane->priv == NULL ? ENOMEM : 0;
-}
-
-/* Whether the file ends before what was written, and where then. */
-static bool
-cut_off(struct file *file, uint64_t *at)
-{
-	uint64_t high = file->high;
-	struct stat st;
-
-	if (high > 0 && fstat(file->plain, &st) == 0 &&
-	    (uint64_t)st.st_size < high)
-		file->cut = (uint64_t)st.st_size;
-	*at = file->cut;
-	return *at != NOWHERE;
 }
 
 /* Before a write: false if what was written before is not there any more. */
@@ -456,22 +88,10 @@ still_there(const struct lane *lane, struct io *io)
 	if (t->unseen < LOOK && file->cut == NOWHERE)
 		return true;
 	t->unseen = 0;
-	if (!cut_off(file, &at))
+	if (!file_cut_off(file, &at))
 		return true;
 	io_cut_off(io, at);
 	return false;
-}
-
-static void
-note_written(struct file *file, const struct io *io)
-{
-	uint64_t end = io->off + io->done, high = file->high;
-
-	if (io->op != OP_WRITE || file->device || io->done == 0)
-		return;
-	while (high < end &&
-	    !atomic_compare_exchange_weak(&file->high, &high, end))
-		continue;
 }
 
 static bool
@@ -537,42 +157,12 @@ goes_direct(const struct file *file, const struct io *io)
 	    io->off + io->len <= file->length;
 }
 
-/* A drive looks for its medium when it is opened. */
-static bool
-ejected(const struct file *file, dev_t node)
-{
-	int dir = sysfs_open("block", node), fd;
-	bool is = false;
-
-	if (dir < 0)
-		return false;
-	if (sysfs_number(dir, "removable") != 0 ||
-	    sysfs_number(dir, "../removable") != 0) {
-		fd = reopen(file->plain, "", O_RDONLY);
-		is = fd < 0 && errno == ENOMEDIUM;
-		if (fd >= 0)
-			close(fd);
-	}
-	close(dir);
-	return is || medium(file->plain) != file->medium;
-}
-
-/* The device, what it lies on, or the medium in it is not there any more. */
-static bool
-gone(const struct file *file)
-{
-	struct stat st;
-
-	return disk_gone(file->plain) || (fstat(file->plain, &st) == 0 &&
-	    (below_gone(st.st_rdev) || ejected(file, st.st_rdev)));
-}
-
 static void
 failed(const struct file *file, struct io *io, int err, bool direct)
 {
 	bool maybe = err == EIO || err == ENOSPC || err == 0;
 
-	io->err = maybe && file->device && gone(file) ? ENODEV : err;
+	io->err = maybe && file->device && file_gone(file) ? ENODEV : err;
 	io->spent = errno_is_full(err) ? file->waits : !direct;
 }
 
@@ -646,7 +236,7 @@ file_finish(struct lane *lane, struct io *io, int result)
 		failed(file, io, -result, goes_direct(file, io));
 	else
 		io->done = io->len;
-	note_written(file, io);
+	file_note_written(file, io);
 	return true;
 }
 
@@ -734,7 +324,7 @@ zero_device(struct file *file, const struct endpoint *ep, const struct io *io)
 		file->no_trim = true;
 	}
 	err = zeroed(ioctl(file->plain, BLKZEROOUT, range));
-	return err == EIO && gone(file) ? ENODEV : err;
+	return err == EIO && file_gone(file) ? ENODEV : err;
 }
 
 /* A file that ends before has no blocks there. */
@@ -770,7 +360,7 @@ file_transfer(struct lane *lane, struct io *io)
 		return;
 	while (io->done < io->len && step(file, io))
 		continue;
-	note_written(file, io);
+	file_note_written(file, io);
 	if (io->err == 0 && drops(file, io) && !goes_direct(file, io))
 		drop_behind(lane, io);
 }
@@ -850,39 +440,6 @@ file_restat(struct endpoint *ep)
 	file->length = (uint64_t)st.st_size;
 }
 
-static int
-device_kept(const struct endpoint *ep, const struct stat *st, uint64_t length,
-    struct fault *f)
-{
-	const struct file *file = ep->priv;
-
-	if (medium(file->plain) != file->medium)
-		return fault_set(f, status_errno(ENODEV), "%s: the medium was "
-		    "changed during the copy", ep->name);
-	return below_kept(st->st_rdev, length, f);
-}
-
-static int
-file_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
-    uint64_t most, struct fault *f)
-{
-	struct file *file = ep->priv;
-	struct stat st;
-	uint64_t at;
-
-	if (fstat(file->plain, &st) != 0)
-		return 0;
-	if (ep->is.device)
-		return device_kept(ep, &st, to, f);
-	if ((uint64_t)st.st_size < to)
-		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
-	if (cut_off(file, &at))
-		return endpoint_cut_off(ep, at, f);
-	if (!file->borrowed && holes_more(file->plain, from, to, most))
-		return endpoint_holed(ep, f);
-	return endpoint_named(ep, &st, f);
-}
-
 /*
  * The kernel sends a disk no flush that it takes for one without a cache, or
  * that somebody has called so; the disk may know better.
@@ -947,7 +504,7 @@ file_flush(struct endpoint *ep, struct fault *f)
 	if ((file->flush < 0 || !ep->is.device) &&
 	    flush_by(file->plain, ep, f) != 0)
 		return -1;
-	return cut_off(file, &at) ? endpoint_cut_off(ep, at, f) :
+	return file_cut_off(file, &at) ? endpoint_cut_off(ep, at, f) :
 	    flush_scsi(ep, file, f);
 }
 

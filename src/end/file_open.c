@@ -1,0 +1,329 @@
+/*
+ * Regular files and block devices: how they are opened, and what they say of
+ * themselves.
+ *
+ * Where a file has its blocks already, large requests go past the page cache
+ * (choose_overwriting).
+ */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "cli/opts.h"
+#include "end/reopen.h"
+
+#ifndef SYS_cachestat
+#define SYS_cachestat	451		/* Linux 6.5 */
+#endif
+
+enum {
+	SECTOR = 512,
+	LARGE = 8 << 20,	/* of a file */
+};
+
+static int
+open_flags(const struct endpoint *ep, bool look)
+{
+	int flags = O_NOCTTY;
+
+	flags |= ep->spec.role == SOURCE || look ? O_RDONLY : O_WRONLY;
+	flags |= (ep->spec.flags & FLAG_NOATIME) != 0 ? O_NOATIME : 0;
+	flags |= (ep->spec.flags & FLAG_NONBLOCK) != 0 ? O_NONBLOCK : 0;
+	flags |= (ep->spec.flags & FLAG_DSYNC) != 0 ? O_DSYNC : 0;
+	flags |= (ep->spec.flags & FLAG_SYNC) != 0 ? O_SYNC : 0;
+	return flags;
+}
+
+/*
+ * Whether large requests are written past the page cache where the file has its
+ * blocks already.  Nothing is to be allocated there, so that it is as fast; and
+ * dirty pages of such a file are not written early, but pile up until they push
+ * out what others have cached.  It is known of these file systems; others copy
+ * on write, or go through the page cache all the same.
+ */
+static void
+choose_overwriting(const struct endpoint *ep, struct file *file,
+    const struct stat *st, bool look)
+{
+	unsigned long type = (unsigned long)ep->fs.f_type;
+
+	if (st->st_size < LARGE || st->st_blocks < st->st_size / SECTOR ||
+	    (type != EXT4_SUPER_MAGIC && type != XFS_SUPER_MAGIC) ||
+	    (ep->spec.flags & FLAG_NOCACHE) != 0 || file->borrowed)
+		return;
+	file->direct = reopen(ep->fd, ep->name, open_flags(ep, look) |
+	    O_DIRECT);
+	file->overwrites = file->direct >= 0;
+}
+
+/* File systems that have nothing behind the page cache to write to. */
+static bool
+in_memory(const struct endpoint *ep)
+{
+	unsigned long type = (unsigned long)ep->fs.f_type;
+
+	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
+}
+
+/* Logical block and size of a block device. */
+static int
+ask_device(struct endpoint *ep, struct file *file, struct fault *f)
+{
+	uint64_t bytes;
+	unsigned optimal;
+	int block, read_only = 0;
+
+	if (ep->spec.role == TARGET && ioctl(file->plain, BLKROGET,
+	    &read_only) == 0 && read_only != 0) {
+		errno = EROFS;
+		return fault_found(f, ep);
+	}
+	if (ioctl(file->plain, BLKSSZGET, &block) != 0 ||
+	    ioctl(file->plain, BLKGETSIZE64, &bytes) != 0)
+		return fault_errno(f, errno, "%s: size", ep->name);
+	if (block < 512 || bytes > INT64_MAX)
+		return fault_set(f, STATUS_FILE, "%s says it has %llu bytes "
+		    "in blocks of %d", ep->name, (unsigned long long)bytes,
+		    block);
+	ep->geo.block = (uint32_t)block;
+	if (ioctl(file->plain, BLKIOOPT, &optimal) == 0)
+		ep->geo.io_opt = optimal;
+	ep->geo.io_align = SECTOR;	/* else by the page cache */
+	ep->geo.size = ep->geo.room = (int64_t)bytes;
+	file->align = file->read_align = ep->geo.block;
+	file->medium = file_medium(file->plain);
+	return 0;
+}
+
+/*
+ * Whether some of this file is in the page cache: pages that a neighbour has
+ * read or written.  -1: the kernel does not tell.
+ */
+static int
+in_cache(int fd)
+{
+	uint64_t all[2] = { 0, 0 };	/* struct cachestat_range */
+	uint64_t pages[5] = { 0 };	/* struct cachestat, cached first */
+
+	if (syscall(SYS_cachestat, fd, all, pages, 0) != 0)
+		return -1;
+	return pages[0] > 0;
+}
+
+/*
+ * A large source of which nothing is in the page cache need not go through it:
+ * that would be two more copies in memory, and pages to be dropped again.
+ */
+static void
+choose_way(const struct endpoint *ep, struct file *file, off_t size)
+{
+	int there = in_cache(file->plain);
+
+	file->cached = there > 0;
+	if (there == 0 && size >= LARGE && (ep->spec.flags & FLAG_NOCACHE) == 0)
+		file->prefer_direct = true;
+}
+
+static int
+ask_file(struct endpoint *ep, struct file *file, bool look, struct fault *f)
+{
+	struct stat st;
+	struct statx x;
+
+	if (fstat(file->plain, &st) != 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	ep->is.memory = in_memory(ep);
+	file->behind = file->behind && !ep->is.memory;
+	if (ep->spec.role == SOURCE && file->behind)
+		choose_way(ep, file, st.st_size);
+	if (ep->spec.role == TARGET && file->behind)
+		choose_overwriting(ep, file, &st, look);
+	ep->geo.size = st.st_size;
+	ep->geo.fs_block = ep->fs.f_bsize > 0 && ep->fs.f_bsize <= INT32_MAX ?
+	    (uint32_t)ep->fs.f_bsize : 0;
+	ep->is.sparse = ep->spec.role == SOURCE && !file->borrowed &&
+	    st.st_blocks < st.st_size / SECTOR;
+	file->length = (uint64_t)st.st_size;
+	file->align = PAGE;
+	file->read_align = SECTOR;	/* or EINVAL tells */
+#ifdef STATX_DIOALIGN
+	if (file->direct >= 0 && statx(file->plain, "", AT_EMPTY_PATH,
+	    STATX_DIOALIGN, &x) == 0 && (x.stx_mask & STATX_DIOALIGN) != 0 &&
+	    x.stx_dio_offset_align >= SECTOR) {
+		file->read_align = x.stx_dio_offset_align;
+		if (x.stx_dio_offset_align > PAGE)
+			file->align = x.stx_dio_offset_align;
+	}
+#else
+	(void)x;
+#endif
+	return 0;
+}
+
+/* An inherited descriptor that cannot be opened anew is used as it is. */
+static int
+open_plain(const struct endpoint *ep, struct file *file, int flags)
+{
+	int fd = open_found(ep->fd, endpoint_path(ep), flags);
+
+	file->borrowed = fd < 0 && ep->is.inherited;
+	if (file->borrowed)
+		fd = fcntl(ep->fd, F_DUPFD_CLOEXEC, 3);
+	return fd;
+}
+
+/*
+ * Only one descriptor may claim a device with O_EXCL; a second claim by the
+ * same process would be refused too.  A target is claimed and locked by
+ * claim.c.
+ */
+static int
+open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
+{
+	int flags = open_flags(ep, look);
+	int claim = (ep->spec.flags & FLAG_EXCL) != 0 && ep->is.device &&
+	    ep->spec.role == SOURCE ? O_EXCL : 0;
+
+	file->plain = open_plain(ep, file, flags | claim);
+	if (file->plain < 0)
+		return fault_found(f, ep);
+	if ((ep->spec.flags & FLAG_FLOCK) != 0 &&
+	    (ep->spec.role == SOURCE || !ep->is.device) &&
+	    flock(file->plain, LOCK_EX | LOCK_NB) != 0)
+		return fault_errno(f, errno, "%s: flock", ep->name);
+	if (file->prefer_direct || ep->spec.role == SOURCE)
+		file->direct = reopen(ep->fd, endpoint_path(ep),
+		    flags | O_DIRECT);
+	if (file->direct < 0 && (ep->spec.flags & FLAG_DIRECT) != 0 &&
+	    errno != EINVAL)
+		return fault_errno(f, errno, "%s: O_DIRECT", ep->name);
+	return ep->is.device ? ask_device(ep, file, f) :
+	    ask_file(ep, file, look, f);
+}
+
+int
+file_close(struct endpoint *ep)
+{
+	struct file *file = ep->priv;
+	int err = 0;
+
+	if (file->direct >= 0 && close(file->direct) != 0)
+		err = errno;
+	if (file->flush >= 0 && close(file->flush) != 0)
+		err = errno;
+	if (file->plain >= 0 && close(file->plain) != 0)
+		err = errno;
+	free(file);
+	return err;
+}
+
+/* A run opens a file for writing at once, a device later: endpoint_look. */
+static int
+look_at(const struct endpoint *ep, struct fault *f)
+{
+	if (ep->spec.role == SOURCE || ep->is.inherited || ep->is.device)
+		return 0;
+	if (faccessat(AT_FDCWD, ep->name, W_OK, AT_EACCESS) != 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	return 0;
+}
+
+/*
+ * A device is opened for writing when it is going to be written: when such a
+ * descriptor is closed, udev looks at the disk anew.
+ */
+static bool
+later(const struct endpoint *ep)
+{
+	return ep->spec.role == TARGET && ep->is.device && !ep->is.inherited;
+}
+
+static int
+open_again(struct endpoint *ep, struct file *file, struct fault *f)
+{
+	int plain = file->plain, direct = file->direct, failed;
+
+	ep->fd = plain;
+	file->plain = file->direct = -1;
+	failed = open_fds(ep, file, false, f);
+	ep->fd = -1;
+	close(plain);
+	if (direct >= 0)
+		close(direct);
+	return failed;
+}
+
+int
+file_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct file *file = calloc(1, sizeof(*file));
+	int failed = 0;
+
+	if (file == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	*file = (struct file){ .plain = -1, .direct = -1, .flush = -1,
+		.cut = NOWHERE, .device = ep->is.device };
+	file->waits = (ep->spec.flags & (FLAG_SYNC | FLAG_DSYNC)) != 0;
+	file->behind = (ep->spec.flags & (FLAG_CACHED | FLAG_DIRECT)) == 0;
+	file->prefer_direct = (ep->spec.flags & FLAG_DIRECT) != 0 ||
+	    (ep->is.device &&
+	    (ep->spec.flags & (FLAG_CACHED | FLAG_NOCACHE)) == 0);
+	ep->priv = file;
+	ep->is.seekable = true;
+	ep->is.durable = ep->is.zeroes = ep->spec.role == TARGET;
+	ep->is.shares = !ep->is.device;
+	ep->is.past_cache = file->prefer_direct;
+	if (ep->is.absent)
+		ep->is.memory = in_memory(ep);
+	else
+		failed = open_fds(ep, file, look || later(ep), f);
+	if (failed == 0 && !ep->is.absent && look)
+		failed = look_at(ep, f);
+	if (!ep->is.absent)
+		ep->is.past_cache = file->direct >= 0 && (file->prefer_direct ||
+		    file->overwrites);
+	if (failed != 0)
+		file_close(ep);
+	return failed;
+}
+
+int
+file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
+{
+	struct file *file = ep->priv;
+
+	if (file->plain < 0 && open_fds(ep, file, false, f) != 0)
+		return -1;
+	if (later(ep) && open_again(ep, file, f) != 0)
+		return -1;
+	if (ep->spec.rescue && file->flush < 0)
+		file->flush = reopen(file->plain, endpoint_path(ep),
+		    O_WRONLY);
+	if (length < 0 || ep->is.device)
+		return 0;
+	if (ftruncate(file->plain, length) != 0)
+		return fault_errno(f, errno, "%s: truncating", ep->name);
+	if ((uint64_t)length < file->length)
+		file->length = (uint64_t)length;
+	return 0;
+}
+
+int
+file_view(const struct endpoint *ep, bool *cached)
+{
+	const struct file *file = ep->priv;
+	int fd = reopen(file->plain, endpoint_path(ep), O_RDONLY);
+
+	*cached = !file->behind || (fd >= 0 && in_cache(fd) > 0);
+	return fd;
+}
