@@ -1,0 +1,278 @@
+/*
+ * Choosing a backend by what was found: asked of the descriptor, not of the
+ * name.
+ */
+#include "choose.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/major.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "backend.h"
+#include "base/status.h"
+#include "cli/opts.h"
+#include "disk/disk.h"
+#include "end/reopen.h"
+
+enum {				/* minor numbers of MEM_MAJOR */
+	MINOR_NULL = 3,
+	MINOR_ZERO = 5,
+};
+
+/* Whether a file of size 0 has something to read all the same. */
+static bool
+hides_content(int path, const char *name)
+{
+	int fd = reopen(path, name, O_RDONLY | O_NONBLOCK);
+	char c;
+	bool found = fd >= 0 && pread(fd, &c, 1, 0) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/*
+ * Files whose size is a fiction, made by the kernel when they are read.  They
+ * are read in order until their end, and there is nothing to flush.  Those of
+ * known file systems are not read to find out: some forget what they gave.
+ */
+static bool
+pseudo(const struct endpoint *ep, int path, const struct stat *st)
+{
+	switch ((unsigned long)ep->fs.f_type) {
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case DEBUGFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC:
+		return true;
+	default:
+		return ep->spec.role == SOURCE && st->st_size == 0 &&
+		    hides_content(path, endpoint_path(ep));
+	}
+}
+
+static int
+unsupported(struct fault *f, const struct endpoint *ep, const char *what)
+{
+	return fault_set(f, STATUS_FILE, "%s is %s, which is not supported",
+	    ep->name, what);
+}
+
+/* What the kernel calls the drivers of a character device; "": not known. */
+static void
+subsystem(const struct stat *st, char *name, size_t room)
+{
+	char link[64], to[256];
+	const char *base;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/sys/dev/char/%u:%u/subsystem",
+	    major(st->st_rdev), minor(st->st_rdev));
+	n = readlink(link, to, sizeof(to) - 1);
+	to[n > 0 ? n : 0] = '\0';
+	base = strrchr(to, '/');
+	snprintf(name, room, "%s", base == NULL ? "" : base + 1);
+}
+
+static int
+no_nvme(const struct endpoint *ep, struct fault *f)
+{
+	return fault_set(f, STATUS_REFUSED, "%s is an NVMe controller: name a "
+	    "disk of it, such as /dev/nvme0n1 or /dev/ng0n1", ep->name);
+}
+
+static void
+identify(struct endpoint *ep, dev_t dev, ino_t ino)
+{
+	ep->id.known = true;
+	ep->id.dev = dev;
+	ep->id.ino = ino;
+}
+
+/* By the block node of the same disk, if there is one. */
+static void
+identify_disk(struct endpoint *ep, dev_t node)
+{
+	struct disk d;
+
+	if (disk_of_char(node, &d) && d.node != 0)
+		identify(ep, d.node, 0);
+	else
+		identify(ep, node, 1);
+}
+
+/* A read takes a message of these, and forgets what it has no room for. */
+static bool
+has_messages(int fd)
+{
+	int type;
+	socklen_t len = sizeof(type);
+
+	return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 &&
+	    type != SOCK_STREAM;
+}
+
+static int
+choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
+{
+	bool zeros = st->st_rdev == makedev(MEM_MAJOR, MINOR_ZERO) &&
+	    ep->spec.role == SOURCE;
+	char drivers[32];
+
+	if (zeros || st->st_rdev == makedev(MEM_MAJOR, MINOR_NULL)) {
+		ep->be = &null_backend;
+		ep->is.endless = zeros;
+		return 0;
+	}
+	subsystem(st, drivers, sizeof(drivers));
+	if (major(st->st_rdev) == SCSI_GENERIC_MAJOR ||
+	    strcmp(drivers, "bsg") == 0) {
+		ep->be = &sg_backend;
+		identify_disk(ep, st->st_rdev);
+		return 0;
+	}
+	if (major(st->st_rdev) == SCSI_TAPE_MAJOR)
+		return unsupported(f, ep, "a tape");
+	if (strcmp(drivers, "nvme-generic") == 0) {
+		ep->be = &nvme_backend;
+		identify_disk(ep, st->st_rdev);
+		return 0;
+	}
+	if (strncmp(drivers, "nvme", 4) == 0)
+		return no_nvme(ep, f);
+	ep->be = &stream_backend;
+	return 0;
+}
+
+/* Words that only an end of another kind knows what to do with. */
+int
+choose_misused(const struct endpoint *ep, struct fault *f)
+{
+	if ((ep->spec.flags & FLAG_NVME) != 0 && ep->be != &nvme_backend)
+		return fault_set(f, STATUS_USAGE, "%s: nvme is for NVMe disks",
+		    ep->name);
+	if ((ep->spec.flags & FLAG_RESET) != 0 && ep->be != &zoned_backend)
+		return fault_set(f, STATUS_USAGE, "%s: oflag=reset is for "
+		    "zoned disks", ep->name);
+	if (ep->spec.since != NULL && ep->be != &rbd_backend)
+		return fault_set(f, STATUS_USAGE, "%s: iflag=since: is for "
+		    "Ceph images", ep->name);
+	if (ep->spec.bitmap != NULL && ep->be != &nbd_backend)
+		return fault_set(f, STATUS_USAGE, "%s: iflag=bitmap: is for "
+		    "NBD exports", ep->name);
+	if (ep->be == &sg_backend ||
+	    (ep->spec.flags & (FLAG_SGIO | FLAG_MMAP)) == 0)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "%s: sgio is for block devices, mmap "
+	    "for SCSI generic ones", ep->name);
+}
+
+/* Whether a target is a disk that takes writes in the order of its zones. */
+static bool
+zoned(const struct endpoint *ep, const struct stat *st)
+{
+	char model[32];
+
+	return ep->spec.role == TARGET &&
+	    disk_zoned(st->st_rdev, model, sizeof(model)) &&
+	    strcmp(model, "host-managed") == 0;
+}
+
+static const struct backend *
+block_backend(const struct endpoint *ep, const struct stat *st)
+{
+	if ((ep->spec.flags & FLAG_NVME) != 0)
+		return &nvme_backend;
+	if ((ep->spec.flags & FLAG_SGIO) != 0)
+		return &sg_backend;
+	return zoned(ep, st) ? &zoned_backend : &file_backend;
+}
+
+/* A backend by the type of what was found. */
+static int
+choose_backend(struct endpoint *ep, int fd, const struct stat *st,
+    struct fault *f)
+{
+	switch (st->st_mode & S_IFMT) {
+	case S_IFREG:
+		if (fstatfs(fd, &ep->fs) != 0)
+			return fault_errno(f, errno, "%s", ep->name);
+		ep->held = (uint64_t)st->st_blocks * 512;
+		ep->be = pseudo(ep, fd, st) ? &stream_backend : &file_backend;
+		identify(ep, st->st_dev, st->st_ino);
+		return 0;
+	case S_IFBLK:
+		ep->be = block_backend(ep, st);
+		ep->is.device = true;
+		identify(ep, st->st_rdev, 0);
+		return 0;
+	case S_IFCHR:
+		ep->is.device = true;
+		return choose_char(ep, st, f);
+	case S_IFIFO:
+		ep->is.piped = true;
+		ep->be = &stream_backend;
+		return 0;
+	case S_IFSOCK:
+		if (!ep->is.inherited)
+			return unsupported(f, ep, "a socket");
+		if (ep->spec.role == SOURCE && has_messages(fd))
+			return unsupported(f, ep, "a socket of messages");
+		ep->is.piped = true;
+		ep->be = &stream_backend;
+		return 0;
+	case S_IFLNK:
+		return fault_set(f, status_errno(ELOOP),
+		    "%s is a symbolic link, and nofollow is set", ep->name);
+	case S_IFDIR:
+		return ep->spec.role == SOURCE ? fault_errno(f, EISDIR, "%s",
+		    ep->name) : fault_set(f, status_errno(EISDIR), "%s is a "
+		    "folder; name a file in it", ep->name);
+	default:
+		return unsupported(f, ep, "of an unknown type");
+	}
+}
+
+/* In order, behind what is there. */
+void
+choose_append(struct endpoint *ep, const struct stat *st)
+{
+	ep->spec.flags |= FLAG_APPEND;
+	ep->be = &stream_backend;
+	ep->lim.base = (uint64_t)st->st_size;
+}
+
+/* The backend, and whether the words of iflag= or oflag= suit it. */
+int
+choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
+{
+	ep->id.node = st->st_rdev;
+	ep->id.file_dev = st->st_dev;
+	ep->id.file_ino = st->st_ino;
+	ep->is.linked = S_ISREG(st->st_mode) && st->st_nlink > 0;
+	if (choose_backend(ep, fd, st, f) != 0)
+		return -1;
+	if (ep->spec.role == TARGET && (ep->spec.flags & FLAG_EXCL) != 0 &&
+	    !ep->is.device && !ep->is.inherited)
+		return fault_errno(f, EEXIST, "%s", ep->name);
+	if (choose_misused(ep, f) != 0)
+		return -1;
+	if ((ep->spec.flags & FLAG_APPEND) != 0 && ep->is.device &&
+	    ep->be != &null_backend)
+		return fault_set(f, STATUS_USAGE,
+		    "%s: oflag=append is for files, not for devices", ep->name);
+	if ((ep->spec.flags & FLAG_APPEND) != 0 && ep->be == &file_backend)
+		choose_append(ep, st);
+	return 0;
+}
