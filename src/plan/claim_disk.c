@@ -1,0 +1,167 @@
+/*
+ * Claiming what is written of a disk: the partitions that the range touches, or
+ * the whole disk where it touches what belongs to none of them.
+ */
+#include "claim_steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/param.h>
+#include <sys/sysmacros.h>
+
+#include "end/endpoint.h"
+
+enum { GPT = 34 };		/* blocks of its head; its tail has one less */
+
+/* Of a partition, itself at any rate. */
+static int
+claim_parts(struct claims *c, const struct plan *p, const struct disk *d,
+    const struct disk_part *part, size_t n, uint64_t from, uint64_t to,
+    struct fault *f)
+{
+	size_t i;
+
+	if (d->partition != 0 && claim_node(c, p, d->node, d->name, f) != 0)
+		return -1;
+	for (i = 0; i < n; i++)
+		if (part[i].start < to && from < part[i].start +
+		    part[i].length && (d->partition == 0 ||
+		    part[i].node != d->node) &&
+		    claim_node(c, p, part[i].node, part[i].name, f) != 0)
+			return -1;
+	return 0;
+}
+
+/*
+ * Name who uses one of the partitions, for a claim of the whole disk.  That
+ * fails where one is used and passed over; then the others are claimed.
+ */
+static int
+claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
+    const struct disk_part *part, size_t n, struct fault *f)
+{
+	struct usage use;
+	bool forced = false;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (claim_check_node(c, part[i].node, part[i].name, f) != 0 ||
+		    claim_check_lock(c, p, &part[i], f) != 0)
+			return -1;
+		forced = forced ||
+		    usage_of_node(part[i].node, USE_LOOPED, &use);
+	}
+	if (forced)
+		return claim_parts(c, p, d, part, n, 0, UINT64_MAX, f);
+	if (claim_node(c, p, d->whole, d->whole_name, f) != 0)
+		return -1;
+	for (i = 0; i < n; i++)
+		claim_keep_node(c, p, &part[i]);
+	return 0;
+}
+
+/* Bytes of an extended partition as the kernel shows it: its first record. */
+static bool
+is_extended(const struct disk_part *part, uint32_t logical)
+{
+	return part->number <= 4 && part->length <= MAX(1024, logical);
+}
+
+/*
+ * Whether the range may touch an extended boot record.  There is one before
+ * each logical partition (5 and up), anywhere behind the one before.
+ */
+static bool
+touches_records(const struct disk *d, const struct disk_part *part, size_t n,
+    uint64_t from, uint64_t to)
+{
+	uint64_t at = UINT64_MAX;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (is_extended(&part[i], d->logical)) {
+			at = part[i].start;
+			if (from < at + part[i].length && to > at)
+				return true;
+		} else if (part[i].number > 4 && at != UINT64_MAX) {
+			if (from < part[i].start && to > at)
+				return true;
+			at = MAX(at, part[i].start + part[i].length);
+		}
+	}
+	return false;
+}
+
+/* Whether the range of a partition lies on the tables: one may begin at 0. */
+static bool
+part_touches_tables(const struct disk *d, const struct disk_part *part,
+    size_t n, uint64_t from, uint64_t to)
+{
+	return from < d->logical || touches_records(d, part, n, from, to);
+}
+
+/* Whether the range lies so that the disk as a whole is being changed. */
+static bool
+touches_tables(const struct disk *d, const struct disk_part *part, size_t n,
+    uint64_t from, uint64_t to)
+{
+	uint64_t head = (uint64_t)GPT * d->logical;
+
+	if (d->partition != 0)
+		return part_touches_tables(d, part, n, from, to);
+	return n == 0 || from < head || to > d->length ||
+	    to + head - d->logical > d->length ||
+	    touches_records(d, part, n, from, to);
+}
+
+/*
+ * A disk of which sysfs does not tell what it is part of, or what its parts
+ * are, and so not who uses those.
+ */
+int
+claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
+    int err, struct fault *f)
+{
+	const char *name = d->name[0] != '\0' ? d->name : c->name;
+	dev_t node = d->node != 0 ? d->node : p->dst->id.node;
+	struct usage use;
+
+	if (usage_of_node(d->node, c->over, &use))
+		return claim_in_use(f, c->name, name, &use);
+	use.unknown = (USE_MOUNTED | USE_SWAP | USE_LOOPED) & ~c->over;
+	use.err = err;
+	snprintf(use.unread, sizeof(use.unread), "/sys/dev/%s/%u:%u",
+	    d->node != 0 ? "block" : "char", major(node), minor(node));
+	if (use.unknown != 0)
+		return claim_not_known(f, c->name, name, &use);
+	return claim_node(c, p, d->node, name, f);
+}
+
+/*
+ * Claim a disk, or partition, of which the bytes between from and to are
+ * written.  Partitions may overlap: what shares the bytes is claimed, too.
+ */
+int
+claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
+    uint64_t from, uint64_t to, struct fault *f)
+{
+	struct disk_part *part;
+	int err, failed;
+	size_t n;
+
+	/* What uses the disk as a whole uses every part of it. */
+	if (claim_check_node(c, d->whole, d->whole_name, f) != 0)
+		return -1;
+	err = disk_parts(d->whole, &part, &n);
+	if (err != 0)
+		return claim_unknown(c, p, d, err, f);
+	if (d->partition != 0) {
+		from += d->start;
+		to = MIN(to, d->length) + d->start;
+	}
+	failed = touches_tables(d, part, n, from, to) ?
+	    claim_whole(c, p, d, part, n, f) :
+	    claim_parts(c, p, d, part, n, from, to, f);
+	free(part);
+	return failed;
+}
