@@ -17,11 +17,6 @@
 int safety_check(const struct plan *, struct fault *f);
 
 /*
- * Two of several targets: refused if the same bytes would be written by both.
- */
-int safety_apart(const struct plan *, const struct plan *, struct fault *f);
-
-/*
  * Whether the source can change while it is read, because it, or a partition
  * that the range touches, is mounted read-write: *use says where, and name gets
  * the kernel's name of the node.

@@ -5,24 +5,16 @@
 #include "plan/safety.h"
 
 #include <bsd/string.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/param.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/number.h"
-#include "base/path.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "disk/temperature.h"
-#include "disk/dm.h"
-#include "disk/filesystem.h"
 #include "plan/fit.h"
+#include "plan/overlap.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -237,241 +229,6 @@ target_misfit(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* Where a range lies: on a file or device, and on what that lies on. */
-struct place {
-	dev_t		dev;
-	ino_t		ino;	/* 0: the device itself */
-	uint64_t	from, to;	/* bytes; to is behind the last */
-	bool		somewhere;	/* in there: not known where */
-	uint64_t	id;	/* of a whole disk, see disk_id; or 0 */
-};
-
-enum { PLACES = 64 };
-
-struct places {
-	struct place	at[PLACES];
-	size_t		n;
-	bool		on_disk;	/* files lie anywhere on their disks */
-	int		err;	/* errno: there may be more, for what this */
-	dev_t		dev;	/* device lies on was not found out; or 0 */
-};
-
-static void
-not_seen(struct places *all, dev_t dev, int err)
-{
-	if (all->err == 0) {
-		all->err = err;
-		all->dev = dev;
-	}
-}
-
-static void
-add(struct places *all, struct place p)
-{
-	if (p.to < p.from)
-		p.to = UINT64_MAX;
-	if (all->n < PLACES)
-		all->at[all->n++] = p;
-	else
-		not_seen(all, p.dev, E2BIG);
-}
-
-/* A file is somewhere on the disks of its file system, if that is asked. */
-static void
-add_file_disks(struct places *all, const struct located *l)
-{
-	dev_t node[PLACES];
-	size_t n = 0, i;
-	int err = all->on_disk ? filesystem_disks(l, node, PLACES, &n) : 0;
-
-	if (err != 0)
-		not_seen(all, l->dev, err);
-	for (i = 0; i < n; i++)
-		add(all, (struct place){ .dev = node[i], .to = UINT64_MAX });
-}
-
-/* What a loop device is made of. */
-static void
-add_backing(struct places *all, const struct disk *d, const struct place *p)
-{
-	uint64_t off = d->backing_off;
-	struct stat st;
-	int err;
-
-	if (d->backing[0] == '\0')
-		return;
-	err = disk_backing(d->whole_name, d->backing, &st);
-	if (err == 0 && S_ISBLK(st.st_mode)) {
-		add(all, (struct place){ .dev = st.st_rdev,
-		    .from = p->from + off, .to = p->to + off,
-		    .somewhere = p->somewhere });
-	} else if (err == 0) {
-		add(all, (struct place){ .dev = st.st_dev, .ino = st.st_ino,
-		    .from = p->from + off, .to = p->to + off,
-		    .somewhere = p->somewhere });
-		add_file_disks(all, &(struct located){ AT_FDCWD, d->backing,
-		    st.st_dev, st.st_ino });
-	} else if (err != ENXIO) {
-		not_seen(all, d->node, err);
-	}
-}
-
-/* By the table of a dm device; false where that does not tell. */
-static bool
-add_pieces(struct places *all, const struct place *p)
-{
-	struct dm_piece piece[PLACES];
-	uint64_t from, to;
-	size_t n, i;
-
-	if (p->somewhere || dm_pieces(p->dev, piece, PLACES, &n) != 0)
-		return false;
-	for (i = 0; i < n; i++) {
-		from = MAX(p->from, piece[i].start);
-		to = MIN(p->to, piece[i].start + piece[i].length);
-		if (from < to)
-			add(all, (struct place){ .dev = piece[i].node,
-			    .from = from - piece[i].start + piece[i].off,
-			    .to = to - piece[i].start + piece[i].off });
-	}
-	return true;
-}
-
-/* What dm and md devices are made of; where in there is mostly not known. */
-static void
-add_slaves(struct places *all, const struct place *p)
-{
-	dev_t slave[PLACES];
-	size_t n, i;
-	int err = disk_slaves(p->dev, slave, PLACES, &n);
-
-	if (err != 0)
-		not_seen(all, p->dev, err);
-	if (n > 0 && add_pieces(all, p))
-		return;
-	for (i = 0; i < n; i++)
-		add(all, (struct place){ .dev = slave[i], .to = UINT64_MAX,
-		    .somewhere = true });
-}
-
-/* The places that a place on a block device is the same as. */
-static void
-add_below(struct places *all, struct place *at)
-{
-	struct place p = *at;
-	struct disk d;
-
-	if (!disk_of_block(p.dev, &d) || d.err != 0) {
-		not_seen(all, p.dev, d.err);
-		return;
-	}
-	if (d.partition != 0) {
-		add(all, (struct place){ .dev = d.whole,
-		    .from = d.start + p.from,
-		    .to = d.start + MIN(p.to, d.length),
-		    .somewhere = p.somewhere });
-	} else {
-		at->id = disk_id(&d);
-		add_backing(all, &d, &p);
-	}
-	add_slaves(all, &p);
-}
-
-/* A SCSI node that is not known as its disk's block node. */
-static void
-look_for_block(struct places *all, const struct endpoint *ep)
-{
-	struct disk d;
-
-	if (!endpoint_disk(ep, &d) || d.err != 0)
-		not_seen(all, ep->id.node, d.err);
-	else if (d.node != 0)
-		not_seen(all, ep->id.node, ESTALE);
-}
-
-/* A disk that is reached by a network is the one that says so, or 0. */
-static uint64_t
-id_of_remote(const struct endpoint *ep)
-{
-	struct disk d;
-
-	return ep->is.remote && endpoint_disk(ep, &d) ? disk_id(&d) : 0;
-}
-
-/* Whether anything is known of what it lies on. */
-static bool
-located(const struct endpoint *ep)
-{
-	return ep->id.known || id_of_remote(ep) != 0;
-}
-
-/*
- * All the places that are the same as a range of an end, top down: partition,
- * disk, the file of a loop device, what dm and md are made of; on_disk: and the
- * disks of the file systems that files lie on.
- */
-static void
-places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
-    struct places *all)
-{
-	size_t i;
-
-	*all = (struct places){ .on_disk = on_disk };
-	add(all, (struct place){ .dev = ep->id.dev, .ino = ep->id.ino,
-	    .from = from, .to = from + len, .id = id_of_remote(ep) });
-	if (ep->is.remote)
-		return;
-	if (!ep->is.device)
-		add_file_disks(all, &(struct located){
-		    ep->is.inherited ? ep->fd : AT_FDCWD,
-		    ep->is.inherited ? "" : ep->name,
-		    ep->id.dev, ep->id.ino });
-	if (ep->is.device && ep->id.ino != 0)
-		look_for_block(all, ep);
-	for (i = 0; i < all->n && all->err == 0; i++)
-		if (all->at[i].ino == 0)
-			add_below(all, &all->at[i]);
-}
-
-/* Of one file or device; or two paths to one disk. */
-static bool
-together(const struct place *p, const struct place *q)
-{
-	return (p->dev != 0 && p->dev == q->dev && p->ino == q->ino) ||
-	    (p->id != 0 && p->id == q->id);
-}
-
-/*
- * What is somewhere on a disk leaves room for others there, as logical volumes
- * do.  One that lies above the other is met on its way down.
- */
-static bool
-overlap(const struct places *a, const struct places *b)
-{
-	const struct place *p, *q;
-
-	for (p = a->at; p < a->at + a->n; p++)
-		for (q = b->at; q < b->at + b->n; q++)
-			if (together(p, q) && p->from < q->to &&
-			    q->from < p->to && !(p->somewhere && q->somewhere))
-				return true;
-	return false;
-}
-
-/* A file is written whatever lies below it: claim.c looks for loop devices. */
-static int
-maybe_same(const struct plan *p, const struct places *a, struct fault *f)
-{
-	if (a->err == 0 || !p->dst->is.device)
-		return 0;
-	return fault_set(f, STATUS_REFUSED, "whether %s overlaps what is read "
-	    "from %s is not known, for what %s%u:%u lies on "
-	    "cannot be read: %s (force=overlap writes all the same)",
-	    p->dst->name, p->src->name, major(a->dev) != 0 ? "/sys/dev/block/" :
-	    "the file system ", major(a->dev), minor(a->dev),
-	    errno_words(a->err));
-}
-
 /* A zoned disk and the range. */
 static int
 out_of_order(const struct plan *p, struct fault *f)
@@ -479,82 +236,6 @@ out_of_order(const struct plan *p, struct fault *f)
 	return p->length == 0 ? 0 : endpoint_check_range(p->dst, p->dst_off,
 	    p->bounded ? p->dst_off + round_up(p->length, p->pad) :
 	    UINT64_MAX, p->src, p->src_off, f);
-}
-
-/* What a server serves is known by its address only. */
-static bool
-same_export(const struct plan *p)
-{
-	uint64_t length = round_up(p->length, p->pad);
-
-	return p->src->is.remote && p->dst->is.remote &&
-	    strcmp(p->src->name, p->dst->name) == 0 &&
-	    p->src_off < p->dst_off + length &&
-	    p->dst_off < p->src_off + p->length;
-}
-
-static int
-overlaps(const struct plan *p, struct fault *f)
-{
-	return fault_set(f, STATUS_REFUSED, "%sthe range to be written on %s "
-	    "overlaps the one to be read from %s (force=overlap writes all the "
-	    "same)", strcmp(p->src->name, p->dst->name) == 0 ? "source and "
-	    "target are the same: " : "", p->dst->name, p->src->name);
-}
-
-/* Where a target is written, or cut off. */
-static void
-written(const struct plan *p, struct places *all)
-{
-	uint64_t at = p->dst_off, len = round_up(p->length, p->pad);
-
-	if (p->truncate >= 0) {
-		at = (uint64_t)p->truncate;
-		len = UINT64_MAX - at;
-	}
-	places(p->dst, at, len, false, all);
-}
-
-/* A target that is cut off or written where the source is read. */
-static int
-same_end(const struct plan *p, struct fault *f)
-{
-	struct places a, b;
-
-	if (p->length == 0 || (p->opts->force & FORCE_OVERLAP) != 0)
-		return 0;
-	if (same_export(p))
-		return overlaps(p, f);
-	if (!located(p->src) || !located(p->dst))
-		return 0;
-	/* What a file system lies on is written only where that is forced. */
-	places(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
-	    (p->opts->force & ~(unsigned)FORCE_OVERLAP) != 0, &a);
-	written(p, &b);
-	if (!overlap(&a, &b))
-		return maybe_same(p, a.err != 0 ? &a : &b, f);
-	return overlaps(p, f);
-}
-
-int
-safety_apart(const struct plan *p, const struct plan *q, struct fault *f)
-{
-	struct places a, b;
-
-	if (!located(p->dst) || !located(q->dst))
-		return 0;
-	written(p, &a);
-	written(q, &b);
-	if (overlap(&a, &b))
-		return fault_set(f, STATUS_REFUSED, "the ranges to be written "
-		    "on %s and on %s overlap", p->dst->name, q->dst->name);
-	if ((a.err != 0 && p->dst->is.device) ||
-	    (b.err != 0 && q->dst->is.device))
-		return fault_set(f, STATUS_REFUSED, "whether %s and %s overlap "
-		    "is not known, for what they lie on cannot be read: %s",
-		    p->dst->name, q->dst->name, errno_words(a.err != 0 ?
-		    a.err : b.err));
-	return 0;
 }
 
 static const char *
@@ -779,7 +460,7 @@ static int (*const objections[])(const struct plan *, struct fault *) = {
 	fs_too_small,
 	stream_append,
 	own_messages,
-	same_end,
+	overlap_source,
 	not_shareable,
 	not_readable_back,
 	not_awaitable,

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "plan/overlap.h"
 #include "plan/safety.h"
 
 int
@@ -23,7 +24,7 @@ several_check(struct several **made, struct plan *p, struct fault *f)
 		if (safety_check(&s->plan[i], f) != 0)
 			return -1;
 		for (j = 0; j < i; j++)
-			if (safety_apart(&s->plan[j], &s->plan[i], f) != 0)
+			if (overlap_targets(&s->plan[j], &s->plan[i], f) != 0)
 				return -1;
 	}
 	p->each = s->plan;
