@@ -152,6 +152,15 @@ it "says so when the target is removed during the copy" \
     meanwhile 52 '^pardd: NOT complete: dst was removed' 'rm dst'
 it "says so when the target is replaced during the copy" \
     meanwhile 52 '^pardd: NOT complete: dst was removed' 'echo >new; mv new dst'
+# One that has another name, too, is not gone then.
+for what in 'ln dst other; echo >new; mv new dst' 'mv dst new; echo >dst'; do
+	it "... also when it has another name ($what)" \
+	    meanwhile 52 '^pardd: NOT complete: dst was removed' "$what"
+	it "... and when it is appended to ($what)" \
+	    meanwhile 52 '^pardd: NOT complete: dst was removed' "$what" oflag=append
+done
+it "does not mind what its name is, as long as no other has it" \
+    meanwhile 0 '^pardd: complete' 'ln dst other; mv dst new; ln -s new dst'
 it "says so when what it appends to is removed during the copy" \
     meanwhile 52 '^pardd: NOT complete: dst was removed' 'rm dst' oflag=append
 it "says so when the target is cut off during the copy" \

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/path.h"
 #include "base/status.h"
 
 enum { PAGE = 4096 };
@@ -43,11 +44,21 @@ endpoint_holed(const struct endpoint *ep, struct fault *f)
 	    "holes were made in it", ep->name);
 }
 
+/* One that was moved is found where it is now, unless another has its name. */
+static bool
+another_has_name(const struct endpoint *ep, const struct stat *st)
+{
+	struct stat now;
+
+	return !ep->is.inherited && stat(ep->name, &now) == 0 &&
+	    !same_file(&now, st);
+}
+
 int
 endpoint_named(const struct endpoint *ep, const struct stat *st,
     struct fault *f)
 {
-	if (!ep->is.linked || st->st_nlink > 0)
+	if (!ep->is.linked || (st->st_nlink > 0 && !another_has_name(ep, st)))
 		return 0;
 	return fault_errno(f, ENOENT, "%s was removed or replaced during the "
 	    "copy", ep->name);
