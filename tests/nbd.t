@@ -444,6 +444,78 @@ other_back()
 }
 it "... but for no other" other_back
 
+# ------------------------------------------------- a server that does not answer
+
+# stuck STATUS OPERANDS...: it is missed within timeout=, by who asked for that
+stuck()
+{
+	copy "$1" timeout=2 "${@:2}" && says 'NOT complete: .*the server is gone.*; no answer within 2 seconds \(timeout=\)'
+}
+stuck_read()
+{
+	"$blocks" make src 4M && serve a -r --filter=delay file src rdelay=1000 && stuck 69 if="$uri" of=dst "$@"
+}
+it "waits no longer than timeout= for a read" stuck_read
+stuck_write()
+{
+	pair 4M && serve b --filter=delay file dst "$1"=1000 && stuck 69 if=src of="$uri" "${@:2}" &&
+	    says 'maybe with all since the last flush'
+}
+it "... for a write" stuck_write wdelay
+it "... of a worker that waits" stuck_write wdelay thr=1 engine=threads
+stuck_zeros()
+{
+	truncate -s 4M src dst && serve b --filter=delay file dst delay-zero=1000 &&
+	    stuck 69 if=src of="$uri" oflag=sparse
+}
+it "... for zeros" stuck_zeros
+# It takes no bytes, either.
+stopped()
+{
+	pair 64M && serve b --filter=delay --filter=log file dst wdelay=300ms logfile=log || return
+	timeout -s KILL 60 "$pardd" if=src of="$uri" timeout=2 "$@" 2>err &
+	until_true 20 grep -qs ' Write ' log && kill -STOP "$pid" && wait $!
+	status=$?
+	kill -CONT "$pid"
+	[[ $status = 69 ]] && says 'NOT complete: .*no answer within 2 seconds'
+}
+it "... for a server that is stopped" stopped
+it "... of many workers" stopped thr=4 engine=threads
+stuck_flush()
+{
+	cat >plugin <<-'EOF'
+	case $1 in
+	get_size) echo 1048576 ;;
+	can_write | can_flush) exit 0 ;;
+	pwrite) cat >/dev/null ;;
+	flush) exec sleep 20 ;;
+	*) exit 2 ;;
+	esac
+	EOF
+	"$blocks" make src 1M && serve b sh plugin && stuck 103 if=src of="$uri"
+}
+it "... for the flush" stuck_flush
+stuck_extents()
+{
+	"$blocks" make src 4M && serve a -r --filter=delay file src delay-extents=1000 &&
+	    whole if="$uri" of=dst timeout=2
+}
+it "... to be told of holes, and reads all" stuck_extents
+# It is another one's to say how long a disk may take.
+patient()
+{
+	pair 64k && serve b --filter=delay file dst wdelay=3 && whole if=src of="$uri"
+}
+it "waits for as long as it takes without timeout=" patient
+late_resumed()
+{
+	pair 8M && serve b --filter=delay --filter=log file dst wdelay=300ms logfile=log || return
+	timeout -s KILL 60 "$pardd" if=src of="$uri" bs=64k bpt=1 map=m mapinterval=1000 timeout=2 2>err &
+	logged Write && kill -STOP "$pid" && wait $!
+	[[ $? = 69 ]] && ! grep -q ' +$' m && kill -9 "$pid" && serve b file dst && whole if=src of="$uri" map=m
+}
+it "calls nothing finished of a server that went silent, and goes on with map=" late_resumed
+
 # ----------------------------------------------------- the rest of the operands
 
 with_all()

@@ -148,6 +148,13 @@ opts_async(const struct opts *o)
 	return (o->engine & ENGINE_ASYNC) != 0 || o->qd > 0;
 }
 
+/* Seconds; by what is known of disks where nothing is asked for. */
+static inline unsigned
+opts_timeout(const struct opts *o)
+{
+	return o->timeout < 0 ? 60 : (unsigned)o->timeout;
+}
+
 /* Only what has changed is read: by a bitmap, or since a snapshot. */
 static inline bool
 opts_changed(const struct opts *o)

@@ -43,6 +43,7 @@ struct end_spec {		/* what the command line says of an end */
 					/* NULL */
 	unsigned	 force;		/* enum force */
 	unsigned	 timeout;	/* s, of a command; of an answer */
+	unsigned	 patience;	/* the same as was asked for, or 0 */
 	unsigned	 cdb_size;	/* bytes of a SCSI command, where that
 					 * can be chosen */
 	int64_t		 bpt;		/* blocks of a transfer, or 0 */

@@ -15,7 +15,8 @@
  * requests in flight do not mind.
  *
  * An end that io_uring does not know sends requests by itself, and has the ring
- * poll for the answers to all that its lane has started.
+ * poll for the answers to all that its lane has started; and call it every
+ * second, since an answer may fail to come.
  *
  * With hash= a slot is lent to the digests once it was read, and becomes idle
  * when it was written and they have taken it.  All that is read is lent at
@@ -44,9 +45,11 @@ enum {
 	LEAST = 3,		/* in a window: one served, one next, one new */
 	GROWTH = 2,		/* for each that came back quickly */
 	LARGE = 2,		/* entries that a large one takes */
+	SECOND = 1000000000,	/* ns */
 };
 
 static const uint64_t period = 4000000000;	/* ns between new beginnings */
+static const uint64_t tick = SECOND;	/* between calls of a library */
 
 enum state { IDLE, READING, READY, WRITING, LENT };
 
@@ -92,6 +95,7 @@ struct queue {
 	struct piece	 held;		/* claimed; waits for its time by */
 	uint64_t	 due;		/* rate=: ns, or 0 and none is held */
 	uint64_t	 again;		/* ns, when the period ends */
+	uint64_t	 look;		/* ns, of the next tick */
 	bool		 wide;		/* the ring has large entries */
 	bool		 broken;	/* the ring */
 };
@@ -435,19 +439,27 @@ arm(struct queue *q)
 	}
 }
 
+static bool
+watching(const struct queue *q)
+{
+	return q->watch[0].busy + q->watch[1].busy > 0;
+}
+
 /*
- * Wait for one request at least, or until a piece that is held may go.  Returns
- * 0, or an errno if the ring itself fails.
+ * Wait for one request at least, or until a piece that is held may go, or until
+ * a library has to be called.  Returns 0, or an errno if the ring itself fails.
  */
 static int
 await(struct queue *q)
 {
-	struct __kernel_timespec t = { .tv_nsec = (long)(q->due < RATE_LOOK ?
-	    q->due : RATE_LOOK) };
+	uint64_t most = q->due > 0 ? RATE_LOOK : tick;
+	uint64_t ns = q->due > 0 && q->due < most ? q->due : most;
+	struct __kernel_timespec t = { .tv_sec = (long long)(ns / SECOND),
+		.tv_nsec = (long long)(ns % SECOND) };
 	struct io_uring_cqe *cqe;
 	int err;
 
-	if (q->due == 0)
+	if (q->due == 0 && !watching(q))
 		err = io_uring_submit_and_wait(&q->ring, 1);
 	else
 		err = io_uring_submit_and_wait_timeout(&q->ring, &cqe, 1, &t,
@@ -472,7 +484,7 @@ drain(struct queue *q)
 	for (w = q->watch; w < q->watch + WATCHES; w++)
 		while (take_ended(q), w->busy > 0) {
 			p.fd = lane_pollfd(w->lane, &p.events);
-			poll(&p, 1, -1);
+			poll(&p, 1, (int)(tick / 1000000));
 			lane_service(w->lane);
 		}
 }
@@ -532,8 +544,20 @@ disarm(struct queue *q)
 }
 
 static void
+call_libraries(struct queue *q, uint64_t t)
+{
+	struct watch *w;
+
+	for (w = q->watch; w < q->watch + WATCHES; w++)
+		if (w->busy > 0)
+			lane_service(w->lane);
+	q->look = t + tick;
+}
+
+static void
 harvest(struct queue *q)
 {
+	uint64_t t;
 	int err;
 
 	if (take_ended(q))
@@ -545,8 +569,11 @@ harvest(struct queue *q)
 		return;
 	}
 	take(q);
-	if (clock_ns() > q->again)
-		begin_small(q, clock_ns());
+	t = clock_ns();
+	if (t > q->again)
+		begin_small(q, t);
+	if (t > q->look)
+		call_libraries(q, t);
 }
 
 /* Nothing is in flight, all has been lent: the first of them comes back. */

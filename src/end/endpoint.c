@@ -193,7 +193,8 @@ static struct end_spec
 spec_of(const struct opts *o, enum role role, unsigned flags)
 {
 	return (struct end_spec){ .role = role, .flags = flags,
-		.force = o->force, .timeout = (unsigned)o->timeout,
+		.force = o->force, .timeout = opts_timeout(o),
+		.patience = o->timeout < 0 ? 0 : opts_timeout(o),
 		.cdb_size = (unsigned)o->cdbsz, .bpt = o->bpt,
 		.retries = o->retries, .rescue = o->map != NULL,
 		.coe = o->coe != 0, .verify = o->verify != 0,

@@ -182,7 +182,7 @@ connect_first(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 	struct nbd_address *to = &nbd->address;
 
 	*to = (struct nbd_address){ .name = ep->name,
-		.timeout = ep->spec.timeout };
+		.timeout = ep->spec.timeout, .patience = ep->spec.patience };
 	if (!is_command(ep->name))
 		to->uri = ep->name;
 	else if (command_start(&nbd->command, ep->name, &to->sock, f) != 0)
@@ -363,14 +363,28 @@ nbd_detach(struct lane *lane)
 
 /* --------------------------------------------------------------- requests */
 
+/* Why a connection is lost, as far as it is known; what a command says once. */
+static void
+tell_loss(struct nbd *nbd, const struct endpoint *ep, struct nbd_link *link,
+    char *words, size_t room)
+{
+	words[0] = '\0';
+	if (nbd_link_late(link))
+		snprintf(words, room, "no answer within %u seconds "
+		    "(timeout=)", ep->spec.patience);
+	else if (!atomic_exchange(&nbd->lost, true))
+		command_tell(&nbd->command, LAST_WORDS, words, room);
+}
+
 /* The connection has failed, or the server: what the io is to say of it. */
 static void
-lose(struct nbd *nbd, const struct endpoint *ep, struct io *io)
+lose(const struct lane *lane, struct io *io)
 {
-	char words[WORDS] = "";
+	const struct endpoint *ep = lane->ep;
+	const struct nbd_lane *l = lane->priv;
+	char words[WORDS];
 
-	if (!atomic_exchange(&nbd->lost, true))
-		command_tell(&nbd->command, LAST_WORDS, words, sizeof(words));
+	tell_loss(ep->priv, ep, l->link, words, sizeof(words));
 	io->err = ENODEV;
 	io->spent = true;
 	snprintf(io->why, sizeof(io->why), "the server is gone%s%s%s",
@@ -383,7 +397,7 @@ static void
 fail(struct lane *lane, struct io *io, int err)
 {
 	if (nbd_link_lost(err)) {
-		lose(lane->ep->priv, lane->ep, io);
+		lose(lane, io);
 		return;
 	}
 	io->err = err;
@@ -704,6 +718,7 @@ static int
 nbd_flush_end(struct endpoint *ep, struct fault *f)
 {
 	struct nbd *nbd = ep->priv;
+	char words[WORDS];
 	int err;
 
 	if (!nbd->flushes && !ep->spec.sync)
@@ -715,13 +730,13 @@ nbd_flush_end(struct endpoint *ep, struct fault *f)
 	if (err == 0)
 		return 0;
 	nbd->unflushed = true;
-	if (nbd_link_lost(err))
-		fault_set(f, STATUS_NOT_FLUSHED, "%s: the server is gone, "
-		    "maybe with all since the last flush", ep->name);
-	else
-		fault_set(f, STATUS_NOT_FLUSHED, "%s: flushing: %s, says the "
-		    "server", ep->name, errno_words(err));
-	return -1;
+	if (!nbd_link_lost(err))
+		return fault_set(f, STATUS_NOT_FLUSHED, "%s: flushing: %s, "
+		    "says the server", ep->name, errno_words(err));
+	tell_loss(nbd, ep, &nbd->link, words, sizeof(words));
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: the server is gone, "
+	    "maybe with all since the last flush%s%s", ep->name,
+	    words[0] != '\0' ? "; " : "", words);
 }
 
 static int

@@ -6,6 +6,9 @@
  * polls for all of them; when its own call is over the next one does.  An
  * asynchronous lane has its link for itself: its ring polls.
  *
+ * A server that answers nothing for as long as timeout= says has its connection
+ * cut: libnbd then ends all that is under way, and with that all is ours again.
+ *
  *	l	link->lock, a leaf; libnbd's own lock is taken below it.  Held
  *		over sends and receives, which do not wait
  */
@@ -28,6 +31,7 @@
 #include "base/status.h"
 
 enum {
+	TICK = 1000,		/* ms, between looks at the clock */
 	SOCKET_BUFFER = 2 << 20,	/* bytes: one wake for a request */
 	SILENCE = 60,		/* s, after which a peer is asked whether it */
 	PROBES = 6,		/* is there, so often, and */
@@ -54,6 +58,7 @@ over(void *arg, int *err)
 	call->err = *err;
 	call->over = true;
 	call->link->ended++;
+	call->link->heard = clock_ns();
 	if (call->lane != NULL)
 		lane_over(call->lane, call->io);
 	return 1;			/* it need not be asked for again */
@@ -94,6 +99,19 @@ work(struct nbd_link *link)
 	}
 }
 
+/* All that can be done; and whether it is time to do without an answer. */
+static void
+serve(struct nbd_link *link)
+{
+	work(link);
+	if (link->limit == 0 || link->begun == link->ended ||
+	    clock_ns() - link->heard <= link->limit)
+		return;
+	link->late = true;
+	shutdown(link->lib->aio_get_fd(link->handle), SHUT_RDWR);
+	work(link);
+}
+
 /* Poll for all who wait; link->lock is held, but not while it polls. */
 static void
 poll_once(struct nbd_link *link)
@@ -104,12 +122,12 @@ poll_once(struct nbd_link *link)
 	p[1].fd = wanted(link, &p[1].events);
 	link->polling = true;
 	pthread_mutex_unlock(&link->lock);
-	poll(p, 2, -1);
+	poll(p, 2, link->limit > 0 ? TICK : -1);
 	pthread_mutex_lock(&link->lock);
 	link->polling = false;
 	if (p[0].revents != 0)
 		eventfd_read(link->kick, &any);
-	work(link);
+	serve(link);
 	pthread_cond_broadcast(&link->moved);
 }
 
@@ -133,6 +151,8 @@ taken(struct nbd_link *link, struct nbd_call *call, int64_t cookie)
 	const struct libnbd *lib = link->lib;
 
 	if (cookie >= 0) {
+		if (link->begun++ == link->ended)
+			link->heard = clock_ns();
 		if (link->polling)
 			eventfd_write(link->kick, 1);
 		return true;
@@ -259,8 +279,19 @@ void
 nbd_link_service(struct nbd_link *link)
 {
 	pthread_mutex_lock(&link->lock);
-	work(link);
+	serve(link);
 	pthread_mutex_unlock(&link->lock);
+}
+
+bool
+nbd_link_late(struct nbd_link *link)
+{
+	bool late;
+
+	pthread_mutex_lock(&link->lock);
+	late = link->late;
+	pthread_mutex_unlock(&link->lock);
+	return late;
 }
 
 /* -------------------------------------------------------- the connection */
@@ -389,6 +420,7 @@ nbd_link_open(struct nbd_link *link, const struct libnbd *lib,
 	int failed;
 
 	*link = (struct nbd_link){ .lib = lib, .handle = lib->create(),
+		.limit = (uint64_t)to->patience * 1000000000,
 		.kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	pthread_mutex_init(&link->lock, NULL);
 	pthread_cond_init(&link->moved, NULL);

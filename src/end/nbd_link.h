@@ -40,7 +40,10 @@ struct nbd_link {		/* l: lock */
 	pthread_cond_t	 moved;	/* a call is over, or nobody polls */
 	int		 kick;	/* eventfd: look at the socket anew */
 	bool		 polling;	/* l: one of those who wait */
-	unsigned	 ended;	/* l: calls, ever; it may wrap */
+	unsigned	 begun, ended;	/* l: calls, ever; they may wrap */
+	uint64_t	 limit;	/* ns without an answer, or 0: for ever */
+	uint64_t	 heard;	/* l: ns, of the last, or of a new beginning */
+	bool		 late;	/* l: that has passed */
 };
 
 struct nbd_address {		/* where a server is */
@@ -50,6 +53,7 @@ struct nbd_address {		/* where a server is */
 	bool		 tls;	/* the URI asks for it */
 	const char	*bitmap;	/* a further context, or NULL */
 	unsigned	 timeout;	/* s, for the connection to be made */
+	unsigned	 patience;	/* s, for an answer, or 0: for ever */
 };
 
 /*
@@ -84,12 +88,16 @@ int nbd_link_extents(struct nbd_link *, uint64_t off, uint64_t len,
 
 /*
  * What tells that there is something to do, for who does not wait in here: a
- * descriptor and its poll(2) events, or -1.  Then let it be done.
+ * descriptor and its poll(2) events, or -1.  Then let it be done; and every
+ * second, too, so that an answer that does not come is missed.
  */
 int nbd_link_pollfd(struct nbd_link *, short *events);
 void nbd_link_service(struct nbd_link *);
 
 /* Whether an errno of a call says that there is no connection any more. */
 bool nbd_link_lost(int err);
+
+/* And whether that is so because there was no answer in time. */
+bool nbd_link_late(struct nbd_link *);
 
 #endif

@@ -187,7 +187,7 @@ new_targets(unsigned n, const struct opts *o)
 		return NULL;
 	}
 	pthread_mutex_init(&t->lock, NULL);
-	t->limit = (uint64_t)o->timeout * 1000000000;
+	t->limit = (uint64_t)opts_timeout(o) * 1000000000;
 	return t;
 }
 
