@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/path.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "disk/temperature.h"
