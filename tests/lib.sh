@@ -87,11 +87,13 @@ release()
 	fi
 }
 
-# Kill what is left of the case, and release what it held.
+# Kill what is left of the case, and its clock, and release what it held.
 tidy()
 {
+	local left
 	if [[ -s $scratch/group ]]; then
-		kill -KILL -- "-$(<"$scratch/group")" 2>/dev/null
+		read -ra left <"$scratch/group"
+		kill -KILL -- "${left[@]}" 2>/dev/null
 		: >"$scratch/group"
 	fi
 	release
@@ -193,7 +195,7 @@ clear_case()
 # The shell's own words about jobs that end go to nobody.
 it()
 {
-	local sentence=$1 pid clock who='' cpu=0 began=${EPOCHREALTIME/.}
+	local sentence=$1 pid clock cpu=0 began=${EPOCHREALTIME/.}
 	shift
 	[[ -z $TIMES ]] || burnt
 	number=$((number + 1))
@@ -208,22 +210,26 @@ it()
 	) </dev/null >"$scratch/said" 2>&1 &
 	pid=$!
 	set +m
-	echo "$pid" >"$scratch/group"
 	( # the clock
 		exec {alive}>&-
 		trap - EXIT INT TERM HUP
 		read -rt "$limit" <>"$scratch/never"
+		: >"$scratch/hung"
+		kill -KILL -- "-$pid"
 	) &
 	clock=$!
-	wait -n -p who "$pid" "$clock"
+	echo "-$pid $clock" >"$scratch/group"
+	# Not for whichever ends first: a wait -n that a process ends just before
+	# misses it, and stays until the other has ended.
+	wait "$pid"
 	status=$?
-	if [[ $who = "$clock" ]]; then
-		status=hang
-	else
-		kill -KILL "$clock"
-	fi
+	kill -KILL "$clock"
 	tidy
-	wait "$clock" "$pid" 2>/dev/null
+	wait "$clock"
+	if [[ -e $scratch/hung ]]; then
+		status=hang
+		rm "$scratch/hung"
+	fi
 	found=("$scratch"/found.*)
 	if [[ $status = 0 && ! -e ${found[0]} ]]; then
 		echo "ok $number - $sentence"
