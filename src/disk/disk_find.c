@@ -1,0 +1,247 @@
+/*
+ * Finding a disk again: by what it says of itself, by other paths, by its
+ * names below /dev.
+ */
+#include "disk/disk.h"
+
+#include <bsd/string.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "disk/sysfs.h"
+
+static bool
+is_called(const struct disk *d, const struct disk *like)
+{
+	return (like->serial[0] != '\0' || like->wwn[0] != '\0') &&
+	    strcmp(d->serial, like->serial) == 0 &&
+	    strcmp(d->wwn, like->wwn) == 0;
+}
+
+/* A whole disk in service, or one that has no block node but one of sg. */
+static bool
+in_service(dev_t node, bool block, struct disk *d)
+{
+	return block ? disk_of_block(node, d) && !disk_lost(node, true) :
+	    disk_of_char(node, d) && d->node == 0;
+}
+
+/* Another disk, and not only another path to this one. */
+static bool
+is_other(const struct disk *d, const struct disk *like)
+{
+	bool node = d->node != 0 ? d->whole != like->whole :
+	    like->node != 0 || strcmp(d->sg, like->sg) != 0;
+
+	return node && (d->wwn[0] == '\0' || !is_called(d, like));
+}
+
+static bool
+shares_serial(const struct disk *d, const struct disk *like)
+{
+	return strcmp(d->serial, like->serial) == 0 && is_other(d, like);
+}
+
+static bool
+shares_wwn(const struct disk *d, const struct disk *like)
+{
+	return strcmp(d->wwn, like->wwn) == 0 && is_other(d, like);
+}
+
+/* Those in one folder of devices, see disk_find. */
+static size_t
+find_in(const char *folder, bool block, bool (*is)(const struct disk *,
+    const struct disk *), const struct disk *like, struct disk *d)
+{
+	struct dirent **list;
+	int n = sysfs_entries(AT_FDCWD, folder, &list), i;
+	struct disk one;
+	char path[300];
+	size_t found = 0;
+	dev_t node;
+
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		node = sysfs_node(AT_FDCWD, path);
+		if (node != 0 && in_service(node, block, &one) &&
+		    is(&one, like)) {
+			*d = one;
+			found++;
+		}
+	}
+	sysfs_forget(list, n);
+	return found;
+}
+
+size_t
+disk_find(const struct disk *like, struct disk *d)
+{
+	size_t found = find_in("/sys/block", true, is_called, like, d);
+
+	return found + find_in("/sys/class/scsi_generic", false, is_called,
+	    like, d);
+}
+
+bool
+disk_namesake(const struct disk *d, enum disk_name by, struct disk *other)
+{
+	bool (*is)(const struct disk *, const struct disk *) =
+	    by == NAME_WWN ? shares_wwn : shares_serial;
+
+	return by != NAME_LINK &&
+	    (find_in("/sys/block", true, is, d, other) > 0 ||
+	    find_in("/sys/class/scsi_generic", false, is, d, other) > 0);
+}
+
+static uint64_t
+digest(uint64_t sum, const void *bytes, size_t n)
+{
+	const unsigned char *b = bytes;
+
+	while (n-- > 0)
+		sum = (sum ^ *b++) * 0x100000001b3;	/* FNV-1a */
+	return sum;
+}
+
+uint64_t
+disk_id(const struct disk *d)
+{
+	uint64_t sum = 0xcbf29ce484222325;
+
+	if (d->partition != 0 || d->wwn[0] == '\0')
+		return 0;
+	sum = digest(sum, d->serial, strlen(d->serial) + 1);
+	sum = digest(sum, d->wwn, strlen(d->wwn) + 1);
+	return digest(sum, &d->length, sizeof(d->length));
+}
+
+/* Whether it is called the same at least, which is quicker to ask. */
+static bool
+has_wwn(const char *folder, const char *wwn)
+{
+	char path[300], text[sizeof(((struct disk *)NULL)->wwn)];
+
+	snprintf(path, sizeof(path), "%s/device/wwid", folder);
+	if (!sysfs_text(AT_FDCWD, path, text, sizeof(text))) {
+		snprintf(path, sizeof(path), "%s/wwid", folder);
+		sysfs_text(AT_FDCWD, path, text, sizeof(text));
+	}
+	return strcmp(text, wwn) == 0;
+}
+
+int
+disk_paths(const struct disk *d, dev_t **node, size_t *n)
+{
+	struct dirent **list;
+	int all = sysfs_entries(AT_FDCWD, "/sys/block", &list), i;
+	int err = all < 0 ? errno : 0;
+	struct disk one;
+	char path[280];
+	dev_t other;
+
+	*n = 0;
+	*node = reallocarray(NULL, (size_t)(all < 0 ? 0 : all) + 1,
+	    sizeof(**node));
+	for (i = 0; i < all && *node != NULL; i++) {
+		snprintf(path, sizeof(path), "/sys/block/%s", list[i]->d_name);
+		if (has_wwn(path, d->wwn) &&
+		    (other = sysfs_node(AT_FDCWD, path)) != 0 &&
+		    other != d->node && disk_of_block(other, &one) &&
+		    disk_id(&one) == disk_id(d))
+			(*node)[(*n)++] = other;
+	}
+	sysfs_forget(list, all);
+	if (*node == NULL)
+		err = ENOMEM;
+	if (err != 0) {
+		free(*node);
+		*node = NULL;
+	}
+	return err;
+}
+
+/* The better of two by-id names: one with a serial, not a bare number. */
+static bool
+better(const char *name, const char *than)
+{
+	bool plain = strncmp(name, "wwn-", 4) == 0 ||
+	    strncmp(name, "scsi-3", 6) == 0 ||
+	    strncmp(name, "nvme-eui", 8) == 0;
+
+	return than[0] == '\0' || (!plain && strcmp(name, than) < 0);
+}
+
+static bool
+leads_to(const char *path, dev_t node)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISBLK(st.st_mode) &&
+	    st.st_rdev == node;
+}
+
+void
+disk_by_id(dev_t node, char *name, size_t room)
+{
+	struct dirent **list;
+	int n = sysfs_entries(AT_FDCWD, "/dev/disk/by-id", &list), i;
+	char path[300];
+
+	name[0] = '\0';
+	for (i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "/dev/disk/by-id/%s",
+		    list[i]->d_name);
+		if (leads_to(path, node) && better(list[i]->d_name, name))
+			strlcpy(name, list[i]->d_name, room);
+	}
+	sysfs_forget(list, n);
+}
+
+/* A WWN without what says which kind it is. */
+static const char *
+bare(const char *wwn)
+{
+	static const char *const kinds[] = { "naa.", "eui.", "t10.", "0x" };
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (strncmp(wwn, kinds[i], strlen(kinds[i])) == 0)
+			return wwn + strlen(kinds[i]);
+	return wwn;
+}
+
+enum disk_name
+disk_is(const struct disk *d, const char *called)
+{
+	char path[PATH_MAX];
+
+	if (*called == '\0')
+		return NAME_OTHER;
+	if (d->wwn[0] != '\0' && strcmp(bare(called), bare(d->wwn)) == 0)
+		return NAME_WWN;
+	if (strcmp(called, d->serial) == 0)
+		return NAME_SERIAL;
+	if (strchr(called, '/') != NULL)
+		return NAME_OTHER;
+	snprintf(path, sizeof(path), "/dev/disk/by-id/%s", called);
+	return d->node != 0 &&
+	    (leads_to(path, d->node) || leads_to(path, d->whole)) ?
+	    NAME_LINK : NAME_OTHER;
+}
+
+bool
+disk_path(dev_t node, const char *name, char *path, size_t room)
+{
+	char *c;
+
+	snprintf(path, room, "/dev/%s", name);
+	for (c = path + 5; *c != '\0'; c++)
+		if (*c == '!')		/* sysfs writes cciss/c0d0 so */
+			*c = '/';
+	return leads_to(path, node);
+}
