@@ -7,18 +7,9 @@
 #ifdef HAVE_LIBISCSI
 #include "libiscsi.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
-#include <string.h>
 
-#include "base/status.h"
-
-#define LIBISCSI	"libiscsi.so.7"
-
-struct symbol {
-	const char	*name;
-	size_t		 at;	/* in struct libiscsi */
-};
+#include "base/library.h"
 
 static const struct symbol symbols[] = {
 #define SYMBOL(name)	{ #name, offsetof(struct libiscsi, name) },
@@ -26,24 +17,14 @@ static const struct symbol symbols[] = {
 #undef SYMBOL
 };
 
+static const struct library library = {
+	.file = "libiscsi.so.7", .package = "libiscsi7",
+	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+};
+
 int
 libiscsi_load(struct libiscsi *lib, const char *what, struct fault *f)
 {
-	void *so = dlopen(LIBISCSI, RTLD_NOW | RTLD_LOCAL), *sym;
-	size_t i;
-
-	if (so == NULL)
-		return fault_set(f, STATUS_REFUSED, "%s needs %s, which "
-		    "cannot be loaded; Debian has it in libiscsi7", what,
-		    LIBISCSI);
-	for (i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-		sym = dlsym(so, symbols[i].name);
-		if (sym == NULL)
-			return fault_set(f, STATUS_REFUSED, "%s needs a newer "
-			    "%s, one with %s", what, LIBISCSI, symbols[i].name);
-		/* ISO C has no cast from an object to a function. */
-		memcpy((char *)lib + symbols[i].at, &sym, sizeof(sym));
-	}
-	return 0;
+	return library_load(&library, lib, what, f);
 }
 #endif
