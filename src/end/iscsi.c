@@ -45,8 +45,7 @@ struct iscsi {			/* its sg, which is the priv, leads to it */
 
 struct iscsi_lane {		/* a lane's priv */
 	struct sg_lane	 sg;		/* first: it is what sg.c knows */
-	struct iscsi_call *idle;	/* of those in flight[] */
-	struct iscsi_call *flight;	/* FLIGHTS, once there is one */
+	struct flights	 flights;	/* FLIGHTS iscsi_calls */
 };
 
 static struct iscsi *
@@ -228,7 +227,7 @@ iscsi_detach(struct lane *lane)
 	struct iscsi_lane *l = lane->priv;
 
 	free(l->sg.bounce);
-	free(l->flight);
+	flights_free(&l->flights);
 	free(l);
 	return 0;
 }
@@ -280,28 +279,6 @@ iscsi_transfer(struct lane *lane, struct io *io)
 }
 
 static bool
-have_flights(struct iscsi_lane *l)
-{
-	size_t i;
-
-	if (l->flight != NULL)
-		return true;
-	l->flight = calloc(FLIGHTS, sizeof(*l->flight));
-	for (i = 0; l->flight != NULL && i < FLIGHTS; i++) {
-		l->flight[i].next = l->idle;
-		l->idle = &l->flight[i];
-	}
-	return l->flight != NULL;
-}
-
-static void
-land(struct iscsi_lane *l, struct iscsi_call *call)
-{
-	call->next = l->idle;
-	l->idle = call;
-}
-
-static bool
 iscsi_start(struct lane *lane, struct io *io)
 {
 	struct sg *sg = lane->ep->priv;
@@ -310,20 +287,19 @@ iscsi_start(struct lane *lane, struct io *io)
 	struct scsi_reply unsent = { .err = ENODEV };
 	struct iscsi_call *call;
 
-	if (sg->changed || !sg_fits(sg, io) || blocks > sg->most ||
-	    !have_flights(l) || l->idle == NULL)
+	if (sg->changed || !sg_fits(sg, io) || blocks > sg->most)
 		return false;
-	call = l->idle;
-	l->idle = call->next;
-	call->command = sg_compose(lane, io, io->buf, io->off /
-	    sg->disk.block);
+	call = flights_begin(&l->flights, FLIGHTS, sizeof(*call));
+	if (call == NULL)
+		return false;
+	*call = (struct iscsi_call){ .flight = { lane, io, NULL },
+		.command = sg_compose(lane, io, io->buf, io->off /
+		    sg->disk.block) };
 	call->command.blocks = (uint32_t)blocks;
-	call->lane = lane;
-	call->io = io;
 	sg_sends(sg, &call->command);
 	if (!iscsi_link_send(&iscsi_of(lane->ep)->link, call)) {
 		sg_sent(sg, &call->command, &unsent);
-		land(l, call);
+		flights_end(&l->flights, call);
 		return false;
 	}
 	io->flight = call;
@@ -347,13 +323,14 @@ static void
 iscsi_conclude(struct lane *lane, struct io *io)
 {
 	struct sg *sg = lane->ep->priv;
+	struct iscsi_lane *l = lane->priv;
 	struct iscsi_call *call = io->flight;
 	struct scsi_reply r;
 
 	scsi_judge(&r, SCSI_CARRIED, &call->command, call->err, &call->answer);
 	sg_sent(sg, &call->command, &r);
 	io->flight = NULL;
-	land(lane->priv, call);
+	flights_end(&l->flights, call);
 	sg_end(lane, io, &r);
 	look_for_loss(lane->ep, io);
 }

@@ -76,7 +76,7 @@ finish(struct iscsi_call *call)
 	link->calls--;
 	link->writes -= call->command.write;
 	link->heard = clock_ns();
-	if (call->lane == NULL) {
+	if (call->flight.lane == NULL) {
 		pthread_cond_broadcast(&link->moved);
 		return;
 	}
@@ -312,7 +312,7 @@ iscsi_link_service(struct iscsi_link *link)
 	pthread_mutex_unlock(&link->lock);
 	for (; call != NULL; call = next) {
 		next = call->next;
-		lane_over(call->lane, call->io);
+		lane_over(call->flight.lane, call->flight.io);
 	}
 }
 

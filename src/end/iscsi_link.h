@@ -12,15 +12,15 @@
 #include "base/fault.h"
 #include "iscsi_name.h"
 #include "end/lane.h"
+#include "flights.h"
 #include "libiscsi.h"
 #include "end/scsi.h"
 
 struct iscsi_call {		/* a command, from when it is sent */
+	struct flight	 flight;
 	struct scsi_command command;
-	struct lane	*lane;	/* whose io is over then (lane_over), or */
-	struct io	*io;	/* NULL: somebody waits for it */
-	struct iscsi_call *next;	/* its owner's; the link's, meanwhile */
 	struct iscsi_link *link;	/* these are the link's: */
+	struct iscsi_call *next;
 	struct scsi_answer answer;	/* once it is over: this, or */
 	int		 err;	/* an errno: the session is gone */
 	bool		 over;

@@ -75,9 +75,8 @@ struct nbd {			/* an endpoint's priv */
 struct nbd_lane {		/* a lane's priv */
 	struct nbd_link	*link;
 	struct nbd_link	 own;		/* if that is this */
-	struct nbd_call	*idle;		/* of those in flight[] */
-	struct nbd_call	*flight;	/* FLIGHTS, once there is one */
-	unsigned char	*bounce;	/* BOUNCE bytes, the same */
+	struct flights	 flights;	/* FLIGHTS nbd_calls */
+	unsigned char	*bounce;	/* BOUNCE bytes, once they are needed */
 };
 
 /* ---------------------------------------------------------------- opening */
@@ -355,7 +354,7 @@ nbd_detach(struct lane *lane)
 
 	if (l->link == &l->own)
 		nbd_link_close(&l->own);
-	free(l->flight);
+	flights_free(&l->flights);
 	free(l->bounce);
 	free(l);
 	return 0;
@@ -533,43 +532,21 @@ fits(const struct nbd *nbd, const struct io *io)
 }
 
 static bool
-have_flights(struct nbd_lane *l)
-{
-	size_t i;
-
-	if (l->flight != NULL)
-		return true;
-	l->flight = calloc(FLIGHTS, sizeof(*l->flight));
-	for (i = 0; l->flight != NULL && i < FLIGHTS; i++) {
-		l->flight[i].next = l->idle;
-		l->idle = &l->flight[i];
-	}
-	return l->flight != NULL;
-}
-
-static void
-land(struct nbd_lane *l, struct nbd_call *call)
-{
-	call->next = l->idle;
-	l->idle = call;
-}
-
-static bool
 nbd_start(struct lane *lane, struct io *io)
 {
 	const struct nbd *nbd = lane->ep->priv;
 	struct nbd_lane *l = lane->priv;
 	struct nbd_call *call;
 
-	if (!fits(nbd, io) || !have_flights(l) || l->idle == NULL)
+	if (!fits(nbd, io))
 		return false;
-	call = l->idle;
-	l->idle = call->next;
+	call = flights_begin(&l->flights, FLIGHTS, sizeof(*call));
+	if (call == NULL)
+		return false;
 	*call = compose(nbd, io, io->len);
-	call->lane = lane;
-	call->io = io;
+	call->flight = (struct flight){ lane, io, NULL };
 	if (!nbd_link_send(l->link, call)) {
-		land(l, call);
+		flights_end(&l->flights, call);
 		return false;
 	}
 	io->flight = call;
@@ -595,11 +572,12 @@ nbd_service(struct lane *lane)
 static void
 nbd_conclude(struct lane *lane, struct io *io)
 {
+	struct nbd_lane *l = lane->priv;
 	struct nbd_call *call = io->flight;
 	int err = call->err;
 
 	io->flight = NULL;
-	land(lane->priv, call);
+	flights_end(&l->flights, call);
 	if (err == 0)
 		io->done = io->len;
 	else

@@ -59,8 +59,8 @@ over(void *arg, int *err)
 	call->over = true;
 	call->link->ended++;
 	call->link->heard = clock_ns();
-	if (call->lane != NULL)
-		lane_over(call->lane, call->io);
+	if (call->flight.lane != NULL)
+		lane_over(call->flight.lane, call->flight.io);
 	return 1;			/* it need not be asked for again */
 }
 

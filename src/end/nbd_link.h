@@ -11,17 +11,16 @@
 
 #include "base/fault.h"
 #include "end/lane.h"
+#include "flights.h"
 #include "libnbd.h"
 
 struct nbd_call {		/* a command, from when it is sent */
+	struct flight	 flight;
 	enum op		 op;
 	unsigned char	*buf;	/* the caller's, or NULL: zeros are made */
 	uint64_t	 off;	/* bytes */
 	size_t		 len;
 	uint32_t	 flags;	/* LIBNBD_CMD_FLAG_ */
-	struct lane	*lane;	/* whose io is over then (lane_over), or */
-	struct io	*io;	/* NULL: somebody waits for it */
-	struct nbd_call	*next;	/* its owner's */
 	struct nbd_link	*link;	/* these are the link's: */
 	int		 err;	/* an errno, once it is */
 	bool		 over;

@@ -1,0 +1,44 @@
+/*
+ * A lane's requests that a library carries: a list of those that are idle.
+ */
+#include "flights.h"
+
+#include <stdlib.h>
+
+static void
+make(struct flights *fl, unsigned most, size_t size)
+{
+	unsigned i;
+
+	fl->all = calloc(most, size);
+	for (i = 0; fl->all != NULL && i < most; i++)
+		flights_end(fl, (char *)fl->all + i * size);
+}
+
+void *
+flights_begin(struct flights *fl, unsigned most, size_t size)
+{
+	struct flight *f;
+
+	if (fl->all == NULL)
+		make(fl, most, size);
+	f = fl->idle;
+	if (f != NULL)
+		fl->idle = f->next;
+	return f;
+}
+
+void
+flights_end(struct flights *fl, void *call)
+{
+	struct flight *f = call;
+
+	f->next = fl->idle;
+	fl->idle = f;
+}
+
+void
+flights_free(struct flights *fl)
+{
+	free(fl->all);
+}
