@@ -11,7 +11,6 @@
 #include <bsd/string.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,8 +19,9 @@
 #include "base/status.h"
 #include "copy/ranges.h"
 #include "disk/disk.h"
-#include "part/remarks.h"
+#include "page.h"
 #include "part/parts.h"
+#include "part/remarks.h"
 #include "part/used.h"
 #include "plan/safety.h"
 #include "report/wording.h"
@@ -29,268 +29,14 @@
 typedef unsigned long long ull;
 
 enum {
-	WIDTH = 79,		/* columns; one less than wraps */
-	INDENT = 8,		/* of what stands under a heading */
-	LIST = 2 * (WIDTH - INDENT) - 24,	/* columns of a list, */
-	LIST_SHORT = WIDTH - INDENT - 28,	/* and of a short one */
 	REMARK = 4096,		/* bytes */
-	BAR = WIDTH - INDENT - 12,	/* columns of the larger end */
-	BAR_LEAST = 8,		/* of the smaller; below: no common scale */
 	NAME = 60,		/* columns of a name */
 	LINES = 23,		/* of the page; one more is the question */
 	ANSWER = 16,
 	ROW_NAME = 20,		/* columns of the table of targets */
 	ROW_ID = 24,
 	LOSSES = WIDTH - INDENT - ROW_NAME - ROW_ID - 14,
-	TIED = '\1',		/* a blank that no line ends at */
 };
-
-enum brevity { WHOLE, SHORT_LISTS, NO_LEGEND, NO_PICTURE };
-
-struct surface {		/* what lies on an end */
-	const struct endpoint *ep;
-	struct parts	 table;
-	struct sign	*sign;
-	size_t		 signs;
-	uint64_t	 size;	/* bytes, of all of it; 0: it has none */
-	uint64_t	 from, to;	/* bytes: what is copied of it */
-};
-
-/* --- lines -------------------------------------------------------------- */
-
-static void
-put_line(FILE *out, const char *heading, const char *text, size_t len)
-{
-	size_t i;
-
-	fprintf(out, "%-*s", INDENT, heading);
-	for (i = 0; i < len; i++)
-		fputc(text[i] == TIED ? ' ' : text[i], out);
-	fputc('\n', out);
-}
-
-/* Escaped text, by words, under a heading; what follows is indented. */
-static void
-wrap(FILE *out, const char *heading, const char *text)
-{
-	size_t room = WIDTH - INDENT, n, cut;
-
-	do {
-		n = strlen(text);
-		if (n > room) {
-			for (cut = room; cut > 0 && text[cut] != ' '; cut--)
-				continue;
-			n = cut > 0 ? cut : room;
-		}
-		put_line(out, heading, text, n);
-		heading = "";
-		text += n;
-		text += strspn(text, " ");
-	} while (*text != '\0');
-}
-
-static void __attribute__((format(printf, 3, 4)))
-told(FILE *out, const char *heading, const char *fmt, ...)
-{
-	char text[REMARK / 4], line[REMARK + 1];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	*print_escape(line, text) = '\0';
-	wrap(out, heading, line);
-}
-
-struct list {			/* items between commas, while there is room */
-	char	 text[LIST + 64];
-	size_t	 most, at, left_out;
-};
-
-static struct list
-list_of(enum brevity brief)
-{
-	return (struct list){ .most = brief == WHOLE ? LIST : LIST_SHORT };
-}
-
-static void __attribute__((format(printf, 2, 3)))
-item(struct list *l, const char *fmt, ...)
-{
-	char text[512], plain[4 * sizeof(text)], *c;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	*print_escape(plain, text) = '\0';
-	for (c = plain; (c = strchr(c, ' ')) != NULL; c++)
-		*c = TIED;
-	if (l->left_out > 0 || l->at + strlen(plain) + 2 > l->most) {
-		l->left_out++;
-		return;
-	}
-	l->at += (size_t)snprintf(l->text + l->at, sizeof(l->text) - l->at,
-	    "%s%s", l->at > 0 ? ", " : "", plain);
-}
-
-static void
-list_put(FILE *out, const char *before, struct list *l)
-{
-	char line[sizeof(l->text) + 64];
-
-	if (l->at == 0 && l->left_out == 0)
-		return;
-	snprintf(line, sizeof(line), "%s%s", before, l->text);
-	if (l->left_out > 0)
-		snprintf(line + strlen(line), sizeof(line) - strlen(line),
-		    "%s%zu%s", l->at > 0 ? " and " : "", l->left_out,
-		    l->at > 0 ? " more" : "");
-	wrap(out, "", line);
-}
-
-/* --- what lies on an end ------------------------------------------------ */
-
-/* A failing disk is asked for nothing that is not to be copied. */
-static void
-surface_look(struct surface *s, const struct plan *p, struct endpoint *ep)
-{
-	uint64_t off = ep->spec.role == SOURCE ? p->src_off : p->dst_off;
-	uint64_t length = ep->spec.role == SOURCE ? p->length :
-	    round_up(p->length, p->pad);
-	struct fault f;
-	bool rescued = ep->spec.role == SOURCE && p->work == WORK_RESCUE;
-
-	*s = (struct surface){ .ep = ep, .from = off, .to = UINT64_MAX };
-	if (p->bounded)
-		s->to = off + length;
-	if (ep->geo.size > 0 && !ep->is.absent)
-		s->size = (uint64_t)(ep->lim.part > 0 ? ep->lim.disk_size :
-		    ep->geo.size);
-	if (ep->is.streamed || s->size == 0)
-		s->size = 0;
-	else if (!rescued && parts_read(ep, &s->table, &f) == 0)
-		s->signs = parts_signs(ep, 0, UINT64_MAX, &s->sign);
-}
-
-static void
-surface_free(struct surface *s)
-{
-	parts_free(&s->table);
-	free(s->sign);
-}
-
-/* The file system of a partition, or NULL. */
-static const struct sign *
-sign_of(const struct surface *s, const struct part *part)
-{
-	size_t i;
-
-	for (i = 0; i < s->signs; i++)
-		if (s->sign[i].off >= part->start &&
-		    s->sign[i].off < part_end(part))
-			return &s->sign[i];
-	return NULL;
-}
-
-static bool
-touched(const struct surface *s, uint64_t from, uint64_t to)
-{
-	return from < s->to && to > s->from;
-}
-
-/* 2 ext4 "home" 40 GB */
-static void
-list_part(struct list *l, const struct surface *s, const struct part *part,
-    const char *how)
-{
-	const struct sign *sign = sign_of(s, part);
-	const char *label = sign != NULL && sign->label[0] != '\0' ?
-	    sign->label : part->name;
-	char size[32], name[160] = "";
-
-	if (label[0] != '\0')
-		snprintf(name, sizeof(name), " \"%s\"", label);
-	item(l, "%u %s%s %s%s", part->number,
-	    sign != NULL ? sign->type : "unknown", name,
-	    number_si(size, sizeof(size), (double)part->length), how);
-}
-
-/* Those that are copied, or overwritten, or those that are not. */
-static void
-list_parts(struct list *l, const struct surface *s, bool those)
-{
-	size_t i;
-
-	for (i = 0; i < s->table.n; i++) {
-		const struct part *part = &s->table.part[i];
-		uint64_t to = part_end(part);
-
-		if (part->container ||
-		    touched(s, part->start, to) != those)
-			continue;
-		list_part(l, s, part, those && (s->from > part->start ||
-		    s->to < to) ? " (in part)" : "");
-	}
-}
-
-/* What stands on the end itself and in no partition: a table, a file system. */
-static void
-list_bare(struct list *l, const struct surface *s)
-{
-	size_t i, k;
-
-	for (i = 0; i < s->signs; i++) {
-		const struct sign *sign = &s->sign[i];
-		bool seen = !touched(s, sign->off, sign->off + 1);
-
-		for (k = 0; k < s->table.n && !seen; k++)
-			seen = !s->table.part[k].container &&
-			    sign->off >= s->table.part[k].start &&
-			    sign->off < part_end(&s->table.part[k]);
-		for (k = 0; k < i && !seen; k++)
-			seen = strcmp(s->sign[k].type, sign->type) == 0 &&
-			    strcmp(s->sign[k].label, sign->label) == 0;
-		if (seen)
-			continue;
-		if (sign->label[0] != '\0')
-			item(l, "%s \"%s\"", sign->type, sign->label);
-		else
-			item(l, "%s%s", sign->type, strcmp(sign->type,
-			    s->table.type) == 0 ? " table" : "");
-	}
-}
-
-static void
-source_holds(FILE *out, const struct surface *s, enum brevity brief)
-{
-	struct list l = list_of(brief);
-
-	list_bare(&l, s);
-	list_parts(&l, s, true);
-	list_put(out, "has ", &l);
-}
-
-static void
-target_loses(FILE *out, const struct surface *s, bool written,
-    enum brevity brief)
-{
-	struct list lost = list_of(brief), kept = list_of(brief);
-
-	list_bare(&lost, s);
-	list_parts(&lost, s, true);
-	if (written && lost.at > 0 && brief < NO_LEGEND)
-		list_parts(&kept, s, false);
-	list_put(out, written ? "TO BE LOST: " : "has ", &lost);
-	list_put(out, "stays: ", &kept);
-	if (written && lost.at + lost.left_out == 0 && !s->ep->is.absent &&
-	    s->size > 0)
-		wrap(out, "", s->ep->is.device ? "nothing that is known lies "
-		    "where it is written" : "what it holds there is lost");
-	if (written && s->ep->is.remote && s->ep->kind != END_RBD)
-		wrap(out, "", s->ep->kind == END_ISCSI ? "who else uses it is "
-		    "known only of who has registered with it" :
-		    "who else uses it cannot be known");
-}
 
 /* --- an end in words ---------------------------------------------------- */
 
@@ -300,86 +46,9 @@ end_put(FILE *out, const char *heading, const struct endpoint *ep)
 	char name[NAME + 4], what[512];
 
 	wording_name(name, sizeof(name), ep, NAME);
-	told(out, heading, "%s%s", ep->lim.within, name);
+	page_told(out, heading, "%s%s", ep->lim.within, name);
 	wording_end(what, sizeof(what), ep);
-	told(out, "", "%s", what);
-}
-
-/* --- the picture -------------------------------------------------------- */
-
-static size_t
-column(uint64_t at, uint64_t scale)
-{
-	return (size_t)((unsigned __int128)at * BAR / scale);
-}
-
-/* At least one column, however little it is. */
-static void
-fill(char *bar, char c, uint64_t from, uint64_t to, uint64_t scale)
-{
-	size_t a = column(from, scale), b = column(to, scale);
-
-	if (a >= BAR)
-		return;
-	b = b > BAR ? BAR : b <= a ? a + 1 : b;
-	memset(bar + a, c, b - a);
-}
-
-static void
-bar_put(FILE *out, const char *heading, const struct surface *s,
-    uint64_t scale)
-{
-	char bar[BAR + 1] = "", copied[BAR + 1] = "", size[32], number[16];
-	size_t end = column(s->size, scale), i, k;
-
-	end = end == 0 ? 1 : end > BAR ? BAR : end;
-	memset(bar, '.', end);
-	for (i = 0; i < s->table.n; i++) {
-		const struct part *part = &s->table.part[i];
-		size_t a = column(part->start, scale);
-
-		if (part->container || part_end(part) > s->size || a >= end)
-			continue;
-		fill(bar, '-', part->start, part_end(part), scale);
-		snprintf(number, sizeof(number), "%u", part->number);
-		for (k = 0; number[k] != '\0' && a + k < end &&
-		    (k == 0 || bar[a + k] == '-'); k++)
-			bar[a + k] = number[k];
-	}
-	bar[end] = '\0';
-	fprintf(out, "%-*s[%s] %s\n", INDENT, heading, bar,
-	    number_si(size, sizeof(size), (double)s->size));
-	memset(copied, ' ', end);
-	if (s->to > s->from)
-		fill(copied, '#', s->from, s->to < s->size ? s->to : s->size,
-		    scale);
-	copied[end] = '\0';
-	for (i = end; i > 0 && copied[i - 1] == ' '; i--)
-		copied[i - 1] = '\0';
-	if (copied[0] != '\0')
-		fprintf(out, "%*s%s\n", INDENT + 1, "", copied);
-}
-
-/* To one scale, where the smaller can be seen beside the larger. */
-static void
-picture(FILE *out, const struct surface *src, const struct surface *dst,
-    enum brevity brief)
-{
-	uint64_t most = src->size > dst->size ? src->size : dst->size;
-	uint64_t least = src->size > dst->size ? dst->size : src->size;
-	bool one = column(least, most > 0 ? most : 1) >= BAR_LEAST;
-
-	if (most == 0 || brief >= NO_PICTURE)
-		return;
-	fputc('\n', out);
-	if (src->size > 0)
-		bar_put(out, "Source", src, one ? most : src->size);
-	if (dst->size > 0)
-		bar_put(out, "Target", dst, one ? most : dst->size);
-	if (brief < NO_LEGEND || !one)
-		fprintf(out, "%*s# is copied, - a partition, . none%s\n",
-		    INDENT + 1, "", one || least == 0 ? "" :
-		    "; each to its own scale");
+	page_told(out, "", "%s", what);
 }
 
 /* --- how ---------------------------------------------------------------- */
@@ -393,7 +62,8 @@ what_put(FILE *out, const struct plan *p)
 	    p->work == WORK_CHECK ? "Check" : "Copy";
 
 	if (!p->bounded) {
-		told(out, verb, "all up to the end of the source, from its "
+		page_told(out, verb,
+		    "all up to the end of the source, from its "
 		    "byte %llu to byte %llu of the target", (ull)p->src_off,
 		    (ull)p->dst_off);
 		return;
@@ -405,11 +75,11 @@ what_put(FILE *out, const struct plan *p)
 	}
 	number_si(size, sizeof(size), (double)p->length);
 	if (p->length == 0)
-		told(out, verb, "nothing: 0 bytes");
+		page_told(out, verb, "nothing: 0 bytes");
 	else if (p->dst->kind == END_DISCARD || p->work == WORK_CHECK)
-		told(out, verb, "%s: %s of the source", size, from);
+		page_told(out, verb, "%s: %s of the source", size, from);
 	else
-		told(out, verb, "%s: %s of the source, %s byte %s of the "
+		page_told(out, verb, "%s: %s of the source, %s byte %s of the "
 		    "target", size, from, p->work == WORK_COMPARE ? "with" :
 		    "to", to);
 }
@@ -422,7 +92,8 @@ changed_put(FILE *out, const struct plan *p)
 	char size[32];
 
 	if (opts_changed(p->opts))
-		told(out, "Changed", "%s, %s %s: the rest is there by %s, and "
+		page_told(out, "Changed",
+		    "%s, %s %s: the rest is there by %s, and "
 		    "is not read", number_si(size, sizeof(size),
 		    (double)(p->length - same)), p->opts->bitmap != NULL ?
 		    "by bitmap" : "since", p->opts->bitmap != NULL ?
@@ -441,10 +112,10 @@ list_used(struct list *l, const struct used_fs *fs)
 		snprintf(number, sizeof(number), "%u ", fs->partition);
 	number_si(length, sizeof(length), (double)fs->length);
 	if (fs->treated == TREATED_WHOLE)
-		item(l, "%s%s%s whole: %s", number, fs->type[0] != '\0' ?
+		list_item(l, "%s%s%s whole: %s", number, fs->type[0] != '\0' ?
 		    fs->type : "unknown", name, fs->reason);
 	else
-		item(l, "%s%s%s %s of %s", number, fs->type, name,
+		list_item(l, "%s%s%s %s of %s", number, fs->type, name,
 		    number_si(used, sizeof(used), (double)fs->used), length);
 }
 
@@ -459,7 +130,8 @@ used_put(FILE *out, const struct plan *p, enum brevity brief)
 
 	if (u == NULL)
 		return;
-	told(out, "Used", "%s %s that %zu file system%s free%s", u->leaves ?
+	page_told(out, "Used",
+	    "%s %s that %zu file system%s free%s", u->leaves ?
 	    "without" : p->opts->used != 0 ? "first, and last" : "all but",
 	    number_si(size, sizeof(size), (double)u->bytes_free), u->frees,
 	    u->frees == 1 ? " calls" : "s call", u->bytes_free == 0 ||
@@ -498,10 +170,11 @@ how_put(FILE *out, const struct plan *p)
 	number_iec(piece, sizeof(piece), (double)p->chunk);
 	after_text(after, sizeof(after), p);
 	if (p->queues > 0)
-		told(out, "How", "%s, %u pieces of %s at a time (io_uring), "
+		page_told(out, "How",
+		    "%s, %u pieces of %s at a time (io_uring), "
 		    "%s", limit, p->slots * p->queues, piece, after);
 	else
-		told(out, "How", "%s, %u thread%s with pieces of %s, %s",
+		page_told(out, "How", "%s, %u thread%s with pieces of %s, %s",
 		    limit, p->workers, p->workers == 1 ? "" : "s", piece,
 		    after);
 }
@@ -514,13 +187,15 @@ errors_put(FILE *out, const struct plan *p)
 	if (!endpoint_holds(p->src))
 		return;
 	if (p->work == WORK_RESCUE)
-		told(out, "", "what cannot be read is tried again later, and "
+		page_told(out, "",
+		    "what cannot be read is tried again later, and "
 		    "stands in the map");
 	else if (o->coe != 0)
-		told(out, "", "a block that cannot be read becomes zeros, and "
+		page_told(out, "",
+		    "a block that cannot be read becomes zeros, and "
 		    "is listed");
 	else
-		told(out, "", "the first unreadable block stops it (coe=1 "
+		page_told(out, "", "the first unreadable block stops it (coe=1 "
 		    "goes on, map= rescues)");
 }
 
@@ -532,7 +207,8 @@ known_put(FILE *out, const struct plan *p, const struct map_totals *t)
 
 	if (t == NULL)
 		return;
-	told(out, "Map", "%.*s: %s finished, %s to do, %s bad in %llu ranges",
+	page_told(out, "Map",
+	    "%.*s: %s finished, %s to do, %s bad in %llu ranges",
 	    NAME, map, number_si(done, sizeof(done), (double)t->finished),
 	    number_si(todo, sizeof(todo), (double)(t->untried + t->failed)),
 	    number_si(bad, sizeof(bad), (double)t->bad), (ull)t->bad_ranges);
@@ -546,7 +222,8 @@ odd_put(FILE *out, const struct span *s, const char *what)
 	char from[96], to[96];
 
 	if (s->odd)
-		told(out, "Note", "on the %s it begins %s and ends %s", what,
+		page_told(out, "Note",
+		    "on the %s it begins %s and ends %s", what,
 		    report_border(from, sizeof(from), &s->from, true),
 		    report_border(to, sizeof(to), &s->to, false));
 }
@@ -558,7 +235,7 @@ busy_put(FILE *out, const struct plan *p)
 	struct usage use;
 
 	if (safety_source_busy(p, &use, name, sizeof(name)))
-		told(out, "Note", "%s is mounted read-write on %.*s: what "
+		page_told(out, "Note", "%s is mounted read-write on %.*s: what "
 		    "changes meanwhile may be copied in part", name, NAME,
 		    use.by);
 }
@@ -570,15 +247,17 @@ remarks_put(FILE *out, const struct plan *p)
 	unsigned n;
 
 	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
-		told(out, "Note", "%s", text);
+		page_told(out, "Note", "%s", text);
 	odd_put(out, &p->found->src, "source");
 	odd_put(out, &p->found->dst, "target");
 	wording_name(again, sizeof(again), p->dst, NAME);
 	if (p->found->backup_astray)
-		told(out, "Note", "the backup GPT will not be at the end of "
+		page_told(out, "Note",
+		    "the backup GPT will not be at the end of "
 		    "the disk; afterwards: sgdisk -e %s", again);
 	if (p->found->table_sector > 0)
-		told(out, "Note", "the partition table counts in sectors of "
+		page_told(out, "Note",
+		    "the partition table counts in sectors of "
 		    "%u bytes, and the target has %u: its partitions will not "
 		    "be found", p->found->table_sector, p->dst->geo.block);
 }
@@ -594,7 +273,8 @@ losses(const struct plan *p)
 	size_t i;
 
 	for (i = 0; found != NULL && i < found->signs; i++)
-		item(&l, found->sign[i].label[0] != '\0' ? "%s \"%s\"" : "%s",
+		list_item(&l,
+		    found->sign[i].label[0] != '\0' ? "%s \"%s\"" : "%s",
 		    found->sign[i].type, found->sign[i].label);
 	if (l.at > 0 && l.left_out > 0)
 		snprintf(l.text + l.at, sizeof(l.text) - l.at, " ...");
@@ -627,7 +307,8 @@ targets_put(FILE *out, const struct plan *p)
 {
 	unsigned i;
 
-	told(out, "Targets", "%u, all of them at the speed of the slowest:",
+	page_told(out, "Targets",
+	    "%u, all of them at the speed of the slowest:",
 	    p->targets);
 	fprintf(out, "%*s%-*s %8s  %-*s  %s\n", INDENT, "", ROW_NAME, "name",
 	    "size", ROW_ID, "model, serial", "will be lost");
@@ -648,14 +329,14 @@ compose(FILE *out, const struct plan *p, const struct map_totals *known,
 	changed_put(out, p);
 	used_put(out, p, brief);
 	end_put(out, p->work == WORK_COMPARE ? "One" : "Source", p->src);
-	source_holds(out, src, brief);
+	surface_holds(out, src, brief);
 	if (p->each != NULL) {
 		targets_put(out, p);
 	} else {
 		end_put(out, p->work == WORK_COMPARE ? "Other" : "Target",
 		    p->dst);
-		target_loses(out, dst, writes, brief);
-		picture(out, src, dst, brief);
+		surface_loses(out, dst, writes, brief);
+		surface_picture(out, src, dst, brief);
 	}
 	fputc('\n', out);
 	how_put(out, p);
