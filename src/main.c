@@ -611,7 +611,9 @@ main(int argc, char *argv[])
 
 	if (!fill_standard_descriptors())
 		return STATUS_FILE;
+#ifdef M_ARENA_MAX
 	mallopt(M_ARENA_MAX, 1);	/* workers allocate next to nothing */
+#endif
 	signals_hold();
 	words = copied(argc, argv);
 	if (words != NULL && !hide(&secrets, argc, words, argv))

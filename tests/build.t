@@ -114,6 +114,43 @@ without()
 	    exits 0 "$top/configure" "$quick" && grep -qx '#define HAVE_LIBNBD 1' config.h
 }
 it "does without the libraries that one can do without" without
+# What stands in for functions that a C library lacks does what they do: one
+# program has ours, the other those that are there.
+stand_ins()
+{
+	mkdir none some && : >none/config.h && cp "$top/src/base/libc.c" . &&
+	    exits 0 "$top/configure" "$quick" && mv config.h some && cat >use.c <<-'END'
+	#include "base/libc.h"
+	#include <fcntl.h>
+	#include <stdio.h>
+	static int small(const struct dirent *d) { return d->d_name[0] >= 'a'; }
+	int
+	main(void)
+	{
+		char text[9] = "";
+		struct iovec v = { text, 8 };
+		struct dirent **list;
+		struct statx x;
+		int fd = open("big", O_RDWR), i, n = scandirat(AT_FDCWD, "dir", &list, small, alphasort);
+
+		for (i = 0; i < n; i++)
+			puts(list[i]->d_name);
+		printf("%d %d\n", n, scandirat(AT_FDCWD, "none.c", &list, NULL, alphasort));
+		printf("%zd ", preadv2(fd, &v, 1, 0x140000001, 0));
+		printf("%s %zd\n", text, pwritev2(fd, &v, 1, 0x140000100, 0));
+		printf("%d %llu\n", statx(AT_FDCWD, "big", 0, STATX_SIZE, &x), (unsigned long long)x.stx_size);
+		printf("%s %s %s\n", sigabbrev_np(SIGINT), sigabbrev_np(SIGTERM), strerrordesc_np(5));
+		return sigabbrev_np(99999) != NULL;
+	}
+	END
+	mkdir dir && touch dir/{B,c,a,.d,b} && truncate -s 5368709121 big && echo 12345678 >>big || return
+	for one in none some; do
+		cc -std=gnu17 -D_GNU_SOURCE= -D_FILE_OFFSET_BITS=64 -Wall -Werror -I$one -I"$top/include" \
+		    -o "use.$one" use.c libc.c && "./use.$one" >"$one.says" || return
+	done
+	cmp none.says some.says && grep -qx '3 -1' none.says && grep -qx '8 12345678 8' none.says
+}
+it "does without functions that not every C library has" stand_ins
 # Those that are linked are the Debian package's, too.
 packaged()
 {

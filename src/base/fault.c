@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/libc.h"
 #include "base/status.h"
 
 /* strerror() shares a buffer between threads; this one is constant. */

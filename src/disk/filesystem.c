@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/libc.h"
 #include "disk/sysfs.h"
 #include "tables.h"
 

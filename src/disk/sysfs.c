@@ -16,6 +16,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/libc.h"
+
 int
 sysfs_open(const char *kind, dev_t node)
 {

@@ -41,6 +41,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/libc.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/sysfs.h"

@@ -27,6 +27,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/libc.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "disk/disk.h"

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/libc.h"
 #include "base/number.h"
 #include "base/print.h"
 #include "base/shell.h"

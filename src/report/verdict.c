@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/libc.h"
 #include "base/status.h"
 #include "copy/ranges.h"
 #include "digest/hash.h"

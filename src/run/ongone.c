@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/libc.h"
 #include "base/status.h"
 
 enum {
