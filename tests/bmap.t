@@ -166,6 +166,102 @@ nothing()
 }
 it "makes zeros of one of which nothing is mapped" nothing
 
+# ------------------------------------------------------------------- it writes
+
+# by_others IMAGE SIZE: whoever reads the block map img.bmap gets the first SIZE
+# bytes of the image, and the ranges are in order
+by_others()
+{
+	local size=$2
+	exits 0 "$pardd" if=img of=again bmap=img.bmap verify=1 && told 'all as in img.bmap' &&
+	    size_is again "$size" && cmp -n "$size" "$1" again || return
+	command -v bmaptool >/dev/null || return 0
+	bmaptool -q copy --bmap img.bmap img theirs 2>err || fail "$(<err)" || return
+	size_is theirs "$size" && cmp -n "$size" "$1" theirs
+}
+# made_of SIZE OPERANDS...
+made_of()
+{
+	"$blocks" make image "$1" 4 &&
+	    exits 0 "$pardd" if=image of=img manifest=img.bmap "${@:2}" && complete &&
+	    same image img && by_others image "$1"
+}
+it "writes one of a copy, for others" made_of 5000001
+it "... with many workers" made_of 5000001 thr=16 bs=4k bpt=1
+it "... past the page cache" made_of 5242880 iflag=direct oflag=direct engine=async
+it "... in blocks of 512 bytes" made_of 1000001 bs=512 bpt=3
+it "... of one block" made_of 512 manifesthash=sha256
+it "... that is verified" made_of 5000001 verify=1
+it "... and flows by" made_of 5000001 verify=stream thr=3
+streamed()
+{
+	"$blocks" make image 3000001 4 && "$pardd" of=img manifest=img.bmap bs=512 thr=4 \
+	    < <(cat image) 2>err && complete && by_others image 3000001
+}
+it "... out of a pipe" streamed
+of_several()
+{
+	"$blocks" make image 3000001 4 &&
+	    exits 0 "$pardd" if=image of=img of=two manifest=img.bmap && same image two &&
+	    by_others image 3000001
+}
+it "... to several targets" of_several
+of_none()
+{
+	"$blocks" make img 3000001 4 && exits 0 "$pardd" if=img of=. manifest=img.bmap &&
+	    by_others img 3000001
+}
+it "... of an image that is not copied" of_none
+a_part()
+{
+	"$blocks" make image 3M 4 && exits 0 "$pardd" if=image of=img skip=7 count=999 manifest=img.bmap &&
+	    tail -c +3585 image | head -c $((999 * 512)) >part && by_others part $((999 * 512))
+}
+it "... of a part, which is an image then" a_part
+detected()
+{
+	made_of 5000001 && printf x | dd of=img bs=1 seek=2500000 conv=notrunc status=none &&
+	    exits 14 "$pardd" if=img of=. bmap=img.bmap &&
+	    told 'bytes 2097152 to 3145727 of the image have another checksum$' || return
+	! command -v bmaptool >/dev/null || ! bmaptool -q copy --bmap img.bmap img theirs 2>err
+}
+it "... that finds what was changed" detected
+mended()
+{
+	"$blocks" make image 3000001 4 &&
+	    exits 0 with_faults "on=$PWD/img op=write at=2500000+1 flip times=1" \
+		"$pardd" if=image of=img manifest=img.bmap verify=1 && same image img &&
+	    by_others image 3000001
+}
+it "... of what was mended" mended
+none_of()
+{
+	echo old >img.bmap && "$blocks" make image 3000001 4 &&
+	    exits "$1" with_faults "$2" "$pardd" if=image of=img manifest=img.bmap "${@:3}" &&
+	    [[ $(<img.bmap) = old && ! -e img.bmap.pardd.tmp ]]
+}
+it "writes none when the copy stops" none_of 3 "on=image op=read at=2000384+512 fail=EIO"
+it "... when it cannot be flushed" none_of 103 "on=img op=flush fail=EIO"
+it "... when the target differs" none_of 14 "on=img op=write at=2500000+1 flip" verify=1 retries=0
+longer()
+{
+	"$blocks" make image 3M 4 && "$blocks" make img 4M 9 && cp img old &&
+	    refused 'img holds 4194304 bytes, and img.bmap would be of' if=image of=img manifest=img.bmap &&
+	    same img old || return
+	"$pardd" of=img manifest=img.bmap < <(cat image) 2>err
+	[[ $? = 101 ]] && same img old && exits 0 "$pardd" if=image of=img manifest=img.bmap oflag=trunc &&
+	    by_others image 3145728
+}
+it "does not call an image what is longer" longer
+for operands in coe=1 seek=1 oflag=append; do
+	it "is of a whole image: not with $operands" usage 'is of a whole image' \
+	    if=a of=b manifest=b.bmap $operands
+done
+it "has the digests that bmaptool knows" usage 'not for a block map' if=a of=b manifest=b.bmap manifesthash=xxh128
+it "goes with base= as little" usage 'exclude each other' if=a of=b manifest=b.bmap base=m
+it "is held against an image by bmap=" usage 'held against a block map by bmap=' if=a manifest=b.bmap check=1
+it "has blocks of 512 bytes at least" usage 'blocks of b.bmap are multiples' if=/dev/zero of=b manifest=b.bmap bs=100 bpt=1 count=5
+
 # ------------------------------------------------------------------- refusals
 
 # bad SED REGEX: of a map that was changed, and has a checksum again

@@ -14,19 +14,20 @@ copied()
 	    complete
 }
 
-# sound FILE: that is what the manifest m says, range by range
+# sound FILE [ALGORITHM]: that is what the manifest m says, range by range
 sound()
 {
-	local off len hex n=0 at
+	local off len hex n=0 at sum=(xxhsum -q -H2)
 	at=$(jq -s '.[0].offset' m)
+	[[ ${2-xxh128} = xxh128 ]] || sum=("$2sum")
 	while read -r off len hex; do
 		[[ $off = "$at" ]] || fail "a gap at $at" || return
 		at=$((off + len)) n=$((n + 1))
 		[[ $hex = $(tail -c +$((off + 1)) "$1" | head -c "$len" |
-		    xxhsum -q -H2 | cut -d ' ' -f 1) ]] ||
+		    "${sum[@]}" | cut -d ' ' -f 1) ]] ||
 		    fail "$off+$len is not $hex" || return
-	done < <(jq -r 'select(.xxh128) | "\(.offset) \(.length) \(.xxh128)"' m)
-	jq -es ".[0].schema == \"pardd-manifest/1\" and .[0].algorithm == \"xxh128\" and
+	done < <(jq -r "select(.${2-xxh128}) | \"\(.offset) \(.length) \(.${2-xxh128})\"" m)
+	jq -es ".[0].schema == \"pardd-manifest/1\" and .[0].algorithm == \"${2-xxh128}\" and
 	    .[0].range as \$r | all(.[1:-1][]; .length <= \$r) and
 	    .[0].offset + .[0].length == $at and .[-1] == {ranges: $n}" m >/dev/null ||
 	    fail "$(head -n 2 m)"
@@ -77,6 +78,31 @@ if command -v xxhsum >/dev/null; then
 		it "has the digests of small ranges ($thr workers)" right 1000001 bs=1000 bpt=7 thr="$thr"
 	done
 fi
+# With digests that can be signed: they find the same, and spare the same.
+by_sha256()
+{
+	copied manifesthash=sha256 "$@" && same src dst && sound dst sha256 && as_in if=dst thr=16 &&
+	    as_in if=src verbose=1 && flip dst $((mib + 5)) && differs 14 "$mib $((2 * mib - 1))" if=dst
+}
+it "has SHA-256 of the ranges" by_sha256
+it "... of small ones" by_sha256 bs=4k bpt=256 thr=16
+it "... with verify=1" by_sha256 verify=1
+renewed()
+{
+	copied manifesthash=sha256 && flip src 5 && exits 0 "$pardd" if=src of=dst base=m manifest=m &&
+	    says 'there already by m' && same src dst && sound dst sha256 && flip src $((3 * mib)) &&
+	    exits 0 "$pardd" if=src of=dst base=m manifest=m manifesthash=xxh128 && as_in if=dst &&
+	    jq -es '.[0].algorithm == "xxh128"' m >/dev/null
+}
+it "... which a new one has, too, unless it is told otherwise" renewed
+short_digest()
+{
+	copied manifesthash=sha256 && sed -i "2s/\"sha256\":\"./\"sha256\":\"/" m &&
+	    refused 'line 2: .*no digest' if=dst manifest=m check=1
+}
+it "... of which none is shorter" short_digest
+it "does not choose how to read one" usage 'says itself' if=a manifest=m check=1 manifesthash=sha256
+it "has one kind of digests" usage 'one word' if=a of=b manifest=m manifesthash=sha256,xxh128
 # A range that does not begin with the file
 within()
 {
@@ -565,8 +591,8 @@ it "does not take base= with map=" usage base= if=src of=dst base=m map=map
 
 documented()
 {
-	copied || return
-	comm -3 <(jq -r 'keys[]' m | sort -u) \
+	copied && cp m m2 && copied manifesthash=sha256 || return
+	comm -3 <(jq -r 'keys[]' m m2 | sort -u) \
 	    <(sed -n '/^\.Sh MANIFESTS/,/^\.Sh THE/p' "$top/man/pardd-json.5" |
 		sed -n 's/^\.\(It \)\?Cm \([a-z0-9_]*\)\( ,\)\?$/\2/p' | sort -u) >odd
 	[[ ! -s odd ]] || fail "$(<odd)"

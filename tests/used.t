@@ -114,6 +114,19 @@ both()
 }
 it "... which is verified as well" both
 
+# The block map of an image has what is used, and nothing else is needed.
+block_map()
+{
+	ext4_image e4 && exits 0 "$pardd" if=e4 of=copy used=only manifest=copy.bmap "$@" && told without &&
+	    "$blocks" make img 64M && exits 0 "$pardd" if=copy of=img bmap=copy.bmap && sound img &&
+	    exits 0 "$pardd" if=e4 of=. bmap=copy.bmap &&
+	    (($(sed -n 's/.*<MappedBlocksCount> \([0-9]*\) .*/\1/p' copy.bmap) < 15000000 / 4096)) || return
+	! command -v bmaptool >/dev/null || { truncate -s 64M theirs &&
+	    bmaptool -q copy --bmap copy.bmap copy theirs 2>err && sound theirs; } || fail "$(<err)"
+}
+it "writes a block map of what is used" block_map
+it "... in small pieces" block_map bs=4k bpt=3 thr=5
+it "... that was verified" block_map verify=1
 digests()
 {
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only hash=sha256 hashfile=sums &&

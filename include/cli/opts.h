@@ -162,6 +162,9 @@ opts_changed(const struct opts *o)
 	return o->bitmap != NULL || o->since != NULL;
 }
 
+/* The manifest that is to be written is a block map. */
+bool opts_bmap(const struct opts *);
+
 /* Neither ibs= nor obs= asks for another block. */
 static inline bool
 opts_one_block(const struct opts *o, uint64_t bs)

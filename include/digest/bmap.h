@@ -12,6 +12,12 @@
 #include "base/fault.h"
 #include "digest/hash.h"
 
+enum {
+	BMAP_FILE_MOST = 1 << 30,	/* bytes of one that is read */
+	BMAP_RANGES_MOST = 1 << 23,	/* so many it has room for, each with
+					 * its SHA-256 */
+};
+
 struct bmap {
 	uint64_t size;		/* bytes of the image */
 	uint64_t block;		/* bytes; ranges are whole ones of it */

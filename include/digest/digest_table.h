@@ -1,6 +1,7 @@
 /*
- * Digests of what the target was given: XXH3, 128 bits, one for each chunk of
- * the copy.  They are what the target is held against when it is read back.
+ * Digests of what the target was given, one for each chunk of the copy: XXH3,
+ * 128 bits, or SHA-256.  They are what the target is held against when it is
+ * read back.
  *
  * Chunk 0 ends at the first border of pieces (map.h), the others are
  * plan->chunk bytes long, the last one ends where the copy does, padding and
@@ -29,8 +30,12 @@ enum check_state {
 	CHECK_PART,		/* written in part; in a table only */
 };
 
-struct digest {
-	uint64_t	low, high;	/* of XXH128_hash_t */
+struct digester;		/* digester.h; NULL for XXH3 */
+
+enum { DIGEST_WORDS = 4 };	/* of the longest */
+
+struct digest {			/* the most significant word first; of XXH3 */
+	uint64_t	 word[DIGEST_WORDS];	/* two, and the rest is 0 */
 };
 
 struct check {			/* an entry as it is told */
@@ -45,7 +50,9 @@ struct digest_table {
 	pthread_mutex_t	 lock;
 	uint64_t	 chunk;	/* I: bytes */
 	uint64_t	 phase;	/* I: a chunk ends at a multiple - phase */
-	struct digest	*digest;	/* c */
+	const struct digester *by;	/* I */
+	size_t		 words;	/* I: of a digest */
+	uint64_t	*digest;	/* c */
 	unsigned char	*state;	/* c: enum check_state */
 	size_t		 n;	/* c: entries up to the last one noted */
 	size_t		 room;	/* c: entries */
@@ -54,11 +61,12 @@ struct digest_table {
 
 /*
  * Make a table for a copy of length bytes, or of a length that is not known
- * (0), and then it grows as it is filled.  Returns 0 or ENOMEM.
+ * (0), and then it grows as it is filled.  Who makes the digests stays the
+ * caller's, for as long as there is the table.  Returns 0 or ENOMEM.
  * digest_table_free frees it; also one that was never made, if it is all zero.
  */
 int digest_table_init(struct digest_table *, uint64_t length, uint64_t chunk,
-    uint64_t phase);
+    uint64_t phase, const struct digester *);
 void digest_table_free(struct digest_table *);
 
 /*
@@ -88,12 +96,15 @@ size_t digest_table_count(struct digest_table *);
 bool digest_table_at(struct digest_table *, size_t i, struct check *);
 
 #ifdef __x86_64__
-/* The digest of len bytes, on a processor with AVX2. */
+/* XXH3 of len bytes, on a processor with AVX2. */
 struct digest digest_avx2(const void *buf, size_t len);
 #endif
 
-/* The digest of len bytes, and whether two are equal. */
-struct digest digest_of(const void *buf, size_t len);
+/*
+ * The digest of len bytes: false without memory.  And whether two are equal.
+ */
+bool digest_of(const struct digester *, const void *buf, size_t len,
+    struct digest *);
 bool digest_same(const struct digest *, const struct digest *);
 
 #endif

@@ -8,11 +8,13 @@
 
 #include "base/fault.h"
 #include "digest/digest_table.h"
+#include "digest/digester.h"
 
 #define MANIFEST_SCHEMA	"pardd-manifest/1"
 
 struct manifest {		/* as it was read */
 	struct digest_table digests;	/* CHECK_NONE: it could not be read */
+	struct digester	*by;	/* of these, or NULL for xxh128 */
 	uint64_t	 off;	/* bytes; where the copy began on the target */
 	uint64_t	 length;	/* bytes that there are ranges for */
 	char		*serial[2];	/* of the source, the target, or NULL */

@@ -76,6 +76,13 @@ int used_apply(const struct plan *, struct map *);
 int used_order(const struct plan *, struct map *);
 int used_order_anew(const struct plan *, struct map *);
 
+/*
+ * The next range of what is not left out, between "at" and "end", bytes of the
+ * copy.  False where there is none.
+ */
+bool used_next(const struct plan *, uint64_t at, uint64_t end, uint64_t *from,
+    uint64_t *to);
+
 /* Make zeros of what is masked of len bytes at off of the copy. */
 void used_mask(const struct plan *, uint64_t off, unsigned char *buf,
     size_t len);

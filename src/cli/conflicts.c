@@ -7,9 +7,25 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/algorithm.h"
 #include "base/ioprio.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
+
+static bool
+ends_in(const char *path, const char *what)
+{
+	size_t n = strlen(path), m = strlen(what);
+
+	return n > m && strcmp(path + n - m, what) == 0;
+}
+
+bool
+opts_bmap(const struct opts *o)
+{
+	return o->manifest != NULL && o->check == 0 &&
+	    ends_in(o->manifest, ".bmap");
+}
 
 static bool
 both(unsigned bits, unsigned a, unsigned b)
@@ -87,9 +103,11 @@ contradiction_used(const struct opts *o)
 	if (o->used != USED_ONLY && (o->map == NULL || o->compare != 0))
 		return "used=first and used=meta are an order of reading, and "
 		    "go with map=";
-	if (o->check != 0 || o->base != NULL || o->manifest != NULL)
+	if (o->check != 0 || o->base != NULL || (o->manifest != NULL &&
+	    !opts_bmap(o)))
 		return "used= goes with none of manifest=, check=1, base=: "
-		    "their ranges are of all bytes";
+		    "their ranges are of all bytes; manifest=FILE.bmap has "
+		    "what is used";
 	if ((o->oflag & (FLAG_APPEND | FLAG_NOSPARSE)) != 0 ||
 	    (o->reflink & REFLINK_ALWAYS) != 0)
 		return "used= leaves bytes out: it goes with none of "
@@ -208,14 +226,6 @@ is_dash(const char *name)
 }
 
 static bool
-ends_in(const char *path, const char *what)
-{
-	size_t n = strlen(path), m = strlen(what);
-
-	return n > m && strcmp(path + n - m, what) == 0;
-}
-
-static bool
 known_profile(const char *path)
 {
 	return ends_in(path, ".csv") || ends_in(path, ".json") ||
@@ -262,6 +272,33 @@ contradiction_changed(const struct opts *o)
 	if (o->hash != 0 || o->expect != NULL)
 		return "iflag=bitmap: or since: reads what has changed, and "
 		    "hash= and expect= need all of it";
+	return NULL;
+}
+
+/* Of a file of digests of ranges. */
+static const char *
+contradiction_manifest(const struct opts *o)
+{
+	if (several(o->manifesthash))
+		return "manifesthash= takes one word";
+	if (o->manifesthash != 0 && (o->manifest == NULL || o->check != 0))
+		return "manifesthash= is for a manifest= that is written: one "
+		    "that is read says itself what it has";
+	if (o->check != 0 && o->manifest != NULL &&
+	    ends_in(o->manifest, ".bmap"))
+		return "check=1 is for a manifest; an image is held against a "
+		    "block map by bmap=FILE of=.";
+	if (!opts_bmap(o))
+		return NULL;
+	if (o->seek > 0 || (o->oflag & FLAG_APPEND) != 0 || o->coe != 0)
+		return "manifest=FILE.bmap is of a whole image: it goes with "
+		    "none of seek=, oflag=append, coe=1";
+	if (o->base != NULL)
+		return "manifest=FILE.bmap and base= exclude each other: a "
+		    "block map has SHA-256 of what is read";
+	if ((o->manifesthash & HASH_XXH128) != 0)
+		return "manifesthash=xxh128 is not for a block map: bmaptool "
+		    "knows sha256";
 	return NULL;
 }
 
@@ -346,6 +383,7 @@ static const char *(*const objections[])(const struct opts *) = {
 	contradiction_reading,
 	contradiction_digests,
 	contradiction_changed,
+	contradiction_manifest,
 	contradiction_targets,
 	misspelt,
 };

@@ -12,7 +12,13 @@
 #include "copy/job.h"
 #include "copy/trust.h"
 #include "disk/disk.h"
+#include "part/used.h"
 #include "plan/names.h"
+
+enum {
+	SECTOR = 512,		/* bytes */
+	BMAP_BLOCK = 4096,	/* bytes, as others have it */
+};
 
 /* The disk, or image, that is to be checked is there, and not too small. */
 static int
@@ -78,6 +84,51 @@ blocks_fit(const struct digest_table *c, const struct plan *p, struct fault *f)
 	return 0;
 }
 
+uint64_t
+ranges_block(const struct plan *p)
+{
+	uint64_t all = BMAP_BLOCK | p->chunk | p->phase |
+	    (p->used != NULL && p->used->leaves ? p->grain : 0);
+
+	return all & -all;
+}
+
+/* What has a block map is an image, and all of it. */
+static int
+image_fits(const struct plan *p, struct fault *f)
+{
+	const struct endpoint *dst = p->dst;
+	int64_t size = dst->is.absent ? 0 : dst->geo.size;
+
+	if (ranges_block(p) < SECTOR)
+		return fault_set(f, STATUS_USAGE, "the blocks of %s are "
+		    "multiples of %d bytes: bs= times bpt= has to be one, too",
+		    p->opts->manifest, SECTOR);
+	if (dst->kind == END_FILE && p->truncate < 0 && size > 0 &&
+	    (!p->bounded || (uint64_t)size > p->length))
+		return fault_set(f, STATUS_REFUSED, "%s holds %lld bytes, and "
+		    "%s would be of what is copied over its beginning: "
+		    "oflag=trunc, or a new file", dst->name, (long long)size,
+		    p->opts->manifest);
+	return 0;
+}
+
+/* With base=, of which digests are taken over, it is as that is. */
+static int
+open_digester(struct ranges *r, const struct plan *p, struct fault *f)
+{
+	unsigned how = p->opts->manifesthash;
+
+	if (how == 0 && r->spares && !r->maps)
+		how = r->base.by != NULL ? HASH_SHA256 : HASH_XXH128;
+	if (r->passes && (how == HASH_SHA256) != (r->base.by != NULL))
+		return fault_set(f, STATUS_REFUSED, "manifesthash=%s: what has "
+		    "not changed is not read, and %s has other digests of it",
+		    opts_word("manifesthash", how), p->opts->base);
+	return how == HASH_SHA256 || r->maps ? digester_open(&r->by,
+	    "manifesthash=sha256", f) : 0;
+}
+
 static int
 open_tables(struct ranges *r, const struct plan *p, struct fault *f)
 {
@@ -85,11 +136,14 @@ open_tables(struct ranges *r, const struct plan *p, struct fault *f)
 		return fault_errno(f, ENOMEM, "manifest=");
 	if (!r->notes)
 		return 0;
-	if (newfile_open(&r->file, "manifest", p->opts->manifest, f) != 0 ||
-	    names_newfile(&r->file, p, f) != 0)
+	if ((r->maps && image_fits(p, f) != 0) ||
+	    newfile_open(&r->file, "manifest", p->opts->manifest, f) != 0 ||
+	    names_newfile(&r->file, p, f) != 0 || open_digester(r, p, f) != 0)
 		return -1;
-	if (digest_table_init(&r->noted, p->bounded ? p->length : 0, p->chunk,
-	    p->phase) != 0)
+	if (r->maps)
+		bmap_table_init(&r->mapped, r->by);
+	else if (digest_table_init(&r->noted, p->bounded ? p->length : 0,
+	    p->chunk, p->phase, r->by) != 0)
 		return fault_errno(f, ENOMEM, "manifest=");
 	return 0;
 }
@@ -102,6 +156,7 @@ ranges_load(struct ranges *r, const struct opts *o, struct fault *f)
 	*r = (struct ranges){ .checks = o->check != 0,
 		.spares = o->base != NULL,
 		.notes = o->manifest != NULL && o->check == 0,
+		.maps = opts_bmap(o),
 		.file = { .dir = -1, .fd = -1 } };
 	if (!r->checks && !r->spares)
 		return 0;
@@ -202,6 +257,8 @@ ranges_close(struct ranges *r)
 {
 	manifest_free(&r->base);
 	digest_table_free(&r->noted);
+	bmap_table_free(&r->mapped);
+	digester_close(r->by);
 	newfile_close(&r->file);
 	map_free(&r->differ);
 	map_free(&r->same);
@@ -248,6 +305,13 @@ ranges_begin(struct job *job)
 	return 0;
 }
 
+const struct digester *
+ranges_by(const struct plan *p)
+{
+	return p->ranges == NULL || !p->ranges->passes ? NULL :
+	    p->ranges->base.by;
+}
+
 uint64_t
 ranges_unchanged(const struct plan *p)
 {
@@ -266,8 +330,8 @@ as_before(struct manifest *m, uint64_t off, const unsigned char *buf,
 	if (!digest_table_at(&m->digests, index_of(&m->digests, off), &was) ||
 	    was.off != off || was.len != len || was.state == CHECK_NONE)
 		return false;
-	d = digest_of(buf, len);
-	return digest_same(&d, &was.digest);
+	return digest_of(m->by, buf, len, &d) &&
+	    digest_same(&d, &was.digest);
 }
 
 /* Whether a part of this could not be read, and is zeros. */
@@ -279,12 +343,30 @@ lost(struct job *job, uint64_t off, size_t len)
 	return map_next(&job->map, off, BAD, &s) && s.off < off + len;
 }
 
+/* The parts of this that are copied, each as a piece of the block map. */
+static int
+note_mapped(struct ranges *r, const struct plan *p, uint64_t off,
+    const unsigned char *buf, size_t len)
+{
+	uint64_t at = off, end = off + len, from, to;
+	int err = 0;
+
+	while (err == 0 && used_next(p, at, end, &from, &to)) {
+		err = bmap_table_note(&r->mapped, from, buf + (from - off),
+		    (size_t)(to - from));
+		at = to;
+	}
+	return err;
+}
+
 int
 ranges_note(struct job *job, uint64_t off, const unsigned char *buf, size_t len)
 {
 	struct ranges *r = job->p->ranges;
 
-	return r == NULL || !r->notes || lost(job, off, len) ? 0 :
+	if (r == NULL || !r->notes || lost(job, off, len))
+		return 0;
+	return r->maps ? note_mapped(r, job->p, off, buf, len) :
 	    digest_table_note(&r->noted, off, buf, len);
 }
 

@@ -130,7 +130,8 @@ spread_ranges(struct digest_table *digests, struct map *of, unsigned char *buf,
 	struct check c;
 
 	memset(buf, 0, (size_t)digests->chunk);
-	zeros = digest_of(buf, (size_t)digests->chunk);
+	if (!digest_of(digests->by, buf, (size_t)digests->chunk, &zeros))
+		return 0;
 	for (i = 0; next_telling(digests, of, &zeros, &i, &c); i++)
 		all++;
 	most = all < PLACES ? all : PLACES;
@@ -180,9 +181,9 @@ holds(struct look *l, struct digest_table *digests, struct map *of,
 		has = look(l, c->off, (size_t)c->len);
 		if (has == NULL)
 			continue;
-		d = digest_of(has, (size_t)c->len);
 		right++;
-		if (!digest_same(&d, &c->digest))
+		if (!digest_of(digests->by, has, (size_t)c->len, &d) ||
+		    !digest_same(&d, &c->digest))
 			return false;
 	}
 	return true;

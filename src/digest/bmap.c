@@ -40,7 +40,6 @@
 #define LIBEXPAT	"libexpat.so.1"
 
 enum {
-	FILE_MOST = 64 << 20,	/* bytes */
 	TEXT_MOST = 256,	/* of an element */
 	BLOCK_MOST = 1 << 30,
 };
@@ -358,7 +357,7 @@ slurp(const char *path, size_t *len, struct fault *f)
 
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		fault_errno(f, errno, "%s", path);
-	} else if (!S_ISREG(st.st_mode) || st.st_size > FILE_MOST) {
+	} else if (!S_ISREG(st.st_mode) || st.st_size > BMAP_FILE_MOST) {
 		fault_set(f, STATUS_REFUSED, "%s is no bmap: not a regular "
 		    "file, or too large", path);
 	} else if ((buf = malloc((size_t)st.st_size + 1)) == NULL) {

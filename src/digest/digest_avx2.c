@@ -24,7 +24,7 @@ digest_avx2(const void *buf, size_t len)
 {
 	XXH128_hash_t h = XXH3_128bits(buf, len);
 
-	return (struct digest){ h.low64, h.high64 };
+	return (struct digest){ .word = { h.high64, h.low64 } };
 }
 
 #ifdef __clang__

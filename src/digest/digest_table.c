@@ -1,6 +1,6 @@
 /*
- * The table of digests: two arrays, 17 bytes a chunk, reached by index.  What
- * is digested is digested outside the lock.
+ * The table of digests: two arrays, 17 bytes a chunk, with SHA-256 33, reached
+ * by index.  What is digested is digested outside the lock.
  *
  *	c	digests->lock, a leaf: nothing is called with it held
  */
@@ -18,7 +18,12 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { ROOM = 4096 };		/* entries to begin with */
+#include "digest/digester.h"
+
+enum {
+	ROOM = 4096,		/* entries to begin with */
+	XXH_WORDS = 2,
+};
 
 #ifdef __x86_64__
 /*
@@ -36,8 +41,8 @@ has_avx2(void)
 }
 #endif
 
-struct digest
-digest_of(const void *buf, size_t len)
+static struct digest
+xxh(const void *buf, size_t len)
 {
 	XXH128_hash_t h;
 
@@ -46,20 +51,30 @@ digest_of(const void *buf, size_t len)
 		return digest_avx2(buf, len);
 #endif
 	h = XXH3_128bits(buf, len);
-	return (struct digest){ h.low64, h.high64 };
+	return (struct digest){ .word = { h.high64, h.low64 } };
+}
+
+bool
+digest_of(const struct digester *by, const void *buf, size_t len,
+    struct digest *d)
+{
+	if (by != NULL)
+		return digester_digest(by, buf, len, d);
+	*d = xxh(buf, len);
+	return true;
 }
 
 bool
 digest_same(const struct digest *a, const struct digest *b)
 {
-	return a->low == b->low && a->high == b->high;
+	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 /* What is not touched costs no memory: calloc maps the large ones. */
 static int
 make_room(struct digest_table *c, size_t room)
 {
-	struct digest *digest = calloc(room, sizeof(*digest));
+	uint64_t *digest = calloc(room, c->words * sizeof(*digest));
 	unsigned char *state = calloc(room, sizeof(*state));
 
 	if (digest == NULL || state == NULL) {
@@ -68,7 +83,7 @@ make_room(struct digest_table *c, size_t room)
 		return ENOMEM;
 	}
 	if (c->n > 0) {
-		memcpy(digest, c->digest, c->n * sizeof(*digest));
+		memcpy(digest, c->digest, c->n * c->words * sizeof(*digest));
 		memcpy(state, c->state, c->n * sizeof(*state));
 	}
 	free(c->digest);
@@ -81,11 +96,12 @@ make_room(struct digest_table *c, size_t room)
 
 int
 digest_table_init(struct digest_table *c, uint64_t length, uint64_t chunk,
-    uint64_t phase)
+    uint64_t phase, const struct digester *by)
 {
 	uint64_t room = length == 0 ? ROOM : length / chunk + 2;
 
-	*c = (struct digest_table){ .chunk = chunk, .phase = phase };
+	*c = (struct digest_table){ .chunk = chunk, .phase = phase, .by = by,
+		.words = by == NULL ? XXH_WORDS : DIGEST_WORDS };
 	if (room > CHECKS_MOST + 2 || make_room(c, (size_t)room) != 0)
 		return ENOMEM;
 	pthread_mutex_init(&c->lock, NULL);
@@ -128,7 +144,8 @@ put(struct digest_table *c, size_t i, const struct digest *d, uint64_t end)
 {
 	uint64_t border = start_of(c, i + 1);
 
-	c->digest[i] = *d;
+	memcpy(c->digest + i * c->words, d->word,
+	    c->words * sizeof(d->word[0]));
 	c->state[i] = end == border ? CHECK_COPIED : CHECK_PART;
 	if (i >= c->n)
 		c->n = i + 1;
@@ -147,7 +164,8 @@ digest_table_note(struct digest_table *c, uint64_t off, const void *buf,
 	if (len == 0 || off != start_of(c, (size_t)i) ||
 	    len > start_of(c, (size_t)i + 1) - off)
 		return 0;
-	d = digest_of(buf, len);
+	if (!digest_of(c->by, buf, len, &d))
+		return ENOMEM;
 	pthread_mutex_lock(&c->lock);
 	if (i >= c->room)
 		err = grow(c, i);
@@ -219,7 +237,9 @@ digest_table_at(struct digest_table *c, size_t i, struct check *out)
 		out->len = (last && c->end < border ? c->end : border) -
 		    out->off;
 		out->whole = out->off + out->len == border;
-		out->digest = c->digest[i];
+		out->digest = (struct digest){ .word = { 0 } };
+		memcpy(out->digest.word, c->digest + i * c->words,
+		    c->words * sizeof(*c->digest));
 		out->state = (enum check_state)c->state[i];
 		if (out->state == CHECK_PART)
 			out->state = last ? CHECK_COPIED : CHECK_NONE;

@@ -6,15 +6,10 @@
  * the disks go on meanwhile.
  *
  *	h	hash->lock, a leaf; held for a few instructions
- *
- * libcrypto is loaded when it is asked for: to be linked with it costs every
- * start of the program more than the rest of it.
  */
 #include "digest/hash.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,24 +20,10 @@
 
 #include "base/algorithm.h"
 #include "base/status.h"
+#include "crypto.h"
 #include "map/map.h"
 
-#define TEXT(x)		#x
-#define VERSION(x)	TEXT(x)
-#define LIBCRYPTO	"libcrypto.so." VERSION(OPENSSL_SHLIB_VERSION)
-
 enum { ZEROS = 1 << 20 };	/* bytes of a gap that are taken at once */
-
-struct crypto {			/* of libcrypto */
-	__typeof__(OPENSSL_init_crypto) *init;
-	__typeof__(EVP_MD_fetch) *fetch;
-	__typeof__(EVP_MD_free) *free;
-	__typeof__(EVP_MD_CTX_new) *new;
-	__typeof__(EVP_MD_CTX_free) *end;
-	__typeof__(EVP_DigestInit_ex2) *begin;
-	__typeof__(EVP_DigestUpdate) *update;
-	__typeof__(EVP_DigestFinal_ex) *final;
-};
 
 struct taker {			/* one algorithm; its thread's, from start on */
 	struct hash	*hash;
@@ -75,42 +56,7 @@ struct hash {
 	struct hash_sum	 digest[ALGORITHMS];
 };
 
-/* ------------------------------------------------------------ libraries */
-
-/* ISO C has no cast from an object pointer to one to a function. */
-static bool
-find(void *lib, const char *name, void *function, size_t size)
-{
-	void *sym = dlsym(lib, name);
-
-	memcpy(function, &sym, size);
-	return sym != NULL;
-}
-
-#define FIND(member, name)	find(lib, #name, &c->member, sizeof(c->member))
-
-/*
- * It stays loaded.  Without its configuration, which could have digests made
- * by something else, and without a handler at exit.
- */
-static int
-load(struct crypto *c, const char *what, struct fault *f)
-{
-	void *lib = dlopen(LIBCRYPTO, RTLD_NOW | RTLD_LOCAL);
-
-	if (lib == NULL)
-		return fault_set(f, STATUS_FILE, "%s needs %s, which cannot be "
-		    "loaded; Debian has it in libssl3", what, LIBCRYPTO);
-	if (FIND(init, OPENSSL_init_crypto) && FIND(fetch, EVP_MD_fetch) &&
-	    FIND(free, EVP_MD_free) && FIND(new, EVP_MD_CTX_new) &&
-	    FIND(end, EVP_MD_CTX_free) && FIND(begin, EVP_DigestInit_ex2) &&
-	    FIND(update, EVP_DigestUpdate) && FIND(final, EVP_DigestFinal_ex) &&
-	    c->init(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT,
-	    NULL) == 1)
-		return 0;
-	return fault_set(f, STATUS_FILE, "%s: %s does not do what it is "
-	    "needed for", what, LIBCRYPTO);
-}
+/* ----------------------------------------------------------- algorithms */
 
 static int
 open_crypto(struct hash *h, struct taker *t, struct fault *f)
@@ -119,7 +65,7 @@ open_crypto(struct hash *h, struct taker *t, struct fault *f)
 	EVP_MD *md;
 	bool ok;
 
-	if (c->init == NULL && load(c, t->alg->name, f) != 0)
+	if (c->init == NULL && crypto_load(c, t->alg->name, f) != 0)
 		return -1;
 	md = c->fetch(NULL, t->alg->crypto, NULL);
 	if (md == NULL)

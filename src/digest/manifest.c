@@ -6,6 +6,8 @@
  *	{"offset": BYTES, "length": BYTES, "xxh128": HEX or null}	...
  *	{"ranges": COUNT}
  *
+ * or the same with "sha256".
+ *
  * Ranges follow one another without gaps.  The first ends where the others have
  * their borders, and the last where the copy did.  The last line is there in
  * whole files only.  pardd-json(5) says what else is in the first.
@@ -30,7 +32,7 @@
 enum {
 	LINE_MOST = 64 << 10,	/* bytes */
 	RANGE_MOST = 1 << 30,	/* bytes, as of a transfer */
-	HEX = 32,		/* digits of a digest */
+	DIGITS = 16,		/* of a word of a digest */
 };
 
 struct reader {
@@ -42,6 +44,7 @@ struct reader {
 	uint64_t	 range;		/* bytes */
 	uint64_t	 at;		/* bytes of the copy that were told */
 	uint64_t	 n;		/* ranges */
+	const char	*algorithm;	/* the key of its digests */
 	struct fault	*f;
 };
 
@@ -127,6 +130,18 @@ serial(const json_t *head, const char *end, char **copy)
 	return s == NULL || *copy != NULL;
 }
 
+/* How the digests are made, if we know that. */
+static int
+read_algorithm(struct reader *r, const json_t *o)
+{
+	r->algorithm = is(o, "algorithm", "sha256") ? "sha256" : "xxh128";
+	if (!is(o, "algorithm", r->algorithm))
+		return refuse(r, "a manifest of another version, or with other "
+		    "digests, than this program knows");
+	return r->algorithm[0] == 'x' ? 0 :
+	    digester_open(&r->m->by, r->path, r->f);
+}
+
 static int
 read_head(struct reader *r, const json_t *o)
 {
@@ -135,10 +150,11 @@ read_head(struct reader *r, const json_t *o)
 
 	if (schema == NULL || strncmp(schema, "pardd-manifest/", 15) != 0)
 		return refuse(r, "this is not a manifest");
-	if (strcmp(schema, MANIFEST_SCHEMA) != 0 ||
-	    !is(o, "algorithm", "xxh128"))
-		return refuse(r, "a manifest of another version, or with other "
-		    "digests, than this program knows");
+	if (strcmp(schema, MANIFEST_SCHEMA) != 0)
+		return refuse(r, "a manifest of another version than this "
+		    "program knows");
+	if (read_algorithm(r, o) != 0)
+		return -1;
 	if (!number(o, "range", 1, RANGE_MOST, &r->range) ||
 	    !number(o, "offset", 0, INT64_MAX, &m->off) ||
 	    !number(o, "length", 0, INT64_MAX - m->off, &m->length))
@@ -152,16 +168,19 @@ read_head(struct reader *r, const json_t *o)
 }
 
 static bool
-hexadecimal(const char *s, struct digest *d)
+hexadecimal(const struct reader *r, const char *s, struct digest *d)
 {
-	char half[HEX / 2 + 1] = "";
+	size_t words = r->m->digests.words, i;
+	char word[DIGITS + 1] = "";
 
-	if (s == NULL || strlen(s) != HEX ||
-	    strspn(s, "0123456789abcdef") != HEX)
+	*d = (struct digest){ .word = { 0 } };
+	if (s == NULL || strlen(s) != words * DIGITS ||
+	    strspn(s, "0123456789abcdef") != words * DIGITS)
 		return false;
-	memcpy(half, s, HEX / 2);
-	d->high = strtoull(half, NULL, 16);
-	d->low = strtoull(s + HEX / 2, NULL, 16);
+	for (i = 0; i < words; i++) {
+		memcpy(word, s + i * DIGITS, DIGITS);
+		d->word[i] = strtoull(word, NULL, 16);
+	}
 	return true;
 }
 
@@ -176,7 +195,7 @@ begin_table(struct reader *r, uint64_t first)
 	    r->range - first : 0;
 
 	if (digest_table_init(&r->m->digests, r->m->length, r->range,
-	    phase) != 0 ||
+	    phase, r->m->by) != 0 ||
 	    digest_table_end(&r->m->digests, r->m->length) != 0)
 		return fault_errno(r->f, ENOMEM, "%s", r->path);
 	return 0;
@@ -185,7 +204,7 @@ begin_table(struct reader *r, uint64_t first)
 static int
 read_range(struct reader *r, const json_t *o)
 {
-	const json_t *hex = json_object_get(o, "xxh128");
+	const json_t *hex = json_object_get(o, r->algorithm);
 	uint64_t off, len;
 	struct check want;
 	struct digest d;
@@ -200,7 +219,7 @@ read_range(struct reader *r, const json_t *o)
 	if (!digest_table_at(&r->m->digests, (size_t)r->n, &want) ||
 	    want.len != len)
 		return refuse(r, "this range is not as long as it should be");
-	if (json_is_string(hex) && hexadecimal(json_string_value(hex), &d))
+	if (json_is_string(hex) && hexadecimal(r, json_string_value(hex), &d))
 		digest_table_put(&r->m->digests, r->at, len, &d);
 	else if (!json_is_null(hex))
 		return refuse(r, "this range has no digest");
@@ -278,6 +297,8 @@ void
 manifest_free(struct manifest *m)
 {
 	digest_table_free(&m->digests);
+	digester_close(m->by);
+	m->by = NULL;
 	free(m->serial[0]);
 	free(m->serial[1]);
 	m->serial[0] = m->serial[1] = NULL;

@@ -605,6 +605,24 @@ used_clears(const struct plan *p)
 	    (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
 }
 
+/* Whether what is not mapped begins and ends with whole pages or blocks. */
+static bool
+gaps_fit(const struct plan *p, const struct bmap *m)
+{
+	uint64_t at = p->dst_off, end;
+	size_t i;
+
+	for (i = 0; i <= m->n; i++) {
+		end = p->dst_off + (i < m->n ? m->range[i].off : m->size);
+		if (at < end && (at % p->grain != 0 ||
+		    (i < m->n && end % p->grain != 0)))
+			return false;
+		if (i < m->n)
+			at = end + m->range[i].len;
+	}
+	return true;
+}
+
 /* Whether that is the image, and its blocks lie well on the target. */
 static int
 bmap_fits(const struct plan *p, const struct bmap *m, struct fault *f)
@@ -620,7 +638,7 @@ bmap_fits(const struct plan *p, const struct bmap *m, struct fault *f)
 	if (dst->is.streamed)
 		return fault_set(f, STATUS_USAGE, "bmap= leaves out what is "
 		    "not mapped, and %s is written in order", dst->name);
-	if (p->dst_off % p->grain != 0 || m->block % p->grain != 0)
+	if (!gaps_fit(p, m))
 		return fault_set(f, STATUS_REFUSED, "bmap= makes zeros of what "
 		    "is not mapped, by blocks of %" PRIu64 " bytes: seek= and "
 		    "the blocks of %s must be multiples of that", p->grain,
@@ -814,23 +832,47 @@ fs_at(const struct used *u, uint64_t off)
 	return &u->fs[i];
 }
 
-void
-used_mask(const struct plan *p, uint64_t off, unsigned char *buf, size_t len)
+/* The first range that ends behind "off", or the end of the list. */
+static size_t
+find(const struct used_list *l, uint64_t off)
 {
-	const struct used_list *l = &p->used->free;
-	uint64_t end = off + len, from, to;
 	size_t lo = 0, hi = l->n, mid;
 
-	while (lo < hi) {		/* the first that ends behind off */
+	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
 		if (l->seg[mid].off + l->seg[mid].len <= off)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; lo < l->n && l->seg[lo].off < end; lo++) {
-		from = MAX(l->seg[lo].off, off);
-		to = MIN(l->seg[lo].off + l->seg[lo].len, end);
+	return lo;
+}
+
+bool
+used_next(const struct plan *p, uint64_t at, uint64_t end, uint64_t *from,
+    uint64_t *to)
+{
+	const struct used_list *l = p->used != NULL && p->used->leaves ?
+	    &p->used->free : &(struct used_list){ .n = 0 };
+	size_t i = find(l, p->src_off + at);
+
+	for (; i < l->n && l->seg[i].off <= p->src_off + at; i++)
+		at = l->seg[i].off + l->seg[i].len - p->src_off;
+	*from = at;
+	*to = i < l->n ? MIN(l->seg[i].off - p->src_off, end) : end;
+	return at < end;
+}
+
+void
+used_mask(const struct plan *p, uint64_t off, unsigned char *buf, size_t len)
+{
+	const struct used_list *l = &p->used->free;
+	uint64_t end = off + len, from, to;
+	size_t i;
+
+	for (i = find(l, off); i < l->n && l->seg[i].off < end; i++) {
+		from = MAX(l->seg[i].off, off);
+		to = MIN(l->seg[i].off + l->seg[i].len, end);
 		memset(buf + (from - off), 0, (size_t)(to - from));
 	}
 }

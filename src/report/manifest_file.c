@@ -27,14 +27,21 @@ moment(void)
 	return json_string(date);
 }
 
+static const char *
+algorithm(const struct digest_table *c)
+{
+	return c->by != NULL ? "sha256" : "xxh128";
+}
+
 /* Returns an errno value. */
 static int
-write_head(FILE *out, const struct plan *p, uint64_t off, uint64_t length)
+write_head(FILE *out, const struct plan *p, const struct digest_table *c,
+    uint64_t off, uint64_t length)
 {
 	json_t *o = json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:o, s:o}",
 	    "schema", MANIFEST_SCHEMA, "version", PARDD_VERSION,
 	    "created", moment(),
-	    "algorithm", "xxh128", "range", (json_int_t)p->chunk,
+	    "algorithm", algorithm(c), "range", (json_int_t)p->chunk,
 	    "offset", (json_int_t)off, "length", (json_int_t)length,
 	    "source", describe_end(p->src, p->src_off),
 	    "target", describe_end(p->dst, p->dst_off));
@@ -49,15 +56,17 @@ write_head(FILE *out, const struct plan *p, uint64_t off, uint64_t length)
 }
 
 static void
-write_range(FILE *out, const struct check *c, uint64_t off)
+write_range(FILE *out, const struct digest_table *t, const struct check *c,
+    uint64_t off)
 {
+	size_t i;
+
 	fprintf(out, "{\"offset\":%" PRIu64 ",\"length\":%" PRIu64
-	    ",\"xxh128\":", off + c->off, c->len);
-	if (c->state == CHECK_NONE)
-		fputs("null}\n", out);
-	else
-		fprintf(out, "\"%016" PRIx64 "%016" PRIx64 "\"}\n",
-		    c->digest.high, c->digest.low);
+	    ",\"%s\":%s", off + c->off, c->len, algorithm(t),
+	    c->state == CHECK_NONE ? "null" : "\"");
+	for (i = 0; i < t->words && c->state != CHECK_NONE; i++)
+		fprintf(out, "%016" PRIx64, c->digest.word[i]);
+	fputs(c->state == CHECK_NONE ? "}\n" : "\"}\n", out);
 }
 
 int
@@ -73,9 +82,9 @@ manifest_write(struct newfile *file, const struct plan *p,
 		return -1;
 	if (n > 0 && digest_table_at(c, n - 1, &one))
 		length = one.off + one.len;
-	err = write_head(file->out, p, off, length);
+	err = write_head(file->out, p, c, off, length);
 	for (i = 0; digest_table_at(c, i, &one); i++)
-		write_range(file->out, &one, off);
+		write_range(file->out, c, &one, off);
 	fprintf(file->out, "{\"ranges\":%zu}\n", n);
 	return newfile_end(file, err, f);
 }

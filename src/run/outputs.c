@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "plan/names.h"
+#include "report/bmap_file.h"
 #include "report/hashfile.h"
 #include "report/manifest_file.h"
 #include "report/profile.h"
@@ -121,6 +122,9 @@ finish_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
 		hand_over(r, out);
 	if (!r->notes || end == NOWHERE || !holds(out))
 		return 0;
+	if (r->maps)
+		return bmap_write(&r->file, &r->mapped, end +
+		    out->tally.padded, ranges_block(p), f);
 	if (digest_table_end(&r->noted, end + out->tally.padded) != 0)
 		return fault_errno(f, ENOMEM, "manifest=%s",
 		    p->opts->manifest);

@@ -38,6 +38,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "copy/piece.h"
+#include "copy/ranges.h"
 #include "copy/sparing.h"
 #include "copy/transfer.h"
 #include "copy/worker.h"
@@ -67,7 +68,7 @@ verify_begin(struct job *job, struct fault *f)
 	    sizeof(v->column[0]));
 	if (v == NULL ||
 	    digest_table_init(&v->digests, p->bounded ? p->length : 0,
-	    p->claim, p->phase) != 0 ||
+	    p->claim, p->phase, ranges_by(p)) != 0 ||
 	    map_init(&v->differ, INT64_MAX, p->claim, 0) != 0) {
 		if (v != NULL)
 			digest_table_free(&v->digests);
@@ -292,11 +293,12 @@ right(struct worker *w, size_t i, const struct check *c, size_t masked)
 
 /* Whether this is what the chunk was when it was copied. */
 static bool
-as_noted(const struct check *c, const void *buf)
+as_noted(const struct verify *v, const struct check *c, const void *buf)
 {
-	struct digest d = digest_of(buf, (size_t)c->len);
+	struct digest d;
 
-	return digest_same(&d, &c->digest);
+	return digest_of(v->digests.by, buf, (size_t)c->len, &d) &&
+	    digest_same(&d, &c->digest);
 }
 
 /*
@@ -357,8 +359,8 @@ is_right(const struct worker *w, const struct check *c,
 
 	if (by == BY_SOURCE)
 		return memcmp(w->buf, has, (size_t)c->len) == 0 &&
-		    (!noted || as_noted(c, has));
-	return c->state != CHECK_NONE && as_noted(c, has);
+		    (!noted || as_noted(w->job->verify, c, has));
+	return c->state != CHECK_NONE && as_noted(w->job->verify, c, has);
 }
 
 /*
@@ -519,7 +521,7 @@ mend(struct worker *w, const struct check *c)
 
 	v->read += c->len - mask(w, c, NULL);
 	if (!read_again(w, c->off, len, &io) ||
-	    (w->job->p->hash != NULL && !as_noted(c, w->buf)))
+	    (w->job->p->hash != NULL && !as_noted(w->job->verify, c, w->buf)))
 		return true;
 	if (!piece_note(w, c->off, len))
 		return false;
