@@ -398,6 +398,17 @@ backing()
 	    turned_away of=disk.img seek=100000 && taken 0 of=disk.img force=looped
 }
 it "refuses a file that a loop device lies on, under any name" backing
+# Its name leads to another file, below a mount that came later.
+backing_hidden()
+{
+	"$blocks" make src 64k && mkdir one keep && truncate -s 1M one/file zeros &&
+	    loop one/file && mount --bind one keep && undo umount "$PWD/keep" &&
+	    mount -t tmpfs none one && undo umount "$PWD/one" && cp zeros one/file || return
+	exits 101 "$pardd" if=src of=keep/file &&
+	    one_line "the loop device ${dev#/dev/} lies on the file.*force=looped" &&
+	    cmp zeros keep/file && exits 0 "$pardd" if=src of=one/file && complete
+}
+it "refuses a file that a loop device lies on, whose name is another's" backing_hidden
 no_tables()
 {
 	disk && snapshot && exits 101 unshare -m sh -c 'mount -t proc -o subset=pid none /proc &&

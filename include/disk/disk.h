@@ -108,11 +108,13 @@ void disk_settle_all(const struct disk *);
 int disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n);
 
 /*
- * What a loop device (loop3) lies on: the file of the name that sysfs has for
- * it, or, where that leads nowhere, what the device itself says.  Of *st the
- * device, the inode, the type and, of a block device, the node are set.
- * Returns an errno; ENXIO: on nothing, or on a file whose file system does not
- * answer any more, so that it is no disk, nor one that could be written.
+ * What a loop device (loop3) lies on, as the device itself says: the name that
+ * sysfs has may be that of another file here, below another mount or in another
+ * namespace.  Where the device cannot be asked, the file of that name, if
+ * backing is not NULL.  Of *st the device, the inode, the type and, of a block
+ * device, the node are set.  Returns an errno; ENXIO: on nothing, or on a file
+ * whose file system does not answer any more, so that it is no disk, nor one
+ * that could be written.
  */
 int disk_backing(const char *loop, const char *backing, struct stat *st);
 

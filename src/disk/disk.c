@@ -494,25 +494,35 @@ set_backing(const struct loop_info64 *info, struct stat *st)
 		.st_rdev = block ? info->lo_rdevice : 0 };
 }
 
-int
-disk_backing(const char *loop, const char *backing, struct stat *st)
+/* Asks the device itself; ENXIO: it lies on nothing that would answer. */
+static int
+ask_loop(const char *loop, struct stat *st)
 {
 	struct loop_info64 info;
 	char path[300];
-	bool told;
-	int fd;
+	int fd, err = 0;
 
-	if (stat(backing, st) == 0)
-		return 0;
 	snprintf(path, sizeof(path), "/dev/%s", loop);
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return errno;
-	told = ioctl(fd, LOOP_GET_STATUS64, &info) == 0;
-	close(fd);
-	if (told)
+	if (ioctl(fd, LOOP_GET_STATUS64, &info) == 0)
 		set_backing(&info, st);
-	return told ? 0 : ENXIO;
+	else
+		err = errno == ENOTTY ? ENOTTY : ENXIO;
+	close(fd);
+	return err;
+}
+
+int
+disk_backing(const char *loop, const char *backing, struct stat *st)
+{
+	int err = ask_loop(loop, st);
+
+	if (err == 0 || err == ENXIO || err == EMFILE || err == ENFILE ||
+	    backing == NULL)
+		return err;
+	return stat(backing, st) == 0 ? 0 : err;
 }
 
 int

@@ -236,6 +236,11 @@ lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use)
 
 	if (!is_loop(loop))
 		return false;
+	lost = disk_backing(loop, NULL, &st);
+	if (lost == 0)
+		return is_of(&st, dev, ino) && found(use, USE_LOOPED, loop);
+	if (lost == ENXIO)		/* it is free */
+		return false;
 	snprintf(folder, sizeof(folder), "/sys/block/%s", loop);
 	snprintf(path, sizeof(path), "%s/loop/backing_file", folder);
 	err = sysfs_text(AT_FDCWD, path, backing, sizeof(backing)) ? 0 : errno;
@@ -244,7 +249,7 @@ lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use)
 	lost = disk_backing(loop, backing, &st);
 	if (lost == 0)
 		return is_of(&st, dev, ino) && found(use, USE_LOOPED, loop);
-	return lost != ENXIO && !is_free(folder, path) &&
+	return !is_free(folder, path) &&
 	    unknown(use, USE_LOOPED, path, err == 0 ? lost : err);
 }
 

@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -32,6 +33,8 @@ static int
 claim_file(const struct claims *c, const struct plan *p, struct fault *f)
 {
 	struct usage use;
+	struct stat is = { .st_dev = p->dst->id.dev,
+		.st_ino = p->dst->id.ino };
 
 	if (p->dst->is.absent || !p->dst->id.known)
 		return 0;
@@ -41,7 +44,7 @@ claim_file(const struct claims *c, const struct plan *p, struct fault *f)
 		return claim_not_known(f, p->dst->name, "the file", &use);
 	return p->dst->is.inherited ? claim_check_ranges(c, p->dst->fd,
 	    "the file", f) :
-	    claim_check_path(c, p->dst->name, "the file", f);
+	    claim_check_path(c, p->dst->name, &is, "the file", f);
 }
 
 /* Apart from claims_take, for the room that a description takes. */

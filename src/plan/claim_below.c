@@ -68,13 +68,13 @@ claim_paths(struct claims *c, const struct plan *p, const struct disk *d,
 	return failed;
 }
 
-/* Locks are the file's, whoever asks, so another descriptor will do. */
 int
-claim_check_path(const struct claims *c, const char *path, const char *what,
-    struct fault *f)
+claim_check_path(const struct claims *c, const char *path,
+    const struct stat *is, const char *what, struct fault *f)
 {
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct usage use = { .unknown = USE_HELD & ~c->over, .unread = "it" };
+	struct stat st;
 	int failed;
 
 	if (fd < 0) {
@@ -82,7 +82,8 @@ claim_check_path(const struct claims *c, const char *path, const char *what,
 		return use.unknown != 0 && (errno == EMFILE || errno ==
 		    ENFILE) ? claim_not_known(f, c->name, what, &use) : 0;
 	}
-	failed = claim_check_ranges(c, fd, what, f);
+	failed = fstat(fd, &st) == 0 && same_file(&st, is) ?
+	    claim_check_ranges(c, fd, what, f) : 0;
 	close(fd);
 	return failed;
 }
@@ -96,7 +97,7 @@ check_medium(const struct claims *c, const struct disk *loop,
 
 	if (usage_of_file(st->st_dev, st->st_ino, c->over, &use))
 		return claim_in_use(f, c->name, "its file", &use);
-	return claim_check_path(c, loop->backing, "its file", f);
+	return claim_check_path(c, loop->backing, st, "its file", f);
 }
 
 /*

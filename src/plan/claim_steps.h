@@ -80,8 +80,13 @@ int claim_below(struct claims *, const struct plan *, const struct disk *,
 int claim_slaves(struct claims *, const struct plan *, const struct disk *,
     uint64_t from, uint64_t to, int depth, struct fault *f);
 
-/* Nobody has a part of the file locked: whoever asks, by whatever name. */
+/*
+ * Nobody has a part of the file locked: locks are the file's, whoever asks, by
+ * whatever name.  If the name leads to another file than *is (of which the
+ * device and the inode count), as that of a loop device's file may, nothing is
+ * said of it.
+ */
 int claim_check_path(const struct claims *, const char *path,
-    const char *what, struct fault *f);
+    const struct stat *is, const char *what, struct fault *f);
 
 #endif
