@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/libc.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "end/reopen.h"

@@ -1,0 +1,522 @@
+/*
+ * What is printed when a run is over, or asked how far it is: the timing line,
+ * the record counts, the bytes line, what was lost, one verdict.
+ */
+#include "report/report.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/print.h"
+#include "base/shell.h"
+#include "base/status.h"
+#include "copy/watch.h"
+#include "digest/hash.h"
+#include "disk/disk.h"
+#include "part/remarks.h"
+#include "report/hashfile.h"
+#include "report/profile.h"
+#include "report/wording.h"
+
+typedef unsigned long long ull;
+
+enum {
+	RANGES_SHOWN = 16,
+	AREAS_SHOWN = 16,
+};
+
+static void
+records(const struct plan *p, const struct tally *t)
+{
+	print(stderr, "%llu+%d records in", (ull)(t->read / p->bs),
+	    t->read % p->bs != 0);
+	print(stderr, "%llu+%d records out", (ull)(t->written / p->bs),
+	    t->written % p->bs != 0);
+}
+
+static void
+bytes(const struct plan *p, const struct tally *t)
+{
+	bool compared = p->work == WORK_COMPARE;
+	const char *what = compared ? "compared" :
+	    p->work == WORK_CHECK ? "checked" : "copied";
+	uint64_t count = compared ? t->verified : t->written;
+	char si[32], iec[32], rate[32];
+	double n = (double)count;
+
+	number_si(rate, sizeof(rate), t->seconds > 0 ? n / t->seconds : 0);
+	if (count < 1000)
+		print(stderr, "%llu bytes %s, %.6g s, %s/s", (ull)count, what,
+		    t->seconds, rate);
+	else
+		print(stderr, "%llu bytes (%s, %s) %s, %.6g s, %s/s",
+		    (ull)count, number_si(si, sizeof(si), n),
+		    number_iec(iec, sizeof(iec), n), what, t->seconds, rate);
+}
+
+/* sgp_dd's line, which scripts of old look for. */
+static void
+timing(const struct tally *t)
+{
+	print(stderr, "time to transfer data was %.6f secs, %.2f MB/sec",
+	    t->seconds, t->seconds > 0 ? (double)t->written / 1e6 / t->seconds
+	    : 0);
+}
+
+struct ms {
+	char text[24];
+};
+
+/* As precise as it is short. */
+static struct ms
+ms(double ns)
+{
+	struct ms m;
+
+	snprintf(m.text, sizeof(m.text), "%.*f",
+	    ns < 1e5 ? 4 : ns < 1e7 ? 3 : 1, ns / 1e6);
+	return m;
+}
+
+/* What the requests of each end took, beside the timing line. */
+static void
+latencies(const struct profile *pr)
+{
+	static const char *const what[] = {
+		[SERIES_SOURCE] = "reads",
+		[SERIES_TARGET] = "writes",
+		[SERIES_VERIFY] = "reads of the target",
+	};
+	struct gauge *r = malloc(sizeof(*r));	/* too large for a stack */
+	char rate[32];
+	enum series s;
+
+	for (s = 0; r != NULL && s < SERIES_MOST; s++) {
+		if (!profile_sum(pr, s, r))
+			continue;
+		print(stderr, "%s: %llu, %.0f/s, %s/s; ms: min %s, median %s, "
+		    "90 %% %s, 99 %% %s, 99.9 %% %s, max %s", what[s],
+		    (ull)r->all.requests,
+		    profile_rate(r->all.requests, r->all.busy),
+		    number_si(rate, sizeof(rate),
+		    profile_rate(r->all.bytes, r->all.busy)),
+		    ms((double)r->least).text,
+		    ms(profile_percentile(r, 0.5)).text,
+		    ms(profile_percentile(r, 0.9)).text,
+		    ms(profile_percentile(r, 0.99)).text,
+		    ms(profile_percentile(r, 0.999)).text,
+		    ms((double)r->all.most).text);
+	}
+	free(r);
+}
+
+void
+report_tally(const struct plan *p, const struct tally *t)
+{
+	if (p->opts->time != 0)
+		timing(t);
+	records(p, t);
+	bytes(p, t);
+}
+
+void
+report_so_far(const struct plan *p, const struct tally *t)
+{
+	char waits[PATH_MAX + 64];
+
+	report_tally(p, t);
+	if (p->work == WORK_RESCUE)
+		print(stderr,
+		    "pardd: of %llu bytes %llu are finished, with what "
+		    "runs before have copied; %s",
+		    (ull)(t->finished + t->left), (ull)t->finished,
+		    phase_name(t->phase));
+	if (t->silence.end == NULL)
+		return;
+	watch_tell(waits, sizeof(waits), &t->silence, t->silence.end->name);
+	print(stderr, "pardd: %s%s", waits, t->stopping ? "; stopping" : "");
+}
+
+/* What has become of each of several targets. */
+static void
+verdicts(const struct plan *p, const struct outcome *out)
+{
+	const struct fault *v;
+	unsigned i;
+
+	for (i = 0; i < out->targets; i++) {
+		v = &out->each[i].verdict;
+		if (v->status != STATUS_COMPLETE ||
+		    (p->opts->status & (SHOW_NONE | SHOW_NOXFER)) == 0)
+			print(stderr, "pardd: %s: %s", p->each[i].dst->name,
+			    v->text);
+	}
+}
+
+void
+report_abandoned(const struct plan *p, const struct outcome *out)
+{
+	if (!print_room())
+		return;
+	verdicts(p, out);
+	if (print_room())
+		print(stderr, "pardd: %s", out->verdict.text);
+}
+
+/* What is in the place of unreadable bytes; nothing where none is written. */
+static const char *
+instead(const struct plan *p)
+{
+	if (p->work == WORK_COMPARE)
+		return ", here or on the other end, not in the comparison";
+	if (p->work == WORK_RESCUE)
+		return ", not in the copy";
+	return p->dst->kind != END_DISCARD ? ", zeros in the copy" : "";
+}
+
+/* With a map that was saved and has all of them, only the first are shown. */
+static void
+unreadable(const struct plan *p, struct outcome *out)
+{
+	bool made = p->work != WORK_COMPARE || (out->fault.status == 0 &&
+	    out->signal == 0);
+	bool saved = p->opts->map != NULL && out->unsaved.status == 0 &&
+	    out->flush.status == 0 && made;
+	uint64_t most = saved ? RANGES_SHOWN : UINT64_MAX, n;
+	struct seg s = { .off = 0 };
+
+	for (n = 0; map_next(&out->map, s.off + s.len, BAD, &s); n++) {
+		if (n < most)
+			print(stderr, "pardd: %s: unreadable: bytes %llu to "
+			    "%llu, blocks %llu to %llu of %u%s",
+			    p->src->name, (ull)(p->src_off + s.off),
+			    (ull)(p->src_off + s.off + s.len - 1),
+			    (ull)((p->src_off + s.off) / p->block),
+			    (ull)((p->src_off + s.off + s.len - 1) /
+			    p->block), p->block, instead(p));
+	}
+	if (n > most)
+		print(stderr, "pardd: %s: unreadable: %llu more ranges, see %s",
+		    p->src->name, (ull)(n - most), p->opts->map);
+}
+
+static void
+differs(const struct plan *p, const struct seg *s)
+{
+	if (p->work == WORK_CHECK)
+		print(stderr, "pardd: differs: bytes %llu to %llu of %s",
+		    (ull)(p->src_off + s->off),
+		    (ull)(p->src_off + s->off + s->len - 1), p->src->name);
+	else
+		print(stderr, "pardd: differs: bytes %llu to %llu of %s, "
+		    "%llu to %llu of %s", (ull)(p->src_off + s->off),
+		    (ull)(p->src_off + s->off + s->len - 1), p->src->name,
+		    (ull)(p->dst_off + s->off),
+		    (ull)(p->dst_off + s->off + s->len - 1), p->dst->name);
+}
+
+/* The first ranges that differ, and how many more there are. */
+static void
+differing(const struct plan *p, struct map *differ)
+{
+	struct seg s = { .off = 0 };
+	uint64_t n = 0;
+
+	while (differ->ready && map_next(differ, s.off + s.len, BAD, &s))
+		if (n++ < RANGES_SHOWN)
+			differs(p, &s);
+	if (n > RANGES_SHOWN)
+		print(stderr,
+		    "pardd: and %llu ranges more; json= %s all of them",
+		    (ull)(n - RANGES_SHOWN),
+		    p->work == WORK_COMPARE ? "and map= tell" : "tells");
+}
+
+/* What its backend had to say in the end. */
+static void
+said(const struct endpoint *ep)
+{
+	if (ep->said[0] != '\0')
+		print(stderr, "pardd: %s: %s", ep->name, ep->said);
+}
+
+/* The digests, in the form of the tools that check them. */
+static void
+digests(const struct plan *p, const struct outcome *out)
+{
+	const struct hash_sum *d;
+	size_t n, i;
+	char *line;
+
+	d = hash_digests(p->hash, &n);
+	if (n > 0 && d[0].hex[0] == '\0') {
+		print(stderr, "pardd: no digest: not all was copied");
+		return;
+	}
+	if (n > 0 && out->tally.lost > 0)
+		print(stderr, "pardd: note: what could not be read is taken as "
+		    "zeros:");
+	for (i = 0; i < n; i++) {
+		line = hashfile_line(p, &d[i]);
+		if (line != NULL)
+			print(stderr, "%s", line);
+		else		/* no memory for the name in it */
+			print(stderr, "pardd: %s: %s", d[i].name, d[i].hex);
+		free(line);
+		if (d[i].expected != NULL &&
+		    out->verdict.status != STATUS_MISMATCH)
+			print(stderr, "pardd: the %s is %sas expected",
+			    d[i].name, d[i].differs ? "NOT " : "");
+	}
+}
+
+/* "partition 2 (ext4 \"home\") of /dev/sda" */
+static void
+area(const struct plan *p, const struct damage_area *a, int table)
+{
+	char where[64] = "", what[200] = "", lost[160];
+
+	if (a->outside)
+		snprintf(where, sizeof(where), "outside of the %spartitions "
+		    "of ", table == TABLE_PART ? "known " : "");
+	else if (a->number > 0)
+		snprintf(where, sizeof(where), "partition %u of ", a->number);
+	if (a->label[0] != '\0')
+		snprintf(what, sizeof(what), " (%s \"%s\")", a->type, a->label);
+	else if (a->type[0] != '\0')
+		snprintf(what, sizeof(what), " (%s)", a->type);
+	print(stderr, "pardd: %s%s%s: %llu bytes in %llu range%s could not be "
+	    "read%s", where, p->src->name, what, (ull)a->bytes,
+	    (ull)a->ranges, a->ranges == 1 ? "" : "s", a->command == NULL ?
+	    "" : a->more == 0 ? "; this names the files hit:" :
+	    "; this names the files hit by the first of them:");
+	if (a->command != NULL)
+		print(stderr, "    %s", a->command);
+	if (wording_loss(lost, sizeof(lost), &a->loss)[0] != '\0')
+		print(stderr, "pardd: %s", lost);
+}
+
+/* Where the losses of a rescue lie, and whose they are. */
+static void
+damage(const struct plan *p, const struct damage *d)
+{
+	static const char *const tables[] = {
+		[TABLE_BACKUP] = "its partition table could not be read; the "
+		    "partitions are those of the backup at its end",
+		[TABLE_UNGUARDED] = "its first block could not be read; the "
+		    "partitions are those of its GPT",
+		[TABLE_PART] = "a part of its partition table could not be "
+		    "read: there may be more partitions",
+		[TABLE_LOST] = "the place of its partition table could not be "
+		    "read, nor a backup of it",
+	};
+	size_t i;
+
+	if (d->table != TABLE_SOUND)
+		print(stderr, "pardd: %s: %s", p->src->name, tables[d->table]);
+	for (i = 0; i < d->n && i < AREAS_SHOWN; i++)
+		area(p, &d->area[i], d->table);
+	if (i < d->n)
+		print(stderr, "pardd: and %zu partitions more have such ranges",
+		    d->n - i);
+}
+
+/* What was copied without moving it. */
+static void
+unmoved(const struct tally *t)
+{
+	if (t->holes > 0)
+		print(stderr, "pardd: %llu bytes were holes, and not read",
+		    (ull)t->holes);
+	if (t->zeroed > 0)
+		print(stderr, "pardd: %llu bytes were made zeros, and not "
+		    "written", (ull)t->zeroed);
+	if (t->shared > 0)
+		print(stderr, "pardd: %llu bytes are shared by both files, and "
+		    "not copied", (ull)t->shared);
+}
+
+/* What not every run has to say. */
+static void
+extra(const struct plan *p, struct outcome *out)
+{
+	const struct tally *t = &out->tally;
+
+	digests(p, out);
+	if (p->opts->verbose > 0)
+		unmoved(t);
+	if (p->store == STORE_DIFFERING)
+		print(stderr, "pardd: %llu bytes were there already, and not "
+		    "written", (ull)t->spared);
+	else if (p->opts->base != NULL)
+		print(stderr, "pardd: %llu bytes are there already by %s, and "
+		    "were not written", (ull)t->spared, p->opts->base);
+	else if (t->had > 0)
+		print(stderr, "pardd: %llu bytes are there already by %s, and "
+		    "were not copied again", (ull)t->had, p->opts->map);
+	if (t->mended > 0)
+		print(stderr, "pardd: %s: %llu bytes differed when they were "
+		    "read back; they were copied again, and are right now",
+		    p->dst->name, (ull)t->mended);
+}
+
+/* What the copy was, as status= allows. */
+static void
+totals(const struct plan *p, struct outcome *out)
+{
+	const struct tally *t = &out->tally;
+
+	if (p->opts->time != 0) {
+		timing(t);
+		latencies(out->profile);
+	}
+	records(p, t);
+	if ((p->opts->status & SHOW_NOXFER) == 0)
+		bytes(p, t);
+	/* Unless that is what could not be written. */
+	if (t->padded > 0 && out->fault.status == 0)
+		print(stderr, "pardd: the end was padded with %llu zero bytes",
+		    (ull)t->padded);
+	extra(p, out);
+}
+
+/* What a clone needs before it can be used. */
+static void
+found_end(const struct plan *p)
+{
+	const struct remarks *found = p->found;
+	char *word = found != NULL ? shell_word(p->dst->name) : NULL;
+
+	if (word != NULL && found->backup_astray)
+		print(stderr, "pardd: note: %s is %s than the source, so its "
+		    "backup GPT is not at its end; this mends it: sgdisk -e %s",
+		    p->dst->name, p->dst->geo.size > p->src->geo.size ?
+		    "larger" : "smaller", word);
+	if (word != NULL && found->table_sector > 0)
+		print(stderr, "pardd: note: the partition table counts in "
+		    "sectors of %u bytes, and %s has %u: its partitions will "
+		    "not be found; make a new table with the same bytes, or "
+		    "look through losetup -fP --show -b %u %s",
+		    found->table_sector, p->dst->name, p->dst->geo.block,
+		    found->table_sector, word);
+	free(word);
+}
+
+/* An old file, written from its beginning on as if it was to be the copy. */
+static void
+old_end(const struct plan *p, struct outcome *out)
+{
+	const struct opts *o = p->opts;
+	const struct endpoint *dst = p->dst;
+	uint64_t end = round_up(map_totals(&out->map).end, p->pad);
+
+	if (dst->kind != END_FILE || dst->lim.part > 0 ||
+	    p->work == WORK_COMPARE || p->dst_off > 0 || p->counted ||
+	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
+	    dst->geo.size < 0 || (uint64_t)dst->geo.size <= end)
+		return;
+	print(stderr, "pardd: note: %s was longer than the copy, and what it "
+	    "holds from byte %llu on is old; oflag=trunc cuts it off",
+	    dst->name, (ull)end);
+}
+
+/* A copy without a map that was stopped: what was written need not be again. */
+static void
+go_on_note(const struct plan *p, const struct outcome *out)
+{
+	const unsigned unlike = FLAG_APPEND | FLAG_TRUNC | FLAG_SPARSE |
+	    FLAG_TRIM | FLAG_SPARING;
+	const struct opts *o = p->opts;
+
+	if (out->signal == 0 || out->tally.written == 0 || o->map != NULL ||
+	    p->targets > 1 || p->src->is.streamed || p->dst->is.streamed ||
+	    !p->dst->is.durable ||
+	    (o->oflag & unlike) != 0 || (o->iflag & FLAG_RANDOM) != 0 ||
+	    (o->reflink & REFLINK_ALWAYS) != 0 || out->tally.left == 0)
+		return;
+	print(stderr, "pardd: note: the same again with oflag=sparing does not "
+	    "write what is there already");
+}
+
+/* What a person may do with an image now: see the files in it. */
+static void
+look_in_note(const struct plan *p)
+{
+	char *word = shell_word(p->dst->name);
+	struct disk d;
+
+	if (word != NULL && p->dst->kind == END_FILE && !p->dst->is.inherited &&
+	    p->dst_off == 0 && endpoint_disk(p->src, &d) && !p->counted &&
+	    p->src_off == (p->src->lim.part > 0 ? p->src->lim.base : 0)) {
+		if (p->src->lim.part > 0 || d.partition > 0)
+			print(stderr, "pardd: to see the files in it: mount "
+			    "-o ro,loop %s /mnt", word);
+		else
+			print(stderr, "pardd: to see the files in it: losetup "
+			    "-r -f -P --show %s, and mount -o ro its "
+			    "partitions", word);
+	}
+	free(word);
+}
+
+/* What can be done now, where somebody is there to do it. */
+static void
+next_steps(const struct plan *p, struct outcome *out)
+{
+	int status = out->verdict.status;
+	bool rescued = p->work == WORK_RESCUE && out->unsaved.status == 0 &&
+	    out->flush.status == 0;
+
+	if (!isatty(STDERR_FILENO) || p->work == WORK_COMPARE)
+		return;
+	if (rescued && map_totals(&out->map).untried > 0)
+		print(stderr, "pardd: the same command goes on where this one "
+		    "ended");
+	else if (status == STATUS_COMPLETE || status == STATUS_UNREADABLE)
+		look_in_note(p);
+}
+
+static void
+target_end(const struct plan *p, struct outcome *out, int status)
+{
+	said(p->dst);
+	if (status == STATUS_COMPLETE) {
+		found_end(p);
+		old_end(p, out);
+	}
+}
+
+void
+report_end(const struct plan *p, struct outcome *out)
+{
+	unsigned show = p->opts->status, i;
+	bool quiet = (show & SHOW_NONE) != 0;
+
+	unreadable(p, out);
+	differing(p, &out->differ);
+	for (i = 0; i < out->targets; i++)
+		differing(&p->each[i], &out->each[i].differ);
+	if (!quiet)
+		totals(p, out);
+	if (p->opts->verbose > 0 && out->tally.in_flight_read > 0)
+		print(stderr, "pardd: note: up to %u reads and %u writes were "
+		    "in flight", out->tally.in_flight_read,
+		    out->tally.in_flight_written);
+	if (!quiet) {
+		said(p->src);
+		damage(p, &out->damage);
+		if (out->targets == 0)
+			target_end(p, out, out->verdict.status);
+		for (i = 0; i < out->targets; i++)
+			target_end(&p->each[i], out,
+			    out->each[i].verdict.status);
+		go_on_note(p, out);
+		next_steps(p, out);
+	}
+	verdicts(p, out);
+	if (out->verdict.status != STATUS_COMPLETE ||
+	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
+		print(stderr, "pardd: %s", out->verdict.text);
+}
