@@ -74,6 +74,18 @@ writes_fail()
 	bad "on=$PWD/dst op=write at=25000+1 fail=EIO" "$@"
 }
 
+# As from a disk that reads elsewhere while a read does not end.
+disk_fails()
+{
+	until_true 5 attach --sizelimit 59904 src 2>err &&
+	    echo 0 >"/sys/block/${dev#/dev/}/queue/rotational" || return
+	FAULTS="on=$dev op=read at=5120+1,20480+512,40960+1024 fail=EIO" \
+	    LD_PRELOAD=$shim "$sched" if="$dev" of=dst bs=512 thr=4 "$@" >out 2>err
+	status=$?
+	detach "$dev" "$(realpath src)"
+	return "$status"
+}
+
 # to_pipe OPERAND...: into one that holds all of it
 to_pipe()
 {
@@ -124,6 +136,9 @@ it "... while it reads back and digests" schedules '0 130' copies bpt=4 verify=s
 it "... in a pipe" schedules '0 130' streams bpt=4
 export SCHED_SIGNAL=0
 it "rescues what can be read" schedules 100 reads_fail bpt=4 map=map mapinterval=1
+if can_loop; then
+	it "... in two places at once" schedules 100 disk_fails bpt=4 map=map mapinterval=1
+fi
 it "leaves when a write fails, and the map is true" schedules 55 writes_fail bpt=4 map=map mapinterval=1
 export SCHED_LOSES=1
 it "saves no map of what the medium lost" schedules '0 55 103' copies bpt=4 map=map mapinterval=1

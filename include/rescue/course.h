@@ -46,9 +46,13 @@ size_t course_piece(struct course *, uint64_t bytes, size_t most);
 
 /*
  * A piece was bad, or slow, of so many bytes, "at" bytes from where the pass
- * began.  Returns the bytes to leave out behind it; 0 where that was done.
+ * began; or it does not end.  Returns the bytes to leave out behind it; 0 where
+ * that was done.
  */
 uint64_t course_bad(struct course *, uint64_t at, uint64_t len);
+
+/* A piece that was taken to be bad, since it did not end, was not. */
+void course_forgive(struct course *);
 
 /*
  * A piece was good.  Returns whether a jump has landed there, over a run of

@@ -14,6 +14,7 @@
 #include "map/mapfile.h"
 #include "rescue/course.h"
 #include "rescue/exclusive.h"
+#include "rescue/flight.h"
 #include "rescue/gaps.h"
 #include "rescue/liveness.h"
 #include "rescue/mapsaver.h"
@@ -27,6 +28,7 @@ struct rescue {
 	struct liveness	 liveness;	/* of the source; locks for itself */
 	struct zeros	 zeros;		/* likewise */
 	struct exclusive exclusive;	/* for who has to read alone */
+	struct flight	 flight;	/* what is being read; the same */
 	struct course	 course;	/* of the first pass; the same */
 	struct gaps	 gaps;		/* of the present one; the same */
 	struct pattern	 pattern;	/* the lead's until it is patterned */
@@ -35,8 +37,8 @@ struct rescue {
 	uint32_t	 unit;		/* I: bytes that fail together: the */
 	uint64_t	 unit_off;	/* I: disk's blocks; of byte 0 in one */
 	bool		 rotates;	/* I: a jump is dear */
+	unsigned	 seats;	/* I: so many may read near an error */
 	_Atomic double	 wary_until;	/* seconds: an error is not far */
-	_Atomic double	 answered;	/* seconds: when a read was, last */
 	_Atomic double	 longest;	/* seconds that an error took */
 	const struct pass *_Atomic pass;	/* the lead's to set */
 	atomic_int	 retry;	/* which one, from 1 */

@@ -152,6 +152,14 @@ course_bad(struct course *c, uint64_t at, uint64_t len)
 	return jump;
 }
 
+void
+course_forgive(struct course *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->areas--;
+	pthread_mutex_unlock(&c->lock);
+}
+
 /*
  * It has landed so far behind the first error.  After some that did so at once
  * less is tried, and ever less if that will do.

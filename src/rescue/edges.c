@@ -31,7 +31,7 @@ is_read(struct search *s, uint64_t off, size_t len, enum seg_status was)
 {
 	struct worker *w = s->w;
 	size_t mark = liveness_mark(w);
-	struct seg at = { off, len, was };
+	struct seg at = { off, 0, was };	/* no need to go around it */
 	struct io io = { .op = OP_READ, .buf = s->buf,
 		.off = w->job->p->src_off + off, .len = len, .careful = true };
 

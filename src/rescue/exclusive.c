@@ -1,6 +1,11 @@
 /*
- * A lock that is not waited for for ever.  Who loses patience takes
- * it over, and the ticket of the one before is worth nothing any more.
+ * A lock that is not waited for for ever.  Who loses patience takes it over,
+ * and the ticket of the one before is worth nothing any more.
+ *
+ * With a second seat, who is inside keeps his when another comes in because he
+ * seems to be stuck.  There is no third: who reads behind one that is stuck
+ * cannot be told from one that is stuck himself.  So he is timed from when the
+ * one before him has left.
  *
  *	g	exclusive->lock, a leaf; held for a few instructions
  */
@@ -12,12 +17,12 @@
 #include "base/clock.h"
 
 int
-exclusive_init(struct exclusive *g)
+exclusive_init(struct exclusive *g, unsigned seats)
 {
 	pthread_condattr_t attr;
 	int err;
 
-	*g = (struct exclusive){ .ticket = 0 };
+	*g = (struct exclusive){ .seats = seats };
 	err = pthread_condattr_init(&attr);
 	if (err != 0)
 		return err;
@@ -50,19 +55,81 @@ wait_until(struct exclusive *g, double when)
 	pthread_cond_timedwait(&g->left, &g->lock, &t);
 }
 
-uint64_t
-exclusive_enter(struct exclusive *g, double patience, struct seg *stuck)
+/* The seat of a ticket; NULL: it was left behind, or is 0. */
+static struct seat *
+seat_of(struct exclusive *g, uint64_t ticket)
 {
+	unsigned i;
+
+	for (i = 0; i < g->seats && ticket > 0; i++)
+		if (g->seat[i].ticket == ticket)
+			return &g->seat[i];
+	return NULL;
+}
+
+static struct seat *
+empty_seat(struct exclusive *g)
+{
+	unsigned i;
+
+	for (i = 0; i < g->seats; i++)
+		if (g->seat[i].ticket == 0)
+			return &g->seat[i];
+	return NULL;
+}
+
+/* Who has been at one thing for longest; NULL: nobody is inside. */
+static struct seat *
+slowest(struct exclusive *g)
+{
+	struct seat *s = NULL;
+	unsigned i;
+
+	for (i = 0; i < g->seats; i++)
+		if (g->seat[i].ticket > 0 &&
+		    (s == NULL || g->seat[i].since < s->since))
+			s = &g->seat[i];
+	return s;
+}
+
+/* Wait for a seat.  *who sits on it, or is stuck on the other one, or NULL. */
+static struct seat *
+wait_for_seat(struct exclusive *g, double hint, double patience,
+    struct seat **who)
+{
+	struct seat *empty;
+	double when;
+
+	for (;;) {
+		empty = empty_seat(g);
+		*who = slowest(g);
+		if (*who == NULL || (empty != NULL && (*who)->stuck))
+			return empty;
+		when = (*who)->since + (empty != NULL ? hint : patience);
+		if (clock_seconds() >= when)
+			return empty != NULL ? empty : *who;
+		wait_until(g, when);
+	}
+}
+
+uint64_t
+exclusive_enter(struct exclusive *g, double hint, double patience,
+    struct seg *stuck)
+{
+	struct seat *seat, *who;
 	uint64_t ticket;
 
 	pthread_mutex_lock(&g->lock);
-	while (g->held && clock_seconds() < g->since + patience)
-		wait_until(g, g->since + patience);
-	*stuck = g->held ? g->at : (struct seg){ .len = 0 };
-	g->held = true;
-	g->since = clock_seconds();
-	g->at.len = 0;
+	seat = wait_for_seat(g, hint, patience, &who);
+	*stuck = (struct seg){ .len = 0 };
+	if (who != NULL && !who->stuck) {
+		*stuck = who->at;
+		who->stuck = true;
+	}
 	ticket = ++g->ticket;
+	*seat = (struct seat){ .ticket = ticket, .since = clock_seconds() };
+	if (empty_seat(g) != NULL)	/* one more is to watch this one */
+		pthread_cond_signal(&g->left);
 	pthread_mutex_unlock(&g->lock);
 	return ticket;
 }
@@ -70,20 +137,62 @@ exclusive_enter(struct exclusive *g, double patience, struct seg *stuck)
 void
 exclusive_reads(struct exclusive *g, uint64_t ticket, const struct seg *at)
 {
+	struct seat *s;
+
 	pthread_mutex_lock(&g->lock);
-	if (g->ticket == ticket) {
-		g->since = clock_seconds();
-		g->at = *at;
+	s = seat_of(g, ticket);
+	if (s != NULL) {
+		s->since = clock_seconds();
+		s->at = *at;
+		s->stuck = false;
 	}
+	pthread_mutex_unlock(&g->lock);
+}
+
+bool
+exclusive_passed(struct exclusive *g, uint64_t ticket)
+{
+	struct seat *s;
+	bool passed;
+
+	pthread_mutex_lock(&g->lock);
+	s = seat_of(g, ticket);
+	passed = ticket > 0 && (s == NULL || s->stuck);
+	if (s != NULL)
+		s->at.len = 0;
+	pthread_mutex_unlock(&g->lock);
+	return passed;
+}
+
+/* Who came in behind a ticket: the disk has come to him only now. */
+static void
+begin_anew(struct exclusive *g, uint64_t ticket)
+{
+	unsigned i;
+
+	for (i = 0; i < g->seats; i++)
+		if (g->seat[i].ticket > ticket)
+			g->seat[i].since = clock_seconds();
+}
+
+void
+exclusive_answered(struct exclusive *g)
+{
+	pthread_mutex_lock(&g->lock);
+	begin_anew(g, 0);
 	pthread_mutex_unlock(&g->lock);
 }
 
 void
 exclusive_leave(struct exclusive *g, uint64_t ticket)
 {
+	struct seat *s;
+
 	pthread_mutex_lock(&g->lock);
-	if (g->ticket == ticket && g->held) {
-		g->held = false;
+	s = seat_of(g, ticket);
+	if (s != NULL) {
+		s->ticket = 0;
+		begin_anew(g, ticket);
 		pthread_cond_signal(&g->left);
 	}
 	pthread_mutex_unlock(&g->lock);

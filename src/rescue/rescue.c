@@ -113,6 +113,7 @@ know_disk(struct rescue *r, const struct plan *p)
 		r->unit = n;
 	r->unit_off = ((known ? d.start : 0) + p->src_off) % r->unit;
 	r->rotates = known && d.rotates;
+	r->seats = known && !d.rotates ? 2 : 1;
 }
 
 /* used=: what is read first. */
@@ -143,7 +144,8 @@ rescue_begin(struct job *job, struct fault *f)
 	know_disk(r, job->p);
 	liveness_begin(&r->liveness);
 	zeros_begin(&r->zeros);
-	if (exclusive_init(&r->exclusive) != 0)
+	flight_init(&r->flight);
+	if (exclusive_init(&r->exclusive, r->seats) != 0)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	r->gated = true;
 	if (mapsaver_begin(&r->mapsaver, job, f) != 0)
@@ -160,6 +162,7 @@ rescue_free(struct rescue *r)
 	gaps_end(&r->gaps);
 	course_end(&r->course);
 	liveness_end(&r->liveness);
+	flight_destroy(&r->flight);
 	zeros_end(&r->zeros);
 	if (r->gated)
 		exclusive_destroy(&r->exclusive);

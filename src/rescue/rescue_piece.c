@@ -7,8 +7,9 @@
  * out reads one piece at a time (exclusive.c), a small one, and the others
  * write meanwhile; the first does so for a while after an error, and where
  * errors are many.  A worker that is stuck in a slow read is left behind, and
- * so is the area.  Where a jump is dear, one worker reads what is read block by
- * block.
+ * so is the area.  Where a disk does not rotate another goes on elsewhere as
+ * soon as a read seems to fail; where a jump is dear, one worker reads what is
+ * read block by block.
  */
 #include "rescue/rescue.h"
 
@@ -38,9 +39,11 @@ struct hold {			/* what a worker has in hand */
 	struct gap	 gap;		/* that it is part of, in some passes */
 	uint64_t	 ticket;	/* of exclusive.c, or 0 */
 	bool		 calm;		/* all was read, and fast enough */
+	bool		 passed;	/* another has gone on behind it */
 };
 
 static const double slow_read = 1.0;	/* seconds; worth leaving the area */
+static const double hint_least = .01;	/* seconds */
 static const double wary_for = 20;	/* times as long as an error took */
 
 static size_t
@@ -212,6 +215,13 @@ jump(struct job *job, const struct seg *seg)
 		map_skip_to(&job->map, seg->off > n ? seg->off - n : 0);
 }
 
+/* An error took so long, and others may not be far. */
+static void
+be_wary(struct rescue *r, double seconds)
+{
+	r->wary_until = clock_seconds() + seconds * wary_for;
+}
+
 /* Leave out what lies behind a piece, and go on with care. */
 static void
 skip_area(struct job *job, const struct seg *seg, double seconds)
@@ -219,7 +229,7 @@ skip_area(struct job *job, const struct seg *seg, double seconds)
 	struct rescue *r = job->rescue;
 	uint64_t most = job->p->length / 100;
 
-	r->wary_until = clock_seconds() + seconds * wary_for;
+	be_wary(r, seconds);
 	if (r->pass->skip == COURSE)
 		jump(job, seg);
 	else if (r->pass->skip == GAP)
@@ -227,19 +237,6 @@ skip_area(struct job *job, const struct seg *seg, double seconds)
 	else if (r->pass->skip == AHEAD)
 		map_skip(&job->map, seg, CLUSTER, most > CLUSTER ? most :
 		    CLUSTER);
-}
-
-/*
- * How long a read took that has been answered now.  While another was waited
- * for, which came before it, the disk did not even begin.
- */
-static double
-time_of(struct rescue *r, double start)
-{
-	double now = clock_seconds(), before = r->answered;
-
-	r->answered = now;
-	return now - (before > start ? before : start);
 }
 
 /* The first pass has come through a piece. */
@@ -255,32 +252,53 @@ come_through(struct worker *w, uint64_t ticket, const struct seg *seg)
 		edges_find(w, ticket, &run);
 }
 
+/* What a read says of the area, from which another may have gone on. */
+static void
+note_area(struct worker *w, const struct hold *h, const struct seg *seg,
+    double seconds)
+{
+	struct job *job = w->job;
+	struct rescue *r = job->rescue;
+
+	if (!h->calm && !h->passed)
+		skip_area(job, seg, seconds);
+	else if (!h->calm)
+		be_wary(r, seconds);
+	else if (h->passed && r->pass->skip == COURSE)
+		course_forgive(&r->course);
+	else if (!h->passed) {
+		come_through(w, h->ticket, seg);
+		map_go_on(&job->map);
+	}
+}
+
 /*
  * Read what a worker holds from "at" on, and note what it says of the area: all
  * well?
  */
 static bool
-read_rest(struct worker *w, const struct hold *h, size_t at, struct io *io)
+read_rest(struct worker *w, struct hold *h, size_t at, struct io *io)
 {
 	struct job *job = w->job;
 	const struct seg seg = { h->seg.off + at, h->seg.len - at, CLAIMED };
-	double start = clock_seconds(), seconds;
-	bool calm;
+	struct rescue *r = job->rescue;
+	double seconds;
 
+	flight_begin(&r->flight, w);
 	*io = read_source(w, h->seg.off, at, (size_t)seg.len, false);
-	seconds = time_of(job->rescue, start);
-	if (errno_is_medium(io->err) && seconds > job->rescue->longest)
-		job->rescue->longest = seconds;
+	seconds = flight_end(&r->flight, w);
+	h->passed = exclusive_passed(&r->exclusive, h->ticket);
+	if (h->ticket == 0)
+		exclusive_answered(&r->exclusive);
+	if (errno_is_medium(io->err) && seconds > r->longest)
+		r->longest = seconds;
 	if (errno_is_medium(io->err))
 		*io = read_before(w, &h->seg, at, *io);
-	calm = !errno_is_medium(io->err) && !slow(job, io->done, seconds);
-	if (!calm)
-		skip_area(job, &seg, seconds);
-	else if (io->err == 0) {
-		come_through(w, h->ticket, &seg);
-		map_go_on(&job->map);
-	}
-	return calm && io->done == io->len;
+	h->calm = !errno_is_medium(io->err) && !slow(job, io->done, seconds);
+	if (!h->calm || io->err == 0)
+		note_area(w, h, &seg, seconds);
+	h->calm = h->calm && io->done == io->len;
+	return h->calm;
 }
 
 /*
@@ -288,17 +306,18 @@ read_rest(struct worker *w, const struct hold *h, size_t at, struct io *io)
  * goes on with what follows while the buffer has room.
  */
 static bool
-keep_turn(struct job *job, uint64_t ticket, struct seg *seg)
+keep_turn(struct job *job, struct hold *h)
 {
+	struct seg *seg = &h->seg;
 	uint64_t end = seg->off + job->p->chunk, run = next_run(job);
 	struct seg next;
 
-	if (ticket == 0 || job->stop || !wary(job) ||
+	if (h->ticket == 0 || h->passed || job->stop || !wary(job) ||
 	    pass_by_size(job->rescue->pass) ||
 	    rate_due(&job->rate, piece_size(job)) > 0 ||
 	    map_claim_on(&job->map, seg, run < end ? run : end, &next) <= 0)
 		return false;
-	exclusive_reads(&job->rescue->exclusive, ticket, &next);
+	exclusive_reads(&job->rescue->exclusive, h->ticket, &next);
 	seg->len += next.len;
 	return true;
 }
@@ -313,8 +332,7 @@ read_area(struct worker *w, struct hold *h)
 	struct io io = { .done = 0 };
 	size_t at = 0;
 
-	while ((h->calm = read_rest(w, h, at, &io)) &&
-	    keep_turn(w->job, h->ticket, &h->seg))
+	while (read_rest(w, h, at, &io) && keep_turn(w->job, h))
 		at += io.done;
 	exclusive_leave(&w->job->rescue->exclusive, h->ticket);
 	io.off -= at;
@@ -563,6 +581,18 @@ patience(const struct rescue *r)
 	return slow_read > 2 * r->longest ? slow_read : 2 * r->longest;
 }
 
+/*
+ * The same where the disk can read elsewhere meanwhile: once a read takes for
+ * long what seems to become an error like the others.
+ */
+static double
+hint(const struct rescue *r)
+{
+	double s = r->longest > 0 ? r->longest / 4 : slow_read;
+
+	return s > hint_least ? s : hint_least;
+}
+
 /* Pay for what is to be read, and wait to be the only one who reads. */
 static bool
 enter(struct job *job, uint64_t *ticket)
@@ -572,9 +602,9 @@ enter(struct job *job, uint64_t *ticket)
 
 	if (!rate_wait(&job->rate, piece_size(job), job->halt))
 		return false;
-	*ticket = exclusive_enter(&r->exclusive, patience(r), &stuck);
+	*ticket = exclusive_enter(&r->exclusive, hint(r), patience(r), &stuck);
 	if (stuck.len > 0)
-		skip_area(job, &stuck, slow_read);
+		skip_area(job, &stuck, r->seats > 1 ? hint(r) : slow_read);
 	return true;
 }
 

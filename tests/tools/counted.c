@@ -21,6 +21,7 @@
  *	latency US	of each read; the disk goes on meanwhile
  *	jump US		of a read that does not follow the last
  *	error US	of a read that fails; it has come to the bad sector
+ *	servers N	so many reads are served at a time (1)
  *	tries N		a bad sector can be read the Nth time (0: never)
  *	above BYTES	only longer reads fail
  *	grow N		each Nth error makes its bad area a sector longer
@@ -29,9 +30,10 @@
  *	bad OFF LEN	in order, as are:
  *	slow OFF LEN RATE
  *
- * The disk serves one read after the other, in the order in which they come.  A
- * sector carries its number, so that what is written can be told from what was
- * never read.  The line of FIGURES, with tabs: seconds and errors until 50, 90,
+ * The disk serves reads in the order in which they come: one after the other, or
+ * with servers=N as many at a time.  Then each has its own overhead and its own
+ * error, and all share the rate.  A sector carries its number, so that what is
+ * written can be told from what was never read.  The line of FIGURES, with tabs: seconds and errors until 50, 90,
  * 99, 99.9 and 100 % of what can be read were written; seconds, errors, reads
  * and jumps in all; sectors that are missing; sectors written wrong.
  *
@@ -73,6 +75,7 @@ enum {
 	SECTOR = 512,
 	GROUP = 2048,			/* sectors of a bitmap */
 	THREADS = 64,
+	SERVERS = 32,
 	MARKS = 5,
 	MAJOR = 240,			/* of nobody */
 };
@@ -93,15 +96,16 @@ struct areas {				/* in order, apart from each other */
 };
 
 static struct {
-	uint64_t	 size, physical, above, grow, tries, stop;
+	uint64_t	 size, physical, above, grow, tries, stop, servers;
 	double		 rate;
 	int64_t		 overhead, latency, jump, error, limit;
 	struct areas	 bad, slow;
 	unsigned char	*tried;		/* with tries: of each sector */
-	int64_t		 free_at;	/* ns */
+	int64_t		 free_at[SERVERS];	/* ns */
+	int64_t		 way_at;	/* ns: nothing is transferred then */
 	uint64_t	 head;		/* where the last read ended */
 	uint64_t	 errors, reads, jumps;
-} disk = { .physical = SECTOR, .rate = 200e6 };
+} disk = { .physical = SECTOR, .rate = 200e6, .servers = 1 };
 
 /* What was written: of each group its bits, or &whole. */
 static struct {
@@ -675,11 +679,28 @@ transfer_time(uint64_t off, uint64_t end)
 	return (int64_t)(s * (double)ns_per_s + .5);
 }
 
+static int64_t
+later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Who serves next. */
+static int64_t *
+first_free(void)
+{
+	int64_t *first = disk.free_at, *at;
+
+	for (at = first + 1; at < disk.free_at + disk.servers; at++)
+		first = *at < *first ? at : first;
+	return first;
+}
+
 /* One read: its time is up when this returns.  False: it has failed. */
 static bool
 serve(uint64_t off, size_t len)
 {
-	int64_t start = disk.free_at > now ? disk.free_at : now;
+	int64_t *server = first_free(), start;
 	uint64_t to = off + len;
 	bool bad = meets(off, len, &to), follows = off == disk.head;
 
@@ -687,9 +708,11 @@ serve(uint64_t off, size_t len)
 	disk.jumps += !follows;
 	disk.errors += bad;
 	disk.head = bad ? UINT64_MAX : to;
-	disk.free_at = start + disk.overhead + (follows ? 0 : disk.jump) +
-	    transfer_time(off, to) + (bad ? disk.error : 0);
-	wait_for(NULL, disk.free_at + disk.latency);
+	start = later(now, *server) + disk.overhead +
+	    (follows ? 0 : disk.jump);
+	disk.way_at = later(start, disk.way_at) + transfer_time(off, to);
+	*server = disk.way_at + (bad ? disk.error : 0);
+	wait_for(NULL, *server + disk.latency);
 	if (trace != NULL)
 		fprintf(trace, "%.6f %" PRIu64 " %zu %d\n", (double)now /
 		    (double)ns_per_s, off, len, !bad);
@@ -909,6 +932,7 @@ number(const char *word, double value)
 		{ "size", &disk.size }, { "physical", &disk.physical },
 		{ "above", &disk.above }, { "grow", &disk.grow },
 		{ "tries", &disk.tries }, { "stop", &disk.stop },
+		{ "servers", &disk.servers },
 	};
 	const struct { const char *name; int64_t *to; } times[] = {
 		{ "overhead", &disk.overhead }, { "latency", &disk.latency },
@@ -980,6 +1004,8 @@ begin(void)
 	read_disk_file(path);
 	if (disk.size == 0 || (uint64_t)source.st_size != disk.size)
 		die("SOURCE", "not as large as the disk");
+	if (disk.servers < 1 || disk.servers > SERVERS)
+		die("DISK", "too many servers");
 	safe.good = disk.size / SECTOR;
 	for (i = 0; i < disk.bad.n && disk.tries + disk.above == 0; i++)
 		safe.good -= (disk.bad.area[i].end - disk.bad.area[i].off) /

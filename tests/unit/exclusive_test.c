@@ -1,0 +1,115 @@
+/*
+ * Reading alone: who is stuck is passed by, once; and with two seats he keeps
+ * his.  Nobody here waits: a patience of 0 is over at once.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "rescue/exclusive.h"
+
+static const struct seg here = { 4096, 512, CLAIMED };
+static const struct seg there = { 8192, 512, CLAIMED };
+static const double long_time = 1e6;
+
+static struct seg stuck;
+
+static void
+leaves_behind_who_is_stuck(void **state)
+{
+	struct exclusive g;
+	uint64_t first, second;
+
+	(void)state;
+	assert_int_equal(exclusive_init(&g, 1), 0);
+	first = exclusive_enter(&g, 0, long_time, &stuck);
+	assert_int_equal(stuck.len, 0);
+	exclusive_reads(&g, first, &here);
+	second = exclusive_enter(&g, 0, 0, &stuck);
+	assert_int_equal(stuck.off, here.off);
+	assert_int_equal(stuck.len, here.len);
+	assert_true(exclusive_passed(&g, first));
+	assert_false(exclusive_passed(&g, second));
+	exclusive_leave(&g, first);		/* it has no seat any more */
+	exclusive_reads(&g, second, &there);
+	exclusive_enter(&g, 0, 0, &stuck);
+	assert_int_equal(stuck.off, there.off);
+	exclusive_destroy(&g);
+}
+
+static void
+lets_another_in_beside_who_is_stuck(void **state)
+{
+	struct exclusive g;
+	uint64_t first, second, third;
+
+	(void)state;
+	assert_int_equal(exclusive_init(&g, 2), 0);
+	first = exclusive_enter(&g, long_time, long_time, &stuck);
+	exclusive_reads(&g, first, &here);
+	second = exclusive_enter(&g, 0, long_time, &stuck);
+	assert_int_equal(stuck.off, here.off);
+	exclusive_reads(&g, second, &there);
+	exclusive_leave(&g, second);
+	/* That the first is stuck is known, and told once. */
+	third = exclusive_enter(&g, long_time, long_time, &stuck);
+	assert_int_equal(stuck.len, 0);
+	assert_true(exclusive_passed(&g, first));
+	exclusive_leave(&g, first);
+	assert_false(exclusive_passed(&g, third));
+	exclusive_destroy(&g);
+}
+
+static void
+tells_nobody_of_what_was_read(void **state)
+{
+	struct exclusive g;
+	uint64_t first;
+
+	(void)state;
+	assert_int_equal(exclusive_init(&g, 2), 0);
+	first = exclusive_enter(&g, long_time, long_time, &stuck);
+	exclusive_reads(&g, first, &here);
+	assert_false(exclusive_passed(&g, first));
+	exclusive_enter(&g, 0, long_time, &stuck);
+	assert_int_equal(stuck.len, 0);
+	exclusive_destroy(&g);
+}
+
+static void
+times_the_second_from_when_the_first_left(void **state)
+{
+	struct exclusive g;
+	uint64_t first, second;
+	double left;
+
+	(void)state;
+	assert_int_equal(exclusive_init(&g, 2), 0);
+	first = exclusive_enter(&g, long_time, long_time, &stuck);
+	exclusive_reads(&g, first, &here);
+	second = exclusive_enter(&g, 0, long_time, &stuck);
+	exclusive_reads(&g, second, &there);
+	left = clock_seconds();
+	exclusive_leave(&g, first);
+	assert_true(g.seat[1].ticket == second && g.seat[1].since >= left);
+	left = clock_seconds();
+	exclusive_answered(&g);
+	assert_true(g.seat[1].since >= left);
+	exclusive_destroy(&g);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leaves_behind_who_is_stuck),
+		cmocka_unit_test(lets_another_in_beside_who_is_stuck),
+		cmocka_unit_test(tells_nobody_of_what_was_read),
+		cmocka_unit_test(times_the_second_from_when_the_first_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,71 @@
+/*
+ * How long a read kept the disk: not while one was served that came before it,
+ * but while those were that came after.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "rescue/flight.h"
+
+enum { MOMENT = 20000 };	/* us */
+
+static struct job job;
+static struct worker *const first = &job.worker[0], *const second =
+    &job.worker[1];
+static struct flight flight;
+
+static int
+begin_two(void **state)
+{
+	(void)state;
+	first->job = second->job = &job;
+	flight_init(&flight);
+	flight_begin(&flight, first);
+	flight_begin(&flight, second);
+	usleep(MOMENT);
+	return 0;
+}
+
+static int
+end_all(void **state)
+{
+	(void)state;
+	flight_destroy(&flight);
+	return 0;
+}
+
+static void
+does_not_count_what_came_before(void **state)
+{
+	double answered = clock_seconds();
+
+	(void)state;
+	assert_true(flight_end(&flight, first) >= MOMENT / 1e6);
+	assert_true(flight_end(&flight, second) <= clock_seconds() - answered);
+}
+
+static void
+counts_what_came_after(void **state)
+{
+	(void)state;
+	assert_true(flight_end(&flight, second) >= MOMENT / 1e6);
+	assert_true(flight_end(&flight, first) >= MOMENT / 1e6);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+		    does_not_count_what_came_before, begin_two, end_all),
+		cmocka_unit_test_setup_teardown(counts_what_came_after,
+		    begin_two, end_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
