@@ -993,6 +993,43 @@ image_locked()
 	    holds img 0 0 64k 1
 }
 it "refuses an image of which a range is locked, by a loop device too" image_locked
+# A first copy, to 64k up to 192k of img, of which the half is there.
+in_copy()
+{
+	mkfifo p && "$blocks" make src 64k 1 && "$blocks" make more 128k 3 || return
+	"$pardd" if=p of=img bs=4k bpt=1 seek=16 count=32 >first 2>&1 &
+	copy=$!
+	exec 5>p && head -c 64k more >&5 && until_true 20 holds img 64k 0 64k 3 >/dev/null 2>&1
+}
+copied()
+{
+	tail -c 64k more >&5 && exec 5>&- && wait "$copy" || fail "$(<first)" || return
+	holds img 64k 0 128k 3
+}
+two_copies()
+{
+	[[ $1 = new ]] || "$blocks" make img 1M 9 || return
+	in_copy || return
+	local op to
+	for op in "of=img seek=383" "of=img seek=1" "of=img oflag=trunc count=1" \
+	    "of=other of=img seek=2" "of=img seek=200 -d" "of=img seek=64 force=$(others held)"; do
+		read -ra to <<<"$op"
+		refused 'img: another copy .*force=held writes all the same\)$' if=src \
+			"${to[@]}" || return
+	done
+	[[ ! -e other ]] && exits 0 "$pardd" if=src of=img count=128 && exits 0 "$pardd" if=src of=img seek=384 &&
+	    exits 0 "$pardd" if=img of=other && copied && holds img 0 0 64k 1 && holds img 192k 0 64k 1 &&
+	    exits 0 "$pardd" if=src of=img seek=128 && holds img 64k 0 64k 1
+}
+it "refuses to copy to what another copy is being made to, in a file" two_copies old
+it "... and in a new one" two_copies new
+forced_copy()
+{
+	in_copy && exits 0 "$pardd" if=src of=img seek=128 force=held && holds img 64k 0 64k 1 &&
+	    exec 5>&- && wait "$copy"
+	[[ $? = 102 ]] || fail "$(<first)"
+}
+it "... unless force=held says so" forced_copy
 soon_unlocked()
 {
 	locked 0.5 && taken 0 of="$d"

@@ -38,8 +38,11 @@ bool usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *);
 
 /*
  * Whether another program has a range of what is open as fd locked (fcntl), as
- * QEMU does for as long as a guest has an image: USE_HELD.
+ * QEMU does for as long as a guest has an image: USE_HELD.  The locks by which
+ * copies know each other lie behind all that a file may have, and are no such
+ * range.
  */
+#define LOCKS_OF_COPIES	(UINT64_C(1) << 62)
 bool usage_of_locks(int fd, struct usage *);
 
 #endif

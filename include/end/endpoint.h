@@ -210,8 +210,8 @@ int endpoint_readback(struct endpoint *r, const struct endpoint *target,
 
 /*
  * Whether the target, which may be a zoned disk, takes the writes of the copy:
- * from "from" to "to", of what begins at "src_from" in the source.  0, or -1
- * with *f.
+ * from "from" to "to", of what begins at "src_from" in the source.  A file's
+ * bytes are kept from other copies from then on.  0, or -1 with *f.
  */
 int endpoint_check_range(struct endpoint *, uint64_t from, uint64_t to,
     const struct endpoint *src, uint64_t src_from, struct fault *f);

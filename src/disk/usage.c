@@ -317,7 +317,8 @@ usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *use)
 bool
 usage_of_locks(int fd, struct usage *use)
 {
-	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
+		.l_len = LOCKS_OF_COPIES };
 	char by[64] = "a lock of another program";
 
 	if (fcntl(fd, F_OFD_GETLK, &range) != 0 || range.l_type == F_UNLCK)

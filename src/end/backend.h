@@ -27,7 +27,7 @@ struct backend {
 	/*
 	 * Whether a target that takes writes in order only takes those of the
 	 * copy, from "from" to "to", of what begins at "src_from" in the
-	 * source.  NULL: any
+	 * source; or nobody else is writing there.  NULL: any
 	 */
 	int (*check_range)(struct endpoint *, uint64_t from, uint64_t to,
 	    const struct endpoint *src, uint64_t src_from, struct fault *);

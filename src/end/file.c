@@ -523,6 +523,7 @@ file_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 
 const struct backend file_backend = {
 	.open = file_open,
+	.check_range = file_check_range,
 	.prepare = file_prepare,
 	.attach = file_attach,
 	.detach = file_detach,

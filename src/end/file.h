@@ -30,12 +30,15 @@ struct file {
 	atomic_bool	 no_trim;	/* nor by freeing blocks */
 	uint64_t	 length;	/* at the start; no blocks behind */
 	uint64_t	 medium;	/* a number of it, or 0 */
+	uint64_t	 from, to;	/* of a target file: will be written */
 	atomic_uint_fast64_t high;	/* written up to here; of a file */
 	atomic_uint_fast64_t cut;	/* it ended here once, or NOWHERE */
 };
 
 /* file_open.c: the slots of the backend that open and close. */
 int file_open(struct endpoint *, bool look, struct fault *);
+int file_check_range(struct endpoint *, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from, struct fault *);
 int file_prepare(struct endpoint *, int64_t length, struct fault *);
 int file_view(const struct endpoint *, bool *cached);
 int file_close(struct endpoint *);

@@ -4,6 +4,10 @@
  *
  * Where a file has its blocks already, large requests go past the page cache
  * (choose_overwriting).
+ *
+ * Two copies to the same bytes of a file would both succeed, and leave a
+ * mixture.  So what is written is locked, for copies to know each other
+ * (LOCKS_OF_COPIES).
  */
 #include "file.h"
 
@@ -21,6 +25,7 @@
 #include "base/libc.h"
 #include "base/status.h"
 #include "cli/opts.h"
+#include "disk/usage.h"
 #include "end/reopen.h"
 
 #ifndef SYS_cachestat
@@ -298,12 +303,52 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
+/*
+ * Lock what will be written; where the target is only looked at, ask.  A lock
+ * on a descriptor that is others', too, would stay.
+ */
+static int
+lock_range(const struct endpoint *ep, const struct file *file, struct fault *f)
+{
+	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
+		.l_start = (off_t)(LOCKS_OF_COPIES + file->from) };
+	bool ours;
+
+	if (file->from >= file->to || file->from >= LOCKS_OF_COPIES ||
+	    file->borrowed || ep->spec.held)
+		return 0;
+	if (file->to < LOCKS_OF_COPIES)
+		range.l_len = (off_t)(file->to - file->from);
+	ours = fcntl(file->plain, F_OFD_SETLK, &range) == 0 ||
+	    (errno != EAGAIN && errno != EACCES && (errno != EBADF ||
+	    fcntl(file->plain, F_OFD_GETLK, &range) != 0 ||
+	    range.l_type == F_UNLCK));
+	return ours ? 0 : fault_set(f, STATUS_REFUSED, "%s: another copy is "
+	    "being made to the same bytes of it; end that first (force=held "
+	    "writes all the same)", ep->name);
+}
+
+int
+file_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from, struct fault *f)
+{
+	struct file *file = ep->priv;
+
+	(void)src, (void)src_from;
+	if (file->device || ep->spec.role == SOURCE)
+		return 0;
+	file->from = from;
+	file->to = (ep->spec.flags & FLAG_TRUNC) != 0 ? UINT64_MAX : to;
+	return file->plain < 0 ? 0 : lock_range(ep, file, f);
+}
+
 int
 file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 {
 	struct file *file = ep->priv;
 
-	if (file->plain < 0 && open_fds(ep, file, false, f) != 0)
+	if (file->plain < 0 && (open_fds(ep, file, false, f) != 0 ||
+	    lock_range(ep, file, f) != 0))
 		return -1;
 	if (later(ep) && open_again(ep, file, f) != 0)
 		return -1;
