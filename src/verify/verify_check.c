@@ -1,0 +1,420 @@
+/*
+ * Verify, an entry at a time: what the target has is held against the digest,
+ * or the source; what differs is narrowed down, and made the same again.
+ */
+#include "verify_check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/number.h"
+#include "copy/piece.h"
+#include "copy/sparing.h"
+#include "copy/transfer.h"
+#include "end/tee.h"
+
+enum {
+	RANGES_MOST = 1 << 16,	/* that differ; then whole chunks are told */
+	SECTOR = 512,
+};
+
+/* Whether the source can be read a second time, with the same result. */
+bool
+verify_repeatable(const struct plan *p)
+{
+	return !p->src->is.streamed && (p->src->spec.flags & FLAG_RANDOM) == 0;
+}
+
+/* --------------------------------------------------------- the source again */
+
+/* The next range that has no bytes of the source: lost, or left out. */
+static bool
+next_blank(struct map *map, uint64_t from, struct seg *s)
+{
+	struct seg left;
+	bool lost = map_next(map, from, BAD, s);
+	bool out = map_next(map, from, OUTSIDE, &left);
+
+	if (out && (!lost || left.off < s->off))
+		*s = left;
+	return lost || out;
+}
+
+/* Up to the next byte that could not be read, and was made zero. */
+static size_t
+until_lost(struct worker *w, uint64_t off, size_t at, size_t len, bool *lost)
+{
+	struct seg s;
+	uint64_t from = off + at;
+
+	*lost = false;
+	if (!next_blank(&w->job->map, from, &s) || s.off >= off + len)
+		return len - at;
+	*lost = s.off == from;
+	if (!*lost)
+		return (size_t)(s.off - from);
+	return s.len < len - at ? (size_t)s.len : len - at;
+}
+
+/*
+ * Read a range again into the worker's buffer, as the target is to hold it:
+ * zeros for what is lost, and for padding.  True if all of it was read; else
+ * *io is the read that failed, or ended too early.
+ */
+static bool
+read_again(struct worker *w, uint64_t off, size_t len, struct io *io)
+{
+	uint64_t end = w->job->p->length;
+	size_t data = off + len > end ? (size_t)(end - off) : len, at, n;
+	bool lost;
+
+	for (at = 0; at < data; at += n) {
+		n = until_lost(w, off, at, data, &lost);
+		if (lost) {
+			memset(w->buf + at, 0, n);
+			continue;
+		}
+		*io = transfer_read(w, off, at, n, true);
+		if (io->err != 0 || io->done < n)
+			return false;
+	}
+	memset(w->buf + data, 0, len - data);
+	return true;
+}
+
+/* ------------------------------------------------------------- what differs */
+
+/* Memory for the list fails: the range is told all the same, by its chunk. */
+static void
+differ_set(struct worker *w, uint64_t off, uint64_t len,
+    enum seg_status status)
+{
+	struct fault f;
+
+	if (map_set(&w->job->verify->differ, off, len, status) == 0)
+		return;
+	fault_errno(&f, ENOMEM, "the list of what differs");
+	job_fail(w->job, &f);
+}
+
+/* Bytes of a range that differed when it was read before. */
+static uint64_t
+differed(struct verify *v, uint64_t off, uint64_t end)
+{
+	struct seg s = { .off = off };
+	uint64_t sum = 0;
+
+	while (map_next(&v->differ, s.off + s.len, BAD, &s) && s.off < end)
+		sum += s.off + s.len < end ? s.len : end - s.off;
+	return sum;
+}
+
+/* Take out of the range what is as the source has it after all. */
+static void
+narrow(struct worker *w, const struct check *c, const unsigned char *has,
+    size_t n)
+{
+	const struct plan *p = w->job->p;
+	size_t unit = p->dst->geo.block > 0 ? p->dst->geo.block : SECTOR;
+	size_t at, len;
+	struct verify *v = w->job->verify;
+	bool same = false;
+	struct io io;
+
+	if (!verify_repeatable(p) ||
+	    !read_again(w, c->off, (size_t)c->len, &io) ||
+	    (n == c->len && memcmp(w->buf, has, n) == 0) ||
+	    map_totals(&v->differ).bad_ranges > RANGES_MOST)
+		return;
+	for (at = 0; at < n; at += len) {
+		len = sparing_run(w->buf + at, has + at, n - at,
+		    lane_place(&w->dst, c->off + at), unit, &same);
+		if (same)
+			differ_set(w, c->off + at, len, UNTRIED);
+	}
+}
+
+/* The first n bytes were read. */
+static void
+differs(struct worker *w, size_t i, const struct check *c,
+    const unsigned char *has, size_t n)
+{
+	struct verify *v = w->job->verify;
+	uint_fast64_t nowhere = NOWHERE;
+	struct seg s;
+
+	differ_set(w, c->off, c->len, BAD);
+	narrow(w, c, has, n);
+	if (map_next(&v->differ, c->off, BAD, &s))
+		atomic_compare_exchange_strong(&v->first, &nowhere, s.off);
+	v->differing++;
+	digest_table_mark(&v->digests, i, CHECK_DIFFERS);
+}
+
+static void
+right(struct worker *w, size_t i, const struct check *c, size_t masked)
+{
+	struct verify *v = w->job->verify;
+	uint64_t n = differed(v, c->off, c->off + c->len);
+
+	if (n > 0)
+		differ_set(w, c->off, c->len, UNTRIED);
+	v->mended += n;
+	v->right += c->len - masked;
+	v->masked += masked;
+	digest_table_mark(&v->digests, i, CHECK_RIGHT);
+}
+
+/* -------------------------------------------------------------------- check */
+
+/* Whether this is what the chunk was when it was copied. */
+static bool
+as_noted(const struct verify *v, const struct check *c, const void *buf)
+{
+	struct digest d;
+
+	return digest_of(v->digests.by, buf, (size_t)c->len, &d) &&
+	    digest_same(&d, &c->digest);
+}
+
+/*
+ * What was left out is not looked at: zeros, here and in what is read again.
+ * Returns how much that is.
+ */
+static size_t
+mask(struct worker *w, const struct check *c, unsigned char *has)
+{
+	struct seg s = { .off = c->off };
+	uint64_t end = c->off + c->len, n;
+	size_t sum = 0;
+
+	while (map_next(&w->job->map, s.off + s.len, OUTSIDE, &s) &&
+	    s.off < end) {
+		n = MIN(s.len, end - s.off);
+		if (has != NULL)
+			memset(has + (s.off - c->off), 0, (size_t)n);
+		sum += (size_t)n;
+	}
+	return sum;
+}
+
+enum measure { BY_DIGEST, BY_SOURCE, BY_NOTHING };
+
+/*
+ * What a chunk is held against: the source is in the worker's buffer then.  By
+ * nothing: it could not be read, and the run is being stopped.
+ */
+static enum measure
+measure(struct worker *w, const struct check *c)
+{
+	const struct opts *o = w->job->p->opts;
+	struct io io;
+
+	if ((o->verify != VERIFY_SOURCE && c->state != CHECK_NONE) ||
+	    !verify_repeatable(w->job->p))
+		return BY_DIGEST;
+	if (read_again(w, c->off, (size_t)c->len, &io))
+		return BY_SOURCE;
+	if (io.err == 0 || (o->coe != 0 && errno_is_medium(io.err)))
+		return BY_DIGEST;
+	transfer_fail_read(w, &io);
+	return BY_NOTHING;
+}
+
+/*
+ * Whether a chunk that was read back is what it is to be.  A digest of the
+ * whole copy is of what was read first, whatever the source holds now; of what
+ * is left out in part there are no digests.
+ */
+static bool
+is_right(const struct worker *w, const struct check *c,
+    const unsigned char *has, size_t masked, enum measure by)
+{
+	bool noted = w->job->p->hash != NULL && (masked == 0 ||
+	    c->state != CHECK_NONE);
+
+	if (by == BY_SOURCE)
+		return memcmp(w->buf, has, (size_t)c->len) == 0 &&
+		    (!noted || as_noted(w->job->verify, c, has));
+	return c->state != CHECK_NONE && as_noted(w->job->verify, c, has);
+}
+
+/*
+ * A file that ends in zeros gets its length when all is copied: what lies
+ * behind its end until then is checked after that.
+ */
+static bool
+early(const struct job *job)
+{
+	return job->phase == PHASE_COPYING &&
+	    (job->p->store == STORE_SPARSE || job->p->holes ||
+	    job->p->used != NULL);
+}
+
+/*
+ * Of one of several targets.  What it has behind the copy is not looked at,
+ * since it may need less padding than the others, or none.
+ */
+static void
+check_one(struct worker *w, unsigned target, const struct check *c,
+    enum measure by)
+{
+	struct job *job = w->job;
+	struct column *col = &job->verify->column[target];
+	uint64_t end = map_totals(&job->map).end;
+	size_t data = (size_t)(c->off + c->len > end ? end - c->off : c->len);
+	uint_fast64_t nowhere = NOWHERE;
+	unsigned char *has;
+	struct fault f;
+
+	has = sparing_read_of(w, target, c->off, data);
+	if (has != NULL)
+		memset(has + data, 0, (size_t)c->len - data);
+	if (has != NULL && is_right(w, c, has, 0, by)) {
+		col->right += c->len;
+		return;
+	}
+	if (map_set(&col->differ, c->off, c->len, BAD) != 0) {
+		fault_errno(&f, ENOMEM, "the list of what differs");
+		job_fail(job, &f);
+	}
+	atomic_compare_exchange_strong(&col->first, &nowhere, c->off);
+}
+
+/*
+ * The same entry of all targets that are left, at once.  The source is not read
+ * for each: nothing is narrowed down.
+ */
+static bool
+check_each(struct worker *w, const struct check *c)
+{
+	struct job *job = w->job;
+	enum measure by = measure(w, c);
+	unsigned char *has;
+	struct io io;
+	unsigned i;
+
+	if (by == BY_NOTHING)
+		return false;
+	io = sparing_read(w, c->off, (size_t)c->len, &has);
+	if (io.err != 0) {
+		sparing_fail(w, &io);
+		return false;
+	}
+	for (i = 0; i < job->p->targets; i++)
+		if (tee_read(&w->back, i) != NULL)
+			check_one(w, i, c, by);
+	job->verify->read += c->len;
+	return !job->stop;
+}
+
+/* Read an entry back; false when the run is being stopped. */
+bool
+verify_check(struct worker *w, size_t i, const struct check *c)
+{
+	struct job *job = w->job;
+	size_t masked = mask(w, c, NULL);
+	unsigned char *has;
+	enum measure by = BY_DIGEST;
+	bool whole;
+	struct io io;
+
+	if (masked == c->len) {
+		right(w, i, c, masked);
+		return !job->stop;
+	}
+	if (!rate_wait(&job->rate, c->len, job->halt))
+		return false;
+	if (job->p->targets > 1)
+		return check_each(w, c);
+	io = sparing_read(w, c->off, (size_t)c->len, &has);
+	if (io.err != 0 && !errno_is_medium(io.err)) {
+		sparing_fail(w, &io);
+		return false;
+	}
+	if (io.err == 0 && io.done < c->len && early(job))
+		return !job->stop;
+	mask(w, c, has);
+	whole = io.err == 0 && io.done == c->len;
+	if (whole)
+		by = measure(w, c);
+	if (by == BY_NOTHING)
+		return false;
+	if (whole && is_right(w, c, has, masked, by))
+		right(w, i, c, masked);
+	else
+		differs(w, i, c, has, io.done);
+	job->verify->read += c->len - masked;
+	return !job->stop;
+}
+
+bool
+verify_check_next(struct worker *w)
+{
+	struct verify *v = w->job->verify;
+	size_t i = v->next++;
+	struct check c;
+
+	if (w->job->stop || !digest_table_at(&v->digests, i, &c))
+		return false;
+	return c.state == CHECK_RIGHT || c.state == CHECK_DIFFERS ||
+	    verify_check(w, i, &c);
+}
+
+/* --------------------------------------------------------------------- mend */
+
+/* Write what differs of a chunk again, by whole pages of the target. */
+static bool
+write_again(struct worker *w, const struct check *c)
+{
+	const struct plan *p = w->job->p;
+	uint64_t at = c->off, end = c->off + c->len, from, to;
+	struct seg s;
+
+	while (map_next(&w->job->verify->differ, at, BAD, &s) && s.off < end) {
+		from = lane_border_before(&w->dst, s.off, p->grain);
+		from = from > at ? from : at;
+		to = lane_border(&w->dst, s.off + s.len, p->grain);
+		to = to < end ? to : end;
+		if (!transfer_write(w, c->off, (size_t)(from - c->off),
+		    (size_t)(to - from)))
+			return false;
+		at = to;
+	}
+	return true;
+}
+
+/*
+ * A source that cannot be read a second time, or is not any more what a digest
+ * was made of, leaves the chunk as it is.
+ */
+static bool
+mend(struct worker *w, const struct check *c)
+{
+	struct verify *v = w->job->verify;
+	size_t len = (size_t)c->len;
+	struct io io;
+
+	v->read += c->len - mask(w, c, NULL);
+	if (!read_again(w, c->off, len, &io) ||
+	    (w->job->p->hash != NULL && !as_noted(w->job->verify, c, w->buf)))
+		return true;
+	if (!piece_note(w, c->off, len))
+		return false;
+	v->differing--;
+	return write_again(w, c) && !w->job->stop;
+}
+
+bool
+verify_mend_next(struct worker *w)
+{
+	struct verify *v = w->job->verify;
+	size_t i = v->next++;
+	struct check c;
+
+	if (w->job->stop || !digest_table_at(&v->digests, i, &c))
+		return false;
+	return c.state != CHECK_DIFFERS || mend(w, &c);
+}
