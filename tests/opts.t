@@ -110,6 +110,10 @@ address()
 for name in nbd:x nbdx:y http://a/b 2026-11-22T10:00.img C:img scp.x-y: host:/dev/sda; do
 	it "makes no file of $name" address "$name" "${name%%:*}: is no kind of end that pardd knows"
 done
+it "tells what reads from the web" usage ' knows: curl -f URL \| pardd of=\.\.\. reads it; for a file' if=https://a/b of=dst
+it "tells of the disk of another machine" usage 'nbdkit -s file DISK .* is a disk of another machine; for' if=/dev/null of=host:/dev/sda
+it "tells that of neither for what is like none of them" eval \
+    'usage " knows; for a file" if=/dev/null of=http://a/b && usage " knows; for a file" if=nbdx://a of=dst'
 # With a folder before it, or where there is one, it is a file.
 colon()
 {
@@ -126,6 +130,11 @@ plainly()
 	exits "$1" "$pardd" "${@:3}" && one_line "$2$"
 }
 it "says that a target is a folder" plainly 71 "/ is a folder; name a file in it" if=/dev/null of=/
+it "says that a source is a folder" plainly 71 "/ is a folder; name a file, or the disk it lies on .pardd -l." if=/ of=dst
+for name in json log; do
+	it "says that there is no folder for $name=" plainly 52 "$name=no/x: there is no such folder" \
+	    if=/dev/null of=dst $name=no/x
+done
 it "says that there is no folder for a target" plainly 52 'no/x: there is no such folder' \
     if=/dev/null of=no/x
 it "tells what lists the disks" plainly 52 'No such file or directory; pardd -l lists the disks' \
@@ -272,6 +281,7 @@ EOT
 for odd in bs=1.3333k bs=.5M bs=4kk bs=1.5 bs=k bs=99999999999.5E rate=20Mbit; do
 	it "knows nothing that $odd may mean" usage 'is not a number$' if=/dev/null of=dst "$odd"
 done
+it "asks whether there is a blank where a number is missing" usage 'bs=: a number is missing; is there a blank' if=/dev/null of=dst bs=
 it "says in what unit a number is" usage 'takes 1 to 86400 seconds$' if=/dev/null of=dst timeout=5m
 it "... or one less than -1" usage 'count= takes 0 or more$' if=/dev/null of=dst count=-2
 sixteen()
@@ -406,6 +416,14 @@ narrow()
 	! "$pardd" --help | awk 'length > 80' | grep .
 }
 it "keeps --help to 80 columns" narrow
+# Between its head and its last lines, and in what a shell makes of the same.
+one_row()
+{
+	! "$pardd" --help | sed '1,/^$/d; /^Numbers/,$d' | grep -E '^[^ ]' &&
+	    ! "$pardd" --completion=fish | sed '1,/__pardd_more)/d' | grep -v ^complete &&
+	    "$pardd" --completion=bash | grep -q 'if|of|of2|'
+}
+it "has a row for each operand, also for shells" one_row
 full_help()
 {
 	"$pardd" --help >/dev/full 2>err

@@ -325,6 +325,17 @@ what_now()
 	    at_terminal if="$dev" of=b.img map=map maxtime=1 rate=1M &&
 	    says '^pardd: the same command goes on where this one ended$' && does_not_say 'to see'
 }
+lost()
+{
+	"$blocks" make src 1M && with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src of=dst &&
+	    says '^pardd: coe=1 goes on, with zeros for what cannot be read; map=FILE reads all that can be' &&
+	    mkfifo pipe && { cat pipe >/dev/null & } &&
+	    with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src of=pipe && wait &&
+	    says '^pardd: coe=1 goes on, with zeros for what cannot be read$'
+}
+if [[ $VARIANT = plain ]] && command -v script >/dev/null; then
+	it "says there what to do about a block that cannot be read" lost
+fi
 if [[ $VARIANT = plain ]] && can_loop && command -v script >/dev/null; then
 	it "says on a terminal what can be done now, and only there" what_now
 fi

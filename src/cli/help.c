@@ -16,7 +16,7 @@ static const struct line {
 #define NAME(name, field, arg, help)	{ #name, arg, help },
 #define NUMBER(name, field, absent, least, most, arg, help) \
 	{ #name, arg, help },
-#define ALIAS(name, of)			{ #name, "N", "as " #of "=" },
+#define ALIAS(name, of, arg)		{ #name, arg, "as " #of "=" },
 #define WORDS(name, field, arg, help)	{ #name, arg, help },
 #include "cli/operands.def"
 };

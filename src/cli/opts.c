@@ -31,7 +31,7 @@ static const struct row rows[] = {
 static const struct alias {
 	const char	*name, *of;
 } aliases[] = {
-#define ALIAS(name, of)	{ #name, #of },
+#define ALIAS(name, of, arg)	{ #name, #of },
 #include "cli/operands.def"
 };
 

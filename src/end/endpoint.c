@@ -136,6 +136,20 @@ open_scheme(struct endpoint *ep, const struct scheme *s, bool look,
 	return ep->be->open(ep, look, f);
 }
 
+/* What does it, of an address of the web, or of a machine and a path there. */
+static const char *
+instead(const struct endpoint *ep, const char *rest)
+{
+	bool web = strncmp(ep->name, "http", 4) == 0 ||
+	    strncmp(ep->name, "ftp", 3) == 0;
+
+	if (strncmp(rest, "//", 2) == 0)
+		return web && ep->spec.role == SOURCE ? ": curl -f URL | pardd "
+		    "of=... reads it" : "";
+	return rest[0] == '/' ? ": '[ ssh HOST nbdkit -s file DISK ]' is a "
+	    "disk of another machine" : "";
+}
+
 /*
  * Whether a name reads like an address, SCHEME:...: what other copiers know is
  * not to become a file here.  One that is there is that file.
@@ -152,7 +166,8 @@ check_scheme(const struct endpoint *ep, struct fault *f)
 	    AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
 		return 0;
 	return fault_set(f, STATUS_USAGE, "%.*s: is no kind of end that pardd "
-	    "knows; for a file of that name write ./%s", (int)n, name, name);
+	    "knows%s; for a file of that name write ./%s", (int)n, name,
+	    instead(ep, name + n + 1), name);
 }
 
 static int

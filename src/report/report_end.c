@@ -404,8 +404,11 @@ found_end(const struct plan *p)
 	free(word);
 }
 
-/* An old file, written from its beginning on as if it was to be the copy. */
-static void
+/*
+ * An old file, written from its beginning on as if it was to be the copy; if so
+ * its end is not where a backup GPT belongs.
+ */
+static bool
 old_end(const struct plan *p, struct outcome *out)
 {
 	const struct opts *o = p->opts;
@@ -416,10 +419,11 @@ old_end(const struct plan *p, struct outcome *out)
 	    p->work == WORK_COMPARE || p->dst_off > 0 || p->counted ||
 	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
 	    dst->geo.size < 0 || (uint64_t)dst->geo.size <= end)
-		return;
+		return false;
 	print(stderr, "pardd: note: %s was longer than the copy, and what it "
 	    "holds from byte %llu on is old; oflag=trunc cuts it off",
 	    dst->name, (ull)end);
+	return true;
 }
 
 /* A copy without a map that was stopped: what was written need not be again. */
@@ -461,6 +465,18 @@ look_in_note(const struct plan *p)
 	free(word);
 }
 
+/* How to get what lies behind a bad block. */
+static void
+unreadable_note(const struct plan *p)
+{
+	bool mapped = p->targets == 1 && !p->src->is.streamed &&
+	    !p->dst->is.streamed;
+
+	print(stderr, "pardd: coe=1 goes on, with zeros for what cannot be "
+	    "read%s", mapped ? "; map=FILE reads all that can be, the good "
+	    "parts first" : "");
+}
+
 /* What can be done now, where somebody is there to do it. */
 static void
 next_steps(const struct plan *p, struct outcome *out)
@@ -476,16 +492,16 @@ next_steps(const struct plan *p, struct outcome *out)
 		    "ended");
 	else if (status == STATUS_COMPLETE || status == STATUS_UNREADABLE)
 		look_in_note(p);
+	else if (status == STATUS_MEDIUM)
+		unreadable_note(p);
 }
 
 static void
 target_end(const struct plan *p, struct outcome *out, int status)
 {
 	said(p->dst);
-	if (status == STATUS_COMPLETE) {
+	if (status == STATUS_COMPLETE && !old_end(p, out))
 		found_end(p);
-		old_end(p, out);
-	}
 }
 
 void

@@ -255,6 +255,9 @@ open_named(struct sink *s, const struct opts *o, struct fault *f)
 	const char *base;
 	int dir = path_folder(s->name, O_PATH, &base), failed;
 
+	if (dir < 0 && errno == ENOENT)
+		return fault_set(f, status_errno(ENOENT), "%s=%s: there is no "
+		    "such folder", s->key, s->name);
 	if (dir < 0)
 		return sink_errno(f, s, errno);
 	s->named = true;
