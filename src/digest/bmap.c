@@ -65,6 +65,7 @@ struct reader {
 	size_t		 n;
 	unsigned	 depth;
 	bool		 old;		/* 1.3 */
+	bool		 sized;		/* its sizes are checked, and stay */
 	uint64_t	 blocks, mapped;	/* as it says */
 	uint64_t	 sum;		/* mapped, as the ranges say */
 	char		 own[HASH_HEX];	/* its checksum */
@@ -245,12 +246,15 @@ own(struct reader *r)
 		strlcpy(r->own, text, sizeof(r->own));
 }
 
-/* Numbers that what follows is computed with. */
+/* Numbers that what follows is computed with: before the first range. */
 static void
 check_sizes(struct reader *r)
 {
 	const struct bmap *m = r->m;
 
+	if (r->sized)
+		return;
+	r->sized = true;
 	if (m->block == 0 || m->size > INT64_MAX - m->block ||
 	    r->blocks != (m->size + m->block - 1) / m->block)
 		refuse(r, "its sizes do not fit one another");
@@ -280,7 +284,7 @@ begin(void *arg, const char *name, const char **attr)
 	r->n = 0;
 	if (r->depth++ == 0)
 		version(r, name, attr);
-	if (strcmp(name, "BlockMap") == 0)
+	if (strcmp(name, "BlockMap") == 0 || strcmp(name, "Range") == 0)
 		check_sizes(r);
 	if (strcmp(name, "Range") != 0)
 		return;
@@ -292,6 +296,24 @@ begin(void *arg, const char *name, const char **attr)
 			strlcpy(r->digest, attr[1], sizeof(r->digest));
 }
 
+/* What ranges are computed with. */
+static void
+size(struct reader *r, const char *name)
+{
+	if (strcmp(name, "ImageSize") == 0)
+		amount(r, &r->m->size, INT64_MAX);
+	else if (strcmp(name, "BlockSize") == 0)
+		amount(r, &r->m->block, BLOCK_MOST);
+	else if (strcmp(name, "BlocksCount") == 0)
+		amount(r, &r->blocks, INT64_MAX);
+	else if (strcmp(name, "ChecksumType") == 0)
+		kind(r);
+	else
+		return;
+	if (r->sized)
+		refuse(r, "its sizes stand behind its ranges");
+}
+
 static void
 end(void *arg, const char *name)
 {
@@ -300,21 +322,15 @@ end(void *arg, const char *name)
 	r->depth--;
 	if (r->wrong != NULL)
 		return;
-	if (strcmp(name, "ImageSize") == 0)
-		amount(r, &r->m->size, INT64_MAX);
-	else if (strcmp(name, "BlockSize") == 0)
-		amount(r, &r->m->block, BLOCK_MOST);
-	else if (strcmp(name, "BlocksCount") == 0)
-		amount(r, &r->blocks, INT64_MAX);
-	else if (strcmp(name, "MappedBlocksCount") == 0)
+	if (strcmp(name, "MappedBlocksCount") == 0)
 		amount(r, &r->mapped, INT64_MAX);
-	else if (strcmp(name, "ChecksumType") == 0)
-		kind(r);
 	else if (strcmp(name, "BmapFileChecksum") == 0 ||
 	    strcmp(name, "BmapFileSHA1") == 0)
 		own(r);
 	else if (strcmp(name, "Range") == 0)
 		range(r);
+	else
+		size(r, name);
 	r->n = 0;
 }
 
@@ -420,6 +436,9 @@ check_own(struct reader *r, const char *path, char *buf, struct fault *f)
 	if (strcasecmp(hex, r->own) != 0)
 		return fault_set(f, STATUS_REFUSED, "%s is damaged: its %s "
 		    "is %s, and it says %s", path, a->name, hex, r->own);
+	if (!r->sized)
+		return fault_set(f, STATUS_REFUSED, "%s has no BlockMap",
+		    path);
 	if (r->sum != r->mapped)
 		return fault_set(f, STATUS_REFUSED, "%s has ranges of %llu "
 		    "blocks, and says %llu", path,
