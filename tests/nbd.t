@@ -310,6 +310,50 @@ boundless()
 }
 it "holds what a server says to what can be" boundless
 
+# says_first BYTES: what a server of 64 KiB says from its greeting to its first
+# answers, before it is asked: that each read is done, with so many bytes of it
+big()
+{
+	local k
+	for ((k = $2 - 1; k >= 0; k--)); do
+		printf '%b' "\\x$(printf %x $(($1 >> 8 * k & 255)))"
+	done
+}
+option()
+{
+	big 0x3e889045565a9 8; big "$1" 4; big "$2" 4; big "$3" 4
+}
+says_first()
+{
+	local cookie
+	printf NBDMAGICIHAVEOPT; big 3 2
+	option 8 1 0; option 10 1 0
+	option 7 3 12; big 0 2; big 65536 8; big 1 2
+	option 7 1 0
+	for cookie in 1 2 3; do
+		if (($1 > 0)); then
+			big 0x668e33ef 4; big 0 2; big 1 2; big $cookie 8; big $(($1 + 8)) 4
+			big 0 8
+			head -c "$1" /dev/zero
+		fi
+		big 0x668e33ef 4; big 1 2; big 0 2; big $cookie 8; big 0 4
+	done
+}
+part()
+{
+	local engine
+	says_first "$1" >said && echo 'cat said; exec cat >/dev/null' >server || return
+	for engine in threads async; do
+		rm -f dst
+		run "$pardd" if='[ sh server ]' of=dst engine=$engine
+		[[ $status = 15 ]] && says 'NOT complete: .*: the server sent less than it was asked for' ||
+		    fail "$engine: status $status, $(<err)" || return
+	done
+	exits 15 "$pardd" if='[ sh server ]' of=dst map=m && ! grep -q '+$' m
+}
+it "takes no read for done of which the server sent nothing" part 0
+it "... or a part" part 512
+
 # -------------------------------------------------------------------- errors
 
 # bad_server: 1 MiB, of which 512 bytes at 409600 cannot be read

@@ -20,7 +20,7 @@
 	X(can_fua) \
 	X(can_zero) X(can_fast_zero) X(can_multi_conn) \
 	X(can_meta_context) X(get_tls_negotiated) \
-	X(aio_pread) X(aio_pwrite) X(aio_zero) X(aio_flush) \
+	X(aio_pread_structured) X(aio_pwrite) X(aio_zero) X(aio_flush) \
 	X(aio_block_status) X(aio_disconnect)
 
 struct libnbd {			/* nbd_create is lib->create, and so on */

@@ -400,7 +400,10 @@ fail(struct lane *lane, struct io *io, int err)
 		return;
 	}
 	io->err = err;
-	if (err != EIO && err != ENOSPC)
+	if (err == EPROTO)
+		snprintf(io->why, sizeof(io->why), "the server sent less than "
+		    "it was asked for");
+	else if (err != EIO && err != ENOSPC)
 		snprintf(io->why, sizeof(io->why), "%s, says the server",
 		    errno_words(err));
 }

@@ -49,13 +49,34 @@ nbd_link_lost(int err)
 	    err == EPIPE || err == ETIMEDOUT;
 }
 
-/* libnbd tells that a command is over; link->lock is held. */
+/* A part of a read is there; link->lock is held. */
+static int
+part(void *arg, const void *bytes, size_t len, uint64_t off, unsigned what,
+    int *err)
+{
+	struct nbd_call *call = arg;
+
+	(void)bytes;
+	(void)off;
+	(void)err;
+	if (what != LIBNBD_READ_ERROR)
+		call->seen += len;
+	return 0;
+}
+
+/*
+ * libnbd tells that a command is over; link->lock is held.  A read is taken for
+ * done by it (1.14) also where the server says so and sent nothing.
+ */
 static int
 over(void *arg, int *err)
 {
 	struct nbd_call *call = arg;
 
 	call->err = *err;
+	if (*err == 0 && call->buf != NULL && call->op == OP_READ &&
+	    call->seen != call->len)
+		call->err = EPROTO;
 	call->over = true;
 	call->link->ended++;
 	call->link->heard = clock_ns();
@@ -170,14 +191,16 @@ send_locked(struct nbd_link *link, struct nbd_call *call)
 {
 	const struct libnbd *lib = link->lib;
 	nbd_completion_callback done = { .callback = over, .user_data = call };
+	nbd_chunk_callback note = { .callback = part, .user_data = call };
 	int64_t cookie;
 
 	call->link = link;
 	call->over = false;
+	call->seen = 0;
 	switch (call->op) {
 	case OP_READ:
-		cookie = lib->aio_pread(link->handle, call->buf, call->len,
-		    call->off, done, call->flags);
+		cookie = lib->aio_pread_structured(link->handle, call->buf,
+		    call->len, call->off, note, done, call->flags);
 		break;
 	case OP_WRITE:
 		cookie = lib->aio_pwrite(link->handle, call->buf, call->len,

@@ -22,6 +22,7 @@ struct nbd_call {		/* a command, from when it is sent */
 	size_t		 len;
 	uint32_t	 flags;	/* LIBNBD_CMD_FLAG_ */
 	struct nbd_link	*link;	/* these are the link's: */
+	size_t		 seen;	/* bytes of a read, in parts or not */
 	int		 err;	/* an errno, once it is */
 	bool		 over;
 };
@@ -71,7 +72,10 @@ void nbd_link_close(struct nbd_link *);
  */
 bool nbd_link_send(struct nbd_link *, struct nbd_call *);
 
-/* Send it, and wait until it is over: an errno. */
+/*
+ * Send it, and wait until it is over: an errno; EPROTO for a read of which not
+ * all was sent.
+ */
 int nbd_link_do(struct nbd_link *, struct nbd_call *);
 
 /* The same for a flush. */
