@@ -112,6 +112,12 @@ no_medium()
 	done
 }
 it "asks for the medium of an empty disk" no_medium
+no_place()
+{
+	filled a 1M 512 1 && usage 'the end of the copy lies beyond the last byte' iflag=00 of="$a" \
+	    skip=9223372036854775000B
+}
+it "counts no zeros behind the last byte that can be addressed" no_place
 
 # ------------------------------------------------------------- files and disks
 

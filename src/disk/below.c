@@ -81,8 +81,10 @@ length_of(dev_t node)
 
 	if (dir < 0)
 		return -1;
-	if (sysfs_text(dir, "size", text, sizeof(text)))
-		bytes = strtoll(text, NULL, 10) * SYSFS_SECTOR;
+	if (sysfs_text(dir, "size", text, sizeof(text)) &&
+	    __builtin_mul_overflow(strtoll(text, NULL, 10), SYSFS_SECTOR,
+	    &bytes))
+		bytes = -1;
 	close(dir);
 	return bytes;
 }

@@ -67,6 +67,18 @@ measure(int *err, int dir, const char *name)
 	return 0;
 }
 
+/* The same in bytes. */
+static uint64_t
+place(int *err, int dir, const char *name)
+{
+	uint64_t sectors = measure(err, dir, name);
+
+	if (sectors <= INT64_MAX / SYSFS_SECTOR)
+		return sectors * SYSFS_SECTOR;
+	note(err, EOVERFLOW);
+	return 0;
+}
+
 /* The number of a device that has one. */
 static dev_t
 node_of(int *err, int dir, const char *folder)
@@ -288,8 +300,8 @@ disk_of_block(dev_t node, struct disk *d)
 	real_name(d, path, sizeof(path));
 	d->partition = (int)number(&d->err, dir, "partition");
 	if (d->partition != 0)
-		d->start = measure(&d->err, dir, "start") * SYSFS_SECTOR;
-	d->length = measure(&d->err, dir, "size") * SYSFS_SECTOR;
+		d->start = place(&d->err, dir, "start");
+	d->length = place(&d->err, dir, "size");
 	whole = d->partition == 0 ? dir :
 	    openat(dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	slash = strrchr(path, '/');
@@ -414,8 +426,8 @@ read_part(int whole, const char *name, struct disk_part *part)
 	part->number = (int)number(&err, dir, "partition");
 	if (part->number > 0) {
 		part->node = node_of(&err, dir, ".");
-		part->start = measure(&err, dir, "start") * SYSFS_SECTOR;
-		part->length = measure(&err, dir, "size") * SYSFS_SECTOR;
+		part->start = place(&err, dir, "start");
+		part->length = place(&err, dir, "size");
 	}
 	strlcpy(part->name, name, sizeof(part->name));
 	close(dir);

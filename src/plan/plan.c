@@ -128,6 +128,8 @@ set_length(struct plan *p, const struct layout *l, struct fault *f)
 	} else if (p->src->is.endless && p->dst->geo.room >= 0) {
 		end = (uint64_t)p->dst->geo.room;
 		p->length = end > p->dst_off ? end - p->dst_off : 0;
+		if (p->length > most)
+			return too_large(f, "the end of the copy");
 	} else if (p->src->is.endless && !p->dst->is.streamed) {
 		return fault_set(f, STATUS_USAGE,
 		    "%s has no end: give count=", p->src->name);
