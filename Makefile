@@ -148,7 +148,7 @@ $(CONFIG)/config.mk: configure
 # --- trying -----------------------------------------------------------------
 
 .PHONY: check check-long check-short prove tried check-rbd check-scsi demo \
-    pictures bench bench-scsi portability coverage mutants
+    pictures bench bench-scsi portability coverage mutants fuzz
 check:
 	@tests/setup build check
 	@$(MAKE) $(PARALLEL) tried
@@ -197,6 +197,11 @@ coverage:
 mutants:
 	@tests/setup build check
 	@BUILD=$(BUILD) tests/mutants/run $(if $(N),-n $(N)) $(if $(SEED),-s $(SEED))
+
+WHAT = mapfile manifest bmap fsmap table answers nbd opts control system
+fuzz: $(CONFIG)/config.mk
+	@for what in $(WHAT); do echo $$what; \
+	    BUILD=$(BUILD) tests/fuzz/run $$what $(or $(SECONDS),60) || exit; done
 
 portability: $(BUILD)/pardd tools
 	@BUILD=$(BUILD) tests/portability
@@ -363,6 +368,7 @@ help:
 	@echo 'make bench        measure it against its peers'
 	@echo 'make coverage     what the tests never run; make mutants N= SEED= what'
 	@echo '                  they do not notice'
+	@echo 'make fuzz         made up input from outside, SECONDS= for each WHAT='
 	@echo 'make portability  build it with the compilers and for machines here'
 	@echo 'make lint         what compilers and checkers say'
 	@echo 'make install      DESTDIR= is put before every path'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The readers of maps, manifests, file systems and disks' answers under our own
-# fuzzer (tests/fuzz/run).
+# What comes from outside, made up by our own fuzzer (tests/fuzz/run): files that
+# are read, what disks, servers and the kernel say, command lines.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0	# it has sanitizers of its own
@@ -32,13 +32,26 @@ fuzz()
 	echo "$inputs inputs of seed $seed, $taken taken"
 }
 maps=1000000 manifests=20000 systems=5000 answers=200000
-[[ -z $LONG ]] || maps=100000000 manifests=10000000 systems=1000000 answers=100000000
+bmaps=50000 tables=500 lines=50000 talks=20000 texts=50000 servers=5000
+[[ -z $LONG ]] || maps=100000000 manifests=10000000 systems=1000000 answers=100000000 \
+    bmaps=20000000 tables=200000 lines=50000000 talks=5000000 texts=20000000 servers=1000000
 it "reads $maps maps that almost are, and what it takes it writes the same" \
     fuzz mapfile $maps 20
 it "reads $manifests manifests that almost are, and what it takes it writes the same" \
     fuzz manifest $manifests 8
 it "reads $systems file systems that are spoilt, and what it says of them is sound" \
     fuzz fsmap $systems 60
+it "reads $bmaps block maps that almost are, and what it takes lies within the image" \
+    fuzz bmap $bmaps 8
+it "reads $tables partition tables that are spoilt, and what it says of them is sound" \
+    fuzz table $tables 30
+it "takes $lines command lines, and refuses them or makes plans that can be" \
+    fuzz opts $lines 10
+it "takes what $talks programs say at control=, and answers each line" fuzz control $talks 50
+it "makes $texts times something of the kernel's texts, and it is text" fuzz system $texts 30
+if can_nbd; then
+	it "takes what $servers NBD servers say, and nothing that they do not" fuzz nbd $servers 5
+fi
 it "takes $answers answers of SCSI, NVMe and zoned disks, and stays within bounds" \
     fuzz answers $answers 15
 
@@ -56,3 +69,7 @@ it "finds a length of a disk's that is believed" \
     finds answers src/end/scsi_ask.c '/^vpd_page/,/^}/s/return len < r.moved ? len : r.moved/return len/;s/page\[64\]/page[16]/'
 it "finds a zone that is written before it begins" \
     finds answers src/end/zones.c '/one.next < one.start/s/one.next < one.start || //'
+it "finds sizes that are changed behind the ranges of a block map" \
+    finds bmap src/digest/bmap.c 's/refuse(r, "its sizes stand behind its ranges")/(void)r/'
+! can_nbd || it "finds a read that is believed though nothing came" \
+    finds nbd src/end/nbd_link.c '/call->err = EPROTO/d;s/call->seen != call->len)/&;/'

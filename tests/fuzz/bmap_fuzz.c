@@ -16,8 +16,8 @@ typedef unsigned long long ull;
 static struct expat expat;
 
 int
-hash_once(const struct algorithm *a, const void *buf, size_t len, char *hex,
-    struct fault *f)
+hash_once(const struct algorithm *a, const void *buf, size_t len,
+    char hex[HASH_HEX], struct fault *f)
 {
 	(void)buf;
 	(void)len;
