@@ -1,0 +1,295 @@
+/*
+ * Loading the map of a rescue.  A map of another source, or of what was copied
+ * to another target, is refused; what the file says of the range of this copy
+ * goes into the copy's map, with what domain= and used= leave out.
+ */
+#include "maploader.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "disk/disk.h"
+#include "map/domain.h"
+#include "part/used.h"
+
+/* Text from outside must not make lines of its own. */
+static void
+append_text(char *to, size_t room, const char *key, const char *value)
+{
+	size_t n = strlen(to);
+
+	n += (size_t)snprintf(to + n, room - n, "%s%s=", n > 0 ? " " : "", key);
+	for (; *value != '\0' && n + 5 < room; value++)
+		n += (size_t)snprintf(to + n, room - n,
+		    *value > ' ' && *value < 0x7f ? "%c" : "\\x%02X",
+		    (unsigned char)*value);
+}
+
+static void
+append_number(char *to, size_t room, const char *key, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+	append_text(to, room, key, text);
+}
+
+/* Positions are the disk's with ipart=, and a partition node's own. */
+static void
+name_source(struct mapsaver *k, const struct plan *p)
+{
+	const size_t room = sizeof(k->source);
+	struct disk d = { .partition = 0 };
+	bool disk = endpoint_disk(p->src, &d);
+
+	k->source[0] = '\0';
+	append_number(k->source, room, "size", (uint64_t)p->src->geo.size);
+	append_number(k->source, room, "block", p->src->geo.block);
+	if (p->src->lim.part > 0)
+		append_number(k->source, room, "part", p->src->lim.part);
+	if (d.partition > 0)
+		append_number(k->source, room, "start", d.start);
+	if (!disk)
+		return;
+	append_text(k->source, room, "serial", d.serial);
+	append_text(k->source, room, "wwn", d.wwn);
+}
+
+/* Where the bytes of the source lie, and which disk that is. */
+static void
+name_target(struct mapsaver *k, const struct plan *p)
+{
+	const size_t room = sizeof(k->target);
+	struct disk d;
+
+	if (p->dst->kind == END_DISCARD) {
+		strlcpy(k->target, MAP_DISCARDED, room);
+		return;
+	}
+	snprintf(k->target, room, "offset=%lld",
+	    (long long)(p->dst_off - p->src_off));
+	if (!endpoint_disk(p->dst, &d) ||
+	    (d.serial[0] == '\0' && d.wwn[0] == '\0'))
+		return;
+	append_text(k->target, room, "serial", d.serial);
+	append_text(k->target, room, "wwn", d.wwn);
+	if (d.partition > 0)
+		append_number(k->target, room, "start", d.start);
+}
+
+/* What has no serial number may be an image of what has. */
+static bool
+same_target(const char *was, const char *is)
+{
+	size_t n = strcspn(was, " ");
+
+	if (was[n] != '\0' && strchr(is, ' ') != NULL)
+		return strcmp(was, is) == 0;
+	return n == strcspn(is, " ") && memcmp(was, is, n) == 0;
+}
+
+/* What to do where a map is of "was", and the source "is". */
+static const char *
+advice(const char *was, const char *is)
+{
+	const char *serial[2] = { strstr(was, " serial="),
+		strstr(is, " serial=") };
+
+	if (strstr(was, " part=") != NULL || strstr(is, " part=") != NULL)
+		return "; a partition (ipart=) has a map of its own";
+	if (serial[0] != NULL && serial[1] != NULL &&
+	    serial[0] - was == serial[1] - is &&
+	    memcmp(was, is, (size_t)(serial[0] - was)) == 0)
+		return "; if it is the same disk behind another adapter, "
+		    "remove the line \"# pardd source\" from the map";
+	return "";
+}
+
+/* Put what the file says of the range of this copy into the map. */
+static int
+apply(const struct plan *p, struct map *map, const struct mapfile *m)
+{
+	uint64_t from = p->src_off, to = from + p->length, a, b;
+	size_t i;
+
+	for (i = 0; i < m->n; i++) {
+		const struct seg *s = &m->seg[i];
+
+		a = s->off > from ? s->off : from;
+		b = s->off + s->len < to ? s->off + s->len : to;
+		if (a < b && map_set(map, a - from, b - a, s->status) != 0)
+			return ENOMEM;
+	}
+	return 0;
+}
+
+struct unwanted {		/* what domain= leaves out, see domain.h */
+	const struct mapfile *domain;
+	const char	*types;	/* that are wanted */
+	size_t		 i;
+};
+
+/* A block of it; what lies before the first and behind the last is untried. */
+static struct seg
+block_of(const struct mapfile *m, size_t i)
+{
+	uint64_t first = m->seg[0].off, end;
+
+	if (i == 0)
+		return (struct seg){ 0, first, UNTRIED };
+	if (i <= m->n)
+		return m->seg[i - 1];
+	end = m->seg[m->n - 1].off + m->seg[m->n - 1].len;
+	return (struct seg){ end, UINT64_MAX - end, UNTRIED };
+}
+
+static bool
+next_unwanted(void *arg, struct seg *s)
+{
+	struct unwanted *u = arg;
+
+	while (u->i <= u->domain->n + 1) {
+		*s = block_of(u->domain, u->i++);
+		if (strchr(u->types, (int)s->status) == NULL)
+			return true;
+	}
+	return false;
+}
+
+static int
+limit(const struct plan *p, struct map *map, const struct mapfile *domain)
+{
+	const char *types = p->opts->domaintypes;
+	struct unwanted u = { .domain = domain,
+		.types = types != NULL ? types : "+" };
+	struct domain_source source = { .next = next_unwanted, .arg = &u };
+
+	return domain_apply(map, p->src_off, &source);
+}
+
+static int
+apply_domain(const struct plan *p, struct map *map, struct fault *f)
+{
+	const char *path = p->opts->domain;
+	struct mapfile domain;
+	int failed;
+
+	if (path == NULL)
+		return 0;
+	failed = mapfile_load(&domain, path, f);
+	if (failed == 0 && domain.n == 0)
+		failed = fault_set(f, STATUS_REFUSED,
+		    "%s does not exist, or says nothing", path);
+	if (failed == 0 && limit(p, map, &domain) != 0)
+		failed = fault_errno(f, ENOMEM, "%s", path);
+	mapfile_free(&domain);
+	return failed;
+}
+
+/* What was loaded is kept only where the copy does not come to it. */
+static void
+forget_inside(struct mapsaver *k, const struct plan *p)
+{
+	if (p->opts->domain != NULL || p->used != NULL || p->src_off > 0 ||
+	    p->length < (uint64_t)p->src->geo.size)
+		return;
+	free(k->file.seg);
+	k->file.seg = NULL;
+	k->file.n = k->file.room = 0;
+}
+
+/* How far the target has to reach for what is finished in the copy. */
+static uint64_t
+finished_to(const struct mapsaver *k, const struct plan *p)
+{
+	uint64_t from = p->src_off, to = from + p->length, end = 0;
+	size_t i;
+
+	for (i = 0; i < k->file.n; i++) {
+		const struct seg *s = &k->file.seg[i];
+
+		if (s->status == FINISHED && s->off < to &&
+		    s->off + s->len > from)
+			end = (s->off + s->len < to ? s->off + s->len : to) -
+			    from + p->dst_off;
+	}
+	return end;
+}
+
+/*
+ * A map that knows more than there is, or of another disk, is another's; and
+ * another's is a target that another disk was copied to, or another place, or
+ * that does not even reach as far as the map.
+ */
+static int
+check(const struct mapsaver *k, const struct plan *p, struct fault *f)
+{
+	const char *path = p->opts->map;
+	bool finished = false;
+	uint64_t end = 0;
+	size_t i;
+
+	if (k->file.source != NULL && strcmp(k->file.source, k->source) != 0)
+		return fault_set(f, STATUS_REFUSED, "%s is the map of another "
+		    "source: %s; this one is: %s%s", path, k->file.source,
+		    k->source, advice(k->file.source, k->source));
+	for (i = 0; i < k->file.n; i++)
+		if (k->file.seg[i].status != UNTRIED) {
+			end = k->file.seg[i].off + k->file.seg[i].len;
+			finished |= k->file.seg[i].status == FINISHED;
+		}
+	if (end > (uint64_t)p->src->geo.size)
+		return fault_set(f, STATUS_REFUSED, "%s goes past the end of "
+		    "%s: it is the map of another source", path,
+		    p->src->name);
+	if (finished && p->dst->is.absent)
+		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
+		    "finished, but %s does not exist", path, p->dst->name);
+	end = finished_to(k, p);
+	if (end > 0 && k->file.target != NULL &&
+	    strcmp(k->file.target, MAP_COMPARED) == 0)
+		return fault_set(f, STATUS_REFUSED, "%s was written by "
+		    "compare=1, and calls finished what differs; it is for "
+		    "domain=", path);
+	if (end > 0 && k->file.target != NULL &&
+	    !same_target(k->file.target, k->target))
+		return fault_set(f, STATUS_REFUSED, "%s is of another target, "
+		    "or another place of it: %s; this one is: %s; if what is "
+		    "finished lies here, too, remove the line \"# pardd "
+		    "target\" from the map", path, k->file.target, k->target);
+	if (p->dst->geo.size >= 0 && end > (uint64_t)p->dst->geo.size)
+		return fault_set(f, STATUS_REFUSED, "%s says that %s is "
+		    "finished up to byte %llu, but %s ends at byte %lld", path,
+		    p->dst->name, (unsigned long long)end, p->dst->name,
+		    (long long)p->dst->geo.size);
+	return 0;
+}
+
+void
+maploader_name(struct mapsaver *k, const struct plan *p)
+{
+	name_source(k, p);
+	name_target(k, p);
+}
+
+int
+maploader_load(struct mapsaver *k, const struct plan *p, struct map *map,
+    struct fault *f)
+{
+	const char *path = p->opts->map;
+
+	if (mapfile_load(&k->file, path, f) != 0 || check(k, p, f) != 0)
+		return -1;
+	if (apply(p, map, &k->file) != 0)
+		return fault_errno(f, ENOMEM, "%s", path);
+	if (apply_domain(p, map, f) != 0)
+		return -1;
+	if (used_apply(p, map) != 0)
+		return fault_errno(f, ENOMEM, "%s", path);
+	forget_inside(k, p);
+	return 0;
+}
