@@ -257,6 +257,20 @@ one_only()
 }
 it "makes do with one connection, where the server takes no more" one_only
 it "... for many workers" one_only thr=8 bs=4096 bpt=9
+# Confined, the files that names are looked up in are not to be read.
+by_name()
+{
+	local port
+	pair 4M || return
+	for _ in 1 2 3 4 5; do
+		port=$((20000 + RANDOM % 10000))
+		nbdkit -i localhost -p "$port" -P kit.pid file dst 2>>kit.log && break
+	done
+	until_true 20 test -s kit.pid || { cat kit.log; return 1; }
+	undo kill "$(<kit.pid)"
+	whole if=src of="nbd://localhost:$port" verbose=1 thr=4 engine=threads bs=64k && says ' [2-5] connections$'
+}
+it "has a connection for each worker by a host's name, too" by_name
 misused()
 {
 	usage 'for block devices' if='[ nbdkit -s null 1M ]' of=. iflag=sgio &&
@@ -455,6 +469,34 @@ target_dies()
 it "stops when the target's server dies" target_dies
 it "... with many workers" target_dies thr=8
 it "... with one" target_dies thr=1 engine=threads
+dies_zeroing()
+{
+	truncate -s 1G src dst && serve b --filter=delay --filter=log file dst delay-zero=1 logfile=log || return
+	timeout -s KILL 60 "$pardd" if=src of="$uri" "$@" 2>err &
+	until_true 20 grep -qs ' Zero ' log && kill -9 "$pid" && wait $!
+	status=$?
+	[[ $status = 69 ]] && says 'NOT complete: .*the server is gone, maybe with all since the last flush'
+}
+it "... while it makes zeros" dies_zeroing
+it "... for many workers" dies_zeroing oflag=sparse count=16384
+dies_flushing()
+{
+	cat >plugin <<-'EOF'
+	case $1 in
+	get_size) echo 1048576 ;;
+	can_write | can_flush) exit 0 ;;
+	pwrite) cat >/dev/null ;;
+	flush) echo >flushing; exec sleep 20 ;;
+	*) exit 2 ;;
+	esac
+	EOF
+	"$blocks" make src 1M && serve b sh plugin || return
+	timeout -s KILL 60 "$pardd" if=src of="$uri" 2>err &
+	until_true 20 test -e flushing && kill -9 "$pid" && wait $!
+	status=$?
+	[[ $status = 103 ]] && says 'NOT complete: .*the server is gone, maybe with all since the last flush'
+}
+it "... while it flushes" dies_flushing
 target_dies_map()
 {
 	target_dies map=m mapinterval=1000 && ! grep -q ' +$' m && serve b file dst && whole if=src of="$uri" map=m

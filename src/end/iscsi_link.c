@@ -21,8 +21,6 @@
 #include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/peer.h"
 #include "base/status.h"
 
 enum {
@@ -488,22 +487,6 @@ log_in_somewhere(struct iscsi_link *link, const struct iscsi_address *to,
 	    "target names one portal after the other", to->shown);
 }
 
-/* Its address in numbers: a name may lead elsewhere, or nowhere, by then. */
-static void
-note_peer(struct iscsi_link *link)
-{
-	struct sockaddr_storage s = { .ss_family = AF_UNSPEC };
-	socklen_t len = sizeof(s);
-	char host[64], port[16];
-
-	if (getpeername(link->fd, (struct sockaddr *)&s, &len) != 0 ||
-	    getnameinfo((struct sockaddr *)&s, len, host, sizeof(host), port,
-	    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-		return;
-	snprintf(link->peer, sizeof(link->peer), s.ss_family == AF_INET6 ?
-	    "[%s]:%s" : "%s:%s", host, port);
-}
-
 int
 iscsi_link_open(struct iscsi_link *link, const struct libiscsi *lib,
     const struct iscsi_address *to, struct fault *f)
@@ -525,7 +508,7 @@ iscsi_link_open(struct iscsi_link *link, const struct libiscsi *lib,
 	}
 	link->fd = lib->iscsi_get_fd(link->context);
 	(void)fcntl(link->fd, F_SETFD, FD_CLOEXEC);
-	note_peer(link);
+	peer_address(link->fd, link->peer, sizeof(link->peer));
 	return 0;
 }
 

@@ -303,14 +303,54 @@ nbd_open(struct endpoint *ep, bool look, struct fault *f)
 
 /* ------------------------------------------------------------------ lanes */
 
+/*
+ * The URI of another connection to the same server, to be freed, or NULL.  The
+ * host's name may lead to several, and when we are confined it is looked up no
+ * more.  A certificate has the name.
+ */
+static char *
+same_server(const struct nbd *nbd)
+{
+	static const char plain[] = "nbd://";
+	const char *uri = nbd->address.uri, *path;
+	char *same;
+
+	if (strncmp(uri, plain, strlen(plain)) != 0 ||
+	    nbd->link.peer[0] == '\0')
+		return strdup(uri);
+	path = uri + strlen(plain);
+	path += strcspn(path, "/?");
+	return asprintf(&same, "%s%s%s", plain, nbd->link.peer, path) < 0 ?
+	    NULL : same;
+}
+
+static int
+link_lane(struct nbd *nbd, struct nbd_lane *l)
+{
+	struct nbd_address to = nbd->address;
+	char *uri = same_server(nbd);
+	struct fault f;
+	int err = uri == NULL ? ENOMEM : 0;
+
+	to.uri = uri;
+	if (err == 0 && nbd_link_open(&l->own, &nbd->lib, &to, &f) != 0)
+		err = ECONNREFUSED;
+	free(uri);
+	if (err == 0 && strcmp(l->own.peer, nbd->link.peer) != 0) {
+		nbd_link_close(&l->own);
+		err = ECONNREFUSED;	/* another of that name */
+	}
+	return err;
+}
+
 /* A connection for a lane: to the same export, as far as can be told. */
 static int
 connect_lane(const struct endpoint *ep, struct nbd *nbd, struct nbd_lane *l)
 {
-	struct fault f;
+	int err = link_lane(nbd, l);
 
-	if (nbd_link_open(&l->own, &nbd->lib, &nbd->address, &f) != 0)
-		return ECONNREFUSED;
+	if (err != 0)
+		return err;
 	if (nbd->lib.get_size(l->own.handle) == (int64_t)nbd->size &&
 	    (ep->spec.role == SOURCE ||
 	    nbd->lib.is_read_only(l->own.handle) == 0)) {

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/peer.h"
 #include "base/status.h"
 
 enum {
@@ -396,7 +397,7 @@ negotiate(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
 
 /* A local one has room for a request; a remote one that dies is noticed. */
 static void
-tune(const struct nbd_link *link)
+settle(struct nbd_link *link)
 {
 	static const struct { int level, name, value; } options[] = {
 		{ SOL_SOCKET, SO_KEEPALIVE, 1 },
@@ -409,6 +410,7 @@ tune(const struct nbd_link *link)
 	socklen_t len = sizeof(family);
 	size_t i;
 
+	peer_address(fd, link->peer, sizeof(link->peer));
 	if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &len) != 0)
 		return;
 	if (family == AF_UNIX) {
@@ -458,7 +460,7 @@ nbd_link_open(struct nbd_link *link, const struct libnbd *lib,
 	if (failed != 0)
 		nbd_link_close(link);
 	else
-		tune(link);
+		settle(link);
 	return failed;
 }
 

@@ -36,6 +36,7 @@ struct nbd_extents {		/* an answer to a question for extents */
 struct nbd_link {		/* l: lock */
 	const struct libnbd *lib;
 	struct nbd_handle *handle;
+	char		 peer[80];	/* by TCP: its address, or "" */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 moved;	/* a call is over, or nobody polls */
 	int		 kick;	/* eventfd: look at the socket anew */
