@@ -415,13 +415,19 @@ locked()
 	    says 'a lock of another program is on e4: copied whole$' && told '^pardd: complete, flushed$'
 }
 it "copies an image whole that a program has locked" locked
-# Two signatures, of which one is from before.
+# Two signatures, of which one is from before; or a member of a RAID that keeps
+# its own at the end: who knows which.
 twice()
 {
-	ext4_image e4 && truncate -s 64M md &&
-	    printf '\xfc\x4e\x2b\xa9\x01\x00\x00\x00' | dd of=e4 bs=1 seek=$((67108864 - 8192)) \
-		conv=notrunc status=none && exits 0 "$pardd" if=e4 of=copy used=only || return
-	same e4 copy || sound copy
+	ext4_image e4 && at_end e4 67108864 && exits 0 "$pardd" if=e4 of=copy used=only &&
+	    says 'has the signature of linux_raid_member, too: copied whole$' && same e4 copy
+}
+# at_end FILE SIZE: the signature of an md of old
+at_end()
+{
+	{
+		printf '\xfc\x4e\x2b\xa9\x00\x00\x00\x00\x5a\x00\x00\x00' && head -c 65524 /dev/zero
+	} | dd of="$1" bs=64k seek=$(($2 / 65536 - 1)) conv=notrunc status=none
 }
 it "is not misled by the signature of a RAID" twice
 stale_table()
@@ -431,6 +437,13 @@ stale_table()
 	    says 'the whole of disk has the signature of ext4: copied whole' && same disk copy
 }
 it "copies all of a disk that has both a table and a file system" stale_table
+raid_of_disks()
+{
+	disk disk dos && at_end disk 209715200 && exits 0 "$pardd" if=disk of=copy used=only &&
+	    says 'partition 1: the whole of disk has the signature of linux_raid_member: copied whole' &&
+	    same disk copy
+}
+it "... or a table, and the signature of a RAID at its end" raid_of_disks
 
 # row FILE N TYPE START COUNT: of the MBR, in sectors
 row()
@@ -462,6 +475,24 @@ hybrid()
 	    told 'that 2 file systems call free$' && cmp -n 65M disk copy
 }
 it "... also where the MBR says so, and the GPT does not" hybrid
+# The GPT at the end tells of other partitions than that at the beginning.
+backup_differs()
+{
+	local end=$((200 * 2048 - 33))
+	disk disk gpt && cp disk old && sgdisk -o -n 1:40M:+100M old >said &&
+	    dd if=old of=disk bs=512 skip=$end seek=$end count=33 conv=notrunc status=none &&
+	    exits 0 "$pardd" if=disk of=copy used=only && same disk copy &&
+	    says 'partition 2: the GPT at the end has other partitions: copied whole$'
+}
+if command -v sgdisk >/dev/null; then
+	it "... or the two tables of a GPT differ" backup_differs
+fi
+cut_off()
+{
+	disk disk gpt && truncate -s 150M disk && exits 0 "$pardd" if=disk of=copy used=only &&
+	    says 'its partition table cannot be used: .*: copied whole$' && same disk copy
+}
+it "... or the table is of a larger disk" cut_off
 # A GPT behind an MBR of its own is from before, as for the kernel.
 not_protective()
 {

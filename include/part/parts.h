@@ -46,11 +46,12 @@ struct sign {			/* of a file system, RAID, table ... */
 	char	 label[128];	/* as it comes; "" without */
 };
 
-struct volume {
+struct volume {			/* by what lies at its beginning: */
 	char	 type[32];	/* as blkid(8) says: ext4, ntfs ... or "" */
 	char	 label[128];	/* as it comes; "" without */
 	uint64_t at;		/* bytes of the end: where the signature is */
-	size_t	 signs;		/* that there are; the type is the first's */
+	size_t	 signs;		/* that there are anywhere, and */
+	char	 first[32];	/* the type that counts most of these */
 	unsigned char head[2048];	/* its first bytes; zeros at need */
 };
 

@@ -600,8 +600,9 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 {
 	struct sign sign[AREA_SIGNS];
 	struct signs s = { .sign = sign, .room = AREA_SIGNS, .from = off,
-		.to = length < EDGE ? off + length : off + EDGE };
+		.to = UINT64_MAX };
 	struct view v;
+	size_t i = 0;
 
 	*to = (struct volume){ .type = "" };
 	if (!parts_possible(ep))
@@ -613,12 +614,16 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 		(void)!pread(v.fd, to->head, sizeof(to->head), (off_t)off);
 	}
 	view_close(&v);
-	if (s.n == 0)
-		return;
-	keep(to->type, sizeof(to->type), sign[0].type);
-	keep(to->label, sizeof(to->label), sign[0].label);
-	to->at = sign[0].off;
 	to->signs = s.n;
+	if (s.n > 0)
+		keep(to->first, sizeof(to->first), sign[0].type);
+	while (i < s.n && sign[i].off - off >= EDGE)
+		i++;
+	if (i == s.n)
+		return;
+	keep(to->type, sizeof(to->type), sign[i].type);
+	keep(to->label, sizeof(to->label), sign[i].label);
+	to->at = sign[i].off;
 }
 
 size_t

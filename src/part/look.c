@@ -1,0 +1,106 @@
+/*
+ * Reading what lies on the source, or on the target what that has already.
+ *
+ * Reads go past the page cache, which does not know what a mounted file system
+ * writes.
+ */
+#include "look.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/number.h"
+
+enum {
+	ROOM = 256 << 10,	/* bytes of a read, at most */
+	SECTOR = 512,
+};
+
+/* What a rescue has written is not asked of a failing disk again. */
+static bool
+look_at_target(struct look *l)
+{
+	struct endpoint *dst = l->p->dst;
+	struct fault f;
+
+	if (dst->is.absent || !endpoint_readable_back(dst) ||
+	    endpoint_readback(&l->reader, dst, READ_BACK_MOST, &f) != 0)
+		return false;
+	if (lane_attach(&l->there, &l->reader, l->p->dst_off, -1) == 0)
+		return true;
+	endpoint_close(&l->reader);
+	return false;
+}
+
+int
+look_open(struct look *l, const struct plan *p, unsigned how,
+    struct map *known)
+{
+	int err;
+
+	*l = (struct look){ .p = p, .how = how, .known = known,
+		.buf = aligned_alloc(4096, ROOM) };
+	err = l->buf == NULL ? ENOMEM :
+	    lane_attach(&l->lane, p->src, p->src_off, -1);
+	if (err != 0)
+		free(l->buf);
+	else if (known != NULL && !look_at_target(l))
+		l->known = NULL;
+	return err;
+}
+
+void
+look_close(struct look *l)
+{
+	lane_detach(&l->lane);
+	if (l->known != NULL) {
+		lane_detach(&l->there);
+		endpoint_close(&l->reader);
+	}
+	free(l->buf);
+}
+
+/* The end that a range is read from, and in which units. */
+static struct lane *
+lane_for(struct look *l, uint64_t off, size_t len, uint64_t *unit)
+{
+	bool there = l->known != NULL && off < l->p->length &&
+	    map_all(l->known, off, len, FINISHED);
+
+	*unit = there ? l->reader.geo.io_align : MAX(l->p->src->geo.block,
+	    (uint32_t)SECTOR);
+	return there ? &l->there : &l->lane;
+}
+
+/* For fs_map_read: len bytes at off of the file system; an errno. */
+int
+look_read(void *arg, uint64_t off, void *buf, size_t len)
+{
+	struct look *l = arg;
+	unsigned char *to = buf;
+	struct lane *lane;
+	uint64_t unit, at, place;
+	size_t before, n;
+
+	for (; len > 0; len -= n, off += n, to += n) {
+		struct io io = { .op = OP_READ, .buf = l->buf,
+			.careful = true };
+
+		at = l->base + off - l->p->src_off;
+		lane = lane_for(l, at, len, &unit);
+		place = lane_place(lane, at);
+		before = (size_t)(place % unit);
+		io.off = at - before;
+		io.len = (size_t)MIN(round_up(before + len, unit), ROOM);
+		lane_transfer(lane, &io);
+		if (io.err != 0)
+			return io.err;
+		if (io.done <= before)
+			return EIO;
+		n = MIN(io.done - before, len);
+		memcpy(to, l->buf + before, n);
+	}
+	return 0;
+}

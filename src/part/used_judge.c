@@ -1,0 +1,158 @@
+/*
+ * Whether what a file system calls free is to be left out, or what comes first.
+ */
+#include "used_judge.h"
+
+#include <bsd/string.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "idle.h"
+#include "part/parts.h"
+#include "used_list.h"
+
+int
+used_whole(struct used_fs *fs, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(fs->reason, sizeof(fs->reason), fmt, ap);
+	va_end(ap);
+	fs->treated = TREATED_WHOLE;
+	return -1;
+}
+
+/* -1 when somebody may write to it while it is copied. */
+static int
+idle(struct used_fs *fs, const struct endpoint *ep)
+{
+	char why[IDLE_WHY];
+
+	return part_idle(ep, fs->off, fs->off + fs->length,
+	    fs->partition > 0, why) == 0 ? 0 : used_whole(fs, "%s", why);
+}
+
+/* Whether another one may lay claim to its bytes, or it is not all there. */
+static int
+placed(struct used_fs *fs, const struct used *u, const struct plan *p)
+{
+	uint64_t end = fs->off + fs->length, to = p->src_off + p->length;
+	size_t i;
+
+	if (end > (uint64_t)p->src->geo.size)
+		return used_whole(fs, "it goes beyond the end of %s",
+		    p->src->name);
+	for (i = 0; i < u->n; i++)
+		if (&u->fs[i] != fs && u->fs[i].off < end &&
+		    fs->off < u->fs[i].off + u->fs[i].length)
+			return used_whole(fs, "partition %u lies on the same "
+			    "bytes", u->fs[i].partition);
+	if (fs->off < p->src_off || end > to)
+		return used_whole(fs, "only a part of it is copied");
+	return 0;
+}
+
+/* What it says of itself. */
+static void
+take_over(struct used_fs *fs, const struct fs_map *m)
+{
+	if (m->type[0] != '\0')
+		strlcpy(fs->type, m->type, sizeof(fs->type));
+	if (m->label[0] != '\0')
+		strlcpy(fs->label, m->label, sizeof(fs->label));
+	fs->used = m->used;
+	fs->free = m->free_bytes;
+	fs->state = m->state;
+}
+
+/* What speaks against a file system that says itself that it is clean. */
+static int
+convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
+{
+	take_over(fs, m);
+	if (m->state == FS_UNKNOWN)
+		return used_whole(fs, "what it uses is not known");
+	if (m->state != FS_CLEAN)
+		return used_whole(fs, "%s", m->reason);
+	if (v->type[0] == '\0')
+		return used_whole(fs, "it cannot be told whether it is all "
+		    "that is there");
+	if (v->signs > 1 || strcmp(v->type, m->type) != 0)
+		return strcmp(v->first, m->type) == 0 ?
+		    used_whole(fs, "it has the signatures of several") :
+		    used_whole(fs, "it has the signature of %s, too", v->first);
+	return 0;
+}
+
+/* Note what a file system calls free. */
+static int
+take(struct used *u, const struct plan *p, const struct used_fs *fs,
+    const struct fs_map *m)
+{
+	const struct fs_extent *x = m->free.at, *end = x + m->free.n;
+	int err = 0;
+
+	for (; x < end && err == 0; x++)
+		err = used_list_free(&u->free, p, fs->off + x->off,
+		    fs->off + x->off + x->len);
+	x = m->meta.at;
+	end = x + m->meta.n;
+	for (; x < end && err == 0; x++)
+		err = used_list_add(&u->meta, fs->off + x->off,
+		    fs->off + x->off + x->len);
+	return err;
+}
+
+/* Whether what it calls free is to be left out. */
+static bool
+proven(struct used_fs *fs, const struct used *u, struct look *l,
+    struct fs_map *m, int *err)
+{
+	struct fs_source source = { .read = look_read, .arg = l,
+		.length = fs->length };
+	struct volume v;
+
+	parts_volume(l->p->src, fs->off, fs->length, &v);
+	strlcpy(fs->type, v.type, sizeof(fs->type));
+	strlcpy(fs->label, v.label, sizeof(fs->label));
+	if (placed(fs, u, l->p) != 0)
+		return false;
+	*err = fs_map_read(v.type, &source, l->how, m);
+	return *err == 0 && convinced(fs, m, &v) == 0 &&
+	    idle(fs, l->p->src) == 0;
+}
+
+/* Whether it can tell what is to be read first: it need not be true. */
+static bool
+guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
+{
+	struct fs_source source = { .read = look_read, .arg = l,
+		.length = fs->length };
+
+	if (fs->off + fs->length > (uint64_t)l->p->src->geo.size)
+		return used_whole(fs, "it goes beyond the end of %s",
+		    l->p->src->name) == 0;
+	*err = fs_map_read("", &source, l->how, m);
+	if (*err != 0)
+		return false;
+	take_over(fs, m);
+	fs->treated = TREATED_ORDERED;
+	return m->state != FS_UNKNOWN ||
+	    used_whole(fs, "what it uses is not known") == 0;
+}
+
+int
+used_judge(struct used *u, struct used_fs *fs, struct look *l)
+{
+	struct fs_map m = { .type = "" };
+	int err = 0;
+
+	l->base = fs->off;
+	if ((l->how & FS_ORDER) != 0 ? guessed(fs, l, &m, &err) :
+	    proven(fs, u, l, &m, &err))
+		err = take(u, l->p, fs, &m);
+	fs_map_free(&m);
+	return err;
+}
