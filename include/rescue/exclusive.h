@@ -28,6 +28,7 @@ struct exclusive {			/* g: lock */
 	unsigned	 seats;	/* I: 1, or 2 */
 	struct seat	 seat[SEATS];	/* g */
 	uint64_t	 ticket;	/* g: of the last who came in */
+	bool		 parallel;	/* g: two were served at a time */
 };
 
 /*

@@ -27,6 +27,7 @@ enum inner {
 
 struct gaps {			/* g: lock */
 	pthread_mutex_t	 lock;
+	unsigned	 parts;	/* I: of a gap, one of so many is read */
 	struct gap	*heap;	/* g: the largest first */
 	size_t		 n, room;	/* g */
 	uint64_t	 smallest;	/* I while workers run: bytes, of those
@@ -35,16 +36,19 @@ struct gaps {			/* g: lock */
 	size_t		 patience;	/* g: with those that are lost */
 };
 
-/* With nothing in it; and with what it takes given back. */
-void gaps_begin(struct gaps *);
+/*
+ * With nothing in it, and with one of so many parts of a gap to be read at a
+ * time; and with what it takes given back.
+ */
+void gaps_begin(struct gaps *, unsigned parts);
 void gaps_end(struct gaps *);
 
 /* Take all of a status off the map.  Returns 0 or ENOMEM.  The lead's. */
 int gaps_fill(struct gaps *, struct map *, enum seg_status, enum inner);
 
 /*
- * Take a gap, to be read in part: *piece, from an end that is good, a quarter
- * of it, or from its midst; "least" bytes at least and "most" at most.  Returns
+ * Take a gap, to be read in part: *piece, from an end that is good, one of so
+ * many, or from its midst; "least" bytes at least and "most" at most.  Returns
  * false when none is left.
  */
 bool gaps_take(struct gaps *, size_t least, size_t most, struct gap *,

@@ -5,7 +5,7 @@
  * With a second seat, who is inside keeps his when another comes in because he
  * seems to be stuck.  There is no third: who reads behind one that is stuck
  * cannot be told from one that is stuck himself.  So he is timed from when the
- * one before him has left.
+ * one before him has left; unless the disk was seen to serve two at a time.
  *
  *	g	exclusive->lock, a leaf; held for a few instructions
  */
@@ -149,6 +149,19 @@ exclusive_reads(struct exclusive *g, uint64_t ticket, const struct seg *at)
 	pthread_mutex_unlock(&g->lock);
 }
 
+/* Whether the disk answers a ticket while it is at what came before. */
+static bool
+overtakes(const struct exclusive *g, uint64_t ticket)
+{
+	unsigned i;
+
+	for (i = 0; i < g->seats; i++)
+		if (g->seat[i].at.len > 0 && g->seat[i].ticket > 0 &&
+		    g->seat[i].ticket < ticket)
+			return true;
+	return false;
+}
+
 bool
 exclusive_passed(struct exclusive *g, uint64_t ticket)
 {
@@ -158,19 +171,21 @@ exclusive_passed(struct exclusive *g, uint64_t ticket)
 	pthread_mutex_lock(&g->lock);
 	s = seat_of(g, ticket);
 	passed = ticket > 0 && (s == NULL || s->stuck);
-	if (s != NULL)
+	if (s != NULL) {
 		s->at.len = 0;
+		g->parallel = g->parallel || overtakes(g, ticket);
+	}
 	pthread_mutex_unlock(&g->lock);
 	return passed;
 }
 
-/* Who came in behind a ticket: the disk has come to him only now. */
+/* Who came in behind a ticket: it may be that the disk has come to him now. */
 static void
 begin_anew(struct exclusive *g, uint64_t ticket)
 {
 	unsigned i;
 
-	for (i = 0; i < g->seats; i++)
+	for (i = 0; i < g->seats && !g->parallel; i++)
 		if (g->seat[i].ticket > ticket)
 			g->seat[i].since = clock_seconds();
 }

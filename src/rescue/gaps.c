@@ -19,7 +19,6 @@
 #include <stdlib.h>
 
 enum {
-	PART = 4,		/* of what is left of a gap is read at once */
 	PIECE = 256 << 10,	/* bytes; more is read only of a gap of which */
 	LARGE = 1 << 20,	/* a part is so large */
 	SMALL = 128 << 10,	/* the sweep has it by one read or two */
@@ -28,9 +27,9 @@ enum {
 };
 
 void
-gaps_begin(struct gaps *g)
+gaps_begin(struct gaps *g, unsigned parts)
 {
-	*g = (struct gaps){ .heap = NULL };
+	*g = (struct gaps){ .parts = parts };
 	pthread_mutex_init(&g->lock, NULL);
 }
 
@@ -224,7 +223,7 @@ gaps_take(struct gaps *g, size_t least, size_t most, struct gap *gap,
 	pthread_mutex_unlock(&g->lock);
 	if (!any)
 		return false;
-	n = (gap->end - gap->off) / PART;
+	n = (gap->end - gap->off) / g->parts;
 	if (n > PIECE && n < LARGE)
 		n = PIECE;
 	n -= n % least;

@@ -139,9 +139,9 @@ rescue_begin(struct job *job, struct fault *f)
 	r->mapsaver.quit = r->mapsaver.lock = r->mapsaver.dir = -1;
 	r->pass = &passes[0];
 	course_begin(&r->course, job->p->length, 0);
-	gaps_begin(&r->gaps);
 	r->start = clock_seconds() - job->before.seconds;
 	know_disk(r, job->p);
+	gaps_begin(&r->gaps, r->rotates ? 2 : 4);	/* a jump is dear */
 	liveness_begin(&r->liveness);
 	zeros_begin(&r->zeros);
 	flight_init(&r->flight);

@@ -219,7 +219,10 @@ jump(struct job *job, const struct seg *seg)
 static void
 be_wary(struct rescue *r, double seconds)
 {
-	r->wary_until = clock_seconds() + seconds * wary_for;
+	double until = clock_seconds() + seconds * wary_for;
+
+	if (until > r->wary_until)
+		r->wary_until = until;
 }
 
 /* Leave out what lies behind a piece, and go on with care. */

@@ -101,6 +101,28 @@ times_the_second_from_when_the_first_left(void **state)
 	exclusive_destroy(&g);
 }
 
+/* Where one who came later is answered first, nobody waits for who is stuck. */
+static void
+times_it_from_its_own_where_both_are_served(void **state)
+{
+	struct exclusive g;
+	uint64_t first, second;
+	double since;
+
+	(void)state;
+	assert_int_equal(exclusive_init(&g, 2), 0);
+	first = exclusive_enter(&g, long_time, long_time, &stuck);
+	exclusive_reads(&g, first, &here);
+	second = exclusive_enter(&g, 0, long_time, &stuck);
+	exclusive_reads(&g, second, &there);
+	assert_false(exclusive_passed(&g, second));
+	exclusive_reads(&g, second, &there);
+	since = g.seat[1].since;
+	exclusive_leave(&g, first);
+	assert_true(g.seat[1].since == since);
+	exclusive_destroy(&g);
+}
+
 int
 main(void)
 {
@@ -109,6 +131,7 @@ main(void)
 		cmocka_unit_test(lets_another_in_beside_who_is_stuck),
 		cmocka_unit_test(tells_nobody_of_what_was_read),
 		cmocka_unit_test(times_the_second_from_when_the_first_left),
+		cmocka_unit_test(times_it_from_its_own_where_both_are_served),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,7 @@ largest_first(void **state)
 	struct seg s;
 
 	(void)state;
-	gaps_begin(&g);
+	gaps_begin(&g, 4);
 	mark(&map, 0, 1024, FINISHED);
 	mark(&map, 2048, 4096, FINISHED);
 	mark(&map, 7168, 8192, FINISHED);
@@ -87,7 +87,7 @@ whole_ones(void **state)
 	struct seg s;
 
 	(void)state;
-	gaps_begin(&g);
+	gaps_begin(&g, 4);
 	mark(&map, 100, 200, UNTRIMMED);
 	mark(&map, 300, 600, UNTRIMMED);
 	assert_int_equal(gaps_fill(&g, &map, UNTRIMMED, HOPEFUL_INNER), 0);
@@ -109,7 +109,7 @@ up_to_an_error(void **state)
 	struct gaps g;
 
 	(void)state;
-	gaps_begin(&g);
+	gaps_begin(&g, 4);
 	mark(&truth, 3000, 5000, BAD);
 	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
 	assert_int_equal(work_off(&g, &map, &truth), 2);
@@ -130,7 +130,7 @@ between_bad_ends(void **state)
 	unsigned errors;
 
 	(void)state;
-	gaps_begin(&g);
+	gaps_begin(&g, 4);
 	mark(&map, 0, 64, UNTRIMMED);
 	mark(&map, 8128, 8192, UNTRIMMED);
 	mark(&truth, 2000, 2001, BAD);
@@ -154,7 +154,7 @@ gives_a_dead_one_up(void **state)
 	struct gaps g;
 
 	(void)state;
-	gaps_begin(&g);
+	gaps_begin(&g, 4);
 	mark(&map, 0, 64, UNTRIMMED);
 	mark(&map, 8128, 8192, UNTRIMMED);
 	mark(&truth, 0, 8192, BAD);
@@ -174,7 +174,7 @@ tries_each(void **state)
 	uint64_t i;
 
 	(void)state;
-	gaps_begin(&g);
+	gaps_begin(&g, 4);
 	for (i = 0; i < 16; i++)
 		mark(&map, i * 512, i * 512 + 256, BAD);
 	mark(&map, 8191, 8192, BAD);
@@ -202,7 +202,7 @@ trimmed_ones(void **state)
 	struct seg s;
 
 	(void)state;
-	gaps_begin(&g);
+	gaps_begin(&g, 4);
 	mark(&map, 0, 8192, FINISHED);
 	mark(&map, 1000, 1800, BAD);
 	mark(&map, 1100, 1700, UNSCRAPED);
@@ -230,7 +230,7 @@ read_again(void **state)
 	struct seg s, again;
 
 	(void)state;
-	gaps_begin(&g);
+	gaps_begin(&g, 4);
 	mark(&map, 0, 64, UNTRIMMED);
 	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
 	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
