@@ -40,6 +40,22 @@ it "takes an ibs= that equals the bs= not given" copies 5000 ibs=512
 it "takes an obs= that equals the bs= not given" copies 5000 obs=512
 it "takes ibs= and obs= that equal bs=" copies 5000 bs=1k ibs=1k obs=1k
 
+# Somebody writes to the source meanwhile: the status is the copy's, and it is told.
+moving()
+{
+	local pid
+	"$blocks" make src 6M && : >dst || return
+	"$pardd" if=src of=dst bs=64k rate=2M >out 2>err &
+	pid=$!
+	until_true 20 test -s dst && touch src && wait "$pid"
+	status=$?
+	[[ $status = 0 ]] && complete && same src dst &&
+	    says '^pardd: src: was written to while it was read' || return
+	exits 0 "$pardd" if=src of=dst && complete && ! grep 'written to' err &&
+	    exits 0 "$pardd" if=src of=src count=1 seek=1 && complete && ! grep 'written to' err
+}
+it "says that the source was written to meanwhile" moving
+
 # a part: from block 3 to block 5, 7 blocks of 1000
 part()
 {

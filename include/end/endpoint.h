@@ -113,6 +113,7 @@ struct identity {		/* tells whether two ends are one */
 	dev_t	node;		/* of a device's node, else 0 */
 	dev_t	file_dev;	/* of the file, node or pipe as such: */
 	ino_t	file_ino;	/* file system and inode; 0: none yet */
+	struct timespec written;	/* a file was last, once opened */
 };
 
 struct endpoint {		/* shared and const once open */

@@ -5,6 +5,7 @@
 #include "backend.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,6 +28,19 @@ endpoint_cut_off(const struct endpoint *ep, uint64_t at, struct fault *f)
 {
 	return fault_set(f, STATUS_FILE, "%s was cut off at byte %llu during "
 	    "the copy", ep->name, (unsigned long long)at);
+}
+
+void
+endpoint_moved(const struct endpoint *ep, int fd, char *text, size_t room)
+{
+	const struct timespec *was = &ep->id.written;
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    (st.st_mtim.tv_sec != was->tv_sec ||
+	    st.st_mtim.tv_nsec != was->tv_nsec))
+		snprintf(text, room, "was written to while it was read; some "
+		    "may be from before that, and some from after");
 }
 
 int

@@ -134,6 +134,12 @@ void io_cut_off(struct io *, uint64_t at);
 /* The same for check_kept and flush.  Returns -1. */
 int endpoint_cut_off(const struct endpoint *, uint64_t at, struct fault *);
 
+/*
+ * For note: whether the file of fd was written to since it was opened.  Nothing
+ * is said of a pipe or a device.
+ */
+void endpoint_moved(const struct endpoint *, int fd, char *text, size_t room);
+
 /* For check_kept: it has holes that nobody made for the copy.  Returns -1. */
 int endpoint_holed(const struct endpoint *, struct fault *);
 

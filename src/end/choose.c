@@ -260,6 +260,7 @@ choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 	ep->id.node = st->st_rdev;
 	ep->id.file_dev = st->st_dev;
 	ep->id.file_ino = st->st_ino;
+	ep->id.written = st->st_mtim;
 	ep->is.linked = S_ISREG(st->st_mode) && st->st_nlink > 0;
 	if (choose_backend(ep, fd, st, f) != 0)
 		return -1;

@@ -521,6 +521,16 @@ file_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 		(void)lseek(ep->fd, (off_t)(off + len), SEEK_SET);
 }
 
+/* Somebody may be at work on a source. */
+static void
+file_note(const struct endpoint *ep, char *text, size_t room)
+{
+	const struct file *file = ep->priv;
+
+	if (ep->spec.role == SOURCE && !ep->is.device)
+		endpoint_moved(ep, file->plain, text, room);
+}
+
 const struct backend file_backend = {
 	.open = file_open,
 	.check_range = file_check_range,
@@ -537,6 +547,7 @@ const struct backend file_backend = {
 	.check_kept = file_check_kept,
 	.flush = file_flush,
 	.view = file_view,
+	.note = file_note,
 	.open_readback = file_readback,
 	.drop_cache = file_drop_cache,
 	.close = file_close,

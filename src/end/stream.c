@@ -354,11 +354,21 @@ stream_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	return endpoint_named(ep, &st, f);
 }
 
+static void
+stream_note(const struct endpoint *ep, char *text, size_t room)
+{
+	const struct stream *s = ep->priv;
+
+	if (ep->spec.role == SOURCE)
+		endpoint_moved(ep, s->fd, text, room);
+}
+
 const struct backend stream_backend = {
 	.open = stream_open,
 	.prepare = stream_prepare,
 	.transfer = stream_transfer,
 	.check_kept = stream_check_kept,
+	.note = stream_note,
 	.flush = stream_flush,
 	.close = stream_close,
 };

@@ -242,6 +242,15 @@ said(const struct endpoint *ep)
 		print(stderr, "pardd: %s: %s", ep->name, ep->said);
 }
 
+/* A file that is copied within itself is written to by nobody else. */
+static bool
+within(const struct plan *p)
+{
+	return p->src->kind == END_FILE && p->dst->kind == END_FILE &&
+	    p->src->id.file_ino == p->dst->id.file_ino &&
+	    p->src->id.file_dev == p->dst->id.file_dev;
+}
+
 /* The digests, in the form of the tools that check them. */
 static void
 digests(const struct plan *p, const struct outcome *out)
@@ -521,7 +530,8 @@ report_end(const struct plan *p, struct outcome *out)
 		    "in flight", out->tally.in_flight_read,
 		    out->tally.in_flight_written);
 	if (!quiet) {
-		said(p->src);
+		if (!within(p))
+			said(p->src);
 		damage(p, &out->damage);
 		if (out->targets == 0)
 			target_end(p, out, out->verdict.status);
