@@ -4,13 +4,8 @@
  * joins it to neighbours that are alike.
  *
  * A segment is where it begins and its status; it ends where the next begins.
- * They stand in leaves of some hundred, the leaves in one array.  To find one
- * is a search in the array and a search in the leaf; to cut one moves the rest
- * of its leaf, and once in a hundred times splits it.  What is asked for often
- * (the totals) is kept along.
- *
- * A change makes two cuts at most.  A claim sees to it that there are spare
- * leaves, so that settling has what it needs.
+ * Where they lie is leaves.c.  What is asked for often (the totals) is kept
+ * along.
  *
  *	m	map->lock, a leaf: nothing is called with it held
  */
@@ -18,74 +13,16 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/number.h"
-
-enum {
-	LEAF = 256,		/* segments in a leaf, at most */
-	CUTS = 2,		/* leaves that one change may need */
-};
-
-static const enum seg_status any = (enum seg_status)0;
-
-struct leaf {
-	uint64_t	off[LEAF];
-	unsigned char	status[LEAF];
-	unsigned	n;	/* > 0 once it is in the map */
-};
-
-struct place {			/* of a segment; leaf == map->leaves: the end */
-	size_t		leaf;
-	unsigned	i;
-};
-
-/* While one leaf has room for all that is claimed, there will be no second. */
-static size_t
-spares_wanted(const struct map *map)
-{
-	if (map->leaves == 0)
-		return 1;
-	return map->leaves == 1 && map->leaf[0]->n <= LEAF / 2 ? 0 : MAP_SPARES;
-}
-
-/* Room for the two cuts that any change of one range may need. */
-static int
-reserve(struct map *map)
-{
-	size_t want = spares_wanted(map), room;
-	struct leaf **grown;
-
-	while (map->spares < want) {
-		map->spare[map->spares] = malloc(sizeof(struct leaf));
-		if (map->spare[map->spares] == NULL)
-			break;
-		map->spares++;
-	}
-	if (map->leaves + CUTS > map->room) {
-		room = map->room * 2 + CUTS;
-		grown = reallocarray(map->leaf, room, sizeof(struct leaf *));
-		if (grown == NULL)
-			return ENOMEM;
-		map->leaf = grown;
-		map->room = room;
-	}
-	return map->spares < (want < CUTS ? want : CUTS) ? ENOMEM : 0;
-}
-
-static void
-count(struct map *map, unsigned char status, uint64_t bytes, uint64_t ranges)
-{
-	map->sum[status].bytes += bytes;
-	map->sum[status].ranges += ranges;
-}
+#include "leaves.h"
 
 int
 map_init(struct map *map, uint64_t length, uint64_t chunk, uint64_t phase)
 {
 	*map = (struct map){ .chunk = chunk, .phase = phase,
 		.length = length, .from = UNTRIED };
-	if (reserve(map) != 0) {
+	if (leaves_reserve(map) != 0) {
 		map_free(map);
 		return ENOMEM;
 	}
@@ -95,7 +32,7 @@ map_init(struct map *map, uint64_t length, uint64_t chunk, uint64_t phase)
 		map->leaf[0]->status[0] = UNTRIED;
 		map->leaf[0]->n = 1;
 		map->leaves = 1;
-		count(map, UNTRIED, length, 1);
+		leaves_count(map, UNTRIED, length, 1);
 	}
 	pthread_mutex_init(&map->lock, NULL);
 	map->ready = true;
@@ -123,246 +60,11 @@ map_take(struct map *map, struct map *from)
 	*from = (struct map){ .ready = false };
 }
 
-static bool
-at_end(const struct map *map, struct place p)
-{
-	return p.leaf == map->leaves;
-}
-
-static struct place
-next(const struct map *map, struct place p)
-{
-	if (p.i + 1 < map->leaf[p.leaf]->n)
-		return (struct place){ p.leaf, p.i + 1 };
-	return (struct place){ p.leaf + 1, 0 };
-}
-
-/* The one before; p is not the first. */
-static struct place
-before(const struct map *map, struct place p)
-{
-	if (p.i > 0)
-		return (struct place){ p.leaf, p.i - 1 };
-	return (struct place){ p.leaf - 1, map->leaf[p.leaf - 1]->n - 1 };
-}
-
-static bool
-is_first(struct place p)
-{
-	return p.leaf == 0 && p.i == 0;
-}
-
-static uint64_t
-begin_of(const struct map *map, struct place p)
-{
-	return at_end(map, p) ? map->length : map->leaf[p.leaf]->off[p.i];
-}
-
-static enum seg_status
-status_of(const struct map *map, struct place p)
-{
-	return (enum seg_status)map->leaf[p.leaf]->status[p.i];
-}
-
-static struct seg
-seg_at(const struct map *map, struct place p)
-{
-	uint64_t off = begin_of(map, p);
-
-	return (struct seg){ off, begin_of(map, next(map, p)) - off,
-		status_of(map, p) };
-}
-
-/* The last segment of a leaf that begins at off or before. */
-static unsigned
-find_in(const struct leaf *leaf, uint64_t off)
-{
-	unsigned lo = 0, hi = leaf->n, mid;
-
-	while (hi - lo > 1) {
-		mid = lo + (hi - lo) / 2;
-		if (leaf->off[mid] <= off)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-/* The segment that holds off, or the end. */
-static struct place
-find(const struct map *map, uint64_t off)
-{
-	size_t lo = 0, hi = map->leaves, mid;
-
-	if (off >= map->length)
-		return (struct place){ map->leaves, 0 };
-	while (hi - lo > 1) {
-		mid = lo + (hi - lo) / 2;
-		if (map->leaf[mid]->off[0] <= off)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return (struct place){ lo, find_in(map->leaf[lo], off) };
-}
-
-/* Move the segments of a leaf from i on to another place in a leaf. */
-static void
-shift(struct map *map, struct leaf *to, unsigned at, const struct leaf *from,
-    unsigned i)
-{
-	unsigned n = from->n - i;
-
-	memmove(to->off + at, from->off + i, n * sizeof(*to->off));
-	memmove(to->status + at, from->status + i, n);
-	map->moved += n;
-}
-
-/* Take a leaf into the array, or out of it. */
-static void
-add_leaf(struct map *map, size_t l, struct leaf *leaf)
-{
-	memmove(map->leaf + l + 1, map->leaf + l,
-	    (map->leaves - l) * sizeof(struct leaf *));
-	map->leaf[l] = leaf;
-	map->leaves++;
-	map->moved += (map->leaves - l) / LEAF;
-}
-
-static void
-drop_leaf(struct map *map, size_t l)
-{
-	struct leaf *leaf = map->leaf[l];
-
-	map->leaves--;
-	memmove(map->leaf + l, map->leaf + l + 1,
-	    (map->leaves - l) * sizeof(struct leaf *));
-	map->moved += (map->leaves - l) / LEAF;
-	if (map->spares < MAP_SPARES)
-		map->spare[map->spares++] = leaf;
-	else
-		free(leaf);
-}
-
-/* Make room in a full leaf; returns where p is now. */
-static struct place
-split(struct map *map, struct place p)
-{
-	struct leaf *old = map->leaf[p.leaf];
-	struct leaf *new = map->spare[--map->spares];
-	unsigned half = LEAF / 2;
-
-	shift(map, new, 0, old, half);
-	new->n = old->n - half;
-	old->n = half;
-	add_leaf(map, p.leaf + 1, new);
-	return p.i < half ? p : (struct place){ p.leaf + 1, p.i - half };
-}
-
-/* Make a segment begin at off; returns its place. */
-static struct place
-cut(struct map *map, uint64_t off)
-{
-	struct place p = find(map, off);
-	struct leaf *leaf;
-
-	if (at_end(map, p) || begin_of(map, p) == off)
-		return p;
-	if (map->leaf[p.leaf]->n == LEAF)
-		p = split(map, p);
-	leaf = map->leaf[p.leaf];
-	shift(map, leaf, p.i + 1, leaf, p.i);
-	leaf->n++;
-	p.i++;
-	leaf->off[p.i] = off;
-	count(map, leaf->status[p.i], 0, 1);
-	return p;
-}
-
-/* Two leaves that fill less than half of one become one. */
-static void
-merge(struct map *map, size_t l)
-{
-	struct leaf *a, *b;
-
-	if (l + 1 >= map->leaves)
-		return;
-	a = map->leaf[l];
-	b = map->leaf[l + 1];
-	if (a->n + b->n > LEAF / 2)
-		return;
-	shift(map, a, a->n, b, 0);
-	a->n += b->n;
-	drop_leaf(map, l + 1);
-}
-
-/* Take a segment out: it has become part of the one before. */
-static void
-erase(struct map *map, struct place p)
-{
-	struct leaf *leaf = map->leaf[p.leaf];
-
-	count(map, leaf->status[p.i], 0, (uint64_t)-1);
-	shift(map, leaf, p.i, leaf, p.i + 1);
-	leaf->n--;
-	if (leaf->n == 0) {
-		drop_leaf(map, p.leaf);
-		return;
-	}
-	merge(map, p.leaf);
-	if (p.leaf > 0)
-		merge(map, p.leaf - 1);
-}
-
-/* Join segments alike that meet at from, at to, or between them. */
-static void
-join(struct map *map, uint64_t from, uint64_t to)
-{
-	struct place p = find(map, from);
-	uint64_t off;
-
-	while (!at_end(map, p) && (off = begin_of(map, p)) <= to) {
-		if (!is_first(p) && status_of(map, before(map, p)) ==
-		    status_of(map, p)) {
-			erase(map, p);
-			p = find(map, off);
-		}
-		if (!at_end(map, p))
-			p = next(map, p);
-	}
-}
-
-static void
-give(struct map *map, struct place p, enum seg_status to)
-{
-	struct seg s = seg_at(map, p);
-
-	count(map, (unsigned char)s.status, -s.len, (uint64_t)-1);
-	count(map, (unsigned char)to, s.len, 1);
-	map->leaf[p.leaf]->status[p.i] = (unsigned char)to;
-}
-
-/* Give a range a status, or what has the status "only" of it; room is kept. */
-static void
-change(struct map *map, uint64_t off, uint64_t len, enum seg_status only,
-    enum seg_status to)
-{
-	struct place p;
-
-	cut(map, off + len);
-	for (p = cut(map, off); !at_end(map, p) &&
-	    begin_of(map, p) < off + len; p = next(map, p))
-		if (only == any || status_of(map, p) == only)
-			give(map, p, to);
-	join(map, off, off + len);
-}
-
 /* What the pass has left from its cursor on, in one segment. */
 static bool
 next_forwards(const struct map *map, struct seg *got)
 {
-	struct place p = find(map, map->cursor);
+	struct place p = leaves_find(map, map->cursor);
 
 	while (!at_end(map, p) && status_of(map, p) != map->from)
 		p = next(map, p);
@@ -379,7 +81,7 @@ next_forwards(const struct map *map, struct seg *got)
 static bool
 next_backwards(const struct map *map, struct seg *got)
 {
-	struct place p = find(map, map->cursor);
+	struct place p = leaves_find(map, map->cursor);
 
 	if (at_end(map, p) || begin_of(map, p) >= map->cursor) {
 		if (is_first(p) || map->leaves == 0)
@@ -420,13 +122,13 @@ to_piece(const struct map *map, struct seg *got)
 static int
 take(struct map *map, struct seg *got, uint64_t limit, bool whole)
 {
-	if (reserve(map) != 0)
+	if (leaves_reserve(map) != 0)
 		return -1;
 	if (limit > got->off && limit - got->off < got->len)
 		got->len = limit - got->off;
 	if (!whole)
 		to_piece(map, got);
-	change(map, got->off, got->len, map->from, CLAIMED);
+	leaves_change(map, got->off, got->len, map->from, CLAIMED);
 	map->cursor = map->backwards ? got->off : got->off + got->len;
 	got->status = CLAIMED;
 	return 1;
@@ -552,9 +254,9 @@ set(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
 	if (len == 0)
 		return 0;
 	pthread_mutex_lock(&map->lock);
-	err = reserve(map);
+	err = leaves_reserve(map);
 	if (err == 0)
-		change(map, off, len, from, to);
+		leaves_change(map, off, len, from, to);
 	pthread_mutex_unlock(&map->lock);
 	return err;
 }
@@ -577,7 +279,7 @@ static uint64_t
 gap_end(const struct map *map, const struct seg *at)
 {
 	uint64_t off = map->backwards ? at->off : at->off + at->len;
-	struct place p = find(map, off);
+	struct place p = leaves_find(map, off);
 
 	if (map->backwards && begin_of(map, p) == off && !is_first(p))
 		p = before(map, p);
@@ -678,10 +380,10 @@ map_end(struct map *map, uint64_t end)
 		p = before(map, (struct place){ map->leaves, 0 });
 		s = seg_at(map, p);
 		map->length = s.off > end ? s.off : end;
-		count(map, (unsigned char)s.status, -(s.off + s.len -
+		leaves_count(map, (unsigned char)s.status, -(s.off + s.len -
 		    map->length), 0);
 		if (s.off >= end)
-			erase(map, p);
+			leaves_erase(map, p);
 	}
 	pthread_mutex_unlock(&map->lock);
 }
@@ -694,7 +396,7 @@ map_next(struct map *map, uint64_t off, enum seg_status status,
 	bool found;
 
 	pthread_mutex_lock(&map->lock);
-	p = find(map, off);
+	p = leaves_find(map, off);
 	while (!at_end(map, p) && status_of(map, p) != status)
 		p = next(map, p);
 	found = !at_end(map, p);
@@ -716,7 +418,7 @@ map_at(struct map *map, uint64_t off)
 	struct place p;
 
 	pthread_mutex_lock(&map->lock);
-	p = find(map, off);
+	p = leaves_find(map, off);
 	status = at_end(map, p) ? FINISHED : status_of(map, p);
 	pthread_mutex_unlock(&map->lock);
 	return status;
