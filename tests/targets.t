@@ -248,6 +248,14 @@ no_folder()
 	"$blocks" make src 2M && exits 52 "$pardd" if=src of=new of=nowhere/x && one_line 'no such folder' && untouched new
 }
 plainly "refuses one in a folder that is not there" no_folder
+# A file system without room for another name tells so when the file is made.
+no_name()
+{
+	"$blocks" make src 2M && "$blocks" make old 64k 5 && cp old old.was && mkdir full &&
+	    mount -t tmpfs -o nr_inodes=1 none full && undo umount -l "$PWD/full" &&
+	    exits 78 "$pardd" if=src of=new of=old of=full/x && one_line 'full/x.*No space left' && untouched new old
+}
+! can_loop || plainly "takes back those that it has made where another cannot be" no_name
 plainly "refuses a file among the devices" prepared 'no file is created among the devices' if=src of=new of=old of=/dev/pardd-x
 plainly "does not write its digests to one" prepared 'hashfile=old: is used for something else' \
     if=src of=new of=old hash=md5 hashfile=old
@@ -378,6 +386,19 @@ sparse()
 }
 it "leaves holes in all of them" sparse
 it "... with oflag=sparse" sparse oflag=sparse
+# one_writes RULE...: zeros over what was there, which one of three cannot make
+one_writes()
+{
+	local one
+	truncate -s 4195304 src && "$blocks" make src 64k 1 1M && for one in a b c; do
+		"$blocks" make $one 4195304 9 || return
+	done
+	exits "$1" with_faults "$2" "$pardd" if=src of=a of=b of=c oflag=sparse verify=1 && faulty fallocate &&
+	    same src a && same src c
+}
+it "writes zeros to all where one cannot make them" eval \
+    'one_writes 0 "on=b op=zero fail=EOPNOTSUPP" && same src b'
+it "... to those that are left where that fails for one" one_writes 55 'on=b op=zero fail=EIO'
 placed()
 {
 	"$blocks" make src 64k && "$blocks" make a 1M 2 && "$blocks" make b 1M 3 &&
