@@ -790,19 +790,7 @@ flush(int fd, int (*real)(int))
 	return 0;
 }
 
-int
-fdatasync(int fd)
-{
-	REAL(real, fdatasync);
-	return flush(fd, real);
-}
-
-int
-fsync(int fd)
-{
-	REAL(real, fsync);
-	return flush(fd, real);
-}
+FLUSHES
 
 int
 renameat(int from_fd, const char *from, int to_fd, const char *to)

@@ -47,6 +47,22 @@ next(const char *name)
 		}							\
 	} while (0)
 
+/* Both that flush a file, by a function flush(fd, libc's own). */
+#define FLUSHES								\
+int									\
+fdatasync(int fd)							\
+{									\
+	REAL(real, fdatasync);						\
+	return flush(fd, real);						\
+}									\
+									\
+int									\
+fsync(int fd)								\
+{									\
+	REAL(real, fsync);						\
+	return flush(fd, real);						\
+}
+
 /*
  * For a library that opens files of its own in the program's place, which the
  * program would keep itself from: it does not confine itself while "cond".

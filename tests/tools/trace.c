@@ -261,19 +261,7 @@ flush(int fd, int (*real)(int))
 	return failed;
 }
 
-int
-fdatasync(int fd)
-{
-	REAL(real, fdatasync);
-	return flush(fd, real);
-}
-
-int
-fsync(int fd)
-{
-	REAL(real, fsync);
-	return flush(fd, real);
-}
+FLUSHES
 
 /* --- names ------------------------------------------------------------- */
 
