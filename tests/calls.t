@@ -15,7 +15,8 @@ honest()
 	local lines last
 	# That a flush was not made is not to be seen.
 	if ((status == 0)); then
-		same src dst && [[ $(<failed) != f*sync\ */dst:* || $(<failed) = *EINTR ]]
+		same src dst && { [[ ! -e two ]] || same src two; } &&
+		    [[ $(<failed) != f*sync\ */@(dst|two):* || $(<failed) = *EINTR ]]
 		return
 	fi
 	mapfile -t lines <err
@@ -28,20 +29,21 @@ honest()
 # each OPERAND...: copies, one call of which fails: the first, the second ...
 each()
 {
-	local n tried=0 step=11
+	local n tried=0 step=${step-11} from=${from-src}
 	[[ -z $LONG ]] || step=1
 	"$blocks" make src 150000 || return
+	[[ -z ${serves-} ]] || serves || return
 	for ((n = 0; ; n += step)); do
-		rm -f dst map map.bak list
+		rm -f dst two map map.bak list
 		: >failed
-		timeout -s KILL 60 "$tools/nth" "$n" failed "$pardd" if=src of=dst "$@" \
+		timeout -s KILL 60 "$tools/nth" "$n" failed "$pardd" if="$from" of=dst "$@" \
 		    >out 2>err
 		status=$?
 		[[ -s failed ]] || break
 		tried=$((tried + 1))
 		honest || { fail "nth $n, $(<failed): status $status, $(<err)"; return; }
 	done
-	echo "$tried of $n"
+	echo "$tried" >>"$scratch/tried"
 	((tried > 1)) || fail "nothing failed: the case proves nothing"
 }
 it "copies right or says why not, whatever fails" each
@@ -53,3 +55,17 @@ it "... with several workers" each thr=4 bpt=8
 it "... past the page cache, with many in flight" each engine=async iflag=direct oflag=direct
 it "... with a map" each map=map
 it "... with what programs read" each json=list
+it "... to several targets" each of=two
+# The server's own calls do not fail: it is started before.
+serves()
+{
+	nbdkit -f -U socket -P pid -r file src >server 2>&1 </dev/null &
+	until_true 20 test -s pid
+}
+if can_nbd; then
+	export serves=1 from='nbd+unix:///?socket=socket'
+	step=23 it "... from an NBD server" each
+	unset serves from
+fi
+[[ ! -e $scratch/tried ]] || awk '{ n += $1 }
+    END { print "# " n " runs, in each of which another call failed with another errno" }' "$scratch/tried"
