@@ -186,6 +186,7 @@ ends(struct disk *d, unsigned front, unsigned back)
 	bad(d, d->n - back, back);
 }
 
+/* Flash serves some reads at a time, what is "one" does not. */
 #define ONE	"overhead 50;latency 100;error 100000"
 #define SSD	ONE ";servers 4"
 #define HDD	"overhead 50;latency 100;jump 8000;error 100000"
@@ -193,24 +194,24 @@ ends(struct disk *d, unsigned front, unsigned back)
 static const struct shape shapes[] = {
 	{ "clusters", "20 clusters of 250 KB", 768, places, 20, 500, SSD, "",
 	    false, false },
-	{ "badhead", "bad head, every 8th MiB", 256, head, 8, 1024,
+	{ "badhead", "one: bad head, every 8th MiB", 256, head, 8, 1024,
 	    "overhead 50;latency 100;error 20000", "", false, false },
-	{ "slowhead", "slow head, every 8th MiB at 1.5 MB/s", 256, slow_head,
-	    8, 1024, ONE, "", false, false },
-	{ "scratch", "scratch over 150 tracks", 512, scratch, 150, 24, ONE, "",
-	    false, false },
+	{ "slowhead", "one: slow head, every 8th MiB at 1.5 MB/s", 256,
+	    slow_head, 8, 1024, ONE, "", false, false },
+	{ "scratch", "one: scratch over 150 tracks", 512, scratch, 150, 24,
+	    ONE, "", false, false },
 	{ "mixed", "60 areas, sizes lognormal", 512, mixed, 60, 35, SSD, "",
 	    false, false },
 	{ "single", "100 single sectors", 512, scattered, 100, 1, SSD, "",
 	    false, false },
 	{ "growing", "10 areas that grow", 256, places, 10, 50,
 	    SSD ";grow 4", "", false, false },
-	{ "seconds", "8 single sectors, 3 s an error", 256, scattered, 8, 1,
-	    "overhead 50;latency 100;error 3000000", "", false, false },
-	{ "512e", "512e, 20 bad physical sectors", 256, scattered, 20, 8,
+	{ "seconds", "one: 8 single sectors, 3 s an error", 256, scattered, 8,
+	    1, "overhead 50;latency 100;error 3000000", "", false, false },
+	{ "512e", "one: 512e, 20 bad physical sectors", 256, scattered, 20, 8,
 	    ONE ";physical 4096", "-b 4096", false, false },
-	{ "above", "60 areas, only reads above 4 KiB fail", 512, mixed, 60, 35,
-	    ONE ";above 4096", "", false, false },
+	{ "above", "one: 60 areas, only reads above 4 KiB fail", 512, mixed,
+	    60, 35, ONE ";above 4096", "", false, false },
 	{ "third", "40 pairs of sectors, the third try succeeds", 512,
 	    places, 40, 2, SSD ";tries 3", "-r 3", false, false },
 	{ "giant", "a giant area, 10 %", 256, giant, 10, 0, SSD, "",
