@@ -1,6 +1,6 @@
 /*
  * One piece of a rescue: claimed as the pass wants it, read, written, settled;
- * or tried block by block.
+ * or tried block by block (blocks.c).
  *
  * An error costs a disk as much as hundreds of good reads, and workers side by
  * side would meet the same bad area together.  So a pass that leaves something
@@ -17,21 +17,19 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/status.h"
 #include "block.h"
+#include "blocks.h"
 #include "copy/piece.h"
 #include "copy/transfer.h"
 #include "edges.h"
 #include "pass.h"
-#include "rescue/liveness.h"
+#include "source.h"
 
 enum {
 	CLUSTER = 64 << 10,	/* bytes of a piece between known errors */
 	WARY = 256 << 10,	/* bytes of a piece where errors are rare */
 	MARK = 1 << 20,		/* bytes that are trimmed as a whole */
 	SMALL_PART = 1000,	/* of the disk: one of so many */
-	PART_BACK = 8 << 10,	/* bytes that are trimmed from behind at once */
-	SKIM_LEAST = 8,		/* blocks left out by skimming, the same */
 };
 
 struct hold {			/* what a worker has in hand */
@@ -133,47 +131,6 @@ piece_size(struct job *job)
 	return rate_piece(&job->rate, job->p, n);
 }
 
-/* Read to the place "at" of the buffer what lies so far behind off. */
-static struct io
-read_source(struct worker *w, uint64_t off, size_t at, size_t len,
-    bool careful)
-{
-	size_t mark = liveness_mark(w);
-	struct io io = transfer_read(w, off, at, len, careful);
-
-	liveness_feel(w, &io, off + at, w->job->rescue->pass->from, mark);
-	return io;
-}
-
-/* A source that has gone, or ends before its end, stops the copy. */
-static void
-fail_read(struct worker *w, const struct io *io)
-{
-	struct job *job = w->job;
-	struct fault f;
-
-	if (io->err != 0) {
-		transfer_fail_read(w, io);
-		return;
-	}
-	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
-	    "what was to be copied", job->p->src->name,
-	    (unsigned long long)lane_place(&w->src, io->off + io->done));
-	job_fail(job, &f);
-}
-
-/* Write what was read, and note it; false ends the worker. */
-static bool
-keep_good(struct worker *w, uint64_t off, size_t len)
-{
-	if (len == 0)
-		return true;
-	if (!transfer_write_end(w, off, len))
-		return false;
-	w->job->read += len;
-	return transfer_settle(w, off, len, FINISHED);
-}
-
 /*
  * The part of a read before the block that the disk calls bad is likely good:
  * one more read spares the trim pass as many as there are blocks in it.
@@ -188,7 +145,7 @@ read_before(struct worker *w, const struct seg *seg, size_t at, struct io io)
 	if (transfer_hint(&io) == NOWHERE || bad <= start + io.done ||
 	    bad >= start + io.len)
 		return io;
-	again = read_source(w, seg->off, at, (size_t)(bad - start), true);
+	again = source_read(w, seg->off, at, (size_t)(bad - start), true);
 	if (again.done > io.done)
 		io.done = again.done;
 	return io;
@@ -288,7 +245,7 @@ read_rest(struct worker *w, struct hold *h, size_t at, struct io *io)
 	double seconds;
 
 	flight_begin(&r->flight, w);
-	*io = read_source(w, h->seg.off, at, (size_t)seg.len, false);
+	*io = source_read(w, h->seg.off, at, (size_t)seg.len, false);
 	seconds = flight_end(&r->flight, w);
 	h->passed = exclusive_passed(&r->exclusive, h->ticket);
 	if (h->ticket == 0)
@@ -365,14 +322,14 @@ copy_piece(struct worker *w, struct hold *h)
 	size_t len = (size_t)seg->len, good;
 
 	if (io.err == 0 && io.done == len)
-		return keep_good(w, seg->off, len);
+		return source_keep(w, seg->off, len);
 	if (!errno_is_medium(io.err)) {
-		fail_read(w, &io);
+		source_fail(w, &io);
 		return false;
 	}
 	good = io.done - (size_t)(end % job->p->block);
 	good = good > io.done ? 0 : good;	/* begins within a block */
-	if (!keep_good(w, seg->off, good))
+	if (!source_keep(w, seg->off, good))
 		return false;
 	len -= good;
 	if (len > mark_most(job))
@@ -387,179 +344,6 @@ static bool
 by_block(const struct pass *pass)
 {
 	return pass->how == TRIM || pass->how == SKIM || pass->how == SCRAPE;
-}
-
-/*
- * One block, or some: 1 all is good, 0 it is bad, or one of them is, -1 the
- * worker has to end.
- */
-static int
-try_range(struct worker *w, uint64_t off, size_t len)
-{
-	bool one = block_at(w->job->rescue, off, off + len) == len;
-	struct io io;
-
-	if (pass_given_up(w->job) ||
-	    !rate_wait(&w->job->rate, len, w->job->halt))
-		return -1;
-	io = read_source(w, off, 0, len, true);
-	if (io.err == 0 && io.done == len)
-		return keep_good(w, off, len) ? 1 : -1;
-	if (errno_is_medium(io.err))
-		return !one || transfer_settle(w, off, len, BAD) ? 0 : -1;
-	fail_read(w, &io);
-	return -1;
-}
-
-/* Whether what adjoins an end is good, or not wanted, or not there. */
-static bool
-good_at(struct map *map, uint64_t off)
-{
-	enum seg_status s = map_at(map, off);
-
-	return s == FINISHED || s == OUTSIDE;
-}
-
-/* From the front, block by block up to the first bad one; 0: met, 1: none. */
-static int
-trim_front(struct worker *w, uint64_t *from, uint64_t to)
-{
-	int good = *from == 0 || good_at(&w->job->map, *from - 1);
-	size_t n;
-
-	while (good == 1 && *from < to && !w->job->stop) {
-		n = block_at(w->job->rescue, *from, to);
-		good = try_range(w, *from, n);
-		*from += n;
-	}
-	return good;
-}
-
-/*
- * Where to read from, from behind, where a jump is dear: half of what is left,
- * of which a part that fails will be scraped soon; or, where that comes last of
- * all, a part that is small enough to be gone over block by block then.
- */
-static uint64_t
-back_from(const struct worker *w, uint64_t from, uint64_t to, bool soon)
-{
-	uint64_t n = soon ? (to - from) / 2 : PART_BACK;
-	uint64_t at = block_last(w->job->rescue, from, to);
-
-	if (n <= to - at || at == from)
-		return at;
-	return n < to - from ? block_last(w->job->rescue, from, to - n + 1) :
-	    from;
-}
-
-/* The same as trim_front from behind. */
-static int
-trim_back(struct worker *w, uint64_t from, uint64_t *to, bool soon)
-{
-	bool parts = w->job->rescue->rotates;
-	int good = good_at(&w->job->map, *to);
-	uint64_t at, last;
-
-	while (good == 1 && from < *to && !w->job->stop) {
-		last = block_last(w->job->rescue, from, *to);
-		at = parts ? back_from(w, from, *to, soon) : last;
-		good = try_range(w, at, (size_t)(*to - at));
-		if (good == 1 || at == last)
-			*to = at;
-		else if (good == 0 && !soon) {
-			parts = false;
-			good = 1;
-		}
-	}
-	return good;
-}
-
-/*
- * An end that adjoins a bad block has been trimmed before, and behind what was
- * given up, untried, nothing good is to be expected yet.  With both ends
- * trimmed the rest is to be scraped, even if the copy is being stopped: in a
- * map where it is not, ddrescue would forget to scrape it.
- */
-static bool
-trim_piece(struct worker *w, const struct seg *seg)
-{
-	uint64_t from = seg->off, to = seg->off + seg->len;
-	bool soon = from == 0 || map_at(&w->job->map, from - 1) != UNTRIED;
-	int front = trim_front(w, &from, to), back = -1;
-
-	if (front == 0)
-		back = trim_back(w, from, &to, soon);
-	if (front < 0 || back < 0)
-		return front == 1 && from >= to;
-	if (from >= to)
-		return true;
-	if (front != 0 || back != 0)
-		return false;
-	liveness_note(w, from, to - from, UNTRIMMED);
-	return transfer_settle(w, from, to - from, UNSCRAPED);
-}
-
-/* Block by block; a retry that goes backwards does so within the piece. */
-static bool
-scrape_piece(struct worker *w, const struct seg *seg)
-{
-	const struct pass *pass = w->job->rescue->pass;
-	bool down = pass->from == BAD && pass_backwards(w->job, pass);
-	uint64_t from = seg->off, to = seg->off + seg->len, at;
-	size_t n;
-
-	while (from < to && !w->job->stop) {
-		at = down ? block_last(w->job->rescue, from, to) : from;
-		n = down ? (size_t)(to - at) :
-		    block_at(w->job->rescue, from, to);
-		if (try_range(w, at, n) < 0)
-			return false;
-		if (down)
-			to = at;
-		else
-			from += n;
-	}
-	return from >= to;
-}
-
-/*
- * Block by block, forwards.  Behind an error some blocks are left out, twice as
- * many behind the next one, none behind a good one.
- */
-static bool
-skim_up(struct worker *w, const struct seg *seg)
-{
-	uint64_t at = seg->off, to = seg->off + seg->len, skip = 0;
-	int good = at > 0 && map_at(&w->job->map, at - 1) == BAD ? 0 : 1;
-	size_t n;
-
-	while (at < to && !w->job->stop) {
-		skip = good == 1 ? 0 : skip == 0 ? SKIM_LEAST : skip * 2;
-		at += skip * w->job->rescue->unit;
-		if (at >= to)
-			break;
-		n = block_at(w->job->rescue, at, to);
-		good = try_range(w, at, n);
-		if (good < 0)
-			return false;
-		at += n;
-	}
-	return true;
-}
-
-/* Block by block from behind, where good data is, up to the first error. */
-static bool
-skim_down(struct worker *w, const struct seg *seg)
-{
-	uint64_t from = seg->off, to = seg->off + seg->len, last;
-	int good = map_at(&w->job->map, to) == BAD ? 0 : 1;
-
-	while (from < to && good == 1 && !w->job->stop) {
-		last = block_last(w->job->rescue, from, to);
-		good = try_range(w, last, (size_t)(to - last));
-		to = last;
-	}
-	return good >= 0;
 }
 
 /* Write fill= over a piece; where the text begins depends on the place only. */
@@ -743,12 +527,11 @@ run_piece(struct worker *w, struct hold *h)
 	case COPY:
 		return copy_piece(w, h);
 	case TRIM:
-		return trim_piece(w, &h->seg);
+		return blocks_trim(w, &h->seg);
 	case SKIM:
-		return pass_backwards(w->job, pass) ? skim_down(w, &h->seg) :
-		    skim_up(w, &h->seg);
+		return blocks_skim(w, &h->seg);
 	case SCRAPE:
-		return scrape_piece(w, &h->seg);
+		return blocks_scrape(w, &h->seg);
 	case FILL:
 		return fill_piece(w, &h->seg);
 	}
