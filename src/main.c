@@ -67,22 +67,22 @@ fill_standard_descriptors(void)
 }
 
 static int
-told(const struct fault *f)
+told(const struct opts *o, const struct fault *f)
 {
-	report_fault(f);
+	report_fault(f, o);
 	return f->status;
 }
 
 /* Whether standard output took what was printed. */
 static int
-printed(void)
+printed(const struct opts *o)
 {
 	struct fault f;
 
 	if (fflush(stdout) == 0 && ferror(stdout) == 0)
 		return STATUS_COMPLETE;
 	fault_errno(&f, errno != 0 ? errno : EIO, "standard output");
-	return told(&f);
+	return told(o, &f);
 }
 
 static int
@@ -105,7 +105,7 @@ tell_trouble(struct events *ev)
 	struct fault f;
 
 	while (events_trouble(ev, &f))
-		report_fault(&f);
+		report_fault(&f, ev->opts);
 }
 
 /* The copy does not begin: tell why, and return the status. */
@@ -114,7 +114,7 @@ refused(struct events *ev, const struct fault *why)
 {
 	events_refused(ev, why);
 	tell_trouble(ev);
-	return told(why);
+	return told(ev->opts, why);
 }
 
 /* The same once the ends are open. */
@@ -382,7 +382,7 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 		report_plan_old(out, p);
 	}
 	close_ends(src, dst, &f);
-	return printed();
+	return printed(p->opts);
 }
 
 /* The ends are open: decide, show or do it, and let go of what was taken. */
@@ -541,7 +541,7 @@ print_only(const struct opts *o)
 		failed = list_print(stdout, o->as_json, &f);
 	else
 		failed = opts_completion(stdout, o->shell, &f);
-	return failed != 0 ? told(&f) : printed();
+	return failed != 0 ? told(o, &f) : printed(o);
 }
 
 /*

@@ -27,7 +27,7 @@ fi
 unset DEFAULT_SIGNALS
 
 set -u
-export LC_ALL=C
+export LC_ALL=C NO_COLOR=1
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 umask 022
 unset CDPATH MAKEFLAGS MFLAGS MAKELEVEL

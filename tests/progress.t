@@ -333,6 +333,48 @@ lost()
 	    with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src of=pipe && wait &&
 	    says '^pardd: coe=1 goes on, with zeros for what cannot be read$'
 }
+# Bad news is red for who sits there.  coloured VARIABLE=VALUE... -- OPERANDS...
+coloured()
+{
+	local set=()
+	for (( ; $# > 0; )); do
+		[[ $1 != -- ]] || { shift; break; }
+		set+=("$1")
+		shift
+	done
+	env -u NO_COLOR TERM=xterm "${set[@]}" script -qec "$(printf '%q ' "$pardd" "$@")" shown >/dev/null
+	grep -q $'\e\\[[0-9]' shown
+}
+colours()
+{
+	local red=$'\e[1;31mpardd:\e[m' way
+	"$blocks" make src 1M && coloured -- if=src of=no/x && grep -qF "$red no/x: there is no such folder" shown &&
+	    ! coloured -- if=src of=dst && coloured -- if=src of=dst skip=2 count=9999 &&
+	    with_faults 'on=src op=read at=512000+512 fail=EIO' coloured -- if=src of=dst coe=1 engine=threads &&
+	    grep -qF "$red src: unreadable: bytes 512000" shown && grep -qF "$red NOT complete" shown &&
+	    ! grep -q $'\e.*records' shown || return
+	for way in NO_COLOR=1 TERM=dumb TERM=; do
+		! coloured $way -- if=src of=no/x && grep -q '^pardd: no/x' shown || fail "$way" || return
+	done
+	for way in status=noxfer json=run.json; do
+		! coloured -- if=src of=no/x $way && grep -q '^pardd: no/x' shown || fail "$way" || return
+	done
+	coloured NO_COLOR= -- if=src of=no/x && ! env -u NO_COLOR TERM=xterm "$pardd" if=src of=no/x 2>err &&
+	    says '^pardd: no/x: there'
+}
+in_the_plan()
+{
+	"$blocks" make src 1M && "$blocks" make dst 4M && mke2fs -q -F dst 4M && loop dst &&
+	    env -u NO_COLOR TERM=xterm "$pardd" if=src of="$dev" -d >page && ! grep -q $'\e' page &&
+	    coloured -- if=src of="$dev" -d && grep -qF $'\e[1;31mTO BE LOST:\e[m ' shown &&
+	    tr -d '\r' <shown | sed -e '/^Script/d; $d' -e $'s/\e\\[[0-9;]*m//g' | grep . | diff - <(grep . page)
+}
+if [[ $VARIANT = plain ]] && command -v script >/dev/null; then
+	it "is red on a terminal, with NO_COLOR, status= or json= nowhere" colours
+fi
+if [[ $VARIANT = plain ]] && can_loop && command -v script mke2fs >/dev/null; then
+	it "has what is to be lost in red there, and the same page" in_the_plan
+fi
 if [[ $VARIANT = plain ]] && command -v script >/dev/null; then
 	it "says there what to do about a block that cannot be read" lost
 fi

@@ -17,6 +17,17 @@
 void print(FILE *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Bad news: the name of the program in front is red, if that is asked for. */
+void print_alarm(FILE *out, bool coloured, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Whether out is a terminal with colours, and NO_COLOR does not forbid them. */
+bool print_colours(FILE *out);
+
+/* What makes the text behind it red, and what ends that. */
+#define PRINT_RED	"\033[1;31m"
+#define PRINT_PLAIN	"\033[m"
+
 /*
  * Write a text as it may be printed, at most four times as long, without a
  * final 0.  Returns the end.

@@ -14,7 +14,13 @@
 #include "rescue/pattern.h"
 
 /* An error by itself: a refusal, a usage error.  One line. */
-void report_fault(const struct fault *);
+void report_fault(const struct fault *, const struct opts *);
+
+/*
+ * Whether bad news is red: on a terminal with colours, unless status= or json=
+ * is given.
+ */
+bool report_coloured(const struct opts *, FILE *);
 
 /* The plan, as key=value lines. */
 void report_plan(FILE *, const struct plan *);

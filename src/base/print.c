@@ -28,6 +28,7 @@
 
 enum {
 	USUAL = 1100,		/* bytes, with the 0; any fault has room */
+	ROOM = 32,		/* bytes: a colour, and the end of the line */
 	TICK = 100,		/* ms */
 };
 
@@ -76,11 +77,29 @@ put_error(const char *line, size_t len)
 	}
 }
 
-static void
-put(FILE *out, char *line, const char *text)
+/* The program's name in red; returns what is to follow it. */
+static const char *
+put_name(char **to, const char *text)
 {
-	char *to = print_escape(line, text);
+	static const char name[] = "pardd:", red[] = PRINT_RED "pardd:"
+	    PRINT_PLAIN;
+	size_t n = sizeof(name) - 1;
 
+	if (strncmp(text, name, n) != 0)
+		return text;
+	memcpy(*to, red, sizeof(red) - 1);
+	*to += sizeof(red) - 1;
+	return text + n;
+}
+
+static void
+put(FILE *out, char *line, const char *text, bool red)
+{
+	char *to = line;
+
+	if (red)
+		text = put_name(&to, text);
+	to = print_escape(to, text);
 	*to++ = '\n';
 	if (fileno(out) == STDERR_FILENO)
 		put_error(line, (size_t)(to - line));
@@ -89,41 +108,69 @@ put(FILE *out, char *line, const char *text)
 }
 
 /* The line whole, if there is memory for it; false if not. */
-static bool __attribute__((format(printf, 2, 0)))
-put_long(FILE *out, const char *fmt, va_list ap)
+static bool __attribute__((format(printf, 3, 0)))
+put_long(FILE *out, bool red, const char *fmt, va_list ap)
 {
 	char *text = NULL, *line;
 	int n = vasprintf(&text, fmt, ap);
 
 	if (n < 0)
 		return false;
-	line = malloc(4 * (size_t)n + 2);
+	line = malloc(4 * (size_t)n + ROOM);
 	if (line != NULL)
-		put(out, line, text);
+		put(out, line, text, red);
 	free(line);
 	free(text);
 	return line != NULL;
 }
 
-void
-print(FILE *out, const char *fmt, ...)
+static void __attribute__((format(printf, 3, 0)))
+vprint(FILE *out, bool red, const char *fmt, va_list ap)
 {
 	static const char cut[] = " [...]";
-	char text[USUAL] = "", line[4 * USUAL];
-	va_list ap, again;
+	char text[USUAL] = "", line[4 * USUAL + ROOM];
+	va_list again;
 	int n;
 
-	va_start(ap, fmt);
 	va_copy(again, ap);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	if (n < (int)sizeof(text)) {
-		put(out, line, text);
-	} else if (!put_long(out, fmt, again)) {
+		put(out, line, text, red);
+	} else if (!put_long(out, red, fmt, again)) {
 		memcpy(text + sizeof(text) - sizeof(cut), cut, sizeof(cut));
-		put(out, line, text);
+		put(out, line, text, red);
 	}
 	va_end(again);
+}
+
+void
+print(FILE *out, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vprint(out, false, fmt, ap);
 	va_end(ap);
+}
+
+void
+print_alarm(FILE *out, bool coloured, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vprint(out, coloured, fmt, ap);
+	va_end(ap);
+}
+
+/* As no-color.org has it: set, and not empty. */
+bool
+print_colours(FILE *out)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return (no == NULL || *no == '\0') && term != NULL && *term != '\0' &&
+	    strcmp(term, "dumb") != 0 && isatty(fileno(out)) != 0;
 }
 
 int

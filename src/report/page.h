@@ -20,6 +20,9 @@ enum {
 	LIST_SHORT = WIDTH - INDENT - 28,	/* and of a short one */
 };
 
+/* What lies on the target, and where it is written. */
+#define PAGE_LOST	"TO BE LOST:"
+
 enum brevity { WHOLE, SHORT_LISTS, NO_LEGEND, NO_PICTURE };
 
 /* page_line.c: text of ours, on as many lines as it takes. */

@@ -145,7 +145,7 @@ surface_loses(FILE *out, const struct surface *s, bool written,
 	list_parts(&lost, s, true);
 	if (written && lost.at > 0 && brief < NO_LEGEND)
 		list_parts(&kept, s, false);
-	list_put(out, written ? "TO BE LOST: " : "has ", &lost);
+	list_put(out, written ? PAGE_LOST " " : "has ", &lost);
 	list_put(out, "stays: ", &kept);
 	if (written && lost.at + lost.left_out == 0 && !s->ep->is.absent &&
 	    s->size > 0)

@@ -387,16 +387,31 @@ page(const struct plan *p, const struct map_totals *known)
 	return text;
 }
 
+/* A line of the page, which is escaped already; the worst in it may be red. */
+static void
+line_put(FILE *out, const char *line, bool coloured)
+{
+	const size_t n = sizeof(PAGE_LOST) - 1;
+
+	if (coloured && strlen(line) > INDENT &&
+	    strncmp(line + INDENT, PAGE_LOST, n) == 0)
+		fprintf(out, "%*s" PRINT_RED PAGE_LOST PRINT_PLAIN "%s\n",
+		    INDENT, "", line + INDENT + n);
+	else
+		print(out, "%s", line);
+}
+
 static int
 page_put(FILE *out, const struct plan *p, const struct map_totals *known,
     struct fault *f)
 {
 	char *text = page(p, known), *rest = text, *line;
+	bool coloured = report_coloured(p->opts, out);
 
 	if (text == NULL)
 		return fault_errno(f, ENOMEM, "the plan");
 	while ((line = strsep(&rest, "\n")) != NULL && rest != NULL)
-		print(out, "%s", line);
+		line_put(out, line, coloured);
 	free(text);
 	return 0;
 }

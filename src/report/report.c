@@ -21,10 +21,17 @@ typedef unsigned long long ull;
 
 enum { FS_SHOWN = 16 };
 
-void
-report_fault(const struct fault *f)
+bool
+report_coloured(const struct opts *o, FILE *out)
 {
-	print(stderr, "pardd: %s", f->text);
+	return o->status == 0 && o->json == NULL && !o->as_json &&
+	    print_colours(out);
+}
+
+void
+report_fault(const struct fault *f, const struct opts *o)
+{
+	print_alarm(stderr, report_coloured(o, stderr), "pardd: %s", f->text);
 }
 
 /* --- the beginning ------------------------------------------------------ */

@@ -150,8 +150,9 @@ verdicts(const struct plan *p, const struct outcome *out)
 		v = &out->each[i].verdict;
 		if (v->status != STATUS_COMPLETE ||
 		    (p->opts->status & (SHOW_NONE | SHOW_NOXFER)) == 0)
-			print(stderr, "pardd: %s: %s", p->each[i].dst->name,
-			    v->text);
+			print_alarm(stderr, v->status != STATUS_COMPLETE &&
+			    report_coloured(p->opts, stderr), "pardd: %s: %s",
+			    p->each[i].dst->name, v->text);
 	}
 }
 
@@ -162,7 +163,8 @@ report_abandoned(const struct plan *p, const struct outcome *out)
 		return;
 	verdicts(p, out);
 	if (print_room())
-		print(stderr, "pardd: %s", out->verdict.text);
+		print_alarm(stderr, report_coloured(p->opts, stderr),
+		    "pardd: %s", out->verdict.text);
 }
 
 /* What is in the place of unreadable bytes; nothing where none is written. */
@@ -184,13 +186,14 @@ unreadable(const struct plan *p, struct outcome *out)
 	    out->signal == 0);
 	bool saved = p->opts->map != NULL && out->unsaved.status == 0 &&
 	    out->flush.status == 0 && made;
+	bool red = report_coloured(p->opts, stderr);
 	uint64_t most = saved ? RANGES_SHOWN : UINT64_MAX, n;
 	struct seg s = { .off = 0 };
 
 	for (n = 0; map_next(&out->map, s.off + s.len, BAD, &s); n++) {
 		if (n < most)
-			print(stderr, "pardd: %s: unreadable: bytes %llu to "
-			    "%llu, blocks %llu to %llu of %u%s",
+			print_alarm(stderr, red, "pardd: %s: unreadable: bytes "
+			    "%llu to %llu, blocks %llu to %llu of %u%s",
 			    p->src->name, (ull)(p->src_off + s.off),
 			    (ull)(p->src_off + s.off + s.len - 1),
 			    (ull)((p->src_off + s.off) / p->block),
@@ -296,8 +299,9 @@ area(const struct plan *p, const struct damage_area *a, int table)
 		snprintf(what, sizeof(what), " (%s \"%s\")", a->type, a->label);
 	else if (a->type[0] != '\0')
 		snprintf(what, sizeof(what), " (%s)", a->type);
-	print(stderr, "pardd: %s%s%s: %llu bytes in %llu range%s could not be "
-	    "read%s", where, p->src->name, what, (ull)a->bytes,
+	print_alarm(stderr, report_coloured(p->opts, stderr),
+	    "pardd: %s%s%s: %llu bytes in %llu range%s could not be read%s",
+	    where, p->src->name, what, (ull)a->bytes,
 	    (ull)a->ranges, a->ranges == 1 ? "" : "s", a->command == NULL ?
 	    "" : a->more == 0 ? "; this names the files hit:" :
 	    "; this names the files hit by the first of them:");
@@ -544,5 +548,7 @@ report_end(const struct plan *p, struct outcome *out)
 	verdicts(p, out);
 	if (out->verdict.status != STATUS_COMPLETE ||
 	    (show & (SHOW_NONE | SHOW_NOXFER)) == 0)
-		print(stderr, "pardd: %s", out->verdict.text);
+		print_alarm(stderr, out->verdict.status != STATUS_COMPLETE &&
+		    report_coloured(p->opts, stderr), "pardd: %s",
+		    out->verdict.text);
 }

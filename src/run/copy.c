@@ -411,7 +411,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 	events_progress(ev, job->p, &job->map, t);
 	while (print_room() && events_trouble(ev, &f)) {
 		progress_clear(pr);
-		report_fault(&f);
+		report_fault(&f, job->p->opts);
 	}
 }
 

@@ -171,7 +171,7 @@ run_command(const struct reattach *a, const struct plan *p,
 		    "wait=%lld seconds", (long long)p->opts->wait);
 	ongone_stop(&g);
 	if (f.status != 0)
-		report_fault(&f);
+		report_fault(&f, p->opts);
 	return stay;
 }
 
