@@ -131,6 +131,24 @@ for options in "-O bigalloc -C 65536" "-O bigalloc -C 16384 -b 1024"; do
 	# shellcheck disable=SC2086
 	it "keeps all files of an ext4 with clusters ($options)" keeps ext4 0 300M $options
 done
+# The kernel mounts no blocks that are larger than a page.
+large_blocks()
+{
+	local i
+	head -c 5000000 /dev/urandom >large
+	make_fs 800M ext4 -b 65536 "$@" && for i in 1 2 3; do
+		echo "write large f$i"
+	done >lines && echo 'rm f2' >>lines && debugfs -w -f lines img >said 2>&1 || return
+	e2fsck -fy img >said 2>&1
+	map img && is clean && ((free > used)) && map -z img && check_fs ext4 || return
+	for i in 1 3; do
+		debugfs -R "dump f$i file" img 2>said && same file large || return
+	done
+}
+if [[ $VARIANT = plain ]]; then
+	it "keeps all files of an ext4 with blocks of 64 KiB" large_blocks
+	it "... and clusters" large_blocks -O bigalloc -C 262144
+fi
 if command -v mkfs.xfs >/dev/null; then
 	it "keeps all files of an XFS" keeps xfs 101 400M
 	[[ $VARIANT != plain ]] ||
@@ -258,6 +276,15 @@ journal()
 	map img && is dirty journal && nothing_free
 }
 it "does not believe an ext4 whose journal is not empty" journal
+
+# One that lies elsewhere cannot be looked at.
+journal_elsewhere()
+{
+	truncate -s 64M log && loop log && mke2fs -q -F -O journal_dev -b 4096 "$dev" >made 2>&1 &&
+	    make_fs 100M ext4 -b 4096 -J device="$dev" && map img && is unknown 'another device' &&
+	    nothing_free && map -o img && ((free > used)) && map log && is unknown && nothing_free
+}
+it "... or is on another device" journal_elsewhere
 
 dirty_bits()
 {

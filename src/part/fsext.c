@@ -495,6 +495,8 @@ journal(struct ext *e)
 	struct ext_group group;
 	uint64_t at = 0;
 
+	if (e->journal == 0 && (s32(e, S_COMPAT) & COMPAT_JOURNAL) != 0)
+		fs_doubt(e->io, FS_UNKNOWN, "its journal is on another device");
 	if (e->journal == 0)
 		return;
 	if (g < e->groups && g < e->desc_per) {
