@@ -2,6 +2,7 @@
 # Every kind of end through the same cases: what holds for one holds for all.
 # shellcheck disable=SC1091,SC2015,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/iscsi.sh"
 answer=$tools/answer.so
 [[ -e $answer ]] || { echo 'Bail out! answer.so is not built'; exit 1; }
 
@@ -48,6 +49,17 @@ nbd()
 {
 	end="[ nbdkit -s file $PWD/$it ]" words='' disk='' traits='block=1 seeks fails'
 }
+# A cluster that is a folder (tests/tools/fakerbd.c).
+rbd()
+{
+	mkdir -p pool && ln -sf "$PWD/$it" "pool/$it" && ceph && end=rbd:pool/$it words='' disk='' \
+	    traits='block=1 seeks fails'
+}
+# Faults are its server's: they are cases of iscsi.t.
+iscsi()
+{
+	serve "1:$it" && end=$uri/1 words='' disk='' traits='block=512 seeks'
+}
 has()
 {
 	[[ " $traits " = *" $1 "* ]]
@@ -64,12 +76,12 @@ block()
 from()
 {
 	it=src && "$1" i && source=if=$end source_words=$words source_disk=$disk how_in=$1 &&
-	    source_path=$PWD/$it && [[ $end = [-[]* ]] || source_path=$end
+	    source_path=$PWD/$it && [[ $end = [-[]* || $end = rbd:* ]] || source_path=$end
 }
 to()
 {
 	it=dst && "$1" o && target=of=$end target_words=$words target_disk=$disk how_out=$1 &&
-	    target_path=$PWD/$it && [[ $end = [-[]* ]] || target_path=$end
+	    target_path=$PWD/$it && [[ $end = [-[]* || $end = rbd:* ]] || target_path=$end
 }
 # plain_source, plain_target: the other end
 plain_source()
@@ -128,7 +140,7 @@ source_part()
 source_tail()
 {
 	local more=1
-	[[ $1 != disk* && $1 != scsi ]] || more=4096
+	[[ $1 != disk* && $1 != *scsi ]] || more=4096
 	"$blocks" make src $((1048576 + more)) && from "$1" && plain_target && whole bs=65536
 }
 source_past()
@@ -162,9 +174,15 @@ source_bad_kept()
 	    holds dst $((51200 / size * size + (size > 1 ? size : 512))) \
 	    $((51200 / size * size + (size > 1 ? size : 512))) 900000
 }
-for kind in file cached direct stream inherited disk512 disk4096 scsi nbd; do
+for kind in file cached direct stream inherited disk512 disk4096 scsi nbd iscsi rbd; do
 	if [[ $kind = nbd ]] && ! can_nbd; then
 		skip "no nbdkit, or built without libnbd" "reads $kind"
+		continue
+	elif [[ $kind = iscsi ]] && ! can_iscsi; then
+		skip "no tgtd (tgt), or built without libiscsi" "reads $kind"
+		continue
+	elif [[ $kind = rbd ]] && ! can_rbd; then
+		skip "built without librbd" "reads $kind"
 		continue
 	elif [[ $kind = disk* ]] && ! can_loop; then
 		skip "no loop devices" "reads $kind"
@@ -172,12 +190,12 @@ for kind in file cached direct stream inherited disk512 disk4096 scsi nbd; do
 	fi
 	it "reads $kind, all of it" source_whole $kind
 	it "... by 16 workers, a block at a time" source_whole $kind thr=16 bs=4096 bpt=1
-	[[ $kind = stream ]] || it "... as asynchronous requests" \
+	[[ $kind = stream || $kind = rbd ]] || it "... as asynchronous requests" \
 	    source_whole $kind engine=async qd=8 bs=4096 bpt=4
 	it "... a part of it" source_part $kind
 	it "... up to its end" source_tail $kind
 	it "... and not behind that" source_past $kind
-	[[ $kind != stream ]] || continue
+	[[ $kind != stream && $kind != iscsi ]] || continue
 	it "... up to a bad block" source_bad $kind
 	it "... but for a bad block" source_bad_kept $kind
 done
@@ -238,9 +256,15 @@ target_small()
 	"$blocks" make src 2M && "$blocks" make dst 1M 9 && plain_source && to "$1" &&
 	    copies 101 && holds dst 0 0 1048576 9
 }
-for kind in file cached direct stream inherited disk512 disk4096 scsi nbd; do
+for kind in file cached direct stream inherited disk512 disk4096 scsi nbd iscsi rbd; do
 	if [[ $kind = nbd ]] && ! can_nbd; then
 		skip "no nbdkit, or built without libnbd" "writes $kind"
+		continue
+	elif [[ $kind = iscsi ]] && ! can_iscsi; then
+		skip "no tgtd (tgt), or built without libiscsi" "writes $kind"
+		continue
+	elif [[ $kind = rbd ]] && ! can_rbd; then
+		skip "built without librbd" "writes $kind"
 		continue
 	elif [[ $kind = disk* ]] && ! can_loop; then
 		skip "no loop devices" "writes $kind"
@@ -248,14 +272,14 @@ for kind in file cached direct stream inherited disk512 disk4096 scsi nbd; do
 	fi
 	it "writes $kind, all of it" target_whole $kind
 	it "... by 16 workers, a block at a time" target_whole $kind thr=16 bs=4096 bpt=1
-	[[ $kind = stream ]] || it "... as asynchronous requests" \
+	[[ $kind = stream || $kind = rbd ]] || it "... as asynchronous requests" \
 	    target_whole $kind engine=async qd=8 bs=4096 bpt=4
 	it "... up to its end" target_tail $kind
 	it "... zeros, too" target_zeros $kind oflag=sparse
-	[[ $kind != stream ]] || continue
-	it "... a part of it" target_part $kind
+	[[ $kind = stream ]] || it "... a part of it" target_part $kind
+	[[ $kind != stream && $kind != iscsi ]] || continue
 	it "... up to an error" target_fails $kind
 	it "... and says when it cannot be flushed" target_unflushed $kind
-	[[ $kind != disk* && $kind != scsi && $kind != nbd ]] || it "... or nothing, where it is too small" \
+	[[ $kind != disk* && $kind != scsi && $kind != nbd && $kind != rbd ]] || it "... or nothing, where it is too small" \
 	    target_small $kind
 done

@@ -350,18 +350,20 @@ rbd_lock_acquire(rbd_image_t image, rbd_lock_mode_t mode)
 	return meet("lock");
 }
 
-/* Whether an object is all zeros, or the same as there. */
+/* Whether an object is all zeros, or the same as there; a bad one is neither. */
 static bool
 alike(int fd, int other, uint64_t off, size_t len)
 {
 	static const unsigned char zeros[OBJECT];
 	unsigned char has[OBJECT], had[OBJECT];
-	size_t n = (size_t)pread(fd, has, len, (off_t)off);
+	ssize_t n = pread(fd, has, len, (off_t)off);
 
+	if (n < 0)
+		return false;
 	if (other < 0)
-		return memcmp(has, zeros, n) == 0;
-	return pread(other, had, len, (off_t)off) == (ssize_t)n &&
-	    memcmp(has, had, n) == 0;
+		return memcmp(has, zeros, (size_t)n) == 0;
+	return pread(other, had, len, (off_t)off) == n &&
+	    memcmp(has, had, (size_t)n) == 0;
 }
 
 int
