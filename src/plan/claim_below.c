@@ -122,8 +122,9 @@ lies_beside(const struct medium *m, const struct disk *other, uint64_t *start)
 }
 
 /*
- * What another loop device has of the same bytes is claimed, as a disk is.  Its
- * name is not to lie on the stack with the other disk.
+ * What another loop device has of the same bytes is claimed, as a disk is.  One
+ * that is just being detached has lost half of what sysfs says of it, and lies
+ * on nothing.  Its name is not to lie on the stack with the other disk.
  */
 __attribute__((noinline)) static int
 claim_other(struct claims *c, const struct plan *p, const struct medium *m,
@@ -131,12 +132,12 @@ claim_other(struct claims *c, const struct plan *p, const struct medium *m,
 {
 	char name[PATH_MAX + 300];
 	uint64_t start;
-	int err = other->err;
+	int err = lies_beside(m, other, &start);
 
-	if (err == 0)
-		err = lies_beside(m, other, &start);
 	if (err == ENXIO)
 		return 0;
+	if (err == 0)
+		err = other->err;
 	if (err != 0)
 		return claim_unknown(c, p, other, err, f);
 	if (m->from >= start + other->length || start >= m->to)
@@ -171,7 +172,7 @@ claim_beside(struct claims *c, const struct plan *p, const struct medium *m,
 		    errno_words(err));
 	for (i = 0; err == 0 && i < n && failed == 0; i++)
 		if (loop[i] != m->loop && disk_of_block(loop[i], &other) &&
-		    other.backing[0] != '\0')
+		    (other.backing[0] != '\0' || other.err != 0))
 			failed = claim_other(c, p, m, &other, f);
 	free(loop);
 	c->over = over;
