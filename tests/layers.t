@@ -13,6 +13,18 @@ named()
 	    <(cd "$top/src" && printf '%s\n' */ | tr -d / | sort)
 }
 it "has every folder in the map of the house, and no other" named
+# At the top lies what is given, and nothing that a run by hand has left there.
+top_level()
+{
+	local given='LICENSE Makefile NEWS README.md configure include man packaging src tests'
+	[[ $(git -C "$top" ls-tree --name-only HEAD | grep -v '^\.' | sort | paste -sd ' ') = \
+	    "$(tr ' ' '\n' <<<"$given" | sort | paste -sd ' ')" ]]
+}
+if git -C "$top" ls-files --error-unmatch configure >/dev/null 2>&1; then
+	it "has at the top what is given, and nothing else" top_level
+else
+	skip "no git checkout" "has at the top what is given, and nothing else"
+fi
 
 # What a file includes of another folder lies below it, or in it.
 includes()
