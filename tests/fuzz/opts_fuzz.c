@@ -147,7 +147,7 @@ operand(struct input *in, uint64_t *dice)
 {
 #define NAME(name, ...)		#name,
 #define NUMBER(name, ...)	#name,
-#define ALIAS(name, of)		#name,
+#define ALIAS(name, ...)		#name,
 	static const char *const names[] = {
 #include "cli/operands.def"
 	};
