@@ -65,13 +65,16 @@ MAP = $(if $(PREFIX_MAP),-ffile-prefix-map='$(CURDIR)'=. \
 FRAME = $(if $(SANITIZE),,-Wframe-larger-than=16384)
 PLAIN = $(HARDEN) $(FORTIFY) $(SANITIZE) $(FRAME)
 
-# $(call variant,directory,flags)
+# The sanitizers find the same at -O1, by lines, in half the time to compile.
+LOOK = -O1 -g1
+
+# $(call variant,directory,flags,last flags)
 define variant
 $(1)/src/%.o: src/%.c $(CONFIG)/config.mk Makefile
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)
 	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(CPPFLAGS) $$(WARN) $(2) \
-	    $$(MAP) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
+	    $$(MAP) $$(CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
 
 $(1)/pardd: $(SRC:%.c=$(1)/%.o)
 	$$(call say,LD,$$@)
@@ -82,7 +85,7 @@ $(1)/unit/%: tests/unit/%.c $(PART:%.c=$(1)/%.o)
 	@mkdir -p $$(@D)
 	$$(call say,UNIT,$$@)
 	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(CPPFLAGS) $$(WARN) $(2) \
-	    $$(CFLAGS) $$(HARDEN_LD) $$(LDFLAGS) -MMD -MP -MT $$@ \
+	    $$(CFLAGS) $(3) $$(HARDEN_LD) $$(LDFLAGS) -MMD -MP -MT $$@ \
 	    -MF $$@.d -o $$@ $$(filter %.c %.o,$$^) $$(LIBS) -lcmocka
 
 .PHONY: $(1)/all
@@ -92,8 +95,8 @@ $(1)/all: $(1)/pardd $(UNIT:tests/unit/%.c=$(1)/unit/%)
 endef
 
 $(eval $(call variant,$(BUILD),$$(PLAIN)))
-$(eval $(call variant,$(BUILD)/asan,$$(HARDEN) $$(ASAN)))
-$(eval $(call variant,$(BUILD)/tsan,$$(HARDEN) $$(TSAN)))
+$(eval $(call variant,$(BUILD)/asan,$$(HARDEN) $$(ASAN),$$(LOOK)))
+$(eval $(call variant,$(BUILD)/tsan,$$(HARDEN) $$(TSAN),$$(LOOK)))
 
 # What is compiled for ThreadSanitizer, with a scheduler in its place.
 $(BUILD)/sched/sched.o: tests/sched/sched.c $(CONFIG)/config.mk Makefile
