@@ -34,11 +34,14 @@ for thr in $(few 1 4 16); do
 	it "clones a disk in small pieces, $thr workers" clone 512 512 bpt=5 thr="$thr"
 	it "clones a 4096-byte disk, $thr workers" clone 4096 4096 thr="$thr"
 done
+only plain asan
 it "clones a 512-byte disk onto one of 4096" clone 512 4096
 it "clones a 4096-byte disk onto one of 512" clone 4096 512
+only all
 it "clones 512 onto 4096 with bpt=8" clone 512 4096 bs=512 bpt=8 thr=16
 it "clones 512 onto 4096 with bpt=1, less than a block of the target" \
     clone 512 4096 bs=512 bpt=1 thr=16
+only plain asan
 it "clones 512 onto 4096 with conv=noerror,sync" clone 512 4096 conv=noerror,sync
 it "clones with the page cache" clone 512 512 iflag=cached oflag=cached
 it "clones around the page cache" clone 4096 512 iflag=direct oflag=direct
@@ -200,6 +203,7 @@ cut_off()
 	filled a 8M 512 1 && midway truncate -s 2M a.img
 	copies_at_leisure 102 "$@" && says 'a.img was cut off at byte 2097152'
 }
+only all
 it "says that a loop device's file was cut off" cut_off coe=1
 cut_off_below()
 {
@@ -207,6 +211,7 @@ cut_off_below()
 	    midway truncate -s 2M lower.img
 	copies_at_leisure 102 coe=1 && says 'lower.img was cut off at byte 2097152'
 }
+only plain
 it "says so of a loop device on another" cut_off_below
 it "says so in a rescue" cut_off map=map
 cut_behind()
@@ -214,6 +219,7 @@ cut_behind()
 	filled a 8M 512 1 && truncate -s 7M a.img &&
 	    exits 0 "$pardd" if="$a" of=dst bs=1M skip=1 count=6 && complete && holds dst 0 1M 6M 1
 }
+only plain asan
 it "does not mind what lies behind the copy" cut_behind
 replaced()
 {
@@ -434,8 +440,9 @@ random_many()
 		return 1
 	done
 }
-many=$(heavy 200)
+many=$(heavy 100)
 [[ -z $LONG ]] || many=5000
+only all
 it "is exact in $many random configurations of disks" random_many "$seed" "$many"
 
 unseen()

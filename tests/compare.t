@@ -74,6 +74,7 @@ merged()
 	    [[ $(differing) = 0+512,999936+1536,1999872+512 ]] &&
 	    says 'NOT the same: 2560 bytes in 3 ranges differ' || fail "$(differing)"
 }
+only plain asan
 it "tells ranges in order, and those that touch as one" merged
 many()
 {
@@ -170,6 +171,7 @@ from_pipe()
 	    exits 0 "$pardd" of=c compare=1 bs=512 count=4000 thr="$1" < <(cat a) &&
 	    exits 102 "$pardd" of=b compare=1 bs=512 count=5000 thr="$1" < <(cat c)
 }
+only all
 for thr in $(few 1 4 16); do
 	it "compares what comes from a pipe, thr=$thr" from_pipe "$thr"
 done
@@ -191,6 +193,7 @@ zeros()
 	    exits 14 "$pardd" iflag=00 of=b compare=1 json=json && [[ $(differing) = 2999808+193 ]] &&
 	    exits 14 "$pardd" if=/dev/zero of=b compare=1
 }
+only plain asan
 it "tells whether a file is all zeros" zeros
 
 # ------------------------------------------------------------------------- holes
@@ -332,6 +335,7 @@ interrupted()
 	wait $!
 	ended signal 2 && does_not_say 'complete, nothing' && valid && [[ ! -e map ]]
 }
+only all
 it "says that it was interrupted" interrupted
 # By a signal that came when the last bytes were being read.
 too_late()
@@ -346,6 +350,7 @@ NOT the same: 512 bytes in 1 range differ" ]]
 }
 it "tells what differs when it is interrupted at the end" too_late
 
+only plain asan
 it "compares with a name only" usage of= if=a compare=1
 it "compares nothing with standard output" usage of= if=a of=- compare=1
 it "does not compare random bytes" usage random iflag=random of=a compare=1

@@ -503,7 +503,7 @@ random_many()
 		return 1
 	done
 }
-many=$(heavy 500)
+many=$(heavy 250)
 [[ -z $LONG ]] || many=20000
 echo "# SEED=$seed, $many configurations"
 for i in $(few 1 2 3 4 5); do

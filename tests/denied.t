@@ -134,8 +134,14 @@ listed()
 	*)	false ;;
 	esac || fail "the ${1}th denied: status $status, $(<err)"
 }
-it "lists the disks or says why not" denied "$memory" '' listed "$pardd" --list
-it "lists them for programs or says why not" denied "$memory" '' listed "$pardd" --list --json
+# Each disk is told of by the same allocations.
+lists()
+{
+	[[ -n $LONG ]] || step=3
+	denied "$memory" '' listed "$pardd" --list "$@"
+}
+it "lists the disks or says why not" lists
+it "lists them for programs or says why not" lists --json
 
 # keys FILE: the keys of each line, with those of the objects in it
 keys()

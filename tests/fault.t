@@ -252,7 +252,7 @@ sweep()
 		done
 	done
 }
-step=$((128 * weight))
+step=$((256 * weight))
 [[ -z $LONG ]] || step=1
 for thr in $(few 1 4 16); do
 	it "is right wherever the bad block lies (each ${step}th, $thr workers)" \

@@ -31,7 +31,7 @@ fuzz()
 	((taken * 100 >= inputs * $3)) || fail "only $taken of $inputs were taken" || return
 	echo "$inputs inputs of seed $seed, $taken taken"
 }
-maps=1000000 manifests=20000 systems=5000 answers=200000
+maps=250000 manifests=10000 systems=2500 answers=100000
 bmaps=50000 tables=500 lines=50000 talks=20000 texts=50000 servers=5000
 [[ -z $LONG ]] || maps=100000000 manifests=10000000 systems=1000000 answers=100000000 \
     bmaps=20000000 tables=200000 lines=50000000 talks=5000000 texts=20000000 servers=1000000

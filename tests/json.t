@@ -68,6 +68,7 @@ complete_run()
 	    has ".source.inode == $(stat -c %i src) and .target.created" &&
 	    same src dst
 }
+only plain asan
 it "tells of a complete copy" complete_run
 place()
 {
@@ -131,6 +132,7 @@ unreadable_run()
 	    has '.unreadable == [{offset: 8192, length: 1536}, {offset: 65536, length: 512}]' &&
 	    has '.bytes_read == 129024 and .bytes_written == 131072 and .bytes_unreadable == 2048'
 }
+only all
 it "tells each unreadable range once, merged" unreadable_run
 it "tells the same with sixteen workers" unreadable_run thr=16 bpt=1 bs=512
 unreadable_source()
@@ -140,6 +142,7 @@ unreadable_source()
 	tells 100 unreadable if=src of=dst coe=1 bs=512 skip=16 &&
 	    has '.unreadable[0] == {offset: 8192, length: 1536}'
 }
+only plain asan
 it "counts offsets in the source, not in the copy" unreadable_source
 medium()
 {
@@ -229,6 +232,7 @@ progress()
 	n=$(jq -s 'map(select(.event == "progress" and .phase == "copying" and .length == 262144)) | length' json)
 	((n >= 2 && n <= most)) || fail "$n in $most seconds"
 }
+only all
 it "tells the progress about once a second, without a line on stderr" progress
 early()
 {
@@ -303,6 +307,7 @@ named()
 	"$blocks" make "$1" 1000 && exits 0 "$pardd" "if=$1" of=dst json=json && valid json && tame json &&
 	    [[ $(wc -l <json) = 2 ]] && [[ $(jq -rs 'last.source.name' json) = "$2" ]]
 }
+only plain asan	# one thread writes lines
 it "escapes control bytes of names" named $'a\e[31m\nb\t\x01' $'a\e[31m\nb\t\x01'
 it "escapes quotes and backslashes" named 'a"b\c' 'a"b\c'
 it "leaves characters as they are" named $'gr\xc3\xb6\xc3\x9fe \xe2\x82\xac \xf0\x9f\x92\xbe' \
@@ -501,6 +506,7 @@ reader_gone()
 	run "$pardd" if=src of=dst bs=512 bpt=64 thr=1 json=7 7> >(head -n 1 >json; exec <&-; touch go)
 	told_once
 }
+only all
 it "goes on when the reader has gone" reader_gone
 reader_sleeps()
 {
@@ -557,6 +563,7 @@ journal()
 	split -l 1 log line. && valid line.aa && valid line.ab && valid line.ac && tame log &&
 	    has ".uid == $(id -u) and .length == 65536 and .target.name == \"dst\"" line.aa
 }
+only plain asan
 it "appends a line a run to log=" journal
 # A disk that was full, or a power cut.
 torn_journal()

@@ -8,6 +8,9 @@
 #				it has ended: a hang is a failure, and nothing
 #				stays behind.  Its output is shown if it fails.
 #	skip REASON SENTENCE	a case that cannot be run here
+#	only VARIANT...		the cases from here on say something new in these
+#				variants only, and are cases in no other; `only all`
+#				ends that.  With LONG=1 all are
 #	needs PROOF... -- WHAT	skip the whole file unless each command succeeds
 #	heavy N			N, or less of it where the program is slow
 #	few WORD...		all, or the last where the program is slow
@@ -60,7 +63,7 @@ room=${TMPDIR:-/tmp}
 [[ $(stat -f -c %T "$room") != tmpfs || ! -d /var/tmp ]] || room=/var/tmp
 scratch=$(mktemp -d "$room/pardd-test.XXXXXX") || exit 1
 mkfifo "$scratch/never"		# who reads it waits, without a process
-number=0 failures=0
+number=0 failures=0 silent=
 
 # A finding of a sanitizer is a failure, whatever the status was.
 export ASAN_OPTIONS=log_path=$scratch/found:verify_asan_link_order=0:allocator_may_return_null=1
@@ -138,8 +141,15 @@ few()
 	fi
 }
 
+only()
+{
+	silent=
+	[[ -n $LONG || " $* " = *" $VARIANT "* || $1 = all ]] || silent=1
+}
+
 skip()
 {
+	[[ -z $silent ]] || return 0
 	echo "ok $((++number)) - $2 # SKIP $1"
 }
 
@@ -197,6 +207,7 @@ it()
 {
 	local sentence=$1 pid clock cpu=0 began=${EPOCHREALTIME/.}
 	shift
+	[[ -z $silent ]] || return 0
 	[[ -z $TIMES ]] || burnt
 	number=$((number + 1))
 	clear_case

@@ -2,6 +2,7 @@
 # --list: the disks of this machine, and what uses them.
 # shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
+only plain asan		# one thread looks
 
 # ------- anywhere; meanwhile others may attach loops, which widens the columns
 

@@ -71,9 +71,11 @@ right()
 	    complete && same src dst && sound dst && as_in if=dst && as_in if=src thr=16
 }
 if command -v xxhsum >/dev/null; then
+	only plain asan	# few transfers, one worker
 	for size in 0 1 511 $mib $((2 * mib)) $bytes; do
 		it "has the digests of $size bytes" right "$size"
 	done
+	only all
 	for thr in $(few 1 3 16); do
 		it "has the digests of small ranges ($thr workers)" right 1000001 bs=1000 bpt=7 thr="$thr"
 	done
@@ -112,6 +114,7 @@ within()
 	    flip dst $((3333 * 512)) && differs 14 '1706496 2097151' if=dst &&
 	    as_in if=src skip=11
 }
+only plain asan
 it "knows where on the target it was, and looks there" within
 appended()
 {
@@ -147,6 +150,7 @@ unseen()
 		"$pardd" if=src of=dst bpt=9 thr="$1" manifest=m && faulty read &&
 	    as_in if=dst && as_in if=src
 }
+only all
 it "is right with short transfers" unseen 1
 it "is right with short transfers (16 workers)" unseen 16
 
@@ -177,6 +181,7 @@ random_bits()
 	done
 	as_in if=dst
 }
+only plain asan
 it "finds any bit" random_bits 7
 many()
 {
@@ -263,6 +268,7 @@ interrupted()
 	    heard && touch go && wait $!
 	ended signal 2 && [[ $(tail -n 1 err) = "pardd: stopped by SIGINT, when all was checked$2" ]]
 }
+only all
 it "says that it was interrupted when all was checked" interrupted '' ''
 it "... and what was found" interrupted 1000 '; NOT as in m: 65536 bytes in 1 range'
 zeros_too()
@@ -272,6 +278,7 @@ zeros_too()
 		"$pardd" if=src manifest=m check=1 coe=1 &&
 	    says "differs: bytes $mib to $((2 * mib - 1)) of src$"
 }
+only plain asan
 it "does not call right zeros that it cannot read" zeros_too
 
 # ----------------------------------------------------------------------- base=
@@ -291,6 +298,7 @@ reclone()
 	    mv m2 m && again 0 && flip src $((bytes - 1)) &&
 	    again $((bytes - 4 * mib)) manifest=m && as_in if=dst && again 0
 }
+only all
 it "writes only what has changed" reclone 1
 it "writes only what has changed (16 workers)" reclone 16
 grown()
@@ -299,6 +307,7 @@ grown()
 	    as_in if=dst && "$blocks" make src 2M && exits 0 "$pardd" if=src of=dst base=m &&
 	    cmp -n 2097152 src dst && [[ $(sed -n 's/ bytes.*copied.*//p' err) = 0 ]]
 }
+only plain asan
 it "writes what is new, and takes a shorter source" grown
 # refused_base WHY: the target is as it was
 refused_base()
@@ -367,6 +376,7 @@ with_verify()
 }
 it "goes with verify=1" with_verify 1
 it "goes with verify=stream" with_verify stream
+only all
 for engine in async threads; do
 	engines()
 	{
@@ -375,6 +385,7 @@ for engine in async threads; do
 	}
 	it "is right with engine=$engine" engines
 done
+only plain asan	# one thread reads a manifest
 if ((EUID == 0)) && [[ -c /dev/loop-control ]]; then
 	device()
 	{
@@ -523,6 +534,7 @@ slowly()
 	copied rate=15M && ! grep -q '"xxh128":null' m && sound dst && as_in if=src rate=15M &&
 	    exits 0 "$pardd" if=src of=dst base=m rate=15M && says "^pardd: $bytes bytes are there"
 }
+only all
 it "has the same ranges with rate=" slowly
 
 # ------------------------------------------------------------- how it is written
@@ -533,6 +545,7 @@ incomplete()
 	    run with_faults "on=$PWD/$1 op=$2 at=2000384+512 fail=EIO" \
 		"$pardd" if=src of=dst manifest=m && [[ $status = "$3" && $(<m) = old && ! -e m.pardd.tmp ]]
 }
+only plain asan
 it "writes none when the copy stops" incomplete src read 3
 it "writes none when a write fails" incomplete dst write 55
 # not_held STATUS FAULTS OPERANDS...: the target does not hold what it was given

@@ -3,6 +3,7 @@
 # the texts mean is tried in unit/mapfile_test.c.
 # shellcheck disable=SC1091,SC2059,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
+only plain asan		# one thread reads a map
 
 size=1048576
 

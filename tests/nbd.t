@@ -53,6 +53,7 @@ both()
 it "copies from one server to another" both
 it "... by many workers, a little at a time" both thr=16 bs=4096 bpt=3
 it "... by many asynchronous requests" both engine=async thr=3 qd=16 bs=4096 bpt=5
+only plain asan
 it "... by one worker" both thr=1 engine=threads
 it "... with more in a request than there may be" both bs=512 bpt=131072
 odd()
@@ -67,6 +68,7 @@ piped()
 	pair 5M && serve b file dst && exits 0 "$pardd" if=- of="$uri" <src && complete && same src dst &&
 	    { "$pardd" if="$uri" of=- 2>err | cmp - src; } && complete
 }
+only all
 it "is filled from a pipe, and read into one" piped
 part()
 {
@@ -75,6 +77,7 @@ part()
 	    copy 0 if="$a" of="$uri" bs=4k skip=100 seek=3 count=1000 && complete &&
 	    holds dst 12288 409600 4096000 && holds dst 0 0 12288 9 && holds dst 4108288 4108288 4000000 9
 }
+only plain asan
 it "copies a part, to its place" part
 qemu()
 {
@@ -143,6 +146,7 @@ interrupted()
 	[[ $? = 130 ]] && grep -q ' Flush ' log && grep -q ' +$' m &&
 	    whole if=src of='[ nbdkit -s file dst ]' map=m
 }
+only all
 it "keeps a command's server until all is flushed, whom a terminal interrupts" interrupted
 
 # ------------------------------------------------------------ holes and zeros
@@ -160,13 +164,16 @@ holes()
 	    (($(stat -c %b dst) * 512 < 5 << 20)) && says 'were holes, and not read' &&
 	    (($(grep -c ' Read ' log) < 10))
 }
+only plain asan
 it "reads no holes" holes
+only all
 it "... by several workers" holes engine=threads thr=4
 no_extents()
 {
 	sparse_source && serve a -r --filter=noextents file src && copy 0 if="$uri" of=dst verbose=1 && complete &&
 	    same src dst && does_not_say 'were holes'
 }
+only plain asan
 it "reads all where the server does not tell of holes" no_extents
 # A hole of which nobody says that it reads as zeros is data.
 unknown_hole()
@@ -256,6 +263,7 @@ one_only()
 	    whole if="$a" of="$uri" "$@"
 }
 it "makes do with one connection, where the server takes no more" one_only
+only all
 it "... for many workers" one_only thr=8 bs=4096 bpt=9
 # Confined, the files that names are looked up in are not to be read.
 by_name()
@@ -276,6 +284,7 @@ misused()
 	usage 'for block devices' if='[ nbdkit -s null 1M ]' of=. iflag=sgio &&
 	    usage 'for files' if=/dev/null of='[ nbdkit -s null 1M ]' oflag=append
 }
+only plain asan
 it "says which words are none for it" misused
 tells()
 {
@@ -393,6 +402,7 @@ bad()
 	copy 100 if="$uri" of=dst2 map=m && grep -q '^0x00064000 *0x00000200 *-' m && holds dst2 0 0 409600 &&
 	    holds dst2 410112 410112 600000
 }
+only all
 it "finds the one bad block of a server" bad
 bad_large()
 {
@@ -669,6 +679,7 @@ page()
 	    grep -q '^Changed 1.2 MB, by bitmap monday: the rest is there by m, and' out && cmp old older
 }
 if command -v qemu-nbd >/dev/null; then
+	only plain asan	# one thread asks for the bitmap
 	it "reads only what a bitmap calls dirty" reads_little
 	it "... and verifies the rest, too" increment verify=1
 	it "... and tells how much that is before it begins" page

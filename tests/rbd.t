@@ -40,6 +40,7 @@ both()
 }
 it "copies from one image to another" both
 it "... by many workers, a little at a time" both thr=16 bs=4096 bpt=3
+only plain asan
 it "... by one worker" both thr=1
 it "... with more in a transfer than the end asks for at once" both bs=512 bpt=24112
 odd()
@@ -77,6 +78,7 @@ with_all()
 	    complete && dd if=/dev/zero of=p/image bs=1 count=1 seek=70000 conv=notrunc status=none &&
 	    copy 14 if=rbd:p/image of=src compare=1 && copy 0 if=src of=rbd:p/image oflag=sparing && complete && same src p/image
 }
+only all
 it "verifies, compares, digests, spares and rescues" with_all
 several()
 {
@@ -90,6 +92,7 @@ described()
 	    grep -q '^source_offers=cluster 11111111-.*, image [0-9]*$' out && copy 0 if=src of=rbd:p/image json=j &&
 	    jq -e -s '.[0].target.kind == "rbd"' j >/dev/null
 }
+only plain asan
 it "is told of in the plan" described
 looks()
 {
@@ -231,6 +234,7 @@ bad()
 	    holds dst 410112 410112 600000 && copy 100 if=rbd:p/image of=dst2 map=m &&
 	    grep -q '^0x00064000 *0x00000200 *-' m && holds dst2 0 0 409600 && holds dst2 410112 410112 600000
 }
+only all
 it "finds the one bad block of an image" bad
 fails()
 {

@@ -41,6 +41,7 @@ plain()
 	    has '<code>pardd if=src of=dst report=r.html hash=sha256</code>' && has "<td>$(uname -n), " &&
 	    lacks 'Unreadable ranges' && [[ ! -e r.html.pardd.tmp ]]
 }
+only plain asan	# one thread writes pages
 it "is a valid page about any copy" plain
 picture()
 {
@@ -118,6 +119,7 @@ saved()
 	    has 'fill="url(#open)"' early.html && kill -TERM $! && ! wait $! && has 'stopped by SIGTERM' &&
 	    has 'Exit status</th><td>143</td>' && valid r.html
 }
+only all
 it "is written with each save of the map" saved
 # runs: how many the page knows of
 runs()
@@ -130,6 +132,7 @@ resumed()
 	    bad=1500000+512 && rescue 100 retries=1 && [[ $(runs) = 3 ]] && valid r.html && has ', 3 runs</title>' &&
 	    rm map && "$blocks" make other 2M 7 && exits 0 "$pardd" if=other of=dst map=map report=r.html && [[ $(runs) = 1 ]]
 }
+only plain asan
 it "keeps the progress of the runs before, and of no other disk" resumed
 # What stands in the file is nobody's to be trusted.
 garbage()

@@ -63,7 +63,7 @@ truth()
 }
 # A few at a time: a case may take only so long, and machines can be slow.  The
 # peer's answers are the same in all variants.
-sets=$(heavy 200) step=50
+sets=$(heavy 100) step=50
 [[ -z $LONG ]] || sets=10000
 beside=$peer
 [[ $VARIANT = plain ]] || beside=
@@ -94,7 +94,7 @@ part()
 		[[ $all = "$in" ]] || fail "seed $seed: $all, not $in" || return
 	done
 }
-it "keeps to a part, in the positions of the source" part "$(heavy 40)"
+it "keeps to a part, in the positions of the source" part "$(heavy 20)"
 outside()
 {
 	bad=409600+512,1024000+1024
@@ -295,13 +295,16 @@ if [[ $VARIANT = plain ]]; then
 	it "... than tracks, of a scratch" figure scratch 11 225
 	it "... than clusters" figure clusters 11 22 15 100
 	it "tries for eight blocks of 512 that are one of 4096 once" figure 512e 17 42
-	it "reads what lies between areas before it reads these by the block" figure mixed64 15 1800
+	[[ -z $LONG ]] ||
+	    it "reads what lies between areas before it reads these by the block" figure mixed64 15 1800
 	it "meets an error no second time to see where it is" figure slowhead 17 4
 	it "is not kept busy by jumps where a disk rotates" figure rotating 11 31 16 20 17 60
 	it "does not take who waits behind a slow error for slow" figure seconds 11 8 17 16
 	it "foretells where a dead head is next, of 256 times" figure dead64 11 560 15 788
-	it "... of 32 times" figure dead512 11 100 15 116
-	it "... where its tracks become shorter, of 341 times" figure zones 11 820 15 1043
+	if [[ -n $LONG ]]; then
+		it "... of 32 times" figure dead512 11 100 15 116
+		it "... where its tracks become shorter, of 341 times" figure zones 11 820 15 1043
+	fi
 fi
 # The longest of these calls.
 longest()
@@ -875,6 +878,7 @@ other_source()
 	    refuses 'past the end' && "$blocks" make src 3M && run "$pardd" if=src of=dst \
 	    map=map && is + 0+409600,410112+2735616
 }
+only plain asan	# one thread reads a map
 it "refuses a map of another source" other_source
 # What it calls finished lies elsewhere.
 other_place()
@@ -1148,6 +1152,7 @@ killed()
 	rm -f map.pardd.tmp
 	rescue 100 '' && is - "$bad" && is '?*/' '' && honest
 }
+only all
 kills=$(heavy 30)
 [[ -z $LONG ]] || kills=1000
 [[ -z $LONG || $VARIANT != plain ]] || kills=10000
@@ -1583,6 +1588,7 @@ tail_lost()
 	stuff && rm dst && rescue 100 '' && is - "$bad" && size_is dst $size &&
 	    cmp -n $((size - 1024)) src dst && "$blocks" zero dst $((size - 1024)) 1024
 }
+only plain asan
 it "gives a new file its length where the end is bad" tail_lost
 limits()
 {
@@ -1662,6 +1668,7 @@ mirror_too()
 	    "$maps" check second src dst old 0 0 $size && bad=0+512 &&
 	    second 0 thr="$1" retries=1 && complete && same src dst && same map first
 }
+only all
 for thr in $(few 1 16); do
 	it "takes from a mirror what the first disk did not give ($thr workers)" \
 	    mirror $thr noscrape
@@ -1757,6 +1764,7 @@ hangs_on()
 	    honest && has + && has '?' && is '-*/' '' && grep -q '"status":100,' json &&
 	    bad=0+512 && rescue 0 nth=999999 && same src dst
 }
+only plain tsan	# what is left so leaves no memory behind
 it "... when a read hangs, too" hangs_on
 hangs_on_unsaved()
 {
@@ -1803,6 +1811,7 @@ late_but_done()
 	    if=src of=dst map=map bs=512 bpt=2048 thr=1 maxtime=1 && complete && same src dst &&
 	    is + 0+$size && grep -q '^# Finished' map
 }
+only all
 it "does not call it stopped when the last read has brought all" late_but_done
 # One area that takes long.
 stops_inside()

@@ -279,6 +279,7 @@ no_parts()
 	    overridden 0 of="$d" force="$name"
 }
 for kind in "${kinds[@]}"; do
+	everywhere "$kind" || continue
 	it "$kind disk without partitions: refused, and overridden" no_parts "$kind"
 done
 just_open()
@@ -491,6 +492,7 @@ beside()
 	[[ $1 = swap ]] || taken 1048576 of="$dev" bs=512 seek=2048 force="$name"
 }
 for kind in "${kinds[@]}"; do
+	everywhere "$kind" || continue
 	it "$kind partition: refuses another loop device on the same file" beside "$kind"
 done
 beside_part()

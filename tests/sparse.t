@@ -59,6 +59,7 @@ for thr in $(few 1 4 16); do
 	it "keeps the holes of a file, $thr workers" keeps thr="$thr"
 done
 it "keeps them in small pieces" keeps bs=512 bpt=8 thr=16
+only plain asan
 it "keeps them in odd pieces" keeps bs=512 bpt=300
 it "keeps them past the page cache" keeps iflag=direct oflag=direct
 it "keeps them in the page cache" keeps iflag=cached oflag=cached
@@ -110,6 +111,7 @@ fragments()
 	exits 0 "$pardd" if=src of=dst "$@" && same src dst && same_map src dst
 }
 it "keeps holes of single pages" fragments
+only all
 it "keeps them with 16 workers and small pieces" fragments bpt=5 thr=16
 if [[ $(stat -f -c %T /dev/shm) = tmpfs && $VARIANT = plain ]]; then
 	huge()
@@ -156,6 +158,7 @@ onto_file()
 	    exits 0 with_faults "$rules" "$pardd" if=src of=dst "$@" && complete &&
 	    cmp -n 32M src dst && "$blocks" check dst 32M 32M 8M 9
 }
+only plain asan
 it "leaves nothing old in the holes" onto_file ''
 it "frees what lay there" eval \
     'onto_file "" && (($(in_use dst) < 20 << 20))'
@@ -215,7 +218,9 @@ found()
 	    (($(in_use dst) < 5 << 20))
 }
 it "finds zeros with conv=sparse" found conv=sparse
+only all
 it "finds zeros with oflag=sparse in small pieces" found oflag=sparse bpt=16 thr=16
+only plain asan
 it "finds zeros of a pipe" eval \
     'sparse_file src && cat src | exits 0 "$pardd" of=dst conv=sparse && same src dst &&
     (($(in_use dst) < 5 << 20))'
@@ -332,8 +337,10 @@ if ((EUID == 0)) && probe_loop; then
 		it "frees them with oflag=trim on a disk of $sector" \
 		    onto_disk $sector '' oflag=trim
 	done
+	only all
 	it "makes them with 16 workers and small pieces" \
 	    onto_disk 512 '' oflag=sparse bpt=9 thr=16
+	only plain asan
 	it "makes them through the page cache" onto_disk 512 '' oflag=sparse,cached
 	it "writes zeros where a disk has no better way" eval \
 	    'onto_disk 512 "op=zero fail=EOPNOTSUPP" && faulty BLKZEROOUT'
@@ -410,6 +417,7 @@ random_many()
 many=$(heavy 60)
 [[ -z $LONG ]] || many=2000
 echo "# SEED=$seed, $many configurations"
+only all
 it "is exact in $many random configurations" random_many "$seed" "$many"
 
 # ------------------------------------------------------------ shared blocks
@@ -481,6 +489,7 @@ told()
 	    jq -es 'last | .bytes_shared == 9000001 and
 		.bytes_written == 9000001' run.json
 }
+only plain asan	# one thread asks for shared blocks
 for type in xfs btrfs; do
 	if ((EUID != 0)) || ! (cd "$scratch" && mkdir -p probe.d && cd probe.d &&
 	    on $type true) >/dev/null 2>&1; then

@@ -62,6 +62,7 @@ image()
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=copy used=only json=json && told "$without" &&
 	    sound copy && moved 15000000 && size_is copy 67108864
 }
+only plain asan	# what is used is read by one thread
 it "copies what a file system uses, and every file is there" image
 
 # what was in the target is not seen in what is left out
@@ -296,6 +297,7 @@ first()
 	exits 0 with_faults "on=$PWD/copy op=write" "$pardd" if=disk of=copy map=map used=first thr=1 &&
 	    same disk copy && told '^pardd: complete, flushed$' && in_order used.map 1
 }
+only all
 it "reads in a rescue what is used before what is free" first
 # What the file systems need is there before any file; a run that was stopped
 # then asks the target for the order, and not the disk.
@@ -308,6 +310,7 @@ meta()
 	awk 'BEGIN { end = -1 } $1 == "write" { if ($2 != end && ++n > 6) exit; if ($2 != end) print $2; end = $2 + $3 }' faults |
 	    diff - <(printf '%s\n' 0 9438208 26215424 42992640 59769856 69206016)
 }
+only plain asan
 it "reads what the file systems need before all else" meta
 again()
 {
@@ -320,6 +323,7 @@ again()
 	jq -es 'map(select(.event == "plan"))[0].file_systems | map([.type, .treated]) |
 	    .[0:2] == [["ext4", "ordered"], ["ext4", "ordered"]]' json >/dev/null
 }
+only all
 it "... and learns the order from the target when it goes on" again
 # Damage spoils the order, and nothing else.
 spoilt()
@@ -329,6 +333,7 @@ spoilt()
 	exits 0 "$pardd" if=disk of=copy map=map used="$1" && same disk copy &&
 	    told '^pardd: complete, flushed$'
 }
+only plain asan
 it "... and loses nothing of a damaged one" eval 'spoilt meta && rm map && spoilt first'
 it "takes an order of reading with map= only" usage 'go with map=' if=a of=b used=meta
 unswept()
@@ -538,6 +543,7 @@ killed()
 	    told 'without [0-9.]+ MB that 3 file systems call free$' &&
 	    cmp -n 1M disk copy && part copy 1 64 before1 && part copy 66 64 before2
 }
+only all
 it "goes on with map= where it was killed" killed
 
 # While the first write waits, the file system is mounted and gets a file.
@@ -550,6 +556,7 @@ changed()
 	wait $!
 	(($? == 102)) && told '^pardd: NOT complete: the file system .* has changed'
 }
+only plain asan
 it "does not end 0 when what was free is used at the end" changed
 
 # ------------------------------------------------------------------- refusals

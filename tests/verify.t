@@ -60,6 +60,7 @@ odd()
 	    exits 0 "$pardd" if=src of=dst verify="$1" seek=777 skip=111 bs=1 bpt=65536 &&
 	    verified && cmp <(tail -c +112 src) <(tail -c +778 dst)
 }
+only plain asan
 it "verifies where neither end begins at a block" odd 1
 it "verifies a little behind where neither end begins at a block" odd stream
 pipe()
@@ -131,7 +132,9 @@ for how in 1 stream source; do
 	size=512
 	it "verify=$how mends a flipped bit" mended 1500000+1 verify=$how
 	it "verify=$how mends a flipped bit, thr=1" mended 1500000+1 verify=$how thr=1
+	only all
 	it "verify=$how mends a flipped bit, thr=16" mended 1500000+1 verify=$how thr=16 bpt=16
+	only plain asan
 	it "verify=$how mends the first byte" mended 0+1 verify=$how
 	size=$((3000001 % 512))
 	it "verify=$how mends the last byte" mended 3000000+1 verify=$how
@@ -254,6 +257,7 @@ interrupted()
 	ended signal "$3" && does_not_say 'pardd: complete' && says 'but not all verified' &&
 	    valid && has '.verified | not' && has ".status == 128 + $3"
 }
+only all
 it "says that it was stopped while it verified" interrupted 1 INT 2
 it "says that it was stopped while it verified with the source" interrupted source TERM 15
 

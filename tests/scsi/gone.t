@@ -94,7 +94,7 @@ shrink()
 {
 	dmsetup load gone --table "0 12288 linear $SD1 0" && dmsetup resume gone
 }
-for more in '' ${LONG:+coe=1} verify=1 map=map; do
+for more in '' ${LONG:+coe=1 verify=1} map=map; do
 	it "stops when the disk under a loop device vanishes $more" \
 	    loop_vanishes ${more:+"$more"}
 	back 2
@@ -103,7 +103,7 @@ for more in '' ${LONG:+coe=1} verify=1 map=map; do
 done
 it "goes on with a rescue where the file was whole" loop_rescued
 if type -P dmsetup >/dev/null; then
-	for more in '' ${LONG:+coe=1} map=map; do
+	for more in '' ${LONG:+coe=1 map=map}; do
 		it "stops when the device under a loop device gets smaller $more" \
 		    loop_shrinks ${more:+"$more"}
 		it "stops when the disk under a dm device vanishes $more" \
@@ -126,7 +126,7 @@ ejects()
 	reads 69 "$@"
 }
 qemu_disks 1
-for more in '' ${LONG:+coe=1} map=map; do
+for more in ${LONG:+'' coe=1} map=map; do
 	it "stops when the medium is ejected $more" ejects ${more:+"$more"}
 done
 
