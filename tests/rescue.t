@@ -1372,11 +1372,11 @@ never_done()
 	ended exit 69 && says 'ongone=: it was not done within wait=2 seconds' && ((SECONDS < 20)) &&
 	    ! readlink "/proc/$(<child)/exe"
 }
-# warm MILLIDEGREES: so has the disk $dev
+# warm MILLIDEGREES: so has the disk $dev, without a moment in which nobody knows
 warm()
 {
-	mkdir -p "sys/${dev#/dev/}/device/hwmon/hwmon3" &&
-	    echo "$1" >"sys/${dev#/dev/}/device/hwmon/hwmon3/temp1_input"
+	local dir=sys/${dev#/dev/}/device/hwmon/hwmon3
+	mkdir -p "$dir" && echo "$1" >"$dir/new" && mv "$dir/new" "$dir/temp1_input"
 }
 # was JQ: an event of json
 was()
