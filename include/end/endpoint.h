@@ -20,9 +20,10 @@
 
 enum role { SOURCE, TARGET };
 
-enum end_kind {			/* a row of endpoint_kind each */
-	END_FILE, END_BLOCK, END_SCSI, END_NVME, END_NBD, END_ISCSI, END_RBD,
-	END_STREAM, END_SEVERAL, END_ZEROS, END_RANDOM, END_DISCARD,
+enum end_kind {
+#define KIND(kind, ...)		kind,
+#define ADDRESS(kind, ...)	kind,
+#include "end/kinds.def"
 };
 
 struct kind_words {		/* what a kind is called */

@@ -124,9 +124,10 @@ struct backend {
 };
 
 extern const struct backend file_backend, stream_backend, null_backend,
-    sg_backend, nvme_backend, zoned_backend, nbd_backend, iscsi_backend,
-    rbd_backend;
+    sg_backend, nvme_backend, zoned_backend;
 extern const struct backend readback_backend;	/* only by endpoint_readback */
+#define ADDRESS(kind, name, ...)	extern const struct backend name;
+#include "end/kinds.def"
 
 /* A file was cut off at byte "at", by somebody else: the io fails for it. */
 void io_cut_off(struct io *, uint64_t at);

@@ -93,41 +93,42 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
+enum { PREFIXES = 8 };		/* of one kind, at most */
+
 /* What is never the name of a file: how it begins, and what opens it. */
-struct scheme {
-	const char	*prefix;
+static const struct address {
+	enum end_kind	 kind;
 	const struct backend *be;
+	const char	*prefix[PREFIXES];
+} addresses[] = {
+#define ADDRESS(kind, name, words, word, ...) \
+	{ kind, &name, { __VA_ARGS__ } },
+#include "end/kinds.def"
 };
 
-static const struct scheme schemes[] = {
-	{ "nbd://", &nbd_backend },
-	{ "nbds://", &nbd_backend },
-	{ "nbd+unix://", &nbd_backend },
-	{ "nbds+unix://", &nbd_backend },
-	{ "nbd+vsock://", &nbd_backend },
-	{ "nbds+vsock://", &nbd_backend },
-	{ "[ ", &nbd_backend },
-	{ "iscsi://", &iscsi_backend },
-	{ "rbd:", &rbd_backend },
-};
+enum { ADDRESSES = sizeof(addresses) / sizeof(addresses[0]) };
 
-static const struct scheme *
-scheme_of(const char *name)
+static const struct address *
+address_of(const char *name)
 {
-	size_t i;
+	const char *prefix;
+	size_t i, k;
 
-	for (i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
-		if (strncmp(name, schemes[i].prefix,
-		    strlen(schemes[i].prefix)) == 0)
-			return &schemes[i];
+	for (i = 0; i < ADDRESSES; i++)
+		for (k = 0; k < PREFIXES; k++) {
+			prefix = addresses[i].prefix[k];
+			if (prefix != NULL &&
+			    strncmp(name, prefix, strlen(prefix)) == 0)
+				return &addresses[i];
+		}
 	return NULL;
 }
 
 static int
-open_scheme(struct endpoint *ep, const struct scheme *s, bool look,
+open_address(struct endpoint *ep, const struct address *a, bool look,
     struct fault *f)
 {
-	ep->be = s->be;
+	ep->be = a->be;
 	if (choose_misused(ep, f) != 0)
 		return -1;
 	if ((ep->spec.flags & FLAG_APPEND) != 0)
@@ -197,10 +198,10 @@ open_named(struct endpoint *ep, bool look, struct fault *f)
 static int
 open_name(struct endpoint *ep, bool look, struct fault *f)
 {
-	const struct scheme *s = scheme_of(ep->name);
+	const struct address *a = address_of(ep->name);
 
-	if (s != NULL)
-		return open_scheme(ep, s, look, f);
+	if (a != NULL)
+		return open_address(ep, a, look, f);
 	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, look, f);
 }
 
@@ -232,16 +233,15 @@ unopened(struct end_spec spec, const char *name)
 static enum end_kind
 kind_of(const struct endpoint *ep)
 {
+	size_t i;
+
+	for (i = 0; i < ADDRESSES; i++)
+		if (ep->be == addresses[i].be)
+			return addresses[i].kind;
 	if (ep->be == &sg_backend)
 		return END_SCSI;
 	if (ep->be == &nvme_backend)
 		return END_NVME;
-	if (ep->be == &nbd_backend)
-		return END_NBD;
-	if (ep->be == &iscsi_backend)
-		return END_ISCSI;
-	if (ep->be == &rbd_backend)
-		return END_RBD;
 	if (ep->be == &null_backend && ep->spec.role == TARGET)
 		return END_DISCARD;
 	if (ep->be == &null_backend)
@@ -493,18 +493,9 @@ const struct kind_words *
 endpoint_kind(const struct endpoint *ep)
 {
 	static const struct kind_words kinds[] = {
-		[END_FILE] = { "file", "file" },
-		[END_BLOCK] = { "block device", "block_device" },
-		[END_SCSI] = { "SCSI disk", "scsi_disk" },
-		[END_NVME] = { "NVMe disk", "nvme_disk" },
-		[END_NBD] = { "NBD export", "nbd" },
-		[END_ISCSI] = { "iSCSI disk", "iscsi_disk" },
-		[END_RBD] = { "Ceph image", "rbd" },
-		[END_STREAM] = { "stream", "stream" },
-		[END_SEVERAL] = { "several", "several" },
-		[END_ZEROS] = { "generated", "generated" },
-		[END_RANDOM] = { "generated", "generated" },
-		[END_DISCARD] = { "discarded", "discarded" },
+#define KIND(kind, words, word)	[kind] = { words, word },
+#define ADDRESS(kind, name, words, word, ...)	[kind] = { words, word },
+#include "end/kinds.def"
 	};
 
 	return &kinds[ep->kind];
