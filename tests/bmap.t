@@ -287,7 +287,12 @@ it "... ranges without sizes" bad '/ImageSize/d;s/<.\?BlockMap>//' 'sizes do not
 it "... no ranges" bad '/Range/d;s/<.\?BlockMap>//' 'has no BlockMap'
 it "... another image" bad 's/<ImageSize> 4912104/<ImageSize> 4912105/' 'map is of an image of 4912105 bytes, and image has 4912104'
 it "... numbers that are none" bad 's/<BlockSize> 4096/<BlockSize> 4k/' 'a number is none'
-it "... large numbers" bad 's/<BlockSize> 4096/<BlockSize> 99999999999999999999/' 'a number is none, or too large'
+it "... a text without end" bad "s/<BlockSize> 4096/<BlockSize> $(printf %0300d 4096)/" 'a text is too long'
+it "takes many blanks for one" eval 'image image && bmap 2.0 sha256 image >map &&
+    sed -i "s/<BlockSize>/$(printf %3000s)&/;1s/ ?>/ encoding=\"ISO-8859-1\"?>/" map &&
+    sum=$(sha256sum <map | cut -d " " -f 1) && sed -i "/<BmapFile/s/ 0*0 / $sum /" map &&
+    exits 0 "$pardd" if=image of=dst bmap=map'
+it "refuses large numbers" bad 's/<BlockSize> 4096/<BlockSize> 99999999999999999999/' 'a number is none, or too large'
 it "... fewer blocks than it says" bad 's/<MappedBlocksCount> [0-9]*/<MappedBlocksCount> 9/' 'and says 9'
 it "... a document type" bad '1a <!DOCTYPE a [<!ENTITY b "bbbb">]>' 'document type'
 it "... what is no XML" eval 'echo nonsense >map && image image && refused "line 1: this is not XML" if=image of=dst bmap=map'

@@ -334,6 +334,15 @@ end(void *arg, const char *name)
 	r->n = 0;
 }
 
+/* Nothing but blanks; expat's text has no zero behind it. */
+static bool
+blank(const char *s, size_t len)
+{
+	while (len > 0 && isspace((unsigned char)s[len - 1]))
+		len--;
+	return len == 0;
+}
+
 static void
 text(void *arg, const char *s, int len)
 {
@@ -342,7 +351,7 @@ text(void *arg, const char *s, int len)
 
 	if (n >= sizeof(r->text) - r->n) {
 		n = sizeof(r->text) - 1 - r->n;
-		if (strspn(s, " \t\r\n") < (size_t)len)
+		if (!blank(s, (size_t)len))
 			refuse(r, "a text is too long");
 	}
 	memcpy(r->text + r->n, s, n);
