@@ -205,17 +205,6 @@ old_end_told()
 	old_end "$@" && says "$told"
 }
 it "says that the end of an old file is left" old_end_told
-# The backup of its GPT is where it was: at the end of the copy.
-old_end_of_disk()
-{
-	truncate -s 2M src && sfdisk -q --label gpt src <<<'size=100' && "$blocks" make dst 3M 9 &&
-	    exits 0 "$pardd" if=src of=dst && complete && says 'oflag=trunc cuts it off$' && does_not_say sgdisk
-}
-if command -v sfdisk >/dev/null; then
-	it "says nothing of a backup GPT that cutting it off puts right" old_end_of_disk
-else
-	skip "no sfdisk" "says nothing of a backup GPT that cutting it off puts right"
-fi
 it "does not say so where that was asked for" eval \
     'old_end conv=notrunc && does_not_say oflag=trunc'
 it "does not say so of a part that is put into a file" eval \

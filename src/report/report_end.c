@@ -417,11 +417,8 @@ found_end(const struct plan *p)
 	free(word);
 }
 
-/*
- * An old file, written from its beginning on as if it was to be the copy; if so
- * its end is not where a backup GPT belongs.
- */
-static bool
+/* An old file, written from its beginning on as if it was to be the copy. */
+static void
 old_end(const struct plan *p, struct outcome *out)
 {
 	const struct opts *o = p->opts;
@@ -432,11 +429,10 @@ old_end(const struct plan *p, struct outcome *out)
 	    p->work == WORK_COMPARE || p->dst_off > 0 || p->counted ||
 	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
 	    dst->geo.size < 0 || (uint64_t)dst->geo.size <= end)
-		return false;
+		return;
 	print(stderr, "pardd: note: %s was longer than the copy, and what it "
 	    "holds from byte %llu on is old; oflag=trunc cuts it off",
 	    dst->name, (ull)end);
-	return true;
 }
 
 /* A copy without a map that was stopped: what was written need not be again. */
@@ -513,8 +509,10 @@ static void
 target_end(const struct plan *p, struct outcome *out, int status)
 {
 	said(p->dst);
-	if (status == STATUS_COMPLETE && !old_end(p, out))
+	if (status == STATUS_COMPLETE) {
 		found_end(p);
+		old_end(p, out);
+	}
 }
 
 void
