@@ -167,7 +167,8 @@ print_alarm(FILE *out, bool coloured, const char *fmt, ...)
 bool
 print_colours(FILE *out)
 {
-	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *no = secure_getenv("NO_COLOR");
+	const char *term = secure_getenv("TERM");
 
 	return (no == NULL || *no == '\0') && term != NULL && *term != '\0' &&
 	    strcmp(term, "dumb") != 0 && isatty(fileno(out)) != 0;

@@ -57,6 +57,6 @@ bool file_cut_off(struct file *, uint64_t *at);
 
 /* The slot of the backend. */
 int file_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
-    uint64_t holes, struct fault *);
+    uint64_t most, struct fault *);
 
 #endif

@@ -75,7 +75,7 @@ leaves_find(const struct map *map, uint64_t off)
 {
 	size_t lo = 0, hi = map->leaves, mid;
 
-	if (off >= map->length)
+	if (off >= map->length || hi == 0)
 		return (struct place){ map->leaves, 0 };
 	while (hi - lo > 1) {
 		mid = lo + (hi - lo) / 2;

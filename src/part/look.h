@@ -31,6 +31,6 @@ int look_open(struct look *, const struct plan *, unsigned how,
 void look_close(struct look *);
 
 /* For fs_map_read: len bytes at off of the file system; an errno value. */
-int look_read(void *look, uint64_t off, void *buf, size_t len);
+int look_read(void *arg, uint64_t off, void *buf, size_t len);
 
 #endif
