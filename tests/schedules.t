@@ -128,7 +128,7 @@ it "... with a digest" schedules 0 digests
 it "... from pipe to pipe" schedules 0 streams bpt=4
 it "... to a pipe, until a read fails" schedules 3 stream_fails bpt=4
 it "... to two targets, of which one or both may take too long" \
-    schedules '0 33' copies of=two bpt=16
+    schedules '0 33 103' copies of=two bpt=16
 export SCHED_FILE=dst
 export SCHED_SIGNAL=2
 it "is stopped at any time" schedules '0 130' copies bpt=4 map=map mapinterval=1
@@ -215,7 +215,7 @@ given_up()
 }
 slowly='nanosleep(\&(struct timespec){ .tv_sec = 1 }, NULL);'
 it "finds a target that is given up before it is told that there is one" \
-    finds src/end/targets.c "/t->lost = true;/d;s/->hung = true;/& $slowly t->lost = true;/" '0 33' given_up
+    finds src/end/targets.c "/t->lost = true;/d;s/->hung = true;/& $slowly t->lost = true;/" '0 33 103' given_up
 still_sound()
 {
 	mkdir program && cd program && make_faulty "$1" "$2" || return
@@ -223,7 +223,7 @@ still_sound()
 	cd .. && schedules "${@:3}"
 }
 it "... and none where that is told first" \
-    still_sound src/end/targets.c "s/t->lost = true;/& $slowly/" '0 33' given_up
+    still_sound src/end/targets.c "s/t->lost = true;/& $slowly/" '0 33 103' given_up
 it "finds those who wait for a turn and are not told that there is none" \
     finds src/copy/turn.c '/t->stopped = true;/,/wake(t);/s/wake(t);//' 3 stream_fails bpt=4
 it "finds a buffer that is used while it is digested" \
