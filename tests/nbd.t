@@ -333,8 +333,8 @@ boundless()
 }
 it "holds what a server says to what can be" boundless
 
-# says_first BYTES: what a server of 64 KiB says from its greeting to its first
-# answers, before it is asked: that each read is done, with so many bytes of it
+# parts OFFSET...: a server of 64 KiB that calls each read done and sends of it
+# the 512 bytes at these offsets only, filled with the number of their block
 big()
 {
 	local k
@@ -344,38 +344,52 @@ big()
 }
 option()
 {
+	head -c "$(head -c 16 | od -An -j12 -tu4 --endian=big)" >/dev/null
 	big 0x3e889045565a9 8; big "$1" 4; big "$2" 4; big "$3" 4
 }
-says_first()
+parts()
 {
-	local cookie
+	local cookie off
 	printf NBDMAGICIHAVEOPT; big 3 2
+	head -c 4 >/dev/null
 	option 8 1 0; option 10 1 0
 	option 7 3 12; big 0 2; big 65536 8; big 1 2
-	option 7 1 0
-	for cookie in 1 2 3; do
-		if (($1 > 0)); then
-			big 0x668e33ef 4; big 0 2; big 1 2; big $cookie 8; big $(($1 + 8)) 4
-			big 0 8
-			head -c "$1" /dev/zero
-		fi
-		big 0x668e33ef 4; big 1 2; big 0 2; big $cookie 8; big 0 4
+	big 0x3e889045565a9 8; big 7 4; big 1 4; big 0 4
+	while cookie=$(head -c 28 | od -An -j8 -N8 -td8 --endian=big) && [[ $cookie ]]; do
+		for off; do
+			big 0x668e33ef 4; big 0 2; big 1 2; big "$cookie" 8; big 520 4
+			big "$off" 8
+			head -c 512 /dev/zero | tr '\0' "$((off / 512))"
+		done
+		big 0x668e33ef 4; big 1 2; big 0 2; big "$cookie" 8; big 0 4
 	done
+}
+serves_parts()
+{
+	{ declare -f big option parts; echo "parts $*"; } >server
 }
 part()
 {
 	local engine
-	says_first "$1" >said && echo 'cat said; exec cat >/dev/null' >server || return
+	serves_parts "$@"
 	for engine in threads async; do
 		rm -f dst
-		run "$pardd" if='[ sh server ]' of=dst engine=$engine
+		run "$pardd" if='[ bash server ]' of=dst bs=512 count=2 engine=$engine
 		[[ $status = 15 ]] && says 'NOT complete: .*: the server sent less than it was asked for' ||
 		    fail "$engine: status $status, $(<err)" || return
 	done
-	exits 15 "$pardd" if='[ sh server ]' of=dst map=m && ! grep -q '+$' m
+	exits 15 "$pardd" if='[ bash server ]' of=dst bs=512 count=2 map=m && ! grep -q '+$' m
 }
-it "takes no read for done of which the server sent nothing" part 0
-it "... or a part" part 512
+it "takes no read for done of which the server sent nothing" part
+it "... or a part" part 0
+it "... or a part twice" part 0 0
+in_any_order()
+{
+	serves_parts 1024 0 512
+	exits 0 "$pardd" if='[ bash server ]' of=dst bs=512 count=3 thr=1 && complete &&
+	    [[ $(tr -s 012 <dst) = 012 && $(stat -c %s dst) = 1536 ]]
+}
+it "takes the parts of a read in any order" in_any_order
 
 # -------------------------------------------------------------------- errors
 

@@ -50,24 +50,72 @@ nbd_link_lost(int err)
 	    err == EPIPE || err == ETIMEDOUT;
 }
 
+/* Where a part that begins or ends there may go on, or behind all. */
+static struct nbd_part *
+beside(struct nbd_call *call, uint64_t from, uint64_t to)
+{
+	struct nbd_part *p = call->part;
+
+	while (p < call->part + call->parts && p->to != from && p->from != to)
+		p++;
+	return p;
+}
+
+/* Bytes that come twice leave others that do not come. */
+static bool
+comes_twice(const struct nbd_call *call, uint64_t from, uint64_t to)
+{
+	unsigned i;
+
+	for (i = 0; i < call->parts; i++)
+		if (from < call->part[i].to && call->part[i].from < to)
+			return true;
+	return false;
+}
+
 /* A part of a read is there; link->lock is held. */
 static int
 part(void *arg, const void *bytes, size_t len, uint64_t off, unsigned what,
     int *err)
 {
 	struct nbd_call *call = arg;
+	uint64_t to = off + len;
+	struct nbd_part *p;
 
 	(void)bytes;
-	(void)off;
 	(void)err;
-	if (what != LIBNBD_READ_ERROR)
-		call->seen += len;
+	if (what == LIBNBD_READ_ERROR || len == 0 || call->parts > PARTS)
+		return 0;
+	p = beside(call, off, to);
+	if (comes_twice(call, off, to) || p == call->part + PARTS) {
+		call->parts = PARTS + 1;
+	} else if (p == call->part + call->parts) {
+		*p = (struct nbd_part){ off, to };
+		call->parts++;
+	} else if (p->to == off) {
+		p->to = to;
+	} else {
+		p->from = off;
+	}
 	return 0;
+}
+
+/* Whether all of a read is there. */
+static bool
+whole(const struct nbd_call *call)
+{
+	uint64_t sum = 0;
+	unsigned i;
+
+	for (i = 0; i < call->parts && call->parts <= PARTS; i++)
+		sum += call->part[i].to - call->part[i].from;
+	return sum == call->len;
 }
 
 /*
  * libnbd tells that a command is over; link->lock is held.  A read is taken for
- * done by it (1.14) also where the server says so and sent nothing.
+ * done by it (1.14) also where the server says so and sent nothing, or a part
+ * twice.
  */
 static int
 over(void *arg, int *err)
@@ -76,7 +124,7 @@ over(void *arg, int *err)
 
 	call->err = *err;
 	if (*err == 0 && call->buf != NULL && call->op == OP_READ &&
-	    call->seen != call->len)
+	    !whole(call))
 		call->err = EPROTO;
 	call->over = true;
 	call->link->ended++;
@@ -197,7 +245,7 @@ send_locked(struct nbd_link *link, struct nbd_call *call)
 
 	call->link = link;
 	call->over = false;
-	call->seen = 0;
+	call->parts = 0;
 	switch (call->op) {
 	case OP_READ:
 		cookie = lib->aio_pread_structured(link->handle, call->buf,

@@ -14,6 +14,12 @@
 #include "flights.h"
 #include "libnbd.h"
 
+enum { PARTS = 8 };		/* of a read that are there, apart */
+
+struct nbd_part {
+	uint64_t	 from, to;	/* bytes of the export */
+};
+
 struct nbd_call {		/* a command, from when it is sent */
 	struct flight	 flight;
 	enum op		 op;
@@ -22,7 +28,8 @@ struct nbd_call {		/* a command, from when it is sent */
 	size_t		 len;
 	uint32_t	 flags;	/* LIBNBD_CMD_FLAG_ */
 	struct nbd_link	*link;	/* these are the link's: */
-	size_t		 seen;	/* bytes of a read, in parts or not */
+	struct nbd_part	 part[PARTS];	/* of a read; */
+	unsigned	 parts;	/* PARTS + 1: not to be counted any more */
 	int		 err;	/* an errno, once it is */
 	bool		 over;
 };
