@@ -1,17 +1,9 @@
 /*
- * NBD: a disk that a server has, by libnbd.
- *
- * Where the server lets several connections see one another's writes
- * (multi-conn), each lane has one of its own; else all share the first, which
- * is also the one for flushes and questions.
+ * NBD: a disk that a server has, by libnbd: its requests.
  *
  * What was acknowledged and not flushed is the server's to lose.  So a target
  * whose connection breaks is not connected to again: nothing of it is known
  * since the last flush.
- *
- * Lengths, block sizes and errors are the server's word, and it may be hostile:
- * they are held to the limits of the protocol before they are used.
- * https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md
  */
 #include "config.h"
 
@@ -20,387 +12,20 @@
 #include "base/status.h"
 
 #ifdef HAVE_LIBNBD
+#include "nbd_end.h"
+
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
-#include "base/signals.h"
-#include "cli/opts.h"
-#include "command.h"
-#include "nbd_link.h"
 
 enum {
-	BLOCK_MOST = 64 << 10,	/* bytes: the largest minimum there may be */
-	SECTOR = 512,		/* a smaller one is no disk's */
-	REQUEST_MOST = 32 << 20,	/* where the server names no maximum */
 	BOUNCE = 128 << 10,	/* bytes, for reads of parts of blocks */
 	ZERO_MOST = 1 << 30,	/* bytes, of a request that has no data */
-	ASK_MOST = 1 << 30,	/* bytes, of a question for extents, and */
-	ANSWER_MOST = 4096,	/* of them, of the answer */
-	FLIGHTS = 128,		/* of a lane */
-	LAST_WORDS = 1000,	/* ms, for a command that has failed */
-	WORDS = 96,		/* of them: io.why has 168 */
+	WORDS = 96,		/* of a loss: io.why has 168 */
 };
-
-struct picture {		/* of a context */
-	struct nbd_extents x;	/* the last answer, */
-	uint64_t	 off;	/* from there on */
-};
-
-struct nbd {			/* an endpoint's priv */
-	struct libnbd	 lib;
-	struct nbd_address address;
-	struct command	 command;	/* of the first connection, or none */
-	struct nbd_link	 link;
-	uint64_t	 size;		/* bytes */
-	uint32_t	 block;		/* bytes: whole ones only; or 1 */
-	uint32_t	 most;		/* bytes of a request */
-	uint32_t	 preferred;	/* the same, or 0 */
-	uint32_t	 write_flags, zero_flags;	/* LIBNBD_CMD_FLAG_ */
-	bool		 read_only, flushes, fua, zeroes, fast, extents;
-	bool		 several;	/* connections, for one picture */
-	bool		 tls;
-	atomic_bool	 no_zero;	/* the server will not */
-	atomic_bool	 lost;		/* the connection, as was told */
-	bool		 unflushed;	/* a flush failed: none is believed */
-	atomic_uint	 links;		/* of lanes, ever */
-	char		*bitmap;	/* the context of iflag=, or NULL */
-	pthread_mutex_t	 lock;		/* held over a question; guards: */
-	struct picture	 allocated, dirty;
-};
-
-struct nbd_lane {		/* a lane's priv */
-	struct nbd_link	*link;
-	struct nbd_link	 own;		/* if that is this */
-	struct flights	 flights;	/* FLIGHTS nbd_calls */
-	unsigned char	*bounce;	/* BOUNCE bytes, once they are needed */
-};
-
-/* ---------------------------------------------------------------- opening */
-
-static bool
-is_command(const char *name)
-{
-	return strncmp(name, "[ ", 2) == 0;
-}
-
-static int
-say_no(const struct endpoint *ep, const char *what, int64_t n,
-    struct fault *f)
-{
-	return fault_set(f, STATUS_REFUSED, "%s: the server says that %s "
-	    "%lld, which no disk has", ep->name, what, (long long)n);
-}
-
-/* A size of blocks, or what is to be taken where none is named. */
-static int64_t
-block_size(const struct nbd *nbd, int which, int64_t unnamed)
-{
-	int64_t n = nbd->lib.get_block_size(nbd->link.handle, which);
-
-	return n > 0 ? n : unnamed;
-}
-
-/* Sizes, as the protocol lets them be. */
-static int
-take_sizes(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
-{
-	int64_t size = nbd->lib.get_size(nbd->link.handle);
-	int64_t least = block_size(nbd, LIBNBD_SIZE_MINIMUM, 1);
-	int64_t most = block_size(nbd, LIBNBD_SIZE_MAXIMUM, REQUEST_MOST);
-	int64_t good = block_size(nbd, LIBNBD_SIZE_PREFERRED, 0);
-
-	if (size < 0)
-		return say_no(ep, "its size is", size, f);
-	if (least > BLOCK_MOST || (least & (least - 1)) != 0)
-		return say_no(ep, "its smallest block is", least, f);
-	if (most < least)
-		return say_no(ep, "its largest request is", most, f);
-	nbd->size = (uint64_t)size;
-	nbd->block = (uint32_t)least;
-	nbd->most = (uint32_t)(most < REQUEST_MOST ? most : REQUEST_MOST);
-	nbd->most -= nbd->most % nbd->block;
-	nbd->preferred = good <= REQUEST_MOST ? (uint32_t)good : 0;
-	return 0;
-}
-
-static void
-take_flags(struct nbd *nbd)
-{
-	const struct libnbd *lib = &nbd->lib;
-	struct nbd_handle *h = nbd->link.handle;
-
-	nbd->read_only = lib->is_read_only(h) != 0;
-	nbd->flushes = lib->can_flush(h) > 0;
-	nbd->fua = lib->can_fua(h) > 0;
-	nbd->zeroes = lib->can_zero(h) > 0;
-	nbd->fast = lib->can_fast_zero(h) > 0;
-	nbd->several = nbd->address.uri != NULL && lib->can_multi_conn(h) > 0;
-	nbd->extents = lib->can_meta_context(h,
-	    LIBNBD_CONTEXT_BASE_ALLOCATION) > 0;
-	nbd->tls = lib->get_tls_negotiated(h) > 0;
-}
-
-/* What oflag= asks of writes, and of zeros. */
-static int
-set_flags(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
-{
-	if ((ep->spec.flags & (FLAG_DSYNC | FLAG_SYNC | FLAG_FUA)) != 0 &&
-	    ep->spec.role == TARGET) {
-		if (!nbd->fua)
-			return fault_set(f, STATUS_REFUSED, "%s: the server "
-			    "has no FUA, which oflag=dsync, sync and fua need",
-			    ep->name);
-		nbd->write_flags = nbd->zero_flags = LIBNBD_CMD_FLAG_FUA;
-	}
-	if ((ep->spec.flags & FLAG_NOSPARSE) != 0)
-		nbd->zero_flags |= LIBNBD_CMD_FLAG_NO_HOLE;
-	else if ((ep->spec.flags & FLAG_TRIM) != 0 && nbd->fast)
-		nbd->zero_flags |= LIBNBD_CMD_FLAG_FAST_ZERO;
-	return 0;
-}
-
-/* What a command that failed has to say goes with the fault. */
-static void
-add_words(const struct nbd *nbd, struct fault *f)
-{
-	char words[256];
-	size_t n = strlen(f->text);
-
-	command_tell(&nbd->command, LAST_WORDS, words, sizeof(words));
-	if (words[0] != '\0')
-		snprintf(f->text + n, sizeof(f->text) - n, "; %s", words);
-}
-
-static int
-connect_first(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
-{
-	struct nbd_address *to = &nbd->address;
-
-	*to = (struct nbd_address){ .name = ep->name,
-		.timeout = ep->spec.timeout, .patience = ep->spec.patience };
-	if (!is_command(ep->name))
-		to->uri = ep->name;
-	else if (command_start(&nbd->command, ep->name, &to->sock, f) != 0)
-		return -1;
-	to->tls = strncmp(ep->name, "nbds", 4) == 0;
-	to->bitmap = nbd->bitmap;
-	if (nbd_link_open(&nbd->link, &nbd->lib, to, f) == 0)
-		return 0;
-	add_words(nbd, f);
-	command_end(&nbd->command);
-	return -1;
-}
-
-static void
-let_go(struct nbd *nbd)
-{
-	nbd_link_close(&nbd->link);
-	command_end(&nbd->command);
-	pthread_mutex_destroy(&nbd->lock);
-	free(nbd->allocated.x.at);
-	free(nbd->dirty.x.at);
-	free(nbd->bitmap);
-	free(nbd);
-}
-
-static int
-nbd_close_end(struct endpoint *ep)
-{
-	let_go(ep->priv);
-	return 0;
-}
-
-/* What the server says of itself becomes what the end is. */
-static void
-fill_in(struct endpoint *ep, const struct nbd *nbd)
-{
-	bool target = ep->spec.role == TARGET;
-
-	if (nbd->block > 1)
-		ep->geo.block = ep->geo.io_align =
-		    nbd->block > SECTOR ? nbd->block : SECTOR;
-	ep->geo.size = ep->geo.room = (int64_t)nbd->size;
-	if (target)		/* what is behind its last block is no use */
-		ep->geo.room -= ep->geo.room % (int64_t)ep->geo.io_align;
-	ep->geo.io_opt = nbd->preferred;
-	ep->geo.io_max = nbd->most;
-	ep->geo.depth = FLIGHTS;
-	ep->is.seekable = ep->is.past_cache = true;
-	ep->is.device = ep->is.remote = true;
-	ep->is.single = !nbd->several;
-	ep->is.durable = target;
-	ep->is.unflushable = target && !nbd->flushes;
-	ep->is.zeroes = target && nbd->zeroes;
-	ep->is.sparse = !target && nbd->extents &&
-	    (ep->spec.flags & FLAG_NOSPARSE) == 0;
-}
-
-/* The bitmap that iflag= names; 0 or ENOMEM. */
-static int
-want_bitmap(const struct endpoint *ep, struct nbd *nbd)
-{
-	nbd->allocated.x.context = LIBNBD_CONTEXT_BASE_ALLOCATION;
-	if (ep->spec.bitmap == NULL)
-		return 0;
-	if (asprintf(&nbd->bitmap, "qemu:dirty-bitmap:%s", ep->spec.bitmap) < 0)
-		nbd->bitmap = NULL;
-	nbd->dirty.x.context = nbd->bitmap;
-	return nbd->bitmap != NULL ? 0 : ENOMEM;
-}
-
-static int
-check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
-{
-	if (take_sizes(ep, nbd, f) != 0)
-		return -1;
-	take_flags(nbd);
-	if (nbd->bitmap != NULL && nbd->lib.can_meta_context(nbd->link.handle,
-	    nbd->bitmap) <= 0)
-		return fault_set(f, STATUS_REFUSED, "%s: the server shows no "
-		    "bitmap %s, as qemu-nbd -B %s does", ep->name,
-		    ep->spec.bitmap, ep->spec.bitmap);
-	if (ep->spec.role == TARGET && nbd->read_only) {
-		errno = EROFS;
-		return fault_found(f, ep);
-	}
-	return set_flags(ep, nbd, f);
-}
-
-static int
-nbd_open(struct endpoint *ep, bool look, struct fault *f)
-{
-	struct nbd *nbd = calloc(1, sizeof(*nbd));
-
-	(void)look;			/* nothing is written by looking */
-	if (nbd == NULL)
-		return fault_errno(f, ENOMEM, "%s", ep->name);
-	signals_ignore();		/* a server that goes, as we write */
-	ep->is.device = true;
-	nbd->no_zero = false;
-	if (want_bitmap(ep, nbd) != 0) {
-		free(nbd);
-		return fault_errno(f, ENOMEM, "%s", ep->name);
-	}
-	if (libnbd_load(&nbd->lib, ep->name, f) != 0 ||
-	    connect_first(ep, nbd, f) != 0) {
-		free(nbd->bitmap);
-		free(nbd);
-		return -1;
-	}
-	pthread_mutex_init(&nbd->lock, NULL);
-	if (check(ep, nbd, f) != 0) {
-		let_go(nbd);
-		return -1;
-	}
-	fill_in(ep, nbd);
-	ep->priv = nbd;
-	return 0;
-}
-
-/* ------------------------------------------------------------------ lanes */
-
-/*
- * The URI of another connection to the same server, to be freed, or NULL.  The
- * host's name may lead to several, and when we are confined it is looked up no
- * more.  A certificate has the name.
- */
-static char *
-same_server(const struct nbd *nbd)
-{
-	static const char plain[] = "nbd://";
-	const char *uri = nbd->address.uri, *path;
-	char *same;
-
-	if (strncmp(uri, plain, strlen(plain)) != 0 ||
-	    nbd->link.peer[0] == '\0')
-		return strdup(uri);
-	path = uri + strlen(plain);
-	path += strcspn(path, "/?");
-	return asprintf(&same, "%s%s%s", plain, nbd->link.peer, path) < 0 ?
-	    NULL : same;
-}
-
-static int
-link_lane(struct nbd *nbd, struct nbd_lane *l)
-{
-	struct nbd_address to = nbd->address;
-	char *uri = same_server(nbd);
-	struct fault f;
-	int err = uri == NULL ? ENOMEM : 0;
-
-	to.uri = uri;
-	if (err == 0 && nbd_link_open(&l->own, &nbd->lib, &to, &f) != 0)
-		err = ECONNREFUSED;
-	free(uri);
-	if (err == 0 && strcmp(l->own.peer, nbd->link.peer) != 0) {
-		nbd_link_close(&l->own);
-		err = ECONNREFUSED;	/* another of that name */
-	}
-	return err;
-}
-
-/* A connection for a lane: to the same export, as far as can be told. */
-static int
-connect_lane(const struct endpoint *ep, struct nbd *nbd, struct nbd_lane *l)
-{
-	int err = link_lane(nbd, l);
-
-	if (err != 0)
-		return err;
-	if (nbd->lib.get_size(l->own.handle) == (int64_t)nbd->size &&
-	    (ep->spec.role == SOURCE ||
-	    nbd->lib.is_read_only(l->own.handle) == 0)) {
-		l->link = &l->own;
-		nbd->links++;
-		return 0;
-	}
-	nbd_link_close(&l->own);
-	return ESTALE;
-}
-
-/*
- * A server may have no further connection for us.  Then the first one has to
- * do, for workers who wait; the requests of a ring need one that is its own.
- */
-static int
-nbd_attach(struct lane *lane)
-{
-	struct nbd *nbd = lane->ep->priv;
-	struct nbd_lane *l = calloc(1, sizeof(*l));
-	int err = 0;
-
-	if (l == NULL)
-		return ENOMEM;
-	l->link = &nbd->link;
-	if (nbd->several)
-		err = connect_lane(lane->ep, nbd, l);
-	if (err == ECONNREFUSED && !lane->ep->spec.async)
-		err = 0;
-	if (err != 0)
-		free(l);
-	else
-		lane->priv = l;
-	return err;
-}
-
-static int
-nbd_detach(struct lane *lane)
-{
-	struct nbd_lane *l = lane->priv;
-
-	if (l->link == &l->own)
-		nbd_link_close(&l->own);
-	flights_free(&l->flights);
-	free(l->bounce);
-	free(l);
-	return 0;
-}
-
-/* --------------------------------------------------------------- requests */
 
 /* Why a connection is lost, as far as it is known; what a command says once. */
 static void
@@ -412,7 +37,7 @@ tell_loss(struct nbd *nbd, const struct endpoint *ep, struct nbd_link *link,
 		snprintf(words, room, "no answer within %u seconds "
 		    "(timeout=)", ep->spec.patience);
 	else if (!atomic_exchange(&nbd->lost, true))
-		command_tell(&nbd->command, LAST_WORDS, words, room);
+		command_tell(&nbd->command, NBD_LAST_WORDS, words, room);
 }
 
 /* The connection has failed, or the server: what the io is to say of it. */
@@ -583,7 +208,7 @@ nbd_start(struct lane *lane, struct io *io)
 
 	if (!fits(nbd, io))
 		return false;
-	call = flights_begin(&l->flights, FLIGHTS, sizeof(*call));
+	call = flights_begin(&l->flights, NBD_FLIGHTS, sizeof(*call));
 	if (call == NULL)
 		return false;
 	*call = compose(nbd, io, io->len);
@@ -625,99 +250,6 @@ nbd_conclude(struct lane *lane, struct io *io)
 		io->done = io->len;
 	else
 		fail(lane, io, err);
-}
-
-/* ----------------------------------------------------------- what it knows */
-
-/* Ask the server, from there on; nbd->lock is held. */
-static int
-ask(struct nbd *nbd, struct picture *pic, uint64_t off)
-{
-	uint64_t from = off - off % nbd->block, len = nbd->size - from;
-	int err;
-
-	if (pic->x.at == NULL) {
-		pic->x.at = calloc(ANSWER_MOST, sizeof(*pic->x.at));
-		pic->x.room = pic->x.at == NULL ? 0 : ANSWER_MOST;
-	}
-	if (pic->x.room == 0)
-		return ENOMEM;
-	err = nbd_link_extents(&nbd->link, from, len < ASK_MOST ? len :
-	    ASK_MOST, &pic->x);
-	pic->off = from;
-	if (err != 0)
-		pic->x.n = 0;
-	return err;
-}
-
-/*
- * Whether such a part is passed over.  A hole that is not told to read as zeros
- * is data: nobody knows what it reads as.
- */
-static bool
-passed_over(const struct nbd *nbd, const struct picture *pic, uint32_t flags)
-{
-	return pic == &nbd->dirty ? flags == 0 :
-	    (flags & LIBNBD_STATE_ZERO) != 0;
-}
-
-/* The extent of the last answer that holds off. */
-static bool
-find(const struct nbd *nbd, const struct picture *pic, uint64_t off,
-    struct extent *x)
-{
-	uint64_t at = pic->off, end;
-	bool hole, found = false;
-	size_t i;
-
-	for (i = 0; i < pic->x.n && at < nbd->size; i++, at = end) {
-		end = at + pic->x.at[i].len;
-		if (end > nbd->size)
-			end = nbd->size;
-		if (end <= off)
-			continue;
-		hole = passed_over(nbd, pic, pic->x.at[i].flags);
-		if (at > off && (!found || x->hole != hole))
-			return found;
-		*x = (struct extent){ off, end - off, hole };
-		found = true;
-	}
-	return found;
-}
-
-static int
-look_up(struct nbd *nbd, struct picture *pic, uint64_t off, struct extent *x)
-{
-	int err = 0;
-
-	if (off >= nbd->size)
-		return ENXIO;
-	pthread_mutex_lock(&nbd->lock);
-	if (!find(nbd, pic, off, x)) {
-		err = ask(nbd, pic, off);
-		if (err == 0 && !find(nbd, pic, off, x))
-			err = EPROTO;		/* it has told nothing */
-	}
-	pthread_mutex_unlock(&nbd->lock);
-	return err;
-}
-
-static int
-nbd_extent_at(const struct endpoint *ep, uint64_t off, struct extent *x)
-{
-	struct nbd *nbd = ep->priv;
-
-	return nbd->extents ? look_up(nbd, &nbd->allocated, off, x) :
-	    EOPNOTSUPP;
-}
-
-static int
-nbd_changed(const struct endpoint *ep, uint64_t off, struct extent *x)
-{
-	struct nbd *nbd = ep->priv;
-
-	return nbd->bitmap != NULL ? look_up(nbd, &nbd->dirty, off, x) :
-	    EOPNOTSUPP;
 }
 
 /* By the first connection, before there are lanes. */

@@ -1,0 +1,351 @@
+/*
+ * NBD: how a server is connected to, what it says of itself, and the
+ * connections of lanes.
+ *
+ * Where the server lets several connections see one another's writes
+ * (multi-conn), each lane has one of its own; else all share the first, which
+ * is also the one for flushes and questions.
+ *
+ * Lengths and block sizes are the server's word, and it may be hostile: they
+ * are held to the limits of the protocol before they are used.
+ * https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md
+ */
+#include "config.h"
+
+#ifdef HAVE_LIBNBD
+#include "nbd_end.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/signals.h"
+#include "base/status.h"
+#include "cli/opts.h"
+
+enum {
+	BLOCK_MOST = 64 << 10,	/* bytes: the largest minimum there may be */
+	SECTOR = 512,		/* a smaller one is no disk's */
+	REQUEST_MOST = 32 << 20,	/* where the server names no maximum */
+};
+
+static bool
+is_command(const char *name)
+{
+	return strncmp(name, "[ ", 2) == 0;
+}
+
+static int
+say_no(const struct endpoint *ep, const char *what, int64_t n,
+    struct fault *f)
+{
+	return fault_set(f, STATUS_REFUSED, "%s: the server says that %s "
+	    "%lld, which no disk has", ep->name, what, (long long)n);
+}
+
+/* A size of blocks, or what is to be taken where none is named. */
+static int64_t
+block_size(const struct nbd *nbd, int which, int64_t unnamed)
+{
+	int64_t n = nbd->lib.get_block_size(nbd->link.handle, which);
+
+	return n > 0 ? n : unnamed;
+}
+
+/* Sizes, as the protocol lets them be. */
+static int
+take_sizes(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
+{
+	int64_t size = nbd->lib.get_size(nbd->link.handle);
+	int64_t least = block_size(nbd, LIBNBD_SIZE_MINIMUM, 1);
+	int64_t most = block_size(nbd, LIBNBD_SIZE_MAXIMUM, REQUEST_MOST);
+	int64_t good = block_size(nbd, LIBNBD_SIZE_PREFERRED, 0);
+
+	if (size < 0)
+		return say_no(ep, "its size is", size, f);
+	if (least > BLOCK_MOST || (least & (least - 1)) != 0)
+		return say_no(ep, "its smallest block is", least, f);
+	if (most < least)
+		return say_no(ep, "its largest request is", most, f);
+	nbd->size = (uint64_t)size;
+	nbd->block = (uint32_t)least;
+	nbd->most = (uint32_t)(most < REQUEST_MOST ? most : REQUEST_MOST);
+	nbd->most -= nbd->most % nbd->block;
+	nbd->preferred = good <= REQUEST_MOST ? (uint32_t)good : 0;
+	return 0;
+}
+
+static void
+take_flags(struct nbd *nbd)
+{
+	const struct libnbd *lib = &nbd->lib;
+	struct nbd_handle *h = nbd->link.handle;
+
+	nbd->read_only = lib->is_read_only(h) != 0;
+	nbd->flushes = lib->can_flush(h) > 0;
+	nbd->fua = lib->can_fua(h) > 0;
+	nbd->zeroes = lib->can_zero(h) > 0;
+	nbd->fast = lib->can_fast_zero(h) > 0;
+	nbd->several = nbd->address.uri != NULL && lib->can_multi_conn(h) > 0;
+	nbd->extents = lib->can_meta_context(h,
+	    LIBNBD_CONTEXT_BASE_ALLOCATION) > 0;
+	nbd->tls = lib->get_tls_negotiated(h) > 0;
+}
+
+/* What oflag= asks of writes, and of zeros. */
+static int
+set_flags(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
+{
+	if ((ep->spec.flags & (FLAG_DSYNC | FLAG_SYNC | FLAG_FUA)) != 0 &&
+	    ep->spec.role == TARGET) {
+		if (!nbd->fua)
+			return fault_set(f, STATUS_REFUSED, "%s: the server "
+			    "has no FUA, which oflag=dsync, sync and fua need",
+			    ep->name);
+		nbd->write_flags = nbd->zero_flags = LIBNBD_CMD_FLAG_FUA;
+	}
+	if ((ep->spec.flags & FLAG_NOSPARSE) != 0)
+		nbd->zero_flags |= LIBNBD_CMD_FLAG_NO_HOLE;
+	else if ((ep->spec.flags & FLAG_TRIM) != 0 && nbd->fast)
+		nbd->zero_flags |= LIBNBD_CMD_FLAG_FAST_ZERO;
+	return 0;
+}
+
+/* What a command that failed has to say goes with the fault. */
+static void
+add_words(const struct nbd *nbd, struct fault *f)
+{
+	char words[256];
+	size_t n = strlen(f->text);
+
+	command_tell(&nbd->command, NBD_LAST_WORDS, words, sizeof(words));
+	if (words[0] != '\0')
+		snprintf(f->text + n, sizeof(f->text) - n, "; %s", words);
+}
+
+static int
+connect_first(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
+{
+	struct nbd_address *to = &nbd->address;
+
+	*to = (struct nbd_address){ .name = ep->name,
+		.timeout = ep->spec.timeout, .patience = ep->spec.patience };
+	if (!is_command(ep->name))
+		to->uri = ep->name;
+	else if (command_start(&nbd->command, ep->name, &to->sock, f) != 0)
+		return -1;
+	to->tls = strncmp(ep->name, "nbds", 4) == 0;
+	to->bitmap = nbd->bitmap;
+	if (nbd_link_open(&nbd->link, &nbd->lib, to, f) == 0)
+		return 0;
+	add_words(nbd, f);
+	command_end(&nbd->command);
+	return -1;
+}
+
+static void
+let_go(struct nbd *nbd)
+{
+	nbd_link_close(&nbd->link);
+	command_end(&nbd->command);
+	pthread_mutex_destroy(&nbd->lock);
+	free(nbd->allocated.x.at);
+	free(nbd->dirty.x.at);
+	free(nbd->bitmap);
+	free(nbd);
+}
+
+int
+nbd_close_end(struct endpoint *ep)
+{
+	let_go(ep->priv);
+	return 0;
+}
+
+/* What the server says of itself becomes what the end is. */
+static void
+fill_in(struct endpoint *ep, const struct nbd *nbd)
+{
+	bool target = ep->spec.role == TARGET;
+
+	if (nbd->block > 1)
+		ep->geo.block = ep->geo.io_align =
+		    nbd->block > SECTOR ? nbd->block : SECTOR;
+	ep->geo.size = ep->geo.room = (int64_t)nbd->size;
+	if (target)		/* what is behind its last block is no use */
+		ep->geo.room -= ep->geo.room % (int64_t)ep->geo.io_align;
+	ep->geo.io_opt = nbd->preferred;
+	ep->geo.io_max = nbd->most;
+	ep->geo.depth = NBD_FLIGHTS;
+	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.device = ep->is.remote = true;
+	ep->is.single = !nbd->several;
+	ep->is.durable = target;
+	ep->is.unflushable = target && !nbd->flushes;
+	ep->is.zeroes = target && nbd->zeroes;
+	ep->is.sparse = !target && nbd->extents &&
+	    (ep->spec.flags & FLAG_NOSPARSE) == 0;
+}
+
+/* The bitmap that iflag= names; 0 or ENOMEM. */
+static int
+want_bitmap(const struct endpoint *ep, struct nbd *nbd)
+{
+	nbd->allocated.x.context = LIBNBD_CONTEXT_BASE_ALLOCATION;
+	if (ep->spec.bitmap == NULL)
+		return 0;
+	if (asprintf(&nbd->bitmap, "qemu:dirty-bitmap:%s", ep->spec.bitmap) < 0)
+		nbd->bitmap = NULL;
+	nbd->dirty.x.context = nbd->bitmap;
+	return nbd->bitmap != NULL ? 0 : ENOMEM;
+}
+
+static int
+check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
+{
+	if (take_sizes(ep, nbd, f) != 0)
+		return -1;
+	take_flags(nbd);
+	if (nbd->bitmap != NULL && nbd->lib.can_meta_context(nbd->link.handle,
+	    nbd->bitmap) <= 0)
+		return fault_set(f, STATUS_REFUSED, "%s: the server shows no "
+		    "bitmap %s, as qemu-nbd -B %s does", ep->name,
+		    ep->spec.bitmap, ep->spec.bitmap);
+	if (ep->spec.role == TARGET && nbd->read_only) {
+		errno = EROFS;
+		return fault_found(f, ep);
+	}
+	return set_flags(ep, nbd, f);
+}
+
+int
+nbd_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct nbd *nbd = calloc(1, sizeof(*nbd));
+
+	(void)look;			/* nothing is written by looking */
+	if (nbd == NULL)
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	signals_ignore();		/* a server that goes, as we write */
+	ep->is.device = true;
+	nbd->no_zero = false;
+	if (want_bitmap(ep, nbd) != 0) {
+		free(nbd);
+		return fault_errno(f, ENOMEM, "%s", ep->name);
+	}
+	if (libnbd_load(&nbd->lib, ep->name, f) != 0 ||
+	    connect_first(ep, nbd, f) != 0) {
+		free(nbd->bitmap);
+		free(nbd);
+		return -1;
+	}
+	pthread_mutex_init(&nbd->lock, NULL);
+	if (check(ep, nbd, f) != 0) {
+		let_go(nbd);
+		return -1;
+	}
+	fill_in(ep, nbd);
+	ep->priv = nbd;
+	return 0;
+}
+
+/* ------------------------------------------------------------------ lanes */
+
+/*
+ * The URI of another connection to the same server, to be freed, or NULL.  The
+ * host's name may lead to several, and when we are confined it is looked up no
+ * more.  A certificate has the name.
+ */
+static char *
+same_server(const struct nbd *nbd)
+{
+	static const char plain[] = "nbd://";
+	const char *uri = nbd->address.uri, *path;
+	char *same;
+
+	if (strncmp(uri, plain, strlen(plain)) != 0 ||
+	    nbd->link.peer[0] == '\0')
+		return strdup(uri);
+	path = uri + strlen(plain);
+	path += strcspn(path, "/?");
+	return asprintf(&same, "%s%s%s", plain, nbd->link.peer, path) < 0 ?
+	    NULL : same;
+}
+
+static int
+link_lane(struct nbd *nbd, struct nbd_lane *l)
+{
+	struct nbd_address to = nbd->address;
+	char *uri = same_server(nbd);
+	struct fault f;
+	int err = uri == NULL ? ENOMEM : 0;
+
+	to.uri = uri;
+	if (err == 0 && nbd_link_open(&l->own, &nbd->lib, &to, &f) != 0)
+		err = ECONNREFUSED;
+	free(uri);
+	if (err == 0 && strcmp(l->own.peer, nbd->link.peer) != 0) {
+		nbd_link_close(&l->own);
+		err = ECONNREFUSED;	/* another of that name */
+	}
+	return err;
+}
+
+/* A connection for a lane: to the same export, as far as can be told. */
+static int
+connect_lane(const struct endpoint *ep, struct nbd *nbd, struct nbd_lane *l)
+{
+	int err = link_lane(nbd, l);
+
+	if (err != 0)
+		return err;
+	if (nbd->lib.get_size(l->own.handle) == (int64_t)nbd->size &&
+	    (ep->spec.role == SOURCE ||
+	    nbd->lib.is_read_only(l->own.handle) == 0)) {
+		l->link = &l->own;
+		nbd->links++;
+		return 0;
+	}
+	nbd_link_close(&l->own);
+	return ESTALE;
+}
+
+/*
+ * A server may have no further connection for us.  Then the first one has to
+ * do, for workers who wait; the requests of a ring need one that is its own.
+ */
+int
+nbd_attach(struct lane *lane)
+{
+	struct nbd *nbd = lane->ep->priv;
+	struct nbd_lane *l = calloc(1, sizeof(*l));
+	int err = 0;
+
+	if (l == NULL)
+		return ENOMEM;
+	l->link = &nbd->link;
+	if (nbd->several)
+		err = connect_lane(lane->ep, nbd, l);
+	if (err == ECONNREFUSED && !lane->ep->spec.async)
+		err = 0;
+	if (err != 0)
+		free(l);
+	else
+		lane->priv = l;
+	return err;
+}
+
+int
+nbd_detach(struct lane *lane)
+{
+	struct nbd_lane *l = lane->priv;
+
+	if (l->link == &l->own)
+		nbd_link_close(&l->own);
+	flights_free(&l->flights);
+	free(l->bounce);
+	free(l);
+	return 0;
+}
+#endif
