@@ -265,6 +265,28 @@ one_only()
 it "makes do with one connection, where the server takes no more" one_only
 only all
 it "... for many workers" one_only thr=8 bs=4096 bpt=9
+# Each connection has the size that is due to it.
+second()
+{
+	cat >plugin <<-'EOF' || return
+	case $1 in
+	open) echo >>opened; wc -l <opened ;;
+	get_size) [ "$2" = 1 ] && echo 1048576 || echo 2097152 ;;
+	can_multi_conn) exit 0 ;;
+	pread) head -c $3 /dev/zero ;;
+	*) exit 2 ;;
+	esac
+	EOF
+	: >opened && serve a -r sh plugin || return
+	copy 69 if="$uri" of=dst && says 'NOT complete: .*the server shows a disk of another size to a second connection$'
+}
+it "refuses a second connection that has another disk" second
+not_taken()
+{
+	pair 3M && serve b --filter=limit file dst limit=1 && copy 15 if=src of="$uri" engine=async &&
+	    says 'NOT complete: .*the server takes no second connection .engine=threads does with one.$'
+}
+it "tells why a connection that it needs was not made" not_taken
 # Confined, the files that names are looked up in are not to be read.
 by_name()
 {

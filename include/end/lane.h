@@ -62,6 +62,7 @@ struct lane {			/* one worker's alone */
 	struct profile	*profile;	/* what notes its requests, or NULL */
 	struct gauge	*gauge;	/* where, see profile.h */
 	struct io	*over, **last;	/* of those begun by lane_start */
+	const char	*why;	/* attach failed, in words; or NULL */
 };
 
 /*
@@ -85,11 +86,14 @@ lane_off(const struct lane *lane, uint64_t place)
 	return place - lane->origin;
 }
 
+/* Why it was not attached: in the end's own words if it has any, else err's. */
+struct fault;
+void lane_unattached(struct fault *f, const struct lane *, int err);
+
 /*
  * A request that failed, "what" it was doing, and where in the end: in the
  * end's own words if it has any, else errno's.
  */
-struct fault;
 void lane_describe(struct fault *f, const struct lane *, const struct io *,
     const char *what);
 

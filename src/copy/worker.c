@@ -11,12 +11,12 @@
 
 /* A source that goes between two passes is met here before it is read. */
 static bool
-fail_attach(struct job *job, const struct endpoint *ep, int err)
+fail_attach(struct job *job, const struct lane *lane, int err)
 {
 	struct fault f;
 
-	fault_errno(&f, err, "%s: starting a worker", ep->name);
-	if (ep == job->p->src && errno_is_gone(err))
+	lane_unattached(&f, lane, err);
+	if (lane->ep == job->p->src && errno_is_gone(err))
 		job->gone = true;
 	job_fail(job, &f);
 	return false;
@@ -26,19 +26,19 @@ static bool
 attach(struct worker *w)
 {
 	struct job *job = w->job;
-	const struct endpoint *ep = job->p->src;
+	const struct lane *lane = &w->src;
 	int err = lane_attach(&w->src, job->p->src, job->p->src_off,
 	    job->halt);
 
 	if (err == 0) {
-		ep = job->p->dst;
+		lane = &w->dst;
 		err = lane_attach(&w->dst, job->p->dst, job->p->dst_off,
 		    job->halt);
 		if (err != 0)
 			lane_detach(&w->src);
 	}
 	if (err == 0 && job->reads_back) {
-		ep = &job->back;
+		lane = &w->back;
 		err = lane_attach(&w->back, &job->back, job->p->dst_off,
 		    job->halt);
 		if (err != 0) {
@@ -47,7 +47,7 @@ attach(struct worker *w)
 		}
 	}
 	if (err != 0)
-		return fail_attach(job, ep, err);
+		return fail_attach(job, lane, err);
 	w->src.requests = &w->asked[SOURCE];
 	w->dst.requests = w->back.requests = &w->asked[TARGET];
 	gauge_lane(job->profile, (unsigned)(w - job->worker), &w->src);

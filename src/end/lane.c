@@ -20,6 +20,16 @@ lane_attach(struct lane *lane, struct endpoint *ep, uint64_t origin, int halt)
 	return ep->be->attach == NULL ? 0 : ep->be->attach(lane);
 }
 
+void
+lane_unattached(struct fault *f, const struct lane *lane, int err)
+{
+	if (lane->why == NULL)
+		fault_errno(f, err, "%s: starting a worker", lane->ep->name);
+	else
+		fault_set(f, status_errno(err), "%s: starting a worker: %s",
+		    lane->ep->name, lane->why);
+}
+
 int
 lane_detach(struct lane *lane)
 {

@@ -274,41 +274,54 @@ same_server(const struct nbd *nbd)
 }
 
 static int
-link_lane(struct nbd *nbd, struct nbd_lane *l)
+link_lane(struct lane *lane, struct nbd *nbd, struct nbd_lane *l)
 {
 	struct nbd_address to = nbd->address;
 	char *uri = same_server(nbd);
 	struct fault f;
-	int err = uri == NULL ? ENOMEM : 0;
 
+	if (uri == NULL)
+		return ENOMEM;
 	to.uri = uri;
-	if (err == 0 && nbd_link_open(&l->own, &nbd->lib, &to, &f) != 0)
-		err = ECONNREFUSED;
-	free(uri);
-	if (err == 0 && strcmp(l->own.peer, nbd->link.peer) != 0) {
+	if (nbd_link_open(&l->own, &nbd->lib, &to, &f) != 0)
+		lane->why = "the server takes no second connection "
+		    "(engine=threads does with one)";
+	else if (strcmp(l->own.peer, nbd->link.peer) != 0) {
 		nbd_link_close(&l->own);
-		err = ECONNREFUSED;	/* another of that name */
+		lane->why = "another server has that name now";
 	}
-	return err;
+	free(uri);
+	return lane->why != NULL ? ECONNREFUSED : 0;
 }
 
-/* A connection for a lane: to the same export, as far as can be told. */
-static int
-connect_lane(const struct endpoint *ep, struct nbd *nbd, struct nbd_lane *l)
+/* Whether it shows the disk of the first one, as far as can be told. */
+static bool
+same_disk(struct lane *lane, const struct nbd *nbd, struct nbd_handle *h)
 {
-	int err = link_lane(nbd, l);
+	if (nbd->lib.get_size(h) != (int64_t)nbd->size)
+		lane->why = "the server shows a disk of another size to a "
+		    "second connection";
+	else if (lane->ep->spec.role == TARGET && nbd->lib.is_read_only(h) != 0)
+		lane->why = "the server shows the disk write-protected to a "
+		    "second connection";
+	return lane->why == NULL;
+}
+
+/* A connection for a lane. */
+static int
+connect_lane(struct lane *lane, struct nbd *nbd, struct nbd_lane *l)
+{
+	int err = link_lane(lane, nbd, l);
 
 	if (err != 0)
 		return err;
-	if (nbd->lib.get_size(l->own.handle) == (int64_t)nbd->size &&
-	    (ep->spec.role == SOURCE ||
-	    nbd->lib.is_read_only(l->own.handle) == 0)) {
-		l->link = &l->own;
-		nbd->links++;
-		return 0;
+	if (!same_disk(lane, nbd, l->own.handle)) {
+		nbd_link_close(&l->own);
+		return ENODEV;
 	}
-	nbd_link_close(&l->own);
-	return ESTALE;
+	l->link = &l->own;
+	nbd->links++;
+	return 0;
 }
 
 /*
@@ -326,7 +339,7 @@ nbd_attach(struct lane *lane)
 		return ENOMEM;
 	l->link = &nbd->link;
 	if (nbd->several)
-		err = connect_lane(lane->ep, nbd, l);
+		err = connect_lane(lane, nbd, l);
 	if (err == ECONNREFUSED && !lane->ep->spec.async)
 		err = 0;
 	if (err != 0)

@@ -328,7 +328,7 @@ begin(struct arm *a, struct endpoint *ep, uint64_t origin, int halt)
 	int err = lane_attach(&a->lane, ep, origin, halt);
 
 	if (err != 0) {
-		fault_errno(&f, err, "%s: starting a worker", ep->name);
+		lane_unattached(&f, &a->lane, err);
 		targets_drop(t, a->i, &f);
 		return 0;
 	}
