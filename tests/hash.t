@@ -432,7 +432,7 @@ replaced_midway()
 	FAULTS="on=$PWD/src op=read until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
 	    "$pardd" if=src of=dst hash=md5 hashfile=sums 2>err &
 	until_true 20 grep -qs waits faults && rm -f sums.pardd.tmp && echo other >sums.pardd.tmp &&
-	    touch go && ! wait $! && says 'not recorded: hashfile=sums' &&
+	    touch go && ! wait $! && says 'not recorded: hashfile=sums: .* as sums.pardd.tmp, was removed or replaced$' &&
 	    [[ ! -e sums && $(<sums.pardd.tmp) = other ]]
 }
 it "puts nobody else's file in its place" replaced_midway

@@ -28,6 +28,10 @@ refuse(struct fault *f, const struct newfile *n, const char *what)
 static int
 wrong(struct fault *f, const struct newfile *n, int err)
 {
+	if (err == ESTALE)
+		return fault_set(f, status_errno(ENOENT), "%s=%s: what was "
+		    "written beside it, as %s, was removed or replaced",
+		    n->key, n->path, n->temporary);
 	return fault_errno(f, err, "%s=%s", n->key, n->path);
 }
 
