@@ -1,6 +1,6 @@
 /*
  * What several kinds of ends have in common: what is said of a target that is
- * not what it was; the first block of a disk.
+ * not what it was; a flush; the first block of a disk.
  */
 #include "backend.h"
 
@@ -112,6 +112,15 @@ io_cut_off(struct io *io, uint64_t at)
 	io->spent = true;
 	snprintf(io->why, sizeof(io->why), "it was cut off at byte %llu "
 	    "during the copy", (unsigned long long)at);
+}
+
+int
+flush_fd(int fd)
+{
+	while (fdatasync(fd) != 0)
+		if (errno != EINTR)
+			return errno;
+	return 0;
 }
 
 int

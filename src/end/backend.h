@@ -155,6 +155,9 @@ int fault_found(struct fault *f, const struct endpoint *);
 /* Refuses a zoned disk that is named by its commands; always -1. */
 int endpoint_zoned(const struct endpoint *, struct fault *f);
 
+/* Put what was written by a descriptor on its medium; an errno. */
+int flush_fd(int fd);
+
 /*
  * Read the first block of a disk, if it has one, by probe, to see what comes of
  * that: io has it, but not the bytes.  Returns 0, or -1 with *f.

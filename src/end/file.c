@@ -484,10 +484,9 @@ flush_scsi(const struct endpoint *ep, const struct file *file, struct fault *f)
 static int
 flush_by(int fd, const struct endpoint *ep, struct fault *f)
 {
-	while (fdatasync(fd) != 0)
-		if (errno != EINTR)
-			return fault_errno(f, errno, "%s: flushing", ep->name);
-	return 0;
+	int err = flush_fd(fd);
+
+	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
 }
 
 /*

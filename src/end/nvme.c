@@ -31,9 +31,9 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
-#include "disk/disk.h"
 #include "disk/sysfs.h"
 #include "end/scsi.h"
+#include "node.h"
 
 enum {
 	BOUNCE = 64 << 10,	/* bytes, for reads of parts of blocks */
@@ -68,15 +68,6 @@ nvme_detach(struct lane *lane)
 }
 
 /* --- commands ----------------------------------------------------------- */
-
-static bool
-lost(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && disk_lost(st.st_rdev,
-	    S_ISBLK(st.st_mode));
-}
 
 /* The state of its controller; false where that is not told. */
 static bool
@@ -193,7 +184,7 @@ give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 		io->err = EPROTO;
 		snprintf(io->why, sizeof(io->why), "the disk was formatted "
 		    "anew: %s", r->why);
-	} else if (!medium && lost(nv->fd)) {
+	} else if (!medium && node_lost(nv->fd)) {
 		io->err = ENODEV;
 		io->status = 0;
 		snprintf(io->why, sizeof(io->why), "the device has gone");
@@ -221,7 +212,7 @@ shrink(struct nvme *nv, uint32_t n)
 static bool
 passes(struct nvme *nv, const struct nvme_reply *r, int try)
 {
-	if (r->result != NVME_AGAIN || try >= TRIES || lost(nv->fd))
+	if (r->result != NVME_AGAIN || try >= TRIES || node_lost(nv->fd))
 		return false;
 	nv->again++;
 	if (r->err == EINTR)

@@ -18,6 +18,7 @@
 #include "disk/disk.h"
 #include "disk/sysfs.h"
 #include "end/reopen.h"
+#include "node.h"
 
 enum {
 	USUAL = 64 << 10,	/* bytes of a command, where nobody tells */
@@ -106,14 +107,6 @@ open_node(const struct endpoint *ep, struct nvme *nv, bool look,
 	    ep->name, &nv->disk, f);
 }
 
-/* The folder of the block node, or -1. */
-static int
-block_folder(const struct endpoint *ep)
-{
-	return ep->id.known && ep->id.ino == 0 ?
-	    sysfs_open("block", ep->id.dev) : -1;
-}
-
 /* What the host takes: of a buffer at any place, one more page is touched. */
 static uint64_t
 host_most(int dir)
@@ -130,7 +123,7 @@ host_most(int dir)
 static void
 set_limits(const struct endpoint *ep, struct nvme *nv)
 {
-	int dir = block_folder(ep);
+	int dir = node_folder(ep);
 	uint64_t most = dir < 0 ? USUAL : host_most(dir);
 	uint64_t zeroes = dir < 0 ? 0 : sysfs_number(dir,
 	    "queue/write_zeroes_max_bytes");
@@ -152,29 +145,16 @@ static int
 check_target(const struct endpoint *ep, const struct nvme *nv,
     struct fault *f)
 {
-	int dir = block_folder(ep);
-	bool protected = nv->disk.protected ||
-	    (dir >= 0 && sysfs_number(dir, "ro") != 0);
 	char model[32];
 	bool zoned = disk_zoned(ep->id.dev, model, sizeof(model)) &&
 	    strcmp(model, "host-managed") == 0;
 
-	if (dir >= 0)
-		close(dir);
 	if (zoned)
 		return endpoint_zoned(ep, f);
+	if (!nv->disk.protected && !node_read_only(ep))
+		return 0;
 	errno = EROFS;
-	return protected ? fault_found(f, ep) : 0;
-}
-
-/* What was written by the block nodes is to be read by commands, too. */
-static void
-settle_source(const struct endpoint *ep)
-{
-	struct disk d;
-
-	if (ep->id.known && ep->id.ino == 0 && disk_of_block(ep->id.dev, &d))
-		disk_settle_all(&d);
+	return fault_found(f, ep);
 }
 
 int
@@ -203,7 +183,7 @@ nvme_open(struct endpoint *ep, bool look, struct fault *f)
 		return -1;
 	}
 	if (ep->spec.role == SOURCE && !look)
-		settle_source(ep);
+		node_settle(ep);
 	nv->how = (struct nvme_command){
 		.fua = (ep->spec.flags & FLAG_FUA) != 0,
 		.timeout = ep->spec.timeout * 1000 };

@@ -36,9 +36,8 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
-#include "disk/disk.h"
-#include "disk/sysfs.h"
 #include "end/reopen.h"
+#include "node.h"
 
 enum {
 	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
@@ -184,29 +183,12 @@ has_gaps(const struct endpoint *ep)
 static int
 check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 {
-	int dir, protected;
-
 	if (sg->disk.type == PDT_ZBC)
 		return endpoint_zoned(ep, f);
-	if (!ep->id.known || ep->id.ino != 0)
-		return 0;		/* it has no block node */
-	dir = sysfs_open("block", ep->id.dev);
-	if (dir < 0)
+	if (!node_read_only(ep))
 		return 0;
-	protected = sysfs_number(dir, "ro") != 0;
-	close(dir);
 	errno = EROFS;
-	return protected ? fault_found(f, ep) : 0;
-}
-
-/* What was written by the block nodes is to be read by commands, too. */
-static void
-settle_source(const struct endpoint *ep)
-{
-	struct disk d;
-
-	if (ep->id.known && ep->id.ino == 0 && disk_of_block(ep->id.dev, &d))
-		disk_settle_all(&d);
+	return fault_found(f, ep);
 }
 
 void
@@ -241,7 +223,7 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 		return -1;
 	}
 	if (ep->spec.role == SOURCE && !look)
-		settle_source(ep);
+		node_settle(ep);
 	sg_fill_in(ep);
 	sg_async_offer(ep);
 	return 0;

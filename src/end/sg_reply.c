@@ -7,25 +7,14 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/status.h"
 #include "cli/opts.h"
-#include "disk/disk.h"
+#include "node.h"
 
 enum {
 	ASKED = 4,		/* places, whether anything can be read */
 };
-
-/* A disk that is being taken away fails its last commands in many ways. */
-static bool
-lost(int fd)
-{
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && disk_lost(st.st_rdev,
-	    S_ISBLK(st.st_mode));
-}
 
 void
 sg_change(struct sg *sg, struct io *io, const char *why)
@@ -204,7 +193,7 @@ sg_give_up(const struct lane *lane, struct io *io, const struct scsi_reply *r)
 	snprintf(io->why, sizeof(io->why), "%s%s", r->result == SCSI_EARLIER ?
 	    "an earlier command failed: " : "", r->why);
 	if ((r->result == SCSI_FATAL || r->result == SCSI_AGAIN) &&
-	    lost(l->path.fd)) {
+	    node_lost(l->path.fd)) {
 		io->err = ENODEV;
 		io->status = 0;
 		snprintf(io->why, sizeof(io->why), "the device has gone");

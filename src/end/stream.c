@@ -327,13 +327,11 @@ static int
 stream_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct stream *s = ep->priv;
+	int err = ep->is.durable ? flush_fd(s->fd) : 0;
 
-	while (ep->is.durable && fdatasync(s->fd) != 0)
-		if (errno == EINVAL)
-			break;		/* made by the kernel, on no medium */
-		else if (errno != EINTR)
-			return fault_errno(f, errno, "%s: flushing", ep->name);
-	return 0;
+	if (err == EINVAL)
+		err = 0;		/* made by the kernel, on no medium */
+	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
 }
 
 /* Where others append, too, it may be longer, and the holes may be theirs. */

@@ -233,11 +233,9 @@ static int
 zoned_flush(struct endpoint *ep, struct fault *f)
 {
 	const struct zoned *zd = ep->priv;
+	int err = flush_fd(zd->fd);
 
-	while (fdatasync(zd->fd) != 0)
-		if (errno != EINTR)
-			return fault_errno(f, errno, "%s: flushing", ep->name);
-	return 0;
+	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
 }
 
 /* With a zoned source: the write pointers are those of the source. */

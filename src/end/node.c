@@ -1,0 +1,51 @@
+/*
+ * The node of a disk that is reached by its commands.
+ */
+#include "node.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "disk/disk.h"
+#include "disk/sysfs.h"
+
+static bool
+has_block_node(const struct endpoint *ep)
+{
+	return ep->id.known && ep->id.ino == 0;
+}
+
+int
+node_folder(const struct endpoint *ep)
+{
+	return has_block_node(ep) ? sysfs_open("block", ep->id.dev) : -1;
+}
+
+bool
+node_read_only(const struct endpoint *ep)
+{
+	int dir = node_folder(ep);
+	bool is = dir >= 0 && sysfs_number(dir, "ro") != 0;
+
+	if (dir >= 0)
+		close(dir);
+	return is;
+}
+
+void
+node_settle(const struct endpoint *ep)
+{
+	struct disk d;
+
+	if (has_block_node(ep) && disk_of_block(ep->id.dev, &d))
+		disk_settle_all(&d);
+}
+
+bool
+node_lost(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && disk_lost(st.st_rdev,
+	    S_ISBLK(st.st_mode));
+}
