@@ -3,7 +3,7 @@
  * workers claim from, the progress, and the report of what could not be read.
  *
  * Offsets are bytes from the first byte of the copy (not of either end).
- * Every function locks for itself; the lock is a leaf.
+ * Every function of a map locks for itself; the lock is a leaf.
  */
 #ifndef PARDD_MAP_H
 #define PARDD_MAP_H
@@ -37,6 +37,9 @@ struct seg {
 	uint64_t	off, len;	/* bytes */
 	enum seg_status	status;
 };
+
+/* The first of n segments, in order, that ends behind off; n if none does. */
+size_t segs_find(const struct seg *, size_t n, uint64_t off);
 
 struct map {			/* m: lock; I: set by map_init, then const */
 	pthread_mutex_t	 lock;

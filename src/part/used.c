@@ -329,7 +329,7 @@ used_next(const struct plan *p, uint64_t at, uint64_t end, uint64_t *from,
 {
 	const struct used_list *l = p->used != NULL && p->used->leaves ?
 	    &p->used->free : &(struct used_list){ .n = 0 };
-	size_t i = used_list_find(l, p->src_off + at);
+	size_t i = segs_find(l->seg, l->n, p->src_off + at);
 
 	for (; i < l->n && l->seg[i].off <= p->src_off + at; i++)
 		at = l->seg[i].off + l->seg[i].len - p->src_off;
@@ -343,9 +343,9 @@ used_mask(const struct plan *p, uint64_t off, unsigned char *buf, size_t len)
 {
 	const struct used_list *l = &p->used->free;
 	uint64_t end = off + len, from, to;
-	size_t i;
+	size_t i = segs_find(l->seg, l->n, off);
 
-	for (i = used_list_find(l, off); i < l->n && l->seg[i].off < end; i++) {
+	for (; i < l->n && l->seg[i].off < end; i++) {
 		from = MAX(l->seg[i].off, off);
 		to = MIN(l->seg[i].off + l->seg[i].len, end);
 		memset(buf + (from - off), 0, (size_t)(to - from));

@@ -82,21 +82,6 @@ used_list_trim(struct used_list *l, uint64_t length)
 	l->n = n;
 }
 
-size_t
-used_list_find(const struct used_list *l, uint64_t off)
-{
-	size_t lo = 0, hi = l->n, mid;
-
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (l->seg[mid].off + l->seg[mid].len <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 const struct seg *
 used_list_uncovered(const struct used_list *l, const struct used_list *by)
 {

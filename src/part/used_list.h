@@ -29,9 +29,6 @@ uint64_t used_list_bytes(const struct used_list *, uint64_t shorter);
  */
 void used_list_trim(struct used_list *, uint64_t length);
 
-/* The first range that ends behind "off", or the number of all. */
-size_t used_list_find(const struct used_list *, uint64_t off);
-
 /* The first range of a list that another does not cover, or NULL. */
 const struct seg *used_list_uncovered(const struct used_list *,
     const struct used_list *by);

@@ -55,22 +55,6 @@ put(struct mapfile_out *o, uint64_t off, uint64_t to, enum seg_status status)
 	mapfile_put(o, &s);
 }
 
-/* The first of the blocks of a map that ends behind a position. */
-static size_t
-first_behind(const struct mapfile *m, uint64_t from)
-{
-	size_t lo = 0, hi = m->n, mid;
-
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (m->seg[mid].off + m->seg[mid].len <= from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /* What the file said before, between two positions. */
 static void
 put_before(struct mapfile_out *o, const struct mapfile *old, uint64_t from,
@@ -79,7 +63,8 @@ put_before(struct mapfile_out *o, const struct mapfile *old, uint64_t from,
 	uint64_t at = from, a, b;
 	size_t i;
 
-	for (i = first_behind(old, from); i < old->n && at < to; i++) {
+	i = segs_find(old->seg, old->n, from);
+	for (; i < old->n && at < to; i++) {
 		const struct seg *s = &old->seg[i];
 
 		a = s->off > at ? s->off : at;
