@@ -165,21 +165,6 @@ __wrap_ioctl(int fd, unsigned long request, ...) /* NOLINT(bugprone-reserved-*,c
 }
 
 static void
-ended(const char *text, size_t room)
-{
-	if (memchr(text, '\0', room) == NULL)
-		abort();
-}
-
-static void
-failed(const struct fault *f)
-{
-	ended(f->text, sizeof(f->text));
-	if (f->status == 0 || f->text[0] == '\0')
-		abort();
-}
-
-static void
 ask_scsi(void)
 {
 	struct scsi_span s;
@@ -188,7 +173,7 @@ ask_scsi(void)
 	uint64_t lba;
 
 	if (scsi_ask(&path, "disk", &d, &f) != 0) {
-		failed(&f);
+		fuzz_failed(&f);
 		return;
 	}
 	fuzz_taken++;
@@ -212,12 +197,12 @@ run_scsi(void)
 	c.blocks = 1 + (uint32_t)take(1) % (ROOM / c.block);
 	scsi_run(&path, &c, &r);
 	fuzz_taken += r.result == SCSI_MOVED;
-	ended(r.why, sizeof(r.why));
+	fuzz_ended(r.why, sizeof(r.why));
 	if (r.moved > (size_t)c.blocks * c.block || r.moved % c.block != 0 ||
 	    (r.result == SCSI_FATAL && r.why[0] == '\0' && r.err == 0))
 		abort();
 	scsi_sync(&path, true, &r);
-	ended(r.why, sizeof(r.why));
+	fuzz_ended(r.why, sizeof(r.why));
 }
 
 static void
@@ -228,7 +213,7 @@ ask_nvme(void)
 	struct fault f = { 0 };
 
 	if (nvme_ask(0, 1000, "disk", &d, &f) != 0) {
-		failed(&f);
+		fuzz_failed(&f);
 		return;
 	}
 	fuzz_taken++;
@@ -236,7 +221,7 @@ ask_nvme(void)
 	    d.blocks > INT64_MAX / d.block || (d.frees_zeros && !d.zeros))
 		abort();
 	if (nvme_kept(0, 1000, "disk", &d, &f) != 0)
-		failed(&f);
+		fuzz_failed(&f);
 	nvme_power(0, 1000, &power);
 }
 
@@ -249,7 +234,7 @@ judge_nvme(void)
 
 	nvme_judge(&r, op, result);
 	fuzz_taken += r.result == NVME_DONE;
-	ended(r.why, sizeof(r.why));
+	fuzz_ended(r.why, sizeof(r.why));
 	if ((r.result == NVME_DONE) != (result == 0) ||
 	    (r.result != NVME_DONE && r.why[0] == '\0' && r.err == 0))
 		abort();
@@ -278,7 +263,7 @@ read_zones(void)
 	if (zones_at(z, at) != NULL || zones_at(z, 0) != &z->zone[0])
 		abort();
 	if (zones_check(z, 0, at, take(1) & 1, "disk", &f) != 0)
-		failed(&f);
+		fuzz_failed(&f);
 	if (!zones_equal(z, 0, at, z, 0) || !zones_fit(z, 0, at, z, 0))
 		abort();
 	free(z);

@@ -7,18 +7,11 @@
  *
  * Linked with --wrap of calloc, realloc and free, which count.
  */
-#include <dirent.h>
 #include <err.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <malloc.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "input.h"
@@ -133,61 +126,19 @@ get(void *arg, uint64_t off, void *buf, size_t len)
 }
 
 static void
-open_image(const char *folder, const char *name)
+take_image(const char *path, const unsigned char *bytes, size_t size)
 {
-	struct image *i = &images[n_images];
+	struct image *i = &images[n_images++];
 	struct spoilt whole = { .image = i, .noting = true };
-	struct fs_source src = { .read = get, .arg = &whole };
-	char path[PATH_MAX];
+	struct fs_source src = { .read = get, .arg = &whole, .length = size };
 	struct fs_map m;
-	struct stat st;
-	void *bytes;
-	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) != 0)
-		err(2, "%s", path);
-	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (bytes == MAP_FAILED)
-		err(2, "%s", path);
-	close(fd);
+	held = 0;		/* names of images were not counted */
 	i->bytes = bytes;
-	i->length = src.length = (uint64_t)st.st_size;
+	i->length = size;
 	if (fs_map_read(NULL, &src, FS_DEEP, &m) != 0 || m.state != FS_CLEAN)
 		errx(2, "%s: %s", path, m.reason);
 	fs_map_free(&m);
-	n_images++;
-}
-
-static void
-late(int signo)
-{
-	(void)signo;
-	abort();
-}
-
-/* The images by name, for the same input to be the same elsewhere. */
-static void
-open_images(void)
-{
-	const char *folder = getenv("FUZZ_IMAGES"); /* NOLINT(concurrency-*) */
-	struct dirent **found;
-	int n, i;
-
-	n = folder == NULL ? -1 : scandir(folder, &found, NULL, alphasort);
-	if (n < 0)
-		err(2, "FUZZ_IMAGES");
-	for (i = 0; i < n; i++) {
-		if (found[i]->d_name[0] != '.' && n_images < IMAGES)
-			open_image(folder, found[i]->d_name);
-		free(found[i]);
-	}
-	free((void *)found);
-	if (n_images == 0)
-		errx(2, "no images in %s", folder);
-	signal(SIGALRM, late);
-	held = 0;
 }
 
 /* ------------------------------------------------------------- patches */
@@ -281,8 +232,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fs_map m;
 	unsigned how;
 
-	if (n_images == 0)
-		open_images();
+	if (n_images == 0) {
+		fuzz_images(IMAGES, take_image);
+		held = 0;
+	}
 	if (size < 2)
 		return 0;
 	s.image = &images[data[0] % n_images];
@@ -291,7 +244,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		type = types[data[1] >> 1 & 7];
 	src.length = s.image->length;
 	spoil(&s, data + 2, size - 2);
-	alarm(SECONDS);
+	fuzz_within(SECONDS);
 	if (fs_map_read(type, &src, how, &m) != 0)
 		abort();
 	alarm(0);

@@ -1,11 +1,22 @@
 /*
- * Inputs for the fuzzers.
+ * Inputs for the fuzzers, and checks of what came of them.
  */
 #include "input.h"
 
+#include <dirent.h>
+#include <err.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
 
 unsigned long fuzz_taken;
 
@@ -115,4 +126,77 @@ input_mutate(struct input *in, const struct input *other, uint64_t *dice)
 	default:
 		in->n = at;
 	}
+}
+
+void
+fuzz_ended(const char *text, size_t room)
+{
+	if (memchr(text, '\0', room) == NULL)
+		abort();
+}
+
+void
+fuzz_failed(const struct fault *f)
+{
+	fuzz_ended(f->text, sizeof(f->text));
+	if (f->status == 0 || f->text[0] == '\0')
+		abort();
+}
+
+static void
+open_image(const char *path, void (*take)(const char *path,
+    const unsigned char *bytes, size_t size))
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	void *bytes;
+
+	if (fd < 0 || fstat(fd, &st) != 0)
+		err(2, "%s", path);
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (bytes == MAP_FAILED)
+		err(2, "%s", path);
+	close(fd);
+	take(path, bytes, (size_t)st.st_size);
+}
+
+void
+fuzz_images(size_t most, void (*take)(const char *path,
+    const unsigned char *bytes, size_t size))
+{
+	const char *folder = getenv("FUZZ_IMAGES"); /* NOLINT(concurrency-*) */
+	struct dirent **found;
+	char path[PATH_MAX];
+	size_t taken = 0;
+	int n, i;
+
+	n = folder == NULL ? -1 : scandir(folder, &found, NULL, alphasort);
+	if (n < 0)
+		err(2, "FUZZ_IMAGES");
+	for (i = 0; i < n; i++) {
+		if (found[i]->d_name[0] != '.' && taken < most) {
+			snprintf(path, sizeof(path), "%s/%s", folder,
+			    found[i]->d_name);
+			open_image(path, take);
+			taken++;
+		}
+		free(found[i]);
+	}
+	free((void *)found);
+	if (taken == 0)
+		errx(2, "no images in %s", folder);
+}
+
+static void
+late(int signo)
+{
+	(void)signo;
+	abort();
+}
+
+void
+fuzz_within(unsigned seconds)
+{
+	signal(SIGALRM, late);
+	alarm(seconds);
 }

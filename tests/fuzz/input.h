@@ -1,6 +1,7 @@
 /*
- * What the fuzzers share: an input, dice, and the making of texts that almost
- * are, or are, what a reader takes.
+ * What the fuzzers share: an input, dice, the making of texts that almost are,
+ * or are, what a reader takes; images that are spoilt; what is so of all that
+ * was read.
  */
 #ifndef FUZZ_INPUT_H
 #define FUZZ_INPUT_H
@@ -29,6 +30,23 @@ uint64_t input_number(uint64_t *dice);
 /* Append; what has no room is cut off. */
 __attribute__((format(printf, 2, 3)))
 void input_print(struct input *, const char *format, ...);
+
+/* A text that has "room" bytes ends within them. */
+void fuzz_ended(const char *text, size_t room);
+
+/* A fault has a status, and says why. */
+struct fault;
+void fuzz_failed(const struct fault *);
+
+/*
+ * Have the images in the folder FUZZ_IMAGES taken, at most so many, by name:
+ * the same input is to be the same elsewhere.  They stay mapped.
+ */
+void fuzz_images(size_t most, void (*take)(const char *path,
+    const unsigned char *bytes, size_t size));
+
+/* Die if that takes longer than so many seconds, until alarm(0). */
+void fuzz_within(unsigned seconds);
 
 /* Replace, insert, leave out, repeat, or splice with another one. */
 void input_mutate(struct input *, const struct input *other, uint64_t *dice);

@@ -11,7 +11,6 @@
 
 #include <err.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,13 +104,6 @@ lane_transfer(struct lane *lane, struct io *io)
 /* ----------------------------------------------------------------- requests */
 
 static void
-late(int signo)
-{
-	(void)signo;
-	abort();
-}
-
-static void
 request(struct lane *lane, enum op op, uint64_t off, size_t len)
 {
 	struct io io = { .op = op, .buf = buffer, .off = off, .len = len };
@@ -186,16 +178,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size < 1)
 		return 0;
-	signal(SIGALRM, late);
 	said = data + 1;
 	saying = size - 1;
 	ep.spec.role = data[0] & 1 ? TARGET : SOURCE;
-	alarm(SECONDS);
+	fuzz_within(SECONDS);
 	if (nbd_backend.open(&ep, false, &f) == 0) {
 		use(&ep, data[0]);
 		nbd_backend.close(&ep);
-	} else if (f.status == 0 || f.text[0] == '\0') {
-		abort();
+	} else {
+		fuzz_failed(&f);
 	}
 	alarm(0);
 	return 0;

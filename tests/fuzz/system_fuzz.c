@@ -284,19 +284,12 @@ __wrap_fopen64(const char *path, const char *mode)
 /* --------------------------------------------------------------- questions */
 
 static void
-ended(const char *text, size_t room)
-{
-	if (memchr(text, '\0', room) == NULL)
-		abort();
-}
-
-static void
 check_usage(bool used, const struct usage *use)
 {
 	if (used != (use->kind != USE_NONE))
 		abort();
 	if (used)
-		ended(use->by, sizeof(use->by));
+		fuzz_ended(use->by, sizeof(use->by));
 	if (use->unknown != 0 && (use->err == 0 || use->unread[0] == '\0'))
 		abort();
 	fuzz_taken += used;
@@ -314,17 +307,17 @@ ask_usage(void)
 static void
 check_disk(const struct disk *d)
 {
-	ended(d->name, sizeof(d->name));
-	ended(d->whole_name, sizeof(d->whole_name));
-	ended(d->vendor, sizeof(d->vendor));
-	ended(d->model, sizeof(d->model));
-	ended(d->serial, sizeof(d->serial));
-	ended(d->wwn, sizeof(d->wwn));
-	ended(d->transport, sizeof(d->transport));
-	ended(d->sg, sizeof(d->sg));
-	ended(d->bsg, sizeof(d->bsg));
-	ended(d->ng, sizeof(d->ng));
-	ended(d->backing, sizeof(d->backing));
+	fuzz_ended(d->name, sizeof(d->name));
+	fuzz_ended(d->whole_name, sizeof(d->whole_name));
+	fuzz_ended(d->vendor, sizeof(d->vendor));
+	fuzz_ended(d->model, sizeof(d->model));
+	fuzz_ended(d->serial, sizeof(d->serial));
+	fuzz_ended(d->wwn, sizeof(d->wwn));
+	fuzz_ended(d->transport, sizeof(d->transport));
+	fuzz_ended(d->sg, sizeof(d->sg));
+	fuzz_ended(d->bsg, sizeof(d->bsg));
+	fuzz_ended(d->ng, sizeof(d->ng));
+	fuzz_ended(d->backing, sizeof(d->backing));
 }
 
 static void
@@ -422,7 +415,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	next = text + 1;
 	end = text + (size > 0 ? size : 1);
-	alarm(SECONDS);
+	fuzz_within(SECONDS);
 	what[(unsigned char)text[0] % 4]();
 	alarm(0);
 	next = NULL;

@@ -8,17 +8,9 @@
  * many bytes, and which.  Checksums of a GPT are made right again, mostly, for
  * else what it says would not be looked at.
  */
-#include <dirent.h>
 #include <err.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bsd/sys/endian.h>
@@ -35,7 +27,7 @@ enum {
 	SECONDS = 20,		/* that an input may take, on a busy machine */
 };
 
-static unsigned char *images[IMAGES];
+static const unsigned char *images[IMAGES];
 static size_t n_images;
 static unsigned char disk[DISK];
 
@@ -94,48 +86,11 @@ map_totals(struct map *m)
 /* ---------------------------------------------------------------- the disk */
 
 static void
-open_image(const char *folder, const char *name)
+take_image(const char *path, const unsigned char *bytes, size_t size)
 {
-	char path[PATH_MAX];
-	void *bytes;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	bytes = fd < 0 ? MAP_FAILED :
-	    mmap(NULL, DISK, PROT_READ, MAP_SHARED, fd, 0);
-	if (bytes == MAP_FAILED)
-		err(2, "%s", path);
-	close(fd);
+	if (size != DISK)
+		errx(2, "%s: %zu bytes", path, size);
 	images[n_images++] = bytes;
-}
-
-static void
-late(int signo)
-{
-	(void)signo;
-	abort();
-}
-
-static void
-open_images(void)
-{
-	const char *folder = getenv("FUZZ_IMAGES"); /* NOLINT(concurrency-*) */
-	struct dirent **found;
-	int n, i;
-
-	n = folder == NULL ? -1 : scandir(folder, &found, NULL, alphasort);
-	if (n < 0)
-		err(2, "FUZZ_IMAGES");
-	for (i = 0; i < n; i++) {
-		if (found[i]->d_name[0] != '.' && n_images < IMAGES)
-			open_image(folder, found[i]->d_name);
-		free(found[i]);
-	}
-	free((void *)found);
-	if (n_images == 0)
-		errx(2, "no images in %s", folder);
-	signal(SIGALRM, late);
 }
 
 static uint32_t
@@ -212,34 +167,19 @@ spoil(const uint8_t *data, size_t size, uint32_t sector)
 /* -------------------------------------------------------------- what is so */
 
 static void
-ended(const char *text, size_t room)
-{
-	if (memchr(text, '\0', room) == NULL)
-		abort();
-}
-
-static void
-failed(const struct fault *f)
-{
-	if (f->status == 0 || f->text[0] == '\0')
-		abort();
-	ended(f->text, sizeof(f->text));
-}
-
-static void
 sound(const struct parts *t)
 {
 	size_t i;
 
-	ended(t->wrong, sizeof(t->wrong));
-	ended(t->type, sizeof(t->type));
+	fuzz_ended(t->wrong, sizeof(t->wrong));
+	fuzz_ended(t->type, sizeof(t->type));
 	if (t->n > 0 && t->type[0] == '\0')
 		abort();
 	for (i = 0; i < t->n; i++) {
 		const struct part *p = &t->part[i];
 
-		ended(p->type, sizeof(p->type));
-		ended(p->name, sizeof(p->name));
+		fuzz_ended(p->type, sizeof(p->type));
+		fuzz_ended(p->name, sizeof(p->name));
 		if (p->number == 0 || p->start > INT64_MAX ||
 		    p->length > INT64_MAX - p->start ||
 		    (i > 0 && p->number < t->part[i - 1].number))
@@ -253,7 +193,7 @@ limit(struct endpoint *ep, int64_t number)
 	struct fault f = { 0 };
 
 	if (parts_limit(ep, number, &f) != 0)
-		failed(&f);
+		fuzz_failed(&f);
 	else if (ep->lim.base >= ep->lim.end || ep->lim.end > DISK ||
 	    ep->geo.size != (int64_t)ep->lim.end || ep->lim.disk_size != DISK)
 		abort();
@@ -268,14 +208,14 @@ look(struct endpoint *ep)
 
 	n = parts_signs(ep, 0, DISK, &sign);
 	for (i = 0; i < n; i++) {
-		ended(sign[i].type, sizeof(sign[i].type));
-		ended(sign[i].label, sizeof(sign[i].label));
+		fuzz_ended(sign[i].type, sizeof(sign[i].type));
+		fuzz_ended(sign[i].label, sizeof(sign[i].label));
 		if (sign[i].off >= DISK || sign[i].type[0] == '\0')
 			abort();
 	}
 	free(sign);
 	parts_volume(ep, 1 << 20, 1 << 20, &v);
-	ended(v.type, sizeof(v.type));
+	fuzz_ended(v.type, sizeof(v.type));
 }
 
 int
@@ -288,7 +228,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t sector;
 
 	if (n_images == 0)
-		open_images();
+		fuzz_images(IMAGES, take_image);
 	if (size < 3)
 		return 0;
 	sector = ep.geo.block = data[1] & 1 ? 4096 : 512;
@@ -298,9 +238,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		mend(sector, sector);
 		mend(DISK - sector, sector);
 	}
-	alarm(SECONDS);
+	fuzz_within(SECONDS);
 	if (parts_read(&ep, &t, &f) != 0) {
-		failed(&f);
+		fuzz_failed(&f);
 	} else {
 		fuzz_taken += t.n > 0;
 		sound(&t);
