@@ -79,6 +79,17 @@ tells_nobody_of_what_was_read(void **state)
 	exclusive_destroy(&g);
 }
 
+/* Both read, the second since the first is stuck. */
+static void
+let_two_in(struct exclusive *g, uint64_t *first, uint64_t *second)
+{
+	assert_int_equal(exclusive_init(g, 2), 0);
+	*first = exclusive_enter(g, long_time, long_time, &stuck);
+	exclusive_reads(g, *first, &here);
+	*second = exclusive_enter(g, 0, long_time, &stuck);
+	exclusive_reads(g, *second, &there);
+}
+
 static void
 times_the_second_from_when_the_first_left(void **state)
 {
@@ -87,11 +98,7 @@ times_the_second_from_when_the_first_left(void **state)
 	double left;
 
 	(void)state;
-	assert_int_equal(exclusive_init(&g, 2), 0);
-	first = exclusive_enter(&g, long_time, long_time, &stuck);
-	exclusive_reads(&g, first, &here);
-	second = exclusive_enter(&g, 0, long_time, &stuck);
-	exclusive_reads(&g, second, &there);
+	let_two_in(&g, &first, &second);
 	left = clock_seconds();
 	exclusive_leave(&g, first);
 	assert_true(g.seat[1].ticket == second && g.seat[1].since >= left);
@@ -110,11 +117,7 @@ times_it_from_its_own_where_both_are_served(void **state)
 	double since;
 
 	(void)state;
-	assert_int_equal(exclusive_init(&g, 2), 0);
-	first = exclusive_enter(&g, long_time, long_time, &stuck);
-	exclusive_reads(&g, first, &here);
-	second = exclusive_enter(&g, 0, long_time, &stuck);
-	exclusive_reads(&g, second, &there);
+	let_two_in(&g, &first, &second);
 	assert_false(exclusive_passed(&g, second));
 	exclusive_reads(&g, second, &there);
 	since = g.seat[1].since;
