@@ -50,6 +50,35 @@ how()
 	    has 'Map map: 0 B finished, 3\.1 MB to do, 0 B bad in 0 ranges'
 }
 it "says how the copy is made" how
+# narrow COLUMNS OPERANDS...: the page on a terminal of so many is in the file out
+narrow()
+{
+	local columns=$1
+	shift
+	script -qec "stty cols $columns rows 24; $(printf '%q ' "$pardd" -d "$@")" shown >/dev/null &&
+	    sed '/^Script /d' shown | tr -d '\r' >out && grep -q '^Copy ' out || return
+	! awk -v most=$((columns - 1)) 'length > most' out | grep . || fail "wider than $columns columns"
+}
+folded()
+{
+	local columns
+	"$blocks" make src 3M && "$blocks" make dst 1000 9 && for columns in 79 60 41 40; do
+		narrow $columns if=src of=dst && has 'Copy 3\.1 MB: bytes 0 to 3145727 of the source, to byte 0' &&
+		    has 'Now nothing is written yet;' && narrow $columns if=src of=dst of=new &&
+		    has 'dst, 1\.0 kB' && has 'new, to be created' || return
+	done
+	narrow 30 if=src of=dst || columns=40
+	! awk 'length > 39' out | grep . && grep -q '^Copy ' out
+}
+it "folds the page to a narrow terminal" folded
+gone_on()
+{
+	"$blocks" make src 3M && exits 0 "$pardd" if=src of=dst map=map && page if=src of=dst map=map &&
+	    has 'Target dst file, 3\.1 MB Source \[' && has 'Source src file, 3\.1 MB not asked for its partitions' &&
+	    ! has lost && has 'Map map: 3\.1 MB finished' && : >map && page if=src of=dst map=map &&
+	    has 'what it holds there is lost'
+}
+it "calls nothing lost that a map calls finished" gone_on
 others()
 {
 	"$blocks" make a 1M && cp a b && page if=a of=b compare=1 && has '^Compare 1\.0 MB: .* with byte 0' &&
@@ -83,7 +112,8 @@ disks()
 	two_disks && page if="$src" of="$dst" && has 'has gpt table, 1 unknown "EFI <&> x" 4\.2 MB, 2 ext4 "root" 21 MB, 3 unknown 8\.4 MB' &&
 	    has 'TO BE LOST: dos table, 1 ext4 "backup" 31 MB, 2 unknown 21 MB \(in part\)' &&
 	    grep -Eq '^Source  \[\.?1-*2-*3-*\.*\] 42 MB$' out && grep -Eq '^Target  \[1-*2-*\.*\] 67 MB$' out &&
-	    has 'Note the backup GPT will not be at the end of the disk; afterwards: sgdisk -e /dev/loop'
+	    has 'Note the backup GPT will not be at the end of the disk; to move it there' &&
+	    grep -q " sgdisk -e $dst\$" out && narrow 40 if="$src" of="$dst" && grep -q " sgdisk -e $dst\$" out
 }
 between()
 {

@@ -470,7 +470,7 @@ pasted()
 	    'a\b' "'" '' '*' '!' ">pwned"; do
 		truncate -s 16M -- "./$name" 2>/dev/null || continue
 		exits 0 "$pardd" if=a of="$name" || return
-		command=$(sed -n 's/^pardd: note: .*mends it: //p' err)
+		command=$(sed -n 's/^pardd: note: .*to move it there: //p' err)
 		[[ -n $command ]] && eval "set -- $command" || return
 		[[ $# = 3 && $3 != -* && $3 -ef ./$name && ! -e pwned ]] || fail "$command" || return
 		rm -- "./$name"

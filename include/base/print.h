@@ -6,6 +6,7 @@
 #define PARDD_PRINT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 /*
@@ -23,6 +24,10 @@ void print_alarm(FILE *out, bool coloured, const char *fmt, ...)
 
 /* Whether out is a terminal with colours, and NO_COLOR does not forbid them. */
 bool print_colours(FILE *out);
+
+/* How large the terminal is that out is; 0 where it is none, or does not say. */
+struct screen { size_t columns, rows; };
+struct screen print_screen(FILE *out);
 
 /* What makes the text behind it red, and what ends that. */
 #define PRINT_RED	"\033[1;31m"

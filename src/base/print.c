@@ -21,6 +21,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -172,6 +173,16 @@ print_colours(FILE *out)
 
 	return (no == NULL || *no == '\0') && term != NULL && *term != '\0' &&
 	    strcmp(term, "dumb") != 0 && isatty(fileno(out)) != 0;
+}
+
+struct screen
+print_screen(FILE *out)
+{
+	struct winsize w;
+
+	if (ioctl(fileno(out), TIOCGWINSZ, &w) != 0)
+		return (struct screen){ 0 };
+	return (struct screen){ .columns = w.ws_col, .rows = w.ws_row };
 }
 
 int

@@ -19,9 +19,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "base/number.h"
 #include "base/print.h"
@@ -290,12 +288,9 @@ add(struct entry *e, const char *fmt, ...)
 static size_t
 width(FILE *out)
 {
-	struct winsize w;
+	size_t columns = print_screen(out).columns;
 
-	if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &w) != 0 ||
-	    w.ws_col < INDENT + 8)
-		return WIDTH;
-	return w.ws_col;
+	return columns < INDENT + 8 ? WIDTH : columns;
 }
 
 /* By words; one that is longer than a line stays whole, to be pasted. */

@@ -25,12 +25,25 @@ enum {
 
 enum brevity { WHOLE, SHORT_LISTS, NO_LEGEND, NO_PICTURE };
 
+struct sheet {			/* what a page is written on */
+	FILE		*out;
+	size_t		 width;	/* columns, WIDTH at most */
+	enum brevity	 brief;
+};
+
 /* page_line.c: text of ours, on as many lines as it takes. */
-void page_wrap(FILE *out, const char *heading, const char *text);
+void page_wrap(const struct sheet *, const char *heading, const char *text);
 
 /* The same of what may hold anything: it is escaped. */
-void page_told(FILE *out, const char *heading, const char *fmt, ...)
+void page_told(const struct sheet *, const char *heading, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/*
+ * Advice, ours, and at its end a command to be pasted, which stays on a line if
+ * there is room: its words, and the end it is for.
+ */
+void page_advice(const struct sheet *, const char *heading, const char *text,
+    const char *command, const char *end);
 
 struct list {			/* items between commas, while there is room */
 	char	 text[LIST + 64];
@@ -38,10 +51,10 @@ struct list {			/* items between commas, while there is room */
 };
 
 /* An empty list; an item more, escaped; all of them on a line, if any. */
-struct list list_of(enum brevity brief);
+struct list list_of(const struct sheet *);
 void list_item(struct list *l, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-void list_put(FILE *out, const char *before, struct list *l);
+void list_put(const struct sheet *, const char *before, struct list *l);
 
 struct surface {		/* what lies on an end */
 	const struct endpoint *ep;
@@ -60,12 +73,11 @@ void surface_look(struct surface *, const struct plan *, struct endpoint *);
 void surface_free(struct surface *);
 
 /* What the source has that is copied; what the target has, and loses. */
-void surface_holds(FILE *out, const struct surface *, enum brevity brief);
-void surface_loses(FILE *out, const struct surface *, bool written,
-    enum brevity brief);
+void surface_holds(const struct sheet *, const struct surface *);
+void surface_loses(const struct sheet *, const struct surface *, bool written);
 
 /* Both ends as bars, to one scale where the smaller can be seen so. */
-void surface_picture(FILE *out, const struct surface *src,
-    const struct surface *dst, enum brevity brief);
+void surface_picture(const struct sheet *, const struct surface *src,
+    const struct surface *dst);
 
 #endif

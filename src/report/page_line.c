@@ -26,28 +26,38 @@ put_line(FILE *out, const char *heading, const char *text, size_t len)
 	fputc('\n', out);
 }
 
+/* How much of a long text stands on a line of so many columns. */
+static size_t
+cut(const char *text, size_t room)
+{
+	size_t n, tied = 0;
+
+	for (n = room; n > 0 && text[n] != ' '; n--)
+		if (text[n] == TIED && tied == 0)
+			tied = n;
+	return n > 0 ? n : tied > 0 ? tied : room;
+}
+
 /* Escaped text, by words, under a heading; what follows is indented. */
 void
-page_wrap(FILE *out, const char *heading, const char *text)
+page_wrap(const struct sheet *s, const char *heading, const char *text)
 {
-	size_t room = WIDTH - INDENT, n, cut;
+	size_t room = s->width - INDENT, n;
 
 	do {
 		n = strlen(text);
-		if (n > room) {
-			for (cut = room; cut > 0 && text[cut] != ' '; cut--)
-				continue;
-			n = cut > 0 ? cut : room;
-		}
-		put_line(out, heading, text, n);
+		if (n > room)
+			n = cut(text, room);
+		put_line(s->out, heading, text, n);
 		heading = "";
 		text += n;
-		text += strspn(text, " ");
+		while (*text == ' ' || *text == TIED)
+			text++;
 	} while (*text != '\0');
 }
 
 void
-page_told(FILE *out, const char *heading, const char *fmt, ...)
+page_told(const struct sheet *s, const char *heading, const char *fmt, ...)
 {
 	char text[TEXT], line[4 * TEXT + 1];
 	va_list ap;
@@ -56,27 +66,46 @@ page_told(FILE *out, const char *heading, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	*print_escape(line, text) = '\0';
-	page_wrap(out, heading, line);
+	page_wrap(s, heading, line);
+}
+
+static void
+tie(char *text)
+{
+	for (; (text = strchr(text, ' ')) != NULL; text++)
+		*text = TIED;
+}
+
+void
+page_advice(const struct sheet *s, const char *heading, const char *text,
+    const char *command, const char *end)
+{
+	char line[TEXT + 4 * TEXT + 1], *to = line;
+
+	to += snprintf(line, TEXT, "%s", text);
+	to = print_escape(to, command);
+	*print_escape(to, end) = '\0';
+	tie(line + strlen(text));
+	page_wrap(s, heading, line);
 }
 
 struct list
-list_of(enum brevity brief)
+list_of(const struct sheet *s)
 {
-	return (struct list){ .most = brief == WHOLE ? LIST : LIST_SHORT };
+	return (struct list){ .most = s->brief == WHOLE ? LIST : LIST_SHORT };
 }
 
 void
 list_item(struct list *l, const char *fmt, ...)
 {
-	char text[512], plain[4 * sizeof(text)], *c;
+	char text[512], plain[4 * sizeof(text)];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	*print_escape(plain, text) = '\0';
-	for (c = plain; (c = strchr(c, ' ')) != NULL; c++)
-		*c = TIED;
+	tie(plain);
 	if (l->left_out > 0 || l->at + strlen(plain) + 2 > l->most) {
 		l->left_out++;
 		return;
@@ -86,7 +115,7 @@ list_item(struct list *l, const char *fmt, ...)
 }
 
 void
-list_put(FILE *out, const char *before, struct list *l)
+list_put(const struct sheet *s, const char *before, struct list *l)
 {
 	char line[sizeof(l->text) + 64];
 
@@ -97,5 +126,5 @@ list_put(FILE *out, const char *before, struct list *l)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line),
 		    "%s%zu%s", l->at > 0 ? " and " : "", l->left_out,
 		    l->at > 0 ? " more" : "");
-	page_wrap(out, "", line);
+	page_wrap(s, "", line);
 }

@@ -11,7 +11,7 @@
 #include "part/remarks.h"
 
 enum {
-	BAR = WIDTH - INDENT - 12,	/* columns of the larger end */
+	BESIDE = 12,		/* columns of what stands beside a bar */
 	BAR_LEAST = 8,		/* of the smaller; below: no common scale */
 };
 
@@ -126,73 +126,79 @@ list_bare(struct list *l, const struct surface *s)
 }
 
 void
-surface_holds(FILE *out, const struct surface *s, enum brevity brief)
+surface_holds(const struct sheet *sh, const struct surface *s)
 {
-	struct list l = list_of(brief);
+	struct list l = list_of(sh);
 
 	list_bare(&l, s);
 	list_parts(&l, s, true);
-	list_put(out, "has ", &l);
+	list_put(sh, "has ", &l);
 }
 
 void
-surface_loses(FILE *out, const struct surface *s, bool written,
-    enum brevity brief)
+surface_loses(const struct sheet *sh, const struct surface *s, bool written)
 {
-	struct list lost = list_of(brief), kept = list_of(brief);
+	struct list lost = list_of(sh), kept = list_of(sh);
 
 	list_bare(&lost, s);
 	list_parts(&lost, s, true);
-	if (written && lost.at > 0 && brief < NO_LEGEND)
+	if (written && lost.at > 0 && sh->brief < NO_LEGEND)
 		list_parts(&kept, s, false);
-	list_put(out, written ? PAGE_LOST " " : "has ", &lost);
-	list_put(out, "stays: ", &kept);
+	list_put(sh, written ? PAGE_LOST " " : "has ", &lost);
+	list_put(sh, "stays: ", &kept);
 	if (written && lost.at + lost.left_out == 0 && !s->ep->is.absent &&
 	    s->size > 0)
-		page_wrap(out, "",
-		    s->ep->is.device ? "nothing that is known lies "
-		    "where it is written" : "what it holds there is lost");
+		page_wrap(sh, "",
+		    s->ep->is.device ? "no file system or partition table was "
+		    "found where it is written" :
+		    "what it holds there is lost");
 	if (written && s->ep->is.remote && s->ep->kind != END_RBD)
-		page_wrap(out, "",
+		page_wrap(sh, "",
 		    s->ep->kind == END_ISCSI ? "who else uses it is "
 		    "known only of who has registered with it" :
 		    "who else uses it cannot be known");
 }
 
+/* A bar of so many columns stands for so many bytes. */
+struct scale {
+	size_t		 columns;	/* WIDTH at most */
+	uint64_t	 bytes;
+};
+
 static size_t
-column(uint64_t at, uint64_t scale)
+column(uint64_t at, struct scale by)
 {
-	return (size_t)((unsigned __int128)at * BAR / scale);
+	return (size_t)((unsigned __int128)at * by.columns / by.bytes);
 }
 
 /* At least one column, however little it is. */
 static void
-fill(char *bar, char c, uint64_t from, uint64_t to, uint64_t scale)
+fill(char *bar, char c, uint64_t from, uint64_t to, struct scale by)
 {
-	size_t a = column(from, scale), b = column(to, scale);
+	size_t a = column(from, by), b = column(to, by);
 
-	if (a >= BAR)
+	if (a >= by.columns)
 		return;
-	b = b > BAR ? BAR : b <= a ? a + 1 : b;
+	b = b > by.columns ? by.columns : b <= a ? a + 1 : b;
 	memset(bar + a, c, b - a);
 }
 
 static void
 bar_put(FILE *out, const char *heading, const struct surface *s,
-    uint64_t scale)
+    struct scale by)
 {
-	char bar[BAR + 1] = "", copied[BAR + 1] = "", size[32], number[16];
-	size_t end = column(s->size, scale), i, k;
+	char bar[WIDTH + 1] = "", copied[WIDTH + 1] = "", size[32], number[16];
+	size_t end = column(s->size, by), i, k;
 
-	end = end == 0 ? 1 : end > BAR ? BAR : end;
+	end = end == 0 ? 1 : end > by.columns ? by.columns : end;
 	memset(bar, '.', end);
 	for (i = 0; i < s->table.n; i++) {
 		const struct part *part = &s->table.part[i];
-		size_t a = column(part->start, scale);
+		size_t a = column(part->start, by);
 
 		if (part->container || part_end(part) > s->size || a >= end)
 			continue;
-		fill(bar, '-', part->start, part_end(part), scale);
+		fill(bar, '-', part->start, part_end(part), by);
 		snprintf(number, sizeof(number), "%u", part->number);
 		for (k = 0; number[k] != '\0' && a + k < end &&
 		    (k == 0 || bar[a + k] == '-'); k++)
@@ -204,7 +210,7 @@ bar_put(FILE *out, const char *heading, const struct surface *s,
 	memset(copied, ' ', end);
 	if (s->to > s->from)
 		fill(copied, '#', s->from, s->to < s->size ? s->to : s->size,
-		    scale);
+		    by);
 	copied[end] = '\0';
 	for (i = end; i > 0 && copied[i - 1] == ' '; i--)
 		copied[i - 1] = '\0';
@@ -214,22 +220,28 @@ bar_put(FILE *out, const char *heading, const struct surface *s,
 
 /* To one scale, where the smaller can be seen beside the larger. */
 void
-surface_picture(FILE *out, const struct surface *src, const struct surface *dst,
-    enum brevity brief)
+surface_picture(const struct sheet *sh, const struct surface *src,
+    const struct surface *dst)
 {
 	uint64_t most = src->size > dst->size ? src->size : dst->size;
 	uint64_t least = src->size > dst->size ? dst->size : src->size;
-	bool one = column(least, most > 0 ? most : 1) >= BAR_LEAST;
+	struct scale by = { sh->width - INDENT - BESIDE, most > 0 ? most : 1 };
+	bool one = column(least, by) >= BAR_LEAST;
 
-	if (most == 0 || brief >= NO_PICTURE)
+	if (most == 0 || sh->brief >= NO_PICTURE)
 		return;
-	fputc('\n', out);
-	if (src->size > 0)
-		bar_put(out, "Source", src, one ? most : src->size);
-	if (dst->size > 0)
-		bar_put(out, "Target", dst, one ? most : dst->size);
-	if (brief < NO_LEGEND || !one)
-		fprintf(out, "%*s# is copied, - a partition, . none%s\n",
-		    INDENT + 1, "", one || least == 0 ? "" :
-		    "; each to its own scale");
+	fputc('\n', sh->out);
+	if (src->size > 0) {
+		by.bytes = one ? most : src->size;
+		bar_put(sh->out, "Source", src, by);
+	}
+	if (dst->size > 0) {
+		by.bytes = one ? most : dst->size;
+		bar_put(sh->out, "Target", dst, by);
+	}
+	if (sh->brief < NO_LEGEND || !one)
+		page_wrap(sh, "", one || least == 0 ?
+		    " # is copied, - a partition, . none" :
+		    " # is copied, - a partition, . none; each to its own "
+		    "scale");
 }

@@ -1,7 +1,8 @@
 /*
- * The plan for a person: a page of 24 lines and 80 columns, what -d shows and
- * what --ask asks by.  The ends, what lies on them, a picture of both with
- * their partitions to one scale, how the copy is made, and what to think about.
+ * The plan for a person: a page that fits on 24 lines of 80 columns, and on a
+ * narrower terminal, what -d shows and what --ask asks by.  The ends, what lies
+ * on them, a picture of both with their partitions to one scale, how the copy is
+ * made, and what to think about.
  *
  * Texts from outside are escaped before they are measured; a long name keeps
  * its end, where names differ.  Lists are as long as the page has room for.
@@ -32,37 +33,41 @@ enum {
 	REMARK = 4096,		/* bytes */
 	NAME = 60,		/* columns of a name */
 	LINES = 23,		/* of the page; one more is the question */
+	NARROWEST = 40,		/* columns that are kept to */
 	ANSWER = 16,
 	ROW_NAME = 20,		/* columns of the table of targets */
 	ROW_ID = 24,
 	LOSSES = WIDTH - INDENT - ROW_NAME - ROW_ID - 14,
 };
 
+/* -d shows it, and that is all; --ask has a question below it. */
+enum page_end { SHOWN, ASKED };
+
 /* --- an end in words ---------------------------------------------------- */
 
 static void
-end_put(FILE *out, const char *heading, const struct endpoint *ep)
+end_put(const struct sheet *s, const char *heading, const struct endpoint *ep)
 {
 	char name[NAME + 4], what[512];
 
 	wording_name(name, sizeof(name), ep, NAME);
-	page_told(out, heading, "%s%s", ep->lim.within, name);
+	page_told(s, heading, "%s%s", ep->lim.within, name);
 	wording_end(what, sizeof(what), ep);
-	page_told(out, "", "%s", what);
+	page_told(s, "", "%s", what);
 }
 
 /* --- how ---------------------------------------------------------------- */
 
 /* "500 GB, bytes 0 to 499999999999, to bytes ... of the target" */
 static void
-what_put(FILE *out, const struct plan *p)
+what_put(const struct sheet *s, const struct plan *p)
 {
 	char size[32], from[64] = "", to[64] = "";
 	const char *verb = p->work == WORK_COMPARE ? "Compare" :
 	    p->work == WORK_CHECK ? "Check" : "Copy";
 
 	if (!p->bounded) {
-		page_told(out, verb,
+		page_told(s, verb,
 		    "all up to the end of the source, from its "
 		    "byte %llu to byte %llu of the target", (ull)p->src_off,
 		    (ull)p->dst_off);
@@ -75,24 +80,24 @@ what_put(FILE *out, const struct plan *p)
 	}
 	number_si(size, sizeof(size), (double)p->length);
 	if (p->length == 0)
-		page_told(out, verb, "nothing: 0 bytes");
+		page_told(s, verb, "nothing: 0 bytes");
 	else if (p->dst->kind == END_DISCARD || p->work == WORK_CHECK)
-		page_told(out, verb, "%s: %s of the source", size, from);
+		page_told(s, verb, "%s: %s of the source", size, from);
 	else
-		page_told(out, verb, "%s: %s of the source, %s byte %s of the "
+		page_told(s, verb, "%s: %s of the source, %s byte %s of the "
 		    "target", size, from, p->work == WORK_COMPARE ? "with" :
 		    "to", to);
 }
 
 /* What is read of it, if not all. */
 static void
-changed_put(FILE *out, const struct plan *p)
+changed_put(const struct sheet *s, const struct plan *p)
 {
 	uint64_t same = ranges_unchanged(p);
 	char size[32];
 
 	if (opts_changed(p->opts))
-		page_told(out, "Changed",
+		page_told(s, "Changed",
 		    "%s, %s %s: the rest is there by %s, and "
 		    "is not read", number_si(size, sizeof(size),
 		    (double)(p->length - same)), p->opts->bitmap != NULL ?
@@ -121,16 +126,16 @@ list_used(struct list *l, const struct used_fs *fs)
 
 /* What file systems use of it. */
 static void
-used_put(FILE *out, const struct plan *p, enum brevity brief)
+used_put(const struct sheet *s, const struct plan *p)
 {
-	struct list l = list_of(brief);
+	struct list l = list_of(s);
 	const struct used *u = p->used;
 	char size[32];
 	size_t i, n;
 
 	if (u == NULL)
 		return;
-	page_told(out, "Used",
+	page_told(s, "Used",
 	    "%s %s that %zu file system%s free%s", u->leaves ?
 	    "without" : p->opts->used != 0 ? "first, and last" : "all but",
 	    number_si(size, sizeof(size), (double)u->bytes_free), u->frees,
@@ -141,7 +146,7 @@ used_put(FILE *out, const struct plan *p, enum brevity brief)
 	for (i = 0; n > 0 && i < 2 * n; i++)	/* what is whole comes first */
 		if ((u->fs[i % n].treated == TREATED_WHOLE) == (i < n))
 			list_used(&l, &u->fs[i % n]);
-	list_put(out, "", &l);
+	list_put(s, "", &l);
 }
 
 /* After the copy. */
@@ -159,7 +164,7 @@ after_text(char *text, size_t room, const struct plan *p)
 }
 
 static void
-how_put(FILE *out, const struct plan *p)
+how_put(const struct sheet *s, const struct plan *p)
 {
 	char piece[32], rate[32], limit[64] = "at full speed", after[96];
 	const struct opts *o = p->opts;
@@ -170,44 +175,44 @@ how_put(FILE *out, const struct plan *p)
 	number_iec(piece, sizeof(piece), (double)p->chunk);
 	after_text(after, sizeof(after), p);
 	if (p->queues > 0)
-		page_told(out, "How",
+		page_told(s, "How",
 		    "%s, %u pieces of %s at a time (io_uring), "
 		    "%s", limit, p->slots * p->queues, piece, after);
 	else
-		page_told(out, "How", "%s, %u thread%s with pieces of %s, %s",
+		page_told(s, "How", "%s, %u thread%s with pieces of %s, %s",
 		    limit, p->workers, p->workers == 1 ? "" : "s", piece,
 		    after);
 }
 
 static void
-errors_put(FILE *out, const struct plan *p)
+errors_put(const struct sheet *s, const struct plan *p)
 {
 	const struct opts *o = p->opts;
 
 	if (!endpoint_holds(p->src))
 		return;
 	if (p->work == WORK_RESCUE)
-		page_told(out, "",
+		page_told(s, "",
 		    "what cannot be read is tried again later, and "
 		    "stands in the map");
 	else if (o->coe != 0)
-		page_told(out, "",
+		page_told(s, "",
 		    "a block that cannot be read becomes zeros, and "
 		    "is listed");
 	else
-		page_told(out, "", "the first unreadable block stops it (coe=1 "
+		page_told(s, "", "the first unreadable block stops it (coe=1 "
 		    "goes on, map= rescues)");
 }
 
 static void
-known_put(FILE *out, const struct plan *p, const struct map_totals *t)
+known_put(const struct sheet *s, const struct plan *p, const struct map_totals *t)
 {
 	char done[32], todo[32], bad[32];
 	const char *map = p->opts->map;
 
 	if (t == NULL)
 		return;
-	page_told(out, "Map",
+	page_told(s, "Map",
 	    "%.*s: %s finished, %s to do, %s bad in %llu ranges",
 	    NAME, map, number_si(done, sizeof(done), (double)t->finished),
 	    number_si(todo, sizeof(todo), (double)(t->untried + t->failed)),
@@ -217,46 +222,46 @@ known_put(FILE *out, const struct plan *p, const struct map_totals *t)
 /* --- what to think about ------------------------------------------------ */
 
 static void
-odd_put(FILE *out, const struct span *s, const char *what)
+odd_put(const struct sheet *s, const struct span *at, const char *what)
 {
 	char from[96], to[96];
 
-	if (s->odd)
-		page_told(out, "Note",
+	if (at->odd)
+		page_told(s, "Note",
 		    "on the %s it begins %s and ends %s", what,
-		    report_border(from, sizeof(from), &s->from, true),
-		    report_border(to, sizeof(to), &s->to, false));
+		    report_border(from, sizeof(from), &at->from, true),
+		    report_border(to, sizeof(to), &at->to, false));
 }
 
 static void
-busy_put(FILE *out, const struct plan *p)
+busy_put(const struct sheet *s, const struct plan *p)
 {
 	char name[NAME_MAX + 1];
 	struct usage use;
 
 	if (safety_source_busy(p, &use, name, sizeof(name)))
-		page_told(out, "Note", "%s is mounted read-write on %.*s: what "
+		page_told(s, "Note", "%s is mounted read-write on %.*s: what "
 		    "changes meanwhile may be copied in part", name, NAME,
 		    use.by);
 }
 
 static void
-remarks_put(FILE *out, const struct plan *p)
+remarks_put(const struct sheet *s, const struct plan *p)
 {
 	char text[REMARK / 4], again[96];
 	unsigned n;
 
 	for (n = 0; report_remark(p, n, text, sizeof(text)); n++)
-		page_told(out, "Note", "%s", text);
-	odd_put(out, &p->found->src, "source");
-	odd_put(out, &p->found->dst, "target");
+		page_told(s, "Note", "%s", text);
+	odd_put(s, &p->found->src, "source");
+	odd_put(s, &p->found->dst, "target");
 	wording_name(again, sizeof(again), p->dst, NAME);
 	if (p->found->backup_astray)
-		page_told(out, "Note",
-		    "the backup GPT will not be at the end of "
-		    "the disk; afterwards: sgdisk -e %s", again);
+		page_advice(s, "Note", "the backup GPT will not be at the end "
+		    "of the disk; to move it there afterwards: ",
+		    "sgdisk -e ", again);
 	if (p->found->table_sector > 0)
-		page_told(out, "Note",
+		page_told(s, "Note",
 		    "the partition table counts in sectors of "
 		    "%u bytes, and the target has %u: its partitions will not "
 		    "be found", p->found->table_sector, p->dst->geo.block);
@@ -283,7 +288,7 @@ losses(const struct plan *p)
 
 /* A line of the table. */
 static void
-row_put(FILE *out, const struct plan *p)
+row_put(const struct sheet *s, const struct plan *p)
 {
 	const struct endpoint *ep = p->dst;
 	char name[ROW_NAME + 1], id[ROW_ID + 1], size[32] = "", what[256];
@@ -298,56 +303,84 @@ row_put(FILE *out, const struct plan *p)
 	snprintf(what, sizeof(what), "%-*s %8s  %-*s  ", ROW_NAME, name, size,
 	    ROW_ID, id);
 	*print_escape(line, what) = '\0';
-	fprintf(out, "%*s%.*s%s\n", INDENT, "", 2 * WIDTH, line, ep->is.absent ?
-	    "to be created" : lost.text);
+	fprintf(s->out, "%*s%.*s%s\n", INDENT, "", 2 * WIDTH, line,
+	    ep->is.absent ? "to be created" : lost.text);
+}
+
+/* The same where there is no room for a table. */
+static void
+target_put(const struct sheet *s, const struct plan *p)
+{
+	char name[NAME + 4], what[256];
+	struct list lost = losses(p);
+
+	wording_name(name, sizeof(name), p->dst, NAME);
+	wording_brief(what, sizeof(what), p->dst);
+	page_told(s, "", "%s%s%s", name, what, p->dst->is.absent ?
+	    ", to be created" : "");
+	list_put(s, PAGE_LOST " ", &lost);
 }
 
 static void
-targets_put(FILE *out, const struct plan *p)
+targets_put(const struct sheet *s, const struct plan *p)
 {
 	unsigned i;
 
-	page_told(out, "Targets",
+	page_told(s, "Targets",
 	    "%u, all of them at the speed of the slowest:",
 	    p->targets);
-	fprintf(out, "%*s%-*s %8s  %-*s  %s\n", INDENT, "", ROW_NAME, "name",
-	    "size", ROW_ID, "model, serial", "will be lost");
+	if (s->width == WIDTH)
+		fprintf(s->out, "%*s%-*s %8s  %-*s  %s\n", INDENT, "",
+		    ROW_NAME, "name", "size", ROW_ID, "model, serial",
+		    "will be lost");
 	for (i = 0; i < p->targets; i++)
-		row_put(out, &p->each[i]);
+		if (s->width == WIDTH)
+			row_put(s, &p->each[i]);
+		else
+			target_put(s, &p->each[i]);
 }
 
 /* --- the page ----------------------------------------------------------- */
 
 static void
-compose(FILE *out, const struct plan *p, const struct map_totals *known,
-    const struct surface *src, const struct surface *dst, enum brevity brief)
+compose(const struct sheet *s, const struct plan *p,
+    const struct map_totals *known, const struct surface *src,
+    const struct surface *dst, enum page_end end)
 {
-	bool writes = p->work == WORK_COPY || p->work == WORK_RESCUE;
+	bool begun = known != NULL && known->finished > 0;
+	bool writes = p->work == WORK_COPY || (p->work == WORK_RESCUE &&
+	    !begun);
 	unsigned i;
 
-	what_put(out, p);
-	changed_put(out, p);
-	used_put(out, p, brief);
-	end_put(out, p->work == WORK_COMPARE ? "One" : "Source", p->src);
-	surface_holds(out, src, brief);
+	what_put(s, p);
+	changed_put(s, p);
+	used_put(s, p);
+	end_put(s, p->work == WORK_COMPARE ? "One" : "Source", p->src);
+	surface_holds(s, src);
+	if (p->work == WORK_RESCUE && src->size > 0)
+		page_wrap(s, "", "not asked for its partitions, in case it is "
+		    "failing");
 	if (p->each != NULL) {
-		targets_put(out, p);
+		targets_put(s, p);
 	} else {
-		end_put(out, p->work == WORK_COMPARE ? "Other" : "Target",
+		end_put(s, p->work == WORK_COMPARE ? "Other" : "Target",
 		    p->dst);
-		surface_loses(out, dst, writes, brief);
-		surface_picture(out, src, dst, brief);
+		surface_loses(s, dst, writes);
+		surface_picture(s, src, dst);
 	}
-	fputc('\n', out);
-	how_put(out, p);
-	errors_put(out, p);
-	known_put(out, p, known);
-	busy_put(out, p);
+	fputc('\n', s->out);
+	how_put(s, p);
+	errors_put(s, p);
+	known_put(s, p, known);
+	busy_put(s, p);
 	if (p->found != NULL)
-		remarks_put(out, p);
+		remarks_put(s, p);
 	for (i = 0; p->each != NULL && i < p->targets; i++)
 		if (p->each[i].found != NULL)
-			remarks_put(out, &p->each[i]);
+			remarks_put(s, &p->each[i]);
+	if (end == SHOWN)
+		page_wrap(s, "Now", "nothing is written yet; the same command "
+		    "without -d does it, -dv says more");
 }
 
 static size_t
@@ -360,26 +393,35 @@ lines_of(const char *text)
 	return n;
 }
 
+/* Columns of text on that screen, if it is one. */
+static size_t
+width_of(struct screen on)
+{
+	return on.columns == 0 || on.columns > WIDTH ? WIDTH :
+	    on.columns > NARROWEST ? on.columns - 1 : NARROWEST - 1;
+}
+
 /* As much of it as fits; malloc'ed, NULL without memory. */
 static char *
-page(const struct plan *p, const struct map_totals *known)
+page(const struct plan *p, const struct map_totals *known, struct screen on,
+    enum page_end end)
 {
+	size_t lines = on.rows > LINES ? on.rows - 1 : LINES, len;
+	struct sheet s = { .width = width_of(on), .brief = WHOLE };
 	struct surface src, dst;
-	enum brevity brief;
 	char *text = NULL;
-	size_t len;
-	FILE *to;
 
 	surface_look(&src, p, p->src);
 	surface_look(&dst, p, p->dst);
-	for (brief = WHOLE; brief <= NO_PICTURE; brief++) {
+	for (; s.brief <= NO_PICTURE; s.brief++) {
 		free(text);
 		text = NULL;
-		to = open_memstream(&text, &len);
-		if (to == NULL)
+		s.out = open_memstream(&text, &len);
+		if (s.out == NULL)
 			break;
-		compose(to, p, known, &src, &dst, brief);
-		if (fclose(to) != 0 || text == NULL || lines_of(text) < LINES)
+		compose(&s, p, known, &src, &dst, end);
+		if (fclose(s.out) != 0 || text == NULL ||
+		    lines_of(text) + (end == ASKED) <= lines)
 			break;
 	}
 	surface_free(&src);
@@ -403,9 +445,10 @@ line_put(FILE *out, const char *line, bool coloured)
 
 static int
 page_put(FILE *out, const struct plan *p, const struct map_totals *known,
-    struct fault *f)
+    enum page_end end, struct fault *f)
 {
-	char *text = page(p, known), *rest = text, *line;
+	char *text = page(p, known, print_screen(out), end);
+	char *rest = text, *line;
 	bool coloured = report_coloured(p->opts, out);
 
 	if (text == NULL)
@@ -420,11 +463,7 @@ int
 report_page(FILE *out, const struct plan *p, const struct map_totals *known,
     struct fault *f)
 {
-	if (page_put(out, p, known, f) != 0)
-		return -1;
-	print(out, "%-*snothing is written yet; without -d it is done, -dv "
-	    "shows more", INDENT, "Now");
-	return 0;
+	return page_put(out, p, known, SHOWN, f);
 }
 
 /* --- the question ------------------------------------------------------- */
@@ -467,7 +506,7 @@ report_ask(const struct plan *p, struct fault *f)
 		    "--ask: there is no terminal to ask at");
 		return false;
 	}
-	if (page_put(tty, p, NULL, f) != 0) {
+	if (page_put(tty, p, NULL, ASKED, f) != 0) {
 		fclose(tty);
 		return false;
 	}

@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -317,13 +316,14 @@ put_map(struct progress *pr, struct map *map, double seconds, size_t most)
 static size_t
 width(const struct progress *pr)
 {
-	struct winsize w;
+	size_t columns;
 
 	if (pr->how == LINES)
 		return LINE - 1;
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &w) != 0 || w.ws_col < 2)
+	columns = print_screen(stderr).columns;
+	if (columns < 2)
 		return 79;
-	return w.ws_col < LINE ? (size_t)w.ws_col - 1 : LINE - 1;
+	return columns < LINE ? columns - 1 : LINE - 1;
 }
 
 static size_t

@@ -403,9 +403,9 @@ found_end(const struct plan *p)
 	char *word = found != NULL ? shell_word(p->dst->name) : NULL;
 
 	if (word != NULL && found->backup_astray)
-		print(stderr, "pardd: note: %s is %s than the source, so its "
-		    "backup GPT is not at its end; this mends it: sgdisk -e %s",
-		    p->dst->name, p->dst->geo.size > p->src->geo.size ?
+		print(stderr, "pardd: note: %s is %s than the source, so the "
+		    "backup GPT is not at its end; to move it there: "
+		    "sgdisk -e %s", p->dst->name, p->dst->geo.size > p->src->geo.size ?
 		    "larger" : "smaller", word);
 	if (word != NULL && found->table_sector > 0)
 		print(stderr, "pardd: note: the partition table counts in "
