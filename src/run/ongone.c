@@ -148,6 +148,18 @@ ongone_start(struct ongone *g, const struct plan *p, const struct disk *was,
 	return err == 0 ? 0 : fault_errno(f, err, "ongone=: /bin/sh");
 }
 
+/* A realtime signal has no name. */
+static void
+killed(int signo, struct fault *f)
+{
+	const char *name = sigabbrev_np(signo);
+
+	if (name != NULL)
+		fault_set(f, STATUS_FILE, "ongone=: ended by SIG%s", name);
+	else
+		fault_set(f, STATUS_FILE, "ongone=: ended by signal %d", signo);
+}
+
 bool
 ongone_ended(struct ongone *g, struct fault *f)
 {
@@ -158,8 +170,7 @@ ongone_ended(struct ongone *g, struct fault *f)
 		return g->pid == 0;
 	g->pid = 0;
 	if (WIFSIGNALED(status))
-		fault_set(f, STATUS_FILE, "ongone=: ended by SIG%s",
-		    sigabbrev_np(WTERMSIG(status)));
+		killed(WTERMSIG(status), f);
 	else if (WEXITSTATUS(status) != 0)
 		fault_set(f, STATUS_FILE, "ongone=: ended with status %d",
 		    WEXITSTATUS(status));
