@@ -18,7 +18,7 @@ section()
 told()
 {
 	"$pardd" --completion=fish |
-	    sed -n "s/^complete -c pardd -a '\([^'(]*\)'.*/\1/p" | sort
+	    sed -n "s/^complete -c pardd -a '\([^'(]*\)' -d .*/\1/p" | sort
 }
 written()
 {

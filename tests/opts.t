@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Operands, numbers, and the exact words on stderr.
-# shellcheck disable=SC1091,SC2154,SC2317
+# shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT != tsan ]] || exit 0	# one thread reads operands, in all files
 
@@ -459,6 +459,80 @@ completes()
 		try th "^thr=" && try --dr "^--dry-run"' 2>&1
 }
 it "completes operands in bash" completes
+# rows: what --help has: an operand and =, and its words behind it
+rows()
+{
+	"$pardd" --help | sed '1,/^$/d; /^$/,$d' | awk '
+	/^  [a-z]/ { operand = $1; sub(/=.*/, "=", operand); print operand }
+	/^  [a-z]+=[0-9](\|[0-9]+)+ / { n = split(substr($1, length(operand) + 1), word, "|")
+		for (i = 1; i <= n; i++) print operand word[i] }
+	/^    [a-z0-9]/ { sub(/:.*/, ":", $1); print operand $1 }' | sort -u >rows
+	(($(grep -c '=$' rows) > 60 && $(grep -c '=.' rows) > 90)) && grep -qx cdbsz=16 rows || fail "$(<rows)"
+}
+# Whatever is typed of an operand or of a word of one.
+all_in_bash()
+{
+	rows && "$pardd" --completion=bash >c && bash -c '
+		. ./c
+		compopt() { :; }
+		while IFS= read -r row; do
+			key=${row%%=*} val=${row#*=}
+			COMP_WORDS=(pardd "$key" = "${val%?}") COMP_CWORD=3 COMPREPLY=()
+			[[ -n $val ]] || { COMP_WORDS=(pardd "${key%?}") COMP_CWORD=1 val=$row; }
+			_pardd
+			[[ " ${COMPREPLY[*]} " = *" $val "* ]] || echo "$row"
+		done <rows' >lacking 2>&1 && [[ ! -s lacking ]] || fail "$(<lacking)"
+}
+it "completes every operand and word in bash" all_in_bash
+# With the widgets of zsh put down to what they do here.
+all_in_zsh()
+{
+	rows && "$pardd" --completion=zsh >_pardd && cat >try.zsh <<-'EOT' || return
+	compdef() { }
+	. ./_pardd
+	compset()
+	{
+		[[ $PREFIX = ${~argv[-1]}* ]] || return 1
+		PREFIX=${PREFIX##${~argv[-1]}}
+	}
+	compadd() { print -l -- "${@:#--}" }
+	_files() { }
+	_describe()
+	{
+		local row
+		for row in "${(@P)2}"; do
+			row=${row//\\:/$'\1'}
+			print -r -- "${${row%%:*}//$'\1'/:}"
+		done
+	}
+	while IFS= read -r row; do
+		PREFIX= want=$row
+		[[ $row = *= ]] || PREFIX=${row%%=*}= want=${row#*=}
+		said=(${(f)"$(_pardd)"})
+		(( ${said[(Ie)$want]} )) || print -r -- "$row"
+	done <rows
+	EOT
+	zsh -f try.zsh >lacking 2>&1 && [[ ! -s lacking ]] || fail "$(<lacking)"
+}
+all_in_fish()
+{
+	rows && "$pardd" --completion=fish >c.fish && cat >try.fish <<-'EOT' || return
+	source c.fish
+	complete -C "pardd "
+	for key in (sed -n 's/=$//p' rows)
+		complete -C "pardd $key="
+	end
+	EOT
+	HOME=$PWD fish try.fish 2>&1 | cut -f 1 | sort -u >said
+	comm -23 rows said >lacking && [[ ! -s lacking ]] || fail "$(<lacking)"
+}
+for shell in zsh fish; do
+	if command -v $shell >/dev/null; then
+		it "completes every operand and word in $shell" all_in_$shell
+	else
+		skip "no $shell" "completes every operand and word in $shell"
+	fi
+done
 # Each word of a list, not only the first.
 completes_lists()
 {

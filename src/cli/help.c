@@ -3,6 +3,7 @@
  */
 #include "cli/opts.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -107,6 +108,55 @@ files(FILE *out)
 	}
 }
 
+/* The next of the numbers that "0|1" has, and what is behind it; 0: none. */
+static size_t
+next_choice(const char **arg, const char **choice)
+{
+	size_t n = strspn(*arg, "0123456789");
+
+	*choice = *arg;
+	*arg += n + ((*arg)[n] == '|');
+	return n;
+}
+
+/* Whether an operand takes one of a few numbers. */
+static bool
+has_choices(const struct line *l)
+{
+	return l->arg[0] != '\0' && l->arg[strspn(l->arg, "0123456789|")] ==
+	    '\0';
+}
+
+/* A text between single quotes, as all three shells read it. */
+static void
+quote(FILE *out, const char *text)
+{
+	fputc('\'', out);
+	for (; *text != '\0'; text++)
+		if (*text == '\'')
+			fputs("'\\''", out);
+		else
+			fputc(*text, out);
+	fputc('\'', out);
+}
+
+static void
+bash_choices(FILE *out)
+{
+	const char *arg, *choice;
+	size_t i, n;
+
+	for (i = 0; i < COUNT(lines); i++) {
+		if (!has_choices(&lines[i]))
+			continue;
+		fprintf(out, "\t%s) words='", lines[i].name);
+		arg = lines[i].arg;
+		while ((n = next_choice(&arg, &choice)) > 0)
+			fprintf(out, "%.*s ", (int)n, choice);
+		fputs("';;\n", out);
+	}
+}
+
 static void
 bash(FILE *out)
 {
@@ -139,6 +189,7 @@ bash(FILE *out)
 		    words[i + 1].operand) != 0)
 			fputs("';;\n", out);
 	}
+	bash_choices(out);
 	fputs("\tesac\n\tpre=\n"
 	    "\tif [[ $val == *,* ]]; then pre=${val%,*}, val=${val##*,}; fi\n"
 	    "\tmapfile -t COMPREPLY < <(compgen -P \"$pre\" -W \"$words\" -- "
@@ -146,7 +197,34 @@ bash(FILE *out)
 	    "complete -F _pardd pardd\n", out);
 }
 
-/* In a zsh or fish single-quoted text none of the helps needs quoting. */
+static void
+zsh_choices(FILE *out)
+{
+	const char *arg, *choice;
+	size_t i, n;
+
+	for (i = 0; i < COUNT(lines); i++) {
+		if (!has_choices(&lines[i]))
+			continue;
+		fprintf(out, "\tif compset -P 1 '%s='; then compadd --",
+		    lines[i].name);
+		arg = lines[i].arg;
+		while ((n = next_choice(&arg, &choice)) > 0)
+			fprintf(out, " %.*s", (int)n, choice);
+		fputs("; return; fi\n", out);
+	}
+}
+
+/* A row of what _describe takes: it splits at the first colon. */
+static void
+zsh_row(FILE *out, const char *name, const char *end, const char *help)
+{
+	char row[256];
+
+	snprintf(row, sizeof(row), "%s%s:%s", name, end, help);
+	quote(out, row);
+}
+
 static void
 zsh(FILE *out)
 {
@@ -160,18 +238,24 @@ zsh(FILE *out)
 		fprintf(out, "\tif compset -P 1 '%s='; then\n"
 		    "\t\tcompset -P '*,'\n\t\tlist=(", words[i].operand);
 		for (j = i; j < COUNT(words) && strcmp(words[i].operand,
-		    words[j].operand) == 0; j++)
-			fprintf(out, " '%s%s:%s'", words[j].word,
-			    colon(&words[j], "\\:"), words[j].help);
+		    words[j].operand) == 0; j++) {
+			fputc(' ', out);
+			zsh_row(out, words[j].word, colon(&words[j], "\\:"),
+			    words[j].help);
+		}
 		fputs(" )\n\t\t_describe word list; return\n\tfi\n", out);
 	}
-	fputs("\tnames=(\n", out);
-	for (i = 0; i < COUNT(lines); i++)
-		fprintf(out, "\t\t'%s=:%s'\n", lines[i].name, lines[i].help);
-	for (i = 0; i < COUNT(options); i++)
-		fprintf(out, "\t\t'--%s:%s'\n", options[i].name,
-		    options[i].help);
-	fputs("\t)\n\t_describe operand names -S ''\n}\n"
+	zsh_choices(out);
+	fputs("\tnames=(", out);
+	for (i = 0; i < COUNT(lines); i++) {
+		fputs("\n\t\t", out);
+		zsh_row(out, lines[i].name, "=", lines[i].help);
+	}
+	for (i = 0; i < COUNT(options); i++) {
+		fputs("\n\t\t--", out);
+		zsh_row(out, options[i].name, "", options[i].help);
+	}
+	fputs("\n\t)\n\t_describe operand names -S ''\n}\n"
 	    "if [ \"$funcstack[1]\" = _pardd ]; then _pardd \"$@\"; "
 	    "else compdef _pardd pardd; fi\n", out);
 }
@@ -200,24 +284,46 @@ fish_lists(FILE *out)
 }
 
 static void
+fish_row(FILE *out, const char *help)
+{
+	fputs(" -d ", out);
+	quote(out, help);
+	fputc('\n', out);
+}
+
+static void
+fish_choices(FILE *out, const struct line *l)
+{
+	const char *arg = l->arg, *choice;
+	size_t n;
+
+	while (has_choices(l) && (n = next_choice(&arg, &choice)) > 0)
+		fprintf(out, "complete -c pardd -a '%s=%.*s'\n", l->name,
+		    (int)n, choice);
+}
+
+static void
 fish(FILE *out)
 {
 	size_t i;
 
 	fish_lists(out);
-	for (i = 0; i < COUNT(lines); i++)
-		fprintf(out, "complete -c pardd -a '%s=' -d '%s'\n",
-		    lines[i].name, lines[i].help);
-	for (i = 0; i < COUNT(words); i++)
-		fprintf(out, "complete -c pardd -a '%s=%s%s' -d '%s'\n",
-		    words[i].operand, words[i].word, colon(&words[i], ":"),
-		    words[i].help);
+	for (i = 0; i < COUNT(lines); i++) {
+		fprintf(out, "complete -c pardd -a '%s='", lines[i].name);
+		fish_row(out, lines[i].help);
+		fish_choices(out, &lines[i]);
+	}
+	for (i = 0; i < COUNT(words); i++) {
+		fprintf(out, "complete -c pardd -a '%s=%s%s'",
+		    words[i].operand, words[i].word, colon(&words[i], ":"));
+		fish_row(out, words[i].help);
+	}
 	for (i = 0; i < COUNT(options); i++) {
 		fputs("complete -c pardd", out);
 		if (options[i].letter != '\0')
 			fprintf(out, " -s %c", options[i].letter);
-		fprintf(out, " -l %s -d '%s'\n", options[i].name,
-		    options[i].help);
+		fprintf(out, " -l %s", options[i].name);
+		fish_row(out, options[i].help);
 	}
 }
 
