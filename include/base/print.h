@@ -25,7 +25,7 @@ void print_alarm(FILE *out, bool coloured, const char *fmt, ...)
 /* Whether out is a terminal with colours, and NO_COLOR does not forbid them. */
 bool print_colours(FILE *out);
 
-/* How large the terminal is that out is; 0 where it is none, or does not say. */
+/* The size of the terminal that out is; 0 where it is none, or does not say. */
 struct screen { size_t columns, rows; };
 struct screen print_screen(FILE *out);
 

@@ -1,8 +1,8 @@
 /*
  * The plan for a person: a page that fits on 24 lines of 80 columns, and on a
  * narrower terminal, what -d shows and what --ask asks by.  The ends, what lies
- * on them, a picture of both with their partitions to one scale, how the copy is
- * made, and what to think about.
+ * on them, a picture of both with their partitions to one scale, how the copy
+ * is made, and what to think about.
  *
  * Texts from outside are escaped before they are measured; a long name keeps
  * its end, where names differ.  Lists are as long as the page has room for.
@@ -205,7 +205,8 @@ errors_put(const struct sheet *s, const struct plan *p)
 }
 
 static void
-known_put(const struct sheet *s, const struct plan *p, const struct map_totals *t)
+known_put(const struct sheet *s, const struct plan *p,
+    const struct map_totals *t)
 {
 	char done[32], todo[32], bad[32];
 	const char *map = p->opts->map;

@@ -405,8 +405,8 @@ found_end(const struct plan *p)
 	if (word != NULL && found->backup_astray)
 		print(stderr, "pardd: note: %s is %s than the source, so the "
 		    "backup GPT is not at its end; to move it there: "
-		    "sgdisk -e %s", p->dst->name, p->dst->geo.size > p->src->geo.size ?
-		    "larger" : "smaller", word);
+		    "sgdisk -e %s", p->dst->name, p->dst->geo.size >
+		    p->src->geo.size ? "larger" : "smaller", word);
 	if (word != NULL && found->table_sector > 0)
 		print(stderr, "pardd: note: the partition table counts in "
 		    "sectors of %u bytes, and %s has %u: its partitions will "
