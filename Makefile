@@ -25,6 +25,9 @@ show = $(filter-out 0,$(V))
 Q = $(if $(show),,@)
 say = @$(if $(show),:,printf '  %-5s %s\n' $(1) $(2))
 
+# What is tried: VARIANTS, or all that this compiler has the sanitizers for.
+TRIED = $(or $(VARIANTS),plain $(SANITIZED))
+
 # As many jobs as processors, where -j does not say otherwise.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
@@ -142,8 +145,8 @@ all: $(BUILD)/pardd
 tools: $(TOOL:tests/tools/%.c=$(BUILD)/tools/%) $(BUILD)/tools/lines \
     $(SHIM:tests/tools/%.c=$(BUILD)/tools/%.so)
 units: $(BUILD)/all
-trial: $(BUILD)/all $(VARIANTS:%=$(BUILD)/%/all) tools \
-    $(if $(filter tsan,$(VARIANTS)),$(BUILD)/sched/pardd)
+trial: $(BUILD)/all $(patsubst %,$(BUILD)/%/all,$(filter-out plain,$(TRIED))) \
+    tools $(if $(filter tsan,$(TRIED)),$(BUILD)/sched/pardd)
 
 $(CONFIG)/config.mk: configure
 	@cd $(CONFIG) && '$(CURDIR)/configure' $(CONFIGURE_ARGS) $(other)
@@ -165,7 +168,7 @@ check-short: $(BUILD)/all tools
 	@BUILD=$(BUILD) VARIANTS=plain tests/run $(SHORT)
 
 tried: trial
-	@BUILD=$(BUILD) VARIANTS="plain $(VARIANTS)" tests/run
+	@BUILD=$(BUILD) VARIANTS="$(TRIED)" tests/run
 
 demo:
 	@tests/setup build demo

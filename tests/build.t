@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0		# once is enough
 needs 'command -v make cc' -- "no make, or no cc"
-unset CC CFLAGS CPPFLAGS LDFLAGS BUILD CONFIG V DESTDIR
+unset CC CFLAGS CPPFLAGS LDFLAGS BUILD CONFIG V DESTDIR VARIANTS
 quick='CFLAGS=-O0'
 
 # sources: a copy, in the folder src
@@ -266,6 +266,20 @@ apart()
 	    [[ -s src/base/clock.o ]] && cd ../src && ! ls config.* build 2>/dev/null
 }
 it "leaves the sources alone with a configuration elsewhere" apart
+# trying VARIANTS: what make would build and run
+trying()
+{
+	exits 0 make -C "$top" -n tried "CONFIG=$PWD" "BUILD=$PWD" && [[ -s out ]] &&
+	    grep -q " VARIANTS=\"$1\" tests/run$" out
+}
+variants()
+{
+	exits 0 "$top/configure" "$quick" && VARIANTS=plain trying plain &&
+	    ! grep -E '/(asan|tsan|sched)/' out && VARIANTS='tsan plain' trying 'tsan plain' &&
+	    grep -q '/sched/pardd' out && ! grep /asan/ out &&
+	    trying "plain $(sed -n 's/^SANITIZED = //p' config.mk)"
+}
+it "tries the variants that are asked for, and else all" variants
 # The clock of a file system may stand still for some milliseconds.
 touched()
 {
