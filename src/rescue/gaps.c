@@ -22,7 +22,7 @@ enum {
 	PIECE = 256 << 10,	/* bytes; more is read only of a gap of which */
 	LARGE = 1 << 20,	/* a part is so large */
 	SMALL = 128 << 10,	/* the sweep has it by one read or two */
-	PATIENCE = 12,		/* tries in the middle are in vain, more than */
+	PATIENCE = 6,		/* tries in the middle are in vain, more than */
 	WORTH = 2,		/* so many for each that was not */
 };
 

@@ -27,36 +27,53 @@ jump(struct course *c)
 	return n;
 }
 
+/* What is lost from sight, a piece for each area, is a hundredth of the way. */
 static void
-large_while_nothing_is_bad(void **state)
+pieces(void **state)
 {
+	const struct {
+		unsigned	 areas;
+		uint64_t	 gone;		/* bytes of the way */
+		size_t		 most, piece;
+	} cases[] = {
+		{ 0, 0, MIB, MIB },		/* nothing is bad yet */
+		{ 0, 60 * gib, MIB, MIB },
+		{ 1, 0, MIB, 32 * KIB },
+		{ 1, 10 * MIB, MIB, 64 * KIB },
+		{ 1, 25 * MIB, MIB, 256 * KIB },
+		{ 1, 24 * MIB, MIB, 128 * KIB },
+		{ 1, 60 * gib, MIB, 256 * KIB },
+		{ 1, gib, 4 * KIB, 4 * KIB },	/* bpt= */
+		{ 100, gib, MIB, 64 * KIB },
+		{ 300, 64 * gib, MIB, 256 * KIB },
+	};
 	struct course c;
+	size_t i;
 
 	(void)state;
-	where = 0;
-	course_begin(&c, 64 * gib, 0);
-	assert_int_equal(course_piece(&c, 0, MIB), MIB);
-	assert_int_equal(course_piece(&c, 60 * gib, MIB), MIB);
-	course_end(&c);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		course_begin(&c, 1024 * gib, cases[i].areas);
+		assert_int_equal(course_piece(&c, cases[i].gone,
+		    cases[i].most), cases[i].piece);
+		course_end(&c);
+	}
 }
 
 static void
-small_where_much_is_bad(void **state)
+each_bad_piece_is_an_area(void **state)
 {
 	struct course c;
 
 	(void)state;
 	where = 0;
 	course_begin(&c, gib, 0);
-	course_bad(&c, 0, 1);
-	assert_int_equal(course_piece(&c, 0, MIB), 32 * KIB);
-	assert_int_equal(course_piece(&c, 10 * MIB, MIB), 64 * KIB);
-	assert_int_equal(course_piece(&c, gib, MIB), 256 * KIB);
-	assert_int_equal(course_piece(&c, gib, 4 * KIB), 4 * KIB);
-	course_end(&c);
-	where = 0;
-	course_begin(&c, gib, 100);	/* known from a run before */
-	assert_int_equal(course_piece(&c, gib, MIB), 64 * KIB);
+	assert_int_equal(course_piece(&c, 0, MIB), MIB);
+	jump(&c);
+	assert_int_equal(course_piece(&c, 6400 * KIB, MIB), 64 * KIB);
+	jump(&c);
+	assert_int_equal(course_piece(&c, 6400 * KIB, MIB), 32 * KIB);
+	course_forgive(&c);
+	assert_int_equal(course_piece(&c, 6400 * KIB, MIB), 64 * KIB);
 	course_end(&c);
 }
 
@@ -168,8 +185,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(large_while_nothing_is_bad),
-		cmocka_unit_test(small_where_much_is_bad),
+		cmocka_unit_test(pieces),
+		cmocka_unit_test(each_bad_piece_is_an_area),
 		cmocka_unit_test(stragglers_count_for_nothing),
 		cmocka_unit_test(jumps_grow),
 		cmocka_unit_test(learns_how_far),
