@@ -250,6 +250,24 @@ full()
 	[[ $? = 78 ]] && says 'small/map' && does_not_say '^pardd: complete' &&
 	    [[ -s small/map && ! -e small/map.pardd.tmp ]]
 }
+# Maps of 28 KiB in 64 KiB: there is room for two, not for three.
+room_for_two()
+{
+	local i
+	stuff && mkdir two && mount -t tmpfs -o size=64k none two &&
+	    undo umount -l "$PWD/two" || return
+	{
+		echo "0 - 1"
+		for ((i = 0; i < size / 2; i += 1024)); do
+			printf '0x%08X  0x00000200  -\n0x%08X  0x00000200  ?\n' $i $((i + 512))
+		done
+	} >two/map
+	cp two/map before && cp two/map two/map.bak && ! cp two/map two/third 2>/dev/null &&
+	    rm two/third || return
+	exits 100 "$pardd" if=src of=dst map=two/map bs=512 &&
+	    same two/map.bak before && [[ ! -e two/map.pardd.tmp ]] &&
+	    [[ $(grep -c ' -$' two/map) = 512 && $(grep -c ' [?]$' two/map) = 0 ]]
+}
 read_only_fs()
 {
 	stuff && mkdir ro && mount -t tmpfs none ro && undo umount -l "$PWD/ro" &&
@@ -263,6 +281,7 @@ can_mount()
 }
 if can_mount >/dev/null 2>&1; then
 	it "stops when the map's file system is full, before the first byte or later" full
+	it "needs room for two maps, not for three" room_for_two
 	it "stops before the first byte on a read-only file system" read_only_fs
 else
 	skip "cannot mount" "stops when the map's file system is full"

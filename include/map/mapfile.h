@@ -43,7 +43,8 @@ int mapfile_append(struct mapfile *, const struct seg *);
 /*
  * Write it: to a temporary file in the same folder that becomes the map when
  * all of it is on the medium; the map before, unless it is an empty file, stays
- * as path.bak.  phase_text is for people.  Returns 0, or -1 with *f and the map
+ * as path.bak.  An older path.bak goes first where there is no room for three.
+ * phase_text is for people.  Returns 0, or -1 with *f and the map
  * before in place.
  */
 int mapfile_save(const struct mapfile *, const char *path,
@@ -70,7 +71,7 @@ struct mapfile_form {
 };
 int mapfile_save_by(struct mapfile_form *, const char *path, struct fault *f);
 
-/* Whether that could be done: the map and path.bak stay as they are. */
+/* Whether that could be done: the map stays as it is. */
 int mapfile_try(struct mapfile_form *, const char *path, struct fault *f);
 
 /* For fill: a segment that adjoins the one before; empty ones do not count. */

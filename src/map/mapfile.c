@@ -322,24 +322,33 @@ place_of(struct place *at, int dir, const char *path, struct fault *f)
 	return fault_errno(f, ENAMETOOLONG, "%s", path);
 }
 
-/* A new file beside the map, on the medium. */
+/* A new file beside the map, on the medium.  Returns 0 or an errno. */
 static int
-write_temporary(struct mapfile_form *form, const struct place *at, int *fresh,
-    struct fault *f)
+try_temporary(struct mapfile_form *form, const struct place *at, int *fresh)
 {
 	int fd, err;
 
 	unlinkat(at->dir, at->temporary, 0);	/* of a run that was killed */
 	fd = openat(at->dir, at->temporary, O_WRONLY | O_CREAT | O_EXCL |
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return fault_errno(f, errno, "%s" TEMPORARY, at->path);
-	err = write_open(form, fd, fresh);
-	if (err == 0)
-		return 0;
-	unlinkat(at->dir, at->temporary, 0);
-	return fault_errno(f, err, "%s" TEMPORARY ": writing the map",
-	    at->path);
+	err = fd < 0 ? errno : write_open(form, fd, fresh);
+	if (err != 0 && fd >= 0)
+		unlinkat(at->dir, at->temporary, 0);
+	return err;
+}
+
+/* Where there is no room for three maps, the one before makes it. */
+static int
+write_temporary(struct mapfile_form *form, const struct place *at, int *fresh,
+    struct fault *f)
+{
+	int err = try_temporary(form, at, fresh);
+
+	if ((err == ENOSPC || err == EDQUOT) &&
+	    unlinkat(at->dir, at->before, 0) == 0)
+		err = try_temporary(form, at, fresh);
+	return err == 0 ? 0 : fault_errno(f, err, "%s" TEMPORARY
+	    ": writing the map", at->path);
 }
 
 /* One of nothing at all says less than any that it might replace. */
