@@ -13,6 +13,7 @@
 
 BUILD = build
 CONFIG = .
+OBJCOPY = objcopy
 
 SHELL = /bin/sh
 MAKEFLAGS += --no-print-directory
@@ -112,6 +113,25 @@ $(BUILD)/sched/pardd: $(SRC:%.c=$(BUILD)/tsan/%.o) $(BUILD)/sched/sched.o
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The program with disks that are made up in the place of those of a cluster.
+SIM := $(wildcard tests/sim/*.c)
+$(SIM:tests/sim/%.c=$(BUILD)/sched/sim.%.o): $(BUILD)/sched/sim.%.o: \
+    tests/sim/%.c $(CONFIG)/config.mk Makefile
+	@mkdir -p $(@D)
+	$(call say,CC,$@)
+	$(Q)$(CC) $(BASE) $(INCLUDE) $(CPPFLAGS) $(WARN) $(HARDEN) $(CFLAGS) \
+	    -MMD -MP -c -o $@ $<
+
+$(BUILD)/sched/pardd_main.o: $(BUILD)/tsan/src/main.o
+	$(Q)$(OBJCOPY) --redefine-sym main=pardd_main $< $@
+
+$(BUILD)/sched/sim: $(filter-out %/end/rbd.o,$(PART:%.c=$(BUILD)/tsan/%.o)) \
+    $(addprefix $(BUILD)/sched/,sched.o pardd_main.o) \
+    $(SIM:tests/sim/%.c=$(BUILD)/sched/sim.%.o)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(BASE) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) \
+	    -Wl,--wrap=confine,--wrap=signals_raise -o $@ $^ $(LIBS)
+
 -include $(wildcard $(BUILD)/sched/*.d)
 
 $(BUILD)/tools/%: tests/tools/%.c $(CONFIG)/config.mk Makefile
@@ -146,7 +166,8 @@ tools: $(TOOL:tests/tools/%.c=$(BUILD)/tools/%) $(BUILD)/tools/lines \
     $(SHIM:tests/tools/%.c=$(BUILD)/tools/%.so)
 units: $(BUILD)/all
 trial: $(BUILD)/all $(patsubst %,$(BUILD)/%/all,$(filter-out plain,$(TRIED))) \
-    tools $(if $(filter tsan,$(TRIED)),$(BUILD)/sched/pardd)
+    tools $(if $(filter tsan,$(TRIED)),$(BUILD)/sched/pardd \
+    $(BUILD)/sched/sim)
 
 $(CONFIG)/config.mk: configure
 	@cd $(CONFIG) && '$(CURDIR)/configure' $(CONFIGURE_ARGS) $(other)

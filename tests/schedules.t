@@ -5,6 +5,7 @@
 # for ever.  A failure tells the seed: SEED=N begins with it, LONG=1 tries more.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
+. "$top/tests/faulty.sh"
 [[ $VARIANT = plain ]] || exit 0	# it is linked of what was compiled for tsan
 needs "[[ -x '$BUILD/sched/pardd' ]]" -- "it was built without tsan"
 # shellcheck disable=SC2034 # it is the limit of "it"
@@ -166,31 +167,10 @@ it "runs a schedule again by its seed" again
 
 # ------------------------------------------------------- faults it has to find
 
-# make_faulty FILE.c SED: the program with this done to a source
-make_faulty()
-{
-	local cc flags libs objects
-	sed "$2" "$top/$1" >faulty.c
-	! cmp -s faulty.c "$top/$1" || fail "$1 has not what is to be made a fault" || return
-	{
-		read -ra cc
-		read -ra flags
-		read -ra libs
-	} < <(make -s -C "$top" -f - <<-'END'
-	include config.mk
-	all: ; @printf '%s\n' '$(CC)' '$(BASE) $(HARDEN) $(TSAN) $(CPPFLAGS)' '$(HARDEN_LD) $(LDFLAGS) $(LIBS)'
-	END
-	)
-	mapfile -t objects < <(find "$BUILD/tsan/src" -name '*.o' ! -path "*/${1%.c}.o")
-	"${cc[@]}" "${flags[@]}" -O1 -w -I"$top" -I"$top/include" -iquote "$top/$(dirname "$1")" \
-	    -c faulty.c && "${cc[@]}" -pthread -o faulty "${objects[@]}" faulty.o \
-	    "$BUILD/sched/sched.o" "${libs[@]}"
-}
-
 # finds FILE.c SED WANT RUN...: the schedules notice what is done to a source
 finds()
 {
-	mkdir program && cd program && make_faulty "$1" "$2" || return
+	mkdir program && cd program && make_faulty "$1" "$2" "$BUILD/tsan/src/main.o" || return
 	sched=$PWD/faulty
 	cd ..
 	! schedules "${@:3}" >said || fail "nobody noticed: $(<said)" || return
@@ -218,7 +198,7 @@ it "finds a target that is given up before it is told that there is one" \
     finds src/end/targets.c "/t->lost = true;/d;s/->hung = true;/& $slowly t->lost = true;/" '0 33 103' given_up
 still_sound()
 {
-	mkdir program && cd program && make_faulty "$1" "$2" || return
+	mkdir program && cd program && make_faulty "$1" "$2" "$BUILD/tsan/src/main.o" || return
 	sched=$PWD/faulty seeds=100
 	cd .. && schedules "${@:3}"
 }

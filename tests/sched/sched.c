@@ -42,6 +42,8 @@
 #include <sys/uio.h>
 #include <time.h>
 
+#include "sched.h"
+
 #include "../tools/preload.h"
 
 #define NEVER UINT64_MAX
@@ -83,6 +85,7 @@ static uint64_t beats, changes[CHANGES], signal_at = NEVER, lose_at = NEVER,
 	cut_at = NEVER;
 static unsigned stay, lapse, spurious;
 static uint64_t pause_beats;		/* between accesses to memory */
+static uint64_t untouched = 1;		/* accesses until the next */
 static bool pct, lost;
 static int signo, trace = -1, file = -1;
 static struct { off_t off; size_t len; } dirty[DIRTY];
@@ -344,15 +347,13 @@ point(void)
 static void
 touch(void)
 {
-	static uint64_t left = 1;
-
 	if (self == NULL)
 		return;
 	if (pct) {
 		if (beat())
 			give();
-	} else if (--left == 0) {
-		left = 1 + roll(pause_beats);
+	} else if (--untouched == 0) {
+		untouched = 1 + roll(pause_beats);
 		give();
 	}
 }
@@ -405,13 +406,13 @@ thread_new(void)
 	return &threads[i];
 }
 
-static void __attribute__((constructor))
-begin(void)
+/* Of the seed: when, whom, how often. */
+static void
+throw(uint64_t seed)
 {
-	const char *path = getenv("SCHED_TRACE");
 	size_t i;
 
-	dice = (number("SCHED_SEED", 1) + 1) * UINT64_C(0x9E3779B97F4A7C15) | 1;
+	dice = (seed + 1) * UINT64_C(0x9E3779B97F4A7C15) | 1;
 	for (i = 0; i < 20; i++)
 		roll(2);
 	now = 1000000 * second;
@@ -422,6 +423,14 @@ begin(void)
 	pause_beats = some(4, 14);
 	lapse = roll(4) == 0 ? 0 : (unsigned)some(4, 12);
 	spurious = roll(2) == 0 ? 0 : 1 + (unsigned)some(2, 6);
+}
+
+static void __attribute__((constructor))
+begin(void)
+{
+	const char *path = getenv("SCHED_TRACE");
+
+	throw(number("SCHED_SEED", 1));
 	signo = (int)number("SCHED_SIGNAL", 0);
 	if (signo != 0)
 		signal_at = some(6, 13);
@@ -438,6 +447,34 @@ begin(void)
 	pthread_atfork(NULL, NULL, alone);
 	self = thread_new();
 	self->id = pthread_self();
+}
+
+void
+sched_begin(uint64_t seed)
+{
+	size_t i;
+
+	for (i = 1; i < all; i++)
+		if (threads[i].state != FREE)
+			stuck("a thread was left behind");
+	all = 1;
+	steps = beats = 0;
+	untouched = 1;
+	throw(seed);
+	lapse = 0;
+	self->rank = CHANGES + 1 + roll(NEVER - CHANGES - 1);
+}
+
+uint64_t
+sched_roll(uint64_t n)
+{
+	return roll(n);
+}
+
+uint64_t
+sched_steps(void)
+{
+	return steps;
 }
 
 /* -------------------------------------------------------------- threads */

@@ -1,0 +1,24 @@
+# Programs under the scheduler with a fault that somebody has to find.
+# shellcheck shell=bash disable=SC2154
+
+# make_faulty FILE.c SED OBJECT...: ./faulty, with this done to a source
+make_faulty()
+{
+	local cc flags libs objects
+	sed "$2" "$top/$1" >faulty.c
+	! cmp -s faulty.c "$top/$1" || fail "$1 has not what is to be made a fault" || return
+	{
+		read -ra cc
+		read -ra flags
+		read -ra libs
+	} < <(make -s -C "$top" -f - <<-'END'
+	include config.mk
+	all: ; @printf '%s\n' '$(CC)' '$(BASE) $(HARDEN) $(TSAN) $(CPPFLAGS)' '$(HARDEN_LD) $(LDFLAGS) $(LIBS)'
+	END
+	)
+	mapfile -t objects < <(find "$BUILD/tsan/src" -name '*.o' ! -path "*/${1%.c}.o" ! -name main.o \
+	    ! -path "*/$without")
+	"${cc[@]}" "${flags[@]}" -O1 -w -I"$top" -I"$top/include" -iquote "$top/$(dirname "$1")" \
+	    -c faulty.c && "${cc[@]}" -pthread -o faulty "${objects[@]}" faulty.o "${@:3}" \
+	    "$BUILD/sched/sched.o" "${libs[@]}"
+}

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Runs in a simulation (tests/sim): disks that fail, lose and go, power cuts and
+# signals, command lines, schedules, all of a seed, and a model of what may come
+# of it.  SEED=N begins with it, LONG=1 tries a million.
+# shellcheck disable=SC1091,SC2034,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+. "$top/tests/faulty.sh"
+[[ $VARIANT = plain ]] || exit 0	# it is linked of what was compiled for tsan
+needs "[[ -x '$BUILD/sched/sim' ]]" -- "it was built without tsan"
+limit=14400		# of "it"
+sim=$BUILD/sched/sim
+runs=2000
+[[ -z $LONG ]] || runs=1000000
+first=${SEED:-1}
+
+right()
+{
+	"$sim" -s "$first" -n "$runs" >said || fail "$(head -n 5 said)" || return
+	tail -n 1 said
+}
+it "leaves what it says it left, whatever happens" right
+
+again()
+{
+	local n
+	for n in 1 2; do
+		SCHED_TRACE=trace$n "$sim" -v -s "$first" -n 50 2>err || return
+		sed -E 's/, [0-9.e-]+ s, .*//' err >err$n
+	done
+	[[ -s trace1 ]] && same trace1 trace2 && same err1 err2
+}
+it "does the same again by its seed" again
+
+# One that is told is the same when it is run alone.
+alone()
+{
+	local seed what
+	read -r _ seed what <said
+	"$sim" -s "${seed%:}" | grep -qx "seed $seed $what" || fail "seed $seed alone is another"
+}
+
+# ------------------------------------------------------- faults it has to find
+
+# finds FILE.c SED WHAT: runs notice what is done to a source
+finds()
+{
+	local without=end/rbd.o
+	make_faulty "$1" "$2" "$BUILD"/sched/{pardd_main,sim.*}.o -Wl,--wrap=confine,--wrap=signals_raise || return
+	sim=$PWD/faulty
+	! "$sim" -s "$first" -n 5000 >said || fail "nobody noticed" || return
+	grep -q ": $3\$" said || fail "$(head -n 3 said)" || return
+	alone
+}
+needs "[[ -e '$top/config.mk' ]]" -- "it was configured elsewhere"
+it "finds a map that is saved without a flush" finds src/rescue/mapsaver.c \
+    's/unflushed = !job->doubt && .*/unflushed = false;/' 'the map calls finished what is not'
+it "finds an end without a flush" finds src/run/steps.c \
+    's/job_flush(job, &job->flush);/;/' 'a sector is missing'
+it "finds an error of an earlier write that is taken for this one's" finds src/copy/transfer.c \
+    's/ && !io->spent && left/ \&\& left/' 'a sector is missing'

@@ -1,0 +1,263 @@
+/*
+ * The disks, and the backend that copies reach them by.  It takes the place of
+ * the Ceph images: rbd:0 is the source, rbd:1 and so on are the targets.
+ *
+ * A write is seen at once and kept when it is flushed; what a disk loses before
+ * that is told once, to whoever asks next.  Requests take their time, and are
+ * done in two halves: anything may happen in between.
+ */
+#include "sim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../src/end/backend.h"
+#include "../sched/sched.h"
+#include "base/status.h"
+
+struct machine machine;
+
+void
+map_read(char *text, size_t room)
+{
+	int fd = open("map", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, room - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+}
+
+void
+machine_cut(void)
+{
+	struct disk *d;
+	size_t i;
+
+	machine.dark = true;
+	for (d = machine.target; d < machine.target + machine.targets; d++)
+		for (i = 0; i < d->sectors; i++)
+			if (d->dirty[i] && sched_roll(2) == 0)
+				memcpy(d->kept + i * SECTOR,
+				    d->now + i * SECTOR, SECTOR);
+	map_read(machine.map, sizeof(machine.map));
+}
+
+void
+machine_on(void)
+{
+	struct disk *d;
+
+	machine.dark = false;
+	for (d = machine.target; d < machine.target + machine.targets; d++) {
+		memcpy(d->now, d->kept, sizeof(d->now));
+		memset(d->dirty, 0, sizeof(d->dirty));
+		d->lost = false;
+	}
+}
+
+/* A sector that was not flushed yet is what it was before. */
+static void
+lose(struct disk *d)
+{
+	size_t i, n = 0, one = 0;
+
+	for (i = 0; i < d->sectors; i++)
+		if (d->dirty[i] && sched_roll(++n) == 0)
+			one = i;
+	if (n == 0)
+		return;
+	memcpy(d->now + one * SECTOR, d->kept + one * SECTOR, SECTOR);
+	d->dirty[one] = false;
+	d->lost = d->failed = true;
+	d->lose_at = NEVER;
+}
+
+/* A request comes: what happens to it before it does anything, as an errno. */
+static int
+come(struct disk *d)
+{
+	if (d->slow > 0)
+		usleep(1 + (useconds_t)sched_roll(d->slow));
+	if (machine.requests++ == machine.signal_at)
+		kill(getpid(), SIGINT);
+	if (machine.requests == machine.cut_at)
+		machine_cut();
+	if (machine.dark)
+		return EIO;
+	if (d->requests++ >= d->lose_at)
+		lose(d);
+	if (d->requests > d->gone_at) {
+		d->failed = true;
+		return ENODEV;
+	}
+	return 0;
+}
+
+static int
+read_sector(struct disk *d, size_t i, unsigned char *to)
+{
+	if (d->bad[i] > 0) {
+		if (d->bad[i] != BAD)
+			d->bad[i]--;
+		d->failed = true;
+		return EIO;
+	}
+	memcpy(to, d->now + i * SECTOR, SECTOR);
+	return 0;
+}
+
+static int
+write_sector(struct disk *d, size_t i, const unsigned char *from)
+{
+	if (d->defect[i]) {
+		d->failed = true;
+		return EIO;
+	}
+	if (from != NULL)
+		memcpy(d->now + i * SECTOR, from, SECTOR);
+	else
+		memset(d->now + i * SECTOR, 0, SECTOR);
+	d->dirty[i] = true;
+	return 0;
+}
+
+static int
+one_sector(struct disk *d, const struct io *io)
+{
+	size_t i = (io->off + io->done) / SECTOR;
+
+	if (i >= d->sectors)
+		return io->op == OP_READ ? -1 : ENOSPC;
+	return io->op == OP_READ ? read_sector(d, i, io->buf + io->done) :
+	    write_sector(d, i, io->op == OP_ZERO ? NULL : io->buf + io->done);
+}
+
+static void
+sim_transfer(struct lane *lane, struct io *io)
+{
+	struct disk *d = lane->ep->priv;
+	size_t half = io->done + (io->len - io->done) / 2;
+	int err = come(d);
+
+	if (err == 0 && d->lost && io->op != OP_READ) {
+		d->lost = false;
+		io->spent = true;	/* it is not this one's */
+		err = EIO;
+	}
+	while (err == 0 && io->done < io->len) {
+		err = one_sector(d, io);
+		if (err != 0)
+			break;
+		io->done += SECTOR;
+		if (io->done - SECTOR < half && io->done >= half)
+			err = come(d);
+	}
+	io->err = err < 0 ? 0 : err;
+	if (io->err == EIO && !machine.dark && d->exact)
+		io->bad_off = io->off + io->done;
+}
+
+/* What comes while it is flushed may be kept or not: it is not. */
+static int
+sim_flush(struct endpoint *ep, struct fault *f)
+{
+	struct disk *d = ep->priv;
+	int err = come(d);
+	size_t i;
+
+	if (err == 0 && d->lost) {
+		d->lost = false;
+		err = EIO;
+	}
+	for (i = 0; err == 0 && i < d->sectors; i++)
+		if (d->dirty[i]) {
+			memcpy(d->kept + i * SECTOR, d->now + i * SECTOR,
+			    SECTOR);
+			d->dirty[i] = false;
+		}
+	if (err == 0)
+		err = come(d);
+	if (err == 0)
+		return 0;
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: flushing: %s", ep->name,
+	    errno_words(err));
+}
+
+/* Zeros are holes, by 4 KiB. */
+static int
+sim_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	enum { PAGE = 4096 };
+	static const unsigned char zeros[PAGE];
+	const struct disk *d = ep->priv;
+	size_t size = d->sectors * SECTOR, at = off / PAGE * PAGE, n;
+	bool hole = false;
+
+	for (; at < size; at += PAGE) {
+		n = size - at < PAGE ? size - at : PAGE;
+		if (at <= off)
+			hole = memcmp(d->now + at, zeros, n) == 0;
+		else if ((memcmp(d->now + at, zeros, n) == 0) != hole)
+			break;
+	}
+	*x = (struct extent){ off, (at < size ? at : size) - off, hole };
+	return off < size ? 0 : ENXIO;
+}
+
+static int
+nothing_to_do(struct endpoint *ep)
+{
+	(void)ep;
+	return 0;
+}
+
+/* What was written, from the medium. */
+static const struct backend sim_readback_backend = {
+	.transfer = sim_transfer,
+	.close = nothing_to_do,
+};
+
+static int
+sim_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
+{
+	(void)f;
+	r->be = &sim_readback_backend;
+	r->priv = target->priv;
+	r->geo.io_align = (uint32_t)((struct disk *)target->priv)->block;
+	r->geo.size = target->geo.size;
+	return 0;
+}
+
+static int
+sim_open(struct endpoint *ep, bool look, struct fault *f)
+{
+	unsigned n = (unsigned)(ep->name[strlen("rbd:")] - '0');
+	struct disk *d = n == 0 ? &machine.source : &machine.target[n - 1];
+
+	(void)look;
+	(void)f;
+	ep->priv = d;
+	ep->geo.size = ep->geo.room = (int64_t)(d->sectors * SECTOR);
+	ep->geo.block = ep->geo.io_align = (uint32_t)d->block;
+	ep->sync_why = "the disks are made up";
+	ep->is.seekable = ep->is.past_cache = true;
+	ep->is.device = ep->is.remote = true;
+	ep->is.durable = n > 0;
+	ep->is.zeroes = n > 0 && d->zeroes;
+	ep->is.sparse = n == 0 && d->sparse;
+	return 0;
+}
+
+const struct backend rbd_backend = {
+	.open = sim_open,
+	.transfer = sim_transfer,
+	.extent = sim_extent,
+	.flush = sim_flush,
+	.open_readback = sim_readback,
+	.close = nothing_to_do,
+};

@@ -1,0 +1,377 @@
+/*
+ * Runs by seeds: disks, faults and a command line are thrown, pardd is called,
+ * as often as it takes to come to an end with map=, and the model has to agree
+ * with what it left.
+ *
+ *	sim [-v] [-s SEED] [-n RUNS]
+ *
+ * A run that is wrong is told by its seed: sim -v -s SEED shows it again.  It
+ * ends after some, or with 0 when there was none.  Works in the folder it is
+ * started in, with a file "map".
+ */
+#include <err.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../sched/sched.h"
+#include "model.h"
+#include "plan/confine.h"
+#include "sim.h"
+
+enum { WORDS = 24, LETTERS = 32, LIVES = 6, MOST = 5 };
+
+struct line {
+	char	 text[WORDS][LETTERS];
+	char	*word[WORDS + 1];
+	int	 n;
+};
+
+int pardd_main(int argc, char *argv[]);
+unsigned __wrap_confine(const struct plan *);
+void __wrap_signals_raise(int signo);
+
+/* It would be for good, and the next run is another program's. */
+unsigned
+__wrap_confine(const struct plan *p)
+{
+	(void)p;
+	return 0;
+}
+
+/* The status says it. */
+void
+__wrap_signals_raise(int signo)
+{
+	(void)signo;
+}
+
+static bool
+chance(unsigned one_of)
+{
+	return sched_roll(one_of) == 0;
+}
+
+/* From 1 on, any magnitude as likely. */
+static size_t
+some(unsigned bits)
+{
+	return 1 + sched_roll(UINT64_C(1) << sched_roll(bits + 1));
+}
+
+static void __attribute__((format(printf, 2, 3)))
+add(struct line *l, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(l->text[l->n], LETTERS, fmt, ap);
+	va_end(ap);
+	l->word[l->n] = l->text[l->n];
+	l->word[++l->n] = NULL;
+}
+
+/* Zeros in parts of it, else each sector is another. */
+static void
+fill(struct disk *d, bool holes)
+{
+	size_t i, k, n, at;
+
+	for (i = 0; i < d->sectors; i++)
+		for (k = 0; k < SECTOR; k += 8) {
+			uint64_t word = (i + 1) * UINT64_C(0x9E3779B97F4A7C15)
+			    + k + (uintptr_t)(d - &machine.source);
+
+			memcpy(d->now + i * SECTOR + k, &word, sizeof(word));
+		}
+	for (n = holes ? some(3) : 0; n > 0; n--) {
+		at = sched_roll(d->sectors);
+		k = some(6) < d->sectors - at ? some(6) : 1;
+		if (at + k > d->sectors)
+			k = d->sectors - at;
+		memset(d->now + at * SECTOR, 0, k * SECTOR);
+	}
+	memcpy(d->kept, d->now, sizeof(d->kept));
+}
+
+static void
+make_disk(struct disk *d, size_t sectors, size_t block)
+{
+	memset(d, 0, sizeof(*d));
+	d->sectors = sectors;
+	d->block = block;
+	d->zeroes = chance(2);
+	d->exact = chance(2);
+	d->slow = chance(3) ? 0 : (unsigned)some(17);
+	d->gone_at = d->lose_at = NEVER;
+	fill(d, chance(2));
+}
+
+static void
+spoil_source(struct disk *d)
+{
+	size_t n, at, k, length;
+
+	d->sparse = chance(3);
+	if (!chance(2))
+		return;
+	for (n = some(3); n > 0; n--) {
+		at = sched_roll(d->sectors);
+		length = some(5);
+		for (k = at; k < at + length && k < d->sectors; k++)
+			d->bad[k] = chance(3) ? (uint8_t)some(2) : BAD;
+	}
+	if (chance(8))
+		d->gone_at = some(8);
+}
+
+static void
+spoil_target(struct disk *d)
+{
+	if (!chance(4))
+		return;
+	switch (sched_roll(3)) {
+	case 0:
+		d->defect[sched_roll(d->sectors)] = true;
+		break;
+	case 1:
+		d->lose_at = some(8);
+		break;
+	default:
+		d->gone_at = some(8);
+	}
+}
+
+/* Disks, and what is to be copied between them. */
+static void
+throw_machine(struct order *o)
+{
+	size_t block = chance(4) ? 4096 : SECTOR, unit = block / SECTOR;
+	size_t sectors = (some(8) + unit) / unit * unit;
+	unsigned t;
+
+	memset(&machine, 0, sizeof(machine));
+	machine.targets = o->map || !chance(4) ? 1 : 2 +
+	    (unsigned)sched_roll(TARGETS - 1);
+	if (sectors > SECTORS / 2)
+		sectors = SECTORS / 2;
+	make_disk(&machine.source, sectors, block);
+	o->skip = chance(2) ? 0 : sched_roll(sectors / unit) * unit;
+	o->count = sectors - o->skip;
+	if (chance(2))
+		o->count = (1 + sched_roll(o->count / unit)) * unit;
+	o->seek = chance(2) ? 0 : some(5) * unit;
+	if (o->seek > SECTORS / 2)
+		o->seek = SECTORS / 2;
+	for (t = 0; t < machine.targets; t++)
+		make_disk(&machine.target[t], (o->seek + o->count + some(4) +
+		    unit) / unit * unit, block);
+	spoil_source(&machine.source);
+	for (t = 0; t < machine.targets; t++)
+		spoil_target(&machine.target[t]);
+	machine.cut_at = machine.signal_at = NEVER;
+}
+
+/* How to rescue: the last time, all that can be. */
+static void
+throw_rescue(struct line *l, bool last)
+{
+	static const char *const ways[] = { "rescue=reverse",
+		"rescue=noscrape", "rescue=notrim,nosweep", "maxerrors=2",
+		"minrate=1M", "maxtime=1" };
+
+	add(l, "map=map");
+	add(l, "mapinterval=1");
+	if (chance(2))
+		add(l, "%s", ways[last ? 0 : sched_roll(6)]);
+}
+
+static void
+throw_copy(struct line *l)
+{
+	static const char *const how[] = { "oflag=trim", "oflag=sparse",
+		"oflag=sparing" };
+	static const char *const proof[] = { "verify=1", "verify=stream",
+		"verify=source" };
+
+	if (chance(3))
+		add(l, "%s", how[sched_roll(machine.targets > 1 ? 2 : 3)]);
+	if (chance(3))
+		add(l, "%s", proof[sched_roll(3)]);
+	if (chance(6))
+		add(l, "hash=xxh128");
+}
+
+static void
+throw_line(struct line *l, const struct order *o, bool last)
+{
+	size_t bs = machine.source.block;
+	unsigned t;
+
+	l->n = 0;
+	add(l, "pardd");
+	add(l, "if=rbd:0");
+	for (t = 1; t <= machine.targets; t++)
+		add(l, "of=rbd:%u", t);
+	add(l, "bs=%zu", bs);
+	add(l, "skip=%zu", o->skip * SECTOR / bs);
+	add(l, "seek=%zu", o->seek * SECTOR / bs);
+	add(l, "count=%zu", o->count * SECTOR / bs);
+	add(l, "thr=%zu", 1 + (size_t)sched_roll(chance(8) ? 16 : 4));
+	if (!chance(4))
+		add(l, "bpt=%zu", some(6));
+	if (o->coe)
+		add(l, "coe=1");
+	if (machine.targets > 1)
+		add(l, "timeout=86400");	/* nobody is left behind */
+	if (chance(4))
+		add(l, "retries=%u", (unsigned)sched_roll(3));
+	if (o->map)
+		throw_rescue(l, last);
+	else
+		throw_copy(l);
+}
+
+static void
+show(const struct line *l)
+{
+	int i;
+
+	for (i = 0; i < l->n; i++)
+		fprintf(stderr, "%s%c", l->word[i], i < l->n - 1 ? ' ' : '\n');
+}
+
+/* Called again by nobody, or waited for by nobody, a signal is not there. */
+static void
+forget_signals(void)
+{
+	static const struct timespec none;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	while (sigtimedwait(&set, NULL, &none) > 0)
+		continue;
+}
+
+/* One start of the program: its status, or -1 of a power cut. */
+static int
+start(const struct line *l)
+{
+	int status = pardd_main(l->n, (char **)(uintptr_t)l->word);
+
+	forget_signals();
+	return machine.dark ? -1 : status;
+}
+
+static void
+restore_map(void)
+{
+	FILE *f;
+
+	unlink("map");
+	if (machine.map[0] == '\0')
+		return;
+	f = fopen("map", "we");
+	if (f == NULL || fputs(machine.map, f) < 0 || fclose(f) != 0)
+		err(2, "map");
+}
+
+/* What may come in between, but the last time. */
+static void
+disturb(bool last)
+{
+	machine.requests = 0;
+	machine.cut_at = machine.signal_at = NEVER;
+	if (last || chance(4))
+		return;
+	if (chance(3))
+		machine.signal_at = some(9);
+	else
+		machine.cut_at = some(9);
+}
+
+/* One seed: what is wrong, or NULL. */
+static const char *
+play(uint64_t seed, bool loud, uint64_t count[])
+{
+	struct order o = { .map = false };
+	struct line l;
+	const char *wrong = NULL;
+	int life, status = -1;
+	bool last = false;
+
+	sched_begin(seed);
+	o.map = chance(2);
+	o.coe = !o.map && chance(2);
+	throw_machine(&o);
+	unlink("map");
+	model_begin(&o);
+	for (life = 0; life < LIVES && !last && wrong == NULL; life++) {
+		last = !o.map || life == LIVES - 1 || chance(2);
+		throw_line(&l, &o, last);
+		if (loud)
+			show(&l);
+		disturb(last);
+		status = start(&l);
+		wrong = model_judge(status, last);
+		if (loud)
+			fprintf(stderr, "%s %d%s%s\n", status < 0 ?
+			    "power cut" : "status", status, wrong != NULL ?
+			    ": " : "", wrong != NULL ? wrong : "");
+		if (status < 0) {
+			restore_map();
+			machine_on();
+		}
+		count[status < 0 ? 255 : status & 255]++;
+	}
+	return wrong;
+}
+
+int
+main(int argc, char *argv[])
+{
+	uint64_t seed = 1, n = 1, i, failed = 0, count[256] = { 0 };
+	bool loud = false;
+	const char *wrong;
+	int c, out, nothing;
+
+	while ((c = getopt(argc, argv, "n:s:v")) != -1)
+		switch (c) {
+		case 'n':
+			n = strtoull(optarg, NULL, 10);
+			break;
+		case 's':
+			seed = strtoull(optarg, NULL, 10);
+			break;
+		case 'v':
+			loud = true;
+			break;
+		default:
+			errx(2, "usage: sim [-v] [-s SEED] [-n RUNS]");
+		}
+	out = dup(STDOUT_FILENO);
+	nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (out < 0 || nothing < 0 || (!loud && dup2(nothing, 2) != 2))
+		err(2, "/dev/null");
+	for (i = 0; i < n && failed < MOST; i++) {
+		wrong = play(seed + i, loud, count);
+		if (wrong == NULL)
+			continue;
+		failed++;
+		dprintf(out, "seed %llu: %s\n", (unsigned long long)(seed + i),
+		    wrong);
+	}
+	dprintf(out, "%llu seeds, %llu wrong; ends:", (unsigned long long)i,
+	    (unsigned long long)failed);
+	for (c = 0; c < 256; c++)
+		if (count[c] > 0)
+			dprintf(out, " %d: %llu", c == 255 ? -1 : c,
+			    (unsigned long long)count[c]);
+	dprintf(out, "\n");
+	return failed > 0;
+}

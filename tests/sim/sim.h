@@ -1,0 +1,62 @@
+/*
+ * A simulation: pardd's own parts, all but the ends and the clock, in one
+ * process with disks that are made up.  One thread goes on at a time, as the
+ * scheduler (tests/sched) has it, which makes up the time, too: a run is what
+ * its seed says, and can be run again.
+ *
+ * Bytes and sectors are those of a disk.
+ */
+#ifndef SIM_H
+#define SIM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	SECTOR = 512,
+	SECTORS = 512,		/* of a disk, at most */
+	ROOM = SECTORS * SECTOR,
+	TARGETS = 3,
+};
+
+struct disk {
+	size_t		 sectors, block;	/* bytes of a block */
+	unsigned char	 now[ROOM];	/* what it answers */
+	unsigned char	 kept[ROOM];	/* what a power cut leaves */
+	bool		 dirty[SECTORS];	/* where these may differ */
+	uint8_t		 bad[SECTORS];	/* reads that fail yet; BAD: all */
+	bool		 defect[SECTORS];	/* takes no write */
+	bool		 zeroes, sparse, exact;	/* what it can do, and tells */
+	unsigned	 slow;		/* us, of a request, about */
+	uint64_t	 gone_at;	/* of its requests, or NEVER */
+	uint64_t	 lose_at;	/* what it wrote back is lost, by one */
+	uint64_t	 requests;
+	bool		 lost;		/* the next who asks is told */
+	bool		 failed;	/* anything, and it said so */
+};
+
+#define BAD	UINT8_MAX
+#define NEVER	UINT64_MAX
+
+struct machine {
+	struct disk	 source, target[TARGETS];
+	unsigned	 targets;
+	uint64_t	 requests;	/* to all of them */
+	uint64_t	 cut_at, signal_at;	/* by that one, or NEVER */
+	bool		 dark;		/* the power has been cut */
+	char		 map[1 << 16];	/* as it was then */
+};
+
+extern struct machine machine;
+
+/* The power goes, and with it what was not flushed, in part. */
+void machine_cut(void);
+
+/* It is there again, and so is what was kept. */
+void machine_on(void);
+
+/* The map's file, as it is; "" for none. */
+void map_read(char *text, size_t room);
+
+#endif
