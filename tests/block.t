@@ -214,6 +214,59 @@ cut_off_below()
 only plain
 it "says so of a loop device on another" cut_off_below
 it "says so in a rescue" cut_off map=map
+# between TARGET CUT STATUS OPERANDS...: when 5 MiB are in TARGET, and the worker waits to write
+# more, CUT is done
+between()
+{
+	with_faults "on=$(realpath "$1") op=write at=$((5 << 20))+$((3 << 20)) until=$PWD/go" \
+	    "$pardd" of="$1" engine=threads bs=512 bpt=128 thr=1 "${@:4}" 2>err &
+	until_true 30 grep -qs ^waits faults && eval "$2" && touch go || return
+	wait "$!"
+	status=$?
+	[[ $status = "$3" ]] || fail "status $status: $(<err)"
+}
+# Cut off, the file is made as long again before anybody looks.
+blanked()
+{
+	truncate -s 2M "$1" && truncate -s "${2:-8M}" "$1"
+}
+blanked_source()
+{
+	filled a 8M 512 1 && between dst 'blanked a.img' 15 if="$a" "$@" &&
+	    says 'its file was cut off during the copy'
+}
+it "says so of one that is as long again" blanked_source
+it "says so of one that is as long again, and verified" blanked_source verify=1
+it "says so in a rescue of one that is as long again" blanked_source map=map
+blanked_part()
+{
+	filled lower 9M 512 1 && loop lower.img --offset 1M && between dst 'blanked lower.img 9M' \
+	    15 if="$dev" && says 'its file was cut off during the copy'
+}
+it "says so of a device that begins within it" blanked_part
+# What else is done to that file is no matter: there were holes before.
+written_beside()
+{
+	truncate -s 12M a.img && "$blocks" make part 5M 1 && dd if=part of=a.img conv=notrunc &&
+	    fallocate -l 64k -o 10M a.img && loop a.img && between dst \
+	    'fallocate -p -o 10M -l 64k a.img; dd if=part of=a.img seek=20000 count=99 conv=notrunc; touch a.img' \
+	    0 if="$dev" count=16384 && complete && holds dst 0 0 5M 1
+}
+it "does not mind holes that were there, and what is done behind the copy" written_beside
+blanked_target()
+{
+	filled b 8M 512 9 && "$blocks" make src 8M && between "$b" 'blanked b.img' \
+	    15 if=src "$@" && says 'its file was cut off during the copy'
+}
+it "says so of a target" blanked_target
+it "says so of a target of a rescue" blanked_target map=map
+own_holes()
+{
+	filled b 8M 512 9 && truncate -s 5M zeros && exits 0 "$pardd" if=zeros of="$b" oflag=sparse &&
+	    complete && "$blocks" zero b.img 0 5M && exits 0 "$pardd" if=zeros of="$b" oflag=trim &&
+	    complete && exits 0 "$pardd" if=zeros of="$b" oflag=sparing && complete
+}
+it "does not mind holes that are the copy's own" own_holes
 cut_behind()
 {
 	filled a 8M 512 1 && truncate -s 7M a.img &&

@@ -28,4 +28,12 @@ bool below_gone(dev_t node);
  */
 int below_kept(dev_t node, uint64_t end, struct fault *f);
 
+/*
+ * Open, to be asked, the file that a loop device, or a partition of one, lies
+ * on, other loop devices between them or not; *start is where the device begins
+ * in it, in bytes.  Returns a descriptor, or -1 where there is no such file, or
+ * none by its name here.
+ */
+int below_file(dev_t node, uint64_t *start);
+
 #endif

@@ -238,6 +238,12 @@ endpoint_holds(const struct endpoint *ep)
 int endpoint_extend(struct endpoint *, uint64_t length);
 
 /*
+ * A source is going to be read from "from" to "to": what it lies on is noted,
+ * for endpoint_check_kept to tell whether it has changed.
+ */
+void endpoint_look_below(struct endpoint *, uint64_t from, uint64_t to);
+
+/*
  * When all was written, from "from" to "to", at most "holes" bytes of it as
  * holes: fails, with *f, if somebody has cut it off meanwhile, or it is not to
  * be found any more.  When a device was read, up to "to": fails if that may be

@@ -18,6 +18,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "disk/sysfs.h"
@@ -217,4 +218,37 @@ int
 below_kept(dev_t node, uint64_t end, struct fault *f)
 {
 	return kept(node, end, DEEP, f);
+}
+
+static int
+open_file(const char *name, const struct stat *is)
+{
+	int fd = open(name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    same_file(&st, is)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+int
+below_file(dev_t node, uint64_t *start)
+{
+	struct disk d;
+	struct stat st;
+	int i;
+
+	*start = 0;
+	for (i = 0; i < DEEP && below_any(node) && disk_of_block(node, &d) &&
+	    d.backing[0] != '\0'; i++) {
+		*start += d.start + d.backing_off;
+		if (disk_backing(d.whole_name, d.backing, &st) != 0)
+			return -1;
+		if (!S_ISBLK(st.st_mode))
+			return open_file(d.backing, &st);
+		node = st.st_rdev;
+	}
+	return -1;
 }

@@ -84,6 +84,11 @@ struct backend {
 	/* What it has become since it was opened: size.  NULL: the same */
 	void (*restat)(struct endpoint *);
 	/*
+	 * A source is going to be read from "from" to "to": note what
+	 * check_kept will want to know.  NULL: nothing
+	 */
+	void (*look_below)(struct endpoint *, uint64_t from, uint64_t to);
+	/*
 	 * When all was written, from "from" to "to", at most "holes" bytes of
 	 * it as holes: fails if somebody has cut it off meanwhile, or it is
 	 * not to be found any more.  When a device was read, up to "to": fails

@@ -515,6 +515,13 @@ endpoint_extend(struct endpoint *ep, uint64_t length)
 	return ep->be->extend == NULL ? 0 : ep->be->extend(ep, length);
 }
 
+void
+endpoint_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
+{
+	if (ep->be->look_below != NULL)
+		ep->be->look_below(ep, from, to);
+}
+
 int
 endpoint_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t holes, struct fault *f)

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "backend.h"
 
@@ -33,6 +34,11 @@ struct file {
 	uint64_t	 from, to;	/* of a target file: will be written */
 	atomic_uint_fast64_t high;	/* written up to here; of a file */
 	atomic_uint_fast64_t cut;	/* it ended here once, or NOWHERE */
+	struct {			/* of a source, the file below it: */
+		bool		known;
+		uint64_t	holes;	/* bytes, in what is read */
+		struct timespec	changed;
+	}		 below;
 };
 
 /* file_open.c: the slots of the backend that open and close. */
@@ -55,7 +61,8 @@ void file_note_written(struct file *, const struct io *);
 /* Whether the file ends before what was written, and where then. */
 bool file_cut_off(struct file *, uint64_t *at);
 
-/* The slot of the backend. */
+/* The slots of the backend. */
+void file_look_below(struct endpoint *, uint64_t from, uint64_t to);
 int file_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
     uint64_t most, struct fault *);
 

@@ -4,6 +4,12 @@
  * Somebody may cut a target file off while it is written.  What is written next
  * makes it long again, with a hole where data was.  So its length is held now
  * and then against what was written last, and its holes are counted in the end.
+ *
+ * The same may be done to the file that a loop device lies on, source or
+ * target.  A source may have had holes before, and what is only read has no
+ * more of them later; but blocks that were allocated and never written are
+ * holes or not, as they are in the page cache or not.  So they are counted
+ * again only where the file has changed.
  */
 #include "file.h"
 
@@ -15,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/status.h"
 #include "disk/below.h"
 #include "disk/disk.h"
 #include "disk/sysfs.h"
@@ -87,16 +94,66 @@ file_note_written(struct file *file, const struct io *io)
 		continue;
 }
 
+void
+file_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
+{
+	struct file *file = ep->priv;
+	struct stat st;
+	uint64_t start;
+	int fd = file->device && fstat(file->plain, &st) == 0 ?
+	    below_file(st.st_rdev, &start) : -1;
+
+	if (fd < 0)
+		return;
+	file->below.holes = holes_in(fd, start + from, start + to);
+	if (file->below.holes > 0) {	/* of what is on its way there */
+		disk_settle(file->plain);
+		file->below.holes = holes_in(fd, start + from, start + to);
+	}
+	file->below.known = fstat(fd, &st) == 0;
+	file->below.changed = st.st_ctim;
+	close(fd);
+}
+
+/* It has the holes that it had, and "most" bytes of others, of a target. */
+static bool
+below_holed(const struct endpoint *ep, const struct file *file, int fd,
+    uint64_t from, uint64_t to, uint64_t most)
+{
+	const struct timespec *was = &file->below.changed;
+	struct stat st;
+
+	if (ep->spec.role == TARGET)
+		return (ep->spec.sync || file->prefer_direct) &&
+		    holes_more(fd, from, to, most);
+	return file->below.known && fstat(fd, &st) == 0 &&
+	    (st.st_ctim.tv_sec != was->tv_sec ||
+	    st.st_ctim.tv_nsec != was->tv_nsec) &&
+	    holes_more(fd, from, to, file->below.holes);
+}
+
 static int
-device_kept(const struct endpoint *ep, const struct stat *st, uint64_t length,
-    struct fault *f)
+device_kept(const struct endpoint *ep, dev_t node, uint64_t from, uint64_t to,
+    uint64_t most, struct fault *f)
 {
 	const struct file *file = ep->priv;
+	uint64_t start;
+	bool holed;
+	int fd;
 
 	if (file_medium(file->plain) != file->medium)
 		return fault_set(f, status_errno(ENODEV), "%s: the medium was "
 		    "changed during the copy", ep->name);
-	return below_kept(st->st_rdev, length, f);
+	if (below_kept(node, to, f) != 0)
+		return -1;
+	fd = below_file(node, &start);
+	if (fd < 0)
+		return 0;
+	holed = below_holed(ep, file, fd, start + from, start + to, most);
+	close(fd);
+	return holed ? fault_set(f, STATUS_FILE, "%s: its file was cut off "
+	    "during the copy, or holes were made in it, and that is zeros now",
+	    ep->name) : 0;
 }
 
 int
@@ -110,7 +167,7 @@ file_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	if (fstat(file->plain, &st) != 0)
 		return 0;
 	if (ep->is.device)
-		return device_kept(ep, &st, to, f);
+		return device_kept(ep, st.st_rdev, from, to, most, f);
 	if ((uint64_t)st.st_size < to)
 		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
 	if (file_cut_off(file, &at))

@@ -36,14 +36,13 @@ countable(int fd, uint64_t most)
 	}
 }
 
-bool
-holes_more(int fd, uint64_t from, uint64_t to, uint64_t most)
+/* Bytes of holes; it is enough to find more than "most". */
+static uint64_t
+count(int fd, uint64_t from, uint64_t to, uint64_t most)
 {
 	uint64_t sum = 0;
 	off_t start, end = (off_t)from;
 
-	if (most >= to - from || !countable(fd, most))
-		return false;
 	while (sum <= most) {
 		start = lseek(fd, end, SEEK_HOLE);
 		if (start < 0 || (uint64_t)start >= to)
@@ -53,5 +52,18 @@ holes_more(int fd, uint64_t from, uint64_t to, uint64_t most)
 			end = (off_t)to;
 		sum += (uint64_t)(end - start);
 	}
-	return sum > most;
+	return sum;
+}
+
+bool
+holes_more(int fd, uint64_t from, uint64_t to, uint64_t most)
+{
+	return most < to - from && countable(fd, most) &&
+	    count(fd, from, to, most) > most;
+}
+
+uint64_t
+holes_in(int fd, uint64_t from, uint64_t to)
+{
+	return countable(fd, 0) ? count(fd, from, to, UINT64_MAX) : 0;
 }

@@ -13,4 +13,7 @@
  */
 bool holes_more(int fd, uint64_t from, uint64_t to, uint64_t most);
 
+/* How many of them are; 0 where that cannot be told.  Moves the offset, too. */
+uint64_t holes_in(int fd, uint64_t from, uint64_t to);
+
 #endif

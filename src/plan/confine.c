@@ -236,6 +236,19 @@ allow_end(struct ruleset *r, const struct endpoint *ep)
 		close(fd);
 }
 
+/* The file that a loop device lies on is asked at the end what became of it. */
+static void
+allow_below(struct ruleset *r, const struct endpoint *ep)
+{
+	uint64_t start;
+	int fd = ep->is.device ? below_file(ep->id.node, &start) : -1;
+
+	if (fd < 0)
+		return;
+	allow(r, fd, FS_READ);
+	close(fd);
+}
+
 /* A disk is known by what /proc and /sys say of it, a thread by /proc. */
 static void
 allow_known(struct ruleset *r, const struct plan *p)
@@ -295,8 +308,11 @@ confine_files(const struct plan *p)
 	if (r.fd < 0)
 		return false;
 	allow_end(&r, p->src);
-	for (i = 0; i == 0 || i < p->targets; i++)
+	allow_below(&r, p->src);
+	for (i = 0; i == 0 || i < p->targets; i++) {
 		allow_end(&r, target(p, i));
+		allow_below(&r, target(p, i));
+	}
 	allow_known(&r, p);
 	allow_outputs(&r, p->opts);
 	done = !r.failed && syscall(RESTRICT_SELF, r.fd, 0) == 0;

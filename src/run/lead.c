@@ -56,12 +56,20 @@ whole(struct job *job)
 	return t.untried + t.claimed + t.failed + t.bad == 0;
 }
 
-/* Bytes that may be holes of the target. */
+/*
+ * Bytes that may be holes of the target.  What a run before has left as holes
+ * of what it finished is not known.
+ */
 static uint64_t
 holes(struct job *job)
 {
-	return job->zeroed + job->shared + job->spared +
-	    map_totals(&job->map).outside;
+	const struct tally *before = &job->before;
+	struct map_totals t = map_totals(&job->map);
+
+	if (steps_of(job->p)->gaps && before->had > 0)
+		return UINT64_MAX;
+	return job->zeroed + job->shared + job->spared + before->zeroed +
+	    before->shared + before->spared + t.end - t.finished;
 }
 
 /* Both ends are what they were. */
@@ -78,7 +86,7 @@ keep(struct job *job)
 	    used_kept(job->p, &f) != 0))
 		job_fail(job, &f);
 	if (end > 0 && endpoint_check_kept(dst, job->p->dst_off, end,
-	    steps->gaps ? UINT64_MAX : holes(job), &f) != 0)
+	    holes(job), &f) != 0)
 		job_fail(job, &f);
 }
 
@@ -115,8 +123,13 @@ prepare(struct job *job)
 static bool
 begin(struct job *job, const struct steps *steps)
 {
-	return !steps->writes || ((steps->trust == NULL ||
-	    steps->trust(job, &job->fault)) && prepare(job));
+	const struct plan *p = job->p;
+
+	if (!steps->writes)
+		return true;
+	endpoint_look_below(p->src, p->src_off, p->src_off + p->length);
+	return (steps->trust == NULL || steps->trust(job, &job->fault)) &&
+	    prepare(job);
 }
 
 static void
