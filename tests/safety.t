@@ -545,6 +545,21 @@ for word in backing_file offset; do
 	it "does not mind one that is detached meanwhile (loop/$word)" leaving "loop/$word"
 	it "refuses one of which sysfs does not tell (loop/$word)" hidden "loop/$word"
 done
+# path: two loop devices that say they are one disk; the other one is mounted
+path()
+{
+	"$blocks" make src 64k 1 && truncate -s 4M img other && mke2fs -qF other && loop other &&
+	    mounted "$dev" || return
+	local at=/sys/block/${dev#/dev/}/$1
+	mkdir -p "sys/${dev#/dev/}" && echo naa.1 >"sys/${dev#/dev/}/wwid" && loop img &&
+	    cp -r sys/* "sys/${dev#/dev/}" && export SYSFS=$PWD/sys || return
+	exits 101 with_faults '' "$pardd" if=src of="$dev" && one_line 'are one disk: .* is mounted' &&
+	    exits 101 with_faults "on=$at op=read fail=13" "$pardd" if=src of="$dev" &&
+	    faulty read && one_line 'who uses|is mounted' && "$blocks" zero img 0 4M
+}
+for word in size loop/offset queue/logical_block_size; do
+	it "refuses another path of which sysfs does not tell ($word)" path $word
+done
 # --------------------------------------------------- what cannot be looked up
 
 # without FOLDERS COMMAND...: where nothing is in these folders, as in a chroot

@@ -55,8 +55,9 @@ bool disk_of_char(dev_t node, struct disk *);
 uint64_t disk_id(const struct disk *);
 
 /*
- * The other nodes of a whole disk by that: n of them; *node is malloc'ed and
- * the caller's (NULL for none).  Returns an errno, and then there are none.
+ * The other nodes of a whole disk by that, and those that are called the same
+ * and do not tell: n of them; *node is malloc'ed and the caller's (NULL for
+ * none).  Returns an errno, and then there are none.
  */
 int disk_paths(const struct disk *, dev_t **node, size_t *n);
 

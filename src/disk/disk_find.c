@@ -120,6 +120,14 @@ disk_id(const struct disk *d)
 	return digest(sum, &d->length, sizeof(d->length));
 }
 
+/* What its size tells, too, unless that cannot be read. */
+static bool
+is_path(const struct disk *d, const struct disk *other)
+{
+	return other->err != 0 ? is_called(other, d) :
+	    disk_id(other) == disk_id(d);
+}
+
 /* Whether it is called the same at least, which is quicker to ask. */
 static bool
 has_wwn(const char *folder, const char *wwn)
@@ -152,7 +160,7 @@ disk_paths(const struct disk *d, dev_t **node, size_t *n)
 		if (has_wwn(path, d->wwn) &&
 		    (other = sysfs_node(AT_FDCWD, path)) != 0 &&
 		    other != d->node && disk_of_block(other, &one) &&
-		    disk_id(&one) == disk_id(d))
+		    is_path(d, &one))
 			(*node)[(*n)++] = other;
 	}
 	sysfs_forget(list, all);

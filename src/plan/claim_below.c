@@ -56,12 +56,15 @@ claim_paths(struct claims *c, const struct plan *p, const struct disk *d,
 		to = MIN(to, d->length) + d->start;
 	}
 	for (i = 0; i < n && failed == 0; i++) {
-		if (!disk_of_block(node[i], &other) || other.err != 0)
-			continue;
+		if (!disk_of_block(node[i], &other) ||
+		    (other.err != 0 && disk_lost(node[i], true)))
+			continue;	/* it has gone */
 		snprintf(name, sizeof(name), "%s and %s are one disk",
 		    c->name, other.name);
 		c->name = name;
-		failed = claim_disk(c, p, &other, from, to, f);
+		failed = other.err != 0 ?
+		    claim_unknown(c, p, &other, other.err, f) :
+		    claim_disk(c, p, &other, from, to, f);
 		c->name = p->dst->name;
 	}
 	free(node);

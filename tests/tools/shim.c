@@ -273,7 +273,11 @@ name_in_sysfs(char *file, int dir, const char *path)
 	ssize_t n;
 
 	file[0] = '\0';
-	if (sysfs == NULL || *path == '/' || strcmp(path, ".") == 0)
+	if (sysfs == NULL || strcmp(path, ".") == 0)
+		return;
+	if (strncmp(path, "/sys/block/", 11) == 0)
+		snprintf(file, LONG, "%s%s", sysfs, path + 10);
+	if (*path == '/')
 		return;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	n = readlink(link, folder, sizeof(folder) - 1);
