@@ -1155,6 +1155,14 @@ ask_refused()
 }
 it "--ask does not ask about what is refused anyway" ask_refused
 
+# The medium is not the one that the question was about.
+exchanged()
+{
+	disk && snapshot && exits 101 with_faults "on=$d op=medium from=2 fail=EIO" "$pardd" if=src of="$d" &&
+	    faulty medium && one_line 'the medium was changed since it was looked at' && as_it_was
+}
+it "refuses a target whose medium was changed since it was looked at" exchanged
+
 # At the prompt everything is decided.  prompt OPERANDS..., then answer.
 prompt()
 {

@@ -254,9 +254,25 @@ later(const struct endpoint *ep)
 	return ep->spec.role == TARGET && ep->is.device && !ep->is.inherited;
 }
 
+/* There has been time to exchange it: somebody was asked. */
+static int
+check_same(const struct endpoint *ep, uint64_t medium, int64_t size,
+    struct fault *f)
+{
+	const struct file *file = ep->priv;
+
+	if (file->medium == medium && ep->geo.size == size)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s: the medium was changed since "
+	    "it was looked at", ep->name);
+}
+
 static int
 open_again(struct endpoint *ep, struct file *file, struct fault *f)
 {
+	const struct geometry geo = ep->geo;
+	uint64_t medium = file->medium;
+	int64_t size = ep->lim.part > 0 ? ep->lim.disk_size : geo.size;
 	int plain = file->plain, direct = file->direct, failed;
 
 	ep->fd = plain;
@@ -266,6 +282,9 @@ open_again(struct endpoint *ep, struct file *file, struct fault *f)
 	close(plain);
 	if (direct >= 0)
 		close(direct);
+	if (failed == 0)
+		failed = check_same(ep, medium, size, f);
+	ep->geo = geo;
 	return failed;
 }
 

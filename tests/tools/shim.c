@@ -9,7 +9,8 @@
  *			(sync_file_range) close thread (pthread_create) zero
  *			(fallocate, BLKZEROOUT) share (FICLONERANGE) direct
  *			(opening with O_DIRECT) look (what has been opened with
- *			O_PATH); and, only without on=: alloc
+ *			O_PATH) medium (BLKGETDISKSEQ, which does not fail, but
+ *			tells another number); and, only without on=: alloc
  *			(malloc and its kin, but libcrypto's, which takes it
  *			ill) open (scandirat, too) stat (fstat) ioctl rename map
  *			(mmap) event (eventfd, signalfd) poll
@@ -78,13 +79,17 @@
 
 #include "preload.h"
 
+#ifndef BLKGETDISKSEQ
+#define BLKGETDISKSEQ	_IOR(0x12, 128, uint64_t)	/* Linux 5.15 */
+#endif
+
 enum { RULES = 8, RANGES = 256, SECTOR = 512, DESCRIPTORS = 256 };
 
 enum op {
 	READ = 1, WRITE = 2, FLUSH = 4, RANGE = 8, CLOSE = 16, THREAD = 32,
 	ZERO = 64, SHARE = 128, DIRECT = 256, ALLOC = 512, OPENING = 1024,
 	STAT = 2048, IOCTL = 4096, RENAME = 8192, MAP = 16384, EVENT = 32768,
-	POLL = 65536, LOOK = 131072
+	POLL = 65536, LOOK = 131072, MEDIUM = 262144
 };
 
 struct range {
@@ -138,6 +143,7 @@ static const struct word names[] = {
 	{ "alloc", ALLOC }, { "open", OPENING }, { "stat", STAT },
 	{ "ioctl", IOCTL }, { "rename", RENAME }, { "map", MAP },
 	{ "event", EVENT }, { "poll", POLL }, { "look", LOOK },
+	{ "medium", MEDIUM },
 };
 
 static int
@@ -822,7 +828,7 @@ BOTH(fallocate64, fallocate, (int fd, int mode, off_t at, off_t len),
 int
 ioctl(int fd, unsigned long request, ...)
 {
-	uint64_t range[2];
+	uint64_t range[2], number;
 	va_list ap;
 	void *arg;
 
@@ -840,6 +846,11 @@ ioctl(int fd, unsigned long request, ...)
 		return -1;
 	if (request == FICLONERANGE && refused(SHARE, "FICLONERANGE", fd))
 		return -1;
+	if (request == BLKGETDISKSEQ && real(fd, request, &number) == 0) {
+		number += refused(MEDIUM, "medium", fd);
+		memcpy(arg, &number, sizeof(number));
+		return 0;
+	}
 	return real(fd, request, arg);
 }
 
