@@ -10,14 +10,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "../../src/end/backend.h"
 #include "../sched/sched.h"
 #include "base/status.h"
+
+enum { DEPTH = 16 };		/* requests of a lane in flight */
 
 struct machine machine;
 
@@ -162,6 +166,71 @@ sim_transfer(struct lane *lane, struct io *io)
 		io->bad_off = io->off + io->done;
 }
 
+/* --- without waiting: they end in any order ------------------------------- */
+
+struct pending {		/* a lane's */
+	struct io	*io[DEPTH];
+	unsigned	 n;
+	int		 fd;	/* readable always */
+};
+
+static int
+sim_attach(struct lane *lane)
+{
+	struct pending *p = calloc(1, sizeof(*p));
+
+	if (p == NULL)
+		return ENOMEM;
+	lane->priv = p;
+	p->fd = eventfd(1, EFD_CLOEXEC);
+	return p->fd < 0 ? errno : 0;
+}
+
+static int
+sim_detach(struct lane *lane)
+{
+	struct pending *p = lane->priv;
+
+	close(p->fd);
+	free(p);
+	return 0;
+}
+
+static bool
+sim_start(struct lane *lane, struct io *io)
+{
+	struct pending *p = lane->priv;
+
+	if (p->n == DEPTH || sched_roll(8) == 0)
+		return false;
+	p->io[p->n++] = io;
+	return true;
+}
+
+static int
+sim_pollfd(struct lane *lane, short *events)
+{
+	const struct pending *p = lane->priv;
+
+	*events = POLLIN;
+	return p->n > 0 ? p->fd : -1;
+}
+
+static void
+sim_service(struct lane *lane)
+{
+	struct pending *p = lane->priv;
+	unsigned i;
+
+	while (p->n > 0 && sched_roll(4) != 0) {
+		i = (unsigned)sched_roll(p->n);
+		lane_over(lane, p->io[i]);
+		p->io[i] = p->io[--p->n];
+	}
+}
+
+/* --- when written --------------------------------------------------------- */
+
 /* What comes while it is flushed may be kept or not: it is not. */
 static int
 sim_flush(struct endpoint *ep, struct fault *f)
@@ -244,7 +313,6 @@ sim_open(struct endpoint *ep, bool look, struct fault *f)
 	ep->priv = d;
 	ep->geo.size = ep->geo.room = (int64_t)(d->sectors * SECTOR);
 	ep->geo.block = ep->geo.io_align = (uint32_t)d->block;
-	ep->sync_why = "the disks are made up";
 	ep->is.seekable = ep->is.past_cache = true;
 	ep->is.device = ep->is.remote = true;
 	ep->is.durable = n > 0;
@@ -255,7 +323,13 @@ sim_open(struct endpoint *ep, bool look, struct fault *f)
 
 const struct backend rbd_backend = {
 	.open = sim_open,
+	.attach = sim_attach,
+	.detach = sim_detach,
 	.transfer = sim_transfer,
+	.start = sim_start,
+	.pollfd = sim_pollfd,
+	.service = sim_service,
+	.conclude = sim_transfer,
 	.extent = sim_extent,
 	.flush = sim_flush,
 	.open_readback = sim_readback,

@@ -195,13 +195,17 @@ throw_copy(struct line *l)
 {
 	static const char *const how[] = { "oflag=trim", "oflag=sparse",
 		"oflag=sparing" };
-	static const char *const proof[] = { "verify=1", "verify=stream",
-		"verify=source" };
+	static const char *const proof[] = { "verify=1", "verify=source",
+		"verify=stream" };
+	bool async = machine.targets == 1 && chance(3);
 
+	if (async)
+		add(l, "engine=async");
 	if (chance(3))
-		add(l, "%s", how[sched_roll(machine.targets > 1 ? 2 : 3)]);
+		add(l, "%s", how[sched_roll(machine.targets > 1 || async ? 2 :
+		    3)]);
 	if (chance(3))
-		add(l, "%s", proof[sched_roll(3)]);
+		add(l, "%s", proof[sched_roll(async ? 2 : 3)]);
 	if (chance(6))
 		add(l, "hash=xxh128");
 }
@@ -312,7 +316,7 @@ play(uint64_t seed, bool loud, uint64_t count[])
 	unlink("map");
 	model_begin(&o);
 	for (life = 0; life < LIVES && !last && wrong == NULL; life++) {
-		last = !o.map || life == LIVES - 1 || chance(2);
+		last = life == LIVES - 1 || chance(2);
 		throw_line(&l, &o, last);
 		if (loud)
 			show(&l);
