@@ -66,6 +66,7 @@ losses()
 	"$blocks" make src 2M && rescue 100 && valid r.html && has 'class="verdict ill">NOT complete: 5632 bytes could' &&
 	    has '<td class="n">29696</td><td class="n">34303</td><td class="n">4608</td><td>unreadable</td>' &&
 	    has '<td class="n">1499648</td><td class="n">1500671</td><td class="n">1024</td><td>unreadable</td>' &&
+	    has '<th scope="col" class="n">First byte</th>' && has '<th scope="col">State</th>' && lacks '>#' &&
 	    has 'unreadable in 2 ranges.' && has 'fill="url(#bad)"' && has 'fill="url(#done)"'
 }
 it "shows what a rescue could not read" losses

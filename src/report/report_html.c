@@ -28,6 +28,7 @@ enum {
 
 /* --- tables ------------------------------------------------------------- */
 
+/* A head with # in front is that of a column of numbers. */
 static void
 table_begin(FILE *out, const char *caption, const char *const *heads)
 {
@@ -36,7 +37,8 @@ table_begin(FILE *out, const char *caption, const char *const *heads)
 		return;
 	fputs("<tr>", out);
 	for (; *heads != NULL; heads++)
-		fprintf(out, "<th scope=\"col\">%s</th>", *heads);
+		fprintf(out, "<th scope=\"col\"%s>%s</th>", **heads == '#' ?
+		    " class=\"n\"" : "", *heads + (**heads == '#'));
 	fputs("</tr>\n", out);
 }
 
@@ -167,8 +169,8 @@ static void
 ranges_table(FILE *out, const struct report_data *d)
 {
 	static const enum seg_status what[] = { BAD, UNSCRAPED, UNTRIMMED };
-	static const char *const heads[] = { "First byte", "Last byte",
-		"Bytes", "State", NULL };
+	static const char *const heads[] = { "#First byte", "#Last byte",
+		"#Bytes", "State", NULL };
 	size_t k, i, n = 0;
 	struct seg s;
 
@@ -196,8 +198,8 @@ ranges_table(FILE *out, const struct report_data *d)
 static void
 differ_table(FILE *out, const struct report_data *d)
 {
-	static const char *const heads[] = { "First byte", "Last byte",
-		"Bytes", NULL };
+	static const char *const heads[] = { "#First byte", "#Last byte",
+		"#Bytes", NULL };
 	struct map *differ = d->out != NULL && d->out->differ.ready ?
 	    &d->out->differ : NULL;
 	struct seg s = { .off = 0 };
@@ -244,7 +246,7 @@ static void
 volumes_table(FILE *out, const struct report_data *d)
 {
 	static const char *const heads[] = { "Partition", "File system",
-		"Label", "First byte", "Bytes", "Unreadable bytes", NULL };
+		"Label", "#First byte", "#Bytes", "#Unreadable bytes", NULL };
 	size_t i;
 
 	if (d->volumes.n == 0)
@@ -274,8 +276,8 @@ volumes_table(FILE *out, const struct report_data *d)
 static void
 used_table(FILE *out, const struct report_data *d)
 {
-	static const char *const heads[] = { "File system", "Used bytes",
-		"Free bytes", "Treated", NULL };
+	static const char *const heads[] = { "File system", "#Used bytes",
+		"#Free bytes", "Treated", NULL };
 	static const char *const treated[] = {
 		[TREATED_USED] = "what is free is left out",
 		[TREATED_WHOLE] = "copied whole",
@@ -327,7 +329,7 @@ damage_list(FILE *out, const struct report_data *d)
 		markup_text(out, a->command, SIZE_MAX);
 		fputs("</pre>\n", out);
 		if (wording_loss(lost, sizeof(lost), &a->loss)[0] != '\0')
-			fprintf(out, "<p>As the file system tells: %s.</p>\n",
+			fprintf(out, "<p>According to the file system, %s.</p>\n",
 			    lost);
 	}
 }
@@ -474,9 +476,16 @@ head(FILE *out, const struct report_data *d)
 	    "left; vertical-align: top; overflow-wrap: anywhere; }\n"
 	    "th { background: #f2f2f2; font-weight: normal; white-space: "
 	    "nowrap; }\n"
-	    ".n { text-align: right; font-variant-numeric: tabular-nums; }\n"
+	    ".n { text-align: right; font-variant-numeric: tabular-nums; "
+	    "white-space: nowrap; }\n"
 	    "code, pre { font: 13px monospace; overflow-wrap: anywhere; "
 	    "white-space: pre-wrap; }\n"
+	    "@media screen and (max-width: 40em) { table { display: block; "
+	    "overflow-x: auto; } }\n"
+	    "@media screen and (prefers-color-scheme: dark) { body { color: "
+	    "#ddd; background: #16181d; } .verdict { color: #fff; } th { "
+	    "background: #262a33; } th, td { border-color: #555; } svg { "
+	    "background: #fff; padding: .4em; } }\n"
 	    "@media print { body { margin: 0; max-width: none; } svg, table { "
 	    "break-inside: auto; } h2 { break-after: avoid; } }\n"
 	    "</style>\n</head>\n", out);
