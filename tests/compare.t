@@ -106,7 +106,7 @@ longer()
 	    says "NOT the same: a has 3145728 bytes, b $1; the first $1 bytes are the same: $2 compares those$" &&
 	    compare 0 "$(sed -n 's/.*same: \(count=[^ ]*\).*/\1/p' err)" ${3:+"$3"} && compare 14 &&
 	    mv a c && mv b a && mv c b && compare 14 && says "same: b has 3145728 bytes, a $1;" &&
-	    spoil a 5 && compare 14 && says '512 bytes in 1 range differ, and there is more of b'
+	    spoil a 5 && compare 14 && says '512 bytes in 1 range differ, and b is longer$'
 }
 it "calls files of two sizes different, and compares what both have" \
     longer 3000000 'count=3000000 iflag=count_bytes' iflag=count_bytes
@@ -120,8 +120,8 @@ longer_part()
 it "tells how much is the same of what does not begin with the ends" longer_part
 empty()
 {
-	: >a && : >b && compare 0 && echo >a && compare 14 && says 'more of a' &&
-	    mv a c && mv b a && mv c b && compare 14 && says 'more of b'
+	: >a && : >b && compare 0 && echo >a && compare 14 && says 'a is longer' &&
+	    mv a c && mv b a && mv c b && compare 14 && says 'b is longer'
 }
 it "calls an empty file another than one with a byte" empty
 beyond()
@@ -163,11 +163,11 @@ from_pipe()
 	    spoil b 2222222 && exits 14 "$pardd" of=b compare=1 thr="$1" json=json < <(cat a) &&
 	    [[ $(differing) = 2222080+512 ]] && valid &&
 	    cp a b && head -c 2000000 a >c &&
-	    exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat c) && says 'more of b' &&
-	    exits 14 "$pardd" of=c compare=1 thr="$1" < <(cat a) && says 'more of standard input' &&
+	    exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat c) && says 'b is longer' &&
+	    exits 14 "$pardd" of=c compare=1 thr="$1" < <(cat a) && says 'standard input is longer' &&
 	    head -c 2097152 a >c &&
-	    exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat c) && says 'more of b' &&
-	    exits 14 "$pardd" of=c compare=1 thr="$1" < <(cat a) && says 'more of standard input' &&
+	    exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat c) && says 'b is longer' &&
+	    exits 14 "$pardd" of=c compare=1 thr="$1" < <(cat a) && says 'standard input is longer' &&
 	    exits 0 "$pardd" of=c compare=1 bs=512 count=4000 thr="$1" < <(cat a) &&
 	    exits 102 "$pardd" of=b compare=1 bs=512 count=5000 thr="$1" < <(cat c)
 }
@@ -181,9 +181,9 @@ two_pipes()
 	cat a >b &
 	exits 0 "$pardd" of=b compare=1 thr="$1" < <(cat a) || return
 	head -c 2500000 a >b &
-	exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat a) && says 'more of standard input' || return
+	exits 14 "$pardd" of=b compare=1 thr="$1" < <(cat a) && says 'standard input is longer' || return
 	cat a >b &
-	exits 14 "$pardd" of=b compare=1 thr="$1" < <(head -c 2097152 a) && says 'more of b'
+	exits 14 "$pardd" of=b compare=1 thr="$1" < <(head -c 2097152 a) && says 'b is longer'
 }
 it "compares two pipes, thr=1" two_pipes 1
 it "compares two pipes, thr=16" two_pipes 16
@@ -292,8 +292,8 @@ lost_and_longer()
 	"$blocks" make a 3M && cp a b && echo more >>"$1" &&
 	    exits 14 with_faults "on=$PWD/a op=read at=2000384+512 fail=EIO" \
 		"$pardd" if=a of=b compare=1 coe=1 json=json && valid && has_lost &&
-	    says "^pardd: NOT the same: there is more of $1; the 3145216 bytes that could be \
-compared do not differ$" && says '^3145216 bytes .* compared' && says '^6143\+0 records in$' &&
+	    says "^pardd: NOT the same: $1 is longer; the 3145216 bytes that could be \
+compared are the same$" && says '^3145216 bytes .* compared' && says '^6143\+0 records in$' &&
 	    jq -es 'last.bytes_verified == 3145216 and last.bytes_read == 3145216' json >/dev/null
 }
 it "does not count as compared what could not be read" lost_and_longer a

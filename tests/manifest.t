@@ -92,7 +92,7 @@ it "... with verify=1" by_sha256 verify=1
 renewed()
 {
 	copied manifesthash=sha256 && flip src 5 && exits 0 "$pardd" if=src of=dst base=m manifest=m &&
-	    says 'there already by m' && same src dst && sound dst sha256 && flip src $((3 * mib)) &&
+	    says 'bytes were there already .m., and not written' && same src dst && sound dst sha256 && flip src $((3 * mib)) &&
 	    exits 0 "$pardd" if=src of=dst base=m manifest=m manifesthash=xxh128 && as_in if=dst &&
 	    jq -es '.[0].algorithm == "xxh128"' m >/dev/null
 }
@@ -222,7 +222,7 @@ reclone_there()
 {
 	"$blocks" make src $bytes && { "$pardd" if=src count=7 && "$pardd" if=src manifest=m; } 1<>dst 2>err &&
 	    flip src 5 && { "$pardd" if=src count=7 && "$pardd" if=src base=m; } 1<>dst 2>err &&
-	    complete && same src <(tail -c +3585 dst) && says 'there already by m'
+	    complete && same src <(tail -c +3585 dst) && says 'bytes were there already .m., and not written'
 }
 it "brings up to date what lies where a descriptor stood" reclone_there
 untouched()
@@ -245,7 +245,7 @@ lost()
 	local holes="0 $((mib - 1)) $((3 * mib)) $((5 * mib - 1))"
 	differs 14 "$holes" if=dst && differs 14 "$holes" if=src &&
 	    exits 0 "$pardd" if=src of=dst base=m && same src dst &&
-	    says "^pardd: $((6 * mib)) bytes are there already by m" &&
+	    says "^pardd: $((6 * mib)) bytes were there already .m., and not written" &&
 	    [[ $(sed -n 's/ bytes.*copied.*//p' err) = $((3 * mib)) ]]
 }
 it "has no digest of what could not be read, and takes it for different" lost
@@ -532,7 +532,7 @@ it "refuses a base of a target that was emptied" cut_off 0
 slowly()
 {
 	copied rate=15M && ! grep -q '"xxh128":null' m && sound dst && as_in if=src rate=15M &&
-	    exits 0 "$pardd" if=src of=dst base=m rate=15M && says "^pardd: $bytes bytes are there"
+	    exits 0 "$pardd" if=src of=dst base=m rate=15M && says "^pardd: $bytes bytes were there"
 }
 only all
 it "has the same ranges with rate=" slowly

@@ -221,16 +221,16 @@ done <<-'END'
 	status=loud it takes map, none, noxfer, progress
 	hash=sha-256 did you mean sha256\?
 	oflag=nothing --help lists them
-	oflag=direct, is there a blank between\?.*
+	oflag=direct, is there a space in it\? Write oflag=a,b
 	--dryrun did you mean --dry-run\?
 	--if=a write if=a
 	--force write force=\.\.\.
 	-n do you mean rescue=noscrape\?
 	-r3 do you mean retries=N\?
 	-k no option -k; --help lists them
-	of 'of' is not an operand: write of=\.\.\., without a blank
+	of 'of' is not an operand: write of=\.\.\., without a space
 	help 'help' is not an operand: operands are name=value, see --help
-	if= is there a blank behind if=\?
+	if= is there a space after if=\?
 END
 it "gives the words of another copier in its own" slip a b ' the same is: pardd if=a of=b'
 it "... with a map" slip a b c ' the same is: pardd if=a of=b map=c'
@@ -281,7 +281,7 @@ EOT
 for odd in bs=1.3333k bs=.5M bs=4kk bs=1.5 bs=k bs=99999999999.5E rate=20Mbit; do
 	it "knows nothing that $odd may mean" usage 'is not a number$' if=/dev/null of=dst "$odd"
 done
-it "asks whether there is a blank where a number is missing" usage 'bs=: a number is missing; is there a blank' if=/dev/null of=dst bs=
+it "asks whether there is a space where a number is missing" usage 'bs=: a number is missing; is there a space' if=/dev/null of=dst bs=
 it "says in what unit a number is" usage 'takes 1 to 86400 seconds$' if=/dev/null of=dst timeout=5m
 it "... or one less than -1" usage 'count= takes 0 or more$' if=/dev/null of=dst count=-2
 sixteen()

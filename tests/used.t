@@ -200,7 +200,7 @@ cloned()
 	disk disk "$1" && "$blocks" make copy 200M 3 && loop copy || return
 	exits 0 "$pardd" if=disk of="$dev" used=only json=json &&
 	    told '^pardd: complete, flushed, without [0-9.]+ MB that 3 file systems call free$' &&
-	    says 'note: partition 4: what it uses is not known: copied whole$' &&
+	    says 'note: partition 4: its free space is not known: copied whole$' &&
 	    part copy 1 64 before1 && part copy 66 64 before2 &&
 	    cmp -n 1M disk copy && cmp -i 65M -n 1M disk copy && cmp -i 162M disk copy &&
 	    cmp -i 130M -n 4096 disk copy && moved 72000000 || return
@@ -215,7 +215,7 @@ planned()
 	disk disk gpt && exits 0 "$pardd" if=disk of=copy used=only -d &&
 	    grep -Eq '^Used +without 1[0-9]+ MB that 3 file systems call free, which become zeros$' out &&
 	    tr -s ' \n' ' ' <out |
-	    grep -Eq '4 unknown whole: what it uses is not known, 1 ext4 "root" [0-9]+ MB of 67 MB,' || return
+	    grep -Eq '4 unknown whole: its free space is not known, 1 ext4 "root" [0-9]+ MB of 67 MB,' || return
 	exits 0 "$pardd" if=disk of=copy used=only -dv &&
 	    grep -q '^file_system=partition 3 (swap "sw"): 4096 of 33554432 bytes used, the rest left out$' out
 }
@@ -267,7 +267,7 @@ spared()
 	exits 0 with_faults "on=$PWD/e4 op=read at=${bad#,} fail=EIO" "$pardd" if=e4 of=copy \
 	    used=only map=map && told "$without" && sound copy || return
 	exits 0 "$pardd" if=e4 of=copy used=only map=map && told "$without" &&
-	    says 'were not copied again$' && exits 0 "$pardd" if=e4 of=copy map=map && same e4 copy
+	    says 'and not again$' && exits 0 "$pardd" if=e4 of=copy map=map && same e4 copy
 }
 it "never reads in a rescue what is free, which a later run may do" spared
 
@@ -335,7 +335,7 @@ spoilt()
 }
 only plain asan
 it "... and loses nothing of a damaged one" eval 'spoilt meta && rm map && spoilt first'
-it "takes an order of reading with map= only" usage 'go with map=' if=a of=b used=meta
+it "takes an order of reading with map= only" usage 'need map=' if=a of=b used=meta
 unswept()
 {
 	disk disk gpt && exits 100 with_faults "on=$PWD/disk op=read at=2097152+8388608 fail=EIO" \
@@ -539,7 +539,7 @@ killed()
 	    "$pardd" if=disk of="$dev" used=only map=map mapinterval=1 thr=1 bpt=1000 2>err &
 	until_true 60 grep -qs '  +$' map && kill -KILL $! || return
 	wait $!
-	exits 0 "$pardd" if=disk of="$dev" used=only map=map && says 'were not copied again' &&
+	exits 0 "$pardd" if=disk of="$dev" used=only map=map && says 'and not again' &&
 	    told 'without [0-9.]+ MB that 3 file systems call free$' &&
 	    cmp -n 1M disk copy && part copy 1 64 before1 && part copy 66 64 before2
 }

@@ -39,21 +39,31 @@ several(unsigned bits)
 	return (bits & (bits - 1)) != 0;
 }
 
+/* What only a rescue does, and is given. */
+static const char *
+rescue_only(const struct opts *o)
+{
+	return o->rescue != 0 ? "rescue= needs map=" :
+	    o->domain != NULL ? "domain= needs map=" :
+	    o->fill != NULL ? "fill= needs map=" :
+	    o->maxerrors >= 0 ? "maxerrors= needs map=" :
+	    o->maxtime >= 0 ? "maxtime= needs map=" :
+	    o->minrate > 0 ? "minrate= needs map=" :
+	    o->wait >= 0 ? "wait= needs map=" : NULL;
+}
+
 /* Of what a rescue cannot do. */
 static const char *
 contradiction_rescue(const struct opts *o)
 {
 	const bool rescues = o->map != NULL && o->compare == 0;
 
-	if (!rescues && (o->rescue != 0 || o->domain != NULL ||
-	    o->fill != NULL || o->maxerrors >= 0 || o->maxtime >= 0 ||
-	    o->wait >= 0 || o->minrate > 0))
-		return "rescue=, domain=, fill=, maxerrors=, maxtime=, "
-		    "minrate= and wait= go with map=";
+	if (!rescues && rescue_only(o) != NULL)
+		return rescue_only(o);
 	if (o->ongone != NULL && o->wait < 0)
-		return "ongone= goes with wait=";
+		return "ongone= needs wait=";
 	if (o->domaintypes != NULL && o->domain == NULL)
-		return "domaintypes= goes with domain=";
+		return "domaintypes= needs domain=";
 	if (rescues && ((o->oflag & (FLAG_APPEND | FLAG_TRUNC |
 	    FLAG_SPARSE | FLAG_TRIM)) != 0 || o->sync == 0))
 		return "map= goes with none of append, trunc, sparse, trim, "
@@ -67,7 +77,7 @@ contradiction_bmap(const struct opts *o)
 {
 	if (o->bmap == NULL)
 		return (o->oflag & FLAG_NOZERO) == 0 ? NULL :
-		    "oflag=nozero goes with bmap=";
+		    "oflag=nozero needs bmap=";
 	if (o->map != NULL || o->hash != 0 || o->expect != NULL ||
 	    o->manifest != NULL || o->base != NULL || o->compare != 0 ||
 	    o->used != 0 || o->usedmap != NULL)
@@ -101,8 +111,8 @@ contradiction_used(const struct opts *o)
 	if (several(o->used))
 		return "used= takes one word";
 	if (o->used != USED_ONLY && (o->map == NULL || o->compare != 0))
-		return "used=first and used=meta are an order of reading, and "
-		    "go with map=";
+		return "used=first and used=meta need map=: they are an order "
+		    "of reading";
 	if (o->check != 0 || o->base != NULL || (o->manifest != NULL &&
 	    !opts_bmap(o)))
 		return "used= goes with none of manifest=, check=1, base=: "

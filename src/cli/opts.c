@@ -97,7 +97,7 @@ name_set(struct opts *o, const struct row *row, const char *arg,
 		    arg, row->name);
 	if (*text == '\0')
 		return fault_set(f, STATUS_USAGE, "%s: a name is missing; is "
-		    "there a blank behind %s=?", arg, row->name);
+		    "there a space after %s=?", arg, row->name);
 	if (many && *n == TARGETS_MOST)
 		return fault_set(f, STATUS_USAGE, "%s: %s= is given more than "
 		    "%d times", arg, row->name, TARGETS_MOST);
@@ -157,7 +157,7 @@ operand(struct opts *o, const char *arg, struct fault *f)
 
 	if (arg[len] == '\0' && row != NULL)
 		return fault_set(f, STATUS_USAGE, "'%s' is not an operand: "
-		    "write %s=..., without a blank", arg, arg);
+		    "write %s=..., without a space", arg, arg);
 	if (arg[len] == '\0')
 		return fault_set(f, STATUS_USAGE,
 		    "'%s' is not an operand: operands are name=value, see "

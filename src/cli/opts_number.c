@@ -73,7 +73,7 @@ no_number(const struct row *row, const char *arg, const char *text,
 
 	if (*text == '\0')
 		return fault_set(f, STATUS_USAGE, "%s: a number is missing; is "
-		    "there a blank behind %s=?", arg, row->name);
+		    "there a space after %s=?", arg, row->name);
 	if (hint_number(text, meant, sizeof(meant)))
 		return fault_set(f, STATUS_USAGE, "%s: '%s' is not a number "
 		    "here; did you mean %s=%s?", arg, text, row->name, meant);

@@ -80,7 +80,7 @@ no_word(const char *operand, const char *text, size_t len, const char *arg,
 
 	if (len == 0)
 		return fault_set(f, STATUS_USAGE, "%s: a word is missing; is "
-		    "there a blank between? %s=a,b has none", arg, operand);
+		    "there a space in it? Write %s=a,b", arg, operand);
 	if (near != NULL)
 		return fault_set(f, STATUS_USAGE, "%s: %s= has no word '%.*s'; "
 		    "did you mean %s?", arg, operand, (int)len, text, near);

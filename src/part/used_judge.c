@@ -73,7 +73,7 @@ convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
 {
 	take_over(fs, m);
 	if (m->state == FS_UNKNOWN)
-		return used_whole(fs, "what it uses is not known");
+		return used_whole(fs, "its free space is not known");
 	if (m->state != FS_CLEAN)
 		return used_whole(fs, "%s", m->reason);
 	if (v->type[0] == '\0')
@@ -140,7 +140,7 @@ guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
 	take_over(fs, m);
 	fs->treated = TREATED_ORDERED;
 	return m->state != FS_UNKNOWN ||
-	    used_whole(fs, "what it uses is not known") == 0;
+	    used_whole(fs, "its free space is not known") == 0;
 }
 
 int

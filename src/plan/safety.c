@@ -200,8 +200,9 @@ bs_misfit(const struct plan *p, struct fault *f)
 	if (p->src->geo.block == 0 || p->bs % p->src->geo.block == 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "bs=%llu is not a multiple of the "
-	    "logical block of %s, %u bytes", (ull)p->bs, p->src->name,
-	    p->src->geo.block);
+	    "logical block of %s, %u bytes%s", (ull)p->bs, p->src->name,
+	    p->src->geo.block, p->bs % 1000 == 0 ? "; kB is 1000, k is 1024" :
+	    "");
 }
 
 /* The range on a target device and its logical blocks. */
@@ -260,7 +261,7 @@ other_disk(const struct endpoint *ep, const char *operand, const char *called,
 	by = disk_is(&d, called);
 	if (by == NAME_OTHER)
 		return fault_set(f, STATUS_REFUSED, "%s is not the disk that "
-		    "%s=%s asks for: its serial number is %s, its WWN %s",
+		    "%s=%s asks for: its serial number is %s, its WWN is %s",
 		    ep->name, operand, called, known(d.serial), known(d.wwn));
 	if (disk_namesake(&d, by, &other))
 		return fault_set(f, STATUS_REFUSED, "%s=%s: %s and %s are both "

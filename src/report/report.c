@@ -212,8 +212,9 @@ report_stopping(int signo)
 {
 	if (print_room())
 		print(stderr,
-		    "pardd: SIG%s: finishing what is in flight (%d s); "
-		    "once more leaves at once", sigabbrev_np(signo), GRACE);
+		    "pardd: SIG%s: finishing what is in flight, within %d s; "
+		    "a second signal quits at once", sigabbrev_np(signo),
+		    GRACE);
 }
 
 void

@@ -364,11 +364,11 @@ extra(const struct plan *p, struct outcome *out)
 		print(stderr, "pardd: %llu bytes were there already, and not "
 		    "written", (ull)t->spared);
 	else if (p->opts->base != NULL)
-		print(stderr, "pardd: %llu bytes are there already by %s, and "
-		    "were not written", (ull)t->spared, p->opts->base);
+		print(stderr, "pardd: %llu bytes were there already (%s), and "
+		    "not written", (ull)t->spared, p->opts->base);
 	else if (t->had > 0)
-		print(stderr, "pardd: %llu bytes are there already by %s, and "
-		    "were not copied again", (ull)t->had, p->opts->map);
+		print(stderr, "pardd: %llu bytes were copied already (%s), and "
+		    "not again", (ull)t->had, p->opts->map);
 	if (t->mended > 0)
 		print(stderr, "pardd: %s: %llu bytes differed when they were "
 		    "read back; they were copied again, and are right now",

@@ -329,8 +329,8 @@ damage_list(FILE *out, const struct report_data *d)
 		markup_text(out, a->command, SIZE_MAX);
 		fputs("</pre>\n", out);
 		if (wording_loss(lost, sizeof(lost), &a->loss)[0] != '\0')
-			fprintf(out, "<p>According to the file system, %s.</p>\n",
-			    lost);
+			fprintf(out, "<p>According to the file system, %s."
+			    "</p>\n", lost);
 	}
 }
 

@@ -59,9 +59,13 @@ longer(const struct plan *p, struct outcome *out)
 	ull n = (ull)out->tally.verified;
 	bool blocks = n % p->bs == 0;
 
-	if (out->tally.lost > 0 || n == 0 || a->geo.size < 0 || b->geo.size < 0)
-		conclude(out, STATUS_MISMATCH, "NOT the same: there is more "
-		    "of %s; the %llu bytes that %s do not differ", a->name, n,
+	if (n == 0)
+		conclude(out, STATUS_MISMATCH, "NOT the same: %s is longer, "
+		    "and %s", a->name, out->tally.lost > 0 ?
+		    "nothing could be compared" : "the other is empty");
+	else if (out->tally.lost > 0 || a->geo.size < 0 || b->geo.size < 0)
+		conclude(out, STATUS_MISMATCH, "NOT the same: %s is longer; "
+		    "the %llu bytes that %s are the same", a->name, n,
 		    out->tally.lost > 0 ? "could be compared" : "both have");
 	else
 		conclude(out, STATUS_MISMATCH, "NOT the same: %s has %lld "
@@ -94,10 +98,11 @@ agrees(const struct plan *p, struct outcome *out)
 		    (ull)t.bad_ranges, t.bad_ranges == 1 ? "" : "s");
 	else if (t.bad > 0)
 		conclude(out, STATUS_MISMATCH, "NOT the same: %llu bytes in "
-		    "%llu range%s differ%s%s", (ull)t.bad, (ull)t.bad_ranges,
-		    t.bad_ranges == 1 ? "" : "s", out->longer == NULL ? "" :
-		    ", and there is more of ", out->longer == NULL ? "" :
-		    out->longer->name);
+		    "%llu range%s differ%s%s%s", (ull)t.bad,
+		    (ull)t.bad_ranges, t.bad_ranges == 1 ? "" : "s",
+		    out->longer == NULL ? "" : ", and ", out->longer == NULL ?
+		    "" : out->longer->name, out->longer == NULL ? "" :
+		    " is longer");
 	else if (out->longer != NULL)
 		longer(p, out);
 	else
@@ -331,7 +336,7 @@ ended_early(const struct plan *p, struct outcome *out,
 		    (ull)p->length);
 	if (brought_nothing(p, t))
 		return conclude(out, STATUS_SHORT, "NOT complete: the source "
-		    "was empty: %s brought no byte for %s", p->src->name,
+		    "was empty: nothing came from %s for %s", p->src->name,
 		    p->dst->name);
 	if (out->flush.status != 0)
 		return conclude(out, STATUS_NOT_FLUSHED, "NOT complete: %s; "

@@ -92,6 +92,23 @@ same_target(const char *was, const char *is)
 	return n == strcspn(is, " ") && memcmp(was, is, n) == 0;
 }
 
+/* An end in words, without those that say nothing: " serial=". */
+static const char *
+words_known(char *text, size_t room, const char *identity)
+{
+	size_t n = 0, len;
+
+	text[0] = '\0';
+	for (; *identity != '\0'; identity += len) {
+		identity += strspn(identity, " ");
+		len = strcspn(identity, " ");
+		if (len > 0 && identity[len - 1] != '=' && n < room)
+			n += (size_t)snprintf(text + n, room - n, "%s%.*s",
+			    n > 0 ? " " : "", (int)len, identity);
+	}
+	return text;
+}
+
 /* What to do where a map is of "was", and the source "is". */
 static const char *
 advice(const char *was, const char *is)
@@ -106,7 +123,7 @@ advice(const char *was, const char *is)
 	    memcmp(was, is, (size_t)(serial[0] - was)) == 0)
 		return "; if it is the same disk behind another adapter, "
 		    "remove the line \"# pardd source\" from the map";
-	return "";
+	return "; name another map";
 }
 
 /* Put what the file says of the range of this copy into the map. */
@@ -229,14 +246,17 @@ static int
 check(const struct mapsaver *k, const struct plan *p, struct fault *f)
 {
 	const char *path = p->opts->map;
+	char was[sizeof(k->source)], is[sizeof(k->source)];
 	bool finished = false;
 	uint64_t end = 0;
 	size_t i;
 
 	if (k->file.source != NULL && strcmp(k->file.source, k->source) != 0)
 		return fault_set(f, STATUS_REFUSED, "%s is the map of another "
-		    "source: %s; this one is: %s%s", path, k->file.source,
-		    k->source, advice(k->file.source, k->source));
+		    "source: %s; this one is: %s%s", path,
+		    words_known(was, sizeof(was), k->file.source),
+		    words_known(is, sizeof(is), k->source),
+		    advice(k->file.source, k->source));
 	for (i = 0; i < k->file.n; i++)
 		if (k->file.seg[i].status != UNTRIED) {
 			end = k->file.seg[i].off + k->file.seg[i].len;
