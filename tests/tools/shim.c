@@ -12,8 +12,9 @@
  *			O_PATH) medium (BLKGETDISKSEQ, which does not fail, but
  *			tells another number); and, only without on=: alloc
  *			(malloc and its kin, but libcrypto's, which takes it
- *			ill) open (scandirat, too) stat (fstat) ioctl rename map
- *			(mmap) event (eventfd, signalfd) poll
+ *			ill) own (those that the program itself asks for) open
+ *			(scandirat, too) stat (fstat) ioctl rename map (mmap)
+ *			event (eventfd, signalfd) poll
  *	at=OFF+LEN,...	bytes of the file; OFF+ goes on to the end.  A transfer
  *			that begins before is cut there and really happens
  *	whole		a transfer that touches at= fails as a whole
@@ -89,7 +90,7 @@ enum op {
 	READ = 1, WRITE = 2, FLUSH = 4, RANGE = 8, CLOSE = 16, THREAD = 32,
 	ZERO = 64, SHARE = 128, DIRECT = 256, ALLOC = 512, OPENING = 1024,
 	STAT = 2048, IOCTL = 4096, RENAME = 8192, MAP = 16384, EVENT = 32768,
-	POLL = 65536, LOOK = 131072, MEDIUM = 262144
+	POLL = 65536, LOOK = 131072, MEDIUM = 262144, OWN = 524288
 };
 
 struct range {
@@ -140,8 +141,9 @@ static const struct word names[] = {
 	{ "read", READ }, { "write", WRITE }, { "flush", FLUSH },
 	{ "range", RANGE }, { "close", CLOSE }, { "thread", THREAD },
 	{ "zero", ZERO }, { "share", SHARE }, { "direct", DIRECT },
-	{ "alloc", ALLOC }, { "open", OPENING }, { "stat", STAT },
-	{ "ioctl", IOCTL }, { "rename", RENAME }, { "map", MAP },
+	{ "alloc", ALLOC }, { "own", OWN }, { "open", OPENING },
+	{ "stat", STAT }, { "ioctl", IOCTL }, { "rename", RENAME },
+	{ "map", MAP },
 	{ "event", EVENT }, { "poll", POLL }, { "look", LOOK },
 	{ "medium", MEDIUM },
 };
@@ -979,24 +981,26 @@ ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sigset_t *set)
 
 /*
  * libcrypto writes to what it did not get, and a sanitizer gives up that begins
- * a thread.
+ * a thread.  The program's own name becomes its title.
  */
-static bool
-own(const void *caller)
+static unsigned
+asked_by(const void *caller)
 {
 	Dl_info who;
 
-	/* The program's own name becomes its title. */
-	return running && (dladdr(caller, &who) == 0 ||
-	    who.dli_fname == program ||
-	    strstr(who.dli_fname, "libcrypto") == NULL);
+	if (!running)
+		return 0;
+	if (dladdr(caller, &who) == 0 || who.dli_fname == program)
+		return ALLOC | OWN;
+	return strstr(who.dli_fname, "libcrypto") == NULL ? ALLOC : 0;
 }
 
 static bool
 no_memory(const void *caller)
 {
 	int before = errno;
-	bool fails = nrules > 0 && own(caller) && refused(ALLOC, "alloc", -1);
+	unsigned op = nrules > 0 ? asked_by(caller) : 0;
+	bool fails = op != 0 && refused((enum op)op, "alloc", -1);
 
 	errno = fails ? ENOMEM : before;
 	return fails;
