@@ -5,7 +5,7 @@
  *
  * Who ends by a signal that it sends itself, or at once, has run all the same;
  * and who gives up what the copy does not need cannot write what was counted,
- * so nobody does.  Linked with --wrap of raise, _exit and prctl.
+ * so nobody does.  Linked with --wrap of raise, _exit, prctl and __gcov_exit.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,6 +20,8 @@
 #include <unistd.h>
 
 void __gcov_dump(void);
+void __wrap___gcov_exit(void);
+void coverage_count(void);
 int __real_raise(int);
 int __wrap_raise(int);
 _Noreturn void __real__exit(int);
@@ -40,8 +42,9 @@ dump(void)
 		__gcov_dump();
 }
 
-static void
-count(void)
+/* Exported, for what ends the program from a library (counted.c). */
+void
+coverage_count(void)
 {
 	static int counted;
 	pid_t pid;
@@ -58,14 +61,17 @@ count(void)
 		continue;
 }
 
-/* In place of what libgcov does behind it. */
 static void
 at_end(int status, void *arg)
 {
-	(void)arg;
-	fflush(NULL);
-	count();
-	__real__exit(status);
+	(void)status, (void)arg;
+	coverage_count();
+}
+
+/* What each object does behind that, in the process itself. */
+void
+__wrap___gcov_exit(void)
+{
 }
 
 __attribute__((constructor)) static void
@@ -77,14 +83,14 @@ begin(void)
 void
 __wrap__exit(int status)
 {
-	count();
+	coverage_count();
 	__real__exit(status);
 }
 
 int
 __wrap_raise(int signo)
 {
-	count();
+	coverage_count();
 	return __real_raise(signo);
 }
 
