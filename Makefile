@@ -223,7 +223,8 @@ coverage:
 
 mutants:
 	@tests/setup build check
-	@BUILD=$(BUILD) tests/mutants/run $(if $(N),-n $(N)) $(if $(SEED),-s $(SEED))
+	@BUILD=$(BUILD) tests/mutants/run $(if $(N),-n $(N)) \
+	    $(if $(SEED),-s $(SEED)) $(if $(UNITS),-u)
 
 WHAT = mapfile manifest bmap fsmap table answers nbd opts control system
 fuzz: $(CONFIG)/config.mk
