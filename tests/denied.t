@@ -58,13 +58,13 @@ honest()
 }
 # denied RULE MADE CHECK COMMAND...: the command with RULE for the first time,
 # the second and so on, as long as it is met; CHECK N after each.  What it made
-# is taken away before.
+# is taken away before.  With $rarer the later ones are fewer: by one of N after N.
 denied()
 {
 	local rule=$1 made=$2 check=$3 n
 	shift 3
 	: >lines
-	for ((n = 1; ; n += (weight > 1 ? 7 : 1) * ${step:-1})); do
+	for ((n = 1; ; n += (weight > 1 ? 7 : 1) * ${step:-1} + n / ${rarer:-1000000})); do
 		: >faults
 		: >dst
 		# shellcheck disable=SC2086
@@ -220,7 +220,7 @@ listed()
 # Each disk is told of by the same allocations.
 lists()
 {
-	[[ -n $LONG ]] || step=3
+	[[ -n $LONG ]] || rarer=30
 	denied "$memory" '' listed "$pardd" --list "$@"
 }
 it "lists the disks or says why not" lists
