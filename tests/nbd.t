@@ -300,7 +300,11 @@ by_name()
 	undo kill "$(<kit.pid)"
 	whole if=src of="nbd://localhost:$port" verbose=1 thr=4 engine=threads bs=64k && says ' [2-5] connections$'
 }
-it "has a connection for each worker by a host's name, too" by_name
+if getent hosts localhost >/dev/null; then
+	it "has a connection for each worker by a host's name, too" by_name
+else
+	skip "localhost is no name here" "has a connection for each worker by a host's name, too"
+fi
 misused()
 {
 	usage 'for block devices' if='[ nbdkit -s null 1M ]' of=. iflag=sgio &&
