@@ -416,6 +416,17 @@ narrow()
 	! "$pardd" --help | awk 'length > 80' | grep .
 }
 it "keeps --help to 80 columns" narrow
+# All of it scrolls by; this does not.
+last_screen()
+{
+	local line
+	"$pardd" --help | tail -n 23 >out && grep -q -- '-d, --dry-run' out && grep -q '^Numbers' out &&
+	    sed -n 's/^  \(pardd .*[^ ]\)   .*/\1/p' out >lines && (($(wc -l <lines) == 6)) || fail "$(<out)" || return
+	while read -r line; do
+		grep -qF -- "$line" "$top/README.md" || fail "the README has no: $line"
+	done <lines
+}
+it "ends --help with what is typed most, on one screen with the options" last_screen
 # Between its head and its last lines, and in what a shell makes of the same.
 one_row()
 {

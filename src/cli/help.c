@@ -56,6 +56,28 @@ words_help(FILE *out, const char *operand)
 	}
 }
 
+/* What stays on the screen when all of it has scrolled by. */
+static void
+most_used(FILE *out)
+{
+	fputs("\nNumbers: 10 0x1f 1fh, suffixes c w b k kB KiB M G T P E, "
+	    "products 2x512k,\nsums 3+1k; count=1000B is bytes, as for skip= "
+	    "and seek=.\n"
+	    "\n  pardd -l                                    "
+	    "which disks are there?\n"
+	    "  pardd if=/dev/sda of=/dev/sdb -d            "
+	    "what would a clone do?\n"
+	    "  pardd if=/dev/sda of=/dev/sdb               "
+	    "clone; all on sdb is lost\n"
+	    "  pardd if=/dev/sda of=sda.img                "
+	    "make an image\n"
+	    "  pardd if=debian.iso of=/dev/sdb verify=1    "
+	    "write an image, and check it\n"
+	    "  pardd if=/dev/sda of=sda.img map=sda.map    "
+	    "rescue a failing disk\n"
+	    "The manual, pardd(8), has the rest.\n", out);
+}
+
 /* What is completed of a word; zsh has the colon for itself. */
 static const char *
 colon(const struct word *w, const char *text)
@@ -86,10 +108,8 @@ opts_help(FILE *out)
 		    options[i].letter != '\0' ? options[i].letter : ' ',
 		    options[i].letter != '\0' ? ',' : ' ', options[i].name,
 		    options[i].help);
-	fputs("      --completion=bash|zsh|fish  print completions\n"
-	    "\nNumbers: 10 0x1f 1fh, suffixes c w b k kB KiB M G T P E, "
-	    "products 2x512k,\nsums 3+1k; count=1000B skip= seek=: bytes. The "
-	    "manual, pardd(8), tells the rest.\n", out);
+	fputs("      --completion=bash|zsh|fish  print completions\n", out);
+	most_used(out);
 }
 
 /* if|of|..., the operands that take the name of a file. */
