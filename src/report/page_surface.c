@@ -149,8 +149,8 @@ surface_loses(const struct sheet *sh, const struct surface *s, bool written)
 	if (written && lost.at + lost.left_out == 0 && !s->ep->is.absent &&
 	    s->size > 0)
 		page_wrap(sh, "",
-		    s->ep->is.device ? "no file system or partition table found "
-		    "where it will be written" :
+		    s->ep->is.device ? "no file system or partition table "
+		    "found where it will be written" :
 		    "what it holds there is lost");
 	if (written && s->ep->is.remote && s->ep->kind != END_RBD)
 		page_wrap(sh, "",

@@ -380,8 +380,8 @@ compose(const struct sheet *s, const struct plan *p,
 		if (p->each[i].found != NULL)
 			remarks_put(s, &p->each[i]);
 	if (end == SHOWN)
-		page_wrap(s, "Now", "nothing is written yet; leave out -d to do "
-		    "it, -dv shows more");
+		page_wrap(s, "Now", "nothing is written yet; leave out -d to "
+		    "do it, -dv shows more");
 }
 
 static size_t
