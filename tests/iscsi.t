@@ -142,6 +142,43 @@ same_disk()
 	    copy 0 if="$other" of="$uri/1" bs=1M count=1 seek=1 && complete && holds src 1048576 0 1048576
 }
 it "knows a disk by whatever portal it is reached" same_disk
+# node FILE: a block device on that file, which sysfs takes for LUN 1, as where
+# the kernel has logged in, too; under the shim
+node()
+{
+	loop "$1" && at=sys/${dev#/dev/} && mkdir -p "$at" && shell=$("$pardd" -dv if="$uri/1" of=. 2>&1) || return
+	sed -n 's/^source_serial=//p' <<<"$shell" >"$at/serial"
+	sed -n 's/^source_wwn=//p' <<<"$shell" >"$at/wwid"
+	export SYSFS=$PWD/sys
+	[[ -s $at/serial && -s $at/wwid ]] || fail "$shell"
+}
+# As refused, under the shim.
+also_here()
+{
+	exits 101 with_faults '' "$pardd" "${@:2}" && one_line "$1"
+}
+kernels()
+{
+	pair 4M && mke2fs -qF dst && cp dst was && serve 1:dst && node dst && mkdir mnt && mount "$dev" mnt &&
+		undo umount "$PWD/mnt" || return
+	also_here "$uri/1 and ${dev#/dev/} are one disk: ${dev#/dev/} is mounted on .* umount it first" if=src of="$uri/1" &&
+	    umount mnt && also_here 'overlaps the one to be read' if="$dev" of="$uri/1" &&
+	    also_here 'overlaps the one to be read' if="$uri/1" of="$dev" &&
+	    exits 0 with_faults '' "$pardd" if=src of="$uri/1" && complete && same src dst
+}
+# The device stays open, for its cache is written when it is closed last.
+cached_here()
+{
+	"$blocks" make src 4M && serve 1:src && node src && exec 4<>"$dev" || return
+	printf changed | dd of=/dev/fd/4 bs=1 seek=1000000 conv=notrunc status=none
+	exits 0 with_faults '' "$pardd" if="$uri/1" of=dst && complete && [[ $(tail -c +1000001 dst | head -c 7) = changed ]] &&
+	    "$blocks" make new 4M 9 && exits 0 with_faults '' "$pardd" if=new of="$uri/1" && complete &&
+	    cmp new /dev/fd/4
+}
+if can_loop; then
+	it "does not write what the kernel has as a block device that is in use" kernels
+	it "reads what that has in the page cache, and leaves nothing old there" cached_here
+fi
 called()
 {
 	pair 1M && serve 1:src 2:dst && adm update logicalunit --lun 2 --params scsi_sn=one-of-a-kind &&

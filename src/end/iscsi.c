@@ -27,6 +27,7 @@
 #include "base/signals.h"
 #include "cli/opts.h"
 #include "iscsi_link.h"
+#include "node.h"
 #include "scsi_identity.h"
 #include "sg.h"
 
@@ -190,7 +191,6 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 	struct iscsi *iscsi = calloc(1, sizeof(*iscsi));
 	struct sg *sg;
 
-	(void)look;			/* nothing is written by looking */
 	signals_ignore();		/* a target that goes, as we write */
 	ep->is.device = true;
 	if (iscsi == NULL)
@@ -201,6 +201,8 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 		free(iscsi);
 		return -1;
 	}
+	if (ep->spec.role == SOURCE && !look)
+		node_settle_paths(&iscsi->disk);
 	ep->priv = sg;
 	sg_fill_in(ep);
 	ep->is.remote = ep->is.single = true;

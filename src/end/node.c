@@ -3,6 +3,7 @@
  */
 #include "node.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,12 +34,29 @@ node_read_only(const struct endpoint *ep)
 }
 
 void
+node_settle_paths(const struct disk *d)
+{
+	struct disk other;
+	dev_t *node;
+	size_t n, i;
+
+	if (d->wwn[0] == '\0' || disk_paths(d, &node, &n) != 0)
+		return;
+	for (i = 0; i < n; i++)
+		if (disk_of_block(node[i], &other))
+			disk_settle_all(&other);
+	free(node);
+}
+
+void
 node_settle(const struct endpoint *ep)
 {
 	struct disk d;
 
-	if (has_block_node(ep) && disk_of_block(ep->id.dev, &d))
-		disk_settle_all(&d);
+	if (!has_block_node(ep) || !disk_of_block(ep->id.dev, &d))
+		return;
+	disk_settle_all(&d);
+	node_settle_paths(&d);
 }
 
 bool

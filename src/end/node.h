@@ -19,10 +19,13 @@ int node_folder(const struct endpoint *);
 bool node_read_only(const struct endpoint *);
 
 /*
- * Write back what the page cache holds of its block nodes: commands read what
- * is on the disk.
+ * Write back what the page cache holds of its block nodes, and of those that
+ * the disk has by other paths: commands read what is on the disk.  Of a disk
+ * that has no node here as an end, the kernel may have nodes all the same.
  */
+struct disk;
 void node_settle(const struct endpoint *);
+void node_settle_paths(const struct disk *);
 
 /*
  * Whether the kernel has taken the disk that is open as fd out of service.  A
