@@ -1205,11 +1205,42 @@ larger_blocks()
 	    "$maps" check map src disk old 0 0 2097152 &&
 	    exits 0 "$pardd" if=src of="$target" map=map retries=1 && same src disk
 }
+# fine_map: all that can be read of the source is in sectors of 512, one in each
+# 4096, and the target's blocks are of 4096
+fine_map()
+{
+	local i target
+	bad=
+	echo '0 ? 1' >map
+	for ((i = 0; i < 131072; i += 4096)); do
+		printf '%d 512 +\n%d 3584 -\n' $i $((i + 512)) >>map
+		bad+=$((i + 512))+3584,
+	done
+	bad=${bad%+*}+$((size - 131072 + 3584))
+	"$blocks" make src $size && cp src disk && loop disk --sector-size 4096 &&
+	    target=$dev && exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	    "$pardd" if=src of="$target" map=map && is - "$bad" && same src disk
+}
+# lone_block: nothing but zeros beside the bytes 4096 to 8191, and the map ends
+# within the block before
+lone_block()
+{
+	local target
+	bad=1049088+512
+	printf '0 ? 1\n0 3584 +\n' >map
+	truncate -s $size src disk && "$blocks" make one 4096 &&
+	    dd if=one of=src bs=4096 seek=1 conv=notrunc status=none &&
+	    loop disk --sector-size 4096 && target=$dev &&
+	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	    "$pardd" if=src of="$target" map=map && same src disk
+}
 if can_loop; then
 	for thr in $(few 1 16); do
 		it "pads an odd tail on a device, and retries it ($thr workers)" odd_tail $thr
 		it "keeps to the target's blocks of 4096 ($thr workers)" larger_blocks $thr
 	done
+	it "asks in the blocks of the source whether that is there" fine_map
+	it "... and has not turned to zeros" lone_block
 else
 	skip "no loop devices" "pads an odd tail on a device"
 fi

@@ -57,6 +57,7 @@ struct plan {
 					 * blocks of a device */
 	size_t		 room;		/* bytes of a buffer */
 	size_t		 other;		/* bytes of a second one, or 0 */
+	uint32_t	 sector;	/* bytes of the source's own block */
 	uint32_t	 block;		/* bytes lost to one bad spot */
 	unsigned	 workers;	/* of the engine with threads */
 	bool		 alone;		/* and the main thread is the one */

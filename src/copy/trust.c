@@ -66,7 +66,7 @@ static bool
 look_at_source(struct look *l, const struct plan *p, size_t most)
 {
 	*l = (struct look){ .buf = NULL };
-	return look_with(l, p->src, p->src_off, p->block, most);
+	return look_with(l, p->src, p->src_off, p->sector, most);
 }
 
 static void
@@ -276,7 +276,7 @@ note_alike(struct agreed *a, const struct plan *p, const struct seg *s,
 	uint64_t off = p->src_off + s->off, end = off + s->len, next;
 
 	for (; off < end; buf += next - off, off = next) {
-		next = off - off % p->block + p->block;
+		next = off - off % p->sector + p->sector;
 		next = next < end ? next : end;
 		if (!sparse_zeros(buf, (size_t)(next - off))) {
 			a->at[a->n++] = off;

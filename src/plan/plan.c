@@ -552,7 +552,8 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 		return -1;
 	if (src->is.streamed)		/* where the next reader begins */
 		src->lim.end = p->src_off + p->length;
-	p->block = src->geo.block > 0 ? src->geo.block : SECTOR;
+	p->sector = src->geo.block > 0 ? src->geo.block : SECTOR;
+	p->block = p->sector;
 	/* What is kept, or told to differ, is written whole. */
 	if ((p->work == WORK_RESCUE || p->work == WORK_COMPARE) &&
 	    dst->geo.block > p->block)

@@ -235,7 +235,7 @@ static bool
 is_there(struct worker *w, unsigned most)
 {
 	struct liveness *p = &w->job->rescue->liveness;
-	struct io io = { .op = OP_READ, .len = w->job->p->block,
+	struct io io = { .op = OP_READ, .len = w->job->p->sector,
 		.careful = true };
 	size_t mark = liveness_mark(w);
 	enum answer answer;

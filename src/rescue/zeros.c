@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "copy/job.h"
 #include "copy/sparse.h"
 #include "rescue/rescue.h"
@@ -53,20 +54,22 @@ zeros_know(struct zeros *z, uint64_t off)
 	pthread_mutex_unlock(&z->lock);
 }
 
-/* Of what is no zeros, a block that is none. */
+/* Of what is no zeros, a block that is none; of those that the source has. */
 static void
 learn(const struct worker *w, const struct io *io)
 {
 	struct zeros *z = &w->job->rescue->zeros;
-	size_t block = w->job->p->block, at;
+	size_t block = w->job->p->sector, at;
+	uint64_t from = lane_place(&w->src, io->off);
 	bool full;
 
 	pthread_mutex_lock(&z->lock);
 	full = z->n == ZEROS_KNOWN;
 	pthread_mutex_unlock(&z->lock);
-	for (at = 0; !full && at + block <= io->done; at += block)
+	at = (size_t)(round_up(from, block) - from);
+	for (; !full && at + block <= io->done; at += block)
 		if (!sparse_zeros(io->buf + at, block)) {
-			zeros_know(z, lane_place(&w->src, io->off + at));
+			zeros_know(z, from + at);
 			return;
 		}
 }
@@ -170,7 +173,7 @@ bool
 zeros_confirm(struct worker *w, size_t errors)
 {
 	struct zeros *z = &w->job->rescue->zeros;
-	struct io io = { .op = OP_READ, .len = w->job->p->block,
+	struct io io = { .op = OP_READ, .len = w->job->p->sector,
 		.careful = true };
 	uint64_t at;
 	unsigned i;
