@@ -992,6 +992,18 @@ mostly_zeros()
 	    truncate -s 63M dst && truncate -s 100M dst && refuses 'has something else there'
 }
 it "finds what can be told from another between zeros" mostly_zeros
+once_each()
+{
+	local n
+	bad=1048576+512
+	begun_with '0x0 0x4000 +' "0x4000 $((size - 0x4000)) ?" &&
+	    dd if=/dev/zero of=src bs=4096 count=4 conv=notrunc status=none &&
+	    dd if=/dev/zero of=dst bs=4096 count=4 conv=notrunc status=none &&
+	    FAULT_LOG_ALL=1 rescue 0 '' -d || return
+	n=$(awk '$1 == "read" && $2 < 16384 && $3 == 4096' faults | wc -l)
+	((n == 4)) || fail "$n reads of four blocks"
+}
+it "... and looks at each block once" once_each
 # What is sick already is not asked for long.
 trusted_sick()
 {

@@ -220,17 +220,20 @@ trust_unchanged(const struct plan *p, struct digest_table *digests,
 
 /* --- map= --------------------------------------------------------------- */
 
-/* Places that lie evenly in what is finished; how many there are. */
+/*
+ * Places that lie evenly in what is finished, in blocks of "size"; how many
+ * there are.
+ */
 static size_t
-spread(struct map *map, uint64_t *at)
+spread(struct map *map, size_t size, uint64_t *at)
 {
 	uint64_t step = map_totals(map).finished / PLACES, passed = 0;
 	uint64_t next = 0;
 	struct seg s = { .len = 0 };
 	size_t n = 0;
 
-	if (step == 0)
-		step = 1;
+	if (step < size)
+		step = size;
 	while (n < PLACES && map_next(map, s.off + s.len, FINISHED, &s)) {
 		for (; n < PLACES && next < passed + s.len; next += step)
 			at[n++] = s.off + next - passed;
@@ -314,7 +317,7 @@ trust_map(const struct plan *p, struct map *map, const atomic_bool *stop,
 	int failed = 0;
 
 	a->n = 0;
-	n = spread(map, at);
+	n = spread(map, size, at);
 	if (n == 0 || !look_at_target(&t.dst, p, size) ||
 	    !look_at_source(&t.src, p, size))
 		n = 0;
