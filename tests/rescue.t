@@ -1970,6 +1970,24 @@ same_place()
 	    [[ $(awk '$1 == "read" && $3 > 4096 { print $2; exit }' faults) = $((first)) ]]
 }
 it "goes on at the place where it was stopped" same_place
+# careful_again: with four bad areas in a MiB the pieces are the smallest
+careful_again()
+{
+	local at n
+	bad=131072+512,262144+512,393216+512,524288+512
+	stuff && cp src dst && export FAULT_LOG_ALL=1 || return
+	{
+		printf '0x100000 ? 1\n0 131072 +\n'
+		for at in 131072 262144 393216 524288; do
+			printf '%d 512 -\n%d 130560 +\n' $at $((at + 512))
+		done
+		printf '655360 393216 +\n1048576 %d ?\n' $((size - 1048576))
+	} >map
+	rescue 100 '' && is - "$bad" && same src dst || return
+	n=$(longest read)
+	((n <= 32768)) || fail "reads of $n bytes"
+}
+it "... with as much care as it had learned to take" careful_again
 # A map that stopped in the last pass of the copy says nothing of what is before.
 all_of_it()
 {

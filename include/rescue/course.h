@@ -34,9 +34,12 @@ struct course {			/* c: lock */
 	bool		 foretold;	/* c: where the last jump leads */
 };
 
-/* For a copy of so many bytes, in which so many bad areas are known. */
-void course_begin(struct course *, uint64_t length, uint64_t areas);
+/* For a copy of so many bytes; and to be done with it. */
+void course_begin(struct course *, uint64_t length);
 void course_end(struct course *);
+
+/* So many bad areas are known from the runs before. */
+void course_resume(struct course *, uint64_t areas);
 
 /*
  * Bytes to read at a time, once so many were gone over: a power of two, "most"

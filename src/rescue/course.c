@@ -40,7 +40,7 @@ least(uint64_t a, uint64_t b)
 }
 
 void
-course_begin(struct course *c, uint64_t length, uint64_t areas)
+course_begin(struct course *c, uint64_t length)
 {
 	uint64_t small = length / 400 > JUMP_SMALL ? length / 400 : JUMP_SMALL;
 
@@ -49,13 +49,21 @@ course_begin(struct course *c, uint64_t length, uint64_t areas)
 	c->least -= c->least % PIECE_LEAST;
 	c->most = length / 100 > c->least ? length / 100 : c->least;
 	c->most -= c->most % PIECE_LEAST;
-	c->areas = areas;
+	c->areas = 0;
 	c->enough = c->least;
 	c->shorter = c->jump = c->far = c->landing = 0;
 	c->calm = 0;
 	c->part = PART;
 	c->forecast = (struct forecast){ .length = 0 };
 	c->foretold = false;
+}
+
+void
+course_resume(struct course *c, uint64_t areas)
+{
+	pthread_mutex_lock(&c->lock);
+	c->areas += areas;
+	pthread_mutex_unlock(&c->lock);
 }
 
 void

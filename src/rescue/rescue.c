@@ -95,6 +95,8 @@ static const struct pass fills[] = {
 static const struct pass over = { "Finished", FINISHED, COPY, false, NO_SKIP,
 	'+', 1, true };
 
+enum { AREA = 256 << 10 };	/* bytes: what lies closer is one of them */
+
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 /*
@@ -128,6 +130,30 @@ begin_order(struct rescue *r, struct job *job)
 	return used_order(job->p, &job->map);
 }
 
+/*
+ * What failed before, as areas: ranges that a piece of the first pass would
+ * have taken for one are one.
+ */
+static int
+resume_course(struct rescue *r, struct map *map)
+{
+	struct seg *seg;
+	size_t n = map_copy(map, &seg), i;
+	uint64_t areas = 0, beyond = 0;
+
+	if (seg == NULL)
+		return ENOMEM;
+	for (i = 0; i < n; i++)
+		if ((seg[i].status == BAD || seg[i].status == UNTRIMMED ||
+		    seg[i].status == UNSCRAPED) && seg[i].off >= beyond) {
+			areas++;
+			beyond = seg[i].off + seg[i].len + AREA;
+		}
+	free(seg);
+	course_resume(&r->course, areas);
+	return 0;
+}
+
 int
 rescue_begin(struct job *job, struct fault *f)
 {
@@ -138,7 +164,7 @@ rescue_begin(struct job *job, struct fault *f)
 	job->rescue = r;
 	r->mapsaver.quit = r->mapsaver.lock = r->mapsaver.dir = -1;
 	r->pass = &passes[0];
-	course_begin(&r->course, job->p->length, 0);
+	course_begin(&r->course, job->p->length);
 	r->start = clock_seconds() - job->before.seconds;
 	know_disk(r, job->p);
 	gaps_begin(&r->gaps, r->rotates ? 2 : 4);	/* a jump is dear */
@@ -150,7 +176,8 @@ rescue_begin(struct job *job, struct fault *f)
 	r->gated = true;
 	if (mapsaver_begin(&r->mapsaver, job, f) != 0)
 		return -1;
-	return begin_order(r, job) == 0 ? 0 :
+	return resume_course(r, &job->map) == 0 &&
+	    begin_order(r, job) == 0 ? 0 :
 	    fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 }
 

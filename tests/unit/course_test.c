@@ -52,7 +52,8 @@ pieces(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		course_begin(&c, 1024 * gib, cases[i].areas);
+		course_begin(&c, 1024 * gib);
+		course_resume(&c, cases[i].areas);
 		assert_int_equal(course_piece(&c, cases[i].gone,
 		    cases[i].most), cases[i].piece);
 		course_end(&c);
@@ -66,7 +67,7 @@ each_bad_piece_is_an_area(void **state)
 
 	(void)state;
 	where = 0;
-	course_begin(&c, gib, 0);
+	course_begin(&c, gib);
 	assert_int_equal(course_piece(&c, 0, MIB), MIB);
 	jump(&c);
 	assert_int_equal(course_piece(&c, 6400 * KIB, MIB), 64 * KIB);
@@ -102,7 +103,7 @@ stragglers_count_for_nothing(void **state)
 
 	(void)state;
 	where = 0;
-	course_begin(&c, 64 * gib, 0);
+	course_begin(&c, 64 * gib);
 	first = course_bad(&c, MIB, MIB);
 	assert_int_equal(first, 256 * KIB);
 	assert_int_equal(course_bad(&c, 2 * MIB, MIB), 0);
@@ -121,7 +122,7 @@ jumps_grow(void **state)
 
 	(void)state;
 	where = 0;
-	course_begin(&c, 64 * gib, 0);
+	course_begin(&c, 64 * gib);
 	first = jump(&c);
 	next = jump(&c);
 	assert_int_equal(first, 256 * KIB);
@@ -141,7 +142,7 @@ learns_how_far(void **state)
 
 	(void)state;
 	where = 0;
-	course_begin(&c, 64 * gib, 0);
+	course_begin(&c, 64 * gib);
 	first = cross(&c, 50 * (uint64_t)MIB);
 	for (i = 0; i < 16; i++)
 		errors += cross(&c, 50 * (uint64_t)MIB);
@@ -158,7 +159,7 @@ forgets_a_large_area(void **state)
 
 	(void)state;
 	where = 0;
-	course_begin(&c, 64 * gib, 0);
+	course_begin(&c, 64 * gib);
 	cross(&c, 100 * (uint64_t)MIB);
 	for (i = 0; i < 80; i++)
 		errors += cross(&c, 1);
@@ -175,7 +176,7 @@ no_jump_beyond_a_hundredth(void **state)
 
 	(void)state;
 	where = 0;
-	course_begin(&c, gib, 0);
+	course_begin(&c, gib);
 	for (i = 0; i < 40; i++)
 		assert_in_range(jump(&c), 1, gib / 100);
 	course_end(&c);
