@@ -17,14 +17,14 @@ struct job;
 struct pass;
 struct worker;
 
-enum { PULSE_BAD = 64 };
+enum { LIVENESS_BADS = 64 };
 
 struct liveness {
 	pthread_mutex_t	 look;	/* held while good blocks are read again */
 	pthread_mutex_t	 lock;
 	bool		 lost;	/* look, then the lead's: too few could be */
 	/* lock: the last errors, with the status that the range had */
-	struct seg	 bad[PULSE_BAD];
+	struct seg	 bad[LIVENESS_BADS];
 	size_t		 bads;		/* lock: how many ever */
 	size_t		 proved;	/* lock: so many are the medium's */
 	bool		 read;		/* lock: something, in this run */

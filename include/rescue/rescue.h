@@ -33,7 +33,7 @@ struct rescue {
 	struct gaps	 gaps;		/* of the present one; the same */
 	struct pattern	 pattern;	/* the lead's until it is patterned */
 	atomic_bool	 patterned;
-	bool		 gated;		/* there is one to destroy */
+	bool		 has_exclusive;	/* to be destroyed */
 	uint32_t	 unit;		/* I: bytes that fail together: the */
 	uint64_t	 unit_off;	/* I: disk's blocks; of byte 0 in one */
 	bool		 rotates;	/* I: a jump is dear */

@@ -44,57 +44,57 @@ enum {
 static const uint64_t cacheable = (uint64_t)2 << 30;
 
 void
-liveness_begin(struct liveness *p)
+liveness_begin(struct liveness *l)
 {
-	p->bads = p->proved = 0;
-	p->lost = p->blank = p->read = false;
-	p->dice = clock_ns() | 1;
-	pthread_mutex_init(&p->look, NULL);
-	pthread_mutex_init(&p->lock, NULL);
+	l->bads = l->proved = 0;
+	l->lost = l->blank = l->read = false;
+	l->dice = clock_ns() | 1;
+	pthread_mutex_init(&l->look, NULL);
+	pthread_mutex_init(&l->lock, NULL);
 }
 
 void
-liveness_end(struct liveness *p)
+liveness_end(struct liveness *l)
 {
-	pthread_mutex_destroy(&p->lock);
-	pthread_mutex_destroy(&p->look);
+	pthread_mutex_destroy(&l->lock);
+	pthread_mutex_destroy(&l->look);
 }
 
 size_t
 liveness_mark(struct worker *w)
 {
-	struct liveness *p = &w->job->rescue->liveness;
+	struct liveness *l = &w->job->rescue->liveness;
 	size_t mark;
 
-	pthread_mutex_lock(&p->lock);
-	mark = p->bads;
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_lock(&l->lock);
+	mark = l->bads;
+	pthread_mutex_unlock(&l->lock);
 	return mark;
 }
 
 /* The errors before the mark were met before this read began. */
 static void
-note_good(struct liveness *p, size_t mark)
+note_good(struct liveness *l, size_t mark)
 {
-	pthread_mutex_lock(&p->lock);
-	if (mark > p->proved)
-		p->proved = mark;
-	p->read = true;
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_lock(&l->lock);
+	if (mark > l->proved)
+		l->proved = mark;
+	l->read = true;
+	pthread_mutex_unlock(&l->lock);
 }
 
 static void
 note_bad(struct rescue *r, uint64_t off, uint64_t len, enum seg_status was)
 {
-	struct liveness *p = &r->liveness;
+	struct liveness *l = &r->liveness;
 
-	pthread_mutex_lock(&p->lock);
-	if (p->bads == p->proved) {
-		p->pass = r->pass;
-		p->retry = r->retry;
+	pthread_mutex_lock(&l->lock);
+	if (l->bads == l->proved) {
+		l->pass = r->pass;
+		l->retry = r->retry;
 	}
-	p->bad[p->bads++ % PULSE_BAD] = (struct seg){ off, len, was };
-	pthread_mutex_unlock(&p->lock);
+	l->bad[l->bads++ % LIVENESS_BADS] = (struct seg){ off, len, was };
+	pthread_mutex_unlock(&l->lock);
 }
 
 void
@@ -105,38 +105,38 @@ liveness_note(struct worker *w, uint64_t off, uint64_t len, enum seg_status was)
 
 /* Whether it is time to look. */
 static bool
-in_doubt(struct liveness *p)
+in_doubt(struct liveness *l)
 {
 	bool many;
 
-	pthread_mutex_lock(&p->lock);
-	many = p->bads >= p->proved + MANY && (p->read || !p->blank);
-	pthread_mutex_unlock(&p->lock);
+	pthread_mutex_lock(&l->lock);
+	many = l->bads >= l->proved + MANY && (l->read || !l->blank);
+	pthread_mutex_unlock(&l->lock);
 	return many;
 }
 
 /* A number below n (> 0): xorshift. */
 static uint64_t
-below(struct liveness *p, uint64_t n)
+below(struct liveness *l, uint64_t n)
 {
-	p->dice ^= p->dice << 13;
-	p->dice ^= p->dice >> 7;
-	p->dice ^= p->dice << 17;
-	return p->dice % n;
+	l->dice ^= l->dice << 13;
+	l->dice ^= l->dice >> 7;
+	l->dice ^= l->dice << 17;
+	return l->dice % n;
 }
 
 /* A byte that has a status by the map; false: there is none. */
 static bool
 any_of(struct job *job, enum seg_status status, uint64_t *off)
 {
-	struct liveness *p = &job->rescue->liveness;
-	uint64_t at = below(p, job->p->length);
+	struct liveness *l = &job->rescue->liveness;
+	uint64_t at = below(l, job->p->length);
 	struct seg s;
 
 	if (!map_next(&job->map, at, status, &s) &&
 	    !map_next(&job->map, 0, status, &s))
 		return false;
-	*off = s.off + (s.off != at ? below(p, s.len) : 0);
+	*off = s.off + (s.off != at ? below(l, s.len) : 0);
 	return true;
 }
 
@@ -145,15 +145,15 @@ static bool
 any_outside(const struct worker *w, uint64_t *off)
 {
 	const struct mapfile *m = &w->job->rescue->mapsaver.file;
-	struct liveness *p = &w->job->rescue->liveness;
-	size_t first = m->n > 0 ? (size_t)below(p, m->n) : 0, i;
+	struct liveness *l = &w->job->rescue->liveness;
+	size_t first = m->n > 0 ? (size_t)below(l, m->n) : 0, i;
 	const struct seg *s;
 
 	for (i = 0; i < m->n; i++) {
 		s = &m->seg[(first + i) % m->n];
 		if (s->status != FINISHED)
 			continue;
-		*off = lane_off(&w->src, s->off + below(p, s->len));
+		*off = lane_off(&w->src, s->off + below(l, s->len));
 		return true;
 	}
 	return false;
@@ -234,7 +234,7 @@ ask(struct worker *w, struct io *io, unsigned most)
 static bool
 is_there(struct worker *w, unsigned most)
 {
-	struct liveness *p = &w->job->rescue->liveness;
+	struct liveness *l = &w->job->rescue->liveness;
 	struct io io = { .op = OP_READ, .len = w->job->p->sector,
 		.careful = true };
 	size_t mark = liveness_mark(w);
@@ -246,11 +246,11 @@ is_there(struct worker *w, unsigned most)
 	answer = ask(w, &io, most);
 	free(io.buf);
 	if (answer == YES)
-		note_good(p, mark);
+		note_good(l, mark);
 	if (answer == NOTHING_READ) {
-		pthread_mutex_lock(&p->lock);
-		p->blank = true;
-		pthread_mutex_unlock(&p->lock);
+		pthread_mutex_lock(&l->lock);
+		l->blank = true;
+		pthread_mutex_unlock(&l->lock);
 	}
 	return answer != NO && answer != SOME;
 }
@@ -258,16 +258,16 @@ is_there(struct worker *w, unsigned most)
 static bool
 lost(struct worker *w)
 {
-	struct liveness *p = &w->job->rescue->liveness;
+	struct liveness *l = &w->job->rescue->liveness;
 	bool is;
 
-	if (!in_doubt(p))
+	if (!in_doubt(l))
 		return false;
-	pthread_mutex_lock(&p->look);
-	if (!p->lost && in_doubt(p))
-		p->lost = !is_there(w, ASKED);
-	is = p->lost;
-	pthread_mutex_unlock(&p->look);
+	pthread_mutex_lock(&l->look);
+	if (!l->lost && in_doubt(l))
+		l->lost = !is_there(w, ASKED);
+	is = l->lost;
+	pthread_mutex_unlock(&l->look);
 	return is;
 }
 
@@ -295,7 +295,7 @@ void
 liveness_feel(struct worker *w, struct io *io, uint64_t off,
     enum seg_status was, size_t mark)
 {
-	struct liveness *p = &w->job->rescue->liveness;
+	struct liveness *l = &w->job->rescue->liveness;
 
 	if (io->status == STATUS_TIMEOUT || io->err == ETIMEDOUT ||
 	    io->err == ETIME || io->err == ENOLINK) {
@@ -307,7 +307,7 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 		return;
 	}
 	if (io->done > 0)
-		note_good(p, mark);
+		note_good(l, mark);
 	if (!errno_is_medium(io->err))
 		return;
 	note_bad(w->job->rescue, off + io->done, io->len - io->done, was);
@@ -319,14 +319,14 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 static bool
 ends_well(struct worker *w, struct io *io)
 {
-	struct liveness *p = &w->job->rescue->liveness;
+	struct liveness *l = &w->job->rescue->liveness;
 	unsigned most = w->job->stop ? FEW : ASKED;
 
-	if (p->bads > p->proved && !is_there(w, most)) {
+	if (l->bads > l->proved && !is_there(w, most)) {
 		say_gone(io);
 		return false;
 	}
-	if (zeros_held(w->job, p->bads) && !zeros_confirm(w, p->bads)) {
+	if (zeros_held(w->job, l->bads) && !zeros_confirm(w, l->bads)) {
 		say_zeros(io);
 		return false;
 	}
@@ -336,13 +336,13 @@ ends_well(struct worker *w, struct io *io)
 void
 liveness_last(struct worker *w)
 {
-	struct liveness *p = &w->job->rescue->liveness;
-	const struct seg *s = &p->bad[(p->bads - 1) % PULSE_BAD];
+	struct liveness *l = &w->job->rescue->liveness;
+	const struct seg *s = &l->bad[(l->bads - 1) % LIVENESS_BADS];
 	const bool stopped = w->job->stop;
 	struct io io = { .op = OP_READ };
 	bool well = false;
 
-	if ((p->bads == p->proved && !zeros_held(w->job, p->bads)) ||
+	if ((l->bads == l->proved && !zeros_held(w->job, l->bads)) ||
 	    w->job->gone || w->job->doubt)
 		return;
 	/* the workers' lanes are gone by now */
@@ -356,7 +356,7 @@ liveness_last(struct worker *w)
 	}
 	if (well)
 		return;
-	p->lost = true;
+	l->lost = true;
 	if (stopped)
 		return;
 	io.off = s->off;
@@ -387,10 +387,10 @@ forgive(struct map *map, const struct seg *s)
 void
 liveness_forgive(struct job *job)
 {
-	const struct liveness *p = &job->rescue->liveness;
-	size_t i, first = p->bads > p->proved + PULSE_BAD ?
-	    p->bads - PULSE_BAD : p->proved;
+	const struct liveness *l = &job->rescue->liveness;
+	size_t i, first = l->bads > l->proved + LIVENESS_BADS ?
+	    l->bads - LIVENESS_BADS : l->proved;
 
-	for (i = p->bads; i > first; i--)
-		forgive(&job->map, &p->bad[(i - 1) % PULSE_BAD]);
+	for (i = l->bads; i > first; i--)
+		forgive(&job->map, &l->bad[(i - 1) % LIVENESS_BADS]);
 }

@@ -173,7 +173,7 @@ rescue_begin(struct job *job, struct fault *f)
 	flight_init(&r->flight);
 	if (exclusive_init(&r->exclusive, r->seats) != 0)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	r->gated = true;
+	r->has_exclusive = true;
 	if (mapsaver_begin(&r->mapsaver, job, f) != 0)
 		return -1;
 	return resume_course(r, &job->map) == 0 &&
@@ -191,7 +191,7 @@ rescue_free(struct rescue *r)
 	liveness_end(&r->liveness);
 	flight_destroy(&r->flight);
 	zeros_end(&r->zeros);
-	if (r->gated)
+	if (r->has_exclusive)
 		exclusive_destroy(&r->exclusive);
 	mapsaver_free(&r->mapsaver);
 	free(r);
