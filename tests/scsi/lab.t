@@ -9,6 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 number=0
+pids=()			# of all labs
 
 # it SENTENCE COMMAND...
 it()
@@ -29,7 +30,9 @@ lab()
 {
 	local want=$1 status
 	shift
-	"$here/lab" "$@" >"$work/out" 2>"$work/err"
+	"$here/lab" "$@" >"$work/out" 2>"$work/err" &
+	pids+=($!)
+	wait $!
 	status=$?
 	[[ $status = "$want" ]] && return
 	echo "status $status, not $want"
@@ -66,12 +69,14 @@ dies()
 }
 it "tells of a guest that died, with its console" dies
 
+# However they ended.
 stays()
 {
 	local pid
-	"$here/lab" -j 1 -c : &
-	pid=$!
-	wait $pid && ! ls -d {/dev/shm,"${TMPDIR:-/tmp}"}/pardd-lab.$pid.* 2>/dev/null
+	((${#pids[@]} == 3)) || return
+	for pid in "${pids[@]}"; do
+		! ls -d {/dev/shm,"${TMPDIR:-/tmp}"}/pardd-lab."$pid".* 2>/dev/null || return
+	done
 }
 it "leaves nothing behind" stays
 
