@@ -286,6 +286,87 @@ journal_elsewhere()
 }
 it "... or is on another device" journal_elsewhere
 
+# said: of rows AT BYTES STATE REASON: img is not believed once it has these
+# bytes there, for that reason, and nothing of it is called free
+said()
+{
+	local at bytes want why
+	cp --sparse=always img fresh && map img && is clean || return
+	while read -r at bytes want why; do
+		cp --sparse=always fresh img
+		# shellcheck disable=SC2059
+		printf -- "$bytes" | dd of=img bs=1 seek="$at" conv=notrunc status=none
+		map img && is "$want" && nothing_free && [[ $reason = "$why"* ]] ||
+		    fail "$at $bytes: $reason" || return
+	done
+}
+words_ext()
+{
+	make_fs 4M ext2 -b 1024 && said <<-'END' && rm img && make_fs 8M ext3 -b 1024 && said <<-'FIN'
+	1082 \0 dirty it was not unmounted
+	1082 \3 damaged it has errors noted: e2fsck
+	1123 \200 unknown it has features that are not known
+	1127 \200 unknown it has features that are not known
+	1036 \1 damaged its counts of free blocks
+	END
+	1248 \0 unknown its journal is on another device
+	1248 \7 damaged its journal cannot be read
+	FIN
+}
+words_fat()
+{
+	make_fs 16M fat16 && said <<-END
+	$(($(od -An -tu2 -j14 -N2 img) * 512)) \\1 damaged the beginning of its FAT is
+	END
+}
+words_exfat()
+{
+	make_fs 16M exfat && said <<-'END'
+	106 \4 damaged it is marked as failing
+	200 \1 damaged the checksum of its boot sectors
+	END
+}
+words_ntfs()
+{
+	local mft
+	make_fs 8M ntfs && mft=$(($(od -An -tu8 -j48 -N8 img) * 4096)) && said <<-END
+	$((mft + 3 * 1024)) X damaged its \$Volume cannot be read
+	$((mft + 6 * 1024)) X damaged its \$Bitmap cannot be read
+	$((mft + 2 * 1024)) X damaged its \$LogFile cannot be read
+	END
+}
+words_xfs()
+{
+	make_fs 320M xfs -m crc=0 && said <<-'END' && rm img && make_fs 320M xfs && said <<-'FIN'
+	126 \1 damaged mkfs.xfs has not finished it
+	48 \0\0\0\0\0\0\0\0 unknown its log is on another device
+	END
+	108 X damaged the checksum of its superblock
+	FIN
+}
+words_btrfs()
+{
+	make_fs 128M btrfs && said <<-'END'
+	65835 X damaged the checksum of its superblock
+	END
+}
+words_swap()
+{
+	truncate -s 1M img && mkswap img >made 2>&1 && said <<-'END'
+	1024 \2 damaged its header is wrong
+	4090 -SPACE unknown its version is not known
+	END
+}
+for row in 'ext mke2fs' 'fat mkfs.fat' 'exfat mkfs.exfat' 'ntfs mkntfs' 'xfs mkfs.xfs' 'btrfs mkfs.btrfs' \
+    'swap mkswap'; do
+	sentence="says why it does not believe a file system, as of ${row% *}"
+	if command -v "${row#* }" >/dev/null; then
+		it "$sentence" "words_${row% *}"
+	else
+		skip "no ${row#* }" "$sentence"
+	fi
+done
+
 dirty_bits()
 {
 	if command -v mkfs.fat >/dev/null; then
