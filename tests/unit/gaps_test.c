@@ -79,6 +79,28 @@ largest_first(void **state)
 	map_free(&map);
 }
 
+/* One that is no longer than the least is read at a time, wherever it begins. */
+static void
+small_ones_at_once(void **state)
+{
+	struct map map = fresh();
+	struct gaps g;
+	struct gap gap;
+	struct seg s;
+
+	(void)state;
+	gaps_begin(&g, 4);
+	mark(&map, 0, 7, UNTRIMMED);
+	mark(&map, 71, 8192, FINISHED);
+	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
+	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
+	assert_int_equal(s.off, 7 * KIB);
+	assert_int_equal(s.len, LEAST);
+	assert_false(gaps_take(&g, LEAST, MOST, &gap, &s));
+	gaps_end(&g);
+	map_free(&map);
+}
+
 static void
 whole_ones(void **state)
 {
@@ -249,6 +271,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(largest_first),
+		cmocka_unit_test(small_ones_at_once),
 		cmocka_unit_test(whole_ones),
 		cmocka_unit_test(up_to_an_error),
 		cmocka_unit_test(between_bad_ends),

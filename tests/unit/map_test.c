@@ -366,6 +366,28 @@ gives_from_the_end_backwards(void **state)
 	map_free(&map);
 }
 
+/* A pass goes on where it stood; what is no place in it does not count. */
+static void
+begins_where_a_pass_stood(void **state)
+{
+	struct map map;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 95, 10, 0), 0);
+	map_pass(&map, UNTRIED, true);
+	map_begin_at(&map, 0);
+	map_begin_at(&map, 95);
+	claims(&map, 90, 5);
+	map_begin_at(&map, 50);
+	claims(&map, 40, 10);
+	map_pass(&map, UNTRIED, false);
+	map_begin_at(&map, 94);
+	map_begin_at(&map, 20);
+	assert_int_equal(map_cursor(&map), 20);
+	claims(&map, 20, 10);
+	map_free(&map);
+}
+
 /* Twice as much is left out after each error, up to the most. */
 static void
 leaves_out_more_and_more(void **state)
@@ -579,6 +601,7 @@ main(void)
 		cmocka_unit_test(agrees_with_a_large_array),
 		cmocka_unit_test(tells_the_status_of_a_byte),
 		cmocka_unit_test(gives_from_the_end_backwards),
+		cmocka_unit_test(begins_where_a_pass_stood),
 		cmocka_unit_test(leaves_out_more_and_more),
 		cmocka_unit_test(leaves_the_rest_of_a_gap),
 		cmocka_unit_test(stays_quick_with_a_million_ranges),
