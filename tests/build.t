@@ -6,6 +6,8 @@
 needs 'command -v make cc' -- "no make, or no cc"
 unset CC CFLAGS CPPFLAGS LDFLAGS BUILD CONFIG V DESTDIR VARIANTS
 quick='CFLAGS=-O0'
+# shellcheck disable=SC2034 # it is the limit of "it": a build takes its time
+limit=1200
 
 # sources: a copy, in the folder src
 sources()
