@@ -1,6 +1,6 @@
 /*
  * Lines as they may be printed: whatever is not plain ASCII in them becomes
- * \xNN.
+ * \xNN (escape_line).
  */
 #ifndef PARDD_PRINT_H
 #define PARDD_PRINT_H
@@ -32,12 +32,6 @@ struct screen print_screen(FILE *out);
 /* What makes the text behind it red, and what ends that. */
 #define PRINT_RED	"\033[1;31m"
 #define PRINT_PLAIN	"\033[m"
-
-/*
- * Write a text as it may be printed, at most four times as long, without a
- * final 0.  Returns the end.
- */
-char *print_escape(char *to, const char *from);
 
 /*
  * Whether standard error takes a line now: not where a terminal was stopped

@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/signals.h"
 
 enum {
@@ -32,24 +33,6 @@ enum {
 	ROOM = 32,		/* bytes: a colour, and the end of the line */
 	TICK = 100,		/* ms */
 };
-
-char *
-print_escape(char *to, const char *from)
-{
-	static const char hex[] = "0123456789ABCDEF";
-	const unsigned char *c;
-
-	for (c = (const unsigned char *)from; *c != '\0'; c++)
-		if (*c >= 0x20 && *c < 0x7f) {
-			*to++ = (char)*c;
-		} else {
-			*to++ = '\\';
-			*to++ = 'x';
-			*to++ = hex[*c >> 4];
-			*to++ = hex[*c & 0x0f];
-		}
-	return to;
-}
 
 /* Whether standard error takes PIPE_BUF bytes, within so many ms. */
 static bool
@@ -100,7 +83,7 @@ put(FILE *out, char *line, const char *text, bool red)
 
 	if (red)
 		text = put_name(&to, text);
-	to = print_escape(to, text);
+	to = escape_line(to, text);
 	*to++ = '\n';
 	if (fileno(out) == STDERR_FILENO)
 		put_error(line, (size_t)(to - line));

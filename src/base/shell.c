@@ -9,78 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool
-plain(const char *name)
-{
-	static const char safe[] = "abcdefghijklmnopqrstuvwxyz"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./-";
-
-	return name[0] != '\0' && name[strspn(name, safe)] == '\0';
-}
-
-static bool
-printable(const char *name)
-{
-	const unsigned char *c;
-
-	for (c = (const unsigned char *)name; *c != '\0'; c++)
-		if (*c < 0x20 || *c >= 0x7f)
-			return false;
-	return true;
-}
-
-/* In '...', which ends for each ' that is in it. */
-static char *
-quote(char *to, const char *name)
-{
-	*to++ = '\'';
-	for (; *name != '\0'; name++)
-		if (*name == '\'')
-			to = stpcpy(to, "'\\''");
-		else
-			*to++ = *name;
-	return stpcpy(to, "'");
-}
-
-/* In $'...', with three octal digits for what is no printable ASCII. */
-static char *
-escape(char *to, const char *name)
-{
-	const unsigned char *c;
-
-	to = stpcpy(to, "$'");
-	for (c = (const unsigned char *)name; *c != '\0'; c++) {
-		bool odd = *c < 0x20 || *c >= 0x7f;
-
-		if (odd || *c == '\'' || *c == '\\')
-			*to++ = '\\';
-		if (odd) {
-			*to++ = (char)('0' + (*c >> 6));
-			*to++ = (char)('0' + (*c >> 3 & 7));
-			*to++ = (char)('0' + (*c & 7));
-		} else {
-			*to++ = (char)*c;
-		}
-	}
-	return stpcpy(to, "'");
-}
+#include "base/escape.h"
 
 char *
 shell_word(const char *name)
 {
-	char *word = malloc(4 * strlen(name) + sizeof("./$''")), *to = word;
+	char *word = malloc(4 * strlen(name) + sizeof("./$''"));
 
-	if (word == NULL)
-		return NULL;
-	/* A folder in front of what would be an option. */
-	if (name[0] == '-')
-		to = stpcpy(to, "./");
-	if (plain(name))
-		memcpy(to, name, strlen(name) + 1);
-	else if (printable(name))
-		quote(to, name);
-	else
-		escape(to, name);
+	if (word != NULL)
+		escape_shell(word, name);
 	return word;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Values of JSON.  Text from outside that is no UTF-8 cannot stand there: each
- * byte of it that is no part of a character becomes \xNN, as on standard error.
+ * Values of JSON.  Text is not checked by jansson, which tells no difference
+ * between what is no UTF-8 and no memory, but made UTF-8 before (escape_json).
  */
 #include "base/value.h"
 
@@ -9,52 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * The length of the character that begins here, 0 if none does.  Not asked of
- * jansson, which tells no difference between what is none and no memory.
- */
-static size_t
-character(const char *at)
-{
-	const unsigned char *c = (const unsigned char *)at;
-	unsigned char least = c[0] == 0xe0 ? 0xa0 : c[0] == 0xf0 ? 0x90 : 0x80;
-	unsigned char most = c[0] == 0xed ? 0x9f : c[0] == 0xf4 ? 0x8f : 0xbf;
-	size_t n = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 :
-	    c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0, i;
-
-	for (i = 1; i < n; i++) {
-		if (c[i] < least || c[i] > most)
-			return 0;
-		least = 0x80;
-		most = 0xbf;
-	}
-	return n;
-}
+#include "base/escape.h"
 
 json_t *
 value_text(const char *from)
 {
 	json_t *o;
-	char *safe, *to;
-	size_t n;
+	char *safe;
 
 	if (from == NULL)
 		return json_null();
 	safe = malloc(4 * strlen(from) + 1);
 	if (safe == NULL)
 		return NULL;
-	for (to = safe; *from != '\0'; from += n) {
-		n = character(from);
-		if (n > 0) {
-			memcpy(to, from, n);
-			to += n;
-		} else {
-			to += snprintf(to, 5, "\\x%02X",
-			    (unsigned)(unsigned char)*from);
-			n = 1;
-		}
-	}
-	*to = '\0';
+	escape_json(safe, from);
 	o = json_string(safe);
 	free(safe);
 	return o;

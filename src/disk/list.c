@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/escape.h"
 #include "base/number.h"
 #include "base/print.h"
 #include "base/value.h"
@@ -332,7 +333,7 @@ entry_end(struct entry *e, FILE *out, size_t indent)
 	}
 	safe = malloc(4 * e->len + 1);
 	if (safe != NULL) {
-		end = print_escape(safe, e->text);
+		end = escape_line(safe, e->text);
 		while (end > safe && end[-1] == ' ')
 			end--;
 		*end = '\0';

@@ -9,8 +9,8 @@
  */
 #include "chart.h"
 
+#include "base/escape.h"
 #include "base/number.h"
-#include "markup.h"
 
 enum {				/* pixels, unless it says otherwise */
 	WIDTH = 960,
@@ -322,7 +322,7 @@ draw_end(FILE *out, const struct plan *p, enum series s,
 	make_columns(&c, r, extent);
 	fprintf(out, "<text x=\"%d\" y=\"%.1f\" class=\"head\" fill=\"%s\">"
 	    "%s: ", LEFT, y + 16, colours[s], profile_series(s));
-	markup_text(out, s == SERIES_SOURCE ? p->src->name : p->dst->name,
+	escape_markup(out, s == SERIES_SOURCE ? p->src->name : p->dst->name,
 	    NAME_MOST);
 	fputs("</text>\n", out);
 	draw_rates(&pa, &c, colours[s]);
@@ -449,9 +449,9 @@ title(FILE *out, const struct profile *pr, const struct gauge *sum,
 	gmtime_r(&pr->started.tv_sec, &tm);
 	strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	fprintf(out, "<text x=\"%d\" y=\"30\" class=\"title\">", LEFT);
-	markup_text(out, pr->p->src->name, NAME_MOST);
+	escape_markup(out, pr->p->src->name, NAME_MOST);
 	fputs(" to ", out);
-	markup_text(out, pr->p->dst->name, NAME_MOST);
+	escape_markup(out, pr->p->dst->name, NAME_MOST);
 	fprintf(out, "</text>\n<text x=\"%d\" y=\"50\">%s: %s in %.3f s, "
 	    "%s/s, %u workers, transfers of %s</text>\n", LEFT, date,
 	    number_si(size, sizeof(size), (double)bytes), seconds,

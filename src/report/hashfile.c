@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "end/endpoint.h"
 
 static bool
@@ -32,28 +33,6 @@ hashfile_named(const struct plan *all, uint64_t *off)
 	return can_be_read_again(p->src) ? p->src : NULL;
 }
 
-/* As coreutils: a line whose name had to be escaped begins with a backslash. */
-static bool
-escape(char *to, const char *name)
-{
-	static const char odd[] = "\\\n\r", letter[] = "\\nr";
-	bool escaped = false;
-	const char *at;
-
-	for (; *name != '\0'; name++) {
-		at = strchr(odd, *name);
-		if (at != NULL) {
-			*to++ = '\\';
-			*to++ = letter[at - odd];
-			escaped = true;
-		} else {
-			*to++ = *name;
-		}
-	}
-	*to = '\0';
-	return escaped;
-}
-
 char *
 hashfile_line(const struct plan *p, const struct hash_sum *d)
 {
@@ -66,7 +45,7 @@ hashfile_line(const struct plan *p, const struct hash_sum *d)
 
 	if (safe == NULL)
 		return NULL;
-	mark = escape(safe, name) ? "\\" : "";
+	mark = escape_checksum(safe, name) ? "\\" : "";
 	hash_digests(p->hash, &n);
 	len = n > 1 ? asprintf(&line, "%s%s (%s) = %s", mark, d->tag, safe,
 	    d->hex) : asprintf(&line, "%s%s  %s", mark, d->hex, safe);

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/print.h"
+#include "base/escape.h"
 
 enum {
 	TEXT = 1024,		/* bytes, before it is escaped */
@@ -65,7 +65,7 @@ page_told(const struct sheet *s, const char *heading, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	*print_escape(line, text) = '\0';
+	escape_line(line, text);
 	page_wrap(s, heading, line);
 }
 
@@ -83,8 +83,8 @@ page_advice(const struct sheet *s, const char *heading, const char *text,
 	char line[TEXT + 4 * TEXT + 1], *to = line;
 
 	to += snprintf(line, TEXT, "%s", text);
-	to = print_escape(to, command);
-	*print_escape(to, end) = '\0';
+	to = escape_line(to, command);
+	escape_line(to, end);
 	tie(line + strlen(text));
 	page_wrap(s, heading, line);
 }
@@ -104,7 +104,7 @@ list_item(struct list *l, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	*print_escape(plain, text) = '\0';
+	escape_line(plain, text);
 	tie(plain);
 	if (l->left_out > 0 || l->at + strlen(plain) + 2 > l->most) {
 		l->left_out++;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/number.h"
 #include "base/print.h"
 #include "base/status.h"
@@ -303,7 +304,7 @@ row_put(const struct sheet *s, const struct plan *p)
 	strlcpy(id, wording_who(what, sizeof(what), ep), sizeof(id));
 	snprintf(what, sizeof(what), "%-*s %8s  %-*s  ", ROW_NAME, name, size,
 	    ROW_ID, id);
-	*print_escape(line, what) = '\0';
+	escape_line(line, what);
 	fprintf(s->out, "%*s%.*s%s\n", INDENT, "", 2 * WIDTH, line,
 	    ep->is.absent ? "to be created" : lost.text);
 }
@@ -488,9 +489,9 @@ question(FILE *tty, const struct plan *p)
 	}
 	wording_name(name, sizeof(name), p->dst, NAME);
 	wording_brief(what, sizeof(what), p->dst);
-	end = print_escape(line, p->dst->lim.within);
-	end = print_escape(end, name);
-	*print_escape(end, what) = '\0';
+	end = escape_line(line, p->dst->lim.within);
+	end = escape_line(end, name);
+	escape_line(end, what);
 	fprintf(tty, "%s %s? yes/no: ", p->dst->is.absent ? "Create" :
 	    endpoint_holds(p->dst) && !p->dst->is.piped ? "Overwrite" :
 	    "Write to", line);

@@ -24,6 +24,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/number.h"
 #include "base/path.h"
 #include "base/print.h"
@@ -157,7 +158,7 @@ name_of(char to[4 * NAME + 1], const struct endpoint *ep, bool whole)
 
 	if (!whole || strlen(name) > NAME)
 		name = path_base(name);
-	*print_escape(to, strlen(name) <= NAME ? name : "") = '\0';
+	escape_line(to, strlen(name) <= NAME ? name : "");
 	return to;
 }
 

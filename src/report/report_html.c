@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/escape.h"
 #include "base/number.h"
 #include "base/shell.h"
 #include "config.h"
 #include "digest/hash.h"
-#include "markup.h"
 #include "part/used.h"
 #include "report/wording.h"
 
@@ -52,7 +52,7 @@ cell(FILE *out, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	fputs("<td>", out);
-	markup_text(out, text, sizeof(text));
+	escape_markup(out, text, sizeof(text));
 	fputs("</td>", out);
 }
 
@@ -326,7 +326,7 @@ damage_list(FILE *out, const struct report_data *d)
 		    "files%s:</p>\n<pre>", (ull)a->bytes, (ull)a->ranges,
 		    a->ranges == 1 ? "" : "s", a->more > 0 ? " that the first "
 		    "of them hit" : "");
-		markup_text(out, a->command, SIZE_MAX);
+		escape_markup(out, a->command, SIZE_MAX);
 		fputs("</pre>\n", out);
 		if (wording_loss(lost, sizeof(lost), &a->loss)[0] != '\0')
 			fprintf(out, "<p>According to the file system, %s."
@@ -382,7 +382,7 @@ operand(FILE *out, const char *arg)
 	if (arg[n] == '\0')
 		return;
 	word = shell_word(arg + n);
-	markup_text(out, word != NULL ? word : "...", CELL_MOST);
+	escape_markup(out, word != NULL ? word : "...", CELL_MOST);
 	free(word);
 }
 
@@ -437,7 +437,7 @@ notes_list(FILE *out, const struct opts *o)
 	fputs("<h2>Notes</h2>\n<ul>\n", out);
 	for (i = 0; i < o->notes; i++) {
 		fputs("<li>", out);
-		markup_note(out, o->note_text[i]);
+		escape_note(out, o->note_text[i]);
 		fputs("</li>\n", out);
 	}
 	fputs("</ul>\n", out);
@@ -452,9 +452,9 @@ head(FILE *out, const struct report_data *d)
 	    "<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
 	    "content=\"width=device-width, initial-scale=1\">\n<title>pardd: ",
 	    out);
-	markup_text(out, d->p->src->name, 60);
+	escape_markup(out, d->p->src->name, 60);
 	fputs(" to ", out);
-	markup_text(out, d->p->dst->name, 60);
+	escape_markup(out, d->p->dst->name, 60);
 	fputs("</title>\n", out);
 	report_put_samples(out, d);
 	fputs("<style>\n"
@@ -498,12 +498,12 @@ report_html(FILE *out, const struct report_data *d)
 
 	head(out, d);
 	fputs("<body>\n<h1>", out);
-	markup_text(out, d->p->src->name, CELL_MOST);
+	escape_markup(out, d->p->src->name, CELL_MOST);
 	fputs(" to ", out);
-	markup_text(out, d->p->dst->name, CELL_MOST);
+	escape_markup(out, d->p->dst->name, CELL_MOST);
 	fprintf(out, "</h1>\n<p class=\"verdict%s\">", d->out == NULL ? "" :
 	    d->out->verdict.status == 0 ? " good" : " ill");
-	markup_text(out, report_verdict(verdict, sizeof(verdict), d),
+	escape_markup(out, report_verdict(verdict, sizeof(verdict), d),
 	    sizeof(verdict));
 	fputs("</p>\n", out);
 	notes_list(out, d->p->opts);

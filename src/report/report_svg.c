@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/number.h"
-#include "markup.h"
 #include "report/cells.h"
 
 enum {				/* pixels, unless it says otherwise */
@@ -126,7 +126,7 @@ draw_part(FILE *out, const struct volume_row *v, double from, double to)
 		snprintf(text, sizeof(text), "%u", v->number);
 	if (v->number == 0 || (to - from) / LETTER > (double)strlen(text)) {
 		fprintf(out, "<text x=\"%.1f\" y=\"13\">", from + 3);
-		markup_text(out, text, sizeof(text));
+		escape_markup(out, text, sizeof(text));
 		fputs("</text>\n", out);
 	}
 }
@@ -339,11 +339,11 @@ report_svg(FILE *out, const struct report_data *d)
 	    "bold 16px sans-serif; }</style>\n<rect width=\"%d\" height=\"%d\" "
 	    "fill=\"#fff\"/>\n<text x=\"%d\" y=\"26\" class=\"head\">", wide,
 	    tall, MARGIN);
-	markup_text(out, d->p->src->name, 40);
+	escape_markup(out, d->p->src->name, 40);
 	fputs(" to ", out);
-	markup_text(out, d->p->dst->name, 40);
+	escape_markup(out, d->p->dst->name, 40);
 	fprintf(out, "</text>\n<text x=\"%d\" y=\"46\">", MARGIN);
-	markup_text(out, report_verdict(verdict, sizeof(verdict), d), 130);
+	escape_markup(out, report_verdict(verdict, sizeof(verdict), d), 130);
 	fprintf(out, "</text>\n<g transform=\"translate(%d,%d)\">\n", MARGIN,
 	    top);
 	report_draw_map(out, d);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "map/domain.h"
@@ -23,10 +24,7 @@ append_text(char *to, size_t room, const char *key, const char *value)
 	size_t n = strlen(to);
 
 	n += (size_t)snprintf(to + n, room - n, "%s%s=", n > 0 ? " " : "", key);
-	for (; *value != '\0' && n + 5 < room; value++)
-		n += (size_t)snprintf(to + n, room - n,
-		    *value > ' ' && *value < 0x7f ? "%c" : "\\x%02X",
-		    (unsigned char)*value);
+	escape_word(to + n, to + room, value);
 }
 
 static void

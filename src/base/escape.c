@@ -1,0 +1,244 @@
+/*
+ * Text from outside, made safe for where it goes.
+ */
+#include "base/escape.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static bool
+printable(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f;
+}
+
+/* A byte as \xNN. */
+static char *
+put_hex(char *to, unsigned char c)
+{
+	static const char hex[] = "0123456789ABCDEF";
+
+	*to++ = '\\';
+	*to++ = 'x';
+	*to++ = hex[c >> 4];
+	*to++ = hex[c & 0x0f];
+	return to;
+}
+
+char *
+escape_line(char *to, const char *from)
+{
+	for (; *from != '\0'; from++)
+		if (printable((unsigned char)*from))
+			*to++ = *from;
+		else
+			to = put_hex(to, (unsigned char)*from);
+	*to = '\0';
+	return to;
+}
+
+/* ------------------------------------------------------------------ UTF-8 */
+
+/*
+ * The character that begins here, and its length in bytes; 0 where none does:
+ * a part of one, one that is written too long, a surrogate (RFC 3629, 3).
+ */
+static size_t
+character(const unsigned char *c, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t n = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 :
+	    c[0] < 0xf0 ? 3 : c[0] < 0xf5 ? 4 : 0, i;
+
+	*code = n < 2 ? c[0] : c[0] & (0xffU >> (n + 1));
+	for (i = 1; i < n; i++) {
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (c[i] & 0x3f);
+	}
+	return *code < least[n] || *code > 0x10ffff ||
+	    (*code >= 0xd800 && *code < 0xe000) ? 0 : n;
+}
+
+char *
+escape_json(char *to, const char *from)
+{
+	uint32_t code;
+	size_t n;
+
+	while (*from != '\0') {
+		n = character((const unsigned char *)from, &code);
+		if (n == 0) {
+			to = put_hex(to, (unsigned char)*from++);
+			continue;
+		}
+		memcpy(to, from, n);
+		to += n;
+		from += n;
+	}
+	*to = '\0';
+	return to;
+}
+
+/* ------------------------------------------------------------------ shells */
+
+static bool
+is_plain(const char *name)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+:,./-";
+
+	return name[0] != '\0' && name[strspn(name, safe)] == '\0';
+}
+
+static bool
+is_printable(const char *name)
+{
+	for (; *name != '\0'; name++)
+		if (!printable((unsigned char)*name))
+			return false;
+	return true;
+}
+
+/* In '...', which ends for each ' that is in it. */
+static char *
+quote(char *to, const char *name)
+{
+	*to++ = '\'';
+	for (; *name != '\0'; name++)
+		if (*name == '\'')
+			to = stpcpy(to, "'\\''");
+		else
+			*to++ = *name;
+	return stpcpy(to, "'");
+}
+
+/* In $'...', with three octal digits for what is no printable ASCII. */
+static char *
+quote_bytes(char *to, const char *name)
+{
+	const unsigned char *c;
+
+	to = stpcpy(to, "$'");
+	for (c = (const unsigned char *)name; *c != '\0'; c++) {
+		bool odd = !printable(*c);
+
+		if (odd || *c == '\'' || *c == '\\')
+			*to++ = '\\';
+		if (odd) {
+			*to++ = (char)('0' + (*c >> 6));
+			*to++ = (char)('0' + (*c >> 3 & 7));
+			*to++ = (char)('0' + (*c & 7));
+		} else {
+			*to++ = (char)*c;
+		}
+	}
+	return stpcpy(to, "'");
+}
+
+char *
+escape_shell(char *to, const char *name)
+{
+	/* A folder in front of what would be an option. */
+	if (name[0] == '-')
+		to = stpcpy(to, "./");
+	if (is_plain(name))
+		return stpcpy(to, name);
+	return is_printable(name) ? quote(to, name) : quote_bytes(to, name);
+}
+
+/* ------------------------------------------------------------------- files */
+
+char *
+escape_word(char *to, const char *end, const char *from)
+{
+	for (; *from != '\0' && end - to > 5; from++)
+		if (*from != ' ' && printable((unsigned char)*from))
+			*to++ = *from;
+		else
+			to = put_hex(to, (unsigned char)*from);
+	*to = '\0';
+	return to;
+}
+
+bool
+escape_checksum(char *to, const char *name)
+{
+	static const char odd[] = "\\\n\r", letter[] = "\\nr";
+	bool escaped = false;
+	const char *at;
+
+	for (; *name != '\0'; name++) {
+		at = strchr(odd, *name);
+		if (at != NULL) {
+			*to++ = '\\';
+			*to++ = letter[at - odd];
+			escaped = true;
+		} else {
+			*to++ = *name;
+		}
+	}
+	*to = '\0';
+	return escaped;
+}
+
+/* ------------------------------------------------------------------ markup */
+
+static void
+put_markup(FILE *out, unsigned char c)
+{
+	char text[4];
+
+	if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
+		fprintf(out, "&#%d;", c);
+	else if (printable(c))
+		fputc(c, out);
+	else
+		fwrite(text, 1, (size_t)(put_hex(text, c) - text), out);
+}
+
+void
+escape_markup(FILE *out, const char *text, size_t most)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	size_t n;
+
+	for (n = 0; *c != '\0' && n < most; c++, n++)
+		put_markup(out, *c);
+	if (*c != '\0')
+		fputs("...", out);
+}
+
+/*
+ * Neither controls nor what has no width or turns the direction of what
+ * follows: those would let a text look like another one.
+ */
+static bool
+is_letter(uint32_t code)
+{
+	return code >= 0xa1 && code != 0xad && code != 0x61c &&
+	    code != 0x180e && (code < 0x200b || (code >= 0x2010 &&
+	    code < 0x2028) || (code >= 0x2030 && code < 0x2060) ||
+	    code >= 0x2070) && (code < 0xe000 || code >= 0xf900) &&
+	    code != 0xfeff && code < 0xe0000 && (code & 0xfffe) != 0xfffe &&
+	    (code < 0xfdd0 || code >= 0xfdf0) && (code < 0xfff9 ||
+	    code >= 0x10000);
+}
+
+void
+escape_note(FILE *out, const char *text)
+{
+	const unsigned char *c = (const unsigned char *)text;
+	uint32_t code;
+	size_t n;
+
+	while (*c != '\0') {
+		n = character(c, &code);
+		if (n > 0 && is_letter(code)) {
+			fprintf(out, "&#%lu;", (unsigned long)code);
+			c += n;
+		} else {
+			put_markup(out, *c++);
+		}
+	}
+}
