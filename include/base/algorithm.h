@@ -1,5 +1,5 @@
 /*
- * The digests that there are: their names, sizes and bits in hash=.
+ * The digest algorithms: their names, their sizes, and their bits in hash=.
  */
 #ifndef PARDD_ALGORITHM_H
 #define PARDD_ALGORITHM_H
@@ -30,12 +30,12 @@ struct algorithm {
 
 extern const struct algorithm algorithms[ALGORITHMS];
 
-/* The one with this name, of len bytes, or NULL. */
+/* The algorithm whose name is these len bytes, or NULL. */
 const struct algorithm *algorithm_named(const char *name, size_t len);
 
 /*
- * Whether what expect= was given, which may be NULL, can be read: a usage error
- * in *f, and -1, if not.  Adds its algorithm to the bits.
+ * Check the value of expect=, and add its algorithm to *bits.  NULL is valid,
+ * and adds nothing.  Returns 0, or -1 with a usage error in *f.
  */
 int algorithm_expect(const char *expect, unsigned *bits, struct fault *f);
 

@@ -1,5 +1,5 @@
 /*
- * Calls that may never come back.
+ * Calls that may never return.
  */
 #ifndef PARDD_ERRAND_H
 #define PARDD_ERRAND_H
@@ -7,9 +7,10 @@
 #include <stdbool.h>
 
 /*
- * Let a thread of its own call run(arg), and wait so many seconds for it.
- * False: it is not over, and what it uses is its own from now on, so that
- * process ends by _exit; or there is no such thread, and *err is why.
+ * Call run(arg) in a thread of its own, and wait that many seconds for it to
+ * return.  Returns true when it did.  Else false, and *err is ETIMEDOUT, or why
+ * no thread could be started.  After ETIMEDOUT the call goes on: whatever it
+ * uses must never be freed, so the process has to end by _exit.
  */
 bool errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err);
 

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /*
- * Small: many a function has one on its stack, and a page that is touched for
- * the first time costs more than a system call.
+ * Kept small: many functions have one on the stack, and touching a page for the
+ * first time costs more than a system call.
  */
 struct fault {
 	int	status;		/* exit status; 0: nothing wrong */
@@ -17,8 +17,8 @@ struct fault {
 };
 
 /*
- * Fill *f with a status and a sentence; of one that is too long the middle is
- * left out.  Always returns -1, so that a function can leave by
+ * Fill *f with a status and a sentence; a sentence that is too long loses its
+ * middle.  Always returns -1, so that a function can end with
  * "return fault_set(...)".
  */
 int fault_set(struct fault *f, int status, const char *fmt, ...)
@@ -33,19 +33,19 @@ int fault_vset(struct fault *f, int status, const char *fmt, va_list ap)
 int fault_errno(struct fault *f, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* An errno in words, for any thread; a constant. */
+/* The text for an errno: a constant string, safe in any thread. */
 const char *errno_words(int err);
 
 /* The exit status for an errno: 50 + errno up to 96, else STATUS_FILE. */
 int status_errno(int err);
 
-/* Whether a read that failed with err met a bad spot, not a broken end. */
+/* Whether a read that failed with err met a bad block, not a dead device. */
 bool errno_is_medium(int err);
 
-/* Whether a write that failed with err had no room, and lost nothing else. */
+/* Whether a write that failed with err just ran out of room. */
 bool errno_is_full(int err);
 
-/* Whether it says that the device is not there any more. */
+/* Whether err says that the device is gone. */
 bool errno_is_gone(int err);
 
 #endif

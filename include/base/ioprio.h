@@ -1,6 +1,5 @@
 /*
- * ioprio=: the priority of this program's requests among others, see
- * ioprio_set(2).
+ * ioprio=: the I/O priority of this process, see ioprio_set(2).
  */
 #ifndef PARDD_IOPRIO_H
 #define PARDD_IOPRIO_H
@@ -14,12 +13,12 @@ enum { IOPRIO_TEXT = 8 };	/* room for ioprio_text */
 int ioprio_parse(const char *text);
 
 /*
- * Set it for all threads of this process, and by that for those they will make.
- * Returns an errno value.
+ * Set it for all threads of this process; new threads inherit it.  Returns 0 or
+ * an errno value.
  */
 int ioprio_apply(int value);
 
-/* The text for a value; 0 is "none".  to has room for IOPRIO_TEXT bytes. */
+/* Write a value as text into "to", IOPRIO_TEXT bytes; 0 is "none". */
 const char *ioprio_text(char *to, int value);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * What we call of Linux and glibc that not every C library has: musl 1.2.3 has
- * none of these.  configure looks for them, libc.c stands in for them, and who
- * calls one includes this.
+ * Functions of Linux and glibc that some C libraries lack: musl 1.2.3 has none
+ * of them.  configure looks for each, and libc.c supplies those that are
+ * missing.  Include this wherever you call one.
  */
 #ifndef PARDD_LIBC_H
 #define PARDD_LIBC_H
@@ -29,19 +29,19 @@ ssize_t preadv2(int fd, const struct iovec *, int n, off_t, int flags);
 ssize_t pwritev2(int fd, const struct iovec *, int n, off_t, int flags);
 #endif
 
-/* scandir(3) of a folder of a folder; the list is the caller's to free. */
+/* scandir(3) relative to a directory; the caller frees the list. */
 #ifndef HAVE_SCANDIRAT
 int scandirat(int dir, const char *path, struct dirent ***list,
     int (*chosen)(const struct dirent *),
     int (*order)(const struct dirent **, const struct dirent **));
 #endif
 
-/* "INT"; NULL for what has no name. */
+/* The name of a signal, as "INT"; NULL if it has none. */
 #ifndef HAVE_SIGABBREV_NP
 const char *sigabbrev_np(int signo);
 #endif
 
-/* An errno in words, which no other thread can change. */
+/* The text for an errno: a constant string, safe in any thread. */
 #ifndef HAVE_STRERRORDESC_NP
 const char *strerrordesc_np(int err);
 #endif

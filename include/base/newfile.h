@@ -1,6 +1,6 @@
 /*
- * A file that is made at the end of a run, as a whole or not at all: hashfile=,
- * profile=, manifest=.
+ * A file that a run writes as a whole or not at all: hashfile=, profile=,
+ * manifest=.
  */
 #ifndef PARDD_NEWFILE_H
 #define PARDD_NEWFILE_H
@@ -11,40 +11,40 @@
 #include "base/fault.h"
 
 struct newfile {
-	const char	*key, *path;	/* of the operand, in opts */
-	const char	*base;		/* in path, behind the folder */
-	int		 dir;		/* the folder, or -1 */
+	const char	*key, *path;	/* of the operand; from opts */
+	const char	*base;		/* the last component of path */
+	int		 dir;		/* its directory, or -1 */
 	int		 fd;		/* the file, locked, or -1 */
 	FILE		*out;		/* while it is written */
 	char		 temporary[NAME_MAX + 1];
 };
 
 /*
- * Look whether key=path can be made: not among the devices, and not in the
- * place of anything but a regular file; the same for the name it is first
- * written under.  path NULL: nothing is to be made.  Returns 0, or -1 with *f,
- * and then nothing is to be closed.
+ * Check that key=path can be created: not in /dev, and not over anything but a
+ * regular file; check its temporary name likewise.  path NULL: there is no file
+ * to make.  Returns 0, or -1 with *f; then there is nothing to close.
  */
 int newfile_open(struct newfile *, const char *key, const char *path,
     struct fault *f);
 
 /*
- * The copy begins: make it under the other name, empty, for this run alone.
- * Returns 0, or -1 with *f: another run holds it, or it cannot be made.
+ * As the copy begins: create the file under its temporary name, empty and
+ * locked.  Returns 0, or -1 with *f: another run has it, or it cannot be
+ * created.
  */
 int newfile_hold(struct newfile *n, struct fault *f);
 
-/* Begin to write it, to n->out, under that name.  Returns 0, or -1, *f. */
+/* Start writing it, to n->out, under that name.  Returns 0, or -1 with *f. */
 int newfile_begin(struct newfile *n, struct fault *f);
 
 /*
- * Put it on the medium and give it its name, or take it back if err is an errno
- * value and not 0.  Returns 0, or -1 with *f; then what was there before is
- * there still.
+ * Flush the file and rename it into place; or discard it if err, an errno
+ * value, is not 0.  Returns 0, or -1 with *f; then an older file of that name
+ * is untouched.
  */
 int newfile_end(struct newfile *, int err, struct fault *f);
 
-/* Free what newfile_open took; take away what was held and not put in place. */
+/* Free everything; remove the temporary file if it was not renamed. */
 void newfile_close(struct newfile *);
 
 #endif

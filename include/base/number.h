@@ -1,5 +1,5 @@
 /*
- * Numbers as a root shell writes them, and sizes as people read them.
+ * Numbers as people type them, and sizes as people read them.
  */
 #ifndef PARDD_NUMBER_H
 #define PARDD_NUMBER_H
@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 /*
- * Read a whole operand value: a sum of products of numbers, each decimal with
- * an optional suffix (c w b k kB KiB ... E), 0x hex, or hex with a trailing h.
- * Returns 0, EINVAL for anything that is not such a text to its last
- * character, or ERANGE when the result does not fit; *value is set on 0 only.
+ * Parse the value of an operand: a sum of products of numbers, each decimal
+ * with an optional suffix (c w b k kB KiB ... E), hex with 0x, or hex with a
+ * trailing h.  Returns 0 with *value; EINVAL if any part of the text is
+ * something else; or ERANGE if the result does not fit.
  */
 int number_parse(const char *text, int64_t *value);
 
@@ -23,7 +23,7 @@ int number_parse(const char *text, int64_t *value);
 const char *number_si(char *buf, size_t room, double bytes);
 const char *number_iec(char *buf, size_t room, double bytes);
 
-/* The least multiple of unit that is no less than n; unit > 0. */
+/* n rounded up to a multiple of unit (> 0). */
 uint64_t round_up(uint64_t n, uint64_t unit);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Where a name leads: its folder, and what it is called in there.
+ * Paths: the directory and the name within it.
  */
 #ifndef PARDD_PATH_H
 #define PARDD_PATH_H
@@ -10,41 +10,41 @@
 #include "base/fault.h"
 
 /*
- * Behind a file's name: what is to get it is written so first.  A killed run
- * leaves it, and the next one takes it away, so it is a name nobody else uses.
+ * Appended to a name while the file is being written.  A run that is killed
+ * leaves such a file behind, and the next run removes it, so nobody else may
+ * use it.
  */
 #define TEMPORARY	".pardd.tmp"
 
-/* What a path calls a file in its folder: a part of it, "" behind a slash. */
+/* The last component of a path, within it; "" after a trailing slash. */
 const char *path_base(const char *path);
 
 /*
- * Open the folder of a path, with O_PATH or O_RDONLY, which "how" is; *base is
- * path_base.  Returns a descriptor for the caller to close, or -1 with
- * errno.
+ * Open the directory of a path; "how" is O_PATH or O_RDONLY, and *base is set
+ * to path_base.  Returns a descriptor that the caller closes, or -1 with errno.
  */
 int path_folder(const char *path, int how, const char **base);
 
 /*
- * Open the folder of a path for a file to be made there.  "what" names it in an
- * error.  Returns a descriptor for the caller to close, or -1 with *f: it may
- * not be written, or STATUS_REFUSED where it is one of the devices'.
+ * Open the directory of a path in which a file is to be created; "what" names
+ * the file in messages.  Returns a descriptor that the caller closes, or -1
+ * with *f: we may not write there, or STATUS_REFUSED if it is in /dev.
  */
 int path_for_new(const char *path, const char *what, struct fault *f);
 
 /*
- * The same, for a file that is made later, by its path.  Returns 0, or -1 with
+ * The same check for a file that will be created later.  Returns 0, or -1 with
  * *f.
  */
 int path_check(const char *path, const char *what, struct fault *f);
 
 /*
- * Whether a folder, given as a descriptor, is one of the device file system, or
- * lies in /dev where that is no file system of its own.
+ * Whether a directory, given as a descriptor, is part of devtmpfs, or is below
+ * /dev where /dev is not a mount point.
  */
 bool among_devices(int dir);
 
-/* Whether both are of one file. */
+/* Whether both describe the same file. */
 bool same_file(const struct stat *, const struct stat *);
 
 #endif

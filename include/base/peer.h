@@ -1,5 +1,5 @@
 /*
- * Who is at the other end of a socket.
+ * The other end of a socket.
  */
 #ifndef PARDD_PEER_H
 #define PARDD_PEER_H
@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 /*
- * Its address and port in numbers, as in a URI, since a name may lead elsewhere
- * or nowhere by then.  False, and text is empty: it has none.
+ * The peer's numeric address and port, as in a URI: by now its name may resolve
+ * to another host, or not at all.  False, with "" in text, if it has no
+ * address.
  */
 bool peer_address(int sock, char *text, size_t room);
 

@@ -10,39 +10,40 @@
 #include <stdio.h>
 
 /*
- * One line, which ends here and nowhere else, written at once.  Names and other
- * strings from outside may stand in it as they are.  A long one is cut without
- * memory.  Standard error is waited for until it takes it, or there is a signal
- * to answer.
+ * Print one line; the newline is added here.  The arguments may hold strings
+ * from outside as they are.  A long line is cut if there is no memory for it.
+ * Waits until standard error takes the line, or a signal arrives: then the line
+ * is dropped.
  */
 void print(FILE *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Bad news: the name of the program in front is red, if that is asked for. */
+/* The same for bad news: if "coloured", the leading "pardd:" is red. */
 void print_alarm(FILE *out, bool coloured, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Whether out is a terminal with colours, and NO_COLOR does not forbid them. */
+/* Whether out is a terminal with colours, and NO_COLOR is not set. */
 bool print_colours(FILE *out);
 
 /* The size of the terminal that out is; 0 where it is none, or does not say. */
 struct screen { size_t columns, rows; };
 struct screen print_screen(FILE *out);
 
-/* What makes the text behind it red, and what ends that. */
+/* These make the text between them red. */
 #define PRINT_RED	"\033[1;31m"
 #define PRINT_PLAIN	"\033[m"
 
 /*
- * Whether standard error takes a line now: not where a terminal was stopped
- * (^S), or nobody reads the pipe.  Who has something else to do asks before.
+ * Whether standard error would take a line now.  It does not while a terminal
+ * is stopped (^S) or a pipe is full.  Ask first if you have better things to do
+ * than wait.
  */
 bool print_room(void);
 
 /*
- * Standard error is the target: keep what is printed there, by whomever, until
- * print_release puts it behind the end of the file.  Returns what that takes,
- * or -1 and errno.
+ * Standard error is the very file that is being written: hold back whatever is
+ * printed there, until print_release appends it to the file.  Returns the
+ * descriptor to give to print_release, or -1 with errno.
  */
 int print_hold(void);
 void print_release(int held);

@@ -1,6 +1,7 @@
 /*
- * Passwords on the command line: taken out of it before anything looks at it,
- * so that nothing can show them, and kept for who opens the end.
+ * Passwords on the command line: they are removed from it before anything else
+ * reads it, so that nothing can show them, and kept for the code that opens the
+ * end.
  */
 #ifndef PARDD_SECRETS_H
 #define PARDD_SECRETS_H
@@ -19,19 +20,19 @@ struct secrets {
 };
 
 /*
- * Take the password out of a word, X=iscsi://USER%PASSWORD@..., which becomes
- * shorter, and overwrite it in shown, the same word as ps(1) shows it.  Returns
- * 0, or -1 where there is no memory for it.
+ * Remove the password from a word, X=iscsi://USER%PASSWORD@..., in place, and
+ * overwrite it in "shown", the copy of the word that ps(1) shows.  Returns 0,
+ * or -1 without memory.
  */
 int secrets_take(struct secrets *, char *word, char *shown);
 
 /*
- * The password that stood in a name, which is a part of a word, or NULL.  s may
- * be NULL: none was taken.
+ * The password that a name had, or NULL.  The name must point into the word it
+ * was removed from.  s may be NULL: there were no passwords.
  */
 const char *secrets_of(const struct secrets *s, const char *name);
 
-/* Forget them. */
+/* Overwrite and free them. */
 void secrets_free(struct secrets *);
 
 #endif

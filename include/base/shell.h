@@ -1,6 +1,6 @@
 /*
- * Words of a shell: for commands that are printed to be pasted, and of those
- * that are run without one.
+ * Shell words: for commands that we print for users to paste, and for commands
+ * that we run without a shell.
  */
 #ifndef PARDD_SHELL_H
 #define PARDD_SHELL_H
@@ -12,10 +12,10 @@
 char *shell_word(const char *name);
 
 /*
- * A command in words, as a shell has them (POSIX, 2.2 "Quoting": blanks, '...',
- * "...", \), of which nothing is expanded.  One piece of memory that ends with
- * NULL, as execve(2) wants it, malloc'd; NULL and an errno: EINVAL, a quote is
- * not closed.
+ * Split a command into words as a shell does (POSIX, 2.2 "Quoting": blanks,
+ * '...', "...", \), without expanding anything.  Returns a NULL-terminated
+ * array for execve(2), in one piece that the caller frees; or NULL with errno:
+ * EINVAL means an unclosed quote.
  */
 char **shell_split(const char *command);
 

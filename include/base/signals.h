@@ -1,5 +1,5 @@
 /*
- * Signals as something to be read, and the end by one.
+ * Signals that are read from a descriptor, and dying by one.
  */
 #ifndef PARDD_SIGNALS_H
 #define PARDD_SIGNALS_H
@@ -13,30 +13,31 @@ struct signals {
 };
 
 /*
- * Block the signals this program answers (those that were ignored when it was
- * started stay so) and make them readable.  Before any thread is made.
+ * Block the signals that this program answers and make them readable; those
+ * that were ignored at the start stay ignored.  Call it before any thread
+ * exists.  Returns 0, or -1 with *f.
  */
 int signals_take(struct signals *, struct fault *f);
 
 /*
- * Let those that end the program do so: it is over, but for telling, and who is
- * to be told may not read.
+ * Let fatal signals kill the program again: only reports are left to write, and
+ * their reader may have stopped reading.
  */
 void signals_let(void);
 
-/* Whether one of those waits for its answer. */
+/* Whether one of the fatal signals is pending. */
 bool signals_wait(void);
 
-/* End by a signal as if it had never been blocked; returns if it is ignored. */
+/* Die by a signal as if it had never been blocked; returns if it is ignored. */
 void signals_raise(int signo);
 
 /*
- * Block SIGUSR1 only, which would end the program until signals_take.  First
- * thing in main.
+ * Block SIGUSR1 alone, which would kill the program before signals_take.  Call
+ * it first in main.
  */
 void signals_hold(void);
 
-/* Let a write fail instead of ending the program: EPIPE and EFBIG tell. */
+/* Ignore SIGPIPE and SIGXFSZ: a write then fails with EPIPE or EFBIG. */
 void signals_ignore(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What ps(1) shows of a process that takes a while.
+ * The process title: ps(1) shows the progress of a long run in it.
  */
 #ifndef PARDD_TITLE_H
 #define PARDD_TITLE_H
@@ -13,20 +13,20 @@ struct title {
 };
 
 /*
- * Take the argc words that main was given, and the environment behind them,
- * which is copied, for the title.  Before there are threads, any of which may
- * ask for a variable; and nobody reads the words any more.  Once is enough.
- * NULL: there is no title.
+ * Take the memory of main's argc words, and of the environment behind them, for
+ * the title.  The environment is copied first, so call this before there are
+ * threads, any of which may read a variable.  The words cannot be read
+ * afterwards.  A second call does nothing.  NULL: there will be no title.
  */
 void title_begin(struct title *, int argc, char **words);
 
 /*
- * Whether a title is due, so many seconds after the start; then it is due again
- * a second later.
+ * Whether it is time for a new title, that many seconds after the start: at
+ * most once a second.
  */
 bool title_due(struct title *, double seconds);
 
-/* Write the title.  share: how much is done, 0 to 1, or -1: not known. */
+/* Set the title.  share: the part that is done, 0 to 1, or -1 if unknown. */
 void title_set(const struct title *, const char *from, const char *to,
     double share);
 

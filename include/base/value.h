@@ -1,6 +1,6 @@
 /*
- * Values of JSON, for all that programs read.  Each is the caller's, or NULL
- * without memory.
+ * JSON values, for everything that programs read.  The caller owns what these
+ * return; it is NULL when there is no memory.
  */
 #ifndef PARDD_VALUE_H
 #define PARDD_VALUE_H
@@ -11,34 +11,35 @@
 
 struct json_t;			/* jansson's */
 
-/* A text from outside; null for NULL. */
+/* A string, which may come from outside (see escape_json); null for NULL. */
 struct json_t *value_text(const char *);
 
-/* A text; null for NULL and for "", by which we say that it is not known. */
+/* The same; null also for "", which stands for "not known". */
 struct json_t *value_known(const char *);
 
-/* A number that is known. */
+/* A number. */
 struct json_t *value_count(uint64_t);
 
-/* A number; null for a negative one, by which we say that it is not known. */
+/* The same; null for a negative one, which stands for "not known". */
 struct json_t *value_amount(int64_t);
 
 /*
- * A list with one more item, an object with one more member, an object with
- * those of another; what is put in is used up.  Where either is NULL, and
- * without memory, all is, and so is the result: nothing is told by halves.
+ * Add an item to a list, a member to an object, or the members of "more" to an
+ * object.  Both arguments are consumed.  Returns the list or object; or NULL,
+ * with everything freed, if an argument was NULL or there is no memory: no
+ * value is ever told in part.
  */
 struct json_t *value_append(struct json_t *list, struct json_t *item);
 struct json_t *value_set(struct json_t *o, const char *key, struct json_t *);
 struct json_t *value_merge(struct json_t *o, struct json_t *more);
 
 /*
- * An object, which is used up, as a line of *len bytes, with its end.  It is
- * malloc'ed and the caller's; NULL for NULL, and without memory.
+ * An object as one line of *len bytes, with its newline; the object is
+ * consumed.  The caller frees the line.  NULL for NULL, or without memory.
  */
 char *value_line(struct json_t *o, size_t *len);
 
-/* A time of day, to the millisecond: RFC 3339, UTC. */
+/* A time as RFC 3339 has it, in UTC, to the millisecond. */
 struct json_t *value_time(const struct timespec *);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What is to be copied at all: ranges that a map leaves out, wherever they come
- * from: a file (domain=), or what file systems call free (used=).
+ * The domain of a copy: ranges that the map leaves out, because a file says so
+ * (domain=) or because a file system calls them free (used=).
  */
 #ifndef PARDD_DOMAIN_H
 #define PARDD_DOMAIN_H
@@ -10,15 +10,15 @@
 
 #include "map/map.h"
 
-/* Ranges to be left out, in bytes of the source; false at their end. */
+/* Yields the ranges to leave out, in bytes of the source; false at the end. */
 struct domain_source {
 	bool	       (*next)(void *arg, struct seg *);
 	void		*arg;
 };
 
 /*
- * Make OUTSIDE what the source of ranges yields, in a map whose first byte is
- * "from" of the source.  Returns 0 or ENOMEM.
+ * Mark the ranges as OUTSIDE, in a map whose first byte is byte "from" of the
+ * source.  Returns 0 or ENOMEM.
  */
 int domain_apply(struct map *, uint64_t from, struct domain_source *);
 
