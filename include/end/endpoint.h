@@ -239,8 +239,8 @@ endpoint_holds(const struct endpoint *ep)
 int endpoint_extend(struct endpoint *, uint64_t length);
 
 /*
- * Before the source is read from "from" to "to": record what it lies on, so that
- * endpoint_check_kept can see whether that has changed.
+ * Before the source is read from "from" to "to": record what it lies on, so
+ * that endpoint_check_kept can see whether that has changed.
  */
 void endpoint_look_below(struct endpoint *, uint64_t from, uint64_t to);
 

@@ -1,5 +1,5 @@
 /*
- * The inside of the SCSI backend, which sg_backend.c and sg_async.c share.
+ * The inside of the SCSI backend, which sg.c and its sisters share.
  */
 #ifndef PARDD_SG_H
 #define PARDD_SG_H
@@ -101,6 +101,12 @@ void sg_change(struct sg *, struct io *, const char *why);
 struct scsi_command sg_common(const struct endpoint *,
     const struct scsi_disk *);
 void sg_fill_in(struct endpoint *);
+
+/* sg_open.c: the slots of the backend that open an sg, bsg or block node. */
+int sg_open(struct endpoint *, bool look, struct fault *);
+int sg_prepare(struct endpoint *, int64_t length, struct fault *);
+int sg_attach(struct lane *);
+int sg_detach(struct lane *);
 
 /* Those of the backend that go by the path alone, whatever that is. */
 void sg_transfer(struct lane *, struct io *);

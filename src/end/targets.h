@@ -34,7 +34,7 @@ struct targets {
 	atomic_bool	 lost;		/* somebody was given up: tee_lost */
 	atomic_uint_fast64_t end, padded;	/* of what was written, without
 					 * padding and with it */
-	struct errands	*errands;	/* tee.c's */
+	struct errands	*errands;	/* tee_errands.c's */
 	struct target	 target[];
 };
 
@@ -52,6 +52,22 @@ void targets_give_up(struct targets *, unsigned i, uint64_t ns,
 /* A request, or something else that takes its time, begins, and has ended. */
 void targets_ask(struct targets *, unsigned i);
 void targets_answer(struct targets *, unsigned i, uint64_t since);
+
+/*
+ * Threads that do something at all targets at once.  NULL without memory; free
+ * them only once no target hangs.
+ */
+struct errands *errands_new(struct targets *);
+void errands_free(struct errands *);
+
+/*
+ * Call run for each target that answers, also for the dropped ones if
+ * "dropped", and wait for all.  A target is dropped for the fault that run
+ * leaves, and given up where it takes too long; "what" then says what was not
+ * done.
+ */
+void errands_send(struct targets *, const char *what, bool dropped,
+    void (*run)(struct endpoint *, struct fault *));
 
 /* The lanes of a tee: see struct backend. */
 int tee_attach(struct lane *);

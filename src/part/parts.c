@@ -1,5 +1,5 @@
 /*
- * Partition tables and signatures, by libblkid.
+ * Partition tables, by libblkid.
  *
  * Nothing on a disk is to be trusted.  Before libblkid looks, the headers are
  * held to some measure: a GPT of no more than ENTRIES_MOST bytes of entries,
@@ -22,16 +22,14 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "part/blkid_view.h"
+#include "parts_table.h"
 
 enum {
 	SECTOR = 512,		/* bytes: libblkid's unit, and most images' */
 	LARGE_SECTOR = 4096,	/* bytes */
-	EDGE = 512 << 10,	/* bytes at both ends, where signatures are */
-	TABLE_EDGE = 128 << 10,	/* and where a table is */
+	TABLE_EDGE = 128 << 10,	/* bytes at both ends, where a table is */
 	ENTRIES_MOST = 4 << 20,	/* bytes of a GPT's */
 	LINKS_MOST = 256,	/* logical partitions */
-	SIGNS_MOST = 256,	/* signatures of a disk */
-	AREA_SIGNS = 16,	/* and of the disk as a whole, a partition */
 	SHOWN = 16,		/* partitions listed in a refusal */
 	GPT_ENTRIES = 16 << 10,	/* bytes, at least; UEFI 2.10 5.3.1 */
 	MBR_ENTRIES = 446,	/* offset of the first */
@@ -300,8 +298,8 @@ counts_in(const struct view *v, uint32_t sector)
 }
 
 /* An image does not say what its disk's sectors were, but where a GPT is. */
-static uint32_t
-sector_of(const struct view *v)
+uint32_t
+parts_sector_of(const struct view *v)
 {
 	if (v->sector > 0)
 		return v->sector;
@@ -342,8 +340,8 @@ left_of(const struct view *v, const unsigned char *mbr, const struct parts *t)
 	    TABLE_UNGUARDED;
 }
 
-static int
-read_table(struct view *v, struct parts *t)
+int
+parts_read_table(struct view *v, struct parts *t)
 {
 	unsigned char mbr[SECTOR];
 	int err;
@@ -356,7 +354,7 @@ read_table(struct view *v, struct parts *t)
 		return err;
 	if (pread(v->fd, mbr, SECTOR, 0) != SECTOR)
 		return errno != 0 ? errno : EIO;
-	t->sector = sector_of(v);
+	t->sector = parts_sector_of(v);
 	err = make_guard(v, mbr);
 	if (err != 0)
 		return err;
@@ -381,7 +379,7 @@ static int
 read_view(struct view *v, int err, struct parts *t, struct fault *f)
 {
 	if (err == 0)
-		err = read_table(v, t);
+		err = parts_read_table(v, t);
 	view_close(v);
 	if (err == 0)
 		return 0;
@@ -519,134 +517,4 @@ parts_limit(struct endpoint *ep, int64_t number, struct fault *f)
 	    no_such_part(ep, operand, number, &t, f);
 	parts_free(&t);
 	return failed;
-}
-
-/* --- signatures ------------------------------------------------------- */
-
-struct signs {
-	struct sign	*sign;
-	size_t		 n, room;
-	uint64_t	 from, to;	/* bytes */
-};
-
-static const char *
-value(blkid_probe pr, const char *name)
-{
-	const char *text;
-
-	return blkid_probe_lookup_value(pr, name, &text, NULL) == 0 ? text :
-	    NULL;
-}
-
-/* What was found just now: a file system, or a partition table. */
-static void
-note_sign(struct signs *s, blkid_probe pr, uint64_t start)
-{
-	bool table = value(pr, "TYPE") == NULL;
-	const char *type = value(pr, table ? "PTTYPE" : "TYPE");
-	const char *at = value(pr, table ? "PTMAGIC_OFFSET" :
-	    "SBMAGIC_OFFSET");
-	struct sign *to = &s->sign[s->n];
-
-	if (type == NULL || at == NULL || s->n == s->room)
-		return;
-	to->off = start + strtoull(at, NULL, 10);
-	if (to->off < s->from || to->off >= s->to)
-		return;
-	keep(to->type, sizeof(to->type), type);
-	keep(to->label, sizeof(to->label), value(pr, "LABEL"));
-	s->n++;
-}
-
-/* One area: the disk as a whole, or a partition. */
-static void
-probe_area(const struct view *v, uint64_t start, uint64_t length,
-    uint32_t sector, bool tables, struct signs *s)
-{
-	blkid_probe pr = blkid_new_probe();
-	unsigned i;
-
-	if (pr == NULL)
-		return;
-	if (blkid_probe_set_device(pr, v->fd, (blkid_loff_t)start,
-	    (blkid_loff_t)length) == 0 &&
-	    blkid_probe_set_sectorsize(pr, sector) == 0 &&
-	    blkid_probe_enable_superblocks(pr, 1) == 0 &&
-	    blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE |
-	    BLKID_SUBLKS_LABEL | BLKID_SUBLKS_MAGIC) == 0 &&
-	    blkid_probe_enable_partitions(pr, tables) == 0 &&
-	    blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC) == 0)
-		for (i = 0; i < AREA_SIGNS && blkid_do_probe(pr) == 0; i++)
-			note_sign(s, pr, start);
-	blkid_free_probe(pr);
-}
-
-static void
-probe_part(const struct view *v, const struct part *p, uint32_t sector,
-    struct signs *s)
-{
-	uint64_t end = part_end(p);
-
-	if (p->container || p->start == 0 || end > v->size ||
-	    p->start >= s->to || end <= s->from)
-		return;
-	view_fill_ends(v, p->start, p->length, EDGE);
-	probe_area(v, p->start, p->length, sector, false, s);
-}
-
-void
-parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
-    struct volume *to)
-{
-	struct sign sign[AREA_SIGNS];
-	struct signs s = { .sign = sign, .room = AREA_SIGNS, .from = off,
-		.to = UINT64_MAX };
-	struct view v;
-	size_t i = 0;
-
-	*to = (struct volume){ .type = "" };
-	if (!parts_possible(ep))
-		return;
-	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
-		view_fill_ends(&v, off, length, EDGE);
-		probe_area(&v, off, length, sector_of(&v), false, &s);
-		/* as much as there is, and zeros behind it */
-		(void)!pread(v.fd, to->head, sizeof(to->head), (off_t)off);
-	}
-	view_close(&v);
-	to->signs = s.n;
-	if (s.n > 0)
-		keep(to->first, sizeof(to->first), sign[0].type);
-	while (i < s.n && sign[i].off - off >= EDGE)
-		i++;
-	if (i == s.n)
-		return;
-	keep(to->type, sizeof(to->type), sign[i].type);
-	keep(to->label, sizeof(to->label), sign[i].label);
-	to->at = sign[i].off;
-}
-
-size_t
-parts_signs(struct endpoint *ep, uint64_t from, uint64_t to,
-    struct sign **sign)
-{
-	struct signs s = { .room = SIGNS_MOST, .from = from, .to = to };
-	struct parts t = { .sector = SECTOR };
-	struct view v = { .fd = -1 };
-	size_t i;
-
-	*sign = NULL;
-	if (!parts_possible(ep))
-		return 0;
-	s.sign = calloc(SIGNS_MOST, sizeof(*s.sign));
-	if (s.sign != NULL && view_open(&v, ep) == 0 &&
-	    view_edges(&v, EDGE) == 0 && read_table(&v, &t) == 0) {
-		probe_area(&v, 0, v.size, t.sector, t.wrong[0] == '\0', &s);
-		for (i = 0; i < t.n; i++)
-			probe_part(&v, &t.part[i], t.sector, &s);
-	}
-	parts_free(&t);
-	view_close(&v);
-	*sign = s.sign;
-	return s.n;
 }
