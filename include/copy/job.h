@@ -1,11 +1,11 @@
 /*
- * A run in progress: what the workers share with each other and with the main
- * thread.  Used by copy.c, which conducts, and by worker.c and the steps it
- * has the workers take, of which piece.c is the plain one.
+ * A job: a run in progress, with all that its workers share with each other and
+ * with the main thread.  copy.c owns it; worker.c and the tasks of the workers,
+ * such as piece.c, use it.
  *
  *	lock		held			guards
  *	order		from claim to end of	the place in a streamed source:
- *			read, if streamed	who is given a place reads it
+ *			read, if streamed	whoever claims a place reads it
  *			over a claim, if the	extent
  *			source has holes
  *	liveness.look	over some reads		whether the source is there
@@ -18,12 +18,12 @@
  *	hash.lock	a few instructions	what waits to be digested
  *	exclusive.lock	a few instructions	who reads alone, in a rescue
  *	course.lock	a few instructions	what its first pass has learned
- *	gaps.lock	a few instructions	what it has yet to read
+ *	gaps.lock	a few instructions	the gaps it still has to read
  *	liveness.lock	a few instructions	the last reads of a rescue
  *	zeros.lock	a few instructions	zeros that a rescue has read
  *	meter.lock	a few instructions	who is in flight
  *
- * Nobody holds two of the first three, and no lock is taken while a leaf is
+ * No thread holds two of the first three, and no lock is taken while a leaf is
  * held.
  */
 #ifndef PARDD_JOB_H
@@ -45,116 +45,117 @@
 
 enum { WORKERS_MOST = 16 };
 
-struct worker {			/* its thread's alone */
+struct worker {			/* used by its own thread only */
 	pthread_t	 thread;
 	struct job	*job;
 	struct lane	 src, dst;
 	struct lane	 back;	/* of job->back, if there is one */
 	struct requests	 asked[2];	/* of the source; of the target */
-	unsigned char	*buf;	/* page aligned, plan->room bytes, job's */
-	unsigned char	*other;	/* the same, plan->other bytes */
-	struct queue	*queue;	/* of the asynchronous engine, or NULL: buf is
-				 * that of the piece it deals with */
-	uint64_t	 zeros;	/* bytes that it zeroes at once, see sparse.c */
-	atomic_uint	 writes;	/* begun and over, each: odd while it
-				 * is not known how one has ended */
+	unsigned char	*buf;	/* page aligned, plan->room bytes; the job's.
+				 * With a queue: that of the current piece */
+	unsigned char	*other;	/* a second one, plan->other bytes */
+	struct queue	*queue;	/* of the asynchronous engine, or NULL */
+	uint64_t	 zeros;	/* bytes it zeroes at a time, see sparse.c */
+	atomic_uint	 writes;	/* counts begins and ends: odd while
+				 * the result of one is not known yet */
 };
 
 struct task {			/* what workers do until nothing is left */
 	enum phase	 phase;
-	bool	       (*step)(struct worker *);	/* a piece; false: no
-						 * further one */
-	bool		 ring;			/* reads and writes only: may
-						 * be many in flight */
+	bool	       (*step)(struct worker *);	/* do one piece;
+						 * false: none left */
+	bool		 ring;			/* just reads and writes: may
+						 * be asynchronous */
 };
 
 struct job {			/* I: set before the workers start */
 	const struct plan *p;		/* I */
 	struct rescue	*rescue;	/* I: NULL in a plain copy */
-	struct profile	*profile;	/* I: or NULL; its workers write it */
+	struct profile	*profile;	/* I: or NULL; workers write to it */
 	struct digest_table *digests;	/* I: of what is written, or NULL */
 	struct verify	*verify;	/* I: NULL without verify= */
 	struct compare	*compare;	/* I: NULL without compare=1 */
 	const struct task *task;	/* I while workers run */
-	struct endpoint	 back;		/* the lead's to open: reads the */
-	bool		 reads_back;	/* target back; whether it is open */
-	struct tally	 before;	/* I: of runs that this one goes on */
+	struct endpoint	 back;		/* reads the target; by the lead */
+	bool		 reads_back;	/* back is open */
+	struct tally	 before;	/* I: of runs that this one continues */
 	struct map	 map;		/* locks for itself */
 	struct turn	 turn;		/* locks for itself */
 	pthread_mutex_t	 order;
 	pthread_mutex_t	 first;
-	struct fault	 fault;		/* first; status 0: none */
-	struct fault	 flush;		/* the lead's, until it has left */
-	struct fault	 unsaved;	/* the same: wrong with map='s file */
-	bool		 began;		/* the lead's: the target is ready */
+	struct fault	 fault;		/* first: status 0: none */
+	struct fault	 flush;		/* lead: why the flush failed */
+	struct fault	 unsaved;	/* lead: why the map was not saved */
+	bool		 began;		/* lead: the target is prepared */
 	struct rate	 rate;		/* atomic in itself */
-	pthread_t	 thermometer;	/* the main thread's: */
-	bool		 measured;	/* the same: there is that thread */
-	bool		 warm;		/* the same: and that it is was told */
-	_Atomic double	 celsius;	/* of the source; NaN: not known */
-	int		 ioprio;	/* the main thread's: as set last */
-	struct title	 title;		/* the main thread's */
-	double		 signalled;	/* the main thread's: when, in s */
-	unsigned	 dropped;	/* the same: a bit for each target that
-					 * was told to be */
+	pthread_t	 thermometer;	/* main thread: maxtemp= */
+	bool		 measured;	/* main thread: thermometer runs */
+	bool		 warm;		/* main thread: a pause was reported */
+	_Atomic double	 celsius;	/* of the source; NaN: unknown */
+	int		 ioprio;	/* main thread: the last one set */
+	struct title	 title;		/* main thread */
+	double		 signalled;	/* main thread: time of a signal, s */
+	unsigned	 dropped;	/* main thread: a bit for each target
+					 * reported as dropped */
 	struct requests	 flushes;	/* of the target */
 	atomic_bool	 stop;		/* claim nothing more */
-	atomic_bool	 doubt;		/* the target has failed: what it took
-					 * before may be lost too */
-	atomic_bool	 gone;		/* the source is not there any more */
-	atomic_uint_fast64_t gone_at;	/* which byte of it said so first; or
+	atomic_bool	 doubt;		/* a write or flush has failed: earlier
+					 * writes may be lost too */
+	atomic_bool	 gone;		/* the source has gone */
+	atomic_uint_fast64_t gone_at;	/* the byte where that showed, or
 					 * NOWHERE */
 	atomic_int	 phase;		/* enum phase */
 	atomic_uint_fast64_t read, written, padded;	/* bytes */
 	atomic_uint_fast64_t holes;	/* bytes read as holes */
 	atomic_uint_fast64_t zeroed;	/* bytes written by OP_ZERO */
-	atomic_uint_fast64_t shared;	/* bytes of both files */
-	struct extent	 extent;	/* order: of the source, last asked */
-	atomic_uint_fast64_t spared;	/* bytes the target had already */
+	atomic_uint_fast64_t shared;	/* bytes shared by both files */
+	struct extent	 extent;	/* order: of the source, the last one */
+	atomic_uint_fast64_t spared;	/* bytes that the target had already */
 	int		 halt;		/* I: readable once stop is set */
-	int		 done;		/* I: readable once all is over */
+	int		 done;		/* I: readable once the lead is done */
 	unsigned char	*bufs;		/* I: of all workers, in "mapping" */
 	void		*mapping;	/* I */
-	size_t		 mapped;	/* I: its bytes */
-	unsigned	 workers;	/* I: of them */
-	struct worker	 worker[WORKERS_MOST];	/* I, but for their own */
+	size_t		 mapped;	/* I: bytes of it */
+	unsigned	 workers;	/* I */
+	struct worker	 worker[WORKERS_MOST];
 };
 
 /*
- * The buffers of all workers, for the engine that the plan has chosen, in one
- * mapping.  Returns 0, or -1 with *f; job_unbuffer gives them back.
+ * Allocate the buffers of all workers, for the engine of the plan, in one
+ * mapping.  Returns 0, or -1 with *f.  job_unbuffer frees them.
  */
 int job_buffers(struct job *, struct fault *f);
 void job_unbuffer(struct job *);
 
 /*
- * Another buffer for a worker, in place of one that somebody else has still.
- * Returns 0, or an errno value.
+ * Give a worker a new buffer, because a request that never returned may still
+ * use the old one.  Returns 0 or an errno value.
  */
 int job_buffer_anew(struct worker *);
 
-/* Bytes from the buffer of one piece to that of the next. */
+/* The distance in bytes between the buffers of two pieces. */
 size_t job_stride(const struct plan *);
 
 /*
- * A piece and a second buffer for each of plan->workers, in place of queues.
- * The lead's, between two steps.
+ * Switch from queues to the engine with threads: a buffer and a second one for
+ * each of plan->workers.  For the lead, between two tasks.
  */
 void job_threads(struct job *);
 
-/* endpoint_flush of the target, which is watched. */
+/* Flush the target; the main thread watches how long it takes. */
 int job_flush(struct job *, struct fault *);
 
-/* Claim nothing more, and wake who waits for a stream.  For anybody. */
+/* Stop claiming, and wake whoever waits for a stream.  Safe in any thread. */
 void job_stop(struct job *);
 
 /*
- * Whether what was read is to be believed: -1 with *f, if a device that was the
- * source is not what it was, but reads on without an error.  For anybody.
+ * Check that the source device is still the one that was opened: some go on
+ * reading without an error when they are not.  Returns 0, or -1 with *f.  Safe
+ * in any thread.
  */
 int job_source_kept(struct job *, struct fault *f);
 
-/* Keep the first fault, and stop the copy.  For anybody. */
+/* Record a fault, if it is the first, and stop the copy.  Any thread. */
 void job_fail(struct job *, const struct fault *);
 
 #endif

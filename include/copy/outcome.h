@@ -1,5 +1,5 @@
 /*
- * What a run has come to: while it runs a tally, at its end an outcome.
+ * The result of a run: a tally while it goes on, an outcome at its end.
  */
 #ifndef PARDD_OUTCOME_H
 #define PARDD_OUTCOME_H
@@ -13,7 +13,7 @@
 #include "part/damage.h"
 #include "plan/plan.h"
 
-enum { GRACE = 10 };		/* s; for what is in flight, to come back */
+enum { GRACE = 10 };		/* s to wait for requests in flight */
 
 enum phase {
 	PHASE_COPYING, PHASE_FLUSHING, PHASE_VERIFYING, PHASE_REPAIRING,
@@ -22,48 +22,49 @@ enum phase {
 	PHASE_FILLING,					/* see rescue.c */
 };
 
-enum order {			/* of what used=first|meta make of a rescue */
-	ORDER_NONE,		/* there is none */
-	ORDER_META,		/* what file systems need, by its place */
-	ORDER_DEEP,		/* and what that tells of */
+enum order {			/* what a rescue with used=first|meta reads */
+	ORDER_NONE,		/* there is no such order */
+	ORDER_META,		/* metadata at known places */
+	ORDER_DEEP,		/* and the metadata found by it */
 	ORDER_USED,
 	ORDER_REST,
 };
 
-struct silence {		/* what is waited for, longer than usual */
-	const struct endpoint *end;	/* or NULL: nothing */
-	bool		 flush;		/* it is being flushed; else it has */
-	double		 seconds;	/* answered no request for so long */
+struct silence {		/* an end that does not answer */
+	const struct endpoint *end;	/* or NULL: none */
+	bool		 flush;		/* it is being flushed */
+	double		 seconds;	/* since its last answer */
 };
 
-struct tally {			/* of a run, or of a run so far */
-	uint64_t	read, written;	/* bytes; padding is written */
-	uint64_t	padded;		/* bytes */
-	uint64_t	holes;		/* of read: counted, not read */
-	uint64_t	zeroed;		/* of written: zeros, not written */
-	uint64_t	shared;		/* of both: the same blocks */
-	uint64_t	spared;		/* bytes that were there already */
-	uint64_t	verified;	/* bytes read back or compared */
-	uint64_t	mended;		/* bytes of them, once wrong */
-	uint64_t	passed;		/* bytes this phase has dealt with, */
-	uint64_t	whole;		/* of so many; if the length is known */
-	uint64_t	had;		/* of passed: by runs before */
-	uint64_t	finished;	/* bytes of the copy, by the map */
-	uint64_t	left;		/* the rest; if the length is known */
-	uint64_t	outside;	/* bytes that are not wanted */
-	uint64_t	differing;	/* bytes that differ, as far as known */
-	uint64_t	lost;		/* bytes, unreadable, or so far */
+struct tally {			/* of a run so far; bytes unless it says */
+	uint64_t	read;		/* with holes */
+	uint64_t	written;	/* with padding and zeros */
+	uint64_t	padded;		/* padding at the end */
+	uint64_t	holes;		/* of read: holes, not really read */
+	uint64_t	zeroed;		/* of written: by OP_ZERO */
+	uint64_t	shared;		/* of both: blocks of both files */
+	uint64_t	spared;		/* that the target had already */
+	uint64_t	verified;	/* read back or compared */
+	uint64_t	mended;		/* of verified: wrong, and rewritten */
+	uint64_t	passed;		/* that this phase has dealt with, */
+	uint64_t	whole;		/* and all of it, if known */
+	uint64_t	had;		/* of passed: by earlier runs */
+	uint64_t	finished;	/* by the map */
+	uint64_t	left;		/* the rest, if the length is known */
+	uint64_t	outside;	/* left out of the copy */
+	uint64_t	differing;	/* that differ, as far as known */
+	uint64_t	lost;		/* unreadable so far */
 	double		seconds;	/* since the start */
-	double		celsius;	/* of the source; NaN: not known */
+	double		celsius;	/* of the source; NaN: unknown */
 	enum phase	phase;
 	enum order	order;
-	bool		stopping;	/* nothing new is begun */
+	bool		stopping;	/* no new request is begun */
 	struct silence	silence;
-	unsigned	in_flight_read, in_flight_written;	/* requests at
-				 * most, once it is over; 0: one a worker */
+	unsigned	in_flight_read, in_flight_written;	/* most requests
+				 * at a time; 0: one for each worker */
 };
 
-struct share {			/* of an outcome: that of one of several */
+struct share {			/* the outcome for one of several targets */
 	struct fault	 verdict;	/* verdict_judge's */
 	struct map	 differ;	/* as in the outcome */
 	bool		 proven;
@@ -77,35 +78,36 @@ struct outcome {
 	struct map	 differ;	/* the same; BAD: differs */
 	struct share	*each;		/* of several targets; outcome_free's */
 	unsigned	 targets;	/* of them, or 0 */
-	bool		 proven;	/* all was held against the digests */
-	const struct endpoint *longer;	/* of two compared, or NULL */
+	bool		 proven;	/* all was checked against digests */
+	const struct endpoint *longer;	/* of two compared ends, or NULL */
 	struct fault	 fault;		/* what stopped it; status 0: nothing */
-	struct fault	 flush;		/* wrong after the last write */
-	struct fault	 unsaved;	/* wrong with map='s file at the end */
-	struct fault	 outputs;	/* wrong with one, see outputs.h */
+	struct fault	 flush;		/* why the last flush failed */
+	struct fault	 unsaved;	/* why the map was not saved */
+	struct fault	 outputs;	/* why a file was not, see outputs.h */
 	struct fault	 verdict;	/* verdict_judge's */
 	struct damage	 damage;	/* main's; outcome_free frees it */
-	int		 signal;	/* that stopped it, else 0 */
+	int		 signal;	/* the one that stopped it, else 0 */
 	uint64_t	 rate;		/* bytes a second, as set last, or 0 */
 	int		 ioprio;	/* the same; 0: not set */
 	struct title	 title;		/* of the process, so far */
-	uint64_t	 gone_at;	/* the byte of it that was not, or
-					 * NOWHERE */
-	bool		 gone;		/* the fault: there is no source now */
-	bool		 doubt;		/* the target failed: what was written
-					 * before may not be on the medium */
-	bool		 abandoned;	/* left with workers running: signal */
-	bool		 again;		/* twice; else what was in flight did
-					 * not come back: maxtime=, signal */
+	uint64_t	 gone_at;	/* the byte where the source was found
+					 * to be gone, or NOWHERE */
+	bool		 gone;		/* the fault: the source has gone */
+	bool		 doubt;		/* the target failed: earlier writes
+					 * may not be on the medium */
+	bool		 abandoned;	/* left while workers still ran: after
+					 * a second signal, */
+	bool		 again;		/* if this; else requests in flight
+					 * did not return in time */
 };
 
-/* A phase in a word. */
+/* The word for a phase; a constant. */
 const char *phase_name(enum phase);
 
-/* Where the copy ended (bytes), if all of it was copied, else NOWHERE. */
+/* Where the copy ended, in bytes, if all was copied; else NOWHERE. */
 uint64_t outcome_end(const struct plan *, struct outcome *);
 
-/* Free what copy_run filled in. */
+/* Free everything that copy_run filled in. */
 void outcome_free(struct outcome *);
 
 #endif

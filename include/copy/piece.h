@@ -1,6 +1,5 @@
 /*
- * What a worker does with one piece, for the plain copy and for
- * rescue (rescue.c).  Offsets are bytes of the map.
+ * One piece of a copy in the hands of a worker.  Offsets are bytes of the map.
  */
 #ifndef PARDD_PIECE_H
 #define PARDD_PIECE_H
@@ -17,48 +16,51 @@ enum got { NOTHING, WHOLE, ENDED, CUT };
 struct piece {			/* on its way through a worker */
 	struct seg	seg;
 	size_t		good;	/* bytes in the buffer, to be written */
-	size_t		lost;	/* of them unreadable, and zero */
+	size_t		lost;	/* of these, unreadable: zeros stand for them */
 	enum got	got;
-	bool		hole;	/* nothing was read, and all is zero */
+	bool		hole;	/* a hole: not read, all zeros */
 };
 
 /*
- * The target is being given the first len bytes of the buffer for off: note
- * their digest, with verify= and manifest=.  False as above.
+ * Record the digest of the first len bytes of the buffer, which are about to be
+ * written to off, for verify= and manifest=.  Returns false without memory;
+ * then the copy is being stopped.
  */
 bool piece_note(struct worker *, uint64_t off, size_t len);
 
 /*
- * One piece of a plain copy, from claim to settlement; false when there is no
- * further one.
+ * Copy one piece, from claim to settlement.  Returns false when there is no
+ * piece left.
  */
 bool piece_copy(struct worker *);
 
 /*
- * The same in steps, for who has more than one in hand (ring.c); w->buf is the
- * buffer of the piece that a step is for.
+ * The same in steps, for ring.c, which has many pieces in hand.  w->buf must be
+ * the buffer of the piece.
  *
- * Claim: false when there is none, or no memory and the copy is being stopped.
+ * Claim a piece.  Returns false when there is none left, or without memory;
+ * then the copy is being stopped.
  */
 bool piece_claim(struct worker *, struct piece *);
 
-/* What the read of all of it brought; what failed is read again in parts. */
+/* Take the result of its read.  What failed is read again in parts. */
 void piece_took(struct worker *, struct piece *, const struct io *);
 
 /*
- * Lend what was read to the digests, if there are any; hash_wait or
- * hash_taken gives it back.
+ * Lend the buffer to the digests, if there are any, until hash_wait returns or
+ * hash_taken says so.
  */
 struct hash_piece;
 void piece_lend(struct worker *, const struct piece *, struct hash_piece *);
 
 /*
- * Bytes to write, padded if the copy ends there.  Of a piece that was cut that
- * is what the target can take, and pc->good becomes it.
+ * The number of bytes to write, with padding if the copy ends there.  If the
+ * read was cut short, only what the target can take: pc->good is reduced to
+ * that.
  */
 size_t piece_to_write(struct worker *, struct piece *);
 
-/* Settle; false when there is no further piece. */
+/* Settle the piece.  Returns false when no further piece can follow. */
 bool piece_done(struct worker *, const struct piece *, bool stored);
 
 #endif

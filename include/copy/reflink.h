@@ -1,5 +1,5 @@
 /*
- * Copying by sharing: two files of one file system with the same blocks.
+ * Copying by sharing the blocks of two files on one file system.
  */
 #ifndef PARDD_REFLINK_H
 #define PARDD_REFLINK_H
@@ -7,8 +7,8 @@
 #include "copy/job.h"
 
 /*
- * Before the workers start: share what can be shared, and settle it.  Fails the
- * job where that was not all with reflink=always.
+ * Share whatever can be shared, and settle it in the map, before the workers
+ * start.  With reflink=always the job fails if that was not everything.
  */
 void reflink_run(struct job *);
 

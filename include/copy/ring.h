@@ -12,22 +12,22 @@ struct queue;
 struct worker;
 
 /*
- * A queue for a worker, of "slots" pieces at most; slot i has its buffer at
- * bufs + i * stride, bytes that stay the caller's and are touched when needed.
- * Returns it, or NULL with *err an errno value: the kernel has no io_uring, or
- * does not let us have it.  ring_free takes NULL too.
+ * A queue for a worker, of up to "slots" pieces.  The buffer of slot i is at
+ * bufs + i * stride (bytes); the buffers belong to the caller, and are not
+ * touched before they are needed.  Returns NULL with an errno value in *err if
+ * the kernel has no io_uring or does not allow it.  ring_free takes NULL too.
  */
 struct queue *ring_new(struct worker *, unsigned char *bufs, size_t stride,
     unsigned slots, int *err);
 void ring_free(struct queue *);
 
 /*
- * The worker's thread: pieces until the map has none left.  Its lanes are
- * attached.
+ * Copy pieces until the map has none left.  Called by the worker's thread, with
+ * its lanes attached.
  */
 void ring_work(struct queue *);
 
-/* The most reads and writes that were in flight at a time, once it is over. */
+/* How many reads and writes were in flight at most; call it at the end. */
 void ring_depth(const struct queue *, unsigned *reads, unsigned *writes);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * One request of a piece: made, counted, and put in words when it fails.
+ * Single requests of a worker: made, counted, and explained when they fail.
  * Offsets are bytes of the map.
  */
 #ifndef PARDD_TRANSFER_H
@@ -12,66 +12,66 @@
 #include "copy/job.h"
 #include "end/endpoint.h"
 
-/* A read that failed, or ended before its end, as the fault of the copy. */
+/* Fail the job because of a read that failed or ended too early. */
 void transfer_fail_read(struct worker *, const struct io *);
 
-/* A write that failed, likewise. */
+/* The same for a write that failed. */
 void transfer_fail_write(struct worker *, const struct io *);
 
 /*
- * Read len bytes at off + at of the map to the worker's buffer at "at";
- * careful, past all caches, when an error is being isolated.
+ * Read len bytes at off + at into the worker's buffer, from byte "at" of it on.
+ * careful: bypass all caches, to isolate an error.
  */
 struct io transfer_read(struct worker *, uint64_t off, size_t at, size_t len,
     bool careful);
 
-/* The bad byte that a failed read tells, if within the read, else NOWHERE. */
+/* The bad byte that a failed read named, if within the read; else NOWHERE. */
 uint64_t transfer_hint(const struct io *);
 
 /*
- * The worker asks something of the target, and knows what it brought: whatever
- * failed has set job->doubt.  Not nested.
+ * Bracket a write to the target: before the request, and after its result is
+ * known and a failure has set job->doubt.  They do not nest.
  */
 void transfer_begin(struct worker *);
 void transfer_end(struct worker *);
 
 /*
- * Wait for all that the workers have asked of the target by now.  What they
- * begin meanwhile is not waited for.
+ * Wait for the writes that are under way now, but not for those that begin
+ * meanwhile.
  */
 void transfer_await(struct job *);
 
 /*
- * Write len bytes of the buffer from "at" on to off + at of the map.  False
- * when it failed, and the copy is being stopped.
+ * Write len bytes of the buffer, from byte "at" of it on, to off + at.  Returns
+ * false if it failed; then the copy is being stopped.
  */
 bool transfer_write(struct worker *, uint64_t off, size_t at, size_t len);
 
 /*
- * Write the first len bytes of the buffer to off of the map, padded if the
- * copy ends there.  False when it failed, and the copy is being stopped.
+ * Write the first len bytes of the buffer to off, with padding if the copy ends
+ * there.  Returns false if it failed; then the copy is being stopped.
  */
 bool transfer_write_end(struct worker *, uint64_t off, size_t len);
 
 /*
- * What the write brought; retries= are made.  False when it failed, and the
- * copy is being stopped.
+ * Take the result of a write, and repeat it as retries= says.  Returns false if
+ * it failed; then the copy is being stopped.
  */
 bool transfer_wrote(struct worker *, struct io *);
 
 /*
- * Note what became of a claimed range (map_settle).  False when there was no
- * memory for it, and the copy is being stopped.
+ * Set the status of a claimed range (map_settle).  Returns false without
+ * memory; then the copy is being stopped.
  */
 bool transfer_settle(struct worker *, uint64_t off, uint64_t len,
     enum seg_status to);
 
-/* There was no memory for the map: the fault of the copy. */
+/* Fail the job because there is no memory for the map. */
 void transfer_fail_map(struct job *);
 
 /*
- * Add zeros behind the len bytes of the buffer that the copy, at off + len,
- * ends with, to make them whole blocks of the target.  Returns the new length.
+ * If the copy ends at off + len, pad the len bytes of the buffer with zeros to
+ * whole blocks of the target.  Returns the new length.
  */
 size_t transfer_pad(struct worker *, uint64_t off, size_t len);
 

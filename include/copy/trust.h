@@ -1,7 +1,7 @@
 /*
- * What a file says that the target has is not copied again.  Before that is
- * believed some of it is read: is this the target, and the source, that the
- * file was made with?
+ * A file (base=, map=) may say what the target has already, and that is not
+ * copied again.  Before we trust it, we read samples: are this source and this
+ * target those that the file was made with?
  */
 #ifndef PARDD_TRUST_H
 #define PARDD_TRUST_H
@@ -14,29 +14,29 @@
 #include "plan/plan.h"
 
 /*
- * Read some ranges of the target, and hold them against their digests, as base=
- * has them.  Returns 0, or -1 with *f: a refusal where one differs.  What
- * cannot be read says nothing.
+ * Read some ranges of the target and compare them with their digests from
+ * base=.  Returns 0, or -1 with *f: a refusal if one differs.  Ranges that
+ * cannot be read are passed over.
  */
 int trust_base(const struct plan *, struct digest_table *, struct fault *f);
 
 /*
- * The same of the source, and of those ranges that are FINISHED: it says that
- * they are as they were when the base was written.
+ * The same for the source, and those ranges that are FINISHED in "same": the
+ * source claims that they have not changed since the base was written.
  */
 int trust_unchanged(const struct plan *, struct digest_table *,
     struct map *same, struct fault *f);
 
 enum { TRUST_BLOCKS = 16 };
 
-struct agreed {			/* blocks of both ends that are no zeros */
+struct agreed {			/* equal blocks of both ends, not zeros */
 	uint64_t at[TRUST_BLOCKS];	/* bytes of the source */
 	size_t	 n;
 };
 
 /*
- * The same for blocks of both ends that the map calls finished; *a is what they
- * were.  stop may be NULL; once it is set no more are read.
+ * The same for blocks that the map calls finished, in both ends; *a lists those
+ * that agreed.  stop may be NULL; once it is set, no more are read.
  */
 int trust_map(const struct plan *, struct map *, const atomic_bool *stop,
     struct agreed *a, struct fault *f);

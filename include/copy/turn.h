@@ -1,6 +1,6 @@
 /*
- * Taking turns at an end that is written in order: a pipe, a terminal, a file
- * that is appended to.
+ * Taking turns at a target that is written in order: a pipe, a terminal, a file
+ * in append mode.
  */
 #ifndef PARDD_TURN_H
 #define PARDD_TURN_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TURN_WAITERS = 16 };	/* at the same time, at most */
+enum { TURN_WAITERS = 16 };	/* threads that may wait at a time */
 
 struct turn {			/* t: lock */
 	pthread_mutex_t	lock;
@@ -22,17 +22,17 @@ struct turn {			/* t: lock */
 	}		waiter[TURN_WAITERS];	/* t */
 };
 
-/* The first turn is byte 0's.  turn_destroy when no thread uses it. */
+/* The first turn is that of byte 0.  Destroy it once no thread uses it. */
 void turn_init(struct turn *);
 void turn_destroy(struct turn *);
 
-/* Wait until it is byte off's turn.  False when it never will be. */
+/* Wait for the turn of byte off.  Returns false if turn_stop was called. */
 bool turn_wait(struct turn *, uint64_t off);
 
-/* Let byte next have the turn.  For the holder of the turn. */
+/* Pass the turn on to byte "next".  Only the holder of the turn may. */
 void turn_pass(struct turn *, uint64_t next);
 
-/* There is no further turn: all who wait leave.  For anybody. */
+/* End all turns, and wake everybody who waits.  Safe in any thread. */
 void turn_stop(struct turn *);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The main thread's eye on requests: who has not answered, and for how long.
+ * How the main thread notices that an end does not answer, and for how long.
  */
 #ifndef PARDD_WATCH_H
 #define PARDD_WATCH_H
@@ -8,32 +8,32 @@
 
 struct job;
 
-/* In the order in which the copy would name them. */
+/* If several are silent, the first of these is named. */
 enum watched { WATCH_SOURCE, WATCH_TARGET, WATCH_FLUSH, WATCHED };
 
 struct watch {
 	struct {
-		unsigned ended;		/* requests, when last looked at */
-		double	 since;		/* s; when there was an answer, or
-					 * nothing to answer */
+		unsigned ended;		/* requests, at the last look */
+		double	 since;		/* s; time of the last answer, or when
+					 * nothing was pending */
 	}	 on[WATCHED];
 };
 
-/* Nothing is waited for yet. */
+/* Begin to watch, with nothing pending. */
 void watch_begin(struct watch *, double now);
 
 /*
- * Look, at "now" (s): what the copy waits for, if there is such a thing.  How
- * exact the seconds are is how often this is called.
+ * Look, at time "now" in seconds, which end the copy waits for, if any.  The
+ * time that it returns is as exact as the calls are frequent.
  */
 struct silence watch_look(struct watch *, const struct job *, double now);
 
-/* In a word, for programs: source, target, flush; NULL: nothing. */
+/* That in a word for programs: source, target or flush; NULL: nothing. */
 const char *watch_word(const struct silence *, const struct plan *);
 
 /*
- * In words, for an end that is called by that name, or by none: "no answer from
- * /dev/sda for 13 s".
+ * That in words for people: "no answer from /dev/sda for 13 s".  name may be
+ * NULL.
  */
 void watch_tell(char *to, size_t room, const struct silence *,
     const char *name);

@@ -7,9 +7,8 @@
 #include "copy/job.h"
 
 /*
- * Have all workers do a task until there is nothing left for them: the calling
- * thread is the first of them.  Where no further thread can be started, fewer
- * will do.
+ * Have all workers do a task until nothing is left; the calling thread is the
+ * first worker.  If no more threads can be started, the work is done by fewer.
  */
 void workers_run(struct job *, const struct task *);
 
