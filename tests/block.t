@@ -240,7 +240,7 @@ it "says so of one that is as long again, and verified" blanked_source verify=1
 it "says so in a rescue of one that is as long again" blanked_source map=map
 blanked_part()
 {
-	filled lower 9M 512 1 && loop lower.img --offset 1M && between dst 'blanked lower.img 9M' \
+	"$blocks" make lower.img 9M 1 && loop lower.img --offset 1M && between dst 'blanked lower.img 9M' \
 	    15 if="$dev" && says 'its file was cut off during the copy'
 }
 it "says so of a device that begins within it" blanked_part
