@@ -298,6 +298,12 @@ bool endpoint_readable_back(const struct endpoint *);
 /* Close it.  Returns 0, or the errno value of a close that failed. */
 int endpoint_close(struct endpoint *);
 
+/*
+ * When a target file was last written, where its file system keeps that time as
+ * it was set; else false.
+ */
+bool endpoint_written(const struct endpoint *, struct timespec *);
+
 /* Its path, or NULL if it is inherited. */
 const char *endpoint_path(const struct endpoint *);
 

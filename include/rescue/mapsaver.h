@@ -31,6 +31,7 @@ struct mapsaver {
 	int		 dir;	/* its folder, or -1 */
 	bool		 made;	/* there was none before */
 	bool		 blank;	/* nor has it been saved yet */
+	bool		 dated;	/* its file says when the target was written */
 };
 
 /*

@@ -88,6 +88,8 @@ struct backend {
 	 * Extend it to at least length bytes; errno.  NULL: it has no length.
 	 */
 	int (*extend)(struct endpoint *, uint64_t length);
+	/* See endpoint_written.  NULL: never. */
+	bool (*written)(const struct endpoint *, struct timespec *);
 	/* Look up its size again.  NULL: the size cannot change. */
 	void (*restat)(struct endpoint *);
 	/*

@@ -530,6 +530,12 @@ endpoint_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	    ep->be->check_kept(ep, from, to, holes, f);
 }
 
+bool
+endpoint_written(const struct endpoint *ep, struct timespec *t)
+{
+	return ep->be->written != NULL && ep->be->written(ep, t);
+}
+
 void
 endpoint_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 {

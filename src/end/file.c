@@ -543,6 +543,7 @@ const struct backend file_backend = {
 	.share = file_share,
 	.extend = file_extend,
 	.restat = file_restat,
+	.written = file_written,
 	.look_below = file_look_below,
 	.check_kept = file_check_kept,
 	.flush = file_flush,

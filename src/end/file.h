@@ -63,6 +63,7 @@ bool file_cut_off(struct file *, uint64_t *at);
 
 /* The slots of the backend. */
 void file_look_below(struct endpoint *, uint64_t from, uint64_t to);
+bool file_written(const struct endpoint *, struct timespec *);
 int file_check_kept(const struct endpoint *, uint64_t from, uint64_t to,
     uint64_t most, struct fault *);
 

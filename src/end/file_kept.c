@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -130,6 +131,28 @@ below_holed(const struct endpoint *ep, const struct file *file, int fd,
 	    (st.st_ctim.tv_sec != was->tv_sec ||
 	    st.st_ctim.tv_nsec != was->tv_nsec) &&
 	    holes_more(fd, from, to, file->below.holes);
+}
+
+/* A server, or a daemon, may have a clock of its own, or coarser times. */
+bool
+file_written(const struct endpoint *ep, struct timespec *t)
+{
+	const struct file *file = ep->priv;
+	struct stat st;
+
+	switch ((unsigned long)ep->fs.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+		break;
+	default:
+		return false;
+	}
+	if (file->device || fstat(file->plain, &st) != 0)
+		return false;
+	*t = st.st_mtim;
+	return true;
 }
 
 static int

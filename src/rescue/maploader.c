@@ -107,6 +107,43 @@ words_known(char *text, size_t room, const char *identity)
 	return text;
 }
 
+/*
+ * A run that ends by itself says when the target was last written, at the end
+ * of what the map says of it; one that is killed while it writes does not.
+ */
+static const char date_mark[] = " written=";
+
+void
+maploader_date(struct mapsaver *k, const struct plan *p)
+{
+	size_t n = strlen(k->target);
+	struct timespec t;
+
+	if (endpoint_written(p->dst, &t))
+		snprintf(k->target + n, sizeof(k->target) - n, "%s%lld.%09ld",
+		    date_mark, (long long)t.tv_sec, t.tv_nsec);
+}
+
+/* Takes the date off again.  Older than it is what a power cut has undone. */
+static bool
+written_since(struct mapsaver *k, const struct endpoint *dst)
+{
+	char *at = k->file.target != NULL ? strstr(k->file.target, date_mark) :
+	    NULL, *end;
+	struct timespec is;
+	long long sec;
+	long nsec;
+
+	k->dated = at != NULL;
+	if (at == NULL)
+		return false;
+	*at = '\0';
+	sec = strtoll(at + sizeof(date_mark) - 1, &end, 10);
+	nsec = *end == '.' ? strtol(end + 1, NULL, 10) : 0;
+	return !dst->is.absent && endpoint_written(dst, &is) &&
+	    (is.tv_sec > sec || (is.tv_sec == sec && is.tv_nsec > nsec));
+}
+
 /* What to do where a map is of "was", and the source "is". */
 static const char *
 advice(const char *was, const char *is)
@@ -241,11 +278,11 @@ finished_to(const struct mapsaver *k, const struct plan *p)
  * that does not even reach as far as the map.
  */
 static int
-check(const struct mapsaver *k, const struct plan *p, struct fault *f)
+check(struct mapsaver *k, const struct plan *p, struct fault *f)
 {
 	const char *path = p->opts->map;
 	char was[sizeof(k->source)], is[sizeof(k->source)];
-	bool finished = false;
+	bool since = written_since(k, p->dst), finished = false;
 	uint64_t end = 0;
 	size_t i;
 
@@ -279,6 +316,11 @@ check(const struct mapsaver *k, const struct plan *p, struct fault *f)
 		    "or another place of it: %s; this one is: %s; if what is "
 		    "finished lies here, too, remove the line \"# pardd "
 		    "target\" from the map", path, k->file.target, k->target);
+	if (end > 0 && since)
+		return fault_set(f, STATUS_REFUSED, "%s was written to since "
+		    "%s was saved, and what that calls finished may have "
+		    "changed; if it has not, remove the line \"# pardd "
+		    "target\" from the map", p->dst->name, path);
 	if (p->dst->geo.size >= 0 && end > (uint64_t)p->dst->geo.size)
 		return fault_set(f, STATUS_REFUSED, "%s says that %s is "
 		    "finished up to byte %llu, but %s ends at byte %lld", path,

@@ -13,6 +13,12 @@
 void maploader_name(struct mapsaver *k, const struct plan *);
 
 /*
+ * Say there, too, when the target was last written, where that can be told: all
+ * that the map says was written, and nothing more is going to be.
+ */
+void maploader_date(struct mapsaver *k, const struct plan *);
+
+/*
  * Load the file, hold it against the ends, and put it into the copy's map; what
  * the copy does not come to stays in k->file.  After maploader_name.  Returns
  * 0, or -1 with *f.

@@ -124,7 +124,8 @@ write_map(struct job *job, const struct seg *seg, size_t n,
  * but which source a new map is of.
  */
 static int
-write_first(struct job *job, struct fault *f)
+write_now(struct job *job, int (*write)(struct mapfile_form *, const char *,
+    struct fault *), struct fault *f)
 {
 	struct seg *seg;
 	size_t n = map_copy(&job->map, &seg);
@@ -132,8 +133,7 @@ write_first(struct job *job, struct fault *f)
 
 	if (seg == NULL)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	failed = write_map(job, seg, n, job->rescue->mapsaver.made ?
-	    mapfile_save_by : mapfile_try, f);
+	failed = write_map(job, seg, n, write, f);
 	free(seg);
 	return failed;
 }
@@ -177,6 +177,7 @@ save(struct job *job, int (*kept)(struct job *, struct fault *),
 int
 mapsaver_save(struct job *job, struct fault *f)
 {
+	maploader_date(&job->rescue->mapsaver, job->p);
 	return save(job, job_source_kept, f);
 }
 
@@ -261,8 +262,14 @@ mapsaver_start(struct job *job)
 {
 	struct mapsaver *k = &job->rescue->mapsaver;
 	struct fault f;
-	int err = pthread_create(&k->thread, NULL, keep, job);
+	int err;
 
+	/* What is written now, and by whom, would not be known otherwise. */
+	if (k->dated && write_now(job, mapfile_save_by, &f) != 0) {
+		job_fail(job, &f);
+		return;
+	}
+	err = pthread_create(&k->thread, NULL, keep, job);
 	k->runs = err == 0;
 	if (k->runs)
 		return;
@@ -393,7 +400,7 @@ mapsaver_begin(struct mapsaver *k, struct job *job, struct fault *f)
 	    names_map(p, f) != 0 || lock(k, p->opts->map, true, f) != 0 ||
 	    maploader_load(k, p, &job->map, f) != 0)
 		return -1;
-	return write_first(job, f);
+	return write_now(job, k->made ? mapfile_save_by : mapfile_try, f);
 }
 
 void
