@@ -42,6 +42,48 @@ whole()
 	copy 0 "$@" && complete && same src dst
 }
 
+# ---------------------------------------------------------------- two names
+
+# overlaps OPERANDS...: refused, unless forced
+overlaps()
+{
+	refused 'may be what .* serves: process [0-9]+ has it open \(force=overlap' "$@" &&
+	    refused 'may be what' -d "$@" && copy 0 force=overlap "$@"
+}
+one_file()
+{
+	"$blocks" make disk 1M && "$blocks" make other 1M 9 && serve a file disk &&
+	    overlaps if="$uri" of=disk seek=8 count=8 && overlaps if=disk of="$uri" skip=8 count=8 &&
+	    ln disk name && overlaps if="$uri" of=name && copy 0 if="$uri" of=other && copy 0 if=other of="$uri"
+}
+only plain
+it "refuses a file that the server at the other end has open" one_file
+one_command()
+{
+	"$blocks" make disk 1M && echo 'exec nbdkit -s file "$1"' >server && cp disk other &&
+	    overlaps if='[ nbdkit -s file disk ]' of=disk && overlaps if=disk of='[ sh -c "nbdkit -s file disk" ]' &&
+	    copy 0 if='[ nbdkit -s file disk ]' of=other && same disk other
+}
+it "refuses a file that a command at the other end has open" one_command
+one_disk()
+{
+	"$blocks" make disk 1M && loop disk && serve a file "$dev" && overlaps if="$uri" of="$dev" &&
+	    overlaps if="$uri" of=disk force=looped
+}
+if can_loop; then
+	it "refuses a disk that the server at the other end has open" one_disk
+else
+	skip "no loop devices" "refuses a disk that the server at the other end has open"
+fi
+# It can only be read by the server, or it is we who have it open.
+no_overlap()
+{
+	"$blocks" make disk 1M && cp disk src && serve a memory 1M && copy 0 if=src of="$uri" &&
+	    nbdkit -f -U - file disk --run "'$pardd' if=\$uri of=copied" 2>err && same disk copied
+}
+it "does not mind what others have open, or for other ends" no_overlap
+only all
+
 # ------------------------------------------------------------------ copying
 
 both()

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/signals.h"
 #include "base/status.h"
@@ -219,6 +220,25 @@ check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 	return set_flags(ep, nbd, f);
 }
 
+/*
+ * The process that serves it, if it is one of this machine: what was started
+ * for it, or who listens at a socket of the file system.  0: not known, also
+ * where init listens for all.
+ */
+static pid_t
+server_of(const struct nbd *nbd)
+{
+	struct ucred peer = { .pid = 0 };
+	socklen_t len = sizeof(peer);
+
+	if (nbd->command.pid != 0)
+		return nbd->command.pid;
+	if (getsockopt(nbd->lib.aio_get_fd(nbd->link.handle), SOL_SOCKET,
+	    SO_PEERCRED, &peer, &len) != 0 || peer.pid <= 1)
+		return 0;
+	return peer.pid;
+}
+
 int
 nbd_open(struct endpoint *ep, bool look, struct fault *f)
 {
@@ -246,6 +266,7 @@ nbd_open(struct endpoint *ep, bool look, struct fault *f)
 		return -1;
 	}
 	fill_in(ep, nbd);
+	ep->id.server = server_of(nbd);
 	ep->priv = nbd;
 	return 0;
 }

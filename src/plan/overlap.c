@@ -17,6 +17,7 @@
 #include "disk/disk.h"
 #include "disk/dm.h"
 #include "disk/filesystem.h"
+#include "disk/opened.h"
 #include "end/endpoint.h"
 
 /* Where a range lies: on a file or device, and on what that lies on. */
@@ -288,6 +289,56 @@ written(const struct plan *p, struct places *all)
 	places(p->dst, at, len, false, all);
 }
 
+/* Whether an open file or disk has bytes of these places. */
+static bool
+has_some(const struct stat *st, void *arg)
+{
+	struct places all = { .n = 0 };
+	size_t i;
+
+	add(&all, (struct place){
+	    .dev = S_ISBLK(st->st_mode) ? st->st_rdev : st->st_dev,
+	    .ino = S_ISBLK(st->st_mode) ? 0 : st->st_ino, .to = UINT64_MAX,
+	    .somewhere = true });
+	for (i = 0; i < all.n && all.err == 0; i++)
+		if (all.at[i].ino == 0)
+			add_below(&all, &all.at[i]);
+	return overlap(&all, arg);
+}
+
+/*
+ * What a server of this machine has open, to be written or read as the copy
+ * does that, may be what it serves.
+ */
+static int
+served(const struct endpoint *server, const struct endpoint *ep,
+    struct places *range, struct fault *f)
+{
+	pid_t pid = server->id.server;
+
+	if (pid == 0 || !ep->id.known || !opened_any(pid,
+	    server->spec.role == TARGET, has_some, range))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s may be what %s serves: process "
+	    "%d has it open (force=overlap writes all the same)", ep->name,
+	    server->name, (int)pid);
+}
+
+static int
+served_here(const struct plan *p, struct fault *f)
+{
+	struct places all;
+
+	if (p->src->id.server != 0 && p->dst->id.known) {
+		written(p, &all);
+		return served(p->src, p->dst, &all, f);
+	}
+	if (p->dst->id.server == 0 || !p->src->id.known)
+		return 0;
+	places(p->src, p->src_off, p->length, false, &all);
+	return served(p->dst, p->src, &all, f);
+}
+
 /* A target that is cut off or written where the source is read. */
 int
 overlap_source(const struct plan *p, struct fault *f)
@@ -298,6 +349,8 @@ overlap_source(const struct plan *p, struct fault *f)
 		return 0;
 	if (same_export(p))
 		return overlaps(p, f);
+	if (served_here(p, f) != 0)
+		return -1;
 	if (!located(p->src) || !located(p->dst))
 		return 0;
 	/* What a file system lies on is written only where that is forced. */

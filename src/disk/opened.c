@@ -1,0 +1,153 @@
+/*
+ * What a process has open: /proc/PID/fd leads to it, /proc/PID/fdinfo says how.
+ * What it has started is found by who has started whom, for a process does not
+ * say on all kernels which its children are.  Of those only such count as run
+ * the same program, as a server that has a process for each client: we may have
+ * been started by it ourselves, as by nbdkit --run.  But what we have started
+ * may be a shell.
+ */
+#include "disk/opened.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "disk/sysfs.h"
+
+struct process {
+	pid_t	pid, parent;
+	bool	ours;		/* the one that is asked about, or below it */
+};
+
+/* Who has started it: the second word behind the name, proc_pid_stat(5). */
+static pid_t
+parent_of(const char *pid)
+{
+	char path[64], text[512], *at;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	if (!sysfs_text(AT_FDCWD, path, text, sizeof(text)))
+		return 0;
+	at = strrchr(text, ')');	/* the name may have one, too */
+	if (at == NULL || at[1] == '\0' || at[2] == '\0')
+		return 0;
+	return (pid_t)strtol(at + 3, NULL, 10);
+}
+
+/* All that there are, malloc'd; NULL where that cannot be read. */
+static struct process *
+processes(size_t *n)
+{
+	struct dirent **list;
+	int all = sysfs_entries(AT_FDCWD, "/proc", &list), i;
+	struct process *p = all <= 0 ? NULL : calloc((size_t)all, sizeof(*p));
+
+	*n = 0;
+	for (i = 0; p != NULL && i < all; i++)
+		if (isdigit((unsigned char)list[i]->d_name[0]))
+			p[(*n)++] = (struct process){
+				.pid = (pid_t)strtol(list[i]->d_name,
+				NULL, 10),
+				.parent = parent_of(list[i]->d_name) };
+	sysfs_forget(list, all);
+	return p;
+}
+
+static bool
+same_program(pid_t a, pid_t b)
+{
+	struct stat st[2];
+	char path[2][32];
+
+	snprintf(path[0], sizeof(path[0]), "/proc/%d/exe", (int)a);
+	snprintf(path[1], sizeof(path[1]), "/proc/%d/exe", (int)b);
+	return stat(path[0], &st[0]) == 0 && stat(path[1], &st[1]) == 0 &&
+	    same_file(&st[0], &st[1]);
+}
+
+static bool
+started_by(const struct process *p, size_t n, const struct process *one)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (p[i].ours && p[i].pid == one->parent)
+			return true;
+	return false;
+}
+
+static void
+mark(struct process *p, size_t n, pid_t pid)
+{
+	bool all = false, more = true;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		p[i].ours = p[i].pid == pid;
+		all = all || (p[i].ours && p[i].parent == getpid());
+	}
+	while (more)
+		for (more = false, i = 0; i < n; i++)
+			if (!p[i].ours && started_by(p, n, &p[i]) &&
+			    (all || same_program(p[i].pid, pid)))
+				more = p[i].ours = true;
+}
+
+/* Whether a descriptor of it may be used so. */
+static bool
+is_for(pid_t pid, const char *fd, bool write)
+{
+	char path[300], text[256], *at;
+	long mode;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", (int)pid, fd);
+	if (!sysfs_text(AT_FDCWD, path, text, sizeof(text)) ||
+	    (at = strstr(text, "flags:")) == NULL)
+		return false;
+	mode = strtol(at + 6, NULL, 8) & O_ACCMODE;
+	return mode == O_RDWR || mode == (write ? O_WRONLY : O_RDONLY);
+}
+
+static bool
+has(pid_t pid, bool write, bool (*is)(const struct stat *, void *), void *arg)
+{
+	struct dirent **list;
+	char path[300];
+	struct stat st;
+	bool found = false;
+	int n, i;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	n = sysfs_entries(AT_FDCWD, path, &list);
+	for (i = 0; i < n && !found; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/fd/%s", (int)pid,
+		    list[i]->d_name);
+		found = stat(path, &st) == 0 &&
+		    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) &&
+		    is_for(pid, list[i]->d_name, write) && is(&st, arg);
+	}
+	sysfs_forget(list, n);
+	return found;
+}
+
+bool
+opened_any(pid_t pid, bool write, bool (*is)(const struct stat *, void *),
+    void *arg)
+{
+	size_t n, i;
+	struct process *p = processes(&n);
+	bool found = false;
+
+	if (p == NULL)
+		return false;
+	mark(p, n, pid);
+	for (i = 0; i < n && !found; i++)
+		found = p[i].ours && has(p[i].pid, write, is, arg);
+	free(p);
+	return found;
+}
