@@ -299,6 +299,6 @@ it "... what is no XML" eval 'echo nonsense >map && image image && refused "line
 it "... a digest of another kind" bad 's/> sha256 </> crc32 </' 'a kind that is not known'
 it "does not go with map=" usage 'bmap= goes with none' if=a of=b bmap=c map=d
 it "does not go with skip=" usage 'bmap= is of a whole image' if=a of=b bmap=c skip=1
-it "... nor nozero without it" usage 'oflag=nozero goes with bmap=' if=a of=b oflag=nozero
+it "... nor nozero without it" usage 'oflag=nozero needs bmap=' if=a of=b oflag=nozero
 it "... nor nozero with a pipe" eval 'image image && made 2.0 sha256 image && {
     cat image | "$pardd" of=dst bmap=map oflag=nozero 2>err; [[ $? = 1 ]]; } && says "not for what comes by a pipe"'
