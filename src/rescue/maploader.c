@@ -316,16 +316,16 @@ check(struct mapsaver *k, const struct plan *p, struct fault *f)
 		    "or another place of it: %s; this one is: %s; if what is "
 		    "finished lies here, too, remove the line \"# pardd "
 		    "target\" from the map", path, k->file.target, k->target);
-	if (end > 0 && since)
-		return fault_set(f, STATUS_REFUSED, "%s was written to since "
-		    "%s was saved, and what that calls finished may have "
-		    "changed; if it has not, remove the line \"# pardd "
-		    "target\" from the map", p->dst->name, path);
 	if (p->dst->geo.size >= 0 && end > (uint64_t)p->dst->geo.size)
 		return fault_set(f, STATUS_REFUSED, "%s says that %s is "
 		    "finished up to byte %llu, but %s ends at byte %lld", path,
 		    p->dst->name, (unsigned long long)end, p->dst->name,
 		    (long long)p->dst->geo.size);
+	if (end > 0 && since)
+		return fault_set(f, STATUS_REFUSED, "%s was written to since "
+		    "%s was saved, and what that calls finished may have "
+		    "changed; if it has not, remove the line \"# pardd "
+		    "target\" from the map", p->dst->name, path);
 	return 0;
 }
 
