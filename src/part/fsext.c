@@ -443,15 +443,26 @@ read_descs(struct ext *e, uint32_t i)
 	static const uint32_t copies[] = { 0, 1, 3, 5, 7, 9 };
 	size_t k, n = fs_exact(e->io) ? 1 : sizeof(copies) / sizeof(*copies);
 
-	for (k = 0; k < n; k++) {
+	for (k = 0; k < n && e->descs_of != i + 1; k++) {
 		if (e->backup && k == 0)
 			continue;
+		e->descs_of = 0;
 		if (copies[k] < e->groups && has_super(e, copies[k]) &&
 		    fs_get(e->io, desc_place(e, i, copies[k]) * e->block,
 		    e->descs, e->block) == 0)
-			return true;
+			e->descs_of = i + 1;
 	}
-	return false;
+	return e->descs_of == i + 1;
+}
+
+bool
+ext_group(struct ext *e, uint32_t number, struct ext_group *g)
+{
+	if (number >= e->groups || !read_descs(e, number / e->desc_per))
+		return false;
+	parse(e, e->descs + (size_t)e->desc_size * (number % e->desc_per),
+	    number, g);
+	return g->sound;
 }
 
 static void
@@ -499,11 +510,9 @@ journal(struct ext *e)
 		fs_doubt(e->io, FS_UNKNOWN, "its journal is on another device");
 	if (e->journal == 0)
 		return;
-	if (g < e->groups && g < e->desc_per) {
-		parse(e, e->descs + (size_t)g * e->desc_size, g, &group);
-		at = group.sound ? ext_first_block(e, group.table,
-		    (e->journal - 1) % e->inodes_per) : 0;
-	}
+	if (g < e->desc_per && ext_group(e, g, &group))
+		at = ext_first_block(e, group.table,
+		    (e->journal - 1) % e->inodes_per);
 	if (at == 0 || fs_get(e->io, at * e->block, head,
 	    sizeof(head)) != 0 || fs_be(head, 4) != 0xc03b3998)
 		fs_doubt(e->io, FS_DAMAGED, "its journal cannot be read");
@@ -532,11 +541,6 @@ read_all(struct ext *e)
 {
 	struct fs_io *io = e->io;
 
-	e->descs = fs_alloc(io, e->block);
-	e->bits = fs_alloc(io, FS_PIECE);
-	e->nodes = fs_alloc(io, (size_t)EXT_DEPTH * e->block);
-	if (io->poor)
-		return;
 	judge(e);
 	if (!io->whole && read_descs(e, 0))
 		journal(e);
@@ -547,25 +551,43 @@ read_all(struct ext *e)
 }
 
 bool
+ext_open(struct ext *e)
+{
+	struct fs_io *io = e->io;
+
+	if (!superblock(e, SUPER_AT)) {
+		if (fs_exact(io) || !backup(e))
+			return false;
+		e->backup = true;
+		fs_doubt(io, FS_DAMAGED, "its superblock is lost");
+	}
+	type_of(e);
+	e->descs = fs_alloc(io, e->block);
+	e->bits = fs_alloc(io, FS_PIECE);
+	e->nodes = fs_alloc(io, (size_t)EXT_DEPTH * e->block);
+	return !io->poor;
+}
+
+void
+ext_close(struct ext *e)
+{
+	free(e->descs);
+	free(e->bits);
+	free(e->nodes);
+}
+
+bool
 fs_read_ext(struct fs_io *io)
 {
 	struct ext e = { .io = io };
+	bool found = ext_open(&e);
 
-	if (!superblock(&e, SUPER_AT)) {
-		if (fs_exact(io) || !backup(&e))
-			return false;
-		e.backup = true;
-		fs_doubt(io, FS_DAMAGED, "its superblock is lost");
-	}
-	type_of(&e);
-	if ((e.incompat & IN_JOURNAL) != 0) {
+	if (found && (e.incompat & IN_JOURNAL) != 0) {
 		fs_doubt(io, FS_UNKNOWN, "it is the journal of another one");
-		return true;
+	} else if (found) {
+		fs_label(io, e.super + S_LABEL, 16);
+		read_all(&e);
 	}
-	fs_label(io, e.super + S_LABEL, 16);
-	read_all(&e);
-	free(e.descs);
-	free(e.bits);
-	free(e.nodes);
-	return true;
+	ext_close(&e);
+	return found;
 }

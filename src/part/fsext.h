@@ -13,6 +13,18 @@
 
 enum { EXT_DEPTH = 6 };	/* of a tree, with its leaves */
 
+enum {				/* of an inode */
+	EXT_I_MODE = 0x0, EXT_I_SIZE = 0x4, EXT_I_LINKS = 0x1a,
+	EXT_I_FLAGS = 0x20, EXT_I_BLOCK = 0x28, EXT_I_ACL = 0x68,
+	EXT_I_ACL_HI = 0x76, EXT_I_LEAST = 128,
+	EXT_I_BLOCK_SIZE = 60,
+	EXT_MODE_KIND = 0xf000, EXT_MODE_FOLDER = 0x4000,
+	EXT_MODE_FILE = 0x8000, EXT_MODE_LINK = 0xa000,
+	EXT_FLAG_SECRET = 0x800, EXT_FLAG_EXTENTS = 0x80000,
+	EXT_FLAG_INLINE = 0x10000000,
+	EXT_INO_ROOT = 2, EXT_INO_RESIZE = 7, EXT_INO_FIRST = 11,
+};
+
 struct ext {
 	struct fs_io	*io;
 	unsigned char	 super[1024];
@@ -36,7 +48,8 @@ struct ext {
 	uint32_t	 table;		/* blocks of a group's inodes */
 	uint64_t	 free;		/* clusters, found */
 	uint32_t	 wrong;		/* groups that count as used */
-	unsigned char	*descs;		/* a block */
+	unsigned char	*descs;		/* a block, of which this: */
+	uint32_t	 descs_of;	/* number, from 1, or 0 */
 	unsigned char	*bits;		/* FS_PIECE */
 	unsigned char	*nodes;		/* EXT_DEPTH blocks, of a tree */
 };
@@ -50,6 +63,25 @@ struct ext_group {
 	bool		 empty;		/* the bitmap was never written */
 	bool		 sound;		/* the descriptor is */
 };
+
+/*
+ * Find the superblock, or, where it need not be exact, a copy of it, and get the
+ * buffers, which ext_close frees in any case.  False where there is none, or no
+ * memory.
+ */
+bool ext_open(struct ext *);
+void ext_close(struct ext *);
+
+/* What the descriptor of a group says; false where it cannot be read. */
+bool ext_group(struct ext *, uint32_t number, struct ext_group *);
+
+/*
+ * Tell "take" of the blocks of an inode that lie in the file system: those that
+ * lead to others, and with "data" of its contents, too.  Uses e->nodes.
+ */
+typedef void ext_take(void *arg, uint64_t block, uint64_t n, bool data);
+void ext_blocks(struct ext *, const unsigned char *inode, bool data,
+    ext_take *, void *arg);
 
 /*
  * The block that an inode begins with, or 0: "index" counts in the table of

@@ -9,15 +9,6 @@
 
 #include "fsext.h"
 
-enum {				/* of an inode */
-	I_MODE = 0x0, I_LINKS = 0x1a, I_FLAGS = 0x20, I_BLOCK = 0x28,
-	I_ACL = 0x68, I_ACL_HI = 0x76,
-	I_BLOCK_SIZE = 60,
-	MODE_KIND = 0xf000, MODE_FOLDER = 0x4000, MODE_FILE = 0x8000,
-	FLAG_EXTENTS = 0x80000, FLAG_INLINE = 0x10000000,
-	INO_RESIZE = 7, INO_FIRST = 11,
-};
-
 enum {				/* of a node of extents, and its entries */
 	NODE_MAGIC = 0xf30a,
 	N_ENTRIES = 2, N_DEPTH = 6, N_SIZE = 12,
@@ -30,17 +21,19 @@ enum { DIRECT = 12, LEVELS = 3 };
 
 struct walk {
 	struct ext	*e;
-	bool		 data;	/* the contents are to be noted, too */
+	bool		 data;	/* the contents are told of, too */
+	ext_take	*take;
+	void		*arg;
 };
 
 /* False where that is no block: then what names it is no list of blocks. */
 static bool
-note(const struct walk *w, uint64_t block, uint64_t n)
+tell(const struct walk *w, uint64_t block, uint64_t n, bool data)
 {
 	if (block >= w->e->blocks || n > w->e->blocks - block)
 		return false;
 	if (block > 0)
-		fs_note_meta(w->e->io, block * w->e->block, n * w->e->block);
+		w->take(w->arg, block, n, data);
 	return true;
 }
 
@@ -78,7 +71,7 @@ extents(const struct walk *w, const unsigned char *node, size_t size, int depth)
 		return;
 	for (i = 0; i < n; i++, entry += N_SIZE) {
 		if (depth > 0) {
-			if (!note(w, child(entry), 1))
+			if (!tell(w, child(entry), 1, false))
 				return;
 			if ((depth > 1 || w->data) &&
 			    node_at(w, child(entry), depth - 1))
@@ -86,8 +79,8 @@ extents(const struct walk *w, const unsigned char *node, size_t size, int depth)
 				    w->e->block, w->e->block, depth - 1);
 		} else if (w->data) {
 			length = fs_le(entry + E_LENGTH, 2);
-			if (!note(w, start(entry), length > LENGTH_MOST ?
-			    length - LENGTH_MOST : length))
+			if (!tell(w, start(entry), length > LENGTH_MOST ?
+			    length - LENGTH_MOST : length, true))
 				return;
 		}
 	}
@@ -101,42 +94,62 @@ indirect(const struct walk *w, uint64_t block, int level)
 	bool sound = true;
 	size_t i;
 
-	if (!note(w, block, 1) || (level == 0 && !w->data) ||
+	if (!tell(w, block, 1, false) || (level == 0 && !w->data) ||
 	    !node_at(w, block, level))
 		return;
 	for (i = 0; i < w->e->block && sound; i += 4)
 		if (level == 0)
-			sound = note(w, fs_le(list + i, 4), 1);
+			sound = tell(w, fs_le(list + i, 4), 1, true);
 		else if (fs_le(list + i, 4) != 0)
 			indirect(w, fs_le(list + i, 4), level - 1);
+}
+
+void
+ext_blocks(struct ext *e, const unsigned char *p, bool data, ext_take *take,
+    void *arg)
+{
+	struct walk w = { .e = e, .data = data, .take = take, .arg = arg };
+	uint64_t flags = fs_le(p + EXT_I_FLAGS, 4), depth;
+	int i;
+
+	if ((flags & EXT_FLAG_INLINE) != 0)
+		return;
+	if ((flags & EXT_FLAG_EXTENTS) != 0) {
+		depth = fs_le(p + EXT_I_BLOCK + N_DEPTH, 2);
+		if (depth < EXT_DEPTH)
+			extents(&w, p + EXT_I_BLOCK, EXT_I_BLOCK_SIZE, (int)depth);
+		return;
+	}
+	for (i = 0; i < DIRECT && w.data; i++)
+		tell(&w, fs_le(p + EXT_I_BLOCK + (size_t)i * 4, 4), 1, true);
+	for (i = 0; i < LEVELS; i++)
+		if (fs_le(p + EXT_I_BLOCK + (size_t)(DIRECT + i) * 4, 4) != 0)
+			indirect(&w, fs_le(p + EXT_I_BLOCK + (size_t)(DIRECT + i) *
+			    4, 4), i);
+}
+
+static void
+note(void *arg, uint64_t block, uint64_t n, bool data)
+{
+	struct ext *e = arg;
+
+	(void)data;
+	fs_note_meta(e->io, block * e->block, n * e->block);
 }
 
 static void
 inode(struct ext *e, const unsigned char *p, uint32_t ino)
 {
-	uint64_t mode = fs_le(p + I_MODE, 2) & MODE_KIND;
-	uint64_t flags = fs_le(p + I_FLAGS, 4), depth;
-	struct walk w = { .e = e };
-	int i;
+	struct walk w = { .e = e, .take = note, .arg = e };
+	uint64_t mode = fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND;
+	bool whole;
 
-	if (fs_le(p + I_LINKS, 2) == 0 && ino >= INO_FIRST)
+	if (fs_le(p + EXT_I_LINKS, 2) == 0 && ino >= EXT_INO_FIRST)
 		return;
-	w.data = mode == MODE_FOLDER || ino == e->journal || ino == INO_RESIZE;
-	note(&w, fs_le(p + I_ACL, 4) | fs_le(p + I_ACL_HI, 2) << 32, 1);
-	if ((!w.data && mode != MODE_FILE) || (flags & FLAG_INLINE) != 0)
-		return;
-	if ((flags & FLAG_EXTENTS) != 0) {
-		depth = fs_le(p + I_BLOCK + N_DEPTH, 2);
-		if (depth < EXT_DEPTH)
-			extents(&w, p + I_BLOCK, I_BLOCK_SIZE, (int)depth);
-		return;
-	}
-	for (i = 0; i < DIRECT && w.data; i++)
-		note(&w, fs_le(p + I_BLOCK + (size_t)i * 4, 4), 1);
-	for (i = 0; i < LEVELS; i++)
-		if (fs_le(p + I_BLOCK + (size_t)(DIRECT + i) * 4, 4) != 0)
-			indirect(&w, fs_le(p + I_BLOCK + (size_t)(DIRECT + i) *
-			    4, 4), i);
+	whole = mode == EXT_MODE_FOLDER || ino == e->journal || ino == EXT_INO_RESIZE;
+	tell(&w, fs_le(p + EXT_I_ACL, 4) | fs_le(p + EXT_I_ACL_HI, 2) << 32, 1, false);
+	if (whole || mode == EXT_MODE_FILE)
+		ext_blocks(e, p, whole, note, e);
 }
 
 static void
@@ -171,15 +184,15 @@ uint64_t
 ext_first_block(struct ext *e, uint64_t table_at, uint32_t index)
 {
 	unsigned char p[128];
-	const unsigned char *entry = p + I_BLOCK + N_SIZE;
+	const unsigned char *entry = p + EXT_I_BLOCK + N_SIZE;
 	uint64_t depth;
 
 	if (fs_get(e->io, table_at * e->block + (uint64_t)index * e->inode_size,
 	    p, sizeof(p)) != 0)
 		return 0;
-	if ((fs_le(p + I_FLAGS, 4) & FLAG_EXTENTS) == 0)
-		return fs_le(p + I_BLOCK, 4);
-	depth = fs_le(p + I_BLOCK + N_DEPTH, 2);
+	if ((fs_le(p + EXT_I_FLAGS, 4) & EXT_FLAG_EXTENTS) == 0)
+		return fs_le(p + EXT_I_BLOCK, 4);
+	depth = fs_le(p + EXT_I_BLOCK + N_DEPTH, 2);
 	for (; depth > 0 && depth < EXT_DEPTH; depth--) {
 		if (fs_le(entry - N_SIZE, 2) != NODE_MAGIC || !node_at(
 		    &(struct walk){ .e = e }, child(entry), 0))
