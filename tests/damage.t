@@ -82,25 +82,39 @@ is()
 {
 	[[ $(areas) = "$1" ]] || fail "$(areas)"
 }
-# names FILE...: the commands that were printed, run, name just these files
+# told: the names that are found, and the commands that find the others, are
+# printed as programs get them
+told()
+{
+	diff <(sed -n 's/^    //p' err) <(jq -r 'select(.event == "result") | .damage[] |
+	    (.files_hit // [])[], if .files_all then empty else .command // empty end' json)
+}
+# only_these TEXT FILE...: of those that there are it names these
+only_these()
+{
+	local f
+	for f in alpha 'a file' beta; do
+		if [[ " ${*:2} " = *" ${f// /_} "* ]]; then
+			grep -q "$f" "$1"
+		else
+			! grep -q "$f" "$1"
+		fi || fail "$f: $(cat "$1")" || return
+	done
+}
+# names FILE...: the commands, run, name just these files, and so does the report
+# where it knows their names itself
 names()
 {
-	local line f n=0
+	local line n=0
 	: >named
 	while IFS= read -r line; do
 		bash -c "$line" >>named 2>errors || { cat errors; return 1; }
 		n=$((n + 1))
-	done < <(sed -n 's/^    //p' err)
+	done < <(jq -r 'select(.event == "result") | .damage[].command // empty' json)
 	((n > 0)) || fail "no command: $(cat err)" || return
-	diff <(sed -n 's/^    //p' err) \
-	    <(jq -r 'select(.event == "result") | .damage[].command // empty' json) || return
-	for f in alpha 'a file' beta; do
-		if [[ " $* " = *" ${f// /_} "* ]]; then
-			grep -q "$f" named
-		else
-			! grep -q "$f" named
-		fi || fail "$f: $(cat named)" || return
-	done
+	told && only_these named "$@" || return
+	jq -r 'select(.event == "result") | .damage[] | select(.files_hit) | .files_hit[]' json >own
+	! grep -q ext <(areas) || only_these own "$@"
 }
 
 # ----------------------------------------------------------------- the files
@@ -172,6 +186,56 @@ apart_others()
 }
 ! command -v mkntfs ntfscp mkfs.xfs >/dev/null ||
     it "... in NTFS and XFS, too" apart_others
+# hits 'LIST ALL': just these, and whether they are all
+hits()
+{
+	[[ $(jq -c 'select(.event == "result") | .damage[0] | .files_hit, .files_all' json | paste -sd " ") = "$1" ]] ||
+	    fail "$(jq -c 'select(.event == "result") | .damage' json)"
+}
+by_itself()
+{
+	ext src && rescued 100 "$(at alpha 100)+512,$(at beta 30)+1024" &&
+	    hits '["/beta","/dir/a file"] true' && told && ! grep -q debugfs err &&
+	    says 'in 2 ranges could not be read; these files are hit:$' || return
+	rm map dst && rescued 100 "$(at beta 30)+1024" && hits '["/beta"] true' && says '; this file is hit:$'
+}
+it "tells the names of the files by itself" by_itself
+# inode FILE: its number, the block that it lies in, and the byte in there
+inode()
+{
+	debugfs -R "imap \"$1\"" src 2>/dev/null | sed -n 's/^Inode \([0-9]*\) .*/\1/p
+	    s/.* block \([0-9]*\), offset \(.*\)/\1 \2/p' | paste -sd ' '
+}
+inode_lost()
+{
+	local ino block byte
+	tree && mke2fs -q -t ext4 -I 512 -b 1024 -d tree src 8M && read -r ino block byte <<<"$(inode '/dir/a file')" &&
+	    rescued 100 $((block * 1024 + byte))+512 && told && hits '["/dir/a file"] false'
+}
+it "... also where its inode was lost" inode_lost
+# What is in a folder that was lost has no name any more.
+folder_lost()
+{
+	local ino
+	ext src && read -r ino _ <<<"$(inode '/dir/a file')" &&
+	    rescued 100 "$(block blocks /dir)+512,$(at alpha 100)+512" && told &&
+	    says '; these files are hit, and maybe more:$' && says '^pardd: this names the files hit:$' &&
+	    hits "[\"/dir\",\"<$ino>\"] false"
+}
+it "... as far as their folders can be read" folder_lost
+# At the first of them grep sees no line begin.
+many_files()
+{
+	local i
+	mkdir -p tree/odd && letters gamma 1024 >one && for i in {10..49}; do
+		cp one "tree/odd/a"$'\n'"$i" || return
+	done
+	ext src && rescued 100 "$(grep -abo -e '^gamma *$' src | cut -d: -f1 | awk '$1 % 1024 == 0 { printf "%s%d+512", c, $1; c = "," }')" || return
+	jq -es 'last | .damage[0].files_hit | length == 39 and all(test("^/odd/a\n[0-9]+$"))' json >/dev/null ||
+	    fail "$(<json)" || return
+	(($(grep -c '^    /odd/a.x0A[0-9]*$' err) == 16)) && says '^pardd: and 23 files more; json= and report= tell all of them$'
+}
+it "... the first of many, without a line break in any" many_files
 no_file()
 {
 	local at
@@ -403,7 +467,7 @@ many()
 	rescued 100 "$(for n in {0..90}; do printf '%d+512,' $((first + n * 2048)); done |
 	    sed 's/,$//')" && is 'null false ext4 46592 91' && names a_file &&
 	    [[ $(jq -r 'select(.event == "result") | .damage[].left_out' json) = 27 ]] &&
-	    says 'by the first of them' && (($(grep -c 'unreadable: bytes' err) == 16)) &&
+	    (($(grep -c 'unreadable: bytes' err) == 16)) &&
 	    says 'unreadable: 75 more ranges, see map'
 }
 it "is short where there is much to tell" many

@@ -85,16 +85,30 @@ names()
 	    has 'a&#34;&#62;&#60;script&#62;' && has 'a&#34;&#62;&#60;script&#62;' r.svg
 }
 it "escapes names everywhere" names
+# at_block FILE: where the first one of a file in the second partition lies
+at_block()
+{
+	local n
+	n=$(debugfs -R "blocks \"$1\"" "src?offset=$((5 << 20))" 2>/dev/null | grep -o '[0-9]*' | head -n 1)
+	echo $(((5 << 20) + n * 1024))
+}
 labels()
 {
 	truncate -s 12M src && printf '%s\n' 'label: gpt' 'size=4M, name="<b>&x"' size=5M | sfdisk -q src &&
-	    mke2fs -q -t ext4 -L '<i>"&home' -E offset=$((5 << 20)) src 5M 2>said || { cat said; return 1; }
+	    mkdir tree && head -c 9000 /dev/zero | tr '\0' x >'tree/<b>' || return
+	mke2fs -q -t ext4 -L '<i>"&home' -E offset=$((5 << 20)) -d tree src 5M 2>said || { cat said; return 1; }
 	exits 0 "$pardd" if=src of=dst report=r.html && valid r.html && has '<td>&#60;i&#62;&#34;&#38;home</td>' &&
 	    has '<td>&#60;b&#62;&#38;x</td>' && has '<caption>gpt</caption>' && has '<td>ext4</td>' || return
 	bad=$((6 << 20))+4096
 	exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
 	    valid r.html && has '<td class="n">5242880</td><td class="n">5242880</td><td class="n">4096</td>' &&
-	    has '<pre>i=$(debugfs -c -R &#39;icheck 1024' && has '<h2>Which files are hit</h2>'
+	    has '<h2>Which files are hit</h2>' && has '; no file is hit.' && lacks '<pre>i=' || return
+	bad=$(at_block '<b>')+512 && rm map new &&
+	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
+	    valid r.html && has '<li>/&#60;b&#62;</li>' && has 'No other file is hit' && lacks '<pre>i=' || return
+	bad+=,$(at_block /)+512 && rm map new &&
+	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
+	    valid r.html && has '<li>&#60;12&#62;</li>' && has '<pre>i=$(debugfs -c -R &#39;icheck '
 }
 it "has partitions and file systems, with the losses and the commands" labels
 

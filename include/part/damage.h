@@ -10,6 +10,7 @@
 
 #include "map/map.h"
 #include "part/fsmap.h"
+#include "part/fsnames.h"
 #include "plan/plan.h"
 
 struct loss {			/* bytes of a file system that were lost, */
@@ -28,6 +29,7 @@ struct damage_area {		/* a partition, or all of the source */
 	uint64_t off, len;	/* bytes of the source; 0, 0 for outside */
 	uint64_t bytes, ranges;	/* of it, not read */
 	struct loss loss;
+	struct fs_names files;	/* hit */
 	char	*command;	/* for a shell: names the files; or NULL */
 	uint64_t more;		/* ranges that the command leaves out */
 };
@@ -47,5 +49,8 @@ struct damage {
  */
 void damage_make(struct damage *d, const struct plan *, struct map *);
 void damage_free(struct damage *d);
+
+/* Whether all files hit are known by their names. */
+bool damage_all_named(const struct damage_area *);
 
 #endif

@@ -386,7 +386,15 @@ damage_free(struct damage *d)
 {
 	size_t i;
 
-	for (i = 0; i < d->n; i++)
+	for (i = 0; i < d->n; i++) {
 		free(d->area[i].command);
+		fs_names_free(&d->area[i].files);
+	}
 	free(d->area);
+}
+
+bool
+damage_all_named(const struct damage_area *a)
+{
+	return a->files.known && !a->files.more;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "fsread.h"
+#include "part/fsnames.h"
 
 /*
  * Read it.  False, and nothing noted, when there is none of that kind; else the
@@ -19,5 +20,12 @@ bool fs_read_ntfs(struct fs_io *);
 bool fs_read_fat(struct fs_io *);
 bool fs_read_exfat(struct fs_io *);
 bool fs_read_swap(struct fs_io *);
+
+/*
+ * Note the names of the files that hold some of these bytes.  False when there
+ * is none of that kind.
+ */
+bool fs_names_ext(struct fs_io *, const struct fs_extents *lost,
+    struct fs_names *);
 
 #endif

@@ -24,6 +24,10 @@ enum {
 int
 fs_get(struct fs_io *io, uint64_t off, void *buf, size_t len)
 {
+	int err;
+
+	io->failed |= off > io->src->length || len > io->src->length - off ||
+	    len > io->budget;
 	if (off > io->src->length || len > io->src->length - off)
 		return ERANGE;
 	if (len > io->budget)
@@ -31,7 +35,11 @@ fs_get(struct fs_io *io, uint64_t off, void *buf, size_t len)
 	io->budget -= len;
 	io->map->reads++;
 	io->map->bytes_read += len;
-	return io->src->read(io->src->arg, off, buf, len);
+	err = io->src->read(io->src->arg, off, buf, len);
+	io->failed |= err != 0;
+	if (err == ETIMEDOUT)
+		io->budget = 0;
+	return err;
 }
 
 size_t

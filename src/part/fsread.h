@@ -20,11 +20,13 @@ struct fs_io {			/* one reading */
 	uint64_t budget;	/* bytes that may still be read */
 	bool	 whole;		/* nothing of it is proven */
 	bool	 poor;		/* there was no memory */
+	bool	 failed;	/* something was not read */
 };
 
 /*
  * Read a range: 0, or an errno value: ERANGE where it leaves the partition,
- * EFBIG when it has been too much.
+ * EFBIG when it has been too much,
+ * which it always is behind ETIMEDOUT.
  */
 int fs_get(struct fs_io *, uint64_t off, void *buf, size_t len);
 

@@ -12,13 +12,16 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "end/endpoint.h"
 #include "part/fsmap.h"
+#include "part/fsnames.h"
 
 enum {
 	ROOM = 64 << 10,	/* bytes of a read, at most */
 	DEEP_GIB = 64,		/* to read all directories takes longer */
+	SEARCH = 15,		/* seconds, for the names of files */
 };
 
 struct scene {
@@ -27,6 +30,7 @@ struct scene {
 	struct lane	 lane;
 	uint64_t	 base;	/* the area's first byte, in the copy */
 	unsigned char	*buf;	/* ROOM bytes, aligned */
+	double		 until;	/* clock_seconds(), or 0 */
 };
 
 bool
@@ -44,6 +48,8 @@ read_back(void *arg, uint64_t off, void *buf, size_t len)
 	uint64_t at = s->base + off, place, unit = s->dst.geo.io_align;
 	size_t before, n;
 
+	if (s->until > 0 && clock_seconds() > s->until)
+		return ETIMEDOUT;
 	if (!map_all(s->map, at, len, FINISHED))
 		return EIO;
 	for (; len > 0; len -= n, at += n, to += n) {
@@ -63,26 +69,6 @@ read_back(void *arg, uint64_t off, void *buf, size_t len)
 	return 0;
 }
 
-/* The bytes of a list of extents that lie between "off" and "end". */
-static uint64_t
-among(const struct fs_extents *e, uint64_t off, uint64_t end)
-{
-	size_t lo = 0, hi = e->n, mid;
-	uint64_t sum = 0;
-
-	while (lo < hi) {		/* the first that ends behind off */
-		mid = lo + (hi - lo) / 2;
-		if (e->at[mid].off + e->at[mid].len <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < e->n && e->at[lo].off < end; lo++)
-		sum += MIN(e->at[lo].off + e->at[lo].len, end) -
-		    MAX(e->at[lo].off, off);
-	return sum;
-}
-
 static void
 sum_up(struct damage_area *a, const struct scene *s, const struct fs_map *m)
 {
@@ -95,13 +81,48 @@ sum_up(struct damage_area *a, const struct scene *s, const struct fs_map *m)
 		end = MIN(seg[i].off + seg[i].len, s->base + a->len);
 		if (off >= end || !loss_is(seg[i].status))
 			continue;
-		free_bytes = among(&m->free, off - s->base, end - s->base);
-		meta = among(&m->meta, off - s->base, end - s->base);
+		free_bytes = fs_among(&m->free, off - s->base, end - s->base);
+		meta = fs_among(&m->meta, off - s->base, end - s->base);
 		a->loss.free += free_bytes;
 		a->loss.structures += meta;
 		a->loss.files += end - off - free_bytes - meta;
 	}
 	free(seg);
+}
+
+/* The ranges of an area that are lost, as bytes of it; the caller's. */
+static struct fs_extents
+ranges(const struct damage_area *a, const struct scene *s)
+{
+	struct fs_extents lost = { .n = 0 };
+	struct seg *seg;
+	size_t n = map_copy(s->map, &seg), i;
+	uint64_t off, end;
+
+	lost.at = calloc(n + 1, sizeof(*lost.at));
+	for (i = 0; i < n && lost.at != NULL; i++) {
+		off = MAX(seg[i].off, s->base);
+		end = MIN(seg[i].off + seg[i].len, s->base + a->len);
+		if (off < end && loss_is(seg[i].status))
+			lost.at[lost.n++] = (struct fs_extent){
+				.off = off - s->base, .len = end - off };
+	}
+	free(seg);
+	return lost;
+}
+
+/* Nobody waits for long for names that a command finds, too. */
+static void
+name(struct damage_area *a, struct scene *s, const struct fs_source *source,
+    const char *type)
+{
+	struct fs_extents lost = ranges(a, s);
+
+	s->until = clock_seconds() + SEARCH;
+	if (lost.n > 0 && fs_names_read(type, source, &lost, &a->files) != 0)
+		fs_names_free(&a->files);
+	s->until = 0;
+	free(lost.at);
 }
 
 static void
@@ -119,6 +140,7 @@ sort(struct damage_area *a, struct scene *s)
 		a->loss.known = true;
 		a->loss.state = m.state;
 		sum_up(a, s, &m);
+		name(a, s, &source, m.type);
 	}
 	fs_map_free(&m);
 }

@@ -514,6 +514,17 @@ loss(const struct loss *l)
 	    "free", value_count(l->free), "state", fs_state_name(l->state));
 }
 
+static json_t *
+names(const struct fs_names *f)
+{
+	json_t *list = f->known ? json_array() : json_null();
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		list = value_append(list, value_text(f->name[i]));
+	return list;
+}
+
 /* Where the losses lie, and what names the files hit. */
 static json_t *
 damage(const struct damage *d)
@@ -525,7 +536,7 @@ damage(const struct damage *d)
 		const struct damage_area *a = &d->area[i];
 
 		list = value_append(list, json_pack("{s:o, s:b, s:o, s:o, "
-		    "s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+		    "s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}",
 		    "partition", value_amount(a->number > 0 ?
 		    (int64_t)a->number : -1),
 		    "outside", a->outside, "type", value_known(a->type),
@@ -536,7 +547,9 @@ damage(const struct damage *d)
 		    "ranges", value_count(a->ranges),
 		    "lost", loss(&a->loss),
 		    "command", value_known(a->command),
-		    "left_out", value_count(a->more)));
+		    "left_out", value_count(a->more),
+		    "files_hit", names(&a->files),
+		    "files_all", damage_all_named(a)));
 	}
 	return list;
 }

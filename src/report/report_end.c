@@ -25,6 +25,7 @@ typedef unsigned long long ull;
 enum {
 	RANGES_SHOWN = 16,
 	AREAS_SHOWN = 16,
+	NAMES_SHOWN = 16,
 };
 
 static void
@@ -284,6 +285,40 @@ digests(const struct plan *p, const struct outcome *out)
 	}
 }
 
+/* What was found of the files hit, or leads to them, to follow a sentence. */
+static const char *
+leads_to(const struct damage_area *a)
+{
+	if (a->files.n > 0)
+		return a->files.more ? "; these files are hit, and maybe more:"
+		    : a->files.n == 1 ? "; this file is hit:" :
+		    "; these files are hit:";
+	if (damage_all_named(a))
+		return "; no file is hit";
+	return a->command == NULL ? "" : a->more == 0 ?
+	    "; this names the files hit:" :
+	    "; this names the files hit by the first of them:";
+}
+
+static void
+files(const struct damage_area *a)
+{
+	const struct fs_names *f = &a->files;
+	size_t i;
+
+	for (i = 0; i < f->n && i < NAMES_SHOWN; i++)
+		print(stderr, "    %s", f->name[i]);
+	if (i < f->n)
+		print(stderr, "pardd: and %zu files more; json= and report= "
+		    "tell all of them", f->n - i);
+	if (a->command == NULL || damage_all_named(a))
+		return;
+	if (i > 0)
+		print(stderr, "pardd: this names the files hit%s:",
+		    a->more == 0 ? "" : " by the first of these ranges");
+	print(stderr, "    %s", a->command);
+}
+
 /* "partition 2 (ext4 \"home\") of /dev/sda" */
 static void
 area(const struct plan *p, const struct damage_area *a, int table)
@@ -302,11 +337,8 @@ area(const struct plan *p, const struct damage_area *a, int table)
 	print_alarm(stderr, report_coloured(p->opts, stderr),
 	    "pardd: %s%s%s: %llu bytes in %llu range%s could not be read%s",
 	    where, p->src->name, what, (ull)a->bytes,
-	    (ull)a->ranges, a->ranges == 1 ? "" : "s", a->command == NULL ?
-	    "" : a->more == 0 ? "; this names the files hit:" :
-	    "; this names the files hit by the first of them:");
-	if (a->command != NULL)
-		print(stderr, "    %s", a->command);
+	    (ull)a->ranges, a->ranges == 1 ? "" : "s", leads_to(a));
+	files(a);
 	if (wording_loss(lost, sizeof(lost), &a->loss)[0] != '\0')
 		print(stderr, "pardd: %s", lost);
 }

@@ -303,7 +303,37 @@ used_table(FILE *out, const struct report_data *d)
 	table_end(out);
 }
 
-/* Commands that name the files hit. */
+/* The files hit, and a command that names those that were not found. */
+static void
+damage_files(FILE *out, const struct damage_area *a)
+{
+	const struct fs_names *f = &a->files;
+	size_t i;
+
+	fprintf(out, "%llu bytes in %llu range%s", (ull)a->bytes,
+	    (ull)a->ranges, a->ranges == 1 ? "" : "s");
+	if (f->n > 0) {
+		fprintf(out, "; hit are%s:</p>\n<ul>\n", f->more ?
+		    ", and maybe more" : "");
+		for (i = 0; i < f->n; i++) {
+			fputs("<li>", out);
+			escape_markup(out, f->name[i], SIZE_MAX);
+			fputs("</li>\n", out);
+		}
+		fputs("</ul>\n<p>", out);
+	}
+	if (damage_all_named(a)) {
+		fputs(f->n > 0 ? "No other file is hit.</p>\n" :
+		    "; no file is hit.</p>\n", out);
+		return;
+	}
+	fprintf(out, "%s names the files%s:</p>\n<pre>", f->n > 0 ? "This" :
+	    "; this", a->more > 0 ? " that the first of them hit" : "");
+	escape_markup(out, a->command, SIZE_MAX);
+	fputs("</pre>\n", out);
+}
+
+/* Which files are hit. */
 static void
 damage_list(FILE *out, const struct report_data *d)
 {
@@ -322,12 +352,7 @@ damage_list(FILE *out, const struct report_data *d)
 		fputs("<p>", out);
 		if (a->number > 0)
 			fprintf(out, "Partition %u, ", a->number);
-		fprintf(out, "%llu bytes in %llu range%s; this names the "
-		    "files%s:</p>\n<pre>", (ull)a->bytes, (ull)a->ranges,
-		    a->ranges == 1 ? "" : "s", a->more > 0 ? " that the first "
-		    "of them hit" : "");
-		escape_markup(out, a->command, SIZE_MAX);
-		fputs("</pre>\n", out);
+		damage_files(out, a);
 		if (wording_loss(lost, sizeof(lost), &a->loss)[0] != '\0')
 			fprintf(out, "<p>According to the file system, %s."
 			    "</p>\n", lost);

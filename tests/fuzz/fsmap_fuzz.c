@@ -16,6 +16,7 @@
 
 #include "input.h"
 #include "part/fsmap.h"
+#include "part/fsnames.h"
 
 enum {
 	IMAGES = 32,
@@ -221,6 +222,25 @@ sound(const struct fs_map *m, const struct fs_source *src, unsigned how)
 		abort();
 }
 
+/* Whose bytes those in the midst of it are. */
+static void
+name(const char *type, const struct fs_source *src)
+{
+	struct fs_extent half = { .off = src->length / 4,
+		.len = src->length / 2 };
+	struct fs_extents lost = { .at = &half, .n = 1 };
+	struct fs_names names;
+	size_t i;
+
+	if (fs_names_read(type, src, &lost, &names) != 0 ||
+	    names.n > FS_NAMES_MOST)
+		abort();
+	for (i = 1; i < names.n; i++)
+		if (strcmp(names.name[i - 1], names.name[i]) > 0)
+			abort();
+	fs_names_free(&names);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -247,6 +267,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_within(SECONDS);
 	if (fs_map_read(type, &src, how, &m) != 0)
 		abort();
+	if ((data[1] & 8) != 0)
+		name(m.type, &src);
 	alarm(0);
 	fuzz_taken += m.type[0] != '\0';
 	sound(&m, &src, how);

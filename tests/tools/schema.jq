@@ -85,7 +85,8 @@ def area_rules: {
 	length: (.length | maybe(count and . > 0)),
 	bytes: (.bytes | count and . > 0), ranges: (.ranges | count and . > 0),
 	lost: (.lost | maybe(holds(lost_rules))),
-	command: (.command | maybe(text)), left_out: (.left_out | count)};
+	command: (.command | maybe(text)), left_out: (.left_out | count),
+	files_hit: (.files_hit | maybe(list(text))), files_all: (.files_all | flag)};
 
 def fs_rules: {
 	partition: (.partition | maybe(count and . > 0)),

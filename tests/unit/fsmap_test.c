@@ -2,12 +2,14 @@
  * What a file system uses: lists of extents that have a limit, checksums, and
  * beginnings that are no file system's or almost one's.
  *
- *	fsmap_test [-omdz] [-t TYPE] [-b OFFSET+LENGTH]... FILE
+ *	fsmap_test [-omdzn] [-t TYPE] [-b OFFSET+LENGTH]... FILE
  *
  * prints what is known of a file system instead: a line of its type, state and
  * numbers, one each of label and reason, and the ranges of its map, as OFFSET
  * LENGTH (bytes) and "free" or "meta".  -o: order, not exact; -m: structures;
- * -d: all of them; -b: what cannot be read; -z: and make what is free zeros.
+ * -d: all of them; -b: what cannot be read; -z: and make what is free zeros;
+ * -n: the names of the files that hold what cannot be read, in its order, behind
+ * "all", "more", or "unknown"; it needs -t.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,12 +28,13 @@
 
 #include "base/clock.h"
 #include "part/fsmap.h"
+#include "part/fsnames.h"
 
 #include "../../src/part/fsread.h"
 
 /* ------------------------------------------------------ printing a map */
 
-enum { BAD_MOST = 16 };
+enum { BAD_MOST = 64 };
 
 struct image {
 	int	 fd;
@@ -89,6 +92,21 @@ add_bad(struct image *i, const char *text)
 		errx(2, "-b %s", text);
 }
 
+static void
+print_names(const struct fs_source *src, struct image *i, const char *type)
+{
+	struct fs_extents lost = { .at = i->bad, .n = i->n };
+	struct fs_names names;
+	size_t k;
+
+	if (fs_names_read(type, src, &lost, &names) != 0)
+		errx(2, "no memory");
+	puts(!names.known ? "unknown" : names.more ? "more" : "all");
+	for (k = 0; k < names.n; k++)
+		puts(names.name[k]);
+	fs_names_free(&names);
+}
+
 static int
 print_map(int argc, char **argv)
 {
@@ -98,16 +116,17 @@ print_map(int argc, char **argv)
 	struct fs_map m;
 	struct stat st;
 	unsigned how = 0;
-	bool zero = false;
+	bool zero = false, names = false;
 	uint64_t began;
 	int c;
 
-	while ((c = getopt(argc, argv, "omdzt:b:")) != -1)
+	while ((c = getopt(argc, argv, "omdznt:b:")) != -1)
 		switch (c) {
 		case 'o': how |= FS_ORDER; break;
 		case 'm': how |= FS_META; break;
 		case 'd': how |= FS_META | FS_DEEP; break;
 		case 'z': zero = true; break;
+		case 'n': names = true; break;
 		case 't': type = optarg; break;
 		case 'b': add_bad(&image, optarg); break;
 		default: return 2;
@@ -116,6 +135,11 @@ print_map(int argc, char **argv)
 	if (image.fd < 0 || fstat(image.fd, &st) != 0)
 		err(2, "%s", argv[optind]);
 	src.length = (uint64_t)st.st_size;
+	if (names && type != NULL) {
+		print_names(&src, &image, type);
+		close(image.fd);
+		return 0;
+	}
 	began = clock_ns();
 	if (fs_map_read(type, &src, how, &m) != 0)
 		errx(2, "no memory");

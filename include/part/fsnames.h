@@ -1,0 +1,41 @@
+/*
+ * Which files of a file system hold some of its bytes.
+ */
+#ifndef PARDD_FSNAMES_H
+#define PARDD_FSNAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "part/fsmap.h"
+
+enum { FS_NAMES_MOST = 1000 };
+
+struct fs_names {
+	bool	 known;		/* they were looked for; else nothing counts */
+	bool	 more;		/* there may be others: too many, or what
+				 * leads to them could not be read */
+	char	**name;		/* sorted: "/home/a file", as it comes; without
+				 * a slash in front: what is left of a name that
+				 * could not be found, as in "<12>/a file" */
+	size_t	 n;
+};
+
+/*
+ * Look for the files, folders and links that "lost" has a byte of: of their
+ * contents, of what leads to these, or of their inodes.  "type" is what
+ * fs_map_read calls it; ext2, ext3 and ext4 are known.  Of one that has several
+ * names it is one of these.  As with fs_map_read no number is trusted, and what
+ * cannot be read is passed by; ETIMEDOUT ends it.  Takes no more than 64 MiB of
+ * memory, and reads no more than the partition has, and 16 MiB.
+ *
+ * Fills *to, which fs_names_free frees.  Returns 0 or ENOMEM.
+ */
+int fs_names_read(const char *type, const struct fs_source *,
+    const struct fs_extents *lost, struct fs_names *to);
+void fs_names_free(struct fs_names *);
+
+/* The bytes of a list of extents that lie between "off" and "end". */
+uint64_t fs_among(const struct fs_extents *, uint64_t off, uint64_t end);
+
+#endif

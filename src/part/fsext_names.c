@@ -1,0 +1,442 @@
+/*
+ * ext2, ext3, ext4: the files that hold some blocks, and what they are called.
+ *
+ * What icheck and ncheck of debugfs(8) do, of what could be read.  All inodes
+ * are looked at once, for those that lead to a lost block, or are lost
+ * themselves; then all folders, for the names of these; and from there it goes
+ * up, by "..", to the root.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fsext.h"
+#include "part/fsnames.h"
+
+enum {
+	E_LENGTH = 4, E_NAME_LENGTH = 6, E_NAME = 8,	/* of an entry */
+	ENTRIES = 4,		/* where they begin, in an inode's own room */
+	SHORT_LINK = 60,	/* bytes: one that lies in the inode */
+	INODES_MOST = 1 << 28,	/* a bit each */
+	PATH_MOST = 4096,	/* bytes */
+};
+
+struct hit {
+	uint32_t ino, folder;
+	bool	 lost;		/* the inode is: it may be nobody's */
+	char	*name;		/* in its folder, or NULL */
+};
+
+struct search {
+	struct ext	*e;
+	const struct fs_extents *lost;
+	struct fs_names	*to;
+	struct hit	*hit;		/* by number of inode */
+	size_t		 n;
+	unsigned char	*folders;	/* a bit an inode */
+	unsigned char	*block;
+	bool		 touched;	/* the inode leads to a lost block */
+};
+
+/* What is done with an inode that lies at a byte. */
+typedef void visit(struct search *, const unsigned char *inode, uint32_t ino,
+    uint64_t at);
+
+/* What is done with an entry of a folder; false: it was the last. */
+typedef bool entry(void *arg, uint32_t ino, const unsigned char *name,
+    size_t n);
+
+/* -------------------------------------------------------------- inodes */
+
+static bool
+is_lost(const struct search *s, uint64_t off, uint64_t len)
+{
+	return fs_among(s->lost, off, off + len) > 0;
+}
+
+static void
+add(struct search *s, uint32_t ino, bool lost)
+{
+	if (s->n == FS_NAMES_MOST)
+		s->to->more = true;
+	else
+		s->hit[s->n++] = (struct hit){ .ino = ino, .lost = lost };
+}
+
+static void
+touch(void *arg, uint64_t block, uint64_t n, bool data)
+{
+	struct search *s = arg;
+
+	(void)data;
+	s->touched |= is_lost(s, block * s->e->block, n * s->e->block);
+}
+
+/* Whether it belongs to those that have names. */
+static bool
+has_name(const unsigned char *p, uint32_t ino)
+{
+	return fs_le(p + EXT_I_LINKS, 2) > 0 &&
+	    (ino >= EXT_INO_FIRST || ino == EXT_INO_ROOT);
+}
+
+static void
+look_at(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
+{
+	uint64_t mode = fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND;
+	uint64_t beside = fs_le(p + EXT_I_ACL, 4) |
+	    fs_le(p + EXT_I_ACL_HI, 2) << 32;
+
+	s->touched = is_lost(s, at, s->e->inode_size);
+	if (s->touched)
+		add(s, ino, true);
+	if (s->touched || !has_name(p, ino))
+		return;
+	if (mode == EXT_MODE_FOLDER)
+		s->folders[ino / 8] |= (unsigned char)(1 << ino % 8);
+	if (beside > 0 && beside < s->e->blocks)
+		touch(s, beside, 1, true);
+	if (mode == EXT_MODE_FOLDER || mode == EXT_MODE_FILE ||
+	    (mode == EXT_MODE_LINK && fs_le(p + EXT_I_SIZE, 4) >= SHORT_LINK))
+		ext_blocks(s->e, p, true, touch, s);
+	if (s->touched)
+		add(s, ino, false);
+}
+
+static bool
+is_folder(const struct search *s, uint32_t ino)
+{
+	return (s->folders[ino / 8] >> ino % 8 & 1) != 0;
+}
+
+static bool
+any_folder(const struct search *s, uint32_t ino, uint32_t n)
+{
+	while (n > 0 && !is_folder(s, ino))
+		ino++, n--;
+	return n > 0;
+}
+
+/* The inodes of a group; of "folders" only where there are any. */
+static void
+group(struct search *s, const struct ext_group *g, bool folders, visit *what)
+{
+	struct ext *e = s->e;
+	uint32_t n = e->inodes_per - (uint32_t)g->unused, i, k, many;
+	uint32_t first = g->number * e->inodes_per + 1;
+	uint64_t at;
+
+	for (i = 0; i < n; i += many) {
+		many = FS_PIECE / e->inode_size;
+		many = n - i < many ? n - i : many;
+		at = g->table * e->block + (uint64_t)i * e->inode_size;
+		if (folders && !any_folder(s, first + i, many))
+			continue;
+		fs_get_units(e->io, at, e->bits, e->inode_size, many, 0);
+		for (k = 0; k < many; k++)
+			what(s, e->bits + (size_t)k * e->inode_size,
+			    first + i + k, at + (uint64_t)k * e->inode_size);
+	}
+}
+
+static void
+each(struct search *s, bool folders, visit *what)
+{
+	struct ext_group g;
+	uint32_t i;
+
+	for (i = 0; i < s->e->groups && s->e->io->budget > 0; i++)
+		if (ext_group(s->e, i, &g))
+			group(s, &g, folders, what);
+		else
+			s->to->more = true;
+}
+
+/* ------------------------------------------------------------- folders */
+
+static bool
+entries(const unsigned char *p, size_t size, entry *tell, void *arg)
+{
+	size_t at, len;
+
+	for (at = 0; size - at >= E_NAME; at += len) {
+		len = (size_t)fs_le(p + at + E_LENGTH, 2);
+		if (len == 0 || len == UINT16_MAX)
+			len = size;		/* of a block of 64 KiB */
+		if (len < E_NAME || len > size - at ||
+		    p[at + E_NAME_LENGTH] > len - E_NAME)
+			return true;
+		if (fs_le(p + at, 4) != 0 && !tell(arg,
+		    (uint32_t)fs_le(p + at, 4), p + at + E_NAME,
+		    p[at + E_NAME_LENGTH]))
+			return false;
+	}
+	return true;
+}
+
+struct listing {
+	struct search	*s;
+	entry		*tell;
+	void		*arg;
+	bool		 over;
+};
+
+static void
+list_blocks(void *arg, uint64_t block, uint64_t n, bool data)
+{
+	struct listing *l = arg;
+	struct ext *e = l->s->e;
+
+	for (; data && n > 0 && !l->over; block++, n--)
+		if (fs_get(e->io, block * e->block, l->s->block,
+		    e->block) == 0)
+			l->over = !entries(l->s->block, e->block, l->tell,
+			    l->arg);
+}
+
+/* Names that are enciphered are none. */
+static void
+list(struct search *s, const unsigned char *inode, entry *tell, void *arg)
+{
+	struct listing l = { .s = s, .tell = tell, .arg = arg };
+	uint64_t flags = fs_le(inode + EXT_I_FLAGS, 4);
+
+	if ((flags & EXT_FLAG_SECRET) != 0)
+		return;
+	if ((flags & EXT_FLAG_INLINE) != 0) {
+		entries(inode + EXT_I_BLOCK + ENTRIES, EXT_I_BLOCK_SIZE -
+		    ENTRIES, tell, arg);
+		/* the rest is among the attributes */
+		s->to->more |= fs_le(inode + EXT_I_SIZE, 4) > EXT_I_BLOCK_SIZE;
+		return;
+	}
+	ext_blocks(s->e, inode, true, list_blocks, &l);
+}
+
+static char *
+text(struct search *s, const unsigned char *from, size_t n)
+{
+	char *to = fs_alloc(s->e->io, n + 1);
+
+	if (to != NULL)
+		memcpy(to, from, n);
+	return to;
+}
+
+static bool
+dots(const unsigned char *name, size_t n)
+{
+	return n <= 2 && memcmp(name, "..", n) == 0;
+}
+
+struct folder {
+	struct search	*s;
+	uint32_t	 ino;
+};
+
+static int
+by_inode(const void *key, const void *b)
+{
+	uint32_t ino = *(const uint32_t *)key, other =
+	    ((const struct hit *)b)->ino;
+
+	return ino < other ? -1 : ino > other;
+}
+
+/* The first name of each that was hit is noted. */
+static bool
+name_hit(void *arg, uint32_t ino, const unsigned char *name, size_t n)
+{
+	const struct folder *f = arg;
+	struct hit *hit = bsearch(&ino, f->s->hit, f->s->n, sizeof(*hit),
+	    by_inode);
+
+	if (hit != NULL && hit->name == NULL && !dots(name, n)) {
+		hit->name = text(f->s, name, n);
+		hit->folder = f->ino;
+	}
+	return true;
+}
+
+static void
+name_all(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
+{
+	struct folder f = { .s = s, .ino = ino };
+
+	(void)at;
+	if (is_folder(s, ino) && has_name(p, ino))
+		list(s, p, name_hit, &f);
+}
+
+/* --------------------------------------------------------------- paths */
+
+struct step {			/* from a folder up to the one it is in */
+	struct search	*s;
+	uint32_t	 ino, parent;
+	char		*name;
+};
+
+static bool
+find_parent(void *arg, uint32_t ino, const unsigned char *name, size_t n)
+{
+	struct step *step = arg;
+
+	if (n != 2 || !dots(name, n))
+		return true;
+	step->parent = ino;
+	return false;
+}
+
+static bool
+find_name(void *arg, uint32_t ino, const unsigned char *name, size_t n)
+{
+	struct step *step = arg;
+
+	if (ino != step->ino || dots(name, n))
+		return true;
+	step->name = text(step->s, name, n);
+	return false;
+}
+
+/* A folder's inode, as much of it as is needed; false where it is lost. */
+static bool
+folder_inode(struct search *s, uint32_t ino, unsigned char *p)
+{
+	struct ext *e = s->e;
+	struct ext_group g;
+
+	return ino > 0 && ext_group(e, (ino - 1) / e->inodes_per, &g) &&
+	    fs_get(e->io, g.table * e->block + (uint64_t)((ino - 1) %
+	    e->inodes_per) * e->inode_size, p, EXT_I_LEAST) == 0 &&
+	    (fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND) == EXT_MODE_FOLDER;
+}
+
+/* What a folder is called, and by whom; NULL where that is not found. */
+static char *
+climb(struct search *s, uint32_t *ino)
+{
+	struct step step = { .s = s, .ino = *ino };
+	unsigned char p[EXT_I_LEAST];
+
+	if (!folder_inode(s, *ino, p))
+		return NULL;
+	if ((fs_le(p + EXT_I_FLAGS, 4) & EXT_FLAG_INLINE) != 0)
+		step.parent = (uint32_t)fs_le(p + EXT_I_BLOCK, 4);
+	else
+		list(s, p, find_parent, &step);
+	if (folder_inode(s, step.parent, p))
+		list(s, p, find_name, &step);
+	*ino = step.parent;
+	return step.name;
+}
+
+/* Put a name, a slash, before the end; false where there is no room. */
+static bool
+prepend(char *path, size_t *at, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n + 1 > *at)
+		return false;
+	*at -= n;
+	memcpy(path + *at, name, n);
+	path[--*at] = '/';
+	return true;
+}
+
+/* The path of a name in a folder, from the root as far as that is found. */
+static char *
+path_of(struct search *s, uint32_t folder, const char *name)
+{
+	char path[PATH_MOST + 1], head[16] = "";
+	size_t at = PATH_MOST;
+	uint32_t up = folder;
+	char *step, *whole;
+	bool fits = true;
+
+	path[PATH_MOST] = '\0';
+	prepend(path, &at, name);
+	while (folder != EXT_INO_ROOT && fits) {
+		step = climb(s, &up);
+		fits = step != NULL && prepend(path, &at, step);
+		free(step);
+		if (fits)
+			folder = up;
+	}
+	if (folder != EXT_INO_ROOT)
+		snprintf(head, sizeof(head), "<%u>", folder);
+	whole = fs_alloc(s->e->io, strlen(head) + PATH_MOST - at + 1);
+	if (whole != NULL)
+		memcpy(stpcpy(whole, head), path + at, PATH_MOST - at);
+	return whole;
+}
+
+/* What is called nothing is "<12>", as for debugfs(8). */
+static char *
+call(struct search *s, const struct hit *hit)
+{
+	char number[16];
+
+	if (hit->name != NULL)
+		return path_of(s, hit->folder, hit->name);
+	if (hit->ino == EXT_INO_ROOT)
+		return text(s, (const unsigned char *)"/", 1);
+	snprintf(number, sizeof(number), "<%u>", hit->ino);
+	return text(s, (const unsigned char *)number, strlen(number));
+}
+
+static void
+call_all(struct search *s)
+{
+	struct fs_names *to = s->to;
+	struct hit *hit;
+
+	to->name = fs_alloc(s->e->io, (s->n + 1) * sizeof(*to->name));
+	for (hit = s->hit; hit < s->hit + s->n && to->name != NULL; hit++) {
+		if (hit->lost && hit->name == NULL)
+			continue;
+		to->name[to->n] = call(s, hit);
+		to->n += to->name[to->n] != NULL;
+	}
+}
+
+static void
+search(struct search *s)
+{
+	struct ext *e = s->e;
+	size_t inodes = (size_t)e->groups * e->inodes_per;
+
+	if (inodes > INODES_MOST) {
+		s->to->more = true;
+		return;
+	}
+	s->folders = fs_alloc(e->io, inodes / 8 + 1);
+	s->hit = fs_alloc(e->io, FS_NAMES_MOST * sizeof(*s->hit));
+	s->block = fs_alloc(e->io, e->block);
+	if (e->io->poor)
+		return;
+	each(s, false, look_at);
+	if (s->n > 0)
+		each(s, true, name_all);
+	call_all(s);
+}
+
+bool
+fs_names_ext(struct fs_io *io, const struct fs_extents *lost,
+    struct fs_names *to)
+{
+	struct ext e = { .io = io };
+	struct search s = { .e = &e, .lost = lost, .to = to };
+	bool found = ext_open(&e);
+	size_t i;
+
+	if (found)
+		search(&s);
+	for (i = 0; i < s.n; i++)
+		free(s.hit[i].name);
+	free(s.hit);
+	free(s.folders);
+	free(s.block);
+	ext_close(&e);
+	return found;
+}

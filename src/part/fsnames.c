@@ -1,0 +1,65 @@
+/*
+ * Which file systems can tell whose bytes are whose.
+ */
+#include "part/fsnames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "fskinds.h"
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int
+fs_names_read(const char *type, const struct fs_source *src,
+    const struct fs_extents *lost, struct fs_names *to)
+{
+	struct fs_map m = { .state = FS_CLEAN };
+	struct fs_io io = { .src = src, .map = &m, .how = FS_ORDER,
+		.budget = (16 << 20) + src->length };
+
+	*to = (struct fs_names){ .n = 0 };
+	if (strncmp(type, "ext", 3) == 0)
+		to->known = fs_names_ext(&io, lost, to);
+	to->more |= io.failed;
+	if (to->n > 1)
+		qsort((void *)to->name, to->n, sizeof(*to->name), by_name);
+	fs_map_free(&m);
+	return io.poor ? ENOMEM : 0;
+}
+
+void
+fs_names_free(struct fs_names *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		free(f->name[i]);
+	free((void *)f->name);
+	*f = (struct fs_names){ .n = 0 };
+}
+
+uint64_t
+fs_among(const struct fs_extents *e, uint64_t off, uint64_t end)
+{
+	size_t lo = 0, hi = e->n, mid;
+	uint64_t sum = 0;
+
+	while (lo < hi) {		/* the first that ends behind off */
+		mid = lo + (hi - lo) / 2;
+		if (e->at[mid].off + e->at[mid].len <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < e->n && e->at[lo].off < end; lo++)
+		sum += MIN(e->at[lo].off + e->at[lo].len, end) -
+		    MAX(e->at[lo].off, off);
+	return sum;
+}
