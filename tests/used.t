@@ -299,6 +299,21 @@ first()
 }
 only all
 it "reads in a rescue what is used before what is free" first
+# Errors in a file leave gaps for the passes that take the largest first; what is
+# free is larger, and its turn comes when all of the file has been tried.
+first_with_errors()
+{
+	local at
+	disk disk gpt && exits 0 "$pardd" if=disk usedmap=used.map || return
+	at=$(grep '^0x.*0x.*+' used.map | while read -r off len _; do echo "$((len)) $((off))"; done | sort -n |
+	    awk '{ long = $1; off = $2 } END { print off + int(long / 4096) * 1024 }')
+	export FAULT_LOG_ALL=1
+	exits 100 with_faults "on=$PWD/disk op=read at=$at+400000,$((at + 700000))+70000 fail=EIO;on=$PWD/copy op=write" \
+	    "$pardd" if=disk of=copy map=map used="$1" bs=512 thr="$2" && in_order used.map "$3"
+}
+only plain asan
+it "... also where there are errors in that" first_with_errors first 1 1
+it "... by many threads, and with what file systems need before it" first_with_errors meta 4 1
 # What the file systems need is there before any file; a run that was stopped
 # then asks the target for the order, and not the disk.
 meta()

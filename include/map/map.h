@@ -128,10 +128,13 @@ void map_go_on(struct map *);
 
 /*
  * Copy all segments, in order; those that are claimed have the status they had
- * before.  The caller frees *copy.  Returns their number, or 0, with *copy
- * NULL, without memory.
+ * before, and those that are put off are untried.  The caller frees *copy.
+ * Returns their number, or 0, with *copy NULL, without memory.
  */
 size_t map_copy(struct map *, struct seg **copy);
+
+/* The same with what is put off as it is, LATER, LAST and ASIDE. */
+size_t map_copy_put_off(struct map *, struct seg **copy);
 
 /*
  * Claim a whole segment of the pass, however long.  Returns what map_claim

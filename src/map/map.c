@@ -342,8 +342,8 @@ hidden(enum seg_status s)
 	return s == LATER || s == LAST || s == ASIDE;
 }
 
-size_t
-map_copy(struct map *map, struct seg **copy)
+static size_t
+copy_all(struct map *map, struct seg **copy, bool put_off)
 {
 	struct place p = { 0, 0 };
 	size_t n = 0, all, i;
@@ -356,11 +356,23 @@ map_copy(struct map *map, struct seg **copy)
 		(*copy)[n] = seg_at(map, p);
 		if ((*copy)[n].status == CLAIMED)
 			(*copy)[n].status = map->from;
-		else if (hidden((*copy)[n].status))
+		else if (!put_off && hidden((*copy)[n].status))
 			(*copy)[n].status = UNTRIED;
 	}
 	pthread_mutex_unlock(&map->lock);
 	return n;
+}
+
+size_t
+map_copy(struct map *map, struct seg **copy)
+{
+	return copy_all(map, copy, false);
+}
+
+size_t
+map_copy_put_off(struct map *map, struct seg **copy)
+{
+	return copy_all(map, copy, true);
 }
 
 int

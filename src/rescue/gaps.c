@@ -122,11 +122,11 @@ pop(struct gaps *g, struct gap *gap)
 	return true;
 }
 
-/* What was read, or is not wanted. */
+/* What was read, or is not wanted, now or at all. */
 static bool
 harmless(enum seg_status s)
 {
-	return s == FINISHED || s == OUTSIDE;
+	return s == FINISHED || s == OUTSIDE || s == LATER || s == LAST;
 }
 
 /* What lies before the segment i of n, and behind it. */
@@ -164,7 +164,7 @@ gaps_fill(struct gaps *g, struct map *map, enum seg_status status,
 		[EACH_INNER] = SMALL,
 	};
 	struct seg *seg;
-	size_t n = map_copy(map, &seg), i;
+	size_t n = map_copy_put_off(map, &seg), i;
 	int err = n == 0 ? ENOMEM : 0;
 
 	pthread_mutex_lock(&g->lock);
