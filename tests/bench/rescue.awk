@@ -1,6 +1,8 @@
 # The laps of rescues as a Markdown table.
 #
-# Input, tab-separated: command, seconds until 99 % were there, seconds in all
+#	percent	of what is looked for: 99
+#
+# Input, tab-separated: command, seconds until so much was there, seconds in all
 # (-1 for what did not happen), status, good bytes missing at the end.
 #
 #	ours	print instead: this command's seconds over the other's of the
@@ -21,7 +23,7 @@ function median(values, key, n,  i, j, t) {
 	return (values[key, int((n + 1) / 2)] + values[key, int(n / 2) + 1]) / 2
 }
 
-BEGIN { FS = "\t" }
+BEGIN { FS = "\t"; if (percent == "") percent = 99 }
 
 !($1 in laps) { row[++rows] = $1 }
 
@@ -47,7 +49,7 @@ END {
 			printf "%.2f\n", median(ratio, "", lap)
 		exit
 	}
-	print "| command | s to 99 % | s in all | good bytes missing |"
+	print "| command | s to " percent " % | s in all | good bytes missing |"
 	print "|---|---|---|---|"
 	for (i = 1; i <= rows; i++) {
 		r = row[i]
