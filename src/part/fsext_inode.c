@@ -117,15 +117,16 @@ ext_blocks(struct ext *e, const unsigned char *p, bool data, ext_take *take,
 	if ((flags & EXT_FLAG_EXTENTS) != 0) {
 		depth = fs_le(p + EXT_I_BLOCK + N_DEPTH, 2);
 		if (depth < EXT_DEPTH)
-			extents(&w, p + EXT_I_BLOCK, EXT_I_BLOCK_SIZE, (int)depth);
+			extents(&w, p + EXT_I_BLOCK, EXT_I_BLOCK_SIZE,
+			    (int)depth);
 		return;
 	}
 	for (i = 0; i < DIRECT && w.data; i++)
 		tell(&w, fs_le(p + EXT_I_BLOCK + (size_t)i * 4, 4), 1, true);
 	for (i = 0; i < LEVELS; i++)
 		if (fs_le(p + EXT_I_BLOCK + (size_t)(DIRECT + i) * 4, 4) != 0)
-			indirect(&w, fs_le(p + EXT_I_BLOCK + (size_t)(DIRECT + i) *
-			    4, 4), i);
+			indirect(&w, fs_le(p + EXT_I_BLOCK +
+			    (size_t)(DIRECT + i) * 4, 4), i);
 }
 
 static void
@@ -146,8 +147,10 @@ inode(struct ext *e, const unsigned char *p, uint32_t ino)
 
 	if (fs_le(p + EXT_I_LINKS, 2) == 0 && ino >= EXT_INO_FIRST)
 		return;
-	whole = mode == EXT_MODE_FOLDER || ino == e->journal || ino == EXT_INO_RESIZE;
-	tell(&w, fs_le(p + EXT_I_ACL, 4) | fs_le(p + EXT_I_ACL_HI, 2) << 32, 1, false);
+	whole = mode == EXT_MODE_FOLDER || ino == e->journal ||
+	    ino == EXT_INO_RESIZE;
+	tell(&w, fs_le(p + EXT_I_ACL, 4) | fs_le(p + EXT_I_ACL_HI, 2) << 32,
+	    1, false);
 	if (whole || mode == EXT_MODE_FILE)
 		ext_blocks(e, p, whole, note, e);
 }

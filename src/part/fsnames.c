@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/param.h>
 
 #include "fskinds.h"
 
@@ -43,23 +42,4 @@ fs_names_free(struct fs_names *f)
 		free(f->name[i]);
 	free((void *)f->name);
 	*f = (struct fs_names){ .n = 0 };
-}
-
-uint64_t
-fs_among(const struct fs_extents *e, uint64_t off, uint64_t end)
-{
-	size_t lo = 0, hi = e->n, mid;
-	uint64_t sum = 0;
-
-	while (lo < hi) {		/* the first that ends behind off */
-		mid = lo + (hi - lo) / 2;
-		if (e->at[mid].off + e->at[mid].len <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < e->n && e->at[lo].off < end; lo++)
-		sum += MIN(e->at[lo].off + e->at[lo].len, end) -
-		    MAX(e->at[lo].off, off);
-	return sum;
 }

@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
+
+#include "part/fsnames.h"
 
 enum {
 	FREE_MOST = 1 << 20,	/* extents of 16 bytes */
@@ -346,6 +349,25 @@ fs_settle(struct fs_io *io)
 	for (i = 0; i < m->free.n; i++)
 		m->free_bytes += m->free.at[i].len;
 	m->used = io->src->length - m->free_bytes;
+}
+
+uint64_t
+fs_among(const struct fs_extents *e, uint64_t off, uint64_t end)
+{
+	size_t lo = 0, hi = e->n, mid;
+	uint64_t sum = 0;
+
+	while (lo < hi) {		/* the first that ends behind off */
+		mid = lo + (hi - lo) / 2;
+		if (e->at[mid].off + e->at[mid].len <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < e->n && e->at[lo].off < end; lo++)
+		sum += MIN(e->at[lo].off + e->at[lo].len, end) -
+		    MAX(e->at[lo].off, off);
+	return sum;
 }
 
 /* ------------------------------------------------------------- judging */
