@@ -66,8 +66,8 @@ struct ext_group {
 
 /*
  * Find the superblock, or, where it need not be exact, a copy of it, and get
- * the buffers, which ext_close frees in any case.  False where there is none, or no
- * memory.
+ * the buffers, which ext_close frees in any case.  False where there is none,
+ * or no memory.
  */
 bool ext_open(struct ext *);
 void ext_close(struct ext *);
