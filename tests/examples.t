@@ -602,11 +602,11 @@ cp --sparse=always
 pardd thr=16
 ddrescue -d
 EOT
-# ours LINE: a command to build or to try the program: build.t has these, or they
-# have files like this one run
+# ours LINE: a comment, or a command to build or to try the program: build.t has
+# these, or they have files like this one run
 ours()
 {
-	[[ $1 =~ ^(LONG=1 |SEED=N |VARIANTS=plain )*(make|git|\./configure|tests/[a-z/]*)( |$) ]]
+	[[ $1 = '#'* || $1 =~ ^(LONG=1 |SEED=N |VARIANTS=plain )*(make|git|\./configure|tests/[a-z/]*)( |$) ]]
 }
 all_have()
 {

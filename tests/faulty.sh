@@ -17,7 +17,7 @@ make_faulty()
 	END
 	)
 	mapfile -t objects < <(find "$BUILD/tsan/src" -name '*.o' ! -path "*/${1%.c}.o" ! -name main.o \
-	    ! -path "*/$without")
+	    ! -path "*/${without:-main.o}")
 	"${cc[@]}" "${flags[@]}" -O1 -w -I"$top" -I"$top/include" -iquote "$top/$(dirname "$1")" \
 	    -c faulty.c && "${cc[@]}" -pthread -o faulty "${objects[@]}" faulty.o "${@:3}" \
 	    "$BUILD/sched/sched.o" "${libs[@]}"

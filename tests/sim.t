@@ -9,7 +9,7 @@
 needs "[[ -x '$BUILD/sched/sim' ]]" -- "it was built without tsan"
 limit=14400		# of "it"
 sim=$BUILD/sched/sim
-runs=2000
+runs=1000
 [[ -z $LONG ]] || runs=1000000
 first=${SEED:-1}
 
@@ -47,7 +47,7 @@ finds()
 	local without=end/rbd.o
 	make_faulty "$1" "$2" "$BUILD"/sched/{pardd_main,sim.*}.o -Wl,--wrap=confine,--wrap=signals_raise || return
 	sim=$PWD/faulty
-	! "$sim" -s "$first" -n 5000 >said || fail "nobody noticed" || return
+	! "$sim" -m 1 -s "$first" -n 5000 >said || fail "nobody noticed" || return
 	grep -q ": $3\$" said || fail "$(head -n 3 said)" || return
 	alone
 }

@@ -3,11 +3,11 @@
  * as often as it takes to come to an end with map=, and the model has to agree
  * with what it left.
  *
- *	sim [-v] [-s SEED] [-n RUNS]
+ *	sim [-v] [-m MOST] [-s SEED] [-n RUNS]
  *
  * A run that is wrong is told by its seed: sim -v -s SEED shows it again.  It
- * ends after some, or with 0 when there was none.  Works in the folder it is
- * started in, with a file "map".
+ * ends after MOST of them (5), or with 0 when there was none.  Works in the
+ * folder it is started in, with a file "map".
  */
 #include <err.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@
 #include "plan/confine.h"
 #include "sim.h"
 
-enum { WORDS = 24, LETTERS = 32, LIVES = 6, MOST = 5 };
+enum { WORDS = 24, LETTERS = 32, LIVES = 6 };
 
 struct line {
 	char	 text[WORDS][LETTERS];
@@ -340,13 +340,17 @@ play(uint64_t seed, bool loud, uint64_t count[])
 int
 main(int argc, char *argv[])
 {
-	uint64_t seed = 1, n = 1, i, failed = 0, count[256] = { 0 };
+	uint64_t seed = 1, n = 1, most = 5, i, failed = 0;
+	uint64_t count[256] = { 0 };
 	bool loud = false;
 	const char *wrong;
 	int c, out, nothing;
 
-	while ((c = getopt(argc, argv, "n:s:v")) != -1)
+	while ((c = getopt(argc, argv, "m:n:s:v")) != -1)
 		switch (c) {
+		case 'm':
+			most = strtoull(optarg, NULL, 10);
+			break;
 		case 'n':
 			n = strtoull(optarg, NULL, 10);
 			break;
@@ -357,13 +361,13 @@ main(int argc, char *argv[])
 			loud = true;
 			break;
 		default:
-			errx(2, "usage: sim [-v] [-s SEED] [-n RUNS]");
+			errx(2, "usage: sim [-v] [-m MOST] [-s SEED] [-n RUNS]");
 		}
 	out = dup(STDOUT_FILENO);
 	nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (out < 0 || nothing < 0 || (!loud && dup2(nothing, 2) != 2))
 		err(2, "/dev/null");
-	for (i = 0; i < n && failed < MOST; i++) {
+	for (i = 0; i < n && failed < most; i++) {
 		wrong = play(seed + i, loud, count);
 		if (wrong == NULL)
 			continue;
