@@ -60,7 +60,7 @@ only plain
 it "refuses a file that the server at the other end has open" one_file
 one_command()
 {
-	"$blocks" make disk 1M && echo 'exec nbdkit -s file "$1"' >server && cp disk other &&
+	"$blocks" make disk 1M && echo "exec nbdkit -s file \"\$1\"" >server && cp disk other &&
 	    overlaps if='[ nbdkit -s file disk ]' of=disk && overlaps if=disk of='[ sh -c "nbdkit -s file disk" ]' &&
 	    copy 0 if='[ nbdkit -s file disk ]' of=other && same disk other
 }

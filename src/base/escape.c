@@ -187,14 +187,12 @@ escape_checksum(char *to, const char *name)
 static void
 put_markup(FILE *out, unsigned char c)
 {
-	char text[4];
-
 	if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
 		fprintf(out, "&#%d;", c);
 	else if (printable(c))
 		fputc(c, out);
 	else
-		fwrite(text, 1, (size_t)(put_hex(text, c) - text), out);
+		fprintf(out, "\\x%02X", c);
 }
 
 void

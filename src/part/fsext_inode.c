@@ -105,28 +105,27 @@ indirect(const struct walk *w, uint64_t block, int level)
 }
 
 void
-ext_blocks(struct ext *e, const unsigned char *p, bool data, ext_take *take,
-    void *arg)
+ext_blocks(struct ext *e, const unsigned char *inode, bool data,
+    ext_take *take, void *arg)
 {
 	struct walk w = { .e = e, .data = data, .take = take, .arg = arg };
-	uint64_t flags = fs_le(p + EXT_I_FLAGS, 4), depth;
+	const unsigned char *at = inode + EXT_I_BLOCK;
+	uint64_t flags = fs_le(inode + EXT_I_FLAGS, 4), depth;
 	int i;
 
 	if ((flags & EXT_FLAG_INLINE) != 0)
 		return;
 	if ((flags & EXT_FLAG_EXTENTS) != 0) {
-		depth = fs_le(p + EXT_I_BLOCK + N_DEPTH, 2);
+		depth = fs_le(at + N_DEPTH, 2);
 		if (depth < EXT_DEPTH)
-			extents(&w, p + EXT_I_BLOCK, EXT_I_BLOCK_SIZE,
-			    (int)depth);
+			extents(&w, at, EXT_I_BLOCK_SIZE, (int)depth);
 		return;
 	}
 	for (i = 0; i < DIRECT && w.data; i++)
-		tell(&w, fs_le(p + EXT_I_BLOCK + (size_t)i * 4, 4), 1, true);
-	for (i = 0; i < LEVELS; i++)
-		if (fs_le(p + EXT_I_BLOCK + (size_t)(DIRECT + i) * 4, 4) != 0)
-			indirect(&w, fs_le(p + EXT_I_BLOCK +
-			    (size_t)(DIRECT + i) * 4, 4), i);
+		tell(&w, fs_le(at + (size_t)i * 4, 4), 1, true);
+	for (at += (size_t)DIRECT * 4, i = 0; i < LEVELS; i++, at += 4)
+		if (fs_le(at, 4) != 0)
+			indirect(&w, fs_le(at, 4), i);
 }
 
 static void

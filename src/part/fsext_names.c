@@ -338,8 +338,8 @@ prepend(char *path, size_t *at, const char *name)
 
 	if (n + 1 > *at)
 		return false;
-	*at -= n;
-	memcpy(path + *at, name, n);
+	while (n > 0)
+		path[--*at] = name[--n];
 	path[--*at] = '/';
 	return true;
 }

@@ -158,16 +158,16 @@ throw_machine(struct order *o)
 	memset(&machine, 0, sizeof(machine));
 	machine.targets = o->map || !chance(4) ? 1 : 2 +
 	    (unsigned)sched_roll(TARGETS - 1);
-	if (sectors > SECTORS / 2)
-		sectors = SECTORS / 2;
+	if (sectors > LONGEST)
+		sectors = LONGEST;
 	make_disk(&machine.source, sectors, block);
 	o->skip = chance(2) ? 0 : sched_roll(sectors / unit) * unit;
 	o->count = sectors - o->skip;
 	if (chance(2))
 		o->count = (1 + sched_roll(o->count / unit)) * unit;
 	o->seek = chance(2) ? 0 : some(5) * unit;
-	if (o->seek > SECTORS / 2)
-		o->seek = SECTORS / 2;
+	if (o->seek > LONGEST)
+		o->seek = LONGEST;
 	for (t = 0; t < machine.targets; t++)
 		make_disk(&machine.target[t], (o->seek + o->count + some(4) +
 		    unit) / unit * unit, block);

@@ -15,7 +15,8 @@
 
 enum {
 	SECTOR = 512,
-	SECTORS = 512,		/* of a disk, at most */
+	LONGEST = 256,		/* sectors, of a source */
+	SECTORS = 2 * LONGEST + 64,	/* of a disk, at most */
 	ROOM = SECTORS * SECTOR,
 	TARGETS = 3,
 };
