@@ -35,7 +35,7 @@ char *escape_shell(char *to, const char *name);
 
 /*
  * A word of the head of a map's file: blanks become \xNN, too.  What has no
- * room before "end" is left out.
+ * room before "end" is left out; the 0 needs a byte of it.
  */
 char *escape_word(char *to, const char *end, const char *from);
 

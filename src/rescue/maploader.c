@@ -24,7 +24,8 @@ append_text(char *to, size_t room, const char *key, const char *value)
 	size_t n = strlen(to);
 
 	n += (size_t)snprintf(to + n, room - n, "%s%s=", n > 0 ? " " : "", key);
-	escape_word(to + n, to + room, value);
+	if (n < room)
+		escape_word(to + n, to + room, value);
 }
 
 static void

@@ -55,13 +55,32 @@ work_off(struct gaps *g, struct map *map, struct map *truth)
 	return errors;
 }
 
+/* The next piece lies there, KiB. */
+static void
+next_is(struct gaps *g, uint64_t off, uint64_t len)
+{
+	struct gap gap;
+	struct seg s;
+
+	assert_true(gaps_take(g, LEAST, MOST, &gap, &s));
+	assert_int_equal(s.off, off * KIB);
+	assert_int_equal(s.len, len * KIB);
+}
+
+static void
+no_more(struct gaps *g)
+{
+	struct gap gap;
+	struct seg s;
+
+	assert_false(gaps_take(g, LEAST, MOST, &gap, &s));
+}
+
 static void
 largest_first(void **state)
 {
 	struct map map = fresh();
 	struct gaps g;
-	struct gap gap;
-	struct seg s;
 
 	(void)state;
 	gaps_begin(&g, 4);
@@ -69,12 +88,9 @@ largest_first(void **state)
 	mark(&map, 2048, 4096, FINISHED);
 	mark(&map, 7168, 8192, FINISHED);
 	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
-	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
-	assert_int_equal(s.off, (7168 - 256) * KIB);
-	assert_int_equal(s.len, 256 * KIB);
-	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
-	assert_int_equal(s.off, (2048 - 256) * KIB);
-	assert_false(gaps_take(&g, LEAST, MOST, &gap, &s));
+	next_is(&g, 7168 - 256, 256);
+	next_is(&g, 2048 - 256, 256);
+	no_more(&g);
 	gaps_end(&g);
 	map_free(&map);
 }
@@ -85,18 +101,14 @@ small_ones_at_once(void **state)
 {
 	struct map map = fresh();
 	struct gaps g;
-	struct gap gap;
-	struct seg s;
 
 	(void)state;
 	gaps_begin(&g, 4);
 	mark(&map, 0, 7, UNTRIMMED);
 	mark(&map, 71, 8192, FINISHED);
 	assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
-	assert_true(gaps_take(&g, LEAST, MOST, &gap, &s));
-	assert_int_equal(s.off, 7 * KIB);
-	assert_int_equal(s.len, LEAST);
-	assert_false(gaps_take(&g, LEAST, MOST, &gap, &s));
+	next_is(&g, 7, LEAST / KIB);
+	no_more(&g);
 	gaps_end(&g);
 	map_free(&map);
 }
