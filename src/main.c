@@ -351,7 +351,32 @@ place(const struct plan *p)
 	return NULL;
 }
 
-/* --dry-run: show the plan, and what a map says already. */
+/*
+ * What -d and --ask must know before they show anything: 0 if the work would
+ * begin, and in *known what a map says already; else -1 with *f.
+ */
+static int
+look(const struct plan *p, struct endpoint *dst, struct map_totals *known,
+    struct fault *f)
+{
+	bool map = p->work == WORK_RESCUE;
+
+	return control_look(p->opts, f) != 0 || compare_look(p, f) != 0 ||
+	    (map && mapsaver_look(p, known, f) != 0) ||
+	    tee_look(dst, f) != 0 ? -1 : 0;
+}
+
+/* --ask: whether the answer was yes; if not, *f. */
+static bool
+ask(const struct plan *p, struct endpoint *dst, struct fault *f)
+{
+	struct map_totals known;
+
+	return look(p, dst, &known, f) == 0 &&
+	    report_ask(p, p->work == WORK_RESCUE ? &known : NULL, f);
+}
+
+/* --dry-run: show the plan. */
 static int
 show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
     struct events *ev)
@@ -367,9 +392,7 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 		    "copy, or disks");
 		return leave(ev, src, dst, &f);
 	}
-	if (control_look(p->opts, &f) != 0 || compare_look(p, &f) != 0 ||
-	    (map && mapsaver_look(p, &known, &f) != 0) ||
-	    tee_look(dst, &f) != 0)
+	if (look(p, dst, &known, &f) != 0)
 		return leave(ev, src, dst, &f);
 	tell_trouble(ev);
 	if (p->opts->verbose == 0) {
@@ -400,7 +423,7 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	if (o->mode == MODE_DRY_RUN) {
 		h.p.confined = confine_look(&h.p);
 		status = show(&h.p, src, dst, ev);
-	} else if (o->ask && !report_ask(&h.p, &f)) {
+	} else if (o->ask && !ask(&h.p, dst, &f)) {
 		status = leave(ev, src, dst, &f);
 	} else {
 		settle(&h);

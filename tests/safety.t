@@ -1164,6 +1164,13 @@ ask_refused()
 }
 it "--ask does not ask about what is refused anyway" ask_refused
 
+ask_wrong_map()
+{
+	disk && snapshot && echo 'no map' >m || return
+	! asks 'yes\n' of="$d" map=m && [[ $status != 0 ]] && one_line ' m' && ! grep -aq 'yes/no' screen && as_it_was
+}
+it "--ask does not ask about a map that cannot be used" ask_wrong_map
+
 # The medium is not the one that the question was about.
 exchanged()
 {
@@ -1197,6 +1204,15 @@ held_at_prompt()
 	    as_it_was && answer yes && holds "$d" 0 0 64k 1
 }
 it "holds the target while it asks" held_at_prompt
+# What an earlier run copied is not about to be lost.
+ask_again()
+{
+	disk && exits 0 "$pardd" if=src of="$d" map=m count=20 || return
+	prompt of="$d" map=m && answer yes && complete || return
+	grep -aq "Go on writing to $d, 8\.4 MB? yes/no: " screen && grep -aq '^Map  .* finished' screen &&
+	    ! grep -aq 'TO BE LOST' screen
+}
+it "--ask says what a map has already" ask_again
 break_off()
 {
 	disk && snapshot && prompt of="$d" || return

@@ -56,7 +56,8 @@ bool report_remark(const struct plan *, unsigned n, char *text, size_t room);
  * Show that page and wait for "yes" at the terminal.  False, with a refusal in
  * *f, for any other answer and where there is no terminal.
  */
-bool report_ask(const struct plan *, struct fault *f);
+bool report_ask(const struct plan *, const struct map_totals *known,
+    struct fault *f);
 
 /* What is to be known before the first byte moves. */
 void report_begin(const struct plan *);

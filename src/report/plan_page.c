@@ -472,8 +472,9 @@ report_page(FILE *out, const struct plan *p, const struct map_totals *known,
 
 /* "Overwrite /dev/sdb, Samsung SSD 870, 2.0 TB, serial S5Y1? yes/no: " */
 static void
-question(FILE *tty, const struct plan *p)
+question(FILE *tty, const struct plan *p, const struct map_totals *known)
 {
+	bool begun = known != NULL && known->finished > 0;
 	bool writes = (p->work == WORK_COPY || p->work == WORK_RESCUE) &&
 	    p->dst->kind != END_DISCARD;
 	char name[NAME + 4], what[256], line[4 * 512];
@@ -492,13 +493,15 @@ question(FILE *tty, const struct plan *p)
 	end = escape_line(line, p->dst->lim.within);
 	end = escape_line(end, name);
 	escape_line(end, what);
-	fprintf(tty, "%s %s? yes/no: ", p->dst->is.absent ? "Create" :
+	fprintf(tty, "%s %s? yes/no: ", begun ? "Go on writing to" :
+	    p->dst->is.absent ? "Create" :
 	    endpoint_holds(p->dst) && !p->dst->is.piped ? "Overwrite" :
 	    "Write to", line);
 }
 
 bool
-report_ask(const struct plan *p, struct fault *f)
+report_ask(const struct plan *p, const struct map_totals *known,
+    struct fault *f)
 {
 	FILE *tty = fopen("/dev/tty", "r+e");
 	char answer[ANSWER] = "";
@@ -508,11 +511,11 @@ report_ask(const struct plan *p, struct fault *f)
 		    "--ask: there is no terminal to ask at");
 		return false;
 	}
-	if (page_put(tty, p, NULL, ASKED, f) != 0) {
+	if (page_put(tty, p, known, ASKED, f) != 0) {
 		fclose(tty);
 		return false;
 	}
-	question(tty, p);
+	question(tty, p, known);
 	fflush(tty);
 	if (fgets(answer, sizeof(answer), tty) == NULL)
 		answer[0] = '\0';
