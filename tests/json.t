@@ -613,7 +613,7 @@ it "has every event and key in the manual, and no other" documented
 verdicts()
 {
 	diff <(sed -n '/^\.Sh VERDICTS/,/^\.Sh WHERE/s/^\.It Cm //p' "$manual" | sort) \
-	    <(sed -n '/^verdict(/,/^}/p' "$top"/src/report/events.c | grep -o '"[a-z_]*"' | tr -d '"' | sort)
+	    <(sed -n '/^verdict(/,/^}/p' "$top"/src/report/events_result.c | grep -o '"[a-z_]*"' | tr -d '"' | sort)
 }
 it "has every verdict in the manual, and no other" verdicts
 example()
