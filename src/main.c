@@ -1,6 +1,6 @@
 /*
- * pardd: the straight line from operands to exit status.  Each step takes what
- * the ones before it made as const and makes one thing more.
+ * pardd: from the command line to the exit status, in one straight line.  Each
+ * step takes the results of earlier steps as const and adds one of its own.
  */
 #include <bsd/string.h>
 #include <errno.h>
@@ -38,18 +38,19 @@
 #include "run/several.h"
 #include "verify/compare.h"
 
-struct held {			/* what a run decides, and has until its end */
+struct held {			/* what a run has decided; kept to its end */
 	struct plan	 p;
 	struct outputs	 rec;
-	struct claims	 claims;	/* on the target, or */
-	struct several	*several;	/* on each of several; else NULL */
+	struct claims	 claims;	/* on the target, */
+	struct several	*several;	/* or on each of several; else NULL */
 	struct remarks	 found;
 };
 
 /*
- * A standard descriptor that is closed would become the first end opened, and
- * messages would go into it.  In its place comes one that cannot be used, not
- * by /dev/stdout either: a folder, and not even open.
+ * If a standard descriptor is closed, the first end opened would take its
+ * number and messages would be written into that end.  Fill the gap with a
+ * descriptor that cannot be used, not even through /dev/stdout: "/" opened with
+ * O_PATH.
  */
 static bool
 fill_standard_descriptors(void)
@@ -73,7 +74,7 @@ told(const struct opts *o, const struct fault *f)
 	return f->status;
 }
 
-/* Whether standard output took what was printed. */
+/* Flush standard output; a write error becomes the exit status. */
 static int
 printed(const struct opts *o)
 {
@@ -98,7 +99,7 @@ close_ends(struct endpoint *src, struct endpoint *dst, struct fault *f)
 	return err;
 }
 
-/* What became of the lines for programs. */
+/* Report errors of the json= and log= outputs. */
 static void
 tell_trouble(struct events *ev)
 {
@@ -108,7 +109,7 @@ tell_trouble(struct events *ev)
 		report_fault(&f, ev->opts);
 }
 
-/* The copy does not begin: tell why, and return the status. */
+/* Report why the copy does not begin.  Returns the exit status. */
 static int
 refused(struct events *ev, const struct fault *why)
 {
@@ -117,7 +118,7 @@ refused(struct events *ev, const struct fault *why)
 	return told(ev->opts, why);
 }
 
-/* The same once the ends are open. */
+/* The same, with the ends open: close them first. */
 static int
 leave(struct events *ev, struct endpoint *src, struct endpoint *dst,
     const struct fault *why)
@@ -128,7 +129,7 @@ leave(struct events *ev, struct endpoint *src, struct endpoint *dst,
 	return refused(ev, why);
 }
 
-/* Before there are threads: they inherit it. */
+/* Called before any thread exists, so that all of them inherit it. */
 static int
 set_ioprio(const struct opts *o, struct fault *f)
 {
@@ -138,7 +139,7 @@ set_ioprio(const struct opts *o, struct fault *f)
 	return err == 0 ? 0 : fault_errno(f, err, "ioprio=%s", o->ioprio);
 }
 
-/* Of one target, or of each of several. */
+/* Limit every target to its partition. */
 static int
 limit_target(const struct opts *o, struct endpoint *dst, struct fault *f)
 {
@@ -165,7 +166,7 @@ claim(struct held *h, struct fault *f)
 	    claims_take(&h->claims, NULL, &h->p, f);
 }
 
-/* Decide, and refuse what must not be; -1 with *f, and nothing is held. */
+/* Make the plan and all checks.  Returns -1 with *f; then nothing is held. */
 static int
 decide(struct held *h, const struct opts *o, struct endpoint *src,
     struct endpoint *dst, struct events *ev, struct fault *f)
@@ -218,7 +219,9 @@ release(struct held *h)
 	outputs_close(&h->rec);
 }
 
-/* What is told of the ends; one of several targets has it in its plan. */
+/*
+ * Collect remarks about the ends; with several targets each plan has its own.
+ */
 static void
 remark(struct held *h, const struct opts *o)
 {
@@ -233,8 +236,9 @@ remark(struct held *h, const struct opts *o)
 }
 
 /*
- * Left with workers running: they have the plan and the ends, which lie on this
- * stack, and may write while the target is claimed.  So nothing is taken back.
+ * End the process while workers still run.  They use the plan and the ends,
+ * which lie on this stack, and may still write, so nothing is closed or
+ * released.
  */
 static _Noreturn void
 abandon(const struct plan *p, struct outputs *rec, struct events *ev,
@@ -251,8 +255,8 @@ abandon(const struct plan *p, struct outputs *rec, struct events *ev,
 }
 
 /*
- * All is told, but somebody may come back from a target that did not answer,
- * and finds everything as it was.
+ * End the process after the report, when a request to a target never returned.
+ * Its thread may still wake up, so nothing that it uses is freed.
  */
 static _Noreturn void
 leave_lost(struct events *ev, const struct outcome *out)
@@ -264,7 +268,7 @@ leave_lost(struct events *ev, const struct outcome *out)
 	_exit(out->verdict.status);
 }
 
-/* Close, judge and tell; the exit status. */
+/* Close the ends, judge the run and report it.  Returns the exit status. */
 static int
 finish(const struct plan *p, struct endpoint *src, struct endpoint *dst,
     struct outputs *rec, struct events *ev, struct outcome *out)
@@ -287,14 +291,14 @@ finish(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	tell_trouble(ev);
 	report_end(p, out);
 	if (!print_room())
-		signals_let();	/* one that kept it from being told */
+		signals_let();	/* it delayed the report */
 	if (tee_lost(dst))
 		leave_lost(ev, out);
 	outcome_free(out);
 	return out->verdict.status;
 }
 
-/* Everything is decided: do it.  The outcome is large for a stack. */
+/* Do what was decided.  The outcome is too large for the stack. */
 static int
 run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
     struct outputs *rec, struct events *ev, int *signo)
@@ -321,7 +325,9 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	return status;
 }
 
-/* A terminal or a pipe has nothing that could be written over. */
+/*
+ * Whether printing to fd cannot overwrite data: a terminal, a pipe or a socket.
+ */
 static bool
 keeps_nothing(int fd, const struct stat *st)
 {
@@ -329,8 +335,8 @@ keeps_nothing(int fd, const struct stat *st)
 }
 
 /*
- * Where the plan is printed: not into an end, nor onto any disk.  To standard
- * error it goes where messages would go during the copy, too.  NULL: nowhere.
+ * Choose where the plan is printed: never into an end or onto a disk.  Standard
+ * error also does if messages would go there during a copy.  NULL: nowhere.
  */
 static FILE *
 place(const struct plan *p)
@@ -408,7 +414,7 @@ show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	return printed(p->opts);
 }
 
-/* The ends are open: decide, show or do it, and let go of what was taken. */
+/* The ends are open: decide, then show the plan or run it, and release all. */
 static int
 planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
     struct events *ev, int *signo)
@@ -436,7 +442,9 @@ planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	return status;
 }
 
-/* Whether messages would come into the file that standard output is. */
+/*
+ * Whether messages would end up in the file that standard output is copied to.
+ */
 static bool
 prints_into(struct endpoint *dst)
 {
@@ -451,7 +459,7 @@ prints_into(struct endpoint *dst)
 	return false;
 }
 
-/* The same, with the messages of such a copy behind it. */
+/* planned(), with messages held back until the copy into that file is over. */
 static int
 held(const struct opts *o, struct endpoint *src, struct endpoint *dst,
     struct events *ev, int *signo)
@@ -471,7 +479,7 @@ held(const struct opts *o, struct endpoint *src, struct endpoint *dst,
 	return status;
 }
 
-/* Whether an end waits for what may never come, and then uses what it has. */
+/* Whether a request to one of the ends may never return. */
 static bool
 stuck(const struct endpoint *src, struct endpoint *dst)
 {
@@ -484,7 +492,9 @@ stuck(const struct endpoint *src, struct endpoint *dst)
 	return is;
 }
 
-/* All is told: end without what others do at an end. */
+/*
+ * End the process without atexit handlers, which might wait for that request.
+ */
 static _Noreturn void
 leave_stuck(struct events *ev, int status, int signo)
 {
@@ -494,7 +504,7 @@ leave_stuck(struct events *ev, int status, int signo)
 	_exit(status);
 }
 
-/* Open the ends and go on; *lost: one of them is stuck. */
+/* Open the ends and go on.  *lost is set if one of them does not answer. */
 static int
 copy_between(const struct opts *o, struct endpoint *src, struct endpoint *dst,
     struct events *ev, int *signo, bool *lost)
@@ -535,7 +545,10 @@ copy(const struct opts *o, struct events *ev, int *signo)
 	return status;
 }
 
-/* A command line that is wrong, and may name all the same who wants to know. */
+/*
+ * Refuse a wrong command line.  It may still name an output for programs, which
+ * should see the refusal.
+ */
 static int
 misused(const struct opts *o, const struct fault *why)
 {
@@ -549,7 +562,7 @@ misused(const struct opts *o, const struct fault *why)
 	return status;
 }
 
-/* The modes that only print something. */
+/* The modes that only print. */
 static int
 print_only(const struct opts *o)
 {
@@ -568,8 +581,8 @@ print_only(const struct opts *o)
 }
 
 /*
- * A copy of the command line, for the words themselves will be the title that
- * ps(1) shows.  One piece of memory, or NULL.
+ * Copy the command line, because argv itself becomes the title shown by ps(1).
+ * Returns one allocation, or NULL.
  */
 static char **
 copied(int argc, char *argv[])
@@ -588,7 +601,7 @@ copied(int argc, char *argv[])
 	return copy;
 }
 
-/* Nobody is to see a password, neither here nor in ps(1). */
+/* Take passwords out of the words, and out of what ps(1) shows. */
 static bool
 hide(struct secrets *s, int argc, char *words[], char *shown[])
 {
@@ -601,8 +614,8 @@ hide(struct secrets *s, int argc, char *words[], char *shown[])
 }
 
 /*
- * The words are those of the command line; the title, which may be written
- * over, are the same, or NULL.
+ * Run a command line.  "title" is the memory of argv, to be overwritten by the
+ * title of the process, or NULL.
  */
 static int
 obey(int argc, char *words[], char *title[], const struct secrets *secrets)
@@ -635,7 +648,7 @@ main(int argc, char *argv[])
 	if (!fill_standard_descriptors())
 		return STATUS_FILE;
 #ifdef M_ARENA_MAX
-	mallopt(M_ARENA_MAX, 1);	/* workers allocate next to nothing */
+	mallopt(M_ARENA_MAX, 1);	/* workers hardly allocate */
 #endif
 	signals_hold();
 	words = copied(argc, argv);

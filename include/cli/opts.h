@@ -1,5 +1,5 @@
 /*
- * The command line: one const struct, made from operands.def.
+ * The command line as one const struct, generated from operands.def.
  */
 #ifndef PARDD_OPTS_H
 #define PARDD_OPTS_H
@@ -108,31 +108,34 @@ enum mode {
 	MODE_VERSION,
 	MODE_COMPLETION,
 	MODE_LIST,
-	MODE_VERBOSE,		/* options, but no modes to be in */
+	MODE_VERBOSE,		/* from here on: options that are no mode */
 	MODE_ASK,
 	MODE_JSON,
 };
 
 enum { NOTES_MOST = 16 };
-enum { TARGETS_MOST = 16 };	/* of= given so often */
+enum { TARGETS_MOST = 16 };	/* how often of= may be given */
 
 struct opts {
 	int		 argc;		/* the command line itself */
 	char *const	*argv;
-	char		**title;	/* of the process, see title.h */
-	const struct secrets *secrets;	/* of the words, or NULL */
+	char		**title;	/* memory of the process title, see
+					 * title.h */
+	const struct secrets *secrets;	/* taken out of the operands, or NULL */
 	enum mode	 mode;
 	bool		 ask;
-	bool		 as_json;	/* of --list */
-	bool		 looks;	/* usedmap= alone: nothing is copied */
-	int64_t		 mends;		/* retries=, for verify= */
-	unsigned	 bytes;		/* FLAG_ of numbers with B */
-	const char	*shell;		/* of --completion= */
-	const char	*note_text[NOTES_MOST];	/* all of note= */
+	bool		 as_json;	/* with --list */
+	bool		 looks;	/* usedmap= alone: inspect, copy nothing */
+	int64_t		 mends;		/* retries= as it applies to verify= */
+	unsigned	 bytes;		/* FLAG_ bits of numbers given in
+					 * bytes */
+	const char	*shell;		/* --completion= */
+	const char	*note_text[NOTES_MOST];	/* every note= */
 	unsigned	 notes;
-	unsigned	 targets;	/* of= that were given; the first is */
-	const char	*target[TARGETS_MOST];	/* "output", too */
-	unsigned	 oserials;	/* the same of oserial= */
+	unsigned	 targets;	/* how often of= was given; the first
+					 * is */
+	const char	*target[TARGETS_MOST];	/* also in "output" */
+	unsigned	 oserials;	/* the same for oserial= */
 	const char	*serial[TARGETS_MOST];
 #define NAME(name, field, ...)		const char *field;
 #define NUMBER(name, field, ...)	int64_t field;
@@ -141,31 +144,31 @@ struct opts {
 #include "cli/operands.def"
 };
 
-/* The asynchronous engine is asked for. */
+/* Whether the user asked for the asynchronous engine. */
 static inline bool
 opts_async(const struct opts *o)
 {
 	return (o->engine & ENGINE_ASYNC) != 0 || o->qd > 0;
 }
 
-/* Seconds; by what is known of disks where nothing is asked for. */
+/* The time limit of a request in seconds; 60 unless timeout= sets it. */
 static inline unsigned
 opts_timeout(const struct opts *o)
 {
 	return o->timeout < 0 ? 60 : (unsigned)o->timeout;
 }
 
-/* Only what has changed is read: by a bitmap, or since a snapshot. */
+/* Whether only changed data is read: by a bitmap, or since a snapshot. */
 static inline bool
 opts_changed(const struct opts *o)
 {
 	return o->bitmap != NULL || o->since != NULL;
 }
 
-/* The manifest that is to be written is a block map. */
+/* Whether manifest= names a block map. */
 bool opts_bmap(const struct opts *);
 
-/* Neither ibs= nor obs= asks for another block. */
+/* Whether ibs= and obs= are absent or equal to bs. */
 static inline bool
 opts_one_block(const struct opts *o, uint64_t bs)
 {
@@ -174,20 +177,21 @@ opts_one_block(const struct opts *o, uint64_t bs)
 }
 
 /*
- * Read the command line into *o.  Numbers that are absent get their default,
- * or -1.  What several spellings say is brought together: conv=noerror is
- * coe=1, conv=sparse is oflag=sparse.  The strings are argv's.  Returns 0, or
- * -1 with *f a usage error, the first; *o then holds what could be read all the
- * same.
+ * Parse the command line into *o.  Absent numbers get their default, or -1.
+ * Synonyms are unified: conv=noerror sets coe=1, conv=sparse sets oflag=sparse.
+ * Strings point into argv.  Returns 0, or -1 with the first usage error in *f;
+ * the rest of the line is in *o even then.
  */
 int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
 
-/* The word of an operand for a bit, as "stream"; NULL where there is none. */
+/*
+ * The word of an operand for one bit, such as "stream"; NULL if there is none.
+ */
 const char *opts_word(const char *operand, unsigned bit);
 
 /*
- * Print the operands, or a completion script; the script fails for a shell that
- * is not known, with *f a usage error.
+ * Print the help, or a completion script. opts_completion returns -1 with a
+ * usage error in *f if the shell is unknown.
  */
 void opts_help(FILE *);
 int opts_completion(FILE *, const char *shell, struct fault *f);

@@ -1,6 +1,6 @@
 /*
- * What operands say against each other: decided by the command line alone,
- * before anything is opened, by the rules of conflicts.def.
+ * Operands that contradict each other.  Only the command line counts, and
+ * nothing has been opened yet; the rules are in conflicts.def.
  */
 #include "conflicts.h"
 
@@ -37,7 +37,7 @@ is_dash(const char *name)
 	return name != NULL && strcmp(name, "-") == 0;
 }
 
-/* Some of the statuses that a map has, each once. */
+/* Whether the text consists of map statuses, each at most once. */
 static bool
 are_types(const char *text)
 {
@@ -49,7 +49,7 @@ are_types(const char *text)
 	return true;
 }
 
-/* The facts, then the rules. */
+/* Define the names that the rules use, then try the rules in order. */
 const char *
 conflict(const struct opts *o)
 {

@@ -1,5 +1,5 @@
 /*
- * What operands say against each other.
+ * Operands that contradict each other.
  */
 #ifndef PARDD_CONFLICTS_H
 #define PARDD_CONFLICTS_H
@@ -7,8 +7,8 @@
 #include "cli/opts.h"
 
 /*
- * Why no copy can be what these operands say together, or what is wrong with
- * the text of one, for who wrote them; NULL when nothing is.
+ * The message for the first rule of conflicts.def that the operands break, or
+ * NULL.  The string is constant.
  */
 const char *conflict(const struct opts *o);
 

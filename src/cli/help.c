@@ -1,5 +1,5 @@
 /*
- * What the operand table says of itself: --help and the completion scripts.
+ * --help and the completion scripts, generated from the table of operands.
  */
 #include "cli/opts.h"
 
@@ -24,7 +24,7 @@ static const struct line {
 
 static const struct word {
 	const char	*operand, *word, *help;
-	const char	*name;	/* that it brings, behind a colon; or NULL */
+	const char	*name;	/* of a value behind a colon, or NULL */
 } words[] = {
 #define WORD(operand, word, bit, help)	{ #operand, word, help, NULL },
 #define NAMED(operand, word, field, name, help) \
@@ -56,7 +56,7 @@ words_help(FILE *out, const char *operand)
 	}
 }
 
-/* What stays on the screen when all of it has scrolled by. */
+/* Printed last: it stays on the screen when the rest has scrolled by. */
 static void
 most_used(FILE *out)
 {
@@ -78,7 +78,7 @@ most_used(FILE *out)
 	    "The manual, pardd(8), has the rest.\n", out);
 }
 
-/* What is completed of a word; zsh has the colon for itself. */
+/* The text to complete for a word; zsh needs the colon for itself. */
 static const char *
 colon(const struct word *w, const char *text)
 {
@@ -112,7 +112,7 @@ opts_help(FILE *out)
 	most_used(out);
 }
 
-/* if|of|..., the operands that take the name of a file. */
+/* Print if|of|..., the operands whose value is a file name. */
 static void
 files(FILE *out)
 {
@@ -128,7 +128,7 @@ files(FILE *out)
 	}
 }
 
-/* The next of the numbers that "0|1" has, and what is behind it; 0: none. */
+/* The next number of a list such as "0|1", and what follows it; or 0. */
 static size_t
 next_choice(const char **arg, const char **choice)
 {
@@ -147,7 +147,7 @@ has_choices(const struct line *l)
 	    '\0';
 }
 
-/* A text between single quotes, as all three shells read it. */
+/* Print a text in single quotes, as all three shells read it. */
 static void
 quote(FILE *out, const char *text)
 {
@@ -235,7 +235,7 @@ zsh_choices(FILE *out)
 	}
 }
 
-/* A row of what _describe takes: it splits at the first colon. */
+/* Print a row for _describe, which splits it at the first colon. */
 static void
 zsh_row(FILE *out, const char *name, const char *end, const char *help)
 {
@@ -280,7 +280,7 @@ zsh(FILE *out)
 	    "else compdef _pardd pardd; fi\n", out);
 }
 
-/* After a comma: what has been typed so far, with each of the words behind. */
+/* Complete lists: after a comma, what was typed plus each of the words. */
 static void
 fish_lists(FILE *out)
 {

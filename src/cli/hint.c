@@ -1,7 +1,7 @@
 /*
- * What a wrong command line may have meant: the name that is nearest, the
- * number without what others write at it, and the line of another copier in our
- * words.  Nothing is decided by it.
+ * Hints for a wrong command line: the operand with the nearest name, a number
+ * without a foreign suffix, and a line of another copier translated.  They are
+ * only printed; nothing is decided by them.
  */
 #include "hint.h"
 
@@ -14,9 +14,9 @@
 #include "base/shell.h"
 
 enum {
-	LETTERS = 24,		/* of the longest word that is compared */
-	LINE = 800,		/* bytes of the longest line that is shown */
-	NAMES = 3,		/* source, target, map */
+	LETTERS = 24,		/* longest word compared */
+	LINE = 800,		/* longest line shown, in bytes */
+	NAMES = 3,		/* source, target and map */
 };
 
 static unsigned
@@ -32,8 +32,8 @@ lower(char c)
 }
 
 /*
- * The distance of optimal string alignment, by rows: of the whole of b to the
- * first letters of a.  Two rows back is where a swap comes from.
+ * The optimal string alignment distance.  Each row compares the first letters
+ * of a with all prefixes of b; a swap needs the row before the last one.
  */
 unsigned
 hint_distance(const char *a, size_t len, const char *b)
@@ -63,7 +63,9 @@ hint_distance(const char *a, size_t len, const char *b)
 	return least(row[len % 3][n], HINT_MOST + 1);
 }
 
-/* Of a short word all letters could be others, and one letter is no word. */
+/*
+ * The longer the word, the more letters may differ; one letter is never a slip.
+ */
 bool
 hint_near(const char *word, size_t len, const char *other, unsigned distance)
 {
@@ -74,7 +76,7 @@ hint_near(const char *word, size_t len, const char *other, unsigned distance)
 
 /* --- numbers ------------------------------------------------------------ */
 
-/* What a rate has at its end here and there: 20M/s, 20MBps. */
+/* The length without a rate suffix: 20M/s, 20MBps. */
 static size_t
 without_rate(const char *text, size_t len)
 {
@@ -85,7 +87,7 @@ without_rate(const char *text, size_t len)
 	return len;
 }
 
-/* The suffixes are K, KB, KiB and so on, with the letters that they have. */
+/* Give the letters of a suffix the case that the parser expects. */
 static void
 right_case(char *text)
 {
@@ -105,7 +107,7 @@ right_case(char *text)
 		unit[2] = 'B';
 }
 
-/* 1.5M: a fraction of a unit, as whole bytes. */
+/* Turn a fraction of a unit, such as 1.5M, into whole bytes. */
 static bool
 fraction(const char *text, int64_t *value)
 {
@@ -153,7 +155,7 @@ hint_number(const char *text, char *to, size_t room)
 
 /* --- lines -------------------------------------------------------------- */
 
-/* An option of ddrescue, and what it is here; with "=" its value follows. */
+/* Options of ddrescue and their equivalents; after "=" a value follows. */
 static const struct like {
 	char		 letter;
 	const char	*name, *here;
@@ -194,7 +196,7 @@ takes_value(const struct like *like)
 	return n > 0 && like->here[n - 1] == '=';
 }
 
-/* A number that both understand alike: its suffixes are of 1000 there. */
+/* Plain digits only, because their suffixes mean powers of 1000. */
 static bool
 is_number(const char *value)
 {
@@ -219,7 +221,10 @@ put_value(FILE *out, const struct like *like, const char *value)
 	    put(out, like->here, value);
 }
 
-/* -nr3, -r 3: letters, the last of which may have a value; false: no like. */
+/*
+ * Translate letters such as -nr3 or -r 3; the last one may have a value.
+ * Returns false if one has no equivalent.
+ */
 static bool
 put_letters(FILE *out, const char *arg, const char *next, int *i)
 {
@@ -242,7 +247,7 @@ put_letters(FILE *out, const char *arg, const char *next, int *i)
 	return true;
 }
 
-/* --no-scrape, --retry-passes=3, --retry-passes 3 */
+/* Translate --no-scrape, --retry-passes=3 or --retry-passes 3. */
 static bool
 put_option(FILE *out, const char *arg, const char *next, int *i)
 {
@@ -263,7 +268,7 @@ put_option(FILE *out, const char *arg, const char *next, int *i)
 	return put_value(out, like, next);
 }
 
-/* All of the line; false if there is no saying it. */
+/* Translate the whole line.  Returns false if that is not possible. */
 static bool
 put_line(FILE *out, int argc, char *const argv[])
 {
@@ -292,7 +297,7 @@ put_line(FILE *out, int argc, char *const argv[])
 			name[n++] = arg;
 	}
 	ok = fclose(options) == 0 && ok && (n == NAMES || (n == 2 &&
-	    text[0] == '\0'));	/* without a map none of them would do */
+	    text[0] == '\0'));	/* no option works without a map */
 	fputs("pardd", out);
 	for (k = 0; k < n && ok; k++)
 		ok = put(out, key[k], name[k]);

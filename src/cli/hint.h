@@ -1,5 +1,5 @@
 /*
- * What a wrong command line may have meant.
+ * Hints for a wrong command line.
  */
 #ifndef PARDD_HINT_H
 #define PARDD_HINT_H
@@ -8,28 +8,27 @@
 #include <stddef.h>
 
 /*
- * How many letters have to be put in, left out, changed or swapped with their
- * neighbour to make one word of the other; case does not count.  More than
- * HINT_MOST are HINT_MOST + 1.
+ * The number of letters to insert, delete, replace or swap with a neighbour to
+ * turn a into b; case is ignored.  Anything above HINT_MOST is HINT_MOST + 1.
  */
 enum { HINT_MOST = 2 };
 unsigned hint_distance(const char *a, size_t len, const char *b);
 
-/* Whether a word of len letters may be a slip of the hand for another. */
+/* Whether a word of len letters is probably a slip for another one. */
 bool hint_near(const char *word, size_t len, const char *other,
     unsigned distance);
 
 /*
- * The number that a text that is none may have been meant for, as it is written
- * here: 20M for 20M/s, 64KB for 64kb, 1572864 for 1.5M.  False: no saying.
+ * Guess the number meant by a text that is none: 20M for 20M/s, 64KB for 64kb,
+ * 1572864 for 1.5M.  Writes it to "to"; returns false without a guess.
  */
 bool hint_number(const char *text, char *to, size_t room);
 
 /*
- * The line that does what one in the form of dd_rescue's and ddrescue's
- * "[options] from to [map]" asks for, to be pasted into a shell.  NULL for any
- * other line, for one with an option that has no like here, for one that is too
- * long to be shown whole, and without memory; else malloc'd.
+ * Translate a command line in the form "[options] from to [map]", as dd_rescue
+ * and ddrescue take it, into one that can be pasted into a shell.  Returns a
+ * malloc'ed string, or NULL: another form, an option without an equivalent, a
+ * line too long to show, or no memory.
  */
 char *hint_line(int argc, char *const argv[]);
 

@@ -1,5 +1,5 @@
 /*
- * The command line: the operand table and its parser.
+ * The parser of the command line, driven by the table of operands.
  */
 #include "cli/opts.h"
 
@@ -16,7 +16,7 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-enum { MENDS = 2 };		/* times that verify= tries again, by default */
+enum { MENDS = 2 };		/* default of retries= with verify= */
 
 #define AT(field)	offsetof(struct opts, field)
 
@@ -60,7 +60,7 @@ row_find(const char *name, size_t len)
 	return NULL;
 }
 
-/* The one name that may be given again. */
+/* note= may be repeated. */
 static int
 note_add(struct opts *o, const char *text, struct fault *f)
 {
@@ -71,7 +71,10 @@ note_add(struct opts *o, const char *text, struct fault *f)
 	return 0;
 }
 
-/* What each of several targets may have; false for what is given once. */
+/*
+ * Find the list of an operand that may be repeated, once for each target.
+ * Returns false for all others.
+ */
 static bool
 listed(struct opts *o, const struct row *row, const char ***list, unsigned **n)
 {
@@ -108,7 +111,9 @@ name_set(struct opts *o, const struct row *row, const char *arg,
 	return 0;
 }
 
-/* What others call it, and what is so near that the hand slipped; or NULL. */
+/*
+ * The operand meant by a name that other programs use, or by a slip; or NULL.
+ */
 static const char *
 nearest_operand(const char *text, size_t len)
 {
@@ -188,7 +193,7 @@ enter(struct opts *o, enum mode mode)
 		o->mode = mode;
 }
 
-/* What other copiers have as an option, and here is none. */
+/* The operand for a letter that is an option of other copiers. */
 static const char *
 like_letter(char c)
 {
@@ -206,7 +211,7 @@ like_letter(char c)
 	return NULL;
 }
 
-/* Several in one word: -dvv. */
+/* Several options in one word: -dvv. */
 static int
 letters(struct opts *o, const char *arg, struct fault *f)
 {
@@ -229,7 +234,7 @@ letters(struct opts *o, const char *arg, struct fault *f)
 	return 0;
 }
 
-/* An operand with dashes before it, or an option that was misspelt. */
+/* Report an operand with dashes before it, or a misspelt option. */
 static int
 no_option(const char *arg, struct fault *f)
 {
@@ -290,7 +295,7 @@ defaults(struct opts *o, int argc, char *const argv[])
 		}
 }
 
-/* Several spellings of one thing become one. */
+/* Reduce synonyms to one form. */
 static void
 unify(struct opts *o)
 {
@@ -317,7 +322,7 @@ unify(struct opts *o)
 		o->bs = o->ibs > 0 && o->ibs == o->obs ? o->ibs : -1;
 }
 
-/* All of them, also behind one that is wrong: json= may come later. */
+/* Read all words even after an error, because json= may follow. */
 static int
 read_words(struct opts *o, struct fault *f)
 {
@@ -338,11 +343,11 @@ read_words(struct opts *o, struct fault *f)
 		    operand(o, arg, bad ? &later : f);
 		bad = bad || failed != 0;
 	}
-	/* --help and --version answer, whatever else is wrong. */
+	/* These two answer even if the rest is wrong. */
 	return bad && o->mode != MODE_HELP && o->mode != MODE_VERSION ? -1 : 0;
 }
 
-/* A line in the form of another copier gets that which does the same here. */
+/* Suggest the equivalent of a line written for another copier. */
 static int
 other_form(const struct opts *o, struct fault *f)
 {

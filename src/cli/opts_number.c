@@ -1,5 +1,5 @@
 /*
- * The numbers of the command line: "bs=1M".
+ * Operands that are numbers: "bs=1M".
  */
 #include "opts_row.h"
 
@@ -25,7 +25,7 @@ is(const struct row *row, const char *const name[], size_t n)
 	return false;
 }
 
-/* What is counted in blocks, unless a B behind the number says bytes. */
+/* The flag that makes an operand count bytes instead of blocks, or 0. */
 static unsigned
 bytes_flag(const struct row *row)
 {
@@ -37,8 +37,8 @@ bytes_flag(const struct row *row)
 }
 
 /*
- * A number with a B behind it, as dd has it since coreutils 9.1: bytes.  That
- * of kB and MiB belongs to the number, and 0x1B has none.
+ * Accept a number with a B behind it as bytes, as dd does since coreutils 9.1.
+ * The B of kB or MiB belongs to the suffix, and that of 0x1B is a digit.
  */
 static int
 bytes_parse(struct opts *o, const struct row *row, const char *text,
@@ -64,7 +64,7 @@ bytes_parse(struct opts *o, const struct row *row, const char *text,
 	return err;
 }
 
-/* A text that is no number. */
+/* Report a text that is no number. */
 static int
 no_number(const struct row *row, const char *arg, const char *text,
     struct fault *f)
@@ -81,7 +81,7 @@ no_number(const struct row *row, const char *arg, const char *text,
 	    text);
 }
 
-/* A number that is out of the operand's range. */
+/* Report a number outside the range of its operand. */
 static int
 out_of_range(const struct row *row, const char *arg, int64_t value,
     struct fault *f)
@@ -118,7 +118,7 @@ row_number(struct opts *o, const struct row *row, const char *arg,
 		return fault_errno(f, err, "%s", arg);
 	if (err == EINVAL && text[0] == '-' &&
 	    number_parse(text + 1, value) == 0) {
-		*value = -1;		/* less than any may be */
+		*value = -1;		/* below every range */
 		err = 0;
 	}
 	if (err == ERANGE)

@@ -1,5 +1,5 @@
 /*
- * A row of the table of operands, as the readers of their values see it.
+ * A row of the table of operands, for the parsers of values.
  */
 #ifndef PARDD_OPTS_ROW_H
 #define PARDD_OPTS_ROW_H
@@ -10,7 +10,7 @@
 #include "base/fault.h"
 #include "cli/opts.h"
 
-enum kind {			/* what its member is: */
+enum kind {			/* the type of the member: */
 	NAME_ROW,		/* const char * */
 	NUMBER_ROW,		/* int64_t */
 	WORDS_ROW,		/* unsigned, a bit for each word */
@@ -19,12 +19,12 @@ enum kind {			/* what its member is: */
 struct row {
 	const char	*name;
 	enum kind	 kind;
-	size_t		 field;		/* its offset in struct opts */
+	size_t		 field;		/* offset in struct opts */
 	int64_t		 absent, least, most;
-	const char	*unit;		/* what it is a number of, as --help */
+	const char	*unit;		/* as --help shows it */
 };
 
-/* The member of *o that a row sets, of the row's type. */
+/* The member of *o that the row describes. */
 static inline void *
 row_member(struct opts *o, const struct row *row)
 {
@@ -32,8 +32,9 @@ row_member(struct opts *o, const struct row *row)
 }
 
 /*
- * Sets the member to what stands behind the "=" of arg: a number in the range
- * of its row, or words with commas between.
+ * Set the member from the text after the "=" of arg: a number in the range of
+ * its row, or words separated by commas.  Returns 0, or -1 with a usage error
+ * in *f.
  */
 int row_number(struct opts *o, const struct row *row, const char *arg,
     const char *text, struct fault *f);

@@ -1,5 +1,5 @@
 /*
- * The words of the command line: "oflag=direct,sync".
+ * Operands that are lists of words: "oflag=direct,sync".
  */
 #include "opts_row.h"
 
@@ -13,7 +13,7 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-enum { WORDS_TOLD = 5 };	/* of an operand that has no more */
+enum { WORDS_TOLD = 5 };	/* an operand with more is not listed in full */
 
 static const struct word {
 	const char	*operand, *word;
@@ -25,16 +25,17 @@ static const struct word {
 #include "cli/operands.def"
 };
 
-static const struct named {	/* a word that brings a name */
+static const struct named {	/* a word that takes a name */
 	const char	*operand, *word;
-	size_t		 field;		/* const char *, as in struct row */
+	size_t		 field;		/* const char *: offset in struct
+					 * opts */
 } named[] = {
 #define NAMED(operand, word, field, ...) \
 	{ #operand, word, offsetof(struct opts, field) },
 #include "cli/operands.def"
 };
 
-/* The word of an operand that is nearest, or NULL. */
+/* The nearest word of an operand, or NULL. */
 static const char *
 nearest_word(const char *operand, const char *text, size_t len)
 {
@@ -54,7 +55,7 @@ nearest_word(const char *operand, const char *text, size_t len)
 	return best;
 }
 
-/* All words of an operand; false if they are many. */
+/* List the words of an operand; false if there are too many. */
 static bool
 list_words(const char *operand, char *text, size_t room)
 {
@@ -112,7 +113,7 @@ word_set(unsigned *bits, const char *operand, const char *text, size_t len,
 	return no_word(operand, text, len, arg, f);
 }
 
-/* A word and its name, which may be any text: up to the end. */
+/* A word and its name, which takes the rest of the text, commas included. */
 static bool
 is_named(const struct row *row, const char *text, const struct named **n)
 {
