@@ -1,6 +1,6 @@
 /*
- * What the workers of a copy share: their buffers, the order to stop, and the
- * first fault.
+ * What the workers of a copy share: their buffers, the stop flag, and the first
+ * fault.
  */
 #include "copy/job.h"
 
@@ -24,7 +24,7 @@ job_stop(struct job *job)
 		continue;
 }
 
-/* Keep the first fault; the later ones are mostly its echo. */
+/* Keep the first fault; later ones mostly follow from it. */
 void
 job_fail(struct job *job, const struct fault *f)
 {
@@ -66,7 +66,9 @@ job_stride(const struct plan *p)
 	return (size_t)round_up(p->room, 4096);
 }
 
-/* Of pieces; behind them are the second buffers, one for each worker. */
+/*
+ * Bytes of all pieces.  Second buffers, one for each worker, come after them.
+ */
 static size_t
 pieces_size(const struct plan *p)
 {
@@ -75,7 +77,7 @@ pieces_size(const struct plan *p)
 	return job_stride(p) * (queued > p->workers ? queued : p->workers);
 }
 
-/* More than there are addresses, where those have 32 bits. */
+/* May exceed the address space of a 32-bit machine. */
 static uint64_t
 buffers_size(const struct plan *p)
 {
@@ -86,11 +88,11 @@ buffers_size(const struct plan *p)
 }
 
 /*
- * One mapping for all: what is copied stays out of a core file.  In huge pages,
- * if there is much to copy: to find 256 pages anew for each transfer costs more
- * than all else that a direct one does (0.15 s of processor a GiB for 0.05, by
- * tests/bench/run -t C).  Buffers that io_uring knows spare that, too, but are
- * locked and touched beforehand, all of them.
+ * Use one mapping, which core files leave out.  With much to copy, ask for huge
+ * pages: looking up 256 small pages for each direct transfer costs more than
+ * the rest of it (0.15 s instead of 0.05 s of CPU time per GiB, by
+ * tests/bench/run -t C).  Registered io_uring buffers would help as well, but
+ * must be locked and touched in advance.
  */
 static void
 map_buffers(struct job *job, size_t bytes)
@@ -149,7 +151,7 @@ job_threads(struct job *job)
 	const struct plan *p = job->p;
 	unsigned i;
 
-	if (p->queues > 0)		/* mem= is for both of them */
+	if (p->queues > 0)		/* mem= is shared by both */
 		madvise(job->bufs, pieces_size(p), MADV_DONTNEED);
 	job->workers = p->workers;
 	for (i = 0; i < p->workers; i++) {

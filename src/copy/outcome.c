@@ -1,5 +1,5 @@
 /*
- * What a run has come to.
+ * The result of a run.
  */
 #include "copy/outcome.h"
 

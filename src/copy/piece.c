@@ -1,12 +1,13 @@
 /*
- * One piece of the copy, on its way through a worker: it is claimed, read
+ * One piece of the copy on its way through a worker: it is claimed, read
  * through the source lane, written through the target lane, and settled.
  *
- *	fetch	claim and read; what cannot be read is isolated to the block
- *	store	write, in turn where the target is a stream
+ *	fetch	claim and read; narrow a failed read down to the bad block
+ *	store	write, in turn if the target is a stream
  *
- * A read ends WHOLE, ENDED (the source has no more) or CUT (a fault, or stop);
- * what was read before a cut is still written.  The locks are in job.h.
+ * A read ends as WHOLE, ENDED (the source has no more data) or CUT (by a fault
+ * or by stop); what was read before a cut is still written.  For locks see
+ * job.h.
  */
 #include "copy/piece.h"
 
@@ -24,19 +25,19 @@
 #include "part/used.h"
 
 enum {
-	FAN = 16,		/* pieces that a failed read is split into */
+	FAN = 16,		/* parts that a failed read is split into */
 };
 
 typedef unsigned long long ull;
 
-/* The source's own byte that is read next. */
+/* The offset in the source of the next byte to read. */
 static uint64_t
 place(const struct worker *w, const struct piece *pc)
 {
 	return lane_place(&w->src, pc->seg.off + pc->good);
 }
 
-/* A source of a known size that ends early has shrunk under our hands. */
+/* A source of known size that ends early has shrunk during the copy. */
 static void
 fail_short(struct worker *w, const struct piece *pc)
 {
@@ -55,7 +56,7 @@ read_at(struct worker *w, const struct piece *pc, size_t len, bool careful)
 	return transfer_read(w, pc->seg.off, pc->good, len, careful);
 }
 
-/* The same for a single block, as often as retries= says. */
+/* The same for a single block, repeated up to retries= times. */
 static struct io
 read_block(struct worker *w, const struct piece *pc, size_t len)
 {
@@ -67,7 +68,7 @@ read_block(struct worker *w, const struct piece *pc, size_t len)
 	return io;
 }
 
-/* A size of reads one step coarser, while position and length allow it. */
+/* Make the reads one step larger, if position and length allow it. */
 static size_t
 coarser(size_t step, uint64_t pos, size_t len)
 {
@@ -77,8 +78,8 @@ coarser(size_t step, uint64_t pos, size_t len)
 }
 
 /*
- * A block of which only the beginning was read is unreadable as a whole: go
- * back to its start.  Returns its length, as far as it lies in the piece.
+ * A block read only in part counts as unreadable: go back to its start.
+ * Returns its length, as far as it lies in the piece.
  */
 static size_t
 whole_block(const struct worker *w, struct piece *pc)
@@ -92,7 +93,7 @@ whole_block(const struct worker *w, struct piece *pc)
 	return over < left ? over : left;
 }
 
-/* Give up a block: zeros, and a note in the map. */
+/* Give up a block: zeros in the buffer, BAD in the map. */
 static int
 lose(struct worker *w, struct piece *pc, size_t n)
 {
@@ -105,8 +106,8 @@ lose(struct worker *w, struct piece *pc, size_t n)
 }
 
 /*
- * How much to read next of a failed transfer.  A disk that names the bad block
- * is asked for all before it, then for that block alone (*probe).
+ * The length of the next read of a failed transfer.  If the disk has named the
+ * bad block, read everything before it, then that block alone (*probe).
  */
 static size_t
 next_read(const struct worker *w, const struct piece *pc, size_t step,
@@ -131,14 +132,15 @@ next_read(const struct worker *w, const struct piece *pc, size_t step,
 }
 
 /*
- * Read what a failed transfer has left, from pc->good on.  Where the disk says
- * which block is bad that is tried first, and believed if the block fails by
- * itself; once it was wrong it is not asked again.  Else the reads get smaller
- * and smaller round each spot that fails, larger behind it: two failing reads
- * more than the bad block itself, and on a disk those are the slow ones.
+ * Read the rest of a failed transfer, from pc->good on.  If the disk has named
+ * a bad block, try that one first, and trust the disk as long as such blocks
+ * fail on their own; after one wrong answer ignore what it says.  Otherwise the
+ * reads get smaller around each spot that fails and larger behind it.  This
+ * costs two failing reads beside the bad block itself; failing reads are the
+ * slow ones.
  *
- * Without coe the first bad block is soon found, and all before it is wanted,
- * even if the copy is being stopped for another one.
+ * Without coe, stop at the first bad block.  Everything before it is still
+ * wanted, even if the copy is being stopped because of another one.
  */
 static enum got
 salvage(struct worker *w, struct piece *pc, uint64_t hint)
@@ -238,8 +240,8 @@ piece_claim(struct worker *w, struct piece *pc)
 }
 
 /*
- * Claim a piece and read it.  A stream is read under the lock under which its
- * places are given out, and its end is seen there: nobody claims behind it.
+ * Claim a piece and read it.  For a stream, both happen under the lock that
+ * gives out places, so that nobody claims a place behind the end.
  */
 static void
 fetch(struct worker *w, struct piece *pc)
@@ -279,7 +281,7 @@ piece_to_write(struct worker *w, struct piece *pc)
 	return pc->good;
 }
 
-/* A piece, which may be several transfers. */
+/* Write a piece, in several transfers if need be. */
 static bool
 write_all(struct worker *w, uint64_t off, size_t len)
 {
@@ -329,7 +331,10 @@ store(struct worker *w, struct piece *pc)
 		return false;
 	len = piece_to_write(w, pc);
 	ok = len == 0 || piece_note(w, off, len);
-	/* A range of which the rest was not read does not differ by that. */
+	/*
+	 * After a cut, the part that was read does not show whether a range
+	 * differs.
+	 */
 	if (ok && len > 0 && pc->got != CUT)
 		ok = ranges_known(job, off, w->buf, len, &spare);
 	if (len == 0 || spare || !ok)

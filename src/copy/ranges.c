@@ -1,7 +1,7 @@
 /*
- * What is done with each range while it is copied.  The transfers of a run with
- * a manifest are its ranges, so that a piece has one digest; a piece that is no
- * whole range has none, and is equal to nothing.
+ * What happens to each range during the copy.  With a manifest, the transfers
+ * are its ranges, so each piece has one digest.  A piece that is only a part of
+ * a range has no digest and counts as different.
  */
 #include "copy/ranges.h"
 
@@ -17,10 +17,10 @@
 
 enum {
 	SECTOR = 512,		/* bytes */
-	BMAP_BLOCK = 4096,	/* bytes, as others have it */
+	BMAP_BLOCK = 4096,	/* bytes; what other tools use */
 };
 
-/* The disk, or image, that is to be checked is there, and not too small. */
+/* Refuse a disk or image that is not the one of the manifest, or too small. */
 static int
 check_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 {
@@ -61,7 +61,9 @@ base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* Borders of ranges are borders of blocks, or a device cannot take them. */
+/*
+ * Ranges must consist of whole blocks, or a device cannot be written by them.
+ */
 static int
 blocks_fit(const struct digest_table *c, const struct plan *p, struct fault *f)
 {
@@ -76,7 +78,7 @@ blocks_fit(const struct digest_table *c, const struct plan *p, struct fault *f)
 		return fault_set(f, STATUS_REFUSED, "the ranges of %s are no "
 		    "whole blocks of %s", name, to > 0 ? p->dst->name :
 		    p->src->name);
-	/* Padding to anything else would not fit into a piece. */
+	/* padding to anything else would not fit into a piece */
 	if (c->chunk % p->pad != 0 || c->phase % p->pad != 0)
 		return fault_set(f, STATUS_REFUSED, "the ranges of %s are no "
 		    "whole blocks of %llu bytes, to which the copy is padded",
@@ -93,7 +95,7 @@ ranges_block(const struct plan *p)
 	return all & -all;
 }
 
-/* What has a block map is an image, and all of it. */
+/* Refuse a block map of anything but a whole image. */
 static int
 image_fits(const struct plan *p, struct fault *f)
 {
@@ -113,7 +115,7 @@ image_fits(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* With base=, of which digests are taken over, it is as that is. */
+/* With base=, use its algorithm, because its digests are kept. */
 static int
 open_digester(struct ranges *r, const struct plan *p, struct fault *f)
 {
@@ -170,8 +172,8 @@ ranges_load(struct ranges *r, const struct opts *o, struct fault *f)
 }
 
 /*
- * Whether a range of the base is one of the copy, which writes all of it: its
- * last may be shorter, or end in a block that is padded.
+ * Whether a range of the base is also one of the copy, which writes all of it.
+ * The last range may be shorter, or end in a padded block.
  */
 static bool
 is_range(const struct plan *p, const struct check *c)
@@ -182,7 +184,7 @@ is_range(const struct plan *p, const struct check *c)
 	    end == p->length && p->length % p->pad == 0);
 }
 
-/* The ranges of which the source says that nothing in them has changed. */
+/* Note which ranges lie in what has not changed. */
 static int
 keep_ranges(struct ranges *r, const struct plan *p, struct map *parts)
 {
@@ -196,7 +198,7 @@ keep_ranges(struct ranges *r, const struct plan *p, struct map *parts)
 	return err;
 }
 
-/* What the source says has not changed. */
+/* Ask the source what has not changed. */
 static int
 find_parts(const struct plan *p, struct map *parts)
 {
@@ -264,14 +266,14 @@ ranges_close(struct ranges *r)
 	map_free(&r->same);
 }
 
-/* The index of the chunk of a table that begins at off. */
+/* The index of the range that begins at off. */
 static size_t
 index_of(const struct digest_table *c, uint64_t off)
 {
 	return (size_t)((off + c->phase) / c->chunk);
 }
 
-/* What is finished has the digests that it had. */
+/* Finished ranges keep the digests of the base. */
 static void
 take_digests(struct job *job, struct ranges *r, const struct seg *s)
 {
@@ -319,7 +321,7 @@ ranges_unchanged(const struct plan *p)
 	    map_totals(&p->ranges->same).finished;
 }
 
-/* Whether the manifest has these bytes here. */
+/* Whether the manifest has the digest of these bytes. */
 static bool
 as_before(struct manifest *m, uint64_t off, const unsigned char *buf,
     size_t len)
@@ -334,7 +336,7 @@ as_before(struct manifest *m, uint64_t off, const unsigned char *buf,
 	    digest_same(&d, &was.digest);
 }
 
-/* Whether a part of this could not be read, and is zeros. */
+/* Whether part of this was unreadable and is zeros. */
 static bool
 lost(struct job *job, uint64_t off, size_t len)
 {
@@ -343,7 +345,7 @@ lost(struct job *job, uint64_t off, size_t len)
 	return map_next(&job->map, off, BAD, &s) && s.off < off + len;
 }
 
-/* The parts of this that are copied, each as a piece of the block map. */
+/* Add the parts that are copied to the block map, each as a piece. */
 static int
 note_mapped(struct ranges *r, const struct plan *p, uint64_t off,
     const unsigned char *buf, size_t len)

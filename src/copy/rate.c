@@ -1,8 +1,8 @@
 /*
- * rate=: a schedule without a lock.  "paid" is the time until which the bytes
- * that were let go have been paid for; the next may go when their own time has
- * passed since.  Who is late by a little (a timer, a slow request) may catch
- * up, or the rate would never be reached; who is late by more has lost it.
+ * rate=: a schedule without a lock.  "paid" is the time at which all bytes
+ * admitted so far have used up their share; the next request may go then.  A
+ * worker that is late by up to LATE (a timer, a slow request) may catch up, or
+ * the rate would never be reached; longer delays are lost.
  */
 #include "copy/rate.h"
 
@@ -15,7 +15,7 @@
 enum {
 	SECOND = 1000000000,
 	LATE = 20000000,	/* ns that may be caught up */
-	PARTS = 16,		/* pieces in a second, at least */
+	PARTS = 16,		/* requests a second, at least */
 	PIECE_LEAST = 4096,
 };
 
@@ -26,7 +26,7 @@ rate_set(struct rate *r, uint64_t bytes)
 	r->bytes = bytes;
 }
 
-/* ns that len bytes take. */
+/* The time in ns that len bytes take. */
 static uint64_t
 price(uint64_t len, uint64_t bytes)
 {
@@ -83,7 +83,7 @@ rate_piece(const struct rate *r, const struct plan *p, size_t most)
 
 	if (bytes == 0 || p->opts->bpt > 0 || p->opts->verify != 0 ||
 	    p->opts->manifest != NULL || p->opts->base != NULL)
-		return n;		/* each piece has its digest */
+		return n;		/* each piece needs its own digest */
 	while (n > bytes / PARTS && n % 2 == 0 && n / 2 >= PIECE_LEAST &&
 	    n / 2 % p->pad == 0)
 		n /= 2;

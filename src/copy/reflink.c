@@ -1,8 +1,8 @@
 /*
- * Copying by sharing.  Where the file system can (btrfs, XFS, bcachefs), the
- * target gets the blocks of the source, until one of the two is written to.
- * What cannot be shared is left in the map, and copied by the workers, as is
- * everything when this fails.
+ * Sharing instead of copying.  Where the file system supports it (btrfs, XFS,
+ * bcachefs), the target gets the blocks of the source until one of the two is
+ * written to.  What cannot be shared stays in the map for the workers to copy;
+ * if sharing fails, that is everything.
  */
 #include "copy/reflink.h"
 
@@ -10,7 +10,7 @@
 
 #include "copy/piece.h"
 
-enum { STEP = 1 << 30 };	/* bytes; a signal waits for one of them */
+enum { STEP = 1 << 30 };	/* bytes; a signal waits for one step */
 
 static int
 share(struct job *job)
@@ -34,7 +34,7 @@ share(struct job *job)
 	return err;
 }
 
-/* In the words of the case, or NULL. */
+/* The reason in plain words, or NULL. */
 static const char *
 reason(int err)
 {

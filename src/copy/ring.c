@@ -1,28 +1,29 @@
 /*
  * The asynchronous engine.  A worker has a number of slots, each with a piece
- * that is being read, waits to be written, or is being written; io_uring tells
- * which request has ended.  Reads and writes have windows of their own, so that
- * a slow target does not take the source's share, nor the other way round.
+ * that is being read, waits to be written, or is being written; io_uring
+ * reports which request has ended.  Reads and writes have separate windows, so
+ * that a slow target does not take slots from the source, nor a slow source
+ * from the target.
  *
- * A window grows while requests come back as fast as the first one did: their
- * time is latency then, which more of them hide.  When they take much longer,
- * they wait for one another, and more would only use memory and be in the way
- * of others.  Every few seconds both windows begin small again, since what was
- * measured in a long queue tells nothing about the disk.
+ * A window grows as long as requests return about as fast as the fastest one:
+ * then the time is latency, and more requests hide it.  When they take much
+ * longer, they wait for each other, and more would only cost memory and slow
+ * down other programs.  Every few seconds both windows start small again, since
+ * times measured with a long queue say nothing about the disk.
  *
- * What io_uring cannot do, or does in part, and all that fails is done again or
- * looked into by the same blocking functions that the other engine uses; the
- * requests in flight do not mind.
+ * Whatever io_uring does only in part, or cannot do, is finished by the
+ * blocking functions that the other engine uses; failures are examined by them
+ * as well.  Requests in flight go on meanwhile.
  *
- * An end that io_uring does not know sends requests by itself, and has the ring
- * poll for the answers to all that its lane has started; and call it every
- * second, since an answer may fail to come.
+ * An end that io_uring does not know sends requests itself.  The ring polls the
+ * descriptors of its lane, and calls the lane every second, because an answer
+ * may never come.
  *
- * With hash= a slot is lent to the digests once it was read, and becomes idle
- * when it was written and they have taken it.  All that is read is lent at
- * once, so that nobody waits for what is held up here.
+ * With hash= a slot is lent to the digests after it was read, and becomes idle
+ * once it is written and they are done with it.  Slots are lent as soon as they
+ * are read, so that no digest waits for a slot that is held up here.
  *
- * Slots are one thread's: there is no lock here.
+ * All slots of a queue belong to one thread: there is no lock.
  */
 #include "copy/ring.h"
 
@@ -42,14 +43,16 @@
 #include "digest/hash.h"
 
 enum {
-	LEAST = 3,		/* in a window: one served, one next, one new */
-	GROWTH = 2,		/* for each that came back quickly */
-	LARGE = 2,		/* entries that a large one takes */
+	LEAST = 3,		/* smallest window: one served, one next, one
+				 * new */
+	GROWTH = 2,		/* for each request that came back quickly */
+	LARGE = 2,		/* entries taken up by a large one */
 	SECOND = 1000000000,	/* ns */
 };
 
-static const uint64_t period = 4000000000;	/* ns between new beginnings */
-static const uint64_t tick = SECOND;	/* between calls of a library */
+static const uint64_t period = 4000000000;	/* ns until windows start small
+						 * again */
+static const uint64_t tick = SECOND;	/* between two calls of a library */
 
 enum state { IDLE, READING, READY, WRITING, LENT };
 
@@ -59,22 +62,23 @@ struct slot {
 	struct io	 io;
 	unsigned char	*buf;
 	uint64_t	 start;		/* ns */
-	struct hash_piece lent;		/* to the digests */
+	struct hash_piece lent;		/* lent to the digests */
 	struct slot	*next;		/* idle, ready, or lent */
 };
 
 struct window {
 	unsigned	 size;		/* requests that may be in flight */
-	unsigned	 limit;		/* of size */
-	unsigned	 busy;		/* that are */
-	unsigned	 most;		/* that ever were */
-	uint64_t	 base;		/* ns, the quickest of the period */
+	unsigned	 limit;		/* upper limit of size */
+	unsigned	 busy;		/* requests in flight */
+	unsigned	 most;		/* the most there ever were */
+	uint64_t	 base;		/* ns, the fastest request of this
+					 * period */
 };
 
-struct watch {			/* of a lane whose requests are a library's */
+struct watch {			/* a lane whose requests a library sends */
 	struct lane	*lane;
-	unsigned	 busy;	/* requests that have not come back */
-	bool		 polled[2];	/* for poll_events[i]: in the ring */
+	unsigned	 busy;	/* requests in flight */
+	bool		 polled[2];	/* poll_events[i] is in the ring */
 };
 
 enum { WATCHES = 2, POLLS = 2 };
@@ -84,20 +88,21 @@ static const short poll_events[POLLS] = { POLLIN, POLLOUT };
 struct queue {
 	struct worker	*w;
 	struct io_uring	 ring;
-	struct watch	 watch[WATCHES];	/* source and target */
+	struct watch	 watch[WATCHES];	/* source, target */
 	struct slot	*slot;
-	unsigned	 slots, busy;	/* busy: not idle */
-	struct slot	*idle;		/* last used first: it is warm */
-	struct slot	*ready, **last;	/* in the order they became so */
-	struct slot	*lent;		/* written, not taken yet */
+	unsigned	 slots, busy;	/* busy: all that are not idle */
+	struct slot	*idle;		/* last used first: still in the
+					 * cache */
+	struct slot	*ready, **last;	/* in the order they became ready */
+	struct slot	*lent;		/* written, but still lent */
 	struct window	 reads, writes;
 	unsigned	 fixed;		/* qd=, or 0 */
-	struct piece	 held;		/* claimed; waits for its time by */
-	uint64_t	 due;		/* rate=: ns, or 0 and none is held */
-	uint64_t	 again;		/* ns, when the period ends */
-	uint64_t	 look;		/* ns, of the next tick */
+	struct piece	 held;		/* claimed, waiting for its time; */
+	uint64_t	 due;		/* rate=: that time in ns, 0 if none */
+	uint64_t	 again;		/* ns, end of the period */
+	uint64_t	 look;		/* ns, time of the next tick */
 	bool		 wide;		/* the ring has large entries */
-	bool		 broken;	/* the ring */
+	bool		 broken;	/* the ring itself has failed */
 };
 
 static void
@@ -110,7 +115,7 @@ begin_small(struct queue *q, uint64_t t)
 	q->again = t + period;
 }
 
-/* A request of this window has come back. */
+/* A request of this window has come back after "took" ns: adapt its size. */
 static void
 learn(struct queue *q, struct window *win, uint64_t took)
 {
@@ -137,7 +142,7 @@ become_idle(struct queue *q, struct slot *s)
 	q->busy--;
 }
 
-/* It was read. */
+/* A slot has been read; queue it for writing. */
 static void
 to_ready(struct queue *q, struct slot *s)
 {
@@ -162,7 +167,7 @@ written(struct queue *q, struct slot *s, bool stored)
 	q->lent = s;
 }
 
-/* What the digests have taken meanwhile is idle. */
+/* Make slots idle that the digests have finished with. */
 static void
 collect(struct queue *q)
 {
@@ -193,7 +198,7 @@ ended(struct queue *q, struct slot *s)
 	}
 }
 
-/* Where zeros are looked for, a piece is several requests: one by one. */
+/* Looking for zeros splits a piece into several writes: do them one by one. */
 static void
 write_in_parts(struct queue *q, struct slot *s, size_t len)
 {
@@ -202,7 +207,7 @@ write_in_parts(struct queue *q, struct slot *s, size_t len)
 
 /*
  * The ring has two entries for each slot, which has one request at a time, and
- * for each poll.  A large entry is as long as two.
+ * for each poll.  A large entry takes as much space as two.
  */
 static void
 enter(struct queue *q, const struct io_uring_sqe *request, void *data)
@@ -214,7 +219,7 @@ enter(struct queue *q, const struct io_uring_sqe *request, void *data)
 	io_uring_sqe_set_data(sqe, data);
 }
 
-/* Hand the slot's request to the kernel, or do it here and now. */
+/* Submit the request of a slot, or carry it out at once. */
 static void
 start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
 {
@@ -273,7 +278,7 @@ start_write(struct queue *q)
 		start(q, s, &q->w->dst, &q->writes);
 }
 
-/* What is held will not be read, and the digests need not wait for it. */
+/* Put back the piece that is held, so that the digests do not wait for it. */
 static void
 let_go(struct queue *q)
 {
@@ -286,8 +291,8 @@ let_go(struct queue *q)
 }
 
 /*
- * The next piece, when rate= lets its bytes move.  Until then it is held, and
- * what is in flight is taken care of.
+ * Claim the next piece once rate= allows it.  Until then the piece is held, and
+ * requests in flight are served.
  */
 static bool
 next_piece(struct queue *q, struct piece *pc)
@@ -299,7 +304,7 @@ next_piece(struct queue *q, struct piece *pc)
 		return false;
 	len = q->held.seg.len;
 	if (q->held.hole)
-		;			/* pays for what is written there */
+		;			/* also pays for writing it */
 	else if (q->busy > 0)
 		q->due = rate_due(&job->rate, len);
 	else
@@ -328,7 +333,7 @@ fill(struct queue *q)
 		    !next_piece(q, &pc))
 			break;
 		if (pc.hole) {
-			q->w->buf = q->idle->buf;	/* that of nobody */
+			q->w->buf = q->idle->buf;	/* an idle slot's */
 			sparse_hole(q->w, &pc.seg);
 		} else {
 			start_read(q, &pc);
@@ -361,7 +366,7 @@ slot_of(struct io *io)
 	return (struct slot *)((char *)io - offsetof(struct slot, io));
 }
 
-/* Those that a library has brought to their end; false: none. */
+/* Take requests that a library has finished; false if there are none. */
 static bool
 take_ended(struct queue *q)
 {
@@ -378,7 +383,7 @@ take_ended(struct queue *q)
 	return any;
 }
 
-/* Whether it is a watch's, and then what is there was dealt with. */
+/* Handle a completion that belongs to a watch; false if it is another. */
 static bool
 served(struct queue *q, void *data)
 {
@@ -397,7 +402,7 @@ served(struct queue *q, void *data)
 	return false;
 }
 
-/* Take all that have ended. */
+/* Take all completions. */
 static void
 take(struct queue *q)
 {
@@ -415,7 +420,7 @@ take(struct queue *q)
 	take_ended(q);
 }
 
-/* Have the ring poll for what the libraries wait for. */
+/* Have the ring poll the descriptors of the libraries. */
 static void
 arm(struct queue *q)
 {
@@ -446,8 +451,8 @@ watching(const struct queue *q)
 }
 
 /*
- * Wait for one request at least, or until a piece that is held may go, or until
- * a library has to be called.  Returns 0, or an errno if the ring itself fails.
+ * Wait for a completion, for the time of a piece that is held, or for the next
+ * tick of a library.  Returns 0, or an errno value if the ring itself fails.
  */
 static int
 await(struct queue *q)
@@ -474,7 +479,7 @@ in_flight(const struct queue *q)
 	return q->reads.busy + q->writes.busy;
 }
 
-/* The same without a ring. */
+/* Finish the requests of libraries without a ring. */
 static void
 drain(struct queue *q)
 {
@@ -490,10 +495,10 @@ drain(struct queue *q)
 }
 
 /*
- * The ring itself failed.  What it has been given may still change the target,
- * and is waited for as long as the ring tells of it.  After that there is
- * nothing to wait by: pages that the kernel moves are pinned, and what it has
- * yet to begin ends with this thread, before the buffers do.
+ * The ring itself has failed.  Requests it was given may still change the
+ * target, so wait as long as the ring reports completions.  After that there is
+ * nothing to wait for: the kernel has pinned the pages it is using, and
+ * requests it has not begun end with this thread, before the buffers are freed.
  */
 static void
 give_up(struct queue *q, int err)
@@ -523,7 +528,7 @@ give_up(struct queue *q, int err)
 	q->broken = true;
 }
 
-/* What was waited for on behalf of a lane that is going to be detached. */
+/* Remove the polls of a lane that is about to be detached. */
 static void
 disarm(struct queue *q)
 {
@@ -576,7 +581,7 @@ harvest(struct queue *q)
 		call_libraries(q, t);
 }
 
-/* Nothing is in flight, all has been lent: the first of them comes back. */
+/* Nothing is in flight and every slot is lent: wait for the first to return. */
 static void
 wait_taker(struct queue *q)
 {
@@ -604,7 +609,7 @@ ring_work(struct queue *q)
 	disarm(q);
 }
 
-/* The kernel does the least when it is told that one thread asks and waits. */
+/* Tell the kernel that one thread submits and waits, which is cheapest. */
 static int
 open_ring(struct queue *q)
 {
@@ -624,7 +629,7 @@ open_ring(struct queue *q)
 	return -err;
 }
 
-/* The most that a window can be: a half of the slots, or what the end takes. */
+/* The largest possible window: half of the slots, or what the end allows. */
 static unsigned
 limit(const struct queue *q, const struct endpoint *ep)
 {

@@ -1,8 +1,7 @@
 /*
- * Reading the target back.  What reads (endpoint_readback) takes whole units
- * only, so a worker reads a window that begins at or before what is wanted and
- * ends at or behind it, into a buffer with room for that, and looks at the part
- * in the middle where it lies.
+ * Reading the target back.  The reader (endpoint_readback) takes whole units
+ * only.  So a worker reads a window of whole units around the bytes it wants,
+ * into a buffer large enough for it, and looks at the part in the middle.
  */
 #include "copy/sparing.h"
 
@@ -82,7 +81,7 @@ sparing_run(const unsigned char *a, const unsigned char *b, size_t len,
 	return end;
 }
 
-/* Of what the target holds, and what it is to hold, the part both have. */
+/* Write the parts in which the target differs. */
 static bool
 write_differing(struct worker *w, uint64_t off, const unsigned char *has,
     size_t len)
@@ -102,7 +101,7 @@ write_differing(struct worker *w, uint64_t off, const unsigned char *has,
 	return ok;
 }
 
-/* What cannot be read is written. */
+/* Whatever cannot be read is written. */
 bool
 sparing_spare(struct worker *w, uint64_t off, size_t len)
 {
@@ -119,7 +118,7 @@ sparing_spare(struct worker *w, uint64_t off, size_t len)
 		w->job->spared += len;
 		return true;
 	}
-	/* A part that was read only in part is no reason for two writes. */
+	/* Do not split a unit of which only part could be read. */
 	over = n < len ? (size_t)(lane_place(&w->dst, off + n) %
 	    p->grain) : 0;
 	n -= over < n ? over : n;

@@ -1,22 +1,23 @@
 /*
  * Holes and zeros.
  *
- * A hole of the source is not read.  Whoever claims asks for the extent there,
- * and takes a hole whole, however long it is; so claiming is done under a lock,
- * and the extent is kept for the next.  A hole of less than LEAST bytes is read
- * together with the data around it: asking, claiming and settling cost more.
+ * A hole of the source is not read.  The worker that claims asks for the extent
+ * there, and claims a whole hole at once, however long; so claiming is done
+ * under a lock, and the extent is kept for the next claim.  Holes shorter than
+ * LEAST are read with the data around them, because asking, claiming and
+ * settling cost more.
  *
- * At the target zeros are always made, and never only left out: a file that
- * ends before has them, in a file that goes on they are punched, a device is
- * told to zero them, and what cannot do that is written.
+ * At the target, zeros are always created, never assumed.  A file that ends
+ * before them is extended, otherwise they are punched into it; a device is told
+ * to zero the blocks; and where neither works, zeros are written.
  *
- * A call that makes zeros cannot be interrupted, and takes no time at all or as
- * long as writing them.  So a long hole is made in steps, each as long as the
- * one before lets expect to be done in a fifth of a second; and in one, however
- * long, where the target is a file that has nothing there.
+ * A call that creates zeros cannot be interrupted, and may be immediate or take
+ * as long as writing them.  So a long hole is done in steps, each as long as
+ * the step before suggests for a fifth of a second.  Where a target file has no
+ * data, one step does it all.
  *
  * Zeros begin and end at multiples of plan->grain at the target, so that no
- * page and no block is both zeroed and written.
+ * page or block is both zeroed and written.
  */
 #include "copy/sparse.h"
 
@@ -29,16 +30,19 @@
 #include "copy/transfer.h"
 
 enum {
-	LEAST = 64 << 10,	/* bytes of a hole that is not read */
-	STEP_LEAST = 1 << 20,	/* bytes zeroed at once, on a device at first */
-	STEP_FILE = 64 << 20,	/* the same in a file: blocks are freed */
+	LEAST = 64 << 10,	/* shortest hole that is not read, bytes */
+	STEP_LEAST = 1 << 20,	/* bytes zeroed at a time, on a device at
+				 * first */
+	STEP_FILE = 64 << 20,	/* the same in a file, which frees blocks */
 	STEP_MOST = 1 << 30,
-	GROWTH = 16,		/* times as much, at most, from step to step */
+	GROWTH = 16,		/* the most a step may grow from one to the
+				 * next */
 };
 
-static const uint64_t step_time = 200000000;	/* ns: a signal waits for it */
+static const uint64_t step_time = 200000000;	/* ns; how long a signal has to
+						 * wait */
 
-/* The source's extent at off; unknown is data. */
+/* The source's extent at off; if it cannot tell, data. */
 static struct extent
 ask(const struct worker *w, uint64_t off)
 {
@@ -49,7 +53,7 @@ ask(const struct worker *w, uint64_t off)
 	return x;
 }
 
-/* The same, of the last one asked for if it is that. */
+/* The same, from the last answer if that covers off. */
 static struct extent
 extent_at(struct worker *w, uint64_t off)
 {
@@ -60,7 +64,9 @@ extent_at(struct worker *w, uint64_t off)
 	return *x;
 }
 
-/* The part of a hole between off and end that can be zeroed; false: none. */
+/*
+ * Find the part of a hole between off and end that can be zeroed; false: none.
+ */
 static bool
 zeroable(const struct worker *w, const struct extent *x, uint64_t off,
     uint64_t end, struct seg *got)
@@ -81,7 +87,10 @@ zeroable(const struct worker *w, const struct extent *x, uint64_t off,
 	return to - off >= LEAST || to == p->length;
 }
 
-/* Where the data from off on ends: at the next hole worth it, or at "end". */
+/*
+ * Where the data at off ends: at the next hole that is long enough, or at
+ * "end".
+ */
 static uint64_t
 data_end(struct worker *w, uint64_t off, uint64_t end)
 {
@@ -126,8 +135,8 @@ sparse_claim(struct worker *w, struct seg *got, bool *is_hole)
 }
 
 /*
- * Have len bytes zeroed without writing them; an errno.  The copy is being
- * stopped, but for EOPNOTSUPP.
+ * Have len bytes zeroed without writing them.  Returns 0 or an errno value; any
+ * but EOPNOTSUPP stops the copy.
  */
 static int
 make_zeros(struct worker *w, uint64_t off, uint64_t len)
@@ -142,7 +151,7 @@ make_zeros(struct worker *w, uint64_t off, uint64_t len)
 	return io.err;
 }
 
-/* That counts as written. */
+/* Zeroed bytes count as written. */
 static void
 count(struct job *job, uint64_t len)
 {
@@ -150,7 +159,10 @@ count(struct job *job, uint64_t len)
 	job->zeroed += len;
 }
 
-/* The same; what cannot be done is written, from the buffer at "at" on. */
+/*
+ * Zero len bytes, or write zeros from the buffer at "at" where that is not
+ * possible.
+ */
 static bool
 zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 {
@@ -173,7 +185,7 @@ fewer(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Zeroing n bytes took so long: what can be done in the time of a step. */
+/* Zeroing n bytes has taken so long: adapt the step. */
 static void
 learn(struct worker *w, uint64_t n, uint64_t took)
 {
@@ -187,7 +199,7 @@ learn(struct worker *w, uint64_t n, uint64_t took)
 	w->zeros = step > STEP_LEAST ? step : STEP_LEAST;
 }
 
-/* So much from there on is no data of a target file; 0 if that is not known. */
+/* The bytes from off on in which a target file has no data; 0 if unknown. */
 static uint64_t
 nothing_at(const struct worker *w, uint64_t off)
 {
@@ -200,13 +212,13 @@ nothing_at(const struct worker *w, uint64_t off)
 		return 0;
 	err = lane_extent(&w->dst, off, &x);
 	if (err == ENXIO)
-		return most;		/* it ends before */
+		return most;		/* the file ends before off */
 	return err == 0 && x.hole ? fewer(x.len, most) : 0;
 }
 
 /*
- * How much of a hole is made zeros at once: to a border, or to its end.  A
- * device may have to write them: moves, for rate=.
+ * How much of a hole to zero in one step, up to a border or its end.  "moves":
+ * the device may have to write it, so rate= applies.
  */
 static uint64_t
 at_once(struct worker *w, uint64_t off, uint64_t len, bool moves)
@@ -226,8 +238,8 @@ at_once(struct worker *w, uint64_t off, uint64_t len, bool moves)
 }
 
 /*
- * Make zeros of the next of len bytes of a hole, *made of them without writing;
- * 0: that failed.
+ * Zero some of the next len bytes of a hole; *made is what was zeroed without
+ * writing.  Returns how many bytes were done, or 0 after a failure.
  */
 static uint64_t
 zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves,
@@ -295,7 +307,10 @@ sparse_clear(struct worker *w)
 	return transfer_settle(w, s.off, s.len, OUTSIDE) && ok;
 }
 
-/* Devices have no holes of less than LEAST bytes, which sparse_hole sees to. */
+/*
+ * Not for devices: their holes have at least LEAST bytes, and sparse_hole
+ * handles those.
+ */
 bool
 sparse_wanted(const struct plan *p)
 {
@@ -310,8 +325,8 @@ sparse_zeros(const unsigned char *buf, size_t len)
 }
 
 /*
- * The length of the run that begins at "at" of the buffer, of zeros or of what
- * is not.  Fewer zeros than "least" count as data.
+ * The length of the run of zeros, or of data, that begins at "at" in the
+ * buffer.  Fewer zeros than "least" count as data.
  */
 static size_t
 run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
@@ -338,7 +353,7 @@ run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
 	return end - at;
 }
 
-/* The same by the source: the length of its hole or of its data. */
+/* The same by extents: the length of a hole of the source, or of its data. */
 static size_t
 run_of_extent(const struct worker *w, uint64_t off, size_t at, size_t len,
     bool *zero)

@@ -1,5 +1,5 @@
 /*
- * One request of a piece: made, counted, and put in words when it fails.
+ * One request of a piece: carried out, counted, and reported when it fails.
  */
 #include "copy/transfer.h"
 
@@ -129,7 +129,7 @@ transfer_wrote(struct worker *w, struct io *io)
 	return io->err == 0;
 }
 
-/* What lies behind the copy, of what ends there: some targets need it. */
+/* Bytes behind the end of the copy that some targets need as padding. */
 static size_t
 padding(const struct worker *w, uint64_t end)
 {

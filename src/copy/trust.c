@@ -1,11 +1,11 @@
 /*
- * Trust.  The places that are read lie evenly in what is to be believed, and
- * are visited far and near in turn, so that a few of them show the most.  Zeros
- * are on any disk and show nothing; they are passed over, where a digest tells,
- * unread.
+ * Checking what a run takes over from earlier ones.  It reads a few places,
+ * evenly spread, in an order that jumps, so that even the first few show much.
+ * Zeros are found on any disk and prove nothing; where a digest shows that they
+ * are zeros, they are skipped without reading.
  *
- * The target is read past its caches (endpoint_readback), the source as a
- * rescue reads again what has failed.
+ * The target is read past its caches (endpoint_readback), the source the way a
+ * rescue retries.
  */
 #include "copy/trust.h"
 
@@ -18,20 +18,22 @@
 
 enum {
 	PLACES = 256,		/* looked at, at most */
-	STRIDE = 99,		/* from one to the next, modulo PLACES */
-	RANGES = 8,		/* that were right, of a base, are enough */
-	BLOCK = 4096,		/* bytes of one; the source's may be larger */
-	DUMB = 2,		/* reads that fail, of a source that is sick */
+	STRIDE = 99,		/* from one place to the next, modulo PLACES */
+	RANGES = 8,		/* this many right ranges of a base will do */
+	BLOCK = 4096,		/* bytes of a place; at least the source's
+				 * block */
+	DUMB = 2,		/* failed reads after which a source is left
+				 * alone */
 };
 
 typedef unsigned long long ull;
 
-struct look {			/* at one end */
+struct look {			/* reading one end */
 	struct endpoint	 reader;	/* of the target; else not open */
 	bool		 opened;
 	struct lane	 lane;
 	bool		 attached;
-	uint32_t	 grain;	/* bytes: whole ones are read */
+	uint32_t	 grain;	/* bytes; reads are whole multiples */
 	unsigned char	*buf;
 	size_t		 room;
 };
@@ -79,7 +81,7 @@ look_end(struct look *l)
 	free(l->buf);
 }
 
-/* The bytes at off, which lie in l->buf; NULL: not all can be read. */
+/* Read the bytes at off into l->buf.  Returns NULL unless all can be read. */
 static const unsigned char *
 look(struct look *l, uint64_t off, size_t len)
 {
@@ -92,7 +94,7 @@ look(struct look *l, uint64_t off, size_t len)
 	return io.err == 0 && io.done >= before + len ? l->buf + before : NULL;
 }
 
-/* Which of n (<= PLACES) things is visited i-th; n: none. */
+/* Which of n (<= PLACES) things to visit as the i-th; n: none. */
 static size_t
 visit(size_t i, size_t n)
 {
@@ -104,8 +106,8 @@ visit(size_t i, size_t n)
 /* --- base= -------------------------------------------------------------- */
 
 /*
- * The next range, from i on, that has a digest, and not that of zeros; only of
- * what is FINISHED, if there is such a map.
+ * The next range from i on whose digest proves something, so not that of zeros;
+ * with a map, only if it is FINISHED.
  */
 static bool
 next_telling(struct digest_table *digests, struct map *of,
@@ -120,7 +122,7 @@ next_telling(struct digest_table *digests, struct map *of,
 	return false;
 }
 
-/* Ranges that lie evenly in those that tell something; how many there are. */
+/* Choose such ranges, evenly spread.  Returns how many there are. */
 static size_t
 spread_ranges(struct digest_table *digests, struct map *of, unsigned char *buf,
     size_t *at)
@@ -164,7 +166,10 @@ refuse_unchanged(const struct plan *p, const struct check *c, struct fault *f)
 	    "bitmap:" : "since:");
 }
 
-/* Whether a few ranges of an end have their digests; else *c has not. */
+/*
+ * Whether a few ranges of an end have their digests; otherwise *c is one that
+ * has not.
+ */
 static bool
 holds(struct look *l, struct digest_table *digests, struct map *of,
     struct check *c)
@@ -221,8 +226,8 @@ trust_unchanged(const struct plan *p, struct digest_table *digests,
 /* --- map= --------------------------------------------------------------- */
 
 /*
- * Places that lie evenly in what is finished, in blocks of "size"; how many
- * there are.
+ * Choose places of "size" bytes, evenly spread over what is finished.  Returns
+ * how many there are.
  */
 static size_t
 spread(struct map *map, size_t size, uint64_t *at)
@@ -242,7 +247,7 @@ spread(struct map *map, size_t size, uint64_t *at)
 	return n;
 }
 
-/* The finished part of the block at off, of the grid of the copy. */
+/* The finished part of the block at off, in the grid of the copy. */
 static struct seg
 block_at(struct map *map, uint64_t off, size_t size)
 {
@@ -265,13 +270,13 @@ refuse_map(const struct plan *p, const struct seg *s, struct fault *f)
 	    (ull)(p->src_off + s->off), p->src->name, p->dst->name);
 }
 
-struct pair {			/* both ends, and what they have told */
+struct pair {			/* both ends, and what they have shown */
 	struct look	 src, dst;
 	struct agreed	*alike;
 	unsigned	 dumb;
 };
 
-/* The first block of what is alike that is no zeros. */
+/* Finished ranges keep the digests of the base. */
 static void
 note_alike(struct agreed *a, const struct plan *p, const struct seg *s,
     const unsigned char *buf)
@@ -288,7 +293,7 @@ note_alike(struct agreed *a, const struct plan *p, const struct seg *s,
 	}
 }
 
-/* Compare one place; false when it differs. */
+/* Compare one place; false if it differs. */
 static bool
 agree(struct pair *t, const struct plan *p, const struct seg *s)
 {

@@ -1,10 +1,10 @@
 /*
- * Turns: one number says which byte a stream takes next.  The lock is held for
- * a few instructions, never across the write itself: having the turn is what
- * keeps others from writing.
+ * Turns.  One number says which byte a stream takes next.  The lock is held for
+ * a few instructions, never over the write: holding the turn keeps others from
+ * writing.
  *
- * Each who waits has a condition of his own, so that a turn that is passed on
- * wakes one thread, not all of them.
+ * Each waiter has its own condition, so that passing the turn wakes one thread,
+ * not all.
  *
  *	t	turn->lock, a leaf
  */
@@ -63,7 +63,7 @@ turn_wait(struct turn *t, uint64_t off)
 	return mine;
 }
 
-/* Wake whose turn it is; all of them when there are no more turns. */
+/* Wake the thread whose turn it is; all of them when turns have ended. */
 static void
 wake(struct turn *t)
 {

@@ -1,8 +1,8 @@
 /*
- * Workers count their requests, as they begin and as they end, and need no
- * clock for it.  Who looks now and then sees whether an end has requests to
- * answer and answers none of them.  One worker's that takes long is nothing as
- * long as others are answered, nor is a flush while the copy goes on.
+ * Workers count requests as they begin and end, which needs no clock.  The main
+ * thread looks at the counts now and then, and sees whether an end has requests
+ * but answers none.  A single slow request means nothing while others are
+ * answered; nor does a flush while the copy goes on.
  */
 #include "copy/watch.h"
 
@@ -11,12 +11,12 @@
 #include "copy/job.h"
 #include "end/tee.h"
 
-static const double patience = 3;	/* s; what is slow, but well */
+static const double patience = 3;	/* s; slow, but in order */
 
 static void
 add(struct requests *sum, const struct requests *r)
 {
-	/* ended first: no more have ended than begun */
+	/* load "ended" first, so that it never exceeds "begun" */
 	sum->ended += atomic_load_explicit(&r->ended, memory_order_relaxed);
 	sum->begun += atomic_load_explicit(&r->begun, memory_order_relaxed);
 }

@@ -1,6 +1,6 @@
 /*
- * The threads of a copy.  The lead, which is worker 0, starts the others, and
- * all take pieces until there is none left.
+ * The threads of a copy.  The lead, worker 0, starts the others, and all take
+ * pieces until none is left.
  */
 #include "copy/transfer.h"
 #include "copy/worker.h"
@@ -9,7 +9,7 @@
 #include "end/gauge.h"
 #include "end/tee.h"
 
-/* A source that goes between two passes is met here before it is read. */
+/* Report a source that went away between two passes. */
 static bool
 fail_attach(struct job *job, const struct lane *lane, int err)
 {
@@ -58,7 +58,9 @@ attach(struct worker *w)
 	return true;
 }
 
-/* A target that was given up in a write has the buffer still. */
+/*
+ * A write to a target that was given up may still use the buffer: replace it.
+ */
 static bool
 keep_buffer(struct worker *w)
 {
