@@ -1,8 +1,9 @@
 /*
- * control=: a socket through which a running copy is asked and told.
+ * control=: a socket through which other programs query a running copy and
+ * change its limits.
  *
- * Each line is a command and gets a line as its answer.  The main thread serves
- * it between signals and the live line; it never waits for whom it talks to.
+ * Each line is a command and gets one line as its answer.  The main thread
+ * serves the socket; it never waits for a client.
  */
 #ifndef PARDD_CONTROL_H
 #define PARDD_CONTROL_H
@@ -20,32 +21,32 @@ struct job;
 enum { CONTROL_POLLS = 2 };
 
 struct control {
-	const char	*path;	/* NULL: there is none */
-	dev_t		 dev;	/* what it named when it was made */
+	const char	*path;	/* NULL: no socket */
+	dev_t		 dev;	/* of the node when it was made */
 	ino_t		 ino;
 	int		 ear;	/* listens, or -1 */
-	int		 peer;	/* whom we talk to, or -1 */
-	size_t		 n;	/* bytes of line */
+	int		 peer;	/* connected, or -1 */
+	size_t		 n;	/* bytes in "line" */
 	char		 line[64];
 };
 
 /*
- * Make the socket that control= names, mode 0600, or nothing without it.
- * Returns 0, or -1 with *f; then there is nothing to close.
+ * Make the socket of control=, mode 0600; without control=, do nothing.
+ * Returns 0, or -1 with *f and nothing to close.
  */
 int control_open(struct control *, const struct opts *, struct fault *f);
 
-/* The same for --dry-run: what would refuse it does, and nothing is made. */
+/* Make the same checks for --dry-run, but no socket. */
 int control_look(const struct opts *, struct fault *f);
 
-/* What to wait for: fills CONTROL_POLLS of p, with fd -1 for nothing. */
+/* Fill CONTROL_POLLS entries of p for poll(2); fd -1 means nothing. */
 void control_polls(const struct control *, struct pollfd *p);
 
-/* Answer what has come, as p says after poll(2). */
+/* Serve what poll(2) has found. */
 void control_serve(struct control *, const struct pollfd *p, struct job *,
     const struct tally *);
 
-/* Take the socket away. */
+/* Close and remove the socket. */
 void control_close(struct control *);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Running a plan: the main thread's side.
+ * Running a plan, from the main thread.
  */
 #ifndef PARDD_COPY_H
 #define PARDD_COPY_H
@@ -12,10 +12,10 @@ struct events;
 struct signals;
 
 /*
- * Copy.  Both ends are open; they are not closed.  Prepares the target once
- * nothing else can prevent the copy, draws the progress line, tells events and
- * answers SIGUSR1.  Fills *out; returns 0 however the copy went, or -1 with *f
- * when it could not begin, and then the target is as it was.
+ * Run the plan.  Both ends are open, and stay open.  Prepares the target once
+ * nothing else can prevent the copy, draws the progress line, reports events
+ * and answers signals.  Fills *out and returns 0 however the copy went; returns
+ * -1 with *f if it could not begin, and then the target is unchanged.
  */
 int copy_run(const struct plan *, const struct signals *, struct events *,
     struct outcome *out, struct fault *f);

@@ -5,9 +5,9 @@
 #define PARDD_LEAD_H
 
 /*
- * The first worker's thread: prepares the target, which is the first thing to
- * change it; starts the others, works, waits for them, flushes the target, and
- * makes job->done readable.  arg is the struct job.
+ * The thread of the lead; arg is the struct job.  Prepares the target, which is
+ * the first change to it; starts the other workers, works, joins them, flushes
+ * the target, and makes job->done readable.  Returns NULL.
  */
 void *lead_run(void *arg);
 

@@ -1,6 +1,6 @@
 /*
- * What a run leaves behind beside the copy, and what it is held against:
- * digests, the files of them, and what requests took.
+ * The files of a run beside the copy: digests, manifests, profile and report,
+ * and the manifest or block map that the run is checked against.
  */
 #ifndef PARDD_OUTPUTS_H
 #define PARDD_OUTPUTS_H
@@ -16,51 +16,57 @@
 #include "part/used.h"
 #include "plan/plan.h"
 
-struct outputs {			/* the main thread's */
+struct outputs {			/* for the main thread only */
 	struct hash	*hash;
 	struct newfile	 hashfile, profile, usedmap;
-	struct report	*report;	/* or NULL */
+	struct report	*report;	/* NULL without report= */
 	struct ranges	 ranges;
-	struct bmap	 bmap;	/* of bmap= */
-	struct layout	 whole;	/* its image's */
-	struct used	 used;	/* what it is limited to */
-	const struct layout *layout;	/* for the plan, or NULL */
+	struct bmap	 bmap;	/* the file of bmap= */
+	struct layout	 whole;	/* the layout of its image */
+	struct used	 used;	/* what the copy is limited to */
+	const struct layout *layout;	/* passed to the plan, or NULL */
 };
 
-/* Before there is a plan.  Returns 0, or -1 with *f and nothing to close. */
+/*
+ * Read the files that the plan needs.  Returns 0, or -1 with *f and nothing to
+ * close.
+ */
 int outputs_load(struct outputs *, const struct opts *, struct fault *f);
 
 /*
- * See that all that is asked for can be made; nothing is made yet, p->hash and
- * p->ranges are set.  Returns 0, or -1 with *f.
+ * Check that every file can be made, and set p->hash and p->ranges.  Nothing is
+ * made yet.  Returns 0, or -1 with *f.
  */
 int outputs_open(struct outputs *, struct plan *p, struct fault *f);
 
 /*
- * The copy begins, signals are blocked: hold the names of the files, start the
- * digests.  Returns 0, or -1 with *f.
+ * When the copy begins and signals are blocked: reserve the names of the files
+ * and start the digests.  Returns 0, or -1 with *f.
  */
 int outputs_start(struct outputs *, struct fault *f);
 
 /*
- * The copy is over: make the digests and the files.  What cannot be made stands
- * in out->outputs.
+ * After the copy: finish the digests and write the files.  A failure is
+ * recorded in out->outputs.
  */
 void outputs_finish(struct outputs *, const struct plan *, struct outcome *);
 
-/* Before that, with the ends still open: what the report is to say of them. */
+/*
+ * Before that, while the ends are open: collect what the report says about
+ * them.
+ */
 void outputs_look(struct outputs *, struct outcome *);
 
 /*
- * Once it is judged: write the report.  False where that cannot be done, and it
- * stands in out->outputs, to be judged again.
+ * After the verdict: write the report.  Returns false if that fails; the reason
+ * is in out->outputs, and the run has to be judged again.
  */
 bool outputs_report(struct outputs *, struct outcome *);
 
-/* Give the files up; workers that still run know nothing of them. */
+/* Abandon the files; workers that still run do not use them. */
 void outputs_abandon(struct outputs *);
 
-/* Free what outputs_load and outputs_open took. */
+/* Free what outputs_load and outputs_open have made. */
 void outputs_close(struct outputs *);
 
 #endif

@@ -1,6 +1,5 @@
 /*
- * wait=: a source that has gone may come back, as another node.  Used by
- * copy.c.
+ * wait=: a source that has gone may come back as another node.  Used by copy.c.
  */
 #ifndef PARDD_REATTACH_H
 #define PARDD_REATTACH_H
@@ -18,22 +17,22 @@ struct signals;
 enum reattach_node { AWAIT_BLOCK, AWAIT_SG, AWAIT_BSG, AWAIT_NG };
 
 struct reattach {
-	struct disk	 was;		/* the source, as it was first seen */
-	enum reattach_node	 node;		/* which of its nodes it is */
-	double		 until;		/* of clock_seconds */
-	uint64_t	 read;		/* bytes, when it went last */
-	char		 why[512];	/* what is wrong with what is there */
+	struct disk	 was;		/* the source when first opened */
+	enum reattach_node	 node;		/* how it was opened */
+	double		 until;		/* deadline, as of clock_seconds */
+	uint64_t	 read;		/* bytes read when it went last */
+	char		 why[512];	/* what is wrong with what was found */
 };
 
-/* Note which disk the source is, while it is there. */
+/* Record which disk the source is, while it is there. */
 void reattach_begin(struct reattach *, const struct plan *);
 
 /*
- * The source has gone, with *out.  Waits up to wait= seconds for the same disk
- * of the same size, and opens it in its place (the plan's source stays where
- * it is, and becomes another).  A source that goes again before it has given a
- * byte gets no new time.  Answers signals: out->signal.  False when it is not
- * there: out->fault says so.
+ * The source has gone, as *out says.  Wait up to wait= seconds for the same
+ * disk of the same size, and open it in place of the plan's source.  If it goes
+ * again before one more byte was read, the old deadline still holds.  Answers
+ * signals, and sets out->signal.  Returns false with out->fault if the source
+ * is not back.
  */
 bool reattach_source(struct reattach *, const struct plan *,
     const struct signals *, struct events *, struct outcome *out);

@@ -1,5 +1,5 @@
 /*
- * What is decided and held for each of several targets.
+ * Plans, claims and remarks for each of several targets.
  */
 #ifndef PARDD_SEVERAL_H
 #define PARDD_SEVERAL_H
@@ -15,29 +15,29 @@ struct several {
 	struct plan	 plan[TARGETS_MOST];
 	struct claims	 claims[TARGETS_MOST];
 	struct remarks	 found[TARGETS_MOST];
-	unsigned	 n;		/* of the plans */
-	unsigned	 claimed, remarked;	/* of the others */
+	unsigned	 n;		/* plans */
+	unsigned	 claimed, remarked;	/* how many of each */
 };
 
 /*
- * Hold the plan of each target against every objection, and each target
- * against the others; p->each becomes theirs.  Returns 0, or -1 with *f; *made
- * is to be freed by several_free either way, and may be NULL.
+ * Check the plan of each target for objections, and the targets against each
+ * other; p->each points to the plans.  Returns 0, or -1 with *f.  *made may be
+ * NULL; the caller frees it with several_free in either case.
  */
 int several_check(struct several **made, struct plan *p, struct fault *f);
 
-/* claims_take for each.  Returns 0, or -1 with *f, and then none is held. */
+/* claims_take for each.  Returns 0, or -1 with *f and no claim held. */
 int several_claim(struct several *, struct fault *f);
 
-/* remarks_make for each, which their plans have then. */
+/* remarks_make for each; the plans then have them. */
 void several_remark(struct several *, bool thorough);
 
-/* claims_settle, claims_forget and claims_release for all that are held. */
+/* claims_settle, claims_forget and claims_release for all claims held. */
 void several_settle(const struct several *);
 void several_forget(const struct several *);
 void several_release(struct several *);
 
-/* Takes NULL, too. */
+/* NULL is allowed. */
 void several_free(struct several *);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * maxtemp=: no request while the source is too warm.  Used by copy.c.
+ * maxtemp=: no requests while the source is too warm.  Used by copy.c.
  */
 #ifndef PARDD_THERMOMETER_H
 #define PARDD_THERMOMETER_H
@@ -7,12 +7,12 @@
 #include "copy/job.h"
 
 /*
- * Look once, before there are workers, and then now and then until the copy
- * ends.  Without a thread to do so nothing is waited for.
+ * Measure once before there are workers, then repeatedly in a thread until the
+ * copy ends.  If the thread cannot be started, nobody waits.
  */
 void thermometer_begin(struct job *);
 
-/* After the lead has left. */
+/* Join the thread, after the lead has ended. */
 void thermometer_end(struct job *);
 
 #endif

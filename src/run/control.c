@@ -1,12 +1,12 @@
 /*
- * control=: the socket.  One program is talked to at a time; who comes later
- * takes over, so that one that was forgotten keeps nobody out.
+ * control=: the socket.  One client is served at a time, and a new one replaces
+ * it, so that a forgotten connection locks nobody out.
  *
- *	status			what the copy has come to
- *	rate=N, rate=0		limit it anew, or no longer
+ *	status			the state of the copy
+ *	rate=N, rate=0		set the limit, or lift it
  *	ioprio=PRIORITY		as the operand
  *
- * The answer is "ok", "error: ..." or a line of key=value.
+ * The answer is "ok", "error: ..." or a line of key=value pairs.
  */
 #include "run/control.h"
 
@@ -29,7 +29,7 @@
 
 enum { ANSWER = 384 };
 
-/* No node is made among the devices, whatever it is. */
+/* Never create a node in /dev. */
 static int
 check_folder(const char *path, struct fault *f)
 {
@@ -39,7 +39,7 @@ check_folder(const char *path, struct fault *f)
 	return path_check(path, what, f);
 }
 
-/* A socket that nobody listens to was left by a run that was killed. */
+/* Whether the socket was left by a run that was killed: nobody listens. */
 static bool
 left_behind(const struct sockaddr_un *name)
 {
@@ -57,7 +57,7 @@ left_behind(const struct sockaddr_un *name)
 	return left;
 }
 
-/* Linux takes the mode of the node from the socket's own. */
+/* Linux gives the node the mode of the socket. */
 static int
 make(int fd, const struct sockaddr_un *name)
 {
@@ -74,7 +74,7 @@ make(int fd, const struct sockaddr_un *name)
 	return bind(fd, to, sizeof(*name)) == 0 ? 0 : errno;
 }
 
-/* Whether who connects by that name comes to this process. */
+/* Whether a connection to that name arrives at this process. */
 static bool
 leads_here(const struct sockaddr_un *name)
 {
@@ -93,8 +93,8 @@ leads_here(const struct sockaddr_un *name)
 }
 
 /*
- * Listen, and note what has the name.  Before, it was a socket that nobody
- * listens to: another run may have put its own in its place.
+ * Listen, and remember which node has the name.  Another run may have replaced
+ * the node while nobody was listening.
  */
 static int
 begin(struct control *c, const struct sockaddr_un *name)
@@ -110,7 +110,7 @@ begin(struct control *c, const struct sockaddr_un *name)
 	return 0;
 }
 
-/* The address of a socket, for which there is a folder. */
+/* Make the address, if its folder exists and is not in /dev. */
 static int
 address(struct sockaddr_un *name, const char *path, struct fault *f)
 {
@@ -175,7 +175,7 @@ hang_up(struct control *c)
 	c->n = 0;
 }
 
-/* A peer that does not take its answers is left. */
+/* Drop a client that does not read its answers. */
 static void __attribute__((format(printf, 2, 3)))
 answer(struct control *c, const char *fmt, ...)
 {
@@ -226,7 +226,7 @@ change_rate(struct control *c, struct job *job, const char *text)
 		return;
 	}
 	rate_set(&job->rate, (uint64_t)n);
-	if (job->rescue == NULL)	/* whose passes see to that */
+	if (job->rescue == NULL)	/* its passes adapt by themselves */
 		map_pieces(&job->map, rate_piece(&job->rate, job->p,
 		    job->p->claim));
 	answer(c, "ok");
@@ -263,7 +263,9 @@ obey(struct control *c, struct job *job, const struct tally *t,
 		answer(c, "error: status, rate=N, or ioprio=PRIORITY");
 }
 
-/* Read what there is, and obey each line of it.  The last may lack its end. */
+/*
+ * Read what has arrived, and obey each line; the last one may lack its newline.
+ */
 static void
 listen_to(struct control *c, struct job *job, const struct tally *t)
 {
@@ -290,14 +292,14 @@ listen_to(struct control *c, struct job *job, const struct tally *t)
 		memmove(c->line, c->line + len, c->n);
 	}
 	if (n <= 0 || c->n == sizeof(c->line) - 1)
-		hang_up(c);		/* it ended, or is no command */
+		hang_up(c);		/* end of input, or too long */
 }
 
 void
 control_serve(struct control *c, const struct pollfd *p, struct job *job,
     const struct tally *t)
 {
-	struct sockaddr_un from;	/* an unnamed one */
+	struct sockaddr_un from;	/* a client without a name */
 	socklen_t len = sizeof(from);
 	int fd;
 
@@ -321,7 +323,7 @@ control_close(struct control *c)
 	hang_up(c);
 	if (c->path != NULL && lstat(c->path, &st) == 0 &&
 	    st.st_dev == c->dev && st.st_ino == c->ino)
-		unlink(c->path);	/* and not another run's */
+		unlink(c->path);	/* do not remove another run's */
 	if (c->ear >= 0)
 		close(c->ear);
 	c->ear = -1;

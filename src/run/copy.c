@@ -1,7 +1,7 @@
 /*
- * The conductor: makes the job, starts the lead worker, and then waits on two
- * descriptors (a signal, the end) and the clock of the progress line.  It moves
- * no data, but for a copy that is over in a moment (plan.c).
+ * The main thread.  It makes the job, starts the lead, and then waits for two
+ * descriptors (signals, the end) and for the next progress line.  It moves no
+ * data, except in a copy so short that it is the lead itself (plan.c).
  */
 #include "run/copy.h"
 
@@ -38,18 +38,18 @@
 #include "verify/verify.h"
 
 enum {
-	TICK = 500,		/* ms; for verify= and maxtime=, */
-	LONG_TICK = 1000,	/* and what else is looked at now and then */
-	TITLED = 4 << 20,	/* bytes; less is over before ps(1) is asked */
+	TICK = 500,		/* ms, with verify= or maxtime= */
+	LONG_TICK = 1000,	/* ms, otherwise */
+	TITLED = 4 << 20,	/* bytes; less is over before ps(1) runs */
 };
 
 /*
- * s in which a signal is the one before: kernel and shell send SIGHUP, both,
- * and timeout(1) any signal to its command and to the group.
+ * Within this many s the same signal counts as one: the kernel and the shell
+ * both send SIGHUP, and timeout(1) signals the command and then its group.
  */
 static const double one_hangup = 1, one_signal = 0.2;
 
-/* What the map says. */
+/* Add what the map says. */
 static void
 tally_map(struct job *job, const struct map_totals *map, struct tally *t)
 {
@@ -94,10 +94,7 @@ tally(struct job *job, struct watch *watch, double start)
 	return t;
 }
 
-/*
- * The workers with a queue each; without, where the kernel does not let us have
- * one, with a piece each.
- */
+/* Give each worker a queue; if the kernel refuses one, a single piece each. */
 static void
 enlist(struct job *job)
 {
@@ -127,7 +124,9 @@ enlist(struct job *job)
 		job_threads(job);
 }
 
-/* What is the user's to change, or is noted, goes on with the copy. */
+/*
+ * Take over from the previous run what the user has set and what was recorded.
+ */
 static int
 take_over(struct job *job, const struct plan *p, const struct outcome *before)
 {
@@ -174,7 +173,7 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 	return 0;
 }
 
-/* Maps and profile are not freed: they go into the outcome. */
+/* Maps and profile move into the outcome, so they are not freed here. */
 static void
 fill_in(struct outcome *out, struct job *job)
 {
@@ -226,7 +225,7 @@ job_free(struct job *job)
 	free(job);
 }
 
-/* What is known while workers are still at it. */
+/* Fill in what can be read while workers still run. */
 static void
 fill_in_left(struct outcome *out, struct job *job)
 {
@@ -242,7 +241,7 @@ fill_in_left(struct outcome *out, struct job *job)
 		steps->fill_in_left(job, out);
 }
 
-/* Whether it is one that was answered already. */
+/* Whether this is a repetition of a signal already answered. */
 static bool
 is_echo(const struct job *job, const struct outcome *out, int signo)
 {
@@ -252,7 +251,7 @@ is_echo(const struct job *job, const struct outcome *out, int signo)
 	    since < (signo == SIGHUP ? one_hangup : one_signal);
 }
 
-/* Answer what signals have come; false: leave at once. */
+/* Answer pending signals; false: leave at once. */
 static bool
 answer(struct job *job, const struct signals *s, struct outcome *out,
     const struct tally *t)
@@ -278,7 +277,7 @@ answer(struct job *job, const struct signals *s, struct outcome *out,
 	return true;
 }
 
-/* Whether what was in flight when it was to end has had its time. */
+/* Whether requests in flight have had their time to return after the stop. */
 static bool
 overdue(struct job *job, const struct outcome *out)
 {
@@ -300,7 +299,7 @@ nap(const struct progress *pr, const struct events *ev, const struct job *job,
 	return b >= 0 && b < most ? b : most;
 }
 
-/* Of one of several targets. */
+/* Update the column of one of several targets. */
 static void
 tell_column(struct progress *pr, struct job *job, unsigned i)
 {
@@ -315,7 +314,7 @@ tell_column(struct progress *pr, struct job *job, unsigned i)
 	}
 }
 
-/* A target that does not keep what is written to it is told of at once. */
+/* Report at once that the target does not keep what is written to it. */
 static void
 tell_differs(struct progress *pr, struct job *job)
 {
@@ -333,7 +332,7 @@ tell_differs(struct progress *pr, struct job *job)
 	}
 }
 
-/* So is one of several that is dropped. */
+/* Report at once that one of several targets was dropped. */
 static void
 tell_dropped(struct progress *pr, struct events *ev, struct job *job)
 {
@@ -354,7 +353,7 @@ tell_dropped(struct progress *pr, struct events *ev, struct job *job)
 	}
 }
 
-/* That a head seems to be dead is told once. */
+/* Report once that a head of the disk seems to be dead. */
 static void
 tell_pattern(struct progress *pr, struct events *ev, const struct job *job)
 {
@@ -370,7 +369,7 @@ tell_pattern(struct progress *pr, struct events *ev, const struct job *job)
 	}
 }
 
-/* That it waits for the source to cool, and that it does so no more. */
+/* Report that the copy waits for the source to cool, and when it goes on. */
 static void
 tell_warmth(struct progress *pr, struct job *job)
 {
@@ -415,7 +414,7 @@ tell(struct progress *pr, struct events *ev, struct job *job,
 	}
 }
 
-/* Until the lead has left; false: the workers are still at it. */
+/* Wait until the lead has ended; false: workers are still running. */
 static bool
 conduct(struct job *job, const struct signals *s, struct events *ev,
     struct control *c, struct outcome *out, double start)
@@ -468,7 +467,7 @@ tell_depth(const struct job *job, struct tally *t)
 	}
 }
 
-/* The lead, in a thread of its own where it can keep us waiting. */
+/* Start the lead, in its own thread unless the copy is over in a moment. */
 static int
 begin_lead(struct job *job, struct fault *f)
 {
@@ -482,7 +481,9 @@ begin_lead(struct job *job, struct fault *f)
 	return err == 0 ? 0 : fault_errno(f, err, "starting a worker");
 }
 
-/* It is not refused any more: a refusal is one line, and nothing else. */
+/*
+ * Nothing can be refused from here on: a refusal prints one line and no more.
+ */
 static int
 start(struct job *job, bool again, struct fault *f)
 {
@@ -501,7 +502,7 @@ begin_ranges(struct job *job, struct fault *f)
 	    "the copy");
 }
 
-/* All that can fail before the target is touched. */
+/* Do everything that can fail before the target is touched. */
 static int
 begin(struct job *job, struct control *c, bool again, struct fault *f)
 {
@@ -510,7 +511,7 @@ begin(struct job *job, struct control *c, bool again, struct fault *f)
 
 	if (control_open(c, p->opts, f) != 0)
 		return -1;
-	/* Before there are threads, any of which may ask for a variable. */
+	/* before any thread could read the environment */
 	if (!p->bounded || p->length >= TITLED)
 		title_begin(&job->title, p->opts->argc, p->opts->title);
 	if ((steps->begin == NULL || steps->begin(job, f) == 0) &&
@@ -522,8 +523,9 @@ begin(struct job *job, struct control *c, bool again, struct fault *f)
 }
 
 /*
- * A copy, or what a rescue has left of it after "before": as copy_run.  The
- * profile of that is used, and stays its own if the copy does not begin.
+ * One run of copy_run: a whole copy, or what "before" has left of a rescue.
+ * The profile of "before" is used, and still belongs to it if this run does not
+ * begin.
  */
 static int
 run(const struct plan *p, const struct signals *s, struct events *ev,
@@ -580,8 +582,8 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 }
 
 /*
- * The source is back.  What is wrong now is the end, whatever was before; but
- * it is too late for a refusal.
+ * The source is back: go on.  If that fails, its fault replaces the earlier
+ * one, but the status cannot become a refusal any more.
  */
 static void
 go_on(const struct plan *p, const struct signals *s, struct events *ev,
@@ -599,7 +601,7 @@ go_on(const struct plan *p, const struct signals *s, struct events *ev,
 	endpoint_go_on(p->dst);
 	gauge_go_on(out->profile);
 	if (run(p, s, ev, out, next, &out->fault) == 0) {
-		out->profile = NULL;		/* next's now */
+		out->profile = NULL;		/* now next's */
 		outcome_free(out);
 		*out = *next;
 	} else if (out->fault.status == STATUS_REFUSED) {

@@ -1,6 +1,6 @@
 /*
- * The lead: the first worker's thread.  It prepares the target, has all workers
- * do what the run asks for, and then flushes.
+ * The lead: the first worker's thread.  It prepares the target, has the workers
+ * do the steps of the work, and flushes.
  */
 #include "run/lead.h"
 
@@ -15,7 +15,7 @@
 #include "steps.h"
 #include "verify/verify.h"
 
-/* Where the target ends at least; 0 unless all was written to it. */
+/* The least length of the target in bytes; 0 unless everything was written. */
 static uint64_t
 written_end(struct job *job)
 {
@@ -27,7 +27,10 @@ written_end(struct job *job)
 	return p->dst_off + round_up(t.end, p->pad);
 }
 
-/* A hole at the end, or what a rescue could not read there. */
+/*
+ * Set the length of a target that ends in a hole, or in what a rescue could not
+ * read.
+ */
 static void
 extend(struct job *job)
 {
@@ -47,7 +50,9 @@ extend(struct job *job)
 	job_fail(job, &f);
 }
 
-/* All is there, and no read of it failed: asking again is worth it. */
+/*
+ * Whether everything was copied without a failed read, so a check is worth it.
+ */
 static bool
 whole(struct job *job)
 {
@@ -57,8 +62,8 @@ whole(struct job *job)
 }
 
 /*
- * Bytes that may be holes of the target.  What a run before has left as holes
- * of what it finished is not known.
+ * Bytes that may be holes in the target.  Holes of finished data left by
+ * earlier runs are unknown.
  */
 static uint64_t
 holes(struct job *job)
@@ -72,7 +77,7 @@ holes(struct job *job)
 	    before->shared + before->spared + t.end - t.finished;
 }
 
-/* Both ends are what they were. */
+/* Check that both ends are still the same. */
 static void
 keep(struct job *job)
 {
@@ -90,7 +95,7 @@ keep(struct job *job)
 		job_fail(job, &f);
 }
 
-/* Put what was written on the medium. */
+/* Flush what was written. */
 static void
 finish(struct job *job)
 {
@@ -109,7 +114,7 @@ finish(struct job *job)
 	    round_up(end, p->pad) : left.off);
 }
 
-/* The target is there and can be written, and read back if that is wanted. */
+/* Make the target ready to be written, and to be read back if necessary. */
 static bool
 prepare(struct job *job)
 {

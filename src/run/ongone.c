@@ -1,7 +1,7 @@
 /*
- * A command for a source that has gone.  It is root's, and is given to a shell
- * as it is; what the disk says of itself is in its environment, never in its
- * words.
+ * Running the command of ongone=.  It is root's own, so the shell gets it
+ * unchanged; what the disk says of itself goes into the environment, never into
+ * the command.
  */
 #include "run/ongone.h"
 
@@ -22,13 +22,13 @@
 
 enum {
 	OURS = 3,		/* variables */
-	TERM_TIME = 1000,	/* ms, for what it started to end */
+	TERM_TIME = 1000,	/* ms it has to end after SIGTERM */
 	LOOK = 50,
 };
 
 struct words {
 	char	*env[OURS];
-	char	**all;		/* those, and those that there are */
+	char	**all;		/* OURS, then those inherited */
 };
 
 static void
@@ -41,7 +41,7 @@ free_words(struct words *w)
 	free(w->all);
 }
 
-/* No variable of ours is there twice. */
+/* An inherited variable of the same name is left out. */
 static bool
 is_ours(const char *word)
 {
@@ -88,7 +88,7 @@ make_words(struct words *w, const char *name, const char *serial,
 	return 0;
 }
 
-/* In a group of its own, with no signal blocked or ignored. */
+/* The command gets its own process group, with no signal blocked or ignored. */
 static int
 prepare(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr)
 {
@@ -148,7 +148,7 @@ ongone_start(struct ongone *g, const struct plan *p, const struct disk *was,
 	return err == 0 ? 0 : fault_errno(f, err, "ongone=: /bin/sh");
 }
 
-/* A realtime signal has no name. */
+/* realtime signals have no name */
 static void
 killed(int signo, struct fault *f)
 {

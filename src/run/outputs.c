@@ -1,7 +1,7 @@
 /*
- * The records of a run, at the times when there is something to do for them:
- * before the plan, before the copy, when it begins, when it is over, at the
- * end.
+ * The files of a run, at each time when there is something to do for them:
+ * before the plan, before the copy, at its start, at its end, and after the
+ * verdict.
  */
 #include "run/outputs.h"
 
@@ -15,7 +15,7 @@
 #include "report/report_file.h"
 #include "report/usedmap.h"
 
-/* All of the image, wherever it comes from. */
+/* Load the block map; what it describes is the whole image. */
 static int
 load_bmap(struct outputs *r, const char *path, struct fault *f)
 {
@@ -82,7 +82,7 @@ outputs_start(struct outputs *r, struct fault *f)
 	return hash_start(r->hash, f);
 }
 
-/* What differs is told as it is after verify= and compare=1. */
+/* Differences are reported as after verify= and compare=1. */
 static void
 hand_over(struct ranges *r, struct outcome *out)
 {
@@ -93,14 +93,14 @@ hand_over(struct ranges *r, struct outcome *out)
 	out->tally.verified = out->tally.written - t.bad;
 }
 
-/* Whether the target holds what it was given; base= relies on that. */
+/* Whether the target holds what was written to it; base= relies on this. */
 static bool
 holds(const struct outcome *out)
 {
 	return out->flush.status == 0 && out->tally.differing == 0;
 }
 
-/* Where the ranges lie: on a target that keeps them, else on the source. */
+/* The origin of the ranges: on a target that keeps data, else on the source. */
 static uint64_t
 noted_from(const struct plan *p)
 {
@@ -111,7 +111,7 @@ noted_from(const struct plan *p)
 	return kept ? p->dst_off : p->src_off;
 }
 
-/* The manifest is written, or what differs from one is told. */
+/* Write the manifest, or hand over the differences from one. */
 static int
 finish_ranges(struct ranges *r, const struct plan *p, struct outcome *out,
     struct fault *f)

@@ -1,9 +1,9 @@
 /*
- * Waiting for a source that has gone.  Once a second the disks that there are
- * are looked up in sysfs: one with the same serial number and WWN is opened by
- * the same kind of node, the same partition of it if it was one.  Nothing is
- * read of what has another size, of two disks that are called the same, or of
- * the target.  Before that ongone= may do something for it.
+ * Waiting for a source that has gone.  Once a second, look through the disks in
+ * sysfs for one with the same serial number and WWN, and open it by the same
+ * kind of node, or the same partition of it.  Nothing is read from a disk of
+ * another size, from either of two disks with the same names, or from the
+ * target. ongone= may run a command first.
  */
 #include "run/reattach.h"
 
@@ -27,7 +27,7 @@
 
 enum { TICK = 1000, BRIEF = 100 };	/* ms */
 
-/* Adapters there are that all have one serial number. */
+/* Never the target: some adapters all have the same serial number. */
 static bool
 is_target(const struct plan *p, const struct disk *d)
 {
@@ -59,7 +59,9 @@ reattach_begin(struct reattach *a, const struct plan *p)
 	    is_node(p->src, "/dev", a->was.ng) ? AWAIT_NG : AWAIT_BLOCK;
 }
 
-/* The partition of the disk that was found which the source was, or all. */
+/*
+ * The node of the disk that was found, or of the partition that the source was.
+ */
 static bool
 block_path(const struct reattach *a, const struct disk *d, char *path,
     size_t room)
@@ -94,7 +96,7 @@ path_of(const struct reattach *a, const struct disk *d, char *path, size_t room)
 	return name[0] != '\0';
 }
 
-/* Open it by that name; why that cannot be done is noted. */
+/* Open it by that name; keep the reason if that fails. */
 static bool
 open_again(struct reattach *a, const struct plan *p, const char *name)
 {
@@ -106,7 +108,7 @@ open_again(struct reattach *a, const struct plan *p, const char *name)
 	return false;
 }
 
-/* Look once.  Why it is not there yet is noted. */
+/* Look once; keep the reason if it is not there. */
 static bool
 look(struct reattach *a, const struct plan *p)
 {
@@ -127,7 +129,7 @@ look(struct reattach *a, const struct plan *p)
 	return open_again(a, p, path);
 }
 
-/* Sleep so long; false when a signal ends the waiting. */
+/* Sleep for ms; false when a signal has ended the wait. */
 static bool
 sleep_on(const struct plan *p, const struct signals *s, struct outcome *out,
     int ms)
@@ -149,8 +151,8 @@ sleep_on(const struct plan *p, const struct signals *s, struct outcome *out,
 }
 
 /*
- * Have ongone= run to its end: what is there before that is still what does not
- * answer.  False when a signal ends the waiting.
+ * Run the command of ongone= to its end.  A node that exists before then is
+ * still the one that does not answer.  False when a signal has ended the wait.
  */
 static bool
 run_command(const struct reattach *a, const struct plan *p,

@@ -1,5 +1,6 @@
 /*
- * Several targets: what is asked of each, before the first of them is written.
+ * Several targets: what is checked for each before the first of them is
+ * written.
  */
 #include "run/several.h"
 

@@ -17,7 +17,7 @@
 
 /* --- a copy, and a check, which is one to nowhere ------------------------- */
 
-/* What is left out reads as zeros. */
+/* Zero what is left out. */
 static void
 clear(struct job *job)
 {
@@ -53,7 +53,9 @@ flush(struct job *job)
 
 /* --- a rescue ------------------------------------------------------------ */
 
-/* As far as can be seen. */
+/*
+ * Check that what the map calls finished is there, as far as this can be seen.
+ */
 static bool
 rescue_trust(struct job *job, struct fault *f)
 {
@@ -70,7 +72,7 @@ rescue_trust(struct job *job, struct fault *f)
 	return true;
 }
 
-/* What was written, and then the map of it. */
+/* Flush what was written, and then save the map. */
 static void
 rescue_flush(struct job *job)
 {
@@ -84,7 +86,7 @@ rescue_flush(struct job *job)
 		job->unsaved = f;
 }
 
-/* The map has the state of a rescue, whichever run has done it. */
+/* The map has the state of the rescue, whichever run has done the work. */
 static void
 rescue_tally(struct job *job, const struct map_totals *map, struct tally *t)
 {

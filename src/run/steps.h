@@ -1,6 +1,6 @@
 /*
- * What a kind of work does at the steps that all kinds have: a row of steps.c
- * each.  NULL: nothing.
+ * The steps that all kinds of work have, and what each kind does at them: one
+ * row of steps.c each.  NULL: nothing.
  */
 #ifndef PARDD_STEPS_H
 #define PARDD_STEPS_H
@@ -14,24 +14,24 @@
 #include "plan/plan.h"
 
 struct steps {
-	bool	writes;		/* to the target, which is got ready for it */
-	bool	gaps;		/* and the target may have holes that nobody
-				 * has counted: of runs before */
-	/* The main thread's, before there are others: 0, or -1 with *f. */
+	bool	writes;		/* the target, which is prepared first */
+	bool	gaps;		/* the target may have holes from earlier runs
+				 * that nobody has counted */
+	/* Before there are workers, in the main thread. 0, or -1 with *f. */
 	int	(*begin)(struct job *, struct fault *f);
-	/* Whether what the map calls finished is there; before any write. */
+	/* Check what the map calls finished, before any write. */
 	bool	(*trust)(struct job *, struct fault *f);
-	void	(*run)(struct job *);		/* by all workers */
-	void	(*flush)(struct job *);		/* what was written */
+	void	(*run)(struct job *);		/* with all workers */
+	void	(*flush)(struct job *);		/* everything written */
 	void	(*tally)(struct job *, const struct map_totals *,
 		    struct tally *);
 	void	(*fill_in)(struct job *, struct outcome *);
-	/* The same while workers are still at it. */
+	/* The same while workers still run. */
 	void	(*fill_in_left)(struct job *, struct outcome *);
 	void	(*free)(struct job *);
 };
 
-/* Of the work that the plan is about. */
+/* The row for the work of the plan. */
 const struct steps *steps_of(const struct plan *);
 
 #endif

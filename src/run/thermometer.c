@@ -1,7 +1,7 @@
 /*
- * A thread of its own looks how warm the source is, for the disk may not
- * answer.  While it is too warm all that ask for their turn by rate= wait.  It
- * has to cool a little, or it would be too warm again at once.
+ * maxtemp=: a thread watches the temperature of the source, because the disk
+ * may not answer.  While it is too warm, everyone who asks rate_wait waits.  It
+ * has to cool down by COOLER, or it would be too warm again at once.
  */
 #include "run/thermometer.h"
 
@@ -17,7 +17,7 @@ enum {
 	COOLER = 3,		/* degrees */
 };
 
-/* What cannot be measured keeps nobody waiting. */
+/* Without a measurement nobody waits. */
 static void
 look(struct job *job)
 {
