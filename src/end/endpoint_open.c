@@ -1,0 +1,384 @@
+/*
+ * Opening an end.  A name is looked up once, as an O_PATH descriptor; what it
+ * is is asked of that descriptor (choose.c), and the backend opens the same
+ * thing, see reopen, so that a name that changes meanwhile changes nothing.
+ */
+#include "end/endpoint.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "backend.h"
+#include "base/path.h"
+#include "base/status.h"
+#include "choose.h"
+#include "cli/opts.h"
+#include "disk/disk.h"
+
+static int
+open_inherited(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct stat st;
+	off_t at;
+	int mode;
+
+	if (fstat(ep->fd, &st) != 0 || (mode = fcntl(ep->fd, F_GETFL)) < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	if ((mode & O_PATH) != 0 ||
+	    (mode & O_ACCMODE) ==
+	    (ep->spec.role == SOURCE ? O_WRONLY : O_RDONLY))
+		return fault_errno(f, EBADF, "%s", ep->name);
+	if (choose(ep, ep->fd, &st, f) != 0)
+		return -1;
+	if (ep->be == &file_backend && ep->spec.role == TARGET &&
+	    !ep->is.device && (mode & O_APPEND) != 0)
+		choose_append(ep, &st);
+	at = lseek(ep->fd, 0, SEEK_CUR);
+	if (at < 0 && ep->be == &file_backend)	/* it may stand anywhere */
+		return fault_errno(f, errno, "%s: where it stands", ep->name);
+	if ((ep->spec.flags & FLAG_APPEND) == 0 && at > 0)
+		ep->lim.base = (uint64_t)at;
+	return ep->be->open(ep, look, f);
+}
+
+static int
+open_generated(struct endpoint *ep, bool look, struct fault *f)
+{
+	ep->be = &null_backend;
+	ep->is.endless = true;
+	ep->name = (ep->spec.flags & FLAG_RANDOM) != 0 ? "iflag=random" :
+	    "iflag=00";
+	return choose_misused(ep, f) != 0 ? -1 : ep->be->open(ep, look, f);
+}
+
+/*
+ * A target that does not exist: remember the folder it goes into, so that what
+ * is decided about that folder holds when the file is made.
+ */
+static int
+open_absent(struct endpoint *ep, bool look, struct fault *f)
+{
+	struct stat st;
+	const char *base;
+	int failed = 0;
+
+	ep->dir = path_folder(ep->name, O_RDONLY, &base);
+	if (ep->dir < 0 && errno == ENOENT)
+		return fault_set(f, status_errno(ENOENT), "%s: there is no "
+		    "such folder", ep->name);
+	if (ep->dir < 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	ep->is.absent = true;
+	ep->be = (ep->spec.flags & FLAG_APPEND) != 0 ? &stream_backend :
+	    &file_backend;
+	if (fstatat(ep->dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		failed = fault_set(f, STATUS_REFUSED, "%s is a symbolic link "
+		    "to a file that does not exist", ep->name);
+	if (failed == 0)
+		failed = choose_misused(ep, f);
+	if (failed == 0)
+		(void)fstatfs(ep->dir, &ep->fs);
+	if (failed == 0)
+		failed = ep->be->open(ep, look, f);
+	if (failed != 0)
+		close(ep->dir);
+	return failed;
+}
+
+enum { PREFIXES = 8 };		/* of one kind, at most */
+
+/* What is never the name of a file: how it begins, and what opens it. */
+static const struct address {
+	enum end_kind	 kind;
+	const struct backend *be;
+	const char	*prefix[PREFIXES];
+} addresses[] = {
+#define ADDRESS(kind, name, words, word, ...) \
+	{ kind, &name, { __VA_ARGS__ } },
+#include "end/kinds.def"
+};
+
+enum { ADDRESSES = sizeof(addresses) / sizeof(addresses[0]) };
+
+static const struct address *
+address_of(const char *name)
+{
+	const char *prefix;
+	size_t i, k;
+
+	for (i = 0; i < ADDRESSES; i++)
+		for (k = 0; k < PREFIXES; k++) {
+			prefix = addresses[i].prefix[k];
+			if (prefix != NULL &&
+			    strncmp(name, prefix, strlen(prefix)) == 0)
+				return &addresses[i];
+		}
+	return NULL;
+}
+
+static int
+open_address(struct endpoint *ep, const struct address *a, bool look,
+    struct fault *f)
+{
+	ep->be = a->be;
+	if (choose_misused(ep, f) != 0)
+		return -1;
+	if ((ep->spec.flags & FLAG_APPEND) != 0)
+		return fault_set(f, STATUS_USAGE, "%s: oflag=append is for "
+		    "files", ep->name);
+	return ep->be->open(ep, look, f);
+}
+
+/* What does it, of an address of the web, or of a machine and a path there. */
+static const char *
+instead(const struct endpoint *ep, const char *rest)
+{
+	bool web = strncmp(ep->name, "http", 4) == 0 ||
+	    strncmp(ep->name, "ftp", 3) == 0;
+
+	if (strncmp(rest, "//", 2) == 0)
+		return web && ep->spec.role == SOURCE ? ": curl -f URL | pardd "
+		    "of=... reads it" : "";
+	return rest[0] == '/' ? ": '[ ssh HOST nbdkit -s file DISK ]' is a "
+	    "disk of another machine" : "";
+}
+
+/*
+ * Whether a name reads like an address, SCHEME:...: what other copiers know is
+ * not to become a file here.  One that is there is that file.
+ */
+static int
+check_scheme(const struct endpoint *ep, struct fault *f)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.";
+	const char *name = ep->name;
+	size_t n = strspn(name, letters);
+
+	if (n == 0 || name[n] != ':' || faccessat(AT_FDCWD, name, F_OK,
+	    AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "%.*s: is no kind of end that pardd "
+	    "knows%s; for a file of that name write ./%s", (int)n, name,
+	    instead(ep, name + n + 1), name);
+}
+
+static int
+open_named(struct endpoint *ep, bool look, struct fault *f)
+{
+	int nofollow = (ep->spec.flags & FLAG_NOFOLLOW) != 0 ? O_NOFOLLOW : 0;
+	int path = open(ep->name, O_PATH | O_CLOEXEC | nofollow), failed;
+	struct stat st;
+
+	if (path < 0 && errno == ENOENT && ep->spec.role == TARGET &&
+	    (ep->spec.flags & FLAG_NOCREAT) == 0)
+		return open_absent(ep, look, f);
+	if (path < 0)
+		return fault_found(f, ep);
+	failed = fstat(path, &st) != 0 ? fault_errno(f, errno, "%s", ep->name) :
+	    choose(ep, path, &st, f);
+	if (failed == 0) {
+		ep->fd = path;
+		failed = ep->be->open(ep, look, f);
+		ep->fd = -1;
+	}
+	close(path);
+	return failed;
+}
+
+/* By an address, or as a file. */
+static int
+open_name(struct endpoint *ep, bool look, struct fault *f)
+{
+	const struct address *a = address_of(ep->name);
+
+	if (a != NULL)
+		return open_address(ep, a, look, f);
+	return check_scheme(ep, f) != 0 ? -1 : open_named(ep, look, f);
+}
+
+static struct end_spec
+spec_of(const struct opts *o, enum role role, unsigned flags)
+{
+	return (struct end_spec){ .role = role, .flags = flags,
+		.force = o->force, .timeout = opts_timeout(o),
+		.patience = o->timeout < 0 ? 0 : opts_timeout(o),
+		.cdb_size = (unsigned)o->cdbsz, .bpt = o->bpt,
+		.retries = o->retries, .rescue = o->map != NULL,
+		.coe = o->coe != 0, .verify = o->verify != 0,
+		.sync = o->sync != 0, .async = opts_async(o),
+		.loud = o->verbose > 0,
+		.held = (o->force & FORCE_HELD) != 0,
+		.secrets = o->secrets };
+}
+
+/* With a backend, so that it can be closed. */
+static struct endpoint
+unopened(struct end_spec spec, const char *name)
+{
+	return (struct endpoint){ .be = &null_backend, .name = name,
+		.spec = spec,
+		.geo = { .size = -1, .room = -1, .io_align = 1 },
+		.lim.end = UINT64_MAX, .fd = -1, .dir = -1 };
+}
+
+static enum end_kind
+kind_of(const struct endpoint *ep)
+{
+	size_t i;
+
+	for (i = 0; i < ADDRESSES; i++)
+		if (ep->be == addresses[i].be)
+			return addresses[i].kind;
+	if (ep->be == &sg_backend)
+		return END_SCSI;
+	if (ep->be == &nvme_backend)
+		return END_NVME;
+	if (ep->be == &null_backend && ep->spec.role == TARGET)
+		return END_DISCARD;
+	if (ep->be == &null_backend)
+		return (ep->spec.flags & FLAG_RANDOM) != 0 ? END_RANDOM :
+		    END_ZEROS;
+	if (ep->is.streamed)
+		return END_STREAM;
+	return ep->is.device ? END_BLOCK : END_FILE;
+}
+
+int
+endpoint_open_compared(struct endpoint *ep, const struct opts *o,
+    struct fault *f)
+{
+	*ep = unopened(spec_of(o, SOURCE, o->oflag), o->output);
+	ep->is.back = true;
+	if (open_name(ep, false, f) != 0)
+		return -1;
+	ep->kind = kind_of(ep);
+	return 0;
+}
+
+static int
+find_end(struct endpoint *ep, bool look, struct fault *f)
+{
+	const char *name = ep->name;
+
+	if ((ep->spec.flags & (FLAG_ZEROS | FLAG_RANDOM)) != 0)
+		return open_generated(ep, look, f);
+	if (name == NULL || strcmp(name, "-") == 0) {
+		ep->fd = ep->spec.role == SOURCE ? STDIN_FILENO : STDOUT_FILENO;
+		ep->name = ep->spec.role == SOURCE ? "standard input" :
+		    "standard output";
+		ep->is.inherited = true;
+		return open_inherited(ep, look, f);
+	}
+	if (ep->spec.role == TARGET && strcmp(name, ".") == 0) {
+		ep->be = &null_backend;
+		return choose_misused(ep, f) != 0 ? -1 :
+		    ep->be->open(ep, look, f);
+	}
+	return open_name(ep, look, f);
+}
+
+static int
+open_end(struct endpoint *ep, bool look, struct fault *f)
+{
+	if (find_end(ep, look, f) != 0)
+		return -1;
+	ep->kind = kind_of(ep);
+	return 0;
+}
+
+int
+endpoint_open(struct endpoint *ep, enum role role, const struct opts *o,
+    bool look, struct fault *f)
+{
+	*ep = role == SOURCE ?
+	    unopened(spec_of(o, SOURCE, o->iflag), o->input) :
+	    unopened(spec_of(o, TARGET, o->oflag), o->output);
+	ep->spec.bitmap = role == SOURCE ? o->bitmap : NULL;
+	ep->spec.since = role == SOURCE ? o->since : NULL;
+	return open_end(ep, look, f);
+}
+
+int
+endpoint_open_target(struct endpoint *ep, const struct opts *o,
+    const char *name, bool look, struct fault *f)
+{
+	*ep = unopened(spec_of(o, TARGET, o->oflag), name);
+	return open_end(ep, look, f);
+}
+
+/* Of one that says what it is, where the name is but a place. */
+static bool
+is_another(const struct endpoint *was, const struct endpoint *is)
+{
+	struct disk a, b;
+
+	return was->is.remote && endpoint_disk(was, &a) &&
+	    endpoint_disk(is, &b) && (strcmp(a.serial, b.serial) != 0 ||
+	    strcmp(a.wwn, b.wwn) != 0);
+}
+
+int
+endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
+{
+	struct endpoint new = unopened(ep->spec, path);
+	int64_t size = ep->lim.part > 0 ? ep->lim.disk_size : ep->geo.size;
+
+	if (open_name(&new, false, f) != 0)
+		return -1;
+	if (is_another(ep, &new)) {
+		fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
+		    "another disk", path);
+		endpoint_close(&new);
+		return -1;
+	}
+	if (new.be != ep->be || new.geo.size != size ||
+	    new.geo.block != ep->geo.block) {
+		fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
+		    "another: %lld bytes in blocks of %u", path,
+		    (long long)new.geo.size, new.geo.block);
+		endpoint_close(&new);
+		return -1;
+	}
+	ep->be->close(ep);
+	ep->priv = new.priv;
+	ep->id = new.id;
+	ep->is.inherited = false;
+	ep->fd = -1;
+	if (path != ep->name) {
+		strlcpy(ep->again, path, sizeof(ep->again));
+		ep->name = ep->again;
+	}
+	return 0;
+}
+
+int
+endpoint_readback(struct endpoint *r, const struct endpoint *target,
+    uint32_t most, struct fault *f)
+{
+	if (target->be->open_readback == NULL)
+		return fault_set(f, STATUS_USAGE, "%s cannot be read back: it "
+		    "is written in order, or not kept", target->name);
+	*r = unopened(target->spec, target->name);
+	r->spec.role = SOURCE;
+	r->geo.block = target->geo.block;
+	r->is.device = target->is.device;
+	r->is.inherited = target->is.inherited;
+	r->kind = target->kind;
+	r->is.back = true;
+	r->is.seekable = true;
+	r->id = target->id;
+	if (target->be->open_readback(target, r, f) != 0)
+		return -1;
+	if (r->geo.io_align <= most)
+		return 0;
+	fault_set(f, STATUS_REFUSED, "%s is read back in units of %u bytes: "
+	    "they are too large", r->name, r->geo.io_align);
+	endpoint_close(r);
+	return -1;
+}
