@@ -1,5 +1,5 @@
 /*
- * What an ATA disk hides behind the last sector that it shows.
+ * The sectors that an ATA disk hides behind its last visible one.
  */
 #ifndef PARDD_ATA_H
 #define PARDD_ATA_H
@@ -9,15 +9,15 @@
 
 #include "end/endpoint.h"
 
-struct ata_hidden {		/* bytes */
+struct ata_hidden {		/* hidden bytes */
 	uint64_t area;		/* by a host protected area (HPA) */
 	uint64_t overlay;	/* by a device configuration overlay (DCO) */
 };
 
 /*
- * Ask the disk, by commands that change nothing, for what it has of either.
- * False, without a question, where the end is no whole ATA disk; what a disk
- * does not answer counts as nothing.
+ * Ask the disk how much it hides, by commands that change nothing.  Returns
+ * false, without asking, if the end is not a whole ATA disk.  Questions that
+ * the disk does not answer count as 0.
  */
 bool ata_hidden(const struct endpoint *, struct ata_hidden *);
 

@@ -1,18 +1,18 @@
 /*
- * Opening anew what has been looked at.
+ * Reopening what an O_PATH descriptor refers to.
  */
 #ifndef PARDD_REOPEN_H
 #define PARDD_REOPEN_H
 
 /*
- * Open what the descriptor "path" stands for anew, with these flags: a file by
- * its name if that still leads there, all else through /proc/self/fd (by name
- * where /proc is missing, if it is still the same).  name NULL: it has none.
- * Returns a descriptor, or -1 and errno.
+ * Open the file behind the descriptor "path" with these flags.  A file is
+ * opened by "name" if that still leads to it, otherwise through /proc/self/fd;
+ * name may be NULL.  Without /proc, the name must still lead to the same file.
+ * Returns a descriptor, or -1 with errno.
  */
 int reopen(int path, const char *name, int flags);
 
-/* The same of what a name has led to just now.  ESTALE: it does no longer. */
+/* The same for a name just looked up; ESTALE if it now leads elsewhere. */
 int open_found(int path, const char *name, int flags);
 
 #endif

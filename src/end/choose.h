@@ -1,5 +1,5 @@
 /*
- * Which backend an end has, by what was found under its name.
+ * Choosing the backend of an end by what was found under its name.
  */
 #ifndef PARDD_CHOOSE_H
 #define PARDD_CHOOSE_H
@@ -10,16 +10,19 @@
 struct stat;
 
 /*
- * Set the backend, and what it is known by, from an open descriptor and its
- * stat.  Refuses what is of no use, and words of iflag= or oflag= that do not
- * suit it.  Returns 0, or -1 with *f.
+ * Choose the backend and set the identity, from an open descriptor and its
+ * stat.  Refuses what cannot be copied, and words of iflag= or oflag= that do
+ * not apply.  Returns 0, or -1 with *f.
  */
 int choose(struct endpoint *, int fd, const struct stat *, struct fault *);
 
-/* Refuses words that only an end of another kind knows what to do with. */
+/*
+ * Refuse words that apply only to another kind of end.  Returns 0, or -1 with
+ * *f.
+ */
 int choose_misused(const struct endpoint *, struct fault *);
 
-/* A file that is written in order, behind what is there. */
+/* Set up oflag=append: the file is written in order, from its end on. */
 void choose_append(struct endpoint *, const struct stat *);
 
 #endif

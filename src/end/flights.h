@@ -1,33 +1,33 @@
 /*
- * The requests of a lane that a library carries: some room for each, which is
- * made when the first one begins.  They are one thread's.
+ * Memory for the requests of a lane that a library carries out, allocated when
+ * the first one begins.  Used by one thread.
  */
 #ifndef PARDD_FLIGHTS_H
 #define PARDD_FLIGHTS_H
 
 #include <stddef.h>
 
-struct flight {			/* the first member of a library's call */
-	struct lane	*lane;	/* whose io is over then (lane_over), or */
-	struct io	*io;	/* NULL: somebody waits for it */
-	struct flight	*next;	/* its owner's, while it is idle */
+struct flight {			/* first member of a library's call */
+	struct lane	*lane;	/* where lane_over is called for */
+	struct io	*io;	/* this io; NULL: someone waits for it */
+	struct flight	*next;	/* the owner's, while idle */
 };
 
-struct flights {		/* all 0: there are none yet */
+struct flights {		/* all 0: nothing allocated */
 	struct flight	*idle;
 	void		*all;
 };
 
 /*
- * An idle call, of "most" that have "size" bytes each, or NULL: there is none,
- * or no memory.  What is in it means nothing.
+ * Take an idle call from "most" of "size" bytes each.  NULL if none is idle, or
+ * without memory.  Its contents are undefined.
  */
 void *flights_begin(struct flights *, unsigned most, size_t size);
 
-/* It is idle again. */
+/* Give a call back. */
 void flights_end(struct flights *, void *call);
 
-/* None is under way: give the memory back. */
+/* Free the memory, when no call is in use. */
 void flights_free(struct flights *);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Holes where data should be.
+ * Holes in a file.
  */
 #ifndef PARDD_HOLES_H
 #define PARDD_HOLES_H
@@ -8,12 +8,12 @@
 #include <stdint.h>
 
 /*
- * Whether more than "most" of the bytes from "from" to "to" of a file are
- * holes; false where that cannot be told.  Moves the descriptor's offset.
+ * Whether more than "most" of the bytes in a range of a file are holes; false
+ * if that is unknown.  Moves the offset of the descriptor.
  */
 bool holes_more(int fd, uint64_t from, uint64_t to, uint64_t most);
 
-/* How many of them are; 0 where that cannot be told.  Moves the offset, too. */
+/* How many of them are holes; 0 if unknown.  Moves the offset too. */
 uint64_t holes_in(int fd, uint64_t from, uint64_t to);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * One session with an iSCSI target, which any thread may use.
+ * One session with an iSCSI target, for use by any thread.
  */
 #ifndef PARDD_ISCSI_LINK_H
 #define PARDD_ISCSI_LINK_H
@@ -19,81 +19,84 @@
 struct iscsi_call {		/* a command, from when it is sent */
 	struct flight	 flight;
 	struct scsi_command command;
-	struct iscsi_link *link;	/* these are the link's: */
+	struct iscsi_link *link;	/* for the link only: */
 	struct iscsi_call *next;
-	struct scsi_answer answer;	/* once it is over: this, or */
-	int		 err;	/* an errno: the session is gone */
+	struct scsi_answer answer;	/* valid when it is over, unless */
+	int		 err;	/* errno value: the session was lost */
 	bool		 over;
 };
 
 struct iscsi_address {		/* where a target is */
-	const char	*shown;	/* its name, for messages */
+	const char	*shown;	/* for messages */
 	struct iscsi_name name;
-	const char	*initiator;	/* who we are */
-	const char	*user, *password;	/* or NULL, and NULL: */
-	const char	*target_user, *target_password;	/* of the target's */
-	unsigned	 timeout;	/* s, of the login, and each command */
+	const char	*initiator;	/* our own name */
+	const char	*user, *password;	/* NULL and NULL: none */
+	const char	*target_user, *target_password;	/* expected of the
+							 * target */
+	unsigned	 timeout;	/* s, for the login and each command */
 };
 
-struct iscsi_stage {		/* of a login or logout */
-	bool	connects;	/* it is the first one */
+struct iscsi_stage {		/* a step of login or logout */
+	bool	connects;	/* the first step */
 	bool	over;
-	int	status;		/* libiscsi's */
-	int	err;		/* errno, of a connection, or 0 */
+	int	status;		/* of libiscsi */
+	int	err;		/* errno value of connect, or 0 */
 };
 
 struct iscsi_link {		/* l: lock */
 	const struct libiscsi *lib;
 	struct iscsi_context *context;	/* l */
-	struct iscsi_stage stage;	/* whoever opens or closes it */
+	struct iscsi_stage stage;	/* used to open and close */
 	int		 lun;
-	int		 fd;	/* its socket, libiscsi's */
+	int		 fd;	/* socket; libiscsi closes it */
 	unsigned	 timeout;	/* s */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 moved;	/* a call is over */
-	pthread_t	 carrier;	/* once it is started */
-	int		 kick;	/* eventfd: look at the socket anew */
+	pthread_t	 carrier;	/* if "started" */
+	int		 kick;	/* eventfd: poll the socket anew */
 	int		 bell;	/* eventfd: a lane's call is over */
 	bool		 started, quit;	/* l */
-	short		 watched;	/* l: poll(2) events, by the carrier */
+	short		 watched;	/* l: poll(2) events, set by the
+					 * carrier */
 	bool		 lost;	/* l: for good */
-	bool		 ring;	/* l: the bell, after the service */
-	unsigned	 calls;	/* l: under way, */
-	unsigned	 writes;	/* l: of them, those with data to go */
-	uint64_t	 heard;	/* l: ns, of the last answer */
-	struct iscsi_call *over, **last;	/* l: those of lanes */
-	char		 why[160];	/* l: it was lost, or "" */
-	char		 peer[ISCSI_WORD];	/* portal, in numbers */
+	bool		 ring;	/* l: ring the bell after the service */
+	unsigned	 calls;	/* l: in flight, */
+	unsigned	 writes;	/* l: of these, still sending data */
+	uint64_t	 heard;	/* l: ns, time of the last answer */
+	struct iscsi_call *over, **last;	/* l: calls of lanes */
+	char		 why[160];	/* l: reason of the loss, or "" */
+	char		 peer[ISCSI_WORD];	/* portal, numeric */
 };
 
-/*
- * Log in.  Returns 0, or -1 with *f and nothing to close.
- */
+/* Log in.  Returns 0, or -1 with *f and nothing to close. */
 int iscsi_link_open(struct iscsi_link *, const struct libiscsi *,
     const struct iscsi_address *, struct fault *f);
 
 /*
- * From here on a thread of its own moves the bytes, and answers a target that
- * asks whether we are there; before, whoever waits does.  Returns an errno.
+ * Start the carrier: a thread that moves the data and answers pings of the
+ * target.  Before that, whoever waits does this.  Returns 0 or an errno value.
  */
 int iscsi_link_start(struct iscsi_link *);
 
-/* Log out, and close it.  Nothing may be on its way. */
+/* Log out and close.  No call may be in flight. */
 void iscsi_link_close(struct iscsi_link *);
 
 /*
- * Send a command.  False, and call->err, when it was not sent; else it and its
- * buffer are the link's until it is over.
+ * Send a command.  Returns true, and the call and its buffer belong to the link
+ * until the call is over; or false with call->err if it was not sent.
  */
 bool iscsi_link_send(struct iscsi_link *, struct iscsi_call *);
 
-/* Send it, and wait until it is over: an errno, as call->err. */
+/* Send a command and wait until it is over.  Returns call->err. */
 int iscsi_link_do(struct iscsi_link *, struct iscsi_call *);
 
-/* Tell lanes of their calls that are over; link->bell is readable then. */
+/*
+ * Call lane_over for calls of lanes that are over. link->bell is readable when
+ * there are some.
+ */
 void iscsi_link_service(struct iscsi_link *);
 
-/* Whether the session is gone, and why, if that is known. */
+/* Whether the session was lost, and why, if that is known. */
 bool iscsi_link_lost(struct iscsi_link *, char *why, size_t room);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * libiscsi, which is loaded when an end needs it, and its functions by name.
+ * The functions of libiscsi, loaded when an end needs it.
  */
 #ifndef PARDD_LIBISCSI_H
 #define PARDD_LIBISCSI_H
@@ -31,8 +31,8 @@ struct libiscsi {
 };
 
 /*
- * Load it; it stays loaded.  what needs it is for messages.  Returns 0, or -1
- * with *f: it is not there, or too old.
+ * Load the library; it stays loaded.  "what" needs it, for messages.  Returns
+ * 0, or -1 with *f if it is missing or too old.
  */
 int libiscsi_load(struct libiscsi *, const char *what, struct fault *f);
 

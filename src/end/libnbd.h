@@ -1,5 +1,5 @@
 /*
- * libnbd, which is loaded when an end needs it, and its functions by name.
+ * The functions of libnbd, loaded when an end needs it.
  */
 #ifndef PARDD_LIBNBD_H
 #define PARDD_LIBNBD_H
@@ -30,8 +30,8 @@ struct libnbd {			/* nbd_create is lib->create, and so on */
 };
 
 /*
- * Load it; it stays loaded.  what needs it is for messages.  Returns 0, or -1
- * with *f: it is not there, or too old.
+ * Load the library; it stays loaded.  "what" needs it, for messages.  Returns
+ * 0, or -1 with *f if it is missing or too old.
  */
 int libnbd_load(struct libnbd *, const char *what, struct fault *f);
 

@@ -1,6 +1,5 @@
 /*
- * librbd, which is loaded when an end needs it, and its functions by name; with
- * those of librados, which it brings.
+ * The functions of librbd and librados, loaded when an end needs them.
  */
 #ifndef PARDD_LIBRBD_H
 #define PARDD_LIBRBD_H
@@ -34,8 +33,8 @@ struct librbd {			/* rbd_open is lib->open, rados_create */
 };
 
 /*
- * Load it; it stays loaded.  what needs it is for messages.  Returns 0, or -1
- * with *f: it is not there, or too old.
+ * Load the library; it stays loaded.  "what" needs it, for messages.  Returns
+ * 0, or -1 with *f if it is missing or too old.
  */
 int librbd_load(struct librbd *, const char *what, struct fault *f);
 

@@ -1,6 +1,5 @@
 /*
- * An NBD server as an end: what connecting to it, its requests, and questions
- * for its extents share.
+ * An NBD server as an end, as nbd.c, nbd_open.c and nbd_extents.c share it.
  */
 #ifndef PARDD_NBD_END_H
 #define PARDD_NBD_END_H
@@ -15,51 +14,54 @@
 #include "nbd_link.h"
 
 enum {
-	NBD_FLIGHTS = 128,	/* of a lane */
-	NBD_LAST_WORDS = 1000,	/* ms, for a command that has failed */
+	NBD_FLIGHTS = 128,	/* calls per lane */
+	NBD_LAST_WORDS = 1000,	/* ms to wait for a failed command's words */
 };
 
-struct picture {		/* of a context */
-	struct nbd_extents x;	/* the last answer, */
-	uint64_t	 off;	/* from there on */
+struct picture {		/* the last answer about extents */
+	struct nbd_extents x;	/* for one context, */
+	uint64_t	 off;	/* from this byte on */
 };
 
-struct nbd {			/* an endpoint's priv */
+struct nbd {			/* priv of the endpoint */
 	struct libnbd	 lib;
 	struct nbd_address address;
-	struct command	 command;	/* of the first connection, or none */
+	struct command	 command;	/* of the first connection, if any */
 	struct nbd_link	 link;
 	uint64_t	 size;		/* bytes */
-	uint32_t	 block;		/* bytes: whole ones only; or 1 */
-	uint32_t	 most;		/* bytes of a request */
-	uint32_t	 preferred;	/* the same, or 0 */
+	uint32_t	 block;		/* bytes: requests are multiples */
+	uint32_t	 most;		/* bytes per request */
+	uint32_t	 preferred;	/* preferred bytes per request, or 0 */
 	uint32_t	 write_flags, zero_flags;	/* LIBNBD_CMD_FLAG_ */
 	bool		 read_only, flushes, fua, zeroes, fast, extents;
-	bool		 several;	/* connections, for one picture */
+	bool		 several;	/* several connections see the same
+					 * data */
 	bool		 tls;
-	atomic_bool	 no_zero;	/* the server will not */
-	atomic_bool	 lost;		/* the connection, as was told */
-	bool		 unflushed;	/* a flush failed: none is believed */
-	atomic_uint	 links;		/* of lanes, ever */
-	char		*bitmap;	/* the context of iflag=, or NULL */
+	atomic_bool	 no_zero;	/* the server refuses to zero */
+	atomic_bool	 lost;		/* connection lost, as reported */
+	bool		 unflushed;	/* a flush failed: later ones do not
+					 * count */
+	atomic_uint	 links;		/* connections of lanes so far */
+	char		*bitmap;	/* context of iflag=bitmap:, or NULL */
 	pthread_mutex_t	 lock;		/* held over a question; guards: */
 	struct picture	 allocated, dirty;
 };
 
-struct nbd_lane {		/* a lane's priv */
+struct nbd_lane {		/* priv of a lane */
 	struct nbd_link	*link;
-	struct nbd_link	 own;		/* if that is this */
-	struct flights	 flights;	/* NBD_FLIGHTS nbd_calls */
-	unsigned char	*bounce;	/* once it is needed */
+	struct nbd_link	 own;		/* its own connection, if link is
+					 * this */
+	struct flights	 flights;	/* up to NBD_FLIGHTS nbd_calls */
+	unsigned char	*bounce;	/* allocated when needed */
 };
 
-/* nbd_open.c: the slots of the backend that connect, and close. */
+/* nbd_open.c: connecting and closing, as in struct backend. */
 int nbd_open(struct endpoint *, bool look, struct fault *);
 int nbd_close_end(struct endpoint *);
 int nbd_attach(struct lane *);
 int nbd_detach(struct lane *);
 
-/* nbd_extents.c: the slots of the backend that ask what is where. */
+/* nbd_extents.c: extents, as in struct backend. */
 int nbd_extent_at(const struct endpoint *, uint64_t off, struct extent *);
 int nbd_changed(const struct endpoint *, uint64_t off, struct extent *);
 

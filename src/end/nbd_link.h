@@ -1,5 +1,5 @@
 /*
- * One connection to an NBD server, which any thread may use.
+ * One connection to an NBD server, for use by any thread.
  */
 #ifndef PARDD_NBD_LINK_H
 #define PARDD_NBD_LINK_H
@@ -14,7 +14,7 @@
 #include "flights.h"
 #include "libnbd.h"
 
-enum { PARTS = 8 };		/* of a read that are there, apart */
+enum { PARTS = 8 };		/* separate parts of a read that arrived */
 
 struct nbd_part {
 	uint64_t	 from, to;	/* bytes of the export */
@@ -23,66 +23,67 @@ struct nbd_part {
 struct nbd_call {		/* a command, from when it is sent */
 	struct flight	 flight;
 	enum op		 op;
-	unsigned char	*buf;	/* the caller's, or NULL: zeros are made */
+	unsigned char	*buf;	/* the caller's; NULL: zero the range */
 	uint64_t	 off;	/* bytes */
 	size_t		 len;
 	uint32_t	 flags;	/* LIBNBD_CMD_FLAG_ */
-	struct nbd_link	*link;	/* these are the link's: */
-	struct nbd_part	 part[PARTS];	/* of a read; */
-	unsigned	 parts;	/* PARTS + 1: not to be counted any more */
-	int		 err;	/* an errno, once it is */
+	struct nbd_link	*link;	/* for the link only: */
+	struct nbd_part	 part[PARTS];	/* parts that arrived; */
+	unsigned	 parts;	/* PARTS + 1: too many to track */
+	int		 err;	/* errno value, once it is over */
 	bool		 over;
 };
 
-struct nbd_extents {		/* an answer to a question for extents */
-	const char	*context;	/* what of them; its owner's */
+struct nbd_extents {		/* an answer about extents */
+	const char	*context;	/* its name; the caller's */
 	struct nbd_alike { uint32_t len, flags; } *at;	/* LIBNBD_STATE_ */
-	size_t		 n, room;	/* at: malloc'd, the caller's to free */
+	size_t		 n, room;	/* at is malloc'ed; the caller frees
+					 * it */
 };
 
 struct nbd_link {		/* l: lock */
 	const struct libnbd *lib;
 	struct nbd_handle *handle;
-	char		 peer[80];	/* by TCP: its address, or "" */
+	char		 peer[80];	/* address, if by TCP, or "" */
 	pthread_mutex_t	 lock;
-	pthread_cond_t	 moved;	/* a call is over, or nobody polls */
-	int		 kick;	/* eventfd: look at the socket anew */
-	bool		 polling;	/* l: one of those who wait */
-	unsigned	 begun, ended;	/* l: calls, ever; they may wrap */
-	uint64_t	 limit;	/* ns without an answer, or 0: for ever */
-	uint64_t	 heard;	/* l: ns, of the last, or of a new beginning */
-	bool		 late;	/* l: that has passed */
+	pthread_cond_t	 moved;	/* a call is over, or nobody polls now */
+	int		 kick;	/* eventfd: poll the socket anew */
+	bool		 polling;	/* l: one of the waiters polls */
+	unsigned	 begun, ended;	/* l: calls so far; they may wrap */
+	uint64_t	 limit;	/* ns without an answer, or 0: no limit */
+	uint64_t	 heard;	/* l: ns of the last answer, or restart */
+	bool		 late;	/* l: the limit has passed */
 };
 
-struct nbd_address {		/* where a server is */
+struct nbd_address {		/* where the server is */
 	const char	*name;	/* for messages */
 	const char	*uri;	/* or NULL: */
-	int		 sock;	/* a socket that leads there, taken over */
-	bool		 tls;	/* the URI asks for it */
-	const char	*bitmap;	/* a further context, or NULL */
-	unsigned	 timeout;	/* s, for the connection to be made */
-	unsigned	 patience;	/* s, for an answer, or 0: for ever */
+	int		 sock;	/* a connected socket; the link closes it */
+	bool		 tls;	/* the URI demands TLS */
+	const char	*bitmap;	/* additional context, or NULL */
+	unsigned	 timeout;	/* s, to connect */
+	unsigned	 patience;	/* s, for an answer, or 0: no limit */
 };
 
 /*
- * Connect and negotiate.  Returns 0, or -1 with *f and nothing to close; a
- * socket is closed then, too.
+ * Connect and negotiate.  Returns 0, or -1 with *f and nothing to close; the
+ * socket of the address is closed in that case too.
  */
 int nbd_link_open(struct nbd_link *, const struct libnbd *,
     const struct nbd_address *, struct fault *f);
 
-/* Say good-bye, and close it.  Nothing may be on its way. */
+/* Disconnect and close.  No call may be in flight. */
 void nbd_link_close(struct nbd_link *);
 
 /*
- * Send a command.  False, and call->err, when it was not sent; else it and its
- * buffer are the link's until it is over.
+ * Send a command.  Returns true, and the call and its buffer belong to the link
+ * until the call is over; or false with call->err if it was not sent.
  */
 bool nbd_link_send(struct nbd_link *, struct nbd_call *);
 
 /*
- * Send it, and wait until it is over: an errno; EPROTO for a read of which not
- * all was sent.
+ * Send a command and wait until it is over.  Returns 0 or an errno value;
+ * EPROTO if the server left out part of a read.
  */
 int nbd_link_do(struct nbd_link *, struct nbd_call *);
 
@@ -90,25 +91,25 @@ int nbd_link_do(struct nbd_link *, struct nbd_call *);
 int nbd_link_flush(struct nbd_link *);
 
 /*
- * The same: what the server knows of len bytes at off, from there on, in that
- * context, which is base:allocation or the one of the address.  The
- * lengths are the server's; no more than room are taken.
+ * Ask for the extents of len bytes at off, in the context x->context: either
+ * base:allocation or that of the address.  At most x->room are stored; their
+ * lengths are the server's, so check them.  Returns as nbd_link_do.
  */
 int nbd_link_extents(struct nbd_link *, uint64_t off, uint64_t len,
     struct nbd_extents *);
 
 /*
- * What tells that there is something to do, for who does not wait in here: a
- * descriptor and its poll(2) events, or -1.  Then let it be done; and every
- * second, too, so that an answer that does not come is missed.
+ * For callers that do not wait here: a descriptor and its poll(2) events, or
+ * -1.  Call nbd_link_service when it is ready, and once a second, so that a
+ * missing answer is noticed.
  */
 int nbd_link_pollfd(struct nbd_link *, short *events);
 void nbd_link_service(struct nbd_link *);
 
-/* Whether an errno of a call says that there is no connection any more. */
+/* Whether the errno value of a call means that the connection was lost. */
 bool nbd_link_lost(int err);
 
-/* And whether that is so because there was no answer in time. */
+/* And whether it was given up because there was no answer in time. */
 bool nbd_link_late(struct nbd_link *);
 
 #endif

@@ -167,7 +167,7 @@ may_be_bad(const struct lane *lane, const struct io *io,
 	    (ep->spec.coe || ep->spec.rescue);
 }
 
-/* Put into the io why its command failed for good. */
+/* Put the reason why the command failed for good into the io. */
 static void
 give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 {

@@ -1,5 +1,5 @@
 /*
- * An NVMe disk as an end: what opening it and its commands share.
+ * An NVMe disk as an end, as nvme.c and nvme_open.c share it.
  */
 #ifndef PARDD_NVME_END_H
 #define PARDD_NVME_END_H
@@ -13,25 +13,26 @@
 
 enum { PAGE = 4096 };
 
-struct nvme {			/* an endpoint's priv */
+struct nvme {			/* priv of the endpoint */
 	int		 fd;
-	bool		 by_ring;	/* an ng node */
+	bool		 by_ring;	/* io_uring: an ng node */
 	struct nvme_disk disk;
-	struct nvme_command how;	/* what all commands have in common */
-	uint32_t	 zero_most;	/* blocks of Write Zeroes; 0: none */
+	struct nvme_command how;	/* template of all commands */
+	uint32_t	 zero_most;	/* blocks per Write Zeroes; 0: none */
 	bool		 reads_back;
-	bool		 powered;	/* how often is known: */
+	bool		 powered;	/* power is valid: */
 	struct nvme_power power;
-	atomic_uint	 most;		/* blocks of a command */
-	atomic_bool	 no_zeroes;	/* it refuses Write Zeroes */
-	atomic_bool	 changed;	/* send nothing more */
-	atomic_bool	 unflushed;	/* a flush has failed, for: */
+	atomic_uint	 most;		/* blocks per command */
+	atomic_bool	 no_zeroes;	/* the disk refuses Write Zeroes */
+	atomic_bool	 changed;	/* send no more commands */
+	atomic_bool	 unflushed;	/* a flush has failed, for this
+					 * reason: */
 	char		 why[132];
-	atomic_uint_fast64_t good;	/* the last block read, or NOWHERE */
+	atomic_uint_fast64_t good;	/* last block read well, or NOWHERE */
 	atomic_uint	 again, shrunk;	/* counts */
 };
 
-/* nvme_open.c: the slots of the backend that open and close. */
+/* nvme_open.c: opening and closing, as in struct backend. */
 int nvme_open(struct endpoint *, bool look, struct fault *);
 int nvme_close(struct endpoint *);
 

@@ -1,5 +1,5 @@
 /*
- * The zones of a disk that takes writes in the order of its zones only:
+ * The zones of a disk that must be written in order within each zone:
  * host-managed SMR, ZNS.  All positions are bytes.
  */
 #ifndef PARDD_ZONES_H
@@ -13,9 +13,9 @@
 
 struct zone {
 	uint64_t	 start, end;
-	uint64_t	 room;		/* there are no blocks from here on */
-	uint64_t	 next;		/* where it is written next, or room */
-	bool		 ordered;	/* else it is like any disk */
+	uint64_t	 room;		/* end of its usable blocks */
+	uint64_t	 next;		/* write pointer, or room */
+	bool		 ordered;	/* must be written in order */
 	bool		 broken;	/* read-only or offline */
 };
 
@@ -25,27 +25,31 @@ struct zones {
 };
 
 /*
- * The zones of the disk behind a descriptor, as they are now.  *z is malloc'ed
- * and the caller's.  Returns an errno, and then it is NULL.
+ * Read the current state of the zones behind a descriptor.  *z is malloc'ed,
+ * the caller frees it.  Returns 0, or an errno value with *z NULL.
  */
 int zones_read(int fd, struct zones **z);
 
-/* The zone that has this byte, or NULL. */
+/* The zone that contains this byte, or NULL. */
 const struct zone *zones_at(const struct zones *, uint64_t off);
 
 /*
- * Whether from "from" to "to" may be written: nothing is in those zones, or
- * they may be reset, which loses nothing before "from".  0, or -1 with *f.
+ * Check that a range may be written: its zones are empty, or may be reset
+ * without losing anything before "from".  Returns 0, or -1 with *f.
  */
 int zones_check(const struct zones *, uint64_t from, uint64_t to, bool reset,
     const char *name, struct fault *f);
 
-/* Reset those zones in which there is something.  Returns an errno. */
+/*
+ * Reset the zones of the range that are not empty.  Returns 0 or an errno
+ * value.
+ */
 int zones_reset(int fd, const struct zones *, uint64_t from, uint64_t to);
 
 /*
- * Whether two disks have their zones alike, one beginning "from" where the
- * other has "other_from"; and whether those up to "to" are written as far.
+ * Whether the zones of two disks have the same borders, from "from" here and
+ * "other_from" there; and whether, up to "to", the write pointers agree as
+ * well.
  */
 bool zones_fit(const struct zones *, uint64_t from, uint64_t to,
     const struct zones *other, uint64_t other_from);
