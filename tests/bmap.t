@@ -95,6 +95,23 @@ verified()
 	    told '^pardd: complete, flushed, verified, all as in map' && as_mapped dst image
 }
 it "... and reads it back" verified
+several()
+{
+	image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 && "$blocks" make two 5M 9 &&
+	    cp dst old && exits 0 "$pardd" if=image of=dst of=two bmap=map "$@" &&
+	    told 'complete, flushed, verified, all as in map: 3\.1 of 4\.9 MB: 2 targets$'
+}
+it "... from several targets, too" eval 'several verify=1 && as_mapped dst image && as_mapped two image'
+it "... and not what they had before" eval 'several verify=1 bpt=300 oflag=nozero &&
+    as_mapped dst image old && as_mapped two image old'
+differs()
+{
+	image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 && "$blocks" make two 5M 9 || return
+	exits 14 with_faults "on=$PWD/two op=read at=4096+1 flip" "$pardd" if=image of=dst of=two bmap=map \
+	    verify=1 && says '^pardd: dst: complete, flushed, verified' &&
+	    says '^pardd: two: NOT complete: 589824 bytes in 2 ranges of two are not'
+}
+it "... of which one differs, in what is mapped" differs
 piped()
 {
 	image image && made 2.0 sha256 image && "$blocks" make dst 5M 9 &&

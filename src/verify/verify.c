@@ -135,8 +135,9 @@ verify_proven(struct job *job, unsigned target)
 	struct verify *v = job->verify;
 
 	return v->done && !tee_dropped(job->p->dst, target, NULL) &&
-	    v->column[target].right + map_totals(&v->column[target].differ).bad
-	    == round_up(map_totals(&job->map).end, job->p->pad);
+	    v->column[target].right + v->masked +
+	    map_totals(&v->column[target].differ).bad ==
+	    round_up(map_totals(&job->map).end, job->p->pad);
 }
 
 /* ----------------------------------------------------------- after the copy */

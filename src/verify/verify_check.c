@@ -88,12 +88,12 @@ read_again(struct worker *w, uint64_t off, size_t len, struct io *io)
 
 /* Memory for the list fails: the range is told all the same, by its chunk. */
 static void
-differ_set(struct worker *w, uint64_t off, uint64_t len,
+differ_set(struct worker *w, struct map *differ, uint64_t off, uint64_t len,
     enum seg_status status)
 {
 	struct fault f;
 
-	if (map_set(&w->job->verify->differ, off, len, status) == 0)
+	if (map_set(differ, off, len, status) == 0)
 		return;
 	fault_errno(&f, ENOMEM, "the list of what differs");
 	job_fail(w->job, &f);
@@ -132,7 +132,7 @@ narrow(struct worker *w, const struct check *c, const unsigned char *has,
 		len = sparing_run(w->buf + at, has + at, n - at,
 		    lane_place(&w->dst, c->off + at), unit, &same);
 		if (same)
-			differ_set(w, c->off + at, len, UNTRIED);
+			differ_set(w, &v->differ, c->off + at, len, UNTRIED);
 	}
 }
 
@@ -145,7 +145,7 @@ differs(struct worker *w, size_t i, const struct check *c,
 	uint_fast64_t nowhere = NOWHERE;
 	struct seg s;
 
-	differ_set(w, c->off, c->len, BAD);
+	differ_set(w, &v->differ, c->off, c->len, BAD);
 	narrow(w, c, has, n);
 	if (map_next(&v->differ, c->off, BAD, &s))
 		atomic_compare_exchange_strong(&v->first, &nowhere, s.off);
@@ -160,7 +160,7 @@ right(struct worker *w, size_t i, const struct check *c, size_t masked)
 	uint64_t n = differed(v, c->off, c->off + c->len);
 
 	if (n > 0)
-		differ_set(w, c->off, c->len, UNTRIED);
+		differ_set(w, &v->differ, c->off, c->len, UNTRIED);
 	v->mended += n;
 	v->right += c->len - masked;
 	v->masked += masked;
@@ -253,34 +253,45 @@ early(const struct job *job)
 	    job->p->used != NULL);
 }
 
+/* A chunk differs, but for what was left out of it. */
+static void
+column_differs(struct worker *w, struct column *col, const struct check *c)
+{
+	struct seg s = { .off = c->off };
+	uint64_t end = c->off + c->len;
+	uint_fast64_t nowhere = NOWHERE;
+
+	differ_set(w, &col->differ, c->off, c->len, BAD);
+	while (map_next(&w->job->map, s.off + s.len, OUTSIDE, &s) &&
+	    s.off < end)
+		differ_set(w, &col->differ, s.off, MIN(s.len, end - s.off),
+		    UNTRIED);
+	atomic_compare_exchange_strong(&col->first, &nowhere, c->off);
+}
+
 /*
  * Of one of several targets.  What it has behind the copy is not looked at,
  * since it may need less padding than the others, or none.
  */
 static void
 check_one(struct worker *w, unsigned target, const struct check *c,
-    enum measure by)
+    size_t masked, enum measure by)
 {
 	struct job *job = w->job;
 	struct column *col = &job->verify->column[target];
 	uint64_t end = map_totals(&job->map).end;
 	size_t data = (size_t)(c->off + c->len > end ? end - c->off : c->len);
-	uint_fast64_t nowhere = NOWHERE;
 	unsigned char *has;
-	struct fault f;
 
 	has = sparing_read_of(w, target, c->off, data);
-	if (has != NULL)
+	if (has != NULL) {
 		memset(has + data, 0, (size_t)c->len - data);
-	if (has != NULL && is_right(w, c, has, 0, by)) {
-		col->right += c->len;
-		return;
+		mask(w, c, has);
 	}
-	if (map_set(&col->differ, c->off, c->len, BAD) != 0) {
-		fault_errno(&f, ENOMEM, "the list of what differs");
-		job_fail(job, &f);
-	}
-	atomic_compare_exchange_strong(&col->first, &nowhere, c->off);
+	if (has != NULL && is_right(w, c, has, masked, by))
+		col->right += c->len - masked;
+	else
+		column_differs(w, col, c);
 }
 
 /*
@@ -288,7 +299,7 @@ check_one(struct worker *w, unsigned target, const struct check *c,
  * for each: nothing is narrowed down.
  */
 static bool
-check_each(struct worker *w, const struct check *c)
+check_each(struct worker *w, const struct check *c, size_t masked)
 {
 	struct job *job = w->job;
 	enum measure by = measure(w, c);
@@ -305,8 +316,9 @@ check_each(struct worker *w, const struct check *c)
 	}
 	for (i = 0; i < job->p->targets; i++)
 		if (tee_read(&w->back, i) != NULL)
-			check_one(w, i, c, by);
-	job->verify->read += c->len;
+			check_one(w, i, c, masked, by);
+	job->verify->masked += masked;
+	job->verify->read += c->len - masked;
 	return !job->stop;
 }
 
@@ -328,7 +340,7 @@ verify_check(struct worker *w, size_t i, const struct check *c)
 	if (!rate_wait(&job->rate, c->len, job->halt))
 		return false;
 	if (job->p->targets > 1)
-		return check_each(w, c);
+		return check_each(w, c, masked);
 	io = sparing_read(w, c->off, (size_t)c->len, &has);
 	if (io.err != 0 && !errno_is_medium(io.err)) {
 		sparing_fail(w, &io);
