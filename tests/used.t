@@ -20,12 +20,14 @@ sums()
 {
 	(cd m && find . -type f ! -path './lost+found/*' -exec sha256sum {} + | sort -k2)
 }
-# mounted IMAGE COMMAND...: with the image mounted at m
+# mounted IMAGE COMMAND...: with the image mounted at m.  Where somebody has
+# another view of the mounts it stays mounted there until he goes.
 mounted()
 {
 	local image=$1
 	shift
-	mkdir -p m && undo umount "$PWD/m" && mount -o loop "$image" m && "$@" && umount m
+	mkdir -p m && undo umount "$PWD/m" && mount -o loop "$image" m && "$@" && umount m &&
+	    until_true 60 eval "[[ -z \$(losetup -j $image) ]]"
 }
 # ext4_image FILE: one with files; their digests are in before.  Made once.
 ext4_image()
@@ -114,6 +116,35 @@ both()
 	    told '^pardd: complete, flushed, verified, without '
 }
 it "... which is verified as well" both
+
+# Several targets: each is what it would be alone, and has its verdict.
+class()
+{
+	local one
+	ext4_image e4 && "$blocks" make disk 64M && "$blocks" make other 64M && loop disk &&
+	    one=$dev && loop other && exits 0 "$pardd" if=e4 of=new used=only &&
+	    exits 0 "$pardd" if=e4 of="$one" of="$dev" used=only "$@" json=json &&
+	    told '^pardd: complete, flushed.*, without [0-9.]+ MB that 1 file system calls free: 2 targets$' &&
+	    moved 15000000 && left_alone disk new && left_alone other new && sound disk
+}
+it "leaves each of several devices as it was where something is free" class
+it "... and verifies what was copied" eval 'class verify=1 && jq -es ".[-1].targets |
+    map([.status, .verified]) == [[0, true], [0, true]]" json >/dev/null'
+it "... by the source" class verify=source thr=3 bpt=100
+album()
+{
+	ext4_image e4 && "$blocks" make old 64M && exits 0 "$pardd" if=e4 of=one used=only &&
+	    exits 0 "$pardd" if=e4 of=new of=old used=only verify=1 && same one new && same one old
+}
+it "makes holes in each of several files" album
+mixture()
+{
+	ext4_image e4 && "$blocks" make disk 64M && loop disk &&
+	    usage 'for both at once say oflag=sparse' if=e4 of="$dev" of=new used=only && [[ ! -e new ]] &&
+	    exits 0 "$pardd" if=e4 of="$dev" of=new used=only oflag=sparse hash=sha256 verify=1 &&
+	    same disk new && says "^$(sha256sum <disk | cut -d ' ' -f 1) "
+}
+it "wants to know what to make of a file and a device at once" mixture
 
 # The block map of an image has what is used, and nothing else is needed.
 block_map()

@@ -19,6 +19,7 @@
 #include <sys/param.h>
 
 #include "base/status.h"
+#include "end/tee.h"
 #include "map/domain.h"
 #include "map/mapfile.h"
 #include "part/parts.h"
@@ -67,11 +68,25 @@ look_known(struct used *u, const struct plan *p)
 
 /* -------------------------------------------------------------- the plan */
 
+/* How many of the targets are files; *all: how many there are. */
+static unsigned
+files(const struct plan *p, unsigned *all)
+{
+	const struct endpoint *to;
+	unsigned i, n = 0;
+
+	for (i = 0; (to = tee_target(p->dst, i)) != NULL; i++)
+		n += to->kind == END_FILE;
+	*all = i;
+	return n;
+}
+
 /* What used= cannot be for. */
 static int
 possible(const struct plan *p, struct fault *f)
 {
 	const struct opts *o = p->opts;
+	unsigned n, all;
 
 	if (!parts_possible(p->src))
 		return fault_set(f, STATUS_USAGE, "used= and usedmap= look "
@@ -82,6 +97,11 @@ possible(const struct plan *p, struct fault *f)
 	if (p->dst->is.streamed)
 		return fault_set(f, STATUS_USAGE, "used= leaves out what is "
 		    "free, and %s is written in order", p->dst->name);
+	n = files(p, &all);
+	if (n > 0 && n < all && !used_clears(p))
+		return fault_set(f, STATUS_USAGE, "used=only makes holes in a "
+		    "file and leaves a disk as it is: for both at once say "
+		    "oflag=sparse, which makes zeros on all");
 	if (p->opts->hash != 0 && !used_clears(p))
 		return fault_set(f, STATUS_USAGE, "hash= and expect= are of "
 		    "all bytes, and with used=%s %s keeps what it holds where "
@@ -109,9 +129,9 @@ bool
 used_clears(const struct plan *p)
 {
 	const struct opts *o = p->opts;
+	unsigned all;
 
-	return o->map == NULL && o->compare == 0 &&
-	    (p->dst->kind == END_FILE ||
+	return o->map == NULL && o->compare == 0 && (files(p, &all) == all ||
 	    (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
 }
 
