@@ -90,13 +90,9 @@ struct job {			/* I: set before the workers start */
 	struct rate	 rate;		/* atomic in itself */
 	pthread_t	 thermometer;	/* main thread: maxtemp= */
 	bool		 measured;	/* main thread: thermometer runs */
-	bool		 warm;		/* main thread: a pause was reported */
 	_Atomic double	 celsius;	/* of the source; NaN: unknown */
 	int		 ioprio;	/* main thread: the last one set */
 	struct title	 title;		/* main thread */
-	double		 signalled;	/* main thread: time of a signal, s */
-	unsigned	 dropped;	/* main thread: a bit for each target
-					 * reported as dropped */
 	struct requests	 flushes;	/* of the target */
 	atomic_bool	 stop;		/* claim nothing more */
 	atomic_bool	 doubt;		/* a write or flush has failed: earlier

@@ -1,98 +1,32 @@
 /*
- * The main thread.  It makes the job, starts the lead, and then waits for two
- * descriptors (signals, the end) and for the next progress line.  It moves no
- * data, except in a copy so short that it is the lead itself (plan.c).
+ * The main thread.  It makes the job, starts the lead, and waits for its end
+ * (conduct.c).  It moves no data, except in a copy so short that it is the lead
+ * itself (plan.c).
  */
 #include "run/copy.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/ioprio.h"
-#include "base/number.h"
-#include "base/print.h"
-#include "base/signals.h"
 #include "base/status.h"
-#include "copy/job.h"
+#include "conduct.h"
 #include "copy/ranges.h"
 #include "copy/ring.h"
-#include "copy/watch.h"
-#include "end/tee.h"
 #include "part/used.h"
-#include "report/events.h"
 #include "report/profile.h"
-#include "report/progress.h"
 #include "report/report.h"
 #include "rescue/rescue.h"
-#include "run/control.h"
 #include "run/lead.h"
 #include "run/reattach.h"
 #include "run/thermometer.h"
 #include "steps.h"
 #include "verify/verify.h"
 
-enum {
-	TICK = 500,		/* ms, with verify= or maxtime= */
-	LONG_TICK = 1000,	/* ms, otherwise */
-	TITLED = 4 << 20,	/* bytes; less is over before ps(1) runs */
-};
-
-/*
- * Within this many s the same signal counts as one: the kernel and the shell
- * both send SIGHUP, and timeout(1) signals the command and then its group.
- */
-static const double one_hangup = 1, one_signal = 0.2;
-
-/* Add what the map says. */
-static void
-tally_map(struct job *job, const struct map_totals *map, struct tally *t)
-{
-	const struct plan *p = job->p;
-
-	t->lost = map->bad + map->failed;
-	t->finished = map->finished;
-	t->left = map->end - map->outside - map->finished;
-	t->outside = map->outside;
-	t->had = job->before.had;
-	t->whole = p->bounded ? round_up(p->length, p->pad) - map->outside : 0;
-	t->passed = t->written + t->spared;
-}
-
-static struct tally
-tally(struct job *job, struct watch *watch, double start)
-{
-	const struct steps *steps = steps_of(job->p);
-	double now = clock_seconds();
-	struct map_totals map = map_totals(&job->map);
-	struct tally t = { .read = job->before.read + job->read,
-		.written = job->before.written + job->written,
-		.padded = job->before.padded + job->padded,
-		.holes = job->before.holes + job->holes,
-		.zeroed = job->before.zeroed + job->zeroed,
-		.shared = job->before.shared + job->shared,
-		.spared = job->before.spared + job->spared,
-		.seconds = now - start, .celsius = job->celsius,
-		.phase = (enum phase)job->phase, .stopping = job->stop,
-		.silence = watch_look(watch, job, now) };
-
-	tally_map(job, &map, &t);
-	if (steps->tally != NULL)
-		steps->tally(job, &map, &t);
-	if (job->verify != NULL) {
-		t.verified = verify_right(job);
-		t.mended = job->verify->mended;
-		t.differing = verify_differing(job);
-		if (t.phase == PHASE_VERIFYING || t.phase == PHASE_REPAIRING)
-			t.passed = job->verify->read;
-	}
-	return t;
-}
+enum { TITLED = 4 << 20 };	/* bytes; less is over before ps(1) runs */
 
 /* Give each worker a queue; if the kernel refuses one, a single piece each. */
 static void
@@ -241,220 +175,6 @@ fill_in_left(struct outcome *out, struct job *job)
 		steps->fill_in_left(job, out);
 }
 
-/* Whether this is a repetition of a signal already answered. */
-static bool
-is_echo(const struct job *job, const struct outcome *out, int signo)
-{
-	double since = clock_seconds() - job->signalled;
-
-	return signo == out->signal &&
-	    since < (signo == SIGHUP ? one_hangup : one_signal);
-}
-
-/* Answer pending signals; false: leave at once. */
-static bool
-answer(struct job *job, const struct signals *s, struct outcome *out,
-    const struct tally *t)
-{
-	struct signalfd_siginfo si;
-
-	while (read(s->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-		if (si.ssi_signo == SIGUSR1) {
-			if (print_room())
-				report_so_far(job->p, t);
-			continue;
-		}
-		if (is_echo(job, out, (int)si.ssi_signo))
-			continue;
-		out->again = out->signal != 0;
-		if (out->again)
-			return false;
-		out->signal = (int)si.ssi_signo;
-		job->signalled = clock_seconds();
-		job_stop(job);
-		report_stopping(out->signal);
-	}
-	return true;
-}
-
-/* Whether requests in flight have had their time to return after the stop. */
-static bool
-overdue(struct job *job, const struct outcome *out)
-{
-	if (out->signal == 0)
-		return rescue_overdue(job);
-	return clock_seconds() - job->signalled > GRACE;
-}
-
-/* How long to sleep, in ms. */
-static int
-nap(const struct progress *pr, const struct events *ev, const struct job *job,
-    double seconds)
-{
-	int a = progress_wait(pr, seconds), b = events_wait(ev, seconds);
-	int most = job->verify != NULL || job->p->opts->maxtime >= 0 ? TICK :
-	    LONG_TICK;
-
-	most = a >= 0 && a < most ? a : most;
-	return b >= 0 && b < most ? b : most;
-}
-
-/* Update the column of one of several targets. */
-static void
-tell_column(struct progress *pr, struct job *job, unsigned i)
-{
-	struct column *col = &job->verify->column[i];
-
-	if (col->told || col->first == NOWHERE || !print_room())
-		return;
-	col->told = true;
-	if ((job->p->opts->status & SHOW_NONE) == 0) {
-		progress_clear(pr);
-		report_differs(&job->p->each[i], col->first);
-	}
-}
-
-/* Report at once that the target does not keep what is written to it. */
-static void
-tell_differs(struct progress *pr, struct job *job)
-{
-	struct verify *v = job->verify;
-	unsigned i;
-
-	for (i = 0; v != NULL && i < v->targets; i++)
-		tell_column(pr, job, i);
-	if (v == NULL || v->told || v->first == NOWHERE || !print_room())
-		return;
-	v->told = true;
-	if ((job->p->opts->status & SHOW_NONE) == 0) {
-		progress_clear(pr);
-		report_differs(job->p, v->first);
-	}
-}
-
-/* Report at once that one of several targets was dropped. */
-static void
-tell_dropped(struct progress *pr, struct events *ev, struct job *job)
-{
-	const struct plan *p = job->p;
-	struct fault why;
-	unsigned i;
-
-	for (i = 0; p->targets > 1 && i < p->targets; i++) {
-		if ((job->dropped & 1U << i) != 0 ||
-		    !tee_dropped(p->dst, i, &why) || !print_room())
-			continue;
-		job->dropped |= 1U << i;
-		events_dropped(ev, p, i, &why);
-		if ((p->opts->status & SHOW_NONE) == 0) {
-			progress_clear(pr);
-			report_dropped(p, &why);
-		}
-	}
-}
-
-/* Report once that a head of the disk seems to be dead. */
-static void
-tell_pattern(struct progress *pr, struct events *ev, const struct job *job)
-{
-	const struct pattern *p = rescue_pattern(job->rescue);
-
-	if (p == NULL || ev->patterned || !print_room())
-		return;
-	ev->patterned = true;
-	events_pattern(ev, p);
-	if ((job->p->opts->status & SHOW_NONE) == 0) {
-		progress_clear(pr);
-		report_pattern(job->p, p);
-	}
-}
-
-/* Report that the copy waits for the source to cool, and when it goes on. */
-static void
-tell_warmth(struct progress *pr, struct job *job)
-{
-	bool warm = job->rate.paused;
-
-	if (job->warm == warm || !print_room())
-		return;
-	job->warm = warm;
-	if ((job->p->opts->status & SHOW_NONE) == 0) {
-		progress_clear(pr);
-		report_warmth(job->p, warm, job->celsius);
-	}
-}
-
-static void
-tell_title(struct job *job, const struct tally *t)
-{
-	const struct plan *p = job->p;
-
-	if (!title_due(&job->title, t->seconds))
-		return;
-	title_set(&job->title, p->src->name, p->dst->name, t->whole == 0 ?
-	    -1 : (double)t->passed / (double)t->whole);
-}
-
-static void
-tell(struct progress *pr, struct events *ev, struct job *job,
-    const struct tally *t)
-{
-	struct fault f;
-
-	tell_dropped(pr, ev, job);
-	tell_differs(pr, job);
-	tell_pattern(pr, ev, job);
-	tell_warmth(pr, job);
-	progress_draw(pr, &job->map, t);
-	tell_title(job, t);
-	events_progress(ev, job->p, &job->map, t);
-	while (print_room() && events_trouble(ev, &f)) {
-		progress_clear(pr);
-		report_fault(&f, job->p->opts);
-	}
-}
-
-/* Wait until the lead has ended; false: workers are still running. */
-static bool
-conduct(struct job *job, const struct signals *s, struct events *ev,
-    struct control *c, struct outcome *out, double start)
-{
-	struct progress progress;
-	struct pollfd p[2 + CONTROL_POLLS] = {
-		{ .fd = s->fd, .events = POLLIN },
-		{ .fd = job->done, .events = POLLIN } };
-	struct watch watch;
-	struct tally t;
-	bool stay = true;
-
-	watch_begin(&watch, clock_seconds());
-	t = tally(job, &watch, start);
-	progress_begin(&progress, job->p, &t);
-	while (stay && p[1].revents == 0) {
-		control_polls(c, p + 2);
-		if (poll(p, 2 + CONTROL_POLLS, nap(&progress, ev, job,
-		    clock_seconds() - start)) < 0)
-			continue;
-		if (p[0].revents != 0) {
-			progress_clear(&progress);
-			t = tally(job, &watch, start);
-			stay = answer(job, s, out, &t);
-		}
-		if (overdue(job, out))
-			stay = false;
-		t = tally(job, &watch, start);
-		tell(&progress, ev, job, &t);
-		control_serve(c, p + 2, job, &t);
-	}
-	tell_dropped(&progress, ev, job);
-	tell_pattern(&progress, ev, job);
-	out->tally = tally(job, &watch, start);
-	progress_end(&progress, &out->tally);
-	if (!stay)
-		events_errors(ev, job->p, &job->map);
-	return stay;
-}
-
 static void
 tell_depth(const struct job *job, struct tally *t)
 {
@@ -522,47 +242,41 @@ begin(struct job *job, struct control *c, bool again, struct fault *f)
 	return -1;
 }
 
+static int
+begin_outcome(struct outcome *out, const struct plan *p, struct fault *f)
+{
+	*out = (struct outcome){ .signal = 0 };
+	if (p->targets <= 1)
+		return 0;
+	out->each = calloc(p->targets, sizeof(*out->each));
+	if (out->each == NULL)
+		return fault_errno(f, ENOMEM, "the outcome");
+	out->targets = p->targets;
+	return 0;
+}
+
+/* Free a job that did not begin; the profile of "before" stays its own. */
+static void
+undo(struct job *job, const struct outcome *before, struct outcome *out)
+{
+	map_free(&job->map);
+	if (before == NULL)
+		gauge_free(job->profile);
+	free(out->each);
+	job_free(job);
+}
+
 /*
- * One run of copy_run: a whole copy, or what "before" has left of a rescue.
- * The profile of "before" is used, and still belongs to it if this run does not
- * begin.
+ * The workers are through: fill in the outcome, and free the job.  Returns 0,
+ * or -1 with *f where the target was not touched.
  */
 static int
-run(const struct plan *p, const struct signals *s, struct events *ev,
-    const struct outcome *before, struct outcome *out, struct fault *f)
+end(struct job *job, const struct outcome *before, struct outcome *out,
+    struct fault *f)
 {
-	struct job *job = calloc(1, sizeof(*job));
-	double start = clock_seconds();
-	struct control control;
 	bool began;
 
-	*out = (struct outcome){ .signal = 0 };
-	if (p->targets > 1)
-		out->each = calloc(p->targets, sizeof(*out->each));
-	if (job == NULL || (p->targets > 1 && out->each == NULL)) {
-		free(job);
-		free(out->each);
-		return fault_errno(f, ENOMEM, "a job");
-	}
-	out->targets = p->targets > 1 ? p->targets : 0;
-	job->gone_at = NOWHERE;
-	if (before != NULL)
-		start -= before->tally.seconds;
-	if (job_init(job, p, before, f) != 0 ||
-	    begin(job, &control, before != NULL, f) != 0) {
-		map_free(&job->map);
-		if (before == NULL)
-			gauge_free(job->profile);
-		free(out->each);
-		job_free(job);
-		return -1;
-	}
-	if (!conduct(job, s, ev, &control, out, start))
-		fill_in_left(out, job);
-	control_close(&control);
-	if (out->abandoned)
-		return 0;
-	if (!p->alone)
+	if (!job->p->alone)
 		pthread_join(job->worker[0].thread, NULL);
 	thermometer_end(job);
 	tell_depth(job, &out->tally);
@@ -579,6 +293,39 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 		out->profile = NULL;
 	outcome_free(out);
 	return -1;
+}
+
+/*
+ * One run of copy_run: a whole copy, or what "before" has left of a rescue.
+ * The profile of "before" is used, and still belongs to it if this run does not
+ * begin.
+ */
+static int
+run(const struct plan *p, const struct signals *s, struct events *ev,
+    const struct outcome *before, struct outcome *out, struct fault *f)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	struct conductor c = { .job = job, .signals = s, .events = ev,
+		.out = out, .start = clock_seconds() };
+
+	if (job == NULL)
+		return fault_errno(f, ENOMEM, "a job");
+	if (begin_outcome(out, p, f) != 0) {
+		free(job);
+		return -1;
+	}
+	job->gone_at = NOWHERE;
+	if (before != NULL)
+		c.start -= before->tally.seconds;
+	if (job_init(job, p, before, f) != 0 ||
+	    begin(job, &c.control, before != NULL, f) != 0) {
+		undo(job, before, out);
+		return -1;
+	}
+	if (!conduct(&c))
+		fill_in_left(out, job);
+	control_close(&c.control);
+	return out->abandoned ? 0 : end(job, before, out, f);
 }
 
 /*

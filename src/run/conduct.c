@@ -1,0 +1,171 @@
+/*
+ * The main thread while workers run: it waits for two descriptors (signals, the
+ * end), for clients of control=, and for the next progress line.
+ */
+#include "conduct.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/number.h"
+#include "base/print.h"
+#include "report/report.h"
+#include "rescue/rescue.h"
+#include "steps.h"
+#include "verify/verify.h"
+
+enum {
+	TICK = 500,		/* ms, with verify= or maxtime= */
+	LONG_TICK = 1000,	/* ms, otherwise */
+};
+
+/*
+ * Within this many s the same signal counts as one: the kernel and the shell
+ * both send SIGHUP, and timeout(1) signals the command and then its group.
+ */
+static const double one_hangup = 1, one_signal = 0.2;
+
+/* Add what the map says. */
+static void
+tally_map(struct job *job, const struct map_totals *map, struct tally *t)
+{
+	const struct plan *p = job->p;
+
+	t->lost = map->bad + map->failed;
+	t->finished = map->finished;
+	t->left = map->end - map->outside - map->finished;
+	t->outside = map->outside;
+	t->had = job->before.had;
+	t->whole = p->bounded ? round_up(p->length, p->pad) - map->outside : 0;
+	t->passed = t->written + t->spared;
+}
+
+static struct tally
+tally(struct conductor *c)
+{
+	struct job *job = c->job;
+	const struct steps *steps = steps_of(job->p);
+	double now = clock_seconds();
+	struct map_totals map = map_totals(&job->map);
+	struct tally t = { .read = job->before.read + job->read,
+		.written = job->before.written + job->written,
+		.padded = job->before.padded + job->padded,
+		.holes = job->before.holes + job->holes,
+		.zeroed = job->before.zeroed + job->zeroed,
+		.shared = job->before.shared + job->shared,
+		.spared = job->before.spared + job->spared,
+		.seconds = now - c->start, .celsius = job->celsius,
+		.phase = (enum phase)job->phase, .stopping = job->stop,
+		.silence = watch_look(&c->watch, job, now) };
+
+	tally_map(job, &map, &t);
+	if (steps->tally != NULL)
+		steps->tally(job, &map, &t);
+	if (job->verify != NULL) {
+		t.verified = verify_right(job);
+		t.mended = job->verify->mended;
+		t.differing = verify_differing(job);
+		if (t.phase == PHASE_VERIFYING || t.phase == PHASE_REPAIRING)
+			t.passed = job->verify->read;
+	}
+	return t;
+}
+
+/* Whether this is a repetition of a signal already answered. */
+static bool
+is_echo(const struct conductor *c, int signo)
+{
+	double since = clock_seconds() - c->signalled;
+
+	return signo == c->out->signal &&
+	    since < (signo == SIGHUP ? one_hangup : one_signal);
+}
+
+/* Answer pending signals; false: leave at once. */
+static bool
+answer(struct conductor *c, const struct tally *t)
+{
+	struct outcome *out = c->out;
+	struct signalfd_siginfo si;
+
+	while (read(c->signals->fd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		if (si.ssi_signo == SIGUSR1) {
+			if (print_room())
+				report_so_far(c->job->p, t);
+			continue;
+		}
+		if (is_echo(c, (int)si.ssi_signo))
+			continue;
+		out->again = out->signal != 0;
+		if (out->again)
+			return false;
+		out->signal = (int)si.ssi_signo;
+		c->signalled = clock_seconds();
+		job_stop(c->job);
+		report_stopping(out->signal);
+	}
+	return true;
+}
+
+/* Whether requests in flight have had their time to return after the stop. */
+static bool
+overdue(const struct conductor *c)
+{
+	if (c->out->signal == 0)
+		return rescue_overdue(c->job);
+	return clock_seconds() - c->signalled > GRACE;
+}
+
+/* How long to sleep, in ms. */
+static int
+nap(const struct conductor *c)
+{
+	const struct job *job = c->job;
+	double seconds = clock_seconds() - c->start;
+	int a = progress_wait(&c->progress, seconds);
+	int b = events_wait(c->events, seconds);
+	int most = job->verify != NULL || job->p->opts->maxtime >= 0 ? TICK :
+	    LONG_TICK;
+
+	most = a >= 0 && a < most ? a : most;
+	return b >= 0 && b < most ? b : most;
+}
+
+bool
+conduct(struct conductor *c)
+{
+	struct job *job = c->job;
+	struct pollfd p[2 + CONTROL_POLLS] = {
+		{ .fd = c->signals->fd, .events = POLLIN },
+		{ .fd = job->done, .events = POLLIN } };
+	struct tally t;
+	bool stay = true;
+
+	watch_begin(&c->watch, clock_seconds());
+	t = tally(c);
+	progress_begin(&c->progress, job->p, &t);
+	while (stay && p[1].revents == 0) {
+		control_polls(&c->control, p + 2);
+		if (poll(p, 2 + CONTROL_POLLS, nap(c)) < 0)
+			continue;
+		if (p[0].revents != 0) {
+			progress_clear(&c->progress);
+			t = tally(c);
+			stay = answer(c, &t);
+		}
+		if (overdue(c))
+			stay = false;
+		t = tally(c);
+		tell_all(c, &t);
+		control_serve(&c->control, p + 2, job, &t);
+	}
+	tell_last(c);
+	c->out->tally = tally(c);
+	progress_end(&c->progress, &c->out->tally);
+	if (!stay)
+		events_errors(c->events, job->p, &job->map);
+	return stay;
+}

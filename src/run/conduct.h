@@ -1,0 +1,44 @@
+/*
+ * The main thread while workers run: conduct.c, and what it reports: tell.c.
+ */
+#ifndef PARDD_CONDUCT_H
+#define PARDD_CONDUCT_H
+
+#include <stdbool.h>
+
+#include "base/signals.h"
+#include "copy/job.h"
+#include "copy/outcome.h"
+#include "copy/watch.h"
+#include "report/events.h"
+#include "report/progress.h"
+#include "run/control.h"
+
+struct conductor {		/* the main thread's, for one job */
+	struct job	*job;
+	const struct signals *signals;
+	struct events	*events;
+	struct outcome	*out;		/* its signal, again and tally */
+	double		 start;		/* s; earlier runs count too */
+	double		 signalled;	/* s: when out->signal came */
+	struct control	 control;
+	struct watch	 watch;
+	struct progress	 progress;
+	unsigned	 dropped;	/* a bit for each target that was
+					 * reported as dropped */
+	bool		 warm;		/* a pause was reported */
+};
+
+/*
+ * Answer signals and clients, and report, until the lead has ended; false:
+ * workers are still running.  The control socket is open.
+ */
+bool conduct(struct conductor *);
+
+/* Report what is new, draw the progress line, set the title. */
+void tell_all(struct conductor *, const struct tally *);
+
+/* Report what came up since, once the lead has ended or is left. */
+void tell_last(struct conductor *);
+
+#endif

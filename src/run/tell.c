@@ -1,0 +1,134 @@
+/*
+ * What the main thread reports while workers run: each fact once, as soon as
+ * there is room to print, above the progress line.
+ */
+#include "conduct.h"
+
+#include "base/print.h"
+#include "base/title.h"
+#include "end/tee.h"
+#include "report/report.h"
+#include "rescue/rescue.h"
+#include "verify/verify.h"
+
+/* Whether messages are wanted; then the progress line makes way for one. */
+static bool
+wanted(struct conductor *c)
+{
+	if ((c->job->p->opts->status & SHOW_NONE) != 0)
+		return false;
+	progress_clear(&c->progress);
+	return true;
+}
+
+/* Of one of several targets: that it does not keep what is written to it. */
+static void
+tell_column(struct conductor *c, unsigned i)
+{
+	struct column *col = &c->job->verify->column[i];
+
+	if (col->told || col->first == NOWHERE || !print_room())
+		return;
+	col->told = true;
+	if (wanted(c))
+		report_differs(&c->job->p->each[i], col->first);
+}
+
+/* Report at once that the target does not keep what is written to it. */
+static void
+tell_differs(struct conductor *c)
+{
+	struct verify *v = c->job->verify;
+	unsigned i;
+
+	for (i = 0; v != NULL && i < v->targets; i++)
+		tell_column(c, i);
+	if (v == NULL || v->told || v->first == NOWHERE || !print_room())
+		return;
+	v->told = true;
+	if (wanted(c))
+		report_differs(c->job->p, v->first);
+}
+
+/* Report at once that one of several targets was dropped. */
+static void
+tell_dropped(struct conductor *c)
+{
+	const struct plan *p = c->job->p;
+	struct fault why;
+	unsigned i;
+
+	for (i = 0; p->targets > 1 && i < p->targets; i++) {
+		if ((c->dropped & 1U << i) != 0 ||
+		    !tee_dropped(p->dst, i, &why) || !print_room())
+			continue;
+		c->dropped |= 1U << i;
+		events_dropped(c->events, p, i, &why);
+		if (wanted(c))
+			report_dropped(p, &why);
+	}
+}
+
+/* Report once that a head of the disk seems to be dead. */
+static void
+tell_pattern(struct conductor *c)
+{
+	const struct pattern *p = rescue_pattern(c->job->rescue);
+
+	if (p == NULL || c->events->patterned || !print_room())
+		return;
+	c->events->patterned = true;
+	events_pattern(c->events, p);
+	if (wanted(c))
+		report_pattern(c->job->p, p);
+}
+
+/* Report that the copy waits for the source to cool, and when it goes on. */
+static void
+tell_warmth(struct conductor *c)
+{
+	bool warm = c->job->rate.paused;
+
+	if (c->warm == warm || !print_room())
+		return;
+	c->warm = warm;
+	if (wanted(c))
+		report_warmth(c->job->p, warm, c->job->celsius);
+}
+
+static void
+tell_title(struct job *job, const struct tally *t)
+{
+	const struct plan *p = job->p;
+
+	if (!title_due(&job->title, t->seconds))
+		return;
+	title_set(&job->title, p->src->name, p->dst->name, t->whole == 0 ?
+	    -1 : (double)t->passed / (double)t->whole);
+}
+
+void
+tell_all(struct conductor *c, const struct tally *t)
+{
+	struct job *job = c->job;
+	struct fault f;
+
+	tell_dropped(c);
+	tell_differs(c);
+	tell_pattern(c);
+	tell_warmth(c);
+	progress_draw(&c->progress, &job->map, t);
+	tell_title(job, t);
+	events_progress(c->events, job->p, &job->map, t);
+	while (print_room() && events_trouble(c->events, &f)) {
+		progress_clear(&c->progress);
+		report_fault(&f, job->p->opts);
+	}
+}
+
+void
+tell_last(struct conductor *c)
+{
+	tell_dropped(c);
+	tell_pattern(c);
+}
