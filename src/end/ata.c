@@ -1,10 +1,11 @@
 /*
- * Hidden areas.  The commands go in ATA PASS-THROUGH (16) (SAT-4 12.2.2); only
- * the disks of libata are asked, since not every adapter bears them.
+ * Hidden areas of ATA disks.  The commands are sent by ATA PASS-THROUGH (16)
+ * (SAT-4 12.2.2), and only to disks of libata, because some adapters cannot
+ * stand them.
  *
- * The last sector that could be shown is asked for by READ NATIVE MAX ADDRESS
- * EXT (ATA8-ACS), of disks since ACS-3 by GET NATIVE MAX ADDRESS EXT; that
- * which the maker meant by DEVICE CONFIGURATION IDENTIFY (ATA8-ACS).
+ * READ NATIVE MAX ADDRESS EXT (ATA8-ACS), or GET NATIVE MAX ADDRESS EXT on
+ * disks since ACS-3, names the last sector that could be accessible; DEVICE
+ * CONFIGURATION IDENTIFY (ATA8-ACS) names the one that the maker intended.
  */
 #include "end/ata.h"
 
@@ -18,20 +19,20 @@
 #include "disk/disk.h"
 
 enum {
-	TIMEOUT = 5000,		/* ms, of a command */
-	SECTOR = 512,		/* bytes of an answer */
+	TIMEOUT = 5000,		/* ms per command */
+	SECTOR = 512,		/* bytes per answer */
 
 	/* a pass-through: SAT-4 12.2.2.2 */
 	NON_DATA = 3 << 1, PIO_IN = 4 << 1, EXTEND = 1,
-	CK_COND = 0x20,		/* its registers come back as sense data */
-	ONE_SECTOR = 0x0e,	/* from the device, as the count says */
+	CK_COND = 0x20,		/* return the registers as sense data */
+	ONE_SECTOR = 0x0e,	/* read as much as the count says */
 	USES_LBA = 0x40,
 
 	READ_NATIVE_MAX_EXT = 0x27,
 	ACCESSIBLE_MAX = 0x78,
 	CONFIGURATION = 0xb1, IDENTIFY = 0xc2,
 
-	ERROR = 0x21,		/* bits of the status: failed, device fault */
+	ERROR = 0x21,		/* status bits: error, device fault */
 };
 
 #define MOST_SECTORS	(UINT64_C(1) << 48)
@@ -54,13 +55,13 @@ pass(int fd, unsigned char cdb[16], void *data, unsigned char *sense,
 	    (data == NULL || (h.status == 0 && h.resid == 0));
 }
 
-/* The sectors up to the address that a command without data answers, or 0. */
+/* The sectors up to the address returned by a command without data, or 0. */
 static uint64_t
 sectors_by(int fd, unsigned char command)
 {
 	unsigned char cdb[16] = { 0x85, NON_DATA | EXTEND, CK_COND,
 		[13] = USES_LBA, [14] = command };
-	/* descriptors, the first of which has the registers: SAT-4 12.2.2.6 */
+	/* descriptors, the first with the registers: SAT-4 12.2.2.6 */
 	unsigned char s[22] = { 0 };
 
 	if (!pass(fd, cdb, NULL, s, sizeof(s)) || s[0] != 0x72 ||
@@ -71,7 +72,7 @@ sectors_by(int fd, unsigned char command)
 	    (uint64_t)s[17] << 8 | s[15]) + 1;
 }
 
-/* The sectors that the maker meant it to have, or 0. */
+/* The number of sectors that the maker intended, or 0. */
 static uint64_t
 sectors_made(int fd)
 {
@@ -86,13 +87,13 @@ sectors_made(int fd)
 	for (i = 0; i < SECTOR; i++)
 		sum = (unsigned char)(sum + a[i]);
 	if (a[510] != 0xa5 || sum != 0)
-		return 0;		/* no answer to be believed */
+		return 0;		/* the answer cannot be trusted */
 	for (i = 8; i-- > 0; )
 		last = last << 8 | a[6 + i];
 	return last < MOST_SECTORS ? last + 1 : 0;
 }
 
-/* A descriptor of the node that the end is. */
+/* Open the node of the end once more. */
 static int
 open_node(const struct endpoint *ep)
 {

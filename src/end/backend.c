@@ -1,6 +1,6 @@
 /*
- * What several kinds of ends have in common: what is said of a target that is
- * not what it was; a flush; the first block of a disk.
+ * Shared by several kinds of end: messages about a target that has changed, a
+ * flush, and the first block of a disk.
  */
 #include "backend.h"
 
@@ -58,7 +58,10 @@ endpoint_holed(const struct endpoint *ep, struct fault *f)
 	    "holes were made in it", ep->name);
 }
 
-/* One that was moved is found where it is now, unless another has its name. */
+/*
+ * Whether the name of a file now belongs to another.  A file that was only
+ * moved is found by its current name.
+ */
 static bool
 another_has_name(const struct endpoint *ep, const struct stat *st)
 {

@@ -1,6 +1,5 @@
 /*
- * Choosing a backend by what was found: asked of the descriptor, not of the
- * name.
+ * Choosing a backend by what the descriptor says; the name does not matter.
  */
 #include "choose.h"
 
@@ -22,12 +21,12 @@
 #include "disk/disk.h"
 #include "end/reopen.h"
 
-enum {				/* minor numbers of MEM_MAJOR */
+enum {				/* minors of MEM_MAJOR */
 	MINOR_NULL = 3,
 	MINOR_ZERO = 5,
 };
 
-/* Whether a file of size 0 has something to read all the same. */
+/* Whether a file of size 0 may have contents all the same. */
 static bool
 hides_content(int path, const char *name)
 {
@@ -41,9 +40,10 @@ hides_content(int path, const char *name)
 }
 
 /*
- * Files whose size is a fiction, made by the kernel when they are read.  They
- * are read in order until their end, and there is nothing to flush.  Those of
- * known file systems are not read to find out: some forget what they gave.
+ * Whether the kernel makes up the contents of a file when it is read, and its
+ * size is not real.  Such a file is read in order to its end, and has nothing
+ * to flush.  Files of known file systems are not read to find out, because some
+ * forget what they have returned.
  */
 static bool
 pseudo(const struct endpoint *ep, int path, const struct stat *st)
@@ -69,7 +69,7 @@ unsupported(struct fault *f, const struct endpoint *ep, const char *what)
 	    ep->name, what);
 }
 
-/* What the kernel calls the drivers of a character device; "": not known. */
+/* The kernel's name for the subsystem of a character device; "" if unknown. */
 static void
 subsystem(const struct stat *st, char *name, size_t room)
 {
@@ -100,7 +100,7 @@ identify(struct endpoint *ep, dev_t dev, ino_t ino)
 	ep->id.ino = ino;
 }
 
-/* By the block node of the same disk, if there is one. */
+/* Identify a disk by its block node, if it has one. */
 static void
 identify_disk(struct endpoint *ep, dev_t node)
 {
@@ -112,7 +112,7 @@ identify_disk(struct endpoint *ep, dev_t node)
 		identify(ep, node, 1);
 }
 
-/* A read takes a message of these, and forgets what it has no room for. */
+/* Whether a read returns one message and drops what does not fit. */
 static bool
 has_messages(int fd)
 {
@@ -155,7 +155,7 @@ choose_char(struct endpoint *ep, const struct stat *st, struct fault *f)
 	return 0;
 }
 
-/* Words that only an end of another kind knows what to do with. */
+/* Refuse words that apply only to another kind of end. */
 int
 choose_misused(const struct endpoint *ep, struct fault *f)
 {
@@ -178,7 +178,7 @@ choose_misused(const struct endpoint *ep, struct fault *f)
 	    "for SCSI generic ones", ep->name);
 }
 
-/* Whether a target is a disk that takes writes in the order of its zones. */
+/* Whether the target is a disk whose zones must be written in order. */
 static bool
 zoned(const struct endpoint *ep, const struct stat *st)
 {
@@ -199,7 +199,7 @@ block_backend(const struct endpoint *ep, const struct stat *st)
 	return zoned(ep, st) ? &zoned_backend : &file_backend;
 }
 
-/* A backend by the type of what was found. */
+/* Choose a backend by the type of what was found. */
 static int
 choose_backend(struct endpoint *ep, int fd, const struct stat *st,
     struct fault *f)
@@ -244,7 +244,7 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 	}
 }
 
-/* In order, behind what is there. */
+/* Write in order, from the end of the file on. */
 void
 choose_append(struct endpoint *ep, const struct stat *st)
 {
@@ -253,7 +253,7 @@ choose_append(struct endpoint *ep, const struct stat *st)
 	ep->lim.base = (uint64_t)st->st_size;
 }
 
-/* The backend, and whether the words of iflag= or oflag= suit it. */
+/* Choose the backend, and check the words of iflag= or oflag= against it. */
 int
 choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 {

@@ -1,11 +1,11 @@
 /*
- * A command for an end.  It has a socket for its standard input and output, and
- * ends when that is closed, as servers with one client do: also if we are
- * killed.  What it says on standard error is kept for the case that it fails:
- * in a pipe that never makes it wait, the rest is dropped.
+ * A command for an end.  Its standard input and output are a socket, and it
+ * ends when that is closed, as servers of one client do, even if we are killed.
+ * Its standard error is kept in case it fails: in a pipe that never blocks it,
+ * and drops what does not fit.
  *
- * A signal from the terminal is for us, who then finish what is in flight; the
- * command has it blocked, and serves on.
+ * Signals from the terminal are meant for us, and we finish what is in flight.
+ * The command has them blocked, and goes on serving.
  */
 #include "command.h"
 
@@ -27,11 +27,11 @@
 #include "base/status.h"
 
 enum {
-	PATIENCE = 10000,	/* ms, for its end */
-	LAST_WORDS = 160,	/* bytes of them that are told */
+	PATIENCE = 10000,	/* ms, to end by itself */
+	LAST_WORDS = 160,	/* bytes of its last line */
 };
 
-/* The words between the brackets; malloc'd, or NULL with *f. */
+/* Split the words between the brackets; malloc'ed, or NULL with *f. */
 static char **
 words_of(const char *name, char ***argv, struct fault *f)
 {
@@ -57,7 +57,7 @@ words_of(const char *name, char ***argv, struct fault *f)
 	return words;
 }
 
-/* Signals as they were, but for those of a terminal. */
+/* Reset all signals, but block those of a terminal. */
 static void
 set_signals(posix_spawnattr_t *attr)
 {
@@ -78,7 +78,7 @@ set_signals(posix_spawnattr_t *attr)
 	    POSIX_SPAWN_SETSIGDEF);
 }
 
-/* Start it with that socket and that pipe; an errno. */
+/* Start it with this socket and this pipe.  Returns 0 or an errno value. */
 static int
 spawn(pid_t *pid, char **argv, int sock, int words)
 {
@@ -155,7 +155,7 @@ command_start(struct command *c, const char *name, int *sock,
 	return err == 0 ? 0 : -1;
 }
 
-/* Whether it has ended, or does within that time. */
+/* Whether it has ended, or does so within ms. */
 static bool
 ended(const struct command *c, int ms)
 {
@@ -163,13 +163,13 @@ ended(const struct command *c, int ms)
 	int n;
 
 	if (c->end < 0)
-		return false;		/* not known */
+		return false;		/* unknown */
 	while ((n = poll(&p, 1, ms)) < 0 && errno == EINTR)
 		continue;
 	return n > 0;
 }
 
-/* The last line that it said, or the end of it. */
+/* The last line that it has printed, or the end of that line. */
 static void
 last_line(int fd, char *line, size_t room)
 {
@@ -204,7 +204,7 @@ command_tell(const struct command *c, int ms, char *text, size_t room)
 	text[0] = '\0';
 	if (c->pid == 0)
 		return;
-	/* It is not reaped: its number stays its own until command_end. */
+	/* Leave it unreaped, so that its pid stays valid until command_end. */
 	if (ended(c, ms) && waitid(P_PID, (id_t)c->pid, &info, WEXITED |
 	    WNOHANG | WNOWAIT) == 0 && info.si_pid == c->pid)
 		snprintf(how, sizeof(how), info.si_code == CLD_EXITED ?

@@ -101,7 +101,7 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 		return -1;
 	while (ep->dir >= 0 && fsync(ep->dir) != 0)
 		if (errno == EINVAL)
-			break;		/* nothing to flush there */
+			break;		/* no flush needed there */
 		else if (errno != EINTR)
 			return fault_errno(f, errno, "%s: flushing its folder",
 			    ep->name);

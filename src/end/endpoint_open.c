@@ -57,8 +57,8 @@ open_generated(struct endpoint *ep, bool look, struct fault *f)
 }
 
 /*
- * A target that does not exist: remember the folder it goes into, so that what
- * is decided about that folder holds when the file is made.
+ * For a target that does not exist, keep the folder it goes into, so that what
+ * is decided about this folder still holds when the file is created.
  */
 static int
 open_absent(struct endpoint *ep, bool look, struct fault *f)
@@ -92,7 +92,7 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 
 enum { PREFIXES = 8 };		/* of one kind, at most */
 
-/* What is never the name of a file: how it begins, and what opens it. */
+/* Addresses, which are never names of files: their prefixes and backends. */
 static const struct address {
 	enum end_kind	 kind;
 	const struct backend *be;
@@ -134,7 +134,10 @@ open_address(struct endpoint *ep, const struct address *a, bool look,
 	return ep->be->open(ep, look, f);
 }
 
-/* What does it, of an address of the web, or of a machine and a path there. */
+/*
+ * What to use instead of an address of the web, or of a path on another
+ * machine.
+ */
 static const char *
 instead(const struct endpoint *ep, const char *rest)
 {
@@ -149,8 +152,8 @@ instead(const struct endpoint *ep, const char *rest)
 }
 
 /*
- * Whether a name reads like an address, SCHEME:...: what other copiers know is
- * not to become a file here.  One that is there is that file.
+ * Refuse a name of the form SCHEME:..., unless such a file exists: an address
+ * that only other copiers understand must not become a new file.
  */
 static int
 check_scheme(const struct endpoint *ep, struct fault *f)
@@ -217,7 +220,7 @@ spec_of(const struct opts *o, enum role role, unsigned flags)
 		.secrets = o->secrets };
 }
 
-/* With a backend, so that it can be closed. */
+/* Not open yet, but with a backend, so that it can be closed. */
 static struct endpoint
 unopened(struct end_spec spec, const char *name)
 {
@@ -312,7 +315,10 @@ endpoint_open_target(struct endpoint *ep, const struct opts *o,
 	return open_end(ep, look, f);
 }
 
-/* Of one that says what it is, where the name is but a place. */
+/*
+ * Whether an end that identifies itself is not the one that was there before,
+ * even though it has the same name.
+ */
 static bool
 is_another(const struct endpoint *was, const struct endpoint *is)
 {

@@ -1,30 +1,29 @@
 /*
- * Regular files and block devices, by pread and pwrite at offsets: nothing is
- * shared between workers but descriptors that no one moves.
+ * Regular files and block devices, by pread and pwrite.  Workers share
+ * descriptors, but never their offset.
  *
- * An end has up to two descriptors: "plain" goes through the page cache,
- * "direct" (O_DIRECT) past it.  Each request goes to direct if it is wanted
- * and the request is aligned, else to plain.  That is safe for a target, since
- * a direct request covers whole pages of a file (whole logical blocks of a
- * device, where nothing is ever plain), so that no page is written both ways.
+ * An end has up to two descriptors: "plain" uses the page cache, "direct"
+ * (O_DIRECT) does not.  A request goes to direct if it is aligned and direct is
+ * wanted, otherwise to plain.  For a target this is safe: a direct request
+ * covers whole pages of a file, so no page is written both ways.  A device gets
+ * whole logical blocks, and no request is plain.
  *
- * The page cache is not to be filled by a copy.  RWF_DONTCACHE makes the
- * kernel write early and drop behind.  Where it is not known, and where old
- * data is overwritten, which the kernel does not write early enough, a lane
- * does it: it starts the write-back of what it wrote a little at a time, and
- * waits for and drops what it started before.  An error that is met there may
- * be that of an earlier write, anybody's, and is told once: such a write is
- * "spent", since repeating it would prove nothing.  It is told once to each
- * descriptor: where a map is saved while others write, what flushes has one of
- * its own ("flush"), or it would succeed after a worker was told, and before
- * that could stop the saving.
- * What a neighbour had cached of the source before us stays.
+ * A copy should not fill the page cache.  With RWF_DONTCACHE the kernel writes
+ * early and drops the pages.  Where it does not know this flag, and where old
+ * data is overwritten, which it does not write early enough, the lane does it:
+ * it starts writing back what it has written, a little at a time, and waits for
+ * and drops what it had started before.  An error reported then may be that of
+ * an earlier write by anybody, and is reported once; such a write is "spent",
+ * because repeating it would prove nothing.  The error is reported once per
+ * descriptor.  With map=, which saves the map while others write, the flush has
+ * its own descriptor ("flush").  Otherwise it would succeed after a worker was
+ * told of the error, and before the worker could stop the saving.  What others
+ * had cached of the source stays in the cache.
  *
- * Zeros are made by punching a hole in a file, and on a device by BLKZEROOUT,
- * which the kernel does by writing where the device has no better way.  With
- * oflag=trim a device is asked to free the blocks, by the call for which the
- * kernel vouches that they read as zeros, or else fails: BLKDISCARD promises
- * nothing.
+ * Zeros are made by punching a hole into a file, and on a device by BLKZEROOUT,
+ * for which the kernel writes zeros if the device has nothing better.  With
+ * oflag=trim a device is asked to free the blocks, by the call that fails
+ * unless they then read as zeros; BLKDISCARD promises nothing.
  */
 #include "file.h"
 
@@ -52,20 +51,21 @@
 #endif
 
 enum {
-	LOOK = 1 << 20,		/* bytes that a lane writes between two looks */
-	LONG = 256 << 10,	/* of a request: it is worth the wait */
-	WINDOW = 2 << 20,	/* of a lane: written back at a time */
+	LOOK = 1 << 20,		/* bytes written between two checks */
+	LONG = 256 << 10,	/* bytes of a request worth waiting for */
+	WINDOW = 2 << 20,	/* bytes that a lane writes back at a time */
 };
 
-struct stretch {		/* of a file, with what others write in it */
+struct stretch {		/* a range of a file, with other lanes' writes
+				 * in it */
 	uint64_t	off, end;
-	size_t		bytes;	/* of the lane's own */
+	size_t		bytes;	/* written by this lane */
 };
 
 struct trail {			/* of one lane */
-	struct stretch	written;	/* not yet dropped, */
-	struct stretch	started;	/* and on its way to the medium */
-	size_t		unseen;		/* written since the file was asked */
+	struct stretch	written;	/* not dropped yet, */
+	struct stretch	started;	/* being written back */
+	size_t		unseen;		/* bytes written since the last check */
 };
 
 static int
@@ -75,7 +75,7 @@ file_attach(struct lane *lane)
 	return lane->priv == NULL ? ENOMEM : 0;
 }
 
-/* Before a write: false if what was written before is not there any more. */
+/* Before a write: false if the file was cut off before what was written. */
 static bool
 still_there(const struct lane *lane, struct io *io)
 {
@@ -110,10 +110,10 @@ wait_ready(int fd, enum op op)
 	struct pollfd p = { .fd = fd, .events = op == OP_READ ? POLLIN :
 		POLLOUT };
 
-	poll(&p, 1, 100);	/* some drivers say EAGAIN and never wake */
+	poll(&p, 1, 100);	/* some drivers return EAGAIN and never wake */
 }
 
-/* One system call of a request; negative is an errno. */
+/* One system call of a request; a negative result is -errno. */
 static ssize_t
 call(const struct io *io, int fd, int flags)
 {
@@ -125,7 +125,7 @@ call(const struct io *io, int fd, int flags)
 	return n < 0 ? -errno : n;
 }
 
-/* Whether a lane has to see to the page cache itself. */
+/* Whether the lane must write back and drop the pages itself. */
 static bool
 drops(const struct file *file, const struct io *io)
 {
@@ -168,9 +168,9 @@ failed(const struct file *file, struct io *io, int err, bool direct)
 }
 
 /*
- * Make some progress; false when there is none: the end, or an error.  A
- * direct request that the kernel finds wrong (some file systems do, at times)
- * goes through the page cache.
+ * Make some progress; false at the end or after an error.  A direct request
+ * that the kernel rejects as invalid, as some file systems do at times, is
+ * repeated through the page cache.
  */
 static bool
 step(struct file *file, struct io *io)
@@ -192,12 +192,12 @@ step(struct file *file, struct io *io)
 	if (n == -EINTR || n == -EAGAIN)
 		return true;
 	if (n == 0 && io->op == OP_WRITE)
-		n = -EIO;		/* it would be tried for ever */
+		n = -EIO;		/* else it would be retried for ever */
 	failed(file, io, (int)-n, direct);
 	return false;
 }
 
-/* Where drop-behind is ours to do, it is done by transfer. */
+/* If we must drop pages ourselves, transfer does so. */
 static bool
 file_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
@@ -208,7 +208,7 @@ file_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 	if (!direct && drops(file, io))
 		return false;
 	if (!still_there(lane, io))
-		return false;		/* transfer tells */
+		return false;		/* transfer reports it */
 	if (io->op == OP_READ)
 		io_uring_prep_read(sqe, fd, io->buf, (unsigned)io->len,
 		    io->off);
@@ -219,7 +219,10 @@ file_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 	return true;
 }
 
-/* What passes, or is another descriptor's business, transfer deals with. */
+/*
+ * Transient errors, and those that need the other descriptor, are left to
+ * transfer.
+ */
 static bool
 file_finish(struct lane *lane, struct io *io, int result)
 {
@@ -241,7 +244,7 @@ file_finish(struct lane *lane, struct io *io, int result)
 	return true;
 }
 
-/* Wait for the write-back of a stretch, and drop it. */
+/* Wait until a range is written back, and drop it from the page cache. */
 static int
 settle(const struct file *file, struct stretch *s)
 {
@@ -271,7 +274,7 @@ add(struct stretch *s, const struct io *io)
 	s->bytes += io->done;
 }
 
-/* Early write-back and drop-behind, where the kernel does not do it. */
+/* Write back early and drop pages where the kernel does not. */
 static void
 drop_behind(struct lane *lane, struct io *io)
 {
@@ -295,7 +298,7 @@ drop_behind(struct lane *lane, struct io *io)
 	t->written.bytes = 0;
 }
 
-/* An errno of a call that makes zeros, or 0. */
+/* The errno value of a call that makes zeros, or 0. */
 static int
 zeroed(int res)
 {
@@ -328,7 +331,7 @@ zero_device(struct file *file, const struct endpoint *ep, const struct io *io)
 	return err == EIO && file_gone(file) ? ENODEV : err;
 }
 
-/* A file that ends before has no blocks there. */
+/* A file that ends before the range has no blocks to free. */
 static void
 zero(struct file *file, const struct endpoint *ep, struct io *io)
 {
@@ -342,7 +345,7 @@ zero(struct file *file, const struct endpoint *ep, struct io *io)
 	} while (io->err == EINTR);
 	if (io->err == EOPNOTSUPP)
 		file->no_zero = true;
-	if (io->err == EBUSY)		/* somebody reads it at the moment */
+	if (io->err == EBUSY)		/* someone else is reading it */
 		io->err = EOPNOTSUPP;
 	if (io->err == 0)
 		io->done = io->len;
@@ -379,9 +382,8 @@ file_detach(struct lane *lane)
 }
 
 /*
- * lseek moves the offset of a descriptor by which nobody reads or writes, so
- * that threads may ask at once.  What they are told is true of one moment, as
- * is what they read.
+ * lseek moves the offset of a descriptor that nobody reads or writes by, so
+ * threads may ask at the same time.
  */
 static int
 file_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
@@ -394,8 +396,8 @@ file_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 	if (end == at)
 		end = lseek(file->plain, at, SEEK_HOLE);
 	else if (end < 0 && errno == ENXIO && fstat(file->plain, &st) == 0 &&
-	    st.st_size <= INT64_MAX - PAGE)	/* tmpfs: wrong in that one */
-		end = st.st_size;	/* no data follows */
+	    st.st_size <= INT64_MAX - PAGE)	/* tmpfs fails at the limit */
+		end = st.st_size;	/* no more data */
 	if (end <= at)
 		return end < 0 ? errno : ENXIO;
 	x->off = off;
@@ -442,8 +444,8 @@ file_restat(struct endpoint *ep)
 }
 
 /*
- * The kernel sends a disk no flush that it takes for one without a cache, or
- * that somebody has called so; the disk may know better.
+ * Whether the kernel believes that the disk has no cache, by itself or because
+ * someone has set it.  It then sends no flushes, and may be wrong.
  */
 static bool
 said_write_through(int fd)
@@ -464,7 +466,9 @@ said_write_through(int fd)
 	return is;
 }
 
-/* One that refuses the command has no cache; so says the kernel, too. */
+/*
+ * A disk that rejects the command has no cache; the kernel concludes the same.
+ */
 static int
 flush_scsi(const struct endpoint *ep, const struct file *file, struct fault *f)
 {
@@ -490,8 +494,8 @@ flush_by(int fd, const struct endpoint *ep, struct fault *f)
 }
 
 /*
- * What is not there any more cannot be flushed.  By both, since to a FUSE
- * daemon they are two open files.
+ * What has gone cannot be flushed.  Flush both descriptors, because a FUSE
+ * daemon sees two open files.
  */
 static int
 file_flush(struct endpoint *ep, struct fault *f)
@@ -520,7 +524,7 @@ file_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 		(void)lseek(ep->fd, (off_t)(off + len), SEEK_SET);
 }
 
-/* Somebody may be at work on a source. */
+/* Someone may be writing to the source. */
 static void
 file_note(const struct endpoint *ep, char *text, size_t room)
 {

@@ -1,15 +1,15 @@
 /*
- * Whether a file or a device still is what was opened.
+ * Whether a file or device is still what was opened.
  *
- * Somebody may cut a target file off while it is written.  What is written next
- * makes it long again, with a hole where data was.  So its length is held now
- * and then against what was written last, and its holes are counted in the end.
+ * Someone may truncate a target file while it is being written.  The next write
+ * extends it again, and leaves a hole where data was.  So its length is
+ * compared with the last write now and then, and its holes are counted at the
+ * end.
  *
- * The same may be done to the file that a loop device lies on, source or
- * target.  A source may have had holes before, and what is only read has no
- * more of them later; but blocks that were allocated and never written are
- * holes or not, as they are in the page cache or not.  So they are counted
- * again only where the file has changed.
+ * The same can happen to the file below a loop device, whether source or
+ * target.  A source may have had holes before, and reading adds none.  But
+ * whether allocated blocks that were never written count as holes depends on
+ * the page cache, so they are counted again only if the file was changed.
  */
 #include "file.h"
 
@@ -41,7 +41,7 @@ file_medium(int fd)
 	return ioctl(fd, BLKGETDISKSEQ, &number) == 0 ? number : 0;
 }
 
-/* A drive looks for its medium when it is opened. */
+/* Opening a drive makes it look for its medium. */
 static bool
 ejected(const struct file *file, dev_t node)
 {
@@ -107,7 +107,7 @@ file_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
 	if (fd < 0)
 		return;
 	file->below.holes = holes_in(fd, start + from, start + to);
-	if (file->below.holes > 0) {	/* of what is on its way there */
+	if (file->below.holes > 0) {	/* from the source's file */
 		disk_settle(file->plain);
 		file->below.holes = holes_in(fd, start + from, start + to);
 	}
@@ -116,7 +116,7 @@ file_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
 	close(fd);
 }
 
-/* It has the holes that it had, and "most" bytes of others, of a target. */
+/* Fail if a target has more than "most" bytes of new holes. */
 static bool
 below_holed(const struct endpoint *ep, const struct file *file, int fd,
     uint64_t from, uint64_t to, uint64_t most)
@@ -133,7 +133,9 @@ below_holed(const struct endpoint *ep, const struct file *file, int fd,
 	    holes_more(fd, from, to, file->below.holes);
 }
 
-/* A server, or a daemon, may have a clock of its own, or coarser times. */
+/*
+ * Not on a server or FUSE daemon, which may use its own clock or coarser times.
+ */
 bool
 file_written(const struct endpoint *ep, struct timespec *t)
 {

@@ -1,12 +1,11 @@
 /*
- * Regular files and block devices: how they are opened, and what they say of
- * themselves.
+ * Opening regular files and block devices, and querying their properties.
  *
- * Where a file has its blocks already, large requests go past the page cache
+ * Large requests to blocks that a file already has bypass the page cache
  * (choose_overwriting).
  *
- * Two copies to the same bytes of a file would both succeed, and leave a
- * mixture.  So what is written is locked, for copies to know each other
+ * Two copies to the same bytes of a file would both succeed and leave a
+ * mixture.  So a copy locks the range that it writes, for other copies to see
  * (LOCKS_OF_COPIES).
  */
 #include "file.h"
@@ -34,7 +33,7 @@
 
 enum {
 	SECTOR = 512,
-	LARGE = 8 << 20,	/* of a file */
+	LARGE = 8 << 20,	/* bytes */
 };
 
 static int
@@ -51,11 +50,11 @@ open_flags(const struct endpoint *ep, bool look)
 }
 
 /*
- * Whether large requests are written past the page cache where the file has its
- * blocks already.  Nothing is to be allocated there, so that it is as fast; and
+ * Decide whether large requests bypass the page cache where a file has its
+ * blocks already.  Nothing has to be allocated there, so this is as fast; and
  * dirty pages of such a file are not written early, but pile up until they push
- * out what others have cached.  It is known of these file systems; others copy
- * on write, or go through the page cache all the same.
+ * out what others have cached.  Only these file systems are known to behave so;
+ * others copy on write, or use the page cache anyway.
  */
 static void
 choose_overwriting(const struct endpoint *ep, struct file *file,
@@ -72,7 +71,7 @@ choose_overwriting(const struct endpoint *ep, struct file *file,
 	file->overwrites = file->direct >= 0;
 }
 
-/* File systems that have nothing behind the page cache to write to. */
+/* File systems that have no medium behind the page cache. */
 static bool
 in_memory(const struct endpoint *ep)
 {
@@ -81,7 +80,7 @@ in_memory(const struct endpoint *ep)
 	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
 }
 
-/* Logical block and size of a block device. */
+/* Query logical block and size of a block device. */
 static int
 ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 {
@@ -104,7 +103,7 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	ep->geo.block = (uint32_t)block;
 	if (ioctl(file->plain, BLKIOOPT, &optimal) == 0)
 		ep->geo.io_opt = optimal;
-	ep->geo.io_align = SECTOR;	/* else by the page cache */
+	ep->geo.io_align = SECTOR;	/* else through the page cache */
 	ep->geo.size = ep->geo.room = (int64_t)bytes;
 	file->align = file->read_align = ep->geo.block;
 	file->medium = file_medium(file->plain);
@@ -112,8 +111,8 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 }
 
 /*
- * Whether some of this file is in the page cache: pages that a neighbour has
- * read or written.  -1: the kernel does not tell.
+ * Whether part of the file is in the page cache, because someone has read or
+ * written it. -1: the kernel does not say.
  */
 static int
 in_cache(int fd)
@@ -127,8 +126,8 @@ in_cache(int fd)
 }
 
 /*
- * A large source of which nothing is in the page cache need not go through it:
- * that would be two more copies in memory, and pages to be dropped again.
+ * A large source that is not in the page cache is read directly, which saves
+ * two copies in memory and dropping the pages.
  */
 static void
 choose_way(const struct endpoint *ep, struct file *file, off_t size)
@@ -161,7 +160,7 @@ ask_file(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 	    st.st_blocks < st.st_size / SECTOR;
 	file->length = (uint64_t)st.st_size;
 	file->align = PAGE;
-	file->read_align = SECTOR;	/* or EINVAL tells */
+	file->read_align = SECTOR;	/* if it cannot, EINVAL shows that */
 #ifdef STATX_DIOALIGN
 	if (file->direct >= 0 && statx(file->plain, "", AT_EMPTY_PATH,
 	    STATX_DIOALIGN, &x) == 0 && (x.stx_mask & STATX_DIOALIGN) != 0 &&
@@ -176,7 +175,7 @@ ask_file(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 	return 0;
 }
 
-/* An inherited descriptor that cannot be opened anew is used as it is. */
+/* If an inherited descriptor cannot be reopened, it is used itself. */
 static int
 open_plain(const struct endpoint *ep, struct file *file, int flags)
 {
@@ -189,9 +188,8 @@ open_plain(const struct endpoint *ep, struct file *file, int flags)
 }
 
 /*
- * Only one descriptor may claim a device with O_EXCL; a second claim by the
- * same process would be refused too.  A target is claimed and locked by
- * claim.c.
+ * Only one descriptor can claim a device by O_EXCL: a second claim is refused
+ * even in the same process. claim.c claims and locks the target.
  */
 static int
 open_fds(struct endpoint *ep, struct file *file, bool look, struct fault *f)
@@ -233,7 +231,10 @@ file_close(struct endpoint *ep)
 	return err;
 }
 
-/* A run opens a file for writing at once, a device later: endpoint_look. */
+/*
+ * --dry-run: check what a run would find.  A file is opened for writing at
+ * once, a device only later: see endpoint_look.
+ */
 static int
 look_at(const struct endpoint *ep, struct fault *f)
 {
@@ -245,8 +246,8 @@ look_at(const struct endpoint *ep, struct fault *f)
 }
 
 /*
- * A device is opened for writing when it is going to be written: when such a
- * descriptor is closed, udev looks at the disk anew.
+ * Whether to open a device for writing only when the copy begins, because
+ * closing such a descriptor makes udev probe the disk.
  */
 static bool
 later(const struct endpoint *ep)
@@ -254,7 +255,7 @@ later(const struct endpoint *ep)
 	return ep->spec.role == TARGET && ep->is.device && !ep->is.inherited;
 }
 
-/* There has been time to exchange it: somebody was asked. */
+/* Check that the disk was not exchanged while the user was asked. */
 static int
 check_same(const struct endpoint *ep, uint64_t medium, int64_t size,
     struct fault *f)
@@ -323,8 +324,8 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 }
 
 /*
- * Lock what will be written; where the target is only looked at, ask.  A lock
- * on a descriptor that is others', too, would stay.
+ * Lock the range to be written; with --dry-run, only test the lock.  A lock on
+ * a shared descriptor would outlive this process.
  */
 static int
 lock_range(const struct endpoint *ep, const struct file *file, struct fault *f)

@@ -1,5 +1,5 @@
 /*
- * A lane's requests that a library carries: a list of those that are idle.
+ * Memory for requests that a library carries out: a list of those idle.
  */
 #include "flights.h"
 

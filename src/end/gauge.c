@@ -1,17 +1,16 @@
 /*
- * Noting requests.
+ * Measuring requests.
  *
- * With more than one request in flight latencies say nothing of the rate: they
- * overlap.  So those in flight share the time that passes, each the same part
- * of it, and a request is credited with its share from begin to end.  The
- * credits add up to the time in which there were any ("busy"), and bytes
- * through credits is the rate at a position, whatever the depth is, in whatever
- * order the answers come, and be they looked at one by one or many at once.
- * The time without any counts for the request that ends it ("wall"): the end
- * waited for the other one.
+ * With several requests in flight, latencies overlap and say nothing about the
+ * rate.  So the requests in flight share the time that passes equally, and each
+ * is credited with its shares from begin to end.  The credits add up to the
+ * time in which any request was in flight ("busy"), so bytes divided by credits
+ * are the rate at a position, whatever the queue depth and the order of
+ * completions.  Idle time is credited to the request that ends it ("wall"): it
+ * was spent waiting for the other end.
  *
- * Bins of positions and slots of time get twice as wide whenever the last does
- * not do, so that a stream of unknown length needs no more room.
+ * When the last bin of positions or slot of time is full, all get twice as
+ * wide, so that a stream of unknown length fits too.
  *
  *	meter.lock	few instructions, a leaf: who is in flight
  */
@@ -25,10 +24,10 @@
 #include "base/clock.h"
 
 enum {
-	TICK = 125000000,	/* ns: slots begin as wide */
-	FRACTION = 8,		/* shares are in 2^-8 ns */
-	UNIT = 8,		/* latencies are counted in 2^8 ns */
-	FINE = 4,		/* buckets for each doubling */
+	TICK = 125000000,	/* ns, initial width of a slot */
+	FRACTION = 8,		/* unit of shares: 2^-8 ns */
+	UNIT = 8,		/* unit of latencies: 2^8 ns */
+	FINE = 4,		/* buckets per doubling */
 };
 
 int
@@ -95,11 +94,11 @@ series_of(const struct lane *lane, const struct io *io)
 	return io->op == OP_READ ? SERIES_VERIFY : SERIES_TARGET;
 }
 
-/* The time until now is shared by those in flight. */
+/* Divide the time until now among the requests in flight. */
 static void
 advance(struct meter *m, uint64_t now)
 {
-	if (now <= m->last)	/* threads look at the clock before they lock */
+	if (now <= m->last)	/* threads read the clock before they lock */
 		return;
 	if (m->flying > 0)
 		m->share += ((now - m->last) << FRACTION) / m->flying;
@@ -123,7 +122,7 @@ gauge_begin(const struct lane *lane, struct io *io, uint64_t now)
 	pthread_mutex_unlock(&m->lock);
 }
 
-/* The time that a request is credited with, into one->wall and one->busy. */
+/* Add the time credited to a request to one->wall and one->busy. */
 static void
 credit(struct meter *m, const struct stamp *stamp, uint64_t now,
     struct bin *one)

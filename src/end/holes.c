@@ -1,8 +1,8 @@
 /*
- * Holes where data should be.  A file that somebody has cut off is made long
- * again by what is written next, and then has a hole where data was.  So in the
- * end its holes are counted, where a file system gives blocks to all that is
- * written, zeros too, and tells which bytes have none.
+ * Holes where data should be.  When someone truncates a file, the next write
+ * extends it again and leaves a hole where data was.  So holes are counted at
+ * the end, on file systems that allocate blocks for all that is written, even
+ * zeros, and that report holes.
  */
 #include "holes.h"
 
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * Whether they are to be counted.  tmpfs would go through all pages for it, but
- * knows exactly how many there are.
+ * Whether holes can be counted. tmpfs would have to visit every page, but knows
+ * the exact number of blocks.
  */
 static bool
 countable(int fd, uint64_t most)
@@ -24,7 +24,7 @@ countable(int fd, uint64_t most)
 	if (fstatfs(fd, &fs) != 0)
 		return false;
 	switch ((unsigned long)fs.f_type) {
-	case EXT4_SUPER_MAGIC:		/* and ext2, ext3 */
+	case EXT4_SUPER_MAGIC:		/* also ext2, ext3 */
 	case XFS_SUPER_MAGIC:
 	case BTRFS_SUPER_MAGIC:
 		return true;
@@ -36,7 +36,7 @@ countable(int fd, uint64_t most)
 	}
 }
 
-/* Bytes of holes; it is enough to find more than "most". */
+/* Count bytes of holes, but stop at more than "most". */
 static uint64_t
 count(int fd, uint64_t from, uint64_t to, uint64_t most)
 {

@@ -1,12 +1,13 @@
 /*
- * iSCSI: a disk of another machine by SCSI commands, without a node of the
- * kernel.  What is asked of the disk, how a transfer is cut into commands and
- * what an answer means is the SCSI end's (sg.h); this carries them by libiscsi.
+ * iSCSI: a disk of another machine, reached by SCSI commands without a node of
+ * the kernel.  Querying the disk, cutting a transfer into commands and judging
+ * answers is code of the SCSI end (sg.h); this file carries the commands by
+ * libiscsi.
  *
- * All lanes share one session.  A command that the target has taken is its own
- * until it answers, and what it had in its cache when the session ended may be
- * lost; so a target is not logged in to again once something was sent, and
- * nothing of it is known since the last flush.
+ * All lanes share one session.  The target may still execute a command that it
+ * has not answered, and may lose its cache when the session ends.  So once
+ * something was sent, there is no second login to a target, and everything
+ * since the last flush is in doubt.
  */
 #include "config.h"
 
@@ -32,10 +33,11 @@
 #include "sg.h"
 
 enum {
-	FLIGHTS = 64,		/* of a lane */
+	FLIGHTS = 64,		/* per lane */
 };
 
-struct iscsi {			/* its sg, which is the priv, leads to it */
+struct iscsi {			/* found from its sg, which is the endpoint's
+				 * priv */
 	struct sg	 sg;
 	struct libiscsi	 lib;
 	struct iscsi_address to;
@@ -44,9 +46,9 @@ struct iscsi {			/* its sg, which is the priv, leads to it */
 	char		 initiator[ISCSI_NAME];
 };
 
-struct iscsi_lane {		/* a lane's priv */
-	struct sg_lane	 sg;		/* first: it is what sg.c knows */
-	struct flights	 flights;	/* FLIGHTS iscsi_calls */
+struct iscsi_lane {		/* priv of a lane */
+	struct sg_lane	 sg;		/* first, for sg.c */
+	struct flights	 flights;	/* up to FLIGHTS iscsi_calls */
 };
 
 static struct iscsi *
@@ -59,7 +61,7 @@ iscsi_of(const struct endpoint *ep)
 
 /* ---------------------------------------------------------------- opening */
 
-/* The name that this machine has for its own initiator, or ours. */
+/* The initiator name of this machine, or one of our own. */
 static void
 name_initiator(char *name, size_t room)
 {
@@ -80,7 +82,7 @@ name_initiator(char *name, size_t room)
 		fclose(file);
 }
 
-/* What is set, and not to nothing; or NULL. */
+/* A variable that is set and not empty, or NULL. */
 static const char *
 from_environment(const char *name)
 {
@@ -94,7 +96,7 @@ from_environment(const char *name)
 	return NULL;
 }
 
-/* Who we are to the target: as the name says, else the environment. */
+/* Our identity: from the name of the end, or else from the environment. */
 static void
 introduce(const struct endpoint *ep, struct iscsi *iscsi)
 {
@@ -116,7 +118,7 @@ introduce(const struct endpoint *ep, struct iscsi *iscsi)
 		to->target_user = NULL;
 }
 
-/* The session's way of scsi_run. */
+/* scsi_run through the session. */
 static int
 carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 {
@@ -128,7 +130,7 @@ carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 	return err;
 }
 
-/* What takes no writes, for whatever reason. */
+/* Refuse a target that cannot be written, for whatever reason. */
 static int
 check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 {
@@ -191,7 +193,8 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 	struct iscsi *iscsi = calloc(1, sizeof(*iscsi));
 	struct sg *sg;
 
-	signals_ignore();		/* a target that goes, as we write */
+	signals_ignore();		/* a write to a lost connection raises
+					 * SIGPIPE */
 	ep->is.device = true;
 	if (iscsi == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
@@ -255,7 +258,7 @@ iscsi_attach(struct lane *lane)
 
 /* --------------------------------------------------------------- requests */
 
-/* An io that failed since the session is gone says so. */
+/* If the session was lost, say so in the io that failed. */
 static void
 look_for_loss(const struct endpoint *ep, struct io *io)
 {
@@ -353,7 +356,7 @@ iscsi_flush(struct endpoint *ep, struct fault *f)
 	    why[0] != '\0' ? "; " : "", why);
 }
 
-/* The target, by the same session. */
+/* Reads the target back through the same session. */
 static const struct backend iscsi_readback_backend = {
 	.attach = iscsi_attach,
 	.detach = iscsi_detach,

@@ -1,17 +1,17 @@
 /*
  * One session with an iSCSI target.
  *
- * libiscsi moves bytes when it is told that the socket is ready.  Who sends a
- * command has it try at once; answers are read by the link's own thread, the
- * carrier, which tells those who wait, and rings for lanes that do not.  It is
- * there for as long as the lanes are, so that a target that asks whether we are
- * is answered, and an answer that never comes is missed in time.
+ * libiscsi moves data when it is told that the socket is ready.  Whoever sends
+ * a command lets it try at once.  Answers are read by the link's own thread,
+ * the carrier, which wakes waiters, and rings the bell for lanes that do not
+ * wait.  It runs as long as there are lanes, so that pings of the target are
+ * answered, and a missing answer is noticed in time.
  *
- * A session that has failed is not made anew: what the target had in its cache
- * may be lost with it, and who writes to it has to be told.
+ * A failed session is not re-established: what the target had in its cache may
+ * be lost with it, and the writer must learn of that.
  *
- *	l	link->lock, a leaf; held over sends and receives, which do not
- *		wait
+ *	l	link->lock, a leaf; held over sends and receives, which do
+ *		not wait
  */
 #include "config.h"
 
@@ -34,15 +34,15 @@
 #include "base/status.h"
 
 enum {
-	TICK = 1000,		/* ms, between looks at the clock */
-	FAREWELL = 1000,	/* ms, for the answer to a logout */
-	REDIRECTS = 4,		/* from portal to portal, at most */
+	TICK = 1000,		/* ms between looks at the clock */
+	FAREWELL = 1000,	/* ms to wait for the answer to a logout */
+	REDIRECTS = 4,		/* at most, from portal to portal */
 	CDB_MOST = 16,
 };
 
 /* ------------------------------------------------------------- the calls */
 
-/* What the target answered; the task is libiscsi's. */
+/* Take what the target has answered; the task belongs to libiscsi. */
 static void
 take_answer(struct iscsi_call *call, int status, const struct scsi_task *task)
 {
@@ -57,7 +57,8 @@ take_answer(struct iscsi_call *call, int status, const struct scsi_task *task)
 		a->residual = -(int64_t)task->residual - 1;
 	if (status != SCSI_STATUS_CHECK_CONDITION || data == NULL)
 		return;
-	if (task->datain.size > 2)	/* behind its length: RFC 7143 11.4.7 */
+	if (task->datain.size > 2)	/* data follows its length: RFC 7143
+					 * 11.4.7 */
 		n = (size_t)task->datain.size - 2;
 	if (n > sizeof(a->sense))
 		n = sizeof(a->sense);
@@ -65,7 +66,7 @@ take_answer(struct iscsi_call *call, int status, const struct scsi_task *task)
 	a->sense_len = (unsigned)n;
 }
 
-/* It is over; link->lock is held. */
+/* A call is over.  Called with link->lock held. */
 static void
 finish(struct iscsi_call *call)
 {
@@ -94,7 +95,7 @@ lose(struct iscsi_link *link, const char *why)
 	strlcpy(link->why, why, sizeof(link->why));
 }
 
-/* libiscsi tells that a command is over; link->lock is held. */
+/* Called by libiscsi when a command is over, with link->lock held. */
 static void
 ended(struct iscsi_context *context, int status, void *data, void *arg)
 {
@@ -118,14 +119,14 @@ ended(struct iscsi_context *context, int status, void *data, void *arg)
 		link->lib->scsi_free_scsi_task(task);
 }
 
-/* Nothing is sent any more; who waits is told.  link->lock is held. */
+/* Send nothing more, and end all calls.  Called with link->lock held. */
 static void
 end_all(struct iscsi_link *link)
 {
 	link->lib->iscsi_scsi_cancel_all_tasks(link->context);
 }
 
-/* The other side has closed the connection, as nobody is told of who waits. */
+/* Whether the other side has closed the connection, if nobody polls for it. */
 static bool
 hung_up(const struct iscsi_link *link)
 {
@@ -135,7 +136,7 @@ hung_up(const struct iscsi_link *link)
 	    MSG_DONTWAIT) == 0;
 }
 
-/* The bytes of a write stand still: the target has stopped to take them. */
+/* Whether writes have stalled because the target takes no more data. */
 static bool
 overdue(const struct iscsi_link *link)
 {
@@ -143,7 +144,9 @@ overdue(const struct iscsi_link *link)
 	    (uint64_t)link->timeout * 1000000000;
 }
 
-/* Have libiscsi do what the socket is ready for; link->lock is held. */
+/*
+ * Let libiscsi do what the socket is ready for.  Called with link->lock held.
+ */
 static void
 serve(struct iscsi_link *link, short events)
 {
@@ -172,7 +175,9 @@ wanted(const struct iscsi_link *link)
 	return (short)link->lib->iscsi_which_events(link->context);
 }
 
-/* Wait for the socket, and serve it; link->lock is held, but for the wait. */
+/*
+ * Wait for the socket, and serve it. link->lock is held, but not while waiting.
+ */
 static void
 turn(struct iscsi_link *link)
 {
@@ -185,7 +190,8 @@ turn(struct iscsi_link *link)
 	pthread_mutex_unlock(&link->lock);
 	n = poll(p, 2, TICK);
 	pthread_mutex_lock(&link->lock);
-	link->watched = -1;		/* that is, all: it looks anyway */
+	link->watched = -1;		/* everything: it looks at the socket
+					 * anyway */
 	if (n > 0 && p[0].revents != 0)
 		eventfd_read(link->kick, &any);
 	serve(link, n > 0 ? p[1].revents : 0);
@@ -203,7 +209,7 @@ carry(void *arg)
 	return NULL;
 }
 
-/* A task for it, or NULL. */
+/* Make a task for a call; NULL without memory. */
 static struct scsi_task *
 make_task(const struct iscsi_link *link, const struct iscsi_call *call)
 {
@@ -228,8 +234,8 @@ make_task(const struct iscsi_link *link, const struct iscsi_call *call)
 }
 
 /*
- * libiscsi may give up a read by itself.  It must not forget a write, the data
- * of which it still has in its queue: see overdue.
+ * Queue a call. libiscsi may time out a read by itself, but not a write, whose
+ * data is still in its queue: see overdue.
  */
 static bool
 queue(struct iscsi_link *link, struct iscsi_call *call)
@@ -348,7 +354,7 @@ begin(struct iscsi_link *link)
 	link->stage = (struct iscsi_stage){ .status = SCSI_STATUS_ERROR };
 }
 
-/* A connection that is refused: libiscsi forgets why. */
+/* The errno value of a refused connection, which libiscsi does not keep. */
 static int
 refused(const struct iscsi_link *link, int fd)
 {
@@ -359,7 +365,7 @@ refused(const struct iscsi_link *link, int fd)
 	    &err, &len) == 0 ? err : 0;
 }
 
-/* Until the stage is over; false when it will not be. */
+/* Serve until the stage is over; false if it cannot be. */
 static bool
 pass(struct iscsi_link *link, double until)
 {
@@ -396,7 +402,7 @@ make_context(const struct libiscsi *lib, const struct iscsi_address *to)
 
 	if (c == NULL)
 		return NULL;
-	/* Of two sessions that are called the same the first would end. */
+	/* Of two sessions with the same ISID, the first would end. */
 	if (getrandom(&some, sizeof(some), 0) == sizeof(some))
 		lib->iscsi_set_isid_random(c, some & 0xffffff, some >> 24);
 	lib->iscsi_set_noautoreconnect(c, 1);
@@ -414,7 +420,7 @@ make_context(const struct libiscsi *lib, const struct iscsi_address *to)
 	return c;
 }
 
-/* What libiscsi says, in one line. */
+/* Report what libiscsi says, in one line. */
 static int
 fail(const struct iscsi_link *link, const struct iscsi_address *to,
     const char *what, struct fault *f)
@@ -435,8 +441,8 @@ fail(const struct iscsi_link *link, const struct iscsi_address *to,
 }
 
 /*
- * Connect and log in.  Returns 0, or 1 when the target names another portal, or
- * -1 with *f.
+ * Connect and log in.  Returns 0, 1 if the target names another portal, or -1
+ * with *f.
  */
 static int
 log_in(struct iscsi_link *link, const struct iscsi_address *to,
@@ -459,7 +465,7 @@ log_in(struct iscsi_link *link, const struct iscsi_address *to,
 	return fail(link, to, "logging in", f);
 }
 
-/* The same by each portal that the one before names. */
+/* The same, following each portal that the target names. */
 static int
 log_in_somewhere(struct iscsi_link *link, const struct iscsi_address *to,
     struct fault *f)

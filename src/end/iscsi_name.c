@@ -1,5 +1,5 @@
 /*
- * Names of iSCSI disks, as libiscsi has them.
+ * Names of iSCSI disks, in the form of libiscsi.
  */
 #include "iscsi_name.h"
 
@@ -11,10 +11,10 @@
 
 enum {
 	PORT_MOST = 65535,
-	LUN_MOST = 16383,	/* of flat addressing: SAM-5 4.7.7.4 */
+	LUN_MOST = 16383,	/* flat addressing: SAM-5 4.7.7.4 */
 };
 
-/* The len bytes at text, if there are some and room for them. */
+/* Copy the len bytes at text; false if there are none, or too many. */
 static bool
 take(char *to, size_t room, const char *text, size_t len)
 {
@@ -34,7 +34,7 @@ digit(char c)
 	return c == '\0' || at == NULL ? -1 : (int)(at - digits);
 }
 
-/* %3a is a colon, and so on: in place. */
+/* Decode %3a and the like, in place. */
 static bool
 decode(char *text)
 {
@@ -57,7 +57,7 @@ decode(char *text)
 	return true;
 }
 
-/* A number, which is all there is. */
+/* Parse a number that fills the text. */
 static bool
 number(const char *text, long most, long *n)
 {
@@ -69,7 +69,7 @@ number(const char *text, long most, long *n)
 	return *n <= most;
 }
 
-/* HOST, 192.0.2.1 or [2001:db8::1], and maybe :PORT. */
+/* Whether this is HOST, 192.0.2.1 or [2001:db8::1], with an optional :PORT. */
 static bool
 is_portal(const char *text)
 {

@@ -1,5 +1,6 @@
 /*
- * A worker's way into an end: what begins here, is counted, and ends here.
+ * A worker's access to an end.  Every request begins here, is counted, and ends
+ * here.
  */
 #include "end/lane.h"
 
@@ -78,7 +79,7 @@ lane_border_before(const struct lane *lane, uint64_t off, uint64_t unit)
 	return off > over ? off - over : 0;
 }
 
-/* As if it had not been tried; returns how much of it there is room for. */
+/* Reset the result; returns how many bytes there is room for. */
 static uint64_t
 begin(const struct lane *lane, struct io *io)
 {
@@ -93,7 +94,7 @@ begin(const struct lane *lane, struct io *io)
 	return end > io->off ? end - io->off : 0;
 }
 
-/* There is no other writer, so that no lock prefix is needed. */
+/* There is one writer, so no atomic addition is needed. */
 static void
 count(atomic_uint *n)
 {
@@ -102,7 +103,7 @@ count(atomic_uint *n)
 	    memory_order_relaxed);
 }
 
-/* From here on it has the end's own offsets, until it has ended. */
+/* From here until it ends, the request has offsets of the end. */
 static void
 enter(const struct lane *lane, struct io *io)
 {

@@ -1,6 +1,6 @@
 /*
- * Loading libiscsi: it brings libibverbs and its drivers, which take six
- * milliseconds, so that it is loaded by who needs it and linked with nothing.
+ * Loading libiscsi.  It brings libibverbs and its drivers, which takes 6 ms, so
+ * it is loaded when needed instead of linked.
  */
 #include "config.h"
 

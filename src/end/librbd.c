@@ -1,5 +1,5 @@
 /*
- * Loading librbd: 9 MB, and 30 ms, of which other copies need nothing.
+ * Loading librbd, when needed: 9 MB and 30 ms.
  */
 #include "config.h"
 

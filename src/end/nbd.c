@@ -1,9 +1,9 @@
 /*
- * NBD: a disk that a server has, by libnbd: its requests.
+ * Requests to an NBD server, by libnbd.
  *
- * What was acknowledged and not flushed is the server's to lose.  So a target
- * whose connection breaks is not connected to again: nothing of it is known
- * since the last flush.
+ * The server may lose what it has acknowledged until it is flushed.  So if the
+ * connection to a target breaks, there is no second one, and everything since
+ * the last flush is in doubt.
  */
 #include "config.h"
 
@@ -22,12 +22,15 @@
 #include "base/number.h"
 
 enum {
-	BOUNCE = 128 << 10,	/* bytes, for reads of parts of blocks */
-	ZERO_MOST = 1 << 30,	/* bytes, of a request that has no data */
-	WORDS = 96,		/* of a loss: io.why has 168 */
+	BOUNCE = 128 << 10,	/* bytes, to read parts of blocks */
+	ZERO_MOST = 1 << 30,	/* bytes per request without data */
+	WORDS = 96,		/* of a loss; io.why has 168 */
 };
 
-/* Why a connection is lost, as far as it is known; what a command says once. */
+/*
+ * Why a connection was lost, as far as known.  A command's own words are
+ * reported once.
+ */
 static void
 tell_loss(struct nbd *nbd, const struct endpoint *ep, struct nbd_link *link,
     char *words, size_t room)
@@ -40,7 +43,7 @@ tell_loss(struct nbd *nbd, const struct endpoint *ep, struct nbd_link *link,
 		command_tell(&nbd->command, NBD_LAST_WORDS, words, room);
 }
 
-/* The connection has failed, or the server: what the io is to say of it. */
+/* The connection or the server has failed: fill in the io. */
 static void
 lose(const struct lane *lane, struct io *io)
 {
@@ -56,7 +59,7 @@ lose(const struct lane *lane, struct io *io)
 	    "", words[0] != '\0' ? "; " : "", words);
 }
 
-/* A request failed with err: what the io is to say. */
+/* A request has failed with err: fill in the io. */
 static void
 fail(struct lane *lane, struct io *io, int err)
 {
@@ -83,7 +86,7 @@ compose(const struct nbd *nbd, const struct io *io, size_t len)
 		    io->op == OP_ZERO ? nbd->zero_flags : 0 };
 }
 
-/* Move the next len bytes, which are whole blocks or the end. */
+/* Move the next len bytes, which are whole blocks or reach the end. */
 static void
 move(struct lane *lane, struct io *io, size_t len)
 {
@@ -97,7 +100,7 @@ move(struct lane *lane, struct io *io, size_t len)
 		fail(lane, io, err);
 }
 
-/* What a server says that makes no zeros where it is told to. */
+/* Whether err means that the server will not make zeros. */
 static bool
 will_not(int err)
 {
@@ -126,7 +129,7 @@ zero(struct lane *lane, struct io *io)
 	nbd->no_zero = true;
 }
 
-/* A read whose ends lie within blocks: by way of another buffer. */
+/* Read parts of blocks by way of a bounce buffer. */
 static void
 read_unaligned(struct lane *lane, struct io *io)
 {
@@ -188,9 +191,9 @@ nbd_transfer(struct lane *lane, struct io *io)
 	}
 }
 
-/* ------------------------------------------------- many requests at a time */
+/* --- asynchronous requests ----------------------------------------------- */
 
-/* One request will do. */
+/* Whether one request will do. */
 static bool
 fits(const struct nbd *nbd, const struct io *io)
 {
@@ -252,7 +255,7 @@ nbd_conclude(struct lane *lane, struct io *io)
 		fail(lane, io, err);
 }
 
-/* By the first connection, before there are lanes. */
+/* Uses the first connection, before there are lanes. */
 static void
 nbd_probe(struct endpoint *ep, struct io *io)
 {
@@ -264,9 +267,9 @@ nbd_probe(struct endpoint *ep, struct io *io)
 	free(l.bounce);
 }
 
-/* ------------------------------------------------------------ when written */
+/* --- after the last write ------------------------------------------------- */
 
-/* The connection: whether it has been lost, as the last word on a flush. */
+/* Check whether the connection was lost, after everything was flushed. */
 static int
 nbd_flush_end(struct endpoint *ep, struct fault *f)
 {
@@ -275,7 +278,7 @@ nbd_flush_end(struct endpoint *ep, struct fault *f)
 	int err;
 
 	if (!nbd->flushes && !ep->spec.sync)
-		return 0;		/* nobody asked for it */
+		return 0;		/* the user wants no flush */
 	if (!nbd->flushes)
 		return fault_set(f, STATUS_NOT_FLUSHED, "%s: the server has no "
 		    "flush (sync=0 does without)", ep->name);
@@ -299,7 +302,7 @@ reader_close(struct endpoint *r)
 	return 0;
 }
 
-/* The target, asked for what it was given: it is for the server to read it. */
+/* Reads the target back: how the server reads it is up to the server. */
 static const struct backend nbd_readback_backend = {
 	.attach = nbd_attach,
 	.detach = nbd_detach,

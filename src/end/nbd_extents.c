@@ -1,6 +1,6 @@
 /*
- * NBD: what a server knows of its extents: which are holes, and which a dirty
- * bitmap says have changed.
+ * Extents of an NBD export: which are holes, and which have changed according
+ * to a dirty bitmap.
  */
 #include "config.h"
 
@@ -11,11 +11,11 @@
 #include <stdlib.h>
 
 enum {
-	ASK_MOST = 1 << 30,	/* bytes, of a question for extents, and */
-	ANSWER_MOST = 4096,	/* of them, of the answer */
+	ASK_MOST = 1 << 30,	/* bytes per question, and */
+	ANSWER_MOST = 4096,	/* extents per answer */
 };
 
-/* Ask the server, from there on; nbd->lock is held. */
+/* Ask the server about the extents from off on, with nbd->lock held. */
 static int
 ask(struct nbd *nbd, struct picture *pic, uint64_t off)
 {
@@ -37,8 +37,8 @@ ask(struct nbd *nbd, struct picture *pic, uint64_t off)
 }
 
 /*
- * Whether such a part is passed over.  A hole that is not told to read as zeros
- * is data: nobody knows what it reads as.
+ * Whether an extent is skipped.  A hole that does not promise to read as zeros
+ * is data, because nobody knows what it reads as.
  */
 static bool
 passed_over(const struct nbd *nbd, const struct picture *pic, uint32_t flags)
@@ -47,7 +47,7 @@ passed_over(const struct nbd *nbd, const struct picture *pic, uint32_t flags)
 	    (flags & LIBNBD_STATE_ZERO) != 0;
 }
 
-/* The extent of the last answer that holds off. */
+/* The extent at off, if the last answer has it. */
 static bool
 find(const struct nbd *nbd, const struct picture *pic, uint64_t off,
     struct extent *x)
@@ -82,7 +82,7 @@ look_up(struct nbd *nbd, struct picture *pic, uint64_t off, struct extent *x)
 	if (!find(nbd, pic, off, x)) {
 		err = ask(nbd, pic, off);
 		if (err == 0 && !find(nbd, pic, off, x))
-			err = EPROTO;		/* it has told nothing */
+			err = EPROTO;		/* an empty answer */
 	}
 	pthread_mutex_unlock(&nbd->lock);
 	return err;

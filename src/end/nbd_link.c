@@ -1,13 +1,13 @@
 /*
  * One connection to an NBD server.
  *
- * Calls of several threads are on their way at the same time.  libnbd moves
- * bytes when it is told that the socket is ready, so one of those who wait
- * polls for all of them; when its own call is over the next one does.  An
- * asynchronous lane has its link for itself: its ring polls.
+ * Calls of several threads are in flight at the same time. libnbd moves data
+ * when it is told that the socket is ready, so one of the waiters polls for all
+ * of them, and passes this on when its own call is over.  An asynchronous lane
+ * has its own link, for which its ring polls.
  *
- * A server that answers nothing for as long as timeout= says has its connection
- * cut: libnbd then ends all that is under way, and with that all is ours again.
+ * If the server answers nothing within timeout=, the connection is cut: libnbd
+ * then ends all calls, and everything belongs to us again.
  *
  *	l	link->lock, a leaf; libnbd's own lock is taken below it.  Held
  *		over sends and receives, which do not wait
@@ -32,13 +32,13 @@
 #include "base/status.h"
 
 enum {
-	TICK = 1000,		/* ms, between looks at the clock */
-	SOCKET_BUFFER = 2 << 20,	/* bytes: one wake for a request */
-	SILENCE = 60,		/* s, after which a peer is asked whether it */
-	PROBES = 6,		/* is there, so often, and */
-	PROBE_TIME = 10,	/* s from one to the next */
-	UNHEARD = SILENCE + PROBES * PROBE_TIME,	/* s, that what was
-				 * sent may go without an answer */
+	TICK = 1000,		/* ms between looks at the clock */
+	SOCKET_BUFFER = 2 << 20,	/* bytes: one wake-up per request */
+	SILENCE = 60,		/* s, until a silent peer is probed */
+	PROBES = 6,		/* times, */
+	PROBE_TIME = 10,	/* s apart */
+	UNHEARD = SILENCE + PROBES * PROBE_TIME,	/* s without an answer
+							 * to sent data */
 };
 
 /* ------------------------------------------------------------- the calls */
@@ -50,7 +50,7 @@ nbd_link_lost(int err)
 	    err == EPIPE || err == ETIMEDOUT;
 }
 
-/* Where a part that begins or ends there may go on, or behind all. */
+/* The part that ends or begins where this one does, or a new one. */
 static struct nbd_part *
 beside(struct nbd_call *call, uint64_t from, uint64_t to)
 {
@@ -61,7 +61,7 @@ beside(struct nbd_call *call, uint64_t from, uint64_t to)
 	return p;
 }
 
-/* Bytes that come twice leave others that do not come. */
+/* Whether bytes arrive twice; then others would be missing. */
 static bool
 comes_twice(const struct nbd_call *call, uint64_t from, uint64_t to)
 {
@@ -73,7 +73,7 @@ comes_twice(const struct nbd_call *call, uint64_t from, uint64_t to)
 	return false;
 }
 
-/* A part of a read is there; link->lock is held. */
+/* Called when a part of a read has arrived, with link->lock held. */
 static int
 part(void *arg, const void *bytes, size_t len, uint64_t off, unsigned what,
     int *err)
@@ -100,7 +100,7 @@ part(void *arg, const void *bytes, size_t len, uint64_t off, unsigned what,
 	return 0;
 }
 
-/* Whether all of a read is there. */
+/* Whether all parts of a read have arrived. */
 static bool
 whole(const struct nbd_call *call)
 {
@@ -113,9 +113,8 @@ whole(const struct nbd_call *call)
 }
 
 /*
- * libnbd tells that a command is over; link->lock is held.  A read is taken for
- * done by it (1.14) also where the server says so and sent nothing, or a part
- * twice.
+ * Called by libnbd when a command is over, with link->lock held. libnbd (1.14)
+ * calls a read complete even if the server has sent nothing, or a part twice.
  */
 static int
 over(void *arg, int *err)
@@ -131,10 +130,10 @@ over(void *arg, int *err)
 	call->link->heard = clock_ns();
 	if (call->flight.lane != NULL)
 		lane_over(call->flight.lane, call->flight.io);
-	return 1;			/* it need not be asked for again */
+	return 1;			/* libnbd may forget the command */
 }
 
-/* What the socket is to be polled for; -1: there is none any more. */
+/* What to poll the socket for; -1: there is none any more. */
 static int
 wanted(const struct nbd_link *link, short *events)
 {
@@ -149,9 +148,9 @@ wanted(const struct nbd_link *link, short *events)
 }
 
 /*
- * Let libnbd do all that can be done now; link->lock is held.  It is only told
- * of what is true: a read of nothing leaves it waiting for an answer, and it
- * sends no command then.
+ * Let libnbd do all it can, with link->lock held.  Only tell it what is true:
+ * after a read that returns nothing it would wait for an answer, and send no
+ * more commands.
  */
 static void
 work(struct nbd_link *link)
@@ -169,7 +168,7 @@ work(struct nbd_link *link)
 	}
 }
 
-/* All that can be done; and whether it is time to do without an answer. */
+/* Do all that can be done, and check whether the limit has passed. */
 static void
 serve(struct nbd_link *link)
 {
@@ -182,7 +181,7 @@ serve(struct nbd_link *link)
 	work(link);
 }
 
-/* Poll for all who wait; link->lock is held, but not while it polls. */
+/* Poll for all waiters; link->lock is held, but not while polling. */
 static void
 poll_once(struct nbd_link *link)
 {
@@ -212,8 +211,8 @@ await(struct nbd_link *link, const struct nbd_call *call)
 }
 
 /*
- * Whether a command was taken, with a number of its own; else call->err is why
- * not.  Who polls may have to poll for more than before.
+ * Whether a command was accepted and has a number; otherwise set call->err.
+ * The thread that polls may have to wait for more events now.
  */
 static bool
 taken(struct nbd_link *link, struct nbd_call *call, int64_t cookie)
@@ -299,7 +298,7 @@ nbd_link_flush(struct nbd_link *link)
 	return call.err;
 }
 
-/* An answer of the server, which may come in several parts. */
+/* Store an answer of the server, which may come in several parts. */
 static int
 note_extents(void *arg, const char *context, uint64_t off, uint32_t *entries,
     size_t n, int *err)
@@ -368,7 +367,7 @@ nbd_link_late(struct nbd_link *link)
 
 /* -------------------------------------------------------- the connection */
 
-/* What libnbd says is wrong, without the name of its function. */
+/* Report what libnbd says, without the name of its function. */
 static int
 fail(const struct nbd_link *link, const struct nbd_address *to,
     struct fault *f)
@@ -398,7 +397,7 @@ prepare(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
 	return 0;
 }
 
-/* One step of what it takes; the fault, or 0. */
+/* Do one step of connecting.  Returns 0, or -1 with *f. */
 static int
 step(struct nbd_link *link, const struct nbd_address *to, double until,
     struct fault *f)
@@ -443,7 +442,10 @@ negotiate(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
 	return 0;
 }
 
-/* A local one has room for a request; a remote one that dies is noticed. */
+/*
+ * Set up the socket: a local one has room for a request, a remote one notices
+ * when its peer dies.
+ */
 static void
 settle(struct nbd_link *link)
 {
@@ -474,7 +476,9 @@ settle(struct nbd_link *link)
 		    &options[i].value, sizeof(options[i].value));
 }
 
-/* The socket is libnbd's from here on, whatever comes of it. */
+/*
+ * Connect through a socket, which belongs to libnbd from here on in any case.
+ */
 static int
 join(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
 {

@@ -1,13 +1,12 @@
 /*
- * NBD: how a server is connected to, what it says of itself, and the
- * connections of lanes.
+ * Connecting to an NBD server, its properties, and the connections of lanes.
  *
- * Where the server lets several connections see one another's writes
- * (multi-conn), each lane has one of its own; else all share the first, which
- * is also the one for flushes and questions.
+ * If the server lets several connections see each other's writes (multi-conn),
+ * each lane has its own.  Otherwise all share the first one, which is also used
+ * for flushes and extents.
  *
- * Lengths and block sizes are the server's word, and it may be hostile: they
- * are held to the limits of the protocol before they are used.
+ * A server may be hostile: lengths and block sizes are checked against the
+ * limits of the protocol before they are used.
  * https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md
  */
 #include "config.h"
@@ -26,9 +25,9 @@
 #include "cli/opts.h"
 
 enum {
-	BLOCK_MOST = 64 << 10,	/* bytes: the largest minimum there may be */
-	SECTOR = 512,		/* a smaller one is no disk's */
-	REQUEST_MOST = 32 << 20,	/* where the server names no maximum */
+	BLOCK_MOST = 64 << 10,	/* bytes: largest minimum block allowed */
+	SECTOR = 512,		/* no disk has smaller blocks */
+	REQUEST_MOST = 32 << 20,	/* if the server names no maximum */
 };
 
 static bool
@@ -45,7 +44,7 @@ say_no(const struct endpoint *ep, const char *what, int64_t n,
 	    "%lld, which no disk has", ep->name, what, (long long)n);
 }
 
-/* A size of blocks, or what is to be taken where none is named. */
+/* A block size of the server, or "unnamed" if it names none. */
 static int64_t
 block_size(const struct nbd *nbd, int which, int64_t unnamed)
 {
@@ -54,7 +53,7 @@ block_size(const struct nbd *nbd, int which, int64_t unnamed)
 	return n > 0 ? n : unnamed;
 }
 
-/* Sizes, as the protocol lets them be. */
+/* Check the sizes against the limits of the protocol, and store them. */
 static int
 take_sizes(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 {
@@ -94,7 +93,7 @@ take_flags(struct nbd *nbd)
 	nbd->tls = lib->get_tls_negotiated(h) > 0;
 }
 
-/* What oflag= asks of writes, and of zeros. */
+/* Set the flags of writes and zeros that oflag= asks for. */
 static int
 set_flags(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 {
@@ -113,7 +112,7 @@ set_flags(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 	return 0;
 }
 
-/* What a command that failed has to say goes with the fault. */
+/* Add what a failed command has printed to the fault. */
 static void
 add_words(const struct nbd *nbd, struct fault *f)
 {
@@ -164,7 +163,7 @@ nbd_close_end(struct endpoint *ep)
 	return 0;
 }
 
-/* What the server says of itself becomes what the end is. */
+/* Set the properties of the endpoint. */
 static void
 fill_in(struct endpoint *ep, const struct nbd *nbd)
 {
@@ -174,7 +173,7 @@ fill_in(struct endpoint *ep, const struct nbd *nbd)
 		ep->geo.block = ep->geo.io_align =
 		    nbd->block > SECTOR ? nbd->block : SECTOR;
 	ep->geo.size = ep->geo.room = (int64_t)nbd->size;
-	if (target)		/* what is behind its last block is no use */
+	if (target)		/* a target's partial last block is unusable */
 		ep->geo.room -= ep->geo.room % (int64_t)ep->geo.io_align;
 	ep->geo.io_opt = nbd->preferred;
 	ep->geo.io_max = nbd->most;
@@ -189,7 +188,7 @@ fill_in(struct endpoint *ep, const struct nbd *nbd)
 	    (ep->spec.flags & FLAG_NOSPARSE) == 0;
 }
 
-/* The bitmap that iflag= names; 0 or ENOMEM. */
+/* The bitmap context that iflag= names.  Returns 0 or ENOMEM. */
 static int
 want_bitmap(const struct endpoint *ep, struct nbd *nbd)
 {
@@ -221,9 +220,9 @@ check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 }
 
 /*
- * The process that serves it, if it is one of this machine: what was started
- * for it, or who listens at a socket of the file system.  0: not known, also
- * where init listens for all.
+ * The process of this machine that serves the end: the command, or the one that
+ * listens at a Unix socket. 0 if unknown, or if init listens on behalf of
+ * others.
  */
 static pid_t
 server_of(const struct nbd *nbd)
@@ -244,10 +243,11 @@ nbd_open(struct endpoint *ep, bool look, struct fault *f)
 {
 	struct nbd *nbd = calloc(1, sizeof(*nbd));
 
-	(void)look;			/* nothing is written by looking */
+	(void)look;			/* opening writes nothing */
 	if (nbd == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
-	signals_ignore();		/* a server that goes, as we write */
+	signals_ignore();		/* a write to a lost connection raises
+					 * SIGPIPE */
 	ep->is.device = true;
 	nbd->no_zero = false;
 	if (want_bitmap(ep, nbd) != 0) {
@@ -274,9 +274,10 @@ nbd_open(struct endpoint *ep, bool look, struct fault *f)
 /* ------------------------------------------------------------------ lanes */
 
 /*
- * The URI of another connection to the same server, to be freed, or NULL.  The
- * host's name may lead to several, and when we are confined it is looked up no
- * more.  A certificate has the name.
+ * The URI for another connection to the same server; the caller frees it.  NULL
+ * if there is none.  It has the address instead of the host's name: a name may
+ * lead to several servers, and cannot be looked up once we are confined.  A
+ * certificate needs the name.
  */
 static char *
 same_server(const struct nbd *nbd)
@@ -315,7 +316,7 @@ link_lane(struct lane *lane, struct nbd *nbd, struct nbd_lane *l)
 	return lane->why != NULL ? ECONNREFUSED : 0;
 }
 
-/* Whether it shows the disk of the first one, as far as can be told. */
+/* Whether a new connection shows the same disk, as far as can be told. */
 static bool
 same_disk(struct lane *lane, const struct nbd *nbd, struct nbd_handle *h)
 {
@@ -328,7 +329,7 @@ same_disk(struct lane *lane, const struct nbd *nbd, struct nbd_handle *h)
 	return lane->why == NULL;
 }
 
-/* A connection for a lane. */
+/* Open a connection for a lane. */
 static int
 connect_lane(struct lane *lane, struct nbd *nbd, struct nbd_lane *l)
 {
@@ -346,8 +347,8 @@ connect_lane(struct lane *lane, struct nbd *nbd, struct nbd_lane *l)
 }
 
 /*
- * A server may have no further connection for us.  Then the first one has to
- * do, for workers who wait; the requests of a ring need one that is its own.
+ * A server may refuse further connections.  Workers who wait can then use the
+ * first one; the requests of a ring need their own.
  */
 int
 nbd_attach(struct lane *lane)

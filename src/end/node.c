@@ -1,5 +1,5 @@
 /*
- * The node of a disk that is reached by its commands.
+ * The block node of a disk that is reached by SCSI or NVMe commands.
  */
 #include "node.h"
 

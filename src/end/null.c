@@ -1,6 +1,6 @@
 /*
- * Ends that are not there: input made of zeros or random bytes, /dev/null as
- * an empty input, and output that is counted and discarded.
+ * Ends without a file: zeros or random bytes as input, /dev/null as an empty
+ * input, and output that is counted and discarded.
  */
 #include "backend.h"
 
@@ -16,7 +16,7 @@ null_open(struct endpoint *ep, bool look, struct fault *f)
 	(void)look;
 	(void)f;
 	ep->is.seekable = true;
-	ep->is.device = false;	/* /dev/null is one, but holds nothing */
+	ep->is.device = false;	/* /dev/null is one, but stores nothing */
 	if (ep->spec.role == SOURCE && !ep->is.endless)
 		ep->geo.size = 0;
 	return 0;

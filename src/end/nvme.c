@@ -1,21 +1,21 @@
 /*
- * NVMe disks by their commands: ng nodes, and block nodes with nvme, which go
- * by the ng node of the same namespace, or where there is none by the ioctl of
- * their own.
+ * NVMe disks by their commands: ng nodes, and block nodes with the word nvme,
+ * which use the ng node of the same namespace, or their own ioctl if there is
+ * none.
  *
- * The block layer asks for a bad block six times, hides what the disk says of
- * it, and merges what others do; here one request is one command, and its
- * status is told.  The disk names no bad block, so larger reads that fail are
- * repeated in smaller ones by the copy.
+ * The block layer retries a bad block six times, hides the status, and merges
+ * requests.  Here one request is one command, and its status is reported.  The
+ * disk does not name the bad block, so the copy repeats a failed read in
+ * smaller parts.
  *
- * A transfer is cut into commands that the disk (MDTS) and the host take: of a
- * buffer whose pages lie anywhere each is a segment.  One that is refused all
- * the same halves "most" for all.
+ * A transfer is cut into commands that the disk (MDTS) and the host accept;
+ * each page of a scattered buffer is a segment for the host.  If a command is
+ * still refused, "most" is halved for all lanes.
  *
- * Nothing tells that the disk has lost its power, and with it what it had in
- * its cache, so the power cycles that it has counted are held against those of
- * before.  A flush that failed is never repeated: the next would succeed, and
- * tell nothing of what is lost.
+ * Nothing reports that the disk has lost power, and with it its cache, so its
+ * count of power cycles is compared with the earlier one.  A failed flush is
+ * never repeated: the next one would succeed, and say nothing about what is
+ * lost.
  */
 #include "nvme_end.h"
 
@@ -36,10 +36,11 @@
 #include "node.h"
 
 enum {
-	BOUNCE = 64 << 10,	/* bytes, for reads of parts of blocks */
-	TRIES = 10,		/* more, for what passes by itself */
-	ASKED = 4,		/* places, whether anything can be read */
-	RESETTING = 10,		/* looks a second at a controller that is */
+	BOUNCE = 64 << 10,	/* bytes, to read parts of blocks */
+	TRIES = 10,		/* retries of a transient error */
+	ASKED = 4,		/* places to read, to see whether any can be */
+	RESETTING = 10,		/* looks per second at a controller being
+				 * reset */
 };
 
 static int
@@ -69,7 +70,7 @@ nvme_detach(struct lane *lane)
 
 /* --- commands ----------------------------------------------------------- */
 
-/* The state of its controller; false where that is not told. */
+/* Read the state of the controller; false if it is not known. */
 static bool
 state_of(int fd, char *state, size_t room)
 {
@@ -86,7 +87,7 @@ state_of(int fd, char *state, size_t room)
 	return told;
 }
 
-/* A controller that is being reset comes back, as long as timeout= lets it. */
+/* Wait for a controller that is being reset, for up to timeout=. */
 static void
 await_reset(const struct nvme *nv)
 {
@@ -112,7 +113,7 @@ compose(const struct lane *lane, const struct io *io)
 	c.buf = io->buf + io->done;
 	c.free = io->op == OP_ZERO && (ep->spec.flags & FLAG_TRIM) != 0 &&
 	    nv->disk.frees_zeros;
-	/* The first pass of a rescue wants what is easily read. */
+	/* the first pass of a rescue wants easy reads only */
 	c.hasty = ep->spec.rescue && ep->spec.role == SOURCE &&
 	    !ep->is.back && !io->careful;
 	return c;
@@ -134,8 +135,8 @@ reads_at(const struct lane *lane, uint64_t lba)
 }
 
 /*
- * Whether the disk reads at all: the last block that was read, or one of some
- * that lie apart, but none of those that just failed.
+ * Whether the disk reads at all: try the last block that was read well, or a
+ * few that are far apart, but none of those that have just failed.
  */
 static bool
 reads_elsewhere(const struct lane *lane, const struct io *io)
@@ -154,7 +155,7 @@ reads_elsewhere(const struct lane *lane, const struct io *io)
 	return false;
 }
 
-/* A read that the disk refuses, or leaves alone, for no reason of the copy. */
+/* Whether a failed read may be due to its blocks, and not to the copy. */
 static bool
 may_be_bad(const struct lane *lane, const struct io *io,
     const struct nvme_reply *r)
@@ -194,7 +195,7 @@ give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 	}
 }
 
-/* The host takes no command of n blocks: half of that, for everybody. */
+/* The host refuses a command of n blocks: use half of that in all lanes. */
 static bool
 shrink(struct nvme *nv, uint32_t n)
 {
@@ -208,7 +209,7 @@ shrink(struct nvme *nv, uint32_t n)
 	return true;
 }
 
-/* Whether it is to be run again, after a while. */
+/* Whether to repeat a command, after a pause. */
 static bool
 passes(struct nvme *nv, const struct nvme_reply *r, int try)
 {
@@ -222,9 +223,9 @@ passes(struct nvme *nv, const struct nvme_reply *r, int try)
 }
 
 /*
- * Move c->blocks, or the beginning of them.  *step: of a disk that tells of
- * deallocated blocks, how many it is asked for at a time.  Returns the blocks
- * that were moved; 0 with an error in the io.
+ * Move c->blocks, or the first of them.  *step is the number of blocks per
+ * command on a disk that reports deallocated blocks.  Returns the blocks moved;
+ * 0 with an error in the io.
  */
 static uint32_t
 command(const struct lane *lane, struct io *io, struct nvme_command *c,
@@ -275,7 +276,7 @@ command(const struct lane *lane, struct io *io, struct nvme_command *c,
 	return c->blocks;
 }
 
-/* Of what is left of an io, the blocks that are on the disk. */
+/* The rest of an io, in blocks, as far as the disk has them. */
 static uint32_t
 blocks_left(const struct nvme *nv, const struct io *io)
 {
@@ -287,7 +288,7 @@ blocks_left(const struct nvme *nv, const struct io *io)
 	return n < NVME_BLOCKS ? (uint32_t)n : NVME_BLOCKS;
 }
 
-/* A read whose ends lie within blocks: by way of another buffer. */
+/* Read parts of blocks by way of a bounce buffer. */
 static void
 read_unaligned(const struct lane *lane, struct io *io, uint32_t *step)
 {
@@ -312,7 +313,10 @@ read_unaligned(const struct lane *lane, struct io *io, uint32_t *step)
 	io->done += got;
 }
 
-/* In whole blocks; a disk that refuses the command is not asked again. */
+/*
+ * Whether Write Zeroes can do it: whole blocks, and the disk has not refused
+ * before.
+ */
 static bool
 zeroable(const struct nvme *nv, const struct io *io)
 {
@@ -353,7 +357,7 @@ nvme_transfer(struct lane *lane, struct io *io)
 		nv->no_zeroes = true;
 }
 
-/* By a lane that has no buffer: whole blocks only. */
+/* Runs without a lane, so without a bounce buffer: whole blocks only. */
 static void
 nvme_probe(struct endpoint *ep, struct io *io)
 {
@@ -362,9 +366,9 @@ nvme_probe(struct endpoint *ep, struct io *io)
 	lane_transfer(&lane, io);
 }
 
-/* --- without waiting ---------------------------------------------------- */
+/* --- asynchronous requests ------------------------------------------------ */
 
-/* One command that disk and host take. */
+/* Only a request that is one command for both disk and host. */
 static bool
 nvme_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 {
@@ -382,7 +386,7 @@ nvme_prep(struct lane *lane, struct io *io, struct io_uring_sqe *sqe)
 	return true;
 }
 
-/* What may go otherwise is transfer's, which tries again, and in parts. */
+/* Leave to transfer what may succeed at a second try, or in parts. */
 static bool
 nvme_finish(struct lane *lane, struct io *io, int result)
 {
@@ -406,9 +410,9 @@ nvme_finish(struct lane *lane, struct io *io, int result)
 	}
 }
 
-/* --- what was written --------------------------------------------------- */
+/* --- after the last write ------------------------------------------------- */
 
-/* Power that was off since the first write has taken the cache with it. */
+/* If power was lost since the first write, the cache is lost too. */
 static int
 check_power(const struct endpoint *ep, struct fault *f)
 {
@@ -457,7 +461,7 @@ nvme_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	return nvme_kept(nv->fd, nv->how.timeout, ep->name, &nv->disk, f);
 }
 
-/* One block, to see whether the disk takes the bit. */
+/* Read one block to see whether the disk supports FUA. */
 static int
 try_fua(struct endpoint *r, struct fault *f)
 {

@@ -1,6 +1,6 @@
 /*
- * What a namespace says of itself: how large it is, how its blocks are made,
- * what it can do; and whether that and its power have stayed.
+ * Querying a namespace: its size, its format, its abilities, and whether these
+ * and its power have stayed the same.
  */
 #include "end/nvme.h"
 
@@ -17,21 +17,21 @@ enum {
 	IDENTIFY = 0x06,
 	OF_NAMESPACE = 0,	/* CNS */
 	OF_CONTROLLER = 1,
-	HEALTH = 0x02,		/* a log page, of 512 bytes */
+	HEALTH = 0x02,		/* log page, 512 bytes */
 	PAGE = 4096,
 
-	/* bytes of Identify Namespace: NVM */
+	/* offsets in Identify Namespace: NVM */
 	NSZE = 0,		/* blocks, 8 bytes */
-	FLBAS = 26,		/* which format */
+	FLBAS = 26,		/* format in use */
 	DPC_DPS = 28,		/* protection: 28 can, 29 has */
 	DPS = 29,
-	DLFEAT = 33,		/* what is deallocated */
-	NSATTR = 99,		/* bit 0: write-protected */
+	DLFEAT = 33,		/* deallocated blocks */
+	NSATTR = 99,		/* bit 0: write protected */
 	NGUID = 104,		/* and EUI64 behind it: 24 bytes */
-	LBAF = 128,		/* formats, of 4 bytes each */
+	LBAF = 128,		/* formats, 4 bytes each */
 
-	/* bytes of Identify Controller: Base */
-	MDTS = 77,		/* most of a transfer: pages, a power of two */
+	/* offsets in Identify Controller: Base */
+	MDTS = 77,		/* largest transfer: log2 of pages */
 	ONCS = 520,
 	ONCS_ZEROES = 0x08,
 };
@@ -52,7 +52,7 @@ little(const unsigned char *b, unsigned n)
 	return v;
 }
 
-/* An admin command that reads; its result, as nvme_judge takes it. */
+/* Run an admin command that reads.  Its result is as for nvme_judge. */
 static int
 admin(int fd, struct nvme_admin_cmd *c, unsigned char *page, uint32_t len,
     unsigned timeout)
@@ -77,7 +77,10 @@ identify(int fd, uint32_t nsid, unsigned cns, unsigned timeout,
 	return admin(fd, &c, page, PAGE, timeout);
 }
 
-/* The four bytes of the format that is in use; more than 16 have two parts. */
+/*
+ * The four bytes of the format in use; beyond 16 formats, its number has two
+ * parts.
+ */
 static const unsigned char *
 format_of(const unsigned char *page)
 {
@@ -98,9 +101,9 @@ note_form(struct nvme_disk *d, const unsigned char *page)
 }
 
 /*
- * Blocks may have metadata.  Eight bytes of protection information the disk
- * makes and checks by itself; all else would be lost, and a command that has no
- * place for it would write to where it should not.
+ * Check whether blocks have metadata.  The disk itself generates and checks
+ * protection information of eight bytes.  Anything else would be lost, and
+ * transfers would have no room for it.
  */
 static int
 check_metadata(struct nvme_disk *d, const unsigned char *page,
@@ -139,7 +142,10 @@ take_namespace(struct nvme_disk *d, const unsigned char *page,
 	return check_metadata(d, page, name, f);
 }
 
-/* A page of it is the least that there is, 4 KiB: the real one is not told. */
+/*
+ * MDTS counts pages of the smallest size, assumed to be 4 KiB: the real size is
+ * not available here.
+ */
 static void
 take_controller(struct nvme_disk *d, const unsigned char *page)
 {
@@ -214,7 +220,7 @@ nvme_kept(int fd, unsigned timeout, const char *name,
 	note_form(&now, page);
 	free(page);
 	if (result != 0 || memcmp(now.form, d->form, sizeof(d->form)) == 0)
-		return 0;	/* or it does not tell */
+		return 0;	/* or it does not say */
 	return fault_set(f, status_errno(ENODEV), "%s was formatted anew, or "
 	    "is another, since the copy began", name);
 }

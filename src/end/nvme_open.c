@@ -1,6 +1,5 @@
 /*
- * NVMe disks: how they are opened, and what they and the host take of a
- * command.
+ * Opening NVMe disks, and the limits of their commands.
  */
 #include "nvme_end.h"
 
@@ -21,8 +20,8 @@
 #include "node.h"
 
 enum {
-	USUAL = 64 << 10,	/* bytes of a command, where nobody tells */
-	ZEROES = 32 << 20,	/* bytes of a Write Zeroes, at most */
+	USUAL = 64 << 10,	/* bytes per command, if nobody says */
+	ZEROES = 32 << 20,	/* bytes per Write Zeroes, at most */
 };
 
 static int
@@ -33,7 +32,7 @@ open_flags(const struct endpoint *ep, bool look)
 }
 
 /*
- * The ng node of a block node, if it has one and that is where it should be;
+ * Open the ng node of a block node, if there is one for the same namespace;
  * else -1.
  */
 static int
@@ -56,9 +55,9 @@ open_generic(const struct disk *d, int flags)
 }
 
 /*
- * Commands to a partition would go to where it does not lie.  A block node is
- * opened for reading only: NVMe commands do not mind, and udev need not look
- * at the disk anew when it is closed.
+ * Refuse a partition: commands would ignore where it begins.  A block node is
+ * opened read-only, which is enough for NVMe commands, and keeps udev from
+ * probing the disk when it is closed.
  */
 static int
 open_block(const struct endpoint *ep, struct nvme *nv, bool look,
@@ -107,7 +106,7 @@ open_node(const struct endpoint *ep, struct nvme *nv, bool look,
 	    ep->name, &nv->disk, f);
 }
 
-/* What the host takes: of a buffer at any place, one more page is touched. */
+/* Bytes that the host accepts: an unaligned buffer touches one more page. */
 static uint64_t
 host_most(int dir)
 {
@@ -140,7 +139,7 @@ set_limits(const struct endpoint *ep, struct nvme *nv)
 	    (uint32_t)zeroes : NVME_BLOCKS;
 }
 
-/* What the kernel keeps from its block node, and the disk itself demands. */
+/* Refuse a disk that the kernel or the disk itself protects from writes. */
 static int
 check_target(const struct endpoint *ep, const struct nvme *nv,
     struct fault *f)

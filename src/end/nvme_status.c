@@ -1,10 +1,10 @@
 /*
- * NVMe commands: those with data, and what comes back.  What a disk says of
- * itself is nvme_ask.c's.
+ * NVMe commands that move data, and the meaning of their results.  For queries
+ * see nvme_ask.c.
  *
- * A result is 0, the status of the disk (Base, Completion Queue Entry: a type
- * and a code, and whether to try again is of no use), or an errno of the
- * kernel, negative.  The disk names no bad block, and moves all or nothing.
+ * A result is 0, the status of the disk (Base, Completion Queue Entry: type,
+ * code, and whether a retry is useless), or a negative errno of the kernel.
+ * The disk does not name a bad block, and moves everything or nothing.
  */
 #include "end/nvme.h"
 
@@ -39,21 +39,21 @@ enum {
 	READ = 0x02,
 	WRITE_ZEROES = 0x08,
 
-	/* a status as Linux hands it on, without the phase bit */
+	/* a status as Linux passes it on, without the phase bit */
 	CODE = 0x07ff,		/* type and code */
-	NO_RETRY = 0x4000,	/* DNR: it will fail again */
+	NO_RETRY = 0x4000,	/* DNR: a retry will fail too */
 	TYPE_PATH = 0x300,
 	TYPE = 0x700,
 };
 
-/* Dword 12 of reads and writes: NVM, Read command. */
+/* dword 12 of reads and writes: NVM, Read command */
 static const uint32_t limited_retry = 1U << 31, force_unit = 1U << 30,
     pi_action = 1U << 29, check_guard = 1U << 28, check_reference = 1U << 26,
     deallocate = 1U << 25;
 
 /*
- * Base, Status Field, and NVM, of the statuses that a copy may meet.  What is
- * tried again stands for "fatal" where the disk says that it is of no use.
+ * Statuses that a copy may meet: Base, Status Field, and NVM.  Those to be
+ * retried are fatal if the disk says that a retry is useless.
  */
 static const struct meaning {
 	uint16_t	 code;
@@ -127,7 +127,7 @@ static const struct meaning {
 	    "end-to-end storage tag check error" },
 };
 
-/* All that is not among them: the path to it, or what nobody knows. */
+/* Statuses not in the table: those of the path, and all others. */
 static const struct meaning
     path = { 0, NVME_AGAIN, NVME_AGAIN, STATUS_FILE, 0, "path error" },
     unknown = { 0, NVME_AGAIN, NVME_AGAIN, STATUS_FILE, 0, "NVMe error" };
@@ -164,8 +164,8 @@ judge_status(struct nvme_reply *r, enum op op, unsigned status)
 }
 
 /*
- * EINTR is no signal: the driver has cancelled the command, at a timeout, a
- * reset, or because the disk is being taken away.
+ * EINTR does not mean a signal: the driver has cancelled the command, because
+ * of a timeout or a reset, or because the disk is being removed.
  */
 static void
 judge_errno(struct nvme_reply *r, int err)
@@ -203,8 +203,8 @@ nvme_judge(struct nvme_reply *r, enum op op, int result)
 }
 
 /*
- * The disk is to make and strip protection information by itself, and to check
- * what it strips: without the checks it hands out what fails them.
+ * Let the disk generate, check and strip protection information.  Without the
+ * checks it would deliver blocks that fail them.
  */
 static uint32_t
 dword_12(const struct nvme_disk *d, const struct nvme_command *c)
@@ -220,7 +220,7 @@ dword_12(const struct nvme_disk *d, const struct nvme_command *c)
 	return w;
 }
 
-/* The command in the form of the ring, which has all that the ioctl has. */
+/* The command in the form for the ring, which has every field of the ioctl. */
 static struct nvme_uring_cmd
 compose(const struct nvme_disk *d, const struct nvme_command *c)
 {
@@ -236,7 +236,7 @@ compose(const struct nvme_disk *d, const struct nvme_command *c)
 		.timeout_ms = c->timeout };
 }
 
-/* The result of a command that is waited for. */
+/* Run a command and wait; returns its result. */
 static int
 run(int fd, const struct nvme_uring_cmd *u)
 {
@@ -271,7 +271,10 @@ nvme_prepare(struct io_uring_sqe *sqe, int fd, const struct nvme_disk *d,
 	    sizeof(u));
 }
 
-/* Statuses that say that the command was not run, and nothing is lost. */
+/*
+ * Whether the status says that the command was not executed, so that nothing is
+ * lost.
+ */
 static bool
 not_run(int result)
 {

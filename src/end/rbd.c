@@ -1,15 +1,14 @@
 /*
- * RBD: an image in a Ceph cluster, by librbd.
+ * An image in a Ceph cluster, by librbd.
  *
- * All lanes share one image; each has a request of its own, and waits for it.
- * What a cluster does not answer within timeout= is an end that is gone: a
- * write of which nobody knows what became of it may land at any later time, so
- * nothing is written there after that, and of a target nothing is known since
- * the last flush.
+ * All lanes share one image; each has one request of its own, and waits for it.
+ * An end that does not answer within timeout= is gone.  A write whose result is
+ * unknown may still be executed at any time, so nothing more is written to a
+ * target, and everything since the last flush is in doubt.
  *
- * Who opens an image for writing watches it, and that others can see: it is how
- * a target that is in use is known.  The lock that most images have keeps them
- * away then, until the end.
+ * Whoever opens an image for writing watches it, and others can see that; so a
+ * target in use is recognised.  Most images also have a lock, which keeps
+ * others away until the end.
  */
 #include "config.h"
 
@@ -29,18 +28,19 @@
 #include "rbd_image.h"
 
 enum {
-	ZERO_MOST = 64 << 20,	/* bytes, of a request that has no data */
-	ASK_MOST = 1 << 30,	/* bytes, of a question for extents */
+	ZERO_MOST = 64 << 20,	/* bytes per request without data */
+	ASK_MOST = 1 << 30,	/* bytes per question for extents */
 };
 
-struct picture {		/* of what data there is, or what changed */
+struct picture {		/* what has data, or what has changed */
 	const char	*since;	/* a snapshot, or NULL */
 	struct rbd_extents x;	/* the last answer */
 };
 
 struct rbd {			/* an endpoint's priv */
 	struct rbd_image image;
-	bool		 unflushed;	/* a flush failed: none is believed */
+	bool		 unflushed;	/* a flush failed: later ones do not
+					 * count */
 	int		 zero_flags;	/* RBD_WRITE_ZEROES_ */
 	pthread_mutex_t	 lock;	/* held over a question; guards: */
 	struct picture	 data, changed;
@@ -121,7 +121,8 @@ rbd_open_end(struct endpoint *ep, bool look, struct fault *f)
 		free(rbd);
 		return -1;
 	}
-	signals_ignore();		/* a cluster that goes, as we write */
+	signals_ignore();		/* a write to a lost connection raises
+					 * SIGPIPE */
 	pthread_mutex_init(&rbd->lock, NULL);
 	image->limit = ep->spec.timeout;
 	image->since = rbd->changed.since = ep->spec.since;
@@ -141,7 +142,7 @@ rbd_open_end(struct endpoint *ep, bool look, struct fault *f)
 
 /* ------------------------------------------------------- before the writing */
 
-/* The same bytes of the same image, by whatever name. */
+/* Whether two names stand for the same bytes of the same image. */
 static bool
 same_image(const struct rbd_image *a, const struct rbd_image *b)
 {
@@ -199,7 +200,7 @@ rbd_detach(struct lane *lane)
 	return 0;
 }
 
-/* A request failed with err: what the io is to say. */
+/* A request has failed with err: fill in the io. */
 static void
 fail(const struct lane *lane, struct io *io, int err)
 {
@@ -249,7 +250,7 @@ rbd_transfer(struct lane *lane, struct io *io)
 	lane->priv = call;
 }
 
-/* Before there are lanes. */
+/* Runs before there are lanes. */
 static void
 rbd_probe(struct endpoint *ep, struct io *io)
 {
@@ -265,7 +266,7 @@ rbd_probe(struct endpoint *ep, struct io *io)
 
 /* ----------------------------------------------------------- what it knows */
 
-/* The extent of the last answer that holds off. */
+/* The extent at off, if the last answer has it. */
 static bool
 find(const struct rbd_extents *x, uint64_t off, struct extent *found)
 {
@@ -328,7 +329,7 @@ rbd_changed(const struct endpoint *ep, uint64_t off, struct extent *x)
 	return look_up(rbd, &rbd->changed, off, x);
 }
 
-/* ------------------------------------------------------------ when written */
+/* --- after the last write ------------------------------------------------- */
 
 static int
 rbd_flush_end(struct endpoint *ep, struct fault *f)
@@ -354,7 +355,7 @@ reader_close(struct endpoint *r)
 	return 0;
 }
 
-/* The target, asked for what it was given. */
+/* Reads the target back. */
 static const struct backend rbd_readback_backend = {
 	.attach = rbd_attach,
 	.detach = rbd_detach,

@@ -1,13 +1,13 @@
 /*
  * An open Ceph image.
  *
- * librados waits for ever for a cluster that does not answer, unless it is told
- * not to; it is told, and beside that each request has a limit here, which is a
- * little longer.  What passes that may come to its end at any later time, so
- * all that it uses is left to it: its buffer, and the image.  For the same
- * reason librbd gets buffers of ours, never those of the copy.
+ * By default librados waits for ever if the cluster does not answer.  We set
+ * its timeouts, and apply a slightly longer limit to each request as well.  A
+ * request beyond that limit may still end at any time, so everything it uses is
+ * left to it: its buffer, and the image.  For the same reason librbd gets
+ * buffers of our own, never those of the copy.
  *
- * librbd's own cache is off: what it has acknowledged is written.
+ * The cache of librbd is off: what it acknowledges is written.
  *
  *	l	call->lock, a leaf
  */
@@ -28,9 +28,9 @@
 #include "base/status.h"
 
 enum {
-	MORE = 2,		/* s: our limits are longer than its own */
-	PATIENCE = 10,		/* s, to close what is lost */
-	WATCHERS = 64,		/* told of, at most */
+	MORE = 2,		/* s that our limits exceed its own */
+	PATIENCE = 10,		/* s, to close an image that is lost */
+	WATCHERS = 64,		/* most to be listed */
 	ROOM_LEAST = 64,
 };
 
@@ -38,7 +38,7 @@ struct rbd_call {
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 moved;
 	bool		 over;	/* l */
-	unsigned char	 buf[RBD_CALL_MOST];	/* librbd's until then */
+	unsigned char	 buf[RBD_CALL_MOST];	/* librbd's until it is over */
 };
 
 /* ---------------------------------------------------------------- opening */
@@ -52,7 +52,7 @@ set(struct rbd_image *r, const char *key, const char *value)
 	return -r->lib.rados.conf_set(r->cluster, key, value);
 }
 
-/* What is ours to say, as far as the library knows it; and what is not. */
+/* Set our options, those that the library knows, and then those of the name. */
 static int
 configure(struct rbd_image *r)
 {
@@ -93,7 +93,7 @@ begin(struct rbd_image *r)
 		return err;
 	err = -r->lib.rados.conf_read_file(r->cluster, r->name.conf);
 	if (err == ENOENT && r->name.conf == NULL)
-		err = 0;		/* options may say it all */
+		err = 0;		/* the options may be sufficient */
 	return err == 0 ? configure(r) : err;
 }
 
@@ -113,7 +113,7 @@ reach(struct rbd_image *r)
 	return err;
 }
 
-/* Another client than we are. */
+/* Find a client other than ourselves. */
 static int
 find_user(struct rbd_image *r)
 {
@@ -194,7 +194,10 @@ go_open(void *arg)
 		o->err = ask(o->r);
 }
 
-/* Run it with that limit: 0, or why not; ETIMEDOUT: it is left. */
+/*
+ * Run a step within a limit.  Returns 0, an errno value, or ETIMEDOUT if it was
+ * left.
+ */
 static int
 run(struct rbd_image *r, void (*go)(void *), void *arg, unsigned limit)
 {
@@ -265,7 +268,7 @@ rbd_image_open(struct rbd_image *r, const char *what, struct fault *f)
 		return fault_errno(f, ENOMEM, "%s", what);
 	o->r = r;
 	r->step = CONNECTING;
-	/* Of several requests, each with a limit. */
+	/* several requests, each with a limit */
 	err = run(r, go_open, o, 2 * r->limit + MORE);
 	if (err == 0)
 		err = o->err;
@@ -327,7 +330,7 @@ rbd_call_free(struct rbd_call *call)
 	free(call);
 }
 
-/* By a thread of librbd's. */
+/* Called in a thread of librbd. */
 static void
 over(rbd_completion_t c, void *arg)
 {
@@ -357,7 +360,7 @@ await(struct rbd_call *call, unsigned seconds)
 	return is;
 }
 
-struct request {		/* what there is to do */
+struct request {		/* arguments of a request */
 	enum { READ, WRITE, ZERO, FLUSH } what;
 	uint64_t	 off;
 	size_t		 len;
@@ -390,7 +393,7 @@ rbd_image_gone(int err)
 	return err == ETIMEDOUT || err == ESHUTDOWN || err == ENOTCONN;
 }
 
-/* The result of one that is over: an errno. */
+/* Turn the result of a finished request into an errno value. */
 static int
 result(struct rbd_image *r, const struct request *q, ssize_t n)
 {
@@ -401,7 +404,10 @@ result(struct rbd_image *r, const struct request *q, ssize_t n)
 	return q->what == READ && (size_t)n != q->len ? EIO : 0;
 }
 
-/* Send it and wait: an errno; *call is NULL if it was left. */
+/*
+ * Send a request and wait.  Returns an errno value; *call is NULL if it was
+ * left.
+ */
 static int
 request(struct rbd_image *r, struct rbd_call **call, const struct request *q)
 {
@@ -482,7 +488,7 @@ rbd_image_lock(struct rbd_image *r)
 		err = l->err;
 	if (!r->stuck)
 		free(l);
-	/* Not every image has that feature. */
+	/* not every image has this feature */
 	return err == EINVAL || err == EOPNOTSUPP ? 0 : err;
 }
 
@@ -511,7 +517,9 @@ have_room(struct rbd_extents *x)
 	return true;
 }
 
-/* The image tells of a part; what it says must be in order, and in bounds. */
+/*
+ * Called for each part of the image.  Check that it is in order and in bounds.
+ */
 static int
 note(uint64_t off, size_t len, int exists, void *arg)
 {
@@ -535,7 +543,7 @@ note(uint64_t off, size_t len, int exists, void *arg)
 	return 0;
 }
 
-/* By whole objects: that is what an image has a map of. */
+/* Ask for whole objects, which is what the image keeps a map of. */
 static void
 go_ask(void *arg)
 {
@@ -561,7 +569,7 @@ rbd_image_extents(struct rbd_image *r, const char *since, uint64_t off,
 	a->x.len = len;
 	a->x.n = 0;
 	err = run(r, go_ask, a, r->limit + MORE);
-	if (r->stuck) {			/* all of it is the errand's */
+	if (r->stuck) {			/* all of it belongs to the errand */
 		*x = (struct rbd_extents){ .n = 0 };
 		return ETIMEDOUT;
 	}

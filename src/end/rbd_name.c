@@ -1,5 +1,5 @@
 /*
- * The name of a Ceph image, in the form that QEMU has for it.
+ * The name of a Ceph image, in the form of QEMU.
  */
 #include "rbd_name.h"
 
@@ -8,9 +8,9 @@
 #include <string.h>
 
 /*
- * Cut the text at the first of these that no backslash protects, and take away
- * the backslashes before it.  *end becomes what it was cut at, or '\0'; returns
- * what stands behind that.
+ * Cut the text at the first of these characters that no backslash protects, and
+ * remove the backslashes before it.  *end is set to that character or '\0'.
+ * Returns the text behind it.
  */
 static char *
 cut(char *text, const char *at, char *end)
@@ -34,7 +34,7 @@ add_option(struct rbd_name *n, const char *key, const char *value)
 {
 	if (*key == '\0')
 		return "an option of it has no name";
-	/* All can see it in the command line, and it comes into records. */
+	/* Command lines are visible to all users, and are recorded. */
 	if (strcmp(key, "key") == 0 || strcmp(key, "password") == 0)
 		return "a secret is not named there, where all can see it; "
 		    "keyring= names a file that has it";
@@ -67,7 +67,10 @@ take_options(struct rbd_name *n, char *at)
 	return wrong;
 }
 
-/* POOL/IMAGE, or POOL/NAMESPACE/IMAGE; the rest is at "at", behind *end. */
+/*
+ * Take POOL/IMAGE or POOL/NAMESPACE/IMAGE from "at"; what follows is behind
+ * *end.
+ */
 static char *
 take_image(struct rbd_name *n, char *at, char *end)
 {

@@ -1,10 +1,9 @@
 /*
- * Reading a file or a block device back from its medium: what was written must
- * not be found right because the page cache remembers it.
+ * Reading a file or block device back from its medium: the page cache must not
+ * answer for it.
  *
- *	DIRECT	O_DIRECT.  Where a file system takes the flag and then reads
- *		through the page cache all the same, it must have dropped these
- *		pages first.
+ *	DIRECT	O_DIRECT.  Where a file system accepts the flag but still reads
+ *		through the page cache, its pages must be dropped first.
  *	PROVEN	no O_DIRECT: the pages are dropped, and a read begins only when
  *		the kernel says that none is left (cachestat(2), mincore(2)).
  *	MEMORY	tmpfs and ramfs, where the page cache is the medium
@@ -39,7 +38,7 @@
 
 enum {
 	PAGE = 4096,
-	PAGES = 4096,		/* pages that mincore tells of at once */
+	PAGES = 4096,		/* pages per call of mincore */
 };
 
 enum how { DIRECT, PROVEN, MEMORY };
@@ -51,7 +50,7 @@ struct back {
 	bool		 device;
 };
 
-/* Pages of a range in the page cache, by cachestat; negative: not known. */
+/* The pages of a range in the page cache, by cachestat; negative: unknown. */
 static int64_t
 count_cached(int fd, uint64_t off, uint64_t len)
 {
@@ -62,7 +61,7 @@ count_cached(int fd, uint64_t off, uint64_t len)
 	    (int64_t)pages[0] : -1;
 }
 
-/* The same by mincore, which tells of files that we may write. */
+/* The same by mincore, which works for files that we may write. */
 static int64_t
 count_resident(int fd, uint64_t off, uint64_t len)
 {
@@ -94,7 +93,7 @@ cached(int fd, uint64_t off, uint64_t len)
 	return pages >= 0 ? pages : count_resident(fd, off, len);
 }
 
-/* Not asked of a device: its node lies in such a file system. */
+/* Not for a device, because its node lies in such a file system. */
 static bool
 in_memory(int fd)
 {
@@ -118,7 +117,7 @@ back_close(struct endpoint *ep)
 	return 0;
 }
 
-/* Whole units of what may be read past the page cache. */
+/* The unit of reads past the page cache. */
 static uint32_t
 unit(int fd, bool device)
 {
@@ -186,13 +185,16 @@ file_readback(const struct endpoint *target, struct endpoint *r,
 		back_close(r);
 		return -1;
 	}
-	if (b->how == PROVEN)		/* nothing read ahead of us */
+	if (b->how == PROVEN)		/* no read-ahead */
 		posix_fadvise(b->plain, 0, 0, POSIX_FADV_RANDOM);
 	r->geo.io_align = b->how == MEMORY ? 1 : unit(b->plain, b->device);
 	return 0;
 }
 
-/* Another program may have the pages mapped: then nothing is known. */
+/*
+ * Whether the pages of a range are gone.  Unknown if another program has them
+ * mapped.
+ */
 static bool
 dropped(const struct back *b, struct io *io)
 {
@@ -208,7 +210,10 @@ dropped(const struct back *b, struct io *io)
 	return false;
 }
 
-/* Takes O_DIRECT and refuses to read by it: prove it then. */
+/*
+ * Whether the file system accepts O_DIRECT but cannot read by it; use PROVEN
+ * then.
+ */
 static bool
 falls_back(struct back *b, const struct io *io)
 {
@@ -216,7 +221,7 @@ falls_back(struct back *b, const struct io *io)
 	    cached(b->plain, 0, PAGE) >= 0;
 }
 
-/* Read on from "at"; negative is an errno. */
+/* Read from "at" on; a negative result is -errno. */
 static ssize_t
 read_some(const struct back *b, int fd, const struct io *io, size_t at)
 {
@@ -235,8 +240,8 @@ read_some(const struct back *b, int fd, const struct io *io, size_t at)
 }
 
 /*
- * A read that ends within a unit goes on at its beginning: there is no progress
- * at the end of a file only.
+ * After a read that ends within a unit, continue at the start of that unit.
+ * Only at the end of a file does this make no progress.
  */
 static void
 read_all(const struct back *b, int fd, size_t whole, struct io *io)

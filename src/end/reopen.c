@@ -1,6 +1,5 @@
 /*
- * Opening anew what has been looked at.  A name that leads elsewhere by then
- * changes nothing.
+ * Reopening what was found.  A name that leads elsewhere by now has no effect.
  */
 #include "end/reopen.h"
 
@@ -13,8 +12,8 @@
 #include "base/path.h"
 
 /*
- * By name, if that is still the same.  Both are asked afterwards: overlayfs
- * makes another of a file that is opened for writing.
+ * Open by name, and check both afterwards, because overlayfs replaces a file
+ * when it is opened for writing.
  */
 static int
 open_same(int path, const char *name, int flags)
@@ -31,9 +30,9 @@ open_same(int path, const char *name, int flags)
 }
 
 /*
- * A file by its name.  Somebody may have put something else there: a FIFO is
- * not waited for, and no link is followed, which may lead to a device.  A node
- * itself is root's to put.
+ * Open a regular file by name.  Someone may have replaced it: do not wait for a
+ * FIFO, and do not follow a link, which may lead to a device.  Only root could
+ * put a node there.
  */
 static int
 open_file(int path, const char *name, int flags)
@@ -56,9 +55,9 @@ is_file(int path)
 }
 
 /*
- * To open a device may do something to it, so that must be the one that was
- * looked at.  For a file it is enough to see afterwards: the way by /proc takes
- * ten times as long.
+ * Opening a device can have effects, so it must be the one found: open it by
+ * /proc.  For a file, checking afterwards is enough, and ten times as fast as
+ * /proc.
  */
 int
 reopen(int path, const char *name, int flags)
@@ -88,7 +87,7 @@ open_found(int path, const char *name, int flags)
 	fd = open_file(path, name, flags);
 	if (fd >= 0 || (errno != ELOOP && errno != EAGAIN))
 		return fd;
-	fd = reopen(path, name, flags);	/* a link; somebody has a lease */
+	fd = reopen(path, name, flags);	/* a link, or someone has a lease */
 	if (fd < 0 || (stat(name, &got) == 0 && fstat(path, &want) == 0 &&
 	    same_file(&want, &got)))
 		return fd;

@@ -1,6 +1,6 @@
 /*
- * SCSI commands: those with data, and sending any.  What an answer means is
- * scsi_judge.c's.
+ * SCSI commands that move data, and sending any command.  For the meaning of
+ * answers see scsi_judge.c.
  */
 #include "end/scsi.h"
 
@@ -16,14 +16,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HAVE_BYTESWAP_H 1	/* else it shifts 255 by 24, as an int */
+#define HAVE_BYTESWAP_H 1	/* else the header shifts an int by 24 */
 #include <scsi/sg_unaligned.h>
 
 #ifndef SG_FLAG_MMAP_IO
 #define SG_FLAG_MMAP_IO	4
 #endif
 
-/* The smallest command that can name these blocks, but no less than wanted. */
+/*
+ * The smallest CDB that can express these blocks, but at least the size wanted.
+ */
 static unsigned
 cdb_size(const struct scsi_command *c)
 {
@@ -51,7 +53,7 @@ build_rw(unsigned char *cdb, const struct scsi_command *c)
 	case 6:
 		cdb[0] = c->write ? 0x0a : 0x08;
 		sg_put_unaligned_be24((uint32_t)c->lba, cdb + 1);
-		cdb[4] = (unsigned char)c->blocks;	/* 0 is 256 */
+		cdb[4] = (unsigned char)c->blocks;	/* 0 means 256 */
 		break;
 	case 10:
 		cdb[0] = c->write ? 0x2a : 0x28;
@@ -93,14 +95,14 @@ scsi_cdb(unsigned char *cdb, const struct scsi_command *c)
 	return c->cdb_size;
 }
 
-/* WRITE SAME has one block for all of them. */
+/* The data of WRITE SAME is one block. */
 uint32_t
 scsi_data_length(const struct scsi_command *c)
 {
 	return c->same ? c->block : c->blocks * c->block;
 }
 
-/* cdb and sense are lent to h. */
+/* Fill in h, which keeps pointing to cdb and sense. */
 static void
 put_header(struct sg_io_hdr *h, const struct scsi_command *c,
     unsigned char *cdb, unsigned char *sense)
@@ -202,7 +204,7 @@ scsi_send(int fd, struct scsi_flight *fl, int id)
 	return write(fd, &fl->header, sizeof(fl->header)) < 0 ? errno : 0;
 }
 
-/* The header tells read(2) which answer is wanted: see scsi_prepare. */
+/* The header tells read(2) which answer we want: see scsi_prepare. */
 int
 scsi_take(int fd, struct scsi_flight *fl, struct scsi_reply *r)
 {
@@ -230,7 +232,7 @@ scsi_pause(int tries)
 	nanosleep(&t, NULL);
 }
 
-/* By the major number: sg's is fixed, bsg's is not. */
+/* Recognised by the major number: that of sg is fixed, that of bsg is not. */
 struct scsi_path
 scsi_path(int fd, unsigned timeout)
 {
@@ -246,8 +248,8 @@ scsi_path(int fd, unsigned timeout)
 }
 
 /*
- * Run a command, and again what passes by itself; one that stands for others
- * not after the disk began anew.
+ * Run a command, and retry transient errors.  A flush ("for_others") is not
+ * repeated after the disk was restarted.
  */
 static void
 insist(const struct scsi_path *path, const struct scsi_command *c,

@@ -1,6 +1,6 @@
 /*
- * What a disk says of itself: what it is, whether it is ready, how large, what
- * it can do, and what lies where.
+ * Querying a disk: what it is, whether it is ready, its size and abilities, and
+ * which blocks are mapped.
  */
 #include "end/scsi.h"
 
@@ -8,7 +8,7 @@
 #include <scsi/sg_lib.h>
 #include <string.h>
 
-#define HAVE_BYTESWAP_H 1	/* else it shifts 255 by 24, as an int */
+#define HAVE_BYTESWAP_H 1	/* else the header shifts an int by 24 */
 #include <scsi/sg_unaligned.h>
 
 #include "base/status.h"
@@ -20,10 +20,10 @@ enum {
 	VPD_LIMITS = 0xb0,
 	VPD_PROVISIONING = 0xb2,
 
-	/* byte 5 of the last of them: SBC-4 6.6.7 */
+	/* byte 5 of VPD_PROVISIONING: SBC-4 6.6.7 */
 	LBPANY = 0xe0,		/* some command may unmap */
-	LBPWS = 0x40,		/* WRITE SAME (16) may */
-	LBPRZ = 0x04,		/* what is unmapped reads as zeros */
+	LBPWS = 0x40,		/* WRITE SAME (16) may unmap */
+	LBPRZ = 0x04,		/* unmapped blocks read as zeros */
 };
 
 static int
@@ -36,7 +36,7 @@ refused(const char *name, const char *what, const struct scsi_reply *r,
 	    "%s: %s failed: %s", name, what, r->why);
 }
 
-/* Of what the kernel says about a node that takes no SCSI commands. */
+/* Whether the errno value means that the node takes no SCSI commands. */
 static bool
 not_scsi(int err)
 {
@@ -45,8 +45,8 @@ not_scsi(int err)
 }
 
 /*
- * A query before the copy.  That a medium was put in, or that a command failed
- * then, is told once, of each of the times there may have been.
+ * Send a query before the copy.  A new medium, or an earlier failure, is
+ * reported once for each of the events there may have been.
  */
 static bool
 ask(const struct scsi_path *path, const unsigned char *cdb, unsigned len,
@@ -99,7 +99,7 @@ wait_until_ready(const struct scsi_path *path, const char *name,
 	    refused(name, "TEST UNIT READY", &r, f);
 }
 
-/* READ CAPACITY (10), and (16) where its answer is too small: SBC-4 5.20. */
+/* READ CAPACITY (10), and (16) if 32 bits are too few: SBC-4 5.20. */
 static int
 ask_capacity(const struct scsi_path *path, const char *name,
     struct scsi_disk *d, struct fault *f)
@@ -131,7 +131,10 @@ ask_capacity(const struct scsi_path *path, const char *name,
 	return 0;
 }
 
-/* A VPD page (SPC-5 7.7), as far as it fits; its length, 0 without one. */
+/*
+ * Read a VPD page (SPC-5 7.7), as far as it fits.  Returns its length, 0
+ * without one.
+ */
 static size_t
 vpd_page(const struct scsi_path *path, unsigned char page,
     unsigned char *buf, size_t room)
@@ -154,7 +157,7 @@ at_most_32(uint64_t n)
 	return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
 }
 
-/* What the disk need not say; nothing here is an error. */
+/* Read optional pages; a disk without them is fine. */
 static void
 ask_pages(const struct scsi_path *path, struct scsi_disk *d)
 {
@@ -190,8 +193,8 @@ scsi_ask(const struct scsi_path *path, const char *name,
 }
 
 /*
- * Descriptors from lba on, as long as they adjoin and are alike: SBC-4.
- * Deallocated (1) and anchored (2) blocks are not mapped.
+ * Read descriptors from lba on, as long as they adjoin and are in the same
+ * state: SBC-4.  Deallocated (1) and anchored (2) blocks are not mapped.
  */
 static void
 read_descriptors(const unsigned char *d, const unsigned char *end,
@@ -205,7 +208,7 @@ read_descriptors(const unsigned char *d, const unsigned char *end,
 		n = sg_get_unaligned_be32(d + 8);
 		mapped = (d[12] & 0x0f) != 1 && (d[12] & 0x0f) != 2;
 		if (at > next || at + n <= next)
-			break;		/* it should adjoin */
+			break;		/* not adjoining */
 		if (next == lba)
 			s->mapped = mapped || at + n - next < least;
 		else if (mapped != s->mapped && (!s->mapped || n >= least))

@@ -1,7 +1,7 @@
 /*
- * By what a SCSI disk is known.  The WWN is the designator that Linux has as
- * its wwid, chosen and written as there (scsi_vpd_lun_id), so that one disk is
- * called the same by whatever way it is reached.
+ * Identifying a SCSI disk.  The WWN is the designator that Linux calls wwid,
+ * chosen and written in the same way (scsi_vpd_lun_id), so that a disk has one
+ * name however it is reached.
  */
 #include "scsi_identity.h"
 
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define HAVE_BYTESWAP_H 1	/* else it shifts 255 by 24, as an int */
+#define HAVE_BYTESWAP_H 1	/* else the header shifts an int by 24 */
 #include <scsi/sg_unaligned.h>
 
 enum {
-	PAGE = 252,		/* bytes of a page that are asked for */
+	PAGE = 252,		/* bytes requested per page */
 	SERIAL = 0x80,		/* VPD pages: SPC-5 7.7 */
 	DESIGNATORS = 0x83,
 
@@ -38,7 +38,7 @@ ask_page(const struct scsi_path *path, unsigned char page, unsigned char *buf)
 	return len < r.moved ? len : r.moved;
 }
 
-/* Text without the blanks around it, up to a NUL. */
+/* Copy a text up to a NUL, without the blanks around it. */
 static void
 take_text(char *to, size_t room, const unsigned char *text, size_t len)
 {
@@ -51,12 +51,13 @@ take_text(char *to, size_t room, const unsigned char *text, size_t len)
 	snprintf(to, room, "%.*s", (int)len, (const char *)text);
 }
 
-/* How well it tells this disk from all others; 0: not at all. */
+/* How well a designator tells this disk from all others; 0: not at all. */
 static int
 worth(const unsigned char *d)
 {
 	if ((d[1] & 0x30) != 0 || d[3] == 0)
-		return 0;		/* of a port or target, not the LUN */
+		return 0;		/* names a port or target, not the
+					 * LUN */
 	switch (d[1] & 0x0f) {
 	case SCSI_NAME:
 		return 9;
@@ -104,7 +105,7 @@ write_wwn(char *to, size_t room, const unsigned char *d)
 	}
 }
 
-/* The best; of those that are as good the last. */
+/* Take the best designator; among equals the last. */
 static void
 take_wwn(struct disk *d, const unsigned char *page, size_t len)
 {

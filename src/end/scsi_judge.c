@@ -1,8 +1,8 @@
 /*
- * What the answer to a SCSI command means.  That is decided in this order: did
- * the kernel take it (errno), what does the disk say (status, sense), did it
- * get there (host and driver status), and how much was moved (residual).  The
- * decoding of sense data is libsgutils2's.
+ * The meaning of an answer to a SCSI command, decided in this order: did the
+ * kernel accept it (errno), what does the disk say (status, sense), did it
+ * arrive (host and driver status), and how much was moved (residual).  Sense
+ * data is decoded by libsgutils2.
  */
 #include "end/scsi.h"
 
@@ -24,13 +24,13 @@ enum {
 	HOST_IMM_RETRY = 0x0c,
 	HOST_REQUEUE = 0x0d,
 	HOST_TRANSPORT_DISRUPTED = 0x0e,
-	DRIVER_BUSY = 0x01,	/* the driver's: Linux before 5.14 */
+	DRIVER_BUSY = 0x01,	/* driver byte: Linux before 5.14 */
 	DRIVER_SOFT = 0x02,
 	DRIVER_TIMEOUT = 0x06,
-	DRIVER_SENSE = 0x08,	/* no error: there is sense data */
+	DRIVER_SENSE = 0x08,	/* not an error: there is sense data */
 	DRIVER_MASK = 0x0f,
 
-	/* what the disk says: SAM-5 5.3.1 */
+	/* SCSI status: SAM-5 5.3.1 */
 	CHECK_CONDITION = 0x02,
 	CONDITION_MET = 0x04,
 	BUSY = 0x08,
@@ -38,17 +38,18 @@ enum {
 	TASK_SET_FULL = 0x28,
 	ACA_ACTIVE = 0x30,
 	TASK_ABORTED = 0x40,
-	DEVICE_MASK = 0x7e,	/* the other bits were vendors' once */
+	DEVICE_MASK = 0x7e,	/* the other bits were vendor-specific */
 
 	/* additional sense codes: SPC-5 annex F */
 	MAYBE_CHANGED = 0x2800,
-	RESTARTED = 0x2900,	/* power on, or a reset: it does not say */
+	RESTARTED = 0x2900,	/* power on or reset, which of them is
+				 * unknown */
 	POWER_ON = 0x2901,
 	INTERNAL_RESET = 0x2904,
 	NO_MEDIUM = 0x3a,	/* whatever the qualifier */
 };
 
-/* The kernel refused; the command never left. */
+/* The kernel has refused the command; it was never sent. */
 static void
 judge_errno(struct scsi_reply *r, int err)
 {
@@ -57,7 +58,7 @@ judge_errno(struct scsi_reply *r, int err)
 	case EINTR:
 	case EAGAIN:
 	case EBUSY:
-	case EDOM:		/* 16 commands per descriptor are under way */
+	case EDOM:		/* 16 commands per descriptor in flight */
 		r->result = SCSI_AGAIN;
 		break;
 	case ENOMEM:
@@ -70,7 +71,7 @@ judge_errno(struct scsi_reply *r, int err)
 	}
 }
 
-/* An error of the driver as one of the host that is like it. */
+/* The host error that corresponds to an error of the driver. */
 static unsigned
 driver_error(unsigned driver)
 {
@@ -136,7 +137,7 @@ describe_sense(struct scsi_reply *r, const struct scsi_answer *a)
 	    h.sense_key, h.asc, h.ascq);
 }
 
-/* Where the sense names a block sg3_utils has statuses of their own. */
+/* sg3_utils has separate statuses for sense data that names a block. */
 static int
 without_info(int status)
 {
@@ -152,7 +153,7 @@ without_info(int status)
 	}
 }
 
-/* An exit status of a SCSI condition in words; "" for others. */
+/* The words for an exit status of a SCSI condition; "" for others. */
 static const char *
 words_of(int status)
 {
@@ -180,7 +181,7 @@ words_of(int status)
 	return "";
 }
 
-/* What is not among the exit statuses. */
+/* The conditions that have no exit status of their own. */
 static int
 status_by_key(const struct scsi_answer *a)
 {
@@ -188,7 +189,7 @@ status_by_key(const struct scsi_answer *a)
 	    SPC_SK_NOT_READY ? SG_LIB_CAT_NOT_READY : STATUS_FILE;
 }
 
-/* The disk began anew, maybe without what it had in its cache. */
+/* Whether the disk was restarted, and may have lost its cache. */
 static bool
 tells_restart(unsigned code)
 {
@@ -196,8 +197,8 @@ tells_restart(unsigned code)
 }
 
 /*
- * What matters more than the key: it may be another medium, or an error of an
- * earlier command, which is told in place of running this one (SPC-5 4.4.7).
+ * Some conditions matter more than the sense key: another medium, or a failure
+ * of an earlier command, reported instead of executing this one (SPC-5 4.4.7).
  */
 static void
 judge_circumstances(struct scsi_reply *r, const struct scsi_answer *a)
@@ -254,7 +255,10 @@ judge_sense(struct scsi_reply *r, const struct scsi_answer *a)
 	judge_circumstances(r, a);
 }
 
-/* Something is wrong, and the disk does not say what: nothing was moved. */
+/*
+ * Something is wrong, but the disk does not say what: assume that nothing was
+ * moved.
+ */
 static void
 judge_check(struct scsi_reply *r, const struct scsi_answer *a)
 {
@@ -301,10 +305,10 @@ judge_status(struct scsi_reply *r, const struct scsi_answer *a)
 }
 
 /*
- * A residual is what was not moved, whatever the status says.  One that is
- * wild (negative, or more than was asked for) tells nothing, so all is taken
- * as not moved; what does not make a whole block neither.  WRITE SAME has done
- * all or nothing.
+ * Derive what was moved from the residual, whatever the status.  A residual
+ * that is impossible (negative, or more than requested) means nothing was
+ * moved, and a partial block does not count.  WRITE SAME does everything or
+ * nothing.
  */
 static void
 count_moved(struct scsi_reply *r, const struct scsi_command *c,

@@ -1,17 +1,18 @@
 /*
- * SCSI disks by their commands: sg and bsg nodes, and block nodes with sgio.
+ * SCSI disks by their commands: sg and bsg nodes, and block nodes with the word
+ * sgio.
  *
- * A transfer is cut into commands that the disk (VPD B0h) and the host take;
- * how much the host takes is learnt: a command that is refused as too large
- * halves "most" for all.
+ * A transfer is cut into commands that the disk (VPD B0h) and the host accept.
+ * The limit of the host is found by trying: a command refused as too large
+ * halves "most" for all lanes.
  *
- * Zeros are made by WRITE SAME (16), where the disk says how many blocks that
- * may have (VPD B0h): one block goes to the disk for all of them.
+ * Zeros are made by WRITE SAME (16), if the disk says how many blocks that may
+ * have (VPD B0h): one block is sent for all of them.
  *
- * A residual is a part that was not moved, and is asked for again.  What passes
- * by itself (unit attention, aborted command, busy) is tried again ten times
- * with growing pauses, but not when the medium may be another one.  A read that
- * does not pass is one of a bad block, if others can be read.
+ * A residual is what was not moved, and is requested again.  Transient errors
+ * (unit attention, aborted command, busy) are retried ten times with growing
+ * pauses, but not if the medium may have changed.  A read that still fails is
+ * treated as a bad block if other blocks can be read.
  */
 #include "sg.h"
 
@@ -28,10 +29,10 @@
 #include "end/reopen.h"
 
 enum {
-	SAME = 32 << 20,	/* bytes of a WRITE SAME, at most */
+	SAME = 32 << 20,	/* bytes per WRITE SAME, at most */
 };
 
-/* The host takes no command of n blocks: half of that, for everybody. */
+/* The host refuses a command of n blocks: use half of that in all lanes. */
 static bool
 shrink(struct sg *sg, uint32_t n)
 {
@@ -45,7 +46,7 @@ shrink(struct sg *sg, uint32_t n)
 	return true;
 }
 
-/* Of aborted commands, how often one is run again. */
+/* How often to repeat a command that was aborted. */
 static int
 tries(const struct sg *sg, const struct io *io, const struct scsi_reply *r)
 {
@@ -53,7 +54,7 @@ tries(const struct sg *sg, const struct io *io, const struct scsi_reply *r)
 	    r->status == ABORTED_COMMAND ? FEW_TRIES : SCSI_TRIES;
 }
 
-/* A command that takes long on a slow disk would run into its timeout. */
+/* Limit WRITE SAME so that a slow disk can execute it within the timeout. */
 static unsigned
 same_blocks(const struct sg *sg)
 {
@@ -62,7 +63,7 @@ same_blocks(const struct sg *sg)
 	return sg->disk.same_most < most ? sg->disk.same_most : most;
 }
 
-/* Of n blocks, those that one command may have. */
+/* How many of n blocks one command may have. */
 static uint32_t
 blocks_at_once(const struct sg *sg, const struct sg_lane *l,
     const struct scsi_command *c, uint32_t n)
@@ -75,8 +76,8 @@ blocks_at_once(const struct sg *sg, const struct sg_lane *l,
 }
 
 /*
- * Move n blocks at lba, or the beginning of them, to or from buf: those that
- * the disk has.  Returns the bytes moved; 0 with an error in the io.
+ * Move n blocks at lba to or from buf, or the first of them if the disk has
+ * fewer.  Returns the bytes moved; 0 with an error in the io.
  */
 static size_t
 command(const struct lane *lane, struct io *io, unsigned char *buf,
@@ -115,7 +116,7 @@ command(const struct lane *lane, struct io *io, unsigned char *buf,
 	return 0;
 }
 
-/* A read whose ends lie within blocks: by way of another buffer. */
+/* Read parts of blocks by way of a bounce buffer. */
 static void
 read_unaligned(const struct lane *lane, struct io *io)
 {
@@ -137,7 +138,7 @@ read_unaligned(const struct lane *lane, struct io *io)
 	io->done += got;
 }
 
-/* In whole blocks; a disk that refuses the command is not asked again. */
+/* Zero whole blocks.  A disk that refuses WRITE SAME is not asked again. */
 static void
 zero(const struct lane *lane, struct io *io)
 {
@@ -211,8 +212,8 @@ sg_conclude(struct lane *lane, struct io *io)
 }
 
 /*
- * By the descriptor that asked the disk, which may be for reading only.  What
- * the copy is told to have done otherwise than asked is not this.
+ * Uses the descriptor of the queries, which may be read-only.  What it meets is
+ * not counted in the notes about the copy.
  */
 void
 sg_probe(struct endpoint *ep, struct io *io)
@@ -241,7 +242,7 @@ sg_flush(struct endpoint *ep, struct fault *f)
 	    ": %s", ep->name, r.why[0] != '\0' ? r.why : errno_words(r.err));
 }
 
-/* One block, to see whether the disk takes the bit. */
+/* Read one block to see whether the disk supports FUA. */
 static int
 try_fua(struct endpoint *r, struct fault *f)
 {
@@ -258,9 +259,9 @@ try_fua(struct endpoint *r, struct fault *f)
 }
 
 /*
- * Reads with FUA come from the medium: what a cache has of it is written first,
- * and not read (SBC-4, READ (10), force unit access).  A disk that does not
- * know the bit refuses the command, and then nothing can be told of the medium.
+ * Reads with FUA come from the medium: cached blocks are written first, and not
+ * returned (SBC-4, READ (10), force unit access).  A disk without FUA refuses
+ * the command, and then its medium cannot be verified.
  */
 int
 sg_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)

@@ -1,12 +1,11 @@
 /*
- * SCSI commands that are not waited for: engine=async on sg nodes.
+ * Asynchronous SCSI commands: engine=async on sg nodes.
  *
- * The kernel takes a command by write(2) and gives its answer by read(2); one
- * poll tells of any answer to the lane.  Both are done on a descriptor of the
- * lane's own, open for writing, whatever the commands do; so it is only done
- * where asked for.  A request of many commands has one under way at a time.
- * What has to be tried again is left to transfer, on the lane's first
- * descriptor.
+ * The kernel takes a command by write(2) and returns its answer by read(2); a
+ * poll covers all answers of the lane.  This needs a descriptor of the lane's
+ * own, open for writing whatever the commands do, so it is done only on
+ * request.  Of a request with several commands, one is in flight at a time.
+ * Retries are left to transfer, on the lane's first descriptor.
  */
 #include "sg.h"
 
@@ -22,21 +21,22 @@
 
 #include "end/reopen.h"
 
-struct sg_call {			/* the commands of an io */
+struct sg_call {			/* the commands of one io */
 	struct io	*io;
-	struct scsi_flight flight;	/* the present one, */
-	struct scsi_reply reply;	/* and what came of the last */
+	struct scsi_flight flight;	/* the current one, */
+	struct scsi_reply reply;	/* the last reply */
 };
 
 struct sg_async {
 	int		 fd;
-	unsigned	 idle;		/* a bit for each call without an io */
-	unsigned	 sent;		/* and for each with a command sent */
-	int		 id;		/* the last one's */
+	unsigned	 idle;		/* a bit per call that has no io */
+	unsigned	 sent;		/* a bit per call with a command in
+					 * flight */
+	int		 id;		/* of the last command */
 	struct sg_call	 call[SCSI_FLIGHTS];
 };
 
-/* Why the commands cannot be left to themselves, or NULL. */
+/* Why commands cannot be asynchronous, or NULL. */
 static const char *
 waits(const struct endpoint *ep, const struct sg *sg)
 {
@@ -51,7 +51,7 @@ waits(const struct endpoint *ep, const struct sg *sg)
 	return NULL;
 }
 
-/* Bytes of a command that disk and host take without being tried. */
+/* Bytes per command that disk and host accept without trials. */
 static uint64_t
 most_bytes(const struct sg *sg)
 {
@@ -117,7 +117,7 @@ sg_fits(const struct sg *sg, const struct io *io)
 	    n <= sg->disk.blocks - at;
 }
 
-/* The next command of an io; false when it was not sent. */
+/* Send the next command of an io; false if that failed. */
 static bool
 send_next(struct sg *sg, struct sg_async *a, struct sg_call *call)
 {
@@ -172,7 +172,7 @@ sg_pollfd(struct lane *lane, short *events)
 	return l->async == NULL || l->async->sent == 0 ? -1 : l->async->fd;
 }
 
-/* Go on with the next command, or end. */
+/* Take an answer: send the next command, or end the io. */
 static void
 answered(struct lane *lane, struct sg_call *call)
 {
@@ -193,8 +193,8 @@ answered(struct lane *lane, struct sg_call *call)
 }
 
 /*
- * Where poll can tell nothing, since the disk is gone, the answers come all the
- * same, but have to be asked for now and then.
+ * When the disk is gone, poll reports nothing, but answers still arrive, and
+ * have to be fetched now and then.
  */
 void
 sg_service(struct lane *lane)

@@ -1,11 +1,11 @@
 /*
- * SCSI disks by their commands: how they are opened, and their lanes.
+ * Opening SCSI disks, and their lanes.
  *
- * Each lane has a descriptor of its own, since a descriptor takes 16 commands
- * at a time at most and has one reserved buffer.
+ * Each lane has its own descriptor, because a descriptor has one reserved
+ * buffer and takes at most 16 commands at a time.
  *
- * With iflag=sparse the disk is asked what it has mapped; the rest is not read
- * where it says that this reads as zeros (LBPRZ).
+ * With iflag=sparse the disk is asked which blocks are mapped.  The others are
+ * not read if it says that they read as zeros (LBPRZ).
  */
 #include "sg.h"
 
@@ -26,11 +26,11 @@
 #include "node.h"
 
 enum {
-	RESERVE = 1 << 20,	/* bytes, of an sg descriptor's own buffer */
-	GAP = 64 << 10,		/* bytes that are not mapped, to be left out */
+	RESERVE = 1 << 20,	/* bytes of a descriptor's own buffer */
+	GAP = 64 << 10,		/* bytes: shortest unmapped run to skip */
 };
 
-/* A block node that is the target is claimed and locked by claim.c. */
+/* Whether claim.c claims and locks the end: a block node that is the target. */
 static bool
 claimed(const struct endpoint *ep)
 {
@@ -47,7 +47,7 @@ static int
 open_flags(const struct endpoint *ep, bool look)
 {
 	bool excl = exclusive(ep) && !look;
-	int flags = O_NONBLOCK;		/* else a claim of others is awaited */
+	int flags = O_NONBLOCK;		/* else it waits for others' claims */
 
 	/* sg takes O_EXCL only together with O_RDWR */
 	flags |= (ep->spec.role == SOURCE && !excl) || look ? O_RDONLY : O_RDWR;
@@ -81,9 +81,10 @@ sg_common(const struct endpoint *ep, const struct scsi_disk *disk)
 }
 
 /*
- * A block node that is a partition, or made of disks, hands its commands on to
- * a disk that knows nothing of where the node begins: one that is larger.  A
- * node of no bytes is that of a disk whose blocks the kernel has no use for.
+ * Refuse a block node that is a partition or made of other disks.  It would
+ * pass commands on to a disk that is larger and knows nothing about where the
+ * node begins.  A node of size 0 is a disk whose block size the kernel does not
+ * support.
  */
 static int
 check_whole(const struct endpoint *ep, const struct sg *sg, struct fault *f)
@@ -125,7 +126,7 @@ open_node(struct endpoint *ep, struct sg *sg, bool look, struct fault *f)
 	return 0;
 }
 
-/* Blocks of a command: what the disk says, and what the command can say. */
+/* Blocks per command, by what the disk says and the CDB can express. */
 static unsigned
 most_blocks(const struct sg *sg)
 {
@@ -164,7 +165,7 @@ has_gaps(const struct endpoint *ep)
 	    sg->disk.zeros && sg_extent(ep, 0, &x) == 0;
 }
 
-/* What the kernel keeps from its block node, and the disk itself demands. */
+/* Refuse a disk that the kernel or the disk itself protects from writes. */
 static int
 check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 {
@@ -189,7 +190,7 @@ sg_fill_in(struct endpoint *ep)
 	ep->is.durable = ep->spec.role == TARGET;
 	ep->is.sparse = has_gaps(ep);
 	ep->is.zeroes = ep->spec.role == TARGET && sg->disk.same_most > 0 &&
-	    !sg->how.fua;		/* WRITE SAME has no bit for that */
+	    !sg->how.fua;		/* WRITE SAME has no FUA bit */
 }
 
 int
@@ -215,8 +216,8 @@ sg_open(struct endpoint *ep, bool look, struct fault *f)
 }
 
 /*
- * A block node is opened for writing when it is going to be written: when such
- * a descriptor is closed, udev looks at the disk anew.
+ * A block node is opened for writing as late as possible, because closing such
+ * a descriptor makes udev probe the disk.
  */
 int
 sg_prepare(struct endpoint *ep, int64_t length, struct fault *f)
@@ -235,7 +236,7 @@ sg_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	return 0;
 }
 
-/* The reserved buffer, to be used for every command of its size or less. */
+/* Get the reserved buffer, used for each command that fits into it. */
 static int
 reserve(const struct endpoint *ep, struct sg_lane *l)
 {
@@ -246,7 +247,7 @@ reserve(const struct endpoint *ep, struct sg_lane *l)
 		return 0;
 	if (ioctl(l->path.fd, SG_SET_RESERVED_SIZE, &bytes) != 0 ||
 	    !sg->how.mmap)
-		return 0;		/* then it has its usual size */
+		return 0;		/* it keeps the default size */
 	if (ioctl(l->path.fd, SG_GET_RESERVED_SIZE, &bytes) != 0)
 		return errno;
 	l->map_len = (size_t)bytes - (size_t)bytes % sg->disk.block;

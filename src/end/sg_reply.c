@@ -1,6 +1,5 @@
 /*
- * A SCSI command as an io needs it, and what becomes of the io when it has not
- * done what it should.
+ * Composing the command for an io, and what to do with the io when it fails.
  */
 #include "sg.h"
 
@@ -13,7 +12,7 @@
 #include "node.h"
 
 enum {
-	ASKED = 4,		/* places, whether anything can be read */
+	ASKED = 4,		/* places to read, to see whether any can be */
 };
 
 void
@@ -27,7 +26,7 @@ sg_change(struct sg *sg, struct io *io, const char *why)
 	    "%s%s", why[0] != '\0' ? ": " : "", why);
 }
 
-/* Whether the cache of the disk may have it. */
+/* Whether the cache of the disk may hold the data of the command. */
 static bool
 caches(const struct scsi_command *c)
 {
@@ -55,8 +54,8 @@ sg_sent(struct sg *sg, const struct scsi_command *c,
 }
 
 /*
- * Whoever reads the target back may be told in its place.  Where all of it is
- * going to be read back that is no matter.
+ * The failure may be reported to whoever reads the target back instead.  That
+ * is no problem if all of it will be read back.
  */
 bool
 sg_passes(const struct endpoint *ep, const struct io *io,
@@ -73,7 +72,7 @@ sg_passes(const struct endpoint *ep, const struct io *io,
 	    (r->result == SCSI_EARLIER && source);
 }
 
-/* A read that the disk refuses, or leaves alone, for no reason of the copy. */
+/* Whether a failed read may be due to its blocks, and not to the copy. */
 static bool
 fails_by_itself(const struct scsi_reply *r)
 {
@@ -82,9 +81,9 @@ fails_by_itself(const struct scsi_reply *r)
 }
 
 /*
- * Some disks tell so of blocks that they cannot read.  It is wanted to know
- * where the copy goes on then.  What a rescue waits for in vain it finds out by
- * itself (liveness.c).
+ * Some disks report this for blocks that they cannot read.  Find out, unless
+ * the copy stops here anyway.  For timeouts a rescue finds out by itself
+ * (liveness.c).
  */
 static bool
 may_be_bad(const struct lane *lane, const struct io *io,
@@ -135,7 +134,7 @@ sg_run(const struct lane *lane, const struct scsi_command *c,
 		memcpy(c->buf, l->map, r->moved);
 }
 
-/* Whether one block can be read, maybe after what passes. */
+/* Whether one block can be read, after retries of transient errors. */
 static bool
 reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
 {
@@ -154,8 +153,8 @@ reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
 }
 
 /*
- * Whether the disk reads at all: the last block that was read, or one of some
- * that lie apart, but none of those that just failed.
+ * Whether the disk reads at all: try the last block that was read well, or a
+ * few that are far apart, but none of those that have just failed.
  */
 static bool
 reads_elsewhere(const struct lane *lane, const struct io *io)

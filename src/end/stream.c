@@ -1,8 +1,8 @@
 /*
- * Ends that are read and written in order: pipes, terminals, character
- * devices, files that are appended to.  The engine sees to it that one worker
- * at a time is here, in order (turn.h, and the lock "order" in copy.c); what
- * is kept between two requests is guarded by that.
+ * Ends that are read and written in order: pipes, terminals, character devices,
+ * and files that are appended to.  The engine lets one worker at a time in
+ * here, in order (turn.h, and the lock "order" of job.h); this also guards the
+ * state between two requests.
  */
 #include "backend.h"
 
@@ -22,10 +22,10 @@
 
 struct stream {
 	int		fd;
-	uint64_t	pos;	/* of the next byte; whoever's turn it is */
-	uint64_t	end;	/* of the file, after what was appended last */
-	bool		pipe;	/* read by whole packets, see read_packet */
-	size_t		at, left;	/* of the packet: what is not taken */
+	uint64_t	pos;	/* of the next byte; for whoever has the turn */
+	uint64_t	end;	/* end of the file after the last append */
+	bool		pipe;	/* read in whole packets, see read_packet */
+	size_t		at, left;	/* bytes of a packet not yet taken */
 	unsigned char	packet[PIPE_BUF];
 };
 
@@ -70,7 +70,7 @@ appended(const struct endpoint *ep)
 	return ep->is.durable && (ep->spec.flags & FLAG_APPEND) != 0;
 }
 
-/* What can be said of an end without opening it: a FIFO would wait. */
+/* --dry-run: opening a FIFO would wait, so describe it without. */
 static int
 look_at(struct endpoint *ep, struct fault *f)
 {
@@ -120,7 +120,7 @@ stream_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	(void)length;
 	if (s->fd < 0)
 		return open_fd(ep, s, f);
-	/* An inherited file may stand anywhere. */
+	/* the offset of an inherited file may be anywhere */
 	if (ep->is.inherited && appended(ep) &&
 	    lseek(s->fd, 0, SEEK_END) < 0)
 		return fault_errno(f, errno, "%s", ep->name);
@@ -145,7 +145,7 @@ ready(const struct lane *lane, struct io *io, short events)
 	return io->err == 0;
 }
 
-/* Read n bytes at most; 0 is the end, and an error is in the io. */
+/* Read at most n bytes. 0 is the end, or an error in the io. */
 static size_t
 read_fd(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
 {
@@ -165,9 +165,9 @@ read_fd(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
 }
 
 /*
- * The same of a pipe, with little room.  Its writer may have made it one of
- * packets (O_DIRECT), of which a read forgets what it has no room for.  What is
- * wanted by nobody is left to whoever reads the pipe after us.
+ * The same for a pipe, when there is little room.  Its writer may use packets
+ * (O_DIRECT), and a read drops what does not fit.  What we do not need stays in
+ * the pipe for its next reader.
  */
 static size_t
 read_packet(const struct lane *lane, struct io *io, unsigned char *buf,
@@ -199,7 +199,7 @@ read_some(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
 	return n;
 }
 
-/* A file whose size is not known lets anybody seek behind its end. */
+/* A file of unknown size allows seeks beyond its end. */
 static bool
 ends_before(const struct lane *lane, uint64_t off)
 {
@@ -209,7 +209,7 @@ ends_before(const struct lane *lane, uint64_t off)
 	return !lane->ep->is.device && pread(s->fd, &c, 1, (off_t)off - 1) == 0;
 }
 
-/* Go forward to where the io begins, by seeking or by reading on. */
+/* Go forward to the start of the io, by seeking or by reading. */
 static bool
 advance(const struct lane *lane, struct io *io)
 {
@@ -249,7 +249,7 @@ stream_read(const struct lane *lane, struct io *io)
 	}
 }
 
-/* An appended file: false if it ends before what was appended last. */
+/* For an appended file: false if it now ends before what was appended. */
 static bool
 still_there(const struct lane *lane, struct io *io)
 {
@@ -263,7 +263,10 @@ still_there(const struct lane *lane, struct io *io)
 	return false;
 }
 
-/* The kernel tells where it was appended: behind what was there before? */
+/*
+ * Note where the kernel has appended, and whether that was behind all earlier
+ * data.
+ */
 static void
 note_end(const struct lane *lane, struct io *io)
 {
@@ -275,7 +278,7 @@ note_end(const struct lane *lane, struct io *io)
 		return;
 	if ((uint64_t)end - io->done < s->end)
 		io_cut_off(io, (uint64_t)end - io->done);
-	else if (st.st_size >= end)	/* else its size is a fiction */
+	else if (st.st_size >= end)	/* else its size is not real */
 		s->end = (uint64_t)end;
 }
 
@@ -334,7 +337,7 @@ stream_flush(struct endpoint *ep, struct fault *f)
 	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
 }
 
-/* Where others append, too, it may be longer, and the holes may be theirs. */
+/* If others append too, the file may be longer, and holes may be theirs. */
 static int
 stream_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t most, struct fault *f)

@@ -1,5 +1,5 @@
 /*
- * What has become of the targets of a tee.
+ * The state of each target of a tee.
  */
 #include "targets.h"
 
@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-enum { LOOK = 100 };		/* ms between two looks at who has answered */
+enum { LOOK = 100 };		/* ms between looks for answers */
 
 void
 targets_drop(struct targets *t, unsigned i, const struct fault *why)
@@ -29,7 +29,7 @@ targets_give_up(struct targets *t, unsigned i, uint64_t ns, const char *what,
 
 	fault_set(&f, status, "%s: %s for %.0f s",
 	    t->target[i].ep.name, what, (double)ns / 1e9);
-	/* first: who sees that it hangs may be done, and free what it has */
+	/* set first: whoever sees it hang may finish and free */
 	t->lost = true;
 	t->target[i].hung = true;
 	targets_drop(t, i, &f);
@@ -52,7 +52,7 @@ targets_answer(struct targets *t, unsigned i, uint64_t since)
 	t->target[i].spent += now - since;
 }
 
-/* Of a clock that nobody sets. */
+/* Uses a clock that nobody sets. */
 void
 targets_condition(pthread_cond_t *cond)
 {

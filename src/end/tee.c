@@ -1,9 +1,9 @@
 /*
- * Several targets as one end.  It is what the strictest of them is, and has
- * nothing of its own: the lanes are those of the targets (tee_lane.c), and what
- * is done once for an end is done for each of those that are left.
+ * Several targets as one end.  Its limits are those of the strictest target.
+ * It has no lanes of its own but those of the targets (tee_lane.c), and calls
+ * that concern an end as a whole are made for each target that is left.
  *
- * What may take its time (flushing, closing) is done for all side by side
+ * Calls that may take long (flush, close) are made for all at the same time
  * (tee_errands.c).
  */
 #include "end/tee.h"
@@ -30,7 +30,7 @@ targets_of(const struct endpoint *ep)
 	return ((struct tee *)ep->priv)->targets;
 }
 
-/* --- who is there ------------------------------------------------------- */
+/* --- the targets -------------------------------------------------------- */
 
 static bool
 is_tee(const struct endpoint *ep)
@@ -189,7 +189,7 @@ same_folder(int a, int b)
 	    same_file(&st, &other);
 }
 
-/* Two names of one thing; what overlaps only is found later. */
+/* Whether two names mean the same file; mere overlap is found later. */
 static bool
 one(const struct endpoint *a, const struct endpoint *b)
 {
@@ -225,7 +225,7 @@ apart(const struct targets *t, unsigned i, struct fault *f)
 	return 0;
 }
 
-/* The larger of two block sizes, of which the other is a part; or 0. */
+/* The larger of two block sizes if it is a multiple of the other, else 0. */
 static uint32_t
 common(uint32_t a, uint32_t b)
 {
@@ -284,9 +284,9 @@ tee_join(struct endpoint *ep, struct fault *f)
 	return 0;
 }
 
-/* --- what is done once for each ----------------------------------------- */
+/* --- calls to each target ----------------------------------------------- */
 
-/* What one cannot do costs it its place; -1 with *f: none is left. */
+/* Check whether any target is left; -1 with *f if none is. */
 static int
 left(const struct endpoint *ep, struct fault *f)
 {
@@ -323,7 +323,7 @@ tee_look(struct endpoint *ep, struct fault *f)
 	return 0;
 }
 
-/* Take away what was created; nothing has been written to it. */
+/* Remove what was created; nothing has been written to it. */
 static void
 remove_new(struct targets *t, unsigned n)
 {
@@ -384,7 +384,7 @@ tee_extend(struct endpoint *ep, uint64_t length)
 	return tee_left(ep) > 0 ? 0 : EIO;
 }
 
-/* One that needs less padding ends before the others. */
+/* A target that needs less padding ends before the others. */
 static int
 tee_kept(const struct endpoint *ep, uint64_t from, uint64_t to, uint64_t holes,
     struct fault *f)
@@ -421,7 +421,7 @@ tee_leave(struct endpoint *ep, uint64_t off, uint64_t len)
 	}
 }
 
-/* --- what takes its time ------------------------------------------------ */
+/* --- slow calls --------------------------------------------------------- */
 
 static void
 flush_one(struct endpoint *ep, struct fault *f)
@@ -465,7 +465,7 @@ close_reader(struct tee *tee)
 	return 0;
 }
 
-/* All are read at the same places, in units that suit each. */
+/* All are read at the same places, in units that suit every target. */
 static int
 tee_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
 {
@@ -498,7 +498,7 @@ tee_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
 
 /* --- closing ------------------------------------------------------------ */
 
-/* What became of each is asked for still: tee_free. */
+/* Keep the state of each target until tee_free. */
 static int
 tee_close(struct endpoint *ep)
 {

@@ -1,6 +1,6 @@
 /*
- * What several targets do side by side, each in a thread of its own: flushing
- * and closing.  A target that takes too long is given up, as in a lane.
+ * Calls to several targets at the same time, each in its own thread: flush and
+ * close.  A target that takes too long is given up, as in a lane.
  *
  *	l	errands->lock
  */
@@ -14,20 +14,20 @@
 #include "base/clock.h"
 #include "base/status.h"
 
-struct errand {			/* to one target */
+struct errand {			/* a call to one target */
 	pthread_t	 thread;
 	struct errands	*all;
 	unsigned	 i;
 	uint64_t	 since, limit;	/* ns */
 	void		(*run)(struct endpoint *, struct fault *);
-	bool		 begun;		/* there is a thread to be joined */
+	bool		 begun;		/* there is a thread to join */
 	bool		 under_way;	/* l */
-	struct fault	 f;		/* l: what was wrong; status 0: none */
+	struct fault	 f;		/* l: its result; status 0: success */
 };
 
-struct errands {		/* l: lock; of a tee, one kind at a time */
+struct errands {		/* l: lock.  One kind of call at a time */
 	struct targets	*t;
-	const char	*what;		/* they do, in words */
+	const char	*what;		/* for messages */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 over;
 	unsigned	 left;		/* l */
@@ -69,7 +69,7 @@ carry_out(void *arg)
 
 	e->run(&all->t->target[e->i].ep, &f);
 	pthread_mutex_lock(&all->lock);
-	if (e->under_way) {		/* it was not given up */
+	if (e->under_way) {		/* unless it was given up */
 		targets_answer(all->t, e->i, e->since);
 		e->under_way = false;
 		e->f = f;
@@ -80,7 +80,7 @@ carry_out(void *arg)
 	return NULL;
 }
 
-/* l: who takes too long is given up. */
+/* l: give up those that take too long. */
 static void
 hurry(struct errands *all)
 {
@@ -97,8 +97,8 @@ hurry(struct errands *all)
 }
 
 /*
- * What a flush may have to write that is still in the page cache takes its
- * time; a medium that takes less than 1 MB in a second is none.
+ * The limit for a flush, which may have to write what is left in the page
+ * cache: at least 1 MB/s is expected of a medium.
  */
 static uint64_t
 patience(const struct targets *t, const struct target *to)

@@ -1,12 +1,12 @@
 /*
- * The lanes of a tee.  A worker's lane has an arm to each target: a thread with
- * a lane of its own.  The worker gives all of them the same request, and waits
- * until the last has done it, or is given up.
+ * The lanes of a tee.  A worker's lane has an arm for each target: a thread
+ * with a lane of its own.  The worker gives the same request to all arms, and
+ * waits until each has done it or is given up.
  *
- * Who is given up sits in a system call, and may come back at any time.  It
- * finds that it is LOST, and leaves without touching anything; until then it
- * has the buffer of its request, and all that it knows of stays where it is.
- * Nobody joins it: the process ends by _exit.
+ * An arm that was given up is in a system call, and may return at any time.  It
+ * then finds that it is LOST, and ends without touching anything.  Until then
+ * it uses the buffer of its request, and everything that it knows of must stay
+ * where it is.  Nobody joins it: the process ends by _exit.
  *
  *	l	span->lock, a leaf but for targets->lock
  */
@@ -27,38 +27,38 @@
 enum { PAGE = 4096, STACK = 256 << 10 };
 
 enum arm_state {
-	AWAY,			/* there is none */
+	AWAY,			/* no thread */
 	RESTING, BUSY,
-	LEAVING,		/* settles what is pending, */
-	GONE,			/* and has */
-	LOST,			/* was given up */
+	LEAVING,		/* waiting for pending requests, */
+	GONE,			/* done with that */
+	LOST,			/* given up */
 };
 
-struct arm {			/* of a span, to one target */
+struct arm {			/* of a span, for one target */
 	pthread_t	 thread;
 	struct span	*span;
 	unsigned	 i;		/* of the target */
-	struct lane	 lane;		/* its thread's, but when it rests */
-	struct io	 io;		/* the same */
-	bool		 asked;		/* the last request was for it, too */
+	struct lane	 lane;		/* its thread's, except at rest */
+	struct io	 io;		/* likewise */
+	bool		 asked;		/* the last request was for it too */
 	enum arm_state	 state;		/* l */
-	pthread_cond_t	 moved;		/* l: it is not RESTING any more */
+	pthread_cond_t	 moved;		/* l: it has left RESTING */
 	uint64_t	 since;		/* l: ns, when it became busy */
-	int		 err;		/* l: of leaving */
+	int		 err;		/* l: of detaching */
 };
 
-struct span {			/* a worker's lane to all */
+struct span {			/* a worker's lane to all targets */
 	struct targets	*t;
 	pthread_mutex_t	 lock;
-	pthread_cond_t	 over;		/* l: pending became less */
+	pthread_cond_t	 over;		/* l: pending has decreased */
 	unsigned	 pending;	/* l: arms that are BUSY or LEAVING */
-	bool		 lent;		/* the worker's: see tee_lent */
+	bool		 lent;		/* for the worker only: see tee_lent */
 	struct arm	 arm[TARGETS_MOST];
 };
 
 /* --- the arm's thread --------------------------------------------------- */
 
-/* A request to its end; a write that failed is made again retries= times. */
+/* Serve a request; a failed write is repeated retries= times. */
 static void
 serve(struct arm *a)
 {
@@ -79,7 +79,7 @@ serve(struct arm *a)
 		to->written += io->done;
 }
 
-/* l: what it did is over; false: nobody waits for it any more. */
+/* l: the arm is done; false: nobody waits for it any more. */
 static bool
 report(struct arm *a, enum arm_state to)
 {
@@ -126,7 +126,7 @@ arm_run(void *arg)
 
 /* --- the worker's thread ------------------------------------------------ */
 
-/* l: the arm is not RESTING any more. */
+/* l: give the arm something to do. */
 static void
 move(struct arm *a, enum arm_state to)
 {
@@ -141,7 +141,7 @@ move(struct arm *a, enum arm_state to)
 	pthread_cond_signal(&a->moved);
 }
 
-/* l: nobody waits for an arm any more. */
+/* l: stop waiting for an arm. */
 static void
 lose(struct arm *a)
 {
@@ -150,7 +150,7 @@ lose(struct arm *a)
 	a->span->lent = true;
 }
 
-/* l: who has not answered in time, or is known not to. */
+/* l: give up arms that have not answered in time. */
 static void
 look(struct span *s)
 {
@@ -168,7 +168,7 @@ look(struct span *s)
 	}
 }
 
-/* l: until no arm has anything to do. */
+/* l: wait until no arm is busy. */
 static void
 wait_all(struct span *s)
 {
@@ -181,7 +181,7 @@ wait_all(struct span *s)
 	}
 }
 
-/* A part of an end that is padded is so by its own blocks. */
+/* The length of a request for a target; padding depends on its block size. */
 static size_t
 length(const struct endpoint *ep, const struct io *io)
 {
@@ -193,7 +193,7 @@ length(const struct endpoint *ep, const struct io *io)
 	    io->off);
 }
 
-/* l: give each target that is left the request. */
+/* l: give the request to each target that is left. */
 static void
 give(struct span *s, const struct io *io)
 {
@@ -228,7 +228,10 @@ fail(struct arm *a)
 	targets_drop(a->span->t, a->i, &f);
 }
 
-/* What an arm has to say counts; what it did may be a failure of all. */
+/*
+ * Whether the result of an arm counts.  Being halted, or unable to zero,
+ * concerns all targets; any other failure drops the target.
+ */
 static bool
 well(struct arm *a, struct io *io)
 {
@@ -246,7 +249,7 @@ well(struct arm *a, struct io *io)
 	return false;
 }
 
-/* What came of it: it failed if it failed everywhere. */
+/* Combine the results: the request has failed if it failed everywhere. */
 static void
 gather(struct span *s, struct io *io)
 {
@@ -290,7 +293,7 @@ tee_transfer(struct lane *lane, struct io *io)
 	pthread_mutex_unlock(&s->lock);
 	gather(s, io);
 	if (io->op == OP_READ) {
-		s->lent = false;	/* each arm has a buffer of its own */
+		s->lent = false;	/* each arm has its own buffer */
 		return;
 	}
 	highest(&s->t->end, io->off + io->len - io->padding);
@@ -318,7 +321,10 @@ tee_lent(struct lane *lane)
 
 /* --- beginning and end -------------------------------------------------- */
 
-/* An arm whose target takes no lane is dropped; an errno: no arm at all. */
+/*
+ * Start an arm.  A target that takes no lane is dropped; an errno value means
+ * that there is no arm at all.
+ */
 static int
 begin(struct arm *a, struct endpoint *ep, uint64_t origin, int halt)
 {
@@ -344,7 +350,7 @@ begin(struct arm *a, struct endpoint *ep, uint64_t origin, int halt)
 	return err;
 }
 
-/* Whose target does not answer settles nothing. */
+/* Detach the lane of each arm, except for targets that do not answer. */
 static void
 end(struct span *s)
 {
@@ -390,7 +396,7 @@ tee_attach(struct lane *lane)
 	return err;
 }
 
-/* What an arm could not settle is its target's alone. */
+/* An error of detaching concerns only the target of that arm. */
 int
 tee_detach(struct lane *lane)
 {

@@ -1,15 +1,13 @@
 /*
- * Zoned disks as a target: host-managed SMR and ZNS, by their block node.  Each
- * zone takes writes at its write pointer only, so one worker writes, in order,
- * past the page cache, whose pages go to the disk in any order.
+ * Zoned disks as targets: host-managed SMR and ZNS, by their block node.  A
+ * zone accepts writes at its write pointer only, so one worker writes in order,
+ * past the page cache, which would write its pages in any order.
  *
- * Between what a zone can hold and its end there are no blocks.  Zeros that
- * would come there are left out, for they are read as such; all else is an
- * error.
+ * There are no blocks between the capacity of a zone and its end.  Zeros for
+ * that gap are left out, because it reads as zeros; anything else is an error.
  *
- * If the source is zoned, too, the write pointers are part of the copy: what
- * lies behind those of the source is not written, and at the end they must be
- * equal.
+ * If the source is zoned too, its write pointers are part of the copy: nothing
+ * is written beyond them, and at the end those of the target must be equal.
  */
 #include "backend.h"
 
@@ -27,13 +25,13 @@
 #include "end/reopen.h"
 #include "zones.h"
 
-struct zoned {			/* an endpoint's priv */
-	int		 fd;		/* for reading, then for writing */
+struct zoned {			/* priv of an endpoint */
+	int		 fd;		/* to read, and later to write */
 	struct zones	*zones;
-	struct zones	*like;		/* the source's, or NULL */
+	struct zones	*like;		/* those of the source, or NULL */
 	int		 like_fd;
-	uint64_t	 like_from;	/* where the copy begins there */
-	uint64_t	 from, to;	/* and here; where it ends */
+	uint64_t	 like_from;	/* where the copy begins there, */
+	uint64_t	 from, to;	/* and where it lies here */
 };
 
 static int
@@ -50,7 +48,7 @@ zoned_close(struct endpoint *ep)
 	return err;
 }
 
-/* A write must not end within a physical block. */
+/* A write must end at a physical block. */
 static int
 ask(struct endpoint *ep, struct zoned *zd, struct fault *f)
 {
@@ -100,7 +98,9 @@ zoned_open(struct endpoint *ep, bool look, struct fault *f)
 	return 0;
 }
 
-/* The zones of a zoned source; false where they cannot become equal. */
+/*
+ * Get the zones of a zoned source; false if the target's cannot become equal.
+ */
 static bool
 take_like(struct zoned *zd, const struct endpoint *src, uint64_t src_from)
 {
@@ -160,7 +160,7 @@ zoned_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	    ep->name);
 }
 
-/* Bytes from "at" on that are alike: to be written, or to be left out. */
+/* The length of the run at "at" that is to be written, or left out. */
 static uint64_t
 alike(const struct zoned *zd, uint64_t at, bool *out)
 {
@@ -238,7 +238,7 @@ zoned_flush(struct endpoint *ep, struct fault *f)
 	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
 }
 
-/* With a zoned source: the write pointers are those of the source. */
+/* With a zoned source, compare the write pointers. */
 static int
 zoned_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t holes, struct fault *f)

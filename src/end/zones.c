@@ -12,12 +12,12 @@
 
 enum {
 	SECTOR = 512,
-	BATCH = 256,		/* zones of a report */
+	BATCH = 256,		/* zones per report */
 };
 
 typedef unsigned long long ull;
 
-/* Sectors, as no disk has more. */
+/* Whether the numbers of sectors are possible. */
 static bool
 fits(const struct blk_zone *b)
 {
@@ -43,8 +43,8 @@ zone_of(const struct blk_zone *b, bool capacity)
 }
 
 /*
- * What a report has; those that do not follow on the last are no zones, nor
- * those that are written before they begin.
+ * Add the zones of a report.  Refuse those that do not follow on the last one,
+ * or whose write pointer lies before their start.
  */
 static int
 take(struct zones **z, const struct blk_zone_report *r)
@@ -128,7 +128,7 @@ zones_at(const struct zones *z, uint64_t off)
 	return low < z->n ? &z->zone[low] : NULL;
 }
 
-/* Where a zone would be written first. */
+/* Where the first write to a zone has to go. */
 static uint64_t
 first(const struct zone *z, uint64_t from)
 {
@@ -189,7 +189,9 @@ zones_reset(int fd, const struct zones *z, uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* The other's zone that lies where this one does, by their beginnings. */
+/*
+ * The zone of the other disk at the same place, counted from where both begin.
+ */
 static const struct zone *
 counterpart(const struct zone *one, uint64_t from, const struct zones *other,
     uint64_t other_from)
