@@ -1,7 +1,7 @@
 /*
- * Reading alone: where reading side by side would only meet the same error
- * several times, one worker reads at a time.  One that is stuck is left behind;
- * and where the disk can read elsewhere meanwhile, that is soon.
+ * Reading alone.  Near errors several workers would meet the same error, so
+ * only one reads at a time.  If it is stuck, the others go on without it; soon,
+ * if the disk can read elsewhere at the same time.
  */
 #ifndef PARDD_EXCLUSIVE_H
 #define PARDD_EXCLUSIVE_H
@@ -15,51 +15,56 @@
 enum { SEATS = 2 };
 
 struct seat {				/* all g */
-	uint64_t	 ticket;	/* who is inside, or 0 */
-	double		 since;	/* seconds of the monotonic clock: what he does
-				 * now has kept the disk at most so long */
-	struct seg	 at;	/* what is read, or of length 0 */
-	bool		 stuck;	/* he was taken to be, and another let in */
+	uint64_t	 ticket;	/* of its worker; 0: free */
+	double		 since;	/* s of the monotonic clock: its current read
+				 * has occupied the disk since then, at most */
+	struct seg	 at;	/* what is being read; length 0: unknown */
+	bool		 stuck;	/* another was let in because this one is
+				 * stuck */
 };
 
 struct exclusive {			/* g: lock */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 left;
-	unsigned	 seats;	/* I: 1, or 2 */
+	unsigned	 seats;	/* I: 1 or 2 */
 	struct seat	 seat[SEATS];	/* g */
-	uint64_t	 ticket;	/* g: of the last who came in */
-	bool		 parallel;	/* g: two were served at a time */
+	uint64_t	 ticket;	/* g: the last one given out */
+	bool		 parallel;	/* g: two were served at the same
+					 * time */
 };
 
 /*
- * seats: so many may be inside at last.  Returns 0, or an errno, and then there
- * is nothing to destroy.
+ * "seats" is how many may be inside at a time.  Returns 0, or an errno value
+ * with nothing to destroy.
  */
 int exclusive_init(struct exclusive *, unsigned seats);
 void exclusive_destroy(struct exclusive *);
 
 /*
- * Wait to be let in: until the one inside has left, or has been at one thing
- * for "hint" seconds and there is a second seat, or for "patience" seconds; if
- * that is news, *stuck is what he reads, else of length 0.  Returns a ticket
- * (> 0).
+ * Wait for admission: until the worker inside leaves, or has spent "hint"
+ * seconds on one read and there is a second seat, or "patience" seconds without
+ * one.  If that worker was not known to be stuck, *stuck is what it reads, else
+ * its length is 0.  Returns a ticket (> 0).
  */
 uint64_t exclusive_enter(struct exclusive *, double hint, double patience,
     struct seg *stuck);
 
-/* What is read inside from now on, to be told to who loses patience. */
+/*
+ * Set what the ticket's worker reads from now on, for others that lose
+ * patience.
+ */
 void exclusive_reads(struct exclusive *, uint64_t ticket, const struct seg *);
 
 /*
- * It has been read.  Returns whether somebody came in meanwhile who was told of
- * it as stuck; from now on nobody is.
+ * That read has returned.  Returns whether someone was told meanwhile that it
+ * is stuck; from now on nobody will be.
  */
 bool exclusive_passed(struct exclusive *, uint64_t ticket);
 
-/* A read that needed no ticket was answered: who is inside may have waited. */
+/* A read without a ticket was answered: those inside may have waited for it. */
 void exclusive_answered(struct exclusive *);
 
-/* Leave.  Nothing happens if one was left behind, or for ticket 0. */
+/* Leave.  Does nothing if the ticket was left behind, or is 0. */
 void exclusive_leave(struct exclusive *, uint64_t ticket);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The reads of a rescue that are in flight, and how long each kept the disk.
+ * The reads of a rescue in flight, and how long each has occupied the disk.
  */
 #ifndef PARDD_FLIGHT_H
 #define PARDD_FLIGHT_H
@@ -11,14 +11,14 @@
 
 struct flight {				/* f: lock */
 	pthread_mutex_t	 lock;
-	uint64_t	 begun;	/* f: reads so far */
-	struct {		/* f: of each worker: */
-		uint64_t	 number;	/* of its read, or 0 */
-		double		 since;		/* seconds, see flight_end */
+	uint64_t	 begun;	/* f: number of reads so far */
+	struct {		/* f: for each worker: */
+		uint64_t	 number;	/* of its current read, or 0 */
+		double		 since;		/* s, see flight_end */
 	}		 read[WORKERS_MOST];
 };
 
-/* With nothing in flight; and to be done with it. */
+/* Begin with nothing in flight; and free it. */
 void flight_init(struct flight *);
 void flight_destroy(struct flight *);
 
@@ -26,8 +26,8 @@ void flight_destroy(struct flight *);
 void flight_begin(struct flight *, const struct worker *);
 
 /*
- * It was answered.  Returns for how many seconds the disk can have been at it:
- * while one was not answered that began before, it had perhaps not come to it.
+ * The read was answered.  Returns for how many seconds the disk may have worked
+ * on it: before that, it may have been busy with reads that began earlier.
  */
 double flight_end(struct flight *, const struct worker *);
 

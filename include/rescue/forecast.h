@@ -1,6 +1,6 @@
 /*
- * What the bad runs that a rescue has met tell of the next: of a dead head all
- * are alike.  Used by course.c, under its lock.
+ * Predicting bad runs from those met so far: the runs of a dead head are alike.
+ * Used by course.c, under its lock.
  */
 #ifndef PARDD_FORECAST_H
 #define PARDD_FORECAST_H
@@ -10,28 +10,28 @@
 
 struct run {			/* bytes */
 	uint64_t	 off, end;
-	bool		 sure;		/* it is bad far into it */
+	bool		 sure;		/* longer than a single block */
 };
 
 struct forecast {
-	struct run	 last;		/* about: the last that was met */
+	struct run	 last;		/* the last one met; approximate */
 	uint64_t	 distance;	/* from the one before to it */
-	unsigned	 alike;		/* so many in a row are like the last */
-	uint64_t	 start;		/* exactly: of the last of a pattern, */
-	uint64_t	 length;	/* how long it is, 0: there is none; */
-	uint64_t	 period;	/* to the next, or 0 */
+	unsigned	 alike;		/* runs in a row that are like it */
+	uint64_t	 start;		/* exact: the last run of a pattern, */
+	uint64_t	 length;	/* its length, 0: no pattern, */
+	uint64_t	 period;	/* and the distance to the next, or 0 */
 };
 
 /*
- * A run was met, that reaches about so far.  Returns whether it may be of a
- * pattern, so that its edges are worth finding.
+ * A run was met, with approximate edges.  Returns whether it may belong to a
+ * pattern, so that its exact edges are worth finding.
  */
 bool forecast_met(struct forecast *, const struct run *);
 
-/* Its edges were found. */
+/* Its exact edges are known. */
 void forecast_learn(struct forecast *, const struct run *);
 
-/* The next run; false: nobody knows. */
+/* Predict the next run; false if that is not possible. */
 bool forecast_next(const struct forecast *, struct run *);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Whether a rescue's source is alive: tells a disk with bad blocks from one
- * that answers nothing any more.  Used by rescue.c.
+ * Whether the source of a rescue still answers: a disk with bad blocks looks
+ * much like one that answers nothing any more.  Used by rescue.c.
  */
 #ifndef PARDD_LIVENESS_H
 #define PARDD_LIVENESS_H
@@ -20,54 +20,58 @@ struct worker;
 enum { LIVENESS_BADS = 64 };
 
 struct liveness {
-	pthread_mutex_t	 look;	/* held while good blocks are read again */
+	pthread_mutex_t	 look;	/* held while good blocks are reread */
 	pthread_mutex_t	 lock;
-	bool		 lost;	/* look, then the lead's: too few could be */
-	/* lock: the last errors, with the status that the range had */
+	bool		 lost;	/* look, later the lead: the source is gone */
+	/* lock: the last errors, with the earlier status */
 	struct seg	 bad[LIVENESS_BADS];
-	size_t		 bads;		/* lock: how many ever */
-	size_t		 proved;	/* lock: so many are the medium's */
-	bool		 read;		/* lock: something, in this run */
-	bool		 blank;		/* lock: nor in any run before */
-	uint64_t	 dice;		/* look, then the lead's */
-	const struct pass *pass;	/* lock: of the first error that is */
-	int		 retry;		/* not proved, and which retry */
+	size_t		 bads;		/* lock: number of errors so far */
+	size_t		 proved;	/* lock: of these, certainly the
+					 * medium's */
+	bool		 read;		/* lock: this run has read something */
+	bool		 blank;		/* lock: nor has any run before */
+	uint64_t	 dice;		/* look, later the lead */
+	const struct pass *pass;	/* lock: of the first error not yet */
+	int		 retry;		/* proved, and which retry */
 };
 
-/* With nothing noted yet; and with what it takes given back. */
+/* Begin without errors; and free it. */
 void liveness_begin(struct liveness *);
 void liveness_end(struct liveness *);
 
-/* Before a read: what a success of it will prove. */
+/*
+ * Before a read: a mark for liveness_feel, which tells what a success will
+ * prove.
+ */
 size_t liveness_mark(struct worker *);
 
 /*
- * Take note of a read of the copy, from off on, of what had the status "was".
- * One that the disk gave no answer to in time becomes an error of the medium.
- * After a number of errors without a good read between, blocks that this run or
- * one before has read are read again, and some that are untried: when too few
- * of them can be read, the source has gone, and the read failed with ENODEV.
+ * Record a read of the copy at off, of a range that had the status "was".  A
+ * read that timed out becomes an error of the medium.  After many errors
+ * without a good read, some blocks that were read before, and some untried
+ * ones, are read.  If too few of them can be, the source is gone, and the read
+ * fails with ENODEV.
  */
 void liveness_feel(struct worker *, struct io *, uint64_t off,
     enum seg_status was, size_t mark);
 
 /*
- * The lead's, when nobody reads any more: look once more if the last reads have
- * failed.  If the source has gone that is the fault of the copy, unless it was
- * stopped before.
+ * For the lead, once no worker reads: check once more if the last reads have
+ * failed.  If the source is gone, that is the fault of the copy, unless there
+ * was one before.
  */
 void liveness_last(struct worker *);
 
 /*
- * Take note of what follows from errors for a range that had the status "was":
- * it is as doubtful as they are.
+ * A range that had the status "was" was given up because of errors: it is as
+ * doubtful as they are.
  */
 void liveness_note(struct worker *, uint64_t off, uint64_t len,
     enum seg_status was);
 
 /*
- * Nothing shows that the source is there: what failed last may be none
- * of the medium's; it gets back the status it had.  The lead's, when no other
+ * Nothing proves that the source is there, so the last errors may not be the
+ * medium's: give those ranges back their status.  For the lead, when no other
  * worker is left.
  */
 void liveness_forgive(struct job *);

@@ -1,7 +1,7 @@
 /*
- * A pattern in what a rescue could not read: bad runs of like length, at like
- * distances, as a dead head leaves them.  Used by rescue.c, and by who tells of
- * it.
+ * A pattern in what a rescue could not read: bad runs of similar length at
+ * similar distances, as a dead head leaves them.  Used by rescue.c and for
+ * reports.
  */
 #ifndef PARDD_PATTERN_H
 #define PARDD_PATTERN_H
@@ -13,13 +13,16 @@
 #include "map/map.h"
 
 struct pattern {
-	size_t		 runs;		/* that are part of it */
-	uint64_t	 length;	/* bytes of one, in the mean */
-	uint64_t	 period;	/* bytes from one to the next */
-	double		 share;		/* of what it reaches over */
+	size_t		 runs;		/* runs that belong to it */
+	uint64_t	 length;	/* mean length in bytes */
+	uint64_t	 period;	/* mean distance in bytes */
+	double		 share;		/* bad part of the range it covers */
 };
 
-/* Look for one in a map.  Returns false when there is none, or no memory. */
+/*
+ * Look for a pattern in a map.  Returns false if there is none, or without
+ * memory.
+ */
 bool pattern_find(struct map *, struct pattern *);
 
 #endif

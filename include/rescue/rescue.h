@@ -1,5 +1,5 @@
 /*
- * Rescue: a copy with a map file, good parts first.  Used by copy.c (begin,
+ * Rescue: a copy with a map file, easy parts first.  Used by copy.c (begin,
  * end) and worker.c (run, piece).
  */
 #ifndef PARDD_RESCUE_H
@@ -24,54 +24,55 @@
 enum rescue_end { NOT_YET, LATE, OVER };
 
 struct rescue {
-	struct mapsaver	 mapsaver;	/* of the map's file */
-	struct liveness	 liveness;	/* of the source; locks for itself */
+	struct mapsaver	 mapsaver;	/* the map's file */
+	struct liveness	 liveness;	/* of the source; has its own locks */
 	struct zeros	 zeros;		/* likewise */
-	struct exclusive exclusive;	/* for who has to read alone */
-	struct flight	 flight;	/* what is being read; the same */
-	struct course	 course;	/* of the first pass; the same */
-	struct gaps	 gaps;		/* of the present one; the same */
-	struct pattern	 pattern;	/* the lead's until it is patterned */
+	struct exclusive exclusive;	/* who reads alone; likewise */
+	struct flight	 flight;	/* reads in flight; likewise */
+	struct course	 course;	/* of the first pass; likewise */
+	struct gaps	 gaps;		/* of the current pass; likewise */
+	struct pattern	 pattern;	/* the lead's until "patterned" */
 	atomic_bool	 patterned;
-	bool		 has_exclusive;	/* to be destroyed */
+	bool		 has_exclusive;	/* exclusive must be destroyed */
 	uint32_t	 unit;		/* I: bytes that fail together: the */
 	uint64_t	 unit_off;	/* I: disk's blocks; of byte 0 in one */
-	bool		 rotates;	/* I: a jump is dear */
-	unsigned	 seats;	/* I: so many may read near an error */
-	_Atomic double	 wary_until;	/* seconds: an error is not far */
-	_Atomic double	 longest;	/* seconds that an error took */
-	const struct pass *_Atomic pass;	/* the lead's to set */
-	atomic_int	 retry;	/* which one, from 1 */
+	bool		 rotates;	/* I: seeking is expensive */
+	unsigned	 seats;	/* I: how many may read near an error */
+	_Atomic double	 wary_until;	/* s: errors are expected until then */
+	_Atomic double	 longest;	/* s: the longest error so far */
+	const struct pass *_Atomic pass;	/* set by the lead */
+	atomic_int	 retry;	/* counted from 1 */
 	atomic_int	 order;		/* enum order: what is read now */
-	double		 start;	/* seconds, of the monotonic clock */
+	double		 start;	/* s of the monotonic clock */
 	atomic_int	 end;	/* enum rescue_end: what came first */
-	atomic_bool	 late;	/* that was maxtime= */
+	atomic_bool	 late;	/* maxtime= has passed */
 };
 
 /*
- * Make job->rescue: load the map and so on (mapsaver_begin).  Returns 0, or -1
- * with *f, and then there may be one to free all the same.
+ * Make job->rescue and load the map (mapsaver_begin).  Returns 0, or -1 with
+ * *f; then job->rescue may still have to be freed.
  */
 int rescue_begin(struct job *, struct fault *f);
 void rescue_free(struct rescue *);
 
 /*
- * The lead's: all passes, each with all workers, while the mapsaver saves the
- * map now and then.
+ * For the lead: run all passes, each with all workers, while the mapsaver saves
+ * the map.
  */
 void rescue_run(struct job *);
 
-/* The pattern in what is bad; NULL until there is one. */
+/* The pattern of bad ranges, or NULL if there is none yet. */
 const struct pattern *rescue_pattern(const struct rescue *);
 
 /*
- * The main thread's, now and then: stops the run after maxtime=, which is not
- * seen by who reads.  True when some seconds later a read, or a flush, has not
- * come back yet: what could be saved is, and job->fault says why.
+ * For the main thread, now and then: stop the run after maxtime=, which workers
+ * that wait for a read cannot do.  Returns true if a read or flush has not
+ * returned some seconds later; then what can be saved is saved, and job->fault
+ * is set.
  */
 bool rescue_overdue(struct job *);
 
-/* One piece of the pass; false when there is no further one. */
+/* Do one piece of the current pass; false when there is none left. */
 bool rescue_piece(struct worker *);
 
 #endif

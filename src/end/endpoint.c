@@ -1,6 +1,6 @@
 /*
- * An end that is open (endpoint_open.c): asking it, and what its backend does
- * for it.  Where a backend has no such function, here is what that means.
+ * Operations on an open end: each calls the backend, or says here what it means
+ * that the backend has no such function.  For opening see endpoint_open.c.
  */
 #include "end/endpoint.h"
 

@@ -1,7 +1,7 @@
 /*
- * Opening an end.  A name is looked up once, as an O_PATH descriptor; what it
- * is is asked of that descriptor (choose.c), and the backend opens the same
- * thing, see reopen, so that a name that changes meanwhile changes nothing.
+ * Opening an end.  A name is looked up once, as an O_PATH descriptor.  What it
+ * is, is then asked of this descriptor (choose.c), and the backend reopens the
+ * same file (reopen.h), so that a name that changes meanwhile has no effect.
  */
 #include "end/endpoint.h"
 
@@ -39,7 +39,7 @@ open_inherited(struct endpoint *ep, bool look, struct fault *f)
 	    !ep->is.device && (mode & O_APPEND) != 0)
 		choose_append(ep, &st);
 	at = lseek(ep->fd, 0, SEEK_CUR);
-	if (at < 0 && ep->be == &file_backend)	/* it may stand anywhere */
+	if (at < 0 && ep->be == &file_backend)	/* its offset may be anything */
 		return fault_errno(f, errno, "%s: where it stands", ep->name);
 	if ((ep->spec.flags & FLAG_APPEND) == 0 && at > 0)
 		ep->lim.base = (uint64_t)at;
@@ -90,7 +90,7 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
-enum { PREFIXES = 8 };		/* of one kind, at most */
+enum { PREFIXES = 8 };		/* per kind, at most */
 
 /* Addresses, which are never names of files: their prefixes and backends. */
 static const struct address {
@@ -194,7 +194,7 @@ open_named(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
-/* By an address, or as a file. */
+/* Open an address, or a file. */
 static int
 open_name(struct endpoint *ep, bool look, struct fault *f)
 {

@@ -1,5 +1,5 @@
 /*
- * What is left out of a map.
+ * Leaving parts out of a map.
  */
 #include "map/domain.h"
 

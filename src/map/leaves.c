@@ -1,8 +1,8 @@
 /*
- * The segments of a map: found, cut, and joined.
+ * The segments of a map: finding, cutting and joining them.
  *
- * A change makes two cuts at most.  A claim sees to it that there are spare
- * leaves, so that settling has what it needs.
+ * A change makes at most two cuts.  A claim provides spare leaves, so that
+ * settling never needs memory.
  */
 #include "leaves.h"
 
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CUTS = 2 };		/* leaves that one change may need */
+enum { CUTS = 2 };		/* leaves needed by one change */
 
-/* While one leaf has room for all that is claimed, there will be no second. */
+/* As long as all claims fit into one leaf, at most one leaf will be split. */
 static size_t
 spares_wanted(const struct map *map)
 {
@@ -21,7 +21,7 @@ spares_wanted(const struct map *map)
 	return map->leaves == 1 && map->leaf[0]->n <= LEAF / 2 ? 0 : MAP_SPARES;
 }
 
-/* Room for the two cuts that any change of one range may need. */
+/* Provide leaves for the two cuts of a change. */
 int
 leaves_reserve(struct map *map)
 {
@@ -53,7 +53,7 @@ leaves_count(struct map *map, unsigned char status, uint64_t bytes,
 	map->sum[status].ranges += ranges;
 }
 
-/* The last segment of a leaf that begins at off or before. */
+/* The last segment of a leaf that begins at or before off. */
 static unsigned
 find_in(const struct leaf *leaf, uint64_t off)
 {
@@ -69,7 +69,7 @@ find_in(const struct leaf *leaf, uint64_t off)
 	return lo;
 }
 
-/* The segment that holds off, or the end. */
+/* The segment that contains off, or the end. */
 struct place
 leaves_find(const struct map *map, uint64_t off)
 {
@@ -87,7 +87,7 @@ leaves_find(const struct map *map, uint64_t off)
 	return (struct place){ lo, find_in(map->leaf[lo], off) };
 }
 
-/* Move the segments of a leaf from i on to another place in a leaf. */
+/* Move the segments of a leaf from i on to another place. */
 static void
 shift(struct map *map, struct leaf *to, unsigned at, const struct leaf *from,
     unsigned i)
@@ -99,7 +99,7 @@ shift(struct map *map, struct leaf *to, unsigned at, const struct leaf *from,
 	map->moved += n;
 }
 
-/* Take a leaf into the array, or out of it. */
+/* Insert a leaf into the array, or remove it. */
 static void
 add_leaf(struct map *map, size_t l, struct leaf *leaf)
 {
@@ -125,7 +125,7 @@ drop_leaf(struct map *map, size_t l)
 		free(leaf);
 }
 
-/* Make room in a full leaf; returns where p is now. */
+/* Split a full leaf; returns the new place of p. */
 static struct place
 split(struct map *map, struct place p)
 {
@@ -140,7 +140,7 @@ split(struct map *map, struct place p)
 	return p.i < half ? p : (struct place){ p.leaf + 1, p.i - half };
 }
 
-/* Make a segment begin at off; returns its place. */
+/* Make a segment begin at off, and return its place. */
 static struct place
 cut(struct map *map, uint64_t off)
 {
@@ -160,7 +160,7 @@ cut(struct map *map, uint64_t off)
 	return p;
 }
 
-/* Two leaves that fill less than half of one become one. */
+/* Merge two leaves if together they fill less than half of one. */
 static void
 merge(struct map *map, size_t l)
 {
@@ -177,7 +177,7 @@ merge(struct map *map, size_t l)
 	drop_leaf(map, l + 1);
 }
 
-/* Take a segment out: it has become part of the one before. */
+/* Remove a segment that has become part of the one before. */
 void
 leaves_erase(struct map *map, struct place p)
 {
@@ -195,7 +195,7 @@ leaves_erase(struct map *map, struct place p)
 		merge(map, p.leaf - 1);
 }
 
-/* Join segments alike that meet at from, at to, or between them. */
+/* Join equal segments that meet at from, at to, or between them. */
 static void
 join(struct map *map, uint64_t from, uint64_t to)
 {
@@ -223,7 +223,10 @@ give(struct map *map, struct place p, enum seg_status to)
 	map->leaf[p.leaf]->status[p.i] = (unsigned char)to;
 }
 
-/* Give a range a status, or what has the status "only" of it; room is kept. */
+/*
+ * Give a range a status, or only those parts that have the status "only".
+ * Needs leaves_reserve.
+ */
 void
 leaves_change(struct map *map, uint64_t off, uint64_t len, enum seg_status only,
     enum seg_status to)

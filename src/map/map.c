@@ -1,11 +1,11 @@
 /*
- * The map: segments that cover the copy without gaps, in order, no two alike
- * side by side.  A claim cuts a piece off; settling it gives it a status and
- * joins it to neighbours that are alike.
+ * The map: segments that cover the copy without gaps, in order; neighbours
+ * differ in status.  A claim cuts off a piece; settling it sets its status and
+ * joins it to equal neighbours.
  *
- * A segment is where it begins and its status; it ends where the next begins.
- * Where they lie is leaves.c.  What is asked for often (the totals) is kept
- * along.
+ * A segment is a beginning and a status; it ends where the next one begins.
+ * leaves.c stores them.  The totals are kept up to date, because they are
+ * needed often.
  *
  *	m	map->lock, a leaf: nothing is called with it held
  */
@@ -60,7 +60,7 @@ map_take(struct map *map, struct map *from)
 	*from = (struct map){ .ready = false };
 }
 
-/* What the pass has left from its cursor on, in one segment. */
+/* What is left for the pass from its cursor on, as one segment. */
 static bool
 next_forwards(const struct map *map, struct seg *got)
 {
@@ -99,7 +99,7 @@ next_backwards(const struct map *map, struct seg *got)
 	return true;
 }
 
-/* Cut a claim to the piece between two borders. */
+/* Cut a claim at the borders of pieces. */
 static void
 to_piece(const struct map *map, struct seg *got)
 {
@@ -118,7 +118,7 @@ to_piece(const struct map *map, struct seg *got)
 	}
 }
 
-/* Claim what next_forwards or next_backwards has found, as map_claim_to. */
+/* Claim what next_forwards or next_backwards has found; as map_claim_to. */
 static int
 take(struct map *map, struct seg *got, uint64_t limit, bool whole)
 {
@@ -244,7 +244,7 @@ map_pieces(struct map *map, uint64_t chunk)
 	pthread_mutex_unlock(&map->lock);
 }
 
-/* Of what has the status "from" in a range, or any, make another. */
+/* Change the status of a range, or of its parts that have the status "from". */
 static int
 set(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
     enum seg_status to)
@@ -274,7 +274,7 @@ map_change(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
 	return set(map, off, len, from, to);
 }
 
-/* Where the gap ends, in the direction of the pass, that begins behind "at". */
+/* Where the gap ends that begins behind "at", in the direction of the pass. */
 static uint64_t
 gap_end(const struct map *map, const struct seg *at)
 {
@@ -335,7 +335,7 @@ map_go_on(struct map *map)
 	pthread_mutex_unlock(&map->lock);
 }
 
-/* Untried, but for later. */
+/* Whether a status means untried, but to be read later. */
 static bool
 hidden(enum seg_status s)
 {

@@ -1,10 +1,10 @@
 /*
- * ddrescue's map files.  Lines; "#" begins a comment; the first other line is
- * the status line, "pos status [pass]"; each one after is "pos size status".
- * Numbers are decimal, 0x hex or 0 octal.  Blocks adjoin; what lies before the
- * first and behind the last is not tried.
+ * Map files of ddrescue.  "#" begins a comment.  The first other line is the
+ * status line, "pos status [pass]"; each line after it is "pos size status".
+ * Numbers are decimal, hex (0x) or octal (0).  Blocks adjoin; what lies before
+ * the first and behind the last one is untried.
  *
- * A map is never written in place: at any moment there is a whole one.
+ * A map is never overwritten: at any moment there is a complete one.
  */
 #include "map/mapfile.h"
 
@@ -25,7 +25,7 @@
 
 typedef unsigned long long ull;
 
-enum { DIGITS = 64 };		/* more are a joke */
+enum { DIGITS = 64 };		/* enough for any number */
 
 static const char source_mark[] = MAP_SOURCE_MARK;
 static const char target_mark[] = "# pardd target: ";
@@ -37,7 +37,7 @@ is_comment(const char *line)
 	return *line == '#' || *line == '\0';
 }
 
-/* A number at *s; steps behind it and what is blank. */
+/* Read a number at *s, and skip the blanks behind it. */
 static bool
 number(const char **s, uint64_t *value)
 {
@@ -61,7 +61,7 @@ one_of(char c, const char *set)
 	return c != '\0' && strchr(set, c) != NULL;
 }
 
-/* pos status [pass] */
+/* Read "pos status [pass]". */
 static bool
 read_status(struct mapfile *m, const char *s)
 {
@@ -101,7 +101,7 @@ mapfile_append(struct mapfile *m, const struct seg *s)
 	return 0;
 }
 
-/* pos size status */
+/* Read "pos size status". */
 static const char *
 read_block(struct mapfile *m, const char *s)
 {
@@ -125,7 +125,7 @@ read_block(struct mapfile *m, const char *s)
 	    "is one too many for memory";
 }
 
-/* What follows a mark, of the first such line; false: no memory. */
+/* Keep the text behind a mark, of the first such line; false: no memory. */
 static bool
 note(char **to, const char *mark, const char *line)
 {
@@ -172,7 +172,7 @@ read_all(struct mapfile *m, FILE *in, const char *path, struct fault *f)
 	if (wrong != NULL)
 		return fault_set(f, STATUS_REFUSED,
 		    "%s is not a map: line %u %s", path, n, wrong);
-	if (feof(in) == 0)		/* what follows is not known */
+	if (feof(in) == 0)		/* a read error: the rest is unknown */
 		return fault_errno(f, ferror(in) != 0 ? EIO : ENOMEM, "%s",
 		    path);
 	return 0;
@@ -261,7 +261,7 @@ mapfile_put(struct mapfile_out *o, const struct seg *s)
 	o->last = *s;
 }
 
-/* What a map has itself. */
+/* Write a map as it was read. */
 static void
 put_own(struct mapfile_out *o, const void *arg)
 {
@@ -272,7 +272,7 @@ put_own(struct mapfile_out *o, const void *arg)
 		mapfile_put(o, &m->seg[i]);
 }
 
-/* Write and lock what is to become the map; *fresh is open then. */
+/* Write and lock a file that is to become the map; *fresh is left open. */
 static int
 write_open(struct mapfile_form *form, int fd, int *fresh)
 {
@@ -296,16 +296,16 @@ write_open(struct mapfile_form *form, int fd, int *fresh)
 	}
 	if (fclose(o.out) != 0 && err == 0)
 		err = errno;
-	if (err == 0)			/* not everywhere are there locks */
+	if (err == 0)			/* some file systems have no locks */
 		flock(*fresh, LOCK_EX | LOCK_NB);
 	else if (*fresh >= 0)
 		close(*fresh);
 	return err;
 }
 
-struct place {			/* of the map: names in its folder */
+struct place {			/* names in the folder of the map */
 	int		 dir;
-	const char	*path, *base;	/* for people; the map */
+	const char	*path, *base;	/* for messages; of the map */
 	char		 temporary[NAME_MAX + 1], before[NAME_MAX + 1];
 };
 
@@ -322,13 +322,16 @@ place_of(struct place *at, int dir, const char *path, struct fault *f)
 	return fault_errno(f, ENAMETOOLONG, "%s", path);
 }
 
-/* A new file beside the map, on the medium.  Returns 0 or an errno. */
+/*
+ * Write a new file beside the map, and flush it.  Returns 0 or an errno value.
+ */
 static int
 try_temporary(struct mapfile_form *form, const struct place *at, int *fresh)
 {
 	int fd, err;
 
-	unlinkat(at->dir, at->temporary, 0);	/* of a run that was killed */
+	unlinkat(at->dir, at->temporary, 0);	/* left by a run that was
+						 * killed */
 	fd = openat(at->dir, at->temporary, O_WRONLY | O_CREAT | O_EXCL |
 	    O_NOFOLLOW | O_CLOEXEC, 0600);
 	err = fd < 0 ? errno : write_open(form, fd, fresh);
@@ -337,7 +340,7 @@ try_temporary(struct mapfile_form *form, const struct place *at, int *fresh)
 	return err;
 }
 
-/* Where there is no room for three maps, the one before makes it. */
+/* If the disk is too full for three maps, remove the previous one. */
 static int
 write_temporary(struct mapfile_form *form, const struct place *at, int *fresh,
     struct fault *f)
@@ -351,7 +354,7 @@ write_temporary(struct mapfile_form *form, const struct place *at, int *fresh,
 	    ": writing the map", at->path);
 }
 
-/* One of nothing at all says less than any that it might replace. */
+/* Whether a map says nothing; then it is not worth keeping. */
 static bool
 is_empty(const struct place *at)
 {
@@ -361,8 +364,9 @@ is_empty(const struct place *at)
 }
 
 /*
- * Make it the map, and the map before path.bak.  Some file systems have no
- * links, and then there is no map before; nor does it matter as much as this.
+ * Rename the new file to the map, and the old map to path.bak.  Some file
+ * systems have no hard links, and then there is no path.bak; the map itself
+ * matters more.
  */
 static int
 replace(const struct place *at, bool blank, struct fault *f)

@@ -1,5 +1,5 @@
 /*
- * The blocks of a rescue: what fails together, the disk's physical blocks.
+ * The blocks of a rescue: what fails together, the physical blocks of the disk.
  */
 #ifndef PARDD_BLOCK_H
 #define PARDD_BLOCK_H
@@ -9,7 +9,7 @@
 
 #include "rescue/rescue.h"
 
-/* The block at off, or as much of it as lies before end; bytes. */
+/* The length of the block at off, cut off at end; bytes. */
 static inline size_t
 block_at(const struct rescue *r, uint64_t off, uint64_t end)
 {
@@ -18,7 +18,7 @@ block_at(const struct rescue *r, uint64_t off, uint64_t end)
 	return (size_t)(n < end - off ? n : end - off);
 }
 
-/* Where the last block before "to" begins, or as much of it as from on. */
+/* The start of the last block before "to", but not before "from". */
 static inline uint64_t
 block_last(const struct rescue *r, uint64_t from, uint64_t to)
 {

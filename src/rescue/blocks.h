@@ -1,6 +1,6 @@
 /*
- * What a worker does block by block with a piece that it holds.  False ends the
- * worker, or says that the piece is not over: the copy is being stopped.
+ * Trying a claimed piece block by block.  These return false if the copy is
+ * being stopped; then the worker ends, or the piece is not finished.
  */
 #ifndef PARDD_BLOCKS_H
 #define PARDD_BLOCKS_H
@@ -10,13 +10,15 @@
 #include "copy/job.h"
 #include "map/map.h"
 
-/* From both ends up to the first bad block; what lies between is to scrape. */
+/* Trim: from both ends up to the first bad block; the rest is to be scraped. */
 bool blocks_trim(struct worker *, const struct seg *);
 
-/* All blocks; a retry that goes backwards does so within the piece. */
+/* Scrape: every block.  A backwards retry goes backwards within the piece. */
 bool blocks_scrape(struct worker *, const struct seg *);
 
-/* Some of them: what follows an error is left out, for another pass. */
+/*
+ * Skim: some blocks, skipping ahead after errors; the rest is for another pass.
+ */
 bool blocks_skim(struct worker *, const struct seg *);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Where a bad run begins and ends, to the block.
+ * Finding the exact edges of a bad run.
  */
 #ifndef PARDD_EDGES_H
 #define PARDD_EDGES_H
@@ -11,8 +11,8 @@
 
 /*
  * Find the edges of a run that the pass has just jumped over, and tell the
- * course.  By who reads alone, with his ticket; what he holds in his buffer
- * stays there.
+ * course.  Call with the ticket to read alone.  The contents of the worker's
+ * buffer are kept.
  */
 void edges_find(struct worker *, uint64_t ticket, const struct bad_run *);
 

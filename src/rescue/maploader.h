@@ -1,5 +1,5 @@
 /*
- * Loading the map of a rescue: what earlier runs have left in its file.
+ * Loading the map of a rescue from its file.
  */
 #ifndef PARDD_MAPLOADER_H
 #define PARDD_MAPLOADER_H
@@ -9,19 +9,19 @@
 #include "plan/plan.h"
 #include "rescue/mapsaver.h"
 
-/* Say in *k which source a map of this copy is of, and which target. */
+/* Set in *k the source and the target that a map of this copy belongs to. */
 void maploader_name(struct mapsaver *k, const struct plan *);
 
 /*
- * Say there, too, when the target was last written, where that can be told: all
- * that the map says was written, and nothing more is going to be.
+ * Add when the target was last written, if that is known.  For the end, when
+ * everything that the map calls finished is written and nothing more will be.
  */
 void maploader_date(struct mapsaver *k, const struct plan *);
 
 /*
- * Load the file, hold it against the ends, and put it into the copy's map; what
- * the copy does not come to stays in k->file.  After maploader_name.  Returns
- * 0, or -1 with *f.
+ * Load the file, check it against the ends, and put it into the map of the
+ * copy; what lies outside the copy stays in k->file.  After maploader_name.
+ * Returns 0, or -1 with *f.
  */
 int maploader_load(struct mapsaver *k, const struct plan *, struct map *,
     struct fault *f);

@@ -1,6 +1,6 @@
 /*
- * The passes of a rescue: rescue.c has them in their order, rescue_piece.c does
- * what they say.
+ * The passes of a rescue. rescue.c has them in order, rescue_piece.c carries
+ * them out.
  */
 #ifndef PARDD_PASS_H
 #define PARDD_PASS_H
@@ -13,15 +13,15 @@
 /* What to do with a piece. */
 enum how { COPY, TRIM, SKIM, SCRAPE, FILL };
 
-/* What to leave out, for a later pass, once an error was met. */
+/* What to skip after an error, and leave to a later pass. */
 enum skip {
 	NO_SKIP,
-	COURSE,		/* as much as the disk has taught (course.c) */
-	ENDS,		/* the rest of the gap: the largest come first, */
-	INNER,		/* also those that lie between errors (gaps.c) */
-	MIDST,		/* the same, and each of those is tried */
-	AHEAD,		/* a part that grows from error to error */
-	GAP,		/* the rest of what lies between two errors */
+	COURSE,		/* as much as course.c has learned */
+	ENDS,		/* the rest of the gap; largest gaps first */
+	INNER,		/* the same, also gaps between errors (gaps.c) */
+	MIDST,		/* the same, trying each of those */
+	AHEAD,		/* a part that grows with each error */
+	GAP,		/* the rest between two errors */
 };
 
 struct pass {
@@ -30,19 +30,19 @@ struct pass {
 	enum how	 how;
 	bool		 backwards;
 	enum skip	 skip;
-	char		 phase;		/* ddrescue's name for it */
+	char		 phase;		/* as in ddrescue's map files */
 	int		 number;
-	bool		 last;		/* it leaves nothing for another */
+	bool		 last;		/* leaves nothing for later passes */
 };
 
-/* The one that reads large pieces side by side, as a plain copy does. */
+/* Whether it reads large pieces in parallel, as a plain copy does. */
 static inline bool
 pass_is_first(const struct pass *pass)
 {
 	return pass->phase == '?' && pass->number == 1;
 }
 
-/* Whether it takes the largest first, wherever that lies. */
+/* Whether it takes the largest gaps first, wherever they are. */
 static inline bool
 pass_by_size(const struct pass *pass)
 {
@@ -50,34 +50,34 @@ pass_by_size(const struct pass *pass)
 	    pass->skip == MIDST || pass->how == TRIM;
 }
 
-/* Whether it goes backwards in this run, with rescue=reverse or without. */
+/* Whether it goes backwards in this run, considering rescue=reverse. */
 bool pass_backwards(const struct job *, const struct pass *);
 
-/* The number that the map's file has for it. */
+/* Its number in the map file. */
 int pass_number(const struct job *, const struct pass *);
 
 /*
- * Where the rescue stands, as the map's file tells it: pos, phase and pass of
- * *m.  Returns the same for people.
+ * Set where the rescue stands, as the map file says it: pos, phase and pass of
+ * *m.  Returns the same for people; a constant.
  */
 struct mapfile;
 const char *pass_where(struct job *, struct mapfile *m);
 
 /*
- * maxerrors=: whether there are too many bad ranges, of which none may be in
- * hand, and then the run is stopped.
+ * maxerrors=: stop the run if there are too many bad ranges.  Call when no bad
+ * range is claimed.  Returns whether that is so.
  */
 bool pass_too_many(struct job *);
 
-/* Whether maxtime= is over, and so many seconds more. */
+/* Whether maxtime= has passed, plus "more" seconds. */
 bool pass_too_long(const struct job *, double more);
 
-/* maxtime= is over: stop the run, if nothing else was first. */
+/* maxtime= has passed: stop the run, unless it was stopped before. */
 void pass_stop_late(struct job *);
 
 /*
- * maxerrors= and maxtime=: enough is enough, and the run is stopped.  A worker
- * asks between reads.
+ * Whether maxerrors= or maxtime= is exceeded; the run is then stopped.  Called
+ * by workers between reads.
  */
 bool pass_given_up(struct job *);
 

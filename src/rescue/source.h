@@ -1,5 +1,5 @@
 /*
- * What a worker reads in a rescue, and what becomes of it.
+ * Reading the source in a rescue, and storing what was read.
  */
 #ifndef PARDD_SOURCE_H
 #define PARDD_SOURCE_H
@@ -11,14 +11,14 @@
 #include "copy/job.h"
 #include "end/lane.h"
 
-/* Read to the place "at" of the buffer what lies so far behind off; bytes. */
+/* Read len bytes at off + at into the buffer at "at". */
 struct io source_read(struct worker *, uint64_t off, size_t at, size_t len,
     bool careful);
 
-/* A source that has gone, or ends before its end, stops the copy. */
+/* Stop the copy because the source is gone, or ends too early. */
 void source_fail(struct worker *, const struct io *);
 
-/* Write what was read, and note it; false ends the worker. */
+/* Write what was read, and mark it finished; false ends the worker. */
 bool source_keep(struct worker *, uint64_t off, size_t len);
 
 #endif
