@@ -6,33 +6,22 @@
  * themselves; then all folders, for the names of these; and from there it goes
  * up, by "..", to the root.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fsext.h"
-#include "part/fsnames.h"
+#include "fshits.h"
 
 enum {
 	E_LENGTH = 4, E_NAME_LENGTH = 6, E_NAME = 8,	/* of an entry */
 	ENTRIES = 4,		/* where they begin, in an inode's own room */
 	SHORT_LINK = 60,	/* bytes: one that lies in the inode */
 	INODES_MOST = 1 << 28,	/* a bit each */
-	PATH_MOST = 4096,	/* bytes */
-};
-
-struct hit {
-	uint32_t ino, folder;
-	bool	 lost;		/* the inode is: it may be nobody's */
-	char	*name;		/* in its folder, or NULL */
 };
 
 struct search {
 	struct ext	*e;
-	const struct fs_extents *lost;
-	struct fs_names	*to;
-	struct hit	*hit;		/* by number of inode */
-	size_t		 n;
+	struct fs_hits	 hits;
 	unsigned char	*folders;	/* a bit an inode */
 	unsigned char	*block;
 	bool		 touched;	/* the inode leads to a lost block */
@@ -48,28 +37,14 @@ typedef bool entry(void *arg, uint32_t ino, const unsigned char *name,
 
 /* -------------------------------------------------------------- inodes */
 
-static bool
-is_lost(const struct search *s, uint64_t off, uint64_t len)
-{
-	return fs_among(s->lost, off, off + len) > 0;
-}
-
-static void
-add(struct search *s, uint32_t ino, bool lost)
-{
-	if (s->n == FS_NAMES_MOST)
-		s->to->more = true;
-	else
-		s->hit[s->n++] = (struct hit){ .ino = ino, .lost = lost };
-}
-
 static void
 touch(void *arg, uint64_t block, uint64_t n, bool data)
 {
 	struct search *s = arg;
 
 	(void)data;
-	s->touched |= is_lost(s, block * s->e->block, n * s->e->block);
+	s->touched |= fs_hits_is(&s->hits, block * s->e->block,
+	    n * s->e->block);
 }
 
 /* Whether it belongs to those that have names. */
@@ -87,9 +62,9 @@ look_at(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 	uint64_t beside = fs_le(p + EXT_I_ACL, 4) |
 	    fs_le(p + EXT_I_ACL_HI, 2) << 32;
 
-	s->touched = is_lost(s, at, s->e->inode_size);
+	s->touched = fs_hits_is(&s->hits, at, s->e->inode_size);
 	if (s->touched)
-		add(s, ino, true);
+		fs_hits_add(&s->hits, (struct fs_id){ .number = ino }, true);
 	if (s->touched || !has_name(p, ino))
 		return;
 	if (mode == EXT_MODE_FOLDER)
@@ -100,7 +75,7 @@ look_at(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 	    (mode == EXT_MODE_LINK && fs_le(p + EXT_I_SIZE, 4) >= SHORT_LINK))
 		ext_blocks(s->e, p, true, touch, s);
 	if (s->touched)
-		add(s, ino, false);
+		fs_hits_add(&s->hits, (struct fs_id){ .number = ino }, false);
 }
 
 static bool
@@ -149,7 +124,7 @@ each(struct search *s, bool folders, visit *what)
 		if (ext_group(s->e, i, &g))
 			group(s, &g, folders, what);
 		else
-			s->to->more = true;
+			s->hits.to->more = true;
 }
 
 /* ------------------------------------------------------------- folders */
@@ -207,20 +182,10 @@ list(struct search *s, const unsigned char *inode, entry *tell, void *arg)
 		entries(inode + EXT_I_BLOCK + ENTRIES, EXT_I_BLOCK_SIZE -
 		    ENTRIES, tell, arg);
 		/* the rest is among the attributes */
-		s->to->more |= fs_le(inode + EXT_I_SIZE, 4) > EXT_I_BLOCK_SIZE;
+		s->hits.to->more |= fs_le(inode + EXT_I_SIZE, 4) > EXT_I_BLOCK_SIZE;
 		return;
 	}
 	ext_blocks(s->e, inode, true, list_blocks, &l);
-}
-
-static char *
-text(struct search *s, const unsigned char *from, size_t n)
-{
-	char *to = fs_alloc(s->e->io, n + 1);
-
-	if (to != NULL)
-		memcpy(to, from, n);
-	return to;
 }
 
 static bool
@@ -234,27 +199,17 @@ struct folder {
 	uint32_t	 ino;
 };
 
-static int
-by_inode(const void *key, const void *b)
-{
-	uint32_t ino = *(const uint32_t *)key, other =
-	    ((const struct hit *)b)->ino;
-
-	return ino < other ? -1 : ino > other;
-}
-
 /* The first name of each that was hit is noted. */
 static bool
 name_hit(void *arg, uint32_t ino, const unsigned char *name, size_t n)
 {
 	const struct folder *f = arg;
-	struct hit *hit = bsearch(&ino, f->s->hit, f->s->n, sizeof(*hit),
-	    by_inode);
+	struct fs_hit *hit = fs_hits_find(&f->s->hits,
+	    (struct fs_id){ .number = ino });
 
-	if (hit != NULL && hit->name == NULL && !dots(name, n)) {
-		hit->name = text(f->s, name, n);
-		hit->folder = f->ino;
-	}
+	if (hit != NULL && !dots(name, n))
+		fs_hits_name(hit, fs_text(f->s->e->io, name, n),
+		    (struct fs_id){ .number = f->ino });
 	return true;
 }
 
@@ -294,7 +249,7 @@ find_name(void *arg, uint32_t ino, const unsigned char *name, size_t n)
 
 	if (ino != step->ino || dots(name, n))
 		return true;
-	step->name = text(step->s, name, n);
+	step->name = fs_text(step->s->e->io, name, n);
 	return false;
 }
 
@@ -313,12 +268,13 @@ folder_inode(struct search *s, uint32_t ino, unsigned char *p)
 
 /* What a folder is called, and by whom; NULL where that is not found. */
 static char *
-climb(struct search *s, uint32_t *ino)
+climb(void *arg, struct fs_id *id)
 {
-	struct step step = { .s = s, .ino = *ino };
+	struct search *s = arg;
+	struct step step = { .s = s, .ino = (uint32_t)id->number };
 	unsigned char p[EXT_I_LEAST];
 
-	if (!folder_inode(s, *ino, p))
+	if (!folder_inode(s, step.ino, p))
 		return NULL;
 	if ((fs_le(p + EXT_I_FLAGS, 4) & EXT_FLAG_INLINE) != 0)
 		step.parent = (uint32_t)fs_le(p + EXT_I_BLOCK, 4);
@@ -326,79 +282,11 @@ climb(struct search *s, uint32_t *ino)
 		list(s, p, find_parent, &step);
 	if (folder_inode(s, step.parent, p))
 		list(s, p, find_name, &step);
-	*ino = step.parent;
+	id->number = step.parent;
 	return step.name;
 }
 
-/* Put a name, a slash, before the end; false where there is no room. */
-static bool
-prepend(char *path, size_t *at, const char *name)
-{
-	size_t n = strlen(name);
-
-	if (n + 1 > *at)
-		return false;
-	while (n > 0)
-		path[--*at] = name[--n];
-	path[--*at] = '/';
-	return true;
-}
-
-/* The path of a name in a folder, from the root as far as that is found. */
-static char *
-path_of(struct search *s, uint32_t folder, const char *name)
-{
-	char path[PATH_MOST + 1], head[16] = "";
-	size_t at = PATH_MOST;
-	uint32_t up = folder;
-	char *step, *whole;
-	bool fits = true;
-
-	path[PATH_MOST] = '\0';
-	prepend(path, &at, name);
-	while (folder != EXT_INO_ROOT && fits) {
-		step = climb(s, &up);
-		fits = step != NULL && prepend(path, &at, step);
-		free(step);
-		if (fits)
-			folder = up;
-	}
-	if (folder != EXT_INO_ROOT)
-		snprintf(head, sizeof(head), "<%u>", folder);
-	whole = fs_alloc(s->e->io, strlen(head) + PATH_MOST - at + 1);
-	if (whole != NULL)
-		memcpy(stpcpy(whole, head), path + at, PATH_MOST - at);
-	return whole;
-}
-
-/* What is called nothing is "<12>", as for debugfs(8). */
-static char *
-call(struct search *s, const struct hit *hit)
-{
-	char number[16];
-
-	if (hit->name != NULL)
-		return path_of(s, hit->folder, hit->name);
-	if (hit->ino == EXT_INO_ROOT)
-		return text(s, (const unsigned char *)"/", 1);
-	snprintf(number, sizeof(number), "<%u>", hit->ino);
-	return text(s, (const unsigned char *)number, strlen(number));
-}
-
-static void
-call_all(struct search *s)
-{
-	struct fs_names *to = s->to;
-	struct hit *hit;
-
-	to->name = fs_alloc(s->e->io, (s->n + 1) * sizeof(*to->name));
-	for (hit = s->hit; hit < s->hit + s->n && to->name != NULL; hit++) {
-		if (hit->lost && hit->name == NULL)
-			continue;
-		to->name[to->n] = call(s, hit);
-		to->n += to->name[to->n] != NULL;
-	}
-}
+/* ---------------------------------------------------------------- all */
 
 static void
 search(struct search *s)
@@ -407,18 +295,18 @@ search(struct search *s)
 	size_t inodes = (size_t)e->groups * e->inodes_per;
 
 	if (inodes > INODES_MOST) {
-		s->to->more = true;
+		s->hits.to->more = true;
 		return;
 	}
 	s->folders = fs_alloc(e->io, inodes / 8 + 1);
-	s->hit = fs_alloc(e->io, FS_NAMES_MOST * sizeof(*s->hit));
 	s->block = fs_alloc(e->io, e->block);
-	if (e->io->poor)
+	if (!fs_hits_open(&s->hits))
 		return;
 	each(s, false, look_at);
-	if (s->n > 0)
+	if (s->hits.n > 0)
 		each(s, true, name_all);
-	call_all(s);
+	fs_hits_tell(&s->hits, (struct fs_id){ .number = EXT_INO_ROOT },
+	    climb, s);
 }
 
 bool
@@ -426,15 +314,13 @@ fs_names_ext(struct fs_io *io, const struct fs_extents *lost,
     struct fs_names *to)
 {
 	struct ext e = { .io = io };
-	struct search s = { .e = &e, .lost = lost, .to = to };
+	struct search s = { .e = &e, .hits = { .io = io, .lost = lost,
+		.to = to } };
 	bool found = ext_open(&e);
-	size_t i;
 
 	if (found)
 		search(&s);
-	for (i = 0; i < s.n; i++)
-		free(s.hit[i].name);
-	free(s.hit);
+	fs_hits_close(&s.hits);
 	free(s.folders);
 	free(s.block);
 	ext_close(&e);

@@ -33,8 +33,10 @@ fs_get(struct fs_io *io, uint64_t off, void *buf, size_t len)
 	    len > io->budget;
 	if (off > io->src->length || len > io->src->length - off)
 		return ERANGE;
-	if (len > io->budget)
+	if (len > io->budget) {
+		io->budget = 0;
 		return EFBIG;
+	}
 	io->budget -= len;
 	io->map->reads++;
 	io->map->bytes_read += len;
@@ -448,30 +450,44 @@ fs_label(struct fs_io *io, const unsigned char *from, size_t bytes)
 	to[n] = '\0';
 }
 
-/* As UTF-8; what is half of a pair becomes a question mark. */
+/* The bytes of a character as UTF-8, of which *to has room for four. */
+static char *
+put_utf8(char *to, uint32_t c)
+{
+	int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+
+	*to++ = (char)(more == 0 ? c : (0xff00 >> (more + 1) & 0xff) | c >> 6 * more);
+	while (more-- > 0)
+		*to++ = (char)(0x80 | (c >> 6 * more & 0x3f));
+	return to;
+}
+
+void
+fs_utf8(char *to, size_t room, const unsigned char *from, size_t units)
+{
+	char *end = to + room;
+	uint32_t c, low;
+
+	for (; units > 0; units--, from += 2) {
+		c = (uint32_t)fs_le(from, 2);
+		low = units > 1 ? (uint32_t)fs_le(from + 2, 2) : 0;
+		if (c >> 10 == 0xd800 >> 10 && low >> 10 == 0xdc00 >> 10) {
+			c = 0x10000 + ((c & 0x3ff) << 10 | (low & 0x3ff));
+			from += 2;
+			units--;
+		} else if (c >= 0xd800 && c < 0xe000) {
+			c = '?';
+		}
+		if (c == 0 || end - to < (c < 0x80 ? 2 : c < 0x800 ? 3 :
+		    c < 0x10000 ? 4 : 5))
+			break;
+		to = put_utf8(to, c);
+	}
+	*to = '\0';
+}
+
 void
 fs_label_utf16(struct fs_io *io, const unsigned char *from, size_t units)
 {
-	char *to = io->map->label, *end = to + sizeof(io->map->label) - 4;
-	uint32_t c;
-
-	for (; units > 0 && to < end; units--, from += 2) {
-		c = (uint32_t)fs_le(from, 2);
-		if (c == 0)
-			break;
-		if (c >= 0xd800 && c < 0xe000)
-			c = '?';
-		if (c < 0x80) {
-			*to++ = (char)c;
-			continue;
-		}
-		if (c < 0x800) {
-			*to++ = (char)(0xc0 | c >> 6);
-		} else {
-			*to++ = (char)(0xe0 | c >> 12);
-			*to++ = (char)(0x80 | (c >> 6 & 0x3f));
-		}
-		*to++ = (char)(0x80 | (c & 0x3f));
-	}
-	*to = '\0';
+	fs_utf8(io->map->label, sizeof(io->map->label), from, units);
 }

@@ -25,8 +25,8 @@ struct fs_io {			/* one reading */
 
 /*
  * Read a range: 0, or an errno value: ERANGE where it leaves the partition,
- * EFBIG when it has been too much,
- * which it always is behind ETIMEDOUT.
+ * EFBIG when it has been too much, which it is from then on, and behind
+ * ETIMEDOUT.
  */
 int fs_get(struct fs_io *, uint64_t off, void *buf, size_t len);
 
@@ -67,6 +67,12 @@ void fs_hurt(struct fs_io *, const char *fmt, ...)
 /* A label in bytes (as it comes), or in UTF-16, up to its first 0. */
 void fs_label(struct fs_io *, const unsigned char *, size_t bytes);
 void fs_label_utf16(struct fs_io *, const unsigned char *, size_t units);
+
+/*
+ * UTF-16 as UTF-8, up to its first 0 or as much as there is room for; what is
+ * half of a pair becomes a question mark.
+ */
+void fs_utf8(char *to, size_t room, const unsigned char *, size_t units);
 
 /* Both lists in order, the structures of the file system not in "free". */
 void fs_settle(struct fs_io *);

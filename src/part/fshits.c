@@ -1,0 +1,216 @@
+/*
+ * The files that are hit: by number, in order, and from each folder up to the
+ * root for their paths.
+ */
+#include "fshits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --------------------------------------------------------------- hits */
+
+bool
+fs_hits_open(struct fs_hits *h)
+{
+	h->hit = fs_alloc(h->io, FS_NAMES_MOST * sizeof(*h->hit));
+	h->to->name = fs_alloc(h->io, (FS_NAMES_MOST + 1) *
+	    sizeof(*h->to->name));
+	return !h->io->poor;
+}
+
+void
+fs_hits_close(struct fs_hits *h)
+{
+	size_t i;
+
+	for (i = 0; i < h->n; i++)
+		free(h->hit[i].name);
+	free(h->hit);
+}
+
+bool
+fs_hits_is(const struct fs_hits *h, uint64_t off, uint64_t len)
+{
+	return len <= UINT64_MAX - off && fs_among(h->lost, off, off + len) > 0;
+}
+
+static int
+compare(struct fs_id a, struct fs_id b)
+{
+	if (a.tree != b.tree)
+		return a.tree < b.tree ? -1 : 1;
+	return a.number < b.number ? -1 : a.number > b.number;
+}
+
+/* The first that is not before it. */
+static size_t
+behind(const struct fs_hits *h, struct fs_id id)
+{
+	size_t lo = 0, hi = h->n, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (compare(h->hit[mid].id, id) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+struct fs_hit *
+fs_hits_find(const struct fs_hits *h, struct fs_id id)
+{
+	size_t i = behind(h, id);
+
+	return i < h->n && compare(h->hit[i].id, id) == 0 ? &h->hit[i] : NULL;
+}
+
+void
+fs_hits_add(struct fs_hits *h, struct fs_id id, bool lost)
+{
+	size_t i = behind(h, id);
+
+	if (i < h->n && compare(h->hit[i].id, id) == 0) {
+		h->hit[i].lost &= lost;
+		return;
+	}
+	if (h->n == FS_NAMES_MOST) {
+		h->to->more = true;
+		return;
+	}
+	memmove(h->hit + i + 1, h->hit + i, (h->n++ - i) * sizeof(*h->hit));
+	h->hit[i] = (struct fs_hit){ .id = id, .lost = lost };
+}
+
+bool
+fs_hits_nameless(const struct fs_hits *h)
+{
+	size_t i;
+
+	for (i = 0; i < h->n && h->hit[i].name != NULL; i++)
+		;
+	return i < h->n;
+}
+
+void
+fs_hits_name(struct fs_hit *hit, char *name, struct fs_id folder)
+{
+	if (hit->name != NULL) {
+		free(name);
+		return;
+	}
+	hit->name = name;
+	hit->folder = folder;
+}
+
+/* --------------------------------------------------------------- paths */
+
+void
+fs_path_begin(struct fs_path *p)
+{
+	p->at = FS_PATH_MOST;
+	p->text[p->at] = '\0';
+}
+
+bool
+fs_path_put(struct fs_path *p, const char *name)
+{
+	size_t n = strlen(name);
+
+	if (n + 1 > p->at)
+		return false;
+	p->at -= n;
+	memcpy(p->text + p->at, name, n);
+	p->text[--p->at] = '/';
+	return true;
+}
+
+void
+fs_names_add(struct fs_io *io, struct fs_names *to, const struct fs_path *p,
+    const char *head)
+{
+	char *whole;
+
+	if (to->n == FS_NAMES_MOST) {
+		to->more = true;
+		return;
+	}
+	whole = fs_alloc(io, strlen(head) + FS_PATH_MOST - p->at + 1);
+	if (whole == NULL)
+		return;
+	strcpy(stpcpy(whole, head), p->text + p->at);
+	to->name[to->n++] = whole;
+}
+
+/* What is called nothing is "<12>". */
+static void
+number(char *to, size_t room, struct fs_id id)
+{
+	snprintf(to, room, "<%" PRIu64 ">", id.number);
+}
+
+/* From the root as far as that is found. */
+static void
+call(struct fs_hits *h, const struct fs_hit *hit, struct fs_id top,
+    fs_climb *up, void *arg)
+{
+	struct fs_id at = hit->folder, next = at;
+	struct fs_path path;
+	char head[32] = "", *step;
+	bool fits;
+
+	fs_path_begin(&path);
+	if (compare(hit->id, top) == 0) {
+		fs_path_put(&path, "");
+		at = top;
+	} else if (hit->name == NULL) {
+		at = hit->id;
+	} else {
+		fits = fs_path_put(&path, hit->name);
+		while (fits && compare(at, top) != 0) {
+			step = up(arg, &next);
+			fits = step != NULL && fs_path_put(&path, step);
+			free(step);
+			if (fits)
+				at = next;
+		}
+	}
+	if (compare(at, top) != 0)
+		number(head, sizeof(head), at);
+	fs_names_add(h->io, h->to, &path, head);
+}
+
+void
+fs_hits_tell(struct fs_hits *h, struct fs_id top, fs_climb *up, void *arg)
+{
+	const struct fs_hit *hit;
+
+	for (hit = h->hit; hit < h->hit + h->n; hit++)
+		if (!hit->lost || hit->name != NULL)
+			call(h, hit, top, up, arg);
+}
+
+/* --------------------------------------------------------------- text */
+
+char *
+fs_text(struct fs_io *io, const unsigned char *from, size_t n)
+{
+	char *to = fs_alloc(io, n + 1);
+
+	if (to != NULL)
+		memcpy(to, from, n);
+	return to;
+}
+
+char *
+fs_text_utf16(struct fs_io *io, const unsigned char *from, size_t units)
+{
+	char *to = fs_alloc(io, units * 3 + 1);
+
+	if (to != NULL)
+		fs_utf8(to, units * 3 + 1, from, units);
+	return to;
+}
