@@ -114,7 +114,7 @@ names()
 	((n > 0)) || fail "no command: $(cat err)" || return
 	told && only_these named "$@" || return
 	jq -r 'select(.event == "result") | .damage[] | select(.files_hit) | .files_hit[]' json >own
-	! grep -q ext <(areas) || only_these own "$@"
+	! grep -qE 'ext|ntfs' <(areas) || only_these own "$@"
 }
 
 # ----------------------------------------------------------------- the files

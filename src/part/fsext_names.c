@@ -182,7 +182,8 @@ list(struct search *s, const unsigned char *inode, entry *tell, void *arg)
 		entries(inode + EXT_I_BLOCK + ENTRIES, EXT_I_BLOCK_SIZE -
 		    ENTRIES, tell, arg);
 		/* the rest is among the attributes */
-		s->hits.to->more |= fs_le(inode + EXT_I_SIZE, 4) > EXT_I_BLOCK_SIZE;
+		s->hits.to->more |= fs_le(inode + EXT_I_SIZE, 4) >
+		    EXT_I_BLOCK_SIZE;
 		return;
 	}
 	ext_blocks(s->e, inode, true, list_blocks, &l);

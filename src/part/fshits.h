@@ -37,7 +37,8 @@ struct fs_hits {
 	size_t		 n;
 };
 
-bool fs_hits_open(struct fs_hits *);	/* false: no memory */
+/* Room for them, which fs_hits_close frees in any case; false: no memory. */
+bool fs_hits_open(struct fs_hits *);
 void fs_hits_close(struct fs_hits *);
 
 /* Whether a range of the file system has a byte that is lost. */

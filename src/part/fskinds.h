@@ -27,5 +27,7 @@ bool fs_read_swap(struct fs_io *);
  */
 bool fs_names_ext(struct fs_io *, const struct fs_extents *lost,
     struct fs_names *);
+bool fs_names_ntfs(struct fs_io *, const struct fs_extents *lost,
+    struct fs_names *);
 
 #endif

@@ -9,6 +9,17 @@
 
 #include "fskinds.h"
 
+static const struct kind {
+	const char	*type;		/* as fs_map_read calls it */
+	bool		(*names)(struct fs_io *, const struct fs_extents *lost,
+			    struct fs_names *);
+} kinds[] = {
+	{ "ext2", fs_names_ext },
+	{ "ext3", fs_names_ext },
+	{ "ext4", fs_names_ext },
+	{ "ntfs", fs_names_ntfs },
+};
+
 static int
 by_name(const void *a, const void *b)
 {
@@ -22,10 +33,12 @@ fs_names_read(const char *type, const struct fs_source *src,
 	struct fs_map m = { .state = FS_CLEAN };
 	struct fs_io io = { .src = src, .map = &m, .how = FS_ORDER,
 		.budget = (16 << 20) + src->length };
+	size_t i;
 
 	*to = (struct fs_names){ .n = 0 };
-	if (strncmp(type, "ext", 3) == 0)
-		to->known = fs_names_ext(&io, lost, to);
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strcmp(type, kinds[i].type) == 0)
+			to->known = kinds[i].names(&io, lost, to);
 	to->more |= io.failed;
 	if (to->n > 1)
 		qsort((void *)to->name, to->n, sizeof(*to->name), by_name);

@@ -456,7 +456,8 @@ put_utf8(char *to, uint32_t c)
 {
 	int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
 
-	*to++ = (char)(more == 0 ? c : (0xff00 >> (more + 1) & 0xff) | c >> 6 * more);
+	*to++ = (char)(more == 0 ? c : (0xff00 >> (more + 1) & 0xff) |
+	    c >> 6 * more);
 	while (more-- > 0)
 		*to++ = (char)(0x80 | (c >> 6 * more & 0x3f));
 	return to;

@@ -126,6 +126,25 @@ get(void *arg, uint64_t off, void *buf, size_t len)
 	return 0;
 }
 
+/* Whose bytes those in the midst of it are. */
+static void
+name(const char *type, const struct fs_source *src)
+{
+	struct fs_extent half = { .off = src->length / 4,
+		.len = src->length / 2 };
+	struct fs_extents lost = { .at = &half, .n = 1 };
+	struct fs_names names;
+	size_t i;
+
+	if (fs_names_read(type, src, &lost, &names) != 0 ||
+	    names.n > FS_NAMES_MOST)
+		abort();
+	for (i = 1; i < names.n; i++)
+		if (strcmp(names.name[i - 1], names.name[i]) > 0)
+			abort();
+	fs_names_free(&names);
+}
+
 static void
 take_image(const char *path, const unsigned char *bytes, size_t size)
 {
@@ -139,6 +158,7 @@ take_image(const char *path, const unsigned char *bytes, size_t size)
 	i->length = size;
 	if (fs_map_read(NULL, &src, FS_DEEP, &m) != 0 || m.state != FS_CLEAN)
 		errx(2, "%s: %s", path, m.reason);
+	name(m.type, &src);
 	fs_map_free(&m);
 }
 
@@ -220,25 +240,6 @@ sound(const struct fs_map *m, const struct fs_source *src, unsigned how)
 	if (m->bytes_read > src->length / ((how & FS_DEEP) != 0 ? 8 : 32) +
 	    (16 << 20))
 		abort();
-}
-
-/* Whose bytes those in the midst of it are. */
-static void
-name(const char *type, const struct fs_source *src)
-{
-	struct fs_extent half = { .off = src->length / 4,
-		.len = src->length / 2 };
-	struct fs_extents lost = { .at = &half, .n = 1 };
-	struct fs_names names;
-	size_t i;
-
-	if (fs_names_read(type, src, &lost, &names) != 0 ||
-	    names.n > FS_NAMES_MOST)
-		abort();
-	for (i = 1; i < names.n; i++)
-		if (strcmp(names.name[i - 1], names.name[i]) > 0)
-			abort();
-	fs_names_free(&names);
 }
 
 int

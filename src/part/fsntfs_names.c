@@ -1,0 +1,368 @@
+/*
+ * NTFS: the files that hold some bytes, and what they are called.
+ *
+ * What ntfscluster(8) does, of what could be read.  All records of $MFT are
+ * looked at once, for runs that have a lost byte.  A record tells its name and
+ * its folder; that of one that is lost stands in the index of its folder, and
+ * these are read only then.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fshits.h"
+#include "fsntfs.h"
+
+enum {				/* of a name, in a record or an index */
+	F_PARENT = 0, F_LENGTH = 64, F_SPACE = 65, F_TEXT = 66,
+	SPACE_DOS = 2,		/* it is the short form of another */
+	SEQUENCE = 48,		/* bit of a reference; a number before it */
+};
+
+enum {				/* of an index, and of its entries */
+	X_ROOT = 16, X_BLOCK = 24, X_FIRST = 0, X_USED = 4, X_HEAD = 16,
+	E_LENGTH = 8, E_KEY_SIZE = 10, E_FLAGS = 12, E_KEY = 16,
+	E_LAST = 2,
+};
+
+struct search {
+	struct ntfs	*n;
+	struct fs_hits	 hits;
+};
+
+/* What is done with a record of $MFT that was read. */
+typedef void visit(struct search *, const unsigned char *r, uint64_t number);
+
+static struct fs_id
+reference(const unsigned char *p)
+{
+	uint64_t v = fs_le(p, 8);
+	struct fs_id id = { .number = v & ((UINT64_C(1) << SEQUENCE) - 1) };
+
+	if (id.number != N_ROOT)
+		id.tree = v >> SEQUENCE;
+	return id;
+}
+
+/* The number of the file that a record is of, as it may have several. */
+static struct fs_id
+owner(const unsigned char *r, uint64_t number)
+{
+	return (struct fs_id){ .number = fs_le(r + R_BASE, 8) != 0 ?
+	    fs_le(r + R_BASE, 6) : number };
+}
+
+static bool
+is_system(struct fs_id id)
+{
+	return id.number < N_FIRST && id.number != N_ROOT;
+}
+
+/* -------------------------------------------------------------- records */
+
+static void
+look_at(struct search *s, const unsigned char *r, uint64_t number)
+{
+	const unsigned char *a = NULL;
+	struct ntfs *n = s->n;
+	struct ntfs_run run;
+	bool hit = false;
+
+	if (is_system(owner(r, number)))
+		return;
+	while ((a = ntfs_attribute(n, r, a, 0)) != NULL) {
+		if (a[A_OUTSIDE] == 0)
+			continue;
+		run = ntfs_runs(a);
+		while (ntfs_next(n, &run))
+			hit |= !run.hole && fs_hits_is(&s->hits,
+			    run.lcn * n->cluster, run.n * n->cluster);
+		s->hits.to->more |= run.at < run.end && *run.at != 0;
+	}
+	if (hit)
+		fs_hits_add(&s->hits, owner(r, number), false);
+}
+
+/* Whether a byte of a record is lost. */
+static bool
+lost(const struct search *s, uint64_t off)
+{
+	uint64_t end = off + s->n->record, at, row;
+
+	for (; off < end; off += row) {
+		at = ntfs_mft_place(s->n, off, &row);
+		if (at == UINT64_MAX)
+			return false;
+		row = row < end - off ? row : end - off;
+		if (fs_hits_is(&s->hits, at, row))
+			return true;
+	}
+	return false;
+}
+
+/* As many records from a byte of $MFT on as one read gets; 0 at its end. */
+static size_t
+load(struct search *s, uint64_t off)
+{
+	struct ntfs *n = s->n;
+	uint64_t row, at = ntfs_mft_place(n, off, &row);
+	size_t many;
+
+	if (at == UINT64_MAX)
+		return 0;
+	many = (size_t)((row < FS_PIECE ? row : FS_PIECE) / n->record);
+	if (many > 0)
+		fs_get_units(n->io, at, n->buf, n->record, many, 0);
+	else
+		many = 1;		/* it lies in two places */
+	return many;
+}
+
+/* A record that was loaded: good, in use, and whole. */
+static bool
+in_use(struct search *s, unsigned char *r)
+{
+	struct ntfs *n = s->n;
+
+	if (memcmp(r, "FILE", 4) != 0)
+		return false;
+	if (!ntfs_mend(r, n->record, "FILE")) {
+		s->hits.to->more = true;
+		return false;
+	}
+	return (fs_le(r + R_FLAGS, 2) & R_IN_USE) != 0;
+}
+
+static void
+each(struct search *s, visit *what, visit *gone)
+{
+	struct ntfs *n = s->n;
+	unsigned char r[NTFS_RECORD_MOST];
+	uint64_t number = 0, row;
+	size_t many, i;
+
+	while (n->io->budget > 0 && (many = load(s, number * n->record)) > 0)
+		for (i = 0; i < many; i++, number++) {
+			ntfs_mft_place(n, number * n->record, &row);
+			memcpy(r, n->buf + i * n->record, n->record);
+			if (gone != NULL && lost(s, number * n->record))
+				gone(s, NULL, number);
+			else if (row < n->record ?
+			    ntfs_record(n, number, r) && (fs_le(r + R_FLAGS,
+			    2) & R_IN_USE) != 0 : in_use(s, r))
+				what(s, r, number);
+		}
+}
+
+static void
+is_gone(struct search *s, const unsigned char *r, uint64_t number)
+{
+	struct fs_id id = { .number = number };
+
+	(void)r;
+	if (!is_system(id))
+		fs_hits_add(&s->hits, id, true);
+}
+
+/* ---------------------------------------------------------------- names */
+
+/* A name of "size" bytes, whole; NULL where it is none. */
+static char *
+text(struct search *s, const unsigned char *f, size_t size)
+{
+	if (size < F_TEXT || f[F_LENGTH] == 0 ||
+	    f[F_LENGTH] > (size - F_TEXT) / 2)
+		return NULL;
+	return fs_text_utf16(s->n->io, f + F_TEXT, f[F_LENGTH]);
+}
+
+struct called {
+	struct search	*s;
+	char		*name;		/* or NULL */
+	struct fs_id	 folder;
+	bool		 brief;		/* there may be a longer one */
+};
+
+/* A name in a record: a short one only where there is no other. */
+static bool
+name_in(struct ntfs *n, const unsigned char *r, void *arg)
+{
+	const unsigned char *a = NULL, *f;
+	struct called *c = arg;
+	size_t size;
+	char *name;
+
+	while ((a = ntfs_attribute(n, r, a, AT_NAME)) != NULL) {
+		f = ntfs_value(a, F_TEXT, &size);
+		if (f == NULL || (c->name != NULL && !c->brief))
+			continue;
+		name = text(c->s, f, size);
+		if (name == NULL)
+			continue;
+		free(c->name);
+		c->name = name;
+		c->folder = reference(f + F_PARENT);
+		c->brief = f[F_SPACE] == SPACE_DOS;
+	}
+	return true;
+}
+
+/* What a record's file is called, and where; NULL where that is lost. */
+static char *
+name_of(struct search *s, const unsigned char *r, uint64_t number,
+    struct fs_id *folder)
+{
+	struct called c = { .s = s };
+
+	name_in(s->n, r, &c);
+	if (c.name == NULL || c.brief)
+		ntfs_others(s->n, r, number, AT_NAME, name_in, &c);
+	if (c.name != NULL)
+		*folder = c.folder;
+	return c.name;
+}
+
+/* The entries of an index: those that were hit get their names. */
+static void
+entries(struct search *s, const unsigned char *p, size_t size)
+{
+	size_t at = (size_t)fs_le(p + X_FIRST, 4), len, key;
+	size_t used = (size_t)fs_le(p + X_USED, 4);
+	struct fs_hit *hit;
+	struct fs_id id;
+	char *name;
+
+	size = used < size ? used : size;
+	for (; at < size && size - at >= E_KEY; at += len) {
+		len = (size_t)fs_le(p + at + E_LENGTH, 2);
+		key = (size_t)fs_le(p + at + E_KEY_SIZE, 2);
+		if (len < E_KEY || len > size - at || key > len - E_KEY ||
+		    (p[at + E_FLAGS] & E_LAST) != 0)
+			return;
+		if (key < F_TEXT || p[at + E_KEY + F_SPACE] == SPACE_DOS)
+			continue;
+		id = reference(p + at);
+		hit = fs_hits_find(&s->hits, (struct fs_id){ id.number, 0 });
+		name = hit == NULL || hit->name != NULL ? NULL :
+		    text(s, p + at + E_KEY, key);
+		if (name != NULL)
+			fs_hits_name(hit, name, reference(p + at + E_KEY +
+			    F_PARENT));
+	}
+}
+
+/* Blocks of an index, each of one piece. */
+static void
+blocks(struct search *s, const unsigned char *a)
+{
+	struct ntfs *n = s->n;
+	struct ntfs_run run = ntfs_runs(a);
+	unsigned char *p;
+	uint64_t off, end;
+
+	p = n->index == 0 ? NULL : fs_alloc(n->io, n->index);
+	while (p != NULL && ntfs_next(n, &run)) {
+		off = run.lcn * n->cluster;
+		end = run.hole ? off : off + run.n * n->cluster;
+		for (; end - off >= n->index; off += n->index)
+			if (fs_get(n->io, off, p, n->index) == 0 &&
+			    ntfs_mend(p, n->index, "INDX"))
+				entries(s, p + X_BLOCK, n->index - X_BLOCK);
+	}
+	free(p);
+}
+
+static void
+name_all(struct search *s, const unsigned char *r, uint64_t number)
+{
+	const unsigned char *a = NULL, *v;
+	size_t size;
+
+	(void)number;
+	while ((a = ntfs_attribute(s->n, r, a, 0)) != NULL) {
+		if (fs_le(a, 4) == AT_INDEX && a[A_OUTSIDE] != 0)
+			blocks(s, a);
+		v = fs_le(a, 4) == AT_INDEX_ROOT ?
+		    ntfs_value(a, X_ROOT + X_HEAD, &size) : NULL;
+		if (v != NULL && fs_le(v, 4) == AT_NAME)
+			entries(s, v + X_ROOT, size - X_ROOT);
+	}
+}
+
+/* Those whose own records tell. */
+static void
+name_hits(struct search *s)
+{
+	unsigned char r[NTFS_RECORD_MOST];
+	struct fs_hit *hit;
+	struct fs_id folder;
+	char *name;
+
+	for (hit = s->hits.hit; hit < s->hits.hit + s->hits.n; hit++) {
+		if (hit->lost || !ntfs_record(s->n, hit->id.number, r))
+			continue;
+		name = name_of(s, r, hit->id.number, &folder);
+		if (name != NULL)
+			fs_hits_name(hit, name, folder);
+	}
+}
+
+/* What a folder is called, and by whom; one that is lost was hit, too. */
+static char *
+climb(void *arg, struct fs_id *id)
+{
+	unsigned char r[NTFS_RECORD_MOST];
+	struct search *s = arg;
+	struct fs_hit *hit;
+	char *name;
+
+	if (ntfs_record(s->n, id->number, r))
+		return (fs_le(r + R_FLAGS, 2) & (R_IN_USE | R_FOLDER)) ==
+		    (R_IN_USE | R_FOLDER) &&
+		    fs_le(r + R_SEQUENCE, 2) == id->tree ?
+		    name_of(s, r, id->number, id) : NULL;
+	hit = fs_hits_find(&s->hits, (struct fs_id){ id->number, 0 });
+	if (hit == NULL || hit->name == NULL)
+		return NULL;
+	name = fs_text(s->n->io, (const unsigned char *)hit->name,
+	    strlen(hit->name));
+	*id = hit->folder;
+	return name;
+}
+
+static void
+search(struct search *s)
+{
+	struct ntfs *n = s->n;
+	bool failed;
+
+	n->buf = fs_alloc(n->io, FS_PIECE);
+	if (!fs_hits_open(&s->hits) || n->buf == NULL)
+		return;
+	s->hits.to->more |= !ntfs_mft(n);
+	n->io->failed = false;		/* by a copy that is good */
+	each(s, look_at, is_gone);
+	name_hits(s);
+	failed = n->io->failed;
+	if (fs_hits_nameless(&s->hits))
+		each(s, name_all, NULL);
+	if (!fs_hits_nameless(&s->hits))
+		n->io->failed = failed;
+	fs_hits_tell(&s->hits, (struct fs_id){ .number = N_ROOT }, climb, s);
+}
+
+bool
+fs_names_ntfs(struct fs_io *io, const struct fs_extents *lost,
+    struct fs_names *to)
+{
+	struct ntfs n = { .io = io };
+	struct search s = { .n = &n, .hits = { .io = io, .lost = lost,
+		.to = to } };
+	bool found = ntfs_boot(&n);
+
+	if (found)
+		search(&s);
+	fs_hits_close(&s.hits);
+	free(n.part);
+	free(n.buf);
+	return found;
+}

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# The names of the files that hold some bytes.  Each block of a file says whose
+# it is, so that every one that is found on the disk tells what is right.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/fs.sh"
+[[ $VARIANT != tsan ]] || exit 0	# it has no threads
+
+reader=$BUILD/unit/fsmap_test
+[[ $VARIANT = plain ]] || reader=$BUILD/$VARIANT/unit/fsmap_test
+files=72
+
+# path ID: where that file is
+path()
+{
+	local dirs=('' 'folder/' 'folder/b c/d/' 'Grüße/')
+	echo "${dirs[$1 % 4]}a file's name that is long, and has a 😀 and a number, $1"
+}
+# content ID BLOCKS: of 512 bytes each, which say so
+content()
+{
+	awk -v id="$1" -v n="$2" 'BEGIN { while (n-- > 0) printf "@@%08d%501s\n", id, "" }'
+}
+# tree: the same in a folder, of 512 bytes to 100 KiB
+tree()
+{
+	local i
+	mkdir -p 'tree/folder/b c/d' tree/Grüße || return
+	for ((i = 1; i <= files; i++)); do
+		content "$i" $((i * i % 199 + 1)) >"tree/$(path "$i")" || return
+	done
+}
+is_gone()
+{
+	(($1 % 3 == 0))
+}
+# blocks: where blocks of files are found, and whose
+blocks()
+{
+	LC_ALL=C grep -abo '^@@[0-9]\{8\} *$' img | awk -F '[:@]+' '$1 % 512 == 0 { print $1, $2 + 0 }'
+}
+# asked SEED: 6 of these, without those that nothing is told of before the next
+asked()
+{
+	awk -v seed="$1" 'BEGIN { srand(seed) } { line[NR] = $0 }
+	    END { for (i = 0; i < 6; i++) print line[int(rand() * NR) + 1] }' blocks | sort -nu
+}
+# names TYPE [OFFSET+LENGTH]...
+names()
+{
+	local at options=()
+	for at in "${@:2}"; do
+		options+=(-b "$at")
+	done
+	"$reader" -n -t "$1" "${options[@]}" img
+}
+# told TYPE: of blocks here and there just the files that have them
+told()
+{
+	local seed at id lost
+	blocks >blocks && [[ $(wc -l <blocks) -gt 2000 ]] || fail "$(wc -l <blocks) blocks" || return
+	for ((seed = 1; seed <= 40; seed++)); do
+		lost=()
+		: >want
+		while read -r at id; do
+			lost+=("$at+512")
+			is_gone "$id" || echo "/$(path "$id")" >>want
+		done < <(asked "$seed")
+		names "$1" "${lost[@]}" >got && (echo all; LC_ALL=C sort -u want) >wanted && same wanted got ||
+		    fail "${lost[*]}: $(cat wanted; echo; cat got)" || return
+	done
+}
+# mounted KIND TYPE SIZE [OPTIONS]
+mounted()
+{
+	local i
+	tree && make_fs "$3" "$1" "${@:4}" && mount_fs "$1" && cp -r tree/. mnt && sync -f mnt || return
+	for ((i = 3; i <= files; i += 3)); do
+		rm "mnt/$(path "$i")" || return
+	done
+	# pieces in turn
+	for ((i = 0; i < 12; i++)); do
+		content 1 8 >>"mnt/$(path 1)" && content 2 8 >>"mnt/$(path 2)" && sync -f mnt || return
+	done
+	leave_fs "$1" && told "$2"
+}
+
+if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
+	ntfs()
+	{
+		mounted ntfs ntfs 32M && cp --sparse=always img "$scratch/ntfs"
+	}
+	it "names the files of an NTFS" ntfs
+	it "... with small clusters" mounted ntfs ntfs 16M -c 512
+	# What ntfscluster says of clusters here and there, folders too.
+	as_ntfscluster()
+	{
+		local at
+		ln -s "$scratch/ntfs" img
+		for ((at = 5; at < 8191; at += 97)); do
+			ntfscluster -f -q -c "$at-$at" img 2>said | sed -n 's,^Inode 5 .*,/,p
+			    s,^Inode \(1[6-9]\|[2-9].\|...\) \(.*\)/\$[A-Z_]*\((.*)\)\{0\,1\}$,\2,p' | LC_ALL=C sort >want
+			names ntfs $((at * 4096))+4096 | sed 1d >got && same want got ||
+			    fail "$at: $(cat want; echo; cat got)" || return
+		done
+	}
+	it "... as ntfscluster does" as_ntfscluster
+	# record FILE: where its record is; $MFT begins in one piece
+	record()
+	{
+		echo $(($(ntfsinfo -m img 2>said | sed -n 's/.*LCN of Data Attribute for FILE_MFT: *//p') * 4096 +
+		    $(ntfsinfo -F "/$1" img 2>said | sed -n 's/^Dumping Inode \([0-9]*\).*/\1/p') * 1024))
+	}
+	# lost 'NAMES' OFFSET+LENGTH...: these are hit, and maybe more
+	lost()
+	{
+		(echo more; echo "$1") >want
+		names ntfs "${@:2}" >got && same want got || fail "${*:2}: $(cat got)"
+	}
+	# What a folder's index calls it.
+	records()
+	{
+		local folder at
+		ln -s "$scratch/ntfs" img && blocks >blocks && folder=$(record folder) && at=$(awk '$2 == 61 { print $1; exit }' blocks) &&
+		    lost "/$(path 5)" "$(record "$(path 5)")+1024" && lost "/folder/b c" "$(record 'folder/b c')+512" &&
+		    lost "/folder"$'\n'"/$(path 61)" "$folder+1024" "$at+512"
+	}
+	it "... also of one whose record is lost" records
+fi
