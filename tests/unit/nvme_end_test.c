@@ -1,0 +1,772 @@
+/*
+ * An NVMe disk as an end, with a disk of 32 KiB made up here: its commands are
+ * carried out, or end as a rule says.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nvme_ioctl.h>
+#include <liburing.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../src/end/nvme_end.h"
+#include "base/status.h"
+
+enum {
+	BLOCK = 512,
+	BLOCKS = 64,
+	RULES = 4,
+	LONG = 1000,		/* times: for ever */
+
+	NONE = INT32_MIN,
+
+	FLUSH = 0, WRITE = 1, READ = 2, ZEROES = 8,	/* opcodes */
+	FORCE = 1 << 30, LIMITED = 1U << 31, DEALLOCATE = 1 << 25,
+
+	UNREADABLE = 0x281, UNKNOWN = 0x4001, NOT_READY = 0x082,
+	SANITIZING = 0x1d, FREED = 0x287, FORMATTED = 0x00b,
+};
+
+struct rule {			/* how commands end */
+	int	 op;
+	unsigned times;		/* so many of them; 0: none */
+	unsigned first, count;	/* that touch these blocks */
+	unsigned least;		/* of so many blocks at least */
+	uint32_t bits;		/* of dword 12, all of them */
+	int	 result;
+};
+
+static struct {
+	unsigned char	 bytes[BLOCKS * BLOCK];
+	struct rule	 rule[RULES];
+	struct nvme_passthru_cmd64 last;	/* the command before */
+	unsigned	 commands, pauses, looks;
+	unsigned char	 cycles;	/* of power */
+	bool		 mute;		/* no log page, no Identify */
+	bool		 other;		/* it was formatted anew */
+	bool		 gone;
+	const char	*state;		/* of its controller */
+} disk;
+
+static struct nvme nvme;
+static struct endpoint end;
+static struct lane lane;
+static struct io io;
+static unsigned char buf[BLOCKS * BLOCK + BLOCK]
+    __attribute__((aligned(4096)));
+
+/* -------------------------------------------- in the place of the C library */
+
+static int
+admin(const struct nvme_admin_cmd *c)
+{
+	unsigned char *page = (unsigned char *)(uintptr_t)c->addr;
+
+	if (disk.mute)
+		return UNKNOWN;
+	memset(page, 0, c->data_len);
+	if (c->opcode == 0x02)
+		page[112] = disk.cycles;
+	else
+		page[0] = disk.other;
+	return 0;
+}
+
+/* The result of a command; NONE when no rule is for it. */
+static int
+ruled(const struct nvme_passthru_cmd64 *c, unsigned n)
+{
+	struct rule *r;
+
+	for (r = disk.rule; r < disk.rule + RULES; r++) {
+		if (r->times == 0 || r->op != c->opcode || n < r->least ||
+		    (c->cdw12 & r->bits) != r->bits || (r->count > 0 &&
+		    (c->cdw10 + n <= r->first ||
+		    c->cdw10 >= r->first + r->count)))
+			continue;
+		r->times--;
+		return r->result;
+	}
+	return NONE;
+}
+
+static int
+carry_out(const struct nvme_passthru_cmd64 *c)
+{
+	unsigned n = c->opcode == FLUSH ? 0 : (c->cdw12 & 0xffff) + 1;
+	unsigned char *at = disk.bytes + (size_t)c->cdw10 * BLOCK;
+	void *data = (void *)(uintptr_t)c->addr;
+	int result = ruled(c, n);
+
+	disk.commands++;
+	disk.last = *c;
+	if (result != NONE)
+		return result;
+	assert_true(c->cdw10 + n <= BLOCKS);
+	if (c->opcode == READ)
+		memcpy(data, at, n * BLOCK);
+	else if (c->opcode == WRITE)
+		memcpy(at, data, n * BLOCK);
+	else if (c->opcode == ZEROES)
+		memset(at, 0, n * BLOCK);
+	return 0;
+}
+
+int
+ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *arg;
+	int result;
+
+	(void)fd;
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	result = request == NVME_IOCTL_ADMIN_CMD ? admin(arg) :
+	    request == NVME_IOCTL_IO64_CMD ? carry_out(arg) : -ENOTTY;
+	if (result >= 0)
+		return result;
+	errno = -result;
+	return -1;
+}
+
+int
+nanosleep(const struct timespec *t, struct timespec *left)
+{
+	(void)t;
+	(void)left;
+	disk.pauses++;
+	return 0;
+}
+
+/* A node whose folder in sysfs is there, or is not. */
+int
+fstat(int fd, struct stat *st)
+{
+	(void)fd;
+	*st = (struct stat){ .st_mode = S_IFCHR,
+		.st_rdev = disk.gone ? makedev(4000, 77) : makedev(1, 3) };
+	return 0;
+}
+
+int
+openat(int dir, const char *name, int flags, ...)
+{
+	int fd;
+
+	(void)dir;
+	(void)flags;
+	if (disk.state == NULL || strcmp(name, "device/state") != 0) {
+		errno = ENOENT;
+		return -1;
+	}
+	fd = memfd_create("state", MFD_CLOEXEC);
+	disk.looks++;
+	assert_true(fd >= 0 && write(fd, disk.state, strlen(disk.state)) > 0 &&
+	    lseek(fd, 0, SEEK_SET) == 0);
+	if (disk.looks == 3)
+		disk.state = "live";
+	return fd;
+}
+
+/* ------------------------------------------------------------- what is done */
+
+static int
+set_up(void **state)
+{
+	size_t i;
+
+	(void)state;
+	memset(&disk, 0, sizeof(disk));
+	for (i = 0; i < sizeof(disk.bytes); i++)
+		disk.bytes[i] = (unsigned char)(i / BLOCK + 1);
+	nvme = (struct nvme){ .fd = -1, .good = NOWHERE, .most = 16,
+		.zero_most = 16, .how.timeout = 1000,
+		.disk = { .nsid = 1, .blocks = BLOCKS, .block = BLOCK } };
+	end = (struct endpoint){ .be = &nvme_backend, .priv = &nvme,
+		.name = "it", .lim.end = UINT64_MAX, .fd = -1, .dir = -1 };
+	end.geo.size = BLOCKS * BLOCK;
+	return lane_attach(&lane, &end, 0, -1);
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	return lane_detach(&lane);
+}
+
+static void
+transfer(enum op op, uint64_t off, size_t len)
+{
+	io = (struct io){ .op = op, .buf = buf, .off = off, .len = len };
+	lane_transfer(&lane, &io);
+}
+
+/* Whether buf has what the disk has from "off" on. */
+static bool
+right(uint64_t off, size_t len)
+{
+	return memcmp(buf, disk.bytes + off, len) == 0;
+}
+
+static void
+moves_whole_blocks(void **state)
+{
+	(void)state;
+	transfer(OP_READ, 3 * BLOCK, 40 * BLOCK);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, 40 * BLOCK);
+	assert_true(right(3 * BLOCK, 40 * BLOCK));
+	assert_int_equal(disk.commands, 3);	/* of 16, 16, and 8 */
+	assert_int_equal(nvme.good, 3 + 32);
+	memset(buf, 0xee, sizeof(buf));
+	transfer(OP_WRITE, 5 * BLOCK, 2 * BLOCK);
+	assert_int_equal(io.done, 2 * BLOCK);
+	assert_int_equal(disk.bytes[5 * BLOCK - 1], 5);
+	assert_int_equal(disk.bytes[5 * BLOCK], 0xee);
+	assert_int_equal(disk.bytes[7 * BLOCK - 1], 0xee);
+	assert_int_equal(disk.bytes[7 * BLOCK], 8);
+	assert_int_equal(nvme.good, 3 + 32);	/* it is what was read */
+}
+
+static void
+reads_parts_of_blocks(void **state)
+{
+	(void)state;
+	transfer(OP_READ, 100, 3 * BLOCK);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, 3 * BLOCK);
+	assert_true(right(100, 3 * BLOCK));
+	transfer(OP_READ, 10 * BLOCK + 7, 9);
+	assert_int_equal(io.done, 9);
+	assert_true(right(10 * BLOCK + 7, 9));
+	disk.rule[0] = (struct rule){ READ, LONG, 10, 1,
+		.result = UNREADABLE };
+	transfer(OP_READ, 10 * BLOCK + 7, 9);
+	assert_int_equal(io.err, EIO);
+	assert_int_equal(io.done, 0);
+	/* without a buffer for them */
+	io = (struct io){ .op = OP_READ, .buf = buf, .off = 1, .len = 9 };
+	nvme_backend.probe(&end, &io);
+	assert_int_equal(io.err, EINVAL);
+}
+
+static void
+writes_no_parts_of_blocks(void **state)
+{
+	(void)state;
+	transfer(OP_WRITE, 100, BLOCK);
+	assert_int_equal(io.err, EINVAL);
+	transfer(OP_WRITE, BLOCK, BLOCK + 1);
+	assert_int_equal(io.err, EINVAL);
+	assert_int_equal(io.done, BLOCK);
+	assert_int_equal(disk.bytes[0], 1);
+}
+
+static void
+ends_where_the_disk_does(void **state)
+{
+	(void)state;
+	transfer(OP_READ, 60 * BLOCK, 5 * BLOCK);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, 4 * BLOCK);
+	assert_true(right(60 * BLOCK, 4 * BLOCK));
+	transfer(OP_WRITE, 60 * BLOCK, 5 * BLOCK);
+	assert_int_equal(io.err, ENOSPC);
+	assert_int_equal(io.done, 4 * BLOCK);
+	transfer(OP_READ, 64 * BLOCK, BLOCK);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, 0);
+}
+
+/* The host takes no command of more than 10 blocks. */
+static void
+sends_smaller_ones(void **state)
+{
+	char text[200];
+
+	(void)state;
+	end.spec.loud = true;
+	disk.rule[0] = (struct rule){ READ, LONG, .least = 11,
+		.result = -EINVAL };
+	transfer(OP_READ, 0, 32 * BLOCK);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, 32 * BLOCK);
+	assert_true(right(0, 32 * BLOCK));
+	assert_int_equal(nvme.most, 8);
+	assert_int_equal(nvme.shrunk, 1);
+	assert_int_equal(disk.commands, 5);
+	nvme_backend.note(&end, text, sizeof(text));
+	assert_string_equal(text, "the host takes 8 blocks a command");
+	nvme.again = 3;
+	nvme_backend.note(&end, text, sizeof(text));
+	assert_string_equal(text, "3 commands tried again; the host takes 8 "
+	    "blocks a command");
+	end.spec.loud = false;
+	nvme_backend.note(&end, text, sizeof(text));
+	assert_string_equal(text, "");
+}
+
+/* One of a page is refused for another reason. */
+static void
+sends_none_below_a_page(void **state)
+{
+	(void)state;
+	disk.rule[0] = (struct rule){ WRITE, LONG, .result = -EINVAL };
+	transfer(OP_WRITE, 0, 32 * BLOCK);
+	assert_int_equal(io.err, EINVAL);
+	assert_int_equal(io.done, 0);
+	assert_int_equal(nvme.most, 8);
+	assert_int_equal(disk.commands, 2);
+	disk.rule[0] = (struct rule){ ZEROES, LONG, .result = -EINVAL };
+	transfer(OP_ZERO, 0, 16 * BLOCK);
+	assert_int_equal(io.err, EINVAL);
+	assert_int_equal(nvme.most, 8);
+}
+
+static void
+tries_again_what_passes(void **state)
+{
+	char text[200];
+
+	(void)state;
+	disk.rule[0] = (struct rule){ WRITE, 3, .result = NOT_READY };
+	transfer(OP_WRITE, 0, BLOCK);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, BLOCK);
+	assert_int_equal(disk.commands, 4);
+	assert_int_equal(disk.pauses, 3);
+	end.spec.loud = true;
+	nvme_backend.note(&end, text, sizeof(text));
+	assert_string_equal(text, "3 commands tried again");
+}
+
+static void
+does_not_try_for_ever(void **state)
+{
+	(void)state;
+	disk.rule[0] = (struct rule){ WRITE, LONG, .result = NOT_READY };
+	transfer(OP_WRITE, 0, BLOCK);
+	assert_int_equal(io.err, EPROTO);
+	assert_int_equal(io.status, 2);
+	assert_non_null(strstr(io.why, "not ready"));
+	assert_int_equal(disk.commands, 11);
+}
+
+/* A reset that lasts for two looks at it. */
+static void
+awaits_a_reset(void **state)
+{
+	(void)state;
+	disk.rule[0] = (struct rule){ READ, 1, .result = -EINTR };
+	disk.state = "resetting";
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(disk.commands, 2);
+	assert_true(disk.looks >= 3);
+	assert_int_equal(disk.pauses, 2 + 1);
+	disk.rule[0] = (struct rule){ READ, LONG, .result = -EINTR };
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(io.err, ETIMEDOUT);
+	assert_int_equal(io.status, STATUS_TIMEOUT);
+}
+
+static void
+knows_a_disk_that_has_gone(void **state)
+{
+	(void)state;
+	disk.gone = true;
+	disk.rule[0] = (struct rule){ READ, LONG, .result = NOT_READY };
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(io.err, ENODEV);
+	assert_int_equal(io.status, 0);
+	assert_string_equal(io.why, "the device has gone");
+	assert_int_equal(disk.commands, 1);
+	disk.rule[0] = (struct rule){ READ, LONG, .result = UNREADABLE };
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(io.err, EIO);
+	assert_int_equal(io.status, STATUS_MEDIUM);
+}
+
+/* What is no error of the medium is one of this block, if others can be read. */
+static void
+takes_a_refused_block_for_bad(void **state)
+{
+	(void)state;
+	disk.rule[0] = (struct rule){ READ, LONG, 8, 4,
+		.result = SANITIZING };
+	transfer(OP_READ, 8 * BLOCK, 2 * BLOCK);
+	assert_int_equal(io.err, EPROTO);	/* nobody goes on after it */
+	end.spec.coe = true;
+	transfer(OP_READ, 8 * BLOCK, 2 * BLOCK);
+	assert_int_equal(io.err, EIO);
+	assert_int_equal(disk.last.cdw10, 0);	/* the first that it asks */
+	transfer(OP_READ, 0, 4 * BLOCK);
+	transfer(OP_READ, 8 * BLOCK, 2 * BLOCK);
+	assert_int_equal(io.err, EIO);
+	assert_int_equal(disk.last.cdw10, nvme.good);
+	disk.rule[1] = (struct rule){ READ, LONG, .least = 0,
+		.result = SANITIZING };
+	transfer(OP_READ, 8 * BLOCK, 2 * BLOCK);
+	assert_int_equal(io.err, EPROTO);	/* nothing can be */
+	disk.rule[1].times = 0;
+	disk.rule[0].op = WRITE;
+	transfer(OP_WRITE, 8 * BLOCK, 2 * BLOCK);
+	assert_int_equal(io.err, EPROTO);
+}
+
+/* ... but not where the kernel says why, nor a command that is not known. */
+static void
+takes_nothing_else_for_bad(void **state)
+{
+	(void)state;
+	end.spec.rescue = true;
+	disk.rule[0] = (struct rule){ READ, LONG, 8, 1, .result = UNKNOWN };
+	transfer(OP_READ, 8 * BLOCK, BLOCK);
+	assert_int_equal(io.err, EPROTO);
+	disk.rule[0].result = -EPERM;
+	transfer(OP_READ, 8 * BLOCK, BLOCK);
+	assert_int_equal(io.err, EPERM);
+	disk.rule[0].result = SANITIZING;
+	nvme.reads_back = true;
+	transfer(OP_READ, 8 * BLOCK, BLOCK);
+	assert_int_equal(io.err, EPROTO);
+}
+
+/* Of a read that failed, none of its own blocks. */
+static void
+asks_elsewhere(void **state)
+{
+	(void)state;
+	end.spec.coe = true;
+	disk.rule[0] = (struct rule){ READ, LONG, 0, 63,
+		.result = SANITIZING };
+	transfer(OP_READ, 0, 16 * BLOCK);
+	assert_int_equal(io.err, EPROTO);
+	assert_int_equal(disk.commands, 1 + 3);	/* at 16, 32, and 48 */
+	nvme.good = 63;
+	transfer(OP_READ, 0, 16 * BLOCK);
+	assert_int_equal(io.err, EIO);
+	transfer(OP_READ, 0, 63 * BLOCK);
+	assert_int_equal(io.err, EIO);
+}
+
+static void
+sends_nothing_to_another_format(void **state)
+{
+	struct io_uring_sqe sqe[2];
+	unsigned before;
+
+	(void)state;
+	end.spec.coe = true;
+	disk.rule[0] = (struct rule){ READ, 1, .result = FORMATTED };
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(io.err, EPROTO);
+	assert_non_null(strstr(io.why, "formatted anew"));
+	before = disk.commands;
+	transfer(OP_WRITE, 0, BLOCK);
+	assert_int_equal(io.err, EPROTO);
+	assert_int_equal(disk.commands, before);
+	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK };
+	assert_false(lane_submit(&lane, &io, sqe));
+}
+
+/* A disk that was asked to tell what is deallocated. */
+static void
+reads_what_is_deallocated(void **state)
+{
+	(void)state;
+	memset(buf, 0xee, sizeof(buf));
+	disk.rule[0] = (struct rule){ READ, LONG, 3, 2, .result = FREED };
+	nvme.disk.zeros = true;
+	transfer(OP_READ, 0, 8 * BLOCK);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, 8 * BLOCK);
+	assert_true(right(0, 3 * BLOCK));
+	assert_int_equal(buf[3 * BLOCK - 1], 3);
+	assert_int_equal(buf[3 * BLOCK], 0);
+	assert_int_equal(buf[5 * BLOCK - 1], 0);
+	assert_int_equal(buf[5 * BLOCK], 6);
+	assert_int_equal(buf[8 * BLOCK], 0xee);
+	nvme.disk.zeros = false;
+	transfer(OP_READ, 0, 8 * BLOCK);
+	assert_int_equal(io.err, EIO);
+}
+
+static void
+makes_zeros(void **state)
+{
+	(void)state;
+	transfer(OP_ZERO, 2 * BLOCK, 20 * BLOCK);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, 20 * BLOCK);
+	assert_int_equal(disk.bytes[2 * BLOCK - 1], 2);
+	assert_int_equal(disk.bytes[2 * BLOCK], 0);
+	assert_int_equal(disk.bytes[22 * BLOCK - 1], 0);
+	assert_int_equal(disk.bytes[22 * BLOCK], 23);
+	assert_int_equal(disk.commands, 2);
+	assert_int_equal(disk.last.cdw12 & DEALLOCATE, 0);
+	nvme.disk.frees_zeros = true;
+	transfer(OP_ZERO, 0, BLOCK);
+	assert_int_equal(disk.last.cdw12 & DEALLOCATE, 0);
+	end.spec.flags = FLAG_TRIM;
+	transfer(OP_ZERO, 0, BLOCK);
+	assert_int_equal(disk.last.cdw12 & DEALLOCATE, DEALLOCATE);
+	transfer(OP_WRITE, 0, BLOCK);
+	assert_int_equal(disk.last.cdw12 & DEALLOCATE, 0);
+}
+
+static void
+makes_no_zeros_where_refused(void **state)
+{
+	(void)state;
+	transfer(OP_ZERO, 1, BLOCK);
+	assert_int_equal(io.err, EOPNOTSUPP);
+	assert_int_equal(disk.commands, 0);
+	nvme.no_zeroes = false;
+	transfer(OP_ZERO, 0, BLOCK + 1);
+	assert_int_equal(io.err, EOPNOTSUPP);
+	nvme.no_zeroes = false;
+	disk.rule[0] = (struct rule){ ZEROES, LONG, .result = UNKNOWN };
+	transfer(OP_ZERO, 0, BLOCK);
+	assert_int_equal(io.err, EOPNOTSUPP);
+	assert_int_equal(disk.commands, 1);
+	transfer(OP_ZERO, 0, BLOCK);
+	assert_int_equal(io.err, EOPNOTSUPP);
+	assert_int_equal(disk.commands, 1);	/* it is not asked again */
+	nvme.no_zeroes = false;
+	nvme.zero_most = 0;
+	transfer(OP_ZERO, 0, BLOCK);
+	assert_int_equal(io.err, EOPNOTSUPP);
+	assert_int_equal(disk.commands, 1);
+	assert_int_equal(disk.bytes[0], 1);
+}
+
+/* The first pass of a rescue only. */
+static void
+is_hasty_at_first(void **state)
+{
+	(void)state;
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(disk.last.cdw12 & LIMITED, 0);
+	end.spec.rescue = true;
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(disk.last.cdw12 & LIMITED, LIMITED);
+	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK,
+		.careful = true };
+	lane_transfer(&lane, &io);
+	assert_int_equal(disk.last.cdw12 & LIMITED, 0);
+	end.is.back = true;
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(disk.last.cdw12 & LIMITED, 0);
+}
+
+/* -------------------------------------------------------- without waiting */
+
+static bool
+submits(enum op op, uint64_t off, size_t len)
+{
+	struct io_uring_sqe sqe[2] = { { .opcode = 0 } };
+
+	io = (struct io){ .op = op, .buf = buf, .off = off, .len = len };
+	return lane_submit(&lane, &io, sqe);
+}
+
+static void
+submits_what_is_one_command(void **state)
+{
+	(void)state;
+	assert_true(submits(OP_READ, 0, 16 * BLOCK));
+	assert_true(submits(OP_WRITE, 63 * BLOCK, BLOCK));
+	assert_false(submits(OP_READ, 0, 17 * BLOCK));
+	assert_false(submits(OP_READ, 1, BLOCK));
+	assert_false(submits(OP_READ, 0, BLOCK + 1));
+	assert_false(submits(OP_WRITE, 63 * BLOCK, 2 * BLOCK));
+	assert_false(submits(OP_READ, 64 * BLOCK, BLOCK));
+	assert_false(submits(OP_ZERO, 0, BLOCK));
+	assert_int_equal(disk.commands, 0);
+}
+
+/* What comes back from the ring, for 2 blocks from block 6 on. */
+static void
+finish(enum op op, int result)
+{
+	assert_true(submits(op, 6 * BLOCK, 2 * BLOCK));
+	lane_finish(&lane, &io, result);
+}
+
+static void
+finishes_by_what_the_disk_says(void **state)
+{
+	(void)state;
+	finish(OP_READ, 0);
+	assert_int_equal(io.done, 2 * BLOCK);
+	assert_int_equal(nvme.good, 6);
+	finish(OP_READ, UNREADABLE);
+	assert_int_equal(io.err, EIO);
+	assert_int_equal(io.done, 0);
+	finish(OP_WRITE, SANITIZING);
+	assert_int_equal(io.err, EPROTO);
+	assert_int_equal(disk.commands, 0);
+	/* and by transfer, what may go otherwise */
+	finish(OP_READ, NOT_READY);
+	assert_int_equal(io.done, 2 * BLOCK);
+	assert_int_equal(disk.commands, 1);
+	assert_true(right(6 * BLOCK, 2 * BLOCK));
+	finish(OP_READ, -EINVAL);
+	assert_int_equal(disk.commands, 2);
+	finish(OP_READ, FREED);
+	assert_int_equal(disk.commands, 3);
+	assert_int_equal(io.err, 0);
+	nvme.good = 1;
+	finish(OP_WRITE, 0);
+	assert_int_equal(nvme.good, 1);
+}
+
+/* ------------------------------------------------------- what was written */
+
+static void
+flushes_once(void **state)
+{
+	struct fault f;
+
+	(void)state;
+	assert_int_equal(nvme_backend.flush(&end, &f), 0);
+	assert_int_equal(disk.last.opcode, FLUSH);
+	disk.rule[0] = (struct rule){ FLUSH, 1, .result = 0x280 };
+	assert_int_equal(nvme_backend.flush(&end, &f), -1);
+	assert_int_equal(f.status, STATUS_NOT_FLUSHED);
+	assert_non_null(strstr(f.text, "Flush failed: write fault"));
+	assert_int_equal(disk.commands, 2);
+	/* the next would succeed, and tell nothing */
+	assert_int_equal(nvme_backend.flush(&end, &f), -1);
+	assert_non_null(strstr(f.text, "Flush failed: write fault"));
+	assert_int_equal(disk.commands, 2);
+}
+
+static void
+says_why_a_flush_was_not_sent(void **state)
+{
+	struct fault f;
+
+	(void)state;
+	disk.rule[0] = (struct rule){ FLUSH, LONG, .result = -EPERM };
+	assert_int_equal(nvme_backend.flush(&end, &f), -1);
+	assert_non_null(strstr(f.text, "Operation not permitted"));
+}
+
+static void
+notices_that_the_power_was_off(void **state)
+{
+	struct fault f;
+
+	(void)state;
+	disk.cycles = 7;
+	assert_int_equal(nvme_backend.prepare(&end, -1, &f), 0);
+	assert_int_equal(nvme_backend.flush(&end, &f), 0);
+	disk.cycles = 8;
+	assert_int_equal(nvme_backend.flush(&end, &f), -1);
+	assert_int_equal(f.status, STATUS_NOT_FLUSHED);
+	assert_non_null(strstr(f.text, "its power was off"));
+	disk.mute = true;
+	assert_int_equal(nvme_backend.flush(&end, &f), -1);
+	assert_int_equal(f.status, STATUS_NOT_FLUSHED);
+	assert_non_null(strstr(f.text, "cannot be read any more"));
+	/* one that has never told is believed */
+	assert_int_equal(nvme_backend.prepare(&end, -1, &f), 0);
+	assert_int_equal(nvme_backend.flush(&end, &f), 0);
+}
+
+static void
+notices_another_format(void **state)
+{
+	struct fault f;
+
+	(void)state;
+	assert_int_equal(nvme_backend.check_kept(&end, 0, 0, 0, &f), 0);
+	disk.other = true;
+	assert_int_equal(nvme_backend.check_kept(&end, 0, 0, 0, &f), -1);
+	assert_non_null(strstr(f.text, "formatted anew"));
+	disk.mute = true;
+	assert_int_equal(nvme_backend.check_kept(&end, 0, 0, 0, &f), 0);
+}
+
+static void
+reads_back_from_the_medium(void **state)
+{
+	struct endpoint r;
+	struct fault f;
+
+	(void)state;
+	nvme.fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(endpoint_readback(&r, &end, UINT32_MAX, &f), 0);
+	assert_int_equal(disk.commands, 1);
+	assert_int_equal(disk.last.opcode, READ);
+	assert_int_equal(disk.last.cdw12, FORCE);
+	assert_int_equal(r.geo.io_align, BLOCK);
+	assert_int_equal(endpoint_close(&r), 0);
+	/* a disk that does not take the bit */
+	disk.rule[0] = (struct rule){ READ, LONG, .bits = FORCE,
+		.result = UNKNOWN };
+	assert_int_equal(endpoint_readback(&r, &end, UINT32_MAX, &f), -1);
+	assert_int_equal(f.status, STATUS_REFUSED);
+	assert_non_null(strstr(f.text, "refuses Read with FUA"));
+	/* a block that cannot be read is met later */
+	disk.rule[0].result = UNREADABLE;
+	assert_int_equal(endpoint_readback(&r, &end, UINT32_MAX, &f), 0);
+	assert_int_equal(endpoint_close(&r), 0);
+	close(nvme.fd);
+	nvme.fd = -1;
+	assert_int_equal(endpoint_readback(&r, &end, UINT32_MAX, &f), -1);
+	assert_non_null(strstr(f.text, "opening it to read it back"));
+}
+
+#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(moves_whole_blocks),
+		CASE(reads_parts_of_blocks),
+		CASE(writes_no_parts_of_blocks),
+		CASE(ends_where_the_disk_does),
+		CASE(sends_smaller_ones),
+		CASE(sends_none_below_a_page),
+		CASE(tries_again_what_passes),
+		CASE(does_not_try_for_ever),
+		CASE(awaits_a_reset),
+		CASE(knows_a_disk_that_has_gone),
+		CASE(takes_a_refused_block_for_bad),
+		CASE(takes_nothing_else_for_bad),
+		CASE(asks_elsewhere),
+		CASE(sends_nothing_to_another_format),
+		CASE(reads_what_is_deallocated),
+		CASE(makes_zeros),
+		CASE(makes_no_zeros_where_refused),
+		CASE(is_hasty_at_first),
+		CASE(submits_what_is_one_command),
+		CASE(finishes_by_what_the_disk_says),
+		CASE(flushes_once),
+		CASE(says_why_a_flush_was_not_sent),
+		CASE(notices_that_the_power_was_off),
+		CASE(notices_another_format),
+		CASE(reads_back_from_the_medium),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
