@@ -111,10 +111,11 @@ static int
 rbd_open_end(struct endpoint *ep, bool look, struct fault *f)
 {
 	struct rbd *rbd = calloc(1, sizeof(*rbd));
-	struct rbd_image *image = &rbd->image;
+	struct rbd_image *image;
 
 	if (rbd == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
+	image = &rbd->image;
 	if (take_name(ep, rbd, f) != 0 ||
 	    librbd_load(&image->lib, ep->name, f) != 0) {
 		rbd_name_free(&image->name);

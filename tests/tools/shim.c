@@ -36,6 +36,8 @@
  *	nth=N		only the Nth time
  *	from=N		from the Nth time on
  *	times=N		only the first N times; with at=, for each range
+ *	places=FILE	only allocations asked for where none has failed before, by
+ *			FILE, which has these places; one in a run
  *	once		only the first time on each descriptor, as the kernel
  *			tells an error of write-back; before sleep=
  *
@@ -101,6 +103,7 @@ struct range {
 struct rule {
 	char		 path[4096];	/* empty: any file */
 	char		 until[4096];	/* empty: no wait */
+	char		 places[4096];	/* empty: anywhere */
 	unsigned	 ops;
 	int		 err;		/* errno value, or 0 */
 	bool		 whole, cut, odd, hang, old, flip, once, zero;
@@ -111,6 +114,7 @@ struct rule {
 	atomic_ullong	 dice;
 	atomic_ullong	 passed;	/* bytes, where there is no offset */
 	atomic_bool	 told[DESCRIPTORS];
+	atomic_bool	 placed;	/* by places: one has failed */
 };
 
 /* What became of a transfer: err, or the bytes it may move. */
@@ -129,6 +133,7 @@ static bool log_all;
 static const char *program;		/* as it was called */
 static char *sysfs;			/* folder that stands for /sys, or NULL */
 static _Thread_local bool running;	/* the program's own code */
+static _Thread_local const void *asker;	/* who asks for memory */
 
 static const struct word names[] = {
 	{ "EIO", EIO }, { "ENOSPC", ENOSPC }, { "EINTR", EINTR },
@@ -228,6 +233,8 @@ word_of(struct rule *r, char *word)
 		snprintf(r->path, sizeof(r->path), "%s", value);
 	else if (strcmp(word, "until") == 0)
 		snprintf(r->until, sizeof(r->until), "%s", value);
+	else if (strcmp(word, "places") == 0)
+		snprintf(r->places, sizeof(r->places), "%s", value);
 	else if (strcmp(word, "op") == 0)
 		r->ops = bits_of(value, ops, sizeof(ops) / sizeof(ops[0]));
 	else if (strcmp(word, "at") == 0)
@@ -354,6 +361,35 @@ roll(struct rule *r)
 	return (x ^ (x >> 31)) >> 8;
 }
 
+/*
+ * Whether none has failed where memory is asked for: by the offsets in the
+ * program that the rule's file has, which then has this one, too.
+ */
+static bool
+new_place(struct rule *r)
+{
+	char all[65536], line[32];
+	Dl_info who;
+	ssize_t n;
+	int fd;
+
+	if (atomic_load(&r->placed) || dladdr(asker, &who) == 0)
+		return false;
+	snprintf(line, sizeof(line), "%012zx\n",
+	    (size_t)((const char *)asker - (const char *)who.dli_fbase));
+	fd = (int)syscall(SYS_openat, AT_FDCWD, r->places, O_RDWR | O_CREAT |
+	    O_APPEND | O_CLOEXEC, 0666);
+	n = syscall(SYS_read, fd, all, sizeof(all) - 1);
+	all[n > 0 ? n : 0] = '\0';
+	if (n < 0 || strstr(all, line) != NULL ||
+	    atomic_exchange(&r->placed, true))
+		n = -1;
+	else
+		(void)!syscall(SYS_write, fd, line, strlen(line));
+	syscall(SYS_close, fd);
+	return n >= 0;
+}
+
 /* Is it this rule's turn?  Counts; so ask only when the rest fits. */
 static bool
 due(struct rule *r, struct range *g, int fd)
@@ -363,6 +399,8 @@ due(struct rule *r, struct range *g, int fd)
 	if ((r->nth != 0 && seen != r->nth) || seen < r->from)
 		return false;
 	if (r->every != 0 && roll(r) % r->every != 0)
+		return false;
+	if (r->places[0] != '\0' && !new_place(r))
 		return false;
 	if (r->once && fd >= 0 && fd < DESCRIPTORS &&
 	    atomic_exchange(&r->told[fd], true))
@@ -996,14 +1034,26 @@ asked_by(const void *caller)
 }
 
 static bool
-no_memory(const void *caller)
+no_memory(const void *from)
 {
 	int before = errno;
-	unsigned op = nrules > 0 ? asked_by(caller) : 0;
-	bool fails = op != 0 && refused((enum op)op, "alloc", -1);
+	unsigned op = nrules > 0 ? asked_by(from) : 0;
+	bool fails;
+
+	if (op != 0)
+		asker = from;
+	fails = op != 0 && refused((enum op)op, "alloc", -1);
 
 	errno = fails ? ENOMEM : before;
 	return fails;
+}
+
+/* What was counted is written still: see tests/coverage/dump.c. */
+void faults_end(void);
+void
+faults_end(void)
+{
+	nrules = 0;
 }
 
 #define CALLER __builtin_return_address(0)
@@ -1034,6 +1084,13 @@ reallocarray(void *old_room, size_t n, size_t len)
 {
 	REAL(real, reallocarray);
 	return no_memory(CALLER) ? NULL : real(old_room, n, len);
+}
+
+void *
+aligned_alloc(size_t unit, size_t len)
+{
+	REAL(real, aligned_alloc);
+	return no_memory(CALLER) ? NULL : real(unit, len);
 }
 
 int

@@ -1,0 +1,231 @@
+#!/usr/bin/env bash
+# Each place of the program that asks for memory is refused it once: all is right
+# or a word says what is not, and nothing hangs or crashes.  What is found in one
+# case is left alone by those behind it.  (denied.t refuses every allocation of
+# some copies, those of libraries, too.)
+# shellcheck disable=SC1091,SC2015,SC2016,SC2034,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/iscsi.sh"
+[[ $VARIANT != tsan ]] || exit 0		# is told all by the others
+needs "grep -q places '$top/tests/tools/shim.c'" -- "a shim that knows places"
+
+places=$scratch/places
+: >"$places"
+before=		# a rule that comes first
+also=				# another library before libc
+
+# refused CHECK COMMAND...: until it has no new place
+refused()
+{
+	local check=$1 n=0
+	shift
+	while :; do
+		: >faults
+		timeout -s KILL 60 env FAULTS="${before:+$before;}op=own fail=ENOMEM places=$places" \
+		    FAULT_LOG="$PWD/faults" LD_PRELOAD="$shim${also:+:$also}" "$@" <"${from-/dev/null}" >out 2>err
+		status=$?
+		grep -q '^alloc ' faults || break
+		n=$((n + 1))
+		"$check" || { fail "the ${n}th: status $status, $(tail -n 3 err)"; return; }
+	done
+	"$check" && ((status == ${want:-0})) || fail "with all of it: status $status, $(tail -n 3 err)" || return
+	echo "$n places"
+}
+# said: a status, and a last word that is one of ours
+said()
+{
+	local lines last
+	mapfile -t lines <err
+	last=${lines[-1]-}
+	((status < 104)) && [[ $last = 'pardd: '* && $last != 'pardd: complete'* && $last != *Success ]]
+}
+# honest: complete, and there, or it says why not.  Each has a target that is not
+# what it will be.
+honest()
+{
+	if ((status == 0)); then
+		[[ $(tail -n 1 err) = 'pardd: complete'* ]] && same src dst && { [[ ! -e two ]] || same src two; }
+	else
+		said
+	fi || return
+	: >dst
+}
+copies()
+{
+	in_memory && "$blocks" make src 150000 && : >dst && refused honest "$pardd" if=src of=dst "$@"
+}
+
+it "copies right or says why not, wherever memory is denied" copies
+it "... by threads, a little at a time" copies engine=threads thr=4 bpt=8
+it "... with many in flight" copies engine=async thr=2 bpt=8
+it "... and verifies it" eval 'copies verify=1 && copies verify=source && copies verify=stream'
+it "... with digests" copies hash=sha256,xxh128,md5 hashfile=list
+it "... with a table of requests" eval 'copies profile=p.csv && copies profile=p.json && copies profile=p.svg time=1'
+it "... with a page, a picture and a journal" eval 'copies report=r.html note=a note=b log=log profile=p.json &&
+    copies report=r.svg'
+it "... with what programs read" copies json=j verbose=2
+it "... with a control socket" copies control=c rate=100M
+it "... with a live line" copies progress=1 status=map map=map
+it "... to several targets" eval 'copies of=two && copies of=two verify=1 && copies of=two verify=stream'
+it "... past the page cache" copies iflag=direct oflag=direct
+streams()
+{
+	local from=src
+	in_memory && "$blocks" make src 150000 && : >dst && refused honest "$pardd" if=- of=dst "$@"
+}
+it "... a stream" eval 'streams hash=sha1 && streams conv=sparse'
+
+holes()
+{
+	in_memory && "$blocks" make src 150000 && truncate -s 1M src && : >dst && refused honest "$pardd" if=src of=dst "$@"
+}
+it "... leaving holes" eval 'holes conv=sparse && holes oflag=sparse,trim engine=async'
+manifests()
+{
+	in_memory && "$blocks" make src 150000 && : >dst && refused honest "$pardd" if=src of=dst manifest=m "$@" &&
+	    cp src two && exits 0 "$pardd" if=src of=. manifest=base && refused unwritten "$pardd" if=src of=two base=base &&
+	    refused seen "$pardd" if=src manifest=base check=1
+}
+# unwritten: two is as it was
+unwritten()
+{
+	same src two && { ((status == 0)) || said; }
+}
+# seen: nothing was written, and no difference was found
+seen()
+{
+	((status == 0)) || said
+}
+it "makes a manifest so, and goes by it" eval 'manifests && manifests manifesthash=sha256'
+block_map()
+{
+	in_memory && "$blocks" make src 150000 && : >dst && refused honest "$pardd" if=src of=dst manifest=b.bmap &&
+	    refused honest "$pardd" if=src of=dst bmap=b.bmap && refused honest "$pardd" if=src of=dst oflag=sparing
+}
+it "... a block map" block_map
+compares()
+{
+	in_memory && "$blocks" make src 150000 && cp src two && refused unwritten "$pardd" if=src of=two compare=1 "$@"
+}
+it "compares so" eval 'compares && compares json=j'
+# lost: what cannot be read is not there
+lost()
+{
+	if ((status == 100)); then
+		[[ $(tail -n 1 err) = 'pardd: NOT complete: '* ]] &&
+		    holds -z 20480+512 dst 0 0 150000
+	else
+		said
+	fi && : >dst && rm -f map map.bak
+}
+rescues()
+{
+	local before="on=$PWD/src op=read at=20480+512 fail=EIO" want=100
+	in_memory && "$blocks" make src 150000 && : >dst && before="on=$PWD/src op=read at=20480+512 fail=EIO" &&
+	    refused lost "$pardd" if=src of=dst map=map "$@"
+}
+it "rescues so" eval 'rescues && rescues thr=4 retries=1 && rescues json=j report=r.html &&
+    rescues report=r.svg rescue=reverse'
+domains()
+{
+	in_memory && "$blocks" make src 150000 && : >dst && exits 0 "$pardd" if=src of=dst map=map && : >dst &&
+	    refused honest "$pardd" if=src of=dst map=map2 domain=map domaintypes=+
+}
+it "... by another map" domains
+it "goes on after errors so" eval 'in_memory && "$blocks" make src 150000 && : >dst && want=100 &&
+    before="on=$PWD/src op=read at=20480+512 fail=EIO" && refused lost "$pardd" if=src of=dst coe=1 verify=1'
+
+# ------------------------------------------------------- other kinds of ends
+
+tables()
+{
+	local kind
+	truncate -s 4M src dst && for kind in gpt dos; do
+		printf '%s\n' "label: $kind" 'size=1M' 'size=1M' | sfdisk -q src && cp src dst &&
+		    refused seen "$pardd" if=src of=dst ipart=1 opart=2 && refused seen "$pardd" -dv if=src of=dst ||
+		    return
+	done
+}
+! command -v sfdisk >/dev/null || it "finds partitions so" tables
+file_systems()
+{
+	truncate -s 8M img && "$@" img >made 2>&1 || return
+	cp img src && : >dst && refused seen "$pardd" if=src of=dst used=only usedmap=um && rm -f um &&
+	    refused seen "$pardd" if=src of=dst used=first map=m && rm -f m*
+}
+! command -v mke2fs >/dev/null || it "finds so what file systems use" eval 'file_systems mke2fs -q -F -t ext4 &&
+    file_systems mke2fs -q -F -t ext2'
+! command -v mkfs.fat >/dev/null || it "... of FAT" file_systems mkfs.fat
+! command -v mkfs.exfat >/dev/null || it "... of exFAT" file_systems mkfs.exfat
+! command -v mkntfs >/dev/null || it "... of NTFS" file_systems mkntfs -q -F
+large_file_system()
+{
+	truncate -s "$1" img && "${@:2}" img >made 2>&1 && : >dst && refused seen "$pardd" -d if=img of=dst used=only
+}
+! command -v mkfs.xfs >/dev/null || it "... of XFS" large_file_system 320M mkfs.xfs -q
+! command -v mkfs.btrfs >/dev/null || it "... of Btrfs" large_file_system 128M mkfs.btrfs -q
+devices()
+{
+	local from
+	"$blocks" make src 1M && truncate -s 1M back && loop src && from=$dev && loop back &&
+	    refused seen "$pardd" if="$from" of="$dev" verify=1 && same src back &&
+	    refused seen "$pardd" if="$from" of="$dev" map=map && refused seen "$pardd" -dv if="$from" of="$dev"
+}
+! can_loop || it "copies devices so" devices
+if can_nbd; then
+	nbd()
+	{
+		nbdkit -f -U "$1" -P "$1.pid" file "$2" >server 2>&1 </dev/null &
+		until_true 20 test -s "$1.pid"
+	}
+	from_there()
+	{
+		cp there dst && honest
+	}
+	servers()
+	{
+		in_memory && "$blocks" make src 150000 && truncate -s 150000 there && nbd from src && nbd to there &&
+		    refused from_there "$pardd" if='nbd+unix:///?socket=from' of='nbd+unix:///?socket=to' verify=1 &&
+		    refused from_there "$pardd" if='nbd+unix:///?socket=from' of='nbd+unix:///?socket=to' engine=threads \
+			map=map
+	}
+	it "copies from one NBD server to another so" servers
+fi
+if can_rbd; then
+	from_image()
+	{
+		cp p/other dst && honest
+	}
+	images()
+	{
+		in_memory && mkdir p && ceph && "$blocks" make src 150016 && cp src p/image && : >p/other &&
+		    truncate -s 150016 p/other && refused from_image "$pardd" if=rbd:p/image of=rbd:p/other "$@"
+	}
+	it "copies from one Ceph image to another so" eval 'images && images verify=1 engine=threads'
+fi
+if can_iscsi; then
+	disks()
+	{
+		"$blocks" make src 1M && "$blocks" make there 1M 9 && serve 1:src 2:there &&
+		    refused from_disk "$pardd" if="$uri/1" of="$uri/2" "$@"
+	}
+	from_disk()
+	{
+		cp there dst && honest
+	}
+	it "copies from one iSCSI disk to another so" eval 'disks verify=1'
+	it "... waiting for each answer" eval 'disks engine=threads oflag=sparse'
+fi
+answered()
+{
+	local also=$tools/answer.so
+	"$blocks" make src 1M 1 && "$blocks" make there 1M 9 && export ANSWERS="disk=src;disk=there" &&
+	    refused from_disk "$pardd" if=src of=there "$@"
+}
+from_disk()
+{
+	cp there dst && honest
+}
+it "copies from one SCSI disk to another so" eval 'answered && answered verify=1 engine=threads && answered map=map'
+it "lists the disks so" refused seen "$pardd" --list
+it "has met many such places" eval '[[ $(sort -u "$places" | wc -l) -gt 50 ]] || fail "$(wc -l <"$places") places"'
