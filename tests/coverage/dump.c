@@ -5,13 +5,17 @@
  *
  * Who ends by a signal that it sends itself, or at once, has run all the same;
  * and who gives up what the copy does not need cannot write what was counted,
- * so nobody does.  Linked with --wrap of raise, _exit, prctl and __gcov_exit.
+ * so nobody does.  Faults that a test asks for (shim.c) are none of the
+ * counting's.  Linked with --wrap of raise, _exit, prctl and __gcov_exit.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -32,8 +36,14 @@ static void
 dump(void)
 {
 	static const struct rlimit free_of = { RLIM_INFINITY, RLIM_INFINITY };
+	uintptr_t over = (uintptr_t)dlsym(RTLD_DEFAULT, "faults_end");
+	void (*faults_end)(void);
 	struct rlimit now;
 
+	if (over != 0) {
+		memcpy(&faults_end, &over, sizeof(faults_end));
+		faults_end();
+	}
 	setsid();
 	umask(0);
 	setrlimit(RLIMIT_FSIZE, &free_of);
