@@ -1,71 +1,51 @@
 /*
  * pardd: from the command line to the exit status, in one straight line.  Each
- * step takes the results of earlier steps as const and adds one of its own.
+ * step takes the results of earlier steps as const and adds one of its own:
+ *
+ *	main	keep the words, hide passwords, hold back signals
+ *	obey	parse them; print, if that is all
+ *	copy	open the output for programs, and both ends
+ *	planned	decide everything; show it, ask, or
+ *	run	copy,
+ *	finish	close, judge, report
  */
-#include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/ioprio.h"
 #include "base/print.h"
 #include "base/secrets.h"
 #include "base/signals.h"
 #include "base/status.h"
+#include "base/title.h"
 #include "cli/opts.h"
 #include "config.h"
 #include "disk/list.h"
 #include "end/endpoint.h"
 #include "end/tee.h"
-#include "part/parts.h"
-#include "part/remarks.h"
-#include "plan/claim.h"
+#include "part/damage.h"
 #include "plan/confine.h"
-#include "plan/plan.h"
-#include "plan/safety.h"
 #include "report/events.h"
 #include "report/report.h"
 #include "report/verdict.h"
-#include "rescue/mapsaver.h"
-#include "run/control.h"
 #include "run/copy.h"
+#include "run/decision.h"
 #include "run/outputs.h"
-#include "run/several.h"
-#include "verify/compare.h"
+#include "run/preview.h"
 
-struct held {			/* what a run has decided; kept to its end */
-	struct plan	 p;
-	struct outputs	 rec;
-	struct claims	 claims;	/* on the target, */
-	struct several	*several;	/* or on each of several; else NULL */
-	struct remarks	 found;
+struct session {		/* of a command line that copies */
+	const struct opts *o;
+	struct events	 ev;
+	struct endpoint	 src, dst;
+	int		 signo;		/* that stopped it, or 0 */
+	bool		 stuck;		/* a request may never return */
 };
 
-/*
- * If a standard descriptor is closed, the first end opened would take its
- * number and messages would be written into that end.  Fill the gap with a
- * descriptor that cannot be used, not even through /dev/stdout: "/" opened with
- * O_PATH.
- */
-static bool
-fill_standard_descriptors(void)
-{
-	int fd, got;
-
-	for (fd = 0; fd <= 2; fd++) {
-		if (fcntl(fd, F_GETFD) >= 0)
-			continue;
-		got = open("/", O_PATH);
-		if (got != fd)
-			return false;
-	}
-	return true;
-}
+/* --- how it ends --------------------------------------------------------- */
 
 static int
 told(const struct opts *o, const struct fault *f)
@@ -87,152 +67,45 @@ printed(const struct opts *o)
 }
 
 static int
-close_ends(struct endpoint *src, struct endpoint *dst, struct fault *f)
+close_ends(struct session *s, struct fault *f)
 {
-	int err = endpoint_close(dst);
+	int err = endpoint_close(&s->dst);
 
-	endpoint_close(src);
+	endpoint_close(&s->src);
 	if (err != 0) {
-		fault_errno(f, err, "%s: closing", dst->name);
+		fault_errno(f, err, "%s: closing", s->dst.name);
 		f->status = STATUS_NOT_FLUSHED;
 	}
 	return err;
 }
 
-/* Report errors of the json= and log= outputs. */
-static void
-tell_trouble(struct events *ev)
-{
-	struct fault f;
-
-	while (events_trouble(ev, &f))
-		report_fault(&f, ev->opts);
-}
-
 /* Report why the copy does not begin.  Returns the exit status. */
 static int
-refused(struct events *ev, const struct fault *why)
+refused(struct session *s, const struct fault *why)
 {
-	events_refused(ev, why);
-	tell_trouble(ev);
-	return told(ev->opts, why);
+	events_refused(&s->ev, why);
+	report_trouble(&s->ev);
+	return told(s->o, why);
 }
 
 /* The same, with the ends open: close them first. */
 static int
-leave(struct events *ev, struct endpoint *src, struct endpoint *dst,
-    const struct fault *why)
+leave(struct session *s, const struct fault *why)
 {
 	struct fault f;
 
-	close_ends(src, dst, &f);
-	return refused(ev, why);
+	close_ends(s, &f);
+	return refused(s, why);
 }
 
-/* Called before any thread exists, so that all of them inherit it. */
+/* All is reported: end by the signal that stopped it, if one did. */
 static int
-set_ioprio(const struct opts *o, struct fault *f)
+part(struct session *s, int status)
 {
-	int err = o->ioprio == NULL ? 0 :
-	    ioprio_apply(ioprio_parse(o->ioprio));
-
-	return err == 0 ? 0 : fault_errno(f, err, "ioprio=%s", o->ioprio);
-}
-
-/* Limit every target to its partition. */
-static int
-limit_target(const struct opts *o, struct endpoint *dst, struct fault *f)
-{
-	struct endpoint *one;
-	unsigned i;
-
-	for (i = 0; (one = tee_target(dst, i)) != NULL; i++)
-		if (parts_limit(one, o->opart, f) != 0)
-			return -1;
-	return o->targets > 1 ? tee_join(dst, f) : 0;
-}
-
-static int
-check(struct held *h, struct fault *f)
-{
-	return h->p.targets > 1 ? several_check(&h->several, &h->p, f) :
-	    safety_check(&h->p, f);
-}
-
-static int
-claim(struct held *h, struct fault *f)
-{
-	return h->several != NULL ? several_claim(h->several, f) :
-	    claims_take(&h->claims, NULL, &h->p, f);
-}
-
-/* Make the plan and all checks.  Returns -1 with *f; then nothing is held. */
-static int
-decide(struct held *h, const struct opts *o, struct endpoint *src,
-    struct endpoint *dst, struct events *ev, struct fault *f)
-{
-	struct plan *p = &h->p;
-
-	h->several = NULL;
-	if (parts_limit(src, o->ipart, f) != 0 ||
-	    limit_target(o, dst, f) != 0 || outputs_load(&h->rec, o, f) != 0)
-		return -1;
-	if (plan_make(p, o, h->rec.layout, src, dst, f) == 0 &&
-	    used_make(&h->rec.used, p, &h->rec.bmap, f) == 0) {
-		events_plan(ev, p);
-		p->needed = remarks_needed(p);
-		if (outputs_open(&h->rec, p, f) == 0 && check(h, f) == 0 &&
-		    set_ioprio(o, f) == 0 && claim(h, f) == 0)
-			return 0;
-	}
-	several_free(h->several);
-	outputs_close(&h->rec);
-	return -1;
-}
-
-static void
-settle(const struct held *h)
-{
-	if (h->several != NULL)
-		several_settle(h->several);
-	else
-		claims_settle(&h->claims);
-}
-
-static void
-forget(const struct held *h)
-{
-	if (h->several != NULL)
-		several_forget(h->several);
-	else
-		claims_forget(&h->claims);
-}
-
-static void
-release(struct held *h)
-{
-	if (h->several != NULL)
-		several_release(h->several);
-	else
-		claims_release(&h->claims);
-	several_free(h->several);
-	outputs_close(&h->rec);
-}
-
-/*
- * Collect remarks about the ends; with several targets each plan has its own.
- */
-static void
-remark(struct held *h, const struct opts *o)
-{
-	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
-
-	h->found = (struct remarks){ .signs = 0 };
-	if (h->several != NULL)
-		several_remark(h->several, thorough);
-	else
-		remarks_make(&h->found, &h->p, thorough);
-	h->p.found = o->compare == 0 && h->several == NULL ? &h->found : NULL;
+	events_close(&s->ev);
+	if (s->signo != 0 && status == STATUS_SIGNAL + s->signo)
+		signals_raise(s->signo);
+	return status;
 }
 
 /*
@@ -241,67 +114,54 @@ remark(struct held *h, const struct opts *o)
  * released.
  */
 static _Noreturn void
-abandon(const struct plan *p, struct outputs *rec, struct events *ev,
-    struct outcome *out)
+abandon(struct session *s, struct decision *d, struct outcome *out)
 {
-	outputs_abandon(rec);
-	verdict_judge(p, out);
-	events_result(ev, p, out);
-	report_abandoned(p, out);
-	events_close(ev);
-	if (out->signal != 0)
-		signals_raise(out->signal);
+	outputs_abandon(&d->outputs);
+	verdict_judge(&d->plan, out);
+	events_result(&s->ev, &d->plan, out);
+	report_abandoned(&d->plan, out);
+	events_close(&s->ev);
+	if (s->signo != 0)
+		signals_raise(s->signo);
 	_exit(out->verdict.status);
 }
 
-/*
- * End the process after the report, when a request to a target never returned.
- * Its thread may still wake up, so nothing that it uses is freed.
- */
-static _Noreturn void
-leave_lost(struct events *ev, const struct outcome *out)
-{
-	events_close(ev);
-	if (out->signal != 0 &&
-	    out->verdict.status == STATUS_SIGNAL + out->signal)
-		signals_raise(out->signal);
-	_exit(out->verdict.status);
-}
+/* --- the copy ------------------------------------------------------------ */
 
 /* Close the ends, judge the run and report it.  Returns the exit status. */
 static int
-finish(const struct plan *p, struct endpoint *src, struct endpoint *dst,
-    struct outputs *rec, struct events *ev, struct outcome *out)
+finish(struct session *s, struct decision *d, struct outcome *out)
 {
+	const struct plan *p = &d->plan;
 	struct fault closed = { 0 };
 
 	if (out->signal == 0)
 		damage_make(&out->damage, plan_first(p), &out->map);
-	outputs_look(rec, out);
-	close_ends(src, dst, &closed);
+	outputs_look(&d->outputs, out);
+	close_ends(s, &closed);
 	if (out->flush.status == 0)
 		out->flush = closed;
-	outputs_finish(rec, p, out);
+	outputs_finish(&d->outputs, p, out);
 	verdict_judge(p, out);
-	if (!outputs_report(rec, out))
+	if (!outputs_report(&d->outputs, out))
 		verdict_judge(p, out);
-	events_result(ev, p, out);
+	events_result(&s->ev, p, out);
 	if (!print_room())
 		signals_let();
-	tell_trouble(ev);
+	report_trouble(&s->ev);
 	report_end(p, out);
 	if (!print_room())
 		signals_let();	/* it delayed the report */
-	if (tee_lost(dst))
-		leave_lost(ev, out);
+	/* the thread of a lost request may still wake up: nothing is freed */
+	if (tee_lost(&s->dst))
+		_exit(part(s, out->verdict.status));
 	outcome_free(out);
 	return out->verdict.status;
 }
 
 /* Do what was decided.  The outcome is too large for the stack. */
 static int
-run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
-    struct outputs *rec, struct events *ev, int *signo)
+run(struct session *s, struct decision *d)
 {
 	struct outcome *out = malloc(sizeof(*out));
 	struct signals signals;
@@ -311,134 +171,54 @@ run(const struct plan *p, struct endpoint *src, struct endpoint *dst,
 	if (out == NULL)
 		fault_errno(&f, ENOMEM, "the outcome");
 	if (out == NULL || signals_take(&signals, &f) != 0 ||
-	    outputs_start(rec, &f) != 0 ||
-	    copy_run(p, &signals, ev, out, &f) != 0) {
+	    outputs_start(&d->outputs, &f) != 0 ||
+	    copy_run(&d->plan, &signals, &s->ev, out, &f) != 0) {
 		free(out);
-		return leave(ev, src, dst, &f);
+		return leave(s, &f);
 	}
-	*signo = out->signal;
+	s->signo = out->signal;
 	if (out->abandoned)
-		abandon(p, rec, ev, out);
-	status = finish(p, src, dst, rec, ev, out);
+		abandon(s, d, out);
+	status = finish(s, d, out);
 	free(out);
 	close(signals.fd);
 	return status;
 }
 
-/*
- * Whether printing to fd cannot overwrite data: a terminal, a pipe or a socket.
- */
-static bool
-keeps_nothing(int fd, const struct stat *st)
-{
-	return isatty(fd) || S_ISFIFO(st->st_mode) || S_ISSOCK(st->st_mode);
-}
-
-/*
- * Choose where the plan is printed: never into an end or onto a disk.  Standard
- * error also does if messages would go there during a copy.  NULL: nowhere.
- */
-static FILE *
-place(const struct plan *p)
-{
-	static const int fds[] = { STDOUT_FILENO, STDERR_FILENO };
-	struct stat st;
-	size_t i;
-	int fd;
-
-	for (i = 0; i < 2; i++) {
-		fd = fds[i];
-		if (fstat(fd, &st) != 0 || S_ISBLK(st.st_mode))
-			continue;
-		if ((fd == STDERR_FILENO && keeps_nothing(fd, &st)) ||
-		    (!endpoint_is(p->src, fd) && !tee_is(p->dst, fd)))
-			return fd == STDOUT_FILENO ? stdout : stderr;
-	}
-	return NULL;
-}
-
-/*
- * What -d and --ask must know before they show anything: 0 if the work would
- * begin, and in *known what a map says already; else -1 with *f.
- */
-static int
-look(const struct plan *p, struct endpoint *dst, struct map_totals *known,
-    struct fault *f)
-{
-	bool map = p->work == WORK_RESCUE;
-
-	return control_look(p->opts, f) != 0 || compare_look(p, f) != 0 ||
-	    (map && mapsaver_look(p, known, f) != 0) ||
-	    tee_look(dst, f) != 0 ? -1 : 0;
-}
-
-/* --ask: whether the answer was yes; if not, *f. */
-static bool
-ask(const struct plan *p, struct endpoint *dst, struct fault *f)
-{
-	struct map_totals known;
-
-	return look(p, dst, &known, f) == 0 &&
-	    report_ask(p, p->work == WORK_RESCUE ? &known : NULL, f);
-}
-
 /* --dry-run: show the plan. */
 static int
-show(const struct plan *p, struct endpoint *src, struct endpoint *dst,
-    struct events *ev)
+show(struct session *s, const struct plan *p)
 {
-	struct map_totals known;
 	struct fault f;
-	bool map = p->work == WORK_RESCUE;
-	FILE *out = place(p);
 
-	if (out == NULL) {
-		fault_set(&f, STATUS_REFUSED, "there is nowhere to print the "
-		    "plan: standard output and standard error are ends of the "
-		    "copy, or disks");
-		return leave(ev, src, dst, &f);
-	}
-	if (look(p, dst, &known, &f) != 0)
-		return leave(ev, src, dst, &f);
-	tell_trouble(ev);
-	if (p->opts->verbose == 0) {
-		if (report_page(out, p, map ? &known : NULL, &f) != 0)
-			return leave(ev, src, dst, &f);
-	} else {
-		report_plan(out, p);
-		if (map)
-			report_known(out, &known);
-		report_plan_old(out, p);
-	}
-	close_ends(src, dst, &f);
-	return printed(p->opts);
+	if (preview_plan(p, &s->ev, &f) != 0)
+		return leave(s, &f);
+	close_ends(s, &f);
+	return printed(s->o);
 }
 
 /* The ends are open: decide, then show the plan or run it, and release all. */
 static int
-planned(const struct opts *o, struct endpoint *src, struct endpoint *dst,
-    struct events *ev, int *signo)
+planned(struct session *s)
 {
-	struct held h;
+	struct decision d;
 	struct fault f;
 	int status;
 
-	if (decide(&h, o, src, dst, ev, &f) != 0)
-		return leave(ev, src, dst, &f);
-	remark(&h, o);
-	if (o->mode == MODE_DRY_RUN) {
-		h.p.confined = confine_look(&h.p);
-		status = show(&h.p, src, dst, ev);
-	} else if (o->ask && !ask(&h.p, dst, &f)) {
-		status = leave(ev, src, dst, &f);
+	if (decision_make(&d, s->o, &s->src, &s->dst, &s->ev, &f) != 0)
+		return leave(s, &f);
+	if (s->o->mode == MODE_DRY_RUN) {
+		d.plan.confined = confine_look(&d.plan);
+		status = show(s, &d.plan);
+	} else if (s->o->ask && !preview_ask(&d.plan, &f)) {
+		status = leave(s, &f);
 	} else {
-		settle(&h);
-		h.p.confined = confine(&h.p);
-		status = run(&h.p, src, dst, &h.rec, ev, signo);
-		forget(&h);
+		decision_settle(&d);
+		d.plan.confined = confine(&d.plan);
+		status = run(s, &d);
+		decision_forget(&d);
 	}
-	release(&h);
-	remarks_free(&h.found);
+	decision_free(&d);
 	return status;
 }
 
@@ -461,104 +241,87 @@ prints_into(struct endpoint *dst)
 
 /* planned(), with messages held back until the copy into that file is over. */
 static int
-held(const struct opts *o, struct endpoint *src, struct endpoint *dst,
-    struct events *ev, int *signo)
+held(struct session *s)
 {
 	struct fault f;
 	int status, held;
 
-	if (o->mode == MODE_DRY_RUN || !prints_into(dst))
-		return planned(o, src, dst, ev, signo);
+	if (s->o->mode == MODE_DRY_RUN || !prints_into(&s->dst))
+		return planned(s);
 	held = print_hold();
 	if (held < 0) {
 		fault_errno(&f, errno, "keeping messages out of the copy");
-		return leave(ev, src, dst, &f);
+		return leave(s, &f);
 	}
-	status = planned(o, src, dst, ev, signo);
+	status = planned(s);
 	print_release(held);
 	return status;
 }
 
 /* Whether a request to one of the ends may never return. */
 static bool
-stuck(const struct endpoint *src, struct endpoint *dst)
+stuck(struct session *s)
 {
 	const struct endpoint *one;
-	bool is = src->is.stuck;
+	bool is = s->src.is.stuck;
 	unsigned i;
 
-	for (i = 0; !is && (one = tee_target(dst, i)) != NULL; i++)
+	for (i = 0; !is && (one = tee_target(&s->dst, i)) != NULL; i++)
 		is = one->is.stuck;
 	return is;
 }
 
-/*
- * End the process without atexit handlers, which might wait for that request.
- */
-static _Noreturn void
-leave_stuck(struct events *ev, int status, int signo)
+/* Returns 0, or -1 with *f, and then neither is open. */
+static int
+open_ends(struct session *s, struct fault *f)
 {
-	events_close(ev);
-	if (signo != 0 && status == STATUS_SIGNAL + signo)
-		signals_raise(signo);
-	_exit(status);
+	const struct opts *o = s->o;
+	bool look = o->mode == MODE_DRY_RUN;
+
+	if (endpoint_open(&s->src, SOURCE, o, look, f) != 0) {
+		s->stuck = s->src.is.stuck;
+		return -1;
+	}
+	s->dst.is.stuck = false;
+	if ((o->compare != 0 ? endpoint_open_compared(&s->dst, o, f) :
+	    o->targets > 1 ? tee_open(&s->dst, o, look, f) :
+	    endpoint_open(&s->dst, TARGET, o, look, f)) != 0) {
+		endpoint_close(&s->src);
+		s->stuck = s->src.is.stuck || s->dst.is.stuck;
+		return -1;
+	}
+	return 0;
 }
 
-/* Open the ends and go on.  *lost is set if one of them does not answer. */
 static int
-copy_between(const struct opts *o, struct endpoint *src, struct endpoint *dst,
-    struct events *ev, int *signo, bool *lost)
+copy(struct session *s)
 {
-	bool look = o->mode == MODE_DRY_RUN;
 	struct fault f;
 	int status;
 
-	if (events_open(ev, o, &f) != 0)
-		return refused(ev, &f);
-	if (endpoint_open(src, SOURCE, o, look, &f) != 0) {
-		*lost = src->is.stuck;
-		return refused(ev, &f);
-	}
-	dst->is.stuck = false;
-	if ((o->compare != 0 ? endpoint_open_compared(dst, o, &f) :
-	    o->targets > 1 ? tee_open(dst, o, look, &f) :
-	    endpoint_open(dst, TARGET, o, look, &f)) != 0) {
-		endpoint_close(src);
-		*lost = src->is.stuck || dst->is.stuck;
-		return refused(ev, &f);
-	}
-	status = held(o, src, dst, ev, signo);
-	*lost = stuck(src, dst);
-	tee_free(dst);
+	if (events_open(&s->ev, s->o, &f) != 0 || open_ends(s, &f) != 0)
+		return refused(s, &f);
+	status = held(s);
+	s->stuck = stuck(s);
+	tee_free(&s->dst);
 	return status;
 }
 
-static int
-copy(const struct opts *o, struct events *ev, int *signo)
-{
-	struct endpoint src, dst;
-	bool lost = false;
-	int status = copy_between(o, &src, &dst, ev, signo, &lost);
-
-	if (lost)
-		leave_stuck(ev, status, *signo);
-	return status;
-}
+/* --- the command line ---------------------------------------------------- */
 
 /*
  * Refuse a wrong command line.  It may still name an output for programs, which
  * should see the refusal.
  */
 static int
-misused(const struct opts *o, const struct fault *why)
+misused(struct session *s, const struct fault *why)
 {
-	struct events ev;
 	struct fault f;
 	int status;
 
-	events_open(&ev, o, &f);
-	status = refused(&ev, why);
-	events_close(&ev);
+	events_open(&s->ev, s->o, &f);
+	status = refused(s, why);
+	events_close(&s->ev);
 	return status;
 }
 
@@ -581,39 +344,6 @@ print_only(const struct opts *o)
 }
 
 /*
- * Copy the command line, because argv itself becomes the title shown by ps(1).
- * Returns one allocation, or NULL.
- */
-static char **
-copied(int argc, char *argv[])
-{
-	size_t bytes = sizeof(argv[0]) * ((size_t)argc + 1), at = bytes;
-	char **copy;
-	int i;
-
-	for (i = 0; i < argc; i++)
-		bytes += strlen(argv[i]) + 1;
-	copy = calloc(1, bytes);
-	for (i = 0; copy != NULL && i < argc; i++) {
-		copy[i] = (char *)copy + at;
-		at += strlcpy(copy[i], argv[i], bytes - at) + 1;
-	}
-	return copy;
-}
-
-/* Take passwords out of the words, and out of what ps(1) shows. */
-static bool
-hide(struct secrets *s, int argc, char *words[], char *shown[])
-{
-	int i;
-
-	for (i = 0; i < argc; i++)
-		if (secrets_take(s, words[i], shown[i]) != 0)
-			return false;
-	return true;
-}
-
-/*
  * Run a command line.  "title" is the memory of argv, to be overwritten by the
  * title of the process, or NULL.
  */
@@ -621,21 +351,44 @@ static int
 obey(int argc, char *words[], char *title[], const struct secrets *secrets)
 {
 	struct opts o;
-	struct events ev;
+	struct session s;
 	struct fault f;
-	int status, signo = 0;
+	int status;
 
+	s.o = &o;
+	s.signo = 0;
+	s.stuck = false;
 	if (opts_parse(&o, argc, words, &f) != 0)
-		return misused(&o, &f);
+		return misused(&s, &f);
 	if (o.mode != MODE_COPY && o.mode != MODE_DRY_RUN)
 		return print_only(&o);
 	o.title = title;
 	o.secrets = secrets;
-	status = copy(&o, &ev, &signo);
-	events_close(&ev);
-	if (signo != 0 && status == STATUS_SIGNAL + signo)
-		signals_raise(signo);
+	status = part(&s, copy(&s));
+	if (s.stuck)
+		_exit(status);	/* atexit handlers might wait for it */
 	return status;
+}
+
+/*
+ * If a standard descriptor is closed, the first end opened would take its
+ * number and messages would be written into that end.  Fill the gap with a
+ * descriptor that cannot be used, not even through /dev/stdout: "/" opened with
+ * O_PATH.
+ */
+static bool
+fill_standard_descriptors(void)
+{
+	int fd, got;
+
+	for (fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		got = open("/", O_PATH);
+		if (got != fd)
+			return false;
+	}
+	return true;
 }
 
 int
@@ -651,8 +404,8 @@ main(int argc, char *argv[])
 	mallopt(M_ARENA_MAX, 1);	/* workers hardly allocate */
 #endif
 	signals_hold();
-	words = copied(argc, argv);
-	if (words != NULL && !hide(&secrets, argc, words, argv))
+	words = title_words(argc, argv);
+	if (words != NULL && secrets_take(&secrets, argc, words, argv) != 0)
 		return STATUS_FILE;
 	status = words == NULL ? obey(argc, argv, NULL, NULL) :
 	    obey(argc, words, argv, &secrets);

@@ -20,11 +20,11 @@ struct secrets {
 };
 
 /*
- * Remove the password from a word, X=iscsi://USER%PASSWORD@..., in place, and
- * overwrite it in "shown", the copy of the word that ps(1) shows.  Returns 0,
- * or -1 without memory.
+ * Remove the passwords from the words, X=iscsi://USER%PASSWORD@..., in place,
+ * and overwrite them in "shown", the copies of the words that ps(1) shows.
+ * Returns 0, or -1 without memory.
  */
-int secrets_take(struct secrets *, char *word, char *shown);
+int secrets_take(struct secrets *, int argc, char *words[], char *shown[]);
 
 /*
  * The password that a name had, or NULL.  The name must point into the word it

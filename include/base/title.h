@@ -13,6 +13,12 @@ struct title {
 };
 
 /*
+ * Copy the words of the command line, because their own memory becomes the
+ * title.  Returns one allocation, or NULL.
+ */
+char **title_words(int argc, char *argv[]);
+
+/*
  * Take the memory of main's argc words, and of the environment behind them, for
  * the title.  The environment is copied first, so call this before there are
  * threads, any of which may read a variable.  The words cannot be read

@@ -13,8 +13,13 @@
 #include "plan/plan.h"
 #include "rescue/pattern.h"
 
+struct events;
+
 /* An error by itself: a refusal, a usage error.  One line. */
 void report_fault(const struct fault *, const struct opts *);
+
+/* What went wrong with json= and log= since this was last called. */
+void report_trouble(struct events *);
 
 /*
  * Whether bad news is red: on a terminal with colours, unless status= or json=

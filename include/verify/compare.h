@@ -1,6 +1,6 @@
 /*
  * compare=1: both ends are read, and it is told where they differ.  Used by
- * copy.c (begin), worker.c (run) and main.c (look).
+ * copy.c (begin), worker.c (run) and preview.c (look).
  */
 #ifndef PARDD_COMPARE_H
 #define PARDD_COMPARE_H

@@ -40,8 +40,8 @@ keep(struct secrets *s, const char *word, const char *from, size_t len)
 	return 0;
 }
 
-int
-secrets_take(struct secrets *s, char *word, char *shown)
+static int
+take(struct secrets *s, char *word, char *shown)
 {
 	char *end, *from = find(word, &end), *same;
 	size_t len;
@@ -56,6 +56,17 @@ secrets_take(struct secrets *s, char *word, char *shown)
 	memmove(from, end, strlen(end) + 1);
 	explicit_bzero(from + strlen(from) + 1, len);
 	s->all[s->n - 1].len = strlen(word);
+	return 0;
+}
+
+int
+secrets_take(struct secrets *s, int argc, char *words[], char *shown[])
+{
+	int i;
+
+	for (i = 0; i < argc; i++)
+		if (take(s, words[i], shown[i]) != 0)
+			return -1;
 	return 0;
 }
 

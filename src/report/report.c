@@ -16,6 +16,7 @@
 #include "part/remarks.h"
 #include "part/used.h"
 #include "plan/safety.h"
+#include "report/events.h"
 
 typedef unsigned long long ull;
 
@@ -32,6 +33,15 @@ void
 report_fault(const struct fault *f, const struct opts *o)
 {
 	print_alarm(stderr, report_coloured(o, stderr), "pardd: %s", f->text);
+}
+
+void
+report_trouble(struct events *ev)
+{
+	struct fault f;
+
+	while (events_trouble(ev, &f))
+		report_fault(&f, ev->opts);
 }
 
 /* --- the beginning ------------------------------------------------------ */

@@ -1,0 +1,120 @@
+/*
+ * What a run decides before anything is changed, in this order: the parts of
+ * disks, the plan, the files to write, every objection, the claims.
+ */
+#include "run/decision.h"
+
+#include "base/ioprio.h"
+#include "end/tee.h"
+#include "part/parts.h"
+#include "part/used.h"
+#include "plan/safety.h"
+#include "report/events.h"
+
+static int
+set_ioprio(const struct opts *o, struct fault *f)
+{
+	int err = o->ioprio == NULL ? 0 :
+	    ioprio_apply(ioprio_parse(o->ioprio));
+
+	return err == 0 ? 0 : fault_errno(f, err, "ioprio=%s", o->ioprio);
+}
+
+/* Limit every target to its partition. */
+static int
+limit_target(const struct opts *o, struct endpoint *dst, struct fault *f)
+{
+	struct endpoint *one;
+	unsigned i;
+
+	for (i = 0; (one = tee_target(dst, i)) != NULL; i++)
+		if (parts_limit(one, o->opart, f) != 0)
+			return -1;
+	return o->targets > 1 ? tee_join(dst, f) : 0;
+}
+
+static int
+check(struct decision *d, struct fault *f)
+{
+	return d->plan.targets > 1 ? several_check(&d->several, &d->plan, f) :
+	    safety_check(&d->plan, f);
+}
+
+static int
+claim(struct decision *d, struct fault *f)
+{
+	return d->several != NULL ? several_claim(d->several, f) :
+	    claims_take(&d->claims, NULL, &d->plan, f);
+}
+
+/* Collect remarks; with several targets each plan has its own. */
+static void
+remark(struct decision *d, const struct opts *o)
+{
+	bool thorough = o->mode == MODE_DRY_RUN || o->ask || o->verbose > 0;
+
+	d->remarks = (struct remarks){ .signs = 0 };
+	if (d->several != NULL)
+		several_remark(d->several, thorough);
+	else
+		remarks_make(&d->remarks, &d->plan, thorough);
+	d->plan.found = o->compare == 0 && d->several == NULL ? &d->remarks :
+	    NULL;
+}
+
+int
+decision_make(struct decision *d, const struct opts *o, struct endpoint *src,
+    struct endpoint *dst, struct events *ev, struct fault *f)
+{
+	struct plan *p = &d->plan;
+
+	d->several = NULL;
+	if (parts_limit(src, o->ipart, f) != 0 ||
+	    limit_target(o, dst, f) != 0 ||
+	    outputs_load(&d->outputs, o, f) != 0)
+		return -1;
+	if (plan_make(p, o, d->outputs.layout, src, dst, f) == 0 &&
+	    used_make(&d->outputs.used, p, &d->outputs.bmap, f) == 0) {
+		events_plan(ev, p);
+		p->needed = remarks_needed(p);
+		if (outputs_open(&d->outputs, p, f) == 0 &&
+		    check(d, f) == 0 && set_ioprio(o, f) == 0 &&
+		    claim(d, f) == 0) {
+			remark(d, o);
+			return 0;
+		}
+	}
+	several_free(d->several);
+	outputs_close(&d->outputs);
+	return -1;
+}
+
+void
+decision_settle(const struct decision *d)
+{
+	if (d->several != NULL)
+		several_settle(d->several);
+	else
+		claims_settle(&d->claims);
+}
+
+void
+decision_forget(const struct decision *d)
+{
+	if (d->several != NULL)
+		several_forget(d->several);
+	else
+		claims_forget(&d->claims);
+}
+
+void
+decision_free(struct decision *d)
+{
+	if (d->several != NULL)
+		several_release(d->several);
+	else
+		claims_release(&d->claims);
+	several_free(d->several);
+	outputs_close(&d->outputs);
+	remarks_free(&d->remarks);
+}
