@@ -1,6 +1,6 @@
 /*
- * A piece of a rescue, tried block by block: what a read that failed has left.
- * A block is what fails as one.
+ * Trying a piece of a rescue block by block, after a read of it has failed.  A
+ * block is what fails as a whole.
  */
 #include "blocks.h"
 
@@ -15,13 +15,13 @@
 #include "source.h"
 
 enum {
-	PART_BACK = 8 << 10,	/* bytes that are trimmed from behind at once */
-	SKIM_LEAST = 8,		/* blocks left out by skimming, the same */
+	PART_BACK = 8 << 10,	/* bytes trimmed at a time from behind */
+	SKIM_LEAST = 8,		/* skipped by skimming, likewise */
 };
 
 /*
- * One block, or some: 1 all is good, 0 it is bad, or one of them is, -1 the
- * worker has to end.
+ * Try one or more blocks. 1: all are good; 0: one is bad; -1: the worker has to
+ * end.
  */
 static int
 try_range(struct worker *w, uint64_t off, size_t len)
@@ -41,7 +41,7 @@ try_range(struct worker *w, uint64_t off, size_t len)
 	return -1;
 }
 
-/* Whether what adjoins an end is good, or not wanted, or not there. */
+/* Whether the neighbour at off is good, or not wanted, or does not exist. */
 static bool
 good_at(struct map *map, uint64_t off)
 {
@@ -50,7 +50,7 @@ good_at(struct map *map, uint64_t off)
 	return s == FINISHED || s == OUTSIDE;
 }
 
-/* From the front, block by block up to the first bad one; 0: met, 1: none. */
+/* Trim forwards to the first bad block. 0: there was one; 1: there was none. */
 static int
 trim_front(struct worker *w, uint64_t *from, uint64_t to)
 {
@@ -66,9 +66,9 @@ trim_front(struct worker *w, uint64_t *from, uint64_t to)
 }
 
 /*
- * Where to read from, from behind, where a jump is dear: half of what is left,
- * of which a part that fails will be scraped soon; or, where that comes last of
- * all, a part that is small enough to be gone over block by block then.
+ * Where to read from when trimming backwards on a disk that seeks slowly: half
+ * of what is left, because a part that fails will be scraped soon.  If scraping
+ * comes much later, a part small enough to be trimmed block by block.
  */
 static uint64_t
 back_from(const struct worker *w, uint64_t from, uint64_t to, bool soon)
@@ -82,7 +82,7 @@ back_from(const struct worker *w, uint64_t from, uint64_t to, bool soon)
 	    from;
 }
 
-/* The same as trim_front from behind. */
+/* Trim backwards, as trim_front does forwards. */
 static int
 trim_back(struct worker *w, uint64_t from, uint64_t *to, bool soon)
 {
@@ -105,10 +105,10 @@ trim_back(struct worker *w, uint64_t from, uint64_t *to, bool soon)
 }
 
 /*
- * An end that adjoins a bad block has been trimmed before, and behind what was
- * given up, untried, nothing good is to be expected yet.  With both ends
- * trimmed the rest is to be scraped, even if the copy is being stopped: in a
- * map where it is not, ddrescue would forget to scrape it.
+ * An end next to a bad block was trimmed before, and behind untried data that
+ * was given up nothing good is expected yet.  Once both ends are trimmed the
+ * rest is marked for scraping, even if the copy is being stopped, or ddrescue
+ * would forget to scrape it.
  */
 bool
 blocks_trim(struct worker *w, const struct seg *seg)
@@ -152,8 +152,8 @@ blocks_scrape(struct worker *w, const struct seg *seg)
 }
 
 /*
- * Block by block, forwards.  Behind an error some blocks are left out, twice as
- * many behind the next one, none behind a good one.
+ * Skim forwards: skip some blocks after an error, twice as many after the next,
+ * none after a good block.
  */
 static bool
 skim_up(struct worker *w, const struct seg *seg)
@@ -176,7 +176,7 @@ skim_up(struct worker *w, const struct seg *seg)
 	return true;
 }
 
-/* Block by block from behind, where good data is, up to the first error. */
+/* Skim backwards from the end, where data is good, to the first error. */
 static bool
 skim_down(struct worker *w, const struct seg *seg)
 {

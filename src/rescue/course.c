@@ -1,18 +1,19 @@
 /*
- * The course.  Of a piece that fails all is lost from sight until it is
- * trimmed, block by block.  So a piece is as small as it has to be for that to
- * be a hundredth of what was gone over: the more errors are met, the smaller.
+ * The course.  When a piece fails, all of it is out of reach until it is
+ * trimmed, block by block.  So pieces are just small enough that no more than a
+ * hundredth of what was read is out of reach: the more errors, the smaller the
+ * pieces.
  *
- * Behind an error the pass jumps, twice as far when it lands in an error again.
- * The first jump is as long as it took to come out of the last bad area, and
- * comes closer to what it took with each, as those of a dead head are alike;
- * but after some that came out at once less is tried.
+ * After an error the pass jumps ahead, and twice as far if the jump lands in
+ * another error.  The first jump is as long as the last bad area required, and
+ * approaches that length with each area, because those of a dead head are
+ * alike.  After some jumps that succeeded at once, a shorter one is tried.
  *
- * Where the runs so far foretell the next (forecast.c), the pass reads up to
- * that, tries its first block, and jumps to its end.
+ * If the runs so far predict the next one (forecast.c), the pass reads up to
+ * it, tries its first block, and jumps to its end.
  *
- * Several may read at once, and what began before the last jump says nothing of
- * where that has landed.
+ * Several workers may read at once.  A read that began before the last jump
+ * says nothing about where that jump has landed.
  *
  *	c	course->lock, a leaf; held for a few instructions
  */
@@ -24,13 +25,13 @@ enum {
 	PIECE_LEAST = 32 << 10,	/* bytes */
 	PIECE_MOST = 256 << 10,
 	JUMP_LEAST = 256 << 10,	/* bytes */
-	JUMP_SMALL = 64 << 10,	/* the same on a small disk */
-	LOST = 100,		/* one part of so many may be lost from sight */
-	CALM = 3,		/* landings */
-	PART = 8,		/* of a jump that was too short: taken off */
-	FINE = 128,		/* of a jump: part that need not be known */
-	MORE = 16,		/* the same, to add where it was foretold */
-	SURE = 4,		/* of a run: part that is bad */
+	JUMP_SMALL = 64 << 10,	/* bytes, on a small disk */
+	LOST = 100,		/* 1/LOST may be out of reach */
+	CALM = 3,		/* landings before less is tried */
+	PART = 8,		/* 1/PART is taken off a jump too short */
+	FINE = 128,		/* 1/FINE of a jump need not be known */
+	MORE = 16,		/* 1/MORE is added to a forecast jump */
+	SURE = 4,		/* 1/SURE of a run must be bad */
 };
 
 static uint64_t
@@ -88,7 +89,7 @@ course_piece(struct course *c, uint64_t bytes, size_t most)
 	return n < most ? n : most;
 }
 
-/* Halfway between what was too short and what was enough, while it matters. */
+/* Halfway between what was too short and what was enough, if that matters. */
 static uint64_t
 first_jump(const struct course *c)
 {
@@ -100,7 +101,10 @@ first_jump(const struct course *c)
 	return c->shorter + between / 2;
 }
 
-/* Whether what is bad from "at" on is what was foretold, and so ends there. */
+/*
+ * Whether the error at "at" is the run that was predicted; *jump leads to its
+ * end.
+ */
 static bool
 as_foretold(const struct course *c, uint64_t at, uint64_t end, uint64_t *jump)
 {
@@ -113,7 +117,9 @@ as_foretold(const struct course *c, uint64_t at, uint64_t end, uint64_t *jump)
 	return true;
 }
 
-/* How far to jump: behind a first error, or where it has landed in another. */
+/*
+ * How far to jump: after a first error, or when a jump has landed in another.
+ */
 static void
 choose_jump(struct course *c, uint64_t at, uint64_t end)
 {
@@ -169,8 +175,8 @@ course_forgive(struct course *c)
 }
 
 /*
- * It has landed so far behind the first error.  After some that did so at once
- * less is tried, and ever less if that will do.
+ * The jump has landed "far" bytes behind the first error.  After some that did
+ * so at once, try less, and keep reducing as long as that succeeds.
  */
 static void
 learn(struct course *c)

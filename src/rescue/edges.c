@@ -1,8 +1,8 @@
 /*
- * The edges of a bad run.  Blocks are tried between what is good and what is
- * not, an eighth of the way from the good side: to find a block bad costs many
- * times as much as to find it good.  A bad one is noted as such; good ones are
- * read again with what lies around them.
+ * Finding the edges of a bad run.  Blocks between good and bad data are tried,
+ * an eighth of the way from the good side, because trying a bad block takes
+ * many times longer than a good one.  Bad blocks are recorded; good ones will
+ * be read again with their neighbours.
  */
 #include "edges.h"
 
@@ -22,7 +22,7 @@ struct search {
 	struct worker	*w;
 	uint64_t	 ticket;
 	unsigned char	*buf;
-	bool		 over;		/* it cannot be told */
+	bool		 over;		/* it cannot be determined */
 };
 
 /* Whether the block at off, which is untried or failed, can be read. */
@@ -31,7 +31,7 @@ is_read(struct search *s, uint64_t off, size_t len, enum seg_status was)
 {
 	struct worker *w = s->w;
 	size_t mark = liveness_mark(w);
-	struct seg at = { off, 0, was };	/* no need to go around it */
+	struct seg at = { off, 0, was };	/* others need not avoid it */
 	struct io io = { .op = OP_READ, .buf = s->buf,
 		.off = w->job->p->src_off + off, .len = len, .careful = true };
 
@@ -40,7 +40,7 @@ is_read(struct search *s, uint64_t off, size_t len, enum seg_status was)
 	liveness_feel(w, &io, off, was, mark);
 	if (io.err == 0 && io.done == len)
 		return true;
-	if (!errno_is_medium(io.err))	/* who reads on will meet it, too */
+	if (!errno_is_medium(io.err))	/* whoever reads on meets it too */
 		s->over = true;
 	else if (map_set(&w->job->map, off, len, BAD) != 0)
 		transfer_fail_map(w->job);
@@ -64,7 +64,7 @@ is_good(struct search *s, uint64_t off, size_t len)
 	return is_read(s, off, len, was);
 }
 
-/* How far to go from the good side next: more from time to time at first. */
+/* How far to go from the good side next: growing in the beginning. */
 static uint64_t
 next_step(uint64_t step, uint64_t way, bool met)
 {
@@ -73,7 +73,7 @@ next_step(uint64_t step, uint64_t way, bool met)
 	return met || step * PART > most ? most : step * PART;
 }
 
-/* What is bad from "from" on ends here, or before "to". */
+/* The end of what is bad from "from" on, at most "to". */
 static uint64_t
 find_end(struct search *s, uint64_t from, uint64_t to)
 {
@@ -95,7 +95,7 @@ find_end(struct search *s, uint64_t from, uint64_t to)
 	return to;
 }
 
-/* The same of where it begins. */
+/* Likewise its beginning. */
 static uint64_t
 find_begin(struct search *s, uint64_t from, uint64_t to)
 {
@@ -117,7 +117,7 @@ find_begin(struct search *s, uint64_t from, uint64_t to)
 	return from;
 }
 
-/* Whether a run that was jumped over is one, by a block in its middle. */
+/* Whether a jump has crossed a real run: try a block in its middle. */
 static bool
 is_run(struct search *s, const struct bad_run *bad)
 {

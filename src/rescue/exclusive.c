@@ -1,11 +1,11 @@
 /*
- * A lock that is not waited for for ever.  Who loses patience takes it over,
- * and the ticket of the one before is worth nothing any more.
+ * A lock that is not waited for without limit.  Whoever loses patience takes it
+ * over, and the previous ticket becomes void.
  *
- * With a second seat, who is inside keeps his when another comes in because he
- * seems to be stuck.  There is no third: who reads behind one that is stuck
- * cannot be told from one that is stuck himself.  So he is timed from when the
- * one before him has left; unless the disk was seen to serve two at a time.
+ * With two seats, a worker that seems stuck keeps its seat when another is let
+ * in.  There is no third seat: a worker that only waits behind a stuck one
+ * looks stuck itself.  So its time counts from when the one before it has left,
+ * unless the disk was seen to serve two reads at the same time.
  *
  *	g	exclusive->lock, a leaf; held for a few instructions
  */
@@ -44,7 +44,7 @@ exclusive_destroy(struct exclusive *g)
 	pthread_mutex_destroy(&g->lock);
 }
 
-/* Wait until somebody has left, or for a time. */
+/* Wait until someone leaves, or until "when". */
 static void
 wait_until(struct exclusive *g, double when)
 {
@@ -55,7 +55,7 @@ wait_until(struct exclusive *g, double when)
 	pthread_cond_timedwait(&g->left, &g->lock, &t);
 }
 
-/* The seat of a ticket; NULL: it was left behind, or is 0. */
+/* The seat of a ticket; NULL if it was left behind, or is 0. */
 static struct seat *
 seat_of(struct exclusive *g, uint64_t ticket)
 {
@@ -78,7 +78,7 @@ empty_seat(struct exclusive *g)
 	return NULL;
 }
 
-/* Who has been at one thing for longest; NULL: nobody is inside. */
+/* The worker that has spent longest on one read; NULL if nobody is inside. */
 static struct seat *
 slowest(struct exclusive *g)
 {
@@ -92,7 +92,10 @@ slowest(struct exclusive *g)
 	return s;
 }
 
-/* Wait for a seat.  *who sits on it, or is stuck on the other one, or NULL. */
+/*
+ * Wait for a seat.  *who is its previous owner, or the one stuck on the other
+ * seat, or NULL.
+ */
 static struct seat *
 wait_for_seat(struct exclusive *g, double hint, double patience,
     struct seat **who)
@@ -128,7 +131,7 @@ exclusive_enter(struct exclusive *g, double hint, double patience,
 	}
 	ticket = ++g->ticket;
 	*seat = (struct seat){ .ticket = ticket, .since = clock_seconds() };
-	if (empty_seat(g) != NULL)	/* one more is to watch this one */
+	if (empty_seat(g) != NULL)	/* another waiter can watch this one */
 		pthread_cond_signal(&g->left);
 	pthread_mutex_unlock(&g->lock);
 	return ticket;
@@ -149,7 +152,7 @@ exclusive_reads(struct exclusive *g, uint64_t ticket, const struct seg *at)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* Whether the disk answers a ticket while it is at what came before. */
+/* Whether the disk answers a ticket while an earlier one still waits. */
 static bool
 overtakes(const struct exclusive *g, uint64_t ticket)
 {
@@ -179,7 +182,7 @@ exclusive_passed(struct exclusive *g, uint64_t ticket)
 	return passed;
 }
 
-/* Who came in behind a ticket: it may be that the disk has come to him now. */
+/* The disk may only now have come to those admitted after a ticket. */
 static void
 begin_anew(struct exclusive *g, uint64_t ticket)
 {

@@ -1,8 +1,8 @@
 /*
- * Who reads behind a slow error is not slow.  A read is timed from when it
- * began, or from when the last was answered that began before it: a disk may
- * serve one after the other.  What began later and was answered meanwhile says
- * nothing for it: a disk may serve many at a time.
+ * A read that waits behind a slow error is not slow itself.  So it is timed
+ * from its beginning, or from the last answer to an earlier read, because the
+ * disk may serve them one after the other.  Answers to later reads do not
+ * count, because the disk may serve many at a time.
  *
  *	f	flight->lock, a leaf; held for a few instructions
  */

@@ -1,16 +1,16 @@
 /*
- * The forecast.  Heads take turns, so the runs of a dead one are equally long
- * and equally far apart, until the tracks become shorter in the next zone of
- * the disk: then both do, by the same part.
+ * The forecast.  Heads take turns, so the runs of a dead head have equal
+ * lengths and equal distances, until the next zone of the disk has shorter
+ * tracks: then both shrink in the same proportion.
  */
 #include "rescue/forecast.h"
 
 enum {
-	RUN_LEAST = 2 << 20,	/* bytes: it would not pay for shorter ones */
-	ALIKE = 8,		/* apart by one part of so many at most, */
-	EVEN = 32,		/* and how far they are from each other */
-	WHOLE = 64,		/* the same, of a multiple */
-	ENOUGH = 2,		/* runs, beside the first, that are alike */
+	RUN_LEAST = 2 << 20,	/* bytes; shorter ones are not worth it */
+	ALIKE = 8,		/* lengths differ by 1/ALIKE at most, */
+	EVEN = 32,		/* and distances by 1/EVEN, */
+	WHOLE = 64,		/* or 1/WHOLE of a multiple */
+	ENOUGH = 2,		/* runs like the first one */
 };
 
 static bool
@@ -19,7 +19,7 @@ close_to(uint64_t a, uint64_t b, unsigned parts)
 	return (a > b ? a - b : b - a) <= (a > b ? a : b) / parts;
 }
 
-/* One that a jump has just come over may be a single block. */
+/* A run that a jump has just crossed may be a single block. */
 static void
 compare(struct forecast *f, const struct run *run)
 {
@@ -46,7 +46,7 @@ forecast_met(struct forecast *f, const struct run *run)
 	    (f->length > 0 && close_to(length, f->length, ALIKE)));
 }
 
-/* How far it is to the next run, with runs as long as the last one. */
+/* The distance to the next run, if runs are as long as the last one. */
 static uint64_t
 period_of(const struct forecast *f, const struct run *run)
 {

@@ -1,15 +1,14 @@
 /*
- * The gaps.  A heap of what a pass is to read, the largest first: there is most
- * to be had for an error.  A gap is read from an end that adjoins good data,
- * and given up from there at its first error.  Of one that lies between bad
- * ends a piece in the middle is tried, as long as that succeeds now and then;
- * if it does, there are two gaps, each with a good end.  The last to be tried
- * so are those between two blocks that are known to be bad: what is dead begins
- * and ends there.
+ * The gaps: a heap of what a pass has to read, the largest first, because that
+ * yields most per error.  A gap is read from an end next to good data, and that
+ * end is given up at its first error.  In a gap between two bad ends, a piece
+ * in the middle is tried, as long as such tries succeed now and then; success
+ * makes two gaps, each with a good end.  Gaps between two known bad blocks come
+ * last: a dead area begins and ends there.
  *
- * Before all is read block by block each large one is tried once, whatever came
- * of others: of two bad areas that one read or one jump took for one, the good
- * data between them would come last.
+ * Before everything left is read block by block, each large gap is tried once,
+ * whatever the others were like.  Otherwise good data between two bad areas
+ * that looked like one would come last.
  *
  *	g	gaps->lock, a leaf; held for a few instructions
  */
@@ -19,11 +18,12 @@
 #include <stdlib.h>
 
 enum {
-	PIECE = 256 << 10,	/* bytes; more is read only of a gap of which */
-	LARGE = 1 << 20,	/* a part is so large */
-	SMALL = 128 << 10,	/* the sweep has it by one read or two */
-	PATIENCE = 6,		/* tries in the middle are in vain, more than */
-	WORTH = 2,		/* so many for each that was not */
+	PIECE = 256 << 10,	/* bytes per read, but more in gaps where */
+	LARGE = 1 << 20,	/* a part is this large */
+	SMALL = 128 << 10,	/* bytes; the sweep reads it in one or two
+				 * reads */
+	PATIENCE = 6,		/* failed tries in the middle allowed, plus */
+	WORTH = 2,		/* as many for each success */
 };
 
 void
@@ -40,7 +40,7 @@ gaps_end(struct gaps *g)
 	free(g->heap);
 }
 
-/* What has a good end comes first, and last what both ends are known of. */
+/* Gaps with a good end come first, those between known bad blocks last. */
 static int
 rank(const struct gap *g)
 {
@@ -92,7 +92,9 @@ push(struct gaps *g, struct gap gap)
 	return 0;
 }
 
-/* Whether to try a middle is worth an error, by what came of others. */
+/*
+ * Whether trying the middle of a gap is worth an error, judging by other gaps.
+ */
 static bool
 hopeful(const struct gaps *g)
 {
@@ -122,14 +124,14 @@ pop(struct gaps *g, struct gap *gap)
 	return true;
 }
 
-/* What was read, or is not wanted, now or at all. */
+/* Whether a status means data that was read, or is not wanted now. */
 static bool
 harmless(enum seg_status s)
 {
 	return s == FINISHED || s == OUTSIDE || s == LATER || s == LAST;
 }
 
-/* What lies before the segment i of n, and behind it. */
+/* The gap that segment i of n is, with its neighbours. */
 static struct gap
 gap_of(const struct seg *seg, size_t n, size_t i)
 {
@@ -142,9 +144,8 @@ gap_of(const struct seg *seg, size_t n, size_t i)
 }
 
 /*
- * Whether it is to be taken.  Of what is to be scraped that is what has been
- * trimmed from both ends: what was given up beside it is likely dead, and so is
- * the rest.
+ * Whether to take a segment.  For scraping, only those trimmed at both ends: a
+ * part next to untried data that was given up is probably dead, and so is that.
  */
 static bool
 is_gap(const struct seg *seg, size_t n, size_t i, enum seg_status status)
@@ -180,7 +181,7 @@ gaps_fill(struct gaps *g, struct map *map, enum seg_status status,
 	return err;
 }
 
-/* n bytes at an end of a gap, or in its midst, aligned to "least". */
+/* n bytes at an end of a gap, or in its middle, aligned to "least". */
 static struct seg
 part_of(const struct gap *gap, uint64_t n, size_t least)
 {
@@ -248,7 +249,7 @@ gaps_take_all(struct gaps *g, struct seg *seg)
 	return any;
 }
 
-/* The middle was tried. */
+/* The middle was tried: put back both halves. */
 static int
 give_halves(struct gaps *g, struct gap below, struct gap above, bool good)
 {

@@ -1,23 +1,22 @@
 /*
- * Is the source there?  A device that was taken away often says so (ENODEV),
- * but behind an adapter, a loop device or a network each read may just fail,
- * and so would the rest of the disk, as bad as that.  So no error counts for
- * good until a read that succeeds after it has proved that the disk is there.
+ * Is the source still there?  A device that was removed often says so (ENODEV),
+ * but behind an adapter, a loop device or a network every read may simply fail,
+ * and the whole rest of the disk would be recorded as bad.  So an error is
+ * final only once a later read has succeeded.
  *
- * With MANY errors in a row, and at the end, some blocks are asked, and who
- * else meets an error waits for the answer: blocks of all that any run has
- * read, which the map knows, anywhere in it; if that says no, some that nobody
- * has tried.  Where nothing was ever read nothing can be concluded, and all is
+ * After MANY errors in a row, and at the end, some blocks are read as a test;
+ * whoever meets an error meanwhile waits for the result.  They are blocks that
+ * any run has read before, which the map knows, at random; if those fail, some
+ * untried ones.  If nothing was ever read, nothing can be concluded, and all is
  * bad.
  *
- * A disk with dead heads may answer from its cache for what was read of late.
- * So nothing is asked twice, nor because it was read last; and as many have to
- * be read as could not all be cached: half of them, where little has been
- * read, and a few, of a lot.  What is untried is in no cache: one such block is
- * enough.
+ * A disk with dead heads may still answer from its cache.  So no block is
+ * tested twice, or because it was read recently, and so many must be read that
+ * they cannot all be cached: half of them where little was read before, few
+ * where much was.  Untried blocks are in no cache, so one of them is enough.
  *
  *	look	over those reads, by a worker that holds no other: lost, dice
- *	lock	a few instructions, a leaf: what is noted
+ *	lock	a few instructions, a leaf: what is recorded
  */
 #include "rescue/liveness.h"
 
@@ -34,13 +33,13 @@
 
 enum {
 	MANY = 16,
-	ASKED = 16,		/* blocks that were read before, at most */
-	FRESH = 6,		/* the same of what nobody has tried */
-	ROUNDS = 3,		/* of ASKED, while some answer */
-	FEW = 2,		/* who has stopped the run waits for them */
+	ASKED = 16,		/* blocks read before, at most */
+	FRESH = 6,		/* untried blocks, likewise */
+	ROUNDS = 3,		/* times ASKED, while some answer */
+	FEW = 2,		/* blocks when the user waits */
 };
 
-/* Four times what a disk has of memory, generously; bytes. */
+/* bytes: a generous four times the cache of a disk */
 static const uint64_t cacheable = (uint64_t)2 << 30;
 
 void
@@ -72,7 +71,10 @@ liveness_mark(struct worker *w)
 	return mark;
 }
 
-/* The errors before the mark were met before this read began. */
+/*
+ * A read was good: it proves errors before the mark, which was set before it
+ * began.
+ */
 static void
 note_good(struct liveness *l, size_t mark)
 {
@@ -103,7 +105,7 @@ liveness_note(struct worker *w, uint64_t off, uint64_t len, enum seg_status was)
 	note_bad(w->job->rescue, off, len, was);
 }
 
-/* Whether it is time to look. */
+/* Whether it is time to test the source. */
 static bool
 in_doubt(struct liveness *l)
 {
@@ -115,7 +117,7 @@ in_doubt(struct liveness *l)
 	return many;
 }
 
-/* A number below n (> 0): xorshift. */
+/* A random number below n (> 0): xorshift. */
 static uint64_t
 below(struct liveness *l, uint64_t n)
 {
@@ -125,7 +127,7 @@ below(struct liveness *l, uint64_t n)
 	return l->dice % n;
 }
 
-/* A byte that has a status by the map; false: there is none. */
+/* A random byte that has a status in the map; false if there is none. */
 static bool
 any_of(struct job *job, enum seg_status status, uint64_t *off)
 {
@@ -140,7 +142,7 @@ any_of(struct job *job, enum seg_status status, uint64_t *off)
 	return true;
 }
 
-/* The same of what was read outside of this copy, by the map's file. */
+/* The same for what was read outside of this copy, by the map file. */
 static bool
 any_outside(const struct worker *w, uint64_t *off)
 {
@@ -159,7 +161,7 @@ any_outside(const struct worker *w, uint64_t *off)
 	return false;
 }
 
-/* Read the block at "off" again, past the page cache. */
+/* Reread the block at "off", past the page cache. */
 static bool
 is_read(struct worker *w, struct io *io, uint64_t off)
 {
@@ -170,7 +172,7 @@ is_read(struct worker *w, struct io *io, uint64_t off)
 	return io->err == 0;
 }
 
-/* How many that were read before have to be read again, of ASKED. */
+/* How many of ASKED blocks, all read before, must be readable. */
 static unsigned
 needed(uint64_t finished)
 {
@@ -182,7 +184,7 @@ needed(uint64_t finished)
 
 enum answer { YES, SOME, NO, NOTHING_READ, STOPPED };
 
-/* Ask "most" of what was read before: enough has to be read again. */
+/* Test up to "most" blocks that were read before. */
 static enum answer
 ask_read(struct worker *w, struct io *io, unsigned most)
 {
@@ -201,7 +203,7 @@ ask_read(struct worker *w, struct io *io, unsigned most)
 	return good == need ? YES : good > 0 ? SOME : NO;
 }
 
-/* The same of what is untried, of which one is enough. */
+/* Test untried blocks, of which one is enough. */
 static enum answer
 ask_fresh(struct worker *w, struct io *io)
 {
@@ -230,7 +232,10 @@ ask(struct worker *w, struct io *io, unsigned most)
 	return answer == SOME || answer == NO ? ask_fresh(w, io) : answer;
 }
 
-/* Whether it answers, as far as can be told; "most" are asked that it knew. */
+/*
+ * Whether the source answers, as far as can be told; tests up to "most" blocks
+ * read before.
+ */
 static bool
 is_there(struct worker *w, unsigned most)
 {
@@ -280,7 +285,7 @@ say_gone(struct io *io)
 	    "what could be read before");
 }
 
-/* An answer that is worse than none. */
+/* Zeros instead of data are worse than an error. */
 static void
 say_zeros(struct io *io)
 {
@@ -315,7 +320,7 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 		say_gone(io);
 }
 
-/* The last errors, and zeros, are those of a disk that is there. */
+/* Whether the disk that gave the last errors and zeros is still there. */
 static bool
 ends_well(struct worker *w, struct io *io)
 {
@@ -345,7 +350,7 @@ liveness_last(struct worker *w)
 	if ((l->bads == l->proved && !zeros_held(w->job, l->bads)) ||
 	    w->job->gone || w->job->doubt)
 		return;
-	/* the workers' lanes are gone by now */
+	/* the workers have detached their lanes */
 	if (lane_attach(&w->src, w->job->p->src, w->job->p->src_off,
 	    w->job->halt) == 0) {
 		w->src.requests = &w->asked[SOURCE];
@@ -364,7 +369,10 @@ liveness_last(struct worker *w)
 	transfer_fail_read(w, &io);
 }
 
-/* Without memory it stays as it is: no worse than bad. */
+/*
+ * Give a range its status back.  Without memory it stays bad, which is no
+ * worse.
+ */
 static void
 forgive(struct map *map, const struct seg *s)
 {
@@ -383,7 +391,9 @@ forgive(struct map *map, const struct seg *s)
 	}
 }
 
-/* The last first: what failed twice had its first status before the first. */
+/*
+ * Last error first, so that a range that failed twice gets its original status.
+ */
 void
 liveness_forgive(struct job *job)
 {

@@ -1,7 +1,7 @@
 /*
- * Loading the map of a rescue.  A map of another source, or of what was copied
- * to another target, is refused; what the file says of the range of this copy
- * goes into the copy's map, with what domain= and used= leave out.
+ * Loading the map of a rescue.  A map of another source, or for another target,
+ * is refused.  What the file says about the range of this copy goes into the
+ * map of the copy, without what domain= and used= leave out.
  */
 #include "maploader.h"
 
@@ -17,7 +17,7 @@
 #include "map/domain.h"
 #include "part/used.h"
 
-/* Text from outside must not make lines of its own. */
+/* Append a value from outside; it must not start a new line. */
 static void
 append_text(char *to, size_t room, const char *key, const char *value)
 {
@@ -37,7 +37,10 @@ append_number(char *to, size_t room, const char *key, uint64_t value)
 	append_text(to, room, key, text);
 }
 
-/* Positions are the disk's with ipart=, and a partition node's own. */
+/*
+ * Name the source.  Positions are those of the disk with ipart=, else of the
+ * node.
+ */
 static void
 name_source(struct mapsaver *k, const struct plan *p)
 {
@@ -58,7 +61,7 @@ name_source(struct mapsaver *k, const struct plan *p)
 	append_text(k->source, room, "wwn", d.wwn);
 }
 
-/* Where the bytes of the source lie, and which disk that is. */
+/* Name the target: where the source's bytes lie, and on which disk. */
 static void
 name_target(struct mapsaver *k, const struct plan *p)
 {
@@ -80,7 +83,7 @@ name_target(struct mapsaver *k, const struct plan *p)
 		append_number(k->target, room, "start", d.start);
 }
 
-/* What has no serial number may be an image of what has. */
+/* An end without a serial number may be an image of one that has it. */
 static bool
 same_target(const char *was, const char *is)
 {
@@ -91,7 +94,7 @@ same_target(const char *was, const char *is)
 	return n == strcspn(is, " ") && memcmp(was, is, n) == 0;
 }
 
-/* An end in words, without those that say nothing: " serial=". */
+/* An identity without fields that are empty, such as " serial=". */
 static const char *
 words_known(char *text, size_t room, const char *identity)
 {
@@ -109,8 +112,8 @@ words_known(char *text, size_t room, const char *identity)
 }
 
 /*
- * A run that ends by itself says when the target was last written, at the end
- * of what the map says of it; one that is killed while it writes does not.
+ * A run that ends normally records when the target was last written, at the end
+ * of the target's identity; a run that is killed while it writes does not.
  */
 static const char date_mark[] = " written=";
 
@@ -125,7 +128,10 @@ maploader_date(struct mapsaver *k, const struct plan *p)
 		    date_mark, (long long)t.tv_sec, t.tv_nsec);
 }
 
-/* Takes the date off again.  Older than it is what a power cut has undone. */
+/*
+ * Take the date off again, and compare: if the target is older, a power cut has
+ * undone writes.
+ */
 static bool
 written_since(struct mapsaver *k, const struct endpoint *dst)
 {
@@ -145,7 +151,7 @@ written_since(struct mapsaver *k, const struct endpoint *dst)
 	    (is.tv_sec > sec || (is.tv_sec == sec && is.tv_nsec > nsec));
 }
 
-/* What to do where a map is of "was", and the source "is". */
+/* Advice for a map of "was" when the source is "is". */
 static const char *
 advice(const char *was, const char *is)
 {
@@ -162,7 +168,7 @@ advice(const char *was, const char *is)
 	return "; name another map";
 }
 
-/* Put what the file says of the range of this copy into the map. */
+/* Copy what the file says about the range of this copy into the map. */
 static int
 apply(const struct plan *p, struct map *map, const struct mapfile *m)
 {
@@ -182,11 +188,14 @@ apply(const struct plan *p, struct map *map, const struct mapfile *m)
 
 struct unwanted {		/* what domain= leaves out, see domain.h */
 	const struct mapfile *domain;
-	const char	*types;	/* that are wanted */
+	const char	*types;	/* the statuses wanted */
 	size_t		 i;
 };
 
-/* A block of it; what lies before the first and behind the last is untried. */
+/*
+ * Block i of the map; what lies before the first and behind the last is
+ * untried.
+ */
 static struct seg
 block_of(const struct mapfile *m, size_t i)
 {
@@ -243,7 +252,7 @@ apply_domain(const struct plan *p, struct map *map, struct fault *f)
 	return failed;
 }
 
-/* What was loaded is kept only where the copy does not come to it. */
+/* Keep what was loaded only outside of the copy. */
 static void
 forget_inside(struct mapsaver *k, const struct plan *p)
 {
@@ -255,7 +264,7 @@ forget_inside(struct mapsaver *k, const struct plan *p)
 	k->file.n = k->file.room = 0;
 }
 
-/* How far the target has to reach for what is finished in the copy. */
+/* How far the target must reach for all that is finished. */
 static uint64_t
 finished_to(const struct mapsaver *k, const struct plan *p)
 {
@@ -274,9 +283,8 @@ finished_to(const struct mapsaver *k, const struct plan *p)
 }
 
 /*
- * A map that knows more than there is, or of another disk, is another's; and
- * another's is a target that another disk was copied to, or another place, or
- * that does not even reach as far as the map.
+ * Refuse the map if it knows more than the source has, or belongs to another
+ * disk, or if the target is another disk, another place, or too short.
  */
 static int
 check(struct mapsaver *k, const struct plan *p, struct fault *f)

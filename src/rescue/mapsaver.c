@@ -1,19 +1,19 @@
 /*
- * Keeping the map of a rescue.  Its file is locked and loaded (maploader.c),
- * and what has become of the map is saved to it: every mapinterval= seconds, at
- * once when the copy is being stopped, and at the end.
+ * Keeping the map of a rescue.  Its file is locked and loaded (maploader.c).
+ * The map is saved to it every mapinterval= seconds, at once when the copy is
+ * being stopped, and at the end.
  *
- * What a saved map says is finished was flushed before.  An error of an earlier
- * write is told once, to whoever asks first, and the flush after it succeeds.
- * So the first that fails at the target sets job->doubt before it stops the
- * copy; that is the end of all saving, and the file stays as it was.  A write
- * that was under way when the flush was over may have been told it, and have
- * said nothing yet: it is waited for.
+ * Whatever a saved map calls finished was flushed before.  An error of an
+ * earlier write is reported once, to whoever asks first, and the next flush
+ * succeeds.  So the first failure at the target sets job->doubt before it stops
+ * the copy; nothing is saved from then on, and the file stays as it was.  A
+ * write that was in flight during the flush may have received the error without
+ * having said so: it is waited for.
  *
- * Whether a source device is still what it was is asked beforehand, while the
- * copy goes on by a thread of its own: what it lies on may never answer.
+ * Whether the source device is still the same is checked beforehand, by a
+ * thread of its own, because what the device lies on may never answer.
  *
- * The file is locked (flock) as long as the run takes.
+ * The file is locked (flock) for the whole run.
  */
 #include "rescue/mapsaver.h"
 
@@ -41,7 +41,7 @@
 
 enum { PATIENCE = 1 };		/* seconds */
 
-struct picture {		/* of the map, to be written */
+struct picture {		/* a map to be written */
 	const struct job *job;
 	const struct seg *seg;
 	size_t		 n;
@@ -55,7 +55,7 @@ put(struct mapfile_out *o, uint64_t off, uint64_t to, enum seg_status status)
 	mapfile_put(o, &s);
 }
 
-/* What the file said before, between two positions. */
+/* Write what the file said before between two positions. */
 static void
 put_before(struct mapfile_out *o, const struct mapfile *old, uint64_t from,
     uint64_t to)
@@ -78,7 +78,9 @@ put_before(struct mapfile_out *o, const struct mapfile *old, uint64_t from,
 	put(o, at, to, UNTRIED);
 }
 
-/* The whole map in the source's positions: before, within, behind the copy. */
+/*
+ * Write the map in positions of the source: before, within and behind the copy.
+ */
 static void
 put_all(struct mapfile_out *o, const void *arg)
 {
@@ -99,7 +101,7 @@ put_all(struct mapfile_out *o, const void *arg)
 	put_before(o, old, to, (uint64_t)p->src->geo.size);
 }
 
-/* By mapfile_save_by, or mapfile_try. */
+/* Write by mapfile_save_by or mapfile_try. */
 static int
 write_map(struct job *job, const struct seg *seg, size_t n,
     int (*write)(struct mapfile_form *, const char *, struct fault *),
@@ -120,8 +122,8 @@ write_map(struct job *job, const struct seg *seg, size_t n,
 }
 
 /*
- * Before the first byte is copied there is nothing to flush, and nothing to say
- * but which source a new map is of.
+ * Before the first byte is copied there is nothing to flush, and only the
+ * source of a new map to record.
  */
 static int
 write_now(struct job *job, int (*write)(struct mapfile_form *, const char *,
@@ -138,7 +140,7 @@ write_now(struct job *job, int (*write)(struct mapfile_form *, const char *,
 	return failed;
 }
 
-/* The target is not to be trusted; told: *f is why. */
+/* The target cannot be trusted; with "told", *f says why. */
 static int
 doubt(struct job *job, bool told, struct fault *f)
 {
@@ -167,7 +169,7 @@ save(struct job *job, int (*kept)(struct job *, struct fault *),
 	else if (seg == NULL)
 		err = fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	else if (kept(job, f) != 0)
-		err = -1;		/* the map is as it was */
+		err = -1;		/* the map stays as it was */
 	else
 		err = write_map(job, seg, n, mapfile_save_by, f);
 	free(seg);
@@ -192,7 +194,7 @@ ask(void *arg)
 	return NULL;
 }
 
-/* Whether nobody is asked any more; it waits so long for that. */
+/* Whether the asker has ended; waits this long for it. */
 static bool
 answered(struct mapsaver *k, time_t seconds)
 {
@@ -205,9 +207,10 @@ answered(struct mapsaver *k, time_t seconds)
 }
 
 /*
- * The same as job_source_kept, but for what a source lies on that does not
- * answer, a loop device's file on a dead server: what was read before is saved
- * all the same.  The end of the run asks again, however long that takes.
+ * As job_source_kept, but does not wait if the source lies on something that
+ * does not answer, such as a file on a dead server.  What was read before is
+ * saved anyway.  At the end of the run the check is repeated, however long it
+ * takes.
  */
 static int
 kept_or_silent(struct job *job, struct fault *f)
@@ -244,9 +247,9 @@ keep(void *arg)
 		f.status = 0;
 		if (save(job, kept_or_silent, &f) != 0 &&
 		    job->rescue->end != LATE)
-			job_fail(job, &f);	/* else it is an echo */
+			job_fail(job, &f);	/* else an echo */
 		if (n > 0) {
-			p[1].fd = -1;	/* stopped: once is enough */
+			p[1].fd = -1;	/* stopped: read it only once */
 			if (f.status == 0)
 				mapsaver_find(job, &f);
 			k->unsaved = f;
@@ -264,7 +267,7 @@ mapsaver_start(struct job *job)
 	struct fault f;
 	int err;
 
-	/* What is written now, and by whom, would not be known otherwise. */
+	/* Take its date off the map: it will not hold once we write. */
 	if (k->dated && write_now(job, mapfile_save_by, &f) != 0) {
 		job_fail(job, &f);
 		return;
@@ -292,10 +295,9 @@ mapsaver_stop(struct job *job)
 }
 
 /*
- * A map that says of which source it is, and nothing else, gets its name when
- * it does: a run that is killed leaves none that would fit any other source,
- * nor does a power cut.
- * Returns a descriptor, or -1 and errno.
+ * Make a new map file that says which source it is of, and only then give it
+ * its name.  So neither a killed run nor a power cut leaves a map that would
+ * fit any source.  Returns a descriptor, or -1 with errno.
  */
 static int
 make_map(const struct mapsaver *k, const char *base)
@@ -318,7 +320,9 @@ make_map(const struct mapsaver *k, const char *base)
 	return -1;
 }
 
-/* One that is not there yet is made; it may be empty where that must be. */
+/*
+ * Open the map, or make it.  Without O_TMPFILE or links it is empty at first.
+ */
 static int
 open_map(struct mapsaver *k, const char *base, bool make)
 {
@@ -335,7 +339,7 @@ open_map(struct mapsaver *k, const char *base, bool make)
 	return k->lock < 0 ? errno : 0;
 }
 
-/* What the map is called in its folder; that itself is none, as is found. */
+/* The name of the map in its folder; "." is refused as no file. */
 static const char *
 base_of(const char *path)
 {
@@ -344,7 +348,7 @@ base_of(const char *path)
 	return base[0] != '\0' ? base : ".";
 }
 
-/* Whether what is locked is there by that name. */
+/* Whether that name leads to the file that we have locked. */
 static bool
 is_ours(const struct mapsaver *k, int dir, const char *name)
 {
@@ -355,8 +359,8 @@ is_ours(const struct mapsaver *k, int dir, const char *name)
 }
 
 /*
- * One run at a time: the map is locked, and so is each that replaces it before
- * it does.  Where there are no locks that is left to the user.
+ * One run at a time: the map is locked, and so is each new map before it
+ * replaces it.  On file systems without locks this is up to the user.
  */
 static int
 lock(struct mapsaver *k, const char *path, bool make, struct fault *f)
@@ -369,12 +373,12 @@ lock(struct mapsaver *k, const char *path, bool make, struct fault *f)
 		if (err == ENOENT && !make)
 			return 0;
 		if (err == EEXIST)
-			continue;	/* somebody else makes it */
+			continue;	/* someone else makes it */
 		if (err != 0)
 			return fault_errno(f, err, "%s", path);
 		if (flock(k->lock, LOCK_EX | LOCK_NB) != 0 &&
 		    errno == EWOULDBLOCK) {
-			k->made = k->blank = false;	/* it is theirs now */
+			k->made = k->blank = false;	/* it is theirs then */
 			return fault_set(f, STATUS_REFUSED, "%s is the map of "
 			    "a run that is under way", path);
 		}

@@ -1,5 +1,5 @@
 /*
- * Where a rescue stands, and whether it has gone on long enough.
+ * Where a rescue stands, and whether it has taken long enough.
  */
 #include "pass.h"
 
@@ -72,7 +72,7 @@ pass_stop_late(struct job *job)
 	job_stop(job);
 }
 
-/* A pass over bad ranges has them in hand, and in parts. */
+/* A pass over bad ranges has claimed some of them, in parts. */
 bool
 pass_given_up(struct job *job)
 {

@@ -1,8 +1,8 @@
 /*
- * A pattern is three bad runs or more, of which each is about as long as the
- * one before, and about as far from it.  About, since the tracks of a disk
- * become shorter from zone to zone.  Short runs do not count: scratches and the
- * pieces of a read that failed are alike, too.
+ * A pattern is three or more bad runs, each about as long as the one before,
+ * and about as far from it; not exactly, because tracks become shorter from
+ * zone to zone.  Short runs do not count, because scratches and parts of failed
+ * reads are alike too.
  */
 #include "rescue/pattern.h"
 
@@ -10,17 +10,21 @@
 
 enum {
 	RUN_LEAST = 1 << 20,	/* bytes */
-	ALIKE = 8,		/* apart by one part of so many at most */
+	ALIKE = 8,		/* lengths and distances differ by 1/ALIKE at
+				 * most */
 };
 
-/* What was read, or is not wanted. */
+/* Whether a segment was read, or is not wanted. */
 static bool
 harmless(const struct seg *s)
 {
 	return s->status == FINISHED || s->status == OUTSIDE;
 }
 
-/* The long bad runs of a map, in place of its segments; returns how many. */
+/*
+ * Replace the segments of a map by its long bad runs.  Returns how many there
+ * are.
+ */
 static size_t
 runs_of(struct seg *seg, size_t n)
 {
@@ -45,7 +49,7 @@ alike(uint64_t a, uint64_t b)
 	return a > b ? a - b <= a / ALIKE : b - a <= b / ALIKE;
 }
 
-/* Whether the three runs from here on are part of one. */
+/* Whether the next three runs belong together. */
 static bool
 three(const struct seg *run)
 {
@@ -53,7 +57,7 @@ three(const struct seg *run)
 	    alike(run[1].off - run[0].off, run[2].off - run[1].off);
 }
 
-/* Whether it is one of such three. */
+/* Whether run i is one of such three. */
 static bool
 is_part(const struct seg *run, size_t n, size_t i)
 {

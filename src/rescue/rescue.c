@@ -1,27 +1,26 @@
 /*
- * Rescue.  The map is gone over in passes, each of which takes what has one
- * status and gives it another, the most data for the fewest errors first:
+ * Rescue.  The map is worked through in passes.  Each takes what has one status
+ * and gives it another; passes that yield most data per error come first:
  *
- *	copy	?  ->  +, or * for the rest of a read that failed; behind one a
- *		       part is left out (course.c)
- *	gaps	?  ->  the same with what was left out, the largest part first,
- *		       from where good data is, up to the first error; then in
- *		       the midst of what lies between errors (gaps.c)
- *	trim	*  ->  single blocks from the ends that adjoin good data up to
- *		       the first bad one (-), and / for what lies between
- *	midst	/  ->  + or - for a block in the midst of what is large, and +
- *		       or * for what lies beside a good one
- *	skim	/  ->  block by block, + or -, what follows an error left out
- *	midst	?  ->  the same as of /
+ *	copy	?  ->  +, or * for the rest of a failed read; after one, a part
+ *		       is skipped (course.c)
+ *	gaps	?  ->  the same for what was skipped, largest gap first, from
+ *		       good data to the first error; then in the middle of
+ *		       gaps between errors (gaps.c)
+ *	trim	*  ->  single blocks, from ends next to good data to the first
+ *		       bad one (-), and / for what lies between
+ *	midst	/  ->  + or - for a block in the middle of a large range, and +
+ *		       or * for what lies next to a good one
+ *	skim	/  ->  block by block, + or -, skipping ahead after errors
+ *	midst	?  ->  the same as for /
  *	scrape	/  ->  block by block, all of it
- *	sweep	?  ->  what is left, likely dead, and then trimmed and scraped
- *	retry	-  ->  block by block, in changing direction
- *	fill	what is left is written over as fill= says, and stays what it is
+ *	sweep	?  ->  what is left, probably dead; then trimmed and scraped
+ *	retry	-  ->  block by block, in alternating directions
+ *	fill	what is left is overwritten as fill= says; its status stays
  *
- * A block here is what fails as one: the disk's physical block.
+ * A block here is what fails as a whole: a physical block of the disk.
  *
- * What a worker does with a piece is in rescue_piece.c, what saves the map
- * meanwhile in mapsaver.c.
+ * rescue_piece.c does the work on a piece; mapsaver.c saves the map meanwhile.
  */
 #include "rescue/rescue.h"
 
@@ -95,13 +94,13 @@ static const struct pass fills[] = {
 static const struct pass over = { "Finished", FINISHED, COPY, false, NO_SKIP,
 	'+', 1, true };
 
-enum { AREA = 256 << 10 };	/* bytes: what lies closer is one of them */
+enum { AREA = 256 << 10 };	/* bytes; errors closer together are one area */
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 /*
  * A disk with physical blocks of 4096 bytes and logical ones of 512 loses eight
- * of these together, and tries for as long for each of them.
+ * of these together, and tries equally long for each.
  */
 static void
 know_disk(struct rescue *r, const struct plan *p)
@@ -118,7 +117,7 @@ know_disk(struct rescue *r, const struct plan *p)
 	r->seats = known && !d.rotates ? 2 : 1;
 }
 
-/* used=: what is read first. */
+/* used=: begin with the first class. */
 static int
 begin_order(struct rescue *r, struct job *job)
 {
@@ -131,8 +130,8 @@ begin_order(struct rescue *r, struct job *job)
 }
 
 /*
- * What failed before, as areas: ranges that a piece of the first pass would
- * have taken for one are one.
+ * Count what failed in earlier runs as areas; ranges that one piece of the
+ * first pass would cover count as one.
  */
 static int
 resume_course(struct rescue *r, struct map *map)
@@ -167,7 +166,7 @@ rescue_begin(struct job *job, struct fault *f)
 	course_begin(&r->course, job->p->length);
 	r->start = clock_seconds() - job->before.seconds;
 	know_disk(r, job->p);
-	gaps_begin(&r->gaps, r->rotates ? 2 : 4);	/* a jump is dear */
+	gaps_begin(&r->gaps, r->rotates ? 2 : 4);	/* slow seeks */
 	liveness_begin(&r->liveness);
 	zeros_begin(&r->zeros);
 	flight_init(&r->flight);
@@ -198,8 +197,8 @@ rescue_free(struct rescue *r)
 }
 
 /*
- * Whether the map as it was loaded had come past this pass.  What is untried
- * when it was being trimmed, or scraped, was left for the last passes.
+ * Whether the loaded map was past this pass already.  What is untried in a map
+ * that was being trimmed or scraped belongs to the last passes.
  */
 static bool
 behind_us(const struct mapfile *m, const struct pass *pass)
@@ -211,7 +210,7 @@ behind_us(const struct mapfile *m, const struct pass *pass)
 	    (m->phase == '*' || m->phase == '/');
 }
 
-/* Whether it reads what the others took for dead. */
+/* Whether the pass reads what the others have given up. */
 static bool
 sweeps(const struct pass *pass)
 {
@@ -248,7 +247,7 @@ phase_of(const struct pass *pass)
 	    phases[pass->how];
 }
 
-/* The pass that the loaded map stopped in begins where it stopped, as once. */
+/* The pass in which the loaded map stopped goes on from there, once. */
 static void
 go_on(struct job *job, const struct pass *pass)
 {
@@ -272,7 +271,7 @@ fail_memory(struct job *job)
 	job_fail(job, &f);
 }
 
-/* Which of the gaps that have no good end a pass by size takes. */
+/* Which gaps without a good end the pass takes. */
 static enum inner
 inner_of(const struct pass *pass)
 {
@@ -301,7 +300,10 @@ run_pass(struct job *job, const struct pass *pass)
 	workers_run(job, &task);
 }
 
-/* Retries go on in the direction of the last one; they are counted anew. */
+/*
+ * Retries alternate from the direction of the last one; their number starts
+ * anew.
+ */
 static void
 retry(struct job *job)
 {
@@ -315,13 +317,13 @@ retry(struct job *job)
 	}
 }
 
-/* With the ends of bad areas found it may be seen that a head is dead. */
+/* Once the ends of bad areas are known, a dead head may become visible. */
 static void
 look_for_pattern(struct job *job)
 {
 	struct rescue *r = job->rescue;
 
-	/* What is put off is in no pattern. */
+	/* parts that are put off would break the pattern */
 	if (r->order != ORDER_NONE && r->order != ORDER_REST)
 		return;
 	if (!r->patterned && pattern_find(&job->map, &r->pattern))
@@ -349,8 +351,8 @@ run_passes(struct job *job)
 }
 
 /*
- * The source has gone: the next run goes on in the pass that met the first of
- * the errors that may not be the medium's, where it met it.
+ * The source is gone: the next run continues in the pass, and at the place, of
+ * the first error that is perhaps not the medium's.
  */
 static void
 turn_back(struct job *job)
@@ -396,7 +398,7 @@ rescue_overdue(struct job *job)
 	return true;
 }
 
-/* The sweep was left out: that is where the next run goes on. */
+/* Without the sweep, the next run continues there. */
 static void
 begin_sweep(struct job *job)
 {
@@ -408,7 +410,7 @@ begin_sweep(struct job *job)
 	map_pass(&job->map, pass->from, pass_backwards(job, pass));
 }
 
-/* It is no matter that it was late for what is all done. */
+/* Being late does not matter if everything was done. */
 static void
 come_to_end(struct job *job)
 {
@@ -425,7 +427,7 @@ come_to_end(struct job *job)
 		begin_sweep(job);
 }
 
-/* All passes, over what is to be read now. */
+/* Run all passes over the current class. */
 static void
 run_class(struct job *job)
 {
@@ -435,12 +437,16 @@ run_class(struct job *job)
 	run_passes(job);
 	if (!job->stop && (job->p->opts->rescue & RESCUE_NOSWEEP) == 0 &&
 	    map_next(&job->map, 0, UNTRIED, &any)) {
-		r->mapsaver.file.phase = '+';	/* it lies before that place */
+		r->mapsaver.file.phase = '+';	/* another class may lie before
+						 * it */
 		run_passes(job);
 	}
 }
 
-/* What has the status "from" is to be read now, or is put aside. */
+/*
+ * Give everything with the status "from" the status "to": put it off, or take
+ * it up.
+ */
 static void
 turn(struct job *job, enum seg_status from, enum seg_status to)
 {
@@ -448,7 +454,7 @@ turn(struct job *job, enum seg_status from, enum seg_status to)
 		fail_memory(job);
 }
 
-/* Whether any pass would find something. */
+/* Whether there is anything to do for some pass. */
 static bool
 any_left(struct job *job)
 {
@@ -463,7 +469,7 @@ any_left(struct job *job)
 	return false;
 }
 
-/* What is to be read next, with used=; false: nothing. */
+/* Choose the next class with used=; false if there is none. */
 static bool
 next_class(struct job *job)
 {
@@ -472,7 +478,8 @@ next_class(struct job *job)
 
 	if (job->stop || r->order == ORDER_NONE || r->order == ORDER_REST)
 		return false;
-	turn(job, UNTRIED, ASIDE);		/* rescue=nosweep */
+	turn(job, UNTRIED, ASIDE);		/* left over by
+						 * rescue=nosweep */
 	r->order++;
 	if (r->order == ORDER_DEEP)
 		err = used_order_anew(job->p, &job->map);
@@ -485,7 +492,7 @@ next_class(struct job *job)
 	return true;
 }
 
-/* One class after the other, each by all passes. */
+/* Run all passes for one class after another. */
 static void
 run_classes(struct job *job)
 {

@@ -1,15 +1,15 @@
 /*
- * One piece of a rescue: claimed as the pass wants it, read, written, settled;
- * or tried block by block (blocks.c).
+ * One piece of a rescue: claimed as the pass wants it, read, written and
+ * settled; or tried block by block (blocks.c).
  *
- * An error costs a disk as much as hundreds of good reads, and workers side by
- * side would meet the same bad area together.  So a pass that leaves something
- * out reads one piece at a time (exclusive.c), a small one, and the others
- * write meanwhile; the first does so for a while after an error, and where
- * errors are many.  A worker that is stuck in a slow read is left behind, and
- * so is the area.  Where a disk does not rotate another goes on elsewhere as
- * soon as a read seems to fail; where a jump is dear, one worker reads what is
- * read block by block.
+ * An error costs a disk as much as hundreds of good reads, and several workers
+ * would meet the same bad area together.  So in a pass that skips, one worker
+ * reads at a time (exclusive.c), a small piece, while the others write.  The
+ * first pass does this for a while after an error, and where errors are
+ * frequent.  A worker that is stuck in a slow read is left behind, and so is
+ * its area.  If the disk does not rotate, another worker goes on elsewhere as
+ * soon as a read seems to fail.  If seeks are slow, only one worker reads block
+ * by block.
  */
 #include "rescue/rescue.h"
 
@@ -28,21 +28,23 @@
 enum {
 	CLUSTER = 64 << 10,	/* bytes of a piece between known errors */
 	WARY = 256 << 10,	/* bytes of a piece where errors are rare */
-	MARK = 1 << 20,		/* bytes that are trimmed as a whole */
-	SMALL_PART = 1000,	/* of the disk: one of so many */
+	MARK = 1 << 20,		/* bytes that are trimmed as one range */
+	SMALL_PART = 1000,	/* 1/SMALL_PART of the disk */
 };
 
-struct hold {			/* what a worker has in hand */
+struct hold {			/* a claimed piece */
 	struct seg	 seg;
-	struct gap	 gap;		/* that it is part of, in some passes */
-	uint64_t	 ticket;	/* of exclusive.c, or 0 */
-	bool		 calm;		/* all was read, and fast enough */
-	bool		 passed;	/* another has gone on behind it */
+	struct gap	 gap;		/* the gap it belongs to, if any */
+	uint64_t	 ticket;	/* for exclusive.c, or 0 */
+	bool		 calm;		/* all was read, and not slowly */
+	bool		 passed;	/* another worker has gone on behind
+					 * it */
 };
 
-static const double slow_read = 1.0;	/* seconds; worth leaving the area */
+static const double slow_read = 1.0;	/* s: leave an area as slow as this */
 static const double hint_least = .01;	/* seconds */
-static const double wary_for = 20;	/* times as long as an error took */
+static const double wary_for = 20;	/* multiple of the time that an error
+					 * took */
 
 static size_t
 least(size_t a, size_t b)
@@ -50,7 +52,7 @@ least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* How far the first pass has come, bytes. */
+/* How many bytes the first pass has covered. */
 static uint64_t
 gone_over(struct job *job)
 {
@@ -60,7 +62,7 @@ gone_over(struct job *job)
 	    at;
 }
 
-/* Bytes from where the pass began to a piece. */
+/* The distance of a piece from where the pass began, in bytes. */
 static uint64_t
 way_to(const struct job *job, const struct seg *seg)
 {
@@ -78,7 +80,7 @@ next_run(struct job *job)
 	    UINT64_MAX : course_foretells(&r->course, map_cursor(&job->map));
 }
 
-/* Whether what all workers could read at once reaches it. */
+/* Whether all workers together could read as far as that. */
 static bool
 near_run(struct job *job)
 {
@@ -88,7 +90,7 @@ near_run(struct job *job)
 	    (uint64_t)job->p->chunk * job->p->workers;
 }
 
-/* Whether a worker is to read alone. */
+/* Whether workers should read one at a time. */
 static bool
 wary(struct job *job)
 {
@@ -97,14 +99,17 @@ wary(struct job *job)
 
 	if (pass->how != COPY || pass->skip == NO_SKIP || job->p->workers == 1)
 		return false;
-	if (job->p->opts->minrate > 0)	/* side by side all are slow */
+	if (job->p->opts->minrate > 0)	/* in parallel all would be slow */
 		return true;
 	return !pass_is_first(pass) || clock_seconds() < r->wary_until ||
 	    course_piece(&r->course, gone_over(job), WARY) < WARY ||
 	    near_run(job);
 }
 
-/* What may fail at once: a small part of the disk, a power of two; bytes. */
+/*
+ * How much may be lost by one failed read: a small part of the disk, a power of
+ * two, in bytes.
+ */
 static size_t
 part_most(const struct job *job)
 {
@@ -115,7 +120,7 @@ part_most(const struct job *job)
 	return n;
 }
 
-/* The bytes of a claim. */
+/* The bytes to claim. */
 static size_t
 piece_size(struct job *job)
 {
@@ -132,8 +137,8 @@ piece_size(struct job *job)
 }
 
 /*
- * The part of a read before the block that the disk calls bad is likely good:
- * one more read spares the trim pass as many as there are blocks in it.
+ * Data before the block that the disk calls bad is probably good.  Reading it
+ * here saves the trim pass one read for each of its blocks.
  */
 static struct io
 read_before(struct worker *w, const struct seg *seg, size_t at, struct io io)
@@ -151,7 +156,7 @@ read_before(struct worker *w, const struct seg *seg, size_t at, struct io io)
 	return io;
 }
 
-/* A worker, or a disk, that takes so long for a piece is in a bad area. */
+/* A read that takes so long is in a bad area. */
 static bool
 slow(const struct job *job, uint64_t bytes, double seconds)
 {
@@ -159,7 +164,7 @@ slow(const struct job *job, uint64_t bytes, double seconds)
 	    (double)bytes < (double)job->p->opts->minrate * seconds;
 }
 
-/* Leave out as much behind a piece as the disk has taught. */
+/* Skip as much after a piece as course.c says. */
 static void
 jump(struct job *job, const struct seg *seg)
 {
@@ -172,7 +177,7 @@ jump(struct job *job, const struct seg *seg)
 		map_skip_to(&job->map, seg->off > n ? seg->off - n : 0);
 }
 
-/* An error took so long, and others may not be far. */
+/* An error has taken this long, and others may be near. */
 static void
 be_wary(struct rescue *r, double seconds)
 {
@@ -182,7 +187,7 @@ be_wary(struct rescue *r, double seconds)
 		r->wary_until = until;
 }
 
-/* Leave out what lies behind a piece, and go on with care. */
+/* Skip what lies behind a piece, and be careful for a while. */
 static void
 skip_area(struct job *job, const struct seg *seg, double seconds)
 {
@@ -199,7 +204,7 @@ skip_area(struct job *job, const struct seg *seg, double seconds)
 		    CLUSTER);
 }
 
-/* The first pass has come through a piece. */
+/* The first pass has read a piece well. */
 static void
 come_through(struct worker *w, uint64_t ticket, const struct seg *seg)
 {
@@ -212,7 +217,10 @@ come_through(struct worker *w, uint64_t ticket, const struct seg *seg)
 		edges_find(w, ticket, &run);
 }
 
-/* What a read says of the area, from which another may have gone on. */
+/*
+ * Draw conclusions about the area from a read; another worker may have moved on
+ * already.
+ */
 static void
 note_area(struct worker *w, const struct hold *h, const struct seg *seg,
     double seconds)
@@ -233,8 +241,8 @@ note_area(struct worker *w, const struct hold *h, const struct seg *seg,
 }
 
 /*
- * Read what a worker holds from "at" on, and note what it says of the area: all
- * well?
+ * Read the piece from "at" on, and draw conclusions about the area.  Returns
+ * whether all went well.
  */
 static bool
 read_rest(struct worker *w, struct hold *h, size_t at, struct io *io)
@@ -262,8 +270,8 @@ read_rest(struct worker *w, struct hold *h, size_t at, struct io *io)
 }
 
 /*
- * To hand the turn over takes as long as to read a small piece.  So who has it
- * goes on with what follows while the buffer has room.
+ * Passing the turn takes as long as reading a small piece.  So the worker that
+ * has it goes on with what follows while its buffer has room.
  */
 static bool
 keep_turn(struct job *job, struct hold *h)
@@ -283,8 +291,8 @@ keep_turn(struct job *job, struct hold *h)
 }
 
 /*
- * Read a piece, and with the turn (ticket) as much more as is claimed to it.
- * Returns all of it as if it had been one read.
+ * Read a piece, and with a ticket as much more as can be claimed behind it.
+ * Returns the result as one read.
  */
 static struct io
 read_area(struct worker *w, struct hold *h)
@@ -301,7 +309,7 @@ read_area(struct worker *w, struct hold *h)
 	return io;
 }
 
-/* Bytes that are trimmed as a whole. */
+/* Bytes that are trimmed as one range. */
 static size_t
 mark_most(const struct job *job)
 {
@@ -309,8 +317,8 @@ mark_most(const struct job *job)
 }
 
 /*
- * A piece that failed is to be trimmed as a whole.  Only one that was read when
- * nothing was wrong yet is longer, and goes back to be read in smaller ones.
+ * A piece that failed is to be trimmed as one range.  Only a piece read before
+ * there were any errors is longer; that is read again in smaller pieces.
  */
 static bool
 copy_piece(struct worker *w, struct hold *h)
@@ -328,7 +336,7 @@ copy_piece(struct worker *w, struct hold *h)
 		return false;
 	}
 	good = io.done - (size_t)(end % job->p->block);
-	good = good > io.done ? 0 : good;	/* begins within a block */
+	good = good > io.done ? 0 : good;	/* starts within a block */
 	if (!source_keep(w, seg->off, good))
 		return false;
 	len -= good;
@@ -339,14 +347,16 @@ copy_piece(struct worker *w, struct hold *h)
 	    len) == len ? BAD : UNTRIMMED);
 }
 
-/* Whether the pass goes by the block, and pays for each. */
+/* Whether the pass works block by block, and pays rate= for each block. */
 static bool
 by_block(const struct pass *pass)
 {
 	return pass->how == TRIM || pass->how == SKIM || pass->how == SCRAPE;
 }
 
-/* Write fill= over a piece; where the text begins depends on the place only. */
+/*
+ * Write fill= over a piece; the phase of the text depends on the position only.
+ */
 static bool
 fill_piece(struct worker *w, const struct seg *seg)
 {
@@ -361,7 +371,9 @@ fill_piece(struct worker *w, const struct seg *seg)
 	return transfer_write_end(w, seg->off, len);
 }
 
-/* Seconds after which who reads is left behind: longer than errors take. */
+/*
+ * Seconds after which a stuck reader is left behind: longer than errors take.
+ */
 static double
 patience(const struct rescue *r)
 {
@@ -369,8 +381,8 @@ patience(const struct rescue *r)
 }
 
 /*
- * The same where the disk can read elsewhere meanwhile: once a read takes for
- * long what seems to become an error like the others.
+ * The same if the disk can read elsewhere meanwhile: as soon as a read takes so
+ * long that it will probably fail.
  */
 static double
 hint(const struct rescue *r)
@@ -380,7 +392,7 @@ hint(const struct rescue *r)
 	return s > hint_least ? s : hint_least;
 }
 
-/* Pay for what is to be read, and wait to be the only one who reads. */
+/* Pay for a read, and wait for the turn to read alone. */
 static bool
 enter(struct job *job, uint64_t *ticket)
 {
@@ -402,7 +414,7 @@ claim_range(struct map *map, const struct seg *seg)
 	return map_set(map, seg->off, seg->len, CLAIMED) != 0 ? -1 : 1;
 }
 
-/* The bytes that are read of a gap at once: much where a jump is dear. */
+/* The bytes of a gap to read at a time: many if seeks are slow. */
 static size_t
 most_of_gap(struct job *job)
 {
@@ -413,8 +425,8 @@ most_of_gap(struct job *job)
 }
 
 /*
- * A piece of a gap.  Where the midst of each that has no good end is tried,
- * that is a block: if it is bad, it is no error that would not be met later.
+ * Take a piece of a gap.  Where the middle of every gap is tried, it is a
+ * single block: if that is bad, it would have been met later anyway.
  */
 static bool
 take_of_gap(struct job *job, struct hold *h)
@@ -435,8 +447,8 @@ take_of_gap(struct job *job, struct hold *h)
 }
 
 /*
- * The next piece of what has not been jumped over: up to where a bad run is
- * expected, and of that the first block.  Returns as map_claim.
+ * Claim the next piece that was not skipped, up to where a bad run is expected,
+ * or the first block of that.  Returns as map_claim.
  */
 static int
 claim_ahead(struct job *job, struct seg *seg)
@@ -448,7 +460,7 @@ claim_ahead(struct job *job, struct seg *seg)
 	return map_claim_to(&job->map, run, false, seg);
 }
 
-/* The next piece of the pass; returns as map_claim. */
+/* Claim the next piece of the pass.  Returns as map_claim. */
 static int
 claim_next(struct job *job, struct hold *h)
 {
@@ -466,7 +478,7 @@ claim_next(struct job *job, struct hold *h)
 	    claim_ahead(job, &h->seg);
 }
 
-/* Claim a piece, alone if that is wise; returns as map_claim. */
+/* Claim a piece, for reading alone if necessary.  Returns as map_claim. */
 static int
 claim(struct worker *w, struct hold *h)
 {
@@ -477,7 +489,7 @@ claim(struct worker *w, struct hold *h)
 
 	if (wary(job) && !enter(job, &h->ticket))
 		return 0;
-	if (job->stop) {		/* waiting, time has passed */
+	if (job->stop) {		/* the wait may have been long */
 		exclusive_leave(&r->exclusive, h->ticket);
 		return 0;
 	}
@@ -493,7 +505,7 @@ claim(struct worker *w, struct hold *h)
 	return claimed;
 }
 
-/* Pay for a piece, unless that is done, or is done block by block. */
+/* Pay rate= for a piece, unless that was done, or is done block by block. */
 static bool
 pay(struct job *job, const struct hold *h)
 {
@@ -502,8 +514,8 @@ pay(struct job *job, const struct hold *h)
 }
 
 /*
- * Between what is bad and what was given up, untried, good blocks are seldom:
- * they come last.
+ * Between bad blocks and untried data that was given up, good blocks are rare:
+ * leave them for the end.
  */
 static bool
 put_off(struct job *job, const struct seg *seg)
@@ -538,7 +550,7 @@ run_piece(struct worker *w, struct hold *h)
 	return false;
 }
 
-/* What is left of the gap that a piece was part of. */
+/* Put back the rest of the gap that the piece belongs to. */
 static bool
 give_back(struct job *job, const struct hold *h)
 {
@@ -559,7 +571,7 @@ give_back(struct job *job, const struct hold *h)
 	return false;
 }
 
-/* Where a jump is dear, what is read block by block is read in one place. */
+/* If seeks are slow, one worker does what is read block by block. */
 static bool
 needed(const struct worker *w)
 {
@@ -581,7 +593,7 @@ rescue_piece(struct worker *w)
 		return false;
 	if (pay(job, &h))
 		more = run_piece(w, &h);
-	/* What was not come to is as it was, and the next run's. */
+	/* What was not reached keeps its status, for the next run. */
 	if (job->stop && map_next(&job->map, h.seg.off, CLAIMED, &left) &&
 	    left.off < h.seg.off + h.seg.len) {
 		left.status = pass->from;

@@ -1,6 +1,6 @@
 /*
- * The source of a rescue, whatever the pass: it may have gone, which the errors
- * of its medium do not tell.
+ * Reading the source of a rescue, in any pass.  It may be gone, which errors of
+ * its medium do not show.
  */
 #include "source.h"
 

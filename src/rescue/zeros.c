@@ -1,18 +1,17 @@
 /*
- * Zeros after errors.  There are disks that, after so many of them, answer each
- * read with zeros, and no error.  So once there was an error, zeros are
- * believed only while a block that was read before, and is none, can be read as
- * such:
+ * Zeros after errors.  Some disks, after enough errors, answer every read with
+ * zeros and no error.  So once there was an error, zeros are trusted only while
+ * a block that is known not to be zeros still reads as such:
  *
- *	known	such blocks, of which one is asked, each in its turn
- *	held	zeros that were read since; what is not confirmed is untried
+ *	known	such blocks, one of which is read, each in turn
+ *	held	zeros read since; what is not confirmed is untried
  *
- * That is done at the first zeros after each error, after a number of them, and
- * at the end.
+ * This is done at the first zeros after each error, after a number of zeros,
+ * and at the end.
  *
- * An error is known of once its read has come back, and others have read
- * meanwhile.  So the last zeros are held before there is one, too, and believed
- * as others follow.
+ * An error is noticed when its read returns, and others have read meanwhile.
+ * So the most recent zeros are held even before any error, and trusted as
+ * others follow.
  *
  *	lock	a few instructions, a leaf: all of it
  */
@@ -27,8 +26,8 @@
 #include "rescue/rescue.h"
 
 enum {
-	MANY = 64,		/* zeros that are held, at which to look */
-	TRIES = 3,		/* blocks asked, as long as they fail */
+	MANY = 64,		/* held zeros that trigger a check */
+	TRIES = 3,		/* blocks tried, as long as they fail */
 };
 
 void
@@ -54,7 +53,7 @@ zeros_know(struct zeros *z, uint64_t off)
 	pthread_mutex_unlock(&z->lock);
 }
 
-/* Of what is no zeros, a block that is none; of those that the source has. */
+/* Remember a block that is not zeros, of data that the source really has. */
 static void
 learn(const struct worker *w, const struct io *io)
 {
@@ -74,7 +73,7 @@ learn(const struct worker *w, const struct io *io)
 		}
 }
 
-/* lock: the first of what is held is not held any more. */
+/* lock: stop holding the first n. */
 static void
 drop(struct zeros *z, size_t n)
 {
@@ -83,8 +82,8 @@ drop(struct zeros *z, size_t n)
 }
 
 /*
- * lock: often they go on where others ended.  There is room, since who holds
- * too many looks, one after the other.
+ * lock: zeros often continue others.  There is room, because workers that hold
+ * too many run a check, one after the other.
  */
 static void
 hold(struct zeros *z, const struct seg *s)
@@ -144,7 +143,7 @@ zeros_held(struct job *job, size_t errors)
 	return some;
 }
 
-/* A block that is no zeros, for all that are held so far. */
+/* A known block, to check all zeros held so far. */
 static uint64_t
 choose(struct zeros *z)
 {
@@ -157,7 +156,7 @@ choose(struct zeros *z)
 	return off;
 }
 
-/* Those are the disk's. */
+/* These zeros are really on the disk. */
 static void
 confirmed(struct zeros *z, size_t errors)
 {
@@ -192,7 +191,7 @@ zeros_confirm(struct worker *w, size_t errors)
 	lied = io.err == 0 && io.done == io.len &&
 	    sparse_zeros(io.buf, io.len);
 	free(io.buf);
-	if (!lied)		/* what fails is for liveness.c to tell */
+	if (!lied)		/* failed reads are the concern of liveness.c */
 		confirmed(z, errors);
 	return !lied;
 }
