@@ -1,6 +1,6 @@
 /*
- * What a block map is made of, while the copy goes on: its pieces, in any
- * order, and their digests.  Locks for itself; the lock is a leaf.
+ * The pieces of a block map and their digests, collected during the copy in any
+ * order.  Has its own lock, a leaf.
  */
 #ifndef PARDD_BMAP_TABLE_H
 #define PARDD_BMAP_TABLE_H
@@ -16,7 +16,7 @@
 struct bmap_piece {
 	uint64_t	 off, len;	/* bytes of the image */
 	struct digest	 digest;
-	size_t		 order;		/* in which it was noted */
+	size_t		 order;		/* in which it was added */
 };
 
 /* c: lock; I: set by bmap_table_init, then const */
@@ -28,22 +28,23 @@ struct bmap_table {
 };
 
 /*
- * Who makes the digests stays the caller's, for as long as there is the table.
- * bmap_table_free takes one that is all zero, too.
+ * The digester stays the caller's, and must outlive the table. bmap_table_free
+ * accepts a struct that is all zero.
  */
 void bmap_table_init(struct bmap_table *, const struct digester *);
 void bmap_table_free(struct bmap_table *);
 
 /*
- * The target is being given len bytes at off.  What is noted twice counts as
- * noted last.  Returns 0, ENOMEM, or EFBIG: no reader would take the map.
+ * Add a piece of len bytes that is about to be written at off; a later entry
+ * replaces an earlier one.  Returns 0, ENOMEM, or EFBIG if no reader would
+ * accept so large a map.
  */
 int bmap_table_note(struct bmap_table *, uint64_t off, const void *buf,
     size_t len);
 
 /*
- * The copy is over: bring them in order.  False where pieces overlap, so that
- * nobody knows what the digests are of.
+ * After the copy: sort the pieces.  Returns false if some overlap, because then
+ * their digests say nothing.
  */
 bool bmap_table_settle(struct bmap_table *);
 

@@ -1,9 +1,9 @@
 /*
  * Digests of what is copied, in the order of its bytes: hash= and expect=.
  *
- * Workers post what they have read, in any order, and go on to write it; a
- * thread for each algorithm takes the pieces in order.  A piece may be used
- * anew once all have taken it.
+ * Workers post what they have read, in any order, and go on to write it.  A
+ * thread for each algorithm takes the pieces in order.  The memory of a piece
+ * can be reused once all of them have taken it.
  */
 #ifndef PARDD_HASH_H
 #define PARDD_HASH_H
@@ -17,92 +17,94 @@
 #include "base/fault.h"
 #include "cli/opts.h"
 
-enum { HASH_HEX = 128 + 1 };	/* room for a digest in hexadecimal */
+enum { HASH_HEX = 128 + 1 };	/* size of a digest in hex */
 
-struct hash;			/* of a run; locks for itself */
+struct hash;			/* of a run; has its own lock */
 
-struct hash_piece {		/* its worker's, lent from post to wait */
-	struct hash_piece *next;	/* of those that are posted */
+struct hash_piece {		/* the worker's; lent from post to wait */
+	struct hash_piece *next;	/* in the list of those posted */
 	uint64_t	 off;	/* bytes of the copy */
 	const unsigned char *buf;
 	size_t		 len;
-	unsigned	 wanted;	/* bits of who has not read it yet */
-	unsigned	 held;		/* and of who is reading it */
+	unsigned	 wanted;	/* bits: algorithms that still need
+					 * it, */
+	unsigned	 held;		/* and those that are reading it */
 	pthread_cond_t	 taken;
 };
 
-struct hash_range {		/* of a copy, that has a digest of its own */
-	uint64_t	 off, len;	/* bytes; in order, and apart */
+struct hash_range {		/* a range with a digest of its own */
+	uint64_t	 off, len;	/* bytes; in order, without overlaps */
 	unsigned char	 want[64];
-	bool		 right;		/* and that is what was copied */
+	bool		 right;		/* it has this digest */
 };
 
-struct hash_sum {			/* what became of an algorithm */
+struct hash_sum {			/* the result of an algorithm */
 	const char	*name;	/* as in hash= */
-	const char	*tag;	/* as in a line of cksum */
-	char		 hex[HASH_HEX];	/* "": not all was copied */
-	const char	*expected;	/* in opts; NULL: nothing */
-	bool		 differs;	/* from what was expected */
+	const char	*tag;	/* as in the output of cksum */
+	char		 hex[HASH_HEX];	/* "": the copy is not complete */
+	const char	*expected;	/* points into opts; NULL: none */
+	bool		 differs;	/* is not as expected */
 };
 
 /*
- * What opts ask for; *made is NULL when that is nothing.  Returns 0, or -1 and
- * *f where a library is missing.  hash_close frees it.
+ * Prepare what opts ask for; *made is NULL if that is nothing.  Returns 0, or
+ * -1 with *f if a library is missing. hash_close frees it.
  */
 int hash_open(struct hash **made, const struct opts *, struct fault *f);
 void hash_close(struct hash *);
 
 /*
- * One that holds what is copied against these ranges, which stay the caller's
- * until hash_close.  What lies between them is nothing.
+ * Prepare to compare what is copied with the digests of these ranges, which
+ * stay the caller's until hash_close.  Data between them is ignored.
  */
 int hash_open_ranges(struct hash **made, const struct algorithm *,
     struct hash_range *, size_t n, struct fault *f);
 
-/* The first range that was not copied as it should be, or NULL. */
+/* The first range whose data does not have its digest, or NULL. */
 const struct hash_range *hash_wrong(const struct hash *);
 
-/* The digest of so many bytes.  Returns 0, or -1 with *f. */
+/* Compute the digest of len bytes.  Returns 0, or -1 with *f. */
 int hash_once(const struct algorithm *, const void *buf, size_t len,
     char hex[HASH_HEX], struct fault *f);
 
 /*
- * Of here on h may be NULL, and then nothing is done.
+ * From here on h may be NULL; then nothing happens.
  *
- * Nothing will be posted for these ranges, which are taken as zeros; they are
- * in order, and the copy begins at "base" of their places.  They stay the
- * caller's, until hash_close.  Before hash_start.
+ * Tell which ranges nobody will post; they count as zeros.  They are in order,
+ * in positions of which "base" is the start of the copy, and stay the caller's
+ * until hash_close.  Call before hash_start.
  */
 struct seg;
 void hash_gaps(struct hash *, const struct seg *, size_t n, uint64_t base);
 
-/*
- * Start the threads, with signals blocked.  Returns 0, or -1 with *f.
- */
+/* Start the threads, with signals blocked.  Returns 0, or -1 with *f. */
 int hash_start(struct hash *, struct fault *f);
 
 /*
- * Give len bytes at off of the copy to all algorithms.  Neither changes until
- * hash_wait has returned.
+ * Pass len bytes at off of the copy to all algorithms.  The piece and the
+ * buffer must not change until hash_wait has returned.
  */
 void hash_post(struct hash *, struct hash_piece *, uint64_t off,
     const unsigned char *buf, size_t len);
 void hash_wait(struct hash *, struct hash_piece *);
 
-/* The same without waiting: whether hash_wait would have returned at once. */
+/* Whether hash_wait would return at once. */
 bool hash_taken(struct hash *, struct hash_piece *);
 
-/* A piece will be missing: nobody waits, and there is no digest. */
+/*
+ * A piece will never be posted: nobody waits any longer, and there is no
+ * digest.
+ */
 void hash_stop(struct hash *);
 
 /*
- * Nothing more is posted: end the threads, and make the digests if the copy has
- * been read up to its end, which is that many bytes.  Returns 0, or -1 with *f
- * when libcrypto failed.  Not for a run that was abandoned.
+ * Everything was posted: end the threads, and finish the digests if the copy
+ * was read up to its end, "end" bytes.  Returns 0, or -1 with *f if libcrypto
+ * has failed.  Not for a run that was abandoned.
  */
 int hash_finish(struct hash *, uint64_t end, struct fault *f);
 
-/* The digests, n of them; before hash_finish without their hex. */
+/* The n results; before hash_finish without digests. */
 const struct hash_sum *hash_digests(const struct hash *, size_t *n);
 
 #endif

@@ -11,28 +11,31 @@
 
 #include "base/fault.h"
 
-/* Whether it is, or is a part of, a device that lies on others or on a file. */
+/*
+ * Whether the device, or the disk it is part of, lies on other devices or on a
+ * file.
+ */
 bool below_any(dev_t node);
 
 /*
- * Whether nothing is left of what the device lies on, so that what it tells of
- * one block it would tell of all.
+ * Whether nothing is left of what the device lies on; what is true of one of
+ * its blocks is then true of all.
  */
 bool below_gone(dev_t node);
 
 /*
- * Whether the first "end" bytes of the device are those of what it lies on.  A
- * loop device may read as zeros (Linux before 6.10) where its file was cut off,
- * or its disk got smaller or was taken away, and no error tells of it.  Returns
+ * Check that the first "end" bytes of the device are those of what it lies on.
+ * A loop device may read as zeros (Linux before 6.10) where its file was
+ * truncated, or its disk has shrunk or was removed, without an error.  Returns
  * 0, or -1 with *f.
  */
 int below_kept(dev_t node, uint64_t end, struct fault *f);
 
 /*
- * Open, to be asked, the file that a loop device, or a partition of one, lies
- * on, other loop devices between them or not; *start is where the device begins
- * in it, in bytes.  Returns a descriptor, or -1 where there is no such file, or
- * none by its name here.
+ * Open the file that a loop device, or a partition of one, lies on, even
+ * through other loop devices; the descriptor is for queries only.  *start is
+ * the byte in the file where the device begins.  Returns -1 if there is no such
+ * file, or it cannot be found by its name.
  */
 int below_file(dev_t node, uint64_t *start);
 

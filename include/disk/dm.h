@@ -1,5 +1,5 @@
 /*
- * What a device mapper's device is made of, where that is simple.
+ * What a device mapper device consists of, in simple cases.
  */
 #ifndef PARDD_DM_H
 #define PARDD_DM_H
@@ -9,15 +9,15 @@
 #include <sys/types.h>
 
 struct dm_piece {		/* bytes */
-	uint64_t start, length;	/* of the device, */
-	dev_t	 node;		/* lie on this one, */
+	uint64_t start, length;	/* this range of the device */
+	dev_t	 node;		/* lies on this node, */
 	uint64_t off;		/* from here on */
 };
 
 /*
- * The pieces of a device that is linear throughout, as a logical volume mostly
- * is.  Returns an errno: ENOTSUP for another kind of target, E2BIG for more
- * pieces than there is room.
+ * Get the pieces of a device that is linear throughout, as logical volumes
+ * usually are.  Returns 0 or an errno value: ENOTSUP for other targets, E2BIG
+ * if there are more than "room".
  */
 int dm_pieces(dev_t node, struct dm_piece *, size_t room, size_t *n);
 

@@ -11,7 +11,7 @@
 
 /*
  * Print a line for each disk, in columns or (json) as JSON objects.  Opens no
- * disk.  Returns 0, or -1 with *f when there is no memory.
+ * disk.  Returns 0, or -1 with *f without memory.
  */
 int list_print(FILE *, bool json, struct fault *f);
 

@@ -1,5 +1,5 @@
 /*
- * What a process has open, as /proc tells.
+ * What a process has open, by /proc.
  */
 #ifndef PARDD_OPENED_H
 #define PARDD_OPENED_H
@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 /*
- * Whether "is" is true of a regular file or block device that the process, or
- * one that it has started to do the same, has open: to be written, or else to
- * be read.  False where nobody may look.
+ * Whether "is" is true of any regular file or block device that the process has
+ * open, for writing or for reading; or that children running the same program
+ * have.  False if /proc does not say.
  */
 bool opened_any(pid_t, bool write, bool (*is)(const struct stat *, void *arg),
     void *arg);

@@ -1,6 +1,6 @@
 /*
  * Reading sysfs: attributes, folders, device numbers.  "dir" is a descriptor as
- * openat takes it, names are relative to it.
+ * for openat, names are relative to it.
  */
 #ifndef PARDD_SYSFS_H
 #define PARDD_SYSFS_H
@@ -10,41 +10,43 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { SYSFS_SECTOR = 512 };	/* unit of start and size, whatever the disk */
+enum { SYSFS_SECTOR = 512 };	/* unit of start and size on every disk */
 
 /*
- * The folder of a node, by kind: "block" or "char".  Returns a descriptor
- * (O_PATH) for the caller to close, or -1 and errno.
+ * Open the folder of a node; kind is "block" or "char".  Returns a descriptor
+ * (O_PATH) for the caller to close, or -1 with errno.
  */
 int sysfs_open(const char *kind, dev_t node);
 
 /*
- * An attribute without the blanks around it, cut to size; false, and "", when
- * there is none (errno is why) or it is empty (errno is 0).
+ * Read an attribute, without blanks at its ends, truncated to fit.  Returns
+ * false and "" if it is missing (errno says why) or empty (errno is 0).
  */
 bool sysfs_text(int dir, const char *name, char *buf, size_t room);
 
-/* An attribute that is a number; 0 when there is none. */
+/* Read an attribute that is a number; 0 if there is none. */
 uint64_t sysfs_number(int dir, const char *name);
 
 /*
- * The number of the device whose folder that is; 0 when it has no node, and
+ * Read the number of the device whose folder this is; 0 if it has no node, with
  * errno as from sysfs_text.
  */
 dev_t sysfs_node(int dir, const char *folder);
 
-/* "8:17" at *s, which is left behind it; false when it is none. */
+/* Parse "8:17" at *s, and move *s behind it; false if it is something else. */
 bool sysfs_pair(char **s, dev_t *node);
 
 /*
- * The entries of a folder, sda2 before sda10.  Returns their number, or -1 and
- * errno; the list is the caller's, who gives it to sysfs_forget.
+ * List the entries of a folder, sda2 before sda10.  Returns their number, or -1
+ * with errno; sysfs_forget frees the list.
  */
 struct dirent;
 int sysfs_entries(int dir, const char *folder, struct dirent ***list);
 void sysfs_forget(struct dirent **list, int n);
 
-/* The first of them by name; "" without one.  Returns an errno. */
+/*
+ * The first entry by name; "" if there is none.  Returns 0 or an errno value.
+ */
 int sysfs_first(int dir, const char *folder, char *name, size_t room);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * How warm a disk is.
+ * The temperature of a disk.
  */
 #ifndef PARDD_TEMPERATURE_H
 #define PARDD_TEMPERATURE_H
@@ -8,9 +8,9 @@
 #include <sys/types.h>
 
 /*
- * Of a whole disk, by its block node; degrees Celsius.  False: it has no sensor
- * that the kernel knows, or that does not answer.  This may take as long as a
- * command to the disk.
+ * Read the temperature of a whole disk, by its block node, in degrees Celsius.
+ * Returns false if the kernel knows no sensor, or the sensor does not answer.
+ * May take as long as a command to the disk.
  */
 bool disk_temperature(dev_t whole, double *celsius);
 

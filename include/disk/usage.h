@@ -1,5 +1,5 @@
 /*
- * Who uses a block device or a file, as the kernel's tables tell.
+ * Who uses a block device or a file, according to the kernel.
  */
 #ifndef PARDD_USAGE_H
 #define PARDD_USAGE_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum usage_kind {			/* and sets of them */
+enum usage_kind {			/* also as a set of bits */
 	USE_NONE = 0,
 	USE_MOUNTED = 1 << 0,
 	USE_SWAP = 1 << 1,
@@ -19,28 +19,30 @@ enum usage_kind {			/* and sets of them */
 struct usage {
 	enum usage_kind kind;
 	bool	 writable;	/* mounted read-write */
-	unsigned unknown;	/* kinds that could not be looked up, */
-	int	 err;		/* for this errno, */
-	char	 unread[64];	/* in this file */
+	unsigned unknown;	/* kinds that could not be checked, */
+	int	 err;		/* because of this errno value */
+	char	 unread[64];	/* from this file */
 	char	 by[PATH_MAX];	/* mount point, holder, loop device ... */
 };
 
 /*
- * Whether somebody uses this block node itself (not its partitions), in another
- * way than those in the set "but", and who.  What is opened by a program, or
- * mounted elsewhere, is not seen: that takes a claim.  A claim tells of
- * holders, too, so they are never unknown.
+ * Whether anybody uses this block node itself (not its partitions) in a way
+ * that is not in the set "but", and who.  Does not see what programs have
+ * opened, or mounts in other namespaces: that takes a claim.  A claim sees
+ * holders too, so they are never unknown.
  */
 bool usage_of_node(dev_t node, unsigned but, struct usage *);
 
-/* The same for a regular file: swap space, a loop device's medium, exported. */
+/*
+ * The same for a regular file: used as swap space, by a loop device, or
+ * exported.
+ */
 bool usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *);
 
 /*
- * Whether another program has a range of what is open as fd locked (fcntl), as
- * QEMU does for as long as a guest has an image: USE_HELD.  The locks by which
- * copies know each other lie behind all that a file may have, and are no such
- * range.
+ * Whether another program has locked a range of what is open as fd (fcntl), as
+ * QEMU does while a guest uses an image: USE_HELD.  Locks between copies are
+ * beyond any position in a file, and do not count.
  */
 #define LOCKS_OF_COPIES	(UINT64_C(1) << 62)
 bool usage_of_locks(int fd, struct usage *);

@@ -1,5 +1,5 @@
 /*
- * Whether what a copy writes has room on the file system of its target.
+ * Whether the copy fits on the file system of its target.
  */
 #ifndef PARDD_FIT_H
 #define PARDD_FIT_H
@@ -10,15 +10,16 @@
 #include "plan/plan.h"
 
 struct fit {
-	uint64_t need;		/* bytes that are sure to take room there */
-	uint64_t room;		/* bytes that there are for them */
+	uint64_t need;		/* bytes that are certainly needed */
+	uint64_t room;		/* bytes available */
 };
 
 /*
- * Whether it cannot fit, however empty that file system was; or not now, and
- * then the target's own blocks are room, too.  Fills *fit where so.  What is
- * not known is no reason: where the end of the source is, what is zeros and
- * becomes holes, what is shared, what a file system packs.
+ * fit_never: whether it cannot fit even if that file system were empty.
+ * fit_not_now: whether it does not fit at present, counting the target's own
+ * blocks as free.  If so, *fit has the numbers.  What is unknown is no
+ * objection: the length of the source, zeros that become holes, shared blocks,
+ * compression.
  */
 bool fit_never(const struct plan *, struct fit *);
 bool fit_not_now(const struct plan *, struct fit *);

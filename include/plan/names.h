@@ -9,16 +9,15 @@
 #include "plan/plan.h"
 
 /*
- * Whether a file that was opened (newfile_open), or the name it is first
- * written under, is an end of the copy, or what another operand names.  Returns
- * 0, or -1 with *f.
+ * Refuse a file opened by newfile_open if it, or its temporary name, is an end
+ * of the copy or the file of another operand.  Returns 0, or -1 with *f.
  */
 int names_newfile(const struct newfile *, const struct plan *,
     struct fault *f);
 
 /*
- * The same of map=, with what the map before is called.  It need not be the
- * first: a file that is there is taken for a map.  Opens nothing.  Returns 0,
+ * The same for map= and the names of its previous versions.  An existing file
+ * must be a map, so it need not be checked first.  Opens nothing.  Returns 0,
  * or -1 with *f.
  */
 int names_map(const struct plan *, struct fault *f);

@@ -1,5 +1,5 @@
 /*
- * Whether two ends are the same bytes, by whatever names.
+ * Whether two ends share bytes, under whatever names.
  */
 #ifndef PARDD_OVERLAP_H
 #define PARDD_OVERLAP_H
@@ -8,12 +8,12 @@
 #include "plan/plan.h"
 
 /*
- * Refuses a target that is written, or cut off, where the source is read.
+ * Refuse a target if it is written or truncated where the source is read.
  * Returns 0, or -1 with *f (STATUS_REFUSED).
  */
 int overlap_source(const struct plan *, struct fault *f);
 
-/* The same of two of several targets. */
+/* The same for two of several targets. */
 int overlap_targets(const struct plan *, const struct plan *, struct fault *f);
 
 #endif

@@ -11,10 +11,10 @@
  *		<Range chksum="HEX"> FIRST-LAST </Range>  ...
  *
  * Version 1.3 has BmapFileSHA1 and sha1="HEX" instead.  The checksum of the
- * file is that with each of its own digits a 0.
+ * file is computed with each of its own digits replaced by 0.
  *
- * libexpat is loaded when it is asked for: few copies need it.  A document type
- * is refused, since it can make a small file large.
+ * libexpat is loaded only when needed, because few copies do.  A document type
+ * is refused, because it can make a small file expand.
  */
 #include "digest/bmap.h"
 
@@ -40,11 +40,11 @@
 #define LIBEXPAT	"libexpat.so.1"
 
 enum {
-	TEXT_MOST = 256,	/* of an element */
+	TEXT_MOST = 256,	/* bytes of text in an element */
 	BLOCK_MOST = 1 << 30,
 };
 
-struct expat {			/* of libexpat */
+struct expat {			/* functions of libexpat */
 	__typeof__(XML_ParserCreate) *create;
 	__typeof__(XML_ParserFree) *free;
 	__typeof__(XML_SetUserData) *data;
@@ -60,16 +60,18 @@ struct reader {
 	struct bmap	*m;
 	struct expat	 x;
 	XML_Parser	 parser;
-	const char	*wrong;		/* the first thing, or NULL */
-	char		 text[TEXT_MOST];	/* of the element we are in */
+	const char	*wrong;		/* the first error, or NULL */
+	char		 text[TEXT_MOST];	/* text of the current
+						 * element */
 	size_t		 n;
 	unsigned	 depth;
-	bool		 old;		/* 1.3 */
-	bool		 sized;		/* its sizes are checked, and stay */
-	uint64_t	 blocks, mapped;	/* as it says */
-	uint64_t	 sum;		/* mapped, as the ranges say */
-	char		 own[HASH_HEX];	/* its checksum */
-	char		 digest[HASH_HEX];	/* the range's */
+	bool		 old;		/* version 1.3 */
+	bool		 sized;		/* its sizes were checked */
+	uint64_t	 blocks, mapped;	/* numbers in the file */
+	uint64_t	 sum;		/* mapped blocks, by adding up ranges */
+	char		 own[HASH_HEX];	/* checksum of the file */
+	char		 digest[HASH_HEX];	/* digest of the current
+						 * range */
 };
 
 /* --------------------------------------------------------------- library */
@@ -118,7 +120,7 @@ refuse(struct reader *r, const char *what)
 	r->x.stop(r->parser, XML_FALSE);
 }
 
-/* The text without blanks at its ends. */
+/* The text without blanks at either end. */
 static const char *
 trimmed(struct reader *r)
 {
@@ -132,7 +134,7 @@ trimmed(struct reader *r)
 	return text;
 }
 
-/* Digits, up to "end" of the text; false for anything else. */
+/* Parse digits up to the end of the text; false for anything else. */
 static bool
 number(const char **text, uint64_t *value)
 {
@@ -191,7 +193,7 @@ new_range(struct bmap *m)
 	return &m->range[m->n];
 }
 
-/* "FIRST-LAST", or one block. */
+/* Parse "FIRST-LAST", or a single block. */
 static void
 range(struct reader *r)
 {
@@ -246,7 +248,7 @@ own(struct reader *r)
 		strlcpy(r->own, text, sizeof(r->own));
 }
 
-/* Numbers that what follows is computed with: before the first range. */
+/* Check the numbers needed for ranges, before the first range. */
 static void
 check_sizes(struct reader *r)
 {
@@ -296,7 +298,7 @@ begin(void *arg, const char *name, const char **attr)
 			strlcpy(r->digest, attr[1], sizeof(r->digest));
 }
 
-/* What ranges are computed with. */
+/* Take a number needed for ranges. */
 static void
 size(struct reader *r, const char *name)
 {
@@ -334,7 +336,7 @@ end(void *arg, const char *name)
 	r->n = 0;
 }
 
-/* Nothing but blanks; expat's text has no zero behind it. */
+/* Whether there are only blanks; the text of expat has no NUL. */
 static bool
 blank(const char *s, size_t len)
 {
@@ -371,7 +373,7 @@ doctype(void *arg, const char *name, const char *system, const char *public,
 
 /* ------------------------------------------------------------- the file */
 
-/* All of it as a string, malloc'ed and the caller's; NULL with *f. */
+/* Read the whole file as a string, malloc'ed for the caller; NULL with *f. */
 static char *
 slurp(const char *path, size_t *len, struct fault *f)
 {
@@ -428,7 +430,7 @@ parse(struct reader *r, const char *path, const char *buf, size_t len,
 	return ok == XML_STATUS_OK ? 0 : -1;
 }
 
-/* Whether the file is what it was when its checksum was made. */
+/* Verify the checksum of the file itself. */
 static int
 check_own(struct reader *r, const char *path, char *buf, struct fault *f)
 {

@@ -1,6 +1,5 @@
 /*
- * The pieces of a block map that is being made.  What is digested is digested
- * outside the lock.
+ * The pieces of a block map being made.  Digests are computed outside the lock.
  *
  *	c	table->lock, a leaf: nothing is called with it held
  */

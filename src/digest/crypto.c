@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-/* ISO C has no cast from an object pointer to one to a function. */
+/* ISO C has no cast from object pointers to function pointers. */
 static bool
 find(void *lib, const char *name, void *function, size_t size)
 {
@@ -22,8 +22,8 @@ find(void *lib, const char *name, void *function, size_t size)
 #define FIND(member, name)	find(lib, #name, &c->member, sizeof(c->member))
 
 /*
- * Without its configuration, which could have digests made by something else,
- * and without a handler at exit.
+ * Do not read its configuration, which could replace implementations, and
+ * register no exit handler.
  */
 int
 crypto_load(struct crypto *c, const char *what, struct fault *f)

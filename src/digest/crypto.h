@@ -1,6 +1,6 @@
 /*
- * libcrypto, which is loaded when it is asked for: to be linked with it costs
- * every start of the program more than the rest of it.
+ * libcrypto, loaded only when needed: linking with it would cost more than all
+ * the rest of starting the program.
  */
 #ifndef PARDD_CRYPTO_H
 #define PARDD_CRYPTO_H
@@ -26,8 +26,8 @@ struct crypto {			/* its functions */
 };
 
 /*
- * Load it; it stays loaded.  "what" is what wants it, for people.  Returns 0,
- * or -1 with *f.
+ * Load it; it stays loaded.  "what" needs it, for messages.  Returns 0, or -1
+ * with *f.
  */
 int crypto_load(struct crypto *, const char *what, struct fault *f);
 

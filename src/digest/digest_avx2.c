@@ -1,7 +1,7 @@
 /*
  * The digest of digest_table.c with AVX2, which takes half the time.  The
- * library chooses between the two when it is compiled, so it is compiled twice;
- * the result is the same.
+ * library makes this choice when it is compiled, so it is compiled twice;
+ * results are the same.
  */
 #include "digest/digest_table.h"
 

@@ -1,6 +1,6 @@
 /*
- * The table of digests: two arrays, 17 bytes a chunk, with SHA-256 33, reached
- * by index.  What is digested is digested outside the lock.
+ * The table of digests: two arrays, 17 bytes per chunk, or 33 with SHA-256,
+ * accessed by index.  Digests are computed outside the lock.
  *
  *	c	digests->lock, a leaf: nothing is called with it held
  */
@@ -21,14 +21,14 @@
 #include "digest/digester.h"
 
 enum {
-	ROOM = 4096,		/* entries to begin with */
+	ROOM = 4096,		/* entries at first */
 	XXH_WORDS = 2,
 };
 
 #ifdef __x86_64__
 /*
- * The loader has asked the processor.  __builtin_cpu_supports() asks it anew,
- * and before main(): in a virtual machine that takes 50 us.
+ * The loader has queried the processor. __builtin_cpu_supports() queries it
+ * again, before main(), which takes 50 us in a virtual machine.
  */
 static bool
 has_avx2(void)
@@ -70,7 +70,7 @@ digest_same(const struct digest *a, const struct digest *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* What is not touched costs no memory: calloc maps the large ones. */
+/* Memory that is not touched costs nothing: calloc maps large arrays. */
 static int
 make_room(struct digest_table *c, size_t room)
 {
@@ -125,7 +125,7 @@ start_of(const struct digest_table *c, size_t i)
 	return i == 0 ? 0 : i * c->chunk - c->phase;
 }
 
-/* An index behind the room; twice as much, or what the index needs. */
+/* Make room for an index: double the size, or more if it needs more. */
 static int
 grow(struct digest_table *c, uint64_t i)
 {
@@ -138,7 +138,7 @@ grow(struct digest_table *c, uint64_t i)
 	return make_room(c, (size_t)room);
 }
 
-/* What was written in part counts if it is the last of the copy. */
+/* A chunk written in part counts only as the last of the copy. */
 static void
 put(struct digest_table *c, size_t i, const struct digest *d, uint64_t end)
 {

@@ -1,5 +1,5 @@
 /*
- * SHA-256, each time with a context of its own.
+ * SHA-256, with a new context each time.
  */
 #include "digest/digester.h"
 

@@ -1,9 +1,8 @@
 /*
- * Digests in order.  What a worker has read stands in a list until each
- * algorithm's thread has taken it; a thread takes the piece that begins where
- * its last one ended.  So a digest takes the time of its own computing and no
- * hand-over from worker to worker, several are computed at the same time, and
- * the disks go on meanwhile.
+ * Digests in order.  What a worker has read stays in a list until the thread of
+ * each algorithm has taken it; a thread takes the piece that begins where its
+ * last one ended.  So a digest costs only its own computing time, several are
+ * computed in parallel, and the disks go on meanwhile.
  *
  *	h	hash->lock, a leaf; held for a few instructions
  */
@@ -23,34 +22,34 @@
 #include "crypto.h"
 #include "map/map.h"
 
-enum { ZEROS = 1 << 20 };	/* bytes of a gap that are taken at once */
+enum { ZEROS = 1 << 20 };	/* bytes of a gap taken at a time */
 
-struct taker {			/* one algorithm; its thread's, from start on */
+struct taker {			/* one algorithm; its thread's once started */
 	struct hash	*hash;
 	const struct algorithm *alg;
 	EVP_MD_CTX	*ctx;
 	XXH3_state_t	*xxh;
 	pthread_t	 thread;
-	pthread_cond_t	 come;	/* a piece was posted, or it is over */
-	uint64_t	 next;	/* h: the byte that it takes next */
-	size_t		 gap;	/* of hash->gap, that comes next */
-	size_t		 range;	/* of hash->range, likewise */
+	pthread_cond_t	 come;	/* a piece was posted, or there are no more */
+	uint64_t	 next;	/* h: the next byte it needs */
+	size_t		 gap;	/* index of the next gap */
+	size_t		 range;	/* index of the next range */
 	bool		 started;
-	bool		 failed;	/* libcrypto said so */
+	bool		 failed;	/* libcrypto has failed */
 };
 
 struct hash {
 	struct crypto	 crypto;
 	pthread_mutex_t	 lock;
 	struct hash_piece *posted;	/* h */
-	bool		 stopped;	/* h: a piece is missing */
-	bool		 over;		/* h: no further piece comes */
-	const struct seg *gap;	/* what no piece brings: zeros */
+	bool		 stopped;	/* h: a piece will be missing */
+	bool		 over;		/* h: no more pieces */
+	const struct seg *gap;	/* ranges without pieces: zeros */
 	size_t		 gaps;
-	uint64_t	 base;	/* in whose places the gaps are told */
-	struct hash_range *range;	/* or NULL; its taker writes it */
+	uint64_t	 base;	/* position of the copy, for gaps */
+	struct hash_range *range;	/* or NULL; written by its taker */
 	size_t		 ranges;
-	unsigned	 all;		/* of the takers */
+	unsigned	 all;		/* bits of all takers */
 	size_t		 n;
 	struct taker	 taker[ALGORITHMS];
 	struct hash_sum	 digest[ALGORITHMS];
@@ -111,7 +110,7 @@ digest(struct taker *t, unsigned char bytes[EVP_MAX_MD_SIZE])
 	}
 }
 
-/* The digest as text; "" where there is none. */
+/* Finish a digest as text; "" if there is none. */
 static void
 finish(struct taker *t, char hex[HASH_HEX])
 {
@@ -123,7 +122,7 @@ finish(struct taker *t, char hex[HASH_HEX])
 		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* A range has come to its end. */
+/* The end of a range is reached. */
 static void
 finish_range(struct taker *t, struct hash_range *r)
 {
@@ -137,7 +136,7 @@ finish_range(struct taker *t, struct hash_range *r)
 		t->failed = true;
 }
 
-/* Bytes from "off" on: those that lie in a range. */
+/* Digest those bytes from "off" on that lie in ranges. */
 static void
 update_ranges(struct taker *t, uint64_t off, const unsigned char *buf,
     size_t len)
@@ -256,7 +255,7 @@ wake_all(struct hash *h)
 		pthread_cond_signal(&h->taker[i].come);
 }
 
-/* They leave when nothing is left for them to take. */
+/* End the threads; each first takes what is left for it. */
 static void
 join(struct hash *h)
 {
@@ -291,7 +290,7 @@ hash_close(struct hash *h)
 	free(h);
 }
 
-/* The piece whose turn it is. */
+/* The piece that begins at "off", or NULL. */
 static struct hash_piece *
 next_piece(const struct hash *h, uint64_t off)
 {
@@ -302,14 +301,14 @@ next_piece(const struct hash *h, uint64_t off)
 	return pc;
 }
 
-/* Nobody reads it any more, and nobody will. */
+/* Whether nobody reads this piece any more, or will. */
 static bool
 given_back(const struct hash *h, const struct hash_piece *pc)
 {
 	return pc->wanted == 0 || (h->stopped && pc->held == 0);
 }
 
-/* Read a piece, without the lock. */
+/* Digest a piece, without the lock. */
 static void
 read_piece(struct hash *h, struct taker *t, struct hash_piece *pc)
 {
@@ -329,7 +328,7 @@ read_piece(struct hash *h, struct taker *t, struct hash_piece *pc)
 		pthread_cond_signal(&pc->taken);
 }
 
-/* Take zeros, without the lock, if no piece is to come for its next byte. */
+/* Digest zeros, without the lock, if its next byte is in a gap. */
 static bool
 take_gap(struct hash *h, struct taker *t)
 {
@@ -424,7 +423,7 @@ hash_post(struct hash *h, struct hash_piece *pc, uint64_t off,
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* It is the worker's again. */
+/* Take a piece off the list: it belongs to its worker again. */
 static void
 take_back(struct hash *h, struct hash_piece *pc)
 {

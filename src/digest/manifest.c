@@ -8,11 +8,11 @@
  *
  * or the same with "sha256".
  *
- * Ranges follow one another without gaps.  The first ends where the others have
- * their borders, and the last where the copy did.  The last line is there in
- * whole files only.  pardd-json(5) says what else is in the first.
+ * Ranges follow each other without gaps.  The first ends at a border of the
+ * others, the last at the end of the copy.  Only complete files have the last
+ * line.  For the other fields see pardd-json(5).
  *
- * It may come from anywhere: nothing in it is believed that does not fit.
+ * A manifest may come from anywhere: every value is checked.
  */
 #include "digest/manifest.h"
 
@@ -31,8 +31,8 @@
 
 enum {
 	LINE_MOST = 64 << 10,	/* bytes */
-	RANGE_MOST = 1 << 30,	/* bytes, as of a transfer */
-	DIGITS = 16,		/* of a word of a digest */
+	RANGE_MOST = 1 << 30,	/* bytes, as the limit of a transfer */
+	DIGITS = 16,		/* per word of a digest */
 };
 
 struct reader {
@@ -40,11 +40,11 @@ struct reader {
 	const char	*path;
 	FILE		*in;
 	char		*line;		/* LINE_MOST bytes */
-	uint64_t	 number;	/* of the line */
+	uint64_t	 number;	/* line number */
 	uint64_t	 range;		/* bytes */
-	uint64_t	 at;		/* bytes of the copy that were told */
-	uint64_t	 n;		/* ranges */
-	const char	*algorithm;	/* the key of its digests */
+	uint64_t	 at;		/* bytes of the copy described so far */
+	uint64_t	 n;		/* ranges so far */
+	const char	*algorithm;	/* key of the digests */
 	struct fault	*f;
 };
 
@@ -57,7 +57,10 @@ refuse(struct reader *r, const char *what)
 	    r->path, r->number, what);
 }
 
-/* The n bytes of the line as an object, the caller's; NULL with *f. */
+/*
+ * Parse the n bytes of the line as an object; the caller frees it.  NULL with
+ * *f.
+ */
 static json_t *
 parse(struct reader *r, size_t n)
 {
@@ -76,7 +79,10 @@ parse(struct reader *r, size_t n)
 	return NULL;
 }
 
-/* The next line as an object, the caller's; NULL with *f, or at the end. */
+/*
+ * Read the next line as an object; the caller frees it.  NULL with *f, or at
+ * the end of the file.
+ */
 static json_t *
 next(struct reader *r)
 {
@@ -96,7 +102,7 @@ next(struct reader *r)
 	return parse(r, n);
 }
 
-/* A number of the object that is no less and no more; false if not. */
+/* Get a number in a range; false if there is none. */
 static bool
 number(const json_t *o, const char *key, uint64_t least, uint64_t most,
     uint64_t *value)
@@ -119,7 +125,10 @@ is(const json_t *o, const char *key, const char *text)
 	return s != NULL && strcmp(s, text) == 0;
 }
 
-/* The serial number of an end's disk, if it is told: false without memory. */
+/*
+ * Copy the serial number of an end's disk, if there is one; false without
+ * memory.
+ */
 static bool
 serial(const json_t *head, const char *end, char **copy)
 {
@@ -130,7 +139,7 @@ serial(const json_t *head, const char *end, char **copy)
 	return s == NULL || *copy != NULL;
 }
 
-/* How the digests are made, if we know that. */
+/* Get the algorithm; refuse one that is unknown. */
 static int
 read_algorithm(struct reader *r, const json_t *o)
 {
@@ -185,8 +194,8 @@ hexadecimal(const struct reader *r, const char *s, struct digest *d)
 }
 
 /*
- * The table is made at the second range: the first is cut where the borders of
- * the others want it.
+ * Make the table at the second range, because the first is shortened so that it
+ * ends at a border of the others.
  */
 static int
 begin_table(struct reader *r, uint64_t first)
@@ -244,7 +253,7 @@ read_end(struct reader *r, const json_t *o)
 	return 0;
 }
 
-/* All lines; 0 at the end of a whole file. */
+/* Read all lines.  Returns 0 at the end of a complete file. */
 static int
 read_all(struct reader *r)
 {

@@ -1,9 +1,9 @@
 /*
- * What a block device lies on, by sysfs: partition, then disk; "slaves" of dm
- * and md; "loop/backing_file", which is a file's name or a disk's.
+ * What a block device lies on, by sysfs: a partition on its disk; dm and md on
+ * their "slaves"; a loop device on "loop/backing_file", a file or a disk.
  *
- * A loop device is asked which file it is: by the name that it was given there
- * may be another one now.
+ * The loop device itself is asked which file that is, because the name may
+ * belong to another file by now.
  */
 #include "disk/below.h"
 
@@ -23,7 +23,7 @@
 #include "disk/disk.h"
 #include "disk/sysfs.h"
 
-enum { DEEP = 16 };		/* no stack of devices is as high */
+enum { DEEP = 16 };		/* deeper than any stack of devices */
 
 static bool
 has_members(int dir, const char *slaves)
@@ -49,7 +49,7 @@ below_any(dev_t node)
 	return is;
 }
 
-/* One that is no device any more has a link that leads nowhere: 0. */
+/* A member that is not a device any more has a dangling link: 0. */
 static int
 members(dev_t node, dev_t *member, int room)
 {
@@ -70,8 +70,8 @@ members(dev_t node, dev_t *member, int room)
 }
 
 /*
- * Bytes of a block device, -1 where that is not known.  What is taken away has
- * none, and then it has no folder.
+ * The size of a block device in bytes, -1 if unknown.  A device that was
+ * removed has size 0, and later no folder.
  */
 static int64_t
 length_of(dev_t node)
@@ -92,7 +92,7 @@ length_of(dev_t node)
 
 static bool gone(dev_t node, int depth);
 
-/* A file is not there when the disk of its file system is not. */
+/* A file is gone when the disk of its file system is. */
 static bool
 backing_gone(const struct disk *d, int depth)
 {
@@ -136,7 +136,7 @@ below_gone(dev_t node)
 	return gone(node, DEEP);
 }
 
-/* The length of the file that a loop device lies on; -1: not known. */
+/* The length of the file that a loop device lies on; -1: unknown. */
 static off_t
 file_length(const struct disk *d)
 {
@@ -159,7 +159,7 @@ file_length(const struct disk *d)
 
 static int kept(dev_t node, uint64_t end, int depth, struct fault *f);
 
-/* A loop device reads zeros where the one that it lies on has ended. */
+/* A loop device reads as zeros beyond the end of what it lies on. */
 static int
 device_kept(const struct disk *d, dev_t node, uint64_t end, int depth,
     struct fault *f)

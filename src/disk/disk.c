@@ -1,7 +1,7 @@
 /*
  * Disks by sysfs.  A block node is /sys/dev/block/MAJOR:MINOR, a link into the
- * tree of devices: a partition's folder lies in its disk's, and "device" in
- * the disk's folder leads to what the bus driver knows.
+ * tree of devices.  The folder of a partition is in that of its disk, and
+ * "device" in the disk's folder leads to what the bus driver knows.
  */
 #include "disk/disk.h"
 
@@ -21,11 +21,11 @@
 
 #include "disk/sysfs.h"
 
-enum { USB_UP = 5 };		/* target, host, interface, and some more */
+enum { USB_UP = 5 };		/* levels: target, host, interface, and more */
 
 /*
- * Not to be there may be an answer; what cannot be read is none, and is noted
- * in *err unless something is already.
+ * A missing attribute may be an answer.  One that cannot be read is not: keep
+ * the first error.
  */
 static void
 note(int *err, int why)
@@ -34,7 +34,7 @@ note(int *err, int why)
 		*err = why;
 }
 
-/* An attribute that may be missing. */
+/* Read an attribute that may be missing. */
 static bool
 text(int *err, int dir, const char *name, char *buf, size_t room)
 {
@@ -45,7 +45,7 @@ text(int *err, int dir, const char *name, char *buf, size_t room)
 	return is;
 }
 
-/* The same of a number; 0 without one. */
+/* Read a number that may be missing; 0 without it. */
 static uint64_t
 number(int *err, int dir, const char *name)
 {
@@ -55,7 +55,7 @@ number(int *err, int dir, const char *name)
 	    strtoull(buf, NULL, 10) : 0;
 }
 
-/* One that each disk and partition has. */
+/* Read a number that every disk and partition has. */
 static uint64_t
 measure(int *err, int dir, const char *name)
 {
@@ -67,7 +67,7 @@ measure(int *err, int dir, const char *name)
 	return 0;
 }
 
-/* The same in bytes. */
+/* The same for a number of sectors, in bytes. */
 static uint64_t
 place(int *err, int dir, const char *name)
 {
@@ -79,7 +79,7 @@ place(int *err, int dir, const char *name)
 	return 0;
 }
 
-/* The number of a device that has one. */
+/* Read the number of a device, if it has one. */
 static dev_t
 node_of(int *err, int dir, const char *folder)
 {
@@ -99,7 +99,7 @@ last_part(const char *path, char *name, size_t room)
 	    base + 1);
 }
 
-/* The folder that a node's link leads to, or "". */
+/* The folder that the link of a node leads to, or "". */
 static bool
 device_folder(const char *kind, dev_t node, char *path, size_t room)
 {
@@ -113,7 +113,7 @@ device_folder(const char *kind, dev_t node, char *path, size_t room)
 	return n >= 0;
 }
 
-/* The same of a block node, and its last part. */
+/* The same for a block node, and the last part as its name. */
 static void
 real_name(struct disk *d, char *path, size_t room)
 {
@@ -122,7 +122,7 @@ real_name(struct disk *d, char *path, size_t room)
 	last_part(path, d->name, sizeof(d->name));
 }
 
-/* A name, which is none where there is no room for all of it. */
+/* Read a name; if it does not fit, there is none. */
 static void
 ask_name(int dir, const char *attribute, char *buf, size_t room)
 {
@@ -177,8 +177,8 @@ set_transport(struct disk *d, const char *path)
 }
 
 /*
- * The serial number of the USB device that a disk belongs to, some folders up:
- * usb-storage asks the disk for none.
+ * The serial number of the USB device that a disk belongs to, some folders up;
+ * usb-storage does not ask the disk for one.
  */
 static void
 usb_serial(int device, struct disk *d)
@@ -198,7 +198,9 @@ usb_serial(int device, struct disk *d)
 		close(at);
 }
 
-/* What the bus driver knows; "device" is the SCSI, NVMe or virtio device. */
+/*
+ * Read what the bus driver knows; "device" is the SCSI, NVMe or virtio device.
+ */
 static void
 ask_bus(int whole, struct disk *d)
 {
@@ -224,9 +226,9 @@ ask_bus(int whole, struct disk *d)
 }
 
 /*
- * The other node of an NVMe namespace, of whose folder this is one: nvme0n1 and
- * ng0n1 lie side by side.  The number behind the n is the same, the one before
- * it is not where a controller has gone and come back.  0: there is none.
+ * The other node of an NVMe namespace, given the folder of one: nvme0n1 and
+ * ng0n1 are side by side.  The number behind the n is the same; the one before
+ * it may differ after a controller has gone and come back. 0: there is none.
  */
 static dev_t
 beside(int dir, const char *name, const char *prefix, char *found, size_t room)
@@ -266,7 +268,7 @@ ask_generic(int whole, struct disk *d)
 		d->ng[0] = '\0';
 }
 
-/* "path" is that of the whole disk's folder. */
+/* "path" is the folder of the whole disk. */
 static void
 ask_whole(int whole, struct disk *d, const char *path)
 {
@@ -372,8 +374,8 @@ disk_zoned(dev_t node, char *model, size_t room)
 }
 
 /*
- * State of a SCSI disk, or of an NVMe controller, by name: scsi_device_state
- * and nvme_ctrl_state of Linux.
+ * State names of SCSI disks and NVMe controllers: scsi_device_state and
+ * nvme_ctrl_state of Linux.
  */
 bool
 disk_lost(dev_t node, bool block)
@@ -413,7 +415,7 @@ by_start(const void *a, const void *b)
 	return p->start < q->start ? -1 : p->start > q->start;
 }
 
-/* An entry of a disk's folder; one that is no partition has no number. */
+/* Read an entry of a disk's folder; without a number it is no partition. */
 static int
 read_part(int whole, const char *name, struct disk_part *part)
 {
@@ -478,7 +480,7 @@ disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n)
 	if (dir < 0)
 		return errno;
 	all = sysfs_entries(dir, "slaves", &list);
-	if (all < 0 && errno != ENOENT)		/* as a partition has none */
+	if (all < 0 && errno != ENOENT)		/* a partition has none */
 		err = errno;
 	for (i = 0; i < all && err == 0; i++) {
 		if (*n == room) {
@@ -493,7 +495,10 @@ disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n)
 	return err;
 }
 
-/* What LOOP_GET_STATUS64 tells; kernels before 5.13 tell of a file twice. */
+/*
+ * Use the answer of LOOP_GET_STATUS64.  For a file, kernels before 5.13 set
+ * lo_rdevice to lo_device.
+ */
 static void
 set_backing(const struct loop_info64 *info, struct stat *st)
 {
@@ -506,7 +511,7 @@ set_backing(const struct loop_info64 *info, struct stat *st)
 		.st_rdev = block ? info->lo_rdevice : 0 };
 }
 
-/* Asks the device itself; ENXIO: it lies on nothing that would answer. */
+/* Ask the device itself; ENXIO: it lies on nothing that would answer. */
 static int
 ask_loop(const char *loop, struct stat *st)
 {

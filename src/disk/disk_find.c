@@ -1,6 +1,6 @@
 /*
- * Finding a disk again: by what it says of itself, by other paths, by its
- * names below /dev.
+ * Finding a disk: by its identity, by its other paths, and by its names below
+ * /dev.
  */
 #include "disk/disk.h"
 
@@ -23,7 +23,7 @@ is_called(const struct disk *d, const struct disk *like)
 	    strcmp(d->wwn, like->wwn) == 0;
 }
 
-/* A whole disk in service, or one that has no block node but one of sg. */
+/* A whole disk in service, or an sg node without a block node. */
 static bool
 in_service(dev_t node, bool block, struct disk *d)
 {
@@ -31,7 +31,7 @@ in_service(dev_t node, bool block, struct disk *d)
 	    disk_of_char(node, d) && d->node == 0;
 }
 
-/* Another disk, and not only another path to this one. */
+/* Another disk, and not just another path to this one. */
 static bool
 is_other(const struct disk *d, const struct disk *like)
 {
@@ -53,7 +53,7 @@ shares_wwn(const struct disk *d, const struct disk *like)
 	return strcmp(d->wwn, like->wwn) == 0 && is_other(d, like);
 }
 
-/* Those in one folder of devices, see disk_find. */
+/* Search one folder of devices: see disk_find. */
 static size_t
 find_in(const char *folder, bool block, bool (*is)(const struct disk *,
     const struct disk *), const struct disk *like, struct disk *d)
@@ -120,7 +120,10 @@ disk_id(const struct disk *d)
 	return digest(sum, &d->length, sizeof(d->length));
 }
 
-/* What its size tells, too, unless that cannot be read. */
+/*
+ * Whether this is a path to the same disk; the size counts, unless it cannot be
+ * read.
+ */
 static bool
 is_path(const struct disk *d, const struct disk *other)
 {
@@ -128,7 +131,7 @@ is_path(const struct disk *d, const struct disk *other)
 	    disk_id(other) == disk_id(d);
 }
 
-/* Whether it is called the same at least, which is quicker to ask. */
+/* Whether at least the WWN is the same, which is quicker to read. */
 static bool
 has_wwn(const char *folder, const char *wwn)
 {
@@ -173,7 +176,10 @@ disk_paths(const struct disk *d, dev_t **node, size_t *n)
 	return err;
 }
 
-/* The better of two by-id names: one with a serial, not a bare number. */
+/*
+ * Whether a by-id name is better: one with a serial number rather than a bare
+ * number.
+ */
 static bool
 better(const char *name, const char *than)
 {
@@ -210,7 +216,7 @@ disk_by_id(dev_t node, char *name, size_t room)
 	sysfs_forget(list, n);
 }
 
-/* A WWN without what says which kind it is. */
+/* A WWN without the prefix that says what kind it is. */
 static const char *
 bare(const char *wwn)
 {
@@ -249,7 +255,7 @@ disk_path(dev_t node, const char *name, char *path, size_t room)
 
 	snprintf(path, room, "/dev/%s", name);
 	for (c = path + 5; *c != '\0'; c++)
-		if (*c == '!')		/* sysfs writes cciss/c0d0 so */
+		if (*c == '!')		/* sysfs writes ! for / */
 			*c = '/';
 	return leads_to(path, node);
 }

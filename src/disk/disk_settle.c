@@ -1,5 +1,5 @@
 /*
- * Writing back what the page caches of a disk's nodes hold.
+ * Writing back the page caches of a disk's nodes.
  */
 #include "disk/disk.h"
 

@@ -1,5 +1,5 @@
 /*
- * The device mapper's tables, by the ioctls of its control node; see
+ * Tables of the device mapper, by the ioctls of its control node; see
  * linux/dm-ioctl.h and the kernel's admin-guide/device-mapper/linear.rst.
  */
 #include "disk/dm.h"
@@ -17,11 +17,11 @@
 #include "disk/sysfs.h"
 
 enum {
-	ANSWER = 16384,		/* bytes of a table that we have room for */
-	SECTOR = 512,		/* the unit of tables */
+	ANSWER = 16384,		/* bytes of a table that fit */
+	SECTOR = 512,		/* the unit of tables, bytes */
 };
 
-/* A device's number as the ioctls have it. */
+/* A device number in the form of the ioctls. */
 static uint64_t
 encode(dev_t node)
 {
@@ -31,7 +31,7 @@ encode(dev_t node)
 	    (low & ~(uint64_t)0xff) << 12;
 }
 
-/* "8:17 2048": the device and where on it. */
+/* Parse "8:17 2048": the device, and the sector on it. */
 static bool
 read_linear(char *text, struct dm_piece *piece)
 {
@@ -44,7 +44,7 @@ read_linear(char *text, struct dm_piece *piece)
 	    !__builtin_mul_overflow(sectors, SECTOR, &piece->off);
 }
 
-/* One target of the answer, at the byte "at". */
+/* Read one target of the answer, at byte "at". */
 static int
 read_target(char *answer, size_t at, size_t end, struct dm_piece *piece,
     size_t *next)
@@ -64,7 +64,7 @@ read_target(char *answer, size_t at, size_t end, struct dm_piece *piece,
 	return 0;
 }
 
-/* The answer ends in a zero, whatever the kernel wrote. */
+/* Terminate the answer, whatever the kernel has written. */
 static int
 ask(dev_t node, struct dm_ioctl *io)
 {
@@ -94,7 +94,7 @@ dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n)
 
 	*n = 0;
 	for (i = 0; err == 0 && i < io->target_count; i++) {
-		at = io->data_start + next;	/* all are from there */
+		at = io->data_start + next;	/* offsets count from there */
 		err = *n == room ? E2BIG :
 		    read_target((char *)io, at, ANSWER - 1, &piece[*n], &next);
 		*n += err == 0;

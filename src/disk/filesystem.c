@@ -1,6 +1,6 @@
 /*
- * Which disks a file lies on.  statx(2) tells by which mount the file was
- * reached, and the table of mounts what is mounted there.
+ * Which disks a file lies on. statx(2) tells the mount through which the file
+ * was reached, and the table of mounts tells what is mounted there.
  */
 #include "disk/filesystem.h"
 
@@ -22,7 +22,7 @@
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
 enum {
-	DEPTH = 4,		/* of overlays on overlays */
+	DEPTH = 4,		/* overlays on overlays */
 	MEMBERS = 256,		/* disks of a btrfs */
 };
 
@@ -43,7 +43,7 @@ add(struct nodes *to, dev_t node)
 	return 0;
 }
 
-/* Nothing of these is on a block device that they themselves name. */
+/* File systems that are on no block device that they name themselves. */
 static bool
 has_no_disk(const char *type)
 {
@@ -58,7 +58,10 @@ has_no_disk(const char *type)
 	return false;
 }
 
-/* One file system's folder in sysfs: whether the node is in it, or add all. */
+/*
+ * Read the folder of one btrfs in sysfs: whether the node is in it, or add all
+ * nodes.
+ */
 static int
 members(const char *folder, dev_t node, bool *is, struct nodes *to)
 {
@@ -79,7 +82,7 @@ members(const char *folder, dev_t node, bool *is, struct nodes *to)
 	return err;
 }
 
-/* The disks of the btrfs that this node is one of. */
+/* Add the disks of the btrfs that this node belongs to. */
 static int
 btrfs_members(dev_t node, struct nodes *to)
 {
@@ -117,7 +120,10 @@ filesystem_has(const char *source, dev_t node)
 	return is;
 }
 
-/* One of the folders that an overlay is made of; "\," and "\:" are plain. */
+/*
+ * Add the disks of one folder of an overlay; "\," and "\:" stand for
+ * themselves.
+ */
 static int
 layer(const char *from, size_t len, struct nodes *to)
 {
@@ -131,7 +137,7 @@ layer(const char *from, size_t len, struct nodes *to)
 		path[n++] = from[i];
 	}
 	path[n] = '\0';
-	if (path[0] != '/')	/* from where mount(8) was called */
+	if (path[0] != '/')	/* relative to where mount(8) ran */
 		return ENOENT;
 	if (stat(path, &st) != 0)
 		return errno;
@@ -150,7 +156,7 @@ up_to(const char *s, const char *stop)
 	return n;
 }
 
-/* lowerdir=A:B,upperdir=C; data-only layers follow a double colon. */
+/* Parse lowerdir=A:B,upperdir=C; data-only layers follow a double colon. */
 static int
 layers(const char *option, struct nodes *to)
 {
@@ -180,7 +186,7 @@ layers(const char *option, struct nodes *to)
 	return seen == 0 ? ENOENT : err;
 }
 
-/* What lies below a mount that has no device of its own. */
+/* Add the disks of a mount that has no device of its own. */
 static int
 below(const struct mount *m, struct nodes *to)
 {
@@ -192,7 +198,7 @@ below(const struct mount *m, struct nodes *to)
 	if (strcmp(m->type, "overlay") == 0)
 		return layers(m->options, to);
 	table_unescape(m->source);
-	if (m->source[0] != '/')	/* a pool's name, or none */
+	if (m->source[0] != '/')	/* the name of a pool, or none */
 		return ENOTBLK;
 	if (stat(m->source, &st) != 0)
 		return errno;
@@ -202,7 +208,7 @@ below(const struct mount *m, struct nodes *to)
 	    btrfs_members(st.st_rdev, to) : add(to, st.st_rdev);
 }
 
-/* By the mount that a file was reached by. */
+/* Add the disks of the mount through which a file was reached. */
 static int
 by_mount(unsigned long long id, struct nodes *to)
 {

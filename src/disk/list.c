@@ -1,12 +1,12 @@
 /*
- * --list.  The disks are those of /sys/block, without loop devices and the
- * like that hold nothing; then SCSI disks that have no block node, of
- * /sys/class/scsi_generic.  No device is opened: a disk that hangs does not
- * keep the others from being listed.
+ * --list.  The disks are those of /sys/block, without empty loop devices and
+ * the like, followed by SCSI disks without a block node, from
+ * /sys/class/scsi_generic.  No device is opened, so a disk that hangs does not
+ * prevent the others from being listed.
  *
- * For a person a disk is a few lines: what it is, how else it is called, its
+ * For people, a disk takes a few lines: what it is, its other names, its
  * partitions.  File systems are those that udev has found.  Text from outside
- * is escaped, as everywhere, before it is folded.
+ * is escaped before lines are folded.
  */
 #include "disk/list.h"
 
@@ -33,7 +33,7 @@
 
 struct user {			/* of a disk, or of a partition of it */
 	struct user	*next;
-	char		 name[256];	/* of the node that is used */
+	char		 name[256];	/* node that is used */
 	struct usage	 use;
 };
 
@@ -41,13 +41,13 @@ struct listed {
 	struct listed	*next;
 	struct disk	 disk;
 	char		 by_id[NAME_MAX + 1];
-	char		 zoned[32];	/* how, or "" */
+	char		 zoned[32];	/* the model of zones, or "" */
 	struct user	*users;
 };
 
 enum {
-	WIDTH = 80,		/* columns, where there is no terminal */
-	INDENT = 4,		/* of what stands below a disk */
+	WIDTH = 80,		/* columns, if there is no terminal */
+	INDENT = 4,		/* of lines below a disk */
 };
 
 static const struct { enum usage_kind kind; const char *word, *key; } uses[] = {
@@ -57,9 +57,9 @@ static const struct { enum usage_kind kind; const char *word, *key; } uses[] = {
 	{ USE_LOOPED, "medium of ", "looped" },
 };
 
-/* --- looking ---------------------------------------------------------- */
+/* --- finding disks ---------------------------------------------------- */
 
-/* All the uses of one node. */
+/* Add all uses of one node. */
 static int
 add_users(struct user ***end, const char *name, dev_t node)
 {
@@ -99,7 +99,7 @@ find_users(struct listed *l)
 	return failed;
 }
 
-/* A drive without a medium is a disk, a loop device without a file is none. */
+/* A drive without a medium is listed, a loop device without a file is not. */
 static bool
 worth_it(const struct disk *d)
 {
@@ -135,7 +135,7 @@ is_scsi_disk(const char *folder)
 	    strcmp(type, "0") == 0;	/* SPC-5 6.7.2 */
 }
 
-/* sda, sdb, sdaa: shorter ones first, numbers by their value. */
+/* Order: sda, sdb, sdaa; numbers by value. */
 static int
 by_name(const struct dirent **a, const struct dirent **b)
 {
@@ -153,7 +153,7 @@ visible(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
-/* Whether the device of this folder is to be listed; *d is what it is. */
+/* Whether the device of this folder is listed; *d describes it. */
 static bool
 is_ours(const char *folder, bool block, struct disk *d)
 {
@@ -165,7 +165,7 @@ is_ours(const char *folder, bool block, struct disk *d)
 	    is_scsi_disk(folder) && disk_of_char(node, d) && d->node == 0;
 }
 
-/* One folder's disks: block nodes, or SCSI nodes without one. */
+/* Add the disks of one folder: block nodes, or SCSI nodes without one. */
 static int
 scan(const char *folder, bool block, struct listed ***end)
 {
@@ -205,7 +205,7 @@ list_free(struct listed *l)
 	}
 }
 
-/* --- for people ------------------------------------------------------- */
+/* --- text ------------------------------------------------------------- */
 
 static const char *
 word_of(enum usage_kind kind, bool key)
@@ -218,11 +218,11 @@ word_of(enum usage_kind kind, bool key)
 	return "";
 }
 
-/* Below a folder of /dev; "" stays "". */
+/* Make a path below a folder of /dev; "" stays "". */
 static void
 path_of(char *path, size_t room, const char *folder, const char *name)
 {
-	/* what sysfs calls cciss!c0d0 is cciss/c0d0 below /dev */
+	/* sysfs writes cciss/c0d0 as cciss!c0d0 */
 	char *c;
 
 	snprintf(path, room, "%s%s", name[0] != '\0' ? folder : "", name);
@@ -231,8 +231,8 @@ path_of(char *path, size_t room, const char *folder, const char *name)
 }
 
 /*
- * A value of udev's record of a node, as in "E:ID_FS_TYPE=ext4"; "" without.
- * Nobody is asked, and no device is opened.
+ * A value in udev's record of a node, such as "E:ID_FS_TYPE=ext4"; "" without
+ * one.  The record is a file: neither udev nor a device is asked.
  */
 static void
 udev_value(dev_t node, const char *key, char *value, size_t room)
@@ -257,7 +257,7 @@ udev_value(dev_t node, const char *key, char *value, size_t room)
 		fclose(in);
 }
 
-/* Text that is folded when it is whole. */
+/* Text that is folded once it is complete. */
 struct entry {
 	FILE	*to;
 	char	*text;
@@ -285,7 +285,7 @@ add(struct entry *e, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* How wide a line may be. */
+/* The width of a line. */
 static size_t
 width(FILE *out)
 {
@@ -294,7 +294,10 @@ width(FILE *out)
 	return columns < INDENT + 8 ? WIDTH : columns;
 }
 
-/* By words; one that is longer than a line stays whole, to be pasted. */
+/*
+ * Fold between words; a word that is longer than a line stays whole, so that it
+ * can be copied.
+ */
 static void
 fold(FILE *out, const char *text, size_t indent)
 {
@@ -326,7 +329,7 @@ entry_end(struct entry *e, FILE *out, size_t indent)
 	bool ill = ferror(e->to) != 0;
 	char *safe, *end;
 
-	/* glibc closes without an error what it has no memory for */
+	/* glibc reports no error for a stream that ran out of memory */
 	if (fclose(e->to) != 0 || ill || e->text == NULL) {
 		free(e->text);
 		return -1;
@@ -345,7 +348,7 @@ entry_end(struct entry *e, FILE *out, size_t indent)
 	return safe != NULL ? 0 : -1;
 }
 
-/* Its file system, as far as udev knows: ext4 "root". */
+/* Add the file system, if udev knows it: ext4 "root". */
 static void
 add_volume(struct entry *e, dev_t node)
 {
@@ -370,7 +373,7 @@ add_uses(struct entry *e, const struct listed *l, const char *name)
 			    u->use.by);
 }
 
-/* A disk's name, as it is to be given to if= and of=. */
+/* The name of a disk to be used with if= and of=. */
 static void
 node_of(char *path, size_t room, const struct disk *d)
 {
@@ -381,7 +384,7 @@ node_of(char *path, size_t room, const struct disk *d)
 		    d->sg[0] != '\0' ? d->sg : d->bsg);
 }
 
-struct widths {			/* of what stands below each other */
+struct widths {			/* column widths */
 	int node, size, transport;
 };
 
@@ -408,7 +411,7 @@ head_print(FILE *out, const struct listed *l, const struct widths *w)
 	return entry_end(&e, out, 0);
 }
 
-/* What else is to be known of the disk as a whole. */
+/* Print everything about the disk as a whole. */
 static int
 disk_print(FILE *out, const struct listed *l)
 {

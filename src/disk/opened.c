@@ -1,10 +1,10 @@
 /*
  * What a process has open: /proc/PID/fd leads to it, /proc/PID/fdinfo says how.
- * What it has started is found by who has started whom, for a process does not
- * say on all kernels which its children are.  Of those only such count as run
- * the same program, as a server that has a process for each client: we may have
- * been started by it ourselves, as by nbdkit --run.  But what we have started
- * may be a shell.
+ * Children are found by reading every process's parent, because not all kernels
+ * list the children of a process.  Only children that run the same program
+ * count, as of a server with one process per client: one of the others may be
+ * ourselves, as with nbdkit --run.  But a command that we have started may be a
+ * shell, so its children count.
  */
 #include "disk/opened.h"
 
@@ -21,10 +21,10 @@
 
 struct process {
 	pid_t	pid, parent;
-	bool	ours;		/* the one that is asked about, or below it */
+	bool	ours;		/* the process in question, or below it */
 };
 
-/* Who has started it: the second word behind the name, proc_pid_stat(5). */
+/* The parent: the second word behind the name, proc_pid_stat(5). */
 static pid_t
 parent_of(const char *pid)
 {
@@ -33,13 +33,13 @@ parent_of(const char *pid)
 	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
 	if (!sysfs_text(AT_FDCWD, path, text, sizeof(text)))
 		return 0;
-	at = strrchr(text, ')');	/* the name may have one, too */
+	at = strrchr(text, ')');	/* the name may contain one too */
 	if (at == NULL || at[1] == '\0' || at[2] == '\0')
 		return 0;
 	return (pid_t)strtol(at + 3, NULL, 10);
 }
 
-/* All that there are, malloc'd; NULL where that cannot be read. */
+/* List all processes, malloc'ed; NULL if that is not possible. */
 static struct process *
 processes(size_t *n)
 {
@@ -98,7 +98,7 @@ mark(struct process *p, size_t n, pid_t pid)
 				more = p[i].ours = true;
 }
 
-/* Whether a descriptor of it may be used so. */
+/* Whether a descriptor allows writing, or reading. */
 static bool
 is_for(pid_t pid, const char *fd, bool write)
 {

@@ -1,7 +1,7 @@
 /*
- * Reading sysfs.  It is made of small files, one value each, that are opened,
- * read and closed.  What is missing is mostly no error, only not known; who has
- * to tell that from what could not be read looks at errno.
+ * Reading sysfs: small files of one value each, which are opened, read and
+ * closed.  A missing file usually is not an error.  Callers that must
+ * distinguish it from one that cannot be read look at errno.
  */
 #include "disk/sysfs.h"
 

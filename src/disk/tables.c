@@ -1,9 +1,9 @@
 /*
- * The kernel's tables.
+ * The kernel's tables in /proc.
  */
 #include "tables.h"
 
-#define LIBBSD_NETBSD_VIS 1	/* of strnunvis(), which is not called */
+#define LIBBSD_NETBSD_VIS 1	/* which strnunvis(): it is not called */
 #include <bsd/vis.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +14,10 @@
 #include "disk/sysfs.h"
 
 enum {
-	TABLE = 2048,		/* bytes of a table to begin with */
+	TABLE = 2048,		/* bytes read at first */
 };
 
-/* All there is to read, in *text; returns an errno. */
+/* Read everything into *text.  Returns 0 or an errno value. */
 static int
 read_all(int fd, char **text)
 {
@@ -67,7 +67,7 @@ table_unescape(char *field)
 	(void)strunvis(field, field);
 }
 
-/* Leave the next n words of a row out. */
+/* Skip the next n words of a row. */
 static void
 skip(char **row, int n)
 {
@@ -76,7 +76,7 @@ skip(char **row, int n)
 }
 
 /*
- * id, parent, device, root, mount point ... - type, source, options, see
+ * id, parent, device, root, mount point ... - type, source, options: see
  * proc_pid_mountinfo(5).
  */
 bool

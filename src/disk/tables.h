@@ -1,5 +1,5 @@
 /*
- * The kernel's tables in /proc: short texts, read whole and anew each time.
+ * The kernel's tables in /proc: short texts, read as a whole each time.
  */
 #ifndef PARDD_TABLES_H
 #define PARDD_TABLES_H
@@ -8,24 +8,25 @@
 #include <sys/types.h>
 
 /*
- * A table, the caller's to free; returns an errno, and then *text is NULL.
+ * Read a table; the caller frees *text.  Returns 0, or an errno value with
+ * *text NULL.
  */
 int table_read(const char *path, char **text);
 
-/* A field, in place: up to a blank, with \ooo for odd bytes. */
+/* End a field at its first blank, and decode \ooo in place. */
 void table_unescape(char *field);
 
 struct mount {			/* a row of MOUNTS */
 	unsigned long id;
-	dev_t	 dev;		/* of the file system; major 0: of no device */
-	char	*point;		/* all are escaped, see table_unescape */
+	dev_t	 dev;		/* its file system; major 0: no device */
+	char	*point;		/* all are encoded, see table_unescape */
 	char	*type, *source;
-	char	*options;	/* the file system's, "rw" or "ro" first */
+	char	*options;	/* of the file system, "rw" or "ro" first */
 };
 
 #define MOUNTS	"/proc/self/mountinfo"
 
-/* Take a row apart, in place; false when it is none. */
+/* Split a row in place; false if it is malformed. */
 bool table_mount(char *row, struct mount *);
 
 #endif

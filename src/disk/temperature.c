@@ -1,6 +1,6 @@
 /*
- * How warm a disk is, by hwmon: SATA and SCSI disks have a sensor there where
- * the module drivetemp is loaded, NVMe disks have one of their own.
+ * The temperature of a disk, by hwmon: SATA and SCSI disks have a sensor there
+ * if the module drivetemp is loaded; NVMe disks have their own.
  */
 #include "disk/temperature.h"
 
@@ -12,7 +12,7 @@
 
 #include "disk/sysfs.h"
 
-/* The first sensor of a folder, in thousandths of a degree. */
+/* Read the first sensor of a folder, in thousandths of a degree. */
 static bool
 read_first(int dir, const char *folder, double *celsius)
 {

@@ -1,9 +1,9 @@
 /*
- * Who uses a disk: mounts and swap space by the kernel's tables in /proc, what
- * is made of it (dm, md, loop devices) by sysfs, who exports it by configfs.
+ * Who uses a disk: mounts and swap space by the tables in /proc, devices built
+ * on it (dm, md, loop) by sysfs, exports by configfs.
  *
- * The tables are short and looked up anew each time.  What cannot be read is
- * not taken for unused: it is noted as unknown.
+ * The tables are short, and read each time.  What cannot be read is not taken
+ * as unused, but recorded as unknown.
  */
 #include "disk/usage.h"
 
@@ -31,7 +31,7 @@ found(struct usage *use, enum usage_kind kind, const char *by)
 	return true;
 }
 
-/* The first that could not be read is told. */
+/* Keep the first file that could not be read. */
 static bool
 unknown(struct usage *use, enum usage_kind kind, const char *file, int err)
 {
@@ -61,9 +61,9 @@ is_it(const char *path, dev_t dev, ino_t ino)
 }
 
 /*
- * A row has the number of the file system's device, or else (btrfs) the
- * device's name, of several the first's: no mount point is touched, for one
- * whose server is dead would hang us.
+ * A row has the number of the file system's device; for btrfs, it has the name
+ * of its first device instead.  Mount points are not touched, because one of a
+ * dead server would hang.
  */
 static bool
 mount_row(char *row, dev_t node, struct usage *use)
@@ -98,7 +98,7 @@ mounted(dev_t node, struct usage *use)
 	return is;
 }
 
-/* A kernel without swap space has no such table, but all others. */
+/* A kernel without swap support lacks this table only. */
 static bool
 swapped(dev_t dev, ino_t ino, struct usage *use)
 {
@@ -120,12 +120,12 @@ swapped(dev_t dev, ino_t ino, struct usage *use)
 }
 
 /*
- * The kernel's servers by configfs.  Each has files that name what is exported,
- * maybe among other words; they open it without a claim.
+ * The kernel's servers, by configfs.  Their files name what is exported,
+ * perhaps among other words; they open it without a claim.
  */
 static const struct server {
 	const char *name, *files, *before, *behind;
-	const char *enabled;	/* a file beside it with 1, or NULL */
+	const char *enabled;	/* file beside it that has 1, or NULL */
 } servers[] = {
 	{ "the NVMe target", "nvmet/subsystems/*/namespaces/*/device_path",
 	    "", "", "enable" },
@@ -206,7 +206,7 @@ held(dev_t node, struct usage *use)
 	    exported(node, 0, use);
 }
 
-/* Not a partition of one. */
+/* A whole loop device, not a partition. */
 static bool
 is_loop(const char *name)
 {
@@ -215,8 +215,8 @@ is_loop(const char *name)
 }
 
 /*
- * One that is free has no such attribute, and while it is being detached that
- * is empty for a moment, or goes between two looks.
+ * A free device has no such attribute; while one is being detached, it is empty
+ * for a moment, or disappears.
  */
 static bool
 is_free(const char *folder, const char *path)
@@ -269,9 +269,9 @@ any_lies_on(dev_t dev, ino_t ino, struct usage *use)
 }
 
 /*
- * The partitions of proc(5) are all that have a byte, loop devices too.  Most
- * machines have some that are free: to ask them all would take longer than a
- * small copy.
+ * /proc/partitions lists all devices that are not empty, including loop
+ * devices.  Most machines have some free ones, and querying all of them would
+ * take longer than a small copy.
  */
 static bool
 looped(dev_t dev, ino_t ino, struct usage *use)

@@ -1,20 +1,20 @@
 /*
- * Claims.  O_EXCL on a block node is the kernel's own claim, the one that
- * mount, swapon, dm and md take: it sees them in other mount namespaces too,
- * and it keeps them away as long as it is held.  A claim on a partition leaves
- * its neighbours alone, a claim on the disk excludes all of them.
+ * Claims.  O_EXCL on a block node is the kernel's own claim, which mount,
+ * swapon, dm and md use as well.  It works across mount namespaces, and keeps
+ * them away as long as it is held.  A claim on a partition leaves its
+ * neighbours free; a claim on the disk excludes them all.
  *
- * It is blind for a loop device on top, and an sg node has a claim of its own.
+ * It does not see loop devices on top, and an sg node has a claim of its own.
  * So loop devices are looked up, and for an sg or bsg node the block node of
- * the same disk is claimed.
+ * the disk is claimed.
  *
- * What cannot be looked up, or not be claimed, is refused: a disk of which
- * nothing is known is not a free one.  A file is only a name for blocks that
- * its file system guards, so where there are no tables to look it up in, as in
- * a chroot, it is written.
+ * What cannot be looked up or claimed is refused: a disk about which nothing is
+ * known is not a free one.  A file only names blocks that its file system
+ * protects, so if there are no tables to look it up in, as in a chroot, it is
+ * written.
  *
  * The lock keeps udev from probing the disk meanwhile, and desktops from
- * mounting what it finds (systemd.io/BLOCK_DEVICE_LOCKING).
+ * mounting what is found (systemd.io/BLOCK_DEVICE_LOCKING).
  */
 #include "plan/claim.h"
 
@@ -47,7 +47,7 @@ claim_file(const struct claims *c, const struct plan *p, struct fault *f)
 	    claim_check_path(c, p->dst->name, &is, "the file", f);
 }
 
-/* Apart from claims_take, for the room that a description takes. */
+/* Separate from claims_take because a struct disk needs much stack. */
 static int
 claim_device(struct claims *c, const struct plan *p, struct fault *f)
 {
@@ -55,11 +55,11 @@ claim_device(struct claims *c, const struct plan *p, struct fault *f)
 	    round_up(p->length, p->pad) : p->dst->lim.end;
 	struct disk d;
 
-	if (p->dst->is.remote)		/* the kernel may have it, too */
+	if (p->dst->is.remote)		/* this kernel may have it too */
 		return endpoint_disk(p->dst, &d) ?
 		    claim_paths(c, p, &d, from, to, f) : 0;
 	if (!p->dst->id.known)
-		return 0;		/* no disk */
+		return 0;		/* not a disk */
 	if (!endpoint_disk(p->dst, &d) || d.err != 0)
 		return claim_unknown(c, p, &d, d.err, f) != 0 ? -1 :
 		    claim_lock(c, p, d.node, p->dst->name, f);

@@ -1,7 +1,7 @@
 /*
- * Claiming what is the same bytes under another name: the disk by its other
- * paths, what a loop device lies on and who lies beside it there, what dm and
- * md devices are made of.
+ * Claiming the same bytes under other names: other paths to the disk, what a
+ * loop device lies on and other loop devices there, and what dm and md devices
+ * consist of.
  */
 #include "claim_steps.h"
 
@@ -20,20 +20,20 @@
 #include "end/endpoint.h"
 
 enum {
-	SLAVES = 256,		/* of a dm or md device, */
-	DEPTH = 8,		/* on one another */
+	SLAVES = 256,		/* of a dm or md device */
+	DEPTH = 8,		/* levels of devices */
 };
 
-struct medium {			/* what the target's loop device lies on */
+struct medium {			/* what the loop device lies on */
 	struct stat	 st;	/* a file, or */
-	dev_t		 disk;	/* a whole disk, else 0 */
-	dev_t		 loop;	/* the device */
-	uint64_t	 from, to;	/* bytes of it that are written */
+	dev_t		 disk;	/* a whole disk; 0: a file */
+	dev_t		 loop;	/* the loop device */
+	uint64_t	 from, to;	/* the range written, in bytes of it */
 };
 
 /*
- * The disk by its other paths: a claim by one of them is no claim on the
- * others.
+ * Claim other paths to the disk, because a claim through one of them does not
+ * cover the others.
  */
 int
 claim_paths(struct claims *c, const struct plan *p, const struct disk *d,
@@ -58,7 +58,7 @@ claim_paths(struct claims *c, const struct plan *p, const struct disk *d,
 	for (i = 0; i < n && failed == 0; i++) {
 		if (!disk_of_block(node[i], &other) ||
 		    (other.err != 0 && disk_lost(node[i], true)))
-			continue;	/* it has gone */
+			continue;	/* it is gone */
 		snprintf(name, sizeof(name), "%s and %s are one disk",
 		    c->name, other.name);
 		c->name = name;
@@ -91,7 +91,7 @@ claim_check_path(const struct claims *c, const char *path,
 	return failed;
 }
 
-/* The file that a loop device lies on. */
+/* Check the file that a loop device lies on. */
 static int
 check_medium(const struct claims *c, const struct disk *loop,
     const struct stat *st, struct fault *f)
@@ -104,8 +104,8 @@ check_medium(const struct claims *c, const struct disk *loop,
 }
 
 /*
- * Whether another loop device lies on the medium, and where; an errno, ENXIO:
- * not on it.
+ * Whether another loop device lies on the same medium, and where.  Returns 0,
+ * or an errno value; ENXIO: it does not.
  */
 static int
 lies_beside(const struct medium *m, const struct disk *other, uint64_t *start)
@@ -125,9 +125,9 @@ lies_beside(const struct medium *m, const struct disk *other, uint64_t *start)
 }
 
 /*
- * What another loop device has of the same bytes is claimed, as a disk is.  One
- * that is just being detached has lost half of what sysfs says of it, and lies
- * on nothing.  Its name is not to lie on the stack with the other disk.
+ * Claim another loop device on the same bytes, as a disk.  One that is being
+ * detached has lost half of its attributes, and lies on nothing.  Not inlined,
+ * so that the stack does not hold a path and another struct disk at once.
  */
 __attribute__((noinline)) static int
 claim_other(struct claims *c, const struct plan *p, const struct medium *m,
@@ -155,8 +155,8 @@ claim_other(struct claims *c, const struct plan *p, const struct medium *m,
 }
 
 /*
- * All that lie beside the target's on one medium.  Whether there are any is no
- * matter, but what they are used for is.
+ * Claim all loop devices on the medium of the target.  Their existence does not
+ * matter, but their use does.
  */
 static int
 claim_beside(struct claims *c, const struct plan *p, const struct medium *m,
@@ -183,8 +183,8 @@ claim_beside(struct claims *c, const struct plan *p, const struct medium *m,
 }
 
 /*
- * A loop device does not claim the disk it lies on, and neither does a claim on
- * the loop device.  That there is one on it is known.
+ * A loop device does not claim the disk it lies on, nor does a claim on the
+ * loop device.  The use of that disk by this loop device is expected.
  */
 int
 claim_below(struct claims *c, const struct plan *p, const struct disk *d,
@@ -223,9 +223,9 @@ claim_below(struct claims *c, const struct plan *p, const struct disk *d,
 }
 
 /*
- * What a dm or md device is made of is held by it, and by all that are made of
- * the same.  But others may lie on those bytes that no claim keeps off: loop
- * devices, and partitions that overlap.
+ * A dm or md device holds its members, and so do others with the same members.
+ * But on those bytes there may be devices that no claim excludes: loop devices,
+ * and overlapping partitions.
  */
 static int
 check_slave(struct claims *c, const struct disk *d, uint64_t from, uint64_t to,
@@ -250,7 +250,7 @@ check_slave(struct claims *c, const struct disk *d, uint64_t from, uint64_t to,
 	return failed;
 }
 
-/* One of them, and below; from and to are bytes of it. */
+/* Check one member, and what lies below it; from and to are bytes of it. */
 static int
 claim_slave(struct claims *c, const struct plan *p, dev_t node, uint64_t from,
     uint64_t to, int depth, struct fault *f)
@@ -269,7 +269,10 @@ claim_slave(struct claims *c, const struct plan *p, dev_t node, uint64_t from,
 	return failed;
 }
 
-/* By the table of a dm device; what part of a piece is in the range. */
+/*
+ * With the table of a dm device: check the part of each piece that is in the
+ * range.
+ */
 static int
 claim_pieces(struct claims *c, const struct plan *p,
     const struct dm_piece *piece, size_t n, uint64_t from, uint64_t to,
@@ -289,7 +292,7 @@ claim_pieces(struct claims *c, const struct plan *p,
 	return 0;
 }
 
-/* Where there is no such table, all of each. */
+/* Without such a table, check every member as a whole. */
 int
 claim_slaves(struct claims *c, const struct plan *p, const struct disk *d,
     uint64_t from, uint64_t to, int depth, struct fault *f)

@@ -1,6 +1,6 @@
 /*
- * Claiming what is written of a disk: the partitions that the range touches, or
- * the whole disk where it touches what belongs to none of them.
+ * Claiming the written part of a disk: the partitions that the range touches,
+ * or the whole disk if it touches anything outside of them.
  */
 #include "claim_steps.h"
 
@@ -11,9 +11,9 @@
 
 #include "end/endpoint.h"
 
-enum { GPT = 34 };		/* blocks of its head; its tail has one less */
+enum { GPT = 34 };		/* blocks at the start; one less at the end */
 
-/* Of a partition, itself at any rate. */
+/* Claim the partitions in the range; of a partition, at least itself. */
 static int
 claim_parts(struct claims *c, const struct plan *p, const struct disk *d,
     const struct disk_part *part, size_t n, uint64_t from, uint64_t to,
@@ -33,8 +33,9 @@ claim_parts(struct claims *c, const struct plan *p, const struct disk *d,
 }
 
 /*
- * Name who uses one of the partitions, for a claim of the whole disk.  That
- * fails where one is used and passed over; then the others are claimed.
+ * Claim the whole disk, and refuse with the name of whoever uses a partition.
+ * The claim fails if such a use is allowed by force=; then claim the other
+ * partitions.
  */
 static int
 claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
@@ -60,7 +61,7 @@ claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
 	return 0;
 }
 
-/* Bytes of an extended partition as the kernel shows it: its first record. */
+/* The kernel shows an extended partition as its first record only. */
 static bool
 is_extended(const struct disk_part *part, uint32_t logical)
 {
@@ -69,7 +70,7 @@ is_extended(const struct disk_part *part, uint32_t logical)
 
 /*
  * Whether the range may touch an extended boot record.  There is one before
- * each logical partition (5 and up), anywhere behind the one before.
+ * each logical partition (5 and up), anywhere behind the previous partition.
  */
 static bool
 touches_records(const struct disk *d, const struct disk_part *part, size_t n,
@@ -92,7 +93,7 @@ touches_records(const struct disk *d, const struct disk_part *part, size_t n,
 	return false;
 }
 
-/* Whether the range of a partition lies on the tables: one may begin at 0. */
+/* Whether a partition's range covers the tables: a partition may begin at 0. */
 static bool
 part_touches_tables(const struct disk *d, const struct disk_part *part,
     size_t n, uint64_t from, uint64_t to)
@@ -100,7 +101,7 @@ part_touches_tables(const struct disk *d, const struct disk_part *part,
 	return from < d->logical || touches_records(d, part, n, from, to);
 }
 
-/* Whether the range lies so that the disk as a whole is being changed. */
+/* Whether the range covers anything that belongs to the disk as a whole. */
 static bool
 touches_tables(const struct disk *d, const struct disk_part *part, size_t n,
     uint64_t from, uint64_t to)
@@ -115,8 +116,8 @@ touches_tables(const struct disk *d, const struct disk_part *part, size_t n,
 }
 
 /*
- * A disk of which sysfs does not tell what it is part of, or what its parts
- * are, and so not who uses those.
+ * sysfs does not say what the disk belongs to or which partitions it has, and
+ * so not who uses those: refuse.
  */
 int
 claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
@@ -138,8 +139,8 @@ claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
 }
 
 /*
- * Claim a disk, or partition, of which the bytes between from and to are
- * written.  Partitions may overlap: what shares the bytes is claimed, too.
+ * Claim a disk or partition of which the range is written.  Partitions may
+ * overlap, so whatever shares the bytes is claimed.
  */
 int
 claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
@@ -149,7 +150,7 @@ claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
 	int err, failed;
 	size_t n;
 
-	/* What uses the disk as a whole uses every part of it. */
+	/* What uses the whole disk uses all parts of it. */
 	if (claim_check_node(c, d->whole, d->whole_name, f) != 0)
 		return -1;
 	err = disk_parts(d->whole, &part, &n);

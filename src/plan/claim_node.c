@@ -17,7 +17,7 @@
 #include "end/endpoint.h"
 #include "end/reopen.h"
 
-enum { LOCK_TRIES = 20 };	/* of 100 ms: udev lets go within that */
+enum { LOCK_TRIES = 20 };	/* of 100 ms; udev is done by then */
 
 int
 claim_in_use(struct fault *f, const char *name, const char *node,
@@ -44,7 +44,7 @@ claim_in_use(struct fault *f, const char *name, const char *node,
 	    "first (force=held writes all the same)", name, node, use->by);
 }
 
-/* Kinds of use as force= has them: "mounted,swap". */
+/* Kinds of use in the words of force=: "mounted,swap". */
 static const char *
 words(unsigned kinds, char *text, size_t room)
 {
@@ -63,7 +63,7 @@ words(unsigned kinds, char *text, size_t room)
 	return text;
 }
 
-/* Some kinds of use could not be looked up, as *use says. */
+/* Refuse because some kinds of use could not be looked up. */
 int
 claim_not_known(struct fault *f, const char *name, const char *node,
     const struct usage *use)
@@ -76,7 +76,7 @@ claim_not_known(struct fault *f, const char *name, const char *node,
 	    sizeof(text)));
 }
 
-/* Whether somebody uses the node, or may use it, who is not passed over. */
+/* Refuse if the node is in use, or may be, in a way that is not allowed. */
 int
 claim_check_node(const struct claims *c, dev_t node, const char *kernel_name,
     struct fault *f)
@@ -100,8 +100,8 @@ is_node(int fd, dev_t node)
 }
 
 /*
- * Open a node by its usual name, or, if it is the target, by that of the
- * target.  Returns -1 and errno.
+ * Open a node by its usual name, or the target by the name it was given.
+ * Returns -1 with errno.
  */
 static int
 open_node(const struct plan *p, dev_t node, const char *kernel_name, int how)
@@ -128,8 +128,8 @@ open_node(const struct plan *p, dev_t node, const char *kernel_name, int how)
 }
 
 /*
- * Lock a node that is open.  udev has it now and then, for a moment.  Where
- * force= passes over that, who has it is not waited for.
+ * Lock an open node. udev holds the lock now and then, for a moment.  With
+ * force= there is no waiting for whoever else holds it.
  */
 static int
 lock(const struct claims *c, const struct plan *p, int fd, const char *name,
@@ -154,7 +154,7 @@ lock(const struct claims *c, const struct plan *p, int fd, const char *name,
 	    errno_words(err));
 }
 
-/* Nobody has a part of it locked, see usage_of_locks. */
+/* Check that nobody has locked a range of it: see usage_of_locks. */
 int
 claim_check_ranges(const struct claims *c, int fd, const char *name,
     struct fault *f)
@@ -166,7 +166,7 @@ claim_check_ranges(const struct claims *c, int fd, const char *name,
 	return 0;
 }
 
-/* And so locked. */
+/* Whether a node is claimed, by us or for an earlier target. */
 static bool
 claimed(const struct claims *c, dev_t node)
 {
@@ -179,7 +179,7 @@ claimed(const struct claims *c, dev_t node)
 	return false;
 }
 
-/* One of the targets before is on this disk, too. */
+/* Whether an earlier target has locked this disk already. */
 static bool
 locked(const struct claims *c, dev_t node)
 {
@@ -190,8 +190,8 @@ locked(const struct claims *c, dev_t node)
 }
 
 /*
- * Claim one node.  Where what uses it is passed over the claim may fail; a loop
- * device on top is no reason for that.
+ * Claim one node.  The claim may fail if a use of the node is allowed, unless
+ * that is only a loop device on top.
  */
 int
 claim_node(struct claims *c, const struct plan *p, dev_t node,
@@ -227,14 +227,17 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 	    "writes all the same)", c->name, kernel_name);
 }
 
-/* Nobody else has a partition locked.  It is not kept open: it may go. */
+/*
+ * Check that nobody else has locked a partition.  It is not kept open, because
+ * it may be removed.
+ */
 int
 claim_check_lock(const struct claims *c, const struct plan *p,
     const struct disk_part *part, struct fault *f)
 {
 	int fd = open_node(p, part->node, part->name, 0), failed;
 
-	if (fd < 0)			/* nor can anybody lock it here */
+	if (fd < 0)			/* then nobody else here can lock it */
 		return 0;
 	failed = claim_check_ranges(c, fd, part->name, f) != 0 ? -1 :
 	    lock(c, p, fd, part->name, f);
@@ -243,8 +246,8 @@ claim_check_lock(const struct claims *c, const struct plan *p,
 }
 
 /*
- * A node of bytes that are claimed by another one: what was written by it may
- * still lie in its page cache.
+ * Keep a node open whose bytes are claimed through another one: its page cache
+ * may hold data to be written back.
  */
 void
 claim_keep_node(struct claims *c, const struct plan *p,
@@ -259,7 +262,10 @@ claim_keep_node(struct claims *c, const struct plan *p,
 	c->fd[c->n++] = fd;
 }
 
-/* The disk as a whole, whatever of it is claimed: udev locks no less. */
+/*
+ * Lock the whole disk even if only part of it is claimed, because udev does the
+ * same.
+ */
 int
 claim_lock(struct claims *c, const struct plan *p, dev_t node, const char *name,
     struct fault *f)
@@ -271,7 +277,7 @@ claim_lock(struct claims *c, const struct plan *p, dev_t node, const char *name,
 	if (c->lock >= 0)
 		return claim_check_ranges(c, c->lock, name, f) != 0 ? -1 :
 		    lock(c, p, c->lock, name, f);
-	/* A partition may be here without its disk, as in a container. */
+	/* in a container a partition may exist without its disk */
 	if (errno == ENOENT || (p->opts->force & FORCE_HELD) != 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
@@ -279,7 +285,7 @@ claim_lock(struct claims *c, const struct plan *p, dev_t node, const char *name,
 	    errno_words(errno));
 }
 
-/* The uses that force= passes over. */
+/* The kinds of use that force= allows. */
 unsigned
 claim_passed_over(const struct plan *p)
 {

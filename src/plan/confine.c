@@ -1,24 +1,24 @@
 /*
- * A disk, an image or a server may be made to attack who reads it.  So once the
- * plan is made and its ends are open, the process gives up what it does not
- * need any more, for good, and for all its threads, which are still to come:
+ * A disk, an image or a server may be crafted to attack its reader.  So once
+ * the plan is made and its ends are open, the process gives up what it no
+ * longer needs, for good, and for all threads, which are started later:
  *
  *	no_new_privs	no program that it might run has more rights
- *	capabilities	but those that its ends ask for are dropped
- *	Landlock	no file is opened but the ends, what they are known by,
- *			and those in the folders that are still written in
+ *	capabilities	all are dropped but those that its ends need
+ *	Landlock	no file is opened but the ends, their descriptions in
+ *			/proc and /sys, and files in folders still written to
  *	seccomp		no program is run, no connection made, no other
- *			process looked into
+ *			process inspected
  *
- * The last takes the kernel 55 us, a twentieth of a small copy, and the rest 20
- * in all (Linux 6.18, tmpfs); so a small copy of files goes without.  Landlock
- * keeps it from programs, too, and from TCP since Linux 6.7.
+ * seccomp takes 55 us, a twentieth of a small copy, and the others 20 together
+ * (Linux 6.18, tmpfs); so a small copy of files goes without it.  Landlock also
+ * prevents running programs, and since Linux 6.7 TCP connections.
  *
- * What a kernel does not have is left out.  With wait= the disks that there are
- * may be opened, since one of them is awaited.  An end on another machine keeps
- * its connections, and with wait= its files, since it makes new ones.  With
- * ongone= all rights are kept, for its command; by a program under a sanitizer,
- * too: it writes what it finds to files, and runs others to name them.
+ * What a kernel lacks is left out.  With wait= any disk may be opened, because
+ * one of them is expected.  An end on another machine keeps its connections,
+ * and with wait= its files, to make new ones.  With ongone= all rights are
+ * kept, for its command.  So are those of a program built with a sanitizer,
+ * which writes reports to files and runs a symbolizer.
  */
 #include "plan/confine.h"
 
@@ -43,8 +43,8 @@
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
-enum {				/* linux/landlock.h, all of Linux 6.7 */
-	CREATE_RULESET = 444,	/* the same on all machines */
+enum {				/* linux/landlock.h of Linux 6.7, complete */
+	CREATE_RULESET = 444,	/* the same on all architectures */
 	ADD_RULE = 445,
 	RESTRICT_SELF = 446,
 	ASK_VERSION = 1,
@@ -79,10 +79,10 @@ struct path_attr {
 struct ruleset {
 	int		 fd;
 	uint64_t	 handled;
-	bool		 failed;	/* a rule could not be made */
+	bool		 failed;	/* a rule could not be added */
 };
 
-/* What ongone= runs needs all that the user has. */
+/* The command of ongone= needs all rights of the user. */
 static bool
 free_to_act(const struct plan *p)
 {
@@ -94,7 +94,7 @@ free_to_act(const struct plan *p)
 #endif
 }
 
-/* Not an end on another machine, which connects again at need. */
+/* An end on another machine connects again if necessary. */
 static bool
 local(const struct endpoint *ep)
 {
@@ -141,7 +141,7 @@ has_device(const struct plan *p)
 	return has;
 }
 
-/* What loop devices lie on, they are asked by their nodes, to the end. */
+/* Loop devices: at the end they are asked by their nodes what they lie on. */
 static bool
 has_stack(const struct plan *p)
 {
@@ -154,7 +154,10 @@ has_stack(const struct plan *p)
 	return has;
 }
 
-/* A server is connected anew, with its keys, or started anew. */
+/*
+ * The connection to a server needs its keys again, or a command is started
+ * again.
+ */
 static bool
 reconnects(const struct plan *p)
 {
@@ -184,7 +187,7 @@ allow_path(struct ruleset *r, const char *path, uint64_t access)
 		close(fd);
 }
 
-/* Where a file of the run is, and is made anew. */
+/* Allow the folder of a file, where its next version is created. */
 static void
 allow_folder(struct ruleset *r, const char *path)
 {
@@ -199,7 +202,7 @@ allow_folder(struct ruleset *r, const char *path)
 		close(fd);
 }
 
-/* What was opened, whatever its name leads to by now. */
+/* Open what the end opened, even if its name leads elsewhere by now. */
 static int
 open_end(const struct endpoint *ep)
 {
@@ -221,7 +224,7 @@ allow_end(struct ruleset *r, const struct endpoint *ep)
 	    FS_READ : FILE_RIGHTS;
 	int fd;
 
-	if (ep->is.absent)		/* a file, to be appended to or not */
+	if (ep->is.absent)		/* a file yet to be created */
 		allow(r, ep->dir, FOLDER);
 	if (ep->is.absent || !endpoint_holds(ep) || ep->kind == END_STREAM ||
 	    !local(ep))
@@ -236,7 +239,7 @@ allow_end(struct ruleset *r, const struct endpoint *ep)
 		close(fd);
 }
 
-/* The file that a loop device lies on is asked at the end what became of it. */
+/* At the end, the file below a loop device is checked. */
 static void
 allow_below(struct ruleset *r, const struct endpoint *ep)
 {
@@ -249,7 +252,7 @@ allow_below(struct ruleset *r, const struct endpoint *ep)
 	close(fd);
 }
 
-/* A disk is known by what /proc and /sys say of it, a thread by /proc. */
+/* Disks are described by /proc and /sys, threads by /proc. */
 static void
 allow_known(struct ruleset *r, const struct plan *p)
 {
@@ -279,7 +282,7 @@ allow_outputs(struct ruleset *r, const struct opts *o)
 	if (o->domain != NULL)
 		allow_path(r, o->domain, FS_READ);
 	if (o->map != NULL || o->report != NULL)
-		localtime_r(&now, &tm);	/* its file is read once */
+		localtime_r(&now, &tm);	/* reads its file, once */
 }
 
 static long
@@ -327,17 +330,17 @@ confine_files(const struct plan *p)
 #elif defined(__aarch64__)
 #define MACHINE	AUDIT_ARCH_AARCH64
 #else
-#define MACHINE	0		/* not known here: no filter */
+#define MACHINE	0		/* unknown here: no filter */
 #endif
 
-/* Refused whatever they are called with. */
+/* Always refused. */
 static const int never[] = { SYS_execve, SYS_execveat, SYS_ptrace,
 	SYS_process_vm_readv, SYS_process_vm_writev, SYS_open_by_handle_at,
 	SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns,
 	SYS_unshare, SYS_init_module, SYS_finit_module, SYS_delete_module,
 	SYS_kexec_load, SYS_bpf, SYS_perf_event_open, SYS_keyctl };
 
-/* And these, unless a server or control= needs them. */
+/* Refused unless a server or control= needs them. */
 static const int network[] = { SYS_socket, SYS_connect, SYS_bind,
 	SYS_listen };
 
@@ -352,7 +355,10 @@ statement(unsigned code, uint32_t k)
 	return (struct sock_filter){ (uint16_t)code, 0, 0, k };
 }
 
-/* On to the next statement if it is k, else past it; or the reverse. */
+/*
+ * A conditional jump: skip "yes" statements if the comparison with k holds,
+ * else "no".
+ */
 static struct sock_filter
 branch(unsigned code, uint32_t k, unsigned yes, unsigned no)
 {
@@ -360,7 +366,7 @@ branch(unsigned code, uint32_t k, unsigned yes, unsigned no)
 		(uint8_t)yes, (uint8_t)no, k };
 }
 
-/* Each number leads to the last statement, which refuses. */
+/* Each number jumps to the last statement, which refuses. */
 static unsigned
 build(struct sock_filter *f, bool quiet)
 {
@@ -392,7 +398,7 @@ has_filters(void)
 	    SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-/* A copy that is worth it. */
+/* Whether the copy is long enough for seccomp. */
 static bool
 takes_time(const struct plan *p)
 {
@@ -423,8 +429,8 @@ bit(unsigned capability)
 }
 
 /*
- * Of a superuser: files of others and the blocks that a file system keeps for
- * him are his; a disk takes commands from him only.
+ * The capabilities of root that are needed: to open files of others, to use
+ * blocks reserved for root, and to send commands to disks.
  */
 static uint64_t
 needed(const struct plan *p)

@@ -1,8 +1,7 @@
 /*
- * Whether the copy fits.  A file system has told how large it is when the
- * target was looked up, so that nothing is asked for a copy that is small
- * enough.  Only for one that is not, the source's data is counted, if its holes
- * stay holes.
+ * Whether the copy fits.  The size of the file system is known from opening the
+ * target, so a small copy needs no further questions.  Only for a large one is
+ * the data of the source counted, if its holes stay holes.
  */
 #include "plan/fit.h"
 
@@ -17,13 +16,15 @@
 #define EXFAT_SUPER_MAGIC	0x2011BAB0	/* Linux 5.7 */
 #endif
 
-/* File systems that give a block to each that is written, and pack none. */
+/*
+ * File systems that allocate a block for each one written, without compression.
+ */
 static const struct plain {
 	unsigned long	magic;
-	bool		shares;		/* blocks of its files */
+	bool		shares;		/* files may share blocks */
 } plain[] = {
 	{ TMPFS_MAGIC, false },
-	{ EXT4_SUPER_MAGIC, false },	/* and ext2, ext3 */
+	{ EXT4_SUPER_MAGIC, false },	/* also ext2, ext3 */
 	{ XFS_SUPER_MAGIC, true },
 	{ MSDOS_SUPER_MAGIC, false },
 	{ EXFAT_SUPER_MAGIC, false },
@@ -40,7 +41,7 @@ plain_of(const struct statfs *fs)
 	return NULL;
 }
 
-/* So many blocks, in bytes; more than can be said is enough. */
+/* Blocks in bytes; UINT64_MAX on overflow. */
 static uint64_t
 bytes_of(const struct statfs *fs, uint64_t blocks)
 {
@@ -51,7 +52,7 @@ bytes_of(const struct statfs *fs, uint64_t blocks)
 	    bytes;
 }
 
-/* Whether the source's blocks may become the target's, so that none is new. */
+/* Whether blocks of the source may be shared, so that none is allocated. */
 static bool
 may_share(const struct plan *p)
 {
@@ -59,12 +60,12 @@ may_share(const struct plan *p)
 
 	if (!p->reflink || p->src->fs.f_type != p->dst->fs.f_type)
 		return false;
-	/* Subvolumes of a btrfs are one to share, and two by number. */
+	/* subvolumes of a btrfs share blocks, but differ in number */
 	return to == NULL || (to->shares &&
 	    p->src->id.file_dev == p->dst->id.file_dev);
 }
 
-/* Whether each byte of the plan that is no hole is one that is written. */
+/* Whether every byte of the plan that is not in a hole is written. */
 static bool
 writes_all(const struct plan *p)
 {
@@ -74,7 +75,7 @@ writes_all(const struct plan *p)
 	    o->domain == NULL && p->dst->fs.f_blocks > 0 && !may_share(p);
 }
 
-/* The bytes of the source's data; no further than is enough to know. */
+/* Count the bytes of data in the source, but stop at "enough". */
 static uint64_t
 data_of(const struct plan *p, uint64_t enough)
 {
@@ -91,7 +92,7 @@ data_of(const struct plan *p, uint64_t enough)
 	return sum;
 }
 
-/* Whether it needs more than that. */
+/* Whether the copy needs more than "room". */
 static bool
 exceeds(const struct plan *p, uint64_t room, struct fit *fit)
 {
@@ -111,7 +112,7 @@ fit_never(const struct plan *p, struct fit *fit)
 	    exceeds(p, bytes_of(fs, fs->f_blocks), fit);
 }
 
-/* Blocks that the target has where it is written anew. */
+/* Bytes that the target has allocated, where it is overwritten. */
 static uint64_t
 own(const struct plan *p)
 {
@@ -131,7 +132,7 @@ fit_not_now(const struct plan *p, struct fit *fit)
 
 	if (!writes_all(p))
 		return false;
-	/* The rest is kept for root. */
+	/* the rest is reserved for root */
 	if (p->length > room && geteuid() == 0)
 		room = bytes_of(fs, fs->f_bfree);
 	if (__builtin_add_overflow(room, own(p), &room))

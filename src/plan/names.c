@@ -1,6 +1,6 @@
 /*
  * Which names the files of a run may have: none that is an end of the copy, or
- * that another operand names.
+ * the file of another operand.
  */
 #include "plan/names.h"
 
@@ -16,13 +16,13 @@
 #include "base/status.h"
 #include "end/tee.h"
 
-struct name {			/* of a file, be it there or not */
+struct name {			/* of a file that may not exist yet */
 	int		 dir;	/* its folder */
-	const char	*base;	/* and what it is called there */
-	const char	*path;	/* the operand's, of that or another name */
+	const char	*base;	/* its name in there */
+	const char	*path;	/* the path of the operand */
 };
 
-/* Whether another path leads to the name, be it there or not. */
+/* Whether another path leads to this name, which may not exist yet. */
 static bool
 leads_here(const struct name *n, const struct stat *st, const char *path)
 {
@@ -52,9 +52,9 @@ is_end(const struct endpoint *ep, const struct stat *st)
 }
 
 /*
- * Whether it is an end, or named by another operand; st NULL: it is not there.
- * A new manifest may take the place of its base.  After kill -9 the map and the
- * map before may be two names of one file.
+ * Whether the file is an end, or named by another operand; st is NULL if it
+ * does not exist.  A new manifest may replace its base.  After kill -9 the map
+ * and the previous map may be the same file.
  */
 static bool
 used(const struct name *n, const struct plan *p, const struct stat *st)
@@ -81,7 +81,7 @@ used(const struct name *n, const struct plan *p, const struct stat *st)
 	return is_end(p->src, st);
 }
 
-/* The map, what it is written as first, or the map before. */
+/* Check the map, its temporary name, or the previous map. */
 static int
 look_map(const struct name *map, const char *suffix, const struct plan *p,
     struct fault *f)
@@ -127,7 +127,7 @@ names_map(const struct plan *p, struct fault *f)
 	return failed;
 }
 
-/* One of a newfile's two names. */
+/* Check one of the two names of a newfile. */
 static int
 look(const struct newfile *file, const char *base, const char *what,
     const struct plan *p, struct fault *f)

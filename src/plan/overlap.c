@@ -1,7 +1,7 @@
 /*
- * Whether two ends are the same bytes.  All the places that a range is the
- * same as are found, top down: partition, disk, the file of a loop device, what
- * dm and md devices are made of; and then held against those of the other.
+ * Whether two ends share bytes.  All places that a range stands for are found,
+ * top down: partition, disk, the file of a loop device, the members of dm and
+ * md devices.  Then the places of both ends are compared.
  */
 #include "plan/overlap.h"
 
@@ -20,12 +20,12 @@
 #include "disk/opened.h"
 #include "end/endpoint.h"
 
-/* Where a range lies: on a file or device, and on what that lies on. */
+/* A range on a file or device, or on what that lies on. */
 struct place {
 	dev_t		dev;
 	ino_t		ino;	/* 0: the device itself */
-	uint64_t	from, to;	/* bytes; to is behind the last */
-	bool		somewhere;	/* in there: not known where */
+	uint64_t	from, to;	/* bytes; to is exclusive */
+	bool		somewhere;	/* somewhere in this range */
 	uint64_t	id;	/* of a whole disk, see disk_id; or 0 */
 };
 
@@ -34,9 +34,9 @@ enum { PLACES = 64 };
 struct places {
 	struct place	at[PLACES];
 	size_t		n;
-	bool		on_disk;	/* files lie anywhere on their disks */
-	int		err;	/* errno: there may be more, for what this */
-	dev_t		dev;	/* device lies on was not found out; or 0 */
+	bool		on_disk;	/* include the disks of file systems */
+	int		err;	/* errno value: there may be more places, */
+	dev_t		dev;	/* because this device could not be examined */
 };
 
 static void
@@ -59,7 +59,7 @@ add(struct places *all, struct place p)
 		not_seen(all, p.dev, E2BIG);
 }
 
-/* A file is somewhere on the disks of its file system, if that is asked. */
+/* Add the disks on which a file lies, somewhere; only if wanted. */
 static void
 add_file_disks(struct places *all, const struct located *l)
 {
@@ -73,7 +73,7 @@ add_file_disks(struct places *all, const struct located *l)
 		add(all, (struct place){ .dev = node[i], .to = UINT64_MAX });
 }
 
-/* What a loop device is made of. */
+/* Add what a loop device lies on. */
 static void
 add_backing(struct places *all, const struct disk *d, const struct place *p)
 {
@@ -99,7 +99,7 @@ add_backing(struct places *all, const struct disk *d, const struct place *p)
 	}
 }
 
-/* By the table of a dm device; false where that does not tell. */
+/* Add the pieces in the table of a dm device; false if that does not say. */
 static bool
 add_pieces(struct places *all, const struct place *p)
 {
@@ -120,7 +120,7 @@ add_pieces(struct places *all, const struct place *p)
 	return true;
 }
 
-/* What dm and md devices are made of; where in there is mostly not known. */
+/* Add the members of a dm or md device; where in them is usually unknown. */
 static void
 add_slaves(struct places *all, const struct place *p)
 {
@@ -137,7 +137,7 @@ add_slaves(struct places *all, const struct place *p)
 		    .somewhere = true });
 }
 
-/* The places that a place on a block device is the same as. */
+/* Add the places below a place on a block device. */
 static void
 add_below(struct places *all, struct place *at)
 {
@@ -160,7 +160,7 @@ add_below(struct places *all, struct place *at)
 	add_slaves(all, &p);
 }
 
-/* A SCSI node that is not known as its disk's block node. */
+/* Add the block node for a SCSI node, if the end does not know it. */
 static void
 look_for_block(struct places *all, const struct endpoint *ep)
 {
@@ -172,7 +172,7 @@ look_for_block(struct places *all, const struct endpoint *ep)
 		not_seen(all, ep->id.node, ESTALE);
 }
 
-/* A disk that is reached by a network is the one that says so, or 0. */
+/* The id of a disk that is reached over a network, if it tells one, or 0. */
 static uint64_t
 id_of_remote(const struct endpoint *ep)
 {
@@ -181,7 +181,7 @@ id_of_remote(const struct endpoint *ep)
 	return ep->is.remote && endpoint_disk(ep, &d) ? disk_id(&d) : 0;
 }
 
-/* Whether anything is known of what it lies on. */
+/* Whether anything is known about where the end lies. */
 static bool
 located(const struct endpoint *ep)
 {
@@ -189,9 +189,9 @@ located(const struct endpoint *ep)
 }
 
 /*
- * All the places that are the same as a range of an end, top down: partition,
- * disk, the file of a loop device, what dm and md are made of; on_disk: and the
- * disks of the file systems that files lie on.
+ * Find all places of a range of an end, top down: partition, disk, the file of
+ * a loop device, members of dm and md.  With on_disk also the disks of the file
+ * systems that files lie on.
  */
 static void
 places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
@@ -216,7 +216,10 @@ places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
 			add_below(all, &all->at[i]);
 }
 
-/* Of one file or device; or two paths to one disk. */
+/*
+ * Whether two places are on the same file or device, or on two paths to one
+ * disk.
+ */
 static bool
 together(const struct place *p, const struct place *q)
 {
@@ -225,8 +228,9 @@ together(const struct place *p, const struct place *q)
 }
 
 /*
- * What is somewhere on a disk leaves room for others there, as logical volumes
- * do.  One that lies above the other is met on its way down.
+ * Whether places overlap.  Something "somewhere" on a disk leaves room for
+ * others, such as logical volumes.  If one place lies above the other, it meets
+ * it on its way down.
  */
 static bool
 overlap(const struct places *a, const struct places *b)
@@ -241,7 +245,10 @@ overlap(const struct places *a, const struct places *b)
 	return false;
 }
 
-/* A file is written whatever lies below it: claim.c looks for loop devices. */
+/*
+ * Only for devices.  A file is written whatever lies below; claim.c looks for
+ * loop devices.
+ */
 static int
 maybe_same(const struct plan *p, const struct places *a, struct fault *f)
 {
@@ -255,7 +262,7 @@ maybe_same(const struct plan *p, const struct places *a, struct fault *f)
 	    errno_words(a->err));
 }
 
-/* What a server serves is known by its address only. */
+/* An export of a server is only known by its address. */
 static bool
 same_export(const struct plan *p)
 {
@@ -276,7 +283,7 @@ overlaps(const struct plan *p, struct fault *f)
 	    "target are the same: " : "", p->dst->name, p->src->name);
 }
 
-/* Where a target is written, or cut off. */
+/* Find where a target is written, or truncated. */
 static void
 written(const struct plan *p, struct places *all)
 {
@@ -307,8 +314,8 @@ has_some(const struct stat *st, void *arg)
 }
 
 /*
- * What a server of this machine has open, to be written or read as the copy
- * does that, may be what it serves.
+ * Whatever a server of this machine has opened, for reading or writing as the
+ * copy does, may be what it serves.
  */
 static int
 served(const struct endpoint *server, const struct endpoint *ep,
@@ -339,7 +346,7 @@ served_here(const struct plan *p, struct fault *f)
 	return served(p->dst, p->src, &all, f);
 }
 
-/* A target that is cut off or written where the source is read. */
+/* Refuse a target that is truncated or written where the source is read. */
 int
 overlap_source(const struct plan *p, struct fault *f)
 {
@@ -353,7 +360,7 @@ overlap_source(const struct plan *p, struct fault *f)
 		return -1;
 	if (!located(p->src) || !located(p->dst))
 		return 0;
-	/* What a file system lies on is written only where that is forced. */
+	/* What lies below a file system is written only with force=. */
 	places(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
 	    (p->opts->force & ~(unsigned)FORCE_OVERLAP) != 0, &a);
 	written(p, &b);

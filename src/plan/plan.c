@@ -1,5 +1,5 @@
 /*
- * Every default and every decision, with its reason.  Nothing is done here.
+ * Every default and every decision, with its reason.  This only decides.
  */
 #include "plan/plan.h"
 
@@ -9,20 +9,20 @@
 #include "end/tee.h"
 
 enum {
-	TRANSFER = 1 << 20,	/* of 64 KiB to 16 MiB the least that is fast */
-	SMALL_TRANSFER = 64 << 10,	/* a warm cache, few pages touched */
+	TRANSFER = 1 << 20,	/* the smallest fast size of 64 KiB to 16 MiB */
+	SMALL_TRANSFER = 64 << 10,	/* warm cache, few pages touched */
 	TRANSFER_MOST = 1 << 30,
 	STRIPE_MOST = 16 << 20,
 	SECTOR = 512,
 	PAGE = 4096,
 	THREADS = 4,
-	MEMORY = 64 << 20,	/* in flight, at most, without mem= */
-	SLOTS_MOST = 256,	/* of all queues */
-	SLOTS_LEAST = 6,	/* fewer keep not both ends busy */
+	MEMORY = 64 << 20,	/* in flight, without mem= */
+	SLOTS_MOST = 256,	/* in all queues */
+	SLOTS_LEAST = 6,	/* fewer do not keep both ends busy */
 	LONG_COPY = 8,		/* transfers that are worth a ring */
 };
 
-/* The block: as said, else the source's, else the target's, else 512. */
+/* The block size: bs=, else the source's, else the target's, else 512. */
 static uint64_t
 block_size(const struct plan *p)
 {
@@ -42,7 +42,7 @@ too_large(struct fault *f, const char *what)
 	    "can be addressed, 8 EiB", what);
 }
 
-/* base + n units, within a file offset. */
+/* Compute base + n units; refuse what exceeds a file offset. */
 static int
 place(uint64_t *off, uint64_t base, int64_t n, uint64_t unit)
 {
@@ -63,13 +63,13 @@ place_ends(struct plan *p, const struct layout *l, struct fault *f)
 	if (place(&p->dst_off, p->dst->lim.base, o->seek,
 	    (o->oflag & FLAG_SEEK_BYTES) != 0 ? 1 : p->bs) != 0)
 		return too_large(f, "seek=");
-	/* What is checked lies where the manifest says, or skip=. */
+	/* what is checked lies where the manifest says, or at skip= */
 	if (l != NULL && l->all && o->skip == 0 && p->src->lim.part == 0)
 		p->src_off = l->off;
 	return 0;
 }
 
-/* What an end has from its first byte on, or UINT64_MAX. */
+/* The bytes from off on, or UINT64_MAX if unknown. */
 static uint64_t
 rest(const struct endpoint *ep, uint64_t off)
 {
@@ -80,7 +80,9 @@ rest(const struct endpoint *ep, uint64_t off)
 	return size > off ? size - off : 0;
 }
 
-/* Compared is what both have; a stream has what it turns out to have. */
+/*
+ * A comparison covers what both ends have; the length of a stream is unknown.
+ */
 static int
 set_common(struct plan *p, uint64_t most, struct fault *f)
 {
@@ -98,7 +100,7 @@ set_common(struct plan *p, uint64_t most, struct fault *f)
 	return 0;
 }
 
-/* How much: count=, else what the source has, else what the target holds. */
+/* The length: count=, else what the source has, else what the target holds. */
 static int
 set_length(struct plan *p, const struct layout *l, struct fault *f)
 {
@@ -141,8 +143,8 @@ set_length(struct plan *p, const struct layout *l, struct fault *f)
 }
 
 /*
- * What the end of the copy is padded to.  A device takes whole logical blocks
- * only; conv=sync asks for whole blocks of bs.
+ * The unit to which the end of the copy is padded: logical blocks for a device,
+ * bs for conv=sync.
  */
 static uint64_t
 padding(const struct plan *p)
@@ -156,7 +158,7 @@ padding(const struct plan *p)
 	return block;
 }
 
-/* What is read and written at the speed of memory. */
+/* Whether both ends run at the speed of memory. */
 static bool
 in_memory(const struct plan *p)
 {
@@ -166,7 +168,7 @@ in_memory(const struct plan *p)
 	    ((p->opts->iflag | p->opts->oflag) & waits) == 0;
 }
 
-/* The power of two that is not more than this. */
+/* The largest power of two that is not above this. */
 static uint64_t
 piece_of(uint64_t bytes)
 {
@@ -174,10 +176,10 @@ piece_of(uint64_t bytes)
 }
 
 /*
- * Without bpt=.  For a small copy through the page cache, the time is mostly
- * that of touching new memory.  A target that is made of several disks is best
- * written in whole stripes.  An end that takes less in one request gets that:
- * more would go to the disk in parts, among those of others.
+ * The transfer size without bpt=.  A small copy through the page cache mostly
+ * spends its time on touching new memory.  A target made of several disks is
+ * best written in whole stripes.  If an end takes less per request, use that,
+ * because the kernel would split larger ones.
  */
 static uint64_t
 usual_transfer(const struct plan *p)
@@ -198,8 +200,8 @@ usual_transfer(const struct plan *p)
 }
 
 /*
- * Writes that are waited for, and share a page of the page cache, wait for one
- * another.  So a worker takes whole pages, and writes them one after another.
+ * Synchronous writes to the same page wait for each other.  So a worker claims
+ * whole pages, and writes its transfers one after another.
  */
 static void
 set_claim(struct plan *p)
@@ -216,7 +218,7 @@ set_claim(struct plan *p)
 	p->phase = p->dst_off % PAGE;
 }
 
-/* Digests that take too much memory: larger transfers, or a refusal. */
+/* If digests would take too much memory, use larger transfers, or refuse. */
 static int
 limit_digests(const struct plan *p, uint64_t *chunk, struct fault *f)
 {
@@ -232,7 +234,7 @@ limit_digests(const struct plan *p, uint64_t *chunk, struct fault *f)
 	    CHECKS_MOST);
 }
 
-/* The second buffer: for a window of what is read back, or the other end. */
+/* The second buffer: a window for reading back, or data of the other end. */
 static size_t
 other_room(const struct plan *p)
 {
@@ -261,11 +263,11 @@ set_transfer(struct plan *p, const struct layout *l, struct fault *f)
 	p->pad = padding(p);
 	if ((o->conv & CONV_PAD) != 0 || p->dst->geo.block > 0)
 		chunk = round_up(chunk, p->pad);
-	/* Borders of transfers lie well on the target, if it is up to us. */
+	/* align transfers at the target, unless bpt= says otherwise */
 	if (o->bpt < 0 && !p->dst->is.streamed && p->dst_off % p->pad == 0)
 		p->phase = p->dst_off % chunk;
 	if (l != NULL && l->chunk == 0)
-		l = NULL;		/* any will do */
+		l = NULL;		/* any size will do */
 	if (l != NULL && o->bpt > 0 && chunk != l->chunk)
 		return fault_set(f, STATUS_USAGE, "bpt= asks for transfers of "
 		    "%llu bytes, and the ranges of %s have %llu; leave it out",
@@ -285,7 +287,7 @@ set_transfer(struct plan *p, const struct layout *l, struct fault *f)
 	return 0;
 }
 
-/* Claims, of which the first and the last may be in part. */
+/* The number of claims; the first and the last may be partial. */
 static uint64_t
 claims(const struct plan *p)
 {
@@ -297,24 +299,24 @@ claims(const struct plan *p)
 	return n > 0 ? n : 1;
 }
 
-/* Without thr=. */
+/* The number of workers without thr=. */
 static unsigned
 usual_workers(const struct plan *p)
 {
 	if (p->work == WORK_COMPARE)
 		return 2 * THREADS;	/* two ends are read */
 	if (p->targets > 1)
-		return 2 * THREADS;	/* each waits for the slowest */
+		return 2 * THREADS;	/* each waits for the slowest target */
 	if (p->opts->verify == VERIFY_STREAM)
-		return THREADS + THREADS / 2;	/* a third of them checks */
-	/* Each waits for its request to travel. */
+		return THREADS + THREADS / 2;	/* a third of them verifies */
+	/* each waits for the network */
 	if (p->src->is.remote || p->dst->is.remote)
 		return 4 * THREADS;
-	/* Who writes to a file of tmpfs keeps the others spinning. */
+	/* tmpfs: writers to one file spin on its lock */
 	return p->dst->is.memory ? THREADS / 2 : THREADS;
 }
 
-/* No more workers than there are claims, and one for a small copy. */
+/* At most one worker per claim, and one for a small copy. */
 static unsigned
 workers(const struct plan *p)
 {
@@ -327,7 +329,7 @@ workers(const struct plan *p)
 	return (unsigned)(n < most ? n : most);
 }
 
-/* What keeps the copy from being asynchronous, or NULL. */
+/* Why the copy cannot be asynchronous, or NULL. */
 static const char *
 needs_threads(const struct plan *p)
 {
@@ -343,7 +345,7 @@ needs_threads(const struct plan *p)
 	return p->src->sync_why != NULL ? p->src->sync_why : p->dst->sync_why;
 }
 
-/* qd=, for which a worker has one lane to each end. */
+/* Check qd= against an end: each worker has one lane there. */
 static int
 check_depth(const struct plan *p, const struct endpoint *ep, struct fault *f)
 {
@@ -354,7 +356,7 @@ check_depth(const struct plan *p, const struct endpoint *ep, struct fault *f)
 	    ep->geo.depth);
 }
 
-/* What lets threads do it, where nobody asks for the other; or NULL. */
+/* Why threads do as well, unless the user asks otherwise; or NULL. */
 static const char *
 prefers_threads(const struct plan *p)
 {
@@ -366,13 +368,13 @@ prefers_threads(const struct plan *p)
 		return "thr=";
 	if (!p->src->is.past_cache && !p->dst->is.past_cache)
 		return "through the page cache";
-	/* A hole of a remote end is one request among many. */
+	/* a remote end zeroes by one request among others */
 	if (p->store == STORE_SPARSE || (p->holes && !p->src->is.remote))
 		return "zeros are made one by one";
 	return claims(p) < LONG_COPY ? "a short copy" : NULL;
 }
 
-/* No more threads than mem= has room for the buffers of. */
+/* Use only as many threads as mem= has buffers for. */
 static void
 set_threads(struct plan *p)
 {
@@ -384,7 +386,7 @@ set_threads(struct plan *p)
 		p->workers = most > 0 ? (unsigned)most : 1;
 }
 
-/* Two slots for each that qd= wants in flight: one is read, one written. */
+/* Each of qd= requests needs two slots: one being read, one being written. */
 static int
 set_queues(struct plan *p, uint64_t mem, struct fault *f)
 {
@@ -412,10 +414,9 @@ set_queues(struct plan *p, uint64_t mem, struct fault *f)
 }
 
 /*
- * The asynchronous engine where the time of a request is a disk's: it costs
- * less there, and keeps as many in flight as the disk needs.  With both ends
- * through the page cache requests are copies in memory, and threads do them
- * side by side.
+ * Use the asynchronous engine where requests wait for a disk: it needs less CPU
+ * time, and keeps as many in flight as the disk can use.  If both ends use the
+ * page cache, requests are copies in memory, which threads do in parallel.
  */
 static int
 set_engine(struct plan *p, struct fault *f)
@@ -448,7 +449,7 @@ looks_at_all(const struct plan *p)
 	    p->store == STORE_DIFFERING;
 }
 
-/* Only whole blocks can be shared; padding has none in the source. */
+/* Only whole blocks can be shared; padding is not in the source. */
 static bool
 shareable(const struct plan *p)
 {
@@ -485,8 +486,8 @@ set_store(struct plan *p)
 }
 
 /*
- * A small copy from memory to memory takes no longer than to start a thread,
- * and nothing in it can hang: signals need nobody who waits for them.
+ * A small copy from memory to memory takes less time than starting a thread.
+ * Nothing in it can hang, so nobody needs to wait for signals.
  */
 static bool
 is_moment(const struct plan *p)
@@ -500,8 +501,8 @@ is_moment(const struct plan *p)
 }
 
 /*
- * Only whole blocks can be shared, and a partial one at the end of both files;
- * what lies beside them is copied.
+ * Only whole blocks can be shared, and a partial one if both files end there;
+ * the rest is copied.
  */
 static void
 set_shared(struct plan *p)
@@ -520,7 +521,7 @@ set_shared(struct plan *p)
 	p->share_end = end > p->share_off ? end : p->share_off;
 }
 
-/* With compare=1 a map is of what differs. */
+/* With compare=1 a map records differences. */
 static enum work
 work_of(const struct opts *o)
 {
@@ -550,11 +551,11 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 	if (place_ends(p, l, f) != 0 || set_length(p, l, f) != 0 ||
 	    set_transfer(p, l, f) != 0)
 		return -1;
-	if (src->is.streamed)		/* where the next reader begins */
+	if (src->is.streamed)		/* where the next reader continues */
 		src->lim.end = p->src_off + p->length;
 	p->sector = src->geo.block > 0 ? src->geo.block : SECTOR;
 	p->block = p->sector;
-	/* What is kept, or told to differ, is written whole. */
+	/* A map then records whole blocks of the target too. */
 	if ((p->work == WORK_RESCUE || p->work == WORK_COMPARE) &&
 	    dst->geo.block > p->block)
 		p->block = dst->geo.block;
@@ -562,7 +563,7 @@ plan_make(struct plan *p, const struct opts *o, const struct layout *l,
 	if (set_engine(p, f) != 0)
 		return -1;
 	p->alone = is_moment(p);
-	/* The image of a disk holds all its secrets. */
+	/* an image of a disk holds all its secrets */
 	p->perm = src->is.device ? 0600 : 0666;
 	if ((o->oflag & FLAG_TRUNC) != 0)
 		p->truncate = (int64_t)p->dst_off;

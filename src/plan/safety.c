@@ -22,8 +22,8 @@
 typedef unsigned long long ull;
 
 /*
- * "; for bytes: count=67108864B" where blocks were counted, more than an end
- * has, and so many bytes are not too many.
+ * The hint "; for bytes: count=67108864B", if a count of blocks exceeds the
+ * end, but the same count of bytes does not.
  */
 static const char *
 for_bytes(char *text, size_t room, const char *operand, int64_t n, bool bytes,
@@ -36,7 +36,7 @@ for_bytes(char *text, size_t room, const char *operand, int64_t n, bool bytes,
 	return text;
 }
 
-/* What leads past the end: only what was given is named. */
+/* The operands that lead beyond the end, as far as they were given. */
 static const char *
 leading(const struct plan *p, char *text, size_t room)
 {
@@ -53,7 +53,7 @@ leading(const struct plan *p, char *text, size_t room)
 	return text;
 }
 
-/* skip=, or skip= and count=, past a known end. */
+/* skip=, or skip= and count=, beyond a known end. */
 static int
 past_end(const struct plan *p, struct fault *f)
 {
@@ -79,7 +79,7 @@ past_end(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* "; count=N takes ..." for a target that has room for less. */
+/* The hint "; count=N takes ..." for a target that is too small. */
 static void
 advise_count(const struct plan *p, uint64_t room, char *text, size_t size)
 {
@@ -121,7 +121,9 @@ too_small(const struct plan *p, struct fault *f)
 	    (ull)length, advice);
 }
 
-/* However empty the file system was; what is there now is but a note. */
+/*
+ * Refuse only what exceeds an empty file system; what is free now is a remark.
+ */
 static int
 fs_too_small(const struct plan *p, struct fault *f)
 {
@@ -151,7 +153,7 @@ empty_device(const struct plan *p, struct fault *f)
 	    "medium in it?", empty(p->src) ? p->src->name : p->dst->name);
 }
 
-/* A map names places: both ends must have them. */
+/* A map records positions, so both ends must have them. */
 static int
 no_places(const struct plan *p, struct fault *f)
 {
@@ -164,7 +166,7 @@ no_places(const struct plan *p, struct fault *f)
 	    "map= cannot be used", ep->name);
 }
 
-/* A map says what has been flushed. */
+/* A map records what has been flushed. */
 static int
 no_flush(const struct plan *p, struct fault *f)
 {
@@ -183,7 +185,7 @@ no_seek(const struct plan *p, struct fault *f)
 	    "cannot be used", p->dst->name);
 }
 
-/* By the shell: oflag=append itself contradicts oflag=trunc. */
+/* Opened for appending by the shell; for oflag=append see conflicts.def. */
 static int
 no_cut(const struct plan *p, struct fault *f)
 {
@@ -193,7 +195,7 @@ no_cut(const struct plan *p, struct fault *f)
 	    "cannot be used", p->dst->name);
 }
 
-/* bs= and the source's logical blocks. */
+/* bs= against logical blocks of the source. */
 static int
 bs_misfit(const struct plan *p, struct fault *f)
 {
@@ -205,7 +207,7 @@ bs_misfit(const struct plan *p, struct fault *f)
 	    "");
 }
 
-/* The range on a target device and its logical blocks. */
+/* The range against logical blocks of a target device. */
 static int
 target_misfit(const struct plan *p, struct fault *f)
 {
@@ -231,7 +233,7 @@ target_misfit(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* A zoned disk and the range. */
+/* The range against the zones of a target. */
 static int
 out_of_order(const struct plan *p, struct fault *f)
 {
@@ -280,7 +282,7 @@ wrong_disk(const struct plan *p, struct fault *f)
 	return other_disk(p->dst, "oserial", p->oserial, f);
 }
 
-/* A name that is to be made among the devices is a slip of the hand. */
+/* A target to be created in /dev is surely a typing error. */
 static int
 new_device(const struct plan *p, struct fault *f)
 {
@@ -290,7 +292,7 @@ new_device(const struct plan *p, struct fault *f)
 	    "created among the devices; is the name right?", p->dst->name);
 }
 
-/* A file that is standard output gets them behind the copy: print_hold. */
+/* A file that is standard output gets messages after the copy: print_hold. */
 static int
 own_messages(const struct plan *p, struct fault *f)
 {
@@ -304,7 +306,7 @@ own_messages(const struct plan *p, struct fault *f)
 	    "would be written over the copy", p->dst->name);
 }
 
-/* Nobody reads an image there: of= was forgotten. */
+/* Nobody reads an image on a terminal: of= was forgotten. */
 static int
 bare_terminal(const struct plan *p, struct fault *f)
 {
@@ -360,7 +362,7 @@ safety_source_busy(const struct plan *p, struct usage *use, char *name,
 	return busy;
 }
 
-/* Before the target is created or cut off for it. */
+/* Found out before the target is created or truncated. */
 static int
 not_shareable(const struct plan *p, struct fault *f)
 {
@@ -389,7 +391,9 @@ other_past_end(const struct plan *p, struct fault *f)
 	    p->dst->name, (ull)size);
 }
 
-/* verify= and oflag=sparing; what is not there yet is asked later. */
+/*
+ * verify= and oflag=sparing; a target that does not exist yet is tried later.
+ */
 static int
 not_readable_back(const struct plan *p, struct fault *f)
 {
@@ -404,7 +408,7 @@ not_readable_back(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* wait=: a disk with a serial number or a WWN that no other has. */
+/* wait= needs a disk with a unique serial number or WWN. */
 static int
 not_awaitable(const struct plan *p, struct fault *f)
 {
@@ -423,7 +427,7 @@ not_awaitable(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* maxtemp=: a disk whose temperature the kernel knows. */
+/* maxtemp= needs a disk whose temperature the kernel knows. */
 static int
 not_measurable(const struct plan *p, struct fault *f)
 {
