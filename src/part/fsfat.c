@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fskinds.h"
+#include "fsfat.h"
 
 enum {				/* of the boot sector */
-	BOOT = 512,
 	B_SECTOR = 11, B_CLUSTER = 13, B_RESERVED = 14, B_FATS = 16,
 	B_ROOT = 17, B_SECTORS = 19, B_MEDIA = 21, B_FAT = 22,
 	B_SECTORS_BIG = 32, B_STATE = 37, B_LABEL = 43,
@@ -23,30 +22,9 @@ enum {				/* of the boot sector */
 	BACKUP = 6,		/* sector of the copy, FAT32 */
 };
 
-enum {				/* of an entry of a folder */
-	ENTRY = 32,
-	E_KIND = 11, E_HIGH = 20, E_LOW = 26,
-	FOLDER = 0x10, VOLUME = 0x08, KINDS = 0x3f,
-	DELETED = 0xe5,
-};
+enum { E_KIND = 11, E_HIGH = 20, E_LOW = 26 };	/* of an entry of a folder */
 
 enum { DEEP_MOST = 64 << 20, WAITING = 1 << 16 };
-
-struct fat {
-	struct fs_io	*io;
-	unsigned char	 boot[BOOT];
-	unsigned	 bits;		/* of an entry: 12, 16, 32 */
-	uint32_t	 sector;	/* bytes */
-	uint64_t	 cluster;	/* bytes */
-	uint64_t	 fat, fat_size;	/* bytes: where the first one lies */
-	unsigned	 fats;
-	uint64_t	 root, root_size;	/* bytes; of FAT32: 0 */
-	uint64_t	 first;		/* byte where cluster 2 begins */
-	uint64_t	 clusters;
-	uint64_t	 lost;		/* sectors of a table */
-	bool		 differ;	/* the tables do */
-	unsigned char	*one, *two;	/* FS_PIECE */
-};
 
 /* ------------------------------------------------------------ geometry */
 
@@ -76,7 +54,7 @@ geometry(struct fat *f)
 	f->fat = fs_le(b + B_RESERVED, 2) * f->sector;
 	f->fat_size = either(b, B_FAT, 2, B_FAT_BIG) * f->sector;
 	f->root = f->fat + f->fats * f->fat_size;
-	f->root_size = (fs_le(b + B_ROOT, 2) * ENTRY + f->sector - 1) /
+	f->root_size = (fs_le(b + B_ROOT, 2) * FAT_ENTRY + f->sector - 1) /
 	    f->sector * f->sector;
 	f->first = f->root + f->root_size;
 	sectors = either(b, B_SECTORS, 2, B_SECTORS_BIG);
@@ -85,6 +63,10 @@ geometry(struct fat *f)
 	f->clusters = (sectors * f->sector - f->first) / f->cluster;
 	f->bits = fs_le(b + B_FAT, 2) == 0 ? 32 : f->clusters < 4085 ? 12 : 16;
 	most = f->fat_size * 8 / f->bits;
+	f->alone = f->bits == 32 && f->fats == 2 &&
+	    (fs_le(b + B_MIRROR, 2) & ALONE) != 0;
+	f->active = f->alone ? fs_le(b + B_MIRROR, 2) & 1 : 0;
+	f->first_root = f->bits == 32 ? (uint32_t)fs_le(b + B_ROOT_BIG, 4) : 0;
 	return f->clusters > 0 && f->clusters + 2 <= most &&
 	    f->clusters < (f->bits == 32 ? 0x0ffffff5 : 65525) &&
 	    (f->bits != 32 || fs_le(b + B_VERSION, 2) == 0);
@@ -93,7 +75,7 @@ geometry(struct fat *f)
 static bool
 boot_sector(struct fat *f, uint64_t at)
 {
-	return fs_get(f->io, at, f->boot, BOOT) == 0 && geometry(f);
+	return fs_get(f->io, at, f->boot, FAT_BOOT) == 0 && geometry(f);
 }
 
 static bool
@@ -106,6 +88,17 @@ backup(struct fat *f)
 		    f->bits == 32 && f->sector == sector)
 			return true;
 	return false;
+}
+
+bool
+fat_boot(struct fat *f)
+{
+	if (boot_sector(f, 0))
+		return true;
+	if (fs_exact(f->io) || !backup(f))
+		return false;
+	fs_doubt(f->io, FS_DAMAGED, "its boot sector is lost");
+	return true;
 }
 
 static uint64_t
@@ -164,11 +157,10 @@ get_piece(struct fat *f, unsigned char *to, uint64_t at, size_t len)
 static void
 load(struct fat *f, uint64_t at, size_t len)
 {
-	uint64_t mirror = f->bits == 32 ? fs_le(f->boot + B_MIRROR, 2) : 0;
 	size_t i;
 
-	if (f->fats == 2 && (mirror & ALONE) != 0) {
-		get_piece(f, f->one, f->fat + (mirror & 1) * f->fat_size + at,
+	if (f->alone) {
+		get_piece(f, f->one, f->fat + f->active * f->fat_size + at,
 		    len);
 		return;
 	}
@@ -250,12 +242,12 @@ list(struct folders *w, const unsigned char *p, uint64_t len)
 {
 	uint64_t i, c;
 
-	for (i = 0; i + ENTRY <= len && p[i] != 0; i += ENTRY) {
+	for (i = 0; i + FAT_ENTRY <= len && p[i] != 0; i += FAT_ENTRY) {
 		c = fs_le(p + i + E_LOW, 2);
 		if (w->f->bits == 32)
 			c |= fs_le(p + i + E_HIGH, 2) << 16;
-		if (p[i] != DELETED && p[i] != '.' && (p[i + E_KIND] & KINDS &
-		    (FOLDER | VOLUME)) == FOLDER && w->n < WAITING)
+		if (p[i] != FAT_DELETED && p[i] != '.' && (p[i + E_KIND] & FAT_KINDS &
+		    (FAT_FOLDER | FAT_VOLUME)) == FAT_FOLDER && w->n < WAITING)
 			w->waiting[w->n++] = (uint32_t)c;
 	}
 }
@@ -295,7 +287,7 @@ walk(struct folders *w)
 	uint64_t c;
 
 	if (f->bits == 32)
-		w->waiting[w->n++] = (uint32_t)fs_le(f->boot + B_ROOT_BIG, 4);
+		w->waiting[w->n++] = f->first_root;
 	else
 		range(w, f->root, f->root_size);
 	while (w->n > 0)
@@ -355,11 +347,8 @@ fs_read_fat(struct fs_io *io)
 {
 	struct fat f = { .io = io };
 
-	if (!boot_sector(&f, 0)) {
-		if (fs_exact(io) || !backup(&f))
-			return false;
-		fs_doubt(io, FS_DAMAGED, "its boot sector is lost");
-	}
+	if (!fat_boot(&f))
+		return false;
 	memcpy(io->map->type, "vfat", sizeof("vfat"));
 	read_all(&f);
 	free(f.one);

@@ -15,8 +15,6 @@ bool
 fs_hits_open(struct fs_hits *h)
 {
 	h->hit = fs_alloc(h->io, FS_NAMES_MOST * sizeof(*h->hit));
-	h->to->name = fs_alloc(h->io, (FS_NAMES_MOST + 1) *
-	    sizeof(*h->to->name));
 	return !h->io->poor;
 }
 

@@ -29,5 +29,7 @@ bool fs_names_ext(struct fs_io *, const struct fs_extents *lost,
     struct fs_names *);
 bool fs_names_ntfs(struct fs_io *, const struct fs_extents *lost,
     struct fs_names *);
+bool fs_names_fat(struct fs_io *, const struct fs_extents *lost,
+    struct fs_names *);
 
 #endif

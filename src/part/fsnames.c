@@ -18,6 +18,7 @@ static const struct kind {
 	{ "ext3", fs_names_ext },
 	{ "ext4", fs_names_ext },
 	{ "ntfs", fs_names_ntfs },
+	{ "vfat", fs_names_fat },
 };
 
 static int
@@ -35,8 +36,9 @@ fs_names_read(const char *type, const struct fs_source *src,
 		.budget = (16 << 20) + src->length };
 	size_t i;
 
-	*to = (struct fs_names){ .n = 0 };
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+	*to = (struct fs_names){ .name = fs_alloc(&io, FS_NAMES_MOST *
+		sizeof(*to->name)) };
+	for (i = 0; to->name != NULL && i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (strcmp(type, kinds[i].type) == 0)
 			to->known = kinds[i].names(&io, lost, to);
 	to->more |= io.failed;

@@ -1,0 +1,323 @@
+/*
+ * FAT and exFAT: folder by folder, each file's chain is followed as far as it
+ * has bytes.  Folders that wait are in a list, in which each knows the one it
+ * is in, so paths have no circles; and no cluster is a folder's twice.
+ */
+#include "fsclusters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "fshits.h"
+
+enum {
+	PAGE = 48 << 10,	/* bytes: whole entries, also of 12 bits */
+	PAGES = 256,
+	SECTORS = PAGE / 512,
+	CLUSTERS_MOST = 64 << 20,	/* a bit each */
+	FOLDERS_MOST = 1 << 16,
+	TEXT_MOST = 16 << 20,	/* bytes, of their names */
+};
+
+struct page {			/* of the table */
+	uint64_t	 number;
+	bool		 lost[SECTORS];
+	unsigned char	 bytes[PAGE];
+};
+
+struct folder {
+	struct clusters_file at;
+	size_t		 parent;
+	char		*name;
+};
+
+struct walk {
+	struct page	*page[PAGES];
+	uint64_t	 steps;		/* links that may still be followed */
+	unsigned char	*seen;		/* a bit a cluster of a folder */
+	struct folder	*folder;	/* the first one is the root */
+	size_t		 n, now;
+	size_t		 text;
+	unsigned char	*buf;		/* FS_PIECE */
+};
+
+/* --------------------------------------------------------------- chains */
+
+/* A sector of the table, from its copy if it must; false: it is lost. */
+static bool
+get_sector(struct clusters *c, uint64_t at, unsigned char *to)
+{
+	bool failed = c->io->failed;
+
+	if (fs_get(c->io, c->table[0] + at, to, c->sector) == 0)
+		return true;
+	if (c->table[1] == 0 ||
+	    fs_get(c->io, c->table[1] + at, to, c->sector) != 0)
+		return false;
+	c->io->failed = failed;
+	return true;
+}
+
+static void
+load(struct clusters *c, struct page *p)
+{
+	uint64_t at = p->number * PAGE, len = MIN(c->table_size - at, PAGE), i;
+	bool failed = c->io->failed;
+
+	memset(p->lost, false, sizeof(p->lost));
+	if (fs_get(c->io, c->table[0] + at, p->bytes, (size_t)len) == 0)
+		return;
+	c->io->failed = failed;
+	for (i = 0; i < len; i += c->sector)
+		p->lost[i / c->sector] = !get_sector(c, at + i, p->bytes + i);
+}
+
+static struct page *
+page(struct clusters *c, uint64_t number)
+{
+	struct page **p = &c->walk->page[number % PAGES];
+
+	if (*p != NULL && (*p)->number == number)
+		return *p;
+	if (*p == NULL)
+		*p = fs_alloc(c->io, sizeof(**p));
+	if (*p == NULL)
+		return NULL;
+	(*p)->number = number;
+	load(c, *p);
+	return *p;
+}
+
+enum link { NEXT, END, WRONG, LOST };
+
+static bool
+is_cluster(const struct clusters *c, uint64_t n)
+{
+	return n >= 2 && n < c->clusters + 2;
+}
+
+/* What follows a cluster. */
+static enum link
+follow(struct clusters *c, uint64_t *cluster)
+{
+	uint64_t at = *cluster * c->bits / 8, next;
+	int bytes = c->bits == 32 ? 4 : 2;
+	const unsigned char *p;
+	struct page *in;
+
+	if (c->walk->steps == 0 || at + (uint64_t)bytes > c->table_size)
+		return WRONG;
+	c->walk->steps--;
+	in = page(c, at / PAGE);
+	at %= PAGE;
+	if (in == NULL || in->lost[at / c->sector] ||
+	    in->lost[(at + (uint64_t)bytes - 1) / c->sector])
+		return LOST;
+	p = in->bytes + at;
+	next = fs_le(p, bytes);
+	if (c->bits == 12 && (*cluster & 1) != 0)
+		next >>= 4;
+	*cluster = next & c->mask;
+	return is_cluster(c, *cluster) ? NEXT : *cluster >= c->end ? END :
+	    WRONG;
+}
+
+static uint64_t
+place(const struct clusters *c, uint64_t cluster)
+{
+	return c->first + (cluster - 2) * c->cluster;
+}
+
+static bool
+is_lost(const struct clusters *c, uint64_t off, uint64_t len)
+{
+	return len <= UINT64_MAX - off && fs_among(c->lost, off, off + len) > 0;
+}
+
+/* Whether some of a file is lost, or what leads to it. */
+static bool
+hit(struct clusters *c, const struct clusters_file *f)
+{
+	uint64_t n = f->first, left = f->size;
+	enum link link = NEXT;
+
+	if (left == 0)
+		return false;
+	if (f->together && is_cluster(c, n))
+		return is_lost(c, place(c, n), left);
+	for (; is_cluster(c, n) && link == NEXT && left > 0;
+	    left -= MIN(left, c->cluster)) {
+		if (is_lost(c, place(c, n), MIN(left, c->cluster)))
+			return true;
+		if (left <= c->cluster)
+			return false;
+		link = follow(c, &n);
+	}
+	if (link == LOST)
+		return true;
+	/* it ends too early, or goes astray */
+	c->to->more |= link == WRONG || (link == END && f->size != UINT64_MAX) ||
+	    !is_cluster(c, f->first);
+	return false;
+}
+
+/* ---------------------------------------------------------------- names */
+
+static void
+tell(struct clusters *c, size_t folder, const char *name)
+{
+	struct folder *f = c->walk->folder;
+	struct fs_path path;
+	char head[32] = "";
+
+	fs_path_begin(&path);
+	fs_path_put(&path, name);
+	for (; folder > 0; folder = f[folder].parent)
+		if (!fs_path_put(&path, f[folder].name)) {
+			snprintf(head, sizeof(head), "<%llu>",
+			    (unsigned long long)f[folder].at.first);
+			break;
+		}
+	fs_names_add(c->io, c->to, &path, head);
+}
+
+static void
+put_off(struct clusters *c, const struct clusters_file *f, const char *name)
+{
+	struct walk *w = c->walk;
+	size_t n = strlen(name) + 1;
+	char *text;
+
+	if (w->n == FOLDERS_MOST || n > TEXT_MOST - w->text) {
+		c->to->more = true;
+		return;
+	}
+	text = fs_text(c->io, (const unsigned char *)name, n);
+	if (text == NULL)
+		return;
+	w->text += n;
+	w->folder[w->n++] = (struct folder){ .at = *f, .parent = w->now,
+		.name = text };
+}
+
+void
+clusters_file(struct clusters *c, const struct clusters_file *f,
+    const char *name)
+{
+	if (hit(c, f))
+		tell(c, c->walk->now, name);
+	if (f->folder)
+		put_off(c, f, name);
+}
+
+/* -------------------------------------------------------------- folders */
+
+/* The entries of what lies in a row; false behind the last. */
+static bool
+range(struct clusters *c, uint64_t off, uint64_t len, bool begins)
+{
+	unsigned char *p = c->walk->buf;
+	uint64_t n, i;
+
+	for (; len > 0; off += n, len -= n) {
+		n = MIN(len, FS_PIECE);
+		fs_get_units(c->io, off, p, c->sector, (size_t)(n / c->sector),
+		    FS_ENTRY_LOST);
+		for (i = 0; i + FS_ENTRY <= n; i += FS_ENTRY, begins = false)
+			if (!c->entry(c, p + i, begins))
+				return false;
+	}
+	return true;
+}
+
+static bool
+visit(struct clusters *c, uint64_t n)
+{
+	unsigned char bit = (unsigned char)(1 << n % 8);
+
+	if (!is_cluster(c, n) || (c->walk->seen[n / 8] & bit) != 0)
+		return false;
+	c->walk->seen[n / 8] |= bit;
+	return true;
+}
+
+static void
+folder(struct clusters *c, const struct clusters_file *f)
+{
+	uint64_t n = f->first, left = f->size;
+	enum link link = NEXT;
+	bool begins = true;
+
+	for (; link == NEXT && left > 0; left -= MIN(left, c->cluster)) {
+		if (!visit(c, n)) {
+			c->to->more = true;
+			return;
+		}
+		if (!range(c, place(c, n), c->cluster, begins))
+			return;
+		begins = false;
+		if (!f->together)
+			link = follow(c, &n);
+		else
+			n++;
+	}
+	c->to->more |= link == WRONG || link == LOST;
+}
+
+static void
+root(struct clusters *c)
+{
+	struct walk *w = c->walk;
+
+	w->folder[w->n++].at = c->top;
+	if (c->root_size == 0) {
+		if (hit(c, &c->top))
+			tell(c, 0, "");
+		folder(c, &c->top);
+		return;
+	}
+	if (is_lost(c, c->root, c->root_size))
+		tell(c, 0, "");
+	range(c, c->root, c->root_size, true);
+}
+
+static void
+search(struct clusters *c)
+{
+	struct walk *w = c->walk;
+
+	w->buf = fs_alloc(c->io, FS_PIECE);
+	w->seen = fs_alloc(c->io, (size_t)(c->clusters + 2) / 8 + 1);
+	w->folder = fs_alloc(c->io, FOLDERS_MOST * sizeof(*w->folder));
+	w->steps = 2 * c->clusters + FOLDERS_MOST;
+	if (c->io->poor)
+		return;
+	root(c);
+	for (w->now = 1; w->now < w->n && c->io->budget > 0 &&
+	    c->to->n < FS_NAMES_MOST; w->now++)
+		folder(c, &w->folder[w->now].at);
+	c->to->more |= w->now < w->n;
+}
+
+void
+clusters_search(struct clusters *c)
+{
+	struct walk w = { .n = 0 };
+	size_t i;
+
+	if (c->clusters > CLUSTERS_MOST) {
+		c->to->more = true;
+		return;
+	}
+	c->walk = &w;
+	search(c);
+	for (i = 0; i < PAGES; i++)
+		free(w.page[i]);
+	for (i = 0; i < w.n; i++)
+		free(w.folder[i].name);
+	free(w.folder);
+	free(w.seen);
+	free(w.buf);
+}

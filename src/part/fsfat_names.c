@@ -1,0 +1,156 @@
+/*
+ * FAT12, FAT16, FAT32: the files that hold some bytes, with their long names.
+ *
+ * A long name stands in the entries before that of its file, its last part
+ * first, each with the checksum of the short name; what does not fit together
+ * is what somebody else has left there, and the short one counts.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fsclusters.h"
+#include "fsfat.h"
+
+enum {				/* of an entry */
+	E_KIND = 11, E_CASE = 12, E_HIGH = 20, E_LOW = 26, E_SIZE = 28,
+	LOWER_BASE = 0x08, LOWER_REST = 0x10,
+	SHORT = 11, BASE = 8,	/* bytes of a short name, and before the dot */
+	FOR_DELETED = 0x05,	/* stands for a first byte that would be it */
+};
+
+enum {				/* of a part of a long name */
+	L_SUM = 13, L_LAST = 0x40, L_NUMBER = 0x1f, PARTS = 20, UNITS = 13,
+};
+
+struct long_name {
+	unsigned	 next;		/* the part that is to come; 0: none */
+	unsigned	 units;		/* 0: there is no long name */
+	unsigned char	 sum;
+	unsigned char	 text[PARTS * UNITS * 2];
+};
+
+static void
+part(struct long_name *l, const unsigned char *p)
+{
+	static const unsigned char at[UNITS] = { 1, 3, 5, 7, 9, 14, 16, 18, 20,
+		22, 24, 28, 30 };
+	unsigned number = p[0] & L_NUMBER, i;
+
+	if ((p[0] & L_LAST) != 0 && number >= 1 && number <= PARTS) {
+		l->units = number * UNITS;
+		l->sum = p[L_SUM];
+		l->next = number;
+	}
+	if (l->units == 0 || number == 0 || number != l->next ||
+	    p[L_SUM] != l->sum) {
+		l->units = 0;
+		return;
+	}
+	l->next--;
+	for (i = 0; i < UNITS; i++)
+		memcpy(l->text + ((number - 1) * UNITS + i) * 2, p + at[i], 2);
+}
+
+static unsigned char
+checksum(const unsigned char *p)
+{
+	unsigned char sum = 0;
+	int i;
+
+	for (i = 0; i < SHORT; i++)
+		sum = (unsigned char)(((sum & 1) << 7 | sum >> 1) + p[i]);
+	return sum;
+}
+
+static char *
+put(char *to, const unsigned char *p, int n, bool lower)
+{
+	while (n > 0 && p[n - 1] == ' ')
+		n--;
+	for (; n > 0; n--, p++)
+		*to++ = (char)(lower && *p >= 'A' && *p <= 'Z' ?
+		    *p + ('a' - 'A') : *p);
+	return to;
+}
+
+static void
+short_name(char *to, const unsigned char *p)
+{
+	char *rest, *dot = put(to, p, BASE, (p[E_CASE] & LOWER_BASE) != 0);
+
+	if (p[0] == FOR_DELETED)
+		*to = (char)FAT_DELETED;
+	rest = put(dot + 1, p + BASE, SHORT - BASE,
+	    (p[E_CASE] & LOWER_REST) != 0);
+	*dot = '.';
+	*(rest > dot + 1 ? rest : dot) = '\0';
+}
+
+static void
+file(struct clusters *c, const unsigned char *p, const struct long_name *l)
+{
+	struct clusters_file f = { .first = fs_le(p + E_LOW, 2),
+		.size = fs_le(p + E_SIZE, 4),
+		.folder = (p[E_KIND] & FAT_FOLDER) != 0 };
+	char name[FS_NAME_MOST + UNITS * 3];
+
+	if (c->bits == 32)
+		f.first |= fs_le(p + E_HIGH, 2) << 16;
+	if (f.folder)
+		f.size = UINT64_MAX;
+	if (l->units > 0 && l->next == 0 && l->sum == checksum(p))
+		fs_utf8(name, sizeof(name), l->text, l->units);
+	else
+		short_name(name, p);
+	clusters_file(c, &f, name);
+}
+
+static bool
+entry(struct clusters *c, const unsigned char *p, bool begins)
+{
+	struct long_name *l = c->arg;
+
+	if (begins)
+		l->units = 0;
+	if (p[0] == 0)
+		return false;
+	if ((p[E_KIND] & FAT_KINDS) == FAT_LONG && p[0] != FAT_DELETED) {
+		part(l, p);
+		return true;
+	}
+	if (p[0] != FAT_DELETED && p[0] != '.' &&
+	    (p[E_KIND] & FAT_VOLUME) == 0)
+		file(c, p, l);
+	l->units = 0;
+	return true;
+}
+
+bool
+fs_names_fat(struct fs_io *io, const struct fs_extents *lost,
+    struct fs_names *to)
+{
+	struct fat f = { .io = io };
+	struct long_name l = { .units = 0 };
+	struct clusters c = { .io = io, .lost = lost, .to = to,
+		.entry = entry, .arg = &l };
+
+	if (!fat_boot(&f))
+		return false;
+	io->failed = false;		/* by a copy that is good */
+	c.table[0] = f.fat + (f.alone ? f.active * f.fat_size : 0);
+	c.table[1] = f.fats == 2 && !f.alone ? f.fat + f.fat_size : 0;
+	c.table_size = f.fat_size;
+	c.bits = f.bits;
+	c.mask = f.bits == 32 ? 0x0fffffff : (UINT64_C(1) << f.bits) - 1;
+	c.end = c.mask - 7;
+	c.sector = f.sector;
+	c.first = f.first;
+	c.cluster = f.cluster;
+	c.clusters = f.clusters;
+	c.root = f.root;
+	c.root_size = f.root_size;
+	c.top = (struct clusters_file){ .first = f.first_root,
+		.size = UINT64_MAX };
+	clusters_search(&c);
+	return true;
+}
