@@ -200,6 +200,13 @@ by_itself()
 	rm map dst && rescued 100 "$(at beta 30)+1024" && hits '["/beta"] true' && says '; this file is hit:$'
 }
 it "tells the names of the files by itself" by_itself
+by_itself_fat()
+{
+	tree && truncate -s 4M src && mkfs.fat src >said && mcopy -s -i src tree/* ::/ &&
+	    rescued 100 "$(at alpha 100)+512,$(at beta 30)+1024" && told &&
+	    hits '["/beta","/dir/a file"] true' && says 'src \(vfat\): 1536 bytes in 2 ranges could not be read; these files are hit:$'
+}
+! command -v mkfs.fat mcopy >/dev/null || it "... also those of a FAT" by_itself_fat
 # inode FILE: its number, the block that it lies in, and the byte in there
 inode()
 {

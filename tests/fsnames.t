@@ -128,6 +128,10 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 	}
 	it "... also of one whose record is lost" records
 fi
+if can_loop && command -v mkfs.exfat mount.exfat-fuse >/dev/null; then
+	it "names the files of an exFAT" mounted exfat exfat 32M
+	it "... with small clusters" mounted exfat exfat 16M -c 512
+fi
 
 # with_mtools TYPE SIZE FILLED [OPTIONS]: the last file has to take what others left
 with_mtools()

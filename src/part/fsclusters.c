@@ -158,8 +158,8 @@ hit(struct clusters *c, const struct clusters_file *f)
 	if (link == LOST)
 		return true;
 	/* it ends too early, or goes astray */
-	c->to->more |= link == WRONG || (link == END && f->size != UINT64_MAX) ||
-	    !is_cluster(c, f->first);
+	c->to->more |= link == WRONG || !is_cluster(c, f->first) ||
+	    (link == END && f->size != UINT64_MAX);
 	return false;
 }
 

@@ -20,7 +20,7 @@ enum {
 struct clusters_file {
 	uint64_t first;		/* cluster */
 	uint64_t size;		/* bytes; UINT64_MAX: all of its chain */
-	bool	 together;	/* its clusters are in a row, not in the table */
+	bool	 together;	/* it lies in a row: not in the table */
 	bool	 folder;
 };
 

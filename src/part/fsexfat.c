@@ -8,48 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fskinds.h"
+#include "fsexfat.h"
 
 enum {				/* of the boot sector */
-	BOOT = 512,
 	B_NAME = 3, B_LENGTH = 72, B_FAT = 80, B_FAT_SIZE = 84, B_HEAP = 88,
-	B_CLUSTERS = 92, B_ROOT = 96, B_FLAGS = 106, B_SECTOR = 108,
+	B_CLUSTERS = 92, B_FLAGS = 106, B_SECTOR = 108,
 	B_CLUSTER = 109, B_FATS = 110, B_PERCENT = 112,
 	SECTORS = 12,		/* of a boot region; the last has checksums */
 	DIRTY = 2, FAILED = 4,
 };
 
-enum {				/* of the entries of a folder */
-	ENTRY = 32,
-	E_BITMAP = 0x81, E_LABEL = 0x83, E_FILE = 0x85, E_STREAM = 0xc0,
-	E_KIND = 4, FOLDER = 0x10,
-	E_FLAGS = 1, TOGETHER = 2,	/* of a stream: not in the FAT */
-	E_FIRST = 20, E_SIZE = 24,
-	LABEL = 11,
-};
-
-enum { DEEP_MOST = 64 << 20, WAITING = 1 << 15 };
-
-struct folder {
-	uint32_t first, clusters;	/* 0: as the FAT says */
-};
-
-struct exfat {
-	struct fs_io	*io;
-	unsigned char	 boot[BOOT];
-	uint32_t	 sector;	/* bytes */
-	uint64_t	 cluster;	/* bytes */
-	uint64_t	 fat, fat_size;	/* bytes */
-	uint64_t	 heap;		/* byte where cluster 2 begins */
-	uint64_t	 clusters;
-	uint64_t	 bitmap, bitmap_size;	/* cluster; bytes */
-	uint64_t	 lost;		/* pieces of the bitmap */
-	unsigned char	*seen;		/* a bit a cluster */
-	struct folder	*waiting;
-	size_t		 n;
-	bool		 file;		/* the last entry is a folder's */
-	unsigned char	*buf;		/* FS_PIECE */
-};
+enum { DEEP_MOST = 64 << 20, WAITING = 1 << 15, LABEL_MOST = 11 };
 
 /* ------------------------------------------------------------ geometry */
 
@@ -98,7 +67,7 @@ checked(struct exfat *x)
 static bool
 boot_sector(struct exfat *x, uint64_t at)
 {
-	return fs_get(x->io, at, x->boot, BOOT) == 0 && geometry(x);
+	return fs_get(x->io, at, x->boot, EXFAT_BOOT) == 0 && geometry(x);
 }
 
 static bool
@@ -111,6 +80,17 @@ backup(struct exfat *x)
 		    x->sector == sector)
 			return true;
 	return false;
+}
+
+bool
+exfat_boot(struct exfat *x)
+{
+	if (boot_sector(x, 0))
+		return true;
+	if (fs_exact(x->io) || !backup(x))
+		return false;
+	fs_doubt(x->io, FS_DAMAGED, "its boot sector is lost");
+	return true;
 }
 
 static void
@@ -168,14 +148,14 @@ one_entry(struct exfat *x, const unsigned char *p, bool root)
 	if (root && p[0] == E_BITMAP && (p[1] & 1) == 0) {
 		x->bitmap = fs_le(p + E_FIRST, 4);
 		x->bitmap_size = size;
-	} else if (root && p[0] == E_LABEL && p[1] <= LABEL) {
+	} else if (root && p[0] == E_LABEL && p[1] <= LABEL_MOST) {
 		fs_label_utf16(x->io, p + 2, p[1]);
 	} else if (p[0] == E_STREAM && x->file && x->n < WAITING &&
 	    fs_deep(x->io)) {
 		n = (size + x->cluster - 1) / x->cluster;
 		if ((p[E_FLAGS] & TOGETHER) == 0 || n > x->clusters)
 			n = 0;
-		x->waiting[x->n++] = (struct folder){
+		x->waiting[x->n++] = (struct exfat_folder){
 			.first = (uint32_t)fs_le(p + E_FIRST, 4),
 			.clusters = (uint32_t)n };
 	}
@@ -193,7 +173,7 @@ list(struct exfat *x, uint64_t c, bool root)
 		n = left < FS_PIECE ? left : FS_PIECE;
 		if (fs_get(x->io, off, x->buf, (size_t)n) != 0)
 			continue;
-		for (i = 0; i < n; i += ENTRY) {
+		for (i = 0; i < n; i += EXFAT_ENTRY) {
 			if (x->buf[i] == 0)
 				return false;
 			one_entry(x, x->buf + i, root);
@@ -203,7 +183,7 @@ list(struct exfat *x, uint64_t c, bool root)
 }
 
 static void
-folder(struct exfat *x, struct folder at, bool root)
+folder(struct exfat *x, struct exfat_folder at, bool root)
 {
 	uint64_t c = at.first, n = at.clusters;
 
@@ -259,7 +239,8 @@ bitmap(struct exfat *x)
 static void
 walk(struct exfat *x)
 {
-	struct folder root = { .first = (uint32_t)fs_le(x->boot + B_ROOT, 4) };
+	struct exfat_folder root = { .first = (uint32_t)fs_le(x->boot +
+		EXFAT_ROOT, 4) };
 
 	fs_note_meta(x->io, 0, x->heap);
 	folder(x, root, true);
@@ -295,11 +276,8 @@ fs_read_exfat(struct fs_io *io)
 {
 	struct exfat x = { .io = io };
 
-	if (!boot_sector(&x, 0)) {
-		if (fs_exact(io) || !backup(&x))
-			return false;
-		fs_doubt(io, FS_DAMAGED, "its boot sector is lost");
-	}
+	if (!exfat_boot(&x))
+		return false;
 	memcpy(io->map->type, "exfat", sizeof("exfat"));
 	read_all(&x);
 	free(x.buf);

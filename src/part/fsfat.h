@@ -14,7 +14,7 @@ enum { FAT_BOOT = 512 };	/* bytes, of the boot sector */
 
 enum {				/* of an entry of a folder */
 	FAT_ENTRY = 32, FAT_DELETED = 0xe5,
-	FAT_FOLDER = 0x10, FAT_VOLUME = 0x08, FAT_KINDS = 0x3f,
+	FAT_FOLDER = 0x10, FAT_VOLUME = 0x08, FAT_KINDS = 0x3f,	/* bits */
 	FAT_LONG = 0x0f,	/* a part of a long name */
 };
 

@@ -31,5 +31,7 @@ bool fs_names_ntfs(struct fs_io *, const struct fs_extents *lost,
     struct fs_names *);
 bool fs_names_fat(struct fs_io *, const struct fs_extents *lost,
     struct fs_names *);
+bool fs_names_exfat(struct fs_io *, const struct fs_extents *lost,
+    struct fs_names *);
 
 #endif

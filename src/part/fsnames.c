@@ -19,6 +19,7 @@ static const struct kind {
 	{ "ext4", fs_names_ext },
 	{ "ntfs", fs_names_ntfs },
 	{ "vfat", fs_names_fat },
+	{ "exfat", fs_names_exfat },
 };
 
 static int

@@ -1,0 +1,108 @@
+/*
+ * exFAT: the files that hold some bytes.  A file is a set of entries, with a
+ * checksum: its kind, its chain, and parts of its name.
+ */
+#include <string.h>
+
+#include "fsclusters.h"
+#include "fsexfat.h"
+
+enum {
+	SET = 19,		/* entries, at most */
+	N_LENGTH = 3, N_PART = 15, N_TEXT = 2,	/* units; byte of an entry */
+	E_COUNT = 1, E_SUM = 2,
+};
+
+struct set {
+	size_t		 n, all;	/* entries: so far; 0: there is none */
+	unsigned char	 p[SET * FS_ENTRY];
+};
+
+/* Figure 2 of the specification. */
+static bool
+checked(const struct set *s)
+{
+	uint16_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < s->n * FS_ENTRY; i++)
+		if (i != E_SUM && i != E_SUM + 1)
+			sum = (uint16_t)((sum << 15 | sum >> 1) + s->p[i]);
+	return fs_le(s->p + E_SUM, 2) == sum;
+}
+
+static void
+file(struct clusters *c, const struct set *s)
+{
+	const unsigned char *stream = s->p + FS_ENTRY;
+	struct clusters_file f = { .first = fs_le(stream + E_FIRST, 4),
+		.size = fs_le(stream + E_SIZE, 8),
+		.together = (stream[E_FLAGS] & TOGETHER) != 0,
+		.folder = (s->p[E_KIND] & FOLDER) != 0 };
+	unsigned char units[SET * N_PART * 2];
+	char name[FS_NAME_MOST];
+	size_t i, n = stream[N_LENGTH];
+
+	if (s->n < 3 || !checked(s) || stream[0] != E_STREAM ||
+	    n > (s->n - 2) * N_PART) {
+		c->to->more = true;
+		return;
+	}
+	for (i = 2; i < s->n; i++)
+		memcpy(units + (i - 2) * N_PART * 2, s->p + i * FS_ENTRY +
+		    N_TEXT, N_PART * 2);
+	fs_utf8(name, sizeof(name), units, n);
+	clusters_file(c, &f, name);
+}
+
+static bool
+entry(struct clusters *c, const unsigned char *p, bool begins)
+{
+	struct set *s = c->arg;
+
+	if (begins)
+		s->all = 0;
+	if (p[0] == 0)
+		return false;
+	if (p[0] == E_FILE) {
+		s->n = 0;
+		s->all = p[E_COUNT] < SET ? (size_t)p[E_COUNT] + 1 : 0;
+		c->to->more |= s->all == 0;
+	} else if ((p[0] & (E_USED | E_BELONGS)) != (E_USED | E_BELONGS)) {
+		c->to->more |= s->all > 0;
+		s->all = 0;
+	}
+	if (s->all == 0)
+		return true;
+	memcpy(s->p + s->n++ * FS_ENTRY, p, FS_ENTRY);
+	if (s->n == s->all) {
+		file(c, s);
+		s->all = 0;
+	}
+	return true;
+}
+
+bool
+fs_names_exfat(struct fs_io *io, const struct fs_extents *lost,
+    struct fs_names *to)
+{
+	struct exfat x = { .io = io };
+	struct set s = { .all = 0 };
+	struct clusters c = { .io = io, .lost = lost, .to = to,
+		.entry = entry, .arg = &s, .bits = 32, .mask = UINT32_MAX,
+		.end = UINT32_MAX };
+
+	if (!exfat_boot(&x))
+		return false;
+	io->failed = false;		/* by a copy that is good */
+	c.table[0] = x.fat;
+	c.table_size = x.fat_size;
+	c.sector = x.sector;
+	c.first = x.heap;
+	c.cluster = x.cluster;
+	c.clusters = x.clusters;
+	c.top = (struct clusters_file){ .first = fs_le(x.boot + EXFAT_ROOT, 4),
+		.size = UINT64_MAX };
+	clusters_search(&c);
+	return true;
+}
