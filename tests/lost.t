@@ -1,0 +1,396 @@
+#!/usr/bin/env bash
+# A rescue that something ends: a target or a map that cannot be written, a
+# source that goes.  What stays is true.
+# shellcheck disable=SC1091,SC2034,SC2086,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/rescue.sh"
+
+# ---------------------------------------------- what ends a run, and what stays
+
+flush_fails()
+{
+	stuff && exits 103 with_faults "on=$PWD/dst op=flush fail=EIO nth=1" \
+	    "$pardd" if=src of=dst map=map && faulty fdatasync && nothing_safe &&
+	    does_not_say '^pardd: complete'
+}
+it "saves nothing as finished when the flush at the end fails" flush_fails
+flush_fails_midway()
+{
+	# only the first one fails: such an error is told once
+	slowly "on=$PWD/dst op=flush fail=EIO nth=1" mapinterval=1
+	wait $!
+	ended exit 103 && faulty fdatasync && nothing_safe && says 'flushing'
+}
+it "saves nothing as finished after a flush that failed midway" flush_fails_midway
+write_fails()
+{
+	stuff && exits 55 with_faults "on=$PWD/dst op=write at=1048576+512 fail=EIO" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr="$1" && faulty write &&
+	    nothing_safe
+}
+for thr in $(few 1 16); do
+	it "saves nothing as finished after a write that failed ($thr workers)" write_fails $thr
+done
+# A write that hangs has met the error of another's, it may be, and the flush
+# beside it meets none any more: what it brings is waited for.
+write_fails_late()
+{
+	stuff
+	FAULTS="on=$PWD/dst op=write at=1048576+512 until=$PWD/go fail=EIO;on=$PWD/dst op=flush" \
+	    FAULT_LOG_ALL=1 FAULT_LOG=$PWD/faults LD_PRELOAD=$shim "$tools/ends" how "$pardd" \
+	    if=src of=dst map=map bs=512 bpt=64 thr=2 mapinterval=1 2>err &
+	until_true 20 flushed_beside && sleep 0.5 && touch go && wait $!
+	ended exit 55 && faulty write && nothing_safe
+}
+flushed_beside()
+{
+	[[ -s faults ]] && awk '$1 == "waits" { waits = 1 }
+	waits && /^f.*sync/ { flushed = 1 }
+	END { exit !flushed }' faults
+}
+it "saves nothing as finished before a write is over that will fail" write_fails_late
+# The write that has no room is the only one that is lost.
+full()
+{
+	stuff && rm dst && exits "$2" with_faults "on=$PWD/dst op=write at=1048576+ fail=$1" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr="$3" && faulty write &&
+	    is + "0+1048576" && is '-*/' '' && : >old && honest && exits 0 "$pardd" if=src \
+	    of=dst map=map && same src dst
+}
+for thr in $(few 1 16); do
+	it "saves what was written to a target that is full ($thr workers)" full ENOSPC 78 $thr
+done
+it "... or whose quota is used up" full EDQUOT 15 1
+it "... or that may not become longer" full 27 77 1	# EFBIG
+# Early write-back is met by a lane that has written 4 MiB.
+full_elsewhere()
+{
+	local size=16777216
+	stuff && exits 78 with_faults "on=$PWD/dst op=write old;on=$PWD/dst op=range fail=ENOSPC from=5" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 && faulty sync_file_range && nothing_safe
+}
+it "saves nothing as finished when an earlier write found no room" full_elsewhere
+# The map cannot be written when it is saved; when the copy began it could.
+no_room()
+{
+	echo "on=$PWD/map.pardd.tmp op=flush times=1;on=$PWD/map.pardd.tmp op=flush fail=ENOSPC"
+}
+not_saved()
+{
+	stuff && exits 78 with_faults "$(no_room)" "$pardd" if=src of=dst map=map json=json &&
+	    faulty fsync && says 'all was copied, but map was not saved: map.*No space left' &&
+	    does_not_say 'flush|^pardd: complete' && same src dst && nothing_safe &&
+	    grep -q '"verdict":"stopped".*"flushed":true' json && [[ ! -e map.pardd.tmp ]]
+}
+it "tells of a map that could not be saved, which is no matter of the target" not_saved
+not_saved_either()
+{
+	local at
+	at=$(seq -s , -f '%.0f+512' 8192 65536 1974272)
+	stuff && exits 78 with_faults "$(no_room);on=$PWD/src op=read at=$at fail=EIO" \
+	    "$pardd" if=src of=dst map=map && faulty fsync && nothing_safe &&
+	    says 'NOT complete: 15872 bytes could not be read, and map was not saved: .*No space' &&
+	    does_not_say 'tells where|flush|see map' && [[ $(grep -c 'unreadable: bytes' err) = 31 ]]
+}
+it "... and does not refer to it for what is bad" not_saved_either
+not_saved_midway()
+{
+	slowly "$(no_room)" mapinterval=1
+	wait $!
+	ended exit 78 && says 'NOT complete: map.pardd.tmp: writing the map: No space left[^;]*$' &&
+	    nothing_safe && does_not_say flush
+}
+it "ends when it cannot save the map" not_saved_midway
+not_saved_at_all()
+{
+	bad=1048576+
+	stuff && exits 69 with_faults "$(no_room);on=$PWD/src op=read at=$bad fail=ENODEV" \
+	    "$pardd" if=src of=dst map=map && faulty fsync && nothing_safe &&
+	    says 'NOT complete: src.*No such device; map was not saved: .*No space'
+}
+it "tells of it beside what ended the copy" not_saved_at_all
+write_back_fails()
+{
+	local nth seen=0 size=16777216
+	for nth in 1 2 5 8 15 16; do
+		rm -f map
+		stuff && run with_faults "on=$PWD/dst op=range fail=EIO nth=$nth;on=$PWD/dst op=write old" \
+		    "$pardd" if=src of=dst map=map bs=512 bpt=256 thr=1
+		faulty sync_file_range || return
+		[[ $status != 0 ]] || continue
+		seen=$((seen + 1))
+		nothing_safe || fail "the $nth-th" || return
+	done
+	((seen >= 3)) || fail "only $seen errors were noticed"
+}
+it "saves nothing as finished when early write-back fails" write_back_fails
+# A worker has been told of the error, and not yet stopped the run, when the map
+# is saved.
+told_first()
+{
+	local tries=5 size=16777216
+	until ((tries-- == 0)); do	# the map may have been saved before
+		rm -f map*
+		told_once
+		! faulty sync_file_range || break
+	done
+	faulty sync_file_range && [[ $status != 0 ]] && nothing_safe &&
+	    does_not_say '^pardd: complete'
+}
+told_once()
+{
+	stuff && run with_faults "on=$PWD/dst op=range,flush from=3 once fail=EIO sleep=2500;\
+on=$PWD/dst op=write old" "$pardd" if=src of=dst map=map bs=512 bpt=256 thr=1 mapinterval=1
+}
+it "saves nothing as finished while a worker deals with that" told_first
+goes_on_after()
+{
+	flush_fails && rescue 0 nth=999999 && same src dst && is + 0+$size
+}
+it "copies all again after that" goes_on_after
+
+vanishes()
+{
+	stuff && run with_faults "on=$PWD/src op=read at=1048576+ fail=$2" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr="$1" &&
+	    [[ $status = $((50 + $3)) ]] && faulty read && is '-*/' '' && honest &&
+	    is '+' 0+1048576 && (($(grep -c . faults) <= 2 * $1))
+}
+for thr in $(few 1 16); do
+	it "ends at once when the source has gone, and counts nothing as bad ($thr workers)" \
+	    vanishes $thr ENODEV 19
+done
+it "ends at once when the source has gone (ENXIO)" vanishes 4 ENXIO 6
+timed_out()
+{
+	bad=409600+512,1024000+1024
+	stuff && exits 100 with_faults "on=$PWD/src op=read at=$bad fail=$1" \
+	    "$pardd" if=src of=dst map=map bs=512 && is - "$bad" && is '?*/' '' && honest
+}
+it "goes on where the kernel has waited too long for a read" timed_out 110	# ETIMEDOUT
+it "goes on where the file system is damaged" timed_out 117	# EUCLEAN
+it "... or its checksum is wrong" timed_out 74	# EBADMSG
+it "... or a read was lost on its way" timed_out 67	# ENOLINK
+# same_pass: it goes on in the first pass that finds work in the map before, at
+# the first of it, from $from on
+from=0
+same_pass()
+{
+	local s at
+	for s in '?' '*' / -; do
+		at=$("$maps" list before "$s")
+		[[ -z $at ]] || break
+	done
+	at=${at%%+*}
+	at=$(printf '0x%08X %s 1' $((at < from ? from : at)) "$s")
+	[[ $(awk '!/^#/ { print $1, $2, $3; exit }' map) = "$at" ]] ||
+	    fail "not $at but $(awk '!/^#/ { print; exit }' map)"
+}
+# A disk that answers to everything with errors, after a run that has read some
+# of it.
+# dead THR LINE...: nothing becomes bad; once the disk is back it is all copied
+dead()
+{
+	bad=0+$size
+	begun_with "${@:2}" && rescue 69 '' thr="$1" retries=1 ${part-} &&
+	    says 'not even for what could be read before' && as_before && same_pass &&
+	    same dst old &&
+	    (($(grep -c '^read' faults) <= 32 + 2 * $1)) ||
+	    fail "$(grep -c '^read' faults) reads" || return
+	exits 0 "$pardd" if=src of=dst map=map bs=512 thr="$1" retries=1 && complete &&
+	    same src dst
+}
+kinds=('0x0 0x80000 +' '0x80000 0x40000 *' '0xC0000 0x80000 ?' '0x140000 0x20000 /'
+    '0x160000 0x20000 -' '0x180000 0x40000 +' '0x1C0000 0x40000 ?')
+# what is trimmed with two errors
+spots=('0x0 0x8000 +')
+for ((at = 0x8000; at < size; at += 0x8000)); do
+	spots+=("$(printf '0x%X 0x4000 *' $at)" "$(printf '0x%X 0x4000 +' $((at + 0x4000)))")
+done
+for thr in $(few 1 16); do
+	it "ends when a disk that it goes on with is dead ($thr workers)" dead $thr "${kinds[@]}"
+	it "... all of which was tried ($thr workers)" dead $thr "${spots[@]}"
+	it "... of whose bad blocks it is the turn ($thr workers)" \
+	    dead $thr '0x0 0x100000 +' '0x100000 0x100000 -'
+	it "... that has no block left untried ($thr workers)" \
+	    dead $thr '0x0 0x80000 +' '0x80000 0x180000 /'
+	it "... and has been dead for few reads ($thr workers)" \
+	    dead $thr '0x0 0x100000 +' '0x100000 0x400 -' '0x100400 0xFFC00 +'
+	it "... of blocks that nobody has tried ($thr workers)" \
+	    dead $thr '0x0 0x100000 +' '0x100000 0x200 ?' '0x100200 0xFFE00 +'
+done
+part='skip=2048 seek=2048' from=1048576
+it "... of which it read another part" dead 4 '0x0 0x80000 +' '0x80000 0x180000 ?'
+part=retries=20 from=0
+# from_cache THR: of what was read all is dead, but a little that was read last.
+from_cache()
+{
+	begun_with '0x0 0x1F0000 +' '0x1F0000 0x10000 ?' && "$blocks" make src 4M &&
+	    exits 69 with_faults "on=$PWD/src op=read at=0+2031616,2097152+ fail=EIO" \
+	    "$pardd" if=src of=dst map=map bs=512 thr="$1" retries=1 &&
+	    says 'not even for what could be read before' && is + 0+2097152 && is '-*/' ''
+}
+for thr in $(few 1 16); do
+	it "... but for a little that it has in its cache ($thr workers)" from_cache $thr
+done
+# What the map has as read is the source's.  Zeros that were read beside the
+# error may be on the target, but not in the map.
+untold()
+{
+	"$maps" check -p map src dst old 0 0 $size
+}
+# After its errors the disk reads as zeros, all of it.
+turns_to_zeros()
+{
+	bad=409600+512,1024000+102400
+	stuff && exits 69 with_faults "on=$PWD/src op=read at=$bad fail=EIO;\
+on=$PWD/src op=read from=$1 zero" "$pardd" if=src of=dst map=map bs=512 bpt=64 "${@:2}" &&
+	    says 'zeros, as there are now where it had something else' && untold &&
+	    [[ -n $("$maps" list map +) ]] && exits 0 "$pardd" if=src of=dst map=map retries=1 &&
+	    same src dst
+}
+for thr in $(few 1 16); do
+	it "does not believe the zeros of a disk that has met errors ($thr workers)" \
+	    turns_to_zeros $((30 + 4 * thr)) thr=$thr
+	it "... late ($thr workers)" turns_to_zeros $((60 + 4 * thr)) thr=$thr
+done
+# It does so while an error takes its time, and another worker reads on.
+zeros_meanwhile()
+{
+	bad=393216+32768
+	stuff && exits 69 with_faults "on=$PWD/src op=read at=$bad whole times=1 sleep=1000 fail=EIO;\
+on=$PWD/src op=read from=38 zero" "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=2 &&
+	    says 'zeros, as there are now where it had something else' && untold
+}
+it "... nor those that came while it was at its first error" zeros_meanwhile
+gone_on_blank()
+{
+	begun_with '0x0 0x100000 +' '0x100000 0xF0000 ?' '0x1F0000 0x10000 -' &&
+	    exits 69 with_faults "on=$PWD/src op=read at=1048576+ zero;on=$PWD/src op=read from=17 zero" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 && honest
+}
+it "... that a run before has met" gone_on_blank
+true_zeros()
+{
+	"$blocks" make src 1M && truncate -s 4M src && "$blocks" make dst 4M 9 && cp dst old
+	bad=2097152+512,2500096+51200
+	export FAULT_LOG_ALL=1
+	rescue 100 '' thr="$1" && is - "$bad" && is '?*/' '' && honest 0 0 4194304
+}
+for thr in $(few 1 16); do
+	it "believes the zeros of a disk on which the rest is as it was ($thr workers)" true_zeros $thr
+done
+# What was read is a small part at the beginning, of which the first block is
+# all that can be read: whatever is asked, it is not that again and again.
+first_only()
+{
+	begun_with '0x0 0x40000 +' '0x40000 0x1C0000 ?' &&
+	    exits 69 with_faults "on=$PWD/src op=read at=512+ fail=EIO" "$pardd" if=src of=dst \
+	    map=map bs=512 thr=4 && as_before
+}
+it "... but for one block" first_only
+it "... in the middle of the retries" dead 4 '0x0 0x100000 +' '0x100000 0x400 -' \
+    '0x100400 0xFFC00 +'
+part=
+# It goes in the second retry; what failed in the first was proved to be bad.
+goes_later()
+{
+	begun_with '0x0 0x20000 +' '0x20000 0x200 -' '0x20200 0xDFE00 +' '0x100000 0x200 -' \
+	    '0x100200 0xFFE00 +' && exits 69 with_faults "on=$PWD/src op=read at=131072+512 fail=EIO \
+times=1;on=$PWD/src op=read at=131072+512 fail=ENODEV" "$pardd" if=src of=dst map=map bs=512 \
+	    thr=1 retries=2 && is - 131072+512 && grep -qx '0x00020200 *- *2' map ||
+	    fail "$(<map)" || return
+	bad=131072+512
+	rescue 100 '' retries=1 && faulty read
+}
+it "goes on in the pass in which the source went, not where it had its first error" goes_later
+all_bad()
+{
+	bad=0+$size
+	stuff && rescue 100 '' thr="$1" && is - 0+$size && honest
+}
+# Most of what was read before can still be read, and nothing of what was not.
+half_dead()
+{
+	bad=0+131072,917504+1179648
+	begun_with '0x0 0x100000 +' '0x100000 0x100000 ?' && rescue 100 '' thr="$1" &&
+	    is - 1048576+1048576 && is + 0+1048576 && same dst old
+}
+# What this run has read is read no more, but it was bad before.
+weak()
+{
+	bad=1048576+1048576
+	begun_with '0x0 0x100000 +' '0x100000 0x100000 -' &&
+	    exits 100 with_faults "on=$PWD/src op=read at=1064960+512 nth=1;on=$PWD/src op=read \
+at=$bad fail=EIO" "$pardd" if=src of=dst map=map bs=512 retries=1 thr="$1" &&
+	    is + 0+1048576,1064960+512 && is - 1048576+16384,1065472+1031680
+}
+for thr in $(few 1 16); do
+	it "calls all bad where no block was ever read ($thr workers)" all_bad $thr
+	it "goes on where most of before can be read ($thr workers)" half_dead $thr
+	it "... but not what a retry brought back ($thr workers)" weak $thr
+done
+shrinks()
+{
+	slowly "$half"
+	until_true 20 grep -qs waits faults
+	truncate -s 1M src && touch go
+	wait $!
+	ended exit 102 && "$blocks" make src $size && is '-*/' '' && honest &&
+	    [[ -n $("$maps" list map +) ]] && says 'src ends at byte 1048576'
+}
+it "ends when the source ends early, with the map" shrinks
+
+# The folder of the map is renamed meanwhile, and another is there, with a map.
+moved()
+{
+	local map=maps/map
+	mkdir maps && slowly "${2:-}$half" mapinterval=1 && until_true 20 test -s maps/map &&
+	    mv maps moved && mkdir maps && printf '0 + 1\n0 512 -\n' >maps/map && cp maps/map other &&
+	    until_true 20 [ -s moved/map.bak ] && touch go && wait $!
+	[[ ! -e map ]] && same maps/map other && [[ $(ls maps) = map ]] && ended exit "$1" &&
+	    says "maps/map was not saved: that name leads elsewhere now, and the map is $PWD/moved/map$"
+}
+moved_away()
+{
+	moved 52 && same src dst && is + 0+$size moved/map && does_not_say '^pardd: complete'
+}
+moved_with_bad()
+{
+	moved 52 'on=src op=read at=1572864+512 fail=EIO;' && is - 1572864+512 moved/map &&
+	    is + 0+1572864,1573376+523776 moved/map && same <(head -c 1572864 src) <(head -c 1572864 dst)
+}
+it "saves the map in the folder that it was in, wherever that is now" moved_away
+it "... with bad blocks" moved_with_bad
+# -------------------------------------------------------- the order of things
+
+# flush, map, fsync, .bak, rename, folder: for each map but the first
+order()
+{
+	stuff && strace -f -qq -y -o trace -e trace=fdatasync,fsync,/^rename,pwritev2,pwrite64 \
+	    -e signal=none env FAULTS="on=$PWD/src op=read sleep=150" LD_PRELOAD="$shim" \
+	    "$pardd" if=src of=dst map=map mapinterval=1 bs=512 bpt=128 thr=2 2>err || return
+	sed -n 's/^[0-9]* *//
+	    /<unfinished/s/^\([a-z0-9]*\)(\([0-9]*<\)\?\([^,>]*\).*/\1 \3/p
+	    / resumed/d
+	    s/^\([a-z0-9]*\)(\([0-9]*<\)\?\([^,>]*\).*/\1 \3/p' trace |
+	    awk -v d="$PWD/dst" -v t="$PWD/map.pardd.tmp" -v f="$PWD" '
+	    $2 == d && $1 ~ /^pwrite/ { written++ }
+	    $2 == d && $1 == "fdatasync" { flush = 1; synced = told = 0 }
+	    $2 == t && $1 == "fsync" { synced = flush || !maps; told = 1 }
+	    $1 ~ /^rename/ {
+		if (!synced || (maps && !flush) || (maps && !folder))
+			wrong = 1
+		maps++; flush = synced = folder = 0
+	    }
+	    $2 == f && $1 == "fsync" { folder = 1 }
+	    END { print maps, written, wrong + 0; exit wrong || maps < 3 || !folder }' ||
+	    { cat trace; return 1; }
+}
+if [[ $VARIANT != plain ]]; then
+	:					# it is the same in all
+elif traced >/dev/null 2>&1; then
+	it "saves a map when the target is flushed, and renames it when it is written" order
+else
+	skip "no strace" "saves a map when the target is flushed"
+fi
