@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# That it is the disk which was meant: iserial=, oserial=, --ask.  Needs root.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/safety.sh"
+
+# -------------------------------------------------------------- which disk
+
+by_id()
+{
+	[[ -d /dev/disk/by-id ]] || {
+		undo rmdir /dev/disk/by-id /dev/disk
+		mkdir -p /dev/disk/by-id
+	}
+	ln -s "$2" "/dev/disk/by-id/$1" && undo rm -f "/dev/disk/by-id/$1"
+}
+serial()
+{
+	local id=pardd-test-$$ name
+	disk && by_id "$id" "$d" && by_id "$id-part1" "$p1" && snapshot || return
+	for name in wrong "$id-part1" "$id-part2" "$id " "/dev/disk/by-id/$id" \
+	    "../by-id/$id" 0x naa. eui. . ..; do
+		refused "not the disk that oserial=" if=src of="$d" oserial="$name" &&
+		    refused "not the disk that iserial=" if="$d" of=copy iserial="$name" ||
+		    return
+	done
+	refused 'oserial= asks for one' if=src of=other oserial="$id" &&
+	    refused 'iserial= asks for one' if=src of="$d" iserial="$id" &&
+	    refused 'oserial=' if=src of=- oserial="$id" &&
+	    refused "not the disk" if=src of="$p2" oserial="$id-part1" &&
+	    as_it_was && [[ ! -e copy && ! -e other ]] || return
+	exits 0 "$pardd" if="$d" of=copy count=8 iserial="$id" &&
+	    exits 0 "$pardd" if=src of="$p1" oserial="$id-part1" &&
+	    exits 0 "$pardd" if=src of="$p1" oserial="$id" -d && snapshot &&
+	    taken 0 of="$d" oserial="$id"
+}
+it "takes only the disk that iserial= and oserial= ask for" serial
+serial_first()
+{
+	disk && mounted "$p1" && snapshot &&
+	    refused 'not the disk' if=src of="$p1" oserial=x \
+		force=mounted,swap,held,looped,overlap && as_it_was
+}
+it "has no override for oserial=" serial_first
+
+# --------------------------------------------------------------------- --ask
+
+# asks ANSWER OPERANDS...: at a terminal; what it shows is in the file screen
+asks()
+{
+	local answer=$1
+	shift
+	printf %b "$answer" | script -qefc "$(printf '%q ' "$pardd" if=src --ask "$@") 2>err" \
+	    screen >/dev/null
+	status=$? && : >out
+	grep -aq "Overwrite $d, 8\.4 MB? yes/no: " screen && grep -aq "^Target  $d" screen &&
+	    grep -aq '^How ' screen
+}
+yes_sir()
+{
+	disk && snapshot && asks 'yes\n' of="$d" && [[ $status = 0 ]] && complete &&
+	    holds "$d" 0 0 64k 1
+}
+it "--ask writes after yes" yes_sir
+no_sir()
+{
+	disk && snapshot || return
+	local answer
+	for answer in 'no\n' '\n' 'y\n' 'YES\n' 'yes please\n' 'yesyesyesyesyesyesyes\n' '\4' ''; do
+		asks "$answer" of="$d" && [[ $status = 101 ]] && one_line 'not yes' &&
+		    as_it_was || fail "after '$answer'" || return
+	done
+}
+it "--ask refuses after anything else" no_sir
+nobody()
+{
+	disk && snapshot && exits 101 setsid -w "$pardd" if=src of="$d" --ask &&
+	    one_line 'no terminal' && as_it_was
+}
+it "--ask refuses without a terminal" nobody
+ask_refused()
+{
+	disk && mounted "$p1" && snapshot || return
+	! asks 'yes\n' of="$d" && [[ $status = 101 ]] && one_line mounted && as_it_was
+}
+it "--ask does not ask about what is refused anyway" ask_refused
+
+ask_wrong_map()
+{
+	disk && snapshot && echo 'no map' >m || return
+	! asks 'yes\n' of="$d" map=m && [[ $status != 0 ]] && one_line ' m' && ! grep -aq 'yes/no' screen && as_it_was
+}
+it "--ask does not ask about a map that cannot be used" ask_wrong_map
+
+# The medium is not the one that the question was about.
+exchanged()
+{
+	disk && snapshot && exits 101 with_faults "on=$d op=medium from=2 fail=EIO" "$pardd" if=src of="$d" &&
+	    faulty medium && one_line 'the medium was changed since it was looked at' && as_it_was
+}
+it "refuses a target whose medium was changed since it was looked at" exchanged
+
+# At the prompt everything is decided.  prompt OPERANDS..., then answer.
+prompt()
+{
+	mkfifo keys || return
+	script -qefc "$(printf '%q ' "$tools/ends" how "$pardd" if=src --ask "$@") 2>err" screen \
+	    <keys >/dev/null &
+	asking=$!
+	exec 6>keys
+	until_true 20 grep -aqs 'yes/no: ' screen
+}
+answer()
+{
+	echo "$1" >&6
+	wait "$asking"
+	status=$?
+	exec 6>&-
+	[[ $status = 0 ]] || fail "status $status: $(<err)"
+}
+held_at_prompt()
+{
+	disk && snapshot && prompt of="$d" || return
+	! can_mount "$p1" && ! "$hold" excl "$p2" true 2>/dev/null &&
+	    as_it_was && answer yes && holds "$d" 0 0 64k 1
+}
+it "holds the target while it asks" held_at_prompt
+# What an earlier run copied is not about to be lost.
+ask_again()
+{
+	disk && exits 0 "$pardd" if=src of="$d" map=m count=20 || return
+	prompt of="$d" map=m && answer yes && complete || return
+	grep -aq "Go on writing to $d, 8\.4 MB? yes/no: " screen && grep -aq '^Map  .* finished' screen &&
+	    ! grep -aq 'TO BE LOST' screen
+}
+it "--ask says what a map has already" ask_again
+break_off()
+{
+	disk && snapshot && prompt of="$d" || return
+	printf '\3' >&6
+	wait "$asking"
+	exec 6>&-
+	ended signal 2 && as_it_was
+}
+it "ends by the interrupt key while it asks" break_off
+other_link()
+{
+	disk && snapshot && "$blocks" make other.img 1M 7 && loop other.img &&
+	    ln -s "$d" target && prompt of=target || return
+	ln -sfn "$dev" target
+	answer yes && holds disk.img 0 0 64k 1 && holds other.img 0 0 1M 7
+}
+it "writes what the name led to, whatever it leads to later" other_link
+other_medium()
+{
+	"$blocks" make src 64k 1 && "$blocks" make disk.img 1M 9 &&
+	    "$blocks" make other.img 1M 7 && loop disk.img && d=$dev &&
+	    prompt of="$d" || return
+	losetup -d "$d"
+	! losetup "$d" other.img 2>/dev/null || fail "the device was changed" || return
+	answer yes && holds disk.img 0 0 64k 1 && holds other.img 0 0 1M 7
+}
+it "writes the medium it looked at, though it was detached meanwhile" other_medium

@@ -1,0 +1,225 @@
+#!/usr/bin/env bash
+# That the target is held until the copy has ended, and what others hold or have
+# locked is not touched.  Needs root.
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/safety.sh"
+
+# --------------------------------------------------------- held to the end
+
+# A copy onto TARGET waits for the rest of its source; `go` gives it.
+# shellcheck disable=SC2094 # a fifo
+begin()
+{
+	mkfifo pipe && mke2fs -q -F -t ext2 fs 1M || return
+	"$pardd" if=pipe bs=512 bpt=64 "$@" 2>err &
+	copy=$!
+	exec 7>pipe
+	head -c 300000 fs >&7
+	until_true 20 underway
+}
+underway()
+{
+	sync "$d" "$p2"
+	! cmp -s disk.img before
+}
+go()
+{
+	tail -c +300001 fs >&7
+	exec 7>&-
+	wait "$copy"
+	status=$?
+	[[ $status = 0 ]] || fail "status $status: $(<err)"
+}
+# As soon as udev has had its look.
+free_again()
+{
+	until_true 20 "$hold" excl "$1" true && until_true 20 can_mount "$2"
+}
+keeps()
+{
+	disk && snapshot && begin of="$p2" "$@" || return
+	! can_mount "$p2" || fail "it could be mounted" || return
+	! mke2fs -q "$p2" 2>/dev/null || fail "mke2fs did it" || return
+	! "$hold" excl "$p2" true 2>/dev/null || fail "it could be claimed" || return
+	! "$hold" excl "$d" true 2>/dev/null || fail "the disk could be" || return
+	! "$hold" lock "$d" true 2>/dev/null || fail "the disk could be locked" || return
+	"$hold" excl "$p1" true || fail "the other could not be claimed" || return
+	refused 'in use .by another.*force=held' if=src of="$p2" || return
+	go && same fs <(tail -c +3670017 disk.img | head -c 1M) &&
+	    free_again "$d" "$p2" && "$hold" lock "$d" true
+}
+it "holds its partition to the end, and leaves the other alone" keeps
+it "holds it with sync=0" keeps sync=0
+it "holds it with conv=sparse" keeps conv=sparse
+it "holds it with oflag=excl" keeps oflag=excl
+it "holds it with oflag=flock" keeps oflag=flock
+it "holds it with oflag=cached" keeps oflag=cached
+it "holds it with every override" keeps force=mounted,swap,held,looped,overlap
+by_disk()
+{
+	disk && snapshot && begin of="$d" "$@" || return
+	! "$hold" excl "$d" true 2>/dev/null || fail "the disk could be claimed" || return
+	! can_mount "$p2" || fail "it could be mounted" || return
+}
+by_disk_part()
+{
+	by_disk seek=7168 count=2048 && "$hold" excl "$p1" true && go && free_again "$d" "$p2"
+}
+it "holds the partition that a range of the disk lies in" by_disk_part
+by_disk_all()
+{
+	by_disk && ! "$hold" excl "$p1" true 2>/dev/null && go &&
+	    free_again "$d" "$d" && "$hold" excl "$p1" true
+}
+it "holds the disk when its head is written" by_disk_all
+rest()
+{
+	disk && "$1" "$p1" && snapshot &&
+	    begin of="$d" force="$name" || return
+	! "$hold" excl "$p2" true 2>/dev/null || fail "the other could be claimed" || return
+	go
+}
+it "holds what is not in use of a disk whose mount is passed over" rest mounted
+it "holds a disk under a loop device that is passed over" rest looped
+keeps_below()
+{
+	disk && loop "$p2" && snapshot && begin of="$dev" || return
+	! can_mount "$p2" || fail "it could be mounted" || return
+	! "$hold" excl "$p2" true 2>/dev/null || fail "it could be claimed" || return
+	go && same fs <(tail -c +3670017 disk.img | head -c 1M)
+}
+it "holds what the loop device lies on" keeps_below
+let_go()
+{
+	disk && mounted "$p1" && snapshot &&
+	    refused mounted if=src of="$d" && "$hold" excl "$p2" true &&
+	    exits 0 "$pardd" if=src of="$p2" && "$hold" excl "$p2" true &&
+	    exits 0 "$pardd" if=src of="$p2" -dv && "$hold" excl "$p2" true
+}
+it "lets go after a refusal, a copy and a --dry-run" let_go
+interrupted()
+{
+	disk && snapshot && begin of="$p2" || return
+	kill -TERM "$copy"
+	wait "$copy"
+	[[ $? = 143 ]] && "$hold" excl "$p2" true
+}
+it "lets go when it is ended by a signal" interrupted
+
+# ------------------------------------------------------------------ the lock
+
+locked()
+{
+	disk && snapshot && hold_by lock "$d" "$1"
+}
+# hold_by HOW NODE SECONDS
+hold_by()
+{
+	"$hold" "$1" "$2" sh -c ": >there; exec sleep $3" &
+	until_true 20 test -e there
+}
+is_locked()
+{
+	locked 1000 && refused 'is locked .flock.*force=held writes all the same\)$' if=src of="$p2" &&
+	    refused 'force=held' if=src of="$d" force="$(others held)" && as_it_was &&
+	    taken 0 of="$d" force=held
+}
+it "refuses a disk that another program has locked" is_locked
+part_locked()
+{
+	disk && snapshot && hold_by lock "$p2" 1000 || return
+	local op to
+	for op in "of=$p2" "of=$d bs=512 seek=7168" "of=$d"; do
+		read -ra to <<<"$op"
+		refused 'p2 is locked .flock.*force=held writes all the same\)$' if=src "${to[@]}" \
+			force="$(others held)" || return
+	done
+	as_it_was && taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held
+}
+it "refuses a partition that another program has locked, and its disk" part_locked
+below_locked()
+{
+	disk && loop "$p2" && snapshot && hold_by lock "$p2" 1000 &&
+	    refused 'p2 is locked .flock.*force=held writes all the same\)$' if=src of="$dev" && as_it_was
+}
+it "... and a loop device on it" below_locked
+part_unlocked()
+{
+	disk && snapshot && hold_by lock "$p2" 0.5 && taken 3670016 of="$p2"
+}
+it "... but waits for one who looks at it" part_unlocked
+# As QEMU locks an image, or a disk, that a guest has.
+ranges_locked()
+{
+	disk && snapshot && hold_by range "$p2" 1000 || return
+	refused 'p2 is held by a lock of another program.*force=held writes all the same\)$' if=src of="$p2" \
+		force="$(others held)" &&
+	    refused 'p2 is held by a lock' if=src of="$d" bs=512 seek=7168 &&
+	    refused 'p2 is held by a lock' if=src of="$d" &&
+	    as_it_was && taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held || return
+	"$hold" range "$d" sh -c ': >too && exec sleep 1000' &
+	until_true 20 test -e too && snapshot &&
+	    refused "$p1: ${d#/dev/} is held by a lock" if=src of="$p1" && as_it_was
+}
+it "refuses a partition of which a range is locked" ranges_locked
+image_locked()
+{
+	"$blocks" make src 64k 1 && "$blocks" make img 1M 9 && cp img before &&
+	    hold_by range img 1000 || return
+	local op to
+	for op in of=img "of=img oflag=trunc" "of=img oflag=append" "of=img seek=9999"; do
+		read -ra to <<<"$op"
+		refused 'the file is held by a lock.*force=held writes all the same\)$' if=src "${to[@]}" \
+			force="$(others held)" || return
+	done
+	"$pardd" if=src 1<>img 2>err
+	status=$? && : >out
+	[[ $status = 101 ]] && one_line 'force=held writes all the same\)$' && same img before &&
+	    loop img && refused 'its file is held by a lock' if=src of="$dev" &&
+	    same img before && exits 0 "$pardd" if=src of=img force=held,looped &&
+	    holds img 0 0 64k 1
+}
+it "refuses an image of which a range is locked, by a loop device too" image_locked
+# A first copy, to 64k up to 192k of img, of which the half is there.
+in_copy()
+{
+	mkfifo p && "$blocks" make src 64k 1 && "$blocks" make more 128k 3 || return
+	"$pardd" if=p of=img bs=4k bpt=1 seek=16 count=32 >first 2>&1 &
+	copy=$!
+	exec 5>p && head -c 64k more >&5 && until_true 20 holds img 64k 0 64k 3 >/dev/null 2>&1
+}
+copied()
+{
+	tail -c 64k more >&5 && exec 5>&- && wait "$copy" || fail "$(<first)" || return
+	holds img 64k 0 128k 3
+}
+two_copies()
+{
+	[[ $1 = new ]] || "$blocks" make img 1M 9 || return
+	in_copy || return
+	local op to
+	for op in "of=img seek=383" "of=img seek=1" "of=img oflag=trunc count=1" \
+	    "of=other of=img seek=2" "of=img seek=200 -d" "of=img seek=64 force=$(others held)"; do
+		read -ra to <<<"$op"
+		refused 'img: another copy .*force=held writes all the same\)$' if=src \
+			"${to[@]}" || return
+	done
+	[[ ! -e other ]] && exits 0 "$pardd" if=src of=img count=128 && exits 0 "$pardd" if=src of=img seek=384 &&
+	    exits 0 "$pardd" if=img of=other && copied && holds img 0 0 64k 1 && holds img 192k 0 64k 1 &&
+	    exits 0 "$pardd" if=src of=img seek=128 && holds img 64k 0 64k 1
+}
+it "refuses to copy to what another copy is being made to, in a file" two_copies old
+it "... and in a new one" two_copies new
+forced_copy()
+{
+	in_copy && exits 0 "$pardd" if=src of=img seek=128 force=held && holds img 64k 0 64k 1 &&
+	    exec 5>&- && wait "$copy"
+	[[ $? = 102 ]] || fail "$(<first)"
+}
+it "... unless force=held says so" forced_copy
+soon_unlocked()
+{
+	locked 0.5 && taken 0 of="$d"
+}
+it "waits for one who looks at the disk, as udev does" soon_unlocked

@@ -1,0 +1,203 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2016,SC2034,SC2154
+#
+# Sourced by the *.t about who uses a target, behind lib.sh: a disk with
+# partitions, ways to use one, and what must be refused then.  Needs root.
+
+hold=$tools/hold part=$tools/part
+[[ $VARIANT != tsan ]] || exit 0	# one thread refuses, before there are others
+
+# A loop device keeps its partitions when it is detached.
+clear_parts()
+{
+	local node
+	for node in "$1"p*; do
+		"$part" del "$1" "${node#"$1"p}" 2>/dev/null
+	done
+}
+probe()
+{
+	local dev status
+	truncate -s 8M "$scratch/probe" &&
+	    dev=$(losetup --find --show "$scratch/probe") || return
+	clear_parts "$dev"
+	"$part" add "$dev" 1 2048 64 && "$part" del "$dev" 1
+	status=$?
+	losetup -d "$dev"
+	return $status
+}
+needs '((EUID == 0))' -- "not root"
+needs 'command -v losetup mke2fs mkswap unshare script' \
+    probe -- "no loop devices with partitions"
+probe_swap()
+{
+	truncate -s 1M "$scratch/swap" && mkswap "$scratch/swap" &&
+	    dev=$(losetup --find --show "$scratch/swap") || return
+	swapon "$dev" && swapoff "$dev"
+	local status=$?
+	losetup -d "$dev"
+	return $status
+}
+kinds=(mounted read_only held looped)
+# In a chroot whose root is no mount point there are no mounts of one's own.
+alone=
+if unshare -m --propagation private true 2>/dev/null; then
+	alone=1
+	kinds+=(elsewhere)
+fi
+# As "it", for what needs them.
+apart()
+{
+	if [[ -n $alone ]]; then
+		it "$@"
+	else
+		skip "no mounts of our own" "$1"
+	fi
+}
+# What a loop device lies on has its name there, too; below a chroot it has not.
+same_names()
+{
+	local dev name
+	truncate -s 1M "$scratch/probe" && dev=$(losetup --find --show "$scratch/probe") || return
+	name=$(unshare -m --propagation private cat "/sys/block/${dev#/dev/}/loop/backing_file")
+	losetup -d "$dev"
+	[[ $name = "$(realpath "$scratch/probe")" ]]
+}
+apart_by_name()
+{
+	if [[ -z $alone ]] || same_names 2>/dev/null; then
+		apart "$@"
+	else
+		skip "a chroot" "$1"
+	fi
+}
+! probe_swap >/dev/null 2>&1 || kinds+=(swap)
+
+# A disk of 8 MiB with two partitions of 2 MiB: $d, $p1 and $p2, sectors 2048 to
+# 6143 and 7168 to 11263; its medium is disk.img, filled with the pattern of
+# seed 9.  There is no table on it: the kernel is told.
+disk()
+{
+	local n
+	"$blocks" make disk.img 8M 9 && "$blocks" make src 64k 1 &&
+	    loop disk.img || return
+	d=$dev p1=${d}p1 p2=${d}p2
+	clear_parts "$d"
+	for n in 1 2; do
+		# what used it may be a while in going
+		undo timeout 10 sh -c 'while ! "$0" del "$1" "$2" &&
+		    test -e "$1p$2"; do sleep 0.05; done' "$part" "$d" $n
+	done
+	"$part" add "$d" 1 2048 4096 && "$part" add "$d" 2 7168 4096 &&
+	    until_true 20 test -b "$p2"
+}
+# as_it_was: nothing changed on the disk since.  Left out is where a file system
+# that is mounted has its superblock and its group descriptors, and what the
+# kernel may swap to.
+snapshot()
+{
+	sync && blockdev --flushbufs "$d" && cp disk.img before
+}
+as_it_was()
+{
+	local to=1049600 from=1056768
+	case ${swap_on-} in
+	"$d")	to=8192 from=8M ;;
+	"$p1")	to=1052672 from=3M ;;
+	esac
+	{ cmp -n 1024 before disk.img && cmp -i 8k -n $((to - 8192)) before disk.img &&
+	    cmp -i $from before disk.img; } ||
+	    fail "$(cmp -l before disk.img | wc -l) bytes are others; now" \
+		"$(od -A d -t x1z -N 64 disk.img)"
+}
+
+# Ways to use a partition: $1 is its node, $name what force= calls it, and $by
+# what the message tells of it.
+mounted()
+{
+	name=mounted by="is mounted on $PWD/m;"
+	mke2fs -q -F -t ext2 "$1" && mkdir m && mount "$1" m &&
+	    undo umount "$PWD/m"
+}
+read_only()
+{
+	name=mounted by="is mounted on $PWD/m;"
+	mke2fs -q -F -t ext2 "$1" && mkdir m && mount -r "$1" m &&
+	    undo umount "$PWD/m"
+}
+# In a namespace of its own: no table here tells.
+elsewhere()
+{
+	name=held by="is in use .*mounted elsewhere"
+	mke2fs -q -F -t ext2 "$1" && mkdir m || return
+	unshare -m --propagation private sh -c \
+	    'mount -r "$0" m && : >there && exec sleep 1000' "$1" &
+	until_true 20 test -e there && ! grep -q " $PWD/m " /proc/self/mountinfo
+}
+held()
+{
+	name=held by="is in use .by another program"
+	"$hold" excl "$1" sh -c ': >there && exec sleep 1000' &
+	until_true 20 test -e there
+}
+looped()
+{
+	name=looped by="the loop device loop[0-9]+ lies on"
+	loop "$1"
+}
+swap()
+{
+	name=swap by="is swap space" swap_on=$1
+	mkswap -q "$1" && swapon "$1" && undo swapoff "$1"
+}
+others()
+{
+	local word list=
+	for word in mounted swap held looped overlap; do
+		[[ $word = "$1" ]] || list+=,$word
+	done
+	echo "${list#,}"
+}
+
+# turned_away OPERANDS...: in one line that names the user and the override,
+# with and without the other overrides, and by --dry-run too
+turned_away()
+{
+	refused "$by.*force=$name writes all the same\)$" if=src "$@" &&
+	    refused "$by.*force=$name writes all the same\)$" if=src "$@" \
+		force="$(others "$name")" &&
+	    refused "$by.*force=$name writes all the same\)$" if=src "$@" -d && as_it_was
+}
+# arrived BYTE: src is there, but for what as_it_was leaves out
+arrived()
+{
+	tail -c +$(($1 + 1)) disk.img | head -c 65536 >there.now
+	if (($1 == 1048576)) && [[ ${name-} = mounted ]]; then
+		cmp -n 1024 src there.now && cmp -i 8k src there.now
+	else
+		cmp src there.now
+	fi
+}
+# taken BYTE OPERANDS...: copied to that byte of the disk, and nothing else is
+taken()
+{
+	local at=$1
+	shift
+	exits 0 "$pardd" if=src "$@" && complete && sync && arrived "$at" || return
+	dd if=src of=before bs=64k oflag=seek_bytes seek="$at" conv=notrunc \
+	    status=none
+	as_it_was
+}
+# without FOLDERS COMMAND...: where nothing is in these folders, as in a chroot
+without()
+{
+	unshare -m --propagation private sh -c 'for folder in $0; do
+		mount -t tmpfs none "$folder" || exit 125
+	done
+	exec "$@"' "$@"
+}
+# away FOLDERS REGEX OPERANDS...: refused there in one line, and nothing changed
+can_mount()
+{
+	mkdir -p mnt && mount "$1" mnt 2>/dev/null && umount mnt
+}
