@@ -103,13 +103,14 @@ $(eval $(call variant,$(BUILD)/asan,$$(HARDEN) $$(ASAN),$$(LOOK)))
 $(eval $(call variant,$(BUILD)/tsan,$$(HARDEN) $$(TSAN),$$(LOOK)))
 
 # What is compiled for ThreadSanitizer, with a scheduler in its place.
-$(BUILD)/sched/sched.o: tests/sched/sched.c $(CONFIG)/config.mk Makefile
+SCHED := $(patsubst tests/%.c,$(BUILD)/%.o,$(wildcard tests/sched/*.c))
+$(SCHED): $(BUILD)/sched/%.o: tests/sched/%.c $(CONFIG)/config.mk Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(filter-out -D_FILE_OFFSET_BITS=%,$(BASE)) $(CPPFLAGS) \
 	    $(WARN) $(HARDEN) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/sched/pardd: $(SRC:%.c=$(BUILD)/tsan/%.o) $(BUILD)/sched/sched.o
+$(BUILD)/sched/pardd: $(SRC:%.c=$(BUILD)/tsan/%.o) $(SCHED)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS)
 
@@ -126,7 +127,7 @@ $(BUILD)/sched/pardd_main.o: $(BUILD)/tsan/src/main.o
 	$(Q)$(OBJCOPY) --redefine-sym main=pardd_main $< $@
 
 $(BUILD)/sched/sim: $(filter-out %/end/rbd.o,$(PART:%.c=$(BUILD)/tsan/%.o)) \
-    $(addprefix $(BUILD)/sched/,sched.o pardd_main.o) \
+    $(SCHED) $(BUILD)/sched/pardd_main.o \
     $(SIM:tests/sim/%.c=$(BUILD)/sched/sim.%.o)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(BASE) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) \

@@ -20,5 +20,5 @@ make_faulty()
 	    ! -path "*/${without:-main.o}")
 	"${cc[@]}" "${flags[@]}" -O1 -w -I"$top" -I"$top/include" -iquote "$top/$(dirname "$1")" \
 	    -c faulty.c && "${cc[@]}" -pthread -o faulty "${objects[@]}" faulty.o "${@:3}" \
-	    "$BUILD/sched/sched.o" "${libs[@]}"
+	    "$BUILD"/sched/{sched,calls,medium,tsan}.o "${libs[@]}"
 }

@@ -38,20 +38,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/uio.h>
 #include <time.h>
 
+#include "inside.h"
 #include "sched.h"
 
 #include "../tools/preload.h"
 
-#define NEVER UINT64_MAX
-
 enum {
 	THREADS = 512,
 	CHANGES = 3,
-	DIRTY = 256,		/* writes that are not flushed */
 	LONGEST = 2000000,	/* steps */
 	FAIR = 100000,		/* steps of PCT: who spins starves others */
 	OUTSIDE = 20000,	/* ms for what is not ours */
@@ -59,39 +55,25 @@ enum {
 
 static const uint64_t second = 1000000000;
 
-enum state { FREE, READY, LOCK, CONDITION, POLLS, JOINS, ENDED };
 static const char *const states[] = { "", "ready", "lock", "condition", "poll",
 	"join", "" };
 
-struct thread {
-	enum state	 state;
-	const void	*on;		/* the lock, condition or thread */
-	uint64_t	 until;		/* ns */
-	struct pollfd	*fds;
-	nfds_t		 n;
-	uint64_t	 rank;
-	sem_t		 turn;
-	pthread_t	 id;
-	void		*(*start)(void *);
-	void		*arg;
-};
+struct thread threads[THREADS];
+size_t all;
+_Thread_local struct thread *self;
+uint64_t now;
+unsigned spurious;
 
-static struct thread threads[THREADS];
-static size_t all;			/* slots that were ever used */
-static _Thread_local struct thread *self;
-
-static uint64_t dice, now, steps;
+static uint64_t dice, steps;
 static uint64_t beats, changes[CHANGES], signal_at = NEVER, lose_at = NEVER,
 	cut_at = NEVER;
-static unsigned stay, lapse, spurious;
+static unsigned stay, lapse;
 static uint64_t pause_beats;		/* between accesses to memory */
 static uint64_t untouched = 1;		/* accesses until the next */
-static bool pct, lost;
-static int signo, trace = -1, file = -1;
-static struct { off_t off; size_t len; } dirty[DIRTY];
-static size_t n_dirty;
+static bool pct;
+static int signo, trace = -1;
 
-static uint64_t
+uint64_t
 roll(uint64_t n)
 {
 	dice ^= dice << 13;
@@ -107,7 +89,7 @@ some(unsigned least, unsigned most)
 	return 1 + roll(UINT64_C(1) << (least + roll(most - least + 1)));
 }
 
-static int
+int
 really_poll(struct pollfd *fds, nfds_t n, int ms)
 {
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
@@ -140,7 +122,7 @@ may(const struct thread *t)
 	return t->until <= now;
 }
 
-static void
+void
 stuck(const char *what)
 {
 	size_t i;
@@ -204,15 +186,14 @@ pick(void)
 	}
 }
 
-static void
+void
 take_turn(struct thread *t)
 {
 	while (sem_wait(&t->turn) != 0)
 		continue;
 }
 
-/* Let another one go on, or oneself; back when it is one's turn again. */
-static void
+void
 give(void)
 {
 	struct thread *next_one = pick();
@@ -227,72 +208,10 @@ give(void)
 	self->state = READY;
 }
 
-/* ----------------------------------------------------------- the medium */
-
-static void
-ruin(size_t i)
+void
+pass_turn(void)
 {
-	static const char junk[512] = "lost";
-	size_t at, n;
-
-	for (at = 0; at < dirty[i].len; at += n) {
-		n = dirty[i].len - at < sizeof(junk) ? dirty[i].len - at :
-		    sizeof(junk);
-		if (syscall(SYS_pwrite64, file, junk, n,
-		    dirty[i].off + (off_t)at) < 0)
-			die("ruin", strerror(errno));
-	}
-	dirty[i] = dirty[--n_dirty];
-}
-
-static void
-lose(void)
-{
-	if (n_dirty == 0)
-		return;
-	ruin(roll(n_dirty));
-	lost = true;
-	lose_at = NEVER;
-}
-
-static void
-cut(void)
-{
-	while (n_dirty > 0)
-		ruin(n_dirty - 1);
-	_exit(99);
-}
-
-static bool
-medium(int fd)
-{
-	struct stat a, b;
-
-	return file >= 0 && fstat(fd, &a) == 0 && fstat(file, &b) == 0 &&
-	    a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
-/* The next one who asks is told what was lost before. */
-static bool
-told(int fd)
-{
-	if (!lost || !medium(fd))
-		return false;
-	lost = false;
-	errno = EIO;
-	return true;
-}
-
-static ssize_t
-wrote(int fd, off_t off, ssize_t n)
-{
-	if (n <= 0 || !medium(fd))
-		return n;
-	if (n_dirty == DIRTY)
-		die("writes", "too many without a flush");
-	dirty[n_dirty].off = off;
-	dirty[n_dirty++].len = (size_t)n;
-	return n;
+	sem_post(&pick()->turn);
 }
 
 /* --------------------------------------------------------------- places */
@@ -317,17 +236,17 @@ happen(void)
 {
 	if (steps == signal_at)
 		kill(getpid(), signo);
-	if (steps >= lose_at)
-		lose();
+	if (steps >= lose_at && medium_lose())
+		lose_at = NEVER;
 	if (steps >= cut_at)
-		cut();
+		medium_cut();
 	if (steps == FAIR)
 		pct = false;
 	if (steps == LONGEST)
 		stuck("no end");
 }
 
-static void
+void
 point(void)
 {
 	if (self == NULL)
@@ -343,8 +262,7 @@ point(void)
 	give();
 }
 
-/* Memory is read or written. */
-static void
+void
 touch(void)
 {
 	if (self == NULL)
@@ -358,19 +276,13 @@ touch(void)
 	}
 }
 
-static void
+void
 wait_for(enum state state, const void *on, uint64_t until)
 {
 	self->state = state;
 	self->on = on;
 	self->until = until;
 	give();
-}
-
-static uint64_t
-time_of(const struct timespec *t)
-{
-	return (uint64_t)t->tv_sec * second + (uint64_t)t->tv_nsec;
 }
 
 /* ---------------------------------------------------------------- begin */
@@ -389,7 +301,7 @@ alone(void)
 	self = NULL;		/* after fork(): nobody else is there */
 }
 
-static struct thread *
+struct thread *
 thread_new(void)
 {
 	size_t i = 0;
@@ -434,9 +346,7 @@ begin(void)
 	signo = (int)number("SCHED_SIGNAL", 0);
 	if (signo != 0)
 		signal_at = some(6, 13);
-	if (getenv("SCHED_FILE") != NULL && (file = open(getenv("SCHED_FILE"),
-	    O_WRONLY | O_CLOEXEC)) < 0)
-		die("SCHED_FILE", strerror(errno));
+	medium_open(getenv("SCHED_FILE"));
 	if (number("SCHED_LOSES", 0) != 0)
 		lose_at = some(6, 13);
 	if (number("SCHED_CUT", 0) != 0)
@@ -476,450 +386,3 @@ sched_steps(void)
 {
 	return steps;
 }
-
-/* -------------------------------------------------------------- threads */
-
-static void *
-body(void *arg)
-{
-	void *end;
-
-	self = arg;
-	take_turn(self);
-	end = self->start(self->arg);
-	self->state = ENDED;
-	sem_post(&pick()->turn);
-	return end;
-}
-
-int
-pthread_create(pthread_t *id, const pthread_attr_t *attr,
-    void *(*start)(void *), void *arg)
-{
-	struct thread *t;
-	int err;
-
-	REAL(real, pthread_create);
-	if (self == NULL)
-		return real(id, attr, start, arg);
-	point();
-	t = thread_new();
-	t->start = start;
-	t->arg = arg;
-	err = real(&t->id, attr, body, t);
-	if (err != 0)
-		t->state = FREE;
-	*id = t->id;
-	point();
-	return err;
-}
-
-static struct thread *
-thread_of(pthread_t id)
-{
-	size_t i;
-
-	for (i = 0; i < all; i++)
-		if (threads[i].state != FREE &&
-		    pthread_equal(threads[i].id, id))
-			return &threads[i];
-	die("join", "no such thread");
-	return NULL;
-}
-
-static int
-join(pthread_t id, void **end, uint64_t until)
-{
-	struct thread *t = thread_of(id);
-
-	REAL(real, pthread_join);
-	point();
-	if (t->state != ENDED)
-		wait_for(JOINS, t, until);
-	if (t->state != ENDED)
-		return ETIMEDOUT;
-	t->state = FREE;
-	return real(id, end);
-}
-
-int
-pthread_join(pthread_t id, void **end)
-{
-	return join(id, end, NEVER);
-}
-
-int
-pthread_timedjoin_np(pthread_t id, void **end, const struct timespec *t)
-{
-	return join(id, end, time_of(t));
-}
-
-/* ---------------------------------------------------------------- locks */
-
-int
-pthread_mutex_lock(pthread_mutex_t *m)
-{
-	int err;
-
-	REAL(try, pthread_mutex_trylock);
-	point();
-	while ((err = try(m)) == EBUSY) {
-		if (self == NULL)
-			die("lock", "held by nobody");
-		wait_for(LOCK, m, NEVER);
-	}
-	if (err != 0)
-		stuck("a lock is none (any more)");
-	return err;
-}
-
-int
-pthread_mutex_unlock(pthread_mutex_t *m)
-{
-	size_t i;
-	int err;
-
-	REAL(try, pthread_mutex_trylock);
-	REAL(real, pthread_mutex_unlock);
-	if (self != NULL && try(m) == 0)
-		stuck("a lock is let go that nobody holds");
-	err = real(m);
-	for (i = 0; i < all; i++)
-		if (threads[i].state == LOCK && threads[i].on == m)
-			threads[i].state = READY;
-	point();
-	return err;
-}
-
-static int
-wait_on(pthread_cond_t *c, pthread_mutex_t *m, uint64_t until)
-{
-	int err = 0;
-
-	REAL(real, pthread_mutex_unlock);
-	point();
-	real(m);
-	self->state = CONDITION;
-	self->on = c;
-	self->until = spurious > 0 && roll(spurious) == 0 ? now : until;
-	/* who waits for the lock may go on; whoever signals makes us READY */
-	for (size_t i = 0; i < all; i++)
-		if (threads[i].state == LOCK && threads[i].on == m)
-			threads[i].state = READY;
-	give();
-	if (self->on == c && now >= until)
-		err = ETIMEDOUT;
-	pthread_mutex_lock(m);
-	return err;
-}
-
-int
-pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
-{
-	return wait_on(c, m, NEVER);
-}
-
-int
-pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
-    const struct timespec *t)
-{
-	return wait_on(c, m, time_of(t));
-}
-
-static void
-wake(pthread_cond_t *c, bool everybody)
-{
-	struct thread *one = NULL;
-	uint64_t n = 0;
-	size_t i;
-
-	for (i = 0; i < all; i++) {
-		if (threads[i].state != CONDITION || threads[i].on != c)
-			continue;
-		if (everybody) {
-			threads[i].state = READY;
-			threads[i].on = NULL;
-		} else if (roll(++n) == 0) {
-			one = &threads[i];
-		}
-	}
-	if (one != NULL) {
-		one->state = READY;
-		one->on = NULL;
-	}
-}
-
-int
-pthread_cond_signal(pthread_cond_t *c)
-{
-	wake(c, false);
-	point();
-	return 0;
-}
-
-int
-pthread_cond_broadcast(pthread_cond_t *c)
-{
-	wake(c, true);
-	point();
-	return 0;
-}
-
-/* ----------------------------------------------------------------- time */
-
-int
-clock_gettime(clockid_t id, struct timespec *t)
-{
-	REAL(real, clock_gettime);
-	if (self == NULL)
-		return real(id, t);
-	now += 100;
-	t->tv_sec = (time_t)(now / second);
-	t->tv_nsec = (long)(now % second);
-	return 0;
-}
-
-int
-poll(struct pollfd *fds, nfds_t n, int ms)
-{
-	REAL(real, poll);
-	if (self == NULL)
-		return real(fds, n, ms);
-	point();
-	if (ms != 0) {
-		self->fds = fds;
-		self->n = n;
-		wait_for(POLLS, fds, ms < 0 ? NEVER : now + (uint64_t)ms *
-		    1000000);
-	}
-	return real(fds, n, 0);
-}
-
-int
-ppoll(struct pollfd *fds, nfds_t n, const struct timespec *t,
-    const sigset_t *set)
-{
-	static const struct timespec none;
-
-	REAL(real, ppoll);
-	if (self == NULL)
-		return real(fds, n, t, set);
-	point();
-	self->fds = fds;
-	self->n = n;
-	wait_for(POLLS, fds, t == NULL ? NEVER : now + time_of(t));
-	return real(fds, n, &none, set);
-}
-
-static void
-rest(uint64_t ns)
-{
-	point();
-	wait_for(JOINS, NULL, ns == NEVER ? ns : now + ns);
-}
-
-int
-nanosleep(const struct timespec *t, struct timespec *left)
-{
-	REAL(real, nanosleep);
-	if (self == NULL)
-		return real(t, left);
-	rest(time_of(t));
-	return 0;
-}
-
-int
-usleep(useconds_t us)
-{
-	REAL(real, usleep);
-	if (self == NULL)
-		return real(us);
-	rest(UINT64_C(1000) * us);
-	return 0;
-}
-
-int
-pause(void)
-{
-	for (;;)
-		rest(NEVER);
-}
-
-/* ------------------------------------------------------------- requests */
-
-/* What cannot seek may have to be waited for. */
-static void
-await(int fd, short what)
-{
-	struct pollfd p = { .fd = fd, .events = what };
-	int e = errno;
-
-	point();
-	if (self != NULL && lseek(fd, 0, SEEK_CUR) < 0 &&
-	    (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0 &&
-	    really_poll(&p, 1, 0) == 0) {
-		self->fds = &p;
-		self->n = 1;
-		wait_for(POLLS, &p, NEVER);
-	}
-	errno = e;
-}
-
-ssize_t
-read(int fd, void *buf, size_t n)
-{
-	REAL(real, read);
-	await(fd, POLLIN);
-	return real(fd, buf, n);
-}
-
-ssize_t
-write(int fd, const void *buf, size_t n)
-{
-	REAL(real, write);
-	await(fd, POLLOUT);
-	return real(fd, buf, n);
-}
-
-ssize_t
-pread64(int fd, void *buf, size_t n, off64_t off)
-{
-	REAL(real, pread64);
-	point();
-	return real(fd, buf, n, off);
-}
-
-ssize_t
-preadv64v2(int fd, const struct iovec *v, int n, off64_t off, int flags)
-{
-	REAL(real, preadv64v2);
-	point();
-	return real(fd, v, n, off, flags);
-}
-
-ssize_t
-pwrite64(int fd, const void *buf, size_t n, off64_t off)
-{
-	REAL(real, pwrite64);
-	point();
-	return told(fd) ? -1 : wrote(fd, off, real(fd, buf, n, off));
-}
-
-ssize_t
-pwritev64v2(int fd, const struct iovec *v, int n, off64_t off, int flags)
-{
-	REAL(real, pwritev64v2);
-	point();
-	return told(fd) ? -1 : wrote(fd, off, real(fd, v, n, off, flags));
-}
-
-/* The medium is a made up one: what is flushed is there. */
-static int
-flush(int fd, int (*real)(int))
-{
-	point();
-	if (told(fd))
-		return -1;
-	if (self == NULL || lseek(fd, 0, SEEK_CUR) < 0)
-		return real(fd);
-	if (medium(fd))
-		n_dirty = 0;
-	return 0;
-}
-
-FLUSHES
-
-int
-renameat(int from_fd, const char *from, int to_fd, const char *to)
-{
-	REAL(real, renameat);
-	point();
-	return real(from_fd, from, to_fd, to);
-}
-
-/* ------------------------------------- what the compiler adds for TSan */
-
-/* NOLINTBEGIN(bugprone-reserved-*,cert-*,readability-non-const-*) */
-#define NOTHING(name, ...)						\
-	void name(__VA_ARGS__);						\
-	void name(__VA_ARGS__)
-#define ACCESS(name)							\
-	void __tsan_ ## name(void *);					\
-	void __tsan_ ## name(void *p) { (void)p; touch(); }
-#define ACCESSES(name)							\
-	ACCESS(name ## 1) ACCESS(name ## 2) ACCESS(name ## 4)		\
-	ACCESS(name ## 8) ACCESS(name ## 16)
-#define RANGE(name)							\
-	void __tsan_ ## name(void *, size_t);				\
-	void __tsan_ ## name(void *p, size_t n)				\
-	{ (void)p; (void)n; touch(); }
-
-NOTHING(__tsan_init, void) { }
-NOTHING(__tsan_func_entry, void *pc) { (void)pc; }
-NOTHING(__tsan_func_exit, void) { }
-ACCESSES(read)
-ACCESSES(write)
-ACCESSES(unaligned_read)
-ACCESSES(unaligned_write)
-RANGE(read_range)
-RANGE(write_range)
-
-#define ATOMIC(bits)							\
-	uint ## bits ## _t __tsan_atomic ## bits ## _load(		\
-	    const volatile uint ## bits ## _t *, int);			\
-	uint ## bits ## _t						\
-	__tsan_atomic ## bits ## _load(const volatile uint ## bits ## _t *p, \
-	    int order)							\
-	{								\
-		(void)order;						\
-		point();						\
-		return __atomic_load_n(p, __ATOMIC_SEQ_CST);		\
-	}								\
-	void __tsan_atomic ## bits ## _store(				\
-	    volatile uint ## bits ## _t *, uint ## bits ## _t, int);	\
-	void								\
-	__tsan_atomic ## bits ## _store(volatile uint ## bits ## _t *p,	\
-	    uint ## bits ## _t v, int order)				\
-	{								\
-		(void)order;						\
-		point();						\
-		__atomic_store_n(p, v, __ATOMIC_SEQ_CST);		\
-	}								\
-	CHANGE(bits, exchange, __atomic_exchange_n)			\
-	CHANGE(bits, fetch_add, __atomic_fetch_add)			\
-	CHANGE(bits, fetch_sub, __atomic_fetch_sub)			\
-	CHANGE(bits, fetch_and, __atomic_fetch_and)			\
-	CHANGE(bits, fetch_or, __atomic_fetch_or)			\
-	COMPARE(bits, compare_exchange_strong)				\
-	COMPARE(bits, compare_exchange_weak)
-#define CHANGE(bits, name, how)						\
-	uint ## bits ## _t __tsan_atomic ## bits ## _ ## name(		\
-	    volatile uint ## bits ## _t *, uint ## bits ## _t, int);	\
-	uint ## bits ## _t						\
-	__tsan_atomic ## bits ## _ ## name(				\
-	    volatile uint ## bits ## _t *p, uint ## bits ## _t v, int order) \
-	{								\
-		(void)order;						\
-		point();						\
-		return how(p, v, __ATOMIC_SEQ_CST);			\
-	}
-#define COMPARE(bits, name)						\
-	int __tsan_atomic ## bits ## _ ## name(				\
-	    volatile uint ## bits ## _t *, uint ## bits ## _t *,	\
-	    uint ## bits ## _t, int, int);				\
-	int								\
-	__tsan_atomic ## bits ## _ ## name(				\
-	    volatile uint ## bits ## _t *p, uint ## bits ## _t *was,	\
-	    uint ## bits ## _t v, int order, int failed)		\
-	{								\
-		(void)order;						\
-		(void)failed;						\
-		point();						\
-		return __atomic_compare_exchange_n(p, was, v, false,	\
-		    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);		\
-	}
-ATOMIC(8)
-ATOMIC(16)
-ATOMIC(32)
-ATOMIC(64)
-/* NOLINTEND(bugprone-reserved-*,cert-*,readability-non-const-*) */
