@@ -342,6 +342,13 @@ odd_end()
 	    exits 0 "$pardd" if=src of=file of="$dev" of=- verify=0 bpt=64 >out || return
 	same src file && same src out && holds disk 0 0 1000100 && "$blocks" zero disk 1000100 412
 }
+# The end of a file is where the data ends, or the last block of bs=.
+odd_hole()
+{
+	"$blocks" make src 1000100 && fallocate -p -o 900000 -l 100100 src && truncate -s 4M disk && loop disk &&
+	    exits 0 "$pardd" if=src of=file of="$dev" oflag=sparse "$@" && cmp -n 1000100 src file &&
+	    "$blocks" zero disk 900000 100448 && size_is file "$size"
+}
 odd_verified()
 {
 	"$blocks" make src 1000100 && truncate -s 4M disk && "$blocks" make file 2M 9 && loop disk &&
@@ -350,6 +357,8 @@ odd_verified()
 }
 if can_loop; then
 	it "pads to whole blocks what needs it, and no other" odd_end
+	plainly "... also where it ends in zeros" eval 'size=1000100 && odd_hole'
+	plainly "... or conv=sync pads all, and one more" eval 'size=1000192 && odd_hole bs=128 conv=sync'
 	it "verifies each by its own end" odd_verified
 fi
 to_pipe()

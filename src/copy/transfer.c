@@ -129,16 +129,21 @@ transfer_wrote(struct worker *w, struct io *io)
 	return io->err == 0;
 }
 
-/* Bytes behind the end of the copy that some targets need as padding. */
+/*
+ * Bytes behind the end of the copy that some targets need as padding; what
+ * conv=sync pads is for all of them.
+ */
 static size_t
 padding(const struct worker *w, uint64_t end)
 {
 	const struct plan *p = w->job->p;
 	uint64_t data;
 
-	if (p->targets == 1 || p->pad == 1 || (p->opts->conv & CONV_PAD) != 0)
+	if (p->targets == 1 || p->pad == 1)
 		return 0;
 	data = map_totals(&w->job->map).end;
+	if ((p->opts->conv & CONV_PAD) != 0)
+		data = round_up(data, p->bs);
 	return end > data ? (size_t)(end - data) : 0;
 }
 

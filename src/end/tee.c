@@ -362,29 +362,40 @@ tee_prepare(struct endpoint *ep, mode_t mode, int64_t length, struct fault *f)
 	return 0;
 }
 
+/*
+ * Where a target ends if the copy ends at "to": one that needs less padding
+ * ends before the others.
+ */
+static uint64_t
+end_of(const struct targets *t, const struct endpoint *one, uint64_t to)
+{
+	return to == t->padded && t->end < to ? round_up(t->end,
+	    one->geo.block > 0 ? one->geo.block : 1) : to;
+}
+
 static int
 tee_extend(struct endpoint *ep, uint64_t length)
 {
 	struct targets *t = targets_of(ep);
 	struct endpoint *to;
 	struct fault f;
+	uint64_t end;
 	unsigned i;
 	int err;
 
 	for (i = 0; i < t->n; i++) {
 		to = &t->target[i].ep;
-		err = t->target[i].dropped ? 0 : endpoint_extend(to,
-		    to->lim.base + length);
+		end = to->lim.base + end_of(t, to, length);
+		err = t->target[i].dropped ? 0 : endpoint_extend(to, end);
 		if (err == 0)
 			continue;
 		fault_errno(&f, err, "%s: making it %llu bytes long", to->name,
-		    (unsigned long long)(to->lim.base + length));
+		    (unsigned long long)end);
 		targets_drop(t, i, &f);
 	}
 	return tee_left(ep) > 0 ? 0 : EIO;
 }
 
-/* A target that needs less padding ends before the others. */
 static int
 tee_kept(const struct endpoint *ep, uint64_t from, uint64_t to, uint64_t holes,
     struct fault *f)
@@ -392,16 +403,13 @@ tee_kept(const struct endpoint *ep, uint64_t from, uint64_t to, uint64_t holes,
 	struct targets *t = targets_of(ep);
 	const struct endpoint *one;
 	struct fault why;
-	uint64_t end;
 	unsigned i;
 
 	for (i = 0; i < t->n; i++) {
 		one = &t->target[i].ep;
-		end = to == t->padded && t->end < to ? round_up(t->end,
-		    one->geo.block > 0 ? one->geo.block : 1) : to;
 		if (!t->target[i].dropped && endpoint_check_kept(one,
-		    one->lim.base + from, one->lim.base + end, holes,
-		    &why) != 0)
+		    one->lim.base + from, one->lim.base + end_of(t, one, to),
+		    holes, &why) != 0)
 			targets_drop(t, i, &why);
 	}
 	return left(ep, f);

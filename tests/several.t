@@ -1,0 +1,215 @@
+#!/usr/bin/env bash
+# Several targets by dice: each must hold what a copy to it alone makes of it.
+#
+#	SEED=N		another set
+#	MANY=N		so many of them
+#	ONLY=N		that one of it, and what it says
+#
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+[[ $VARIANT = plain ]] || exit 0
+needs can_loop -- "no loop devices"
+
+seed=${SEED:-20261123}
+
+pick()
+{
+	local n=$((RANDOM % $#))
+	shift $n
+	picked=$1
+}
+big()
+{
+	dice=$(((RANDOM << 15 | RANDOM) % $1))
+}
+chance()
+{
+	((RANDOM % 100 < $1))
+}
+
+# What is copied, and how: args, flags of the target, bytes, from
+choose_source()
+{
+	local at n
+	from=file bs=512
+	pick 0 1 511 4096 65537 x y y y z z
+	case $picked in
+	x)	big 40000 ;;
+	y)	big 700000 ;;
+	z)	big 3000000 ;;
+	*)	dice=$picked ;;
+	esac
+	bytes=$dice
+	rm -f src
+	"$blocks" make src "$bytes" || return
+	for ((n = RANDOM % 4; n > 0 && bytes > 65536; n--)); do
+		big "$bytes"
+		at=$dice
+		big $((bytes - at))
+		fallocate -p -o "$at" -l $((dice + 1)) src
+	done
+	! chance 20 || from=pipe
+}
+choose_operands()
+{
+	local ow=() left
+	pick 512 512 1 4096 4096 1000 64k
+	bs=${picked/64k/65536}
+	args=("bs=$picked")
+	left=$((bytes / bs))
+	! chance 30 || args+=("skip=$((RANDOM % (left + 1)))")
+	! chance 30 || args+=("seek=$((1 + RANDOM % 50))")
+	! chance 15 || args+=(conv=sync)
+	! chance 40 || args+=("thr=$((1 + RANDOM % 16))")
+	! chance 50 || args+=("bpt=$((1 + RANDOM % (bs < 4096 ? 200 : 16)))")
+	! chance 50 || { pick 1 stream source; args+=("verify=$picked"); }
+	! chance 20 || args+=(hash=sha256)
+	! chance 20 || args+=(manifest=manifest)
+	! chance 20 || args+=(coe=1)
+	! chance 10 || args+=("mem=$((64 + RANDOM % 4000))k")
+	! chance 40 || { pick sparse trim nosparse trunc append; ow+=("$picked"); }
+	! chance 20 || { pick direct cached nocache dsync; ow+=("$picked"); }
+	! chance 10 || args+=(sync=0)
+	local IFS=,
+	((${#ow[@]} == 0)) || args+=("oflag=${ow[*]}")
+}
+# A block map of two ranges of it.
+make_map()
+{
+	local blocks=$(((bytes + 4095) / 4096)) r ranges=() sum
+	r=$((RANDOM % blocks))
+	ranges=("$((RANDOM % (r + 1)))-$r")
+	((r + 2 >= blocks)) || ranges+=("$((r + 2))-$((r + 2 + RANDOM % (blocks - r - 2)))")
+	{
+		echo "<?xml version=\"1.0\" ?><bmap version=\"2.0\"><ImageSize>$bytes</ImageSize>"
+		echo "<BlockSize>4096</BlockSize><BlocksCount>$blocks</BlocksCount>"
+		echo "<ChecksumType>sha256</ChecksumType><BmapFileChecksum>$(printf %064d 0)</BmapFileChecksum>"
+		echo "<BlockMap>"
+		for r in "${ranges[@]}"; do
+			sum=$(tail -c +$((${r%-*} * 4096 + 1)) src | head -c $(((${r#*-} - ${r%-*} + 1) * 4096)) |
+			    sha256sum)
+			echo "<Range chksum=\"${sum%% *}\">$r</Range>"
+		done
+		echo "</BlockMap></bmap>"
+	} >map
+	sum=$(sha256sum <map)
+	sed -i "s/>0\{64\}</>${sum%% *}</" map
+}
+choose_map()
+{
+	local a keep=()
+	chance 25 && ((bytes > 0)) || return 0
+	for a in "${args[@]}"; do
+		case $a in
+		skip=* | seek=* | hash=* | manifest=* | coe=* | conv=* | oflag=*append*)
+			;;
+		*)	keep+=("$a") ;;
+		esac
+	done
+	args=("${keep[@]}" bmap=map)
+	make_map
+}
+choose_targets()
+{
+	local n=$((2 + RANDOM % 3)) i
+	to=()
+	for ((i = 0; i < n; i++)); do
+		rm -f "old$i"
+		pick new old old disk disk4k
+		case $picked in
+		new)	to+=("t$i") ;;
+		old)	to+=("t$i")
+			big 900000
+			"$blocks" make "old$i" "$dice" 9 ;;
+		*)	to+=("${picked}$((i % 2))")
+			[[ " ${to[*]:0:i} " != *" ${to[i]} "* ]] || to[i]=t$i ;;
+		esac
+	done
+}
+# path TARGET: where it is
+path()
+{
+	case $1 in
+	disk4k*)	echo "${disk4k[${1#disk4k}]}" ;;
+	disk*)		echo "${disk[${1#disk}]}" ;;
+	*)		echo "$1" ;;
+	esac
+}
+# before N: the Nth target as it is before
+before()
+{
+	local name=${to[$1]}
+	case $name in
+	disk*)	"$blocks" make "$(path "$name")" "$disk_bytes" 9 ;;
+	*)	rm -f "$name"
+		[[ ! -e old$1 ]] || cp "old$1" "$name" ;;
+	esac
+}
+copy()
+{
+	rm -f manifest
+	if [[ $from = pipe ]]; then
+		"$pardd" "${args[@]}" "$@" < <(cat src)
+	else
+		"$pardd" if=src "${args[@]}" "$@" </dev/null
+	fi >out 2>err
+	status=$?
+}
+one()
+{
+	local args=() from bytes bs to picked dice i of=() alone=() worst=0 status
+	choose_source && choose_operands && choose_targets && choose_map || return
+	for i in "${!to[@]}"; do
+		before "$i"
+		copy of="$(path "${to[i]}")"
+		alone+=("$status")
+		[[ $worst != 0 ]] || worst=$status
+		rm -f "want$i"
+		[[ ! -e $(path "${to[i]}") ]] || cat "$(path "${to[i]}")" >"want$i"
+		before "$i"
+		of+=(of="$(path "${to[i]}")")
+	done
+	echo "from=$from:$bytes pardd ${args[*]} ${of[*]}; alone: ${alone[*]}" >line
+	copy "${of[@]}"
+	ran=$((ran + (status == 0)))
+	case $status in
+	1 | 101 | 78)
+		return 0 ;;		# before a byte moved
+	esac
+	[[ $status = "$worst" ]] || fail "status $status, alone ${alone[*]}" || return
+	for i in "${!to[@]}"; do
+		[[ ! -e want$i ]] || cmp "want$i" "$(path "${to[i]}")" || fail "target ${to[i]}" || return
+	done
+	((status != 0)) || complete
+}
+
+begin()
+{
+	local i
+	disk=() disk4k=() disk_bytes=$((1 << 20))
+	for i in 0 1; do
+		truncate -s $disk_bytes "a$i.img" "b$i.img"
+		loop "a$i.img" --sector-size 512 && disk+=("$dev") &&
+		    loop "b$i.img" --sector-size 4096 && disk4k+=("$dev") || return
+	done
+}
+mixed()
+{
+	local i ran=0
+	begin || return
+	for ((i = 0; i < $2; i++)); do
+		RANDOM=$(($1 + i * 7))
+		[[ -z ${ONLY-} || $i = "$ONLY" ]] || continue
+		one && [[ -z ${ONLY-} ]] && continue
+		echo "no. $i of SEED=$1: $(<line)"
+		cat err
+		return 1
+	done
+	echo "$ran of $2 were copied"
+	((ran * 4 > $2)) || fail "most were refused"
+}
+
+many=25
+[[ -z $LONG ]] || many=2000
+echo "# SEED=$seed"
+it "copies to several targets what it copies to each" mixed "$seed" "${MANY:-$many}"
