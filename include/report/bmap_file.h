@@ -12,7 +12,7 @@
 
 /*
  * Write the block map of an image of "size" bytes, in blocks of "block" bytes;
- * what has no piece is not mapped.  Returns 0, or -1 with *f.
+ * blocks without a piece are not mapped.  Returns 0, or -1 with *f.
  */
 int bmap_write(struct newfile *, struct bmap_table *, uint64_t size,
     uint64_t block, struct fault *f);

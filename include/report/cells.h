@@ -1,5 +1,5 @@
 /*
- * A map of any length as so many cells, to be drawn.
+ * A map of any length as a number of cells to be drawn.
  */
 #ifndef PARDD_CELLS_H
 #define PARDD_CELLS_H
@@ -10,10 +10,10 @@
 #include "map/map.h"
 
 /*
- * Fill n cells with the worst status (enum seg_status) that there is in the
- * part of "length" bytes which each stands for.  seg: n_seg of them, in order,
- * without gaps, as of map_copy.  Of a map that is shorter than it has cells,
- * several cells stand for one byte.
+ * Give each of n cells the worst status (enum seg_status) in its part of
+ * "length" bytes. seg has n_seg segments, in order and without gaps, as
+ * map_copy returns them.  If the map has fewer bytes than cells, several cells
+ * stand for one byte.
  */
 void cells_fill(char *cell, size_t n, const struct seg *seg, size_t n_seg,
     uint64_t length);

@@ -8,10 +8,13 @@
 
 #include "end/endpoint.h"
 
-/* An end, whose first byte is at off, as JSON, which is the caller's. */
+/*
+ * Describe an end, whose copy begins at byte off; the caller frees the object.
+ * NULL without memory.
+ */
 struct json_t *describe_end(const struct endpoint *, uint64_t off);
 
-/* One that was not opened, or not to its purpose; the name may be NULL. */
+/* The same for an end that could not be opened; the name may be NULL. */
 struct json_t *describe_unknown(const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * What the requests of a copy took, by position, by time and by latency, as it
- * is told: for time=1 and profile=.
+ * The profile of a copy, for time=1 and profile=: what its requests took, by
+ * position, by time and by latency.
  *
- * Times are ns of clock_ns(), positions bytes of the end.
+ * Times are ns of clock_ns(), positions are bytes of the end.
  */
 #ifndef PARDD_PROFILE_H
 #define PARDD_PROFILE_H
@@ -16,26 +16,31 @@
 #include "plan/plan.h"
 
 /*
- * A profile for the workers of a plan that asks for one.  *pr is NULL if it
- * does not.  Returns 0 or ENOMEM.  gauge_free frees it.
+ * Make a profile for the workers of a plan; *pr is NULL if the plan wants none.
+ * Returns 0 or ENOMEM. gauge_free frees it.
  */
 int profile_new(struct profile **pr, const struct plan *);
 
-/* Add up a series into *to, when nobody notes any more.  False: no requests. */
+/*
+ * Add up a series into *to, once no request is recorded any more.  Returns
+ * false if it has no requests.
+ */
 bool profile_sum(const struct profile *, enum series, struct gauge *to);
 
-/* ns that a part of the requests (0.5: half of them) took at most. */
+/*
+ * The latency in ns that this part of the requests (0.5: half) did not exceed.
+ */
 double profile_percentile(const struct gauge *, double part);
 
-/* Bytes a second, 0 for no time. */
+/* Bytes per second; 0 if no time has passed. */
 double profile_rate(uint64_t bytes, uint64_t ns);
 
-/* The byte of its end where the bins of a series begin. */
+/* The byte of its end at which the bins of a series begin. */
 uint64_t profile_first(const struct plan *, enum series);
 
 /*
- * From there, where bin i ends, and where all end: with the copy, or if nobody
- * knew its length, with the last that has requests.
+ * Relative to that: the end of bin i, and the end of all bins, which is that of
+ * the copy or, if its length was unknown, of the last bin used.
  */
 uint64_t profile_end(const struct gauge *, const struct plan *, unsigned i);
 uint64_t profile_extent(const struct gauge *, const struct plan *);
@@ -44,9 +49,9 @@ uint64_t profile_extent(const struct gauge *, const struct plan *);
 const char *profile_series(enum series);
 
 /*
- * Write what profile= names, as newfile_open found it; seconds is how long the
- * copy took.  Nothing if there is no profile or no name.  Returns 0, or -1 with
- * *f, and then what was there before is there still.
+ * Write the file of profile=, opened by newfile_open; seconds is the duration
+ * of the copy.  Does nothing without a profile or a name.  Returns 0, or -1
+ * with *f and an existing file unchanged.
  */
 int profile_write(const struct profile *, struct newfile *, double seconds,
     struct fault *f);

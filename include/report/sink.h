@@ -11,34 +11,36 @@
 #include "cli/opts.h"
 
 struct sink {
-	int		 fd;	/* -1: nowhere, or no more */
-	bool		 journal;	/* lines are added to a regular file */
-	bool		 named;	/* opened here, and closed here */
-	bool		 regular;	/* takes any line at once */
-	const char	*key, *name;	/* of the operand */
-	struct fault	 trouble;	/* a line was lost; status 0: none */
+	int		 fd;	/* -1: none, or closed */
+	bool		 journal;	/* lines are appended to a regular
+					 * file */
+	bool		 named;	/* opened and closed by us */
+	bool		 regular;	/* never makes us wait */
+	const char	*key, *name;	/* the operand and its value */
+	struct fault	 trouble;	/* a line was lost; status 0: none
+					 * was */
 };
 
 /*
- * Open what s->name is; but for a journal a number is a descriptor, and so is
- * what a shell makes of >(command).  Not an end of the copy, which must not be
- * open yet, nor what another operand names.  Returns 0, or -1 with *f, and then
- * there is nothing to close.  With --dry-run a name is only looked at.
+ * Open s->name.  Unless this is a journal, a number is a descriptor, and so is
+ * what a shell makes of >(command).  Refuses an end of the copy, none of which
+ * may be open yet, and files of other operands.  With --dry-run a name is only
+ * checked.  Returns 0, or -1 with *f and nothing to close.
  */
 int sink_open(struct sink *s, const struct opts *, struct fault *f);
 
-/* Whether it takes PIPE_BUF bytes, within so many ms. */
+/* Whether PIPE_BUF bytes can be written within so many ms. */
 bool sink_room(const struct sink *, int patience);
 
 /*
- * Write a line, waiting for so many ms at most each time that a pipe is full.
- * Returns 0 or an errno value; then a file has nothing of it.
+ * Write a line, waiting at most so many ms whenever a pipe is full.  Returns 0,
+ * or an errno value; a file then contains no part of the line.
  */
 int sink_put(const struct sink *, const char *line, size_t len, int patience);
 
 /*
- * Close what was opened, not what was inherited; it gets no more lines.
- * Returns 0 or an errno value.
+ * Close it, unless it was inherited; it takes no more lines.  Returns 0 or an
+ * errno value.
  */
 int sink_close(struct sink *);
 

@@ -1,6 +1,6 @@
 /*
- * usedmap=: what file systems use, as a map that ddrescue and domain= take for
- * their domain.
+ * usedmap=: what file systems use, as a map that ddrescue and domain= accept as
+ * a domain.
  */
 #ifndef PARDD_USEDMAP_H
 #define PARDD_USEDMAP_H
@@ -10,8 +10,8 @@
 #include "plan/plan.h"
 
 /*
- * Write it, if it was asked for: + what is used, ? what is free, in bytes of
- * the source.  Returns 0, or -1 with *f.
+ * Write it, if requested: + is used, ? is free; positions are bytes of the
+ * source.  Returns 0, or -1 with *f.
  */
 int usedmap_write(struct newfile *, const struct plan *, struct fault *f);
 

@@ -1,5 +1,5 @@
 /*
- * What a run has come to.
+ * The verdict on a run.
  */
 #ifndef PARDD_VERDICT_H
 #define PARDD_VERDICT_H
@@ -8,8 +8,8 @@
 #include "plan/plan.h"
 
 /*
- * Judge: out->verdict becomes the exit status of the run and what it means in
- * words.  Prints nothing.
+ * Set out->verdict: the exit status of the run, and what it means in words.
+ * Prints nothing.
  */
 void verdict_judge(const struct plan *, struct outcome *out);
 

@@ -1,6 +1,6 @@
 /*
- * compare=1: both ends are read, and it is told where they differ.  Used by
- * copy.c (begin), worker.c (run) and preview.c (look).
+ * compare=1: both ends are read, and differences reported.  Used by copy.c
+ * (begin), worker.c (run) and main.c (look).
  */
 #ifndef PARDD_COMPARE_H
 #define PARDD_COMPARE_H
@@ -13,27 +13,28 @@
 #include "map/map.h"
 
 struct compare {
-	struct map	 differ;	/* BAD: differs; locks for itself */
+	struct map	 differ;	/* BAD: differs; has its own lock */
 	atomic_uint_fast64_t compared;	/* bytes, with holes */
-	atomic_uint	 told;	/* ranges that differ, before any are joined */
+	atomic_uint	 told;	/* ranges that differ, before joining */
 	const struct endpoint *longer;	/* I, of streams under job.order */
 };
 
 /*
- * Whether map=, if it is given, can be made: one that could not be written, or
- * is there already, is refused.  Returns 0, or -1 with *f.
+ * Check that map=, if given, can be created: a file that exists already is
+ * refused.  Returns 0, or -1 with *f.
  */
 int compare_look(const struct plan *, struct fault *f);
 
 /*
- * Make ready for a job that has a map, after such a look; nothing is read yet.
+ * Prepare a job that has a map, after compare_look; nothing is read yet.
  * Returns 0, or -1 with *f.
  */
 int compare_begin(struct job *, struct fault *f);
 void compare_free(struct compare *);
 
 /*
- * The lead's: compare all, by all workers, and write what differs to map=.
+ * For the lead: compare everything with all workers, and write the differences
+ * to map=.
  */
 void compare_run(struct job *);
 

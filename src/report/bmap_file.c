@@ -1,7 +1,7 @@
 /*
- * Writing block maps, of version 2.0, as bmap.c reads them.  There are only
- * numbers in one, and nothing to escape.  Its own checksum takes the place of
- * zeros when all is written.
+ * Writing block maps of version 2.0, which bmap.c reads.  They contain only
+ * numbers, so nothing has to be escaped.  The checksum of the file replaces
+ * zeros at the end.
  */
 #include "report/bmap_file.h"
 
@@ -15,7 +15,7 @@
 
 struct writer {
 	FILE		*out;
-	struct digester_sum *sum;	/* of all that was put */
+	struct digester_sum *sum;	/* over everything written */
 };
 
 static void __attribute__((format(printf, 2, 3)))
@@ -65,7 +65,7 @@ count_mapped(const struct bmap_table *t, uint64_t block)
 	return sum;
 }
 
-/* Up to its own checksum, of which the place is returned. */
+/* Write everything up to the file's own checksum, and return its position. */
 static long
 put_head(struct writer *w, const struct bmap_table *t, uint64_t size,
     uint64_t block)
@@ -87,7 +87,7 @@ put_head(struct writer *w, const struct bmap_table *t, uint64_t size,
 	return at;
 }
 
-/* Whether ranges of whole blocks have just these bytes. */
+/* Whether ranges of whole blocks cover exactly these bytes. */
 static bool
 whole_blocks(const struct bmap_table *t, uint64_t size, uint64_t block)
 {

@@ -1,12 +1,12 @@
 /*
- * A map of any length as so many cells.  What is worst shows: one bad block of
- * a terabyte is a bad cell.
+ * A map of any length as a number of cells.  The worst status wins: one bad
+ * block in a terabyte makes a bad cell.
  */
 #include "report/cells.h"
 
 #include <string.h>
 
-/* From what is of no concern to what is lost. */
+/* The order of statuses, from irrelevant to lost. */
 static unsigned
 badness(char status)
 {

@@ -1,27 +1,27 @@
 /*
- * profile=FILE.svg.  For each end the rate and the latency over the position,
- * then all latencies as a histogram.  Everything is drawn from lines, paths and
- * text: no scripts, no fonts, nothing from elsewhere.
+ * profile=FILE.svg.  For each end, rate and latency over the position; then all
+ * latencies as a histogram.  Drawn with lines, paths and text only: no scripts,
+ * no fonts, no references.
  *
- * Latencies lie on a scale of doublings that is straight within each, like the
- * buckets they are counted in: a library for logarithms would have to be loaded
- * by every run.
+ * The scale of latencies doubles at equal distances, and is linear in between,
+ * like the buckets they are counted in.  Exact logarithms would need a library
+ * that every run has to load.
  */
 #include "chart.h"
 
 #include "base/escape.h"
 #include "base/number.h"
 
-enum {				/* pixels, unless it says otherwise */
+enum {				/* pixels, unless stated otherwise */
 	WIDTH = 960,
 	LEFT = 76, RIGHT = 936,	/* of all panels */
 	TOP = 76,		/* of the first */
 	RATE_TALL = 150, LATENCY_TALL = 110, HISTOGRAM_TALL = 150,
-	BETWEEN = 18,		/* the two panels of an end */
+	BETWEEN = 18,		/* between the two panels of an end */
 	GAP = 48,		/* below a panel, with its axis */
 	HEAD = 26,		/* above the panels of an end */
 	AXIS = 36,		/* below the histogram */
-	LEGEND = 16,		/* a line of it */
+	LEGEND = 16,		/* per line */
 	BOTTOM = 12,
 	COLUMNS = 240,		/* of a curve, at most */
 	NAME_MOST = 56,		/* characters of a name */
@@ -31,10 +31,10 @@ enum {				/* pixels, unless it says otherwise */
 static const char *const colours[SERIES_MOST] = { "#1f6fb4", "#c9600a",
 	"#2a8049" };
 
-struct panel {			/* where values lie: pixels, top down */
+struct panel {			/* an area with axes; pixels, top down */
 	FILE	*out;
 	double	 top, tall;
-	double	 from_x, to_x, from_y, to_y;	/* values, or their log_of */
+	double	 from_x, to_x, from_y, to_y;	/* values, or log_of them */
 };
 
 /* --- pieces ------------------------------------------------------------- */
@@ -66,7 +66,7 @@ log_of(double ns)
 	return log + (double)n / (double)(UINT64_C(1) << log) - 1;
 }
 
-/* The greatest power of ten that is no more than n, but 1 at least. */
+/* The largest power of ten up to n, but at least 1. */
 static double
 power_of_ten(double n)
 {
@@ -77,7 +77,7 @@ power_of_ten(double n)
 	return ten;
 }
 
-/* n in steps, rounded up. */
+/* Round n up to a multiple of a step. */
 static double
 steps(double n, double step)
 {
@@ -86,7 +86,7 @@ steps(double n, double step)
 	return (whole * step < n ? whole + 1 : whole) * step;
 }
 
-/* The least of 1, 2, 5, 10, 20 ... that is no less than n. */
+/* The smallest of 1, 2, 5, 10, 20 ... that is at least n. */
 static double
 round_step(double n)
 {
@@ -126,7 +126,7 @@ mark_y(const struct panel *pa, double y, const char *label)
 	    LEFT - 4, at, RIGHT, LEFT - 8, at + 4, label);
 }
 
-/* So many ns in words. */
+/* A latency in ns as text. */
 static const char *
 latency_text(char *to, size_t room, double ns)
 {
@@ -139,7 +139,7 @@ latency_text(char *to, size_t room, double ns)
 	return to;
 }
 
-/* Latencies along x or y: a line for each power of ten. */
+/* Lines at powers of ten for latencies, along x or y. */
 static void
 powers(const struct panel *pa, bool upward)
 {
@@ -185,10 +185,10 @@ rates_axis(const struct panel *pa)
 
 /* --- over position ------------------------------------------------------ */
 
-struct columns {		/* bins, as many together as need be */
+struct columns {		/* bins, combined if there are many */
 	struct bin	bin[COLUMNS];
 	unsigned	n;
-	double		width;	/* bytes */
+	double		width;	/* bytes per column */
 };
 
 static void
@@ -230,7 +230,7 @@ value(const struct bin *b, enum what what)
 	return 0;
 }
 
-/* Steps; nothing where there were no requests. */
+/* Draw steps; columns without requests are empty. */
 static void
 curve(const struct panel *pa, const struct columns *c, enum what what,
     const char *style)
@@ -309,7 +309,7 @@ draw_latencies(struct panel *pa, const struct columns *c,
 	curve(pa, c, MEAN_LATENCY, style);
 }
 
-/* Both panels of an end, from y on; returns where they end. */
+/* Draw both panels of an end at y; returns where they end. */
 static double
 draw_end(FILE *out, const struct plan *p, enum series s,
     const struct gauge *r, double y)
@@ -341,7 +341,7 @@ bucket_from(unsigned i)
 	return log_of((double)gauge_bucket(i));
 }
 
-/* A bucket's requests for the room that it takes. */
+/* Requests per width of a bucket. */
 static double
 density(const struct gauge *r, unsigned i)
 {
@@ -376,7 +376,7 @@ draw_outline(const struct panel *pa, const struct gauge *r,
 	fputs("\"/>\n", pa->out);
 }
 
-/* The range of all latencies, in whole powers of ten, and the highest bar. */
+/* The range of all latencies in whole powers of ten, and the highest bar. */
 static void
 scale(struct panel *pa, const struct gauge *sum)
 {

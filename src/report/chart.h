@@ -1,5 +1,5 @@
 /*
- * profile=FILE.svg: the profile as a picture.
+ * profile=FILE.svg: a picture of the profile.
  */
 #ifndef PARDD_CHART_H
 #define PARDD_CHART_H
@@ -9,8 +9,8 @@
 #include "report/profile.h"
 
 /*
- * Draw the sums of all series (those without requests are left out), of a copy
- * that took so many seconds.  A write error is left in out.
+ * Draw the sums of all series that have requests, for a copy of so many
+ * seconds.  Write errors are left in out.
  */
 void chart_draw(FILE *out, const struct profile *,
     const struct gauge sum[SERIES_MOST], double seconds);

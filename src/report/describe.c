@@ -25,7 +25,7 @@ device(const struct identity *id)
 	    minor(id->dev)) : json_null();
 }
 
-/* Which disk an end is, or null for what is none. */
+/* The disk of an end, or null. */
 static json_t *
 disk_of(const struct endpoint *ep)
 {

@@ -1,5 +1,6 @@
 /*
- * A line of JSON for programs: written whole, or its sink gets nothing more.
+ * One JSON line for programs.  If it cannot be written completely, its sink
+ * gets nothing more.
  */
 #include "event_line.h"
 

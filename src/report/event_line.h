@@ -1,6 +1,6 @@
 /*
- * The lines for programs: how they are written, and what several of them say.
- * Values are new, and whoever gets one owns it; NULL: there was no memory.
+ * JSON lines for programs: writing them, and parts that several of them have.
+ * Returned values belong to the caller; NULL: no memory.
  */
 #ifndef PARDD_EVENT_LINE_H
 #define PARDD_EVENT_LINE_H
@@ -13,27 +13,27 @@
 
 #define SCHEMA	"pardd/1"
 
-enum { PATIENCE = 5000 };	/* ms for a reader that is slow */
+enum { PATIENCE = 5000 };	/* ms to wait for a slow reader */
 
 /*
- * Write an object, which is used up, as a line, waiting up to patience ms.  A
- * sink that does not take it is closed, and s->trouble says why.
+ * Write an object as a line, waiting up to patience ms, and free it.  If the
+ * sink does not take it, the sink is closed, and s->trouble says why.
  */
 void event_put(struct sink *s, struct json_t *o, int patience);
 
-/* That was the last one.  A server may tell only now that it has no room. */
+/* After the last line: a server may report a full disk only now. */
 void event_last(struct sink *);
 
 /* The words of the command line. */
 struct json_t *event_operands(const struct opts *);
 
-/* An object, which is used up, and in it what is known of several targets. */
+/* Add what is known about several targets to an object; takes it over. */
 struct json_t *event_targets(const struct events *, struct json_t *o);
 
-/* A part of the map, as bytes of the source. */
+/* A range of the map, in bytes of the source. */
 struct json_t *event_range(const struct plan *, const struct seg *);
 
-/* The counts that each progress and each ending have. */
+/* The counts in each progress line and each result. */
 struct json_t *event_counts(const struct tally *);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * JSON lines for programs while a run goes on; its result is events_result.c's.
- * Every line is made and written by the main thread, with one write(2) where a
- * sink takes it (sink.c).
+ * JSON lines for programs during a run; for the result see events_result.c.
+ * The main thread makes and writes every line, with one write(2) if the sink
+ * takes it (sink.c).
  *
- * Progress does without where nobody reads, errors are put off, and only what
- * is told once, while no worker runs, is worth some seconds of waiting.
- * After a failure a sink gets nothing more: a pipe's last line may be a part of
- * one.
+ * Progress is dropped if nobody reads, and errors are deferred.  Only lines
+ * that are written once, when no worker runs, are worth waiting some seconds.
+ * After a failure a sink gets nothing more: the last line in a pipe may be
+ * incomplete.
  */
 #include "report/events.h"
 
@@ -70,7 +70,7 @@ file_system(const struct used_fs *fs)
 	    "reason", value_known(fs->reason));
 }
 
-/* What is known of the source with used=. */
+/* What is known about the source with used=. */
 static json_t *
 used_line(const struct plan *p)
 {
@@ -153,7 +153,7 @@ events_wait(const struct events *ev, double seconds)
 	return seconds >= ev->next ? 0 : (int)((ev->next - seconds) * 1e3) + 1;
 }
 
-/* Tell what is unreadable before the border, as far as it was not told. */
+/* Write the unreadable ranges before the border that were not written yet. */
 static void
 tell_errors(struct events *ev, const struct plan *p, struct map *map,
     uint64_t border, int patience)
@@ -188,7 +188,7 @@ settled(struct map *map, uint64_t from)
 	return border;
 }
 
-/* What is waited for, or null. */
+/* What the copy waits for, or null. */
 static json_t *
 stalled(const struct plan *p, const struct silence *s)
 {
@@ -226,7 +226,10 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 	event_put(&ev->json, value_merge(o, event_counts(t)), 0);
 }
 
-/* All that was tried in vain, merged, with what a rescue left half tried. */
+/*
+ * All ranges that could not be read, joined, including those that a rescue has
+ * only begun to examine.
+ */
 static json_t *
 unreadable(const struct plan *p, struct map *map)
 {

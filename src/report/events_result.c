@@ -1,6 +1,6 @@
 /*
- * The last line for programs, the result, and that of the journal: of a run
- * that has ended, or of one that did not begin.
+ * The last line for programs, the result, and the line of the journal; for a
+ * run that has ended, and for one that did not begin.
  */
 #include "report/events.h"
 
@@ -46,7 +46,7 @@ verdict(int status, bool began)
 	}
 }
 
-/* The digests, null where not all was copied. */
+/* The digests; null if the copy is not complete. */
 static json_t *
 hashes(const struct hash *hash)
 {
@@ -62,7 +62,7 @@ hashes(const struct hash *hash)
 	return list;
 }
 
-/* The most requests at a time; null: one for each worker. */
+/* The largest number of requests at a time; null: one per worker. */
 static json_t *
 in_flight(const struct tally *t)
 {
@@ -93,7 +93,7 @@ now(void)
 	return value_time(&t);
 }
 
-/* What result and run have in common. */
+/* The common part of result and journal. */
 static json_t *
 ending(const struct events *ev, const char *event, const struct ending *e)
 {
@@ -114,7 +114,7 @@ ending(const struct events *ev, const char *event, const struct ending *e)
 	    "started", value_time(&ev->started), "ended", now()));
 }
 
-/* What was there. */
+/* What was lost. */
 static json_t *
 loss(const struct loss *l)
 {
@@ -136,7 +136,7 @@ names(const struct fs_names *f)
 	return list;
 }
 
-/* Where the losses lie, and what names the files hit. */
+/* Where the losses lie, and which files are hit. */
 static json_t *
 damage(const struct damage *d)
 {
@@ -218,7 +218,7 @@ list_mismatch(struct events *ev, const struct plan *p, struct outcome *out)
 	    &out->differ);
 }
 
-/* What has become of each. */
+/* Add the result of each target. */
 static void
 judge_targets(struct events *ev, const struct plan *p, struct outcome *out)
 {
@@ -271,7 +271,7 @@ events_refused(struct events *ev, const struct fault *why)
 	const struct ending e = { .status = why->status,
 		.verdict = verdict(why->status, false), .message = why->text };
 
-	json_decref(ev->targets);	/* nothing has become of them */
+	json_decref(ev->targets);	/* nothing was done to them */
 	ev->targets = NULL;
 	finish(ev, &e, PATIENCE);
 }

@@ -1,7 +1,7 @@
 /*
- * Digests as lines: "HEX  NAME" for one, and where there are several the tagged
- * form of BSD, "SHA256 (NAME) = HEX", of which each tool takes its own.  The
- * name is that of what can be read again: the target, else the source.
+ * Digests as lines: "HEX NAME" for one algorithm; for several the tagged form
+ * of BSD, "SHA256 (NAME) = HEX", of which each tool takes its own.  NAME can be
+ * read again: the target, or else the source.
  */
 #include "report/hashfile.h"
 
@@ -53,7 +53,7 @@ hashfile_line(const struct plan *p, const struct hash_sum *d)
 	return len < 0 ? NULL : line;
 }
 
-/* Whether what is named holds more than what was copied. */
+/* Whether the named end contains more than what was copied. */
 static bool
 is_part(const struct plan *p, const struct endpoint *ep, uint64_t off,
     uint64_t len)
@@ -64,7 +64,7 @@ is_part(const struct plan *p, const struct endpoint *ep, uint64_t off,
 	    (uint64_t)ep->geo.size > len);
 }
 
-/* Lines that the tools pass over: where they would read something else. */
+/* Comments, which the tools skip, if they would read something else. */
 static void
 remark(FILE *out, const struct plan *p, const struct outcome *o)
 {

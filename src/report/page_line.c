@@ -1,7 +1,6 @@
 /*
- * Lines of the page of a plan: by words, under a heading, and lists that are as
- * long as there is room for.  What comes from outside is escaped before it is
- * measured.
+ * Lines of the page of a plan: folded text under a heading, and lists as long
+ * as they fit.  Text from outside is escaped before it is measured.
  */
 #include "page.h"
 
@@ -11,8 +10,8 @@
 #include "base/escape.h"
 
 enum {
-	TEXT = 1024,		/* bytes, before it is escaped */
-	TIED = '\1',		/* a blank that no line ends at */
+	TEXT = 1024,		/* bytes, before escaping */
+	TIED = '\1',		/* a blank at which no line is folded */
 };
 
 static void
@@ -26,7 +25,7 @@ put_line(FILE *out, const char *heading, const char *text, size_t len)
 	fputc('\n', out);
 }
 
-/* How much of a long text stands on a line of so many columns. */
+/* How much of a text fits into so many columns. */
 static size_t
 cut(const char *text, size_t room)
 {
@@ -38,7 +37,7 @@ cut(const char *text, size_t room)
 	return n > 0 ? n : tied > 0 ? tied : room;
 }
 
-/* Escaped text, by words, under a heading; what follows is indented. */
+/* Print escaped text, folded, under a heading; further lines are indented. */
 void
 page_wrap(const struct sheet *s, const char *heading, const char *text)
 {

@@ -1,5 +1,5 @@
 /*
- * What lies on an end, on the page of a plan: partitions and file systems in
+ * The contents of an end on the page of a plan: partitions and file systems in
  * words, and a picture of both ends to one scale.
  */
 #include "page.h"
@@ -11,11 +11,12 @@
 #include "part/remarks.h"
 
 enum {
-	BESIDE = 12,		/* columns of what stands beside a bar */
-	BAR_LEAST = 8,		/* of the smaller; below: no common scale */
+	BESIDE = 12,		/* columns for what is next to a bar */
+	BAR_LEAST = 8,		/* of the smaller end; otherwise no common
+				 * scale */
 };
 
-/* A failing disk is asked for nothing that is not to be copied. */
+/* From a failing disk nothing is read that is not copied. */
 void
 surface_look(struct surface *s, const struct plan *p, struct endpoint *ep)
 {
@@ -63,7 +64,7 @@ touched(const struct surface *s, uint64_t from, uint64_t to)
 	return from < s->to && to > s->from;
 }
 
-/* 2 ext4 "home" 40 GB */
+/* Add an item such as: 2 ext4 "home" 40 GB */
 static void
 list_part(struct list *l, const struct surface *s, const struct part *part,
     const char *how)
@@ -80,7 +81,7 @@ list_part(struct list *l, const struct surface *s, const struct part *part,
 	    number_si(size, sizeof(size), (double)part->length), how);
 }
 
-/* Those that are copied, or overwritten, or those that are not. */
+/* List the partitions that are copied or overwritten, or the others. */
 static void
 list_parts(struct list *l, const struct surface *s, bool those)
 {
@@ -98,7 +99,10 @@ list_parts(struct list *l, const struct surface *s, bool those)
 	}
 }
 
-/* What stands on the end itself and in no partition: a table, a file system. */
+/*
+ * Add what lies on the end itself, outside of partitions: a table, a file
+ * system.
+ */
 static void
 list_bare(struct list *l, const struct surface *s)
 {
@@ -159,9 +163,9 @@ surface_loses(const struct sheet *sh, const struct surface *s, bool written)
 		    "who else uses it cannot be known");
 }
 
-/* A bar of so many columns stands for so many bytes. */
+/* so many columns stand for so many bytes */
 struct scale {
-	size_t		 columns;	/* WIDTH at most */
+	size_t		 columns;	/* at most WIDTH */
 	uint64_t	 bytes;
 };
 
@@ -171,7 +175,7 @@ column(uint64_t at, struct scale by)
 	return (size_t)((unsigned __int128)at * by.columns / by.bytes);
 }
 
-/* At least one column, however little it is. */
+/* At least one column, however small it is. */
 static void
 fill(char *bar, char c, uint64_t from, uint64_t to, struct scale by)
 {
@@ -218,7 +222,7 @@ bar_put(FILE *out, const char *heading, const struct surface *s,
 		fprintf(out, "%*s%s\n", INDENT + 1, "", copied);
 }
 
-/* To one scale, where the smaller can be seen beside the larger. */
+/* To one scale, if the smaller end is visible beside the larger. */
 void
 surface_picture(const struct sheet *sh, const struct surface *src,
     const struct surface *dst)

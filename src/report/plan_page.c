@@ -1,11 +1,10 @@
 /*
- * The plan for a person: a page that fits on 24 lines of 80 columns, and on a
- * narrower terminal, what -d shows and what --ask asks by.  The ends, what lies
- * on them, a picture of both with their partitions to one scale, how the copy
- * is made, and what to think about.
+ * The plan for people, as shown by -d and --ask: a page for a terminal of 24
+ * lines and 80 columns or less.  It has the ends, what lies on them, a picture
+ * of both to one scale, how the copy is made, and remarks.
  *
- * Texts from outside are escaped before they are measured; a long name keeps
- * its end, where names differ.  Lists are as long as the page has room for.
+ * Text from outside is escaped before it is measured; of a long name the end is
+ * kept, where names differ.  Lists are as long as the page allows.
  */
 #include "report/report.h"
 
@@ -33,15 +32,15 @@ typedef unsigned long long ull;
 enum {
 	REMARK = 4096,		/* bytes */
 	NAME = 60,		/* columns of a name */
-	LINES = 23,		/* of the page; one more is the question */
-	NARROWEST = 40,		/* columns that are kept to */
+	LINES = 23,		/* of the page; the question is one more */
+	NARROWEST = 40,		/* columns that are always used */
 	ANSWER = 16,
-	ROW_NAME = 20,		/* columns of the table of targets */
+	ROW_NAME = 20,		/* columns in the table of targets */
 	ROW_ID = 24,
 	LOSSES = WIDTH - INDENT - ROW_NAME - ROW_ID - 14,
 };
 
-/* -d shows it, and that is all; --ask has a question below it. */
+/* The page ends with itself (-d), or is followed by the question (--ask). */
 enum page_end { SHOWN, ASKED };
 
 /* --- an end in words ---------------------------------------------------- */
@@ -59,7 +58,7 @@ end_put(const struct sheet *s, const char *heading, const struct endpoint *ep)
 
 /* --- how ---------------------------------------------------------------- */
 
-/* "500 GB, bytes 0 to 499999999999, to bytes ... of the target" */
+/* The range: "500 GB, bytes 0 to 499999999999, to bytes ... of the target" */
 static void
 what_put(const struct sheet *s, const struct plan *p)
 {
@@ -90,7 +89,7 @@ what_put(const struct sheet *s, const struct plan *p)
 		    "to", to);
 }
 
-/* What is read of it, if not all. */
+/* How much is read with iflag=bitmap: or since:. */
 static void
 changed_put(const struct sheet *s, const struct plan *p)
 {
@@ -106,7 +105,7 @@ changed_put(const struct sheet *s, const struct plan *p)
 		    p->opts->bitmap : p->opts->since, p->opts->base);
 }
 
-/* "2 ext4 "root" 137 MB of 2.1 GB", or why all of it. */
+/* Add "2 ext4 "root" 137 MB of 2.1 GB", or why it is copied as a whole. */
 static void
 list_used(struct list *l, const struct used_fs *fs)
 {
@@ -125,7 +124,7 @@ list_used(struct list *l, const struct used_fs *fs)
 		    number_si(used, sizeof(used), (double)fs->used), length);
 }
 
-/* What file systems use of it. */
+/* What file systems use. */
 static void
 used_put(const struct sheet *s, const struct plan *p)
 {
@@ -144,13 +143,14 @@ used_put(const struct sheet *s, const struct plan *p)
 	    !u->leaves || p->work == WORK_COMPARE ? "" : u->clears ?
 	    ", which become zeros" : ", where the target stays as it was");
 	n = u->n;
-	for (i = 0; n > 0 && i < 2 * n; i++)	/* what is whole comes first */
+	for (i = 0; n > 0 && i < 2 * n; i++)	/* those copied as a whole come
+						 * first */
 		if ((u->fs[i % n].treated == TREATED_WHOLE) == (i < n))
 			list_used(&l, &u->fs[i % n]);
 	list_put(s, "", &l);
 }
 
-/* After the copy. */
+/* What happens after the copy. */
 static void
 after_text(char *text, size_t room, const struct plan *p)
 {
@@ -221,7 +221,7 @@ known_put(const struct sheet *s, const struct plan *p,
 	    number_si(bad, sizeof(bad), (double)t->bad), (ull)t->bad_ranges);
 }
 
-/* --- what to think about ------------------------------------------------ */
+/* --- remarks ------------------------------------------------------------ */
 
 static void
 odd_put(const struct sheet *s, const struct span *at, const char *what)
@@ -271,7 +271,7 @@ remarks_put(const struct sheet *s, const struct plan *p)
 
 /* --- several targets ---------------------------------------------------- */
 
-/* What is on one, and will be lost. */
+/* What lies on one target, and will be lost. */
 static struct list
 losses(const struct plan *p)
 {
@@ -288,7 +288,7 @@ losses(const struct plan *p)
 	return l;
 }
 
-/* A line of the table. */
+/* A row of the table. */
 static void
 row_put(const struct sheet *s, const struct plan *p)
 {
@@ -309,7 +309,7 @@ row_put(const struct sheet *s, const struct plan *p)
 	    ep->is.absent ? "to be created" : lost.text);
 }
 
-/* The same where there is no room for a table. */
+/* The same if the table does not fit. */
 static void
 target_put(const struct sheet *s, const struct plan *p)
 {
@@ -395,7 +395,7 @@ lines_of(const char *text)
 	return n;
 }
 
-/* Columns of text on that screen, if it is one. */
+/* The columns of the terminal, if there is one. */
 static size_t
 width_of(struct screen on)
 {
@@ -403,7 +403,7 @@ width_of(struct screen on)
 	    on.columns > NARROWEST ? on.columns - 1 : NARROWEST - 1;
 }
 
-/* As much of it as fits; malloc'ed, NULL without memory. */
+/* The page, shortened until it fits; malloc'ed, NULL without memory. */
 static char *
 page(const struct plan *p, const struct map_totals *known, struct screen on,
     enum page_end end)
@@ -431,7 +431,7 @@ page(const struct plan *p, const struct map_totals *known, struct screen on,
 	return text;
 }
 
-/* A line of the page, which is escaped already; the worst in it may be red. */
+/* Print a line of the page, which is already escaped; a warning may be red. */
 static void
 line_put(FILE *out, const char *line, bool coloured)
 {
@@ -470,7 +470,10 @@ report_page(FILE *out, const struct plan *p, const struct map_totals *known,
 
 /* --- the question ------------------------------------------------------- */
 
-/* "Overwrite /dev/sdb, Samsung SSD 870, 2.0 TB, serial S5Y1? yes/no: " */
+/*
+ * The question: "Overwrite /dev/sdb, Samsung SSD 870, 2.0 TB, serial S5Y1?
+ * yes/no: "
+ */
 static void
 question(FILE *tty, const struct plan *p, const struct map_totals *known)
 {

@@ -1,12 +1,13 @@
 /*
- * What was noted of a run's requests, added up.
+ * The profile of a run: the records of all workers added up.
  */
 #include "report/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { STREAM_WIDTH = 1 << 20 };	/* bytes: bins, without a length */
+enum { STREAM_WIDTH = 1 << 20 };	/* bytes per bin if the length is
+					 * unknown */
 
 int
 profile_new(struct profile **pr, const struct plan *p)

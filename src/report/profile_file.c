@@ -1,6 +1,5 @@
 /*
- * profile=: the file, as a table (CSV), an object (JSON) or a picture
- * (chart.c).
+ * Writing profile=: a table (CSV), an object (JSON) or a picture (chart.c).
  */
 #include "report/profile.h"
 
@@ -236,7 +235,7 @@ json(FILE *out, const struct profile *pr, const struct gauge *sum,
 
 /* --- the file ----------------------------------------------------------- */
 
-/* Returns an errno value; a write error is left in out. */
+/* Write errors are left in out.  Returns an errno value. */
 static int
 compose(FILE *out, const struct profile *pr, const struct gauge *sum,
     double seconds)

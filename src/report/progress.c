@@ -1,20 +1,21 @@
 /*
- * The live line: names, bytes, per cent, rates, times, what is unreadable, who
- * does not answer, phase.  On a terminal four times a second, drawn over
- * itself; elsewhere, if asked for, a line every so many seconds, without names.
+ * The live line: names, bytes, per cent, rates, times, unreadable data, an end
+ * that does not answer, and the phase.  On a terminal it is redrawn four times
+ * a second; elsewhere, on request, a line without names is printed every so
+ * many seconds.
  *
- * It is made of parts, some with a shorter form, and those that matter least
- * are left out until the rest is shorter than the terminal is wide: a line that
- * wraps cannot be drawn over.
- * The width is asked for each time.  Where a narrower terminal has wrapped the
- * last line by itself, its first row stays; it may be somebody else's.
+ * It consists of parts, some with a shorter form.  The least important ones are
+ * left out until it is shorter than the terminal, because a line that wraps
+ * cannot be redrawn.  The width is queried each time.  If a terminal was made
+ * narrower, and has wrapped the last line itself, its first row stays there,
+ * because it might be someone else's.
  *
- * status=map has a second line below it, with the map; the cursor waits in the
- * first, so that whoever prints begins there.
+ * status=map puts a second line with the map below it.  The cursor stays in the
+ * first line, so that other output begins there.
  *
- * Bytes are those the target has taken; in a rescue also those of runs before,
- * of which the rates know nothing.  The rate is that of the last samples, some
- * eight seconds, so that a disk that slows down shows.
+ * Bytes are those that the target has taken, in a rescue including earlier
+ * runs, which do not count for the rate.  The rate covers the last samples,
+ * about eight seconds, so that a disk that slows down is noticed.
  */
 #include "report/progress.h"
 
@@ -33,25 +34,27 @@
 #include "report/cells.h"
 
 enum {
-	LINE = 256,		/* bytes */
-	NAME = 20,		/* characters of a name that is told whole */
-	PART = 8 * NAME + 40,	/* bytes, of one of its parts */
-	HOURS_MOST = 100,	/* more are not told exactly */
-	MARKS_MOST = 2048,	/* no more pieces can be in flight */
+	LINE = 256,		/* enough for all pieces in flight */
+	NAME = 20,		/* characters of a name shown in full */
+	PART = 8 * NAME + 40,	/* bytes of one part */
+	HOURS_MOST = 100,	/* beyond this, no exact time is shown */
+	MARKS_MOST = 2048,	/* enough for all pieces in flight */
 };
 
 static const double live_interval = 0.25, usual_interval = 10;	/* seconds */
 static const double map_interval = 1;
 
-/* In the order of the line. */
+/* in the order of the line */
 enum part {
 	NAMES, BYTES, PERCENT, RATE, MEAN, ELAPSED, LEFT, LOST, DIFFERS,
 	SILENCE, PHASE, PARTS
 };
 
 struct parts {
-	char	text[PARTS][PART];	/* empty: not there */
-	char	less[PARTS][PART];	/* shorter, or empty: there is none */
+	char	text[PARTS][PART];	/* a shorter form, or empty: there is
+					 * none */
+	char	less[PARTS][PART];	/* a shorter form, or empty: there is
+					 * none */
 };
 
 void
@@ -83,7 +86,7 @@ progress_wait(const struct progress *pr, double seconds)
 	return seconds >= pr->next ? 0 : (int)((pr->next - seconds) * 1e3) + 1;
 }
 
-/* Bytes a second; sample 0 is the start. */
+/* Bytes per second; sample 0 is the start. */
 static double
 rate(struct progress *pr, const struct tally *t)
 {
@@ -114,7 +117,7 @@ duration(char *to, double seconds, const char *what)
 		snprintf(to, PART, "%lu:%02lu%s", s / 60, s % 60, what);
 }
 
-/* Unknown rather than wrong: too early, or nothing goes on. */
+/* Nothing if it would be wrong: too early, or no progress. */
 static void
 time_left(char *to, const struct tally *t, double bytes, double r)
 {
@@ -131,7 +134,7 @@ time_left(char *to, const struct tally *t, double bytes, double r)
 	duration(to, seconds + 0.5, " left");
 }
 
-/* "1.2 of 4.0 GB", and in short without the whole. */
+/* "1.2 of 4.0 GB"; the short form lacks the total. */
 static void
 done(const struct tally *t, struct parts *parts)
 {
@@ -150,7 +153,9 @@ done(const struct tally *t, struct parts *parts)
 	snprintf(parts->text[BYTES], PART, "%s of %s", si, whole);
 }
 
-/* As it may be printed; its last part if it is long; empty if that is, too. */
+/*
+ * A printable name: the last part of a long one, or empty if that is long too.
+ */
 static const char *
 name_of(char to[4 * NAME + 1], const struct endpoint *ep, bool whole)
 {
@@ -191,7 +196,7 @@ names(char *to, const struct plan *p, bool whole)
 		snprintf(to, PART, "%s to %s", a, b);
 }
 
-/* Who has not answered for some seconds; then no rate tells anything. */
+/* An end that has not answered for some seconds; then rates mean nothing. */
 static void
 silence(const struct silence *s, struct parts *parts)
 {
@@ -207,7 +212,9 @@ silence(const struct silence *s, struct parts *parts)
 		parts->text[PHASE][0] = '\0';
 }
 
-/* What is true in every phase; 100 % is only said of all. */
+/*
+ * The parts that every phase has; 100 % is shown only when everything is done.
+ */
 static void
 state(const struct plan *p, const struct tally *t, bool live,
     struct parts *parts)
@@ -263,7 +270,7 @@ compose(struct progress *pr, const struct tally *t, struct parts *parts)
 
 /* --- the map ------------------------------------------------------------ */
 
-/* Where it reads is marked: what workers have, or where the pass stands. */
+/* Mark where workers read, or where the pass stands. */
 static void
 mark_claims(char *cell, size_t n, struct map *map, uint64_t length)
 {
@@ -276,7 +283,7 @@ mark_claims(char *cell, size_t n, struct map *map, uint64_t length)
 		cell[(size_t)((unsigned __int128)s.off * n / length)] = '>';
 }
 
-/* The map in one line of so many characters; "" where there is none to show. */
+/* The map in one line of so many characters; "" if there is none to show. */
 static void
 map_line(char *line, struct map *map, size_t most)
 {
@@ -296,7 +303,7 @@ map_line(char *line, struct map *map, size_t most)
 	free(seg);
 }
 
-/* Below the live line, from which the cursor does not stay away. */
+/* Draw the map below the live line, and return the cursor to that. */
 static void
 put_map(struct progress *pr, struct map *map, double seconds, size_t most)
 {
@@ -339,8 +346,9 @@ length(const struct parts *parts)
 }
 
 /*
- * Leave out what matters least, in this order, while the line is too long.
- * What stands there twice has its shorter form first; one part stays always.
+ * While the line is too long, leave out the least important part, in this
+ * order.  A part that is listed twice is shortened first; "keep" is never left
+ * out.
  */
 static void
 shorten(struct parts *parts, enum part keep, size_t most)
@@ -362,7 +370,7 @@ shorten(struct parts *parts, enum part keep, size_t most)
 	}
 }
 
-/* What is to be seen on the narrowest terminal. */
+/* The part that even the narrowest terminal shows. */
 static enum part
 first_of_all(const struct tally *t)
 {
@@ -397,7 +405,7 @@ progress_draw(struct progress *pr, struct map *map, const struct tally *t)
 	if (pr->how == NO_LINE || t->seconds < pr->next)
 		return;
 	if (t->phase != pr->phase) {
-		pr->phase = t->phase;	/* its bytes begin anew */
+		pr->phase = t->phase;	/* its bytes start from 0 */
 		pr->sample[0].seconds = t->seconds;
 		pr->sample[0].bytes = (double)t->passed;
 		pr->samples = 1;

@@ -1,5 +1,5 @@
 /*
- * What is printed before a run and on its way.  The end is report_end.c.
+ * What is printed before and during a run.  For its end see report_end.c.
  */
 #include "report/report.h"
 
@@ -60,7 +60,7 @@ span_note(const struct span *s, const struct endpoint *ep, const char *what)
 
 enum { SIGNS_SHOWN = 4 };
 
-/* What is lost. */
+/* What will be lost. */
 static void
 signs_note(const struct plan *p)
 {
@@ -83,7 +83,7 @@ signs_note(const struct plan *p)
 	    p->dst->lim.within, p->dst->name);
 }
 
-/* Of one of several targets; the first tells what is said of the source. */
+/* Remarks on one of several targets; with the first one also on the source. */
 static void
 found_notes(const struct plan *p, bool first)
 {
@@ -98,7 +98,7 @@ found_notes(const struct plan *p, bool first)
 		print(stderr, "pardd: note: %s", text);
 }
 
-/* Of used=only: what is copied whole all the same. */
+/* With used=only: what is copied as a whole nevertheless. */
 static void
 used_notes(const struct used *u)
 {
@@ -117,7 +117,7 @@ used_notes(const struct used *u)
 		    "whole", n - FS_SHOWN);
 }
 
-/* What may surprise, but is no reason to refuse. */
+/* Remarks: surprising, but no reason to refuse. */
 static void
 notes(const struct plan *p)
 {
@@ -166,7 +166,7 @@ report_threads(const struct plan *p, int err)
 		    errno_words(err), p->workers);
 }
 
-/* --- on the way --------------------------------------------------------- */
+/* --- during the run ----------------------------------------------------- */
 
 void
 report_differs(const struct plan *p, uint64_t off)

@@ -1,5 +1,5 @@
 /*
- * What stands in a report: the verdict, the ranges of the map, the progress of
+ * The data of a report: the verdict, the ranges of the map, and the progress of
  * all runs as a comment.
  */
 #include "report_data.h"
@@ -12,7 +12,7 @@
 
 #define MARK	"<!-- pardd-progress/1 "
 
-static const double longest = 1e9;	/* seconds; some 31 years */
+static const double longest = 1e9;	/* s; some 31 years */
 
 const char *
 report_verdict(char *text, size_t room, const struct report_data *d)
@@ -45,7 +45,7 @@ report_range(const struct report_data *d, size_t *i, enum seg_status status,
 
 /* --- the progress ------------------------------------------------------- */
 
-/* FNV-1a, 64 bits: tells one copy from another, and keeps no secret. */
+/* FNV-1a, 64 bits: tells copies apart, but keeps no secrets. */
 static uint64_t
 mix(uint64_t sum, const char *text)
 {
@@ -54,7 +54,9 @@ mix(uint64_t sum, const char *text)
 	return (sum ^ '\n') * UINT64_C(0x100000001b3);
 }
 
-/* What is copied, by which a later run knows that it goes on with it. */
+/*
+ * A digest of what is copied, by which a later run knows that it continues it.
+ */
 static uint64_t
 copied(const struct report_data *d)
 {
@@ -83,7 +85,7 @@ report_put_samples(FILE *out, const struct report_data *d)
 	fputs("-->\n", out);
 }
 
-/* A line; false: there are no more, or it is none of ours. */
+/* Parse a line; false if there are no more, or it is not one of ours. */
 static bool
 line(const char **text, struct sample *s)
 {

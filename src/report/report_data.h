@@ -1,6 +1,6 @@
 /*
- * What stands in a report, as it is when it is written.  No other folder
- * includes this.
+ * The data of a report at the time it is written.  No other folder includes
+ * this.
  */
 #ifndef PARDD_REPORT_DATA_H
 #define PARDD_REPORT_DATA_H
@@ -18,14 +18,14 @@
 enum { SAMPLES = 512 };
 
 struct sample {			/* of the progress, over all runs */
-	unsigned run;		/* which of them, from 1 on */
-	double	 seconds;	/* of all runs so far */
+	unsigned run;		/* its number, from 1 */
+	double	 seconds;	/* in all runs so far */
 	uint64_t finished, bad;	/* bytes */
 };
 
 struct report_data {
 	const struct plan *p;
-	struct outcome	*out;		/* NULL: it is under way */
+	struct outcome	*out;		/* NULL: the run is going on */
 	struct disk	 disk[2];	/* source, target */
 	bool		 is_disk[2];
 	struct volumes	 volumes;
@@ -39,15 +39,17 @@ struct report_data {
 	struct map_totals total;
 };
 
-/* What is to be read first: "complete, flushed", or how far it has come. */
+/* The headline: "complete, flushed", or how far the run has come. */
 const char *report_verdict(char *text, size_t room,
     const struct report_data *);
 
-/* The next range of the map of a status from seg[*i] on, joined; or false. */
+/*
+ * The next range of a status in the map, from seg[*i] on, joined; false: none.
+ */
 bool report_range(const struct report_data *, size_t *i, enum seg_status,
     struct seg *got);
 
-/* The pictures, in an svg element of their own each; and both in a file. */
+/* The pictures, each as an svg element; and both as a file. */
 void report_draw_map(FILE *, const struct report_data *);
 void report_draw_progress(FILE *, const struct report_data *);
 void report_svg(FILE *, const struct report_data *);
@@ -55,7 +57,7 @@ void report_svg(FILE *, const struct report_data *);
 /* The page. */
 void report_html(FILE *, const struct report_data *);
 
-/* The progress as a comment that a later run reads, and that way back. */
+/* Write the progress as a comment that a later run can read, and read it. */
 void report_put_samples(FILE *, const struct report_data *);
 void report_get_samples(struct report_data *, const char *text);
 

@@ -1,6 +1,6 @@
 /*
- * What is printed when a run is over, or asked how far it is: the timing line,
- * the record counts, the bytes line, what was lost, one verdict.
+ * What is printed at the end of a run, or on request during it: timing, record
+ * counts, the bytes line, what was lost, and one verdict.
  */
 #include "report/report.h"
 
@@ -57,7 +57,7 @@ bytes(const struct plan *p, const struct tally *t)
 		    number_iec(iec, sizeof(iec), n), what, t->seconds, rate);
 }
 
-/* sgp_dd's line, which scripts of old look for. */
+/* The line of sgp_dd, for old scripts. */
 static void
 timing(const struct tally *t)
 {
@@ -70,7 +70,7 @@ struct ms {
 	char text[24];
 };
 
-/* As precise as it is short. */
+/* Milliseconds with few digits. */
 static struct ms
 ms(double ns)
 {
@@ -81,7 +81,7 @@ ms(double ns)
 	return m;
 }
 
-/* What the requests of each end took, beside the timing line. */
+/* The latencies of the requests of each end, after the timing line. */
 static void
 latencies(const struct profile *pr)
 {
@@ -90,7 +90,7 @@ latencies(const struct profile *pr)
 		[SERIES_TARGET] = "writes",
 		[SERIES_VERIFY] = "reads of the target",
 	};
-	struct gauge *r = malloc(sizeof(*r));	/* too large for a stack */
+	struct gauge *r = malloc(sizeof(*r));	/* too large for the stack */
 	char rate[32];
 	enum series s;
 
@@ -140,7 +140,7 @@ report_so_far(const struct plan *p, const struct tally *t)
 	print(stderr, "pardd: %s%s", waits, t->stopping ? "; stopping" : "");
 }
 
-/* What has become of each of several targets. */
+/* The result of each of several targets. */
 static void
 verdicts(const struct plan *p, const struct outcome *out)
 {
@@ -168,7 +168,7 @@ report_abandoned(const struct plan *p, const struct outcome *out)
 		    "pardd: %s", out->verdict.text);
 }
 
-/* What is in the place of unreadable bytes; nothing where none is written. */
+/* What replaces unreadable bytes; nothing if none are written. */
 static const char *
 instead(const struct plan *p)
 {
@@ -179,7 +179,7 @@ instead(const struct plan *p)
 	return p->dst->kind != END_DISCARD ? ", zeros in the copy" : "";
 }
 
-/* With a map that was saved and has all of them, only the first are shown. */
+/* If a map was saved, it has all of them, and only the first are printed. */
 static void
 unreadable(const struct plan *p, struct outcome *out)
 {
@@ -221,7 +221,7 @@ differs(const struct plan *p, const struct seg *s)
 		    (ull)(p->dst_off + s->off + s->len - 1), p->dst->name);
 }
 
-/* The first ranges that differ, and how many more there are. */
+/* Print the first ranges that differ, and how many more there are. */
 static void
 differing(const struct plan *p, struct map *differ)
 {
@@ -238,7 +238,7 @@ differing(const struct plan *p, struct map *differ)
 		    p->work == WORK_COMPARE ? "and map= tell" : "tells");
 }
 
-/* What its backend had to say in the end. */
+/* Print the final remark of a backend. */
 static void
 said(const struct endpoint *ep)
 {
@@ -246,7 +246,7 @@ said(const struct endpoint *ep)
 		print(stderr, "pardd: %s: %s", ep->name, ep->said);
 }
 
-/* A file that is copied within itself is written to by nobody else. */
+/* Whether a file is copied within itself; then all changes are our own. */
 static bool
 within(const struct plan *p)
 {
@@ -255,7 +255,7 @@ within(const struct plan *p)
 	    p->src->id.file_dev == p->dst->id.file_dev;
 }
 
-/* The digests, in the form of the tools that check them. */
+/* Print the digests in the form of the tools that check them. */
 static void
 digests(const struct plan *p, const struct outcome *out)
 {
@@ -285,7 +285,7 @@ digests(const struct plan *p, const struct outcome *out)
 	}
 }
 
-/* What was found of the files hit, or leads to them, to follow a sentence. */
+/* How many files are hit, or how to find out; continues a sentence. */
 static const char *
 leads_to(const struct damage_area *a)
 {
@@ -319,7 +319,7 @@ files(const struct damage_area *a)
 	print(stderr, "    %s", a->command);
 }
 
-/* "partition 2 (ext4 \"home\") of /dev/sda" */
+/* Print "partition 2 (ext4 \"home\") of /dev/sda". */
 static void
 area(const struct plan *p, const struct damage_area *a, int table)
 {
@@ -343,7 +343,7 @@ area(const struct plan *p, const struct damage_area *a, int table)
 		print(stderr, "pardd: %s", lost);
 }
 
-/* Where the losses of a rescue lie, and whose they are. */
+/* Where the losses of a rescue lie, and which file systems they hit. */
 static void
 damage(const struct plan *p, const struct damage *d)
 {
@@ -368,7 +368,7 @@ damage(const struct plan *p, const struct damage *d)
 		    d->n - i);
 }
 
-/* What was copied without moving it. */
+/* What was copied without being moved. */
 static void
 unmoved(const struct tally *t)
 {
@@ -383,7 +383,7 @@ unmoved(const struct tally *t)
 		    "not copied", (ull)t->shared);
 }
 
-/* What not every run has to say. */
+/* What only some runs have to report. */
 static void
 extra(const struct plan *p, struct outcome *out)
 {
@@ -407,7 +407,7 @@ extra(const struct plan *p, struct outcome *out)
 		    p->dst->name, (ull)t->mended);
 }
 
-/* What the copy was, as status= allows. */
+/* Print the totals, as status= allows. */
 static void
 totals(const struct plan *p, struct outcome *out)
 {
@@ -420,14 +420,14 @@ totals(const struct plan *p, struct outcome *out)
 	records(p, t);
 	if ((p->opts->status & SHOW_NOXFER) == 0)
 		bytes(p, t);
-	/* Unless that is what could not be written. */
+	/* unless this is what could not be written */
 	if (t->padded > 0 && out->fault.status == 0)
 		print(stderr, "pardd: the end was padded with %llu zero bytes",
 		    (ull)t->padded);
 	extra(p, out);
 }
 
-/* What a clone needs before it can be used. */
+/* What must be done to a clone before it can be used. */
 static void
 found_end(const struct plan *p)
 {
@@ -449,7 +449,10 @@ found_end(const struct plan *p)
 	free(word);
 }
 
-/* An old file, written from its beginning on as if it was to be the copy. */
+/*
+ * An existing file was overwritten from its beginning, and is longer than the
+ * copy.
+ */
 static void
 old_end(const struct plan *p, struct outcome *out)
 {
@@ -467,7 +470,7 @@ old_end(const struct plan *p, struct outcome *out)
 	    dst->name, (ull)end);
 }
 
-/* A copy without a map that was stopped: what was written need not be again. */
+/* A copy without a map was stopped: how to continue without repeating it. */
 static void
 go_on_note(const struct plan *p, const struct outcome *out)
 {
@@ -485,7 +488,7 @@ go_on_note(const struct plan *p, const struct outcome *out)
 	    "write what is there already");
 }
 
-/* What a person may do with an image now: see the files in it. */
+/* How to look at the files in an image. */
 static void
 look_in_note(const struct plan *p)
 {
@@ -506,7 +509,7 @@ look_in_note(const struct plan *p)
 	free(word);
 }
 
-/* How to get what lies behind a bad block. */
+/* How to get at what lies behind a bad block. */
 static void
 unreadable_note(const struct plan *p)
 {
@@ -518,7 +521,7 @@ unreadable_note(const struct plan *p)
 	    "parts first" : "");
 }
 
-/* What can be done now, where somebody is there to do it. */
+/* Suggest next steps, if a person is there to take them. */
 static void
 next_steps(const struct plan *p, struct outcome *out)
 {

@@ -1,14 +1,14 @@
 /*
- * report=: when it is written, and what it remembers.
+ * report=: when it is written, and what it carries over.
  *
- * While a rescue runs it is written by the thread that saves the map, after
- * each save; at the end by the main thread, when that one is gone.  Only when
- * the main thread leaves early may both be at it: "busy" is taken by who
- * writes, and for good by who leaves, and nobody waits for it.
+ * During a rescue the thread that saves the map writes the report after each
+ * save; at the end the main thread writes it, once that thread has ended.  Both
+ * may write only if the main thread leaves early.  So whoever writes takes
+ * "busy", and whoever leaves keeps it; nobody waits.
  *
- * The progress of runs before stands in the file, as a comment, with a digest
- * of what was copied, so that another disk's report is not gone on with.  It is
- * read with as little trust as any file.
+ * The progress of earlier runs is in the file, as a comment, with a digest of
+ * what was copied, so that the report of another disk is not continued.  It is
+ * trusted no more than any file.
  */
 #include "report/report_file.h"
 
@@ -27,14 +27,14 @@
 #include "plan/names.h"
 #include "report_data.h"
 
-enum { HEAD_MOST = 64 << 10 };	/* bytes, within which the progress stands */
+enum { HEAD_MOST = 64 << 10 };	/* bytes in which the progress must lie */
 
 struct report {
 	struct newfile	 file;
 	struct saved	 saved;
 	struct report_data data;
 	double		 began;		/* clock_seconds */
-	double		 before;	/* seconds, of runs before */
+	double		 before;	/* s, of earlier runs */
 	unsigned	 run;
 	atomic_bool	 busy;
 };
@@ -47,7 +47,7 @@ rescues(const struct plan *p)
 
 /* --- the progress ------------------------------------------------------- */
 
-/* Too many: every second one will do. */
+/* Too many samples: keep every second one. */
 static void
 thin(struct report_data *d)
 {
@@ -70,7 +70,7 @@ sample(struct report *r)
 		.finished = d->total.finished, .bad = d->total.bad };
 }
 
-/* What the file that is there says, if it is one of ours. */
+/* Read the progress from the existing file, if it is one of ours. */
 static void
 remember(struct report *r)
 {
@@ -96,7 +96,7 @@ remember(struct report *r)
 
 /* --- writing ------------------------------------------------------------ */
 
-/* The map and the clock as they are now. */
+/* Take the current map and time. */
 static int
 gather(struct report *r, struct map *map)
 {
@@ -127,7 +127,7 @@ write_file(struct report *r, struct fault *f)
 	return newfile_end(&r->file, 0, f);
 }
 
-/* Where nothing keeps what was read from being looked at meanwhile. */
+/* Look at what was rescued so far, if the target can be read meanwhile. */
 static void
 look_early(struct report *r, struct map *map)
 {
@@ -138,7 +138,10 @@ look_early(struct report *r, struct map *map)
 		volumes_rescued(&d->volumes, d->p, map);
 }
 
-/* The map was saved.  What cannot be written now may be at the end. */
+/*
+ * The map was saved.  If the report cannot be written now, it may be at the
+ * end.
+ */
 static void
 saved(void *arg, struct map *map)
 {
@@ -151,12 +154,12 @@ saved(void *arg, struct map *map)
 		look_early(r, map);
 		sample(r);
 		(void)write_file(r, &f);
-		(void)newfile_hold(&r->file, &f);	/* still ours */
+		(void)newfile_hold(&r->file, &f);	/* reserve it again */
 	}
 	r->busy = false;
 }
 
-/* --- the life of it ----------------------------------------------------- */
+/* --- interface ---------------------------------------------------------- */
 
 int
 report_file_open(struct report **made, const struct plan *p, struct fault *f)

@@ -1,7 +1,7 @@
 /*
- * The page of a report: one file, without scripts and without anything from
- * elsewhere.  First the verdict, then the pictures, then tables with all that
- * the pictures show, so that it reads on paper and aloud, too.
+ * The page of a report: one file, without scripts or external references.
+ * First the verdict, then the pictures, then tables with everything in the
+ * pictures, so that the page can also be printed or read aloud.
  */
 #include "report_data.h"
 
@@ -22,13 +22,13 @@
 typedef unsigned long long ull;
 
 enum {
-	ROWS_MOST = 4096,	/* of ranges; the map's file has all */
-	CELL_MOST = 4096,	/* bytes of a text */
+	ROWS_MOST = 4096,	/* ranges; the map file has all of them */
+	CELL_MOST = 4096,	/* bytes of text in a cell */
 };
 
 /* --- tables ------------------------------------------------------------- */
 
-/* A head with # in front is that of a column of numbers. */
+/* A heading that begins with # is that of a column of numbers. */
 static void
 table_begin(FILE *out, const char *caption, const char *const *heads)
 {
@@ -62,7 +62,7 @@ number(FILE *out, uint64_t n)
 	fprintf(out, "<td class=\"n\">%llu</td>", (ull)n);
 }
 
-/* A row of a thing and what it is; none for what is not known. */
+/* A row with a property and its value; omitted if the value is unknown. */
 static void __attribute__((format(printf, 3, 4)))
 fact(FILE *out, const char *what, const char *fmt, ...)
 {
@@ -133,7 +133,7 @@ end_table(FILE *out, const struct report_data *d, bool target)
 	table_end(out);
 }
 
-/* --- what became of it -------------------------------------------------- */
+/* --- the result --------------------------------------------------------- */
 
 static void
 totals_table(FILE *out, const struct report_data *d)
@@ -164,7 +164,7 @@ state_of(enum seg_status status)
 	    "failed, not trimmed" : "failed, not scraped";
 }
 
-/* What could not be read, or was not looked into to the end. */
+/* Ranges that could not be read, or were not examined completely. */
 static void
 ranges_table(FILE *out, const struct report_data *d)
 {
@@ -272,7 +272,7 @@ volumes_table(FILE *out, const struct report_data *d)
 	table_end(out);
 }
 
-/* What used= has done with the file systems. */
+/* What used= has done with each file system. */
 static void
 used_table(FILE *out, const struct report_data *d)
 {
@@ -303,7 +303,7 @@ used_table(FILE *out, const struct report_data *d)
 	table_end(out);
 }
 
-/* The files hit, and a command that names those that were not found. */
+/* The files that are hit, and a command to find the others. */
 static void
 damage_files(FILE *out, const struct damage_area *a)
 {
@@ -333,7 +333,7 @@ damage_files(FILE *out, const struct damage_area *a)
 	fputs("</pre>\n", out);
 }
 
-/* Which files are hit. */
+/* List the files that are hit. */
 static void
 damage_list(FILE *out, const struct report_data *d)
 {
@@ -393,7 +393,10 @@ when(char text[40], const struct timespec *t)
 	return text;
 }
 
-/* As it may be typed again: name= as it is, a value as a word of a shell. */
+/*
+ * Print an operand so that it can be typed again: the value is quoted for a
+ * shell.
+ */
 static void
 operand(FILE *out, const char *arg)
 {
@@ -401,7 +404,7 @@ operand(FILE *out, const char *arg)
 	char *word;
 
 	n = arg[n] == '=' ? n + 1 : 0;
-	n += arg[n] == '-';		/* no option's, or one as it is */
+	n += arg[n] == '-';		/* an option */
 	n += arg[n] == '-';
 	fprintf(out, " %.*s", (int)n, arg);
 	if (arg[n] == '\0')

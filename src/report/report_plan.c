@@ -126,7 +126,10 @@ numbers(char *text, size_t room, const struct beyond *b)
 		snprintf(text + at, room - at, " and %zu more", b->n - shown);
 }
 
-/* Partitions that are left behind, and the count= that would take them. */
+/*
+ * Remark on partitions that are not copied, and on the count= that would copy
+ * them.
+ */
 static void
 beyond_remark(char *text, size_t room, const struct plan *p)
 {
@@ -240,7 +243,7 @@ found_plan(FILE *out, const struct plan *p)
 			    (ull)s->off);
 }
 
-/* What is done with each of the file systems. */
+/* What is done with each file system. */
 static void
 used_plan(FILE *out, const struct plan *p)
 {
@@ -264,7 +267,7 @@ used_plan(FILE *out, const struct plan *p)
 			    "the rest left out");
 }
 
-/* What becomes of zeros in what is read. */
+/* What happens to zeros in the source. */
 static const char *
 zeros(const struct plan *p)
 {

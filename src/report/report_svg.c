@@ -1,7 +1,7 @@
 /*
  * The pictures of a report: the map as a strip below the partitions and as a
- * grid, and the progress over time.  Each status has a colour and a mark, so
- * that it is told from the others in black and white as well.
+ * grid, and the progress over time.  Each status has a colour and a pattern, so
+ * that it can be recognised in black and white.
  */
 #include "report_data.h"
 
@@ -13,7 +13,7 @@
 #include "base/number.h"
 #include "report/cells.h"
 
-enum {				/* pixels, unless it says otherwise */
+enum {				/* pixels, unless stated otherwise */
 	CELL = 12, ACROSS = 64, DOWN = 32, CELLS = ACROSS * DOWN,
 	WIDTH = CELL * ACROSS,
 	MARGIN = 16,
@@ -21,8 +21,8 @@ enum {				/* pixels, unless it says otherwise */
 	GRID_TOP = PARTS_TALL + STRIP_TALL + 12,
 	LEGEND_TOP = GRID_TOP + CELL * DOWN + 20,
 	MAP_TALL = LEGEND_TOP + 24,
-	LETTER = 7,		/* width of one, about */
-	AXIS = 64,		/* left of the progress */
+	LETTER = 7,		/* average width */
+	AXIS = 64,		/* left of the graph */
 	CURVE_TALL = 180, PROGRESS_TALL = CURVE_TALL + 56,
 };
 
@@ -72,7 +72,7 @@ patterns(FILE *out)
 	fputs("</defs>\n", out);
 }
 
-/* The cells of one look, runs of them as one piece each. */
+/* Draw the cells of one status, with one piece for each run of them. */
 static void
 draw_cells(FILE *out, const char *cell, const struct look *l)
 {
@@ -108,7 +108,7 @@ at_x(uint64_t off, uint64_t length)
 	return WIDTH * (part > 1 ? 1 : part);
 }
 
-/* As much of its name as there is room for. */
+/* Draw a partition, with as much of its name as fits. */
 static void
 draw_part(FILE *out, const struct volume_row *v, double from, double to)
 {
@@ -147,7 +147,7 @@ draw_parts(FILE *out, const struct report_data *d)
 	}
 }
 
-/* The same map in one line, to the scale of the partitions. */
+/* Draw the same map in one row, to the scale of the partitions. */
 static void
 draw_strip(FILE *out, const char *cell)
 {
@@ -208,7 +208,7 @@ draw_grid(FILE *out, const struct report_data *d)
 	fputs("</g>\n", out);
 }
 
-/* What the picture shows, for who cannot see it. */
+/* A description of the picture, for screen readers. */
 static void
 describe_map(FILE *out, const struct report_data *d)
 {

@@ -1,11 +1,11 @@
 /*
  * Where lines for programs go.
  *
- * A sink is a file, opened here after all doubts (see usable), or a descriptor
- * that was inherited.  What is inherited may be a pipe that nobody reads, and
- * the main thread has signals to answer.  So nothing is written before poll(2)
- * says that there is room, and to a pipe never more at once than that promises,
- * PIPE_BUF.
+ * A sink is a file that was checked and opened here (see usable), or an
+ * inherited descriptor.  That may be a pipe that nobody reads, while the main
+ * thread has to answer signals.  So nothing is written before poll(2) says that
+ * there is room, and a pipe gets at most PIPE_BUF bytes at a time, which
+ * poll(2) guarantees.
  */
 #include "report/sink.h"
 
@@ -48,7 +48,7 @@ leads_to(const char *path, const struct stat *st)
 	return stat(path, &other) == 0 && same_file(&other, st);
 }
 
-/* The map before a map is replaced with it. */
+/* Whether the file is the previous version of a map. */
 static bool
 is_backup(const char *operand, const struct stat *st)
 {
@@ -58,7 +58,7 @@ is_backup(const char *operand, const struct stat *st)
 	    "%s.bak", operand + 4) < PATH_MAX && leads_to(path, st);
 }
 
-/* Whether an operand other than the sink's own names the same file. */
+/* Whether another operand names the same file. */
 static bool
 named_by_another(const struct opts *o, const struct sink *s,
     const struct stat *st)
@@ -88,8 +88,8 @@ is_standard(const char *name, int fd, const struct stat *st)
 }
 
 /*
- * Refuse what is an end of the copy, or the other sink.  By all the operands,
- * so that it holds for a command line that is wrong in another place, too.
+ * Refuse an end of the copy, or the other sink.  All operands are examined, so
+ * that this works even if the command line is wrong elsewhere.
  */
 static int
 apart(const struct opts *o, const struct sink *s, const struct stat *st,
@@ -110,7 +110,7 @@ apart(const struct opts *o, const struct sink *s, const struct stat *st,
 	return 0;
 }
 
-/* A descriptor: not a disk, nor a device that does things when written to. */
+/* Use a descriptor, but not a disk, or a device that reacts to writes. */
 static int
 inherit(struct sink *s, const struct opts *o, long fd, struct fault *f)
 {
@@ -133,7 +133,7 @@ inherit(struct sink *s, const struct opts *o, long fd, struct fault *f)
 	return 0;
 }
 
-/* What is there already may be used if it is meant to be written. */
+/* An existing file may be used if it is meant to be written. */
 static int
 usable(const struct sink *s, const struct opts *o, const struct stat *st,
     struct fault *f)
@@ -147,8 +147,8 @@ usable(const struct sink *s, const struct opts *o, const struct stat *st,
 }
 
 /*
- * A journal whose last line is torn: ours begins on one of its own.  Where that
- * cannot be, our line will not get through either.
+ * If the last line of a journal is incomplete, begin a new one.  If that fails,
+ * our own line will fail too.
  */
 static void
 mend(const struct sink *s, int path)
@@ -158,7 +158,7 @@ mend(const struct sink *s, int path)
 	int fd = reopen(path, s->name, O_RDONLY);
 
 	if (fd < 0)
-		return;			/* it may be written only */
+		return;			/* it may be write-only */
 	if (fstat(fd, &st) == 0 && st.st_size > 0 &&
 	    pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n')
 		(void)!write(s->fd, "\n", 1);
@@ -166,8 +166,8 @@ mend(const struct sink *s, int path)
 }
 
 /*
- * A file of json= is one run's alone: another would write over its lines.  A
- * journal is for all, and lines get into it whole.
+ * A file of json= belongs to one run, because another would overwrite its
+ * lines.  A journal is shared, and each line is written as a whole.
  */
 static int
 hold(const struct sink *s, struct fault *f)
@@ -178,7 +178,7 @@ hold(const struct sink *s, struct fault *f)
 	return not_a_sink(f, s, "a run that is under way writes it");
 }
 
-/* Open, or with --dry-run look at, a file that is there. */
+/* Open an existing file, or with --dry-run check it. */
 static int
 open_old(struct sink *s, const struct opts *o, int path, int flags,
     struct fault *f)
@@ -205,7 +205,10 @@ open_old(struct sink *s, const struct opts *o, int path, int flags,
 	return 0;
 }
 
-/* A new file; it is taken away again if an end has the same missing name. */
+/*
+ * Create a file; remove it again if an end has the same name, which did not
+ * exist either.
+ */
 static int
 open_new(struct sink *s, const struct opts *o, int dir, const char *base,
     int flags, struct fault *f)
@@ -227,7 +230,7 @@ open_new(struct sink *s, const struct opts *o, int dir, const char *base,
 	return hold(s, f);
 }
 
-/* A name, as seen from its folder.  Another run may make the file meanwhile. */
+/* Open a name in its folder; another run may create the file meanwhile. */
 static int
 open_in(struct sink *s, const struct opts *o, int dir, const char *base,
     struct fault *f)
@@ -281,7 +284,7 @@ descriptor(const char *name, long *fd)
 		name += skip;
 	if (*name == '\0' || name[strspn(name, "0123456789")] != '\0')
 		return false;
-	*fd = strtol(name, NULL, 10);	/* LONG_MAX: more than there are */
+	*fd = strtol(name, NULL, 10);	/* LONG_MAX if it is too large */
 	return true;
 }
 
@@ -309,7 +312,7 @@ sink_room(const struct sink *s, int patience)
 	return got != 0;
 }
 
-/* A part of a line, unless somebody has written behind it. */
+/* Remove part of a line, unless someone has written behind it. */
 static void
 take_back(const struct sink *s, size_t n)
 {

@@ -1,6 +1,6 @@
 /*
- * The file of usedmap=, in the format of GNU ddrescue (its manual, "Mapfile
- * structure"): all of the source, in order.
+ * Writing the file of usedmap= in the format of GNU ddrescue (its manual,
+ * "Mapfile structure"): the whole source, in order.
  */
 #include "report/usedmap.h"
 

@@ -1,6 +1,6 @@
 /*
- * The verdict: from what the map says and what went wrong, in an order that
- * makes 0 the last of all answers.
+ * The verdict on a run, from the map and from what went wrong.  Status 0 is the
+ * last of all answers to be considered.
  */
 #include "report/verdict.h"
 
@@ -18,7 +18,7 @@
 
 typedef unsigned long long ull;
 
-/* Unreadable blocks, counted on the source's own grid. */
+/* The number of unreadable blocks, in the source's own grid. */
 static uint64_t
 blocks_of(const struct plan *p, const struct seg *s)
 {
@@ -50,7 +50,7 @@ conclude(struct outcome *out, int status, const char *fmt, ...)
 	return status;
 }
 
-/* The other end has as much, and no more. */
+/* Whether the other end of a comparison has more. */
 static void
 longer(const struct plan *p, struct outcome *out)
 {
@@ -76,7 +76,10 @@ longer(const struct plan *p, struct outcome *out)
 		    n / p->bs : n, blocks ? "" : " iflag=count_bytes");
 }
 
-/* Whether what was read back, or compared, is the same; else conclude so. */
+/*
+ * Whether what was read back or compared is the same; otherwise set the
+ * verdict.
+ */
 static bool
 agrees(const struct plan *p, struct outcome *out)
 {
@@ -110,7 +113,10 @@ agrees(const struct plan *p, struct outcome *out)
 	return false;
 }
 
-/* All was copied: whether it is what it should be, and the records are made. */
+/*
+ * Everything was copied: check that it is as expected, and that its records
+ * were written.
+ */
 static int
 recorded(const struct plan *p, struct outcome *out)
 {
@@ -137,8 +143,8 @@ recorded(const struct plan *p, struct outcome *out)
 }
 
 /*
- * A signal decides over faults: a reader that was interrupted together with us
- * looks like a broken pipe.
+ * A signal takes precedence over faults, because a reader that was interrupted
+ * together with us looks like a broken pipe.
  */
 static int
 of_signal(const struct plan *p, struct outcome *out,
@@ -170,7 +176,7 @@ of_signal(const struct plan *p, struct outcome *out,
 	    name, done, said.text);
 }
 
-/* The decimal unit that is right for so many bytes, and its size. */
+/* A suitable decimal unit for so many bytes, and its size. */
 static const char *
 unit_of(uint64_t bytes, double *scale)
 {
@@ -184,7 +190,7 @@ unit_of(uint64_t bytes, double *scale)
 	return unit[i];
 }
 
-/* "0.5 of 10.7 GB"; where that would not tell them apart, in bytes. */
+/* "0.5 of 10.7 GB", or in bytes if that would show no difference. */
 static void
 part_of(char *buf, size_t room, uint64_t part, uint64_t whole)
 {
@@ -203,7 +209,7 @@ part_of(char *buf, size_t room, uint64_t part, uint64_t whole)
 		snprintf(buf + n, room - n, " of %s %s", of, unit);
 }
 
-/* Only a part of the copy was wanted: which, and how much that is. */
+/* Only part of the copy was wanted: say which, and how much that is. */
 static void
 within(const struct plan *p, struct outcome *out)
 {
@@ -217,7 +223,7 @@ within(const struct plan *p, struct outcome *out)
 	    "domain=%s: %s", p->opts->domain, part);
 }
 
-/* What had not changed was not read: how much was. */
+/* Unchanged data was not read: say how much was. */
 static void
 changed(const struct plan *p, struct outcome *out)
 {
@@ -233,7 +239,7 @@ changed(const struct plan *p, struct outcome *out)
 	    o->bitmap != NULL ? o->bitmap : o->since, part);
 }
 
-/* What is free was left out: how much that is. */
+/* Free space was left out: say how much. */
 static void
 without(const struct plan *p, struct outcome *out)
 {
@@ -252,7 +258,7 @@ without(const struct plan *p, struct outcome *out)
 	    u->frees == 1 ? " calls" : "s call");
 }
 
-/* All is as the bmap has it: how much that is. */
+/* Everything is as the block map says: say how much. */
 static void
 mapped(const struct plan *p, struct outcome *out)
 {
@@ -267,7 +273,7 @@ mapped(const struct plan *p, struct outcome *out)
 	    said.text, p->opts->bmap, part);
 }
 
-/* Nothing was to be copied: what was found out. */
+/* Nothing was to be copied: say what was found. */
 static void
 looked(const struct plan *p, struct outcome *out)
 {
@@ -279,7 +285,7 @@ looked(const struct plan *p, struct outcome *out)
 	    p->opts->usedmap, part);
 }
 
-/* All is in its place. */
+/* Everything was copied. */
 static void
 complete(const struct plan *p, struct outcome *out)
 {
@@ -307,8 +313,8 @@ complete(const struct plan *p, struct outcome *out)
 }
 
 /*
- * What came before us in the pipe has failed, as likely as not, and what the
- * target holds is not what was to be there.
+ * Whether the command before us in the pipe has probably failed, so that the
+ * target does not have the data it should have.
  */
 static bool
 brought_nothing(const struct plan *p, const struct map_totals *t)
@@ -320,7 +326,7 @@ brought_nothing(const struct plan *p, const struct map_totals *t)
 	    (dst->is.device || dst->geo.size > 0 || dst->lim.base > 0);
 }
 
-/* What kept the copy from its end; STATUS_COMPLETE: nothing. */
+/* What has stopped the copy early; STATUS_COMPLETE: nothing. */
 static int
 ended_early(const struct plan *p, struct outcome *out,
     const struct map_totals *t)
@@ -352,7 +358,10 @@ ended_early(const struct plan *p, struct outcome *out,
 	return STATUS_COMPLETE;
 }
 
-/* The map's file does not say what was done, beside "status" or alone. */
+/*
+ * The map file does not record what was done: a status of its own, or an
+ * addition to "status".
+ */
 static int
 not_saved(const struct plan *p, struct outcome *out,
     const struct map_totals *t, int status)
@@ -373,7 +382,7 @@ not_saved(const struct plan *p, struct outcome *out,
 	    "not saved: %s", p->opts->map, why);
 }
 
-/* All passes are over: what would read more of it. */
+/* All passes are done: what could read more. */
 static const char *
 next_run(const struct plan *p, const struct map_totals *t)
 {
@@ -383,7 +392,7 @@ next_run(const struct plan *p, const struct map_totals *t)
 	    "with retries= it is tried again";
 }
 
-/* What keeps the copy from being complete; STATUS_COMPLETE: nothing. */
+/* Why the copy is not complete; STATUS_COMPLETE: it is. */
 static int
 incomplete(const struct plan *p, struct outcome *out,
     const struct map_totals *t)
@@ -412,7 +421,7 @@ incomplete(const struct plan *p, struct outcome *out,
 	return STATUS_COMPLETE;
 }
 
-/* A signal, or maxtime=, and what that stopped did not come to an end. */
+/* Stopped by a signal or maxtime=, and requests have not returned. */
 static void
 left_waiting(struct outcome *out)
 {
@@ -431,7 +440,7 @@ left_waiting(struct outcome *out)
 		    "%d s %s%s%s", out->fault.text, GRACE, how, end, flush);
 }
 
-/* Left with transfers in flight: by a signal, or by maxtime=. */
+/* Left with requests in flight, because of a signal or maxtime=. */
 static void
 left(const struct plan *p, struct outcome *out)
 {
@@ -470,7 +479,10 @@ judge(const struct plan *p, struct outcome *out)
 
 /* --- several targets ---------------------------------------------------- */
 
-/* "NOT complete: /dev/sdb: why" is said of /dev/sdb, which is named before. */
+/*
+ * "NOT complete: /dev/sdb: why" becomes "NOT complete: why", as /dev/sdb was
+ * named before.
+ */
 static void
 unname(struct fault *said, const char *name)
 {
@@ -483,7 +495,7 @@ unname(struct fault *said, const char *name)
 		memmove(at, at + n + 2, strlen(at + n + 2) + 1);
 }
 
-/* What is wrong with the i-th target, or with the copy that it was to have. */
+/* What is wrong with the i-th target, or with the copy as a whole. */
 static void
 judge_one(const struct plan *p, struct outcome *out, unsigned i)
 {
@@ -511,7 +523,7 @@ judge_one(const struct plan *p, struct outcome *out, unsigned i)
 	out->flush = flush;
 }
 
-/* Whether one sentence is true of all. */
+/* Whether one sentence covers all targets. */
 static bool
 alike(const struct outcome *out)
 {
@@ -527,7 +539,7 @@ alike(const struct outcome *out)
 	return true;
 }
 
-/* Which are not complete; the status is that of the first of them. */
+/* Name the targets that are incomplete; the status is that of the first one. */
 static void
 name_incomplete(const struct plan *p, struct outcome *out)
 {

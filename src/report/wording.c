@@ -1,5 +1,5 @@
 /*
- * An end of the copy in words, for people.
+ * Describing an end of the copy for people.
  */
 #include "report/wording.h"
 
@@ -70,7 +70,7 @@ add_disk(char *text, size_t room, const struct endpoint *ep)
 		add(text, room, ", on %.120s", d.backing);
 }
 
-/* Of the end, or of the partition it is limited to; -1: it has none. */
+/* The size of the end, or of the partition it is limited to; -1: none. */
 static int64_t
 size_of(const struct endpoint *ep)
 {

@@ -1,14 +1,13 @@
 /*
- * Compare.  A worker claims a piece of the map, reads it from both ends, half
- * of the workers from the second end first, and holds the two against each
- * other.  The map has what was compared; where it differs is noted in a map of
- * its own.  An end that is a stream is read under the lock under which its
- * places are given out, as in a copy.
+ * Compare.  A worker claims a piece of the map, reads it from both ends (half
+ * of the workers begin with the second end), and compares the two.  The map
+ * records what was compared, and a second map where the ends differ.  A stream
+ * is read under the lock that gives out its places, as in a copy.
  *
  * What is a hole in both files is not read.
  *
- * With coe=1 a block that cannot be read is BAD in the map, and counts as
- * neither.
+ * With coe=1 a block that cannot be read is BAD in the map, and is neither
+ * equal nor different.
  */
 #include "verify/compare.h"
 
@@ -29,21 +28,22 @@
 #include "map/mapfile.h"
 #include "plan/names.h"
 
-enum { RANGES_MOST = 1 << 20 };	/* that differ; then one for a piece */
+enum { RANGES_MOST = 1 << 20 };	/* ranges; beyond this, one per piece */
 
 typedef unsigned long long ull;
 
-struct reading {		/* of one end, a piece */
+struct reading {		/* a piece of one end */
 	struct lane	*lane;
 	unsigned char	*buf;
-	size_t		 n;	/* bytes read; fewer than the piece: the end */
+	size_t		 n;	/* bytes read; fewer than the piece at the
+				 * end */
 };
 
 /* --- beginning ---------------------------------------------------------- */
 
 /*
- * Nothing that is there is replaced: it may be the map of a rescue.  Only what
- * it is first written as was left by a run that was killed.
+ * Never replace an existing map: it may be that of a rescue.  Only the
+ * temporary file of a killed run may be there.
  */
 int
 compare_look(const struct plan *p, struct fault *f)
@@ -66,7 +66,10 @@ compare_look(const struct plan *p, struct fault *f)
 	return path_check(path, path, f);
 }
 
-/* Of two ends whose sizes are known, and not cut by count=. */
+/*
+ * The longer of two ends, if both sizes are known and count= does not limit
+ * them.
+ */
 static const struct endpoint *
 longer(const struct plan *p)
 {
@@ -108,12 +111,12 @@ compare_free(struct compare *c)
 
 /* --- holes -------------------------------------------------------------- */
 
-struct holes {			/* of one end */
-	int		 fd;	/* -1: it is zero all along */
+struct holes {			/* the holes of one end */
+	int		 fd;	/* -1: zeros throughout */
 	uint64_t	 base;
 };
 
-/* False for an end whose holes cannot be known. */
+/* Find out the holes of an end; false if that is not possible. */
 static bool
 holes_of(const struct endpoint *ep, uint64_t base, struct holes *h)
 {
@@ -128,7 +131,10 @@ holes_of(const struct endpoint *ep, uint64_t base, struct holes *h)
 	return h->fd >= 0;
 }
 
-/* The next byte from "at" on that is data, or is in a hole; end if none is. */
+/*
+ * The next byte from "at" on that is data, or in a hole; "end" if there is
+ * none.
+ */
 static uint64_t
 next(const struct holes *h, uint64_t at, int whence, uint64_t end)
 {
@@ -149,7 +155,7 @@ least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Take out of the map what is a hole in both. */
+/* Take ranges that are holes in both ends out of the map. */
 static void
 skip_holes(struct job *job)
 {
@@ -165,7 +171,7 @@ skip_holes(struct job *job)
 		if (data > at && map_set(&job->map, at, data - at,
 		    FINISHED) == 0)
 			job->compare->compared += data - at;
-		/* Where the data of one ends, that of the other may go on. */
+		/* past the data of one end, the other may still have some */
 		at = data < end ? least(next(&a, data, SEEK_HOLE, end),
 		    next(&b, data, SEEK_HOLE, end)) : end;
 		if (at <= data && data < end)
@@ -185,7 +191,7 @@ streams(const struct reading *s)
 	return s->lane->ep->is.streamed;
 }
 
-/* The end's own byte that is read next. */
+/* The offset in the end of the next byte to read. */
 static uint64_t
 next_place(const struct reading *s, const struct seg *seg)
 {
@@ -217,7 +223,7 @@ read_side(const struct reading *s, uint64_t off, size_t at, size_t len,
 	return io;
 }
 
-/* A block by itself, as often as retries= says. */
+/* Read one block by itself, repeated up to retries= times. */
 static struct io
 read_block(const struct job *job, const struct reading *s, uint64_t off,
     size_t at, size_t len)
@@ -230,7 +236,7 @@ read_block(const struct job *job, const struct reading *s, uint64_t off,
 	return io;
 }
 
-/* After a read that failed: block by block. */
+/* After a failed read, read block by block. */
 static bool
 salvage(struct job *job, struct reading *s, const struct seg *seg)
 {
@@ -257,7 +263,7 @@ salvage(struct job *job, struct reading *s, const struct seg *seg)
 	return s->n == len;
 }
 
-/* Read a piece of an end; false when it failed, and the run is stopped. */
+/* Read a piece of an end; false if that failed and stopped the run. */
 static bool
 fetch(struct job *job, struct reading *s, const struct seg *seg)
 {
@@ -271,7 +277,7 @@ fetch(struct job *job, struct reading *s, const struct seg *seg)
 	return io.err == 0;
 }
 
-/* An end of a known size that ends early has shrunk under our hands. */
+/* An end of known size that ends early has shrunk during the run. */
 static void
 fail_short(struct job *job, const struct reading *s, const struct seg *seg)
 {
@@ -298,7 +304,7 @@ differs(struct job *job, uint64_t off, uint64_t len)
 	return false;
 }
 
-/* Hold n bytes of both against each other. */
+/* Compare n bytes of both ends. */
 static bool
 hold(struct worker *w, const unsigned char *a, const unsigned char *b,
     uint64_t off, size_t n)
@@ -319,7 +325,7 @@ hold(struct worker *w, const unsigned char *a, const unsigned char *b,
 	return ok;
 }
 
-/* What one end has lost is like the other's.  Returns how much that is. */
+/* Bytes that one end has lost count as equal.  Returns how many there are. */
 static size_t
 level(struct job *job, unsigned char *a, unsigned char *b, uint64_t off,
     size_t n)
@@ -338,7 +344,7 @@ level(struct job *job, unsigned char *a, unsigned char *b, uint64_t off,
 	return lost;
 }
 
-/* Whether an end goes on behind the piece that ended the other. */
+/* Whether an end continues behind the piece in which the other one ended. */
 static bool
 goes_on(const struct reading *s, const struct seg *seg, size_t n)
 {
@@ -350,7 +356,7 @@ goes_on(const struct reading *s, const struct seg *seg, size_t n)
 	    (uint64_t)s->lane->ep->geo.size > at;
 }
 
-/* Of a stream, under its lock: the piece in which it ends. */
+/* For a stream, under its lock: the piece in which it ends. */
 static void
 end_stream(struct job *job, const struct reading *a, const struct reading *b,
     const struct seg *seg)
@@ -368,7 +374,7 @@ end_stream(struct job *job, const struct reading *a, const struct reading *b,
 		job->compare->longer = b->lane->ep;
 }
 
-/* The other end was compared to its end: does a stream have more? */
+/* The other end was compared to its end: find out whether a stream has more. */
 static void
 probe(struct job *job, struct reading *s)
 {
@@ -384,8 +390,8 @@ probe(struct job *job, struct reading *s)
 }
 
 /*
- * Claim a piece, and read what is a stream of it.  Returns as map_claim, and -1
- * when that failed.
+ * Claim a piece, and read its part of a stream.  Returns as map_claim, also -1
+ * if the read failed.
  */
 static int
 claim(struct job *job, struct reading *a, struct reading *b, struct seg *seg)
@@ -418,7 +424,7 @@ claim(struct job *job, struct reading *a, struct reading *b, struct seg *seg)
 	return ok ? claimed : -1;
 }
 
-/* The rest of a piece, and what comes of it. */
+/* Read the rest of a piece, and compare. */
 static bool
 compare(struct worker *w, struct reading *first, struct reading *second,
     const struct seg *seg)
@@ -458,7 +464,7 @@ compare_piece(struct worker *w)
 	if (claim(job, &a, &b, &seg) <= 0)
 		return false;
 	more = compare(w, swapped ? &b : &a, swapped ? &a : &b, &seg);
-	/* What was not come to is as it was. */
+	/* what was not reached stays untried */
 	return map_settle(&job->map, seg.off, seg.len, UNTRIED) == 0 && more;
 }
 
@@ -473,8 +479,8 @@ append(struct mapfile *m, uint64_t from, uint64_t to, enum seg_status status)
 }
 
 /*
- * What comes next, from off on, of what differs and what could not be read;
- * false when nothing does.
+ * The next range from off on that differs or could not be read; false if there
+ * is none.
  */
 static bool
 next_found(struct job *job, uint64_t off, struct seg *s)
@@ -492,7 +498,9 @@ next_found(struct job *job, uint64_t off, struct seg *s)
 	return true;
 }
 
-/* What differs is what a domain is made of: finished. */
+/*
+ * Differences are marked finished, because this map will be used as a domain.
+ */
 static int
 compose(struct job *job, struct mapfile *m)
 {

@@ -1,29 +1,28 @@
 /*
- * Verify.  While copying, piece.c notes a digest of each chunk as the target is
- * given it.  After the flush all workers go over the table, an entry at a time,
- * and read the target back past the caches (sparing.c):
+ * Verify.  During the copy, piece.c records a digest of each chunk that is
+ * written.  After the flush all workers go through the table, one entry at a
+ * time, and read the target back past the caches (sparing.c):
  *
  *	check	the digest is the same: RIGHT, else DIFFERS
- *	mend	the source is read again, and gets a new digest; the target is
- *		written again, flushed, and checked again
+ *	mend	the source is read again and gets a new digest; the target is
+ *		rewritten, flushed, and checked again
  *
- * Both go by an entry at a time (verify_check.c).  What differs is narrowed
- * down to logical blocks with the source at hand.  Where that is gone by (a
- * pipe, random bytes) it is neither narrowed down nor mended.  verify=source
- * holds the target against the source itself instead of the digests, which then
- * serve for what cannot be read a second time.
+ * For both see verify_check.c.  Differences are narrowed down to logical blocks
+ * by rereading the source.  If it cannot be read again (a pipe, random bytes),
+ * they are neither narrowed down nor mended. verify=source compares the target
+ * with the source itself; the digests then serve for what cannot be read again.
  *
- * With verify=stream a worker that looks for work may find some behind it.  The
- * entries are in four parts, whose borders only grow:
+ * With verify=stream a worker that looks for work may instead check what was
+ * written before.  The entries are in four parts, whose borders only grow:
  *
- *	0 .. begun	are checked, or about to be
+ *	0 .. begun	are checked, or being checked
  *	begun .. ready	can be: they were written, and flushed after that
- *	ready .. low	are written; a flush every lot of bytes, or beat of time
- *	low ..		still to be written, or being so
+ *	ready .. low	are written; flushed after a LOT of bytes or a beat
+ *	low ..		still to be written, or being written
  *
- * A third of the workers may check, so that the others keep the source and the
- * writing going; all of them once the check lags more than LAG behind.  What is
- * left when the copy ends is checked as without "stream".
+ * A third of the workers may check, so that the others keep both ends busy; all
+ * of them, once the check is more than LAG behind.  The rest is checked after
+ * the copy, as without "stream".
  *
  *	s	verify->lock, held for a few instructions; takes digests.lock
  *		and map.lock, which are leaves
@@ -43,9 +42,10 @@
 #include "verify_check.h"
 
 enum {
-	LOT = 64 << 20,		/* bytes; a flush costs less than that */
+	LOT = 64 << 20,		/* bytes worth a flush */
 	LOT_LEAST = 8 << 20,
-	LOTS = 16,		/* at least, so that the last check is short */
+	LOTS = 16,		/* at least, so that little is left at the
+				 * end */
 	LAG = 256 << 20,	/* bytes */
 };
 
@@ -150,7 +150,7 @@ pass(struct job *job, const struct task *task)
 	workers_run(job, task);
 }
 
-/* Whether the copy went so far that checking it means something. */
+/* Whether the copy went far enough for a check to make sense. */
 static bool
 complete(struct job *job)
 {
@@ -194,7 +194,7 @@ verify_run(struct job *job)
 	while (v->differing > 0 && left-- > 0 && verify_repeatable(job->p) &&
 	    !job->stop) {
 		pass(job, &repairing);
-		flush(job);	/* when stopped, too: it was written */
+		flush(job);	/* even if stopped: data was rewritten */
 		if (job->stop || job->flush.status != 0)
 			return;
 		pass(job, &checking);
@@ -203,9 +203,9 @@ verify_run(struct job *job)
 	    v->right + v->masked == end);
 }
 
-/* ------------------------------------------------------ a little behind it */
+/* ------------------------------------------------------ during the copy */
 
-/* s: how many workers may check, and whether there is something for them. */
+/* s: whether a worker may check, and finds something to check. */
 static bool
 may_check(const struct job *job, const struct verify *v)
 {
@@ -215,7 +215,7 @@ may_check(const struct job *job, const struct verify *v)
 	return v->begun < v->ready && (late || v->checking < usual);
 }
 
-/* Bytes that are worth a flush; the check is that far behind at the end. */
+/* Bytes per flush, and by how much the check is behind at the end. */
 static uint64_t
 lot(const struct plan *p)
 {
@@ -233,7 +233,10 @@ may_flush(const struct job *job, const struct verify *v)
 	    clock_seconds() - v->flushed >= beat);
 }
 
-/* s: pass over what was written meanwhile, but for a chunk that may go on. */
+/*
+ * s: advance over what was written meanwhile, except a chunk that is still
+ * growing.
+ */
 static void
 raise_low(struct job *job, struct verify *v)
 {

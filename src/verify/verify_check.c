@@ -1,6 +1,6 @@
 /*
- * Verify, an entry at a time: what the target has is held against the digest,
- * or the source; what differs is narrowed down, and made the same again.
+ * Verify one entry: compare the target with the digest, or with the source;
+ * narrow differences down, and mend them.
  */
 #include "verify_check.h"
 
@@ -16,7 +16,8 @@
 #include "end/tee.h"
 
 enum {
-	RANGES_MOST = 1 << 16,	/* that differ; then whole chunks are told */
+	RANGES_MOST = 1 << 16,	/* ranges; beyond this, whole chunks are
+				 * recorded */
 	SECTOR = 512,
 };
 
@@ -29,7 +30,7 @@ verify_repeatable(const struct plan *p)
 
 /* --------------------------------------------------------- the source again */
 
-/* The next range that has no bytes of the source: lost, or left out. */
+/* The next range without bytes of the source: lost, or left out. */
 static bool
 next_blank(struct map *map, uint64_t from, struct seg *s)
 {
@@ -42,7 +43,10 @@ next_blank(struct map *map, uint64_t from, struct seg *s)
 	return lost || out;
 }
 
-/* Up to the next byte that could not be read, and was made zero. */
+/*
+ * The length of the run of bytes that were read, or that were lost and made
+ * zero.
+ */
 static size_t
 until_lost(struct worker *w, uint64_t off, size_t at, size_t len, bool *lost)
 {
@@ -59,9 +63,9 @@ until_lost(struct worker *w, uint64_t off, size_t at, size_t len, bool *lost)
 }
 
 /*
- * Read a range again into the worker's buffer, as the target is to hold it:
- * zeros for what is lost, and for padding.  True if all of it was read; else
- * *io is the read that failed, or ended too early.
+ * Reread a range into the worker's buffer, in the form that the target should
+ * have: zeros for lost data and for padding.  Returns true if all was read;
+ * otherwise *io is the read that failed or ended early.
  */
 static bool
 read_again(struct worker *w, uint64_t off, size_t len, struct io *io)
@@ -86,7 +90,7 @@ read_again(struct worker *w, uint64_t off, size_t len, struct io *io)
 
 /* ------------------------------------------------------------- what differs */
 
-/* Memory for the list fails: the range is told all the same, by its chunk. */
+/* If there is no memory for the range, its chunk is reported anyway. */
 static void
 differ_set(struct worker *w, struct map *differ, uint64_t off, uint64_t len,
     enum seg_status status)
@@ -99,7 +103,7 @@ differ_set(struct worker *w, struct map *differ, uint64_t off, uint64_t len,
 	job_fail(w->job, &f);
 }
 
-/* Bytes of a range that differed when it was read before. */
+/* How many bytes of a range had differed at an earlier check. */
 static uint64_t
 differed(struct verify *v, uint64_t off, uint64_t end)
 {
@@ -111,7 +115,7 @@ differed(struct verify *v, uint64_t off, uint64_t end)
 	return sum;
 }
 
-/* Take out of the range what is as the source has it after all. */
+/* Take out of the range what is equal to the source after all. */
 static void
 narrow(struct worker *w, const struct check *c, const unsigned char *has,
     size_t n)
@@ -136,7 +140,7 @@ narrow(struct worker *w, const struct check *c, const unsigned char *has,
 	}
 }
 
-/* The first n bytes were read. */
+/* A chunk differs; its first n bytes were read. */
 static void
 differs(struct worker *w, size_t i, const struct check *c,
     const unsigned char *has, size_t n)
@@ -169,7 +173,7 @@ right(struct worker *w, size_t i, const struct check *c, size_t masked)
 
 /* -------------------------------------------------------------------- check */
 
-/* Whether this is what the chunk was when it was copied. */
+/* Whether the data has the digest from the copy. */
 static bool
 as_noted(const struct verify *v, const struct check *c, const void *buf)
 {
@@ -180,8 +184,8 @@ as_noted(const struct verify *v, const struct check *c, const void *buf)
 }
 
 /*
- * What was left out is not looked at: zeros, here and in what is read again.
- * Returns how much that is.
+ * Zero what was left out, here and in the source's data, so that it does not
+ * matter.  Returns how much it is.
  */
 static size_t
 mask(struct worker *w, const struct check *c, unsigned char *has)
@@ -203,8 +207,8 @@ mask(struct worker *w, const struct check *c, unsigned char *has)
 enum measure { BY_DIGEST, BY_SOURCE, BY_NOTHING };
 
 /*
- * What a chunk is held against: the source is in the worker's buffer then.  By
- * nothing: it could not be read, and the run is being stopped.
+ * What to compare a chunk with; if the source, that is now in the worker's
+ * buffer.  BY_NOTHING: it could not be read, and the run is being stopped.
  */
 static enum measure
 measure(struct worker *w, const struct check *c)
@@ -224,9 +228,9 @@ measure(struct worker *w, const struct check *c)
 }
 
 /*
- * Whether a chunk that was read back is what it is to be.  A digest of the
- * whole copy is of what was read first, whatever the source holds now; of what
- * is left out in part there are no digests.
+ * Whether a chunk read back is right.  With a digest of the whole copy, what
+ * was read first counts, whatever the source holds now.  A chunk left out in
+ * part has no digest.
  */
 static bool
 is_right(const struct worker *w, const struct check *c,
@@ -242,8 +246,8 @@ is_right(const struct worker *w, const struct check *c,
 }
 
 /*
- * A file that ends in zeros gets its length when all is copied: what lies
- * behind its end until then is checked after that.
+ * A file that ends in zeros gets its length at the end of the copy: check what
+ * lies beyond its present end later.
  */
 static bool
 early(const struct job *job)
@@ -253,7 +257,7 @@ early(const struct job *job)
 	    job->p->used != NULL);
 }
 
-/* A chunk differs, but for what was left out of it. */
+/* A chunk differs; what was left out of it does not count. */
 static void
 column_differs(struct worker *w, struct column *col, const struct check *c)
 {
@@ -270,8 +274,8 @@ column_differs(struct worker *w, struct column *col, const struct check *c)
 }
 
 /*
- * Of one of several targets.  What it has behind the copy is not looked at,
- * since it may need less padding than the others, or none.
+ * Check one of several targets.  Ignore what it has behind the copy, because it
+ * may need less padding than others.
  */
 static void
 check_one(struct worker *w, unsigned target, const struct check *c,
@@ -295,8 +299,8 @@ check_one(struct worker *w, unsigned target, const struct check *c,
 }
 
 /*
- * The same entry of all targets that are left, at once.  The source is not read
- * for each: nothing is narrowed down.
+ * Check the same entry of all remaining targets.  Nothing is narrowed down,
+ * because that would take a read of the source for each.
  */
 static bool
 check_each(struct worker *w, const struct check *c, size_t masked)
@@ -322,7 +326,7 @@ check_each(struct worker *w, const struct check *c, size_t masked)
 	return !job->stop;
 }
 
-/* Read an entry back; false when the run is being stopped. */
+/* Read an entry back; false if the run is being stopped. */
 bool
 verify_check(struct worker *w, size_t i, const struct check *c)
 {
@@ -377,7 +381,7 @@ verify_check_next(struct worker *w)
 
 /* --------------------------------------------------------------------- mend */
 
-/* Write what differs of a chunk again, by whole pages of the target. */
+/* Rewrite what differs in a chunk, in whole pages of the target. */
 static bool
 write_again(struct worker *w, const struct check *c)
 {
@@ -399,8 +403,8 @@ write_again(struct worker *w, const struct check *c)
 }
 
 /*
- * A source that cannot be read a second time, or is not any more what a digest
- * was made of, leaves the chunk as it is.
+ * Do nothing if the source cannot be read again, or is not what it was when the
+ * digest was made.
  */
 static bool
 mend(struct worker *w, const struct check *c)

@@ -1,6 +1,6 @@
 /*
- * An entry of the digests and the target: held against each other, or made the
- * same again.  The steps of workers.
+ * Checking one entry of the digests at the target, or mending it: the tasks of
+ * workers.
  */
 #ifndef PARDD_VERIFY_CHECK_H
 #define PARDD_VERIFY_CHECK_H
@@ -12,14 +12,17 @@
 #include "digest/digest_table.h"
 #include "verify/verify.h"
 
-/* Read entry i back; false when the run is being stopped. */
+/* Read entry i back; false if the run is being stopped. */
 bool verify_check(struct worker *, size_t i, const struct check *);
 
-/* Take the next entry that is not right, or that differs; false: no more. */
+/*
+ * Take the next entry that is not yet right, or that differs; false: none is
+ * left.
+ */
 bool verify_check_next(struct worker *);
 bool verify_mend_next(struct worker *);
 
-/* Whether the source can be read a second time, with the same result. */
+/* Whether the source can be read again with the same result. */
 bool verify_repeatable(const struct plan *);
 
 #endif
