@@ -844,7 +844,7 @@ BOTH(pwritev64v2, pwritev2,
 STAT_OF(fstat, stat)
 STAT_OF(fstat64, stat64)
 
-/* What is thrown away fits onto any file system. */
+/* What is thrown away fits onto a file system that knows of no holes. */
 #define STATFS_OF(name, type)						\
 	int								\
 	name(int fd, struct type *fs)					\
@@ -852,9 +852,11 @@ STAT_OF(fstat64, stat64)
 		REAL(real, name);					\
 		if (real(fd, fs) != 0)					\
 			return -1;					\
-		if (is(fd, &target))					\
+		if (is(fd, &target)) {					\
+			fs->f_type = 0;					\
 			fs->f_blocks = fs->f_bfree = fs->f_bavail =	\
 			    disk.size;					\
+		}							\
 		return 0;						\
 	}
 
