@@ -257,7 +257,7 @@ if [[ $VARIANT = plain ]]; then
 	it "... than areas, of all sizes" figure mixed 11 95
 	it "... than tracks, of a scratch" figure scratch 11 225
 	it "... than clusters" figure clusters 11 22 15 100
-	it "seeks good data between bad ends no longer than it finds some" figure ends 11 6 13 20 15 24
+	it "seeks good data between bad ends no longer than it finds some" figure ends 11 5 13 21 15 24
 	it "tries for eight blocks of 512 that are one of 4096 once" figure 512e 17 42
 	[[ -z $LONG ]] ||
 	    it "reads what lies between areas before it reads these by the block" figure mixed64 15 1800

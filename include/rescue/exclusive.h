@@ -12,7 +12,7 @@
 
 #include "map/map.h"
 
-enum { SEATS = 2 };
+enum { SEATS = 4 };
 
 struct seat {				/* all g */
 	uint64_t	 ticket;	/* of its worker; 0: free */
@@ -26,23 +26,25 @@ struct seat {				/* all g */
 struct exclusive {			/* g: lock */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 left;
-	unsigned	 seats;	/* I: 1 or 2 */
+	unsigned	 most;	/* I: seats, at most */
+	unsigned	 seats;	/* g: 1, or from 2 up to most */
 	struct seat	 seat[SEATS];	/* g */
 	uint64_t	 ticket;	/* g: the last one given out */
 	bool		 parallel;	/* g: two were served at the same
 					 * time */
+	double		 failed;	/* g: s: when the last error returned */
 };
 
 /*
- * "seats" is how many may be inside at a time.  Returns 0, or an errno value
- * with nothing to destroy.
+ * "most" (up to SEATS) is how many may be inside at a time, at last: two until
+ * exclusive_failed.  Returns 0, or an errno value with nothing to destroy.
  */
-int exclusive_init(struct exclusive *, unsigned seats);
+int exclusive_init(struct exclusive *, unsigned most);
 void exclusive_destroy(struct exclusive *);
 
 /*
  * Wait for admission: until the worker inside leaves, or has spent "hint"
- * seconds on one read and there is a second seat, or "patience" seconds without
+ * seconds on one read and there is another seat, or "patience" seconds without
  * one.  If that worker was not known to be stuck, *stuck is what it reads, else
  * its length is 0.  Returns a ticket (> 0).
  */
@@ -60,6 +62,13 @@ void exclusive_reads(struct exclusive *, uint64_t ticket, const struct seg *);
  * is stuck; from now on nobody will be.
  */
 bool exclusive_passed(struct exclusive *, uint64_t ticket);
+
+/*
+ * That was an error; the longest so far took so many seconds.  Two that return
+ * closer together than that were served at the same time: from then on there
+ * are all seats.
+ */
+void exclusive_failed(struct exclusive *, uint64_t ticket, double longest);
 
 /* A read without a ticket was answered: those inside may have waited for it. */
 void exclusive_answered(struct exclusive *);

@@ -38,6 +38,7 @@ struct rescue {
 	uint64_t	 unit_off;	/* I: disk's blocks; of byte 0 in one */
 	bool		 rotates;	/* I: seeking is expensive */
 	unsigned	 seats;	/* I: how many may read near an error */
+	atomic_bool	 begun;		/* a read of this run has returned */
 	_Atomic double	 wary_until;	/* s: errors are expected until then */
 	_Atomic double	 longest;	/* s: the longest error so far */
 	const struct pass *_Atomic pass;	/* set by the lead */

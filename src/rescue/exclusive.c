@@ -3,9 +3,13 @@
  * over, and the previous ticket becomes void.
  *
  * With two seats, a worker that seems stuck keeps its seat when another is let
- * in.  There is no third seat: a worker that only waits behind a stuck one
- * looks stuck itself.  So its time counts from when the one before it has left,
- * unless the disk was seen to serve two reads at the same time.
+ * in.  A worker that only waits behind a stuck one looks stuck itself.  So its
+ * time counts from when the one before it has left, unless the disk was seen to
+ * serve two reads at the same time.
+ *
+ * There are more seats only once two errors were seen to take their time side
+ * by side.  Many disks drop their whole queue when one read fails, and begin it
+ * anew: there each read more would only repeat the errors of the others.
  *
  *	g	exclusive->lock, a leaf; held for a few instructions
  */
@@ -17,12 +21,13 @@
 #include "base/clock.h"
 
 int
-exclusive_init(struct exclusive *g, unsigned seats)
+exclusive_init(struct exclusive *g, unsigned most)
 {
 	pthread_condattr_t attr;
 	int err;
 
-	*g = (struct exclusive){ .seats = seats };
+	*g = (struct exclusive){ .most = most,
+		.seats = most < 2 ? most : 2 };
 	err = pthread_condattr_init(&attr);
 	if (err != 0)
 		return err;
@@ -78,17 +83,22 @@ empty_seat(struct exclusive *g)
 	return NULL;
 }
 
-/* The worker that has spent longest on one read; NULL if nobody is inside. */
+/*
+ * The worker that has spent longest on one read, of those that are not stuck if
+ * there is one; NULL if nobody is inside.
+ */
 static struct seat *
 slowest(struct exclusive *g)
 {
-	struct seat *s = NULL;
+	struct seat *s = NULL, *at;
 	unsigned i;
 
-	for (i = 0; i < g->seats; i++)
-		if (g->seat[i].ticket > 0 &&
-		    (s == NULL || g->seat[i].since < s->since))
-			s = &g->seat[i];
+	for (i = 0; i < g->seats; i++) {
+		at = &g->seat[i];
+		if (at->ticket > 0 && (s == NULL || at->stuck < s->stuck ||
+		    (at->stuck == s->stuck && at->since < s->since)))
+			s = at;
+	}
 	return s;
 }
 
@@ -180,6 +190,21 @@ exclusive_passed(struct exclusive *g, uint64_t ticket)
 	}
 	pthread_mutex_unlock(&g->lock);
 	return passed;
+}
+
+void
+exclusive_failed(struct exclusive *g, uint64_t ticket, double longest)
+{
+	double now = clock_seconds();
+	const struct seat *s;
+
+	pthread_mutex_lock(&g->lock);
+	s = seat_of(g, ticket);
+	if (s != NULL && g->parallel && g->failed >= s->since &&
+	    now - g->failed < longest * 3 / 4)
+		g->seats = g->most;
+	g->failed = now;
+	pthread_mutex_unlock(&g->lock);
 }
 
 /* The disk may only now have come to those admitted after a ticket. */

@@ -114,7 +114,7 @@ know_disk(struct rescue *r, const struct plan *p)
 		r->unit = n;
 	r->unit_off = ((known ? d.start : 0) + p->src_off) % r->unit;
 	r->rotates = known && d.rotates;
-	r->seats = known && !d.rotates ? 2 : 1;
+	r->seats = known && !d.rotates ? SEATS : 1;
 }
 
 /* used=: begin with the first class. */

@@ -101,7 +101,8 @@ wary(struct job *job)
 		return false;
 	if (job->p->opts->minrate > 0)	/* in parallel all would be slow */
 		return true;
-	return !pass_is_first(pass) || clock_seconds() < r->wary_until ||
+	return !pass_is_first(pass) || !r->begun ||
+	    clock_seconds() < r->wary_until ||
 	    course_piece(&r->course, gone_over(job), WARY) < WARY ||
 	    near_run(job);
 }
@@ -258,10 +259,12 @@ read_rest(struct worker *w, struct hold *h, size_t at, struct io *io)
 	h->passed = exclusive_passed(&r->exclusive, h->ticket);
 	if (h->ticket == 0)
 		exclusive_answered(&r->exclusive);
-	if (errno_is_medium(io->err) && seconds > r->longest)
-		r->longest = seconds;
-	if (errno_is_medium(io->err))
+	r->begun = true;
+	if (errno_is_medium(io->err)) {
+		r->longest = seconds > r->longest ? seconds : r->longest;
+		exclusive_failed(&r->exclusive, h->ticket, r->longest);
 		*io = read_before(w, &h->seg, at, *io);
+	}
 	h->calm = !errno_is_medium(io->err) && !slow(job, io->done, seconds);
 	if (!h->calm || io->err == 0)
 		note_area(w, h, &seg, seconds);

@@ -1,6 +1,6 @@
 /*
- * Reading alone: who is stuck is passed by, once; and with two seats he keeps
- * his.  Nobody here waits: a patience of 0 is over at once.
+ * Reading alone: who is stuck is passed by, once; and with several seats he
+ * keeps his.  Nobody here waits: a patience of 0 is over at once.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ tells_nobody_of_what_was_read(void **state)
 static void
 let_two_in(struct exclusive *g, uint64_t *first, uint64_t *second)
 {
-	assert_int_equal(exclusive_init(g, 2), 0);
+	assert_int_equal(exclusive_init(g, SEATS), 0);
 	*first = exclusive_enter(g, long_time, long_time, &stuck);
 	exclusive_reads(g, *first, &here);
 	*second = exclusive_enter(g, 0, long_time, &stuck);
@@ -126,6 +126,71 @@ times_it_from_its_own_where_both_are_served(void **state)
 	exclusive_destroy(&g);
 }
 
+/* The first fails, and then the second, which has been served beside it. */
+static void
+fail_both(struct exclusive *g, double longest)
+{
+	uint64_t first, second;
+
+	let_two_in(g, &first, &second);
+	assert_false(exclusive_passed(g, second));
+	exclusive_reads(g, second, &there);
+	exclusive_failed(g, first, longest);
+	exclusive_leave(g, first);
+	exclusive_failed(g, second, longest);
+	exclusive_leave(g, second);
+}
+
+static void
+lets_more_in_where_errors_come_side_by_side(void **state)
+{
+	struct exclusive g;
+	uint64_t ticket[SEATS];
+	unsigned i;
+
+	(void)state;
+	fail_both(&g, long_time);
+	for (i = 0; i < SEATS; i++) {
+		ticket[i] = exclusive_enter(&g, 0, long_time, &stuck);
+		assert_int_equal(stuck.len, i > 0 ? here.len : 0);
+		exclusive_reads(&g, ticket[i], &here);
+	}
+	for (i = 0; i < SEATS; i++)
+		assert_int_equal(exclusive_passed(&g, ticket[i]),
+		    i + 1 < SEATS);
+	exclusive_destroy(&g);
+}
+
+static void
+lets_two_in_where_each_error_takes_its_time(void **state)
+{
+	struct exclusive g;
+
+	(void)state;
+	fail_both(&g, 0);
+	assert_int_equal(g.seats, 2);
+	exclusive_destroy(&g);
+}
+
+/* Who is stuck, too, is not waited for in the place of who is not. */
+static void
+waits_for_who_reads_beside_two_that_are_stuck(void **state)
+{
+	struct exclusive g;
+	uint64_t ticket[3];
+	unsigned i;
+
+	(void)state;
+	fail_both(&g, long_time);
+	for (i = 0; i < 3; i++) {
+		ticket[i] = exclusive_enter(&g, 0, long_time, &stuck);
+		exclusive_reads(&g, ticket[i], i < 2 ? &here : &there);
+	}
+	exclusive_enter(&g, 0, long_time, &stuck);
+	assert_int_equal(stuck.off, there.off);
+	exclusive_destroy(&g);
+}
+
 int
 main(void)
 {
@@ -135,6 +200,10 @@ main(void)
 		cmocka_unit_test(tells_nobody_of_what_was_read),
 		cmocka_unit_test(times_the_second_from_when_the_first_left),
 		cmocka_unit_test(times_it_from_its_own_where_both_are_served),
+		cmocka_unit_test(lets_more_in_where_errors_come_side_by_side),
+		cmocka_unit_test(lets_two_in_where_each_error_takes_its_time),
+		cmocka_unit_test(
+		    waits_for_who_reads_beside_two_that_are_stuck),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
