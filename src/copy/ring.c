@@ -1,14 +1,9 @@
 /*
  * The asynchronous engine.  A worker has a number of slots, each with a piece
  * that is being read, waits to be written, or is being written; io_uring
- * reports which request has ended.  Reads and writes have separate windows, so
- * that a slow target does not take slots from the source, nor a slow source
- * from the target.
- *
- * A window grows as long as requests return about as fast as the fastest one:
- * then the time is latency, and more requests hide it.  When they take much
- * longer, they wait for each other, and more would only cost memory and slow
- * down other programs.  Every few seconds both windows start small again, since
+ * reports which request has ended.  Reads and writes have separate windows
+ * (window.c), so that a slow target does not take slots from the source, nor a
+ * slow source from the target.  Every few seconds both start small again, since
  * times measured with a long queue say nothing about the disk.
  *
  * Whatever io_uring does only in part, or cannot do, is finished by the
@@ -40,12 +35,10 @@
 #include "copy/piece.h"
 #include "copy/sparse.h"
 #include "copy/transfer.h"
+#include "copy/window.h"
 #include "digest/hash.h"
 
 enum {
-	LEAST = 3,		/* smallest window: one served, one next, one
-				 * new */
-	GROWTH = 2,		/* for each request that came back quickly */
 	LARGE = 2,		/* entries taken up by a large one */
 	SECOND = 1000000000,	/* ns */
 };
@@ -66,29 +59,20 @@ struct slot {
 	struct slot	*next;		/* idle, ready, or lent */
 };
 
-struct window {
-	unsigned	 size;		/* requests that may be in flight */
-	unsigned	 limit;		/* upper limit of size */
-	unsigned	 busy;		/* requests in flight */
-	unsigned	 most;		/* the most there ever were */
-	uint64_t	 base;		/* ns, the fastest request of this
-					 * period */
-};
-
-struct watch {			/* a lane whose requests a library sends */
+struct library {		/* that sends the requests of a lane */
 	struct lane	*lane;
 	unsigned	 busy;	/* requests in flight */
 	bool		 polled[2];	/* poll_events[i] is in the ring */
 };
 
-enum { WATCHES = 2, POLLS = 2 };
+enum { LIBRARIES = 2, POLLS = 2 };
 
 static const short poll_events[POLLS] = { POLLIN, POLLOUT };
 
 struct queue {
 	struct worker	*w;
 	struct io_uring	 ring;
-	struct watch	 watch[WATCHES];	/* source, target */
+	struct library	 library[LIBRARIES];	/* of source and target */
 	struct slot	*slot;
 	unsigned	 slots, busy;	/* busy: all that are not idle */
 	struct slot	*idle;		/* last used first: still in the
@@ -96,7 +80,6 @@ struct queue {
 	struct slot	*ready, **last;	/* in the order they became ready */
 	struct slot	*lent;		/* written, but still lent */
 	struct window	 reads, writes;
-	unsigned	 fixed;		/* qd=, or 0 */
 	struct piece	 held;		/* claimed, waiting for its time; */
 	uint64_t	 due;		/* rate=: that time in ns, 0 if none */
 	uint64_t	 again;		/* ns, end of the period */
@@ -108,29 +91,9 @@ struct queue {
 static void
 begin_small(struct queue *q, uint64_t t)
 {
-	unsigned size = q->fixed > 0 ? q->fixed : LEAST;
-
-	q->reads.size = q->writes.size = size;
-	q->reads.base = q->writes.base = UINT64_MAX;
+	window_begin(&q->reads);
+	window_begin(&q->writes);
 	q->again = t + period;
-}
-
-/* A request of this window has come back after "took" ns: adapt its size. */
-static void
-learn(struct queue *q, struct window *win, uint64_t took)
-{
-	bool full = win->busy >= win->size;
-
-	win->busy--;
-	if (q->fixed > 0)
-		return;
-	if (took < win->base)
-		win->base = took;
-	if (full && took < win->base + win->base / 2)
-		win->size = win->size + GROWTH < win->limit ?
-		    win->size + GROWTH : win->limit;
-	else if (took / 4 > win->base && win->size > LEAST)
-		win->size--;
 }
 
 static void
@@ -229,15 +192,13 @@ start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
 	if (lane_submit(lane, &s->io, sqe)) {
 		enter(q, sqe, s);
 	} else if (lane_start(lane, &s->io)) {
-		q->watch[lane == &q->w->dst].busy++;
+		q->library[lane == &q->w->dst].busy++;
 	} else {
 		lane_transfer(lane, &s->io);
 		ended(q, s);
 		return;
 	}
-	win->busy++;
-	if (win->busy > win->most)
-		win->most = win->busy;
+	window_start(win);
 }
 
 static void
@@ -326,9 +287,9 @@ fill(struct queue *q)
 
 	collect(q);
 	for (;;) {
-		while (q->ready != NULL && q->writes.busy < q->writes.size)
+		while (q->ready != NULL && !window_full(&q->writes))
 			start_write(q);
-		if (q->idle == NULL || q->reads.busy >= q->reads.size ||
+		if (q->idle == NULL || window_full(&q->reads) ||
 		    q->busy >= q->reads.size + q->writes.size ||
 		    !next_piece(q, &pc))
 			break;
@@ -346,7 +307,7 @@ fill(struct queue *q)
 static void
 back(struct queue *q, struct slot *s)
 {
-	learn(q, s->state == READING ? &q->reads : &q->writes,
+	window_end(s->state == READING ? &q->reads : &q->writes,
 	    clock_ns() - s->start);
 	ended(q, s);
 }
@@ -374,29 +335,28 @@ take_ended(struct queue *q)
 	bool any = false;
 	size_t i;
 
-	for (i = 0; i < WATCHES; i++)
-		while ((io = lane_ended(q->watch[i].lane)) != NULL) {
-			q->watch[i].busy--;
+	for (i = 0; i < LIBRARIES; i++)
+		while ((io = lane_ended(q->library[i].lane)) != NULL) {
+			q->library[i].busy--;
 			back(q, slot_of(io));
 			any = true;
 		}
 	return any;
 }
 
-/* Handle a completion that belongs to a watch; false if it is another. */
+/* Handle a completion that belongs to a library; false if it is another. */
 static bool
 served(struct queue *q, void *data)
 {
-	struct watch *watch = q->watch;
 	size_t i;
 
-	for (i = 0; i < (size_t)WATCHES * POLLS; i++) {
-		bool *polled = &watch[i / POLLS].polled[i % POLLS];
+	for (i = 0; i < (size_t)LIBRARIES * POLLS; i++) {
+		bool *polled = &q->library[i / POLLS].polled[i % POLLS];
 
 		if (data != polled)
 			continue;
 		*polled = false;
-		lane_service(watch[i / POLLS].lane);
+		lane_service(q->library[i / POLLS].lane);
 		return true;
 	}
 	return false;
@@ -424,13 +384,13 @@ take(struct queue *q)
 static void
 arm(struct queue *q)
 {
-	struct watch *w;
+	struct library *w;
 	struct io_uring_sqe sqe[LARGE];
 	short events;
 	size_t i;
 	int fd;
 
-	for (w = q->watch; w < q->watch + WATCHES; w++) {
+	for (w = q->library; w < q->library + LIBRARIES; w++) {
 		fd = lane_pollfd(w->lane, &events);
 		for (i = 0; i < POLLS && fd >= 0; i++) {
 			if (w->polled[i] || (events & poll_events[i]) == 0)
@@ -445,9 +405,9 @@ arm(struct queue *q)
 }
 
 static bool
-watching(const struct queue *q)
+serving(const struct queue *q)
 {
-	return q->watch[0].busy + q->watch[1].busy > 0;
+	return q->library[0].busy + q->library[1].busy > 0;
 }
 
 /*
@@ -464,7 +424,7 @@ await(struct queue *q)
 	struct io_uring_cqe *cqe;
 	int err;
 
-	if (q->due == 0 && !watching(q))
+	if (q->due == 0 && !serving(q))
 		err = io_uring_submit_and_wait(&q->ring, 1);
 	else
 		err = io_uring_submit_and_wait_timeout(&q->ring, &cqe, 1, &t,
@@ -483,10 +443,10 @@ in_flight(const struct queue *q)
 static void
 drain(struct queue *q)
 {
-	struct watch *w;
+	struct library *w;
 	struct pollfd p;
 
-	for (w = q->watch; w < q->watch + WATCHES; w++)
+	for (w = q->library; w < q->library + LIBRARIES; w++)
 		while (take_ended(q), w->busy > 0) {
 			p.fd = lane_pollfd(w->lane, &p.events);
 			poll(&p, 1, (int)(tick / 1000000));
@@ -536,8 +496,8 @@ disarm(struct queue *q)
 	bool *polled;
 	size_t i;
 
-	for (i = 0; i < (size_t)WATCHES * POLLS; i++) {
-		polled = &q->watch[i / POLLS].polled[i % POLLS];
+	for (i = 0; i < (size_t)LIBRARIES * POLLS; i++) {
+		polled = &q->library[i / POLLS].polled[i % POLLS];
 		if (!*polled)
 			continue;
 		memset(sqe, 0, sizeof(sqe));
@@ -551,9 +511,9 @@ disarm(struct queue *q)
 static void
 call_libraries(struct queue *q, uint64_t t)
 {
-	struct watch *w;
+	struct library *w;
 
-	for (w = q->watch; w < q->watch + WATCHES; w++)
+	for (w = q->library; w < q->library + LIBRARIES; w++)
 		if (w->busy > 0)
 			lane_service(w->lane);
 	q->look = t + tick;
@@ -624,18 +584,23 @@ open_ring(struct queue *q)
 
 	for (i = 0; i < sizeof(flags) / sizeof(flags[0]) && err < 0; i++)
 		err = io_uring_queue_init(q->slots * 2 +
-		    2 * WATCHES * POLLS, &q->ring,
+		    2 * LIBRARIES * POLLS, &q->ring,
 		    flags[i] | large | IORING_SETUP_R_DISABLED);
 	return -err;
 }
 
-/* The largest possible window: half of the slots, or what the end allows. */
-static unsigned
-limit(const struct queue *q, const struct endpoint *ep)
+/*
+ * The largest possible window is half of the slots, or what the end allows;
+ * with qd= it is half of them always.
+ */
+static struct window
+window(const struct plan *p, const struct endpoint *ep)
 {
-	unsigned half = q->slots / 2;
+	unsigned half = p->slots / 2;
 
-	return ep->geo.depth > 0 && ep->geo.depth < half ? ep->geo.depth : half;
+	return (struct window){ .fixed = p->opts->qd > 0 ? half : 0,
+		.limit = ep->geo.depth > 0 && ep->geo.depth < half ?
+		    ep->geo.depth : half };
 }
 
 struct queue *
@@ -651,12 +616,11 @@ ring_new(struct worker *w, unsigned char *bufs, size_t stride, unsigned slots,
 	q->w = w;
 	q->slots = slots;
 	q->wide = w->job->p->src->is.wide || w->job->p->dst->is.wide;
-	q->fixed = w->job->p->opts->qd > 0 ? slots / 2 : 0;
-	q->reads.limit = limit(q, w->job->p->src);
-	q->writes.limit = limit(q, w->job->p->dst);
+	q->reads = window(w->job->p, w->job->p->src);
+	q->writes = window(w->job->p, w->job->p->dst);
 	q->last = &q->ready;
-	q->watch[0].lane = &w->src;
-	q->watch[1].lane = &w->dst;
+	q->library[0].lane = &w->src;
+	q->library[1].lane = &w->dst;
 	q->slot = calloc(slots, sizeof(*q->slot));
 	if (q->slot != NULL)
 		*err = open_ring(q);

@@ -1,0 +1,117 @@
+/*
+ * Windows of requests: when they grow, when they shrink, and how far.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "copy/window.h"
+
+/* As many requests as may be in flight, each of which takes so long. */
+static void
+round_of(struct window *win, uint64_t took)
+{
+	while (!window_full(win))
+		window_start(win);
+	while (win->busy > 0)
+		window_end(win, took);
+}
+
+static void
+grows_up_to_its_limit(void **state)
+{
+	struct window win = { .limit = 9 };
+	unsigned i, before;
+
+	(void)state;
+	window_begin(&win);
+	assert_int_equal(win.size, 3);
+	for (i = 0; i < 20; i++) {
+		before = win.size;
+		round_of(&win, 1000);
+		assert_true(win.size > before || win.size == 9);
+	}
+	assert_int_equal(win.size, 9);
+	assert_int_equal(win.most, 9);
+}
+
+static void
+shrinks_where_requests_wait_for_each_other(void **state)
+{
+	struct window win = { .limit = 32 };
+	unsigned i, large;
+
+	(void)state;
+	window_begin(&win);
+	for (i = 0; i < 20; i++)
+		round_of(&win, 1000);
+	large = win.size;
+	round_of(&win, 2000);		/* no latency, and no queue */
+	assert_int_equal(win.size, large);
+	round_of(&win, 5000);
+	assert_true(win.size < large);
+	for (i = 0; i < 20; i++)
+		round_of(&win, 5000);
+	assert_int_equal(win.size, 3);
+	assert_int_equal(win.most, large);
+}
+
+/* One request at a time says nothing about what more of them would do. */
+static void
+does_not_grow_while_it_is_not_full(void **state)
+{
+	struct window win = { .limit = 32 };
+	unsigned i;
+
+	(void)state;
+	window_begin(&win);
+	for (i = 0; i < 20; i++) {
+		window_start(&win);
+		window_end(&win, 1000);
+	}
+	assert_int_equal(win.size, 3);
+	assert_int_equal(win.most, 1);
+}
+
+static void
+keeps_a_fixed_size(void **state)
+{
+	struct window win = { .limit = 32, .fixed = 7 };
+
+	(void)state;
+	window_begin(&win);
+	round_of(&win, 1000);
+	round_of(&win, 900000);
+	assert_int_equal(win.size, 7);
+	assert_int_equal(win.most, 7);
+}
+
+static void
+forgets_how_fast_it_was(void **state)
+{
+	struct window win = { .limit = 32 };
+
+	(void)state;
+	window_begin(&win);
+	round_of(&win, 1000);
+	window_begin(&win);
+	assert_int_equal(win.size, 3);
+	round_of(&win, 50000);
+	assert_true(win.size > 3);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(grows_up_to_its_limit),
+		cmocka_unit_test(shrinks_where_requests_wait_for_each_other),
+		cmocka_unit_test(does_not_grow_while_it_is_not_full),
+		cmocka_unit_test(keeps_a_fixed_size),
+		cmocka_unit_test(forgets_how_fast_it_was),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
