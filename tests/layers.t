@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Which folder may use which: the floors of src/README.md, from the ground up.
+# Which folder may use which: the layers of src/README.md, lowest first.
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 [[ $VARIANT = plain ]] || exit 0		# once is enough
 
-# The folders in the order of the map of the house.
+# The folders in the order of src/README.md.
 floors=$(sed -n 's,^    \([a-z]*\)/ .*,\1,p' "$top/src/README.md" | tr '\n' ' ')
 
 named()
@@ -12,7 +12,7 @@ named()
 	diff <(tr ' ' '\n' <<<"$floors" | grep . | sort) \
 	    <(cd "$top/src" && printf '%s\n' */ | tr -d / | sort)
 }
-it "has every folder in the map of the house, and no other" named
+it "lists every folder in src/README.md, and no other" named
 # At the top lies what is given, and nothing that a run by hand has left there.
 top_level()
 {
