@@ -76,6 +76,8 @@ fits_direct(const struct line *l, const struct end *e)
 
 	if (e->what == PLAIN && e->memory)
 		return false;
+	if ((e->flag & APPEND) != 0 && l->old > 0)
+		at = (uint64_t)l->old;
 	return unit_of(l) % 4096 == 0 && at % 4096 == 0 &&
 	    length % 4096 == 0 && source_size(l) % 4096 == 0;
 }
