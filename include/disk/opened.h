@@ -13,7 +13,7 @@
  * open, for writing or for reading; or that children running the same program
  * have.  False if /proc does not say.
  */
-bool opened_any(pid_t, bool write, bool (*is)(const struct stat *, void *arg),
-    void *arg);
+bool opened_any(pid_t, bool write,
+    bool (*is)(const char *path, const struct stat *, void *arg), void *arg);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "base/fault.h"
 #include "cli/opts.h"
+#include "disk/filesystem.h"
 #include "end/lane.h"
 
 enum role { SOURCE, TARGET };
@@ -130,6 +131,7 @@ struct endpoint {		/* shared by all workers; const once open */
 	struct identity	 id;
 	int		 fd;	/* the inherited one; while opening, O_PATH */
 	int		 dir;	/* directory of a file to create, else -1 */
+	int		 layer;	/* the target's file below an overlay, or -1 */
 	struct statfs	 fs;	/* file system of a file; else all 0 */
 	uint64_t	 held;	/* bytes allocated to a file */
 	const char	*sync_why;	/* why not engine=async, or NULL */
@@ -304,6 +306,13 @@ int endpoint_close(struct endpoint *);
  * it was set; else false.
  */
 bool endpoint_written(const struct endpoint *, struct timespec *);
+
+/* Where its file is to be found. */
+struct located endpoint_located(const struct endpoint *);
+
+/* The file of a layer that its file on an overlay is, see overlay_file. */
+struct stat;
+bool endpoint_layer(const struct endpoint *, struct stat *);
 
 /* Its path, or NULL if it is inherited. */
 const char *endpoint_path(const struct endpoint *);

@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/libc.h"
+#include "disk/overlay.h"
 #include "disk/sysfs.h"
 #include "tables.h"
 
@@ -120,70 +121,21 @@ filesystem_has(const char *source, dev_t node)
 	return is;
 }
 
-/*
- * Add the disks of one folder of an overlay; "\," and "\:" stand for
- * themselves.
- */
+/* Add the disks of one of the folders that an overlay is made of. */
 static int
-layer(const char *from, size_t len, struct nodes *to)
+add_layer(const char *folder, enum layer layer, void *arg)
 {
-	char path[PATH_MAX];
-	struct located at = { .folder = AT_FDCWD, .name = path };
+	struct located at = { .folder = AT_FDCWD, .name = folder };
 	struct stat st;
-	size_t n = 0, i;
 
-	for (i = 0; i < len && n + 1 < sizeof(path); i++) {
-		i += from[i] == '\\' && i + 1 < len;
-		path[n++] = from[i];
-	}
-	path[n] = '\0';
-	if (path[0] != '/')	/* relative to where mount(8) ran */
+	(void)layer;
+	if (folder[0] != '/')	/* relative to where mount(8) ran */
 		return ENOENT;
-	if (stat(path, &st) != 0)
+	if (stat(folder, &st) != 0)
 		return errno;
 	at.dev = st.st_dev;
 	at.ino = st.st_ino;
-	return disks(&at, to);
-}
-
-static size_t
-up_to(const char *s, const char *stop)
-{
-	size_t n = 0;
-
-	while (s[n] != '\0' && strchr(stop, s[n]) == NULL)
-		n += s[n] == '\\' && s[n + 1] != '\0' ? 2 : 1;
-	return n;
-}
-
-/* Parse lowerdir=A:B,upperdir=C; data-only layers follow a double colon. */
-static int
-layers(const char *option, struct nodes *to)
-{
-	int err = 0, seen = 0;
-	size_t n;
-
-	while (*option != '\0' && err == 0) {
-		n = strcspn(option, "=,");
-		if (option[n] != '=' || (strncmp(option, "lowerdir", 8) != 0 &&
-		    strncmp(option, "upperdir", 8) != 0 &&
-		    strncmp(option, "datadir", 7) != 0)) {
-			option += up_to(option, ",");
-			option += *option == ',';
-			continue;
-		}
-		option += n;
-		do {
-			option++;
-			n = up_to(option, ":,");
-			if (n > 0)
-				err = layer(option, n, to);
-			seen++;
-			option += n;
-		} while (err == 0 && *option == ':');
-		option += *option == ',';
-	}
-	return seen == 0 ? ENOENT : err;
+	return disks(&at, arg);
 }
 
 /* Add the disks of a mount that has no device of its own. */
@@ -194,9 +146,8 @@ below(const struct mount *m, struct nodes *to)
 
 	if (has_no_disk(m->type))
 		return 0;
-	table_unescape(m->options);
 	if (strcmp(m->type, "overlay") == 0)
-		return layers(m->options, to);
+		return overlay_layers(m->options, add_layer, to);
 	table_unescape(m->source);
 	if (m->source[0] != '/')	/* the name of a pool, or none */
 		return ENOTBLK;

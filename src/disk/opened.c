@@ -114,7 +114,8 @@ is_for(pid_t pid, const char *fd, bool write)
 }
 
 static bool
-has(pid_t pid, bool write, bool (*is)(const struct stat *, void *), void *arg)
+has(pid_t pid, bool write,
+    bool (*is)(const char *, const struct stat *, void *), void *arg)
 {
 	struct dirent **list;
 	char path[300];
@@ -129,15 +130,15 @@ has(pid_t pid, bool write, bool (*is)(const struct stat *, void *), void *arg)
 		    list[i]->d_name);
 		found = stat(path, &st) == 0 &&
 		    (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) &&
-		    is_for(pid, list[i]->d_name, write) && is(&st, arg);
+		    is_for(pid, list[i]->d_name, write) && is(path, &st, arg);
 	}
 	sysfs_forget(list, n);
 	return found;
 }
 
 bool
-opened_any(pid_t pid, bool write, bool (*is)(const struct stat *, void *),
-    void *arg)
+opened_any(pid_t pid, bool write,
+    bool (*is)(const char *, const struct stat *, void *), void *arg)
 {
 	size_t n, i;
 	struct process *p = processes(&n);

@@ -91,7 +91,7 @@ table_mount(char *row, struct mount *m)
 	m->id = strtoul(row, NULL, 10);
 	skip(&row, 2);
 	device = strsep(&row, " ");
-	skip(&row, 1);
+	m->root = strsep(&row, " ");
 	m->point = strsep(&row, " ");
 	m->type = strsep(&fs, " ");
 	m->source = strsep(&fs, " ");

@@ -19,7 +19,10 @@ void table_unescape(char *field);
 struct mount {			/* a row of MOUNTS */
 	unsigned long id;
 	dev_t	 dev;		/* its file system; major 0: no device */
-	char	*point;		/* all are encoded, see table_unescape */
+	char	*root;		/* the part of it that is mounted, and where;
+				 * from here on all are encoded, see
+				 * table_unescape */
+	char	*point;
 	char	*type, *source;
 	char	*options;	/* of the file system, "rw" or "ro" first */
 };

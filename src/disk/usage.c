@@ -16,10 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "disk/disk.h"
 #include "disk/filesystem.h"
+#include "disk/overlay.h"
 #include "disk/sysfs.h"
 #include "tables.h"
 
@@ -227,6 +229,23 @@ is_free(const char *folder, const char *path)
 	    errno == 0 || (errno == ENOENT && access(folder, F_OK) == 0);
 }
 
+/* It, or the file of a layer that it is on an overlay. */
+static bool
+is_file_of(const char *loop, struct stat *st, dev_t dev, ino_t ino)
+{
+	char path[300], backing[PATH_MAX];
+
+	if (is_of(st, dev, ino))
+		return true;
+	if (ino == 0 || major(st->st_dev) != 0)
+		return false;
+	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
+	if (!sysfs_text(AT_FDCWD, path, backing, sizeof(backing)))
+		return false;
+	overlay_resolve(backing, st);
+	return is_of(st, dev, ino);
+}
+
 static bool
 lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use)
 {
@@ -238,7 +257,8 @@ lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use)
 		return false;
 	lost = disk_backing(loop, NULL, &st);
 	if (lost == 0)
-		return is_of(&st, dev, ino) && found(use, USE_LOOPED, loop);
+		return is_file_of(loop, &st, dev, ino) &&
+		    found(use, USE_LOOPED, loop);
 	if (lost == ENXIO)		/* it is free */
 		return false;
 	snprintf(folder, sizeof(folder), "/sys/block/%s", loop);

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "backend.h"
+#include "base/status.h"
 #include "disk/disk.h"
+#include "layer.h"
 
 bool
 endpoint_disk(const struct endpoint *ep, struct disk *d)
@@ -38,7 +40,8 @@ endpoint_is(const struct endpoint *ep, int fd)
 	if (S_ISBLK(st.st_mode) && ep->is.device && ep->id.known &&
 	    ep->id.dev == st.st_rdev)
 		return true;
-	return st.st_dev == ep->id.file_dev && st.st_ino == ep->id.file_ino;
+	return (st.st_dev == ep->id.file_dev &&
+	    st.st_ino == ep->id.file_ino) || layer_is(ep, fd, &st);
 }
 
 int
@@ -97,6 +100,10 @@ endpoint_go_on(struct endpoint *ep)
 int
 endpoint_flush(struct endpoint *ep, struct fault *f)
 {
+	if (ep->is.unflushable && !ep->is.remote && ep->spec.sync)
+		return fault_set(f, STATUS_NOT_FLUSHED, "%s: it is on an "
+		    "overlay that was mounted volatile, and cannot be flushed "
+		    "(sync=0 does without)", ep->name);
 	if (ep->be->flush != NULL && ep->be->flush(ep, f) != 0)
 		return -1;
 	while (ep->dir >= 0 && fsync(ep->dir) != 0)
@@ -232,5 +239,7 @@ endpoint_close(struct endpoint *ep)
 	err = ep->be->close(ep);
 	if (ep->dir >= 0)
 		close(ep->dir);
+	if (ep->layer >= 0)
+		close(ep->layer);
 	return err;
 }

@@ -19,6 +19,7 @@
 #include "choose.h"
 #include "cli/opts.h"
 #include "disk/disk.h"
+#include "layer.h"
 
 static int
 open_inherited(struct endpoint *ep, bool look, struct fault *f)
@@ -227,7 +228,7 @@ unopened(struct end_spec spec, const char *name)
 	return (struct endpoint){ .be = &null_backend, .name = name,
 		.spec = spec,
 		.geo = { .size = -1, .room = -1, .io_align = 1 },
-		.lim.end = UINT64_MAX, .fd = -1, .dir = -1 };
+		.lim.end = UINT64_MAX, .fd = -1, .dir = -1, .layer = -1 };
 }
 
 static enum end_kind
@@ -292,6 +293,7 @@ open_end(struct endpoint *ep, bool look, struct fault *f)
 	if (find_end(ep, look, f) != 0)
 		return -1;
 	ep->kind = kind_of(ep);
+	layer_open(ep, look);
 	return 0;
 }
 

@@ -323,27 +323,36 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
+/* Where the target is only looked at, ask. */
+static bool
+lock(int fd, const struct flock *range)
+{
+	struct flock ask = *range;
+
+	return fcntl(fd, F_OFD_SETLK, range) == 0 ||
+	    (errno != EAGAIN && errno != EACCES && (errno != EBADF ||
+	    fcntl(fd, F_OFD_GETLK, &ask) != 0 || ask.l_type == F_UNLCK));
+}
+
 /*
- * Lock the range to be written; with --dry-run, only test the lock.  A lock on
- * a shared descriptor would outlive this process.
+ * Lock the range to be written, and on an overlay also that of the layer's
+ * file.  A lock on a shared descriptor would outlive this process.
  */
 static int
 lock_range(const struct endpoint *ep, const struct file *file, struct fault *f)
 {
 	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
 		.l_start = (off_t)(LOCKS_OF_COPIES + file->from) };
-	bool ours;
 
 	if (file->from >= file->to || file->from >= LOCKS_OF_COPIES ||
 	    file->borrowed || ep->spec.held)
 		return 0;
 	if (file->to < LOCKS_OF_COPIES)
 		range.l_len = (off_t)(file->to - file->from);
-	ours = fcntl(file->plain, F_OFD_SETLK, &range) == 0 ||
-	    (errno != EAGAIN && errno != EACCES && (errno != EBADF ||
-	    fcntl(file->plain, F_OFD_GETLK, &range) != 0 ||
-	    range.l_type == F_UNLCK));
-	return ours ? 0 : fault_set(f, STATUS_REFUSED, "%s: another copy is "
+	if (lock(file->plain, &range) &&
+	    (ep->layer < 0 || lock(ep->layer, &range)))
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s: another copy is "
 	    "being made to the same bytes of it; end that first (force=held "
 	    "writes all the same)", ep->name);
 }

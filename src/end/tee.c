@@ -167,7 +167,7 @@ tee_open(struct endpoint *ep, const struct opts *o, bool look, struct fault *f)
 		.spec = t->target[0].ep.spec,
 		.is = { .seekable = true, .zeroes = true },
 		.geo = { .size = -1, .room = -1, .io_align = 1 },
-		.lim.end = UINT64_MAX, .fd = -1, .dir = -1,
+		.lim.end = UINT64_MAX, .fd = -1, .dir = -1, .layer = -1,
 		.sync_why = "each target has a thread of its own" };
 	snprintf(ep->again, sizeof(ep->again), "%u targets", t->n);
 	ep->name = ep->again;

@@ -17,6 +17,7 @@
 
 #include "base/path.h"
 #include "disk/disk.h"
+#include "disk/overlay.h"
 #include "disk/usage.h"
 
 enum {
@@ -131,6 +132,17 @@ same_medium(const struct stat *a, const struct stat *b)
 	return whole != 0 && whole == whole_of(b->st_rdev);
 }
 
+/* What a loop device lies on: of an overlay the file of the layer. */
+static int
+medium_of(const struct disk *loop, struct stat *st)
+{
+	int err = disk_backing(loop->whole_name, loop->backing, st);
+
+	if (err == 0)
+		overlay_resolve(loop->backing, st);
+	return err;
+}
+
 /* Whether another loop device lies on the same file or disk. */
 static int
 alone(const struct range *r, const struct disk *d, const struct stat *st)
@@ -146,8 +158,8 @@ alone(const struct range *r, const struct disk *d, const struct stat *st)
 		    "up");
 	for (i = 0; i < n && is == 0; i++)
 		if (loop[i] != d->whole && disk_of_block(loop[i], &other) &&
-		    other.backing[0] != '\0' && disk_backing(other.whole_name,
-		    other.backing, &on) == 0 && same_medium(&on, st))
+		    other.backing[0] != '\0' && medium_of(&other, &on) == 0 &&
+		    same_medium(&on, st))
 			is = busy(r, "the loop device %.64s lies on the same "
 			    "%s", other.name,
 			    S_ISBLK(st->st_mode) ? "disk" : "file");
@@ -162,8 +174,7 @@ idle_below(const struct range *r, const struct disk *d, int depth)
 	struct disk below;
 	struct stat st;
 
-	if (d->backing[0] == '\0' ||
-	    disk_backing(d->whole_name, d->backing, &st) != 0)
+	if (d->backing[0] == '\0' || medium_of(d, &st) != 0)
 		return 0;
 	if (alone(r, d, &st) != 0)
 		return -1;

@@ -29,6 +29,20 @@
 #include "disk/usage.h"
 #include "end/endpoint.h"
 
+/* The file of a layer, which another may use by its name there. */
+static int
+check_layer(const struct claims *c, const struct plan *p, struct fault *f)
+{
+	struct usage use;
+	struct stat st;
+
+	if (!endpoint_layer(p->dst, &st))
+		return 0;
+	if (usage_of_file(st.st_dev, st.st_ino, c->over, &use))
+		return claim_in_use(f, p->dst->name, "the file", &use);
+	return claim_check_ranges(c, p->dst->layer, "the file", f);
+}
+
 static int
 claim_file(const struct claims *c, const struct plan *p, struct fault *f)
 {
@@ -38,10 +52,12 @@ claim_file(const struct claims *c, const struct plan *p, struct fault *f)
 
 	if (p->dst->is.absent || !p->dst->id.known)
 		return 0;
-	if (usage_of_file(p->dst->id.dev, p->dst->id.ino, c->over, &use))
+	if (usage_of_file(is.st_dev, is.st_ino, c->over, &use))
 		return claim_in_use(f, p->dst->name, "the file", &use);
 	if (use.err == EMFILE || use.err == ENFILE || use.err == ENOMEM)
 		return claim_not_known(f, p->dst->name, "the file", &use);
+	if (check_layer(c, p, f) != 0)
+		return -1;
 	return p->dst->is.inherited ? claim_check_ranges(c, p->dst->fd,
 	    "the file", f) :
 	    claim_check_path(c, p->dst->name, &is, "the file", f);

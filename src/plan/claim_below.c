@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/status.h"
 #include "disk/dm.h"
+#include "disk/overlay.h"
 #include "end/endpoint.h"
 
 enum {
@@ -91,16 +92,32 @@ claim_check_path(const struct claims *c, const char *path,
 	return failed;
 }
 
-/* Check the file that a loop device lies on. */
+/* Check the file that a loop device lies on, under one of its names. */
 static int
-check_medium(const struct claims *c, const struct disk *loop,
-    const struct stat *st, struct fault *f)
+check_file(const struct claims *c, const char *path, const struct stat *st,
+    struct fault *f)
 {
 	struct usage use;
 
 	if (usage_of_file(st->st_dev, st->st_ino, c->over, &use))
 		return claim_in_use(f, c->name, "its file", &use);
-	return claim_check_path(c, loop->backing, st, "its file", f);
+	return claim_check_path(c, path, st, "its file", f);
+}
+
+/* And, on an overlay, by that of the layer. */
+static int
+check_medium(const struct claims *c, const struct disk *loop, struct stat *st,
+    struct fault *f)
+{
+	struct located at = { AT_FDCWD, loop->backing, st->st_dev, st->st_ino };
+	struct overlaid layer;
+
+	if (check_file(c, loop->backing, st, f) != 0)
+		return -1;
+	if (!overlay_file(&at, false, &layer))
+		return 0;
+	*st = layer.st;
+	return check_file(c, layer.path, st, f);
 }
 
 /*
@@ -115,6 +132,8 @@ lies_beside(const struct medium *m, const struct disk *other, uint64_t *start)
 	int err = disk_backing(other->whole_name, other->backing, &st);
 
 	*start = other->backing_off;
+	if (err == 0 && m->disk == 0)
+		overlay_resolve(other->backing, &st);
 	if (err != 0 || S_ISBLK(st.st_mode) != (m->disk != 0))
 		return err != 0 ? err : ENXIO;
 	if (m->disk == 0)

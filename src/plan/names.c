@@ -14,6 +14,7 @@
 
 #include "base/path.h"
 #include "base/status.h"
+#include "disk/overlay.h"
 #include "end/tee.h"
 
 struct name {			/* of a file that may not exist yet */
@@ -44,11 +45,23 @@ leads_here(const struct name *n, const struct stat *st, const char *path)
 	return yes;
 }
 
+/* On an overlay it has another name in a layer. */
 static bool
-is_end(const struct endpoint *ep, const struct stat *st)
+is_layer(const struct endpoint *ep, const struct name *n, const struct stat *st)
 {
-	return st != NULL && ep->id.known && ep->id.dev == st->st_dev &&
-	    ep->id.ino == st->st_ino;
+	const struct located l = { n->dir, n->base, st->st_dev, st->st_ino };
+	struct stat end = { .st_dev = ep->id.dev, .st_ino = ep->id.ino };
+	struct overlaid o;
+
+	(void)endpoint_layer(ep, &end);
+	return same_file(&end, overlay_file(&l, false, &o) ? &o.st : st);
+}
+
+static bool
+is_end(const struct endpoint *ep, const struct name *n, const struct stat *st)
+{
+	return st != NULL && ep->id.known && ((ep->id.dev == st->st_dev &&
+	    ep->id.ino == st->st_ino) || is_layer(ep, n, st));
 }
 
 /*
@@ -76,9 +89,9 @@ used(const struct name *n, const struct plan *p, const struct stat *st)
 		if (leads_here(n, st, o->target[i]))
 			return true;
 	for (i = 0; (ep = tee_target(p->dst, (unsigned)i)) != NULL; i++)
-		if (is_end(ep, st))
+		if (is_end(ep, n, st))
 			return true;
-	return is_end(p->src, st);
+	return is_end(p->src, n, st);
 }
 
 /* Check the map, its temporary name, or the previous map. */

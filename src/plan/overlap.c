@@ -18,6 +18,7 @@
 #include "disk/dm.h"
 #include "disk/filesystem.h"
 #include "disk/opened.h"
+#include "disk/overlay.h"
 #include "end/endpoint.h"
 
 /* A range on a file or device, or on what that lies on. */
@@ -59,6 +60,14 @@ add(struct places *all, struct place p)
 		not_seen(all, p.dev, E2BIG);
 }
 
+/* Add the same range of another file. */
+static void
+add_file(struct places *all, const struct place *p, const struct stat *st)
+{
+	add(all, (struct place){ .dev = st->st_dev, .ino = st->st_ino,
+	    .from = p->from, .to = p->to, .somewhere = p->somewhere });
+}
+
 /* Add the disks on which a file lies, somewhere; only if wanted. */
 static void
 add_file_disks(struct places *all, const struct located *l)
@@ -77,7 +86,10 @@ add_file_disks(struct places *all, const struct located *l)
 static void
 add_backing(struct places *all, const struct disk *d, const struct place *p)
 {
-	uint64_t off = d->backing_off;
+	struct place below = { .from = p->from + d->backing_off,
+		.to = p->to + d->backing_off, .somewhere = p->somewhere };
+	struct located l = { .folder = AT_FDCWD, .name = d->backing };
+	struct overlaid layer;
 	struct stat st;
 	int err;
 
@@ -85,15 +97,15 @@ add_backing(struct places *all, const struct disk *d, const struct place *p)
 		return;
 	err = disk_backing(d->whole_name, d->backing, &st);
 	if (err == 0 && S_ISBLK(st.st_mode)) {
-		add(all, (struct place){ .dev = st.st_rdev,
-		    .from = p->from + off, .to = p->to + off,
-		    .somewhere = p->somewhere });
+		below.dev = st.st_rdev;
+		add(all, below);
 	} else if (err == 0) {
-		add(all, (struct place){ .dev = st.st_dev, .ino = st.st_ino,
-		    .from = p->from + off, .to = p->to + off,
-		    .somewhere = p->somewhere });
-		add_file_disks(all, &(struct located){ AT_FDCWD, d->backing,
-		    st.st_dev, st.st_ino });
+		below.dev = l.dev = st.st_dev;
+		below.ino = l.ino = st.st_ino;
+		add(all, below);
+		add_file_disks(all, &l);
+		if (overlay_file(&l, false, &layer))
+			add_file(all, &below, &layer.st);
 	} else if (err != ENXIO) {
 		not_seen(all, d->node, err);
 	}
@@ -197,18 +209,17 @@ static void
 places(const struct endpoint *ep, uint64_t from, uint64_t len, bool on_disk,
     struct places *all)
 {
+	const struct place p = { .dev = ep->id.dev, .ino = ep->id.ino,
+		.from = from, .to = from + len, .id = id_of_remote(ep) };
+	const struct located l = endpoint_located(ep);
 	size_t i;
 
 	*all = (struct places){ .on_disk = on_disk };
-	add(all, (struct place){ .dev = ep->id.dev, .ino = ep->id.ino,
-	    .from = from, .to = from + len, .id = id_of_remote(ep) });
+	add(all, p);
 	if (ep->is.remote)
 		return;
 	if (!ep->is.device)
-		add_file_disks(all, &(struct located){
-		    ep->is.inherited ? ep->fd : AT_FDCWD,
-		    ep->is.inherited ? "" : ep->name,
-		    ep->id.dev, ep->id.ino });
+		add_file_disks(all, &l);
 	if (ep->is.device && ep->id.ino != 0)
 		look_for_block(all, ep);
 	for (i = 0; i < all->n && all->err == 0; i++)
@@ -225,6 +236,17 @@ together(const struct place *p, const struct place *q)
 {
 	return (p->dev != 0 && p->dev == q->dev && p->ino == q->ino) ||
 	    (p->id != 0 && p->id == q->id);
+}
+
+/* On an overlay, the file of the layer is the same. */
+static void
+add_layer(struct places *all, const struct endpoint *ep)
+{
+	const struct place p = all->at[0];
+	struct stat st;
+
+	if (endpoint_layer(ep, &st))
+		add_file(all, &p, &st);
 }
 
 /*
@@ -298,15 +320,20 @@ written(const struct plan *p, struct places *all)
 
 /* Whether an open file or disk has bytes of these places. */
 static bool
-has_some(const struct stat *st, void *arg)
+has_some(const char *path, const struct stat *st, void *arg)
 {
+	const struct place p = {
+		.dev = S_ISBLK(st->st_mode) ? st->st_rdev : st->st_dev,
+		.ino = S_ISBLK(st->st_mode) ? 0 : st->st_ino, .to = UINT64_MAX,
+		.somewhere = true };
 	struct places all = { .n = 0 };
+	struct stat layer = *st;
 	size_t i;
 
-	add(&all, (struct place){
-	    .dev = S_ISBLK(st->st_mode) ? st->st_rdev : st->st_dev,
-	    .ino = S_ISBLK(st->st_mode) ? 0 : st->st_ino, .to = UINT64_MAX,
-	    .somewhere = true });
+	add(&all, p);
+	overlay_resolve(path, &layer);
+	if (p.ino != 0)
+		add_file(&all, &p, &layer);
 	for (i = 0; i < all.n && all.err == 0; i++)
 		if (all.at[i].ino == 0)
 			add_below(&all, &all.at[i]);
@@ -338,11 +365,13 @@ served_here(const struct plan *p, struct fault *f)
 
 	if (p->src->id.server != 0 && p->dst->id.known) {
 		written(p, &all);
+		add_layer(&all, p->dst);
 		return served(p->src, p->dst, &all, f);
 	}
 	if (p->dst->id.server == 0 || !p->src->id.known)
 		return 0;
 	places(p->src, p->src_off, p->length, false, &all);
+	add_layer(&all, p->src);
 	return served(p->dst, p->src, &all, f);
 }
 
@@ -364,6 +393,10 @@ overlap_source(const struct plan *p, struct fault *f)
 	places(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
 	    (p->opts->force & ~(unsigned)FORCE_OVERLAP) != 0, &a);
 	written(p, &b);
+	if (p->src->id.dev != p->dst->id.dev) {	/* else they are files there */
+		add_layer(&a, p->src);
+		add_layer(&b, p->dst);
+	}
 	if (!overlap(&a, &b))
 		return maybe_same(p, a.err != 0 ? &a : &b, f);
 	return overlaps(p, f);
@@ -378,6 +411,8 @@ overlap_targets(const struct plan *p, const struct plan *q, struct fault *f)
 		return 0;
 	written(p, &a);
 	written(q, &b);
+	add_layer(&a, p->dst);
+	add_layer(&b, q->dst);
 	if (overlap(&a, &b))
 		return fault_set(f, STATUS_REFUSED, "the ranges to be written "
 		    "on %s and on %s overlap", p->dst->name, q->dst->name);

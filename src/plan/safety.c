@@ -172,8 +172,10 @@ no_flush(const struct plan *p, struct fault *f)
 {
 	if (p->work != WORK_RESCUE || !p->dst->is.unflushable)
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s: the server has no flush, so "
-	    "map= could not tell what is there for good", p->dst->name);
+	return fault_set(f, STATUS_REFUSED, "%s: %s, so map= could not tell "
+	    "what is there for good", p->dst->name, p->dst->is.remote ?
+	    "the server has no flush" :
+	    "its overlay was mounted volatile and has no flush");
 }
 
 static int

@@ -23,6 +23,7 @@
 
 #include "base/path.h"
 #include "base/status.h"
+#include "disk/overlay.h"
 #include "end/endpoint.h"
 #include "end/reopen.h"
 
@@ -40,22 +41,30 @@ sink_errno(struct fault *f, const struct sink *s, int err)
 	return fault_errno(f, err, "%s=%s", s->key, s->name);
 }
 
+/* By the name that it has in a layer of an overlay, too. */
 static bool
-leads_to(const char *path, const struct stat *st)
+leads_to(const char *path, const char *name, const struct stat *st)
 {
-	struct stat other;
+	struct stat other, own = *st;
 
-	return stat(path, &other) == 0 && same_file(&other, st);
+	if (stat(path, &other) != 0)
+		return false;
+	if (!same_file(&other, st)) {
+		overlay_resolve(path, &other);
+		overlay_resolve(name, &own);
+	}
+	return same_file(&other, &own);
 }
 
 /* Whether the file is the previous version of a map. */
 static bool
-is_backup(const char *operand, const struct stat *st)
+is_backup(const char *operand, const char *name, const struct stat *st)
 {
 	char path[PATH_MAX];
 
 	return strncmp(operand, "map=", 4) == 0 && snprintf(path, sizeof(path),
-	    "%s.bak", operand + 4) < PATH_MAX && leads_to(path, st);
+	    "%s.bak", operand + 4) < PATH_MAX &&
+	    leads_to(path, name, st);
 }
 
 /* Whether another operand names the same file. */
@@ -72,7 +81,8 @@ named_by_another(const struct opts *o, const struct sink *s,
 		if (name == NULL || ((size_t)(name - o->argv[i]) == key &&
 		    strncmp(o->argv[i], s->key, key) == 0))
 			continue;
-		if (leads_to(name + 1, st) || is_backup(o->argv[i], st))
+		if (leads_to(name + 1, s->name, st) ||
+		    is_backup(o->argv[i], s->name, st))
 			return true;
 	}
 	return false;

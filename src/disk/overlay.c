@@ -1,0 +1,342 @@
+/*
+ * Overlays.  mountinfo(5) has the layers of each, in the words of who mounted
+ * it: lowerdir=A:B or lowerdir+=A, upperdir=C, datadir+=D; all but the last are
+ * searched from the upper one downwards for the name that a file has below the
+ * mount point.
+ *
+ * The names need not be of this mount namespace, and a folder that was renamed
+ * may have another one in the layer.  So a file that is found must have the
+ * length and the time of the one on the overlay, which has both from there.
+ */
+#include "disk/overlay.h"
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/libc.h"
+#include "base/path.h"
+#include "tables.h"
+
+enum {
+	DEPTH = 4,		/* of overlays on overlays */
+	TRIES = 3,		/* while somebody writes to the file */
+};
+
+/* In place: "\:" is a colon. */
+static void
+plain(char *s)
+{
+	char *to = s;
+
+	for (; *s != '\0'; s++) {
+		s += s[0] == '\\' && s[1] != '\0';
+		*to++ = *s;
+	}
+	*to = '\0';
+}
+
+/* The first of several folders, cut off; what follows its colon, or NULL. */
+static char *
+first_of(char *s)
+{
+	while (*s != '\0' && *s != ':')
+		s += s[0] == '\\' && s[1] != '\0' ? 2 : 1;
+	if (*s == '\0')
+		return NULL;
+	*s = '\0';
+	return s + 1;
+}
+
+struct visit {
+	int	(*each)(const char *folder, enum layer, void *arg);
+	void	*arg;
+	bool	 any;
+};
+
+static int
+visit(struct visit *v, const char *folder, enum layer layer)
+{
+	v->any = true;
+	return v->each(folder, layer, v->arg);
+}
+
+/* lowerdir=A:B; behind a double colon are those of data. */
+static int
+visit_lower(struct visit *v, char *list)
+{
+	enum layer layer = LAYER_LOWER;
+	char *next;
+	int err = 0;
+
+	for (; list != NULL && err == 0; list = next) {
+		next = first_of(list);
+		plain(list);
+		if (list[0] == '\0')
+			layer = LAYER_DATA;
+		else
+			err = visit(v, list, layer);
+	}
+	return err;
+}
+
+/* The others name one folder; older kernels take "\:" for a colon there too. */
+static int
+visit_one(struct visit *v, char *folder, enum layer layer)
+{
+	if (access(folder, F_OK) != 0)
+		plain(folder);
+	return visit(v, folder, layer);
+}
+
+/* One option, without what mountinfo escapes. */
+static int
+visit_option(struct visit *v, char *option)
+{
+	char *value = strchr(option, '=');
+
+	if (value == NULL)
+		return 0;
+	*value++ = '\0';
+	table_unescape(value);
+	if (strcmp(option, "lowerdir") == 0)
+		return visit_lower(v, value);
+	if (strcmp(option, "lowerdir+") == 0)
+		return visit_one(v, value, LAYER_LOWER);
+	if (strcmp(option, "upperdir") == 0)
+		return visit_one(v, value, LAYER_UPPER);
+	return strcmp(option, "datadir+") == 0 ?
+	    visit_one(v, value, LAYER_DATA) : 0;
+}
+
+int
+overlay_layers(const char *options,
+    int (*each)(const char *folder, enum layer, void *arg), void *arg)
+{
+	struct visit v = { .each = each, .arg = arg };
+	char *copy = strdup(options), *at = copy, *option;
+	int err = copy == NULL ? ENOMEM : 0;
+
+	while (err == 0 && (option = strsep(&at, ",")) != NULL)
+		err = visit_option(&v, option);
+	free(copy);
+	return err == 0 && !v.any ? ENOENT : err;
+}
+
+struct search {
+	const char	*name;		/* below the mount point */
+	bool		 written;
+	bool		 found, blind;	/* a layer above cannot be seen */
+	bool		 fleeting;
+	char		 path[PATH_MAX];
+	struct stat	 st;
+};
+
+/* A file of which the upper layer has all but the bytes. */
+static bool
+without_data(const char *path)
+{
+	return lgetxattr(path, "trusted.overlay.metacopy", NULL, 0) >= 0;
+}
+
+/* By its name in one layer; ENOENT: it is not there. */
+static int
+find(const char *folder, const char *name, char *path, struct stat *st)
+{
+	if (folder[0] != '/')	/* from where mount(8) was called */
+		return ENOTDIR;
+	if (snprintf(path, PATH_MAX, "%s%s", folder, name) >= PATH_MAX)
+		return ENAMETOOLONG;
+	if (lstat(path, st) == 0)
+		return S_ISREG(st->st_mode) && !without_data(path) ? 0 :
+		    ENOENT;
+	return access(folder, F_OK) == 0 ? ENOENT : ENOTDIR;
+}
+
+/* The upper layer comes before the others, wherever it is named. */
+static int
+search_layer(const char *folder, enum layer layer, void *arg)
+{
+	struct search *s = arg;
+	char path[PATH_MAX];
+	struct stat st;
+	int err;
+
+	if (layer == LAYER_DATA ||
+	    (layer == LAYER_LOWER && (s->found || s->written)))
+		return 0;
+	err = find(folder, s->name, path, &st);
+	if (err != 0) {
+		s->blind = s->blind || err != ENOENT;
+		return 0;
+	}
+	s->found = true;
+	s->blind = false;
+	s->st = st;
+	strlcpy(s->path, path, sizeof(s->path));
+	return 0;
+}
+
+/* The name of an open file below its mount point, in that overlay. */
+static bool
+name_below(int fd, const struct mount *m, char *name)
+{
+	char link[64], path[PATH_MAX];
+	const char *root = strcmp(m->root, "/") == 0 ? "" : m->root;
+	size_t point = strcmp(m->point, "/") == 0 ? 0 : strlen(m->point);
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return false;
+	path[n] = '\0';
+	return strncmp(path, m->point, point) == 0 && path[point] == '/' &&
+	    snprintf(name, PATH_MAX, "%s%s", root, path + point) < PATH_MAX;
+}
+
+static bool
+alike(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size &&
+	    a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	    a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* In the layers of the mount. */
+static bool
+search(int fd, const struct mount *m, struct search *s)
+{
+	struct stat st;
+	int try;
+
+	for (try = 0; try < TRIES; try++) {
+		s->found = s->blind = false;
+		if (fstat(fd, &st) != 0 || overlay_layers(m->options,
+		    search_layer, s) != 0 || !s->found || s->blind)
+			return false;
+		if (alike(&st, &s->st))
+			return true;
+	}
+	return false;
+}
+
+/* The mount by which an open file was reached. */
+static bool
+mount_of(int fd, char *rows, struct mount *m)
+{
+	struct statx sx;
+	char *row;
+
+	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID,
+	    &sx) != 0 || (sx.stx_mask & STATX_MNT_ID) == 0)
+		return false;
+	while ((row = strsep(&rows, "\n")) != NULL)
+		if (table_mount(row, m) && m->id == sx.stx_mnt_id)
+			break;
+	if (row == NULL || strcmp(m->type, "overlay") != 0)
+		return false;
+	table_unescape(m->root);
+	table_unescape(m->point);
+	return true;
+}
+
+/* One of the kinds of fsync= that newer kernels have. */
+static bool
+is_volatile(const char *options)
+{
+	static const char *const words[] = { "volatile", "fsync=volatile" };
+	size_t len, i;
+
+	for (; *options != '\0'; options += len + (options[len] != '\0')) {
+		len = strcspn(options, ",");
+		for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+			if (len == strlen(words[i]) &&
+			    memcmp(options, words[i], len) == 0)
+				return true;
+	}
+	return false;
+}
+
+static bool
+is_on_overlay(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 &&
+	    (unsigned long)fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/* In the layers of the overlay that an open file is on. */
+static bool
+look_below(int fd, struct search *s)
+{
+	char *rows, name[PATH_MAX];
+	struct mount m;
+	bool is;
+
+	if (!is_on_overlay(fd) || table_read(MOUNTS, &rows) != 0)
+		return false;
+	s->name = name;
+	is = mount_of(fd, rows, &m);
+	s->fleeting = s->fleeting || (is && is_volatile(m.options));
+	is = is && name_below(fd, &m, name) && search(fd, &m, s);
+	free(rows);
+	return is;
+}
+
+static bool
+is_file(int fd, const struct stat *is)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && same_file(&st, is);
+}
+
+static int
+open_located(const struct located *l)
+{
+	if (l->name[0] == '\0')
+		return fcntl(l->folder, F_DUPFD_CLOEXEC, 0);
+	return openat(l->folder, l->name, O_PATH | O_CLOEXEC);
+}
+
+/* And of the overlay that the layer lies on. */
+bool
+overlay_file(const struct located *l, bool written, struct overlaid *o)
+{
+	struct search s = { .written = written };
+	struct stat is = { .st_dev = l->dev, .st_ino = l->ino };
+	int fd = major(l->dev) == 0 ? open_located(l) : -1, depth;
+
+	for (depth = 0; fd >= 0 && depth < DEPTH && is_file(fd, &is) &&
+	    look_below(fd, &s); depth++) {
+		is = o->st = s.st;
+		strlcpy(o->path, s.path, sizeof(o->path));
+		close(fd);
+		fd = open(o->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	}
+	o->fleeting = s.fleeting;
+	if (fd >= 0)
+		close(fd);
+	return depth > 0;
+}
+
+void
+overlay_resolve(const char *path, struct stat *st)
+{
+	struct located at = { AT_FDCWD, path, st->st_dev, st->st_ino };
+	struct overlaid o;
+
+	if (S_ISREG(st->st_mode) && overlay_file(&at, false, &o))
+		*st = o.st;
+}

@@ -1,0 +1,91 @@
+/*
+ * Ends that are files on an overlay.  The same bytes have another name in a
+ * layer, with an identity and locks of its own.
+ *
+ * A target's file there is opened at once: the lock needs it, and so do several
+ * checks.  A source's is looked up when somebody asks, which between two files
+ * of one overlay nobody does.
+ */
+#include "layer.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "disk/overlay.h"
+#include "end/reopen.h"
+
+static bool
+overlaid(const struct endpoint *ep)
+{
+	return (unsigned long)ep->fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/* Look up the file of an end; of one that is still absent, its folder. */
+static bool
+look_below(const struct endpoint *ep, struct overlaid *o)
+{
+	struct located l = endpoint_located(ep);
+	struct stat st;
+
+	if (ep->is.absent && fstat(ep->dir, &st) == 0)
+		l = (struct located){ ep->dir, "", st.st_dev, st.st_ino };
+	return overlay_file(&l, ep->spec.role == TARGET, o);
+}
+
+void
+layer_open(struct endpoint *ep, bool look)
+{
+	struct overlaid o;
+	struct stat st;
+	int found;
+
+	if (ep->spec.role != TARGET || !overlaid(ep))
+		return;
+	if (look_below(ep, &o)) {
+		found = open(o.path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (found >= 0 && fstat(found, &st) == 0 &&
+		    same_file(&st, &o.st))
+			ep->layer = reopen(found, o.path,
+			    look ? O_RDONLY : O_WRONLY);
+		if (found >= 0)
+			close(found);
+	}
+	ep->is.unflushable = o.fleeting;
+}
+
+struct located
+endpoint_located(const struct endpoint *ep)
+{
+	return (struct located){ .folder = ep->is.inherited ? ep->fd : AT_FDCWD,
+		.name = ep->is.inherited ? "" : ep->name,
+		.dev = ep->id.dev, .ino = ep->id.ino };
+}
+
+bool
+endpoint_layer(const struct endpoint *ep, struct stat *st)
+{
+	struct overlaid o;
+
+	if (ep->spec.role == TARGET || !overlaid(ep))
+		return ep->layer >= 0 && fstat(ep->layer, st) == 0;
+	if (!look_below(ep, &o))
+		return false;
+	*st = o.st;
+	return true;
+}
+
+bool
+layer_is(const struct endpoint *ep, int fd, const struct stat *st)
+{
+	const struct located l = { fd, "", st->st_dev, st->st_ino };
+	struct stat end = { .st_dev = ep->id.dev, .st_ino = ep->id.ino };
+	struct overlaid o;
+
+	if (!S_ISREG(st->st_mode) || ep->is.device || !ep->id.known ||
+	    st->st_dev == ep->id.dev)
+		return false;
+	(void)endpoint_layer(ep, &end);
+	return same_file(&end, overlay_file(&l, false, &o) ? &o.st : st);
+}
