@@ -5,6 +5,7 @@
 # shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/safety.sh"
+erofs=$tools/erofs
 
 [[ " ${kinds[*]} " = *" swap "* ]] || skip "no swap" "refuses swap space"
 
@@ -276,6 +277,28 @@ if [[ ${kinds[*]} = *swap* ]] && (cd "$scratch" && limit=1 swap_file probe_swap 
 else
 	release
 	skip "no swap files" "refuses a swap file"
+fi
+
+# Without a loop device, and twice: by its name, and by another path to it.
+mounted_file()
+{
+	mkdir m && "$erofs" "$PWD/$1" m && undo umount "$PWD/m" && cp "$1" before &&
+	    ln "$1" hard && "$blocks" make src 4k 1 || return
+	for name in "$1" hard; do
+		refused 'the file is mounted on .*/m; umount it first \(force=mounted writes all the same\)$' \
+		    if=src of="$name" && refused 'force=mounted' if=src of="$name" force="$(others mounted)" || return
+	done
+	loop "$1" && refused 'its file is mounted on .*/m' if=src of="$dev" && cmp before "$1" &&
+	    exits 0 "$pardd" if=src of=other && exits 0 "$pardd" if=src of="$1" force=mounted,looped &&
+	    holds "$1" 0 0 4k 1
+}
+mkdir "$scratch/erofs"
+if "$erofs" "$scratch/image" "$scratch/erofs" 2>/dev/null; then
+	umount "$scratch/erofs"
+	it "refuses a file that is mounted without a loop device" mounted_file image
+	it "... by a name with blanks in it" mounted_file 'a b'
+else
+	skip "no mounts of files" "refuses a file that is mounted without a loop device"
 fi
 
 by_kernel()

@@ -64,20 +64,29 @@ is_it(const char *path, dev_t dev, ino_t ino)
 
 /*
  * A row has the number of the file system's device; for btrfs, it has the name
- * of its first device instead.  Mount points are not touched, because one of a
- * dead server would hang.
+ * of its first device instead, and for erofs it may have that of a file.  Mount
+ * points are not touched, because one of a dead server would hang.
  */
 static bool
-mount_row(char *row, dev_t node, struct usage *use)
+is_mount_of(const struct mount *m, dev_t dev, ino_t ino)
+{
+	if (ino != 0)
+		return strcmp(m->type, "erofs") == 0 && m->source[0] == '/' &&
+		    is_it(m->source, dev, ino);
+	return m->dev == dev || (strncmp(m->source, "/dev/", 5) == 0 &&
+	    (is_it(m->source, dev, 0) || (strcmp(m->type, "btrfs") == 0 &&
+	    filesystem_has(m->source, dev))));
+}
+
+static bool
+mount_row(char *row, dev_t dev, ino_t ino, struct usage *use)
 {
 	struct mount m;
 
 	if (!table_mount(row, &m))
 		return false;
 	table_unescape(m.source);
-	if (m.dev != node && (strncmp(m.source, "/dev/", 5) != 0 ||
-	    !(is_it(m.source, node, 0) || (strcmp(m.type, "btrfs") == 0 &&
-	    filesystem_has(m.source, node)))))
+	if (!is_mount_of(&m, dev, ino))
 		return false;
 	use->writable = strncmp(m.options, "rw", 2) == 0;
 	table_unescape(m.point);
@@ -85,7 +94,7 @@ mount_row(char *row, dev_t node, struct usage *use)
 }
 
 static bool
-mounted(dev_t node, struct usage *use)
+mounted(dev_t dev, ino_t ino, struct usage *use)
 {
 	static const char file[] = MOUNTS;
 	char *rows, *at, *row;
@@ -95,9 +104,21 @@ mounted(dev_t node, struct usage *use)
 	if (err != 0)
 		return unknown(use, USE_MOUNTED, file, err);
 	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; )
-		is = mount_row(row, node, use);
+		is = mount_row(row, dev, ino, use);
 	free(rows);
 	return is;
+}
+
+/*
+ * Only erofs mounts a file without a loop device (Linux 6.12).  It has a folder
+ * for each mount, besides that of its features.
+ */
+static bool
+files_mounted(void)
+{
+	struct stat st;
+
+	return stat("/sys/fs/erofs", &st) == 0 && st.st_nlink > 3;
 }
 
 /* A kernel without swap support lacks this table only. */
@@ -316,7 +337,7 @@ usage_of_node(dev_t node, unsigned but, struct usage *use)
 	use->writable = false;
 	use->unknown = 0;
 	use->err = 0;
-	return ((but & USE_MOUNTED) == 0 && mounted(node, use)) ||
+	return ((but & USE_MOUNTED) == 0 && mounted(node, 0, use)) ||
 	    ((but & USE_SWAP) == 0 && swapped(node, 0, use)) ||
 	    ((but & USE_HELD) == 0 && held(node, use)) ||
 	    ((but & USE_LOOPED) == 0 && looped(node, 0, use));
@@ -329,7 +350,9 @@ usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *use)
 	use->writable = false;
 	use->unknown = 0;
 	use->err = 0;
-	return ((but & USE_SWAP) == 0 && swapped(dev, ino, use)) ||
+	return ((but & USE_MOUNTED) == 0 && files_mounted() &&
+	    mounted(dev, ino, use)) ||
+	    ((but & USE_SWAP) == 0 && swapped(dev, ino, use)) ||
 	    ((but & USE_HELD) == 0 && exported(dev, ino, use)) ||
 	    ((but & USE_LOOPED) == 0 && looped(dev, ino, use));
 }
