@@ -248,6 +248,36 @@ ends_where_the_stream_does(void **state)
 	map_free(&map);
 }
 
+/* Claim a piece, and note it in the array. */
+static void
+claim_some(struct map *map, uint64_t chunk, char *want)
+{
+	struct seg got;
+	uint64_t i;
+
+	if (map_claim(map, &got) != 1)
+		return;
+	assert_true(got.len <= chunk);
+	for (i = 0; i < got.len; i++) {
+		assert_int_equal(want[got.off + i], UNTRIED);
+		want[got.off + i] = CLAIMED;
+	}
+}
+
+/* The same of any range, mostly a short one, that is settled. */
+static void
+settle_some(struct map *map, enum seg_status to, char *want)
+{
+	uint64_t off = (uint64_t)(rand() % SIZE), i;
+	uint64_t len = (uint64_t)rand() % (SIZE - off + 1);
+
+	len = rand() % 3 ? len % 20 : len;
+	assert_int_equal(map_settle(map, off, len, to), 0);
+	for (i = 0; i < len; i++)
+		if (want[off + i] == CLAIMED)
+			want[off + i] = (char)to;
+}
+
 /* Chance against an array with a status for each byte. */
 static void
 agrees_with_an_array(void **state)
@@ -258,30 +288,17 @@ agrees_with_an_array(void **state)
 
 	(void)state;
 	for (seed = 0; seed < SETS; seed++) {
-		uint64_t chunk = 1 + seed % 37, off, len;
+		uint64_t chunk = 1 + seed % 37;
 		struct map_totals t;
 		struct map map;
-		struct seg got;
 
 		srand(seed);
 		memset(want, UNTRIED, sizeof(want));
 		assert_int_equal(map_init(&map, SIZE, chunk, seed % 53), 0);
 		for (step = 0; step < 200; step++) {
-			if (rand() % 2 && map_claim(&map, &got) == 1) {
-				assert_true(got.len <= chunk);
-				for (i = 0; i < got.len; i++) {
-					assert_int_equal(want[got.off + i], UNTRIED);
-					want[got.off + i] = CLAIMED;
-				}
-			}
-			off = (uint64_t)(rand() % SIZE);
-			len = (uint64_t)rand() % (SIZE - off + 1);
-			len = rand() % 3 ? len % 20 : len;
-			assert_int_equal(map_settle(&map, off, len,
-			    to[(step + seed) % 2]), 0);
-			for (i = 0; i < len; i++)
-				if (want[off + i] == CLAIMED)
-					want[off + i] = (char)to[(step + seed) % 2];
+			if (rand() % 2)
+				claim_some(&map, chunk, want);
+			settle_some(&map, to[(step + seed) % 2], want);
 			sound(&map);
 		}
 		for (i = 0; i < SIZE; i++)
