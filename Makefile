@@ -149,14 +149,18 @@ $(BUILD)/tools/lines: $(LINES) tests/random/random.h $(CONFIG)/config.mk Makefil
 	    $(LDFLAGS) -o $@ $(LINES)
 
 # They stand in for functions of the C library under each of their names, which
-# the checked ones and those for large files would rename.
-$(SHIM:tests/tools/%.c=$(BUILD)/tools/%.so): $(BUILD)/tools/%.so: \
-    tests/tools/%.c $(CONFIG)/config.mk Makefile
-	@mkdir -p $(@D)
-	$(call say,TOOL,$@)
-	$(Q)$(CC) $(filter-out -D_FILE_OFFSET_BITS=%,$(BASE)) $(CPPFLAGS) \
-	    $(WARN) $(CFLAGS) -fPIC -shared $(LDFLAGS) -MMD -MP -MT $@ \
-	    -MF $@.d -o $@ $< -ldl
+# the checked ones and those for large files would rename.  The larger ones have
+# more files, in a folder.
+define shim
+$(BUILD)/tools/$(1).so: tests/tools/$(1).c $(wildcard tests/tools/$(1)/*.[ch]) \
+    tests/tools/preload.h $(CONFIG)/config.mk Makefile
+	@mkdir -p $$(@D)
+	$$(call say,TOOL,$$@)
+	$$(Q)$$(CC) $$(filter-out -D_FILE_OFFSET_BITS=%,$$(BASE)) $$(CPPFLAGS) \
+	    $$(WARN) $$(CFLAGS) -fPIC -shared $$(LDFLAGS) -o $$@ \
+	    $$(filter %.c,$$^) -ldl
+endef
+$(foreach file,$(SHIM),$(eval $(call shim,$(basename $(notdir $(file))))))
 
 -include $(wildcard $(BUILD)/tools/*.d)
 
@@ -244,7 +248,7 @@ bench-scsi:
 
 .PHONY: lint lint-all lint-gcc lint-clang lint-tidy lint-cppcheck lint-shell \
     lint-man
-C := $(wildcard src/*.c src/*/*.c tests/*/*.c packaging/*.c)
+C := $(wildcard src/*.c src/*/*.c tests/*/*.c tests/*/*/*.c packaging/*.c)
 SCRIPTS := configure .ci/run \
     $(shell grep -lsE '^\#!.*[/ ](ba)?sh$$|^\# shellcheck shell=' \
     tests/* tests/*/* packaging/*)
