@@ -200,6 +200,36 @@ back_hung()
 	hurt 'on=b op=read hang' 33 verify=1 timeout=1 && all_but_b 'no answer for 1 s'
 }
 it "drops one that hangs when it is read back" back_hung
+not_extended()
+{
+	in_memory && "$blocks" make src 100000 && truncate -s 1M src &&
+	    exits 77 with_faults 'on=b op=length fail=27' "$pardd" if=src of=a of=b of=c conv=sparse && faulty length &&
+	    same src a && same src c && verdicts a='complete, flushed' \
+	    b='NOT complete: making it 1048576 bytes long: File too large' c='complete, flushed'
+}
+it "drops one that cannot be made as long" not_extended
+# interfered STATUS WHY COMMAND...: what somebody does to b meanwhile
+interfered()
+{
+	in_memory && "$blocks" make src 4M || return
+	with_faults "on=$PWD/src op=read at=3145728+ until=$PWD/go" "$pardd" if=src of=a of=b of=c 2>err &
+	until_true 20 grep -qs waits faults && "${@:3}" && : >go
+	wait $!
+	status=$?
+	[[ $status = "$1" ]] || fail "status $status" || return
+	same src a && same src c && verdicts a='complete, flushed' b="NOT complete: $2" c='complete, flushed'
+}
+it "drops one that is removed meanwhile" interfered 52 'b was removed or replaced during the copy: .*' rm b
+it "drops one that is truncated meanwhile" interfered 15 '.*it was cut off at byte 1000 during the copy' \
+    truncate -s 1000 b
+unlike_blocks()
+{
+	export ANSWERS='disk=x block=520;disk=y block=512'
+	truncate -s 520000 x && truncate -s 512000 y && "$blocks" make src 52000 && cp x x.was && cp y y.was &&
+	    LD_PRELOAD=$tools/answer.so refused 'y has blocks of 512 bytes, which do not go with' if=src of=x of=y &&
+	    untouched x y
+}
+it "refuses disks whose blocks do not go together" unlike_blocks
 first_counts()
 {
 	hurt 'on=c op=write from=2 fail=EIO;on=b op=write from=6 fail=ENOSPC' 78 &&

@@ -56,9 +56,6 @@ int tee_look(struct endpoint *, struct fault *f);
  */
 int tee_prepare(struct endpoint *, mode_t, int64_t length, struct fault *f);
 
-/* Drop a target for this reason, unless it is dropped already.  Any thread. */
-void tee_drop(struct endpoint *, unsigned i, const struct fault *why);
-
 /* Whether it was dropped; *f is the reason, and may be NULL.  Any thread. */
 bool tee_dropped(const struct endpoint *, unsigned i, struct fault *f);
 

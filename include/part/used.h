@@ -61,9 +61,6 @@ int used_make(struct used *, struct plan *p, const struct bmap *,
     struct fault *f);
 void used_free(struct used *);
 
-/* Whether what is left out is made zeros at the target. */
-bool used_clears(const struct plan *);
-
 /* Leave out of the map of the copy what is free; 0 or ENOMEM. */
 int used_apply(const struct plan *, struct map *);
 

@@ -20,12 +20,6 @@
 char *hashfile_line(const struct plan *, const struct hash_sum *);
 
 /*
- * The end that the lines name, and the byte where the copy begins there; or
- * NULL.
- */
-const struct endpoint *hashfile_named(const struct plan *, uint64_t *off);
-
-/*
  * Write the file if the copy was read completely, with a comment if the digests
  * are not those of the whole named file.  Returns 0, or -1 with *f.
  */

@@ -71,10 +71,10 @@ void report_begin(const struct plan *);
  */
 void report_threads(const struct plan *, int err);
 
-/* Print the record counts and the rate so far. */
-void report_tally(const struct plan *, const struct tally *);
-
-/* The same, and for a rescue how much is finished: the answer to SIGUSR1. */
+/*
+ * Print the record counts and the rate so far, and for a rescue how much is
+ * finished: the answer to SIGUSR1.
+ */
 void report_so_far(const struct plan *, const struct tally *);
 
 /* verify= has found the first difference, at byte off of the map. */

@@ -47,7 +47,10 @@ struct tee {			/* priv of a tee, or of its reader */
 	struct endpoint	*readers;	/* owned by a reader; else NULL */
 };
 
-/* See tee_drop; and the same for a target that has not answered for ns. */
+/*
+ * Drop a target for this reason, unless it is dropped already; and the same for
+ * one that has not answered for ns.  Any thread.
+ */
 void targets_drop(struct targets *, unsigned i, const struct fault *why);
 void targets_give_up(struct targets *, unsigned i, uint64_t ns,
     const char *what, int status);

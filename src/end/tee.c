@@ -46,12 +46,6 @@ tee_target(struct endpoint *ep, unsigned i)
 	return i < targets_of(ep)->n ? &targets_of(ep)->target[i].ep : NULL;
 }
 
-void
-tee_drop(struct endpoint *ep, unsigned i, const struct fault *why)
-{
-	targets_drop(targets_of(ep), i, why);
-}
-
 bool
 tee_dropped(const struct endpoint *ep, unsigned i, struct fault *f)
 {

@@ -81,6 +81,17 @@ files(const struct plan *p, unsigned *all)
 	return n;
 }
 
+/* Whether what is left out is made zeros at the target. */
+static bool
+clears(const struct plan *p)
+{
+	const struct opts *o = p->opts;
+	unsigned all;
+
+	return o->map == NULL && o->compare == 0 && (files(p, &all) == all ||
+	    (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
+}
+
 /* What used= cannot be for. */
 static int
 possible(const struct plan *p, struct fault *f)
@@ -98,11 +109,11 @@ possible(const struct plan *p, struct fault *f)
 		return fault_set(f, STATUS_USAGE, "used= leaves out what is "
 		    "free, and %s is written in order", p->dst->name);
 	n = files(p, &all);
-	if (n > 0 && n < all && !used_clears(p))
+	if (n > 0 && n < all && !clears(p))
 		return fault_set(f, STATUS_USAGE, "used=only makes holes in a "
 		    "file and leaves a disk as it is: for both at once say "
 		    "oflag=sparse, which makes zeros on all");
-	if (p->opts->hash != 0 && !used_clears(p))
+	if (p->opts->hash != 0 && !clears(p))
 		return fault_set(f, STATUS_USAGE, "hash= and expect= are of "
 		    "all bytes, and with used=%s %s keeps what it holds where "
 		    "they are free; oflag=sparse makes that zeros",
@@ -123,16 +134,6 @@ count_frees(const struct used *u)
 		    u->fs[i].off + u->fs[i].length;
 	}
 	return n;
-}
-
-bool
-used_clears(const struct plan *p)
-{
-	const struct opts *o = p->opts;
-	unsigned all;
-
-	return o->map == NULL && o->compare == 0 && (files(p, &all) == all ||
-	    (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
 }
 
 /* Whether what is not mapped begins and ends with whole pages or blocks. */
@@ -228,7 +229,7 @@ used_make(struct used *u, struct plan *p, const struct bmap *m,
 	u->bytes_free = used_list_bytes(&u->free, UINT64_MAX);
 	u->frees = count_frees(u);
 	u->leaves = (p->opts->used & USED_ONLY) != 0;
-	u->clears = u->leaves && used_clears(p);
+	u->clears = u->leaves && clears(p);
 	u->length = p->length;
 	if (p->opts->looks)
 		p->length = 0;

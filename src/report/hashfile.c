@@ -20,8 +20,9 @@ can_be_read_again(const struct endpoint *ep)
 	    (!ep->is.streamed || ep->is.durable);
 }
 
-const struct endpoint *
-hashfile_named(const struct plan *all, uint64_t *off)
+/* The end that the lines name, and where the copy begins there; or NULL. */
+static const struct endpoint *
+named(const struct plan *all, uint64_t *off)
 {
 	const struct plan *p = plan_first(all);
 
@@ -37,7 +38,7 @@ char *
 hashfile_line(const struct plan *p, const struct hash_sum *d)
 {
 	uint64_t off;
-	const struct endpoint *ep = hashfile_named(p, &off);
+	const struct endpoint *ep = named(p, &off);
 	const char *name = ep != NULL ? ep->name : "-", *mark;
 	char *safe = malloc(2 * strlen(name) + 1), *line = NULL;
 	size_t n;
@@ -69,7 +70,7 @@ static void
 remark(FILE *out, const struct plan *p, const struct outcome *o)
 {
 	uint64_t off, len = o->tally.read + o->tally.lost;
-	const struct endpoint *ep = hashfile_named(p, &off);
+	const struct endpoint *ep = named(p, &off);
 
 	if (o->tally.lost > 0)
 		fprintf(out, "# %" PRIu64 " bytes could not be read: they are "

@@ -114,20 +114,14 @@ latencies(const struct profile *pr)
 }
 
 void
-report_tally(const struct plan *p, const struct tally *t)
-{
-	if (p->opts->time != 0)
-		timing(t);
-	records(p, t);
-	bytes(p, t);
-}
-
-void
 report_so_far(const struct plan *p, const struct tally *t)
 {
 	char waits[PATH_MAX + 64];
 
-	report_tally(p, t);
+	if (p->opts->time != 0)
+		timing(t);
+	records(p, t);
+	bytes(p, t);
 	if (p->work == WORK_RESCUE)
 		print(stderr,
 		    "pardd: of %llu bytes %llu are finished, with what "

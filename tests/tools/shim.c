@@ -10,11 +10,11 @@
  *			(fallocate, BLKZEROOUT) share (FICLONERANGE) direct
  *			(opening with O_DIRECT) look (what has been opened with
  *			O_PATH) medium (BLKGETDISKSEQ, which does not fail, but
- *			tells another number); and, only without on=: alloc
- *			(malloc and its kin, but libcrypto's, which takes it
- *			ill) own (those that the program itself asks for) open
- *			(scandirat, too) stat (fstat) ioctl rename map (mmap)
- *			event (eventfd, signalfd) poll
+ *			tells another number) length (ftruncate); and, only
+ *			without on=: alloc (malloc and its kin, but libcrypto's,
+ *			which takes it ill) own (those that the program itself
+ *			asks for) open (scandirat, too) stat (fstat) ioctl
+ *			rename map (mmap) event (eventfd, signalfd) poll
  *	at=OFF+LEN,...	bytes of the file; OFF+ goes on to the end.  A transfer
  *			that begins before is cut there and really happens
  *	whole		a transfer that touches at= fails as a whole
@@ -92,7 +92,8 @@ enum op {
 	READ = 1, WRITE = 2, FLUSH = 4, RANGE = 8, CLOSE = 16, THREAD = 32,
 	ZERO = 64, SHARE = 128, DIRECT = 256, ALLOC = 512, OPENING = 1024,
 	STAT = 2048, IOCTL = 4096, RENAME = 8192, MAP = 16384, EVENT = 32768,
-	POLL = 65536, LOOK = 131072, MEDIUM = 262144, OWN = 524288
+	POLL = 65536, LOOK = 131072, MEDIUM = 262144, OWN = 524288,
+	LENGTH = 1048576
 };
 
 struct range {
@@ -150,7 +151,7 @@ static const struct word names[] = {
 	{ "stat", STAT }, { "ioctl", IOCTL }, { "rename", RENAME },
 	{ "map", MAP },
 	{ "event", EVENT }, { "poll", POLL }, { "look", LOOK },
-	{ "medium", MEDIUM },
+	{ "medium", MEDIUM }, { "length", LENGTH },
 };
 
 static int
@@ -863,6 +864,17 @@ zero_file(int fd, int mode, off_t at, off_t len)
 #define RESULT int
 BOTH(fallocate64, fallocate, (int fd, int mode, off_t at, off_t len),
     zero_file(fd, mode, at, len))
+#undef RESULT
+
+static int
+set_length(int fd, off_t len)
+{
+	REAL(real, ftruncate64);
+	return refused(LENGTH, "length", fd) ? -1 : real(fd, len);
+}
+
+#define RESULT int
+BOTH(ftruncate64, ftruncate, (int fd, off_t len), set_length(fd, len))
 #undef RESULT
 
 int
