@@ -3,10 +3,11 @@
  * killed meanwhile would spoil them, and a test kills what it leaves behind; so
  * a child does it, in a session of its own, and without the limits of the test.
  *
- * Who ends by a signal that it sends itself, or at once, has run all the same;
- * and who gives up what the copy does not need cannot write what was counted,
- * so nobody does.  Faults that a test asks for (shim.c) are none of the
- * counting's.  Linked with --wrap of raise, _exit, prctl and __gcov_exit.
+ * Who ends by a signal that it sends itself or lets through, or at once, has run
+ * all the same; and who gives up what the copy does not need cannot write what
+ * was counted, so nobody does.  Faults that a test asks for (shim.c) are none of the
+ * counting's.  Linked with --wrap of raise, _exit, prctl, sigprocmask and
+ * __gcov_exit.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,6 +32,8 @@ int __wrap_raise(int);
 _Noreturn void __real__exit(int);
 _Noreturn void __wrap__exit(int);
 int __wrap_prctl(int, ...);
+int __real_sigprocmask(int, const sigset_t *, sigset_t *);
+int __wrap_sigprocmask(int, const sigset_t *, sigset_t *);
 
 static void
 dump(void)
@@ -102,6 +105,19 @@ __wrap_raise(int signo)
 {
 	coverage_count();
 	return __real_raise(signo);
+}
+
+/* None has a handler: one that waits ends the program, once it is let through. */
+int
+__wrap_sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+	sigset_t waiting;
+
+	sigpending(&waiting);
+	sigandset(&waiting, &waiting, set);
+	if (how == SIG_UNBLOCK && !sigisemptyset(&waiting))
+		coverage_count();
+	return __real_sigprocmask(how, set, old);
 }
 
 int

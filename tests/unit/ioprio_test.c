@@ -1,0 +1,60 @@
+/*
+ * I/O priorities as words and as the numbers of the kernel.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/ioprio.h"
+
+enum { RT = 1 << 13, BE = 2 << 13, IDLE = 3 << 13 };
+
+static const struct {
+	const char	*text;
+	int		 value;
+} words[] = {
+	{ "idle", IDLE },
+	{ "be:0", BE }, { "be:3", BE | 3 }, { "be:7", BE | 7 },
+	{ "rt:0", RT }, { "rt:7", RT | 7 },
+};
+
+static void
+knows_its_words(void **state)
+{
+	char text[IOPRIO_TEXT];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		assert_int_equal(ioprio_parse(words[i].text), words[i].value);
+		assert_string_equal(ioprio_text(text, words[i].value),
+		    words[i].text);
+	}
+	assert_string_equal(ioprio_text(text, 0), "none");
+}
+
+static void
+takes_no_others(void **state)
+{
+	static const char *const none[] = { "", "none", "be", "be:", "be:8",
+		"be:/", "be::", "be:10", "rt:9", "rt:-", "bf:1", "xe:1",
+		"idle:1", "Idle", "be 1" };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_int_equal(ioprio_parse(none[i]), -1);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(knows_its_words),
+		cmocka_unit_test(takes_no_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,348 @@
+/*
+ * Reading back past the page cache, on file systems and kernels that are made
+ * up here: whether there is O_DIRECT, and whether anybody tells what is cached.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "../../src/end/backend.h"
+#include "base/status.h"
+
+#ifndef SYS_cachestat
+#define SYS_cachestat	451
+#endif
+
+enum { PAGE = 4096, LENGTH = 10 * PAGE + 100 };
+
+static struct {
+	bool	 memory;	/* the file is in tmpfs */
+	int	 no_direct;	/* why it cannot be opened so; or 0 */
+	bool	 refuses;	/* ... can, and then reads fail with EINVAL */
+	int64_t	 cached;	/* pages; -1: no such system call */
+	int	 resident;	/* the same of mincore; -1 */
+	unsigned busy;		/* reads that are to be tried again */
+	int	 error;		/* of other reads, or 0 */
+	unsigned reads, dropped;
+} kernel;
+
+static char name[] = "/tmp/pardd-readback.XXXXXX";
+static unsigned char content[LENGTH];
+static unsigned char buf[LENGTH + PAGE] __attribute__((aligned(4096)));
+static struct endpoint target, back;
+static struct lane lane;
+static struct io io;
+
+/* -------------------------------------------- in the place of the C library */
+
+/* What is asked for by its number is cachestat alone, here. */
+long
+syscall(long number, ...)
+{
+	va_list ap;
+	uint64_t *pages;
+
+	assert_int_equal(number, SYS_cachestat);
+	va_start(ap, number);
+	(void)va_arg(ap, int);
+	(void)va_arg(ap, void *);
+	pages = va_arg(ap, void *);
+	va_end(ap);
+	if (kernel.cached < 0) {
+		errno = ENOSYS;
+		return -1;
+	}
+	pages[0] = (uint64_t)kernel.cached;
+	return 0;
+}
+
+int
+mincore(void *at, size_t len, unsigned char *there)
+{
+	(void)at;
+	if (kernel.resident < 0) {
+		errno = EPERM;
+		return -1;
+	}
+	memset(there, 0, (len + PAGE - 1) / PAGE);
+	memset(there, 1, (size_t)kernel.resident);
+	return 0;
+}
+
+int
+posix_fadvise(int fd, off_t off, off_t len, int advice)
+{
+	(void)fd;
+	(void)off;
+	(void)len;
+	kernel.dropped += advice == POSIX_FADV_DONTNEED;
+	return 0;
+}
+
+int
+fstatfs(int fd, struct statfs *fs)
+{
+	(void)fd;
+	*fs = (struct statfs){ .f_type = kernel.memory ? TMPFS_MAGIC :
+	    EXT4_SUPER_MAGIC };
+	return 0;
+}
+
+int
+open(const char *path, int flags, ...)
+{
+	if ((flags & O_DIRECT) == 0 || kernel.no_direct == 0)
+		return openat(AT_FDCWD, path, flags & ~O_DIRECT);
+	errno = kernel.no_direct;
+	return -1;
+}
+
+/* The same, as it is called where it is checked for a mode that is missing. */
+int __open64_2(const char *, int);	/* NOLINT(bugprone-reserved-*,cert-*) */
+int
+__open64_2(const char *path, int flags)	/* NOLINT(bugprone-reserved-*,cert-*) */
+{
+	return open(path, flags);
+}
+
+/* The first descriptor that reads is the direct one. */
+ssize_t
+pread(int fd, void *to, size_t len, off_t off)
+{
+	static int direct = -1;
+
+	if (kernel.reads++ == 0)
+		direct = fd;
+	errno = EAGAIN;
+	if (kernel.busy > 0 && kernel.busy-- > 0)
+		return -1;
+	errno = kernel.error;
+	if (kernel.error != 0)
+		return -1;
+	errno = EINVAL;
+	if (kernel.refuses && fd == direct)
+		return -1;
+	if (off >= LENGTH)
+		return 0;
+	if ((size_t)(LENGTH - off) < len)
+		len = (size_t)(LENGTH - off);
+	if (len > 3 * PAGE)
+		len = 3 * PAGE;		/* short, as reads may be */
+	memcpy(to, content + off, len);
+	return (ssize_t)len;
+}
+
+/* ------------------------------------------------------------- what is done */
+
+static int view_error;
+
+static int
+view(const struct endpoint *ep, bool *cached)
+{
+	*cached = false;
+	errno = view_error;
+	return view_error != 0 ? -1 : openat(AT_FDCWD, ep->name,
+	    O_RDONLY | O_CLOEXEC);
+}
+
+static const struct backend backend = { .view = view,
+	.open_readback = file_readback };
+
+static int
+set_up(void **state)
+{
+	size_t i;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	view_error = 0;
+	for (i = 0; i < LENGTH; i++)
+		content[i] = (unsigned char)(i * 7 + i / 256);
+	target = (struct endpoint){ .be = &backend, .name = name, .fd = -1,
+		.dir = -1 };
+	return 0;
+}
+
+static int
+make_file(void **state)
+{
+	int fd = mkstemp(name);
+
+	(void)state;
+	return fd < 0 || close(fd) != 0;
+}
+
+static int
+remove_file(void **state)
+{
+	(void)state;
+	return unlink(name);
+}
+
+/* Opened, and all of it read; returns whether that is what is there. */
+static bool
+reads_all(void)
+{
+	struct fault f;
+	bool right;
+
+	assert_int_equal(endpoint_readback(&back, &target, UINT32_MAX, &f), 0);
+	assert_int_equal(lane_attach(&lane, &back, 0, -1), 0);
+	memset(buf, 0, sizeof(buf));
+	io = (struct io){ .op = OP_READ, .buf = buf, .len = LENGTH };
+	lane_transfer(&lane, &io);
+	right = io.err == 0 && io.done == LENGTH &&
+	    memcmp(buf, content, LENGTH) == 0;
+	assert_int_equal(lane_detach(&lane), 0);
+	return right;
+}
+
+static void
+close_it(void)
+{
+	assert_int_equal(endpoint_close(&back), 0);
+}
+
+/* -1 with *f, and nothing to close. */
+static void
+refused(int status, const char *words)
+{
+	struct fault f;
+
+	assert_int_equal(endpoint_readback(&back, &target, UINT32_MAX, &f), -1);
+	assert_int_equal(f.status, status);
+	assert_non_null(strstr(f.text, words));
+}
+
+static void
+reads_memory_as_it_is(void **state)
+{
+	(void)state;
+	kernel.memory = true;
+	kernel.cached = 11;
+	assert_true(reads_all());
+	assert_int_equal(back.geo.io_align, 1);
+	assert_int_equal(kernel.dropped, 0);
+	close_it();
+}
+
+static void
+reads_past_the_cache(void **state)
+{
+	(void)state;
+	kernel.busy = 2;
+	assert_true(reads_all());
+	assert_true(back.geo.io_align >= PAGE);
+	assert_int_equal(kernel.dropped, 1);	/* it may be read through it */
+	/* 3 pages each, and one that finds the end */
+	assert_true(kernel.reads >= 2 + 4);
+	close_it();
+}
+
+static void
+proves_it_where_it_cannot(void **state)
+{
+	(void)state;
+	kernel.no_direct = EINVAL;
+	assert_true(reads_all());
+	assert_int_equal(kernel.dropped, 1);
+	close_it();
+	kernel.no_direct = EOPNOTSUPP;
+	kernel.cached = -1;		/* Linux before 6.5 */
+	assert_true(reads_all());
+	close_it();
+}
+
+static void
+believes_no_cached_page(void **state)
+{
+	(void)state;
+	kernel.no_direct = EINVAL;
+	kernel.cached = 1;
+	assert_false(reads_all());
+	assert_int_equal(io.err, EBUSY);
+	assert_int_equal(io.done, 0);
+	assert_int_equal(kernel.reads, 0);
+	close_it();
+	kernel.cached = -1;
+	kernel.resident = 2;
+	assert_false(reads_all());
+	assert_int_equal(io.err, EBUSY);
+	close_it();
+}
+
+static void
+refuses_what_nobody_can_tell(void **state)
+{
+	(void)state;
+	kernel.no_direct = EINVAL;
+	kernel.cached = -1;
+	kernel.resident = -1;
+	refused(STATUS_REFUSED, "cannot be read past the page cache");
+	kernel.no_direct = EACCES;
+	refused(status_errno(EACCES), "opening it to read it back");
+	view_error = EMFILE;
+	refused(status_errno(EMFILE), "opening it to read it back");
+}
+
+/* A file system that takes the flag, and refuses all reads. */
+static void
+proves_it_where_reads_are_refused(void **state)
+{
+	(void)state;
+	kernel.refuses = true;
+	assert_true(reads_all());
+	assert_int_equal(kernel.dropped, 2);
+	close_it();
+	kernel.reads = 0;
+	kernel.cached = 1;
+	assert_false(reads_all());
+	assert_int_equal(io.err, EBUSY);
+	close_it();
+	kernel.reads = 0;
+	kernel.cached = kernel.resident = -1;
+	assert_false(reads_all());
+	assert_int_equal(io.err, EINVAL);
+	close_it();
+}
+
+static void
+tells_an_error(void **state)
+{
+	(void)state;
+	kernel.error = EIO;
+	assert_false(reads_all());
+	assert_int_equal(io.err, EIO);
+	assert_int_equal(io.done, 0);
+	close_it();
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(reads_memory_as_it_is, set_up),
+		cmocka_unit_test_setup(reads_past_the_cache, set_up),
+		cmocka_unit_test_setup(proves_it_where_it_cannot, set_up),
+		cmocka_unit_test_setup(believes_no_cached_page, set_up),
+		cmocka_unit_test_setup(refuses_what_nobody_can_tell, set_up),
+		cmocka_unit_test_setup(proves_it_where_reads_are_refused,
+		    set_up),
+		cmocka_unit_test_setup(tells_an_error, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, make_file, remove_file);
+}
