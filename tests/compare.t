@@ -350,6 +350,19 @@ NOT the same: 512 bytes in 1 range differ" ]]
 }
 it "tells what differs when it is interrupted at the end" too_late
 
+shrinks()
+{
+	"$blocks" make a 1M && cp a b || return
+	FAULTS="on=$PWD/b op=read at=524288+ until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$pardd" if=a of=b compare=1 bpt=128 2>err &
+	until_true 20 grep -qs waits faults && truncate -s 600000 b && : >go
+	wait $!
+	status=$?
+	[[ $status = 102 ]] || fail "status $status" || return
+	says '^pardd: NOT complete: b was cut off meanwhile: it has no byte [0-9]+$'
+}
+it "says that one was cut off meanwhile" shrinks
+
 only plain asan
 it "compares with a name only" usage of= if=a compare=1
 it "compares nothing with standard output" usage of= if=a of=- compare=1

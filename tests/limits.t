@@ -148,6 +148,19 @@ meanwhile()
 	[[ $status = "$want" ]] || fail "status $status: $(<err)" || return
 	says "$words"
 }
+# A signal, and an error of what is waited for then: RULE is where it waits.
+too()
+{
+	"$blocks" make src 1M || return
+	FAULTS="on=$PWD/$1 until=$PWD/go fail=EIO" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$tools/ends" how "$pardd" if=src of=dst bpt=128 "${@:3}" 2>err &
+	until_true 20 grep -qs waits faults && kill -TERM "$(awk '$1 == "pid" { print $2 }' how)" &&
+	    noticed && : >go && wait $!
+	ended signal 15 && says "^pardd: NOT complete: stopped by SIGTERM; $2: Input/output error"
+}
+it "names the signal, and the error that came then" \
+    too 'src op=read at=524288+' 'src: block [0-9]+: reading 512 bytes at byte [0-9]+'
+it "... the flush that failed" too 'dst op=flush' 'dst: flushing'
 it "says so when the target is removed during the copy" \
     meanwhile 52 '^pardd: NOT complete: dst was removed' 'rm dst'
 it "says so when the target is replaced during the copy" \

@@ -132,6 +132,12 @@ shown()
 	"$blocks" make src 1k && exits 0 "$pardd" -dv if=src of=dst rate=2M ioprio=idle &&
 	    grep -qx rate=2097152 out && grep -qx ioprio=idle out
 }
+long_name()
+{
+	"$blocks" make src 1k && exits 86 "$pardd" if=src of=dst control="$(printf '%0200d' 1)" &&
+	    one_line 'File name too long' && [[ ! -e dst ]]
+}
+it "refuses a name that is too long for a socket" long_name
 it "shows both in the plan" shown
 
 # -------------------------------------------------------------------- control=

@@ -12,6 +12,14 @@ wrote()
 	    [[ $n = "$1" ]] || fail "wrote $n bytes, not $1: $(<err)"
 }
 
+planned()
+{
+	"$blocks" make src 1M && cp src dst && exits 0 "$pardd" -dv if=src of=dst oflag=sparing &&
+	    grep -qx sparing=1 out && exits 0 "$pardd" if=src of=. manifest=m &&
+	    exits 0 "$pardd" -dv if=src of=dst base=m && grep -qx base=m out
+}
+it "is shown in the plan, and so is base=" planned
+
 # spare BYTES OPERANDS...: copies src to dst, and writes so much
 spare()
 {
