@@ -168,6 +168,16 @@ no_words()
 	    usage 'stands between' if='[ ]' of=dst && [[ $(echo *) = 'err out' ]]
 }
 it "refuses words that are no command" no_words
+# What it prints may be long: the end of its last line says most.
+last_words()
+{
+	local said
+	for said in 'printf "%05000d" 7' 'printf "%01000d\n%0700d\n" 1 7'; do
+		exits 15 "$pardd" if="[ sh -c '$said >&2; exit 3' ]" of=dst &&
+		    one_line 'its command ended with status 3: 0{159}7$' || return
+	done
+}
+it "tells the end of the last line of a command" last_words
 # What it started ends with the run, and before it.
 gone()
 {
