@@ -9,6 +9,7 @@
  * counting's.  Linked with --wrap of raise, _exit, prctl, sigprocmask and
  * __gcov_exit.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../src/cli/hint.h"
@@ -62,6 +63,110 @@ has_an_end(void **state)
 	    HINT_MOST + 1);
 }
 
+static bool
+near(const char *word, const char *other)
+{
+	return hint_near(word, strlen(word), other, distance(word, other));
+}
+
+static void
+takes_few_letters_for_a_slip(void **state)
+{
+	(void)state;
+	assert_true(near("cuont", "count"));
+	assert_true(near("verb", "verb"));
+	assert_true(near("contu", "count"));	/* 2 of 5 */
+	assert_true(near("bx", "bs"));		/* 1 of 2 */
+	assert_false(near("xy", "bs"));
+	assert_false(near("x", "b"));		/* one letter never is */
+	assert_false(near("b", "b"));
+	assert_false(near("cxxnt", "cunt"));	/* 2 of 4 */
+	assert_true(near("bsxx", "bs"));	/* it begins so */
+	assert_false(near("bsxxx", "bs"));
+}
+
+static void
+guesses_numbers(void **state)
+{
+	static const struct {
+		const char *text, *number;	/* NULL: no guess */
+	} rows[] = {
+		{ "20M/s", "20M" }, { "20MB/s", "20MB" }, { "20M/S", "20M" },
+		{ "20MBps", "20MB" }, { "1mib/s", "1MiB" }, { "64kb", "64KB" },
+		{ "64kib", "64KiB" }, { "1,024", "1024" }, { "1_0", "10" },
+		{ "1.5M", "1572864" }, { "0.5k", "512" }, { "1.125k", "1152" },
+		{ "1.5kib", "1536" }, { "2.0M", "2097152" },
+		{ "20", NULL }, { "M", NULL }, { "/s", NULL }, { "ps", NULL },
+		{ "1.3k", NULL }, { "1.3333k", NULL }, { "1.5", NULL },
+		{ ".5M", NULL }, { "1.M", NULL }, { "0.0k", NULL },
+		{ "4kk", NULL }, { "4kibb", NULL }, { "4kbi", NULL },
+		{ "99999999999.5E", NULL }, { "20Mbit", NULL }, { "", NULL },
+	};
+	char to[32];
+	size_t i;
+	bool guess;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		guess = hint_number(rows[i].text, to, sizeof(to));
+		if (rows[i].number == NULL)
+			assert_false(guess);
+		else
+			assert_true(guess);
+		if (guess)
+			assert_string_equal(to, rows[i].number);
+	}
+	assert_false(hint_number("1,024", to, 5));
+	assert_true(hint_number("1,024", to, 6));
+}
+
+/* The line that is meant by these words; NULL: none. */
+static void
+means(const char *line, ...)
+{
+	char *argv[16] = { (char []){ "pardd" } }, *got;
+	va_list ap;
+	int argc = 1;
+
+	va_start(ap, line);
+	while ((argv[argc] = va_arg(ap, char *)) != NULL)
+		argc++;
+	va_end(ap);
+	got = hint_line(argc, argv);
+	if (line == NULL)
+		assert_null(got);
+	else
+		assert_string_equal(got, line);
+	free(got);
+}
+
+static void
+translates_lines(void **state)
+{
+	(void)state;
+	means("pardd if=a of=b", "a", "b", NULL);
+	means("pardd if=a of=b map=m", "a", "b", "m", NULL);
+	means("pardd if=a of=b map=m rescue=noscrape retries=3", "-nr3", "a",
+	    "b", "m", NULL);
+	means("pardd if=a of=b map=m retries=3", "-r", "3", "a", "b", "m",
+	    NULL);
+	means("pardd if=a of=b map=m retries=3 bs=4096", "a", "b", "m",
+	    "--retry-passes=3", "--sector-size", "4096", NULL);
+	means("pardd if=a of=b map=m rescue=reverse domain=x", "-fR", "-m", "x",
+	    "a", "b", "m", NULL);
+	means(NULL, "a", NULL);
+	means(NULL, "a", "b", "m", "c", NULL);
+	means(NULL, "a", "", "m", NULL);
+	means(NULL, "-n", "a", "b", NULL);	/* it needs a map */
+	means(NULL, "-r", "3k", "a", "b", "m", NULL);
+	means(NULL, "a", "b", "m", "-r", NULL);
+	means(NULL, "a", "b", "m", "--retry-passes", NULL);
+	means(NULL, "-z", "a", "b", "m", NULL);
+	means(NULL, "--", "a", "b", "m", NULL);
+	means(NULL, "--force=1", "a", "b", "m", NULL);
+	means(NULL, "a", "b=c", NULL);
+}
+
 int
 main(void)
 {
@@ -69,6 +174,9 @@ main(void)
 		cmocka_unit_test(counts_what_is_other),
 		cmocka_unit_test(is_far_from_another_word),
 		cmocka_unit_test(has_an_end),
+		cmocka_unit_test(takes_few_letters_for_a_slip),
+		cmocka_unit_test(guesses_numbers),
+		cmocka_unit_test(translates_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
