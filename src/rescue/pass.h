@@ -50,6 +50,13 @@ pass_by_size(const struct pass *pass)
 	    pass->skip == MIDST || pass->how == TRIM;
 }
 
+/* Whether it works block by block, and pays rate= for each block. */
+static inline bool
+pass_by_block(const struct pass *pass)
+{
+	return pass->how == TRIM || pass->how == SKIM || pass->how == SCRAPE;
+}
+
 /* Whether it goes backwards in this run, considering rescue=reverse. */
 bool pass_backwards(const struct job *, const struct pass *);
 

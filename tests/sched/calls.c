@@ -347,7 +347,8 @@ pwrite64(int fd, const void *buf, size_t n, off64_t off)
 {
 	REAL(real, pwrite64);
 	point();
-	return medium_told(fd) ? -1 : medium_wrote(fd, off, real(fd, buf, n, off));
+	return medium_told(fd) ? -1 :
+	    medium_wrote(fd, off, real(fd, buf, n, off));
 }
 
 ssize_t
@@ -355,7 +356,8 @@ pwritev64v2(int fd, const struct iovec *v, int n, off64_t off, int flags)
 {
 	REAL(real, pwritev64v2);
 	point();
-	return medium_told(fd) ? -1 : medium_wrote(fd, off, real(fd, v, n, off, flags));
+	return medium_told(fd) ? -1 :
+	    medium_wrote(fd, off, real(fd, v, n, off, flags));
 }
 
 /* The medium is a made up one: what is flushed is there. */
