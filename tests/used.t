@@ -145,6 +145,13 @@ mixture()
 	    same disk new && says "^$(sha256sum <disk | cut -d ' ' -f 1) "
 }
 it "wants to know what to make of a file and a device at once" mixture
+one_flows()
+{
+	ext4_image e4 && "$blocks" make disk 64M && loop disk || return
+	"$pardd" if=e4 of="$dev" of=- used=only 2>err | cat >out
+	[[ ${PIPESTATUS[0]} = 1 && ! -s out ]] && one_line 'standard output is written in order'
+}
+it "leaves nothing out where one of them is a pipe" one_flows
 
 # The block map of an image has what is used, and nothing else is needed.
 block_map()

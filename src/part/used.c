@@ -68,17 +68,33 @@ look_known(struct used *u, const struct plan *p)
 
 /* -------------------------------------------------------------- the plan */
 
-/* How many of the targets are files; *all: how many there are. */
+/* How many of the targets are files, and how many keep what they had. */
 static unsigned
-files(const struct plan *p, unsigned *all)
+files(const struct plan *p, unsigned *others)
 {
 	const struct endpoint *to;
 	unsigned i, n = 0;
 
+	*others = 0;
 	for (i = 0; (to = tee_target(p->dst, i)) != NULL; i++)
-		n += to->kind == END_FILE;
-	*all = i;
+		if (to->kind == END_FILE)
+			n++;
+		else if (to->kind != END_DISCARD)
+			++*others;
 	return n;
+}
+
+/* A target that is written in order, or NULL. */
+static const struct endpoint *
+in_order(const struct plan *p)
+{
+	const struct endpoint *to;
+	unsigned i;
+
+	for (i = 0; (to = tee_target(p->dst, i)) != NULL; i++)
+		if (to->is.streamed)
+			return to;
+	return NULL;
 }
 
 /* Whether what is left out is made zeros at the target. */
@@ -86,10 +102,10 @@ static bool
 clears(const struct plan *p)
 {
 	const struct opts *o = p->opts;
-	unsigned all;
+	unsigned others;
 
-	return o->map == NULL && o->compare == 0 && (files(p, &all) == all ||
-	    (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
+	return o->map == NULL && o->compare == 0 && ((files(p, &others) > 0 &&
+	    others == 0) || (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
 }
 
 /* What used= cannot be for. */
@@ -97,7 +113,8 @@ static int
 possible(const struct plan *p, struct fault *f)
 {
 	const struct opts *o = p->opts;
-	unsigned n, all;
+	const struct endpoint *stream = in_order(p);
+	unsigned others;
 
 	if (!parts_possible(p->src))
 		return fault_set(f, STATUS_USAGE, "used= and usedmap= look "
@@ -105,11 +122,10 @@ possible(const struct plan *p, struct fault *f)
 		    "one, and %s is none", p->src->name);
 	if (o->used == 0)
 		return 0;
-	if (p->dst->is.streamed)
+	if (stream != NULL)
 		return fault_set(f, STATUS_USAGE, "used= leaves out what is "
-		    "free, and %s is written in order", p->dst->name);
-	n = files(p, &all);
-	if (n > 0 && n < all && !clears(p))
+		    "free, and %s is written in order", stream->name);
+	if (files(p, &others) > 0 && others > 0 && !clears(p))
 		return fault_set(f, STATUS_USAGE, "used=only makes holes in a "
 		    "file and leaves a disk as it is: for both at once say "
 		    "oflag=sparse, which makes zeros on all");
@@ -158,7 +174,7 @@ gaps_fit(const struct plan *p, const struct bmap *m)
 static int
 bmap_fits(const struct plan *p, const struct bmap *m, struct fault *f)
 {
-	const struct endpoint *src = p->src, *dst = p->dst;
+	const struct endpoint *src = p->src, *stream = in_order(p);
 
 	if (src->geo.size >= 0 && (src->is.device ?
 	    (uint64_t)src->geo.size < m->size :
@@ -166,9 +182,9 @@ bmap_fits(const struct plan *p, const struct bmap *m, struct fault *f)
 		return fault_set(f, STATUS_REFUSED, "%s is of an image of "
 		    "%" PRIu64 " bytes, and %s has %" PRIi64, p->opts->bmap,
 		    m->size, src->name, src->geo.size);
-	if (dst->is.streamed)
+	if (stream != NULL)
 		return fault_set(f, STATUS_USAGE, "bmap= leaves out what is "
-		    "not mapped, and %s is written in order", dst->name);
+		    "not mapped, and %s is written in order", stream->name);
 	if (!gaps_fit(p, m))
 		return fault_set(f, STATUS_REFUSED, "bmap= makes zeros of what "
 		    "is not mapped, by blocks of %" PRIu64 " bytes: seek= and "
