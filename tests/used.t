@@ -378,6 +378,21 @@ again()
 }
 only all
 it "... and learns the order from the target when it goes on" again
+# What could not be read when the order was worked out, or is to be worked out
+# anew, is not asked for again; nor is it by a later run.
+not_again()
+{
+	local bad="on=$PWD/disk op=read at=1049600+1024,1071104+512 fail=EIO" once
+	disk disk gpt && exits 100 with_faults "$bad" "$pardd" if=disk of=whole map=whole.map thr=1 &&
+	    once=$(grep -c '^read ' faults) &&
+	    exits 100 with_faults "$bad" "$pardd" if=disk of=copy map=map used=meta thr=1 || return
+	# the order asks once, before there is a map
+	(($(grep -c '^read ' faults) <= once + 1)) || fail "$once and $(cat faults)" || return
+	exits 100 with_faults "$bad" "$pardd" if=disk of=copy map=map used=meta thr=1 &&
+	    ! grep '^read ' faults
+}
+only plain asan
+it "... and does not ask again for what could not be read" not_again
 # Damage spoils the order, and nothing else.
 spoilt()
 {

@@ -182,6 +182,9 @@ void map_end(struct map *, uint64_t end);
  */
 bool map_next(struct map *, uint64_t off, enum seg_status, struct seg *got);
 
+/* The segment that a byte lies in, from it on; false past the end. */
+bool map_here(struct map *, uint64_t off, struct seg *got);
+
 /* The status of the byte at off; FINISHED past the end of the map. */
 enum seg_status map_at(struct map *, uint64_t off);
 

@@ -423,6 +423,24 @@ map_next(struct map *map, uint64_t off, enum seg_status status,
 	return found;
 }
 
+bool
+map_here(struct map *map, uint64_t off, struct seg *got)
+{
+	struct place p;
+	bool found;
+
+	pthread_mutex_lock(&map->lock);
+	p = leaves_find(map, off);
+	found = !at_end(map, p);
+	if (found) {
+		*got = seg_at(map, p);
+		got->len -= off - got->off;
+		got->off = off;
+	}
+	pthread_mutex_unlock(&map->lock);
+	return found;
+}
+
 enum seg_status
 map_at(struct map *map, uint64_t off)
 {

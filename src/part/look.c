@@ -12,6 +12,7 @@
 #include <sys/param.h>
 
 #include "base/number.h"
+#include "loss.h"
 
 enum {
 	ROOM = 256 << 10,	/* bytes of a read, at most */
@@ -46,8 +47,8 @@ look_open(struct look *l, const struct plan *p, unsigned how,
 	    lane_attach(&l->lane, p->src, p->src_off, -1);
 	if (err != 0)
 		free(l->buf);
-	else if (known != NULL && !look_at_target(l))
-		l->known = NULL;
+	else if (known != NULL)
+		l->target = look_at_target(l);
 	return err;
 }
 
@@ -55,33 +56,56 @@ void
 look_close(struct look *l)
 {
 	lane_detach(&l->lane);
-	if (l->known != NULL) {
+	if (l->target) {
 		lane_detach(&l->there);
 		endpoint_close(&l->reader);
 	}
 	free(l->buf);
 }
 
+/* How much of a range is known alike, and as what. */
+static enum seg_status
+alike(const struct look *l, uint64_t off, uint64_t *len)
+{
+	struct seg s;
+
+	if (l->known == NULL || off >= l->p->length ||
+	    !map_here(l->known, off, &s))
+		return UNTRIED;
+	*len = MIN(*len, s.len);
+	return s.status;
+}
+
+bool
+look_lost(const struct look *l, uint64_t off, uint64_t len)
+{
+	uint64_t end = off + len, n;
+
+	for (; off < end; off += n) {
+		n = end - off;
+		if (loss_is(alike(l, off, &n)))
+			return true;
+	}
+	return false;
+}
+
 /* The end that a range is read from, and in which units. */
 static struct lane *
-lane_for(struct look *l, uint64_t off, size_t len, uint64_t *unit)
+lane_for(struct look *l, bool there, uint64_t *unit)
 {
-	bool there = l->known != NULL && off < l->p->length &&
-	    map_all(l->known, off, len, FINISHED);
-
 	*unit = there ? l->reader.geo.io_align : MAX(l->p->src->geo.block,
 	    (uint32_t)SECTOR);
 	return there ? &l->there : &l->lane;
 }
 
-/* For fs_map_read: len bytes at off of the file system; an errno. */
 int
 look_read(void *arg, uint64_t off, void *buf, size_t len)
 {
 	struct look *l = arg;
 	unsigned char *to = buf;
+	enum seg_status status;
 	struct lane *lane;
-	uint64_t unit, at, place;
+	uint64_t unit, at, place, part;
 	size_t before, n;
 
 	for (; len > 0; len -= n, off += n, to += n) {
@@ -89,17 +113,21 @@ look_read(void *arg, uint64_t off, void *buf, size_t len)
 			.careful = true };
 
 		at = l->base + off - l->p->src_off;
-		lane = lane_for(l, at, len, &unit);
+		part = len;
+		status = alike(l, at, &part);
+		if (loss_is(status))
+			return EIO;
+		lane = lane_for(l, l->target && status == FINISHED, &unit);
 		place = lane_place(lane, at);
 		before = (size_t)(place % unit);
 		io.off = at - before;
-		io.len = (size_t)MIN(round_up(before + len, unit), ROOM);
+		io.len = (size_t)MIN(round_up(before + part, unit), ROOM);
 		lane_transfer(lane, &io);
 		if (io.err != 0)
 			return io.err;
 		if (io.done <= before)
 			return EIO;
-		n = MIN(io.done - before, len);
+		n = MIN(io.done - before, part);
 		memcpy(to, l->buf + before, n);
 	}
 	return 0;

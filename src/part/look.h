@@ -4,6 +4,7 @@
 #ifndef PARDD_LOOK_H
 #define PARDD_LOOK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,20 +18,27 @@ struct look {
 	struct lane	 lane;
 	uint64_t	 base;	/* of the file system, on the source */
 	unsigned char	*buf;	/* ROOM bytes, aligned */
-	struct map	*known;	/* what the target has already, or NULL */
-	struct endpoint	 reader;	/* of the target, if that is known */
+	struct map	*known;	/* what was read already, and was not, or NULL */
+	bool		 target;	/* that can be read: */
+	struct endpoint	 reader;
 	struct lane	 there;
 };
 
 /*
- * "known" is what the target has already, or NULL.  Returns 0 or an errno
- * value; look_close ends it.
+ * "known" is what the target has already, and what could not be read, or NULL.
+ * Returns 0 or an errno value; look_close ends it.
  */
 int look_open(struct look *, const struct plan *, unsigned how,
     struct map *known);
 void look_close(struct look *);
 
-/* For fs_map_read: len bytes at off of the file system; an errno value. */
+/*
+ * For fs_map_read: len bytes at off of the file system; an errno value.  What
+ * could not be read is EIO, and not asked for again.
+ */
 int look_read(void *arg, uint64_t off, void *buf, size_t len);
+
+/* Whether some of the source could not be read. */
+bool look_lost(const struct look *, uint64_t off, uint64_t len);
 
 #endif

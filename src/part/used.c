@@ -35,8 +35,8 @@ how_of(const struct opts *o)
 }
 
 /*
- * The same with what the file of map= has as finished, for an order of reading.
- * One that cannot be read is refused later.
+ * The same with what the file of map= has as finished, or as not to be read, for
+ * an order of reading.  One that cannot be read is refused later.
  */
 static int
 look_known(struct used *u, const struct plan *p)
@@ -55,9 +55,9 @@ look_known(struct used *u, const struct plan *p)
 		uint64_t end = MIN(m.seg[i].off + m.seg[i].len,
 		    p->src_off + p->length);
 
-		if (m.seg[i].status == FINISHED && off < end)
+		if (m.seg[i].status != UNTRIED && off < end)
 			err = map_set(&known, off - p->src_off, end - off,
-			    FINISHED);
+			    m.seg[i].status);
 	}
 	err = used_look(u, p, how_of(p->opts), err == 0 && m.n > 0 ? &known :
 	    NULL);

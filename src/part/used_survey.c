@@ -19,6 +19,7 @@
 enum {
 	SECTOR = 512,
 	TABLE = 1 << 20,	/* bytes: a partition table needs no more */
+	TABLE_ROOM = 34 * 512,	/* bytes that are read of it: MBR and GPT */
 	MBR_ROWS = 446,		/* byte of the first of four */
 	PROTECTIVE = 0xee,	/* type of the row that stands for a GPT */
 	GPT_HEAD = 92,		/* bytes, of which we read: */
@@ -148,16 +149,19 @@ doubt_backup(struct used *u, struct look *l, uint32_t sector)
 	return err == ENOMEM ? err : 0;
 }
 
-/* The partition table, of the target if that has it. */
+/*
+ * The partition table, of the target if that has it.  Where a part of it could
+ * not be read the source is not asked again.
+ */
 static int
 table(struct look *l, struct parts *t)
 {
 	const struct plan *p = l->p;
 	struct fault f;
 
-	if (l->known != NULL && p->src_off == 0 && p->dst_off == 0) {
+	if (l->target && p->src_off == 0 && p->dst_off == 0) {
 		if (parts_rescued(p->dst, p->src, l->known, t, &f) == 0 &&
-		    t->n > 0)
+		    (t->n > 0 || look_lost(l, 0, TABLE_ROOM)))
 			return 0;
 		parts_free(t);
 	}
