@@ -275,6 +275,36 @@ journal()
 	printf '\0\0\0\1' | dd of=img bs=1 seek=$((${block%% *} * 4096 + 28)) conv=notrunc status=none
 	map img && is dirty journal && nothing_free
 }
+# What mtools and many a camera leave when they are stopped: a file is in its
+# folder, and not yet in the table; and they mark nothing.
+no_mark()
+{
+	local fats=$(($3 * 2))
+	head -c 300000 /dev/urandom >large
+	make_fs "$2" "$1" "${@:4}" && cp img before && mmd -i img ::/a && cp img between && mcopy -i img large ::/a/ &&
+	    map img && is clean || return
+	dd if=between of=img bs=512 skip="$first" seek="$first" count="$fats" conv=notrunc status=none && map img &&
+	    is dirty 'its FAT and its folders differ' && nothing_free || return
+	dd if=before of=img bs=512 skip="$first" seek="$first" count="$fats" conv=notrunc status=none && map img &&
+	    ! is clean && nothing_free
+}
+no_marks()
+{
+	local first=1
+	no_mark fat12 5M 8 -s 4 && no_mark fat16 20M 40 -s 4 && first=32 && no_mark fat32 40M 600 -s 1
+}
+! command -v mkfs.fat mcopy >/dev/null || it "does not believe a FAT whose folders have what it calls free" no_marks
+no_mark_exfat()
+{
+	local heap
+	head -c 300000 /dev/urandom >large
+	make_fs 40M exfat && heap=$(od -An -tu4 -j 88 -N 4 img) && cp img before && mount_fs exfat && cp large mnt &&
+	    leave_fs exfat && map img && is clean || return
+	dd if=before of=img bs=512 skip=$((heap)) seek=$((heap)) count=1 conv=notrunc status=none && map img &&
+	    is dirty 'its bitmap and its folders differ' && nothing_free
+}
+! command -v mkfs.exfat mount.exfat-fuse >/dev/null || [[ ! -c /dev/fuse ]] ||
+    it "... nor such an exFAT" no_mark_exfat
 it "does not believe an ext4 whose journal is not empty" journal
 
 # One that lies elsewhere cannot be looked at.

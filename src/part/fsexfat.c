@@ -236,6 +236,21 @@ bitmap(struct exfat *x)
 		fs_hurt(x->io, "a part of its bitmap cannot be read");
 }
 
+/* Not all who write it mark it as dirty; nothing that a file has is free. */
+static void
+ask_folders(struct exfat *x)
+{
+	struct fs_names has;
+
+	if (!fs_names_open(x->io, &has))
+		return;
+	exfat_hits(x, &x->io->map->free, &has);
+	if (has.n > 0 || has.more)
+		fs_doubt(x->io, FS_DIRTY, "its bitmap and its folders differ: "
+		    "fsck.exfat");
+	fs_names_free(&has);
+}
+
 static void
 walk(struct exfat *x)
 {
@@ -250,6 +265,8 @@ walk(struct exfat *x)
 	if (fs_contradicts(x->io))
 		fs_doubt(x->io, FS_DAMAGED, "its bitmap says that itself is "
 		    "free");
+	if (fs_exact(x->io) && !x->io->whole)
+		ask_folders(x);
 }
 
 static void
@@ -283,5 +300,18 @@ fs_read_exfat(struct fs_io *io)
 	free(x.buf);
 	free(x.waiting);
 	free(x.seen);
+	return true;
+}
+
+bool
+fs_names_exfat(struct fs_io *io, const struct fs_extents *lost,
+    struct fs_names *to)
+{
+	struct exfat x = { .io = io };
+
+	if (!exfat_boot(&x))
+		return false;
+	io->failed = false;		/* by a copy that is good */
+	exfat_hits(&x, lost, to);
 	return true;
 }

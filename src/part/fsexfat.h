@@ -48,4 +48,8 @@ struct exfat {
  */
 bool exfat_boot(struct exfat *);
 
+/* Tell of the files that have a byte of "lost"; ->name is the caller's. */
+void exfat_hits(const struct exfat *, const struct fs_extents *lost,
+    struct fs_names *);
+
 #endif

@@ -82,27 +82,19 @@ entry(struct clusters *c, const unsigned char *p, bool begins)
 	return true;
 }
 
-bool
-fs_names_exfat(struct fs_io *io, const struct fs_extents *lost,
+void
+exfat_hits(const struct exfat *x, const struct fs_extents *lost,
     struct fs_names *to)
 {
-	struct exfat x = { .io = io };
 	struct set s = { .all = 0 };
-	struct clusters c = { .io = io, .lost = lost, .to = to,
-		.entry = entry, .arg = &s, .bits = 32, .mask = UINT32_MAX,
-		.end = UINT32_MAX };
+	struct clusters c = { .io = x->io, .lost = lost, .to = to,
+		.table = { x->fat }, .table_size = x->fat_size, .bits = 32,
+		.mask = UINT32_MAX, .end = UINT32_MAX, .sector = x->sector,
+		.first = x->heap, .cluster = x->cluster,
+		.clusters = x->clusters,
+		.top = { .first = fs_le(x->boot + EXFAT_ROOT, 4),
+			.size = UINT64_MAX },
+		.entry = entry, .arg = &s };
 
-	if (!exfat_boot(&x))
-		return false;
-	io->failed = false;		/* by a copy that is good */
-	c.table[0] = x.fat;
-	c.table_size = x.fat_size;
-	c.sector = x.sector;
-	c.first = x.heap;
-	c.cluster = x.cluster;
-	c.clusters = x.clusters;
-	c.top = (struct clusters_file){ .first = fs_le(x.boot + EXFAT_ROOT, 4),
-		.size = UINT64_MAX };
 	clusters_search(&c);
-	return true;
 }

@@ -323,6 +323,24 @@ label(struct fat *f)
 		fs_label(f->io, text, n);
 }
 
+/*
+ * Many who write a FAT never mark it as dirty (mtools, cameras), and FAT12 has
+ * no mark.  So nothing that a file has may be free.
+ */
+static void
+ask_folders(struct fat *f)
+{
+	struct fs_names has;
+
+	if (!fs_names_open(f->io, &has))
+		return;
+	fat_hits(f, &f->io->map->free, &has);
+	if (has.n > 0 || has.more)
+		fs_doubt(f->io, FS_DIRTY, "its FAT and its folders differ: "
+		    "fsck.fat");
+	fs_names_free(&has);
+}
+
 static void
 read_all(struct fat *f)
 {
@@ -340,6 +358,8 @@ read_all(struct fat *f)
 		folders(f);
 	if (fs_contradicts(f->io))
 		fs_doubt(f->io, FS_DAMAGED, "its FAT calls a folder free");
+	if (fs_exact(f->io) && !f->io->whole)
+		ask_folders(f);
 }
 
 bool
@@ -353,5 +373,18 @@ fs_read_fat(struct fs_io *io)
 	read_all(&f);
 	free(f.one);
 	free(f.two);
+	return true;
+}
+
+bool
+fs_names_fat(struct fs_io *io, const struct fs_extents *lost,
+    struct fs_names *to)
+{
+	struct fat f = { .io = io };
+
+	if (!fat_boot(&f))
+		return false;
+	io->failed = false;		/* by a copy that is good */
+	fat_hits(&f, lost, to);
 	return true;
 }

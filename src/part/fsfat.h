@@ -43,4 +43,8 @@ struct fat {
  */
 bool fat_boot(struct fat *);
 
+/* Tell of the files that have a byte of "lost"; ->name is the caller's. */
+void fat_hits(const struct fat *, const struct fs_extents *lost,
+    struct fs_names *);
+
 #endif

@@ -125,32 +125,22 @@ entry(struct clusters *c, const unsigned char *p, bool begins)
 	return true;
 }
 
-bool
-fs_names_fat(struct fs_io *io, const struct fs_extents *lost,
+void
+fat_hits(const struct fat *f, const struct fs_extents *lost,
     struct fs_names *to)
 {
-	struct fat f = { .io = io };
 	struct long_name l = { .units = 0 };
-	struct clusters c = { .io = io, .lost = lost, .to = to,
+	uint64_t mask = f->bits == 32 ? 0x0fffffff :
+	    (UINT64_C(1) << f->bits) - 1;
+	struct clusters c = { .io = f->io, .lost = lost, .to = to,
+		.table_size = f->fat_size, .bits = f->bits, .mask = mask,
+		.end = mask - 7, .sector = f->sector, .first = f->first,
+		.cluster = f->cluster, .clusters = f->clusters,
+		.root = f->root, .root_size = f->root_size,
+		.top = { .first = f->first_root, .size = UINT64_MAX },
 		.entry = entry, .arg = &l };
 
-	if (!fat_boot(&f))
-		return false;
-	io->failed = false;		/* by a copy that is good */
-	c.table[0] = f.fat + (f.alone ? f.active * f.fat_size : 0);
-	c.table[1] = f.fats == 2 && !f.alone ? f.fat + f.fat_size : 0;
-	c.table_size = f.fat_size;
-	c.bits = f.bits;
-	c.mask = f.bits == 32 ? 0x0fffffff : (UINT64_C(1) << f.bits) - 1;
-	c.end = c.mask - 7;
-	c.sector = f.sector;
-	c.first = f.first;
-	c.cluster = f.cluster;
-	c.clusters = f.clusters;
-	c.root = f.root;
-	c.root_size = f.root_size;
-	c.top = (struct clusters_file){ .first = f.first_root,
-		.size = UINT64_MAX };
+	c.table[0] = f->fat + (f->alone ? f->active * f->fat_size : 0);
+	c.table[1] = f->fats == 2 && !f->alone ? f->fat + f->fat_size : 0;
 	clusters_search(&c);
-	return true;
 }

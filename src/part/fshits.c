@@ -9,6 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* -------------------------------------------------------------- names */
+
+bool
+fs_names_open(struct fs_io *io, struct fs_names *to)
+{
+	*to = (struct fs_names){ .name = fs_alloc(io, FS_NAMES_MOST *
+		sizeof(*to->name)) };
+	return to->name != NULL;
+}
+
+void
+fs_names_free(struct fs_names *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		free(f->name[i]);
+	free((void *)f->name);
+	*f = (struct fs_names){ .n = 0 };
+}
+
 /* --------------------------------------------------------------- hits */
 
 bool

@@ -21,6 +21,9 @@ bool fs_read_fat(struct fs_io *);
 bool fs_read_exfat(struct fs_io *);
 bool fs_read_swap(struct fs_io *);
 
+/* Room for names, which fs_names_free frees; false: no memory. */
+bool fs_names_open(struct fs_io *, struct fs_names *);
+
 /*
  * Note the names of the files that hold some of these bytes.  False when there
  * is none of that kind.

@@ -37,9 +37,9 @@ fs_names_read(const char *type, const struct fs_source *src,
 		.budget = (16 << 20) + src->length };
 	size_t i;
 
-	*to = (struct fs_names){ .name = fs_alloc(&io, FS_NAMES_MOST *
-		sizeof(*to->name)) };
-	for (i = 0; to->name != NULL && i < sizeof(kinds) / sizeof(*kinds); i++)
+	if (!fs_names_open(&io, to))
+		return ENOMEM;
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (strcmp(type, kinds[i].type) == 0)
 			to->known = kinds[i].names(&io, lost, to);
 	to->more |= io.failed;
@@ -47,15 +47,4 @@ fs_names_read(const char *type, const struct fs_source *src,
 		qsort((void *)to->name, to->n, sizeof(*to->name), by_name);
 	fs_map_free(&m);
 	return io.poor ? ENOMEM : 0;
-}
-
-void
-fs_names_free(struct fs_names *f)
-{
-	size_t i;
-
-	for (i = 0; i < f->n; i++)
-		free(f->name[i]);
-	free((void *)f->name);
-	*f = (struct fs_names){ .n = 0 };
 }

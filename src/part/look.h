@@ -18,7 +18,7 @@ struct look {
 	struct lane	 lane;
 	uint64_t	 base;	/* of the file system, on the source */
 	unsigned char	*buf;	/* ROOM bytes, aligned */
-	struct map	*known;	/* what was read already, and was not, or NULL */
+	struct map	*known;	/* what was read, or could not be; or NULL */
 	bool		 target;	/* that can be read: */
 	struct endpoint	 reader;
 	struct lane	 there;

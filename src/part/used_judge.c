@@ -72,7 +72,7 @@ static int
 convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
 {
 	take_over(fs, m);
-	if (m->state == FS_UNKNOWN)
+	if (m->state == FS_UNKNOWN && m->type[0] == '\0')
 		return used_whole(fs, "its free space is not known");
 	if (m->state != FS_CLEAN)
 		return used_whole(fs, "%s", m->reason);
