@@ -79,6 +79,11 @@ mounted()
 	for ((i = 3; i <= files; i += 3)); do
 		rm "mnt/$(path "$i")" || return
 	done
+	(cd 'mnt/folder/b c/d' && touch {1..500}-is-empty) || return
+	# a file with more pieces than there is room for in its inode
+	[[ $1 != xfs && $1 != btrfs ]] || for ((i = 1; i <= 40; i++)); do
+		content 5 8 | dd of="mnt/$(path 5)" bs=4k seek=$((i * 2 + 99)) conv=notrunc status=none || return
+	done
 	# pieces in turn
 	for ((i = 0; i < 12; i++)); do
 		content 1 8 >>"mnt/$(path 1)" && content 2 8 >>"mnt/$(path 2)" && sync -f mnt || return
@@ -127,6 +132,10 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 		    lost "/folder"$'\n'"/$(path 61)" "$folder+1024" "$at+512"
 	}
 	it "... also of one whose record is lost" records
+fi
+if can_loop && command -v mkfs.xfs >/dev/null; then
+	it "names the files of an XFS" mounted xfs xfs 320M
+	it "... with small blocks, and larger ones of folders" mounted xfs xfs 320M -b size=1024 -n size=8192
 fi
 if can_loop && command -v mkfs.exfat mount.exfat-fuse >/dev/null; then
 	it "names the files of an exFAT" mounted exfat exfat 32M

@@ -17,6 +17,7 @@ static const struct kind {
 	{ "ext2", fs_names_ext },
 	{ "ext3", fs_names_ext },
 	{ "ext4", fs_names_ext },
+	{ "xfs", fs_names_xfs },
 	{ "ntfs", fs_names_ntfs },
 	{ "vfat", fs_names_fat },
 	{ "exfat", fs_names_exfat },

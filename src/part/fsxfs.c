@@ -12,22 +12,24 @@
 #include "fsxfs.h"
 
 enum {				/* of the superblock */
-	S_BLOCK = 4, S_BLOCKS = 8, S_LOG = 48, S_AG_BLOCKS = 84, S_AGS = 88,
+	S_BLOCK = 4, S_BLOCKS = 8, S_LOG = 48, S_ROOT = 56,
+	S_AG_BLOCKS = 84, S_AGS = 88,
 	S_LOG_BLOCKS = 96, S_VERSION = 100, S_SECTOR = 102, S_INODE = 104,
 	S_NAME = 108, S_BLOCK_LOG = 120, S_INODE_LOG = 123, S_AG_LOG = 124,
-	S_UNFINISHED = 126, S_FOLDER_LOG = 192, S_RO = 212, S_INCOMPAT = 216,
+	S_UNFINISHED = 126, S_FOLDER_LOG = 192, S_MORE = 200, S_RO = 212,
+	S_INCOMPAT = 216,
 	S_CSUM = 224,
 	NAME = 12,
 	RO_KNOWN = 0x1 | 0x2 | 0x4 | 0x8,
 	IN_KNOWN = 0x1 | 0x2 | 0x4 | 0x8 | 0x20 | 0x40 | 0x80,
-	IN_REPAIR = 0x10,
+	IN_REPAIR = 0x10, IN_KINDS = 0x1, IN_SPARSE = 0x2, MORE_KINDS = 0x200,
 };
 
 enum {				/* of a group's header, the second sector */
 	F_VERSION = 4, F_NUMBER = 8, F_LENGTH = 12, F_ROOT = 16,
 	F_SIZE_ROOT = 20, F_LEVELS = 28, F_SIZE_LEVELS = 32, F_FREE = 52,
 	F_CSUM = 216,
-	SECTOR_MOST = 4096, HEADERS = 4,	/* sectors */
+	HEADERS = 4,	/* sectors */
 };
 
 struct group {			/* what its tree is taken with */
@@ -69,7 +71,7 @@ geometry(struct xfs *x, const unsigned char *s)
 	if (memcmp(s, "XFSB", 4) != 0 || (version != 4 && version != 5) ||
 	    !fs_power_of_two(x->block) || x->block < 512 ||
 	    x->block > 65536 || !fs_power_of_two(x->sector) ||
-	    x->sector < 512 || x->sector > SECTOR_MOST ||
+	    x->sector < 512 || x->sector > XFS_SUPER ||
 	    x->sector > x->block || x->block_log > 16 ||
 	    UINT32_C(1) << x->block_log != x->block || x->ag_log > 31 ||
 	    !fs_power_of_two(x->inode) || x->inode < 256 ||
@@ -79,6 +81,10 @@ geometry(struct xfs *x, const unsigned char *s)
 	    x->blocks > INT64_MAX / x->block)
 		return false;
 	x->folder = UINT32_C(1) << s[S_FOLDER_LOG];
+	x->root = fs_be(s + S_ROOT, 8);
+	x->sparse = x->v5 && (fs_be(s + S_INCOMPAT, 4) & IN_SPARSE) != 0;
+	x->kinds = x->v5 ? (fs_be(s + S_INCOMPAT, 4) & IN_KINDS) != 0 :
+	    (fs_be(s + S_MORE, 4) & MORE_KINDS) != 0;
 	if (x->ags == 0 || x->ags != (x->blocks + x->ag_blocks - 1) /
 	    x->ag_blocks)
 		return false;
@@ -156,7 +162,7 @@ group(struct xfs *x, uint32_t ag)
 		.arg = &g };
 	const struct xfs_tree by_size = { .magic = { "ABTC", "AB3C" },
 		.key = 8, .record = 8 };
-	unsigned char f[SECTOR_MOST];
+	unsigned char f[XFS_SUPER];
 	bool sound = false, is;
 
 	fs_note_meta(x->io, xfs_place(x, ag, 0),
@@ -184,10 +190,6 @@ read_all(struct xfs *x, unsigned char *s)
 {
 	uint32_t ag;
 
-	x->nodes = fs_alloc(x->io, (size_t)2 * XFS_LEVELS * x->block);
-	x->buf = fs_alloc(x->io, FS_PIECE);
-	if (x->io->poor)
-		return;
 	judge(x, s);
 	xfs_judge_log(x);
 	if (fs_exact(x->io) && x->io->whole)
@@ -225,15 +227,28 @@ backup(struct xfs *x, unsigned char *s)
 }
 
 bool
+xfs_open(struct xfs *x, unsigned char *s)
+{
+	if (!superblock(x, s, 0)) {
+		if (fs_exact(x->io) || !backup(x, s))
+			return false;
+		fs_doubt(x->io, FS_DAMAGED, "its superblock is lost");
+	}
+	x->nodes = fs_alloc(x->io, (size_t)2 * XFS_LEVELS * x->block);
+	x->buf = fs_alloc(x->io, FS_PIECE);
+	return !x->io->poor;
+}
+
+bool
 fs_read_xfs(struct fs_io *io)
 {
 	struct xfs x = { .io = io };
-	unsigned char s[SECTOR_MOST];
+	unsigned char s[XFS_SUPER];
 
-	if (!superblock(&x, s, 0)) {
-		if (fs_exact(io) || !backup(&x, s))
-			return false;
-		fs_doubt(io, FS_DAMAGED, "its superblock is lost");
+	if (!xfs_open(&x, s)) {
+		free(x.nodes);
+		free(x.buf);
+		return false;
 	}
 	memcpy(io->map->type, "xfs", sizeof("xfs"));
 	fs_label(io, s + S_NAME, NAME);

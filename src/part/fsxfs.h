@@ -1,6 +1,6 @@
 /*
- * XFS: what its groups (fsxfs.c), log (fsxfs_log.c) and inodes (fsxfs_inode.c)
- * are read with.
+ * XFS: what its groups (fsxfs.c), log (fsxfs_log.c), inodes (fsxfs_inode.c) and
+ * names (fsxfs_names.c) are read with.
  */
 #ifndef PARDD_FSXFS_H
 #define PARDD_FSXFS_H
@@ -13,13 +13,25 @@
 
 enum {
 	XFS_BASIC = 512,	/* bytes; what the log counts in */
+	XFS_SUPER = 4096,	/* bytes, of a sector at most */
+	XFS_INODE = 2048,	/* bytes, at most */
 	XFS_LEVELS = 9,		/* of a tree, at most */
 	XFS_HEAD_4 = 16, XFS_HEAD_5 = 56,	/* bytes, of its blocks */
+};
+
+enum {				/* of an inode */
+	XFS_D_MODE = 2, XFS_D_FORMAT = 5, XFS_D_BESIDE_AT = 82,
+	XFS_D_FLAGS = 90,
+	XFS_KIND = 0xf000, XFS_FOLDER = 0x4000, XFS_INSIDE = 1,
+	XFS_ELSEWHERE = 1,	/* a flag: on the realtime device */
 };
 
 struct xfs {
 	struct fs_io	*io;
 	bool		 v5;		/* it has checksums */
+	bool		 sparse;	/* chunks of inodes may have holes */
+	bool		 kinds;		/* entries of folders have them */
+	uint64_t	 root;		/* its inode */
 	uint32_t	 block;		/* bytes */
 	uint32_t	 sector;	/* bytes */
 	uint32_t	 inode;		/* bytes */
@@ -65,5 +77,35 @@ void xfs_judge_log(struct xfs *);
 
 /* Note the inodes of a group, by its AGI, and what leads to files. */
 void xfs_inodes(struct xfs *, uint32_t ag);
+
+/*
+ * Find the superblock, or, where it need not be exact, a copy of it, and get
+ * the buffers, which the caller frees in any case.  False where there is none.
+ */
+bool xfs_open(struct xfs *, unsigned char *super);
+
+/*
+ * Visit the inodes of a group that are in use; one that cannot be read is
+ * zeros, and "at" is the byte where it lies.  False where the tree of them is
+ * wrong.  Uses x->buf.
+ */
+typedef void xfs_visit(struct xfs *, const unsigned char *inode,
+    uint64_t number, uint64_t at, void *arg);
+bool xfs_each(struct xfs *, uint32_t ag, xfs_visit *, void *arg);
+
+/*
+ * Tell "take" of what a fork of an inode, its data or what is kept "beside"
+ * them, lies on: of blocks that lead to others, and of "len" bytes at the block
+ * "from" of it.  Without "leaves" those of a tree are not read.  False where
+ * something is wrong, or lost.
+ */
+typedef void xfs_take(void *arg, uint64_t from, uint64_t at, uint64_t len,
+    bool leads);
+bool xfs_fork(struct xfs *, const unsigned char *inode, bool beside,
+    bool leaves, xfs_take *, void *arg);
+
+/* Where a fork begins in the inode, and how many bytes it has there. */
+const unsigned char *xfs_fork_of(const struct xfs *,
+    const unsigned char *inode, bool beside, size_t *room);
 
 #endif

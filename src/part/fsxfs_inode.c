@@ -10,13 +10,15 @@ enum {				/* of a group's third sector, the AGI */
 	I_ROOT = 20, I_LEVELS = 24, I_FREE_ROOT = 328, I_FREE_LEVELS = 332,
 	SECTOR = 512,
 	CHUNK = 64,		/* inodes */
+	C_HOLES = 4, C_FREE = 8,	/* of its record; a bit of a hole is: */
+	HOLE = 4,		/* inodes */
 };
 
 enum {				/* of an inode */
-	D_MODE = 2, D_VERSION = 4, D_FORMAT = 5, D_EXTENTS = 76,
-	D_ATTRIBUTES = 82,	/* where they begin, in units of 8 bytes */
+	D_VERSION = 4, D_MANY = 24, D_EXTENTS = 76, D_BESIDE = 80,
+	D_BESIDE_FORMAT = 83, D_FLAGS_2 = 120,
+	MANY = 0x10,		/* D_MANY has the extents, D_EXTENTS others */
 	D_HEAD_2 = 100, D_HEAD_3 = 176,
-	KIND = 0xf000, FOLDER = 0x4000,
 	IN_EXTENTS = 2, IN_TREE = 3,
 	RECORD = 16,		/* bytes, of an extent */
 	L_LEVEL = 4, L_RECORDS = 6, L_HEAD_4 = 24, L_HEAD_5 = 72,
@@ -26,80 +28,185 @@ struct inodes {
 	struct xfs	*x;
 	uint32_t	 ag;
 	uint64_t	 next;		/* the first that is not seen yet */
+	xfs_visit	*visit;		/* or NULL */
+	void		*arg;
 };
+
+struct fork {
+	struct xfs	*x;
+	bool		 leaves;	/* of its tree are read, too */
+	xfs_take	*take;
+	void		*arg;
+	bool		 wrong;		/* something of it is, or is lost */
+};
+
+/* ---------------------------------------------------------------- forks */
 
 /* An extent: 54 bits of an offset, 52 of a block number, 21 of a length. */
 static void
-note_extents(struct xfs *x, const unsigned char *p, size_t n)
+extents(struct fork *f, const unsigned char *p, size_t n)
 {
 	uint64_t high, low, at;
+	struct xfs *x = f->x;
 
 	for (; n > 0; n--, p += RECORD) {
 		high = fs_be(p, 8);
 		low = fs_be(p + 8, 8);
 		at = xfs_place_of(x, (high & 0x1ff) << 43 | low >> 21);
-		if (at != UINT64_MAX)
-			fs_note_meta(x->io, at, (low & 0x1fffff) * x->block);
+		if (at == UINT64_MAX)
+			f->wrong = true;
+		else
+			f->take(f->arg, (high & INT64_MAX) >> 9, at,
+			    (low & 0x1fffff) * x->block, false);
 	}
 }
 
-/* A block of a file's tree; its leaves are read for folders alone. */
+/* A block of a file's tree. */
 static void
-tree(struct xfs *x, uint64_t number, unsigned level, bool folder)
+tree(struct fork *f, uint64_t number, unsigned level)
 {
+	struct xfs *x = f->x;
 	unsigned char *p = x->nodes + (size_t)(XFS_LEVELS + level) * x->block;
 	uint64_t at = xfs_place_of(x, number);
 	size_t head = x->v5 ? L_HEAD_5 : L_HEAD_4, n, i, most;
 
+	f->wrong |= at == UINT64_MAX;
 	if (at == UINT64_MAX)
 		return;
-	fs_note_meta(x->io, at, x->block);
-	if ((level == 0 && !folder) || fs_get(x->io, at, p, x->block) != 0 ||
-	    memcmp(p, x->v5 ? "BMA3" : "BMAP", 4) != 0 ||
-	    fs_be(p + L_LEVEL, 2) != level)
+	f->take(f->arg, 0, at, x->block, true);
+	if (level == 0 && !f->leaves)
 		return;
-	n = (size_t)fs_be(p + L_RECORDS, 2);
+	n = fs_get(x->io, at, p, x->block) != 0 ? SIZE_MAX :
+	    (size_t)fs_be(p + L_RECORDS, 2);
 	most = (x->block - head) / RECORD;
-	if (n > most)
+	if (n > most || memcmp(p, x->v5 ? "BMA3" : "BMAP", 4) != 0 ||
+	    fs_be(p + L_LEVEL, 2) != level) {
+		f->wrong = true;
 		return;
+	}
 	if (level == 0)
-		note_extents(x, p + head, n);
+		extents(f, p + head, n);
 	for (i = 0; level > 0 && i < n; i++)
-		tree(x, fs_be(p + head + most * 8 + i * 8, 8), level - 1,
-		    folder);
+		tree(f, fs_be(p + head + most * 8 + i * 8, 8), level - 1);
 }
 
 /* The root of a file's tree stands in the inode. */
 static void
-root(struct xfs *x, const unsigned char *fork, size_t room, bool folder)
+root(struct fork *f, const unsigned char *p, size_t room)
 {
-	unsigned level = (unsigned)fs_be(fork, 2);
-	size_t n = (size_t)fs_be(fork + 2, 2), i, most = (room - 4) / RECORD;
+	unsigned level = (unsigned)fs_be(p, 2);
+	size_t n = (size_t)fs_be(p + 2, 2), i, most = (room - 4) / RECORD;
 
-	if (level == 0 || level >= XFS_LEVELS || n > most)
+	if (level == 0 || level >= XFS_LEVELS || n > most) {
+		f->wrong = true;
 		return;
+	}
 	for (i = 0; i < n; i++)
-		tree(x, fs_be(fork + 4 + most * 8 + i * 8, 8), level - 1,
-		    folder);
+		tree(f, fs_be(p + 4 + most * 8 + i * 8, 8), level - 1);
+}
+
+const unsigned char *
+xfs_fork_of(const struct xfs *x, const unsigned char *p, bool beside,
+    size_t *room)
+{
+	size_t head = p[D_VERSION] >= 3 ? D_HEAD_3 : D_HEAD_2;
+	size_t all = x->inode - head, from = (size_t)p[XFS_D_BESIDE_AT] * 8;
+
+	if (from >= all)
+		from = 0;
+	*room = beside ? from > 0 ? all - from : 0 : from > 0 ? from : all;
+	return p + head + (beside ? from : 0);
+}
+
+/* How many extents the inode says that it has. */
+static size_t
+count(const unsigned char *p, bool beside)
+{
+	bool many = p[D_VERSION] >= 3 && (fs_be(p + D_FLAGS_2, 8) & MANY) != 0;
+
+	if (many)
+		return (size_t)(beside ? fs_be(p + D_EXTENTS, 4) :
+		    fs_be(p + D_MANY, 8));
+	return (size_t)(beside ? fs_be(p + D_BESIDE, 2) :
+	    fs_be(p + D_EXTENTS, 4));
+}
+
+bool
+xfs_fork(struct xfs *x, const unsigned char *p, bool beside, bool leaves,
+    xfs_take *take, void *arg)
+{
+	struct fork f = { .x = x, .leaves = leaves, .take = take, .arg = arg };
+	unsigned format = p[beside ? D_BESIDE_FORMAT : XFS_D_FORMAT];
+	const unsigned char *at;
+	size_t room, n;
+
+	at = xfs_fork_of(x, p, beside, &room);
+	n = count(p, beside);
+	if (format == IN_EXTENTS) {
+		f.wrong = n > room / RECORD;
+		extents(&f, at, n < room / RECORD ? n : room / RECORD);
+	} else if (format == IN_TREE && room > 4 + RECORD) {
+		root(&f, at, room);
+	}
+	return !f.wrong;
+}
+
+/* --------------------------------------------------------------- inodes */
+
+/* Of the structures of the file system: folders, and what leads to data. */
+static void
+note(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
+{
+	struct inodes *i = arg;
+
+	(void)from, (void)leads;
+	fs_note_meta(i->x->io, at, len);
 }
 
 static void
-inode(struct xfs *x, const unsigned char *p)
+note_leads(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 {
-	bool folder = (fs_be(p + D_MODE, 2) & KIND) == FOLDER;
-	size_t head = p[D_VERSION] >= 3 ? D_HEAD_3 : D_HEAD_2;
-	size_t room = x->inode - head, n;
+	if (leads)
+		note(arg, from, at, len, leads);
+}
 
-	if (memcmp(p, "IN", 2) != 0)
-		return;
-	if (p[D_ATTRIBUTES] != 0 && (size_t)p[D_ATTRIBUTES] * 8 < room)
-		room = (size_t)p[D_ATTRIBUTES] * 8;
-	if (p[D_FORMAT] == IN_EXTENTS && folder) {
-		n = (size_t)fs_be(p + D_EXTENTS, 4);
-		n = n < room / RECORD ? n : room / RECORD;
-		note_extents(x, p + head, n);
-	} else if (p[D_FORMAT] == IN_TREE && room > 4 + RECORD) {
-		root(x, p + head, room, folder);
+static void
+note_inode(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
+    void *arg)
+{
+	bool folder = (fs_be(p + XFS_D_MODE, 2) & XFS_KIND) == XFS_FOLDER;
+
+	(void)number, (void)at;
+	if (memcmp(p, "IN", 2) == 0)
+		xfs_fork(x, p, false, folder, folder ? note : note_leads, arg);
+}
+
+/* Whether an inode of a chunk is there, and in use. */
+static bool
+in_use(const struct xfs *x, const unsigned char *record, size_t i)
+{
+	if (x->sparse && (fs_be(record + C_HOLES, 2) >> i / HOLE & 1) != 0)
+		return false;
+	return (fs_be(record + C_FREE, 8) >> i & 1) == 0;
+}
+
+static void
+visit_chunk(struct inodes *i, const unsigned char *record, uint64_t first,
+    uint64_t at)
+{
+	struct xfs *x = i->x;
+	size_t k, many = FS_PIECE / x->inode, n, done;
+
+	many = many < CHUNK ? many : CHUNK;
+	for (done = 0; done < CHUNK; done += n) {
+		n = many;
+		fs_get_units(x->io, at + done * x->inode, x->buf, x->inode, n,
+		    0);
+		for (k = 0; k < n; k++)
+			if (in_use(x, record, done + k))
+				i->visit(x, x->buf + k * x->inode,
+				    first + done + k,
+				    at + (done + k) * x->inode, i->arg);
 	}
 }
 
@@ -109,42 +216,51 @@ take_chunk(void *arg, const unsigned char *record)
 {
 	struct inodes *i = arg;
 	struct xfs *x = i->x;
-	uint64_t first = fs_be(record, 4), at, len, n;
-	size_t k;
+	uint64_t first = fs_be(record, 4), at;
 
 	at = first >> x->inode_log;
-	len = (uint64_t)CHUNK * x->inode;
 	if (first < i->next || at == 0 || at >= xfs_ag_length(x, i->ag))
 		return false;
 	i->next = first + CHUNK;
 	at = xfs_place(x, i->ag, at);
-	fs_note_meta(x->io, at, len);
-	for (; fs_deep(x->io) && len > 0; len -= n, at += n) {
-		n = len < FS_PIECE ? len : FS_PIECE;
-		fs_get_units(x->io, at, x->buf, x->inode,
-		    (size_t)n / x->inode, 0);
-		for (k = 0; k < n; k += x->inode)
-			inode(x, x->buf + k);
-	}
+	fs_note_meta(x->io, at, (uint64_t)CHUNK * x->inode);
+	if (i->visit != NULL)
+		visit_chunk(i, record, (uint64_t)i->ag << (x->ag_log +
+		    x->inode_log) | first, at);
 	return true;
+}
+
+/* The header of a group's inodes, as much of it as is needed. */
+static bool
+header(struct xfs *x, uint32_t ag, unsigned char *p)
+{
+	return fs_get(x->io, xfs_place(x, ag, 0) + 2 * (uint64_t)x->sector, p,
+	    SECTOR) == 0 && memcmp(p, "XAGI", 4) == 0;
+}
+
+bool
+xfs_each(struct xfs *x, uint32_t ag, xfs_visit *visit, void *arg)
+{
+	struct inodes i = { .x = x, .ag = ag, .visit = visit, .arg = arg };
+	const struct xfs_tree all = { .magic = { "IABT", "IAB3" }, .key = 4,
+		.record = 16, .leaves = true, .take = take_chunk, .arg = &i };
+	unsigned char p[SECTOR];
+
+	return header(x, ag, p) && xfs_tree(x, &all, ag,
+	    (uint32_t)fs_be(p + I_ROOT, 4), (uint32_t)fs_be(p + I_LEVELS, 4));
 }
 
 void
 xfs_inodes(struct xfs *x, uint32_t ag)
 {
 	struct inodes i = { .x = x, .ag = ag };
-	const struct xfs_tree all = { .magic = { "IABT", "IAB3" }, .key = 4,
-		.record = 16, .leaves = true, .take = take_chunk, .arg = &i };
 	const struct xfs_tree spare = { .magic = { "FIBT", "FIB3" }, .key = 4,
 		.record = 16, .take = take_chunk, .arg = &i };
 	unsigned char p[SECTOR];
 
-	if (fs_get(x->io, xfs_place(x, ag, 0) + 2 * (uint64_t)x->sector, p,
-	    sizeof(p)) != 0 || memcmp(p, "XAGI", 4) != 0)
-		return;
-	xfs_tree(x, &all, ag, (uint32_t)fs_be(p + I_ROOT, 4),
-	    (uint32_t)fs_be(p + I_LEVELS, 4));
-	if (fs_be(p + I_FREE_ROOT, 4) != 0 && fs_be(p + I_FREE_LEVELS, 4) > 1)
+	xfs_each(x, ag, fs_deep(x->io) ? note_inode : NULL, &i);
+	if (header(x, ag, p) && fs_be(p + I_FREE_ROOT, 4) != 0 &&
+	    fs_be(p + I_FREE_LEVELS, 4) > 1)
 		xfs_tree(x, &spare, ag, (uint32_t)fs_be(p + I_FREE_ROOT, 4),
 		    (uint32_t)fs_be(p + I_FREE_LEVELS, 4));
 }

@@ -1,0 +1,315 @@
+/*
+ * XFS: the files that hold some blocks, and what they are called.
+ *
+ * All inodes are looked at once, for those that lead to a lost block, or are
+ * lost themselves; then all folders, for the names of these; and from there it
+ * goes up, by "..", to the root.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fshits.h"
+#include "fsxfs.h"
+
+enum {				/* of a folder that lies in its inode */
+	S_COUNT = 0, S_LONG = 1, S_PARENT = 2,
+	SE_NAME = 3,		/* of an entry: its length, where it is, this */
+};
+
+enum {				/* of a folder's block */
+	B_HEAD_4 = 16, B_HEAD_5 = 64, B_TAIL = 8, B_LEAF = 8,
+	BE_LENGTH = 8, BE_NAME = 9, BE_TAG = 2, BE_ALIGN = 8,
+	UNUSED = 0xffff, U_LENGTH = 2,
+};
+
+/* Behind this many bytes of a folder there are only its hashes. */
+static const uint64_t names_end = UINT64_C(32) << 30;
+
+struct search {
+	struct xfs	*x;
+	struct fs_hits	 hits;
+	unsigned char	*block;		/* of a folder */
+	bool		 touched;	/* the inode leads to a lost block */
+};
+
+/* What is done with an entry of a folder; false: it was the last. */
+typedef bool entry(void *arg, uint64_t number, const unsigned char *name,
+    size_t n);
+
+/* -------------------------------------------------------------- inodes */
+
+static void
+touch(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
+{
+	struct search *s = arg;
+
+	(void)from, (void)leads;
+	s->touched |= fs_hits_is(&s->hits, at, len);
+}
+
+static void
+look_at(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
+    void *arg)
+{
+	struct search *s = arg;
+	struct fs_id id = { .number = number };
+	bool elsewhere = (fs_be(p + XFS_D_FLAGS, 2) & XFS_ELSEWHERE) != 0;
+	bool good;
+
+	if (fs_hits_is(&s->hits, at, x->inode)) {
+		fs_hits_add(&s->hits, id, true);
+		return;
+	}
+	if (memcmp(p, "IN", 2) != 0) {
+		s->hits.to->more = true;
+		return;
+	}
+	s->touched = false;
+	good = elsewhere || xfs_fork(x, p, false, true, touch, s);
+	good &= xfs_fork(x, p, true, true, touch, s);
+	s->hits.to->more |= !good && !s->touched;
+	if (s->touched)
+		fs_hits_add(&s->hits, id, false);
+}
+
+/* ------------------------------------------------------------- folders */
+
+struct listing {
+	struct search	*s;
+	entry		*tell;
+	void		*arg;
+	bool		 over;
+};
+
+/* Those that lie in the inode. */
+static void
+list_inside(struct listing *l, const unsigned char *p, size_t room)
+{
+	size_t wide = p[S_LONG] > 0 ? 8 : 4, at = S_PARENT + wide, n, len, i;
+
+	if (at > room)
+		return;
+	l->over = !l->tell(l->arg, fs_be(p + S_PARENT, (int)wide),
+	    (const unsigned char *)"..", 2);
+	for (i = 0; i < p[S_COUNT] && !l->over && at < room; i++, at += len) {
+		n = p[at];
+		len = SE_NAME + n + l->s->x->kinds + wide;
+		if (len > room - at)
+			return;
+		l->over = !l->tell(l->arg, fs_be(p + at + len - wide,
+		    (int)wide), p + at + SE_NAME, n);
+	}
+}
+
+/* A block of names; in one that is alone its hashes are at the end. */
+static void
+list_block(struct listing *l, const unsigned char *p, size_t size)
+{
+	size_t at = l->s->x->v5 ? B_HEAD_5 : B_HEAD_4, len, n, hashes;
+	bool alone = memcmp(p, "XDB3", 4) == 0 || memcmp(p, "XD2B", 4) == 0;
+
+	if (!alone && memcmp(p, "XDD3", 4) != 0 && memcmp(p, "XD2D", 4) != 0)
+		return;
+	if (alone) {
+		hashes = (size_t)fs_be(p + size - B_TAIL, 4);
+		if (hashes > (size - at - B_TAIL) / B_LEAF)
+			return;
+		size -= B_TAIL + hashes * B_LEAF;
+	}
+	for (; size - at >= BE_NAME && !l->over; at += len) {
+		if (fs_be(p + at, 2) == UNUSED) {
+			len = (size_t)fs_be(p + at + U_LENGTH, 2);
+			if (len == 0 || len % BE_ALIGN != 0 || len > size - at)
+				return;
+			continue;
+		}
+		n = p[at + BE_LENGTH];
+		len = BE_NAME + n + l->s->x->kinds + BE_TAG;
+		len = (len + BE_ALIGN - 1) / BE_ALIGN * BE_ALIGN;
+		if (n == 0 || len > size - at)
+			return;
+		l->over = !l->tell(l->arg, fs_be(p + at, 8), p + at + BE_NAME,
+		    n);
+	}
+}
+
+static void
+list_extent(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
+{
+	struct listing *l = arg;
+	struct search *s = l->s;
+	size_t size = (size_t)s->x->folder * s->x->block;
+
+	if (leads || from > names_end / s->x->block)
+		return;
+	s->hits.to->more |= len % size != 0;	/* it goes on elsewhere */
+	for (; len >= size && !l->over; len -= size, at += size)
+		if (fs_get(s->x->io, at, s->block, size) == 0)
+			list_block(l, s->block, size);
+}
+
+static void
+list(struct search *s, const unsigned char *inode, entry *tell, void *arg)
+{
+	struct listing l = { .s = s, .tell = tell, .arg = arg };
+	const unsigned char *p;
+	size_t room;
+
+	if (inode[XFS_D_FORMAT] == XFS_INSIDE) {
+		p = xfs_fork_of(s->x, inode, false, &room);
+		list_inside(&l, p, room);
+	} else {
+		xfs_fork(s->x, inode, false, true, list_extent, &l);
+	}
+}
+
+static bool
+is_folder(const unsigned char *p)
+{
+	return memcmp(p, "IN", 2) == 0 &&
+	    (fs_be(p + XFS_D_MODE, 2) & XFS_KIND) == XFS_FOLDER;
+}
+
+static bool
+dots(const unsigned char *name, size_t n)
+{
+	return n <= 2 && memcmp(name, "..", n) == 0;
+}
+
+struct folder {
+	struct search	*s;
+	uint64_t	 number;
+};
+
+/* The first name of each that was hit is noted. */
+static bool
+name_hit(void *arg, uint64_t number, const unsigned char *name, size_t n)
+{
+	const struct folder *f = arg;
+	struct fs_hit *hit = fs_hits_find(&f->s->hits,
+	    (struct fs_id){ .number = number });
+
+	if (hit != NULL && hit->name == NULL && !dots(name, n))
+		fs_hits_name(hit, fs_text(f->s->x->io, name, n),
+		    (struct fs_id){ .number = f->number });
+	return true;
+}
+
+static void
+name_all(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
+    void *arg)
+{
+	struct folder f = { .s = arg, .number = number };
+
+	(void)x, (void)at;
+	if (is_folder(p))
+		list(arg, p, name_hit, &f);
+}
+
+/* --------------------------------------------------------------- paths */
+
+struct step {			/* from a folder up to the one it is in */
+	struct search	*s;
+	uint64_t	 number, parent;
+	char		*name;
+};
+
+static bool
+find_parent(void *arg, uint64_t number, const unsigned char *name, size_t n)
+{
+	struct step *step = arg;
+
+	if (n != 2 || !dots(name, n))
+		return true;
+	step->parent = number;
+	return false;
+}
+
+static bool
+find_name(void *arg, uint64_t number, const unsigned char *name, size_t n)
+{
+	struct step *step = arg;
+
+	if (number != step->number || dots(name, n))
+		return true;
+	step->name = fs_text(step->s->x->io, name, n);
+	return false;
+}
+
+static bool
+folder_inode(struct xfs *x, uint64_t number, unsigned char *p)
+{
+	uint64_t at = xfs_place_of(x, number >> x->inode_log);
+	uint64_t in = number & ((UINT64_C(1) << x->inode_log) - 1);
+
+	return at != UINT64_MAX &&
+	    fs_get(x->io, at + in * x->inode, p, x->inode) == 0 &&
+	    is_folder(p);
+}
+
+/* What a folder is called, and by whom; NULL where that is not found. */
+static char *
+climb(void *arg, struct fs_id *id)
+{
+	struct search *s = arg;
+	struct step step = { .s = s, .number = id->number };
+	unsigned char p[XFS_INODE];
+
+	if (!folder_inode(s->x, step.number, p))
+		return NULL;
+	list(s, p, find_parent, &step);
+	if (folder_inode(s->x, step.parent, p))
+		list(s, p, find_name, &step);
+	id->number = step.parent;
+	return step.name;
+}
+
+/* ----------------------------------------------------------------- all */
+
+static void
+each(struct search *s, xfs_visit *what)
+{
+	struct xfs *x = s->x;
+	uint32_t ag;
+
+	for (ag = 0; ag < x->ags && x->io->budget > 0; ag++)
+		s->hits.to->more |= !xfs_each(x, ag, what, s);
+}
+
+static void
+search(struct search *s)
+{
+	struct xfs *x = s->x;
+	bool failed;
+
+	s->block = fs_alloc(x->io, (size_t)x->folder * x->block);
+	if (!fs_hits_open(&s->hits) || s->block == NULL)
+		return;
+	x->io->failed = false;		/* by a copy that is good */
+	each(s, look_at);
+	failed = x->io->failed;
+	if (s->hits.n > 0)
+		each(s, name_all);
+	if (!fs_hits_nameless(&s->hits))
+		x->io->failed = failed;
+	fs_hits_tell(&s->hits, (struct fs_id){ .number = x->root }, climb, s);
+}
+
+bool
+fs_names_xfs(struct fs_io *io, const struct fs_extents *lost,
+    struct fs_names *to)
+{
+	struct xfs x = { .io = io };
+	struct search s = { .x = &x, .hits = { .io = io, .lost = lost,
+		.to = to } };
+	unsigned char super[XFS_SUPER];
+	bool found = xfs_open(&x, super);
+
+	if (found)
+		search(&s);
+	fs_hits_close(&s.hits);
+	free(s.block);
+	free(x.nodes);
+	free(x.buf);
+	return found;
+}
