@@ -5,7 +5,6 @@
 #ifndef PARDD_OVERLAY_H
 #define PARDD_OVERLAY_H
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/stat.h>
@@ -28,17 +27,18 @@ int overlay_layers(const char *options,
 
 struct overlaid {
 	bool		 fleeting;	/* mounted volatile: flushes nothing */
-	struct stat	 st;		/* of the file that it is in a layer, */
-	char		 path[PATH_MAX];	/* and its name there */
+	struct stat	 st;		/* of the file that it is in a layer */
 };
 
 /*
  * The file that a file on an overlay is.  What is written is in the upper
  * layer, what is read in the first that has it.  False where it is on no
  * overlay, or its layers cannot be seen from here, as in a container; fleeting
- * is set all the same, of a folder, too.
+ * is set all the same, of a folder, too.  path: room for its name there,
+ * PATH_MAX bytes, or NULL.
  */
-bool overlay_file(const struct located *, bool written, struct overlaid *);
+bool overlay_file(const struct located *, bool written, struct overlaid *,
+    char *path);
 
 /*
  * If *st is the file "path" on an overlay, make it that of the layer where this

@@ -13,6 +13,7 @@
 #include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -133,11 +134,11 @@ overlay_layers(const char *options,
 }
 
 struct search {
-	const char	*name;		/* below the mount point */
+	char		*name;		/* below the mount point */
 	bool		 written;
-	bool		 found, blind;	/* a layer above cannot be seen */
+	bool		 blind;		/* a layer above cannot be seen */
 	bool		 fleeting;
-	char		 path[PATH_MAX];
+	char		*path;		/* what was found, or NULL */
 	struct stat	 st;
 };
 
@@ -150,12 +151,10 @@ without_data(const char *path)
 
 /* By its name in one layer; ENOENT: it is not there. */
 static int
-find(const char *folder, const char *name, char *path, struct stat *st)
+find(const char *folder, const char *path, struct stat *st)
 {
-	if (folder[0] != '/')	/* from where mount(8) was called */
+	if (folder[0] != '/')	/* relative to where mount(8) ran */
 		return ENOTDIR;
-	if (snprintf(path, PATH_MAX, "%s%s", folder, name) >= PATH_MAX)
-		return ENAMETOOLONG;
 	if (lstat(path, st) == 0)
 		return S_ISREG(st->st_mode) && !without_data(path) ? 0 :
 		    ENOENT;
@@ -167,41 +166,46 @@ static int
 search_layer(const char *folder, enum layer layer, void *arg)
 {
 	struct search *s = arg;
-	char path[PATH_MAX];
 	struct stat st;
+	char *path;
 	int err;
 
 	if (layer == LAYER_DATA ||
-	    (layer == LAYER_LOWER && (s->found || s->written)))
+	    (layer == LAYER_LOWER && (s->path != NULL || s->written)))
 		return 0;
-	err = find(folder, s->name, path, &st);
+	if (asprintf(&path, "%s%s", folder, s->name) < 0)
+		return ENOMEM;
+	err = find(folder, path, &st);
 	if (err != 0) {
 		s->blind = s->blind || err != ENOENT;
+		free(path);
 		return 0;
 	}
-	s->found = true;
-	s->blind = false;
+	free(s->path);
+	s->path = path;
 	s->st = st;
-	strlcpy(s->path, path, sizeof(s->path));
+	s->blind = false;
 	return 0;
 }
 
-/* The name of an open file below its mount point, in that overlay. */
-static bool
-name_below(int fd, const struct mount *m, char *name)
+/* The name of an open file below its mount point, in that overlay; or NULL. */
+static char *
+name_below(int fd, const struct mount *m)
 {
-	char link[64], path[PATH_MAX];
 	const char *root = strcmp(m->root, "/") == 0 ? "" : m->root;
 	size_t point = strcmp(m->point, "/") == 0 ? 0 : strlen(m->point);
+	char link[64], path[PATH_MAX], *name;
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	if (n < 0)
-		return false;
+		return NULL;
 	path[n] = '\0';
-	return strncmp(path, m->point, point) == 0 && path[point] == '/' &&
-	    snprintf(name, PATH_MAX, "%s%s", root, path + point) < PATH_MAX;
+	if (strncmp(path, m->point, point) != 0 || path[point] != '/' ||
+	    asprintf(&name, "%s%s", root, path + point) < 0)
+		return NULL;
+	return name;
 }
 
 static bool
@@ -220,9 +224,11 @@ search(int fd, const struct mount *m, struct search *s)
 	int try;
 
 	for (try = 0; try < TRIES; try++) {
-		s->found = s->blind = false;
+		free(s->path);
+		s->path = NULL;
+		s->blind = false;
 		if (fstat(fd, &st) != 0 || overlay_layers(m->options,
-		    search_layer, s) != 0 || !s->found || s->blind)
+		    search_layer, s) != 0 || s->path == NULL || s->blind)
 			return false;
 		if (alike(&st, &s->st))
 			return true;
@@ -280,16 +286,17 @@ is_on_overlay(int fd)
 static bool
 look_below(int fd, struct search *s)
 {
-	char *rows, name[PATH_MAX];
 	struct mount m;
+	char *rows;
 	bool is;
 
 	if (!is_on_overlay(fd) || table_read(MOUNTS, &rows) != 0)
 		return false;
-	s->name = name;
 	is = mount_of(fd, rows, &m);
 	s->fleeting = s->fleeting || (is && is_volatile(m.options));
-	is = is && name_below(fd, &m, name) && search(fd, &m, s);
+	s->name = is ? name_below(fd, &m) : NULL;
+	is = s->name != NULL && search(fd, &m, s);
+	free(s->name);
 	free(rows);
 	return is;
 }
@@ -312,7 +319,8 @@ open_located(const struct located *l)
 
 /* And of the overlay that the layer lies on. */
 bool
-overlay_file(const struct located *l, bool written, struct overlaid *o)
+overlay_file(const struct located *l, bool written, struct overlaid *o,
+    char *path)
 {
 	struct search s = { .written = written };
 	struct stat is = { .st_dev = l->dev, .st_ino = l->ino };
@@ -321,11 +329,13 @@ overlay_file(const struct located *l, bool written, struct overlaid *o)
 	for (depth = 0; fd >= 0 && depth < DEPTH && is_file(fd, &is) &&
 	    look_below(fd, &s); depth++) {
 		is = o->st = s.st;
-		strlcpy(o->path, s.path, sizeof(o->path));
+		if (path != NULL)
+			strlcpy(path, s.path, PATH_MAX);
 		close(fd);
-		fd = open(o->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		fd = open(s.path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	}
 	o->fleeting = s.fleeting;
+	free(s.path);
 	if (fd >= 0)
 		close(fd);
 	return depth > 0;
@@ -337,6 +347,6 @@ overlay_resolve(const char *path, struct stat *st)
 	struct located at = { AT_FDCWD, path, st->st_dev, st->st_ino };
 	struct overlaid o;
 
-	if (S_ISREG(st->st_mode) && overlay_file(&at, false, &o))
+	if (S_ISREG(st->st_mode) && overlay_file(&at, false, &o, NULL))
 		*st = o.st;
 }

@@ -250,18 +250,19 @@ is_free(const char *folder, const char *path)
 	    errno == 0 || (errno == ENOENT && access(folder, F_OK) == 0);
 }
 
-/* It, or the file of a layer that it is on an overlay. */
+/* The same, or of the layer that it is in; backing: PATH_MAX bytes to use. */
 static bool
-is_file_of(const char *loop, struct stat *st, dev_t dev, ino_t ino)
+is_file_of(const char *loop, struct stat *st, dev_t dev, ino_t ino,
+    char *backing)
 {
-	char path[300], backing[PATH_MAX];
+	char path[300];
 
 	if (is_of(st, dev, ino))
 		return true;
 	if (ino == 0 || major(st->st_dev) != 0)
 		return false;
 	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
-	if (!sysfs_text(AT_FDCWD, path, backing, sizeof(backing)))
+	if (!sysfs_text(AT_FDCWD, path, backing, PATH_MAX))
 		return false;
 	overlay_resolve(backing, st);
 	return is_of(st, dev, ino);
@@ -278,7 +279,7 @@ lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use)
 		return false;
 	lost = disk_backing(loop, NULL, &st);
 	if (lost == 0)
-		return is_file_of(loop, &st, dev, ino) &&
+		return is_file_of(loop, &st, dev, ino, backing) &&
 		    found(use, USE_LOOPED, loop);
 	if (lost == ENXIO)		/* it is free */
 		return false;

@@ -9,6 +9,7 @@
 #include "layer.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <unistd.h>
 
@@ -24,30 +25,31 @@ overlaid(const struct endpoint *ep)
 
 /* Look up the file of an end; of one that is still absent, its folder. */
 static bool
-look_below(const struct endpoint *ep, struct overlaid *o)
+look_below(const struct endpoint *ep, struct overlaid *o, char *path)
 {
 	struct located l = endpoint_located(ep);
 	struct stat st;
 
 	if (ep->is.absent && fstat(ep->dir, &st) == 0)
 		l = (struct located){ ep->dir, "", st.st_dev, st.st_ino };
-	return overlay_file(&l, ep->spec.role == TARGET, o);
+	return overlay_file(&l, ep->spec.role == TARGET, o, path);
 }
 
 void
 layer_open(struct endpoint *ep, bool look)
 {
 	struct overlaid o;
+	char path[PATH_MAX];
 	struct stat st;
 	int found;
 
 	if (ep->spec.role != TARGET || !overlaid(ep))
 		return;
-	if (look_below(ep, &o)) {
-		found = open(o.path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (look_below(ep, &o, path)) {
+		found = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (found >= 0 && fstat(found, &st) == 0 &&
 		    same_file(&st, &o.st))
-			ep->layer = reopen(found, o.path,
+			ep->layer = reopen(found, path,
 			    look ? O_RDONLY : O_WRONLY);
 		if (found >= 0)
 			close(found);
@@ -70,7 +72,7 @@ endpoint_layer(const struct endpoint *ep, struct stat *st)
 
 	if (ep->spec.role == TARGET || !overlaid(ep))
 		return ep->layer >= 0 && fstat(ep->layer, st) == 0;
-	if (!look_below(ep, &o))
+	if (!look_below(ep, &o, NULL))
 		return false;
 	*st = o.st;
 	return true;
@@ -87,5 +89,5 @@ layer_is(const struct endpoint *ep, int fd, const struct stat *st)
 	    st->st_dev == ep->id.dev)
 		return false;
 	(void)endpoint_layer(ep, &end);
-	return same_file(&end, overlay_file(&l, false, &o) ? &o.st : st);
+	return same_file(&end, overlay_file(&l, false, &o, NULL) ? &o.st : st);
 }

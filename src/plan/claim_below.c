@@ -104,20 +104,21 @@ check_file(const struct claims *c, const char *path, const struct stat *st,
 	return claim_check_path(c, path, st, "its file", f);
 }
 
-/* And, on an overlay, by that of the layer. */
-static int
+/* And, on an overlay, by that of the layer: a name off the stack of others. */
+__attribute__((noinline)) static int
 check_medium(const struct claims *c, const struct disk *loop, struct stat *st,
     struct fault *f)
 {
 	struct located at = { AT_FDCWD, loop->backing, st->st_dev, st->st_ino };
 	struct overlaid layer;
+	char path[PATH_MAX];
 
 	if (check_file(c, loop->backing, st, f) != 0)
 		return -1;
-	if (!overlay_file(&at, false, &layer))
+	if (!overlay_file(&at, false, &layer, path))
 		return 0;
 	*st = layer.st;
-	return check_file(c, layer.path, st, f);
+	return check_file(c, path, st, f);
 }
 
 /*

@@ -54,7 +54,7 @@ is_layer(const struct endpoint *ep, const struct name *n, const struct stat *st)
 	struct overlaid o;
 
 	(void)endpoint_layer(ep, &end);
-	return same_file(&end, overlay_file(&l, false, &o) ? &o.st : st);
+	return same_file(&end, overlay_file(&l, false, &o, NULL) ? &o.st : st);
 }
 
 static bool

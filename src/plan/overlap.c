@@ -104,7 +104,7 @@ add_backing(struct places *all, const struct disk *d, const struct place *p)
 		below.ino = l.ino = st.st_ino;
 		add(all, below);
 		add_file_disks(all, &l);
-		if (overlay_file(&l, false, &layer))
+		if (overlay_file(&l, false, &layer, NULL))
 			add_file(all, &below, &layer.st);
 	} else if (err != ENXIO) {
 		not_seen(all, d->node, err);
