@@ -18,6 +18,7 @@
 enum nvme_result {
 	NVME_DONE,
 	NVME_AGAIN,	/* not the disk's fault: try again */
+	NVME_AWAY,	/* no path to the disk just now: wait */
 	NVME_SMALLER,	/* too large for the host */
 	NVME_MEDIUM,	/* a block cannot be read */
 	NVME_FREE,	/* some of the blocks are deallocated, and the command
@@ -30,6 +31,7 @@ struct nvme_reply {
 	enum nvme_result result;
 	int		 status;	/* exit status, or 0 */
 	int		 err;		/* errno value; 0: none */
+	bool		 unrun;		/* not executed; nothing is lost */
 	bool		 unknown;	/* the disk does not know the command */
 	char		 why[132];	/* explanation; shorter than io.why */
 };
@@ -70,8 +72,8 @@ int nvme_ask(int fd, unsigned timeout, const char *name, struct nvme_disk *,
     struct fault *f);
 
 /*
- * Check that it is still the same.  Returns 0, also if it does not answer, or
- * -1 with *f.
+ * Check that it is there and still the same.  Returns 0, also if it does not
+ * answer, or -1 with *f.
  */
 int nvme_kept(int fd, unsigned timeout, const char *name,
     const struct nvme_disk *, struct fault *f);
@@ -99,11 +101,7 @@ void nvme_prepare(struct io_uring_sqe *sqe, int fd, const struct nvme_disk *,
     const struct nvme_command *);
 void nvme_judge(struct nvme_reply *, enum op, int result);
 
-/*
- * Flush, once.  After a failed flush, a successful one would not show what was
- * lost, so only a flush that was not executed is repeated.  Returns false with
- * the reply.
- */
+/* Flush, once.  Returns false with the reply. */
 bool nvme_flush(int fd, const struct nvme_disk *, unsigned timeout,
     struct nvme_reply *);
 

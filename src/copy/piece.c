@@ -195,8 +195,7 @@ took(struct worker *w, struct piece *pc, const struct io *io)
 	} else if (errno_is_medium(io->err) && !job->p->src->is.streamed) {
 		got = salvage(w, pc, transfer_hint(io));
 	} else if (io->err != 0) {
-		if (io->err != ECANCELED || !job->stop)
-			transfer_fail_read(w, io);
+		transfer_fail_read(w, io);
 		got = CUT;
 	}
 	if (got == ENDED && !job->p->src->is.streamed) {

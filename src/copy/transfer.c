@@ -21,6 +21,8 @@ transfer_fail_read(struct worker *w, const struct io *io)
 	struct fault f;
 	char what[80];
 
+	if (io->err == ECANCELED && job->stop)
+		return;
 	snprintf(what, sizeof(what), "block %" PRIu64 ": reading %zu bytes",
 	    block, len);
 	lane_describe(&f, &w->src, io, what);

@@ -25,22 +25,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
-#include "disk/sysfs.h"
-#include "end/scsi.h"
 #include "node.h"
 
 enum {
 	BOUNCE = 64 << 10,	/* bytes, to read parts of blocks */
-	TRIES = 10,		/* retries of a transient error */
 	ASKED = 4,		/* places to read, to see whether any can be */
-	RESETTING = 10,		/* looks per second at a controller being
-				 * reset */
 };
 
 static int
@@ -69,37 +64,6 @@ nvme_detach(struct lane *lane)
 }
 
 /* --- commands ----------------------------------------------------------- */
-
-/* Read the state of the controller; false if it is not known. */
-static bool
-state_of(int fd, char *state, size_t room)
-{
-	struct stat st;
-	int dir;
-	bool told;
-
-	if (fstat(fd, &st) != 0)
-		return false;
-	dir = sysfs_open(S_ISBLK(st.st_mode) ? "block" : "char", st.st_rdev);
-	told = sysfs_text(dir, "device/state", state, room);
-	if (dir >= 0)
-		close(dir);
-	return told;
-}
-
-/* Wait for a controller that is being reset, for up to timeout=. */
-static void
-await_reset(const struct nvme *nv)
-{
-	unsigned left = nv->how.timeout / 1000 * RESETTING;
-	char state[32];
-
-	while (left-- > 0 && state_of(nv->fd, state, sizeof(state)) &&
-	    (strcmp(state, "resetting") == 0 ||
-	    strcmp(state, "connecting") == 0))
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000000 /
-		    RESETTING }, NULL);
-}
 
 static struct nvme_command
 compose(const struct lane *lane, const struct io *io)
@@ -155,7 +119,10 @@ reads_elsewhere(const struct lane *lane, const struct io *io)
 	return false;
 }
 
-/* Whether a failed read may be due to its blocks, and not to the copy. */
+/*
+ * Whether a failed read may be due to its blocks, and not to the copy.  A
+ * rescue judges by itself those that were not answered (liveness.c).
+ */
 static bool
 may_be_bad(const struct lane *lane, const struct io *io,
     const struct nvme_reply *r)
@@ -164,8 +131,8 @@ may_be_bad(const struct lane *lane, const struct io *io,
 	const struct nvme *nv = ep->priv;
 
 	return io->op == OP_READ && !nv->reads_back && lane->priv != NULL &&
-	    !nv->changed && r->err == 0 && !r->unknown &&
-	    (ep->spec.coe || ep->spec.rescue);
+	    !nv->changed && !r->unknown && (ep->spec.coe || ep->spec.rescue) &&
+	    (r->err == 0 || (r->err == EINTR && !ep->spec.rescue));
 }
 
 /* Put the reason why the command failed for good into the io. */
@@ -175,6 +142,8 @@ give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 	struct nvme *nv = lane->ep->priv;
 	bool medium = r->result == NVME_MEDIUM || r->result == NVME_FREE;
 
+	if (io->err == ECANCELED)
+		return;
 	io->err = medium ? EIO : r->err != 0 ? r->err : EPROTO;
 	io->status = r->status;
 	if (io->err == EINTR)
@@ -184,7 +153,7 @@ give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 		nv->changed = true;
 		io->err = EPROTO;
 		snprintf(io->why, sizeof(io->why), "the disk was formatted "
-		    "anew: %s", r->why);
+		    "anew%s%s", r->why[0] != '\0' ? ": " : "", r->why);
 	} else if (!medium && node_lost(nv->fd)) {
 		io->err = ENODEV;
 		io->status = 0;
@@ -192,6 +161,10 @@ give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 	} else if (!medium && may_be_bad(lane, io, r) &&
 	    reads_elsewhere(lane, io)) {
 		io->err = EIO;
+	} else if (r->result == NVME_AWAY) {
+		io->err = ETIMEDOUT;
+		io->status = STATUS_TIMEOUT;
+		snprintf(io->why, sizeof(io->why), "no way to it: %s", r->why);
 	}
 }
 
@@ -209,17 +182,35 @@ shrink(struct nvme *nv, uint32_t n)
 	return true;
 }
 
-/* Whether to repeat a command, after a pause. */
+/* Whether the disk is not what it was when the copy began. */
 static bool
-passes(struct nvme *nv, const struct nvme_reply *r, int try)
+changed(const struct endpoint *ep)
 {
-	if (r->result != NVME_AGAIN || try >= TRIES || node_lost(nv->fd))
-		return false;
-	nv->again++;
-	if (r->err == EINTR)
-		await_reset(nv);
-	scsi_pause(try);
-	return true;
+	const struct nvme *nv = ep->priv;
+	struct fault f;
+
+	return nvme_kept(nv->fd, nv->how.timeout, ep->name, &nv->disk, &f) != 0;
+}
+
+/*
+ * Run a command and judge the answer.  A status that speaks of another format
+ * is believed only if the disk says that it has one.
+ */
+static void
+run(const struct lane *lane, const struct nvme_command *c,
+    struct nvme_reply *r, struct nvme_wait *w)
+{
+	struct nvme *nv = lane->ep->priv;
+
+	w->began = clock_ns();
+	if (nv->changed)
+		*r = (struct nvme_reply){ .result = NVME_CHANGED };
+	else
+		nvme_run(nv->fd, &nv->disk, c, r);
+	if (r->result == NVME_CHANGED && !nv->changed && !changed(lane->ep))
+		r->result = NVME_AGAIN;
+	if (r->result == NVME_DONE)
+		nv->away = false;
 }
 
 /*
@@ -233,18 +224,15 @@ command(const struct lane *lane, struct io *io, struct nvme_command *c,
 {
 	struct nvme *nv = lane->ep->priv;
 	uint32_t most = c->op == OP_ZERO ? nv->zero_most : nv->most;
+	struct nvme_wait wait = { .tries = 0 };
 	struct nvme_reply r;
-	int try = 0;
 
 	if (c->blocks > most)
 		c->blocks = most;
 	if (c->blocks > *step)
 		c->blocks = *step;
 	for (;;) {
-		if (nv->changed)
-			r = (struct nvme_reply){ .result = NVME_CHANGED };
-		else
-			nvme_run(nv->fd, &nv->disk, c, &r);
+		run(lane, c, &r, &wait);
 		if (r.result == NVME_DONE) {
 			*step = *step < NVME_BLOCKS ? *step * 2 : *step;
 			break;
@@ -262,10 +250,8 @@ command(const struct lane *lane, struct io *io, struct nvme_command *c,
 			c->blocks /= 2;
 			continue;
 		}
-		if (passes(nv, &r, try)) {
-			try++;
+		if (nvme_passes(lane, io, &r, &wait))
 			continue;
-		}
 		give_up(lane, io, &r);
 		if (c->op == OP_ZERO && r.unknown)
 			io->err = EOPNOTSUPP;
@@ -401,9 +387,15 @@ nvme_finish(struct lane *lane, struct io *io, int result)
 			nv->good = io->off / nv->disk.block;
 		return true;
 	case NVME_AGAIN:
+	case NVME_AWAY:
 	case NVME_SMALLER:
 	case NVME_FREE:
 		return false;
+	case NVME_CHANGED:
+		if (!nv->changed && !changed(lane->ep))
+			return false;
+		give_up(lane, io, &r);
+		return true;
 	default:
 		give_up(lane, io, &r);
 		return true;
@@ -437,8 +429,7 @@ nvme_flush_target(struct endpoint *ep, struct fault *f)
 	struct nvme *nv = ep->priv;
 	struct nvme_reply r = { .err = 0 };
 
-	if (!nv->unflushed && nvme_flush(nv->fd, &nv->disk, nv->how.timeout,
-	    &r))
+	if (!nv->unflushed && nvme_flush_out(nv, &r))
 		return check_power(ep, f);
 	if (!nv->unflushed) {
 		snprintf(nv->why, sizeof(nv->why), "%s", r.why[0] != '\0' ?

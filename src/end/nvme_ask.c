@@ -10,13 +10,17 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "base/clock.h"
 #include "base/status.h"
+#include "end/scsi.h"
 
 enum {
 	GET_LOG_PAGE = 0x02,
 	IDENTIFY = 0x06,
 	OF_NAMESPACE = 0,	/* CNS */
 	OF_CONTROLLER = 1,
+	NO_NAMESPACE = 0x00b,	/* a status: Invalid Namespace or Format */
+	CODE = 0x07ff,		/* of a status */
 	HEALTH = 0x02,		/* log page, 512 bytes */
 	PAGE = 4096,
 
@@ -52,19 +56,37 @@ little(const unsigned char *b, unsigned n)
 	return v;
 }
 
+/* Whether a command failed through no fault of the disk: a reset, or a path. */
+static bool
+passes(int result)
+{
+	struct nvme_reply r;
+
+	nvme_judge(&r, OP_READ, result);
+	return r.result == NVME_AGAIN || r.result == NVME_AWAY;
+}
+
 /* Run an admin command that reads.  Its result is as for nvme_judge. */
 static int
 admin(int fd, struct nvme_admin_cmd *c, unsigned char *page, uint32_t len,
     unsigned timeout)
 {
-	int result;
+	uint64_t began = clock_ns(), most = (uint64_t)timeout * 1000000;
+	int result, try = 0;
 
 	memset(page, 0, len);
 	c->addr = (uintptr_t)page;
 	c->data_len = len;
 	c->timeout_ms = timeout;
-	result = ioctl(fd, NVME_IOCTL_ADMIN_CMD, c);
-	return result < 0 ? -errno : result;
+	do {
+		if (try > 0)
+			scsi_pause(try);
+		result = ioctl(fd, NVME_IOCTL_ADMIN_CMD, c);
+		if (result < 0)
+			result = -errno;
+	} while (passes(result) && try++ < SCSI_TRIES &&
+	    clock_ns() - began < most);
+	return result;
 }
 
 static int
@@ -219,6 +241,9 @@ nvme_kept(int fd, unsigned timeout, const char *name,
 	result = identify(fd, d->nsid, OF_NAMESPACE, timeout, page);
 	note_form(&now, page);
 	free(page);
+	if (result > 0 && (result & CODE) == NO_NAMESPACE)
+		return fault_set(f, status_errno(ENODEV), "%s is not there any "
+		    "more: its namespace was removed", name);
 	if (result != 0 || memcmp(now.form, d->form, sizeof(d->form)) == 0)
 		return 0;	/* or it does not say */
 	return fault_set(f, status_errno(ENODEV), "%s was formatted anew, or "

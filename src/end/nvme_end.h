@@ -25,6 +25,7 @@ struct nvme {			/* priv of the endpoint */
 	atomic_uint	 most;		/* blocks per command */
 	atomic_bool	 no_zeroes;	/* the disk refuses Write Zeroes */
 	atomic_bool	 changed;	/* send no more commands */
+	atomic_bool	 away;		/* waited for a path in vain */
 	atomic_bool	 unflushed;	/* a flush has failed, for this
 					 * reason: */
 	char		 why[132];
@@ -35,5 +36,23 @@ struct nvme {			/* priv of the endpoint */
 /* nvme_open.c: opening and closing, as in struct backend. */
 int nvme_open(struct endpoint *, bool look, struct fault *);
 int nvme_close(struct endpoint *);
+
+/*
+ * nvme_wait.c: whether to repeat a failed command, after a pause.  If the copy
+ * is being stopped meanwhile, a read gets ECANCELED.
+ */
+struct nvme_wait {		/* of one command, however often it is run */
+	uint64_t	 began;		/* ns of clock_ns(): the last time */
+	uint64_t	 since;		/* ns: there was no path; or 0 */
+	unsigned	 tries;		/* retries so far */
+};
+bool nvme_passes(const struct lane *, struct io *, const struct nvme_reply *,
+    struct nvme_wait *);
+
+/*
+ * Flush, once.  After a failed flush, a successful one would not show what was
+ * lost, so only a flush that was not executed is repeated, for up to timeout=.
+ */
+bool nvme_flush_out(const struct nvme *, struct nvme_reply *);
 
 #endif

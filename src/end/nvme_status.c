@@ -17,7 +17,6 @@
 #include <sys/ioctl.h>
 
 #include "base/status.h"
-#include "end/scsi.h"
 
 #ifndef NVME_URING_CMD_IO		/* Linux 5.19 */
 struct nvme_uring_cmd {
@@ -43,6 +42,7 @@ enum {
 	CODE = 0x07ff,		/* type and code */
 	NO_RETRY = 0x4000,	/* DNR: a retry will fail too */
 	TYPE_PATH = 0x300,
+	INTERNAL = 0x006,	/* code: no reason is given */
 	TYPE = 0x700,
 };
 
@@ -95,6 +95,8 @@ static const struct meaning {
 	    "it is being formatted" },
 	{ 0x182, NVME_FATAL, NVME_FATAL, SG_LIB_CAT_DATA_PROTECT, 0,
 	    "write to a read-only range" },
+	{ 0x183, NVME_FATAL, NVME_FATAL, SG_LIB_CAT_ILLEGAL_REQ, 0,
+	    "command size limit exceeded" },
 	{ 0x1b8, NVME_FATAL, NVME_FATAL, STATUS_FILE, 0,
 	    "over the border of a zone" },
 	{ 0x1b9, NVME_FATAL, NVME_FATAL, STATUS_FILE, 0, "the zone is full" },
@@ -125,11 +127,17 @@ static const struct meaning {
 	    "deallocated or unwritten block" },
 	{ 0x288, NVME_MEDIUM, NVME_FATAL, SG_LIB_CAT_PROTECTION, 0,
 	    "end-to-end storage tag check error" },
+	{ 0x301, NVME_AWAY, NVME_AWAY, STATUS_FILE, 0,
+	    "the path is lost (ANA)" },
+	{ 0x302, NVME_AWAY, NVME_AWAY, STATUS_FILE, 0,
+	    "not by this path (ANA inaccessible)" },
+	{ 0x303, NVME_AWAY, NVME_AWAY, STATUS_FILE, 0,
+	    "its paths are being changed (ANA)" },
 };
 
 /* Statuses not in the table: those of the path, and all others. */
 static const struct meaning
-    path = { 0, NVME_AGAIN, NVME_AGAIN, STATUS_FILE, 0, "path error" },
+    path = { 0, NVME_AWAY, NVME_AWAY, STATUS_FILE, 0, "path error" },
     unknown = { 0, NVME_AGAIN, NVME_AGAIN, STATUS_FILE, 0, "NVMe error" };
 
 static const struct meaning *
@@ -151,13 +159,14 @@ judge_status(struct nvme_reply *r, enum op op, unsigned status)
 	bool again = (status & NO_RETRY) == 0;
 
 	r->result = op == OP_READ ? m->read : m->write;
-	if (r->result == NVME_AGAIN && !again)
+	if ((r->result == NVME_AGAIN || r->result == NVME_AWAY) && !again)
 		r->result = NVME_FATAL;
 	r->status = op == OP_READ && r->result == NVME_MEDIUM ?
 	    STATUS_MEDIUM : m->status;
 	r->err = m->err;
 	r->unknown = m->status == SG_LIB_CAT_INVALID_OP ||
-	    m->status == SG_LIB_CAT_ILLEGAL_REQ;
+	    m->status == SG_LIB_CAT_ILLEGAL_REQ ||
+	    (op == OP_ZERO && code == INTERNAL);
 	snprintf(r->why, sizeof(r->why), "%s (NVMe status %x/%02xh%s)",
 	    m->words, code >> 8, code & 0xff, again ? "" :
 	    ", not to be retried");
@@ -179,6 +188,10 @@ judge_errno(struct nvme_reply *r, int err)
 		    "command");
 		break;
 	case EAGAIN:
+		r->result = NVME_AWAY;
+		snprintf(r->why, sizeof(r->why), "none of its controllers has "
+		    "a path in service");
+		break;
 	case EBUSY:
 		r->result = NVME_AGAIN;
 		break;
@@ -192,10 +205,25 @@ judge_errno(struct nvme_reply *r, int err)
 	}
 }
 
+/*
+ * Whether the status says that the command was not executed, so that nothing is
+ * lost.
+ */
+static bool
+not_run(int result)
+{
+	unsigned code = (unsigned)result & CODE;
+
+	return result == -EINTR || result == -EAGAIN || (result > 0 &&
+	    ((unsigned)result & NO_RETRY) == 0 && (code == 0x021 ||
+	    code == 0x022 || (code & TYPE) == TYPE_PATH));
+}
+
 void
 nvme_judge(struct nvme_reply *r, enum op op, int result)
 {
-	*r = (struct nvme_reply){ .result = NVME_DONE };
+	*r = (struct nvme_reply){ .result = NVME_DONE,
+		.unrun = not_run(result) };
 	if (result > 0)
 		judge_status(r, op, (unsigned)result);
 	else if (result < 0)
@@ -271,32 +299,13 @@ nvme_prepare(struct io_uring_sqe *sqe, int fd, const struct nvme_disk *d,
 	    sizeof(u));
 }
 
-/*
- * Whether the status says that the command was not executed, so that nothing is
- * lost.
- */
-static bool
-not_run(int result)
-{
-	unsigned code = (unsigned)result & CODE;
-
-	return result == -EINTR || result == -EAGAIN || (result > 0 &&
-	    ((unsigned)result & NO_RETRY) == 0 && (code == 0x021 ||
-	    code == 0x022 || (code & TYPE) == TYPE_PATH));
-}
-
 bool
 nvme_flush(int fd, const struct nvme_disk *d, unsigned timeout,
     struct nvme_reply *r)
 {
 	const struct nvme_uring_cmd u = { .opcode = FLUSH, .nsid = d->nsid,
 		.timeout_ms = timeout };
-	int result = run(fd, &u), try = 0;
 
-	while (not_run(result) && try < SCSI_TRIES) {
-		scsi_pause(try++);
-		result = run(fd, &u);
-	}
-	nvme_judge(r, OP_WRITE, result);
+	nvme_judge(r, OP_WRITE, run(fd, &u));
 	return r->result == NVME_DONE;
 }

@@ -130,6 +130,30 @@ rescues()
 it "finds it with map=, with limited retry at first" rescues
 it "goes on with its map" eval 'rescues && exits 100 "$pardd" if="/dev/ng$bad" of=dst map=m &&
     exits 101 "$pardd" if="/dev/ng$a" of=dst map=m'
+# faulty RULE STATUS OPERANDS...: see nvmefault.c
+faulty()
+{
+	rm -f hits
+	NVMEFAULT=$1 NVMEFAULT_LOG=$PWD/hits LD_PRELOAD=/job/nvmefault.so exits "$2" "$pardd" thr=2 "${@:3}"
+}
+# A block of which each read takes all of its time costs that once for each of the
+# four reads that isolate it, or twice in a plain copy.
+slow_block()
+{
+	faulty "op=2 at=2048 sleep=1000 $1" 100 if="/dev/ng$a" of=dst timeout=1 "${@:2}" &&
+	    says '(1 unreadable block in 1 range|512 bytes could not be read)' &&
+	    (($(wc -l <hits) <= 4)) && cmp -n 1M dst /tmp/src && cmp -i 1049088 dst /tmp/src
+}
+it "asks a block that takes all its time no more than four times with coe=1" eval '
+    put /tmp/src "$a" && slow_block status=7 coe=1'
+it "... where the kernel cancels the command" slow_block errno=4 coe=1
+it "... with map=" slow_block status=7 map=m
+it "... and twice in a plain copy, which it ends" eval '
+    faulty "op=2 at=2048 sleep=1000 status=7" 11 if="/dev/ng$a" of=dst timeout=1 &&
+    says "aborted as requested, after the timeout" && [[ $(wc -l <hits) = 2 ]]'
+it "tries a write again after a data transfer error, if the format is the same" eval '
+    put /tmp/other "$b" && faulty "op=1 at=1024 times=1 status=4" 0 if=/tmp/src of="/dev/ng$b" && complete &&
+    [[ -s hits ]] && is_on /tmp/src "$b"'
 write_fault()
 {
 	exits 3 "$pardd" if=/tmp/src of="/dev/ng$bad" "$@" && says 'NOT complete: .*write fault .NVMe status 2/80h'
@@ -152,6 +176,9 @@ zeroes()
 }
 it "zeroes by Write Zeroes" zeroes sparse
 it "... and with trim" zeroes trim
+it "writes zeros where the disk fails Write Zeroes, and does not say why" eval '
+    put /tmp/src "$b" && faulty "op=8 status=6" 0 if=/dev/zero bs=4096 count=512 of="/dev/ng$b" oflag=sparse &&
+    complete && [[ -s hits ]] && cmp -n 2M "/dev/nvme$b" /dev/zero && cmp -i 2M "/dev/nvme$b" /tmp/src'
 
 protection()
 {
@@ -230,6 +257,12 @@ formatted()
 	LD_PRELOAD=/job/powered.so FORMAT=1 exits 69 "$pardd" if="/dev/ng$a" of=dst && says 'was formatted anew'
 }
 it "is not complete when the source was formatted meanwhile" formatted
+removed()
+{
+	faulty "admin op=6 cns=0 from=2 status=400b" 69 "$@" && says 'its namespace was removed'
+}
+it "... or its namespace removed" removed if="/dev/ng$a" of=dst
+it "... of a target" removed if=/tmp/src of="/dev/ng$b"
 
 # ------------------------------------------------------------------- zones
 
