@@ -51,6 +51,25 @@ interrupted()
 it "is stopped again and again, and finds the same (1 worker)" interrupted 20 1 5
 it "is stopped again and again, and finds the same (16 workers)" interrupted 30 16 5
 
+# A run that goes on takes the date of the target off the map first.
+killed_at_once()
+{
+	local at='0x00032000     /               1'
+	bad=$some
+	in_memory
+	stuff && rescue 100 '' rescue=noscrape && grep -q written= map || return
+	sed -i "0,/^0x.*/s|^0x.*|$at|" map
+	FAULTS="on=$PWD/dst op=write until=$PWD/go" LD_PRELOAD=$shim "$tools/ends" how \
+	    "$pardd" if=src of=dst map=map bs=512 2>err &
+	until_true 30 eval "! grep -q written= map" || return
+	kill -"$1" "$(awk '$1 == "pid" { print $2 }' how)"
+	: >go
+	wait $!
+	ended "${@:2}" || return
+	[[ $(grep -m 1 ^0x map) = "$at" ]] || fail "$(grep -m 1 ^0x map)"
+}
+it "goes on in the same pass after it was killed before it had copied anything" killed_at_once KILL signal 9
+
 # The other one's maps: handed over in each phase, both ways.
 handed_over()
 {

@@ -23,6 +23,13 @@
 
 enum rescue_end { NOT_YET, LATE, OVER };
 
+/* Where a rescue stands, as the map's file has it. */
+struct place {
+	uint64_t	 pos;	/* bytes of the source */
+	char		 phase;
+	int64_t		 pass;
+};
+
 struct rescue {
 	struct mapsaver	 mapsaver;	/* the map's file */
 	struct liveness	 liveness;	/* of the source; has its own locks */
@@ -42,6 +49,8 @@ struct rescue {
 	_Atomic double	 wary_until;	/* s: errors are expected until then */
 	_Atomic double	 longest;	/* s: the longest error so far */
 	const struct pass *_Atomic pass;	/* set by the lead */
+	atomic_bool	 entered;	/* a pass has begun */
+	struct place	 loaded;	/* I: where the map stood before */
 	atomic_int	 retry;	/* counted from 1 */
 	atomic_int	 order;		/* enum order: what is read now */
 	double		 start;	/* s of the monotonic clock */

@@ -13,12 +13,26 @@ pass_number(const struct job *job, const struct pass *pass)
 	return pass->phase == '-' ? job->rescue->retry : pass->number;
 }
 
+void
+pass_enter(struct rescue *r, const struct pass *pass)
+{
+	r->pass = pass;
+	r->entered = true;
+}
+
 const char *
 pass_where(struct job *job, struct mapfile *m)
 {
-	const struct pass *pass = job->rescue->pass;
+	const struct rescue *r = job->rescue;
+	const struct pass *pass = r->pass;
 	struct seg first = { .off = 0 };
 
+	if (!r->entered && r->loaded.phase != '\0') {
+		m->pos = r->loaded.pos;
+		m->phase = r->loaded.phase;
+		m->pass = r->loaded.pass;
+		return "Going on";
+	}
 	m->phase = pass->phase;
 	m->pass = pass_number(job, pass);
 	m->pos = job->p->src_off;

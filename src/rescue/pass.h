@@ -63,9 +63,13 @@ bool pass_backwards(const struct job *, const struct pass *);
 /* Its number in the map file. */
 int pass_number(const struct job *, const struct pass *);
 
+/* The rescue is in this pass from now on. */
+void pass_enter(struct rescue *, const struct pass *);
+
 /*
  * Set where the rescue stands, as the map file says it: pos, phase and pass of
- * *m.  Returns the same for people; a constant.
+ * *m: until it has entered a pass, as the map was loaded.  Returns the same for
+ * people; a constant.
  */
 struct mapfile;
 const char *pass_where(struct job *, struct mapfile *m);

@@ -153,6 +153,16 @@ resume_course(struct rescue *r, struct map *map)
 	return 0;
 }
 
+/* Until a pass begins it is where the map says; a new map says nothing. */
+static void
+note_place(struct rescue *r)
+{
+	const struct mapfile *m = &r->mapsaver.file;
+
+	if (!r->mapsaver.made)
+		r->loaded = (struct place){ m->pos, m->phase, m->pass };
+}
+
 int
 rescue_begin(struct job *job, struct fault *f)
 {
@@ -175,6 +185,7 @@ rescue_begin(struct job *job, struct fault *f)
 	r->has_exclusive = true;
 	if (mapsaver_begin(&r->mapsaver, job, f) != 0)
 		return -1;
+	note_place(r);
 	return resume_course(r, &job->map) == 0 &&
 	    begin_order(r, job) == 0 ? 0 :
 	    fault_errno(f, ENOMEM, "%s", job->p->opts->map);
@@ -290,7 +301,7 @@ run_pass(struct job *job, const struct pass *pass)
 		return;
 	if (pass->from == BAD && pass_too_many(job))
 		return;
-	job->rescue->pass = pass;
+	pass_enter(job->rescue, pass);
 	map_pass(&job->map, pass->from, pass_backwards(job, pass));
 	if (!pass_by_size(pass))
 		go_on(job, pass);
@@ -364,7 +375,7 @@ turn_back(struct job *job)
 		return;
 	if (r->liveness.bads > r->liveness.proved &&
 	    (pass != r->pass || r->retry != r->liveness.retry)) {
-		r->pass = pass;
+		pass_enter(r, pass);
 		r->retry = r->liveness.retry;
 		map_pass(&job->map, pass->from, pass_backwards(job, pass));
 		map_begin_at(&job->map, pass_backwards(job, pass) ? 1 :
@@ -406,7 +417,7 @@ begin_sweep(struct job *job)
 
 	while (!sweeps(pass))
 		pass++;
-	job->rescue->pass = pass;
+	pass_enter(job->rescue, pass);
 	map_pass(&job->map, pass->from, pass_backwards(job, pass));
 }
 
@@ -421,7 +432,7 @@ come_to_end(struct job *job)
 	    (!done || job->p->opts->verify != 0))
 		fail_late(job);
 	if (done || !job->stop)
-		job->rescue->pass = &over;
+		pass_enter(job->rescue, &over);
 	if (!job->stop && (job->p->opts->rescue & RESCUE_NOSWEEP) != 0 &&
 	    t.untried > 0)
 		begin_sweep(job);
