@@ -21,13 +21,14 @@ content()
 {
 	awk -v id="$1" -v n="$2" 'BEGIN { while (n-- > 0) printf "@@%08d%501s\n", id, "" }'
 }
-# tree: the same in a folder, of 512 bytes to 100 KiB
+# tree: the same in a folder, of 4 KiB to 100 KiB, so that nothing is written anew
+# when there is more
 tree()
 {
 	local i
 	mkdir -p 'tree/folder/b c/d' tree/Grüße || return
 	for ((i = 1; i <= files; i++)); do
-		content "$i" $((i * i % 199 + 1)) >"tree/$(path "$i")" || return
+		content "$i" $(((i * i % 199 / 8 + 1) * 8)) >"tree/$(path "$i")" || return
 	done
 }
 is_gone()
@@ -136,6 +137,35 @@ fi
 if can_loop && command -v mkfs.xfs >/dev/null; then
 	it "names the files of an XFS" mounted xfs xfs 320M
 	it "... with small blocks, and larger ones of folders" mounted xfs xfs 320M -b size=1024 -n size=8192
+fi
+# What a snapshot holds is hit there, too, also what has been removed since.
+snapshots()
+{
+	local at
+	mounted btrfs btrfs 300M && mount_fs btrfs && btrfs subvolume create mnt/vol && content 99 300 >mnt/vol/kept &&
+	    btrfs subvolume snapshot mnt/vol mnt/folder/snap && rm mnt/vol/kept && content 98 300 >mnt/vol/new &&
+	    leave_fs btrfs && blocks >blocks || return
+	at=$(awk '$2 == 99 { print $1; exit }' blocks) && names btrfs "$at+512" >got && printf '%s\n' all /folder/snap/kept >want &&
+	    same want got || fail "$(cat got)" || return
+	at=$(awk '$2 == 98 { print $1; exit }' blocks) && names btrfs "$at+512" >got && printf '%s\n' all /vol/new >want &&
+	    same want got || fail "$(cat got)"
+}
+# Of data that lie there twice nothing is lost with one copy.
+twice()
+{
+	local at
+	make_fs 400M btrfs -d dup && mount_fs btrfs && content 7 600 >mnt/file && leave_fs btrfs &&
+	    mapfile -t at < <(blocks | awk '{ print $1 }') || return
+	((${#at[@]} > 1190)) || fail "${#at[@]} blocks" || return
+	echo all >want && names btrfs "$((at[9]))+512" >got && same want got || fail "$(cat got)" || return
+	# the other one lies as far behind the first block of its copy
+	names btrfs "$((at[9]))+512" "$((at[9] + at[${#at[@]} / 2] - at[0]))+512" >got && echo /file >>want && same want got ||
+	    fail "$(cat got)"
+}
+if can_loop && command -v mkfs.btrfs >/dev/null && grep -qw btrfs /proc/filesystems; then
+	it "names the files of a btrfs" mounted btrfs btrfs 300M
+	it "... in its snapshots" snapshots
+	it "... only where all copies are lost" twice
 fi
 if can_loop && command -v mkfs.exfat mount.exfat-fuse >/dev/null; then
 	it "names the files of an exFAT" mounted exfat exfat 32M

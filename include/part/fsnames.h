@@ -24,8 +24,8 @@ struct fs_names {
 /*
  * Look for the files, folders and links that "lost" has a byte of: of their
  * contents, of what leads to these, or of their inodes or records.  "type" is
- * what fs_map_read calls it; those of which it knows no names are swap and
- * btrfs.  Of one that has several names it is one of these.  As with
+ * what fs_map_read calls it; but for swap, and a btrfs on several devices, it
+ * knows them all.  Of one that has several names it is one of these.  As with
  * fs_map_read no number is trusted, and what cannot be read is passed by;
  * ETIMEDOUT ends it.  Takes no more than 64 MiB of memory, and reads no more
  * than the partition has, and 16 MiB.

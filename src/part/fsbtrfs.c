@@ -229,22 +229,26 @@ note(struct btrfs *b)
 		b->wrong = true;
 }
 
-static void
-read_all(struct btrfs *b)
+bool
+btrfs_super(struct btrfs *b)
+{
+	size_t n = fs_exact(b->io) ? 1 : sizeof(supers) / sizeof(*supers), i;
+
+	for (i = 0; i < n && !superblock(b, supers[i]); i++)
+		;
+	if (i > 0 && i < n)
+		fs_doubt(b->io, FS_DAMAGED, "its superblock is lost");
+	return i < n;
+}
+
+bool
+btrfs_chunks(struct btrfs *b)
 {
 	const unsigned char *s = b->super;
-	struct fs_io *io = b->io;
-	size_t i;
 
-	judge(b);
-	if (fs_exact(io) && io->whole)
-		return;
-	b->nodes = fs_alloc(io, (size_t)LEVELS * b->node);
+	b->nodes = fs_alloc(b->io, (size_t)LEVELS * b->node);
 	if (b->nodes == NULL)
-		return;
-	fs_note_meta(io, 0, reserved);
-	for (i = 0; i < sizeof(supers) / sizeof(*supers); i++)
-		fs_note_meta(io, supers[i], super_room);
+		return false;
 	first_chunks(b);
 	btrfs_walk(b, fs_le(s + S_CHUNK_ROOT, 8), s[S_CHUNK_LEVEL],
 	    fs_le(s + S_CHUNK_GENERATION, 8), chunks, NULL);
@@ -255,7 +259,37 @@ read_all(struct btrfs *b)
 		    b->n * sizeof(*b->place));
 		b->roots = 0;
 		qsort(b->place, b->n, sizeof(*b->place), by_logical);
-		b->fine = !b->wrong && btrfs_extents(b);
+	}
+	return b->n > 0 && !b->wrong;
+}
+
+void
+btrfs_close(struct btrfs *b)
+{
+	free(b->place);
+	free(b->nodes);
+	free(b);
+}
+
+static void
+read_all(struct btrfs *b)
+{
+	struct fs_io *io = b->io;
+	bool good;
+	size_t i;
+
+	fs_label(io, b->super + S_LABEL, LABEL);
+	judge(b);
+	if (fs_exact(io) && io->whole)
+		return;
+	fs_note_meta(io, 0, reserved);
+	for (i = 0; i < sizeof(supers) / sizeof(*supers); i++)
+		fs_note_meta(io, supers[i], super_room);
+	good = btrfs_chunks(b);
+	if (io->poor)
+		return;
+	if (b->n > 0) {
+		b->fine = good && btrfs_extents(b);
 		note(b);
 	}
 	if (b->n == 0 || b->wrong)
@@ -267,23 +301,16 @@ bool
 fs_read_btrfs(struct fs_io *io)
 {
 	struct btrfs *b = fs_alloc(io, sizeof(*b));
-	bool found = false;
-	size_t i, n = fs_exact(io) ? 1 : sizeof(supers) / sizeof(*supers);
+	bool found;
 
 	if (b == NULL)
 		return false;
 	b->io = io;
-	for (i = 0; i < n && !found; i++)
-		found = superblock(b, supers[i]);
+	found = btrfs_super(b);
 	if (found) {
 		memcpy(io->map->type, "btrfs", sizeof("btrfs"));
-		fs_label(io, b->super + S_LABEL, LABEL);
-		if (i > 1)
-			fs_doubt(io, FS_DAMAGED, "its superblock is lost");
 		read_all(b);
 	}
-	free(b->place);
-	free(b->nodes);
-	free(b);
+	btrfs_close(b);
 	return found;
 }

@@ -1,6 +1,6 @@
 /*
- * btrfs: what its trees (fsbtrfs_tree.c), chunks (fsbtrfs.c) and extents
- * (fsbtrfs_extent.c) are read with.
+ * btrfs: what its trees (fsbtrfs_tree.c), chunks (fsbtrfs.c), extents
+ * (fsbtrfs_extent.c) and names (fsbtrfs_names.c) are read with.
  */
 #ifndef PARDD_FSBTRFS_H
 #define PARDD_FSBTRFS_H
@@ -59,6 +59,16 @@ struct btrfs {
 	bool		 fine;		/* extents are known, not only chunks */
 	unsigned char	*nodes;		/* LEVELS nodes */
 };
+
+/*
+ * Find the superblock, or, where it need not be exact, a copy of it, which is a
+ * doubt; false where there is none.  btrfs_close frees *b in any case.
+ */
+bool btrfs_super(struct btrfs *);
+void btrfs_close(struct btrfs *);
+
+/* Find out where all chunks lie; false where that, or some, is lost. */
+bool btrfs_chunks(struct btrfs *);
 
 /* Whether a checksum can be and is right; what it is of begins behind it. */
 bool btrfs_checked(const struct btrfs *, const unsigned char *, size_t size);

@@ -30,6 +30,8 @@ bool fs_names_open(struct fs_io *, struct fs_names *);
  */
 bool fs_names_ext(struct fs_io *, const struct fs_extents *lost,
     struct fs_names *);
+bool fs_names_btrfs(struct fs_io *, const struct fs_extents *lost,
+    struct fs_names *);
 bool fs_names_xfs(struct fs_io *, const struct fs_extents *lost,
     struct fs_names *);
 bool fs_names_ntfs(struct fs_io *, const struct fs_extents *lost,

@@ -18,6 +18,7 @@ static const struct kind {
 	{ "ext3", fs_names_ext },
 	{ "ext4", fs_names_ext },
 	{ "xfs", fs_names_xfs },
+	{ "btrfs", fs_names_btrfs },
 	{ "ntfs", fs_names_ntfs },
 	{ "vfat", fs_names_fat },
 	{ "exfat", fs_names_exfat },
