@@ -218,7 +218,7 @@ fill_stopped()
 {
 	begun "on=$PWD/dst op=write sleep=200" "$1" thr=1 fill=zero rescue=notrim,noscrape &&
 	    until_true 10 test -s faults && interrupt && is "$1" 0+1048576 &&
-	    says 'NOT complete: stopped by SIGINT' && rm faults || return
+	    says 'NOT complete: stopped by SIGINT; the same command goes on$' && rm faults || return
 	[[ $1 != - ]] || exits 100 "$pardd" if=src of=dst map=map bs=512 || return
 	if [[ -n $peer ]]; then
 		ddrescue -q src dst map || return

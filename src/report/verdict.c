@@ -160,8 +160,9 @@ of_signal(const struct plan *p, struct outcome *out,
 		return conclude(out, status, "NOT complete: stopped by SIG%s; "
 		    "%s", name, out->fault.text);
 	if (t->untried + t->claimed + t->failed + t->bad > 0)
-		return conclude(out, status, "NOT complete: stopped by SIG%s",
-		    name);
+		return conclude(out, status, "NOT complete: stopped by SIG%s%s",
+		    name, p->work == WORK_RESCUE && out->unsaved.status == 0 ?
+		    "; the same command goes on" : "");
 	if (out->flush.status != 0)
 		return conclude(out, status, "NOT complete: stopped by SIG%s; "
 		    "%s", name, out->flush.text);
