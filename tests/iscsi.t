@@ -166,6 +166,14 @@ kernels()
 	    also_here 'overlaps the one to be read' if="$uri/1" of="$dev" &&
 	    exits 0 with_faults '' "$pardd" if=src of="$uri/1" && complete && same src dst
 }
+protected_here()
+{
+	pair 4M && serve 1:dst && node dst && blockdev --setro "$dev" && undo blockdev --setrw "$dev" || return
+	also_here "$uri/1 and ${dev#/dev/} are one disk: ${dev#/dev/} is read-only; blockdev --setrw $dev first .force=held" \
+	    if=src of="$uri/1" && holds dst 0 0 1000 9 &&
+	    exits 0 with_faults '' "$pardd" if="$uri/1" of=copy && complete && same dst copy &&
+	    exits 0 with_faults '' "$pardd" if=src of="$uri/1" force=held && complete && same src dst
+}
 # The device stays open, for its cache is written when it is closed last.
 cached_here()
 {
@@ -177,6 +185,7 @@ cached_here()
 }
 if can_loop; then
 	it "does not write what the kernel has as a block device that is in use" kernels
+	it "... or is set read-only" protected_here
 	it "reads what that has in the page cache, and leaves nothing old there" cached_here
 fi
 called()

@@ -16,7 +16,9 @@
 
 #include "base/path.h"
 #include "base/status.h"
+#include "cli/opts.h"
 #include "disk/dm.h"
+#include "disk/sysfs.h"
 #include "disk/overlay.h"
 #include "end/endpoint.h"
 
@@ -31,6 +33,23 @@ struct medium {			/* what the loop device lies on */
 	dev_t		 loop;	/* the loop device */
 	uint64_t	 from, to;	/* the range written, in bytes of it */
 };
+
+/* Another path may have been set read-only to protect the disk. */
+static int
+check_writable(const struct claims *c, const struct plan *p,
+    const struct disk *path, struct fault *f)
+{
+	int dir = sysfs_open("block", path->node);
+	bool protected = sysfs_number(dir, "ro") != 0;
+
+	if (dir >= 0)
+		close(dir);
+	if (!protected || (p->opts->force & FORCE_HELD) != 0)
+		return 0;
+	return fault_set(f, STATUS_REFUSED, "%s: %s is read-only; blockdev "
+	    "--setrw /dev/%s first (force=held writes all the same)", c->name,
+	    path->name, path->name);
+}
 
 /*
  * Claim other paths to the disk, because a claim through one of them does not
@@ -65,6 +84,7 @@ claim_paths(struct claims *c, const struct plan *p, const struct disk *d,
 		c->name = name;
 		failed = other.err != 0 ?
 		    claim_unknown(c, p, &other, other.err, f) :
+		    check_writable(c, p, &other, f) != 0 ? -1 :
 		    claim_disk(c, p, &other, from, to, f);
 		c->name = p->dst->name;
 	}

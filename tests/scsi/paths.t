@@ -35,6 +35,16 @@ by_other_path()
 	exits 0 "$pardd" if=src of="$SD2" force=mounted && complete
 }
 it "refuses a disk that is mounted by its other path" by_other_path
+read_only()
+{
+	local to
+	"$blocks" make src 64k 3 && blockdev --setro "$SD1" && undo blockdev --setrw "$SD1" || return
+	for to in "$SD2" "$SG2"; do
+		kept refused "$to and $first are one disk: $first is read-only; blockdev --setrw $SD1 first" if=src of="$to" || return
+	done
+	exits 0 "$pardd" if="$SD1" of=dst && complete && exits 0 "$pardd" if=src of="$SD2" force=held && complete
+}
+it "... or set read-only" read_only
 is_held()
 {
 	run "$pardd" if=src of="$SD1" bs=512 seek=100 -d
