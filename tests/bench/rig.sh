@@ -102,8 +102,11 @@ unmount() {
 
 take_down() {
 	local fd i mount server
+	# tgtd takes no other signal while it has targets; no server has anything
+	# to keep
 	for server in "${servers[@]}"; do
-		kill "$server"
+		kill -KILL "$server"
+		wait "$server" 2>/dev/null
 	done
 	for fd in "${held[@]}"; do
 		exec {fd}<&-
