@@ -88,6 +88,26 @@ two_are_none(void **state)
 }
 
 static void
+three_are_some(void **state)
+{
+	struct map map = fresh();
+	struct pattern p;
+
+	(void)state;
+	run(&map, 100, 20);
+	run(&map, 300, 20);
+	run(&map, 500, 20);
+	assert_true(pattern_find(&map, &p));
+	assert_int_equal(p.runs, 3);
+	assert_int_equal(p.length, 20 * MIB);
+	assert_int_equal(p.period, 200 * MIB);
+	run(&map, 600, 5);		/* in none of them */
+	assert_true(pattern_find(&map, &p));
+	assert_int_equal(p.runs, 3);
+	map_free(&map);
+}
+
+static void
 short_runs_are_none(void **state)
 {
 	struct map map = fresh();
@@ -109,6 +129,7 @@ main(void)
 		cmocka_unit_test(dead_head),
 		cmocka_unit_test(shorter_tracks),
 		cmocka_unit_test(two_are_none),
+		cmocka_unit_test(three_are_some),
 		cmocka_unit_test(short_runs_are_none),
 	};
 
