@@ -366,6 +366,9 @@ it "says that one was cut off meanwhile" shrinks
 only plain asan
 it "compares with a name only" usage of= if=a compare=1
 it "compares nothing with standard output" usage of= if=a of=- compare=1
+it "does not compare what has no end without count=" usage 'neither /dev/zero nor /dev/zero has an end: give count=' \
+    if=/dev/zero of=/dev/zero compare=1
+it "... but with it" exits 0 "$pardd" if=/dev/zero of=/dev/zero compare=1 count=2048
 it "does not compare random bytes" usage random iflag=random of=a compare=1
 it "does not both verify and compare" usage compare if=a of=b compare=1 verify=1
 it "does not both cut off and compare" usage compare if=a of=b compare=1 oflag=trunc

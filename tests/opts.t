@@ -296,6 +296,12 @@ huge_buffers()
 	[[ $status = 1 || $status = 101 ]] && one_line '(bs|bpt)' && [[ ! -e dst ]]
 }
 it "refuses bs times bpt that do not fit a number" huge_buffers
+far_off()
+{
+	: >src && usage "$1= lies beyond the last byte that can be addressed, 8 EiB$" if=src of=dst \
+	    "$1=9223372036854775807" && [[ ! -e dst ]]
+}
+it "refuses a place that does not fit a number" eval 'far_off seek && far_off skip && far_off count'
 for name in ascii ebcdic ibm block unblock lcase ucase swab; do
 	translation()
 	{
