@@ -208,11 +208,11 @@ not_extended()
 	    b='NOT complete: making it 1048576 bytes long: File too large' c='complete, flushed'
 }
 it "drops one that cannot be made as long" not_extended
-# interfered STATUS WHY COMMAND...: what somebody does to b meanwhile
+# interfered STATUS WHY COMMAND...: what somebody does to b, when 3 MiB are there
 interfered()
 {
 	in_memory && "$blocks" make src 4M || return
-	with_faults "on=$PWD/src op=read at=3145728+ until=$PWD/go" "$pardd" if=src of=a of=b of=c 2>err &
+	with_faults "on=$PWD/src op=read at=3145728+ until=$PWD/go" "$pardd" if=src of=a of=b of=c thr=1 2>err &
 	until_true 20 grep -qs waits faults && "${@:3}" && : >go
 	wait $!
 	status=$?
