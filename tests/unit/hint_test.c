@@ -35,6 +35,9 @@ counts_what_is_other(void **state)
 	assert_int_equal(distance("", "bs"), 2);
 	assert_int_equal(distance("bs", ""), 2);
 	assert_int_equal(distance("b", "xyb"), 2);
+	/* nothing before the word is looked at */
+	assert_int_equal(hint_distance(&"ba"[1], 1, "ab"), 1);
+	assert_int_equal(hint_distance(&"ba"[1], 1, "cab"), 2);
 }
 
 /* Also where the first letter only has been looked at. */
@@ -96,7 +99,8 @@ guesses_numbers(void **state)
 		{ "64kib", "64KiB" }, { "1,024", "1024" }, { "1_0", "10" },
 		{ "1.5M", "1572864" }, { "0.5k", "512" }, { "1.125k", "1152" },
 		{ "1.5kib", "1536" }, { "2.0M", "2097152" },
-		{ "20", NULL }, { "M", NULL }, { "/s", NULL }, { "ps", NULL },
+		{ "20", NULL }, { "M", NULL }, { "20s", NULL },
+		{ "20/m", NULL }, { "/s", NULL }, { "ps", NULL },
 		{ "1.3k", NULL }, { "1.3333k", NULL }, { "1.5", NULL },
 		{ ".5M", NULL }, { "1.M", NULL }, { "0.0k", NULL },
 		{ "4kk", NULL }, { "4kibb", NULL }, { "4kbi", NULL },

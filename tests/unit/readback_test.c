@@ -9,10 +9,12 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -37,6 +39,8 @@ static struct {
 	unsigned busy;		/* reads that are to be tried again */
 	int	 error;		/* of other reads, or 0 */
 	unsigned reads, dropped;
+	unsigned align;		/* of direct reads, as statx tells; 0: not */
+	int	 block;		/* of the device; 0: not told */
 } kernel;
 
 static char name[] = "/tmp/pardd-readback.XXXXXX";
@@ -93,6 +97,36 @@ posix_fadvise(int fd, off_t off, off_t len, int advice)
 }
 
 int
+statx(int dir, const char *path, int flags, unsigned mask, struct statx *x)
+{
+	(void)dir;
+	(void)path;
+	(void)flags;
+	*x = (struct statx){ .stx_mask = mask };
+#ifdef STATX_DIOALIGN
+	x->stx_mask = kernel.align > 0 ? STATX_DIOALIGN : 0;
+	x->stx_dio_offset_align = kernel.align > 0 ? kernel.align : 65536;
+#endif
+	return 0;
+}
+
+int
+ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+
+	(void)fd;
+	assert_int_equal(request, BLKSSZGET);
+	errno = ENOTTY;
+	if (kernel.block == 0)
+		return -1;
+	va_start(ap, request);
+	*va_arg(ap, int *) = kernel.block;
+	va_end(ap);
+	return 0;
+}
+
+int
 fstatfs(int fd, struct statfs *fs)
 {
 	(void)fd;
@@ -139,7 +173,7 @@ pread(int fd, void *to, size_t len, off_t off)
 		return 0;
 	if ((size_t)(LENGTH - off) < len)
 		len = (size_t)(LENGTH - off);
-	if (len > 3 * PAGE)
+	if (len > 3 * PAGE && kernel.align <= PAGE)
 		len = 3 * PAGE;		/* short, as reads may be */
 	memcpy(to, content + off, len);
 	return (ssize_t)len;
@@ -252,6 +286,39 @@ reads_past_the_cache(void **state)
 	close_it();
 }
 
+/* In units of the file system, or of the device. */
+static void
+reads_whole_units(void **state)
+{
+	(void)state;
+#ifdef STATX_DIOALIGN
+	kernel.align = 512;
+	assert_true(reads_all());
+	assert_int_equal(back.geo.io_align, PAGE);
+	close_it();
+	kernel.align = 16384;
+	assert_true(reads_all());
+	assert_int_equal(back.geo.io_align, 16384);
+	close_it();
+	kernel.align = 0;		/* it does not tell */
+#endif
+	assert_true(reads_all());
+	assert_int_equal(back.geo.io_align, PAGE);
+	close_it();
+	target.is.device = true;
+	kernel.block = 512;
+	assert_true(reads_all());
+	assert_int_equal(back.geo.io_align, 512);
+	assert_int_equal(kernel.dropped, 3);	/* not of a device */
+	close_it();
+	kernel.block = 0;
+	assert_true(reads_all());
+	assert_int_equal(back.geo.io_align, PAGE);
+	close_it();
+	kernel.no_direct = EINVAL;
+	refused(STATUS_REFUSED, "cannot be read past the page cache");
+}
+
 static void
 proves_it_where_it_cannot(void **state)
 {
@@ -336,6 +403,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(reads_memory_as_it_is, set_up),
 		cmocka_unit_test_setup(reads_past_the_cache, set_up),
+		cmocka_unit_test_setup(reads_whole_units, set_up),
 		cmocka_unit_test_setup(proves_it_where_it_cannot, set_up),
 		cmocka_unit_test_setup(believes_no_cached_page, set_up),
 		cmocka_unit_test_setup(refuses_what_nobody_can_tell, set_up),
