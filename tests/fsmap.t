@@ -174,6 +174,73 @@ if command -v mkfs.btrfs >/dev/null; then
 else
 	skip "no btrfs-progs" "keeps all files of a btrfs"
 fi
+# keeps_words KIND [OPTIONS]: the same of what this kernel need not mount: all that
+# the file holds is there, and nobody else has any of it
+keeps_words()
+{
+	local n
+	mkdir tree && awk 'BEGIN { while (n++ < 50000) printf "@@%08d%53s\n", n, "" }' >tree/file || return
+	case $1 in
+	ext4)	truncate -s 200M img && mke2fs -q -t ext4 "${@:2}" -d tree img >said 2>&1 ;;
+	xfs)	printf '%s\n' / '0 0' 'd--755 0 0' 'file ---644 0 0 tree/file' '$' >proto &&
+		    make_fs 320M xfs -p proto "${@:2}" ;;
+	esac || return
+	n=$(LC_ALL=C grep -ac '@@[0-9]* *$' img)
+	((n >= 50000)) && map img && is clean && ((free > used)) && map -z img && check_fs "$1" &&
+	    [[ $(LC_ALL=C grep -ac '@@[0-9]* *$' img) = "$n" ]]
+}
+if [[ $VARIANT = plain ]]; then
+	it "keeps all of an ext4 whose names know no case" keeps_words ext4 -O casefold,encrypt
+	it "... with files in inodes, and an inode for each attribute" keeps_words ext4 -O inline_data,ea_inode,project
+	! command -v mkfs.xfs >/dev/null || it "keeps all of an XFS of old, without checksums" keeps_words xfs -m crc=0
+	realtime()
+	{
+		truncate -s 320M rt
+		check_fs()
+		{
+			xfs_repair -n -r rt img >checked 2>&1
+		}
+		keeps_words xfs -r rtdev=rt
+	}
+	! command -v mkfs.xfs >/dev/null || it "... with a realtime device" realtime
+fi
+# Each device of two is a copy of the other, and proven by itself.
+raid1()
+{
+	local one two i
+	head -c 3000000 /dev/urandom >large
+	truncate -s 400M one two && loop one && one=$dev && loop two && two=$dev &&
+	    mkfs.btrfs -q -d raid1 -m raid1 "$one" "$two" >made 2>&1 && btrfs device scan "$one" "$two" >said &&
+	    mkdir mnt && mount -o "device=$two" "$one" mnt && undo umount -l "$PWD/mnt" && fill && digests >before &&
+	    until_true 20 umount mnt || return
+	for i in one two; do
+		map "$i" && is clean && ((free > 100000000)) && map -z "$i" || return
+	done
+	# the kernel reads anew what has changed below it
+	blockdev --flushbufs "$one" "$two" && btrfs check --check-data-csum "$one" >checked 2>&1 &&
+	    mount -o "device=$two" "$one" mnt && digests >after && same before after &&
+	    btrfs scrub start -B mnt >said && grep -q 'no errors found' said && until_true 20 umount mnt
+}
+# said_why REGEX KIND SIZE [OPTIONS]: it is not known, and why
+said_why()
+{
+	make_fs "$3" "$2" "${@:4}" && map img && is unknown "$1" && nothing_free
+}
+not_known()
+{
+	said_why 'its checksums are not' btrfs 300M --csum sha256 && rm img && make_fs 300M btrfs && btrfstune -f -S 1 img >said 2>&1 &&
+	    map img && is unknown 'features that are not known' && nothing_free
+}
+if command -v mkfs.btrfs btrfstune >/dev/null; then
+	! grep -qw btrfs /proc/filesystems || it "keeps all files of a btrfs on two devices, on each" raid1
+	it "does not believe a btrfs with sums that it cannot check, or that is a seed" not_known
+fi
+log_elsewhere()
+{
+	truncate -s 100M log
+	said_why 'its log is on another device' xfs 320M -l logdev=log,size=64m
+}
+! command -v mkfs.xfs >/dev/null || it "does not believe an XFS whose log is on another device" log_elsewhere
 if command -v ntfs-3g mkntfs fuser >/dev/null && [[ -c /dev/fuse ]]; then
 	it "keeps all files of an NTFS" keeps ntfs 101 200M
 	[[ $VARIANT != plain ]] ||
