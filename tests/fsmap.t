@@ -372,6 +372,19 @@ no_mark_exfat()
 }
 ! command -v mkfs.exfat mount.exfat-fuse >/dev/null || [[ ! -c /dev/fuse ]] ||
     it "... nor such an exFAT" no_mark_exfat
+# ntfs-3g marks nothing while it writes, and what it wrote comes to a disk in any
+# order: here $Bitmap not at all.
+no_mark_ntfs()
+{
+	local at
+	head -c 300000 /dev/urandom >large
+	make_fs 40M ntfs && mount_fs ntfs && mkdir mnt/a && touch mnt/a/{1..20} && leave_fs ntfs && at=$(ntfsinfo -v -i 6 img 2>said | sed -n 's/^[[:space:]]*0x0[[:space:]]*\(0x[0-9a-f]*\)[[:space:]].*/\1/p' | head -n 1) &&
+	    [[ -n $at ]] && cp img before && mount_fs ntfs && cp large mnt && leave_fs ntfs && map img && is clean || return
+	dd if=before of=img bs=4k skip=$((at)) seek=$((at)) count=1 conv=notrunc status=none && map img &&
+	    is dirty 'its .Bitmap and its files differ' && nothing_free
+}
+! command -v ntfs-3g mkntfs ntfsinfo fuser >/dev/null || [[ ! -c /dev/fuse ]] ||
+    it "... nor such an NTFS" no_mark_ntfs
 it "does not believe an ext4 whose journal is not empty" journal
 
 # One that lies elsewhere cannot be looked at.

@@ -61,7 +61,7 @@ told()
 {
 	local seed at id lost
 	blocks >blocks && [[ $(wc -l <blocks) -gt 2000 ]] || fail "$(wc -l <blocks) blocks" || return
-	for ((seed = 1; seed <= 25; seed++)); do
+	for ((seed = 1; seed <= 15; seed++)); do
 		lost=()
 		: >want
 		while read -r at id; do
@@ -98,15 +98,18 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 		mounted ntfs ntfs 32M && cp --sparse=always img "$scratch/ntfs"
 	}
 	it "names the files of an NTFS" ntfs
-	it "... with small clusters" mounted ntfs ntfs 16M -c 512
-	# What ntfscluster says of clusters here and there, folders too.
+	[[ $VARIANT != plain ]] || it "... with small clusters" mounted ntfs ntfs 16M -c 512
+	# What ntfscluster says of clusters here and there, folders too; not of
+	# $MFT, which others are hit with.
 	as_ntfscluster()
 	{
 		local at
 		ln -s "$scratch/ntfs" img
 		for ((at = 5; at < 8191; at += 97)); do
-			ntfscluster -f -q -c "$at-$at" img 2>said | sed -n 's,^Inode 5 .*,/,p
-			    s,^Inode \(1[6-9]\|[2-9].\|...\) \(.*\)/\$[A-Z_]*\((.*)\)\{0\,1\}$,\2,p' | LC_ALL=C sort >want
+			ntfscluster -f -q -c "$at-$at" img >theirs 2>said
+			! grep -q '^Inode 0 ' theirs || continue
+			sed -n 's,^Inode 5 .*,/,p
+			    s,^Inode \(1[6-9]\|[2-9].\|...\) \(.*\)/\$[A-Z_]*\((.*)\)\{0\,1\}$,\2,p' theirs | LC_ALL=C sort >want
 			names ntfs $((at * 4096))+4096 | sed 1d >got && same want got ||
 			    fail "$at: $(cat want; echo; cat got)" || return
 		done
@@ -136,7 +139,7 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 fi
 if can_loop && command -v mkfs.xfs >/dev/null; then
 	it "names the files of an XFS" mounted xfs xfs 320M
-	it "... with small blocks, and larger ones of folders" mounted xfs xfs 320M -b size=1024 -n size=8192
+	[[ $VARIANT != plain ]] || it "... with small blocks, and larger ones of folders" mounted xfs xfs 320M -b size=1024 -n size=8192
 fi
 # What a snapshot holds is hit there, too, also what has been removed since.
 snapshots()
@@ -165,11 +168,11 @@ twice()
 if can_loop && command -v mkfs.btrfs >/dev/null && grep -qw btrfs /proc/filesystems; then
 	it "names the files of a btrfs" mounted btrfs btrfs 300M
 	it "... in its snapshots" snapshots
-	it "... only where all copies are lost" twice
+	[[ $VARIANT != plain ]] || it "... only where all copies are lost" twice
 fi
 if can_loop && command -v mkfs.exfat mount.exfat-fuse >/dev/null; then
 	it "names the files of an exFAT" mounted exfat exfat 32M
-	it "... with small clusters" mounted exfat exfat 16M -c 512
+	[[ $VARIANT != plain ]] || it "... with small clusters" mounted exfat exfat 16M -c 512
 fi
 
 # with_mtools TYPE SIZE FILLED [OPTIONS]: the last file has to take what others left
@@ -207,7 +210,7 @@ cluster()
 }
 if command -v mkfs.fat mcopy mshowfat >/dev/null; then
 	it "names the files of a FAT12" with_mtools fat12 5M 0 -s 4
-	it "... of a FAT16" with_mtools fat16 8M 3M -s 1
-	it "... of a FAT32" with_mtools fat32 34M 29M -s 1
+	[[ $VARIANT != plain ]] || it "... of a FAT16" with_mtools fat16 8M 3M -s 1
+	[[ $VARIANT != plain ]] || it "... of a FAT32" with_mtools fat32 34M 29M -s 1
 	it "... also where one copy of the table is lost" fat_parts
 fi

@@ -45,7 +45,8 @@ closed(const unsigned char *page)
 /*
  * It begins with two pages that tell its state, in turn; the later one counts.
  * As long as either says that it is open, or says nothing, it is not proven to
- * be closed.  A log that is filled with FFh is empty.
+ * be closed.  A log that is filled with FFh is empty: ntfs-3g leaves it so, and
+ * marks nothing while it writes.
  */
 static void
 judge_log(struct ntfs *n, unsigned char *r)
@@ -61,6 +62,7 @@ judge_log(struct ntfs *n, unsigned char *r)
 		if (at == UINT64_MAX || fs_get(n->io, at, n->buf, L_PAGE) != 0)
 			break;
 		if (filled(n->buf, L_PAGE, 0xff)) {
+			n->unmarked = true;
 			sound++;
 		} else if (ntfs_mend(n->buf, L_PAGE, "RSTR") ||
 		    ntfs_mend(n->buf, L_PAGE, "CHKD")) {
@@ -225,6 +227,10 @@ read_all(struct ntfs *n)
 	if (fs_contradicts(n->io))
 		fs_doubt(n->io, FS_DAMAGED, "its $Bitmap says that itself is "
 		    "free");
+	if (fs_exact(n->io) && n->unmarked && !n->io->whole &&
+	    !ntfs_agrees(n, &n->io->map->free))
+		fs_doubt(n->io, FS_DIRTY, "its $Bitmap and its files differ: "
+		    "chkdsk");
 }
 
 bool
@@ -236,6 +242,22 @@ fs_read_ntfs(struct fs_io *io)
 		return false;
 	memcpy(io->map->type, "ntfs", sizeof("ntfs"));
 	read_all(&n);
+	free(n.part);
+	free(n.buf);
+	return true;
+}
+
+bool
+fs_names_ntfs(struct fs_io *io, const struct fs_extents *lost,
+    struct fs_names *to)
+{
+	struct ntfs n = { .io = io };
+
+	if (!ntfs_boot(&n))
+		return false;
+	n.buf = fs_alloc(io, FS_PIECE);
+	if (n.buf != NULL)
+		ntfs_hits(&n, lost, to);
 	free(n.part);
 	free(n.buf);
 	return true;

@@ -45,6 +45,7 @@ struct ntfs {
 	uint64_t	 mft, mirror;	/* bytes */
 	uint32_t	 record;	/* bytes */
 	uint64_t	 lost;		/* bytes of $Bitmap */
+	bool		 unmarked;	/* $LogFile is empty: not by Windows */
 	uint32_t	 index;		/* bytes, of a block of names */
 	unsigned char	*buf;		/* FS_PIECE */
 	struct ntfs_part *part;		/* all of $MFT, once it is known */
@@ -107,5 +108,15 @@ uint64_t ntfs_mft_place(const struct ntfs *, uint64_t off, uint64_t *row);
 
 /* Any record, by these; false where it cannot be read. */
 bool ntfs_record(struct ntfs *, uint64_t number, unsigned char *r);
+
+/*
+ * Tell of the files that have a byte of "lost"; ->name is the caller's.  Needs
+ * n->buf.
+ */
+void ntfs_hits(struct ntfs *, const struct fs_extents *lost,
+    struct fs_names *);
+
+/* Whether all files could be read, and none has a byte of "free". */
+bool ntfs_agrees(struct ntfs *, const struct fs_extents *free);
 
 #endif

@@ -329,40 +329,42 @@ climb(void *arg, struct fs_id *id)
 	return name;
 }
 
-static void
-search(struct search *s)
+void
+ntfs_hits(struct ntfs *n, const struct fs_extents *lost, struct fs_names *to)
 {
-	struct ntfs *n = s->n;
+	struct search s = { .n = n, .hits = { .io = n->io, .lost = lost,
+		.to = to } };
 	bool failed;
 
-	n->buf = fs_alloc(n->io, FS_PIECE);
-	if (!fs_hits_open(&s->hits) || n->buf == NULL)
-		return;
-	s->hits.to->more |= !ntfs_mft(n);
+	to->more |= !ntfs_mft(n);
 	n->io->failed = false;		/* by a copy that is good */
-	each(s, look_at, is_gone);
-	name_hits(s);
-	failed = n->io->failed;
-	if (fs_hits_nameless(&s->hits))
-		each(s, name_all, NULL);
-	if (!fs_hits_nameless(&s->hits))
-		n->io->failed = failed;
-	fs_hits_tell(&s->hits, (struct fs_id){ .number = N_ROOT }, climb, s);
+	if (fs_hits_open(&s.hits)) {
+		each(&s, look_at, is_gone);
+		name_hits(&s);
+		failed = n->io->failed;
+		if (fs_hits_nameless(&s.hits))
+			each(&s, name_all, NULL);
+		if (!fs_hits_nameless(&s.hits))
+			n->io->failed = failed;
+		fs_hits_tell(&s.hits, (struct fs_id){ .number = N_ROOT },
+		    climb, &s);
+	}
+	fs_hits_close(&s.hits);
 }
 
 bool
-fs_names_ntfs(struct fs_io *io, const struct fs_extents *lost,
-    struct fs_names *to)
+ntfs_agrees(struct ntfs *n, const struct fs_extents *free)
 {
-	struct ntfs n = { .io = io };
-	struct search s = { .n = &n, .hits = { .io = io, .lost = lost,
-		.to = to } };
-	bool found = ntfs_boot(&n);
+	struct fs_names none = { .n = 0 };
+	struct search s = { .n = n, .hits = { .io = n->io, .lost = free,
+		.to = &none } };
+	bool agrees;
 
-	if (found)
-		search(&s);
+	n->io->failed = false;
+	agrees = fs_hits_open(&s.hits) && ntfs_mft(n);
+	if (agrees)
+		each(&s, look_at, is_gone);
+	agrees &= s.hits.n == 0 && !none.more && !n->io->failed;
 	fs_hits_close(&s.hits);
-	free(n.part);
-	free(n.buf);
-	return found;
+	return agrees;
 }

@@ -305,6 +305,8 @@ ntfs_mft(struct ntfs *n)
 	unsigned char r[NTFS_RECORD_MOST];
 	uint64_t end = 0;
 
+	free(n->part);
+	n->parts = 0;
 	n->part = fs_alloc(n->io, PARTS_MOST * sizeof(*n->part));
 	return n->part != NULL && ntfs_system_record(n, N_MFT, r) &&
 	    add_parts(n, r, &end) &&
