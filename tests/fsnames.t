@@ -44,8 +44,13 @@ blocks()
 asked()
 {
 	awk -v seed="$1" 'BEGIN { srand(seed) } !($2 in n) { id[++ids] = $2 } { at[$2, ++n[$2]] = $1 }
-	    END { for (i = 0; i < 6; i++) { k = id[int(rand() * ids) + 1]; print at[k, int(rand() * n[k]) + 1], k } }' blocks |
+	    END { for (i = 0; i < 6; i++) { k = id[int(rand() * ids) + 1]; print at[k, int(rand() * n[k]) + 1], k } }' found |
 	    sort -nu
+}
+# alike: what was wanted, and nothing else
+alike()
+{
+	same want got || fail "$(cat want; echo; cat got)"
 }
 # names TYPE [OFFSET+LENGTH]...
 names()
@@ -60,16 +65,15 @@ names()
 told()
 {
 	local seed at id lost
-	blocks >blocks && [[ $(wc -l <blocks) -gt 2000 ]] || fail "$(wc -l <blocks) blocks" || return
+	blocks >found && [[ $(wc -l <found) -gt 2000 ]] || fail "$(wc -l <found) blocks" || return
 	for ((seed = 1; seed <= 15; seed++)); do
 		lost=()
-		: >want
+		: >files
 		while read -r at id; do
 			lost+=("$at+512")
-			is_gone "$id" || echo "/$(path "$id")" >>want
+			is_gone "$id" || echo "/$(path "$id")" >>files
 		done < <(asked "$seed")
-		names "$1" "${lost[@]}" >got && (echo all; LC_ALL=C sort -u want) >wanted && same wanted got ||
-		    fail "${lost[*]}: $(cat wanted; echo; cat got)" || return
+		names "$1" "${lost[@]}" >got && (echo all; LC_ALL=C sort -u files) >want && alike || return
 	done
 }
 # mounted KIND TYPE SIZE [OPTIONS]
@@ -110,8 +114,7 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 			! grep -q '^Inode 0 ' theirs || continue
 			sed -n 's,^Inode 5 .*,/,p
 			    s,^Inode \(1[6-9]\|[2-9].\|...\) \(.*\)/\$[A-Z_]*\((.*)\)\{0\,1\}$,\2,p' theirs | LC_ALL=C sort >want
-			names ntfs $((at * 4096))+4096 | sed 1d >got && same want got ||
-			    fail "$at: $(cat want; echo; cat got)" || return
+			names ntfs $((at * 4096))+4096 | sed 1d >got && alike || return
 		done
 	}
 	it "... as ntfscluster does" as_ntfscluster
@@ -125,13 +128,13 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 	lost()
 	{
 		(echo more; echo "$1") >want
-		names ntfs "${@:2}" >got && same want got || fail "${*:2}: $(cat got)"
+		names ntfs "${@:2}" >got && alike
 	}
 	# What a folder's index calls it.
 	records()
 	{
 		local folder at
-		ln -s "$scratch/ntfs" img && blocks >blocks && folder=$(record folder) && at=$(awk '$2 == 61 { print $1; exit }' blocks) &&
+		ln -s "$scratch/ntfs" img && blocks >found && folder=$(record folder) && at=$(awk '$2 == 61 { print $1; exit }' found) &&
 		    lost "/$(path 5)" "$(record "$(path 5)")+1024" && lost "/folder/b c" "$(record 'folder/b c')+512" &&
 		    lost "/folder"$'\n'"/$(path 61)" "$folder+1024" "$at+512"
 	}
@@ -147,11 +150,11 @@ snapshots()
 	local at
 	mounted btrfs btrfs 300M && mount_fs btrfs && btrfs subvolume create mnt/vol && content 99 300 >mnt/vol/kept &&
 	    btrfs subvolume snapshot mnt/vol mnt/folder/snap && rm mnt/vol/kept && content 98 300 >mnt/vol/new &&
-	    leave_fs btrfs && blocks >blocks || return
-	at=$(awk '$2 == 99 { print $1; exit }' blocks) && names btrfs "$at+512" >got && printf '%s\n' all /folder/snap/kept >want &&
-	    same want got || fail "$(cat got)" || return
-	at=$(awk '$2 == 98 { print $1; exit }' blocks) && names btrfs "$at+512" >got && printf '%s\n' all /vol/new >want &&
-	    same want got || fail "$(cat got)"
+	    leave_fs btrfs && blocks >found || return
+	at=$(awk '$2 == 99 { print $1; exit }' found) && names btrfs "$at+512" >got && printf '%s\n' all /folder/snap/kept >want &&
+	    alike || return
+	at=$(awk '$2 == 98 { print $1; exit }' found) && names btrfs "$at+512" >got && printf '%s\n' all /vol/new >want &&
+	    alike
 }
 # Of data that lie there twice nothing is lost with one copy.
 twice()
@@ -160,10 +163,9 @@ twice()
 	make_fs 400M btrfs -d dup && mount_fs btrfs && content 7 600 >mnt/file && leave_fs btrfs &&
 	    mapfile -t at < <(blocks | awk '{ print $1 }') || return
 	((${#at[@]} > 1190)) || fail "${#at[@]} blocks" || return
-	echo all >want && names btrfs "$((at[9]))+512" >got && same want got || fail "$(cat got)" || return
+	echo all >want && names btrfs "$((at[9]))+512" >got && alike || return
 	# the other one lies as far behind the first block of its copy
-	names btrfs "$((at[9]))+512" "$((at[9] + at[${#at[@]} / 2] - at[0]))+512" >got && echo /file >>want && same want got ||
-	    fail "$(cat got)"
+	names btrfs "$((at[9]))+512" "$((at[9] + at[${#at[@]} / 2] - at[0]))+512" >got && echo /file >>want && alike
 }
 if can_loop && command -v mkfs.btrfs >/dev/null && grep -qw btrfs /proc/filesystems; then
 	it "names the files of a btrfs" mounted btrfs btrfs 300M
@@ -192,16 +194,15 @@ with_mtools()
 # and without both that file is hit which needs it.
 fat_parts()
 {
-	local smile=ß LC_ALL=C.UTF-8 at=8192 first file
+	local smile=ß LC_ALL=C.UTF-8 fat first file
 	tree && make_fs 8M fat16 -s 1 && mcopy -s -i img tree/* ::/ && first=$(cluster "$(path 3)") || return
 	names vfat $(((1 + 2 * 64 + 32 + $(cluster folder/b\ c) - 2) * 512))+512 >got && echo more >want &&
-	    echo '/folder/b c' >>want && same want got || fail "$(cat got)" || return
+	    echo '/folder/b c' >>want && alike || return
 	# the tables are of 64 sectors each, and 256 clusters in one
-	file=$((1 + 2 * 64 + 32 + first - 2)) at=$(((1 + first / 256) * 512))
-	names vfat $at+512 $((file * 512))+512 >got && (echo all; echo "/$(path 3)") >want && same want got ||
-	    fail "$(cat got)" || return
-	names vfat $at+512 $((at + 64 * 512))+512 >got && grep -qxF "/$(path 3)" got && grep -qx more got && ! grep -qxF "/$(path 4)" got ||
-	    fail "$(cat got)"
+	file=$((1 + 2 * 64 + 32 + first - 2)) fat=$(((1 + first / 256) * 512))
+	names vfat $fat+512 $((file * 512))+512 >got && (echo all; echo "/$(path 3)") >want && alike || return
+	names vfat $fat+512 $((fat + 64 * 512))+512 >got && grep -qx more got && grep -qxF "/$(path 3)" got || return
+	! grep -qxF "/$(path 4)" got
 }
 # cluster FILE: its first one
 cluster()
