@@ -333,6 +333,21 @@ renamed()
 	    same map before && sed -i '/^# pardd source/d' map &&
 	    SYSFS=$PWD/sys exits 0 with_faults '' "$pardd" if="$dev" of=dst map=map && same src dst
 }
+# ... other blocks, or hides the last of the disk; half of it is another.
+behind_another()
+{
+	"$blocks" make src $size && loop src --read-only &&
+	    exits 0 "$pardd" if="$dev" of=dst map=map count=1000 && cp map before || return
+	detach "$dev" "$PWD/src" && loop src --read-only "$@" &&
+	    exits 101 "$pardd" if="$dev" of=dst map=map && same map before || return
+	if [[ $* = *$((size / 2)) ]]; then
+		one_line 'another source: .*; name another map$'
+		return
+	fi
+	one_line 'another source: .*if it is the same disk.*pardd source' &&
+	    sed -i '/^# pardd source/d' map && exits 0 "$pardd" if="$dev" of=dst map=map &&
+	    head -c "$(blockdev --getsize64 "$dev")" src | cmp - dst
+}
 renamed_disk()
 {
 	"$blocks" make src $size && renamed
@@ -351,6 +366,9 @@ if can_loop; then
 	it "... by io_uring" cools iflag=direct oflag=direct bpt=64
 	it "refuses a map of which parts were copied to another disk" other_target
 	it "says what to do when a disk has another serial number" renamed_disk
+	it "... or other blocks" behind_another --sector-size 4096
+	it "... or no end" behind_another --sizelimit $((size - 512))
+	it "... and takes one of half the size for another" behind_another --sizelimit $((size / 2))
 	if command -v socat >/dev/null && command -v jq >/dev/null; then
 		it "... within the limits that were changed, and notes all of it in profile=" keeps_limits
 		it "... and tells programs that take their time" slow_reader

@@ -17,6 +17,8 @@
 #include "map/domain.h"
 #include "part/used.h"
 
+enum { ADAPTER_PART = 1000 };	/* of a disk: one of these may be hidden */
+
 /* Append a value from outside; it must not start a new line. */
 static void
 append_text(char *to, size_t room, const char *key, const char *value)
@@ -151,18 +153,42 @@ written_since(struct mapsaver *k, const struct endpoint *dst)
 	    (is.tv_sec > sec || (is.tv_sec == sec && is.tv_nsec > nsec));
 }
 
+/* The size of a whole disk; 0: that is none, or it is not known. */
+static uint64_t
+disk_size(const char *identity)
+{
+	if (strncmp(identity, "size=", 5) != 0 ||
+	    strstr(identity, " serial=") == NULL ||
+	    strstr(identity, " start=") != NULL)
+		return 0;
+	return strtoull(identity + 5, NULL, 10);
+}
+
+/*
+ * Whether both may be the same disk, behind adapters.  These have serial
+ * numbers and blocks of their own, and some hide the end of the disk.
+ */
+static bool
+maybe_adapter(const char *was, const char *is)
+{
+	const char *serial[2] = { strstr(was, " serial="),
+		strstr(is, " serial=") };
+	uint64_t a = disk_size(was), b = disk_size(is);
+
+	if (a > 0 && b > 0)
+		return (a > b ? a - b : b - a) <= a / ADAPTER_PART;
+	return serial[0] != NULL && serial[1] != NULL &&
+	    serial[0] - was == serial[1] - is &&
+	    memcmp(was, is, (size_t)(serial[0] - was)) == 0;
+}
+
 /* Advice for a map of "was" when the source is "is". */
 static const char *
 advice(const char *was, const char *is)
 {
-	const char *serial[2] = { strstr(was, " serial="),
-		strstr(is, " serial=") };
-
 	if (strstr(was, " part=") != NULL || strstr(is, " part=") != NULL)
 		return "; a partition (ipart=) has a map of its own";
-	if (serial[0] != NULL && serial[1] != NULL &&
-	    serial[0] - was == serial[1] - is &&
-	    memcmp(was, is, (size_t)(serial[0] - was)) == 0)
+	if (maybe_adapter(was, is))
 		return "; if it is the same disk behind another adapter, "
 		    "remove the line \"# pardd source\" from the map";
 	return "; name another map";
