@@ -238,6 +238,17 @@ blanked_source()
 it "says so of one that is as long again" blanked_source
 it "says so of one that is as long again, and verified" blanked_source verify=1
 it "says so in a rescue of one that is as long again" blanked_source map=map
+# Filled again, nothing of it is left but that somebody wrote, and not by the device.
+refilled()
+{
+	"$blocks" make whole 8M 1 && cp whole a.img && loop a.img && a=$dev &&
+	    between dst 'truncate -s 2M a.img; cp whole a.img' 0 if="$a" && same whole a.img &&
+	    says 'its file was written to by others while it was read' || return
+	between dst 'dd if=whole of="$a" bs=64k seek=127 skip=127 conv=notrunc,fsync' 0 if="$a" &&
+	    does_not_say 'written to' && exits 0 "$pardd" if="$a" of=a.img count=1 seek=1 force=looped &&
+	    does_not_say 'written to' && exits 0 "$pardd" if="$a" of=dst && does_not_say 'written to'
+}
+it "says that it was filled again, which is seen of one that others wrote to" refilled
 blanked_part()
 {
 	"$blocks" make lower.img 9M 1 && loop lower.img --offset 1M && between dst 'blanked lower.img 9M' \

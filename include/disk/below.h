@@ -39,4 +39,10 @@ int below_kept(dev_t node, uint64_t end, struct fault *f);
  */
 int below_file(dev_t node, uint64_t *start);
 
+/*
+ * How many writes and discards the loop devices above that file have done.  If
+ * the file changes and this number does not, someone else wrote to the file.
+ */
+uint64_t below_writes(dev_t node);
+
 #endif

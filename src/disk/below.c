@@ -252,3 +252,42 @@ below_file(dev_t node, uint64_t *start)
 	}
 	return -1;
 }
+
+/*
+ * The writes and discards that a disk has done: columns 5 and 12 of its
+ * statistics, see Documentation/block/stat.rst of the kernel.
+ */
+static uint64_t
+writes_of(dev_t whole)
+{
+	int dir = sysfs_open("block", whole), i;
+	char text[512], *at = text;
+	uint64_t n, all = 0;
+
+	if (dir < 0)
+		return 0;
+	if (sysfs_text(dir, "stat", text, sizeof(text)))
+		for (i = 1; i <= 12; i++) {
+			n = strtoull(at, &at, 10);
+			all += i == 5 || i == 12 ? n : 0;
+		}
+	close(dir);
+	return all;
+}
+
+uint64_t
+below_writes(dev_t node)
+{
+	struct disk d;
+	struct stat st = { .st_mode = S_IFBLK };
+	uint64_t all = 0;
+	int i;
+
+	for (i = 0; i < DEEP && S_ISBLK(st.st_mode) && below_any(node) &&
+	    disk_of_block(node, &d) && d.backing[0] != '\0' &&
+	    disk_backing(d.whole_name, d.backing, &st) == 0; i++) {
+		all += writes_of(d.whole);
+		node = st.st_rdev;
+	}
+	return all;
+}

@@ -33,6 +33,7 @@
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -532,6 +533,10 @@ file_note(const struct endpoint *ep, char *text, size_t room)
 
 	if (ep->spec.role == SOURCE && !ep->is.device)
 		endpoint_moved(ep, file->plain, text, room);
+	else if (ep->spec.role == SOURCE && file_below_moved(ep))
+		snprintf(text, room, "its file was written to by others while "
+		    "it was read; some may be from before that, and some from "
+		    "after");
 }
 
 const struct backend file_backend = {

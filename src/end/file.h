@@ -43,7 +43,8 @@ struct file {
 	struct {			/* of a source, the file it lies on: */
 		bool		known;
 		uint64_t	holes;	/* bytes, in the range to be read */
-		struct timespec	changed;
+		struct timespec	changed, written;
+		uint64_t	writes;	/* by the loop devices above it */
 	}		 below;
 };
 
@@ -66,6 +67,9 @@ void file_note_written(struct file *, const struct io *);
 
 /* Whether the file ends before what was written; if so, *at is where. */
 bool file_cut_off(struct file *, uint64_t *at);
+
+/* Whether others wrote to the file that a source lies on. */
+bool file_below_moved(const struct endpoint *);
 
 /* The rest of file_kept.c, as in struct backend. */
 void file_look_below(struct endpoint *, uint64_t from, uint64_t to);

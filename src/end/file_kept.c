@@ -113,7 +113,28 @@ file_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
 	}
 	file->below.known = fstat(fd, &st) == 0;
 	file->below.changed = st.st_ctim;
+	file->below.written = st.st_mtim;
+	file->below.writes = below_writes(ep->id.node);
 	close(fd);
+}
+
+bool
+file_below_moved(const struct endpoint *ep)
+{
+	const struct file *file = ep->priv;
+	const struct timespec *was = &file->below.written;
+	uint64_t start;
+	struct stat st;
+	bool moved;
+	int fd = file->below.known ? below_file(ep->id.node, &start) : -1;
+
+	if (fd < 0)
+		return false;
+	moved = fstat(fd, &st) == 0 && (st.st_mtim.tv_sec != was->tv_sec ||
+	    st.st_mtim.tv_nsec != was->tv_nsec) &&
+	    below_writes(ep->id.node) == file->below.writes;
+	close(fd);
+	return moved;
 }
 
 /* Fail if a target has more than "most" bytes of new holes. */

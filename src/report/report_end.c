@@ -6,15 +6,19 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/path.h"
 #include "base/print.h"
 #include "base/shell.h"
 #include "base/status.h"
 #include "copy/watch.h"
 #include "digest/hash.h"
+#include "disk/below.h"
 #include "disk/disk.h"
+#include "end/tee.h"
 #include "part/remarks.h"
 #include "report/hashfile.h"
 #include "report/profile.h"
@@ -240,13 +244,37 @@ said(const struct endpoint *ep)
 		print(stderr, "pardd: %s: %s", ep->name, ep->said);
 }
 
+/* The file of an end; of a loop device, the one that it lies on. */
+static bool
+file_of(const struct endpoint *ep, struct stat *st)
+{
+	int fd = ep->kind == END_BLOCK ? below_file(ep->id.node,
+	    &(uint64_t){ 0 }) : -1;
+	bool has = fd >= 0 && fstat(fd, st) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	if (ep->kind != END_FILE)
+		return has;
+	st->st_dev = ep->id.file_dev;
+	st->st_ino = ep->id.file_ino;
+	return true;
+}
+
 /* Whether a file is copied within itself; then all changes are our own. */
 static bool
 within(const struct plan *p)
 {
-	return p->src->kind == END_FILE && p->dst->kind == END_FILE &&
-	    p->src->id.file_ino == p->dst->id.file_ino &&
-	    p->src->id.file_dev == p->dst->id.file_dev;
+	const struct endpoint *to;
+	struct stat a, b;
+	bool is = false;
+	unsigned i;
+
+	if (p->src->said[0] == '\0' || !file_of(p->src, &a))
+		return false;
+	for (i = 0; !is && (to = tee_target(p->dst, i)) != NULL; i++)
+		is = file_of(to, &b) && same_file(&a, &b);
+	return is;
 }
 
 /* Print the digests in the form of the tools that check them. */
