@@ -250,16 +250,41 @@ is_free(const char *folder, const char *path)
 	    errno == 0 || (errno == ENOENT && access(folder, F_OK) == 0);
 }
 
-/* The same, or of the layer that it is in; backing: PATH_MAX bytes to use. */
+/*
+ * Whether files with that st_dev may be on an overlay: it is one's, or of none
+ * that is mounted, as overlays make them up.  *mounts is the table once it has
+ * been read, which is the caller's to free.
+ */
+static bool
+may_be_overlay(dev_t dev, char **mounts)
+{
+	char number[40];
+	const char *row;
+
+	if (*mounts == NULL && table_read(MOUNTS, mounts) != 0)
+		return false;
+	snprintf(number, sizeof(number), " %u:%u ", major(dev), minor(dev));
+	row = strstr(*mounts, number);
+	if (row == NULL)
+		return strstr(*mounts, " - overlay ") != NULL;
+	row = strstr(row, " - ");
+	return row != NULL && strncmp(row, " - overlay ", 11) == 0;
+}
+
+/*
+ * Whether a loop device's file is this one, or on an overlay and this one in a
+ * layer.  backing: PATH_MAX bytes to use.
+ */
 static bool
 is_file_of(const char *loop, struct stat *st, dev_t dev, ino_t ino,
-    char *backing)
+    char *backing, char **mounts)
 {
 	char path[300];
 
 	if (is_of(st, dev, ino))
 		return true;
-	if (ino == 0 || major(st->st_dev) != 0)
+	if (ino == 0 || major(st->st_dev) != 0 || st->st_dev == dev ||
+	    !may_be_overlay(st->st_dev, mounts))
 		return false;
 	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", loop);
 	if (!sysfs_text(AT_FDCWD, path, backing, PATH_MAX))
@@ -269,7 +294,8 @@ is_file_of(const char *loop, struct stat *st, dev_t dev, ino_t ino,
 }
 
 static bool
-lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use)
+lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use,
+    char **mounts)
 {
 	char path[300], folder[280], backing[PATH_MAX];
 	struct stat st;
@@ -279,7 +305,7 @@ lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use)
 		return false;
 	lost = disk_backing(loop, NULL, &st);
 	if (lost == 0)
-		return is_file_of(loop, &st, dev, ino, backing) &&
+		return is_file_of(loop, &st, dev, ino, backing, mounts) &&
 		    found(use, USE_LOOPED, loop);
 	if (lost == ENXIO)		/* it is free */
 		return false;
@@ -300,13 +326,15 @@ any_lies_on(dev_t dev, ino_t ino, struct usage *use)
 {
 	struct dirent **list;
 	int n = sysfs_entries(AT_FDCWD, "/sys/block", &list), i;
+	char *mounts = NULL;
 	bool is = false;
 
 	if (n < 0)
 		return unknown(use, USE_LOOPED, "/sys/block", errno);
 	for (i = 0; i < n && !is; i++)
-		is = lies_on(list[i]->d_name, dev, ino, use);
+		is = lies_on(list[i]->d_name, dev, ino, use, &mounts);
 	sysfs_forget(list, n);
+	free(mounts);
 	return is;
 }
 
@@ -318,15 +346,16 @@ any_lies_on(dev_t dev, ino_t ino, struct usage *use)
 static bool
 looped(dev_t dev, ino_t ino, struct usage *use)
 {
-	char *rows, *at, *row, *name;
+	char *rows, *at, *row, *name, *mounts = NULL;
 	bool is = false;
 
 	if (table_read("/proc/partitions", &rows) != 0)
 		return any_lies_on(dev, ino, use);
 	for (at = rows; !is && (row = strsep(&at, "\n")) != NULL; ) {
 		name = strrchr(row, ' ');
-		is = name != NULL && lies_on(name + 1, dev, ino, use);
+		is = name != NULL && lies_on(name + 1, dev, ino, use, &mounts);
 	}
+	free(mounts);
 	free(rows);
 	return is;
 }
