@@ -1,5 +1,5 @@
 /*
- * What a rescue left unread, by partitions, and how to name the files hit.
+ * What a rescue could not read, by partition, and which files that hits.
  */
 #ifndef PARDD_DAMAGE_H
 #define PARDD_DAMAGE_H
@@ -13,44 +13,44 @@
 #include "part/fsnames.h"
 #include "plan/plan.h"
 
-struct loss {			/* bytes of a file system that were lost, */
-	bool	 known;		/* if there is one; together they are ->bytes */
-	enum fs_state state;	/* but for clean, "free" is a guess */
-	uint64_t free;		/* nothing was there */
-	uint64_t structures;	/* its own: bitmaps, inodes, directories ... */
-	uint64_t files;		/* all else */
+struct loss {			/* lost bytes of a file system */
+	bool	 known;		/* there is one; the rest adds up to ->bytes */
+	enum fs_state state;	/* unless FS_CLEAN, "free" is a guess */
+	uint64_t free;		/* in free space */
+	uint64_t structures;	/* in bitmaps, inodes, directories ... */
+	uint64_t files;		/* everything else */
 };
 
-struct damage_area {		/* a partition, or all of the source */
-	unsigned number;	/* the partition's; 0: the whole, or */
-	bool	 outside;	/* what lies in no partition */
-	char	 type[32];	/* as blkid(8) says; "" when not known */
-	char	 label[128];	/* as it comes; "" without */
-	uint64_t off, len;	/* bytes of the source; 0, 0 for outside */
-	uint64_t bytes, ranges;	/* of it, not read */
+struct damage_area {		/* a partition, or the whole source */
+	unsigned number;	/* partition; 0: the whole source, or */
+	bool	 outside;	/* everything outside of partitions */
+	char	 type[32];	/* as blkid(8) has it; "" if unknown */
+	char	 label[128];	/* as it is on the disk, or "" */
+	uint64_t off, len;	/* bytes of the source; 0, 0 for "outside" */
+	uint64_t bytes, ranges;	/* not read */
 	struct loss loss;
-	struct fs_names files;	/* hit */
-	char	*command;	/* for a shell: names the files; or NULL */
-	uint64_t more;		/* ranges that the command leaves out */
+	struct fs_names files;	/* that are hit */
+	char	*command;	/* shell command to find the files; or NULL */
+	uint64_t more;		/* ranges that do not fit into the command */
 };
 
 struct damage {
-	struct damage_area *area;	/* only those that have any */
+	struct damage_area *area;	/* only areas with losses */
 	size_t	 n;
-	int	 table;	/* enum table, of parts.h: where they are from */
+	int	 table;	/* enum table (parts.h): where areas are from */
 };
 
 /*
- * Look at the target, which is whole where the source is not: its partition
- * table, or a GPT's backup, and the beginnings of its partitions, as far as the
- * map says that they were read.  Fills *d, with nothing when nothing is
- * missing, or when the copy does not begin where the source or its partition
- * does.  Before the target is closed.
+ * Examine the target, which has what was read: the partition table, or the
+ * backup of a GPT, and the start of each partition, as far as the map says that
+ * they were read.  *d is empty if nothing is missing, or if the copy does not
+ * begin where the source or its partition does.  Call before the target is
+ * closed.
  */
 void damage_make(struct damage *d, const struct plan *, struct map *);
 void damage_free(struct damage *d);
 
-/* Whether all files hit are known by their names. */
+/* Whether the names of all files that are hit are known. */
 bool damage_all_named(const struct damage_area *);
 
 #endif

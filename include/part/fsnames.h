@@ -1,5 +1,5 @@
 /*
- * Which files of a file system hold some of its bytes.
+ * Which files of a file system contain given bytes.
  */
 #ifndef PARDD_FSNAMES_H
 #define PARDD_FSNAMES_H
@@ -12,12 +12,12 @@
 enum { FS_NAMES_MOST = 1000 };
 
 struct fs_names {
-	bool	 known;		/* they were looked for; else nothing counts */
-	bool	 more;		/* there may be others: too many, or what
-				 * leads to them could not be read */
-	char	**name;		/* sorted: "/home/a file", as it comes; without
-				 * a slash in front: what is left of a name that
-				 * could not be found, as in "<12>/a file" */
+	bool	 known;		/* a search was made; else ignore the rest */
+	bool	 more;		/* there may be others: too many, or not all
+				 * directories could be read */
+	char	**name;		/* sorted paths such as "/home/a file",
+				 * unescaped; without a leading slash if the
+				 * path is incomplete, as in "<12>/a file" */
 	size_t	 n;
 };
 
@@ -36,7 +36,7 @@ int fs_names_read(const char *type, const struct fs_source *,
     const struct fs_extents *lost, struct fs_names *to);
 void fs_names_free(struct fs_names *);
 
-/* The bytes of a list of extents that lie between "off" and "end". */
+/* The bytes of a list of extents between "off" and "end". */
 uint64_t fs_among(const struct fs_extents *, uint64_t off, uint64_t end);
 
 #endif

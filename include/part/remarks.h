@@ -1,6 +1,6 @@
 /*
- * What the partition tables of both ends say about a plan: to be told, not to
- * be decided by.
+ * Remarks on a plan, from the partition tables of both ends.  They are printed,
+ * and decide nothing.
  */
 #ifndef PARDD_REMARKS_H
 #define PARDD_REMARKS_H
@@ -14,69 +14,69 @@
 #include "plan/fit.h"
 #include "plan/plan.h"
 
-enum lies {			/* a border of the range, among partitions */
-	LIES_DISK,		/* at the first or last byte of the disk */
-	LIES_BORDER,		/* at a partition's own first or last byte */
-	LIES_INSIDE,		/* within a partition, not at its border */
-	LIES_OUTSIDE,		/* in a gap */
-	LIES_OPEN,		/* not known: where a stream ends */
+enum lies {			/* where a border of the range lies */
+	LIES_DISK,		/* at the start or end of the disk */
+	LIES_BORDER,		/* at the start or end of a partition */
+	LIES_INSIDE,		/* elsewhere within a partition */
+	LIES_OUTSIDE,		/* in no partition */
+	LIES_OPEN,		/* unknown: where a stream ends */
 };
 
 struct border {
 	enum lies lies;
-	unsigned number;	/* of the partition */
-	uint64_t bytes;		/* from the partition's like border */
+	unsigned number;	/* of that partition */
+	uint64_t bytes;		/* from the partition's own border */
 };
 
-struct span {			/* a range given by hand */
-	bool	 odd;		/* it is neither partitions nor the disk */
+struct span {			/* a range given by the user */
+	bool	 odd;		/* not made of whole partitions or the disk */
 	struct border from, to;
 };
 
 enum { BEYOND_MOST = 8 };
 
-struct beyond {			/* partitions of the source that end behind */
-	unsigned number[BEYOND_MOST];	/* the copy of another one: these, */
-	size_t	 n;			/* or that many */
-	uint64_t end;			/* bytes; of the last of all */
+struct beyond {			/* partitions of the source that a copy cuts */
+	unsigned number[BEYOND_MOST];	/* or leaves out: their numbers, */
+	size_t	 n;			/* and how many there are */
+	uint64_t end;			/* bytes: end of the last one */
 };
 
-enum slip {			/* what is seldom meant */
+enum slip {			/* probably a mistake */
 	SLIP_NONE,
 	SLIP_PACKED,		/* a compressed file goes onto a device as it
 				 * is */
-	SLIP_OVER_TABLE,	/* a file system, onto a disk with partitions */
-	SLIP_NESTED,		/* a disk with partitions, into a partition */
-	SLIP_BLANK,		/* zeros, onto a device that holds something */
+	SLIP_OVER_TABLE,	/* a file system goes onto a partitioned disk */
+	SLIP_NESTED,		/* a partitioned disk goes into a partition */
+	SLIP_BLANK,		/* zeros go onto a device with contents */
 };
 
 struct remarks {
 	struct span src, dst;
 	struct beyond beyond;
-	bool	 crowded;	/* the target's file system, for now: */
+	bool	 crowded;	/* too little free space at the target: */
 	struct fit fit;
-	struct ata_hidden hidden;	/* what the source does not show */
+	struct ata_hidden hidden;	/* in the source */
 	enum slip slip;
-	char	 kind[32];	/* of SLIP_PACKED: what unpacks it; of
+	char	 kind[32];	/* SLIP_PACKED: the command that unpacks it;
 				 * SLIP_OVER_TABLE: the file system */
-	/* Of the clone of a disk, when it is complete: */
-	bool	 backup_astray;	/* its backup GPT is not at the disk's end */
-	uint32_t table_sector;	/* bytes its table counts in, if the target */
-				/* has sectors of another size; else 0 */
+	/* For the clone of a disk, once complete: */
+	bool	 backup_astray;	/* its backup GPT is not at its end */
+	uint32_t table_sector;	/* sector size of its table, if that of */
+				/* the target differs; else 0 */
 	struct sign *sign;	/* what will be overwritten */
 	size_t	 signs;
 };
 
 /*
- * Look.  Reads nothing unless it matters: the target is a device, or the range
- * was given by hand, or a disk is cloned to another kind of disk, or (thorough)
- * what is overwritten is to be told.  An end that cannot be read says nothing.
+ * Collect remarks.  Reads only if it may matter: the target is a device, the
+ * user gave a range, a disk is cloned to another kind of disk, or (thorough)
+ * the report says what is overwritten.  An end that cannot be read yields none.
  */
 void remarks_make(struct remarks *, const struct plan *, bool thorough);
 
 /*
- * The bytes of a clone that has all partitions, where the whole disk does not
- * fit; else 0.  Reads the source's table, where that is so.
+ * The bytes of a clone that would contain all partitions, if the whole disk
+ * does not fit; else 0.  May read the table of the source.
  */
 uint64_t remarks_needed(const struct plan *);
 void remarks_free(struct remarks *);

@@ -1,5 +1,5 @@
 /*
- * What is copied, by partitions: where each lies, and its file system.
+ * The partitions that are copied, and their file systems.
  */
 #ifndef PARDD_VOLUMES_H
 #define PARDD_VOLUMES_H
@@ -11,27 +11,27 @@
 #include "plan/plan.h"
 
 struct volume_row {
-	unsigned number;	/* the partition's; 0: there are none */
+	unsigned number;	/* number; 0: no partitions */
 	uint64_t off, len;	/* bytes of the source */
-	char	 type[32];	/* as blkid(8) says; "" when not known */
-	char	 label[128];	/* as it comes; "" without */
+	char	 type[32];	/* as blkid(8) has it; "" if unknown */
+	char	 label[128];	/* as it is on the disk, or "" */
 };
 
 struct volumes {
-	char	 table[8];	/* "gpt", "dos"; "": there is none */
+	char	 table[8];	/* "gpt", "dos"; "": no table */
 	struct volume_row *row;	/* volumes_free frees them */
 	size_t	 n;
 };
 
 /*
- * Look at the source.  Fills *v, with nothing where that has no contents of its
- * own, cannot be read, or there is no memory.
+ * Examine the source.  *v is empty if it has no contents of its own, cannot be
+ * read, or without memory. volumes_free frees it.
  */
 void volumes_of_source(struct volumes *v, const struct plan *);
 
 /*
- * The same of a rescue, whose source is left alone: the target tells what the
- * map says was read.  Nothing where the copy does not begin at the first byte
+ * The same for a rescue, whose source is left alone: uses what the target has
+ * according to the map.  *v is empty unless the copy begins at the first byte
  * of both ends.
  */
 void volumes_rescued(struct volumes *v, const struct plan *, struct map *);

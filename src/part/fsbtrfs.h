@@ -11,9 +11,9 @@
 
 #include "fskinds.h"
 
-enum {				/* of the superblock */
+enum {				/* offsets in the superblock */
 	SUPER = 4096,
-	S_CSUM = 0x20,		/* behind it, what it is of */
+	S_CSUM = 0x20,		/* checksum of what follows it */
 	S_PLACE = 0x30, S_FLAGS = 0x38, S_MAGIC = 0x40, S_GENERATION = 0x48,
 	S_ROOT = 0x50, S_CHUNK_ROOT = 0x58, S_LOG_ROOT = 0x60,
 	S_USED = 0x78, S_DEVICES = 0x88, S_SECTOR = 0x90, S_NODE = 0x94,
@@ -29,7 +29,7 @@ enum {				/* of the superblock */
 	FLAGS_KNOWN = 0x3,	/* no error, no seed, no dump */
 };
 
-enum {				/* of a node of a tree */
+enum {				/* offsets in a node of a tree */
 	N_PLACE = 0x30, N_GENERATION = 0x50, N_ITEMS = 0x60, N_LEVEL = 0x64,
 	N_HEAD = 101,
 	KEY = 17, K_TYPE = 8, K_OFFSET = 9,
@@ -38,10 +38,10 @@ enum {				/* of a node of a tree */
 	LEVELS = 8,
 };
 
-struct place {			/* of a part of a chunk, on this device */
+struct place {			/* part of a chunk on this device */
 	uint64_t logical;	/* bytes */
-	uint64_t at, len;	/* bytes */
-	bool	 direct;	/* it has the chunk's bytes in a row */
+	uint64_t at, len;	/* bytes of the device */
+	bool	 direct;	/* has the chunk's bytes contiguously */
 	bool	 meta;
 };
 
@@ -49,14 +49,15 @@ struct btrfs {
 	struct fs_io	*io;
 	unsigned char	 super[SUPER];
 	uint32_t	 node;		/* bytes */
-	uint64_t	 device, total;	/* its number, bytes */
+	uint64_t	 device, total;	/* its number; bytes */
 	struct place	*place;
 	size_t		 n, room;
-	size_t		 roots;		/* of these, from the superblock; once
-					 * all are there 0, and they are in the
-					 * order of their logical places */
-	bool		 wrong;		/* something of the chunks is */
-	bool		 fine;		/* extents are known, not only chunks */
+	size_t		 roots;		/* how many are from the superblock; 0
+					 * once all are known and sorted by
+					 * logical position */
+	bool		 wrong;		/* the chunks contain an error */
+	bool		 fine;		/* extents are known too, not only
+					 * chunks */
 	unsigned char	*nodes;		/* LEVELS nodes */
 };
 
@@ -70,34 +71,34 @@ void btrfs_close(struct btrfs *);
 /* Find out where all chunks lie; false where that, or some, is lost. */
 bool btrfs_chunks(struct btrfs *);
 
-/* Whether a checksum can be and is right; what it is of begins behind it. */
+/* Whether the checksum in front of the data is right. */
 bool btrfs_checked(const struct btrfs *, const unsigned char *, size_t size);
 
 /*
- * Read a node of a tree into its level's place in b->nodes, which is returned:
- * from where it lies on this device, or its copy; NULL when none of them is as
- * it should be.
+ * Read a node of a tree into the place of its level in b->nodes, and return it.
+ * It is taken from this device, from any copy that is valid; NULL if there is
+ * none.
  */
 const unsigned char *btrfs_node(struct btrfs *, uint64_t logical,
     unsigned level, uint64_t generation);
 
 /*
- * Go through the leaves of a tree, in order.  Each is given with the number of
- * its items, which have room there.  Stops when *b is ->wrong.
+ * Visit the leaves of a tree in order, each with its number of items, which fit
+ * into it.  Stops when *b becomes ->wrong.
  */
 typedef void btrfs_leaf(struct btrfs *, const unsigned char *leaf, size_t items,
     void *arg);
 void btrfs_walk(struct btrfs *, uint64_t logical, unsigned level,
     uint64_t generation, btrfs_leaf *leaf, void *arg);
 
-/* What an item has, of *size bytes; NULL when it lies outside of the leaf. */
+/* The *size bytes of an item; NULL if they are outside of the leaf. */
 const unsigned char *btrfs_item(const struct btrfs *,
     const unsigned char *leaf, const unsigned char *item, size_t *size);
 
 /*
- * All places are known: note as free what no extent has of the chunks, and as a
- * structure what trees lie on.  False, and nothing noted, when the tree of
- * extents is not here, cannot be read, or contradicts itself.
+ * Once all chunks are known: note as free what no extent uses, and tree nodes
+ * as metadata.  Returns false, and notes nothing, if the extent tree is not on
+ * this device, cannot be read, or contradicts itself.
  */
 bool btrfs_extents(struct btrfs *);
 

@@ -1,6 +1,6 @@
 /*
- * FAT and exFAT: whose clusters are lost, through all folders, by the chains
- * that the table of clusters has.
+ * FAT and exFAT: finding files with lost clusters, through all folders, along
+ * the chains in the table of clusters.
  */
 #ifndef PARDD_FSCLUSTERS_H
 #define PARDD_FSCLUSTERS_H
@@ -12,15 +12,16 @@
 #include "fskinds.h"
 
 enum {
-	FS_ENTRY = 32,			/* bytes, of a folder's entry */
-	FS_ENTRY_LOST = 0xe5,		/* all of one that could not be read */
-	FS_NAME_MOST = 255 * 3 + 1,	/* of a name, as UTF-8 */
+	FS_ENTRY = 32,			/* bytes of an entry of a folder */
+	FS_ENTRY_LOST = 0xe5,		/* fills an entry that could not be
+					 * read */
+	FS_NAME_MOST = 255 * 3 + 1,	/* bytes of a name in UTF-8 */
 };
 
 struct clusters_file {
 	uint64_t first;		/* cluster */
-	uint64_t size;		/* bytes; UINT64_MAX: all of its chain */
-	bool	 together;	/* it lies in a row: not in the table */
+	uint64_t size;		/* bytes; UINT64_MAX: the whole chain */
+	bool	 together;	/* contiguous: not in the table */
 	bool	 folder;
 };
 
@@ -28,27 +29,28 @@ struct clusters {
 	struct fs_io	*io;
 	const struct fs_extents *lost;
 	struct fs_names	*to;
-	uint64_t	 table[2];	/* bytes; the second: its copy, or 0 */
+	uint64_t	 table[2];	/* bytes; second: the copy, or 0 */
 	uint64_t	 table_size;	/* bytes */
-	unsigned	 bits;		/* of its entries: 12, 16, 32 */
-	uint64_t	 mask, end;	/* of these; from which on one ends */
+	unsigned	 bits;		/* per entry: 12, 16, 32 */
+	uint64_t	 mask, end;	/* of an entry; values >= end end a
+					 * chain */
 	uint32_t	 sector;	/* bytes */
-	uint64_t	 first;		/* byte where cluster 2 begins */
+	uint64_t	 first;		/* byte of cluster 2 */
 	uint64_t	 cluster;	/* bytes */
 	uint64_t	 clusters;
 	uint64_t	 root, root_size;	/* bytes; 0: it is a chain */
-	struct clusters_file top;	/* then, the root */
-	/* Take an entry of a folder; false behind the last. */
+	struct clusters_file top;	/* the root, if it is a chain */
+	/* Parses an entry of a folder; false behind the last. */
 	bool		 (*entry)(struct clusters *, const unsigned char *,
 			    bool begins);
-	void		*arg;		/* of its own */
-	struct walk	*walk;		/* while it goes on */
+	void		*arg;		/* private to "entry" */
+	struct walk	*walk;		/* state of the search */
 };
 
-/* Look at all files, and tell of those that are hit. */
+/* Visit all files, and report those that are hit. */
 void clusters_search(struct clusters *);
 
-/* An entry of this folder, which "entry" has found. */
+/* Called by "entry" for each file it finds in the folder. */
 void clusters_file(struct clusters *, const struct clusters_file *,
     const char *name);
 

@@ -1,5 +1,6 @@
 /*
- * exFAT: what its bitmap (fsexfat.c) and names (fsexfat_names.c) are read with.
+ * exFAT: shared by the readers of its bitmap (fsexfat.c) and names
+ * (fsexfat_names.c).
  */
 #ifndef PARDD_FSEXFAT_H
 #define PARDD_FSEXFAT_H
@@ -10,19 +11,20 @@
 
 #include "fskinds.h"
 
-enum { EXFAT_BOOT = 512, EXFAT_ROOT = 96 };	/* bytes; where it tells */
+enum { EXFAT_BOOT = 512, EXFAT_ROOT = 96 };	/* bytes; offset of the root */
 
-enum {				/* of the entries of a folder */
+enum {				/* entries of a folder */
 	EXFAT_ENTRY = 32,	/* bytes */
-	E_USED = 0x80, E_BELONGS = 0x40,	/* to the one before */
+	E_USED = 0x80, E_BELONGS = 0x40,	/* belongs to the entry
+						 * before */
 	E_BITMAP = 0x81, E_LABEL = 0x83, E_FILE = 0x85, E_STREAM = 0xc0,
 	E_KIND = 4, FOLDER = 0x10,
-	E_FLAGS = 1, TOGETHER = 2,	/* of a stream: not in the FAT */
+	E_FLAGS = 1, TOGETHER = 2,	/* flag of a stream: not in the FAT */
 	E_FIRST = 20, E_SIZE = 24,
 };
 
 struct exfat_folder {
-	uint32_t first, clusters;	/* 0: as the FAT says */
+	uint32_t first, clusters;	/* 0: along the FAT */
 };
 
 struct exfat {
@@ -31,20 +33,20 @@ struct exfat {
 	uint32_t	 sector;	/* bytes */
 	uint64_t	 cluster;	/* bytes */
 	uint64_t	 fat, fat_size;	/* bytes */
-	uint64_t	 heap;		/* byte where cluster 2 begins */
+	uint64_t	 heap;		/* byte of cluster 2 */
 	uint64_t	 clusters;
 	uint64_t	 bitmap, bitmap_size;	/* cluster; bytes */
 	uint64_t	 lost;		/* pieces of the bitmap */
-	unsigned char	*seen;		/* a bit a cluster */
+	unsigned char	*seen;		/* a bit per cluster */
 	struct exfat_folder	*waiting;
 	size_t		 n;
-	bool		 file;		/* the last entry is a folder's */
+	bool		 file;		/* the last entry is of a folder */
 	unsigned char	*buf;		/* FS_PIECE */
 };
 
 /*
- * Find the boot sector, or, where it need not be exact, its copy, which is a
- * doubt.  False where there is none.
+ * Find the boot sector or, unless only proof counts, its backup, which makes
+ * the file system doubtful.  Returns false if there is none.
  */
 bool exfat_boot(struct exfat *);
 

@@ -1,6 +1,6 @@
 /*
- * ext2, ext3, ext4: what their groups (fsext.c) and inodes (fsext_inode.c)
- * are read with.
+ * ext2, ext3, ext4: shared by the readers of groups (fsext.c), inodes
+ * (fsext_inode.c) and names (fsext_names.c).
  */
 #ifndef PARDD_FSEXT_H
 #define PARDD_FSEXT_H
@@ -11,9 +11,9 @@
 
 #include "fskinds.h"
 
-enum { EXT_DEPTH = 6 };	/* of a tree, with its leaves */
+enum { EXT_DEPTH = 6 };	/* of an extent tree, with its leaves */
 
-enum {				/* of an inode */
+enum {				/* offsets and values in an inode */
 	EXT_I_MODE = 0x0, EXT_I_SIZE = 0x4, EXT_I_LINKS = 0x1a,
 	EXT_I_FLAGS = 0x20, EXT_I_BLOCK = 0x28, EXT_I_ACL = 0x68,
 	EXT_I_ACL_HI = 0x76, EXT_I_LEAST = 128,
@@ -29,69 +29,71 @@ struct ext {
 	struct fs_io	*io;
 	unsigned char	 super[1024];
 	uint32_t	 incompat, ro;
-	bool		 meta_csum;	/* checksums everywhere, CRC-32C */
-	bool		 desc_csum;	/* of the descriptors at least */
-	bool		 backup;	/* the superblock is a copy */
+	bool		 meta_csum;	/* CRC-32C checksums everywhere */
+	bool		 desc_csum;	/* at least in descriptors */
+	bool		 backup;	/* the superblock is a backup */
 	uint32_t	 seed;		/* of the checksums */
 	uint32_t	 block;		/* bytes */
-	uint32_t	 ratio;		/* blocks of a cluster, a bit each */
-	uint32_t	 first;		/* block of the first group */
+	uint32_t	 ratio;		/* blocks per cluster, which has one
+					 * bit */
+	uint32_t	 first;		/* first block of the first group */
 	uint64_t	 blocks;
-	bool		 longer;	/* these are not all */
+	bool		 longer;	/* there should be more */
 	uint32_t	 per_group;	/* blocks */
 	uint32_t	 groups;
 	uint32_t	 desc_size;	/* bytes */
-	uint32_t	 desc_per, desc_blocks;	/* in a block; blocks of them */
-	uint32_t	 inodes_per;	/* of a group */
+	uint32_t	 desc_per, desc_blocks;	/* per block; blocks of
+						 * descriptors */
+	uint32_t	 inodes_per;	/* per group */
 	uint32_t	 inode_size;	/* bytes */
 	uint32_t	 journal;	/* its inode, or 0 */
-	uint32_t	 table;		/* blocks of a group's inodes */
-	uint64_t	 free;		/* clusters, found */
+	uint32_t	 table;		/* blocks of inodes per group */
+	uint64_t	 free;		/* clusters found free */
 	uint32_t	 wrong;		/* groups that count as used */
-	unsigned char	*descs;		/* a block, of which this: */
-	uint32_t	 descs_of;	/* number, from 1, or 0 */
+	unsigned char	*descs;		/* one block of descriptors: */
+	uint32_t	 descs_of;	/* its number, from 1; 0: none */
 	unsigned char	*bits;		/* FS_PIECE */
-	unsigned char	*nodes;		/* EXT_DEPTH blocks, of a tree */
+	unsigned char	*nodes;		/* EXT_DEPTH blocks of a tree */
 };
 
 struct ext_group {
 	uint32_t	 number;
-	uint64_t	 bitmap, inodes, table;	/* blocks */
+	uint64_t	 bitmap, inodes, table;	/* block numbers */
 	uint64_t	 free;		/* clusters */
 	uint64_t	 unused;	/* inodes at the end of the table */
 	uint32_t	 csum, csum_mask;	/* of the bitmap */
 	bool		 empty;		/* the bitmap was never written */
-	bool		 sound;		/* the descriptor is */
+	bool		 sound;		/* the descriptor is valid */
 };
 
 /*
- * Find the superblock, or, where it need not be exact, a copy of it, and get
- * the buffers, which ext_close frees in any case.  False where there is none,
- * or no memory.
+ * Find the superblock or, unless only proof counts, a backup, and allocate the
+ * buffers, which ext_close frees in either case.  Returns false if there is
+ * none, or without memory.
  */
 bool ext_open(struct ext *);
 void ext_close(struct ext *);
 
-/* What the descriptor of a group says; false where it cannot be read. */
+/* Read the descriptor of a group; false if that is not possible. */
 bool ext_group(struct ext *, uint32_t number, struct ext_group *);
 
 /*
- * Tell "take" of the blocks of an inode that lie in the file system: those that
- * lead to others, and with "data" of its contents, too.  Uses e->nodes.
+ * Call "take" for the blocks of an inode that are in the file system: those
+ * that lead to others and, with "data", those of its contents.  Uses e->nodes.
  */
 typedef void ext_take(void *arg, uint64_t block, uint64_t n, bool data);
 void ext_blocks(struct ext *, const unsigned char *inode, bool data,
     ext_take *, void *arg);
 
 /*
- * The block that an inode begins with, or 0: "index" counts in the table of
- * inodes that begins at the block "table".
+ * The first block of an inode, or 0; "index" counts in the inode table that
+ * begins at block "table".
  */
 uint64_t ext_first_block(struct ext *, uint64_t table, uint32_t index);
 
 /*
- * Note directories, the journal, and the blocks that lead to blocks, of the
- * inodes of n groups.  Uses e->bits.
+ * Note as metadata directories, the journal, and indirect blocks of the inodes
+ * of n groups.  Uses e->bits.
  */
 void ext_inodes(struct ext *, const struct ext_group *, size_t n);
 

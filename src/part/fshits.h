@@ -1,6 +1,5 @@
 /*
- * What the search for names shares: the files that are hit, what they are
- * called, and their paths.
+ * Shared by searches for names: the files that are hit, their names and paths.
  */
 #ifndef PARDD_FSHITS_H
 #define PARDD_FSHITS_H
@@ -13,19 +12,19 @@
 
 enum { FS_PATH_MOST = 4096 };	/* bytes */
 
-struct fs_path {		/* it grows from its end */
+struct fs_path {		/* filled from its end */
 	char	 text[FS_PATH_MOST + 1];
 	size_t	 at;
 };
 
-struct fs_id {			/* of a file or a folder */
+struct fs_id {			/* identifies a file or folder */
 	uint64_t number;
-	uint64_t tree;		/* that the number counts in, or 0 */
+	uint64_t tree;		/* the tree of the number, or 0 */
 };
 
 struct fs_hit {
 	struct fs_id	 id, folder;
-	bool		 lost;	/* its record is: it may be nobody's */
+	bool		 lost;	/* so is its record: perhaps no file */
 	char		*name;	/* in its folder, or NULL */
 };
 
@@ -33,47 +32,50 @@ struct fs_hits {
 	struct fs_io	*io;
 	const struct fs_extents *lost;
 	struct fs_names	*to;
-	struct fs_hit	*hit;	/* in order, FS_NAMES_MOST of them */
+	struct fs_hit	*hit;	/* sorted; up to FS_NAMES_MOST */
 	size_t		 n;
 };
 
-/* Room for them, which fs_hits_close frees in any case; false: no memory. */
+/*
+ * Allocate memory, which fs_hits_close frees in either case; false without
+ * memory.
+ */
 bool fs_hits_open(struct fs_hits *);
 void fs_hits_close(struct fs_hits *);
 
-/* Whether a range of the file system has a byte that is lost. */
+/* Whether a range of the file system has a lost byte. */
 bool fs_hits_is(const struct fs_hits *, uint64_t off, uint64_t len);
 
 /*
- * Note a file as hit; "lost": that its record is.  What is noted already is
- * lost only if it was both times.  Those that are too many are ->to->more.
+ * Add a file; "lost": its record is lost.  A file added twice is lost only if
+ * it was both times.  If there are too many, sets ->to->more.
  */
 void fs_hits_add(struct fs_hits *, struct fs_id, bool lost);
 
-/* One that was noted, or NULL; any without a name that is not lost itself. */
+/* Find a file, or NULL.  And whether any file that is not lost lacks a name. */
 struct fs_hit *fs_hits_find(const struct fs_hits *, struct fs_id);
 bool fs_hits_nameless(const struct fs_hits *);
 
-/* The name, which is taken over, of one that has none yet. */
+/* Set the name of a file that has none yet, and take the name over. */
 void fs_hits_name(struct fs_hit *, char *name, struct fs_id folder);
 
 /*
- * Tell of all hits, with their paths: "top" is the root, and "up" tells what a
- * folder is called, from malloc, and changes *id to the folder that it is in;
- * NULL where that is not found.
+ * Report all hits with their paths.  "top" is the root.  "up" returns the name
+ * of a folder, malloc'ed, and replaces *id by its parent; NULL if that is
+ * unknown.
  */
 typedef char *fs_climb(void *arg, struct fs_id *id);
 void fs_hits_tell(struct fs_hits *, struct fs_id top, fs_climb *up, void *arg);
 
-/* Tell of one. */
+/* Add one name to the result. */
 void fs_names_add(struct fs_io *, struct fs_names *, const struct fs_path *,
     const char *head);
 
-/* An empty path; a slash and a name put before it, false where it is full. */
+/* Begin an empty path; put a slash and a name in front; false if it is full. */
 void fs_path_begin(struct fs_path *);
 bool fs_path_put(struct fs_path *, const char *name);
 
-/* A copy of bytes, or of UTF-16 as UTF-8, up to the first 0; from malloc. */
+/* Copy bytes, or UTF-16 as UTF-8, up to the first 0; malloc'ed. */
 char *fs_text(struct fs_io *, const unsigned char *, size_t bytes);
 char *fs_text_utf16(struct fs_io *, const unsigned char *, size_t units);
 

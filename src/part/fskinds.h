@@ -1,5 +1,5 @@
 /*
- * The kinds of file systems that are known, each in a file of its own.
+ * The supported kinds of file systems, each in its own file.
  */
 #ifndef PARDD_FSKINDS_H
 #define PARDD_FSKINDS_H
@@ -10,8 +10,8 @@
 #include "part/fsnames.h"
 
 /*
- * Read it.  False, and nothing noted, when there is none of that kind; else the
- * type, the label, the state, what is free and where the structures are.
+ * Read one: type, label, state, free space and metadata.  Returns false, and
+ * notes nothing, if it is of another kind.
  */
 bool fs_read_ext(struct fs_io *);
 bool fs_read_xfs(struct fs_io *);
@@ -25,8 +25,8 @@ bool fs_read_swap(struct fs_io *);
 bool fs_names_open(struct fs_io *, struct fs_names *);
 
 /*
- * Note the names of the files that hold some of these bytes.  False when there
- * is none of that kind.
+ * Find the names of files that contain these bytes.  Returns false if it is of
+ * another kind.
  */
 bool fs_names_ext(struct fs_io *, const struct fs_extents *lost,
     struct fs_names *);

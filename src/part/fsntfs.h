@@ -1,6 +1,6 @@
 /*
- * NTFS: what its records (fsntfs_record.c), bitmap (fsntfs.c) and names
- * (fsntfs_names.c) are read with.
+ * NTFS: shared by the readers of records (fsntfs_record.c), bitmap (fsntfs.c)
+ * and names (fsntfs_names.c).
  */
 #ifndef PARDD_FSNTFS_H
 #define PARDD_FSNTFS_H
@@ -11,7 +11,8 @@
 
 #include "fskinds.h"
 
-enum {				/* of a record of $MFT, and its attributes */
+enum {				/* offsets and values in a record of $MFT, and
+				 * in attributes */
 	NTFS_RECORD_MOST = 4096, NTFS_STRIDE = 512,
 	R_FIX = 4, R_FIXES = 6, R_SEQUENCE = 16, R_ATTRIBUTES = 20,
 	R_FLAGS = 22, R_BASE = 32,
@@ -25,88 +26,90 @@ enum {				/* of a record of $MFT, and its attributes */
 	AT_BITMAP = 0xb0,
 };
 
-enum {				/* the first records */
+enum {				/* numbers of the first records */
 	N_MFT, N_MIRROR, N_LOG, N_VOLUME, N_ROOT = 5, N_BITMAP, N_BAD = 8,
 	N_SYSTEM = 12,		/* how many there are */
 	N_MIRRORED = 4,
-	N_FIRST = 16,		/* of all others */
+	N_FIRST = 16,		/* the first of all others */
 };
 
-struct ntfs_part {		/* of $MFT: bytes */
-	uint64_t first;		/* of its contents */
-	uint64_t at, len;	/* of the volume */
+struct ntfs_part {		/* part of $MFT: bytes */
+	uint64_t first;		/* in its contents */
+	uint64_t at, len;	/* on the volume */
 };
 
 struct ntfs {
 	struct fs_io	*io;
 	uint64_t	 cluster;	/* bytes */
 	uint64_t	 clusters;
-	bool		 longer;	/* these are not all */
+	bool		 longer;	/* there should be more */
 	uint64_t	 mft, mirror;	/* bytes */
 	uint32_t	 record;	/* bytes */
 	uint64_t	 lost;		/* bytes of $Bitmap */
 	bool		 unmarked;	/* $LogFile is empty: not by Windows */
 	uint32_t	 index;		/* bytes, of a block of names */
 	unsigned char	*buf;		/* FS_PIECE */
-	struct ntfs_part *part;		/* all of $MFT, once it is known */
+	struct ntfs_part *part;		/* all of $MFT, once known */
 	size_t		 parts;
 };
 
 struct ntfs_run {		/* of clusters */
-	const unsigned char *at, *end;	/* what is still to be read */
+	const unsigned char *at, *end;	/* the rest, still encoded */
 	uint64_t lcn, n;
 	bool	 hole;
 };
 
 /*
- * Find the boot sector, or, where it need not be exact, its copy at the end,
- * which is a doubt.  False where there is none.
+ * Find the boot sector or, unless only proof counts, its backup at the end,
+ * which makes the file system doubtful.  Returns false if there is none.
  */
 bool ntfs_boot(struct ntfs *);
 
-/* Undo the fix-ups; false where what was written is not of one piece. */
+/* Undo the fix-ups; false if it was not written completely. */
 bool ntfs_mend(unsigned char *, size_t size, const char *magic);
 
-/* The next attribute of a kind (0: any) behind "a", or NULL. */
+/* The next attribute of a kind (0: any) after "a", or NULL. */
 const unsigned char *ntfs_attribute(const struct ntfs *,
     const unsigned char *record, const unsigned char *a, uint32_t kind);
 
-/* The value of an attribute that lies in the record, of at least "size". */
+/* The value of a resident attribute of at least "size" bytes. */
 const unsigned char *ntfs_value(const unsigned char *a, size_t size,
     size_t *has);
 
-/* The runs of an attribute that lies outside of its record. */
+/* The runs of a non-resident attribute. */
 struct ntfs_run ntfs_runs(const unsigned char *a);
 
-/* The next run; false at the end, and where it leaves the volume. */
+/* The next run; false at the end, or if it leaves the volume. */
 bool ntfs_next(const struct ntfs *, struct ntfs_run *);
 
-/* Where a byte of an attribute's contents lies, or UINT64_MAX. */
+/* The position of a byte of an attribute's contents, or UINT64_MAX. */
 uint64_t ntfs_place(const struct ntfs *, const unsigned char *a, uint64_t off);
 
-/* One of the first records, by the runs of $MFT itself. */
+/* Read one of the first records, by the runs of $MFT itself. */
 bool ntfs_system_record(struct ntfs *, unsigned number, unsigned char *r);
 
 /*
- * Take each record that has attributes of a kind which the list in this one
- * names.  False where one cannot be read, or "take" says so.
+ * Call "take" with each record that has attributes of a kind, according to the
+ * attribute list of record r.  Returns false if one cannot be read, or "take"
+ * returns false.
  */
 typedef bool ntfs_take(struct ntfs *, const unsigned char *record, void *arg);
 bool ntfs_others(struct ntfs *, const unsigned char *r, uint64_t number,
     uint32_t kind, ntfs_take *, void *arg);
 
 /*
- * Find out where all of $MFT lies: n->part, which is the caller's, from malloc.
- * False where that, or some of it, cannot be told.
+ * Locate all of $MFT: n->part, malloc'ed, the caller frees it.  Returns false
+ * if part of it is unknown.
  */
 bool ntfs_mft(struct ntfs *);
 
 /*
- * Where a byte of $MFT lies, and how many do so in a row; UINT64_MAX: nowhere.
+ * The position of a byte of $MFT, and how many follow contiguously; UINT64_MAX:
+ * unknown.
  */
 uint64_t ntfs_mft_place(const struct ntfs *, uint64_t off, uint64_t *row);
 
-/* Any record, by these; false where it cannot be read. */
+/* Read any record, by these parts; false if that is not possible. */
 bool ntfs_record(struct ntfs *, uint64_t number, unsigned char *r);
 
 /*

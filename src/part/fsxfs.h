@@ -12,11 +12,12 @@
 #include "fskinds.h"
 
 enum {
-	XFS_BASIC = 512,	/* bytes; what the log counts in */
+	XFS_BASIC = 512,	/* bytes: the unit of the log */
 	XFS_SUPER = 4096,	/* bytes, of a sector at most */
 	XFS_INODE = 2048,	/* bytes, at most */
 	XFS_LEVELS = 9,		/* of a tree, at most */
-	XFS_HEAD_4 = 16, XFS_HEAD_5 = 56,	/* bytes, of its blocks */
+	XFS_HEAD_4 = 16, XFS_HEAD_5 = 56,	/* bytes before the entries of a
+						 * block */
 };
 
 enum {				/* of an inode */
@@ -28,7 +29,7 @@ enum {				/* of an inode */
 
 struct xfs {
 	struct fs_io	*io;
-	bool		 v5;		/* it has checksums */
+	bool		 v5;		/* version 5, with checksums */
 	bool		 sparse;	/* chunks of inodes may have holes */
 	bool		 kinds;		/* entries of folders have them */
 	uint64_t	 root;		/* its inode */
@@ -37,45 +38,48 @@ struct xfs {
 	uint32_t	 inode;		/* bytes */
 	uint32_t	 block_log, ag_log, inode_log;	/* bits */
 	uint64_t	 blocks;
-	bool		 longer;	/* these are not all */
+	bool		 longer;	/* there should be more */
 	uint32_t	 ag_blocks, ags;
-	uint64_t	 log;		/* its first block; 0: elsewhere */
+	uint64_t	 log;		/* its first block; 0: on another
+					 * device */
 	uint32_t	 log_blocks;
-	uint32_t	 folder;	/* blocks of a folder's block */
+	uint32_t	 folder;	/* blocks of a directory block */
 	uint32_t	 wrong;		/* groups that count as used */
-	unsigned char	*nodes;		/* XFS_LEVELS blocks, twice: the
-					 * groups' trees, the files' */
+	unsigned char	*nodes;		/* XFS_LEVELS blocks, twice: for trees
+					 * of groups, and of files */
 	unsigned char	*buf;		/* FS_PIECE */
 };
 
-/* A tree of a group, or of all, with records of a size. */
+/* A kind of tree, with its records. */
 struct xfs_tree {
-	char	 magic[2][5];	/* of version 4 and 5 */
+	char	 magic[2][5];	/* for versions 4 and 5 */
 	uint32_t key, record;	/* bytes */
-	bool	 leaves;	/* they are to be read */
-	/* A record; false where it is wrong, and so is the tree. */
+	bool	 leaves;	/* read the leaves too */
+	/* Takes a record; false if the record, and so the tree, is wrong. */
 	bool	 (*take)(void *arg, const unsigned char *record);
 	void	*arg;
 };
 
-/* The byte where a block of a group begins, and its blocks. */
+/* The byte where a block of a group begins; and the blocks of a group. */
 uint64_t xfs_place(const struct xfs *, uint32_t ag, uint64_t block);
 uint32_t xfs_ag_length(const struct xfs *, uint32_t ag);
 
-/* The same of a number that counts through all groups; UINT64_MAX: none. */
+/* The same for a block number of the whole file system; UINT64_MAX: none. */
 uint64_t xfs_place_of(const struct xfs *, uint64_t number);
 
 /*
- * Go through a tree of a group: its blocks are noted as structures, its records
- * taken in order.  False where something of it is wrong.
+ * Visit a tree of a group: note its blocks as metadata, and take its records in
+ * order.  Returns false if something is wrong.
  */
 bool xfs_tree(struct xfs *, const struct xfs_tree *, uint32_t ag,
     uint32_t root, uint32_t levels);
 
-/* Whether the log was closed; else the file system is doubted. */
+/* Doubt the file system unless its log was closed. */
 void xfs_judge_log(struct xfs *);
 
-/* Note the inodes of a group, by its AGI, and what leads to files. */
+/*
+ * Note the inodes of a group, found by its AGI, and indirect blocks of files.
+ */
 void xfs_inodes(struct xfs *, uint32_t ag);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * Whether nobody can be writing to a part of a source.
+ * Whether part of a source may be written to while it is copied.
  */
 #ifndef PARDD_IDLE_H
 #define PARDD_IDLE_H
@@ -12,9 +12,9 @@
 enum { IDLE_WHY = 160 };	/* bytes */
 
 /*
- * Ask who uses bytes of a source, from "from" to "to"; "partition" says that
- * they are a partition of it.  Returns 0, or -1, and the reason in "why", of
- * IDLE_WHY bytes: somebody may write there, or that cannot be looked up.
+ * Find out who uses the bytes from "from" to "to"; "partition" means that they
+ * are a partition.  Returns 0; or -1 with the reason in "why" (IDLE_WHY bytes)
+ * if somebody may write there, or that is unknown.
  */
 int part_idle(const struct endpoint *, uint64_t from, uint64_t to,
     bool partition, char *why);

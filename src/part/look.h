@@ -1,5 +1,5 @@
 /*
- * A look at what lies on a source.
+ * Reading the contents of a source.
  */
 #ifndef PARDD_LOOK_H
 #define PARDD_LOOK_H
@@ -16,7 +16,7 @@ struct look {
 	const struct plan *p;
 	unsigned	 how;	/* enum fs_how */
 	struct lane	 lane;
-	uint64_t	 base;	/* of the file system, on the source */
+	uint64_t	 base;	/* byte of the source where it begins */
 	unsigned char	*buf;	/* ROOM bytes, aligned */
 	struct map	*known;	/* what was read, or could not be; or NULL */
 	bool		 target;	/* that can be read: */

@@ -11,14 +11,13 @@
 #include "plan/plan.h"
 
 /*
- * Sort what the map has as lost of an area into what its file system calls
- * free, its own structures, and the rest, which is in files; looked up on the
- * target, as far as that was read.  Fills ->loss, with nothing where no file
- * system is found.
+ * Sort the lost ranges of an area into free space, metadata, and the rest,
+ * which is in files, by examining the file system on the target as far as it
+ * was read.  Fills ->loss; empty if there is no file system.
  */
 void loss_sort(struct damage_area *, const struct plan *, struct map *);
 
-/* Whether what has this status in the map of a rescue counts as lost. */
+/* Whether this status in the map of a rescue means lost. */
 bool loss_is(enum seg_status);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What reading signatures needs of reading the table (parts.c).
+ * What reading signatures shares with reading the table (parts.c).
  */
 #ifndef PARDD_PARTS_TABLE_H
 #define PARDD_PARTS_TABLE_H
@@ -10,10 +10,10 @@
 
 struct view;
 
-/* Bytes of the sectors that the end counts in, as far as it tells. */
+/* The sector size of the end in bytes, as far as it is known. */
 uint32_t parts_sector_of(const struct view *);
 
-/* Read the table of a view.  Returns 0 or an errno value. */
+/* Read the table from a view.  Returns 0 or an errno value. */
 int parts_read_table(struct view *, struct parts *);
 
 #endif

@@ -7,11 +7,11 @@
 #include "look.h"
 #include "part/used.h"
 
-/* All of it is copied, and that is why.  Returns -1. */
+/* Copy it as a whole, for this reason.  Returns -1. */
 int used_whole(struct used_fs *, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Look at one of them.  0 or ENOMEM. */
+/* Judge one of them.  Returns 0 or ENOMEM. */
 int used_judge(struct used *, struct used_fs *, struct look *);
 
 #endif

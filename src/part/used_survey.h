@@ -1,5 +1,5 @@
 /*
- * All that is free on a source, and what comes first.
+ * Finding everything that is free on a source, and what comes first.
  */
 #ifndef PARDD_USED_SURVEY_H
 #define PARDD_USED_SURVEY_H
@@ -9,8 +9,8 @@
 #include "plan/plan.h"
 
 /*
- * "how" are bits of enum fs_how; "known" is what the target has already, or
- * NULL.  Returns 0 or an errno value; used_free in every case.
+ * "how" has bits of enum fs_how; "known" is what the target has already, or
+ * NULL.  Returns 0 or an errno value; call used_free in either case.
  */
 int used_look(struct used *, const struct plan *, unsigned how,
     struct map *known);
