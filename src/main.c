@@ -41,7 +41,7 @@ struct session {		/* of a command line that copies */
 	const struct opts *o;
 	struct events	 ev;
 	struct endpoint	 src, dst;
-	int		 signo;		/* that stopped it, or 0 */
+	int		 signo;		/* the signal that stopped it, or 0 */
 	bool		 stuck;		/* a request may never return */
 };
 
@@ -98,7 +98,7 @@ leave(struct session *s, const struct fault *why)
 	return refused(s, why);
 }
 
-/* All is reported: end by the signal that stopped it, if one did. */
+/* After the report: end by the signal that stopped the run, if any. */
 static int
 part(struct session *s, int status)
 {
@@ -152,7 +152,7 @@ finish(struct session *s, struct decision *d, struct outcome *out)
 	report_end(p, out);
 	if (!print_room())
 		signals_let();	/* it delayed the report */
-	/* the thread of a lost request may still wake up: nothing is freed */
+	/* a thread may still return from a lost request: free nothing */
 	if (tee_lost(&s->dst))
 		_exit(part(s, out->verdict.status));
 	outcome_free(out);
@@ -271,7 +271,7 @@ stuck(struct session *s)
 	return is;
 }
 
-/* Returns 0, or -1 with *f, and then neither is open. */
+/* Open both ends.  Returns 0, or -1 with *f and neither open. */
 static int
 open_ends(struct session *s, struct fault *f)
 {

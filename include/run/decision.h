@@ -1,7 +1,7 @@
 /*
- * What a run has decided, and holds until its end: the plan, the files that it
- * will write, the claims on its targets, what there is to remark.  It looks the
- * same whether there is one target or several.
+ * Everything that a run has decided, and keeps until its end: the plan, the
+ * files that it will write, the claims on its targets, and remarks; for one
+ * target or several.
  */
 #ifndef PARDD_DECISION_H
 #define PARDD_DECISION_H
@@ -24,19 +24,19 @@ struct decision {
 };
 
 /*
- * Make the plan and check it, and claim the targets; both ends are open, and
- * stay so.  The events are told of the plan.  Called before there are threads,
- * so that all inherit what ioprio= sets.  Returns 0, or -1 with *f, and then
- * nothing is held.
+ * Make and check the plan, claim the targets, and report the plan to the
+ * events.  Both ends are open, and stay open.  Call before there are threads,
+ * so that all of them inherit ioprio=.  Returns 0, or -1 with *f and nothing
+ * held.
  */
 int decision_make(struct decision *, const struct opts *, struct endpoint *src,
     struct endpoint *dst, struct events *, struct fault *f);
 
-/* claims_settle and claims_forget, for each target. */
+/* claims_settle and claims_forget for each target. */
 void decision_settle(const struct decision *);
 void decision_forget(const struct decision *);
 
-/* Release the claims, give up the files, and free what was taken. */
+/* Release the claims, abandon the files, and free everything. */
 void decision_free(struct decision *);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The plan shown before anything is changed: -d, and the question of --ask.
- * All that would still refuse the copy is asked first.
+ * Showing the plan before anything is changed: -d, and the question of --ask.
+ * What would refuse the copy is checked first.
  */
 #ifndef PARDD_PREVIEW_H
 #define PARDD_PREVIEW_H
@@ -13,12 +13,12 @@
 struct events;
 
 /*
- * -d: print the plan, to standard output, or where that is an end of the copy
- * or a disk, to standard error.  Returns 0, or -1 with *f.
+ * -d: print the plan to standard output or, if that is an end of the copy or a
+ * disk, to standard error.  Returns 0, or -1 with *f.
  */
 int preview_plan(const struct plan *, struct events *, struct fault *f);
 
-/* --ask: whether the answer was yes; if not, *f. */
+/* --ask: whether the user said yes; if not, *f is the refusal. */
 bool preview_ask(const struct plan *, struct fault *f);
 
 #endif

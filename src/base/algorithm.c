@@ -1,5 +1,5 @@
 /*
- * The digests that there are.
+ * The algorithms for digests.
  */
 #include "base/algorithm.h"
 

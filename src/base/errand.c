@@ -1,6 +1,6 @@
 /*
- * Calls that may never come back: each has a thread, which is left where it is
- * when the time is up.
+ * Calls that may never return: each has its own thread, which is abandoned when
+ * the time is up.
  *
  *	l	errand->lock, a leaf
  */
@@ -17,7 +17,7 @@ struct errand {
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 moved;
 	bool		 over;	/* l */
-	bool		 left;	/* l: nobody waits, it is the thread's */
+	bool		 left;	/* l: nobody waits; the thread frees it */
 };
 
 static void
@@ -63,7 +63,7 @@ begin(void (*run)(void *), void *arg)
 	return e;
 }
 
-/* False, if it is not over by then. */
+/* Wait until it is over; false if it is not by then. */
 static bool
 await(struct errand *e, const struct timespec *until)
 {

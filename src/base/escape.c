@@ -1,5 +1,5 @@
 /*
- * Text from outside, made safe for where it goes.
+ * Escaping text from outside, for each place where it may go.
  */
 #include "base/escape.h"
 
@@ -40,8 +40,8 @@ escape_line(char *to, const char *from)
 /* ------------------------------------------------------------------ UTF-8 */
 
 /*
- * The character that begins here, and its length in bytes; 0 where none does:
- * a part of one, one that is written too long, a surrogate (RFC 3629, 3).
+ * The character that begins here, and its length in bytes; 0 if it is invalid:
+ * incomplete, overlong, or a surrogate (RFC 3629, 3).
  */
 static size_t
 character(const unsigned char *c, uint32_t *code)
@@ -100,7 +100,7 @@ is_printable(const char *name)
 	return true;
 }
 
-/* In '...', which ends for each ' that is in it. */
+/* Quote as '...', which is closed and reopened around each '. */
 static char *
 quote(char *to, const char *name)
 {
@@ -113,7 +113,7 @@ quote(char *to, const char *name)
 	return stpcpy(to, "'");
 }
 
-/* In $'...', with three octal digits for what is no printable ASCII. */
+/* Quote as $'...', with octal escapes for all but printable ASCII. */
 static char *
 quote_bytes(char *to, const char *name)
 {
@@ -139,7 +139,7 @@ quote_bytes(char *to, const char *name)
 char *
 escape_shell(char *to, const char *name)
 {
-	/* A folder in front of what would be an option. */
+	/* A folder in front, so that it is not taken for an option. */
 	if (name[0] == '-')
 		to = stpcpy(to, "./");
 	if (is_plain(name))
@@ -208,8 +208,8 @@ escape_markup(FILE *out, const char *text, size_t most)
 }
 
 /*
- * Neither controls nor what has no width or turns the direction of what
- * follows: those would let a text look like another one.
+ * Reject control characters, and those that have no width or change the
+ * direction of text, which could make one text look like another.
  */
 static bool
 is_letter(uint32_t code)

@@ -1,5 +1,5 @@
 /*
- * Errors as values: a status and a sentence.
+ * Errors as values: a status and a message.
  */
 #include "base/fault.h"
 
@@ -12,7 +12,7 @@
 #include "base/libc.h"
 #include "base/status.h"
 
-/* strerror() shares a buffer between threads; this one is constant. */
+/* strerror() may use a shared buffer; these texts are constant. */
 const char *
 errno_words(int err)
 {
@@ -22,8 +22,8 @@ errno_words(int err)
 }
 
 /*
- * A sentence that has no room, because of names in it, loses its middle: what
- * is wrong comes last.  The beginning is in place.
+ * A message that is too long, because of names in it, loses its middle, because
+ * the reason comes last.  The beginning is in place.
  */
 static void __attribute__((format(printf, 3, 0)))
 shorten(struct fault *f, const char *reason, const char *fmt, va_list ap)
@@ -100,8 +100,9 @@ bool
 errno_is_medium(int err)
 {
 	return err == EIO || err == ENODATA || err == EILSEQ ||
-	    err == EREMOTEIO ||		/* hardware error, says the disk */
-	    err == EUCLEAN || err == EBADMSG;	/* damaged, the file system */
+	    err == EREMOTEIO ||		/* EREMOTEIO: hardware error */
+	    err == EUCLEAN || err == EBADMSG;	/* damaged, by the file
+						 * system */
 }
 
 bool

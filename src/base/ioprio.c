@@ -1,6 +1,6 @@
 /*
- * ioprio=: there is no call for a process, only for threads, which hand their
- * priority on to those they make.
+ * ioprio=: there is no call for a process, only for threads, which pass their
+ * priority on to threads they create.
  */
 #include "base/ioprio.h"
 
@@ -34,7 +34,7 @@ ioprio_parse(const char *text)
 	return (class << IOPRIO_CLASS_SHIFT) + text[3] - '0';
 }
 
-/* A thread may have ended meanwhile. */
+/* Set one thread, which may have ended meanwhile. */
 static int
 set(int thread, int value)
 {
@@ -70,10 +70,7 @@ set_all(int value)
 	return err;
 }
 
-/*
- * One that was made meanwhile by one that was not yet set is found in the
- * second round.
- */
+/* A second round finds threads created meanwhile by others not yet set. */
 int
 ioprio_apply(int value)
 {

@@ -1,6 +1,6 @@
 /*
  * Functions of glibc, for C libraries without them: statx(2), preadv2(2) and
- * pwritev2(2) by their system calls, the others as their manuals have them.
+ * pwritev2(2) by system call, the others as documented.
  */
 #include "base/libc.h"
 
@@ -20,8 +20,10 @@ statx(int dir, const char *path, int flags, unsigned mask, struct statx *to)
 #endif
 
 #ifndef HAVE_PREADV2
-/* The kernel has the offset as two words, and of the second nothing that the
- * first has room for. */
+/*
+ * The kernel takes the offset as two words, and ignores the second if the first
+ * has 64 bits.
+ */
 static ssize_t
 positioned(long number, int fd, const struct iovec *v, int n, off_t off,
     int flags)

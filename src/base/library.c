@@ -24,7 +24,9 @@ library_load(const struct library *l, void *table, const char *what,
 		if (sym == NULL)
 			return fault_set(f, STATUS_REFUSED, "%s needs a newer "
 			    "%s, one with %s", what, l->file, s->name);
-		/* ISO C has no cast from an object to a function. */
+		/*
+		 * ISO C has no cast from object pointers to function pointers.
+		 */
 		memcpy((char *)table + s->at, &sym, sizeof(sym));
 	}
 	return 0;

@@ -1,11 +1,11 @@
 /*
- * Files that are made at the end of a run.  The folder is looked up before the
- * copy and kept, and with it all that can be refused is refused then.  The file
- * is written under another name, flushed, and renamed.
+ * Files that are written at the end of a run.  The folder is opened before the
+ * copy and kept open, and everything that can be refused is refused then.  The
+ * file is written under a temporary name, flushed, and renamed.
  *
- * Under that name it is there, empty and locked, as long as the copy takes: of
- * two runs that want the same file one is refused.  Only who has locked what
- * has the name takes it away, be it what a run that was killed has left.
+ * The temporary file exists, empty and locked, during the whole copy: of two
+ * runs that want the same file, one is refused.  Only the run that has locked
+ * the temporary file removes it, including one left by a run that was killed.
  */
 #include "base/newfile.h"
 
@@ -35,7 +35,7 @@ wrong(struct fault *f, const struct newfile *n, int err)
 	return fault_errno(f, err, "%s=%s", n->key, n->path);
 }
 
-/* What a run that was killed has left goes, but nothing that is in use. */
+/* A temporary file left by a killed run may be removed, but not one in use. */
 static int
 look_temporary(const struct newfile *n, struct fault *f)
 {
@@ -92,7 +92,7 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 	return -1;
 }
 
-/* Whether what is locked has the name that it was made under. */
+/* Whether the file that is locked still has its temporary name. */
 static bool
 is_ours(const struct newfile *n)
 {
@@ -103,7 +103,7 @@ is_ours(const struct newfile *n)
 	    same_file(&ours, &now);
 }
 
-/* Take it away, and let go of it. */
+/* Remove it, and unlock it. */
 static void
 forget(struct newfile *n)
 {
@@ -114,14 +114,17 @@ forget(struct newfile *n)
 	n->fd = -1;
 }
 
-/* Whether another has it; where there are no locks nobody has. */
+/* Whether another run has locked it; without locks, nobody has. */
 static bool
 taken(int fd)
 {
 	return flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-/* What has the name goes, unless that is of a run under way; an errno. */
+/*
+ * Remove what has the temporary name, unless a run is using it.  Returns 0 or
+ * an errno value.
+ */
 static int
 remove_old(struct newfile *n)
 {
@@ -173,7 +176,7 @@ newfile_hold(struct newfile *n, struct fault *f)
 	    "makes it") : wrong(f, n, err);
 }
 
-/* For the stream, which closes it; the lock lasts as long as ours is open. */
+/* The stream closes the duplicate; the lock lasts as long as our descriptor. */
 int
 newfile_begin(struct newfile *n, struct fault *f)
 {

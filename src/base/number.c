@@ -1,12 +1,12 @@
 /*
- * Numbers: the operand grammar of sgp_dd without its leniency, and the sizes
- * in dd's totals.
+ * Numbers: the grammar of sgp_dd's operands, but strict; and sizes as in dd's
+ * totals.
  *
  *	sum     = product { "+" product }
  *	product = number { "x" number }
  *	number  = "0x" hex | hex "h" | decimal [ suffix ]
  *
- * A hex number has no suffix: its b and c would be digits.
+ * A hex number has no suffix, because b and c would be digits.
  */
 #include "base/number.h"
 
@@ -28,7 +28,7 @@ digit(char c)
 	return 99;
 }
 
-/* Read digits of a base at *s and step past them. */
+/* Read digits of a base at *s, and move *s behind them. */
 static int
 digits(const char **s, int base, int64_t *value)
 {
@@ -45,7 +45,7 @@ digits(const char **s, int base, int64_t *value)
 	return over ? ERANGE : 0;
 }
 
-/* What a decimal's suffix multiplies by; steps past it, 1 without one. */
+/* Read the suffix of a decimal at *s; its factor, 1 without one. */
 static int64_t
 suffix(const char **s)
 {
@@ -153,7 +153,9 @@ number_parse(const char *text, int64_t *value)
 	return 0;
 }
 
-/* What would be rounded to 1000 (1024) is 1.0 of the next unit. */
+/*
+ * What would be rounded up to 1000 (1024) is printed as 1.0 of the next unit.
+ */
 static const char *
 scaled(char *buf, size_t room, double n, double base, const char *const unit[])
 {

@@ -1,6 +1,6 @@
 /*
- * Where a name leads.  A folder is opened once and asked by its descriptor, so
- * that what was found out about it holds when a file is made in it.
+ * Where a name leads.  A folder is opened once and queried by its descriptor,
+ * so that what was found still holds when a file is created in it.
  */
 #include "base/path.h"
 
@@ -72,7 +72,7 @@ path_check(const char *path, const char *what, struct fault *f)
 	return dir < 0 ? -1 : 0;
 }
 
-/* Whether one of the folders above it, or it, is /dev; -1: not known. */
+/* Whether a folder is /dev or below it; -1: unknown. */
 static int
 below(int dir, const struct stat *dev)
 {

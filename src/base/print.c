@@ -1,16 +1,17 @@
 /*
- * Lines as they may be printed.  Names and other strings from outside may hold
- * anything: only printable ASCII leaves here as it is, and no newline does.
+ * Printing lines.  Names and other strings from outside may contain anything:
+ * only printable ASCII is printed as it is, and no newline.
  *
- * A usual line needs no memory, an error above all: that there is none is one.
+ * A normal line needs no memory, above all an error, which may be that there is
+ * none.
  *
  * Standard error may be a pipe that nobody reads.  Signals are blocked during
- * the copy, and the main thread must answer them: so nothing is written there
- * before poll(2) says that there is room, and when a signal has come meanwhile
- * the line is left out.
+ * the copy, and the main thread must answer them.  So nothing is written before
+ * poll(2) says that there is room, and if a signal has arrived meanwhile the
+ * line is dropped.
  *
- * Standard error may be the very file that is being written.  Then all that is
- * printed is kept in memory until the copy is over, and comes behind it.
+ * Standard error may be the very file that is being written.  Then everything
+ * is kept in memory until the copy is over, and comes after it.
  */
 #include "base/print.h"
 
@@ -29,12 +30,13 @@
 #include "base/signals.h"
 
 enum {
-	USUAL = 1100,		/* bytes, with the 0; any fault has room */
-	ROOM = 32,		/* bytes: a colour, and the end of the line */
+	USUAL = 1100,		/* bytes with the NUL; enough for any fault */
+	ROOM = 32,		/* bytes for a colour, and the end of the
+				 * line */
 	TICK = 100,		/* ms */
 };
 
-/* Whether standard error takes PIPE_BUF bytes, within so many ms. */
+/* Whether standard error takes PIPE_BUF bytes within so many ms. */
 static bool
 room(int ms)
 {
@@ -43,7 +45,7 @@ room(int ms)
 	return poll(&p, 1, ms) != 0;
 }
 
-/* To standard error, where nothing else is buffered. */
+/* Write to standard error; nothing else is buffered there. */
 static void
 put_error(const char *line, size_t len)
 {
@@ -61,7 +63,7 @@ put_error(const char *line, size_t len)
 	}
 }
 
-/* The program's name in red; returns what is to follow it. */
+/* Put the program's name in red; returns the text that follows it. */
 static const char *
 put_name(char **to, const char *text)
 {
@@ -91,7 +93,7 @@ put(FILE *out, char *line, const char *text, bool red)
 		fwrite(line, 1, (size_t)(to - line), out);
 }
 
-/* The line whole, if there is memory for it; false if not. */
+/* Print the complete line, if there is memory for it; false if not. */
 static bool __attribute__((format(printf, 3, 0)))
 put_long(FILE *out, bool red, const char *fmt, va_list ap)
 {
@@ -147,7 +149,7 @@ print_alarm(FILE *out, bool coloured, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* As no-color.org has it: set, and not empty. */
+/* NO_COLOR, see no-color.org: set and not empty. */
 bool
 print_colours(FILE *out)
 {

@@ -1,13 +1,13 @@
 /*
- * Passwords on the command line.  In a process title the word keeps its length,
- * for libbsd goes by the places of the words there.
+ * Passwords on the command line.  In the title of the process the word keeps
+ * its length, because libbsd relies on the places of the words.
  */
 #include "base/secrets.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the password of an address begins, and the @ behind it; NULL: none. */
+/* Where the password of an address begins, and the @ behind it; or NULL. */
 static char *
 find(char *word, char **end)
 {

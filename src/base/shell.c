@@ -1,6 +1,7 @@
 /*
- * Words of a shell.  The name of a file may hold anything, and who pastes a
- * command is root; who runs one here is root, too, so no shell does.
+ * Words of a shell.  A file name may contain anything, and whoever pastes a
+ * command may be root.  Commands that we run are split here, without a shell,
+ * for the same reason.
  */
 #include "base/shell.h"
 
@@ -21,14 +22,14 @@ shell_word(const char *name)
 	return word;
 }
 
-/* Whether a \ in "..." takes away the meaning of what follows. */
+/* Whether a \ in "..." quotes the next character. */
 static bool
 special(char c)
 {
 	return c == '"' || c == '\\' || c == '$' || c == '`';
 }
 
-/* Copy a word to *to; returns where it ended, or NULL: within a quote. */
+/* Copy a word to *to; returns where it ended, or NULL inside of a quote. */
 static const char *
 take_word(char **to, const char *from)
 {
@@ -56,7 +57,7 @@ take_word(char **to, const char *from)
 char **
 shell_split(const char *command)
 {
-	/* No more words than there are characters, and as long as those. */
+	/* There are at most as many words as characters. */
 	size_t len = strlen(command), n = 0;
 	char **words = malloc((len / 2 + 2) * sizeof(*words) + len + 1), *to;
 

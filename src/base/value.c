@@ -1,6 +1,6 @@
 /*
- * Values of JSON.  Text is not checked by jansson, which tells no difference
- * between what is no UTF-8 and no memory, but made UTF-8 before (escape_json).
+ * JSON values. jansson is given valid UTF-8 (escape_json) and does not check
+ * it, because it reports invalid text and lack of memory in the same way.
  */
 #include "base/value.h"
 
@@ -56,8 +56,8 @@ value_merge(json_t *o, json_t *more)
 }
 
 /*
- * Into room that was measured before: where json_dumps gets none for a key it
- * goes on without it (jansson 2.14).
+ * The length is measured first: json_dumps leaves out a key if it has no memory
+ * for it (jansson 2.14).
  */
 char *
 value_line(json_t *o, size_t *len)

@@ -1,12 +1,12 @@
 /*
- * Overlays.  mountinfo(5) has the layers of each, in the words of who mounted
- * it: lowerdir=A:B or lowerdir+=A, upperdir=C, datadir+=D; all but the last are
- * searched from the upper one downwards for the name that a file has below the
- * mount point.
+ * Overlays. mountinfo(5) lists the layers of each mount, in the words of
+ * whoever mounted it: lowerdir=A:B or lowerdir+=A, upperdir=C, datadir+=D.  All
+ * but the last are searched, from the top down, for the name that a file has
+ * below the mount point.
  *
- * The names need not be of this mount namespace, and a folder that was renamed
- * may have another one in the layer.  So a file that is found must have the
- * length and the time of the one on the overlay, which has both from there.
+ * These names may belong to another mount namespace, and a renamed folder may
+ * have another name in its layer.  So a file that is found must have the same
+ * length and time as the one on the overlay, which takes both from there.
  */
 #include "disk/overlay.h"
 
@@ -29,11 +29,11 @@
 #include "tables.h"
 
 enum {
-	DEPTH = 4,		/* of overlays on overlays */
+	DEPTH = 4,		/* overlays on overlays */
 	TRIES = 3,		/* while somebody writes to the file */
 };
 
-/* In place: "\:" is a colon. */
+/* Decode "\:", in place. */
 static void
 plain(char *s)
 {
@@ -46,7 +46,10 @@ plain(char *s)
 	*to = '\0';
 }
 
-/* The first of several folders, cut off; what follows its colon, or NULL. */
+/*
+ * Cut off the first of several folders; returns what follows its colon, or
+ * NULL.
+ */
 static char *
 first_of(char *s)
 {
@@ -71,7 +74,7 @@ visit(struct visit *v, const char *folder, enum layer layer)
 	return v->each(folder, layer, v->arg);
 }
 
-/* lowerdir=A:B; behind a double colon are those of data. */
+/* lowerdir=A:B; those behind a double colon have only data. */
 static int
 visit_lower(struct visit *v, char *list)
 {
@@ -90,7 +93,7 @@ visit_lower(struct visit *v, char *list)
 	return err;
 }
 
-/* The others name one folder; older kernels take "\:" for a colon there too. */
+/* Other options name one folder; older kernels decode "\:" there too. */
 static int
 visit_one(struct visit *v, char *folder, enum layer layer)
 {
@@ -99,7 +102,7 @@ visit_one(struct visit *v, char *folder, enum layer layer)
 	return visit(v, folder, layer);
 }
 
-/* One option, without what mountinfo escapes. */
+/* Visit the layers of one option, decoded from mountinfo. */
 static int
 visit_option(struct visit *v, char *option)
 {
@@ -136,20 +139,20 @@ overlay_layers(const char *options,
 struct search {
 	char		*name;		/* below the mount point */
 	bool		 written;
-	bool		 blind;		/* a layer above cannot be seen */
+	bool		 blind;		/* a higher layer cannot be read */
 	bool		 fleeting;
 	char		*path;		/* what was found, or NULL */
 	struct stat	 st;
 };
 
-/* A file of which the upper layer has all but the bytes. */
+/* Whether the upper layer has a file without its data. */
 static bool
 without_data(const char *path)
 {
 	return lgetxattr(path, "trusted.overlay.metacopy", NULL, 0) >= 0;
 }
 
-/* By its name in one layer; ENOENT: it is not there. */
+/* Find the file in one layer; ENOENT: it is not there. */
 static int
 find(const char *folder, const char *path, struct stat *st)
 {
@@ -161,7 +164,7 @@ find(const char *folder, const char *path, struct stat *st)
 	return access(folder, F_OK) == 0 ? ENOENT : ENOTDIR;
 }
 
-/* The upper layer comes before the others, wherever it is named. */
+/* The upper layer precedes the others, wherever it is listed. */
 static int
 search_layer(const char *folder, enum layer layer, void *arg)
 {
@@ -216,7 +219,7 @@ alike(const struct stat *a, const struct stat *b)
 	    a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* In the layers of the mount. */
+/* Search the layers of the mount. */
 static bool
 search(int fd, const struct mount *m, struct search *s)
 {
@@ -236,7 +239,7 @@ search(int fd, const struct mount *m, struct search *s)
 	return false;
 }
 
-/* The mount by which an open file was reached. */
+/* Find the mount through which the file was opened. */
 static bool
 mount_of(int fd, char *rows, struct mount *m)
 {
@@ -256,7 +259,7 @@ mount_of(int fd, char *rows, struct mount *m)
 	return true;
 }
 
-/* One of the kinds of fsync= that newer kernels have. */
+/* Whether the mount is volatile; newer kernels spell this fsync=. */
 static bool
 is_volatile(const char *options)
 {
@@ -282,7 +285,7 @@ is_on_overlay(int fd)
 	    (unsigned long)fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-/* In the layers of the overlay that an open file is on. */
+/* Search the layers of the overlay of an open file. */
 static bool
 look_below(int fd, struct search *s)
 {
@@ -317,7 +320,7 @@ open_located(const struct located *l)
 	return openat(l->folder, l->name, O_PATH | O_CLOEXEC);
 }
 
-/* And of the overlay that the layer lies on. */
+/* Repeat this if the layer is on an overlay too. */
 bool
 overlay_file(const struct located *l, bool written, struct overlaid *o,
     char *path)

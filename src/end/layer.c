@@ -1,10 +1,10 @@
 /*
- * Ends that are files on an overlay.  The same bytes have another name in a
- * layer, with an identity and locks of its own.
+ * Ends that are files on an overlay.  In a layer, the same bytes have another
+ * name, identity, and locks.
  *
- * A target's file there is opened at once: the lock needs it, and so do several
- * checks.  A source's is looked up when somebody asks, which between two files
- * of one overlay nobody does.
+ * The layer's file of a target is opened at once, because the lock and several
+ * checks need it.  That of a source is looked up when needed, which is never
+ * between two files of one overlay.
  */
 #include "layer.h"
 
@@ -23,7 +23,7 @@ overlaid(const struct endpoint *ep)
 	return (unsigned long)ep->fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-/* Look up the file of an end; of one that is still absent, its folder. */
+/* Look up the file of an end, or the folder of one that does not exist yet. */
 static bool
 look_below(const struct endpoint *ep, struct overlaid *o, char *path)
 {

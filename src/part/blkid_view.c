@@ -1,14 +1,15 @@
 /*
- * Views.  A file or block device gives a descriptor of its own; a SCSI end has
- * none, so the pieces that matter are read into a sparse file in memory that is
- * as long as the disk.
+ * Views.  A file or block device has a descriptor of its own.  For a SCSI end,
+ * the relevant pieces are read into a sparse file in memory that is as long as
+ * the disk.
  *
- * libblkid asks for a block here and there, fifty times, and each is a request
- * to a disk of which nothing is in the page cache.  So most of what it is going
- * to ask for is brought before, by a few large ones.
+ * libblkid reads a block here and there, fifty times, each a request to a disk
+ * that is not in the page cache.  So most of these blocks are read in advance,
+ * by a few large requests.
  *
- * For a rescue's target such a file gets only what was read of the source:
- * elsewhere there may be the table of a disk that the target once was.
+ * For the target of a rescue, such a file gets only what was read of the
+ * source, because the rest may still have the table of an earlier use of the
+ * disk.
  */
 #include "part/blkid_view.h"
 
@@ -23,12 +24,12 @@
 #include "base/number.h"
 
 enum {
-	PIECE = 512 << 10,	/* bytes of a read, at most */
-	SMALL = 64 << 10,	/* and what any host takes */
-	SECTOR = 512,		/* bytes: a rescue may have read one alone */
+	PIECE = 512 << 10,	/* bytes per read, at most */
+	SMALL = 64 << 10,	/* accepted by any host */
+	SECTOR = 512,		/* bytes: smallest read of a rescue */
 };
 
-/* Read a piece: of a SCSI disk, or of the target of a rescue. */
+/* Read a piece of a SCSI disk, or of the target of a rescue. */
 static void
 bring(const struct view *v, struct io *io)
 {
@@ -44,7 +45,7 @@ bring(const struct view *v, struct io *io)
 	io->done = io->len;		/* a file may be shorter */
 }
 
-/* What a rescue has not read is none of the source's. */
+/* Zero what a rescue has not read, because it is not from the source. */
 static void
 forget(const struct view *v, const struct io *io)
 {
@@ -58,7 +59,7 @@ forget(const struct view *v, const struct io *io)
 	}
 }
 
-/* Bytes of a read: bpt= may be there because the host takes no more. */
+/* Bytes per read: bpt= may be set because the host accepts no more. */
 static size_t
 piece(const struct view *v, uint32_t block)
 {
@@ -70,7 +71,7 @@ piece(const struct view *v, uint32_t block)
 	return most - most % block;
 }
 
-/* Into the file in memory, from "off" to "end". */
+/* Read from "off" to "end" into the file in memory. */
 static int
 copy(const struct view *v, uint64_t off, uint64_t end)
 {
@@ -140,7 +141,7 @@ view_edges(struct view *v, uint64_t edge)
 	return err;
 }
 
-/* The file in memory, empty. */
+/* Make the empty file in memory. */
 static int
 make_sparse(struct view *v)
 {

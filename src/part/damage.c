@@ -1,11 +1,10 @@
 /*
- * Damage: the ranges that a rescue could not read, sorted into partitions, and
- * for the file systems that have a tool for it the command that names the
- * files these ranges belong to.
+ * Damage: the ranges that a rescue could not read, by partition, and for file
+ * systems with a suitable tool the command that finds the files they belong to.
  *
- * All is looked up on the target.  What was not read is not written there, so
- * it holds whatever was there before: of a table only that counts which the map
- * calls finished, and a file system only if its head is.
+ * Everything is looked up on the target.  Ranges that were not read were not
+ * written either, and may hold old data.  So a table counts only as far as the
+ * map calls it finished, and a file system only if its head is.
  */
 #include "part/damage.h"
 
@@ -21,16 +20,16 @@
 #include "loss.h"
 
 enum {
-	STEP = 512,		/* no block is smaller */
-	PIECES = 64,		/* ranges of an area that are kept */
+	STEP = 512,		/* the smallest block of all */
+	PIECES = 64,		/* ranges kept per area */
 	EXT_MOST = 64,		/* blocks in a command */
 	RANGES_MOST = 16,	/* ranges in a command */
-	RUN_MOST = 1000,	/* blocks of a range that xfs_db lists */
+	RUN_MOST = 1000,	/* blocks of a range that xfs_db can list */
 };
 
 typedef unsigned long long ull;
 
-struct hits {			/* what an area has lost */
+struct hits {			/* the losses of an area */
 	struct damage_area area;
 	struct seg	piece[PIECES];	/* the first ones */
 	size_t		n;
@@ -39,9 +38,9 @@ struct hits {			/* what an area has lost */
 struct survey {
 	const struct plan *p;
 	struct map	*map;
-	struct endpoint	 dst;	/* the target as it is now */
+	struct endpoint	 dst;	/* the target, opened again */
 	struct parts	 parts;
-	struct hits	*hits;	/* one for each part, and one for the rest */
+	struct hits	*hits;	/* one per partition, and one for the rest */
 };
 
 static uint32_t
@@ -62,7 +61,9 @@ put_word(FILE *out, const char *name)
 	free(word);
 }
 
-/* The blocks that a piece touches, but those of the piece before. */
+/*
+ * The blocks that a piece touches, except those shared with the piece before.
+ */
 static bool
 blocks(const struct hits *h, size_t i, uint64_t unit, uint64_t *first,
     uint64_t *last)
@@ -79,12 +80,12 @@ blocks(const struct hits *h, size_t i, uint64_t unit, uint64_t *first,
 }
 
 /*
- * Each writes a command and returns how many ranges are in it as a whole, or -1
- * for a file system that says odd things of itself.
+ * Each of these writes a command, and returns how many ranges it covers
+ * completely, or -1 if the file system has impossible numbers.
  *
- * debugfs(8): blocks to inodes, and these, of which it wants one at least, to
- * names.  Without the bitmaps (-c), which may be among what is lost; it knows
- * where in a file a volume begins.
+ * debugfs(8): from blocks to inodes, and from these, at least one, to names.
+ * Does not read the bitmaps (-c), which may be lost; it can start at an offset
+ * in a file.
  */
 static int64_t
 ext_command(FILE *out, const struct hits *h, const char *name, uint64_t at,
@@ -118,7 +119,7 @@ ext_command(FILE *out, const struct hits *h, const char *name, uint64_t at,
 	return (int64_t)i - cut;
 }
 
-/* ntfscluster(8): a range of clusters at a time. */
+/* ntfscluster(8): one range of clusters at a time. */
 static int64_t
 ntfs_command(FILE *out, const struct hits *h, const unsigned char *head)
 {
@@ -138,7 +139,7 @@ ntfs_command(FILE *out, const struct hits *h, const unsigned char *head)
 	return (int64_t)i;
 }
 
-/* xfs_db(8): the use of all blocks is gathered first, which takes a while. */
+/* xfs_db(8): first collects the use of all blocks, which takes a while. */
 static int64_t
 xfs_command(FILE *out, const struct hits *h, const unsigned char *head)
 {
@@ -163,7 +164,7 @@ xfs_command(FILE *out, const struct hits *h, const unsigned char *head)
 	return (int64_t)i - cut;
 }
 
-/* The tools that want a device get a loop device, where it is a part. */
+/* Tools that need a device get a loop device for a part of one. */
 static int64_t
 on_device(FILE *out, const struct hits *h, const char *name, uint64_t at,
     const unsigned char *head)
@@ -238,8 +239,8 @@ describe(struct survey *s, struct hits *h)
 }
 
 /*
- * Which area a byte is in: the index of its partition, or behind the last the
- * rest; *until is where that may change.
+ * The area that a byte is in: the index of its partition, or one more for the
+ * rest.  *until is where that may change.
  */
 static size_t
 area_at(const struct parts *t, uint64_t off, uint64_t *until)
@@ -307,7 +308,7 @@ is_partition(const struct endpoint *ep)
 	return endpoint_disk(ep, &d) && d.partition > 0;
 }
 
-/* A partition may have a table, too, but nobody misses it. */
+/* A partition may contain a table of its own, but need not. */
 static void
 read_table(struct survey *s, struct damage *d)
 {
@@ -320,7 +321,7 @@ read_table(struct survey *s, struct damage *d)
 		d->table = (int)s->parts.left;
 }
 
-/* The areas without their losses. */
+/* Set up the areas, without losses. */
 static void
 outline(struct survey *s)
 {

@@ -1,26 +1,28 @@
 /*
- * btrfs: what its chunks lie on.  Whatever it has of data and structures, with
- * all copies, lies in chunks; the rest of a device is free, but for its first
- * MiB and the superblocks.  What is free within the chunks the tree of extents
- * tells (fsbtrfs_extent.c), where that is whole.
+ * btrfs: where its chunks lie.  All data and metadata, with all copies, are in
+ * chunks; the rest of a device is free, except its first MiB and the
+ * superblocks.  What is free within chunks is found in the extent tree
+ * (fsbtrfs_extent.c), if that is intact.
  *
- * The layout is that of the Linux kernel, <linux/btrfs_tree.h>.  Numbers in the
- * trees are logical; the chunks map them to places on devices.  The superblock
- * has those chunks that the tree of chunks lies in.
+ * The format is that of the Linux kernel, <linux/btrfs_tree.h>.  Addresses in
+ * trees are logical; chunks map them to devices.  The superblock lists the
+ * chunks that contain the chunk tree.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fsbtrfs.h"
 
-enum {				/* of a chunk, and its stripes */
+enum {				/* offsets and values in a chunk and its
+				 * stripes */
 	CHUNK_ITEM = 228, CHUNKS_OWNER = 256,
 	C_LENGTH = 0, C_TYPE = 24, C_STRIPES = 44, C_SUBSTRIPES = 46,
 	C_HEAD = 48,
 	STRIPE = 32, ST_DEVICE = 0, ST_PLACE = 8,
 	DATA = 1, SYSTEM = 2, METADATA = 4,
 	RAID0 = 0x8, RAID10 = 0x40, RAID5 = 0x80, RAID6 = 0x100,
-	COPIES = 0x10 | 0x20 | 0x200 | 0x400,	/* RAID1, DUP, RAID1C3, C4 */
+	COPIES = 0x10 | 0x20 | 0x200 | 0x400,	/* RAID1, DUP, RAID1C3,
+						 * RAID1C4 */
 	KINDS_KNOWN = 0x7ff,
 };
 
@@ -74,7 +76,7 @@ judge(struct btrfs *b)
 
 /* --------------------------------------------------------------- chunks */
 
-/* The bytes of a chunk that each of its stripes holds, or 0. */
+/* The bytes that each stripe of a chunk holds, or 0. */
 static uint64_t
 share(uint64_t length, uint64_t type, uint64_t stripes, uint64_t sub)
 {
@@ -112,7 +114,7 @@ add(struct btrfs *b, const struct place *p)
 	b->place[b->n++] = *p;
 }
 
-/* A chunk of "size" bytes that describe it: its stripes on this device. */
+/* Add a chunk, described by "size" bytes: its stripes on this device. */
 static void
 chunk(struct btrfs *b, uint64_t logical, const unsigned char *c, size_t size)
 {
@@ -148,7 +150,7 @@ chunk(struct btrfs *b, uint64_t logical, const unsigned char *c, size_t size)
 	}
 }
 
-/* Those of the superblock. */
+/* Add the chunks in the superblock. */
 static void
 first_chunks(struct btrfs *b)
 {
@@ -202,7 +204,7 @@ by_place(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* What lies between the chunks; they lie apart from each other. */
+/* Note what lies between the chunks, which do not overlap. */
 static void
 note(struct btrfs *b)
 {
@@ -252,7 +254,7 @@ btrfs_chunks(struct btrfs *b)
 	first_chunks(b);
 	btrfs_walk(b, fs_le(s + S_CHUNK_ROOT, 8), s[S_CHUNK_LEVEL],
 	    fs_le(s + S_CHUNK_GENERATION, 8), chunks, NULL);
-	/* The tree has those again that it was found by. */
+	/* The tree lists the chunks of the superblock again. */
 	b->n -= b->roots;
 	if (b->n > 0) {
 		memmove(b->place, b->place + b->roots,

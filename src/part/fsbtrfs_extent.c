@@ -1,16 +1,17 @@
 /*
- * btrfs: what lies in its chunks.  The tree of extents has an item for each
- * extent of data and each node of a tree, in the order of their logical places;
- * what is between them is free, in every copy of the chunk.  Those of a file
- * system on one device are all here.
+ * btrfs: what lies in its chunks.  The extent tree has an item for each data
+ * extent and each tree node, in the order of logical addresses.  What lies
+ * between them is free, in every copy of the chunk.  If the file system is on
+ * one device, all of them are here.
  *
- * Every node has its checksum and the generation that its parent knows, the
- * extents are in order, each within a chunk, and together they are what the
- * superblock has as used: else nothing is known but the chunks.
+ * Every node must have a valid checksum and the generation known to its parent;
+ * extents must be in order, each within a chunk; and their total must be what
+ * the superblock calls used.  Otherwise only the chunks are known.
  */
 #include "fsbtrfs.h"
 
-enum {				/* of the trees of roots and extents */
+enum {				/* offsets and values in the trees of roots and
+				 * extents */
 	EXTENTS_OWNER = 2, ROOT_ITEM = 132,
 	R_GENERATION = 160, R_PLACE = 176, R_LEVEL = 238, R_LEAST = 239,
 	EXTENT_ITEM = 168, METADATA_ITEM = 169,
@@ -20,16 +21,17 @@ enum {				/* of the trees of roots and extents */
 enum { COPIES_MOST = 4 };
 
 struct found {
-	uint64_t	 at;	/* logical: the end of the last extent */
-	uint64_t	 used;	/* bytes of them all */
-	size_t		 next;	/* of the places, that ends behind it */
+	uint64_t	 at;	/* logical: end of the last extent */
+	uint64_t	 used;	/* total bytes of extents */
+	size_t		 next;	/* index of the first place that ends after
+				 * it */
 };
 
 /* ----------------------------------------------------------------- result */
 
 enum what { IS_FREE, IS_TREE };
 
-/* Note a logical range, in all its copies. */
+/* Note a logical range in all its copies. */
 static void
 note(struct btrfs *b, struct found *x, uint64_t from, uint64_t to,
     enum what what)
@@ -54,7 +56,7 @@ note(struct btrfs *b, struct found *x, uint64_t from, uint64_t to,
 	}
 }
 
-/* Whether a chunk has it all. */
+/* Whether a single chunk contains the range. */
 static bool
 in_chunk(const struct btrfs *b, const struct found *x, uint64_t at,
     uint64_t len)
@@ -70,7 +72,7 @@ in_chunk(const struct btrfs *b, const struct found *x, uint64_t at,
 
 /* ---------------------------------------------------------------- extents */
 
-/* Whether it is a node of a tree. */
+/* Whether the item is a tree node. */
 static bool
 is_tree(struct btrfs *b, const unsigned char *leaf, const unsigned char *item)
 {
@@ -115,7 +117,7 @@ extents(struct btrfs *b, const unsigned char *leaf, size_t n, void *arg)
 
 /* ------------------------------------------------------------------ roots */
 
-/* How a key compares to that of the root of the tree of extents. */
+/* Compare a key with that of the root of the extent tree. */
 static int
 compare(const unsigned char *key)
 {
@@ -128,7 +130,7 @@ compare(const unsigned char *key)
 	return offset == 0 ? 0 : 1;
 }
 
-/* Its item in a leaf; NULL where it is not. */
+/* Find its item in a leaf; NULL if it is not there. */
 static const unsigned char *
 root_in(struct btrfs *b, const unsigned char *leaf)
 {
@@ -146,7 +148,7 @@ root_in(struct btrfs *b, const unsigned char *leaf)
 	return NULL;
 }
 
-/* The same by the tree of roots. */
+/* Find it in the tree of roots. */
 static const unsigned char *
 root(struct btrfs *b)
 {
@@ -172,7 +174,7 @@ root(struct btrfs *b)
 	}
 }
 
-/* Whether chunks lie apart from each other, but for the copies of one. */
+/* Whether chunks do not overlap, except copies of the same one. */
 static bool
 apart(const struct btrfs *b)
 {

@@ -1,11 +1,11 @@
 /*
- * btrfs: the files that hold some bytes, in all subvolumes and snapshots, of a
+ * btrfs: files that contain given bytes, in all subvolumes and snapshots of a
  * file system on one device.
  *
- * What is lost is turned into logical places first, of which all copies are
- * lost.  A leaf of a tree of files has, inode by inode, its names before its
- * extents, so one walk finds both; from there it goes up, by the names of
- * folders and the references of subvolumes, to the root.
+ * Lost bytes are first turned into logical ranges of which all copies are lost.
+ * A leaf of a file tree has, for each inode, its names before its extents, so
+ * one pass finds both.  Paths then go up to the root, by the names of folders
+ * and the references of subvolumes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 #include "fsbtrfs.h"
 #include "fshits.h"
 
-enum {				/* of the trees of roots and files */
+enum {				/* offsets and values in the trees of roots and
+				 * files */
 	ROOT_ITEM = 132, ROOT_BACK = 144, FILE_REF = 12, FILE_EXTENT = 108,
 	R_GENERATION = 160, R_PLACE = 176, R_REFS = 216, R_LEVEL = 238,
 	R_LEAST = 239,
@@ -34,16 +35,16 @@ struct tree {
 
 struct search {
 	struct btrfs	*b;
-	struct fs_hits	 hits;		/* of what is lost by logical places */
-	struct fs_extents lost;		/* these */
-	struct tree	*tree;		/* in the order of their numbers */
+	struct fs_hits	 hits;		/* lost bytes are logical here */
+	struct fs_extents lost;		/* as logical ranges */
+	struct tree	*tree;		/* sorted by number */
 	size_t		 trees;
-	uint64_t	 now;		/* the tree that is walked through */
-	uint64_t	 inode, folder;	/* that has this name: */
-	char		*name;		/* or NULL */
+	uint64_t	 now;		/* the current tree */
+	uint64_t	 inode, folder;	/* the current inode, whose folder */
+	char		*name;		/* and name are known; or NULL */
 };
 
-/* What is done with an item; its value has "size" bytes. */
+/* Called for an item; its value has "size" bytes. */
 typedef void item(struct search *, const unsigned char *key,
     const unsigned char *p, size_t size);
 
@@ -68,7 +69,7 @@ add_lost(struct search *s, uint64_t off, uint64_t len)
 	e->at[e->n++] = (struct fs_extent){ .off = off, .len = len };
 }
 
-/* The first that ends behind a byte. */
+/* The first extent that ends behind a byte. */
 static size_t
 behind(const struct fs_extents *e, uint64_t off)
 {
@@ -84,7 +85,7 @@ behind(const struct fs_extents *e, uint64_t off)
 	return lo;
 }
 
-/* Of a range within a chunk, what is lost of "n" copies of it. */
+/* In a range of a chunk, find what is lost in all "n" copies. */
 static void
 all_lost(struct search *s, const struct fs_extents *lost,
     const struct place *p, size_t n, uint64_t from, uint64_t to)
@@ -105,7 +106,7 @@ all_lost(struct search *s, const struct fs_extents *lost,
 	}
 }
 
-/* False where what is lost of a chunk cannot be told. */
+/* False if what is lost of a chunk cannot be determined. */
 static bool
 turn_into_logical(struct search *s, const struct fs_extents *lost)
 {
@@ -141,7 +142,7 @@ leaf(struct search *s, const unsigned char *p, item *what)
 	}
 }
 
-/* All items of a tree; a node that is lost is passed by. */
+/* Visit all items of a tree; lost nodes are skipped. */
 static void
 walk(struct search *s, uint64_t at, unsigned level, uint64_t generation,
     item *what)
@@ -198,7 +199,7 @@ forget(struct search *s, uint64_t inode)
 	s->inode = inode;
 }
 
-/* The last name of an inode counts; its extents come behind. */
+/* The last name of an inode is used; its extents follow. */
 static void
 take_name(struct search *s, const unsigned char *key, const unsigned char *p,
     size_t size)
@@ -212,7 +213,7 @@ take_name(struct search *s, const unsigned char *key, const unsigned char *p,
 	s->folder = fs_le(key + K_OFFSET, 8);
 }
 
-/* Whether an extent is lost: of what is packed all is needed. */
+/* Whether an extent is lost; compressed ones are needed completely. */
 static bool
 is_lost(const struct search *s, const unsigned char *p)
 {
@@ -260,7 +261,7 @@ compare(const unsigned char *key, uint64_t object, unsigned type)
 	return key[K_TYPE] < type ? -1 : key[K_TYPE] > type;
 }
 
-/* The first item of an object and a type in a tree; NULL: none. */
+/* Find the first item of an object and type in a tree; NULL: none. */
 static const unsigned char *
 find(struct btrfs *b, const struct tree *t, uint64_t object, unsigned type,
     const unsigned char **key, size_t *size)
@@ -309,7 +310,7 @@ tree_of_roots(const struct btrfs *b)
 		.level = b->super[S_ROOT_LEVEL] };
 }
 
-/* A subvolume in its folder, of another one. */
+/* The name of a subvolume in a folder of another. */
 static char *
 climb_tree(struct search *s, struct fs_id *id)
 {
@@ -328,7 +329,7 @@ climb_tree(struct search *s, struct fs_id *id)
 	return fs_text(s->b->io, p + RB_NAME, n);
 }
 
-/* What a folder is called, and by whom; NULL where that is not found. */
+/* The name of a folder, and its parent; NULL if that is unknown. */
 static char *
 climb(void *arg, struct fs_id *id)
 {
@@ -365,7 +366,7 @@ search(struct search *s, const struct fs_extents *lost)
 	    roots.level >= LEVELS;
 	if (s->lost.n == 0 || roots.level >= LEVELS)
 		return;
-	s->b->io->failed = false;	/* by a copy that is good */
+	s->b->io->failed = false;	/* the backup was good */
 	walk(s, roots.at, roots.level, roots.generation, take_tree);
 	for (i = 0; i < s->trees; i++) {
 		s->now = s->tree[i].id;

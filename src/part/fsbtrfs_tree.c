@@ -1,6 +1,6 @@
 /*
- * btrfs: the nodes of its trees, each with a checksum, its own logical place,
- * and the generation that its parent knows; read from any copy that has them.
+ * btrfs: nodes of its trees.  Each has a checksum, its own logical address, and
+ * the generation known to its parent; any copy that has all these is used.
  */
 #include <xxhash.h>
 
@@ -22,7 +22,7 @@ btrfs_checked(const struct btrfs *b, const unsigned char *p, size_t size)
 	}
 }
 
-/* A node as it should be. */
+/* Whether a node is valid. */
 static bool
 sound(const struct btrfs *b, const unsigned char *p, uint64_t logical,
     unsigned level, uint64_t generation)
@@ -33,7 +33,7 @@ sound(const struct btrfs *b, const unsigned char *p, uint64_t logical,
 	    fs_le(p + N_GENERATION, 8) == generation);
 }
 
-/* The node in a place, if that has it. */
+/* Read a node from one place, if that contains it. */
 static bool
 load(struct btrfs *b, const struct place *from, unsigned char *p,
     uint64_t logical)
@@ -45,7 +45,7 @@ load(struct btrfs *b, const struct place *from, unsigned char *p,
 	    fs_get(b->io, from->at + in, p, b->node) == 0;
 }
 
-/* The place behind the last one that may have it. */
+/* The index behind the last place that may contain it. */
 static size_t
 behind(const struct btrfs *b, uint64_t logical)
 {

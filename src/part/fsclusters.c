@@ -1,7 +1,8 @@
 /*
- * FAT and exFAT: folder by folder, each file's chain is followed as far as it
- * has bytes.  Folders that wait are in a list, in which each knows the one it
- * is in, so paths have no circles; and no cluster is a folder's twice.
+ * FAT and exFAT: folder by folder, the chain of each file is followed as far as
+ * the file has bytes.  Folders to be visited are in a list, each with its
+ * parent, so paths cannot be circular, and no cluster is visited twice as part
+ * of a folder.
  */
 #include "fsclusters.h"
 
@@ -16,12 +17,12 @@ enum {
 	PAGE = 48 << 10,	/* bytes: whole entries, also of 12 bits */
 	PAGES = 256,
 	SECTORS = PAGE / 512,
-	CLUSTERS_MOST = 64 << 20,	/* a bit each */
+	CLUSTERS_MOST = 64 << 20,	/* a bit for each */
 	FOLDERS_MOST = 1 << 16,
-	TEXT_MOST = 16 << 20,	/* bytes, of their names */
+	TEXT_MOST = 16 << 20,	/* bytes of folders' names */
 };
 
-struct page {			/* of the table */
+struct page {			/* a cached part of the table */
 	uint64_t	 number;
 	bool		 lost[SECTORS];
 	unsigned char	 bytes[PAGE];
@@ -36,8 +37,8 @@ struct folder {
 struct walk {
 	struct page	*page[PAGES];
 	uint64_t	 steps;		/* links that may still be followed */
-	unsigned char	*seen;		/* a bit a cluster of a folder */
-	struct folder	*folder;	/* the first one is the root */
+	unsigned char	*seen;		/* a bit per cluster of a folder */
+	struct folder	*folder;	/* the first is the root */
 	size_t		 n, now;
 	size_t		 text;
 	unsigned char	*buf;		/* FS_PIECE */
@@ -45,7 +46,7 @@ struct walk {
 
 /* --------------------------------------------------------------- chains */
 
-/* A sector of the table, from its copy if it must; false: it is lost. */
+/* Read a sector of the table, or else of its copy; false: it is lost. */
 static bool
 get_sector(struct clusters *c, uint64_t at, unsigned char *to)
 {
@@ -98,7 +99,7 @@ is_cluster(const struct clusters *c, uint64_t n)
 	return n >= 2 && n < c->clusters + 2;
 }
 
-/* What follows a cluster. */
+/* Follow the chain by one cluster. */
 static enum link
 follow(struct clusters *c, uint64_t *cluster)
 {
@@ -136,7 +137,7 @@ is_lost(const struct clusters *c, uint64_t off, uint64_t len)
 	return len <= UINT64_MAX - off && fs_among(c->lost, off, off + len) > 0;
 }
 
-/* Whether some of a file is lost, or what leads to it. */
+/* Whether part of a file is lost, or of the chain to it. */
 static bool
 hit(struct clusters *c, const struct clusters_file *f)
 {
@@ -157,7 +158,7 @@ hit(struct clusters *c, const struct clusters_file *f)
 	}
 	if (link == LOST)
 		return true;
-	/* it ends too early, or goes astray */
+	/* the chain ends too early, or is wrong */
 	c->to->more |= link == WRONG || !is_cluster(c, f->first) ||
 	    (link == END && f->size != UINT64_MAX);
 	return false;
@@ -214,7 +215,7 @@ clusters_file(struct clusters *c, const struct clusters_file *f,
 
 /* -------------------------------------------------------------- folders */
 
-/* The entries of what lies in a row; false behind the last. */
+/* List a contiguous range of a folder; false behind the last entry. */
 static bool
 range(struct clusters *c, uint64_t off, uint64_t len, bool begins)
 {

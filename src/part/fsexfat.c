@@ -1,20 +1,21 @@
 /*
- * exFAT: the allocation bitmap, which an entry of the root folder leads to.
+ * exFAT: the allocation bitmap, which is found by an entry of the root folder.
  *
  * Microsoft, "exFAT file system specification" (2019), 3 (boot regions), 4
- * (FAT), 6 and 7 (entries).  A cluster's chain is in the FAT, but that of a
- * file or folder may be marked as being contiguous.
+ * (FAT), 6 and 7 (entries).  Chains of clusters are in the FAT, unless a file
+ * or folder is marked as contiguous.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fsexfat.h"
 
-enum {				/* of the boot sector */
+enum {				/* offsets in the boot sector */
 	B_NAME = 3, B_LENGTH = 72, B_FAT = 80, B_FAT_SIZE = 84, B_HEAP = 88,
 	B_CLUSTERS = 92, B_FLAGS = 106, B_SECTOR = 108,
 	B_CLUSTER = 109, B_FATS = 110, B_PERCENT = 112,
-	SECTORS = 12,		/* of a boot region; the last has checksums */
+	SECTORS = 12,		/* sectors of a boot region; the last has
+				 * checksums */
 	DIRTY = 2, FAILED = 4,
 };
 
@@ -46,7 +47,7 @@ geometry(struct exfat *x)
 	    x->heap + x->clusters * x->cluster <= sectors * x->sector;
 }
 
-/* Figure 1 of the specification. */
+/* The checksum: figure 1 of the specification. */
 static bool
 checked(struct exfat *x)
 {
@@ -128,7 +129,7 @@ visit(struct exfat *x, uint64_t c)
 	return true;
 }
 
-/* What follows in the table of chains, or 0. */
+/* The next cluster of a chain, or 0. */
 static uint64_t
 follow(struct exfat *x, uint64_t c)
 {
@@ -162,7 +163,7 @@ one_entry(struct exfat *x, const unsigned char *p, bool root)
 	x->file = p[0] == E_FILE && (p[E_KIND] & FOLDER) != 0;
 }
 
-/* A cluster of a folder; false behind its last entry. */
+/* List a cluster of a folder; false behind its last entry. */
 static bool
 list(struct exfat *x, uint64_t c, bool root)
 {
@@ -198,7 +199,7 @@ folder(struct exfat *x, struct exfat_folder at, bool root)
 
 /* --------------------------------------------------------------- bitmap */
 
-/* A cluster of it, from its byte "at" on. */
+/* Take a cluster of the bitmap, which begins at its byte "at". */
 static void
 take_bits(struct exfat *x, uint64_t c, uint64_t at)
 {

@@ -1,6 +1,6 @@
 /*
- * exFAT: the files that hold some bytes.  A file is a set of entries, with a
- * checksum: its kind, its chain, and parts of its name.
+ * exFAT: files that contain given bytes.  A file is a set of entries with a
+ * checksum: its attributes, its chain, and parts of its name.
  */
 #include <string.h>
 
@@ -8,17 +8,18 @@
 #include "fsexfat.h"
 
 enum {
-	SET = 19,		/* entries, at most */
-	N_LENGTH = 3, N_PART = 15, N_TEXT = 2,	/* units; byte of an entry */
+	SET = 19,		/* entries per set, at most */
+	N_LENGTH = 3, N_PART = 15, N_TEXT = 2,	/* units; units per entry; their
+						 * offset */
 	E_COUNT = 1, E_SUM = 2,
 };
 
 struct set {
-	size_t		 n, all;	/* entries: so far; 0: there is none */
+	size_t		 n, all;	/* entries read; expected, 0: no set */
 	unsigned char	 p[SET * FS_ENTRY];
 };
 
-/* Figure 2 of the specification. */
+/* The checksum: figure 2 of the specification. */
 static bool
 checked(const struct set *s)
 {

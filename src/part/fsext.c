@@ -1,21 +1,21 @@
 /*
- * ext2, ext3, ext4: the block bitmap of each group, as far as descriptor,
+ * ext2, ext3, ext4: the block bitmap of each group, if its descriptor,
  * checksums and counts agree with it.
  *
- * The layout is that of the Linux kernel (Documentation/filesystems/ext4, and
- * fs/ext4/ext4.h).  It is read by hand: libext2fs takes all descriptors into
- * memory, 64 bytes for 128 MiB of the disk, believes the counts that it gets
- * them by, and fails as a whole where one group is lost.
+ * The format is that of the Linux kernel (Documentation/filesystems/ext4, and
+ * fs/ext4/ext4.h). libext2fs is not used: it keeps all descriptors in memory,
+ * 64 bytes per 128 MiB of the disk, trusts the counts on which this depends,
+ * and fails as a whole if one group is lost.
  *
- * A group whose bitmap was never written (BLOCK_UNINIT) is free but for the
- * structures of all groups; these are noted for every one, and never free.
+ * A group whose bitmap was never written (BLOCK_UNINIT) is free except for
+ * metadata, which is noted for all groups and never free.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fsext.h"
 
-enum {				/* of the superblock, at byte 1024 */
+enum {				/* offsets in the superblock, at byte 1024 */
 	SUPER_AT = 1024,
 	S_INODES = 0x0, S_BLOCKS = 0x4, S_FREE = 0xc, S_FIRST = 0x14,
 	S_BLOCK_LOG = 0x18, S_CLUSTER_LOG = 0x1c, S_PER_GROUP = 0x20,
@@ -29,15 +29,15 @@ enum {				/* of the superblock, at byte 1024 */
 	STATE_VALID = 1, STATE_ERROR = 2,
 };
 
-enum {				/* of a descriptor */
+enum {				/* offsets in a descriptor */
 	D_BITMAP = 0x0, D_INODES = 0x4, D_TABLE = 0x8, D_FREE = 0xc,
 	D_FLAGS = 0x12, D_BITMAP_CSUM = 0x18, D_UNUSED = 0x1c, D_CSUM = 0x1e,
-	D_HIGH = 0x20,		/* the high halves, in the same order */
+	D_HIGH = 0x20,		/* high halves, in the same order */
 	D_FREE_HI = 0x2c, D_UNUSED_HI = 0x32, D_BITMAP_CSUM_HI = 0x38,
 	BLOCK_UNINIT = 2,
 };
 
-enum {				/* features */
+enum {				/* feature bits */
 	COMPAT_JOURNAL = 0x4, COMPAT_SPARSE2 = 0x200,
 	RO_SPARSE = 0x1, RO_GDT_CSUM = 0x10, RO_BIGALLOC = 0x200,
 	RO_CSUM = 0x400,
@@ -47,13 +47,14 @@ enum {				/* features */
 	IN_SEED = 0x2000,
 	IN_KNOWN = 0x2 | 0x4 | 0x10 | 0x40 | 0x80 | 0x100 | 0x200 | 0x400 |
 	    0x1000 | 0x2000 | 0x4000 | 0x8000 | 0x10000 | 0x20000,
-	/* what ext3 has of these */
+	/* those of ext3 */
 	RO_OLD = 0x1 | 0x2 | 0x4, IN_OLD = 0x2 | 0x4 | 0x10,
 };
 
 enum {
-	BATCH = 64,		/* groups that are looked at together */
-	JBD2_START = 28,	/* bytes, in a journal's superblock: s_start */
+	BATCH = 64,		/* groups examined together */
+	JBD2_START = 28,	/* offset of s_start in a journal's
+				 * superblock */
 };
 
 static uint32_t
@@ -70,7 +71,7 @@ s16(const struct ext *e, int at)
 
 /* ----------------------------------------------------------- superblock */
 
-/* The numbers that all else is computed with: each in its range. */
+/* Read the numbers that everything depends on, and check their ranges. */
 static bool
 geometry(struct ext *e)
 {
@@ -132,7 +133,7 @@ type_of(struct ext *e)
 		type[3] = '3';
 }
 
-/* Read a superblock; false when there is none. */
+/* Read a superblock; false if there is none. */
 static bool
 superblock(struct ext *e, uint64_t at)
 {
@@ -150,7 +151,7 @@ superblock(struct ext *e, uint64_t at)
 	return geometry(e);
 }
 
-/* Order only: the copies that lie where the usual ones do. */
+/* For FS_ORDER only: try the backups at their usual places. */
 static bool
 backup(struct ext *e)
 {
@@ -214,7 +215,7 @@ power_of(uint32_t g, uint32_t base)
 	return g == 1;
 }
 
-/* Whether the group begins with a superblock. */
+/* Whether a group begins with a superblock. */
 static bool
 has_super(const struct ext *e, uint32_t g)
 {
@@ -226,7 +227,10 @@ has_super(const struct ext *e, uint32_t g)
 	    power_of(g, 5) || power_of(g, 7);
 }
 
-/* Where it lies in there: of blocks of 1024 bytes, never in the first one. */
+/*
+ * The block of the superblock in a group; with blocks of 1024 bytes, never
+ * block 0.
+ */
 static uint64_t
 super_block(const struct ext *e, uint32_t g)
 {
@@ -234,7 +238,7 @@ super_block(const struct ext *e, uint32_t g)
 	    e->first == 0 ? 1 : 0);
 }
 
-/* Descriptors up to this block of them follow each superblock. */
+/* How many blocks of descriptors follow each superblock. */
 static uint32_t
 desc_together(const struct ext *e)
 {
@@ -244,7 +248,7 @@ desc_together(const struct ext *e)
 	    e->desc_blocks;
 }
 
-/* Superblock and descriptors, where a group has them. */
+/* Note the superblock and descriptors of a group, if it has them. */
 static void
 note_super(struct ext *e, uint32_t g)
 {
@@ -306,7 +310,7 @@ desc_csum(const struct ext *e, const unsigned char *d, uint32_t g)
 	return (uint16_t)fs_crc32c(crc, d + D_CSUM + 2, rest);
 }
 
-/* What a descriptor says; its structures must lie in the file system. */
+/* Parse a descriptor; its metadata must lie in the file system. */
 static void
 parse(const struct ext *e, const unsigned char *d, uint32_t g,
     struct ext_group *to)
@@ -343,13 +347,13 @@ note_group(struct ext *e, const struct ext_group *g)
 		return;
 	fs_note_meta(e->io, g->bitmap * e->block, e->block);
 	fs_note_meta(e->io, g->inodes * e->block, e->block);
-	/* For a rescue the part without inodes is not worth the time. */
+	/* A rescue does not need the unused part of the table early. */
 	fs_note_meta(e->io, g->table * e->block, fs_exact(e->io) ||
 	    (e->io->how & FS_TABLES) != 0 ? table :
 	    (in_use + e->block - 1) / e->block * e->block);
 }
 
-/* The bits of a group; whether they agree with what is said of them. */
+/* Whether the bitmap of a group agrees with its descriptor. */
 static bool
 proven(struct ext *e, const struct ext_group *g, const unsigned char *bits)
 {
@@ -372,7 +376,7 @@ static void
 take_bits(struct ext *e, const struct ext_group *g, const unsigned char *bits)
 {
 	uint64_t at = group_first(e, g->number), n = group_blocks(e, g->number);
-	uint64_t clusters = n / e->ratio;	/* only those that are whole */
+	uint64_t clusters = n / e->ratio;	/* whole clusters only */
 
 	if (fs_exact(e->io) && !proven(e, g, bits)) {
 		e->wrong++;
@@ -390,7 +394,7 @@ take_empty(struct ext *e, const struct ext_group *g)
 	    group_blocks(e, g->number) * e->block);
 }
 
-/* How many of these have bitmaps that follow each other on the disk. */
+/* How many groups have contiguous bitmaps on the disk. */
 static size_t
 together(const struct ext *e, const struct ext_group *g, size_t n)
 {
@@ -426,7 +430,9 @@ take_groups(struct ext *e, const struct ext_group *g, size_t n)
 	}
 }
 
-/* The place of a block of descriptors, or of its copy behind a superblock. */
+/*
+ * The position of a block of descriptors, or of its backup behind a superblock.
+ */
 static uint64_t
 desc_place(const struct ext *e, uint32_t i, uint32_t copy)
 {
@@ -495,8 +501,8 @@ groups(struct ext *e)
 /* -------------------------------------------------------------- journal */
 
 /*
- * The flag that says so is set while it is mounted; but e2fsck looks at the
- * journal as well, and replays what it finds.
+ * The flag is set while it is mounted.  But e2fsck also looks at the journal,
+ * and replays what it finds.
  */
 static void
 journal(struct ext *e)

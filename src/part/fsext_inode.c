@@ -1,32 +1,32 @@
 /*
- * ext2, ext3, ext4: the blocks that hold no file's data but lead to it, for a
- * rescue that reads them first.  Every number is only a guess; what leads
- * nowhere is passed by.
+ * ext2, ext3, ext4: blocks that lead to the data of files, for a rescue that
+ * reads them first.  Every number is only a guess, and wrong ones are ignored.
  *
- * A block that lists blocks of data only is noted without being read.
+ * A block that lists only data blocks is noted without being read.
  */
 #include <string.h>
 
 #include "fsext.h"
 
-enum {				/* of a node of extents, and its entries */
+enum {				/* offsets in a node of an extent tree, and its
+				 * entries */
 	NODE_MAGIC = 0xf30a,
 	N_ENTRIES = 2, N_DEPTH = 6, N_SIZE = 12,
 	E_LENGTH = 4, E_START_HI = 6, E_START = 8,	/* in a leaf */
-	X_LEAF = 4, X_LEAF_HI = 8,			/* above */
-	LENGTH_MOST = 32768,	/* more: so many less, not written yet */
+	X_LEAF = 4, X_LEAF_HI = 8,			/* in other nodes */
+	LENGTH_MOST = 32768,	/* above: that many less, and not yet written */
 };
 
 enum { DIRECT = 12, LEVELS = 3 };
 
 struct walk {
 	struct ext	*e;
-	bool		 data;	/* the contents are told of, too */
+	bool		 data;	/* report contents too */
 	ext_take	*take;
 	void		*arg;
 };
 
-/* False where that is no block: then what names it is no list of blocks. */
+/* Report a range; false if it is invalid, and so is the list that has it. */
 static bool
 tell(const struct walk *w, uint64_t block, uint64_t n, bool data)
 {
@@ -58,7 +58,7 @@ start(const unsigned char *entry)
 	return fs_le(entry + E_START, 4) | fs_le(entry + E_START_HI, 2) << 32;
 }
 
-/* A node of a tree of extents that is "depth" above its leaves. */
+/* A node of an extent tree at height "depth". */
 static void
 extents(const struct walk *w, const unsigned char *node, size_t size, int depth)
 {
@@ -86,7 +86,7 @@ extents(const struct walk *w, const unsigned char *node, size_t size, int depth)
 	}
 }
 
-/* A block of block numbers, "level" above those of data. */
+/* A block of block numbers, "level" above data. */
 static void
 indirect(const struct walk *w, uint64_t block, int level)
 {

@@ -1,10 +1,9 @@
 /*
- * ext2, ext3, ext4: the files that hold some blocks, and what they are called.
+ * ext2, ext3, ext4: files that contain given blocks, and their names.
  *
- * What icheck and ncheck of debugfs(8) do, of what could be read.  All inodes
- * are looked at once, for those that lead to a lost block, or are lost
- * themselves; then all folders, for the names of these; and from there it goes
- * up, by "..", to the root.
+ * Like icheck and ncheck of debugfs(8), as far as it could be read.  First all
+ * inodes are examined for lost blocks, and for being lost themselves; then all
+ * folders, for the names of these; then paths follow ".." up to the root.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,25 +12,26 @@
 #include "fshits.h"
 
 enum {
-	E_LENGTH = 4, E_NAME_LENGTH = 6, E_NAME = 8,	/* of an entry */
-	ENTRIES = 4,		/* where they begin, in an inode's own room */
-	SHORT_LINK = 60,	/* bytes: one that lies in the inode */
-	INODES_MOST = 1 << 28,	/* a bit each */
+	E_LENGTH = 4, E_NAME_LENGTH = 6, E_NAME = 8,	/* offsets in an
+							 * entry */
+	ENTRIES = 4,		/* start of entries within an inode */
+	SHORT_LINK = 60,	/* bytes: a shorter link is in the inode */
+	INODES_MOST = 1 << 28,	/* a bit for each */
 };
 
 struct search {
 	struct ext	*e;
 	struct fs_hits	 hits;
-	unsigned char	*folders;	/* a bit an inode */
+	unsigned char	*folders;	/* a bit per inode */
 	unsigned char	*block;
-	bool		 touched;	/* the inode leads to a lost block */
+	bool		 touched;	/* the inode has a lost block */
 };
 
-/* What is done with an inode that lies at a byte. */
+/* Called for an inode, at byte "at". */
 typedef void visit(struct search *, const unsigned char *inode, uint32_t ino,
     uint64_t at);
 
-/* What is done with an entry of a folder; false: it was the last. */
+/* Called for an entry of a folder; false: stop. */
 typedef bool entry(void *arg, uint32_t ino, const unsigned char *name,
     size_t n);
 
@@ -47,7 +47,7 @@ touch(void *arg, uint64_t block, uint64_t n, bool data)
 	    n * s->e->block);
 }
 
-/* Whether it belongs to those that have names. */
+/* Whether an inode should have a name. */
 static bool
 has_name(const unsigned char *p, uint32_t ino)
 {
@@ -92,7 +92,7 @@ any_folder(const struct search *s, uint32_t ino, uint32_t n)
 	return n > 0;
 }
 
-/* The inodes of a group; of "folders" only where there are any. */
+/* Visit the inodes of a group; with "folders", only if it has any. */
 static void
 group(struct search *s, const struct ext_group *g, bool folders, visit *what)
 {
@@ -169,7 +169,7 @@ list_blocks(void *arg, uint64_t block, uint64_t n, bool data)
 			    l->arg);
 }
 
-/* Names that are enciphered are none. */
+/* Encrypted names are left out. */
 static void
 list(struct search *s, const unsigned char *inode, entry *tell, void *arg)
 {
@@ -200,7 +200,7 @@ struct folder {
 	uint32_t	 ino;
 };
 
-/* The first name of each that was hit is noted. */
+/* Set the name of each file that was hit, from its first entry. */
 static bool
 name_hit(void *arg, uint32_t ino, const unsigned char *name, size_t n)
 {
@@ -226,7 +226,7 @@ name_all(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 
 /* --------------------------------------------------------------- paths */
 
-struct step {			/* from a folder up to the one it is in */
+struct step {			/* from a folder to its parent */
 	struct search	*s;
 	uint32_t	 ino, parent;
 	char		*name;
@@ -254,7 +254,7 @@ find_name(void *arg, uint32_t ino, const unsigned char *name, size_t n)
 	return false;
 }
 
-/* A folder's inode, as much of it as is needed; false where it is lost. */
+/* Read what is needed of a folder's inode; false if that is lost. */
 static bool
 folder_inode(struct search *s, uint32_t ino, unsigned char *p)
 {
@@ -267,7 +267,7 @@ folder_inode(struct search *s, uint32_t ino, unsigned char *p)
 	    (fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND) == EXT_MODE_FOLDER;
 }
 
-/* What a folder is called, and by whom; NULL where that is not found. */
+/* The name of a folder, and its parent; NULL if that is unknown. */
 static char *
 climb(void *arg, struct fs_id *id)
 {

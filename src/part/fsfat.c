@@ -1,28 +1,29 @@
 /*
- * FAT12, FAT16, FAT32: an entry of zero in every copy of the table.
+ * FAT12, FAT16, FAT32: clusters whose entry is zero in every copy of the table.
  *
- * Microsoft, "FAT: General Overview of On-Disk Format" 1.03 (fatgen103), which
- * ECMA-107 is a part of.  That it was left in good order stand two bits of the
- * second entry for, and one of the boot sector that Windows and Linux set.
+ * Microsoft, "FAT: General Overview of On-Disk Format" 1.03 (fatgen103), part
+ * of which is ECMA-107.  Two bits of the second entry, and one of the boot
+ * sector that Windows and Linux set, say whether it was unmounted cleanly.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fsfat.h"
 
-enum {				/* of the boot sector */
+enum {				/* offsets and values in the boot sector */
 	B_SECTOR = 11, B_CLUSTER = 13, B_RESERVED = 14, B_FATS = 16,
 	B_ROOT = 17, B_SECTORS = 19, B_MEDIA = 21, B_FAT = 22,
 	B_SECTORS_BIG = 32, B_STATE = 37, B_LABEL = 43,
 	B_FAT_BIG = 36, B_MIRROR = 40, B_VERSION = 42, B_ROOT_BIG = 44,
 	B_STATE_BIG = 65, B_LABEL_BIG = 71,
 	LABEL = 11,
-	ALONE = 0x80,		/* B_MIRROR: only one table is in use */
-	IN_USE = 3,		/* B_STATE: dirty, or errors were met */
-	BACKUP = 6,		/* sector of the copy, FAT32 */
+	ALONE = 0x80,		/* B_MIRROR: only one table is used */
+	IN_USE = 3,		/* B_STATE: dirty, or errors */
+	BACKUP = 6,		/* FAT32: sector of the backup */
 };
 
-enum { E_KIND = 11, E_HIGH = 20, E_LOW = 26 };	/* of an entry of a folder */
+enum { E_KIND = 11, E_HIGH = 20, E_LOW = 26 };	/* offsets in an entry of a
+						 * folder */
 
 enum { DEEP_MOST = 64 << 20, WAITING = 1 << 16 };
 
@@ -36,7 +37,7 @@ either(const unsigned char *b, int at, int bytes, int big)
 	return v != 0 ? v : fs_le(b + big, 4);
 }
 
-/* How many clusters there are decides which of the three it is. */
+/* The number of clusters decides which of the three it is. */
 static bool
 geometry(struct fat *f)
 {
@@ -139,7 +140,7 @@ judge(struct fat *f)
 		fs_doubt(f->io, FS_DIRTY, "it is marked dirty: fsck.fat");
 }
 
-/* A piece of a table; false where it, or some of it, cannot be read. */
+/* Read a piece of a table; false if any of it cannot be read. */
 static bool
 get_piece(struct fat *f, unsigned char *to, uint64_t at, size_t len)
 {
@@ -151,8 +152,8 @@ get_piece(struct fat *f, unsigned char *to, uint64_t at, size_t len)
 }
 
 /*
- * A piece of the table in f->one.  What is free is so in both of them; to guess
- * the second one is asked only where the first cannot be read.
+ * Read a piece of the table into f->one.  A cluster is free only if it is in
+ * both tables; for a guess, the second one is read only if the first cannot be.
  */
 static void
 load(struct fat *f, uint64_t at, size_t len)
@@ -180,7 +181,7 @@ load(struct fat *f, uint64_t at, size_t len)
 	}
 }
 
-/* The clusters of which entries "from" to "to" are; the piece begins at one. */
+/* Take the entries "from" to "to" of a piece that begins at entry "begin". */
 static void
 take(struct fat *f, uint64_t begin, uint64_t from, uint64_t to)
 {
@@ -218,9 +219,9 @@ table(struct fat *f)
 
 /* -------------------------------------------------------------- folders */
 
-struct folders {		/* a walk that visits no cluster twice */
+struct folders {		/* a walk that visits each cluster once */
 	struct fat	*f;
-	unsigned char	*seen;		/* a bit a cluster */
+	unsigned char	*seen;		/* a bit per cluster */
 	uint32_t	*waiting;	/* first clusters */
 	size_t		 n;
 };
@@ -236,7 +237,7 @@ visit(struct folders *w, uint64_t c)
 	return true;
 }
 
-/* What a part of a folder lists; p has "len" bytes. */
+/* List part of a folder, "len" bytes. */
 static void
 list(struct folders *w, const unsigned char *p, uint64_t len)
 {
@@ -252,7 +253,7 @@ list(struct folders *w, const unsigned char *p, uint64_t len)
 	}
 }
 
-/* A range of a folder: noted, and what it lists is put with the rest. */
+/* Note a range of a folder, and queue the folders that it lists. */
 static void
 range(struct folders *w, uint64_t off, uint64_t len)
 {

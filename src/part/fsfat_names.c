@@ -1,9 +1,9 @@
 /*
- * FAT12, FAT16, FAT32: the files that hold some bytes, with their long names.
+ * FAT12, FAT16, FAT32: files that contain given bytes, with their long names.
  *
- * A long name stands in the entries before that of its file, its last part
- * first, each with the checksum of the short name; what does not fit together
- * is what somebody else has left there, and the short one counts.
+ * A long name is in the entries before that of its file, last part first, each
+ * with the checksum of the short name.  Parts that do not match are leftovers,
+ * and then the short name counts.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,19 +11,19 @@
 #include "fsclusters.h"
 #include "fsfat.h"
 
-enum {				/* of an entry */
+enum {				/* offsets in an entry */
 	E_KIND = 11, E_CASE = 12, E_HIGH = 20, E_LOW = 26, E_SIZE = 28,
 	LOWER_BASE = 0x08, LOWER_REST = 0x10,
-	SHORT = 11, BASE = 8,	/* bytes of a short name, and before the dot */
-	FOR_DELETED = 0x05,	/* stands for a first byte that would be it */
+	SHORT = 11, BASE = 8,	/* bytes of a short name; of its base */
+	FOR_DELETED = 0x05,	/* replaces a first byte of that value */
 };
 
-enum {				/* of a part of a long name */
+enum {				/* offsets in a part of a long name */
 	L_SUM = 13, L_LAST = 0x40, L_NUMBER = 0x1f, PARTS = 20, UNITS = 13,
 };
 
 struct long_name {
-	unsigned	 next;		/* the part that is to come; 0: none */
+	unsigned	 next;		/* the part expected next; 0: none */
 	unsigned	 units;		/* 0: there is no long name */
 	unsigned char	 sum;
 	unsigned char	 text[PARTS * UNITS * 2];

@@ -1,6 +1,6 @@
 /*
- * The files that are hit: by number, in order, and from each folder up to the
- * root for their paths.
+ * The files that are hit, sorted by number; and their paths, from folder to
+ * folder up to the root.
  */
 #include "fshits.h"
 
@@ -63,7 +63,7 @@ compare(struct fs_id a, struct fs_id b)
 	return a.number < b.number ? -1 : a.number > b.number;
 }
 
-/* The first that is not before it. */
+/* The first hit that does not come before id. */
 static size_t
 behind(const struct fs_hits *h, struct fs_id id)
 {
@@ -164,14 +164,14 @@ fs_names_add(struct fs_io *io, struct fs_names *to, const struct fs_path *p,
 	to->name[to->n++] = whole;
 }
 
-/* What is called nothing is "<12>". */
+/* A file without a name is called "<12>". */
 static void
 number(char *to, size_t room, struct fs_id id)
 {
 	snprintf(to, room, "<%" PRIu64 ">", id.number);
 }
 
-/* From the root as far as that is found. */
+/* Report a hit with its path, from the root if that is found. */
 static void
 call(struct fs_hits *h, const struct fs_hit *hit, struct fs_id top,
     fs_climb *up, void *arg)

@@ -1,5 +1,5 @@
 /*
- * Which reader takes a partition, and what becomes of what it says.
+ * Choosing the reader for a partition, and judging its result.
  */
 #include "part/fsmap.h"
 
@@ -10,7 +10,7 @@
 #include "fskinds.h"
 
 static const struct kind {
-	const char	*type;		/* of libblkid */
+	const char	*type;		/* as in libblkid */
 	bool		(*read)(struct fs_io *);
 } kinds[] = {
 	{ "ext2", fs_read_ext },
@@ -38,7 +38,7 @@ kind_of(const char *type)
 	return NULL;
 }
 
-/* Nothing is known of it. */
+/* Forget everything about it. */
 static void
 forget(struct fs_io *io)
 {
@@ -48,7 +48,7 @@ forget(struct fs_io *io)
 	io->whole = false;
 }
 
-/* The one kind that it is; two are none. */
+/* Try all kinds: exactly one must match. */
 static void
 look(struct fs_io *io)
 {

@@ -1,5 +1,5 @@
 /*
- * Which file systems can tell whose bytes are whose.
+ * The file systems whose files can be found.
  */
 #include "part/fsnames.h"
 
@@ -10,7 +10,7 @@
 #include "fskinds.h"
 
 static const struct kind {
-	const char	*type;		/* as fs_map_read calls it */
+	const char	*type;		/* as for fs_map_read */
 	bool		(*names)(struct fs_io *, const struct fs_extents *lost,
 			    struct fs_names *);
 } kinds[] = {

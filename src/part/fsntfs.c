@@ -1,17 +1,17 @@
 /*
- * NTFS: the bits of $Bitmap.
+ * NTFS: free clusters in $Bitmap.
  *
- * There is no public standard.  The structures are those of the Linux kernel's
- * fs/ntfs3 and of ntfs-3g (layout.h, logfile.h); what makes a $LogFile clean is
- * what ntfs-3g takes for it (logfile.c), and the version that Windows leaves in
- * it while it keeps the volume open, over a hibernation too ("fast startup").
+ * There is no public standard.  The format is that of the Linux kernel's
+ * fs/ntfs3 and of ntfs-3g (layout.h, logfile.h).  A $LogFile is clean by the
+ * rules of ntfs-3g (logfile.c), and by the version that Windows leaves in it
+ * while the volume is open, even during hibernation ("fast startup").
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fsntfs.h"
 
-enum {				/* of $Volume, and of $LogFile */
+enum {				/* offsets in $Volume and $LogFile */
 	V_FLAGS = 10, V_SIZE = 12,
 	V_DIRTY = 0x1 | 0x2 | 0x10 | 0x4000,
 	L_PAGE = 4096, L_AREA = 24, L_MAJOR = 28, L_CLIENTS = 12, L_FLAGS = 14,
@@ -30,7 +30,7 @@ filled(const unsigned char *p, size_t n, unsigned char with)
 	return i == n;
 }
 
-/* A page with the state of the log: false if it says that it is open. */
+/* Whether a restart page says that the log is closed. */
 static bool
 closed(const unsigned char *page)
 {
@@ -98,7 +98,7 @@ judge_volume(struct ntfs *n, unsigned char *r)
 
 /* --------------------------------------------------------------- bitmap */
 
-/* What lies in a row on the disk: "bytes" of the bitmap from byte "at" on. */
+/* Take a contiguous part of the bitmap: "bytes" from its byte "at" on. */
 static void
 take_bits(struct ntfs *n, uint64_t off, uint64_t at, uint64_t bytes)
 {
@@ -147,7 +147,7 @@ bitmap(struct ntfs *n, unsigned char *r)
 
 /* ----------------------------------------------------------- structures */
 
-/* Note the runs of a record's attributes: all, or the one of a kind. */
+/* Note the runs of a record's attributes: of all kinds, or of one. */
 static void
 note_runs(struct ntfs *n, const unsigned char *r, uint32_t kind)
 {
@@ -165,7 +165,7 @@ note_runs(struct ntfs *n, const unsigned char *r, uint32_t kind)
 	}
 }
 
-/* Folders have blocks of names; an attribute may be a list of others. */
+/* Folders have index blocks; an attribute list may lead to further records. */
 static void
 note_folders(struct ntfs *n)
 {

@@ -1,10 +1,10 @@
 /*
- * NTFS: the files that hold some bytes, and what they are called.
+ * NTFS: files that contain given bytes, and their names.
  *
- * What ntfscluster(8) does, of what could be read.  All records of $MFT are
- * looked at once, for runs that have a lost byte.  A record tells its name and
- * its folder; that of one that is lost stands in the index of its folder, and
- * these are read only then.
+ * Like ntfscluster(8), as far as it could be read.  All records of $MFT are
+ * examined for runs with a lost byte.  A record has its name and its folder; if
+ * it is lost itself, the index of its folder has the name, and only then are
+ * indexes read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,15 @@
 #include "fshits.h"
 #include "fsntfs.h"
 
-enum {				/* of a name, in a record or an index */
+enum {				/* offsets and values in a name, in a record or
+				 * an index */
 	F_PARENT = 0, F_LENGTH = 64, F_SPACE = 65, F_TEXT = 66,
-	SPACE_DOS = 2,		/* it is the short form of another */
-	SEQUENCE = 48,		/* bit of a reference; a number before it */
+	SPACE_DOS = 2,		/* the short form of another name */
+	SEQUENCE = 48,		/* bits of a number, then a sequence number */
 };
 
-enum {				/* of an index, and of its entries */
+enum {				/* offsets and values in an index, and its
+				 * entries */
 	X_ROOT = 16, X_BLOCK = 24, X_FIRST = 0, X_USED = 4, X_HEAD = 16,
 	E_LENGTH = 8, E_KEY_SIZE = 10, E_FLAGS = 12, E_KEY = 16,
 	E_LAST = 2,
@@ -29,7 +31,7 @@ struct search {
 	struct fs_hits	 hits;
 };
 
-/* What is done with a record of $MFT that was read. */
+/* Called for each record of $MFT that was read. */
 typedef void visit(struct search *, const unsigned char *r, uint64_t number);
 
 static struct fs_id
@@ -43,7 +45,7 @@ reference(const unsigned char *p)
 	return id;
 }
 
-/* The number of the file that a record is of, as it may have several. */
+/* The file of a record; a file may have several. */
 static struct fs_id
 owner(const unsigned char *r, uint64_t number)
 {
@@ -99,7 +101,9 @@ lost(const struct search *s, uint64_t off)
 	return false;
 }
 
-/* As many records from a byte of $MFT on as one read gets; 0 at its end. */
+/*
+ * Read records from a byte of $MFT on, as many as are contiguous; 0 at its end.
+ */
 static size_t
 load(struct search *s, uint64_t off)
 {
@@ -113,11 +117,11 @@ load(struct search *s, uint64_t off)
 	if (many > 0)
 		fs_get_units(n->io, at, n->buf, n->record, many, 0);
 	else
-		many = 1;		/* it lies in two places */
+		many = 1;		/* it is in two parts */
 	return many;
 }
 
-/* A record that was loaded: good, in use, and whole. */
+/* Whether a record is valid, in use, and complete. */
 static bool
 in_use(struct search *s, unsigned char *r)
 {
@@ -165,7 +169,7 @@ is_gone(struct search *s, const unsigned char *r, uint64_t number)
 
 /* ---------------------------------------------------------------- names */
 
-/* A name of "size" bytes, whole; NULL where it is none. */
+/* A name of "size" bytes, complete; NULL if there is none. */
 static char *
 text(struct search *s, const unsigned char *f, size_t size)
 {
@@ -182,7 +186,7 @@ struct called {
 	bool		 brief;		/* there may be a longer one */
 };
 
-/* A name in a record: a short one only where there is no other. */
+/* Take a name of a record; a short one only if there is no other. */
 static bool
 name_in(struct ntfs *n, const unsigned char *r, void *arg)
 {
@@ -206,7 +210,7 @@ name_in(struct ntfs *n, const unsigned char *r, void *arg)
 	return true;
 }
 
-/* What a record's file is called, and where; NULL where that is lost. */
+/* The name of a record's file, and its folder; NULL if that is lost. */
 static char *
 name_of(struct search *s, const unsigned char *r, uint64_t number,
     struct fs_id *folder)
@@ -221,7 +225,7 @@ name_of(struct search *s, const unsigned char *r, uint64_t number,
 	return c.name;
 }
 
-/* The entries of an index: those that were hit get their names. */
+/* List the entries of an index, and name the files that are hit. */
 static void
 entries(struct search *s, const unsigned char *p, size_t size)
 {
@@ -250,7 +254,7 @@ entries(struct search *s, const unsigned char *p, size_t size)
 	}
 }
 
-/* Blocks of an index, each of one piece. */
+/* List the blocks of an index that are valid. */
 static void
 blocks(struct search *s, const unsigned char *a)
 {
@@ -288,7 +292,7 @@ name_all(struct search *s, const unsigned char *r, uint64_t number)
 	}
 }
 
-/* Those whose own records tell. */
+/* Name the hits whose own records have a name. */
 static void
 name_hits(struct search *s)
 {
@@ -306,7 +310,7 @@ name_hits(struct search *s)
 	}
 }
 
-/* What a folder is called, and by whom; one that is lost was hit, too. */
+/* The name of a folder, and its parent; a lost one is a hit itself. */
 static char *
 climb(void *arg, struct fs_id *id)
 {

@@ -1,27 +1,27 @@
 /*
- * NTFS: its boot sector, the records of $MFT, their attributes, and the runs of
- * clusters that these lie in.
+ * NTFS: its boot sector, records of $MFT, their attributes, and runs of
+ * clusters.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fsntfs.h"
 
-enum {				/* of the boot sector */
+enum {				/* offsets in the boot sector */
 	BOOT = 512,
 	B_OEM = 3, B_SECTOR = 11, B_CLUSTER = 13, B_SECTORS = 40, B_MFT = 48,
 	B_MIRROR = 56, B_RECORD = 64, B_INDEX = 68,
 };
 
-enum {				/* of a list of attributes */
+enum {				/* offsets in an attribute list */
 	LIST_MOST = 256 << 10,
 	E_LENGTH = 4, E_NAME_LENGTH = 6, E_RECORD = 16, E_LEAST = 26,
-	PARTS_MOST = 1 << 16,	/* runs of $MFT */
+	PARTS_MOST = 1 << 16,	/* runs of $MFT, at most */
 };
 
 /* ----------------------------------------------------------- structures */
 
-/* As clusters, or as a power of two of bytes; 0 for what is none. */
+/* A size in clusters, or a negative power of two in bytes; 0 if invalid. */
 static uint32_t
 size_of(const struct ntfs *n, int8_t code)
 {
@@ -67,7 +67,7 @@ ntfs_boot(struct ntfs *n)
 
 	if (fs_get(io, 0, b, sizeof(b)) == 0 && geometry(n, b))
 		return true;
-	/* The copy is in the last sector. */
+	/* The backup is in the last sector. */
 	if (fs_exact(io) || io->src->length < UINT64_C(2) * BOOT ||
 	    ((fs_get(io, io->src->length - BOOT, b, sizeof(b)) != 0 ||
 	    !geometry(n, b)) && (io->src->length < 4096 ||
@@ -206,7 +206,10 @@ ntfs_system_record(struct ntfs *n, unsigned number, unsigned char *r)
 
 /* ---------------------------------------------------- several records */
 
-/* The contents of a list of attributes; the caller's, or NULL. */
+/*
+ * Read the contents of an attribute list; the caller frees them.  NULL if that
+ * fails.
+ */
 static unsigned char *
 list(struct ntfs *n, const unsigned char *a, size_t *size)
 {
@@ -274,7 +277,7 @@ known(const struct ntfs *n)
 	return n->parts == 0 ? 0 : last[-1].first + last[-1].len;
 }
 
-/* What a record has of it, if that follows what is known. */
+/* Add the part of $MFT that a record describes, if it is the next one. */
 static bool
 add_parts(struct ntfs *n, const unsigned char *record, void *arg)
 {

@@ -1,9 +1,9 @@
 /*
- * Reading file systems: what all kinds of them need.
+ * Reading file systems: what all kinds need.
  *
- * The lists of extents have a limit.  When one is full, what is free loses its
- * shortest extents, and what is a structure swallows the shortest gaps: both
- * ways more counts as used, which costs time and loses nothing.
+ * The lists of extents have a limit.  When one is full, the shortest free
+ * extents are dropped, and metadata is joined across the shortest gaps.  In
+ * both cases more counts as used, which costs time but loses nothing.
  */
 #include "fsread.h"
 
@@ -17,9 +17,10 @@
 #include "part/fsnames.h"
 
 enum {
-	FREE_MOST = 1 << 20,	/* extents of 16 bytes */
+	FREE_MOST = 1 << 20,	/* of 16 bytes */
 	META_MOST = 1 << 18,
-	GRAIN = 4096,		/* bytes; the first that is lost or swallowed */
+	GRAIN = 4096,		/* bytes: the first size that is dropped or
+				 * joined */
 };
 
 /* ------------------------------------------------------------- reading */
@@ -100,7 +101,7 @@ fs_power_of_two(uint64_t n)
 	return n != 0 && (n & (n - 1)) == 0;
 }
 
-/* A nibble at a time: the table is in the program, and there is no state. */
+/* By nibbles: the table is const, and needs no initialisation. */
 uint32_t
 fs_crc32c(uint32_t crc, const void *buf, size_t len)
 {
@@ -130,7 +131,7 @@ by_place(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-/* Sort, and join what touches or is no farther apart than "gap". */
+/* Sort, and join extents that touch, or are at most "gap" apart. */
 static void
 join(struct fs_extents *e, uint64_t gap)
 {
@@ -162,7 +163,7 @@ drop_short(struct fs_extents *e)
 	e->n = n;
 }
 
-/* Room for one more. */
+/* Make room for one more. */
 static int
 make_room(struct fs_extents *e)
 {
@@ -204,7 +205,7 @@ next_grain(const struct fs_extents *e)
 	return e->grain == 0 ? GRAIN : 2 * e->grain;
 }
 
-/* What lies in the partition, or 0. */
+/* The length of a range within the partition, or 0. */
 static uint64_t
 within(const struct fs_io *io, uint64_t off, uint64_t len)
 {
@@ -275,7 +276,7 @@ fs_note_bits(struct fs_io *io, const unsigned char *bits, uint64_t first,
 	return n;
 }
 
-/* "from" without "less", both in order. */
+/* Subtract "less" from "from"; both are sorted. */
 static int
 subtract(struct fs_extents *from, const struct fs_extents *less)
 {
@@ -391,7 +392,8 @@ fs_doubt(struct fs_io *io, enum fs_state state, const char *fmt, ...)
 {
 	va_list ap;
 
-	if (!io->whole) {		/* it says more than what was hurt */
+	if (!io->whole) {		/* this says more than the partial
+					 * damage */
 		io->map->state = FS_CLEAN;
 		va_start(ap, fmt);
 		judge(io, state, fmt, ap);
@@ -450,7 +452,7 @@ fs_label(struct fs_io *io, const unsigned char *from, size_t bytes)
 	to[n] = '\0';
 }
 
-/* The bytes of a character as UTF-8, of which *to has room for four. */
+/* Encode a character as UTF-8; *to has room for four bytes. */
 static char *
 put_utf8(char *to, uint32_t c)
 {

@@ -1,9 +1,9 @@
 /*
- * Swap: only its header is of use to anybody, unless a hibernated machine lies
- * in it.  Linux, include/linux/swap.h (union swap_header): the magic stands at
- * the end of the first page, whose size is the machine's, and a hibernation
- * image replaces it by its own (kernel/power/swap.c: "S1SUSPEND"; others:
- * systemd, TuxOnIce, uswsusp).
+ * Swap: only its header matters, unless a hibernation image lies in it.  Linux,
+ * include/linux/swap.h (union swap_header): the magic is at the end of the
+ * first page, whose size depends on the machine.  A hibernation image replaces
+ * the magic by its own (kernel/power/swap.c: "S1SUSPEND"; others: systemd,
+ * TuxOnIce, uswsusp).
  */
 #include <string.h>
 
@@ -12,12 +12,12 @@
 enum {
 	PAGE_LEAST = 4096,
 	PAGE_MOST = 65536,
-	MAGIC = 10,		/* bytes, at the end of the page */
-	VERSION = 1024,		/* where they lie: */
-	PAGES = 1028,		/* the last one, not how many */
+	MAGIC = 10,		/* bytes at the end of the page */
+	VERSION = 1024,		/* offset of the version */
+	PAGES = 1028,		/* offset of the last page's number */
 	LABEL = 1052,
 	LABEL_MOST = 16,
-	HEAD = 2048,		/* bytes that have all these */
+	HEAD = 2048,		/* bytes that contain all these */
 };
 
 static bool
@@ -36,8 +36,8 @@ sleeps(const unsigned char *magic)
 }
 
 /*
- * The pages behind the header that are swap, or 0 where the header is wrong: a
- * version 1, in the byte order of the machine that made it.
+ * The number of swap pages behind a header of version 1, in the byte order of
+ * the machine that made it; 0 if the header is wrong.
  */
 static uint64_t
 pages(const unsigned char *head, uint64_t size, uint64_t length)

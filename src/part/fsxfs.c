@@ -1,17 +1,17 @@
 /*
- * XFS: the tree of free extents of each group, by block number, as far as it
- * and the group's header are sound and count the same.
+ * XFS: the tree of free extents of each group, ordered by block, if it is valid
+ * and its total matches the group's header.
  *
- * The layout is that of "XFS Algorithms & Data Structures" (3rd edition) and of
- * the Linux kernel (fs/xfs/libxfs/xfs_format.h).  Blocks that are kept for the
- * trees (AGFL) are not in the tree of what is free.
+ * The format is that of "XFS Algorithms & Data Structures" (3rd edition) and of
+ * the Linux kernel (fs/xfs/libxfs/xfs_format.h).  Blocks reserved for the trees
+ * (AGFL) are not in the tree of free extents.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fsxfs.h"
 
-enum {				/* of the superblock */
+enum {				/* offsets in the superblock */
 	S_BLOCK = 4, S_BLOCKS = 8, S_LOG = 48, S_ROOT = 56,
 	S_AG_BLOCKS = 84, S_AGS = 88,
 	S_LOG_BLOCKS = 96, S_VERSION = 100, S_SECTOR = 102, S_INODE = 104,
@@ -25,21 +25,22 @@ enum {				/* of the superblock */
 	IN_REPAIR = 0x10, IN_KINDS = 0x1, IN_SPARSE = 0x2, MORE_KINDS = 0x200,
 };
 
-enum {				/* of a group's header, the second sector */
+enum {				/* offsets in a group's header, its second
+				 * sector */
 	F_VERSION = 4, F_NUMBER = 8, F_LENGTH = 12, F_ROOT = 16,
 	F_SIZE_ROOT = 20, F_LEVELS = 28, F_SIZE_LEVELS = 32, F_FREE = 52,
 	F_CSUM = 216,
 	HEADERS = 4,	/* sectors */
 };
 
-struct group {			/* what its tree is taken with */
+struct group {			/* the state while reading its tree */
 	struct xfs	*x;
 	uint32_t	 ag;
-	uint64_t	 next;		/* block behind the last extent */
+	uint64_t	 next;		/* behind the last extent */
 	uint64_t	 free;		/* blocks */
 };
 
-/* A sector or block with its checksum, which is the other way round, in it. */
+/* Whether a sector or block has the right checksum, which is little endian. */
 static bool
 checked(unsigned char *p, size_t size, int at)
 {
@@ -124,7 +125,7 @@ judge(struct xfs *x, unsigned char *s)
 
 /* --------------------------------------------------------------- groups */
 
-/* An extent that is free; they come in order, and do not touch. */
+/* Take a free extent; they must be in order, and not adjoin. */
 static bool
 take_free(void *arg, const unsigned char *record)
 {
@@ -140,7 +141,7 @@ take_free(void *arg, const unsigned char *record)
 	return true;
 }
 
-/* The header, for sure. */
+/* Read and check the header of a group. */
 static bool
 header(struct xfs *x, uint32_t ag, unsigned char *f)
 {
@@ -206,7 +207,7 @@ read_all(struct xfs *x, unsigned char *s)
 		    "xfs_repair");
 }
 
-/* Order only: the second group begins with a copy, wherever that is. */
+/* For FS_ORDER only: the second group begins with a backup; find it. */
 static bool
 backup(struct xfs *x, unsigned char *s)
 {

@@ -1,33 +1,33 @@
 /*
- * XFS: where the inodes are, and what of the file system their contents are:
- * folders, and the blocks that lead to a file's data.
+ * XFS: the inodes, and metadata in their contents: directories, and blocks that
+ * lead to the data of files.
  */
 #include <string.h>
 
 #include "fsxfs.h"
 
-enum {				/* of a group's third sector, the AGI */
+enum {				/* offsets in a group's third sector, the AGI */
 	I_ROOT = 20, I_LEVELS = 24, I_FREE_ROOT = 328, I_FREE_LEVELS = 332,
 	SECTOR = 512,
-	CHUNK = 64,		/* inodes */
+	CHUNK = 64,		/* inodes per chunk */
 	C_HOLES = 4, C_FREE = 8,	/* of its record; a bit of a hole is: */
-	HOLE = 4,		/* inodes */
+	HOLE = 4,		/* inodes per chunk */
 };
 
-enum {				/* of an inode */
+enum {				/* offsets in an inode */
 	D_VERSION = 4, D_MANY = 24, D_EXTENTS = 76, D_BESIDE = 80,
 	D_BESIDE_FORMAT = 83, D_FLAGS_2 = 120,
 	MANY = 0x10,		/* D_MANY has the extents, D_EXTENTS others */
 	D_HEAD_2 = 100, D_HEAD_3 = 176,
 	IN_EXTENTS = 2, IN_TREE = 3,
-	RECORD = 16,		/* bytes, of an extent */
+	RECORD = 16,		/* bytes of an extent */
 	L_LEVEL = 4, L_RECORDS = 6, L_HEAD_4 = 24, L_HEAD_5 = 72,
 };
 
 struct inodes {
 	struct xfs	*x;
 	uint32_t	 ag;
-	uint64_t	 next;		/* the first that is not seen yet */
+	uint64_t	 next;		/* the first not visited yet */
 	xfs_visit	*visit;		/* or NULL */
 	void		*arg;
 };
@@ -90,7 +90,7 @@ tree(struct fork *f, uint64_t number, unsigned level)
 		tree(f, fs_be(p + head + most * 8 + i * 8, 8), level - 1);
 }
 
-/* The root of a file's tree stands in the inode. */
+/* The root of a file's tree, which is in the inode. */
 static void
 root(struct fork *f, const unsigned char *p, size_t room)
 {
@@ -210,7 +210,7 @@ visit_chunk(struct inodes *i, const unsigned char *record, uint64_t first,
 	}
 }
 
-/* A chunk of 64 inodes, which are in a row but for holes of sparse ones. */
+/* Take a chunk of 64 inodes, contiguous except for the holes of sparse ones. */
 static bool
 take_chunk(void *arg, const unsigned char *record)
 {

@@ -1,31 +1,31 @@
 /*
- * XFS: whether the log was closed: its last record tells of an unmount.
+ * XFS: whether the log was closed: its last record must be an unmount.
  *
  * The log is a ring of blocks of 512 bytes.  Each begins with the number of the
- * round in which it was written, but for the first block of a record, where it
- * stands behind a magic number.  Where that number drops the log ends: what
- * fs/xfs/xfs_log_recover.c does (xlog_find_head, xlog_check_unmount_rec).  It
- * also looks for blocks that were written out of order before a crash; here
- * such a log ends at one of two places: where the kernel finds its end, too, or
- * behind records that are no unmount.
+ * cycle in which it was written; in the first block of a record, this comes
+ * after a magic number.  The log ends where this number drops, as in
+ * fs/xfs/xfs_log_recover.c (xlog_find_head, xlog_check_unmount_rec).  The
+ * kernel also looks for blocks written out of order before a crash; here such a
+ * log ends either where the kernel finds its end, or after records that are no
+ * unmount.
  */
 #include <stdlib.h>
 
 #include "fsxfs.h"
 
-enum {				/* of a record */
+enum {				/* offsets and values in a record */
 	MAGIC = (int)0xfeedbabe,
 	R_CYCLE = 4, R_VERSION = 8, R_LENGTH = 12, R_OPS = 40, R_SIZE = 320,
-	HEAD_DATA = 32 << 10,	/* bytes that a block of its head is for */
+	HEAD_DATA = 32 << 10,	/* bytes covered by a block of its header */
 	VERSION_2 = 2,
-	O_FLAGS = 9, UNMOUNT = 0x20,	/* of what is in it */
-	BACK = 128,		/* blocks that are looked at first */
-	BACK_MOST = 600,	/* a record of 256 KiB and its head */
+	O_FLAGS = 9, UNMOUNT = 0x20,	/* flags of an operation */
+	BACK = 128,		/* blocks to search first */
+	BACK_MOST = 600,	/* a record of 256 KiB and its header */
 };
 
 struct ring {
 	struct xfs	*x;
-	uint64_t	 at;		/* byte of the first block */
+	uint64_t	 at;		/* byte of its first block */
 	uint64_t	 blocks;	/* of 512 bytes */
 	bool		 failed;
 };
@@ -48,7 +48,7 @@ cycle(struct ring *r, uint64_t i)
 	return cycle_of(head);
 }
 
-/* The first block of an older round than the first one of all. */
+/* Find the first block of an older cycle than the first block of all. */
 static uint64_t
 find_end(struct ring *r)
 {
@@ -68,8 +68,8 @@ find_end(struct ring *r)
 }
 
 /*
- * The record that begins at p, with n blocks up to the end of the log, is the
- * last one and of an unmount.
+ * Whether the record at p, n blocks before the end of the log, is the last one
+ * and an unmount.
  */
 static bool
 unmount(const unsigned char *p, uint64_t n)
@@ -88,7 +88,10 @@ unmount(const unsigned char *p, uint64_t n)
 	    (op[O_FLAGS] & UNMOUNT) != 0;
 }
 
-/* The last record that begins in the "n" blocks before the end: 1, 0, or -1. */
+/*
+ * Find the last record in the "n" blocks before the end.  Returns 1 if it is an
+ * unmount, 0 if not, -1 if there is none.
+ */
 static int
 last_record(struct ring *r, uint64_t end, uint64_t n, unsigned char *buf)
 {

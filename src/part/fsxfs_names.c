@@ -1,9 +1,9 @@
 /*
- * XFS: the files that hold some blocks, and what they are called.
+ * XFS: files that contain given blocks, and their names.
  *
- * All inodes are looked at once, for those that lead to a lost block, or are
- * lost themselves; then all folders, for the names of these; and from there it
- * goes up, by "..", to the root.
+ * First all inodes are examined for lost blocks, and for being lost themselves;
+ * then all folders, for the names of these; then paths follow ".." up to the
+ * root.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,28 +11,28 @@
 #include "fshits.h"
 #include "fsxfs.h"
 
-enum {				/* of a folder that lies in its inode */
+enum {				/* offsets in a folder that lies in its inode */
 	S_COUNT = 0, S_LONG = 1, S_PARENT = 2,
-	SE_NAME = 3,		/* of an entry: its length, where it is, this */
+	SE_NAME = 3,		/* offset of an entry's name */
 };
 
-enum {				/* of a folder's block */
+enum {				/* offsets in a block of a folder */
 	B_HEAD_4 = 16, B_HEAD_5 = 64, B_TAIL = 8, B_LEAF = 8,
 	BE_LENGTH = 8, BE_NAME = 9, BE_TAG = 2, BE_ALIGN = 8,
 	UNUSED = 0xffff, U_LENGTH = 2,
 };
 
-/* Behind this many bytes of a folder there are only its hashes. */
+/* beyond this byte a folder has only hashes */
 static const uint64_t names_end = UINT64_C(32) << 30;
 
 struct search {
 	struct xfs	*x;
 	struct fs_hits	 hits;
-	unsigned char	*block;		/* of a folder */
-	bool		 touched;	/* the inode leads to a lost block */
+	unsigned char	*block;		/* a block of a folder */
+	bool		 touched;	/* the inode has a lost block */
 };
 
-/* What is done with an entry of a folder; false: it was the last. */
+/* Called for an entry of a folder; false: stop. */
 typedef bool entry(void *arg, uint64_t number, const unsigned char *name,
     size_t n);
 
@@ -81,7 +81,7 @@ struct listing {
 	bool		 over;
 };
 
-/* Those that lie in the inode. */
+/* List the entries within the inode. */
 static void
 list_inside(struct listing *l, const unsigned char *p, size_t room)
 {
@@ -101,7 +101,7 @@ list_inside(struct listing *l, const unsigned char *p, size_t room)
 	}
 }
 
-/* A block of names; in one that is alone its hashes are at the end. */
+/* List a block; a single block has its hashes at the end. */
 static void
 list_block(struct listing *l, const unsigned char *p, size_t size)
 {
@@ -142,7 +142,7 @@ list_extent(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 
 	if (leads || from > names_end / s->x->block)
 		return;
-	s->hits.to->more |= len % size != 0;	/* it goes on elsewhere */
+	s->hits.to->more |= len % size != 0;	/* it continues elsewhere */
 	for (; len >= size && !l->over; len -= size, at += size)
 		if (fs_get(s->x->io, at, s->block, size) == 0)
 			list_block(l, s->block, size);
@@ -181,7 +181,7 @@ struct folder {
 	uint64_t	 number;
 };
 
-/* The first name of each that was hit is noted. */
+/* Set the name of each file that was hit, from its first entry. */
 static bool
 name_hit(void *arg, uint64_t number, const unsigned char *name, size_t n)
 {
@@ -208,7 +208,7 @@ name_all(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
 
 /* --------------------------------------------------------------- paths */
 
-struct step {			/* from a folder up to the one it is in */
+struct step {			/* from a folder to its parent */
 	struct search	*s;
 	uint64_t	 number, parent;
 	char		*name;
@@ -247,7 +247,7 @@ folder_inode(struct xfs *x, uint64_t number, unsigned char *p)
 	    is_folder(p);
 }
 
-/* What a folder is called, and by whom; NULL where that is not found. */
+/* The name of a folder, and its parent; NULL if that is unknown. */
 static char *
 climb(void *arg, struct fs_id *id)
 {
@@ -285,7 +285,7 @@ search(struct search *s)
 	s->block = fs_alloc(x->io, (size_t)x->folder * x->block);
 	if (!fs_hits_open(&s->hits) || s->block == NULL)
 		return;
-	x->io->failed = false;		/* by a copy that is good */
+	x->io->failed = false;		/* the backup was good */
 	each(s, look_at);
 	failed = x->io->failed;
 	if (s->hits.n > 0)

@@ -1,12 +1,12 @@
 /*
- * XFS: the trees of its groups, with the checks that their blocks allow, and
- * what numbers of blocks mean.
+ * XFS: the trees of its groups, checked as far as their blocks allow, and the
+ * meaning of block numbers.
  */
 #include <string.h>
 
 #include "fsxfs.h"
 
-enum {				/* of a block of a tree: */
+enum {				/* offsets in a block of a tree: */
 	T_LEVEL = 4, T_RECORDS = 6,
 	T_PLACE = 16, T_OWNER = 48, T_CSUM = 52,	/* version 5 */
 };
@@ -36,7 +36,7 @@ xfs_place_of(const struct xfs *x, uint64_t number)
 	return xfs_place(x, (uint32_t)ag, block);
 }
 
-/* Read a block of a tree, and hold it against what it should be. */
+/* Read a block of a tree, and check it. */
 static bool
 load(struct xfs *x, const struct xfs_tree *t, uint32_t ag, uint32_t block,
     uint32_t level)

@@ -1,9 +1,9 @@
 /*
- * Who may write to a part of a source while it is copied.
+ * Who may write to part of a source while it is copied.
  *
- * What mounts a device claims it, in any namespace; loop devices, and what
- * opens an image as a file, do not, so these are looked up: on the device, on
- * the disk that it is a part of, and beside it on what it lies on itself.
+ * A mount claims the device, in any namespace.  Loop devices, and programs that
+ * open an image as a file, do not, so these are looked up: on the device, on
+ * its disk, and beside it on whatever it lies on.
  */
 #include "idle.h"
 
@@ -22,10 +22,10 @@
 
 enum {
 	DEEP = 8,		/* loop devices on loop devices */
-	SMALL = 1024,		/* bytes: an extended partition's node */
+	SMALL = 1024,		/* bytes of an extended partition's node */
 };
 
-struct range {			/* bytes of what is asked about */
+struct range {			/* the bytes in question */
 	uint64_t from, to;
 	char	*why;		/* of IDLE_WHY bytes */
 };
@@ -41,7 +41,7 @@ busy(const struct range *r, const char *fmt, ...)
 	return -1;
 }
 
-/* Whether nobody has claimed a node: mount(2) does, in any namespace. */
+/* Whether nobody has claimed a node, as mount(2) does in any namespace. */
 static bool
 unclaimed(dev_t node, const char *name)
 {
@@ -49,14 +49,14 @@ unclaimed(dev_t node, const char *name)
 	char path[300];
 
 	if (!disk_path(node, name, path, sizeof(path)))
-		return true;		/* what has no node is not mounted */
+		return true;		/* without a node it is not mounted */
 	fd = open(path, how);
 	if (fd >= 0)
 		close(fd);
 	return fd >= 0 || errno != EBUSY;
 }
 
-/* A loop device on a node claims nothing. */
+/* Refuse a loop device on a node, because it claims nothing. */
 static int
 bare_node(const struct range *r, dev_t node)
 {
@@ -68,7 +68,7 @@ bare_node(const struct range *r, dev_t node)
 	    busy(r, "whether loop devices lie on it cannot be looked up");
 }
 
-/* A node that what is looked at lies on. */
+/* Check a node on which the range lies. */
 static int
 idle_node(const struct range *r, dev_t node, const char *name)
 {
@@ -85,8 +85,8 @@ idle_node(const struct range *r, dev_t node, const char *name)
 }
 
 /*
- * The partitions' nodes, if the kernel knows any, or the disk's own: a claim on
- * one of the former is one on that, too.
+ * Check the nodes of the partitions, if the kernel knows any, or that of the
+ * disk; a claim on a partition is also one on the disk.
  */
 static int
 idle_disk(const struct range *r, const struct disk *d, bool partition)
@@ -111,7 +111,7 @@ idle_disk(const struct range *r, const struct disk *d, bool partition)
 	return idle_node(r, d->node, d->name);
 }
 
-/* The disk of a node; 0 where that cannot be told. */
+/* The disk of a node; 0 if unknown. */
 static dev_t
 whole_of(dev_t node)
 {
@@ -120,7 +120,9 @@ whole_of(dev_t node)
 	return disk_of_block(node, &d) ? d.whole : 0;
 }
 
-/* Two names of a disk, or a disk and a partition of it, are one. */
+/*
+ * Whether two nodes are of the same disk, or one is a partition of the other.
+ */
 static bool
 same_medium(const struct stat *a, const struct stat *b)
 {
@@ -132,7 +134,7 @@ same_medium(const struct stat *a, const struct stat *b)
 	return whole != 0 && whole == whole_of(b->st_rdev);
 }
 
-/* What a loop device lies on: of an overlay the file of the layer. */
+/* What a loop device lies on; on an overlay, the file in the layer. */
 static int
 medium_of(const struct disk *loop, struct stat *st)
 {
@@ -143,7 +145,7 @@ medium_of(const struct disk *loop, struct stat *st)
 	return err;
 }
 
-/* Whether another loop device lies on the same file or disk. */
+/* Refuse if another loop device lies on the same file or disk. */
 static int
 alone(const struct range *r, const struct disk *d, const struct stat *st)
 {
@@ -167,7 +169,7 @@ alone(const struct range *r, const struct disk *d, const struct stat *st)
 	return is;
 }
 
-/* What a loop device lies on, and beside it. */
+/* Check what a loop device lies on, and others there. */
 static int
 idle_below(const struct range *r, const struct disk *d, int depth)
 {
@@ -188,7 +190,9 @@ idle_below(const struct range *r, const struct disk *d, int depth)
 	return idle_below(r, &below, depth + 1);
 }
 
-/* An image that a program has open, and locked as QEMU and ntfs-3g do. */
+/*
+ * Refuse an image that a program has opened and locked, as QEMU and ntfs-3g do.
+ */
 static int
 idle_file(const struct range *r, const struct endpoint *ep)
 {

@@ -1,8 +1,8 @@
 /*
- * Reading what lies on the source, or on the target what that has already.
+ * Reading the contents of the source, or from the target what that has already.
  *
- * Reads go past the page cache, which does not know what a mounted file system
- * writes.
+ * Reads bypass the page cache, which does not see the writes of a mounted file
+ * system.
  */
 #include "look.h"
 
@@ -15,11 +15,11 @@
 #include "loss.h"
 
 enum {
-	ROOM = 256 << 10,	/* bytes of a read, at most */
+	ROOM = 256 << 10,	/* bytes per read, at most */
 	SECTOR = 512,
 };
 
-/* What a rescue has written is not asked of a failing disk again. */
+/* What a rescue has written is not read again from a failing disk. */
 static bool
 look_at_target(struct look *l)
 {
@@ -89,7 +89,7 @@ look_lost(const struct look *l, uint64_t off, uint64_t len)
 	return false;
 }
 
-/* The end that a range is read from, and in which units. */
+/* Choose the end to read a range from, and its unit. */
 static struct lane *
 lane_for(struct look *l, bool there, uint64_t *unit)
 {

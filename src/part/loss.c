@@ -1,9 +1,9 @@
 /*
  * What was lost of a file system.
  *
- * It is read from the target, where what the map does not have as finished is
- * an error.  What cannot be told for that counts as used, so damage of bitmaps
- * makes more bytes those of files, and never fewer.
+ * It is read from the target, where everything that the map does not call
+ * finished is an error.  What cannot be determined because of that counts as
+ * used, so a damaged bitmap makes more bytes count as files' data, never fewer.
  */
 #include "loss.h"
 
@@ -19,18 +19,19 @@
 #include "part/fsnames.h"
 
 enum {
-	ROOM = 64 << 10,	/* bytes of a read, at most */
-	DEEP_GIB = 64,		/* to read all directories takes longer */
-	SEARCH = 15,		/* seconds, for the names of files */
+	ROOM = 64 << 10,	/* bytes per read, at most */
+	DEEP_GIB = 64,		/* beyond this, reading all directories takes
+				 * too long */
+	SEARCH = 15,		/* s, for the names of files */
 };
 
 struct scene {
 	struct map	*map;
-	struct endpoint	 dst;	/* the target, to be read */
+	struct endpoint	 dst;	/* the target, for reading */
 	struct lane	 lane;
-	uint64_t	 base;	/* the area's first byte, in the copy */
+	uint64_t	 base;	/* byte of the copy where the area begins */
 	unsigned char	*buf;	/* ROOM bytes, aligned */
-	double		 until;	/* clock_seconds(), or 0 */
+	double		 until;	/* deadline by clock_seconds(), or 0 */
 };
 
 bool
@@ -90,7 +91,7 @@ sum_up(struct damage_area *a, const struct scene *s, const struct fs_map *m)
 	free(seg);
 }
 
-/* The ranges of an area that are lost, as bytes of it; the caller's. */
+/* The lost ranges of an area, in bytes of it; the caller frees them. */
 static struct fs_extents
 ranges(const struct damage_area *a, const struct scene *s)
 {
@@ -111,7 +112,7 @@ ranges(const struct damage_area *a, const struct scene *s)
 	return lost;
 }
 
-/* Nobody waits for long for names that a command finds, too. */
+/* Find names, within limits, because there is a command that finds them too. */
 static void
 name(struct damage_area *a, struct scene *s, const struct fs_source *source,
     const char *type)

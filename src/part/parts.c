@@ -1,12 +1,12 @@
 /*
  * Partition tables, by libblkid.
  *
- * Nothing on a disk is to be trusted.  Before libblkid looks, the headers are
- * held to some measure: a GPT of no more than ENTRIES_MOST bytes of entries,
- * a chain of no more than LINKS_MOST logical partitions.  What it finds is
- * taken with checked arithmetic.  It counts in 512 bytes and 32 bits where an
- * MBR is concerned, which large disks of 4096 exceed: there the four primary
- * partitions are read here.
+ * Nothing on a disk is trusted.  Before libblkid reads a table, its headers are
+ * checked: at most ENTRIES_MOST bytes of GPT entries, and at most LINKS_MOST
+ * logical partitions.  Its results are used with checked arithmetic.  For an
+ * MBR libblkid counts sectors of 512 bytes in 32 bits, which is too small for
+ * large disks with sectors of 4096 bytes; there the four primary partitions are
+ * read here.
  */
 #include "part/parts.h"
 
@@ -25,23 +25,24 @@
 #include "parts_table.h"
 
 enum {
-	SECTOR = 512,		/* bytes: libblkid's unit, and most images' */
+	SECTOR = 512,		/* bytes: the unit of libblkid and most
+				 * images */
 	LARGE_SECTOR = 4096,	/* bytes */
-	TABLE_EDGE = 128 << 10,	/* bytes at both ends, where a table is */
-	ENTRIES_MOST = 4 << 20,	/* bytes of a GPT's */
+	TABLE_EDGE = 128 << 10,	/* bytes at both ends that may have a table */
+	ENTRIES_MOST = 4 << 20,	/* bytes of GPT entries */
 	LINKS_MOST = 256,	/* logical partitions */
 	SHOWN = 16,		/* partitions listed in a refusal */
-	GPT_ENTRIES = 16 << 10,	/* bytes, at least; UEFI 2.10 5.3.1 */
-	MBR_ENTRIES = 446,	/* offset of the first */
-	MBR_ENTRY = 16,		/* bytes of one */
-	MBR_GPT = 0xee,		/* type of the entry that guards a GPT */
+	GPT_ENTRIES = 16 << 10,	/* bytes, at least: UEFI 2.10 5.3.1 */
+	MBR_ENTRIES = 446,	/* offset of the first entry */
+	MBR_ENTRY = 16,		/* bytes of an entry */
+	MBR_GPT = 0xee,		/* type of the entry that protects a GPT */
 };
 
 typedef unsigned long long ull;
 
-/* --- is it sane? ------------------------------------------------------ */
+/* --- checks before libblkid ------------------------------------------- */
 
-/* Of any boot sector, and of the links of logical partitions. */
+/* Boot sectors, and the links between logical partitions. */
 static bool
 is_mbr(const unsigned char *sector)
 {
@@ -72,7 +73,7 @@ guards_gpt(const unsigned char *mbr)
 	return false;
 }
 
-/* Follow the chain of logical partitions; false when it does not end. */
+/* Follow the chain of logical partitions; false if it does not end. */
 static bool
 walk_logical(const struct view *v, uint64_t first, struct parts *t)
 {
@@ -103,7 +104,9 @@ has_gpt(const struct view *v, uint64_t at, unsigned char *header)
 	    8) == 0;
 }
 
-/* Bring the entries of a GPT; false when they are too many to be true. */
+/*
+ * Read the entries of a GPT into the view; false if there are impossibly many.
+ */
 static bool
 fetch_entries(const struct view *v, uint64_t at, uint32_t sector)
 {
@@ -117,11 +120,11 @@ fetch_entries(const struct view *v, uint64_t at, uint32_t sector)
 	len = (uint64_t)le32dec(h + 80) * le32dec(h + 84);
 	if (len > ENTRIES_MOST)
 		return false;
-	view_fill(v, off, len);		/* or the checksum tells */
+	view_fill(v, off, len);		/* the checksum will show errors */
 	return true;
 }
 
-/* Whether libblkid can be let at it. */
+/* Whether it is safe to let libblkid read the table. */
 static bool
 sane(const struct view *v, const unsigned char *mbr, struct parts *t)
 {
@@ -146,14 +149,14 @@ sane(const struct view *v, const unsigned char *mbr, struct parts *t)
 
 /* --- the table -------------------------------------------------------- */
 
-/* A text from libblkid, which may be NULL. */
+/* Copy a text from libblkid, which may be NULL. */
 static void
 keep(char *to, size_t room, const char *text)
 {
 	strlcpy(to, text != NULL ? text : "", room);
 }
 
-/* Take over a partition; false for one that no disk could hold. */
+/* Take a partition; false if no disk could have it. */
 static bool
 take(struct part *to, blkid_partition from, bool gpt)
 {
@@ -205,7 +208,9 @@ take_all(struct parts *t, blkid_partlist list)
 	return 0;
 }
 
-/* Primary partitions as they stand there; logical ones only within reach. */
+/*
+ * Take primary partitions from the MBR itself; logical ones only if in range.
+ */
 static void
 mend_mbr(struct parts *t, const unsigned char *mbr)
 {
@@ -269,7 +274,7 @@ probe_table(const struct view *v, const unsigned char *mbr, struct parts *t)
 	return err;
 }
 
-/* No table where one should be: why? */
+/* There should be a table, but none was found: say why. */
 static void
 explain(const struct view *v, const unsigned char *mbr, struct parts *t)
 {
@@ -287,7 +292,7 @@ explain(const struct view *v, const unsigned char *mbr, struct parts *t)
 		    "made for a larger disk");
 }
 
-/* Whether there is a GPT that counts in such sectors, or its backup. */
+/* Whether there is a GPT, or its backup, for this sector size. */
 static bool
 counts_in(const struct view *v, uint32_t sector)
 {
@@ -297,7 +302,9 @@ counts_in(const struct view *v, uint32_t sector)
 	    has_gpt(v, (v->size / sector - 1) * sector, header));
 }
 
-/* An image does not say what its disk's sectors were, but where a GPT is. */
+/*
+ * An image does not say what sectors its disk had, but the place of a GPT does.
+ */
 uint32_t
 parts_sector_of(const struct view *v)
 {
@@ -308,8 +315,8 @@ parts_sector_of(const struct view *v)
 }
 
 /*
- * An MBR that was lost may have guarded a GPT, and libblkid wants to see it.
- * Where there is no GPT it is taken for none.
+ * A lost MBR may have protected a GPT, and libblkid needs to see it, so make
+ * one.  Without a GPT nothing is found then.
  */
 static int
 make_guard(const struct view *v, unsigned char *mbr)
@@ -325,7 +332,7 @@ make_guard(const struct view *v, unsigned char *mbr)
 	return pwrite(v->fd, mbr, SECTOR, 0) == SECTOR ? 0 : EIO;
 }
 
-/* What a rescue has left of the table; "left" is TABLE_PART if links miss. */
+/* What a rescue has left of the table; TABLE_PART if links are missing. */
 static enum table
 left_of(const struct view *v, const unsigned char *mbr, const struct parts *t)
 {
@@ -374,7 +381,7 @@ parts_possible(const struct endpoint *ep)
 	    endpoint_viewable(ep);
 }
 
-/* Read the table of a view, unless there was an error; close it. */
+/* Read the table of a view unless err is set, and close the view. */
 static int
 read_view(struct view *v, int err, struct parts *t, struct fault *f)
 {
@@ -496,7 +503,7 @@ limit_to(struct endpoint *ep, const struct part *p, const struct parts *t,
 int
 parts_limit(struct endpoint *ep, int64_t number, struct fault *f)
 {
-	/* The output of a comparison is read, as a source is. */
+	/* the second end of a comparison is read like a source */
 	const char *operand = ep->spec.role == TARGET || ep->is.back ?
 	    "opart" : "ipart";
 	struct parts t;

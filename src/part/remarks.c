@@ -1,11 +1,11 @@
 /*
- * Holding a plan against the partition tables.
+ * Comparing a plan with the partition tables.
  *
- * A range that was computed by hand from the columns of fdisk is off by one
- * more often than not.  It is odd if one of its borders lies within a
- * partition, or if it begins where a partition begins but ends in the gap
- * behind it, or the like.  A range that is just one partition is not odd, nor
- * is the head of a disk that becomes the head of another.
+ * A range that was computed by hand from the output of fdisk is easily off by
+ * one.  It is odd if one of its borders is inside a partition, or if it begins
+ * with a partition but ends in the gap behind it, or similar.  A range that is
+ * exactly one partition is not odd, nor is the start of a disk that becomes the
+ * start of another.
  */
 #include "part/remarks.h"
 
@@ -17,7 +17,7 @@
 #include "base/number.h"
 #include "disk/disk.h"
 
-/* The partition table of an end, read when it is first asked for. */
+/* The partition table of an end, read when first needed. */
 struct lookup {
 	struct endpoint *ep;
 	bool		 asked, read;
@@ -42,7 +42,7 @@ table_free(struct lookup *t)
 		parts_free(&t->parts);
 }
 
-/* How near a partition's own border is: what is nearest is named. */
+/* Keep the nearest partition border of the same kind. */
 static void
 nearer(struct border *b, enum lies lies, const struct part *p, uint64_t bytes)
 {
@@ -52,7 +52,7 @@ nearer(struct border *b, enum lies lies, const struct part *p, uint64_t bytes)
 	*b = (struct border){ lies, p->number, bytes };
 }
 
-/* Where a byte lies; own is the partition's border of the same kind. */
+/* Describe where byte "at" lies, relative to a partition's own border. */
 static void
 lay(struct border *b, const struct part *p, uint64_t at, bool begins)
 {
@@ -66,7 +66,7 @@ lay(struct border *b, const struct part *p, uint64_t at, bool begins)
 		nearer(b, LIES_OUTSIDE, p, at > own ? at - own : own - at);
 }
 
-/* Whether one border of the range lies within it, and the other does not. */
+/* Whether exactly one border of the range is inside the partition. */
 static bool
 cuts(const struct part *p, uint64_t from, uint64_t to)
 {
@@ -77,8 +77,8 @@ cuts(const struct part *p, uint64_t from, uint64_t to)
 }
 
 /*
- * Whether a range is held against a partition: one that it touches, but for an
- * extended one that lies within it or around it.
+ * Whether a partition matters for a range: it overlaps it, and is not an
+ * extended one inside or around it.
  */
 static bool
 concerns(const struct part *p, uint64_t from, uint64_t to)
@@ -89,7 +89,7 @@ concerns(const struct part *p, uint64_t from, uint64_t to)
 	    cuts(p, from, to);
 }
 
-/* Look at a range; head: it is the first bytes of both ends. */
+/* Examine a range; head: it begins both ends. */
 static void
 look_at(struct span *s, const struct parts *t, uint64_t from, uint64_t to,
     bool head)
@@ -117,7 +117,7 @@ look_at(struct span *s, const struct parts *t, uint64_t from, uint64_t to,
 	    s->to.lies == LIES_INSIDE || (!head && to != UINT64_MAX));
 }
 
-/* Whether operands chose a part of the ends. */
+/* Whether the user has chosen a part of the ends. */
 static bool
 by_hand(const struct opts *o)
 {
@@ -140,7 +140,7 @@ span_make(struct span *s, const struct plan *p, struct lookup *table,
 	look_at(s, t, from, to, p->src_off == 0 && p->dst_off == 0);
 }
 
-/* From the first byte of a disk to the first byte of another. */
+/* Whether the start of one disk goes to the start of another. */
 static bool
 clones(const struct plan *p)
 {
@@ -148,7 +148,7 @@ clones(const struct plan *p)
 	    p->dst_off == 0 && p->src->lim.part == 0;
 }
 
-/* Where the last partition ends, wherever it stands in the table; 0: none. */
+/* The end of the last partition on the disk; 0 if there is none. */
 static uint64_t
 last_end(const struct parts *t)
 {
@@ -182,7 +182,7 @@ clone_make(struct remarks *found, const struct plan *p, struct lookup *src)
 		found->backup_astray = strcmp(t->type, "gpt") == 0;
 }
 
-/* A file or a device, and not what discards. */
+/* Whether the target is a file or device, and does not discard data. */
 static bool
 keeps(const struct endpoint *dst)
 {
@@ -190,8 +190,8 @@ keeps(const struct endpoint *dst)
 }
 
 /*
- * A clone that ends before partitions do.  The head of a disk, in which no
- * partition is whole, is no clone.
+ * A clone that cuts off partitions.  If it contains no whole partition, it is
+ * not meant as a clone.
  */
 static void
 beyond_make(struct beyond *b, const struct plan *p, struct lookup *src)
@@ -225,7 +225,10 @@ is_part(const struct endpoint *ep)
 	return ep->lim.part > 0 || (endpoint_disk(ep, &d) && d.partition != 0);
 }
 
-/* What unpacks it, by its first bytes; NULL: it is not compressed. */
+/*
+ * The command that unpacks a file, by its first bytes; NULL if it is not
+ * compressed.
+ */
 static const char *
 packed(const unsigned char *head)
 {
@@ -245,7 +248,7 @@ packed(const unsigned char *head)
 	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (memcmp(head, known[i].magic, known[i].len) == 0)
 			return known[i].unpacks;
-	/* a digit for the size of its blocks is between */
+	/* the digit between is the block size */
 	return memcmp(head, "BZh", 3) == 0 && memcmp(head + 4, "1AY&SY", 6) ==
 	    0 ? "bzip2 -dc" : NULL;
 }
@@ -256,7 +259,7 @@ all_zero(const unsigned char *buf, size_t len)
 	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
 }
 
-/* Whether a partition table is among what is overwritten. */
+/* Whether a partition table will be overwritten. */
 static bool
 loses_table(const struct remarks *found)
 {
@@ -292,7 +295,7 @@ slip_of_volume(struct remarks *found, const struct plan *p)
 	}
 }
 
-/* A rescue reads no more of its source than it must. */
+/* A rescue does not read the source more than necessary. */
 static void
 slip_make(struct remarks *found, const struct plan *p, struct lookup *src)
 {
@@ -319,7 +322,7 @@ remarks_make(struct remarks *found, const struct plan *p, bool thorough)
 	*found = (struct remarks){ .signs = 0 };
 	if (p->work == WORK_COMPARE || (!thorough &&
 	    (p->opts->status & SHOW_NONE) != 0))
-		return;		/* it would not be told */
+		return;		/* it would not be reported */
 	found->crowded = fit_not_now(p, &found->fit);
 	if (thorough || (p->opts->map == NULL && p->src->lim.part == 0 &&
 	    p->bounded && p->length == (uint64_t)p->src->geo.size))

@@ -12,10 +12,11 @@
 #include "parts_table.h"
 
 enum {
-	SECTOR = 512,		/* bytes, until the table is read */
-	EDGE = 512 << 10,	/* bytes at both ends, where signatures are */
-	SIGNS_MOST = 256,	/* signatures of a disk */
-	AREA_SIGNS = 16,	/* and of the disk as a whole, a partition */
+	SECTOR = 512,		/* bytes, unless the table says otherwise */
+	EDGE = 512 << 10,	/* bytes at both ends that may have
+				 * signatures */
+	SIGNS_MOST = 256,	/* of a disk, at most */
+	AREA_SIGNS = 16,	/* of an area: the whole disk, or a partition */
 };
 
 struct signs {
@@ -24,7 +25,7 @@ struct signs {
 	uint64_t	 from, to;	/* bytes */
 };
 
-/* A text from libblkid, which may be NULL. */
+/* Copy a text from libblkid, which may be NULL. */
 static void
 keep(char *to, size_t room, const char *text)
 {
@@ -40,7 +41,7 @@ value(blkid_probe pr, const char *name)
 	    NULL;
 }
 
-/* What was found just now: a file system, or a partition table. */
+/* Add what was found: a file system, or a partition table. */
 static void
 note_sign(struct signs *s, blkid_probe pr, uint64_t start)
 {
@@ -60,7 +61,7 @@ note_sign(struct signs *s, blkid_probe pr, uint64_t start)
 	s->n++;
 }
 
-/* One area: the disk as a whole, or a partition. */
+/* Examine one area: the whole disk, or a partition. */
 static void
 probe_area(const struct view *v, uint64_t start, uint64_t length,
     uint32_t sector, bool tables, struct signs *s)
@@ -112,7 +113,7 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
 		view_fill_ends(&v, off, length, EDGE);
 		probe_area(&v, off, length, parts_sector_of(&v), false, &s);
-		/* as much as there is, and zeros behind it */
+		/* a shorter end leaves zeros behind its last byte */
 		(void)!pread(v.fd, to->head, sizeof(to->head), (off_t)off);
 	}
 	view_close(&v);

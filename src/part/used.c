@@ -1,13 +1,13 @@
 /*
  * What the file systems of a source use.
  *
- * A range is left out only if a file system that is clean proves that it is
- * free, and nothing else speaks against it: the partition table is sound and
- * its partitions do not overlap, neither the disk nor the partition carries the
- * signature of anything else (a RAID, a volume manager, a file system that was
- * there before), all of it lies in the copy, and nobody can be writing to it.
- * All else counts as used.  When the copy is over the file systems are asked
- * again: what they have begun to use meanwhile was not copied.
+ * A range is left out only if a clean file system proves that it is free, and
+ * nothing contradicts it: the partition table is valid, and its partitions do
+ * not overlap; neither the disk nor the partition has a signature of anything
+ * else (a RAID, a volume manager, an earlier file system); the file system is
+ * completely in the copy; and nobody can write to it.  Everything else counts
+ * as used.  After the copy the file systems are examined again: blocks that
+ * they have begun to use meanwhile were not copied.
  */
 #include "part/used.h"
 
@@ -26,7 +26,7 @@
 #include "used_list.h"
 #include "used_survey.h"
 
-/* How to look, as used= says. */
+/* How to examine file systems, according to used=. */
 static unsigned
 how_of(const struct opts *o)
 {
@@ -108,7 +108,7 @@ clears(const struct plan *p)
 	    others == 0) || (o->oflag & (FLAG_SPARSE | FLAG_TRIM)) != 0);
 }
 
-/* What used= cannot be for. */
+/* Refuse ends with which used= does not work. */
 static int
 possible(const struct plan *p, struct fault *f)
 {
@@ -137,7 +137,7 @@ possible(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* How many file systems the ranges lie in. */
+/* The number of file systems that have free ranges. */
 static size_t
 count_frees(const struct used *u)
 {
@@ -152,7 +152,7 @@ count_frees(const struct used *u)
 	return n;
 }
 
-/* Whether what is not mapped begins and ends with whole pages or blocks. */
+/* Whether unmapped ranges begin and end with whole pages or blocks. */
 static bool
 gaps_fit(const struct plan *p, const struct bmap *m)
 {
@@ -170,7 +170,10 @@ gaps_fit(const struct plan *p, const struct bmap *m)
 	return true;
 }
 
-/* Whether that is the image, and its blocks lie well on the target. */
+/*
+ * Check that the block map is for this image, and that its blocks suit the
+ * target.
+ */
 static int
 bmap_fits(const struct plan *p, const struct bmap *m, struct fault *f)
 {
@@ -196,7 +199,7 @@ bmap_fits(const struct plan *p, const struct bmap *m, struct fault *f)
 	return 0;
 }
 
-/* What a bmap does not map is left out. */
+/* Leave out what a block map does not contain. */
 static int
 of_bmap(struct used *u, struct plan *p, const struct bmap *m, struct fault *f)
 {
@@ -262,9 +265,9 @@ used_free(struct used *u)
 	*u = (struct used){ .n = 0 };
 }
 
-/* ------------------------------------------------------------ what is left */
+/* --- applying it ---------------------------------------------------------- */
 
-struct walk {			/* over a list */
+struct walk {			/* along a list */
 	const struct used_list *list;
 	size_t	 i;
 };
@@ -290,7 +293,7 @@ used_apply(const struct plan *p, struct map *map)
 	    domain_apply(map, p->src_off, &source);
 }
 
-/* Give what is not yet tried of a list another time. */
+/* Give what is untried in the ranges of a list another status. */
 static int
 put_off(const struct plan *p, struct map *map, const struct used_list *l,
     enum seg_status from, enum seg_status to)
@@ -348,7 +351,7 @@ used_order_anew(const struct plan *p, struct map *map)
 	return err;
 }
 
-/* The one that a byte lies in; there is one. */
+/* The file system that contains a byte; there must be one. */
 static const struct used_fs *
 fs_at(const struct used *u, uint64_t off)
 {

@@ -1,5 +1,6 @@
 /*
- * Whether what a file system calls free is to be left out, or what comes first.
+ * Whether the free space of a file system is left out, and which of its ranges
+ * come first.
  */
 #include "used_judge.h"
 
@@ -24,7 +25,7 @@ used_whole(struct used_fs *fs, const char *fmt, ...)
 	return -1;
 }
 
-/* -1 when somebody may write to it while it is copied. */
+/* Refuse a file system that somebody may write to during the copy. */
 static int
 idle(struct used_fs *fs, const struct endpoint *ep)
 {
@@ -34,7 +35,9 @@ idle(struct used_fs *fs, const struct endpoint *ep)
 	    fs->partition > 0, why) == 0 ? 0 : used_whole(fs, "%s", why);
 }
 
-/* Whether another one may lay claim to its bytes, or it is not all there. */
+/*
+ * Refuse a file system that others may claim bytes of, or that is incomplete.
+ */
 static int
 placed(struct used_fs *fs, const struct used *u, const struct plan *p)
 {
@@ -54,7 +57,7 @@ placed(struct used_fs *fs, const struct used *u, const struct plan *p)
 	return 0;
 }
 
-/* What it says of itself. */
+/* Copy its own account. */
 static void
 take_over(struct used_fs *fs, const struct fs_map *m)
 {
@@ -67,7 +70,7 @@ take_over(struct used_fs *fs, const struct fs_map *m)
 	fs->state = m->state;
 }
 
-/* What speaks against a file system that says itself that it is clean. */
+/* Objections to a file system that calls itself clean. */
 static int
 convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
 {
@@ -86,7 +89,7 @@ convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
 	return 0;
 }
 
-/* Note what a file system calls free. */
+/* Add its free ranges. */
 static int
 take(struct used *u, const struct plan *p, const struct used_fs *fs,
     const struct fs_map *m)
@@ -105,7 +108,7 @@ take(struct used *u, const struct plan *p, const struct used_fs *fs,
 	return err;
 }
 
-/* Whether what it calls free is to be left out. */
+/* Whether its free ranges are proven, and may be left out. */
 static bool
 proven(struct used_fs *fs, const struct used *u, struct look *l,
     struct fs_map *m, int *err)
@@ -124,7 +127,7 @@ proven(struct used_fs *fs, const struct used *u, struct look *l,
 	    idle(fs, l->p->src) == 0;
 }
 
-/* Whether it can tell what is to be read first: it need not be true. */
+/* Whether it can at least tell what to read first; this need not be true. */
 static bool
 guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
 {

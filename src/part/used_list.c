@@ -1,5 +1,5 @@
 /*
- * Lists of ranges: in order, none adjoining another.
+ * Lists of ranges: in order, none adjacent.
  */
 #include "used_list.h"
 
@@ -11,8 +11,8 @@
 
 enum {
 	SECTOR = 512,
-	LEAST_MOST = 1 << 20,	/* bytes: no longer range is copied along */
-	ALONG = 100,		/* what is copied along is one of so many */
+	LEAST_MOST = 1 << 20,	/* bytes: a longer range is always left out */
+	ALONG = 100,		/* at most 1/ALONG more is copied */
 };
 
 int

@@ -1,6 +1,6 @@
 /*
- * What there is to look at on a source: its partitions, or all of it, and what
- * speaks against its table.
+ * What to examine on a source, its partitions or the whole, and doubts about
+ * its table.
  */
 #include "used_survey.h"
 
@@ -18,12 +18,12 @@
 
 enum {
 	SECTOR = 512,
-	TABLE = 1 << 20,	/* bytes: a partition table needs no more */
+	TABLE = 1 << 20,	/* bytes that contain any partition table */
 	TABLE_ROOM = 34 * 512,	/* bytes that are read of it: MBR and GPT */
-	MBR_ROWS = 446,		/* byte of the first of four */
+	MBR_ROWS = 446,		/* offset of the first of four rows */
 	PROTECTIVE = 0xee,	/* type of the row that stands for a GPT */
-	GPT_HEAD = 92,		/* bytes, of which we read: */
-	GPT_OTHER = 32,		/* the block of the other one */
+	GPT_HEAD = 92,		/* bytes of a header, of which we read: */
+	GPT_OTHER = 32,		/* the block of the other header */
 	GPT_SUM = 88, SUM = 4,	/* the CRC-32 of the entries */
 };
 
@@ -59,7 +59,7 @@ is_gpt(const unsigned char *head)
 	return memcmp(head, "EFI PART", 8) == 0;
 }
 
-/* The partitions that the copy comes to. */
+/* Add the partitions that overlap the copy. */
 static int
 add_parts(struct used *u, const struct plan *p, const struct parts *t)
 {
@@ -79,8 +79,8 @@ add_parts(struct used *u, const struct plan *p, const struct parts *t)
 }
 
 /*
- * A disk with partitions that has the signature of a file system or a RAID as a
- * whole has one of the two from before, and who knows which.
+ * If a partitioned disk as a whole has the signature of a file system or a
+ * RAID, one of the two is a leftover, and nobody knows which.
  */
 static void
 doubt_table(struct used *u, const struct plan *p)
@@ -95,8 +95,8 @@ doubt_table(struct used *u, const struct plan *p)
 }
 
 /*
- * The MBR before a GPT may have partitions, too (a hybrid one): those of the
- * GPT over again, or else one of the two tables is from before.
+ * The MBR before a GPT may have partitions too (hybrid): they must be
+ * partitions of the GPT, or one of the two tables is a leftover.
  */
 static int
 doubt_mbr(struct used *u, struct look *l, uint32_t sector)
@@ -123,9 +123,9 @@ doubt_mbr(struct used *u, struct look *l, uint32_t sector)
 }
 
 /*
- * The GPT at the end of a disk tells what that at its beginning does, or one of
- * the two is from before.  Of both only the sums of their entries are held
- * against each other; one that cannot be read, or is none, says nothing.
+ * The backup GPT must agree with the one at the start, or one of the two is a
+ * leftover.  Only the checksums of their entries are compared; a backup that is
+ * unreadable or missing says nothing.
  */
 static int
 doubt_backup(struct used *u, struct look *l, uint32_t sector)
@@ -168,13 +168,15 @@ table(struct look *l, struct parts *t)
 	return parts_read(p->src, t, &f);
 }
 
-/* Its partitions, or all of it, which may be a table that nobody can use. */
+/*
+ * Add the partitions, or the whole, which may have a table that cannot be used.
+ */
 static int
 add_all(struct used *u, const struct plan *p, const struct parts *t)
 {
 	int err;
 
-	/* The boot sector of a file system looks like a table of nothing. */
+	/* The boot sector of a file system looks like an empty table. */
 	if (t->n > 0 || (t->wrong[0] == '\0' && strcmp(t->type, "gpt") == 0))
 		return add_parts(u, p, t);
 	err = add(u, 0, 0, (uint64_t)p->src->geo.size);
@@ -184,7 +186,7 @@ add_all(struct used *u, const struct plan *p, const struct parts *t)
 	return err;
 }
 
-/* What there is to look at; 0 or an errno. */
+/* Find out what to examine.  Returns 0 or an errno value. */
 static int
 survey(struct used *u, struct look *l)
 {
@@ -198,7 +200,7 @@ survey(struct used *u, struct look *l)
 		return add(u, ep->lim.part, ep->lim.base,
 		    (uint64_t)ep->geo.size - ep->lim.base);
 	if (table(l, &t) != 0)
-		return 0;		/* the copy will tell of it */
+		return 0;		/* the copy will report it */
 	gpt = strcmp(t.type, "gpt") == 0;
 	err = add_all(u, p, &t);
 	if (err == 0 && (l->how & FS_ORDER) == 0) {

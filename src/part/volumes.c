@@ -1,6 +1,6 @@
 /*
- * What is copied, by partitions.  An end may be in use by workers: what is
- * looked at is a copy of it, by descriptors of its own.
+ * The partitions that are copied.  Workers may be using the ends, so a copy of
+ * each endpoint is examined, through descriptors of its own.
  */
 #include "part/volumes.h"
 
@@ -10,9 +10,9 @@
 
 #include "part/parts.h"
 
-enum { HEAD = 2048 };		/* bytes that a file system is known by */
+enum { HEAD = 2048 };		/* bytes needed to identify a file system */
 
-/* A row for each partition, or one for all of it. */
+/* Make a row for each partition, or one for the whole source. */
 static int
 rows_make(struct volumes *v, const struct parts *t, const struct plan *p)
 {

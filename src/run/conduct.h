@@ -1,5 +1,5 @@
 /*
- * The main thread while workers run: conduct.c, and what it reports: tell.c.
+ * The main thread while workers run: conduct.c, with its reports in tell.c.
  */
 #ifndef PARDD_CONDUCT_H
 #define PARDD_CONDUCT_H
@@ -19,7 +19,7 @@ struct conductor {		/* the main thread's, for one job */
 	const struct signals *signals;
 	struct events	*events;
 	struct outcome	*out;		/* its signal, again and tally */
-	double		 start;		/* s; earlier runs count too */
+	double		 start;		/* s; includes earlier runs */
 	double		 signalled;	/* s: when out->signal came */
 	struct control	 control;
 	struct watch	 watch;
@@ -35,10 +35,10 @@ struct conductor {		/* the main thread's, for one job */
  */
 bool conduct(struct conductor *);
 
-/* Report what is new, draw the progress line, set the title. */
+/* Report news, draw the progress line, set the title. */
 void tell_all(struct conductor *, const struct tally *);
 
-/* Report what came up since, once the lead has ended or is left. */
+/* Report the last news, once the lead has ended or is abandoned. */
 void tell_last(struct conductor *);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What a run decides before anything is changed, in this order: the parts of
- * disks, the plan, the files to write, every objection, the claims.
+ * What a run decides before anything is changed, in this order: partitions, the
+ * plan, the files to write, objections, claims.
  */
 #include "run/decision.h"
 

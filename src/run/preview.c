@@ -1,5 +1,5 @@
 /*
- * What is shown of a plan before it is carried out, and where.
+ * Showing a plan before it is carried out, and where.
  */
 #include "run/preview.h"
 
@@ -46,7 +46,7 @@ place(const struct plan *p)
 	return NULL;
 }
 
-/* What a map says already; NULL: the copy has none. */
+/* The totals of an existing map; NULL if the copy has none. */
 static const struct map_totals *
 known_of(const struct plan *p, const struct map_totals *known)
 {
@@ -54,8 +54,8 @@ known_of(const struct plan *p, const struct map_totals *known)
 }
 
 /*
- * What must be known before anything is shown: 0 if the work would begin, and
- * in *known what a map says already; else -1 with *f.
+ * Check what would refuse the copy, and read an existing map into *known.
+ * Returns 0, or -1 with *f.
  */
 static int
 look(const struct plan *p, struct map_totals *known, struct fault *f)
@@ -74,7 +74,7 @@ preview_ask(const struct plan *p, struct fault *f)
 	    report_ask(p, known_of(p, &known), f);
 }
 
-/* With -v, as rows of all that was decided. */
+/* With -v: everything that was decided, in rows. */
 static void
 print_all(FILE *out, const struct plan *p, const struct map_totals *known)
 {

@@ -11,7 +11,7 @@
 #include "rescue/rescue.h"
 #include "verify/verify.h"
 
-/* Whether messages are wanted; then the progress line makes way for one. */
+/* Whether messages are wanted; if so, the progress line is erased. */
 static bool
 wanted(struct conductor *c)
 {
@@ -21,7 +21,7 @@ wanted(struct conductor *c)
 	return true;
 }
 
-/* Of one of several targets: that it does not keep what is written to it. */
+/* Report that one of several targets does not keep what is written to it. */
 static void
 tell_column(struct conductor *c, unsigned i)
 {
