@@ -3,7 +3,7 @@
  * step takes the results of earlier steps as const and adds one of its own:
  *
  *	main	keep the words, hide passwords, hold back signals
- *	obey	parse them; print, if that is all
+ *	start	parse them; print, if that is all
  *	copy	open the output for programs, and both ends
  *	planned	decide everything; show it, ask, or
  *	run	copy,
@@ -47,8 +47,9 @@ struct session {		/* of a command line that copies */
 
 /* --- how it ends --------------------------------------------------------- */
 
+/* Print a fault.  Returns its exit status. */
 static int
-told(const struct opts *o, const struct fault *f)
+report_failure(const struct opts *o, const struct fault *f)
 {
 	report_fault(f, o);
 	return f->status;
@@ -56,14 +57,14 @@ told(const struct opts *o, const struct fault *f)
 
 /* Flush standard output; a write error becomes the exit status. */
 static int
-printed(const struct opts *o)
+flush_output(const struct opts *o)
 {
 	struct fault f;
 
 	if (fflush(stdout) == 0 && ferror(stdout) == 0)
 		return STATUS_COMPLETE;
 	fault_errno(&f, errno != 0 ? errno : EIO, "standard output");
-	return told(o, &f);
+	return report_failure(o, &f);
 }
 
 static int
@@ -85,7 +86,7 @@ refused(struct session *s, const struct fault *why)
 {
 	events_refused(&s->ev, why);
 	report_trouble(&s->ev);
-	return told(s->o, why);
+	return report_failure(s->o, why);
 }
 
 /* The same, with the ends open: close them first. */
@@ -100,7 +101,7 @@ leave(struct session *s, const struct fault *why)
 
 /* After the report: end by the signal that stopped the run, if any. */
 static int
-part(struct session *s, int status)
+end_session(struct session *s, int status)
 {
 	events_close(&s->ev);
 	if (s->signo != 0 && status == STATUS_SIGNAL + s->signo)
@@ -154,7 +155,7 @@ finish(struct session *s, struct decision *d, struct outcome *out)
 		signals_let();	/* it delayed the report */
 	/* a thread may still return from a lost request: free nothing */
 	if (tee_lost(&s->dst))
-		_exit(part(s, out->verdict.status));
+		_exit(end_session(s, out->verdict.status));
 	outcome_free(out);
 	return out->verdict.status;
 }
@@ -194,7 +195,7 @@ show(struct session *s, const struct plan *p)
 	if (preview_plan(p, &s->ev, &f) != 0)
 		return leave(s, &f);
 	close_ends(s, &f);
-	return printed(s->o);
+	return flush_output(s->o);
 }
 
 /* The ends are open: decide, then show the plan or run it, and release all. */
@@ -340,7 +341,7 @@ print_only(const struct opts *o)
 		failed = list_print(stdout, o->as_json, &f);
 	else
 		failed = opts_completion(stdout, o->shell, &f);
-	return failed != 0 ? told(o, &f) : printed(o);
+	return failed != 0 ? report_failure(o, &f) : flush_output(o);
 }
 
 /*
@@ -348,7 +349,7 @@ print_only(const struct opts *o)
  * title of the process, or NULL.
  */
 static int
-obey(int argc, char *words[], char *title[], const struct secrets *secrets)
+start(int argc, char *words[], char *title[], const struct secrets *secrets)
 {
 	struct opts o;
 	struct session s;
@@ -364,7 +365,7 @@ obey(int argc, char *words[], char *title[], const struct secrets *secrets)
 		return print_only(&o);
 	o.title = title;
 	o.secrets = secrets;
-	status = part(&s, copy(&s));
+	status = end_session(&s, copy(&s));
 	if (s.stuck)
 		_exit(status);	/* atexit handlers might wait for it */
 	return status;
@@ -407,8 +408,8 @@ main(int argc, char *argv[])
 	words = title_words(argc, argv);
 	if (words != NULL && secrets_take(&secrets, argc, words, argv) != 0)
 		return STATUS_FILE;
-	status = words == NULL ? obey(argc, argv, NULL, NULL) :
-	    obey(argc, words, argv, &secrets);
+	status = words == NULL ? start(argc, argv, NULL, NULL) :
+	    start(argc, words, argv, &secrets);
 	secrets_free(&secrets);
 	free(words);
 	return status;
