@@ -28,7 +28,7 @@ void watch_begin(struct watch *, double now);
  */
 struct silence watch_look(struct watch *, const struct job *, double now);
 
-/* That in a word for programs: source, target or flush; NULL: nothing. */
+/* Its name in JSON: source, target or flush; NULL: nothing. */
 const char *watch_word(const struct silence *, const struct plan *);
 
 /*

@@ -14,7 +14,7 @@
 #include "base/fault.h"
 #include "map/map.h"
 
-/* What begins the line that describes the source. */
+/* The start of the line that describes the source. */
 #define MAP_SOURCE_MARK	"# pardd source: "
 
 /*

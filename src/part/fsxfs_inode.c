@@ -153,7 +153,7 @@ xfs_fork(struct xfs *x, const unsigned char *p, bool beside, bool leaves,
 
 /* --------------------------------------------------------------- inodes */
 
-/* Of the structures of the file system: folders, and what leads to data. */
+/* Note metadata: directories, and blocks that lead to data. */
 static void
 note(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 {

@@ -41,7 +41,7 @@ sink_errno(struct fault *f, const struct sink *s, int err)
 	return fault_errno(f, err, "%s=%s", s->key, s->name);
 }
 
-/* By the name that it has in a layer of an overlay, too. */
+/* Whether it is the same file, perhaps by its name in an overlay's layer. */
 static bool
 leads_to(const char *path, const char *name, const struct stat *st)
 {
