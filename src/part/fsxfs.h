@@ -1,6 +1,6 @@
 /*
- * XFS: what its groups (fsxfs.c), log (fsxfs_log.c), inodes (fsxfs_inode.c) and
- * names (fsxfs_names.c) are read with.
+ * XFS: shared by the readers of groups (fsxfs.c), log (fsxfs_log.c), inodes
+ * (fsxfs_inode.c) and names (fsxfs_names.c).
  */
 #ifndef PARDD_FSXFS_H
 #define PARDD_FSXFS_H
@@ -13,14 +13,14 @@
 
 enum {
 	XFS_BASIC = 512,	/* bytes: the unit of the log */
-	XFS_SUPER = 4096,	/* bytes, of a sector at most */
+	XFS_SUPER = 4096,	/* bytes of a sector, at most */
 	XFS_INODE = 2048,	/* bytes, at most */
 	XFS_LEVELS = 9,		/* of a tree, at most */
 	XFS_HEAD_4 = 16, XFS_HEAD_5 = 56,	/* bytes before the entries of a
 						 * block */
 };
 
-enum {				/* of an inode */
+enum {				/* offsets and values in an inode */
 	XFS_D_MODE = 2, XFS_D_FORMAT = 5, XFS_D_BESIDE_AT = 82,
 	XFS_D_FLAGS = 90,
 	XFS_KIND = 0xf000, XFS_FOLDER = 0x4000, XFS_INSIDE = 1,
@@ -31,7 +31,7 @@ struct xfs {
 	struct fs_io	*io;
 	bool		 v5;		/* version 5, with checksums */
 	bool		 sparse;	/* chunks of inodes may have holes */
-	bool		 kinds;		/* entries of folders have them */
+	bool		 kinds;		/* entries of folders have file types */
 	uint64_t	 root;		/* its inode */
 	uint32_t	 block;		/* bytes */
 	uint32_t	 sector;	/* bytes */
@@ -83,25 +83,26 @@ void xfs_judge_log(struct xfs *);
 void xfs_inodes(struct xfs *, uint32_t ag);
 
 /*
- * Find the superblock, or, where it need not be exact, a copy of it, and get
- * the buffers, which the caller frees in any case.  False where there is none.
+ * Find the superblock or, unless only proof counts, a backup, and allocate the
+ * buffers, which the caller frees in either case.  Returns false if there is
+ * none.
  */
 bool xfs_open(struct xfs *, unsigned char *super);
 
 /*
- * Visit the inodes of a group that are in use; one that cannot be read is
- * zeros, and "at" is the byte where it lies.  False where the tree of them is
- * wrong.  Uses x->buf.
+ * Visit the inodes of a group that are in use; one that cannot be read is all
+ * zeros, and "at" is the byte where it lies.  Returns false if their tree is
+ * invalid.  Uses x->buf.
  */
 typedef void xfs_visit(struct xfs *, const unsigned char *inode,
     uint64_t number, uint64_t at, void *arg);
 bool xfs_each(struct xfs *, uint32_t ag, xfs_visit *, void *arg);
 
 /*
- * Tell "take" of what a fork of an inode, its data or what is kept "beside"
- * them, lies on: of blocks that lead to others, and of "len" bytes at the block
- * "from" of it.  Without "leaves" those of a tree are not read.  False where
- * something is wrong, or lost.
+ * Call "take" for everything that a fork of an inode lies on, of its data or
+ * what is kept "beside" them: blocks that lead to others, and "len" bytes from
+ * its block "from" on.  Without "leaves", those of a tree are not read.
+ * Returns false if part of it is invalid or lost.
  */
 typedef void xfs_take(void *arg, uint64_t from, uint64_t at, uint64_t len,
     bool leads);

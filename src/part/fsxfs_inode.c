@@ -10,14 +10,14 @@ enum {				/* offsets in a group's third sector, the AGI */
 	I_ROOT = 20, I_LEVELS = 24, I_FREE_ROOT = 328, I_FREE_LEVELS = 332,
 	SECTOR = 512,
 	CHUNK = 64,		/* inodes per chunk */
-	C_HOLES = 4, C_FREE = 8,	/* of its record; a bit of a hole is: */
+	C_HOLES = 4, C_FREE = 8,	/* in a record; a bit for a hole is: */
 	HOLE = 4,		/* inodes per chunk */
 };
 
 enum {				/* offsets in an inode */
 	D_VERSION = 4, D_MANY = 24, D_EXTENTS = 76, D_BESIDE = 80,
 	D_BESIDE_FORMAT = 83, D_FLAGS_2 = 120,
-	MANY = 0x10,		/* D_MANY has the extents, D_EXTENTS others */
+	MANY = 0x10,		/* D_MANY has the extents, else D_EXTENTS */
 	D_HEAD_2 = 100, D_HEAD_3 = 176,
 	IN_EXTENTS = 2, IN_TREE = 3,
 	RECORD = 16,		/* bytes of an extent */
@@ -34,10 +34,10 @@ struct inodes {
 
 struct fork {
 	struct xfs	*x;
-	bool		 leaves;	/* of its tree are read, too */
+	bool		 leaves;	/* read the leaves of its tree too */
 	xfs_take	*take;
 	void		*arg;
-	bool		 wrong;		/* something of it is, or is lost */
+	bool		 wrong;		/* part of it is invalid or lost */
 };
 
 /* ---------------------------------------------------------------- forks */
@@ -118,7 +118,7 @@ xfs_fork_of(const struct xfs *x, const unsigned char *p, bool beside,
 	return p + head + (beside ? from : 0);
 }
 
-/* How many extents the inode says that it has. */
+/* How many extents the inode should have. */
 static size_t
 count(const unsigned char *p, bool beside)
 {
@@ -181,7 +181,7 @@ note_inode(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
 		xfs_fork(x, p, false, folder, folder ? note : note_leads, arg);
 }
 
-/* Whether an inode of a chunk is there, and in use. */
+/* Whether an inode of a chunk exists and is in use. */
 static bool
 in_use(const struct xfs *x, const unsigned char *record, size_t i)
 {
@@ -230,7 +230,7 @@ take_chunk(void *arg, const unsigned char *record)
 	return true;
 }
 
-/* The header of a group's inodes, as much of it as is needed. */
+/* Read as much as needed of a group's inode header. */
 static bool
 header(struct xfs *x, uint32_t ag, unsigned char *p)
 {
