@@ -158,6 +158,8 @@ translates_lines(void **state)
 	    "--retry-passes=3", "--sector-size", "4096", NULL);
 	means("pardd if=a of=b map=m rescue=reverse domain=x", "-fR", "-m", "x",
 	    "a", "b", "m", NULL);
+	means("pardd if=a of=b map=m rescue=noscrape", "--no-scrape", "--force",
+	    "a", "b", "m", NULL);
 	means(NULL, "a", NULL);
 	means(NULL, "a", "b", "m", "c", NULL);
 	means(NULL, "a", "", "m", NULL);

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <linux/nvme_ioctl.h>
 #include <liburing.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,8 @@ static struct {
 	bool		 mute;		/* no log page, no Identify */
 	bool		 other;		/* it was formatted anew */
 	bool		 gone;
-	const char	*state;		/* of its controller */
+	const char	*state;		/* of its controller, */
+	bool		 stays;		/* ... for ever */
 } disk;
 
 static struct nvme nvme;
@@ -152,6 +154,16 @@ nanosleep(const struct timespec *t, struct timespec *left)
 	return 0;
 }
 
+int
+poll(struct pollfd *p, nfds_t n, int ms)
+{
+	(void)p;
+	(void)n;
+	(void)ms;
+	disk.pauses++;
+	return 0;
+}
+
 /* A node whose folder in sysfs is there, or is not. */
 int
 fstat(int fd, struct stat *st)
@@ -177,7 +189,7 @@ openat(int dir, const char *name, int flags, ...)
 	disk.looks++;
 	assert_true(fd >= 0 && write(fd, disk.state, strlen(disk.state)) > 0 &&
 	    lseek(fd, 0, SEEK_SET) == 0);
-	if (disk.looks == 3)
+	if (disk.looks == 3 && !disk.stays)
 		disk.state = "live";
 	return fd;
 }
@@ -385,6 +397,19 @@ awaits_a_reset(void **state)
 	assert_int_equal(io.status, STATUS_TIMEOUT);
 }
 
+/* ... but for no longer than timeout= says, a second. */
+static void
+awaits_no_reset_for_ever(void **state)
+{
+	(void)state;
+	disk.rule[0] = (struct rule){ READ, 1, .result = -EINTR };
+	disk.state = "connecting";
+	disk.stays = true;
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(disk.pauses, 10 + 1);
+}
+
 static void
 knows_a_disk_that_has_gone(void **state)
 {
@@ -474,6 +499,7 @@ sends_nothing_to_another_format(void **state)
 	(void)state;
 	end.spec.coe = true;
 	disk.rule[0] = (struct rule){ READ, 1, .result = FORMATTED };
+	disk.other = true;		/* as it says itself, too */
 	transfer(OP_READ, 0, BLOCK);
 	assert_int_equal(io.err, EPROTO);
 	assert_non_null(strstr(io.why, "formatted anew"));
@@ -658,6 +684,36 @@ flushes_once(void **state)
 	assert_int_equal(disk.commands, 2);
 }
 
+/* One that was not run has told nothing: it is sent again. */
+static void
+flushes_again_what_was_not_run(void **state)
+{
+	struct fault f;
+
+	(void)state;
+	disk.rule[0] = (struct rule){ FLUSH, 1, .result = 0x021 };
+	disk.rule[1] = (struct rule){ FLUSH, 1, .result = 0x371 };
+	disk.rule[2] = (struct rule){ FLUSH, 1, .result = -EAGAIN };
+	assert_int_equal(nvme_backend.flush(&end, &f), 0);
+	assert_int_equal(disk.commands, 4);
+	assert_int_equal(disk.pauses, 3);
+	nvme.away = true;		/* others have waited for a way */
+	disk.rule[0] = (struct rule){ FLUSH, LONG, .result = 0x022 };
+	assert_int_equal(nvme_backend.flush(&end, &f), -1);
+	assert_int_equal(disk.commands, 4 + 11);
+}
+
+static void
+flushes_not_again_what_is_of_no_use(void **state)
+{
+	struct fault f;
+
+	(void)state;
+	disk.rule[0] = (struct rule){ FLUSH, 1, .result = 0x4021 };
+	assert_int_equal(nvme_backend.flush(&end, &f), -1);
+	assert_int_equal(disk.commands, 1);
+}
+
 static void
 says_why_a_flush_was_not_sent(void **state)
 {
@@ -750,6 +806,7 @@ main(void)
 		CASE(tries_again_what_passes),
 		CASE(does_not_try_for_ever),
 		CASE(awaits_a_reset),
+		CASE(awaits_no_reset_for_ever),
 		CASE(knows_a_disk_that_has_gone),
 		CASE(takes_a_refused_block_for_bad),
 		CASE(takes_nothing_else_for_bad),
@@ -762,6 +819,8 @@ main(void)
 		CASE(submits_what_is_one_command),
 		CASE(finishes_by_what_the_disk_says),
 		CASE(flushes_once),
+		CASE(flushes_again_what_was_not_run),
+		CASE(flushes_not_again_what_is_of_no_use),
 		CASE(says_why_a_flush_was_not_sent),
 		CASE(notices_that_the_power_was_off),
 		CASE(notices_another_format),

@@ -181,7 +181,17 @@ pread(int fd, void *to, size_t len, off_t off)
 
 /* ------------------------------------------------------------- what is done */
 
-static int view_error;
+static int view_error, free_fd;
+
+/* The descriptor that the next to be opened gets. */
+static int
+next_fd(void)
+{
+	int fd = openat(AT_FDCWD, "/dev/null", O_RDONLY | O_CLOEXEC);
+
+	close(fd);
+	return fd;
+}
 
 static int
 view(const struct endpoint *ep, bool *cached)
@@ -203,6 +213,7 @@ set_up(void **state)
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
 	view_error = 0;
+	free_fd = next_fd();
 	for (i = 0; i < LENGTH; i++)
 		content[i] = (unsigned char)(i * 7 + i / 256);
 	target = (struct endpoint){ .be = &backend, .name = name, .fd = -1,
@@ -248,6 +259,7 @@ static void
 close_it(void)
 {
 	assert_int_equal(endpoint_close(&back), 0);
+	assert_int_equal(next_fd(), free_fd);
 }
 
 /* -1 with *f, and nothing to close. */
@@ -259,6 +271,7 @@ refused(int status, const char *words)
 	assert_int_equal(endpoint_readback(&back, &target, UINT32_MAX, &f), -1);
 	assert_int_equal(f.status, status);
 	assert_non_null(strstr(f.text, words));
+	assert_int_equal(next_fd(), free_fd);
 }
 
 static void
