@@ -4,10 +4,9 @@
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/fs.sh"
-[[ $VARIANT != tsan ]] || exit 0	# it has no threads
+[[ $VARIANT = plain ]] || exit 0	# the fuzzer has sanitizers of its own
 
 reader=$BUILD/unit/fsmap_test
-[[ $VARIANT = plain ]] || reader=$BUILD/$VARIANT/unit/fsmap_test
 files=72
 
 # path ID: where that file is
@@ -61,11 +60,13 @@ names()
 	done
 	"$reader" -n -t "$1" "${options[@]}" img
 }
-# told TYPE: of blocks here and there just the files that have them
+# told TYPE WHOSE: of blocks here and there just the files that have them.  Those
+# of files that are gone are asked for only if WHOSE is "all": a kernel may have
+# given them to a file that has not written to them yet.
 told()
 {
 	local seed at id lost
-	blocks >found && [[ $(wc -l <found) -gt 2000 ]] || fail "$(wc -l <found) blocks" || return
+	blocks | awk -v all="$2" '$2 % 3 != 0 || all == "all"' >found && [[ $(wc -l <found) -gt 2000 ]] || fail "$(wc -l <found) blocks" || return
 	for ((seed = 1; seed <= 15; seed++)); do
 		lost=()
 		: >files
@@ -93,7 +94,7 @@ mounted()
 	for ((i = 0; i < 12; i++)); do
 		content 1 8 >>"mnt/$(path 1)" && content 2 8 >>"mnt/$(path 2)" && sync -f mnt || return
 	done
-	leave_fs "$1" && told "$2"
+	leave_fs "$1" && told "$2" live
 }
 
 if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
@@ -102,7 +103,7 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 		mounted ntfs ntfs 32M && cp --sparse=always img "$scratch/ntfs"
 	}
 	it "names the files of an NTFS" ntfs
-	[[ $VARIANT != plain ]] || it "... with small clusters" mounted ntfs ntfs 16M -c 512
+	it "... with small clusters" mounted ntfs ntfs 16M -c 512
 	# What ntfscluster says of clusters here and there, folders too; not of
 	# $MFT, which others are hit with.
 	as_ntfscluster()
@@ -142,7 +143,7 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 fi
 if can_loop && command -v mkfs.xfs >/dev/null; then
 	it "names the files of an XFS" mounted xfs xfs 320M
-	[[ $VARIANT != plain ]] || it "... with small blocks, and larger ones of folders" mounted xfs xfs 320M -b size=1024 -n size=8192
+	it "... with small blocks, and larger ones of folders" mounted xfs xfs 320M -b size=1024 -n size=8192
 fi
 # What a snapshot holds is hit there, too, also what has been removed since.
 snapshots()
@@ -170,11 +171,11 @@ twice()
 if can_loop && command -v mkfs.btrfs >/dev/null && grep -qw btrfs /proc/filesystems; then
 	it "names the files of a btrfs" mounted btrfs btrfs 300M
 	it "... in its snapshots" snapshots
-	[[ $VARIANT != plain ]] || it "... only where all copies are lost" twice
+	it "... only where all copies are lost" twice
 fi
 if can_loop && command -v mkfs.exfat mount.exfat-fuse >/dev/null; then
 	it "names the files of an exFAT" mounted exfat exfat 32M
-	[[ $VARIANT != plain ]] || it "... with small clusters" mounted exfat exfat 16M -c 512
+	it "... with small clusters" mounted exfat exfat 16M -c 512
 fi
 
 # with_mtools TYPE SIZE FILLED [OPTIONS]: the last file has to take what others left
@@ -188,7 +189,7 @@ with_mtools()
 	i=$(mdir -i img ::/ | sed -n 's/bytes free//p' | tr -cd 0-9)
 	content 1 $((i / 512 - 10)) >large && mcopy -o -i img large "::/$(path 1)" &&
 	    [[ $(mshowfat -i img "::/$(path 1)") = *'<'*'<'*'<'* ]] || fail "it lies in one piece" || return
-	told vfat
+	told vfat all
 }
 # Clusters of a folder, as mshowfat has them; of the table one copy is enough,
 # and without both that file is hit which needs it.
@@ -211,7 +212,7 @@ cluster()
 }
 if command -v mkfs.fat mcopy mshowfat >/dev/null; then
 	it "names the files of a FAT12" with_mtools fat12 5M 0 -s 4
-	[[ $VARIANT != plain ]] || it "... of a FAT16" with_mtools fat16 8M 3M -s 1
-	[[ $VARIANT != plain ]] || it "... of a FAT32" with_mtools fat32 34M 29M -s 1
+	it "... of a FAT16" with_mtools fat16 8M 3M -s 1
+	it "... of a FAT32" with_mtools fat32 34M 29M -s 1
 	it "... also where one copy of the table is lost" fat_parts
 fi
