@@ -27,6 +27,7 @@ stop_and_go()
 		    map=map bs=512 "${@:3}" 2>err &
 		until_true 30 met_some "$((n == 0 ? 1 : $2))"
 		kill -INT "$(awk '$1 == "pid" { print $2 }' how)" 2>/dev/null
+		[[ -e go ]] || until_true 30 grep -q 'SIGINT: finishing' err || return
 		: >go
 		wait $!
 		slow=sleep=$1
