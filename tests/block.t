@@ -244,7 +244,7 @@ refilled()
 	"$blocks" make whole 8M 1 && cp whole a.img && loop a.img && a=$dev &&
 	    between dst 'truncate -s 2M a.img; cp whole a.img' 0 if="$a" && same whole a.img &&
 	    says 'its file was written to by others while it was read' || return
-	between dst 'dd if=whole of="$a" bs=64k seek=127 skip=127 conv=notrunc,fsync' 0 if="$a" &&
+	between dst "dd if=whole of=$a bs=64k seek=127 skip=127 conv=notrunc,fsync" 0 if="$a" &&
 	    does_not_say 'written to' && exits 0 "$pardd" if="$a" of=a.img count=1 seek=1 force=looped &&
 	    does_not_say 'written to' && exits 0 "$pardd" if="$a" of=dst && does_not_say 'written to'
 }
