@@ -27,7 +27,8 @@ mount_fs()
 	case $1 in
 	ntfs)	ntfs-3g "$file" mnt ;;
 	exfat)	loop "$file" && mount.exfat-fuse "$dev" mnt >mounted ;;
-	btrfs)	mount -o loop,noatime "$file" mnt ;;
+	# what fsync wrote stays in the log tree, however slow the machine is
+	btrfs)	mount -o loop,noatime,commit=300 "$file" mnt ;;
 	xfs)	mount -o loop,noatime,nouuid "$file" mnt ;;
 	*)	mount -o loop,noatime "$file" mnt ;;
 	esac || return
