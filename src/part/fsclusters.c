@@ -305,20 +305,23 @@ search(struct clusters *c)
 void
 clusters_search(struct clusters *c)
 {
-	struct walk w = { .n = 0 };
+	struct walk *w;
 	size_t i;
 
 	if (c->clusters > CLUSTERS_MOST) {
 		c->to->more = true;
 		return;
 	}
-	c->walk = &w;
+	w = c->walk = fs_alloc(c->io, sizeof(*w));
+	if (w == NULL)
+		return;
 	search(c);
 	for (i = 0; i < PAGES; i++)
-		free(w.page[i]);
-	for (i = 0; i < w.n; i++)
-		free(w.folder[i].name);
-	free(w.folder);
-	free(w.seen);
-	free(w.buf);
+		free(w->page[i]);
+	for (i = 0; i < w->n; i++)
+		free(w->folder[i].name);
+	free(w->folder);
+	free(w->seen);
+	free(w->buf);
+	free(w);
 }

@@ -11,6 +11,7 @@ enum {
 	SET = 19,		/* entries per set, at most */
 	N_LENGTH = 3, N_PART = 15, N_TEXT = 2,	/* units; units per entry; their
 						 * offset */
+	PART_BYTES = 2 * N_PART,
 	E_COUNT = 1, E_SUM = 2,
 };
 
@@ -40,7 +41,7 @@ file(struct clusters *c, const struct set *s)
 		.size = fs_le(stream + E_SIZE, 8),
 		.together = (stream[E_FLAGS] & TOGETHER) != 0,
 		.folder = (s->p[E_KIND] & FOLDER) != 0 };
-	unsigned char units[SET * N_PART * 2];
+	unsigned char units[SET * PART_BYTES];
 	char name[FS_NAME_MOST];
 	size_t i, n = stream[N_LENGTH];
 
@@ -50,8 +51,8 @@ file(struct clusters *c, const struct set *s)
 		return;
 	}
 	for (i = 2; i < s->n; i++)
-		memcpy(units + (i - 2) * N_PART * 2, s->p + i * FS_ENTRY +
-		    N_TEXT, N_PART * 2);
+		memcpy(units + (i - 2) * (size_t)PART_BYTES,
+		    s->p + i * FS_ENTRY + N_TEXT, PART_BYTES);
 	fs_utf8(name, sizeof(name), units, n);
 	clusters_file(c, &f, name);
 }

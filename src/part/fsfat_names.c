@@ -48,7 +48,8 @@ part(struct long_name *l, const unsigned char *p)
 	}
 	l->next--;
 	for (i = 0; i < UNITS; i++)
-		memcpy(l->text + ((number - 1) * UNITS + i) * 2, p + at[i], 2);
+		memcpy(l->text + ((size_t)(number - 1) * UNITS + i) * 2,
+		    p + at[i], 2);
 }
 
 static unsigned char

@@ -151,16 +151,18 @@ void
 fs_names_add(struct fs_io *io, struct fs_names *to, const struct fs_path *p,
     const char *head)
 {
+	const char *text = p->text + p->at;
+	size_t room = strlen(head) + strlen(text) + 1;
 	char *whole;
 
 	if (to->n == FS_NAMES_MOST) {
 		to->more = true;
 		return;
 	}
-	whole = fs_alloc(io, strlen(head) + FS_PATH_MOST - p->at + 1);
+	whole = fs_alloc(io, room);
 	if (whole == NULL)
 		return;
-	strcpy(stpcpy(whole, head), p->text + p->at);
+	snprintf(whole, room, "%s%s", head, text);
 	to->name[to->n++] = whole;
 }
 

@@ -95,7 +95,7 @@ bool ntfs_system_record(struct ntfs *, unsigned number, unsigned char *r);
  */
 typedef bool ntfs_take(struct ntfs *, const unsigned char *record, void *arg);
 bool ntfs_others(struct ntfs *, const unsigned char *r, uint64_t number,
-    uint32_t kind, ntfs_take *, void *arg);
+    uint32_t kind, ntfs_take *take, void *arg);
 
 /*
  * Locate all of $MFT: n->part, malloc'ed, the caller frees it.  Returns false

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "fsntfs.h"
 
@@ -101,13 +102,14 @@ ntfs_attribute(const struct ntfs *n, const unsigned char *r,
 {
 	size_t at = a == NULL ? (size_t)fs_le(r + R_ATTRIBUTES, 2) :
 	    (size_t)(a - r) + (size_t)fs_le(a + A_LENGTH, 4), len;
+	const size_t end = MIN(n->record, NTFS_RECORD_MOST);
 	uint32_t type;
 
-	for (; at + A_INSIDE_SIZE <= n->record; at += len) {
+	for (; at + A_INSIDE_SIZE <= end; at += len) {
 		type = (uint32_t)fs_le(r + at, 4);
 		len = (size_t)fs_le(r + at + A_LENGTH, 4);
 		if (type == UINT32_MAX || len < A_INSIDE_SIZE ||
-		    len > n->record - at ||
+		    len > end - at ||
 		    (r[at + A_OUTSIDE] != 0 && len < A_OUTSIDE_SIZE))
 			return NULL;
 		if (kind == 0 || (type == kind && r[at + A_NAMED] == 0))

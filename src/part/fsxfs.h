@@ -96,7 +96,7 @@ bool xfs_open(struct xfs *, unsigned char *super);
  */
 typedef void xfs_visit(struct xfs *, const unsigned char *inode,
     uint64_t number, uint64_t at, void *arg);
-bool xfs_each(struct xfs *, uint32_t ag, xfs_visit *, void *arg);
+bool xfs_each(struct xfs *, uint32_t ag, xfs_visit *visit, void *arg);
 
 /*
  * Call "take" for everything that a fork of an inode lies on, of its data or
@@ -110,7 +110,7 @@ bool xfs_fork(struct xfs *, const unsigned char *inode, bool beside,
     bool leaves, xfs_take *, void *arg);
 
 /* Where a fork begins in the inode, and how many bytes it has there. */
-const unsigned char *xfs_fork_of(const struct xfs *,
-    const unsigned char *inode, bool beside, size_t *room);
+const unsigned char *xfs_fork_of(const struct xfs *, const unsigned char *p,
+    bool beside, size_t *room);
 
 #endif

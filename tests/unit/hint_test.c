@@ -124,6 +124,8 @@ guesses_numbers(void **state)
 	assert_true(hint_number("1,024", to, 6));
 }
 
+static const char *const none = NULL;	/* ends a list */
+
 /* The line that is meant by these words; NULL: none. */
 static void
 means(const char *line, ...)
@@ -148,29 +150,29 @@ static void
 translates_lines(void **state)
 {
 	(void)state;
-	means("pardd if=a of=b", "a", "b", NULL);
-	means("pardd if=a of=b map=m", "a", "b", "m", NULL);
+	means("pardd if=a of=b", "a", "b", none);
+	means("pardd if=a of=b map=m", "a", "b", "m", none);
 	means("pardd if=a of=b map=m rescue=noscrape retries=3", "-nr3", "a",
-	    "b", "m", NULL);
+	    "b", "m", none);
 	means("pardd if=a of=b map=m retries=3", "-r", "3", "a", "b", "m",
-	    NULL);
+	    none);
 	means("pardd if=a of=b map=m retries=3 bs=4096", "a", "b", "m",
-	    "--retry-passes=3", "--sector-size", "4096", NULL);
+	    "--retry-passes=3", "--sector-size", "4096", none);
 	means("pardd if=a of=b map=m rescue=reverse domain=x", "-fR", "-m", "x",
-	    "a", "b", "m", NULL);
+	    "a", "b", "m", none);
 	means("pardd if=a of=b map=m rescue=noscrape", "--no-scrape", "--force",
-	    "a", "b", "m", NULL);
-	means(NULL, "a", NULL);
-	means(NULL, "a", "b", "m", "c", NULL);
-	means(NULL, "a", "", "m", NULL);
-	means(NULL, "-n", "a", "b", NULL);	/* it needs a map */
-	means(NULL, "-r", "3k", "a", "b", "m", NULL);
-	means(NULL, "a", "b", "m", "-r", NULL);
-	means(NULL, "a", "b", "m", "--retry-passes", NULL);
-	means(NULL, "-z", "a", "b", "m", NULL);
-	means(NULL, "--", "a", "b", "m", NULL);
-	means(NULL, "--force=1", "a", "b", "m", NULL);
-	means(NULL, "a", "b=c", NULL);
+	    "a", "b", "m", none);
+	means(NULL, "a", none);
+	means(NULL, "a", "b", "m", "c", none);
+	means(NULL, "a", "", "m", none);
+	means(NULL, "-n", "a", "b", none);	/* it needs a map */
+	means(NULL, "-r", "3k", "a", "b", "m", none);
+	means(NULL, "a", "b", "m", "-r", none);
+	means(NULL, "a", "b", "m", "--retry-passes", none);
+	means(NULL, "-z", "a", "b", "m", none);
+	means(NULL, "--", "a", "b", "m", none);
+	means(NULL, "--force=1", "a", "b", "m", none);
+	means(NULL, "a", "b=c", none);
 }
 
 int

@@ -25,8 +25,9 @@
 #include "../../src/end/nvme_end.h"
 #include "base/status.h"
 
+#define BLOCK	((size_t)512)
+
 enum {
-	BLOCK = 512,
 	BLOCKS = 64,
 	RULES = 4,
 	LONG = 1000,		/* times: for ever */

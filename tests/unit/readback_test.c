@@ -28,7 +28,7 @@
 #define SYS_cachestat	451
 #endif
 
-enum { PAGE = 4096, LENGTH = 10 * PAGE + 100 };
+enum { PAGE = 4096, SHORT = 3 * PAGE, LENGTH = 10 * PAGE + 100 };
 
 static struct {
 	bool	 memory;	/* the file is in tmpfs */
@@ -173,8 +173,8 @@ pread(int fd, void *to, size_t len, off_t off)
 		return 0;
 	if ((size_t)(LENGTH - off) < len)
 		len = (size_t)(LENGTH - off);
-	if (len > 3 * PAGE && kernel.align <= PAGE)
-		len = 3 * PAGE;		/* short, as reads may be */
+	if (len > SHORT && kernel.align <= PAGE)
+		len = SHORT;		/* as reads may be */
 	memcpy(to, content + off, len);
 	return (ssize_t)len;
 }
