@@ -35,16 +35,15 @@ look_below(const struct endpoint *ep, struct overlaid *o, char *path)
 	return overlay_file(&l, ep->spec.role == TARGET, o, path);
 }
 
-void
-layer_open(struct endpoint *ep, bool look)
+/* Separate from layer_open because a name needs much stack. */
+static void
+open_below(struct endpoint *ep, bool look)
 {
 	struct overlaid o;
 	char path[PATH_MAX];
 	struct stat st;
 	int found;
 
-	if (ep->spec.role != TARGET || !overlaid(ep))
-		return;
 	if (look_below(ep, &o, path)) {
 		found = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (found >= 0 && fstat(found, &st) == 0 &&
@@ -55,6 +54,13 @@ layer_open(struct endpoint *ep, bool look)
 			close(found);
 	}
 	ep->is.unflushable = o.fleeting;
+}
+
+void
+layer_open(struct endpoint *ep, bool look)
+{
+	if (ep->spec.role == TARGET && overlaid(ep))
+		open_below(ep, look);
 }
 
 struct located

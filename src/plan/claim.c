@@ -29,16 +29,14 @@
 #include "disk/usage.h"
 #include "end/endpoint.h"
 
-/* The file of a layer, which another may use by its name there. */
+/* Separate from claim_file because a struct usage needs much stack. */
 static int
-check_layer(const struct claims *c, const struct plan *p, struct fault *f)
+check_layer(const struct claims *c, const struct plan *p,
+    const struct stat *layer, struct fault *f)
 {
 	struct usage use;
-	struct stat st;
 
-	if (!endpoint_layer(p->dst, &st))
-		return 0;
-	if (usage_of_file(st.st_dev, st.st_ino, c->over, &use))
+	if (usage_of_file(layer->st_dev, layer->st_ino, c->over, &use))
 		return claim_in_use(f, p->dst->name, "the file", &use);
 	return claim_check_ranges(c, p->dst->layer, "the file", f);
 }
@@ -48,7 +46,7 @@ claim_file(const struct claims *c, const struct plan *p, struct fault *f)
 {
 	struct usage use;
 	struct stat is = { .st_dev = p->dst->id.dev,
-		.st_ino = p->dst->id.ino };
+		.st_ino = p->dst->id.ino }, layer;
 
 	if (p->dst->is.absent || !p->dst->id.known)
 		return 0;
@@ -56,7 +54,9 @@ claim_file(const struct claims *c, const struct plan *p, struct fault *f)
 		return claim_in_use(f, p->dst->name, "the file", &use);
 	if (use.err == EMFILE || use.err == ENFILE || use.err == ENOMEM)
 		return claim_not_known(f, p->dst->name, "the file", &use);
-	if (check_layer(c, p, f) != 0)
+	/* another may use it by its name in the layer */
+	if (endpoint_layer(p->dst, &layer) &&
+	    check_layer(c, p, &layer, f) != 0)
 		return -1;
 	return p->dst->is.inherited ? claim_check_ranges(c, p->dst->fd,
 	    "the file", f) :
