@@ -492,3 +492,12 @@ healed()
 	    ! grep -E 'could not|^    ' err
 }
 it "says nothing of it when all is there" healed
+# What is bad while the progress is reported may be read in the end.
+slowly_healed()
+{
+	ext src && rescued 100 "$(at beta 3)+512" &&
+	    exits 0 with_faults "on=$PWD/src op=read times=1 sleep=2500" "$pardd" if=src of=dst map=map \
+	    bs=512 json=json retries=1 && jq -es -f "$schema" json >/dev/null &&
+	    jq -es 'map(.event) | index("progress") != null and index("error") == null' json >/dev/null
+}
+it "... nor before that, however long it takes" slowly_healed

@@ -172,9 +172,12 @@ tell_errors(struct events *ev, const struct plan *p, struct map *map,
 	}
 }
 
-/* Where the part of the map begins that may still change. */
+/*
+ * Where the part of the map begins that may still change: all of it where a
+ * rescue reads bad blocks again.
+ */
 static uint64_t
-settled(struct map *map, uint64_t from)
+settled(const struct plan *p, struct map *map, uint64_t from)
 {
 	static const enum seg_status open[] = { UNTRIED, UNTRIMMED, UNSCRAPED,
 		CLAIMED, LATER, LAST, ASIDE };
@@ -182,6 +185,8 @@ settled(struct map *map, uint64_t from)
 	struct seg s;
 	size_t i;
 
+	if (p->work == WORK_RESCUE && p->opts->retries != 0)
+		return 0;
 	for (i = 0; i < sizeof(open) / sizeof(open[0]); i++)
 		if (map_next(map, from, open[i], &s) && s.off < border)
 			border = s.off;
@@ -210,7 +215,7 @@ events_progress(struct events *ev, const struct plan *p, struct map *map,
 	if (ev->json.fd < 0 || t->seconds < ev->next)
 		return;
 	ev->next = t->seconds + INTERVAL;
-	tell_errors(ev, p, map, settled(map, ev->told), 0);
+	tell_errors(ev, p, map, settled(p, map, ev->told), 0);
 	if (ev->json.fd < 0 || !sink_room(&ev->json, 0))
 		return;
 	o = json_pack("{s:s, s:s, s:s, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
