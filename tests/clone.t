@@ -122,7 +122,11 @@ crashed()
 	for ((i = 0; i < 20; i++)); do
 		cp large "mnt/a/f$i" && echo "$i" >>"mnt/a/f$i" && sync "mnt/a/f$i" mnt/a || return
 	done
-	cp --sparse=always img crash && digests >before && leave_fs "$1" || return
+	for i in {1..30}; do
+		cp large mnt/a/last && sync mnt/a/last mnt/a && cp --sparse=always img crash || return
+		! logged "$1" || break
+	done
+	digests >before && leave_fs "$1" || return
 	"$blocks" make copy "$(stat -c %s img)" 4 && loop copy &&
 	    exits 0 "$pardd" if=crash of="$dev" used=only && detach "$dev" "$PWD/copy" || return
 	if [[ -n ${2-} ]]; then

@@ -47,6 +47,11 @@ leave_fs()
 	*)	until_true 60 detached "$file" ;;
 	esac
 }
+# logged KIND: crash is as fsync left it; a sync(2) of anybody's empties a log tree
+logged()
+{
+	[[ $1 != btrfs ]] || btrfs inspect-internal dump-super crash | grep -q '^log_root\s*[1-9]'
+}
 exclusive()
 {
 	! fuser "$1"

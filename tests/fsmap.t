@@ -297,11 +297,6 @@ it "leaves out all of a swap but its header, if nothing sleeps in it" swap
 
 # ------------------------------------------------------------- not clean
 
-# logged KIND: crash is as fsync left it; a sync(2) of anybody's empties a log tree
-logged()
-{
-	[[ $1 != btrfs ]] || btrfs inspect-internal dump-super crash | grep -q '^log_root\s*[1-9]'
-}
 # crashed KIND SIZE [OPTIONS]: copied while mounted, after fsync
 crashed()
 {
