@@ -31,10 +31,6 @@ struct search {
 typedef void visit(struct search *, const unsigned char *inode, uint32_t ino,
     uint64_t at);
 
-/* Called for an entry of a folder; false: stop. */
-typedef bool entry(void *arg, uint32_t ino, const unsigned char *name,
-    size_t n);
-
 /* -------------------------------------------------------------- inodes */
 
 static void
@@ -130,7 +126,7 @@ each(struct search *s, bool folders, visit *what)
 /* ------------------------------------------------------------- folders */
 
 static bool
-entries(const unsigned char *p, size_t size, entry *tell, void *arg)
+entries(const unsigned char *p, size_t size, fs_entry *tell, void *arg)
 {
 	size_t at, len;
 
@@ -151,7 +147,7 @@ entries(const unsigned char *p, size_t size, entry *tell, void *arg)
 
 struct listing {
 	struct search	*s;
-	entry		*tell;
+	fs_entry	*tell;
 	void		*arg;
 	bool		 over;
 };
@@ -171,7 +167,7 @@ list_blocks(void *arg, uint64_t block, uint64_t n, bool data)
 
 /* Encrypted names are left out. */
 static void
-list(struct search *s, const unsigned char *inode, entry *tell, void *arg)
+list(struct search *s, const unsigned char *inode, fs_entry *tell, void *arg)
 {
 	struct listing l = { .s = s, .tell = tell, .arg = arg };
 	uint64_t flags = fs_le(inode + EXT_I_FLAGS, 4);
@@ -189,70 +185,17 @@ list(struct search *s, const unsigned char *inode, entry *tell, void *arg)
 	ext_blocks(s->e, inode, true, list_blocks, &l);
 }
 
-static bool
-dots(const unsigned char *name, size_t n)
-{
-	return n <= 2 && memcmp(name, "..", n) == 0;
-}
-
-struct folder {
-	struct search	*s;
-	uint32_t	 ino;
-};
-
-/* Set the name of each file that was hit, from its first entry. */
-static bool
-name_hit(void *arg, uint32_t ino, const unsigned char *name, size_t n)
-{
-	const struct folder *f = arg;
-	struct fs_hit *hit = fs_hits_find(&f->s->hits,
-	    (struct fs_id){ .number = ino });
-
-	if (hit != NULL && !dots(name, n))
-		fs_hits_name(hit, fs_text(f->s->e->io, name, n),
-		    (struct fs_id){ .number = f->ino });
-	return true;
-}
-
 static void
 name_all(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 {
-	struct folder f = { .s = s, .ino = ino };
+	struct fs_folder f = { &s->hits, ino };
 
 	(void)at;
 	if (is_folder(s, ino) && has_name(p, ino))
-		list(s, p, name_hit, &f);
+		list(s, p, fs_entry_hit, &f);
 }
 
 /* --------------------------------------------------------------- paths */
-
-struct step {			/* from a folder to its parent */
-	struct search	*s;
-	uint32_t	 ino, parent;
-	char		*name;
-};
-
-static bool
-find_parent(void *arg, uint32_t ino, const unsigned char *name, size_t n)
-{
-	struct step *step = arg;
-
-	if (n != 2 || !dots(name, n))
-		return true;
-	step->parent = ino;
-	return false;
-}
-
-static bool
-find_name(void *arg, uint32_t ino, const unsigned char *name, size_t n)
-{
-	struct step *step = arg;
-
-	if (ino != step->ino || dots(name, n))
-		return true;
-	step->name = fs_text(step->s->e->io, name, n);
-	return false;
-}
 
 /* Read what is needed of a folder's inode; false if that is lost. */
 static bool
@@ -272,17 +215,17 @@ static char *
 climb(void *arg, struct fs_id *id)
 {
 	struct search *s = arg;
-	struct step step = { .s = s, .ino = (uint32_t)id->number };
+	struct fs_step step = { .io = s->e->io, .number = id->number };
 	unsigned char p[EXT_I_LEAST];
 
-	if (!folder_inode(s, step.ino, p))
+	if (!folder_inode(s, (uint32_t)step.number, p))
 		return NULL;
 	if ((fs_le(p + EXT_I_FLAGS, 4) & EXT_FLAG_INLINE) != 0)
-		step.parent = (uint32_t)fs_le(p + EXT_I_BLOCK, 4);
+		step.parent = fs_le(p + EXT_I_BLOCK, 4);
 	else
-		list(s, p, find_parent, &step);
-	if (folder_inode(s, step.parent, p))
-		list(s, p, find_name, &step);
+		list(s, p, fs_entry_parent, &step);
+	if (folder_inode(s, (uint32_t)step.parent, p))
+		list(s, p, fs_entry_name, &step);
 	id->number = step.parent;
 	return step.name;
 }

@@ -235,3 +235,47 @@ fs_text_utf16(struct fs_io *io, const unsigned char *from, size_t units)
 		fs_utf8(to, units * 3 + 1, from, units);
 	return to;
 }
+
+/* ------------------------------------------------------------- entries */
+
+static bool
+dots(const unsigned char *name, size_t n)
+{
+	return n <= 2 && memcmp(name, "..", n) == 0;
+}
+
+bool
+fs_entry_hit(void *arg, uint64_t number, const unsigned char *name, size_t n)
+{
+	const struct fs_folder *f = arg;
+	struct fs_hit *hit = fs_hits_find(f->hits,
+	    (struct fs_id){ .number = number });
+
+	if (hit != NULL && hit->name == NULL && !dots(name, n))
+		fs_hits_name(hit, fs_text(f->hits->io, name, n),
+		    (struct fs_id){ .number = f->number });
+	return true;
+}
+
+bool
+fs_entry_parent(void *arg, uint64_t number, const unsigned char *name,
+    size_t n)
+{
+	struct fs_step *step = arg;
+
+	if (n != 2 || !dots(name, n))
+		return true;
+	step->parent = number;
+	return false;
+}
+
+bool
+fs_entry_name(void *arg, uint64_t number, const unsigned char *name, size_t n)
+{
+	struct fs_step *step = arg;
+
+	if (number != step->number || dots(name, n))
+		return true;
+	step->name = fs_text(step->io, name, n);
+	return false;
+}

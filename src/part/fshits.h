@@ -67,6 +67,31 @@ void fs_hits_name(struct fs_hit *, char *name, struct fs_id folder);
 typedef char *fs_climb(void *arg, struct fs_id *id);
 void fs_hits_tell(struct fs_hits *, struct fs_id top, fs_climb *up, void *arg);
 
+/*
+ * Called for each entry of a folder that has itself and its parent as "." and
+ * ".."; returns false to stop.  The name has n bytes and no 0 at its end.
+ */
+typedef bool fs_entry(void *arg, uint64_t number, const unsigned char *name,
+    size_t n);
+
+/* Name the hit that the entry is of.  "arg" is the folder. */
+struct fs_folder {
+	struct fs_hits	*hits;
+	uint64_t	 number;
+};
+fs_entry fs_entry_hit;
+
+/*
+ * Find the parent of a folder in its own entries; and its name, malloc'ed, in
+ * those of the parent.  "arg" is a step from a folder to its parent.
+ */
+struct fs_step {
+	struct fs_io	*io;
+	uint64_t	 number, parent;
+	char		*name;		/* or NULL */
+};
+fs_entry fs_entry_parent, fs_entry_name;
+
 /* Add one name to the result. */
 void fs_names_add(struct fs_io *, struct fs_names *, const struct fs_path *,
     const char *head);

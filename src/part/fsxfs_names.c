@@ -32,10 +32,6 @@ struct search {
 	bool		 touched;	/* the inode has a lost block */
 };
 
-/* Called for an entry of a folder; false: stop. */
-typedef bool entry(void *arg, uint64_t number, const unsigned char *name,
-    size_t n);
-
 /* -------------------------------------------------------------- inodes */
 
 static void
@@ -76,7 +72,7 @@ look_at(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
 
 struct listing {
 	struct search	*s;
-	entry		*tell;
+	fs_entry	*tell;
 	void		*arg;
 	bool		 over;
 };
@@ -149,7 +145,7 @@ list_extent(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
 }
 
 static void
-list(struct search *s, const unsigned char *inode, entry *tell, void *arg)
+list(struct search *s, const unsigned char *inode, fs_entry *tell, void *arg)
 {
 	struct listing l = { .s = s, .tell = tell, .arg = arg };
 	const unsigned char *p;
@@ -170,71 +166,19 @@ is_folder(const unsigned char *p)
 	    (fs_be(p + XFS_D_MODE, 2) & XFS_KIND) == XFS_FOLDER;
 }
 
-static bool
-dots(const unsigned char *name, size_t n)
-{
-	return n <= 2 && memcmp(name, "..", n) == 0;
-}
-
-struct folder {
-	struct search	*s;
-	uint64_t	 number;
-};
-
-/* Set the name of each file that was hit, from its first entry. */
-static bool
-name_hit(void *arg, uint64_t number, const unsigned char *name, size_t n)
-{
-	const struct folder *f = arg;
-	struct fs_hit *hit = fs_hits_find(&f->s->hits,
-	    (struct fs_id){ .number = number });
-
-	if (hit != NULL && hit->name == NULL && !dots(name, n))
-		fs_hits_name(hit, fs_text(f->s->x->io, name, n),
-		    (struct fs_id){ .number = f->number });
-	return true;
-}
-
 static void
 name_all(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
     void *arg)
 {
-	struct folder f = { .s = arg, .number = number };
+	struct search *s = arg;
+	struct fs_folder f = { &s->hits, number };
 
 	(void)x, (void)at;
 	if (is_folder(p))
-		list(arg, p, name_hit, &f);
+		list(s, p, fs_entry_hit, &f);
 }
 
 /* --------------------------------------------------------------- paths */
-
-struct step {			/* from a folder to its parent */
-	struct search	*s;
-	uint64_t	 number, parent;
-	char		*name;
-};
-
-static bool
-find_parent(void *arg, uint64_t number, const unsigned char *name, size_t n)
-{
-	struct step *step = arg;
-
-	if (n != 2 || !dots(name, n))
-		return true;
-	step->parent = number;
-	return false;
-}
-
-static bool
-find_name(void *arg, uint64_t number, const unsigned char *name, size_t n)
-{
-	struct step *step = arg;
-
-	if (number != step->number || dots(name, n))
-		return true;
-	step->name = fs_text(step->s->x->io, name, n);
-	return false;
-}
 
 static bool
 folder_inode(struct xfs *x, uint64_t number, unsigned char *p)
@@ -252,14 +196,14 @@ static char *
 climb(void *arg, struct fs_id *id)
 {
 	struct search *s = arg;
-	struct step step = { .s = s, .number = id->number };
+	struct fs_step step = { .io = s->x->io, .number = id->number };
 	unsigned char p[XFS_INODE];
 
 	if (!folder_inode(s->x, step.number, p))
 		return NULL;
-	list(s, p, find_parent, &step);
+	list(s, p, fs_entry_parent, &step);
 	if (folder_inode(s->x, step.parent, p))
-		list(s, p, find_name, &step);
+		list(s, p, fs_entry_name, &step);
 	id->number = step.parent;
 	return step.name;
 }
