@@ -9,27 +9,13 @@
 #
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/dice.sh"
 
 seed=${SEED:-20261120}
 fast=/dev/shm
 [[ -w $fast ]] || fast=$scratch
 devices=
 ((EUID != 0)) || ! command -v losetup >/dev/null || [[ ! -c /dev/loop-control ]] || devices=1
-
-pick()
-{
-	local n=$((RANDOM % $#))
-	shift $n
-	picked=$1
-}
-big()
-{
-	dice=$(((RANDOM << 15 | RANDOM) % $1))
-}
-chance()
-{
-	((RANDOM % 100 < $1))
-}
 
 # ---------------------------------------------------------------- the dice
 

@@ -7,25 +7,11 @@
 #
 # shellcheck disable=SC1091,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/dice.sh"
 [[ $VARIANT = plain ]] || exit 0
 needs can_loop -- "no loop devices"
 
 seed=${SEED:-20261123}
-
-pick()
-{
-	local n=$((RANDOM % $#))
-	shift $n
-	picked=$1
-}
-big()
-{
-	dice=$(((RANDOM << 15 | RANDOM) % $1))
-}
-chance()
-{
-	((RANDOM % 100 < $1))
-}
 
 # What is copied, and how: args, flags of the target, bytes, from
 choose_source()
