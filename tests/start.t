@@ -23,6 +23,19 @@ else
 	skip "no readelf or no cc" "loads no library but libc"
 fi
 
+# Each start reads the relocations: packed, they are 1 kB, not 90.
+packed()
+{
+	readelf -SW "$pardd" | grep -F .relr.dyn >/dev/null || fail "they are not"
+}
+libc=$(ldd "$pardd" | sed -n 's/.*libc\.so[^ ]* => \([^ ]*\).*/\1/p')
+if ld --help | grep pack-relative-relocs >/dev/null &&
+    readelf -V "$libc" | grep GLIBC_ABI_DT_RELR >/dev/null; then
+	it "has its relocations packed" packed
+else
+	skip "ld or the C library cannot" "has its relocations packed"
+fi
+
 # A loop device in use is asked what it lies on, here as below.
 instructions()
 {

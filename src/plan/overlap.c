@@ -184,13 +184,20 @@ look_for_block(struct places *all, const struct endpoint *ep)
 		not_seen(all, ep->id.node, ESTALE);
 }
 
-/* The id of a disk that is reached over a network, if it tells one, or 0. */
+/* The id of the disk of an end, if it has one and tells it, or 0. */
 static uint64_t
-id_of_remote(const struct endpoint *ep)
+id_of(const struct endpoint *ep)
 {
 	struct disk d;
 
-	return ep->is.remote && endpoint_disk(ep, &d) ? disk_id(&d) : 0;
+	return endpoint_disk(ep, &d) ? disk_id(&d) : 0;
+}
+
+/* The same of a disk that is reached over a network. */
+static uint64_t
+id_of_remote(const struct endpoint *ep)
+{
+	return ep->is.remote ? id_of(ep) : 0;
 }
 
 /* Whether anything is known about where the end lies. */

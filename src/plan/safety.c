@@ -257,8 +257,6 @@ other_disk(const struct endpoint *ep, const char *operand, const char *called,
 	struct disk d, other;
 	enum disk_name by;
 
-	if (called == NULL)
-		return 0;
 	if (!endpoint_disk(ep, &d))
 		return fault_set(f, STATUS_REFUSED, "%s is not a disk, and %s= "
 		    "asks for one", ep->name, operand);
@@ -279,9 +277,11 @@ other_disk(const struct endpoint *ep, const char *operand, const char *called,
 static int
 wrong_disk(const struct plan *p, struct fault *f)
 {
-	if (other_disk(p->src, "iserial", p->opts->iserial, f) != 0)
+	if (p->opts->iserial != NULL &&
+	    other_disk(p->src, "iserial", p->opts->iserial, f) != 0)
 		return -1;
-	return other_disk(p->dst, "oserial", p->oserial, f);
+	return p->oserial == NULL ? 0 :
+	    other_disk(p->dst, "oserial", p->oserial, f);
 }
 
 /* A target to be created in /dev is surely a typing error. */
@@ -410,14 +410,11 @@ not_readable_back(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* wait= needs a disk with a unique serial number or WWN. */
 static int
-not_awaitable(const struct plan *p, struct fault *f)
+not_unique(const struct plan *p, struct fault *f)
 {
 	struct disk d, other;
 
-	if (p->opts->wait < 0 || p->src->is.remote)
-		return 0;
 	if (!endpoint_disk(p->src, &d) || (d.serial[0] == '\0' &&
 	    d.wwn[0] == '\0'))
 		return fault_set(f, STATUS_REFUSED, "wait=: %s has no serial "
@@ -429,15 +426,27 @@ not_awaitable(const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* maxtemp= needs a disk whose temperature the kernel knows. */
+/* wait= needs a disk with a unique serial number or WWN. */
 static int
-not_measurable(const struct plan *p, struct fault *f)
+not_awaitable(const struct plan *p, struct fault *f)
+{
+	return p->opts->wait < 0 || p->src->is.remote ? 0 : not_unique(p, f);
+}
+
+static bool
+measurable(const struct endpoint *ep)
 {
 	struct disk d;
 	double is;
 
-	if (p->opts->maxtemp < 0 || (endpoint_disk(p->src, &d) &&
-	    disk_temperature(d.whole, &is)))
+	return endpoint_disk(ep, &d) && disk_temperature(d.whole, &is);
+}
+
+/* maxtemp= needs a disk whose temperature the kernel knows. */
+static int
+not_measurable(const struct plan *p, struct fault *f)
+{
+	if (p->opts->maxtemp < 0 || measurable(p->src))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "maxtemp=: nobody knows how warm "
 	    "%s is; for a SATA disk load the module drivetemp", p->src->name);
