@@ -97,7 +97,7 @@ root(struct fork *f, const unsigned char *p, size_t room)
 	unsigned level = (unsigned)fs_be(p, 2);
 	size_t n = (size_t)fs_be(p + 2, 2), i, most = (room - 4) / RECORD;
 
-	if (level == 0 || level >= XFS_LEVELS || n > most) {
+	if (most == 0 || level == 0 || level >= XFS_LEVELS || n > most) {
 		f->wrong = true;
 		return;
 	}
@@ -141,12 +141,16 @@ xfs_fork(struct xfs *x, const unsigned char *p, bool beside, bool leaves,
 	size_t room, n;
 
 	at = xfs_fork_of(x, p, beside, &room);
+	if (room == 0)
+		return true;
 	n = count(p, beside);
 	if (format == IN_EXTENTS) {
 		f.wrong = n > room / RECORD;
 		extents(&f, at, n < room / RECORD ? n : room / RECORD);
-	} else if (format == IN_TREE && room > 4 + RECORD) {
+	} else if (format == IN_TREE) {
 		root(&f, at, room);
+	} else {
+		f.wrong = format > IN_TREE;
 	}
 	return !f.wrong;
 }
@@ -255,7 +259,7 @@ xfs_inodes(struct xfs *x, uint32_t ag)
 {
 	struct inodes i = { .x = x, .ag = ag };
 	const struct xfs_tree spare = { .magic = { "FIBT", "FIB3" }, .key = 4,
-		.record = 16, .take = take_chunk, .arg = &i };
+		.record = 16 };
 	unsigned char p[SECTOR];
 
 	xfs_each(x, ag, fs_deep(x->io) ? note_inode : NULL, &i);

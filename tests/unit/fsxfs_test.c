@@ -1,0 +1,585 @@
+/*
+ * XFS: the forks of an inode, the trees of a group, and its chunks of inodes,
+ * in 64 KiB made up here: what is wrong there is said to be, and not followed.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "../../src/part/fsxfs.h"
+
+enum {
+	BLOCK = 512, BLOCKS = 64, GROUPS = 2,	/* blocks of a group */
+	INODE = 256, MOST = 16,
+	IN_LIST = 2, IN_TREE = 3,		/* formats of a fork */
+	LEAF = 20, NODE = 21, OTHER = 22,	/* blocks */
+};
+
+static unsigned char disk[GROUPS * BLOCKS * BLOCK];
+static unsigned char nodes[2 * XFS_LEVELS * BLOCK], buf[FS_PIECE];
+static unsigned lost;			/* a block that cannot be read */
+
+static struct fs_map map;
+static struct fs_io io;
+static struct xfs x;
+
+static struct {				/* what was taken */
+	uint64_t from, at, len;
+	bool	 leads;
+} taken[MOST];
+static size_t n;
+
+static int
+from_memory(void *arg, uint64_t off, void *to, size_t len)
+{
+	(void)arg;
+	if (off / BLOCK <= lost && lost < (off + len + BLOCK - 1) / BLOCK)
+		return EIO;
+	memcpy(to, disk + off, len);
+	return 0;
+}
+
+static int
+set_up(void **state)
+{
+	static const struct fs_source src = { .read = from_memory,
+		.length = sizeof(disk) };
+
+	(void)state;
+	memset(disk, 0, sizeof(disk));
+	lost = UINT32_MAX;
+	n = 0;
+	map = (struct fs_map){ 0 };
+	io = (struct fs_io){ .src = &src, .map = &map, .budget = 1 << 20 };
+	x = (struct xfs){ .io = &io, .block = BLOCK, .sector = BLOCK,
+		.inode = INODE, .block_log = 9, .ag_log = 6, .inode_log = 1,
+		.blocks = (uint64_t)GROUPS * BLOCKS, .ag_blocks = BLOCKS,
+		.ags = GROUPS, .nodes = nodes, .buf = buf };
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	fs_map_free(&map);
+	return 0;
+}
+
+static void
+put(unsigned char *p, int bytes, uint64_t v)
+{
+	while (bytes-- > 0) {
+		p[bytes] = (unsigned char)v;
+		v >>= 8;
+	}
+}
+
+static unsigned char *
+block(unsigned i)
+{
+	return disk + (size_t)i * BLOCK;
+}
+
+/* ---------------------------------------------------------------- forks */
+
+static void
+take(void *arg, uint64_t from, uint64_t at, uint64_t len, bool leads)
+{
+	(void)arg;
+	assert_true(n < MOST);
+	taken[n].from = from;
+	taken[n].at = at;
+	taken[n].len = len;
+	taken[n++].leads = leads;
+}
+
+static void
+took(size_t i, uint64_t from, uint64_t at, uint64_t blocks, bool leads)
+{
+	assert_int_equal(taken[i].from, from);
+	assert_int_equal(taken[i].at, at * BLOCK);
+	assert_int_equal(taken[i].len, blocks * BLOCK);
+	assert_int_equal(taken[i].leads, leads);
+}
+
+static void
+extent(unsigned char *p, uint64_t from, uint64_t number, uint64_t blocks)
+{
+	put(p, 8, from << 9 | number >> 43);
+	put(p + 8, 8, number << 21 | blocks);
+}
+
+/* An inode of version 2; its extents or its tree begin at 100. */
+static unsigned char *
+inode(int format, unsigned extents)
+{
+	static unsigned char p[INODE];
+
+	memset(p, 0, sizeof(p));
+	p[4] = 2;
+	p[5] = (unsigned char)format;
+	put(p + 76, 4, extents);
+	return p;
+}
+
+static bool
+forked(const unsigned char *p, bool leaves)
+{
+	n = 0;
+	return xfs_fork(&x, p, false, leaves, take, NULL);
+}
+
+static void
+lists_extents(void **state)
+{
+	unsigned char *p = inode(IN_LIST, 2);
+
+	(void)state;
+	extent(p + 100, 7, 40, 3);
+	extent(p + 116, UINT64_C(1) << 53, 64 + 9, 1);	/* not written yet */
+	assert_true(forked(p, true));
+	assert_int_equal(n, 2);
+	took(0, 7, 40, 3, false);
+	took(1, UINT64_C(1) << 53, 64 + 9, 1, false);
+	extent(p + 100, 7, 128, 3);			/* no such group */
+	assert_false(forked(p, true));
+	assert_int_equal(n, 1);
+}
+
+/* More than fit are wrong; those that fit are taken. */
+static void
+counts_extents(void **state)
+{
+	unsigned char *p = inode(IN_LIST, 10);
+	int i;
+
+	(void)state;
+	for (i = 0; i < 9; i++)
+		extent(p + 100 + (ptrdiff_t)16 * i, (unsigned)i, 30, 1);
+	assert_false(forked(p, true));
+	assert_int_equal(n, 9);
+	p[82] = 4;		/* what is beside begins behind 32 bytes, */
+	assert_false(forked(p, true));
+	assert_int_equal(n, 2);
+	p[82] = 255;		/* ... or there is no such place */
+	assert_false(forked(p, true));
+	assert_int_equal(n, 9);
+	assert_true(xfs_fork(&x, p, true, true, take, NULL));
+	assert_int_equal(n, 9);
+}
+
+static void
+knows_what_is_beside(void **state)
+{
+	unsigned char *p = inode(0, 0);
+
+	(void)state;
+	p[82] = 4;
+	p[83] = IN_LIST;
+	put(p + 80, 2, 1);
+	extent(p + 132, 0, 33, 2);
+	assert_true(xfs_fork(&x, p, true, true, take, NULL));
+	assert_int_equal(n, 1);
+	took(0, 0, 33, 2, false);
+}
+
+/* Version 3 has a longer head, and where it has many, other counts. */
+static void
+knows_many(void **state)
+{
+	unsigned char *p = inode(IN_LIST, 0);
+
+	(void)state;
+	p[4] = 3;
+	p[82] = 4;
+	p[83] = IN_LIST;
+	extent(p + 176, 5, 33, 2);
+	extent(p + 176 + 32, 6, 34, 1);
+	put(p + 120, 8, 0x10);
+	put(p + 24, 8, 1);
+	put(p + 76, 4, 1);
+	assert_true(forked(p, true));
+	assert_true(xfs_fork(&x, p, true, true, take, NULL));
+	assert_int_equal(n, 2);
+	took(0, 5, 33, 2, false);
+	took(1, 6, 34, 1, false);
+	put(p + 24, 8, UINT64_MAX);
+	assert_false(forked(p, true));
+	assert_int_equal(n, 2);
+}
+
+/* A block of a file's tree; its entries begin at "head". */
+static unsigned char *
+tree_block(unsigned i, unsigned level, unsigned records)
+{
+	unsigned char *p = block(i);
+
+	memcpy(p, x.v5 ? "BMA3" : "BMAP", 4);
+	put(p + 4, 2, level);
+	put(p + 6, 2, records);
+	return p + (x.v5 ? 72 : 24);
+}
+
+/* An inode with a tree: its root, a node, a leaf of two extents. */
+static unsigned char *
+file_tree(void)
+{
+	unsigned char *p = inode(IN_TREE, 0), *q;
+	size_t most = ((size_t)BLOCK - (x.v5 ? 72 : 24)) / 16;
+
+	put(p + 100, 2, 2);			/* level */
+	put(p + 102, 2, 1);
+	put(p + 104 + (ptrdiff_t)(152 / 16 * 8), 8, NODE);
+	put(tree_block(NODE, 1, 1) + most * 8, 8, LEAF);
+	q = tree_block(LEAF, 0, 2);
+	extent(q, 0, 40, 3);
+	extent(q + 16, 3, 50, 4);
+	return p;
+}
+
+static void
+follows_a_tree(void **state)
+{
+	const unsigned char *p;
+	int v5;
+
+	(void)state;
+	for (v5 = 0; v5 < 2; v5++) {
+		x.v5 = v5 != 0;
+		p = file_tree();
+		assert_true(forked(p, true));
+		assert_int_equal(n, 4);
+		took(0, 0, NODE, 1, true);
+		took(1, 0, LEAF, 1, true);
+		took(2, 0, 40, 3, false);
+		took(3, 3, 50, 4, false);
+		lost = LEAF;		/* it need not be read */
+		assert_true(forked(p, false));
+		assert_int_equal(n, 2);
+		assert_false(forked(p, true));
+		assert_int_equal(n, 2);
+		lost = UINT32_MAX;
+	}
+}
+
+/* How many are taken of a file's tree that is wrong. */
+static size_t
+wrong_tree(unsigned char *at, int bytes, uint64_t v)
+{
+	unsigned char was[8];
+	unsigned char *p = file_tree();
+
+	if (at == NULL)
+		at = p + 100;
+	memcpy(was, at, sizeof(was));
+	put(at, bytes, v);
+	assert_false(forked(p, true));
+	return n;
+}
+
+static void
+doubts_a_tree(void **state)
+{
+	size_t most = (BLOCK - 24) / 16;
+
+	(void)state;
+	assert_int_equal(wrong_tree(NULL, 2, 0), 0);	/* its level */
+	assert_int_equal(wrong_tree(NULL, 2, XFS_LEVELS), 0);
+	assert_int_equal(wrong_tree(NULL, 4, 2 << 16 | 10), 0);	/* count */
+	assert_int_equal(wrong_tree(block(NODE), 1, 'X'), 1);
+	assert_int_equal(wrong_tree(block(NODE) + 4, 2, 2), 1);
+	assert_int_equal(wrong_tree(block(NODE) + 6, 2, most + 1), 1);
+	assert_int_equal(wrong_tree(block(NODE) + 24 + most * 8, 8, 128), 1);
+	assert_int_equal(wrong_tree(block(LEAF) + 4, 2, 1), 2);
+	assert_int_equal(wrong_tree(block(LEAF) + 24 + 8, 8,
+	    UINT64_C(128) << 21 | 1), 3);
+}
+
+static void
+doubts_a_fork(void **state)
+{
+	unsigned char *p = file_tree();
+
+	(void)state;
+	p[82] = 2;			/* no room for a root */
+	assert_false(forked(p, true));
+	assert_int_equal(n, 0);
+	p[5] = IN_TREE + 1;
+	assert_false(forked(p, true));
+	p[83] = IN_TREE;
+	p[82] = 17;
+	assert_false(xfs_fork(&x, p, true, true, take, NULL));
+	p[82] = 0;			/* nothing is beside */
+	assert_true(xfs_fork(&x, p, true, true, take, NULL));
+	for (p[5] = 0; p[5] < IN_LIST; p[5]++)
+		assert_true(forked(p, true));
+	assert_int_equal(n, 0);
+}
+
+/* --------------------------------------------------------------- groups */
+
+static unsigned records, refused;
+
+static bool
+take_record(void *arg, const unsigned char *record)
+{
+	(void)arg;
+	(void)record;
+	return records++ + 1 != refused;
+}
+
+static const struct xfs_tree of_eight = { .magic = { "ABTB", "AB3B" },
+	.key = 8, .record = 8, .leaves = true, .take = take_record };
+static const struct xfs_tree inner = { .magic = { "ABTB", "AB3B" },
+	.key = 8, .record = 8 };
+
+/* A block of a group's tree, which is in the second group. */
+static unsigned char *
+group_block(unsigned i, unsigned level, unsigned entries)
+{
+	unsigned char *p = block(BLOCKS + i);
+
+	memcpy(p, x.v5 ? "AB3B" : "ABTB", 4);
+	put(p + 4, 2, level);
+	put(p + 6, 2, entries);
+	return p + (x.v5 ? 56 : 16);
+}
+
+static void
+check_sum(unsigned i)
+{
+	unsigned char *p = block(BLOCKS + i);
+	uint32_t crc;
+	int k;
+
+	memset(p + 52, 0, 4);
+	crc = ~fs_crc32c(~UINT32_C(0), p, BLOCK);
+	for (k = 0; k < 4; k++)
+		p[52 + k] = (unsigned char)(crc >> 8 * k);
+}
+
+/* ... gets its place, its owner and its checksum. */
+static void
+seal(unsigned i)
+{
+	put(block(BLOCKS + i) + 16, 8, BLOCKS + i);
+	put(block(BLOCKS + i) + 48, 4, 1);
+	check_sum(i);
+}
+
+static bool
+walked(const struct xfs_tree *t, unsigned levels)
+{
+	records = 0;
+	return xfs_tree(&x, t, 1, NODE, levels);
+}
+
+/* A root with two leaves, of three records and of one. */
+static void
+group_tree(void)
+{
+	size_t most = ((size_t)BLOCK - (x.v5 ? 56 : 16)) / 12;
+	unsigned char *p = group_block(NODE, 1, 2);
+
+	put(p + most * 8, 4, LEAF);
+	put(p + most * 8 + 4, 4, OTHER);
+	group_block(LEAF, 0, 3);
+	group_block(OTHER, 0, 1);
+	seal(LEAF);
+	seal(OTHER);
+	seal(NODE);
+}
+
+static void
+walks_a_tree(void **state)
+{
+	int v5;
+
+	(void)state;
+	for (v5 = 0; v5 < 2; v5++) {
+		x.v5 = v5 != 0;
+		group_tree();
+		assert_true(walked(&of_eight, 2));
+		assert_int_equal(records, 4);
+	}
+	assert_false(walked(&of_eight, 0));
+	assert_false(walked(&of_eight, XFS_LEVELS + 1));
+	assert_false(walked(&of_eight, 1));		/* another level */
+	refused = 2;
+	assert_false(walked(&of_eight, 2));
+	assert_int_equal(records, 2);
+	io.how = FS_ORDER;		/* what else is there helps all the same */
+	assert_false(walked(&of_eight, 2));
+	assert_int_equal(records, 3);
+	refused = 0;
+	lost = BLOCKS + LEAF;		/* its leaves are only noted */
+	assert_true(walked(&inner, 2));
+	assert_false(walked(&of_eight, 2));
+	assert_int_equal(records, 1);
+}
+
+/* Whether this number, in a block of version 5, is seen to be wrong. */
+static bool
+seen(unsigned i, unsigned at, int bytes, uint64_t v, bool sealed)
+{
+	group_tree();
+	put(block(BLOCKS + i) + at, bytes, v);
+	if (sealed)
+		check_sum(i);
+	return !walked(&of_eight, 2);
+}
+
+static void
+doubts_a_block(void **state)
+{
+	unsigned most;
+
+	(void)state;
+	x.v5 = true;
+	most = (BLOCK - 56) / 12;
+	assert_false(seen(LEAF, 100, 1, 1, true));
+	assert_true(seen(LEAF, 100, 1, 2, false));	/* checksum */
+	assert_true(seen(LEAF, 0, 1, 'X', true));
+	assert_true(seen(LEAF, 48, 4, 0, true));	/* of another group, */
+	assert_true(seen(LEAF, 16, 8, LEAF, true));	/* ... from elsewhere */
+	assert_true(seen(LEAF, 6, 2, 0, true));		/* empty, */
+	assert_true(seen(LEAF, 6, 2, 58, true));	/* ... or too full */
+	assert_true(seen(NODE, 6, 2, most + 1, true));
+	assert_true(seen(NODE, 56 + most * 8, 4, 0, true));
+	assert_true(seen(NODE, 56 + most * 8, 4, BLOCKS, true));
+	group_block(NODE, 0, 0);			/* an empty root is right */
+	seal(NODE);
+	assert_true(walked(&of_eight, 1));
+	io.how = FS_ORDER;				/* who guesses need not check */
+	assert_false(seen(LEAF, 100, 1, 1, false));
+}
+
+/* --------------------------------------------------------------- inodes */
+
+static uint64_t seen_inodes[MOST];
+
+static void
+visit(struct xfs *of, const unsigned char *p, uint64_t number, uint64_t at,
+    void *arg)
+{
+	(void)of, (void)p, (void)at, (void)arg;
+	if (n < MOST)
+		seen_inodes[n] = number;
+	n++;
+}
+
+/* The header of a group's inodes, and its tree with one chunk. */
+static unsigned char *
+chunk(uint64_t first, unsigned holes, uint64_t unused)
+{
+	unsigned char *p = block(BLOCKS) + 2 * (ptrdiff_t)BLOCK, *record;
+
+	memcpy(p, "XAGI", 4);
+	put(p + 20, 4, LEAF);
+	put(p + 24, 4, 1);
+	record = group_block(LEAF, 0, 1);
+	memcpy(block(BLOCKS + LEAF), "IABT", 4);
+	put(record, 4, first);
+	put(record + 4, 2, holes);
+	put(record + 8, 8, unused);
+	return p;
+}
+
+static bool
+each(void)
+{
+	n = 0;
+	return xfs_each(&x, 1, visit, NULL);
+}
+
+static void
+visits_inodes(void **state)
+{
+	unsigned char *p;
+
+	(void)state;
+	chunk(60, 0, ~UINT64_C(0x21));	/* at block 30 */
+	assert_true(each());
+	assert_int_equal(n, 2);
+	assert_int_equal(seen_inodes[0], 1 << 7 | 60);
+	assert_int_equal(seen_inodes[1], 1 << 7 | 65);
+	chunk(60, 2, ~UINT64_C(0x21));
+	assert_true(each());
+	assert_int_equal(n, 2);			/* no holes in this one */
+	x.sparse = true;
+	assert_true(each());
+	assert_int_equal(n, 1);
+	assert_int_equal(seen_inodes[0], 1 << 7 | 60);
+	chunk(1, 0, 0);				/* the group's head lies there */
+	assert_false(each());
+	chunk((uint64_t)2 * BLOCKS, 0, 0);
+	assert_false(each());
+	p = chunk(60, 0, 0);
+	memcpy(block(BLOCKS + LEAF) + 16 + 16, block(BLOCKS + LEAF) + 16, 16);
+	put(block(BLOCKS + LEAF) + 6, 2, 2);	/* the same once more */
+	assert_false(each());
+	assert_int_equal(n, 64);
+	p[0] = 'Y';
+	assert_false(each());
+	lost = BLOCKS + 2;
+	assert_false(each());
+}
+
+/* Of directories all is noted, of others what leads to their data. */
+static void
+notes_metadata(void **state)
+{
+	unsigned char *p = chunk(60, 0, ~UINT64_C(7)), *root;
+
+	(void)state;
+	io.how = FS_META | FS_DEEP;
+	memcpy(block(BLOCKS + 30), file_tree(), INODE);
+	memcpy(block(BLOCKS + 30), "IN", 2);
+	memcpy(block(BLOCKS + 30) + INODE, inode(IN_LIST, 1), INODE);
+	memcpy(block(BLOCKS + 30) + INODE, "IN\x40", 3);
+	extent(block(BLOCKS + 30) + INODE + 100, 0, 8, 2);
+	put(p + 328, 4, NODE);			/* the tree of chunks with room */
+	put(p + 332, 4, 2);
+	root = group_block(NODE, 1, 2);
+	memcpy(block(BLOCKS + NODE), "FIBT", 4);
+	put(root + (ptrdiff_t)62 * 4, 4, LEAF);
+	put(root + (ptrdiff_t)62 * 4 + 4, 4, OTHER);
+	xfs_inodes(&x, 1);
+	fs_settle(&io);
+	assert_int_equal(map.meta.n, 4);
+	assert_int_equal(map.meta.at[0].off, 8 * BLOCK);
+	assert_int_equal(map.meta.at[0].len, 2 * BLOCK);
+	assert_int_equal(map.meta.at[1].off, LEAF * BLOCK);	/* of the file */
+	assert_int_equal(map.meta.at[1].len, 2 * BLOCK);
+	assert_int_equal(map.meta.at[2].off, (BLOCKS + LEAF) * BLOCK);
+	assert_int_equal(map.meta.at[2].len, 3 * BLOCK);
+	assert_int_equal(map.meta.at[3].off, (BLOCKS + 30) * BLOCK);
+	assert_int_equal(map.meta.at[3].len, 64 * INODE);
+}
+
+#define TEST(f)	cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(lists_extents),
+		TEST(counts_extents),
+		TEST(knows_what_is_beside),
+		TEST(knows_many),
+		TEST(follows_a_tree),
+		TEST(doubts_a_tree),
+		TEST(doubts_a_fork),
+		TEST(walks_a_tree),
+		TEST(doubts_a_block),
+		TEST(visits_inodes),
+		TEST(notes_metadata),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
