@@ -425,14 +425,18 @@ option()
 	head -c "$(head -c 16 | od -An -j12 -tu4 --endian=big)" >/dev/null
 	big 0x3e889045565a9 8; big "$1" 4; big "$2" 4; big "$3" 4
 }
-parts()
+greet()
 {
-	local cookie off
 	printf NBDMAGICIHAVEOPT; big 3 2
 	head -c 4 >/dev/null
 	option 8 1 0; option 10 1 0
 	option 7 3 12; big 0 2; big 65536 8; big 1 2
 	big 0x3e889045565a9 8; big 7 4; big 1 4; big 0 4
+}
+parts()
+{
+	local cookie off
+	greet
 	while cookie=$(head -c 28 | od -An -j8 -N8 -td8 --endian=big) && [[ $cookie ]]; do
 		for off; do
 			big 0x668e33ef 4; big 0 2; big 1 2; big "$cookie" 8; big 520 4
@@ -444,7 +448,7 @@ parts()
 }
 serves_parts()
 {
-	{ declare -f big option parts; echo "parts $*"; } >server
+	{ declare -f big option greet parts; echo "parts $*"; } >server
 }
 part()
 {
@@ -468,6 +472,30 @@ in_any_order()
 	    [[ $(tr -s 012 <dst) = 012 && $(stat -c %s dst) = 1536 ]]
 }
 it "takes the parts of a read in any order" in_any_order
+
+# talks: zeros, over each of which it says 30 kB, until it has had enough
+talks()
+{
+	local i request
+	greet
+	for ((i = 0; i < 50; i++)); do
+		printf '%030000d\n' 0 >&2
+		request=$(head -c 28 | od -An -v -tx1 | tr -d ' \n')
+		big 0x668e33ef 4; big 1 2; big 1 2; big "0x${request:16:16}" 8; big 520 4
+		big "0x${request:32:16}" 8
+		head -c 512 /dev/zero
+	done
+	printf '%0140d: no paper\n' 7 >&2
+	exit 7
+}
+talkative()
+{
+	{ declare -f big option greet talks; echo talks; } >server
+	exits 69 "$pardd" if='[ bash server ]' of=dst bs=512 bpt=1 "$@" &&
+	    says 'NOT complete: .*its command ended with status 7: 0+7: no paper$'
+}
+it "tells what a command said last that had said a lot" talkative thr=1 engine=threads
+it "... to one who does not wait for its answers" talkative qd=1 engine=async
 
 # -------------------------------------------------------------------- errors
 

@@ -1,11 +1,15 @@
 /*
  * A command for an end.  Its standard input and output are a socket, and it
  * ends when that is closed, as servers of one client do, even if we are killed.
- * Its standard error is kept in case it fails: in a pipe that never blocks it,
- * and drops what does not fit.
+ * What it prints on its standard error last is kept in case it fails: by us,
+ * after each request, and until then in a pipe that never blocks it, and drops
+ * what does not fit.  A thread for this would have to start before the process
+ * gives up its rights, and would keep them.
  *
  * Signals from the terminal are meant for us, and we finish what is in flight.
  * The command has them blocked, and goes on serving.
+ *
+ *	l	command->lock, a leaf; held over reads that do not wait
  */
 #include "command.h"
 
@@ -18,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -29,6 +34,7 @@
 enum {
 	PATIENCE = 10000,	/* ms, to end by itself */
 	LAST_WORDS = 160,	/* bytes of its last line */
+	UNHEARD = 1 << 20,	/* bytes in the pipe, if that may be */
 };
 
 /* Split the words between the brackets; malloc'ed, or NULL with *f. */
@@ -123,6 +129,7 @@ begin(struct command *c, char **argv, int *sock)
 		close_both(pair);
 		return err;
 	}
+	(void)fcntl(pipe[0], F_SETPIPE_SZ, UNHEARD);
 	err = spawn(&c->pid, argv, pair[1], pipe[1]);
 	close(pair[1]);
 	close(pipe[1]);
@@ -133,6 +140,7 @@ begin(struct command *c, char **argv, int *sock)
 		return err;
 	}
 	*sock = pair[0];
+	pthread_mutex_init(&c->lock, NULL);
 	c->words = pipe[0];
 	c->end = (int)syscall(SYS_pidfd_open, c->pid, 0);
 	return 0;
@@ -169,52 +177,75 @@ ended(const struct command *c, int ms)
 	return n > 0;
 }
 
-/* The last line that it has printed, or the end of that line. */
+/* Read all that was printed; command->lock is held. */
 static void
-last_line(int fd, char *line, size_t room)
+keep(struct command *c)
 {
-	char text[4096 + 1];
-	size_t kept = 0;
 	ssize_t n;
-	char *at;
 
-	while ((n = read(fd, text + kept, sizeof(text) - 1 - kept)) > 0) {
-		kept += (size_t)n;
-		if (kept > sizeof(text) / 2) {
-			memmove(text, text + kept - LAST_WORDS, LAST_WORDS);
-			kept = LAST_WORDS;
+	while ((n = read(c->words, c->said + c->kept, SAID - c->kept)) > 0) {
+		c->kept += (size_t)n;
+		if (c->kept > SAID / 2) {
+			memmove(c->said, c->said + c->kept - LAST_WORDS - 1,
+			    LAST_WORDS + 1);
+			c->kept = LAST_WORDS + 1;
 		}
 	}
-	while (kept > 0 && (text[kept - 1] == '\n' || text[kept - 1] == '\r'))
-		kept--;
-	text[kept] = '\0';
+}
+
+/* Another thread that does so will do. */
+void
+command_listen(struct command *c)
+{
+	if (c->pid == 0 || pthread_mutex_trylock(&c->lock) != 0)
+		return;
+	keep(c);
+	pthread_mutex_unlock(&c->lock);
+}
+
+/* The last line that it has printed, or as much of its end as fits. */
+static void
+last_line(struct command *c, char *line, size_t room)
+{
+	char text[SAID + 1], *at;
+	size_t n;
+
+	pthread_mutex_lock(&c->lock);
+	keep(c);
+	n = c->kept;
+	memcpy(text, c->said, n);
+	pthread_mutex_unlock(&c->lock);
+	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+		n--;
+	text[n] = '\0';
 	at = strrchr(text, '\n');
 	at = at == NULL ? text : at + 1;
-	if (strlen(at) > LAST_WORDS)
-		at += strlen(at) - LAST_WORDS;
+	if (strlen(at) >= room)
+		at += strlen(at) - (room - 1);
 	strlcpy(line, at, room);
 }
 
 void
-command_tell(const struct command *c, int ms, char *text, size_t room)
+command_tell(struct command *c, int ms, char *text, size_t room)
 {
-	char line[LAST_WORDS + 1] = "", how[40] = "";
+	char line[LAST_WORDS + 1], how[40] = "its command says";
 	siginfo_t info = { .si_pid = 0 };
+	bool over;
 
 	text[0] = '\0';
 	if (c->pid == 0)
 		return;
 	/* Leave it unreaped, so that its pid stays valid until command_end. */
-	if (ended(c, ms) && waitid(P_PID, (id_t)c->pid, &info, WEXITED |
-	    WNOHANG | WNOWAIT) == 0 && info.si_pid == c->pid)
+	over = ended(c, ms) && waitid(P_PID, (id_t)c->pid, &info, WEXITED |
+	    WNOHANG | WNOWAIT) == 0 && info.si_pid == c->pid;
+	if (over)
 		snprintf(how, sizeof(how), info.si_code == CLD_EXITED ?
 		    "its command ended with status %d" :
 		    "its command was killed by signal %d", info.si_status);
-	last_line(c->words, line, sizeof(line));
+	last_line(c, line, MIN(sizeof(line), room - strlen(how) - 2));
 	if (line[0] != '\0')
-		snprintf(text, room, "%s%s%s", how, how[0] != '\0' ? ": " :
-		    "its command says: ", line);
-	else
+		snprintf(text, room, "%s: %s", how, line);
+	else if (over)
 		strlcpy(text, how, room);
 }
 
@@ -234,5 +265,6 @@ command_end(struct command *c)
 		close(c->end);
 	if (c->words >= 0)
 		close(c->words);
+	pthread_mutex_destroy(&c->lock);
 	c->pid = 0;
 }

@@ -4,16 +4,22 @@
 #ifndef PARDD_COMMAND_H
 #define PARDD_COMMAND_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "base/fault.h"
 
+enum { SAID = 4096 };		/* bytes */
+
 struct command {
 	pid_t	 pid;		/* 0: none */
 	int	 end;		/* pidfd: readable once it has ended */
 	int	 words;		/* its standard error, or -1 */
+	pthread_mutex_t	 lock;	/* guards: */
+	char	 said[SAID];	/* what it has printed last, */
+	size_t	 kept;		/* bytes of it */
 };
 
 /*
@@ -25,11 +31,17 @@ int command_start(struct command *, const char *name, int *sock,
     struct fault *f);
 
 /*
- * Once its socket has failed or was closed: write how the command has ended, if
- * it does so within ms, and its last line on standard error; "" if there is
- * nothing to say.
+ * Keep what it has printed.  Call this now and then, from any thread: there is
+ * only so much room for what was not kept.
  */
-void command_tell(const struct command *, int ms, char *text, size_t room);
+void command_listen(struct command *);
+
+/*
+ * Once its socket has failed or was closed: write how the command has ended, if
+ * it does so within ms, and the end of its last line on standard error; "" if
+ * there is nothing to say.  The room is 60 bytes or more.
+ */
+void command_tell(struct command *, int ms, char *text, size_t room);
 
 /*
  * Once its socket was closed: wait until the command has ended, and kill it if

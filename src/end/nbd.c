@@ -160,15 +160,11 @@ read_unaligned(struct lane *lane, struct io *io)
 }
 
 static void
-nbd_transfer(struct lane *lane, struct io *io)
+read_or_write(struct lane *lane, struct io *io)
 {
 	const struct nbd *nbd = lane->ep->priv;
 	uint64_t at, left;
 
-	if (io->op == OP_ZERO) {
-		zero(lane, io);
-		return;
-	}
 	while (io->done < io->len && io->err == 0) {
 		at = io->off + io->done;
 		if (at >= nbd->size) {
@@ -189,6 +185,18 @@ nbd_transfer(struct lane *lane, struct io *io)
 		else
 			io->err = EINVAL;
 	}
+}
+
+static void
+nbd_transfer(struct lane *lane, struct io *io)
+{
+	struct nbd *nbd = lane->ep->priv;
+
+	if (io->op == OP_ZERO)
+		zero(lane, io);
+	else
+		read_or_write(lane, io);
+	command_listen(&nbd->command);
 }
 
 /* --- asynchronous requests ----------------------------------------------- */
@@ -243,6 +251,7 @@ nbd_service(struct lane *lane)
 static void
 nbd_conclude(struct lane *lane, struct io *io)
 {
+	struct nbd *nbd = lane->ep->priv;
 	struct nbd_lane *l = lane->priv;
 	struct nbd_call *call = io->flight;
 	int err = call->err;
@@ -253,6 +262,7 @@ nbd_conclude(struct lane *lane, struct io *io)
 		io->done = io->len;
 	else
 		fail(lane, io, err);
+	command_listen(&nbd->command);
 }
 
 /* Uses the first connection, before there are lanes. */

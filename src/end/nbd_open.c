@@ -114,7 +114,7 @@ set_flags(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 
 /* Add what a failed command has printed to the fault. */
 static void
-add_words(const struct nbd *nbd, struct fault *f)
+add_words(struct nbd *nbd, struct fault *f)
 {
 	char words[256];
 	size_t n = strlen(f->text);
