@@ -142,6 +142,13 @@ same_disk()
 	    copy 0 if="$other" of="$uri/1" bs=1M count=1 seek=1 && complete && holds src 1048576 0 1048576
 }
 it "knows a disk by whatever portal it is reached" same_disk
+same_file()
+{
+	pair 1M && serve 1:src && refused "may be what $uri/1 serves: process $pid has it open" if="$uri/1" of=src &&
+	    refused 'may be what' if=src of="$uri/1" skip=8 count=8 && copy 0 if=src of="$uri/1" count=8 force=overlap &&
+	    copy 0 if=dst of="$uri/1" && complete && same src dst
+}
+it "refuses a file that a server of this machine has as its disk" same_file
 # node FILE: a block device on that file, which sysfs takes for LUN 1, as where
 # the kernel has logged in, too; under the shim
 node()

@@ -58,6 +58,21 @@ one_file()
 }
 only plain
 it "refuses a file that the server at the other end has open" one_file
+# tcp ARGS...: nbdkit at an address of loopback's that nobody else has
+tcp()
+{
+	local host=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
+	nbdkit -i "$host" -p 10809 -P kit.pid "$@" 2>kit.log && until_true 20 test -s kit.pid || { cat kit.log; return 1; }
+	undo kill "$(<kit.pid)"
+	uri=nbd://$host
+}
+one_by_tcp()
+{
+	"$blocks" make disk 1M && "$blocks" make other 1M 9 && tcp file disk &&
+	    overlaps if="$uri" of=disk seek=8 count=8 && overlaps if=disk of="$uri" skip=8 count=8 &&
+	    copy 0 if="$uri" of=other && copy 0 if=other of="$uri"
+}
+it "... by TCP on this machine, too" one_by_tcp
 one_command()
 {
 	"$blocks" make disk 1M && echo "exec nbdkit -s file \"\$1\"" >server && cp disk other &&
@@ -656,7 +671,7 @@ other_back()
 	local copying=$!
 	until_true 20 grep -q 'waiting' err && truncate -s 9M src && serve a -r file src || return
 	wait "$copying"
-	[[ $? = 69 ]] && says 'is another: 9437184 bytes'
+	[[ $? = 69 ]] && says 'is another: 9437184 bytes$'
 }
 it "... but for no other" other_back
 

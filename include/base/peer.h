@@ -14,4 +14,10 @@
  */
 bool peer_address(int sock, char *text, size_t room);
 
+/*
+ * The inode of the socket at the other end of a TCP connection, if that is on
+ * this machine; otherwise 0.
+ */
+unsigned long peer_inode(int sock);
+
 #endif

@@ -1,12 +1,20 @@
 /*
- * The address of a peer.
+ * The address of a peer, and its socket: the kernel lists all connections of
+ * this machine, each with both addresses, proc_pid_net(5).
  */
 #include "base/peer.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
+
+enum { WORD = 48 };		/* bytes of an address in those lists */
+
+/* IPv4 in IPv6, as it is listed: in words of the machine */
+static const char mapped[] = "0000000000000000FFFF0000";
 
 bool
 peer_address(int sock, char *text, size_t room)
@@ -24,4 +32,66 @@ peer_address(int sock, char *text, size_t room)
 	snprintf(text, room, s.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s",
 	    host, port);
 	return true;
+}
+
+/* An address of those lists: IPv4, if it can be. */
+static const char *
+plain(const char *listed)
+{
+	size_t n = strlen(mapped);
+
+	return strncmp(listed, mapped, n) == 0 ? listed + n : listed;
+}
+
+/* Write an address as those lists have it. */
+static void
+list(const struct sockaddr_storage *s, char *text)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)s;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)s;
+	const uint32_t *w = in6->sin6_addr.s6_addr32;
+
+	if (s->ss_family == AF_INET)
+		snprintf(text, WORD, "%08X:%04X", in->sin_addr.s_addr,
+		    ntohs(in->sin_port));
+	else
+		snprintf(text, WORD, "%08X%08X%08X%08X:%04X", w[0], w[1], w[2],
+		    w[3], ntohs(in6->sin6_port));
+}
+
+/* The inode of a connection in one of the lists; 0 if it is not there. */
+static unsigned long
+inode_in(const char *lists, const char *local, const char *remote)
+{
+	FILE *file = fopen(lists, "re");
+	char line[512], a[WORD], b[WORD];
+	unsigned long inode, found = 0;
+
+	while (file != NULL && found == 0 &&
+	    fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, " %*s %47s %47s %*s %*s %*s %*s %*s %*s %lu",
+		    a, b, &inode) == 3 && strcmp(plain(a), plain(local)) == 0 &&
+		    strcmp(plain(b), plain(remote)) == 0)
+			found = inode;
+	if (file != NULL)
+		fclose(file);
+	return found;
+}
+
+unsigned long
+peer_inode(int sock)
+{
+	struct sockaddr_storage here = { .ss_family = AF_UNSPEC }, there = here;
+	socklen_t n = sizeof(here), m = sizeof(there);
+	char local[WORD], remote[WORD];
+	unsigned long inode;
+
+	if (getsockname(sock, (struct sockaddr *)&here, &n) != 0 ||
+	    getpeername(sock, (struct sockaddr *)&there, &m) != 0 ||
+	    (here.ss_family != AF_INET && here.ss_family != AF_INET6))
+		return 0;
+	list(&there, local);
+	list(&here, remote);
+	inode = inode_in("/proc/net/tcp", local, remote);
+	return inode != 0 ? inode : inode_in("/proc/net/tcp6", local, remote);
 }

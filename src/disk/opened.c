@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "base/peer.h"
 #include "disk/sysfs.h"
 
 struct process {
@@ -151,4 +152,46 @@ opened_any(pid_t pid, bool write,
 		found = p[i].ours && has(p[i].pid, write, is, arg);
 	free(p);
 	return found;
+}
+
+static bool
+has_socket(const char *pid, const char *socket)
+{
+	char folder[300], path[600], to[64];
+	struct dirent **list;
+	bool found = false;
+	ssize_t len;
+	int n, i;
+
+	snprintf(folder, sizeof(folder), "/proc/%s/fd", pid);
+	n = sysfs_entries(AT_FDCWD, folder, &list);
+	for (i = 0; i < n && !found; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		len = readlink(path, to, sizeof(to) - 1);
+		to[len > 0 ? len : 0] = '\0';
+		found = strcmp(to, socket) == 0;
+	}
+	sysfs_forget(list, n);
+	return found;
+}
+
+pid_t
+opened_peer(int sock)
+{
+	unsigned long inode = peer_inode(sock);
+	struct dirent **list;
+	char socket[64];
+	pid_t pid = 0;
+	int n, i;
+
+	if (inode == 0)
+		return 0;
+	snprintf(socket, sizeof(socket), "socket:[%lu]", inode);
+	n = sysfs_entries(AT_FDCWD, "/proc", &list);
+	for (i = 0; i < n && pid == 0; i++)
+		if (isdigit((unsigned char)list[i]->d_name[0]) &&
+		    has_socket(list[i]->d_name, socket))
+			pid = (pid_t)strtol(list[i]->d_name, NULL, 10);
+	sysfs_forget(list, n);
+	return pid;
 }

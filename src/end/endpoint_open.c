@@ -336,6 +336,7 @@ endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 {
 	struct endpoint new = unopened(ep->spec, path);
 	int64_t size = ep->lim.part > 0 ? ep->lim.disk_size : ep->geo.size;
+	char blocks[32] = "";
 
 	if (open_name(&new, false, f) != 0)
 		return -1;
@@ -347,9 +348,12 @@ endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 	}
 	if (new.be != ep->be || new.geo.size != size ||
 	    new.geo.block != ep->geo.block) {
+		if (new.geo.block > 0)
+			snprintf(blocks, sizeof(blocks), " in blocks of %u",
+			    new.geo.block);
 		fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
-		    "another: %lld bytes in blocks of %u", path,
-		    (long long)new.geo.size, new.geo.block);
+		    "another: %lld bytes%s", path, (long long)new.geo.size,
+		    blocks);
 		endpoint_close(&new);
 		return -1;
 	}

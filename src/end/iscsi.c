@@ -27,6 +27,7 @@
 #include "base/secrets.h"
 #include "base/signals.h"
 #include "cli/opts.h"
+#include "disk/opened.h"
 #include "iscsi_link.h"
 #include "node.h"
 #include "scsi_identity.h"
@@ -208,6 +209,7 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 		node_settle_paths(&iscsi->disk);
 	ep->priv = sg;
 	sg_fill_in(ep);
+	ep->id.server = opened_peer(iscsi->link.fd);
 	ep->is.remote = ep->is.single = true;
 	ep->geo.depth = FLIGHTS;
 	ep->geo.io_max = (uint64_t)sg->most * sg->disk.block;

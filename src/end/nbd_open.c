@@ -23,6 +23,7 @@
 #include "base/signals.h"
 #include "base/status.h"
 #include "cli/opts.h"
+#include "disk/opened.h"
 
 enum {
 	BLOCK_MOST = 64 << 10,	/* bytes: largest minimum block allowed */
@@ -221,19 +222,22 @@ check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 
 /*
  * The process of this machine that serves the end: the command, or the one that
- * listens at a Unix socket. 0 if unknown, or if init listens on behalf of
- * others.
+ * listens at a Unix socket, or has the other end of a TCP connection.  0 if
+ * unknown, or if init listens on behalf of others.
  */
 static pid_t
 server_of(const struct nbd *nbd)
 {
+	int fd = nbd->lib.aio_get_fd(nbd->link.handle);
 	struct ucred peer = { .pid = 0 };
 	socklen_t len = sizeof(peer);
 
 	if (nbd->command.pid != 0)
 		return nbd->command.pid;
-	if (getsockopt(nbd->lib.aio_get_fd(nbd->link.handle), SOL_SOCKET,
-	    SO_PEERCRED, &peer, &len) != 0 || peer.pid <= 1)
+	if (nbd->link.peer[0] != '\0')
+		return opened_peer(fd);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0 ||
+	    peer.pid <= 1)
 		return 0;
 	return peer.pid;
 }

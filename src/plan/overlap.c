@@ -382,31 +382,39 @@ served_here(const struct plan *p, struct fault *f)
 	return served(p->dst, p->src, &all, f);
 }
 
+/* Find where a source is read and a target is written. */
+static void
+both_places(const struct plan *p, struct places *a, struct places *b)
+{
+	/* What lies below a file system is written only with force=. */
+	places(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
+	    (p->opts->force & ~(unsigned)FORCE_OVERLAP) != 0, a);
+	written(p, b);
+	if (p->src->id.dev != p->dst->id.dev) {	/* else they are files there */
+		add_layer(a, p->src);
+		add_layer(b, p->dst);
+	}
+}
+
 /* Refuse a target that is truncated or written where the source is read. */
 int
 overlap_source(const struct plan *p, struct fault *f)
 {
+	bool known = located(p->src) && located(p->dst);
 	struct places a, b;
 
 	if (p->length == 0 || (p->opts->force & FORCE_OVERLAP) != 0)
 		return 0;
 	if (same_export(p))
 		return overlaps(p, f);
+	if (known) {
+		both_places(p, &a, &b);
+		if (overlap(&a, &b))
+			return overlaps(p, f);
+	}
 	if (served_here(p, f) != 0)
 		return -1;
-	if (!located(p->src) || !located(p->dst))
-		return 0;
-	/* What lies below a file system is written only with force=. */
-	places(p->src, p->src_off, p->length, p->dst->id.ino == 0 &&
-	    (p->opts->force & ~(unsigned)FORCE_OVERLAP) != 0, &a);
-	written(p, &b);
-	if (p->src->id.dev != p->dst->id.dev) {	/* else they are files there */
-		add_layer(&a, p->src);
-		add_layer(&b, p->dst);
-	}
-	if (!overlap(&a, &b))
-		return maybe_same(p, a.err != 0 ? &a : &b, f);
-	return overlaps(p, f);
+	return known ? maybe_same(p, a.err != 0 ? &a : &b, f) : 0;
 }
 
 int
