@@ -116,6 +116,7 @@ struct identity {		/* shows whether two ends are the same */
 				 * system, and */
 	ino_t	file_ino;	/* the inode; 0: none yet */
 	struct timespec written;	/* mtime of a file when it was opened */
+	off_t	size;		/* of a file, then */
 	pid_t	server;		/* of this machine, that serves it; or 0 */
 };
 

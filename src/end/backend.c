@@ -37,7 +37,7 @@ endpoint_moved(const struct endpoint *ep, int fd, char *text, size_t room)
 	struct stat st;
 
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    (st.st_mtim.tv_sec != was->tv_sec ||
+	    (st.st_size != ep->id.size || st.st_mtim.tv_sec != was->tv_sec ||
 	    st.st_mtim.tv_nsec != was->tv_nsec))
 		snprintf(text, room, "was written to while it was read; some "
 		    "may be from before that, and some from after");

@@ -26,13 +26,13 @@ enum {				/* minors of MEM_MAJOR */
 	MINOR_ZERO = 5,
 };
 
-/* Whether a file of size 0 may have contents all the same. */
+/* Whether a file has contents beyond its size. */
 static bool
-hides_content(int path, const char *name)
+hides_content(int path, const char *name, off_t size)
 {
 	int fd = reopen(path, name, O_RDONLY | O_NONBLOCK);
 	char c;
-	bool found = fd >= 0 && pread(fd, &c, 1, 0) > 0;
+	bool found = fd >= 0 && pread(fd, &c, 1, size) > 0;
 
 	if (fd >= 0)
 		close(fd);
@@ -43,7 +43,8 @@ hides_content(int path, const char *name)
  * Whether the kernel makes up the contents of a file when it is read, and its
  * size is not real.  Such a file is read in order to its end, and has nothing
  * to flush.  Files of known file systems are not read to find out, because some
- * forget what they have returned.
+ * forget what they have returned.  A server of FUSE or 9p may tell sizes that
+ * it does not keep to.
  */
 static bool
 pseudo(const struct endpoint *ep, int path, const struct stat *st)
@@ -56,10 +57,15 @@ pseudo(const struct endpoint *ep, int path, const struct stat *st)
 	case CGROUP_SUPER_MAGIC:
 	case CGROUP2_SUPER_MAGIC:
 		return true;
+	case FUSE_SUPER_MAGIC:
+	case V9FS_MAGIC:
+		break;
 	default:
-		return ep->spec.role == SOURCE && st->st_size == 0 &&
-		    hides_content(path, endpoint_path(ep));
+		if (st->st_size != 0)
+			return false;
 	}
+	return ep->spec.role == SOURCE &&
+	    hides_content(path, endpoint_path(ep), st->st_size);
 }
 
 static int
@@ -261,6 +267,7 @@ choose(struct endpoint *ep, int fd, const struct stat *st, struct fault *f)
 	ep->id.file_dev = st->st_dev;
 	ep->id.file_ino = st->st_ino;
 	ep->id.written = st->st_mtim;
+	ep->id.size = st->st_size;
 	ep->is.linked = S_ISREG(st->st_mode) && st->st_nlink > 0;
 	if (choose_backend(ep, fd, st, f) != 0)
 		return -1;

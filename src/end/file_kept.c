@@ -211,7 +211,7 @@ file_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	uint64_t at;
 
 	if (fstat(file->plain, &st) != 0)
-		return 0;
+		return fault_errno(f, errno, "%s, at the end", ep->name);
 	if (ep->is.device)
 		return device_kept(ep, st.st_rdev, from, to, most, f);
 	if ((uint64_t)st.st_size < to)

@@ -346,7 +346,7 @@ stream_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	struct stat st;
 
 	if (fstat(s->fd, &st) != 0)
-		return 0;
+		return fault_errno(f, errno, "%s, at the end", ep->name);
 	if ((uint64_t)st.st_size < s->end)
 		return endpoint_cut_off(ep, (uint64_t)st.st_size, f);
 	if (s->end == to && !ep->is.inherited &&

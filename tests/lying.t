@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Files of a FUSE server that does not keep to the rules.
+# shellcheck disable=SC1091,SC2154,SC2317
+. "$(dirname "$0")/lib.sh"
+
+lying=$tools/lying size=3000001
+only plain			# nothing here is about threads or memory
+
+# lies WORD...: the file it is that of such a server, which has the file behind
+lies()
+{
+	: >it
+	undo umount -l "$PWD/it"
+	"$lying" behind it "$@"
+}
+can_lie()
+{
+	((EUID == 0)) && cd "$scratch" && echo >behind && lies && [[ -s it ]]
+}
+(can_lie) >/dev/null 2>&1
+lied=$?
+release
+((lied == 0)) || needs false -- "no FUSE"
+
+# reads STATUS BYTES WORD...: what is said to be there ends so
+reads()
+{
+	"$blocks" make behind $size && lies "${@:3}" && exits "$1" "$pardd" if=it of=dst &&
+	    holds dst 0 0 "$2" && size_is dst "$2"
+}
+it "reads a file to its end where its server says that it is shorter" \
+    reads 0 $size direct size=1000
+it "... and a byte longer than that" reads 0 $size direct size=$((size - 1))
+it "tells that a file ends before its server says so" \
+    reads 102 $size direct size=$((size + 1))
+
+# writes STATUS REGEX WORD...: over a file that is there
+writes()
+{
+	"$blocks" make src $size && "$blocks" make behind $size 9 && lies "${@:3}" || return
+	exits "$1" "$pardd" if=src of=it && says "$2" || return
+	((status == 0)) || ! grep -q '^pardd: complete' err
+}
+it "writes to a file that a server writes back" writes 0 'complete, flushed' back
+it "tells that a server has not flushed a file" \
+    writes 103 'flushing: Input/output error' sync:1:5
+it "tells that a server has no room when the file is closed" \
+    writes 103 'closing: Disk quota exceeded' close:1+:122
+it "tells that one write of all that are made later has failed" \
+    writes 78 'it: .*: No space left' back write:3:28
+it "tells that a server does not know the file any more" \
+    writes 15 'it, at the end: Stale file handle' look:1+:116
