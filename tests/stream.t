@@ -284,6 +284,21 @@ endless()
 	[[ $status = 1 || $status = 101 ]] && one_line count && [[ ! -s dst ]]
 }
 it "will not generate input without end" endless
+# Its seek succeeds, and goes nowhere; what it has are four bytes.
+latency=/dev/cpu_dma_latency
+seeks_nowhere()
+{
+	head -c 4 $latency >all || return
+	for n in 1 3; do
+		rm -f dst && exits 0 "$pardd" if=$latency of=dst bs=1 skip=$n count=$((4 - n)) &&
+		    tail -c $((4 - n)) all | cmp - dst || return
+	done
+	exits 102 "$pardd" if=$latency of=dst bs=1 skip=5 count=1 &&
+	    exits 79 "$pardd" if=all of=$latency bs=1 seek=1 count=2 && says 'Illegal seek'
+}
+if [[ $VARIANT = plain && -c $latency ]] && : <>$latency; then
+	it "reads what comes before where a device cannot seek" seeks_nowhere
+fi 2>/dev/null
 it "does not take both if= and iflag=00" usage '(00|if)' if=/dev/zero iflag=00 of=dst count=1
 discards()
 {

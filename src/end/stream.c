@@ -209,6 +209,17 @@ ends_before(const struct lane *lane, uint64_t off)
 	return !lane->ep->is.device && pread(s->fd, &c, 1, (off_t)off - 1) == 0;
 }
 
+/* Some drivers' seek succeeds and goes nowhere. */
+static bool
+seek(const struct stream *s, uint64_t off)
+{
+	off_t at = lseek(s->fd, (off_t)off, SEEK_SET);
+
+	if (at >= 0 && (uint64_t)at != off)
+		errno = ESPIPE;
+	return at >= 0 && (uint64_t)at == off;
+}
+
 /* Go forward to the start of the io, by seeking or by reading. */
 static bool
 advance(const struct lane *lane, struct io *io)
@@ -217,7 +228,7 @@ advance(const struct lane *lane, struct io *io)
 
 	if (s->pos == io->off)
 		return true;
-	if (lseek(s->fd, (off_t)io->off, SEEK_SET) >= 0) {
+	if (seek(s, io->off)) {
 		s->pos = io->off;
 		if (ends_before(lane, io->off))
 			io->err = ESPIPE;
@@ -288,8 +299,7 @@ stream_write(const struct lane *lane, struct io *io)
 	struct stream *s = lane->ep->priv;
 	ssize_t n;
 
-	if (lane->ep->is.seekable && s->pos != io->off &&
-	    lseek(s->fd, (off_t)io->off, SEEK_SET) < 0)
+	if (lane->ep->is.seekable && s->pos != io->off && !seek(s, io->off))
 		io->err = errno;
 	s->pos = io->off + io->len;
 	if (io->err == 0 && !still_there(lane, io))
