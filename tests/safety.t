@@ -433,6 +433,19 @@ unwritten()
 }
 it "opens nothing for writing when it refuses or looks" unwritten
 
+# -d ends as the run would, where the file may only grow.
+only_grows()
+{
+	"$blocks" make src 4k && "$blocks" make dst 8k 9 && cp dst old && chattr +a dst &&
+	    undo chattr -a "$PWD/dst" && exits 51 "$pardd" if=src of=dst -d &&
+	    exits 51 "$pardd" if=src of=dst && same dst old &&
+	    exits 0 "$pardd" if=src of=dst oflag=append -d
+}
+if [[ $VARIANT = plain ]] && : >"$scratch/a" && chattr +a "$scratch/a" 2>/dev/null; then
+	chattr -a "$scratch/a"
+	it "says that a file can only be appended to" only_grows
+fi
+
 plan_on_disk()
 {
 	disk && snapshot || return
