@@ -107,6 +107,9 @@ void disk_settle_all(const struct disk *);
  */
 int disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n);
 
+/* The same for the dm and md devices that it is a member of. */
+int disk_holders(dev_t node, dev_t *holder, size_t room, size_t *n);
+
 /*
  * Find what a loop device (loop3) lies on, by asking the device itself: the
  * name in sysfs may belong to another file here, below another mount or in

@@ -469,8 +469,9 @@ disk_parts(dev_t whole, struct disk_part **parts, size_t *n)
 	return err;
 }
 
-int
-disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n)
+/* List the nodes in a folder of a node: slaves, or holders. */
+static int
+nodes_in(dev_t node, const char *folder, dev_t *got, size_t room, size_t *n)
 {
 	int dir = sysfs_open("block", node), all, i, err = 0;
 	struct dirent **list;
@@ -479,7 +480,7 @@ disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n)
 	*n = 0;
 	if (dir < 0)
 		return errno;
-	all = sysfs_entries(dir, "slaves", &list);
+	all = sysfs_entries(dir, folder, &list);
 	if (all < 0 && errno != ENOENT)		/* a partition has none */
 		err = errno;
 	for (i = 0; i < all && err == 0; i++) {
@@ -487,12 +488,24 @@ disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n)
 			err = E2BIG;
 			break;
 		}
-		snprintf(path, sizeof(path), "slaves/%s", list[i]->d_name);
-		slave[(*n)++] = node_of(&err, dir, path);
+		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		got[(*n)++] = node_of(&err, dir, path);
 	}
 	sysfs_forget(list, all);
 	close(dir);
 	return err;
+}
+
+int
+disk_slaves(dev_t node, dev_t *slave, size_t room, size_t *n)
+{
+	return nodes_in(node, "slaves", slave, room, n);
+}
+
+int
+disk_holders(dev_t node, dev_t *holder, size_t room, size_t *n)
+{
+	return nodes_in(node, "holders", holder, room, n);
 }
 
 /*

@@ -265,7 +265,7 @@ claim_below(struct claims *c, const struct plan *p, const struct disk *d,
 /*
  * A dm or md device holds its members, and so do others with the same members.
  * But on those bytes there may be devices that no claim excludes: loop devices,
- * and overlapping partitions.
+ * overlapping partitions, and other dm devices.
  */
 static int
 check_slave(struct claims *c, const struct disk *d, uint64_t from, uint64_t to,
@@ -290,10 +290,50 @@ check_slave(struct claims *c, const struct disk *d, uint64_t from, uint64_t to,
 	return failed;
 }
 
-/* Check one member, and what lies below it; from and to are bytes of it. */
+/* Whether a linear dm device has bytes of that range of a member. */
+static bool
+shares(dev_t holder, dev_t node, uint64_t from, uint64_t to)
+{
+	struct dm_piece piece[SLAVES];
+	size_t n, i;
+
+	if (dm_pieces(holder, piece, SLAVES, &n) != 0)
+		return false;
+	for (i = 0; i < n; i++)
+		if (piece[i].node == node && piece[i].off < to &&
+		    from < piece[i].off + piece[i].length)
+			return true;
+	return false;
+}
+
+/* Claim other dm devices on the same bytes of a member. */
+__attribute__((noinline)) static int
+claim_sharers(struct claims *c, const struct plan *p, dev_t via, dev_t node,
+    uint64_t from, uint64_t to, struct fault *f)
+{
+	dev_t holder[SLAVES];
+	struct disk d;
+	size_t n, i;
+	int err = disk_holders(node, holder, SLAVES, &n), failed = 0;
+
+	if (err != 0 && err != E2BIG) {
+		disk_of_block(node, &d);
+		return claim_unknown(c, p, &d, err, f);
+	}
+	for (i = 0; i < n && failed == 0; i++)
+		if (holder[i] != via && shares(holder[i], node, from, to) &&
+		    disk_of_block(holder[i], &d))
+			failed = claim_node(c, p, d.node, d.name, f);
+	return failed;
+}
+
+/*
+ * Check one member of the device "via", and what lies below it; from and to are
+ * bytes of it.
+ */
 static int
-claim_slave(struct claims *c, const struct plan *p, dev_t node, uint64_t from,
-    uint64_t to, int depth, struct fault *f)
+claim_slave(struct claims *c, const struct plan *p, dev_t via, dev_t node,
+    uint64_t from, uint64_t to, int depth, struct fault *f)
 {
 	unsigned over = c->over;
 	struct disk d;
@@ -302,7 +342,8 @@ claim_slave(struct claims *c, const struct plan *p, dev_t node, uint64_t from,
 	if (!disk_of_block(node, &d) || d.err != 0)
 		return claim_unknown(c, p, &d, d.err, f);
 	to = MIN(to, d.length);
-	failed = check_slave(c, &d, d.start + from, d.start + to, f) != 0 ||
+	failed = claim_sharers(c, p, via, node, from, to, f) != 0 ||
+	    check_slave(c, &d, d.start + from, d.start + to, f) != 0 ||
 	    claim_below(c, p, &d, from, to, f) != 0 ||
 	    claim_slaves(c, p, &d, from, to, depth + 1, f) != 0 ? -1 : 0;
 	c->over = over;
@@ -314,7 +355,7 @@ claim_slave(struct claims *c, const struct plan *p, dev_t node, uint64_t from,
  * range.
  */
 static int
-claim_pieces(struct claims *c, const struct plan *p,
+claim_pieces(struct claims *c, const struct plan *p, dev_t via,
     const struct dm_piece *piece, size_t n, uint64_t from, uint64_t to,
     int depth, struct fault *f)
 {
@@ -324,7 +365,7 @@ claim_pieces(struct claims *c, const struct plan *p,
 	for (i = 0; i < n; i++) {
 		first = MAX(from, piece[i].start);
 		last = MIN(to, piece[i].start + piece[i].length);
-		if (first < last && claim_slave(c, p, piece[i].node,
+		if (first < last && claim_slave(c, p, via, piece[i].node,
 		    first - piece[i].start + piece[i].off,
 		    last - piece[i].start + piece[i].off, depth, f) != 0)
 			return -1;
@@ -347,10 +388,11 @@ claim_slaves(struct claims *c, const struct plan *p, const struct disk *d,
 	if (n == 0 || depth == DEPTH)
 		return 0;
 	if (dm_pieces(d->whole, piece, SLAVES, &pieces) == 0)
-		return claim_pieces(c, p, piece, pieces, d->start + from,
-		    d->start + MIN(to, d->length), depth, f);
+		return claim_pieces(c, p, d->whole, piece, pieces,
+		    d->start + from, d->start + MIN(to, d->length), depth, f);
 	for (i = 0; i < n; i++)
-		if (claim_slave(c, p, slave[i], 0, UINT64_MAX, depth, f) != 0)
+		if (claim_slave(c, p, d->whole, slave[i], 0, UINT64_MAX, depth,
+		    f) != 0)
 			return -1;
 	return 0;
 }

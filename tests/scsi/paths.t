@@ -186,6 +186,15 @@ volume_overlapping()
 	    kept refused "${p2#/dev/} is mounted on $PWD/m" if=src of=/dev/mapper/a bs=512 seek=2048 &&
 	    exits 0 "$pardd" if=src of=/dev/mapper/a && complete
 }
+# Both hold the disk, and nothing else keeps them apart.
+volume_sharing()
+{
+	volume a 0 4096 && volume b 2048 4096 && volume c 8192 2048 && mounted /dev/mapper/a &&
+	    kept refused "is mounted on $PWD/m" if=src of=/dev/mapper/b bs=512 seek=2047 count=1 &&
+	    exits 0 "$pardd" if=src of=/dev/mapper/b bs=512 seek=2048 count=10 && complete &&
+	    exits 0 "$pardd" if=src of=/dev/mapper/c bs=512 count=10 &&
+	    exits 0 "$pardd" if=src of=/dev/mapper/b force=mounted && complete
+}
 # What the table does not tell, here: a target that is not linear.
 volume_other()
 {
@@ -203,6 +212,7 @@ if type -P dmsetup >/dev/null; then
 	it "refuses a volume on bytes that a loop device shows" volume_looped
 	it "... where that lies on the same file as the volume's" volume_beside
 	it "... and on bytes that another partition has, which is mounted" volume_overlapping
+	it "... and on bytes of another volume, which is mounted" volume_sharing
 	it "tells two mapped devices from what they lie on" volume_other
 else
 	skip "no dmsetup" "volumes"
