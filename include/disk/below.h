@@ -45,4 +45,12 @@ int below_file(dev_t node, uint64_t *start);
  */
 uint64_t below_writes(dev_t node);
 
+/*
+ * Call fn for each node that a dm or md device lies on, directly or through
+ * others, with its kernel name, until it returns something else than 0; that is
+ * returned.
+ */
+int below_each(dev_t node, int (*fn)(dev_t node, const char *name, void *arg),
+    void *arg);
+
 #endif

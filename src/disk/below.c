@@ -291,3 +291,38 @@ below_writes(dev_t node)
 	}
 	return all;
 }
+
+static int
+each(dev_t node, int (*fn)(dev_t, const char *, void *), void *arg, int depth)
+{
+	int dir = sysfs_open("block", node), n, i, got = 0;
+	const char *folder = "slaves";
+	struct dirent **list;
+	char path[300];
+	dev_t member;
+
+	if (dir < 0)
+		return 0;
+	n = sysfs_entries(dir, folder, &list);
+	if (n < 0) {			/* a partition has none itself */
+		folder = "../slaves";
+		n = sysfs_entries(dir, folder, &list);
+	}
+	for (i = 0; i < n && got == 0; i++) {
+		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
+		member = sysfs_node(dir, path);
+		if (member != 0)
+			got = fn(member, list[i]->d_name, arg);
+		if (member != 0 && got == 0 && depth > 0)
+			got = each(member, fn, arg, depth - 1);
+	}
+	sysfs_forget(list, n);
+	close(dir);
+	return got;
+}
+
+int
+below_each(dev_t node, int (*fn)(dev_t, const char *, void *), void *arg)
+{
+	return each(node, fn, arg, DEEP);
+}

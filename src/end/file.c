@@ -42,10 +42,7 @@
 #include <unistd.h>
 
 #include "base/libc.h"
-#include "base/status.h"
 #include "cli/opts.h"
-#include "disk/sysfs.h"
-#include "end/scsi.h"
 
 #ifndef RWF_DONTCACHE
 #define RWF_DONTCACHE	0x00000080	/* Linux 6.14 */
@@ -442,75 +439,6 @@ file_restat(struct endpoint *ep)
 		return;
 	ep->geo.size = st.st_size;
 	file->length = (uint64_t)st.st_size;
-}
-
-/*
- * Whether the kernel believes that the disk has no cache, by itself or because
- * someone has set it.  It then sends no flushes, and may be wrong.
- */
-static bool
-said_write_through(int fd)
-{
-	char cache[32];
-	struct stat st;
-	int dir = fstat(fd, &st) == 0 ? sysfs_open("block", st.st_rdev) : -1;
-	bool is;
-
-	if (dir < 0)
-		return false;
-	is = (sysfs_text(dir, "queue/write_cache", cache, sizeof(cache)) ||
-	    sysfs_text(dir, "../queue/write_cache", cache, sizeof(cache))) &&
-	    strcmp(cache, "write through") == 0 &&
-	    (faccessat(dir, "device/scsi_disk", F_OK, 0) == 0 ||
-	    faccessat(dir, "../device/scsi_disk", F_OK, 0) == 0);
-	close(dir);
-	return is;
-}
-
-/*
- * A disk that rejects the command has no cache; the kernel concludes the same.
- */
-static int
-flush_scsi(const struct endpoint *ep, const struct file *file, struct fault *f)
-{
-	struct scsi_path path;
-	struct scsi_reply r;
-
-	if (!file->device || !said_write_through(file->plain))
-		return 0;
-	path = scsi_path(file->plain, ep->spec.timeout * 1000);
-	if (scsi_sync(&path, true, &r) || r.unknown || r.err == ENOTTY ||
-	    r.err == EPERM)
-		return 0;
-	return fault_set(f, STATUS_NOT_FLUSHED, "%s: SYNCHRONIZE CACHE failed"
-	    ": %s", ep->name, r.why[0] != '\0' ? r.why : errno_words(r.err));
-}
-
-static int
-flush_by(int fd, const struct endpoint *ep, struct fault *f)
-{
-	int err = flush_fd(fd);
-
-	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
-}
-
-/*
- * What has gone cannot be flushed.  Flush both descriptors, because a FUSE
- * daemon sees two open files.
- */
-static int
-file_flush(struct endpoint *ep, struct fault *f)
-{
-	struct file *file = ep->priv;
-	uint64_t at;
-
-	if (file->flush >= 0 && flush_by(file->flush, ep, f) != 0)
-		return -1;
-	if ((file->flush < 0 || !ep->is.device) &&
-	    flush_by(file->plain, ep, f) != 0)
-		return -1;
-	return file_cut_off(file, &at) ? endpoint_cut_off(ep, at, f) :
-	    flush_scsi(ep, file, f);
 }
 
 static void

@@ -1,6 +1,6 @@
 /*
- * A regular file or block device as an end, as file.c, file_open.c and
- * file_kept.c share it.
+ * A regular file or block device as an end, as file.c, file_open.c,
+ * file_flush.c and file_kept.c share it.
  */
 #ifndef PARDD_FILE_H
 #define PARDD_FILE_H
@@ -55,6 +55,9 @@ int file_check_range(struct endpoint *, uint64_t from, uint64_t to,
 int file_prepare(struct endpoint *, int64_t length, struct fault *);
 int file_view(const struct endpoint *, bool *cached);
 int file_close(struct endpoint *);
+
+/* file_flush.c, as in struct backend. */
+int file_flush(struct endpoint *, struct fault *);
 
 /* file_kept.c: the number of the medium; 0: unknown, or there is none. */
 uint64_t file_medium(int fd);
