@@ -1,0 +1,236 @@
+/*
+ * The command of an end: how it is started, what is told of it, and how it is
+ * made to end; nothing is left open where it cannot be started.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../../src/end/command.h"
+#include "base/status.h"
+
+#define ZEROS_53 "00000000000000000000000000000000000000000000000000000"
+#define ZEROS	ZEROS_53 ZEROS_53 ZEROS_53	/* 159 of them */
+
+enum { ROOM = 300, MANY = 64 };
+
+static struct {
+	int	 sockets, pipes;	/* errno of these, or 0 */
+	unsigned slow;			/* how often it has not ended in time */
+	unsigned torn;			/* how often a signal comes */
+	int	 killed[2];
+	size_t	 kills;
+} fake;
+
+static struct command c;
+static struct fault f;
+static char text[ROOM];
+
+/* -------------------------------------------- in the place of the C library */
+
+int
+socketpair(int domain, int type, int protocol, int pair[2])
+{
+	errno = fake.sockets;
+	return fake.sockets != 0 ? -1 :
+	    (int)syscall(SYS_socketpair, domain, type, protocol, pair);
+}
+
+int
+pipe2(int fd[2], int flags)
+{
+	errno = fake.pipes;
+	return fake.pipes != 0 ? -1 : (int)syscall(SYS_pipe2, fd, flags);
+}
+
+int
+poll(struct pollfd *p, nfds_t n, int ms)
+{
+	if (fake.torn > 0) {
+		fake.torn--;
+		errno = EINTR;
+		return -1;
+	}
+	if (fake.slow > 0) {
+		fake.slow--;
+		return 0;
+	}
+	return (int)syscall(SYS_poll, p, n, ms);
+}
+
+int
+kill(pid_t pid, int signo)
+{
+	assert_int_equal(pid, c.pid);
+	assert_true(fake.kills < 2);
+	fake.killed[fake.kills++] = signo;
+	return (int)syscall(SYS_kill, pid, signo);
+}
+
+/* ------------------------------------------------------------------ cases */
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	memset(&fake, 0, sizeof(fake));
+	f = (struct fault){ 0 };
+	return 0;
+}
+
+static int
+count_open(void)
+{
+	int fd, open_ones = 0;
+
+	for (fd = 0; fd < MANY; fd++)
+		open_ones += fcntl(fd, F_GETFD) >= 0;
+	return open_ones;
+}
+
+static void
+cannot_start(const char *name, int status, const char *why)
+{
+	int were = count_open(), sock = -1;
+
+	f = (struct fault){ 0 };
+	assert_int_equal(command_start(&c, name, &sock, &f), -1);
+	assert_int_equal(f.status, status);
+	if (strstr(f.text, why) == NULL)
+		fail_msg("%s: %s", name, f.text);
+	assert_int_equal(sock, -1);
+	assert_int_equal(count_open(), were);
+	command_end(&c);
+	command_tell(&c, 0, text, sizeof(text));
+	assert_string_equal(text, "");
+}
+
+static void
+is_refused(void **state)
+{
+	(void)state;
+	cannot_start("[ a 'b ]", STATUS_USAGE, "a quote is not closed");
+	cannot_start("[ ]", STATUS_USAGE, "stands between");
+	cannot_start("[ a", STATUS_USAGE, "stands between");
+	cannot_start("[ a b", STATUS_USAGE, "stands between");
+	cannot_start("[ /nowhere/nothing ]", STATUS_ERRNO + ENOENT,
+	    "starting /nowhere/nothing: No such file");
+	fake.pipes = EMFILE;
+	cannot_start("[ true ]", STATUS_ERRNO + EMFILE,
+	    "Too many open files");
+	fake.sockets = ENFILE;
+	cannot_start("[ true ]", STATUS_ERRNO + ENFILE,
+	    "Too many open files in system");
+}
+
+/* What is told of a command when it has ended, or of what it does. */
+static const char *
+told(const char *name)
+{
+	int sock;
+
+	assert_int_equal(command_start(&c, name, &sock, &f), 0);
+	close(sock);
+	command_tell(&c, 30000, text, sizeof(text));
+	command_end(&c);
+	return text;
+}
+
+static void
+tells_how_it_ended(void **state)
+{
+	(void)state;
+	assert_string_equal(told("[ sh -c 'exit 3' ]"),
+	    "its command ended with status 3");
+	assert_string_equal(told("[ sh -c 'kill -9 $$' ]"),
+	    "its command was killed by signal 9");
+	fake.torn = 2;
+	assert_string_equal(told("[ sh -c 'echo one >&2; echo >&2 \"two\r\"; "
+	    "echo >&2; exit 1' ]"), "its command ended with status 1: two");
+	assert_string_equal(told("[ sh -c 'printf %170d >&2; printf "
+	    "%0160d 7 >&2' ]"), "its command ended with status 0: " ZEROS "7");
+}
+
+/* Its last line, from more than is kept of it, or the end of a long one. */
+static void
+tells_its_last_words(void **state)
+{
+	(void)state;
+	assert_string_equal(told("[ sh -c 'i=0; while [ $i -lt 500 ]; do "
+	    "echo \"line $i of many\" >&2; i=$((i + 1)); done' ]"),
+	    "its command ended with status 0: line 499 of many");
+}
+
+/* It says something, and it is not known whether it has ended. */
+static void
+is_unknown_to_an_old_kernel(void **state)
+{
+	struct pollfd p;
+	int sock;
+
+	(void)state;
+	assert_int_equal(command_start(&c, "[ sh -c 'echo hm >&2; cat' ]",
+	    &sock, &f), 0);
+	p = (struct pollfd){ .fd = c.words, .events = POLLIN };
+	assert_int_equal(poll(&p, 1, 30000), 1);
+	command_tell(&c, 0, text, sizeof(text));
+	assert_string_equal(text, "its command says: hm");
+	close(c.end);
+	c.end = -1;
+	command_tell(&c, 0, text, sizeof(text));
+	assert_string_equal(text, "its command says: hm");
+	close(sock);
+	command_end(&c);
+	assert_int_equal(fake.kills, 0);
+	assert_int_equal(c.pid, 0);
+}
+
+/* One that does not end when its socket is closed is asked, then killed. */
+static void
+is_made_to_end(void **state)
+{
+	int were = count_open(), sock;
+
+	(void)state;
+	assert_int_equal(command_start(&c, "[ sleep 1000 ]", &sock, &f), 0);
+	close(sock);
+	fake.slow = 1;
+	command_end(&c);
+	assert_int_equal(fake.kills, 1);
+	assert_int_equal(fake.killed[0], SIGTERM);
+	assert_int_equal(command_start(&c, "[ sleep 1000 ]", &sock, &f), 0);
+	close(sock);
+	fake.kills = 0;
+	fake.slow = 2;
+	command_end(&c);
+	assert_int_equal(fake.kills, 2);
+	assert_int_equal(fake.killed[1], SIGKILL);
+	assert_int_equal(count_open(), were);
+}
+
+#define TEST(f)	cmocka_unit_test_setup(f, set_up)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(is_refused),
+		TEST(tells_how_it_ended),
+		TEST(tells_its_last_words),
+		TEST(is_unknown_to_an_old_kernel),
+		TEST(is_made_to_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
