@@ -1,0 +1,566 @@
+/*
+ * Disks by sysfs: what is told of them, which belong together, and what is not
+ * known where sysfs does not say.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <bsd/string.h>
+
+#include "disk/disk.h"
+#include "disk/dm.h"
+#include "disk/sysfs.h"
+#include "world.h"
+
+#define SDA	makedev(8, 0)
+#define SDB	makedev(8, 16)
+#define ATA	"pci0/ata1/host0/target0/0:0:0:0"
+#define USB	"pci0/usb2/2-1/2-1:1.0/host3/target3/3:0:0:0"
+#define NVME	"pci0/nvme/nvme0"
+
+enum { BLOCKS = 1000 };
+
+static struct disk d, other;
+
+/* A SCSI disk; the folder of its bus is where "device" leads. */
+static void
+add_scsi(const char *bus, const char *name, dev_t dev)
+{
+	char path[PATH_MAX];
+
+	add_disk(bus, name, dev, BLOCKS);
+	snprintf(path, sizeof(path), "/sys/devices/%s/block/%s/device", bus,
+	    name);
+	leads(path, "../..");
+}
+
+static void
+is_told_of(void **state)
+{
+	static const char page[] = "\0\200\0\010  S3R1AL \0";
+
+	(void)state;
+	add_scsi(ATA, "sda", SDA);
+	has("/sys/block/sda/queue/physical_block_size", "4096\n");
+	has("/sys/block/sda/queue/rotational", "1\n");
+	has("/sys/block/sda/device/vendor", "  Maker   \n");
+	has("/sys/block/sda/device/model", "A disk      \n");
+	has("/sys/block/sda/device/wwid", "naa.5000\n");
+	has("/sys/block/sda/device/scsi_generic/sg0/dev", "21:0\n");
+	has("/sys/block/sda/device/bsg/0:0:0:0/dev", "1:1\n");
+	has("/sys/block/sda/device/vpd_pg80", "%c%c%c%c%s", page[0], page[1],
+	    page[2], page[3], page + 4);
+	add_part(ATA, "sda", SDA, 1, 100, 200);
+	assert_true(disk_of_block(SDA + 1, &d));
+	assert_int_equal(d.err, 0);
+	assert_int_equal(d.partition, 1);
+	assert_int_equal(d.whole, SDA);
+	assert_int_equal(d.start, 100 * 512);
+	assert_int_equal(d.length, 200 * 512);
+	assert_int_equal(d.logical, 512);
+	assert_int_equal(d.physical, 4096);
+	assert_true(d.rotates);
+	assert_string_equal(d.name, "sda1");
+	assert_string_equal(d.whole_name, "sda");
+	assert_string_equal(d.vendor, "Maker");
+	assert_string_equal(d.model, "A disk");
+	assert_string_equal(d.serial, "S3R1AL");
+	assert_string_equal(d.wwn, "naa.5000");
+	assert_string_equal(d.transport, "ata");
+	assert_string_equal(d.sg, "sg0");
+	assert_string_equal(d.bsg, "0:0:0:0");
+	assert_int_equal(disk_id(&d), 0);	/* a partition has none */
+	assert_true(disk_of_block(SDA, &d));
+	assert_int_not_equal(disk_id(&d), 0);
+}
+
+/* Of a page that is too short, or longer than any, nothing is taken. */
+static void
+has_no_serial(void **state)
+{
+	char page[300];
+
+	(void)state;
+	add_scsi(ATA, "sda", SDA);
+	has("/sys/block/sda/device/vpd_pg80", "1234");
+	assert_true(disk_of_block(SDA, &d));
+	assert_string_equal(d.serial, "");
+	memset(page, 'x', sizeof(page));
+	has("/sys/block/sda/device/vpd_pg80", "%.260s", page);
+	assert_true(disk_of_block(SDA, &d));
+	assert_string_equal(d.serial, "");
+	has("/sys/block/sda/device/vpd_pg80", "1234    ");
+	assert_true(disk_of_block(SDA, &d));
+	assert_string_equal(d.serial, "");
+	has("/sys/block/sda/serial", "%.260s", page);	/* does not fit */
+	assert_true(disk_of_block(SDA, &d));
+	assert_string_equal(d.serial, "");
+	has("/sys/block/sda/serial", "%.255s", page);
+	assert_true(disk_of_block(SDA, &d));
+	assert_int_equal(strlen(d.serial), 255);
+}
+
+/* That of the bridge, some folders up. */
+static void
+has_the_serial_of_usb(void **state)
+{
+	(void)state;
+	add_scsi(USB, "sdb", SDB);
+	has("/sys/devices/pci0/usb2/2-1/idVendor", "1234\n");
+	has("/sys/devices/pci0/usb2/2-1/serial", "BRIDGE\n");
+	assert_true(disk_of_block(SDB, &d));
+	assert_string_equal(d.serial, "BRIDGE");
+	assert_string_equal(d.transport, "usb");
+	lacks("/sys/devices/pci0/usb2/2-1/idVendor");
+	assert_true(disk_of_block(SDB, &d));
+	assert_string_equal(d.serial, "");
+}
+
+static void
+has_a_transport(void **state)
+{
+	(void)state;
+	add_scsi("pci0/host0/target0/0:0:0:0", "sda", SDA);
+	assert_true(disk_of_block(SDA, &d));
+	assert_string_equal(d.transport, "");
+	has("/sys/block/sda/device/scsi_generic/sg0/dev", "21:0\n");
+	assert_true(disk_of_block(SDA, &d));
+	assert_string_equal(d.transport, "scsi");
+	add_disk("virtual", "dm-0", makedev(253, 0), BLOCKS);
+	assert_true(disk_of_block(makedev(253, 0), &d));
+	assert_string_equal(d.transport, "dm-");
+}
+
+/* What every disk has, and this one does not, is an error. */
+static void
+is_not_known(void **state)
+{
+	static const struct {
+		const char *file;
+		int	 err;
+	} lost[] = { { "size", EIO }, { "start", EIO }, { "partition", EACCES },
+		{ "/sys/dev/block/8:1", ELOOP }, { "logical_block_size", EIO },
+		{ "./dev", EIO }, { "backing_file", EIO }, { "..", EMFILE } };
+	size_t i;
+
+	(void)state;
+	add_scsi(ATA, "sda", SDA);
+	add_part(ATA, "sda", SDA, 1, 100, 200);
+	for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++) {
+		world.broken = lost[i].file;
+		world.err = lost[i].err;
+		(void)disk_of_block(SDA + 1, &d);
+		if (d.err != lost[i].err)
+			fail_msg("%s: %d", lost[i].file, d.err);
+	}
+	world.broken = NULL;
+	assert_false(disk_of_block(makedev(8, 77), &d));
+	assert_int_equal(d.err, ENOENT);
+	has("/sys/block/sda/size", "99999999999999999\n");
+	assert_true(disk_of_block(SDA, &d));
+	assert_int_equal(d.err, EOVERFLOW);
+	assert_int_equal(d.length, 0);
+	has("/sys/block/sda/size", "%s", "\n");
+	assert_true(disk_of_block(SDA, &d));
+	assert_int_equal(d.err, ENODATA);
+	has("/sys/block/sda/dev", "nonsense\n");
+	has("/sys/block/sda/size", "1\n");
+	assert_true(disk_of_block(SDA, &d));
+	assert_int_equal(d.err, ENODATA);
+}
+
+/* An NVMe namespace has two nodes; the number before the n may be another. */
+static void
+has_a_sibling(void **state)
+{
+	const dev_t nvme = makedev(259, 0), ng = makedev(240, 1);
+
+	(void)state;
+	add_disk(NVME, "nvme0n1", nvme, BLOCKS);
+	assert_true(disk_of_block(nvme, &d));
+	assert_string_equal(d.ng, "");
+	has("/sys/devices/" NVME "/block/ng2n2/dev", "240:2\n");
+	has("/sys/devices/" NVME "/block/other/dev", "240:7\n");
+	has("/sys/devices/" NVME "/block/ng2n1/dev", "240:1\n");
+	assert_true(disk_of_block(nvme, &d));
+	assert_string_equal(d.ng, "ng2n1");
+	assert_int_equal(d.ng_node, ng);
+	has("/sys/devices/" NVME "/block/ng0n1/dev", "240:3\n");
+	assert_true(disk_of_block(nvme, &d));
+	assert_string_equal(d.ng, "ng0n1");
+	leads("/sys/dev/char/240:1", "../../devices/" NVME "/block/ng2n1");
+	assert_true(disk_of_char(ng, &d));
+	assert_int_equal(d.node, nvme);
+	assert_string_equal(d.transport, "nvme");
+	leads("/sys/dev/char/240:7", "../../devices/" NVME "/block/other");
+	assert_true(disk_of_char(makedev(240, 7), &d));
+	assert_int_equal(d.node, 0);
+	has("/sys/devices/pci0/ng/dev", "240:9\n");
+	leads("/sys/dev/char/240:9", "../../devices/pci0/ng");
+	assert_true(disk_of_char(makedev(240, 9), &d));
+	assert_int_equal(d.node, 0);
+}
+
+static void
+is_found_by_sg(void **state)
+{
+	const dev_t sg = makedev(21, 0);
+
+	(void)state;
+	assert_false(disk_of_char(sg, &d));
+	assert_int_equal(d.err, ENOENT);
+	add_scsi(ATA, "sda", SDA);
+	has("/sys/devices/" ATA "/scsi_generic/sg0/dev", "21:0\n");
+	leads("/sys/devices/" ATA "/scsi_generic/sg0/device", "../..");
+	leads("/sys/dev/char/21:0", "../../devices/" ATA "/scsi_generic/sg0");
+	assert_true(disk_of_char(sg, &d));
+	assert_int_equal(d.node, SDA);
+	assert_int_equal(d.err, 0);
+	world.broken = "device/block";
+	world.err = EMFILE;
+	assert_true(disk_of_char(sg, &d));
+	assert_int_equal(d.node, 0);
+	assert_int_equal(d.err, EMFILE);
+}
+
+/* Those that are lost, and those that are not to be found where others are. */
+static void
+is_lost(void **state)
+{
+	(void)state;
+	add_scsi(ATA, "sda", SDA);
+	add_part(ATA, "sda", SDA, 1, 100, 200);
+	assert_false(disk_lost(SDA, true));
+	has("/sys/block/sda/device/state", "running\n");
+	assert_false(disk_lost(SDA, true));
+	has("/sys/block/sda/device/state", "offline\n");
+	assert_true(disk_lost(SDA, true));
+	assert_true(disk_lost(SDA + 1, true));
+	assert_true(disk_lost(SDB, true));
+	world.broken = "8:16";
+	world.err = EMFILE;
+	assert_false(disk_lost(SDB, true));
+	world.broken = "/sys/dev/block";
+	world.err = ENOENT;
+	assert_false(disk_lost(SDB, true));	/* no sysfs at all */
+}
+
+static void
+is_gone(void **state)
+{
+	struct node *sda;
+	int fd;
+
+	(void)state;
+	add_scsi(ATA, "sda", SDA);
+	sda = &world.node[0];
+	fd = open("/dev/sda", O_RDONLY);
+	assert_false(disk_gone(fd));
+	has("/sys/block/sda/device/state", "dead\n");
+	assert_true(disk_gone(fd));
+	sda->bytes = 0;
+	assert_true(disk_gone(fd));
+	close(fd);
+	assert_true(disk_gone(fd));
+}
+
+static void
+has_partitions(void **state)
+{
+	struct disk_part *part;
+	size_t n;
+
+	(void)state;
+	add_scsi(ATA, "sda", SDA);
+	assert_int_equal(disk_parts(SDA, &part, &n), 0);
+	assert_int_equal(n, 0);
+	free(part);
+	add_part(ATA, "sda", SDA, 1, 500, 100);
+	add_part(ATA, "sda", SDA, 2, 100, 100);
+	add_part(ATA, "sda", SDA, 3, 300, 100);
+	assert_int_equal(disk_parts(SDA, &part, &n), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(part[0].number, 2);
+	assert_int_equal(part[0].start, 100 * 512);
+	assert_int_equal(part[1].node, SDA + 3);
+	assert_string_equal(part[2].name, "sda1");
+	free(part);
+	world.broken = "sda3";
+	world.err = EMFILE;
+	assert_int_equal(disk_parts(SDA, &part, &n), EMFILE);
+	assert_null(part);
+	assert_int_equal(n, 0);
+	world.err = ENOENT;			/* just removed */
+	assert_int_equal(disk_parts(SDA, &part, &n), 0);
+	assert_int_equal(n, 2);
+	free(part);
+	world.broken = ".";
+	world.err = EIO;
+	assert_int_equal(disk_parts(SDA, &part, &n), EIO);
+	assert_null(part);
+	world.broken = NULL;
+	assert_int_equal(disk_parts(SDB, &part, &n), ENOENT);
+}
+
+static void
+has_members(void **state)
+{
+	const dev_t dm = makedev(253, 0);
+	dev_t slave[2];
+	size_t n;
+
+	(void)state;
+	assert_int_equal(disk_slaves(dm, slave, 2, &n), ENOENT);
+	add_disk("virtual", "dm-0", dm, BLOCKS);
+	assert_int_equal(disk_slaves(dm, slave, 2, &n), 0);
+	assert_int_equal(n, 0);
+	has("/sys/block/dm-0/slaves/sda/dev", "8:0\n");
+	has("/sys/block/dm-0/slaves/sdb/dev", "8:16\n");
+	assert_int_equal(disk_slaves(dm, slave, 2, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(slave[0], SDA);
+	assert_int_equal(slave[1], SDB);
+	assert_int_equal(disk_slaves(dm, slave, 1, &n), E2BIG);
+	world.broken = "slaves";
+	world.err = EMFILE;
+	assert_int_equal(disk_slaves(dm, slave, 2, &n), EMFILE);
+	world.broken = "sdb/dev";
+	assert_int_equal(disk_slaves(dm, slave, 2, &n), EMFILE);
+}
+
+static void
+has_pieces(void **state)
+{
+	static const char *const wrong[] = { "0 10 linear 8:0 x",
+		"0 10 linear 8:0", "0 10 linear sda 0",
+		"0 10 linear 8:0 99999999999999999999",
+		"99999999999999999 10 linear 8:0 0",
+		"0 99999999999999999 linear 8:0 0" };
+	const dev_t dm = makedev(253, 300);
+	struct dm_piece piece[2];
+	size_t n, i;
+
+	(void)state;
+	assert_int_equal(dm_pieces(dm, piece, 2, &n), ENOENT);
+	add_node("mapper/control", makedev(10, 236), 0);
+	assert_int_equal(dm_pieces(dm, piece, 2, &n), ENXIO);
+	world.table = "0 10 linear 8:1 0\n10 30 linear 8:16 2048\n";
+	assert_int_equal(dm_pieces(dm, piece, 2, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(piece[1].node, SDB);
+	assert_int_equal(piece[1].start, 10 * 512);
+	assert_int_equal(piece[1].length, 30 * 512);
+	assert_int_equal(piece[1].off, 2048 * 512);
+	assert_int_equal(dm_pieces(dm, piece, 1, &n), E2BIG);
+	world.table = "0 10 crypt aes 8:1 0";
+	assert_int_equal(dm_pieces(dm, piece, 2, &n), ENOTSUP);
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		world.table = wrong[i];
+		assert_int_equal(dm_pieces(dm, piece, 2, &n), EBADMSG);
+	}
+}
+
+static void
+is_zoned(void **state)
+{
+	char model[32];
+
+	(void)state;
+	assert_false(disk_zoned(SDA, model, sizeof(model)));
+	add_scsi(ATA, "sda", SDA);
+	add_part(ATA, "sda", SDA, 1, 100, 200);
+	assert_false(disk_zoned(SDA, model, sizeof(model)));
+	has("/sys/block/sda/queue/zoned", "none\n");
+	assert_false(disk_zoned(SDA, model, sizeof(model)));
+	assert_string_equal(model, "");
+	has("/sys/block/sda/queue/zoned", "host-managed\n");
+	assert_true(disk_zoned(SDA + 1, model, sizeof(model)));
+	assert_string_equal(model, "host-managed");
+}
+
+/* Two disks with these names. */
+static void
+two(const char *serials[2], const char *wwns[2])
+{
+	add_scsi(ATA, "sda", SDA);
+	add_scsi("pci0/ata2/host1/target1/0:0:0:0", "sdb", SDB);
+	has("/sys/block/sda/device/serial", "%s\n", serials[0]);
+	has("/sys/block/sdb/device/serial", "%s\n", serials[1]);
+	has("/sys/block/sda/device/wwid", "%s\n", wwns[0]);
+	has("/sys/block/sdb/device/wwid", "%s\n", wwns[1]);
+	assert_true(disk_of_block(SDA, &d));
+}
+
+static void
+is_found_again(void **state)
+{
+	struct disk like;
+
+	(void)state;
+	two((const char *[]){ "A", "B" }, (const char *[]){ "naa.1", "naa.2" });
+	assert_int_equal(disk_find(&d, &other), 1);
+	assert_int_equal(other.node, SDA);
+	like = (struct disk){ .serial = "B", .wwn = "naa.2" };
+	assert_int_equal(disk_find(&like, &other), 1);
+	assert_int_equal(other.node, SDB);
+	like = (struct disk){ .serial = "B" };
+	assert_int_equal(disk_find(&like, &other), 0);
+	like = (struct disk){ .wwn = "naa.2" };
+	assert_int_equal(disk_find(&like, &other), 0);
+	like = (struct disk){ .serial = "" };
+	assert_int_equal(disk_find(&like, &other), 0);	/* it has no name */
+	has("/sys/block/sda/device/state", "offline\n");
+	assert_int_equal(disk_find(&d, &other), 0);
+}
+
+static void
+has_a_namesake(void **state)
+{
+	(void)state;
+	two((const char *[]){ "A", "A" }, (const char *[]){ "naa.1", "naa.2" });
+	assert_true(disk_namesake(&d, NAME_SERIAL, &other));
+	assert_int_equal(other.node, SDB);
+	assert_false(disk_namesake(&d, NAME_WWN, &other));
+	assert_false(disk_namesake(&d, NAME_LINK, &other));
+	has("/sys/block/sdb/device/wwid", "naa.1\n");	/* another path to it */
+	assert_false(disk_namesake(&d, NAME_SERIAL, &other));
+	has("/sys/block/sdb/device/serial", "B\n");
+	assert_true(disk_namesake(&d, NAME_WWN, &other));
+}
+
+/* An sg node without a disk has the same names. */
+static void
+has_a_namesake_by_sg(void **state)
+{
+	(void)state;
+	has("/sys/devices/pci0/0:0:0:0/serial", "T\n");
+	has("/sys/devices/pci0/0:0:0:0/scsi_generic/sg4/dev", "21:4\n");
+	leads("/sys/devices/pci0/0:0:0:0/scsi_generic/sg4/device", "../..");
+	leads("/sys/dev/char/21:4",
+	    "../../devices/pci0/0:0:0:0/scsi_generic/sg4");
+	has("/sys/class/scsi_generic/.keep", "%s", "");
+	leads("/sys/class/scsi_generic/sg4",
+	    "../../devices/pci0/0:0:0:0/scsi_generic/sg4");
+	d = (struct disk){ .serial = "T", .sg = "sg5" };
+	assert_true(disk_namesake(&d, NAME_SERIAL, &other));
+	assert_string_equal(other.sg, "sg4");
+	strcpy(d.sg, "sg4");
+	assert_false(disk_namesake(&d, NAME_SERIAL, &other));
+	d.node = SDA;
+	assert_true(disk_namesake(&d, NAME_SERIAL, &other));
+	assert_int_equal(disk_find(&d, &other), 1);
+}
+
+static void
+has_paths(void **state)
+{
+	dev_t *node;
+	size_t n;
+
+	(void)state;
+	two((const char *[]){ "A", "A" }, (const char *[]){ "naa.1", "naa.1" });
+	assert_int_equal(disk_paths(&d, &node, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(node[0], SDB);
+	free(node);
+	has("/sys/block/sdb/size", "1001\n");
+	assert_int_equal(disk_paths(&d, &node, &n), 0);
+	assert_int_equal(n, 0);
+	free(node);
+	has("/sys/block/sdb/size", "nothing\n");
+	world.broken = "logical_block_size";
+	world.err = EIO;
+	assert_int_equal(disk_paths(&d, &node, &n), 0);
+	assert_int_equal(n, 1);			/* its size is not known */
+	free(node);
+	world.broken = NULL;
+	has("/sys/block/sdb/device/wwid", "naa.2\n");
+	assert_int_equal(disk_paths(&d, &node, &n), 0);
+	assert_int_equal(n, 0);
+	free(node);
+	world.broken = "/sys/block";
+	assert_int_equal(disk_paths(&d, &node, &n), EIO);
+	assert_null(node);
+}
+
+static void
+has_names(void **state)
+{
+	char name[64];
+
+	(void)state;
+	two((const char *[]){ "A", "B" }, (const char *[]){ "naa.1", "0x2" });
+	disk_by_id(SDA, name, sizeof(name));
+	assert_string_equal(name, "");
+	has("/dev/disk/by-id/wwn-0x1", "%s", "");
+	has("/dev/disk/by-id/nvme-eui.1", "%s", "");
+	add_node("disk/by-id/wwn-0x1", SDA, 0);
+	add_node("disk/by-id/nvme-eui.1", SDA, 0);
+	disk_by_id(SDA, name, sizeof(name));
+	assert_string_equal(name, "nvme-eui.1");
+	has("/dev/disk/by-id/ata-A", "%s", "");
+	add_node("disk/by-id/ata-A", SDA, 0);
+	has("/dev/disk/by-id/scsi-A", "%s", "");
+	add_node("disk/by-id/scsi-A", SDA, 0);
+	has("/dev/disk/by-id/ata-B", "%s", "");
+	add_node("disk/by-id/ata-B", SDB, 0);
+	disk_by_id(SDA, name, sizeof(name));
+	assert_string_equal(name, "ata-A");
+	assert_int_equal(disk_is(&d, ""), NAME_OTHER);
+	assert_int_equal(disk_is(&d, "1"), NAME_WWN);
+	assert_int_equal(disk_is(&d, "naa.1"), NAME_WWN);
+	assert_int_equal(disk_is(&d, "A"), NAME_SERIAL);
+	assert_int_equal(disk_is(&d, "ata-A"), NAME_LINK);
+	assert_int_equal(disk_is(&d, "ata-B"), NAME_OTHER);
+	assert_int_equal(disk_is(&d, "by-id/ata-A"), NAME_OTHER);
+	assert_int_equal(disk_is(&d, "2"), NAME_OTHER);
+	d.wwn[0] = '\0';
+	assert_int_equal(disk_is(&d, "1"), NAME_OTHER);
+	d.node = 0;
+	assert_int_equal(disk_is(&d, "ata-A"), NAME_OTHER);
+}
+
+static void
+has_a_path(void **state)
+{
+	char path[64];
+
+	(void)state;
+	add_node("cciss/c0d0", makedev(104, 0), 0);
+	assert_true(disk_path(makedev(104, 0), "cciss!c0d0", path,
+	    sizeof(path)));
+	assert_string_equal(path, "/dev/cciss/c0d0");
+	assert_false(disk_path(makedev(104, 1), "cciss!c0d0", path,
+	    sizeof(path)));
+	assert_false(disk_path(SDA, "sda", path, sizeof(path)));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD(is_told_of),
+		WORLD(has_no_serial),
+		WORLD(has_the_serial_of_usb),
+		WORLD(has_a_transport),
+		WORLD(is_not_known),
+		WORLD(has_a_sibling),
+		WORLD(is_found_by_sg),
+		WORLD(is_lost),
+		WORLD(is_gone),
+		WORLD(has_partitions),
+		WORLD(has_members),
+		WORLD(has_pieces),
+		WORLD(is_zoned),
+		WORLD(is_found_again),
+		WORLD(has_a_namesake),
+		WORLD(has_a_namesake_by_sg),
+		WORLD(has_paths),
+		WORLD(has_names),
+		WORLD(has_a_path),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
