@@ -30,7 +30,9 @@ logged()
 }
 logs()
 {
-	(($(grep -cs " $1 .*offset=" log) >= 5))
+	local n
+	n=$(grep -cs " $1 .*offset=" log)
+	((${n:-0} >= 5))
 }
 # copy STATUS OPERANDS...
 copy()
@@ -658,6 +660,18 @@ source_dies_plain()
 	source_dies && { wait $!; status=$?; } ; [[ $status = 69 ]] && says 'NOT complete: .*the server is gone'
 }
 it "stops when the source's server dies" source_dies_plain
+# Whoever is told of it first, the command's end is told, too.
+command_dies()
+{
+	"$blocks" make src 8M || return
+	timeout -s KILL 60 "$pardd" if='[ nbdkit -s -P kit.pid --filter=delay --filter=log file src rdelay=300ms logfile=log ]' \
+	    of=dst bs=64k bpt=1 "$@" 2>err &
+	logged Read && kill -9 "$(<kit.pid)" && wait $!
+	status=$?
+	[[ $status = 69 ]] && says 'NOT complete: .*the server is gone; its command was killed by signal 9$'
+}
+it "... or its command" command_dies
+it "... in a rescue" command_dies map=m
 comes_back()
 {
 	source_dies map=m wait=60 || return
@@ -734,6 +748,26 @@ late_resumed()
 	[[ $? = 69 ]] && ! grep -q ' +$' m && kill -9 "$pid" && serve b file dst && whole if=src of="$uri" map=m
 }
 it "calls nothing finished of a server that went silent, and goes on with map=" late_resumed
+
+# A command that is stopped goes on with a signal, so that it can end.
+stopped_command()
+{
+	cat >plugin <<-'EOF'
+	case $1 in
+	get_size) echo 1048576 ;;
+	can_write | can_flush) exit 0 ;;
+	pwrite) echo >>log " Write offset=$4"; cat >/dev/null ;;
+	unload) echo >unloaded ;;
+	*) exit 2 ;;
+	esac
+	EOF
+	chmod +x plugin && : >log && "$blocks" make src 1M || return
+	timeout -s KILL 60 "$pardd" if=src of='[ nbdkit -s -P kit.pid sh plugin ]' bs=4k bpt=1 timeout=5 2>err &
+	logged Write && kill -STOP "$(<kit.pid)" && wait $!
+	status=$?
+	[[ $status = 69 && -e unloaded ]] && says 'NOT complete: .*no answer within 5 seconds'
+}
+it "ends a command that does not answer" stopped_command
 
 # ----------------------------------------------------- the rest of the operands
 

@@ -32,7 +32,8 @@
 #include "base/status.h"
 
 enum {
-	PATIENCE = 10000,	/* ms, to end by itself */
+	PATIENCE = 10000,	/* ms, to end by itself, or when told to; */
+	LAST_PATIENCE = 1000,	/* and when it is killed */
 	LAST_WORDS = 160,	/* bytes of its last line */
 	UNHEARD = 1 << 20,	/* bytes in the pipe, if that may be */
 };
@@ -249,18 +250,23 @@ command_tell(struct command *c, int ms, char *text, size_t room)
 		strlcpy(text, how, room);
 }
 
+/*
+ * One that ignores the signals, for its disk does not answer, is left to init.
+ */
 void
-command_end(struct command *c)
+command_end(struct command *c, bool stuck)
 {
 	if (c->pid == 0)
 		return;
-	if (c->end >= 0 && !ended(c, PATIENCE)) {
+	if (c->end >= 0 && !ended(c, stuck ? 0 : PATIENCE)) {
 		kill(c->pid, SIGTERM);
+		kill(c->pid, SIGCONT);
 		if (!ended(c, PATIENCE))
 			kill(c->pid, SIGKILL);
 	}
-	while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
-		continue;
+	if (c->end < 0 || ended(c, LAST_PATIENCE))
+		while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+			continue;
 	if (c->end >= 0)
 		close(c->end);
 	if (c->words >= 0)

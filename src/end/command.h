@@ -44,9 +44,9 @@ void command_listen(struct command *);
 void command_tell(struct command *, int ms, char *text, size_t room);
 
 /*
- * Once its socket was closed: wait until the command has ended, and kill it if
- * that takes too long.
+ * Once its socket was closed: wait until the command has ended, and end it if
+ * that takes too long, or at once if it is stuck.
  */
-void command_end(struct command *);
+void command_end(struct command *, bool stuck);
 
 #endif

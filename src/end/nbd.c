@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/number.h"
 
 enum {
@@ -28,9 +29,21 @@ enum {
 };
 
 /*
- * Why a connection was lost, as far as known.  A command's own words are
- * reported once.
+ * How long to wait for a command's last words: all who have lost it wait until
+ * the same moment, for any of them may be the one who is reported.
  */
+static int
+patience(struct nbd *nbd)
+{
+	uint64_t now = clock_ns(), first = 0, waited;
+
+	if (atomic_compare_exchange_strong(&nbd->lost, &first, now))
+		return NBD_LAST_WORDS;
+	waited = now < first ? 0 : (now - first) / 1000000;
+	return waited < NBD_LAST_WORDS ? NBD_LAST_WORDS - (int)waited : 0;
+}
+
+/* Why a connection was lost, as far as known. */
 static void
 tell_loss(struct nbd *nbd, const struct endpoint *ep, struct nbd_link *link,
     char *words, size_t room)
@@ -39,8 +52,8 @@ tell_loss(struct nbd *nbd, const struct endpoint *ep, struct nbd_link *link,
 	if (nbd_link_late(link))
 		snprintf(words, room, "no answer within %u seconds "
 		    "(timeout=)", ep->spec.patience);
-	else if (!atomic_exchange(&nbd->lost, true))
-		command_tell(&nbd->command, NBD_LAST_WORDS, words, room);
+	else
+		command_tell(&nbd->command, patience(nbd), words, room);
 }
 
 /* The connection or the server has failed: fill in the io. */

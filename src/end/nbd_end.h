@@ -38,7 +38,7 @@ struct nbd {			/* priv of the endpoint */
 					 * data */
 	bool		 tls;
 	atomic_bool	 no_zero;	/* the server refuses to zero */
-	atomic_bool	 lost;		/* connection lost, as reported */
+	atomic_uint_fast64_t lost;	/* ns when a connection was, or 0 */
 	bool		 unflushed;	/* a flush failed: later ones do not
 					 * count */
 	atomic_uint	 links;		/* connections of lanes so far */

@@ -141,15 +141,17 @@ connect_first(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 	if (nbd_link_open(&nbd->link, &nbd->lib, to, f) == 0)
 		return 0;
 	add_words(nbd, f);
-	command_end(&nbd->command);
+	command_end(&nbd->command, true);
 	return -1;
 }
 
 static void
 let_go(struct nbd *nbd)
 {
+	bool stuck = nbd_link_late(&nbd->link);
+
 	nbd_link_close(&nbd->link);
-	command_end(&nbd->command);
+	command_end(&nbd->command, stuck);
 	pthread_mutex_destroy(&nbd->lock);
 	free(nbd->allocated.x.at);
 	free(nbd->dirty.x.at);
