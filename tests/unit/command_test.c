@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../src/end/command.h"
@@ -29,7 +30,8 @@ static struct {
 	int	 sockets, pipes;	/* errno of these, or 0 */
 	unsigned slow;			/* how often it has not ended in time */
 	unsigned torn;			/* how often a signal comes */
-	int	 killed[2];
+	int	 first;			/* ms of the first wait, or -1 */
+	int	 killed[3];
 	size_t	 kills;
 } fake;
 
@@ -57,6 +59,8 @@ pipe2(int fd[2], int flags)
 int
 poll(struct pollfd *p, nfds_t n, int ms)
 {
+	if (fake.first < 0)
+		fake.first = ms;
 	if (fake.torn > 0) {
 		fake.torn--;
 		errno = EINTR;
@@ -73,7 +77,7 @@ int
 kill(pid_t pid, int signo)
 {
 	assert_int_equal(pid, c.pid);
-	assert_true(fake.kills < 2);
+	assert_true(fake.kills < 3);
 	fake.killed[fake.kills++] = signo;
 	return (int)syscall(SYS_kill, pid, signo);
 }
@@ -85,6 +89,7 @@ set_up(void **state)
 {
 	(void)state;
 	memset(&fake, 0, sizeof(fake));
+	fake.first = -1;
 	f = (struct fault){ 0 };
 	return 0;
 }
@@ -111,7 +116,7 @@ cannot_start(const char *name, int status, const char *why)
 		fail_msg("%s: %s", name, f.text);
 	assert_int_equal(sock, -1);
 	assert_int_equal(count_open(), were);
-	command_end(&c);
+	command_end(&c, false);
 	command_tell(&c, 0, text, sizeof(text));
 	assert_string_equal(text, "");
 }
@@ -143,7 +148,7 @@ told(const char *name)
 	assert_int_equal(command_start(&c, name, &sock, &f), 0);
 	close(sock);
 	command_tell(&c, 30000, text, sizeof(text));
-	command_end(&c);
+	command_end(&c, false);
 	return text;
 }
 
@@ -191,32 +196,52 @@ is_unknown_to_an_old_kernel(void **state)
 	command_tell(&c, 0, text, sizeof(text));
 	assert_string_equal(text, "its command says: hm");
 	close(sock);
-	command_end(&c);
+	command_end(&c, false);
 	assert_int_equal(fake.kills, 0);
 	assert_int_equal(c.pid, 0);
 }
 
-/* One that does not end when its socket is closed is asked, then killed. */
+/*
+ * One that does not end when its socket is closed is told to, even if it is
+ * stopped; then killed; then left.
+ */
 static void
 is_made_to_end(void **state)
 {
+	static const int all[] = { SIGTERM, SIGCONT, SIGKILL };
 	int were = count_open(), sock;
+	unsigned slow;
+	pid_t pid;
+
+	(void)state;
+	for (slow = 1; slow <= 3; slow++) {
+		assert_int_equal(command_start(&c, "[ sleep 1000 ]", &sock,
+		    &f), 0);
+		pid = c.pid;
+		close(sock);
+		fake.slow = slow;
+		fake.kills = 0;
+		command_end(&c, false);
+		assert_int_equal(fake.kills, slow == 1 ? 2 : 3);
+		assert_memory_equal(fake.killed, all, fake.kills *
+		    sizeof(all[0]));
+		assert_int_equal(waitpid(pid, NULL, 0), slow == 3 ? pid : -1);
+		assert_int_equal(count_open(), were);
+	}
+}
+
+/* One that has ignored us for long is given no time before that. */
+static void
+is_made_to_end_at_once(void **state)
+{
+	int sock;
 
 	(void)state;
 	assert_int_equal(command_start(&c, "[ sleep 1000 ]", &sock, &f), 0);
 	close(sock);
-	fake.slow = 1;
-	command_end(&c);
-	assert_int_equal(fake.kills, 1);
-	assert_int_equal(fake.killed[0], SIGTERM);
-	assert_int_equal(command_start(&c, "[ sleep 1000 ]", &sock, &f), 0);
-	close(sock);
-	fake.kills = 0;
-	fake.slow = 2;
-	command_end(&c);
+	command_end(&c, true);
+	assert_int_equal(fake.first, 0);
 	assert_int_equal(fake.kills, 2);
-	assert_int_equal(fake.killed[1], SIGKILL);
-	assert_int_equal(count_open(), were);
 }
 
 #define TEST(f)	cmocka_unit_test_setup(f, set_up)
@@ -230,6 +255,7 @@ main(void)
 		TEST(tells_its_last_words),
 		TEST(is_unknown_to_an_old_kernel),
 		TEST(is_made_to_end),
+		TEST(is_made_to_end_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
