@@ -28,6 +28,7 @@ struct liveness {
 	size_t		 bads;		/* lock: number of errors so far */
 	size_t		 proved;	/* lock: of these, certainly the
 					 * medium's */
+	size_t		 patience;	/* lock: errors until the next test */
 	bool		 read;		/* lock: this run has read something */
 	bool		 blank;		/* lock: nor has any run before */
 	uint64_t	 dice;		/* look, later the lead */

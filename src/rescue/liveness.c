@@ -8,7 +8,8 @@
  * whoever meets an error meanwhile waits for the result.  They are blocks that
  * any run has read before, which the map knows, at random; if those fail, some
  * untried ones.  If nothing was ever read, nothing can be concluded, and all is
- * bad.
+ * bad.  After a good answer the next test is half as urgent: where seeks are
+ * slow it takes as long as an error.
  *
  * A disk with dead heads may still answer from its cache.  So no block is
  * tested twice, or because it was read recently, and so many must be read that
@@ -46,6 +47,7 @@ void
 liveness_begin(struct liveness *l)
 {
 	l->bads = l->proved = 0;
+	l->patience = MANY;
 	l->lost = l->blank = l->read = false;
 	l->dice = clock_ns() | 1;
 	pthread_mutex_init(&l->look, NULL);
@@ -73,14 +75,15 @@ liveness_mark(struct worker *w)
 
 /*
  * A read was good: it proves errors before the mark, which was set before it
- * began.
+ * began.  The next test comes after "patience" errors.
  */
 static void
-note_good(struct liveness *l, size_t mark)
+note_good(struct liveness *l, size_t mark, size_t patience)
 {
 	pthread_mutex_lock(&l->lock);
 	if (mark > l->proved)
 		l->proved = mark;
+	l->patience = patience;
 	l->read = true;
 	pthread_mutex_unlock(&l->lock);
 }
@@ -112,7 +115,8 @@ in_doubt(struct liveness *l)
 	bool many;
 
 	pthread_mutex_lock(&l->lock);
-	many = l->bads >= l->proved + MANY && (l->read || !l->blank);
+	many = l->bads >= l->proved + l->patience &&
+	    (l->read || !l->blank);
 	pthread_mutex_unlock(&l->lock);
 	return many;
 }
@@ -251,7 +255,7 @@ is_there(struct worker *w, unsigned most)
 	answer = ask(w, &io, most);
 	free(io.buf);
 	if (answer == YES)
-		note_good(l, mark);
+		note_good(l, mark, 2 * (size_t)MANY);
 	if (answer == NOTHING_READ) {
 		pthread_mutex_lock(&l->lock);
 		l->blank = true;
@@ -312,7 +316,7 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 		return;
 	}
 	if (io->done > 0)
-		note_good(l, mark);
+		note_good(l, mark, MANY);
 	if (!errno_is_medium(io->err))
 		return;
 	note_bad(w->job->rescue, off + io->done, io->len - io->done, was);
