@@ -17,7 +17,7 @@ enum {
 
 static const double slow_read = 1.0;	/* s: leave an area as slow as this */
 static const double hint_least = .01;	/* seconds */
-static const double wary_for = 20;	/* multiple of the time that an error
+static const double wary_for = 60;	/* multiple of the time that an error
 					 * took */
 
 static size_t

@@ -1,8 +1,9 @@
 /*
  * The course.  When a piece fails, all of it is out of reach until it is
- * trimmed, block by block.  So pieces are just small enough that no more than a
+ * trimmed, block by block.  So pieces are just small enough that less than a
  * hundredth of what was read is out of reach: the more errors, the smaller the
- * pieces.
+ * pieces.  Where errors are rare, pieces are large, because a bad area is met
+ * twice if it lies in two pieces that are read at once.
  *
  * After an error the pass jumps ahead, and twice as far if the jump lands in
  * another error.  The first jump is as long as the last bad area required, and
@@ -24,9 +25,11 @@
 enum {
 	PIECE_LEAST = 32 << 10,	/* bytes */
 	PIECE_MOST = 256 << 10,
+	LARGE_MOST = 1 << 20,
 	JUMP_LEAST = 256 << 10,	/* bytes */
 	JUMP_SMALL = 64 << 10,	/* bytes, on a small disk */
-	LOST = 100,		/* 1/LOST may be out of reach */
+	LOST = 128,		/* 1/LOST may be out of reach, */
+	LARGE_LOST = 1024,	/* 1/LARGE_LOST by larger pieces */
 	CALM = 3,		/* landings before less is tried */
 	PART = 8,		/* 1/PART is taken off a jump too short */
 	FINE = 128,		/* 1/FINE of a jump need not be known */
@@ -76,17 +79,19 @@ course_end(struct course *c)
 size_t
 course_piece(struct course *c, uint64_t bytes, size_t most)
 {
-	size_t n = PIECE_LEAST;
-	uint64_t areas;
+	uint64_t areas, n;
 
 	pthread_mutex_lock(&c->lock);
 	areas = c->areas;
 	pthread_mutex_unlock(&c->lock);
 	if (areas == 0)
 		return most;
-	while (n < PIECE_MOST && n * 2 <= bytes / LOST / areas)
+	n = least(bytes / LOST / areas, PIECE_MOST);
+	n = n > PIECE_LEAST ? n - n % PIECE_LEAST : PIECE_LEAST;
+	while (n >= PIECE_MOST && n < LARGE_MOST &&
+	    n * 2 <= bytes / LARGE_LOST / areas)
 		n *= 2;
-	return n < most ? n : most;
+	return n < most ? (size_t)n : most;
 }
 
 /* Halfway between what was too short and what was enough, if that matters. */

@@ -27,7 +27,10 @@ jump(struct course *c)
 	return n;
 }
 
-/* What is lost from sight, a piece for each area, is a hundredth of the way. */
+/*
+ * What is lost from sight, a piece for each area, is less than a hundredth of
+ * the way; by large pieces a thousandth.
+ */
 static void
 pieces(void **state)
 {
@@ -39,12 +42,15 @@ pieces(void **state)
 		{ 0, 0, MIB, MIB },		/* nothing is bad yet */
 		{ 0, 60 * gib, MIB, MIB },
 		{ 1, 0, MIB, 32 * KIB },
-		{ 1, 10 * MIB, MIB, 64 * KIB },
-		{ 1, 25 * MIB, MIB, 256 * KIB },
-		{ 1, 24 * MIB, MIB, 128 * KIB },
-		{ 1, 60 * gib, MIB, 256 * KIB },
+		{ 1, 8 * MIB, MIB, 64 * KIB },
+		{ 1, 25 * MIB, MIB, 192 * KIB },
+		{ 1, 32 * MIB, MIB, 256 * KIB },
+		{ 1, 511 * MIB, MIB, 256 * KIB },
+		{ 1, 512 * MIB, MIB, 512 * KIB },
+		{ 1, 60 * gib, MIB, MIB },
+		{ 1, 60 * gib, 768 * KIB, 768 * KIB },
 		{ 1, gib, 4 * KIB, 4 * KIB },	/* bpt= */
-		{ 100, gib, MIB, 64 * KIB },
+		{ 80, gib, MIB, 96 * KIB },
 		{ 300, 64 * gib, MIB, 256 * KIB },
 	};
 	struct course c;
@@ -70,11 +76,11 @@ each_bad_piece_is_an_area(void **state)
 	course_begin(&c, gib);
 	assert_int_equal(course_piece(&c, 0, MIB), MIB);
 	jump(&c);
-	assert_int_equal(course_piece(&c, 6400 * KIB, MIB), 64 * KIB);
+	assert_int_equal(course_piece(&c, 8192 * KIB, MIB), 64 * KIB);
 	jump(&c);
-	assert_int_equal(course_piece(&c, 6400 * KIB, MIB), 32 * KIB);
+	assert_int_equal(course_piece(&c, 8192 * KIB, MIB), 32 * KIB);
 	course_forgive(&c);
-	assert_int_equal(course_piece(&c, 6400 * KIB, MIB), 64 * KIB);
+	assert_int_equal(course_piece(&c, 8192 * KIB, MIB), 64 * KIB);
 	course_end(&c);
 }
 
