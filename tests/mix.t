@@ -445,7 +445,8 @@ interrupted()
 	[[ $((status - 128)) = $(kill -l "$signal") ]] || fail "status $status" || return
 	! grep '^pardd: complete' err || fail "it says complete" || return
 	beside || return
-	[[ $signal = KILL || -z $json || ! -s json ]] || told || return
+	# Before it has begun, it dies at once.
+	[[ $signal = KILL || -z $json || ! -s json || ! -s err ]] || told || return
 	[[ $signal = KILL ]] || ! compgen -G '*.tmp' || fail "something temporary is left" || return
 	[[ ! -e manifest ]] || grep -q 'when all was copied' err || fail "a manifest" || return
 	[[ ! -e sums ]] || grep -q 'when all was copied' err || fail "digests"
