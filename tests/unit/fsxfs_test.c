@@ -562,6 +562,236 @@ notes_metadata(void **state)
 	assert_int_equal(map.meta.at[3].len, 64 * INODE);
 }
 
+/* ------------------------------------------------------ the whole of it */
+
+enum {				/* blocks of each group, or of the log */
+	FREE_ROOT = 10, FIRST_FREE = 30, LOG = 50, LOG_BLOCKS = 4,
+};
+
+static void
+make_super(void)
+{
+	unsigned char *s = disk;
+
+	memcpy(s, "XFSB", 4);
+	put(s + 4, 4, BLOCK);
+	put(s + 8, 8, (uint64_t)GROUPS * BLOCKS);
+	put(s + 48, 8, LOG);
+	put(s + 84, 4, BLOCKS);
+	put(s + 88, 4, GROUPS);
+	put(s + 96, 4, LOG_BLOCKS);
+	put(s + 100, 2, 4);			/* version */
+	put(s + 102, 2, BLOCK);
+	put(s + 104, 2, INODE);
+	s[120] = 9;
+	s[123] = 1;
+	s[124] = 6;
+}
+
+/* Its log has one record, of an unmount. */
+static void
+make_log(void)
+{
+	unsigned char *p = block(LOG);
+
+	put(p, 4, 0xfeedbabe);
+	put(p + 4, 4, 1);			/* cycle */
+	put(p + 12, 4, BLOCK);
+	put(p + 40, 4, 1);
+	put(block(LOG + 1), 4, 1);
+	block(LOG + 1)[9] = 0x20;
+}
+
+/* A group has two runs of free blocks, four in all. */
+static void
+make_group(unsigned ag)
+{
+	unsigned char *f = block(ag * BLOCKS + 1), *p;
+
+	memcpy(f, "XAGF", 4);
+	put(f + 4, 4, 1);
+	put(f + 8, 4, ag);
+	put(f + 12, 4, BLOCKS);
+	put(f + 16, 4, FREE_ROOT);
+	put(f + 28, 4, 1);
+	put(f + 52, 4, 4);
+	p = block(ag * BLOCKS + FREE_ROOT);
+	memcpy(p, "ABTB", 4);
+	put(p + 6, 2, 2);
+	put(p + 16, 4, FIRST_FREE);
+	put(p + 20, 4, 3);
+	put(p + 24, 4, FIRST_FREE + 5);
+	put(p + 28, 4, 1);
+}
+
+/* What is read of it when this number is another. */
+static bool
+read_with(unsigned char *at, int bytes, uint64_t v, unsigned how)
+{
+	unsigned old = lost;
+
+	fs_map_free(&map);
+	set_up(NULL);
+	lost = old;
+	io.how = how;
+	make_super();
+	make_log();
+	make_group(0);
+	make_group(1);
+	put(at, bytes, v);
+	if (!fs_read_xfs(&io))
+		return false;
+	fs_settle(&io);
+	return true;
+}
+
+static bool
+reads(unsigned char *at, int bytes, uint64_t v, enum fs_state state,
+    const char *reason, unsigned free_blocks)
+{
+	if (!read_with(at, bytes, v, 0))
+		return false;
+	if (map.state == state && strstr(map.reason, reason) != NULL &&
+	    map.free_bytes == (uint64_t)free_blocks * BLOCK)
+		return true;
+	print_message("%d %s: %u\n", (int)map.state, map.reason,
+	    (unsigned)map.free_bytes / BLOCK);
+	return false;
+}
+
+static void
+knows_a_superblock(void **state)
+{
+	static const struct { int at, bytes; uint64_t v; } wrong[] = {
+		{ 0, 1, 'Y' }, { 100, 2, 3 }, { 100, 2, 6 }, { 4, 4, 513 },
+		{ 4, 4, 256 }, { 4, 4, 131072 }, { 102, 2, 500 },
+		{ 102, 2, 256 }, { 102, 2, 8192 }, { 102, 2, 1024 },
+		{ 120, 1, 17 }, { 120, 1, 8 }, { 124, 1, 32 }, { 104, 2, 300 },
+		{ 104, 2, 128 }, { 104, 2, 4096 }, { 104, 2, 1024 },
+		{ 123, 1, 9 }, { 123, 1, 0 }, { 192, 1, 8 }, { 84, 4, 63 },
+		{ 84, 4, 65 }, { 8, 8, UINT64_MAX }, { 88, 4, 0 },
+		{ 88, 4, 3 }, { 8, 8, 0 },
+	};
+	size_t i;
+
+	(void)state;
+	assert_true(reads(disk, 1, 'X', FS_CLEAN, "", 8));
+	assert_string_equal(map.type, "xfs");
+	assert_int_equal(map.free.n, 4);
+	assert_int_equal(map.free.at[0].off, FIRST_FREE * BLOCK);
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (read_with(disk + wrong[i].at, wrong[i].bytes, wrong[i].v,
+		    FS_ORDER))
+			fail_msg("%llu at %d", (unsigned long long)wrong[i].v,
+			    wrong[i].at);
+	lost = 0;
+	assert_false(read_with(disk, 1, 'X', 0));
+}
+
+static void
+doubts_it(void **state)
+{
+	(void)state;
+	assert_true(reads(disk + 126, 1, 1, FS_DAMAGED, "not finished", 0));
+	assert_true(reads(disk + 100, 2, 5, FS_DAMAGED, "the checksum of its "
+	    "superblock", 0));
+	assert_true(reads(disk + 48, 8, 0, FS_UNKNOWN, "on another device", 0));
+	assert_true(reads(disk + 48, 8, 200, FS_DAMAGED, "not found", 0));
+	assert_true(reads(disk + 96, 4, 1, FS_DAMAGED, "not found", 0));
+	assert_true(reads(block(LOG + 1) + 9, 1, 0, FS_DIRTY, "holds changes",
+	    0));
+	assert_true(reads(block(LOG) + 12, 4, 0, FS_DIRTY, "", 0));
+	assert_true(reads(block(LOG) + 40, 4, 2, FS_DIRTY, "", 0));
+	assert_true(reads(block(LOG), 4, 0, FS_DIRTY, "", 0));
+	lost = LOG;
+	assert_true(reads(disk, 1, 'X', FS_DAMAGED, "log cannot be read", 0));
+	lost = LOG + 2;				/* while its end is searched */
+	assert_true(reads(disk, 1, 'X', FS_DAMAGED, "log cannot be read", 0));
+}
+
+static void
+needs_features(void **state)
+{
+	static const struct { int at; uint64_t v; const char *why; } need[] = {
+		{ 216, 0x10, "needs xfs_repair" }, { 216, 0x100, "not known" },
+		{ 212, 0x10, "not known" }, { 216, 0x02, "checksum" },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(need) / sizeof(need[0]); i++) {
+		set_up(NULL);
+		make_super();
+		make_log();
+		put(disk + 100, 2, 5);
+		put(disk + need[i].at, 4, need[i].v);
+		assert_true(fs_read_xfs(&io));
+		assert_non_null(strstr(map.reason, need[i].why));
+		assert_int_not_equal(map.state, FS_CLEAN);
+		fs_map_free(&map);
+	}
+	/* longer than what it lies in */
+	set_up(NULL);
+	make_super();
+	put(disk + 8, 8, (uint64_t)3 * BLOCKS);
+	put(disk + 88, 4, 3);
+	assert_true(fs_read_xfs(&io));
+	assert_non_null(strstr(map.reason, "longer"));
+}
+
+/* Of a group that is not as it should be nothing is free. */
+static void
+doubts_a_group(void **state)
+{
+	static const struct { int at, bytes; uint64_t v; } wrong[] = {
+		{ 0, 1, 'Y' }, { 4, 4, 2 }, { 8, 4, 1 }, { 12, 4, 63 },
+		{ 16, 4, 0 }, { 28, 4, 2 }, { 52, 4, 5 },
+	}, runs[] = {
+		{ 20, 4, 0 }, { 24, 4, FIRST_FREE + 2 }, { 24, 4, BLOCKS },
+		{ 28, 4, BLOCKS }, { 16, 4, 0 },
+	};
+	static const char why[] = "1 of 2 allocation groups";
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_true(reads(block(1) + wrong[i].at, wrong[i].bytes,
+		    wrong[i].v, FS_DAMAGED, why, 4));
+	for (i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
+		assert_true(reads(block(FREE_ROOT) + runs[i].at,
+		    runs[i].bytes, runs[i].v, FS_DAMAGED, why, 4));
+	lost = BLOCKS + 1;
+	assert_true(reads(disk, 1, 'X', FS_DAMAGED, why, 4));
+}
+
+/* What it calls free may be a block of that tree, or another's. */
+static void
+contradicts_itself(void **state)
+{
+	(void)state;
+	assert_true(read_with(block(FREE_ROOT) + 24, 4, FIRST_FREE + 4,
+	    FS_META));
+	assert_int_equal(map.state, FS_CLEAN);
+	assert_true(read_with(block(FREE_ROOT) + 16, 8,
+	    (uint64_t)FREE_ROOT << 32 | 3, FS_META));
+	assert_int_equal(map.state, FS_DAMAGED);
+	assert_non_null(strstr(map.reason, "its own structures free"));
+	/* the tree by size, of two levels, whose root is free */
+	assert_true(read_with(block(1) + 20, 4, FIRST_FREE, FS_META));
+	assert_int_equal(map.state, FS_CLEAN);
+	put(block(1) + 32, 4, 2);
+	io.budget = 1 << 20;
+	assert_true(fs_read_xfs(&io));
+	assert_non_null(strstr(map.reason, "its own structures free"));
+	/* the budget ends in the first group */
+	assert_true(read_with(disk, 1, 'X', 0));
+	fs_map_free(&map);
+	map = (struct fs_map){ 0 };
+	io = (struct fs_io){ .src = io.src, .map = &map, .budget = 2600 };
+	assert_true(fs_read_xfs(&io));
+	assert_non_null(strstr(map.reason, "allocation groups cannot"));
+}
+
 #define TEST(f)	cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int
@@ -579,6 +809,11 @@ main(void)
 		TEST(doubts_a_block),
 		TEST(visits_inodes),
 		TEST(notes_metadata),
+		TEST(knows_a_superblock),
+		TEST(doubts_it),
+		TEST(needs_features),
+		TEST(doubts_a_group),
+		TEST(contradicts_itself),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
