@@ -503,21 +503,6 @@ at_end()
 	} | dd of="$1" bs=64k seek=$(($2 / 65536 - 1)) conv=notrunc status=none
 }
 it "is not misled by the signature of a RAID" twice
-stale_table()
-{
-	disk disk dos && mke2fs -q -F -t ext4 big 200M && dd if=big of=disk bs=1k skip=1 seek=1 \
-	    count=31 conv=notrunc status=none && exits 0 "$pardd" if=disk of=copy used=only &&
-	    says 'the whole of disk has the signature of ext4: copied whole' && same disk copy
-}
-it "copies all of a disk that has both a table and a file system" stale_table
-raid_of_disks()
-{
-	disk disk dos && at_end disk 209715200 && exits 0 "$pardd" if=disk of=copy used=only &&
-	    says 'partition 1: the whole of disk has the signature of linux_raid_member: copied whole' &&
-	    same disk copy
-}
-it "... or a table, and the signature of a RAID at its end" raid_of_disks
-
 # row FILE N TYPE START COUNT: of the MBR, in sectors
 row()
 {
@@ -529,6 +514,34 @@ row()
 	done
 	printf %b "$bytes" | dd of="$1" bs=1 seek=$((446 + 16 * ($2 - 1))) conv=notrunc status=none
 }
+stale_table()
+{
+	disk disk dos && mke2fs -q -F -t ext4 big 200M && dd if=big of=disk bs=1k skip=1 seek=1 \
+	    count=31 conv=notrunc status=none && exits 0 "$pardd" if=disk of=copy used=only &&
+	    says 'the whole of disk has the signature of ext4: copied whole' && same disk copy
+}
+it "copies all of a disk that has both a table and a file system" stale_table
+# libblkid sees no table where a FAT or an NTFS begins; the kernel does.
+stale_boot_sector()
+{
+	truncate -s 200M disk && "$@" disk >made 2>&1 && ext4_image one && row disk 1 0x83 $((66 * 2048)) 131072 &&
+	    put one 66 disk && exits 0 "$pardd" if=disk of=copy used=only && same disk copy &&
+	    says 'its first sector has a partition table, too: copied whole$'
+}
+if command -v mkfs.fat >/dev/null; then
+	it "... or a table, and the boot sector of a FAT" stale_boot_sector mkfs.fat -F 16 -s 64
+fi
+if command -v mkntfs >/dev/null; then
+	it "... or of an NTFS" stale_boot_sector mkntfs -q -F -f
+fi
+raid_of_disks()
+{
+	disk disk dos && at_end disk 209715200 && exits 0 "$pardd" if=disk of=copy used=only &&
+	    says 'partition 1: the whole of disk has the signature of linux_raid_member: copied whole' &&
+	    same disk copy
+}
+it "... or a table, and the signature of a RAID at its end" raid_of_disks
+
 overlapping()
 {
 	disk disk dos && row disk 3 0x83 $((40 * 2048)) $((20 * 2048)) &&

@@ -5,6 +5,7 @@
 #include "used_judge.h"
 
 #include <bsd/string.h>
+#include <bsd/sys/endian.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,12 @@
 #include "idle.h"
 #include "part/parts.h"
 #include "used_list.h"
+
+enum {				/* an MBR */
+	MBR = 512,
+	MBR_ROWS = 446, MBR_ROW = 16, MBR_MAGIC = 510,
+	R_FLAG = 0, ACTIVE = 0x80, R_TYPE = 4, R_START = 8, R_LENGTH = 12,
+};
 
 int
 used_whole(struct used_fs *fs, const char *fmt, ...)
@@ -89,6 +96,37 @@ convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
 	return 0;
 }
 
+/*
+ * Whether a sector has partitions, as the kernel sees it.  libblkid does not
+ * look for them where a FAT or an NTFS begins, though that may be a leftover.
+ */
+static bool
+has_table(const unsigned char *mbr)
+{
+	const unsigned char *row = mbr + MBR_ROWS;
+	bool any = false;
+
+	for (; row < mbr + MBR_MAGIC; row += MBR_ROW) {
+		if ((row[R_FLAG] & ~ACTIVE) != 0)
+			return false;		/* the text of a boot sector */
+		any |= row[R_TYPE] != 0 && le32dec(row + R_START) != 0 &&
+		    le32dec(row + R_LENGTH) != 0;
+	}
+	return any && mbr[MBR_MAGIC] == 0x55 && mbr[MBR_MAGIC + 1] == 0xaa;
+}
+
+/* Refuse a file system with a partition table in its first sector. */
+static int
+undivided(struct used_fs *fs, struct look *l)
+{
+	unsigned char mbr[MBR];
+
+	if (fs->length < MBR || look_read(l, 0, mbr, MBR) != 0)
+		return used_whole(fs, "its first sector cannot be read");
+	return !has_table(mbr) ? 0 :
+	    used_whole(fs, "its first sector has a partition table, too");
+}
+
 /* Add its free ranges. */
 static int
 take(struct used *u, const struct plan *p, const struct used_fs *fs,
@@ -124,7 +162,7 @@ proven(struct used_fs *fs, const struct used *u, struct look *l,
 		return false;
 	*err = fs_map_read(v.type, &source, l->how, m);
 	return *err == 0 && convinced(fs, m, &v) == 0 &&
-	    idle(fs, l->p->src) == 0;
+	    undivided(fs, l) == 0 && idle(fs, l->p->src) == 0;
 }
 
 /* Whether it can at least tell what to read first; this need not be true. */
