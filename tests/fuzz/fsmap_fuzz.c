@@ -17,6 +17,7 @@
 #include "input.h"
 #include "part/fsmap.h"
 #include "part/fsnames.h"
+#include "src/part/fsread.h"
 
 enum {
 	IMAGES = 32,
@@ -25,6 +26,9 @@ enum {
 	PATCHES = 64,
 	SECONDS = 20,		/* that an input may take, on a busy machine */
 	MEMORY = 64 << 20,	/* bytes, as fsmap.h says */
+	BTRFS = 64 << 10,	/* where its superblock is */
+	LARGE = 64 << 10,	/* bytes of what is mapped anew each time */
+	KEPT = 8,
 	FAILING = 4096,		/* bytes that cannot be read */
 };
 
@@ -34,6 +38,7 @@ struct image {
 	struct { uint64_t off, len; } hot[HOT];
 	size_t	 n;
 	uint64_t all;		/* bytes of these */
+	char	 id[5];		/* how that of a btrfs begins, or "" */
 };
 
 struct patch {
@@ -44,6 +49,7 @@ struct patch {
 struct spoilt {			/* what is read */
 	struct image *image;
 	bool	 noting;
+	bool	 mends;		/* checksums, as who means harm does */
 	struct patch patch[PATCHES];
 	size_t	 n;
 };
@@ -61,6 +67,49 @@ void *__wrap_calloc(size_t, size_t);	/* NOLINT(bugprone-reserved-*,cert-*) */
 void *__wrap_realloc(void *, size_t);	/* NOLINT(bugprone-reserved-*,cert-*) */
 void __wrap_free(void *);		/* NOLINT(bugprone-reserved-*,cert-*) */
 
+/* of the sanitizer: nobody touches this, or may again */
+void __asan_poison_memory_region(const volatile void *, size_t); /* NOLINT */
+void __asan_unpoison_memory_region(const volatile void *, size_t); /* NOLINT */
+
+/* Large ones that are free; mapping and unmapping them is most of the time. */
+static struct { void *p; size_t size; } kept[KEPT];
+
+static bool
+keep(void *p, size_t size)
+{
+	static size_t turn;
+	size_t i = turn;
+
+	if (size < LARGE)
+		return false;
+	turn = (turn + 1) % KEPT;
+	if (kept[i].p != NULL) {
+		__asan_unpoison_memory_region(kept[i].p, kept[i].size);
+		__real_free(kept[i].p);
+	}
+	kept[i].p = p;
+	kept[i].size = size;
+	__asan_poison_memory_region(p, size);
+	return true;
+}
+
+static void *
+kept_one(size_t size)
+{
+	size_t i;
+	void *p;
+
+	for (i = 0; i < KEPT && (kept[i].p == NULL || kept[i].size != size);
+	    i++)
+		;
+	if (i == KEPT)
+		return NULL;
+	p = kept[i].p;
+	kept[i].p = NULL;
+	__asan_unpoison_memory_region(p, size);
+	return memset(p, 0, size);
+}
+
 static void *
 hold(void *p)
 {
@@ -73,7 +122,9 @@ hold(void *p)
 void *
 __wrap_calloc(size_t n, size_t size)	/* NOLINT(bugprone-reserved-*,cert-*) */
 {
-	return hold(__real_calloc(n, size));
+	void *p = kept_one(n * size);
+
+	return hold(p != NULL ? p : __real_calloc(n, size));
 }
 
 void *
@@ -86,8 +137,11 @@ __wrap_realloc(void *p, size_t size)	/* NOLINT(bugprone-reserved-*,cert-*) */
 void
 __wrap_free(void *p)			/* NOLINT(bugprone-reserved-*,cert-*) */
 {
-	held -= p == NULL ? 0 : malloc_usable_size(p);
-	__real_free(p);
+	size_t size = p == NULL ? 0 : malloc_usable_size(p);
+
+	held -= size;
+	if (!keep(p, size))
+		__real_free(p);
 }
 
 /* ------------------------------------------------------------- reading */
@@ -100,6 +154,43 @@ note(struct image *i, uint64_t off, size_t len)
 	i->hot[i->n].off = off;
 	i->hot[i->n++].len = len;
 	i->all += len;
+}
+
+/*
+ * Make the CRC-32C right of what has one, if all of it is here: the blocks of
+ * XFS and btrfs, superblocks.  Then what is spoilt in them is believed.
+ */
+static void
+mend(const struct image *i, unsigned char *p, size_t len)
+{
+	const struct {
+		const char *magic;
+		size_t	 is, sum, from;		/* where */
+		uint32_t last;			/* xor */
+	} kinds[] = {
+		{ "XFSB", 0, 224, 0, ~UINT32_C(0) },
+		{ "XAGF", 0, 216, 0, ~UINT32_C(0) },
+		{ "AB3B", 0, 52, 0, ~UINT32_C(0) },
+		{ "AB3C", 0, 52, 0, ~UINT32_C(0) },
+		{ "_BHRfS_M", 64, 0, 32, ~UINT32_C(0) },
+		{ "\x53\xef", 56, 1020, 0, 0 },
+		{ i->id, 32, 0, 32, ~UINT32_C(0) },
+	};
+	size_t k = 0, n = i->id[0] == '\0' ? 6 : 7;
+	uint32_t crc;
+
+	while (k < n && (kinds[k].is + 16 > len || kinds[k].sum + 4 > len ||
+	    strncmp((char *)p + kinds[k].is, kinds[k].magic,
+	    strlen(kinds[k].magic)) != 0))
+		k++;
+	if (k == n)
+		return;
+	memset(p + kinds[k].sum, 0, 4);
+	len = kinds[k].last == 0 ? kinds[k].sum : len;
+	crc = fs_crc32c(~UINT32_C(0), p + kinds[k].from, len - kinds[k].from) ^
+	    kinds[k].last;
+	for (n = 0; n < 4; n++)
+		p[kinds[k].sum + n] = (unsigned char)(crc >> 8 * n);
 }
 
 static int
@@ -123,6 +214,8 @@ get(void *arg, uint64_t off, void *buf, size_t len)
 				((uint8_t *)buf)[p->off + k - off] =
 				    p->value[k];
 	}
+	if (s->mends)
+		mend(s->image, buf, len);
 	return 0;
 }
 
@@ -156,6 +249,8 @@ take_image(const char *path, const unsigned char *bytes, size_t size)
 	held = 0;		/* names of images were not counted */
 	i->bytes = bytes;
 	i->length = size;
+	if (size > BTRFS && memcmp(bytes + BTRFS + 64, "_BHRfS_M", 8) == 0)
+		memcpy(i->id, bytes + BTRFS + 32, sizeof(i->id) - 1);
 	if (fs_map_read(NULL, &src, FS_DEEP, &m) != 0 || m.state != FS_CLEAN)
 		errx(2, "%s: %s", path, m.reason);
 	name(m.type, &src);
@@ -261,6 +356,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	s.image = &images[data[0] % n_images];
 	how = data[1] & (FS_ORDER | FS_META | FS_DEEP);
+	if ((data[1] & 16) != 0)
+		how |= FS_TABLES;
+	s.mends = (data[1] & 32) != 0;
 	if (data[1] >> 4 == 15)
 		type = types[data[1] >> 1 & 7];
 	src.length = s.image->length;
