@@ -229,8 +229,10 @@ int
 ioctl(int fd, unsigned long request, ...)
 {
 	struct loop_info64 *info;
+	const char *broken;
 	struct node *node;
 	struct stat st;
+	bool knows = false;
 	va_list ap;
 	void *arg;
 
@@ -251,8 +253,13 @@ ioctl(int fd, unsigned long request, ...)
 	}
 	if (request != LOOP_GET_STATUS64)
 		return -1;
+	broken = world.broken;
+	world.broken = NULL;		/* it knows what it lies on */
+	if (node->err == 0 && node->on != NULL)
+		knows = stat(node->on, &st) == 0;
+	world.broken = broken;
 	errno = node->err != 0 ? node->err : ENXIO;
-	if (node->err != 0 || node->on == NULL || stat(node->on, &st) != 0)
+	if (!knows)
 		return -1;
 	info = arg;
 	*info = (struct loop_info64){ .lo_device = st.st_dev,
