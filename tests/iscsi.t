@@ -297,13 +297,32 @@ comes_back()
 	    ends_with 0 && complete && same src dst
 }
 it "waits for a source that comes back, with wait=" comes_back
+# rates OPERANDS...: copy LUN 1 slowly, until there is something of it
+rates()
+{
+	timeout -s KILL 60 "$pardd" if="$uri/1" of=dst bs=64k rate=256k map=m "$@" 2>err &
+	copying=$!
+	until_true 20 test -s dst
+}
+unit_gone()
+{
+	"$blocks" make src 8M && serve 1:src && rates && adm delete logicalunit --lun 1 && ends_with 5 &&
+	    says 'NOT complete: .*Logical unit not supported' &&
+	    adm new logicalunit --lun 1 -b "$PWD/src" && copy 0 if="$uri/1" of=dst map=m && complete && same src dst
+}
+only plain
+it "stops when its disk is removed from the target" unit_gone
+unit_back()
+{
+	"$blocks" make src 2M && serve 1:src && rates wait=60 && adm delete logicalunit --lun 1 && until_true 20 grep -q waiting err &&
+	    adm new logicalunit --lun 1 -b "$PWD/src" && ends_with 0 && complete && same src dst
+}
+it "... and waits for it, with wait=" unit_back
+only all
 # The other is there before the session ends: it is looked for once at least.
 other_back()
 {
-	"$blocks" make src 8M && serve 1:src || return
-	timeout -s KILL 60 "$pardd" bs=64k rate=256k if="$uri/1" of=dst map=m wait=1 2>err &
-	copying=$!
-	until_true 20 test -s dst && adm update logicalunit --lun 1 --params scsi_sn=another &&
+	"$blocks" make src 8M && serve 1:src && rates wait=1 && adm update logicalunit --lun 1 --params scsi_sn=another &&
 	    adm delete conn --sid "$(adm show conn | awk '/^Session:/ { print $2 }')" --cid 0 && ends_with 69 &&
 	    says 'is another disk'
 }

@@ -46,6 +46,7 @@ enum {
 				 * unknown */
 	POWER_ON = 0x2901,
 	INTERNAL_RESET = 0x2904,
+	NO_UNIT = 0x2500,	/* LOGICAL UNIT NOT SUPPORTED: it was removed */
 	NO_MEDIUM = 0x3a,	/* whatever the qualifier */
 };
 
@@ -217,6 +218,9 @@ judge_circumstances(struct scsi_reply *r, const struct scsi_answer *a)
 		r->has_info = false;
 	} else if (h.asc == NO_MEDIUM || code == MAYBE_CHANGED) {
 		r->result = SCSI_CHANGED;
+	} else if (code == NO_UNIT) {
+		r->err = ENODEV;
+		r->unknown = false;
 	} else if (tells_restart(code)) {
 		r->restarted = true;
 	}
