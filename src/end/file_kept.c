@@ -184,12 +184,17 @@ device_kept(const struct endpoint *ep, dev_t node, uint64_t from, uint64_t to,
 {
 	const struct file *file = ep->priv;
 	uint64_t start;
+	int fd, block;
 	bool holed;
-	int fd;
 
 	if (file_medium(file->plain) != file->medium)
 		return fault_set(f, status_errno(ENODEV), "%s: the medium was "
 		    "changed during the copy", ep->name);
+	if (ioctl(file->plain, BLKSSZGET, &block) == 0 &&
+	    (uint32_t)block != ep->geo.block)
+		return fault_set(f, status_errno(ENODEV), "%s was formatted "
+		    "anew during the copy: its blocks have %d bytes now",
+		    ep->name, block);
 	if (below_kept(node, to, f) != 0)
 		return -1;
 	fd = below_file(node, &start);

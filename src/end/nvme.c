@@ -36,6 +36,7 @@
 enum {
 	BOUNCE = 64 << 10,	/* bytes, to read parts of blocks */
 	ASKED = 4,		/* places to read, to see whether any can be */
+	OUT_OF_RANGE = 22,	/* status of sg3_utils */
 };
 
 static int
@@ -135,12 +136,31 @@ may_be_bad(const struct lane *lane, const struct io *io,
 	    (r->err == 0 || (r->err == EINTR && !ep->spec.rescue));
 }
 
+/* Whether the disk is not what it was when the copy began. */
+static bool
+changed(const struct endpoint *ep)
+{
+	const struct nvme *nv = ep->priv;
+	struct fault f;
+
+	return nvme_kept(nv->fd, nv->how.timeout, ep->name, &nv->disk, &f) != 0;
+}
+
+/* Whether a command is refused that might fit another format of the disk. */
+static bool
+misfits(const struct nvme_reply *r)
+{
+	return r->unknown || r->status == OUT_OF_RANGE;
+}
+
 /* Put the reason why the command failed for good into the io. */
 static void
 give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 {
 	struct nvme *nv = lane->ep->priv;
 	bool medium = r->result == NVME_MEDIUM || r->result == NVME_FREE;
+	bool other = r->result == NVME_CHANGED || (misfits(r) &&
+	    (nv->changed || changed(lane->ep)));
 
 	if (io->err == ECANCELED)
 		return;
@@ -149,7 +169,7 @@ give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 	if (io->err == EINTR)
 		io->err = ETIMEDOUT;
 	snprintf(io->why, sizeof(io->why), "%s", r->why);
-	if (r->result == NVME_CHANGED) {
+	if (other) {
 		nv->changed = true;
 		io->err = EPROTO;
 		snprintf(io->why, sizeof(io->why), "the disk was formatted "
@@ -180,16 +200,6 @@ shrink(struct nvme *nv, uint32_t n)
 		nv->most = half;
 	nv->shrunk++;
 	return true;
-}
-
-/* Whether the disk is not what it was when the copy began. */
-static bool
-changed(const struct endpoint *ep)
-{
-	const struct nvme *nv = ep->priv;
-	struct fault f;
-
-	return nvme_kept(nv->fd, nv->how.timeout, ep->name, &nv->disk, &f) != 0;
 }
 
 /*

@@ -263,6 +263,35 @@ removed()
 }
 it "... or its namespace removed" removed if="/dev/ng$a" of=dst
 it "... of a target" removed if=/tmp/src of="/dev/ng$b"
+# reformats COMMAND: that has been sent to disk b, which then gets blocks of 512 bytes
+reformats()
+{
+	until_true 20 sent_to "$b" "$1" >/dev/null && undo nvmeformat "/dev/ng$b" 4 && nvmeformat "/dev/ng$b" 0
+}
+# The copy waits at a pipe meanwhile.  ends_anew PID: not as if nothing was
+ends_anew()
+{
+	wait "$1" && fail "status 0: $(<err)" || says "NOT complete: .*$2"
+}
+target_anew()
+{
+	put /tmp/other "$b" && forget && mkfifo pipe || return
+	"$pardd" if=- of="$1" <pipe 2>err &
+	exec 7>pipe
+	head -c 4M /tmp/src >&7 && reformats write && { tail -c +4194305 /tmp/src >&7; exec 7>&-; }
+	ends_anew $! "$2"
+}
+source_anew()
+{
+	put /tmp/src "$b" && forget && mkfifo pipe || return
+	"$pardd" if="/dev/ng$b" of=- >pipe 2>err &
+	exec 7<pipe
+	head -c 1M >/dev/null <&7 && reformats read && { cat >/dev/null <&7; exec 7<&-; }
+	ends_anew $! 'was formatted anew'
+}
+it "... where its blocks have another size then" source_anew
+it "... of a target" target_anew "/dev/ng$b" 'was formatted anew'
+it "... by its block node" target_anew "/dev/nvme$b" ''
 
 # ------------------------------------------------------------------- zones
 
