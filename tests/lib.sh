@@ -21,6 +21,8 @@
 #
 # Environment: BUILD (default build), VARIANT (plain, asan, tsan), LONG=1, LIMIT;
 # TIMES=1 tells after each case what it took; STOP=1 ends with the first failure.
+# CASES is a file with the sentences of the cases to run, and the others are left
+# out; RAN a folder for what each case ran (see mutants/run).
 
 # Signals that our parent ignores (nohup, CI), a shell cannot take to itself
 # again, and what it starts ignores them, too.
@@ -64,6 +66,12 @@ room=${TMPDIR:-/tmp}
 scratch=$(mktemp -d "$room/pardd-test.XXXXXX") || exit 1
 mkfifo "$scratch/never"		# who reads it waits, without a process
 number=0 failures=0 silent=
+declare -A wanted
+if [[ -n ${CASES-} ]]; then
+	while IFS= read -r sentence; do
+		wanted[$sentence]=1
+	done <"$CASES"
+fi
 
 # A finding of a sanitizer is a failure, whatever the status was.
 export ASAN_OPTIONS=log_path=$scratch/found:verify_asan_link_order=0:allocator_may_return_null=1
@@ -202,6 +210,13 @@ clear_case()
 	(($# == 0)) || rm -rf -- "$@"
 }
 
+# note_case: what it runs goes to a file of its own
+note_case()
+{
+	export RAN_TO=$RAN/${0##*/}.$number.$$
+	truncate -s 256K "$RAN_TO" && chmod a+rw "$RAN_TO"
+}
+
 # The shell's own words about jobs that end go to nobody.
 it()
 {
@@ -209,7 +224,12 @@ it()
 	shift
 	[[ -z $silent ]] || return 0
 	[[ -z $TIMES ]] || burnt
+	if [[ -n ${CASES-} && -z ${wanted[$sentence]-} ]]; then
+		skip "not asked for" "$sentence"
+		return
+	fi
 	number=$((number + 1))
+	[[ -z ${RAN-} ]] || note_case
 	clear_case
 	set -m
 	(
@@ -253,6 +273,8 @@ it()
 		rm -f "${found[@]}"
 	fi
 	[[ -z $TIMES ]] || tell_time "$began" "$cpu" "$sentence"
+	[[ -z ${RAN-} ]] || printf '%s\t%s\t%s\t%s\n' "${RAN_TO##*/}" $(((${EPOCHREALTIME/.} - began) / 1000)) \
+	    "$status" "$sentence" >>"$RAN/${0##*/}.cases"
 	[[ -z ${STOP-} ]] || ((failures == 0)) || exit 1
 } 2>/dev/null
 

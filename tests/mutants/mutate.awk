@@ -1,6 +1,6 @@
 # Every small fault that could be in a C source of this house, one a line:
-# the file, the line, a number among those of the line, what it does, and the
-# line as it then is.
+# the file, the line, what it does, the function (and which of those in it that are
+# alike), the line as it is without blanks around, and as it then is.
 #
 #	awk -f mutate.awk FILE.c...
 #
@@ -57,7 +57,12 @@ function bare(line,   out, n)
 
 function mutant(kind, line)
 {
-	print FILENAME, FNR, ++count, kind, line
+	sub(/^[ \t]+/, "", line)
+	gsub(/\t+/, " ", line)
+	where = name
+	if (like[FILENAME, name, was, line]++)
+		where = name " " like[FILENAME, name, was, line]
+	print FILENAME, FNR, kind, where, was, line
 }
 
 function replaced(i, code,   at, from, n)
@@ -75,6 +80,7 @@ function closed(text)
 
 BEGIN { OFS = "\t" }
 FNR == 1 { body = comment = 0 }
+/^[a-z_0-9]+\(/ { name = substr($0, 1, index($0, "(") - 1) }
 /^\{/ { body = 1; next }
 /^\}/ { body = 0 }
 !body { next }
@@ -82,7 +88,9 @@ FNR == 1 { body = comment = 0 }
 comment { if (/\*\//) comment = 0; next }
 /^#/ { next }
 {
-	count = 0
+	was = $0
+	gsub(/^[ \t]+|[ \t]+$/, "", was)
+	gsub(/\t+/, " ", was)
 	code = bare($0)
 	for (i = 1; i <= ops; i++)
 		replaced(i, code)
@@ -93,10 +101,12 @@ comment { if (/\*\//) comment = 0; next }
 		sub(/\)( \{)?$/, ")&", line)
 		mutant("negation", line)
 	}
-	# a call that nobody waits for an answer of
-	if (code ~ /^\t+[a-z_]+\(.*\);$/ && closed(code) && code !~ /^\t+(return|if|while|for)/) {
+	# a call that nobody waits for an answer of, and that does something: a leak is
+	# for the sanitizers to find
+	if (code ~ /^\t+[a-z_0-9]+\(.*\);$/ && closed(code) && code !~ /^\t+(return|if|while|for)/ &&
+	    code !~ /^\t+(free|va_end|pthread_[a-z]+_destroy)\(/) {
 		line = $0
-		sub(/[a-z_]+\(.*$/, ";", line)
+		sub(/[a-z_0-9]+\(.*$/, ";", line)
 		mutant("removed call", line)
 	}
 	if (code ~ /return fault_v?set\(.*\);$/ && closed(code)) {
