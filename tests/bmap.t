@@ -312,7 +312,8 @@ it "takes many blanks for one" eval 'image image && bmap 2.0 sha256 image >map &
 it "refuses large numbers" bad 's/<BlockSize> 4096/<BlockSize> 99999999999999999999/' 'a number is none, or too large'
 it "... fewer blocks than it says" bad 's/<MappedBlocksCount> [0-9]*/<MappedBlocksCount> 9/' 'and says 9'
 it "... a document type" bad '1a <!DOCTYPE a [<!ENTITY b "bbbb">]>' 'document type'
-it "... what is no XML" eval 'echo nonsense >map && image image && refused "line 1: this is not XML" if=image of=dst bmap=map'
+it "... what is no XML" eval 'echo nonsense >map && image image && refused "line 1: this is not XML" if=image of=dst bmap=map &&
+    : >map && refused "line 1: this is not XML" if=image of=dst bmap=map'
 it "... a digest of another kind" bad 's/> sha256 </> crc32 </' 'a kind that is not known'
 it "does not go with map=" usage 'bmap= goes with none' if=a of=b bmap=c map=d
 it "does not go with skip=" usage 'bmap= is of a whole image' if=a of=b bmap=c skip=1

@@ -256,6 +256,13 @@ target_small()
 	"$blocks" make src 2M && "$blocks" make dst 1M 9 && plain_source && to "$1" &&
 	    copies 101 && holds dst 0 0 1048576 9
 }
+# Of how much comes through a pipe nobody knows.  The last write that fits in part is
+# no whole one.
+target_full()
+{
+	"$blocks" make src 1200k && "$blocks" make dst 1M 9 && from stream && to "$1" &&
+	    copies 78 bs=4096 bpt=25 && says 'NOT complete' && holds dst 0 0 1048576
+}
 for kind in file cached direct stream inherited disk512 disk4096 scsi nbd iscsi rbd; do
 	if [[ $kind = nbd ]] && ! can_nbd; then
 		skip "no nbdkit, or built without libnbd" "writes $kind"
@@ -282,4 +289,6 @@ for kind in file cached direct stream inherited disk512 disk4096 scsi nbd iscsi 
 	it "... and says when it cannot be flushed" target_unflushed $kind
 	[[ $kind != disk* && $kind != scsi && $kind != nbd && $kind != rbd ]] || it "... or nothing, where it is too small" \
 	    target_small $kind
+	[[ $kind != disk* && $kind != scsi && $kind != nbd && $kind != rbd || $VARIANT != plain ]] ||
+	    it "... or what fits of a stream" target_full $kind
 done

@@ -209,6 +209,18 @@ gives_up()
 	    fail "$none reads without retries, $tried with 3"
 }
 it "gives up after the retries it was allowed" gives_up
+# 8192 blocks in one piece: behind the bad one it soon reads many at once again.
+few_reads()
+{
+	local n
+	"$blocks" make src 4M && export FAULT_LOG_ALL=1 &&
+	    exits 100 with_faults "on=$PWD/src op=read at=1049088+512 fail=EIO" \
+	    "$pardd" if=src of=dst bs=512 bpt=8192 thr=1 coe=1 && n=$(grep -c '^read' faults) || return
+	((n < 100)) || fail "$n reads"
+}
+only plain
+it "reads in large parts around a bad block" few_reads
+only all
 once()
 {
 	"$blocks" make src $bytes &&

@@ -203,6 +203,12 @@ if [[ $VARIANT = plain ]]; then
 		keeps_words xfs -r rtdev=rt
 	}
 	! command -v mkfs.xfs >/dev/null || it "... with a realtime device" realtime
+	# each record of its log is as long as a stripe, that of unmounting too
+	wide_log()
+	{
+		make_fs 512M xfs -l su=256k && map img && is clean && ((free > used))
+	}
+	! command -v mkfs.xfs >/dev/null || it "finds the end of an XFS's log where its records are of 256 KiB" wide_log
 fi
 # Each device of two is a copy of the other, and proven by itself.
 raid1()
@@ -264,7 +270,7 @@ keeps_fat()
 	(cd mnt && mcopy -s -i ../img a c ::/) || return
 	mdel -i img '::/c/large 3' && rm 'mnt/c/large 3'
 	digests >before && rm -rf mnt && mkdir mnt
-	map -d img && is clean || return
+	map -d img && is clean && grep -qx 'label ' map || return
 	((free > used && free + used == $(stat -c %s img))) ||
 	    fail "$(head -n 3 map)" || return
 	# partclone goes wrong in a FAT12, behind its first clusters

@@ -476,6 +476,12 @@ output()
 it "does not write it to standard output" output
 it "says that there is no folder for it" exits 52 "$pardd" if=/dev/null of=. \
     hash=md5 hashfile=none/sums
+not_made()
+{
+	"$blocks" make src 5000 && exits 52 "$pardd" if=src of=dst hash=md5 hashfile=/proc/sums &&
+	    one_line 'hashfile=/proc/sums: No such file'
+}
+it "says that the file could not be made" not_made
 not_recorded()
 {
 	"$blocks" make src 5000 && echo old >sums &&

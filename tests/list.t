@@ -133,10 +133,12 @@ mounted()
 partition()
 {
 	truncate -s 8M disk && loop disk -P && "$tools/part" add "$dev" 3 2048 8192 &&
+	    "$tools/part" add "$dev" 5 1024 1024 &&
 	    until_true 20 test -b "$dev"p3 && mke2fs -q "$dev"p3 && mkdir at &&
 	    mount "$dev"p3 at || return
 	undo umount "$PWD/at"
-	list && line "$dev" | grep -q " ${dev}p3  4\.2 MB  mounted on $PWD/at\$"
+	# in the order of their places
+	list && line "$dev" | grep -q " ${dev}p5  524 kB.* ${dev}p3  4\.2 MB  mounted on $PWD/at\$"
 }
 # The table of mounts names the first disk only.
 btrfs()

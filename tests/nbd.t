@@ -334,6 +334,28 @@ one_only()
 it "makes do with one connection, where the server takes no more" one_only
 only all
 it "... for many workers" one_only thr=8 bs=4096 bpt=9
+# The first answer comes when the second request has: it is more than a socket takes
+# at once, and who waits for the answer has to send the rest of it.
+crossing()
+{
+	cat >plugin <<-'EOF' || return
+	case $1 in
+	thread_model) echo parallel ;;
+	get_size) echo 33554432 ;;
+	can_write | can_flush | flush) exit 0 ;;
+	pwrite)	cat >/dev/null
+		mkdir first 2>/dev/null || exec touch second
+		until [ -e second ]; do sleep 0.05; done ;;
+	*) exit 2 ;;
+	esac
+	EOF
+	"$blocks" make src 32M && serve b sh plugin &&
+	    exits 0 with_faults "on=$PWD/src op=read at=16777216+512 until=$PWD/first" \
+	    timeout -s KILL 60 "$pardd" if=src of="$uri" engine=threads thr=2 bs=16M bpt=1 && complete
+}
+only plain
+it "sends on that one while it waits for an answer" crossing
+only all
 # Each connection has the size that is due to it.
 second()
 {
@@ -356,6 +378,15 @@ not_taken()
 	    says 'NOT complete: .*the server takes no second connection .engine=threads does with one.$'
 }
 it "tells why a connection that it needs was not made" not_taken
+# A command that speaks no NBD is not left behind.
+left_alone()
+{
+	printf '%s\n' 'echo $$ >its' 'exec sleep 1000' >server &&
+	    copy 15 if='[ bash server ]' of=dst timeout=2 && ! kill -0 "$(<its)" 2>/dev/null
+}
+only plain
+it "ends a command that did not answer" left_alone
+only all
 # Confined, the files that names are looked up in are not to be read.
 by_name()
 {
@@ -482,6 +513,7 @@ part()
 it "takes no read for done of which the server sent nothing" part
 it "... or a part" part 0
 it "... or a part twice" part 0 0
+it "... or a part twice, and all" part 0 0 512
 in_any_order()
 {
 	serves_parts 1024 0 512

@@ -48,6 +48,16 @@ picture()
 	"$blocks" make src 3M && exits 0 "$pardd" if=src of=dst report=r.svg && valid r.svg &&
 	    has '>complete, flushed</text>' r.svg
 }
+expected()
+{
+	local hex
+	"$blocks" make src 1M && hex=$(sha256sum <src | cut -c 1-64) &&
+	    exits 0 "$pardd" if=src of=dst report=r.html expect=sha256:"$hex" hash=md5 &&
+	    has "<td>$hex, as expected</td>" && has "<td>$(md5sum <src | cut -c 1-32)</td>" &&
+	    exits 14 "$pardd" if=src of=dst report=r.html expect=sha256:"${hex//[01]/2}" &&
+	    has "<td>$hex, NOT as expected</td>"
+}
+it "says whether the digest is that which was expected" expected
 it "is the picture alone, too" picture
 kinds()
 {
@@ -98,7 +108,8 @@ labels()
 	    mkdir tree && head -c 9000 /dev/zero | tr '\0' x >'tree/<b>' || return
 	mke2fs -q -t ext4 -L '<i>"&home' -E offset=$((5 << 20)) -d tree src 5M 2>said || { cat said; return 1; }
 	exits 0 "$pardd" if=src of=dst report=r.html && valid r.html && has '<td>&#60;i&#62;&#34;&#38;home</td>' &&
-	    has '<td>&#60;b&#62;&#38;x</td>' && has '<caption>gpt</caption>' && has '<td>ext4</td>' || return
+	    has '<td>&#60;b&#62;&#38;x</td>' && has '<caption>gpt</caption>' && has '<td>ext4</td>' &&
+	    [[ $(sed -n '/<caption>gpt</,/<\/table>/p' r.html | grep -c '<tr><td') = 2 ]] || return
 	bad=$((6 << 20))+4096
 	exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
 	    valid r.html && has '<td class="n">5242880</td><td class="n">5242880</td><td class="n">4096</td>' &&
@@ -149,6 +160,14 @@ resumed()
 }
 only plain asan
 it "keeps the progress of the runs before, and of no other disk" resumed
+at_once()
+{
+	"$blocks" make src 2M && rescue 100 &&
+	    sed -i '/pardd-progress/,/-->/{/^[0-9]/d;s/.*pardd-progress.*/&\n1 0.5 1 0\n1 0.5 2 0\n1 0.6 3 0/}' r.html &&
+	    rescue 100 && [[ $(sed -n '/pardd-progress/,/-->/p' r.html | grep -c '^1 ') = 3 ]] &&
+	    grep -q '<path fill="none"' r.html && ! grep -E '<path fill="none"[^>]* d="[^"]*-' r.html
+}
+it "... and what was noted twice in an instant" at_once
 # What stands in the file is nobody's to be trusted.
 garbage()
 {

@@ -62,6 +62,7 @@ without='^pardd: complete, flushed, without [0-9.]+ MB that 1 file system calls 
 image()
 {
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=copy used=only json=json && told "$without" &&
+	    jq -es 'map(select(.event == "plan"))[0].file_systems | map(.partition) == [null]' json >/dev/null &&
 	    sound copy && moved 15000000 && size_is copy 67108864
 }
 only plain asan	# what is used is read by one thread

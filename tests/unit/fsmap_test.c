@@ -272,6 +272,44 @@ checksum(void **state)
 	assert_int_equal(~fs_crc32c(~UINT32_C(0), "123456789", 9), 0xe3069283);
 }
 
+static void
+powers(void **state)
+{
+	int i;
+
+	(void)state;
+	for (i = 0; i < 64; i++)
+		assert_true(fs_power_of_two(UINT64_C(1) << i));
+	for (i = 2; i < 64; i++)
+		assert_false(fs_power_of_two((UINT64_C(1) << i) - 1));
+	assert_false(fs_power_of_two(0));
+	assert_false(fs_power_of_two(6));
+}
+
+static void
+takes_back(void **state)
+{
+	struct lists l;
+
+	(void)state;
+	begin(&l, 1000);
+	fs_take_back(&l.io, 0);
+	fs_note_free(&l.io, 500, 100);
+	fs_note_free(&l.io, 100, 100);
+	fs_note_free(&l.io, 300, 100);
+	fs_take_back(&l.io, 350);
+	assert_int_equal(l.map.free.n, 2);
+	assert_int_equal(l.map.free.at[1].off, 300);
+	assert_int_equal(l.map.free.at[1].len, 50);
+	fs_take_back(&l.io, 300);
+	assert_int_equal(l.map.free.n, 1);
+	assert_int_equal(l.map.free.at[0].off, 100);
+	assert_int_equal(l.map.free.at[0].len, 100);
+	fs_take_back(&l.io, 100);
+	assert_int_equal(l.map.free.n, 0);
+	fs_map_free(&l.map);
+}
+
 /* ------------------------------------------------------------ readers */
 
 static void
@@ -308,6 +346,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(counts_bits),
 		cmocka_unit_test(bounded),
 		cmocka_unit_test(checksum),
+		cmocka_unit_test(powers),
+		cmocka_unit_test(takes_back),
 		cmocka_unit_test(nothing_there),
 	};
 
