@@ -420,7 +420,7 @@ mend(struct worker *w, const struct check *c)
 	if (!piece_note(w, c->off, len))
 		return false;
 	v->differing--;
-	return write_again(w, c) && !w->job->stop;
+	return write_again(w, c);
 }
 
 bool
