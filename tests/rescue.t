@@ -327,6 +327,16 @@ fills()
 	    cmp -n 512 src dst && cmp -i 1024 src dst
 }
 it "fills what could not be read, and nothing else" fills
+# In transfers of 4096 bytes.
+fills_much()
+{
+	local bad=4096+1000448 to=1004544
+	stuff && rescue 100 "" rescue=noscrape fill=LOST bpt=8 thr="$1" && [[ -n $("$maps" list map /) ]] &&
+	    yes LOST | tr -d '\n' | head -c 1000448 | cmp - <(tail -c +4097 dst | head -c 1000448) &&
+	    cmp -n 4096 src dst && cmp -i $to src dst
+}
+it "fills a range that is larger than a transfer" fills_much 1
+it "... with four workers" fills_much 4
 only plain asan
 tail_lost()
 {

@@ -84,8 +84,8 @@ claim_next(struct job *job, struct hold *h)
 		return take_of_gap(job, h) ? claim_range(&job->map, &h->seg) :
 		    0;
 	map_pieces(&job->map, caution_piece(job));
-	return pass->from == UNSCRAPED ? map_claim_all(&job->map, &h->seg) :
-	    claim_ahead(job, &h->seg);
+	return pass->from == UNSCRAPED && pass->how != FILL ?
+	    map_claim_all(&job->map, &h->seg) : claim_ahead(job, &h->seg);
 }
 
 int
