@@ -97,7 +97,7 @@ choose_operands()
 	! chance 10 || args+=(fill=zero)
 	! chance 10 || args+=(mem=300k)
 	domain=
-	if chance 25; then
+	if chance 25 && ((bytes >= 512)); then
 		domain=$("$maps" random $RANDOM "$bytes" 512) && [[ -n $domain ]] || return 0
 		local r end=0
 		{
@@ -118,7 +118,7 @@ choose_fault()
 	rules='' signal='' extra=()
 	pick read read read write flush signal signal none
 	case $picked in
-	read | signal)	! chance 70 || {
+	read | signal)	((bytes < sblock)) || ! chance 70 || {
 			rules="on=$src op=read at=$("$maps" random $RANDOM "$bytes" "$sblock") fail=EIO"
 			[[ $rules != *"at= "* ]] || rules=
 		} ;;
@@ -170,7 +170,8 @@ honest()
 		((end >= size)) || cmp -i $end old "$dst" ||
 		    fail "something changed behind the range" || return
 	fi
-	[[ -s map ]] || return 0
+	# Before it was first saved it says no more than whose it is.
+	grep -qs ^0x map || return 0
 	head -c $((at + len)) "$dst" >now 2>/dev/null
 	head -c $((at + len)) old >before
 	"$maps" check ${loose:+-p} map "$src" now before "$off" "$at" "$len"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Several targets by dice: each must hold what a copy to it alone makes of it.
+# Several targets by dice: each must hold what a copy to it alone makes of it,
+# and where one of them fails, the others must, too.
 #
 #	SEED=N		another set
 #	MANY=N		so many of them
@@ -141,6 +142,30 @@ copy()
 	fi >out 2>err
 	status=$?
 }
+# One of them fails, in a write, a flush or when it is closed, or is full; the
+# others hold what they did when none failed.
+one_fails()
+{
+	local i victim=$((RANDOM % ${#to[@]})) rule name
+	name=$(path "${to[victim]}")
+	[[ ${alone[victim]} = 0 && -s want$victim && " ${args[*]} " != *" sync=0 "* ]] || return 0
+	pick 'op=write,zero at=0+ fail=EIO' "op=write,zero at=$((RANDOM * 16))+ fail=ENOSPC" \
+	    'op=flush fail=EIO' 'op=close fail=EDQUOT'
+	rule="on=$name $picked"
+	for i in "${!to[@]}"; do
+		before "$i"
+	done
+	rm -f faults
+	echo "FAULTS=$rule" >>line
+	FAULTS=$rule FAULT_LOG=$PWD/faults LD_PRELOAD=$shim copy "${of[@]}" engine=threads
+	[[ -s faults ]] || { [[ $status = "$worst" ]]; return; }
+	((status != 0)) || fail "status 0, and one has failed" || return
+	! grep -q '^pardd: complete' err || fail "it says complete" || return
+	for i in "${!to[@]}"; do
+		[[ $i != "$victim" ]] || continue
+		[[ ! -e want$i ]] || cmp "want$i" "$(path "${to[i]}")" || fail "target ${to[i]}, which is well" || return
+	done
+}
 one()
 {
 	local args=() from bytes bs to picked dice i of=() alone=() worst=0 status
@@ -166,7 +191,8 @@ one()
 	for i in "${!to[@]}"; do
 		[[ ! -e want$i ]] || cmp "want$i" "$(path "${to[i]}")" || fail "target ${to[i]}" || return
 	done
-	((status != 0)) || complete
+	((status != 0)) || complete || return
+	! chance 40 || one_fails
 }
 
 begin()
