@@ -304,9 +304,14 @@ rates()
 	copying=$!
 	until_true 20 test -s dst
 }
+# LUN 1 is taken away; not while it is at work.
+removed()
+{
+	until_true 20 adm delete logicalunit --lun 1
+}
 unit_gone()
 {
-	"$blocks" make src 8M && serve 1:src && rates && adm delete logicalunit --lun 1 && ends_with 5 &&
+	"$blocks" make src 8M && serve 1:src && rates && removed && ends_with 5 &&
 	    says 'NOT complete: .*Logical unit not supported' &&
 	    adm new logicalunit --lun 1 -b "$PWD/src" && copy 0 if="$uri/1" of=dst map=m && complete && same src dst
 }
@@ -314,7 +319,7 @@ only plain
 it "stops when its disk is removed from the target" unit_gone
 unit_back()
 {
-	"$blocks" make src 2M && serve 1:src && rates wait=60 && adm delete logicalunit --lun 1 && until_true 20 grep -q waiting err &&
+	"$blocks" make src 2M && serve 1:src && rates wait=60 && removed && until_true 20 grep -q waiting err &&
 	    adm new logicalunit --lun 1 -b "$PWD/src" && ends_with 0 && complete && same src dst
 }
 it "... and waits for it, with wait=" unit_back
