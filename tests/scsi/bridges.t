@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2154
-# lab: -D size=4M,bus=ata,serial=ATA,bad=2048,bad=6001 -D size=4M,bus=usb,serial=USB,bad=6001 -D size=4M,bus=nvme,serial=NVME,bad=6001
+# lab: -j 1 -D size=4M,bus=ata,serial=ATA,bad=2048,bad=6001 -D size=4M,bus=usb,serial=USB,bad=6001 -D size=4M,bus=nvme,serial=NVME,bad=6001
 # Rescues of disks that call what they cannot read an aborted command, as AHCI and
 # USB adapters do, or that say so in their own way, as NVMe disks do.
 
