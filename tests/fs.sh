@@ -61,13 +61,14 @@ detached()
 	[[ -z $(losetup --associated "$1") ]]
 }
 
-# fill: large and small files, folders, and gaps where others were
+# fill: large and small files, folders, and gaps where others were.  The small ones
+# without a process for each.
 fill()
 {
-	local i
-	mkdir -p mnt/a/b mnt/c || return
+	local i text
+	mkdir -p mnt/a/b mnt/c && text=$(head -c 30000 large | base64 -w 0) || return
 	for ((i = 0; i < 300; i++)); do
-		head -c $((i * i / 3 + 10)) large >"mnt/a/b/small $i" || return
+		printf %s "${text:0:i * i / 3 + 10}" >"mnt/a/b/small $i" || return
 	done
 	for ((i = 0; i < 8; i++)); do
 		cp large "mnt/c/large $i" || return

@@ -27,8 +27,15 @@ tree()
 	local i
 	mkdir -p 'tree/folder/b c/d' tree/Grüße || return
 	for ((i = 1; i <= files; i++)); do
-		content "$i" $(((i * i % 199 / 8 + 1) * 8)) >"tree/$(path "$i")" || return
-	done
+		printf '%d %d tree/' "$i" $(((i * i % 199 / 8 + 1) * 8))
+		path "$i"
+	done | awk '{
+		id = $1; n = $2
+		sub(/^[0-9]+ [0-9]+ /, "")
+		while (n-- > 0)
+			printf "@@%08d%501s\n", id, "" >$0
+		close($0)
+	}'
 }
 is_gone()
 {
@@ -72,7 +79,7 @@ told()
 		: >files
 		while read -r at id; do
 			lost+=("$at+512")
-			is_gone "$id" || echo "/$(path "$id")" >>files
+			is_gone "$id" || { printf / && path "$id"; } >>files
 		done < <(asked "$seed")
 		names "$1" "${lost[@]}" >got && (echo all; LC_ALL=C sort -u files) >want && alike || return
 	done
@@ -83,8 +90,9 @@ mounted()
 	local i
 	tree && make_fs "$3" "$1" "${@:4}" && mount_fs "$1" && cp -r tree/. mnt && sync -f mnt || return
 	for ((i = 3; i <= files; i += 3)); do
-		rm "mnt/$(path "$i")" || return
-	done
+		printf mnt/
+		path "$i"
+	done | xargs -d '\n' rm || return
 	(cd 'mnt/folder/b c/d' && touch {1..500}-is-empty) || return
 	# a file with more pieces than there is room for in its inode
 	[[ $1 != xfs && $1 != btrfs ]] || for ((i = 1; i <= 40; i++)); do
