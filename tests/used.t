@@ -29,15 +29,16 @@ mounted()
 	mkdir -p m && undo umount "$PWD/m" && mount -o loop "$image" m && "$@" && umount m &&
 	    until_true 60 eval "[[ -z \$(losetup -j $image) ]]"
 }
-# ext4_image FILE: one with files; their digests are in before.  Made once.
+# ext4_image FILE [SIZE]: one with files; their digests are in before.  Made once.
 ext4_image()
 {
-	if [[ ! -e $scratch/e4 ]]; then
-		truncate -s 64M e4.new && mke2fs -q -t ext4 -L root e4.new && mounted e4.new fill &&
-		    mounted e4.new sums >"$scratch/sums" &&
-		    cp --sparse=never e4.new "$scratch/e4" && rm -r e4.new m || return
+	local size=${2-32M}
+	if [[ ! -e $scratch/e4.$size ]]; then
+		truncate -s "$size" e4.new && mke2fs -q -t ext4 -L root e4.new && mounted e4.new fill &&
+		    mounted e4.new sums >"$scratch/sums.$size" &&
+		    cp --sparse=never e4.new "$scratch/e4.$size" && rm -r e4.new m || return
 	fi
-	cp "$scratch/e4" "$1" && cp "$scratch/sums" before
+	cp "$scratch/e4.$size" "$1" && cp "$scratch/sums.$size" before
 }
 # sound FILE: the file system of a copy is whole, and has the files
 sound()
@@ -63,7 +64,7 @@ image()
 {
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=copy used=only json=json && told "$without" &&
 	    jq -es 'map(select(.event == "plan"))[0].file_systems | map(.partition) == [null]' json >/dev/null &&
-	    sound copy && moved 15000000 && size_is copy 67108864
+	    sound copy && moved 15000000 && size_is copy 33554432
 }
 only plain asan	# what is used is read by one thread
 it "copies what a file system uses, and every file is there" image
@@ -72,7 +73,7 @@ it "copies what a file system uses, and every file is there" image
 punched()
 {
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only &&
-	    "$blocks" make old 64M && exits 0 "$pardd" if=e4 of=old used=only && same new old &&
+	    "$blocks" make old 32M && exits 0 "$pardd" if=e4 of=old used=only && same new old &&
 	    sound old && (($(stat -c %b old) * 512 < 15000000))
 }
 it "punches holes into an old file where something is free" punched
@@ -93,7 +94,7 @@ left_alone()
 }
 alone()
 {
-	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make disk 64M &&
+	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make disk 32M &&
 	    loop disk && exits 0 "$pardd" if=e4 of="$dev" used=only && told "$without" &&
 	    grep -q hole <("$blocks" extents new) && left_alone disk new && sound disk
 }
@@ -102,7 +103,7 @@ it "leaves a device as it was where something is free" alone
 # zeroed WORD...: with oflag=
 zeroed()
 {
-	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make disk 64M &&
+	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make disk 32M &&
 	    loop disk && exits 0 "$pardd" if=e4 of="$dev" used=only "$@" && told "$without" &&
 	    same new disk && sound disk
 }
@@ -112,7 +113,7 @@ it "... with the digest of what is read there then" eval 'zeroed oflag=trim hash
     says "^$(sha256sum <disk | cut -d " " -f 1) "'
 both()
 {
-	ext4_image e4 && "$blocks" make disk 64M && loop disk &&
+	ext4_image e4 && "$blocks" make disk 32M && loop disk &&
 	    exits 0 "$pardd" if=e4 of="$dev" used=only oflag=trim hash=sha256 verify=1 &&
 	    told '^pardd: complete, flushed, verified, without '
 }
@@ -122,7 +123,7 @@ it "... which is verified as well" both
 class()
 {
 	local one
-	ext4_image e4 && "$blocks" make disk 64M && "$blocks" make other 64M && loop disk &&
+	ext4_image e4 && "$blocks" make disk 32M && "$blocks" make other 32M && loop disk &&
 	    one=$dev && loop other && exits 0 "$pardd" if=e4 of=new used=only &&
 	    exits 0 "$pardd" if=e4 of="$one" of="$dev" used=only "$@" json=json &&
 	    told '^pardd: complete, flushed.*, without [0-9.]+ MB that 1 file system calls free: 2 targets$' &&
@@ -134,13 +135,13 @@ it "... and verifies what was copied" eval 'class verify=1 && jq -es ".[-1].targ
 it "... by the source" class verify=source thr=3 bpt=100
 album()
 {
-	ext4_image e4 && "$blocks" make old 64M && exits 0 "$pardd" if=e4 of=one used=only &&
+	ext4_image e4 && "$blocks" make old 32M && exits 0 "$pardd" if=e4 of=one used=only &&
 	    exits 0 "$pardd" if=e4 of=new of=old used=only verify=1 && same one new && same one old
 }
 it "makes holes in each of several files" album
 mixture()
 {
-	ext4_image e4 && "$blocks" make disk 64M && loop disk &&
+	ext4_image e4 && "$blocks" make disk 32M && loop disk &&
 	    usage 'for both at once say oflag=sparse' if=e4 of="$dev" of=new used=only && [[ ! -e new ]] &&
 	    exits 0 "$pardd" if=e4 of="$dev" of=new used=only oflag=sparse hash=sha256 verify=1 &&
 	    same disk new && says "^$(sha256sum <disk | cut -d ' ' -f 1) "
@@ -148,7 +149,7 @@ mixture()
 it "wants to know what to make of a file and a device at once" mixture
 one_flows()
 {
-	ext4_image e4 && "$blocks" make disk 64M && loop disk || return
+	ext4_image e4 && "$blocks" make disk 32M && loop disk || return
 	"$pardd" if=e4 of="$dev" of=- used=only 2>err | cat >out
 	[[ ${PIPESTATUS[0]} = 1 && ! -s out ]] && one_line 'standard output is written in order'
 }
@@ -158,10 +159,10 @@ it "leaves nothing out where one of them is a pipe" one_flows
 block_map()
 {
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=copy used=only manifest=copy.bmap "$@" && told without &&
-	    "$blocks" make img 64M && exits 0 "$pardd" if=copy of=img bmap=copy.bmap && sound img &&
+	    "$blocks" make img 32M && exits 0 "$pardd" if=copy of=img bmap=copy.bmap && sound img &&
 	    exits 0 "$pardd" if=e4 of=. bmap=copy.bmap &&
 	    (($(sed -n 's/.*<MappedBlocksCount> \([0-9]*\) .*/\1/p' copy.bmap) < 15000000 / 4096)) || return
-	! command -v bmaptool >/dev/null || { truncate -s 64M theirs &&
+	! command -v bmaptool >/dev/null || { truncate -s 32M theirs &&
 	    bmaptool -q copy --bmap copy.bmap copy theirs 2>err && sound theirs; } || fail "$(<err)"
 }
 it "writes a block map of what is used" block_map
@@ -171,21 +172,21 @@ digests()
 {
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only hash=sha256 hashfile=sums &&
 	    sed -i 's/ new$/ new/' sums && sha256sum -c --quiet sums || return
-	"$blocks" make disk 64M && loop disk || return
+	"$blocks" make disk 32M && loop disk || return
 	usage 'keeps what it holds where' if=e4 of="$dev" used=only hash=sha256 &&
 	    usage 'keeps what it holds where' if=e4 of="$dev" used=only \
-		expect=sha256:"$(printf '%064d' 0)" && holds disk 0 0 64M
+		expect=sha256:"$(printf '%064d' 0)" && holds disk 0 0 32M
 }
 it "digests what the target reads as, or says that it cannot" digests
 
 # verified WORD: what is left out differs, and that is not told
 verified()
 {
-	ext4_image e4 && "$blocks" make disk 64M && loop disk &&
+	ext4_image e4 && "$blocks" make disk 32M && loop disk &&
 	    exits 0 "$pardd" if=e4 of="$dev" used=only verify="$1" bpt=100 json=json &&
 	    told '^pardd: complete, flushed, verified, without ' && does_not_say differ || return
 	jq -es 'last | .bytes_verified == .bytes_written and .bytes_differing == 0 and
-	    .bytes_written + .bytes_outside == 67108864' json >/dev/null
+	    .bytes_written + .bytes_outside == 33554432' json >/dev/null
 }
 for word in $(few source stream 1); do
 	it "verifies what was copied, verify=$word" verified "$word"
@@ -193,7 +194,7 @@ done
 
 compared()
 {
-	ext4_image e4 && "$blocks" make disk 64M && loop disk &&
+	ext4_image e4 && "$blocks" make disk 32M && loop disk &&
 	    exits 0 "$pardd" if=e4 of="$dev" used=only && exits 14 "$pardd" if=e4 of="$dev" compare=1 &&
 	    exits 0 "$pardd" if=e4 of="$dev" compare=1 used=only &&
 	    told '^pardd: complete, nothing differs, without ' &&
@@ -205,24 +206,29 @@ it "compares what is used" compared
 # ----------------------------------------------------------------- whole disks
 
 # disk FILE TABLE: 200 MiB with two file systems, swap, something unknown, and
-# bytes before, behind and between them
+# bytes before, behind and between them.  Made once.
 disk()
 {
+	[[ -e $scratch/disk.$2 ]] || make_disk "$2" || return
+	cp "$scratch/disk.$2" "$1" && cp "$scratch/sums.64M" before1 && cp before1 before2
+}
+make_disk()
+{
 	local at
-	truncate -s 200M "$1" && "$blocks" make gaps 1M 5 || return
+	truncate -s 200M made && "$blocks" make gaps 1M 5 || return
 	for at in 0 $((65 * 1024)) $((199 * 1024)); do
-		dd if=gaps of="$1" bs=1k seek="$at" count=1000 conv=notrunc status=none
+		dd if=gaps of=made bs=1k seek="$at" count=1000 conv=notrunc status=none
 	done
-	sfdisk -q "$1" <<-EOT || return
-		label: $2
+	sfdisk -q made <<-EOT || return
+		label: $1
 		start=2048, size=64MiB
 		start=66MiB, size=64MiB
 		start=130MiB, size=32MiB
 		start=162MiB, size=8MiB
 	EOT
-	ext4_image one && cp before before1 && mv before before2 &&
-	    truncate -s 32M swap && mkswap -L sw swap >/dev/null 2>&1 && "$blocks" make odd 8M 7 &&
-	    put one 1 "$1" && put one 66 "$1" && put swap 130 "$1" && put odd 162 "$1"
+	ext4_image one 64M && truncate -s 32M swap && mkswap -L sw swap >/dev/null 2>&1 &&
+	    "$blocks" make odd 8M 7 && put one 1 made && put one 66 made && put swap 130 made &&
+	    put odd 162 made && mv made "$scratch/disk.$1" && rm before gaps odd one swap
 }
 # put FILE MIB DISK
 put()
@@ -298,7 +304,7 @@ it "... beside a copy, which is of everything" beside
 # What is free is bad, and never read.
 spared()
 {
-	ext4_image e4 && exits 0 "$pardd" if=e4 usedmap=used.map || return
+	ext4_image e4 64M && exits 0 "$pardd" if=e4 usedmap=used.map || return
 	local off len status bad=''
 	while read -r off len status; do
 		[[ $status != '?' ]] || bad+=,$((off))+$((len))
@@ -449,7 +455,7 @@ mounted_source()
 {
 	ext4_image e4 && loop e4 && mkdir -p m && undo umount "$PWD/m" && mount "$dev" m &&
 	    exits 0 "$pardd" if="$dev" of=copy used=only && says 'copied whole$' &&
-	    told '^pardd: complete, flushed$' && size_is copy 67108864
+	    told '^pardd: complete, flushed$' && size_is copy 33554432
 }
 it "copies one whole that is mounted read-write" mounted_source
 read_only()
@@ -493,7 +499,7 @@ it "copies an image whole that a program has locked" locked
 # its own at the end: who knows which.
 twice()
 {
-	ext4_image e4 && at_end e4 67108864 && exits 0 "$pardd" if=e4 of=copy used=only &&
+	ext4_image e4 && at_end e4 33554432 && exits 0 "$pardd" if=e4 of=copy used=only &&
 	    says 'has the signature of linux_raid_member, too: copied whole$' && same e4 copy
 }
 # at_end FILE SIZE: the signature of an md of old
@@ -589,7 +595,7 @@ not_protective()
 it "... or the MBR is not one that stands for a GPT" not_protective
 longer()
 {
-	ext4_image e4 && truncate -s 48M e4 && whole 'it is longer than what it lies in'
+	ext4_image e4 && truncate -s 24M e4 && whole 'it is longer than what it lies in'
 }
 it "copies a file system whole that is longer than what it lies in" longer
 # Others that have been made over it; what is left of it is no matter.
@@ -631,10 +637,10 @@ it "goes on with map= where it was killed" killed
 # While the first write waits, the file system is mounted and gets a file.
 changed()
 {
-	ext4_image e4 && "$blocks" make copy 64M &&
+	ext4_image e4 && "$blocks" make copy 32M &&
 	    { with_faults "on=$PWD/copy op=write until=$PWD/go" "$pardd" if=e4 of=copy used=only \
 		2>err >out & } && until_true 20 test -s faults || return
-	mounted e4 eval 'head -c 20M /dev/urandom >m/new' && touch go
+	mounted e4 eval 'head -c 12M /dev/urandom >m/new' && touch go
 	wait $!
 	(($? == 102)) && told '^pardd: NOT complete: the file system .* has changed'
 }
