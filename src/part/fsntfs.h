@@ -72,6 +72,10 @@ bool ntfs_mend(unsigned char *, size_t size, const char *magic);
 const unsigned char *ntfs_attribute(const struct ntfs *,
     const unsigned char *record, const unsigned char *a, uint32_t kind);
 
+/* Whether "a" is the last one (NULL: there is none), and nothing is lost. */
+bool ntfs_over(const struct ntfs *, const unsigned char *record,
+    const unsigned char *a);
+
 /* The value of a resident attribute of at least "size" bytes. */
 const unsigned char *ntfs_value(const unsigned char *a, size_t size,
     size_t *has);

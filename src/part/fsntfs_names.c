@@ -64,7 +64,7 @@ is_system(struct fs_id id)
 static void
 look_at(struct search *s, const unsigned char *r, uint64_t number)
 {
-	const unsigned char *a = NULL;
+	const unsigned char *a = NULL, *last = NULL;
 	struct ntfs *n = s->n;
 	struct ntfs_run run;
 	bool hit = false;
@@ -72,6 +72,7 @@ look_at(struct search *s, const unsigned char *r, uint64_t number)
 	if (is_system(owner(r, number)))
 		return;
 	while ((a = ntfs_attribute(n, r, a, 0)) != NULL) {
+		last = a;
 		if (a[A_OUTSIDE] == 0)
 			continue;
 		run = ntfs_runs(a);
@@ -80,6 +81,7 @@ look_at(struct search *s, const unsigned char *r, uint64_t number)
 			    run.lcn * n->cluster, run.n * n->cluster);
 		s->hits.to->more |= run.at < run.end && *run.at != 0;
 	}
+	s->hits.to->more |= !ntfs_over(n, r, last);
 	if (hit)
 		fs_hits_add(&s->hits, owner(r, number), false);
 }
@@ -121,19 +123,15 @@ load(struct search *s, uint64_t off)
 	return many;
 }
 
-/* Whether a record is valid, in use, and complete. */
+/*
+ * Whether a record is in use.  One that is not good may be, unless it was never
+ * written.
+ */
 static bool
-in_use(struct search *s, unsigned char *r)
+in_use(struct search *s, const unsigned char *r, bool good)
 {
-	struct ntfs *n = s->n;
-
-	if (memcmp(r, "FILE", 4) != 0)
-		return false;
-	if (!ntfs_mend(r, n->record, "FILE")) {
-		s->hits.to->more = true;
-		return false;
-	}
-	return (fs_le(r + R_FLAGS, 2) & R_IN_USE) != 0;
+	s->hits.to->more |= !good && fs_le(r, 4) != 0;
+	return good && (fs_le(r + R_FLAGS, 2) & R_IN_USE) != 0;
 }
 
 static void
@@ -150,9 +148,9 @@ each(struct search *s, visit *what, visit *gone)
 			memcpy(r, n->buf + i * n->record, n->record);
 			if (gone != NULL && lost(s, number * n->record))
 				gone(s, NULL, number);
-			else if (row < n->record ?
-			    ntfs_record(n, number, r) && (fs_le(r + R_FLAGS,
-			    2) & R_IN_USE) != 0 : in_use(s, r))
+			else if (in_use(s, r, row < n->record ?
+			    ntfs_record(n, number, r) :
+			    ntfs_mend(r, n->record, "FILE")))
 				what(s, r, number);
 		}
 }

@@ -118,6 +118,16 @@ ntfs_attribute(const struct ntfs *n, const unsigned char *r,
 	return NULL;
 }
 
+bool
+ntfs_over(const struct ntfs *n, const unsigned char *r, const unsigned char *a)
+{
+	size_t at = a == NULL ? (size_t)fs_le(r + R_ATTRIBUTES, 2) :
+	    (size_t)(a - r) + (size_t)fs_le(a + A_LENGTH, 4);
+
+	return at + 4 <= MIN(n->record, NTFS_RECORD_MOST) &&
+	    fs_le(r + at, 4) == UINT32_MAX;
+}
+
 const unsigned char *
 ntfs_value(const unsigned char *a, size_t size, size_t *has)
 {
