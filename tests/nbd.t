@@ -75,6 +75,16 @@ one_by_tcp()
 	    copy 0 if="$uri" of=other && copy 0 if=other of="$uri"
 }
 it "... by TCP on this machine, too" one_by_tcp
+# An export with two addresses; the server is one process.
+two_names()
+{
+	local tcp
+	"$blocks" make disk 1M && "$blocks" make other 1M 9 && tcp file disk && tcp=$uri &&
+	    refused 'overlaps the one to be read' if="$tcp" of="$tcp:10809/" skip=8 count=8 seek=10 &&
+	    refused 'to be written on .* overlap' if=other of="$tcp" of="$tcp:10809" &&
+	    copy 0 if="$tcp" of="$tcp:10809" skip=8 count=8 seek=20 && copy 0 if="$tcp" of="$tcp:10809/x" seek=8 count=80
+}
+it "knows an export by two names" two_names
 one_command()
 {
 	"$blocks" make disk 1M && echo "exec nbdkit -s file \"\$1\"" >server && cp disk other &&

@@ -118,6 +118,9 @@ struct identity {		/* shows whether two ends are the same */
 	struct timespec written;	/* mtime of a file when it was opened */
 	off_t	size;		/* of a file, then */
 	pid_t	server;		/* of this machine, that serves it; or 0 */
+	const char *peer;	/* address of the server, or "" */
+	const char *export;	/* what it serves there, or NULL: unknown;
+				 * both are the backend's */
 };
 
 struct endpoint {		/* shared by all workers; const once open */

@@ -19,7 +19,7 @@
 	X(get_size) X(get_block_size) X(is_read_only) X(can_flush) \
 	X(can_fua) \
 	X(can_zero) X(can_fast_zero) X(can_multi_conn) \
-	X(can_meta_context) X(get_tls_negotiated) \
+	X(can_meta_context) X(get_tls_negotiated) X(get_export_name) \
 	X(aio_pread_structured) X(aio_pwrite) X(aio_zero) X(aio_flush) \
 	X(aio_block_status) X(aio_disconnect)
 

@@ -42,6 +42,7 @@ struct nbd {			/* priv of the endpoint */
 	bool		 unflushed;	/* a flush failed: later ones do not
 					 * count */
 	atomic_uint	 links;		/* connections of lanes so far */
+	char		*export;	/* its name, or NULL */
 	char		*bitmap;	/* context of iflag=bitmap:, or NULL */
 	pthread_mutex_t	 lock;		/* held over a question; guards: */
 	struct picture	 allocated, dirty;

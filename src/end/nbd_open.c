@@ -155,6 +155,7 @@ let_go(struct nbd *nbd)
 	pthread_mutex_destroy(&nbd->lock);
 	free(nbd->allocated.x.at);
 	free(nbd->dirty.x.at);
+	free(nbd->export);
 	free(nbd->bitmap);
 	free(nbd);
 }
@@ -272,7 +273,10 @@ nbd_open(struct endpoint *ep, bool look, struct fault *f)
 		return -1;
 	}
 	fill_in(ep, nbd);
+	nbd->export = nbd->lib.get_export_name(nbd->link.handle);
 	ep->id.server = server_of(nbd);
+	ep->id.peer = nbd->link.peer;
+	ep->id.export = nbd->export;
 	ep->priv = nbd;
 	return 0;
 }

@@ -291,14 +291,32 @@ maybe_same(const struct plan *p, const struct places *a, struct fault *f)
 	    errno_words(a->err));
 }
 
-/* An export of a server is only known by its address. */
+/*
+ * Whether two ends are one export of one server, by whatever name it is
+ * reached: that server is one process, or has one address.
+ */
 static bool
-same_export(const struct plan *p)
+same_export(const struct endpoint *a, const struct endpoint *b)
+{
+	const struct identity *p = &a->id, *q = &b->id;
+
+	if (!a->is.remote || !b->is.remote)
+		return false;
+	if (strcmp(a->name, b->name) == 0)
+		return true;
+	return p->export != NULL && q->export != NULL &&
+	    strcmp(p->export, q->export) == 0 &&
+	    ((p->server != 0 && p->server == q->server) ||
+	    (p->peer[0] != '\0' && strcmp(p->peer, q->peer) == 0));
+}
+
+/* Whether what is read and what is written there overlaps. */
+static bool
+export_overlaps(const struct plan *p)
 {
 	uint64_t length = round_up(p->length, p->pad);
 
-	return p->src->is.remote && p->dst->is.remote &&
-	    strcmp(p->src->name, p->dst->name) == 0 &&
+	return same_export(p->src, p->dst) &&
 	    p->src_off < p->dst_off + length &&
 	    p->dst_off < p->src_off + p->length;
 }
@@ -405,7 +423,7 @@ overlap_source(const struct plan *p, struct fault *f)
 
 	if (p->length == 0 || (p->opts->force & FORCE_OVERLAP) != 0)
 		return 0;
-	if (same_export(p))
+	if (export_overlaps(p))
 		return overlaps(p, f);
 	if (known) {
 		both_places(p, &a, &b);
@@ -417,11 +435,20 @@ overlap_source(const struct plan *p, struct fault *f)
 	return known ? maybe_same(p, a.err != 0 ? &a : &b, f) : 0;
 }
 
+static int
+both_written(const struct plan *p, const struct plan *q, struct fault *f)
+{
+	return fault_set(f, STATUS_REFUSED, "the ranges to be written on %s "
+	    "and on %s overlap", p->dst->name, q->dst->name);
+}
+
 int
 overlap_targets(const struct plan *p, const struct plan *q, struct fault *f)
 {
 	struct places a, b;
 
+	if (same_export(p->dst, q->dst))
+		return both_written(p, q, f);
 	if (!located(p->dst) || !located(q->dst))
 		return 0;
 	written(p, &a);
@@ -429,8 +456,7 @@ overlap_targets(const struct plan *p, const struct plan *q, struct fault *f)
 	add_layer(&a, p->dst);
 	add_layer(&b, q->dst);
 	if (overlap(&a, &b))
-		return fault_set(f, STATUS_REFUSED, "the ranges to be written "
-		    "on %s and on %s overlap", p->dst->name, q->dst->name);
+		return both_written(p, q, f);
 	if ((a.err != 0 && p->dst->is.device) ||
 	    (b.err != 0 && q->dst->is.device))
 		return fault_set(f, STATUS_REFUSED, "whether %s and %s overlap "
