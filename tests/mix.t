@@ -428,6 +428,8 @@ due()
 	want_status=0
 	[[ $expect != wrong ]] || want_status=14
 	((room < 0 || at + padded <= room)) || want_status=78
+	# A pipe that brings nothing for what holds something.
+	[[ $from,$bytes != pipe,0 || ! -s old || " ${args[*]} " = *" count="* ]] || want_status=102
 	case $fault in
 	read)	[[ -n $coe ]] && want_status=100 || want_status=3 ;;
 	write)	want_status=$([[ $error = EIO ]] && echo 55 || echo 78)
@@ -517,7 +519,7 @@ one()
 	    at len pad padded engine verify hash expect manifest json \
 	    sync coe map status_word profile trunc fault rules lost \
 	    error signal view would want_status status sum
-	rm -f -- json sums manifest profile.* map map.* second faults socket spoilt err out
+	rm -f -- *.tmp json sums manifest profile.* map map.* second faults socket spoilt err out
 	choose_source
 	choose_target
 	choose_range
