@@ -227,6 +227,11 @@ due()
 	[[ $status = 0 ]] || ! grep '^pardd: complete' err || fail "it says complete"
 }
 
+# Refused, and not because of what an earlier run has left.
+never_begun()
+{
+	[[ $status = 1 || $status = 101 ]] && ! grep -qs ^0x map
+}
 one()
 {
 	local args=() extra=() src dst bytes sblock tblock room bs off len at padded domain picked dice \
@@ -239,17 +244,14 @@ one()
 	for ((i = 0; i < n; i++)); do
 		choose_fault
 		round "${extra[@]}"
-		if [[ $i = 0 && $status = 1 || $i = 0 && $status = 101 ]]; then
-			[[ -n $devices && $dst != dst ]] || [[ -e $dst || ! -s old ]]
-			return
-		fi
+		! never_begun || return 0
 		due && honest && told || return
 	done
 	rules='' signal=
 	# One that was stopped while it tried again goes on there, once.
 	round retries=1
 	[[ $status != 100 ]] || round retries=1
-	[[ $n != 0 || ($status != 1 && $status != 101) ]] || return 0
+	! never_begun || return 0
 	ran=$((ran + 1))
 	case " ${args[*]} " in
 	*' rescue=no'*)
