@@ -15,12 +15,12 @@ echo 'int main(void) { return 0; }' >"$scratch/probe.c"
 needs "$CC -fsanitize=address,undefined -o '$scratch/probe' '$scratch/probe.c' && '$scratch/probe'" \
     -- "$CC has not the sanitizers"
 
-# fuzz READER N PERCENT: so many were tried, as the fuzzer counts them, and so
-# many of a hundred taken, for else the case proves little
+# fuzz READER N PERCENT [KIND]: so many were tried, as the fuzzer counts them,
+# and so many of a hundred taken, for else the case proves little
 fuzz()
 {
 	local inputs taken
-	BUILD=$BUILD exits 0 "$top/tests/fuzz/run" -n "$2" -s "$seed" "$1" || {
+	BUILD=$BUILD exits 0 "$top/tests/fuzz/run" -n "$2" -s "$seed" ${4:+-k "$4"} "$1" || {
 		cat out
 		od -A d -t x1z "$BUILD/fuzz/$1.found" | head -n 64
 		return 1
@@ -41,6 +41,9 @@ it "reads $manifests manifests that almost are, and what it takes it writes the 
     fuzz manifest $manifests 8
 it "reads $systems file systems that are spoilt, and what it says of them is sound" \
     fuzz fsmap $systems 60
+for kind in ${LONG:+ext xfs btrfs ntfs fat exfat swap}; do
+	it "... so many of $kind alone" fuzz fsmap $systems 60 "$kind"
+done
 it "reads $bmaps block maps that almost are, and what it takes lies within the image" \
     fuzz bmap $bmaps 8
 it "reads $tables partition tables that are spoilt, and what it says of them is sound" \
