@@ -47,7 +47,10 @@ how()
 	    has 'becomes zeros, and is listed' &&
 	    page if=src of=dst sync=0 && has 'NOT flushed \(sync=0\)' && has 'stops it \(coe=1 ' &&
 	    page if=src of=dst map=map && has 'tried again later, and stands in the map' &&
-	    has 'Map map: 0 B finished, 3\.1 MB to do, 0 B bad in 0 ranges'
+	    has 'Map map: 0 B finished, 3\.1 MB to do, 0 B bad in 0 ranges' && ! has 'nothing is left' &&
+	    printf '0 + 1\n0 0x2fff00 +\n0x2fff00 0x100 -\n' >map && "$blocks" make dst 3M &&
+	    page if=src of=dst map=map && has '256 B bad in 1 ranges nothing is left to do, but retries= reads' &&
+	    page if=src of=dst map=map retries=1 && ! has 'nothing is left'
 }
 it "says how the copy is made" how
 # narrow COLUMNS OPERANDS...: the page on a terminal of so many is in the file out

@@ -329,6 +329,15 @@ what_now()
 	    at_terminal if="$dev" of=b.img map=map maxtime=1 rate=1M &&
 	    says '^pardd: the same command goes on where this one ended$' && does_not_say 'to see'
 }
+# It does not, if it would only end again as it did.
+what_else()
+{
+	local at='on=src op=read at=8192+512,524288+512 fail=EIO'
+	"$blocks" make src 1M && with_faults "$at" at_terminal if=src of=dst map=map maxerrors=1 &&
+	    says '^pardd: the same command with a larger maxerrors= goes on where this one ended$' &&
+	    rm map dst && with_faults "$at" at_terminal if=src of=dst map=map rescue=noscrape,nosweep &&
+	    does_not_say 'goes on where'
+}
 lost()
 {
 	"$blocks" make src 1M && with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src of=dst &&
@@ -384,6 +393,7 @@ if [[ $VARIANT = plain ]] && command -v script >/dev/null; then
 fi
 if [[ $VARIANT = plain ]] && can_loop && command -v script >/dev/null; then
 	it "says on a terminal what can be done now, and only there" what_now
+	it "does not say that a command goes on that would not" what_else
 fi
 if [[ $VARIANT != plain ]]; then
 	:					# once is enough

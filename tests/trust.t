@@ -23,6 +23,15 @@ other_source()
 }
 only plain asan	# one thread reads a map
 it "refuses a map of another source" other_source
+# Behind another adapter the end of a disk may be hidden; what the map has of it stays.
+shorter()
+{
+	stuff && exits 0 "$pardd" if=src of=dst map=map && sed -i '/pardd source/d' map &&
+	    truncate -s 1M src && refuses 'map goes past the end of src, to byte 2097152: .*count=' &&
+	    refuses 'map goes past the end of src' bs=512 skip=100 &&
+	    exits 0 "$pardd" if=src of=dst map=map bs=512 count=2048 && is + 0+2097152
+}
+it "goes on with a source that hides its end, if count= says so" shorter
 # What it calls finished lies elsewhere.
 other_place()
 {

@@ -65,9 +65,10 @@ struct map {			/* m: lock; I: set by map_init, then const */
 struct map_totals {		/* bytes, and ranges where it says so */
 	uint64_t	end;	/* of the whole map */
 	uint64_t	outside;
-	uint64_t	finished, bad, untried, claimed;
+	uint64_t	finished, bad, untried;
 	uint64_t	bad_ranges;
 	uint64_t	failed;	/* in failed reads, not looked into yet */
+	uint64_t	claimed;	/* of these, as what they were */
 };
 
 /*

@@ -41,6 +41,9 @@ struct mapfile {
 int mapfile_load(struct mapfile *, const char *path, struct fault *f);
 void mapfile_free(struct mapfile *);
 
+/* Where the last segment ends; 0 if there is none. */
+uint64_t mapfile_end(const struct mapfile *);
+
 /* Append a segment; it is joined to the last if alike.  0 or ENOMEM. */
 int mapfile_append(struct mapfile *, const struct seg *);
 

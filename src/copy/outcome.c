@@ -30,7 +30,7 @@ outcome_end(const struct plan *p, struct outcome *out)
 {
 	struct map_totals t = map_totals(&out->map);
 
-	return out->fault.status != 0 || t.untried + t.claimed > 0 ||
+	return out->fault.status != 0 || t.untried > 0 ||
 	    (p->counted && t.end < p->length) ? NOWHERE : t.end;
 }
 

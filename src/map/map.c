@@ -475,9 +475,15 @@ map_totals(struct map *map)
 		.bad_ranges = map->sum[BAD].ranges,
 		.untried = map->sum[UNTRIED].bytes + map->sum[LATER].bytes +
 		    map->sum[LAST].bytes + map->sum[ASIDE].bytes,
-		.claimed = map->sum[CLAIMED].bytes,
 		.failed = map->sum[UNTRIMMED].bytes +
-		    map->sum[UNSCRAPED].bytes };
+		    map->sum[UNSCRAPED].bytes,
+		.claimed = map->sum[CLAIMED].bytes };
+	if (map->from == BAD)
+		t.bad += t.claimed;
+	else if (map->from == UNTRIMMED || map->from == UNSCRAPED)
+		t.failed += t.claimed;
+	else
+		t.untried += t.claimed;
 	pthread_mutex_unlock(&map->lock);
 	return t;
 }

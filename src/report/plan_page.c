@@ -219,6 +219,9 @@ known_put(const struct sheet *s, const struct plan *p,
 	    NAME, map, number_si(done, sizeof(done), (double)t->finished),
 	    number_si(todo, sizeof(todo), (double)(t->untried + t->failed)),
 	    number_si(bad, sizeof(bad), (double)t->bad), (ull)t->bad_ranges);
+	if (t->untried + t->failed == 0 && t->bad > 0 && p->opts->retries <= 0)
+		page_told(s, "", "nothing is left to do, but retries= reads "
+		    "what is bad once more");
 }
 
 /* --- remarks ------------------------------------------------------------ */

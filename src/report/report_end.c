@@ -543,20 +543,33 @@ unreadable_note(const struct plan *p)
 	    "parts first" : "");
 }
 
+/* How to go on with a rescue that ended early; false if it did not. */
+static bool
+rescue_note(const struct plan *p, struct outcome *out)
+{
+	struct map_totals t = map_totals(&out->map);
+	int64_t most = p->opts->maxerrors;
+
+	if (p->work != WORK_RESCUE || out->unsaved.status != 0 ||
+	    out->flush.status != 0 || t.untried + t.failed == 0 ||
+	    (out->fault.status == 0 && out->signal == 0))
+		return false;
+	print(stderr, "pardd: the same command%s goes on where this one "
+	    "ended", most >= 0 && t.bad_ranges > (uint64_t)most ?
+	    " with a larger maxerrors=" : "");
+	return true;
+}
+
 /* Suggest next steps, if a person is there to take them. */
 static void
 next_steps(const struct plan *p, struct outcome *out)
 {
 	int status = out->verdict.status;
-	bool rescued = p->work == WORK_RESCUE && out->unsaved.status == 0 &&
-	    out->flush.status == 0;
 
-	if (!isatty(STDERR_FILENO) || p->work == WORK_COMPARE)
+	if (!isatty(STDERR_FILENO) || p->work == WORK_COMPARE ||
+	    rescue_note(p, out))
 		return;
-	if (rescued && map_totals(&out->map).untried > 0)
-		print(stderr, "pardd: the same command goes on where this one "
-		    "ended");
-	else if (status == STATUS_COMPLETE || status == STATUS_UNREADABLE)
+	if (status == STATUS_COMPLETE || status == STATUS_UNREADABLE)
 		look_in_note(p);
 	else if (status == STATUS_MEDIUM)
 		unreadable_note(p);

@@ -140,7 +140,7 @@ totals_table(FILE *out, const struct report_data *d)
 {
 	const struct { const char *what; uint64_t bytes; } rows[] = {
 		{ "Finished", d->total.finished },
-		{ "Not tried", d->total.untried + d->total.claimed },
+		{ "Not tried", d->total.untried },
 		{ "Failed, not looked into", d->total.failed },
 		{ "Unreadable", d->total.bad },
 		{ "Not wanted (domain=)", d->total.outside },

@@ -159,7 +159,7 @@ of_signal(const struct plan *p, struct outcome *out,
 	if (out->fault.status != 0)
 		return conclude(out, status, "NOT complete: stopped by SIG%s; "
 		    "%s", name, out->fault.text);
-	if (t->untried + t->claimed + t->failed + t->bad > 0)
+	if (t->untried + t->failed + t->bad > 0)
 		return conclude(out, status, "NOT complete: stopped by SIG%s%s",
 		    name, p->work == WORK_RESCUE && out->unsaved.status == 0 ?
 		    "; the same command goes on" : "");
@@ -353,9 +353,9 @@ ended_early(const struct plan *p, struct outcome *out,
 		    "bytes could not be read, and %llu between them were not "
 		    "tried, with rescue=nosweep; %s tells where",
 		    (ull)(t->bad + t->failed), (ull)t->untried, p->opts->map);
-	if (t->untried + t->claimed > 0)
+	if (t->untried > 0)
 		return conclude(out, STATUS_FILE, "NOT complete: %llu bytes "
-		    "were not copied", (ull)(t->untried + t->claimed));
+		    "were not copied", (ull)t->untried);
 	return STATUS_COMPLETE;
 }
 

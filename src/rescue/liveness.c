@@ -157,7 +157,8 @@ any_outside(const struct worker *w, uint64_t *off)
 
 	for (i = 0; i < m->n; i++) {
 		s = &m->seg[(first + i) % m->n];
-		if (s->status != FINISHED)
+		if (s->status != FINISHED || s->off + s->len >
+		    (uint64_t)w->job->p->src->geo.size)
 			continue;
 		*off = lane_off(&w->src, s->off + below(l, s->len));
 		return true;

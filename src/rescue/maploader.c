@@ -283,7 +283,8 @@ static void
 forget_inside(struct mapsaver *k, const struct plan *p)
 {
 	if (p->opts->domain != NULL || p->used != NULL || p->src_off > 0 ||
-	    p->length < (uint64_t)p->src->geo.size)
+	    p->length < (uint64_t)p->src->geo.size ||
+	    mapfile_end(&k->file) > p->length)
 		return;
 	free(k->file.seg);
 	k->file.seg = NULL;
@@ -332,10 +333,12 @@ check(struct mapsaver *k, const struct plan *p, struct fault *f)
 			end = k->file.seg[i].off + k->file.seg[i].len;
 			finished |= k->file.seg[i].status == FINISHED;
 		}
-	if (end > (uint64_t)p->src->geo.size)
+	if (end > (uint64_t)p->src->geo.size && !p->counted)
 		return fault_set(f, STATUS_REFUSED, "%s goes past the end of "
-		    "%s: it is the map of another source", path,
-		    p->src->name);
+		    "%s, to byte %llu: it is the map of another source; if it "
+		    "is the same one, which shows less of itself now, say with "
+		    "count= how much", path, p->src->name,
+		    (unsigned long long)end);
 	if (finished && p->dst->is.absent)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
 		    "finished, but %s does not exist", path, p->dst->name);

@@ -88,6 +88,7 @@ put_all(struct mapfile_out *o, const void *arg)
 	const struct plan *p = pic->job->p;
 	const struct mapfile *old = &pic->job->rescue->mapsaver.file;
 	uint64_t from = p->src_off, to = from + p->length, a;
+	uint64_t all = (uint64_t)p->src->geo.size, known = mapfile_end(old);
 	size_t i;
 
 	put_before(o, old, 0, from);
@@ -98,7 +99,7 @@ put_all(struct mapfile_out *o, const void *arg)
 		else
 			put(o, a, a + pic->seg[i].len, pic->seg[i].status);
 	}
-	put_before(o, old, to, (uint64_t)p->src->geo.size);
+	put_before(o, old, to, known > all ? known : all);
 }
 
 /* Write by mapfile_save_by or mapfile_try. */

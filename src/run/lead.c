@@ -58,7 +58,7 @@ whole(struct job *job)
 {
 	struct map_totals t = map_totals(&job->map);
 
-	return t.untried + t.claimed + t.failed + t.bad == 0;
+	return t.untried + t.failed + t.bad == 0;
 }
 
 /*
