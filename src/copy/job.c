@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,11 +18,8 @@ enum { HUGE_PAGE = 2 << 20 };
 void
 job_stop(struct job *job)
 {
-	static const uint64_t one = 1;
-
 	job->stop = true;
-	while (write(job->halt, &one, sizeof(one)) < 0 && errno == EINTR)
-		continue;
+	eventfd_write(job->halt, 1);	/* which waits for nobody */
 }
 
 /* Keep the first fault; later ones mostly follow from it. */

@@ -284,11 +284,9 @@ mapsaver_start(struct job *job)
 void
 mapsaver_stop(struct job *job)
 {
-	static const uint64_t one = 1;
 	struct mapsaver *k = &job->rescue->mapsaver;
 
-	while (write(k->quit, &one, sizeof(one)) < 0 && errno == EINTR)
-		continue;
+	eventfd_write(k->quit, 1);
 	if (k->runs)
 		pthread_join(k->thread, NULL);
 	if (k->asks)

@@ -4,8 +4,7 @@
  */
 #include "run/lead.h"
 
-#include <errno.h>
-#include <unistd.h>
+#include <sys/eventfd.h>
 
 #include "base/number.h"
 #include "base/status.h"
@@ -153,14 +152,12 @@ lead(struct job *job, const struct steps *steps)
 void *
 lead_run(void *arg)
 {
-	static const uint64_t one = 1;
 	struct job *job = arg;
 	const struct steps *steps = steps_of(job->p);
 
 	job->began = begin(job, steps);
 	if (job->began)
 		lead(job, steps);
-	while (write(job->done, &one, sizeof(one)) < 0 && errno == EINTR)
-		continue;
+	eventfd_write(job->done, 1);
 	return NULL;
 }
