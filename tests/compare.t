@@ -120,8 +120,8 @@ longer_part()
 it "tells how much is the same of what does not begin with the ends" longer_part
 empty()
 {
-	: >a && : >b && compare 0 && echo >a && compare 14 && says 'a is longer' &&
-	    mv a c && mv b a && mv c b && compare 14 && says 'b is longer'
+	: >a && : >b && compare 0 && echo >a && compare 14 && says 'a is longer, and the other is empty$' &&
+	    mv a c && mv b a && mv c b && compare 14 && says 'b is longer, and the other is empty$'
 }
 it "calls an empty file another than one with a byte" empty
 beyond()

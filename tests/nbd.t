@@ -382,6 +382,12 @@ second()
 	copy 69 if="$uri" of=dst && says 'NOT complete: .*the server shows a disk of another size to a second connection$'
 }
 it "refuses a second connection that has another disk" second
+all_told()
+{
+	pair 4M && serve b --filter=delay --filter=log file dst logfile=log wdelay=30ms &&
+	    whole if=src of="$uri" verbose=1 thr=4 engine=threads bs=64k && says " $(grep -c ' Connect ' log) connections$"
+}
+it "tells how many connections it had" all_told
 not_taken()
 {
 	pair 3M && serve b --filter=limit file dst limit=1 && copy 15 if=src of="$uri" engine=async &&

@@ -121,6 +121,12 @@ labels()
 	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
 	    valid r.html && has '<li>&#60;12&#62;</li>' && has '<pre>i=$(debugfs -c -R &#39;icheck '
 }
+disk()
+{
+	truncate -s 1M img && loop img --sector-size 4096 && exits 0 "$pardd" if="$dev" of=dst report=r.html &&
+	    valid r.html && has '<th scope="row">Physical block</th><td>4096 bytes</td>'
+}
+! can_loop || it "has the blocks of a disk" disk
 it "has partitions and file systems, with the losses and the commands" labels
 
 used()
