@@ -81,10 +81,10 @@ rights()
 	"$pardd" if="$scratch/large" of=dst rate=1M 2>err &
 	pid=$!
 	until_true 10 test -s dst && status_of NoNewPrivs 1 && status_of Seccomp 2 &&
-	    ((0x$(sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$pid/status") & ~0x1004002)) && fail 'capabilities left'
+	    { ! ((0x$(sed -n 's/^CapEff:[[:space:]]*//p' "/proc/$pid/status") & ~0x1004002)) || fail 'capabilities left'; }
 	local is=$?
 	kill $pid
 	wait
-	((is == 1))
+	return $is
 }
 it "keeps no right but those that a copy of files may need" rights
