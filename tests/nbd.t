@@ -64,7 +64,10 @@ it "refuses a file that the server at the other end has open" one_file
 tcp()
 {
 	local host=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
-	nbdkit -i "$host" -p 10809 -P kit.pid "$@" 2>kit.log && until_true 20 test -s kit.pid || { cat kit.log; return 1; }
+	if ! nbdkit -i "$host" -p 10809 -P kit.pid "$@" 2>kit.log || ! until_true 20 test -s kit.pid; then
+		cat kit.log
+		return 1
+	fi
 	undo kill "$(<kit.pid)"
 	uri=nbd://$host
 }

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -64,15 +65,15 @@ static unsigned long
 inode_in(const char *lists, const char *local, const char *remote)
 {
 	FILE *file = fopen(lists, "re");
-	char line[512], a[WORD], b[WORD];
-	unsigned long inode, found = 0;
+	char line[512], a[WORD], b[WORD], inode[24];
+	unsigned long found = 0;
 
 	while (file != NULL && found == 0 &&
 	    fgets(line, sizeof(line), file) != NULL)
-		if (sscanf(line, " %*s %47s %47s %*s %*s %*s %*s %*s %*s %lu",
-		    a, b, &inode) == 3 && strcmp(plain(a), plain(local)) == 0 &&
+		if (sscanf(line, " %*s %47s %47s %*s %*s %*s %*s %*s %*s %23s",
+		    a, b, inode) == 3 && strcmp(plain(a), plain(local)) == 0 &&
 		    strcmp(plain(b), plain(remote)) == 0)
-			found = inode;
+			found = strtoul(inode, NULL, 10);
 	if (file != NULL)
 		fclose(file);
 	return found;

@@ -271,7 +271,11 @@ reformats()
 # The copy waits at a pipe meanwhile.  ends_anew PID: not as if nothing was
 ends_anew()
 {
-	wait "$1" && fail "status 0: $(<err)" || says "NOT complete: .*$2"
+	if wait "$1"; then
+		fail "status 0: $(<err)"
+	else
+		says "NOT complete: .*$2"
+	fi
 }
 target_anew()
 {

@@ -14,14 +14,15 @@ int
 main(int argc, char **argv)
 {
 	struct nvme_admin_cmd c = { .opcode = FORMAT_NVM, .timeout_ms = 60000 };
-	int fd, status;
+	int fd, nsid, status;
 
 	if (argc != 3)
 		errx(1, "usage: nvmeformat NODE N");
 	fd = open(argv[1], O_RDONLY);
-	if (fd < 0)
+	nsid = fd < 0 ? -1 : ioctl(fd, NVME_IOCTL_ID);
+	if (nsid < 0)
 		err(1, "%s", argv[1]);
-	c.nsid = (unsigned)ioctl(fd, NVME_IOCTL_ID);
+	c.nsid = (unsigned)nsid;
 	c.cdw10 = (unsigned)atoi(argv[2]);
 	status = ioctl(fd, NVME_IOCTL_ADMIN_CMD, &c);
 	if (status != 0)

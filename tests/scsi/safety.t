@@ -226,12 +226,12 @@ it "is seen by who has cached what was there, partition" seen of="${SD2}2"
 # The kernel sends no flush to a disk that it takes for one without a cache.
 write_through()
 {
-	local cache=/sys/block/$disk/queue/write_cache to=$1
+	local cache=/sys/block/$disk/queue/write_cache target=$1
 	undo eval "echo write back >$cache"
 	echo write through >"$cache" && "$blocks" make new 1M 7 && parts && sync && forget || return
-	[[ $to != mapped ]] || { map "$SD2" && to=$dm; } || return
-	exits 0 "$pardd" if=new of="$to" sync=0 && complete && was_not_sent "$HCTL2" '35|91' &&
-	    exits 0 "$pardd" if=new of="$to" && complete && was_sent "$HCTL2" '35|91'
+	[[ $target != mapped ]] || { map "$SD2" && target=$dm; } || return
+	exits 0 "$pardd" if=new of="$target" sync=0 && complete && was_not_sent "$HCTL2" '35|91' &&
+	    exits 0 "$pardd" if=new of="$target" && complete && was_sent "$HCTL2" '35|91'
 }
 it "flushes a disk that is said to have no cache" write_through "$SD2"
 it "flushes it by a partition" write_through "${SD2}2"
