@@ -217,11 +217,13 @@ back 2
 
 # --------------------------------------------------------------- no answer
 
-# What is not answered counts as a read that failed, and is read again.
+# What is not answered counts as a read that failed, and is read again.  The
+# driver misses its turn where another command is counted just then, so it has
+# two.
 no_answer()
 {
 	fresh
-	every 100 4
+	every 60 4
 	: >image
 	within 28 rescue 0 timeout=1 retries=5 if="$SG1" of=image thr="$1" && went_wrong . || return
 	grep -q cmd_timeout "$trace/trace" ||

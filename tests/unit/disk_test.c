@@ -397,20 +397,22 @@ two(const char *serials[2], const char *wwns[2])
 static void
 is_found_again(void **state)
 {
-	struct disk like;
+	static struct disk like;
 
 	(void)state;
 	two((const char *[]){ "A", "B" }, (const char *[]){ "naa.1", "naa.2" });
 	assert_int_equal(disk_find(&d, &other), 1);
 	assert_int_equal(other.node, SDA);
-	like = (struct disk){ .serial = "B", .wwn = "naa.2" };
+	strlcpy(like.serial, "B", sizeof(like.serial));
+	strlcpy(like.wwn, "naa.2", sizeof(like.wwn));
 	assert_int_equal(disk_find(&like, &other), 1);
 	assert_int_equal(other.node, SDB);
-	like = (struct disk){ .serial = "B" };
+	like.wwn[0] = '\0';
 	assert_int_equal(disk_find(&like, &other), 0);
-	like = (struct disk){ .wwn = "naa.2" };
+	like.serial[0] = '\0';
+	strlcpy(like.wwn, "naa.2", sizeof(like.wwn));
 	assert_int_equal(disk_find(&like, &other), 0);
-	like = (struct disk){ .serial = "" };
+	like.wwn[0] = '\0';
 	assert_int_equal(disk_find(&like, &other), 0);	/* it has no name */
 	has("/sys/block/sda/device/state", "offline\n");
 	assert_int_equal(disk_find(&d, &other), 0);
