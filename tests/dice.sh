@@ -1,4 +1,4 @@
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2154
 # What a test throws, by RANDOM: sourced by those that go by a seed.
 
 # pick WORD...: one of them, in $picked
@@ -17,4 +17,25 @@ big()
 chance()
 {
 	((RANDOM % 100 < $1))
+}
+# mixed SEED N: throw N times.  "begin" makes what all need, "one" throws and
+# judges, and counts in $ran what was not refused.  What a failure leaves is
+# shown; ONLY=I shows the Ith, whatever comes of it.
+mixed()
+{
+	local i ran=0
+	RANDOM=$1
+	begin || return
+	for ((i = 0; i < $2; i++)); do
+		RANDOM=$(($1 + i * 7))
+		[[ -z ${ONLY-} || $i = "$ONLY" ]] || continue
+		one && [[ -z ${ONLY-} ]] && continue
+		[[ ! -s map ]] || head -n 30 map
+		cat err
+		echo "no. $i of SEED=$seed, from $1:"
+		cat line
+		return 1
+	done
+	echo "$ran of $2 were not refused"
+	((ran * 4 > $2)) || fail "most were refused"
 }

@@ -597,23 +597,6 @@ begin()
 	    "$blocks" make "$disk" $disk_bytes && "$blocks" make "$disk4k" $disk_bytes
 }
 
-mixed()
-{
-	local i ran=0
-	RANDOM=$1
-	begin || return
-	for ((i = 0; i < $2; i++)); do
-		RANDOM=$(($1 + i * 7))
-		[[ -z ${ONLY-} || $i = "$ONLY" ]] || continue
-		one && [[ -z ${ONLY-} ]] && continue
-		echo "no. $i of SEED=$seed (part $1): $(<line)"
-		cat err
-		return 1
-	done
-	echo "$ran of $2 were copies"
-	((ran * 4 > $2)) || fail "most were refused"
-}
-
 many=40
 ((weight == 1)) || many=10
 [[ -z $LONG ]] || many=4000

@@ -280,24 +280,6 @@ begin()
 	    loop d.img --sector-size 4096 && tdisk4k=$dev &&
 	    "$blocks" make "$disk" $disk_bytes && "$blocks" make "$disk4k" $disk_bytes
 }
-mixed()
-{
-	local i ran=0
-	begin || return
-	for ((i = 0; i < $2; i++)); do
-		RANDOM=$(($1 + i * 7))
-		[[ -z ${ONLY-} || $i = "$ONLY" ]] || continue
-		one && [[ -z ${ONLY-} ]] && continue
-		head -n 30 map
-		cat err
-		echo "no. $i of SEED=$1:"
-		cat line
-		return 1
-	done
-	echo "$ran of $2 were rescues"
-	((ran * 4 > $2)) || fail "most were refused"
-}
-
 many=15
 [[ -z $LONG ]] || many=1500
 echo "# SEED=$seed"

@@ -205,22 +205,6 @@ begin()
 		    loop "b$i.img" --sector-size 4096 && disk4k+=("$dev") || return
 	done
 }
-mixed()
-{
-	local i ran=0
-	begin || return
-	for ((i = 0; i < $2; i++)); do
-		RANDOM=$(($1 + i * 7))
-		[[ -z ${ONLY-} || $i = "$ONLY" ]] || continue
-		one && [[ -z ${ONLY-} ]] && continue
-		echo "no. $i of SEED=$1: $(<line)"
-		cat err
-		return 1
-	done
-	echo "$ran of $2 were copied"
-	((ran * 4 > $2)) || fail "most were refused"
-}
-
 many=25
 [[ -z $LONG ]] || many=2000
 echo "# SEED=$seed"
