@@ -1,0 +1,168 @@
+/*
+ * What was lost: the bytes that cannot be read, those that differ, and where
+ * the losses of a rescue lie.
+ */
+#include "report_losses.h"
+
+#include "base/print.h"
+#include "disk/disk.h"
+#include "report/report.h"
+#include "report/wording.h"
+
+typedef unsigned long long ull;
+
+enum {
+	RANGES_SHOWN = 16,
+	AREAS_SHOWN = 16,
+	NAMES_SHOWN = 16,
+};
+
+/* What replaces unreadable bytes; nothing if none are written. */
+static const char *
+instead(const struct plan *p)
+{
+	if (p->work == WORK_COMPARE)
+		return ", here or on the other end, not in the comparison";
+	if (p->work == WORK_RESCUE)
+		return ", not in the copy";
+	return p->dst->kind != END_DISCARD ? ", zeros in the copy" : "";
+}
+
+void
+report_unreadable(const struct plan *p, struct outcome *out)
+{
+	bool made = p->work != WORK_COMPARE || (out->fault.status == 0 &&
+	    out->signal == 0);
+	bool saved = p->opts->map != NULL && out->unsaved.status == 0 &&
+	    out->flush.status == 0 && made;
+	bool red = report_coloured(p->opts, stderr);
+	uint64_t most = saved ? RANGES_SHOWN : UINT64_MAX, n;
+	struct seg s = { .off = 0 };
+
+	for (n = 0; map_next(&out->map, s.off + s.len, BAD, &s); n++) {
+		if (n < most)
+			print_alarm(stderr, red, "pardd: %s: unreadable: bytes "
+			    "%llu to %llu, blocks %llu to %llu of %u%s",
+			    p->src->name, (ull)(p->src_off + s.off),
+			    (ull)(p->src_off + s.off + s.len - 1),
+			    (ull)((p->src_off + s.off) / p->block),
+			    (ull)((p->src_off + s.off + s.len - 1) /
+			    p->block), p->block, instead(p));
+	}
+	if (n > most)
+		print(stderr, "pardd: %s: unreadable: %llu more ranges, see %s",
+		    p->src->name, (ull)(n - most), p->opts->map);
+}
+
+static void
+differs(const struct plan *p, const struct seg *s)
+{
+	if (p->work == WORK_CHECK)
+		print(stderr, "pardd: differs: bytes %llu to %llu of %s",
+		    (ull)(p->src_off + s->off),
+		    (ull)(p->src_off + s->off + s->len - 1), p->src->name);
+	else
+		print(stderr, "pardd: differs: bytes %llu to %llu of %s, "
+		    "%llu to %llu of %s", (ull)(p->src_off + s->off),
+		    (ull)(p->src_off + s->off + s->len - 1), p->src->name,
+		    (ull)(p->dst_off + s->off),
+		    (ull)(p->dst_off + s->off + s->len - 1), p->dst->name);
+}
+
+void
+report_differing(const struct plan *p, struct map *differ)
+{
+	struct seg s = { .off = 0 };
+	uint64_t n = 0;
+
+	while (differ->ready && map_next(differ, s.off + s.len, BAD, &s))
+		if (n++ < RANGES_SHOWN)
+			differs(p, &s);
+	if (n > RANGES_SHOWN)
+		print(stderr,
+		    "pardd: and %llu ranges more; json= %s all of them",
+		    (ull)(n - RANGES_SHOWN),
+		    p->work == WORK_COMPARE ? "and map= tell" : "tells");
+}
+
+/* How many files are hit, or how to find out; continues a sentence. */
+static const char *
+leads_to(const struct damage_area *a)
+{
+	if (a->files.n > 0)
+		return a->files.more ? "; these files are hit, and maybe more:"
+		    : a->files.n == 1 ? "; this file is hit:" :
+		    "; these files are hit:";
+	if (damage_all_named(a))
+		return "; no file is hit";
+	return a->command == NULL ? "" : a->more == 0 ?
+	    "; this names the files hit:" :
+	    "; this names the files hit by the first of them:";
+}
+
+static void
+files(const struct damage_area *a)
+{
+	const struct fs_names *f = &a->files;
+	size_t i;
+
+	for (i = 0; i < f->n && i < NAMES_SHOWN; i++)
+		print(stderr, "    %s", f->name[i]);
+	if (i < f->n)
+		print(stderr, "pardd: and %zu files more; json= and report= "
+		    "tell all of them", f->n - i);
+	if (a->command == NULL || damage_all_named(a))
+		return;
+	if (i > 0)
+		print(stderr, "pardd: this names the files hit%s:",
+		    a->more == 0 ? "" : " by the first of these ranges");
+	print(stderr, "    %s", a->command);
+}
+
+/* Print "partition 2 (ext4 \"home\") of /dev/sda". */
+static void
+area(const struct plan *p, const struct damage_area *a, int table)
+{
+	char where[64] = "", what[200] = "", lost[160];
+
+	if (a->outside)
+		snprintf(where, sizeof(where), "outside of the %spartitions "
+		    "of ", table == TABLE_PART ? "known " : "");
+	else if (a->number > 0)
+		snprintf(where, sizeof(where), "partition %u of ", a->number);
+	if (a->label[0] != '\0')
+		snprintf(what, sizeof(what), " (%s \"%s\")", a->type, a->label);
+	else if (a->type[0] != '\0')
+		snprintf(what, sizeof(what), " (%s)", a->type);
+	print_alarm(stderr, report_coloured(p->opts, stderr),
+	    "pardd: %s%s%s: %llu bytes in %llu range%s could not be read%s",
+	    where, p->src->name, what, (ull)a->bytes,
+	    (ull)a->ranges, a->ranges == 1 ? "" : "s", leads_to(a));
+	files(a);
+	if (wording_loss(lost, sizeof(lost), &a->loss)[0] != '\0')
+		print(stderr, "pardd: %s", lost);
+}
+
+void
+report_damage(const struct plan *p, const struct damage *d)
+{
+	static const char *const tables[] = {
+		[TABLE_BACKUP] = "its partition table could not be read; the "
+		    "partitions are those of the backup at its end",
+		[TABLE_UNGUARDED] = "its first block could not be read; the "
+		    "partitions are those of its GPT",
+		[TABLE_PART] = "a part of its partition table could not be "
+		    "read: there may be more partitions",
+		[TABLE_LOST] = "the place of its partition table could not be "
+		    "read, nor a backup of it",
+	};
+	size_t i;
+
+	if (d->table != TABLE_SOUND)
+		print(stderr, "pardd: %s: %s", p->src->name, tables[d->table]);
+	for (i = 0; i < d->n && i < AREAS_SHOWN; i++)
+		area(p, &d->area[i], d->table);
+	if (i < d->n)
+		print(stderr, "pardd: and %zu partitions more have such ranges",
+		    d->n - i);
+}

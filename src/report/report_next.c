@@ -1,0 +1,158 @@
+/*
+ * What to do next: notes on a clone that needs something yet, on what an older
+ * file has left, and on how to go on.
+ */
+#include "report_next.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/print.h"
+#include "base/shell.h"
+#include "base/status.h"
+#include "disk/disk.h"
+#include "end/endpoint.h"
+#include "part/remarks.h"
+
+typedef unsigned long long ull;
+
+/* What must be done to a clone before it can be used. */
+static void
+table_notes(const struct plan *p)
+{
+	const struct remarks *found = p->found;
+	char *word = found != NULL ? shell_word(p->dst->name) : NULL;
+
+	if (word != NULL && found->backup_astray)
+		print(stderr, "pardd: note: %s is %s than the source, so the "
+		    "backup GPT is not at its end; to move it there: "
+		    "sgdisk -e %s", p->dst->name, p->dst->geo.size >
+		    p->src->geo.size ? "larger" : "smaller", word);
+	if (word != NULL && found->table_sector > 0)
+		print(stderr, "pardd: note: the partition table counts in "
+		    "sectors of %u bytes, and %s has %u: its partitions will "
+		    "not be found; make a new table with the same bytes, or "
+		    "look through losetup -fP --show -b %u %s",
+		    found->table_sector, p->dst->name, p->dst->geo.block,
+		    found->table_sector, word);
+	free(word);
+}
+
+/*
+ * An existing file was overwritten from its beginning, and is longer than the
+ * copy.
+ */
+static void
+longer_note(const struct plan *p, struct outcome *out)
+{
+	const struct opts *o = p->opts;
+	const struct endpoint *dst = p->dst;
+	uint64_t end = round_up(map_totals(&out->map).end, p->pad);
+
+	if (dst->kind != END_FILE || dst->lim.part > 0 ||
+	    p->work == WORK_COMPARE || p->dst_off > 0 || p->counted ||
+	    (o->conv & CONV_NOTRUNC) != 0 || p->truncate >= 0 ||
+	    dst->geo.size < 0 || (uint64_t)dst->geo.size <= end)
+		return;
+	print(stderr, "pardd: note: %s was longer than the copy, and what it "
+	    "holds from byte %llu on is old; oflag=trunc cuts it off",
+	    dst->name, (ull)end);
+}
+
+/* A copy without a map was stopped: how to continue without repeating it. */
+static void
+go_on_note(const struct plan *p, const struct outcome *out)
+{
+	const unsigned unlike = FLAG_APPEND | FLAG_TRUNC | FLAG_SPARSE |
+	    FLAG_TRIM | FLAG_SPARING;
+	const struct opts *o = p->opts;
+
+	if (out->signal == 0 || out->tally.written == 0 || o->map != NULL ||
+	    p->targets > 1 || p->src->is.streamed || p->dst->is.streamed ||
+	    !p->dst->is.durable ||
+	    (o->oflag & unlike) != 0 || (o->iflag & FLAG_RANDOM) != 0 ||
+	    (o->reflink & REFLINK_ALWAYS) != 0 || out->tally.left == 0)
+		return;
+	print(stderr, "pardd: note: the same again with oflag=sparing does not "
+	    "write what is there already");
+}
+
+/* How to look at the files in an image. */
+static void
+look_in_note(const struct plan *p)
+{
+	char *word = shell_word(p->dst->name);
+	struct disk d;
+
+	if (word != NULL && p->dst->kind == END_FILE && !p->dst->is.inherited &&
+	    p->dst_off == 0 && endpoint_disk(p->src, &d) && !p->counted &&
+	    p->src_off == (p->src->lim.part > 0 ? p->src->lim.base : 0)) {
+		if (p->src->lim.part > 0 || d.partition > 0)
+			print(stderr, "pardd: to see the files in it: mount "
+			    "-o ro,loop %s /mnt", word);
+		else
+			print(stderr, "pardd: to see the files in it: losetup "
+			    "-r -f -P --show %s, and mount -o ro its "
+			    "partitions", word);
+	}
+	free(word);
+}
+
+/* How to get at what lies behind a bad block. */
+static void
+unreadable_note(const struct plan *p)
+{
+	bool mapped = p->targets == 1 && !p->src->is.streamed &&
+	    !p->dst->is.streamed;
+
+	print(stderr, "pardd: coe=1 goes on, with zeros for what cannot be "
+	    "read%s", mapped ? "; map=FILE reads all that can be, the good "
+	    "parts first" : "");
+}
+
+/* How to go on with a rescue that ended early; false if it did not. */
+static bool
+rescue_note(const struct plan *p, struct outcome *out)
+{
+	struct map_totals t = map_totals(&out->map);
+	int64_t most = p->opts->maxerrors;
+
+	if (p->work != WORK_RESCUE || out->unsaved.status != 0 ||
+	    out->flush.status != 0 || t.untried + t.failed == 0 ||
+	    (out->fault.status == 0 && out->signal == 0))
+		return false;
+	print(stderr, "pardd: the same command%s goes on where this one "
+	    "ended", most >= 0 && t.bad_ranges > (uint64_t)most ?
+	    " with a larger maxerrors=" : "");
+	return true;
+}
+
+/* Suggest next steps, if a person is there to take them. */
+static void
+suggest(const struct plan *p, struct outcome *out)
+{
+	int status = out->verdict.status;
+
+	if (!isatty(STDERR_FILENO) || p->work == WORK_COMPARE ||
+	    rescue_note(p, out))
+		return;
+	if (status == STATUS_COMPLETE || status == STATUS_UNREADABLE)
+		look_in_note(p);
+	else if (status == STATUS_MEDIUM)
+		unreadable_note(p);
+}
+
+void
+report_clone_notes(const struct plan *p, struct outcome *out)
+{
+	table_notes(p);
+	longer_note(p, out);
+}
+
+void
+report_next(const struct plan *p, struct outcome *out)
+{
+	go_on_note(p, out);
+	suggest(p, out);
+}

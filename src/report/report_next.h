@@ -1,0 +1,16 @@
+/*
+ * What to do next, at the end of a run.
+ */
+#ifndef PARDD_REPORT_NEXT_H
+#define PARDD_REPORT_NEXT_H
+
+#include "copy/outcome.h"
+#include "plan/plan.h"
+
+/* Print what a complete copy still needs before it can be used. */
+void report_clone_notes(const struct plan *, struct outcome *);
+
+/* Print how to go on; if a person is there, also how to use the copy. */
+void report_next(const struct plan *, struct outcome *);
+
+#endif
