@@ -23,6 +23,7 @@ struct claims {
 	const struct claims *others;	/* of earlier targets, or NULL */
 	unsigned over;			/* kinds of use that force= allows */
 	const char *name;		/* of the target, for refusals */
+	const struct plan *plan;	/* of the copy */
 };
 
 /*

@@ -31,61 +31,62 @@
 
 /* Separate from claim_file because a struct usage needs much stack. */
 static int
-check_layer(const struct claims *c, const struct plan *p,
-    const struct stat *layer, struct fault *f)
+check_layer(const struct claims *c, const struct stat *layer, struct fault *f)
 {
+	const struct endpoint *dst = c->plan->dst;
 	struct usage use;
 
 	if (usage_of_file(layer->st_dev, layer->st_ino, c->over, &use))
-		return claim_in_use(f, p->dst->name, "the file", &use);
-	return claim_check_ranges(c, p->dst->layer, "the file", f);
+		return claim_in_use(f, dst->name, "the file", &use);
+	return claim_check_ranges(c, dst->layer, "the file", f);
 }
 
 static int
-claim_file(const struct claims *c, const struct plan *p, struct fault *f)
+claim_file(const struct claims *c, struct fault *f)
 {
+	const struct endpoint *dst = c->plan->dst;
 	struct usage use;
-	struct stat is = { .st_dev = p->dst->id.dev,
-		.st_ino = p->dst->id.ino }, layer;
+	struct stat is = { .st_dev = dst->id.dev, .st_ino = dst->id.ino },
+	    layer;
 
-	if (p->dst->is.absent || !p->dst->id.known)
+	if (dst->is.absent || !dst->id.known)
 		return 0;
 	if (usage_of_file(is.st_dev, is.st_ino, c->over, &use))
-		return claim_in_use(f, p->dst->name, "the file", &use);
+		return claim_in_use(f, dst->name, "the file", &use);
 	if (use.err == EMFILE || use.err == ENFILE || use.err == ENOMEM)
-		return claim_not_known(f, p->dst->name, "the file", &use);
+		return claim_not_known(f, dst->name, "the file", &use);
 	/* another may use it by its name in the layer */
-	if (endpoint_layer(p->dst, &layer) &&
-	    check_layer(c, p, &layer, f) != 0)
+	if (endpoint_layer(dst, &layer) && check_layer(c, &layer, f) != 0)
 		return -1;
-	return p->dst->is.inherited ? claim_check_ranges(c, p->dst->fd,
-	    "the file", f) :
-	    claim_check_path(c, p->dst->name, &is, "the file", f);
+	return dst->is.inherited ?
+	    claim_check_ranges(c, dst->fd, "the file", f) :
+	    claim_check_path(c, dst->name, &is, "the file", f);
 }
 
 /* Separate from claims_take because a struct disk needs much stack. */
 static int
-claim_device(struct claims *c, const struct plan *p, struct fault *f)
+claim_device(struct claims *c, struct fault *f)
 {
-	uint64_t from = p->dst_off, to = p->bounded ? from +
-	    round_up(p->length, p->pad) : p->dst->lim.end;
+	const struct plan *p = c->plan;
+	struct range r = { p->dst_off, p->bounded ? p->dst_off +
+	    round_up(p->length, p->pad) : p->dst->lim.end };
 	struct disk d;
 
 	if (p->dst->is.remote)		/* this kernel may have it too */
 		return endpoint_disk(p->dst, &d) ?
-		    claim_paths(c, p, &d, from, to, f) : 0;
+		    claim_paths(c, &d, r, f) : 0;
 	if (!p->dst->id.known)
 		return 0;		/* not a disk */
 	if (!endpoint_disk(p->dst, &d) || d.err != 0)
-		return claim_unknown(c, p, &d, d.err, f) != 0 ? -1 :
-		    claim_lock(c, p, d.node, p->dst->name, f);
+		return claim_unknown(c, &d, d.err, f) != 0 ? -1 :
+		    claim_lock(c, d.node, p->dst->name, f);
 	if (d.node == 0)
 		return 0;
-	return claim_disk(c, p, &d, from, to, f) != 0 ||
-	    claim_below(c, p, &d, from, to, f) != 0 ||
-	    claim_paths(c, p, &d, from, to, f) != 0 ||
-	    claim_slaves(c, p, &d, from, to, 0, f) != 0 ? -1 :
-	    claim_lock(c, p, d.whole, d.whole_name, f);
+	return claim_disk(c, &d, r, f) != 0 ||
+	    claim_below(c, &d, r, f) != 0 ||
+	    claim_paths(c, &d, r, f) != 0 ||
+	    claim_slaves(c, &d, r, 0, f) != 0 ? -1 :
+	    claim_lock(c, d.whole, d.whole_name, f);
 }
 
 int
@@ -99,10 +100,10 @@ claims_take(struct claims *c, const struct claims *others,
 	c->lock = -1;
 	c->over = claim_passed_over(p);
 	c->name = p->dst->name;
+	c->plan = p;
 	if (p->work == WORK_COMPARE || (p->length == 0 && p->truncate < 0))
 		return 0;
-	failed = p->dst->is.device ? claim_device(c, p, f) :
-	    claim_file(c, p, f);
+	failed = p->dst->is.device ? claim_device(c, f) : claim_file(c, f);
 	if (failed != 0)
 		claims_release(c);
 	return failed;

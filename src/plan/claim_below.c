@@ -31,20 +31,26 @@ struct medium {			/* what the loop device lies on */
 	struct stat	 st;	/* a file, or */
 	dev_t		 disk;	/* a whole disk; 0: a file */
 	dev_t		 loop;	/* the loop device */
-	uint64_t	 from, to;	/* the range written, in bytes of it */
+	struct range	 written;	/* of it */
 };
+
+static struct range
+shifted(struct range r, uint64_t by)
+{
+	return (struct range){ r.from + by, r.to + by };
+}
 
 /* Another path may have been set read-only to protect the disk. */
 static int
-check_writable(const struct claims *c, const struct plan *p,
-    const struct disk *path, struct fault *f)
+check_writable(const struct claims *c, const struct disk *path,
+    struct fault *f)
 {
 	int dir = sysfs_open("block", path->node);
 	bool protected = sysfs_number(dir, "ro") != 0;
 
 	if (dir >= 0)
 		close(dir);
-	if (!protected || (p->opts->force & FORCE_HELD) != 0)
+	if (!protected || (c->plan->opts->force & FORCE_HELD) != 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s is read-only; blockdev "
 	    "--setrw /dev/%s first (force=held writes all the same)", c->name,
@@ -56,8 +62,8 @@ check_writable(const struct claims *c, const struct plan *p,
  * cover the others.
  */
 int
-claim_paths(struct claims *c, const struct plan *p, const struct disk *d,
-    uint64_t from, uint64_t to, struct fault *f)
+claim_paths(struct claims *c, const struct disk *d, struct range r,
+    struct fault *f)
 {
 	char name[PATH_MAX + 300];
 	struct disk whole = *d, other;
@@ -70,10 +76,10 @@ claim_paths(struct claims *c, const struct plan *p, const struct disk *d,
 		return 0;
 	err = disk_paths(&whole, &node, &n);
 	if (err != 0)
-		return claim_unknown(c, p, d, err, f);
+		return claim_unknown(c, d, err, f);
 	if (d->partition != 0) {
-		from += d->start;
-		to = MIN(to, d->length) + d->start;
+		r.from += d->start;
+		r.to = MIN(r.to, d->length) + d->start;
 	}
 	for (i = 0; i < n && failed == 0; i++) {
 		if (!disk_of_block(node[i], &other) ||
@@ -83,10 +89,10 @@ claim_paths(struct claims *c, const struct plan *p, const struct disk *d,
 		    c->name, other.name);
 		c->name = name;
 		failed = other.err != 0 ?
-		    claim_unknown(c, p, &other, other.err, f) :
-		    check_writable(c, p, &other, f) != 0 ? -1 :
-		    claim_disk(c, p, &other, from, to, f);
-		c->name = p->dst->name;
+		    claim_unknown(c, &other, other.err, f) :
+		    check_writable(c, &other, f) != 0 ? -1 :
+		    claim_disk(c, &other, r, f);
+		c->name = c->plan->dst->name;
 	}
 	free(node);
 	return failed;
@@ -170,10 +176,11 @@ lies_beside(const struct medium *m, const struct disk *other, uint64_t *start)
  * so that the stack does not hold a path and another struct disk at once.
  */
 __attribute__((noinline)) static int
-claim_other(struct claims *c, const struct plan *p, const struct medium *m,
-    const struct disk *other, struct fault *f)
+claim_other(struct claims *c, const struct medium *m, const struct disk *other,
+    struct fault *f)
 {
 	char name[PATH_MAX + 300];
+	struct range r = m->written;
 	uint64_t start;
 	int err = lies_beside(m, other, &start);
 
@@ -182,15 +189,16 @@ claim_other(struct claims *c, const struct plan *p, const struct medium *m,
 	if (err == 0)
 		err = other->err;
 	if (err != 0)
-		return claim_unknown(c, p, other, err, f);
-	if (m->from >= start + other->length || start >= m->to)
+		return claim_unknown(c, other, err, f);
+	if (r.from >= start + other->length || start >= r.to)
 		return 0;
-	snprintf(name, sizeof(name), "%s and %s lie on one %s", p->dst->name,
-	    other->name, m->disk != 0 ? "disk" : "file");
+	snprintf(name, sizeof(name), "%s and %s lie on one %s",
+	    c->plan->dst->name, other->name, m->disk != 0 ? "disk" : "file");
 	c->name = name;
-	err = claim_disk(c, p, other, m->from > start ? m->from - start : 0,
-	    m->to - start, f);
-	c->name = p->dst->name;
+	r.from = r.from > start ? r.from - start : 0;
+	r.to -= start;
+	err = claim_disk(c, other, r, f);
+	c->name = c->plan->dst->name;
 	return err;
 }
 
@@ -199,8 +207,7 @@ claim_other(struct claims *c, const struct plan *p, const struct medium *m,
  * matter, but their use does.
  */
 static int
-claim_beside(struct claims *c, const struct plan *p, const struct medium *m,
-    struct fault *f)
+claim_beside(struct claims *c, const struct medium *m, struct fault *f)
 {
 	unsigned over = c->over;
 	struct disk other;
@@ -208,7 +215,7 @@ claim_beside(struct claims *c, const struct plan *p, const struct medium *m,
 	size_t n, i;
 	int err = disk_loops(&loop, &n), failed = 0;
 
-	c->over = claim_passed_over(p);
+	c->over = claim_passed_over(c->plan);
 	if (err != 0)
 		failed = fault_set(f, STATUS_REFUSED, "%s: other loop devices "
 		    "on its medium are not known: %s", c->name,
@@ -216,7 +223,7 @@ claim_beside(struct claims *c, const struct plan *p, const struct medium *m,
 	for (i = 0; err == 0 && i < n && failed == 0; i++)
 		if (loop[i] != m->loop && disk_of_block(loop[i], &other) &&
 		    (other.backing[0] != '\0' || other.err != 0))
-			failed = claim_other(c, p, m, &other, f);
+			failed = claim_other(c, m, &other, f);
 	free(loop);
 	c->over = over;
 	return failed;
@@ -227,8 +234,8 @@ claim_beside(struct claims *c, const struct plan *p, const struct medium *m,
  * loop device.  The use of that disk by this loop device is expected.
  */
 int
-claim_below(struct claims *c, const struct plan *p, const struct disk *d,
-    uint64_t from, uint64_t to, struct fault *f)
+claim_below(struct claims *c, const struct disk *d, struct range r,
+    struct fault *f)
 {
 	uint64_t off = d->backing_off + d->start;
 	struct disk below = { .node = 0 };
@@ -241,25 +248,23 @@ claim_below(struct claims *c, const struct plan *p, const struct disk *d,
 	if (err == ENXIO)
 		return 0;
 	if (err != 0)
-		return claim_unknown(c, p, d, err, f);
+		return claim_unknown(c, d, err, f);
 	c->over |= USE_LOOPED;
-	from += off;
-	to = (to < d->length ? to : d->length) + off;
-	m.from = from;
-	m.to = to;
+	r.to = MIN(r.to, d->length);
+	r = shifted(r, off);
+	m.written = r;
 	if (!S_ISBLK(m.st.st_mode))
 		return check_medium(c, d, &m.st, f) != 0 ? -1 :
-		    claim_beside(c, p, &m, f);
+		    claim_beside(c, &m, f);
 	if (!disk_of_block(m.st.st_rdev, &below) || below.err != 0)
-		return claim_unknown(c, p, &below, below.err, f);
+		return claim_unknown(c, &below, below.err, f);
 	m.disk = below.whole;
-	m.from += below.start;
-	m.to += below.start;
-	return claim_disk(c, p, &below, from, to, f) != 0 ||
-	    claim_paths(c, p, &below, from, to, f) != 0 ||
-	    claim_beside(c, p, &m, f) != 0 ||
-	    claim_slaves(c, p, &below, from, to, 0, f) != 0 ? -1 :
-	    claim_below(c, p, &below, from, to, f);
+	m.written = shifted(r, below.start);
+	return claim_disk(c, &below, r, f) != 0 ||
+	    claim_paths(c, &below, r, f) != 0 ||
+	    claim_beside(c, &m, f) != 0 ||
+	    claim_slaves(c, &below, r, 0, f) != 0 ? -1 :
+	    claim_below(c, &below, r, f);
 }
 
 /*
@@ -268,7 +273,7 @@ claim_below(struct claims *c, const struct plan *p, const struct disk *d,
  * overlapping partitions, and other dm devices.
  */
 static int
-check_slave(struct claims *c, const struct disk *d, uint64_t from, uint64_t to,
+check_slave(struct claims *c, const struct disk *d, struct range r,
     struct fault *f)
 {
 	unsigned over = c->over;
@@ -280,7 +285,7 @@ check_slave(struct claims *c, const struct disk *d, uint64_t from, uint64_t to,
 	failed = claim_check_node(c, d->whole, d->whole_name, f);
 	err = failed == 0 ? disk_parts(d->whole, &part, &n) : ENODEV;
 	for (i = 0; err == 0 && i < n && failed == 0; i++)
-		if (part[i].start < to && from < part[i].start +
+		if (part[i].start < r.to && r.from < part[i].start +
 		    part[i].length)
 			failed = claim_check_node(c, part[i].node,
 			    part[i].name, f);
@@ -292,7 +297,7 @@ check_slave(struct claims *c, const struct disk *d, uint64_t from, uint64_t to,
 
 /* Whether a linear dm device has bytes of that range of a member. */
 static bool
-shares(dev_t holder, dev_t node, uint64_t from, uint64_t to)
+shares(dev_t holder, dev_t node, struct range r)
 {
 	struct dm_piece piece[SLAVES];
 	size_t n, i;
@@ -300,16 +305,16 @@ shares(dev_t holder, dev_t node, uint64_t from, uint64_t to)
 	if (dm_pieces(holder, piece, SLAVES, &n) != 0)
 		return false;
 	for (i = 0; i < n; i++)
-		if (piece[i].node == node && piece[i].off < to &&
-		    from < piece[i].off + piece[i].length)
+		if (piece[i].node == node && piece[i].off < r.to &&
+		    r.from < piece[i].off + piece[i].length)
 			return true;
 	return false;
 }
 
 /* Claim other dm devices on the same bytes of a member. */
 __attribute__((noinline)) static int
-claim_sharers(struct claims *c, const struct plan *p, dev_t via, dev_t node,
-    uint64_t from, uint64_t to, struct fault *f)
+claim_sharers(struct claims *c, dev_t via, dev_t node, struct range r,
+    struct fault *f)
 {
 	dev_t holder[SLAVES];
 	struct disk d;
@@ -318,81 +323,79 @@ claim_sharers(struct claims *c, const struct plan *p, dev_t via, dev_t node,
 
 	if (err != 0 && err != E2BIG) {
 		disk_of_block(node, &d);
-		return claim_unknown(c, p, &d, err, f);
+		return claim_unknown(c, &d, err, f);
 	}
 	for (i = 0; i < n && failed == 0; i++)
-		if (holder[i] != via && shares(holder[i], node, from, to) &&
+		if (holder[i] != via && shares(holder[i], node, r) &&
 		    disk_of_block(holder[i], &d))
-			failed = claim_node(c, p, d.node, d.name, f);
+			failed = claim_node(c, d.node, d.name, f);
 	return failed;
 }
 
 /*
- * Check one member of the device "via", and what lies below it; from and to are
- * bytes of it.
+ * Check one member of the device "via", and what lies below it; the range is
+ * one of the member.
  */
 static int
-claim_slave(struct claims *c, const struct plan *p, dev_t via, dev_t node,
-    uint64_t from, uint64_t to, int depth, struct fault *f)
+claim_slave(struct claims *c, dev_t via, dev_t node, struct range r, int depth,
+    struct fault *f)
 {
 	unsigned over = c->over;
 	struct disk d;
 	int failed;
 
 	if (!disk_of_block(node, &d) || d.err != 0)
-		return claim_unknown(c, p, &d, d.err, f);
-	to = MIN(to, d.length);
-	failed = claim_sharers(c, p, via, node, from, to, f) != 0 ||
-	    check_slave(c, &d, d.start + from, d.start + to, f) != 0 ||
-	    claim_below(c, p, &d, from, to, f) != 0 ||
-	    claim_slaves(c, p, &d, from, to, depth + 1, f) != 0 ? -1 : 0;
+		return claim_unknown(c, &d, d.err, f);
+	r.to = MIN(r.to, d.length);
+	failed = claim_sharers(c, via, node, r, f) != 0 ||
+	    check_slave(c, &d, shifted(r, d.start), f) != 0 ||
+	    claim_below(c, &d, r, f) != 0 ||
+	    claim_slaves(c, &d, r, depth + 1, f) != 0 ? -1 : 0;
 	c->over = over;
 	return failed;
 }
 
-/*
- * With the table of a dm device: check the part of each piece that is in the
- * range.
- */
-static int
-claim_pieces(struct claims *c, const struct plan *p, dev_t via,
-    const struct dm_piece *piece, size_t n, uint64_t from, uint64_t to,
-    int depth, struct fault *f)
+/* Which range of a member has bytes of the range r of a dm device, if any. */
+static bool
+of_member(const struct dm_piece *piece, struct range r, struct range *of)
 {
-	uint64_t first, last;
-	size_t i;
+	uint64_t first = MAX(r.from, piece->start);
+	uint64_t last = MIN(r.to, piece->start + piece->length);
 
-	for (i = 0; i < n; i++) {
-		first = MAX(from, piece[i].start);
-		last = MIN(to, piece[i].start + piece[i].length);
-		if (first < last && claim_slave(c, p, via, piece[i].node,
-		    first - piece[i].start + piece[i].off,
-		    last - piece[i].start + piece[i].off, depth, f) != 0)
-			return -1;
-	}
-	return 0;
+	of->from = first - piece->start + piece->off;
+	of->to = last - piece->start + piece->off;
+	return first < last;
 }
 
-/* Without such a table, check every member as a whole. */
+/*
+ * With the table of a dm device, check the part of each piece that is in the
+ * range; without one, check every member as a whole.
+ */
 int
-claim_slaves(struct claims *c, const struct plan *p, const struct disk *d,
-    uint64_t from, uint64_t to, int depth, struct fault *f)
+claim_slaves(struct claims *c, const struct disk *d, struct range r, int depth,
+    struct fault *f)
 {
 	struct dm_piece piece[SLAVES];
 	dev_t slave[SLAVES];
+	struct range of = { 0, UINT64_MAX };
 	size_t n, pieces, i;
-	int err = disk_slaves(d->whole, slave, SLAVES, &n);
+	int err = disk_slaves(d->whole, slave, SLAVES, &n), failed = 0;
 
 	if (err != 0)
-		return claim_unknown(c, p, d, err, f);
+		return claim_unknown(c, d, err, f);
 	if (n == 0 || depth == DEPTH)
 		return 0;
-	if (dm_pieces(d->whole, piece, SLAVES, &pieces) == 0)
-		return claim_pieces(c, p, d->whole, piece, pieces,
-		    d->start + from, d->start + MIN(to, d->length), depth, f);
-	for (i = 0; i < n; i++)
-		if (claim_slave(c, p, d->whole, slave[i], 0, UINT64_MAX, depth,
-		    f) != 0)
-			return -1;
-	return 0;
+	if (dm_pieces(d->whole, piece, SLAVES, &pieces) != 0) {
+		for (i = 0; i < n && failed == 0; i++)
+			failed = claim_slave(c, d->whole, slave[i], of, depth,
+			    f);
+		return failed;
+	}
+	r.to = MIN(r.to, d->length);
+	r = shifted(r, d->start);
+	for (i = 0; i < pieces && failed == 0; i++)
+		if (of_member(&piece[i], r, &of))
+			failed = claim_slave(c, d->whole, piece[i].node, of,
+			    depth, f);
+	return failed;
 }

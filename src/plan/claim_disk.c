@@ -15,19 +15,18 @@ enum { GPT = 34 };		/* blocks at the start; one less at the end */
 
 /* Claim the partitions in the range; of a partition, at least itself. */
 static int
-claim_parts(struct claims *c, const struct plan *p, const struct disk *d,
-    const struct disk_part *part, size_t n, uint64_t from, uint64_t to,
-    struct fault *f)
+claim_parts(struct claims *c, const struct disk *d,
+    const struct disk_part *part, size_t n, struct range r, struct fault *f)
 {
 	size_t i;
 
-	if (d->partition != 0 && claim_node(c, p, d->node, d->name, f) != 0)
+	if (d->partition != 0 && claim_node(c, d->node, d->name, f) != 0)
 		return -1;
 	for (i = 0; i < n; i++)
-		if (part[i].start < to && from < part[i].start +
+		if (part[i].start < r.to && r.from < part[i].start +
 		    part[i].length && (d->partition == 0 ||
 		    part[i].node != d->node) &&
-		    claim_node(c, p, part[i].node, part[i].name, f) != 0)
+		    claim_node(c, part[i].node, part[i].name, f) != 0)
 			return -1;
 	return 0;
 }
@@ -38,7 +37,7 @@ claim_parts(struct claims *c, const struct plan *p, const struct disk *d,
  * partitions.
  */
 static int
-claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
+claim_whole(struct claims *c, const struct disk *d,
     const struct disk_part *part, size_t n, struct fault *f)
 {
 	struct usage use;
@@ -47,17 +46,18 @@ claim_whole(struct claims *c, const struct plan *p, const struct disk *d,
 
 	for (i = 0; i < n; i++) {
 		if (claim_check_node(c, part[i].node, part[i].name, f) != 0 ||
-		    claim_check_lock(c, p, &part[i], f) != 0)
+		    claim_check_lock(c, &part[i], f) != 0)
 			return -1;
 		forced = forced ||
 		    usage_of_node(part[i].node, USE_LOOPED, &use);
 	}
 	if (forced)
-		return claim_parts(c, p, d, part, n, 0, UINT64_MAX, f);
-	if (claim_node(c, p, d->whole, d->whole_name, f) != 0)
+		return claim_parts(c, d, part, n,
+		    (struct range){ 0, UINT64_MAX }, f);
+	if (claim_node(c, d->whole, d->whole_name, f) != 0)
 		return -1;
 	for (i = 0; i < n; i++)
-		claim_keep_node(c, p, &part[i]);
+		claim_keep_node(c, &part[i]);
 	return 0;
 }
 
@@ -74,7 +74,7 @@ is_extended(const struct disk_part *part, uint32_t logical)
  */
 static bool
 touches_records(const struct disk *d, const struct disk_part *part, size_t n,
-    uint64_t from, uint64_t to)
+    struct range r)
 {
 	uint64_t at = UINT64_MAX;
 	size_t i;
@@ -82,10 +82,10 @@ touches_records(const struct disk *d, const struct disk_part *part, size_t n,
 	for (i = 0; i < n; i++) {
 		if (is_extended(&part[i], d->logical)) {
 			at = part[i].start;
-			if (from < at + part[i].length && to > at)
+			if (r.from < at + part[i].length && r.to > at)
 				return true;
 		} else if (part[i].number > 4 && at != UINT64_MAX) {
-			if (from < part[i].start && to > at)
+			if (r.from < part[i].start && r.to > at)
 				return true;
 			at = MAX(at, part[i].start + part[i].length);
 		}
@@ -96,23 +96,23 @@ touches_records(const struct disk *d, const struct disk_part *part, size_t n,
 /* Whether a partition's range covers the tables: a partition may begin at 0. */
 static bool
 part_touches_tables(const struct disk *d, const struct disk_part *part,
-    size_t n, uint64_t from, uint64_t to)
+    size_t n, struct range r)
 {
-	return from < d->logical || touches_records(d, part, n, from, to);
+	return r.from < d->logical || touches_records(d, part, n, r);
 }
 
 /* Whether the range covers anything that belongs to the disk as a whole. */
 static bool
 touches_tables(const struct disk *d, const struct disk_part *part, size_t n,
-    uint64_t from, uint64_t to)
+    struct range r)
 {
 	uint64_t head = (uint64_t)GPT * d->logical;
 
 	if (d->partition != 0)
-		return part_touches_tables(d, part, n, from, to);
-	return n == 0 || from < head || to > d->length ||
-	    to + head - d->logical > d->length ||
-	    touches_records(d, part, n, from, to);
+		return part_touches_tables(d, part, n, r);
+	return n == 0 || r.from < head || r.to > d->length ||
+	    r.to + head - d->logical > d->length ||
+	    touches_records(d, part, n, r);
 }
 
 /*
@@ -120,11 +120,11 @@ touches_tables(const struct disk *d, const struct disk_part *part, size_t n,
  * so not who uses those: refuse.
  */
 int
-claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
-    int err, struct fault *f)
+claim_unknown(struct claims *c, const struct disk *d, int err,
+    struct fault *f)
 {
 	const char *name = d->name[0] != '\0' ? d->name : c->name;
-	dev_t node = d->node != 0 ? d->node : p->dst->id.node;
+	dev_t node = d->node != 0 ? d->node : c->plan->dst->id.node;
 	struct usage use;
 
 	if (usage_of_node(d->node, c->over, &use))
@@ -135,7 +135,7 @@ claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
 	    d->node != 0 ? "block" : "char", major(node), minor(node));
 	if (use.unknown != 0)
 		return claim_not_known(f, c->name, name, &use);
-	return claim_node(c, p, d->node, name, f);
+	return claim_node(c, d->node, name, f);
 }
 
 /*
@@ -143,8 +143,8 @@ claim_unknown(struct claims *c, const struct plan *p, const struct disk *d,
  * overlap, so whatever shares the bytes is claimed.
  */
 int
-claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
-    uint64_t from, uint64_t to, struct fault *f)
+claim_disk(struct claims *c, const struct disk *d, struct range r,
+    struct fault *f)
 {
 	struct disk_part *part;
 	int err, failed;
@@ -155,14 +155,14 @@ claim_disk(struct claims *c, const struct plan *p, const struct disk *d,
 		return -1;
 	err = disk_parts(d->whole, &part, &n);
 	if (err != 0)
-		return claim_unknown(c, p, d, err, f);
+		return claim_unknown(c, d, err, f);
 	if (d->partition != 0) {
-		from += d->start;
-		to = MIN(to, d->length) + d->start;
+		r.from += d->start;
+		r.to = MIN(r.to, d->length) + d->start;
 	}
-	failed = touches_tables(d, part, n, from, to) ?
-	    claim_whole(c, p, d, part, n, f) :
-	    claim_parts(c, p, d, part, n, from, to, f);
+	failed = touches_tables(d, part, n, r) ?
+	    claim_whole(c, d, part, n, f) :
+	    claim_parts(c, d, part, n, r, f);
 	free(part);
 	return failed;
 }

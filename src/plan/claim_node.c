@@ -104,9 +104,9 @@ is_node(int fd, dev_t node)
  * Returns -1 with errno.
  */
 static int
-open_node(const struct plan *p, dev_t node, const char *kernel_name, int how)
+open_node(const struct claims *c, dev_t node, const char *kernel_name, int how)
 {
-	const struct endpoint *ep = p->dst;
+	const struct endpoint *ep = c->plan->dst;
 	char path[300];
 	int fd;
 
@@ -132,15 +132,14 @@ open_node(const struct plan *p, dev_t node, const char *kernel_name, int how)
  * force= there is no waiting for whoever else holds it.
  */
 static int
-lock(const struct claims *c, const struct plan *p, int fd, const char *name,
-    struct fault *f)
+lock(const struct claims *c, int fd, const char *name, struct fault *f)
 {
 	static const struct timespec tick = { 0, 100000000 };
 	int try, err = EWOULDBLOCK;
 
 	for (try = 0; try < LOCK_TRIES && err == EWOULDBLOCK; try++) {
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0 ||
-		    (p->opts->force & FORCE_HELD) != 0)
+		    (c->plan->opts->force & FORCE_HELD) != 0)
 			return 0;
 		err = errno;
 		nanosleep(&tick, NULL);
@@ -194,8 +193,8 @@ locked(const struct claims *c, dev_t node)
  * that is only a loop device on top.
  */
 int
-claim_node(struct claims *c, const struct plan *p, dev_t node,
-    const char *kernel_name, struct fault *f)
+claim_node(struct claims *c, dev_t node, const char *kernel_name,
+    struct fault *f)
 {
 	struct usage use;
 	int fd;
@@ -207,14 +206,14 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
 	if (c->n == CLAIMS_MOST)
 		return fault_set(f, STATUS_REFUSED, "%s: more than %d "
 		    "partitions to claim", c->name, CLAIMS_MOST);
-	fd = open_node(p, node, kernel_name, O_EXCL);
+	fd = open_node(c, node, kernel_name, O_EXCL);
 	if (fd >= 0) {
 		c->node[c->n] = node;
 		c->fd[c->n++] = fd;
 		return claim_check_ranges(c, fd, kernel_name, f) != 0 ? -1 :
-		    lock(c, p, fd, kernel_name, f);
+		    lock(c, fd, kernel_name, f);
 	}
-	if ((p->opts->force & FORCE_HELD) != 0)
+	if ((c->plan->opts->force & FORCE_HELD) != 0)
 		return 0;
 	if (errno != EBUSY)
 		return fault_set(f, STATUS_REFUSED, "%s: %s cannot be claimed "
@@ -232,15 +231,15 @@ claim_node(struct claims *c, const struct plan *p, dev_t node,
  * it may be removed.
  */
 int
-claim_check_lock(const struct claims *c, const struct plan *p,
-    const struct disk_part *part, struct fault *f)
+claim_check_lock(const struct claims *c, const struct disk_part *part,
+    struct fault *f)
 {
-	int fd = open_node(p, part->node, part->name, 0), failed;
+	int fd = open_node(c, part->node, part->name, 0), failed;
 
 	if (fd < 0)			/* then nobody else here can lock it */
 		return 0;
 	failed = claim_check_ranges(c, fd, part->name, f) != 0 ? -1 :
-	    lock(c, p, fd, part->name, f);
+	    lock(c, fd, part->name, f);
 	close(fd);
 	return failed;
 }
@@ -250,10 +249,9 @@ claim_check_lock(const struct claims *c, const struct plan *p,
  * may hold data to be written back.
  */
 void
-claim_keep_node(struct claims *c, const struct plan *p,
-    const struct disk_part *part)
+claim_keep_node(struct claims *c, const struct disk_part *part)
 {
-	int fd = c->n < CLAIMS_MOST ? open_node(p, part->node, part->name, 0) :
+	int fd = c->n < CLAIMS_MOST ? open_node(c, part->node, part->name, 0) :
 	    -1;
 
 	if (fd < 0)
@@ -267,21 +265,20 @@ claim_keep_node(struct claims *c, const struct plan *p,
  * same.
  */
 int
-claim_lock(struct claims *c, const struct plan *p, dev_t node, const char *name,
-    struct fault *f)
+claim_lock(struct claims *c, dev_t node, const char *name, struct fault *f)
 {
 	if (claimed(c, node) || locked(c->others, node))
 		return 0;
 	c->locked = node;
-	c->lock = open_node(p, node, name, 0);
+	c->lock = open_node(c, node, name, 0);
 	if (c->lock >= 0)
 		return claim_check_ranges(c, c->lock, name, f) != 0 ? -1 :
-		    lock(c, p, c->lock, name, f);
+		    lock(c, c->lock, name, f);
 	/* in a container a partition may exist without its disk */
-	if (errno == ENOENT || (p->opts->force & FORCE_HELD) != 0)
+	if (errno == ENOENT || (c->plan->opts->force & FORCE_HELD) != 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
-	    "%s (force=held writes all the same)", p->dst->name, name,
+	    "%s (force=held writes all the same)", c->plan->dst->name, name,
 	    errno_words(errno));
 }
 

@@ -16,6 +16,10 @@
 #include "plan/claim.h"
 #include "plan/plan.h"
 
+struct range {			/* of a disk or partition */
+	uint64_t from, to;	/* bytes; "to" is behind it */
+};
+
 /* claim_node.c: the kinds of use that force= allows. */
 unsigned claim_passed_over(const struct plan *);
 
@@ -40,49 +44,46 @@ int claim_check_ranges(const struct claims *, int fd, const char *name,
  * Check that nobody else has locked a partition.  It is not kept open, because
  * it may be removed.
  */
-int claim_check_lock(const struct claims *, const struct plan *,
-    const struct disk_part *, struct fault *);
+int claim_check_lock(const struct claims *, const struct disk_part *,
+    struct fault *);
 
 /* Claim and lock a node, unless it is held already. */
-int claim_node(struct claims *, const struct plan *, dev_t node,
-    const char *kernel_name, struct fault *f);
+int claim_node(struct claims *, dev_t node, const char *kernel_name,
+    struct fault *f);
 
 /*
  * Keep a node open whose bytes are claimed through another one: its page cache
  * may hold data to be written back.
  */
-void claim_keep_node(struct claims *, const struct plan *,
-    const struct disk_part *);
+void claim_keep_node(struct claims *, const struct disk_part *);
 
 /* Lock a node that is not claimed, unless it is locked already. */
-int claim_lock(struct claims *, const struct plan *, dev_t node,
-    const char *name, struct fault *f);
+int claim_lock(struct claims *, dev_t node, const char *name, struct fault *f);
 
 /*
- * claim_disk.c: claim a disk or partition of which the range from "from" to
- * "to" is written.  Partitions may overlap: everything that shares these bytes
- * is claimed.
+ * claim_disk.c: claim a disk or partition of which the range is written.
+ * Partitions may overlap: everything that shares these bytes is claimed.
  */
-int claim_disk(struct claims *, const struct plan *, const struct disk *,
-    uint64_t from, uint64_t to, struct fault *f);
+int claim_disk(struct claims *, const struct disk *, struct range,
+    struct fault *f);
 
 /*
  * Refuse a disk for which sysfs cannot say, because of err, what it belongs to
  * or which partitions it has, and so who uses those.
  */
-int claim_unknown(struct claims *, const struct plan *, const struct disk *,
-    int err, struct fault *f);
+int claim_unknown(struct claims *, const struct disk *, int err,
+    struct fault *f);
 
 /*
  * claim_below.c: other paths to the disk; what a loop device lies on, and other
- * loop devices there; what a dm or md device consists of.
+ * loop devices there; what a dm or md device consists of, "depth" levels down.
  */
-int claim_paths(struct claims *, const struct plan *, const struct disk *,
-    uint64_t from, uint64_t to, struct fault *f);
-int claim_below(struct claims *, const struct plan *, const struct disk *,
-    uint64_t from, uint64_t to, struct fault *f);
-int claim_slaves(struct claims *, const struct plan *, const struct disk *,
-    uint64_t from, uint64_t to, int depth, struct fault *f);
+int claim_paths(struct claims *, const struct disk *, struct range,
+    struct fault *f);
+int claim_below(struct claims *, const struct disk *, struct range,
+    struct fault *f);
+int claim_slaves(struct claims *, const struct disk *, struct range,
+    int depth, struct fault *f);
 
 /*
  * Check that nobody has locked a range of the file; such locks belong to the
