@@ -10,9 +10,9 @@
  * blocking functions that the other engine uses; failures are examined by them
  * as well.  Requests in flight go on meanwhile.
  *
- * An end that io_uring does not know sends requests itself.  The ring polls the
- * descriptors of its lane, and calls the lane every second, because an answer
- * may never come.
+ * An end that io_uring does not know sends requests itself.  The ring waits for
+ * it, too (uring.c), and calls its lane every second, because an answer may
+ * never come.
  *
  * With hash= a slot is lent to the digests after it was read, and becomes idle
  * once it is written and they are done with it.  Slots are lent as soon as they
@@ -22,13 +22,10 @@
  */
 #include "copy/ring.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <liburing.h>
-#include <poll.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/param.h>
 
 #include "base/clock.h"
 #include "copy/job.h"
@@ -37,15 +34,12 @@
 #include "copy/transfer.h"
 #include "copy/window.h"
 #include "digest/hash.h"
-
-enum {
-	LARGE = 2,		/* entries taken up by a large one */
-	SECOND = 1000000000,	/* ns */
-};
+#include "uring.h"
 
 static const uint64_t period = 4000000000;	/* ns until windows start small
 						 * again */
-static const uint64_t tick = SECOND;	/* between two calls of a library */
+static const uint64_t tick = 1000000000;	/* ns between two calls of a
+						 * library */
 
 enum state { IDLE, READING, READY, WRITING, LENT };
 
@@ -59,20 +53,9 @@ struct slot {
 	struct slot	*next;		/* idle, ready, or lent */
 };
 
-struct library {		/* that sends the requests of a lane */
-	struct lane	*lane;
-	unsigned	 busy;	/* requests in flight */
-	bool		 polled[2];	/* poll_events[i] is in the ring */
-};
-
-enum { LIBRARIES = 2, POLLS = 2 };
-
-static const short poll_events[POLLS] = { POLLIN, POLLOUT };
-
 struct queue {
 	struct worker	*w;
-	struct io_uring	 ring;
-	struct library	 library[LIBRARIES];	/* of source and target */
+	struct uring	 uring;
 	struct slot	*slot;
 	unsigned	 slots, busy;	/* busy: all that are not idle */
 	struct slot	*idle;		/* last used first: still in the
@@ -84,7 +67,6 @@ struct queue {
 	uint64_t	 due;		/* rate=: that time in ns, 0 if none */
 	uint64_t	 again;		/* ns, end of the period */
 	uint64_t	 look;		/* ns, time of the next tick */
-	bool		 wide;		/* the ring has large entries */
 	bool		 broken;	/* the ring itself has failed */
 };
 
@@ -168,31 +150,17 @@ write_in_parts(struct queue *q, struct slot *s, size_t len)
 	written(q, s, sparse_write(q->w, s->pc.seg.off, len));
 }
 
-/*
- * The ring has two entries for each slot, which has one request at a time, and
- * for each poll.  A large entry takes as much space as two.
- */
-static void
-enter(struct queue *q, const struct io_uring_sqe *request, void *data)
-{
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&q->ring);
-
-	assert(sqe != NULL);
-	memcpy(sqe, request, sizeof(*sqe) * (q->wide ? LARGE : 1));
-	io_uring_sqe_set_data(sqe, data);
-}
-
 /* Submit the request of a slot, or carry it out at once. */
 static void
 start(struct queue *q, struct slot *s, struct lane *lane, struct window *win)
 {
-	struct io_uring_sqe sqe[LARGE] = { 0 };
+	struct io_uring_sqe sqe[URING_LARGE] = { 0 };
 
 	s->start = clock_ns();
 	if (lane_submit(lane, &s->io, sqe)) {
-		enter(q, sqe, s);
+		uring_enter(&q->uring, sqe, s);
 	} else if (lane_start(lane, &s->io)) {
-		q->library[lane == &q->w->dst].busy++;
+		q->uring.library[lane == &q->w->dst].busy++;
 	} else {
 		lane_transfer(lane, &s->io);
 		ended(q, s);
@@ -333,81 +301,24 @@ take_ended(struct queue *q)
 {
 	struct io *io;
 	bool any = false;
-	size_t i;
 
-	for (i = 0; i < LIBRARIES; i++)
-		while ((io = lane_ended(q->library[i].lane)) != NULL) {
-			q->library[i].busy--;
-			back(q, slot_of(io));
-			any = true;
-		}
-	return any;
-}
-
-/* Handle a completion that belongs to a library; false if it is another. */
-static bool
-served(struct queue *q, void *data)
-{
-	size_t i;
-
-	for (i = 0; i < (size_t)LIBRARIES * POLLS; i++) {
-		bool *polled = &q->library[i / POLLS].polled[i % POLLS];
-
-		if (data != polled)
-			continue;
-		*polled = false;
-		lane_service(q->library[i / POLLS].lane);
-		return true;
+	while ((io = uring_ended(&q->uring)) != NULL) {
+		back(q, slot_of(io));
+		any = true;
 	}
-	return false;
+	return any;
 }
 
 /* Take all completions. */
 static void
 take(struct queue *q)
 {
-	struct io_uring_cqe *cqe;
-	void *data;
+	void *slot;
 	int result;
 
-	while (io_uring_peek_cqe(&q->ring, &cqe) == 0) {
-		data = io_uring_cqe_get_data(cqe);
-		result = cqe->res;
-		io_uring_cqe_seen(&q->ring, cqe);
-		if (data != NULL && !served(q, data))
-			reap(q, data, result);
-	}
+	while (uring_next(&q->uring, &slot, &result))
+		reap(q, slot, result);
 	take_ended(q);
-}
-
-/* Have the ring poll the descriptors of the libraries. */
-static void
-arm(struct queue *q)
-{
-	struct library *w;
-	struct io_uring_sqe sqe[LARGE];
-	short events;
-	size_t i;
-	int fd;
-
-	for (w = q->library; w < q->library + LIBRARIES; w++) {
-		fd = lane_pollfd(w->lane, &events);
-		for (i = 0; i < POLLS && fd >= 0; i++) {
-			if (w->polled[i] || (events & poll_events[i]) == 0)
-				continue;
-			memset(sqe, 0, sizeof(sqe));
-			io_uring_prep_poll_add(sqe, fd,
-			    (unsigned)poll_events[i]);
-			enter(q, sqe, &w->polled[i]);
-			w->polled[i] = true;
-		}
-	}
-}
-
-static bool
-serving(const struct queue *q)
-{
-	return q->library[0].busy + q->library[1].busy > 0;
 }
 
 /*
@@ -417,20 +328,9 @@ serving(const struct queue *q)
 static int
 await(struct queue *q)
 {
-	uint64_t most = q->due > 0 ? RATE_LOOK : tick;
-	uint64_t ns = q->due > 0 && q->due < most ? q->due : most;
-	struct __kernel_timespec t = { .tv_sec = (long long)(ns / SECOND),
-		.tv_nsec = (long long)(ns % SECOND) };
-	struct io_uring_cqe *cqe;
-	int err;
-
-	if (q->due == 0 && !serving(q))
-		err = io_uring_submit_and_wait(&q->ring, 1);
-	else
-		err = io_uring_submit_and_wait_timeout(&q->ring, &cqe, 1, &t,
-		    NULL);
-	return err >= 0 || err == -ETIME || err == -EINTR || err == -EAGAIN ||
-	    err == -EBUSY ? 0 : -err;
+	if (q->due > 0)
+		return uring_wait(&q->uring, MIN(q->due, RATE_LOOK));
+	return uring_wait(&q->uring, uring_serving(&q->uring) ? tick : 0);
 }
 
 static unsigned
@@ -443,15 +343,9 @@ in_flight(const struct queue *q)
 static void
 drain(struct queue *q)
 {
-	struct library *w;
-	struct pollfd p;
-
-	for (w = q->library; w < q->library + LIBRARIES; w++)
-		while (take_ended(q), w->busy > 0) {
-			p.fd = lane_pollfd(w->lane, &p.events);
-			poll(&p, 1, (int)(tick / 1000000));
-			lane_service(w->lane);
-		}
+	do
+		take_ended(q);
+	while (uring_wait_library(&q->uring, (int)(tick / 1000000)));
 }
 
 /*
@@ -472,7 +366,7 @@ give_up(struct queue *q, int err)
 	drain(q);
 	while (in_flight(q) > 0 && await(q) == 0)
 		take(q);
-	left = io_uring_sq_ready(&q->ring);
+	left = uring_unsubmitted(&q->uring);
 	left = in_flight(q) > left ? in_flight(q) - left : 0;
 	if (left > 0)
 		fault_errno(&f, err, "io_uring, with %u requests still under "
@@ -488,35 +382,13 @@ give_up(struct queue *q, int err)
 	q->broken = true;
 }
 
-/* Remove the polls of a lane that is about to be detached. */
+/* Remove the polls of lanes that are about to be detached. */
 static void
 disarm(struct queue *q)
 {
-	struct io_uring_sqe sqe[LARGE];
-	bool *polled;
-	size_t i;
-
-	for (i = 0; i < (size_t)LIBRARIES * POLLS; i++) {
-		polled = &q->library[i / POLLS].polled[i % POLLS];
-		if (!*polled)
-			continue;
-		memset(sqe, 0, sizeof(sqe));
-		io_uring_prep_poll_remove(sqe, (uintptr_t)polled);
-		enter(q, sqe, NULL);
-		while (*polled && await(q) == 0)
-			take(q);
-	}
-}
-
-static void
-call_libraries(struct queue *q, uint64_t t)
-{
-	struct library *w;
-
-	for (w = q->library; w < q->library + LIBRARIES; w++)
-		if (w->busy > 0)
-			lane_service(w->lane);
-	q->look = t + tick;
+	uring_disarm(&q->uring);
+	while (uring_armed(&q->uring) && await(q) == 0)
+		take(q);
 }
 
 static void
@@ -527,7 +399,7 @@ harvest(struct queue *q)
 
 	if (take_ended(q))
 		return;
-	arm(q);
+	uring_arm(&q->uring);
 	err = await(q);
 	if (err != 0) {
 		give_up(q, err);
@@ -537,8 +409,10 @@ harvest(struct queue *q)
 	t = clock_ns();
 	if (t > q->again)
 		begin_small(q, t);
-	if (t > q->look)
-		call_libraries(q, t);
+	if (t > q->look) {
+		uring_service(&q->uring);
+		q->look = t + tick;
+	}
 }
 
 /* Nothing is in flight and every slot is lent: wait for the first to return. */
@@ -556,10 +430,10 @@ wait_taker(struct queue *q)
 void
 ring_work(struct queue *q)
 {
-	int err = io_uring_enable_rings(&q->ring);
+	int err = uring_enable(&q->uring);
 
-	if (err < 0)
-		give_up(q, -err);
+	if (err != 0)
+		give_up(q, err);
 	begin_small(q, clock_ns());
 	while (!q->broken && fill(q))
 		if (in_flight(q) > 0 || q->lent == NULL)
@@ -567,26 +441,6 @@ ring_work(struct queue *q)
 		else
 			wait_taker(q);
 	disarm(q);
-}
-
-/* Tell the kernel that one thread submits and waits, which is cheapest. */
-static int
-open_ring(struct queue *q)
-{
-	static const unsigned flags[] = {
-		IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
-		0,			/* Linux before 6.1 */
-	};
-	unsigned large = q->wide ? IORING_SETUP_SQE128 |
-	    IORING_SETUP_CQE32 : 0;
-	int err = -ENOSYS;
-	size_t i;
-
-	for (i = 0; i < sizeof(flags) / sizeof(flags[0]) && err < 0; i++)
-		err = io_uring_queue_init(q->slots * 2 +
-		    2 * LIBRARIES * POLLS, &q->ring,
-		    flags[i] | large | IORING_SETUP_R_DISABLED);
-	return -err;
 }
 
 /*
@@ -615,15 +469,15 @@ ring_new(struct worker *w, unsigned char *bufs, size_t stride, unsigned slots,
 		return NULL;
 	q->w = w;
 	q->slots = slots;
-	q->wide = w->job->p->src->is.wide || w->job->p->dst->is.wide;
+	q->uring.wide = w->job->p->src->is.wide || w->job->p->dst->is.wide;
 	q->reads = window(w->job->p, w->job->p->src);
 	q->writes = window(w->job->p, w->job->p->dst);
 	q->last = &q->ready;
-	q->library[0].lane = &w->src;
-	q->library[1].lane = &w->dst;
+	q->uring.library[0].lane = &w->src;
+	q->uring.library[1].lane = &w->dst;
 	q->slot = calloc(slots, sizeof(*q->slot));
 	if (q->slot != NULL)
-		*err = open_ring(q);
+		*err = uring_open(&q->uring, slots);
 	if (*err != 0) {
 		free(q->slot);
 		free(q);
@@ -643,7 +497,7 @@ ring_free(struct queue *q)
 {
 	if (q == NULL)
 		return;
-	io_uring_queue_exit(&q->ring);
+	uring_close(&q->uring);
 	free(q->slot);
 	free(q);
 }
