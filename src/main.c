@@ -89,7 +89,7 @@ refused(struct session *s, const struct fault *why)
 	return report_failure(s->o, why);
 }
 
-/* The same, with the ends open: close them first. */
+/* Close the ends, and report why the copy does not begin. */
 static int
 leave(struct session *s, const struct fault *why)
 {

@@ -8,23 +8,9 @@
  *			read, if streamed	whoever claims a place reads it
  *			over a claim, if the	extent
  *			source has holes
- *	liveness.look	over some reads		whether the source is there
- *	verify.lock	a few instructions	what verify=stream checks next
- * leaves:
- *	first		a few instructions	the first fatal fault
- *	map.lock	one call of map.h	the map; each map has its own
- *	digests.lock	one call of digest_table.h	a table of digests
- *	turn.lock	a few instructions	whose turn a streamed target is
- *	hash.lock	a few instructions	what waits to be digested
- *	exclusive.lock	a few instructions	who reads alone, in a rescue
- *	course.lock	a few instructions	what its first pass has learned
- *	gaps.lock	a few instructions	the gaps it still has to read
- *	liveness.lock	a few instructions	the last reads of a rescue
- *	zeros.lock	a few instructions	zeros that a rescue has read
- *	meter.lock	a few instructions	who is in flight
+ *	first		a few instructions	the first fatal fault; a leaf
  *
- * No thread holds two of the first three, and no lock is taken while a leaf is
- * held.
+ * All locks of the program, and their order, are in src/README.md.
  */
 #ifndef PARDD_JOB_H
 #define PARDD_JOB_H

@@ -21,7 +21,7 @@ enum op { OP_READ, OP_WRITE, OP_ZERO };
 struct stamp {			/* when a request began */
 	uint64_t	 at;	/* ns */
 	uint64_t	 idle;	/* ns before it without any */
-	uint64_t	 share;	/* of its meter, see profile.h */
+	uint64_t	 share;	/* of its meter, see gauge.h */
 };
 
 struct io {			/* one request, its worker's alone */
@@ -41,7 +41,7 @@ struct io {			/* one request, its worker's alone */
 	bool		 spent;		/* a failed write that must not be
 					 * repeated: a second try could succeed
 					 * with the first one lost */
-	struct stamp	 stamp;	/* profile.h's, while it is timed */
+	struct stamp	 stamp;	/* gauge.h's, while it is timed */
 	char		 why[168];	/* the end's own words, or "" */
 	void		*flight;	/* the backend's, while it is pending */
 	struct io	*next;		/* in the list of those that are over */
@@ -64,7 +64,7 @@ struct lane {			/* one worker's alone */
 				 * a stream */
 	void		*priv;	/* the backend's, from attach to detach */
 	struct profile	*profile;	/* records its requests, or NULL */
-	struct gauge	*gauge;	/* where, see profile.h */
+	struct gauge	*gauge;	/* where, see gauge.h */
 	struct io	*over, **last;	/* started ones that have ended */
 	const char	*why;	/* attach failed, in words; or NULL */
 };

@@ -56,7 +56,7 @@ read_at(struct worker *w, const struct piece *pc, size_t len, bool careful)
 	return transfer_read(w, pc->seg.off, pc->good, len, careful);
 }
 
-/* The same for a single block, repeated up to retries= times. */
+/* Read a single block of a piece, up to retries= times more if it fails. */
 static struct io
 read_block(struct worker *w, const struct piece *pc, size_t len)
 {

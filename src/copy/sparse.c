@@ -53,7 +53,7 @@ ask(const struct worker *w, uint64_t off)
 	return x;
 }
 
-/* The same, from the last answer if that covers off. */
+/* The source's extent at off, from the last answer if that covers it. */
 static struct extent
 extent_at(struct worker *w, uint64_t off)
 {
@@ -353,7 +353,7 @@ run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
 	return end - at;
 }
 
-/* The same by extents: the length of a hole of the source, or of its data. */
+/* The length of a hole of the source, or of its data, by its extents. */
 static size_t
 run_of_extent(const struct worker *w, uint64_t off, size_t at, size_t len,
     bool *zero)

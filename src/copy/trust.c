@@ -122,7 +122,7 @@ next_telling(struct digest_table *digests, struct map *of,
 	return false;
 }
 
-/* Choose such ranges, evenly spread.  Returns how many there are. */
+/* Choose ranges whose digests prove something, evenly spread: how many. */
 static size_t
 spread_ranges(struct digest_table *digests, struct map *of, unsigned char *buf,
     size_t *at)

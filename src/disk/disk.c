@@ -67,7 +67,7 @@ measure(int *err, int dir, const char *name)
 	return 0;
 }
 
-/* The same for a number of sectors, in bytes. */
+/* Read a number of sectors that every disk and partition has; in bytes. */
 static uint64_t
 place(int *err, int dir, const char *name)
 {
@@ -113,7 +113,7 @@ device_folder(const char *kind, dev_t node, char *path, size_t room)
 	return n >= 0;
 }
 
-/* The same for a block node, and the last part as its name. */
+/* That folder for a block node, and the last part of it as its name. */
 static void
 real_name(struct disk *d, char *path, size_t room)
 {

@@ -68,8 +68,8 @@ static bool
 blocks(const struct hits *h, size_t i, uint64_t unit, uint64_t *first,
     uint64_t *last)
 {
-	const struct seg *s = &h->piece[i], *t = s - 1;
-	uint64_t done = i == 0 ? 0 : (t->off + t->len - 1 - h->area.off) /
+	const struct seg *s = &h->piece[i], *t = i > 0 ? s - 1 : NULL;
+	uint64_t done = t == NULL ? 0 : (t->off + t->len - 1 - h->area.off) /
 	    unit + 1;
 
 	*first = (s->off - h->area.off) / unit;

@@ -193,7 +193,7 @@ id_of(const struct endpoint *ep)
 	return endpoint_disk(ep, &d) ? disk_id(&d) : 0;
 }
 
-/* The same of a disk that is reached over a network. */
+/* The id of a disk that is reached over a network, or 0. */
 static uint64_t
 id_of_remote(const struct endpoint *ep)
 {

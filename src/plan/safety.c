@@ -378,7 +378,7 @@ not_shareable(const struct plan *p, struct fault *f)
 	    "share whole blocks only", p->src->name, p->dst->name);
 }
 
-/* The same for the other end of a comparison. */
+/* seek=, or seek= and count=, beyond the other end of a comparison. */
 static int
 other_past_end(const struct plan *p, struct fault *f)
 {

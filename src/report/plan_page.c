@@ -312,7 +312,7 @@ row_put(const struct sheet *s, const struct plan *p)
 	    ep->is.absent ? "to be created" : lost.text);
 }
 
-/* The same if the table does not fit. */
+/* A target and what it loses, where the table does not fit. */
 static void
 target_put(const struct sheet *s, const struct plan *p)
 {

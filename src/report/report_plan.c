@@ -136,16 +136,16 @@ beyond_remark(char *text, size_t room, const struct plan *p)
 	const struct beyond *b = &p->found->beyond;
 	uint64_t unit = (p->opts->iflag & FLAG_COUNT_BYTES) != 0 ? 1 : p->bs;
 	uint64_t end = round_up(b->end, unit);
-	char which[128], cure[64] = "";
+	char which[128], advice[64] = "";
 
 	numbers(which, sizeof(which), b);
 	if (end <= (uint64_t)p->src->geo.size && (p->dst->geo.room < 0 ||
 	    end <= (uint64_t)p->dst->geo.room))
-		snprintf(cure, sizeof(cure), "; count=%llu takes all",
+		snprintf(advice, sizeof(advice), "; count=%llu takes all",
 		    (ull)(end / unit));
 	snprintf(text, room, "partition%s %s of %s end%s beyond the copy%s",
 	    b->n > 1 ? "s" : "", which, p->src->name, b->n > 1 ? "" : "s",
-	    cure);
+	    advice);
 }
 
 static void

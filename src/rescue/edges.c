@@ -95,7 +95,7 @@ find_end(struct search *s, uint64_t from, uint64_t to)
 	return to;
 }
 
-/* Likewise its beginning. */
+/* The beginning of what is bad before "to", at least "from". */
 static uint64_t
 find_begin(struct search *s, uint64_t from, uint64_t to)
 {

@@ -146,7 +146,7 @@ any_of(struct job *job, enum seg_status status, uint64_t *off)
 	return true;
 }
 
-/* The same for what was read outside of this copy, by the map file. */
+/* A random byte that was read outside of this copy, by the map file. */
 static bool
 any_outside(const struct worker *w, uint64_t *off)
 {

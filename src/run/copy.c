@@ -42,8 +42,7 @@ enlist(struct job *job)
 		job->worker[i].job = job;
 		job->worker[i].buf = job->bufs + (size_t)i * p->slots * stride;
 		job->worker[i].queue = ring_new(&job->worker[i],
-		    job->worker[i].buf, stride,
-		    p->slots, &err);
+		    job->worker[i].buf, stride, p->slots, &err);
 		if (job->worker[i].queue != NULL)
 			continue;
 		report_threads(p, err);
