@@ -7,7 +7,9 @@
  * left to it: its buffer, and the image.  For the same reason librbd gets
  * buffers of our own, never those of the copy.
  *
- * The cache of librbd is off: what it acknowledges is written.
+ * The cache of librbd is off: what it acknowledges is written.  It need not
+ * copy what it writes either: a write is over only when it has let go of the
+ * buffer, which nobody changes before.
  *
  *	l	call->lock, a leaf
  */
@@ -59,6 +61,7 @@ configure(struct rbd_image *r)
 	static const struct rbd_option ours[] = {
 		{ "rbd_cache", "false" },
 		{ "rbd_persistent_cache_mode", "disabled" },
+		{ "rbd_disable_zero_copy_writes", "false" },
 		{ "log_to_stderr", "false" },
 		{ "err_to_stderr", "false" },
 	};
