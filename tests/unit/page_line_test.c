@@ -1,0 +1,110 @@
+/*
+ * The lines of a plan's page: where they are folded, and lists that end where
+ * there is no room.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/report/page.h"
+
+enum { COLUMNS = INDENT + 20 };
+
+static char *page;
+static size_t size;
+static struct sheet s;
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	s = (struct sheet){ .out = open_memstream(&page, &size),
+		.width = COLUMNS };
+	return s.out == NULL;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	fclose(s.out);
+	free(page);
+	return 0;
+}
+
+static void
+is(const char *text)
+{
+	fflush(s.out);
+	assert_string_equal(page, text);
+	rewind(s.out);
+}
+
+static void
+folds_at_the_last_blank(void **state)
+{
+	(void)state;
+	page_wrap(&s, "WHAT:", "twenty columns of it");
+	is("WHAT:   twenty columns of it\n");
+	page_wrap(&s, "WHAT:", "twenty columns, and more");
+	is("WHAT:   twenty columns, and\n"
+	    "        more\n");
+}
+
+static void
+folds_what_belongs_together_where_it_must(void **state)
+{
+	(void)state;
+	page_advice(&s, "", "do this: ", "pardd if=/dev/one of=", "/dev/two");
+	is("        do this:\n"
+	    "        pardd if=/dev/one\n"
+	    "        of=/dev/two\n");
+}
+
+static void
+cuts_what_has_no_blank(void **state)
+{
+	(void)state;
+	page_wrap(&s, "", "12345678901234567890123");
+	is("        12345678901234567890\n"
+	    "        123\n");
+}
+
+static void
+ends_a_list_where_it_is_full(void **state)
+{
+	struct list l;
+	int i;
+
+	(void)state;
+	s.brief = SHORT_LISTS;
+	s.width = WIDTH;
+	l = list_of(&s);
+	list_put(&s, "has ", &l);
+	list_item(&l, "one thing");
+	list_put(&s, "has ", &l);
+	for (i = 0; i < 9; i++)
+		list_item(&l, "thing %d", i);
+	list_put(&s, "has ", &l);
+	is("        has one thing\n"
+	    "        has one thing, thing 0, thing 1, thing 2 and 6 more\n");
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UNIT(folds_at_the_last_blank),
+		UNIT(folds_what_belongs_together_where_it_must),
+		UNIT(cuts_what_has_no_blank),
+		UNIT(ends_a_list_where_it_is_full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

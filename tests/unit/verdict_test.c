@@ -1,0 +1,384 @@
+/*
+ * The verdict on a run: its status and its sentence, from the map, the faults
+ * and what was wanted.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "part/used.h"
+#include "report/verdict.h"
+
+enum { BLOCK = 512, LENGTH = 1 << 20 };
+
+static struct opts o;
+static struct endpoint src, dst;
+static struct plan p;
+static struct used used;
+static struct outcome out;
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	o = (struct opts){ .sync = 1, .map = "m", .manifest = "sums" };
+	src = (struct endpoint){ .name = "here", .geo.size = LENGTH };
+	dst = (struct endpoint){ .name = "there", .geo.size = LENGTH,
+		.is.durable = true };
+	p = (struct plan){ .opts = &o, .src = &src, .dst = &dst, .bs = BLOCK,
+		.block = BLOCK, .length = LENGTH };
+	used = (struct used){ .leaves = true, .n = 1, .frees = 1,
+		.bytes_free = LENGTH, .length = (uint64_t)4 * LENGTH };
+	out = (struct outcome){ .gone_at = UINT64_MAX };
+	return map_init(&out.map, LENGTH, LENGTH, 0) != 0 ||
+	    map_init(&out.differ, LENGTH, LENGTH, 0) != 0 ||
+	    map_set(&out.map, 0, LENGTH, FINISHED) != 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	map_free(&out.map);
+	map_free(&out.differ);
+	return 0;
+}
+
+static void
+is(int status, const char *text)
+{
+	verdict_judge(&p, &out);
+	assert_string_equal(out.verdict.text, text);
+	assert_int_equal(out.verdict.status, status);
+}
+
+static void
+lost(uint64_t off, uint64_t len, enum seg_status status)
+{
+	assert_int_equal(map_set(&out.map, off, len, status), 0);
+}
+
+static void
+differs(uint64_t off, uint64_t len)
+{
+	assert_int_equal(map_set(&out.differ, off, len, BAD), 0);
+}
+
+/* ------------------------------------------------------------------ complete */
+
+static void
+is_complete(void **state)
+{
+	(void)state;
+	is(0, "complete, flushed");
+	o.verify = 1;
+	out.proven = true;
+	is(0, "complete, flushed, verified");
+	dst.is.durable = false;
+	is(0, "complete, nothing to flush, verified");
+	o.verify = 0;
+	is(0, "complete, nothing to flush");
+	dst.is.durable = true;
+	o.sync = 0;
+	is(0, "complete, not flushed");
+	p.work = WORK_COMPARE;
+	is(0, "complete, nothing differs");
+	p.work = WORK_CHECK;
+	is(0, "complete, all is as in sums");
+}
+
+static void
+tells_what_was_left_out(void **state)
+{
+	(void)state;
+	p.used = &used;
+	is(0, "complete, flushed, without 1.0 MB that 1 file system calls "
+	    "free");
+	used.frees = 2;
+	is(0, "complete, flushed, without 1.0 MB that 2 file systems call "
+	    "free");
+	used.n = 0;
+	is(0, "complete, flushed");
+	used.n = 1;
+	used.bytes_free = 0;
+	is(0, "complete, flushed");
+	used.bytes_free = LENGTH;
+	used.leaves = false;
+	is(0, "complete, flushed");
+	used.leaves = true;
+	o.domain = "d";
+	lost(0, LENGTH / 2, OUTSIDE);
+	is(0, "complete, flushed, within domain=d: 0.5 of 1.0 MB");
+	lost(0, LENGTH - 1, OUTSIDE);
+	is(0, "complete, flushed, within domain=d: 1 of 1048576 bytes");
+	o.domain = NULL;
+	o.bmap = "b";
+	used.leaves = false;
+	is(0, "complete, flushed, all as in b: 3.1 of 4.2 MB");
+	o.looks = true;
+	o.bmap = NULL;
+	o.usedmap = "u";
+	is(0, "complete, u: 3.1 of 4.2 MB are used");
+}
+
+/* ---------------------------------------------------------------- differences */
+
+static void
+tells_what_is_not_verified(void **state)
+{
+	(void)state;
+	o.verify = 1;
+	is(STATUS_MISMATCH, "NOT complete: not all that was copied to there "
+	    "could be verified");
+	differs(0, BLOCK);
+	is(STATUS_MISMATCH, "NOT complete: 512 bytes in 1 range of there are "
+	    "not what was written there");
+	out.proven = true;
+	differs(2 * BLOCK, BLOCK);
+	is(STATUS_MISMATCH, "NOT complete: 1024 bytes in 2 ranges of there are "
+	    "not what was written there");
+}
+
+static void
+tells_what_differs(void **state)
+{
+	(void)state;
+	p.work = WORK_COMPARE;
+	differs(0, BLOCK);
+	is(STATUS_MISMATCH, "NOT the same: 512 bytes in 1 range differ");
+	out.longer = &dst;
+	differs(2 * BLOCK, BLOCK);
+	is(STATUS_MISMATCH, "NOT the same: 1024 bytes in 2 ranges differ, and "
+	    "there is longer");
+	p.work = WORK_CHECK;
+	is(STATUS_MISMATCH, "NOT as in sums: 1024 bytes in 2 ranges");
+}
+
+static void
+tells_which_is_longer(void **state)
+{
+	(void)state;
+	p.work = WORK_COMPARE;
+	out.longer = &dst;
+	is(STATUS_MISMATCH, "NOT the same: there is longer, and the other is "
+	    "empty");
+	out.tally.lost = BLOCK;
+	is(STATUS_MISMATCH, "NOT the same: there is longer, and nothing could "
+	    "be compared");
+	out.tally.verified = LENGTH;
+	is(STATUS_MISMATCH, "NOT the same: there is longer; the 1048576 bytes "
+	    "that could be compared are the same");
+	out.tally.lost = 0;
+	dst.geo.size = -1;
+	is(STATUS_MISMATCH, "NOT the same: there is longer; the 1048576 bytes "
+	    "that both have are the same");
+	dst.geo.size = LENGTH + 1;
+	is(STATUS_MISMATCH, "NOT the same: there has 1048577 bytes, here "
+	    "1048576; the first 1048576 bytes are the same: count=2048 "
+	    "compares those");
+	out.longer = &src;
+	out.tally.verified = 100;
+	src.geo.size = LENGTH + 2;
+	dst.geo.size = 0;
+	p.dst_off = 1;
+	is(STATUS_MISMATCH, "NOT the same: here has 1048578 bytes, there 0; "
+	    "the 100 bytes are the same: count=100 iflag=count_bytes compares "
+	    "those");
+}
+
+/* ------------------------------------------------------------- what is lost */
+
+static void
+counts_unreadable_blocks(void **state)
+{
+	(void)state;
+	lost(BLOCK, BLOCK, BAD);
+	is(STATUS_UNREADABLE, "NOT complete: 1 unreadable block in 1 range");
+	lost(4 * BLOCK, 2 * BLOCK, BAD);
+	is(STATUS_UNREADABLE, "NOT complete: 3 unreadable blocks in 2 ranges");
+	p.src_off = BLOCK / 2;		/* each reaches into one more */
+	is(STATUS_UNREADABLE, "NOT complete: 5 unreadable blocks in 2 ranges");
+}
+
+static void
+says_how_a_rescue_goes_on(void **state)
+{
+	(void)state;
+	p.work = WORK_RESCUE;
+	lost(0, BLOCK, BAD);
+	is(STATUS_UNREADABLE, "NOT complete: 512 bytes could not be read; m "
+	    "tells where, and with retries= it is tried again");
+	o.retries = 1;
+	is(STATUS_UNREADABLE, "NOT complete: 512 bytes could not be read; m "
+	    "tells where, and the same command tries again");
+	lost(BLOCK, BLOCK, UNTRIMMED);
+	is(STATUS_UNREADABLE, "NOT complete: 1024 bytes could not be read; m "
+	    "tells where, and the same command without rescue= goes on");
+	o.rescue = RESCUE_NOSWEEP;
+	lost(LENGTH / 2, BLOCK, UNTRIED);
+	is(STATUS_UNREADABLE, "NOT complete: 1024 bytes could not be read, and "
+	    "512 between them were not tried, with rescue=nosweep; m tells "
+	    "where");
+	o.rescue = 0;
+	is(STATUS_FILE, "NOT complete: 512 bytes were not copied");
+}
+
+static void
+says_that_the_map_was_not_saved(void **state)
+{
+	(void)state;
+	p.work = WORK_RESCUE;
+	fault_set(&out.unsaved, STATUS_FILE, "disk full");
+	is(STATUS_FILE, "all was copied, but m was not saved: disk full");
+	lost(0, BLOCK, BAD);
+	lost(BLOCK, BLOCK, UNTRIMMED);
+	is(STATUS_FILE, "NOT complete: 1024 bytes could not be read, and m was "
+	    "not saved: disk full");
+	fault_set(&out.fault, STATUS_MEDIUM, "torn");
+	is(STATUS_MEDIUM, "NOT complete: torn; m was not saved: disk full");
+	out.fault = out.unsaved;
+	is(STATUS_FILE, "NOT complete: disk full");
+}
+
+/* ------------------------------------------------------------ stopped early */
+
+static void
+tells_what_stopped_it(void **state)
+{
+	(void)state;
+	fault_set(&out.fault, STATUS_MEDIUM, "torn");
+	is(STATUS_MEDIUM, "NOT complete: torn");
+	out.fault.status = 0;
+	fault_set(&out.flush, STATUS_FILE, "there: flush");
+	is(STATUS_NOT_FLUSHED, "NOT complete: there: flush; the copy may not "
+	    "be on the medium");
+	out.flush.status = 0;
+	p.counted = true;
+	is(0, "complete, flushed");
+	p.length++;
+	is(STATUS_SHORT, "NOT complete: here ended after 1048576 of 1048577 "
+	    "bytes");
+	p.counted = false;
+	fault_set(&out.outputs, STATUS_FILE, "no room");
+	is(STATUS_FILE, "all was copied, but not recorded: no room");
+}
+
+static void
+takes_nothing_from_a_pipe_for_a_failure(void **state)
+{
+	(void)state;
+	map_end(&out.map, 0);
+	src.is.piped = true;
+	is(STATUS_SHORT, "NOT complete: the source was empty: nothing came "
+	    "from here for there");
+	dst.kind = END_DISCARD;
+	is(0, "complete, flushed");
+	dst.kind = END_FILE;
+	dst.geo.size = 0;
+	is(0, "complete, flushed");
+	dst.is.device = true;
+	is(STATUS_SHORT, "NOT complete: the source was empty: nothing came "
+	    "from here for there");
+	dst.is.device = false;
+	dst.lim.base = 1;
+	is(STATUS_SHORT, "NOT complete: the source was empty: nothing came "
+	    "from here for there");
+	p.src_off = 1;
+	is(0, "complete, flushed");
+	p.src_off = 0;
+	p.work = WORK_COMPARE;
+	is(0, "complete, nothing differs");
+}
+
+static void
+puts_a_signal_first(void **state)
+{
+	(void)state;
+	out.signal = SIGINT;
+	is(128 + SIGINT, "stopped by SIGINT, when all was copied");
+	p.work = WORK_CHECK;
+	is(128 + SIGINT, "stopped by SIGINT, when all was checked");
+	p.work = WORK_COMPARE;
+	is(128 + SIGINT, "stopped by SIGINT, when all was compared");
+	differs(0, BLOCK);
+	is(128 + SIGINT, "stopped by SIGINT, when all was compared; NOT the "
+	    "same: 512 bytes in 1 range differ");
+	p.work = WORK_COPY;
+	o.verify = 1;
+	is(128 + SIGINT, "NOT complete: stopped by SIGINT, when all was "
+	    "copied, but not all verified");
+	fault_set(&out.flush, STATUS_FILE, "there: flush");
+	is(128 + SIGINT, "NOT complete: stopped by SIGINT; there: flush");
+	lost(0, BLOCK, UNTRIED);
+	is(128 + SIGINT, "NOT complete: stopped by SIGINT");
+	p.work = WORK_RESCUE;
+	is(128 + SIGINT, "NOT complete: stopped by SIGINT; the same command "
+	    "goes on");
+	fault_set(&out.unsaved, STATUS_FILE, "disk full");
+	is(128 + SIGINT, "NOT complete: stopped by SIGINT; m was not saved: "
+	    "disk full");
+	out.unsaved.status = 0;
+	fault_set(&out.fault, STATUS_MEDIUM, "torn");
+	is(128 + SIGINT, "NOT complete: stopped by SIGINT; torn");
+}
+
+static void
+leaves_who_does_not_answer(void **state)
+{
+	struct silence *s = &out.tally.silence;
+
+	(void)state;
+	out.abandoned = true;
+	out.signal = SIGTERM;
+	is(128 + SIGTERM, "NOT complete: stopped by SIGTERM; left after 10 s "
+	    "with transfers in flight");
+	s->end = &dst;
+	is(128 + SIGTERM, "NOT complete: stopped by SIGTERM; left after 10 s "
+	    "without an answer from there");
+	s->flush = true;
+	is(128 + SIGTERM, "NOT complete: stopped by SIGTERM; left after 10 s "
+	    "while there was being flushed");
+	out.signal = 0;
+	fault_set(&out.fault, STATUS_FILE, "too warm");
+	is(STATUS_FILE, "NOT complete: too warm; left after 10 s while there "
+	    "was being flushed");
+	p.work = WORK_RESCUE;
+	is(STATUS_FILE, "NOT complete: too warm; left after 10 s while there "
+	    "was being flushed; m is saved");
+	fault_set(&out.unsaved, STATUS_FILE, "disk full");
+	is(STATUS_FILE, "NOT complete: too warm; left after 10 s while there "
+	    "was being flushed; m was not saved: disk full");
+	out.again = true;
+	out.signal = SIGINT;
+	is(128 + SIGINT, "NOT complete: left at a second SIGINT, with "
+	    "transfers in flight");
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UNIT(is_complete),
+		UNIT(tells_what_was_left_out),
+		UNIT(tells_what_is_not_verified),
+		UNIT(tells_what_differs),
+		UNIT(tells_which_is_longer),
+		UNIT(counts_unreadable_blocks),
+		UNIT(says_how_a_rescue_goes_on),
+		UNIT(says_that_the_map_was_not_saved),
+		UNIT(tells_what_stopped_it),
+		UNIT(takes_nothing_from_a_pipe_for_a_failure),
+		UNIT(puts_a_signal_first),
+		UNIT(leaves_who_does_not_answer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

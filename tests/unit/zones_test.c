@@ -1,0 +1,145 @@
+/*
+ * Zones: which of two disks are alike, and what may be written in order.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/end/zones.h"
+#include "base/status.h"
+
+enum { ZONES = 4, ZONE = 1 << 20 };
+
+static struct zones *one, *two;
+
+/* A disk whose first zone may be written anywhere. */
+static struct zones *
+disk(void)
+{
+	struct zones *z = calloc(1, sizeof(*z) + ZONES * sizeof(z->zone[0]));
+	uint64_t i;
+
+	assert_non_null(z);
+	for (i = 0; i < ZONES; i++)
+		z->zone[z->n++] = (struct zone){ .start = i * ZONE,
+			.end = (i + 1) * ZONE, .room = (i + 1) * ZONE,
+			.next = i * ZONE, .ordered = i > 0 };
+	return z;
+}
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	one = disk();
+	two = disk();
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	free(one);
+	free(two);
+	return 0;
+}
+
+static bool
+fit(uint64_t from, uint64_t to, uint64_t other)
+{
+	return zones_fit(one, from, to, two, other);
+}
+
+static void
+finds_the_zone_of_a_byte(void **state)
+{
+	(void)state;
+	assert_ptr_equal(zones_at(one, 0), &one->zone[0]);
+	assert_ptr_equal(zones_at(one, ZONE - 1), &one->zone[0]);
+	assert_ptr_equal(zones_at(one, ZONE), &one->zone[1]);
+	assert_ptr_equal(zones_at(one, ZONES * ZONE - 1), &one->zone[3]);
+	assert_null(zones_at(one, ZONES * ZONE));
+}
+
+static void
+compares_borders(void **state)
+{
+	(void)state;
+	assert_true(fit(0, ZONES * ZONE, 0));
+	assert_true(fit(ZONE, 3 * ZONE, ZONE));
+	assert_true(fit(ZONE, 3 * ZONE, 2 * ZONE));	/* moved by a zone */
+	assert_false(fit(ZONE, 4 * ZONE, 2 * ZONE));	/* it has no more */
+	assert_false(fit(0, 2 * ZONE, ZONE));	/* only one is in order */
+	assert_false(fit(ZONE + 4096, 3 * ZONE, ZONE + 4096));
+	assert_false(fit(ZONE, 3 * ZONE, ZONE + 4096));
+	assert_false(fit(ZONES * ZONE, (ZONES + 1) * ZONE, 0));
+	two->zone[2].end -= 4096;
+	two->zone[3].start -= 4096;
+	assert_true(fit(0, 2 * ZONE, 0));
+	assert_false(fit(0, 2 * ZONE + 1, 0));
+	assert_false(fit(3 * ZONE, ZONES * ZONE, 3 * ZONE));
+}
+
+static void
+compares_what_is_written(void **state)
+{
+	(void)state;
+	one->zone[0].next = 4096;	/* says nothing there */
+	assert_true(zones_equal(one, 0, ZONES * ZONE, two, 0));
+	one->zone[2].next += 4096;
+	assert_true(zones_equal(one, 0, 2 * ZONE, two, 0));
+	assert_false(zones_equal(one, 0, ZONES * ZONE, two, 0));
+	assert_true(fit(0, ZONES * ZONE, 0));
+	two->zone[2].next += 4096;
+	assert_true(zones_equal(one, 0, ZONES * ZONE, two, 0));
+	/* full is full, whatever fits */
+	one->zone[3].next = one->zone[3].room -= 4096;
+	assert_false(zones_equal(one, 0, ZONES * ZONE, two, 0));
+	two->zone[3].next = two->zone[3].room;
+	assert_true(zones_equal(one, 0, ZONES * ZONE, two, 0));
+}
+
+static int
+check(uint64_t from, bool reset)
+{
+	struct fault f = { .status = 0 };
+	int failed = zones_check(one, from, ZONES * ZONE, reset, "disk", &f);
+
+	assert_true((failed == 0) == (f.status == 0));
+	return f.status;
+}
+
+static void
+keeps_what_is_written(void **state)
+{
+	(void)state;
+	assert_int_equal(check(0, false), 0);
+	one->zone[0].next = ZONE;
+	assert_int_equal(check(0, false), 0);
+	one->zone[1].next = 2 * ZONE;
+	assert_int_equal(check(0, false), STATUS_REFUSED);
+	assert_int_equal(check(0, true), 0);
+	assert_int_equal(check(2 * ZONE, false), 0);
+	one->zone[3].broken = true;
+	assert_int_not_equal(check(2 * ZONE, true), 0);
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UNIT(finds_the_zone_of_a_byte),
+		UNIT(compares_borders),
+		UNIT(compares_what_is_written),
+		UNIT(keeps_what_is_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
