@@ -330,6 +330,15 @@ for thr in $(few 1 16); do
 	it "goes on where most of before can be read ($thr workers)" half_dead $thr
 	it "... but not what a retry brought back ($thr workers)" weak $thr
 done
+# Of 2.5 GiB that were read before, 6 of 16 blocks are enough.
+large()
+{
+	local bad=2684354560+1048576
+	truncate -s 2560M src dst && "$blocks" make src 1M 7 2560M &&
+	    printf '%s\n' '0 ? 1' '0x0 0xA0000000 +' '0xA0000000 0x100000 ?' >map &&
+	    rescue 100 '' thr=1 && is - "$bad" && is + 0+2684354560
+}
+it "goes on where a large disk can still be read" large
 shrinks()
 {
 	slowly "$half"

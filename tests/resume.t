@@ -322,6 +322,18 @@ errors_inside()
 	    is - 0+512,4608+512
 }
 it "gives up after maxerrors= within a large area that it scrapes" errors_inside
+errors_alone()
+{
+	local at lines=('0x0 0x8000 +') bad=
+	for ((at = 0x8000; at < size; at += 0x10000)); do
+		lines+=("$(printf '0x%X 0x200 ?' $at)" "$(printf '0x%X 0xFE00 +' $((at + 0x200)))")
+		bad+=${bad:+,}$at+512
+	done
+	lines[-1]=$(printf '0x%X 0x7E00 +' $((size - 0x7e00)))
+	begun_with "${lines[@]}" && rescue 100 '' maxerrors=1 thr=1 &&
+	    says 'more than maxerrors=1 bad ranges' && (($("$maps" list map - | tr , '\n' | wc -l) == 2))
+}
+it "... and among blocks that lie alone" errors_alone
 # Stopped in the first pass, it does not come back to what it has left out.
 same_place()
 {
