@@ -179,7 +179,7 @@ hash_open(struct hash **made, const struct opts *o, struct fault *f)
 		pthread_cond_init(&t->come, NULL);
 		h->digest[h->n] = (struct hash_sum){ .name = t->alg->name,
 			.tag = t->alg->tag };
-		if (len > 0 && t->alg == algorithm_named(o->expect, len))
+		if (t->alg == algorithm_named(o->expect, len))
 			h->digest[h->n].expected = o->expect + len + 1;
 		h->all |= 1u << h->n++;
 		if (open_taker(h, t, f) != 0) {

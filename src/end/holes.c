@@ -48,7 +48,7 @@ count(int fd, uint64_t from, uint64_t to, uint64_t most)
 		if (start < 0 || (uint64_t)start >= to)
 			break;
 		end = lseek(fd, start, SEEK_DATA);
-		if (end < 0 || (uint64_t)end > to)
+		if ((uint64_t)end > to)		/* or there is no more: -1 */
 			end = (off_t)to;
 		sum += (uint64_t)(end - start);
 	}

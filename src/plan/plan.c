@@ -3,6 +3,8 @@
  */
 #include "plan/plan.h"
 
+#include <sys/param.h>
+
 #include "base/number.h"
 #include "base/status.h"
 #include "digest/digest_table.h"
@@ -397,9 +399,8 @@ set_queues(struct plan *p, uint64_t mem, struct fault *f)
 		return -1;
 	p->queues = o->thr > 0 && !p->src->is.single && !p->dst->is.single ?
 	    p->workers : 1;
-	if (p->queues > mem / p->room / 2)
-		p->queues = (unsigned)(mem / p->room / 2);
-	p->queues = p->queues > 0 ? p->queues : 1;
+	p->queues = (unsigned)MIN(p->queues, mem / p->room / 2);
+	p->queues = MAX(p->queues, 1);
 	slots = mem / p->room / p->queues;
 	if (o->qd > 0 && o->mem > 0 && (uint64_t)o->qd * 2 > slots)
 		return fault_set(f, STATUS_USAGE, "qd=%lld needs %llu bytes, "

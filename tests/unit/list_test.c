@@ -1,0 +1,174 @@
+/*
+ * --list, on a machine that is made up: which disks are there, in which order,
+ * and what is told of each.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "disk/list.h"
+
+#include "world.h"
+
+#define SDA	makedev(8, 0)
+#define SDB	makedev(8, 16)
+#define ATA	"pci0/ata1/host0/target0/0:0:0:0"
+#define USB	"pci0/usb2/2-1/2-1:1.0/host3/target3/3:0:0:0"
+#define NVME	"pci0/nvme/nvme0"
+
+static char *text;
+static size_t size;
+
+/* -------------------------------------------- in the place of the C library */
+
+/* For world.h, too, which has found the folder. */
+int
+scandir(const char *path, struct dirent ***list,
+    int (*wanted)(const struct dirent *),
+    int (*order)(const struct dirent **, const struct dirent **))
+{
+	char there[PATH_MAX];
+	int (*real)(const char *, struct dirent ***,
+	    int (*)(const struct dirent *),
+	    int (*)(const struct dirent **, const struct dirent **)) =
+	    (void *)dlsym(RTLD_NEXT, "scandir64");
+
+	return real(world_path(path, there), list, wanted, order);
+}
+
+FILE *
+fopen(const char *path, const char *how)
+{
+	int fd = openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? NULL : fdopen(fd, how);
+}
+
+/* ------------------------------------------------------------- what is done */
+
+static void
+add_scsi(const char *bus, const char *name, dev_t dev, uint64_t blocks)
+{
+	char path[PATH_MAX];
+
+	add_disk(bus, name, dev, blocks);
+	snprintf(path, sizeof(path), "/sys/devices/%s/block/%s/device", bus,
+	    name);
+	leads(path, "../..");
+}
+
+static void
+is(bool json, const char *all)
+{
+	struct fault f;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	assert_int_equal(list_print(out, json, &f), 0);
+	fclose(out);
+	assert_string_equal(text, all);
+	free(text);
+}
+
+static void
+tells_all_of_a_disk(void **state)
+{
+	(void)state;
+	add_scsi(ATA, "sda", SDA, 1953525168);
+	has("/sys/block/sda/device/vendor", "ATA\n");
+	has("/sys/block/sda/device/model", "A disk\n");
+	has("/sys/block/sda/device/scsi_generic/sg0/dev", "21:0\n");
+	has("/sys/block/sda/device/bsg/0:0:0:0/dev", "1:1\n");
+	add_part(ATA, "sda", SDA, 1, 2048, 2000000);
+	add_part(ATA, "sda", SDA, 2, 2002048, 1000000);
+	has("/run/udev/data/b8:1", "S:x\nE:ID_FS_TYPES=no\nE:ID_FS_TYPE=ext4\n"
+	    "E:ID_FS_LABEL=root\n");
+	has("/run/udev/data/b8:2", "E:ID_FS_TYPE=swap\n");
+	has("/proc/swaps", "Filename Type Size Used Priority\n"
+	    "/dev/sda2 partition 1 0 -2\n");
+	is(false, "/dev/sda  1.0 TB  ata  ATA A disk\n"
+	    "    /dev/sg0, /dev/bsg/0:0:0:0, sectors of 512 bytes\n"
+	    "    /dev/sda1  1.0 GB  ext4 \"root\"\n"
+	    "    /dev/sda2  512 MB  swap, swap space\n");
+}
+
+static void
+has_the_node_of_a_namespace(void **state)
+{
+	(void)state;
+	add_disk(NVME, "nvme0n1", makedev(259, 0), 2000000);
+	has("/sys/devices/" NVME "/block/ng0n1/dev", "240:1\n");
+	is(false, "/dev/nvme0n1  1.0 GB  nvme\n"
+	    "    /dev/ng0n1, sectors of 512 bytes\n");
+}
+
+static void
+orders_by_name_and_number(void **state)
+{
+	(void)state;
+	add_scsi(USB, "sdb", SDB, 2000000);
+	has("/sys/block/sdb/removable", "1\n");
+	add_disk("sdaa", "sdaa", makedev(65, 160), 20);
+	add_disk("md10", "md10", makedev(9, 10), 20);
+	add_disk("md9", "md9", makedev(9, 9), 20);
+	is(false, "/dev/md9    10 kB  md\n"
+	    "    sectors of 512 bytes\n"
+	    "/dev/md10   10 kB  md\n"
+	    "    sectors of 512 bytes\n"
+	    "/dev/sdb   1.0 GB  usb\n"
+	    "    sectors of 512 bytes, removable\n"
+	    "/dev/sdaa   10 kB  -\n"
+	    "    sectors of 512 bytes\n");
+}
+
+/* A drive without a medium is there; what is made of nothing is not. */
+static void
+leaves_out_what_is_empty(void **state)
+{
+	(void)state;
+	add_scsi(USB, "sdb", SDB, 0);
+	is(false, "");
+	has("/sys/block/sdb/removable", "1\n");
+	add_disk("virtual", "loop0", makedev(7, 0), 0);
+	is(false, "/dev/sdb  0 B  usb\n"
+	    "    sectors of 512 bytes, removable\n");
+	lacks("/sys/block/sdb/removable");
+	is(false, "");
+}
+
+static void
+folds_lines(void **state)
+{
+	(void)state;
+	add_disk("pci0", "vda", makedev(254, 0), 2000000);
+	has("/dev/disk/by-id/wwn-0x50000000000000", "%s", "");
+	add_node("disk/by-id/wwn-0x50000000000000",
+	    makedev(254, 0), 0);
+	has("/sys/block/vda/removable", "1\n");
+	has("/run/udev/data/b254:0", "E:ID_FS_TYPE=crypto_LUKS\n"
+	    "E:ID_FS_LABEL=all of it\n");
+	is(false, "/dev/vda  1.0 GB  -\n"
+	    "    sectors of 512 bytes, removable, by-id "
+	    "wwn-0x50000000000000, crypto_LUKS\n    \"all of it\"\n");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD(tells_all_of_a_disk),
+		WORLD(has_the_node_of_a_namespace),
+		WORLD(orders_by_name_and_number),
+		WORLD(leaves_out_what_is_empty),
+		WORLD(folds_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,170 @@
+/*
+ * Several targets as one: the strictest of their limits.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "end/tee.h"
+
+enum { TARGETS = 3 };
+
+static char name[TARGETS][32];
+static struct opts o;
+static struct endpoint tee, *to[TARGETS];
+static struct fault f;
+
+static int
+set_up(void **state)
+{
+	unsigned i;
+	int fd;
+
+	(void)state;
+	o = (struct opts){ .targets = TARGETS };
+	for (i = 0; i < TARGETS; i++) {
+		strcpy(name[i], "/tmp/pardd-tee.XXXXXX");
+		fd = mkstemp(name[i]);
+		if (fd < 0 || close(fd) != 0)
+			return -1;
+		o.target[i] = name[i];
+	}
+	if (tee_open(&tee, &o, false, &f) != 0)
+		return -1;
+	for (i = 0; i < TARGETS; i++) {
+		to[i] = tee_target(&tee, i);
+		to[i]->geo.room = -1;
+	}
+	return tee_target(&tee, TARGETS) != NULL;
+}
+
+static int
+tear_down(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < TARGETS; i++)
+		unlink(name[i]);
+	i = (unsigned)endpoint_close(&tee);
+	tee_free(&tee);
+	return (int)i;
+}
+
+static void
+join(void)
+{
+	assert_int_equal(tee_join(&tee, &f), 0);
+}
+
+static void
+takes_the_strictest_limits(void **state)
+{
+	(void)state;
+	to[0]->geo.io_max = 0;			/* none */
+	to[1]->geo.io_max = 8192;
+	to[2]->geo.io_max = 4096;
+	to[0]->geo.io_opt = 1;
+	to[1]->geo.io_opt = 3;
+	to[2]->geo.io_opt = 2;
+	to[1]->geo.room = 5000;
+	to[1]->lim.base = 1000;
+	to[2]->geo.room = 4500;
+	join();
+	assert_int_equal(tee.geo.io_max, 4096);
+	assert_int_equal(tee.geo.io_opt, 3);
+	assert_int_equal(tee.geo.room, 4000);
+}
+
+static void
+has_no_room_where_one_has_none(void **state)
+{
+	(void)state;
+	to[0]->geo.io_max = 4096;
+	to[1]->geo.io_max = 8192;
+	to[1]->geo.room = 1000;
+	to[1]->lim.base = 2000;
+	to[2]->geo.room = 0;
+	join();
+	assert_int_equal(tee.geo.io_max, 4096);
+	assert_int_equal(tee.geo.room, 0);
+}
+
+static void
+writes_blocks_that_go_with_all(void **state)
+{
+	(void)state;
+	to[0]->geo.block = to[0]->geo.io_align = 512;
+	to[1]->geo.block = to[1]->geo.io_align = 4096;
+	to[2]->geo.block = 0;			/* a file */
+	join();
+	assert_int_equal(tee.geo.block, 4096);
+	assert_int_equal(tee.geo.io_align, 4096);
+}
+
+static void
+refuses_blocks_that_do_not(void **state)
+{
+	(void)state;
+	to[0]->geo.block = to[0]->geo.io_align = 512;
+	to[2]->geo.block = to[2]->geo.io_align = 520;
+	assert_int_equal(tee_join(&tee, &f), -1);
+	assert_int_equal(f.status, STATUS_REFUSED);
+	assert_non_null(strstr(f.text, "blocks of 520 bytes"));
+}
+
+static void
+is_what_any_or_all_are(void **state)
+{
+	(void)state;
+	to[1]->is.device = to[2]->is.past_cache = true;
+	to[0]->is.durable = to[1]->is.durable = to[2]->is.durable = false;
+	to[0]->is.seekable = false;
+	join();
+	assert_true(tee.is.device);
+	assert_true(tee.is.past_cache);
+	assert_false(tee.is.durable);
+	assert_false(tee.is.seekable);
+	assert_false(tee.is.streamed);
+}
+
+static void
+refuses_two_in_order_and_one_twice(void **state)
+{
+	(void)state;
+	to[0]->is.streamed = true;
+	join();
+	to[2]->is.streamed = true;
+	assert_int_equal(tee_join(&tee, &f), -1);
+	assert_non_null(strstr(f.text, "both written in order"));
+	to[2]->is.streamed = false;
+	to[2]->id = to[1]->id;
+	assert_int_equal(tee_join(&tee, &f), -1);
+	assert_int_equal(f.status, STATUS_REFUSED);
+	assert_non_null(strstr(f.text, "given twice"));
+	to[2]->lim.part = 2;
+	join();
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UNIT(takes_the_strictest_limits),
+		UNIT(has_no_room_where_one_has_none),
+		UNIT(writes_blocks_that_go_with_all),
+		UNIT(refuses_blocks_that_do_not),
+		UNIT(is_what_any_or_all_are),
+		UNIT(refuses_two_in_order_and_one_twice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

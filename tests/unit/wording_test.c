@@ -1,0 +1,59 @@
+/*
+ * The words for an end, and for what was lost of it.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "report/wording.h"
+
+static char text[200];
+
+static void
+tells_where_losses_lie(void **state)
+{
+	struct loss l = { .known = false, .files = 1 };
+
+	(void)state;
+	assert_string_equal(wording_loss(text, sizeof(text), &l), "");
+	l = (struct loss){ .known = true, .free = 512 };
+	assert_string_equal(wording_loss(text, sizeof(text), &l),
+	    "all these bytes are free space");
+	l.state = FS_DIRTY;
+	assert_string_equal(wording_loss(text, sizeof(text), &l),
+	    "all these bytes are free space, as it seems");
+	l.structures = 1;
+	assert_string_equal(wording_loss(text, sizeof(text), &l),
+	    "of these, 0 bytes are in files, 1 in the file system's own "
+	    "structures, 512 free, as it seems");
+	l = (struct loss){ .known = true, .files = 2 };
+	assert_string_equal(wording_loss(text, sizeof(text), &l),
+	    "of these, 2 bytes are in files, 0 in the file system's own "
+	    "structures, 0 free");
+}
+
+static void
+shortens_a_name_from_the_front(void **state)
+{
+	const struct endpoint ep = { .name = "/a/long/name" };
+
+	(void)state;
+	assert_string_equal(wording_name(text, sizeof(text), &ep, 12),
+	    "/a/long/name");
+	assert_string_equal(wording_name(text, sizeof(text), &ep, 11),
+	    "...ong/name");
+	assert_string_equal(wording_name(text, 8, &ep, 100), "...name");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(tells_where_losses_lie),
+		cmocka_unit_test(shortens_a_name_from_the_front),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
