@@ -19,7 +19,7 @@ blind()
 		read -ra to <<<"$op"
 		away "$2" 'force=[a-z,]+ writes all the same\)$' "${to[@]}" &&
 		    away "$2" "force=[a-z,]*${name}[a-z,]* writes all the same\)$" "${to[@]}" \
-			force="$(others "$name")" || return
+			force="$(other_words "$name")" || return
 	done
 }
 for kind in "${kinds[@]}"; do

@@ -122,7 +122,7 @@ hold_by()
 is_locked()
 {
 	locked 1000 && refused 'is locked .flock.*force=held writes all the same\)$' if=src of="$p2" &&
-	    refused 'force=held' if=src of="$d" force="$(others held)" && as_it_was &&
+	    refused 'force=held' if=src of="$d" force="$(other_words held)" && as_it_was &&
 	    taken 0 of="$d" force=held
 }
 it "refuses a disk that another program has locked" is_locked
@@ -133,7 +133,7 @@ part_locked()
 	for op in "of=$p2" "of=$d bs=512 seek=7168" "of=$d"; do
 		read -ra to <<<"$op"
 		refused 'p2 is locked .flock.*force=held writes all the same\)$' if=src "${to[@]}" \
-			force="$(others held)" || return
+			force="$(other_words held)" || return
 	done
 	as_it_was && taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held
 }
@@ -154,7 +154,7 @@ ranges_locked()
 {
 	disk && snapshot && hold_by range "$p2" 1000 || return
 	refused 'p2 is held by a lock of another program.*force=held writes all the same\)$' if=src of="$p2" \
-		force="$(others held)" &&
+		force="$(other_words held)" &&
 	    refused 'p2 is held by a lock' if=src of="$d" bs=512 seek=7168 &&
 	    refused 'p2 is held by a lock' if=src of="$d" &&
 	    as_it_was && taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held || return
@@ -171,7 +171,7 @@ image_locked()
 	for op in of=img "of=img oflag=trunc" "of=img oflag=append" "of=img seek=9999"; do
 		read -ra to <<<"$op"
 		refused 'the file is held by a lock.*force=held writes all the same\)$' if=src "${to[@]}" \
-			force="$(others held)" || return
+			force="$(other_words held)" || return
 	done
 	"$pardd" if=src 1<>img 2>err
 	status=$? && : >out
@@ -200,7 +200,7 @@ two_copies()
 	in_copy || return
 	local op to
 	for op in "of=img seek=383" "of=img seek=1" "of=img oflag=trunc count=1" \
-	    "of=other of=img seek=2" "of=img seek=200 -d" "of=img seek=64 force=$(others held)"; do
+	    "of=other of=img seek=2" "of=img seek=200 -d" "of=img seek=64 force=$(other_words held)"; do
 		read -ra to <<<"$op"
 		refused 'img: another copy .*force=held writes all the same\)$' if=src \
 			"${to[@]}" || return

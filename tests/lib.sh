@@ -357,6 +357,16 @@ refused()
 	exits 101 "$pardd" "$@" && one_line "$why"
 }
 
+# other_words WORD: all words of force= but this one
+other_words()
+{
+	local word list=
+	for word in mounted swap held looped overlap; do
+		[[ $word = "$1" ]] || list+=,$word
+	done
+	echo "${list#,}"
+}
+
 # with_faults RULES COMMAND...: under the shim; its log is in the file faults
 with_faults()
 {

@@ -16,7 +16,7 @@ file_self()
 		refused 'overlaps the one to be read .*.*force=overlap writes all the same\)$' \
 			if=dir/a of="$other" &&
 		    refused 'force=overlap' if="$other" of=dir/a seek=2047 \
-			force="$(others overlap)" &&
+			force="$(other_words overlap)" &&
 		    refused 'force=overlap' if=dir/a of="$other" oflag=trunc || return
 	done
 	same dir/a before && exits 0 "$pardd" if=dir/a of=other/a count=8 seek=8 &&
@@ -30,7 +30,7 @@ overlapping()
 {
 	disk && snapshot && eval "set -- $*" &&
 	    refused 'force=overlap writes all the same\)$' "$@" bs=512 &&
-	    refused 'force=overlap' "$@" bs=512 force="$(others overlap)" && as_it_was
+	    refused 'force=overlap' "$@" bs=512 force="$(other_words overlap)" && as_it_was
 }
 disjoint()
 {
@@ -85,7 +85,7 @@ on_overlay()
 	    undo umount "$PWD/o" && snapshot &&
 	    refused 'is mounted' if=o/src of="$p1" &&
 	    refused 'overlaps the one.*force=overlap writes all the same\)$' if=o/src of="$p1" force=mounted &&
-	    refused 'force=overlap writes all the same\)$' if=o/src of="$d" bs=512 seek=6016 force="$(others overlap)" &&
+	    refused 'force=overlap writes all the same\)$' if=o/src of="$d" bs=512 seek=6016 force="$(other_words overlap)" &&
 	    exits 101 "$pardd" of="$p1" force=mounted <o/src &&
 	    one_line 'overlaps the one.*force=overlap writes all the same\)$' && as_it_was &&
 	    exits 0 "$pardd" if=o/src of="$p2" force=mounted
@@ -108,7 +108,7 @@ on_btrfs()
 	for to in "$one" "$two"; do
 		refused '(mounted|held) writes all the same\)$' if=m/sub/src of="$to" &&
 		    refused 'overlaps the one.*force=overlap writes all the same\)$' if=m/sub/src of="$to" \
-			force="$(others overlap)" || return
+			force="$(other_words overlap)" || return
 	done
 	exits 0 "$pardd" if=m/sub/src of="$other" force=mounted && same before two
 }

@@ -150,14 +150,6 @@ swap()
 	name=swap by="is swap space" swap_on=$1
 	mkswap -q "$1" && swapon "$1" && undo swapoff "$1"
 }
-others()
-{
-	local word list=
-	for word in mounted swap held looped overlap; do
-		[[ $word = "$1" ]] || list+=,$word
-	done
-	echo "${list#,}"
-}
 
 # turned_away OPERANDS...: in one line that names the user and the override,
 # with and without the other overrides, and by --dry-run too
@@ -165,7 +157,7 @@ turned_away()
 {
 	refused "$by.*force=$name writes all the same\)$" if=src "$@" &&
 	    refused "$by.*force=$name writes all the same\)$" if=src "$@" \
-		force="$(others "$name")" &&
+		force="$(other_words "$name")" &&
 	    refused "$by.*force=$name writes all the same\)$" if=src "$@" -d && as_it_was
 }
 # arrived BYTE: src is there, but for what as_it_was leaves out

@@ -264,7 +264,7 @@ swap_file()
 	    swapon "$file" && undo swapoff "$PWD/$file" || return
 	refused 'the file is swap space in use.*force=swap writes all the same\)$' \
 	    if=src of="$file" && cmp -n 4096 before "$file" &&
-	    refused 'force=swap' if=src of="$file" force="$(others swap)" &&
+	    refused 'force=swap' if=src of="$file" force="$(other_words swap)" &&
 	    cmp -n 4096 before "$file" || return
 	exits 76 "$pardd" if=src of="$file" force=swap && cmp -n 4096 before "$file"
 }
@@ -286,7 +286,7 @@ mounted_file()
 	    ln "$1" hard && "$blocks" make src 4k 1 || return
 	for name in "$1" hard; do
 		refused 'the file is mounted on .*/m; umount it first \(force=mounted writes all the same\)$' \
-		    if=src of="$name" && refused 'force=mounted' if=src of="$name" force="$(others mounted)" || return
+		    if=src of="$name" && refused 'force=mounted' if=src of="$name" force="$(other_words mounted)" || return
 	done
 	loop "$1" && refused 'its file is mounted on .*/m' if=src of="$dev" && cmp before "$1" &&
 	    exits 0 "$pardd" if=src of=other && exits 0 "$pardd" if=src of="$1" force=mounted,looped &&

@@ -48,15 +48,6 @@ else
 	skip "no dmsetup" "device mapper"
 fi
 
-others()
-{
-	local word list=
-	for word in mounted swap held looped overlap; do
-		[[ $word = "$1" ]] || list+=,$word
-	done
-	echo "${list#,}"
-}
-
 # turned_away OPERANDS...: and no command that writes is sent
 turned_away()
 {
@@ -64,7 +55,7 @@ turned_away()
 	forget
 	away "$@" &&
 	    refused "force=$name writes all the same\)$" if="$SG1" "$@" \
-		force="$(others "$name")" &&
+		force="$(other_words "$name")" &&
 	    refused "force=$name writes all the same\)$" if="$SG1" "$@" -d &&
 	    was_not_sent "$HCTL2" "$writes"
 }
@@ -286,7 +277,7 @@ overlapping()
 	fresh
 	refused "$why" if="$1" of="$2" "${@:3}" &&
 	    refused "$why" if="$1" of="$2" bs=512 skip=100 count=10 seek=109 "${@:3}" \
-		force="$(others overlap)" &&
+		force="$(other_words overlap)" &&
 	    lands "0-16383 untouched" && was_not_sent "$HCTL2" "$writes" || return
 	exits 0 "$pardd" if="$1" of="$2" bs=512 skip=100 count=10 seek=110 "${@:3}" &&
 	    complete && was_sent "$HCTL2" "$writes"

@@ -92,20 +92,27 @@ world_node(const char *path)
 	return NULL;
 }
 
+/* The node that is open as this; NULL: none. */
+static struct node *
+world_open(int fd)
+{
+	size_t i;
+
+	for (i = 0; i < world.n; i++)
+		if (world.node[i].fd == fd)
+			return &world.node[i];
+	return NULL;
+}
+
 /* -------------------------------------------- in the place of the C library */
 
-int
-openat(int dir, const char *path, int flags, ...)
+static int
+world_openat(int dir, const char *path, int flags, va_list ap)
 {
+	mode_t mode = (flags & O_CREAT) != 0 ? va_arg(ap, mode_t) : 0;
 	struct node *node = world_node(path);
 	char there[PATH_MAX];
-	mode_t mode = 0;
-	va_list ap;
 
-	va_start(ap, flags);
-	if ((flags & O_CREAT) != 0)
-		mode = va_arg(ap, mode_t);
-	va_end(ap);
 	if (world_broken(path))
 		return -1;
 	if (node == NULL)
@@ -120,16 +127,27 @@ openat(int dir, const char *path, int flags, ...)
 }
 
 int
-open(const char *path, int flags, ...)
+openat(int dir, const char *path, int flags, ...)
 {
-	mode_t mode = 0;
 	va_list ap;
+	int fd;
 
 	va_start(ap, flags);
-	if ((flags & O_CREAT) != 0)
-		mode = va_arg(ap, mode_t);
+	fd = world_openat(dir, path, flags, ap);
 	va_end(ap);
-	return openat(AT_FDCWD, path, flags, mode);
+	return fd;
+}
+
+int
+open(const char *path, int flags, ...)
+{
+	va_list ap;
+	int fd;
+
+	va_start(ap, flags);
+	fd = world_openat(AT_FDCWD, path, flags, ap);
+	va_end(ap);
+	return fd;
 }
 
 /* Where headers check the arguments of calls, flags that are no constant. */
@@ -241,11 +259,9 @@ ioctl(int fd, unsigned long request, ...)
 	va_end(ap);
 	if (request == DM_TABLE_STATUS)
 		return world_dm(arg);
-	for (node = world.node; node < world.node + world.n; node++)
-		if (node->fd == fd)
-			break;
+	node = world_open(fd);
 	errno = ENOTTY;
-	if (node == world.node + world.n)
+	if (node == NULL)
 		return -1;
 	if (request == BLKGETSIZE64) {
 		memcpy(arg, &node->bytes, sizeof(node->bytes));
@@ -270,14 +286,13 @@ ioctl(int fd, unsigned long request, ...)
 int
 fstat(int fd, struct stat *st)
 {
-	size_t i;
+	const struct node *node = world.root[0] != '\0' ? world_open(fd) : NULL;
 
-	for (i = 0; i < world.n; i++)
-		if (world.root[0] != '\0' && world.node[i].fd == fd) {
-			*st = (struct stat){ .st_mode = S_IFBLK,
-				.st_rdev = world.node[i].dev };
-			return 0;
-		}
+	if (node != NULL) {
+		*st = (struct stat){ .st_mode = S_IFBLK,
+			.st_rdev = node->dev };
+		return 0;
+	}
 	if (fstatat(fd, "", st, AT_EMPTY_PATH) != 0)
 		return -1;
 	if (world.root[0] != '\0')
@@ -288,15 +303,14 @@ fstat(int fd, struct stat *st)
 int
 flock(int fd, int how)
 {
-	size_t i;
+	struct node *node = world_open(fd);
 
 	(void)how;
+	if (node == NULL || node->locked == 0)
+		return 0;
+	node->locked--;
 	errno = EWOULDBLOCK;
-	for (i = 0; i < world.n; i++)
-		if (world.node[i].fd == fd && world.node[i].locked > 0 &&
-		    world.node[i].locked-- > 0)
-			return -1;
-	return 0;
+	return -1;
 }
 
 int
@@ -336,11 +350,10 @@ globfree(glob_t *all)
 int
 close(int fd)
 {
-	size_t i;
+	struct node *node = world_open(fd);
 
-	for (i = 0; i < world.n; i++)
-		if (world.node[i].fd == fd)
-			world.node[i].fd = -1;
+	if (node != NULL)
+		node->fd = -1;
 	return (int)syscall(SYS_close, fd);
 }
 

@@ -1,0 +1,458 @@
+/*
+ * What is claimed of a disk that is to be written, who is in the way of that, and
+ * whether it overlaps what is read: on a machine that is made up.
+ */
+#undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "base/status.h"
+#include "disk/disk.h"
+#include "disk/usage.h"
+#include "disks.h"
+#include "plan/claim.h"
+#include "plan/overlap.h"
+
+/* ---------------------------------------------------------------- claims */
+
+static struct claims claims;
+static struct opts opts;
+
+/* The status of claiming "blocks" from block "at" on; 0: as claims->n nodes. */
+static int
+claim(dev_t node, uint64_t at, uint64_t blocks)
+{
+	struct plan p = { .opts = &opts, .dst = &end, .bounded = true,
+		.pad = BLOCK, .dst_off = at * BLOCK,
+		.length = blocks * BLOCK, .truncate = -1 };
+	int failed;
+	size_t i;
+
+	f = (struct fault){ 0 };
+	set_end(node);
+	for (i = 0; i < world.n; i++)
+		world.node[i].fd = -1;
+	failed = claims_take(&claims, NULL, &p, &f);
+	assert_int_equal(failed, f.status == 0 ? 0 : -1);
+	return f.status;
+}
+
+static bool
+refused(const char *text)
+{
+	if (f.status == STATUS_REFUSED && strstr(f.text, text) != NULL)
+		return true;
+	print_message("%d: %s\n", f.status, f.text);
+	return false;
+}
+
+static void
+claims_disks(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_part("ata1", "sda", SDA, 1, 100, 100);
+	add_part("ata1", "sda", SDA, 2, 300, 100);
+	assert_int_equal(claim(SDA, 0, 1), 0);
+	assert_int_equal(claims.n, 3);		/* all of it */
+	assert_int_equal(claims.node[0], SDA);
+	claims_release(&claims);
+	assert_int_equal(claim(SDA, 150, 1), 0);
+	assert_int_equal(claims.n, 1);
+	assert_int_equal(claims.node[0], SDA + 1);
+	assert_int_equal(claims.locked, SDA);
+	claims_release(&claims);
+	world.node[3].used = true;
+	assert_int_equal(claim(SDA, 350, 1), STATUS_REFUSED);
+	assert_true(refused("sda2 is in use (by another program"));
+	world.node[3].used = false;
+	world.node[3].locked = 3;		/* udev, for a moment */
+	assert_int_equal(claim(SDA, 350, 1), 0);
+	claims_release(&claims);
+	world.node[3].locked = 1000;
+	assert_int_equal(claim(SDA, 350, 1), STATUS_REFUSED);
+	assert_true(refused("sda2 is locked (flock)"));
+	opts.force = FORCE_HELD;
+	assert_int_equal(claim(SDA, 350, 1), 0);
+	claims_release(&claims);
+}
+
+static void
+claims_nothing_unknown(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	has("/sys/block/sda/size", "nothing\n");
+	assert_int_equal(claim(SDA, 0, 1), 0);
+	claims_release(&claims);
+	world.broken = "8:0";
+	world.err = EMFILE;
+	assert_int_equal(claim(SDA, 0, 1), STATUS_REFUSED);
+	assert_true(refused("who uses"));
+	assert_non_null(strstr(f.text, "force=mounted,swap,looped"));
+	opts.force = FORCE_MOUNTED | FORCE_SWAP | FORCE_LOOPED | FORCE_HELD;
+	assert_int_equal(claim(SDA, 0, 1), 0);
+	claims_release(&claims);
+}
+
+/* The same disk by two paths. */
+static void
+claims_paths(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	has("/sys/block/sda/wwid", "naa.1\n");
+	has("/sys/block/sdb/wwid", "naa.1\n");
+	add_part("ata1", "sda", SDA, 1, 100, 100);
+	add_part("ata2", "sdb", SDB, 1, 100, 100);
+	assert_int_equal(claim(SDA + 1, 0, 1), 0);
+	assert_int_equal(claims.n, 2);
+	assert_int_equal(claims.node[1], SDB + 1);
+	claims_release(&claims);
+	has("/sys/block/sdb/ro", "1\n");
+	assert_int_equal(claim(SDA + 1, 0, 1), STATUS_REFUSED);
+	assert_true(refused("sdb is read-only"));
+	lacks("/sys/block/sdb/ro");
+	has(MOUNTINFO, "20 1 8:17 / /b rw - ext4 /dev/sdb1 rw\n");
+	assert_int_equal(claim(SDA, 0, 1), STATUS_REFUSED);
+	assert_true(refused("it and sdb are one disk: sdb1 is mounted on /b"));
+	assert_int_equal(claim(SDA, 300, 1), 0);
+	claims_release(&claims);
+}
+
+static void
+claims_below(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_part("ata1", "sda", SDA, 1, 100, 100);
+	add_loop("loop0", LOOP0, "/dev/sda1", 100);
+	assert_int_equal(claim(LOOP0, 0, 1), 0);
+	assert_int_equal(claims.n, 2);
+	assert_int_equal(claims.node[1], SDA + 1);
+	claims_release(&claims);
+	add_loop("loop1", LOOP1, "/dev/sda", BLOCKS);
+	has(MOUNTINFO, "20 1 7:1 / /c rw - ext4 /dev/loop1 rw\n");
+	assert_int_equal(claim(LOOP0, 0, 1), STATUS_REFUSED);
+	assert_true(refused("it and loop1 lie on one disk: loop1 is mounted on "
+	    "/c"));
+	has("/sys/block/loop1/loop/offset", "51712\n");
+	assert_int_equal(claim(LOOP0, 0, 1), 0);
+	claims_release(&claims);
+	assert_int_equal(claim(LOOP0, 0, 2), STATUS_REFUSED);
+	has(MOUNTINFO, "20 1 8:1 / /d rw - ext4 /dev/sda1 rw\n");
+	assert_int_equal(claim(LOOP0, 0, 1), STATUS_REFUSED);
+	assert_true(refused("sda1 is mounted on /d"));
+	lacks("/sys/dev/block/8:1");
+	has(MOUNTINFO, "%s", "");
+	assert_int_equal(claim(LOOP0, 0, 1), STATUS_REFUSED);
+	assert_true(refused("not known"));
+}
+
+/* A volume of two pieces, one of them of sda1, and another on that. */
+static void
+claims_members(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_part("ata1", "sda", SDA, 1, 100, 100);
+	add_disk("virtual", "dm-0", DM0, 200);
+	has("/sys/block/dm-0/slaves/sda/dev", "8:0\n");
+	has("/sys/block/dm-0/slaves/sdb/dev", "8:16\n");
+	has(MOUNTINFO, "20 1 8:1 / /a rw - ext4 /dev/sda1 rw\n");
+	assert_int_equal(claim(DM0, 0, 10), STATUS_REFUSED);
+	assert_true(refused("sda1 is mounted on /a"));	/* all of each */
+	add_node("mapper/control", makedev(10, 236), 0);
+	world.table = "0 100 linear 8:16 0\n100 100 linear 8:0 150\n";
+	assert_int_equal(claim(DM0, 0, 10), 0);
+	claims_release(&claims);
+	assert_int_equal(claim(DM0, 100, 50), STATUS_REFUSED);
+	assert_int_equal(claim(DM0, 150, 50), 0);
+	claims_release(&claims);
+	has(MOUNTINFO, "20 1 253:1 / /b rw - ext4 /dev/dm-1 rw\n");
+	add_disk("virtual", "dm-1", DM1, 200);
+	has("/sys/block/sdb/holders/dm-0/dev", "253:0\n");
+	has("/sys/block/sdb/holders/dm-1/dev", "253:1\n");
+	assert_int_equal(claim(DM0, 0, 10), STATUS_REFUSED);
+	assert_true(refused("dm-1 is mounted on /b"));
+	world.table = NULL;			/* none is linear */
+	assert_int_equal(claim(DM0, 0, 10), 0);
+	claims_release(&claims);
+	lacks("/sys/block/dm-0/slaves/sdb/dev");
+	assert_int_equal(claim(DM0, 0, 10), STATUS_REFUSED);
+	assert_true(refused("who uses dm-0 is not known"));
+}
+
+/* A use that force= allows keeps the claim on the disk from being had. */
+static void
+claims_what_is_forced(void **state)
+{
+	(void)state;
+	opts = (struct opts){ .force = FORCE_MOUNTED };
+	two_disks();
+	add_part("ata1", "sda", SDA, 1, 100, 100);
+	add_part("ata1", "sda", SDA, 2, 300, 100);
+	has(MOUNTINFO, "20 1 8:1 / /a rw - ext4 /dev/sda1 rw\n");
+	world.node[2].used = true;
+	assert_int_equal(claim(SDA, 0, 1), 0);
+	assert_int_equal(claims.n, 1);			/* the other one */
+	assert_int_equal(claims.node[0], SDA + 2);
+	claims_release(&claims);
+	world.node[3].used = true;		/* nobody knows by whom */
+	assert_int_equal(claim(SDA, 0, 1), STATUS_REFUSED);
+	assert_true(refused("sda2 is in use"));
+	opts.force |= FORCE_HELD;
+	assert_int_equal(claim(SDA, 0, 1), 0);
+	assert_int_equal(claims.n, 0);
+	claims_release(&claims);
+}
+
+static void
+refuses_uses(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	has("/proc/swaps", "Filename\n/dev/sda x\n");
+	assert_int_equal(claim(SDA, 0, 1), STATUS_REFUSED);
+	assert_true(refused("sda is swap space in use; swapoff"));
+	has("/proc/swaps", "%s", "");
+	has("/sys/block/sda/holders/md0/dev", "9:0\n");
+	assert_int_equal(claim(SDA, 0, 1), STATUS_REFUSED);
+	assert_true(refused("sda is held by md0"));
+	lacks("/sys/block/sda/holders/md0/dev");
+	lacks("/sys/block/sda/holders/md0");
+	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
+	assert_int_equal(claim(SDA, 0, 1), STATUS_REFUSED);
+	assert_true(refused("the loop device loop0 lies on sda"));
+	world.broken = "/swaps";
+	world.err = EMFILE;
+	opts.force = FORCE_LOOPED;
+	assert_int_equal(claim(SDA, 0, 1), STATUS_REFUSED);
+	assert_true(refused("/proc/swaps cannot be read: Too many open files"));
+	assert_non_null(strstr(f.text, "force=swap writes"));
+	world.broken = "/dev/sda";
+	assert_int_equal(claim(SDA, 0, 1), STATUS_REFUSED);
+	assert_true(refused("sda cannot be claimed with O_EXCL: Too many"));
+	assert_int_equal(claims.n, 0);
+}
+
+/* Before each logical partition there is a record of it. */
+static void
+claims_records(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_part("ata1", "sda", SDA, 1, 100, 100);
+	add_part("ata1", "sda", SDA, 2, 200, 2);	/* extended */
+	add_part("ata1", "sda", SDA, 5, 210, 90);
+	add_part("ata1", "sda", SDA, 6, 310, 90);
+	assert_int_equal(claim(SDA, 150, 10), 0);
+	assert_int_equal(claims.n, 1);
+	claims_release(&claims);
+	assert_int_equal(claim(SDA, 200, 1), 0);
+	assert_int_equal(claims.node[0], SDA);		/* all */
+	claims_release(&claims);
+	assert_int_equal(claim(SDA, 220, 10), 0);
+	assert_int_equal(claims.n, 1);
+	claims_release(&claims);
+	assert_int_equal(claim(SDA, 299, 2), 0);	/* up to the next one's */
+	assert_int_equal(claims.node[0], SDA);
+	claims_release(&claims);
+	assert_int_equal(claim(SDA + 6, 0, 10), 0);
+	assert_int_equal(claims.node[0], SDA + 6);
+	claims_release(&claims);
+	assert_int_equal(claim(SDA, 990, 10), 0);	/* the backup of a GPT */
+	assert_int_equal(claims.node[0], SDA);
+	claims_release(&claims);
+}
+
+/* What is on a file is found by the file, and what locks it. */
+static void
+claims_below_a_file(void **state)
+{
+	struct node *other;
+
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	has("/img", "x");
+	has("/another", "y");
+	add_loop("loop0", LOOP0, "/img", 100);
+	assert_int_equal(claim(LOOP0, 0, 1), 0);
+	claims_release(&claims);
+	other = add_loop("loop1", LOOP1, "/another", 100);
+	has(MOUNTINFO, "20 1 7:1 / /c rw - ext4 /dev/loop1 rw\n");
+	assert_int_equal(claim(LOOP0, 0, 1), 0);
+	claims_release(&claims);
+	other->on = "/img";
+	assert_int_equal(claim(LOOP0, 0, 1), STATUS_REFUSED);
+	assert_true(refused("it and loop1 lie on one file: loop1 is mounted on "
+	    "/c"));
+	other->on = "/dev/sda";
+	assert_int_equal(claim(LOOP0, 0, 1), 0);
+	claims_release(&claims);
+	has("/proc/swaps", "Filename\n/img x\n");
+	assert_int_equal(claim(LOOP0, 0, 1), STATUS_REFUSED);
+	assert_true(refused("its file is swap space"));
+	has("/proc/swaps", "%s", "");
+	world.broken = "/img";
+	world.err = EMFILE;
+	assert_int_equal(claim(LOOP0, 0, 1), STATUS_REFUSED);
+	world.broken = "/sys/block";
+	assert_int_equal(claim(LOOP0, 0, 1), STATUS_REFUSED);
+	assert_true(refused("other loop devices on its medium are not known"));
+	world.broken = NULL;
+	other->err = EIO;			/* of which nothing is known */
+	lacks("/sys/block/loop1/size");
+	has("/sys/block/loop1/size", "%s", "\n");
+	assert_int_equal(claim(LOOP0, 0, 1), 0);
+	claims_release(&claims);
+}
+
+/* --------------------------------------------------------------- overlaps */
+
+static struct endpoint source;
+
+/* Whether it is refused that "n" blocks go from one to the other. */
+static bool
+overlap(dev_t from, uint64_t at, dev_t to, uint64_t there, uint64_t n)
+{
+	struct plan p = { .opts = &opts, .src = &source, .dst = &end,
+		.bounded = true, .pad = BLOCK, .src_off = at * BLOCK,
+		.dst_off = there * BLOCK, .length = n * BLOCK,
+		.truncate = -1 };
+
+	f = (struct fault){ 0 };
+	set_end(from);
+	source = end;
+	source.name = "source";
+	set_end(to);
+	return overlap_source(&p, &f) != 0;
+}
+
+static void
+overlaps(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_part("ata1", "sda", SDA, 1, 100, 100);
+	add_part("ata1", "sda", SDA, 2, 150, 100);
+	assert_false(overlap(SDA, 0, SDB, 0, BLOCKS));
+	assert_false(overlap(SDA, 0, SDA, 10, 10));
+	assert_true(overlap(SDA, 0, SDA, 9, 10));
+	assert_true(refused("the range to be written on it overlaps the one to "
+	    "be read from source"));
+	assert_false(overlap(SDA, 0, SDA + 1, 0, 100));
+	assert_true(overlap(SDA, 1, SDA + 1, 0, 100));
+	assert_false(overlap(SDA + 1, 0, SDA + 2, 0, 50));
+	assert_true(overlap(SDA + 1, 0, SDA + 2, 0, 51));
+	add_loop("loop0", LOOP0, "/dev/sda1", 100);
+	has("/sys/block/loop0/loop/offset", "5120\n");
+	assert_true(overlap(LOOP0, 0, SDA, 110, 1));
+	assert_false(overlap(LOOP0, 0, SDA, 109, 1));
+	opts.force = FORCE_OVERLAP;
+	assert_false(overlap(SDA, 0, SDA, 0, 10));
+	opts.force = 0;
+	world.broken = "8:0";
+	world.err = EIO;
+	assert_true(overlap(SDA + 1, 0, SDB, 0, 1));
+	assert_true(refused("whether it overlaps what is read from source is "
+	    "not known"));
+}
+
+static void
+overlaps_in_volumes(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_disk("virtual", "dm-0", DM0, 200);
+	add_disk("virtual", "dm-1", DM1, 200);
+	has("/sys/block/dm-0/slaves/sda/dev", "8:0\n");
+	has("/sys/block/dm-1/slaves/sda/dev", "8:0\n");
+	assert_false(overlap(DM0, 0, DM1, 0, 10));	/* somewhere there */
+	assert_true(overlap(DM0, 0, SDA, 900, 10));
+	assert_true(overlap(SDA, 900, DM0, 0, 10));
+	add_node("mapper/control", makedev(10, 236), 0);
+	world.table = "0 100 linear 8:0 150\n100 100 linear 8:16 7\n";
+	assert_true(overlap(DM0, 0, DM1, 0, 10));
+	assert_false(overlap(DM0, 0, SDA, 900, 10));
+	assert_true(overlap(DM0, 90, SDA, 240, 10));
+	assert_false(overlap(DM0, 90, SDA, 230, 10));
+	assert_true(overlap(DM0, 100, SDB, 0, 8));
+	assert_false(overlap(DM0, 100, SDB, 0, 7));
+}
+
+static void
+overlaps_by_another_path(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	has("/sys/block/sda/wwid", "naa.1\n");
+	has("/sys/block/sdb/wwid", "naa.1\n");
+	assert_true(overlap(SDA, 0, SDB, 9, 10));
+	assert_false(overlap(SDA, 0, SDB, 10, 10));
+}
+
+/* Two of several targets. */
+static void
+overlaps_a_target(void **state)
+{
+	struct plan p, q;
+
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_part("ata1", "sda", SDA, 1, 100, 100);
+	assert_false(overlap(SDA, 0, SDA + 1, 0, 10));
+	p = (struct plan){ .opts = &opts, .src = NULL, .dst = &source,
+		.pad = BLOCK, .length = 100 * BLOCK, .truncate = -1 };
+	q = p;
+	q.dst = &end;
+	assert_int_equal(overlap_targets(&p, &q, &f), 0);
+	p.length++;
+	assert_int_equal(overlap_targets(&p, &q, &f), -1);
+	assert_true(refused("the ranges to be written on source and on it "
+	    "overlap"));
+	world.broken = "8:1";
+	world.err = EIO;
+	p.length = BLOCK;
+	assert_int_equal(overlap_targets(&p, &q, &f), -1);
+	assert_true(refused("whether source and it overlap is not known"));
+	source.id.known = false;
+	assert_int_equal(overlap_targets(&p, &q, &f), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD(claims_disks),
+		WORLD(claims_nothing_unknown),
+		WORLD(claims_paths),
+		WORLD(claims_below),
+		WORLD(claims_members),
+		WORLD(claims_what_is_forced),
+		WORLD(refuses_uses),
+		WORLD(claims_records),
+		WORLD(claims_below_a_file),
+		WORLD(overlaps),
+		WORLD(overlaps_in_volumes),
+		WORLD(overlaps_by_another_path),
+		WORLD(overlaps_a_target),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
