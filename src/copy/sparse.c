@@ -204,6 +204,7 @@ static uint64_t
 nothing_at(const struct worker *w, uint64_t off)
 {
 	const struct endpoint *dst = w->job->p->dst;
+	/* for the length of one request, on 32 bits too */
 	const uint64_t most = (uint64_t)SIZE_MAX / 4 + 1;
 	struct extent x;
 	int err;

@@ -22,7 +22,7 @@ enum {
 	RANGES = 8,		/* this many right ranges of a base will do */
 	BLOCK = 4096,		/* bytes of a place; at least the source's
 				 * block */
-	DUMB = 2,		/* failed reads after which a source is left
+	UNREADABLE = 2,		/* failed reads after which a source is left
 				 * alone */
 };
 
@@ -273,10 +273,10 @@ refuse_map(const struct plan *p, const struct seg *s, struct fault *f)
 struct pair {			/* both ends, and what they have shown */
 	struct look	 src, dst;
 	struct agreed	*alike;
-	unsigned	 dumb;
+	unsigned	 unreadable;	/* places of the source, so far */
 };
 
-/* Finished ranges keep the digests of the base. */
+/* Note the first sector that both ends have, and that is not just zeros. */
 static void
 note_alike(struct agreed *a, const struct plan *p, const struct seg *s,
     const unsigned char *buf)
@@ -301,7 +301,7 @@ agree(struct pair *t, const struct plan *p, const struct seg *s)
 	const unsigned char *has, *gave = look(&t->src, s->off, len);
 
 	if (gave == NULL)
-		t->dumb++;
+		t->unreadable++;
 	has = gave != NULL ? look(&t->dst, s->off, len) : NULL;
 	if (has == NULL)
 		return true;
@@ -326,8 +326,8 @@ trust_map(const struct plan *p, struct map *map, const atomic_bool *stop,
 	if (n == 0 || !look_at_target(&t.dst, p, size) ||
 	    !look_at_source(&t.src, p, size))
 		n = 0;
-	for (i = 0; i < PLACES && a->n < TRUST_BLOCKS && t.dumb < DUMB &&
-	    failed == 0 && (stop == NULL || !*stop); i++) {
+	for (i = 0; i < PLACES && a->n < TRUST_BLOCKS && t.unreadable <
+	    UNREADABLE && failed == 0 && (stop == NULL || !*stop); i++) {
 		if (visit(i, n) == n)
 			continue;
 		s = block_at(map, at[visit(i, n)], size);
