@@ -78,6 +78,23 @@ one_by_tcp()
 	    copy 0 if="$uri" of=other && copy 0 if=other of="$uri"
 }
 it "... by TCP on this machine, too" one_by_tcp
+# Who began to listen has ended then.
+one_behind()
+{
+	"$blocks" make disk 1M && "$blocks" make other 1M 9 && nbdkit -U "$PWD/a.sock" -P kit.pid file disk &&
+	    until_true 20 test -s kit.pid && undo kill "$(<kit.pid)" || return
+	uri="nbd+unix:///?socket=a.sock"
+	overlaps if="$uri" of=disk seek=8 count=8 && overlaps if=disk of="$uri" skip=8 count=8 &&
+	    copy 0 if="$uri" of=other && copy 0 if=other of="$uri"
+}
+it "... by one that runs in the background, too" one_behind
+one_of_two()
+{
+	"$blocks" make disk 1M && cp disk src && "$blocks" make other 1M 9 && serve a --filter=offset file disk offset=64k &&
+	    overlaps if=src of="$uri" of=disk count=8 && overlaps if=src of=disk of="$uri" count=8 &&
+	    copy 0 if=src of=other of="$uri" count=8
+}
+it "... when both are targets, too" one_of_two
 # An export with two addresses; the server is one process.
 two_names()
 {

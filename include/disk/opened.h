@@ -17,8 +17,8 @@ bool opened_any(pid_t, bool write,
     bool (*is)(const char *path, const struct stat *, void *arg), void *arg);
 
 /*
- * The process of this machine that has the other end of a TCP connection, or 0
- * if none is known.
+ * The process of this machine that has the other end of a TCP or Unix
+ * connection, or 0 if none is known.
  */
 pid_t opened_peer(int sock);
 

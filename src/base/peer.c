@@ -1,9 +1,13 @@
 /*
  * The address of a peer, and its socket: the kernel lists all connections of
- * this machine, each with both addresses, proc_pid_net(5).
+ * this machine, each with both addresses, proc_pid_net(5), and tells of a Unix
+ * socket which one it is connected to, sock_diag(7).
  */
 #include "base/peer.h"
 
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdint.h>
@@ -11,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { WORD = 48 };		/* bytes of an address in those lists */
 
@@ -79,6 +85,60 @@ inode_in(const char *lists, const char *local, const char *remote)
 	return found;
 }
 
+/* The inode that an answer of sock_diag(7) has for the peer; 0 if none. */
+static unsigned long
+inode_told(const unsigned char *answer, size_t len)
+{
+	size_t at = NLMSG_LENGTH(NLMSG_ALIGN(sizeof(struct unix_diag_msg))), n;
+	struct nlmsghdr head;
+	struct nlattr a;
+	uint32_t inode;
+
+	if (len < at)
+		return 0;
+	memcpy(&head, answer, sizeof(head));
+	if (head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return 0;
+	for (; at < len && len - at >= sizeof(a) + sizeof(inode); at += n) {
+		memcpy(&a, answer + at, sizeof(a));
+		memcpy(&inode, answer + at + sizeof(a), sizeof(inode));
+		if (a.nla_type == UNIX_DIAG_PEER)
+			return inode;
+		n = (size_t)NLA_ALIGN(a.nla_len);
+		if (n == 0)
+			break;
+	}
+	return 0;
+}
+
+static unsigned long
+inode_by_unix(int sock)
+{
+	struct {
+		struct nlmsghdr head;
+		struct unix_diag_req req;
+	} ask = { .head = { .nlmsg_len = sizeof(ask),
+		.nlmsg_type = SOCK_DIAG_BY_FAMILY,
+		.nlmsg_flags = NLM_F_REQUEST },
+		.req = { .sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX,
+		.udiag_show = UDIAG_SHOW_PEER,
+		.udiag_cookie = { UINT32_MAX, UINT32_MAX } } };
+	int kernel = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC,
+	    NETLINK_SOCK_DIAG);
+	unsigned char answer[1024];
+	struct stat st;
+	ssize_t n = -1;
+
+	if (kernel >= 0 && fstat(sock, &st) == 0) {
+		ask.req.udiag_ino = (uint32_t)st.st_ino;
+		if (send(kernel, &ask, sizeof(ask), 0) == sizeof(ask))
+			n = recv(kernel, answer, sizeof(answer), MSG_DONTWAIT);
+	}
+	if (kernel >= 0)
+		close(kernel);
+	return n > 0 ? inode_told(answer, (size_t)n) : 0;
+}
+
 unsigned long
 peer_inode(int sock)
 {
@@ -87,8 +147,11 @@ peer_inode(int sock)
 	char local[WORD], remote[WORD];
 	unsigned long inode;
 
-	if (getsockname(sock, (struct sockaddr *)&here, &n) != 0 ||
-	    getpeername(sock, (struct sockaddr *)&there, &m) != 0 ||
+	if (getsockname(sock, (struct sockaddr *)&here, &n) != 0)
+		return 0;
+	if (here.ss_family == AF_UNIX)
+		return inode_by_unix(sock);
+	if (getpeername(sock, (struct sockaddr *)&there, &m) != 0 ||
 	    (here.ss_family != AF_INET && here.ss_family != AF_INET6))
 		return 0;
 	list(&there, local);

@@ -225,8 +225,9 @@ check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 
 /*
  * The process of this machine that serves the end: the command, or the one that
- * listens at a Unix socket, or has the other end of a TCP connection.  0 if
- * unknown, or if init listens on behalf of others.
+ * has the other end of the connection, or else the one that began to listen at
+ * a Unix socket: that one has ended when a server has gone into the background.
+ * 0 if unknown, or if init listens on behalf of others.
  */
 static pid_t
 server_of(const struct nbd *nbd)
@@ -234,11 +235,10 @@ server_of(const struct nbd *nbd)
 	int fd = nbd->lib.aio_get_fd(nbd->link.handle);
 	struct ucred peer = { .pid = 0 };
 	socklen_t len = sizeof(peer);
+	pid_t pid = nbd->command.pid != 0 ? nbd->command.pid : opened_peer(fd);
 
-	if (nbd->command.pid != 0)
-		return nbd->command.pid;
-	if (nbd->link.peer[0] != '\0')
-		return opened_peer(fd);
+	if (pid != 0 || nbd->link.peer[0] != '\0')
+		return pid;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) != 0 ||
 	    peer.pid <= 1)
 		return 0;

@@ -383,16 +383,27 @@ served(const struct endpoint *server, const struct endpoint *ep,
 	    server->name, (int)pid);
 }
 
+/* The same of what a target is written to. */
+static int
+serves_target(const struct endpoint *server, const struct plan *p,
+    struct fault *f)
+{
+	struct places all;
+
+	if (server->id.server == 0 || !p->dst->id.known)
+		return 0;
+	written(p, &all);
+	add_layer(&all, p->dst);
+	return served(server, p->dst, &all, f);
+}
+
 static int
 served_here(const struct plan *p, struct fault *f)
 {
 	struct places all;
 
-	if (p->src->id.server != 0 && p->dst->id.known) {
-		written(p, &all);
-		add_layer(&all, p->dst);
-		return served(p->src, p->dst, &all, f);
-	}
+	if (serves_target(p->src, p, f) != 0)
+		return -1;
 	if (p->dst->id.server == 0 || !p->src->id.known)
 		return 0;
 	places(p->src, p->src_off, p->length, false, &all);
@@ -449,6 +460,10 @@ overlap_targets(const struct plan *p, const struct plan *q, struct fault *f)
 
 	if (same_export(p->dst, q->dst))
 		return both_written(p, q, f);
+	if ((p->opts->force & FORCE_OVERLAP) == 0 &&
+	    (serves_target(p->dst, q, f) != 0 ||
+	    serves_target(q->dst, p, f) != 0))
+		return -1;
 	if (!located(p->dst) || !located(q->dst))
 		return 0;
 	written(p, &a);
