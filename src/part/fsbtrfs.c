@@ -105,6 +105,7 @@ add(struct btrfs *b, const struct place *p)
 		more = b->room > PLACES_MOST ? NULL :
 		    realloc(b->place, b->room * sizeof(*more));
 		if (more == NULL) {
+			b->io->poor |= b->room <= PLACES_MOST;
 			b->room = b->n;
 			b->wrong = true;
 			return;

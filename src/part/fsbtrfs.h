@@ -71,7 +71,7 @@ void btrfs_close(struct btrfs *);
 /* Find out where all chunks lie; false where that, or some, is lost. */
 bool btrfs_chunks(struct btrfs *);
 
-/* Whether the checksum in front of the data is right. */
+/* Whether the checksum in front of the data, of a known kind, is right. */
 bool btrfs_checked(const struct btrfs *, const unsigned char *, size_t size);
 
 /*

@@ -182,7 +182,7 @@ apart(const struct btrfs *b)
 	size_t copies = 1;
 
 	for (; p < end; p++) {
-		if (p->len > INT64_MAX || p->logical > INT64_MAX - p->len)
+		if (p->logical > INT64_MAX - p->len)
 			return false;
 		if (p + 1 == end || p->logical + p->len <= p[1].logical)
 			copies = 1;
@@ -197,9 +197,7 @@ bool
 btrfs_extents(struct btrfs *b)
 {
 	struct fs_extents *free = &b->io->map->free;
-	struct fs_extents *meta = &b->io->map->meta;
 	struct found x = { .at = 0 };
-	size_t was = meta->n;
 	const unsigned char *r;
 	bool good;
 
@@ -214,8 +212,6 @@ btrfs_extents(struct btrfs *b)
 	if (!good) {
 		free->n = 0;
 		free->mixed = false;
-		if (meta->grain == 0 && meta->n > was)
-			meta->n = was;
 	}
 	return good;
 }

@@ -134,7 +134,7 @@ leaf(struct search *s, const unsigned char *p, item *what)
 	const unsigned char *key = p + N_HEAD, *v;
 	size_t n = (size_t)fs_le(p + N_ITEMS, 4), size;
 
-	s->hits.to->more |= n > (s->b->node - N_HEAD) / ITEM;
+	s->hits.to->more |= n == 0 || n > (s->b->node - N_HEAD) / ITEM;
 	for (; n > 0 && n <= (s->b->node - N_HEAD) / ITEM; n--, key += ITEM) {
 		v = btrfs_item(s->b, p, key, &size);
 		if (v != NULL)
@@ -161,7 +161,7 @@ walk(struct search *s, uint64_t at, unsigned level, uint64_t generation,
 		return;
 	}
 	n = (size_t)fs_le(p + N_ITEMS, 4);
-	if (n > (b->node - N_HEAD) / LINK) {
+	if (n == 0 || n > (b->node - N_HEAD) / LINK) {
 		s->hits.to->more = true;
 		return;
 	}
@@ -318,8 +318,7 @@ climb_tree(struct search *s, struct fs_id *id)
 	const unsigned char *key, *p;
 	size_t size, n;
 
-	p = roots.level >= LEVELS ? NULL : find(s->b, &roots, id->tree,
-	    ROOT_BACK, &key, &size);
+	p = find(s->b, &roots, id->tree, ROOT_BACK, &key, &size);
 	n = p == NULL || size < RB_NAME ? 0 :
 	    (size_t)fs_le(p + RB_LENGTH, 2);
 	if (n == 0 || n > size - RB_NAME)
@@ -360,7 +359,7 @@ search(struct search *s, const struct fs_extents *lost)
 	size_t i;
 
 	s->tree = fs_alloc(s->b->io, TREES_MOST * sizeof(*s->tree));
-	if (!fs_hits_open(&s->hits) || s->tree == NULL)
+	if (!fs_hits_open(&s->hits))
 		return;
 	s->hits.to->more |= !turn_into_logical(s, lost) ||
 	    roots.level >= LEVELS;

@@ -11,15 +11,10 @@ btrfs_checked(const struct btrfs *b, const unsigned char *p, size_t size)
 {
 	size_t n = size - S_CSUM;
 
-	switch (fs_le(b->super + S_CSUM_TYPE, 2)) {
-	case CRC32C:
-		return fs_le(p, 4) == (uint32_t)~fs_crc32c(~UINT32_C(0),
-		    p + S_CSUM, n);
-	case XXHASH:
+	if (fs_le(b->super + S_CSUM_TYPE, 2) == XXHASH)
 		return fs_le(p, 8) == XXH64(p + S_CSUM, n, 0);
-	default:
-		return false;
-	}
+	return fs_le(p, 4) == (uint32_t)~fs_crc32c(~UINT32_C(0), p + S_CSUM,
+	    n);
 }
 
 /* Whether a node is valid. */

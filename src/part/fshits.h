@@ -38,7 +38,7 @@ struct fs_hits {
 
 /*
  * Allocate memory, which fs_hits_close frees in either case; false without
- * memory.
+ * memory, also if something before it had none.
  */
 bool fs_hits_open(struct fs_hits *);
 void fs_hits_close(struct fs_hits *);

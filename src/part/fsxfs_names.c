@@ -227,7 +227,7 @@ search(struct search *s)
 	bool failed;
 
 	s->block = fs_alloc(x->io, (size_t)x->folder * x->block);
-	if (!fs_hits_open(&s->hits) || s->block == NULL)
+	if (!fs_hits_open(&s->hits))
 		return;
 	x->io->failed = false;		/* the backup was good */
 	each(s, look_at);

@@ -67,9 +67,25 @@ void *__wrap_calloc(size_t, size_t);	/* NOLINT(bugprone-reserved-*,cert-*) */
 void *__wrap_realloc(void *, size_t);	/* NOLINT(bugprone-reserved-*,cert-*) */
 void __wrap_free(void *);		/* NOLINT(bugprone-reserved-*,cert-*) */
 
-/* of the sanitizer: nobody touches this, or may again */
+/* of the sanitizer, where there is one: nobody touches this, or may again */
+#pragma weak __asan_poison_memory_region
+#pragma weak __asan_unpoison_memory_region
 void __asan_poison_memory_region(const volatile void *, size_t); /* NOLINT */
 void __asan_unpoison_memory_region(const volatile void *, size_t); /* NOLINT */
+
+static void
+poison(void *p, size_t size)
+{
+	if (__asan_poison_memory_region != NULL)
+		__asan_poison_memory_region(p, size);
+}
+
+static void
+unpoison(void *p, size_t size)
+{
+	if (__asan_unpoison_memory_region != NULL)
+		__asan_unpoison_memory_region(p, size);
+}
 
 /* Large ones that are free; mapping and unmapping them is most of the time. */
 static struct { void *p; size_t size; } kept[KEPT];
@@ -84,12 +100,12 @@ keep(void *p, size_t size)
 		return false;
 	turn = (turn + 1) % KEPT;
 	if (kept[i].p != NULL) {
-		__asan_unpoison_memory_region(kept[i].p, kept[i].size);
+		unpoison(kept[i].p, kept[i].size);
 		__real_free(kept[i].p);
 	}
 	kept[i].p = p;
 	kept[i].size = size;
-	__asan_poison_memory_region(p, size);
+	poison(p, size);
 	return true;
 }
 
@@ -106,7 +122,7 @@ kept_one(size_t size)
 		return NULL;
 	p = kept[i].p;
 	kept[i].p = NULL;
-	__asan_unpoison_memory_region(p, size);
+	unpoison(p, size);
 	return memset(p, 0, size);
 }
 

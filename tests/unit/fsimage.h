@@ -1,0 +1,186 @@
+/*
+ * A file system that is made up in memory, and what its reader says of it;
+ * included once, by a test.
+ */
+#ifndef PARDD_TEST_FSIMAGE_H
+#define PARDD_TEST_FSIMAGE_H
+
+#include <bsd/string.h>
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "part/fsmap.h"
+#include "part/fsnames.h"
+#include "poor.h"
+
+static struct {
+	const char *type;
+	unsigned char *bytes;
+	uint64_t size;		/* behind it there are zeros, but for these: */
+	uint64_t far_at, far_size;
+	const unsigned char *far;
+	uint64_t lost, lost_2;	/* bytes that cannot be read, because of */
+	int	 err;
+	bool	 failed;	/* such a byte was asked for */
+	unsigned reads;		/* since then */
+} image;
+
+static struct fs_source src;
+static struct fs_map map;
+static struct fs_names names;
+
+static int
+image_get(void *arg, uint64_t off, void *to, size_t len)
+{
+	(void)arg;
+	if ((off <= image.lost && image.lost < off + len) ||
+	    (off <= image.lost_2 && image.lost_2 < off + len)) {
+		image.reads = image.failed ? image.reads : 0;
+		image.failed = true;
+		return image.err;
+	}
+	image.reads++;
+	memset(to, 0, len);
+	if (off < image.size)
+		memcpy(to, image.bytes + off, len < image.size - off ? len :
+		    (size_t)(image.size - off));
+	else if (off >= image.far_at && off - image.far_at < image.far_size)
+		memcpy(to, image.far + (off - image.far_at), len <
+		    image.far_size - (off - image.far_at) ? len :
+		    (size_t)(image.far_size - (off - image.far_at)));
+	return 0;
+}
+
+/* All of it can be read, and it is all there is. */
+static inline void
+image_begin(const char *type, unsigned char *bytes, uint64_t size)
+{
+	memset(&image, 0, sizeof(image));
+	image.type = type;
+	image.bytes = bytes;
+	image.size = size;
+	image.lost = image.lost_2 = UINT64_MAX;
+	image.err = EIO;
+	src = (struct fs_source){ .read = image_get, .length = size };
+}
+
+static inline int
+image_end(void **state)
+{
+	(void)state;
+	fs_map_free(&map);
+	fs_names_free(&names);
+	return 0;
+}
+
+static inline void
+put(unsigned char *p, int bytes, uint64_t v)
+{
+	for (; bytes > 0; bytes--, v >>= 8)
+		*p++ = (unsigned char)v;
+}
+
+/* What it says of itself, when it is read so. */
+static inline enum fs_state
+image_read(unsigned how)
+{
+	fs_map_free(&map);
+	assert_int_equal(fs_map_read(image.type, &src, how, &map), 0);
+	return map.state;
+}
+
+/* Whether these ranges are free. */
+static inline bool
+image_free(const struct fs_extent *want, size_t n)
+{
+	return map.free.n == n && (n == 0 || memcmp(map.free.at, want, n *
+	    sizeof(*want)) == 0);
+}
+
+/* Whether no byte of a range is free. */
+static inline bool
+image_used(uint64_t off, uint64_t len)
+{
+	return fs_among(&map.free, off, off + len) == 0;
+}
+
+/* Whether these files have a byte of a range, and there may be "more". */
+static inline bool
+hits(uint64_t off, uint64_t len, const char *want, bool more)
+{
+	struct fs_extent e = { .off = off, .len = len };
+	struct fs_extents all = { .at = &e, .n = 1 };
+	char got[512] = "";
+	size_t i;
+
+	fs_names_free(&names);
+	assert_int_equal(fs_names_read(image.type, &src, &all, &names), 0);
+	for (i = 0; i < names.n; i++) {
+		strlcat(got, i == 0 ? "" : " ", sizeof(got));
+		strlcat(got, names.name[i], sizeof(got));
+	}
+	return names.known && names.more == more && strcmp(got, want) == 0;
+}
+
+/* Without memory nothing is said, neither of it nor of what a range is of. */
+static inline void
+image_needs_memory(uint64_t off, uint64_t len, unsigned how)
+{
+	struct fs_extent e = { .off = off, .len = len };
+	struct fs_extents all = { .at = &e, .n = 1 };
+	unsigned n = 0, places;
+	int err;
+
+	do {
+		fs_map_free(&map);
+		poor_after(n++);
+		err = fs_map_read(image.type, &src, how, &map);
+		assert_int_equal(err, poor_was() ? ENOMEM : 0);
+	} while (err != 0);
+	assert_true(map.free.n > 0);
+	for (places = n, n = 0; n == 0 || err != 0; n++) {
+		fs_names_free(&names);
+		poor_after(n);
+		err = fs_names_read(image.type, &src, &all, &names);
+		assert_int_equal(err, poor_was() ? ENOMEM : 0);
+	}
+	assert_true(names.n > 0);
+#ifdef POOR
+	assert_true(places > 3 && n > 3);
+#else
+	(void)places;
+#endif
+}
+
+struct misnamed {		/* bytes that are spoilt, and which files */
+	unsigned char	*p;	/* a range is of then */
+	int		 bytes;
+	uint64_t	 v;
+	uint64_t	 off, len;
+	const char	*want;
+	bool		 more;
+};
+
+/* See what each does by itself, in an image made anew. */
+static inline void
+image_misnamed(int (*make)(void **), void (*seal)(void),
+    const struct misnamed *s, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		make(NULL);
+		put(s[i].p, s[i].bytes, s[i].v);
+		seal();
+		if (!hits(s[i].off, s[i].len, s[i].want, s[i].more))
+			fail_msg("case %zu: %zu, %s%s", i, names.n, names.n ==
+			    0 ? "" : names.name[0], names.more ? ", more" :
+			    "");
+	}
+	make(NULL);
+}
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+#endif

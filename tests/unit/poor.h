@@ -1,0 +1,67 @@
+/*
+ * Memory that is refused: calloc() and realloc() of the test's own, which are
+ * libc's, but for one request; included once, by a test.  Sanitizers bring
+ * memory of their own: with them nothing is refused.
+ */
+#ifndef PARDD_TEST_POOR_H
+#define PARDD_TEST_POOR_H
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "../tools/preload.h"
+
+static struct {
+	bool	 on, refused;
+	unsigned left;			/* requests before it */
+} poor;
+
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+
+#define POOR
+
+static bool
+refuse(void)
+{
+	if (!poor.on || poor.left-- > 0)
+		return false;
+	poor.on = false;
+	poor.refused = true;
+	errno = ENOMEM;
+	return true;
+}
+
+void *
+calloc(size_t n, size_t size)
+{
+	REAL(real, calloc);
+	return refuse() ? NULL : real(n, size);
+}
+
+void *
+realloc(void *p, size_t size)
+{
+	REAL(real, realloc);
+	return refuse() ? NULL : real(p, size);
+}
+
+#endif
+
+/* From now on, the request behind so many is refused. */
+static void
+poor_after(unsigned n)
+{
+	poor.on = true;
+	poor.refused = false;
+	poor.left = n;
+}
+
+/* It ends; whether there was one. */
+static bool
+poor_was(void)
+{
+	poor.on = false;
+	return poor.refused;
+}
+
+#endif
