@@ -477,7 +477,7 @@ groups(struct ext *e)
 	struct ext_group g[BATCH];
 	uint32_t i, k, n, at, left;
 
-	for (i = 0; i < e->desc_blocks && !e->io->poor; i++) {
+	for (i = 0; i < e->desc_blocks; i++) {
 		at = i * e->desc_per;
 		left = e->groups - at;
 		left = left < e->desc_per ? left : e->desc_per;

@@ -79,10 +79,11 @@ bool ext_group(struct ext *, uint32_t number, struct ext_group *);
 
 /*
  * Call "take" for the blocks of an inode that are in the file system: those
- * that lead to others and, with "data", those of its contents.  Uses e->nodes.
+ * that lead to others and, with "data", those of its contents.  Returns false
+ * if part of it is invalid or lost.  Uses e->nodes.
  */
 typedef void ext_take(void *arg, uint64_t block, uint64_t n, bool data);
-void ext_blocks(struct ext *, const unsigned char *inode, bool data,
+bool ext_blocks(struct ext *, const unsigned char *inode, bool data,
     ext_take *, void *arg);
 
 /*

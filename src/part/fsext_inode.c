@@ -24,26 +24,31 @@ struct walk {
 	bool		 data;	/* report contents too */
 	ext_take	*take;
 	void		*arg;
+	bool		 wrong;	/* part of it is invalid or lost */
 };
 
 /* Report a range; false if it is invalid, and so is the list that has it. */
 static bool
-tell(const struct walk *w, uint64_t block, uint64_t n, bool data)
+tell(struct walk *w, uint64_t block, uint64_t n, bool data)
 {
-	if (block >= w->e->blocks || n > w->e->blocks - block)
+	if (block >= w->e->blocks || n > w->e->blocks - block) {
+		w->wrong = true;
 		return false;
+	}
 	if (block > 0)
 		w->take(w->arg, block, n, data);
 	return true;
 }
 
 static bool
-node_at(const struct walk *w, uint64_t block, int depth)
+node_at(struct walk *w, uint64_t block, int depth)
 {
 	struct ext *e = w->e;
+	bool good = block > 0 && block < e->blocks && fs_get(e->io, block *
+	    e->block, e->nodes + (size_t)depth * e->block, e->block) == 0;
 
-	return block > 0 && block < e->blocks && fs_get(e->io, block * e->block,
-	    e->nodes + (size_t)depth * e->block, e->block) == 0;
+	w->wrong |= !good;
+	return good;
 }
 
 static uint64_t
@@ -60,15 +65,17 @@ start(const unsigned char *entry)
 
 /* A node of an extent tree at height "depth". */
 static void
-extents(const struct walk *w, const unsigned char *node, size_t size, int depth)
+extents(struct walk *w, const unsigned char *node, size_t size, int depth)
 {
 	const unsigned char *entry = node + N_SIZE;
 	size_t n = (size_t)fs_le(node + N_ENTRIES, 2), i;
 	uint64_t length;
 
 	if (fs_le(node, 2) != NODE_MAGIC || fs_le(node + N_DEPTH, 2) !=
-	    (uint64_t)depth || n > size / N_SIZE - 1)
+	    (uint64_t)depth || n > size / N_SIZE - 1) {
+		w->wrong = true;
 		return;
+	}
 	for (i = 0; i < n; i++, entry += N_SIZE) {
 		if (depth > 0) {
 			if (!tell(w, child(entry), 1, false))
@@ -88,7 +95,7 @@ extents(const struct walk *w, const unsigned char *node, size_t size, int depth)
 
 /* A block of block numbers, "level" above data. */
 static void
-indirect(const struct walk *w, uint64_t block, int level)
+indirect(struct walk *w, uint64_t block, int level)
 {
 	const unsigned char *list = w->e->nodes + (size_t)level * w->e->block;
 	bool sound = true;
@@ -104,7 +111,7 @@ indirect(const struct walk *w, uint64_t block, int level)
 			indirect(w, fs_le(list + i, 4), level - 1);
 }
 
-void
+bool
 ext_blocks(struct ext *e, const unsigned char *inode, bool data,
     ext_take *take, void *arg)
 {
@@ -114,18 +121,20 @@ ext_blocks(struct ext *e, const unsigned char *inode, bool data,
 	int i;
 
 	if ((flags & EXT_FLAG_INLINE) != 0)
-		return;
+		return true;
 	if ((flags & EXT_FLAG_EXTENTS) != 0) {
 		depth = fs_le(at + N_DEPTH, 2);
-		if (depth < EXT_DEPTH)
-			extents(&w, at, EXT_I_BLOCK_SIZE, (int)depth);
-		return;
+		if (depth >= EXT_DEPTH)
+			return false;
+		extents(&w, at, EXT_I_BLOCK_SIZE, (int)depth);
+		return !w.wrong;
 	}
 	for (i = 0; i < DIRECT && w.data; i++)
 		tell(&w, fs_le(at + (size_t)i * 4, 4), 1, true);
 	for (at += (size_t)DIRECT * 4, i = 0; i < LEVELS; i++, at += 4)
 		if (fs_le(at, 4) != 0)
 			indirect(&w, fs_le(at, 4), i);
+	return !w.wrong;
 }
 
 static void
@@ -195,7 +204,9 @@ ext_first_block(struct ext *e, uint64_t table_at, uint32_t index)
 	if ((fs_le(p + EXT_I_FLAGS, 4) & EXT_FLAG_EXTENTS) == 0)
 		return fs_le(p + EXT_I_BLOCK, 4);
 	depth = fs_le(p + EXT_I_BLOCK + N_DEPTH, 2);
-	for (; depth > 0 && depth < EXT_DEPTH; depth--) {
+	if (depth >= EXT_DEPTH)
+		return 0;
+	for (; depth > 0; depth--) {
 		if (fs_le(entry - N_SIZE, 2) != NODE_MAGIC || !node_at(
 		    &(struct walk){ .e = e }, child(entry), 0))
 			return 0;

@@ -57,6 +57,7 @@ look_at(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 	uint64_t mode = fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND;
 	uint64_t beside = fs_le(p + EXT_I_ACL, 4) |
 	    fs_le(p + EXT_I_ACL_HI, 2) << 32;
+	bool good = true;
 
 	s->touched = fs_hits_is(&s->hits, at, s->e->inode_size);
 	if (s->touched)
@@ -69,7 +70,8 @@ look_at(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 		touch(s, beside, 1, true);
 	if (mode == EXT_MODE_FOLDER || mode == EXT_MODE_FILE ||
 	    (mode == EXT_MODE_LINK && fs_le(p + EXT_I_SIZE, 4) >= SHORT_LINK))
-		ext_blocks(s->e, p, true, touch, s);
+		good = ext_blocks(s->e, p, true, touch, s);
+	s->hits.to->more |= !good && !s->touched;
 	if (s->touched)
 		fs_hits_add(&s->hits, (struct fs_id){ .number = ino }, false);
 }
@@ -191,7 +193,7 @@ name_all(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 	struct fs_folder f = { &s->hits, ino };
 
 	(void)at;
-	if (is_folder(s, ino) && has_name(p, ino))
+	if (is_folder(s, ino))
 		list(s, p, fs_entry_hit, &f);
 }
 
@@ -246,6 +248,7 @@ search(struct search *s)
 	s->block = fs_alloc(e->io, e->block);
 	if (!fs_hits_open(&s->hits))
 		return;
+	e->io->failed = false;		/* the backup was good */
 	each(s, false, look_at);
 	if (s->hits.n > 0)
 		each(s, true, name_all);

@@ -195,7 +195,7 @@ read_all(struct xfs *x, unsigned char *s)
 	xfs_judge_log(x);
 	if (fs_exact(x->io) && x->io->whole)
 		return;
-	for (ag = 0; ag < x->ags && !x->io->poor && x->io->budget > 0; ag++)
+	for (ag = 0; ag < x->ags && x->io->budget > 0; ag++)
 		group(x, ag);
 	if (ag < x->ags)
 		x->wrong += x->ags - ag;

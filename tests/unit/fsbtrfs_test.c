@@ -931,6 +931,13 @@ names_until_time_is_up(void **state)
 }
 
 static void
+fails_anywhere(void **state)
+{
+	(void)state;
+	image_fails(DATA_AT, DATA_LEN);
+}
+
+static void
 needs_memory(void **state)
 {
 	(void)state;
@@ -958,6 +965,7 @@ main(void)
 		TEST(leaves_stripes),
 		TEST(names_only_so_many),
 		TEST(names_until_time_is_up),
+		TEST(fails_anywhere),
 		TEST(needs_memory),
 	};
 

@@ -24,6 +24,9 @@ static struct {
 	int	 err;
 	bool	 failed;	/* such a byte was asked for */
 	unsigned reads;		/* since then */
+	unsigned n;		/* how many have been asked for, of which */
+	unsigned fails;		/* this one fails, and with "on" those after */
+	bool	 on;		/* it */
 } image;
 
 static struct fs_source src;
@@ -34,6 +37,9 @@ static int
 image_get(void *arg, uint64_t off, void *to, size_t len)
 {
 	(void)arg;
+	image.n++;
+	if (image.n == image.fails || (image.on && image.n > image.fails))
+		return EIO;
 	if ((off <= image.lost && image.lost < off + len) ||
 	    (off <= image.lost_2 && image.lost_2 < off + len)) {
 		image.reads = image.failed ? image.reads : 0;
@@ -86,6 +92,7 @@ static inline enum fs_state
 image_read(unsigned how)
 {
 	fs_map_free(&map);
+	image.n = 0;
 	assert_int_equal(fs_map_read(image.type, &src, how, &map), 0);
 	return map.state;
 }
@@ -115,6 +122,7 @@ hits(uint64_t off, uint64_t len, const char *want, bool more)
 	size_t i;
 
 	fs_names_free(&names);
+	image.n = 0;
 	assert_int_equal(fs_names_read(image.type, &src, &all, &names), 0);
 	for (i = 0; i < names.n; i++) {
 		strlcat(got, i == 0 ? "" : " ", sizeof(got));
@@ -151,6 +159,60 @@ image_needs_memory(uint64_t off, uint64_t len, unsigned how)
 #else
 	(void)places;
 #endif
+}
+
+/* Whether all of these lie in others. */
+static inline bool
+image_within(const struct fs_extents *these, const struct fs_extents *others)
+{
+	size_t i;
+
+	for (i = 0; i < these->n; i++)
+		if (fs_among(others, these->at[i].off, these->at[i].off +
+		    these->at[i].len) != these->at[i].len)
+			return false;
+	return true;
+}
+
+/*
+ * Wherever reads fail, nothing is free that is not, and names of a range are
+ * left out only where it is said that there may be more.
+ */
+static inline void
+image_fails(uint64_t off, uint64_t len)
+{
+	struct fs_names all;
+	struct fs_map whole;
+	bool same, on = false;
+	size_t i;
+
+	image_read(0);
+	whole = map;
+	map.free = map.meta = (struct fs_extents){ .at = NULL };
+	hits(off, len, "", false);
+	all = names;
+	names = (struct fs_names){ .n = 0 };
+	do {
+		image.on = on;
+		for (image.fails = 0; image.fails <= image.n; ) {
+			image.fails++;
+			image_read(0);
+			assert_true(image_within(&map.free, &whole.free));
+		}
+		for (image.fails = image.n = 0; image.fails <= image.n; ) {
+			image.fails++;
+			hits(off, len, "", false);
+			same = names.n == all.n;
+			for (i = 0; i < names.n && same; i++)
+				same = strcmp(names.name[i], all.name[i]) == 0;
+			assert_true(same || names.more || !names.known);
+		}
+		on = !on;
+	} while (on);
+	image.fails = 0;
+	image.on = false;
+	fs_map_free(&whole);
+	fs_names_free(&all);
 }
 
 struct misnamed {		/* bytes that are spoilt, and which files */
