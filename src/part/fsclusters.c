@@ -108,7 +108,7 @@ follow(struct clusters *c, uint64_t *cluster)
 	const unsigned char *p;
 	struct page *in;
 
-	if (c->walk->steps == 0 || at + (uint64_t)bytes > c->table_size)
+	if (c->walk->steps == 0)
 		return WRONG;
 	c->walk->steps--;
 	in = page(c, at / PAGE);
@@ -134,22 +134,24 @@ place(const struct clusters *c, uint64_t cluster)
 static bool
 is_lost(const struct clusters *c, uint64_t off, uint64_t len)
 {
-	return len <= UINT64_MAX - off && fs_among(c->lost, off, off + len) > 0;
+	return fs_among(c->lost, off, off + len) > 0;
 }
 
 /* Whether part of a file is lost, or of the chain to it. */
 static bool
 hit(struct clusters *c, const struct clusters_file *f)
 {
-	uint64_t n = f->first, left = f->size;
+	uint64_t n = f->first, left = f->size, most;
 	enum link link = NEXT;
 
 	if (left == 0)
 		return false;
-	if (f->together && is_cluster(c, n))
-		return is_lost(c, place(c, n), left);
-	for (; is_cluster(c, n) && link == NEXT && left > 0;
-	    left -= MIN(left, c->cluster)) {
+	if (f->together && is_cluster(c, n)) {
+		most = (c->clusters + 2 - n) * c->cluster;
+		c->to->more |= left > most;
+		return is_lost(c, place(c, n), MIN(left, most));
+	}
+	for (; is_cluster(c, n) && link == NEXT; left -= c->cluster) {
 		if (is_lost(c, place(c, n), MIN(left, c->cluster)))
 			return true;
 		if (left <= c->cluster)
@@ -159,8 +161,7 @@ hit(struct clusters *c, const struct clusters_file *f)
 	if (link == LOST)
 		return true;
 	/* the chain ends too early, or is wrong */
-	c->to->more |= link == WRONG || !is_cluster(c, f->first) ||
-	    (link == END && f->size != UINT64_MAX);
+	c->to->more |= link != END || f->size != UINT64_MAX;
 	return false;
 }
 

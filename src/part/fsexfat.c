@@ -207,7 +207,7 @@ take_bits(struct exfat *x, uint64_t c, uint64_t at)
 
 	fs_note_meta(x->io, off, x->cluster);
 	left = left < x->cluster ? left : x->cluster;
-	for (; left > 0 && at * 8 < x->clusters; left -= n, off += n, at += n) {
+	for (; left > 0; left -= n, off += n, at += n) {
 		n = left < FS_PIECE ? left : FS_PIECE;
 		x->lost += fs_get_units(x->io, off, x->buf, (size_t)n, 1,
 		    0xff);

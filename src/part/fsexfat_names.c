@@ -61,18 +61,18 @@ static bool
 entry(struct clusters *c, const unsigned char *p, bool begins)
 {
 	struct set *s = c->arg;
+	bool belongs = (p[0] & (E_USED | E_BELONGS)) == (E_USED | E_BELONGS);
 
-	if (begins)
+	if (begins || !belongs) {
+		c->to->more |= s->all > 0;	/* it was cut off */
 		s->all = 0;
+	}
 	if (p[0] == 0)
 		return false;
 	if (p[0] == E_FILE) {
 		s->n = 0;
 		s->all = p[E_COUNT] < SET ? (size_t)p[E_COUNT] + 1 : 0;
 		c->to->more |= s->all == 0;
-	} else if ((p[0] & (E_USED | E_BELONGS)) != (E_USED | E_BELONGS)) {
-		c->to->more |= s->all > 0;
-		s->all = 0;
 	}
 	if (s->all == 0)
 		return true;
@@ -99,4 +99,5 @@ exfat_hits(const struct exfat *x, const struct fs_extents *lost,
 		.entry = entry, .arg = &s };
 
 	clusters_search(&c);
+	to->more |= s.all > 0;
 }

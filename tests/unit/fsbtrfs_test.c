@@ -339,7 +339,7 @@ made(void)
 	memset(second, 0, sizeof(second));
 	image_begin("btrfs", disk, END);
 	image.far_at = SUPER_2;
-	image.far_size = SUPER;
+	image.far_size = image.period = SUPER;
 	image.far = second;
 	make_super();
 	make_chunks();

@@ -569,7 +569,7 @@ takes_a_backup(void **state)
 	put(second + S_GROUP, 2, 1);
 	memset(second + 2 * BLOCK, 0xff, 1);
 	image.far_at = (uint64_t)at * BLOCK;
-	image.far_size = sizeof(second);
+	image.far_size = image.period = sizeof(second);
 	image.far = second;
 	assert_int_equal(image_read(0), FS_CLEAN);
 	keeps_all();

@@ -17,9 +17,10 @@
 static struct {
 	const char *type;
 	unsigned char *bytes;
-	uint64_t size;		/* behind it there are zeros, but for these: */
+	uint64_t size;		/* behind it there are zeros, but for these, */
 	uint64_t far_at, far_size;
 	const unsigned char *far;
+	size_t	 period;	/* ... which are these bytes again and again */
 	uint64_t lost, lost_2;	/* bytes that cannot be read, because of */
 	int	 err;
 	bool	 failed;	/* such a byte was asked for */
@@ -36,6 +37,9 @@ static struct fs_names names;
 static int
 image_get(void *arg, uint64_t off, void *to, size_t len)
 {
+	size_t i, n;
+	uint64_t at;
+
 	(void)arg;
 	image.n++;
 	if (image.n == image.fails || (image.on && image.n > image.fails))
@@ -51,10 +55,16 @@ image_get(void *arg, uint64_t off, void *to, size_t len)
 	if (off < image.size)
 		memcpy(to, image.bytes + off, len < image.size - off ? len :
 		    (size_t)(image.size - off));
-	else if (off >= image.far_at && off - image.far_at < image.far_size)
-		memcpy(to, image.far + (off - image.far_at), len <
-		    image.far_size - (off - image.far_at) ? len :
-		    (size_t)(image.far_size - (off - image.far_at)));
+	for (i = 0; i < len; i += n) {
+		at = off + i - image.far_at;
+		n = len;
+		if (off + i < image.far_at || at >= image.far_size)
+			continue;
+		n = image.period - at % image.period;
+		n = n < len - i ? n : len - i;
+		memcpy((unsigned char *)to + i, image.far + at % image.period,
+		    n);
+	}
 	return 0;
 }
 
