@@ -523,8 +523,8 @@ no_library()
 {
 	"$blocks" make src $bytes && mkdir lib && : >lib/libcrypto.so.3 || return
 	export LD_LIBRARY_PATH=$PWD/lib
-	exits 15 "$pardd" if=src of=dst hash=sha256 && one_line 'libcrypto.*libssl3' &&
-	    [[ ! -e dst ]] && exits 15 "$pardd" -dv if=src of=dst hash=sha256 &&
+	exits 101 "$pardd" if=src of=dst hash=sha256 && one_line 'libcrypto.*libssl3' &&
+	    [[ ! -e dst ]] && exits 101 "$pardd" -dv if=src of=dst hash=sha256 &&
 	    exits 0 "$pardd" if=src of=dst hash=xxh128 && complete &&
 	    exits 0 "$pardd" if=src of=dst && complete
 }

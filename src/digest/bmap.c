@@ -20,10 +20,11 @@
 
 #include <bsd/string.h>
 #include <ctype.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,29 +32,29 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/library.h"
 #include "base/status.h"
 #include "config.h"
 
 #ifdef HAVE_LIBEXPAT
 #include <expat.h>
 
-#define LIBEXPAT	"libexpat.so.1"
-
 enum {
 	TEXT_MOST = 256,	/* bytes of text in an element */
 	BLOCK_MOST = 1 << 30,
 };
 
+#define EXPAT_FUNCTIONS(X) \
+	X(create, XML_ParserCreate) X(free, XML_ParserFree) \
+	X(data, XML_SetUserData) X(elements, XML_SetElementHandler) \
+	X(text, XML_SetCharacterDataHandler) \
+	X(doctype, XML_SetStartDoctypeDeclHandler) X(stop, XML_StopParser) \
+	X(parse, XML_Parse) X(line, XML_GetCurrentLineNumber)
+
 struct expat {			/* functions of libexpat */
-	__typeof__(XML_ParserCreate) *create;
-	__typeof__(XML_ParserFree) *free;
-	__typeof__(XML_SetUserData) *data;
-	__typeof__(XML_SetElementHandler) *elements;
-	__typeof__(XML_SetCharacterDataHandler) *text;
-	__typeof__(XML_SetStartDoctypeDeclHandler) *doctype;
-	__typeof__(XML_StopParser) *stop;
-	__typeof__(XML_Parse) *parse;
-	__typeof__(XML_GetCurrentLineNumber) *line;
+#define MEMBER(member, name)	__typeof__(name) *member;
+	EXPAT_FUNCTIONS(MEMBER)
+#undef MEMBER
 };
 
 struct reader {
@@ -76,38 +77,24 @@ struct reader {
 
 /* --------------------------------------------------------------- library */
 
-static bool
-find(void *lib, const char *name, void *function, size_t size)
-{
-	void *sym = dlsym(lib, name);
+static const struct symbol symbols[] = {
+#define SYMBOL(member, name)	{ #name, offsetof(struct expat, member) },
+	EXPAT_FUNCTIONS(SYMBOL)
+#undef SYMBOL
+};
 
-	memcpy(function, &sym, size);
-	return sym != NULL;
-}
-
-#define FIND(member, name)	find(lib, #name, &x->member, sizeof(x->member))
+static const struct library library = {
+	.file = "libexpat.so.1", .package = "libexpat1",
+	.symbol = symbols, .n = sizeof(symbols) / sizeof(symbols[0]),
+};
 
 static int
 load(struct expat *x, const char *path, struct fault *f)
 {
-	void *lib = dlopen(LIBEXPAT, RTLD_NOW | RTLD_LOCAL);
+	char what[PATH_MAX + 8];
 
-	if (lib == NULL) {
-		fault_set(f, STATUS_REFUSED, "bmap=%s needs %s, which cannot "
-		    "be loaded; Debian has it in libexpat1", path, LIBEXPAT);
-		return -1;
-	}
-	if (FIND(create, XML_ParserCreate) && FIND(free, XML_ParserFree) &&
-	    FIND(data, XML_SetUserData) &&
-	    FIND(elements, XML_SetElementHandler) &&
-	    FIND(text, XML_SetCharacterDataHandler) &&
-	    FIND(doctype, XML_SetStartDoctypeDeclHandler) &&
-	    FIND(stop, XML_StopParser) && FIND(parse, XML_Parse) &&
-	    FIND(line, XML_GetCurrentLineNumber))
-		return 0;
-	fault_set(f, STATUS_REFUSED, "bmap=%s: %s does not do what it is "
-	    "needed for", path, LIBEXPAT);
-	return -1;
+	snprintf(what, sizeof(what), "bmap=%s", path);
+	return library_load(&library, x, what, f);
 }
 
 /* -------------------------------------------------------------- elements */

@@ -14,20 +14,21 @@
 #define VERSION(x)	TEXT(x)
 #define LIBCRYPTO	"libcrypto.so." VERSION(OPENSSL_SHLIB_VERSION)
 
-struct crypto {			/* its functions */
-	__typeof__(OPENSSL_init_crypto) *init;
-	__typeof__(EVP_MD_fetch) *fetch;
-	__typeof__(EVP_MD_free) *free;
-	__typeof__(EVP_MD_CTX_new) *new;
-	__typeof__(EVP_MD_CTX_free) *end;
-	__typeof__(EVP_DigestInit_ex2) *begin;
-	__typeof__(EVP_DigestUpdate) *update;
-	__typeof__(EVP_DigestFinal_ex) *final;
+#define CRYPTO_FUNCTIONS(X) \
+	X(init, OPENSSL_init_crypto) X(fetch, EVP_MD_fetch) \
+	X(free, EVP_MD_free) X(new, EVP_MD_CTX_new) X(end, EVP_MD_CTX_free) \
+	X(begin, EVP_DigestInit_ex2) X(update, EVP_DigestUpdate) \
+	X(final, EVP_DigestFinal_ex)
+
+struct crypto {
+#define MEMBER(member, name)	__typeof__(name) *member;
+	CRYPTO_FUNCTIONS(MEMBER)
+#undef MEMBER
 };
 
 /*
  * Load it; it stays loaded.  "what" needs it, for messages.  Returns 0, or -1
- * with *f.
+ * with *f (STATUS_REFUSED).
  */
 int crypto_load(struct crypto *, const char *what, struct fault *f);
 

@@ -36,8 +36,8 @@ digester_open(struct digester **made, const char *what, struct fault *f)
 	d->md = d->crypto.fetch(NULL, "SHA2-256", NULL);
 	if (d->md == NULL) {
 		free(d);
-		return fault_set(f, STATUS_FILE, "%s: %s has no sha256", what,
-		    LIBCRYPTO);
+		return fault_set(f, STATUS_REFUSED, "%s: %s has no sha256",
+		    what, LIBCRYPTO);
 	}
 	*made = d;
 	return 0;

@@ -68,7 +68,7 @@ open_crypto(struct hash *h, struct taker *t, struct fault *f)
 		return -1;
 	md = c->fetch(NULL, t->alg->crypto, NULL);
 	if (md == NULL)
-		return fault_set(f, STATUS_FILE, "%s has no %s", LIBCRYPTO,
+		return fault_set(f, STATUS_REFUSED, "%s has no %s", LIBCRYPTO,
 		    t->alg->name);
 	t->ctx = c->new();
 	ok = t->ctx != NULL && c->begin(t->ctx, md, NULL) == 1;
