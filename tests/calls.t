@@ -29,15 +29,16 @@ honest()
 # each OPERAND...: copies, one call of which fails: the first, the second ...
 each()
 {
-	local n tried=0 step=${step-11} from=${from-src}
+	local n tried=0 step=${step-11} from=${from-src} to=${to-of=dst} in=${in-/dev/null} out=${out-out}
 	[[ -z $LONG ]] || step=1
 	"$blocks" make src 150000 || return
 	[[ -z ${serves-} ]] || serves || return
 	for ((n = 0; ; n += step)); do
-		rm -f dst two map map.bak list
+		rm -f dst two map map.bak list*
+		${before-}
 		: >failed
-		timeout -s KILL 60 "$tools/nth" "$n" failed "$pardd" if="$from" of=dst "$@" \
-		    >out 2>err
+		timeout -s KILL 60 "$tools/nth" "$n" failed "$pardd" if="$from" "$to" "$@" \
+		    <"$in" >"$out" 2>err
 		status=$?
 		[[ -s failed ]] || break
 		tried=$((tried + 1))
@@ -56,6 +57,28 @@ it "... past the page cache, with many in flight" each engine=async iflag=direct
 it "... with a map" each map=map
 it "... with what programs read" each json=list
 it "... to several targets" each of=two
+# As a run left it that was stopped.
+half_done()
+{
+	head -c 75264 src >dst
+	touch -r src dst
+	printf '# Mapfile. Created by pardd\n0x00012600 ? 1\n0x0 0x12600 +\n0x12600 0x123F0 ?\n' >map
+}
+# One block of three is another one.
+partly_other()
+{
+	local i
+	cp src dst
+	for i in 3 66 120 291; do
+		printf x | dd of=dst bs=512 seek="$i" conv=notrunc status=none
+	done
+	cp dst was
+}
+before=half_done step=31 it "... going on with a copy that was stopped" each map=map
+before=partly_other step=31 it "... where the target has some of it" each oflag=sparing conv=notrunc
+in=src from=- out=dst to=obs=512 step=31 it "... from and to what the shell has opened" each
+step=31 it "... with what it shows meanwhile" each status=progress control=control profile=list.csv report=list.html
+step=31 it "... with a block map of what was read" each manifest=list.bmap verify=stream
 # The server's own calls do not fail: it is started before.
 serves()
 {
