@@ -24,6 +24,12 @@ int sysfs_open(const char *kind, dev_t node);
  */
 bool sysfs_text(int dir, const char *name, char *buf, size_t room);
 
+/*
+ * err, if it says that an attribute could not be asked for, for want of a
+ * descriptor or of memory; 0 if it says something about the attribute.
+ */
+int sysfs_unasked(int err);
+
 /* Read an attribute that is a number; 0 if there is none. */
 uint64_t sysfs_number(int dir, const char *name);
 

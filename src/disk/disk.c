@@ -124,13 +124,15 @@ real_name(struct disk *d, char *path, size_t room)
 
 /* Read a name; if it does not fit, there is none. */
 static void
-ask_name(int dir, const char *attribute, char *buf, size_t room)
+ask_name(int *err, int dir, const char *attribute, char *buf, size_t room)
 {
 	char whole[1024];
 
-	if (sysfs_text(dir, attribute, whole, sizeof(whole)) &&
-	    strlen(whole) < room)
+	if (!sysfs_text(dir, attribute, whole, sizeof(whole))) {
+		note(err, sysfs_unasked(errno));
+	} else if (strlen(whole) < room) {
 		memcpy(buf, whole, strlen(whole) + 1);
+	}
 }
 
 /* VPD page 80h as the kernel keeps it: SPC-5 7.7.20. */
@@ -187,7 +189,8 @@ usb_serial(int device, struct disk *d)
 
 	for (i = 0; i < USB_UP && at >= 0; i++) {
 		if (faccessat(at, "idVendor", F_OK, 0) == 0) {
-			ask_name(at, "serial", d->serial, sizeof(d->serial));
+			ask_name(&d->err, at, "serial", d->serial,
+			    sizeof(d->serial));
 			break;
 		}
 		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -206,20 +209,21 @@ ask_bus(int whole, struct disk *d)
 {
 	int device = openat(whole, "device", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	ask_name(whole, "serial", d->serial, sizeof(d->serial));
-	ask_name(whole, "wwid", d->wwn, sizeof(d->wwn));
+	ask_name(&d->err, whole, "serial", d->serial, sizeof(d->serial));
+	ask_name(&d->err, whole, "wwid", d->wwn, sizeof(d->wwn));
 	if (device < 0)
 		return;
 	sysfs_text(device, "vendor", d->vendor, sizeof(d->vendor));
 	sysfs_text(device, "model", d->model, sizeof(d->model));
 	if (d->serial[0] == '\0')
-		ask_name(device, "serial", d->serial, sizeof(d->serial));
+		ask_name(&d->err, device, "serial", d->serial,
+		    sizeof(d->serial));
 	if (d->serial[0] == '\0')
 		scsi_serial(device, d->serial, sizeof(d->serial));
 	if (d->serial[0] == '\0')
 		usb_serial(device, d);
 	if (d->wwn[0] == '\0')
-		ask_name(device, "wwid", d->wwn, sizeof(d->wwn));
+		ask_name(&d->err, device, "wwid", d->wwn, sizeof(d->wwn));
 	sysfs_first(device, "scsi_generic", d->sg, sizeof(d->sg));
 	sysfs_first(device, "bsg", d->bsg, sizeof(d->bsg));
 	close(device);
@@ -569,10 +573,14 @@ disk_loops(dev_t **node, size_t *n)
 	if (*node == NULL)
 		err = ENOMEM;
 	for (i = 0; i < all && err == 0; i++) {
+		if (strncmp(list[i]->d_name, "loop", 4) != 0)
+			continue;
 		snprintf(path, sizeof(path), "/sys/block/%s", list[i]->d_name);
 		(*node)[*n] = sysfs_node(AT_FDCWD, path);
-		*n += strncmp(list[i]->d_name, "loop", 4) == 0 &&
-		    (*node)[*n] != 0;
+		if ((*node)[*n] != 0)
+			(*n)++;
+		else
+			err = sysfs_unasked(errno);
 	}
 	sysfs_forget(list, all);
 	if (err != 0) {

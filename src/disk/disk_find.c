@@ -138,11 +138,34 @@ has_wwn(const char *folder, const char *wwn)
 	char path[300], text[sizeof(((struct disk *)NULL)->wwn)];
 
 	snprintf(path, sizeof(path), "%s/device/wwid", folder);
-	if (!sysfs_text(AT_FDCWD, path, text, sizeof(text))) {
+	if (!sysfs_text(AT_FDCWD, path, text, sizeof(text)) &&
+	    sysfs_unasked(errno) == 0) {
 		snprintf(path, sizeof(path), "%s/wwid", folder);
 		sysfs_text(AT_FDCWD, path, text, sizeof(text));
 	}
 	return strcmp(text, wwn) == 0;
+}
+
+/*
+ * The node of a folder, if it is another path to the disk, else 0.  Returns 0,
+ * or an errno value if that is not known.
+ */
+static int
+other_path(const struct disk *d, const char *folder, dev_t *node)
+{
+	struct disk one;
+	dev_t other;
+
+	*node = 0;
+	if (!has_wwn(folder, d->wwn) ||
+	    (other = sysfs_node(AT_FDCWD, folder)) == 0)
+		return sysfs_unasked(errno);
+	if (other == d->node)
+		return 0;
+	if (!disk_of_block(other, &one) || !is_path(d, &one))
+		return sysfs_unasked(one.err);
+	*node = other;
+	return 0;
 }
 
 int
@@ -151,24 +174,19 @@ disk_paths(const struct disk *d, dev_t **node, size_t *n)
 	struct dirent **list;
 	int all = sysfs_entries(AT_FDCWD, "/sys/block", &list), i;
 	int err = all < 0 ? errno : 0;
-	struct disk one;
 	char path[280];
-	dev_t other;
 
 	*n = 0;
 	*node = reallocarray(NULL, (size_t)(all < 0 ? 0 : all) + 1,
 	    sizeof(**node));
-	for (i = 0; i < all && *node != NULL; i++) {
-		snprintf(path, sizeof(path), "/sys/block/%s", list[i]->d_name);
-		if (has_wwn(path, d->wwn) &&
-		    (other = sysfs_node(AT_FDCWD, path)) != 0 &&
-		    other != d->node && disk_of_block(other, &one) &&
-		    is_path(d, &one))
-			(*node)[(*n)++] = other;
-	}
-	sysfs_forget(list, all);
 	if (*node == NULL)
 		err = ENOMEM;
+	for (i = 0; i < all && err == 0; i++) {
+		snprintf(path, sizeof(path), "/sys/block/%s", list[i]->d_name);
+		err = other_path(d, path, &(*node)[*n]);
+		*n += (*node)[*n] != 0;
+	}
+	sysfs_forget(list, all);
 	if (err != 0) {
 		free(*node);
 		*node = NULL;

@@ -42,16 +42,18 @@ shifted(struct range r, uint64_t by)
 
 /* Another path may have been set read-only to protect the disk. */
 static int
-check_writable(const struct claims *c, const struct disk *path,
-    struct fault *f)
+check_writable(struct claims *c, const struct disk *path, struct fault *f)
 {
 	int dir = sysfs_open("block", path->node);
-	bool protected = sysfs_number(dir, "ro") != 0;
+	bool protected = dir >= 0 && sysfs_number(dir, "ro") != 0;
+	int err = protected ? 0 : sysfs_unasked(errno);
 
 	if (dir >= 0)
 		close(dir);
-	if (!protected || (c->plan->opts->force & FORCE_HELD) != 0)
+	if ((c->plan->opts->force & FORCE_HELD) != 0)
 		return 0;
+	if (!protected)
+		return err == 0 ? 0 : claim_unknown(c, path, err, f);
 	return fault_set(f, STATUS_REFUSED, "%s: %s is read-only; blockdev "
 	    "--setrw /dev/%s first (force=held writes all the same)", c->name,
 	    path->name, path->name);
@@ -71,10 +73,13 @@ claim_paths(struct claims *c, const struct disk *d, struct range r,
 	size_t n, i;
 	int err, failed = 0;
 
-	if (d->wwn[0] == '\0' ||
-	    (d->partition != 0 && !disk_of_block(d->whole, &whole)))
+	if (d->wwn[0] == '\0')
 		return 0;
-	err = disk_paths(&whole, &node, &n);
+	if (d->partition != 0)
+		disk_of_block(d->whole, &whole);
+	err = sysfs_unasked(whole.err);
+	if (err == 0)
+		err = disk_paths(&whole, &node, &n);
 	if (err != 0)
 		return claim_unknown(c, d, err, f);
 	if (d->partition != 0) {
@@ -82,8 +87,8 @@ claim_paths(struct claims *c, const struct disk *d, struct range r,
 		r.to = MIN(r.to, d->length) + d->start;
 	}
 	for (i = 0; i < n && failed == 0; i++) {
-		if (!disk_of_block(node[i], &other) ||
-		    (other.err != 0 && disk_lost(node[i], true)))
+		disk_of_block(node[i], &other);
+		if (other.err != 0 && disk_lost(node[i], true))
 			continue;	/* it is gone */
 		snprintf(name, sizeof(name), "%s and %s are one disk",
 		    c->name, other.name);
@@ -127,6 +132,8 @@ check_file(const struct claims *c, const char *path, const struct stat *st,
 
 	if (usage_of_file(st->st_dev, st->st_ino, c->over, &use))
 		return claim_in_use(f, c->name, "its file", &use);
+	if (use.unknown != 0)
+		return claim_not_known(f, c->name, "its file", &use);
 	return claim_check_path(c, path, st, "its file", f);
 }
 
@@ -214,16 +221,22 @@ claim_beside(struct claims *c, const struct medium *m, struct fault *f)
 	dev_t *loop;
 	size_t n, i;
 	int err = disk_loops(&loop, &n), failed = 0;
+	bool is;
 
 	c->over = claim_passed_over(c->plan);
 	if (err != 0)
 		failed = fault_set(f, STATUS_REFUSED, "%s: other loop devices "
 		    "on its medium are not known: %s", c->name,
 		    errno_words(err));
-	for (i = 0; err == 0 && i < n && failed == 0; i++)
-		if (loop[i] != m->loop && disk_of_block(loop[i], &other) &&
-		    (other.backing[0] != '\0' || other.err != 0))
+	for (i = 0; err == 0 && i < n && failed == 0; i++) {
+		if (loop[i] == m->loop)
+			continue;
+		is = disk_of_block(loop[i], &other);
+		if (sysfs_unasked(other.err) != 0)
+			failed = claim_unknown(c, &other, other.err, f);
+		else if (is && (other.backing[0] != '\0' || other.err != 0))
 			failed = claim_other(c, m, &other, f);
+	}
 	free(loop);
 	c->over = over;
 	return failed;
@@ -283,27 +296,29 @@ check_slave(struct claims *c, const struct disk *d, struct range r,
 
 	c->over |= USE_HELD;
 	failed = claim_check_node(c, d->whole, d->whole_name, f);
-	err = failed == 0 ? disk_parts(d->whole, &part, &n) : ENODEV;
-	for (i = 0; err == 0 && i < n && failed == 0; i++)
+	err = disk_parts(d->whole, &part, &n);
+	if (failed == 0 && err != 0)
+		failed = claim_unknown(c, d, err, f);
+	for (i = 0; i < n && failed == 0; i++)
 		if (part[i].start < r.to && r.from < part[i].start +
 		    part[i].length)
 			failed = claim_check_node(c, part[i].node,
 			    part[i].name, f);
-	if (err == 0)
-		free(part);
+	free(part);
 	c->over = over;
 	return failed;
 }
 
-/* Whether a linear dm device has bytes of that range of a member. */
+/* Whether a linear dm device has, or may have, bytes of that range. */
 static bool
 shares(dev_t holder, dev_t node, struct range r)
 {
 	struct dm_piece piece[SLAVES];
 	size_t n, i;
+	int err = dm_pieces(holder, piece, SLAVES, &n);
 
-	if (dm_pieces(holder, piece, SLAVES, &n) != 0)
-		return false;
+	if (err != 0)
+		return sysfs_unasked(err) != 0;
 	for (i = 0; i < n; i++)
 		if (piece[i].node == node && piece[i].off < r.to &&
 		    r.from < piece[i].off + piece[i].length)
@@ -325,10 +340,14 @@ claim_sharers(struct claims *c, dev_t via, dev_t node, struct range r,
 		disk_of_block(node, &d);
 		return claim_unknown(c, &d, err, f);
 	}
-	for (i = 0; i < n && failed == 0; i++)
-		if (holder[i] != via && shares(holder[i], node, r) &&
-		    disk_of_block(holder[i], &d))
+	for (i = 0; i < n && failed == 0; i++) {
+		if (holder[i] == via || !shares(holder[i], node, r))
+			continue;
+		if (disk_of_block(holder[i], &d))
 			failed = claim_node(c, d.node, d.name, f);
+		else if (sysfs_unasked(d.err) != 0)
+			failed = claim_unknown(c, &d, d.err, f);
+	}
 	return failed;
 }
 

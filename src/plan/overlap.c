@@ -19,6 +19,7 @@
 #include "disk/filesystem.h"
 #include "disk/opened.h"
 #include "disk/overlay.h"
+#include "disk/sysfs.h"
 #include "end/endpoint.h"
 
 /* A range on a file or device, or on what that lies on. */
@@ -118,8 +119,11 @@ add_pieces(struct places *all, const struct place *p)
 	struct dm_piece piece[PLACES];
 	uint64_t from, to;
 	size_t n, i;
+	int err = p->somewhere ? 0 : dm_pieces(p->dev, piece, PLACES, &n);
 
-	if (p->somewhere || dm_pieces(p->dev, piece, PLACES, &n) != 0)
+	if (sysfs_unasked(err) != 0)
+		not_seen(all, p->dev, err);
+	if (p->somewhere || err != 0)
 		return false;
 	for (i = 0; i < n; i++) {
 		from = MAX(p->from, piece[i].start);

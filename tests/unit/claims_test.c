@@ -21,9 +21,8 @@
 static struct claims claims;
 static struct opts opts;
 
-/* The status of claiming "blocks" from block "at" on; 0: as claims->n nodes. */
 static int
-claim(dev_t node, uint64_t at, uint64_t blocks)
+claim_once(dev_t node, uint64_t at, uint64_t blocks)
 {
 	struct plan p = { .opts = &opts, .dst = &end, .bounded = true,
 		.pad = BLOCK, .dst_off = at * BLOCK,
@@ -38,6 +37,38 @@ claim(dev_t node, uint64_t at, uint64_t blocks)
 	failed = claims_take(&claims, NULL, &p, &f);
 	assert_int_equal(failed, f.status == 0 ? 0 : -1);
 	return f.status;
+}
+
+/*
+ * The status of claiming "blocks" from block "at" on; 0: as claims->n nodes.
+ * What is refused is refused as well if any one descriptor cannot be had.
+ */
+static int
+claim(dev_t node, uint64_t at, uint64_t blocks)
+{
+	typeof(world) before = world;
+	unsigned n, allowed = 0;
+	int status = -1;
+
+	for (n = 1; opts.force == 0 && world.broken == NULL; n++) {
+		world = before;
+		world.failing = n;
+		world.err = n % 2 == 0 ? ENFILE : EMFILE;
+		status = claim_once(node, at, blocks);
+		if (world.failing > 0)
+			break;
+		if (status == 0)
+			claims_release(&claims);
+		if (status == 0 && allowed == 0)
+			allowed = n;
+	}
+	if (status == 0)
+		claims_release(&claims);
+	world = before;
+	status = claim_once(node, at, blocks);
+	if (status != 0 && allowed > 0)
+		fail_msg("allowed without descriptor %u: %s", allowed, f.text);
+	return status;
 }
 
 static bool
@@ -323,9 +354,8 @@ claims_below_a_file(void **state)
 
 static struct endpoint source;
 
-/* Whether it is refused that "n" blocks go from one to the other. */
 static bool
-overlap(dev_t from, uint64_t at, dev_t to, uint64_t there, uint64_t n)
+overlap_once(dev_t from, uint64_t at, dev_t to, uint64_t there, uint64_t n)
 {
 	struct plan p = { .opts = &opts, .src = &source, .dst = &end,
 		.bounded = true, .pad = BLOCK, .src_off = at * BLOCK,
@@ -338,6 +368,32 @@ overlap(dev_t from, uint64_t at, dev_t to, uint64_t there, uint64_t n)
 	source.name = "source";
 	set_end(to);
 	return overlap_source(&p, &f) != 0;
+}
+
+/*
+ * Whether it is refused that "n" blocks go from one to the other; and if so,
+ * also where any one descriptor cannot be had.
+ */
+static bool
+overlap(dev_t from, uint64_t at, dev_t to, uint64_t there, uint64_t n)
+{
+	typeof(world) before = world;
+	bool is = overlap_once(from, at, to, there, n);
+	struct fault was = f;
+	unsigned i;
+
+	for (i = 1; is && world.broken == NULL; i++) {
+		world.failing = i;
+		world.err = EMFILE;
+		if (!overlap_once(from, at, to, there, n))
+			fail_msg("allowed without descriptor %u: %s", i,
+			    was.text);
+		if (world.failing > 0)
+			break;
+	}
+	world = before;
+	f = was;
+	return is;
 }
 
 static void

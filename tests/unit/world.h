@@ -48,6 +48,8 @@ static struct {
 	const char *broken;	/* what ends in this cannot be opened or
 				 * listed, */
 	int	 err;		/* because of this */
+	unsigned failing;	/* or the call for a descriptor that fails: 1
+				 * is the next one, 0 none */
 	dev_t	 fs;		/* what files are on */
 	const char *exports[2];	/* files of servers in the kernel */
 	const char *table;	/* of any dm device: START LENGTH KIND WHERE
@@ -74,6 +76,16 @@ world_broken(const char *path)
 		return false;
 	m = strlen(world.broken);
 	if (n < m || strcmp(path + n - m, world.broken) != 0)
+		return false;
+	errno = world.err;
+	return true;
+}
+
+/* Whether there is no descriptor for this. */
+static bool
+world_full(void)
+{
+	if (world.failing == 0 || --world.failing > 0)
 		return false;
 	errno = world.err;
 	return true;
@@ -113,7 +125,7 @@ world_openat(int dir, const char *path, int flags, va_list ap)
 	struct node *node = world_node(path);
 	char there[PATH_MAX];
 
-	if (world_broken(path))
+	if (world_broken(path) || world_full())
 		return -1;
 	if (node == NULL)
 		return (int)syscall(SYS_openat, dir, world_path(path, there),
@@ -204,7 +216,7 @@ scandirat(int dir, const char *path, struct dirent ***list,
 {
 	char there[PATH_MAX], relative[PATH_MAX];
 
-	if (world_broken(path))
+	if (world_broken(path) || world_full())
 		return -1;
 	if (dir != AT_FDCWD) {
 		snprintf(relative, sizeof(relative), "/proc/self/fd/%d/%s", dir,
