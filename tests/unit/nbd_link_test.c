@@ -83,7 +83,8 @@ poll(struct pollfd *p, nfds_t n, int ms)
 	}
 	if (server.done.callback == NULL && server.steps == 0)
 		return 0;
-	sock->revents = server.hears != 0 ? server.hears : sock->events;
+	sock->revents = server.hears != 0 ? server.hears :
+	    server.steps > 1 ? POLLOUT : POLLIN;
 	return 1;
 }
 
