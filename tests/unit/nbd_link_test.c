@@ -63,6 +63,7 @@ static struct {
 
 static struct nbd_link conn;
 static struct fault fault;
+static unsigned char buf[LENGTH];
 
 /* -------------------------------------------- in the place of the C library */
 
@@ -296,10 +297,10 @@ begun(nbd_completion_callback done)
 }
 
 static int64_t
-pread_structured(struct nbd_handle *h, void *buf, size_t len, uint64_t off,
+pread_structured(struct nbd_handle *h, void *to, size_t len, uint64_t off,
     nbd_chunk_callback chunk, nbd_completion_callback done, uint32_t flags)
 {
-	(void)h, (void)buf, (void)len, (void)off, (void)flags;
+	(void)h, (void)to, (void)len, (void)off, (void)flags;
 	server.chunk = chunk;
 	return begun(done);
 }
@@ -530,7 +531,6 @@ waits_for_the_server_as_long_as_asked(void **state)
 static int
 read_it(void)
 {
-	static unsigned char buf[LENGTH];
 	struct nbd_call call = { .op = OP_READ, .buf = buf, .len = LENGTH };
 
 	return nbd_link_do(&conn, &call);
@@ -598,7 +598,7 @@ loses_a_command_that_cannot_be_sent(void **state)
 		{ EINVAL, false, true, ENOTCONN },
 	};
 	struct nbd_extents x = { .context = "base" };
-	struct nbd_call call = { .op = OP_READ, .len = LENGTH };
+	struct nbd_call call = { .op = OP_READ, .buf = buf, .len = LENGTH };
 	size_t i;
 
 	(void)state;
@@ -636,7 +636,7 @@ takes_as_many_extents_as_there_is_room_for(void **state)
 static void
 cuts_a_connection_that_is_silent_too_long(void **state)
 {
-	struct nbd_call call = { .op = OP_READ, .len = LENGTH };
+	struct nbd_call call = { .op = OP_READ, .buf = buf, .len = LENGTH };
 	struct pollfd p = { .fd = -1 };
 
 	(void)state;
