@@ -94,6 +94,18 @@ leaves_rest()
 }
 it "takes not a byte more than count= from a pipe" leaves_rest
 it "takes none in small pieces either" leaves_rest bpt=1
+# What is taken from the pipe at once goes up to there, and no further.
+leaves_packets()
+{
+	"$blocks" make src 16384
+	# shellcheck disable=SC2094
+	{
+		"$pardd" of=dst bs=1000 bpt=1 count=5 2>err || return
+		cat >rest
+	} < <(cat src)
+	size_is dst 5000 && holds dst 0 0 5000 && size_is rest 11384 && holds rest 0 5000 11384
+}
+it "... for more than a packet, either" leaves_packets
 no_seek()
 {
 	"$blocks" make src 1000

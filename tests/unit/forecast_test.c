@@ -89,6 +89,27 @@ never_sure(void **state)
 		assert_false(forecast_met(&f, &run));
 }
 
+/* ... and counts for nothing before those that are sure, either. */
+static void
+sure_late(void **state)
+{
+	struct forecast f = { .length = 0 };
+	struct run run = { 100 * MIB, 104 * MIB, false };
+
+	(void)state;
+	assert_false(forecast_met(&f, &run));
+	run.off += 300 * MIB;			/* another distance */
+	run.end += 300 * MIB;
+	assert_false(forecast_met(&f, &run));
+	run.off += 300 * MIB;
+	run.end += 300 * MIB;
+	run.sure = true;
+	assert_false(forecast_met(&f, &run));
+	run.off += 300 * MIB;
+	run.end += 300 * MIB;
+	assert_true(forecast_met(&f, &run));
+}
+
 /* A scratch, whose tracks are alike as well. */
 static void
 too_short(void **state)
@@ -109,6 +130,7 @@ main(void)
 		cmocka_unit_test(the_next_zone),
 		cmocka_unit_test(not_alike),
 		cmocka_unit_test(never_sure),
+		cmocka_unit_test(sure_late),
 		cmocka_unit_test(too_short),
 	};
 

@@ -1,0 +1,264 @@
+/*
+ * A SCSI disk as an end: how a transfer is cut into commands, parts of blocks,
+ * zeros, holes, and what is noted.  The disk of 64 KiB is made up here.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <string.h>
+
+#include "../../src/end/sg.h"
+#include "base/status.h"
+#include "cli/opts.h"
+
+enum { BLOCK = 512, BLOCKS = 128, MOST = 8, BYTES = BLOCKS * BLOCK };
+
+static struct {
+	unsigned char bytes[BYTES];
+	unsigned commands;
+	uint32_t largest;	/* blocks of one */
+	uint32_t short_of;	/* blocks that are not moved, once */
+	uint32_t host;		/* blocks that the host takes; 0: any */
+	unsigned mapped;	/* blocks that are, by its answer */
+} disk;
+
+static struct sg sg;
+static struct sg_lane of_lane;
+static struct endpoint end;
+static struct lane lane;
+static struct io io;
+static unsigned char bounce[SG_BOUNCE] __attribute__((aligned(4096)));
+static unsigned char buf[2 * BYTES] __attribute__((aligned(4096)));
+
+static void
+put(unsigned char *to, uint64_t n, int bytes)
+{
+	while (bytes-- > 0) {
+		to[bytes] = (unsigned char)n;
+		n >>= 8;
+	}
+}
+
+static int
+carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
+{
+	unsigned char *at = disk.bytes + c->lba * BLOCK, *out = c->buf;
+	uint32_t n = c->blocks, i;
+
+	(void)to;
+	*a = (struct scsi_answer){ .device = 0 };
+	if (c->cdb != NULL) {		/* GET LBA STATUS */
+		assert_int_equal(c->cdb[0], 0x9e);
+		memset(out, 0, n * (size_t)c->block);
+		put(out, 4 + 16, 4);
+		put(out + 8 + 8, disk.mapped, 4);
+		a->residual = (int64_t)(n * (size_t)c->block - 24);
+		return 0;
+	}
+	disk.commands++;
+	if (disk.host > 0 && n > disk.host)
+		return EINVAL;
+	assert_true(c->lba + n <= BLOCKS);
+	disk.largest = n > disk.largest ? n : disk.largest;
+	if (c->same) {
+		for (i = 0; i < n; i++)
+			memcpy(at + (size_t)i * BLOCK, out, BLOCK);
+		return 0;
+	}
+	n -= disk.short_of;
+	a->residual = (int64_t)disk.short_of * BLOCK;
+	disk.short_of = 0;
+	if (c->write)
+		memcpy(at, out, n * (size_t)BLOCK);
+	else
+		memcpy(out, at, n * (size_t)BLOCK);
+	return 0;
+}
+
+static int
+set_up(void **state)
+{
+	size_t i;
+
+	(void)state;
+	memset(&disk, 0, sizeof(disk));
+	for (i = 0; i < BYTES; i++)
+		disk.bytes[i] = (unsigned char)(i * 7 + i / BLOCK);
+	sg = (struct sg){ .path = { .fd = -1, .node = SCSI_CARRIED,
+		.carry = carry },
+		.disk = { .blocks = BLOCKS, .block = BLOCK, .same_most = 60 },
+		.how = { .cdb_size = 10, .block = BLOCK }, .most = MOST,
+		.good = NOWHERE };
+	of_lane = (struct sg_lane){ .path = sg.path, .bounce = bounce };
+	end = (struct endpoint){ .be = &sg_backend, .name = "disk",
+		.priv = &sg, .fd = -1, .dir = -1, .layer = -1 };
+	lane = (struct lane){ .ep = &end, .halt = -1, .priv = &of_lane };
+	return 0;
+}
+
+static void
+request(enum op op, uint64_t off, size_t len)
+{
+	io = (struct io){ .op = op, .buf = buf, .off = off, .len = len,
+		.bad_off = NOWHERE };
+	sg_transfer(&lane, &io);
+}
+
+static void
+reads(uint64_t off, size_t len, size_t done)
+{
+	memset(buf, 0xee, sizeof(buf));
+	request(OP_READ, off, len);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, done);
+	assert_memory_equal(buf, disk.bytes + off, done);
+	assert_int_equal(buf[done], 0xee);
+}
+
+static void
+cuts_a_transfer_into_commands(void **state)
+{
+	(void)state;
+	reads(0, 17 * BLOCK, 17 * BLOCK);
+	assert_int_equal(disk.commands, 3);
+	assert_int_equal(disk.largest, MOST);
+	disk.short_of = 3;
+	disk.commands = 0;
+	reads(BLOCK, 20 * BLOCK, 20 * BLOCK);
+	assert_int_equal(disk.commands, 3);	/* 5, 8, and the last 7 */
+}
+
+static void
+ends_where_the_disk_does(void **state)
+{
+	(void)state;
+	reads((BLOCKS - 2) * BLOCK, 4 * BLOCK, 2 * BLOCK);
+	reads(BYTES, BLOCK, 0);
+	request(OP_WRITE, BYTES, BLOCK);
+	assert_int_equal(io.err, ENOSPC);
+}
+
+static void
+reads_parts_of_blocks(void **state)
+{
+	(void)state;
+	reads(1, 1, 1);
+	assert_int_equal(disk.largest, 1);
+	reads(BLOCK - 1, 2, 2);
+	assert_int_equal(disk.largest, 2);
+	disk.largest = 0;
+	reads(BLOCK + 100, BLOCK - 100, BLOCK - 100);
+	assert_int_equal(disk.largest, 1);
+	reads(100, 4 * BLOCK, 4 * BLOCK);
+	reads(BYTES - 100, 200, 100);
+	sg.most = BLOCKS;
+	reads(100, BYTES - 200, BYTES - 200);
+	request(OP_WRITE, 1, BLOCK);
+	assert_int_equal(io.err, EINVAL);
+}
+
+static void
+halves_what_the_host_refuses(void **state)
+{
+	(void)state;
+	sg.most = 64;
+	disk.host = 20;
+	reads(0, 64 * BLOCK, 64 * BLOCK);
+	assert_int_equal(sg.most, 16);
+	assert_int_equal(disk.largest, 16);
+	assert_int_equal(sg.shrunk, 2);
+}
+
+static void
+makes_zeros(void **state)
+{
+	size_t i;
+
+	(void)state;
+	request(OP_ZERO, BLOCK, 100 * BLOCK);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, 100 * BLOCK);
+	assert_int_equal(disk.commands, 2);
+	assert_int_equal(disk.largest, 60);
+	for (i = 0; i < 100 * BLOCK; i++)
+		assert_int_equal(disk.bytes[BLOCK + i], 0);
+	assert_int_not_equal(disk.bytes[BLOCK - 1], 0);
+	assert_int_not_equal(disk.bytes[101 * BLOCK], 0);
+	request(OP_ZERO, 1, BLOCK);
+	assert_int_equal(io.err, EOPNOTSUPP);
+	request(OP_ZERO, 0, BLOCK + 1);
+	assert_int_equal(io.err, EOPNOTSUPP);
+	sg.no_same = true;
+	request(OP_ZERO, 0, BLOCK);
+	assert_int_equal(io.err, EOPNOTSUPP);
+}
+
+static void
+tells_of_holes(void **state)
+{
+	struct extent x;
+
+	(void)state;
+	disk.mapped = 100;
+	assert_int_equal(sg_extent(&end, 0, &x), 0);
+	assert_int_equal(x.len, 100 * BLOCK);
+	assert_int_equal(x.off, 0);
+	assert_false(x.hole);
+	assert_int_equal(sg_extent(&end, 10 * BLOCK + 1, &x), 0);
+	assert_int_equal(x.off, 10 * BLOCK + 1);
+	assert_int_equal(x.len, 90 * BLOCK - 1);
+	disk.mapped = BLOCKS + 5;		/* more than it has */
+	assert_int_equal(sg_extent(&end, 0, &x), 0);
+	assert_int_equal(x.len, BYTES);
+	disk.mapped = 0;
+	assert_int_equal(sg_extent(&end, 0, &x), EIO);
+}
+
+static void
+notes(const char *text)
+{
+	char said[300];
+
+	sg_note(&end, said, sizeof(said));
+	assert_string_equal(said, text);
+}
+
+static void
+notes_what_happened(void **state)
+{
+	(void)state;
+	notes("");
+	sg.recovered = 2;
+	notes("2 recovered errors");
+	sg.again = 3;
+	sg.shrunk = 1;
+	notes("2 recovered errors");
+	end.spec.loud = true;
+	notes("2 recovered errors; 3 commands tried again; the host takes 8 "
+	    "blocks a command");
+	sg.again = sg.shrunk = 0;
+	sg.indirect = 4;
+	notes("2 recovered errors; 4 commands were not direct "
+	    "(/sys/module/sg/parameters/allow_dio)");
+}
+
+#define UNIT(name) cmocka_unit_test_setup(name, set_up)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UNIT(cuts_a_transfer_into_commands),
+		UNIT(ends_where_the_disk_does),
+		UNIT(reads_parts_of_blocks),
+		UNIT(halves_what_the_host_refuses),
+		UNIT(makes_zeros),
+		UNIT(tells_of_holes),
+		UNIT(notes_what_happened),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
