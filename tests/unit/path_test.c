@@ -1,0 +1,137 @@
+/*
+ * Folders that lie among the devices, where /dev is an ordinary folder of the
+ * root, as in some containers.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+
+static char root[32];
+static bool apart;		/* /dev is a file system of its own */
+static int free_fd;
+
+/* In the place of the C library: the root is a folder below /tmp. */
+int
+stat(const char *path, struct stat *st)
+{
+	char there[64];
+	int failed;
+
+	snprintf(there, sizeof(there), "%s%s", root, path);
+	failed = fstatat(AT_FDCWD, there, st, 0);
+	st->st_dev += apart && strcmp(path, "/") == 0;
+	return failed;
+}
+
+static int
+next_fd(void)
+{
+	int fd = 0;
+
+	while (fcntl(fd, F_GETFD) >= 0)
+		fd++;
+	return fd;
+}
+
+static int
+folder(const char *name)
+{
+	char there[64];
+
+	snprintf(there, sizeof(there), "%s/%s", root, name);
+	return open(there, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static int
+set_up(void **state)
+{
+	static const char *const names[] = { "dev", "dev/shm", "dev/shm/deep",
+		"device" };
+	char there[64];
+	size_t i;
+
+	(void)state;
+	strcpy(root, "/tmp/pardd-path.XXXXXX");
+	if (mkdtemp(root) == NULL)
+		return -1;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(there, sizeof(there), "%s/%s", root, names[i]);
+		if (mkdir(there, 0700) != 0)
+			return -1;
+	}
+	apart = false;
+	free_fd = next_fd();
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	static const char *const names[] = { "device", "dev/shm/deep",
+		"dev/shm", "dev", "" };
+	char there[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(there, sizeof(there), "%s/%s", root, names[i]);
+		if (rmdir(there) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static bool
+among(const char *name)
+{
+	int dir = folder(name);
+	bool is;
+
+	assert_true(dir >= 0);
+	is = among_devices(dir);
+	close(dir);
+	assert_int_equal(next_fd(), free_fd);
+	return is;
+}
+
+static void
+knows_what_is_below(void **state)
+{
+	(void)state;
+	assert_true(among("dev"));
+	assert_true(among("dev/shm"));
+	assert_true(among("dev/shm/deep"));
+	assert_false(among("device"));
+	assert_false(among("."));
+}
+
+static void
+takes_all_of_a_file_system(void **state)
+{
+	(void)state;
+	apart = true;
+	assert_true(among("device"));
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UNIT(knows_what_is_below),
+		UNIT(takes_all_of_a_file_system),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+/*
+ * Pieces of what is reported: the curve of the progress, and remarks on the
+ * ends.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/report/report_data.h"
+#include "part/remarks.h"
+#include "report/report.h"
+
+static char *text;
+static size_t size;
+
+static size_t
+count(const char *what)
+{
+	const char *at = text;
+	size_t n = 0;
+
+	for (; (at = strstr(at, what)) != NULL; at++)
+		n++;
+	return n;
+}
+
+static void
+draw(const struct report_data *d)
+{
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	report_draw_progress(out, d);
+	fclose(out);
+}
+
+static void
+draws_the_border_of_each_run(void **state)
+{
+	static struct report_data d = { .length = 1000, .samples = 5,
+		.sample = { { 1, 0, 0, 0 }, { 1, 10, 500, 0 },
+		    { 2, 10, 500, 0 }, { 2, 30, 700, 100 },
+		    { 2, 40, 1000, 0 } } };
+
+	(void)state;
+	draw(&d);
+	assert_int_equal(count("<path stroke=\"#888\""), 1);
+	assert_int_equal(count(", 2 runs<"), 1);
+	assert_int_equal(count("0:00:40"), 1);
+	free(text);
+	d.sample[2].run = 1;
+	d.sample[3].run = d.sample[4].run = 1;
+	draw(&d);
+	assert_int_equal(count("<path stroke=\"#888\""), 0);
+	free(text);
+}
+
+static void
+makes_remarks_in_order(void **state)
+{
+	struct remarks found = { .beyond = { .n = 1, .number = { 3 },
+		.end = 2000 }, .hidden.area = 512 };
+	struct endpoint src = { .name = "src", .geo.size = 4000 };
+	struct endpoint dst = { .name = "dst", .geo.room = -1 };
+	const struct opts o = { .iflag = 0 };
+	const struct plan p = { .opts = &o, .src = &src, .dst = &dst,
+		.bs = 512, .found = &found };
+	char said[300];
+
+	(void)state;
+	assert_true(report_remark(&p, 0, said, sizeof(said)));
+	assert_string_equal(said, "partition 3 of src ends beyond the copy; "
+	    "count=4 takes all");
+	assert_true(report_remark(&p, 1, said, sizeof(said)));
+	assert_non_null(strstr(said, "src hides 512 bytes"));
+	assert_false(report_remark(&p, 2, said, sizeof(said)));
+	found.beyond.n = 0;
+	assert_true(report_remark(&p, 0, said, sizeof(said)));
+	assert_non_null(strstr(said, "src hides 512 bytes"));
+	assert_false(report_remark(&p, 1, said, sizeof(said)));
+	found.hidden.area = 0;
+	assert_false(report_remark(&p, 0, said, sizeof(said)));
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(draws_the_border_of_each_run),
+		cmocka_unit_test(makes_remarks_in_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
