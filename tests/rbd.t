@@ -255,7 +255,16 @@ it "flushes once, at the end" flushes
 # silent STATUS WORDS CALL OPERANDS...: that call never ends
 silent()
 {
-	pair 4M && faults=$3=hang copy "$1" timeout=1 "${@:4}" && says "$2"
+	pair 4M && faults=$3=hang copy "$1" timeout=1 "${@:4}" && says "$2" &&
+	    limited 1 && ! grep -q '^shutdown' log
+}
+# limited SECONDS: what Ceph itself waits for is so limited, too
+limited()
+{
+	local key
+	for key in client_mount_timeout rados_mon_op_timeout rados_osd_op_timeout; do
+		grep -q "^set $key $1 0 0$" log || fail "$key: $(grep "$key" log)" || return
+	done
 }
 it "waits no longer than timeout= for a cluster" silent 15 'connecting .*no answer within 1 seconds' connect if=rbd:p/image of=dst
 it "... for a read" silent 69 'NOT complete: .*does not answer within timeout=' read@2000000+1 if=rbd:p/image of=dst

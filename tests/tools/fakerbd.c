@@ -5,7 +5,9 @@
  *	RBD_DIR		POOL[/NAMESPACE]/IMAGE, and IMAGE@SNAPSHOT, are files;
  *			IMAGE.users has the number of clients that watch it
  *	RBD_FAULTS	words CALL[@OFFSET+LENGTH]=hang or =NUMBER, an errno:
- *			what becomes of a call (of one that touches these bytes)
+ *			what becomes of a call (of one that touches these bytes);
+ *			a process with a call that hangs cannot exit(), as with
+ *			Ceph's own threads
  *	RBD_LOG		gets a line for each call: its name, offset, length
  *
  * Objects are of 64 KiB: what is all zeros in one is a hole.
@@ -15,6 +17,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <rbd/librbd.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +59,14 @@ folder(void)
 }
 
 static int logged = -1;
+static atomic_bool hangs;
+
+static void __attribute__((destructor))
+wait_for_calls(void)
+{
+	while (hangs)
+		pause();
+}
 
 /* While files may be opened still. */
 static void __attribute__((constructor))
@@ -101,6 +112,8 @@ fate(const char *call, uint64_t off, size_t len)
 			continue;
 		err = strcmp(what, "=hang") == 0 ? -1 : atoi(what + 1);
 	}
+	if (err < 0)
+		hangs = true;
 	free(all);
 	return err;
 }
