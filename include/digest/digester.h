@@ -26,8 +26,8 @@ bool digester_digest(const struct digester *, const void *buf, size_t len,
     struct digest *);
 
 /*
- * The same in parts. digester_begin returns NULL without memory; digester_end
- * frees the sum.
+ * Compute a digest in parts.  digester_begin returns NULL without memory;
+ * digester_end frees the sum, and returns false if any part has failed.
  */
 struct digester_sum *digester_begin(const struct digester *);
 void digester_add(struct digester_sum *, const void *buf, size_t len);

@@ -34,8 +34,8 @@ struct usage {
 bool usage_of_node(dev_t node, unsigned but, struct usage *);
 
 /*
- * The same for a regular file: used as swap space, by a loop device, or
- * exported.
+ * Whether anybody uses a regular file in a way that is not in the set "but",
+ * and who: as swap space, by a loop device, or the kernel exports it.
  */
 bool usage_of_file(dev_t dev, ino_t ino, unsigned but, struct usage *);
 

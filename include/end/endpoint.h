@@ -314,7 +314,10 @@ bool endpoint_written(const struct endpoint *, struct timespec *);
 /* Where its file is to be found. */
 struct located endpoint_located(const struct endpoint *);
 
-/* The file of a layer that its file on an overlay is, see overlay_file. */
+/*
+ * The file of a layer that its file on an overlay is, see overlay_file.  False:
+ * it is on none, or the layer cannot be seen.
+ */
 struct stat;
 bool endpoint_layer(const struct endpoint *, struct stat *);
 

@@ -23,7 +23,10 @@ struct hold {			/* a claimed piece */
 /* Claim a piece, for reading alone if necessary.  Returns as map_claim. */
 int hold_claim(struct worker *, struct hold *);
 
-/* Pay rate= for a piece, unless that was done, or is done block by block. */
+/*
+ * Wait until rate= allows a piece, unless that was done, or is done block by
+ * block.  False if the copy was stopped meanwhile.
+ */
 bool hold_pay(struct job *, const struct hold *);
 
 /*

@@ -1,0 +1,166 @@
+/*
+ * How requests are made.  The asynchronous engine is used where requests wait
+ * for a disk: it needs less CPU time, and keeps as many in flight as the disk
+ * can use.  If both ends use the page cache, requests are copies in memory,
+ * which threads do in parallel.
+ */
+#include "engine.h"
+
+#include <sys/param.h>
+
+#include "base/status.h"
+#include "cli/opts.h"
+#include "end/endpoint.h"
+
+enum {
+	THREADS = 4,
+	MEMORY = 64 << 20,	/* in flight, without mem= */
+	SLOTS_MOST = 256,	/* in all queues */
+	LONG_COPY = 8,		/* transfers that are worth a ring */
+};
+
+/* The number of claims; the first and the last may be partial. */
+static uint64_t
+claims(const struct plan *p)
+{
+	uint64_t n = p->length / p->claim, rest = p->length % p->claim;
+
+	n += rest != 0;
+	n += rest + p->phase > p->claim ||
+	    (p->phase > 0 && rest == 0 && p->length > 0);
+	return n > 0 ? n : 1;
+}
+
+/* The number of workers without thr=. */
+static unsigned
+usual_workers(const struct plan *p)
+{
+	if (p->work == WORK_COMPARE)
+		return 2 * THREADS;	/* two ends are read */
+	if (p->targets > 1)
+		return 2 * THREADS;	/* each waits for the slowest target */
+	if (p->opts->verify == VERIFY_STREAM)
+		return THREADS + THREADS / 2;	/* a third of them verifies */
+	/* each waits for the network */
+	if (p->src->is.remote || p->dst->is.remote)
+		return 4 * THREADS;
+	/* tmpfs: writers to one file spin on its lock */
+	return p->dst->is.memory ? THREADS / 2 : THREADS;
+}
+
+/* At most one worker per claim, and one for a small copy. */
+static unsigned
+workers(const struct plan *p)
+{
+	uint64_t usual = usual_workers(p);
+	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : usual;
+	uint64_t n = claims(p);
+
+	if ((p->opts->bpt < 0 && p->length <= USUAL_TRANSFER) ||
+	    p->dst->is.zoned)
+		n = 1;
+	return (unsigned)(n < most ? n : most);
+}
+
+/* Why the copy cannot be asynchronous, or NULL. */
+static const char *
+needs_threads(const struct plan *p)
+{
+	if (p->src->is.streamed || p->dst->is.streamed)
+		return "a stream is one request at a time";
+	if (p->opts->verify == VERIFY_STREAM || p->work == WORK_COMPARE ||
+	    p->store == STORE_DIFFERING)
+		return "the target is read, too";
+	if (p->work == WORK_RESCUE)
+		return "a rescue waits for bad blocks";
+	if (p->opts->base != NULL || p->work == WORK_CHECK)
+		return "ranges are looked up";
+	return p->src->sync_why != NULL ? p->src->sync_why : p->dst->sync_why;
+}
+
+/* Check qd= against an end: each worker has one lane there. */
+static int
+check_depth(const struct plan *p, const struct endpoint *ep, struct fault *f)
+{
+	if (ep->geo.depth == 0 || p->opts->qd <= ep->geo.depth)
+		return 0;
+	return fault_set(f, STATUS_USAGE, "qd=%lld: %s takes %u commands of a "
+	    "worker at a time", (long long)p->opts->qd, ep->name,
+	    ep->geo.depth);
+}
+
+/* Why threads do as well, unless the user asks otherwise; or NULL. */
+static const char *
+prefers_threads(const struct plan *p)
+{
+	const struct opts *o = p->opts;
+
+	if ((o->engine & ENGINE_THREADS) != 0)
+		return "engine=";
+	if (o->thr > 0)
+		return "thr=";
+	if (!p->src->is.past_cache && !p->dst->is.past_cache)
+		return "through the page cache";
+	/* a remote end zeroes by one request among others */
+	if (p->store == STORE_SPARSE || (p->holes && !p->src->is.remote))
+		return "zeros are made one by one";
+	return claims(p) < LONG_COPY ? "a short copy" : NULL;
+}
+
+/* Use only as many threads as mem= has buffers for. */
+static void
+set_threads(struct plan *p)
+{
+	uint64_t mem = p->opts->mem > 0 ? (uint64_t)p->opts->mem :
+	    p->targets > 1 ? MEMORY : 0;
+	uint64_t most = mem / (p->room + p->other);
+
+	if (mem > 0 && most < p->workers)
+		p->workers = most > 0 ? (unsigned)most : 1;
+}
+
+/* Each of qd= requests needs two slots: one being read, one being written. */
+static int
+set_queues(struct plan *p, uint64_t mem, struct fault *f)
+{
+	const struct opts *o = p->opts;
+	uint64_t slots;
+
+	if (check_depth(p, p->src, f) != 0 || check_depth(p, p->dst, f) != 0)
+		return -1;
+	p->queues = o->thr > 0 && !p->src->is.single && !p->dst->is.single ?
+	    p->workers : 1;
+	p->queues = (unsigned)MIN(p->queues, mem / p->room / 2);
+	p->queues = MAX(p->queues, 1);
+	slots = mem / p->room / p->queues;
+	if (o->qd > 0 && o->mem > 0 && (uint64_t)o->qd * 2 > slots)
+		return fault_set(f, STATUS_USAGE, "qd=%lld needs %llu bytes, "
+		    "more than mem=", (long long)o->qd, (unsigned long long)
+		    ((uint64_t)o->qd * 2 * p->room * p->queues));
+	if (o->qd > 0)
+		slots = (uint64_t)o->qd * 2;
+	else if (slots > SLOTS_MOST / p->queues)
+		slots = SLOTS_MOST / p->queues;
+	p->slots = slots > 2 ? (unsigned)slots : 2;
+	return 0;
+}
+
+int
+engine_choose(struct plan *p, struct fault *f)
+{
+	uint64_t mem = p->opts->mem > 0 ? (uint64_t)p->opts->mem : MEMORY;
+	bool wanted = opts_async(p->opts);
+
+	p->workers = workers(p);
+	set_threads(p);
+	p->engine_why = needs_threads(p);
+	if (p->engine_why != NULL && wanted)
+		return fault_set(f, STATUS_USAGE, "engine=async cannot be "
+		    "used here: %s", p->engine_why);
+	if (p->engine_why == NULL && !wanted)
+		p->engine_why = prefers_threads(p);
+	if (p->engine_why != NULL)
+		return 0;
+	p->engine_why = wanted ? "asked for" : "past the page cache";
+	return set_queues(p, mem, f);
+}
