@@ -232,12 +232,12 @@ ask_bus(int whole, struct disk *d)
 /*
  * The other node of an NVMe namespace, given the folder of one: nvme0n1 and
  * ng0n1 are side by side.  The number behind the n is the same; the one before
- * it may differ after a controller has gone and come back. 0: there is none.
+ * it may differ after a controller has gone and come back.  0: there is none.
  */
 static dev_t
 beside(int dir, const char *name, const char *prefix, char *found, size_t room)
 {
-	const char *number = strrchr(name, 'n'), *end;
+	const char *last = strrchr(name, 'n'), *end;
 	struct dirent **list;
 	char path[300];
 	dev_t node = 0;
@@ -246,13 +246,13 @@ beside(int dir, const char *name, const char *prefix, char *found, size_t room)
 	snprintf(found, room, "%s%s", prefix, name +
 	    strcspn(name, "0123456789"));
 	snprintf(path, sizeof(path), "../%s", found);
-	if (number == NULL || (node = sysfs_node(dir, path)) != 0)
+	if (last == NULL || (node = sysfs_node(dir, path)) != 0)
 		return node;
 	n = sysfs_entries(dir, "..", &list);
 	for (i = 0; i < n && node == 0; i++) {
 		end = strrchr(list[i]->d_name, 'n');
 		if (strncmp(list[i]->d_name, prefix, strlen(prefix)) != 0 ||
-		    end == NULL || strcmp(end, number) != 0)
+		    end == NULL || strcmp(end, last) != 0)
 			continue;
 		snprintf(path, sizeof(path), "../%s", list[i]->d_name);
 		node = sysfs_node(dir, path);

@@ -107,7 +107,7 @@ int
 bmap_write(struct newfile *file, struct bmap_table *t, uint64_t size,
     uint64_t block, struct fault *f)
 {
-	struct writer w = { .out = NULL };
+	struct writer w;
 	struct digest own;
 	long at;
 	size_t i;

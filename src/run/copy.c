@@ -360,7 +360,7 @@ int
 copy_run(const struct plan *p, const struct signals *s, struct events *ev,
     struct outcome *out, struct fault *f)
 {
-	double start = clock_seconds();
+	double began = clock_seconds();
 	struct reattach await;
 
 	reattach_begin(&await, p);
@@ -369,7 +369,7 @@ copy_run(const struct plan *p, const struct signals *s, struct events *ev,
 	while (p->opts->wait >= 0 && out->gone && out->signal == 0 &&
 	    out->flush.status == 0 && !out->abandoned &&
 	    reattach_source(&await, p, s, ev, out))
-		go_on(p, s, ev, start, out);
+		go_on(p, s, ev, began, out);
 	if (!out->abandoned)
 		events_errors(ev, p, &out->map);
 	return 0;
