@@ -232,6 +232,12 @@ gone()
 	    [[ ! -e /proc/$(<kit.pid) ]]
 }
 it "leaves no server behind" gone
+mute()
+{
+	copy 15 if="[ sh -c 'echo \$\$ >pid; exec sleep 1000' ]" of=dst timeout=1 &&
+	    [[ ! -e /proc/$(<pid) ]]
+}
+it "... nor a command that is none" mute
 
 # A terminal sends its signal to all of a job: the server is to serve on.
 interrupted()
