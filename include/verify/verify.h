@@ -44,7 +44,7 @@ struct verify {
 	bool		 flushing;	/* s: a worker flushes now */
 	double		 flushed;	/* s: time of the last flush
 					 * (clock_seconds) */
-	unsigned	 targets;
+	unsigned	 targets;	/* 0: one, without columns */
 	struct column	 column[];	/* if there are several; they then have
 					 * right, differ and first */
 };

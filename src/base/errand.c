@@ -12,8 +12,8 @@
 #include <time.h>
 
 struct errand {
-	void		(*run)(void *);
-	void		*arg;
+	void		(*run)(void *);	/* set before the thread starts */
+	void		*arg;		/* likewise; the caller's */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 moved;
 	bool		 over;	/* l */

@@ -5,6 +5,7 @@
  * computed in parallel, and the disks go on meanwhile.
  *
  *	h	hash->lock, a leaf; held for a few instructions
+ *	I	set before the threads start
  */
 #include "digest/hash.h"
 
@@ -25,8 +26,8 @@
 enum { ZEROS = 1 << 20 };	/* bytes of a gap taken at a time */
 
 struct taker {			/* one algorithm; its thread's once started */
-	struct hash	*hash;
-	const struct algorithm *alg;
+	struct hash	*hash;	/* I */
+	const struct algorithm *alg;	/* I */
 	EVP_MD_CTX	*ctx;
 	XXH3_state_t	*xxh;
 	pthread_t	 thread;
@@ -39,20 +40,21 @@ struct taker {			/* one algorithm; its thread's once started */
 };
 
 struct hash {
-	struct crypto	 crypto;
+	struct crypto	 crypto;	/* I */
 	pthread_mutex_t	 lock;
 	struct hash_piece *posted;	/* h */
 	bool		 stopped;	/* h: a piece will be missing */
 	bool		 over;		/* h: no more pieces */
-	const struct seg *gap;	/* ranges without pieces: zeros */
-	size_t		 gaps;
-	uint64_t	 base;	/* position of the copy, for gaps */
-	struct hash_range *range;	/* or NULL; written by its taker */
-	size_t		 ranges;
-	unsigned	 all;		/* bits of all takers */
-	size_t		 n;
+	const struct seg *gap;	/* I: ranges without pieces: zeros; lent */
+	size_t		 gaps;	/* I */
+	uint64_t	 base;	/* I: position of the copy, for gaps */
+	struct hash_range *range;	/* or NULL; lent; written by the only
+					 * taker */
+	size_t		 ranges;	/* I */
+	unsigned	 all;		/* I: bits of all takers */
+	size_t		 n;		/* I: of taker and digest */
 	struct taker	 taker[ALGORITHMS];
-	struct hash_sum	 digest[ALGORITHMS];
+	struct hash_sum	 digest[ALGORITHMS];	/* once all are joined */
 };
 
 /* ----------------------------------------------------------- algorithms */

@@ -36,7 +36,7 @@ struct nbd {			/* priv of the endpoint */
 	bool		 read_only, flushes, fua, zeroes, fast, extents;
 	bool		 several;	/* several connections see the same
 					 * data */
-	bool		 tls;
+	bool		 tls;		/* the connection is encrypted */
 	atomic_bool	 no_zero;	/* the server refuses to zero */
 	atomic_uint_fast64_t lost;	/* ns when a connection was, or 0 */
 	bool		 unflushed;	/* a flush failed: later ones do not
