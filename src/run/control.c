@@ -279,7 +279,7 @@ listen_to(struct control *c, struct job *job, const struct tally *t)
 		c->line[c->n++] = '\n';
 	else if (n > 0)
 		c->n += (size_t)n;
-	while ((end = memchr(c->line, '\n', c->n)) != NULL && c->peer >= 0) {
+	while ((end = memchr(c->line, '\n', c->n)) != NULL) {
 		size_t len = (size_t)(end - c->line) + 1;
 
 		*end = '\0';
