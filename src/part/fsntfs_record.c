@@ -173,9 +173,11 @@ ntfs_next(const struct ntfs *n, struct ntfs_run *r)
 		move |= ~UINT64_C(0) << (8 * place);
 	r->hole = place == 0;
 	r->lcn += move;
+	if (r->n == 0 || r->n > n->clusters || (!r->hole &&
+	    (r->lcn >= n->clusters || r->n > n->clusters - r->lcn)))
+		return false;
 	r->at += 1 + size + place;
-	return r->n > 0 && r->n <= n->clusters &&
-	    (r->hole || (r->lcn < n->clusters && r->n <= n->clusters - r->lcn));
+	return true;
 }
 
 uint64_t
