@@ -176,11 +176,6 @@ set_up(void **state)
 	return 0;
 }
 
-static void
-keep(void)
-{
-}
-
 /* -------------------------------------------------------- what is free */
 
 /* Nothing that is in use may ever be free. */
@@ -538,7 +533,7 @@ names_what_is_spoilt(void **state)
 	};
 
 	(void)state;
-	image_misnamed(set_up, keep, no, COUNT(no));
+	image_misnamed(set_up, image_keep, no, COUNT(no));
 	p[64] = 0x43;				/* the first is missing */
 	p[96] = 2;
 	assert_true(hits(AT(LONG), "/LONGNA~1", false));
