@@ -185,6 +185,17 @@ two_pipes()
 	cat a >b &
 	exits 14 "$pardd" of=b compare=1 thr="$1" < <(head -c 2097152 a) && says 'b is longer'
 }
+# One that ends before skip= is reached, or cannot be read where it is.
+pipe_fails()
+{
+	"$blocks" make a 3M && cp a b &&
+	    exits 102 "$pardd" of=b compare=1 bs=512 skip=9000 < <(cat a) &&
+	    says '^pardd: NOT complete: standard input ends before skip= or seek=$' &&
+	    mkfifo f && { cat a >f & } &&
+	    exits 3 with_faults "on=$PWD/f op=read at=1048576+ fail=EIO" "$pardd" if=f of=b compare=1 coe=1 &&
+	    faulty read && says '^pardd: NOT complete: f: ' && wait
+}
+it "stops at a pipe that ends early, or fails" pipe_fails
 it "compares two pipes, thr=1" two_pipes 1
 it "compares two pipes, thr=16" two_pipes 16
 zeros()
@@ -248,6 +259,11 @@ keeps()
 	    one_line 'there already' && [[ $(<"$1") = mine ]] && { [[ $1 = map ]] || [[ ! -e map ]]; } &&
 	    mv err was && compare 101 map=map -d && same err was && [[ ! -s out ]]
 }
+map_of_itself()
+{
+	"$blocks" make a 1M && cp a b && spoil b 5 && cp b c && compare 101 map=b && one_line 'b is an end of the copy' && same b c
+}
+it "takes no end for its map" map_of_itself
 it "does not replace a map" keeps map
 it "does not replace the map before a map" keeps map.bak
 leftover()

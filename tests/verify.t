@@ -81,6 +81,14 @@ growing()
 	    verified && same src dst
 }
 it "verifies zeros at the end of a file a little behind" growing
+# The same of holes of the source, which are not written either.
+growing_hole()
+{
+	"$blocks" make src 1M && truncate -s 48M src &&
+	    exits 0 "$pardd" if=src of=dst verify=stream bpt=128 thr=2 retries=0 rate=200M &&
+	    verified && same src dst && (($(stat -c %b dst) <= 2100))
+}
+it "verifies holes at the end of a file a little behind" growing_hole
 memory()
 {
 	cd "$(mktemp -d /dev/shm/pardd-test.XXXXXX)" && undo rm -rf "$PWD" && sizes verify="$1"
@@ -201,6 +209,20 @@ for how in 1 stream source; do
 	it "verify=$how mends with it where nobody asked for a digest" \
 	    source_moves 1500000+1 $how 0
 done
+# What is read of src a second time cannot be read any more.
+source_fails()
+{
+	local status
+	"$blocks" make src 3000001 &&
+	    run with_faults "on=src op=read at=1500000+1 fail=EIO from=2" "$pardd" if=src of=dst "${@:2}" \
+		verify=source && faulty read || return
+	[[ $status = "$1" ]] || fail "$status: $(<err)" || return
+	[[ $1 = 0 ]] && verified && return
+	says '^pardd: NOT complete: src: ' && ! says 'verified$'
+}
+it "verify=source is not done where the source cannot be read again" source_fails 3
+it "... for several targets" source_fails 3 of=second
+it "... but with coe=1 what it was while it was copied" source_fails 0 coe=1
 unreadable_back()
 {
 	"$blocks" make src 3M && rm -f dst &&
