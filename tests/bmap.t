@@ -309,6 +309,21 @@ it "takes many blanks for one" eval 'image image && bmap 2.0 sha256 image >map &
     sed -i "s/<BlockSize>/$(printf %3000s)&/;1s/ ?>/ encoding=\"ISO-8859-1\"?>/" map &&
     sum=$(sha256sum <map | cut -d " " -f 1) && sed -i "/<BmapFile/s/ 0*0 / $sum /" map &&
     exits 0 "$pardd" if=image of=dst bmap=map'
+# A disk may have more than the image, but not less.
+from_disk()
+{
+	image image && made 2.0 sha256 image && cp image disk && truncate -s 8M disk && loop disk &&
+	    exits 0 "$pardd" if="$dev" of=dst bmap=map && cp image whole && truncate -s "$(stat -c %s dst)" whole &&
+	    as_mapped dst whole && truncate -s 4M disk && loop disk &&
+	    refused 'map is of an image of 4912104 bytes, and .* has 4194304' if="$dev" of=other bmap=map &&
+	    [[ ! -e other ]]
+}
+it "takes a disk for the image that is at least as long" from_disk
+it "does not write holes in order" eval 'image image && made 2.0 sha256 image && {
+    "$pardd" if=image of=- bmap=map 2>err; echo $? >how; } | cat >out; [[ $(<how) = 1 && ! -s out ]] &&
+    says "bmap= leaves out what is not mapped, and .* is written in order"'
+it "does not make zeros of a part of a block" eval 'image image && made 2.0 sha256 image && "$blocks" make dst 6M &&
+    cp dst old && refused "must be multiples of that" if=image of=dst bmap=map bs=512 seek=1 && same dst old'
 it "refuses large numbers" bad 's/<BlockSize> 4096/<BlockSize> 99999999999999999999/' 'a number is none, or too large'
 it "... fewer blocks than it says" bad 's/<MappedBlocksCount> [0-9]*/<MappedBlocksCount> 9/' 'and says 9'
 it "... a document type" bad '1a <!DOCTYPE a [<!ENTITY b "bbbb">]>' 'document type'

@@ -510,6 +510,8 @@ at_end()
 	} | dd of="$1" bs=64k seek=$(($2 / 65536 - 1)) conv=notrunc status=none
 }
 it "is not misled by the signature of a RAID" twice
+it "... nor by that of a CD beside its own" eval 'ext4_image e4 && printf "\1CD001\1" |
+    dd of=e4 bs=1 seek=32768 conv=notrunc status=none && whole "it has the signatures of several"'
 # row FILE N TYPE START COUNT: of the MBR, in sectors
 row()
 {
@@ -644,6 +646,19 @@ changed()
 	wait $!
 	(($? == 102)) && told '^pardd: NOT complete: the file system .* has changed'
 }
+# The same of the second of those on a disk.
+changed_second()
+{
+	disk disk gpt &&
+	    { with_faults "on=$PWD/copy op=write until=$PWD/go" "$pardd" if=disk of=copy used=only \
+		2>err >out & } && until_true 20 test -s faults || return
+	mkdir -p m && undo umount "$PWD/m" && mount -o loop,offset=66M,sizelimit=64M disk m &&
+	    head -c 12M /dev/urandom >m/new && umount m && touch go
+	wait $!
+	(($? == 102)) && told '^pardd: NOT complete: partition 2 \(ext4.*\) of disk has changed'
+}
+only plain
+it "tells which of several file systems has changed" changed_second
 only plain asan
 it "does not end 0 when what was free is used at the end" changed
 
