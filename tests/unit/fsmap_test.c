@@ -310,6 +310,51 @@ takes_back(void **state)
 	fs_map_free(&l.map);
 }
 
+/* --------------------------------------------------------------- text */
+
+/* What UTF-16 of so many units is, where there is so much room. */
+static void
+is_text(const char *want, size_t room, const uint16_t *units, size_t n)
+{
+	unsigned char from[32];
+	char to[32];
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		from[2 * i] = (unsigned char)units[i];
+		from[2 * i + 1] = (unsigned char)(units[i] >> 8);
+	}
+	memset(to, 'x', sizeof(to));
+	fs_utf8(to, room, from, n);
+	assert_string_equal(to, want);
+	assert_true(strlen(to) < room);
+	assert_int_equal(to[room], 'x');
+}
+
+static void
+turns_text(void **state)
+{
+	static const uint16_t all[] = { 'a', 0xe9, 0x4e2d, 0xd83d, 0xde00,
+		'b', 0, 'c' };
+	static const uint16_t alone[] = { 0xd800, 'a', 0xdc00, 0xd83d };
+	static const char want[] = "a\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80" "b";
+	static const size_t ends[] = { 0, 1, 3, 6, 10, 11 };
+	char part[sizeof(want)];
+	size_t room, i;
+
+	(void)state;
+	for (room = 1; room <= sizeof(want) + 1; room++) {
+		for (i = 0; i < 5 && ends[i + 1] < room; i++)
+			;
+		memcpy(part, want, ends[i]);
+		part[ends[i]] = '\0';
+		is_text(part, room, all, 8);
+	}
+	is_text("?a??", 9, alone, 4);
+	is_text("", 1, alone, 4);
+	is_text("", 9, alone, 0);
+}
+
 /* ------------------------------------------------------------ readers */
 
 static void
@@ -348,6 +393,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(checksum),
 		cmocka_unit_test(powers),
 		cmocka_unit_test(takes_back),
+		cmocka_unit_test(turns_text),
 		cmocka_unit_test(nothing_there),
 	};
 
