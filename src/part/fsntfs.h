@@ -83,7 +83,9 @@ const unsigned char *ntfs_value(const unsigned char *a, size_t size,
 /* The runs of a non-resident attribute. */
 struct ntfs_run ntfs_runs(const unsigned char *a);
 
-/* The next run; false at the end, or if it leaves the volume: then ->at stays. */
+/*
+ * The next run; false at the end, or if it leaves the volume, where ->at stays.
+ */
 bool ntfs_next(const struct ntfs *, struct ntfs_run *);
 
 /* The position of a byte of an attribute's contents, or UINT64_MAX. */
