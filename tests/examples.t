@@ -366,7 +366,7 @@ told()
 	truncate -s 64M src || return
 	"$pardd" if=src of=. rate=64k control=path status=none &
 	echo $! >"$pids/copy"
-	until_true 20 test -S path && exits 0 bash -c "$1" && [[ $(<out) = ok ]]
+	until_true 20 listens path && exits 0 bash -c "$1" && [[ $(<out) = ok ]]
 }
 told_both()
 {

@@ -469,6 +469,17 @@ since()
 	echo $(((${EPOCHREALTIME/.} - ${1/.}) / 1000))
 }
 
+# listens SOCKET: somebody takes connections there, by the name that he gave it; that
+# it is there says only that he soon will
+listens()
+{
+	local line
+	while read -r line; do
+		[[ $line != *" 00010000 "*" $1" ]] || return 0
+	done </proc/net/unix
+	return 1
+}
+
 # same FILE FILE
 same()
 {

@@ -15,7 +15,7 @@ serve()
 	nbdkit -f --exit-with-parent -U "$PWD/$name.sock" "$@" </dev/null >"$name.log" 2>&1 &
 	pid=$!
 	uri="nbd+unix:///?socket=$PWD/$name.sock"
-	until_true 20 test -S "$name.sock" || { cat "$name.log"; return 1; }
+	until_true 20 listens "$PWD/$name.sock" || { cat "$name.log"; return 1; }
 }
 # ends: a source with data, zeros and holes, and a target of that size with other
 # data; behind servers with these arguments
@@ -174,7 +174,7 @@ qemu()
 	pair 16M && qemu-img create -q -f qcow2 "$disk" 16M || return
 	qemu-nbd -k "${server[0]}" "$@" "$disk" </dev/null >q.log 2>&1 &
 	uri="nbd+unix:///?socket=${server[0]}"
-	until_true 20 test -S "${server[0]}" || { cat q.log; return 1; }
+	until_true 20 listens "${server[0]}" || { cat q.log; return 1; }
 	copy 0 if=src of="$uri" && complete && copy 0 if="$uri" of=new && complete && same src new
 }
 if command -v qemu-nbd >/dev/null; then
@@ -340,7 +340,7 @@ it "says that nobody serves there" nobody
 silent()
 {
 	socat UNIX-LISTEN:mute.sock,fork EXEC:'sleep 60' </dev/null >/dev/null 2>&1 &
-	until_true 20 test -S mute.sock && copy 15 if=nbd+unix:///?socket=mute.sock of=dst timeout=1 &&
+	until_true 20 listens mute.sock && copy 15 if=nbd+unix:///?socket=mute.sock of=dst timeout=1 &&
 	    one_line 'does not answer within 1 seconds'
 }
 it "waits no longer than timeout= for a server that does not answer" silent
@@ -866,7 +866,7 @@ changed()
 	    qemu-img bitmap --add q.qcow2 tuesday && qemu-img convert -q -O raw q.qcow2 src || return
 	qemu-nbd -t -r -k "$PWD/q.sock" -f qcow2 -B "${1-monday}" q.qcow2 </dev/null >q.log 2>&1 &
 	uri="nbd+unix:///?socket=$PWD/q.sock" bitmap=iflag=bitmap:${1-monday}
-	until_true 20 test -S q.sock || { cat q.log; return 1; }
+	until_true 20 listens "$PWD/q.sock" || { cat q.log; return 1; }
 }
 # After the first copy nothing else has what the second one leaves out.
 increment()
