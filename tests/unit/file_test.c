@@ -15,6 +15,7 @@
 
 #include "../../src/end/backend.h"
 #include "base/status.h"
+#include "disk/disk.h"
 
 enum { MIB = 1 << 20, SHORT = 1000 };
 
@@ -100,6 +101,17 @@ ends_where_the_file_does(void **state)
 }
 
 static void
+is_no_disk(void **state)
+{
+	struct disk d;
+
+	(void)state;
+	begin(SOURCE);
+	assert_false(endpoint_disk(&end, &d));
+	finish();
+}
+
+static void
 leaves_nothing_open(void **state)
 {
 	(void)state;
@@ -137,6 +149,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UNIT(ends_where_the_file_does),
+		UNIT(is_no_disk),
 		UNIT(leaves_nothing_open),
 		UNIT(sees_that_it_was_cut_off),
 	};
