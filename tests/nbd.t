@@ -235,7 +235,7 @@ it "leaves no server behind" gone
 mute()
 {
 	copy 15 if="[ sh -c 'echo \$\$ >pid; exec sleep 1000' ]" of=dst timeout=1 &&
-	    [[ ! -e /proc/$(<pid) ]]
+	    [[ ! -s pid || ! -e /proc/$(<pid) ]]
 }
 it "... nor a command that is none" mute
 
