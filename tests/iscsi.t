@@ -343,7 +343,8 @@ silent_target()
 }
 patience()
 {
-	aside silent && aside silent engine=threads thr=2 && aside silent_target && all_well
+	aside silent && aside silent engine=threads thr=2 && aside silent_target && aside silent coe=1 &&
+	    aside silent coe=1 engine=threads && all_well
 }
 it "does not wait for ever for an answer" patience
 

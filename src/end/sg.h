@@ -36,6 +36,7 @@ struct sg {			/* priv of an endpoint */
 	struct sg	*target;	/* the target that this reads back, or
 					 * NULL */
 	atomic_bool	 aborts;	/* it aborts reads that fail */
+	atomic_bool	 silent;	/* asked elsewhere, it did not answer */
 	atomic_uint_fast64_t good;	/* last block read well, or NOWHERE */
 	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
 };

@@ -95,7 +95,7 @@ may_be_bad(const struct lane *lane, const struct io *io,
 	bool rescue = ep->spec.rescue;
 
 	return io->op == OP_READ && sg->target == NULL && l->bounce != NULL &&
-	    fails_by_itself(r) && (ep->spec.coe || rescue) &&
+	    fails_by_itself(r) && (ep->spec.coe || rescue) && !sg->silent &&
 	    !(rescue && r->status == STATUS_TIMEOUT);
 }
 
@@ -149,12 +149,15 @@ reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
 		sg_run(lane, &c, &r);
 	if (r.result == SCSI_CHANGED)
 		sg->changed = true;
+	if (r.status == STATUS_TIMEOUT)
+		sg->silent = true;
 	return r.result == SCSI_MOVED && r.moved > 0;
 }
 
 /*
  * Whether the disk reads at all: try the last block that was read well, or a
- * few that are far apart, but none of those that have just failed.
+ * few that are far apart, but none of those that have just failed.  A disk that
+ * does not answer is asked once, for all lanes: each question takes a timeout.
  */
 static bool
 reads_elsewhere(const struct lane *lane, const struct io *io)
@@ -164,7 +167,7 @@ reads_elsewhere(const struct lane *lane, const struct io *io)
 	uint64_t end = (io->off + io->len - 1) / sg->disk.block;
 	unsigned i;
 
-	for (i = 0; i <= ASKED && !sg->changed; i++) {
+	for (i = 0; i <= ASKED && !sg->changed && !sg->silent; i++) {
 		if (lba < sg->disk.blocks && (lba < first || lba > end) &&
 		    reads_at(lane, io, lba))
 			return true;
