@@ -21,4 +21,11 @@ struct dm_piece {		/* bytes */
  */
 int dm_pieces(dev_t node, struct dm_piece *, size_t room, size_t *n);
 
+/*
+ * Get the ranges of other nodes, from off on, that a device of linear and
+ * striped targets lies on, without regard to which of its bytes are where.
+ * Returns as dm_pieces.
+ */
+int dm_ranges(dev_t node, struct dm_piece *, size_t room, size_t *n);
+
 #endif

@@ -20,9 +20,6 @@
 
 enum { WORD = 48 };		/* bytes of an address in those lists */
 
-/* IPv4 in IPv6, as it is listed: in words of the machine */
-static const char mapped[] = "0000000000000000FFFF0000";
-
 bool
 peer_address(int sock, char *text, size_t room)
 {
@@ -41,11 +38,16 @@ peer_address(int sock, char *text, size_t room)
 	return true;
 }
 
-/* An address of those lists: IPv4, if it can be. */
+/*
+ * An address of those lists: IPv4, if it can be.  IPv4 in IPv6 is listed in
+ * words of the machine.
+ */
 static const char *
 plain(const char *listed)
 {
-	size_t n = strlen(mapped);
+	char mapped[3 * 8 + 1];
+	size_t n = (size_t)snprintf(mapped, sizeof(mapped), "%016X%08X", 0U,
+	    htonl(0xffff));
 
 	return strncmp(listed, mapped, n) == 0 ? listed + n : listed;
 }

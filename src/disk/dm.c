@@ -1,6 +1,7 @@
 /*
  * Tables of the device mapper, by the ioctls of its control node; see
- * linux/dm-ioctl.h and the kernel's admin-guide/device-mapper/linear.rst.
+ * linux/dm-ioctl.h and the kernel's admin-guide/device-mapper/linear.rst and
+ * striped.rst.
  */
 #include "disk/dm.h"
 
@@ -31,37 +32,80 @@ encode(dev_t node)
 	    (low & ~(uint64_t)0xff) << 12;
 }
 
+struct pieces {			/* where those found go */
+	struct dm_piece	*at;
+	size_t		 room, n;
+	bool		 stripes;	/* of striped targets as well */
+};
+
 /* Parse "8:17 2048": the device, and the sector on it. */
 static bool
-read_linear(char *text, struct dm_piece *piece)
+read_place(char **text, struct dm_piece *piece)
 {
 	uint64_t sectors;
 
-	if (!sysfs_pair(&text, &piece->node) || *text != ' ')
+	if (!sysfs_pair(text, &piece->node) || **text != ' ')
 		return false;
-	sectors = strtoull(text + 1, &text, 10);
-	return *text == '\0' &&
-	    !__builtin_mul_overflow(sectors, SECTOR, &piece->off);
+	sectors = strtoull(*text + 1, text, 10);
+	return !__builtin_mul_overflow(sectors, SECTOR, &piece->off);
+}
+
+/* Add what one of n places of a target has. */
+static int
+add(struct pieces *p, const struct dm_target_spec *spec, unsigned long n,
+    char **text)
+{
+	struct dm_piece piece;
+
+	if (p->n == p->room)
+		return E2BIG;
+	if (__builtin_mul_overflow(spec->sector_start, SECTOR, &piece.start) ||
+	    __builtin_mul_overflow(spec->length / n, SECTOR, &piece.length) ||
+	    !read_place(text, &piece))
+		return EBADMSG;
+	p->at[p->n++] = piece;
+	return 0;
+}
+
+static int
+add_linear(struct pieces *p, const struct dm_target_spec *spec, char *text)
+{
+	int err = add(p, spec, 1, &text);
+
+	return err == 0 && *text != '\0' ? EBADMSG : err;
+}
+
+/* "2 128 8:16 2048 8:32 0": stripes, the sectors of each, and their places. */
+static int
+add_stripes(struct pieces *p, const struct dm_target_spec *spec, char *text)
+{
+	unsigned long n = strtoul(text, &text, 10), i;
+	int err = n == 0 ? EBADMSG : 0;
+
+	strtoul(text, &text, 10);
+	for (i = 0; i < n && err == 0; i++)
+		err = *text++ == ' ' ? add(p, spec, n, &text) : EBADMSG;
+	return err;
 }
 
 /* Read one target of the answer, at byte "at". */
 static int
-read_target(char *answer, size_t at, size_t end, struct dm_piece *piece,
+read_target(char *answer, size_t at, size_t end, struct pieces *p,
     size_t *next)
 {
 	struct dm_target_spec spec;
+	char *text = answer + at + sizeof(spec);
 
 	if (at > end || end - at <= sizeof(spec))
 		return EBADMSG;
 	memcpy(&spec, answer + at, sizeof(spec));
 	*next = spec.next;
-	if (strncmp(spec.target_type, "linear", sizeof(spec.target_type)) != 0)
-		return ENOTSUP;
-	if (__builtin_mul_overflow(spec.sector_start, SECTOR, &piece->start) ||
-	    __builtin_mul_overflow(spec.length, SECTOR, &piece->length) ||
-	    !read_linear(answer + at + sizeof(spec), piece))
-		return EBADMSG;
-	return 0;
+	if (strncmp(spec.target_type, "linear", sizeof(spec.target_type)) == 0)
+		return add_linear(p, &spec, text);
+	if (p->stripes && strncmp(spec.target_type, "striped",
+	    sizeof(spec.target_type)) == 0)
+		return add_stripes(p, &spec, text);
+	return ENOTSUP;
 }
 
 /* Terminate the answer, whatever the kernel has written. */
@@ -84,21 +128,38 @@ ask(dev_t node, struct dm_ioctl *io)
 	return err;
 }
 
-int
-dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n)
+static int
+find(dev_t node, struct pieces *p)
 {
 	struct dm_ioctl *io = calloc(1, ANSWER);
 	int err = io == NULL ? ENOMEM : ask(node, io);
 	size_t at, next = 0;
 	uint32_t i;
 
-	*n = 0;
 	for (i = 0; err == 0 && i < io->target_count; i++) {
 		at = io->data_start + next;	/* offsets count from there */
-		err = *n == room ? E2BIG :
-		    read_target((char *)io, at, ANSWER - 1, &piece[*n], &next);
-		*n += err == 0;
+		err = read_target((char *)io, at, ANSWER - 1, p, &next);
 	}
 	free(io);
+	return err;
+}
+
+int
+dm_pieces(dev_t node, struct dm_piece *piece, size_t room, size_t *n)
+{
+	struct pieces p = { .at = piece, .room = room };
+	int err = find(node, &p);
+
+	*n = p.n;
+	return err;
+}
+
+int
+dm_ranges(dev_t node, struct dm_piece *piece, size_t room, size_t *n)
+{
+	struct pieces p = { .at = piece, .room = room, .stripes = true };
+	int err = find(node, &p);
+
+	*n = p.n;
 	return err;
 }

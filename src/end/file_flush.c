@@ -60,20 +60,37 @@ struct flush {
 	struct fault	*f;
 };
 
-/* A disk that the target lies on. */
+/* Open the node of a disk.  Returns a negative errno value if that fails. */
+static int
+open_member(dev_t node, const char *name)
+{
+	char path[300];
+	int fd;
+
+	if (!disk_path(node, name, path, sizeof(path)))
+		return -ENOENT;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * A disk that the target lies on.  The kernel knows of one that has gone, and
+ * answers for it.
+ */
 static int
 flush_member(dev_t node, const char *name, void *arg)
 {
 	const struct flush *flush = arg;
-	char path[300];
 	int fd, failed;
 
-	if (!said_write_through(node) ||
-	    !disk_path(node, name, path, sizeof(path)))
+	if (!said_write_through(node))
 		return 0;
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	fd = open_member(node, name);
 	if (fd < 0)
-		return 0;
+		return disk_lost(node, true) ? 0 : fault_set(flush->f,
+		    STATUS_NOT_FLUSHED, "%s: %s, which it lies on, cannot be "
+		    "asked to write its cache: %s", flush->ep->name, name,
+		    errno_words(-fd));
 	failed = flush_scsi(flush->ep, fd, flush->f);
 	close(fd);
 	return failed;

@@ -309,16 +309,20 @@ check_slave(struct claims *c, const struct disk *d, struct range r,
 	return failed;
 }
 
-/* Whether a linear dm device has, or may have, bytes of that range. */
+/*
+ * Whether a dm device has bytes of that range of a member.  If its table does
+ * not say where they lie, or cannot be had, it may have.
+ */
 static bool
 shares(dev_t holder, dev_t node, struct range r)
 {
 	struct dm_piece piece[SLAVES];
 	size_t n, i;
-	int err = dm_pieces(holder, piece, SLAVES, &n);
+	int err = dm_ranges(holder, piece, SLAVES, &n);
 
 	if (err != 0)
-		return sysfs_unasked(err) != 0;
+		return err == ENOTSUP || err == E2BIG ||
+		    sysfs_unasked(err) != 0;
 	for (i = 0; i < n; i++)
 		if (piece[i].node == node && piece[i].off < r.to &&
 		    r.from < piece[i].off + piece[i].length)
@@ -326,21 +330,39 @@ shares(dev_t holder, dev_t node, struct range r)
 	return false;
 }
 
+/* Find all holders of a node; the caller frees them.  Returns an errno. */
+static int
+find_holders(dev_t node, dev_t **holder, size_t *n)
+{
+	size_t room = SLAVES;
+	int err;
+
+	*holder = NULL;
+	do {
+		free(*holder);
+		*holder = calloc(room, sizeof(**holder));
+		err = *holder == NULL ? ENOMEM :
+		    disk_holders(node, *holder, room, n);
+		room *= 2;
+	} while (err == E2BIG);
+	return err;
+}
+
 /* Claim other dm devices on the same bytes of a member. */
 __attribute__((noinline)) static int
 claim_sharers(struct claims *c, dev_t via, dev_t node, struct range r,
     struct fault *f)
 {
-	dev_t holder[SLAVES];
 	struct disk d;
+	dev_t *holder;
 	size_t n, i;
-	int err = disk_holders(node, holder, SLAVES, &n), failed = 0;
+	int err = find_holders(node, &holder, &n), failed = 0;
 
-	if (err != 0 && err != E2BIG) {
+	if (err != 0) {
 		disk_of_block(node, &d);
-		return claim_unknown(c, &d, err, f);
+		failed = claim_unknown(c, &d, err, f);
 	}
-	for (i = 0; i < n && failed == 0; i++) {
+	for (i = 0; err == 0 && i < n && failed == 0; i++) {
 		if (holder[i] == via || !shares(holder[i], node, r))
 			continue;
 		if (disk_of_block(holder[i], &d))
@@ -348,6 +370,7 @@ claim_sharers(struct claims *c, dev_t via, dev_t node, struct range r,
 		else if (sysfs_unasked(d.err) != 0)
 			failed = claim_unknown(c, &d, d.err, f);
 	}
+	free(holder);
 	return failed;
 }
 
@@ -386,35 +409,62 @@ of_member(const struct dm_piece *piece, struct range r, struct range *of)
 	return first < last;
 }
 
-/*
- * With the table of a dm device, check the part of each piece that is in the
- * range; without one, check every member as a whole.
- */
+/* Check ranges of members, each as a whole. */
+static int
+claim_ranges(struct claims *c, const struct disk *d,
+    const struct dm_piece *piece, size_t n, int depth, struct fault *f)
+{
+	struct range of;
+	int failed = 0;
+	size_t i;
+
+	for (i = 0; i < n && failed == 0; i++) {
+		of = (struct range){ piece[i].off, piece[i].off +
+			piece[i].length };
+		failed = claim_slave(c, d->whole, piece[i].node, of, depth, f);
+	}
+	return failed;
+}
+
+/* Check the part of each piece that has bytes of the range r of the device. */
+static int
+claim_pieces(struct claims *c, const struct disk *d,
+    const struct dm_piece *piece, size_t n, struct range r, int depth,
+    struct fault *f)
+{
+	struct range of;
+	int failed = 0;
+	size_t i;
+
+	r.to = MIN(r.to, d->length);
+	r = shifted(r, d->start);
+	for (i = 0; i < n && failed == 0; i++)
+		if (of_member(&piece[i], r, &of))
+			failed = claim_slave(c, d->whole, piece[i].node, of,
+			    depth, f);
+	return failed;
+}
+
+/* Without a table that says where they are, check every member as a whole. */
 int
 claim_slaves(struct claims *c, const struct disk *d, struct range r, int depth,
     struct fault *f)
 {
 	struct dm_piece piece[SLAVES];
 	dev_t slave[SLAVES];
-	struct range of = { 0, UINT64_MAX };
 	size_t n, pieces, i;
-	int err = disk_slaves(d->whole, slave, SLAVES, &n), failed = 0;
+	int err = disk_slaves(d->whole, slave, SLAVES, &n);
 
 	if (err != 0)
 		return claim_unknown(c, d, err, f);
 	if (n == 0 || depth == DEPTH)
 		return 0;
-	if (dm_pieces(d->whole, piece, SLAVES, &pieces) != 0) {
-		for (i = 0; i < n && failed == 0; i++)
-			failed = claim_slave(c, d->whole, slave[i], of, depth,
-			    f);
-		return failed;
-	}
-	r.to = MIN(r.to, d->length);
-	r = shifted(r, d->start);
-	for (i = 0; i < pieces && failed == 0; i++)
-		if (of_member(&piece[i], r, &of))
-			failed = claim_slave(c, d->whole, piece[i].node, of,
-			    depth, f);
-	return failed;
+	if (dm_pieces(d->whole, piece, SLAVES, &pieces) == 0)
+		return claim_pieces(c, d, piece, pieces, r, depth, f);
+	if (dm_ranges(d->whole, piece, SLAVES, &pieces) == 0)
+		return claim_ranges(c, d, piece, pieces, depth, f);
+	for (i = 0; i < n; i++)
+		piece[i] = (struct dm_piece){ .node = slave[i],
+			.length = UINT64_MAX };
+	return claim_ranges(c, d, piece, n, depth, f);
 }

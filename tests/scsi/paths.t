@@ -195,6 +195,32 @@ volume_sharing()
 	    exits 0 "$pardd" if=src of=/dev/mapper/c bs=512 count=10 &&
 	    exits 0 "$pardd" if=src of=/dev/mapper/b force=mounted && complete
 }
+# mapped NAME TABLE
+mapped()
+{
+	dmsetup create "$1" --table "$2" && undo dmsetup remove --retry "$1" && dmsetup mknodes &&
+	    until_true 5 test -b "/dev/mapper/$1"
+}
+volume_striped()
+{
+	volume a 0 4096 && mapped b "0 4096 striped 2 8 $SD1 8192 $SD1 2048" &&
+	    mapped c "0 4096 striped 2 8 $SD1 8192 $SD1 4096" && mounted /dev/mapper/a &&
+	    kept refused "is mounted on $PWD/m" if=src of=/dev/mapper/b &&
+	    exits 0 "$pardd" if=src of=/dev/mapper/c && complete
+}
+stripes_in_use()
+{
+	volume a 4096 4096 && mapped b "0 4096 striped 2 8 $SD1 8192 $SD1 2048" &&
+	    mapped c "0 4096 striped 2 8 $SD1 12288 $SD1 6144" && mounted /dev/mapper/c &&
+	    kept refused "is mounted on $PWD/m" if=src of=/dev/mapper/a bs=512 seek=2048 &&
+	    exits 0 "$pardd" if=src of=/dev/mapper/a && complete && exits 0 "$pardd" if=src of=/dev/mapper/b && complete
+}
+volume_unknown()
+{
+	modprobe dm_flakey && mapped a "0 4096 flakey $SD1 0 1000 0" && volume b 2048 4096 && mounted /dev/mapper/a &&
+	    kept refused "is mounted on $PWD/m" if=src of=/dev/mapper/b &&
+	    exits 0 "$pardd" if=src of=/dev/mapper/b force=mounted && complete
+}
 # What the table does not tell, here: a target that is not linear.
 volume_other()
 {
@@ -213,6 +239,9 @@ if type -P dmsetup >/dev/null; then
 	it "... where that lies on the same file as the volume's" volume_beside
 	it "... and on bytes that another partition has, which is mounted" volume_overlapping
 	it "... and on bytes of another volume, which is mounted" volume_sharing
+	it "... also where a volume has stripes" volume_striped
+	it "... and where the other one has" stripes_in_use
+	it "... or nobody knows where that lies" volume_unknown
 	it "tells two mapped devices from what they lie on" volume_other
 else
 	skip "no dmsetup" "volumes"

@@ -224,10 +224,20 @@ write_through()
 	exits 0 "$pardd" if=new of="$target" sync=0 && complete && was_not_sent "$HCTL2" '35|91' &&
 	    exits 0 "$pardd" if=new of="$target" && complete && was_sent "$HCTL2" '35|91'
 }
+# What nobody can open cannot be flushed.
+member_unseen()
+{
+	local cache=/sys/block/$disk/queue/write_cache
+	undo eval "echo write back >$cache" && undo mv /dev/away "$SD2" && map "$SD2" && "$blocks" make new 1M 7 &&
+	    echo write through >"$cache" && mv "$SD2" /dev/away || return
+	exits 103 "$pardd" if=new of="$dm" && says "lies on, cannot be asked to write its cache: No such file" &&
+	    exits 0 "$pardd" if=new of="$dm" sync=0 && complete
+}
 it "flushes a disk that is said to have no cache" write_through "$SD2"
 it "flushes it by a partition" write_through "${SD2}2"
 if type -P dmsetup >/dev/null; then
 	it "flushes it by a device that is mapped onto it" write_through mapped
+	it "... and does not say so when it cannot be asked" member_unseen
 else
 	skip "no dmsetup" "flushes it by a device that is mapped onto it"
 fi

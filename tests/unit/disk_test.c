@@ -339,6 +339,9 @@ has_pieces(void **state)
 		"0 10 linear 8:0 99999999999999999999",
 		"99999999999999999 10 linear 8:0 0",
 		"0 99999999999999999 linear 8:0 0" };
+	static const char *const torn[] = { "0 10 striped", "0 10 striped 0 8",
+		"0 10 striped 2 8 8:1 0", "0 10 striped 2 8 8:1",
+		"0 10 striped 4000000000 8" };
 	const dev_t dm = makedev(253, 300);
 	struct dm_piece piece[2];
 	size_t n, i;
@@ -357,9 +360,22 @@ has_pieces(void **state)
 	assert_int_equal(dm_pieces(dm, piece, 1, &n), E2BIG);
 	world.table = "0 10 crypt aes 8:1 0";
 	assert_int_equal(dm_pieces(dm, piece, 2, &n), ENOTSUP);
+	assert_int_equal(dm_ranges(dm, piece, 2, &n), ENOTSUP);
+	world.table = "0 40 striped 2 8 8:1 16 8:16 2048";
+	assert_int_equal(dm_pieces(dm, piece, 2, &n), ENOTSUP);
+	assert_int_equal(dm_ranges(dm, piece, 2, &n), 0);
+	assert_int_equal(n, 2);
+	assert_int_equal(piece[1].node, SDB);
+	assert_int_equal(piece[1].off, 2048 * 512);
+	assert_int_equal(piece[1].length, 20 * 512);
+	assert_int_equal(dm_ranges(dm, piece, 1, &n), E2BIG);
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		world.table = wrong[i];
 		assert_int_equal(dm_pieces(dm, piece, 2, &n), EBADMSG);
+	}
+	for (i = 0; i < sizeof(torn) / sizeof(torn[0]); i++) {
+		world.table = torn[i];
+		assert_int_equal(dm_ranges(dm, piece, 2, &n), EBADMSG);
 	}
 }
 
