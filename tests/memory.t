@@ -108,6 +108,14 @@ compares()
 	in_memory && "$blocks" make src 150000 && cp src two && refused unwritten "$pardd" if=src of=two compare=1 "$@"
 }
 it "compares so" eval 'compares && compares json=j'
+# told: nothing was written, and what differs is told, or why it is not
+told()
+{
+	same two other && { ((status == 14)) || said; } && rm -f m
+}
+it "... what differs, and writes a map of it" eval 'in_memory && "$blocks" make src 150000 && cp src two &&
+    printf "\377\0" | dd of=two bs=1 seek=70000 conv=notrunc status=none && cp two other && want=14 &&
+    refused told "$pardd" if=src of=two compare=1 map=m json=j'
 # lost: what cannot be read is not there
 lost()
 {

@@ -430,7 +430,7 @@ reads_it(void **state)
 	put(super() + S_CSUM_TYPE, 2, XXHASH);
 	seal_all();
 	assert_true(says(0, FS_CLEAN, FINE));
-	image.lost = META_AT;				/* there is another copy */
+	image.lost = META_AT;			/* there is another copy */
 	assert_true(says(0, FS_CLEAN, FINE));
 	image.lost_2 = META_2;
 	assert_true(says(0, FS_CLEAN, COARSE));
@@ -617,7 +617,7 @@ knows_profiles(void **state)
 	}
 }
 
-/* A chunk over others' first MiB, and one whose stripes do not come out even. */
+/* A chunk in the first MiB, and one whose stripes do not come out even. */
 static void
 places_chunks(void **state)
 {

@@ -24,7 +24,7 @@ enum {				/* the superblock */
 	S_PER_GROUP = 32, S_INODES = 40, S_MAGIC = 56, S_STATE = 58,
 	S_REVISION = 76, S_INODE = 88, S_GROUP = 90, S_COMPAT = 92,
 	S_INCOMPAT = 96, S_RO = 100, S_UUID = 104, S_LABEL = 120,
-	S_JOURNAL = 224, S_DESC = 254, S_META_BG = 260, S_BLOCKS_HI = 336, S_SEED = 624,
+	S_JOURNAL = 224, S_DESC = 254, S_META_BG = 260, S_BLOCKS_HI = 336,
 	S_CSUM = 1020,
 	RO_SPARSE = 1, RO_GDT = 0x10, RO_BIG = 0x200, RO_CSUM = 0x400,
 	IN_JOURNAL = 8, IN_64 = 0x80, IN_SEED = 0x2000, HAS_JOURNAL = 4,
@@ -33,7 +33,8 @@ enum {				/* the superblock */
 enum {				/* inodes, and blocks of them */
 	ROOT = 2, RESIZE = 7, JOURNAL = 8, PLAIN = 12, TREE = 13, DEEP = 14,
 	LINK = 15, BRIEF = 16, DIR = 17, INNER = 18, WITHIN = 19, HELD = 20,
-	B_ROOT = 20, B_DIR = 21, B_EMPTY = 22, B_PLAIN = 30, B_LIST = 32, B_LISTED = 33,
+	B_ROOT = 20, B_DIR = 21, B_EMPTY = 22, B_PLAIN = 30, B_LIST = 32,
+	B_LISTED = 33,
 	B_BESIDE = 35, B_TREE = 40, B_NODE = 50, B_NODE_2 = 51, B_DEEP = 52,
 	B_LINK = 60, B_INNER = 300, B_HELD = 310, B_JOURNAL = 80,
 	B_DOUBLE = 36,
@@ -392,7 +393,7 @@ knows_a_superblock(void **state)
 	}
 	put(super() + S_DESC, 2, 32);
 	assert_int_equal(image_read(0), FS_CLEAN);
-	put(super() + S_BLOCKS_HI, 4, UINT32_MAX);	/* more than there are */
+	put(super() + S_BLOCKS_HI, 4, UINT32_MAX);	/* too many */
 	assert_int_equal(image_read(0), FS_DAMAGED);
 	assert_string_equal(map.type, "");
 	put(super() + S_BLOCKS_HI, 4, 1 << 16);		/* too many groups */
@@ -517,7 +518,7 @@ knows_backups(void **state)
 	}
 }
 
-/* Bitmaps that follow each other are read together, as many as there is room. */
+/* Bitmaps that follow each other are read together, as many as fit. */
 static void
 reads_large_blocks(void **state)
 {

@@ -266,10 +266,12 @@ static void
 knows_a_boot_sector(void **state)
 {
 	static const struct spoilt no[] = {
-		{ B_SECTOR, 2, 0, FS_DAMAGED }, { B_SECTOR, 2, 500, FS_DAMAGED },
+		{ B_SECTOR, 2, 0, FS_DAMAGED },
+		{ B_SECTOR, 2, 500, FS_DAMAGED },
 		{ B_SECTOR, 2, 256, FS_DAMAGED },
 		{ B_SECTOR, 2, 8192, FS_DAMAGED },
-		{ B_CLUSTER, 1, 0, FS_DAMAGED }, { B_CLUSTER, 1, 3, FS_DAMAGED },
+		{ B_CLUSTER, 1, 0, FS_DAMAGED },
+		{ B_CLUSTER, 1, 3, FS_DAMAGED },
 		{ B_FATS, 1, 0, FS_DAMAGED }, { B_FATS, 1, 3, FS_DAMAGED },
 		{ B_RESERVED, 2, 0, FS_DAMAGED },
 		{ B_MEDIA, 1, 0xef, FS_DAMAGED }, { 510, 2, 0, FS_DAMAGED },
@@ -277,7 +279,8 @@ knows_a_boot_sector(void **state)
 		{ B_SECTORS, 2, 43, FS_DAMAGED },
 	};
 	static const struct spoilt no_32[] = {
-		{ B_FAT_BIG, 4, 0, FS_DAMAGED }, { B_VERSION, 2, 1, FS_DAMAGED },
+		{ B_FAT_BIG, 4, 0, FS_DAMAGED },
+		{ B_VERSION, 2, 1, FS_DAMAGED },
 		{ B_SECTORS_BIG, 4, 12, FS_DAMAGED },
 		{ B_SECTORS_BIG, 4, 1000, FS_DAMAGED },
 	};
