@@ -123,9 +123,19 @@ it "... and free them" zeros oflag=trim
 # What it says of extents goes for nothing if it makes no sense.
 no_extents()
 {
-	pair 3M && cp src p/image && faults=diff=5 copy 0 if=rbd:p/image of=new && complete && same src new
+	pair 3M && cp src p/image && for faults in diff=5 lies=1 more=1 conf=2; do
+		copy 0 if=rbd:p/image of=new && complete && same src new || return
+	done
 }
 it "reads all where it does not tell of holes" no_extents
+# What comes back short is no data, and what cannot be sent is not done.
+unsound()
+{
+	pair 1M && cp src p/image && cp src p/other && faults=cut=1 copy 3 if=rbd:p/image of=dst && says 'NOT complete' &&
+	    faults=completion=12 copy 62 if=rbd:p/image of=dst && says 'Cannot allocate memory' &&
+	    faults=completion=12 copy 62 if=src of=rbd:p/other && says 'NOT complete'
+}
+it "takes no answer that is too short" unsound
 
 # Of a snapshot, and of an image that has changed since, "older" is a copy.
 changed()
@@ -202,6 +212,29 @@ nobody()
 	    refuse 63 'connecting to the cluster: Permission denied' if=rbd:p/image of=dst && [[ ! -e dst ]]
 }
 it "says what is not there" nobody
+# What a cluster answers at each step: the call and its errno, the status, the words.
+each_step()
+{
+	local fails status words
+	pair 1M || return
+	while read -r fails status words; do
+		faults=$fails refuse "$status" "rbd:p/image: $words" if=rbd:p/image of=dst && [[ ! -e dst ]] ||
+		    { fail "$fails"; return; }
+	done <<-'END'
+		create=12 62 its configuration: Cannot allocate memory$
+		conf=13 63 its configuration: Permission denied$
+		connect=2 52 no cluster is found, or no keyring for it
+		connect=110 15 connecting to the cluster: no answer within [0-9]+ seconds
+		open=13 63 opening it: Permission denied$
+		size=5 55 asking what it is: Input/output error$
+		fsid=5 15 asking what it is: Protocol error$
+		id=13 63 asking what it is: Permission denied$
+	END
+	faults=watchers=13 refuse 63 'asking who has it open: Permission denied$' if=src of=rbd:p/image &&
+	    faults=watchers=34 refuse 101 'more than [0-9]+ clients' if=src of=rbd:p/image &&
+	    holds p/image 0 0 1M 9
+}
+it "says which step of opening failed" each_step
 words()
 {
 	cluster

@@ -135,16 +135,22 @@ meet(const char *call)
 int
 rados_create(rados_t *cluster, const char *id)
 {
+	int err = meet("create");
+
 	(void)id;
-	*cluster = strdup("cluster");
-	return 0;
+	if (err == 0)
+		*cluster = strdup("cluster");
+	return err;
 }
 
 int
 rados_conf_read_file(rados_t cluster, const char *path)
 {
+	int err = meet("conf");
+
 	(void)cluster;
-	return path == NULL || access(path, R_OK) == 0 ? 0 : -errno;
+	return err != 0 ? err :
+	    path == NULL || access(path, R_OK) == 0 ? 0 : -errno;
 }
 
 int
@@ -175,8 +181,10 @@ rados_shutdown(rados_t cluster)
 int
 rados_cluster_fsid(rados_t cluster, char *buf, size_t len)
 {
+	int err = meet("fsid");
+
 	(void)cluster;
-	return snprintf(buf, len, "11111111-2222-3333-4444-555555555555");
+	return err != 0 ? err : snprintf(buf, len, "11111111-2222-3333-4444-555555555555");
 }
 
 uint64_t
@@ -292,9 +300,12 @@ rbd_get_id(rbd_image_t image, char *id, size_t len)
 {
 	const struct image *i = image;
 	struct stat st;
+	int err = meet("id");
 
 	if (stat(i->path, &st) != 0)
 		return -errno;
+	if (err != 0)
+		return err;
 	return snprintf(id, len, "%llu", (unsigned long long)st.st_ino) < 0 ?
 	    -EIO : 0;
 }
@@ -305,7 +316,10 @@ rbd_snap_get_id(rbd_image_t image, const char *name, uint64_t *id)
 	const struct image *i = image;
 	char path[4400];
 	struct stat st;
+	int err = meet("snap");
 
+	if (err != 0)
+		return err;
 	snprintf(path, sizeof(path), "%s@%s", i->path, name);
 	if (stat(path, &st) != 0)
 		return -errno;
@@ -335,7 +349,10 @@ rbd_watchers_list(rbd_image_t image, rbd_image_watcher_t *w, size_t *most)
 {
 	const struct image *i = image;
 	size_t n = users(i), k;
+	int err = meet("watchers");
 
+	if (err != 0)
+		return err;
 	if (n + 1 > *most)
 		return -ERANGE;
 	for (k = 0; k < n; k++)
@@ -398,6 +415,11 @@ rbd_diff_iterate2(rbd_image_t image, const char *since, uint64_t off,
 		other = open(path, O_RDONLY | O_CLOEXEC);
 	if (err == 0 && since != NULL && other < 0)
 		err = -errno;
+	/* A cluster that tells of the same twice, or of what was not asked. */
+	if (err == 0 && meet("lies") != 0)
+		err = cb(at, OBJECT, 1, arg) != 0 ? -EIO : cb(at, 1, 1, arg);
+	if (err == 0 && meet("more") != 0)
+		err = cb(at, (size_t)(end - at) + 1, 1, arg);
 	for (; err == 0 && at < end; at += n) {
 		n = (size_t)(OBJECT - at % OBJECT);
 		n = n < end - at ? n : (size_t)(end - at);
@@ -412,8 +434,12 @@ rbd_diff_iterate2(rbd_image_t image, const char *since, uint64_t off,
 int
 rbd_aio_create_completion(void *arg, rbd_callback_t cb, rbd_completion_t *c)
 {
-	struct completion *new = calloc(1, sizeof(*new));
+	struct completion *new;
+	int err = meet("completion");
 
+	if (err != 0)
+		return err;
+	new = calloc(1, sizeof(*new));
 	new->cb = cb;
 	new->arg = arg;
 	*c = new;
@@ -464,6 +490,8 @@ serve(void *arg)
 
 	if (c->result == 0) {
 		n = move(&c->q);
+		if (n > 0 && meet("cut") != 0)
+			n--;
 		c->result = n < 0 ? -errno : n;
 	}
 	c->cb(c, c->arg);
