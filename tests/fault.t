@@ -391,11 +391,12 @@ pipe_out()
 {
 	"$blocks" make src $bytes && mkfifo p || return
 	cat p >dst &
-	exits 55 with_faults "on=$PWD/p op=write at=409600+ fail=EIO" \
+	exits 55 with_faults "on=$PWD/p op=write at=409600+ fail=EIO $1" \
 	    "$pardd" if=src of=p bs=512 bpt=8 thr=16 && wait $! &&
 	    size_is dst 409600 && holds dst 0 0 409600
 }
-it "stops with 55 when a pipe cannot be written" pipe_out
+it "stops with 55 when a pipe cannot be written" pipe_out ''
+it "... and writes nothing behind that, even if it could" pipe_out times=1
 
 # ------------------------------------- short transfers, EINTR, EAGAIN, threads
 
