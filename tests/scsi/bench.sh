@@ -46,7 +46,20 @@ pardd sd to sd, thr=16|pardd if=SD1 of=SD2 thr=16 $unit|
 pardd sd to sg, thr=16|pardd if=SD1 of=SG2 thr=16 $unit|
 pardd sd to sg, engine=async|pardd if=SD1 of=SG2 engine=async $unit|"
 
-modprobe -a sg sd_mod
+rows_C="R alone|pace r SD1|
+W alone|pace w SD2|
+dd, direct|dd if=SD1 of=SD2 bs=1M iflag=direct oflag=direct|
+pardd nvme to nvme|pardd if=SD1 of=SD2|
+pardd ng to ng|pardd if=SG1 of=SG2|"
+
+# by_serial NUMBER: the disk, in REPLY
+by_serial()
+{
+	REPLY=$(grep -lx "$1 *" /sys/block/nvme*/device/serial) && REPLY=${REPLY#/sys/block/} &&
+	    REPLY=/dev/${REPLY%%/*}
+}
+
+modprobe -a sg sd_mod nvme
 case $table in
 A)	title='one request at a time, 16 MiB/s each way'
 	rows=$rows_A
@@ -64,6 +77,13 @@ B)	title='4 ms a command, 32 at a time'
 	done
 	slow='knob ndelay 4000000'
 	fast='knob delay 0'
+	;;
+C)	title="NVMe of QEMU's, in memory"
+	rows=$rows_C
+	wait_for 10 by_serial TO && SD2=$REPLY && by_serial FROM && SD1=$REPLY || exit
+	export SG1=${SD1/nvme/ng} SG2=${SD2/nvme/ng}
+	slow=:
+	fast=:
 	;;
 esac
 for sd in "$SD1" "$SD2"; do
@@ -106,8 +126,8 @@ lap()
 for ((round = 1; round <= rounds; round++)); do
 	while IFS='|' read -r name command _; do
 		for node in BSG1 BSG2 SD1 SD2 SG1 SG2; do
-			command=${command//=$node/=${!node}}
-			command=${command/% $node/ ${!node}}
+			command=${command//=$node/=${!node-}}
+			command=${command/% $node/ ${!node-}}
 		done
 		read -ra words <<<"$command"
 		type -P "${words[0]}" >/dev/null || continue
