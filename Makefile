@@ -322,8 +322,7 @@ $(COMPLETIONS): $(BUILD)/completion.%: $(BUILD)/completion
 	$(Q)$< $* | sed 's/pardd/$(PROGRAM)/g' >$@
 
 installdirs:
-	mkdir -p "$(dir $(I))" "$(dir $(M))" "$(dir $(J))" "$(dir $(BASH_C))" \
-	    "$(dir $(ZSH_C))" "$(dir $(FISH_C))"
+	mkdir -p $(foreach f,I M J BASH_C ZSH_C FISH_C,"`dirname "$($f)"`")
 
 install: $(BUILD)/pardd $(COMPLETIONS) installdirs
 	$(INSTALL_PROGRAM) $(BUILD)/pardd "$(I)"

@@ -230,17 +230,17 @@ install_here()
 	local files shell
 	configured "CFLAGS=-O0 -g" --prefix=/opt/x && build_there &&
 	    [[ ! -e build ]] && "$scratch/case/there/pardd" --version | grep -qx 'pardd [0-9.]*' &&
-	    exits 0 make "BUILD=$scratch/case/there" install "DESTDIR=$scratch/case/root" &&
+	    exits 0 make "BUILD=$scratch/case/there" install "DESTDIR=$scratch/case/the root" &&
 	    cp -r "$scratch/case/there/src" "$scratch/objects" || return
-	files=$(bytes "$scratch/case/root/opt/x")
+	files=$(bytes "$scratch/case/the root/opt/x")
 	[[ $files = "$(tr ' ' '\n' <<<"$installed")" ]] || fail "installed: $files" || return
-	cd "$scratch/case/root/opt/x" && cp bin/pardd "$scratch/first" || return
+	cd "$scratch/case/the root/opt/x" && cp bin/pardd "$scratch/first" || return
 	for shell in bash:bash-completion/completions/pardd zsh:zsh/site-functions/_pardd \
 	    fish:fish/vendor_completions.d/pardd.fish; do
 		bin/pardd "--completion=${shell%%:*}" | cmp - "share/${shell#*:}" || return
 	done
-	cd "$scratch/case/src" && exits 0 make "BUILD=$scratch/case/there" uninstall "DESTDIR=$scratch/case/root" || return
-	files=$(bytes "$scratch/case/root")
+	cd "$scratch/case/src" && exits 0 make "BUILD=$scratch/case/there" uninstall "DESTDIR=$scratch/case/the root" || return
+	files=$(bytes "$scratch/case/the root")
 	[[ -z $files ]] || fail "left: $files" || return
 	exits 0 make "BUILD=$scratch/case/there" distclean &&
 	    [[ ! -e $scratch/case/there && ! -e config.mk && ! -e config.h && ! -e config.log ]]
