@@ -782,6 +782,15 @@ stuck_write()
 	    says 'maybe with all since the last flush'
 }
 it "... for a write" stuck_write wdelay engine=threads thr=4
+# By Ctrl-Z, say: the server could not get rid of its answer meanwhile.
+stopped()
+{
+	"$blocks" make src 4M && serve a -r --filter=log --filter=delay file src logfile=log rdelay=1 || return
+	"$pardd" if="$uri" of=dst timeout=5 2>err &
+	until_true 30 grep -qs ' Read .*offset=' log && kill -STOP $! && sleep 7 && kill -CONT $! && wait $! &&
+	    complete && same src dst
+}
+[[ $VARIANT != plain ]] || it "... but not of one that could not answer while it was stopped itself" stopped
 stuck_zeros()
 {
 	truncate -s 4M src dst && serve b --filter=delay file dst delay-zero=1000 &&

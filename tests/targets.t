@@ -149,6 +149,18 @@ hung()
 	    all_but_b 'no answer for 1 s'
 }
 it "drops one that hangs for ever" hung
+# By Ctrl-Z, say: it is not the target that does not answer meanwhile.
+stopped()
+{
+	"$blocks" make src 3M || return
+	FAULTS="on=b op=write nth=2 until=go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$pardd" if=src of=a of=b timeout=4 2>err &
+	until_true 30 grep -qs ^waits faults && kill -STOP $! && sleep 6 && kill -CONT $! && sleep 0.5 && : >go && wait $! &&
+	    complete && same src a && same src b
+}
+only plain
+it "... but none while it was stopped itself" stopped
+only all
 hung_all()
 {
 	hurt 'op=write on=a hang;op=write on=b hang;op=write on=c hang' 33 timeout=1 &&

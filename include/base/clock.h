@@ -4,12 +4,31 @@
 #ifndef PARDD_CLOCK_H
 #define PARDD_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /* Nanoseconds since a fixed moment, the same for all threads. */
 uint64_t clock_ns(void);
 
 /* The same, in seconds. */
 double clock_seconds(void);
+
+/*
+ * For how long everything has stood still, in nanoseconds: a wait was to end at
+ * "due", by clock_ns, and a process that was stopped (Ctrl-Z, SIGSTOP, a frozen
+ * cgroup or machine) comes back long after that.  0 if it is late by less than
+ * a second.
+ */
+uint64_t clock_stood(uint64_t due);
+
+/* A time of clock_ns, as those who wait by CLOCK_MONOTONIC take it. */
+struct timespec clock_spec(uint64_t ns);
+
+/*
+ * When a wait has ended by *until, limit ns from its beginning: begin anew, by
+ * another *until, if everything has stood still.  False: it is over.
+ */
+bool clock_anew(struct timespec *until, uint64_t limit);
 
 #endif

@@ -3,8 +3,6 @@
  */
 #include "base/clock.h"
 
-#include <time.h>
-
 uint64_t
 clock_ns(void)
 {
@@ -21,4 +19,29 @@ clock_seconds(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+uint64_t
+clock_stood(uint64_t due)
+{
+	uint64_t now = clock_ns();
+
+	return now > due && now - due > 1000000000 ? now - due : 0;
+}
+
+struct timespec
+clock_spec(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / 1000000000),
+		.tv_nsec = (long)(ns % 1000000000) };
+}
+
+bool
+clock_anew(struct timespec *until, uint64_t limit)
+{
+	if (clock_stood((uint64_t)until->tv_sec * 1000000000 +
+	    (uint64_t)until->tv_nsec) == 0)
+		return false;
+	*until = clock_spec(clock_ns() + limit);
+	return true;
 }

@@ -9,7 +9,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 struct errand {
 	void		(*run)(void *);	/* set before the thread starts */
@@ -63,15 +64,17 @@ begin(void (*run)(void *), void *arg)
 	return e;
 }
 
-/* Wait until it is over; false if it is not by then. */
+/* Wait until it is over; false if it is not in time. */
 static bool
-await(struct errand *e, const struct timespec *until)
+await(struct errand *e, unsigned seconds)
 {
+	uint64_t limit = (uint64_t)seconds * 1000000000;
+	struct timespec until = clock_spec(clock_ns() + limit);
 	bool over;
 
 	pthread_mutex_lock(&e->lock);
-	while (!e->over && pthread_cond_timedwait(&e->moved, &e->lock,
-	    until) != ETIMEDOUT)
+	while (!e->over && (pthread_cond_timedwait(&e->moved, &e->lock,
+	    &until) != ETIMEDOUT || clock_anew(&until, limit)))
 		continue;
 	over = e->over;
 	e->left = !over;
@@ -83,7 +86,6 @@ bool
 errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err)
 {
 	struct errand *e = begin(run, arg);
-	struct timespec until;
 	pthread_t thread;
 
 	*err = e == NULL ? ENOMEM : pthread_create(&thread, NULL, go, e);
@@ -92,9 +94,7 @@ errand_run(void (*run)(void *), void *arg, unsigned seconds, int *err)
 			forget(e);
 		return false;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += seconds;
-	if (!await(e, &until)) {
+	if (!await(e, seconds)) {
 		*err = ETIMEDOUT;
 		return false;
 	}

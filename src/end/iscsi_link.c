@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/param.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -210,6 +211,7 @@ turn(struct iscsi_link *link)
 {
 	struct pollfd p[2] = { { .fd = link->kick, .events = POLLIN },
 		{ .fd = link->lost ? -1 : link->fd } };
+	uint64_t due = clock_ns() + TICK * 1000000, heard;
 	eventfd_t any;
 	int n;
 
@@ -217,6 +219,8 @@ turn(struct iscsi_link *link)
 	pthread_mutex_unlock(&link->lock);
 	n = poll(p, 2, TICK);
 	pthread_mutex_lock(&link->lock);
+	heard = link->heard + clock_stood(due);
+	link->heard = MIN(heard, clock_ns());	/* begun meanwhile: no more */
 	link->watched = -1;		/* everything: it looks at the socket
 					 * anyway */
 	if (n > 0 && p[0].revents != 0)

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/param.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -186,6 +187,7 @@ static void
 poll_once(struct nbd_link *link)
 {
 	struct pollfd p[2] = { { .fd = link->kick, .events = POLLIN } };
+	uint64_t due = clock_ns() + TICK * 1000000, heard;
 	eventfd_t any;
 
 	p[1].fd = wanted(link, &p[1].events);
@@ -194,6 +196,8 @@ poll_once(struct nbd_link *link)
 	poll(p, 2, link->limit > 0 ? TICK : -1);
 	pthread_mutex_lock(&link->lock);
 	link->polling = false;
+	heard = link->heard + (link->limit > 0 ? clock_stood(due) : 0);
+	link->heard = MIN(heard, clock_ns());	/* begun meanwhile: no more */
 	if (p[0].revents != 0)
 		eventfd_read(link->kick, &any);
 	serve(link);

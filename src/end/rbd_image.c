@@ -24,8 +24,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/errand.h"
 #include "base/status.h"
 
@@ -349,14 +349,13 @@ over(rbd_completion_t c, void *arg)
 static bool
 await(struct rbd_call *call, unsigned seconds)
 {
-	struct timespec until;
+	uint64_t limit = (uint64_t)seconds * 1000000000;
+	struct timespec until = clock_spec(clock_ns() + limit);
 	bool is;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += seconds;
 	pthread_mutex_lock(&call->lock);
-	while (!call->over && pthread_cond_timedwait(&call->moved, &call->lock,
-	    &until) != ETIMEDOUT)
+	while (!call->over && (pthread_cond_timedwait(&call->moved,
+	    &call->lock, &until) != ETIMEDOUT || clock_anew(&until, limit)))
 		continue;
 	is = call->over;
 	pthread_mutex_unlock(&call->lock);

@@ -3,8 +3,6 @@
  */
 #include "targets.h"
 
-#include <time.h>
-
 #include "base/clock.h"
 
 enum { LOOK = 100 };		/* ms between looks for answers */
@@ -64,11 +62,13 @@ targets_condition(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attr);
 }
 
-void
-targets_soon(struct timespec *t)
+bool
+targets_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t *stood)
 {
-	clock_gettime(CLOCK_MONOTONIC, t);
-	t->tv_nsec += LOOK * 1000000L;
-	t->tv_sec += t->tv_nsec / 1000000000;
-	t->tv_nsec %= 1000000000;
+	uint64_t due = clock_ns() + LOOK * 1000000;
+	struct timespec t = clock_spec(due);
+	int err = pthread_cond_timedwait(cond, lock, &t);
+
+	*stood = clock_stood(due);
+	return err != 0;
 }

@@ -80,11 +80,11 @@ int tee_detach(struct lane *);
 void tee_transfer(struct lane *, struct io *);
 
 /*
- * A condition variable for targets_soon, and the time up to which to wait for
- * it.
+ * A condition variable for targets_wait, and a short wait for it.  Returns true
+ * if nobody has signalled it; *stood is clock_stood, which no target is to
+ * blame for.
  */
-struct timespec;
-void targets_soon(struct timespec *);
 void targets_condition(pthread_cond_t *);
+bool targets_wait(pthread_cond_t *, pthread_mutex_t *, uint64_t *stood);
 
 #endif

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/status.h"
@@ -130,7 +129,8 @@ errands_send(struct targets *t, const char *what, bool dropped,
     void (*run)(struct endpoint *, struct fault *))
 {
 	struct errands *all = t->errands;
-	struct timespec soon;
+	uint64_t stood;
+	bool in_vain;
 	unsigned i;
 
 	all->what = what;
@@ -139,8 +139,10 @@ errands_send(struct targets *t, const char *what, bool dropped,
 			begin(all, &all->one[i], run);
 	pthread_mutex_lock(&all->lock);
 	while (all->left > 0) {
-		targets_soon(&soon);
-		if (pthread_cond_timedwait(&all->over, &all->lock, &soon) != 0)
+		in_vain = targets_wait(&all->over, &all->lock, &stood);
+		for (i = 0; i < t->n; i++)
+			all->one[i].since += stood;
+		if (in_vain)
 			hurry(all);
 	}
 	pthread_mutex_unlock(&all->lock);

@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "backend.h"
 #include "base/clock.h"
@@ -172,11 +171,15 @@ look(struct span *s)
 static void
 wait_all(struct span *s)
 {
-	struct timespec soon;
+	uint64_t stood;
+	struct arm *a;
+	bool in_vain;
 
 	while (s->pending > 0) {
-		targets_soon(&soon);
-		if (pthread_cond_timedwait(&s->over, &s->lock, &soon) != 0)
+		in_vain = targets_wait(&s->over, &s->lock, &stood);
+		for (a = s->arm; a < s->arm + s->t->n; a++)
+			a->since += stood;
+		if (in_vain)
 			look(s);
 	}
 }
