@@ -218,8 +218,10 @@ each_step()
 	local fails status words
 	pair 1M || return
 	while read -r fails status words; do
-		faults=$fails refuse "$status" "rbd:p/image: $words" if=rbd:p/image of=dst && [[ ! -e dst ]] ||
-		    { fail "$fails"; return; }
+		if ! faults=$fails refuse "$status" "rbd:p/image: $words" if=rbd:p/image of=dst || [[ -e dst ]]; then
+			fail "$fails"
+			return
+		fi
 	done <<-'END'
 		create=12 62 its configuration: Cannot allocate memory$
 		conf=13 63 its configuration: Permission denied$

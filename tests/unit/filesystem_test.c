@@ -108,7 +108,7 @@ static int
 disks(const char *mount)
 {
 	struct located l = { AT_FDCWD, "/file", world.fs, 0 };
-	struct stat st;
+	struct stat st = { .st_ino = 0 };
 
 	assert_int_equal(stat("/file", &st), 0);
 	l.ino = st.st_ino;
@@ -209,7 +209,7 @@ static bool
 below(const char *point, const char *type, const char *options, bool written)
 {
 	struct located l = { AT_FDCWD, "/merged/file", world.fs, 0 };
-	struct stat st;
+	struct stat st = { .st_ino = 0 };
 
 	assert_int_equal(stat("/merged/file", &st), 0);
 	l.ino = st.st_ino;

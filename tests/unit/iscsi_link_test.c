@@ -26,7 +26,9 @@
 #include "../../src/end/iscsi_link.h"
 #include "base/status.h"
 
-enum { BLOCK = 512, SECOND = 1000, STAGES = 6, CALLS = 4, TIMEOUT = 5 };
+#define SECOND	((int64_t)1000)	/* ms */
+
+enum { BLOCK = 512, STAGES = 6, CALLS = 4, TIMEOUT = 5 };
 
 struct iscsi_context {
 	bool	made;

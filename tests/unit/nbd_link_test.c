@@ -24,7 +24,9 @@
 #include "../../src/end/nbd_link.h"
 #include "base/status.h"
 
-enum { LENGTH = 64, PIECES = 10, SECOND = 1000 };
+#define SECOND	((int64_t)1000)	/* ms */
+
+enum { LENGTH = 64, PIECES = 10 };
 
 struct nbd_handle {		/* there is one */
 	int	 sock;
