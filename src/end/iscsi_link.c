@@ -211,7 +211,7 @@ turn(struct iscsi_link *link)
 {
 	struct pollfd p[2] = { { .fd = link->kick, .events = POLLIN },
 		{ .fd = link->lost ? -1 : link->fd } };
-	uint64_t due = clock_ns() + TICK * 1000000, heard;
+	uint64_t due = clock_ns() + (uint64_t)TICK * 1000000, heard;
 	eventfd_t any;
 	int n;
 

@@ -187,7 +187,7 @@ static void
 poll_once(struct nbd_link *link)
 {
 	struct pollfd p[2] = { { .fd = link->kick, .events = POLLIN } };
-	uint64_t due = clock_ns() + TICK * 1000000, heard;
+	uint64_t due = clock_ns() + (uint64_t)TICK * 1000000, heard;
 	eventfd_t any;
 
 	p[1].fd = wanted(link, &p[1].events);

@@ -65,7 +65,7 @@ targets_condition(pthread_cond_t *cond)
 bool
 targets_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t *stood)
 {
-	uint64_t due = clock_ns() + LOOK * 1000000;
+	uint64_t due = clock_ns() + (uint64_t)LOOK * 1000000;
 	struct timespec t = clock_spec(due);
 	int err = pthread_cond_timedwait(cond, lock, &t);
 
