@@ -70,7 +70,9 @@ open_member(dev_t node, const char *name)
 	if (!disk_path(node, name, path, sizeof(path)))
 		return -ENOENT;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	return fd;
 }
 
 /*
