@@ -35,7 +35,7 @@
 
 #include "trace.h"
 
-enum { TROUBLE = 2, SECTOR = 512, FILES = 4096, NAMES = 64 };
+enum { TROUBLE = 2, SECTOR = 512 };
 
 struct op {			/* a call: a record, and when it returned */
 	const struct outputs *r;
@@ -62,7 +62,7 @@ struct bytes { unsigned char *p; uint64_t n; };
 
 static struct op *op;
 static size_t ops, records;
-static struct file file[FILES];
+static struct file *file;	/* as many as there are ops, at most */
 static int files;
 static const char *map_name, *dst_name;
 static struct bytes src, old;
@@ -105,8 +105,6 @@ find_file(uint64_t ino, bool new)
 	for (i = files - 1; i >= 0 && !new; i--)
 		if (file[i].ino == ino)
 			return i;
-	if (files == FILES)
-		errx(TROUBLE, "too many files");
 	file[files].ino = ino;
 	return files++;
 }
@@ -130,7 +128,8 @@ load(const struct bytes *trace)
 	struct op *o;
 
 	op = calloc(trace->n / sizeof(*r) + 1, sizeof(*op));
-	if (op == NULL)
+	file = calloc(trace->n / sizeof(*r) + 1, sizeof(*file));
+	if (op == NULL || file == NULL)
 		err(TROUBLE, "the trace");
 	for (at = 0; at + sizeof(*r) <= trace->n; at += sizeof(*r) + r->len) {
 		r = (const void *)(trace->p + at);
@@ -354,7 +353,7 @@ there(const struct name *folder, const char *name)
 static void
 try_cut(int dst, size_t first)
 {
-	struct name *folder = calloc(NAMES, sizeof(*folder));
+	struct name *folder = calloc(2 * ops + 1, sizeof(*folder));
 	const struct bytes none = { NULL, 0 };
 	struct bytes target = none;
 	char bak[256];
