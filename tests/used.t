@@ -173,8 +173,8 @@ digests()
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only hash=sha256 hashfile=sums &&
 	    sed -i 's/ new$/ new/' sums && sha256sum -c --quiet sums || return
 	"$blocks" make disk 32M && loop disk || return
-	usage 'keeps what it holds where' if=e4 of="$dev" used=only hash=sha256 &&
-	    usage 'keeps what it holds where' if=e4 of="$dev" used=only \
+	usage 'alone where they are free' if=e4 of="$dev" used=only hash=sha256 &&
+	    usage 'alone where they are free' if=e4 of="$dev" used=only \
 		expect=sha256:"$(printf '%064d' 0)" && holds disk 0 0 32M
 }
 it "digests what the target reads as, or says that it cannot" digests

@@ -131,8 +131,8 @@ possible(const struct plan *p, struct fault *f)
 		    "oflag=sparse, which makes zeros on all");
 	if (p->opts->hash != 0 && !clears(p))
 		return fault_set(f, STATUS_USAGE, "hash= and expect= are of "
-		    "all bytes, and with used=%s %s keeps what it holds where "
-		    "they are free; oflag=sparse makes that zeros",
+		    "all bytes, and used=%s leaves %s alone where they are "
+		    "free; oflag=sparse makes that zeros",
 		    opts_word("used", o->used), p->dst->name);
 	return 0;
 }
