@@ -77,7 +77,7 @@ open_member(dev_t node, const char *name)
 
 /*
  * A disk that the target lies on.  The kernel knows of one that has gone, and
- * answers for it.
+ * answers for it.  Who has no right to ask has to believe the kernel.
  */
 static int
 flush_member(dev_t node, const char *name, void *arg)
@@ -89,10 +89,10 @@ flush_member(dev_t node, const char *name, void *arg)
 		return 0;
 	fd = open_member(node, name);
 	if (fd < 0)
-		return disk_lost(node, true) ? 0 : fault_set(flush->f,
-		    STATUS_NOT_FLUSHED, "%s: %s, which it lies on, cannot be "
-		    "asked to write its cache: %s", flush->ep->name, name,
-		    errno_words(-fd));
+		return fd == -EACCES || fd == -EPERM || disk_lost(node, true) ?
+		    0 : fault_set(flush->f, STATUS_NOT_FLUSHED, "%s: %s, which "
+		    "it lies on, cannot be asked to write its cache: %s",
+		    flush->ep->name, name, errno_words(-fd));
 	failed = flush_scsi(flush->ep, fd, flush->f);
 	close(fd);
 	return failed;
