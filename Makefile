@@ -55,6 +55,8 @@ endif
 
 SRC := $(wildcard src/*.c src/*/*.c)
 UNIT := $(wildcard tests/unit/*.c)
+# Those with more than one thread: of the others the thread sanitizer says nothing.
+THREADED := $(patsubst %,tests/unit/%_test.c,iscsi_link map tee turn)
 SHIM := $(wildcard $(addprefix tests/tools/,answer.c counted.c fakerbd.c hijack.c shim.c trace.c))
 TOOL := $(filter-out $(SHIM),$(wildcard tests/tools/*.c))
 
@@ -73,17 +75,17 @@ PLAIN = $(HARDEN) $(FORTIFY) $(SANITIZE) $(FRAME)
 # unit tests of theirs.
 LOOK = -O1 -g1
 
-# $(call variant,directory,flags,last flags,last flags to link)
+# $(call variant,directory,unit tests,flags,last flags,last flags to link)
 define variant
 $(1)/src/%.o: src/%.c $(CONFIG)/config.mk Makefile
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)
-	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(CPPFLAGS) $$(WARN) $(2) \
-	    $$(MAP) $$(CFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(CPPFLAGS) $$(WARN) $(3) \
+	    $$(MAP) $$(CFLAGS) $(4) -MMD -MP -c -o $$@ $$<
 
 $(1)/pardd: $(SRC:%.c=$(1)/%.o)
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(BASE) $(2) $$(CFLAGS) $$(HARDEN_LD) $$(LDFLAGS) $(4) \
+	$$(Q)$$(CC) $$(BASE) $(3) $$(CFLAGS) $$(HARDEN_LD) $$(LDFLAGS) $(5) \
 	    -o $$@ $$^ $$(LIBS)
 
 # Of these, a unit test is linked with what it needs.
@@ -94,19 +96,19 @@ $(1)/unit/part.a: $(PART:%.c=$(1)/%.o)
 $(1)/unit/%: tests/unit/%.c $(1)/unit/part.a
 	@mkdir -p $$(@D)
 	$$(call say,UNIT,$$@)
-	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(CPPFLAGS) $$(WARN) $(2) \
-	    $$(CFLAGS) $$(LOOK) $$(HARDEN_LD) $$(LDFLAGS) $(4) -MMD -MP -MT $$@ \
+	$$(Q)$$(CC) $$(BASE) $$(INCLUDE) $$(CPPFLAGS) $$(WARN) $(3) \
+	    $$(CFLAGS) $$(LOOK) $$(HARDEN_LD) $$(LDFLAGS) $(5) -MMD -MP -MT $$@ \
 	    -MF $$@.d -o $$@ $$(filter %.c %.a,$$^) $$(LIBS) -lcmocka
 
 .PHONY: $(1)/all
-$(1)/all: $(1)/pardd $(UNIT:tests/unit/%.c=$(1)/unit/%)
+$(1)/all: $(1)/pardd $(2:tests/unit/%.c=$(1)/unit/%)
 
 -include $(wildcard $(1)/src/*.d $(1)/src/*/*.d $(1)/unit/*.d)
 endef
 
-$(eval $(call variant,$(BUILD),$$(PLAIN)))
-$(eval $(call variant,$(BUILD)/asan,$$(HARDEN) $$(ASAN),$$(LOOK),$$(ASAN_LD)))
-$(eval $(call variant,$(BUILD)/tsan,$$(HARDEN) $$(TSAN),$$(LOOK)))
+$(eval $(call variant,$(BUILD),$(UNIT),$$(PLAIN)))
+$(eval $(call variant,$(BUILD)/asan,$(UNIT),$$(HARDEN) $$(ASAN),$$(LOOK),$$(ASAN_LD)))
+$(eval $(call variant,$(BUILD)/tsan,$(THREADED),$$(HARDEN) $$(TSAN),$$(LOOK)))
 
 # What is compiled for ThreadSanitizer, with a scheduler in its place.
 SCHED := $(patsubst tests/%.c,$(BUILD)/%.o,$(wildcard tests/sched/*.c))
