@@ -111,7 +111,8 @@ talk(struct control *c, const struct tally *t, int fd, const uint8_t *text,
 		return false;
 	for (i = 0; i < n; i++)
 		lines += text[i] == '\n';
-	for (i = 0; i < n / 60 + 2 && c->peer >= 0; i++)
+	/* Each time takes a line at least, or all that is there. */
+	for (i = 0; i < lines + 2 && c->peer >= 0; i++)
 		serve(c, t);
 	got = answers(fd);
 	fuzz_taken += got;
