@@ -52,7 +52,7 @@ enum {
 	X(parse, XML_Parse) X(line, XML_GetCurrentLineNumber)
 
 struct expat {			/* functions of libexpat */
-#define MEMBER(member, name)	__typeof__(name) *member;
+#define MEMBER(member, name)	__typeof__(name) *(member);
 	EXPAT_FUNCTIONS(MEMBER)
 #undef MEMBER
 };

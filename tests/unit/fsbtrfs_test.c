@@ -12,8 +12,11 @@
 #include "../../src/part/fsbtrfs.h"
 #include "fsimage.h"
 
+#define KIB	((size_t)1024)
+#define MIB	(KIB * KIB)
+
 enum {
-	NODE = 4096, KIB = 1024, MIB = 1 << 20, GENERATION = 9,
+	NODE = 4096, GENERATION = 9,
 	SUPER_AT = 64 * KIB, SUPER_2 = 64 * MIB,
 	END = MIB + 512 * KIB,		/* of the device */
 	/* chunks: what they are called, where they lie */
@@ -605,10 +608,10 @@ knows_profiles(void **state)
 		memcpy(want, fine, 3 * sizeof(*want));
 		n = 3;
 		for (k = 0; k < 2 && profiles[i].direct; k++) {
-			want[n++] = (struct fs_extent){ DATA_AT + k *
-				DATA_LEN + 12 * KIB, 36 * KIB };
-			want[n++] = (struct fs_extent){ DATA_AT + k *
-				DATA_LEN + 60 * KIB, 68 * KIB };
+			want[n++] = (struct fs_extent){ DATA_AT +
+				(uint64_t)k * DATA_LEN + 12 * KIB, 36 * KIB };
+			want[n++] = (struct fs_extent){ DATA_AT +
+				(uint64_t)k * DATA_LEN + 60 * KIB, 68 * KIB };
 		}
 		says(0, FS_CLEAN, FINE);
 		assert_int_equal(map.state, FS_CLEAN);
@@ -665,8 +668,8 @@ limits_chunks(void **state)
 	put_chunk(p, NODE, IS_DATA, DATA_AT, 0);
 	put(p + C_STRIPES, 2, 118);
 	for (i = 0; i < 118; i++) {
-		put(p + STRIPES + i * STRIPE, 8, 1);
-		put(p + STRIPES + i * STRIPE + 8, 8, DATA_AT);
+		put(p + STRIPES + (size_t)i * STRIPE, 8, 1);
+		put(p + STRIPES + (size_t)i * STRIPE + 8, 8, DATA_AT);
 	}
 	seal_all();
 	seal(SYS + 3 * NODE);
@@ -743,9 +746,9 @@ counts_copies(void **state)
 		put_chunk(p, 64 * KIB - n, IS_DATA | IS_DUP, DATA_AT, 0);
 		put(p + C_STRIPES, 2, n);
 		for (i = 0; i < n; i++) {
-			put(p + STRIPES + i * STRIPE, 8, 1);
-			put(p + STRIPES + i * STRIPE + 8, 8, i == 4 ?
-			    META_2 + META_LEN : DATA_AT + i * 64 * KIB);
+			put(p + STRIPES + (size_t)i * STRIPE, 8, 1);
+			put(p + STRIPES + (size_t)i * STRIPE + 8, 8, i == 4 ?
+			    META_2 + META_LEN : DATA_AT + 64 * KIB * i);
 		}
 		put(super() + S_DEVICE_USED, 8, USED - DATA_LEN +
 		    n * (64 * KIB - n));
@@ -753,8 +756,8 @@ counts_copies(void **state)
 		says(0, FS_CLEAN, FINE);
 		assert_int_equal(map.state, FS_CLEAN);
 		e = &map.free.at[map.free.n - 1];
-		assert_int_equal(e->off, n == 4 ? DATA_AT + 3 * 64 * KIB +
-		    60 * KIB : END - n);
+		assert_int_equal(e->off, n == 4 ? DATA_AT + 252 * KIB :
+		    END - n);
 		assert_int_equal(e->off + e->len, END);
 	}
 	assert_true(hits(META_2 + META_LEN, END - META_2 - META_LEN,
@@ -868,14 +871,14 @@ leaves_stripes(void **state)
 
 	(void)state;
 	made();
-	put(p, 8, 2 * META_LEN);
+	put(p, 8, (uint64_t)2 * META_LEN);
 	put(p + C_TYPE, 8, IS_META | 0x8);
 	seal_all();
 	assert_true(says(0, FS_CLEAN, COARSE));
 	made();
 	begin(CHUNKS_2, 0);
-	add_chunk(CHUNKS_2, DATA, 2 * DATA_LEN, IS_DATA | 0x8, DATA_AT,
-	    DATA_AT + DATA_LEN);
+	add_chunk(CHUNKS_2, DATA, (uint64_t)2 * DATA_LEN, IS_DATA | 0x8,
+	    DATA_AT, DATA_AT + DATA_LEN);
 	seal_all();
 	assert_true(hits(DATA_AT + 4 * KIB, 1, "", true));
 	assert_true(hits(META_AT, 1, "", false));

@@ -11,8 +11,11 @@
 #include "../../src/part/fsexfat.h"
 #include "fsimage.h"
 
+#define SECTOR	((size_t)512)
+#define ENTRY	((size_t)32)		/* of a folder */
+
 enum {
-	SECTOR = 512, FAT = 24, FAT_SECTORS = 40, HEAP = FAT + FAT_SECTORS,
+	FAT = 24, FAT_SECTORS = 40, HEAP = FAT + FAT_SECTORS,
 	CLUSTERS = 5000, ROOM = 32,	/* clusters that have something */
 	END = (HEAP + CLUSTERS) * SECTOR,
 	B_LENGTH = 72, B_FAT = 80, B_FAT_SIZE = 84, B_HEAP = 88,
@@ -57,7 +60,7 @@ add(unsigned char *p, const char *name, unsigned kind, unsigned first,
 	p[33] = together ? 3 : 1;
 	p[35] = (unsigned char)n;
 	put(p + 32 + E_FIRST, 4, first);
-	put(p + 32 + E_SIZE, 8, size);
+	put(p + ENTRY + E_SIZE, 8, size);
 	for (i = 0; i < n; i++) {
 		p[64 + i / 15 * 32] = 0xc1;
 		put(p + 64 + i / 15 * 32 + 2 + i % 15 * 2, 2,
@@ -119,7 +122,7 @@ make_files(void)
 	memcpy(p + 2, "m\0a\0d\0e", 7);
 	p[32] = E_BITMAP;
 	put(p + 32 + E_FIRST, 4, BITS);
-	put(p + 32 + E_SIZE, 8, CLUSTERS / 8);
+	put(p + ENTRY + E_SIZE, 8, CLUSTERS / 8);
 	p = add(p + 64, "plain", 0, PLAIN, SECTOR + 1, false);
 	p = add(p, "together", 0, TOGETHER_AT, 2 * SECTOR, true);
 	p = add(p, "dir", FOLDER, DIR, SECTOR, false);
@@ -288,7 +291,7 @@ judges_it(void **state)
 	assert_true(leaves(ALL));
 	assert_true(hits(place(PLAIN + 1), 1, "/plain", false));
 	disk[12 * SECTOR + B_SECTOR] = 10;	/* not of sectors of 512 */
-	put(disk + 12 * SECTOR + B_LENGTH, 8, 2 * (HEAP + CLUSTERS));
+	put(disk + 12 * SECTOR + B_LENGTH, 8, (size_t)2 * (HEAP + CLUSTERS));
 	assert_int_equal(image_read(FS_ORDER), FS_DAMAGED);
 	assert_string_equal(map.type, "");
 }
@@ -353,7 +356,8 @@ doubts_its_bitmap(void **state)
 	assert_int_equal(image_read(0), FS_DAMAGED);
 	assert_true(leaves(0));
 	set_up(NULL);
-	image.lost = FAT * SECTOR + 4 * BITS;	/* where it goes on */
+	/* where it goes on */
+	image.lost = FAT * SECTOR + (size_t)4 * BITS;
 	assert_int_equal(image_read(FS_ORDER), FS_DAMAGED);
 	assert_true(leaves(4083));
 }
@@ -408,7 +412,7 @@ reads_large_clusters(void **state)
 static void
 walks_folders(void **state)
 {
-	unsigned char *p = disk + place(ROOT) + 64 + 6 * 32;
+	unsigned char *p = disk + place(ROOT) + 8 * ENTRY;
 
 	(void)state;
 	chain(DIR, DIR);			/* it has no end */
@@ -418,7 +422,7 @@ walks_folders(void **state)
 	assert_int_equal(image_read(FS_ORDER | FS_DEEP), FS_CLEAN);
 	assert_int_equal(fs_among(&map.meta, place(DIR), place(DIR + 1)), 0);
 	p += 96;				/* longer than there is room */
-	put(p + 32 + E_SIZE, 8, UINT64_C(1) << 50);
+	put(p + ENTRY + E_SIZE, 8, UINT64_C(1) << 50);
 	image_read(FS_ORDER | FS_DEEP);
 	assert_int_equal(fs_among(&map.meta, place(WIDE), place(WIDE + 3)),
 	    SECTOR);
@@ -438,7 +442,7 @@ walks_folders(void **state)
 	bits()[2] |= 1 << (NOBODY - 2 - 16);
 	assert_int_equal(image_read(0), FS_CLEAN);
 	assert_true(leaves(ALL - 1));
-	image.lost = FAT * SECTOR + 4 * ROOT;
+	image.lost = FAT * SECTOR + (size_t)4 * ROOT;
 	assert_int_equal(image_read(0), FS_DAMAGED);
 	assert_true(leaves(0));
 }
@@ -500,7 +504,7 @@ static void
 names_what_is_spoilt(void **state)
 {
 	unsigned char *p = disk + place(ROOT) + 64, *dir = disk + place(DIR);
-	unsigned char *wide = p + 9 * 32;
+	unsigned char *wide = p + 9 * ENTRY;
 	const struct misnamed no[] = {
 		{ dir + 1, 1, 1, AT(INNER), "", true },
 		{ dir + 1, 1, 2, AT(INNER), "", true },
@@ -512,13 +516,13 @@ names_what_is_spoilt(void **state)
 		{ dir + 96, 1, 0, AT(INNER), "", true },
 		{ dir + 96, 1, E_FILE, AT(INNER), "", true },
 		{ p + 32 + E_FIRST, 4, 1, AT(PLAIN), "", true },
-		{ p + 32 + E_SIZE, 8, 3 * SECTOR, AT(NOBODY), "", true },
-		{ p + 32 + E_SIZE, 8, 0, AT(PLAIN), "", false },
-		{ p + 3 * 32 + 32 + E_FIRST, 4, 0, AT(TOGETHER_AT), "",
+		{ p + ENTRY + E_SIZE, 8, 3 * SECTOR, AT(NOBODY), "", true },
+		{ p + ENTRY + E_SIZE, 8, 0, AT(PLAIN), "", false },
+		{ p + 4 * ENTRY + E_FIRST, 4, 0, AT(TOGETHER_AT), "",
 		    true },
-		{ p + 3 * 32 + 32 + E_SIZE, 8, UINT64_MAX, AT(TOGETHER_AT),
+		{ p + 4 * ENTRY + E_SIZE, 8, UINT64_MAX, AT(TOGETHER_AT),
 		    "/together", true },
-		{ p + 3 * 32 + 32 + E_SIZE, 8, UINT64_MAX, AT(BITS), "",
+		{ p + 4 * ENTRY + E_SIZE, 8, UINT64_MAX, AT(BITS), "",
 		    true },
 		{ wide + 32 + E_SIZE, 8, SECTOR, AT(DEEP), "", false },
 		{ wide + 32 + E_FIRST, 4, CLUSTERS + 1, AT(DEEP), "", true },

@@ -12,8 +12,12 @@
 #include "../../src/part/fsext.h"
 #include "fsimage.h"
 
+#define BLOCK	((size_t)1024)
+#define GROUP	((size_t)256)
+#define INODE	((size_t)128)
+
 enum {
-	BLOCK = 1024, BLOCKS = 512, GROUP = 256, INODES = 32, INODE = 128,
+	BLOCKS = 512, INODES = 32,
 	DESCS = 2, SECOND = 257,	/* block; first block of the group */
 	BITMAP = 3, TABLE = 5,		/* of both groups, from its first */
 	TABLE_BLOCKS = INODES * INODE / BLOCK,
@@ -531,7 +535,7 @@ reads_large_blocks(void **state)
 	put(s + S_LOG, 4, 6);
 	put(s + S_FIRST, 4, 0);
 	put(s + S_BLOCKS, 4, GROUPS * GROUP);
-	put(s + S_FREE, 4, GROUPS * FREE);
+	put(s + S_FREE, 4, (uint64_t)GROUPS * FREE);
 	src.length = (uint64_t)GROUPS * GROUP * LARGE;
 	for (g = 0; g < GROUPS; g++) {
 		d = disk + LARGE + (size_t)g * 32;
@@ -563,7 +567,7 @@ takes_a_backup(void **state)
 		block(BITMAP)[i / 8] |= (unsigned char)(1 << i % 8);
 	put(desc(0) + 12, 2, unset(BITMAP, 8192));
 	for (i = 0; i < 3; i++)
-		put(desc(1) + i * 4, 4, at + 2 + i);
+		put(desc(1) + (size_t)i * 4, 4, at + 2 + i);
 	put(desc(1) + 12, 2, 8);
 	put(super() + S_FREE, 4, fs_le(desc(0) + 12, 2) + 8);
 	memcpy(second, super(), (size_t)2 * BLOCK);

@@ -12,8 +12,11 @@
 #include "../../src/part/fsfat.h"
 #include "fsimage.h"
 
+#define SECTOR	((size_t)512)
+#define ENTRY	((size_t)32)		/* of a folder */
+
 enum {
-	SECTOR = 512, ROOM = 256 * SECTOR,
+	ROOM = 256 * SECTOR,
 	B_SECTOR = 11, B_CLUSTER = 13, B_RESERVED = 14, B_FATS = 16,
 	B_ROOT = 17, B_SECTORS = 19, B_MEDIA = 21, B_FAT = 22,
 	B_SECTORS_BIG = 32, B_FAT_BIG = 36, B_STATE = 37, B_MIRROR = 40,
@@ -469,7 +472,7 @@ walks_folders(void **state)
 	image_read(FS_ORDER | FS_DEEP);
 	assert_int_equal(fs_among(&map.meta, place(2) - 1, place(2)), 1);
 	make(32);
-	image.lost = (uint64_t)reserved() * SECTOR + 4 * DIR;
+	image.lost = (uint64_t)reserved() * SECTOR + (size_t)4 * DIR;
 	image_read(FS_ORDER | FS_DEEP);
 	assert_int_equal(fs_among(&map.meta, place(DIR), place(DIR) + 1), 1);
 }
@@ -522,16 +525,17 @@ names_what_is_spoilt(void **state)
 		/* chains that lead nowhere, or end too early */
 		{ p + 32 + 26, 2, 1, AT(4), "", true },
 		{ p + 32 + 26, 2, 5001, AT(4), "", true },
-		{ p + 32 + 28, 4, 0, AT(4), "", false },
-		{ p + 32 + 28, 4, 3 * SECTOR, AT(GONE), "", true },
-		{ disk + SECTOR + 2 * PLAIN, 2, 1, AT(4), "", true },
-		{ disk + SECTOR + 2 * PLAIN, 2, 5001, AT(4), "", true },
-		{ disk + SECTOR + 2 * PLAIN, 2, 0xfff8, AT(4), "", true },
-		{ disk + SECTOR + 2 * 4, 2, PLAIN, AT(4), "/PLAIN.TXT",
+		{ p + ENTRY + 28, 4, 0, AT(4), "", false },
+		{ p + ENTRY + 28, 4, 3 * SECTOR, AT(GONE), "", true },
+		{ disk + SECTOR + (size_t)2 * PLAIN, 2, 1, AT(4), "", true },
+		{ disk + SECTOR + (size_t)2 * PLAIN, 2, 5001, AT(4), "", true },
+		{ disk + SECTOR + (size_t)2 * PLAIN, 2, 0xfff8, AT(4), "",
+		    true },
+		{ disk + SECTOR + 8, 2, PLAIN, AT(4), "/PLAIN.TXT",
 		    false },
 		{ p + 160 + 26, 2, 0, AT(INNER), "", true },
 		{ p + 160, 1, 0, AT(LOWER), "", false },
-		{ disk + place(DIR) + 32 * 3, 4, 0, AT(INNER), "/DIR/INNER",
+		{ disk + place(DIR) + 3 * ENTRY, 4, 0, AT(INNER), "/DIR/INNER",
 		    false },
 	};
 
@@ -541,7 +545,7 @@ names_what_is_spoilt(void **state)
 	p[96] = 2;
 	assert_true(hits(AT(LONG), "/LONGNA~1", false));
 	set_both(4, PLAIN);			/* it has no end */
-	put(p + 32 + 28, 4, INT32_MAX);
+	put(p + ENTRY + 28, 4, INT32_MAX);
 	assert_true(hits(AT(GONE), "", true));
 	make(16);
 	/* a folder that is followed has one cluster twice, or a wrong one */
@@ -678,7 +682,7 @@ limits_folders(void **state)
 		put(root() + 160 + 26, 2, 20);
 		for (i = 20; i < 5001; i++)
 			set_both(i, i < 5000 ? i + 1 : 0xffff);
-		image.far_at = ((uint64_t)first + 8 * 18) * SECTOR;
+		image.far_at = (first + 144) * SECTOR;
 		image.far_size = src.length;
 		image.period = (size_t)(p - part);
 		image.far = part;

@@ -12,10 +12,14 @@
 #include "../../src/part/fsntfs.h"
 #include "fsimage.h"
 
+#define CLUSTER	((size_t)512)
+#define RECORD	((size_t)1024)
+#define PAGE	((size_t)4096)
+
 enum {
-	CLUSTER = 512, CLUSTERS = 512, RECORD = 1024, RECORDS = 40,
+	CLUSTERS = 512, RECORDS = 40,
 	FIRST = 56,			/* of a record's attributes */
-	PAGE = 4096, INDEX = 4096,
+	INDEX = 4096,
 	/* clusters */
 	MFT = 4, MIRROR = 90, LOG = 100, BITS = 120, ROOT_INDEX = 130,
 	DATA_A = 140, DATA_B = 142, DATA_MORE = 144, DATA_TWO = 146,

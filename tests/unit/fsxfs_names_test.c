@@ -11,8 +11,11 @@
 #include "../../src/part/fsxfs.h"
 #include "fsimage.h"
 
+#define BLOCK	((size_t)512)
+#define INODE	((size_t)256)
+
 enum {
-	BLOCK = 512, BLOCKS = 64, GROUPS = 2, INODE = 256,
+	BLOCKS = 64, GROUPS = 2,
 	TREE = 3, CHUNK = 8,		/* blocks */
 	FIRST = CHUNK * 2,		/* its first inode */
 	FILE_MODE = 0x8000, EXTENTS = 2, NODES = 3,
@@ -23,7 +26,7 @@ enum {
 	B_DEEP = 47, B_NODE = 48, B_LAST = 49,
 };
 
-static unsigned char disk[GROUPS * BLOCKS * BLOCK];
+static unsigned char disk[BLOCK * GROUPS * BLOCKS];
 
 /* Most significant byte first. */
 static void

@@ -32,8 +32,11 @@ count(const char *what)
 static void
 draw(const struct report_data *d)
 {
-	FILE *out = open_memstream(&text, &size);
+	FILE *out;
 
+	free(text);
+	text = NULL;
+	out = open_memstream(&text, &size);
 	assert_non_null(out);
 	report_draw_progress(out, d);
 	fclose(out);
@@ -52,12 +55,12 @@ draws_the_border_of_each_run(void **state)
 	assert_int_equal(count("<path stroke=\"#888\""), 1);
 	assert_int_equal(count(", 2 runs<"), 1);
 	assert_int_equal(count("0:00:40"), 1);
-	free(text);
 	d.sample[2].run = 1;
 	d.sample[3].run = d.sample[4].run = 1;
 	draw(&d);
 	assert_int_equal(count("<path stroke=\"#888\""), 0);
 	free(text);
+	text = NULL;
 }
 
 static void

@@ -14,7 +14,9 @@
 #include "base/status.h"
 #include "cli/opts.h"
 
-enum { BLOCK = 512, BLOCKS = 128, MOST = 8, BYTES = BLOCKS * BLOCK };
+#define BLOCK	((size_t)512)
+
+enum { BLOCKS = 128, MOST = 8, BYTES = BLOCKS * BLOCK };
 
 static struct {
 	unsigned char bytes[BYTES];
@@ -69,7 +71,7 @@ carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 		return 0;
 	}
 	n -= disk.short_of;
-	a->residual = (int64_t)disk.short_of * BLOCK;
+	a->residual = (int64_t)(disk.short_of * BLOCK);
 	disk.short_of = 0;
 	if (c->write)
 		memcpy(at, out, n * (size_t)BLOCK);

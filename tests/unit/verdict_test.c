@@ -15,7 +15,9 @@
 #include "part/used.h"
 #include "report/verdict.h"
 
-enum { BLOCK = 512, LENGTH = 1 << 20 };
+#define BLOCK	((uint64_t)512)
+
+enum { LENGTH = 1 << 20 };
 
 static struct opts o;
 static struct endpoint src, dst;

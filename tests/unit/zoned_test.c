@@ -23,9 +23,10 @@
 #include "base/status.h"
 #include "cli/opts.h"
 
+#define MIB	((size_t)1 << 20)
+
 enum {
 	ZONES = 4, SECTOR = 512,
-	MIB = 1 << 20,
 	SECTORS = MIB / SECTOR,		/* of a zone */
 	ROOM = 3 * MIB / 4,
 };

@@ -12,7 +12,9 @@
 #include "../../src/end/zones.h"
 #include "base/status.h"
 
-enum { ZONES = 4, ZONE = 1 << 20 };
+#define ZONE	((uint64_t)1 << 20)
+
+enum { ZONES = 4 };
 
 static struct zones *one, *two;
 
