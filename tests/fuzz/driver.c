@@ -106,7 +106,7 @@ main(int argc, char **argv)
 		take(&now, &sample[i]);
 		LLVMFuzzerTestOneInput(now.bytes, now.n);
 	}
-	dice = (seed ^ UINT64_C(0x9E3779B97F4A7C15)) | 1;
+	dice = (seed ^ UINT64_C(0x9E3779B97F4A7C15)) << 1 | 1;
 	for (; tried < n + times; tried++) {
 		next(sample, n, &dice);
 		LLVMFuzzerTestOneInput(now.bytes, now.n);
