@@ -12,21 +12,13 @@
 #include "config.h"
 
 #ifdef HAVE_LIBISCSI
-#include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "../../src/end/iscsi_link.h"
 #include "base/status.h"
-
-#define SECOND	((int64_t)1000)	/* ms */
+#include "link_world.h"
 
 enum { BLOCK = 512, STAGES = 6, CALLS = 4, TIMEOUT = 5 };
 
@@ -43,8 +35,6 @@ struct answer {			/* to a command */
 
 static struct {
 	struct iscsi_context context;
-	const char	*fails;		/* this function of libiscsi, */
-	const char	*words;		/* because of this */
 	int		 stage[STAGES];	/* how each of login, logout ends */
 	unsigned	 stages;	/* those that began */
 	const char	*elsewhere;	/* its address, after a redirection */
@@ -59,13 +49,10 @@ static struct {
 	unsigned	 contexts, tasks;	/* that are not freed */
 	unsigned	 isid;		/* those that were set */
 	const char	*user, *target_user;	/* told to libiscsi */
-	bool		 mute;		/* it never answers */
 	bool		 broken;	/* the service fails */
 	bool		 closed;	/* by the target */
-	int		 poll_err;	/* how the next poll ends, once */
 	int		 so_error;	/* of connect */
-	bool		 no_bell, no_random;
-	int64_t		 now;		/* ms */
+	bool		 no_random;
 } target;
 
 static struct iscsi_link conn;
@@ -77,28 +64,13 @@ static unsigned char buf[BLOCK];
 int
 poll(struct pollfd *p, nfds_t n, int ms)
 {
-	errno = target.poll_err;
-	target.poll_err = 0;
-	if (errno != 0)
-		return -1;
-	p[0].revents = p[n - 1].revents = 0;
-	if (n == 2)				/* with a bell */
-		(void)syscall(SYS_poll, p, 1, 1);
-	if (target.mute) {
-		target.now += ms;
-		return 0;
-	}
-	p[n - 1].revents = p[n - 1].events;
-	return 1;
-}
+	int heard = world_poll(p, n, ms);
 
-int
-clock_gettime(clockid_t clock, struct timespec *t)
-{
-	(void)clock;
-	*t = (struct timespec){ target.now / SECOND,
-		target.now % SECOND * 1000000 };
-	return 0;
+	if (heard >= 0 && n == 2)		/* with a bell */
+		(void)syscall(SYS_poll, p, 1, 1);
+	if (heard > 0)
+		p[n - 1].revents = p[n - 1].events;
+	return heard;
 }
 
 int
@@ -117,16 +89,6 @@ recv(int fd, void *to, size_t room, int flags)
 	return target.closed ? 0 : -1;
 }
 
-int
-eventfd(unsigned value, int flags)
-{
-	if (target.no_bell) {
-		errno = EMFILE;
-		return -1;
-	}
-	return (int)syscall(SYS_eventfd2, value, flags);
-}
-
 ssize_t
 getrandom(void *to, size_t len, unsigned flags)
 {
@@ -136,12 +98,6 @@ getrandom(void *to, size_t len, unsigned flags)
 }
 
 /* ------------------------------------------------ in the place of libiscsi */
-
-static bool
-fails(const char *name)
-{
-	return target.fails != NULL && strcmp(target.fails, name) == 0;
-}
 
 static struct iscsi_context *
 create_context(const char *initiator)
@@ -258,7 +214,7 @@ static const char *
 get_error(struct iscsi_context *c)
 {
 	(void)c;
-	return target.words;
+	return world.words;
 }
 
 static const char *
@@ -316,7 +272,7 @@ service(struct iscsi_context *c, int events)
 
 	if (target.broken)
 		return -1;
-	if (target.mute || (events & POLLIN) == 0)
+	if (world.mute || (events & POLLIN) == 0)
 		return 0;
 	if (step != NULL) {
 		assert_true(target.stages < STAGES);
@@ -416,6 +372,7 @@ static int
 fresh(void **state)
 {
 	(void)state;
+	memset(&world, 0, sizeof(world));
 	memset(&target, 0, sizeof(target));
 	memset(&fault, 0, sizeof(fault));
 	return 0;
@@ -453,18 +410,18 @@ logs_in_and_out(void **state)
 	assert_int_equal(iscsi_link_open(&conn, &lib, &to, &fault), 0);
 	assert_int_equal(target.isid, 0);
 	assert_null(target.target_user);
-	target.fails = "logout";
+	world.fails = "logout";
 	assert_int_equal(end(state), 0);
 	assert_int_equal(target.stages, 2);
 	fresh(state);
 	to.user = "me";
-	target.poll_err = EINTR;		/* it goes on */
+	world.poll_err = EINTR;		/* it goes on */
 	assert_int_equal(iscsi_link_open(&conn, &lib, &to, &fault), 0);
 	assert_string_equal(target.user, "me");
 	assert_string_equal(target.target_user, "other");
-	target.mute = true;			/* it does not wait for long */
+	world.mute = true;			/* it does not wait for long */
 	assert_int_equal(end(state), 0);
-	assert_in_range(target.now, SECOND, SECOND + 2);
+	assert_in_range(world.now, SECOND, SECOND + 2);
 	fresh(state);
 	to.target_user = NULL;
 	assert_int_equal(iscsi_link_open(&conn, &lib, &to, &fault), 0);
@@ -513,12 +470,12 @@ says_why_it_does_not_log_in(void **state)
 
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		fresh(state);
-		target.fails = row[i].fails;
-		target.words = row[i].words;
+		world.fails = row[i].fails;
+		world.words = row[i].words;
 		memcpy(target.stage, row[i].stage, sizeof(row[i].stage));
-		target.mute = row[i].mute;
+		world.mute = row[i].mute;
 		target.broken = row[i].broken;
-		target.no_bell = row[i].no_bell;
+		world.no_bell = row[i].no_bell;
 		target.so_error = row[i].so_error;
 		assert_int_equal(iscsi_link_open(&conn, &lib, &there, &fault),
 		    -1);
@@ -637,13 +594,13 @@ says_what_cannot_be_sent(void **state)
 
 	(void)state;
 	for (i = 0; i < 6; i++) {
-		target.fails = what[i / 2];
+		world.fails = what[i / 2];
 		call = a_call(i % 2 == 0);
 		assert_int_equal(iscsi_link_do(&conn, &call), ENOMEM);
 		assert_false(iscsi_link_send(&conn, &call));
 		assert_int_equal(target.tasks, 0);
 	}
-	target.fails = "data";			/* there is none */
+	world.fails = "data";			/* there is none */
 	call = (struct iscsi_call){ .command = { .cdb =
 	    (const unsigned char[6]){ 0 }, .cdb_size = 6 } };
 	assert_int_equal(iscsi_link_do(&conn, &call), 0);
@@ -669,7 +626,7 @@ is_lost_with_its_connection(void **state)
 	struct iscsi_call call[2] = { a_call(true), a_call(false) };
 
 	(void)state;
-	target.mute = true;
+	world.mute = true;
 	assert_true(iscsi_link_send(&conn, &call[0]));
 	assert_true(iscsi_link_send(&conn, &call[1]));
 	assert_false(lost(""));
@@ -689,10 +646,10 @@ is_lost_when_the_target_hangs_up(void **state)
 	(void)state;
 	assert_false(lost(""));
 	target.closed = true;
-	target.mute = true;
+	world.mute = true;
 	assert_true(iscsi_link_send(&conn, &call));
 	assert_false(lost(""));		/* the answer may be there still */
-	target.mute = false;
+	world.mute = false;
 	assert_true(lost(""));
 	assert_true(call.over);			/* it was */
 	assert_int_equal(call.err, 0);
@@ -715,12 +672,12 @@ is_lost_when_no_data_is_taken(void **state)
 	struct iscsi_call call = a_call(true);
 
 	(void)state;
-	target.now = 100 * SECOND;		/* it was idle until then */
-	target.mute = true;
+	world.now = 100 * SECOND;		/* it was idle until then */
+	world.mute = true;
 	assert_true(iscsi_link_send(&conn, &call));
-	target.now += TIMEOUT * SECOND;
+	world.now += TIMEOUT * SECOND;
 	assert_false(lost(""));
-	target.now++;
+	world.now++;
 	assert_true(lost("no answer within 5 seconds (timeout=)"));
 	assert_int_equal(call.err, ENODEV);
 }
@@ -757,10 +714,10 @@ ends_a_command_once(void **state)
 	iscsi_command_cb done;
 
 	(void)state;
-	target.mute = true;
+	world.mute = true;
 	assert_true(iscsi_link_send(&conn, &call));
 	done = target.done[0];
-	target.mute = false;
+	world.mute = false;
 	assert_false(lost(""));
 	assert_true(call.over);
 	done(&target.context, SCSI_STATUS_CANCELLED, NULL, &call);

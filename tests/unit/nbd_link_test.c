@@ -2,6 +2,7 @@
  * A connection to an NBD server, with a libnbd made up here: its server answers
  * as a table says, or not at all.
  */
+#undef _FORTIFY_SOURCE		/* poll() is one of the test's own */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,20 +12,11 @@
 #include "config.h"
 
 #ifdef HAVE_LIBNBD
-#include <errno.h>
-#include <poll.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "../../src/end/nbd_link.h"
 #include "base/status.h"
-
-#define SECOND	((int64_t)1000)	/* ms */
+#include "link_world.h"
 
 enum { LENGTH = 64, PIECES = 10 };
 
@@ -40,9 +32,7 @@ struct piece {			/* of the answer to a read */
 
 static struct {
 	struct nbd_handle handle;
-	const char	*fails;		/* this function of libnbd, */
-	const char	*words;		/* because of this, */
-	int		 err;		/* an errno value */
+	int		 err;		/* of what fails: an errno value */
 	unsigned	 steps;		/* until it has connected: of each two */
 	bool		 refuses;	/* ... and then it has not */
 	bool		 plain;		/* without TLS */
@@ -51,15 +41,10 @@ static struct {
 	int		 result;	/* of the command */
 	nbd_completion_callback done;	/* .callback NULL: none is in flight */
 	nbd_chunk_callback chunk;
-	nbd_extent_callback extent;
-	bool		 mute;		/* it never answers */
 	unsigned	 open, disconnected;
-	int		 poll_err;	/* how the next poll ends, once */
 	short		 hears;		/* what a poll finds beside what it
 					 * wanted, instead of POLLIN */
 	bool		 poor;		/* not root */
-	bool		 no_bell;
-	int64_t		 now;		/* ms */
 	int		 buffer;	/* the socket's */
 } server;
 
@@ -72,32 +57,15 @@ static unsigned char buf[LENGTH];
 int
 poll(struct pollfd *p, nfds_t n, int ms)
 {
-	struct pollfd *sock = &p[n - 1];
-	int err = server.poll_err;
+	int heard = world_poll(p, n, ms);
 
-	p[0].revents = sock->revents = 0;
-	server.poll_err = 0;
-	errno = err;
-	if (err != 0)
-		return -1;
-	if (server.mute) {
-		server.now += ms > 0 ? ms : 0;
-		return 0;
-	}
+	if (heard <= 0)
+		return heard;
 	if (server.done.callback == NULL && server.steps == 0)
 		return 0;
-	sock->revents = server.hears != 0 ? server.hears :
+	p[n - 1].revents = server.hears != 0 ? server.hears :
 	    server.steps > 1 ? POLLOUT : POLLIN;
 	return 1;
-}
-
-int
-clock_gettime(clockid_t clock, struct timespec *t)
-{
-	(void)clock;
-	*t = (struct timespec){ server.now / SECOND,
-		server.now % SECOND * 1000000 };
-	return 0;
 }
 
 int
@@ -114,25 +82,7 @@ setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 	return 0;
 }
 
-int
-eventfd(unsigned value, int flags)
-{
-	if (server.no_bell) {
-		errno = EMFILE;
-		return -1;
-	}
-	return (int)syscall(SYS_eventfd2, value, flags);
-}
-
 /* -------------------------------------------------- in the place of libnbd */
-
-static bool
-fails(const char *name)
-{
-	return server.fails != NULL && strcmp(server.fails, name) == 0;
-}
-
-#define MAKE(name, ...)	static int name(struct nbd_handle *h, __VA_ARGS__)
 
 static struct nbd_handle *
 create(void)
@@ -155,7 +105,7 @@ shut(struct nbd_handle *h)
 static const char *
 words(void)
 {
-	return server.words;
+	return world.words;
 }
 
 static int
@@ -359,6 +309,7 @@ static int
 fresh(void **state)
 {
 	(void)state;
+	memset(&world, 0, sizeof(world));
 	memset(&server, 0, sizeof(server));
 	server.handle.sock = -1;
 	server.steps = 3;
@@ -463,8 +414,8 @@ says_why_it_does_not_connect(void **state)
 		for (how = 0; how < 2; how++) {
 			to.uri = how == 0 ? "nbd://x" : NULL;
 			fresh(state);
-			server.fails = row[i].fails;
-			server.words = row[i].words;
+			world.fails = row[i].fails;
+			world.words = row[i].words;
 			server.err = row[i].err;
 			if ((strcmp(row[i].fails, "uri") == 0 && how == 1) ||
 			    (strcmp(row[i].fails, "socket") == 0 && how == 0))
@@ -493,11 +444,11 @@ connects_with_what_was_asked_only(void **state)
 	assert_int_equal(fault.status, STATUS_REFUSED);
 	fresh(state);
 	server.refuses = true;
-	server.words = "nbd_x: no such export";
+	world.words = "nbd_x: no such export";
 	assert_int_equal(join(&to), -1);
 	assert_string_equal(fault.text, "it: connecting: no such export");
 	fresh(state);
-	server.no_bell = true;
+	world.no_bell = true;
 	assert_int_equal(join(&to), -1);
 	assert_int_equal(server.open, 0);
 }
@@ -506,23 +457,23 @@ static void
 waits_for_the_server_as_long_as_asked(void **state)
 {
 	(void)state;
-	server.mute = true;
+	world.mute = true;
 	assert_int_equal(join(&by_uri), -1);
 	assert_string_equal(fault.text, "it: the server does not answer "
 	    "within 5 seconds (timeout=)");
-	assert_in_range(server.now, 5 * SECOND, 5 * SECOND + 2);
+	assert_in_range(world.now, 5 * SECOND, 5 * SECOND + 2);
 	fresh(state);
-	server.poll_err = EINTR;		/* it goes on */
+	world.poll_err = EINTR;		/* it goes on */
 	assert_int_equal(join(&by_uri), 0);
 	nbd_link_close(&conn);
 	fresh(state);
-	server.poll_err = EINVAL;
+	world.poll_err = EINVAL;
 	assert_int_equal(join(&by_uri), -1);
 	assert_string_equal(fault.text, "it: Invalid argument");
 	fresh(state);
 	server.hears = POLLHUP;			/* libnbd says what it is */
-	server.fails = "read";
-	server.words = "nbd_x: hung up";
+	world.fails = "read";
+	world.words = "nbd_x: hung up";
 	server.steps = 1;
 	assert_int_equal(join(&by_uri), -1);
 	assert_string_equal(fault.text, "it: connecting: hung up");
@@ -604,7 +555,7 @@ loses_a_command_that_cannot_be_sent(void **state)
 	size_t i;
 
 	(void)state;
-	server.fails = "command";
+	world.fails = "command";
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		server.err = row[i].err;
 		server.dead = row[i].dead;
@@ -642,18 +593,18 @@ cuts_a_connection_that_is_silent_too_long(void **state)
 	struct pollfd p = { .fd = -1 };
 
 	(void)state;
-	server.mute = true;
-	server.now += 100 * SECOND;		/* idle: nothing is due */
+	world.mute = true;
+	world.now += 100 * SECOND;		/* idle: nothing is due */
 	nbd_link_service(&conn);
 	assert_false(nbd_link_late(&conn));
 	assert_true(nbd_link_send(&conn, &call));
-	server.now += 10 * SECOND;
+	world.now += 10 * SECOND;
 	nbd_link_service(&conn);
 	assert_false(nbd_link_late(&conn));
-	server.now++;
+	world.now++;
 	nbd_link_service(&conn);
 	assert_true(nbd_link_late(&conn));
-	server.mute = false;			/* libnbd sees it, and ends all */
+	world.mute = false;			/* libnbd sees it, and ends all */
 	server.result = ENOTCONN;
 	p.fd = nbd_link_pollfd(&conn, &p.events);
 	assert_int_equal(p.fd, server.handle.sock);
