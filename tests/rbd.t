@@ -333,3 +333,24 @@ waits()
 	    says 'does not answer' && copy 0 if=rbd:p/image of=dst map=m && complete && same src dst
 }
 it "waits for a source with wait=, and goes on later" waits
+# What was given up is served in the end, by a thread of the cluster: with the
+# bytes that it was given, and into a buffer that nobody else has.
+late()
+{
+	grep -q "^late $1 " log || fail "nothing was late: $(grep late log)"
+}
+late_write()
+{
+	pair 4M && cp src p/other &&
+	    faults='write@1048576+1=late read@2097152+1=after' copy 33 if=rbd:p/other of=rbd:p/image of=new timeout=2 thr=1 \
+	    bs=1M bpt=1 && late 1048576 && same src new && holds p/image 1048576 1048576 1048576
+}
+late_read()
+{
+	pair 4M && cp src p/image &&
+	    faults='read@1048576+1=late read@2097152+1=after' copy 0 if=rbd:p/image of=dst map=m wait=60 timeout=1 thr=1 \
+	    bs=1M bpt=1 && late 1048576 && complete && same src dst
+}
+only plain asan
+it "leaves what it gave to a write that was given up" late_write
+it "takes nothing of a read that was given up" late_read

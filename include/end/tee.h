@@ -78,12 +78,6 @@ struct endpoint *tee_silent(struct endpoint *);
 const struct io *tee_read(const struct lane *, unsigned i);
 
 /*
- * Whether a write that was given up may still use the buffer of the lane: it
- * must be neither changed nor unmapped.  The answer is reset by the call.
- */
-bool tee_lent(struct lane *);
-
-/*
  * Whether a call to a target was given up.  It may return at any time, so
  * nothing that it uses may be freed, and the process has to end by _exit.
  */

@@ -139,7 +139,7 @@ job_buffer_anew(struct worker *w)
 void
 job_unbuffer(struct job *job)
 {
-	if (job->mapping != NULL && !tee_lost(job->p->dst))
+	if (job->mapping != NULL && !job->left && !tee_lost(job->p->dst))
 		munmap(job->mapping, job->mapped);
 }
 
@@ -154,7 +154,8 @@ job_threads(struct job *job)
 	job->workers = p->workers;
 	for (i = 0; i < p->workers; i++) {
 		job->worker[i].job = job;
-		job->worker[i].buf = job->bufs + i * job_stride(p);
+		if (!job->left || job->worker[i].buf == NULL)
+			job->worker[i].buf = job->bufs + i * job_stride(p);
 		job->worker[i].other = job->bufs + pieces_size(p) +
 		    i * p->other;
 	}

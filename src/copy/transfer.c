@@ -69,14 +69,26 @@ transfer_settle(struct worker *w, uint64_t off, uint64_t len,
 	return false;
 }
 
+/* Do a request, and keep in mind a buffer that it was left with. */
+static void
+transfer(struct lane *lane, struct worker *w, struct io *io)
+{
+	lane_transfer(lane, io);
+	if (!io->left)
+		return;
+	w->left = true;
+	w->job->left = true;
+}
+
 struct io
 transfer_read(struct worker *w, uint64_t off, size_t at, size_t len,
     bool careful)
 {
 	struct io io = { .op = OP_READ, .buf = w->buf + at,
-		.off = off + at, .len = len, .careful = careful };
+		.off = off + at, .len = len, .careful = careful,
+		.lasting = true };
 
-	lane_transfer(&w->src, &io);
+	transfer(&w->src, w, &io);
 	return io;
 }
 
@@ -123,7 +135,7 @@ transfer_wrote(struct worker *w, struct io *io)
 		io->buf += io->done;
 		io->off += io->done;
 		io->len -= io->done;
-		lane_transfer(&w->dst, io);
+		transfer(&w->dst, w, io);
 	}
 	job->written += io->done;
 	if (io->err != 0)
@@ -153,13 +165,13 @@ bool
 transfer_write(struct worker *w, uint64_t off, size_t at, size_t len)
 {
 	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
-		.off = off + at, .len = len,
+		.off = off + at, .len = len, .lasting = true,
 		.padding = padding(w, off + at + len) };
 
 	bool wrote;
 
 	transfer_begin(w);
-	lane_transfer(&w->dst, &io);
+	transfer(&w->dst, w, &io);
 	wrote = transfer_wrote(w, &io);
 	transfer_end(w);
 	return wrote;

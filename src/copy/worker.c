@@ -7,7 +7,6 @@
 
 #include "copy/ring.h"
 #include "end/gauge.h"
-#include "end/tee.h"
 
 /* Report a source that went away between two passes. */
 static bool
@@ -58,18 +57,14 @@ attach(struct worker *w)
 	return true;
 }
 
-/*
- * A write to a target that was given up may still use the buffer: replace it.
- */
+/* Replace a buffer that a request has been left with. */
 static bool
-keep_buffer(struct worker *w)
+have_buffer(struct worker *w)
 {
 	struct fault f;
-	int err;
+	int err = w->left ? job_buffer_anew(w) : 0;
 
-	if (w->job->p->targets == 1 || !tee_lent(&w->dst))
-		return true;
-	err = job_buffer_anew(w);
+	w->left = false;
 	if (err == 0)
 		return true;
 	fault_errno(&f, err, "another buffer");
@@ -90,7 +85,7 @@ work(void *arg)
 	if (task->ring && w->queue != NULL)
 		ring_work(w->queue);
 	else
-		while (task->step(w) && keep_buffer(w))
+		while (task->step(w) && have_buffer(w))
 			continue;
 	lane_detach(&w->src);
 	if (w->job->reads_back)

@@ -240,14 +240,14 @@ rbd_transfer(struct lane *lane, struct io *io)
 		}
 		if (n > rbd->image.size - at)
 			n = (size_t)(rbd->image.size - at);
-		err = rbd_image_do(&rbd->image, &call, io->op, io->op ==
-		    OP_ZERO ? NULL : io->buf + io->done, at, n,
+		err = rbd_image_do(&rbd->image, &call, io, at, n,
 		    rbd->zero_flags);
 		if (err == 0)
 			io->done += n;
 		else
 			fail(lane, io, err);
 	}
+	io->left = io->lasting && call == NULL && lane->priv != NULL;
 	lane->priv = call;
 }
 

@@ -4,8 +4,9 @@
  * By default librados waits for ever if the cluster does not answer.  We set
  * its timeouts, and apply a slightly longer limit to each request as well.  A
  * request beyond that limit may still end at any time, so everything it uses is
- * left to it: its buffer, and the image.  For the same reason librbd gets
- * buffers of our own, never those of the copy.
+ * left to it: its buffer, and the image.  A buffer that the caller could not do
+ * without (struct io, "lasting") never goes to librbd: its bytes pass through
+ * one of our own.
  *
  * The cache of librbd is off: what it acknowledges is written.  It need not
  * copy what it writes either: a write is over only when it has let go of the
@@ -40,7 +41,8 @@ struct rbd_call {
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 moved;
 	bool		 over;	/* l */
-	unsigned char	 buf[RBD_CALL_MOST];	/* librbd's until it is over */
+	unsigned char	 buf[RBD_CALL_MOST];	/* librbd's until it is over;
+				 * untouched if all are lasting */
 };
 
 /* ---------------------------------------------------------------- opening */
@@ -364,16 +366,16 @@ await(struct rbd_call *call, unsigned seconds)
 
 struct request {		/* arguments of a request */
 	enum { READ, WRITE, ZERO, FLUSH } what;
+	unsigned char	*buf;
 	uint64_t	 off;
 	size_t		 len;
 	int		 flags;
 };
 
 static int
-submit(struct rbd_image *r, struct rbd_call *call, const struct request *q,
-    rbd_completion_t c)
+submit(struct rbd_image *r, const struct request *q, rbd_completion_t c)
 {
-	char *buf = (char *)call->buf;
+	char *buf = (char *)q->buf;
 
 	switch (q->what) {
 	case READ:
@@ -422,7 +424,7 @@ request(struct rbd_image *r, struct rbd_call **call, const struct request *q)
 	err = -r->lib.aio_create_completion(*call, over, &c);
 	if (err != 0)
 		return err;
-	err = -submit(r, *call, q, c);
+	err = -submit(r, q, c);
 	if (err == 0 && !await(*call, r->limit + MORE)) {
 		r->lost = r->stuck = true;
 		*call = NULL;
@@ -435,20 +437,25 @@ request(struct rbd_image *r, struct rbd_call **call, const struct request *q)
 }
 
 int
-rbd_image_do(struct rbd_image *r, struct rbd_call **call, enum op op,
-    unsigned char *buf, uint64_t off, size_t len, int flags)
+rbd_image_do(struct rbd_image *r, struct rbd_call **call, const struct io *io,
+    uint64_t off, size_t len, int flags)
 {
-	struct request q = { op == OP_READ ? READ : op == OP_WRITE ? WRITE :
-	    ZERO, off, len, flags };
+	unsigned char *buf = io->op == OP_ZERO ? NULL : io->buf + io->done;
+	struct request q = { .what = io->op == OP_READ ? READ :
+	    io->op == OP_WRITE ? WRITE : ZERO, .buf = buf, .off = off,
+	    .len = len, .flags = flags };
 	int err;
 
 	if (*call == NULL)
 		return ETIMEDOUT;
-	if (op == OP_WRITE)
-		memcpy((*call)->buf, buf, len);
+	if (io->lasting)
+		return request(r, call, &q);
+	q.buf = (*call)->buf;
+	if (io->op == OP_WRITE)
+		memcpy(q.buf, buf, len);
 	err = request(r, call, &q);
-	if (err == 0 && op == OP_READ)
-		memcpy(buf, (*call)->buf, len);
+	if (err == 0 && io->op == OP_READ)
+		memcpy(buf, q.buf, len);
 	return err;
 }
 

@@ -51,7 +51,8 @@ struct span {			/* a worker's lane to all targets */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 over;		/* l: pending has decreased */
 	unsigned	 pending;	/* l: arms that are BUSY or LEAVING */
-	bool		 lent;		/* for the worker only: see tee_lent */
+	bool		 left;		/* for the worker only: an arm was given
+				 * up with the buffer of the request */
 	struct arm	 arm[TARGETS_MOST];
 };
 
@@ -146,7 +147,7 @@ lose(struct arm *a)
 {
 	a->state = LOST;
 	a->span->pending--;
-	a->span->lent = true;
+	a->span->left = true;
 }
 
 /* l: give up arms that have not answered in time. */
@@ -208,7 +209,8 @@ give(struct span *s, const struct io *io)
 			continue;
 		a->io = (struct io){ .op = io->op, .off = io->off,
 			.len = length(a->lane.ep, io), .buf = io->buf,
-			.careful = io->careful };
+			.careful = io->careful,
+			.lasting = io->lasting && io->op != OP_READ };
 		if (io->op == OP_READ)
 			a->io.buf += a->i * round_up(io->len, PAGE);
 		move(a, BUSY);
@@ -259,8 +261,11 @@ gather(struct span *s, struct io *io)
 	unsigned good = 0;
 	struct arm *a;
 
-	for (a = s->arm; a < s->arm + s->t->n; a++)
+	for (a = s->arm; a < s->arm + s->t->n; a++) {
 		good += well(a, io);
+		if (a->asked && a->state != LOST && a->io.left)
+			io->left = true;
+	}
 	if (io->err == EOPNOTSUPP)
 		s->t->no_zero = true;
 	if (good > 0 && io->err == 0)
@@ -290,15 +295,15 @@ tee_transfer(struct lane *lane, struct io *io)
 		io->err = EOPNOTSUPP;
 		return;
 	}
+	s->left = false;
 	pthread_mutex_lock(&s->lock);
 	give(s, io);
 	wait_all(s);
 	pthread_mutex_unlock(&s->lock);
+	io->left = s->left && io->op == OP_WRITE;
 	gather(s, io);
-	if (io->op == OP_READ) {
-		s->lent = false;	/* each arm has its own buffer */
+	if (io->op == OP_READ)		/* each arm has its own buffer */
 		return;
-	}
 	highest(&s->t->end, io->off + io->len - io->padding);
 	highest(&s->t->padded, io->off + io->len);
 }
@@ -310,16 +315,6 @@ tee_read(const struct lane *lane, unsigned i)
 	const struct arm *a = &s->arm[i];
 
 	return a->asked && !s->t->target[i].dropped ? &a->io : NULL;
-}
-
-bool
-tee_lent(struct lane *lane)
-{
-	struct span *s = lane->priv;
-	bool lent = s->lent;
-
-	s->lent = false;
-	return lent;
 }
 
 /* --- beginning and end -------------------------------------------------- */

@@ -4,10 +4,12 @@
  *
  *	RBD_DIR		POOL[/NAMESPACE]/IMAGE, and IMAGE@SNAPSHOT, are files;
  *			IMAGE.users has the number of clients that watch it
- *	RBD_FAULTS	words CALL[@OFFSET+LENGTH]=hang or =NUMBER, an errno:
- *			what becomes of a call (of one that touches these bytes);
- *			a process with a call that hangs cannot exit(), as with
- *			Ceph's own threads
+ *	RBD_FAULTS	words CALL[@OFFSET+LENGTH]=NUMBER, an errno: what becomes
+ *			of a call (of one that touches these bytes).  Or =hang: a
+ *			process with such a call cannot exit(), as with Ceph's own
+ *			threads.  Or =late, the first time: it is served after
+ *			LATE seconds.  Or =after: it moves its bytes, and ends
+ *			once the late one is served
  *	RBD_LOG		gets a line for each call: its name, offset, length
  *
  * Objects are of 64 KiB: what is all zeros in one is a hole.
@@ -25,7 +27,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OBJECT = 64 << 10, OWN = 77 };
+enum { OBJECT = 64 << 10, OWN = 77, LATE = 5 };
+
+enum fate { WELL, HANGS = -1, IS_LATE = -2, WAITS = -3 };	/* or an errno */
 
 struct pool {
 	char	 path[2048];
@@ -41,6 +45,7 @@ struct completion {
 	rbd_callback_t	 cb;
 	void		*arg;
 	ssize_t		 result;
+	int		 fate;
 	struct request {
 		char	 what;
 		int	 fd;
@@ -59,7 +64,7 @@ folder(void)
 }
 
 static int logged = -1;
-static atomic_bool hangs;
+static atomic_bool hangs, late, served;
 
 static void __attribute__((destructor))
 wait_for_calls(void)
@@ -90,7 +95,17 @@ note(const char *call, uint64_t off, size_t len)
 		abort();
 }
 
-/* What is to become of a call: 0, an errno, or -1: it hangs. */
+static int
+fate_named(const char *word)
+{
+	if (strcmp(word, "hang") == 0)
+		return HANGS;
+	if (strcmp(word, "late") == 0)
+		return atomic_exchange(&late, true) ? WELL : IS_LATE;
+	return strcmp(word, "after") == 0 ? WAITS : atoi(word);
+}
+
+/* What is to become of a call. */
 static int
 fate(const char *call, uint64_t off, size_t len)
 {
@@ -110,9 +125,9 @@ fate(const char *call, uint64_t off, size_t len)
 		if (used < 1 || what == NULL || strcmp(name, call) != 0 ||
 		    off >= at + n || (used > 1 && off + len <= at))
 			continue;
-		err = strcmp(what, "=hang") == 0 ? -1 : atoi(what + 1);
+		err = fate_named(what + 1);
 	}
-	if (err < 0)
+	if (err == HANGS)
 		hangs = true;
 	free(all);
 	return err;
@@ -488,12 +503,20 @@ serve(void *arg)
 	struct completion *c = arg;
 	ssize_t n;
 
+	if (c->fate == IS_LATE)
+		sleep(LATE);
 	if (c->result == 0) {
 		n = move(&c->q);
 		if (n > 0 && meet("cut") != 0)
 			n--;
 		c->result = n < 0 ? -errno : n;
 	}
+	if (c->fate == IS_LATE) {
+		note("late", c->q.off, c->q.len);
+		served = true;
+	}
+	while (c->fate == WAITS && !served)
+		usleep(10000);
 	c->cb(c, c->arg);
 	return NULL;
 }
@@ -507,9 +530,10 @@ begin(const char *call, rbd_image_t image, uint64_t off, size_t len, char *buf,
 	pthread_attr_t attr;
 	pthread_t thread;
 
-	if (err < 0)
+	if (err == HANGS)
 		return 0;
-	c->result = -err;
+	c->fate = err;
+	c->result = err > 0 ? -err : 0;
 	c->q = (struct request){ call[0], ((struct image *)image)->fd, off, len,
 		buf };
 	pthread_attr_init(&attr);
