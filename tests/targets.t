@@ -207,6 +207,12 @@ unreadable_back()
 	hurt 'on=b op=read fail=13' 63 verify=1 && all_but_b 'reading back at byte .*'
 }
 it "drops one that cannot be read back" unreadable_back
+bad_back()
+{
+	hurt 'on=b op=read nth=2 fail=EIO' 14 verify=1 && says '^pardd: b: byte [0-9]+ cannot be read back, or is not what' &&
+	    all_but_b '[0-9]+ bytes in 1 range of b cannot be read back, or are not what was written there'
+}
+it "tells of one of which a block cannot be read back" bad_back
 back_hung()
 {
 	hurt 'on=b op=read hang' 33 verify=1 timeout=1 && all_but_b 'no answer for 1 s'

@@ -67,7 +67,7 @@ struct tally {			/* of a run so far; bytes unless it says */
 struct share {			/* the outcome for one of several targets */
 	struct fault	 verdict;	/* verdict_judge's */
 	struct map	 differ;	/* as in the outcome */
-	bool		 proven;
+	bool		 unread, proven;
 	bool		 flushed;	/* verdict_judge's */
 };
 
@@ -78,6 +78,7 @@ struct outcome {
 	struct map	 differ;	/* the same; BAD: differs */
 	struct share	*each;		/* of several targets; outcome_free's */
 	unsigned	 targets;	/* of them, or 0 */
+	bool		 unread;	/* verify=: some cannot be read back */
 	bool		 proven;	/* all was checked against digests */
 	const struct endpoint *longer;	/* of two compared ends, or NULL */
 	struct fault	 fault;		/* what stopped it; status 0: nothing */

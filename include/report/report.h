@@ -77,8 +77,11 @@ void report_threads(const struct plan *, int err);
  */
 void report_so_far(const struct plan *, const struct tally *);
 
-/* verify= has found the first difference, at byte off of the map. */
-void report_differs(const struct plan *, uint64_t off);
+/*
+ * verify= has found the first difference, at byte off of the map, or something
+ * that cannot be read back.
+ */
+void report_differs(const struct plan *, uint64_t off, bool unread);
 
 /* One of several targets was dropped, and why. */
 void report_dropped(const struct plan *, const struct fault *why);

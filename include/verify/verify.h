@@ -19,6 +19,7 @@ struct column {			/* for one of several targets */
 	struct map	 differ;	/* as below */
 	atomic_uint_fast64_t right;
 	atomic_uint_fast64_t first;
+	atomic_bool	 unread;
 	bool		 told;		/* main thread: "first" was reported */
 };
 
@@ -33,6 +34,7 @@ struct verify {
 	atomic_uint_fast64_t mended;	/* bytes of "right" that had differed */
 	atomic_uint_fast64_t first;	/* first byte that differed, or
 					 * NOWHERE */
+	atomic_bool	 unread;	/* some could not be read back */
 	bool		 done;		/* lead: everything was checked */
 	bool		 told;		/* main thread: "first" was reported */
 	pthread_mutex_t	 lock;		/* s: of verify=stream */
@@ -46,7 +48,7 @@ struct verify {
 					 * (clock_seconds) */
 	unsigned	 targets;	/* 0: one, without columns */
 	struct column	 column[];	/* if there are several; they then have
-					 * right, differ and first */
+					 * right, differ, first and unread */
 };
 
 /* Make the table for a job that has a map.  Returns 0, or -1 with *f. */

@@ -169,11 +169,12 @@ report_threads(const struct plan *p, int err)
 /* --- during the run ----------------------------------------------------- */
 
 void
-report_differs(const struct plan *p, uint64_t off)
+report_differs(const struct plan *p, uint64_t off, bool unread)
 {
 	print(stderr,
-	    "pardd: %s: byte %llu is not what was written there; going "
-	    "on%s", p->dst->name, (ull)(p->dst_off + off), p->opts->mends > 0 &&
+	    "pardd: %s: byte %llu %sis not what was written there; going "
+	    "on%s", p->dst->name, (ull)(p->dst_off + off), unread ?
+	    "cannot be read back, or " : "", p->opts->mends > 0 &&
 	    p->targets == 1 &&
 	    !p->src->is.streamed && (p->src->spec.flags & FLAG_RANDOM) == 0 ?
 	    ", and it will be mended" : "");

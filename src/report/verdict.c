@@ -92,9 +92,10 @@ agrees(const struct plan *p, struct outcome *out)
 		    "copied to %s could be verified", p->dst->name);
 	else if (p->opts->verify != 0 && t.bad > 0)
 		conclude(out, STATUS_MISMATCH, "NOT complete: %llu bytes in "
-		    "%llu range%s of %s are not what was written there",
+		    "%llu range%s of %s %sare not what was written there",
 		    (ull)t.bad, (ull)t.bad_ranges,
-		    t.bad_ranges == 1 ? "" : "s", p->dst->name);
+		    t.bad_ranges == 1 ? "" : "s", p->dst->name,
+		    out->unread ? "cannot be read back, or " : "");
 	else if (p->work == WORK_CHECK && t.bad > 0)
 		conclude(out, STATUS_MISMATCH, "NOT as in %s: %llu bytes in "
 		    "%llu range%s", p->opts->manifest, (ull)t.bad,
@@ -512,6 +513,7 @@ judge_one(const struct plan *p, struct outcome *out, unsigned i)
 		out->fault = why;
 	map_take(&differ, &out->differ);
 	map_take(&out->differ, &one->differ);
+	out->unread = one->unread;
 	out->proven = one->proven;
 	judge(&p->each[i], out);
 	one->verdict = out->verdict;

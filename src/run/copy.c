@@ -126,8 +126,10 @@ fill_in(struct outcome *out, struct job *job)
 	out->title = job->title;
 	if (job->verify != NULL) {
 		out->proven = job->verify->done;
+		out->unread = job->verify->unread;
 		map_take(&out->differ, &job->verify->differ);
 		for (i = 0; i < out->targets; i++) {
+			out->each[i].unread = job->verify->column[i].unread;
 			out->each[i].proven = verify_proven(job, i);
 			map_take(&out->each[i].differ,
 			    &job->verify->column[i].differ);

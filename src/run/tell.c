@@ -31,7 +31,7 @@ tell_column(struct conductor *c, unsigned i)
 		return;
 	col->told = true;
 	if (wanted(c))
-		report_differs(&c->job->p->each[i], col->first);
+		report_differs(&c->job->p->each[i], col->first, col->unread);
 }
 
 /* Report at once that the target does not keep what is written to it. */
@@ -47,7 +47,7 @@ tell_differs(struct conductor *c)
 		return;
 	v->told = true;
 	if (wanted(c))
-		report_differs(c->job->p, v->first);
+		report_differs(c->job->p, v->first, v->unread);
 }
 
 /* Report at once that one of several targets was dropped. */

@@ -292,6 +292,7 @@ check_one(struct worker *w, unsigned target, const struct check *c,
 		memset(has + data, 0, (size_t)c->len - data);
 		mask(w, c, has);
 	}
+	col->unread = col->unread || has == NULL;
 	if (has != NULL && is_right(w, c, has, masked, by))
 		col->right += c->len - masked;
 	else
@@ -356,6 +357,8 @@ verify_check(struct worker *w, size_t i, const struct check *c)
 	whole = io.err == 0 && io.done == c->len;
 	if (whole)
 		by = measure(w, c);
+	else
+		job->verify->unread = true;
 	if (by == BY_NOTHING)
 		return false;
 	if (whole && is_right(w, c, has, masked, by))
