@@ -348,6 +348,41 @@ patience()
 }
 it "does not wait for ever for an answer" patience
 
+# greedy WHAT: a target whose answers keep libiscsi for ever
+greedy()
+{
+	address=127.$((RANDOM % 200 + 20)).$((RANDOM % 250 + 1)).$((RANDOM % 250 + 1))
+	"$tools/greedy" "$address" "$1" >ready &
+	pid=$!
+	until_true 10 grep -q ready ready && uri=iscsi://$address/$iqn/0
+}
+asks()
+{
+	"$blocks" make src 1M && greedy "$1" && copy 69 if=src of="$uri" timeout=1 &&
+	    says 'NOT complete: .* has not come back within 1 seconds .*maybe all since the last flush is lost'
+}
+pours()
+{
+	greedy "pours=$1" && copy 69 if="$uri" of=dst timeout=1 "${@:2}" && says 'NOT complete: .* has not come back within 1 s'
+}
+# The map is saved, with what was there before.
+map_kept()
+{
+	greedy pours=9 && copy 69 if="$uri" of=dst timeout=1 map=m mapinterval=1000 bs=4k bpt=64 thr=1 && says '; m is saved' &&
+	    grep -q '^0x00000000 .*  +$' m
+}
+looked_at()
+{
+	"$blocks" make src 1M && greedy pours && copy 69 if=src of="$uri" timeout=1 && says 'NOT complete: '
+}
+keeps()
+{
+	aside map_kept && aside asks asks && aside asks asks=0 && aside asks asks=512 && aside pours 1 && aside pours 4 engine=threads thr=3 &&
+	    aside pours 2 map=m && aside looked_at && all_well
+}
+only plain
+it "leaves a target whose answers keep the library busy for ever" keeps
+
 # ---------------------------------------------------------------- the library
 
 no_library()

@@ -96,6 +96,8 @@ struct outcome {
 	bool		 gone;		/* the fault: the source has gone */
 	bool		 doubt;		/* the target failed: earlier writes
 					 * may not be on the medium */
+	bool		 stuck;		/* the fault: the library of an end
+					 * does not come back */
 	bool		 abandoned;	/* left while workers still ran: after
 					 * a second signal, */
 	bool		 again;		/* if this; else requests in flight

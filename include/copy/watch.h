@@ -6,6 +6,7 @@
 
 #include "copy/outcome.h"
 
+struct endpoint;
 struct job;
 
 /* If several are silent, the first of these is named. */
@@ -17,6 +18,10 @@ struct watch {
 		double	 since;		/* s; time of the last answer, or when
 					 * nothing was pending */
 	}	 on[WATCHED];
+	struct {
+		unsigned call;		/* endpoint_inside, at the last look */
+		double	 since;		/* s; when it was first seen */
+	}	 inside[2];		/* of the source; of the target */
 };
 
 /* Begin to watch, with nothing pending. */
@@ -27,6 +32,16 @@ void watch_begin(struct watch *, double now);
  * time that it returns is as exact as the calls are frequent.
  */
 struct silence watch_look(struct watch *, const struct job *, double now);
+
+/*
+ * An end whose library has not come back within timeout=, or NULL.  The targets
+ * of several are none: those that hang are dropped.
+ */
+const struct endpoint *watch_stuck(struct watch *, const struct job *,
+    double now);
+
+/* For so many seconds everything has stood still: they do not count. */
+void watch_stood(struct watch *, double seconds);
 
 /* Its name in JSON: source, target or flush; NULL: nothing. */
 const char *watch_word(const struct silence *, const struct plan *);

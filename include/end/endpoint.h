@@ -232,6 +232,14 @@ int endpoint_check_range(struct endpoint *, uint64_t from, uint64_t to,
  */
 void endpoint_traits(const struct endpoint *, char *text, size_t room);
 
+/*
+ * The number of a call that is now inside the library that carries requests,
+ * or 0 if there is none.  The same number for longer than timeout= means that
+ * the library does not come back, and nor does whoever waits for it.  Any
+ * thread.
+ */
+unsigned endpoint_inside(const struct endpoint *);
+
 /* The names of its kind. */
 const struct kind_words *endpoint_kind(const struct endpoint *);
 

@@ -45,6 +45,7 @@ watch_begin(struct watch *watch, double now)
 		watch->on[i].ended = 0;
 		watch->on[i].since = now;
 	}
+	watch->inside[0].call = watch->inside[1].call = 0;
 }
 
 struct silence
@@ -72,6 +73,34 @@ watch_look(struct watch *watch, const struct job *job, double now)
 			.seconds = now - watch->on[i].since };
 	}
 	return longest;
+}
+
+const struct endpoint *
+watch_stuck(struct watch *watch, const struct job *job, double now)
+{
+	const struct endpoint *end[2] = { job->p->src, job->p->dst };
+	unsigned i, call;
+
+	for (i = 0; i < 2; i++) {
+		call = endpoint_inside(end[i]);
+		if (call == 0 || call != watch->inside[i].call)
+			watch->inside[i].since = now;
+		watch->inside[i].call = call;
+		if (now - watch->inside[i].since > end[i]->spec.timeout)
+			return end[i];
+	}
+	return NULL;
+}
+
+void
+watch_stood(struct watch *watch, double seconds)
+{
+	enum watched i;
+
+	for (i = 0; i < WATCHED; i++)
+		watch->on[i].since += seconds;
+	watch->inside[0].since += seconds;
+	watch->inside[1].since += seconds;
 }
 
 const char *

@@ -123,6 +123,8 @@ struct backend {
 	void (*disk)(const struct endpoint *, struct disk *);
 	/* See endpoint_traits.  NULL: there is nothing to say. */
 	void (*traits)(const struct endpoint *, char *text, size_t room);
+	/* See endpoint_inside.  NULL: nothing can keep it there. */
+	unsigned (*inside)(const struct endpoint *);
 	/* A remark for the report at the end, or "".  NULL: never any. */
 	void (*note)(const struct endpoint *, char *text, size_t room);
 	/*

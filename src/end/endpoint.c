@@ -143,6 +143,12 @@ endpoint_traits(const struct endpoint *ep, char *text, size_t room)
 		ep->be->traits(ep, text, room);
 }
 
+unsigned
+endpoint_inside(const struct endpoint *ep)
+{
+	return ep->be->inside == NULL ? 0 : ep->be->inside(ep);
+}
+
 int
 endpoint_extend(struct endpoint *ep, uint64_t length)
 {

@@ -24,6 +24,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/errand.h"
+#include "base/number.h"
 #include "base/secrets.h"
 #include "base/signals.h"
 #include "cli/opts.h"
@@ -35,6 +37,8 @@
 
 enum {
 	FLIGHTS = 64,		/* per lane */
+	ANSWERS = 4,		/* times timeout=, to open it */
+	PATIENCE = 10,		/* s, to close it */
 };
 
 struct iscsi {			/* found from its sg, which is the endpoint's
@@ -188,6 +192,47 @@ log_in(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 	return -1;
 }
 
+struct opening {		/* the errand's, once it is given up */
+	struct endpoint	*ep;
+	struct iscsi	*iscsi;
+	struct fault	 f;
+	int		 failed;
+};
+
+static void
+go_log_in(void *arg)
+{
+	struct opening *o = arg;
+
+	o->failed = log_in(o->ep, o->iscsi, &o->f);
+}
+
+/* Log in, and ask for the disk, with a time limit for all of it. */
+static int
+reach(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
+{
+	struct opening *o = malloc(sizeof(*o));
+	unsigned limit = ANSWERS * ep->spec.timeout;
+	int err = ENOMEM, failed;
+
+	if (o != NULL) {
+		*o = (struct opening){ .ep = ep, .iscsi = iscsi };
+		errand_run(go_log_in, o, limit, &err);
+	}
+	if (err == ETIMEDOUT) {
+		ep->is.stuck = true;
+		return fault_set(f, STATUS_FILE, "%s: not opened within %u "
+		    "seconds (%d times timeout=)", ep->name, limit, ANSWERS);
+	}
+	failed = err != 0 ? fault_errno(f, err, "%s", ep->name) : o->failed;
+	if (err == 0 && failed != 0)
+		*f = o->f;
+	if (failed != 0)
+		free(iscsi);
+	free(o);
+	return failed;
+}
+
 static int
 iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 {
@@ -201,10 +246,8 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	sg = &iscsi->sg;
 	sg->good = NOWHERE;
-	if (log_in(ep, iscsi, f) != 0) {
-		free(iscsi);
+	if (reach(ep, iscsi, f) != 0)
 		return -1;
-	}
 	if (ep->spec.role == SOURCE && !look)
 		node_settle_paths(&iscsi->disk);
 	ep->priv = sg;
@@ -216,12 +259,25 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 	return 0;
 }
 
+static void
+go_close(void *arg)
+{
+	iscsi_link_close(arg);
+}
+
 static int
 iscsi_close(struct endpoint *ep)
 {
 	struct iscsi *iscsi = iscsi_of(ep);
+	int err = 0;
 
-	iscsi_link_close(&iscsi->link);
+	if (!errand_run(go_close, &iscsi->link, PATIENCE, &err) &&
+	    err == ETIMEDOUT) {
+		ep->is.stuck = true;
+		return 0;
+	}
+	if (err != 0)			/* without a thread */
+		iscsi_link_close(&iscsi->link);
 	free(iscsi);
 	return 0;
 }
@@ -342,6 +398,53 @@ iscsi_conclude(struct lane *lane, struct io *io)
 	look_for_loss(lane->ep, io);
 }
 
+struct probing {		/* the errand's, once it is given up */
+	struct endpoint	*ep;
+	struct io	 io;	/* with a buffer of its own */
+};
+
+static void
+go_probe(void *arg)
+{
+	struct probing *p = arg;
+
+	sg_probe(p->ep, &p->io);
+}
+
+static void
+probing_free(struct probing *p)
+{
+	if (p != NULL)
+		free(p->io.buf);
+	free(p);
+}
+
+/* sg_probe in the main thread, which nobody watches. */
+static void
+iscsi_probe(struct endpoint *ep, struct io *io)
+{
+	struct probing *p = calloc(1, sizeof(*p));
+	unsigned char *buf = io->buf;
+	int err = ENODEV;
+
+	if (p != NULL) {
+		*p = (struct probing){ ep, *io };
+		p->io.buf = aligned_alloc(4096, round_up(io->len, 4096));
+	}
+	if (p == NULL || p->io.buf == NULL)
+		err = ENOMEM;
+	else if (!ep->is.stuck)
+		errand_run(go_probe, p, 2 * ep->spec.timeout, &err);
+	if (err == 0) {
+		*io = p->io;
+		io->buf = memcpy(buf, p->io.buf, io->done);
+	}
+	io->err = err != 0 ? err : io->err;
+	ep->is.stuck |= err == ETIMEDOUT;
+	if (err != ETIMEDOUT)
+		probing_free(p);
+}
+
 /* ------------------------------------------------------------ when written */
 
 static int
@@ -363,7 +466,7 @@ static const struct backend iscsi_readback_backend = {
 	.attach = iscsi_attach,
 	.detach = iscsi_detach,
 	.transfer = iscsi_transfer,
-	.probe = sg_probe,
+	.probe = iscsi_probe,
 	.close = sg_close,
 };
 
@@ -386,6 +489,12 @@ iscsi_traits(const struct endpoint *ep, char *text, size_t room)
 	    iscsi->to.user != NULL ? ", by CHAP" : "");
 }
 
+static unsigned
+iscsi_inside(const struct endpoint *ep)
+{
+	return iscsi_link_inside(&iscsi_of(ep)->link);
+}
+
 static void
 iscsi_disk(const struct endpoint *ep, struct disk *d)
 {
@@ -403,10 +512,11 @@ const struct backend iscsi_backend = {
 	.conclude = iscsi_conclude,
 	.extent = sg_extent,
 	.flush = iscsi_flush,
-	.probe = sg_probe,
+	.probe = iscsi_probe,
 	.open_readback = iscsi_readback,
 	.note = sg_note,
 	.traits = iscsi_traits,
+	.inside = iscsi_inside,
 	.disk = iscsi_disk,
 	.close = iscsi_close,
 };

@@ -10,6 +10,11 @@
  * A failed session is not re-established: what the target had in its cache may
  * be lost with it, and the writer must learn of that.
  *
+ * A target can answer so that libiscsi does not come back, or not before the
+ * memory is used up: it asks for 4 GiB of a write of 1 MiB, or pours data. What
+ * waits for the lock then waits for ever; the main thread sees that nobody lets
+ * go of it (endpoint_inside), and leaves.
+ *
  *	l	link->lock, a leaf; held over sends and receives, which do
  *		not wait
  */
@@ -42,6 +47,39 @@ enum {
 	REDIRECTS = 4,		/* at most, from portal to portal */
 	CDB_MOST = 16,
 };
+
+/* --------------------------------------------------------------- the lock */
+
+static void
+take(struct iscsi_link *link)
+{
+	pthread_mutex_lock(&link->lock);
+	link->holds++;
+}
+
+static void
+let_go(struct iscsi_link *link)
+{
+	link->holds++;
+	pthread_mutex_unlock(&link->lock);
+}
+
+/* Wait for the end of a call, with link->lock, which is not held meanwhile. */
+static void
+wait_moved(struct iscsi_link *link)
+{
+	link->holds++;
+	pthread_cond_wait(&link->moved, &link->lock);
+	link->holds++;
+}
+
+unsigned
+iscsi_link_inside(const struct iscsi_link *link)
+{
+	unsigned holds = link->holds;
+
+	return holds % 2 != 0 ? holds : 0;
+}
 
 /* ------------------------------------------------------------- the calls */
 
@@ -216,9 +254,9 @@ turn(struct iscsi_link *link)
 	int n;
 
 	link->watched = p[1].events = link->lost ? 0 : wanted(link);
-	pthread_mutex_unlock(&link->lock);
+	let_go(link);
 	n = poll(p, 2, TICK);
-	pthread_mutex_lock(&link->lock);
+	take(link);
 	heard = link->heard + clock_stood(due);
 	link->heard = MIN(heard, clock_ns());	/* begun meanwhile: no more */
 	link->watched = -1;		/* everything: it looks at the socket
@@ -233,10 +271,10 @@ carry(void *arg)
 {
 	struct iscsi_link *link = arg;
 
-	pthread_mutex_lock(&link->lock);
+	take(link);
 	while (!link->quit)
 		turn(link);
-	pthread_mutex_unlock(&link->lock);
+	let_go(link);
 	return NULL;
 }
 
@@ -314,23 +352,23 @@ iscsi_link_send(struct iscsi_link *link, struct iscsi_call *call)
 {
 	bool sent;
 
-	pthread_mutex_lock(&link->lock);
+	take(link);
 	sent = send_locked(link, call);
-	pthread_mutex_unlock(&link->lock);
+	let_go(link);
 	return sent;
 }
 
 int
 iscsi_link_do(struct iscsi_link *link, struct iscsi_call *call)
 {
-	pthread_mutex_lock(&link->lock);
+	take(link);
 	send_locked(link, call);
 	while (!call->over)
 		if (link->started)
-			pthread_cond_wait(&link->moved, &link->lock);
+			wait_moved(link);
 		else
 			turn(link);
-	pthread_mutex_unlock(&link->lock);
+	let_go(link);
 	return call->err;
 }
 
@@ -341,11 +379,11 @@ iscsi_link_service(struct iscsi_link *link)
 	eventfd_t any;
 
 	eventfd_read(link->bell, &any);
-	pthread_mutex_lock(&link->lock);
+	take(link);
 	call = link->over;
 	link->over = NULL;
 	link->last = &link->over;
-	pthread_mutex_unlock(&link->lock);
+	let_go(link);
 	for (; call != NULL; call = next) {
 		next = call->next;
 		lane_over(call->flight.lane, call->flight.io);
@@ -357,12 +395,12 @@ iscsi_link_lost(struct iscsi_link *link, char *why, size_t room)
 {
 	bool lost;
 
-	pthread_mutex_lock(&link->lock);
+	take(link);
 	if (!link->started && !link->lost)
 		serve(link, POLLIN);
 	lost = link->lost;
 	strlcpy(why, link->why, room);
-	pthread_mutex_unlock(&link->lock);
+	let_go(link);
 	return lost;
 }
 
@@ -554,11 +592,11 @@ iscsi_link_start(struct iscsi_link *link)
 {
 	int err = 0;
 
-	pthread_mutex_lock(&link->lock);
+	take(link);
 	if (!link->started)
 		err = pthread_create(&link->carrier, NULL, carry, link);
 	link->started = err == 0;
-	pthread_mutex_unlock(&link->lock);
+	let_go(link);
 	return err;
 }
 
@@ -574,9 +612,9 @@ log_out(struct iscsi_link *link)
 static void
 stop(struct iscsi_link *link)
 {
-	pthread_mutex_lock(&link->lock);
+	take(link);
 	link->quit = true;
-	pthread_mutex_unlock(&link->lock);
+	let_go(link);
 	eventfd_write(link->kick, 1);
 	pthread_join(link->carrier, NULL);
 }

@@ -5,6 +5,7 @@
 #define PARDD_ISCSI_LINK_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,6 +52,8 @@ struct iscsi_link {		/* l: lock */
 	int		 fd;	/* socket; libiscsi closes it */
 	unsigned	 timeout;	/* s */
 	pthread_mutex_t	 lock;
+	atomic_uint	 holds;	/* counts how often the lock was taken and let
+				 * go: odd while it is held */
 	pthread_cond_t	 moved;	/* a call is over */
 	pthread_t	 carrier;	/* if "started" */
 	int		 kick;	/* eventfd: poll the socket anew */
@@ -98,5 +101,8 @@ void iscsi_link_service(struct iscsi_link *);
 
 /* Whether the session was lost, and why, if that is known. */
 bool iscsi_link_lost(struct iscsi_link *, char *why, size_t room);
+
+/* See endpoint_inside.  Any thread. */
+unsigned iscsi_link_inside(const struct iscsi_link *);
 
 #endif

@@ -423,7 +423,7 @@ incomplete(const struct plan *p, struct outcome *out,
 	return STATUS_COMPLETE;
 }
 
-/* Stopped by a signal or maxtime=, and requests have not returned. */
+/* Stopped for a reason, and requests have not returned. */
 static void
 left_waiting(struct outcome *out)
 {
@@ -433,7 +433,10 @@ left_waiting(struct outcome *out)
 	const char *end = s->end == NULL ? "" : s->end->name;
 	const char *flush = s->flush ? " was being flushed" : "";
 
-	if (out->signal != 0)
+	if (out->stuck)
+		conclude(out, out->fault.status, "NOT complete: %s",
+		    out->fault.text);
+	else if (out->signal != 0)
 		conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: "
 		    "stopped by SIG%s; left after %d s %s%s%s",
 		    sigabbrev_np(out->signal), GRACE, how, end, flush);
@@ -442,7 +445,7 @@ left_waiting(struct outcome *out)
 		    "%d s %s%s%s", out->fault.text, GRACE, how, end, flush);
 }
 
-/* Left with requests in flight, because of a signal or maxtime=. */
+/* Left with requests in flight. */
 static void
 left(const struct plan *p, struct outcome *out)
 {

@@ -4,6 +4,7 @@
  */
 #include "conduct.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -12,6 +13,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/print.h"
+#include "base/status.h"
 #include "report/report.h"
 #include "rescue/rescue.h"
 #include "steps.h"
@@ -110,13 +112,38 @@ answer(struct conductor *c, const struct tally *t)
 	return true;
 }
 
+/* Stop because of an end whose library does not come back, if there is one. */
+static void
+stop_stuck(struct conductor *c)
+{
+	const struct endpoint *ep = watch_stuck(&c->watch, c->job,
+	    clock_seconds());
+	struct fault f;
+
+	if (ep == NULL || c->out->stuck)
+		return;
+	if (ep == c->job->p->dst)
+		c->job->doubt = true;
+	fault_set(&f, status_errno(ENODEV), "%s: the library that reads its "
+	    "answers has not come back within %u seconds (timeout=)%s",
+	    ep->name, ep->spec.timeout, ep == c->job->p->src ? "" :
+	    ", maybe all since the last flush is lost");
+	job_fail(c->job, &f);
+	c->out->stuck = true;
+	c->stuck = clock_seconds();
+}
+
 /* Whether requests in flight have had their time to return after the stop. */
 static bool
-overdue(const struct conductor *c)
+overdue(struct conductor *c)
 {
-	if (c->out->signal == 0)
-		return rescue_overdue(c->job);
-	return clock_seconds() - c->signalled > GRACE;
+	if (c->out->signal != 0)
+		return clock_seconds() - c->signalled > GRACE;
+	stop_stuck(c);
+	if (c->out->stuck)		/* the map is to be saved */
+		return c->job->rescue == NULL ||
+		    clock_seconds() - c->stuck > GRACE;
+	return rescue_overdue(c->job);
 }
 
 /* How long to sleep, in ms. */
@@ -143,14 +170,19 @@ conduct(struct conductor *c)
 		{ .fd = job->done, .events = POLLIN } };
 	struct tally t;
 	bool stay = true;
+	uint64_t due;
+	int wait;
 
 	watch_begin(&c->watch, clock_seconds());
 	t = tally(c);
 	progress_begin(&c->progress, job->p, &t);
 	while (stay && p[1].revents == 0) {
 		control_polls(&c->control, p + 2);
-		if (poll(p, 2 + CONTROL_POLLS, nap(c)) < 0)
+		wait = nap(c);
+		due = clock_ns() + (uint64_t)wait * 1000000;
+		if (poll(p, 2 + CONTROL_POLLS, wait) < 0)
 			continue;
+		watch_stood(&c->watch, (double)clock_stood(due) / 1e9);
 		if (p[0].revents != 0) {
 			progress_clear(&c->progress);
 			t = tally(c);

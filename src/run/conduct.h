@@ -21,6 +21,7 @@ struct conductor {		/* the main thread's, for one job */
 	struct outcome	*out;		/* its signal, again and tally */
 	double		 start;		/* s; includes earlier runs */
 	double		 signalled;	/* s: when out->signal came */
+	double		 stuck;		/* s: when out->stuck was set */
 	struct control	 control;
 	struct watch	 watch;
 	struct progress	 progress;
