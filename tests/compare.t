@@ -3,20 +3,22 @@
 # shellcheck disable=SC1091,SC2015,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 
-schema=$top/tests/tools/schema.jq
+schema=$(<"$top/tests/tools/schema.jq")
 
 compare()
 {
 	exits "$1" "$pardd" if=a of=b compare=1 json=json "${@:2}"
 }
 
-# json holds a run, and what stderr shows of it
+# json holds a run, and what stderr shows of it.  One jq for all, as each takes
+# its time to start.
 valid()
 {
-	jq -es -f "$schema" json >/dev/null || { cat json; return 1; }
-	(($(jq -s 'last.mismatch | length' json) > 16)) ||
-	    diff <(sed -n 's/^pardd: differs: bytes \([0-9]*\) to \([0-9]*\) .*/\1 \2/p' err) \
-		<(jq -r '.mismatch // empty | .[] | "\(.offset) \(.offset + .length - 1)"' json)
+	local n
+	jq -sr "def valid: $schema; if valid then last.mismatch | length,
+	    (.[] | \"\(.offset) \(.offset + .length - 1)\") else empty end" json >differ || { cat json; return 1; }
+	{ read -r n && ((n > 16)); } <differ ||
+	    diff <(sed -n 's/^pardd: differs: bytes \([0-9]*\) to \([0-9]*\) .*/\1 \2/p' err) <(tail -n +2 differ)
 }
 
 # differing: the ranges of json, as FROM+LENGTH
