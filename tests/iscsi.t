@@ -377,7 +377,7 @@ looked_at()
 }
 keeps()
 {
-	aside map_kept && aside asks asks && aside asks asks=0 && aside asks asks=512 && aside pours 1 && aside pours 4 engine=threads thr=3 &&
+	aside map_kept && aside asks asks && aside asks asks=0 && aside pours 1 && aside pours 4 engine=threads thr=3 &&
 	    aside pours 2 map=m && aside looked_at && all_well
 }
 only plain

@@ -140,8 +140,9 @@ overdue(struct conductor *c)
 	if (c->out->signal != 0)
 		return clock_seconds() - c->signalled > GRACE;
 	stop_stuck(c);
-	if (c->out->stuck)		/* the map is to be saved */
+	if (c->out->stuck)
 		return c->job->rescue == NULL ||
+		    c->job->rescue->mapsaver.settled ||
 		    clock_seconds() - c->stuck > GRACE;
 	return rescue_overdue(c->job);
 }
