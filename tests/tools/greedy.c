@@ -9,8 +9,8 @@
  *
  *	asks		it asks for 4 GiB of what is to be written
  *	asks=N		... in packets of N bytes at most (8192; 0 is not allowed)
- *	pours		it answers a READ with data that does not end
- *	pours=N		... the Nth READ and those after it
+ *	reads=N		it does so at the Nth READ, too, and at those after it
+ *	pours=N		it answers those with data that does not end
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -36,7 +36,8 @@ enum {				/* RFC 7143 11 */
 };
 
 static const char *packet = "8192";
-static unsigned pours_from;		/* which READ; 0: none */
+static unsigned greedy_from;		/* which READ; 0: none */
+static bool pours;
 static unsigned reads;
 
 struct session {
@@ -196,7 +197,6 @@ static bool
 serve(struct session *s)
 {
 	unsigned char room[32] = { 0 }, h[HEADER];
-	bool pours;
 
 	switch (s->asked[32]) {		/* the operation code */
 	case 0x00:			/* TEST UNIT READY */
@@ -214,8 +214,9 @@ serve(struct session *s)
 		return data(s, room, 32);
 	case 0x28:
 	case 0x88:
-		pours = pours_from > 0 && ++reads >= pours_from;
-		return pours ? pour(s) : data(s, NULL, get(s->asked + 20, 4));
+		if (greedy_from == 0 || ++reads < greedy_from)
+			return data(s, NULL, get(s->asked + 20, 4));
+		return pours ? pour(s) : ask_for_all(s);
 	case 0x2a:
 	case 0x8a:
 		return ask_for_all(s);
@@ -264,9 +265,9 @@ main(int argc, char *argv[])
 		errx(1, "usage: greedy ADDRESS WHAT");
 	if (strncmp(argv[2], "asks=", 5) == 0)
 		packet = argv[2] + 5;
-	else if (strncmp(argv[2], "pours", 5) == 0)
-		pours_from = argv[2][5] == '=' ? (unsigned)atoi(argv[2] + 6) :
-		    1;
+	pours = strncmp(argv[2], "pours=", 6) == 0;
+	if (pours || strncmp(argv[2], "reads=", 6) == 0)
+		greedy_from = (unsigned)atoi(argv[2] + 6);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) != 0 ||
 	    listen(fd, 4) != 0)
