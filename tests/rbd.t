@@ -312,6 +312,7 @@ if [[ $VARIANT = plain ]]; then
 	it "... for zeros" silent 69 'does not answer' zero if=/dev/zero of=rbd:p/image count=8192 oflag=sparse
 	it "... for the lock" silent 15 'locking it' lock if=src of=rbd:p/image
 	it "... for what there is" silent 69 'does not answer' diff if=rbd:p/image of=dst
+	it "... for one of several targets" silent 15 'connecting .*no answer within 1 seconds' connect if=src of=new of=rbd:p/image
 	it "... as one of several targets" silent 33 '^pardd: rbd:p/image: NOT complete: no answer' write@2000000+1 if=src of=rbd:p/image of=new
 fi
 # A write of which nobody knows what became of it is the last one there.

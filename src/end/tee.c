@@ -167,10 +167,15 @@ tee_open(struct endpoint *ep, const struct opts *o, bool look, struct fault *f)
 	ep->name = ep->again;
 	if (i == t->n)
 		return 0;
-	while (i-- > 0)
+	ep->is.stuck = tee->ep[i]->is.stuck;
+	while (i-- > 0) {
 		endpoint_close(tee->ep[i]);
-	free_targets(t);
-	free(tee);
+		ep->is.stuck |= tee->ep[i]->is.stuck;
+	}
+	if (!ep->is.stuck) {
+		free_targets(t);
+		free(tee);
+	}
 	return -1;
 }
 
