@@ -24,6 +24,8 @@ lane_attach(struct lane *lane, struct endpoint *ep, uint64_t origin, int halt)
 void
 lane_unattached(struct fault *f, const struct lane *lane, int err)
 {
+	if (err == ENXIO)	/* a node without its device, which was there */
+		err = ENODEV;
 	if (lane->why == NULL)
 		fault_errno(f, err, "%s: starting a worker", lane->ep->name);
 	else

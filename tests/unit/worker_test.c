@@ -68,7 +68,7 @@ knows_a_source_that_has_gone_before_it_is_read(void **state)
 	(void)state;
 	run(&job, &gone, &fine);
 	assert_true(job.gone);
-	assert_int_equal(job.fault.status, 50 + ENXIO);
+	assert_int_equal(job.fault.status, 50 + ENODEV);
 	assert_non_null(strstr(job.fault.text, "here"));
 }
 
@@ -84,6 +84,7 @@ takes_nothing_else_for_that(void **state)
 	run(&job, &fine, &gone);
 	assert_false(job.gone);
 	assert_non_null(strstr(job.fault.text, "there"));
+	assert_int_equal(job.fault.status, 50 + ENODEV);
 }
 
 int
