@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Each place of the program that asks for memory is refused it once: all is right
 # or a word says what is not, and nothing hangs or crashes.  What is found in one
-# case is left alone by those behind it.  (denied.t refuses every allocation of
-# some copies, those of libraries, too.)
+# case is left alone by those behind it.  LONG=1 takes the calls that led to such
+# a place for a part of it, where a sanitizer's build keeps their frames; so does
+# CALLS=N.  (denied.t refuses every allocation of some copies, those of libraries,
+# too.)
 # shellcheck disable=SC1091,SC2015,SC2016,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/iscsi.sh"
@@ -13,6 +15,8 @@ places=$scratch/places
 : >"$places"
 before=		# a rule that comes first
 also=				# another library before libc
+depth=${CALLS-}
+[[ -z $LONG || $VARIANT = plain ]] || depth=${CALLS-4}
 
 # refused CHECK COMMAND...: until it has no new place
 refused()
@@ -21,7 +25,7 @@ refused()
 	shift
 	while :; do
 		: >faults
-		timeout -s KILL 60 env FAULTS="${before:+$before;}op=own fail=ENOMEM places=$places" \
+		timeout -s KILL 60 env FAULTS="${before:+$before;}op=own fail=ENOMEM places=$places${depth:+ depth=$depth}" \
 		    FAULT_LOG="$PWD/faults" LD_PRELOAD="$shim${also:+:$also}" "$@" <"${from-/dev/null}" >out 2>err
 		status=$?
 		grep -q '^alloc ' faults || break
@@ -48,7 +52,7 @@ honest()
 	else
 		said
 	fi || return
-	: >dst
+	: >dst && rm -f map map.bak
 }
 copies()
 {
@@ -136,8 +140,8 @@ it "rescues so" eval 'rescues && rescues thr=4 retries=1 && rescues json=j repor
     rescues report=r.svg rescue=reverse'
 domains()
 {
-	in_memory && "$blocks" make src 150000 && : >dst && exits 0 "$pardd" if=src of=dst map=map && : >dst &&
-	    refused honest "$pardd" if=src of=dst map=map2 domain=map domaintypes=+
+	in_memory && "$blocks" make src 150000 && : >dst && exits 0 "$pardd" if=src of=dst map=base && : >dst &&
+	    refused honest "$pardd" if=src of=dst map=map domain=base domaintypes=+
 }
 it "... by another map" domains
 it "goes on after errors so" eval 'in_memory && "$blocks" make src 150000 && : >dst && want=100 &&

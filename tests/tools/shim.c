@@ -38,6 +38,8 @@
  *	times=N		only the first N times; with at=, for each range
  *	places=FILE	only allocations asked for where none has failed before, by
  *			FILE, which has these places; one in a run
+ *	depth=N		... and N calls that led there are a place; the program has
+ *			to keep its frame pointers
  *	once		only the first time on each descriptor, as the kernel
  *			tells an error of write-back; before sleep=
  *
@@ -70,6 +72,7 @@ const char *program;
 char *sysfs;
 _Thread_local bool running;
 _Thread_local const void *asker;
+_Thread_local void *const *asks;
 
 static const struct word names[] = {
 	{ "EIO", EIO }, { "ENOSPC", ENOSPC }, { "EINTR", EINTR },
@@ -143,6 +146,7 @@ number_of(struct rule *r, const char *word, const char *value)
 	const struct { const char *name; unsigned *number; } numbers[] = {
 		{ "sleep", &r->ms }, { "every", &r->every }, { "nth", &r->nth },
 		{ "from", &r->from }, { "times", &r->times },
+		{ "depth", &r->depth },
 	};
 	size_t i;
 

@@ -11,6 +11,8 @@
 
 #include "shim.h"
 
+enum { FRAME_MOST = 65536 };		/* words from one frame to the next */
+
 static bool
 same_file(const struct rule *r, int fd)
 {
@@ -59,6 +61,26 @@ roll(struct rule *r)
 	return (x ^ (x >> 31)) >> 8;
 }
 
+/* The calls that led to the one for memory: those of the program, at most n. */
+static uint64_t
+calls_to(const void *base, unsigned n)
+{
+	uint64_t sum = (uintptr_t)asker - (uintptr_t)base;
+	void *const *frame = asks, *const *next;
+	Dl_info who;
+
+	while (n-- > 1) {
+		next = *frame;
+		if (next <= frame || next > frame + FRAME_MOST ||
+		    dladdr(next[1], &who) == 0 || who.dli_fbase != base)
+			break;
+		sum = sum * 0x100000001B3 + ((uintptr_t)next[1] -
+		    (uintptr_t)base);
+		frame = next;
+	}
+	return sum;
+}
+
 /*
  * Whether none has failed where memory is asked for: by the offsets in the
  * program that the rule's file has, which then has this one, too.
@@ -66,26 +88,28 @@ roll(struct rule *r)
 static bool
 new_place(struct rule *r)
 {
-	char all[65536], line[32];
+	enum { LINE = 17 };		/* 16 digits */
+	char some[LINE * 200 + 1], line[LINE + 1];
 	Dl_info who;
+	bool had = false;
 	ssize_t n;
 	int fd;
 
 	if (atomic_load(&r->placed) || dladdr(asker, &who) == 0)
 		return false;
-	snprintf(line, sizeof(line), "%012zx\n",
-	    (size_t)((const char *)asker - (const char *)who.dli_fbase));
+	snprintf(line, sizeof(line), "%016" PRIx64 "\n",
+	    calls_to(who.dli_fbase, r->depth));
 	fd = (int)syscall(SYS_openat, AT_FDCWD, r->places, O_RDWR | O_CREAT |
 	    O_APPEND | O_CLOEXEC, 0666);
-	n = syscall(SYS_read, fd, all, sizeof(all) - 1);
-	all[n > 0 ? n : 0] = '\0';
-	if (n < 0 || strstr(all, line) != NULL ||
-	    atomic_exchange(&r->placed, true))
-		n = -1;
-	else
+	while ((n = syscall(SYS_read, fd, some, sizeof(some) - 1)) > 0) {
+		some[n] = '\0';
+		had = had || strstr(some, line) != NULL;
+	}
+	had = had || n < 0 || atomic_exchange(&r->placed, true);
+	if (!had)
 		(void)!syscall(SYS_write, fd, line, strlen(line));
 	syscall(SYS_close, fd);
-	return n >= 0;
+	return !had;
 }
 
 /* Is it this rule's turn?  Counts; so ask only when the rest fits. */

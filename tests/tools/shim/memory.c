@@ -25,14 +25,14 @@ asked_by(const void *caller)
 }
 
 static bool
-no_memory(const void *from)
+no_memory(const void *from, void *const *frame)
 {
 	int before = errno;
 	unsigned op = nrules > 0 ? asked_by(from) : 0;
 	bool fails;
 
 	if (op != 0)
-		asker = from;
+		asker = from, asks = frame;
 	fails = op != 0 && refused((enum op)op, "alloc", -1);
 
 	errno = fails ? ENOMEM : before;
@@ -47,7 +47,7 @@ faults_end(void)
 	nrules = 0;
 }
 
-#define CALLER __builtin_return_address(0)
+#define CALLER __builtin_return_address(0), __builtin_frame_address(0)
 
 void *
 malloc(size_t len)

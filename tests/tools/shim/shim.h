@@ -39,7 +39,7 @@ struct rule {
 	unsigned	 ops;
 	int		 err;		/* errno value, or 0 */
 	bool		 whole, cut, odd, hang, old, flip, once, zero;
-	unsigned	 ms, every, nth, from, times;
+	unsigned	 ms, every, nth, from, times, depth;
 	size_t		 n;		/* ranges; 0: all of the file */
 	struct range	 range[RANGES];
 	atomic_uint	 seen, hits;
@@ -65,7 +65,8 @@ extern bool log_all;
 extern const char *program;		/* as it was called */
 extern char *sysfs;			/* folder that stands for /sys, or NULL */
 extern _Thread_local bool running;	/* the program's own code */
-extern _Thread_local const void *asker;	/* who asks for memory */
+extern _Thread_local const void *asker;	/* who asks for memory, and the */
+extern _Thread_local void *const *asks;	/* frame of the call */
 
 /* A line of the log, if there is one. */
 void note(const char *op, int fd, uint64_t off, size_t len, long result);
