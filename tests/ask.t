@@ -134,6 +134,16 @@ ask_again()
 	    ! grep -aq 'TO BE LOST' screen
 }
 it "--ask says what a map has already" ask_again
+# What is written, and where to, is in the question.
+other_questions()
+{
+	disk && cp src copy && snapshot || return
+	prompt of=copy compare=1 && answer yes && grep -aq '^Begin? yes/no: ' screen || return
+	rm keys && prompt of="$d" of=new && answer yes && complete && same src new &&
+	    grep -aq '^Write to all 2 targets? yes/no: ' screen || return
+	rm keys && prompt of=newer && answer yes && same src newer && grep -aq '^Create newer? yes/no: ' screen
+}
+it "--ask asks for what it will do" other_questions
 break_off()
 {
 	disk && snapshot && prompt of="$d" || return

@@ -408,6 +408,23 @@ second()
 	copy 69 if="$uri" of=dst && says 'NOT complete: .*the server shows a disk of another size to a second connection$'
 }
 it "refuses a second connection that has another disk" second
+locked_later()
+{
+	cat >plugin <<-'EOF' || return
+	case $1 in
+	open) echo >>opened; wc -l <opened ;;
+	get_size) echo 1048576 ;;
+	can_write) [ "$2" = 1 ] || exit 3 ;;
+	can_multi_conn | can_flush | flush) exit 0 ;;
+	pwrite) cat >/dev/null ;;
+	*) exit 2 ;;
+	esac
+	EOF
+	: >opened && "$blocks" make src 1M && serve b sh plugin || return
+	copy 69 if=src of="$uri" engine=threads thr=2 bs=64k bpt=1 &&
+	    says 'NOT complete: .*the server shows the disk write-protected to a second connection$'
+}
+it "... or has it write-protected" locked_later
 all_told()
 {
 	pair 4M && serve b --filter=delay --filter=log file dst logfile=log wdelay=30ms &&
@@ -420,6 +437,21 @@ not_taken()
 	    says 'NOT complete: .*the server takes no second connection .engine=threads does with one.$'
 }
 it "tells why a connection that it needs was not made" not_taken
+# Every write and every zero asks for it, or none is made.
+through()
+{
+	pair 3M && serve b --filter=log file dst logfile=log && whole if=src of="$uri" "$@" &&
+	    grep -q ' Write .*fua=1' log && ! grep -E ' (Write|Zero) .*fua=0' log &&
+	    printf '%s\n' 'case $1 in' 'get_size) echo 3145728 ;;' 'can_write) ;;' \
+		'pwrite) touch written ;;' '*) exit 2 ;;' esac >plugin && serve c sh plugin &&
+	    refused 'the server has no FUA, which oflag=dsync, sync and fua need' if=src of="$uri" "$@" &&
+	    [[ ! -e written ]]
+}
+only plain asan
+for flag in fua dsync sync; do
+	it "writes past the server's cache with oflag=$flag" through oflag=$flag
+done
+only all
 # A command that speaks no NBD is not left behind.
 left_alone()
 {
