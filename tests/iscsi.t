@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # iSCSI disks, against tgtd on loopback.
-# shellcheck disable=SC1091,SC2034,SC2154,SC2317
+# shellcheck disable=SC1091,SC2016,SC2034,SC2154,SC2317
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/iscsi.sh"
 needs can_iscsi -- "no tgtd (tgt), or built without libiscsi"
@@ -96,6 +96,28 @@ wrong()
 	    copy 15 if="$uri/1" of=dst && one_line 'Authentication failure' && [[ ! -e dst ]]
 }
 it "is told that a password is wrong, or missing" wrong
+# with_name LINES COMMAND...: where the machine has that as the name of its initiator
+with_name()
+{
+	mkdir -p up work && unshare -m --propagation private sh -c '
+		mount -t overlay -o lowerdir=/etc,upperdir=up,workdir=work none /etc && mkdir -p /etc/iscsi &&
+		printf "$0" >/etc/iscsi/initiatorname.iscsi || exit 125
+		exec "$@"' "$@"
+}
+named()
+{
+	"$blocks" make src 1M && serve 1:src && adm unbind target -I ALL &&
+	    adm bind target --initiator-name iqn.1993-08.org.debian:01:abc || return
+	exits 15 "$pardd" if="$uri/1" of=new && [[ ! -e new ]] &&
+	    exits 0 with_name '## a name\nInitiatorName=iqn.1993-08.org.debian:01:abc \n' "$pardd" if="$uri/1" of=dst &&
+	    complete && same src dst && exits 15 with_name 'InitiatorName=\n' "$pardd" if="$uri/1" of=new
+}
+mkdir "$scratch/up" "$scratch/work"
+if unshare -m mount -t overlay -o "lowerdir=/etc,upperdir=$scratch/up,workdir=$scratch/work" none /etc 2>/dev/null; then
+	it "goes by the name that this machine has as an initiator" named
+else
+	skip "no overlay" "goes by the name that this machine has as an initiator"
+fi
 listed_by_ps()
 {
 	local in

@@ -442,8 +442,14 @@ through()
 {
 	pair 3M && serve b --filter=log file dst logfile=log && whole if=src of="$uri" "$@" &&
 	    grep -q ' Write .*fua=1' log && ! grep -E ' (Write|Zero) .*fua=0' log &&
-	    printf '%s\n' 'case $1 in' 'get_size) echo 3145728 ;;' 'can_write) ;;' \
-		'pwrite) touch written ;;' '*) exit 2 ;;' esac >plugin && serve c sh plugin &&
+	    cat >plugin <<-'EOF' && serve c sh plugin &&
+	case $1 in
+	get_size) echo 3145728 ;;
+	can_write) ;;
+	pwrite)	touch written ;;
+	*) exit 2 ;;
+	esac
+	EOF
 	    refused 'the server has no FUA, which oflag=dsync, sync and fua need' if=src of="$uri" "$@" &&
 	    [[ ! -e written ]]
 }

@@ -142,7 +142,34 @@ crowd()
 	    page if="$src" of="$dev" count=250000 skip=3 seek=5 && has ' and [0-9]+ more' &&
 	    has 'Note on the target it begins'
 }
+# What mounts the source may write to it meanwhile.
+in_use()
+{
+	truncate -s 16M img && mke2fs -q -t ext4 img 2>said && mkdir mnt && loop img && mount "$dev" mnt &&
+	    undo umount -l "$PWD/mnt" && page if="$dev" of=new &&
+	    has "Note ${dev#/dev/} is mounted read-write on \\S+mnt: what changes meanwhile" &&
+	    has 'may be copied in part'
+}
+# A table tells places in the sectors of its disk.
+other_sectors()
+{
+	local from
+	truncate -s 40M one two && loop one --sector-size 4096 && from=$dev &&
+	    printf '%s\n' 'label: gpt' size=8M size=20M | sfdisk -q "$from" && loop two &&
+	    page if="$from" of="$dev" && has 'Note the partition table counts in sectors of 4096 bytes, and the target has 512'
+}
+# Of each of several targets, as much as a line has room for.
+several()
+{
+	two_disks && page if="$src" of="$dst" of=new && has "$dst 67 MB block device dos \\.\\.\\." || return
+	truncate -s 64M other && mke2fs -q -t ext4 -L home other 2>said && loop other &&
+	    page if="$src" of="$dev" of=new && has "$dev 67 MB block device ext4 \"home\"" &&
+	    e2label other 'sixteen columns!' && page if="$src" of="$dev" of=new && has "$dev 67 MB block device ext4 \\.\\.\\."
+}
 if can_loop; then
+	it "tells that the source is in use" in_use
+	it "tells that the target has other sectors" other_sectors
+	it "says what lies on each of several targets" several
 	it "says what lies on two disks, what is lost, and draws them" disks
 	it "says what a copy between partitions leaves alone" between
 	it "draws what is written where it lies" placed

@@ -127,6 +127,15 @@ disk()
 	    valid r.html && has '<th scope="row">Physical block</th><td>4096 bytes</td>'
 }
 ! can_loop || it "has the blocks of a disk" disk
+# A partition is told with its disk.
+of_a_disk()
+{
+	"$blocks" make img 4M && loop img && "$tools/part" add "$dev" 1 2048 2048 && undo "$tools/part" del "$dev" 1 &&
+	    until_true 20 test -b "${dev}p1" || return
+	exits 0 "$pardd" if="${dev}p1" of=new report=r.html && valid r.html && complete &&
+	    has "<th scope=\"row\">Partition</th><td>1 of ${dev#/dev/}</td>"
+}
+! can_loop || it "has the disk of a partition" of_a_disk
 it "has partitions and file systems, with the losses and the commands" labels
 
 used()

@@ -34,7 +34,10 @@ struct sheet {			/* where a page is written */
 /* page_line.c: our own text, folded. */
 void page_wrap(const struct sheet *, const char *heading, const char *text);
 
-/* The same for text that may contain anything: it is escaped. */
+/* Print escaped text as it is, on one line: a row of a table. */
+void page_row(const struct sheet *, const char *text);
+
+/* The same as page_wrap for text that may contain anything: it is escaped. */
 void page_told(const struct sheet *, const char *heading, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

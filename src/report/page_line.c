@@ -25,6 +25,12 @@ put_line(FILE *out, const char *heading, const char *text, size_t len)
 	fputc('\n', out);
 }
 
+void
+page_row(const struct sheet *s, const char *text)
+{
+	put_line(s->out, "", text, strlen(text));
+}
+
 /* How much of a text fits into so many columns. */
 static size_t
 cut(const char *text, size_t room)

@@ -274,7 +274,7 @@ remarks_put(const struct sheet *s, const struct plan *p)
 
 /* --- several targets ---------------------------------------------------- */
 
-/* What lies on one target, and will be lost. */
+/* What lies on one target, and will be lost; at least a type. */
 static struct list
 losses(const struct plan *p)
 {
@@ -286,7 +286,10 @@ losses(const struct plan *p)
 		list_item(&l,
 		    found->sign[i].label[0] != '\0' ? "%s \"%s\"" : "%s",
 		    found->sign[i].type, found->sign[i].label);
-	if (l.at > 0 && l.left_out > 0)
+	if (l.at == 0 && l.left_out > 0)
+		l.at = (size_t)snprintf(l.text, sizeof(l.text), "%.*s",
+		    LOSSES - 4, found->sign[0].type);
+	if (l.left_out > 0)
 		snprintf(l.text + l.at, sizeof(l.text) - l.at, " ...");
 	return l;
 }
@@ -297,7 +300,7 @@ row_put(const struct sheet *s, const struct plan *p)
 {
 	const struct endpoint *ep = p->dst;
 	char name[ROW_NAME + 1], id[ROW_ID + 1], size[32] = "", what[256];
-	char line[4 * 256];
+	char line[4 * 256], row[512];
 	struct list lost = losses(p);
 
 	wording_name(name, sizeof(name), ep, ROW_NAME);
@@ -308,8 +311,9 @@ row_put(const struct sheet *s, const struct plan *p)
 	snprintf(what, sizeof(what), "%-*s %8s  %-*s  ", ROW_NAME, name, size,
 	    ROW_ID, id);
 	escape_line(line, what);
-	fprintf(s->out, "%*s%.*s%s\n", INDENT, "", 2 * WIDTH, line,
+	snprintf(row, sizeof(row), "%.*s%s", 2 * WIDTH - 1, line,
 	    ep->is.absent ? "to be created" : lost.text);
+	page_row(s, row);
 }
 
 /* A target and what it loses, where the table does not fit. */
