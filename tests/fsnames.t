@@ -150,7 +150,7 @@ if can_loop && command -v ntfs-3g ntfscluster >/dev/null; then
 	it "... also of one whose record is lost" records
 fi
 if can_loop && command -v mkfs.xfs >/dev/null; then
-	it "names the files of an XFS" mounted xfs xfs 320M
+	it "names the files of an XFS, whose inodes are large" mounted xfs xfs 320M -i size=2048
 	it "... with small blocks, and larger ones of folders" mounted xfs xfs 320M -b size=1024 -n size=8192
 fi
 # What a snapshot holds is hit there, too, also what has been removed since.

@@ -78,6 +78,15 @@ punched()
 }
 it "punches holes into an old file where something is free" punched
 
+# What is there already is read there, also of a structure that begins with it.
+known_in_part()
+{
+	ext4_image e4 && head -c 1536 e4 >copy && truncate -s 32M copy &&
+	    printf '0x0 ? 1\n0x0 0x600 +\n0x600 0x1FFFA00 ?\n' >map &&
+	    exits 0 "$pardd" if=e4 of=copy used=only map=map && told "$without" && sound copy
+}
+it "knows a file system whose superblock was copied in part" known_in_part
+
 # left_alone FILE ORIGINAL: a target that was full of the pattern holds it where
 # the file of the same copy has holes, and else what that has
 left_alone()

@@ -261,6 +261,12 @@ it "copies with iflag=mmap and transfers above the reserved buffer" \
     copy if="$SG1" of="$SG2" bs=512 bpt=8192 iflag=mmap
 it "copies with iflag=excl oflag=excl" \
     copy if="$SG1" of="$SG2" iflag=excl oflag=excl
+locked()
+{
+	exits 61 flock "$SG1" "$pardd" if="$SG1" of=/tmp/image iflag=flock && one_line 'flock: Resource temporarily' &&
+	    copy if="$SG1" of="$SG2" iflag=flock oflag=flock
+}
+it "waits for nobody who has locked the source, with iflag=flock" locked
 
 # Where from, where to, how much.
 part()

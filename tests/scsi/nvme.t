@@ -59,6 +59,17 @@ it "... and verifies it with FUA" eval 'copies if="/dev/ng$a" of="/dev/ng$b" ver
     sent_to "$b" read | grep -q ctrl=0x4000'
 it "writes with FUA where asked" eval 'copies if="/dev/ng$a" of="/dev/ng$b" oflag=fua &&
     sent_to "$b" write | grep -q ctrl=0x4000 && ! sent_to "$b" write | grep -v ctrl=0x4000'
+for flag in excl flock; do
+	it "locks a target with oflag=$flag" copies if="/dev/ng$a" of="/dev/ng$b" oflag=$flag
+done
+it "has no iflag=excl" usage 'iflag=excl is not known to NVMe nodes; the block device has it' \
+    if="/dev/ng$a" of=dst iflag=excl
+locked()
+{
+	exits 61 flock "/dev/ng$a" "$pardd" if="/dev/ng$a" of=dst iflag=flock && one_line 'flock: Resource temporarily' &&
+	    copies if="/dev/ng$a" of="/dev/ng$b" iflag=flock
+}
+it "waits for nobody who has locked the source, with iflag=flock" locked
 it "copies block nodes by their ng nodes" copies if="/dev/nvme$a" iflag=nvme of="/dev/nvme$b" oflag=nvme
 it "... a file to one" copies if=/tmp/src of="/dev/ng$b"
 it "... a block node to one" copies if="/dev/nvme$a" of="/dev/ng$b"

@@ -262,6 +262,23 @@ bounded(void **state)
 	fs_map_free(&l.map);
 }
 
+/* As long as there is room, nothing is joined over what lies between. */
+static void
+kept_apart(void **state)
+{
+	enum { MANY = 200000, STEP = 8192 };
+	struct lists l;
+	uint64_t i;
+
+	(void)state;
+	begin(&l, (uint64_t)MANY * STEP);
+	for (i = 0; i < MANY; i++)
+		fs_note_meta(&l.io, i * STEP, 512);
+	fs_settle(&l.io);
+	assert_int_equal(l.map.meta.n, MANY);
+	fs_map_free(&l.map);
+}
+
 static void
 checksum(void **state)
 {
@@ -390,6 +407,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(subtracts),
 		cmocka_unit_test(counts_bits),
 		cmocka_unit_test(bounded),
+		cmocka_unit_test(kept_apart),
 		cmocka_unit_test(checksum),
 		cmocka_unit_test(powers),
 		cmocka_unit_test(takes_back),
