@@ -532,3 +532,10 @@ live()
 	    grep -q 'src to 2 targets (slowest: [ab]): ' seen
 }
 it "shows how many are left, and which is the slowest" live
+live_hung()
+{
+	in_memory && "$blocks" make src 3M &&
+	    FAULTS="on=b op=write nth=2 sleep=4000" LD_PRELOAD=$shim script -qec "'$pardd' if=src of=a of=b of=c" \
+	    /dev/null >seen && grep -q 'no answer from b for [1-9]' seen && ! grep -q 'no answer from [^b]' seen
+}
+plainly "... and the one that does not answer" live_hung
