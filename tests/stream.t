@@ -377,3 +377,32 @@ both()
 	piped 0 "${PIPESTATUS[0]}"
 }
 it "copies from stdin to stdout when asked to" both
+# Sockets, as a server or a shell with /dev/tcp hands them over.
+from_socket()
+{
+	"$blocks" make src 3000000 && socat -u FILE:src EXEC:"'$pardd' of=dst bpt=64" 2>err && complete && same src dst
+}
+into_socket()
+{
+	"$blocks" make src 3000000 && socat -u EXEC:"'$pardd' if=src bpt=64" CREATE:dst 2>err && complete && same src dst
+}
+to_messages()
+{
+	"$blocks" make src 100000 && socat -u EXEC:"'$pardd' if=src bs=512 bpt=4",socktype=5 CREATE:dst 2>err && complete &&
+	    same src dst
+}
+named_socket()
+{
+	socat UNIX-LISTEN:there EXEC:true </dev/null >/dev/null 2>&1 &
+	undo kill $!
+	until_true 20 test -S there && exits 15 "$pardd" if=there of=dst && one_line 'a socket' &&
+	    exits 15 "$pardd" if=/dev/null of=there && one_line 'a socket' && [[ ! -e dst ]]
+}
+if command -v socat >/dev/null; then
+	it "copies from a socket" from_socket
+	it "copies into a socket" into_socket
+	it "... of messages, too" to_messages
+	it "refuses one by name" named_socket
+else
+	skip "no socat" "sockets"
+fi
