@@ -104,7 +104,11 @@ __wrap__exit(int status)
 int
 __wrap_raise(int signo)
 {
-	coverage_count();
+	sigset_t blocked;
+
+	if (__real_sigprocmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+	    sigismember(&blocked, signo) == 0)
+		coverage_count();
 	return __real_raise(signo);
 }
 
