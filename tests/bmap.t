@@ -329,6 +329,10 @@ it "... fewer blocks than it says" bad 's/<MappedBlocksCount> [0-9]*/<MappedBloc
 it "... a document type" bad '1a <!DOCTYPE a [<!ENTITY b "bbbb">]>' 'document type'
 it "... what is no XML" eval 'echo nonsense >map && image image && refused "line 1: this is not XML" if=image of=dst bmap=map &&
     : >map && refused "line 1: this is not XML" if=image of=dst bmap=map'
+it "... or no text" eval 'image image && made 2.0 sha256 image && printf "\0" >>map &&
+    refused "map is no text" if=image of=dst bmap=map && [[ ! -e dst ]]'
+it "... or no file" eval 'image image && refused "/dev/zero is no bmap: not a regular file" if=image of=dst bmap=/dev/zero &&
+    exits 52 "$pardd" if=image of=dst bmap=none && one_line "none: No such file" && [[ ! -e dst ]]'
 it "... a digest of another kind" bad 's/> sha256 </> crc32 </' 'a kind that is not known'
 it "does not go with map=" usage 'bmap= goes with none' if=a of=b bmap=c map=d
 it "does not go with skip=" usage 'bmap= is of a whole image' if=a of=b bmap=c skip=1

@@ -163,6 +163,13 @@ ranges_locked()
 	    refused "$p1: ${d#/dev/} is held by a lock" if=src of="$p1" && as_it_was
 }
 it "refuses a partition of which a range is locked" ranges_locked
+process_locked()
+{
+	disk && snapshot && hold_by record "$p2" 1000 &&
+	    refused "p2 is held by a lock of process $!.*force=held writes all the same\)\$" if=src of="$p2" &&
+	    refused 'p2 is held by a lock' if=src of="$d" && as_it_was && taken 3670016 of="$p2" force=held
+}
+it "... by a process that can be named" process_locked
 image_locked()
 {
 	"$blocks" make src 64k 1 && "$blocks" make img 1M 9 && cp img before &&

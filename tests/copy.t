@@ -152,6 +152,13 @@ appends_to_new()
 }
 it "makes the file that it appends to" appends_to_new
 it "refuses to append at a place" usage seek if=/dev/null of=dst oflag=append seek=1
+it "... or to a device" usage 'for files, not for devices' if=/dev/null of=/dev/full oflag=append
+to_itself()
+{
+	"$blocks" make src 1000 && cp src old && exits 101 "$pardd" if=src of=src oflag=append &&
+	    one_line 'src cannot be appended to itself' && same src old
+}
+it "... or a file to itself" to_itself
 
 pads()
 {
@@ -255,8 +262,14 @@ locked()
 	"$blocks" make src 1000 && "$blocks" make dst 1000 9 &&
 	    exits 61 flock dst "$pardd" if=src of=dst oflag=flock && holds dst 0 0 1000 9
 }
+locked_append()
+{
+	"$blocks" make src 1000 && "$blocks" make dst 1000 9 &&
+	    exits 61 flock dst "$pardd" if=src of=dst oflag=append,flock && holds dst 0 0 1000 9 && size_is dst 1000
+}
 if command -v flock >/dev/null; then
 	it "does not write to a file that is locked, with oflag=flock" locked
+	it "... nor appends to it" locked_append
 else
 	skip "no flock(1)" "does not write to a file that is locked, with oflag=flock"
 fi

@@ -586,6 +586,13 @@ one_report()
 	ended signal 2 && [[ $(grep -c 'records in$' err) = 2 ]]
 }
 it "reports once for one SIGUSR1, and goes on" one_report
+timed()
+{
+	slowly thr=4 time=1 && kill -USR1 "$pid" && until_true 20 grep -q ' copied' err &&
+	    says '^time to transfer data was [0-9]+\.[0-9]{6} secs, ' && kill -INT "$pid" && wait "$job"
+	ended signal 2
+}
+it "... with the time, with time=1" timed
 
 # -------------------------------------------------------- closed descriptors
 

@@ -522,6 +522,16 @@ never_here()
 if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
 	it "says that a file system cannot share blocks" never_here
 fi
+never_between()
+{
+	local here=$PWD
+	"$blocks" make src 100000 && in_memory || return
+	exits 68 "$pardd" if="$here/src" of=dst reflink=always &&
+	    says '^pardd: NOT complete: reflink=always: dst: the files are in two file systems$'
+}
+if [[ $(stat -f -c %T "$scratch") != tmpfs && -w /dev/shm ]]; then
+	it "says that two cannot" never_between
+fi
 unshareable()
 {
 	"$blocks" make src 4095 && "$blocks" make dst 5000 9 &&

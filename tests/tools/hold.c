@@ -4,6 +4,7 @@
  *	hold excl PATH COMMAND ...	opened with O_EXCL, the kernel's claim
  *	hold lock PATH COMMAND ...	locked with flock(2)
  *	hold range PATH COMMAND ...	with a byte of it locked, as QEMU does
+ *	hold record PATH COMMAND ...	the same, as the lock of this process
  *	hold open PATH COMMAND ...	only opened, for reading and writing
  *	hold watch PATH COMMAND ...	by inotify, as udev does
  *	hold map PATH COMMAND ...	its pages in memory, so that they stay
@@ -41,13 +42,13 @@ map(const char *path)
 }
 
 static int
-range(const char *path)
+range(const char *path, int how)
 {
 	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET,
 		.l_start = 100, .l_len = 1 };
 	int fd = open(path, O_RDWR | O_CLOEXEC);
 
-	if (fd < 0 || fcntl(fd, F_OFD_SETLK, &lock) != 0)
+	if (fd < 0 || fcntl(fd, how, &lock) != 0)
 		err(NOT, "%s", path);
 	return fd;
 }
@@ -66,7 +67,9 @@ begin(const char *how, const char *path)
 	if (strcmp(how, "map") == 0)
 		return map(path);
 	if (strcmp(how, "range") == 0)
-		return range(path);
+		return range(path, F_OFD_SETLK);
+	if (strcmp(how, "record") == 0)
+		return range(path, F_SETLK);
 	if (strcmp(how, "excl") == 0)
 		fd = open(path, O_RDONLY | O_EXCL | O_CLOEXEC);
 	else if (strcmp(how, "open") == 0)
@@ -87,7 +90,8 @@ main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc < 4)
-		errx(2, "usage: hold excl|lock|range|open|watch|map PATH COMMAND ...");
+		errx(2, "usage: hold excl|lock|range|record|open|watch|map PATH "
+		    "COMMAND ...");
 	fd = begin(argv[1], argv[2]);
 	if ((pid = fork()) < 0)
 		err(2, "fork");
