@@ -289,6 +289,14 @@ first_only()
 	    map=map bs=512 thr=4 && as_before
 }
 it "... but for one block" first_only
+# What was read has died since, and what was not is as good as it was.
+only_fresh()
+{
+	local size=16777216
+	begun_with '0x0 0x10000 +' '0x10000 0xFF0000 ?' && bad=0+4194304 && rescue 100 '' thr=1 retries=0 &&
+	    is + 0+65536,4194304+12582912 && honest
+}
+it "goes on when only what it had read is dead" only_fresh
 it "... in the middle of the retries" dead 4 '0x0 0x100000 +' '0x100000 0x400 -' \
     '0x100400 0xFFC00 +'
 part=
