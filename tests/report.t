@@ -145,6 +145,24 @@ used()
 	    has 'ext4 &#34;&#60;x&#62;&#34;' && has '<td>what is free is left out' && has 'class="verdict good">complete, flushed, without'
 }
 it "says what used= has left out" used
+# More than anybody reads: 4200 bad blocks, and one in each of 20 partitions.
+many()
+{
+	local i
+	truncate -s 8M src && { echo 'label: gpt'; for i in {4..23}; do echo "start=$((i * 512)), size=512"; done; } | sfdisk -q src &&
+	    cp src dst && { echo "0 - 1"
+	    for ((i = 0; i < 4200; i++)); do printf '%u 512 +\n%u 512 -\n' $((i << 10)) $(((i << 10) + 512)); done
+	    echo "$((4200 << 10)) $(((8 << 20) - (4200 << 10))) +"; } >map || return
+	exits 100 "$pardd" if=src of=dst map=map report=r.html retries=0 && valid r.html &&
+	    has '<p>And 104 ranges more; the map has all.</p>' && says 'unreadable: 4184 more ranges, see map$' || return
+	{ echo '0 - 1' && echo '0 1048576 +' && for i in {4..23}; do
+		printf '%u 512 -\n%u 261632 +\n' $((i << 18)) $(((i << 18) + 512))
+	done && echo '6291456 2097152 +'; } >map &&
+	    exits 100 "$pardd" if=src of=dst map=map report=r.svg retries=0 && valid r.svg &&
+	    says '^pardd: partition 16 of src: 512 bytes in 1 range could not be read' && does_not_say 'partition 17' &&
+	    says '^pardd: and 4 partitions more have such ranges$'
+}
+it "does not tell more than is read" many
 
 # ---------------------------------------------------------------- as it goes
 
