@@ -684,6 +684,18 @@ lost()
 	    [[ ! -s err ]] && exits 0 "$pardd" if=fs of="$a" &&
 	    exits 0 "$pardd" if=fs of="$a" count=4096 compare=1 && does_not_say overwrites
 }
+# Four names are enough.
+lost_many()
+{
+	local a i
+	truncate -s 16M img && { echo 'label: gpt' && for i in {1..7}; do echo size=1M; done; } | sfdisk -q img &&
+	    for i in {1..7}; do
+		mke2fs -q -F -t ext2 -L "fs$i" -E offset=$((i << 20)) img 512K || return
+	    done && loop img && a=$dev && "$blocks" make b 16M 3 || return
+	exits 0 "$pardd" if=b of="$a" -d && tr -s ' \n' ' ' <out | grep -Fq "5 ext2 \"fs5\" 1.0 MB and 2 more" &&
+	    exits 0 "$pardd" if=b of="$a" && complete &&
+	    says "^pardd: note: this overwrites gpt, ext2 \"fs1\", ext2 \"fs2\", ext2 \"fs3\" and 4 more on $a\$"
+}
 # asked COMMAND...: the requests of the loop device $dev meanwhile, in $reads
 asked()
 {
@@ -754,6 +766,7 @@ blank()
 lines=""
 if [[ -n $loops ]] && command -v mke2fs >/dev/null; then
 	it "says what a run overwrites on a device" lost
+	it "... of which it names four" lost_many
 	it "looks for it by few requests, and leaves no page of it" few_requests
 	it "notes a compressed file that goes onto a device as it is" packed
 	it "notes a file system that goes onto a disk with partitions" over_table

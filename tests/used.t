@@ -264,6 +264,16 @@ cloned()
 }
 it "clones a disk with a GPT: all between partitions, and what they use" cloned gpt
 it "... with an MBR" cloned dos
+# Of 18 partitions nobody knows what is free.
+many_whole()
+{
+	local i
+	truncate -s 8M disk && { echo 'label: gpt' && for i in {4..21}; do echo "start=$((i * 512)), size=512"; done; } |
+	    sfdisk -q disk && exits 0 "$pardd" if=disk of=copy used=only && same disk copy &&
+	    says '^pardd: note: partition 16: its free space is not known: copied whole$' &&
+	    says '^pardd: note: and 2 partitions more are copied whole$' && does_not_say 'partition 17'
+}
+it "tells of 16 partitions that are copied whole, and of how many more there are" many_whole
 planned()
 {
 	disk disk gpt && exits 0 "$pardd" if=disk of=copy used=only -d &&
