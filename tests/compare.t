@@ -390,6 +390,7 @@ it "... but with it" exits 0 "$pardd" if=/dev/zero of=/dev/zero compare=1 count=
 it "does not compare random bytes" usage random iflag=random of=a compare=1
 it "does not both verify and compare" usage compare if=a of=b compare=1 verify=1
 it "does not both cut off and compare" usage compare if=a of=b compare=1 oflag=trunc
+it "does not compare what has no end" usage 'give count=' if=/dev/zero of=/dev/zero compare=1
 it "does not both compare and rescue" usage map= if=a of=b compare=1 map=m domain=d
 
 # ------------------------------------------------------------------------ devices

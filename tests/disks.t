@@ -215,14 +215,15 @@ brings_back()
 	[[ $(<told) =~ ^/dev/loop[0-9]+\ one\ 1048576$ ]] || fail "$(<told)"
 }
 # A realtime signal has no name.
-killed_by_number()
+# killed_by SIGNAL TOLD
+killed_by()
 {
 	comes()
 	{
 		until_true 20 test -e told && comes_back && touch ready
 	}
-	leaves '' thr=1 ongone='echo >told; while [ ! -e ready ]; do sleep 0.1; done; kill -40 $$' || return
-	ended exit 0 && same src dst && says 'ongone=: ended by signal 40$'
+	leaves '' thr=1 ongone="echo >told; while [ ! -e ready ]; do sleep 0.1; done; kill -$1 \$\$" || return
+	ended exit 0 && same src dst && says "ongone=: ended by $2\$"
 }
 # One that hangs is ended with what it started, and with the wait.
 never_done()
@@ -358,7 +359,8 @@ if can_loop; then
 	it "... that was too short at first" waits_for truncate -s 4096 dst
 	it "... that was there" waits_for "$blocks" make dst $size 9
 	it "... by a command that ongone= names, which is told what has gone" brings_back
-	it "... and of which it is said what signal ended it" killed_by_number
+	it "... and of which it is said what signal ended it" killed_by KILL SIGKILL
+	it "... also one without a name" killed_by 40 "signal 40"
 	it "... which may take no longer than the wait" never_done
 	it "... unless the file is not what the map says any more" cut_meanwhile
 	it "reads nothing of a disk that is too warm, and goes on when it is cooler" cools
