@@ -274,21 +274,29 @@ remarks_put(const struct sheet *s, const struct plan *p)
 
 /* --- several targets ---------------------------------------------------- */
 
-/* What lies on one target, and will be lost; at least a type. */
-static struct list
-losses(const struct plan *p)
+/* Add what lies on one target, and will be lost. */
+static void
+list_losses(struct list *l, const struct plan *p)
 {
-	struct list l = { .most = LOSSES };
 	const struct remarks *found = p->found;
 	size_t i;
 
 	for (i = 0; found != NULL && i < found->signs; i++)
-		list_item(&l,
+		list_item(l,
 		    found->sign[i].label[0] != '\0' ? "%s \"%s\"" : "%s",
 		    found->sign[i].type, found->sign[i].label);
+}
+
+/* The same for a column: at least a type. */
+static struct list
+losses(const struct plan *p)
+{
+	struct list l = { .most = LOSSES };
+
+	list_losses(&l, p);
 	if (l.at == 0 && l.left_out > 0)
 		l.at = (size_t)snprintf(l.text, sizeof(l.text), "%.*s",
-		    LOSSES - 4, found->sign[0].type);
+		    LOSSES - 4, p->found->sign[0].type);
 	if (l.left_out > 0)
 		snprintf(l.text + l.at, sizeof(l.text) - l.at, " ...");
 	return l;
@@ -321,8 +329,9 @@ static void
 target_put(const struct sheet *s, const struct plan *p)
 {
 	char name[NAME + 4], what[256];
-	struct list lost = losses(p);
+	struct list lost = list_of(s);
 
+	list_losses(&lost, p);
 	wording_name(name, sizeof(name), p->dst, NAME);
 	wording_brief(what, sizeof(what), p->dst);
 	page_told(s, "", "%s%s%s", name, what, p->dst->is.absent ?
