@@ -467,6 +467,13 @@ close_fails()
 	faulty close && told_once
 }
 it "... or is not kept, which a server may say at the end" close_fails
+in_pieces()
+{
+	in_memory
+	"$blocks" make src 64k && exits 0 with_faults "on=$PWD/json op=write short odd" "$pardd" if=src of=dst json=json &&
+	    faulty write && valid json && has '.verdict == "complete"'
+}
+it "... but is written to its end where a call takes less" in_pieces
 # filled FILE: a line of 1000 bytes
 filled()
 {

@@ -75,6 +75,16 @@ is_told_of(void **state)
 	assert_int_equal(disk_id(&d), 0);	/* a partition has none */
 	assert_true(disk_of_block(SDA, &d));
 	assert_int_not_equal(disk_id(&d), 0);
+	/* another disk of the same shelf */
+	other = d;
+	other.wwn[strlen(d.wwn) - 1]++;
+	assert_int_not_equal(disk_id(&other), disk_id(&d));
+	other = d;
+	other.serial[strlen(d.serial) - 1]++;
+	assert_int_not_equal(disk_id(&other), disk_id(&d));
+	other = d;
+	other.length += 512;
+	assert_int_not_equal(disk_id(&other), disk_id(&d));
 }
 
 /* Of a page that is too short, or longer than any, nothing is taken. */
