@@ -114,6 +114,9 @@ labels()
 	exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
 	    valid r.html && has '<td class="n">5242880</td><td class="n">5242880</td><td class="n">4096</td>' &&
 	    has '<h2>Which files are hit</h2>' && has '; no file is hit.' && lacks '<pre>i=' || return
+	bad=$((4 << 20))+$(((1 << 20) + 512)) && rm map new &&
+	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
+	    has '<td class="n">5242880</td><td class="n">5242880</td><td class="n">512</td>' || return
 	bad=$(at_block '<b>')+512 && rm map new &&
 	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
 	    valid r.html && has '<li>/&#60;b&#62;</li>' && has 'No other file is hit' && lacks '<pre>i=' || return
