@@ -131,6 +131,13 @@ vanished()
 	hurt 'on=b op=write from=4 fail=ENODEV' 69 verify=1 && all_but_b '.*No such device'
 }
 it "drops one that vanishes" vanished
+# Which of the calls went to b the log does not say: with thr=1 it is the one that failed.
+left_alone()
+{
+	export FAULT_LOG_ALL=1
+	hurt 'on=b op=write from=4 fail=ENODEV' 69 thr=1 bpt=128 && [[ $(grep -c '^write .* -19 ' faults) = 1 ]]
+}
+it "... and asks it for nothing more" left_alone
 full()
 {
 	hurt 'on=b op=write at=2000000+ fail=ENOSPC' 78 verify=1 && all_but_b '.*No space left on device'
