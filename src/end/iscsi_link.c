@@ -451,8 +451,10 @@ pass(struct iscsi_link *link, double until)
 		n = left > 0 ? poll(&p, 1, (int)(left * 1000) + 1) : 0;
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0) {
+		if (n == 0)
 			stage->status = SCSI_STATUS_TIMEOUT;
+		if (n <= 0) {
+			stage->err = n < 0 ? errno : 0;
 			return false;
 		}
 		stage->err = refused(link, p.fd);

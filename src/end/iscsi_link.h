@@ -41,7 +41,7 @@ struct iscsi_stage {		/* a step of login or logout */
 	bool	connects;	/* the first step */
 	bool	over;
 	int	status;		/* of libiscsi */
-	int	err;		/* errno value of connect, or 0 */
+	int	err;		/* errno value of connect or poll, or 0 */
 };
 
 struct iscsi_link {		/* l: lock */

@@ -437,7 +437,7 @@ says_why_it_does_not_log_in(void **state)
 		const char	*fails, *words;
 		int		 stage[2];
 		bool		 mute, broken, no_bell;
-		int		 so_error;
+		int		 so_error, poll_err;
 		int		 status;
 		const char	*text;
 	} row[] = {
@@ -455,6 +455,8 @@ says_why_it_does_not_log_in(void **state)
 		    "it: connecting: the target has closed the connection" },
 		{ .so_error = ENETUNREACH, .status = STATUS_FILE,
 		    .text = "it: connecting: Network is unreachable" },
+		{ .poll_err = ENOMEM, .status = STATUS_ERRNO + ENOMEM,
+		    .text = "it: connecting: Cannot allocate memory" },
 		{ .mute = true, .status = STATUS_FILE, .text = "it: the target "
 		    "does not answer within 5 seconds (timeout=)" },
 		{ "login", "no", .status = STATUS_FILE,
@@ -477,6 +479,7 @@ says_why_it_does_not_log_in(void **state)
 		target.broken = row[i].broken;
 		world.no_bell = row[i].no_bell;
 		target.so_error = row[i].so_error;
+		world.poll_err = row[i].poll_err;
 		assert_int_equal(iscsi_link_open(&conn, &lib, &there, &fault),
 		    -1);
 		assert_string_equal(fault.text, row[i].text);
