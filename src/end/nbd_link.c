@@ -216,18 +216,19 @@ await(struct nbd_link *link, const struct nbd_call *call)
 
 /*
  * Whether a command was accepted and has a number; otherwise set call->err.
- * The thread that polls may have to wait for more events now.
+ * The thread that polls may have to wait for more events now, or for none, if
+ * the connection broke and the calls of others ended with it.
  */
 static bool
 taken(struct nbd_link *link, struct nbd_call *call, int64_t cookie)
 {
 	const struct libnbd *lib = link->lib;
 
+	if (link->polling)
+		eventfd_write(link->kick, 1);
 	if (cookie >= 0) {
 		if (link->begun++ == link->ended)
 			link->heard = clock_ns();
-		if (link->polling)
-			eventfd_write(link->kick, 1);
 		return true;
 	}
 	call->err = lib->get_errno();

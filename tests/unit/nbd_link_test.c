@@ -569,6 +569,24 @@ loses_a_command_that_cannot_be_sent(void **state)
 	}
 }
 
+/* With it, the call of whoever polls may have ended. */
+static void
+wakes_who_polls_when_a_command_cannot_be_sent(void **state)
+{
+	struct nbd_call call = { .op = OP_READ, .buf = buf, .len = LENGTH };
+	eventfd_t any;
+
+	(void)state;
+	world.fails = "command";
+	server.dead = true;
+	assert_false(nbd_link_send(&conn, &call));	/* nobody does */
+	assert_int_equal(eventfd_read(conn.kick, &any), -1);
+	conn.polling = true;
+	assert_false(nbd_link_send(&conn, &call));
+	assert_int_equal(eventfd_read(conn.kick, &any), 0);
+	conn.polling = false;
+}
+
 static void
 takes_as_many_extents_as_there_is_room_for(void **state)
 {
@@ -647,6 +665,9 @@ main(void)
 		    begin, end),
 		cmocka_unit_test_setup_teardown(
 		    loses_a_command_that_cannot_be_sent, begin, end),
+		cmocka_unit_test_setup_teardown(
+		    wakes_who_polls_when_a_command_cannot_be_sent, begin,
+		    end),
 		cmocka_unit_test_setup_teardown(
 		    takes_as_many_extents_as_there_is_room_for, begin, end),
 		cmocka_unit_test_setup_teardown(
