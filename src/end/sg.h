@@ -36,7 +36,8 @@ struct sg {			/* priv of an endpoint */
 	struct sg	*target;	/* the target that this reads back, or
 					 * NULL */
 	atomic_bool	 aborts;	/* it aborts reads that fail */
-	atomic_bool	 silent;	/* asked elsewhere, it did not answer */
+	atomic_bool	 silent;	/* asked elsewhere, it did not answer,
+					 * nor has it read since */
 	atomic_uint_fast64_t good;	/* last block read well, or NOWHERE */
 	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
 };

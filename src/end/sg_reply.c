@@ -49,8 +49,10 @@ sg_sent(struct sg *sg, const struct scsi_command *c,
 	sg->writes -= caches(c) && !run;
 	sg->recovered += r->recovered;
 	sg->indirect += r->indirect;
-	if (r->result == SCSI_MOVED && r->moved > 0 && !c->write)
+	if (r->result == SCSI_MOVED && r->moved > 0 && !c->write) {
 		sg->good = c->lba;
+		sg->silent = false;
+	}
 }
 
 /*
@@ -157,7 +159,8 @@ reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
 /*
  * Whether the disk reads at all: try the last block that was read well, or a
  * few that are far apart, but none of those that have just failed.  A disk that
- * does not answer is asked once, for all lanes: each question takes a timeout.
+ * does not answer is not asked again, by any lane, until it has read something:
+ * each question takes a timeout.
  */
 static bool
 reads_elsewhere(const struct lane *lane, const struct io *io)

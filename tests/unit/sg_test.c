@@ -25,6 +25,8 @@ static struct {
 	uint32_t short_of;	/* blocks that are not moved, once */
 	uint32_t host;		/* blocks that the host takes; 0: any */
 	unsigned mapped;	/* blocks that are, by its answer */
+	uint64_t aborts;	/* at this block it aborts reads; 0: nowhere */
+	bool silent;		/* and does not answer elsewhere */
 } disk;
 
 static struct sg sg;
@@ -44,6 +46,8 @@ put(unsigned char *to, uint64_t n, int bytes)
 	}
 }
 
+static const unsigned char aborted[18] = { 0x70, 0, 0x0b, [7] = 10 };
+
 static int
 carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 {
@@ -61,6 +65,16 @@ carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 		return 0;
 	}
 	disk.commands++;
+	if (disk.aborts > 0 && c->lba == disk.aborts) {
+		a->device = 0x02;		/* CHECK CONDITION */
+		memcpy(a->sense, aborted, sizeof(aborted));
+		a->sense_len = sizeof(aborted);
+		return 0;
+	}
+	if (disk.silent) {
+		a->host = SCSI_TIMED_OUT;
+		return 0;
+	}
 	if (disk.host > 0 && n > disk.host)
 		return EINVAL;
 	assert_true(c->lba + n <= BLOCKS);
@@ -220,6 +234,33 @@ tells_of_holes(void **state)
 }
 
 static void
+aborts_at(uint64_t lba, int err)
+{
+	disk.aborts = lba;
+	request(OP_READ, lba * BLOCK, BLOCK);
+	assert_int_equal(io.err, err);
+	disk.aborts = 0;
+}
+
+/* Whether a block is bad that it aborts, it says by what it reads elsewhere. */
+static void
+asks_again_a_disk_that_was_silent_once(void **state)
+{
+	(void)state;
+	end.spec.coe = true;
+	sg.aborts = true;			/* few retries */
+	disk.silent = true;
+	aborts_at(10, EPROTO);
+	disk.commands = 0;
+	aborts_at(20, EPROTO);			/* no further timeout */
+	assert_int_equal(disk.commands, 1 + FEW_TRIES);
+	disk.silent = false;
+	aborts_at(20, EPROTO);
+	reads(0, BLOCK, BLOCK);
+	aborts_at(20, EIO);
+}
+
+static void
 notes(const char *text)
 {
 	char said[300];
@@ -259,6 +300,7 @@ main(void)
 		UNIT(halves_what_the_host_refuses),
 		UNIT(makes_zeros),
 		UNIT(tells_of_holes),
+		UNIT(asks_again_a_disk_that_was_silent_once),
 		UNIT(notes_what_happened),
 	};
 
