@@ -205,6 +205,13 @@ failing()
 }
 it "tells how it ended, and what it said last" failing 15 \
     '[ sh -c "echo first >&2; echo no such disk >&2; exit 3" ]' 'status 3: no such disk$'
+# A parent that wants to know of none of its children makes us forget ours, too.
+childless()
+{
+	exits 15 env --ignore-signal=CHLD "$pardd" if='[ sh -c "echo no such disk >&2; exit 3" ]' of=dst &&
+	    one_line 'status 3: no such disk$'
+}
+it "... with SIGCHLD ignored by our parent, too" childless
 it "tells that it was killed" failing 15 "[ sh -c 'kill -9 \$\$' ]" 'killed by signal 9$'
 it "tells of a command that is not there" failing 52 '[ no-such-server -s ]' 'starting no-such-server'
 it "prints nothing raw that it said" failing 15 \

@@ -16,11 +16,13 @@ enum { ANSWERED = sizeof(answered) / sizeof(answered[0]) };
 void
 signals_hold(void)
 {
+	struct sigaction usual = { .sa_handler = SIG_DFL };
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	sigaction(SIGCHLD, &usual, NULL);
 }
 
 void
