@@ -4,6 +4,7 @@
 #ifndef PARDD_CLOCK_H
 #define PARDD_CLOCK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
@@ -24,6 +25,9 @@ uint64_t clock_stood(uint64_t due);
 
 /* A time of clock_ns, as those who wait by CLOCK_MONOTONIC take it. */
 struct timespec clock_spec(uint64_t ns);
+
+/* Initialise a condition variable whose timed waits end at such a time. */
+void clock_condition(pthread_cond_t *);
 
 /*
  * When a wait has ended by *until, limit ns from its beginning: begin anew, by

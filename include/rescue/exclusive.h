@@ -37,9 +37,9 @@ struct exclusive {			/* g: lock */
 
 /*
  * "most" (up to SEATS) is how many may be inside at a time, at last: two until
- * exclusive_failed.  Returns 0, or an errno value with nothing to destroy.
+ * exclusive_failed.
  */
-int exclusive_init(struct exclusive *, unsigned most);
+void exclusive_init(struct exclusive *, unsigned most);
 void exclusive_destroy(struct exclusive *);
 
 /*

@@ -40,7 +40,6 @@ struct rescue {
 	struct gaps	 gaps;		/* of the current pass; likewise */
 	struct pattern	 pattern;	/* the lead's until "patterned" */
 	atomic_bool	 patterned;
-	bool		 has_exclusive;	/* exclusive must be destroyed */
 	uint32_t	 unit;		/* I: bytes that fail together: the */
 	uint64_t	 unit_off;	/* I: disk's blocks; of byte 0 in one */
 	bool		 rotates;	/* I: seeking is expensive */

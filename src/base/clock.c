@@ -36,6 +36,17 @@ clock_spec(uint64_t ns)
 		.tv_nsec = (long)(ns % 1000000000) };
 }
 
+void
+clock_condition(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
 bool
 clock_anew(struct timespec *until, uint64_t limit)
 {

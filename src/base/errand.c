@@ -50,17 +50,13 @@ static struct errand *
 begin(void (*run)(void *), void *arg)
 {
 	struct errand *e = calloc(1, sizeof(*e));
-	pthread_condattr_t attr;
 
 	if (e == NULL)
 		return NULL;
 	e->run = run;
 	e->arg = arg;
 	pthread_mutex_init(&e->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&e->moved, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_condition(&e->moved);
 	return e;
 }
 

@@ -312,16 +312,12 @@ struct rbd_call *
 rbd_call_new(void)
 {
 	struct rbd_call *call = malloc(sizeof(*call));
-	pthread_condattr_t attr;
 
 	if (call == NULL)
 		return NULL;
 	call->over = false;
 	pthread_mutex_init(&call->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&call->moved, &attr);
-	pthread_condattr_destroy(&attr);
+	clock_condition(&call->moved);
 	return call;
 }
 

@@ -50,18 +50,6 @@ targets_answer(struct targets *t, unsigned i, uint64_t since)
 	t->target[i].spent += now - since;
 }
 
-/* Uses a clock that nobody sets. */
-void
-targets_condition(pthread_cond_t *cond)
-{
-	pthread_condattr_t attr;
-
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(cond, &attr);
-	pthread_condattr_destroy(&attr);
-}
-
 bool
 targets_wait(pthread_cond_t *cond, pthread_mutex_t *lock, uint64_t *stood)
 {

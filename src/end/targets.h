@@ -80,11 +80,10 @@ int tee_detach(struct lane *);
 void tee_transfer(struct lane *, struct io *);
 
 /*
- * A condition variable for targets_wait, and a short wait for it.  Returns true
- * if nobody has signalled it; *stood is clock_stood, which no target is to
- * blame for.
+ * Wait a moment for a condition variable of clock_condition.  Returns true if
+ * nobody has signalled it.  *stood is clock_stood: time for which no target is
+ * to blame.
  */
-void targets_condition(pthread_cond_t *);
 bool targets_wait(pthread_cond_t *, pthread_mutex_t *, uint64_t *stood);
 
 #endif

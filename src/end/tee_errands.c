@@ -43,7 +43,7 @@ errands_new(struct targets *t)
 		return NULL;
 	all->t = t;
 	pthread_mutex_init(&all->lock, NULL);
-	targets_condition(&all->over);
+	clock_condition(&all->over);
 	for (i = 0; i < t->n; i++) {
 		all->one[i].all = all;
 		all->one[i].i = i;

@@ -379,7 +379,7 @@ tee_attach(struct lane *lane)
 	lane->priv = s;
 	s->t = t;
 	pthread_mutex_init(&s->lock, NULL);
-	targets_condition(&s->over);
+	clock_condition(&s->over);
 	for (i = 0; i < t->n; i++) {
 		s->arm[i].span = s;
 		s->arm[i].i = i;

@@ -15,31 +15,17 @@
  */
 #include "rescue/exclusive.h"
 
-#include <errno.h>
 #include <time.h>
 
 #include "base/clock.h"
 
-int
+void
 exclusive_init(struct exclusive *g, unsigned most)
 {
-	pthread_condattr_t attr;
-	int err;
-
 	*g = (struct exclusive){ .most = most,
 		.seats = most < 2 ? most : 2 };
-	err = pthread_condattr_init(&attr);
-	if (err != 0)
-		return err;
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	err = pthread_cond_init(&g->left, &attr);
-	pthread_condattr_destroy(&attr);
-	if (err != 0)
-		return err;
-	err = pthread_mutex_init(&g->lock, NULL);
-	if (err != 0)
-		pthread_cond_destroy(&g->left);
-	return err;
+	clock_condition(&g->left);
+	pthread_mutex_init(&g->lock, NULL);
 }
 
 void

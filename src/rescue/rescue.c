@@ -180,9 +180,7 @@ rescue_begin(struct job *job, struct fault *f)
 	liveness_begin(&r->liveness);
 	zeros_begin(&r->zeros);
 	flight_init(&r->flight);
-	if (exclusive_init(&r->exclusive, r->seats) != 0)
-		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	r->has_exclusive = true;
+	exclusive_init(&r->exclusive, r->seats);
 	if (mapsaver_begin(&r->mapsaver, job, f) != 0)
 		return -1;
 	note_place(r);
@@ -201,8 +199,7 @@ rescue_free(struct rescue *r)
 	liveness_end(&r->liveness);
 	flight_destroy(&r->flight);
 	zeros_end(&r->zeros);
-	if (r->has_exclusive)
-		exclusive_destroy(&r->exclusive);
+	exclusive_destroy(&r->exclusive);
 	mapsaver_free(&r->mapsaver);
 	free(r);
 }
