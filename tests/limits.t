@@ -41,6 +41,24 @@ else
 	skip "sanitizers take more" "needs no more than 64 KiB of stack"
 fi
 
+# The first thing that finds no descriptor says so, until there are enough.
+few_descriptors()
+{
+	local n
+	"$blocks" make src 100000 || return
+	for n in {4..30}; do
+		run bash -c 'ulimit -n "$1" && exec "${@:2}"' _ "$n" "$pardd" if=src of=dst "$@"
+		[[ $status != 0 ]] || break
+		[[ $status = 74 ]] && one_line 'Too many open files$' || fail "$n: status $status" || return
+	done
+	((n > 6)) && complete && same src dst
+}
+only plain
+for operand in oflag=direct hash=sha256 verify=1; do
+	it "says so when descriptors run out, with $operand" few_descriptors $operand
+done
+only all
+
 # Both ends of the name, and what is wrong with it.
 long_name()
 {

@@ -24,7 +24,8 @@ struct library {
 /*
  * Load the library and fill the table.  It stays loaded.  "what" is the end or
  * operand that needs it, for messages.  Returns 0, or -1 with *f: it is missing
- * or too old.
+ * or too old, or cannot be loaded for another reason, such as descriptors that
+ * have run out.
  */
 int library_load(const struct library *, void *table, const char *what,
     struct fault *f);

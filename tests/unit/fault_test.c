@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/fault.h"
 #include "base/library.h"
@@ -92,6 +93,32 @@ names_the_package_of_a_library(void **state)
 	assert_int_equal(f.status, STATUS_REFUSED);
 	assert_string_equal(f.text, "it needs libnothing.so.7, which cannot "
 	    "be loaded; Debian has it in libnothing7");
+	l.file = "/dev/null";			/* the loader says what it is */
+	assert_int_equal(library_load(&l, table, "it", &f), -1);
+	assert_int_equal(f.status, STATUS_REFUSED);
+	assert_non_null(strstr(f.text, "it needs /dev/null, which cannot be "
+	    "loaded (/dev/null: "));
+	assert_non_null(strstr(f.text, "); Debian has it in libnothing7"));
+}
+
+static void
+does_not_call_a_library_missing_without_descriptors(void **state)
+{
+	struct library l = { .file = "libnothing.so.7", .package = "none" };
+	struct rlimit was, none;
+	struct fault f;
+	int failed;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = (struct rlimit){ 0, was.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	failed = library_load(&l, NULL, "it", &f);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+	assert_int_equal(failed, -1);
+	assert_int_equal(f.status, STATUS_ERRNO + EMFILE);
+	assert_string_equal(f.text, "it: loading libnothing.so.7: Too many "
+	    "open files");
 }
 
 int
@@ -100,6 +127,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_what_an_errno_means),
 		cmocka_unit_test(names_the_package_of_a_library),
+		cmocka_unit_test(
+		    does_not_call_a_library_missing_without_descriptors),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
