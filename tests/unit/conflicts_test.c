@@ -130,7 +130,7 @@ static const struct rule {
 	{ "check=1 needs manifest=", IN, "check=1&manifest=m",
 	    "of=b base=b count=1 seek=1", "skip=1" },
 	{ "base= says what the target holds", ENDS, "base=b", "oflag=append "
-	    "oflag=trunc oflag=excl conv=excl", "" },
+	    "oflag=trunc oflag=reset oflag=excl conv=excl", "" },
 	{ "reflink=always reads nothing", ENDS, "reflink=always", "hash=md5 "
 	    "expect=md5:00 manifest=m base=b", "" },
 	{ "hashfile= goes with hash=", ENDS, "hashfile=h", "",
