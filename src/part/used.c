@@ -92,7 +92,7 @@ in_order(const struct plan *p)
 	unsigned i;
 
 	for (i = 0; (to = tee_target(p->dst, i)) != NULL; i++)
-		if (to->is.streamed)
+		if (to->is.streamed || to->is.zoned)
 			return to;
 	return NULL;
 }

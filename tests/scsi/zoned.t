@@ -57,6 +57,12 @@ it "is not complete where a zone has no blocks for what is not zeros" no_room
 it "refuses map=, and says why" refused 'map= cannot be used, for a rescue goes back' \
     if=/tmp/fits of="$b" map=m
 it "refuses oflag=sparing" refused 'oflag=sparing cannot be used' if=/tmp/fits of="$b" oflag=sparing
+gaps()
+{
+	truncate -s 16M fs && mke2fs -q fs && usage "used= leaves out what is free, and $b is written in order" \
+	    if=fs of="$b" used=only
+}
+it "refuses used=only, for it would leave gaps" gaps
 it "knows oflag=reset for zoned disks only" usage 'reset is for zoned disks' if=/tmp/fits of=dst oflag=reset
 many()
 {
