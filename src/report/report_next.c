@@ -70,7 +70,7 @@ go_on_note(const struct plan *p, const struct outcome *out)
 
 	if (out->signal == 0 || out->tally.written == 0 || o->map != NULL ||
 	    p->targets > 1 || p->src->is.streamed || p->dst->is.streamed ||
-	    !p->dst->is.durable ||
+	    !p->dst->is.durable || p->dst->is.zoned ||
 	    (o->oflag & unlike) != 0 || (o->iflag & FLAG_RANDOM) != 0 ||
 	    (o->reflink & REFLINK_ALWAYS) != 0 || out->tally.left == 0)
 		return;

@@ -21,6 +21,17 @@ is_on()
 	    cmp -n "$(stat -c %s "$1")" - "$1"
 }
 
+# interrupted_by SIGNAL FILE DISK OPERANDS...: once that much is on the disk
+interrupted_by()
+{
+	local signal=$1 file=$2 disk=$3 pid
+	shift 3
+	"$tools/ends" how "$pardd" "$@" 2>err &
+	until_true 60 is_on "$file" "$disk" 2>/dev/null && read -r _ pid <how && kill -s "$signal" "$pid" || return
+	wait $!
+	ended signal "$(kill -l "$signal")"
+}
+
 tells()
 {
 	exits 0 "$pardd" -l && listed | grep -q "^$a .* zoned (host-managed)" &&
@@ -57,6 +68,12 @@ it "is not complete where a zone has no blocks for what is not zeros" no_room
 it "refuses map=, and says why" refused 'map= cannot be used, for a rescue goes back' \
     if=/tmp/fits of="$b" map=m
 it "refuses oflag=sparing" refused 'oflag=sparing cannot be used' if=/tmp/fits of="$b" oflag=sparing
+stopped()
+{
+	head -c 1M /tmp/fits >part && interrupted_by INT part "$b" if=/tmp/fits of="$b" oflag=reset rate=4M &&
+	    says 'NOT complete: stopped by SIGINT' && does_not_say 'complete, flushed' && does_not_say oflag=sparing
+}
+it "says of a copy that was stopped nothing that does not help" stopped
 gaps()
 {
 	truncate -s 16M fs && mke2fs -q fs && usage "used= leaves out what is free, and $b is written in order" \
