@@ -265,6 +265,15 @@ unmeasured()
 {
 	"$blocks" make src $size && refused 'maxtemp=: nobody knows how warm src is' if=src of=dst maxtemp=60
 }
+# alone: no worker can be made beside the thermometer, and closing takes longer
+# than it waits between two looks
+alone()
+{
+	"$blocks" make src $size && loop src --read-only && warm 50000 &&
+	    SYSFS=$PWD/sys exits 61 with_faults "op=thread nth=2 fail=EAGAIN;on=$dev op=close sleep=1500" \
+		"$pardd" if="$dev" of=dst bs=512 maxtemp=60 &&
+	    one_line 'starting a worker' && faulty pthread_create
+}
 # What would be refused at the beginning is no refusal any more.
 cut_meanwhile()
 {
@@ -366,6 +375,7 @@ if can_loop; then
 	it "reads nothing of a disk that is too warm, and goes on when it is cooler" cools
 	it "... in a rescue" cools map=map
 	it "... by io_uring" cools iflag=direct oflag=direct bpt=64
+	it "... and looks at no disk any more when there is no worker" alone
 	it "refuses a map of which parts were copied to another disk" other_target
 	it "says what to do when a disk has another serial number" renamed_disk
 	it "... or other blocks" behind_another --sector-size 4096

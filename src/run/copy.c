@@ -213,7 +213,11 @@ start(struct job *job, bool again, struct fault *f)
 		job->before.had = map_totals(&job->map).finished;
 	}
 	thermometer_begin(job);
-	return begin_lead(job, f);
+	if (begin_lead(job, f) == 0)
+		return 0;
+	job_stop(job);			/* ends the thermometer */
+	thermometer_end(job);
+	return -1;
 }
 
 static int
