@@ -218,6 +218,31 @@ two_copies()
 }
 it "refuses to copy to what another copy is being made to, in a file" two_copies old
 it "... and in a new one" two_copies new
+# What is appended may come anywhere behind the end that the file has.
+two_appended()
+{
+	[[ $1 = new ]] || "$blocks" make img 10000 9 || return
+	"$blocks" make src 1000 1 && mkfifo p || return
+	"$pardd" if=p of=img oflag=append bs=4k bpt=1 >first 2>&1 &
+	copy=$!
+	exec 5>p && "$blocks" make - 8192 3 >&5 && until_true 20 holds img "$2" 0 8192 3 >/dev/null 2>&1 || return
+	local op to
+	for op in "of=img oflag=append" "of=img seek=40"; do
+		read -ra to <<<"$op"
+		refused 'img: another copy .*force=held writes all the same\)$' if=src "${to[@]}" || return
+	done
+	[[ $1 = new ]] || exits 0 "$pardd" if=src of=img || return
+	exec 5>&- && wait "$copy" || fail "$(<first)" || return
+	size_is img $(($2 + 8192)) && exits 0 "$pardd" if=src of=img oflag=append
+}
+it "refuses to append to what another copy is appended to" two_appended old 10000
+it "... when that is new" two_appended new 0
+# A file that is written further by its place is not appended to.
+appended_within()
+{
+	in_copy && refused 'img: another copy ' if=src of=img oflag=append && copied
+}
+it "refuses to append to what another copy makes longer" appended_within
 forced_copy()
 {
 	in_copy && exits 0 "$pardd" if=src of=img seek=128 force=held && holds img 64k 0 64k 1 &&

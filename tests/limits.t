@@ -249,6 +249,21 @@ emptied()
 }
 it "says so when it was made long again at once" emptied
 it "says so when what it appends to was" emptied oflag=append
+# Others write to it as well, between two pieces.
+mixed()
+{
+	mkfifo p && echo old >dst || return
+	"$pardd" if=p bs=4k bpt=16 "$@" >>dst 2>err &
+	exec 5>p
+	"$blocks" make - 65536 >&5 && until_true 20 as_large dst 65540 && echo other >>dst &&
+	    "$blocks" make - 65536 >&5 && exec 5>&- || return
+	wait "$!"
+	status=$?
+	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
+	says '^pardd: NOT complete: .*others have appended to it, too: what should be at byte 65540 of it is at byte 65546'
+}
+it "says so when others append to the same file, in its midst" mixed of=dst oflag=append
+it "... and when the shell opened it with >>" mixed
 it "says so of a file in memory" eval 'in_memory && late_piece'
 it "goes on when the target gets another name during the copy" \
     meanwhile 0 '^pardd: complete' 'mv dst new'

@@ -32,9 +32,9 @@ bool signals_wait(void);
 void signals_raise(int signo);
 
 /*
- * Block SIGUSR1 alone, which would kill the program before signals_take, and
- * do not ignore SIGCHLD as our parent may: the kernel would keep no child's exit
- * status.  Call it first in main.
+ * Block SIGUSR1 alone, which would kill the program before signals_take, and do
+ * not ignore SIGCHLD, even if our parent does: the kernel would keep no child's
+ * exit status.  Call it first in main.
  */
 void signals_hold(void);
 

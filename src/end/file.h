@@ -56,6 +56,14 @@ int file_prepare(struct endpoint *, int64_t length, struct fault *);
 int file_view(const struct endpoint *, bool *cached);
 int file_close(struct endpoint *);
 
+/*
+ * Lock a range of a target file, and on an overlay also that of the layer's
+ * file, against other copies; the lock lasts until fd is closed.  Returns 0, or
+ * -1 with *f if another copy has it.
+ */
+int file_lock(const struct endpoint *, int fd, uint64_t from, uint64_t to,
+    struct fault *);
+
 /* file_flush.c, as in struct backend. */
 int file_flush(struct endpoint *, struct fault *);
 

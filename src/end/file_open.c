@@ -339,27 +339,30 @@ lock(int fd, const struct flock *range)
 	    fcntl(fd, F_OFD_GETLK, &ask) != 0 || ask.l_type == F_UNLCK));
 }
 
-/*
- * Lock the range to be written, and on an overlay also that of the layer's
- * file.  A lock on a shared descriptor would outlive this process.
- */
-static int
-lock_range(const struct endpoint *ep, const struct file *file, struct fault *f)
+int
+file_lock(const struct endpoint *ep, int fd, uint64_t from, uint64_t to,
+    struct fault *f)
 {
 	struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET,
-		.l_start = (off_t)(LOCKS_OF_COPIES + file->from) };
+		.l_start = (off_t)(LOCKS_OF_COPIES + from) };
 
-	if (file->from >= file->to || file->from >= LOCKS_OF_COPIES ||
-	    file->borrowed || ep->spec.held)
+	if (from >= to || from >= LOCKS_OF_COPIES || ep->spec.held)
 		return 0;
-	if (file->to < LOCKS_OF_COPIES)
-		range.l_len = (off_t)(file->to - file->from);
-	if (lock(file->plain, &range) &&
-	    (ep->layer < 0 || lock(ep->layer, &range)))
+	if (to < LOCKS_OF_COPIES)
+		range.l_len = (off_t)(to - from);
+	if (lock(fd, &range) && (ep->layer < 0 || lock(ep->layer, &range)))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: another copy is "
 	    "being made to the same bytes of it; end that first (force=held "
 	    "writes all the same)", ep->name);
+}
+
+/* A lock on a shared descriptor would outlive this process. */
+static int
+lock_range(const struct endpoint *ep, const struct file *file, struct fault *f)
+{
+	return file->borrowed ? 0 : file_lock(ep, file->plain, file->from,
+	    file->to, f);
 }
 
 int

@@ -10,14 +10,17 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/status.h"
 #include "cli/opts.h"
 #include "end/reopen.h"
+#include "file.h"
 #include "holes.h"
 
 struct stream {
@@ -112,6 +115,24 @@ stream_open(struct endpoint *ep, bool look, struct fault *f)
 	return -1;
 }
 
+/* Whatever is appended is appended behind the end that the file has now. */
+static int
+lock_end(const struct endpoint *ep, const struct stream *s, struct fault *f)
+{
+	return ep->is.inherited || !appended(ep) ? 0 : file_lock(ep, s->fd,
+	    ep->lim.base, UINT64_MAX, f);
+}
+
+static int
+stream_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from, struct fault *f)
+{
+	const struct stream *s = ep->priv;
+
+	(void)from, (void)to, (void)src, (void)src_from;
+	return s->fd < 0 ? 0 : lock_end(ep, s, f);
+}
+
 static int
 stream_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 {
@@ -119,7 +140,8 @@ stream_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 
 	(void)length;
 	if (s->fd < 0)
-		return open_fd(ep, s, f);
+		return open_fd(ep, s, f) != 0 || lock_end(ep, s, f) != 0 ? -1 :
+		    0;
 	/* the offset of an inherited file may be anywhere */
 	if (ep->is.inherited && appended(ep) &&
 	    lseek(s->fd, 0, SEEK_END) < 0)
@@ -274,22 +296,38 @@ still_there(const struct lane *lane, struct io *io)
 	return false;
 }
 
+/* Fail an io whose data did not come to its place but to "at". */
+static void
+displaced(struct io *io, uint64_t at)
+{
+	io->err = EIO;
+	io->status = STATUS_FILE;
+	io->spent = true;
+	snprintf(io->why, sizeof(io->why), "others have appended to it, too: "
+	    "what should be at byte %llu of it is at byte %llu",
+	    (unsigned long long)io->off, (unsigned long long)at);
+}
+
 /*
- * Note where the kernel has appended, and whether that was behind all earlier
- * data.
+ * Check where the kernel has appended.  That is elsewhere if others have
+ * appended to the file meanwhile, or have cut it off.
  */
 static void
-note_end(const struct lane *lane, struct io *io)
+check_end(const struct lane *lane, struct io *io)
 {
 	struct stream *s = lane->ep->priv;
 	off_t end = lseek(s->fd, 0, SEEK_CUR);
+	uint64_t at = (uint64_t)end - io->done;
 	struct stat st;
 
-	if (end < 0 || (size_t)end < io->done || fstat(s->fd, &st) != 0)
-		return;
-	if ((uint64_t)end - io->done < s->end)
-		io_cut_off(io, (uint64_t)end - io->done);
-	else if (st.st_size >= end)	/* else its size is not real */
+	if (end < 0 || (size_t)end < io->done || fstat(s->fd, &st) != 0 ||
+	    st.st_size < end)
+		return;			/* its size is not real */
+	if (at < io->off)
+		io_cut_off(io, at);
+	else if (at > io->off)
+		displaced(io, at);
+	else
 		s->end = (uint64_t)end;
 }
 
@@ -317,7 +355,7 @@ stream_write(const struct lane *lane, struct io *io)
 	}
 	io->spent = lane->ep->is.durable;
 	if (io->err == 0 && appended(lane->ep))
-		note_end(lane, io);
+		check_end(lane, io);
 }
 
 static void
@@ -376,6 +414,7 @@ stream_note(const struct endpoint *ep, char *text, size_t room)
 
 const struct backend stream_backend = {
 	.open = stream_open,
+	.check_range = stream_check_range,
 	.prepare = stream_prepare,
 	.transfer = stream_transfer,
 	.check_kept = stream_check_kept,
