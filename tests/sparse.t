@@ -148,6 +148,49 @@ last_page()
 	    size_is dst 100000 && [[ $(tail -c 9 dst | tr -d '\0') = pardd ]]
 }
 it "copies what is in the last page before 8 EiB" last_page
+# The last hole of it is as fast as any other.  far SIZE
+far()
+{
+	in_memory && truncate -s "$1" src 2>/dev/null || return 0
+	printf pardd | dd of=src conv=notrunc status=none &&
+	    exits 0 timeout 60 "$pardd" if=src of=dst && complete && size_is dst "$1" &&
+	    [[ $(head -c 5 dst) = pardd ]] && (($(stat -c %b dst) <= 8192))
+}
+for size in 9223372036854775807 9223372036854771712 9223372036852678656 9223372036852678655; do
+	it "copies a hole that ends at byte $size" far $size
+done
+# In a huge page, no data is found there either.
+huge_page()
+{
+	local last=9223372036854775807
+	mkdir mnt && mount -t tmpfs -o size=64M,huge=always none mnt && undo umount -l "$PWD/mnt" || return
+	cd mnt && truncate -s $last src && printf pardd | dd of=src bs=1 seek=$((last - 1000000)) conv=notrunc status=none &&
+	    exits 0 timeout 60 "$pardd" if=src of=dst && complete && same_end 3000000
+}
+# same_end BYTES: of src and dst, up to the last byte of all
+same_end()
+{
+	cmp <(end_of src "$1") <(end_of dst "$1")
+}
+end_of()
+{
+	dd if="$1" iflag=skip_bytes skip=$((9223372036854775807 - $2)) bs=64k status=none
+}
+# Where such data ends, the kernel says in a negative number that is no error.
+last_pages()
+{
+	in_memory && truncate -s 9223372036854775807 src 2>/dev/null || return 0
+	"$blocks" make data 10000 && dd if=data of=src bs=10000 oflag=seek_bytes \
+	    seek=$((9223372036854775807 - 10000)) conv=notrunc status=none &&
+	    exits 0 timeout 60 "$pardd" if=src of=dst && complete && same_end 50000
+}
+it "... and data that goes on into the last page" last_pages
+
+if ((EUID == 0)); then
+	it "... and what is in a huge page there" huge_page
+else
+	skip "not root" "... and what is in a huge page there"
+fi
 
 # onto what was there: RULES OPERANDS...
 onto_file()

@@ -52,7 +52,14 @@ enum {
 	LOOK = 1 << 20,		/* bytes written between two checks */
 	LONG = 256 << 10,	/* bytes of a request worth waiting for */
 	WINDOW = 2 << 20,	/* bytes that a lane writes back at a time */
+	HUGE_PAGE = 2 << 20,
 };
+
+/*
+ * tmpfs does not find data in the last page before 8 EiB, which may be a huge
+ * one: from here on, what seems to be a hole may be data.
+ */
+static const off_t unsure = INT64_MAX - HUGE_PAGE + 1;
 
 struct stretch {		/* a range of a file, with other lanes' writes
 				 * in it */
@@ -379,6 +386,18 @@ file_detach(struct lane *lane)
 	return err;
 }
 
+/* No data was found from "at" on: how far that is a hole, or all is data. */
+static off_t
+hole_to_end(const struct file *file, off_t at, bool *hole)
+{
+	struct stat st;
+
+	if (fstat(file->plain, &st) != 0)
+		return -1;
+	*hole = at < unsure || st.st_size <= unsure;
+	return *hole && st.st_size > unsure ? unsure : st.st_size;
+}
+
 /*
  * lseek moves the offset of a descriptor that nobody reads or writes by, so
  * threads may ask at the same time.
@@ -388,16 +407,16 @@ file_extent(const struct endpoint *ep, uint64_t off, struct extent *x)
 {
 	const struct file *file = ep->priv;
 	off_t at = (off_t)off, end = lseek(file->plain, at, SEEK_DATA);
-	struct stat st;
 
 	x->hole = end != at;
 	if (end == at)
 		end = lseek(file->plain, at, SEEK_HOLE);
-	else if (end < 0 && errno == ENXIO && fstat(file->plain, &st) == 0 &&
-	    st.st_size <= INT64_MAX - PAGE)	/* tmpfs fails at the limit */
-		end = st.st_size;	/* no more data */
+	else if (end < 0 && errno == ENXIO)
+		end = hole_to_end(file, at, &x->hole);
+	if (end < 0)
+		return end == -1 ? errno : EOVERFLOW;	/* tmpfs, there */
 	if (end <= at)
-		return end < 0 ? errno : ENXIO;
+		return ENXIO;
 	x->off = off;
 	x->len = (uint64_t)(end - at);
 	return 0;
