@@ -240,6 +240,7 @@ it "... with their values behind" slip -nr 3 a b c -b 4096 --reverse \
     ' the same is: pardd if=a of=b map=c rescue=noscrape retries=3 bs=4096 rescue=reverse'
 it "... but none of what is otherwise here" slip -s 1M a b c "no option -s; --help lists them"
 it "... nor of a line with operands" slip a b bs=512 "'a' is not an operand.*"
+it "... nor of one that has a device where the map would be" slip copy /dev/a /dev/b "'copy' is not an operand.*"
 it "... nor of one that is too long" slip a b "$(printf %0900d 0)" "'a' is not an operand.*"
 it "... and quotes names for a shell" slip 'a;b' "it's" \
     " the same is: pardd if='a;b' of='it'\\\\''s'"

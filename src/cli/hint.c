@@ -298,6 +298,8 @@ put_line(FILE *out, int argc, char *const argv[])
 	}
 	ok = fclose(options) == 0 && ok && (n == NAMES || (n == 2 &&
 	    text[0] == '\0'));	/* no option works without a map */
+	/* "copy /dev/a /dev/b" would become one with of=/dev/a. */
+	ok = ok && (n < NAMES || strncmp(name[2], "/dev/", 5) != 0);
 	fputs("pardd", out);
 	for (k = 0; k < n && ok; k++)
 		ok = put(out, key[k], name[k]);
