@@ -107,7 +107,7 @@ address()
 	    usage "$2" if="$1" of=dst && usage "$2" -d if=/dev/null of="$1" &&
 	    usage "$2" if=/dev/null of="$1" compare=1 && [[ $(echo *) = 'err out' ]]
 }
-for name in nbd:x nbdx:y http://a/b 2026-11-22T10:00.img C:img scp.x-y: host:/dev/sda; do
+for name in nbd:x nbdx:y http://a/b 2026-11-22T10:00.img C:img scp.x-y: host:/dev/sda root@host:sda.img; do
 	it "makes no file of $name" address "$name" "${name%%:*}: is no kind of end that pardd knows"
 done
 it "tells what reads from the web" usage ' knows: curl -f URL \| pardd of=\.\.\. reads it; for a file' if=https://a/b of=dst

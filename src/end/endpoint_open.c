@@ -153,14 +153,15 @@ instead(const struct endpoint *ep, const char *rest)
 }
 
 /*
- * Refuse a name of the form SCHEME:..., unless such a file exists: an address
- * that only other copiers understand must not become a new file.
+ * Refuse a name of the form SCHEME:... or USER@HOST:..., unless such a file
+ * exists: an address that only other copiers understand must not become a new
+ * file.
  */
 static int
 check_scheme(const struct endpoint *ep, struct fault *f)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.";
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.@";
 	const char *name = ep->name;
 	size_t n = strspn(name, letters);
 
