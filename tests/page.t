@@ -164,7 +164,7 @@ several()
 	two_disks && page if="$src" of="$dst" of=new && has "$dst 67 MB block device dos \\.\\.\\." || return
 	truncate -s 64M other && mke2fs -q -t ext4 -L home other 2>said && loop other &&
 	    page if="$src" of="$dev" of=new && has "$dev 67 MB block device ext4 \"home\"" &&
-	    e2label other 'sixteen columns!' && page if="$src" of="$dev" of=new && has "$dev 67 MB block device ext4 \\.\\.\\." || return
+	    e2label other 'sixteen columns!' && page if="$src" of="$dev" of=new && has "$dev 67 MB block device ext4 \"si\\.\\.\\." || return
 	! command -v script >/dev/null || { narrow 40 if="$src" of="$dev" of=new &&
 	    has "$dev, 67 MB TO BE LOST: ext4 \"sixteen columns!\" new, to be created"; }
 }

@@ -48,7 +48,8 @@ void page_told(const struct sheet *, const char *heading, const char *fmt, ...)
 void page_advice(const struct sheet *, const char *heading, const char *text,
     const char *command, const char *end);
 
-struct list {			/* items between commas, as many as fit */
+struct list {			/* items between commas: as many as fit, and at
+				   least a part of the first */
 	char	 text[LIST + 64];
 	size_t	 most, at, left_out;
 };

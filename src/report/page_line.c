@@ -111,6 +111,8 @@ list_item(struct list *l, const char *fmt, ...)
 	va_end(ap);
 	escape_line(plain, text);
 	tie(plain);
+	if (l->at == 0 && strlen(plain) + 2 > l->most)
+		strcpy(plain + l->most - 5, "...");
 	if (l->left_out > 0 || l->at + strlen(plain) + 2 > l->most) {
 		l->left_out++;
 		return;
@@ -124,12 +126,11 @@ list_put(const struct sheet *s, const char *before, struct list *l)
 {
 	char line[sizeof(l->text) + 64];
 
-	if (l->at == 0 && l->left_out == 0)
+	if (l->at == 0)
 		return;
 	snprintf(line, sizeof(line), "%s%s", before, l->text);
 	if (l->left_out > 0)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line),
-		    "%s%zu%s", l->at > 0 ? " and " : "", l->left_out,
-		    l->at > 0 ? " more" : "");
+		    " and %zu more", l->left_out);
 	page_wrap(s, "", line);
 }

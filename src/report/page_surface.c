@@ -150,7 +150,7 @@ surface_loses(const struct sheet *sh, const struct surface *s, bool written)
 		list_parts(&kept, s, false);
 	list_put(sh, written ? PAGE_LOST " " : "has ", &lost);
 	list_put(sh, "stays: ", &kept);
-	if (written && lost.at + lost.left_out == 0 && !s->ep->is.absent &&
+	if (written && lost.at == 0 && !s->ep->is.absent &&
 	    s->size > 0)
 		page_wrap(sh, "",
 		    s->ep->is.device ? "no file system or partition table "

@@ -287,16 +287,13 @@ list_losses(struct list *l, const struct plan *p)
 		    found->sign[i].type, found->sign[i].label);
 }
 
-/* The same for a column: at least a type. */
+/* The same for a column. */
 static struct list
 losses(const struct plan *p)
 {
 	struct list l = { .most = LOSSES };
 
 	list_losses(&l, p);
-	if (l.at == 0 && l.left_out > 0)
-		l.at = (size_t)snprintf(l.text, sizeof(l.text), "%.*s",
-		    LOSSES - 4, p->found->sign[0].type);
 	if (l.left_out > 0)
 		snprintf(l.text + l.at, sizeof(l.text) - l.at, " ...");
 	return l;

@@ -94,6 +94,21 @@ ends_a_list_where_it_is_full(void **state)
 	    "        has one thing, thing 0, thing 1, thing 2 and 6 more\n");
 }
 
+static void
+cuts_the_first_of_a_list_where_it_must(void **state)
+{
+	struct list l;
+
+	(void)state;
+	s.brief = SHORT_LISTS;
+	s.width = WIDTH;
+	l = list_of(&s);
+	list_item(&l, "2 ext4 whole: for a reason that is longer than a list");
+	list_item(&l, "another");
+	list_put(&s, "", &l);
+	is("        2 ext4 whole: for a reason that is lon... and 1 more\n");
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -104,6 +119,7 @@ main(void)
 		UNIT(folds_what_belongs_together_where_it_must),
 		UNIT(cuts_what_has_no_blank),
 		UNIT(ends_a_list_where_it_is_full),
+		UNIT(cuts_the_first_of_a_list_where_it_must),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
