@@ -46,7 +46,9 @@ it "is a valid page about any copy" plain
 picture()
 {
 	"$blocks" make src 3M && exits 0 "$pardd" if=src of=dst report=r.svg && valid r.svg &&
-	    has '>complete, flushed</text>' r.svg
+	    has '>complete, flushed</text>' r.svg && ! grep 'running time' r.svg &&
+	    exits 100 "$pardd" if=src of=new map=m rate=1M maxtime=1 report=m.svg &&
+	    exits 0 "$pardd" if=src of=new map=m report=m.svg && valid m.svg && has ' of running time' m.svg
 }
 expected()
 {

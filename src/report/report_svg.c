@@ -327,7 +327,9 @@ void
 report_svg(FILE *out, const struct report_data *d)
 {
 	const int wide = WIDTH + 2 * MARGIN, top = 64;
-	const int tall = top + MAP_TALL + MARGIN + PROGRESS_TALL;
+	const bool progress = d->samples > 1;	/* else there is no curve */
+	const int tall = top + MAP_TALL + MARGIN + (progress ? PROGRESS_TALL :
+	    0);
 	char verdict[sizeof(struct fault)];
 
 	fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -347,8 +349,10 @@ report_svg(FILE *out, const struct report_data *d)
 	fprintf(out, "</text>\n<g transform=\"translate(%d,%d)\">\n", MARGIN,
 	    top);
 	report_draw_map(out, d);
-	fprintf(out, "</g>\n<g transform=\"translate(%d,%d)\">\n", MARGIN,
-	    top + MAP_TALL + MARGIN);
-	report_draw_progress(out, d);
+	if (progress) {
+		fprintf(out, "</g>\n<g transform=\"translate(%d,%d)\">\n",
+		    MARGIN, top + MAP_TALL + MARGIN);
+		report_draw_progress(out, d);
+	}
 	fputs("</g>\n</svg>\n", out);
 }
