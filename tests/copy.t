@@ -353,7 +353,7 @@ spares()
 		done
 		(in_group cat near) >/dev/null
 		pages=$("$blocks" incore near)
-		((pages == 8192)) || fail "$pages pages before" || return
+		((pages == 8192)) || { echo "try $try: $pages pages before"; continue; }
 		(in_group exits 0 "$pardd" if=src of=dst "${@:2}") && same src dst || return
 		pages=$("$blocks" incore near)
 		((pages < 8000)) || return 0
