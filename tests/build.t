@@ -35,7 +35,7 @@ libraries()
 	    says '^configure: too old: uring, crypto$' && says 'Debian 12 or newer' &&
 	    grep -Eq '^  uring +too old, without io_uring_submit_and_wait_timeout$' out &&
 	    says '^configure: missing: jansson$' &&
-	    says '^configure: on Debian: apt-get install libjansson-dev$'
+	    says '^configure: on Debian: apt-get install libjansson-dev$' && does_not_say 'leave out'
 }
 it "says which libraries are too old, and which are missing, all at once" libraries
 wrong()
@@ -114,11 +114,23 @@ without()
 {
 	mkdir -p old && echo '#error not here' >old/libnbd.h &&
 	    exits 1 "$top/configure" "$quick" "CPPFLAGS=-I$PWD/old" && says 'apt-get install libnbd-dev$' &&
+	    says '^configure: or leave out: --without-libnbd$' &&
 	    exits 0 "$top/configure" "$quick" "CPPFLAGS=-I$PWD/old" --without-libnbd --without-libjansson &&
 	    says 'WARNING: unrecognized options: --with-libjansson$' && ! grep LIBNBD config.h &&
 	    exits 0 "$top/configure" "$quick" && grep -qx '#define HAVE_LIBNBD 1' config.h
 }
 it "does without the libraries that one can do without" without
+# place DIR OPTION...: where the program will be
+place()
+{
+	exits 0 "$top/configure" "$none" "${@:2}" && grep -Eq "^  installed as +$1/pardd\$" out
+}
+places()
+{
+	place /usr/local/bin && place /opt/bin --prefix=/opt && place /e/bin --prefix=/opt --exec-prefix=/e &&
+	    place /b --bindir=/b
+}
+it "says where the program will be installed" places
 # What stands in for functions that a C library lacks does what they do: one
 # program has ours, the other those that are there.
 stand_ins()
