@@ -23,6 +23,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/clock.h"
 #include "base/number.h"
@@ -179,22 +180,16 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 	}
 }
 
-static uint64_t
-fewer(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Zeroing n bytes has taken so long: adapt the step. */
 static void
 learn(struct worker *w, uint64_t n, uint64_t took)
 {
-	uint64_t most = fewer(n * GROWTH, STEP_MOST), step = most;
+	uint64_t most = MIN(n * GROWTH, STEP_MOST), step = most;
 
 	if (n < w->zeros && took < step_time)
 		return;
 	if (took > 0)
-		step = fewer(n * step_time / took, most);
+		step = MIN(n * step_time / took, most);
 	step -= step % STEP_LEAST;
 	w->zeros = step > STEP_LEAST ? step : STEP_LEAST;
 }
@@ -214,7 +209,7 @@ nothing_at(const struct worker *w, uint64_t off)
 	err = lane_extent(&w->dst, off, &x);
 	if (err == ENXIO)
 		return most;		/* the file ends before off */
-	return err == 0 && x.hole ? fewer(x.len, most) : 0;
+	return err == 0 && x.hole ? MIN(x.len, most) : 0;
 }
 
 /*
@@ -225,16 +220,18 @@ static uint64_t
 at_once(struct worker *w, uint64_t off, uint64_t len, bool moves)
 {
 	struct job *job = w->job;
-	uint64_t n, unit = job->p->grain, nothing;
+	uint64_t n, unit = job->p->grain, nothing, most;
 
 	if (w->zeros == 0)
 		w->zeros = job->p->dst->is.device ? STEP_LEAST : STEP_FILE;
-	n = fewer(len, w->zeros);
+	n = MIN(len, w->zeros);
 	nothing = n < len ? nothing_at(w, off) : 0;
 	if (nothing > n)
-		n = fewer(len, nothing);
-	if (moves && job->rate.bytes > 0)
-		n = fewer(n, rate_piece(&job->rate, job->p, job->p->room));
+		n = MIN(len, nothing);
+	if (moves && job->rate.bytes > 0) {
+		most = rate_piece(&job->rate, job->p, job->p->room);
+		n = MIN(n, most);
+	}
 	return n < len && n > unit ? n - n % unit : n;
 }
 
@@ -259,7 +256,7 @@ zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves,
 		*made = n;
 		return n;
 	case EOPNOTSUPP:
-		n = fewer(n, job->p->room);
+		n = MIN(n, job->p->room);
 		if (!*moves && !rate_wait(&job->rate, n, job->halt))
 			return 0;
 		*moves = true;

@@ -5,6 +5,8 @@
  */
 #include "caution.h"
 
+#include <sys/param.h>
+
 #include "base/clock.h"
 #include "pass.h"
 
@@ -19,12 +21,6 @@ static const double slow_read = 1.0;	/* s: leave an area as slow as this */
 static const double hint_least = .01;	/* seconds */
 static const double wary_for = 60;	/* multiple of the time that an error
 					 * took */
-
-static size_t
-least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
 
 /* How many bytes the first pass has covered. */
 static uint64_t
@@ -103,7 +99,7 @@ caution_piece(struct job *job)
 	if (pass_is_first(r->pass))
 		n = course_piece(&r->course, gone_over(job), n);
 	else
-		n = least(n, CLUSTER);
+		n = MIN(n, CLUSTER);
 	return rate_piece(&job->rate, job->p, n);
 }
 
@@ -178,7 +174,7 @@ caution_of_gap(struct job *job)
 	size_t chunk = job->p->chunk;
 
 	return job->rescue->rotates ? chunk : course_piece(
-	    &job->rescue->course, job->p->length, least(WARY, chunk));
+	    &job->rescue->course, job->p->length, MIN(WARY, chunk));
 }
 
 void

@@ -20,6 +20,8 @@
  */
 #include "rescue/course.h"
 
+#include <sys/param.h>
+
 #include "base/number.h"
 
 enum {
@@ -37,19 +39,13 @@ enum {
 	SURE = 4,		/* 1/SURE of a run must be bad */
 };
 
-static uint64_t
-least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 void
 course_begin(struct course *c, uint64_t length)
 {
 	uint64_t small = length / 400 > JUMP_SMALL ? length / 400 : JUMP_SMALL;
 
 	pthread_mutex_init(&c->lock, NULL);
-	c->least = least(JUMP_LEAST, small);
+	c->least = MIN(JUMP_LEAST, small);
 	c->least -= c->least % PIECE_LEAST;
 	c->most = length / 100 > c->least ? length / 100 : c->least;
 	c->most -= c->most % PIECE_LEAST;
@@ -86,7 +82,7 @@ course_piece(struct course *c, uint64_t bytes, size_t most)
 	pthread_mutex_unlock(&c->lock);
 	if (areas == 0)
 		return most;
-	n = least(bytes / LOST / areas, PIECE_MOST);
+	n = MIN(bytes / LOST / areas, PIECE_MOST);
 	n = n > PIECE_LEAST ? n - n % PIECE_LEAST : PIECE_LEAST;
 	while (n >= PIECE_MOST && n < LARGE_MOST &&
 	    n * 2 <= bytes / LARGE_LOST / areas)
@@ -144,7 +140,7 @@ choose_jump(struct course *c, uint64_t at, uint64_t end)
 		if (c->far < c->enough)
 			c->jump = c->enough - c->far;
 		else
-			c->jump = least(c->far > 2 * c->jump ? c->far :
+			c->jump = MIN(c->far > 2 * c->jump ? c->far :
 			    2 * c->jump, c->most);
 		c->jump = round_up(c->jump, PIECE_LEAST);
 		c->far += c->jump;
@@ -190,7 +186,7 @@ learn(struct course *c)
 		c->shorter = 0;
 	if (c->far != c->enough)
 		c->calm = 0;
-	c->enough = least(c->far, c->most);
+	c->enough = MIN(c->far, c->most);
 	if (++c->calm < (c->shorter > 0 ? 3 * CALM : CALM))
 		return;
 	c->calm = 0;

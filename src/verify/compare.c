@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -149,10 +150,14 @@ next(const struct holes *h, uint64_t at, int whence, uint64_t end)
 	    (uint64_t)to - h->base;
 }
 
+/* The same in either of two ends. */
 static uint64_t
-least(uint64_t a, uint64_t b)
+next_of_both(const struct holes *a, const struct holes *b, uint64_t at,
+    int whence, uint64_t end)
 {
-	return a < b ? a : b;
+	uint64_t x = next(a, at, whence, end), y = next(b, at, whence, end);
+
+	return MIN(x, y);
 }
 
 /* Take ranges that are holes in both ends out of the map. */
@@ -166,18 +171,17 @@ skip_holes(struct job *job)
 
 	known = known && holes_of(p->dst, p->dst_off, &b);
 	while (known && at < end && !job->stop) {
-		data = least(next(&a, at, SEEK_DATA, end),
-		    next(&b, at, SEEK_DATA, end));
+		data = next_of_both(&a, &b, at, SEEK_DATA, end);
 		if (data > at && map_set(&job->map, at, data - at,
 		    FINISHED) == 0)
 			job->compare->compared += data - at;
 		/* past the data of one end, the other may still have some */
-		at = data < end ? least(next(&a, data, SEEK_HOLE, end),
-		    next(&b, data, SEEK_HOLE, end)) : end;
+		at = data < end ? next_of_both(&a, &b, data, SEEK_HOLE, end) :
+		    end;
 		if (at <= data && data < end)
-			at = least(data + p->chunk, end);
+			at = MIN(data + p->chunk, end);
 	}
-	if (p->bounded && a.fd >= 0)
+	if (a.fd >= 0)
 		close(a.fd);
 	if (b.fd >= 0)
 		close(b.fd);
@@ -241,13 +245,14 @@ static bool
 salvage(struct job *job, struct reading *s, const struct seg *seg)
 {
 	uint64_t block = job->p->block;
-	size_t n, len = (size_t)seg->len;
+	size_t n, over, len = (size_t)seg->len;
 	struct io io;
 
-	s->n -= (size_t)least(s->n, next_place(s, seg) % block);
+	over = (size_t)(next_place(s, seg) % block);
+	s->n -= MIN(s->n, over);
 	while (s->n < len && !job->stop) {
-		n = (size_t)least(block - next_place(s, seg) % block,
-		    len - s->n);
+		n = (size_t)(block - next_place(s, seg) % block);
+		n = MIN(n, len - s->n);
 		io = read_block(job, s, seg->off, s->n, n);
 		if (errno_is_medium(io.err) && job->p->opts->coe != 0)
 			io.err = map_settle(&job->map, seg->off + s->n, n,
@@ -335,7 +340,7 @@ level(struct job *job, unsigned char *a, unsigned char *b, uint64_t off,
 
 	while (map_next(&job->map, s.off + s.len, BAD, &s) && s.off < end) {
 		at = (size_t)(s.off - off);
-		len = (size_t)least(s.len, end - s.off);
+		len = (size_t)MIN(s.len, end - s.off);
 		memset(a + at, 0, len);
 		memset(b + at, 0, len);
 		lost += len;
@@ -362,8 +367,8 @@ end_stream(struct job *job, const struct reading *a, const struct reading *b,
 {
 	size_t n = (size_t)seg->len;
 
-	n = streams(a) ? (size_t)least(n, a->n) : n;
-	n = streams(b) ? (size_t)least(n, b->n) : n;
+	n = streams(a) ? MIN(n, a->n) : n;
+	n = streams(b) ? MIN(n, b->n) : n;
 	if (n == seg->len)
 		return;
 	map_end(&job->map, seg->off + n);
@@ -441,14 +446,13 @@ compare(struct worker *w, struct reading *first, struct reading *second,
 			return false;
 		}
 	}
-	n = (size_t)least(first->n, second->n);
+	n = MIN(first->n, second->n);
 	lost = level(job, first->buf, second->buf, seg->off, n);
 	if (n > 0 && !hold(w, first->buf, second->buf, seg->off, n))
 		return false;
 	job->read += n - lost;
 	job->compare->compared += n - lost;
-	return map_settle(&job->map, seg->off, n, FINISHED) == 0 &&
-	    n == seg->len;
+	return transfer_settle(w, seg->off, n, FINISHED) && n == seg->len;
 }
 
 static bool
@@ -464,7 +468,7 @@ compare_piece(struct worker *w)
 		return false;
 	more = compare(w, swapped ? &b : &a, swapped ? &a : &b, &seg);
 	/* what was not reached stays untried */
-	return map_settle(&job->map, seg.off, seg.len, UNTRIED) == 0 && more;
+	return transfer_settle(w, seg.off, seg.len, UNTRIED) && more;
 }
 
 /* --- the map ------------------------------------------------------------ */
@@ -492,7 +496,7 @@ next_found(struct job *job, uint64_t off, struct seg *s)
 	    (any && s->off <= lost.off))
 		return any;
 	if (any)
-		lost.len = least(lost.len, s->off - lost.off);
+		lost.len = MIN(lost.len, s->off - lost.off);
 	*s = lost;
 	return true;
 }
