@@ -180,13 +180,16 @@ zero_at(struct worker *w, uint64_t off, size_t at, size_t len)
 	}
 }
 
-/* Zeroing n bytes has taken so long: adapt the step. */
+/*
+ * Zeroing n bytes has taken so many ns: adapt the step.  More bytes than a step
+ * may have are those of a range without data, whose time says nothing.
+ */
 static void
 learn(struct worker *w, uint64_t n, uint64_t took)
 {
-	uint64_t most = MIN(n * GROWTH, STEP_MOST), step = most;
+	uint64_t most = MIN(n, STEP_MOST / GROWTH) * GROWTH, step = most;
 
-	if (n < w->zeros && took < step_time)
+	if (n > STEP_MOST || (n < w->zeros && took < step_time))
 		return;
 	if (took > 0)
 		step = MIN(n * step_time / took, most);
