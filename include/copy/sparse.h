@@ -31,9 +31,6 @@ bool sparse_hole(struct worker *, const struct seg *);
  */
 bool sparse_clear(struct worker *);
 
-/* Whether all of len (> 0) bytes are zeros. */
-bool sparse_zeros(const unsigned char *buf, size_t len);
-
 /* Whether pieces are to be written with sparse_write. */
 bool sparse_wanted(const struct plan *);
 

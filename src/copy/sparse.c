@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "copy/rate.h"
@@ -319,12 +320,6 @@ sparse_wanted(const struct plan *p)
 	    !p->dst->is.device);
 }
 
-bool
-sparse_zeros(const unsigned char *buf, size_t len)
-{
-	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
-}
-
 /*
  * The length of the run of zeros, or of data, that begins at "at" in the
  * buffer.  Fewer zeros than "least" count as data.
@@ -341,7 +336,7 @@ run_of_zeros(const struct worker *w, uint64_t off, size_t at, size_t len,
 	for (; end < len; end += n) {
 		n = (size_t)(unit - (start + end) % unit);
 		n = n < len - end ? n : len - end;
-		if (n == unit && sparse_zeros(w->buf + end, n))
+		if (n == unit && all_zero(w->buf + end, n))
 			zeros += n;
 		else if (zeros >= least)
 			break;

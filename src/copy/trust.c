@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/number.h"
 #include "base/status.h"
-#include "copy/sparse.h"
 
 enum {
 	PLACES = 256,		/* looked at, at most */
@@ -286,7 +286,7 @@ note_alike(struct agreed *a, const struct plan *p, const struct seg *s,
 	for (; off < end; buf += next - off, off = next) {
 		next = off - off % p->sector + p->sector;
 		next = next < end ? next : end;
-		if (!sparse_zeros(buf, (size_t)(next - off))) {
+		if (!all_zero(buf, (size_t)(next - off))) {
 			a->at[a->n++] = off;
 			return;
 		}

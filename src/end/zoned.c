@@ -19,6 +19,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/disk.h"
@@ -179,16 +180,6 @@ alike(const struct zoned *zd, uint64_t at, bool *out)
 	}
 	*out = at >= room;
 	return (*out ? z->end : room) - at;
-}
-
-static bool
-all_zero(const unsigned char *b, size_t n)
-{
-	while (n > 0 && *b == 0) {
-		b++;
-		n--;
-	}
-	return n == 0;
 }
 
 static void

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/number.h"
 #include "disk/disk.h"
 
@@ -251,12 +252,6 @@ packed(const unsigned char *head)
 	/* the digit between is the block size */
 	return memcmp(head, "BZh", 3) == 0 && memcmp(head + 4, "1AY&SY", 6) ==
 	    0 ? "bzip2 -dc" : NULL;
-}
-
-static bool
-all_zero(const unsigned char *buf, size_t len)
-{
-	return buf[0] == 0 && memcmp(buf, buf + 1, len - 1) == 0;
 }
 
 /* Whether a partition table will be overwritten. */

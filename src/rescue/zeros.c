@@ -20,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/number.h"
 #include "copy/job.h"
-#include "copy/sparse.h"
 #include "rescue/rescue.h"
 
 enum {
@@ -67,7 +67,7 @@ learn(const struct worker *w, const struct io *io)
 	pthread_mutex_unlock(&z->lock);
 	at = (size_t)(round_up(from, block) - from);
 	for (; !full && at + block <= io->done; at += block)
-		if (!sparse_zeros(io->buf + at, block)) {
+		if (!all_zero(io->buf + at, block)) {
 			zeros_know(z, from + at);
 			return;
 		}
@@ -109,7 +109,7 @@ zeros_feel(struct worker *w, const struct io *io, uint64_t off,
 	const struct seg s = { off, io->done, was };
 	bool ask, is = true;
 
-	if (!sparse_zeros(io->buf, io->done)) {
+	if (!all_zero(io->buf, io->done)) {
 		learn(w, io);
 		return true;
 	}
@@ -189,7 +189,7 @@ zeros_confirm(struct worker *w, size_t errors)
 		lane_transfer(&w->src, &io);
 	}
 	lied = io.err == 0 && io.done == io.len &&
-	    sparse_zeros(io.buf, io.len);
+	    all_zero(io.buf, io.len);
 	free(io.buf);
 	if (!lied)		/* failed reads are the concern of liveness.c */
 		confirmed(z, errors);
