@@ -132,6 +132,7 @@ struct backend {
 	 */
 	void (*drop_cache)(struct endpoint *, uint64_t off, uint64_t len);
 	int (*close)(struct endpoint *);	/* 0 or an errno value */
+						/* NULL: nothing to do */
 };
 
 extern const struct backend file_backend, stream_backend, null_backend,

@@ -242,7 +242,7 @@ endpoint_close(struct endpoint *ep)
 
 	if (ep->be->note != NULL)
 		ep->be->note(ep, ep->said, sizeof(ep->said));
-	err = ep->be->close(ep);
+	err = ep->be->close == NULL ? 0 : ep->be->close(ep);
 	if (ep->dir >= 0)
 		close(ep->dir);
 	if (ep->layer >= 0)

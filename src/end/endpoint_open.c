@@ -358,7 +358,8 @@ endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
 		endpoint_close(&new);
 		return -1;
 	}
-	ep->be->close(ep);
+	if (ep->be->close != NULL)
+		ep->be->close(ep);
 	ep->priv = new.priv;
 	ep->id = new.id;
 	ep->is.inherited = false;

@@ -318,19 +318,11 @@ nbd_flush_end(struct endpoint *ep, struct fault *f)
 	    words[0] != '\0' ? "; " : "", words);
 }
 
-static int
-reader_close(struct endpoint *r)
-{
-	(void)r;
-	return 0;
-}
-
 /* Reads the target back: how the server reads it is up to the server. */
 static const struct backend nbd_readback_backend = {
 	.attach = nbd_attach,
 	.detach = nbd_detach,
 	.transfer = nbd_transfer,
-	.close = reader_close,
 };
 
 static int

@@ -50,15 +50,7 @@ null_transfer(struct lane *lane, struct io *io)
 	io->done = io->len;
 }
 
-static int
-null_close(struct endpoint *ep)
-{
-	(void)ep;
-	return 0;
-}
-
 const struct backend null_backend = {
 	.open = null_open,
 	.transfer = null_transfer,
-	.close = null_close,
 };

@@ -349,19 +349,11 @@ rbd_flush_end(struct endpoint *ep, struct fault *f)
 	    "cluster", ep->name, errno_words(err));
 }
 
-static int
-reader_close(struct endpoint *r)
-{
-	(void)r;
-	return 0;
-}
-
 /* Reads the target back. */
 static const struct backend rbd_readback_backend = {
 	.attach = rbd_attach,
 	.detach = rbd_detach,
 	.transfer = rbd_transfer,
-	.close = reader_close,
 };
 
 static int

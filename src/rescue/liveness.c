@@ -26,6 +26,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/status.h"
 #include "copy/job.h"
 #include "copy/transfer.h"
@@ -250,7 +251,7 @@ is_there(struct worker *w, unsigned most)
 	size_t mark = liveness_mark(w);
 	enum answer answer;
 
-	io.buf = aligned_alloc(4096, (io.len + 4095) / 4096 * 4096);
+	io.buf = aligned_alloc(4096, round_up(io.len, 4096));
 	if (io.buf == NULL)
 		return true;
 	answer = ask(w, &io, most);
