@@ -309,18 +309,36 @@ finished_to(const struct mapsaver *k, const struct plan *p)
 	return end;
 }
 
-/*
- * Refuse the map if it knows more than the source has, or belongs to another
- * disk, or if the target is another disk, another place, or too short.
- */
+/* Where the last of what is not untried ends. */
+static uint64_t
+tried_to(const struct mapfile *m)
+{
+	uint64_t end = 0;
+	size_t i;
+
+	for (i = 0; i < m->n; i++)
+		if (m->seg[i].status != UNTRIED)
+			end = m->seg[i].off + m->seg[i].len;
+	return end;
+}
+
+static bool
+any_finished(const struct mapfile *m)
+{
+	size_t i = 0;
+
+	while (i < m->n && m->seg[i].status != FINISHED)
+		i++;
+	return i < m->n;
+}
+
+/* Refuse the map of another source, or one that knows more than this has. */
 static int
-check(struct mapsaver *k, const struct plan *p, struct fault *f)
+check_source(const struct mapsaver *k, const struct plan *p, struct fault *f)
 {
 	const char *path = p->opts->map;
 	char was[sizeof(k->source)], is[sizeof(k->source)];
-	bool since = written_since(k, p->dst), finished = false;
-	uint64_t end = 0;
-	size_t i;
+	uint64_t end = tried_to(&k->file);
 
 	if (k->file.source != NULL && strcmp(k->file.source, k->source) != 0)
 		return fault_set(f, STATUS_REFUSED, "%s is the map of another "
@@ -328,38 +346,46 @@ check(struct mapsaver *k, const struct plan *p, struct fault *f)
 		    words_known(was, sizeof(was), k->file.source),
 		    words_known(is, sizeof(is), k->source),
 		    advice(k->file.source, k->source));
-	for (i = 0; i < k->file.n; i++)
-		if (k->file.seg[i].status != UNTRIED) {
-			end = k->file.seg[i].off + k->file.seg[i].len;
-			finished |= k->file.seg[i].status == FINISHED;
-		}
 	if (end > (uint64_t)p->src->geo.size && !p->counted)
 		return fault_set(f, STATUS_REFUSED, "%s goes past the end of "
 		    "%s, to byte %llu: it is the map of another source; if it "
 		    "is the same one, which shows less of itself now, say with "
 		    "count= how much", path, p->src->name,
 		    (unsigned long long)end);
-	if (finished && p->dst->is.absent)
+	if (any_finished(&k->file) && p->dst->is.absent)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
 		    "finished, but %s does not exist", path, p->dst->name);
-	end = finished_to(k, p);
-	if (end > 0 && k->file.target != NULL &&
-	    strcmp(k->file.target, MAP_COMPARED) == 0)
+	return 0;
+}
+
+/*
+ * Refuse the map if the target is not the one that has what it calls finished:
+ * another disk, another place, too short, or written to "since" it was saved.
+ */
+static int
+check_target(const struct mapsaver *k, const struct plan *p, bool since,
+    struct fault *f)
+{
+	const char *path = p->opts->map, *was = k->file.target;
+	uint64_t end = finished_to(k, p);
+
+	if (end == 0)
+		return 0;
+	if (was != NULL && strcmp(was, MAP_COMPARED) == 0)
 		return fault_set(f, STATUS_REFUSED, "%s was written by "
 		    "compare=1, and calls finished what differs; it is for "
 		    "domain=", path);
-	if (end > 0 && k->file.target != NULL &&
-	    !same_target(k->file.target, k->target))
+	if (was != NULL && !same_target(was, k->target))
 		return fault_set(f, STATUS_REFUSED, "%s is of another target, "
 		    "or another place of it: %s; this one is: %s; if what is "
 		    "finished lies here, too, remove the line \"# pardd "
-		    "target\" from the map", path, k->file.target, k->target);
+		    "target\" from the map", path, was, k->target);
 	if (p->dst->geo.size >= 0 && end > (uint64_t)p->dst->geo.size)
 		return fault_set(f, STATUS_REFUSED, "%s says that %s is "
 		    "finished up to byte %llu, but %s ends at byte %lld", path,
 		    p->dst->name, (unsigned long long)end, p->dst->name,
 		    (long long)p->dst->geo.size);
-	if (end > 0 && since)
+	if (since)
 		return fault_set(f, STATUS_REFUSED, "%s was written to since "
 		    "%s was saved, and what that calls finished may have "
 		    "changed; if it has not, remove the line \"# pardd "
@@ -379,8 +405,12 @@ maploader_load(struct mapsaver *k, const struct plan *p, struct map *map,
     struct fault *f)
 {
 	const char *path = p->opts->map;
+	bool since;
 
-	if (mapfile_load(&k->file, path, f) != 0 || check(k, p, f) != 0)
+	if (mapfile_load(&k->file, path, f) != 0)
+		return -1;
+	since = written_since(k, p->dst);
+	if (check_source(k, p, f) != 0 || check_target(k, p, since, f) != 0)
 		return -1;
 	if (apply(p, map, &k->file) != 0)
 		return fault_errno(f, ENOMEM, "%s", path);
