@@ -51,38 +51,45 @@ enum {
 
 static const double beat = 1.0;	/* seconds */
 
+/* Make the table and the maps.  Returns 0 or ENOMEM. */
+static int
+make_tables(struct verify *v, const struct plan *p)
+{
+	unsigned i;
+
+	if (digest_table_init(&v->digests, p->bounded ? p->length : 0,
+	    p->claim, p->phase, ranges_by(p)) != 0 ||
+	    map_init(&v->differ, INT64_MAX, p->claim, 0) != 0)
+		return ENOMEM;
+	for (i = 0; i < v->targets; i++) {
+		v->column[i].first = NOWHERE;
+		if (map_init(&v->column[i].differ, INT64_MAX, p->claim,
+		    0) != 0)
+			return ENOMEM;
+	}
+	return 0;
+}
+
 int
 verify_begin(struct job *job, struct fault *f)
 {
 	const struct plan *p = job->p;
+	unsigned targets = p->targets > 1 ? p->targets : 0;
 	struct verify *v;
-	unsigned i;
 
 	if (p->opts->verify == 0)
 		return 0;
-	v = calloc(1, sizeof(*v) + (p->targets > 1 ? p->targets : 0) *
-	    sizeof(v->column[0]));
-	if (v == NULL ||
-	    digest_table_init(&v->digests, p->bounded ? p->length : 0,
-	    p->claim, p->phase, ranges_by(p)) != 0 ||
-	    map_init(&v->differ, INT64_MAX, p->claim, 0) != 0) {
-		if (v != NULL)
-			digest_table_free(&v->digests);
-		free(v);
+	v = calloc(1, sizeof(*v) + targets * sizeof(v->column[0]));
+	if (v == NULL)
 		return fault_errno(f, ENOMEM, "the digests of the copy");
-	}
-	v->targets = p->targets > 1 ? p->targets : 0;
-	for (i = 0; i < v->targets; i++) {
-		v->column[i].first = NOWHERE;
-		if (map_init(&v->column[i].differ, INT64_MAX, p->claim,
-		    0) != 0) {
-			verify_free(v);
-			return fault_errno(f, ENOMEM, "what differs");
-		}
-	}
-	pthread_mutex_init(&v->lock, NULL);
+	v->targets = targets;
 	v->first = NOWHERE;
 	v->flushed = clock_seconds();
+	pthread_mutex_init(&v->lock, NULL);
+	if (make_tables(v, p) != 0) {
+		verify_free(v);
+		return fault_errno(f, ENOMEM, "the digests of the copy");
+	}
 	job->digests = &v->digests;
 	job->verify = v;
 	return 0;
