@@ -1,7 +1,6 @@
 /*
  * A job: a run in progress, with all that its workers share with each other and
- * with the main thread.  copy.c owns it; worker.c and the tasks of the workers,
- * such as piece.c, use it.
+ * with the main thread.  copy.c owns it.
  *
  *	lock		held			guards
  *	order		from claim to end of	the place in a streamed source:

@@ -1,6 +1,6 @@
 /*
  * The course of the first pass of a rescue: how much it reads at a time, and
- * how far it jumps after an error, adapted to the disk.  Used by rescue.c.
+ * how far it jumps after an error, adapted to the disk.
  */
 #ifndef PARDD_COURSE_H
 #define PARDD_COURSE_H

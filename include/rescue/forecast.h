@@ -1,6 +1,6 @@
 /*
  * Predicting bad runs from those met so far: the runs of a dead head are alike.
- * Used by course.c, under its lock.
+ * It has no lock of its own: course.c calls it with course->lock held.
  */
 #ifndef PARDD_FORECAST_H
 #define PARDD_FORECAST_H

@@ -1,6 +1,6 @@
 /*
  * Whether the source of a rescue still answers: a disk with bad blocks looks
- * much like one that answers nothing any more.  Used by rescue.c.
+ * much like one that answers nothing any more.
  */
 #ifndef PARDD_LIVENESS_H
 #define PARDD_LIVENESS_H

@@ -1,6 +1,6 @@
 /*
  * The map file of a rescue: loading it, checking it against the ends, and
- * saving it while the copy runs.  Used by rescue.c, and by worker.c at the end.
+ * saving it while the copy runs.
  */
 #ifndef PARDD_MAPSAVER_H
 #define PARDD_MAPSAVER_H

@@ -1,7 +1,6 @@
 /*
  * A pattern in what a rescue could not read: bad runs of similar length at
- * similar distances, as a dead head leaves them.  Used by rescue.c and for
- * reports.
+ * similar distances, as a dead head leaves them.
  */
 #ifndef PARDD_PATTERN_H
 #define PARDD_PATTERN_H

@@ -1,6 +1,5 @@
 /*
- * Rescue: a copy with a map file, easy parts first.  Used by copy.c (begin,
- * end) and worker.c (run, piece).
+ * Rescue: a copy with a map file, easy parts first.
  */
 #ifndef PARDD_RESCUE_H
 #define PARDD_RESCUE_H

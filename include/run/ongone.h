@@ -1,6 +1,6 @@
 /*
  * ongone=: a command that may bring a source back, say by a power relay or a
- * USB hub.  Used by reattach.c.
+ * USB hub.
  */
 #ifndef PARDD_ONGONE_H
 #define PARDD_ONGONE_H

@@ -1,5 +1,5 @@
 /*
- * wait=: a source that has gone may come back as another node.  Used by copy.c.
+ * wait=: a source that has gone may come back as another node.
  */
 #ifndef PARDD_REATTACH_H
 #define PARDD_REATTACH_H

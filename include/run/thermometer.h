@@ -1,5 +1,5 @@
 /*
- * maxtemp=: no requests while the source is too warm.  Used by copy.c.
+ * maxtemp=: no requests while the source is too warm.
  */
 #ifndef PARDD_THERMOMETER_H
 #define PARDD_THERMOMETER_H

@@ -1,6 +1,5 @@
 /*
- * compare=1: both ends are read, and differences reported.  Used by copy.c
- * (begin), worker.c (run) and main.c (look).
+ * compare=1: both ends are read, and differences reported.
  */
 #ifndef PARDD_COMPARE_H
 #define PARDD_COMPARE_H

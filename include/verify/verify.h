@@ -1,7 +1,6 @@
 /*
  * verify=: the target is read back from its medium and compared with the
- * digests of what was written, or with the source.  Used by copy.c (begin),
- * piece.c (digests) and worker.c (run).
+ * digests of what was written, or with the source.
  */
 #ifndef PARDD_VERIFY_H
 #define PARDD_VERIFY_H

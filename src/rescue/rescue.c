@@ -36,6 +36,11 @@
 #include "rescue/liveness.h"
 #include "rescue/mapsaver.h"
 
+/*
+ * Each row: what ddrescue calls it; the status that it takes; what it does with
+ * a piece; whether it goes backwards; what it skips; phase and number in the
+ * map's file; whether it leaves nothing for later passes.
+ */
 static const struct pass passes[] = {
 	{ "Copying non-tried blocks... Pass 1 (forwards)", UNTRIED, COPY,
 	    false, COURSE, '?', 1, false },
