@@ -68,26 +68,26 @@ uring_unsubmitted(const struct uring *u)
 
 /* The nth poll, over all libraries. */
 static bool *
-nth_poll(struct uring *u, size_t n, struct library **of)
+nth_poll(struct uring *u, size_t n, struct library **lib)
 {
-	*of = &u->library[n / POLLS];
-	return &(*of)->polled[n % POLLS];
+	*lib = &u->library[n / POLLS];
+	return &(*lib)->polled[n % POLLS];
 }
 
 /* Handle a completion that belongs to a library; false if it is another. */
 static bool
 served(struct uring *u, const void *data)
 {
-	struct library *of;
+	struct library *lib;
 	bool *polled;
 	size_t i;
 
 	for (i = 0; i < (size_t)LIBRARIES * POLLS; i++) {
-		polled = nth_poll(u, i, &of);
+		polled = nth_poll(u, i, &lib);
 		if (data != polled)
 			continue;
 		*polled = false;
-		lane_service(of->lane);
+		lane_service(lib->lane);
 		return true;
 	}
 	return false;
@@ -131,13 +131,13 @@ uring_serving(const struct uring *u)
 struct io *
 uring_ended(struct uring *u)
 {
-	struct library *w;
+	struct library *lib;
 	struct io *io;
 
-	for (w = u->library; w < u->library + LIBRARIES; w++) {
-		io = lane_ended(w->lane);
+	for (lib = u->library; lib < u->library + LIBRARIES; lib++) {
+		io = lane_ended(lib->lane);
 		if (io != NULL) {
-			w->busy--;
+			lib->busy--;
 			return io;
 		}
 	}
@@ -147,25 +147,25 @@ uring_ended(struct uring *u)
 void
 uring_service(struct uring *u)
 {
-	struct library *w;
+	struct library *lib;
 
-	for (w = u->library; w < u->library + LIBRARIES; w++)
-		if (w->busy > 0)
-			lane_service(w->lane);
+	for (lib = u->library; lib < u->library + LIBRARIES; lib++)
+		if (lib->busy > 0)
+			lane_service(lib->lane);
 }
 
 bool
 uring_wait_library(struct uring *u, int ms)
 {
-	struct library *w;
+	struct library *lib;
 	struct pollfd p;
 
-	for (w = u->library; w < u->library + LIBRARIES; w++) {
-		if (w->busy == 0)
+	for (lib = u->library; lib < u->library + LIBRARIES; lib++) {
+		if (lib->busy == 0)
 			continue;
-		p.fd = lane_pollfd(w->lane, &p.events);
+		p.fd = lane_pollfd(lib->lane, &p.events);
 		poll(&p, 1, ms);
-		lane_service(w->lane);
+		lane_service(lib->lane);
 		return true;
 	}
 	return false;
@@ -174,22 +174,22 @@ uring_wait_library(struct uring *u, int ms)
 void
 uring_arm(struct uring *u)
 {
-	struct library *w;
+	struct library *lib;
 	struct io_uring_sqe sqe[URING_LARGE];
 	short events;
 	size_t i;
 	int fd;
 
-	for (w = u->library; w < u->library + LIBRARIES; w++) {
-		fd = lane_pollfd(w->lane, &events);
+	for (lib = u->library; lib < u->library + LIBRARIES; lib++) {
+		fd = lane_pollfd(lib->lane, &events);
 		for (i = 0; i < POLLS && fd >= 0; i++) {
-			if (w->polled[i] || (events & poll_events[i]) == 0)
+			if (lib->polled[i] || (events & poll_events[i]) == 0)
 				continue;
 			memset(sqe, 0, sizeof(sqe));
 			io_uring_prep_poll_add(sqe, fd,
 			    (unsigned)poll_events[i]);
-			uring_enter(u, sqe, &w->polled[i]);
-			w->polled[i] = true;
+			uring_enter(u, sqe, &lib->polled[i]);
+			lib->polled[i] = true;
 		}
 	}
 }
@@ -198,12 +198,12 @@ void
 uring_disarm(struct uring *u)
 {
 	struct io_uring_sqe sqe[URING_LARGE];
-	struct library *of;
+	struct library *lib;
 	bool *polled;
 	size_t i;
 
 	for (i = 0; i < (size_t)LIBRARIES * POLLS; i++) {
-		polled = nth_poll(u, i, &of);
+		polled = nth_poll(u, i, &lib);
 		if (!*polled)
 			continue;
 		memset(sqe, 0, sizeof(sqe));
@@ -215,10 +215,10 @@ uring_disarm(struct uring *u)
 bool
 uring_armed(const struct uring *u)
 {
-	const struct library *w;
+	const struct library *lib;
 
-	for (w = u->library; w < u->library + LIBRARIES; w++)
-		if (w->polled[0] || w->polled[1])
+	for (lib = u->library; lib < u->library + LIBRARIES; lib++)
+		if (lib->polled[0] || lib->polled[1])
 			return true;
 	return false;
 }

@@ -18,7 +18,7 @@ enum {
 	NBD_LAST_WORDS = 1000,	/* ms to wait for a failed command's words */
 };
 
-struct picture {		/* the last answer about extents */
+struct extent_cache {		/* the last answer about extents */
 	struct nbd_extents x;	/* for one context, */
 	uint64_t	 off;	/* from this byte on */
 };
@@ -45,7 +45,7 @@ struct nbd {			/* priv of the endpoint */
 	char		*export;	/* its name, or NULL */
 	char		*bitmap;	/* context of iflag=bitmap:, or NULL */
 	pthread_mutex_t	 lock;		/* held over a question; guards: */
-	struct picture	 allocated, dirty;
+	struct extent_cache allocated, dirty;
 };
 
 struct nbd_lane {		/* priv of a lane */

@@ -17,22 +17,22 @@ enum {
 
 /* Ask the server about the extents from off on, with nbd->lock held. */
 static int
-ask(struct nbd *nbd, struct picture *pic, uint64_t off)
+ask(struct nbd *nbd, struct extent_cache *cache, uint64_t off)
 {
 	uint64_t from = off - off % nbd->block, len = nbd->size - from;
 	int err;
 
-	if (pic->x.at == NULL) {
-		pic->x.at = calloc(ANSWER_MOST, sizeof(*pic->x.at));
-		pic->x.room = pic->x.at == NULL ? 0 : ANSWER_MOST;
+	if (cache->x.at == NULL) {
+		cache->x.at = calloc(ANSWER_MOST, sizeof(*cache->x.at));
+		cache->x.room = cache->x.at == NULL ? 0 : ANSWER_MOST;
 	}
-	if (pic->x.room == 0)
+	if (cache->x.room == 0)
 		return ENOMEM;
 	err = nbd_link_extents(&nbd->link, from, len < ASK_MOST ? len :
-	    ASK_MOST, &pic->x);
-	pic->off = from;
+	    ASK_MOST, &cache->x);
+	cache->off = from;
 	if (err != 0)
-		pic->x.n = 0;
+		cache->x.n = 0;
 	return err;
 }
 
@@ -41,28 +41,29 @@ ask(struct nbd *nbd, struct picture *pic, uint64_t off)
  * is data, because nobody knows what it reads as.
  */
 static bool
-passed_over(const struct nbd *nbd, const struct picture *pic, uint32_t flags)
+passed_over(const struct nbd *nbd, const struct extent_cache *cache,
+    uint32_t flags)
 {
-	return pic == &nbd->dirty ? flags == 0 :
+	return cache == &nbd->dirty ? flags == 0 :
 	    (flags & LIBNBD_STATE_ZERO) != 0;
 }
 
 /* The extent at off, if the last answer has it. */
 static bool
-find(const struct nbd *nbd, const struct picture *pic, uint64_t off,
+find(const struct nbd *nbd, const struct extent_cache *cache, uint64_t off,
     struct extent *x)
 {
-	uint64_t at = pic->off, end;
+	uint64_t at = cache->off, end;
 	bool hole, found = false;
 	size_t i;
 
-	for (i = 0; i < pic->x.n && at < nbd->size; i++, at = end) {
-		end = at + pic->x.at[i].len;
+	for (i = 0; i < cache->x.n && at < nbd->size; i++, at = end) {
+		end = at + cache->x.at[i].len;
 		if (end > nbd->size)
 			end = nbd->size;
 		if (end <= off)
 			continue;
-		hole = passed_over(nbd, pic, pic->x.at[i].flags);
+		hole = passed_over(nbd, cache, cache->x.at[i].flags);
 		if (at > off && (!found || x->hole != hole))
 			return found;
 		*x = (struct extent){ off, end - off, hole };
@@ -72,16 +73,17 @@ find(const struct nbd *nbd, const struct picture *pic, uint64_t off,
 }
 
 static int
-look_up(struct nbd *nbd, struct picture *pic, uint64_t off, struct extent *x)
+look_up(struct nbd *nbd, struct extent_cache *cache, uint64_t off,
+    struct extent *x)
 {
 	int err = 0;
 
 	if (off >= nbd->size)
 		return ENXIO;
 	pthread_mutex_lock(&nbd->lock);
-	if (!find(nbd, pic, off, x)) {
-		err = ask(nbd, pic, off);
-		if (err == 0 && !find(nbd, pic, off, x))
+	if (!find(nbd, cache, off, x)) {
+		err = ask(nbd, cache, off);
+		if (err == 0 && !find(nbd, cache, off, x))
 			err = EPROTO;		/* an empty answer */
 	}
 	pthread_mutex_unlock(&nbd->lock);

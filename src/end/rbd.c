@@ -32,7 +32,7 @@ enum {
 	ASK_MOST = 1 << 30,	/* bytes per question for extents */
 };
 
-struct picture {		/* what has data, or what has changed */
+struct extent_cache {		/* which parts have data, or have changed */
 	const char	*since;	/* a snapshot, or NULL */
 	struct rbd_extents x;	/* the last answer */
 };
@@ -43,7 +43,7 @@ struct rbd {			/* an endpoint's priv */
 					 * count */
 	int		 zero_flags;	/* RBD_WRITE_ZEROES_ */
 	pthread_mutex_t	 lock;	/* held over a question; guards: */
-	struct picture	 data, changed;
+	struct extent_cache data, changed;
 };
 
 /* ---------------------------------------------------------------- opening */
@@ -293,7 +293,8 @@ find(const struct rbd_extents *x, uint64_t off, struct extent *found)
 }
 
 static int
-look_up(struct rbd *rbd, struct picture *pic, uint64_t off, struct extent *x)
+look_up(struct rbd *rbd, struct extent_cache *cache, uint64_t off,
+    struct extent *x)
 {
 	uint64_t left;
 	int err = 0;
@@ -302,13 +303,13 @@ look_up(struct rbd *rbd, struct picture *pic, uint64_t off, struct extent *x)
 		return ENXIO;
 	left = rbd->image.size - off;
 	pthread_mutex_lock(&rbd->lock);
-	if (!find(&pic->x, off, x)) {
-		err = rbd_image_extents(&rbd->image, pic->since, off,
-		    left < ASK_MOST ? left : ASK_MOST, &pic->x);
+	if (!find(&cache->x, off, x)) {
+		err = rbd_image_extents(&rbd->image, cache->since, off,
+		    left < ASK_MOST ? left : ASK_MOST, &cache->x);
 		if (err != 0)
-			pic->x.len = 0;
+			cache->x.len = 0;
 		else
-			find(&pic->x, off, x);
+			find(&cache->x, off, x);
 	}
 	pthread_mutex_unlock(&rbd->lock);
 	return err;

@@ -81,7 +81,7 @@ serve(struct arm *a)
 
 /* l: the arm is done; false: nobody waits for it any more. */
 static bool
-report(struct arm *a, enum arm_state to)
+answer(struct arm *a, enum arm_state to)
 {
 	struct span *s = a->span;
 
@@ -111,14 +111,14 @@ arm_run(void *arg)
 		pthread_mutex_unlock(&s->lock);
 		serve(a);
 		pthread_mutex_lock(&s->lock);
-		stay = report(a, RESTING);
+		stay = answer(a, RESTING);
 	}
 	if (a->state == LEAVING) {
 		pthread_mutex_unlock(&s->lock);
 		err = lane_detach(&a->lane);
 		pthread_mutex_lock(&s->lock);
 		a->err = err;
-		report(a, GONE);
+		answer(a, GONE);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
@@ -126,9 +126,9 @@ arm_run(void *arg)
 
 /* --- the worker's thread ------------------------------------------------ */
 
-/* l: give the arm something to do. */
+/* l: tell the thread of an arm what to do next. */
 static void
-move(struct arm *a, enum arm_state to)
+set_state(struct arm *a, enum arm_state to)
 {
 	struct span *s = a->span;
 
@@ -143,7 +143,7 @@ move(struct arm *a, enum arm_state to)
 
 /* l: stop waiting for an arm. */
 static void
-lose(struct arm *a)
+abandon(struct arm *a)
 {
 	a->state = LOST;
 	a->span->pending--;
@@ -152,7 +152,7 @@ lose(struct arm *a)
 
 /* l: give up arms that have not answered in time. */
 static void
-look(struct span *s)
+abandon_late(struct span *s)
 {
 	uint64_t now = clock_ns();
 	struct arm *a;
@@ -164,7 +164,7 @@ look(struct span *s)
 			targets_give_up(s->t, a->i, s->t->limit, "no answer",
 			    STATUS_TIMEOUT);
 		if (s->t->target[a->i].hung)
-			lose(a);
+			abandon(a);
 	}
 }
 
@@ -181,7 +181,7 @@ wait_all(struct span *s)
 		for (a = s->arm; a < s->arm + s->t->n; a++)
 			a->since += stood;
 		if (in_vain)
-			look(s);
+			abandon_late(s);
 	}
 }
 
@@ -199,7 +199,7 @@ length(const struct endpoint *ep, const struct io *io)
 
 /* l: give the request to each target that is left. */
 static void
-give(struct span *s, const struct io *io)
+send_all(struct span *s, const struct io *io)
 {
 	struct arm *a;
 
@@ -213,12 +213,13 @@ give(struct span *s, const struct io *io)
 			.lasting = io->lasting && io->op != OP_READ };
 		if (io->op == OP_READ)
 			a->io.buf += a->i * round_up(io->len, PAGE);
-		move(a, BUSY);
+		set_state(a, BUSY);
 	}
 }
 
+/* The request has failed at the target of this arm. */
 static void
-fail(struct arm *a)
+drop(struct arm *a)
 {
 	const struct io *io = &a->io;
 	struct fault f;
@@ -238,7 +239,7 @@ fail(struct arm *a)
  * concerns all targets; any other failure drops the target.
  */
 static bool
-well(struct arm *a, struct io *io)
+counts(struct arm *a, struct io *io)
 {
 	if (!a->asked || a->state == LOST)
 		return false;
@@ -250,7 +251,7 @@ well(struct arm *a, struct io *io)
 		io->err = a->io.err;
 		return true;
 	}
-	fail(a);
+	drop(a);
 	return false;
 }
 
@@ -262,7 +263,7 @@ gather(struct span *s, struct io *io)
 	struct arm *a;
 
 	for (a = s->arm; a < s->arm + s->t->n; a++) {
-		good += well(a, io);
+		good += counts(a, io);
 		if (a->asked && a->state != LOST && a->io.left)
 			io->left = true;
 	}
@@ -277,8 +278,9 @@ gather(struct span *s, struct io *io)
 	snprintf(io->why, sizeof(io->why), "none is left");
 }
 
+/* Make *high at least n. */
 static void
-highest(atomic_uint_fast64_t *high, uint64_t n)
+raise_to(atomic_uint_fast64_t *high, uint64_t n)
 {
 	uint_fast64_t old = *high;
 
@@ -297,15 +299,15 @@ tee_transfer(struct lane *lane, struct io *io)
 	}
 	s->left = false;
 	pthread_mutex_lock(&s->lock);
-	give(s, io);
+	send_all(s, io);
 	wait_all(s);
 	pthread_mutex_unlock(&s->lock);
 	io->left = s->left && io->op == OP_WRITE;
 	gather(s, io);
 	if (io->op == OP_READ)		/* each arm has its own buffer */
 		return;
-	highest(&s->t->end, io->off + io->len - io->padding);
-	highest(&s->t->padded, io->off + io->len);
+	raise_to(&s->t->end, io->off + io->len - io->padding);
+	raise_to(&s->t->padded, io->off + io->len);
 }
 
 const struct io *
@@ -357,7 +359,7 @@ end(struct span *s)
 	pthread_mutex_lock(&s->lock);
 	for (a = s->arm; a < s->arm + s->t->n; a++)
 		if (a->state == RESTING)
-			move(a, s->t->target[a->i].hung ? GONE : LEAVING);
+			set_state(a, s->t->target[a->i].hung ? GONE : LEAVING);
 	wait_all(s);
 	pthread_mutex_unlock(&s->lock);
 	for (a = s->arm; a < s->arm + s->t->n; a++)

@@ -41,7 +41,7 @@
 
 enum { PATIENCE = 1 };		/* seconds */
 
-struct picture {		/* a map to be written */
+struct map_copy {		/* a map to be written */
 	const struct job *job;
 	const struct seg *seg;
 	size_t		 n;
@@ -84,20 +84,20 @@ put_before(struct mapfile_out *o, const struct mapfile *old, uint64_t from,
 static void
 put_all(struct mapfile_out *o, const void *arg)
 {
-	const struct picture *pic = arg;
-	const struct plan *p = pic->job->p;
-	const struct mapfile *old = &pic->job->rescue->mapsaver.file;
+	const struct map_copy *copy = arg;
+	const struct plan *p = copy->job->p;
+	const struct mapfile *old = &copy->job->rescue->mapsaver.file;
 	uint64_t from = p->src_off, to = from + p->length, a;
 	uint64_t all = (uint64_t)p->src->geo.size, known = mapfile_end(old);
 	size_t i;
 
 	put_before(o, old, 0, from);
-	for (i = 0; i < pic->n; i++) {
-		a = from + pic->seg[i].off;
-		if (pic->seg[i].status == OUTSIDE)
-			put_before(o, old, a, a + pic->seg[i].len);
+	for (i = 0; i < copy->n; i++) {
+		a = from + copy->seg[i].off;
+		if (copy->seg[i].status == OUTSIDE)
+			put_before(o, old, a, a + copy->seg[i].len);
 		else
-			put(o, a, a + pic->seg[i].len, pic->seg[i].status);
+			put(o, a, a + copy->seg[i].len, copy->seg[i].status);
 	}
 	put_before(o, old, to, known > all ? known : all);
 }
@@ -108,10 +108,10 @@ write_map(struct job *job, const struct seg *seg, size_t n,
     int (*write)(struct mapfile_form *, const char *, struct fault *),
     struct fault *f)
 {
-	const struct picture pic = { job, seg, n };
+	const struct map_copy copy = { job, seg, n };
 	struct mapsaver *k = &job->rescue->mapsaver;
 	struct mapfile m = { .source = k->source, .target = k->target };
-	struct mapfile_form form = { .head = &m, .fill = put_all, .arg = &pic,
+	struct mapfile_form form = { .head = &m, .fill = put_all, .arg = &copy,
 		.dir = k->dir, .lock = k->lock, .blank = k->blank };
 	int failed;
 

@@ -310,7 +310,7 @@ differs(struct job *job, uint64_t off, uint64_t len)
 
 /* Compare n bytes of both ends. */
 static bool
-hold(struct worker *w, const unsigned char *a, const unsigned char *b,
+compare_bytes(struct worker *w, const unsigned char *a, const unsigned char *b,
     uint64_t off, size_t n)
 {
 	struct job *job = w->job;
@@ -329,9 +329,12 @@ hold(struct worker *w, const unsigned char *a, const unsigned char *b,
 	return ok;
 }
 
-/* Bytes that one end has lost count as equal.  Returns how many there are. */
+/*
+ * Bytes that one end has lost count as equal: zero them in both buffers.
+ * Returns how many there are.
+ */
 static size_t
-level(struct job *job, unsigned char *a, unsigned char *b, uint64_t off,
+blank_lost(struct job *job, unsigned char *a, unsigned char *b, uint64_t off,
     size_t n)
 {
 	struct seg s = { .off = off };
@@ -447,8 +450,8 @@ compare(struct worker *w, struct reading *first, struct reading *second,
 		}
 	}
 	n = MIN(first->n, second->n);
-	lost = level(job, first->buf, second->buf, seg->off, n);
-	if (n > 0 && !hold(w, first->buf, second->buf, seg->off, n))
+	lost = blank_lost(job, first->buf, second->buf, seg->off, n);
+	if (n > 0 && !compare_bytes(w, first->buf, second->buf, seg->off, n))
 		return false;
 	job->read += n - lost;
 	job->compare->compared += n - lost;
