@@ -134,6 +134,14 @@ ask_again()
 	    ! grep -aq 'TO BE LOST' screen
 }
 it "--ask says what a map has already" ask_again
+# A target file has more in it than when it was looked at, where the source has a hole.
+grown_at_prompt()
+{
+	"$blocks" make src 64k && truncate -s 4M src && "$blocks" make old 3M 9 && : >dst &&
+	    prompt of=dst "$@" && cat old >dst && answer yes && complete && same src dst
+}
+it "makes holes also in what came into a file while it asked" grown_at_prompt
+it "... into one of several" grown_at_prompt of=dst2
 # What is written, and where to, is in the question.
 other_questions()
 {

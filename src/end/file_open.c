@@ -379,6 +379,28 @@ file_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 	return file->plain < 0 ? 0 : lock_range(ep, file, f);
 }
 
+/*
+ * Truncate the file, if length >= 0, and note how much it has.  That may be
+ * more than when it was looked at, as while the user was asked.
+ */
+static int
+cut(const struct endpoint *ep, struct file *file, int64_t length,
+    struct fault *f)
+{
+	struct stat st;
+
+	if (fstat(file->plain, &st) != 0)
+		return fault_errno(f, errno, "%s", ep->name);
+	file->length = (uint64_t)st.st_size;
+	if (length < 0)
+		return 0;
+	if (ftruncate(file->plain, length) != 0)
+		return fault_errno(f, errno, "%s: truncating", ep->name);
+	if ((uint64_t)length < file->length)
+		file->length = (uint64_t)length;
+	return 0;
+}
+
 int
 file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 {
@@ -392,13 +414,7 @@ file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	if (ep->spec.rescue && file->flush < 0)
 		file->flush = reopen(file->plain, endpoint_path(ep),
 		    O_WRONLY);
-	if (length < 0 || ep->is.device)
-		return 0;
-	if (ftruncate(file->plain, length) != 0)
-		return fault_errno(f, errno, "%s: truncating", ep->name);
-	if ((uint64_t)length < file->length)
-		file->length = (uint64_t)length;
-	return 0;
+	return ep->is.device ? 0 : cut(ep, file, length, f);
 }
 
 int
