@@ -40,6 +40,12 @@ whole()
 	    { "$pardd" if="$uri/1" of=- 2>err | cmp - src; } && exits 0 "$pardd" if=- of="$uri/1" <src && complete
 }
 it "is written and read as any disk is" whole
+large_parts()
+{
+	pair 4M && serve 1:src 2:dst && adm update target --name MaxRecvDataSegmentLength --value 262144 &&
+	    copy 0 if="$uri/1" of="$uri/2" verify=1 && complete && same src dst
+}
+it "... in parts larger than usual, if its target takes them" large_parts
 part()
 {
 	pair 2M && serve 1:src 2:dst && copy 0 if="$uri/1" of="$uri/2" bs=4k skip=100 seek=3 count=100 && complete &&
