@@ -36,8 +36,8 @@ struct exclusive {			/* g: lock */
 };
 
 /*
- * "most" (up to SEATS) is how many may be inside at a time, at last: two until
- * exclusive_failed.
+ * At most two may be inside at a time, and "most" (up to SEATS) once
+ * exclusive_failed has shown that the disk serves several at once.
  */
 void exclusive_init(struct exclusive *, unsigned most);
 void exclusive_destroy(struct exclusive *);

@@ -63,8 +63,8 @@ struct queue {
 	struct slot	*ready, **last;	/* in the order they became ready */
 	struct slot	*lent;		/* written, but still lent */
 	struct window	 reads, writes;
-	struct piece	 held;		/* claimed, waiting for its time; */
-	uint64_t	 due;		/* rate=: that time in ns, 0 if none */
+	struct piece	 held;		/* claimed, waiting for rate=; */
+	uint64_t	 due;		/* ns until then; 0: none is held */
 	uint64_t	 again;		/* ns, end of the period */
 	uint64_t	 look;		/* ns, time of the next tick */
 	bool		 broken;	/* the ring itself has failed */
@@ -233,7 +233,7 @@ next_piece(struct queue *q, struct piece *pc)
 		return false;
 	len = q->held.seg.len;
 	if (q->held.hole)
-		;			/* also pays for writing it */
+		;			/* sparse_hole waits by itself */
 	else if (q->busy > 0)
 		q->due = rate_due(&job->rate, len);
 	else

@@ -64,22 +64,25 @@ words_of(const char *name, char ***argv, struct fault *f)
 	return words;
 }
 
-/* Reset all signals, but block those of a terminal. */
+/*
+ * The command gets back the signals that we ignore, and has those of a terminal
+ * blocked.
+ */
 static void
 set_signals(posix_spawnattr_t *attr)
 {
-	static const int kept[] = { SIGPIPE, SIGXFSZ };
-	static const int held[] = { SIGINT, SIGQUIT, SIGHUP };
+	static const int ignored[] = { SIGPIPE, SIGXFSZ };
+	static const int blocked[] = { SIGINT, SIGQUIT, SIGHUP };
 	sigset_t set;
 	size_t i;
 
 	sigemptyset(&set);
-	for (i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
-		sigaddset(&set, kept[i]);
+	for (i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		sigaddset(&set, ignored[i]);
 	posix_spawnattr_setsigdefault(attr, &set);
 	sigemptyset(&set);
-	for (i = 0; i < sizeof(held) / sizeof(held[0]); i++)
-		sigaddset(&set, held[i]);
+	for (i = 0; i < sizeof(blocked) / sizeof(blocked[0]); i++)
+		sigaddset(&set, blocked[i]);
 	posix_spawnattr_setsigmask(attr, &set);
 	posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK |
 	    POSIX_SPAWN_SETSIGDEF);
@@ -194,7 +197,7 @@ keep(struct command *c)
 	}
 }
 
-/* Another thread that does so will do. */
+/* If another thread is reading it, there is nothing to do. */
 void
 command_listen(struct command *c)
 {
@@ -251,7 +254,8 @@ command_tell(struct command *c, int ms, char *text, size_t room)
 }
 
 /*
- * One that ignores the signals, for its disk does not answer, is left to init.
+ * A command that cannot be killed, because its disk does not answer, is left to
+ * init.
  */
 void
 command_end(struct command *c, bool stuck)

@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 struct flight {			/* first member of a library's call */
-	struct lane	*lane;	/* where lane_over is called for */
-	struct io	*io;	/* this io; NULL: someone waits for it */
+	struct lane	*lane;	/* lane_over is called for it; NULL: the caller
+				 * waits for the call */
+	struct io	*io;	/* the request of that lane */
 	struct flight	*next;	/* the owner's, while idle */
 };
 

@@ -34,7 +34,7 @@
 
 enum {
 	TICK = 1000,		/* ms between looks at the clock */
-	SOCKET_BUFFER = 2 << 20,	/* bytes: one wake-up per request */
+	SOCKET_BUFFER = 2 << 20,	/* bytes: one request fits */
 	SILENCE = 60,		/* s, until a silent peer is probed */
 	PROBES = 6,		/* times, */
 	PROBE_TIME = 10,	/* s apart */
@@ -197,7 +197,7 @@ poll_once(struct nbd_link *link)
 	pthread_mutex_lock(&link->lock);
 	link->polling = false;
 	heard = link->heard + (link->limit > 0 ? clock_stood(due) : 0);
-	link->heard = MIN(heard, clock_ns());	/* begun meanwhile: no more */
+	link->heard = MIN(heard, clock_ns());	/* if a call began meanwhile */
 	if (p[0].revents != 0)
 		eventfd_read(link->kick, &any);
 	serve(link);

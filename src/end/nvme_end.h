@@ -42,8 +42,8 @@ int nvme_close(struct endpoint *);
  * is being stopped meanwhile, a read gets ECANCELED.
  */
 struct nvme_wait {		/* of one command, however often it is run */
-	uint64_t	 began;		/* ns of clock_ns(): the last time */
-	uint64_t	 since;		/* ns: there was no path; or 0 */
+	uint64_t	 began;		/* ns: when it was sent last */
+	uint64_t	 since;		/* ns: no path since then; or 0 */
 	unsigned	 tries;		/* retries so far */
 };
 bool nvme_passes(const struct lane *, struct io *, const struct nvme_reply *,

@@ -246,9 +246,10 @@ keep(void *arg)
 		if (p[0].revents != 0)
 			return NULL;
 		f.status = 0;
+		/* after maxtime= that is the fault of the run */
 		if (save(job, kept_or_silent, &f) != 0 &&
 		    job->rescue->end != LATE)
-			job_fail(job, &f);	/* else an echo */
+			job_fail(job, &f);
 		if (n > 0) {
 			p[1].fd = -1;	/* stopped: read it only once */
 			if (f.status == 0)
