@@ -253,7 +253,7 @@ cools()
 	SYSFS=$PWD/sys FAULTS="on=$dev op=flush" LD_PRELOAD=$shim "$tools/ends" how \
 	    "$pardd" if="$dev" of=dst bs=512 maxtemp=60 json=json "$@" 2>err &
 	pid=$!
-	until_true 20 grep -q 'has 61 degrees Celsius, more than maxtemp=60' err &&
+	until_true 20 grep -q 'is at 61 degrees Celsius, above maxtemp=60' err &&
 	    warm 58000 && until_true 20 was '.temperature == 58' && warm 57000 || return
 	wait $pid
 	ended exit 0 && same src dst && says 'is cool enough' &&
@@ -263,7 +263,7 @@ cools()
 }
 unmeasured()
 {
-	"$blocks" make src $size && refused 'maxtemp=: nobody knows how warm src is' if=src of=dst maxtemp=60
+	"$blocks" make src $size && refused 'maxtemp=: the temperature of src is not known' if=src of=dst maxtemp=60
 }
 # alone: no worker can be made beside the thermometer, and closing takes longer
 # than it waits between two looks

@@ -41,6 +41,14 @@ it "cancels and kills no thread" without 'pthread_(cancel|kill|exit|detach) *\('
 it "has no unbounded string function" \
     without '(^|[^a-z_])(strcat|sprintf|vsprintf|gets|atoi|atol|strtok) *\('
 
+# Two lines of 80, less what the names in it take.
+brief()
+{
+	! sed -z 's/"\n[\t ]*"//g' "$top"/src/*.c "$top"/src/*/*.c |
+	    grep -zEo '(fault_(set|errno)|print)\([^"]*"([^"\]|\\.){146,}"'
+}
+it "says no more in a message than two lines hold" brief
+
 headed()
 {
 	local file

@@ -265,8 +265,8 @@ static int
 refuse_map(const struct plan *p, const struct seg *s, struct fault *f)
 {
 	return fault_set(f, STATUS_REFUSED, "%s calls byte %llu of %s finished,"
-	    " but %s has something else there: one of them is another, or has "
-	    "changed; what is ? in the map is copied again", p->opts->map,
+	    " but %s has something else there: one of them has changed, or is "
+	    "another; ? in the map copies it again", p->opts->map,
 	    (ull)(p->src_off + s->off), p->src->name, p->dst->name);
 }
 

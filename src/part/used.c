@@ -410,10 +410,10 @@ used_kept(const struct plan *p, struct fault *f)
 		    p->src->name);
 	else if (s != NULL)
 		err = fault_set(f, STATUS_SHORT, "%s of %s has changed, or "
-		    "may be changing: what was free when the copy began, and "
-		    "was left out, may be in use now; the same again copies "
-		    "that, too", used_name(name, sizeof(name), fs_at(p->used,
-		    s->off)), p->src->name);
+		    "may be changing: what was left out as free may be "
+		    "in use now; the same again copies that, too",
+		    used_name(name, sizeof(name), fs_at(p->used, s->off)),
+		    p->src->name);
 	used_free(&now);
 	return err == 0 ? 0 : -1;
 }

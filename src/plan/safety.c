@@ -448,8 +448,9 @@ not_measurable(const struct plan *p, struct fault *f)
 {
 	if (p->opts->maxtemp < 0 || measurable(p->src))
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "maxtemp=: nobody knows how warm "
-	    "%s is; for a SATA disk load the module drivetemp", p->src->name);
+	return fault_set(f, STATUS_REFUSED, "maxtemp=: the temperature of %s "
+	    "is not known; for a SATA disk load the module drivetemp",
+	    p->src->name);
 }
 
 static int (*const readings[])(const struct plan *, struct fault *) = {

@@ -177,7 +177,7 @@ report_differs(const struct plan *p, uint64_t off, bool unread)
 	    "cannot be read back, or " : "", p->opts->mends > 0 &&
 	    p->targets == 1 &&
 	    !p->src->is.streamed && (p->src->spec.flags & FLAG_RANDOM) == 0 ?
-	    ", and it will be mended" : "");
+	    ", and it will be repaired" : "");
 }
 
 void
@@ -210,7 +210,7 @@ void
 report_warmth(const struct plan *p, bool warm, double celsius)
 {
 	if (warm)
-		print(stderr, "pardd: %s has %.0f degrees Celsius, more than "
+		print(stderr, "pardd: %s is at %.0f degrees Celsius, above "
 		    "maxtemp=%lld; waiting for it to cool", p->src->name,
 		    celsius, (long long)p->opts->maxtemp);
 	else

@@ -31,9 +31,8 @@ table_notes(const struct plan *p)
 		    p->src->geo.size ? "larger" : "smaller", word);
 	if (word != NULL && found->table_sector > 0)
 		print(stderr, "pardd: note: the partition table counts in "
-		    "sectors of %u bytes, and %s has %u: its partitions will "
-		    "not be found; make a new table with the same bytes, or "
-		    "look through losetup -fP --show -b %u %s",
+		    "sectors of %u bytes, and %s has %u: no partition is "
+		    "found; remake it, or: losetup -fP --show -b %u %s",
 		    found->table_sector, p->dst->name, p->dst->geo.block,
 		    found->table_sector, word);
 	free(word);

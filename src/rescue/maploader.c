@@ -348,10 +348,9 @@ check_source(const struct mapsaver *k, const struct plan *p, struct fault *f)
 		    advice(k->file.source, k->source));
 	if (end > (uint64_t)p->src->geo.size && !p->counted)
 		return fault_set(f, STATUS_REFUSED, "%s goes past the end of "
-		    "%s, to byte %llu: it is the map of another source; if it "
-		    "is the same one, which shows less of itself now, say with "
-		    "count= how much", path, p->src->name,
-		    (unsigned long long)end);
+		    "%s, to byte %llu: it is the map of another source; if "
+		    "not, and this one got smaller, say how much by count=",
+		    path, p->src->name, (unsigned long long)end);
 	if (any_finished(&k->file) && p->dst->is.absent)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
 		    "finished, but %s does not exist", path, p->dst->name);
@@ -377,9 +376,9 @@ check_target(const struct mapsaver *k, const struct plan *p, bool since,
 		    "domain=", path);
 	if (was != NULL && !same_target(was, k->target))
 		return fault_set(f, STATUS_REFUSED, "%s is of another target, "
-		    "or another place of it: %s; this one is: %s; if what is "
-		    "finished lies here, too, remove the line \"# pardd "
-		    "target\" from the map", path, was, k->target);
+		    "or another place of it: %s; this one is: %s; if it is "
+		    "this one, remove the line \"# pardd target\" from the "
+		    "map", path, was, k->target);
 	if (p->dst->geo.size >= 0 && end > (uint64_t)p->dst->geo.size)
 		return fault_set(f, STATUS_REFUSED, "%s says that %s is "
 		    "finished up to byte %llu, but %s ends at byte %lld", path,
@@ -387,9 +386,9 @@ check_target(const struct mapsaver *k, const struct plan *p, bool since,
 		    (long long)p->dst->geo.size);
 	if (since)
 		return fault_set(f, STATUS_REFUSED, "%s was written to since "
-		    "%s was saved, and what that calls finished may have "
-		    "changed; if it has not, remove the line \"# pardd "
-		    "target\" from the map", p->dst->name, path);
+		    "%s was saved: what that calls finished may have changed; "
+		    "if not, remove the line \"# pardd target\" from the map",
+		    p->dst->name, path);
 	return 0;
 }
 
