@@ -76,7 +76,7 @@ line()
 shows()
 {
 	truncate -s 8000000 disk && loop disk -b "$1" && list &&
-	    line "$dev" | grep -Eq "^$dev +$2  loop  *sectors of $1 bytes, is $PWD/disk\$" ||
+	    line "$dev" | grep -Eq "^$dev +$2  loop  *sectors of $1 bytes, on $PWD/disk\$" ||
 	    fail "$(cat out)"
 }
 it "shows a loop device with its file" shows 512 '8.0 MB'
@@ -103,7 +103,7 @@ stacked()
 {
 	local first
 	truncate -s 1M disk && loop disk && first=$dev && loop "$first" &&
-	    list && line "$first" | grep -q "is $PWD/disk, medium of ${dev#/dev/}\$"
+	    list && line "$first" | grep -q "on $PWD/disk, medium of ${dev#/dev/}\$"
 }
 it "shows a disk that another is made of" stacked
 not_mounted()

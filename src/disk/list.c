@@ -439,7 +439,7 @@ disk_print(FILE *out, const struct listed *l)
 	if (l->zoned[0] != '\0')
 		add(&e, "zoned (%s)", l->zoned);
 	if (d->backing[0] != '\0')
-		add(&e, "is %s", d->backing);
+		add(&e, "on %s", d->backing);
 	add_uses(&e, l, d->name);
 	return entry_end(&e, out, INDENT);
 }
