@@ -232,6 +232,7 @@ done <<-'END'
 	help 'help' is not an operand: operands are name=value, see --help
 	if= is there a space after if=\?
 END
+it "says which shells there are completions for" usage 'bash, zsh and fish' --completion
 it "gives the words of another copier in its own" slip a b ' the same is: pardd if=a of=b'
 it "... with a map" slip a b c ' the same is: pardd if=a of=b map=c'
 it "... and options" slip -n -r3 a b --idirect --domain-mapfile=d c \

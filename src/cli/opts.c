@@ -264,8 +264,8 @@ no_option(const char *arg, struct fault *f)
 static int
 option(struct opts *o, const char *arg, struct fault *f)
 {
-	static const char completion[] = "completion=";
-	size_t i;
+	static const char completion[] = "completion";
+	size_t n = sizeof(completion) - 1, i;
 
 	if (arg[1] != '-')
 		return letters(o, arg, f);
@@ -274,10 +274,11 @@ option(struct opts *o, const char *arg, struct fault *f)
 			enter(o, options[i].mode);
 			return 0;
 		}
-	if (strncmp(arg + 2, completion, sizeof(completion) - 1) != 0)
+	if (strncmp(arg + 2, completion, n) != 0 ||
+	    (arg[2 + n] != '=' && arg[2 + n] != '\0'))
 		return no_option(arg, f);
 	enter(o, MODE_COMPLETION);
-	o->shell = arg + 2 + sizeof(completion) - 1;
+	o->shell = arg + 2 + n + (arg[2 + n] == '=');
 	return 0;
 }
 
