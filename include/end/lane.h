@@ -29,6 +29,8 @@ struct io {			/* one request, its worker's alone */
 	unsigned char	*buf;	/* page aligned, unless a transfer is resumed */
 	uint64_t	 off;	/* of the map; of the end, below the lane */
 	size_t		 len;
+	size_t		 stride;	/* in buf, from the bytes that one of
+				 * several targets reads to the next's */
 	size_t		 padding;	/* bytes at the end of a write that just
 				 * fill up the last block of a target */
 	size_t		 done;	/* bytes moved; fewer than len, and err 0:

@@ -72,8 +72,9 @@ struct endpoint *tee_silent(struct endpoint *);
 
 /*
  * After a read by a lane of a reader (endpoint_readback): the result at the
- * i-th target, in a buffer of its own behind that of the request; NULL if it is
- * dropped.  The buffer of a request needs as many whole pages for each target.
+ * i-th target, i * stride bytes into the buffer of the request; NULL if it is
+ * dropped.  The stride consists of whole pages, and is the same for all
+ * requests of a buffer: a target that was given up may still write there.
  */
 const struct io *tee_read(const struct lane *, unsigned i);
 

@@ -31,7 +31,8 @@ sparing_read(struct worker *w, uint64_t off, size_t len,
 	size_t before = (size_t)(at % unit);
 	struct io io = { .op = OP_READ, .buf = w->other,
 		.off = lane_off(&w->back, at - before),
-		.len = (size_t)round_up(before + len, unit) };
+		.len = (size_t)round_up(before + len, unit),
+		.stride = w->job->p->other / w->job->p->targets };
 
 	lane_transfer(&w->back, &io);
 	*data = w->other + before;

@@ -23,7 +23,7 @@
 #include "cli/opts.h"
 #include "targets.h"
 
-enum { PAGE = 4096, STACK = 256 << 10 };
+enum { STACK = 256 << 10 };	/* bytes */
 
 enum arm_state {
 	AWAY,			/* no thread */
@@ -212,7 +212,7 @@ send_all(struct span *s, const struct io *io)
 			.careful = io->careful,
 			.lasting = io->lasting && io->op != OP_READ };
 		if (io->op == OP_READ)
-			a->io.buf += a->i * round_up(io->len, PAGE);
+			a->io.buf += a->i * io->stride;
 		set_state(a, BUSY);
 	}
 }

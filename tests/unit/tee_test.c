@@ -13,7 +13,7 @@
 #include "base/status.h"
 #include "end/tee.h"
 
-enum { TARGETS = 3 };
+enum { TARGETS = 3, STRIDE = 16384 };
 
 static char name[TARGETS][32];
 static struct opts o;
@@ -27,11 +27,11 @@ set_up(void **state)
 	int fd;
 
 	(void)state;
-	o = (struct opts){ .targets = TARGETS };
+	o = (struct opts){ .targets = TARGETS, .timeout = 60 };
 	for (i = 0; i < TARGETS; i++) {
 		strcpy(name[i], "/tmp/pardd-tee.XXXXXX");
 		fd = mkstemp(name[i]);
-		if (fd < 0 || close(fd) != 0)
+		if (fd < 0 || ftruncate(fd, STRIDE) != 0 || close(fd) != 0)
 			return -1;
 		o.target[i] = name[i];
 	}
@@ -152,6 +152,39 @@ refuses_two_in_order_and_one_twice(void **state)
 	join();
 }
 
+/*
+ * A target that was given up may still write into its part of the buffer, so that
+ * is never another's.
+ */
+static void
+reads_each_target_to_a_place_of_its_own(void **state)
+{
+	unsigned char *buf = aligned_alloc(4096, (size_t)TARGETS * STRIDE);
+	struct endpoint reader;
+	struct lane lane;
+	struct io io;
+	size_t len;
+	unsigned i;
+
+	(void)state;
+	join();
+	assert_non_null(buf);
+	assert_int_equal(endpoint_readback(&reader, &tee, UINT32_MAX, &f), 0);
+	assert_int_equal(lane_attach(&lane, &reader, 0, -1), 0);
+	for (len = 4096; len <= STRIDE; len += 4096) {
+		io = (struct io){ .op = OP_READ, .buf = buf, .len = len,
+			.stride = STRIDE };
+		lane_transfer(&lane, &io);
+		assert_int_equal(io.err, 0);
+		for (i = 0; i < TARGETS; i++)
+			assert_ptr_equal(tee_read(&lane, i)->buf,
+			    buf + (size_t)i * STRIDE);
+	}
+	assert_int_equal(lane_detach(&lane), 0);
+	assert_int_equal(endpoint_close(&reader), 0);
+	free(buf);
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -164,6 +197,7 @@ main(void)
 		UNIT(refuses_blocks_that_do_not),
 		UNIT(is_what_any_or_all_are),
 		UNIT(refuses_two_in_order_and_one_twice),
+		UNIT(reads_each_target_to_a_place_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
