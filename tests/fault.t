@@ -35,6 +35,37 @@ for err in ENODATA EILSEQ 117 74; do	# EUCLEAN EBADMSG
 	it "takes $err for a bad block" lose "fail=$err" bpt=64
 done
 
+for err in 110 62 67; do		# ETIMEDOUT ETIME ENOLINK
+	it "takes $err for one, too, while other blocks can be read" lose "fail=$err" bpt=64
+done
+# dead ERRNO OPERANDS...: from the 20th read on nothing is read any more
+dead()
+{
+	"$blocks" make src 8M &&
+	    exits 69 with_faults "on=src op=read from=20 fail=$1" timeout 60 \
+		"$pardd" if=src of=dst coe=1 bpt=128 "${@:2}" && faulty read &&
+	    says '^pardd: NOT complete: src: .*: no answer any more, not even for what could be read before' &&
+	    (($(grep -c ^read faults) < 300))
+}
+for err in EIO ENODATA 110 67; do
+	for thr in $(few 1 4 16); do
+		it "ends soon where nothing can be read any more ($err, thr=$thr)" dead $err thr="$thr"
+	done
+done
+# Of what was read before another than of the rest.
+it "... whatever the error is (ENOLINK, EIO)" dead '67 at=0+1310720;on=src op=read at=1310720+ fail=EIO' thr=4
+it "... (EIO, ENOLINK)" dead 'EIO at=0+1310720;on=src op=read at=1310720+ fail=67' thr=4
+# As many bad blocks as make it look like that, while others can be read.
+long_run()
+{
+	bad=$1 lost=$1
+	"$blocks" make src $bytes && exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" \
+	    "$pardd" if=src of=dst bs=512 coe=1 bpt=64 && holds -z "$lost" dst 0 0 $bytes &&
+	    says '512 unreadable blocks in 1 range'
+}
+it "loses a long run of bad blocks, and nothing else" long_run 409600+262144
+it "... at the beginning, too" long_run 0+262144
+
 noerror()
 {
 	"$blocks" make src $bytes &&

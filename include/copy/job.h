@@ -86,6 +86,7 @@ struct job {			/* I: set before the workers start */
 					 * writes may be lost too */
 	atomic_bool	 left;		/* a request that was given up may still
 					 * use a buffer: none is unmapped */
+	atomic_uint	 failing;	/* reads in a row that failed, coe=1 */
 	atomic_bool	 gone;		/* the source has gone */
 	atomic_uint_fast64_t gone_at;	/* the byte where that showed, or
 					 * NOWHERE */

@@ -44,7 +44,7 @@ bool piece_copy(struct worker *);
 bool piece_claim(struct worker *, struct piece *);
 
 /* Take the result of its read.  What failed is read again in parts. */
-void piece_took(struct worker *, struct piece *, const struct io *);
+void piece_took(struct worker *, struct piece *, struct io *);
 
 /*
  * Lend the buffer to the digests, if there are any, until hash_wait returns or

@@ -16,6 +16,7 @@
 
 #include "base/number.h"
 #include "base/status.h"
+#include "copy/elsewhere.h"
 #include "copy/ranges.h"
 #include "copy/sparing.h"
 #include "copy/sparse.h"
@@ -56,15 +57,25 @@ read_at(struct worker *w, const struct piece *pc, size_t len, bool careful)
 	return transfer_read(w, pc->seg.off, pc->good, len, careful);
 }
 
+/* The same, when a larger read has failed. */
+static struct io
+read_part(struct worker *w, const struct piece *pc, size_t len)
+{
+	struct io io = read_at(w, pc, len, true);
+
+	elsewhere_feel(w, &io);
+	return io;
+}
+
 /* Read a single block of a piece, up to retries= times more if it fails. */
 static struct io
 read_block(struct worker *w, const struct piece *pc, size_t len)
 {
 	int64_t left = w->job->p->opts->retries;
-	struct io io = read_at(w, pc, len, true);
+	struct io io = read_part(w, pc, len);
 
 	while (errno_is_medium(io.err) && left-- > 0 && !w->job->stop)
-		io = read_at(w, pc, len, true);
+		io = read_part(w, pc, len);
 	return io;
 }
 
@@ -154,7 +165,7 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 		step *= FAN;
 	while (pc->good < len && !(w->job->stop && p->opts->coe != 0)) {
 		n = next_read(w, pc, step, hint, &probe);
-		io = n > p->block ? read_at(w, pc, n, true) :
+		io = n > p->block ? read_part(w, pc, n) :
 		    read_block(w, pc, n);
 		pc->good += io.done;
 		if (io.err == 0 && io.done < n)
@@ -184,11 +195,12 @@ salvage(struct worker *w, struct piece *pc, uint64_t hint)
 }
 
 static enum got
-took(struct worker *w, struct piece *pc, const struct io *io)
+took(struct worker *w, struct piece *pc, struct io *io)
 {
 	struct job *job = w->job;
 	enum got got = WHOLE;
 
+	elsewhere_feel(w, io);
 	pc->good = io->done;
 	if (io->err == 0 && io->done < pc->seg.len) {
 		got = ENDED;
@@ -206,7 +218,7 @@ took(struct worker *w, struct piece *pc, const struct io *io)
 }
 
 void
-piece_took(struct worker *w, struct piece *pc, const struct io *io)
+piece_took(struct worker *w, struct piece *pc, struct io *io)
 {
 	pc->got = took(w, pc, io);
 	if (w->job->p->used != NULL && w->job->p->used->masks)

@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/status.h"
+#include "copy/elsewhere.h"
 #include "copy/job.h"
 #include "copy/transfer.h"
 #include "rescue/rescue.h"
@@ -122,38 +123,13 @@ in_doubt(struct liveness *l)
 	return many;
 }
 
-/* A random number below n (> 0): xorshift. */
-static uint64_t
-below(struct liveness *l, uint64_t n)
-{
-	l->dice ^= l->dice << 13;
-	l->dice ^= l->dice >> 7;
-	l->dice ^= l->dice << 17;
-	return l->dice % n;
-}
-
-/* A random byte that has a status in the map; false if there is none. */
-static bool
-any_of(struct job *job, enum seg_status status, uint64_t *off)
-{
-	struct liveness *l = &job->rescue->liveness;
-	uint64_t at = below(l, job->p->length);
-	struct seg s;
-
-	if (!map_next(&job->map, at, status, &s) &&
-	    !map_next(&job->map, 0, status, &s))
-		return false;
-	*off = s.off + (s.off != at ? below(l, s.len) : 0);
-	return true;
-}
-
 /* A random byte that was read outside of this copy, by the map file. */
 static bool
 any_outside(const struct worker *w, uint64_t *off)
 {
 	const struct mapfile *m = &w->job->rescue->mapsaver.file;
-	struct liveness *l = &w->job->rescue->liveness;
-	size_t first = m->n > 0 ? (size_t)below(l, m->n) : 0, i;
+	uint64_t *dice = &w->job->rescue->liveness.dice;
+	size_t first = m->n > 0 ? (size_t)elsewhere_random(dice, m->n) : 0, i;
 	const struct seg *s;
 
 	for (i = 0; i < m->n; i++) {
@@ -161,21 +137,11 @@ any_outside(const struct worker *w, uint64_t *off)
 		if (s->status != FINISHED || s->off + s->len >
 		    (uint64_t)w->job->p->src->geo.size)
 			continue;
-		*off = lane_off(&w->src, s->off + below(l, s->len));
+		*off = lane_off(&w->src, s->off + elsewhere_random(dice,
+		    s->len));
 		return true;
 	}
 	return false;
-}
-
-/* Reread the block at "off", past the page cache. */
-static bool
-is_read(struct worker *w, struct io *io, uint64_t off)
-{
-	io->off = off - lane_place(&w->src, off) % io->len;
-	io->done = 0;
-	io->err = io->status = 0;
-	lane_transfer(&w->src, io);
-	return io->err == 0;
 }
 
 /* How many of ASKED blocks, all read before, must be readable. */
@@ -195,16 +161,17 @@ static enum answer
 ask_read(struct worker *w, struct io *io, unsigned most)
 {
 	struct job *job = w->job;
+	uint64_t *dice = &job->rescue->liveness.dice, off;
 	unsigned need = most < ASKED ? most :
 	    needed(map_totals(&job->map).finished), good = 0, i;
-	uint64_t off;
 
 	for (i = 0; good < need && most - i >= need - good; i++) {
 		if (most == ASKED && job->stop)
 			return STOPPED;
-		if (!any_of(job, FINISHED, &off) && !any_outside(w, &off))
+		if (!elsewhere_pick(job, FINISHED, dice, &off) &&
+		    !any_outside(w, &off))
 			return NOTHING_READ;
-		good += is_read(w, io, off);
+		good += elsewhere_read(w, io, off);
 	}
 	return good == need ? YES : good > 0 ? SOME : NO;
 }
@@ -213,13 +180,14 @@ ask_read(struct worker *w, struct io *io, unsigned most)
 static enum answer
 ask_fresh(struct worker *w, struct io *io)
 {
-	uint64_t off;
+	uint64_t *dice = &w->job->rescue->liveness.dice, off;
 	unsigned i;
 
-	for (i = 0; i < FRESH && any_of(w->job, UNTRIED, &off); i++) {
+	for (i = 0; i < FRESH && elsewhere_pick(w->job, UNTRIED, dice, &off);
+	    i++) {
 		if (w->job->stop)
 			return STOPPED;
-		if (is_read(w, io, off))
+		if (elsewhere_read(w, io, off))
 			return YES;
 	}
 	return NO;
@@ -282,15 +250,6 @@ lost(struct worker *w)
 	return is;
 }
 
-static void
-say_gone(struct io *io)
-{
-	io->err = ENODEV;
-	io->status = 0;
-	snprintf(io->why, sizeof(io->why), "no answer any more, not even for "
-	    "what could be read before");
-}
-
 /* Zeros instead of data are worse than an error. */
 static void
 say_zeros(struct io *io)
@@ -308,8 +267,7 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 {
 	struct liveness *l = &w->job->rescue->liveness;
 
-	if (io->status == STATUS_TIMEOUT || io->err == ETIMEDOUT ||
-	    io->err == ETIME || io->err == ENOLINK) {
+	if (io->status == STATUS_TIMEOUT || elsewhere_late(io)) {
 		io->err = EIO;
 		io->status = 0;
 	}
@@ -323,7 +281,7 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 		return;
 	note_bad(w->job->rescue, off + io->done, io->len - io->done, was);
 	if (lost(w))
-		say_gone(io);
+		elsewhere_gone(io);
 }
 
 /* Whether the disk that gave the last errors and zeros is still there. */
@@ -334,7 +292,7 @@ ends_well(struct worker *w, struct io *io)
 	unsigned most = w->job->stop ? FEW : ASKED;
 
 	if (l->bads > l->proved && !is_there(w, most)) {
-		say_gone(io);
+		elsewhere_gone(io);
 		return false;
 	}
 	if (zeros_held(w->job, l->bads) && !zeros_confirm(w, l->bads)) {
@@ -363,7 +321,7 @@ liveness_last(struct worker *w)
 		well = ends_well(w, &io);
 		lane_detach(&w->src);
 	} else {
-		say_gone(&io);
+		elsewhere_gone(&io);
 	}
 	if (well)
 		return;

@@ -1,0 +1,44 @@
+/*
+ * Whether the source reads elsewhere: a block that cannot be read looks much
+ * like a source that answers nothing any more.
+ */
+#ifndef PARDD_ELSEWHERE_H
+#define PARDD_ELSEWHERE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "copy/job.h"
+#include "end/endpoint.h"
+#include "map/map.h"
+
+/*
+ * Judge a read of a copy with coe=1.  After many in a row that failed, or one
+ * that timed out, other blocks are read.  If none of them can be, the source is
+ * gone, and the read fails with ENODEV.  A read that timed out while others can
+ * be read becomes an error of the medium.
+ */
+void elsewhere_feel(struct worker *, struct io *);
+
+/*
+ * For the rescue, which judges otherwise (liveness.h): a random number below n
+ * (> 0), and a random byte that has a status in the map (false if none has).
+ * *dice is any number but 0.
+ */
+uint64_t elsewhere_random(uint64_t *dice, uint64_t n);
+bool elsewhere_pick(struct job *, enum seg_status, uint64_t *dice,
+    uint64_t *off);
+
+/*
+ * Reread the block of the source that has the byte at "off", past the page
+ * cache, into io->buf; io->len is its size.
+ */
+bool elsewhere_read(struct worker *, struct io *, uint64_t off);
+
+/* Whether a read failed because it took too long, or got lost on its way. */
+bool elsewhere_late(const struct io *);
+
+/* Make it fail with ENODEV, because nothing can be read any more. */
+void elsewhere_gone(struct io *);
+
+#endif
