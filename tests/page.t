@@ -92,6 +92,15 @@ others()
 	    page if=a of=b count=0 && has '^Copy nothing: 0 bytes'
 }
 it "shows what is no copy of a disk, too" others
+# A block that cannot be read: no zeros come of it, and no map rescues.
+only_read()
+{
+	"$blocks" make a 1M && cp a b && exits 0 "$pardd" if=a of=. manifest=m && page if=a of=b compare=1 &&
+	    has 'the first unreadable block stops it \(coe=1 goes on\) Now' && page if=a of=b compare=1 coe=1 &&
+	    has 'a block that cannot be read is listed Now' && page if=a manifest=m check=1 &&
+	    has 'stops it \(coe=1 goes on\) Now' && page if=a manifest=m check=1 coe=1 && has 'is listed Now'
+}
+it "promises no zeros where nothing is written" only_read
 hostile()
 {
 	local name=$'a\n\e[31m<b>\377'

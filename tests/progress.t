@@ -344,7 +344,10 @@ lost()
 	    says '^pardd: coe=1 goes on, with zeros for what cannot be read; map=FILE reads all that can be' &&
 	    mkfifo pipe && { cat pipe >/dev/null & } &&
 	    with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src of=pipe && wait &&
-	    says '^pardd: coe=1 goes on, with zeros for what cannot be read$'
+	    says '^pardd: coe=1 goes on, with zeros for what cannot be read$' &&
+	    exits 0 "$pardd" if=src of=. manifest=m &&
+	    with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src manifest=m check=1 &&
+	    says 'NOT complete: src: ' && does_not_say 'coe=1'
 }
 # Bad news is red for who sits there.  coloured VARIABLE=VALUE... -- OPERANDS...
 coloured()

@@ -196,6 +196,10 @@ errors_put(const struct sheet *s, const struct plan *p)
 		page_told(s, "",
 		    "what cannot be read is tried again later, and "
 		    "stands in the map");
+	else if (p->work != WORK_COPY)
+		page_told(s, "", o->coe != 0 ?
+		    "a block that cannot be read is listed" :
+		    "the first unreadable block stops it (coe=1 goes on)");
 	else if (o->coe != 0)
 		page_told(s, "",
 		    "a block that cannot be read becomes zeros, and "

@@ -134,7 +134,7 @@ suggest(const struct plan *p, struct outcome *out)
 	int status = out->verdict.status;
 
 	if (!isatty(STDERR_FILENO) || p->work == WORK_COMPARE ||
-	    rescue_note(p, out))
+	    p->work == WORK_CHECK || rescue_note(p, out))
 		return;
 	if (status == STATUS_COMPLETE || status == STATUS_UNREADABLE)
 		look_in_note(p);
