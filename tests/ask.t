@@ -142,6 +142,15 @@ grown_at_prompt()
 }
 it "makes holes also in what came into a file while it asked" grown_at_prompt
 it "... into one of several" grown_at_prompt of=dst2
+# ... or less than a map calls finished.
+cut_at_prompt()
+{
+	"$blocks" make src 1M && cp src dst && printf '0 ? 1\n0 0xf0000 +\n0xf0000 0x10000 ?\n' >map &&
+	    cp map old.map && prompt of=dst map=map && truncate -s 512k dst || return
+	! answer yes >/dev/null && [[ $status = 101 ]] && : >out && one_line 'dst ends at byte 524288' &&
+	    same map old.map && size_is dst 524288
+}
+it "refuses a map when the target was cut off while it asked" cut_at_prompt
 # What is written, and where to, is in the question.
 other_questions()
 {

@@ -51,6 +51,7 @@ struct end_spec {		/* what the command line says about an end */
 	int64_t		 bpt;		/* blocks of a transfer, or 0 */
 	int64_t		 retries;	/* of a failed write, or -1 */
 	bool		 rescue;	/* map=: a rescue handles its errors */
+	bool		 keeps;		/* what a target holds may be kept */
 	bool		 coe;		/* coe=1: go on after errors */
 	bool		 verify;	/* what is written will be read back */
 	bool		 sync;		/* and flushed */
@@ -194,6 +195,9 @@ int endpoint_look(const struct endpoint *, struct fault *f);
  */
 int endpoint_prepare(struct endpoint *, mode_t, int64_t length,
     struct fault *f);
+
+/* Ask a target file again for its length, which may have changed. */
+void endpoint_restat(struct endpoint *);
 
 /*
  * Go on writing to a target that an earlier attempt has prepared: it exists,

@@ -90,11 +90,17 @@ endpoint_prepare(struct endpoint *ep, mode_t mode, int64_t length,
 }
 
 void
+endpoint_restat(struct endpoint *ep)
+{
+	if (!ep->is.absent && ep->be->restat != NULL)
+		ep->be->restat(ep);
+}
+
+void
 endpoint_go_on(struct endpoint *ep)
 {
 	ep->is.absent = false;
-	if (ep->be->restat != NULL)
-		ep->be->restat(ep);
+	endpoint_restat(ep);
 }
 
 int

@@ -215,6 +215,8 @@ spec_of(const struct opts *o, enum role role, unsigned flags)
 		.patience = o->timeout < 0 ? 0 : opts_timeout(o),
 		.cdb_size = (unsigned)o->cdbsz, .bpt = o->bpt,
 		.retries = o->retries, .rescue = o->map != NULL,
+		.keeps = o->map != NULL || o->base != NULL ||
+		    (o->oflag & FLAG_SPARING) != 0,
 		.coe = o->coe != 0, .verify = o->verify != 0,
 		.sync = o->sync != 0, .async = opts_async(o),
 		.loud = o->verbose > 0,

@@ -80,7 +80,10 @@ file_attach(struct lane *lane)
 	return lane->priv == NULL ? ENOMEM : 0;
 }
 
-/* Before a write: false if the file was cut off before what was written. */
+/*
+ * Before a write: false if the file was cut off before what it has to keep.
+ * With few writes, all may come after that, and make it long again.
+ */
 static bool
 still_there(const struct lane *lane, struct io *io)
 {
@@ -91,7 +94,7 @@ still_there(const struct lane *lane, struct io *io)
 	if (io->op != OP_WRITE || file->device)
 		return true;
 	t->unseen += io->len;
-	if (t->unseen < LOOK && file->cut == NOWHERE)
+	if (t->unseen < LOOK && file->cut == NOWHERE && !lane->ep->spec.keeps)
 		return true;
 	t->unseen = 0;
 	if (!file_cut_off(file, &at))

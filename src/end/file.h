@@ -37,7 +37,7 @@ struct file {
 	uint64_t	 medium;	/* its number, or 0 */
 	uint64_t	 from, to;	/* range of a target file to be
 					 * written */
-	atomic_uint_fast64_t high;	/* end of what was written, of a file */
+	atomic_uint_fast64_t high;	/* a target file ends there or later */
 	atomic_uint_fast64_t cut;	/* a write found the file cut off
 					 * here */
 	struct {			/* of a source, the file it lies on: */
@@ -73,10 +73,13 @@ uint64_t file_medium(int fd);
 /* Whether the device, what it lies on, or its medium is gone. */
 bool file_gone(const struct file *);
 
-/* A write has moved io->done bytes: note how long the file is at least. */
+/* Note that a target file does not end before this. */
+void file_note_end(struct file *, uint64_t end);
+
+/* The same after a write, which has moved io->done bytes. */
 void file_note_written(struct file *, const struct io *);
 
-/* Whether the file ends before what was written; if so, *at is where. */
+/* Whether the file ends earlier than was noted; if so, *at is where. */
 bool file_cut_off(struct file *, uint64_t *at);
 
 /* Whether others wrote to the file that a source lies on. */

@@ -3,8 +3,8 @@
  *
  * Someone may truncate a target file while it is being written.  The next write
  * extends it again, and leaves a hole where data was.  So its length is
- * compared with the last write now and then, and its holes are counted at the
- * end.
+ * compared now and then with what was written, and what it had before, and its
+ * holes are counted at the end.
  *
  * The same can happen to the file below a loop device, whether source or
  * target.  A source may have had holes before, and reading adds none.  But
@@ -84,15 +84,20 @@ file_cut_off(struct file *file, uint64_t *at)
 }
 
 void
-file_note_written(struct file *file, const struct io *io)
+file_note_end(struct file *file, uint64_t end)
 {
-	uint64_t end = io->off + io->done, high = file->high;
+	uint64_t high = file->high;
 
-	if (io->op != OP_WRITE || file->device || io->done == 0)
-		return;
 	while (high < end &&
 	    !atomic_compare_exchange_weak(&file->high, &high, end))
 		continue;
+}
+
+void
+file_note_written(struct file *file, const struct io *io)
+{
+	if (io->op == OP_WRITE && !file->device && io->done > 0)
+		file_note_end(file, io->off + io->done);
 }
 
 void

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -381,7 +382,8 @@ file_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 
 /*
  * Truncate the file, if length >= 0, and note how much it has.  That may be
- * more than when it was looked at, as while the user was asked.
+ * more than when it was looked at, as while the user was asked.  What lies in
+ * the range of the copy may be there to be kept, so it must not become less.
  */
 static int
 cut(const struct endpoint *ep, struct file *file, int64_t length,
@@ -392,12 +394,13 @@ cut(const struct endpoint *ep, struct file *file, int64_t length,
 	if (fstat(file->plain, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	file->length = (uint64_t)st.st_size;
-	if (length < 0)
+	if (length < 0) {
+		file_note_end(file, MIN(file->length, file->to));
 		return 0;
+	}
 	if (ftruncate(file->plain, length) != 0)
 		return fault_errno(f, errno, "%s: truncating", ep->name);
-	if ((uint64_t)length < file->length)
-		file->length = (uint64_t)length;
+	file->length = MIN(file->length, (uint64_t)length);
 	return 0;
 }
 

@@ -400,6 +400,7 @@ mapsaver_begin(struct mapsaver *k, struct job *job, struct fault *f)
 	if (k->quit < 0)
 		return fault_errno(f, errno, "eventfd");
 	k->dir = path_for_new(p->opts->map, p->opts->map, f);
+	endpoint_restat(p->dst);
 	if (k->dir < 0 ||
 	    names_map(p, f) != 0 || lock(k, p->opts->map, true, f) != 0 ||
 	    maploader_load(k, p, &job->map, f) != 0)
