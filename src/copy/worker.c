@@ -57,7 +57,7 @@ attach(struct worker *w)
 	return true;
 }
 
-/* Replace a buffer that a request has been left with. */
+/* Before a step: replace a buffer that a request has been left with. */
 static bool
 have_buffer(struct worker *w)
 {
@@ -85,7 +85,7 @@ work(void *arg)
 	if (task->ring && w->queue != NULL)
 		ring_work(w->queue);
 	else
-		while (task->step(w) && have_buffer(w))
+		while (have_buffer(w) && task->step(w))
 			continue;
 	lane_detach(&w->src);
 	if (w->job->reads_back)

@@ -1,5 +1,6 @@
 /*
- * Workers: a source that has gone is told by whoever comes to it first.
+ * Workers: a source that has gone is told by whoever comes to it first; buffers
+ * that a request was left with.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,12 +8,15 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../../src/end/backend.h"
 #include "copy/job.h"
+#include "copy/worker.h"
 #include "run/lead.h"
 
 enum { LENGTH = 1 << 20 };
@@ -87,12 +91,49 @@ takes_nothing_else_for_that(void **state)
 	assert_int_equal(job.fault.status, 50 + ENODEV);
 }
 
+static unsigned char *used[2];
+static size_t steps;
+
+/* The last piece of a task, with a request that does not come back. */
+static bool
+leave(struct worker *w)
+{
+	used[steps++] = w->buf;
+	w->left = true;
+	return false;
+}
+
+static void
+takes_another_buffer_for_the_next_task(void **state)
+{
+	static const struct task task = { .step = leave };
+	const struct opts o = { .sync = 0 };
+	struct endpoint end = { .be = &fine, .name = "an end", .dir = -1 };
+	const struct plan p = { .opts = &o, .src = &end, .dst = &end,
+		.room = 4096 };
+	struct job job = { .p = &p, .workers = 1 };
+	unsigned char *buf = aligned_alloc(4096, 4096);
+
+	(void)state;
+	assert_non_null(buf);
+	job.worker[0].job = &job;
+	job.worker[0].buf = buf;
+	workers_run(&job, &task);
+	workers_run(&job, &task);
+	assert_int_equal(steps, 2);
+	assert_ptr_equal(used[0], buf);
+	assert_ptr_not_equal(used[1], buf);
+	munmap(used[1], 4096);
+	free(buf);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_a_source_that_has_gone_before_it_is_read),
 		cmocka_unit_test(takes_nothing_else_for_that),
+		cmocka_unit_test(takes_another_buffer_for_the_next_task),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
