@@ -187,11 +187,12 @@ write_part(const struct zoned *zd, struct io *io, size_t n)
 {
 	ssize_t got = pwrite(zd->fd, io->buf + io->done, n,
 	    (off_t)(io->off + io->done));
+	int err = got < 0 ? errno : EIO;
 
 	if (got > 0)
 		io->done += (size_t)got;
-	else if (got == 0 || errno != EINTR)
-		io->err = got == 0 ? EIO : disk_gone(zd->fd) ? ENODEV : errno;
+	else if (err != EINTR)
+		io->err = disk_gone(zd->fd) ? ENODEV : err;
 }
 
 static void

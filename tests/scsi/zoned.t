@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2016,SC2119,SC2154
-# lab: -j 1 -D size=32M,bus=nvme,serial=ZNS,zones=8M,zcap=6M -D size=32M,bus=nvme,serial=ZNS,zones=8M,zcap=6M -D size=32M,bus=nvme,serial=ZNS,zones=4M
+# lab: -j 1 -D size=32M,bus=nvme,serial=ZNS,zones=8M,zcap=6M -D size=32M,bus=nvme,serial=ZNS,zones=8M,zcap=6M -D size=32M,bus=nvme,serial=ZNS,zones=4M -D size=16M,bus=nvme,serial=ZNS,zones=4M,badwrite=10000
 # Zoned disks as targets: zone by zone, in order, or not at all.
 
 # shellcheck source=tests/scsi/suite.sh
 . ./suite.sh
 modprobe -aq nvme null_blk || { echo 'Bail out! no modules'; exit 1; }
-wait_for 20 test -b /dev/nvme0n3 || { echo 'Bail out! no NVMe disks'; exit 1; }
-a=/dev/nvme0n1 b=/dev/nvme0n2 c=/dev/nvme0n3
+wait_for 20 test -b /dev/nvme0n4 || { echo 'Bail out! no NVMe disks'; exit 1; }
+a=/dev/nvme0n1 b=/dev/nvme0n2 c=/dev/nvme0n3 bad=/dev/nvme0n4
 
 # Two zones of 8 MiB that hold 6 MiB each, the second in part; the same with
 # something where the first has no blocks; 32 MiB.
@@ -65,6 +65,12 @@ no_room()
 	    says 'NOT complete'
 }
 it "is not complete where a zone has no blocks for what is not zeros" no_room
+fails()
+{
+	within 60 exits 55 timeout 50 "$pardd" if=/tmp/large of="$bad" count=16M bs=1 &&
+	    says "$bad: writing .* Input/output error" && says 'NOT complete' && head -c 4M /tmp/large >part && is_on part "$bad"
+}
+it "ends at a write error" fails
 it "refuses map=, and says why" refused 'map= cannot be used, for a rescue goes back' \
     if=/tmp/fits of="$b" map=m
 it "refuses oflag=sparing" refused 'oflag=sparing cannot be used' if=/tmp/fits of="$b" oflag=sparing
