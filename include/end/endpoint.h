@@ -62,7 +62,7 @@ struct end_spec {		/* what the command line says about an end */
 };
 
 struct geometry {		/* sizes, in bytes */
-	int64_t		 size;	/* or -1: unknown or unlimited */
+	int64_t		 size;	/* or -1: unknown, unlimited, or absent */
 	int64_t		 room;	/* the most it can hold, or -1: unknown */
 	uint32_t	 block;	/* logical block of a device, else 0 */
 	uint32_t	 io_align;	/* requests are multiples of this */

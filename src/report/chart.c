@@ -53,8 +53,7 @@ at_y(const struct panel *pa, double y)
 {
 	double part = (y - pa->from_y) / (pa->to_y - pa->from_y);
 
-	part = part < 0 ? 0 : part > 1 ? 1 : part;
-	return pa->top + pa->tall * (1 - part);
+	return pa->top + pa->tall * (1 - (part > 0 ? part : 0));
 }
 
 static double
@@ -217,17 +216,12 @@ enum what { BUSY_RATE, WALL_RATE, MEAN_LATENCY, MOST_LATENCY };
 static double
 value(const struct bin *b, enum what what)
 {
-	switch (what) {
-	case BUSY_RATE:
+	if (what == BUSY_RATE)
 		return profile_rate(b->bytes, b->busy);
-	case WALL_RATE:
+	if (what == WALL_RATE)
 		return profile_rate(b->bytes, b->wall);
-	case MEAN_LATENCY:
-		return log_of((double)b->spent / (double)b->requests);
-	case MOST_LATENCY:
-		return log_of((double)b->most);
-	}
-	return 0;
+	return log_of(what == MOST_LATENCY ? (double)b->most :
+	    (double)b->spent / (double)b->requests);
 }
 
 /* Draw steps; columns without requests are empty. */

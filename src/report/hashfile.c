@@ -61,7 +61,7 @@ is_part(const struct plan *p, const struct endpoint *ep, uint64_t off,
 {
 	bool cut = ep != p->src && p->truncate >= 0;
 
-	return off > 0 || (!ep->is.absent && !cut && ep->geo.size > 0 &&
+	return off > 0 || (!cut && ep->geo.size > 0 &&
 	    (uint64_t)ep->geo.size > len);
 }
 

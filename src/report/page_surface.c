@@ -29,7 +29,7 @@ surface_look(struct surface *s, const struct plan *p, struct endpoint *ep)
 	*s = (struct surface){ .ep = ep, .from = off, .to = UINT64_MAX };
 	if (p->bounded)
 		s->to = off + length;
-	if (ep->geo.size > 0 && !ep->is.absent)
+	if (ep->geo.size > 0)
 		s->size = (uint64_t)(ep->lim.part > 0 ? ep->lim.disk_size :
 		    ep->geo.size);
 	if (ep->is.streamed || s->size == 0)
@@ -150,8 +150,7 @@ surface_loses(const struct sheet *sh, const struct surface *s, bool written)
 		list_parts(&kept, s, false);
 	list_put(sh, written ? PAGE_LOST " " : "has ", &lost);
 	list_put(sh, "stays: ", &kept);
-	if (written && lost.at == 0 && !s->ep->is.absent &&
-	    s->size > 0)
+	if (written && lost.at == 0 && s->size > 0)
 		page_wrap(sh, "",
 		    s->ep->is.device ? "no file system or partition table "
 		    "found where it will be written" :
@@ -183,8 +182,7 @@ fill(char *bar, char c, uint64_t from, uint64_t to, struct scale by)
 
 	if (a >= by.columns)
 		return;
-	b = b > by.columns ? by.columns : b <= a ? a + 1 : b;
-	memset(bar + a, c, b - a);
+	memset(bar + a, c, b > a ? b - a : 1);
 }
 
 static void
@@ -194,7 +192,6 @@ bar_put(FILE *out, const char *heading, const struct surface *s,
 	char bar[WIDTH + 1] = "", copied[WIDTH + 1] = "", size[32], number[16];
 	size_t end = column(s->size, by), i, k;
 
-	end = end == 0 ? 1 : end > by.columns ? by.columns : end;
 	memset(bar, '.', end);
 	for (i = 0; i < s->table.n; i++) {
 		const struct part *part = &s->table.part[i];

@@ -313,7 +313,7 @@ row_put(const struct sheet *s, const struct plan *p)
 	struct list lost = losses(p);
 
 	wording_name(name, sizeof(name), ep, ROW_NAME);
-	if (ep->geo.size >= 0 && !ep->is.absent && endpoint_holds(ep))
+	if (ep->geo.size >= 0 && endpoint_holds(ep))
 		number_si(size, sizeof(size), (double)ep->geo.size -
 		    (ep->lim.part > 0 ? (double)ep->lim.base : 0));
 	strlcpy(id, wording_who(what, sizeof(what), ep), sizeof(id));

@@ -121,7 +121,7 @@ end_table(FILE *out, const struct report_data *d, bool target)
 	fact(out, "Name", "%s%s", ep->lim.within, ep->name);
 	fact(out, "Kind", "%s%s", endpoint_kind(ep)->text, ep->is.absent ?
 	    ", created by this run" : "");
-	if (whole >= 0 && !ep->is.absent && endpoint_holds(ep))
+	if (whole >= 0 && endpoint_holds(ep))
 		fact(out, target ? "Size before" : "Size", "%lld bytes (%s)",
 		    (long long)whole, number_si(size, sizeof(size),
 		    (double)whole));

@@ -58,7 +58,7 @@ end_plan(FILE *out, const struct plan *p, const struct endpoint *ep,
 	    ep->is.absent ? ", to be created" : "");
 	if (ep->lim.part > 0)
 		print(out, "%s_part=%u", what, ep->lim.part);
-	if (ep->geo.size >= 0 && !ep->is.absent)
+	if (ep->geo.size >= 0)
 		print(out, "%s_size=%lld", what, (long long)ep->geo.size -
 		    (ep->lim.part > 0 ? (long long)ep->lim.base : 0));
 	if (ep->geo.block > 0)

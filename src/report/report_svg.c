@@ -44,12 +44,11 @@ enum { LOOKS = sizeof(looks) / sizeof(looks[0]) };
 static const struct look *
 look_of(char status)
 {
-	size_t i;
+	const struct look *l = looks;
 
-	for (i = 0; i < LOOKS; i++)
-		if (looks[i].status == (enum seg_status)status)
-			return &looks[i];
-	return &looks[1];
+	while (l < &looks[LOOKS - 1] && l->status != (enum seg_status)status)
+		l++;
+	return l;
 }
 
 /* --- the map ------------------------------------------------------------ */
