@@ -227,7 +227,7 @@ surface_picture(const struct sheet *sh, const struct surface *src,
 	uint64_t most = src->size > dst->size ? src->size : dst->size;
 	uint64_t least = src->size > dst->size ? dst->size : src->size;
 	struct scale by = { sh->width - INDENT - BESIDE, most > 0 ? most : 1 };
-	bool one = column(least, by) >= BAR_LEAST;
+	bool one = least == 0 || column(least, by) >= BAR_LEAST;
 
 	if (most == 0 || sh->brief >= NO_PICTURE)
 		return;
@@ -241,7 +241,7 @@ surface_picture(const struct sheet *sh, const struct surface *src,
 		bar_put(sh->out, "Target", dst, by);
 	}
 	if (sh->brief < NO_LEGEND || !one)
-		page_wrap(sh, "", one || least == 0 ?
+		page_wrap(sh, "", one ?
 		    " # is copied, - a partition, . none" :
 		    " # is copied, - a partition, . none; each to its own "
 		    "scale");
