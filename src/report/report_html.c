@@ -203,13 +203,14 @@ differ_table(FILE *out, const struct report_data *d)
 	struct map *differ = d->out != NULL && d->out->differ.ready ?
 	    &d->out->differ : NULL;
 	struct seg s = { .off = 0 };
+	uint64_t ranges = differ != NULL ? map_totals(differ).bad_ranges : 0;
 	size_t n;
 
-	if (differ == NULL || map_totals(differ).bad == 0)
+	if (ranges == 0)
 		return;
 	fputs("<h2>Ranges that differ</h2>\n", out);
 	table_begin(out, "Positions on the source", heads);
-	for (n = 0; map_next(differ, s.off + s.len, BAD, &s) && n < ROWS_MOST;
+	for (n = 0; n < ROWS_MOST && map_next(differ, s.off + s.len, BAD, &s);
 	    n++) {
 		fputs("<tr>", out);
 		number(out, d->p->src_off + s.off);
@@ -218,6 +219,9 @@ differ_table(FILE *out, const struct report_data *d)
 		fputs("</tr>\n", out);
 	}
 	table_end(out);
+	if (ranges > n)
+		fprintf(out, "<p>And %llu ranges more; json= tells all of "
+		    "them.</p>\n", (ull)ranges - n);
 }
 
 /* --- partitions and file systems ---------------------------------------- */

@@ -1,0 +1,535 @@
+/*
+ * The page of a report, made of data that are made up: its tables, and the
+ * pictures.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "../../src/report/report_data.h"
+#include "base/status.h"
+#include "digest/hash.h"
+#include "part/used.h"
+
+static bool nameless;
+
+int
+uname(struct utsname *host)
+{
+	if (nameless) {
+		errno = EFAULT;
+		return -1;
+	}
+	strcpy(host->nodename, "host");
+	strcpy(host->sysname, "Linux");
+	strcpy(host->release, "6.1");
+	strcpy(host->machine, "x86_64");
+	return 0;
+}
+
+static char *text;
+static size_t size;
+static struct opts o;
+static struct endpoint src, dst;
+static struct plan p;
+static struct outcome out;
+static struct report_data d;
+
+static char *argv[] = { (char []){ "pardd" }, (char []){ "if=a b" },
+	(char []){ "-v" }, (char []){ "--verbose" }, (char []){ "--" },
+	(char []){ "note=" } };
+
+/* A copy that is under way, of 4 KiB of a disk to a file. */
+static int
+begin(void **state)
+{
+	(void)state;
+	nameless = false;
+	o = (struct opts){ .argc = 6, .argv = argv };
+	src = (struct endpoint){ .name = "/dev/sda", .kind = END_BLOCK,
+		.geo = { .size = 4096, .block = 512 } };
+	dst = (struct endpoint){ .name = "a.img", .kind = END_FILE,
+		.geo.size = 4096 };
+	p = (struct plan){ .opts = &o, .src = &src, .dst = &dst,
+		.length = 4096, .src_off = 1000 };
+	memset(&out, 0, sizeof(out));
+	memset(&d, 0, sizeof(d));
+	d.p = &p;
+	d.length = d.total.end = 4096;
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	(void)state;
+	map_free(&out.differ);
+	free(text);
+	text = NULL;
+	return 0;
+}
+
+static void
+make(void)
+{
+	FILE *to;
+
+	free(text);
+	text = NULL;
+	to = open_memstream(&text, &size);
+	assert_non_null(to);
+	report_html(to, &d);
+	fclose(to);
+}
+
+static void
+has(const char *what)
+{
+	if (strstr(text, what) == NULL)
+		fail_msg("nowhere: %s", what);
+}
+
+static void
+lacks(const char *what)
+{
+	if (strstr(text, what) != NULL)
+		fail_msg("it says: %s", what);
+}
+
+static size_t
+count(const char *what)
+{
+	const char *at = text;
+	size_t n = 0;
+
+	for (; (at = strstr(at, what)) != NULL; at++)
+		n++;
+	return n;
+}
+
+static void
+tells_how_the_run_stands(void **state)
+{
+	(void)state;
+	d.total.finished = 1024;
+	d.seconds = 1.5;
+	make();
+	has("<p class=\"verdict\">under way: 1.0 kB of 4.1 kB finished</p>");
+	has("<code>pardd if=&#39;a b&#39; -v --verbose -- note=</code>");
+	has("<td>host, Linux 6.1, x86_64</td>");
+	has(">As of</th>");
+	has("<td>1.500</td>");
+	lacks("Exit status");
+	d.out = &out;
+	strcpy(out.verdict.text, "complete");
+	out.tally.seconds = 2;
+	make();
+	has("<p class=\"verdict good\">complete</p>");
+	has(">Ended</th>");
+	has("<td>2.000</td>");
+	lacks(">Error<");
+	lacks("Bytes verified");
+	out.verdict.status = STATUS_MEDIUM;
+	out.fault.status = STATUS_MEDIUM;
+	out.tally.verified = 512;
+	strcpy(out.fault.text, "broken");
+	nameless = true;
+	make();
+	has("<p class=\"verdict ill\">complete</p>");
+	has("<th scope=\"row\">Error</th><td>broken</td>");
+	has("<th scope=\"row\">Bytes verified</th><td>512</td>");
+	lacks(">Host<");
+}
+
+/* ---------------------------------------------------------------- the ends */
+
+static void
+tells_what_is_known_of_a_disk(void **state)
+{
+	(void)state;
+	d.is_disk[0] = d.is_disk[1] = true;
+	d.disk[0] = (struct disk){ .transport = "usb", .removable = true,
+		.physical = 4096, .partition = 2, .whole_name = "sda" };
+	make();
+	has("<th scope=\"row\">Transport</th><td>usb, removable</td>");
+	has("<th scope=\"row\">Physical block</th><td>4096 bytes</td>");
+	has("<th scope=\"row\">Partition</th><td>2 of sda</td>");
+	has("<th scope=\"row\">Size</th><td>4096 bytes (4.1 kB)</td>");
+	has("<th scope=\"row\">Size before</th><td>4096 bytes (4.1 kB)</td>");
+	assert_int_equal(count(">Transport<"), 1);	/* of the other, none */
+	assert_int_equal(count(">Physical block<"), 1);
+	d.disk[0].removable = false;
+	src.lim.part = 2;
+	src.lim.disk_size = 8192;
+	strcpy(src.lim.within, "partition 2 of ");
+	dst.is.absent = true;
+	dst.geo.size = -1;
+	make();
+	has("<td>usb</td>");
+	has("<td>partition 2 of /dev/sda</td>");
+	has("<td>8192 bytes (8.2 kB)</td>");
+	lacks("Size before");
+	has(", created by this run</td>");
+	dst.is.absent = false;
+	dst.kind = END_DISCARD;
+	src.lim.part = 0;
+	src.geo.size = -1;
+	make();
+	lacks(">Size");
+}
+
+/* -------------------------------------------------------------- the result */
+
+static struct seg seg[] = { { 0, 512, FINISHED }, { 512, 512, UNTRIMMED },
+	{ 1024, 512, UNSCRAPED }, { 1536, 256, BAD }, { 1792, 256, BAD },
+	{ 2048, 1024, UNTRIED }, { 3072, 512, OUTSIDE },
+	{ 3584, 512, FINISHED } };
+
+static void
+of_all_statuses(void)
+{
+	d.seg = seg;
+	d.segs = 8;
+	d.total = (struct map_totals){ .end = 4096, .finished = 1024,
+		.failed = 1024, .bad = 512, .bad_ranges = 1, .untried = 1024,
+		.outside = 512 };
+}
+
+static void
+lists_what_could_not_be_read(void **state)
+{
+	static const char table[] =
+	    "<tr><td class=\"n\">2536</td><td class=\"n\">3047</td><td "
+	    "class=\"n\">512</td><td>unreadable</td></tr>\n"
+	    "<tr><td class=\"n\">2024</td><td class=\"n\">2535</td><td "
+	    "class=\"n\">512</td><td>failed, not scraped</td></tr>\n"
+	    "<tr><td class=\"n\">1512</td><td class=\"n\">2023</td><td "
+	    "class=\"n\">512</td><td>failed, not trimmed</td></tr>\n</table>";
+
+	(void)state;
+	make();
+	lacks("Unreadable ranges");
+	of_all_statuses();
+	make();
+	has(table);
+	lacks("ranges more");
+	has("<td>1024 (1.0 kB)</td>");
+	has("<td>512 (512 B)</td>");
+}
+
+/* Each status has its own pattern, in cells that are two bytes. */
+static void
+draws_each_status(void **state)
+{
+	static const char *const cells[] = { "done", "open", "trim", "scrape",
+		"bad", "out" };
+	char path[64];
+	size_t i;
+
+	(void)state;
+	of_all_statuses();
+	make();
+	for (i = 0; i < sizeof(cells) / sizeof(cells[0]); i++) {
+		snprintf(path, sizeof(path), "<path fill=\"url(#%s)\" d=\"",
+		    cells[i]);
+		assert_int_equal(count(path), 1);
+	}
+	has("<path fill=\"url(#out)\" d=\"M0 288h768v12h-768zM0 300h768v12h-768z"
+	    "M0 312h768v12h-768zM0 324h768v12h-768z\"/>");
+	d.seg = NULL;
+	d.segs = 0;
+	make();				/* what nothing is known of */
+	assert_int_equal(count("<path fill=\"url(#open)\" d=\""), 1);
+	assert_int_equal(count("<path fill=\"url(#"), 1);
+	d.length = 0;
+	make();
+	has("nothing was to be copied");
+}
+
+static void
+lists_what_differs(void **state)
+{
+	uint64_t i;
+
+	(void)state;
+	d.out = &out;
+	make();
+	lacks("Ranges that differ");
+	assert_int_equal(map_init(&out.differ, INT64_MAX, 512, 0), 0);
+	make();
+	lacks("Ranges that differ");
+	for (i = 0; i < 4096; i++)
+		assert_int_equal(map_set(&out.differ, 4 * i, 2, BAD), 0);
+	make();
+	has("<h2>Ranges that differ</h2>");
+	has("<tr><td class=\"n\">1004</td><td class=\"n\">1005</td><td "
+	    "class=\"n\">2</td></tr>\n");
+	has("<td class=\"n\">17380</td>");
+	lacks("ranges more");
+	assert_int_equal(map_set(&out.differ, 4 * i, 2, BAD), 0);
+	make();
+	lacks("<td class=\"n\">17384</td>");
+	has("</table>\n<p>And 1 ranges more; json= tells all of them.</p>");
+}
+
+/* A partition of which a part is lost, one beside it, and one elsewhere. */
+static void
+draws_and_lists_partitions(void **state)
+{
+	static struct volume_row row[] = {
+		{ .number = 1, .off = 1000, .len = 1700, .type = "ext4",
+		    .label = "root" },
+		{ .number = 12, .off = 2700, .len = 10, .type = "ext4" },
+		{ .number = 3, .off = 0, .len = 1000, .type = "vfat" },
+		{ .number = 4, .off = 5096, .len = 1000, .type = "vfat" },
+		{ .number = 5, .off = 4000, .len = 3000 },
+	};
+
+	(void)state;
+	of_all_statuses();
+	d.volumes = (struct volumes){ .table = "gpt", .row = row, .n = 5 };
+	make();
+	has("<caption>gpt</caption>");
+	has("<tr><td>1</td><td>ext4</td><td>root</td><td class=\"n\">1000</td>"
+	    "<td class=\"n\">1700</td><td class=\"n\">1188</td></tr>");
+	has("<tr><td>12</td><td>ext4</td><td></td><td class=\"n\">2700</td>"
+	    "<td class=\"n\">10</td><td class=\"n\">10</td></tr>");
+	has("<tr><td>3</td><td>vfat</td><td></td><td class=\"n\">0</td>"
+	    "<td class=\"n\">1000</td><td class=\"n\">0</td></tr>");
+	has("<td>5</td><td>not known</td>");
+	/* only what is copied is drawn, and up to where it is */
+	assert_int_equal(count("fill=\"#eef\" stroke=\"#446\""), 3);
+	has("<rect x=\"0.0\" y=\"0\" width=\"318.8\"");
+	has("y=\"13\">1 ext4 root</text>");
+	has("<rect x=\"318.8\" y=\"0\" width=\"1.9\"");
+	lacks(">12</text>");
+	has("<rect x=\"562.5\" y=\"0\" width=\"205.5\"");
+	has("y=\"13\">5</text>");
+	row[1].len = 1;
+	row[2] = (struct volume_row){ .off = 1000, .len = 4096, .type = "xfs",
+		.label = "b" };
+	row[0].len = 30;
+	d.volumes.table[0] = '\0';
+	make();
+	has("width=\"1.0\" height=\"18\"");	/* one pixel, at least */
+	has("<td>none</td><td>xfs</td>");
+	has("y=\"13\">xfs b</text>");
+	has("<caption>No partition table</caption>");
+	lacks("y=\"13\">1</text>");
+	row[0].len = 100;			/* room for its number only */
+	make();
+	has("y=\"13\">1</text>");
+}
+
+static void
+tells_what_is_used(void **state)
+{
+	struct used_fs fs[] = {
+		{ .partition = 2, .type = "ext4", .label = "a", .used = 5,
+		    .free = 6, .treated = TREATED_USED },
+		{ .type = "xfs", .treated = TREATED_WHOLE,
+		    .reason = "dirty" },
+	};
+	const struct used used = { .fs = fs, .n = 2 };
+
+	(void)state;
+	make();
+	lacks("What file systems use");
+	p.used = &used;
+	make();
+	has("<tr><td>partition 2 (ext4 &#34;a&#34;)</td><td class=\"n\">5</td>"
+	    "<td class=\"n\">6</td><td>what is free is left out</td></tr>");
+	has("<td>copied whole: dirty</td>");
+}
+
+static void
+tells_which_files_are_hit(void **state)
+{
+	char *names[] = { (char []){ "/<a>" } }, look[] = "look a&b";
+	struct damage_area area[] = {
+		{ .number = 1, .bytes = 512, .ranges = 1, .command = look },
+		{ .bytes = 7, .ranges = 2 },
+		{ .bytes = 1024, .ranges = 2, .command = look, .files = {
+		    .known = true, .name = names, .n = 1 },
+		    .loss = { .known = true, .free = 1024 } },
+	};
+
+	(void)state;
+	make();
+	lacks("Which files are hit");
+	d.out = &out;
+	out.damage = (struct damage){ .area = area + 1, .n = 1 };
+	make();
+	lacks("Which files are hit");
+	out.damage = (struct damage){ .area = area, .n = 3 };
+	make();
+	assert_int_equal(count("Which files are hit"), 1);
+	has("<p>Partition 1, 512 bytes in 1 range; this names the files:</p>\n"
+	    "<pre>look a&#38;b</pre>\n");
+	lacks("7 bytes in");
+	has("<p>1024 bytes in 2 ranges; hit are:</p>\n<ul>\n<li>/&#60;a&#62;</li>"
+	    "\n</ul>\n<p>No other file is hit.</p>\n<p>According to the file "
+	    "system, all these bytes are free space.</p>\n");
+	area[0].more = 1;
+	area[2].files.more = true;
+	area[2].loss.known = false;
+	make();
+	has("; this names the files that the first of them hit:</p>\n<pre>");
+	has("; hit are, and maybe more:</p>\n<ul>");
+	has("<p>This names the files:</p>\n<pre>look");
+	lacks("According to");
+	area[0].files.known = true;
+	make();
+	has("<p>Partition 1, 512 bytes in 1 range; no file is hit.</p>\n");
+}
+
+/* sha256 of nothing. */
+#define EMPTY	"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+static void
+tells_digests(void **state)
+{
+	const struct algorithm *a = algorithm_named("sha256", 6);
+	struct hash_range range = { .len = 1 };
+	struct hash *h;
+	struct fault f;
+
+	(void)state;
+	d.out = &out;
+	o.hash = a->bit | algorithm_named("xxh128", 6)->bit;
+	o.expect = "sha256:" EMPTY;
+	assert_int_equal(hash_open(&h, &o, &f), 0);
+	p.hash = h;
+	make();
+	has("<caption>Of what was copied</caption>");
+	assert_int_equal(count("<td>none: not all was copied</td>"), 2);
+	assert_int_equal(hash_start(h, &f), 0);
+	assert_int_equal(hash_finish(h, 0, &f), 0);
+	out.tally.lost = 1;
+	make();
+	has("<caption>Of what was copied, with zeros for what could not be read"
+	    "</caption>");
+	has("<td>" EMPTY ", as expected</td>");
+	lacks("none: not all");
+	lacks("NOT as");
+	d.out = NULL;			/* it goes on */
+	make();
+	lacks("Digests");
+	hash_close(h);
+	d.out = &out;
+	o.hash = a->bit;
+	o.expect = "sha256:" "f" EMPTY;
+	assert_int_equal(hash_open(&h, &o, &f), 0);
+	assert_int_equal(hash_start(h, &f), 0);
+	assert_int_equal(hash_finish(h, 0, &f), 0);
+	p.hash = h;
+	make();
+	has("<td>" EMPTY ", NOT as expected</td>");
+	hash_close(h);
+	/* those of ranges are not the copy's */
+	assert_int_equal(hash_open_ranges(&h, a, &range, 1, &f), 0);
+	p.hash = h;
+	make();
+	lacks("Digests");
+	hash_close(h);
+}
+
+/* ------------------------------------------------------------ the progress */
+
+static void
+draws_no_progress_where_none_is(void **state)
+{
+	(void)state;
+	d.samples = 1;
+	make();
+	lacks("<h2>Progress</h2>");
+	d.samples = 2;
+	d.sample[0] = (struct sample){ 1, 0, 0, 0 };
+	d.sample[1] = (struct sample){ 1, 0, 5000, 0 };
+	make();				/* no time has passed; more than all */
+	has("d=\"M767.0 180.0L767.0 0.0\"");
+	d.sample[1].seconds = 2;
+	d.total.outside = 4096;		/* nothing is wanted */
+	make();
+	has("d=\"M64.0 0.0L767.0 0.0\"");
+}
+
+/* What an earlier run has drawn is read again, unless it is of another copy. */
+static void
+goes_on_with_earlier_samples(void **state)
+{
+	static const struct {
+		const char	*from, *to;	/* a change of the text */
+		size_t		 samples;
+	} row[] = {
+		{ "", "", 3 },
+		{ "1 1.000", "1 x", 1 }, { "1 1.000", "0 1.0", 1 },
+		{ "1 1.000", "-1 1.0", 1 }, { "1 1.000", "1000001 1", 1 },
+		{ "1 1.000", "1 -1.00", 1 }, { "1 1.000", "1 1e9", 1 },
+		{ "1 1.000", "1 1e8", 2 },	/* then time goes back */
+		{ "2 2.500", "1 0.500", 2 },
+		{ "1 1.000", "3 1.000", 2 },	/* or the number of the run */
+		{ " 100 7\n", " 100 7 8\n", 1 },
+		{ "progress/1 ", "progress/1 f", 0 },
+		{ "-progress/1", "-progress/2", 0 },
+		{ "\n1 0.000", " 1 0.000", 0 },
+	};
+	static char changed[1 << 16];
+	char *at;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		d.samples = 3;
+		d.sample[0] = (struct sample){ 1, 0, 0, 0 };
+		d.sample[1] = (struct sample){ 1, 1, 100, 7 };
+		d.sample[2] = (struct sample){ 2, 2.5, 200, 7 };
+		make();
+		at = strstr(text, row[i].from);
+		assert_non_null(at);
+		snprintf(changed, sizeof(changed), "%.*s%s%s",
+		    (int)(at - text), text, row[i].to,
+		    at + strlen(row[i].from));
+		report_get_samples(&d, changed);
+		assert_int_equal(d.samples, row[i].samples);
+	}
+	report_get_samples(&d, text);
+	assert_int_equal(d.samples, 3);
+	assert_int_equal(d.sample[2].finished, 200);
+	assert_int_equal(d.sample[2].bad, 7);
+	p.length++;
+	report_get_samples(&d, text);
+	assert_int_equal(d.samples, 0);
+	p.length--;
+	d.is_disk[0] = true;		/* told apart by the disk */
+	report_get_samples(&d, text);
+	assert_int_equal(d.samples, 0);
+}
+
+int
+main(void)
+{
+#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(tells_how_the_run_stands),
+		TEST(tells_what_is_known_of_a_disk),
+		TEST(lists_what_could_not_be_read),
+		TEST(draws_each_status),
+		TEST(lists_what_differs),
+		TEST(draws_and_lists_partitions),
+		TEST(tells_what_is_used),
+		TEST(tells_which_files_are_hit),
+		TEST(tells_digests),
+		TEST(draws_no_progress_where_none_is),
+		TEST(goes_on_with_earlier_samples),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
