@@ -1,0 +1,475 @@
+/*
+ * What is said when a copy has ended: what a clone needs yet, how to go on, and
+ * where losses lie.  Each condition of a note is broken by itself.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "../../src/end/backend.h"
+#include "../../src/report/report_losses.h"
+#include "../../src/report/report_next.h"
+#include "base/status.h"
+#include "disk/disk.h"
+#include "part/remarks.h"
+#include "said.h"
+
+#define GB	1000000000ULL
+
+static struct disk disk;
+static bool terminal;
+
+int
+isatty(int fd)
+{
+	(void)fd;
+	return terminal;
+}
+
+static void
+tell_disk(const struct endpoint *ep, struct disk *d)
+{
+	(void)ep;
+	*d = disk;
+}
+
+static const struct backend a_disk = { .disk = tell_disk }, a_file;
+
+static struct opts o;
+static struct endpoint src, dst;
+static struct plan p;
+static struct outcome out;
+
+/* A disk of 4 GB was copied to a file. */
+static int
+begin(void **state)
+{
+	(void)state;
+	terminal = true;
+	disk = (struct disk){ .model = "A" };
+	o = (struct opts){ .maxerrors = -1 };
+	src = (struct endpoint){ .name = "/dev/sda", .kind = END_BLOCK,
+		.be = &a_disk, .is.device = true, .geo.size = 4 * GB };
+	dst = (struct endpoint){ .name = "a b.img", .kind = END_FILE,
+		.be = &a_file, .is.durable = true, .geo.size = 0 };
+	p = (struct plan){ .opts = &o, .src = &src, .dst = &dst, .targets = 1,
+		.length = 4 * GB, .bounded = true, .truncate = -1,
+		.block = 512, .pad = 1 };
+	out = (struct outcome){ .tally = { .written = 4 * GB } };
+	return map_init(&out.map, 4 * GB, GB, 0) != 0 ||
+	    map_set(&out.map, 0, 4 * GB, FINISHED) != 0;
+}
+
+static int
+end(void **state)
+{
+	(void)state;
+	map_free(&out.map);
+	return 0;
+}
+
+static void
+again(void)
+{
+	void *state = NULL;
+
+	end(&state);
+	assert_int_equal(begin(&state), 0);
+}
+
+static void
+says(const char *text)
+{
+	assert_string_equal(SAID(report_next(&p, &out)), text);
+}
+
+/* Nothing, after such a change of what has just been said. */
+#define SILENT(set_up, change)	(again(), (set_up), (void)(change), says(""))
+
+static void
+stopped(void)
+{
+	terminal = false;
+	out.signal = 2;
+	out.tally.left = GB;
+}
+
+static void
+says_how_to_write_only_the_rest(void **state)
+{
+	(void)state;
+	stopped();
+	says("pardd: note: the same again with oflag=sparing does not write "
+	    "what is there already\n");
+	SILENT(stopped(), out.signal = 0);
+	SILENT(stopped(), out.tally.written = 0);
+	SILENT(stopped(), out.tally.left = 0);
+	SILENT(stopped(), o.map = "map");
+	SILENT(stopped(), p.targets = 2);
+	SILENT(stopped(), src.is.streamed = true);
+	SILENT(stopped(), dst.is.streamed = true);
+	SILENT(stopped(), dst.is.durable = false);
+	SILENT(stopped(), dst.is.zoned = true);
+	SILENT(stopped(), o.oflag = FLAG_APPEND);
+	SILENT(stopped(), o.oflag = FLAG_SPARING);
+	SILENT(stopped(), o.iflag = FLAG_RANDOM);
+	SILENT(stopped(), o.reflink = REFLINK_ALWAYS);
+}
+
+static void
+nothing(void)
+{
+}
+
+static void
+says_how_to_look_into_an_image(void **state)
+{
+	static const char one[] = "pardd: to see the files in it: mount "
+	    "-o ro,loop 'a b.img' /mnt\n";
+	static const char all[] = "pardd: to see the files in it: losetup -r "
+	    "-f -P --show 'a b.img', and mount -o ro its partitions\n";
+
+	(void)state;
+	says(all);
+	out.verdict.status = STATUS_UNREADABLE;
+	says(all);
+	disk.partition = 2;
+	says(one);
+	again();
+	src.lim.part = 1;
+	p.src_off = src.lim.base = 1 << 20;
+	says(one);
+	p.src_off++;
+	says("");
+	SILENT(nothing(), terminal = false);
+	SILENT(nothing(), p.work = WORK_COMPARE);
+	SILENT(nothing(), out.verdict.status = STATUS_FILE);
+	SILENT(nothing(), dst.kind = END_BLOCK);
+	SILENT(nothing(), dst.is.inherited = true);
+	SILENT(nothing(), p.dst_off = 512);
+	SILENT(nothing(), p.src_off = 512);
+	SILENT(nothing(), p.counted = true);
+	SILENT(nothing(), (src.be = &a_file, src.is.device = false));
+}
+
+static void
+says_what_goes_on_after_an_error(void **state)
+{
+	static const char zeros[] = "pardd: coe=1 goes on, with zeros for what "
+	    "cannot be read\n";
+
+	(void)state;
+	out.verdict.status = STATUS_MEDIUM;
+	says("pardd: coe=1 goes on, with zeros for what cannot be read; "
+	    "map=FILE reads all that can be, the good parts first\n");
+	src.is.streamed = true;
+	says(zeros);
+	src.is.streamed = false;
+	dst.is.streamed = true;
+	says(zeros);
+	dst.is.streamed = false;
+	p.targets = 2;
+	says(zeros);
+}
+
+/* A rescue was stopped, with one bad range and some to do. */
+static void
+rescued(void)
+{
+	p.work = WORK_RESCUE;
+	o.map = "map";
+	out.signal = 2;
+	out.verdict.status = STATUS_SIGNAL + 2;
+	assert_int_equal(map_set(&out.map, 0, GB, UNTRIED), 0);
+	assert_int_equal(map_set(&out.map, GB, 512, BAD), 0);
+}
+
+static void
+says_how_a_rescue_goes_on(void **state)
+{
+	static const char same[] = "pardd: the same command goes on where this "
+	    "one ended\n";
+
+	(void)state;
+	rescued();
+	says(same);
+	o.maxerrors = 1;
+	says(same);
+	o.maxerrors = 0;
+	says("pardd: the same command with a larger maxerrors= goes on where "
+	    "this one ended\n");
+	out.signal = 0;
+	out.fault.status = STATUS_MEDIUM;
+	o.maxerrors = -1;
+	says(same);
+	assert_int_equal(map_set(&out.map, 0, GB, UNTRIMMED), 0);
+	says(same);
+	SILENT(rescued(), out.signal = 0);
+	SILENT(rescued(), out.unsaved.status = STATUS_FILE);
+	SILENT(rescued(), out.flush.status = STATUS_FILE);
+	SILENT(rescued(), map_set(&out.map, 0, GB, FINISHED));
+}
+
+static void
+says_what_is_old_in_a_file(void **state)
+{
+	static const char old[] = "pardd: note: a b.img was longer than the "
+	    "copy, and what it holds from byte 4000000000 on is old; "
+	    "oflag=trunc cuts it off\n";
+	int i;
+
+	(void)state;
+	dst.geo.size = 4 * GB + 1;
+	assert_string_equal(SAID(report_clone_notes(&p, &out)), old);
+	for (i = 0; i < 10; i++) {
+		again();
+		dst.geo.size = i == 0 ? -1 : i == 1 ? (int64_t)(4 * GB) :
+		    (int64_t)(4 * GB + 1);
+		dst.kind = i == 2 ? END_BLOCK : END_FILE;
+		dst.lim.part = i == 3;
+		p.work = i == 4 ? WORK_COMPARE : WORK_COPY;
+		p.dst_off = i == 5 ? 512 : 0;
+		p.counted = i == 6;
+		o.conv = i == 7 ? CONV_NOTRUNC : 0;
+		p.truncate = i == 8 ? 0 : -1;
+		p.pad = i == 9 ? 512 : 1;	/* it ends in a block */
+		if (i == 9)
+			map_end(&out.map, 4 * GB - 1);
+		assert_string_equal(SAID(report_clone_notes(&p, &out)),
+		    i < 9 ? "" : old);
+	}
+}
+
+static void
+says_what_a_clone_needs(void **state)
+{
+	struct remarks found = { .backup_astray = true };
+
+	(void)state;
+	p.found = &found;
+	dst.kind = END_BLOCK;
+	dst.geo.size = 5 * GB;
+	dst.geo.block = 4096;
+	assert_string_equal(SAID(report_clone_notes(&p, &out)),
+	    "pardd: note: a b.img is larger than the source, so the backup GPT "
+	    "is not at its end; to move it there: sgdisk -e 'a b.img'\n");
+	dst.geo.size = 3 * GB;
+	assert_non_null(strstr(SAID(report_clone_notes(&p, &out)),
+	    " is smaller than the source"));
+	found = (struct remarks){ .table_sector = 512 };
+	assert_string_equal(SAID(report_clone_notes(&p, &out)),
+	    "pardd: note: the partition table counts in sectors of 512 bytes, "
+	    "and a b.img has 4096: its partitions will not be found; make a "
+	    "new table with the same bytes, or look through losetup -fP --show "
+	    "-b 512 'a b.img'\n");
+}
+
+/* ------------------------------------------------------------------ losses */
+
+/* Without colours. */
+static int
+begin_plain(void **state)
+{
+	int failed = begin(state);
+
+	terminal = false;
+	return failed;
+}
+
+static char name[] = "/x", *names[20];
+
+static const char *
+damaged(struct damage_area a)
+{
+	const struct damage d = { .area = &a, .n = 1 };
+
+	return SAID(report_damage(&p, &d));
+}
+
+static void
+says_which_files_are_hit(void **state)
+{
+	struct damage_area a = { .number = 2, .type = "ext4", .bytes = 1024,
+		.ranges = 2, .files = { .known = true, .name = names } };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < 20; i++)
+		names[i] = name;
+	assert_string_equal(damaged(a), "pardd: partition 2 of /dev/sda (ext4):"
+	    " 1024 bytes in 2 ranges could not be read; no file is hit\n");
+	a.ranges = a.files.n = 1;
+	strcpy(a.label, "home");
+	assert_string_equal(damaged(a), "pardd: partition 2 of /dev/sda (ext4 "
+	    "\"home\"): 1024 bytes in 1 range could not be read; this file is "
+	    "hit:\n    /x\n");
+	a.files.n = 2;
+	assert_non_null(strstr(damaged(a), "; these files are hit:\n"
+	    "    /x\n    /x\n"));
+	a.files.more = true;
+	a.command = (char []){ "look" };
+	assert_non_null(strstr(damaged(a), "; these files are hit, and maybe "
+	    "more:\n    /x\n    /x\npardd: this names the files hit:\n"
+	    "    look\n"));
+	a.more = 1;
+	assert_non_null(strstr(damaged(a), "pardd: this names the files hit by "
+	    "the first of these ranges:\n    look\n"));
+	a.files.n = 20;
+	assert_non_null(strstr(damaged(a), "    /x\npardd: and 4 files more; "
+	    "json= and report= tell all of them\n"));
+}
+
+static void
+says_how_to_find_the_files(void **state)
+{
+	struct damage_area a = { .bytes = 512, .ranges = 1 };
+
+	(void)state;
+	assert_string_equal(damaged(a), "pardd: /dev/sda: 512 bytes in 1 range "
+	    "could not be read\n");
+	a.command = (char []){ "look" };
+	assert_non_null(strstr(damaged(a), "; this names the files hit:\n"
+	    "    look\n"));
+	a.more = 1;
+	assert_non_null(strstr(damaged(a), "; this names the files hit by the "
+	    "first of them:\n    look\n"));
+	a = (struct damage_area){ .outside = true, .bytes = 512, .ranges = 1,
+		.loss = { .known = true, .free = 512 } };
+	assert_string_equal(damaged(a), "pardd: outside of the partitions of "
+	    "/dev/sda: 512 bytes in 1 range could not be read\npardd: all "
+	    "these bytes are free space\n");
+}
+
+static void
+says_what_is_known_of_partitions(void **state)
+{
+	struct damage_area area[17] = { { .outside = true } };
+	struct damage d = { .area = area, .n = 17, .table = TABLE_PART };
+	const char *text = SAID(report_damage(&p, &d));
+
+	(void)state;
+	assert_non_null(strstr(text, "there may be more partitions\npardd: "
+	    "outside of the known partitions of /dev/sda: "));
+	assert_non_null(strstr(text, "pardd: and 1 partitions more have such "
+	    "ranges\n"));
+	d = (struct damage){ .table = TABLE_LOST };
+	assert_string_equal(SAID(report_damage(&p, &d)), "pardd: /dev/sda: the "
+	    "place of its partition table could not be read, nor a backup of "
+	    "it\n");
+}
+
+/* So many bad blocks, each by itself. */
+static void
+bad(unsigned n)
+{
+	unsigned i;
+
+	for (i = 0; i < n; i++)
+		assert_int_equal(map_set(&out.map, 1024 * i, 512, BAD), 0);
+}
+
+static size_t
+lines(const char *text)
+{
+	size_t n = 0;
+
+	for (; (text = strchr(text, '\n')) != NULL; text++)
+		n++;
+	return n;
+}
+
+static void
+lists_what_cannot_be_read(void **state)
+{
+	(void)state;
+	bad(1);
+	p.src_off = 512;
+	assert_string_equal(SAID(report_unreadable(&p, &out)), "pardd: "
+	    "/dev/sda: unreadable: bytes 512 to 1023, blocks 1 to 1 of 512, "
+	    "zeros in the copy\n");
+	dst.kind = END_DISCARD;
+	assert_non_null(strstr(SAID(report_unreadable(&p, &out)),
+	    " of 512\n"));
+	p.work = WORK_COMPARE;
+	assert_non_null(strstr(SAID(report_unreadable(&p, &out)),
+	    " of 512, here or on the other end, not in the comparison\n"));
+	p.work = WORK_RESCUE;
+	assert_non_null(strstr(SAID(report_unreadable(&p, &out)),
+	    " of 512, not in the copy\n"));
+}
+
+/* A map that was saved tells the others. */
+static void
+lists_all_where_no_map_tells(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	bad(20);
+	assert_int_equal(lines(SAID(report_unreadable(&p, &out))), 20);
+	o.map = "a.map";
+	assert_int_equal(lines(SAID(report_unreadable(&p, &out))), 17);
+	assert_non_null(strstr(said.text, "pardd: /dev/sda: unreadable: 4 more "
+	    "ranges, see a.map\n"));
+	for (i = 0; i < 5; i++) {
+		p.work = i < 2 ? WORK_RESCUE : WORK_COMPARE;
+		out.unsaved.status = i == 0 ? STATUS_FILE : 0;
+		out.flush.status = i == 1 ? STATUS_FILE : 0;
+		out.fault.status = i == 2 ? STATUS_SHORT : 0;
+		out.signal = i == 3 ? 2 : 0;
+		assert_int_equal(lines(SAID(report_unreadable(&p, &out))),
+		    i < 4 ? 20 : 17);
+	}
+}
+
+static void
+lists_what_differs(void **state)
+{
+	struct map differ = { .ready = false };
+
+	(void)state;
+	assert_string_equal(SAID(report_differing(&p, &differ)), "");
+	bad(1);
+	p.src_off = 512;
+	p.dst_off = 1024;
+	assert_string_equal(SAID(report_differing(&p, &out.map)), "pardd: "
+	    "differs: bytes 512 to 1023 of /dev/sda, 1024 to 1535 of a b.img"
+	    "\n");
+	p.work = WORK_CHECK;
+	assert_string_equal(SAID(report_differing(&p, &out.map)), "pardd: "
+	    "differs: bytes 512 to 1023 of /dev/sda\n");
+	bad(18);
+	assert_int_equal(lines(SAID(report_differing(&p, &out.map))), 17);
+	assert_non_null(strstr(said.text, "pardd: and 2 ranges more; json= "
+	    "tells all of them\n"));
+	p.work = WORK_COMPARE;
+	assert_non_null(strstr(SAID(report_differing(&p, &out.map)),
+	    "; json= and map= tell all of them\n"));
+}
+
+int
+main(void)
+{
+#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
+#define LOSS(f)	cmocka_unit_test_setup_teardown(f, begin_plain, end)
+	const struct CMUnitTest tests[] = {
+		TEST(says_how_to_write_only_the_rest),
+		TEST(says_how_to_look_into_an_image),
+		TEST(says_what_goes_on_after_an_error),
+		TEST(says_how_a_rescue_goes_on),
+		TEST(says_what_is_old_in_a_file),
+		TEST(says_what_a_clone_needs),
+		LOSS(says_which_files_are_hit),
+		LOSS(says_how_to_find_the_files),
+		LOSS(says_what_is_known_of_partitions),
+		LOSS(lists_what_cannot_be_read),
+		LOSS(lists_all_where_no_map_tells),
+		LOSS(lists_what_differs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
