@@ -65,6 +65,28 @@ small(void **state)
 	assert_string_equal(cell, "+++++++++-");
 }
 
+/*
+ * The map of a stream may have become shorter, or longer, since its length was
+ * read.
+ */
+static void
+of_another_length(void **state)
+{
+	const struct seg seg[] = { { 0, 3, FINISHED }, { 3, 0, BAD },
+		{ 3, 2, UNSCRAPED }, { 8, 8, BAD } };
+	char cell[9] = "";
+
+	(void)state;
+	cells_fill(cell, 8, seg, 4, 8);
+	assert_string_equal(cell, "+++//???");
+	cells_fill(cell, 8, seg, 4, 4);
+	assert_string_equal(cell, "++++++//");
+	cells_fill(cell, 4, seg, 4, 16);
+	assert_memory_equal(cell, "//--", 4);
+	cells_fill(cell, 4, seg, 4, 8);
+	assert_memory_equal(cell, "+//?", 4);
+}
+
 int
 main(void)
 {
@@ -72,6 +94,7 @@ main(void)
 		cmocka_unit_test(worst_shows),
 		cmocka_unit_test(orders),
 		cmocka_unit_test(small),
+		cmocka_unit_test(of_another_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -251,6 +251,51 @@ series_are_apart(void **state)
 	assert_int_equal(r->sum.all.bytes, 4);
 }
 
+/* The bins of a stream end with the last that is used. */
+static void
+extent_is_what_was_used(void **state)
+{
+	struct rig *r = *state;
+
+	profile_sum(r->pr, SERIES_SOURCE, &r->sum);
+	assert_int_equal(profile_extent(&r->sum, &r->p), r->sum.width);
+	note(r, &r->lane[0], OP_READ, 512, 1, 0, 1);
+	profile_sum(r->pr, SERIES_SOURCE, &r->sum);
+	assert_int_equal(profile_extent(&r->sum, &r->p), r->sum.width);
+	note(r, &r->lane[0], OP_READ, 512 + r->sum.width, 1, 0, 1);
+	profile_sum(r->pr, SERIES_SOURCE, &r->sum);
+	assert_int_equal(profile_extent(&r->sum, &r->p), 2 * r->sum.width);
+	r->p.bounded = true;
+	assert_true(profile_extent(&r->sum, &r->p) == INT64_MAX);
+}
+
+/* No request, one, and one that took longer than any bucket says. */
+static void
+few_have_percentiles(void **state)
+{
+	struct rig *r = *state;
+	const uint64_t day = UINT64_C(24) * 3600 * 1000;
+
+	profile_sum(r->pr, SERIES_SOURCE, &r->sum);
+	assert_true(profile_percentile(&r->sum, 0.5) <= 0);
+	note(r, &r->lane[0], OP_READ, 512, 1, 0, 3);
+	profile_sum(r->pr, SERIES_SOURCE, &r->sum);
+	assert_true((uint64_t)profile_percentile(&r->sum, 0.5) == 3 * MS);
+	note(r, &r->lane[0], OP_READ, 512, 1, 0, day);
+	profile_sum(r->pr, SERIES_SOURCE, &r->sum);
+	assert_int_equal(r->sum.latency[PROFILE_BUCKETS - 1], 1);
+	assert_true(profile_percentile(&r->sum, 1) <= (double)(day * MS));
+	assert_true(profile_percentile(&r->sum, 1) > 1e12);
+}
+
+static void
+no_time_has_no_rate(void **state)
+{
+	(void)state;
+	assert_true(profile_rate(1000, 0) <= 0);
+	assert_int_equal((int)profile_rate(1000, 500000000), 2000);
+}
+
 int
 main(void)
 {
@@ -265,6 +310,9 @@ main(void)
 		TEST(time_is_credited_once),
 		TEST(time_is_shared_alike),
 		TEST(series_are_apart),
+		TEST(extent_is_what_was_used),
+		TEST(few_have_percentiles),
+		TEST(no_time_has_no_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

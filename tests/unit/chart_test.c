@@ -1,0 +1,212 @@
+/*
+ * The picture of a profile: curves that lie in their frames, and are open where
+ * nothing was moved.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/report/chart.h"
+
+static const uint64_t MS = 1000000;	/* ns */
+
+static char *text;
+static size_t size;
+static struct opts o;
+static struct endpoint src = { .name = "a" }, dst = { .name = "b" };
+static struct plan p;
+static struct profile pr = { .p = &p };
+static struct gauge sum[SERIES_MOST];
+
+/* A copy of 4 MiB, in bins of 1 MiB. */
+static int
+begin(void **state)
+{
+	(void)state;
+	p = (struct plan){ .opts = &o, .src = &src, .dst = &dst,
+		.bounded = true, .length = 4 << 20, .chunk = 1 << 20,
+		.workers = 1 };
+	memset(sum, 0, sizeof(sum));
+	return 0;
+}
+
+static int
+end(void **state)
+{
+	(void)state;
+	free(text);
+	text = NULL;
+	return 0;
+}
+
+/* A request in bin i of a series. */
+static void
+note(enum series s, unsigned i, uint64_t bytes, uint64_t ns)
+{
+	struct gauge *g = &sum[s];
+	struct bin *to[] = { &g->all, &g->bin[i] };
+	unsigned k;
+
+	g->width = 1 << 20;
+	g->least = g->all.requests == 0 || ns < g->least ? ns : g->least;
+	for (k = 0; k < 2; k++) {
+		to[k]->bytes += bytes;
+		to[k]->spent += ns;
+		to[k]->busy += ns;
+		to[k]->wall += ns;
+		to[k]->most = ns > to[k]->most ? ns : to[k]->most;
+		to[k]->requests++;
+	}
+	for (k = 0; k < PROFILE_BUCKETS - 1 && gauge_bucket(k + 1) <= ns;)
+		k++;
+	g->latency[k]++;
+}
+
+static void
+draw(double seconds)
+{
+	FILE *to;
+
+	free(text);
+	text = NULL;
+	to = open_memstream(&text, &size);
+	assert_non_null(to);
+	chart_draw(to, &pr, sum, seconds);
+	fclose(to);
+}
+
+static size_t
+count(const char *what)
+{
+	const char *at = text;
+	size_t n = 0;
+
+	for (; (at = strstr(at, what)) != NULL; at++)
+		n++;
+	return n;
+}
+
+static void
+has(const char *what)
+{
+	if (strstr(text, what) == NULL)
+		fail_msg("nowhere: %s", what);
+}
+
+/* Each point of a path lies between the frames of the picture. */
+static void
+within_frames(void)
+{
+	const char *at = text, *mark;
+	char *next;
+	double n;
+
+	while ((at = strstr(at, " d=\"")) != NULL)
+		for (at += 4; *at != '"'; at = *next == ' ' ? next + 1 : next) {
+			mark = at + strspn(at, "MHV");
+			n = strtod(mark, &next);
+			assert_ptr_not_equal(next, mark);
+			assert_true(*at != 'H' || (n >= 76 && n <= 936));
+			assert_true(*at == 'H' || n >= 72);	/* marks */
+		}
+}
+
+static void
+draws_nothing_of_nothing(void **state)
+{
+	(void)state;
+	draw(0);
+	assert_int_equal(count("<rect"), 1);
+	has("1970-01-01 00:00:00 UTC: 0 B in 0.000 s, 0 B/s, 1 workers");
+}
+
+static void
+leaves_a_gap_where_nothing_was_moved(void **state)
+{
+	(void)state;
+	note(SERIES_SOURCE, 0, 1 << 20, 10 * MS);
+	note(SERIES_SOURCE, 1, 1 << 20, 10 * MS);
+	note(SERIES_SOURCE, 3, 1 << 20, 20 * MS);
+	draw(2);
+	has("3.1 MB in 2.000 s, 1.6 MB/s");
+	/* 105 and 52 of 150 MB/s, while busy, and as the copy went */
+	assert_int_equal(count("\"M76.0 147.1H291.0V147.1H506.0M721.0 199.6"
+	    "H936.0\"/>"), 2);
+	assert_int_equal(count("M721.0 "), 4);
+	assert_int_equal(count("H936.0\"/>"), 4);
+	within_frames();
+}
+
+/* All of them failed, and none took any time that the clock could see. */
+static void
+draws_what_moved_nothing_and_took_no_time(void **state)
+{
+	(void)state;
+	note(SERIES_TARGET, 0, 0, 0);
+	note(SERIES_TARGET, 3, 0, 0);
+	draw(1);
+	has("target: b");
+	has("0 B in 1.000 s, 0 B/s");
+	within_frames();
+	assert_int_equal(count("nan"), 0);
+	assert_int_equal(count("inf"), 0);
+}
+
+/* Half an hour for a request. */
+static void
+names_long_latencies(void **state)
+{
+	(void)state;
+	note(SERIES_VERIFY, 0, 1, 1800 * 1000 * MS);
+	note(SERIES_VERIFY, 1, 1, 1);
+	draw(1800);
+	has(">1 ns<");
+	has(">10 &#181;s<");
+	has(">100 ms<");
+	has(">1 s<");
+	has(">1000 s<");
+	has("most 1800000.000</text>");
+	within_frames();
+}
+
+/* Three series, and more bins than columns; a stream that has no length. */
+static void
+draws_each_series(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	p.bounded = false;
+	p.length = INT64_MAX;
+	for (i = 0; i < 1000; i += 2) {
+		note(SERIES_SOURCE, i, 1 << 19, MS + i);
+		note(SERIES_TARGET, i, 1 << 19, 2 * MS + i);
+		note(SERIES_VERIFY, i, 1 << 19, 3 * MS + i);
+	}
+	draw(1);
+	assert_int_equal(count("position on the source"), 1);
+	assert_int_equal(count("position on the target"), 2);
+	assert_int_equal(count("fill-opacity"), 3);
+	has("source: 500 requests");
+	within_frames();
+}
+
+int
+main(void)
+{
+#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(draws_nothing_of_nothing),
+		TEST(leaves_a_gap_where_nothing_was_moved),
+		TEST(draws_what_moved_nothing_and_took_no_time),
+		TEST(names_long_latencies),
+		TEST(draws_each_series),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
