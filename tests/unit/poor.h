@@ -1,6 +1,7 @@
 /*
  * Memory that is refused: calloc() and realloc() of the test's own, which are
- * libc's, but for one request; included once, by a test.  Sanitizers bring
+ * libc's, but for one request; included once, by a test.  With POOR_OF_ALL
+ * malloc() and aligned_alloc(), too.  Sanitizers bring
  * memory of their own: with them nothing is refused.
  */
 #ifndef PARDD_TEST_POOR_H
@@ -45,6 +46,23 @@ realloc(void *p, size_t size)
 	return refuse() ? NULL : real(p, size);
 }
 
+#ifdef POOR_OF_ALL		/* for a test that asks for these, too */
+
+void *
+malloc(size_t size)
+{
+	REAL(real, malloc);
+	return refuse() ? NULL : real(size);
+}
+
+void *
+aligned_alloc(size_t align, size_t size)
+{
+	REAL(real, aligned_alloc);
+	return refuse() ? NULL : real(align, size);
+}
+
+#endif
 #endif
 
 /* From now on, the request behind so many is refused. */

@@ -3,25 +3,21 @@
  * is made up here: four zones of 1 MiB, the first of which takes any order; the
  * others have blocks for 768 KiB.
  */
+#undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <linux/blkzoned.h>
 #include <linux/fs.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "../../src/end/backend.h"
 #include "base/status.h"
 #include "cli/opts.h"
+#include "kernel.h"
+#define POOR_OF_ALL
+#include "poor.h"
 
 #define MIB	((size_t)1 << 20)
 
@@ -32,8 +28,10 @@ enum {
 };
 
 static struct {
-	struct blk_zone zone[ZONES];
+	struct blk_zone zone[ZONES], like[ZONES];	/* of the source */
 	int	 read_only;
+	uint64_t bytes;
+	unsigned most;			/* zones that it says it reports */
 	unsigned block;
 	unsigned resets;
 	uint64_t reset_at[ZONES];	/* sectors */
@@ -44,32 +42,27 @@ static struct endpoint end, source;
 static struct lane lane;
 static struct io io;
 static struct fault f;
+static int like_fd;
+static bool source_is_there;
 static unsigned char buf[2 * MIB] __attribute__((aligned(4096)));
 
-/* -------------------------------------------- in the place of the C library */
+/* -------------------------------------------- in the place of the kernel */
 
 static int
-report(struct blk_zone_report *r)
+report(struct blk_zone_report *r, const struct blk_zone *zone)
 {
 	uint64_t first = r->sector / SECTORS, n = ZONES - first;
 
 	n = first > ZONES ? 0 : n < r->nr_zones ? n : r->nr_zones;
-	memcpy(r->zones, disk.zone + first, n * sizeof(disk.zone[0]));
-	r->nr_zones = (unsigned)n;
+	memcpy(r->zones, zone + first, n * sizeof(zone[0]));
+	r->nr_zones = disk.most > 0 ? disk.most : (unsigned)n;
 	r->flags = BLK_ZONE_REP_CAPACITY;
 	return 0;
 }
 
-int
-ioctl(int fd, unsigned long request, ...)
+static int
+answer(int fd, unsigned long request, void *arg)
 {
-	va_list ap;
-	void *arg;
-
-	(void)fd;
-	va_start(ap, request);
-	arg = va_arg(ap, void *);
-	va_end(ap);
 	switch (request) {
 	case BLKROGET:
 		*(int *)arg = disk.read_only;
@@ -78,33 +71,28 @@ ioctl(int fd, unsigned long request, ...)
 		*(unsigned *)arg = disk.block;
 		return 0;
 	case BLKGETSIZE64:
-		*(uint64_t *)arg = (uint64_t)ZONES * MIB;
+		*(uint64_t *)arg = disk.bytes;
 		return 0;
 	case BLKREPORTZONE:
-		return report(arg);
+		return report(arg, fd == like_fd ? disk.like : disk.zone);
 	case BLKRESETZONE:
 		disk.reset_at[disk.resets++] =
 		    ((struct blk_zone_range *)arg)->sector;
 		return 0;
 	}
-	errno = ENOTTY;
-	return -1;
+	return ENOTTY;
 }
 
-/* Not every folder for temporary files knows O_DIRECT. */
-int
-open(const char *path, int flags, ...)
+/* The source has a descriptor for this, or none. */
+static int
+view(const struct endpoint *ep, bool *cached)
 {
-	return openat(AT_FDCWD, path, flags & ~O_DIRECT);
+	(void)ep;
+	*cached = false;
+	return like_fd = source_is_there ? dup(end.fd) : -1;
 }
 
-/* The same, as it is called where it is checked for a mode that is missing. */
-int __open64_2(const char *, int);	/* NOLINT(bugprone-reserved-*,cert-*) */
-int
-__open64_2(const char *path, int flags)	/* NOLINT(bugprone-reserved-*,cert-*) */
-{
-	return open(path, flags);
-}
+static const struct backend like_backend = { .view = view };
 
 /* ------------------------------------------------------------- what is done */
 
@@ -114,8 +102,13 @@ set_up(void **state)
 	unsigned i;
 
 	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
 	memset(&disk, 0, sizeof(disk));
+	kernel.answer = answer;
 	disk.block = 4096;
+	disk.bytes = (uint64_t)ZONES * MIB;
+	like_fd = -1;
+	source_is_there = true;
 	for (i = 0; i < ZONES; i++)
 		disk.zone[i] = (struct blk_zone){
 			.start = (uint64_t)i * SECTORS, .len = SECTORS,
@@ -129,7 +122,8 @@ set_up(void **state)
 	end = (struct endpoint){ .be = &zoned_backend, .name = name,
 		.fd = mkstemp(name), .dir = -1, .layer = -1,
 		.spec.role = TARGET };
-	source = (struct endpoint){ .kind = END_FILE, .name = "source" };
+	source = (struct endpoint){ .kind = END_FILE, .name = "source",
+		.be = &like_backend };
 	return end.fd < 0 || ftruncate(end.fd, (off_t)ZONES * MIB) != 0;
 }
 
@@ -138,6 +132,7 @@ tear_down(void **state)
 {
 	(void)state;
 	close(end.fd);
+	end_sysfs();
 	return unlink(name);
 }
 
@@ -175,10 +170,15 @@ is_a_disk(void **state)
 }
 
 static void
-refused(int status)
+cannot_be(int status)
 {
+	unsigned were = count_open();
+
+	f = (struct fault){ 0 };
 	assert_int_equal(end.be->open(&end, false, &f), -1);
-	assert_int_equal(f.status, status);
+	if (f.status != status)
+		fail_msg("%d: %s", f.status, f.text);
+	assert_int_equal(count_open(), were);
 }
 
 static void
@@ -186,17 +186,101 @@ is_refused(void **state)
 {
 	(void)state;
 	disk.read_only = 1;
-	refused(STATUS_ERRNO + EROFS);
+	cannot_be(STATUS_ERRNO + EROFS);
 	disk.read_only = 0;
 	disk.block = 256;
-	refused(STATUS_FILE);
+	cannot_be(STATUS_FILE);
 	disk.block = 4096;
 	disk.zone[2].start++;			/* a gap */
-	refused(STATUS_FILE);
+	cannot_be(STATUS_FILE);
 	disk.zone[2].start--;
 	disk.zone[2].cond = BLK_ZONE_COND_CLOSED;
 	disk.zone[2].wp = disk.zone[2].start - 1;
-	refused(STATUS_FILE);
+	cannot_be(STATUS_FILE);
+	disk.zone[2].wp = disk.zone[2].start;
+	disk.most = BLK_ZONE_REP_CAPACITY << 10;	/* more than it was asked for */
+	cannot_be(STATUS_ERRNO + ENOTTY);
+	disk.most = 0;
+	disk.zone[0].start = INT64_MAX;
+	cannot_be(STATUS_FILE);
+	disk.zone[0].start = 0;
+	disk.zone[0].len = INT64_MAX;
+	cannot_be(STATUS_FILE);
+	disk.zone[0].len = 0;
+	cannot_be(STATUS_FILE);
+	disk.zone[0].len = SECTORS;
+	disk.block = 128 << 10;
+	cannot_be(STATUS_FILE);
+	disk.block = 4096;
+	disk.bytes = (uint64_t)INT64_MAX + 1;
+	cannot_be(STATUS_FILE);
+	disk.bytes = (uint64_t)ZONES * MIB;
+	deny("ioctl", BLKROGET, 0, ENOTTY);
+	opened();
+	assert_int_equal(endpoint_close(&end), 0);
+}
+
+static void
+says_what_the_kernel_refuses(void **state)
+{
+	static const struct { const char *call; unsigned long what; } all[] = {
+		{ "open", 0 }, { "ioctl", BLKPBSZGET },
+		{ "ioctl", BLKGETSIZE64 }, { "ioctl", BLKREPORTZONE },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		deny_nothing();
+		deny(all[i].call, all[i].what, 0, EACCES);
+		kernel.denial[0].times = EVER;
+		cannot_be(STATUS_ERRNO + EACCES);
+	}
+	deny_nothing();
+	written_in(1, 4096);
+	opened();
+	end.spec.flags = FLAG_RESET;
+	assert_int_equal(range(0, 3 * MIB), 0);
+	deny("open", O_DIRECT, 0, EBUSY);
+	deny("open", O_DIRECT, 0, EBUSY);
+	assert_int_equal(end.be->prepare(&end, -1, &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + EBUSY);
+	deny("ioctl", BLKRESETZONE, 0, EACCES);
+	assert_int_equal(end.be->prepare(&end, -1, &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + EACCES);
+	assert_non_null(strstr(f.text, "resetting its zones"));
+	assert_int_equal(disk.resets, 0);
+	deny_nothing();
+	deny("fdatasync", 0, 0, EIO);
+	assert_int_equal(end.be->flush(&end, &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + EIO);
+	assert_int_equal(end.be->flush(&end, &f), 0);
+	deny("close", 0, 0, EIO);
+	assert_int_equal(endpoint_close(&end), EIO);
+}
+
+static void
+needs_memory(void **state)
+{
+	unsigned n = 0, were = count_open();
+	int failed;
+
+	(void)state;
+	do {
+		poor_after(n++);
+		f = (struct fault){ 0 };
+		failed = end.be->open(&end, false, &f);
+		if (failed != 0) {
+			assert_true(poor_was());
+			assert_int_equal(f.status, STATUS_ERRNO + ENOMEM);
+			assert_int_equal(count_open(), were);
+		}
+	} while (failed != 0);
+	assert_false(poor_was());
+#ifdef POOR
+	assert_true(n > 3);
+#endif
+	assert_int_equal(endpoint_close(&end), 0);
 }
 
 static void
@@ -266,6 +350,127 @@ leaves_out_zeros_behind_the_room(void **state)
 	assert_int_equal(endpoint_close(&end), 0);
 }
 
+static void
+writes_on_after_an_interruption(void **state)
+{
+	(void)state;
+	make_node(name, S_IFBLK, makedev(8, 0));
+	opened();
+	assert_int_equal(range(0, 3 * MIB), 0);
+	assert_int_equal(end.be->prepare(&end, -1, &f), 0);
+	lane = (struct lane){ .ep = &end, .halt = -1 };
+	deny("pwrite", 0, 0, EINTR);
+	writes(0, MIB);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, MIB);
+	deny("pwrite", 0, 0, 0);
+	writes(0, MIB);
+	assert_int_equal(io.err, EIO);
+	deny("pwrite", 0, 0, ENOSPC);
+	writes((uint64_t)ZONES * MIB, MIB);	/* behind the last zone */
+	assert_int_equal(io.err, ENOSPC);
+	deny_nothing();
+	disk.bytes = 0;				/* it has gone */
+	deny("pwrite", 0, 0, EIO);
+	writes(0, MIB);
+	assert_int_equal(io.err, ENODEV);
+	io = (struct io){ .op = OP_READ, .buf = buf, .len = MIB };
+	end.be->transfer(&lane, &io);
+	assert_int_equal(io.err, EOPNOTSUPP);
+	assert_int_equal(endpoint_close(&end), 0);
+}
+
+static void
+zoned_source(void)
+{
+	begin_sysfs();
+	sysfs_has("queue/zoned", "host-managed\n");
+	memcpy(disk.like, disk.zone, sizeof(disk.like));
+	source.kind = END_BLOCK;
+}
+
+static int
+kept(void)
+{
+	f = (struct fault){ 0 };
+	return end.be->check_kept(&end, 0, 3 * MIB, 0, &f);
+}
+
+/* The source has two blocks in its second zone. */
+static void
+writes_up_to_the_write_pointers_of_the_source(void **state)
+{
+	(void)state;
+	zoned_source();
+	disk.like[1].wp += 8192 / SECTOR;
+	disk.like[1].cond = BLK_ZONE_COND_CLOSED;
+	opened();
+	assert_int_equal(range(0, 3 * MIB), 0);
+	assert_int_equal(end.be->prepare(&end, -1, &f), 0);
+	lane = (struct lane){ .ep = &end, .halt = -1 };
+	memset(buf, 0, sizeof(buf));
+	memset(buf, 1, 8192);
+	writes(MIB, MIB);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, MIB);
+	buf[8192] = 1;
+	writes(MIB, MIB);
+	assert_int_equal(io.err, ENOSPC);
+	assert_int_equal(io.done, 8192);
+	assert_int_equal(kept(), -1);		/* as it says */
+	assert_int_equal(f.status, STATUS_MISMATCH);
+	written_in(1, 8192);
+	assert_int_equal(kept(), 0);
+	deny("ioctl", BLKREPORTZONE, 0, EIO);
+	assert_int_equal(kept(), -1);
+	deny("ioctl", BLKREPORTZONE, 2, EIO);	/* of the source */
+	assert_int_equal(kept(), -1);
+	assert_int_equal(endpoint_close(&end), 0);
+	/* in a zone of any order all may be written */
+	disk.zone[1].type = disk.like[2].type = BLK_ZONE_TYPE_CONVENTIONAL;
+	disk.like[1].type = BLK_ZONE_TYPE_CONVENTIONAL;
+	disk.zone[2].type = BLK_ZONE_TYPE_CONVENTIONAL;
+	opened();
+	assert_int_equal(range(0, 3 * MIB), 0);
+	assert_int_equal(end.be->prepare(&end, -1, &f), 0);
+	writes(MIB, MIB);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(endpoint_close(&end), 0);
+}
+
+static void
+has_another_source(int failed)
+{
+	unsigned were = count_open();
+
+	opened();
+	assert_int_equal(range(0, 3 * MIB), failed);
+	assert_int_equal(f.status, failed == 0 ? 0 : STATUS_REFUSED);
+	assert_int_equal(endpoint_close(&end), 0);
+	assert_int_equal(count_open(), were);
+	deny_nothing();
+}
+
+static void
+has_its_zones_as_a_zoned_source(void **state)
+{
+	(void)state;
+	zoned_source();
+	has_another_source(0);
+	source_is_there = false;		/* it cannot be asked */
+	has_another_source(-1);
+	source_is_there = true;
+	deny("ioctl", BLKREPORTZONE, 2, EIO);
+	has_another_source(-1);
+	disk.like[2].len -= 8;
+	disk.like[3].start -= 8;
+	has_another_source(-1);
+	sysfs_has("queue/zoned", "none\n");
+	has_another_source(0);
+	source.kind = END_FILE;
+	has_another_source(0);
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -274,8 +479,13 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		UNIT(is_a_disk),
 		UNIT(is_refused),
+		UNIT(says_what_the_kernel_refuses),
+		UNIT(needs_memory),
 		UNIT(keeps_what_is_written),
 		UNIT(leaves_out_zeros_behind_the_room),
+		UNIT(writes_on_after_an_interruption),
+		UNIT(writes_up_to_the_write_pointers_of_the_source),
+		UNIT(has_its_zones_as_a_zoned_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
