@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/status.h"
 #include "copy/elsewhere.h"
 #include "copy/ranges.h"

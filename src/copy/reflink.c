@@ -8,7 +8,6 @@
 
 #include <errno.h>
 
-#include "copy/piece.h"
 
 enum { STEP = 1 << 30 };	/* bytes; a signal waits for one step */
 

@@ -27,7 +27,6 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
-#include "base/number.h"
 #include "copy/rate.h"
 #include "copy/transfer.h"
 

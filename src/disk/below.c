@@ -23,7 +23,10 @@
 #include "disk/disk.h"
 #include "disk/sysfs.h"
 
-enum { DEEP = 16 };		/* deeper than any stack of devices */
+enum {
+	DEEP = 16,		/* deeper than any stack of devices */
+	MEMBERS = 64,		/* of a dm or md device; of more, the first */
+};
 
 static bool
 has_members(int dir, const char *slaves)
@@ -105,8 +108,8 @@ backing_gone(const struct disk *d, int depth)
 static bool
 members_gone(dev_t node, int depth)
 {
-	dev_t member[DEEP];
-	int n = members(node, member, DEEP), i;
+	dev_t member[MEMBERS];
+	int n = members(node, member, MEMBERS), i;
 	bool all = n > 0;
 
 	for (i = 0; i < n && all; i++)
@@ -198,7 +201,7 @@ loop_kept(const struct disk *d, uint64_t end, int depth, struct fault *f)
 static int
 kept(dev_t node, uint64_t end, int depth, struct fault *f)
 {
-	dev_t member[DEEP];
+	dev_t member[MEMBERS];
 	struct disk d;
 	int n, i, failed = 0;
 
@@ -207,7 +210,7 @@ kept(dev_t node, uint64_t end, int depth, struct fault *f)
 	end = (end < d.length ? end : d.length) + d.start;
 	if (d.backing[0] != '\0')
 		return loop_kept(&d, end, depth - 1, f);
-	n = members(d.whole, member, DEEP);
+	n = members(d.whole, member, MEMBERS);
 	for (i = 0; i < n && failed == 0; i++)
 		failed = member[i] == 0 ? 0 :
 		    kept(member[i], UINT64_MAX, depth - 1, f);

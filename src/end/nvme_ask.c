@@ -27,8 +27,7 @@ enum {
 	/* offsets in Identify Namespace: NVM */
 	NSZE = 0,		/* blocks, 8 bytes */
 	FLBAS = 26,		/* format in use */
-	DPC_DPS = 28,		/* protection: 28 can, 29 has */
-	DPS = 29,
+	DPS = 29,		/* protection in use */
 	DLFEAT = 33,		/* deallocated blocks */
 	NSATTR = 99,		/* bit 0: write protected */
 	NGUID = 104,		/* and EUI64 behind it: 24 bytes */

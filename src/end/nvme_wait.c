@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/status.h"
 #include "disk/sysfs.h"
 #include "end/scsi.h"
 #include "node.h"

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/shell.h"
 #include "disk/disk.h"
 #include "part/parts.h"

@@ -21,8 +21,6 @@ enum {				/* offsets and values in a chunk and its
 	STRIPE = 32, ST_DEVICE = 0, ST_PLACE = 8,
 	DATA = 1, SYSTEM = 2, METADATA = 4,
 	RAID0 = 0x8, RAID10 = 0x40, RAID5 = 0x80, RAID6 = 0x100,
-	COPIES = 0x10 | 0x20 | 0x200 | 0x400,	/* RAID1, DUP, RAID1C3,
-						 * RAID1C4 */
 	KINDS_KNOWN = 0x7ff,
 };
 

@@ -17,9 +17,9 @@
 
 enum {				/* offsets in the superblock, at byte 1024 */
 	SUPER_AT = 1024,
-	S_INODES = 0x0, S_BLOCKS = 0x4, S_FREE = 0xc, S_FIRST = 0x14,
+	S_BLOCKS = 0x4, S_FREE = 0xc, S_FIRST = 0x14,
 	S_BLOCK_LOG = 0x18, S_CLUSTER_LOG = 0x1c, S_PER_GROUP = 0x20,
-	S_CLUSTERS = 0x24, S_INODES_PER = 0x28, S_MAGIC = 0x38, S_STATE = 0x3a,
+	S_INODES_PER = 0x28, S_MAGIC = 0x38, S_STATE = 0x3a,
 	S_REVISION = 0x4c, S_INODE_SIZE = 0x58, S_GROUP = 0x5a,
 	S_COMPAT = 0x5c, S_INCOMPAT = 0x60, S_RO = 0x64, S_UUID = 0x68,
 	S_LABEL = 0x78, S_RESERVED = 0xce, S_JOURNAL = 0xe0,

@@ -23,7 +23,6 @@ enum {				/* offsets and values in a record of $MFT, and
 	A_OUTSIDE_SIZE = 64,
 	AT_LIST = 0x20, AT_NAME = 0x30, AT_LABEL = 0x60, AT_VOLUME = 0x70,
 	AT_DATA = 0x80, AT_INDEX_ROOT = 0x90, AT_INDEX = 0xa0,
-	AT_BITMAP = 0xb0,
 };
 
 enum {				/* numbers of the first records */

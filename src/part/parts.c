@@ -19,7 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/number.h"
 #include "base/status.h"
 #include "part/blkid_view.h"
 #include "parts_table.h"

@@ -22,8 +22,6 @@
 
 #include "base/clock.h"
 #include "base/newfile.h"
-#include "base/number.h"
-#include "base/status.h"
 #include "plan/names.h"
 #include "report_data.h"
 

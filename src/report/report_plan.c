@@ -9,7 +9,6 @@
 
 #include "base/number.h"
 #include "base/print.h"
-#include "base/status.h"
 #include "disk/disk.h"
 #include "part/remarks.h"
 #include "part/used.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "base/number.h"
 #include "copy/piece.h"
 #include "copy/sparing.h"
 #include "copy/transfer.h"
