@@ -225,7 +225,10 @@ done <<-'END'
 	--dryrun did you mean --dry-run\?
 	--if=a write if=a
 	--force write force=\.\.\.
-	-n do you mean rescue=noscrape\?
+	-n do you mean -d, or rescue=noscrape\?
+	-i do you mean if=FILE\?
+	-o do you mean of=FILE\?
+	-y no option -y; --help lists them
 	-r3 do you mean retries=N\?
 	-k no option -k; --help lists them
 	of 'of' is not an operand: write of=\.\.\., without a space

@@ -193,16 +193,16 @@ enter(struct opts *o, enum mode mode)
 		o->mode = mode;
 }
 
-/* The operand for a letter that is an option of other copiers. */
+/* What is here in place of a letter that is an option of other programs. */
 static const char *
 like_letter(char c)
 {
 	static const struct {
 		char		 letter;
 		const char	*here;
-	} likes[] = { { 'f', "force=WORD" }, { 'n', "rescue=noscrape" },
-		{ 'p', "status=progress" }, { 'r', "retries=N" },
-		{ 'y', "force=WORD" } };
+	} likes[] = { { 'f', "force=WORD" }, { 'i', "if=FILE" },
+		{ 'n', "-d, or rescue=noscrape" }, { 'o', "of=FILE" },
+		{ 'p', "status=progress" }, { 'r', "retries=N" } };
 	size_t i;
 
 	for (i = 0; i < COUNT(likes); i++)
