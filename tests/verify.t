@@ -233,6 +233,19 @@ unreadable_back()
 	[[ $1 = 0 ]] || says 'NOT complete: [0-9]+ bytes in 1 range of dst cannot be read back, or are not what'
 }
 it "tells what cannot be read back" unreadable_back 14
+# As small as the end can be read past its cache, a page of a file.
+spot_back()
+{
+	"$blocks" make src 3M && rm -f dst && exits 14 with_faults "on=dst op=read at=$2 whole fail=EIO" \
+	    "$pardd" if=src of=dst json=json verify="$1" && faulty read && valid && shows "$3" "$4" &&
+	    has ".mismatch == [{\"offset\": $3, \"length\": $(($4 + 1 - $3)), \"target_offset\": $3}]"
+}
+for how in 1 stream source; do
+	it "verify=$how names the page that cannot be read back" spot_back $how 1500000+1 1499136 1503231
+done
+it "... the last one" spot_back 1 3145727+1 3141632 3145727
+it "... two that touch" spot_back 1 1503000+1000 1499136 1507327
+it "... and all of a transfer where much cannot be" spot_back 1 1048576+524288 1048576 2097151
 it "mends what cannot be read back once" unreadable_back 0 whole times=1
 misread()
 {

@@ -18,6 +18,9 @@ enum {
 	RANGES_MOST = 1 << 16,	/* ranges; beyond this, whole chunks are
 				 * recorded */
 	SECTOR = 512,
+	FAN = 16,		/* parts of a read that failed */
+	LOST = 16,		/* failed reads of the smallest size in a
+				 * chunk */
 };
 
 /* Whether the source can be read a second time, with the same result. */
@@ -114,42 +117,114 @@ differed(struct verify *v, uint64_t off, uint64_t end)
 	return sum;
 }
 
-/* Take out of the range what is equal to the source after all. */
+/*
+ * Zero what was left out, here and in the source's data, so that it does not
+ * matter.  Returns how much it is.
+ */
+static size_t
+mask(struct worker *w, const struct check *c, unsigned char *has)
+{
+	struct seg s = { .off = c->off };
+	uint64_t end = c->off + c->len, n;
+	size_t sum = 0;
+
+	while (map_next(&w->job->map, s.off + s.len, OUTSIDE, &s) &&
+	    s.off < end) {
+		n = MIN(s.len, end - s.off);
+		if (has != NULL)
+			memset(has + (s.off - c->off), 0, (size_t)n);
+		sum += (size_t)n;
+	}
+	return sum;
+}
+
+/*
+ * Of what the target has of a range, take out what is equal to the worker's
+ * buffer, from byte "at" of it on, after all.
+ */
 static void
-narrow(struct worker *w, const struct check *c, const unsigned char *has,
-    size_t n)
+clear_same(struct worker *w, uint64_t off, size_t at,
+    const unsigned char *has, size_t n)
 {
 	const struct plan *p = w->job->p;
 	size_t unit = p->dst->geo.block > 0 ? p->dst->geo.block : SECTOR;
-	size_t at, len;
-	struct verify *v = w->job->verify;
+	size_t i, len;
 	bool same = false;
-	struct io io;
 
-	if (!verify_repeatable(p) ||
-	    !read_again(w, c->off, (size_t)c->len, &io) ||
-	    (n == c->len && memcmp(w->buf, has, n) == 0) ||
-	    map_totals(&v->differ).bad_ranges > RANGES_MOST)
-		return;
-	for (at = 0; at < n; at += len) {
-		len = sparing_run(w->buf + at, has + at, n - at,
-		    lane_place(&w->dst, c->off + at), unit, &same);
+	for (i = 0; i < n; i += len) {
+		len = sparing_run(w->buf + at + i, has + i, n - i,
+		    lane_place(&w->dst, off + i), unit, &same);
 		if (same)
-			differ_set(w, &v->differ, c->off + at, len, UNTRIED);
+			differ_set(w, &w->job->verify->differ, off + i, len,
+			    UNTRIED);
 	}
 }
 
-/* A chunk differs; its first n bytes were read. */
+/*
+ * Read a chunk back in smaller parts, because it cannot be as a whole.  A read
+ * that fails may take seconds, so when many have, the rest is left as it is.
+ */
+static void
+narrow_unread(struct worker *w, const struct check *c)
+{
+	size_t unit = w->job->back.geo.io_align, step = unit, lost = 0, at, n;
+	struct check part = *c;
+	unsigned char *has;
+	struct io io;
+
+	while (step < c->len / FAN)
+		step *= FAN;
+	for (at = 0; at < c->len && lost < LOST && !w->job->stop; at += n) {
+		part.off = c->off + at;
+		n = step - (size_t)(lane_place(&w->back, part.off) % step);
+		part.len = n = MIN(n, (size_t)c->len - at);
+		io = sparing_read(w, part.off, n, &has);
+		if (io.err != 0 && !errno_is_medium(io.err)) {
+			sparing_fail(w, &io);
+		} else if (io.done < n && n > unit) {
+			step /= FAN;
+			n = 0;
+		} else {
+			mask(w, &part, has);
+			clear_same(w, part.off, at, has, io.done);
+			lost += io.done < n;
+		}
+	}
+}
+
+/* Take out of a chunk what is equal to the source after all. */
+static void
+narrow(struct worker *w, const struct check *c, const unsigned char *has,
+    const struct io *back)
+{
+	struct verify *v = w->job->verify;
+	struct io io;
+
+	if (!verify_repeatable(w->job->p) ||
+	    !read_again(w, c->off, (size_t)c->len, &io) ||
+	    (back->done == c->len && memcmp(w->buf, has, back->done) == 0) ||
+	    map_totals(&v->differ).bad_ranges > RANGES_MOST)
+		return;
+	if (back->done == c->len) {
+		clear_same(w, c->off, 0, has, back->done);
+		return;
+	}
+	narrow_unread(w, c);
+	if (differed(v, c->off, c->off + c->len) == 0)	/* just then */
+		differ_set(w, &v->differ, c->off, c->len, BAD);
+}
+
+/* A chunk differs from what was read back, or could not be. */
 static void
 differs(struct worker *w, size_t i, const struct check *c,
-    const unsigned char *has, size_t n)
+    const unsigned char *has, const struct io *back)
 {
 	struct verify *v = w->job->verify;
 	uint_fast64_t nowhere = NOWHERE;
 	struct seg s;
 
 	differ_set(w, &v->differ, c->off, c->len, BAD);
-	narrow(w, c, has, n);
+	narrow(w, c, has, back);
 	if (map_next(&v->differ, c->off, BAD, &s))
 		atomic_compare_exchange_strong(&v->first, &nowhere, s.off);
 	v->differing++;
@@ -180,27 +255,6 @@ as_noted(const struct verify *v, const struct check *c, const void *buf)
 
 	return digest_of(v->digests.by, buf, (size_t)c->len, &d) &&
 	    digest_same(&d, &c->digest);
-}
-
-/*
- * Zero what was left out, here and in the source's data, so that it does not
- * matter.  Returns how much it is.
- */
-static size_t
-mask(struct worker *w, const struct check *c, unsigned char *has)
-{
-	struct seg s = { .off = c->off };
-	uint64_t end = c->off + c->len, n;
-	size_t sum = 0;
-
-	while (map_next(&w->job->map, s.off + s.len, OUTSIDE, &s) &&
-	    s.off < end) {
-		n = MIN(s.len, end - s.off);
-		if (has != NULL)
-			memset(has + (s.off - c->off), 0, (size_t)n);
-		sum += (size_t)n;
-	}
-	return sum;
 }
 
 enum measure { BY_DIGEST, BY_SOURCE, BY_NOTHING };
@@ -363,7 +417,7 @@ verify_check(struct worker *w, size_t i, const struct check *c)
 	if (whole && is_right(w, c, has, masked, by))
 		right(w, i, c, masked);
 	else
-		differs(w, i, c, has, io.done);
+		differs(w, i, c, has, &io);
 	job->verify->read += c->len - masked;
 	return !job->stop;
 }
