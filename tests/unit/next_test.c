@@ -263,9 +263,8 @@ says_what_a_clone_needs(void **state)
 	found = (struct remarks){ .table_sector = 512 };
 	assert_string_equal(SAID(report_clone_notes(&p, &out)),
 	    "pardd: note: the partition table counts in sectors of 512 bytes, "
-	    "and a b.img has 4096: its partitions will not be found; make a "
-	    "new table with the same bytes, or look through losetup -fP --show "
-	    "-b 512 'a b.img'\n");
+	    "and a b.img has 4096: no partition is found; remake it, or: "
+	    "losetup -fP --show -b 512 'a b.img'\n");
 }
 
 /* ------------------------------------------------------------------ losses */
