@@ -250,9 +250,14 @@ words()
 it "refuses names that are none" words
 secret()
 {
-	cluster && refuse 1 'a secret is not named there' if=rbd:p/image:key=AQBVeryLong of=dst
+	local key
+	cluster || return
+	for key in key password; do
+		refuse 1 'a secret is not named there' "if=rbd:p/image:id=x:$key=AQBVery\\:Long:conf=c" \
+		    of=dst json=json log=log && ! grep -e Very -e Long err json log || return
+	done
 }
-it "takes no secret where all can see it" secret
+it "takes no secret where all can see it, and repeats none" secret
 missing()
 {
 	cluster && rm lib/librbd.so.1 && : >lib/librbd.so.1 && refuse 101 'Debian has it in librbd1$' if=rbd:p/image of=dst &&

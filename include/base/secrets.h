@@ -22,6 +22,7 @@ struct secrets {
 /*
  * Remove the passwords from the words, X=iscsi://USER%PASSWORD@..., in place,
  * and overwrite them in "shown", the copies of the words that ps(1) shows.
+ * Secrets in the name of a Ceph image (rbd:...:key=) are overwritten in both.
  * Returns 0, or -1 without memory.
  */
 int secrets_take(struct secrets *, int argc, char *words[], char *shown[]);

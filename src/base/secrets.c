@@ -59,14 +59,48 @@ take(struct secrets *s, char *word, char *shown)
 	return 0;
 }
 
+/* The length of the value of an option: up to a ":" without a backslash. */
+static size_t
+value_length(const char *value)
+{
+	size_t n = 0;
+
+	while (value[n] != '\0' && value[n] != ':')
+		n += value[n] == '\\' && value[n + 1] != '\0' ? 2 : 1;
+	return n;
+}
+
+/*
+ * Overwrite secrets in the name of a Ceph image.  They are refused (rbd_name.c),
+ * but the refusal repeats the name.
+ */
+static void
+hide(char *word, char *shown)
+{
+	static const char *const keys[] = { ":key=", ":password=" };
+	char *at;
+	size_t i, len;
+
+	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		for (at = strstr(word, "rbd:"); at != NULL &&
+		    (at = strstr(at, keys[i])) != NULL; at += len) {
+			at += strlen(keys[i]);
+			len = value_length(at);
+			memset(at, '*', len);
+			memset(shown + (at - word), '*', len);
+		}
+}
+
 int
 secrets_take(struct secrets *s, int argc, char *words[], char *shown[])
 {
 	int i;
 
-	for (i = 0; i < argc; i++)
+	for (i = 0; i < argc; i++) {
+		hide(words[i], shown[i]);
 		if (take(s, words[i], shown[i]) != 0)
 			return -1;
+	}
 	return 0;
 }
 
