@@ -89,7 +89,9 @@ within()
 }
 little()
 {
-	"$blocks" make src 1 && exits 0 "$pardd" if=src of=dst profile=p.svg && within || return
+	"$blocks" make src 1 && exits 0 "$pardd" if=src of=dst profile=p.svg && within &&
+	    grep -q ', 1 worker, transfers of ' p.svg &&
+	    grep -Eq '>source: 1 request, 0 errors; ms: min .*, median .*, 90 % .*, max [0-9.]+</text>' p.svg || return
 	: >empty
 	exits 0 "$pardd" if=empty of=dst profile=p.svg && within && exits 0 "$pardd" if=empty of=dst profile=p.csv &&
 	    exits 0 "$pardd" if=empty of=dst profile=p.json && jq -e .schema p.json >/dev/null || return

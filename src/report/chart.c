@@ -399,12 +399,14 @@ scale(struct panel *pa, const struct gauge *sum)
 static void
 legend(FILE *out, enum series s, const struct gauge *r, double y)
 {
-	fprintf(out, "<text x=\"%d\" y=\"%.1f\" fill=\"%s\">%s: %llu requests"
-	    ", %llu errors; ms: least %.3f, median %.3f, 90 %% %.3f, "
-	    "99 %% %.3f, 99.9 %% %.3f, most %.3f</text>\n", LEFT, y,
+	fprintf(out, "<text x=\"%d\" y=\"%.1f\" fill=\"%s\">%s: %llu request"
+	    "%s, %llu error%s; ms: min %.3f, median %.3f, 90 %% %.3f, "
+	    "99 %% %.3f, 99.9 %% %.3f, max %.3f</text>\n", LEFT, y,
 	    colours[s], profile_series(s),
 	    (unsigned long long)r->all.requests,
-	    (unsigned long long)r->all.errors, (double)r->least / 1e6,
+	    r->all.requests == 1 ? "" : "s",
+	    (unsigned long long)r->all.errors,
+	    r->all.errors == 1 ? "" : "s", (double)r->least / 1e6,
 	    profile_percentile(r, 0.5) / 1e6, profile_percentile(r, 0.9) / 1e6,
 	    profile_percentile(r, 0.99) / 1e6,
 	    profile_percentile(r, 0.999) / 1e6, (double)r->all.most / 1e6);
@@ -438,6 +440,7 @@ title(FILE *out, const struct profile *pr, const struct gauge *sum,
 	uint64_t bytes = sum[SERIES_TARGET].all.bytes > 0 ?
 	    sum[SERIES_TARGET].all.bytes : sum[SERIES_SOURCE].all.bytes;
 	char date[32], size[32], rate[32], piece[32];
+	unsigned workers = plan_workers(pr->p);
 	struct tm tm;
 
 	gmtime_r(&pr->started.tv_sec, &tm);
@@ -447,10 +450,10 @@ title(FILE *out, const struct profile *pr, const struct gauge *sum,
 	fputs(" to ", out);
 	escape_markup(out, pr->p->dst->name, NAME_MOST);
 	fprintf(out, "</text>\n<text x=\"%d\" y=\"50\">%s: %s in %.3f s, "
-	    "%s/s, %u workers, transfers of %s</text>\n", LEFT, date,
+	    "%s/s, %u worker%s, transfers of %s</text>\n", LEFT, date,
 	    number_si(size, sizeof(size), (double)bytes), seconds,
 	    number_si(rate, sizeof(rate), seconds > 0 ? (double)bytes /
-	    seconds : 0), plan_workers(pr->p),
+	    seconds : 0), workers, workers == 1 ? "" : "s",
 	    number_iec(piece, sizeof(piece), (double)pr->p->chunk));
 }
 
