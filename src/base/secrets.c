@@ -71,8 +71,8 @@ value_length(const char *value)
 }
 
 /*
- * Overwrite secrets in the name of a Ceph image.  They are refused (rbd_name.c),
- * but the refusal repeats the name.
+ * Overwrite secrets in the name of a Ceph image.  rbd_name.c refuses them, and
+ * the refusal repeats the name.
  */
 static void
 hide(char *word, char *shown)
