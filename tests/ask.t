@@ -151,6 +151,16 @@ cut_at_prompt()
 	    same map old.map && size_is dst 524288
 }
 it "refuses a map when the target was cut off while it asked" cut_at_prompt
+# What a manifest says of a target was true before the question.
+kept_at_prompt()
+{
+	"$blocks" make src 4M && cp src dst && exits 0 "$pardd" if=src of=. manifest=m &&
+	    printf x | dd of=src bs=1 seek=$((4194304 - 1)) conv=notrunc status=none &&
+	    prompt of=dst base=m && truncate -s 3M dst || return
+	! answer yes >/dev/null && [[ $status = 15 ]] || fail "status $status" || return
+	says 'NOT complete: .*was cut off at byte 3145728'
+}
+it "says so when a target that base= is about was cut off while it asked" kept_at_prompt
 # What is written, and where to, is in the question.
 other_questions()
 {

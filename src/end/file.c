@@ -37,6 +37,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -459,8 +460,9 @@ file_restat(struct endpoint *ep)
 
 	if (ep->is.device || fstat(file->plain, &st) != 0)
 		return;
-	ep->geo.size = st.st_size;
 	file->length = (uint64_t)st.st_size;
+	ep->geo.size = MIN(st.st_size, ep->lim.part > 0 ?
+	    (int64_t)ep->lim.end : INT64_MAX);
 }
 
 static void

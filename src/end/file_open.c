@@ -382,8 +382,7 @@ file_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 
 /*
  * Truncate the file, if length >= 0, and note how much it has.  That may be
- * more than when it was looked at, as while the user was asked.  What lies in
- * the range of the copy may be there to be kept, so it must not become less.
+ * more than when it was looked at, as while the user was asked.
  */
 static int
 cut(const struct endpoint *ep, struct file *file, int64_t length,
@@ -394,10 +393,8 @@ cut(const struct endpoint *ep, struct file *file, int64_t length,
 	if (fstat(file->plain, &st) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	file->length = (uint64_t)st.st_size;
-	if (length < 0) {
-		file_note_end(file, MIN(file->length, file->to));
+	if (length < 0)
 		return 0;
-	}
 	if (ftruncate(file->plain, length) != 0)
 		return fault_errno(f, errno, "%s: truncating", ep->name);
 	file->length = MIN(file->length, (uint64_t)length);
@@ -417,7 +414,12 @@ file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	if (ep->spec.rescue && file->flush < 0)
 		file->flush = reopen(file->plain, endpoint_path(ep),
 		    O_WRONLY);
-	return ep->is.device ? 0 : cut(ep, file, length, f);
+	if (ep->is.device)
+		return 0;
+	/* as long as when it was held against a map or manifest */
+	if (ep->spec.keeps && ep->geo.size > 0)
+		file_note_end(file, MIN((uint64_t)ep->geo.size, file->to));
+	return cut(ep, file, length, f);
 }
 
 int
