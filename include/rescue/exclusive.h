@@ -14,7 +14,7 @@
 
 enum { SEATS = 4 };
 
-struct seat {				/* all g */
+struct seat {				/* all x */
 	uint64_t	 ticket;	/* of its worker; 0: free */
 	double		 since;	/* s of the monotonic clock: its current read
 				 * has occupied the disk since then, at most */
@@ -23,16 +23,16 @@ struct seat {				/* all g */
 				 * stuck */
 };
 
-struct exclusive {			/* g: lock */
+struct exclusive {			/* x: lock */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 left;
 	unsigned	 most;	/* I: seats, at most */
-	unsigned	 seats;	/* g: 1, or from 2 up to most */
-	struct seat	 seat[SEATS];	/* g */
-	uint64_t	 ticket;	/* g: the last one given out */
-	bool		 parallel;	/* g: two were served at the same
+	unsigned	 seats;	/* x: 1, or from 2 up to most */
+	struct seat	 seat[SEATS];	/* x */
+	uint64_t	 ticket;	/* x: the last one given out */
+	bool		 parallel;	/* x: two were served at the same
 					 * time */
-	double		 failed;	/* g: s: when the last error returned */
+	double		 failed;	/* x: s: when the last error returned */
 };
 
 /*

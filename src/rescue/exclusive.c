@@ -11,7 +11,7 @@
  * by side.  Many disks drop their whole queue when one read fails, and begin it
  * anew: there each read more would only repeat the errors of the others.
  *
- *	g	exclusive->lock, a leaf; held for a few instructions
+ *	x	exclusive->lock, a leaf; held for a few instructions
  */
 #include "rescue/exclusive.h"
 
@@ -20,52 +20,52 @@
 #include "base/clock.h"
 
 void
-exclusive_init(struct exclusive *g, unsigned most)
+exclusive_init(struct exclusive *x, unsigned most)
 {
-	*g = (struct exclusive){ .most = most,
+	*x = (struct exclusive){ .most = most,
 		.seats = most < 2 ? most : 2 };
-	clock_condition(&g->left);
-	pthread_mutex_init(&g->lock, NULL);
+	clock_condition(&x->left);
+	pthread_mutex_init(&x->lock, NULL);
 }
 
 void
-exclusive_destroy(struct exclusive *g)
+exclusive_destroy(struct exclusive *x)
 {
-	pthread_cond_destroy(&g->left);
-	pthread_mutex_destroy(&g->lock);
+	pthread_cond_destroy(&x->left);
+	pthread_mutex_destroy(&x->lock);
 }
 
 /* Wait until someone leaves, or until "when". */
 static void
-wait_until(struct exclusive *g, double when)
+wait_until(struct exclusive *x, double when)
 {
 	time_t s = (time_t)when;
 	struct timespec t = { .tv_sec = s,
 		.tv_nsec = (long)((when - (double)s) * 1e9) };
 
-	pthread_cond_timedwait(&g->left, &g->lock, &t);
+	pthread_cond_timedwait(&x->left, &x->lock, &t);
 }
 
 /* The seat of a ticket; NULL if it was left behind, or is 0. */
 static struct seat *
-seat_of(struct exclusive *g, uint64_t ticket)
+seat_of(struct exclusive *x, uint64_t ticket)
 {
 	unsigned i;
 
-	for (i = 0; i < g->seats && ticket > 0; i++)
-		if (g->seat[i].ticket == ticket)
-			return &g->seat[i];
+	for (i = 0; i < x->seats && ticket > 0; i++)
+		if (x->seat[i].ticket == ticket)
+			return &x->seat[i];
 	return NULL;
 }
 
 static struct seat *
-empty_seat(struct exclusive *g)
+empty_seat(struct exclusive *x)
 {
 	unsigned i;
 
-	for (i = 0; i < g->seats; i++)
-		if (g->seat[i].ticket == 0)
-			return &g->seat[i];
+	for (i = 0; i < x->seats; i++)
+		if (x->seat[i].ticket == 0)
+			return &x->seat[i];
 	return NULL;
 }
 
@@ -74,13 +74,13 @@ empty_seat(struct exclusive *g)
  * there is one; NULL if nobody is inside.
  */
 static struct seat *
-slowest(struct exclusive *g)
+slowest(struct exclusive *x)
 {
 	struct seat *s = NULL, *at;
 	unsigned i;
 
-	for (i = 0; i < g->seats; i++) {
-		at = &g->seat[i];
+	for (i = 0; i < x->seats; i++) {
+		at = &x->seat[i];
 		if (at->ticket > 0 && (s == NULL || at->stuck < s->stuck ||
 		    (at->stuck == s->stuck && at->since < s->since)))
 			s = at;
@@ -93,136 +93,136 @@ slowest(struct exclusive *g)
  * seat, or NULL.
  */
 static struct seat *
-wait_for_seat(struct exclusive *g, double hint, double patience,
+wait_for_seat(struct exclusive *x, double hint, double patience,
     struct seat **who)
 {
 	struct seat *empty;
 	double when;
 
 	for (;;) {
-		empty = empty_seat(g);
-		*who = slowest(g);
+		empty = empty_seat(x);
+		*who = slowest(x);
 		if (*who == NULL || (empty != NULL && (*who)->stuck))
 			return empty;
 		when = (*who)->since + (empty != NULL ? hint : patience);
 		if (clock_seconds() >= when)
 			return empty != NULL ? empty : *who;
-		wait_until(g, when);
+		wait_until(x, when);
 	}
 }
 
 uint64_t
-exclusive_enter(struct exclusive *g, double hint, double patience,
+exclusive_enter(struct exclusive *x, double hint, double patience,
     struct seg *stuck)
 {
 	struct seat *seat, *who;
 	uint64_t ticket;
 
-	pthread_mutex_lock(&g->lock);
-	seat = wait_for_seat(g, hint, patience, &who);
+	pthread_mutex_lock(&x->lock);
+	seat = wait_for_seat(x, hint, patience, &who);
 	*stuck = (struct seg){ .len = 0 };
 	if (who != NULL && !who->stuck) {
 		*stuck = who->at;
 		who->stuck = true;
 	}
-	ticket = ++g->ticket;
+	ticket = ++x->ticket;
 	*seat = (struct seat){ .ticket = ticket, .since = clock_seconds() };
-	if (empty_seat(g) != NULL)	/* another waiter can watch this one */
-		pthread_cond_signal(&g->left);
-	pthread_mutex_unlock(&g->lock);
+	if (empty_seat(x) != NULL)	/* another waiter can watch this one */
+		pthread_cond_signal(&x->left);
+	pthread_mutex_unlock(&x->lock);
 	return ticket;
 }
 
 void
-exclusive_reads(struct exclusive *g, uint64_t ticket, const struct seg *at)
+exclusive_reads(struct exclusive *x, uint64_t ticket, const struct seg *at)
 {
 	struct seat *s;
 
-	pthread_mutex_lock(&g->lock);
-	s = seat_of(g, ticket);
+	pthread_mutex_lock(&x->lock);
+	s = seat_of(x, ticket);
 	if (s != NULL) {
 		s->since = clock_seconds();
 		s->at = *at;
 		s->stuck = false;
 	}
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&x->lock);
 }
 
 /* Whether the disk answers a ticket while an earlier one still waits. */
 static bool
-overtakes(const struct exclusive *g, uint64_t ticket)
+overtakes(const struct exclusive *x, uint64_t ticket)
 {
 	unsigned i;
 
-	for (i = 0; i < g->seats; i++)
-		if (g->seat[i].at.len > 0 && g->seat[i].ticket > 0 &&
-		    g->seat[i].ticket < ticket)
+	for (i = 0; i < x->seats; i++)
+		if (x->seat[i].at.len > 0 && x->seat[i].ticket > 0 &&
+		    x->seat[i].ticket < ticket)
 			return true;
 	return false;
 }
 
 bool
-exclusive_passed(struct exclusive *g, uint64_t ticket)
+exclusive_passed(struct exclusive *x, uint64_t ticket)
 {
 	struct seat *s;
 	bool passed;
 
-	pthread_mutex_lock(&g->lock);
-	s = seat_of(g, ticket);
+	pthread_mutex_lock(&x->lock);
+	s = seat_of(x, ticket);
 	passed = ticket > 0 && (s == NULL || s->stuck);
 	if (s != NULL) {
 		s->at.len = 0;
-		g->parallel = g->parallel || overtakes(g, ticket);
+		x->parallel = x->parallel || overtakes(x, ticket);
 	}
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&x->lock);
 	return passed;
 }
 
 void
-exclusive_failed(struct exclusive *g, uint64_t ticket, double longest)
+exclusive_failed(struct exclusive *x, uint64_t ticket, double longest)
 {
 	double now = clock_seconds();
 	const struct seat *s;
 
-	pthread_mutex_lock(&g->lock);
-	s = seat_of(g, ticket);
-	if (s != NULL && g->parallel && g->failed >= s->since &&
-	    now - g->failed < longest * 3 / 4)
-		g->seats = g->most;
-	g->failed = now;
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_lock(&x->lock);
+	s = seat_of(x, ticket);
+	if (s != NULL && x->parallel && x->failed >= s->since &&
+	    now - x->failed < longest * 3 / 4)
+		x->seats = x->most;
+	x->failed = now;
+	pthread_mutex_unlock(&x->lock);
 }
 
 /* The disk may only now have come to those admitted after a ticket. */
 static void
-begin_anew(struct exclusive *g, uint64_t ticket)
+begin_anew(struct exclusive *x, uint64_t ticket)
 {
 	unsigned i;
 
-	for (i = 0; i < g->seats && !g->parallel; i++)
-		if (g->seat[i].ticket > ticket)
-			g->seat[i].since = clock_seconds();
+	for (i = 0; i < x->seats && !x->parallel; i++)
+		if (x->seat[i].ticket > ticket)
+			x->seat[i].since = clock_seconds();
 }
 
 void
-exclusive_answered(struct exclusive *g)
+exclusive_answered(struct exclusive *x)
 {
-	pthread_mutex_lock(&g->lock);
-	begin_anew(g, 0);
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_lock(&x->lock);
+	begin_anew(x, 0);
+	pthread_mutex_unlock(&x->lock);
 }
 
 void
-exclusive_leave(struct exclusive *g, uint64_t ticket)
+exclusive_leave(struct exclusive *x, uint64_t ticket)
 {
 	struct seat *s;
 
-	pthread_mutex_lock(&g->lock);
-	s = seat_of(g, ticket);
+	pthread_mutex_lock(&x->lock);
+	s = seat_of(x, ticket);
 	if (s != NULL) {
 		s->ticket = 0;
-		begin_anew(g, ticket);
-		pthread_cond_signal(&g->left);
+		begin_anew(x, ticket);
+		pthread_cond_signal(&x->left);
 	}
-	pthread_mutex_unlock(&g->lock);
+	pthread_mutex_unlock(&x->lock);
 }

@@ -44,45 +44,45 @@ append_number(char *to, size_t room, const char *key, uint64_t value)
  * node.
  */
 static void
-name_source(struct mapsaver *k, const struct plan *p)
+name_source(struct mapsaver *ms, const struct plan *p)
 {
-	const size_t room = sizeof(k->source);
+	const size_t room = sizeof(ms->source);
 	struct disk d = { .partition = 0 };
 	bool disk = endpoint_disk(p->src, &d);
 
-	k->source[0] = '\0';
-	append_number(k->source, room, "size", (uint64_t)p->src->geo.size);
-	append_number(k->source, room, "block", p->src->geo.block);
+	ms->source[0] = '\0';
+	append_number(ms->source, room, "size", (uint64_t)p->src->geo.size);
+	append_number(ms->source, room, "block", p->src->geo.block);
 	if (p->src->lim.part > 0)
-		append_number(k->source, room, "part", p->src->lim.part);
+		append_number(ms->source, room, "part", p->src->lim.part);
 	if (d.partition > 0)
-		append_number(k->source, room, "start", d.start);
+		append_number(ms->source, room, "start", d.start);
 	if (!disk)
 		return;
-	append_text(k->source, room, "serial", d.serial);
-	append_text(k->source, room, "wwn", d.wwn);
+	append_text(ms->source, room, "serial", d.serial);
+	append_text(ms->source, room, "wwn", d.wwn);
 }
 
 /* Name the target: where the source's bytes lie, and on which disk. */
 static void
-name_target(struct mapsaver *k, const struct plan *p)
+name_target(struct mapsaver *ms, const struct plan *p)
 {
-	const size_t room = sizeof(k->target);
+	const size_t room = sizeof(ms->target);
 	struct disk d;
 
 	if (p->dst->kind == END_DISCARD) {
-		strlcpy(k->target, MAP_DISCARDED, room);
+		strlcpy(ms->target, MAP_DISCARDED, room);
 		return;
 	}
-	snprintf(k->target, room, "offset=%lld",
+	snprintf(ms->target, room, "offset=%lld",
 	    (long long)(p->dst_off - p->src_off));
 	if (!endpoint_disk(p->dst, &d) ||
 	    (d.serial[0] == '\0' && d.wwn[0] == '\0'))
 		return;
-	append_text(k->target, room, "serial", d.serial);
-	append_text(k->target, room, "wwn", d.wwn);
+	append_text(ms->target, room, "serial", d.serial);
+	append_text(ms->target, room, "wwn", d.wwn);
 	if (d.partition > 0)
-		append_number(k->target, room, "start", d.start);
+		append_number(ms->target, room, "start", d.start);
 }
 
 /* An end without a serial number may be an image of one that has it. */
@@ -120,13 +120,13 @@ words_known(char *text, size_t room, const char *identity)
 static const char date_mark[] = " written=";
 
 void
-maploader_date(struct mapsaver *k, const struct plan *p)
+maploader_date(struct mapsaver *ms, const struct plan *p)
 {
-	size_t n = strlen(k->target);
+	size_t n = strlen(ms->target);
 	struct timespec t;
 
 	if (endpoint_written(p->dst, &t))
-		snprintf(k->target + n, sizeof(k->target) - n, "%s%lld.%09ld",
+		snprintf(ms->target + n, sizeof(ms->target) - n, "%s%lld.%09ld",
 		    date_mark, (long long)t.tv_sec, t.tv_nsec);
 }
 
@@ -135,15 +135,16 @@ maploader_date(struct mapsaver *k, const struct plan *p)
  * undone writes.
  */
 static bool
-written_since(struct mapsaver *k, const struct endpoint *dst)
+written_since(struct mapsaver *ms, const struct endpoint *dst)
 {
-	char *at = k->file.target != NULL ? strstr(k->file.target, date_mark) :
-	    NULL, *end;
+	char *at = NULL, *end;
 	struct timespec is;
 	long long sec;
 	long nsec;
 
-	k->dated = at != NULL;
+	if (ms->file.target != NULL)
+		at = strstr(ms->file.target, date_mark);
+	ms->dated = at != NULL;
 	if (at == NULL)
 		return false;
 	*at = '\0';
@@ -280,26 +281,26 @@ apply_domain(const struct plan *p, struct map *map, struct fault *f)
 
 /* Keep what was loaded only outside of the copy. */
 static void
-forget_inside(struct mapsaver *k, const struct plan *p)
+forget_inside(struct mapsaver *ms, const struct plan *p)
 {
 	if (p->opts->domain != NULL || p->used != NULL || p->src_off > 0 ||
 	    p->length < (uint64_t)p->src->geo.size ||
-	    mapfile_end(&k->file) > p->length)
+	    mapfile_end(&ms->file) > p->length)
 		return;
-	free(k->file.seg);
-	k->file.seg = NULL;
-	k->file.n = k->file.room = 0;
+	free(ms->file.seg);
+	ms->file.seg = NULL;
+	ms->file.n = ms->file.room = 0;
 }
 
 /* How far the target must reach for all that is finished. */
 static uint64_t
-finished_to(const struct mapsaver *k, const struct plan *p)
+finished_to(const struct mapsaver *ms, const struct plan *p)
 {
 	uint64_t from = p->src_off, to = from + p->length, end = 0;
 	size_t i;
 
-	for (i = 0; i < k->file.n; i++) {
-		const struct seg *s = &k->file.seg[i];
+	for (i = 0; i < ms->file.n; i++) {
+		const struct seg *s = &ms->file.seg[i];
 
 		if (s->status == FINISHED && s->off < to &&
 		    s->off + s->len > from)
@@ -334,24 +335,24 @@ any_finished(const struct mapfile *m)
 
 /* Refuse the map of another source, or one that knows more than this has. */
 static int
-check_source(const struct mapsaver *k, const struct plan *p, struct fault *f)
+check_source(const struct mapsaver *ms, const struct plan *p, struct fault *f)
 {
 	const char *path = p->opts->map;
-	char was[sizeof(k->source)], is[sizeof(k->source)];
-	uint64_t end = tried_to(&k->file);
+	char was[sizeof(ms->source)], is[sizeof(ms->source)];
+	uint64_t end = tried_to(&ms->file);
 
-	if (k->file.source != NULL && strcmp(k->file.source, k->source) != 0)
+	if (ms->file.source != NULL && strcmp(ms->file.source, ms->source) != 0)
 		return fault_set(f, STATUS_REFUSED, "%s is the map of another "
 		    "source: %s; this one is: %s%s", path,
-		    words_known(was, sizeof(was), k->file.source),
-		    words_known(is, sizeof(is), k->source),
-		    advice(k->file.source, k->source));
+		    words_known(was, sizeof(was), ms->file.source),
+		    words_known(is, sizeof(is), ms->source),
+		    advice(ms->file.source, ms->source));
 	if (end > (uint64_t)p->src->geo.size && !p->counted)
 		return fault_set(f, STATUS_REFUSED, "%s goes past the end of "
 		    "%s, to byte %llu: it is the map of another source; if "
 		    "not, and this one got smaller, say how much by count=",
 		    path, p->src->name, (unsigned long long)end);
-	if (any_finished(&k->file) && p->dst->is.absent)
+	if (any_finished(&ms->file) && p->dst->is.absent)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "
 		    "finished, but %s does not exist", path, p->dst->name);
 	return 0;
@@ -362,11 +363,11 @@ check_source(const struct mapsaver *k, const struct plan *p, struct fault *f)
  * another disk, another place, too short, or written to "since" it was saved.
  */
 static int
-check_target(const struct mapsaver *k, const struct plan *p, bool since,
+check_target(const struct mapsaver *ms, const struct plan *p, bool since,
     struct fault *f)
 {
-	const char *path = p->opts->map, *was = k->file.target;
-	uint64_t end = finished_to(k, p);
+	const char *path = p->opts->map, *was = ms->file.target;
+	uint64_t end = finished_to(ms, p);
 
 	if (end == 0)
 		return 0;
@@ -374,11 +375,11 @@ check_target(const struct mapsaver *k, const struct plan *p, bool since,
 		return fault_set(f, STATUS_REFUSED, "%s was written by "
 		    "compare=1, and calls finished what differs; it is for "
 		    "domain=", path);
-	if (was != NULL && !same_target(was, k->target))
+	if (was != NULL && !same_target(was, ms->target))
 		return fault_set(f, STATUS_REFUSED, "%s is of another target, "
 		    "or another place of it: %s; this one is: %s; if it is "
 		    "this one, remove the line \"# pardd target\" from the "
-		    "map", path, was, k->target);
+		    "map", path, was, ms->target);
 	if (p->dst->geo.size >= 0 && end > (uint64_t)p->dst->geo.size)
 		return fault_set(f, STATUS_REFUSED, "%s says that %s is "
 		    "finished up to byte %llu, but %s ends at byte %lld", path,
@@ -393,30 +394,30 @@ check_target(const struct mapsaver *k, const struct plan *p, bool since,
 }
 
 void
-maploader_name(struct mapsaver *k, const struct plan *p)
+maploader_name(struct mapsaver *ms, const struct plan *p)
 {
-	name_source(k, p);
-	name_target(k, p);
+	name_source(ms, p);
+	name_target(ms, p);
 }
 
 int
-maploader_load(struct mapsaver *k, const struct plan *p, struct map *map,
+maploader_load(struct mapsaver *ms, const struct plan *p, struct map *map,
     struct fault *f)
 {
 	const char *path = p->opts->map;
 	bool since;
 
-	if (mapfile_load(&k->file, path, f) != 0)
+	if (mapfile_load(&ms->file, path, f) != 0)
 		return -1;
-	since = written_since(k, p->dst);
-	if (check_source(k, p, f) != 0 || check_target(k, p, since, f) != 0)
+	since = written_since(ms, p->dst);
+	if (check_source(ms, p, f) != 0 || check_target(ms, p, since, f) != 0)
 		return -1;
-	if (apply(p, map, &k->file) != 0)
+	if (apply(p, map, &ms->file) != 0)
 		return fault_errno(f, ENOMEM, "%s", path);
 	if (apply_domain(p, map, f) != 0)
 		return -1;
 	if (used_apply(p, map) != 0)
 		return fault_errno(f, ENOMEM, "%s", path);
-	forget_inside(k, p);
+	forget_inside(ms, p);
 	return 0;
 }

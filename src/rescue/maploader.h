@@ -9,21 +9,21 @@
 #include "plan/plan.h"
 #include "rescue/mapsaver.h"
 
-/* Set in *k the source and the target that a map of this copy belongs to. */
-void maploader_name(struct mapsaver *k, const struct plan *);
+/* Set in *ms the source and the target that a map of this copy belongs to. */
+void maploader_name(struct mapsaver *ms, const struct plan *);
 
 /*
  * Add when the target was last written, if that is known.  For the end, when
  * everything that the map calls finished is written and nothing more will be.
  */
-void maploader_date(struct mapsaver *k, const struct plan *);
+void maploader_date(struct mapsaver *ms, const struct plan *);
 
 /*
  * Load the file, check it against the ends, and put it into the map of the
- * copy; what lies outside the copy stays in k->file.  After maploader_name.
+ * copy; what lies outside the copy stays in ms->file.  After maploader_name.
  * Returns 0, or -1 with *f.
  */
-int maploader_load(struct mapsaver *k, const struct plan *, struct map *,
+int maploader_load(struct mapsaver *ms, const struct plan *, struct map *,
     struct fault *f);
 
 #endif

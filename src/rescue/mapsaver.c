@@ -109,16 +109,16 @@ write_map(struct job *job, const struct seg *seg, size_t n,
     struct fault *f)
 {
 	const struct map_copy copy = { job, seg, n };
-	struct mapsaver *k = &job->rescue->mapsaver;
-	struct mapfile m = { .source = k->source, .target = k->target };
+	struct mapsaver *ms = &job->rescue->mapsaver;
+	struct mapfile m = { .source = ms->source, .target = ms->target };
 	struct mapfile_form form = { .head = &m, .fill = put_all, .arg = &copy,
-		.dir = k->dir, .lock = k->lock, .blank = k->blank };
+		.dir = ms->dir, .lock = ms->lock, .blank = ms->blank };
 	int failed;
 
 	form.phase_text = pass_where(job, &m);
 	failed = write(&form, job->p->opts->map, f);
-	k->lock = form.lock;
-	k->blank = k->blank && failed != 0;
+	ms->lock = form.lock;
+	ms->blank = ms->blank && failed != 0;
 	return failed;
 }
 
@@ -197,14 +197,14 @@ ask(void *arg)
 
 /* Whether the asker has ended; waits this long for it. */
 static bool
-answered(struct mapsaver *k, time_t seconds)
+answered(struct mapsaver *ms, time_t seconds)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);
 	t.tv_sec += seconds;
-	k->asks = k->asks && pthread_timedjoin_np(k->asker, NULL, &t) != 0;
-	return !k->asks;
+	ms->asks = ms->asks && pthread_timedjoin_np(ms->asker, NULL, &t) != 0;
+	return !ms->asks;
 }
 
 /*
@@ -216,16 +216,16 @@ answered(struct mapsaver *k, time_t seconds)
 static int
 kept_or_silent(struct job *job, struct fault *f)
 {
-	struct mapsaver *k = &job->rescue->mapsaver;
+	struct mapsaver *ms = &job->rescue->mapsaver;
 
-	if (!job->p->src->is.device || !answered(k, 0))
+	if (!job->p->src->is.device || !answered(ms, 0))
 		return 0;
-	k->asks = pthread_create(&k->asker, NULL, ask, job) == 0;
-	if (!k->asks)
+	ms->asks = pthread_create(&ms->asker, NULL, ask, job) == 0;
+	if (!ms->asks)
 		return job_source_kept(job, f);
-	if (!answered(k, PATIENCE) || k->answer.status == 0)
+	if (!answered(ms, PATIENCE) || ms->answer.status == 0)
 		return 0;
-	*f = k->answer;
+	*f = ms->answer;
 	return -1;
 }
 
@@ -233,8 +233,8 @@ static void *
 keep(void *arg)
 {
 	struct job *job = arg;
-	struct mapsaver *k = &job->rescue->mapsaver;
-	struct pollfd p[2] = { { .fd = k->quit, .events = POLLIN },
+	struct mapsaver *ms = &job->rescue->mapsaver;
+	struct pollfd p[2] = { { .fd = ms->quit, .events = POLLIN },
 		{ .fd = job->halt, .events = POLLIN } };
 	int wait = (int)job->p->opts->mapinterval * 1000, n;
 	struct fault f;
@@ -254,8 +254,8 @@ keep(void *arg)
 			p[1].fd = -1;	/* stopped: read it only once */
 			if (f.status == 0)
 				mapsaver_find(job, &f);
-			k->unsaved = f;
-			k->settled = true;
+			ms->unsaved = f;
+			ms->settled = true;
 		}
 		if (f.status == 0 && job->p->saved != NULL)
 			job->p->saved->tell(job->p->saved->arg, &job->map);
@@ -265,18 +265,18 @@ keep(void *arg)
 void
 mapsaver_start(struct job *job)
 {
-	struct mapsaver *k = &job->rescue->mapsaver;
+	struct mapsaver *ms = &job->rescue->mapsaver;
 	struct fault f;
 	int err;
 
 	/* Take its date off the map: it will not hold once we write. */
-	if (k->dated && write_now(job, mapfile_save_by, &f) != 0) {
+	if (ms->dated && write_now(job, mapfile_save_by, &f) != 0) {
 		job_fail(job, &f);
 		return;
 	}
-	err = pthread_create(&k->thread, NULL, keep, job);
-	k->runs = err == 0;
-	if (k->runs)
+	err = pthread_create(&ms->thread, NULL, keep, job);
+	ms->runs = err == 0;
+	if (ms->runs)
 		return;
 	fault_errno(&f, err, "starting what saves the map");
 	job_fail(job, &f);
@@ -285,13 +285,13 @@ mapsaver_start(struct job *job)
 void
 mapsaver_stop(struct job *job)
 {
-	struct mapsaver *k = &job->rescue->mapsaver;
+	struct mapsaver *ms = &job->rescue->mapsaver;
 
-	eventfd_write(k->quit, 1);
-	if (k->runs)
-		pthread_join(k->thread, NULL);
-	if (k->asks)
-		pthread_join(k->asker, NULL);
+	eventfd_write(ms->quit, 1);
+	if (ms->runs)
+		pthread_join(ms->thread, NULL);
+	if (ms->asks)
+		pthread_join(ms->asker, NULL);
 }
 
 /*
@@ -300,19 +300,19 @@ mapsaver_stop(struct job *job)
  * fit any source.  Returns a descriptor, or -1 with errno.
  */
 static int
-make_map(const struct mapsaver *k, const char *base)
+make_map(const struct mapsaver *ms, const char *base)
 {
-	char text[sizeof(k->source) + 32], link[32];
-	int fd = openat(k->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char text[sizeof(ms->source) + 32], link[32];
+	int fd = openat(ms->dir, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	size_t n = (size_t)snprintf(text, sizeof(text), "%s%s\n",
-	    MAP_SOURCE_MARK, k->source);
+	    MAP_SOURCE_MARK, ms->source);
 	int err;
 
 	if (fd < 0)
 		return -1;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (write(fd, text, n) == (ssize_t)n && fdatasync(fd) == 0 &&
-	    linkat(AT_FDCWD, link, k->dir, base, AT_SYMLINK_FOLLOW) == 0)
+	    linkat(AT_FDCWD, link, ms->dir, base, AT_SYMLINK_FOLLOW) == 0)
 		return fd;
 	err = errno;
 	close(fd);
@@ -324,19 +324,19 @@ make_map(const struct mapsaver *k, const char *base)
  * Open the map, or make it.  Without O_TMPFILE or links it is empty at first.
  */
 static int
-open_map(struct mapsaver *k, const char *base, bool make)
+open_map(struct mapsaver *ms, const char *base, bool make)
 {
 	int how = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
-	k->lock = openat(k->dir, base, how);
-	if (k->lock < 0 && errno == ENOENT && make) {
-		k->lock = make_map(k, base);
-		if (k->lock < 0 && errno != EEXIST)
-			k->lock = openat(k->dir, base, how | O_CREAT | O_EXCL,
+	ms->lock = openat(ms->dir, base, how);
+	if (ms->lock < 0 && errno == ENOENT && make) {
+		ms->lock = make_map(ms, base);
+		if (ms->lock < 0 && errno != EEXIST)
+			ms->lock = openat(ms->dir, base, how | O_CREAT | O_EXCL,
 			    0600);
-		k->made = k->blank = k->lock >= 0;
+		ms->made = ms->blank = ms->lock >= 0;
 	}
-	return k->lock < 0 ? errno : 0;
+	return ms->lock < 0 ? errno : 0;
 }
 
 /* The name of the map in its folder; "." is refused as no file. */
@@ -350,11 +350,11 @@ base_of(const char *path)
 
 /* Whether that name leads to the file that we have locked. */
 static bool
-is_ours(const struct mapsaver *k, int dir, const char *name)
+is_ours(const struct mapsaver *ms, int dir, const char *name)
 {
 	struct stat ours, now;
 
-	return fstat(k->lock, &ours) == 0 &&
+	return fstat(ms->lock, &ours) == 0 &&
 	    fstatat(dir, name, &now, 0) == 0 && same_file(&ours, &now);
 }
 
@@ -363,71 +363,71 @@ is_ours(const struct mapsaver *k, int dir, const char *name)
  * replaces it.  On file systems without locks this is up to the user.
  */
 static int
-lock(struct mapsaver *k, const char *path, bool make, struct fault *f)
+lock(struct mapsaver *ms, const char *path, bool make, struct fault *f)
 {
 	const char *base = base_of(path);
 	int err;
 
 	for (;;) {
-		err = open_map(k, base, make);
+		err = open_map(ms, base, make);
 		if (err == ENOENT && !make)
 			return 0;
 		if (err == EEXIST)
 			continue;	/* someone else makes it */
 		if (err != 0)
 			return fault_errno(f, err, "%s", path);
-		if (flock(k->lock, LOCK_EX | LOCK_NB) != 0 &&
+		if (flock(ms->lock, LOCK_EX | LOCK_NB) != 0 &&
 		    errno == EWOULDBLOCK) {
-			k->made = k->blank = false;	/* it is theirs then */
+			ms->made = ms->blank = false;	/* it is theirs then */
 			return fault_set(f, STATUS_REFUSED, "%s is the map of "
 			    "a run that is under way", path);
 		}
-		if (is_ours(k, k->dir, base))
+		if (is_ours(ms, ms->dir, base))
 			return 0;
-		close(k->lock);		/* replaced meanwhile */
-		k->made = k->blank = false;
+		close(ms->lock);		/* replaced meanwhile */
+		ms->made = ms->blank = false;
 	}
 }
 
 int
-mapsaver_begin(struct mapsaver *k, struct job *job, struct fault *f)
+mapsaver_begin(struct mapsaver *ms, struct job *job, struct fault *f)
 {
 	const struct plan *p = job->p;
 
-	*k = (struct mapsaver){ .lock = -1, .dir = -1 };
-	maploader_name(k, p);
-	k->quit = eventfd(0, EFD_CLOEXEC);
-	if (k->quit < 0)
+	*ms = (struct mapsaver){ .lock = -1, .dir = -1 };
+	maploader_name(ms, p);
+	ms->quit = eventfd(0, EFD_CLOEXEC);
+	if (ms->quit < 0)
 		return fault_errno(f, errno, "eventfd");
-	k->dir = path_for_new(p->opts->map, p->opts->map, f);
+	ms->dir = path_for_new(p->opts->map, p->opts->map, f);
 	endpoint_restat(p->dst);
-	if (k->dir < 0 ||
-	    names_map(p, f) != 0 || lock(k, p->opts->map, true, f) != 0 ||
-	    maploader_load(k, p, &job->map, f) != 0)
+	if (ms->dir < 0 ||
+	    names_map(p, f) != 0 || lock(ms, p->opts->map, true, f) != 0 ||
+	    maploader_load(ms, p, &job->map, f) != 0)
 		return -1;
-	return write_now(job, k->made ? mapfile_save_by : mapfile_try, f);
+	return write_now(job, ms->made ? mapfile_save_by : mapfile_try, f);
 }
 
 void
-mapsaver_forget(const struct mapsaver *k, const struct plan *p)
+mapsaver_forget(const struct mapsaver *ms, const struct plan *p)
 {
 	const char *base = base_of(p->opts->map);
 
-	if (k->made && is_ours(k, k->dir, base))
-		unlinkat(k->dir, base, 0);
+	if (ms->made && is_ours(ms, ms->dir, base))
+		unlinkat(ms->dir, base, 0);
 }
 
 int
 mapsaver_find(const struct job *job, struct fault *f)
 {
-	const struct mapsaver *k = &job->rescue->mapsaver;
+	const struct mapsaver *ms = &job->rescue->mapsaver;
 	const char *path = job->p->opts->map;
 	char link[32], where[PATH_MAX];
 	ssize_t n;
 
-	if (is_ours(k, AT_FDCWD, path))
+	if (is_ours(ms, AT_FDCWD, path))
 		return 0;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", k->dir);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", ms->dir);
 	n = readlink(link, where, sizeof(where) - 1);
 	where[n > 0 ? n : 0] = '\0';
 	return fault_set(f, status_errno(ENOENT), "that name leads "
@@ -438,34 +438,34 @@ mapsaver_find(const struct job *job, struct fault *f)
 int
 mapsaver_look(const struct plan *p, struct map_totals *t, struct fault *f)
 {
-	struct mapsaver k = { .lock = -1, .quit = -1, .dir = -1 };
+	struct mapsaver ms = { .lock = -1, .quit = -1, .dir = -1 };
 	struct agreed agreed;
 	struct map map;
 	int failed = -1;
 
 	if (map_init(&map, p->length, p->chunk, 0) != 0)
 		return fault_errno(f, ENOMEM, "%s", p->opts->map);
-	maploader_name(&k, p);
-	k.dir = path_for_new(p->opts->map, p->opts->map, f);
-	if (k.dir >= 0 &&
-	    names_map(p, f) == 0 && lock(&k, p->opts->map, false, f) == 0)
-		failed = maploader_load(&k, p, &map, f);
+	maploader_name(&ms, p);
+	ms.dir = path_for_new(p->opts->map, p->opts->map, f);
+	if (ms.dir >= 0 &&
+	    names_map(p, f) == 0 && lock(&ms, p->opts->map, false, f) == 0)
+		failed = maploader_load(&ms, p, &map, f);
 	if (failed == 0)
 		failed = trust_map(p, &map, NULL, &agreed, f);
 	*t = map_totals(&map);
 	map_free(&map);
-	mapsaver_free(&k);
+	mapsaver_free(&ms);
 	return failed;
 }
 
 void
-mapsaver_free(struct mapsaver *k)
+mapsaver_free(struct mapsaver *ms)
 {
-	if (k->quit >= 0)
-		close(k->quit);
-	if (k->lock >= 0)
-		close(k->lock);
-	if (k->dir >= 0)
-		close(k->dir);
-	mapfile_free(&k->file);
+	if (ms->quit >= 0)
+		close(ms->quit);
+	if (ms->lock >= 0)
+		close(ms->lock);
+	if (ms->dir >= 0)
+		close(ms->dir);
+	mapfile_free(&ms->file);
 }

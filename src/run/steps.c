@@ -98,10 +98,10 @@ rescue_tally(struct job *job, const struct map_totals *map, struct tally *t)
 static void
 rescue_left(struct job *job, struct outcome *out)
 {
-	const struct mapsaver *k = &job->rescue->mapsaver;
+	const struct mapsaver *ms = &job->rescue->mapsaver;
 
-	if (k->settled)
-		out->unsaved = k->unsaved;
+	if (ms->settled)
+		out->unsaved = ms->unsaved;
 	else
 		fault_set(&out->unsaved, STATUS_NOT_FLUSHED, "that takes too "
 		    "long");
