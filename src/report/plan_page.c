@@ -374,7 +374,7 @@ compose(const struct sheet *s, const struct plan *p,
 	what_put(s, p);
 	changed_put(s, p);
 	used_put(s, p);
-	end_put(s, p->work == WORK_COMPARE ? "One" : "Source", p->src);
+	end_put(s, "Source", p->src);
 	surface_holds(s, src);
 	if (p->work == WORK_RESCUE && src->size > 0)
 		page_wrap(s, "", "not asked for its partitions, in case it is "
@@ -382,8 +382,7 @@ compose(const struct sheet *s, const struct plan *p,
 	if (p->each != NULL) {
 		targets_put(s, p);
 	} else {
-		end_put(s, p->work == WORK_COMPARE ? "Other" : "Target",
-		    p->dst);
+		end_put(s, "Target", p->dst);
 		surface_loses(s, dst, writes);
 		surface_picture(s, src, dst);
 	}
