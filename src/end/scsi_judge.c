@@ -138,22 +138,6 @@ describe_sense(struct scsi_reply *r, const struct scsi_answer *a)
 	    h.sense_key, h.asc, h.ascq);
 }
 
-/* sg3_utils has separate statuses for sense data that names a block. */
-static int
-without_info(int status)
-{
-	switch (status) {
-	case SG_LIB_CAT_MEDIUM_HARD_WITH_INFO:
-		return SG_LIB_CAT_MEDIUM_HARD;
-	case SG_LIB_CAT_ILLEGAL_REQ_WITH_INFO:
-		return SG_LIB_CAT_ILLEGAL_REQ;
-	case SG_LIB_CAT_PROTECTION_WITH_INFO:
-		return SG_LIB_CAT_PROTECTION;
-	default:
-		return status;
-	}
-}
-
 /* The words for an exit status of a SCSI condition; "" for others. */
 static const char *
 words_of(int status)
@@ -180,14 +164,6 @@ words_of(int status)
 		if (all[i].status == status)
 			return all[i].words;
 	return "";
-}
-
-/* The conditions that have no exit status of their own. */
-static int
-status_by_key(const struct scsi_answer *a)
-{
-	return sg_get_sense_key(a->sense, (int)a->sense_len) ==
-	    SPC_SK_NOT_READY ? SG_LIB_CAT_NOT_READY : STATUS_FILE;
 }
 
 /* Whether the disk was restarted, and may have lost its cache. */
@@ -229,8 +205,7 @@ judge_circumstances(struct scsi_reply *r, const struct scsi_answer *a)
 static void
 judge_sense(struct scsi_reply *r, const struct scsi_answer *a)
 {
-	r->status = without_info(sg_err_category_sense(a->sense,
-	    (int)a->sense_len));
+	r->status = sg_err_category_sense(a->sense, (int)a->sense_len);
 	describe_sense(r, a);
 	r->has_info = sg_get_sense_info_fld(a->sense, (int)a->sense_len,
 	    &r->info);
@@ -252,7 +227,7 @@ judge_sense(struct scsi_reply *r, const struct scsi_answer *a)
 		break;
 	default:
 		if (words_of(r->status)[0] == '\0')
-			r->status = status_by_key(a);
+			r->status = STATUS_FILE;
 		r->result = SCSI_FATAL;
 		break;
 	}
