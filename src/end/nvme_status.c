@@ -245,7 +245,7 @@ dword_12(const struct nvme_disk *d, const struct nvme_command *c)
 
 	w |= c->fua ? force_unit : 0;
 	w |= c->hasty && c->op == OP_READ ? limited_retry : 0;
-	w |= c->free && c->op == OP_ZERO ? deallocate : 0;
+	w |= c->free ? deallocate : 0;
 	w |= d->protection > 0 ? pi_action : 0;
 	if (d->protection > 0 && c->op == OP_READ)
 		w |= check_guard | (d->protection < 3 ? check_reference : 0);

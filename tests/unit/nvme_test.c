@@ -132,6 +132,8 @@ composes_commands(void **state)
 	const struct nvme_disk plain = { .nsid = 3, .block = 4096 };
 	const struct nvme_disk guarded = { .nsid = 3, .block = 512,
 		.protection = 1 };
+	const struct nvme_disk any_place = { .nsid = 3, .block = 512,
+		.protection = 3 };
 	struct nvme_command c = { .op = OP_READ, .lba = 0x123456789,
 		.blocks = 8, .timeout = 60000 };
 	struct nvme_uring_cmd u = composed(&plain, &c);
@@ -163,6 +165,7 @@ composes_commands(void **state)
 	u = composed(&guarded, &c);
 	assert_int_equal(u.cdw12, 0x34000000);
 	assert_int_equal(u.cdw14, 0x23456789);
+	assert_int_equal(composed(&any_place, &c).cdw12, 0x30000000);
 	c.op = OP_WRITE;
 	assert_int_equal(composed(&guarded, &c).cdw12, 0x20000000);
 }
