@@ -942,7 +942,7 @@ asks_the_disks_that_it_lies_on(void **state)
 	asks_scsi(0, 0, "");
 	sysfs_has("8:16/device/state", "running\n");
 	kernel.member = SDB;
-	sysfs_has("sdb", "");
+	sysfs_has("dev.sdb", "");
 	asks_scsi(0, 0, "");
 	asks_scsi(EIO, STATUS_NOT_FLUSHED, "failed: Input/output error");
 	closed();

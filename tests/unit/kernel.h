@@ -1,7 +1,7 @@
 /*
  * A kernel that refuses a call when a test says so, and a file that stands for a
  * node, with a folder for what sysfs has of any node: what it has of one that is
- * MAJOR:MINOR is in a folder of that name in it.  What is in /dev is there, too.
+ * MAJOR:MINOR is in a folder of that name in it.  /dev/NAME is dev.NAME there.
  * Included once, by a test.
  */
 #ifndef PARDD_TEST_KERNEL_H
@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -41,6 +42,9 @@ static struct {
 	struct stat node;		/* the file that is one, */
 	mode_t	 type;			/* ... of this type; 0: no file is */
 	dev_t	 rdev;
+	struct stat generic;		/* and one that is of characters, */
+	dev_t	 generic_rdev;		/* ... unless this is 0 */
+	const char *link;		/* where the links of sysfs lead */
 	dev_t	 member;		/* what all nodes in /dev are */
 	blkcnt_t blocks;		/* that a file has; 0: as it is */
 	long	 fs;			/* what files are on; 0: as it is */
@@ -48,6 +52,10 @@ static struct {
 	unsigned direct_align;		/* what statx() says; 0: nothing */
 	/* what a device answers: 0 or an errno value */
 	int	 (*answer)(int fd, unsigned long request, void *arg);
+	/* what a device does with what is written to it, and reads: bytes or
+	 * -errno */
+	ssize_t	 (*takes)(const void *buf, size_t n);
+	ssize_t	 (*gives)(void *buf, size_t n);
 	char	 sysfs[32];		/* "": there is none */
 } kernel;
 
@@ -105,7 +113,8 @@ opens(int dir, const char *path, int flags, mode_t mode)
 {
 	char there[300];
 
-	if (denied("open", (unsigned long)(flags & O_DIRECT)))
+	if (dir == AT_FDCWD && strncmp(path, "/sys/", 5) != 0 &&
+	    denied("open", (unsigned long)(flags & O_DIRECT)))
 		return -1;
 	if (strncmp(path, "/sys/dev/", 9) == 0) {
 		if (kernel.sysfs[0] == '\0') {
@@ -118,7 +127,8 @@ opens(int dir, const char *path, int flags, mode_t mode)
 	} else if (kernel.type != 0 && strncmp(path, "/dev/", 5) == 0) {
 		if (denied("node", 0))
 			return -1;
-		snprintf(there, sizeof(there), "%s/%s", kernel.sysfs, path + 5);
+		snprintf(there, sizeof(there), "%s/dev.%s", kernel.sysfs,
+		    path + 5);
 		path = there;
 	}
 	return (int)syscall(SYS_openat, dir, path, flags & ~O_DIRECT, mode);
@@ -184,6 +194,10 @@ fstat(int fd, struct stat *st)
 	if (is_node(st)) {
 		st->st_mode = kernel.type | (st->st_mode & 0777);
 		st->st_rdev = kernel.rdev;
+	} else if (kernel.generic_rdev != 0 &&
+	    st->st_ino == kernel.generic.st_ino) {
+		st->st_mode = S_IFCHR;
+		st->st_rdev = kernel.generic_rdev;
 	} else if (kernel.blocks != 0) {
 		st->st_blocks = kernel.blocks;
 	}
@@ -204,6 +218,19 @@ stat(const char *path, struct stat *st)
 			.st_rdev = kernel.member };
 	}
 	return 0;
+}
+
+ssize_t
+readlink(const char *path, char *to, size_t room)
+{
+	size_t n;
+
+	if (kernel.link == NULL || strncmp(path, "/sys/dev/", 9) != 0)
+		return readlinkat(AT_FDCWD, path, to, room);
+	n = strlen(kernel.link);
+	n = n < room ? n : room;
+	memcpy(to, kernel.link, n);
+	return (ssize_t)n;
 }
 
 int
@@ -287,16 +314,46 @@ poll(struct pollfd *p, nfds_t n, int ms)
 	    (int)syscall(SYS_poll, p, n, ms);
 }
 
+static ssize_t
+result(ssize_t n)
+{
+	if (n >= 0)
+		return n;
+	errno = (int)-n;
+	return -1;
+}
+
 ssize_t
 read(int fd, void *buf, size_t n)
 {
-	return denied("read", 0) ? refused() : syscall(SYS_read, fd, buf, n);
+	struct stat st;
+
+	if (denied("read", 0))
+		return refused();
+	if (kernel.gives != NULL && fstatat(fd, "", &st, AT_EMPTY_PATH) == 0 &&
+	    is_node(&st))
+		return result(kernel.gives(buf, n));
+	return syscall(SYS_read, fd, buf, n);
 }
 
 ssize_t
 write(int fd, const void *buf, size_t n)
 {
-	return denied("write", 0) ? refused() : syscall(SYS_write, fd, buf, n);
+	struct stat st;
+
+	if (denied("write", 0))
+		return refused();
+	if (kernel.takes != NULL && fstatat(fd, "", &st, AT_EMPTY_PATH) == 0 &&
+	    is_node(&st))
+		return result(kernel.takes(buf, n));
+	return syscall(SYS_write, fd, buf, n);
+}
+
+void *
+mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
+{
+	return denied("mmap", 0) ? MAP_FAILED :
+	    (void *)syscall(SYS_mmap, at, n, prot, flags, fd, off);
 }
 
 ssize_t

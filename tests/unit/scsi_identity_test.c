@@ -137,6 +137,32 @@ stays_within_the_page(void **state)
 	is_called("");
 }
 
+/* Whatever a disk says, it has room. */
+static void
+cuts_a_name_that_is_too_long(void **state)
+{
+	static const unsigned char naa6[200] = { 0x60 };
+	struct disk d = { .wwn = "" };
+
+	(void)state;
+	named(NAA, naa6, sizeof(naa6));
+	scsi_identify(&path, &d);
+	assert_int_equal(strlen(d.wwn), sizeof(d.wwn) - 2);
+	assert_memory_equal(d.wwn, "naa.6000", 8);
+	disk.mute = true;
+	is_called("");
+}
+
+static void
+has_no_name_of_blanks(void **state)
+{
+	(void)state;
+	named(T10, "    ", 4);
+	is_called("t10.");
+	named(T10, "\0\0", 2);
+	is_called("t10.");
+}
+
 static void
 tells_of_protection(void **state)
 {
@@ -177,6 +203,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(takes_the_best_name, set_up),
 		cmocka_unit_test_setup(stays_within_the_page, set_up),
+		cmocka_unit_test_setup(cuts_a_name_that_is_too_long, set_up),
+		cmocka_unit_test_setup(has_no_name_of_blanks, set_up),
 		cmocka_unit_test_setup(tells_of_protection, set_up),
 		cmocka_unit_test_setup(counts_who_has_registered, set_up),
 	};

@@ -1,0 +1,1010 @@
+/*
+ * SCSI disks by their nodes: what is asked when they are opened, what their lanes
+ * need, and commands that are in flight at the same time.  The disk of 64 KiB is
+ * made up; its node is a file, which is the reserved buffer, too.
+ */
+#undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <limits.h>
+#include <linux/fs.h>
+#include <linux/major.h>
+#include <scsi/sg.h>
+
+#include "../../src/end/sg.h"
+#include "base/status.h"
+#include "disk/disk.h"
+#include "end/ata.h"
+#include "kernel.h"
+#define POOR_OF_ALL
+#include "poor.h"
+
+#define BLOCK	((size_t)512)
+#define SDA	makedev(8, 0)
+#define SG0	makedev(SCSI_GENERIC_MAJOR, 0)
+
+enum { BLOCKS = 128, BYTES = 128 * 512, MOST = 16, RESERVED = 8192 };
+
+static struct {
+	unsigned char bytes[BYTES];
+	uint64_t node_bytes;		/* that a block node says it has */
+	int	 host_most;		/* bytes; 0: it does not say */
+	unsigned char type, provisioning;
+	bool	 read_only;
+	bool	 limits;		/* VPD B0h */
+	uint32_t sense;			/* of data commands, 0xKAABB, or 0 */
+	uint32_t sense_then;		/* and of all after those, or 0 */
+	unsigned char host;		/* or this */
+	unsigned times;			/* so often */
+	int	 err;			/* of sending them, or 0 */
+	struct sg_io_hdr *sent[SCSI_FLIGHTS];	/* not read yet */
+	unsigned n;
+	unsigned late;			/* answers that are not there yet */
+	unsigned commands;
+	unsigned char fua;		/* of the last */
+	unsigned char ata[512], regs[14];	/* what it tells of itself */
+	bool	 no_regs;
+} disk;
+
+static char name[] = "/tmp/pardd-sg.XXXXXX";
+static unsigned char buf[BYTES] __attribute__((aligned(4096)));
+static struct opts o;
+static struct endpoint end, back;
+static struct lane lane;
+static struct io io, ios[SCSI_FLIGHTS + 1];
+static struct fault f;
+
+/* ------------------------------------------------------------ the disk */
+
+static uint64_t
+number(const unsigned char *b, int n)
+{
+	uint64_t v = 0;
+
+	while (n-- > 0)
+		v = v << 8 | *b++;
+	return v;
+}
+
+static void
+put(unsigned char *to, uint64_t n, int bytes)
+{
+	while (bytes-- > 0) {
+		to[bytes] = (unsigned char)n;
+		n >>= 8;
+	}
+}
+
+static void
+page(unsigned char *a, unsigned which)
+{
+	if (which == 0xb0 && disk.limits) {
+		a[1] = 0xb0;
+		put(a + 2, 60, 2);
+		put(a + 8, MOST, 4);
+		put(a + 36, 32, 8);
+	} else if (which == 0xb2) {
+		a[1] = 0xb2;
+		put(a + 2, 4, 2);
+		a[5] = disk.provisioning;
+	}
+}
+
+static void
+inquire(struct sg_io_hdr *h)
+{
+	unsigned char *a = h->dxferp;
+
+	if ((h->cmdp[1] & 1) != 0) {
+		page(a, h->cmdp[2]);
+		return;
+	}
+	a[0] = disk.type;
+	memcpy(a + 8, "ATA     ", 8);
+}
+
+static void
+move(struct sg_io_hdr *h, uint64_t lba, uint64_t n, bool write)
+{
+	unsigned char map[RESERVED], *to = h->dxferp;
+	int fd = -1;
+
+	assert_true(lba + n <= BLOCKS);
+	disk.commands++;
+	disk.fua = h->cmdp[1] & 0x08;
+	if (disk.times > 0) {
+		h->host_status = disk.host;
+		if (disk.sense != 0) {
+			h->status = 0x02;
+			h->sbp[0] = 0x70;
+			h->sbp[2] = (unsigned char)(disk.sense >> 16);
+			h->sbp[7] = 10;
+			put(h->sbp + 12, disk.sense, 2);
+			h->sb_len_wr = 18;
+		}
+		if (--disk.times == 0 && disk.sense_then != 0) {
+			disk.sense = disk.sense_then;
+			disk.times = EVER;
+		}
+		return;
+	}
+	if ((h->flags & 4) != 0) {		/* SG_FLAG_MMAP_IO */
+		assert_true(n * BLOCK <= sizeof(map));
+		fd = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDWR);
+		to = map;
+		assert_true(syscall(SYS_pread64, fd, map, n * BLOCK, 0) ==
+		    (long)(n * BLOCK));
+	}
+	if (write)
+		memcpy(disk.bytes + lba * BLOCK, to, n * BLOCK);
+	else
+		memcpy(to, disk.bytes + lba * BLOCK, n * BLOCK);
+	if (fd >= 0) {
+		assert_true(syscall(SYS_pwrite64, fd, map, n * BLOCK, 0) ==
+		    (long)(n * BLOCK));
+		syscall(SYS_close, fd);
+	}
+}
+
+/* ATA PASS-THROUGH (16) */
+static void
+pass_through(struct sg_io_hdr *h)
+{
+	if (h->dxferp != NULL) {
+		memcpy(h->dxferp, disk.ata, sizeof(disk.ata));
+		return;
+	}
+	h->status = 0x02;
+	if (disk.no_regs)
+		return;
+	h->sbp[0] = 0x72;
+	memcpy(h->sbp + 8, disk.regs, sizeof(disk.regs));
+	h->sb_len_wr = 22;
+}
+
+static void
+run(struct sg_io_hdr *h)
+{
+	const unsigned char *c = h->cmdp;
+	unsigned char *a = h->dxferp;
+
+	h->status = h->sb_len_wr = 0;
+	h->host_status = h->driver_status = 0;
+	h->resid = 0;
+	h->info = 0;
+	switch (c[0]) {
+	case 0x12:
+		inquire(h);
+		break;
+	case 0x25:
+		put(a, BLOCKS - 1, 4);
+		put(a + 4, BLOCK, 4);
+		break;
+	case 0x08:
+		move(h, number(c + 1, 3), c[4], false);
+		break;
+	case 0x28:
+	case 0x2a:
+		move(h, number(c + 2, 4), number(c + 7, 2), c[0] == 0x2a);
+		break;
+	case 0x9e:				/* GET LBA STATUS */
+		put(a, 20, 4);
+		put(a + 8, number(c + 2, 8), 8);
+		put(a + 16, 8, 4);
+		h->resid = (int)h->dxfer_len - 24;
+		break;
+	case 0x85:
+		pass_through(h);
+		break;
+	}
+}
+
+static int
+answer(int fd, unsigned long request, void *arg)
+{
+	struct sg_io_hdr *h = arg;
+
+	(void)fd;
+	switch (request) {
+	case SG_IO:
+		if (disk.err != 0 && (h->cmdp[0] & 0x0d) == 0x08)
+			return disk.err;
+		run(h);
+		return 0;
+	case BLKGETSIZE64:
+		*(uint64_t *)arg = disk.node_bytes;
+		return 0;
+	case BLKSECTGET:
+		*(int *)arg = disk.host_most;
+		return disk.host_most == 0 ? ENOTTY : 0;
+	case SG_SET_RESERVED_SIZE:
+	case SG_SET_FORCE_PACK_ID:
+		return 0;
+	case SG_GET_RESERVED_SIZE:
+		*(int *)arg = RESERVED + 100;
+		return 0;
+	}
+	return ENOTTY;
+}
+
+static ssize_t
+takes(const void *sent, size_t n)
+{
+	struct sg_io_hdr *h;
+
+	memcpy(&h, &sent, sizeof(h));		/* it is no const one */
+	if (disk.n == SCSI_FLIGHTS)
+		return -EDOM;
+	disk.sent[disk.n++] = h;
+	return (ssize_t)n;
+}
+
+static ssize_t
+gives(void *wanted, size_t n)
+{
+	struct sg_io_hdr *h = wanted;
+	unsigned i = 0;
+
+	if (disk.late > 0) {
+		disk.late--;
+		return -EAGAIN;
+	}
+	while (i < disk.n && disk.sent[i] != h)
+		i++;
+	assert_true(i < disk.n);
+	disk.sent[i] = disk.sent[--disk.n];
+	run(h);
+	return (ssize_t)n;
+}
+
+/* ------------------------------------------------------------------ cases */
+
+static int
+set_up(void **state)
+{
+	size_t i;
+	int fd;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	memset(&disk, 0, sizeof(disk));
+	for (i = 0; i < BYTES; i++)
+		disk.bytes[i] = (unsigned char)(i * 7 + i / BLOCK);
+	disk.node_bytes = BYTES;
+	disk.limits = true;
+	kernel.answer = answer;
+	kernel.takes = takes;
+	kernel.gives = gives;
+	strcpy(strrchr(name, '.'), ".XXXXXX");
+	fd = mkstemp(name);
+	o = (struct opts){ .input = name, .output = name, .timeout = -1,
+		.cdbsz = 10 };
+	f = (struct fault){ 0 };
+	if (fd < 0 || ftruncate(fd, RESERVED) != 0 || close(fd) != 0)
+		return -1;
+	make_node(name, S_IFCHR, SG0);
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	end_sysfs();
+	return unlink(name);
+}
+
+static int
+open_end(enum role role, unsigned flags)
+{
+	o.iflag = o.oflag = flags;
+	f = (struct fault){ 0 };
+	return endpoint_open(&end, role, &o, false, &f);
+}
+
+static void
+opened(enum role role, unsigned flags)
+{
+	if (open_end(role, flags) != 0)
+		fail_msg("not opened: %s", f.text);
+}
+
+static void
+attached(void)
+{
+	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
+}
+
+static void
+closed(void)
+{
+	assert_int_equal(endpoint_close(&end), 0);
+}
+
+static void
+is_refused(enum role role, unsigned flags, int status, const char *says)
+{
+	unsigned were = count_open();
+
+	assert_int_equal(open_end(role, flags), -1);
+	if (f.status != status || strstr(f.text, says) == NULL)
+		fail_msg("%d: %s", f.status, f.text);
+	assert_int_equal(count_open(), were);
+	deny_nothing();
+}
+
+static void
+says_why_it_is_not_opened(void **state)
+{
+	(void)state;
+	deny("open", 0, 1, EACCES);
+	is_refused(SOURCE, 0, STATUS_ERRNO + EACCES, "denied");
+	deny("flock", 0, 0, EAGAIN);
+	is_refused(SOURCE, FLAG_FLOCK, STATUS_ERRNO + EAGAIN, "flock");
+	is_refused(SOURCE, FLAG_MMAP | FLAG_EXCL, STATUS_USAGE, "does not go "
+	    "with excl");
+	disk.type = 0x14;
+	is_refused(TARGET, 0, STATUS_REFUSED, "is a zoned disk");
+	disk.type = 0x01;
+	is_refused(SOURCE, 0, STATUS_FILE, "is not a disk");
+	disk.type = 0;
+	kernel.answer = NULL;
+	is_refused(SOURCE, 0, STATUS_FILE, "takes no SCSI commands");
+	kernel.answer = answer;
+	make_node(name, S_IFBLK, SDA);
+	is_refused(SOURCE, FLAG_MMAP | FLAG_SGIO, STATUS_USAGE, "mmap is for "
+	    "sg nodes");
+	deny("ioctl", BLKGETSIZE64, 0, EIO);
+	is_refused(SOURCE, FLAG_SGIO, STATUS_ERRNO + EIO, "size");
+	disk.node_bytes = BYTES - BLOCK;	/* a partition */
+	is_refused(SOURCE, FLAG_SGIO, STATUS_REFUSED, "that has 65536");
+	disk.node_bytes = 0;			/* blocks that it does not know */
+	opened(SOURCE, FLAG_SGIO);
+	closed();
+	disk.node_bytes = BYTES;
+	begin_sysfs();
+	sysfs_has("ro", "1\n");
+	is_refused(TARGET, FLAG_SGIO, STATUS_ERRNO + EROFS, "write-protected");
+	opened(SOURCE, FLAG_SGIO);
+	closed();
+	sysfs_has("ro", "0\n");
+	opened(TARGET, FLAG_SGIO | FLAG_EXCL | FLAG_FLOCK);
+	deny("open", 0, 0, EBUSY);
+	assert_int_equal(endpoint_prepare(&end, 0600, -1, &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + EBUSY);
+	assert_int_equal(endpoint_prepare(&end, 0600, -1, &f), 0);
+	closed();
+}
+
+static void
+needs_memory(void **state)
+{
+	unsigned n, were = count_open(), lanes = 0;
+
+	(void)state;
+	o.engine = ENGINE_ASYNC;
+	opened(SOURCE, 0);
+	for (n = 0; ; n++) {
+		poor_after(n);
+		if (lane_attach(&lane, &end, 0, -1) == 0)
+			break;
+		assert_true(poor_was());
+		lanes++;
+	}
+	assert_false(poor_was());
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+	poor_after(0);
+	if (open_end(SOURCE, 0) == 0)
+		closed();
+	else
+		assert_int_equal(f.status, STATUS_ERRNO + ENOMEM);
+	poor_was();
+	assert_int_equal(count_open(), were);
+#ifdef POOR
+	assert_int_equal(lanes, 3);
+#else
+	assert_int_equal(lanes, 0);
+#endif
+}
+
+static void
+has_no_lane(int err)
+{
+	unsigned were = count_open();
+
+	assert_int_equal(lane_attach(&lane, &end, 0, -1), err);
+	assert_int_equal(count_open(), were);
+	deny_nothing();
+}
+
+static void
+says_what_a_lane_lacks(void **state)
+{
+	(void)state;
+	opened(SOURCE, FLAG_MMAP);
+	deny("open", 0, 0, ENXIO);
+	has_no_lane(ENXIO);
+	deny("ioctl", SG_GET_RESERVED_SIZE, 0, EIO);
+	has_no_lane(EIO);
+	deny("mmap", 0, 0, ENOMEM);
+	has_no_lane(ENOMEM);
+	deny("ioctl", SG_SET_RESERVED_SIZE, 0, EBUSY);	/* it keeps its own */
+	attached();
+	assert_null(((struct sg_lane *)lane.priv)->map);
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+	o.engine = ENGINE_ASYNC;
+	opened(SOURCE, 0);
+	deny("open", 0, 1, EBUSY);		/* the second one */
+	has_no_lane(EBUSY);
+	deny("ioctl", SG_SET_FORCE_PACK_ID, 0, ENOTTY);
+	has_no_lane(ENOTTY);
+	closed();
+}
+
+static void
+transfer(enum op op, uint64_t off, size_t len)
+{
+	io = (struct io){ .op = op, .buf = buf, .off = off, .len = len };
+	lane_transfer(&lane, &io);
+}
+
+static void
+reads_all(unsigned flags)
+{
+	opened(SOURCE, flags);
+	attached();
+	memset(buf, 0, BYTES);
+	transfer(OP_READ, 0, BYTES);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, BYTES);
+	assert_memory_equal(buf, disk.bytes, BYTES);
+	assert_int_equal(lane_detach(&lane), 0);
+}
+
+static void
+moves_by_the_reserved_buffer(void **state)
+{
+	(void)state;
+	reads_all(FLAG_MMAP);
+	closed();
+	disk.limits = false;		/* then the buffer is the limit */
+	reads_all(FLAG_MMAP | FLAG_DIO);
+	assert_int_equal(((struct sg *)end.priv)->indirect, 0);
+	closed();
+	opened(TARGET, FLAG_MMAP);
+	attached();
+	memset(buf, 7, BYTES);
+	transfer(OP_WRITE, 0, BYTES);
+	assert_int_equal(io.err, 0);
+	assert_memory_equal(buf, disk.bytes, BYTES);
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
+static void
+notes_that_it_was_not_direct(void **state)
+{
+	char said[200];
+
+	(void)state;
+	reads_all(FLAG_DIO);
+	sg_note(&end, said, sizeof(said));
+	assert_non_null(strstr(said, "8 commands were not direct"));
+	closed();
+	make_node(name, S_IFBLK, SDA);		/* where it means nothing */
+	reads_all(FLAG_DIO | FLAG_SGIO);
+	sg_note(&end, said, sizeof(said));
+	assert_string_equal(said, "");
+	closed();
+}
+
+static void
+tells_of_holes_where_they_read_as_zeros(void **state)
+{
+	static const struct { unsigned char pages; unsigned flags; bool tells; }
+	all[] = {
+		{ 0x84, FLAG_SPARSE, true }, { 0x80, FLAG_SPARSE, false },
+		{ 0x04, FLAG_SPARSE, false }, { 0x84, 0, false },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		disk.provisioning = all[i].pages;
+		opened(SOURCE, all[i].flags);
+		assert_int_equal(end.is.sparse, all[i].tells);
+		closed();
+		opened(TARGET, all[i].flags);
+		assert_false(end.is.sparse);
+		closed();
+	}
+	disk.provisioning = 0x84;
+	deny("ioctl", SG_IO, 5, EIO);		/* it does not tell */
+	opened(SOURCE, FLAG_SPARSE);
+	assert_false(end.is.sparse);
+	closed();
+}
+
+static void
+halves_no_further_than_a_page(void **state)
+{
+	struct sg *sg;
+
+	(void)state;
+	disk.limits = false;
+	opened(SOURCE, 0);
+	attached();
+	sg = end.priv;
+	disk.err = ENOMEM;			/* whatever their size */
+	transfer(OP_READ, 0, BYTES);
+	assert_int_equal(io.err, ENOMEM);
+	assert_int_equal(sg->most, 8);
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(io.err, ENOMEM);
+	disk.err = EPERM;
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(io.err, EPERM);
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
+static void
+fails(uint32_t sense, unsigned char host, unsigned times, int err)
+{
+	disk.sense = sense;
+	disk.host = host;
+	disk.times = times;
+	transfer(OP_READ, 10 * BLOCK, BLOCK);
+	assert_int_equal(io.err, err);
+	disk.times = 0;
+}
+
+static void
+looks_whether_it_reads_elsewhere(void **state)
+{
+	struct sg *sg;
+
+	(void)state;
+	o.coe = 1;
+	opened(SOURCE, 0);
+	attached();
+	sg = end.priv;
+	fails(0xb4b00, 0, 3, 0);		/* aborted, and again */
+	assert_int_equal(sg->again, 3);
+	fails(0xb4b00, 0, SCSI_TRIES + 1, EIO);	/* and then not elsewhere */
+	assert_true(sg->aborts);
+	fails(0xb4b00, 0, FEW_TRIES + 1, EIO);	/* which is enough then */
+	fails(0x31100, 0, 1, EIO);
+	fails(0, SCSI_TIMED_OUT, 1, EIO);	/* this one did not answer */
+	sg->good = 10;				/* not one of those */
+	fails(0, SCSI_TIMED_OUT, 1, EIO);
+	fails(0x52100, 0, 1, EIO);		/* out of range */
+	fails(0x52000, 0, 1, EPROTO);		/* it does not know it */
+	fails(0, 1, 1, ENODEV);			/* no connection */
+	fails(0, SCSI_TIMED_OUT, 2, EPROTO);	/* no answer there, too */
+	assert_true(sg->silent);
+	fails(0, SCSI_TIMED_OUT, 1, EPROTO);
+	fails(0, 0, 0, 0);
+	assert_false(sg->silent);
+	end.spec.coe = false;
+	fails(0, SCSI_TIMED_OUT, 1, EPROTO);	/* the copy ends anyway */
+	end.spec.coe = true;
+	/* the medium is changed while it looks */
+	disk.sense_then = 0x62800;
+	fails(0xb4b00, 0, FEW_TRIES + 1, EPROTO);
+	disk.sense_then = 0;
+	assert_true(sg->changed);
+	assert_int_equal(io.status, UNIT_ATTENTION);
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(io.err, EPROTO);
+	assert_int_equal(disk.times, 0);
+	assert_non_null(strstr(io.why, "medium was changed"));
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
+static void
+says_why_a_part_of_a_block_is_not_read(void **state)
+{
+	(void)state;
+	opened(SOURCE, 0);
+	attached();
+	disk.sense = 0x31100;
+	disk.times = 1;
+	transfer(OP_READ, 1, 10);
+	assert_int_equal(io.err, EIO);
+	assert_int_equal(io.done, 0);
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
+static void
+repeats_an_aborted_write_as_often_as_ever(void **state)
+{
+	struct sg *sg;
+
+	(void)state;
+	opened(TARGET, 0);
+	attached();
+	sg = end.priv;
+	sg->aborts = true;			/* reads, as it seems */
+	disk.sense = 0xb4b00;
+	disk.times = SCSI_TRIES;
+	transfer(OP_WRITE, 0, BLOCK);
+	assert_int_equal(io.err, 0);
+	disk.times = SCSI_TRIES + 1;
+	transfer(OP_WRITE, 0, BLOCK);
+	assert_int_equal(io.err, EPROTO);
+	disk.sense = 0x62900;			/* what it had written is lost */
+	disk.times = 1;
+	transfer(OP_WRITE, 0, BLOCK);
+	assert_int_equal(io.err, EPROTO);
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
+/* ------------------------------------------------------------- reading back */
+
+static void
+reads_back_past_the_cache(void **state)
+{
+	unsigned were;
+
+	(void)state;
+	o.cdbsz = 6;
+	opened(TARGET, 0);
+	were = count_open();
+	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), 0);
+	assert_int_equal(((struct sg *)back.priv)->how.cdb_size, 10);
+	assert_int_equal(disk.fua, 8);
+	assert_int_equal(endpoint_close(&back), 0);
+	disk.sense = 0x52400;
+	disk.times = 1;
+	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), -1);
+	assert_int_equal(f.status, STATUS_REFUSED);
+	assert_non_null(strstr(f.text, "refuses READ with FUA"));
+	deny("open", 0, 0, EACCES);
+	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + EACCES);
+	assert_int_equal(count_open(), were);
+	closed();
+	opened(TARGET, FLAG_EXCL);		/* by the same descriptor */
+	deny("fcntl", F_DUPFD_CLOEXEC, 0, EMFILE);
+	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + EMFILE);
+	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), 0);
+	assert_int_equal(lane_attach(&lane, &back, 0, -1), 0);
+	transfer(OP_READ, 0, BYTES);
+	assert_int_equal(io.done, BYTES);
+	assert_int_equal(lane_detach(&lane), 0);
+	assert_int_equal(endpoint_close(&back), 0);
+	closed();
+}
+
+/* ------------------------------------------------------------- in flight */
+
+static void
+offers(const char *why, uint64_t most)
+{
+	if (why == NULL) {
+		assert_null(end.sync_why);
+		assert_int_equal(end.geo.depth, SCSI_FLIGHTS);
+		assert_int_equal(end.geo.io_max, most);
+	} else {
+		assert_non_null(strstr(end.sync_why, why));
+	}
+	closed();
+}
+
+static void
+has_many_in_flight_only_by_sg_nodes(void **state)
+{
+	static const struct { int host; uint64_t most; } all[] = {
+		{ 0, MOST * BLOCK }, { -1, MOST * BLOCK },
+		{ 100, MOST * BLOCK }, { 4096, 4096 },
+		{ 1 << 20, MOST * BLOCK },
+	};
+	size_t i;
+
+	(void)state;
+	opened(SOURCE, 0);
+	offers("waited for", 0);
+	o.engine = ENGINE_ASYNC;
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		disk.host_most = all[i].host;
+		opened(SOURCE, 0);
+		offers(NULL, all[i].most);
+	}
+	opened(SOURCE, FLAG_MMAP);
+	offers("one buffer", 0);
+	opened(SOURCE, FLAG_EXCL);
+	offers("one descriptor", 0);
+	make_node(name, S_IFBLK, SDA);
+	opened(SOURCE, FLAG_SGIO);
+	offers("SG_IO", 0);
+}
+
+static bool
+starts(unsigned i, enum op op, uint64_t off, size_t len)
+{
+	ios[i] = (struct io){ .op = op, .buf = buf + off, .off = off,
+		.len = len };
+	return lane_start(&lane, &ios[i]);
+}
+
+/* Serve until a request is over. */
+static struct io *
+over(void)
+{
+	struct io *done;
+	short events;
+	unsigned n;
+
+	for (n = 0; n < 10; n++) {
+		if ((done = lane_ended(&lane)) != NULL)
+			return done;
+		(void)lane_pollfd(&lane, &events);
+		assert_int_equal(events, POLLIN);
+		lane_service(&lane);
+	}
+	fail();
+	return NULL;
+}
+
+static void
+starts_what_it_can(void **state)
+{
+	struct sg *sg;
+	unsigned i;
+	short events;
+
+	(void)state;
+	o.engine = ENGINE_ASYNC;
+	opened(SOURCE, 0);
+	attached();
+	sg = end.priv;
+	assert_int_equal(lane_pollfd(&lane, &events), -1);
+	assert_false(starts(0, OP_ZERO, 0, BLOCK));
+	assert_false(starts(0, OP_READ, 1, BLOCK));
+	assert_false(starts(0, OP_READ, 0, BLOCK + 1));
+	assert_false(starts(0, OP_READ, BYTES, BLOCK));
+	assert_false(starts(0, OP_READ, BYTES - BLOCK, 2 * BLOCK));
+	sg->changed = true;
+	assert_false(starts(0, OP_READ, 0, BLOCK));
+	sg->changed = false;
+	deny("write", 0, 0, EDOM);
+	assert_false(starts(0, OP_READ, 0, BLOCK));
+	memset(buf, 0, BYTES);
+	for (i = 0; i < SCSI_FLIGHTS; i++)
+		assert_true(starts(i, OP_READ, i * 4 * BLOCK, 4 * BLOCK));
+	assert_false(starts(i, OP_READ, 0, BLOCK));	/* no more */
+	assert_true(lane_pollfd(&lane, &events) >= 0);
+	disk.late = 100;			/* nothing has been answered */
+	lane_service(&lane);
+	assert_null(lane_ended(&lane));
+	disk.late = 0;
+	for (i = 0; i < SCSI_FLIGHTS; i++) {
+		struct io *done = over();
+
+		assert_int_equal(done->err, 0);
+		assert_int_equal(done->done, 4 * BLOCK);
+	}
+	assert_memory_equal(buf, disk.bytes, SCSI_FLIGHTS * 4 * BLOCK);
+	assert_null(lane_ended(&lane));
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
+/* One of more commands than one, of which each may fail. */
+static void
+sends_one_command_after_the_other(void **state)
+{
+	unsigned n;
+
+	(void)state;
+	o.engine = ENGINE_ASYNC;
+	opened(SOURCE, 0);
+	attached();
+	for (n = 0; n < 4; n++) {
+		memset(buf, 0, BYTES);
+		assert_true(starts(0, OP_READ, 0, 4 * MOST * BLOCK));
+		if (n > 0)
+			deny("write", 0, n - 1, ENOMEM);
+		assert_ptr_equal(over(), &ios[0]);
+		assert_int_equal(ios[0].err, 0);
+		assert_int_equal(ios[0].done, 4 * MOST * BLOCK);
+		assert_memory_equal(buf, disk.bytes, 4 * MOST * BLOCK);
+		deny_nothing();
+	}
+	/* what cannot be read is asked for again by the one who waits */
+	disk.sense = 0x31100;
+	disk.times = 1;
+	assert_true(starts(0, OP_READ, 0, BLOCK));
+	assert_ptr_equal(over(), &ios[0]);
+	assert_int_equal(ios[0].err, EIO);
+	disk.sense = 0xb4b00;
+	disk.times = 1;
+	assert_true(starts(0, OP_READ, 0, BLOCK));
+	assert_int_equal(over()->err, 0);
+	assert_true(starts(0, OP_READ, 0, BLOCK));
+	deny("read", 0, 0, ENODEV);		/* there is no answer */
+	assert_int_equal(over()->err, ENODEV);
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
+/* ------------------------------------------------------ hidden areas (ATA) */
+
+static void
+registers(uint64_t last)
+{
+	static const int at[] = { 7, 9, 11, 6, 8, 10 };
+	size_t i;
+
+	disk.regs[0] = 0x09;
+	disk.regs[1] = 12;
+	disk.regs[13] = 0x50;
+	for (i = 0; i < 6; i++)
+		disk.regs[at[i]] = (unsigned char)(last >> (i < 3 ? i * 8 :
+		    24 + (i - 3) * 8));
+}
+
+static void
+configuration(uint64_t last)
+{
+	unsigned char sum = 0;
+	size_t i;
+
+	memset(disk.ata, 0, sizeof(disk.ata));
+	for (i = 0; i < 8; i++)
+		disk.ata[6 + i] = (unsigned char)(last >> 8 * i);
+	disk.ata[510] = 0xa5;
+	for (i = 0; i < 511; i++)
+		sum = (unsigned char)(sum + disk.ata[i]);
+	disk.ata[511] = (unsigned char)-sum;
+}
+
+static void
+hides(uint64_t area, uint64_t overlay)
+{
+	struct ata_hidden h;
+
+	assert_true(ata_hidden(&end, &h));
+	assert_int_equal(h.area, area * BLOCK);
+	assert_int_equal(h.overlay, overlay * BLOCK);
+}
+
+static void
+asks_nobody(void)
+{
+	struct ata_hidden h;
+
+	assert_false(ata_hidden(&end, &h));
+	assert_int_equal(h.area, 0);
+	assert_int_equal(h.overlay, 0);
+}
+
+/* A disk of ATA at a node, as sysfs has it. */
+static void
+ata_disk(void)
+{
+	make_node(name, S_IFBLK, SDA);
+	begin_sysfs();
+	sysfs_has("device/vendor", "ATA     \n");
+	sysfs_has("size", "128\n");
+	opened(SOURCE, FLAG_SGIO);
+}
+
+static void
+tells_what_an_ata_disk_hides(void **state)
+{
+	(void)state;
+	ata_disk();
+	registers(BLOCKS + 9);
+	configuration(BLOCKS + 29);
+	hides(10, 20);
+	end.lim.part = 1;			/* of the whole disk */
+	end.lim.disk_size = BYTES - (int64_t)BLOCK;
+	hides(11, 20);
+	end.lim.part = 0;
+	configuration(BLOCKS - 1);
+	hides(10, 0);
+	registers(BLOCKS - 1);
+	hides(0, 0);
+	configuration((uint64_t)1 << 48);	/* more than there can be */
+	hides(0, 0);
+	closed();
+}
+
+static void
+believes_no_answer_of_an_ata_disk_that_is_not_right(void **state)
+{
+	static const struct { int at; unsigned char is; } bad[] = {
+		{ 0, 0x0a }, { 1, 11 }, { 13, 0x51 },
+	};
+	size_t i;
+
+	(void)state;
+	ata_disk();
+	configuration(BLOCKS + 29);
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		registers(BLOCKS + 9);
+		disk.regs[bad[i].at] = bad[i].is;
+		hides(0, 30);
+	}
+	registers(BLOCKS + 9);
+	disk.no_regs = true;
+	hides(0, 30);
+	disk.ata[511]++;
+	hides(0, 0);
+	configuration(BLOCKS + 29);
+	disk.ata[510]++;
+	disk.ata[511]--;
+	hides(0, 0);
+	deny("ioctl", SG_IO, 0, EIO);
+	deny("ioctl", SG_IO, 0, EIO);
+	deny("ioctl", SG_IO, 0, EIO);
+	hides(0, 0);
+	closed();
+}
+
+static void
+asks_no_other_disk(void **state)
+{
+	(void)state;
+	ata_disk();
+	end.geo.block = 0;
+	asks_nobody();
+	end.geo.block = 8192;
+	asks_nobody();
+	end.geo.block = BLOCK;
+	deny("open", 0, 0, EACCES);
+	asks_nobody();
+	end.id.node = SG0;			/* its name is another's now */
+	asks_nobody();
+	end.id.node = SDA;
+	end.is.inherited = true;
+	asks_nobody();
+	end.is.inherited = false;
+	sysfs_has("partition", "1\n");
+	asks_nobody();
+	sysfs_has("device/vendor", "WD\n");
+	sysfs_has("partition", "0\n");
+	asks_nobody();
+	end.kind = END_FILE;
+	asks_nobody();
+	closed();
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UNIT(says_why_it_is_not_opened),
+		UNIT(needs_memory),
+		UNIT(says_what_a_lane_lacks),
+		UNIT(moves_by_the_reserved_buffer),
+		UNIT(notes_that_it_was_not_direct),
+		UNIT(tells_of_holes_where_they_read_as_zeros),
+		UNIT(halves_no_further_than_a_page),
+		UNIT(looks_whether_it_reads_elsewhere),
+		UNIT(says_why_a_part_of_a_block_is_not_read),
+		UNIT(repeats_an_aborted_write_as_often_as_ever),
+		UNIT(reads_back_past_the_cache),
+		UNIT(has_many_in_flight_only_by_sg_nodes),
+		UNIT(starts_what_it_can),
+		UNIT(sends_one_command_after_the_other),
+		UNIT(tells_what_an_ata_disk_hides),
+		UNIT(believes_no_answer_of_an_ata_disk_that_is_not_right),
+		UNIT(asks_no_other_disk),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
