@@ -457,6 +457,61 @@ finishes_by_what_the_disk_says(void **state)
 	assert_int_equal(nvme.good, 1);
 }
 
+static void
+asks_whether_its_format_is_another(void **state)
+{
+	(void)state;
+	finish(OP_READ, FORMATTED);		/* it is not: once more */
+	assert_int_equal(io.err, 0);
+	assert_int_equal(disk.commands, 1);
+	disk.other = true;
+	finish(OP_READ, FORMATTED);
+	assert_int_equal(io.err, EPROTO);
+	assert_true(nvme.changed);
+	assert_non_null(strstr(io.why, "formatted anew"));
+	assert_false(submits(OP_READ, 0, BLOCK));
+	lane_finish(&lane, &io, FORMATTED);
+	assert_int_equal(io.err, EPROTO);
+	assert_int_equal(disk.commands, 1);	/* none was sent */
+	/* it may say so of a range that it does not have any more */
+	nvme.changed = false;
+	disk.rule[0] = (struct rule){ READ, 1, .result = 0x80 };
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(io.err, EPROTO);
+	assert_true(nvme.changed);
+}
+
+static void
+takes_no_block_for_bad_without_a_lane(void **state)
+{
+	(void)state;
+	end.spec.coe = true;
+	disk.rule[0] = (struct rule){ READ, 1, .result = 0x80 };
+	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK };
+	nvme_backend.probe(&end, &io);
+	assert_int_equal(io.err, EPROTO);
+	disk.rule[0].times = 1;
+	transfer(OP_READ, 0, BLOCK);
+	assert_int_equal(io.err, EIO);
+}
+
+static void
+cuts_the_longest_commands(void **state)
+{
+	(void)state;
+	nvme.disk.blocks = (uint64_t)1 << 20;
+	nvme.most = NVME_BLOCKS;
+	disk.rule[0] = (struct rule){ READ, 1, .result = UNREADABLE };
+	transfer(OP_READ, 0, (NVME_BLOCKS + 1) * BLOCK);
+	assert_int_equal(io.err, EIO);
+	assert_int_equal(disk.last.cdw12 & 0xffff, NVME_BLOCKS - 1);
+	disk.rule[0] = (struct rule){ READ, 1, .result = -EINVAL };
+	disk.rule[1] = (struct rule){ READ, 1, .result = UNREADABLE };
+	nvme.disk.block = 65536;		/* one of them is not halved */
+	transfer(OP_READ, 0, 65536);
+	assert_int_equal(io.err, EINVAL);
+}
+
 int
 main(void)
 {
@@ -482,6 +537,9 @@ main(void)
 		CASE(is_hasty_at_first),
 		CASE(submits_what_is_one_command),
 		CASE(finishes_by_what_the_disk_says),
+		CASE(asks_whether_its_format_is_another),
+		CASE(takes_no_block_for_bad_without_a_lane),
+		CASE(cuts_the_longest_commands),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,574 @@
+/*
+ * NVMe disks: which node is opened, what limits their commands have, and what is
+ * waited for.  The disk of 32 KiB is made up; its node is a file.
+ */
+#undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <linux/nvme_ioctl.h>
+
+#include "../../src/end/nvme_end.h"
+#include "base/status.h"
+#include "kernel.h"
+#define POOR_OF_ALL
+#include "poor.h"
+
+#define BLOCK	((size_t)512)
+#define NVME	makedev(259, 0)
+#define NG	makedev(244, 0)
+
+enum {
+	BLOCKS = 64, BYTES = 64 * 512,
+	NOT_READY = 0x082, INTERNAL = 0x006, NO_WAY = 0x303, UNREADABLE = 0x281,
+	FORCE = 1 << 30,
+};
+
+static struct {
+	unsigned char bytes[BYTES];
+	unsigned char mdts, oncs, nsattr;
+	int	 result;		/* of commands that move data, */
+	unsigned times;			/* ... so often */
+	int	 admin;			/* of all others */
+	int	 id;			/* errno of asking for its number */
+	unsigned commands;
+	bool	 fua;			/* of the last */
+} disk;
+
+static char name[] = "/tmp/pardd-nvme.XXXXXX";
+static unsigned char buf[BYTES] __attribute__((aligned(4096)));
+static struct endpoint end, back;
+static struct lane lane;
+static struct io io;
+static struct fault f;
+
+/* Positive results are statuses of NVMe. */
+static int
+ends(int result)
+{
+	return -result;
+}
+
+static int
+admin(const struct nvme_admin_cmd *c)
+{
+	unsigned char *page = (unsigned char *)(uintptr_t)c->addr;
+
+	if (disk.admin != 0)
+		return ends(disk.admin);
+	memset(page, 0, c->data_len);
+	if (c->opcode == 0x06 && c->cdw10 == 0) {
+		page[0] = BLOCKS;
+		page[99] = disk.nsattr;
+		page[130] = 9;			/* 2^9 bytes */
+	} else if (c->opcode == 0x06) {
+		page[77] = disk.mdts;
+		page[520] = disk.oncs;
+	}
+	return 0;
+}
+
+static int
+carry_out(const struct nvme_passthru_cmd64 *c)
+{
+	size_t n = (c->cdw12 & 0xffff) + 1;
+	unsigned char *at = disk.bytes + (size_t)c->cdw10 * BLOCK;
+
+	disk.commands++;
+	disk.fua = (c->cdw12 & FORCE) != 0;
+	if (disk.times > 0) {
+		disk.times--;
+		return ends(disk.result);
+	}
+	if (c->opcode == 0x02)
+		memcpy((void *)(uintptr_t)c->addr, at, n * BLOCK);
+	return 0;
+}
+
+static int
+answer(int fd, unsigned long request, void *arg)
+{
+	(void)fd;
+	switch (request) {
+	case NVME_IOCTL_ID:
+		return disk.id != 0 ? disk.id : ends(1);
+	case NVME_IOCTL_ADMIN_CMD:
+		return admin(arg);
+	case NVME_IOCTL_IO64_CMD:
+		return carry_out(arg);
+	}
+	return ENOTTY;
+}
+
+static int
+set_up(void **state)
+{
+	size_t i;
+	int fd;
+
+	(void)state;
+	memset(&kernel, 0, sizeof(kernel));
+	memset(&disk, 0, sizeof(disk));
+	for (i = 0; i < BYTES; i++)
+		disk.bytes[i] = (unsigned char)(i * 7 + i / BLOCK);
+	disk.oncs = 0x08;
+	kernel.answer = answer;
+	kernel.link = "../../devices/x/nvme0n1";
+	strcpy(strrchr(name, '.'), ".XXXXXX");
+	fd = mkstemp(name);
+	if (fd < 0 || close(fd) != 0)
+		return -1;
+	make_node(name, S_IFBLK, NVME);
+	begin_sysfs();
+	sysfs_has("259:0/dev", "259:0\n");
+	sysfs_has("259:0/size", "64\n");
+	sysfs_has("259:0/queue/logical_block_size", "512\n");
+	sysfs_has("259:0/queue/max_hw_sectors_kb", "128\n");
+	sysfs_has("259:0/queue/max_segments", "127\n");
+	sysfs_has("259:0/queue/write_zeroes_max_bytes", "16384\n");
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	end_sysfs();
+	return unlink(name);
+}
+
+/* It has an ng node, too. */
+static void
+has_generic(void)
+{
+	char path[64];
+
+	sysfs_has("ng0n1/dev", "244:0\n");
+	sysfs_has("dev.ng0n1", "");
+	snprintf(path, sizeof(path), "%s/dev.ng0n1", kernel.sysfs);
+	assert_int_equal(fstatat(AT_FDCWD, path, &kernel.generic, 0), 0);
+	kernel.generic_rdev = NG;
+}
+
+static int
+open_end(enum role role, unsigned flags)
+{
+	int path = (int)syscall(SYS_openat, AT_FDCWD, name, O_PATH), failed;
+
+	f = (struct fault){ 0 };
+	end = (struct endpoint){ .be = &nvme_backend, .name = name,
+		.kind = END_NVME, .fd = path, .dir = -1, .layer = -1,
+		.is.device = true,
+		.id = { .known = true, .dev = NVME, .node = kernel.rdev },
+		.lim.end = UINT64_MAX,
+		.spec = { .role = role, .flags = flags, .timeout = 1 } };
+	failed = end.be->open(&end, false, &f);
+	syscall(SYS_close, path);
+	end.fd = -1;
+	return failed;
+}
+
+static struct nvme *
+opened(enum role role, unsigned flags)
+{
+	if (open_end(role, flags) != 0)
+		fail_msg("not opened: %s", f.text);
+	return end.priv;
+}
+
+static void
+closed(void)
+{
+	assert_int_equal(endpoint_close(&end), 0);
+}
+
+static void
+is_refused(enum role role, unsigned flags, int status, const char *says)
+{
+	unsigned were = count_open();
+
+	assert_int_equal(open_end(role, flags), -1);
+	if (f.status != status || strstr(f.text, says) == NULL)
+		fail_msg("%d: %s", f.status, f.text);
+	assert_int_equal(count_open(), were);
+	deny_nothing();
+}
+
+static void
+says_why_it_is_not_opened(void **state)
+{
+	(void)state;
+	deny("open", 0, 0, EACCES);
+	is_refused(SOURCE, 0, STATUS_ERRNO + EACCES, "denied");
+	is_refused(SOURCE, FLAG_EXCL, STATUS_USAGE, "iflag=excl is not known");
+	deny("flock", 0, 0, EAGAIN);
+	is_refused(SOURCE, FLAG_FLOCK, STATUS_ERRNO + EAGAIN, "flock");
+	disk.id = ENOTTY;
+	is_refused(SOURCE, 0, STATUS_FILE, "takes no NVMe commands");
+	disk.id = EINVAL;
+	is_refused(SOURCE, 0, STATUS_FILE, "takes no NVMe commands");
+	disk.id = ENOSYS;
+	is_refused(SOURCE, 0, STATUS_FILE, "takes no NVMe commands");
+	disk.id = EACCES;
+	is_refused(SOURCE, 0, STATUS_ERRNO + EACCES, "Identify failed");
+	disk.id = 0;
+	disk.admin = INTERNAL;
+	is_refused(SOURCE, 0, STATUS_MEDIUM, "Identify failed: ");
+	disk.admin = 0;
+	disk.nsattr = 1;
+	is_refused(TARGET, 0, STATUS_ERRNO + EROFS, "write-protected");
+	disk.nsattr = 0;
+	sysfs_has("259:0/ro", "1\n");
+	is_refused(TARGET, 0, STATUS_ERRNO + EROFS, "write-protected");
+	sysfs_has("259:0/queue/zoned", "host-managed\n");
+	is_refused(TARGET, 0, STATUS_REFUSED, "is a zoned disk");
+	opened(SOURCE, 0);
+	closed();
+	sysfs_has("259:0/queue/zoned", "host-aware\n");
+	sysfs_has("259:0/ro", "0\n");
+	opened(TARGET, 0);
+	deny("close", 0, 0, EIO);
+	assert_int_equal(endpoint_close(&end), EIO);
+	sysfs_has("259:0/partition", "1\n");
+	sysfs_has("259:0/start", "8\n");
+	sysfs_has("dev", "259:1\n");		/* of the whole disk */
+	sysfs_has("queue/logical_block_size", "512\n");
+	is_refused(SOURCE, 0, STATUS_REFUSED, "is a partition");
+	sysfs_has("259:0/partition", "0\n");
+	sysfs_has("259:0/dev", "");
+	is_refused(SOURCE, 0, STATUS_FILE, "which NVMe disk");
+	kernel.sysfs[0] = 'x';			/* there is none */
+	is_refused(SOURCE, 0, STATUS_ERRNO + ENOENT, "which NVMe disk");
+	kernel.sysfs[0] = '/';
+}
+
+static void
+takes_the_generic_node_if_it_is_of_the_same_disk(void **state)
+{
+	(void)state;
+	assert_false(opened(SOURCE, 0)->by_ring);
+	assert_non_null(end.sync_why);
+	assert_false(end.is.wide);
+	closed();
+	has_generic();
+	assert_true(opened(SOURCE, 0)->by_ring);
+	assert_null(end.sync_why);
+	assert_true(end.is.wide);
+	closed();
+	kernel.generic_rdev = NVME;		/* another has that name */
+	assert_false(opened(SOURCE, 0)->by_ring);
+	closed();
+	kernel.generic_rdev = 0;		/* or it is none */
+	assert_false(opened(SOURCE, 0)->by_ring);
+	closed();
+	kernel.generic_rdev = NG;
+	deny("node", 0, 0, EACCES);
+	assert_false(opened(SOURCE, 0)->by_ring);
+	closed();
+	make_node(name, S_IFCHR, NG);		/* it is named itself */
+	assert_true(opened(TARGET, 0)->by_ring);
+	closed();
+}
+
+static void
+limits(unsigned kb, unsigned segments, unsigned char mdts, unsigned most)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u\n", kb);
+	sysfs_has("259:0/queue/max_hw_sectors_kb", text);
+	snprintf(text, sizeof(text), "%u\n", segments);
+	sysfs_has("259:0/queue/max_segments", text);
+	disk.mdts = mdts;
+	assert_int_equal(opened(SOURCE, 0)->most, most);
+	assert_int_equal(end.geo.io_max, (uint64_t)most * BLOCK);
+	closed();
+}
+
+static void
+sends_no_more_than_disk_and_host_take(void **state)
+{
+	(void)state;
+	limits(128, 127, 0, 256);
+	limits(128, 127, 3, 64);		/* 2^3 pages */
+	limits(128, 127, 6, 256);
+	limits(1024, 17, 0, 128);		/* 16 pages and one */
+	limits(0, 127, 0, 128);			/* who does not say */
+	limits(128, 1, 0, 128);
+	limits(1 << 20, 65535, 0, NVME_BLOCKS);
+	kernel.rdev = NG;
+	make_node(name, S_IFCHR, NG);
+	assert_int_equal(opened(SOURCE, 0)->zero_most, 32);
+	closed();
+}
+
+static void
+zeros(const char *most, unsigned char oncs, unsigned flags, uint32_t blocks,
+    bool makes)
+{
+	sysfs_has("259:0/queue/write_zeroes_max_bytes", most);
+	disk.oncs = oncs;
+	assert_int_equal(opened(TARGET, flags)->zero_most, blocks);
+	assert_int_equal(end.is.zeroes, makes);
+	closed();
+}
+
+static void
+makes_zeros_if_disk_and_host_can(void **state)
+{
+	(void)state;
+	zeros("16384\n", 8, 0, 32, true);
+	zeros("16384\n", 0, 0, 0, false);
+	zeros("0\n", 8, 0, 0, false);
+	zeros("16384\n", 8, FLAG_FUA, 32, false);
+	zeros("99999999999\n", 8, 0, NVME_BLOCKS, true);
+	opened(SOURCE, 0);
+	assert_false(end.is.zeroes);
+	closed();
+}
+
+/* An ng node of a disk that has no block node. */
+static void
+takes_usual_limits_without_a_block_node(void **state)
+{
+	int path = open(name, O_PATH);
+
+	(void)state;
+	make_node(name, S_IFCHR, NG);
+	end = (struct endpoint){ .be = &nvme_backend, .name = name,
+		.fd = path, .dir = -1, .layer = -1, .is.device = true,
+		.id = { .known = true, .dev = NG, .ino = 1, .node = NG },
+		.spec = { .role = SOURCE, .timeout = 1 } };
+	assert_int_equal(end.be->open(&end, false, &f), 0);
+	assert_int_equal(((struct nvme *)end.priv)->most, 128);
+	assert_int_equal(((struct nvme *)end.priv)->zero_most, 0);
+	closed();
+	close(path);
+}
+
+static void
+needs_memory(void **state)
+{
+	unsigned n, were = count_open(), times = 0;
+
+	(void)state;
+	make_node(name, S_IFCHR, NG);
+	for (n = 0; ; n++) {
+		poor_after(n);
+		if (open_end(SOURCE, 0) == 0)
+			break;
+		assert_true(poor_was());
+		times++;
+		assert_int_equal(f.status, STATUS_ERRNO + ENOMEM);
+		assert_int_equal(count_open(), were);
+	}
+	poor_was();
+	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
+	assert_int_equal(lane_detach(&lane), 0);
+#ifdef POOR
+	assert_true(times >= 2);
+	poor_after(0);
+	assert_int_equal(lane_attach(&lane, &end, 0, -1), ENOMEM);
+	poor_after(0);
+	assert_int_equal(end.be->prepare(&end, -1, &f), 0);	/* the log */
+	assert_false(((struct nvme *)end.priv)->powered);
+	poor_after(0);
+	assert_int_equal(endpoint_check_kept(&end, 0, BYTES, 0, &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + ENOMEM);
+	poor_after(0);
+	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + ENOMEM);
+	poor_after(1);
+	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + ENOMEM);
+	assert_true(poor_was());
+#endif
+	closed();
+}
+
+static void
+reads_back_past_the_cache(void **state)
+{
+	unsigned were;
+
+	(void)state;
+	opened(TARGET, 0);
+	were = count_open();
+	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), 0);
+	assert_true(disk.fua);
+	assert_int_equal(endpoint_close(&back), 0);
+	disk.result = 0x4002;			/* an invalid field */
+	disk.times = EVER;
+	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), -1);
+	assert_int_equal(f.status, STATUS_REFUSED);
+	assert_non_null(strstr(f.text, "refuses Read with FUA"));
+	deny("fcntl", F_DUPFD_CLOEXEC, 0, EMFILE);
+	assert_int_equal(endpoint_readback(&back, &end, 4096, &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + EMFILE);
+	assert_int_equal(count_open(), were);
+	closed();
+}
+
+/* ----------------------------------------------------------------- waiting */
+
+static void
+transfer(enum op op, int result, unsigned times, int err)
+{
+	disk.result = result;
+	disk.times = times;
+	disk.commands = 0;
+	io = (struct io){ .op = op, .buf = buf, .len = BLOCK };
+	lane_transfer(&lane, &io);
+	assert_int_equal(io.err, err);
+	disk.times = 0;
+}
+
+static void
+waits_for_a_way_to_it(void **state)
+{
+	struct nvme *nv;
+
+	(void)state;
+	nv = opened(SOURCE, 0);
+	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
+	deny("poll", 0, 0, 0);
+	kernel.denial[0].times = EVER;
+	transfer(OP_READ, NO_WAY, 3, 0);
+	assert_int_equal(disk.commands, 4);
+	deny_nothing();
+	deny("poll", 0, 0, EINTR);
+	transfer(OP_READ, NO_WAY, 1, 0);
+	lane.halt = open(name, O_RDONLY);	/* it is to stop */
+	transfer(OP_READ, NO_WAY, 1, ECANCELED);
+	assert_true(nv->away);
+	transfer(OP_READ, NO_WAY, 1, ETIMEDOUT);
+	assert_int_equal(io.status, STATUS_TIMEOUT);
+	assert_int_equal(disk.commands, 1);	/* it waits no more */
+	transfer(OP_READ, 0, 0, 0);
+	assert_false(nv->away);
+	transfer(OP_WRITE, NO_WAY, 1, ETIMEDOUT);
+	close(lane.halt);
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
+static void
+waits_for_a_reset(void **state)
+{
+	static const struct { const char *state; unsigned polls; } all[] = {
+		{ "resetting\n", 10 }, { "connecting\n", 10 }, { "live\n", 0 },
+	};
+	size_t i;
+
+	(void)state;
+	make_node(name, S_IFCHR, NG);
+	opened(SOURCE, 0);
+	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		sysfs_has("device/state", all[i].state);
+		deny_nothing();
+		deny("poll", 0, 0, 0);
+		kernel.denial[0].times = EVER;
+		transfer(OP_READ, -EINTR, 1, 0);
+		assert_int_equal(EVER - kernel.denial[0].times, all[i].polls);
+		assert_int_equal(disk.commands, 2);
+	}
+	sysfs_has("device/state", "resetting\n");
+	deny_nothing();
+	deny("fstat", 0, 1, EIO);		/* its state is not known */
+	transfer(OP_READ, -EINTR, 1, 0);
+	deny_nothing();
+	lane.halt = open(name, O_RDONLY);	/* it is to stop */
+	transfer(OP_READ, -EINTR, 1, 0);
+	close(lane.halt);
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
+static void
+repeats_little_what_took_all_its_time(void **state)
+{
+	(void)state;
+	opened(SOURCE, 0);
+	((struct nvme *)end.priv)->how.timeout = 0;	/* it is over at once */
+	assert_int_equal(lane_attach(&lane, &end, 0, -1), 0);
+	transfer(OP_READ, NOT_READY, EVER, EPROTO);
+	assert_int_equal(disk.commands, 2);
+	end.spec.coe = true;
+	transfer(OP_READ, NOT_READY, EVER, EPROTO);
+	transfer(OP_WRITE, NOT_READY, EVER, EPROTO);
+	assert_int_equal(disk.commands, 2);
+	end.is.back = true;
+	transfer(OP_READ, NOT_READY, 1, 0);
+	assert_int_equal(disk.commands, 2);
+	end.is.back = false;
+	end.spec.coe = false;
+	end.spec.rescue = true;
+	transfer(OP_READ, NOT_READY, 1, EIO);	/* it reads elsewhere */
+	assert_int_equal(lane_detach(&lane), 0);
+	closed();
+}
+
+static void
+flushes(int result, unsigned times, int failed)
+{
+	struct nvme *nv = end.priv;
+
+	disk.result = result;
+	disk.times = times;
+	disk.commands = 0;
+	nv->unflushed = false;
+	f = (struct fault){ 0 };
+	assert_int_equal(endpoint_flush(&end, &f), failed);
+	assert_int_equal(f.status, failed == 0 ? 0 : STATUS_NOT_FLUSHED);
+	disk.times = 0;
+}
+
+static void
+repeats_a_flush_only_if_it_was_not_executed(void **state)
+{
+	struct nvme *nv;
+
+	(void)state;
+	nv = opened(TARGET, 0);
+	flushes(NO_WAY, 3, 0);
+	assert_int_equal(disk.commands, 4);
+	flushes(INTERNAL, 1, -1);
+	assert_int_equal(disk.commands, 1);
+	nv->away = true;			/* it was waited for before */
+	flushes(NO_WAY, EVER, -1);
+	assert_int_equal(disk.commands, 11);
+	nv->away = false;
+	nv->how.timeout = 0;
+	flushes(NO_WAY, EVER, -1);
+	assert_int_equal(disk.commands, 1);
+	nv->how.timeout = 1000;
+	sysfs_has("259:0/device/state", "dead\n");
+	flushes(NO_WAY, EVER, -1);
+	assert_int_equal(disk.commands, 1);
+	closed();
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UNIT(says_why_it_is_not_opened),
+		UNIT(takes_the_generic_node_if_it_is_of_the_same_disk),
+		UNIT(sends_no_more_than_disk_and_host_take),
+		UNIT(makes_zeros_if_disk_and_host_can),
+		UNIT(takes_usual_limits_without_a_block_node),
+		UNIT(needs_memory),
+		UNIT(reads_back_past_the_cache),
+		UNIT(waits_for_a_way_to_it),
+		UNIT(waits_for_a_reset),
+		UNIT(repeats_little_what_took_all_its_time),
+		UNIT(repeats_a_flush_only_if_it_was_not_executed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
