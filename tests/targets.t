@@ -112,7 +112,7 @@ once_hurt()
 }
 it "reads the source once" once_hurt 0 "op=write on=$PWD/nothing"
 it "reads it once when a target fails" once_hurt 55 "on=b op=write nth=3 fail=EIO"
-it "reads it once when a target keeps something else" once_hurt 14 "on=b op=write nth=3 flip"
+it "reads it once when a target keeps something else" once_hurt 14 "on=b op=write nth=3 flip" retries=0
 
 at_37()
 {
@@ -195,7 +195,7 @@ not_closed()
 it "tells of one that cannot be closed" not_closed
 differs()
 {
-	hurt 'on=b op=write nth=3 flip' 14 verify=1 json=j && same src a && same src c && ! same src b &&
+	hurt 'on=b op=write nth=3 flip' 14 verify=1 json=j retries=0 && same src a && same src c && ! same src b &&
 	    says '^pardd: b: byte [0-9]+ is not what was written there; going on$' &&
 	    all_but_b '65536 bytes in 1 range of b are not what was written there' &&
 	    jq -es -f "$schema" j >/dev/null && jq -e 'select(.event == "result") |
@@ -205,10 +205,58 @@ differs()
 it "tells of one that keeps something else" differs
 by_source()
 {
-	hurt 'on=b op=write nth=3 flip' 14 verify=source && all_but_b '.* are not what was written there'
+	hurt 'on=b op=write nth=3 flip' 14 verify=source retries=0 && all_but_b '.* are not what was written there'
 }
 it "... with verify=source, too" by_source
-it "... and with verify=stream" hurt 'on=b op=write nth=3 flip' 14 verify=stream
+it "... and with verify=stream" hurt 'on=b op=write nth=3 flip' 14 verify=stream retries=0
+# repaired BYTES RULES OPERANDS...: a, b and c are what src is
+repaired()
+{
+	hurt "$2" 0 json=j "${@:3}" && faulty write && same src a && same src b && same src c &&
+	    verdicts a="$fine" b="$fine" c="$fine" && ends_with "$fine: 3 targets" &&
+	    says 'going on, and it will be repaired$' &&
+	    says "^pardd: 3 targets: $1 bytes differed when they were read back; they were copied again" &&
+	    jq -e "select(.event == \"result\") | .verified and .bytes_verified == 4195304 and
+	    .bytes_mended == $1 and (.targets | all(.verified and .mismatch == []))" j >/dev/null
+}
+for how in 1 source stream; do
+	it "verify=$how repairs one that keeps something else" repaired 65536 'on=b op=write nth=3 flip' verify=$how
+done
+it "repairs two that keep something else, in one place and in others" repaired $((4 * 65536)) \
+    'on=b op=write nth=3 flip;on=c op=write at=131072+1,1500000+1,4000000+1 times=1 flip' verify=1 thr=1
+it "... at the end, which is no whole block" repaired 1000 'on=b op=write at=4195303+1 times=1 flip' verify=1
+lasting()
+{
+	hurt 'on=b op=write at=1500000+1 flip' 14 verify=1 json=j "$@" && faulty write "$writes" && same src a &&
+	    same src c && ! same src b && all_but_b '65536 bytes in 1 range of b are not what was written there' &&
+	    jq -e 'select(.event == "result") | .bytes_verified == 4195304 - 65536 and
+	    (.targets | map(.verified) == [true, false, true])' j >/dev/null
+}
+writes=3
+it "tells of one that keeps something else after two repairs" lasting
+writes=6
+it "... after as many as retries= says" lasting retries=5
+# Not with what no digest was made of.
+source_moves()
+{
+	hurt 'on=b op=write at=1500000+1 times=1 flip;on=src op=read at=1500000+1 flip from=2' 14 verify=1 hash=md5 &&
+	    all_but_b '65536 bytes in 1 range of b are not what was written there'
+}
+it "repairs none with what the source had not when it was copied" source_moves
+gone_by()
+{
+	in_memory && "$blocks" make src 4195304 &&
+	    exits 14 with_faults 'on=b op=write nth=3 flip' "$pardd" of=a of=b of=c bs=64k verify=1 < <(cat src) &&
+	    all_but_b '[0-9]+ bytes in 1 range of b are not what was written there'
+}
+it "repairs none where the source is gone by" gone_by
+# What is dropped while it is repaired takes no other with it.
+dropped_then()
+{
+	hurt 'on=b op=write nth=3 flip;on=b op=write from=65 fail=EIO' 55 verify=1 && faulty write 2 &&
+	    all_but_b 'writing [0-9]+ bytes at byte [0-9]+: Input/output error'
+}
+it "drops one that fails while it is repaired" dropped_then
 unreadable_back()
 {
 	hurt 'on=b op=read fail=13' 63 verify=1 && all_but_b 'reading back at byte .*'
@@ -216,7 +264,7 @@ unreadable_back()
 it "drops one that cannot be read back" unreadable_back
 bad_back()
 {
-	hurt 'on=b op=read nth=2 fail=EIO' 14 verify=1 && says '^pardd: b: byte [0-9]+ cannot be read back, or is not what' &&
+	hurt 'on=b op=read nth=2 fail=EIO' 14 verify=1 retries=0 && says '^pardd: b: byte [0-9]+ cannot be read back, or is not what' &&
 	    all_but_b '[0-9]+ bytes in 1 range of b cannot be read back, or are not what was written there'
 }
 it "tells of one of which a block cannot be read back" bad_back

@@ -171,12 +171,12 @@ report_threads(const struct plan *p, int err)
 void
 report_differs(const struct plan *p, uint64_t off, bool unread)
 {
-	print(stderr,
-	    "pardd: %s: byte %llu %sis not what was written there; going "
-	    "on%s", p->dst->name, (ull)(p->dst_off + off), unread ?
-	    "cannot be read back, or " : "", p->opts->mends > 0 &&
-	    p->targets == 1 &&
-	    !p->src->is.streamed && (p->src->spec.flags & FLAG_RANDOM) == 0 ?
+	bool repairs = p->opts->mends > 0 && !p->dst->is.zoned &&
+	    !p->src->is.streamed && (p->src->spec.flags & FLAG_RANDOM) == 0;
+
+	print(stderr, "pardd: %s: byte %llu %sis not what was written there; "
+	    "going on%s", p->dst->name, (ull)(p->dst_off + off), unread ?
+	    "cannot be read back, or " : "", repairs ?
 	    ", and it will be repaired" : "");
 }
 

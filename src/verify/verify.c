@@ -183,8 +183,7 @@ verify_run(struct job *job)
 	static const struct task repairing = { .phase = PHASE_REPAIRING,
 		.step = verify_mend_next };
 	struct verify *v = job->verify;
-	int64_t left = job->p->targets > 1 || job->p->dst->is.zoned ? 0 :
-	    job->p->opts->mends;
+	int64_t left = job->p->dst->is.zoned ? 0 : job->p->opts->mends;
 	uint64_t end = round_up(map_totals(&job->map).end, job->p->pad);
 	struct fault f;
 	int err;

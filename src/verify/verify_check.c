@@ -105,14 +105,14 @@ differ_set(struct worker *w, struct map *differ, uint64_t off, uint64_t len,
 	job_fail(w->job, &f);
 }
 
-/* How many bytes of a range had differed at an earlier check. */
+/* How many bytes of a chunk had differed at an earlier check. */
 static uint64_t
-differed(struct verify *v, uint64_t off, uint64_t end)
+differed(struct map *differ, const struct check *c)
 {
-	struct seg s = { .off = off };
-	uint64_t sum = 0;
+	struct seg s = { .off = c->off };
+	uint64_t sum = 0, end = c->off + c->len;
 
-	while (map_next(&v->differ, s.off + s.len, BAD, &s) && s.off < end)
+	while (map_next(differ, s.off + s.len, BAD, &s) && s.off < end)
 		sum += s.off + s.len < end ? s.len : end - s.off;
 	return sum;
 }
@@ -210,7 +210,7 @@ narrow(struct worker *w, const struct check *c, const unsigned char *has,
 		return;
 	}
 	narrow_unread(w, c);
-	if (differed(v, c->off, c->off + c->len) == 0)	/* just then */
+	if (differed(&v->differ, c) == 0)	/* it could not be just then */
 		differ_set(w, &v->differ, c->off, c->len, BAD);
 }
 
@@ -231,15 +231,23 @@ differs(struct worker *w, size_t i, const struct check *c,
 	digest_table_mark(&v->digests, i, CHECK_DIFFERS);
 }
 
+/* A chunk is right, whether or not it had differed. */
+static void
+mended(struct worker *w, struct map *differ, const struct check *c)
+{
+	uint64_t n = differed(differ, c);
+
+	if (n > 0)
+		differ_set(w, differ, c->off, c->len, UNTRIED);
+	w->job->verify->mended += n;
+}
+
 static void
 right(struct worker *w, size_t i, const struct check *c, size_t masked)
 {
 	struct verify *v = w->job->verify;
-	uint64_t n = differed(v, c->off, c->off + c->len);
 
-	if (n > 0)
-		differ_set(w, &v->differ, c->off, c->len, UNTRIED);
-	v->mended += n;
+	mended(w, &v->differ, c);
 	v->right += c->len - masked;
 	v->masked += masked;
 	digest_table_mark(&v->digests, i, CHECK_RIGHT);
@@ -327,10 +335,10 @@ column_differs(struct worker *w, struct column *col, const struct check *c)
 }
 
 /*
- * Check one of several targets.  Ignore what it has behind the copy, because it
- * may need less padding than others.
+ * Check one of several targets; false if it differs.  Ignore what it has behind
+ * the copy, because it may need less padding than others.
  */
-static void
+static bool
 check_one(struct worker *w, unsigned target, const struct check *c,
     size_t masked, enum measure by)
 {
@@ -346,21 +354,26 @@ check_one(struct worker *w, unsigned target, const struct check *c,
 		mask(w, c, has);
 	}
 	col->unread = col->unread || has == NULL;
-	if (has != NULL && is_right(w, c, has, masked, by))
-		col->right += c->len - masked;
-	else
+	if (has == NULL || !is_right(w, c, has, masked, by)) {
 		column_differs(w, col, c);
+		return false;
+	}
+	mended(w, &col->differ, c);
+	col->right += c->len - masked;
+	return true;
 }
 
 /*
- * Check the same entry of all remaining targets.  Nothing is narrowed down,
- * because that would take a read of the source for each.
+ * Check the same entry of all remaining targets.  Nothing is narrowed down:
+ * what differs at one of them is written to all again.
  */
 static bool
-check_each(struct worker *w, const struct check *c, size_t masked)
+check_each(struct worker *w, size_t entry, const struct check *c,
+    size_t masked)
 {
 	struct job *job = w->job;
 	enum measure by = measure(w, c);
+	bool all = true;
 	unsigned char *has;
 	struct io io;
 	unsigned i;
@@ -374,7 +387,10 @@ check_each(struct worker *w, const struct check *c, size_t masked)
 	}
 	for (i = 0; i < job->p->targets; i++)
 		if (tee_read(&w->back, i) != NULL)
-			check_one(w, i, c, masked, by);
+			all &= check_one(w, i, c, masked, by);
+	job->verify->differing += !all;
+	digest_table_mark(&job->verify->digests, entry, all ? CHECK_RIGHT :
+	    CHECK_DIFFERS);
 	job->verify->masked += masked;
 	job->verify->read += c->len - masked;
 	return !job->stop;
@@ -398,7 +414,7 @@ verify_check(struct worker *w, size_t i, const struct check *c)
 	if (!rate_wait(&job->rate, c->len, job->halt))
 		return false;
 	if (job->p->targets > 1)
-		return check_each(w, c, masked);
+		return check_each(w, i, c, masked);
 	io = sparing_read(w, c->off, (size_t)c->len, &has);
 	if (io.err != 0 && !errno_is_medium(io.err)) {
 		sparing_fail(w, &io);
@@ -437,15 +453,49 @@ verify_check_next(struct worker *w)
 
 /* --------------------------------------------------------------------- mend */
 
-/* Rewrite what differs in a chunk, in whole pages of the target. */
+/*
+ * Where a chunk differs.  If it does at several targets, then in the same
+ * ranges.
+ */
+static struct map *
+what_differs(struct verify *v, const struct check *c)
+{
+	unsigned i;
+
+	for (i = 0; i < v->targets; i++)
+		if (differed(&v->column[i].differ, c) > 0)
+			return &v->column[i].differ;
+	return &v->differ;
+}
+
+/* Several targets: what was counted of a chunk will be checked again. */
+static void
+uncount(struct worker *w, const struct check *c)
+{
+	struct verify *v = w->job->verify;
+	size_t masked = mask(w, c, NULL);
+	struct column *col;
+
+	for (col = v->column; col < v->column + v->targets; col++)
+		if (differed(&col->differ, c) == 0)
+			col->right -= c->len - masked;
+	if (v->targets > 0)
+		v->masked -= masked;
+}
+
+/*
+ * Rewrite what differs in a chunk, in whole pages of the target; of several
+ * targets, in all of them.
+ */
 static bool
 write_again(struct worker *w, const struct check *c)
 {
 	const struct plan *p = w->job->p;
+	struct map *differ = what_differs(w->job->verify, c);
 	uint64_t at = c->off, end = c->off + c->len, from, to;
 	struct seg s;
 
-	while (map_next(&w->job->verify->differ, at, BAD, &s) && s.off < end) {
+	while (map_next(differ, at, BAD, &s) && s.off < end) {
 		from = lane_border_before(&w->dst, s.off, p->grain);
 		from = from > at ? from : at;
 		to = lane_border(&w->dst, s.off + s.len, p->grain);
@@ -476,6 +526,7 @@ mend(struct worker *w, const struct check *c)
 	if (!piece_note(w, c->off, len))
 		return false;
 	v->differing--;
+	uncount(w, c);
 	return write_again(w, c);
 }
 
