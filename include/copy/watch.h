@@ -47,8 +47,8 @@ void watch_stood(struct watch *, double seconds);
 const char *watch_word(const struct silence *, const struct plan *);
 
 /*
- * That in words for people: "no answer from /dev/sda for 13 s".  name may be
- * NULL.
+ * That in words for people: "no answer from /dev/sda for 13 s", or without the
+ * name if that is "".
  */
 void watch_tell(char *to, size_t room, const struct silence *,
     const char *name);

@@ -323,7 +323,7 @@ int endpoint_close(struct endpoint *);
  */
 bool endpoint_written(const struct endpoint *, struct timespec *);
 
-/* Where its file is to be found. */
+/* How to find its file, for filesystem.h and overlay.h. */
 struct located endpoint_located(const struct endpoint *);
 
 /*

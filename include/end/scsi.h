@@ -26,9 +26,8 @@ enum scsi_result {
 };
 
 struct scsi_command {		/* READ, WRITE or WRITE SAME of whole blocks */
-	const unsigned char *cdb;	/* NULL, or another command that
-					 * reads: */
-					/* cdb_size bytes */
+	const unsigned char *cdb;	/* NULL; or that of another command,
+					 * which reads: cdb_size bytes */
 	bool		 write;
 	bool		 same;		/* WRITE SAME: buf is one block */
 	bool		 unmap;		/* same: the disk may unmap */

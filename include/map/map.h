@@ -68,7 +68,7 @@ struct map_totals {		/* bytes, and ranges where it says so */
 	uint64_t	finished, bad, untried;
 	uint64_t	bad_ranges;
 	uint64_t	failed;	/* in failed reads, not looked into yet */
-	uint64_t	claimed;	/* of these, as what they were */
+	uint64_t	claimed;	/* counted above too, as what it was */
 };
 
 /*

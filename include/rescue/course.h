@@ -28,13 +28,14 @@ struct course {			/* c: lock */
 	uint64_t	 shorter;	/* c: bytes that were too few, or 0 */
 	uint64_t	 jump;	/* c: the last one; 0 once it has landed */
 	uint64_t	 far;	/* c: bytes behind the first error so far */
-	uint64_t	 landing;	/* c: the last jump was to a forecast
-					 * end */
+	uint64_t	 landing;	/* c: where it leads, in bytes of the
+					 * pass */
 	unsigned	 part;	/* c: 1/part is taken off "shorter" next */
 	unsigned	 calm;	/* c: jumps in a row that landed well at once */
 	struct bad_run	 run;	/* c: the run that the last jump is crossing */
 	struct forecast	 forecast;	/* c */
-	bool		 foretold;	/* c: that is the end of a forecast */
+	bool		 foretold;	/* c: the last jump leads to a forecast
+					 * end */
 };
 
 /* Begin for a copy of length bytes; and free it. */

@@ -30,10 +30,11 @@ struct liveness {
 					 * medium's */
 	size_t		 patience;	/* lock: errors until the next test */
 	bool		 read;		/* lock: this run has read something */
-	bool		 blank;		/* lock: nor has any run before */
+	bool		 blank;		/* lock: nothing was read before it */
 	uint64_t	 dice;		/* look, later the lead */
-	const struct pass *pass;	/* lock: of the first error not yet */
-	int		 retry;		/* proved, and which retry */
+	const struct pass *pass;	/* lock: of the first error that is not
+					 * proved */
+	int		 retry;		/* lock: and which retry that was */
 };
 
 /* Begin without errors; and free it. */

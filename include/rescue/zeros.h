@@ -21,11 +21,12 @@ enum { ZEROS_KNOWN = 16, ZEROS_HELD = 96 };
 struct zeros {
 	bool		 sick;	/* const: earlier runs have met errors */
 	pthread_mutex_t	 lock;
-	uint64_t	 known[ZEROS_KNOWN];	/* lock: bytes of the source */
-	size_t		 n, next;	/* lock: in blocks that are not zeros */
+	uint64_t	 known[ZEROS_KNOWN];	/* lock: bytes of the source
+						 * whose blocks are not zeros */
+	size_t		 n, next;	/* lock: how many; the one read next */
 	struct seg	 held[ZEROS_HELD];	/* lock: zeros not confirmed
-						 * yet, */
-	size_t		 helds;		/* lock: with their earlier status */
+						 * yet, and their old status */
+	size_t		 helds;		/* lock: how many */
 	size_t		 asked;		/* lock: of these, being confirmed
 					 * now */
 	size_t		 errors;	/* lock: errors when last confirmed */
