@@ -51,7 +51,7 @@ compare_look(const struct plan *p, struct fault *f)
 {
 	const char *path = p->opts->map;
 	static const char *const suffix[] = { "", ".bak" };
-	char name[PATH_MAX];
+	char name[PATH_MAX + sizeof(".bak")];
 	struct stat st;
 	size_t i;
 
@@ -59,11 +59,12 @@ compare_look(const struct plan *p, struct fault *f)
 		return 0;
 	if (names_map(p, f) != 0)
 		return -1;
-	for (i = 0; i < 2; i++)
-		if (snprintf(name, sizeof(name), "%s%s", path, suffix[i]) <
-		    PATH_MAX && lstat(name, &st) == 0)
+	for (i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), "%s%s", path, suffix[i]);
+		if (lstat(name, &st) == 0)
 			return fault_set(f, STATUS_REFUSED, "%s is there "
 			    "already, and compare=1 makes a new map", name);
+	}
 	return path_check(path, path, f);
 }
 
@@ -124,8 +125,8 @@ holes_of(const struct endpoint *ep, uint64_t base, struct holes *h)
 	bool cached;
 
 	*h = (struct holes){ .fd = -1, .base = base };
-	if (ep->kind == END_ZEROS || ep->kind == END_RANDOM)
-		return true;		/* iflag=random is refused */
+	if (ep->kind == END_ZEROS)
+		return true;
 	if (ep->kind != END_FILE)
 		return false;
 	h->fd = endpoint_view(ep, &cached);
@@ -254,16 +255,18 @@ salvage(struct job *job, struct reading *s, const struct seg *seg)
 		n = (size_t)(block - next_place(s, seg) % block);
 		n = MIN(n, len - s->n);
 		io = read_block(job, s, seg->off, s->n, n);
-		if (errno_is_medium(io.err) && job->p->opts->coe != 0)
+		if (errno_is_medium(io.err) && job->p->opts->coe != 0) {
 			io.err = map_settle(&job->map, seg->off + s->n, n,
 			    BAD);
-		else if (io.err == 0 && io.done < n)
-			return true;
+			io.done = n;
+		}
 		if (io.err != 0) {
 			fail_side(job, s, &io);
 			return false;
 		}
-		s->n += n;
+		s->n += io.done;
+		if (io.done < n)
+			return true;
 	}
 	return s->n == len;
 }

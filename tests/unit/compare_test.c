@@ -1,0 +1,692 @@
+/*
+ * Comparing two ends that are in memory: what differs, what cannot be read, and
+ * what ends early.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/status.h"
+#include "map/mapfile.h"
+#include "memory_end.h"
+#define POOR_OF_ALL
+#include "poor.h"
+#include "verify/compare.h"
+
+enum { CHUNK = 4096, BLOCK = 512, SIZE = 3 * CHUNK };
+
+static struct memory_end a, b;
+static struct opts o;
+static struct plan p;
+static struct job job;
+
+/* Two ends of three pieces, which are equal. */
+static void
+make(void)
+{
+	memory_make(&a, "A", SIZE);
+	memory_make(&b, "B", SIZE);
+	o = (struct opts){ .coe = 0 };
+	p = (struct plan){ .opts = &o, .work = WORK_COMPARE, .src = &a.ep,
+		.dst = &b.ep, .targets = 1, .length = SIZE, .bounded = true,
+		.chunk = CHUNK, .claim = CHUNK, .block = BLOCK, .pad = 1,
+		.workers = 1 };
+}
+
+static int
+begin(void **state)
+{
+	(void)state;
+	make();
+	return 0;
+}
+
+/* Compare them; what is needed of it is in the job until done(). */
+static void
+run(void)
+{
+	struct fault f;
+
+	memory_job(&job, &p);
+	assert_int_equal(compare_begin(&job, &f), 0);
+	compare_run(&job);
+}
+
+static void
+done(void)
+{
+	compare_free(job.compare);
+	memory_job_end(&job);
+}
+
+static void
+fails(int status, const char *text)
+{
+	assert_int_equal(job.fault.status, status);
+	assert_string_equal(job.fault.text, text);
+	assert_true(job.stop);
+}
+
+/* So much was compared, of which so many bytes in so many ranges differ. */
+static void
+finds(uint64_t compared, uint64_t bytes, uint64_t ranges)
+{
+	struct map_totals t = map_totals(&job.compare->differ);
+
+	assert_int_equal(job.fault.status, 0);
+	assert_int_equal(job.compare->compared, compared);
+	assert_int_equal(t.bad, bytes);
+	assert_int_equal(t.bad_ranges, ranges);
+}
+
+static void
+finds_blocks_that_differ(void **state)
+{
+	struct seg s;
+
+	(void)state;
+	run();
+	finds(SIZE, 0, 0);
+	assert_int_equal(map_totals(&job.map).finished, SIZE);
+	assert_null(job.compare->longer);
+	done();
+	b.data[0]++;
+	b.data[BLOCK - 1]++;
+	b.data[CHUNK - 1]++;
+	b.data[CHUNK]++;
+	run();
+	finds(SIZE, 3 * BLOCK, 2);
+	assert_true(map_next(&job.compare->differ, BLOCK, BAD, &s));
+	assert_int_equal(s.off, CHUNK - BLOCK);
+	assert_int_equal(s.len, 2 * BLOCK);
+	done();
+}
+
+/* Beyond a million ranges, a piece is one. */
+static void
+finds_pieces_where_too_many_differ(void **state)
+{
+	struct fault f;
+
+	(void)state;
+	b.data[0]++;
+	b.data[CHUNK + 10]++;
+	b.data[2 * CHUNK + 5 * BLOCK]++;
+	memory_job(&job, &p);
+	assert_int_equal(compare_begin(&job, &f), 0);
+	job.compare->told = 1 << 20;
+	compare_run(&job);
+	finds(SIZE, BLOCK + 2 * CHUNK, 2);
+	done();
+}
+
+/* ----------------------------------------------------- what cannot be read */
+
+static void
+stops_where_it_cannot_be_read(void **state)
+{
+	(void)state;
+	memory_fails(&b, CHUNK + 700, CHUNK + 701, EIO);
+	run();
+	fails(STATUS_MEDIUM, "B: reading at byte 4796: Input/output error");
+	assert_int_equal(map_totals(&job.map).untried, 2 * CHUNK);
+	done();
+	make();
+	memory_fails(&b, 700, 701, EIO);
+	b.status = 4;			/* the end's own */
+	run();
+	fails(4, "B: reading at byte 700: Input/output error");
+	done();
+	make();
+	memory_fails(&a, 700, 701, ENODEV);
+	run();
+	fails(STATUS_ERRNO + ENODEV, "A: reading at byte 700: No such device");
+	assert_int_equal(a.reads, 1);
+	done();
+}
+
+static void
+leaves_out_what_cannot_be_read(void **state)
+{
+	static const struct {
+		int64_t		retries;
+		unsigned	times;		/* that it fails */
+		uint64_t	lost;
+	} row[] = {
+		{ 0, UINT_MAX, BLOCK }, { 0, 2, BLOCK }, { 0, 1, 0 },
+		{ 3, 5, BLOCK }, { 3, 4, 0 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		make();
+		memory_fails(&a, CHUNK + 700, CHUNK + 701, EIO);
+		a.times = row[i].times;
+		a.data[CHUNK + 600]++;		/* would differ */
+		o.coe = 1;
+		o.retries = row[i].retries;
+		run();
+		finds(SIZE - row[i].lost, row[i].lost > 0 ? 0 : BLOCK,
+		    row[i].lost == 0);
+		assert_int_equal(map_totals(&job.map).bad, row[i].lost);
+		done();
+	}
+}
+
+/* The blocks are those of the end, wherever the comparison begins in it. */
+static void
+leaves_out_blocks_of_the_end(void **state)
+{
+	struct seg s;
+
+	(void)state;
+	p.src_off = 100;
+	p.length = SIZE - 100;
+	memmove(b.data, b.data + 100, SIZE - 100);
+	memory_fails(&a, 1100, 1101, EIO);
+	o.coe = 1;
+	run();
+	finds(SIZE - 100 - BLOCK, 0, 0);
+	assert_true(map_next(&job.map, 0, BAD, &s));
+	assert_int_equal(s.off, 1024 - 100);
+	assert_int_equal(s.len, BLOCK);
+	assert_ptr_equal(job.compare->longer, &b.ep);
+	done();
+}
+
+/* Both have lost a block of the same piece, and each other's is no reason. */
+static void
+leaves_out_what_either_has_lost(void **state)
+{
+	(void)state;
+	memory_fails(&a, 0, 1, EIO);
+	memory_fails(&b, 2048, 2049, EIO);
+	o.coe = 1;
+	a.data[100]++;
+	run();
+	finds(SIZE - 2 * BLOCK, 0, 0);
+	done();
+}
+
+/* ------------------------------------------------------ ends that end early */
+
+static void
+tells_what_was_cut_off_meanwhile(void **state)
+{
+	(void)state;
+	b.size = CHUNK + 10;
+	run();
+	fails(STATUS_SHORT, "B was cut off meanwhile: it has no byte 4106");
+	done();
+	make();
+	a.size = CHUNK + 1000;		/* after a block that is bad */
+	memory_fails(&a, CHUNK, CHUNK + 1, EIO);
+	o.coe = 1;
+	run();
+	fails(STATUS_SHORT, "A was cut off meanwhile: it has no byte 5096");
+	done();
+}
+
+static void
+tells_which_end_is_longer(void **state)
+{
+	static const struct {
+		int64_t		a, b;
+		uint64_t	off;
+		bool		counted;
+		struct endpoint *longer;
+	} row[] = {
+		{ 9, 9, 0, false, NULL }, { 9, 8, 0, false, &a.ep },
+		{ 8, 9, 0, false, &b.ep }, { 8, 9, 0, true, NULL },
+		{ -1, 9, 0, false, NULL }, { 9, -1, 0, false, NULL },
+		{ 9, 9, 1, false, &a.ep }, { 9, 9, 10, false, &a.ep },
+	};
+	struct fault f;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		a.ep.geo.size = row[i].a;
+		b.ep.geo.size = row[i].b;
+		p.dst_off = row[i].off;
+		p.counted = row[i].counted;
+		memory_job(&job, &p);
+		assert_int_equal(compare_begin(&job, &f), 0);
+		assert_ptr_equal(job.compare->longer, row[i].longer);
+		done();
+	}
+}
+
+/* Streams: what they hold, and what is found at their ends. */
+static void
+compares_streams(void **state)
+{
+	static const struct {
+		bool		sa, sb;		/* they are streams, */
+		uint64_t	a, b;		/* of so many bytes */
+		bool		counted;
+		uint64_t	compared;
+		struct endpoint	*longer;
+	} row[] = {
+		{ true, true, 5000, 5000, false, 5000, NULL },
+		{ true, true, 5001, 5000, false, 5000, &a.ep },
+		{ true, true, 5000, 5001, false, 5000, &b.ep },
+		{ true, true, 4096, 4096, false, 4096, NULL },
+		{ true, true, 4096, 8192, false, 4096, &b.ep },
+		{ true, false, 5000, 5000, false, 5000, NULL },
+		{ true, false, 4000, 5000, false, 4000, &b.ep },
+		{ true, false, 5001, 5000, false, 5000, &a.ep },
+		{ true, false, 8192, 4096, false, 4096, &a.ep },
+		{ false, true, 5000, 4000, false, 4000, &a.ep },
+		{ false, true, 5000, 5001, false, 5000, &b.ep },
+		{ true, false, 5001, 5000, true, 5000, NULL },
+		{ true, true, 5001, 5000, true, 5000, &a.ep },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		make();
+		a.ep.is.streamed = row[i].sa;
+		b.ep.is.streamed = row[i].sb;
+		a.size = row[i].a;
+		b.size = row[i].b;
+		a.ep.geo.size = row[i].sa ? -1 : (int64_t)row[i].a;
+		b.ep.geo.size = row[i].sb ? -1 : (int64_t)row[i].b;
+		p.bounded = false;
+		p.counted = row[i].counted;
+		p.length = row[i].sa && row[i].sb ? INT64_MAX :
+		    row[i].sa ? row[i].b : row[i].a;
+		run();
+		finds(row[i].compared, 0, 0);
+		assert_int_equal(map_totals(&job.map).end, row[i].compared);
+		assert_ptr_equal(job.compare->longer, row[i].longer);
+		done();
+	}
+}
+
+static void
+stops_where_a_stream_fails(void **state)
+{
+	(void)state;
+	a.ep.is.streamed = true;
+	memory_fails(&a, 5000, 5001, EIO);	/* it is not read again */
+	run();
+	fails(STATUS_MEDIUM, "A: reading at byte 5000: Input/output error");
+	assert_int_equal(a.reads, 2);
+	done();
+	make();
+	b.ep.is.streamed = true;
+	memory_fails(&b, 0, 1, ESPIPE);
+	run();
+	fails(STATUS_SHORT, "B ends before skip= or seek=");
+	done();
+}
+
+/* ------------------------------------------------------------ being stopped */
+
+static void
+stop(struct io *io)
+{
+	job_stop(&job);
+	if (a.ep.is.streamed)
+		io->err = ECANCELED;
+}
+
+static void
+stop_at_block(struct io *io)
+{
+	if (io->careful)
+		job_stop(&job);
+}
+
+static void
+leaves_the_rest_untried_when_it_is_stopped(void **state)
+{
+	(void)state;
+	a.before = stop;
+	run();
+	finds(CHUNK, 0, 0);
+	assert_int_equal(map_totals(&job.map).untried, SIZE - CHUNK);
+	done();
+	make();				/* a read that was given up */
+	a.before = stop;
+	a.ep.is.streamed = true;
+	memory_fails(&a, 0, 1, ECANCELED);
+	run();
+	finds(0, 0, 0);
+	assert_int_equal(map_totals(&job.map).untried, SIZE);
+	done();
+	make();
+	memory_fails(&a, 0, 1, ECANCELED);	/* by nobody who stopped us */
+	run();
+	fails(status_errno(ECANCELED),
+	    "A: reading at byte 0: Operation canceled");
+	done();
+	make();				/* between two blocks */
+	memory_fails(&a, 0, 1, EIO);
+	a.before = stop_at_block;
+	o.coe = 1;
+	o.retries = 5;
+	run();
+	finds(0, 0, 0);
+	assert_int_equal(a.reads, 2);
+	assert_int_equal(map_totals(&job.map).bad, BLOCK);
+	assert_int_equal(map_totals(&job.map).untried, SIZE - BLOCK);
+	done();
+}
+
+static void
+compares_nothing_after_that(void **state)
+{
+	struct fault f;
+
+	(void)state;
+	memory_job(&job, &p);
+	assert_int_equal(compare_begin(&job, &f), 0);
+	rate_set(&job.rate, 1);
+	job.rate.paused = true;		/* it waits until it is stopped */
+	eventfd_write(job.halt, 1);
+	compare_run(&job);
+	finds(0, 0, 0);
+	assert_int_equal(a.reads, 0);
+	assert_int_equal(map_totals(&job.map).untried, SIZE);
+	done();
+}
+
+/* ------------------------------------------------------------------- holes */
+
+static int views[2];		/* of a and b */
+
+static int
+view(const struct endpoint *ep, bool *cached)
+{
+	int fd = views[ep == &b.ep];
+
+	*cached = false;
+	return fd < 0 ? -1 : dup(fd);
+}
+
+static const struct backend with_holes = { .transfer = memory_transfer,
+	.view = view };
+
+/* Files of three pages, of which only some are data. */
+static void
+sparse(const char *data_a, const char *data_b)
+{
+	static const unsigned char page[CHUNK] = { 1 };
+	const char *data[] = { data_a, data_b };
+	struct memory_end *of[] = { &a, &b };
+	int i, k;
+
+	for (i = 0; i < 2; i++) {
+		of[i]->ep.be = &with_holes;
+		of[i]->ep.kind = END_FILE;
+		views[i] = memfd_create("file", MFD_CLOEXEC);
+		assert_true(views[i] >= 0);
+		assert_int_equal(ftruncate(views[i], SIZE), 0);
+		memset(of[i]->data, 0, SIZE);
+		for (k = 0; k < 3; k++)
+			if (data[i][k] == 'd') {
+				assert_int_equal(pwrite(views[i], page, CHUNK,
+				    k * CHUNK), CHUNK);
+				memcpy(of[i]->data + k * CHUNK, page, CHUNK);
+			}
+	}
+}
+
+static void
+does_not_read_holes_of_both(void **state)
+{
+	static const struct {
+		const char	*a, *b;
+		unsigned	reads;
+		uint64_t	differs;
+	} row[] = {
+		{ "   ", "   ", 0, 0 }, { "ddd", "ddd", 3, 0 },
+		{ "d  ", "d  ", 1, 0 }, { "  d", "  d", 1, 0 },
+		{ " d ", "   ", 1, BLOCK }, { "d  ", "  d", 2, 2 * BLOCK },
+		{ "dd ", " dd", 3, 2 * BLOCK },
+	};
+	size_t i;
+	int k;
+
+	(void)state;
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		make();
+		sparse(row[i].a, row[i].b);
+		run();
+		assert_int_equal(a.reads, row[i].reads);
+		assert_int_equal(b.reads, row[i].reads);
+		finds(SIZE, row[i].differs, row[i].differs / BLOCK);
+		done();
+		for (k = 0; k < 2; k++)
+			close(views[k]);
+	}
+}
+
+static void
+reads_all_where_holes_are_not_known(void **state)
+{
+	int pipes[2], file;
+
+	(void)state;
+	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+	sparse("   ", "   ");
+	file = views[1];
+	views[1] = pipes[0];		/* it cannot seek */
+	run();
+	finds(SIZE, 0, 0);
+	assert_int_equal(a.reads, 3);
+	done();
+	views[1] = -1;			/* it cannot be opened */
+	run();
+	assert_int_equal(a.reads, 6);
+	done();
+	views[1] = file;
+	b.ep.kind = END_ZEROS;		/* all of it is a hole */
+	run();
+	assert_int_equal(a.reads, 6);
+	finds(SIZE, 0, 0);
+	done();
+	p.bounded = false;		/* of no length */
+	b.ep.kind = END_FILE;
+	a.ep.is.streamed = true;
+	run();
+	assert_int_equal(job.compare->compared, SIZE);
+	assert_true(a.reads > 6);
+	done();
+	close(pipes[0]);
+	close(pipes[1]);
+	close(views[0]);
+	close(file);
+}
+
+/* -------------------------------------------------------- memory, and files */
+
+static char folder[32], path[64];
+
+static int
+begin_folder(void **state)
+{
+	(void)state;
+	make();
+	strcpy(folder, "/tmp/pardd-unit.XXXXXX");
+	if (mkdtemp(folder) == NULL)
+		return -1;
+	snprintf(path, sizeof(path), "%s/map", folder);
+	o.map = path;
+	return 0;
+}
+
+static int
+end_folder(void **state)
+{
+	(void)state;
+	unlink(path);
+	return rmdir(folder);
+}
+
+/* The ranges of the map that was written, as OFF+LEN and the status of each. */
+static void
+has_written(const char *ranges)
+{
+	struct mapfile m;
+	struct fault f;
+	char text[256] = "";
+	size_t i;
+
+	assert_int_equal(mapfile_load(&m, path, &f), 0);
+	for (i = 0; i < m.n; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+		    "%llu+%llu%c ", (unsigned long long)m.seg[i].off,
+		    (unsigned long long)m.seg[i].len, m.seg[i].status);
+	mapfile_free(&m);
+	assert_string_equal(text, ranges);
+	unlink(path);
+}
+
+static void
+writes_a_map_of_what_differs(void **state)
+{
+	(void)state;
+	run();
+	has_written("0+12288? ");
+	done();
+	b.data[0]++;
+	memory_fails(&a, 1024, 1025, EIO);
+	a.data[2048]++;
+	o.coe = 1;
+	run();
+	has_written("0+512+ 512+512? 1024+512- 1536+512? 2048+512+ "
+	    "2560+9728? ");
+	done();
+	make();
+	o.map = path;
+	p.src_off = 512;
+	p.length = SIZE - 512;
+	memmove(b.data, b.data + 512, SIZE - 512);
+	b.data[SIZE - 513]++;
+	run();
+	has_written("0+11776? 11776+512+ ");
+	done();
+	make();				/* of a stream, up to where it ended */
+	o.map = path;
+	a.ep.is.streamed = true;
+	a.ep.geo.size = -1;
+	a.size = 1000;
+	p.bounded = false;
+	run();
+	has_written("0+1000? ");
+	done();
+}
+
+static void
+writes_no_map_of_a_part(void **state)
+{
+	(void)state;
+	a.before = stop;
+	run();
+	assert_int_equal(access(path, F_OK), -1);
+	done();
+}
+
+static void
+replaces_no_map(void **state)
+{
+	struct fault f;
+	char old[80];
+	int i;
+
+	(void)state;
+	for (i = 0; i < 2; i++) {
+		snprintf(old, sizeof(old), "%s%s", path, i == 1 ? ".bak" : "");
+		close(open(old, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+		assert_int_equal(compare_look(&p, &f), -1);
+		assert_int_equal(f.status, STATUS_REFUSED);
+		assert_non_null(strstr(f.text, " is there already"));
+		memory_job(&job, &p);
+		assert_int_equal(compare_begin(&job, &f), -1);
+		assert_null(job.compare);
+		memory_job_end(&job);
+		unlink(old);
+	}
+	assert_int_equal(compare_look(&p, &f), 0);
+}
+
+#ifdef POOR
+/* Each request for memory is refused once: that is told, or does no harm. */
+static void
+tells_each_lack_of_memory(void **state)
+{
+	unsigned n, told = 0;
+	struct fault f;
+	bool refused;
+
+	(void)state;
+	for (n = 0; n == 0 || refused; n++) {
+		make();
+		o.coe = 1;
+		o.map = path;
+		memory_fails(&a, 1024, 1025, EIO);
+		b.data[0]++;
+		b.data[4 * BLOCK]++;
+		memory_job(&job, &p);
+		poor_after(n);
+		if (compare_begin(&job, &f) == 0)
+			compare_run(&job);
+		else
+			job.fault = f;
+		refused = poor_was();
+		if (job.fault.status != 0) {
+			assert_true(refused);
+			told++;
+			assert_int_equal(job.fault.status,
+			    STATUS_ERRNO + ENOMEM);
+		} else {
+			finds(SIZE - BLOCK, 2 * BLOCK, 2);
+		}
+		unlink(path);
+		done();
+	}
+	assert_true(told > 3);
+}
+#endif
+
+int
+main(void)
+{
+#define TEST(f)	cmocka_unit_test_setup(f, begin)
+#define FILES(f)	cmocka_unit_test_setup_teardown(f, begin_folder, end_folder)
+	const struct CMUnitTest tests[] = {
+		TEST(finds_blocks_that_differ),
+		TEST(finds_pieces_where_too_many_differ),
+		TEST(stops_where_it_cannot_be_read),
+		TEST(leaves_out_what_cannot_be_read),
+		TEST(leaves_out_blocks_of_the_end),
+		TEST(leaves_out_what_either_has_lost),
+		TEST(tells_what_was_cut_off_meanwhile),
+		TEST(tells_which_end_is_longer),
+		TEST(compares_streams),
+		TEST(stops_where_a_stream_fails),
+		TEST(leaves_the_rest_untried_when_it_is_stopped),
+		TEST(compares_nothing_after_that),
+		TEST(does_not_read_holes_of_both),
+		TEST(reads_all_where_holes_are_not_known),
+		FILES(writes_a_map_of_what_differs),
+		FILES(writes_no_map_of_a_part),
+		FILES(replaces_no_map),
+#ifdef POOR
+		FILES(tells_each_lack_of_memory),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
