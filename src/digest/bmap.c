@@ -49,7 +49,8 @@ enum {
 	X(data, XML_SetUserData) X(elements, XML_SetElementHandler) \
 	X(text, XML_SetCharacterDataHandler) \
 	X(doctype, XML_SetStartDoctypeDeclHandler) X(stop, XML_StopParser) \
-	X(parse, XML_Parse) X(line, XML_GetCurrentLineNumber)
+	X(parse, XML_Parse) X(line, XML_GetCurrentLineNumber) \
+	X(error, XML_GetErrorCode)
 
 struct expat {			/* functions of libexpat */
 #define MEMBER(member, name)	__typeof__(name) *(member);
@@ -62,6 +63,7 @@ struct reader {
 	struct expat	 x;
 	XML_Parser	 parser;
 	const char	*wrong;		/* the first error, or NULL */
+	bool		 poor;		/* there was no memory */
 	char		 text[TEXT_MOST];	/* text of the current
 						 * element */
 	size_t		 n;
@@ -190,7 +192,8 @@ range(struct reader *r)
 	uint64_t first, last, end, before = 0;
 
 	if (g == NULL) {
-		refuse(r, "there is no memory for it");
+		r->poor = true;
+		r->x.stop(r->parser, XML_FALSE);
 		return;
 	}
 	if (m->n > 0)
@@ -395,6 +398,17 @@ slurp(const char *path, size_t *len, struct fault *f)
 	return buf;
 }
 
+static void
+explain(const struct reader *r, const char *path, struct fault *f)
+{
+	if (r->poor || r->x.error(r->parser) == XML_ERROR_NO_MEMORY)
+		fault_errno(f, ENOMEM, "%s", path);
+	else
+		fault_set(f, STATUS_REFUSED, "%s, line %lu: %s", path,
+		    (unsigned long)r->x.line(r->parser), r->wrong != NULL ?
+		    r->wrong : "this is not XML");
+}
+
 static int
 parse(struct reader *r, const char *path, const char *buf, size_t len,
     struct fault *f)
@@ -410,9 +424,7 @@ parse(struct reader *r, const char *path, const char *buf, size_t len,
 	r->x.doctype(r->parser, doctype);
 	ok = r->x.parse(r->parser, buf, (int)len, XML_TRUE);
 	if (ok != XML_STATUS_OK)
-		fault_set(f, STATUS_REFUSED, "%s, line %lu: %s", path,
-		    (unsigned long)r->x.line(r->parser), r->wrong != NULL ?
-		    r->wrong : "this is not XML");
+		explain(r, path, f);
 	r->x.free(r->parser);
 	return ok == XML_STATUS_OK ? 0 : -1;
 }

@@ -1,0 +1,296 @@
+/*
+ * Block maps that are made up: each thing that may be wrong with one, what
+ * cannot be read, and memory that is refused.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "digest/bmap.h"
+#define POOR_OF_ALL
+#include "poor.h"
+
+static struct {
+	int	 stat;		/* errno values of calls for the file */
+	int	 read;
+	bool	 cut;		/* it is read in part */
+} broken;
+
+int
+fstat(int fd, struct stat *st)
+{
+	if (broken.stat == 0)
+		return fstatat(fd, "", st, AT_EMPTY_PATH);
+	errno = broken.stat;
+	return -1;
+}
+
+ssize_t
+read(int fd, void *buf, size_t n)
+{
+	if (broken.read == 0)
+		return (ssize_t)syscall(SYS_read, fd, buf, broken.cut ? n / 2 :
+		    n);
+	errno = broken.read;
+	return -1;
+}
+
+/* The headers check the size of a buffer where they know it. */
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+ssize_t __read_chk(int, void *, size_t, size_t);
+ssize_t
+__read_chk(int fd, void *buf, size_t n, size_t room)
+{
+	(void)room;
+	return read(fd, buf, n);
+}
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+static char path[32];
+static struct bmap m;
+static struct fault f;
+
+static int
+begin(void **state)
+{
+	int fd;
+
+	(void)state;
+	memset(&broken, 0, sizeof(broken));
+	strcpy(path, "/tmp/pardd-unit.XXXXXX");
+	fd = mkstemp(path);
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int
+end(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+#define ZEROS_8	"00000000"
+#define ZEROS	ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8
+#define SUM	"f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1"
+
+/* A map of four blocks of 4096 bytes, the last in part; two are mapped. */
+static const char good[] =
+    "<?xml version=\"1.0\" ?>\n"
+    "<bmap version=\"2.0\">\n"
+    "<ImageSize> 16000 </ImageSize>\n"
+    "<BlockSize> 4096 </BlockSize>\n"
+    "<BlocksCount> 4 </BlocksCount>\n"
+    "<MappedBlocksCount> 2 </MappedBlocksCount>\n"
+    "<ChecksumType> sha256 </ChecksumType>\n"
+    "<BmapFileChecksum> " ZEROS " </BmapFileChecksum>\n"
+    "<BlockMap>\n"
+    "<Range chksum=\"" SUM "\"> 1 </Range>\n"
+    "<Range chksum=\"" SUM "\"> 3-3 </Range>\n"
+    "</BlockMap>\n"
+    "</bmap>\n";
+
+static void
+put(const char *text)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+/* That map with a change, and the checksum that it has then. */
+static void
+put_changed(const char *from, const char *to)
+{
+	const char *at = strstr(good, from);
+	char text[4096], hex[HASH_HEX], *sum;
+
+	assert_non_null(at);
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, to,
+	    at + strlen(from));
+	assert_int_equal(hash_once(algorithm_named("sha256", 6), text,
+	    strlen(text), hex, &f), 0);
+	sum = strstr(text, ZEROS);
+	if (sum != NULL)
+		memcpy(sum, hex, 64);
+	put(text);
+}
+
+static void
+refused(int status, const char *why)
+{
+	assert_int_equal(bmap_load(&m, path, &f), -1);
+	if (f.status != status || strstr(f.text, why) == NULL)
+		fail_msg("%d: %s, and not %s", f.status, f.text, why);
+	assert_null(m.range);
+	assert_int_equal(m.n, 0);
+}
+
+static void
+reads_what_is_right(void **state)
+{
+	(void)state;
+	put_changed("", "");
+	assert_int_equal(bmap_load(&m, path, &f), 0);
+	assert_int_equal(m.size, 16000);
+	assert_int_equal(m.block, 4096);
+	assert_int_equal(m.n, 2);
+	assert_int_equal(m.range[0].off, 4096);
+	assert_int_equal(m.range[0].len, 4096);
+	assert_int_equal(m.range[1].off, 3 * 4096);
+	assert_int_equal(m.range[1].len, 16000 - 3 * 4096);
+	assert_int_equal(m.range[1].want[31], 0xf1);
+	bmap_free(&m);
+	put_changed("3-3", "2-2 ");
+	assert_int_equal(bmap_load(&m, path, &f), 0);
+	bmap_free(&m);
+}
+
+static void
+refuses_what_is_wrong(void **state)
+{
+	static const struct {
+		const char	*from, *to, *why;
+	} row[] = {
+		{ "> 1 <", "> x <", "line 10: a range is none" },
+		{ "> 1 <", "> -1 <", "a range is none" },
+		{ "> 1 <", "> 1- <", "a range is none" },
+		{ "> 1 <", "> 1-x <", "a range is none" },
+		{ "> 1 <", "> 1x <", "a range is none" },
+		{ "> 1 <", "> 1-0 <", "a range is none" },
+		{ "> 1 <", "> 4 <", "a range is none" },
+		{ "> 1 <", "> 3 <", "not in order" },
+		{ "> 1 <", "> 18446744073709551615 <", "too large" },
+		{ "> 1 <", "> 18446744073709551616 <", "too large" },
+		{ "> 1 <", "> 99999999999999999999 <", "too large" },
+		{ "> 1 <", "><", "a range is none" },
+		{ "> 16000 <", "> 9223372036854775807 <", "do not fit" },
+		{ "> 16000 <", "> 9223372036854775808 <", "line 3: a number" },
+		{ "> 16000 <", "> 18446744073709551616 <", "a number is none" },
+		{ "> 16000 <", "> 16000 x <", "a number is none" },
+		{ "> 16000 <", "> 16385 <", "do not fit" },
+		{ "> 4096 <", "> 0 <", "line 9: its sizes do not fit" },
+		{ "> 4096 <", "> 1073741825 <", "a number is none, or too" },
+		{ "> 4 <", "> 5 <", "do not fit" },
+		{ "> 2 <", "> 3 <", "has ranges of 2 blocks, and says 3" },
+		{ "sha256 ", "sha3 ", "of a kind that is not known" },
+		{ "<ChecksumType> sha256 </ChecksumType>", "",
+		    "a range has no checksum" },
+		{ "2.0", "3.0", "no bmap of version" },
+		{ "version=\"2.0\"", "", "no bmap of version" },
+		{ "chksum=\"", "chksum=\"f", "a range has no checksum" },
+		{ "chksum=\"f", "chksum=\"x", "a range has no checksum" },
+		{ "chksum=\"", "sha1=\"", "a range has no checksum" },
+		/* longer than any checksum */
+		{ "chksum=\"", "chksum=\"" SUM SUM SUM, "has no checksum" },
+		{ "> " ZEROS, "> " SUM SUM SUM, "has no checksum of itself" },
+		{ "> " ZEROS, "> f" ZEROS, "has no checksum of itself" },
+		{ "> " ZEROS " <", "><", "has no checksum of itself" },
+		{ "> " ZEROS " <", "> &#48;" "0000000" ZEROS_8 ZEROS_8 ZEROS_8
+		    ZEROS_8 ZEROS_8 ZEROS_8 ZEROS_8 " <",
+		    "has no checksum of itself" },
+		{ "> " ZEROS " <", "> " SUM " <", "is damaged: its sha256 is" },
+		{ "</bmap>", "<BlockSize>4096</BlockSize></bmap>",
+		    "its sizes stand behind its ranges" },
+		{ "<bmap", "<!DOCTYPE bmap>\n<bmap", "a document type" },
+		{ "</bmap>", "", "this is not XML" },
+		{ "> 4 <", "> 4" SUM SUM SUM SUM " <", "a text is too long" },
+		/* what is empty ends where it begins */
+		{ "<ImageSize>", "<BlockMap/><ImageSize>", "do not fit" },
+		{ "<ImageSize>", "<Range/><ImageSize>", "do not fit" },
+	};
+	static const char bare[] = "<bmap version=\"1.4\"><ChecksumType>sha256"
+	    "</ChecksumType><BmapFileChecksum>" ZEROS "</BmapFileChecksum>"
+	    "</bmap>";
+	char hex[HASH_HEX], text[512];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		put_changed(row[i].from, row[i].to);
+		refused(STATUS_REFUSED, row[i].why);
+	}
+	assert_int_equal(hash_once(algorithm_named("sha256", 6), bare,
+	    strlen(bare), hex, &f), 0);
+	strcpy(text, bare);
+	memcpy(strstr(text, ZEROS), hex, 64);
+	put(text);
+	refused(STATUS_REFUSED, "has no BlockMap");
+}
+
+/* ------------------------------------------------------ what cannot be read */
+
+static void
+tells_what_cannot_be_read(void **state)
+{
+	(void)state;
+	put_changed("", "");
+	broken.stat = EIO;
+	refused(STATUS_ERRNO + EIO, path);
+	broken.stat = 0;
+	broken.read = EIO;
+	refused(STATUS_ERRNO + EIO, path);
+	broken.read = 0;
+	broken.cut = true;
+	refused(STATUS_REFUSED, "it cannot be read to its end");
+	broken.cut = false;
+	assert_int_equal(truncate(path, 4096), 0);
+	refused(STATUS_REFUSED, "is no text");
+	assert_int_equal(truncate(path, BMAP_FILE_MOST + INT64_C(1)), 0);
+	refused(STATUS_REFUSED, "too large");
+	assert_int_equal(bmap_load(&m, "/tmp", &f), -1);
+	assert_int_equal(f.status, STATUS_REFUSED);
+	assert_int_equal(bmap_load(&m, "/nowhere/x", &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + ENOENT);
+}
+
+#ifdef POOR
+static void
+tells_each_lack_of_memory(void **state)
+{
+	unsigned n;
+	bool done = false;
+
+	(void)state;
+	put_changed("", "");
+	for (n = 0; !done; n++) {
+		poor_after(n);
+		done = bmap_load(&m, path, &f) == 0;
+		if (!poor_was())
+			assert_true(done);
+		else if (!done && f.status != STATUS_ERRNO + ENOMEM)
+			fail_msg("the %uth: %d: %s", n, f.status, f.text);
+		done = done && !poor.refused;
+		bmap_free(&m);
+	}
+	assert_true(n > 10);
+}
+#endif
+
+int
+main(void)
+{
+#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(reads_what_is_right),
+		TEST(refuses_what_is_wrong),
+		TEST(tells_what_cannot_be_read),
+#ifdef POOR
+		TEST(tells_each_lack_of_memory),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
