@@ -354,16 +354,14 @@ blank_lost(struct job *job, unsigned char *a, unsigned char *b, uint64_t off,
 	return lost;
 }
 
-/* Whether an end continues behind the piece in which the other one ended. */
+/*
+ * Whether an end continues where the other one, a stream, ended within a piece:
+ * what has a size has all of the piece.
+ */
 static bool
-goes_on(const struct reading *s, const struct seg *seg, size_t n)
+goes_on(const struct reading *s, size_t n)
 {
-	uint64_t at = lane_place(s->lane, seg->off + n);
-
-	if (streams(s))
-		return s->n > n;
-	return s->lane->ep->geo.size >= 0 &&
-	    (uint64_t)s->lane->ep->geo.size > at;
+	return streams(s) ? s->n > n : s->lane->ep->geo.size >= 0;
 }
 
 /* For a stream, under its lock: the piece in which it ends. */
@@ -378,9 +376,9 @@ end_stream(struct job *job, const struct reading *a, const struct reading *b,
 	if (n == seg->len)
 		return;
 	map_end(&job->map, seg->off + n);
-	if (goes_on(a, seg, n))
+	if (goes_on(a, n))
 		job->compare->longer = a->lane->ep;
-	else if (goes_on(b, seg, n))
+	else if (goes_on(b, n))
 		job->compare->longer = b->lane->ep;
 }
 
