@@ -61,7 +61,8 @@ memory_make(struct memory_end *m, const char *name, uint64_t size)
 	size_t i;
 
 	*m = (struct memory_end){ .size = size, .ep = { .name = name,
-		.be = &memory_backend, .priv = m, .kind = END_BLOCK,
+		.be = &memory_backend, .priv = m, .kind = END_BLOCK, .dir = -1,
+		.lim.end = UINT64_MAX,
 		.geo = { .size = (int64_t)size, .io_align = 1 } } };
 	for (i = 0; i < size; i++)
 		m->data[i] = (unsigned char)(i + i / 251);
