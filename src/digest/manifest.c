@@ -65,13 +65,14 @@ static json_t *
 parse(struct reader *r, size_t n)
 {
 	bool whole = n > 0 && r->line[n - 1] == '\n';
-	json_error_t error;
-	json_t *o = whole ? json_loadb(r->line, n, JSON_REJECT_DUPLICATES,
-	    &error) : NULL;
+	json_t *o;
 
+	errno = 0;
+	o = whole ? json_loadb(r->line, n, JSON_REJECT_DUPLICATES, NULL) :
+	    NULL;
 	if (json_is_object(o))
 		return o;
-	if (whole && o == NULL && error.text[0] == '\0')
+	if (errno == ENOMEM)
 		fault_errno(r->f, ENOMEM, "%s", r->path);
 	else
 		refuse(r, "is not a line of a manifest");
@@ -280,17 +281,16 @@ manifest_load(struct manifest *m, const char *path, struct fault *f)
 	struct stat st;
 
 	*m = (struct manifest){ .off = 0 };
-	if (fd < 0 || fstat(fd, &st) != 0) {
+	if (fd < 0 || fstat(fd, &st) != 0)
 		fault_errno(f, errno, "%s", path);
+	else if (!S_ISREG(st.st_mode))
+		fault_set(f, STATUS_REFUSED, "%s is not a regular file", path);
+	else if ((r.in = fdopen(fd, "r")) == NULL)
+		fault_errno(f, errno, "%s", path);
+	if (r.in == NULL) {
 		if (fd >= 0)
 			close(fd);
 		return -1;
-	}
-	r.in = S_ISREG(st.st_mode) ? fdopen(fd, "r") : NULL;
-	if (r.in == NULL) {
-		close(fd);
-		return fault_set(f, STATUS_REFUSED, "%s is not a regular file",
-		    path);
 	}
 	r.line = malloc(LINE_MOST);
 	failed = r.line != NULL ? read_all(&r) :

@@ -66,7 +66,7 @@ aligned_alloc(size_t align, size_t size)
 #endif
 
 /* From now on, the request behind so many is refused. */
-static void
+static void __attribute__((unused))
 poor_after(unsigned n)
 {
 	poor.on = true;
@@ -75,7 +75,7 @@ poor_after(unsigned n)
 }
 
 /* It ends; whether there was one. */
-static bool
+static bool __attribute__((unused))
 poor_was(void)
 {
 	poor.on = false;

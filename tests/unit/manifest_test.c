@@ -1,0 +1,282 @@
+/*
+ * Manifests that are made up: each thing that may be wrong with one, what
+ * cannot be read, and memory that is refused.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/status.h"
+#include "digest/manifest.h"
+#define POOR_OF_ALL
+#include "poor.h"
+
+static int stat_error;
+
+int
+fstat(int fd, struct stat *st)
+{
+	if (stat_error == 0)
+		return fstatat(fd, "", st, AT_EMPTY_PATH);
+	errno = stat_error;
+	return -1;
+}
+
+static char path[32];
+static struct manifest m;
+static struct fault f;
+
+static int
+begin(void **state)
+{
+	int fd;
+
+	(void)state;
+	stat_error = 0;
+	strcpy(path, "/tmp/pardd-unit.XXXXXX");
+	fd = mkstemp(path);
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int
+end(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
+#define HEX	"0123456789abcdef0123456789abcde"	/* and one more */
+
+/* 2500 bytes from byte 100 on, in ranges of 1000 that end at 700, 1700 ... */
+static const char good[] =
+    "{\"schema\":\"pardd-manifest/1\",\"algorithm\":\"xxh128\",\"range\":1000,"
+    "\"offset\":100,\"length\":2500,\"source\":{\"disk\":{\"serial\":\"S1\"}},"
+    "\"target\":{\"disk\":{\"serial\":\"T1\"}}}\n"
+    "{\"offset\":100,\"length\":600,\"xxh128\":\"" HEX "1\"}\n"
+    "{\"offset\":700,\"length\":1000,\"xxh128\":null}\n"
+    "{\"offset\":1700,\"length\":900,\"xxh128\":\"" HEX "3\"}\n"
+    "{\"ranges\":3}\n";
+
+static void
+put(const char *text, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, n), n);
+	close(fd);
+}
+
+static void
+put_changed(const char *from, const char *to)
+{
+	const char *at = strstr(good, from);
+	char text[4096];
+
+	assert_non_null(at);
+	snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - good), good, to,
+	    at + strlen(from));
+	put(text, strlen(text));
+}
+
+static void
+refused(int status, const char *why)
+{
+	assert_int_equal(manifest_load(&m, path, &f), -1);
+	if (f.status != status || strstr(f.text, why) == NULL)
+		fail_msg("%d: %s, and not %s", f.status, f.text, why);
+	assert_null(m.by);
+	assert_null(m.serial[0]);
+	assert_null(m.digests.digest);
+}
+
+static void
+reads_what_is_right(void **state)
+{
+	struct check c;
+
+	(void)state;
+	put_changed("", "");
+	assert_int_equal(manifest_load(&m, path, &f), 0);
+	assert_int_equal(m.off, 100);
+	assert_int_equal(m.length, 2500);
+	assert_string_equal(m.serial[0], "S1");
+	assert_string_equal(m.serial[1], "T1");
+	assert_int_equal(digest_table_count(&m.digests), 3);
+	assert_true(digest_table_at(&m.digests, 0, &c));
+	assert_int_equal(c.state, CHECK_COPIED);
+	assert_true(c.digest.word[1] == UINT64_C(0x0123456789abcde1));
+	assert_true(digest_table_at(&m.digests, 1, &c));
+	assert_int_equal(c.off, 600);
+	assert_int_equal(c.state, CHECK_NONE);
+	manifest_free(&m);
+	put_changed("\"source\":{\"disk\":{\"serial\":\"S1\"}},", "");
+	assert_int_equal(manifest_load(&m, path, &f), 0);
+	assert_null(m.serial[0]);
+	manifest_free(&m);
+}
+
+static void
+reads_one_of_nothing(void **state)
+{
+	static const char head[] = "{\"schema\":\"pardd-manifest/1\","
+	    "\"algorithm\":\"sha256\",\"range\":1,\"offset\":0,\"length\":0}\n";
+	char text[256];
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s{\"ranges\":0}\n", head);
+	put(text, strlen(text));
+	assert_int_equal(manifest_load(&m, path, &f), 0);
+	assert_int_equal(digest_table_count(&m.digests), 0);
+	assert_non_null(m.by);
+	manifest_free(&m);
+}
+
+static void
+refuses_what_is_wrong(void **state)
+{
+	static const struct {
+		const char	*from, *to, *why;
+	} row[] = {
+		{ "pardd-manifest/1", "x", "line 1: this is not a manifest" },
+		{ "\"schema\":\"pardd-manifest/1\"", "\"a\":1",
+		    "line 1: this is not a manifest" },
+		{ "pardd-manifest/1", "pardd-manifest/2", "another version" },
+		{ "\"xxh128\",", "\"xxh64\",", "with other digests" },
+		{ "\"algorithm\":\"xxh128\",", "", "with other digests" },
+		{ "\"range\":1000", "\"range\":0", "no range, offset and" },
+		{ "\"range\":1000", "\"range\":1073741825", "no range, off" },
+		{ "\"range\":1000", "\"range\":1000.0", "no range, offset" },
+		{ "\"offset\":100", "\"offset\":-1", "no range, offset and" },
+		{ "\"length\":2500", "\"length\":9223372036854775807",
+		    "no range, offset and length" },
+		{ "1000,\"offset\":100,\"length\":2500",
+		    "1,\"offset\":100,\"length\":33554433", "more ranges than" },
+		{ "{\"offset\":100,\"length\":600", "{\"offset\":101,\"length\":600",
+		    "line 2: this range does not follow" },
+		{ "{\"offset\":100,\"length\":600", "{\"offset\":100,\"length\":0",
+		    "this range does not follow" },
+		{ "{\"offset\":100,\"length\":600",
+		    "{\"offset\":100,\"length\":1001",
+		    "this range does not follow" },
+		{ "{\"offset\":100,", "{", "this range does not follow" },
+		{ "1700,\"length\":900", "1700,\"length\":901",
+		    "or goes past the end" },
+		{ "700,\"length\":1000", "700,\"length\":999",
+		    "line 3: this range is not as long as it should be" },
+		{ "1700,\"length\":900", "1700,\"length\":800",
+		    "line 4: this range is not as long as it should be" },
+		{ HEX "1", HEX, "line 2: this range has no digest" },
+		{ HEX "1", HEX "g", "this range has no digest" },
+		{ HEX "1", HEX "A", "this range has no digest" },
+		{ "null", "0", "this range has no digest" },
+		{ ",\"xxh128\":null", "", "this range has no digest" },
+		{ "{\"ranges\":3}", "{\"ranges\":2}", "more or fewer ranges" },
+		{ "{\"ranges\":3}", "{\"ranges\":\"3\"}", "more or fewer" },
+		{ "{\"offset\":1700,\"length\":900,\"xxh128\":\"" HEX "3\"}\n"
+		    "{\"ranges\":3}", "{\"ranges\":2}",
+		    "line 4: there are more or fewer ranges" },
+		{ "{\"ranges\":3}\n", "", "line 5: it ends here" },
+		{ "{\"ranges\":3}\n", "{\"ranges\":3}", "it ends here" },
+		{ "{\"ranges\":3}\n", "{\"ranges\":3}\n\n",
+		    "something follows the last line" },
+		{ "{\"ranges\":3}", "[]", "line 5: is not a line of a" },
+		{ "{\"ranges\":3}", "{", "is not a line of a manifest" },
+		{ "{\"ranges\":3}", "{\"ranges\":3,\"ranges\":3}",
+		    "is not a line of a manifest" },
+	};
+	static char line[(64 << 10) + 10];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		put_changed(row[i].from, row[i].to);
+		refused(STATUS_REFUSED, row[i].why);
+	}
+	memset(line, ' ', sizeof(line));
+	line[0] = '{';
+	put(line, sizeof(line));
+	refused(STATUS_REFUSED, "line 1: is not a line of a manifest");
+	put("\0\n", 2);
+	refused(STATUS_REFUSED, "line 1: is not a line of a manifest");
+}
+
+static void
+tells_what_cannot_be_read(void **state)
+{
+	(void)state;
+	put_changed("", "");
+	stat_error = EIO;
+	refused(STATUS_ERRNO + EIO, path);
+	stat_error = 0;
+	assert_int_equal(manifest_load(&m, "/nowhere/x", &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + ENOENT);
+	assert_int_equal(manifest_load(&m, "/tmp", &f), -1);
+	assert_int_equal(f.status, STATUS_REFUSED);
+	/* a file of the kernel, the first page of which cannot be read */
+	assert_int_equal(manifest_load(&m, "/proc/self/mem", &f), -1);
+	assert_int_equal(f.status, STATUS_ERRNO + EIO);
+}
+
+#ifdef POOR
+/*
+ * libjansson leaves out a letter where there is no memory for it, and goes on:
+ * so it may seem to be no manifest, but never is another one.
+ */
+static void
+tells_each_lack_of_memory(void **state)
+{
+	unsigned n, told = 0;
+	bool refused;
+	struct check c;
+
+	(void)state;
+	put_changed("", "");
+	for (n = 0; n == 0 || refused; n++) {
+		poor_after(n);
+		if (manifest_load(&m, path, &f) == 0) {
+			refused = poor_was();
+			assert_int_equal(m.off, 100);
+			assert_int_equal(m.length, 2500);
+			assert_string_equal(m.serial[1], "T1");
+			assert_true(digest_table_at(&m.digests, 2, &c));
+			assert_true(c.digest.word[1] ==
+			    UINT64_C(0x0123456789abcde3));
+			manifest_free(&m);
+			continue;
+		}
+		refused = poor_was();
+		assert_true(refused);
+		told += f.status == STATUS_ERRNO + ENOMEM;
+		if (f.status != STATUS_REFUSED)
+			assert_int_equal(f.status, STATUS_ERRNO + ENOMEM);
+	}
+	assert_true(told > 20);
+}
+#endif
+
+int
+main(void)
+{
+#define TEST(f)	cmocka_unit_test_setup_teardown(f, begin, end)
+	const struct CMUnitTest tests[] = {
+		TEST(reads_what_is_right),
+		TEST(reads_one_of_nothing),
+		TEST(refuses_what_is_wrong),
+		TEST(tells_what_cannot_be_read),
+#ifdef POOR
+		TEST(tells_each_lack_of_memory),
+#endif
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
