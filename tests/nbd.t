@@ -312,7 +312,7 @@ it "... of the holes of a file" to_holes
 it "... and free them" to_holes oflag=trim
 writes_zeros()
 {
-	sparse_source && "$blocks" make dst 64M 9 && serve b "${@:2}" && whole if=src of="$uri" "$1"
+	in_memory && sparse_source && "$blocks" make dst 64M 9 && serve b "${@:2}" && whole if=src of="$uri" "$1"
 }
 it "writes zeros where the server cannot make them" writes_zeros oflag=sparse --filter=nozero file dst
 it "... and where it will not" writes_zeros oflag=sparse \
@@ -666,6 +666,17 @@ bad_large()
 	    says '1 unreadable block in 1 range' && holds dst 0 0 409600 && holds dst 413696 413696 600000
 }
 it "... or the smallest block that it takes" bad_large
+# In mid copy the disk of the server goes: no read succeeds any more.
+bad_altogether()
+{
+	in_memory && "$blocks" make img 8M && serve a -r --filter=error file img error-pread=EIO \
+	    error-pread-rate=100% error-file=gone || return
+	{ until_true 20 test -s dst && : >gone; } &
+	copy 69 if="$uri" of=dst coe=1 bpt=128 rate=2M "$@" && wait $! &&
+	    says '^pardd: NOT complete: .*: no answer any more, not even for what could be read before'
+}
+it "ends soon with coe=1 when a server can read nothing any more" bad_altogether
+it "... with threads, too" bad_altogether engine=threads
 fails()
 {
 	pair 4M && serve b --filter=error file dst "${@:2}" && copy "$1" if=src of="$uri" && says 'NOT complete: '
