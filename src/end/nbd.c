@@ -117,7 +117,7 @@ move(struct lane *lane, struct io *io, size_t len)
 static bool
 will_not(int err)
 {
-	return err == ENOTSUP || err == EOPNOTSUPP || err == EINVAL;
+	return err == EOPNOTSUPP || err == EINVAL;
 }
 
 static void
