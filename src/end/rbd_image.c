@@ -5,8 +5,8 @@
  * its timeouts, and apply a slightly longer limit to each request as well.  A
  * request beyond that limit may still end at any time, so everything it uses is
  * left to it: its buffer, and the image.  A buffer that the caller could not do
- * without (struct io, "lasting") never goes to librbd: its bytes pass through
- * one of our own.
+ * without (struct io, not "lasting") never goes to librbd: its bytes pass
+ * through one of our own.
  *
  * The cache of librbd is off: what it acknowledges is written.  It need not
  * copy what it writes either: a write is over only when it has let go of the
