@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "../../src/end/rbd_name.h"
 
@@ -58,13 +59,22 @@ refuses_the_rest(void **state)
 	static const char *const names[] = { "rbd:", "rbd:p", "rbd:p/",
 		"rbd:/i", "rbd:p//i", "rbd:p/i@", "rbd:p/i:", "rbd:p/i:a",
 		"rbd:p/i:a=b:", "rbd:p/i:=b", "rbd:p@s/i", "rbd:p:a=b/i",
-		"rbd:p/i:key=AQ" };
+		"rbd:p/i:key=AQ", "rbd:p/i:password=AQ",
+		"rbd:p/i:=b:c=d" };
+	char many[400] = "rbd:p/i";
 	struct rbd_name n;
 	size_t i;
 
 	(void)state;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_non_null(rbd_name_parse(&n, names[i]));
+	for (i = 0; i < RBD_OPTIONS_MOST; i++)
+		strcat(many, ":a=b");
+	assert_null(rbd_name_parse(&n, many));
+	rbd_name_free(&n);
+	strcat(many, ":a=b");
+	assert_string_equal(rbd_name_parse(&n, many), "it has too many "
+	    "options");
 }
 
 int
