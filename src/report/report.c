@@ -113,8 +113,9 @@ used_notes(const struct used *u)
 		    u->fs[i].reason);
 	}
 	if (n > FS_SHOWN)
-		print(stderr, "pardd: note: and %zu partitions more are copied "
-		    "whole", n - FS_SHOWN);
+		print(stderr, "pardd: note: and %zu partition%s copied whole",
+		    n - FS_SHOWN, n - FS_SHOWN == 1 ? " more is" :
+		    "s more are");
 }
 
 /* Remarks: surprising, but no reason to refuse. */

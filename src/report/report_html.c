@@ -191,8 +191,8 @@ ranges_table(FILE *out, const struct report_data *d)
 		}
 	table_end(out);
 	if (n > ROWS_MOST)
-		fprintf(out, "<p>And %zu ranges more; the map has all.</p>\n",
-		    n - ROWS_MOST);
+		fprintf(out, "<p>And %zu range%s more; the map has all.</p>"
+		    "\n", n - ROWS_MOST, n - ROWS_MOST == 1 ? "" : "s");
 }
 
 static void
@@ -220,8 +220,9 @@ differ_table(FILE *out, const struct report_data *d)
 	}
 	table_end(out);
 	if (ranges > n)
-		fprintf(out, "<p>And %llu ranges more; json= tells all of "
-		    "them.</p>\n", (ull)ranges - n);
+		fprintf(out, "<p>And %llu range%s more; json= tells all of "
+		    "them.</p>\n", (ull)ranges - n, ranges - n == 1 ? "" :
+		    "s");
 }
 
 /* --- partitions and file systems ---------------------------------------- */

@@ -50,8 +50,9 @@ report_unreadable(const struct plan *p, struct outcome *out)
 			    p->block), p->block, instead(p));
 	}
 	if (n > most)
-		print(stderr, "pardd: %s: unreadable: %llu more ranges, see %s",
-		    p->src->name, (ull)(n - most), p->opts->map);
+		print(stderr, "pardd: %s: unreadable: %llu more range%s, see "
+		    "%s", p->src->name, (ull)(n - most), n - most == 1 ? "" :
+		    "s", p->opts->map);
 }
 
 static void
@@ -80,8 +81,8 @@ report_differing(const struct plan *p, struct map *differ)
 			differs(p, &s);
 	if (n > RANGES_SHOWN)
 		print(stderr,
-		    "pardd: and %llu ranges more; json= %s all of them",
-		    (ull)(n - RANGES_SHOWN),
+		    "pardd: and %llu range%s more; json= %s all of them",
+		    (ull)(n - RANGES_SHOWN), n - RANGES_SHOWN == 1 ? "" : "s",
 		    p->work == WORK_COMPARE ? "and map= tell" : "tells");
 }
 
@@ -109,8 +110,8 @@ files(const struct damage_area *a)
 	for (i = 0; i < f->n && i < NAMES_SHOWN; i++)
 		print(stderr, "    %s", f->name[i]);
 	if (i < f->n)
-		print(stderr, "pardd: and %zu files more; json= and report= "
-		    "tell all of them", f->n - i);
+		print(stderr, "pardd: and %zu file%s more; json= and report= "
+		    "tell all of them", f->n - i, f->n - i == 1 ? "" : "s");
 	if (a->command == NULL || damage_all_named(a))
 		return;
 	if (i > 0)
@@ -163,6 +164,6 @@ report_damage(const struct plan *p, const struct damage *d)
 	for (i = 0; i < d->n && i < AREAS_SHOWN; i++)
 		area(p, &d->area[i], d->table);
 	if (i < d->n)
-		print(stderr, "pardd: and %zu partitions more have such ranges",
-		    d->n - i);
+		print(stderr, "pardd: and %zu partition%s such ranges",
+		    d->n - i, d->n - i == 1 ? " more has" : "s more have");
 }

@@ -353,7 +353,7 @@ says_what_is_known_of_partitions(void **state)
 	(void)state;
 	assert_non_null(strstr(text, "there may be more partitions\npardd: "
 	    "outside of the known partitions of /dev/sda: "));
-	assert_non_null(strstr(text, "pardd: and 1 partitions more have such "
+	assert_non_null(strstr(text, "pardd: and 1 partition more has such "
 	    "ranges\n"));
 	d = (struct damage){ .table = TABLE_LOST };
 	assert_string_equal(SAID(report_damage(&p, &d)), "pardd: /dev/sda: the "

@@ -276,7 +276,7 @@ lists_what_differs(void **state)
 	assert_int_equal(map_set(&out.differ, 4 * i, 2, BAD), 0);
 	make();
 	lacks("<td class=\"n\">17384</td>");
-	has("</table>\n<p>And 1 ranges more; json= tells all of them.</p>");
+	has("</table>\n<p>And 1 range more; json= tells all of them.</p>");
 }
 
 /* A partition of which a part is lost, one beside it, and one elsewhere. */
