@@ -258,6 +258,11 @@ secret()
 	done
 }
 it "takes no secret where all can see it, and repeats none" secret
+no_secret()
+{
+	echo text >src && mkdir rbd:p && exits 0 "$pardd" if=src of=./rbd:p/image:key=1 && same src rbd:p/image:key=1
+}
+it "... and changes no file's name that looks so" no_secret
 missing()
 {
 	cluster && rm lib/librbd.so.1 && : >lib/librbd.so.1 && refuse 101 'Debian has it in librbd1$' if=rbd:p/image of=dst &&

@@ -4,6 +4,7 @@
  */
 #include "base/secrets.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,16 @@ take(struct secrets *s, char *word, char *shown)
 	return 0;
 }
 
+/* Whether a word is the name of a Ceph image, or an operand with one. */
+static bool
+names_image(const char *word)
+{
+	const char *value = strchr(word, '=');
+
+	return strncmp(word, "rbd:", 4) == 0 ||
+	    (value != NULL && strncmp(value + 1, "rbd:", 4) == 0);
+}
+
 /* The length of the value of an option: up to a ":" without a backslash. */
 static size_t
 value_length(const char *value)
@@ -81,9 +92,10 @@ hide(char *word, char *shown)
 	char *at;
 	size_t i, len;
 
+	if (!names_image(word))
+		return;
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		for (at = strstr(word, "rbd:"); at != NULL &&
-		    (at = strstr(at, keys[i])) != NULL; at += len) {
+		for (at = word; (at = strstr(at, keys[i])) != NULL; at += len) {
 			at += strlen(keys[i]);
 			len = value_length(at);
 			memset(at, '*', len);
