@@ -242,6 +242,9 @@ it "... and options" slip -n -r3 a b --idirect --domain-mapfile=d c \
     ' the same is: pardd if=a of=b map=c rescue=noscrape retries=3 iflag=direct domain=d'
 it "... with their values behind" slip -nr 3 a b c -b 4096 --reverse \
     ' the same is: pardd if=a of=b map=c rescue=noscrape retries=3 bs=4096 rescue=reverse'
+it "... where -d, which is ddrescue's for past the cache, stays one that writes nothing" \
+    slip -d a b c ' the same is: pardd if=a of=b map=c -d'
+it "... with no map, too" slip a b --dry-run ' the same is: pardd if=a of=b -d'
 it "... but none of what is otherwise here" slip -s 1M a b c "no option -s; --help lists them"
 it "... nor of a line with operands" slip a b bs=512 "'a' is not an operand.*"
 it "... nor of one that has a device where the map would be" slip copy /dev/a /dev/b "'copy' is not an operand.*"

@@ -155,14 +155,18 @@ hint_number(const char *text, char *to, size_t room)
 
 /* --- lines -------------------------------------------------------------- */
 
-/* Options of ddrescue and their equivalents; after "=" a value follows. */
+/*
+ * Options of ddrescue and their equivalents; after "=" a value follows.  But -d
+ * is ours, which writes nothing: devices are read past the cache in any case.
+ */
 static const struct like {
 	char		 letter;
 	const char	*name, *here;
 } likes[] = {
 	{ 'b', "sector-size", "bs=" },
 	{ 'c', "cluster-size", "bpt=" },
-	{ 'd', "idirect", "iflag=direct" },
+	{ 'd', "dry-run", "-d" },
+	{ '\0', "idirect", "iflag=direct" },
 	{ 'D', "odirect", "oflag=direct" },
 	{ 'e', "max-bad-areas", "maxerrors=" },
 	{ 'f', "force", "" },
@@ -296,8 +300,9 @@ put_line(FILE *out, int argc, char *const argv[])
 		else
 			name[n++] = arg;
 	}
+	/* No option but -d works without a map. */
 	ok = fclose(options) == 0 && ok && (n == NAMES || (n == 2 &&
-	    text[0] == '\0'));	/* no option works without a map */
+	    (text[0] == '\0' || strcmp(text, " -d") == 0)));
 	/* "copy /dev/a /dev/b" would become one with of=/dev/a. */
 	ok = ok && (n < NAMES || strncmp(name[2], "/dev/", 5) != 0);
 	fputs("pardd", out);
