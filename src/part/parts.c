@@ -30,7 +30,8 @@ enum {
 	TABLE_EDGE = 128 << 10,	/* bytes at both ends that may have a table */
 	ENTRIES_MOST = 4 << 20,	/* bytes of GPT entries */
 	LINKS_MOST = 256,	/* logical partitions */
-	SHOWN = 16,		/* partitions listed in a refusal */
+	SHOWN = 16,		/* partitions listed in a refusal, */
+	LIST = (SHOWN + 1) * 72,	/* in less than so many bytes */
 	GPT_ENTRIES = 16 << 10,	/* bytes, at least: UEFI 2.10 5.3.1 */
 	MBR_ENTRIES = 446,	/* offset of the first entry */
 	MBR_ENTRY = 16,		/* bytes of an entry */
@@ -249,16 +250,17 @@ probe_table(const struct view *v, const unsigned char *mbr, struct parts *t)
 	blkid_probe pr = blkid_new_probe();
 	blkid_parttable table = NULL;
 	blkid_partlist list = NULL;
-	int err = 0;
+	int err = 0, refused;
 
 	if (pr == NULL)
 		return ENOMEM;
-	if (blkid_probe_set_device(pr, v->fd, 0, (blkid_loff_t)v->size) == 0 &&
-	    blkid_probe_set_sectorsize(pr, t->sector) == 0 &&
-	    blkid_probe_enable_superblocks(pr, 0) == 0 &&
-	    blkid_probe_enable_partitions(pr, 1) == 0 &&
-	    blkid_probe_filter_partitions_type(pr, BLKID_FLTR_ONLYIN,
-	    known) == 0)
+	refused = blkid_probe_set_device(pr, v->fd, 0, (blkid_loff_t)v->size);
+	refused |= blkid_probe_set_sectorsize(pr, t->sector);
+	refused |= blkid_probe_enable_superblocks(pr, 0);
+	refused |= blkid_probe_enable_partitions(pr, 1);
+	refused |= blkid_probe_filter_partitions_type(pr, BLKID_FLTR_ONLYIN,
+	    known);
+	if (refused == 0)
 		list = blkid_probe_get_partitions(pr);
 	if (list != NULL)
 		table = blkid_partlist_get_table(list);
@@ -441,19 +443,19 @@ part_end(const struct part *p)
 
 /* --- one partition ---------------------------------------------------- */
 
-/* "1 (bytes 1048576 to 5242879), 2 (...)" */
+/* "1 (bytes 1048576 to 5242879), 2 (...)", for which LIST bytes are enough. */
 static void
 list_parts(const struct parts *t, char *text, size_t room)
 {
 	size_t at = 0, i;
 
 	text[0] = '\0';
-	for (i = 0; i < t->n && i < SHOWN && at < room; i++)
+	for (i = 0; i < t->n && i < SHOWN; i++)
 		at += (size_t)snprintf(text + at, room - at,
 		    "%s%u (bytes %llu to %llu)", i > 0 ? ", " : "",
 		    t->part[i].number, (ull)t->part[i].start,
 		    (ull)part_end(&t->part[i]) - 1);
-	if (t->n > SHOWN && at < room)
+	if (t->n > SHOWN)
 		snprintf(text + at, room - at, " and %zu more", t->n - SHOWN);
 }
 
@@ -461,7 +463,7 @@ static int
 no_such_part(const struct endpoint *ep, const char *operand, int64_t number,
     const struct parts *t, struct fault *f)
 {
-	char list[1024];
+	char list[LIST];
 
 	if (t->wrong[0] != '\0')
 		return fault_set(f, STATUS_REFUSED, "%s=%lld: the partition "

@@ -67,18 +67,20 @@ probe_area(const struct view *v, uint64_t start, uint64_t length,
     uint32_t sector, bool tables, struct signs *s)
 {
 	blkid_probe pr = blkid_new_probe();
+	int refused;
 	unsigned i;
 
 	if (pr == NULL)
 		return;
-	if (blkid_probe_set_device(pr, v->fd, (blkid_loff_t)start,
-	    (blkid_loff_t)length) == 0 &&
-	    blkid_probe_set_sectorsize(pr, sector) == 0 &&
-	    blkid_probe_enable_superblocks(pr, 1) == 0 &&
-	    blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE |
-	    BLKID_SUBLKS_LABEL | BLKID_SUBLKS_MAGIC) == 0 &&
-	    blkid_probe_enable_partitions(pr, tables) == 0 &&
-	    blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC) == 0)
+	refused = blkid_probe_set_device(pr, v->fd, (blkid_loff_t)start,
+	    (blkid_loff_t)length);
+	refused |= blkid_probe_set_sectorsize(pr, sector);
+	refused |= blkid_probe_enable_superblocks(pr, 1);
+	refused |= blkid_probe_set_superblocks_flags(pr, BLKID_SUBLKS_TYPE |
+	    BLKID_SUBLKS_LABEL | BLKID_SUBLKS_MAGIC);
+	refused |= blkid_probe_enable_partitions(pr, tables);
+	refused |= blkid_probe_set_partitions_flags(pr, BLKID_PARTS_MAGIC);
+	if (refused == 0)
 		for (i = 0; i < AREA_SIGNS && blkid_do_probe(pr) == 0; i++)
 			note_sign(s, pr, start);
 	blkid_free_probe(pr);
