@@ -121,7 +121,7 @@ undivided(struct used_fs *fs, struct look *l)
 {
 	unsigned char mbr[MBR];
 
-	if (fs->length < MBR || look_read(l, 0, mbr, MBR) != 0)
+	if (look_read(l, 0, mbr, MBR) != 0)
 		return used_whole(fs, "its first sector cannot be read");
 	return !has_table(mbr) ? 0 :
 	    used_whole(fs, "its first sector has a partition table, too");

@@ -119,7 +119,7 @@ doubt_mbr(struct used *u, struct look *l, uint32_t sector)
 				used_whole(&u->fs[i], "the MBR has another "
 				    "partition on the same bytes");
 	}
-	return err == 0 || err == ENOMEM ? err : 0;
+	return err == ENOMEM ? err : 0;
 }
 
 /*

@@ -27,7 +27,8 @@ struct tabled {
 	int	 fd;
 	int	 view_err;		/* opening it for a view fails so */
 	uint64_t lost;			/* a byte that cannot be read, */
-	bool	 ends;			/* ... as the disk ends there */
+	bool	 ends;			/* ... as the disk ends there, or */
+	int	 lost_err;		/* because of this, if not EIO */
 	int	 attach_err;		/* a lane of it fails so */
 	bool	 hidden;		/* it cannot be read back */
 	struct disk disk;		/* what is known of it */
@@ -58,7 +59,7 @@ tabled_get(const struct tabled *t, struct io *io)
 	ssize_t n;
 
 	if (io->off <= t->lost && t->lost < io->off + io->len) {
-		io->err = t->ends ? 0 : EIO;
+		io->err = t->ends ? 0 : t->lost_err != 0 ? t->lost_err : EIO;
 		return;
 	}
 	memset(io->buf, 0, io->len);
@@ -164,6 +165,71 @@ add_logical(const struct tabled *t, unsigned row, unsigned type,
 		if (i + 1 < n)
 			add_row(t, at, 1, 0x05, 4 * (i + 1), 4);
 	}
+}
+
+/* A swap space of so many pages. */
+static inline void
+add_swap(const struct tabled *t, uint64_t off, uint32_t pages)
+{
+	unsigned char s[4096] = { 0 };
+
+	le32enc(s + 1024, 1);
+	le32enc(s + 1028, pages - 1);
+	memcpy(s + 4086, "SWAPSPACE2", 10);
+	fill(t, off + 512, s + 512, sizeof(s) - 512);
+}
+
+static inline uint32_t
+checksum(const unsigned char *p, size_t n)
+{
+	uint32_t sum = UINT32_MAX;
+	int i;
+
+	for (; n > 0; n--, p++)
+		for (sum ^= *p, i = 0; i < 8; i++)
+			sum = sum >> 1 ^ (sum % 2 == 1 ? 0xedb88320 : 0);
+	return ~sum;
+}
+
+/*
+ * A GPT with a partition from a sector to another, and its backup; the header
+ * at "at" of 512 bytes names "other" as the place of the other one.
+ */
+static inline void
+add_header(const struct tabled *t, uint64_t at, uint64_t other,
+    uint64_t entries, const unsigned char *table, size_t n)
+{
+	unsigned char h[SECTOR] = "EFI PART";
+
+	le32enc(h + 8, 0x10000);
+	le32enc(h + 12, 92);
+	le64enc(h + 24, at);
+	le64enc(h + 32, other);
+	le64enc(h + 40, 34);
+	le64enc(h + 48, DISK_SECTORS - 34);
+	h[56] = 1;
+	le64enc(h + 72, entries);
+	le32enc(h + 80, 128);
+	le32enc(h + 84, 128);
+	le32enc(h + 88, checksum(table, n));
+	le32enc(h + 16, checksum(h, 92));
+	fill(t, at * SECTOR, h, sizeof(h));
+	fill(t, entries * SECTOR, table, n);
+}
+
+static inline void
+add_gpt(const struct tabled *t, uint64_t from, uint64_t to)
+{
+	static unsigned char table[128 * 128];
+
+	memset(table, 0, sizeof(table));
+	table[0] = table[16] = 1;
+	le64enc(table + 32, from);
+	le64enc(table + 40, to);
+	add_row(t, 0, 0, 0xee, 1, DISK_SECTORS - 1);
+	add_header(t, 1, DISK_SECTORS - 1, 2, table, sizeof(table));
+	add_header(t, DISK_SECTORS - 1, 1, DISK_SECTORS - 33, table,
+	    sizeof(table));
 }
 
 /* The first block of an ext2 that blkid knows, of so many KiB. */
