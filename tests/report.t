@@ -89,6 +89,15 @@ notes()
 	    has '<li>case &#60;17&#62; &#38; &#34;co&#34;</li>' && has '<li>M&#252;ller \xE2\x80\xAEx \xFF\x0A</li>'
 }
 it "has notes, in all languages, and no tricks with them" notes
+# What is hidden of an address is a part of a text.
+whole_notes()
+{
+	"$blocks" make src 1k && exits 0 "$pardd" if=src of=dst report=r.html \
+	    note='iscsi://10.0.0.1:3260/t:1 seized by joe@lab' note='was of=iscsi://h:1/t/1, by j@lab' \
+	    note='rbd:p/i:key=x' && has '<li>iscsi://10.0.0.1:3260/t:1 seized by joe@lab</li>' &&
+	    has '<li>was of=iscsi://h:1/t/1, by j@lab</li>' && has '<li>rbd:p/i:key=x</li>'
+}
+it "... and as they are, whatever they mention" whole_notes
 names()
 {
 	local name=$'a"><script>x<\\script>\'&\n\e\xff--><!--]]>'

@@ -4,15 +4,31 @@
  */
 #include "base/secrets.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/*
+ * The address that a word is, or an operand has, if it begins so; else NULL.  A
+ * note is a text, whatever it mentions, and so are the words of a command.
+ */
+static char *
+address(char *word, const char *scheme)
+{
+	char *value = strchr(word, '=');
+	size_t n = strlen(scheme);
+
+	if (strncmp(word, scheme, n) == 0)
+		return word;
+	if (value == NULL || strncmp(word, "note=", 5) == 0)
+		return NULL;
+	return strncmp(value + 1, scheme, n) == 0 ? value + 1 : NULL;
+}
 
 /* Where the password of an address begins, and the @ behind it; or NULL. */
 static char *
 find(char *word, char **end)
 {
-	char *at = strstr(word, "iscsi://"), *from;
+	char *at = address(word, "iscsi://"), *from;
 
 	if (at == NULL)
 		return NULL;
@@ -60,16 +76,6 @@ take(struct secrets *s, char *word, char *shown)
 	return 0;
 }
 
-/* Whether a word is the name of a Ceph image, or an operand with one. */
-static bool
-names_image(const char *word)
-{
-	const char *value = strchr(word, '=');
-
-	return strncmp(word, "rbd:", 4) == 0 ||
-	    (value != NULL && strncmp(value + 1, "rbd:", 4) == 0);
-}
-
 /* The length of the value of an option: up to a ":" without a backslash. */
 static size_t
 value_length(const char *value)
@@ -92,7 +98,7 @@ hide(char *word, char *shown)
 	char *at;
 	size_t i, len;
 
-	if (!names_image(word))
+	if (address(word, "rbd:") == NULL)
 		return;
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		for (at = word; (at = strstr(at, keys[i])) != NULL; at += len) {
