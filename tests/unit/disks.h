@@ -50,6 +50,7 @@ add_row(const struct node *last)
 }
 
 /* A loop device on that path, of so many blocks. */
+__attribute__((unused))
 static struct node *
 add_loop(const char *name, dev_t dev, const char *on, uint64_t blocks)
 {
