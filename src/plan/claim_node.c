@@ -56,7 +56,7 @@ words(unsigned kinds, char *text, size_t room)
 
 	text[0] = '\0';
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if ((kinds & all[i].kind) != 0 && n < room)
+		if ((kinds & all[i].kind) != 0)
 			n += (size_t)snprintf(text + n, room - n, "%s%s",
 			    n > 0 ? "," : "", opts_word("force",
 			    all[i].force));

@@ -379,8 +379,7 @@ served(const struct endpoint *server, const struct endpoint *ep,
 {
 	pid_t pid = server->id.server;
 
-	if (pid == 0 || !ep->id.known || !opened_any(pid,
-	    server->spec.role == TARGET, has_some, range))
+	if (!opened_any(pid, server->spec.role == TARGET, has_some, range))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s may be what %s serves: process "
 	    "%d has it open (force=overlap writes all the same)", ep->name,

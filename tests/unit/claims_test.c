@@ -350,6 +350,88 @@ claims_below_a_file(void **state)
 	claims_release(&claims);
 }
 
+static void
+tells_that_it_cannot_be_locked(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_part("ata1", "sda", SDA, 1, 100, 100);
+	world.node[0].lock_err = ENOLCK;
+	assert_int_equal(claim(SDA, 150, 1), STATUS_REFUSED);
+	assert_true(refused("sda cannot be locked (flock): No locks available "
+	    "(force=held writes all the same)"));
+	opts.force = FORCE_HELD;
+	assert_int_equal(claim(SDA, 150, 1), 0);
+	claims_release(&claims);
+}
+
+/* The target by its own name, where there is no usual one for its node. */
+static void
+claims_by_the_name_that_was_given(void **state)
+{
+	int status;
+
+	(void)state;
+	opts = (struct opts){ .force = FORCE_MOUNTED };	/* no loop over calls */
+	two_disks();
+	strcpy(world.node[0].name, "mine");
+	assert_int_equal(claim(SDA, 0, 1), STATUS_REFUSED);
+	assert_true(refused("sda cannot be claimed with O_EXCL: No such file"));
+	set_end(SDA);
+	end.name = "/dev/mine";
+	for (status = 0; status < 2; status++) {
+		struct plan p = { .opts = &opts, .dst = &end,
+			.bounded = true, .pad = BLOCK, .length = BLOCK,
+			.truncate = -1 };
+
+		assert_int_equal(claims_take(&claims, NULL, &p, &f), -status);
+		if (status == 0) {
+			assert_int_equal(claims.node[0], SDA);
+			claims_release(&claims);
+		}
+		world.node[0].dev = SDB;	/* another by then */
+	}
+	assert_true(refused("sda cannot be claimed with O_EXCL: Stale file"));
+}
+
+/* What an earlier target holds is ours. */
+static void
+claims_beside_an_earlier_target(void **state)
+{
+	struct plan p = { .opts = &opts, .dst = &end, .bounded = true,
+		.pad = BLOCK, .length = BLOCK, .truncate = -1 };
+	struct claims first, second;
+
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_part("ata1", "sda", SDA, 1, 100, 100);
+	add_part("ata1", "sda", SDA, 2, 300, 100);
+	set_end(SDA + 1);
+	assert_int_equal(claims_take(&first, NULL, &p, &f), 0);
+	assert_int_equal(first.locked, SDA);
+	world.node[0].locked = 1000;		/* by the first */
+	set_end(SDA + 2);
+	assert_int_equal(claims_take(&second, &first, &p, &f), 0);
+	assert_int_equal(second.n, 1);
+	assert_int_equal(second.lock, -1);
+	claims_release(&second);
+	set_end(SDA + 1);			/* another part of the same */
+	world.node[2].used = true;
+	assert_int_equal(claims_take(&second, &first, &p, &f), 0);
+	assert_int_equal(second.n, 0);
+	claims_settle(&first);
+	claims_forget(&first);
+	claims_release(&first);
+	p.length = 0;				/* nothing is written */
+	assert_int_equal(claims_take(&second, NULL, &p, &f), 0);
+	p.length = BLOCK;
+	p.work = WORK_COMPARE;
+	assert_int_equal(claims_take(&second, NULL, &p, &f), 0);
+	assert_int_equal(second.n, 0);
+}
+
 /* --------------------------------------------------------------- overlaps */
 
 static struct endpoint source;
@@ -462,6 +544,174 @@ overlaps_by_another_path(void **state)
 	assert_false(overlap(SDA, 0, SDB, 10, 10));
 }
 
+/* Volumes on volumes: all of what is below, or more than can be told. */
+static void
+overlaps_in_volumes_of_volumes(void **state)
+{
+	char table[64 * 40] = "";
+	int i;
+
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_disk("virtual", "dm-0", DM0, 200);
+	add_disk("virtual", "dm-1", DM1, 200);
+	has("/sys/block/dm-0/slaves/dm-1/dev", "253:1\n");
+	has("/sys/block/dm-1/slaves/sda/dev", "8:0\n");
+	assert_true(overlap(DM0, 0, SDA, 900, 10));
+	assert_false(overlap(DM0, 0, SDB, 900, 10));
+	add_node("mapper/control", makedev(10, 236), 0);
+	for (i = 0; i < 64; i++)
+		snprintf(table + strlen(table), sizeof(table) - strlen(table),
+		    "%d 1 linear 8:0 %d\n", i, 2 * i);
+	world.table = table;
+	world.broken = "nothing";		/* no loop over calls */
+	assert_true(overlap(DM0, 0, SDB, 0, 64));
+	assert_true(refused("overlaps what is read from source is not known, "
+	    "for what /sys/dev/block/8:0 lies on cannot be read: Argument list "
+	    "too long"));
+	assert_false(overlap(DM0, 0, SDB, 0, 10));
+}
+
+static void
+overlaps_below_loop_devices(void **state)
+{
+	struct node *loop;
+
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	loop = add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
+	has("/sys/block/loop0/loop/offset", "512\n");
+	assert_true(overlap(SDA, 11, LOOP0, 10, 1));
+	world.broken = "nothing";
+	loop->on = NULL;			/* it lies on nothing by now */
+	assert_false(overlap(SDA, 11, LOOP0, 10, 1));
+	loop->err = ENOTTY;			/* it does not tell, */
+	assert_true(overlap(SDA, 11, LOOP0, 10, 1));
+	assert_true(refused("the range to be written on it overlaps"));
+	has("/sys/block/loop0/loop/backing_file", "/gone\n");
+	assert_true(overlap(SDA, 11, LOOP0, 10, 1));
+	assert_true(refused("/sys/dev/block/7:0 lies on cannot be read"));
+}
+
+/* What is cut off is written, up to the end of what is below. */
+static void
+overlaps_what_is_cut_off(void **state)
+{
+	struct plan p = { .opts = &opts, .src = &source, .dst = &end,
+		.bounded = true, .pad = BLOCK, .src_off = 20 * BLOCK,
+		.length = BLOCK, .truncate = (int64_t)(5 * BLOCK) };
+
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
+	has("/sys/block/loop0/loop/offset", "512\n");
+	set_end(SDA);
+	source = end;
+	set_end(LOOP0);
+	assert_int_equal(overlap_source(&p, &f), -1);
+	p.truncate = (int64_t)(20 * BLOCK);
+	assert_int_equal(overlap_source(&p, &f), 0);
+}
+
+/* Of a file, and of a SCSI node, it may not be known where they lie. */
+static void
+overlaps_what_is_not_known(void **state)
+{
+	struct plan p = { .opts = &opts, .src = &source, .dst = &end,
+		.bounded = true, .pad = BLOCK, .length = BLOCK,
+		.truncate = -1 };
+
+	(void)state;
+	opts = (struct opts){ .force = FORCE_MOUNTED };
+	two_disks();
+	set_end(SDA);
+	source = end;
+	source.name = "source";
+	source.is.device = false;
+	source.id.dev = makedev(0, 99);
+	source.id.ino = 5;
+	world.broken = MOUNTINFO;
+	world.err = EMFILE;
+	assert_int_equal(overlap_source(&p, &f), -1);
+	assert_true(refused("what the file system 0:99 lies on cannot be read"));
+	opts.force = 0;				/* then it does not matter */
+	assert_int_equal(overlap_source(&p, &f), 0);
+	end.is.device = false;			/* nor to a file */
+	end.id.ino = 6;
+	end.id.dev = makedev(0, 98);
+	opts.force = FORCE_MOUNTED;
+	assert_int_equal(overlap_source(&p, &f), 0);
+	world.broken = NULL;
+	opts.force = 0;
+	set_end(SDA);
+	source.is.device = true;		/* /dev/sg0 */
+	source.id.dev = makedev(0, 5);
+	source.id.node = makedev(21, 0);
+	assert_int_equal(overlap_source(&p, &f), -1);
+	assert_true(refused("whether it overlaps what is read from source is "
+	    "not known"));
+	has("/sys/devices/ata1/scsi_generic/sg0/dev", "21:0\n");
+	leads("/sys/dev/char/21:0", "../../devices/ata1/scsi_generic/sg0");
+	assert_int_equal(overlap_source(&p, &f), 0);	/* without a block node */
+	leads("/sys/devices/ata1/scsi_generic/sg0/device", "../..");
+	assert_int_equal(overlap_source(&p, &f), -1);	/* it has come up since */
+	assert_true(refused("cannot be read: Stale file handle"));
+}
+
+/* One export of one server, by whatever name. */
+static void
+overlaps_in_an_export(void **state)
+{
+	static const struct {
+		const char	*name, *export, *peer;
+		pid_t		server;
+		bool		remote, is;
+	} row[] = {
+		{ "source", NULL, "", 0, true, true },
+		{ "source", NULL, "", 0, false, false },
+		{ "it", "x", "1.2.3.4", 0, true, true },
+		{ "it", "y", "1.2.3.4", 0, true, false },
+		{ "it", NULL, "1.2.3.4", 0, true, false },
+		{ "it", "x", "1.2.3.5", 0, true, false },
+		{ "it", "x", "", 0, true, false },
+		{ "it", "x", "", 42, true, true },
+		{ "it", "x", "", 43, true, false },
+	};
+	struct plan p = { .opts = &opts, .src = &source, .dst = &end,
+		.bounded = true, .pad = BLOCK, .length = 10 * BLOCK,
+		.truncate = -1 }, q = { .opts = &opts, .dst = &source };
+	size_t i;
+
+	(void)state;
+	opts = (struct opts){ 0 };
+	set_end(0);
+	source = end;
+	source.name = "source";
+	source.is = (struct traits){ .remote = true };
+	source.id = (struct identity){ .export = "x", .peer = "1.2.3.4",
+		.server = 42 };
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		end = source;
+		end.name = row[i].name;
+		end.is.remote = row[i].remote;
+		end.id = (struct identity){ .export = row[i].export,
+			.peer = row[i].peer, .server = row[i].server };
+		p.src_off = p.dst_off = 0;
+		assert_int_equal(overlap_source(&p, &f), -row[i].is);
+		assert_int_equal(overlap_targets(&p, &q, &f), -row[i].is);
+		p.dst_off = 10 * BLOCK;
+		assert_int_equal(overlap_source(&p, &f), 0);
+		p.dst_off = 0;
+		p.src_off = 10 * BLOCK;
+		assert_int_equal(overlap_source(&p, &f), 0);
+		p.src_off = 9 * BLOCK;
+		assert_int_equal(overlap_source(&p, &f), -row[i].is);
+	}
+}
+
 /* Two of several targets. */
 static void
 overlaps_a_target(void **state)
@@ -487,6 +737,8 @@ overlaps_a_target(void **state)
 	p.length = BLOCK;
 	assert_int_equal(overlap_targets(&p, &q, &f), -1);
 	assert_true(refused("whether source and it overlap is not known"));
+	assert_int_equal(overlap_targets(&q, &p, &f), -1);
+	assert_true(refused("whether it and source overlap is not known"));
 	source.id.known = false;
 	assert_int_equal(overlap_targets(&p, &q, &f), 0);
 }
@@ -504,9 +756,17 @@ main(void)
 		WORLD(refuses_uses),
 		WORLD(claims_records),
 		WORLD(claims_below_a_file),
+		WORLD(tells_that_it_cannot_be_locked),
+		WORLD(claims_by_the_name_that_was_given),
+		WORLD(claims_beside_an_earlier_target),
 		WORLD(overlaps),
 		WORLD(overlaps_in_volumes),
 		WORLD(overlaps_by_another_path),
+		WORLD(overlaps_in_volumes_of_volumes),
+		WORLD(overlaps_below_loop_devices),
+		WORLD(overlaps_what_is_cut_off),
+		WORLD(overlaps_what_is_not_known),
+		WORLD(overlaps_in_an_export),
 		WORLD(overlaps_a_target),
 	};
 

@@ -37,7 +37,8 @@ struct node {			/* of /dev */
 	const char *on;		/* what a loop device lies on: a path */
 	int	 err;		/* what it answers instead, or 0 */
 	bool	 used;		/* claimed by somebody, */
-	int	 locked;	/* ... locked: how often that is so */
+	int	 locked;	/* ... locked: how often that is so, */
+	int	 lock_err;	/* or it cannot be */
 	int	 fd;		/* it was opened as this last */
 };
 
@@ -318,6 +319,10 @@ flock(int fd, int how)
 	struct node *node = world_open(fd);
 
 	(void)how;
+	if (node != NULL && node->lock_err != 0) {
+		errno = node->lock_err;
+		return -1;
+	}
 	if (node == NULL || node->locked == 0)
 		return 0;
 	node->locked--;
