@@ -122,7 +122,7 @@ draws_nothing_of_nothing(void **state)
 	(void)state;
 	draw(0);
 	assert_int_equal(count("<rect"), 1);
-	has("1970-01-01 00:00:00 UTC: 0 B in 0.000 s, 0 B/s, 1 workers");
+	has("1970-01-01 00:00:00 UTC: 0 B in 0.000 s, 0 B/s, 1 worker, ");
 }
 
 static void
@@ -170,7 +170,7 @@ names_long_latencies(void **state)
 	has(">100 ms<");
 	has(">1 s<");
 	has(">1000 s<");
-	has("most 1800000.000</text>");
+	has("max 1800000.000</text>");
 	within_frames();
 }
 
