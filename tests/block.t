@@ -270,7 +270,19 @@ blanked_target()
 	    15 if=src "$@" && says 'its file was cut off during the copy'
 }
 it "says so of a target" blanked_target
-it "says so of a target of a rescue" blanked_target map=map
+# The map is as it was before.
+blanked_rescue()
+{
+	blanked_target map=map && ! grep '+$' map
+}
+it "says so of a target of a rescue" blanked_rescue
+blanked_resumed()
+{
+	"$blocks" make src 8M && filled b 8M 512 0 && printf '0 ? 1\n0 0x500000 +\n0x500000 0x300000 ?\n' >map &&
+	    cp map old.map && between "$b" 'blanked b.img' 15 if=src map=map &&
+	    says 'its file was cut off during the copy' && same map old.map
+}
+it "... that has gone on" blanked_resumed
 own_holes()
 {
 	filled b 8M 512 9 && truncate -s 5M zeros && exits 0 "$pardd" if=zeros of="$b" oflag=sparse &&

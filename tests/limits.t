@@ -266,21 +266,25 @@ it "says so when others append to the same file, in its midst" mixed of=dst ofla
 it "... and when the shell opened it with >>" mixed
 it "says so of a file in memory" eval 'in_memory && late_piece'
 # What it was to keep, because it had that already, is cut off before its only write,
-# which makes it long again.
+# which makes it long again, or whoever cut it off does.
+# kept_is_cut WHAT WORDS OPERANDS...
 kept_is_cut()
 {
 	"$blocks" make src 4M && cp src dst && exits 0 "$pardd" if=src of=. manifest=m || return
-	printf '0 ? 1\n0 0x3f0000 +\n0x3f0000 0x10000 ?\n' >map
+	printf '0 ? 1\n0 0x3f0000 +\n0x3f0000 0x10000 ?\n' >map && cp map old.map
 	printf x | dd of=src bs=1 seek=$((4194304 - 1)) conv=notrunc status=none
-	with_faults "on=$PWD/src op=read at=$((4194304 - 512))+ until=$PWD/go" "$pardd" if=src of=dst "$@" 2>err &
-	until_true 20 test -s faults && truncate -s 1M dst && : >go
+	with_faults "on=$PWD/src op=read at=$((4194304 - 512))+ until=$PWD/go" "$pardd" if=src of=dst thr=1 "${@:3}" 2>err &
+	until_true 20 test -s faults && eval "$1" && : >go
 	wait "$!"
 	status=$?
 	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
-	says '^pardd: NOT complete: .*was cut off at byte 1048576'
+	says "^pardd: NOT complete: .*$2" && same map old.map
 }
 for what in base=m oflag=sparing map=map; do
-	it "says so when it loses what was there already, with $what" kept_is_cut "$what"
+	it "says so when it loses what was there already, with $what" \
+	    kept_is_cut 'truncate -s 1M dst' 'was cut off at byte 1048576' $what
+	it "... and is made long again, with $what" \
+	    kept_is_cut 'truncate -s 1M dst; truncate -s 4M dst' 'was cut off .*or holes were made in it' $what
 done
 it "goes on when the target gets another name during the copy" \
     meanwhile 0 '^pardd: complete' 'mv dst new'

@@ -97,6 +97,8 @@ struct job {			/* I: set before the workers start */
 	atomic_uint_fast64_t shared;	/* bytes shared by both files */
 	struct extent	 extent;	/* order: of the source, the last one */
 	atomic_uint_fast64_t spared;	/* bytes that the target had already */
+	uint64_t	 hollow;	/* lead: bytes of holes in a target
+					 * that may be kept */
 	int		 halt;		/* I: readable once stop is set */
 	int		 done;		/* I: readable once the lead is done */
 	unsigned char	*bufs;		/* I: of all workers, in "mapping" */
@@ -140,6 +142,12 @@ void job_stop(struct job *);
  * in any thread.
  */
 int job_source_kept(struct job *, struct fault *f);
+
+/*
+ * Bytes that may be holes among the first "length" of the target's range, of
+ * which so many are finished.
+ */
+uint64_t job_holes(const struct job *, uint64_t length, uint64_t finished);
 
 /* Record a fault, if it is the first, and stop the copy.  Any thread. */
 void job_fail(struct job *, const struct fault *);

@@ -264,6 +264,12 @@ int endpoint_extend(struct endpoint *, uint64_t length);
 void endpoint_look_below(struct endpoint *, uint64_t from, uint64_t to);
 
 /*
+ * Bytes of holes that a target has in a range of its file, or of the one below
+ * it; 0 if that is not known.
+ */
+uint64_t endpoint_holes(const struct endpoint *, uint64_t from, uint64_t to);
+
+/*
  * After the copy, check that nobody interfered.  For a target written from
  * "from" to "to", with at most "holes" bytes of holes: that it was not
  * truncated or removed.  For a device that was read up to "to": that it is

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -56,6 +57,16 @@ job_source_kept(struct job *job, struct fault *f)
 	if (f->status == status_errno(ENODEV))
 		job->gone = true;
 	return -1;
+}
+
+uint64_t
+job_holes(const struct job *job, uint64_t length, uint64_t finished)
+{
+	const struct tally *before = &job->before;
+	uint64_t kept = before->had + before->spared + job->spared;
+
+	return job->zeroed + job->shared + before->zeroed + before->shared +
+	    MIN(job->hollow, kept) + length - finished;
 }
 
 size_t

@@ -97,6 +97,10 @@ struct backend {
 	 */
 	void (*look_below)(struct endpoint *, uint64_t from, uint64_t to);
 	/*
+	 * See endpoint_holes.  NULL: it has no file.
+	 */
+	uint64_t (*holes)(const struct endpoint *, uint64_t from, uint64_t to);
+	/*
 	 * See endpoint_check_kept.  NULL: it cannot tell.
 	 */
 	int (*check_kept)(const struct endpoint *, uint64_t from, uint64_t to,

@@ -168,6 +168,13 @@ endpoint_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
 		ep->be->look_below(ep, from, to);
 }
 
+uint64_t
+endpoint_holes(const struct endpoint *ep, uint64_t from, uint64_t to)
+{
+	return ep->be->holes == NULL || ep->is.absent ? 0 :
+	    ep->be->holes(ep, from, to);
+}
+
 int
 endpoint_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t holes, struct fault *f)

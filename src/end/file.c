@@ -506,6 +506,7 @@ const struct backend file_backend = {
 	.restat = file_restat,
 	.written = file_written,
 	.look_below = file_look_below,
+	.holes = file_holes,
 	.check_kept = file_check_kept,
 	.flush = file_flush,
 	.view = file_view,

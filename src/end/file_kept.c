@@ -19,6 +19,7 @@
 #include <linux/magic.h>
 #include <stdatomic.h>
 #include <sys/ioctl.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,6 +122,36 @@ file_look_below(struct endpoint *ep, uint64_t from, uint64_t to)
 	file->below.written = st.st_mtim;
 	file->below.writes = below_writes(ep->id.node);
 	close(fd);
+}
+
+/*
+ * Blocks that are allocated and were never written do not count as holes while
+ * they are cached, so they are dropped from the cache first.
+ */
+uint64_t
+file_holes(const struct endpoint *ep, uint64_t from, uint64_t to)
+{
+	const struct file *file = ep->priv;
+	uint64_t start = 0, holes = 0;
+	struct stat st;
+	int fd = file->plain;
+
+	if (file->borrowed || fstat(fd, &st) != 0)
+		return 0;
+	if (file->device)
+		fd = below_file(st.st_rdev, &start);
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return 0;
+	from += start;
+	to = MIN(start + to, (uint64_t)st.st_size);
+	if (from < to) {
+		posix_fadvise(fd, (off_t)from, (off_t)(to - from),
+		    POSIX_FADV_DONTNEED);
+		holes = holes_in(fd, from, to);
+	}
+	if (file->device)
+		close(fd);
+	return holes;
 }
 
 bool

@@ -13,6 +13,9 @@
  * Whether the source device is still the same is checked beforehand, by a
  * thread of its own, because what the device lies on may never answer.
  *
+ * The target is checked after the flush: if it was cut off, removed or exchanged,
+ * what is finished may not be there any more.
+ *
  * The file is locked (flock) for the whole run.
  */
 #include "rescue/mapsaver.h"
@@ -154,6 +157,26 @@ doubt(struct job *job, bool told, struct fault *f)
 	return -1;
 }
 
+/*
+ * Check that the target still has what is finished; its holes are counted only
+ * at the end.
+ */
+static int
+target_kept(const struct job *job, const struct seg *seg, size_t n, bool last,
+    struct fault *f)
+{
+	uint64_t end = 0, finished = 0, from = job->p->dst_off;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (seg[i].status == FINISHED) {
+			end = seg[i].off + seg[i].len;
+			finished += seg[i].len;
+		}
+	return end == 0 ? 0 : endpoint_check_kept(job->p->dst, from, from + end,
+	    last ? job_holes(job, end, finished) : UINT64_MAX, f);
+}
+
 static int
 save(struct job *job, int (*kept)(struct job *, struct fault *),
     struct fault *f)
@@ -169,7 +192,8 @@ save(struct job *job, int (*kept)(struct job *, struct fault *),
 		err = doubt(job, unflushed, f);
 	else if (seg == NULL)
 		err = fault_errno(f, ENOMEM, "%s", job->p->opts->map);
-	else if (kept(job, f) != 0)
+	else if (kept(job, f) != 0 || target_kept(job, seg, n,
+	    kept == job_source_kept, f) != 0)
 		err = -1;		/* the map stays as it was */
 	else
 		err = write_map(job, seg, n, mapfile_save_by, f);

@@ -60,37 +60,22 @@ whole(struct job *job)
 	return t.untried + t.failed + t.bad == 0;
 }
 
-/*
- * Bytes that may be holes in the target.  Holes of finished data left by
- * earlier runs are unknown.
- */
-static uint64_t
-holes(struct job *job)
-{
-	const struct tally *before = &job->before;
-	struct map_totals t = map_totals(&job->map);
-
-	if (steps_of(job->p)->gaps && before->had > 0)
-		return UINT64_MAX;
-	return job->zeroed + job->shared + job->spared + before->zeroed +
-	    before->shared + before->spared + t.end - t.finished;
-}
-
 /* Check that both ends are still the same. */
 static void
 keep(struct job *job)
 {
 	const struct endpoint *dst = job->p->dst;
 	const struct steps *steps = steps_of(job->p);
+	struct map_totals t = map_totals(&job->map);
 	uint64_t end = steps->writes ? written_end(job) :
-	    dst->is.device ? job->p->dst_off + map_totals(&job->map).end : 0;
+	    dst->is.device ? job->p->dst_off + t.end : 0;
 	struct fault f;
 
 	if (job_source_kept(job, &f) != 0 || (whole(job) &&
 	    used_kept(job->p, &f) != 0))
 		job_fail(job, &f);
 	if (end > 0 && endpoint_check_kept(dst, job->p->dst_off, end,
-	    holes(job), &f) != 0)
+	    job_holes(job, t.end, t.finished), &f) != 0)
 		job_fail(job, &f);
 }
 
@@ -132,6 +117,9 @@ begin(struct job *job, const struct steps *steps)
 	if (!steps->writes)
 		return true;
 	endpoint_look_below(p->src, p->src_off, p->src_off + p->length);
+	if (p->dst->spec.keeps)
+		job->hollow = endpoint_holes(p->dst, p->dst_off, p->dst_off +
+		    p->length);
 	return (steps->trust == NULL || steps->trust(job, &job->fault)) &&
 	    prepare(job);
 }
