@@ -52,11 +52,14 @@ below_any(dev_t node)
 	return is;
 }
 
-/* A member that is not a device any more has a dangling link: 0. */
+/*
+ * A member that is not a device any more has a dangling link: 0.  Returns their
+ * number, or 0 if they cannot be asked for.
+ */
 static int
 members(dev_t node, dev_t *member, int room)
 {
-	int dir = sysfs_open("block", node), n, i;
+	int dir = sysfs_open("block", node), n, i, known = 0;
 	struct dirent **list;
 	char path[300];
 
@@ -66,10 +69,11 @@ members(dev_t node, dev_t *member, int room)
 	for (i = 0; i < n && i < room; i++) {
 		snprintf(path, sizeof(path), "slaves/%s", list[i]->d_name);
 		member[i] = sysfs_node(dir, path);
+		known += member[i] != 0 || sysfs_unasked(errno) == 0;
 	}
 	sysfs_forget(list, n);
 	close(dir);
-	return n < room ? n : room;
+	return known == i ? i : 0;
 }
 
 /*

@@ -218,13 +218,15 @@ exported(dev_t dev, ino_t ino, struct usage *use)
 static bool
 held(dev_t node, struct usage *use)
 {
-	int dir = sysfs_open("block", node);
+	int dir = sysfs_open("block", node), err = errno;
 	char name[256] = "";
 
 	if (dir >= 0) {
-		sysfs_first(dir, "holders", name, sizeof(name));
+		err = sysfs_first(dir, "holders", name, sizeof(name));
 		close(dir);
 	}
+	if (sysfs_unasked(err) != 0)
+		unknown(use, USE_HELD, "/sys/dev/block", err);
 	return (name[0] != '\0' && found(use, USE_HELD, name)) ||
 	    exported(node, 0, use);
 }

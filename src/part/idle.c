@@ -18,6 +18,7 @@
 #include "base/path.h"
 #include "disk/disk.h"
 #include "disk/overlay.h"
+#include "disk/sysfs.h"
 #include "disk/usage.h"
 
 enum {
@@ -53,7 +54,7 @@ unclaimed(dev_t node, const char *name)
 	fd = open(path, how);
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0 || errno != EBUSY;
+	return fd >= 0 || (errno != EBUSY && sysfs_unasked(errno) == 0);
 }
 
 /* Refuse a loop device on a node, because it claims nothing. */
@@ -175,8 +176,14 @@ idle_below(const struct range *r, const struct disk *d, int depth)
 {
 	struct disk below;
 	struct stat st;
+	int err;
 
-	if (d->backing[0] == '\0' || medium_of(d, &st) != 0)
+	if (d->backing[0] == '\0')
+		return 0;
+	err = medium_of(d, &st);
+	if (sysfs_unasked(err) != 0)
+		return busy(r, "what it lies on cannot be looked up");
+	if (err != 0)
 		return 0;
 	if (alone(r, d, &st) != 0)
 		return -1;
@@ -215,9 +222,12 @@ part_idle(const struct endpoint *ep, uint64_t from, uint64_t to,
     bool partition, char *why)
 {
 	struct range r = { .from = from, .to = to, .why = why };
-	struct disk d;
+	struct disk d = { .err = 0 };
+	bool is = endpoint_disk(ep, &d) && d.node != 0;
 
-	if (endpoint_disk(ep, &d) && d.node != 0)
+	if (sysfs_unasked(d.err) != 0)
+		return busy(&r, "whether it is in use cannot be looked up");
+	if (is)
 		return idle_disk(&r, &d, partition) != 0 ? -1 :
 		    idle_below(&r, &d, 0);
 	return ep->kind == END_FILE ? idle_file(&r, ep) : 0;

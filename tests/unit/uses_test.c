@@ -337,6 +337,127 @@ visits_each(void **state)
 	assert_int_equal(below_each(makedev(9, 9), first_of_it, &n), 0);
 }
 
+/* Two that lie on each other, as far as sysfs says. */
+static void
+ends_in_a_ring(void **state)
+{
+	uint64_t start;
+	unsigned n = 0;
+
+	(void)state;
+	two_disks();
+	add_loop("loop0", LOOP0, "/dev/loop1", BLOCKS);
+	add_loop("loop1", LOOP1, "/dev/loop0", BLOCKS);
+	has("/sys/block/loop0/stat", "1 2 3 4 50 6 7 8 9 10 11 200 13\n");
+	add_disk("virtual", "dm-0", DM0, BLOCKS);
+	add_disk("virtual", "dm-1", DM1, BLOCKS);
+	has("/sys/block/dm-0/slaves/dm-1/dev", "253:1\n");
+	has("/sys/block/dm-1/slaves/dm-0/dev", "253:0\n");
+	assert_false(below_gone(LOOP0));
+	assert_false(below_gone(DM0));
+	assert_int_equal(kept(LOOP0, BLOCK), 0);
+	assert_int_equal(kept(DM0, BLOCK), 0);
+	assert_int_equal(below_file(LOOP0, &start), -1);
+	assert_true(below_writes(LOOP0) >= 250);
+	assert_int_equal(below_each(DM0, first_of_it, &n), 0);
+	assert_true(n > 2);
+}
+
+/* As many members as there may be are looked at. */
+static void
+has_many_members(void **state)
+{
+	char path[64];
+	unsigned i;
+
+	(void)state;
+	two_disks();
+	add_disk("virtual", "dm-0", DM0, BLOCKS);
+	for (i = 0; i < 200; i++) {
+		snprintf(path, sizeof(path), "/sys/block/dm-0/slaves/x%u/dev", i);
+		has(path, "8:0\n");
+	}
+	assert_false(below_gone(DM0));
+	assert_int_equal(kept(DM0, BLOCK), 0);
+	has("/sys/block/sda/size", "0\n");
+	assert_true(below_gone(DM0));
+}
+
+/* ------------------------------------------------ where descriptors run out */
+
+static void
+a_machine(void)
+{
+	two_disks();
+	has("/img", "%*d", (int)BLOCK, 1);
+	add_part("ata1", "sda", SDA, 1, 100, 100);
+	add_loop("loop0", LOOP0, "/dev/sda", BLOCKS);
+	add_loop("loop1", LOOP1, "/img", 1);
+	add_disk("virtual", "dm-0", DM0, BLOCKS);
+	add_disk("virtual", "dm-1", DM1, BLOCKS);
+	add_part("virtual", "dm-1", DM1, 1, 0, BLOCKS);
+	has("/sys/block/dm-0/slaves/loop0/dev", "7:0\n");
+	has("/sys/block/dm-1/slaves/dm-0/dev", "253:0\n");
+}
+
+/* That a disk has gone, or was cut off, is said if that is known. */
+static void
+is_there_if_it_cannot_be_asked(void **state)
+{
+	const dev_t nodes[] = { SDA, SDA + 1, LOOP0, LOOP1, DM0, DM1,
+		DM1 + 1 };
+	unsigned n, count;
+	uint64_t start;
+	size_t i;
+	int fd;
+
+	(void)state;
+	a_machine();
+	world.err = EMFILE;
+	for (n = 1; n < 40; n++)
+		for (i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++) {
+			world.failing = n;
+			assert_false(below_gone(nodes[i]));
+			world.failing = n;
+			assert_int_equal(kept(nodes[i], BLOCK), 0);
+			world.failing = n;
+			fd = below_file(nodes[i], &start);
+			assert_true(fd < 0 || nodes[i] == LOOP1);
+			if (fd >= 0)
+				close(fd);
+			world.failing = n;
+			assert_int_equal(below_writes(nodes[i]), 0);
+			world.failing = n;
+			count = 0;
+			assert_int_equal(below_each(nodes[i], first_of_it,
+			    &count), 0);
+			assert_true(count <= 3);
+		}
+}
+
+/* That nobody uses a disk is not said if it is not known. */
+static void
+may_be_used_if_it_cannot_be_asked(void **state)
+{
+	struct stat st = { 0 };
+	unsigned n;
+
+	(void)state;
+	a_machine();
+	has("/sys/block/sdb/holders/md0/dev", "9:0\n");
+	assert_int_equal(stat("/img", &st), 0);
+	world.err = EMFILE;
+	for (n = 1; n < 40; n++) {
+		world.failing = n;
+		assert_true(usage_of_node(SDA, 0, &use) || use.unknown != 0);
+		world.failing = n;
+		assert_true(usage_of_node(SDB, 0, &use) || use.unknown != 0);
+		world.failing = n;
+		assert_true(usage_of_file(st.st_dev, st.st_ino, 0, &use) ||
+		    use.unknown != 0);
+	}
+}
+
 /* ------------------------------------------------------------------ idle */
 
 static char why[IDLE_WHY];
@@ -438,6 +559,28 @@ may_not_be_idle(void **state)
 	    "up");
 }
 
+/* That a file system is idle is not said if it is not known. */
+static void
+may_not_be_idle_if_it_cannot_be_asked(void **state)
+{
+	unsigned n;
+
+	(void)state;
+	a_machine();
+	has(MOUNTINFO, "20 1 8:1 / /a rw - ext4 /dev/sda1 rw\n");
+	add_loop("loop2", makedev(7, 2), "/img", 1);
+	world.err = EMFILE;
+	for (n = 1; n < 40; n++) {
+		world.failing = n;
+		assert_false(idle(SDA + 1, 0, BLOCK, false));
+		world.failing = n;
+		assert_false(idle(SDA, 100 * BLOCK, 200 * BLOCK, false));
+		world.failing = n;
+		assert_false(idle(LOOP1, 0, BLOCK, false));
+	}
+	world.failing = 0;
+}
+
 int
 main(void)
 {
@@ -455,9 +598,14 @@ main(void)
 		WORLD(lies_on_a_file),
 		WORLD(counts_writes),
 		WORLD(visits_each),
+		WORLD(ends_in_a_ring),
+		WORLD(has_many_members),
+		WORLD(is_there_if_it_cannot_be_asked),
+		WORLD(may_be_used_if_it_cannot_be_asked),
 		WORLD(is_idle),
 		WORLD(is_idle_below),
 		WORLD(may_not_be_idle),
+		WORLD(may_not_be_idle_if_it_cannot_be_asked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
