@@ -21,6 +21,7 @@ static struct tabled disk, target;
 static struct parts t;
 static struct map map;
 static struct sign *sign;
+static struct fault f;
 
 /* -------------------------------------------- in the place of the C library */
 

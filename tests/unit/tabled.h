@@ -34,8 +34,6 @@ struct tabled {
 	struct disk disk;		/* what is known of it */
 };
 
-static struct fault f;
-
 static struct tabled *
 tabled(const struct endpoint *ep)
 {

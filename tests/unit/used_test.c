@@ -26,6 +26,7 @@ static struct opts o;
 static struct plan p;
 static struct used u;
 static struct map map;
+static struct fault f;
 
 static int
 set_up(void **state)
