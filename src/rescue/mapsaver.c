@@ -13,8 +13,8 @@
  * Whether the source device is still the same is checked beforehand, by a
  * thread of its own, because what the device lies on may never answer.
  *
- * The target is checked after the flush: if it was cut off, removed or exchanged,
- * what is finished may not be there any more.
+ * The target is checked after the flush: if it was cut off, removed or
+ * exchanged, what is finished may not be there any more.
  *
  * The file is locked (flock) for the whole run.
  */
