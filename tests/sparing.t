@@ -19,6 +19,16 @@ planned()
 	    exits 0 "$pardd" -dv if=src of=dst base=m && grep -qx base=m out
 }
 it "is shown in the plan, and so is base=" planned
+# Zeros of the source are there already where what follows them was written first.
+own_holes()
+{
+	{ "$blocks" make - 1M && head -c 1M /dev/zero && "$blocks" make - 1M 3; } >src || return
+	with_faults "on=$PWD/src op=read at=1048576+1048576 until=$PWD/go" \
+	    "$pardd" if=src of=dst oflag=sparing bs=1M bpt=1 thr=4 2>err &
+	until_true 20 size_is dst 3145728 >/dev/null 2>&1 && : >go && wait "$!" || fail "$(<err)" || return
+	complete && same src dst && says '^pardd: 1048576 bytes were there already'
+}
+it "spares holes that its own writes have made behind the end of the target" own_holes
 
 # spare BYTES OPERANDS...: copies src to dst, and writes so much
 spare()

@@ -109,6 +109,21 @@ prepare(struct job *job)
 	    sparing_open(job, &job->fault) == 0;
 }
 
+/*
+ * Bytes of the target's range that are holes, or may become holes that are
+ * spared: between what is written behind its end.
+ */
+static uint64_t
+hollow(const struct plan *p)
+{
+	uint64_t to = p->dst_off + p->length;
+	uint64_t size = p->dst->geo.size > 0 ? (uint64_t)p->dst->geo.size : 0;
+	uint64_t beyond = p->store == STORE_DIFFERING && size < to ?
+	    to - size : 0;
+
+	return endpoint_holes(p->dst, p->dst_off, to) + beyond;
+}
+
 static bool
 begin(struct job *job, const struct steps *steps)
 {
@@ -118,8 +133,7 @@ begin(struct job *job, const struct steps *steps)
 		return true;
 	endpoint_look_below(p->src, p->src_off, p->src_off + p->length);
 	if (p->dst->spec.keeps)
-		job->hollow = endpoint_holes(p->dst, p->dst_off, p->dst_off +
-		    p->length);
+		job->hollow = hollow(p);
 	return (steps->trust == NULL || steps->trust(job, &job->fault)) &&
 	    prepare(job);
 }
