@@ -2,16 +2,19 @@
  * Folders that lie among the devices, where /dev is an ordinary folder of the
  * root, as in some containers.
  */
+#undef _FORTIFY_SOURCE		/* openat() is one of the test's own */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/path.h"
@@ -31,6 +34,30 @@ stat(const char *path, struct stat *st)
 	failed = fstatat(AT_FDCWD, there, st, 0);
 	st->st_dev += apart && strcmp(path, "/") == 0;
 	return failed;
+}
+
+static unsigned failing;	/* the call of openat() or fstat() that fails: 1
+				 * is the next one, 0 none */
+
+static bool
+fails(void)
+{
+	if (failing == 0 || --failing > 0)
+		return false;
+	errno = EMFILE;
+	return true;
+}
+
+int
+openat(int dir, const char *path, int flags, ...)
+{
+	return fails() ? -1 : (int)syscall(SYS_openat, dir, path, flags, 0);
+}
+
+int
+fstat(int fd, struct stat *st)
+{
+	return fails() ? -1 : fstatat(fd, "", st, AT_EMPTY_PATH);
 }
 
 /* How many of the first descriptors are open. */
@@ -116,6 +143,20 @@ knows_what_is_below(void **state)
 	assert_false(among("."));
 }
 
+/* A folder that cannot be asked where it is may be among them. */
+static void
+takes_what_it_does_not_know(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 2; i < 10; i++) {		/* the first is of the folder */
+		failing = i;
+		assert_true(among("dev/shm/deep"));
+	}
+	failing = 0;
+}
+
 static void
 takes_all_of_a_file_system(void **state)
 {
@@ -131,6 +172,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UNIT(knows_what_is_below),
+		UNIT(takes_what_it_does_not_know),
 		UNIT(takes_all_of_a_file_system),
 	};
 

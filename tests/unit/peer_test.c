@@ -1,20 +1,67 @@
 /*
  * The other end of a socket: of a server on this machine.
  */
+#undef _FORTIFY_SOURCE		/* recv() is one of the test's own */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/peer.h"
+
+/* -------------------------------------------- in the place of the C library */
+
+static struct {
+	unsigned char answer[128];	/* what the kernel says of a socket, */
+	size_t	 len;			/* 0: what it does say */
+	bool	 unasked;		/* there is no way to ask it */
+	bool	 deaf;			/* ... or no question gets there */
+	bool	 unlisted;		/* it lists no connections */
+} kernel;
+
+int
+socket(int family, int type, int protocol)
+{
+	return kernel.unasked && family == AF_NETLINK ? -1 :
+	    (int)syscall(SYS_socket, family, type, protocol);
+}
+
+ssize_t
+send(int fd, const void *buf, size_t len, int flags)
+{
+	return kernel.deaf ? -1 :
+	    syscall(SYS_sendto, fd, buf, len, flags, NULL, 0);
+}
+
+ssize_t
+recv(int fd, void *buf, size_t len, int flags)
+{
+	if (kernel.len == 0)
+		return syscall(SYS_recvfrom, fd, buf, len, flags, NULL, NULL);
+	memcpy(buf, kernel.answer, kernel.len);
+	return (ssize_t)kernel.len;
+}
+
+FILE *
+fopen(const char *path, const char *mode)
+{
+	int fd = kernel.unlisted ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd < 0 ? NULL : fdopen(fd, mode);
+}
 
 struct pair {			/* two ends of a connection */
 	int		here, there;
@@ -122,12 +169,90 @@ is_not_known(void **state)
 	assert_int_equal(peer_inode(fd[0]), 0);
 }
 
+/* The next attribute of an answer, of so many bytes, with that number. */
+static void
+answer(unsigned short type, unsigned short len, uint32_t number)
+{
+	const struct nlattr a = { .nla_len = len, .nla_type = type };
+
+	memcpy(kernel.answer + kernel.len, &a, sizeof(a));
+	memcpy(kernel.answer + kernel.len + sizeof(a), &number, sizeof(number));
+	kernel.len += sizeof(a) + sizeof(number);
+}
+
+static void
+begin_answer(unsigned short type)
+{
+	const struct nlmsghdr head = { .nlmsg_type = type };
+
+	memcpy(kernel.answer, &head, sizeof(head));
+	kernel.len = NLMSG_LENGTH(NLMSG_ALIGN(sizeof(struct unix_diag_msg)));
+}
+
+/* Nothing of an answer that is another one, or ends too soon, is taken. */
+static void
+is_told_by_the_kernel(void **state)
+{
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fd), 0);
+	begin_answer(SOCK_DIAG_BY_FAMILY);
+	answer(UNIX_DIAG_NAME, 8, 7);
+	answer(UNIX_DIAG_PEER, 8, 1234);
+	assert_int_equal(peer_inode(fd[0]), 1234);
+	kernel.len -= 1;
+	assert_int_equal(peer_inode(fd[0]), 0);
+	kernel.len = 20;
+	assert_int_equal(peer_inode(fd[0]), 0);
+	begin_answer(NLMSG_ERROR);
+	answer(UNIX_DIAG_PEER, 8, 1234);
+	assert_int_equal(peer_inode(fd[0]), 0);
+	begin_answer(SOCK_DIAG_BY_FAMILY);
+	assert_int_equal(peer_inode(fd[0]), 0);
+	answer(UNIX_DIAG_NAME, 0, 7);		/* would never end */
+	answer(UNIX_DIAG_PEER, 8, 1234);
+	assert_int_equal(peer_inode(fd[0]), 0);
+	begin_answer(SOCK_DIAG_BY_FAMILY);
+	answer(UNIX_DIAG_NAME, 1000, 7);
+	answer(UNIX_DIAG_PEER, 8, 1234);
+	assert_int_equal(peer_inode(fd[0]), 0);
+	kernel.deaf = true;
+	assert_int_equal(peer_inode(fd[0]), 0);
+	kernel.deaf = false;
+	kernel.unasked = true;
+	assert_int_equal(peer_inode(fd[0]), 0);
+	kernel.unasked = false;
+	kernel.len = 0;
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static void
+is_not_known_without_a_list(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	if (!join(&p, AF_INET, AF_INET))
+		return;
+	kernel.unlisted = true;
+	assert_int_equal(peer_inode(p.here), 0);
+	kernel.unlisted = false;
+	part(&p);
+	p.here = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_SOCK_DIAG);
+	assert_int_equal(peer_inode(p.here), 0);
+	close(p.here);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_found_on_this_machine),
 		cmocka_unit_test(is_not_known),
+		cmocka_unit_test(is_told_by_the_kernel),
+		cmocka_unit_test(is_not_known_without_a_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,359 @@
+/*
+ * Files that a run writes as a whole or not at all: whatever call fails, an
+ * older file is as it was or the new one is whole, and nothing is left beside
+ * it.  And passwords on the command line.
+ */
+#undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/newfile.h"
+#include "base/path.h"
+#include "base/secrets.h"
+#define POOR_OF_ALL
+#include "poor.h"
+
+#define OLD	"what there was"
+#define NEW	"what there is"
+
+static char folder[] = "/tmp/pardd-newfile.XXXXXX", path[64];
+static struct newfile n;
+static struct fault f;
+
+/* -------------------------------------------- in the place of the C library */
+
+static struct {
+	unsigned left;		/* calls before the one that fails */
+	int	 err;		/* so; 0: none does */
+	const char *call;	/* of that name, or NULL: any */
+} denial;
+
+static bool
+denied(const char *call)
+{
+	if (denial.err == 0 || (denial.call != NULL &&
+	    strcmp(denial.call, call) != 0) || denial.left-- > 0)
+		return false;
+	errno = denial.err;
+	denial.err = 0;
+	return true;
+}
+
+int
+fstatat(int dir, const char *name, struct stat *st, int flags)
+{
+	return denied("fstatat") ? -1 :
+	    (int)syscall(SYS_newfstatat, dir, name, st, flags);
+}
+
+int
+openat(int dir, const char *name, int flags, ...)
+{
+	return denied("openat") ? -1 :
+	    (int)syscall(SYS_openat, dir, name, flags, 0600);
+}
+
+int
+fcntl(int fd, int command, ...)
+{
+	long arg;
+	va_list ap;
+
+	va_start(ap, command);
+	arg = command == F_GETFL || command == F_GETFD ? 0 : va_arg(ap, long);
+	va_end(ap);
+	return denied("fcntl") ? -1 : (int)syscall(SYS_fcntl, fd, command, arg);
+}
+
+int
+fsync(int fd)
+{
+	return denied("fsync") ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int
+flock(int fd, int how)
+{
+	return denied("flock") ? -1 : (int)syscall(SYS_flock, fd, how);
+}
+
+int
+unlinkat(int dir, const char *name, int flags)
+{
+	return denied("unlinkat") ? -1 :
+	    (int)syscall(SYS_unlinkat, dir, name, flags);
+}
+
+int
+renameat(int dir, const char *from, int to_dir, const char *to)
+{
+	return denied("renameat") ? -1 :
+	    (int)syscall(SYS_renameat, dir, from, to_dir, to);
+}
+
+int
+faccessat(int dir, const char *name, int mode, int flags)
+{
+	return denied("faccessat") ? -1 :
+	    (int)syscall(SYS_faccessat2, dir, name, mode, flags);
+}
+
+int
+fclose(FILE *stream)
+{
+	REAL(real, fclose);
+	int failed = real(stream);
+
+	return denied("fclose") ? EOF : failed;
+}
+
+FILE *
+fdopen(int fd, const char *mode)
+{
+	REAL(real, fdopen);
+	return denied("fdopen") ? NULL : real(fd, mode);
+}
+
+/* --------------------------------------------------------------- the cases */
+
+static const char *
+contents(void)
+{
+	static char text[64];
+	int fd = open(path, O_RDONLY);
+	ssize_t got = read(fd, text, sizeof(text) - 1);
+
+	close(fd);
+	text[got < 0 ? 0 : got] = '\0';
+	return text;
+}
+
+static void
+make_old(void)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(write(fd, OLD, strlen(OLD)) > 0);
+	close(fd);
+}
+
+/* Whether nothing is left beside the file. */
+static bool
+alone(void)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "%s.pardd.tmp", path);
+	return access(name, F_OK) != 0;
+}
+
+/* Make the file; returns whether that was said to have been done. */
+static bool
+make(void)
+{
+	bool made = false;
+
+	f = (struct fault){ 0 };
+	if (newfile_open(&n, "hashfile", path, &f) == 0) {
+		if (newfile_hold(&n, &f) == 0 && newfile_begin(&n, &f) == 0) {
+			fputs(NEW, n.out);
+			made = newfile_end(&n, 0, &f) == 0;
+		}
+		newfile_close(&n);
+	}
+	assert_true(made == (f.status == 0));
+	return made;
+}
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	strcpy(folder + strlen(folder) - 6, "XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/list", folder);
+	make_old();
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	denial.err = 0;
+	unlink(path);
+	return rmdir(folder);
+}
+
+/* That it reached the medium may be unknown when it has its name already. */
+static void
+is_whole_or_as_it_was(void **state)
+{
+	static const char *const calls[] = { "fstatat", "openat", "fcntl",
+		"fsync", "flock", "unlinkat", "renameat", "faccessat", "fclose",
+		"fdopen" };
+	static const int errs[] = { EIO, ENOENT, EEXIST, EINVAL, EWOULDBLOCK };
+	size_t i, k;
+	unsigned left;
+	bool made;
+
+	(void)state;
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		for (k = 0; k < sizeof(errs) / sizeof(errs[0]); k++)
+			for (left = 0; ; left++) {
+				make_old();
+				denial.call = calls[i];
+				denial.err = errs[k];
+				denial.left = left;
+				made = make();
+				if (denial.err != 0)
+					break;
+				if (made)
+					assert_string_equal(contents(), NEW);
+				else if (strcmp(contents(), NEW) != 0)
+					assert_string_equal(contents(), OLD);
+				else
+					assert_true(i == 0 || i == 3);
+			}
+	assert_true(made && alone());
+}
+
+/* One that a killed run left is removed, and one in use is left alone. */
+static void
+is_written_beside(void **state)
+{
+	char beside[96], name[400];
+	int fd;
+
+	(void)state;
+	snprintf(beside, sizeof(beside), "%s.pardd.tmp", path);
+	assert_int_equal(symlink("/nowhere", beside), 0);
+	assert_true(make() && alone());
+	fd = open(beside, O_RDWR | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	assert_true(make() && alone());
+	close(fd);
+	fd = open(beside, O_RDWR | O_CREAT, 0600);
+	assert_int_equal(flock(fd, LOCK_EX), 0);
+	assert_false(make());
+	assert_non_null(strstr(f.text, "a run that is under way makes it"));
+	close(fd);
+	assert_int_equal(unlink(beside), 0);
+	assert_int_equal(mkdir(beside, 0700), 0);
+	assert_false(make());
+	assert_non_null(strstr(f.text, "is used for something else"));
+	assert_int_equal(rmdir(beside), 0);
+	/* names that are too long, by what is added and by themselves */
+	snprintf(name, sizeof(name), "%s/%0250d", folder, 0);
+	assert_int_equal(newfile_open(&n, "hashfile", name, &f), -1);
+	assert_int_equal(f.status, 50 + ENAMETOOLONG);
+	snprintf(name, sizeof(name), "%s/%0300d", folder, 0);
+	assert_int_equal(newfile_open(&n, "hashfile", name, &f), -1);
+	assert_int_equal(f.status, 50 + ENAMETOOLONG);
+}
+
+/* A path that no call takes is refused before one is made. */
+static void
+has_a_folder(void **state)
+{
+	static char name[PATH_MAX + 20];
+	const char *base;
+	int fd;
+
+	(void)state;
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 3] = '/';
+	assert_int_equal(path_folder(name, O_RDONLY, &base), -1);
+	assert_int_equal(errno, ENAMETOOLONG);
+	assert_string_equal(base, "x");
+	fd = path_folder("/x", O_RDONLY, &base);
+	assert_true(fd >= 0);
+	close(fd);
+	fd = path_folder("x", O_RDONLY, &base);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* No folder is called safe because it could not be asked where it is. */
+static void
+may_be_among_devices(void **state)
+{
+	int dir = open(folder, O_RDONLY), at = open("/dev", O_RDONLY);
+	unsigned left;
+
+	(void)state;
+	assert_true(among_devices(at));
+	for (left = 0; left < 12; left++) {
+		denial.call = NULL;
+		denial.err = EMFILE;
+		denial.left = left;
+		assert_true(among_devices(at));
+	}
+	denial.err = 0;
+	assert_false(among_devices(dir));
+	close(dir);
+	close(at);
+}
+
+/* ----------------------------------------------------------------- secrets */
+
+static void
+are_taken_out_of_the_command_line(void **state)
+{
+	static const char *const given[] = { "if=iscsi://user%pass@host/t/1",
+		"of=rbd:a/b:key=abc:id=x", "bs=512" };
+	char word[3][64], shown[3][64];
+	char *words[3] = { word[0], word[1], word[2] };
+	char *shows[3] = { shown[0], shown[1], shown[2] };
+	struct secrets s;
+	unsigned i, k;
+
+	(void)state;
+	for (i = 0; i == 0 || poor_was(); i++) {
+		for (k = 0; k < 3; k++) {
+			strcpy(word[k], given[k]);
+			strcpy(shown[k], given[k]);
+		}
+		s = (struct secrets){ .n = 0 };
+		poor_after(i);
+		if (secrets_take(&s, 3, words, shows) == 0) {
+			poor.on = false;
+			assert_string_equal(word[0], "if=iscsi://user@host/t/1");
+			assert_string_equal(shown[0],
+			    "if=iscsi://user%****@host/t/1");
+			assert_string_equal(secrets_of(&s, word[0] + 3),
+			    "pass");
+		}
+		poor.on = false;
+		assert_null(strstr(shown[0], "pass"));
+		assert_null(secrets_of(&s, word[2]));
+		assert_null(secrets_of(&s, given[0]));
+		secrets_free(&s);
+	}
+	assert_null(strstr(shown[1], "abc"));
+	assert_null(secrets_of(NULL, word[0]));
+}
+
+int
+main(void)
+{
+#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		CASE(is_whole_or_as_it_was),
+		CASE(is_written_beside),
+		CASE(has_a_folder),
+		CASE(may_be_among_devices),
+		CASE(are_taken_out_of_the_command_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
