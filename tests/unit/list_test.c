@@ -142,6 +142,20 @@ leaves_out_what_is_empty(void **state)
 	    "    sectors of 512 bytes, removable\n");
 	lacks("/sys/block/sdb/removable");
 	is(false, "");
+	add_disk("virtual", "zram0", makedev(252, 0), 0);
+	has("/sys/block/zram0/removable", "1\n");
+	has("/sys/block/loop0/removable", "1\n");
+	is(false, "");
+}
+
+/* sysfs has ! for the / in a name. */
+static void
+has_the_name_below_dev(void **state)
+{
+	(void)state;
+	add_disk("pci0", "cciss!c0d0", makedev(104, 0), 2000000);
+	is(false, "/dev/cciss/c0d0  1.0 GB  -\n"
+	    "    sectors of 512 bytes\n");
 }
 
 static void
@@ -168,6 +182,7 @@ main(void)
 		WORLD(has_the_node_of_a_namespace),
 		WORLD(orders_by_name_and_number),
 		WORLD(leaves_out_what_is_empty),
+		WORLD(has_the_name_below_dev),
 		WORLD(folds_lines),
 	};
 

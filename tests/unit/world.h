@@ -408,7 +408,7 @@ has(const char *path, const char *fmt, ...)
 	close(fd);
 }
 
-static void
+static inline void
 leads(const char *path, const char *to)
 {
 	char there[PATH_MAX];
@@ -417,7 +417,7 @@ leads(const char *path, const char *to)
 	assert_int_equal(symlink(to, there), 0);
 }
 
-static void
+static inline void
 lacks(const char *path)
 {
 	char there[PATH_MAX];
@@ -425,7 +425,7 @@ lacks(const char *path)
 	assert_int_equal(remove(world_path(path, there)), 0);
 }
 
-static struct node *
+static inline struct node *
 add_node(const char *name, dev_t dev, uint64_t bytes)
 {
 	struct node *node = &world.node[world.n++];
@@ -437,7 +437,7 @@ add_node(const char *name, dev_t dev, uint64_t bytes)
 }
 
 /* A folder "where" of a device, of so many blocks of 512 bytes. */
-static struct node *
+static inline struct node *
 add_device(const char *where, const char *name, dev_t dev, uint64_t blocks)
 {
 	char path[PATH_MAX], to[PATH_MAX];
@@ -454,7 +454,7 @@ add_device(const char *where, const char *name, dev_t dev, uint64_t blocks)
 }
 
 /* A disk of that name, the folder of a bus before it. */
-static struct node *
+static inline struct node *
 add_disk(const char *bus, const char *name, dev_t dev, uint64_t blocks)
 {
 	char where[256], path[PATH_MAX];
@@ -472,7 +472,7 @@ add_disk(const char *bus, const char *name, dev_t dev, uint64_t blocks)
 }
 
 /* Its partition of that number; their nodes follow its own. */
-static struct node *
+static inline struct node *
 add_part(const char *bus, const char *name, dev_t disk, unsigned number,
     uint64_t start, uint64_t blocks)
 {
