@@ -187,7 +187,7 @@ search_layer(const char *folder, enum layer layer, void *arg)
 	free(s->path);
 	s->path = path;
 	s->st = st;
-	s->blind = false;
+	s->blind = s->blind && layer != LAYER_UPPER;
 	return 0;
 }
 

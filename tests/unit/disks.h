@@ -34,7 +34,7 @@ two_disks(void)
 }
 
 /* List a loop device, and those before it. */
-static void
+static inline void
 add_row(const struct node *last)
 {
 	const struct node *node;
@@ -51,7 +51,7 @@ add_row(const struct node *last)
 
 /* A loop device on that path, of so many blocks. */
 __attribute__((unused))
-static struct node *
+static inline struct node *
 add_loop(const char *name, dev_t dev, const char *on, uint64_t blocks)
 {
 	struct node *node = add_disk("virtual", name, dev, blocks);
@@ -69,7 +69,7 @@ add_loop(const char *name, dev_t dev, const char *on, uint64_t blocks)
 static const struct backend backend;
 static struct endpoint end;
 
-static void
+static inline void
 set_end(dev_t node)
 {
 	end = (struct endpoint){ .be = &backend, .name = "it", .fd = -1,
