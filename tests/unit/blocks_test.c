@@ -1,0 +1,415 @@
+/*
+ * Trying what is near an error, block by block, and finding its edges: what
+ * becomes of the map when blocks are bad, when the run is stopped or paused,
+ * when the source goes, and when there is no memory.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <bsd/string.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+
+#include "../../src/rescue/blocks.h"
+#include "../../src/rescue/edges.h"
+#include "../../src/rescue/pass.h"
+#include "base/status.h"
+#include "poor.h"
+#include "rescue/rescue.h"
+#include "tabled.h"
+
+enum { LENGTH = DISK_SECTORS * SECTOR, FROM = 1000 * SECTOR,
+	TO = 1100 * SECTOR };
+
+enum act { NOTHING, STOP, PAUSE, GO, END };
+
+static struct tabled disk, target;
+static struct opts o;
+static struct plan p;
+static struct job job;
+static struct pass pass;
+static struct fault f;
+static char folder[] = "/tmp/pardd-blocks.XXXXXX", path[64];
+static const struct seg seg = { FROM, TO - FROM, UNTRIMMED };
+
+static struct {
+	uint64_t bad, good;	/* sectors from bad to good are bad */
+	unsigned reads;		/* so far; */
+	unsigned at;		/* with this one, from 1, */
+	enum act act;		/* ... this happens */
+} source;
+
+static void
+transfer(struct lane *lane, struct io *io)
+{
+	uint64_t first = io->off / SECTOR, end = (io->off + io->len) / SECTOR;
+
+	if (io->op == OP_WRITE) {
+		io->done = io->len;
+		return;
+	}
+	io->bad_off = NOWHERE;
+	if (lane->ep != &disk.ep || ++source.reads != source.at)
+		io->err = first < source.good && end > source.bad ? EIO : 0;
+	else if (source.act == GO)
+		io->err = ENXIO;
+	else if (source.act == END)
+		return;
+	else if (source.act == STOP)
+		job.stop = true;
+	else if (source.act == PAUSE)
+		job.rate.paused = true;
+	io->done = io->err == 0 ? io->len : 0;
+}
+
+static const struct backend ends = { .attach = NULL, .transfer = transfer,
+	.disk = tabled_disk };
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	strcpy(folder + strlen(folder) - 6, "XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/map", folder);
+	begin_disk(&disk, "disk", &ends, SECTOR, DISK_SECTORS);
+	begin_disk(&target, "target", &ends, SECTOR, DISK_SECTORS);
+	o = (struct opts){ .map = path, .mapinterval = 30, .maxerrors = -1,
+		.retries = -1, .maxtime = -1 };
+	p = (struct plan){ .opts = &o, .work = WORK_RESCUE, .src = &disk.ep,
+		.dst = &target.ep, .length = LENGTH, .bounded = true,
+		.chunk = 65536, .room = 65536, .pad = 1, .sector = SECTOR,
+		.bs = SECTOR, .block = SECTOR, .workers = 1, .truncate = -1 };
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	end_disk(&disk);
+	end_disk(&target);
+	unlink(path);
+	return rmdir(folder);
+}
+
+/* A run that comes to this pass; sectors from bad to good cannot be read. */
+static struct worker *
+begin(enum seg_status from, enum how how, uint64_t bad, uint64_t good)
+{
+	struct worker *w = &job.worker[0];
+
+	memset(&job, 0, sizeof(job));
+	memset(&source, 0, sizeof(source));
+	unlink(path);
+	source.bad = bad;
+	source.good = good;
+	job.p = &p;
+	job.workers = 1;
+	job.halt = eventfd(1, EFD_CLOEXEC);	/* nobody waits */
+	job.gone_at = NOWHERE;
+	pthread_mutex_init(&job.first, NULL);
+	assert_int_equal(map_init(&job.map, LENGTH, p.chunk, 0), 0);
+	assert_int_equal(rescue_begin(&job, &f), 0);
+	pass = (struct pass){ .text = "it", .from = from, .how = how,
+		.phase = '*', .number = 2 };
+	job.rescue->pass = &pass;
+	*w = (struct worker){ .job = &job, .buf = aligned_alloc(4096, p.room) };
+	assert_int_equal(lane_attach(&w->src, p.src, 0, -1), 0);
+	assert_int_equal(lane_attach(&w->dst, p.dst, 0, -1), 0);
+	return w;
+}
+
+static void
+end(void)
+{
+	free(job.worker[0].buf);
+	rescue_free(job.rescue);
+	map_free(&job.map);
+	pthread_mutex_destroy(&job.first);
+	close(job.halt);
+}
+
+/* The segment is claimed, behind what is good, in a disk that was read. */
+static void
+claim(enum seg_status from)
+{
+	struct seg got;
+
+	assert_int_equal(map_set(&job.map, 0, LENGTH, FINISHED), 0);
+	assert_int_equal(map_set(&job.map, FROM, TO - FROM, from), 0);
+	map_pass(&job.map, from, false);
+	assert_int_equal(map_claim_all(&job.map, &got), 1);
+	assert_int_equal(got.off, FROM);
+	assert_int_equal(got.len, TO - FROM);
+}
+
+/* Bytes of a status in the segment, in sectors. */
+static uint64_t
+has(enum seg_status status)
+{
+	uint64_t off, n = 0;
+
+	for (off = FROM; off < TO; off += SECTOR)
+		n += map_at(&job.map, off) == status;
+	return n;
+}
+
+static void
+are_trimmed(void **state)
+{
+	unsigned rotates;
+
+	(void)state;
+	for (rotates = 0; rotates < 2; rotates++) {
+		disk.disk.rotates = rotates == 1;
+		/* an error in the midst */
+		claim((begin(UNTRIMMED, TRIM, 1040, 1050), UNTRIMMED));
+		assert_true(blocks_trim(&job.worker[0], &seg));
+		assert_true(has(BAD) >= 1);
+		assert_true(has(FINISHED) >= 40);
+		assert_int_equal(has(FINISHED) + has(BAD) + has(UNSCRAPED),
+		    100);
+		end();
+		/* none any more */
+		claim((begin(UNTRIMMED, TRIM, 0, 0), UNTRIMMED));
+		assert_true(blocks_trim(&job.worker[0], &seg));
+		assert_int_equal(has(FINISHED), 100);
+		end();
+		/* all of it */
+		claim((begin(UNTRIMMED, TRIM, 1000, 1100), UNTRIMMED));
+		assert_true(blocks_trim(&job.worker[0], &seg));
+		assert_int_equal(has(UNSCRAPED) + has(BAD), 100);
+		end();
+		/* only the last block of it */
+		claim((begin(UNTRIMMED, TRIM, 1099, 1100), UNTRIMMED));
+		assert_true(blocks_trim(&job.worker[0], &seg));
+		assert_int_equal(has(FINISHED), 99);
+		assert_int_equal(has(BAD), 1);
+		end();
+		/* behind what was given up, parts are trimmed from behind */
+		claim((begin(UNTRIMMED, TRIM, 1000, 1003), UNTRIMMED));
+		map_set(&job.map, FROM - SECTOR, SECTOR, UNTRIED);
+		assert_true(blocks_trim(&job.worker[0], &seg));
+		assert_true(has(FINISHED) == 0 || has(FINISHED) >= 90);
+		end();
+	}
+}
+
+static void
+are_scraped(void **state)
+{
+	(void)state;
+	claim((begin(UNSCRAPED, SCRAPE, 1040, 1050), UNSCRAPED));
+	assert_true(blocks_scrape(&job.worker[0], &seg));
+	assert_int_equal(has(BAD), 10);
+	assert_int_equal(has(FINISHED), 90);
+	end();
+	/* a retry may go the other way */
+	claim((begin(BAD, SCRAPE, 1040, 1050), BAD));
+	pass.backwards = true;
+	assert_true(blocks_scrape(&job.worker[0], &seg));
+	assert_int_equal(has(BAD), 10);
+	end();
+}
+
+static void
+are_skimmed(void **state)
+{
+	(void)state;
+	claim((begin(UNSCRAPED, SKIM, 1040, 1050), UNSCRAPED));
+	assert_true(blocks_skim(&job.worker[0], &seg));
+	assert_int_equal(has(BAD), 2);		/* 8 are skipped, then 16 */
+	assert_int_equal(has(FINISHED), 74);
+	end();
+	claim((begin(UNSCRAPED, SKIM, 1040, 1050), UNSCRAPED));
+	map_set(&job.map, FROM - SECTOR, SECTOR, BAD);
+	assert_true(blocks_skim(&job.worker[0], &seg));
+	assert_int_equal(has(FINISHED), 66);
+	end();
+	claim((begin(UNSCRAPED, SKIM, 1040, 1050), UNSCRAPED));
+	pass.backwards = true;
+	assert_true(blocks_skim(&job.worker[0], &seg));
+	assert_int_equal(has(FINISHED), 50);
+	assert_int_equal(has(BAD), 1);
+	end();
+	claim((begin(UNSCRAPED, SKIM, 1040, 1050), UNSCRAPED));
+	pass.backwards = true;
+	map_set(&job.map, TO, SECTOR, BAD);
+	assert_true(blocks_skim(&job.worker[0], &seg));
+	assert_int_equal(has(FINISHED), 0);
+	end();
+}
+
+/* Nothing that was not read is called finished or bad, whenever it ends. */
+static void
+are_left_when_it_ends(void **state)
+{
+	static bool (*const tries[])(struct worker *, const struct seg *) = {
+		blocks_trim, blocks_scrape, blocks_skim };
+	static const enum seg_status from[] = { UNTRIMMED, UNSCRAPED,
+		UNSCRAPED };
+	static const enum act acts[] = { STOP, PAUSE, GO, END };
+	unsigned at;
+	size_t i, k, back;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		for (k = 0; k < 4; k++)
+			for (at = 1; at < 60; at += 7)
+				for (back = 0; back < 2; back++) {
+					claim((begin(from[i], TRIM, 1040, 1050),
+					    from[i]));
+					pass.backwards = back == 1;
+					source.at = at;
+					source.act = acts[k];
+					(void)tries[i](&job.worker[0], &seg);
+					assert_true(has(BAD) <= 10);
+					assert_true(has(FINISHED) <= 90);
+					if (acts[k] == GO &&
+					    source.reads >= at)
+						assert_true(job.stop);
+					end();
+				}
+}
+
+static void
+are_left_without_memory(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i == 0 || poor_was(); i++) {
+		claim((begin(UNSCRAPED, SCRAPE, 1040, 1050), UNSCRAPED));
+		poor_after(i);
+		if (blocks_scrape(&job.worker[0], &seg) && job.fault.status == 0)
+			assert_int_equal(has(BAD), 10);
+		poor.on = false;
+		assert_true(has(BAD) <= 10);
+		end();
+	}
+}
+
+/* ------------------------------------------------------------------ edges */
+
+/* What a jump has seen of a run: all between two good blocks is untried. */
+static const struct bad_run run = { .off = FROM, .first = FROM + 40 * SECTOR,
+	.last = FROM + 41 * SECTOR, .end = TO, .sure = true };
+
+static struct worker *
+begin_jump(enum seg_status left)
+{
+	struct worker *w = begin(UNTRIED, COPY, 1030, 1060);
+
+	assert_int_equal(map_set(&job.map, 0, LENGTH, FINISHED), 0);
+	assert_int_equal(map_set(&job.map, FROM, TO - FROM, left), 0);
+	return w;
+}
+
+static void
+have_edges(void **state)
+{
+	static const struct bad_run one = { .off = FROM, .first = FROM +
+		40 * SECTOR, .last = FROM + 41 * SECTOR,
+		.end = FROM + 70 * SECTOR };
+
+	(void)state;
+	edges_find(begin_jump(UNTRIED), 1, &run);
+	assert_true(has(BAD) > 0 && source.reads < 40);
+	assert_int_equal(map_at(&job.map, FROM + 30 * SECTOR), BAD);
+	assert_int_equal(map_at(&job.map, FROM + 59 * SECTOR), BAD);
+	end();
+	edges_find(begin_jump(UNTRIMMED), 1, &one);
+	assert_int_equal(map_at(&job.map, FROM + 30 * SECTOR), BAD);
+	end();
+	/* what is known is not read again */
+	edges_find(begin_jump(FINISHED), 1, &run);
+	assert_int_equal(source.reads, 0);
+	end();
+	edges_find(begin_jump(BAD), 1, &run);
+	assert_int_equal(source.reads, 0);
+	end();
+	edges_find(begin_jump(UNSCRAPED), 1, &run);
+	assert_int_equal(source.reads, 0);
+	end();
+	edges_find(begin_jump(CLAIMED), 1, &one);
+	assert_int_equal(source.reads, 0);
+	end();
+	/* a single block between is no run */
+	begin_jump(UNTRIED);
+	source.bad = source.good = 0;
+	edges_find(&job.worker[0], 1, &one);
+	assert_int_equal(source.reads, 1);
+	end();
+	/* not without reading alone, unless one reads, and not backwards */
+	begin_jump(UNTRIED);
+	p.workers = 2;
+	edges_find(&job.worker[0], 0, &run);
+	assert_int_equal(source.reads, 0);
+	p.workers = 1;
+	pass.backwards = true;
+	edges_find(&job.worker[0], 0, &run);
+	assert_int_equal(source.reads, 0);
+	pass.backwards = false;
+	edges_find(&job.worker[0], 0, &run);
+	assert_true(source.reads > 0);
+	end();
+}
+
+static void
+have_no_edges_when_it_ends(void **state)
+{
+	static const enum act acts[] = { STOP, PAUSE, GO, END };
+	static const struct bad_run maybe = { .off = FROM, .first = FROM +
+		40 * SECTOR, .last = FROM + 41 * SECTOR, .end = TO };
+	unsigned at, i;
+	size_t k;
+
+	(void)state;
+	for (k = 0; k < 4; k++)
+		for (at = 1; at < 30; at++) {
+			begin_jump(UNTRIED);
+			source.at = at;
+			source.act = acts[k];
+			edges_find(&job.worker[0], 1, at % 2 == 0 ? &run :
+			    &maybe);
+			assert_int_equal(has(FINISHED), 0);
+			assert_true(has(BAD) <= 30);
+			if (source.reads >= at && acts[k] != END)
+				assert_int_equal(source.reads, at);
+			end();
+		}
+	for (i = 0; i == 0 || poor_was(); i++) {
+		begin_jump(UNTRIED);
+		poor_after(i);
+		edges_find(&job.worker[0], 1, &run);
+		poor.on = false;
+		assert_true(has(BAD) <= 30);
+		end();
+	}
+	/* too slow to be paid for */
+	begin_jump(UNTRIED);
+	job.rate.bytes = 1;
+	edges_find(&job.worker[0], 1, &run);
+	assert_true(source.reads <= 1);
+	end();
+}
+
+int
+main(void)
+{
+#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		CASE(are_trimmed),
+		CASE(are_scraped),
+		CASE(are_skimmed),
+		CASE(are_left_when_it_ends),
+		CASE(are_left_without_memory),
+		CASE(have_edges),
+		CASE(have_no_edges_when_it_ends),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
