@@ -1,0 +1,484 @@
+/*
+ * The copy, piece by piece: what becomes of blocks that cannot be read and of
+ * holes, of a disk that names bad blocks rightly or not, and of a run that ends
+ * in the midst.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <bsd/string.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+
+#include "base/bytes.h"
+#include "base/status.h"
+#include "copy/job.h"
+#include "copy/piece.h"
+#include "copy/sparse.h"
+#include "copy/transfer.h"
+#include "poor.h"
+#include "tabled.h"
+
+enum { LENGTH = 512 * SECTOR, CHUNK = 64 * SECTOR };
+
+enum act { NOTHING_HAPPENS, STOP, GO, SHORT };
+
+static struct tabled disk, target;
+static struct opts o;
+static struct plan p;
+static struct job job;
+static unsigned char from[LENGTH], to[LENGTH];
+
+static struct {
+	unsigned char bad[LENGTH / SECTOR];	/* reads of it fail so often */
+	uint64_t hint;		/* what the disk names; 0: the first bad one, */
+	bool	 silent;	/* or none */
+	unsigned n, at;		/* reads; with this one, from 1, */
+	enum act act;		/* ... this happens */
+	unsigned writes, full;	/* likewise; this one fails, from 1 */
+	int	 zero_err;	/* of OP_ZERO */
+	unsigned zeros, no_zero;	/* the one from which it fails so */
+	uint64_t data, hole;	/* from data to hole there is data, then */
+	int	 extent_err;	/* ... none; or nobody knows why */
+	bool	 empty;		/* the target has no data */
+} end;
+
+static void
+read_it(struct io *io)
+{
+	uint64_t i, first = io->off / SECTOR;
+	uint64_t last = (io->off + io->len - 1) / SECTOR;
+
+	io->bad_off = NOWHERE;
+	io->done = 0;
+	end.n++;
+	if (end.n == end.at && end.act == STOP)
+		job.stop = true;
+	else if (end.n == end.at && end.act == GO)
+		io->err = ENXIO;
+	else if (end.n == end.at && end.act == SHORT)
+		memcpy(io->buf, from + io->off, io->done = io->len / 2);
+	if (io->err != 0 || io->done > 0)
+		return;
+	for (i = first; i <= last && i < LENGTH / SECTOR; i++)
+		if (end.bad[i] > 0) {
+			if (end.bad[i] < 255)
+				end.bad[i]--;
+			io->err = EIO;
+			io->bad_off = end.silent ? NOWHERE : end.hint != 0 ?
+			    end.hint : i * SECTOR;
+			return;
+		}
+	memcpy(io->buf, from + io->off, io->len);
+	io->done = io->len;
+}
+
+static void
+transfer(struct lane *lane, struct io *io)
+{
+	(void)lane;
+	io->err = 0;
+	if (io->op == OP_READ) {
+		read_it(io);
+		return;
+	}
+	io->done = 0;
+	if (io->op == OP_ZERO)
+		io->err = ++end.zeros >= end.no_zero ? end.zero_err : 0;
+	else if (++end.writes == end.full)
+		io->err = ENOSPC;
+	if (io->err != 0)
+		return;
+	if (io->op == OP_ZERO)
+		memset(to + io->off, 0, io->len);
+	else
+		memcpy(to + io->off, io->buf, io->len);
+	io->done = io->len;
+}
+
+static int
+extent(const struct endpoint *ep, uint64_t off, struct extent *x)
+{
+	if (ep == &target.ep) {
+		*x = (struct extent){ off, LENGTH - off, end.empty };
+		return end.extent_err;
+	}
+	*x = off < end.data ? (struct extent){ off, end.data - off, true } :
+	    off < end.hole ? (struct extent){ off, end.hole - off, false } :
+	    (struct extent){ off, LENGTH - off, true };
+	return 0;
+}
+
+static const struct backend ends = { .transfer = transfer, .extent = extent };
+
+static int
+set_up(void **state)
+{
+	size_t i;
+
+	(void)state;
+	memset(&end, 0, sizeof(end));
+	for (i = 0; i < LENGTH; i++)
+		from[i] = (unsigned char)(1 + i / SECTOR % 200);
+	begin_disk(&disk, "disk", &ends, SECTOR, LENGTH / SECTOR);
+	begin_disk(&target, "target", &ends, SECTOR, LENGTH / SECTOR);
+	o = (struct opts){ .retries = 0, .mends = -1 };
+	p = (struct plan){ .opts = &o, .src = &disk.ep, .dst = &target.ep,
+		.length = LENGTH, .bounded = true, .chunk = CHUNK,
+		.room = CHUNK, .bs = SECTOR, .pad = 1, .grain = 4096,
+		.sector = SECTOR, .block = SECTOR, .workers = 1,
+		.truncate = -1 };
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	end_disk(&disk);
+	end_disk(&target);
+	return 0;
+}
+
+static struct worker *
+begin(void)
+{
+	struct worker *w = &job.worker[0];
+
+	memset(&job, 0, sizeof(job));
+	memset(to, 0xff, sizeof(to));
+	end.n = end.writes = end.zeros = 0;
+	job.p = &p;
+	job.workers = 1;
+	job.halt = eventfd(1, EFD_CLOEXEC);	/* nobody waits */
+	job.gone_at = NOWHERE;
+	pthread_mutex_init(&job.first, NULL);
+	pthread_mutex_init(&job.order, NULL);
+	assert_int_equal(map_init(&job.map, LENGTH, CHUNK, 0), 0);
+	map_pass(&job.map, UNTRIED, false);
+	*w = (struct worker){ .job = &job, .buf = aligned_alloc(4096, p.room) };
+	assert_int_equal(lane_attach(&w->src, p.src, 0, -1), 0);
+	assert_int_equal(lane_attach(&w->dst, p.dst, 0, -1), 0);
+	return w;
+}
+
+/* What is called finished is there, and what is bad is zeros. */
+static void
+finish(void)
+{
+	enum seg_status s;
+	uint64_t i;
+
+	for (i = 0; i < LENGTH; i += SECTOR) {
+		s = map_at(&job.map, i);
+		if (s == FINISHED)
+			assert_memory_equal(to + i, from + i, SECTOR);
+		else if (s == BAD)
+			assert_true(all_zero(to + i, SECTOR) ||
+			    job.fault.status != 0);
+		else
+			assert_int_equal(s, UNTRIED);
+	}
+	free(job.worker[0].buf);
+	map_free(&job.map);
+	pthread_mutex_destroy(&job.first);
+	pthread_mutex_destroy(&job.order);
+	close(job.halt);
+}
+
+static void
+copy(void)
+{
+	struct worker *w = begin();
+
+	while (piece_copy(w))
+		continue;
+}
+
+static void
+lose(unsigned sector, unsigned n, unsigned times)
+{
+	memset(end.bad + sector, (int)times, n);
+}
+
+static void
+is_lost_block_by_block(void **state)
+{
+	unsigned how;
+
+	(void)state;
+	for (how = 0; how < 6; how++) {
+		memset(end.bad, 0, sizeof(end.bad));
+		lose(3, 1, 255);
+		lose(100, 5, 255);
+		lose(511, 1, 255);
+		p.block = how < 3 ? SECTOR : 8 * SECTOR;
+		end.silent = how % 3 == 1;
+		/* a block that is good, or elsewhere */
+		end.hint = how % 3 == 2 ? 50 * SECTOR : 0;
+		o.coe = 1;
+		copy();
+		assert_int_equal(job.fault.status, 0);
+		assert_int_equal(map_totals(&job.map).bad, (how < 3 ? 7 :
+		    32) * SECTOR);
+		finish();
+		o.coe = 0;
+		copy();
+		assert_int_equal(job.fault.status, STATUS_MEDIUM);
+		assert_int_equal(map_totals(&job.map).finished, (how < 3 ? 3 :
+		    0) * SECTOR);
+		finish();
+	}
+}
+
+/* retries= is for single blocks, and not for a run that ends. */
+static void
+is_tried_again(void **state)
+{
+	(void)state;
+	lose(70, 1, 8);
+	o.retries = 10;
+	copy();
+	assert_int_equal(job.fault.status, 0);
+	assert_int_equal(map_totals(&job.map).finished, LENGTH);
+	finish();
+	lose(70, 1, 255);
+	o.coe = 1;
+	o.retries = 200;
+	end.at = 30;
+	end.act = STOP;
+	copy();
+	assert_true(end.n < 40);
+	finish();
+}
+
+static void
+is_as_it_was_when_the_run_ends(void **state)
+{
+	static const enum act acts[] = { STOP, GO, SHORT };
+	unsigned at, coe;
+	size_t k;
+
+	(void)state;
+	for (k = 0; k < 3; k++)
+		for (at = 1; at < 40; at++)
+			for (coe = 0; coe < 2; coe++) {
+				memset(end.bad, 0, sizeof(end.bad));
+				lose(3, 1, 255);
+				lose(100, 5, 255);
+				o.coe = coe;
+				end.silent = at % 2 == 0;
+				end.at = at;
+				end.act = acts[k];
+				copy();
+				if (end.n >= at && acts[k] == GO)
+					assert_int_not_equal(job.fault.status,
+					    0);
+				finish();
+			}
+	end.at = 0;
+	o.coe = 1;
+	for (at = 1; at < 12; at++) {
+		end.full = at;
+		copy();
+		assert_true((job.fault.status != 0) == (end.writes >= at));
+		finish();
+	}
+}
+
+static void
+is_whole_or_memory_is_short(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	lose(3, 1, 255);
+	lose(100, 5, 255);
+	o.coe = 1;
+	for (i = 0; i == 0 || poor_was(); i++) {
+		struct worker *w = begin();
+
+		poor_after(i);
+		while (piece_copy(w))
+			continue;
+		poor.on = false;
+		if (poor.refused)
+			assert_int_equal(job.fault.status, 50 + ENOMEM);
+		finish();
+	}
+}
+
+/* ------------------------------------------------------------------- holes */
+
+static void
+has_holes(void **state)
+{
+	static const int errs[] = { 0, EOPNOTSUPP, EIO };
+	unsigned device, i, k, empty;
+
+	(void)state;
+	p.holes = true;
+	end.data = 128 * SECTOR;
+	end.hole = 256 * SECTOR;
+	memset(from, 0, end.data);
+	memset(from + end.hole, 0, LENGTH - end.hole);
+	for (device = 0; device < 2; device++)
+		for (i = 0; i < 3; i++)
+			for (k = 1; k < 4; k++)
+				for (empty = 0; empty < 3; empty++) {
+					disk.ep.is.device = device == 1;
+					target.ep.is.device = device == 1;
+					target.ep.is.zeroes = true;
+					end.zero_err = errs[i];
+					end.no_zero = k;
+					end.empty = empty == 1;
+					end.extent_err = empty == 2 ? ENXIO : 0;
+					copy();
+					if (job.fault.status == 0)
+						assert_int_equal(map_totals(
+						    &job.map).finished, LENGTH);
+					else
+						assert_int_equal(errs[i], EIO);
+					finish();
+				}
+}
+
+/* Each end of a run, in holes too. */
+static void
+has_holes_when_the_run_ends(void **state)
+{
+	unsigned at, device;
+
+	(void)state;
+	p.holes = true;
+	end.data = 128 * SECTOR;
+	end.hole = 256 * SECTOR;
+	memset(from, 0, end.data);
+	memset(from + end.hole, 0, LENGTH - end.hole);
+	for (device = 0; device < 2; device++) {
+		disk.ep.is.device = target.ep.is.device = device == 1;
+		end.zero_err = EOPNOTSUPP;
+		end.no_zero = 1;
+		for (at = 1; at < 10; at++) {
+			end.full = at;
+			copy();
+			assert_true((job.fault.status != 0) ==
+			    (end.writes >= at));
+			finish();
+		}
+		end.full = 0;
+		for (at = 0; at < 12; at++) {
+			struct worker *w = begin();
+
+			poor_after(at);
+			while (piece_copy(w))
+				continue;
+			poor.on = false;
+			finish();
+		}
+		/* slower than anybody waits for */
+		begin();
+		rate_set(&job.rate, 1);
+		while (piece_copy(&job.worker[0]))
+			continue;
+		assert_true(map_totals(&job.map).finished < LENGTH);
+		finish();
+	}
+}
+
+/* What is left out of the copy is made zeros at the end. */
+static void
+is_cleared(void **state)
+{
+	static const int errs[] = { 0, EOPNOTSUPP, EIO };
+	struct worker *w;
+	unsigned i, k;
+
+	(void)state;
+	for (i = 0; i < 3; i++)
+		for (k = 0; k < 5; k++) {
+			target.ep.is.device = k % 2 == 1;
+			target.ep.is.zeroes = true;
+			end.zero_err = errs[i];
+			end.no_zero = 2;
+			end.full = k == 4 ? 1 : 0;
+			w = begin();
+			assert_int_equal(map_set(&job.map, CHUNK, 4 * CHUNK,
+			    OUTSIDE), 0);
+			map_pass(&job.map, OUTSIDE, false);
+			job.stop = k == 2;
+			if (k == 3)
+				rate_set(&job.rate, 1);
+			while (sparse_clear(w))
+				continue;
+			if (k < 2 && errs[i] != EIO)
+				assert_true(all_zero(to + CHUNK, 4 * CHUNK));
+			if (k == 2)
+				assert_int_equal(end.zeros, 0);
+			assert_int_equal(map_totals(&job.map).outside,
+			    4 * CHUNK);
+			assert_int_equal(to[CHUNK - 1], 0xff);
+			assert_int_equal(to[5 * CHUNK], 0xff);
+			map_set(&job.map, CHUNK, 4 * CHUNK, UNTRIED);
+			finish();
+		}
+	target.ep.is.device = false;
+	end.full = 0;
+	for (i = 0; i == 0 || poor_was(); i++) {
+		w = begin();
+		assert_int_equal(map_set(&job.map, CHUNK, 4 * CHUNK, OUTSIDE),
+		    0);
+		map_pass(&job.map, OUTSIDE, false);
+		poor_after(i);
+		while (sparse_clear(w))
+			continue;
+		poor.on = false;
+		map_set(&job.map, CHUNK, 4 * CHUNK, UNTRIED);
+		finish();
+	}
+}
+
+/* conv=sparse: what was read as zeros is made so, or written. */
+static void
+is_sparse(void **state)
+{
+	static const int errs[] = { 0, EOPNOTSUPP, EIO };
+	unsigned i, device;
+
+	(void)state;
+	memset(from + 20 * SECTOR, 0, 30 * SECTOR);
+	memset(from + 128 * SECTOR, 0, 130 * SECTOR);
+	p.store = STORE_SPARSE;
+	for (device = 0; device < 2; device++)
+		for (i = 0; i < 3; i++) {
+			target.ep.is.device = device == 1;
+			target.ep.is.zeroes = true;
+			end.zero_err = errs[i];
+			end.no_zero = 1;
+			copy();
+			if (errs[i] != EIO)
+				assert_int_equal(map_totals(&job.map).finished,
+				    LENGTH);
+			finish();
+		}
+}
+
+int
+main(void)
+{
+#define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		CASE(is_lost_block_by_block),
+		CASE(is_tried_again),
+		CASE(is_as_it_was_when_the_run_ends),
+		CASE(is_whole_or_memory_is_short),
+		CASE(has_holes),
+		CASE(has_holes_when_the_run_ends),
+		CASE(is_cleared),
+		CASE(is_sparse),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
