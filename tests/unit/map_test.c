@@ -622,6 +622,113 @@ claims_what_follows(void **state)
 	map_free(&map);
 }
 
+/* What is put back behind a pass is come to again, in either direction. */
+static void
+comes_back_to_what_is_put_back(void **state)
+{
+	static const struct {
+		bool		 backwards;
+		uint64_t	 cursor;
+		struct seg	 back;
+		uint64_t	 then;
+	} rows[] = {
+		{ false, 2048, { 1024, 512, UNTRIED }, 1024 },
+		{ false, 2048, { 2048, 512, UNTRIED }, 2048 },
+		{ false, 2048, { 3072, 512, UNTRIED }, 2048 },
+		{ false, 2048, { 1024, 512, BAD }, 2048 },
+		{ true, 2048, { 1024, 512, UNTRIED }, 2048 },
+		{ true, 2048, { 1536, 512, UNTRIED }, 2048 },
+		{ true, 2048, { 2048, 512, UNTRIED }, 2560 },
+		{ true, 2048, { 2048, 512, BAD }, 2048 },
+	};
+	struct map map;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 8192, 512, 0), 0);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		map_pass(&map, UNTRIED, rows[i].backwards);
+		map_begin_at(&map, rows[i].cursor);
+		map_back(&map, &rows[i].back);
+		assert_int_equal(map_cursor(&map), rows[i].then);
+	}
+	map_free(&map);
+}
+
+/* A gap that is left ends where another status begins, or the map does. */
+static void
+leaves_gaps_at_both_ends(void **state)
+{
+	static const struct {
+		bool		 backwards;
+		struct seg	 at;
+		uint64_t	 then;
+	} rows[] = {
+		{ false, { 1024, 512, CLAIMED }, 4096 },
+		{ false, { 3584, 512, CLAIMED }, 4096 },
+		{ false, { 5120, 512, CLAIMED }, 8192 },
+		{ false, { 7680, 512, CLAIMED }, 8192 },
+		{ true, { 7680, 512, CLAIMED }, 5120 },
+		{ true, { 5120, 512, CLAIMED }, 5120 },
+		{ true, { 1024, 512, CLAIMED }, 0 },
+		{ true, { 0, 512, CLAIMED }, 0 },
+		{ true, { 4608, 512, CLAIMED }, 4608 },
+	};
+	struct map map;
+	struct seg got;
+	size_t i;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 8192, 512, 0), 0);
+	assert_int_equal(map_set(&map, 4096, 1024, BAD), 0);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		map_pass(&map, UNTRIED, rows[i].backwards);
+		map_leave(&map, &rows[i].at);
+		if (map_cursor(&map) != rows[i].then)
+			fail_msg("%zu: %llu", i,
+			    (unsigned long long)map_cursor(&map));
+	}
+	map_pass(&map, UNTRIED, true);
+	map_begin_at(&map, 2048);
+	map_skip(&map, &(struct seg){ 1024, 512, BAD }, 512, 4096);
+	assert_int_equal(map_cursor(&map), 512);
+	map_skip(&map, &(struct seg){ 512, 512, BAD }, 512, 4096);
+	assert_int_equal(map_cursor(&map), 0);		/* not beyond it */
+	assert_false(map_here(&map, 8192, &got));
+	assert_true(map_here(&map, 8191, &got));
+	assert_int_equal(got.len, 1);
+	map_free(&map);
+	assert_int_equal(map_init(&map, 0, 512, 0), 0);
+	map_pass(&map, UNTRIED, true);
+	assert_int_equal(map_claim(&map, &got), 0);
+	map_free(&map);
+}
+
+/* To others what is put off is untried, whichever way it is. */
+static void
+hides_what_is_put_off(void **state)
+{
+	static const enum seg_status put_off[] = { LATER, LAST, ASIDE };
+	struct map map;
+	struct seg *copy;
+	size_t i, n;
+
+	(void)state;
+	assert_int_equal(map_init(&map, 8192, 512, 0), 0);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(map_set(&map, 1024 * i, 512, put_off[i]), 0);
+	n = map_copy(&map, &copy);
+	while (n > 0)
+		assert_int_equal(copy[--n].status, UNTRIED);
+	free(copy);
+	n = map_copy_put_off(&map, &copy);
+	assert_int_equal(n, 6);
+	for (i = 0; i < 3; i++)
+		assert_int_equal(copy[2 * i].status, put_off[i]);
+	free(copy);
+	map_free(&map);
+}
+
 int
 main(void)
 {
@@ -647,6 +754,9 @@ main(void)
 		cmocka_unit_test(leaves_the_rest_of_a_gap),
 		cmocka_unit_test(stays_quick_with_a_million_ranges),
 		cmocka_unit_test(gives_each_byte_to_one_thread),
+		cmocka_unit_test(comes_back_to_what_is_put_back),
+		cmocka_unit_test(leaves_gaps_at_both_ends),
+		cmocka_unit_test(hides_what_is_put_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,6 +88,35 @@ readlink(const char *name, char *to, size_t room)
 }
 
 int
+fsync(int fd)
+{
+	return denied("fsync") ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int
+renameat(int dir, const char *name, int to_dir, const char *to)
+{
+	return denied("renameat") ? -1 :
+	    (int)syscall(SYS_renameat, dir, name, to_dir, to);
+}
+
+int
+fclose(FILE *stream)
+{
+	REAL(real, fclose);
+	int failed = real(stream);
+
+	return denied("fclose") ? EOF : failed;
+}
+
+FILE *
+fdopen(int fd, const char *mode)
+{
+	REAL(real, fdopen);
+	return denied("fdopen") ? NULL : real(fd, mode);
+}
+
+int
 fdatasync(int fd)
 {
 	return denied("fdatasync") ? -1 : (int)syscall(SYS_fdatasync, fd);
@@ -385,6 +414,51 @@ end(void)
 	mapsaver_free(&rescue.mapsaver);
 }
 
+/* A call fails with each of these: the map is the old or the new one. */
+static void
+is_saved(void **state)
+{
+	static const char *const calls[] = { "openat", "fsync", "renameat",
+		"fclose", "fdopen", "linkat", "fstatat" };
+	static const int errs[] = { EIO, EINVAL, ENOSPC, EDQUOT };
+	struct mapfile m = { .phase = '?', .pass = 1 }, now;
+	char name[600];
+	unsigned left;
+	size_t i, k;
+	int failed;
+
+	(void)state;
+	assert_int_equal(mapfile_append(&m, &(struct seg){ 0, 512, BAD }), 0);
+	for (i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		for (k = 0; k < sizeof(errs) / sizeof(errs[0]); k++)
+			for (left = 0; left < 4; left++) {
+				put(path, "0x0 ? 1\n0x0 0x200 +\n");
+				snprintf(name, sizeof(name), "%s.bak", path);
+				put(name, "x");
+				denial.call = calls[i];
+				denial.err = errs[k];
+				denial.left = left;
+				failed = mapfile_save(&m, path, "", &f);
+				denial.err = 0;
+				assert_int_equal(mapfile_load(&now, path, &f),
+				    0);
+				assert_int_equal(now.n, 1);
+				if (failed == 0)
+					assert_int_equal(now.seg[0].status,
+					    BAD);
+				mapfile_free(&now);
+				unlink(name);
+			}
+	/* names to which nothing can be added, and a folder that is not there */
+	snprintf(name, sizeof(name), "%s/%0250d", folder, 0);
+	assert_int_equal(mapfile_save(&m, name, "", &f), -1);
+	assert_int_equal(f.status, 50 + ENAMETOOLONG);
+	snprintf(name, sizeof(name), "%s/none/map", folder);
+	assert_int_equal(mapfile_save(&m, name, "", &f), -1);
+	assert_int_equal(f.status, 50 + ENOENT);
+	mapfile_free(&m);
+}
+
 /* Whatever call fails, a map that is there afterwards is of this source. */
 static void
 belongs_to_one_run(void **state)
@@ -458,6 +532,7 @@ main(void)
 		CASE(is_of_this_target),
 		CASE(is_as_old_as_its_target),
 		CASE(limits_the_copy),
+		CASE(is_saved),
 		CASE(belongs_to_one_run),
 		CASE(is_looked_at),
 	};
