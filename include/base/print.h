@@ -29,6 +29,12 @@ bool print_colours(FILE *out);
 struct screen { size_t columns, rows; };
 struct screen print_screen(FILE *out);
 
+/*
+ * Close a stream of open_memstream.  False, with *text NULL, if it ran out of
+ * memory; glibc does not report that.
+ */
+bool print_close(FILE *out, char **text);
+
 /* These make the text between them red. */
 #define PRINT_RED	"\033[1;31m"
 #define PRINT_PLAIN	"\033[m"

@@ -208,3 +208,15 @@ print_room(void)
 {
 	return room(0);
 }
+
+bool
+print_close(FILE *out, char **text)
+{
+	bool ill = ferror(out) != 0;
+
+	if (fclose(out) == 0 && !ill && *text != NULL)
+		return true;
+	free(*text);
+	*text = NULL;
+	return false;
+}

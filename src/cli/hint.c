@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/print.h"
 #include "base/shell.h"
 
 enum {
@@ -301,7 +302,7 @@ put_line(FILE *out, int argc, char *const argv[])
 			name[n++] = arg;
 	}
 	/* No option but -d works without a map. */
-	ok = fclose(options) == 0 && ok && (n == NAMES || (n == 2 &&
+	ok = print_close(options, &text) && ok && (n == NAMES || (n == 2 &&
 	    (text[0] == '\0' || strcmp(text, " -d") == 0)));
 	/* "copy /dev/a /dev/b" would become one with of=/dev/a. */
 	ok = ok && (n < NAMES || strncmp(name[2], "/dev/", 5) != 0);
@@ -325,7 +326,7 @@ hint_line(int argc, char *const argv[])
 	if (out == NULL)
 		return NULL;
 	ok = put_line(out, argc, argv);
-	if (fclose(out) == 0 && ok && strlen(text) <= LINE)
+	if (print_close(out, &text) && ok && strlen(text) <= LINE)
 		return text;
 	free(text);
 	return NULL;

@@ -326,14 +326,10 @@ fold(FILE *out, const char *text, size_t indent)
 static int
 entry_end(struct entry *e, FILE *out, size_t indent)
 {
-	bool ill = ferror(e->to) != 0;
 	char *safe, *end;
 
-	/* glibc reports no error for a stream that ran out of memory */
-	if (fclose(e->to) != 0 || ill || e->text == NULL) {
-		free(e->text);
+	if (!print_close(e->to, &e->text))
 		return -1;
-	}
 	safe = malloc(4 * e->len + 1);
 	if (safe != NULL) {
 		end = escape_line(safe, e->text);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "base/shell.h"
 #include "disk/disk.h"
 #include "part/parts.h"
@@ -210,7 +211,7 @@ make_command(struct survey *s, struct hits *h, const unsigned char *head)
 	n = h->area.type[0] == 'e' ?
 	    ext_command(out, h, s->p->dst->name, at, head) :
 	    on_device(out, h, s->p->dst->name, at, head);
-	if (fclose(out) != 0 || n < 0) {
+	if (!print_close(out, &text) || n < 0) {
 		free(text);
 		return;
 	}

@@ -438,11 +438,8 @@ page(const struct plan *p, const struct map_totals *known, struct screen on,
 		if (s.out == NULL)
 			break;
 		compose(&s, p, known, &src, &dst, end);
-		if (fclose(s.out) != 0) {
-			free(text);
-			text = NULL;
-		}
-		if (text == NULL || lines_of(text) + (end == ASKED) <= lines)
+		if (!print_close(s.out, &text) ||
+		    lines_of(text) + (end == ASKED) <= lines)
 			break;
 	}
 	surface_free(&src);

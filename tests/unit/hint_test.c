@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "../../src/cli/hint.h"
+#define POOR_OF_ALL
+#include "poor.h"
 
 static unsigned
 distance(const char *a, const char *b)
@@ -104,6 +106,8 @@ guesses_numbers(void **state)
 		{ "1.3k", NULL }, { "1.3333k", NULL }, { "1.5", NULL },
 		{ ".5M", NULL }, { "1.M", NULL }, { "0.0k", NULL },
 		{ "4kk", NULL }, { "4kibb", NULL }, { "4kbi", NULL },
+		{ "1.5x", NULL }, { "1.5MMMMMMMMMMMMMMMMMMMMMMMMMMM", NULL },
+		{ "9000000000.5G", NULL }, { "1.9999M", NULL },
 		{ "99999999999.5E", NULL }, { "20Mbit", NULL }, { "", NULL },
 	};
 	char to[32];
@@ -149,7 +153,11 @@ means(const char *line, ...)
 static void
 translates_lines(void **state)
 {
+	char text[2000];
+
 	(void)state;
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
 	means("pardd if=a of=b", "a", "b", none);
 	means("pardd if=a of=b map=m", "a", "b", "m", none);
 	means("pardd if=a of=b map=m rescue=noscrape retries=3", "-nr3", "a",
@@ -162,6 +170,14 @@ translates_lines(void **state)
 	    "a", "b", "m", none);
 	means("pardd if=a of=b map=m rescue=noscrape", "--no-scrape", "--force",
 	    "a", "b", "m", none);
+	means("pardd if=a of=b -d", "-d", "a", "b", none);
+	means("pardd if=a of=b map=m -d", "--dry-run", "a", "b", "m", none);
+	means("pardd if=a of=b map=m domain=x", "--domain-mapfile=x", "a", "b",
+	    "m", none);
+	means(NULL, "a", "b", "/dev/m", none);	/* copy a b */
+	means(NULL, "-r", "", "a", "b", "m", none);
+	means(NULL, "-d", "a", none);
+	means(NULL, text, text, none);
 	means(NULL, "a", none);
 	means(NULL, "a", "b", "m", "c", none);
 	means(NULL, "a", "", "m", none);
@@ -175,6 +191,28 @@ translates_lines(void **state)
 	means(NULL, "a", "b=c", none);
 }
 
+/* Half a line is none. */
+static void
+translates_no_line_without_memory(void **state)
+{
+	char *argv[] = { (char []){ "pardd" }, (char []){ "-fr" },
+		(char []){ "3" }, (char []){ "a b" }, (char []){ "b" },
+		(char []){ "m" }, NULL };
+	unsigned i;
+	char *got;
+
+	(void)state;
+	for (i = 0; i == 0 || poor_was(); i++) {
+		poor_after(i);
+		got = hint_line(6, argv);
+		poor.on = false;
+		if (got != NULL)
+			assert_string_equal(got, "pardd if='a b' of=b map=m "
+			    "retries=3");
+		free(got);
+	}
+}
+
 int
 main(void)
 {
@@ -185,6 +223,7 @@ main(void)
 		cmocka_unit_test(takes_few_letters_for_a_slip),
 		cmocka_unit_test(guesses_numbers),
 		cmocka_unit_test(translates_lines),
+		cmocka_unit_test(translates_no_line_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
