@@ -25,12 +25,15 @@
 #include "disk/sysfs.h"
 #include "tables.h"
 
+/* Note a use, if that is one; returns whether it is. */
 static bool
-found(struct usage *use, enum usage_kind kind, const char *by)
+found(bool is, struct usage *use, enum usage_kind kind, const char *by)
 {
-	use->kind = kind;
-	strlcpy(use->by, by, sizeof(use->by));
-	return true;
+	if (is) {
+		use->kind = kind;
+		strlcpy(use->by, by, sizeof(use->by));
+	}
+	return is;
 }
 
 /* Keep the first file that could not be read. */
@@ -90,7 +93,7 @@ mount_row(char *row, dev_t dev, ino_t ino, struct usage *use)
 		return false;
 	use->writable = strncmp(m.options, "rw", 2) == 0;
 	table_unescape(m.point);
-	return found(use, USE_MOUNTED, m.point);
+	return found(true, use, USE_MOUNTED, m.point);
 }
 
 static bool
@@ -139,7 +142,7 @@ swapped(dev_t dev, ino_t ino, struct usage *use)
 		is = row[0] == '/' && is_it(row, dev, ino);
 	}
 	free(rows);
-	return is && found(use, USE_SWAP, "swap space");
+	return found(is, use, USE_SWAP, "swap space");
 }
 
 /*
@@ -199,7 +202,7 @@ exported_by(const struct server *s, dev_t dev, ino_t ino, struct usage *use)
 		for (i = 0; i < all.gl_pathc && !is; i++)
 			is = names(s, all.gl_pathv[i], dev, ino);
 	globfree(&all);
-	return is && found(use, USE_HELD, s->name);
+	return found(is, use, USE_HELD, s->name);
 }
 
 static bool
@@ -227,7 +230,7 @@ held(dev_t node, struct usage *use)
 	}
 	if (sysfs_unasked(err) != 0)
 		unknown(use, USE_HELD, "/sys/dev/block", err);
-	return (name[0] != '\0' && found(use, USE_HELD, name)) ||
+	return found(name[0] != '\0', use, USE_HELD, name) ||
 	    exported(node, 0, use);
 }
 
@@ -307,8 +310,8 @@ lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use,
 		return false;
 	lost = disk_backing(loop, NULL, &st);
 	if (lost == 0)
-		return is_file_of(loop, &st, dev, ino, backing, mounts) &&
-		    found(use, USE_LOOPED, loop);
+		return found(is_file_of(loop, &st, dev, ino, backing, mounts),
+		    use, USE_LOOPED, loop);
 	if (lost == ENXIO)		/* it is free */
 		return false;
 	snprintf(folder, sizeof(folder), "/sys/block/%s", loop);
@@ -318,7 +321,7 @@ lies_on(const char *loop, dev_t dev, ino_t ino, struct usage *use,
 		return false;
 	lost = disk_backing(loop, backing, &st);
 	if (lost == 0)
-		return is_of(&st, dev, ino) && found(use, USE_LOOPED, loop);
+		return found(is_of(&st, dev, ino), use, USE_LOOPED, loop);
 	return !is_free(folder, path) &&
 	    unknown(use, USE_LOOPED, path, err == 0 ? lost : err);
 }
@@ -401,5 +404,5 @@ usage_of_locks(int fd, struct usage *use)
 	if (range.l_pid > 0)
 		snprintf(by, sizeof(by), "a lock of process %ld",
 		    (long)range.l_pid);
-	return found(use, USE_HELD, by);
+	return found(true, use, USE_HELD, by);
 }

@@ -172,16 +172,19 @@ guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
 	struct fs_source source = { .read = look_read, .arg = l,
 		.length = fs->length };
 
-	if (fs->off + fs->length > (uint64_t)l->p->src->geo.size)
-		return used_whole(fs, "it goes beyond the end of %s",
-		    l->p->src->name) == 0;
+	if (fs->off + fs->length > (uint64_t)l->p->src->geo.size) {
+		used_whole(fs, "it goes beyond the end of %s",
+		    l->p->src->name);
+		return false;
+	}
 	*err = fs_map_read("", &source, l->how, m);
 	if (*err != 0)
 		return false;
 	take_over(fs, m);
 	fs->treated = TREATED_ORDERED;
-	return m->state != FS_UNKNOWN ||
-	    used_whole(fs, "its free space is not known") == 0;
+	if (m->state == FS_UNKNOWN)
+		used_whole(fs, "its free space is not known");
+	return m->state != FS_UNKNOWN;
 }
 
 int

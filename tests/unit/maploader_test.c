@@ -508,7 +508,9 @@ is_looked_at(void **state)
 	(void)state;
 	assert_int_equal(mapsaver_look(&p, &t, &f), 0);	/* there is none */
 	assert_int_equal(t.untried, p.length);
-	put(path, "0x0 ? 1\n0x0 0x1000 -\n0x1000 0x1FF000 ?\n");
+	put(path, "# pardd source: size=2097152 block=512 serial=S wwn=W\n"
+	    "# pardd target: offset=0\n"
+	    "0x0 ? 1\n0x0 0x1000 -\n0x1000 0x1FF000 ?\n");
 	for (i = 0; i == 0 || poor_was(); i++) {
 		poor_after(i);
 		failed = mapsaver_look(&p, &t, &f);

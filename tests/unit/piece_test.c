@@ -206,28 +206,29 @@ lose(unsigned sector, unsigned n, unsigned times)
 static void
 is_lost_block_by_block(void **state)
 {
+	/* a block that is good, one that is not in the piece, one before it */
+	static const uint64_t hints[] = { 0, 0, 50, 400, 1 };
 	unsigned how;
 
 	(void)state;
-	for (how = 0; how < 6; how++) {
+	for (how = 0; how < 10; how++) {
 		memset(end.bad, 0, sizeof(end.bad));
 		lose(3, 1, 255);
 		lose(100, 5, 255);
 		lose(511, 1, 255);
-		p.block = how < 3 ? SECTOR : 8 * SECTOR;
-		end.silent = how % 3 == 1;
-		/* a block that is good, or elsewhere */
-		end.hint = how % 3 == 2 ? 50 * SECTOR : 0;
+		p.block = how < 5 ? SECTOR : 8 * SECTOR;
+		end.silent = how % 5 == 1;
+		end.hint = hints[how % 5] * SECTOR;
 		o.coe = 1;
 		copy();
 		assert_int_equal(job.fault.status, 0);
-		assert_int_equal(map_totals(&job.map).bad, (how < 3 ? 7 :
+		assert_int_equal(map_totals(&job.map).bad, (how < 5 ? 7 :
 		    32) * SECTOR);
 		finish();
 		o.coe = 0;
 		copy();
 		assert_int_equal(job.fault.status, STATUS_MEDIUM);
-		assert_int_equal(map_totals(&job.map).finished, (how < 3 ? 3 :
+		assert_int_equal(map_totals(&job.map).finished, (how < 5 ? 3 :
 		    0) * SECTOR);
 		finish();
 	}
@@ -369,7 +370,7 @@ has_holes_when_the_run_ends(void **state)
 			finish();
 		}
 		end.full = 0;
-		for (at = 0; at < 12; at++) {
+		for (at = 0; at == 0 || poor_was(); at++) {
 			struct worker *w = begin();
 
 			poor_after(at);
@@ -424,8 +425,25 @@ is_cleared(void **state)
 			map_set(&job.map, CHUNK, 4 * CHUNK, UNTRIED);
 			finish();
 		}
+	/* at once where a file has nothing, by steps where it has */
 	target.ep.is.device = false;
 	end.full = 0;
+	end.zero_err = 0;
+	for (k = 0; k < 4; k++) {
+		end.empty = k == 1;
+		end.extent_err = k == 2 ? ENXIO : k == 3 ? EIO : 0;
+		w = begin();
+		w->zeros = CHUNK;
+		assert_int_equal(map_set(&job.map, CHUNK, 4 * CHUNK, OUTSIDE),
+		    0);
+		map_pass(&job.map, OUTSIDE, false);
+		while (sparse_clear(w))
+			continue;
+		assert_true((end.zeros == 1) == (k == 1 || k == 2));
+		assert_true(all_zero(to + CHUNK, 4 * CHUNK));
+		map_set(&job.map, CHUNK, 4 * CHUNK, UNTRIED);
+		finish();
+	}
 	for (i = 0; i == 0 || poor_was(); i++) {
 		w = begin();
 		assert_int_equal(map_set(&job.map, CHUNK, 4 * CHUNK, OUTSIDE),

@@ -17,6 +17,7 @@
 #include "copy/job.h"
 #include "copy/ranges.h"
 #include "copy/trust.h"
+#include "part/used.h"
 #include "poor.h"
 #include "tabled.h"
 
@@ -30,6 +31,8 @@ static struct job job;
 static struct fault f;
 static char serial[] = "A";
 static unsigned char buf[CHUNK];
+
+static uint64_t unread;		/* a range without a digest */
 
 static struct {			/* what has changed of the source */
 	uint64_t from, to;
@@ -63,6 +66,8 @@ make_base(uint64_t chunk, uint64_t phase)
 	assert_int_equal(digest_table_init(t, p.length, chunk, phase, NULL), 0);
 	for (off = 0; off < p.length; off += len) {
 		len = MIN(chunk - (off + phase) % chunk, p.length - off);
+		if (off == unread)
+			continue;
 		assert_true(pread(target.fd, buf, len, (off_t)off) > 0);
 		assert_true(digest_of(NULL, buf, len, &digest));
 		digest_table_put(t, off, len, &digest);
@@ -92,6 +97,7 @@ set_up(void **state)
 		.chunk = CHUNK, .pad = 1, .grain = 4096, .sector = SECTOR,
 		.block = 4096 };
 	r = (struct ranges){ .spares = true, .file = { .dir = -1, .fd = -1 } };
+	unread = UINT64_MAX;
 	make_base(CHUNK, 0);
 	job = (struct job){ .p = &p };
 	pthread_mutex_init(&job.first, NULL);
@@ -242,6 +248,13 @@ tell_what_has_not_changed(void **state)
 	assert_string_equal(objection(), "");
 	assert_int_equal(ranges_unchanged(&p), (CHUNKS - 1) * CHUNK);
 	assert_null(ranges_by(&p));
+	unread = 5 * CHUNK;			/* nobody knows what it was */
+	make_base(CHUNK, 0);
+	assert_string_equal(objection(), "");
+	assert_int_equal(ranges_unchanged(&p), (CHUNKS - 2) * CHUNK);
+	unread = UINT64_MAX;
+	make_base(CHUNK, 0);
+	assert_string_equal(objection(), "");
 	assert_int_equal(ranges_begin(&job), 0);
 	assert_true(map_next(&job.map, 0, UNTRIED, &s));
 	assert_int_equal(s.off, 3 * CHUNK);
@@ -278,6 +291,12 @@ tell_it_of_a_last_range(void **state)
 	p.pad = SECTOR;
 	assert_string_equal(objection(), "");
 	assert_int_equal(ranges_unchanged(&p), (CHUNKS - 1) * CHUNK);
+	p.used = &(struct used){ .leaves = true };
+	assert_int_equal(ranges_block(&p), 4096);
+	p.used = &(struct used){ .leaves = false };
+	p.phase = 512;
+	assert_int_equal(ranges_block(&p), 512);
+	p.used = NULL;
 	p.length -= 1000;			/* the base is of more */
 	assert_string_equal(objection(), "");
 	assert_int_equal(ranges_unchanged(&p), (CHUNKS - 1) * CHUNK);

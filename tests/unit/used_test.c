@@ -151,6 +151,9 @@ leaves_out_nothing_of_one_that_is_not_whole(void **state)
 	assert_string_equal(becomes(0), "");
 	assert_string_equal(becomes(1), "its free space is not known");
 	add_row(&disk, 0, 1, 0, 0, 0);
+	fill(&disk, START * SECTOR + 4086, "SWAP-SPACE", 10);
+	assert_string_equal(becomes(0), "its version is not known");
+	fill(&disk, START * SECTOR + 4086, "SWAPSPACE2", 10);
 	add_ext2(&disk, 0, DISK_SECTORS / 2);
 	assert_string_equal(becomes(0), "the whole of disk has the signature "
 	    "of ext2");
@@ -205,6 +208,10 @@ leaves_out_nothing_if_tables_differ(void **state)
 	}
 	disk.lost = (DISK_SECTORS - 1) * SECTOR;
 	assert_string_equal(becomes(0), "");
+	disk.ends = true;
+	disk.lost = 0;
+	assert_string_equal(becomes(0), "");
+	disk.ends = false;
 	/* unless that is for want of memory */
 	disk.lost_err = ENOMEM;
 	for (i = 0; i < 2; i++) {

@@ -498,6 +498,17 @@ is_idle(void **state)
 	assert_string_equal(why, "whether it is mounted cannot be looked up");
 	end.is.device = false;
 	assert_int_equal(part_idle(&end, 0, 1, false, why), 0);
+	world.broken = NULL;
+	has("/img", "x");		/* a file that was inherited, */
+	end.kind = END_FILE;
+	end.name = "/img";
+	end.is.inherited = true;
+	end.fd = open("/img", O_RDONLY);
+	assert_int_equal(part_idle(&end, 0, 1, false, why), 0);
+	close(end.fd);
+	end.is.inherited = false;	/* ... or not */
+	assert_int_equal(part_idle(&end, 0, 1, false, why), 0);
+	end.kind = END_BLOCK;
 }
 
 static void
