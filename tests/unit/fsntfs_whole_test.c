@@ -454,6 +454,55 @@ doubts_its_bitmap(void **state)
 	assert_true(leaves(0));
 }
 
+/* Without all of $MFT, and records of a size that there is, nothing is known. */
+static void
+doubts_its_table(void **state)
+{
+	unsigned char *mft = attribute(N_MFT, 0);
+	const struct spoilt is[] = {
+		{ mft, 4, AT_LABEL, FS_DAMAGED, 0 },
+		{ mft + A_OUTSIDE, 1, 0, FS_DAMAGED, 0 },
+		{ mft + A_FIRST, 8, 1, FS_DIRTY, 0 },
+		{ mft + A_FIRST, 8, UINT64_C(1) << 60, FS_DIRTY, 0 },
+		{ mft + A_VALID, 8, 0, FS_DIRTY, 0 },
+		{ mft + A_VALID, 8, UINT64_MAX, FS_DIRTY, 0 },
+		{ mft + 64, 1, 0, FS_DAMAGED, 0 },
+		{ mft + 64, 1, 0x01, FS_DAMAGED, 0 },
+		{ mft + 64, 1, 0x29, FS_DAMAGED, 0 },
+		{ mft + 64, 1, 0x91, FS_DAMAGED, 0 },
+		{ mft + 65, 1, 0, FS_DAMAGED, 0 },
+		{ mft + 65, 1, 40, FS_DIRTY, 0 },
+		{ mft + 66, 2, CLUSTERS, FS_DAMAGED, 0 },
+		{ mft + 66, 2, 0x8000, FS_DAMAGED, 0 },
+		{ disk + 64, 1, 0, FS_DAMAGED, 0 },
+		{ disk + 64, 1, 0x80, FS_DAMAGED, 0 },
+		{ disk + 64, 1, 3, FS_DAMAGED, 0 },
+		{ disk + 64, 1, 0xf8, FS_DAMAGED, 0 },
+		{ disk + 64, 1, 0xf0, FS_DAMAGED, 0 },
+		{ disk + 64, 1, 2, FS_CLEAN, ALL },
+		{ disk + 13, 1, 0, FS_DAMAGED, 0 },
+		{ disk + 13, 1, 3, FS_DAMAGED, 0 },
+		{ disk + 13, 1, 0x81, FS_DAMAGED, 0 },
+		{ disk + 40, 8, 0, FS_DAMAGED, 0 },
+		{ disk + 48, 8, CLUSTERS, FS_DAMAGED, 0 },
+		{ disk + 56, 8, CLUSTERS, FS_DAMAGED, 0 },
+	};
+
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(is); i++) {
+		unsealed(NULL);
+		memset(at(LOG), 0xff, (size_t)2 * PAGE);	/* files are asked */
+		put(is[i].p, is[i].bytes, is[i].v);
+		seal();
+		if (image_read(0) != is[i].state || !leaves(is[i].n))
+			fail_msg("case %zu: %s, %llu free: %s", i,
+			    fs_state_name(map.state), (unsigned long long)
+			    map.free_bytes / CLUSTER, map.reason);
+	}
+}
+
 /* Who marks nothing is asked for files that have what is free. */
 static void
 asks_files(void **state)
@@ -634,6 +683,7 @@ main(void)
 		TEST(reads_it),
 		TEST(judges_it),
 		TEST(doubts_its_bitmap),
+		TEST(doubts_its_table),
 		TEST(asks_files),
 		TEST(names_files),
 		TEST(names_what_is_spoilt),
