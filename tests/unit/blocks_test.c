@@ -23,7 +23,7 @@
 enum { LENGTH = DISK_SECTORS * SECTOR, FROM = 1000 * SECTOR,
 	TO = 1100 * SECTOR };
 
-enum act { NOTHING, STOP, PAUSE, GO, END };
+enum act { NOTHING, STOP, PAUSE, GO, END, FULL };
 
 static struct tabled disk, target;
 static struct opts o;
@@ -36,7 +36,7 @@ static const struct seg seg = { FROM, TO - FROM, UNTRIMMED };
 
 static struct {
 	uint64_t bad, good;	/* sectors from bad to good are bad */
-	unsigned reads;		/* so far; */
+	unsigned reads, writes;	/* so far; */
 	unsigned at;		/* with this one, from 1, */
 	enum act act;		/* ... this happens */
 } source;
@@ -47,7 +47,9 @@ transfer(struct lane *lane, struct io *io)
 	uint64_t first = io->off / SECTOR, end = (io->off + io->len) / SECTOR;
 
 	if (io->op == OP_WRITE) {
-		io->done = io->len;
+		if (source.act == FULL && ++source.writes >= source.at)
+			io->err = ENOSPC;
+		io->done = io->err == 0 ? io->len : 0;
 		return;
 	}
 	io->bad_off = NOWHERE;
@@ -251,13 +253,13 @@ are_left_when_it_ends(void **state)
 		blocks_trim, blocks_scrape, blocks_skim };
 	static const enum seg_status from[] = { UNTRIMMED, UNSCRAPED,
 		UNSCRAPED };
-	static const enum act acts[] = { STOP, PAUSE, GO, END };
+	static const enum act acts[] = { STOP, PAUSE, GO, END, FULL };
 	unsigned at;
 	size_t i, k, back;
 
 	(void)state;
 	for (i = 0; i < 3; i++)
-		for (k = 0; k < 4; k++)
+		for (k = 0; k < 5; k++)
 			for (at = 1; at < 60; at += 7)
 				for (back = 0; back < 2; back++) {
 					claim((begin(from[i], TRIM, 1040, 1050),

@@ -566,6 +566,69 @@ has_a_path(void **state)
 	assert_false(disk_path(SDA, "sda", path, sizeof(path)));
 }
 
+static unsigned settled;
+
+int
+sync_file_range(int fd, off_t off, off_t len, unsigned how)
+{
+	(void)fd, (void)off, (void)len, (void)how;
+	settled++;
+	return 0;
+}
+
+/* With its partitions, as far as they can be opened. */
+static void
+is_settled(void **state)
+{
+	unsigned n;
+
+	(void)state;
+	add_scsi(ATA, "sda", SDA);
+	add_part(ATA, "sda", SDA, 1, 100, 200);
+	add_part(ATA, "sda", SDA, 2, 300, 200);
+	assert_true(disk_of_block(SDA, &d));
+	settled = 0;
+	disk_settle_all(&d);
+	assert_int_equal(settled, 3);
+	world.err = EMFILE;
+	for (n = 1; n < 20; n++) {
+		settled = 0;
+		world.failing = n;
+		disk_settle_all(&d);
+		assert_true(settled <= 3);
+	}
+	world.failing = 0;
+	strcpy(world.node[1].name, "elsewhere");	/* one has no node */
+	settled = 0;
+	disk_settle_all(&d);
+	assert_int_equal(settled, 2);
+}
+
+/* What could not be asked for is told by err, unless it is not needed. */
+static void
+is_told_of_or_not_at_all(void **state)
+{
+	unsigned n;
+
+	(void)state;
+	add_scsi(USB, "sdb", SDB);
+	has("/sys/devices/pci0/usb2/2-1/idVendor", "1234\n");
+	has("/sys/devices/pci0/usb2/2-1/serial", "BRIDGE\n");
+	world.err = EMFILE;
+	for (n = 1; n < 60; n++) {
+		world.failing = n;
+		if (!disk_of_block(SDB, &d))
+			assert_int_equal(d.err, EMFILE);
+		else if (d.err == 0)
+			assert_int_equal(d.length, BLOCKS * 512);
+		assert_true(d.serial[0] == '\0' ||
+		    strcmp(d.serial, "BRIDGE") == 0);
+	}
+	world.failing = 0;
+	assert_true(disk_of_block(SDB, &d));
+	assert_string_equal(d.serial, "BRIDGE");
+}
+
 int
 main(void)
 {
@@ -589,6 +652,8 @@ main(void)
 		WORLD(has_paths),
 		WORLD(has_names),
 		WORLD(has_a_path),
+		WORLD(is_settled),
+		WORLD(is_told_of_or_not_at_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,6 +15,8 @@
 #include "disk/overlay.h"
 #include "disk/usage.h"
 #include "disks.h"
+#define POOR_OF_ALL
+#include "poor.h"
 
 #ifndef STATX_MNT_ID
 #define STATX_MNT_ID	0x1000U
@@ -196,6 +198,26 @@ is_not_guessed(void **state)
 	assert_string_equal(found(false, NULL), "");
 }
 
+/* Whatever memory is refused, no other file is found. */
+static void
+is_found_or_memory_is_short(void **state)
+{
+	const char *it;
+	unsigned i;
+
+	(void)state;
+	begin_files();
+	add_file("/up/a", "text");
+	mounted_as("/", "/merged", "overlay", "lowerdir=R/low,upperdir=R/up");
+	for (i = 0; i == 0 || poor_was(); i++) {
+		poor_after(i);
+		it = found(false, NULL);
+		poor.on = false;
+		assert_true(it[0] == '\0' || strcmp(it, "/up/a") == 0);
+	}
+	assert_string_equal(found(false, NULL), "/up/a");
+}
+
 static void
 is_found_in_the_folder_that_is_open(void **state)
 {
@@ -261,6 +283,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		WORLD(is_found),
 		WORLD(is_not_guessed),
+		WORLD(is_found_or_memory_is_short),
 		WORLD(is_found_in_the_folder_that_is_open),
 		WORLD(is_used_by_loop_devices),
 	};

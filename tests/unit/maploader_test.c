@@ -306,6 +306,10 @@ is_of_this_target(void **state)
 	target.ep.kind = END_DISCARD;
 	assert_string_equal(objection("# pardd target: discarded\n", all), "");
 	target.ep.kind = END_FILE;
+	assert_non_null(strstr(objection("# pardd target: " MAP_COMPARED "\n",
+	    all), "was written by compare=1"));
+	assert_string_equal(objection("# pardd target: " MAP_COMPARED "\n",
+	    "0x0 0x1000 -\n"), "");		/* nothing is finished */
 	target.ep.is.absent = true;
 	assert_non_null(strstr(objection("", all), "does not exist"));
 	target.ep.is.absent = false;
