@@ -181,7 +181,10 @@ gaps_fill(struct gaps *g, struct map *map, enum seg_status status,
 	return err;
 }
 
-/* n bytes at an end of a gap, or in its middle, aligned to "least". */
+/*
+ * n bytes at an end of a gap, or in its middle, aligned to "least", which n is
+ * at least.
+ */
 static struct seg
 part_of(const struct gap *gap, uint64_t n, size_t least)
 {
@@ -195,13 +198,9 @@ part_of(const struct gap *gap, uint64_t n, size_t least)
 	if (gap->back) {
 		s.off = gap->end - n;
 		s.off += (least - s.off % least) % least;
-		if (s.off >= gap->end)
-			s.off = gap->end - n;
 	} else if (gap->front) {
 		end = gap->off + n;
 		end -= end % least;
-		if (end <= gap->off)
-			end = gap->off + n;
 	} else {
 		s.off = gap->off + (gap->end - gap->off - n) / 2;
 		s.off -= s.off % least;
