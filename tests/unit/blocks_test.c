@@ -294,6 +294,27 @@ are_left_without_memory(void **state)
 	}
 }
 
+/* Blocks of the disk that are lost together, if that suits the copy. */
+static void
+are_those_of_the_disk(void **state)
+{
+	static const struct {
+		uint32_t	physical, unit;
+	} rows[] = { { 0, SECTOR }, { SECTOR, SECTOR }, { 4096, 4096 },
+		{ 520, SECTOR }, { 131072, SECTOR } };
+	size_t i;
+
+	(void)state;
+	disk.disk.start = 1024;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		disk.disk.physical = rows[i].physical;
+		begin(UNTRIED, COPY, 0, 0);
+		assert_int_equal(job.rescue->unit, rows[i].unit);
+		assert_int_equal(job.rescue->unit_off, 1024 % rows[i].unit);
+		end();
+	}
+}
+
 /* ------------------------------------------------------------------ edges */
 
 /* What a jump has seen of a run: all between two good blocks is untried. */
@@ -409,6 +430,7 @@ main(void)
 		CASE(are_skimmed),
 		CASE(are_left_when_it_ends),
 		CASE(are_left_without_memory),
+		CASE(are_those_of_the_disk),
 		CASE(have_edges),
 		CASE(have_no_edges_when_it_ends),
 	};

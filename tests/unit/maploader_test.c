@@ -255,6 +255,10 @@ is_of_this_source(void **state)
 	    "start=512 serial=T wwn=W\n", all), "behind another adapter"));
 	assert_non_null(strstr(objection("# pardd source: size=2097152 block=512 "
 	    "start=1024 serial=T wwn=W\n", all), "; name another map"));
+	assert_non_null(strstr(objection("# pardd source: size=2097152 block=512 "
+	    "start=999 serial=T wwn=W\n", all), "; name another map"));
+	assert_non_null(strstr(objection("# pardd source: size=2097152 block=512 "
+	    "serial=T wwn=W\n", all), "; name another map"));
 	disk.ep.lim.part = 1;
 	assert_non_null(strstr(objection("# pardd source: size=2097152 block=512 "
 	    "serial=S wwn=W\n", all), "has a map of its own"));
