@@ -74,6 +74,15 @@ size_t disk_find(const struct disk *like, struct disk *d);
 bool disk_zoned(dev_t node, char *model, size_t room);
 
 /*
+ * How many zones of a zoned disk, by its block node, may be open at a time, and
+ * how many active: open, or closed and written in part.  UINT_MAX: any number.
+ */
+struct zone_limits {
+	unsigned open, active;
+};
+struct zone_limits disk_zone_limits(dev_t node);
+
+/*
  * Whether the kernel has taken the disk of a node, block or SCSI, out of
  * service.
  */

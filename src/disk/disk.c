@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <linux/loop.h>
 #include <stdio.h>
@@ -375,6 +376,32 @@ disk_zoned(dev_t node, char *model, size_t room)
 	if (!is)
 		model[0] = '\0';
 	return is;
+}
+
+/* A limit of the zones of a disk; "unsaid" if the kernel does not tell it. */
+static unsigned
+zone_limit(int dir, const char *name, unsigned unsaid)
+{
+	char text[32];
+	uint64_t n;
+
+	if (!sysfs_text(dir, name, text, sizeof(text)))
+		return unsaid;
+	n = strtoull(text, NULL, 10);
+	return n == 0 || n > UINT_MAX ? UINT_MAX : (unsigned)n;
+}
+
+struct zone_limits
+disk_zone_limits(dev_t node)
+{
+	int dir = sysfs_open("block", node);
+	struct zone_limits most = {
+		.open = zone_limit(dir, "queue/max_open_zones", 1),
+		.active = zone_limit(dir, "queue/max_active_zones", UINT_MAX) };
+
+	if (dir >= 0)
+		close(dir);
+	return most;
 }
 
 /*

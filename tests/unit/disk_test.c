@@ -407,6 +407,24 @@ is_zoned(void **state)
 	assert_string_equal(model, "host-managed");
 }
 
+static void
+limits_its_zones(void **state)
+{
+	(void)state;
+	add_scsi(ATA, "sda", SDA);	/* of a kernel that does not say */
+	assert_int_equal(disk_zone_limits(SDA).open, 1);
+	assert_int_equal(disk_zone_limits(SDA).active, UINT_MAX);
+	assert_int_equal(disk_zone_limits(SDB).open, 1);
+	has("/sys/block/sda/queue/max_open_zones", "14\n");
+	has("/sys/block/sda/queue/max_active_zones", "28\n");
+	assert_int_equal(disk_zone_limits(SDA).open, 14);
+	assert_int_equal(disk_zone_limits(SDA).active, 28);
+	has("/sys/block/sda/queue/max_open_zones", "0\n");
+	has("/sys/block/sda/queue/max_active_zones", "0\n");
+	assert_int_equal(disk_zone_limits(SDA).open, UINT_MAX);
+	assert_int_equal(disk_zone_limits(SDA).active, UINT_MAX);
+}
+
 /* Two disks with these names. */
 static void
 two(const char *serials[2], const char *wwns[2])
@@ -646,6 +664,7 @@ main(void)
 		WORLD(has_members),
 		WORLD(has_pieces),
 		WORLD(is_zoned),
+		WORLD(limits_its_zones),
 		WORLD(is_found_again),
 		WORLD(has_a_namesake),
 		WORLD(has_a_namesake_by_sg),
