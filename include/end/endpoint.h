@@ -70,6 +70,7 @@ struct geometry {		/* sizes, in bytes */
 	uint32_t	 fs_block;	/* of a file: the unit of sharing */
 	uint64_t	 io_max;	/* largest request kept whole, or 0 */
 	unsigned	 depth;	/* requests in flight per lane, or 0: any */
+	uint64_t	 zone;	/* of a zoned target, if all are equal, or 0 */
 };
 
 struct limits {			/* the part of an end that may be copied */
@@ -101,7 +102,8 @@ struct traits {			/* properties of an end */
 	bool		 shares;	/* a file that may share blocks */
 	bool		 sparse;	/* a source with holes */
 	bool		 zeroes;	/* a target where OP_ZERO may work */
-	bool		 zoned;		/* a target with one writer, in order */
+	bool		 zoned;		/* a target with zones, each of which
+					 * is written in order */
 	bool		 linked;	/* a file that had a name when opened */
 	bool		 stuck;		/* a request never returned: nothing is
 					 * freed even by closing, and the
@@ -221,6 +223,14 @@ int endpoint_flush(struct endpoint *, struct fault *f);
  */
 int endpoint_readback(struct endpoint *r, const struct endpoint *target,
     uint32_t most, struct fault *f);
+
+/*
+ * How many zones of a zoned target may be written at a time, each in order by
+ * one worker: bytes "from" to "to", which begin at "src_from" in the source.
+ * 0: not even one, which endpoint_check_range refuses.
+ */
+unsigned endpoint_writers(struct endpoint *, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from);
 
 /*
  * Check that the target takes the writes of this copy: bytes "from" to "to",

@@ -26,6 +26,11 @@ struct backend {
 	 */
 	int (*open)(struct endpoint *, bool look, struct fault *);
 	/*
+	 * See endpoint_writers.  NULL: the target has no zones.
+	 */
+	unsigned (*writers)(struct endpoint *, uint64_t from, uint64_t to,
+	    const struct endpoint *src, uint64_t src_from);
+	/*
 	 * Check that the target takes the writes of the copy, from "from" to
 	 * "to", which begin at "src_from" in the source, and that nobody else
 	 * writes there.  0, or -1 with *f.  NULL: it takes any.

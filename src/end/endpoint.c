@@ -121,6 +121,13 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 	return 0;
 }
 
+unsigned
+endpoint_writers(struct endpoint *ep, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from)
+{
+	return ep->be->writers(ep, from, to, src, src_from);
+}
+
 int
 endpoint_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
     const struct endpoint *src, uint64_t src_from, struct fault *f)

@@ -1,7 +1,9 @@
 /*
  * Zoned disks as targets: host-managed SMR and ZNS, by their block node.  A
- * zone accepts writes at its write pointer only, so one worker writes in order,
- * past the page cache, which would write its pages in any order.
+ * zone accepts writes at its write pointer only, so it is written by one worker
+ * in order, past the page cache, which would write its pages in any order.
+ * Several zones are written at a time, each by its own worker (piece.c), if the
+ * disk does not rotate, and allows it.
  *
  * There are no blocks between the capacity of a zone and its end.  Zeros for
  * that gap are left out, because it reads as zeros; anything else is an error.
@@ -33,6 +35,8 @@ struct zoned {			/* priv of an endpoint */
 	int		 like_fd;
 	uint64_t	 like_from;	/* where the copy begins there, */
 	uint64_t	 from, to;	/* and where it lies here */
+	struct zone_limits most;	/* of the disk */
+	bool		 rotates;	/* or cannot be looked up */
 };
 
 static int
@@ -47,6 +51,15 @@ zoned_close(struct endpoint *ep)
 	free(zd->like);
 	free(zd);
 	return err;
+}
+
+static void
+ask_limits(const struct endpoint *ep, struct zoned *zd)
+{
+	struct disk d;
+
+	zd->most = disk_zone_limits(ep->id.node);
+	zd->rotates = !disk_of_block(ep->id.node, &d) || d.rotates;
 }
 
 /* A write must end at a physical block. */
@@ -76,6 +89,8 @@ ask(struct endpoint *ep, struct zoned *zd, struct fault *f)
 		return fault_errno(f, err, "%s: its zones", ep->name);
 	ep->geo.block = ep->geo.io_align = block;
 	ep->geo.size = ep->geo.room = (int64_t)bytes;
+	ep->geo.zone = zones_size(zd->zones);
+	ask_limits(ep, zd);
 	return 0;
 }
 
@@ -111,10 +126,35 @@ take_like(struct zoned *zd, const struct endpoint *src, uint64_t src_from)
 	if (src->kind != END_BLOCK ||
 	    !disk_zoned(src->id.node, model, sizeof(model)))
 		return true;
-	zd->like_fd = src->be->view(src, &cached);
+	if (zd->like_fd < 0)
+		zd->like_fd = src->be->view(src, &cached);
 	zd->like_from = src_from;
-	return zd->like_fd >= 0 && zones_read(zd->like_fd, &zd->like) == 0 &&
+	return zd->like_fd >= 0 && (zd->like != NULL ||
+	    zones_read(zd->like_fd, &zd->like) == 0) &&
 	    zones_fit(zd->zones, zd->from, zd->to, zd->like, src_from);
+}
+
+/* How many zones the disk lets be written at a time. */
+static unsigned
+at_a_time(const struct zoned *zd)
+{
+	unsigned left = zd->like == NULL ? 0 : zones_left(zd->zones, zd->from,
+	    zd->to, zd->like, zd->like_from);
+
+	return zones_free(zd->zones, zd->from, zd->to, &zd->most, left);
+}
+
+static unsigned
+zoned_writers(struct endpoint *ep, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from)
+{
+	struct zoned *zd = ep->priv;
+
+	zd->from = from;
+	zd->to = to;
+	if (zd->rotates || !take_like(zd, src, src_from))
+		return 1;
+	return at_a_time(zd);
 }
 
 static int
@@ -140,6 +180,10 @@ zoned_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 		return fault_set(f, STATUS_REFUSED, "%s and %s have their "
 		    "zones differently, or the copy begins within one: their "
 		    "write pointers cannot become equal", src->name, ep->name);
+	if (at_a_time(zd) == 0)
+		return fault_set(f, STATUS_REFUSED, "%s allows no more zones "
+		    "to be open or written in part than are, or would be: "
+		    "finish or reset some", ep->name);
 	return 0;
 }
 
@@ -263,6 +307,7 @@ zoned_view(const struct endpoint *ep, bool *cached)
 
 const struct backend zoned_backend = {
 	.open = zoned_open,
+	.writers = zoned_writers,
 	.check_range = zoned_check_range,
 	.prepare = zoned_prepare,
 	.transfer = zoned_transfer,

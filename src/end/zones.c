@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 
 #include "base/status.h"
+#include "disk/disk.h"
 
 enum {
 	SECTOR = 512,
@@ -25,6 +26,21 @@ fits(const struct blk_zone *b)
 	    b->len <= INT64_MAX / SECTOR - b->start;
 }
 
+static enum zone_use
+use_of(const struct blk_zone *b)
+{
+	switch (b->cond) {
+	case BLK_ZONE_COND_EXP_OPEN:
+		return ZONE_HELD;
+	case BLK_ZONE_COND_IMP_OPEN:
+		return ZONE_OPEN;
+	case BLK_ZONE_COND_CLOSED:
+		return ZONE_CLOSED;
+	default:
+		return ZONE_IDLE;
+	}
+}
+
 static struct zone
 zone_of(const struct blk_zone *b, bool capacity)
 {
@@ -32,7 +48,8 @@ zone_of(const struct blk_zone *b, bool capacity)
 		.end = (b->start + b->len) * SECTOR,
 		.ordered = b->type != BLK_ZONE_TYPE_CONVENTIONAL,
 		.broken = b->cond == BLK_ZONE_COND_READONLY ||
-		    b->cond == BLK_ZONE_COND_OFFLINE };
+		    b->cond == BLK_ZONE_COND_OFFLINE,
+		.use = use_of(b) };
 
 	z.room = capacity && b->capacity < b->len ?
 	    z.start + b->capacity * SECTOR : z.end;
@@ -128,6 +145,20 @@ zones_at(const struct zones *z, uint64_t off)
 	return low < z->n ? &z->zone[low] : NULL;
 }
 
+uint64_t
+zones_size(const struct zones *z)
+{
+	uint64_t size = z->zone[0].end;
+	size_t i;
+
+	for (i = 0; i < z->n; i++)
+		if (z->zone[i].start != i * size || (i + 1 < z->n ?
+		    z->zone[i].end != (i + 1) * size :
+		    z->zone[i].end - z->zone[i].start > size))
+			return 0;
+	return size;
+}
+
 /* Where the first write to a zone has to go. */
 static uint64_t
 first(const struct zone *z, uint64_t from)
@@ -202,6 +233,56 @@ counterpart(const struct zone *one, uint64_t from, const struct zones *other,
 	return two != NULL && two->start == one->start - from + other_from &&
 	    two->end - two->start == one->end - one->start &&
 	    two->ordered == one->ordered ? two : NULL;
+}
+
+/*
+ * Whether a zone is reset before the copy, or is where it begins: in a range
+ * that zones_check takes, no other is written.
+ */
+static bool
+is_ours(const struct zone *z, uint64_t from, uint64_t to)
+{
+	return z->end > from && z->start < to && z->next > z->start;
+}
+
+unsigned
+zones_free(const struct zones *z, uint64_t from, uint64_t to,
+    const struct zone_limits *most, unsigned left)
+{
+	uint64_t active = left, open = left, held = 0;
+	size_t i;
+
+	for (i = 0; i < z->n; i++) {
+		if (is_ours(&z->zone[i], from, to))
+			continue;
+		active += z->zone[i].use >= ZONE_CLOSED;
+		open += z->zone[i].use >= ZONE_OPEN;
+		held += z->zone[i].use == ZONE_HELD;
+	}
+	if (active >= most->active || held >= most->open)
+		return 0;
+	active = most->active - active;
+	/* the disk closes one where it has to */
+	open = open < most->open ? most->open - open : 1;
+	return (unsigned)(open < active ? open : active);
+}
+
+unsigned
+zones_left(const struct zones *z, uint64_t from, uint64_t to,
+    const struct zones *other, uint64_t other_from)
+{
+	const struct zone *one = zones_at(z, from), *end = z->zone + z->n;
+	const struct zone *two;
+	unsigned left = 0, so_far = 0;
+
+	for (; one != NULL && one < end && one->start < to; one++) {
+		two = counterpart(one, from, other, other_from);
+		if (two == NULL || !two->ordered || two->next == two->start)
+			continue;
+		left = so_far;
+		so_far += two->next - two->start < one->room - one->start;
+	}
+	return left;
 }
 
 static bool

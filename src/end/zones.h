@@ -11,12 +11,20 @@
 
 #include "base/fault.h"
 
+enum zone_use {			/* what it takes of the limits of the disk: */
+	ZONE_IDLE,		/* nothing: it is empty, full, or in no order */
+	ZONE_CLOSED,		/* active: it is written in part */
+	ZONE_OPEN,		/* and open, until the disk itself closes it */
+	ZONE_HELD,		/* and open, by a command, until another */
+};
+
 struct zone {
 	uint64_t	 start, end;
 	uint64_t	 room;		/* end of its usable blocks */
 	uint64_t	 next;		/* write pointer, or room */
 	bool		 ordered;	/* must be written in order */
 	bool		 broken;	/* read-only or offline */
+	enum zone_use	 use;
 };
 
 struct zones {
@@ -45,6 +53,27 @@ int zones_check(const struct zones *, uint64_t from, uint64_t to, bool reset,
  * value.
  */
 int zones_reset(int fd, const struct zones *, uint64_t from, uint64_t to);
+
+/*
+ * The size of all zones but the last, which may be smaller; 0 if they differ.
+ */
+uint64_t zones_size(const struct zones *);
+
+/*
+ * How many zones of a range can be written at a time, so that no more than
+ * "most" are open or active with those that are elsewhere, and with "left" that
+ * the copy leaves written in part.  0: not even one.
+ */
+struct zone_limits;
+unsigned zones_free(const struct zones *, uint64_t from, uint64_t to,
+    const struct zone_limits *most, unsigned left);
+
+/*
+ * How many zones of a range are left written in part before the last one is
+ * written, if as much is written to them as to those of the other disk.
+ */
+unsigned zones_left(const struct zones *, uint64_t from, uint64_t to,
+    const struct zones *other, uint64_t other_from);
 
 /*
  * Whether the zones of two disks have the same borders, from "from" here and

@@ -351,6 +351,61 @@ leaves_out_zeros_behind_the_room(void **state)
 }
 
 static void
+limited(const char *attribute, unsigned n)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%u\n", n);
+	sysfs_has(attribute, text);
+}
+
+/* Of a disk with these limits: how many zones are written at a time. */
+static unsigned
+writers(unsigned open, unsigned active)
+{
+	unsigned n;
+
+	limited("queue/max_open_zones", open);
+	limited("queue/max_active_zones", active);
+	opened();
+	assert_int_equal(end.geo.zone, MIB);
+	n = end.be->writers(&end, 0, ZONES * MIB, &source, 0);
+	assert_int_equal(range(0, ZONES * MIB), n == 0 ? -1 : 0);
+	assert_int_equal(f.status, n == 0 ? STATUS_REFUSED : 0);
+	assert_int_equal(endpoint_close(&end), 0);
+	return n;
+}
+
+static void
+is_written_in_several_zones_at_a_time(void **state)
+{
+	(void)state;
+	opened();				/* nothing is known of it */
+	assert_int_equal(end.be->writers(&end, 0, ZONES * MIB, &source, 0), 1);
+	assert_int_equal(endpoint_close(&end), 0);
+	begin_sysfs();
+	end.spec.flags = FLAG_RESET;
+	assert_int_equal(writers(3, 0), 3);
+	assert_int_equal(writers(0, 2), 2);
+	sysfs_has("queue/rotational", "1\n");
+	assert_int_equal(writers(3, 0), 1);
+	sysfs_has("queue/rotational", "0\n");
+	/* what is reset does not count */
+	written_in(2, 4096);
+	assert_int_equal(writers(3, 3), 3);
+	/* what a command has opened does */
+	disk.zone[3].cond = BLK_ZONE_COND_EXP_OPEN;
+	assert_int_equal(writers(3, 0), 2);
+	assert_int_equal(writers(0, 3), 2);
+	assert_int_equal(writers(1, 0), 0);
+	disk.zone[3].cond = BLK_ZONE_COND_IMP_OPEN;
+	assert_int_equal(writers(1, 0), 1);
+	assert_int_equal(writers(0, 1), 0);
+	disk.zone[3].cond = BLK_ZONE_COND_FULL;
+	assert_int_equal(writers(0, 1), 1);
+}
+
+static void
 writes_on_after_an_interruption(void **state)
 {
 	(void)state;
@@ -439,6 +494,25 @@ writes_up_to_the_write_pointers_of_the_source(void **state)
 }
 
 static void
+keeps_free_what_the_source_leaves_in_part(void **state)
+{
+	(void)state;
+	zoned_source();
+	disk.like[1].wp += 8192 / SECTOR;
+	disk.like[1].cond = BLK_ZONE_COND_CLOSED;
+	assert_int_equal(writers(0, 3), 3);	/* that is the last */
+	disk.like[2].cond = BLK_ZONE_COND_FULL;
+	assert_int_equal(writers(0, 3), 2);
+	assert_int_equal(writers(0, 1), 0);
+	disk.like[3].len = SECTORS / 2;		/* it is refused for this */
+	sysfs_has("queue/max_active_zones", "3\n");
+	opened();
+	assert_int_equal(end.be->writers(&end, 0, ZONES * MIB, &source, 0), 1);
+	assert_int_equal(range(0, ZONES * MIB), -1);
+	assert_int_equal(endpoint_close(&end), 0);
+}
+
+static void
 has_another_source(int failed)
 {
 	unsigned were = count_open();
@@ -483,8 +557,10 @@ main(void)
 		UNIT(needs_memory),
 		UNIT(keeps_what_is_written),
 		UNIT(leaves_out_zeros_behind_the_room),
+		UNIT(is_written_in_several_zones_at_a_time),
 		UNIT(writes_on_after_an_interruption),
 		UNIT(writes_up_to_the_write_pointers_of_the_source),
+		UNIT(keeps_free_what_the_source_leaves_in_part),
 		UNIT(has_its_zones_as_a_zoned_source),
 	};
 

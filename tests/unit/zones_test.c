@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../src/end/zones.h"
 #include "base/status.h"
+#include "disk/disk.h"
 
 #define ZONE	((uint64_t)1 << 20)
 
@@ -131,6 +133,101 @@ keeps_what_is_written(void **state)
 	assert_int_not_equal(check(2 * ZONE, true), 0);
 }
 
+static void
+knows_zones_of_one_size(void **state)
+{
+	(void)state;
+	assert_int_equal(zones_size(one), ZONE);
+	one->zone[3].end -= 4096;
+	assert_int_equal(zones_size(one), ZONE);
+	one->zone[3].end += 8192;
+	assert_int_equal(zones_size(one), 0);
+	two->zone[1].end -= 4096;
+	two->zone[2].start -= 4096;
+	assert_int_equal(zones_size(two), 0);
+	two->n = 1;
+	assert_int_equal(zones_size(two), ZONE);
+}
+
+/* At a time, into the last two zones of one. */
+static unsigned
+may(unsigned open, unsigned active, unsigned left)
+{
+	const struct zone_limits most = { open, active };
+
+	return zones_free(one, 2 * ZONE, ZONES * ZONE, &most, left);
+}
+
+static void
+used(struct zone *z, enum zone_use use)
+{
+	z->use = use;
+	z->next = z->start + (use == ZONE_IDLE ? 0 : 4096);
+}
+
+static void
+keeps_within_the_limits_of_the_disk(void **state)
+{
+	(void)state;
+	assert_int_equal(may(UINT_MAX, UINT_MAX, 0), UINT_MAX);
+	assert_int_equal(may(3, UINT_MAX, 0), 3);
+	assert_int_equal(may(5, 4, 0), 4);
+	assert_int_equal(may(5, 4, 3), 1);
+	assert_int_equal(may(5, 4, 4), 0);
+	/* closed is active, and not open */
+	used(&one->zone[1], ZONE_CLOSED);
+	assert_int_equal(may(3, 6, 0), 3);
+	assert_int_equal(may(6, 3, 0), 2);
+	assert_int_equal(may(3, 1, 0), 0);
+	/* what is open is closed by the disk, if need be, */
+	used(&one->zone[1], ZONE_OPEN);
+	assert_int_equal(may(3, 6, 0), 2);
+	assert_int_equal(may(6, 3, 0), 2);
+	assert_int_equal(may(1, UINT_MAX, 0), 1);
+	assert_int_equal(may(1, 1, 0), 0);
+	/* but not what a command has opened */
+	used(&one->zone[1], ZONE_HELD);
+	assert_int_equal(may(3, 6, 0), 2);
+	assert_int_equal(may(1, UINT_MAX, 0), 0);
+}
+
+static void
+does_not_count_what_the_copy_itself_writes(void **state)
+{
+	(void)state;
+	used(&one->zone[2], ZONE_OPEN);
+	assert_int_equal(may(2, 2, 0), 2);
+	/* unless it is open without a need */
+	one->zone[2].next = one->zone[2].start;
+	assert_int_equal(may(2, 2, 0), 1);
+}
+
+static unsigned
+left(void)
+{
+	return zones_left(one, 0, ZONES * ZONE, two, 0);
+}
+
+static void
+counts_what_is_left_written_in_part(void **state)
+{
+	(void)state;
+	assert_int_equal(left(), 0);
+	used(&two->zone[1], ZONE_CLOSED);
+	assert_int_equal(left(), 0);		/* it is the last */
+	two->zone[2].next = two->zone[2].room;
+	assert_int_equal(left(), 1);
+	used(&two->zone[3], ZONE_CLOSED);
+	assert_int_equal(left(), 1);
+	two->zone[2].next = two->zone[2].start;
+	assert_int_equal(left(), 1);
+	used(&two->zone[2], ZONE_CLOSED);
+	assert_int_equal(left(), 2);
+	/* that is all that fits here */
+	one->zone[2].room = one->zone[2].start + 4096;
+	assert_int_equal(left(), 1);
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -141,6 +238,10 @@ main(void)
 		UNIT(compares_borders),
 		UNIT(compares_what_is_written),
 		UNIT(keeps_what_is_written),
+		UNIT(knows_zones_of_one_size),
+		UNIT(keeps_within_the_limits_of_the_disk),
+		UNIT(does_not_count_what_the_copy_itself_writes),
+		UNIT(counts_what_is_left_written_in_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
