@@ -36,6 +36,8 @@ struct worker {			/* used by its own thread only */
 	struct lane	 src, dst;
 	struct lane	 back;	/* of job->back, if there is one */
 	struct requests	 asked[2];	/* of the source; of the target */
+	struct seg	 zone;	/* what is left of its zone of the target, see
+				 * piece.c */
 	unsigned char	*buf;	/* page aligned, plan->room bytes; the job's.
 				 * With a queue: that of the current piece */
 	unsigned char	*other;	/* a second one, plan->other bytes */

@@ -60,6 +60,8 @@ struct plan {
 	size_t		 other;		/* bytes of a second buffer, or 0 */
 	uint32_t	 sector;	/* bytes of the source's own block */
 	uint32_t	 block;		/* bytes lost to one bad block */
+	unsigned	 zones;		/* of the target, written at a time, if
+					 * workers suffice; 0: it has none */
 	unsigned	 workers;	/* of the engine with threads */
 	bool		 alone;		/* the main thread is the only worker */
 	unsigned	 queues;	/* of the asynchronous engine, or 0 */
@@ -97,6 +99,23 @@ static inline unsigned
 plan_workers(const struct plan *p)
 {
 	return p->queues > 0 ? p->queues : p->workers;
+}
+
+/*
+ * The bytes that a worker claims at a time: a zone of the target where several
+ * are written at a time, else a "piece".
+ */
+static inline uint64_t
+plan_claim(const struct plan *p, uint64_t piece)
+{
+	return p->zones > 1 ? p->dst->geo.zone : piece;
+}
+
+/* The phase of the claims. */
+static inline uint64_t
+plan_phase(const struct plan *p)
+{
+	return p->zones > 1 ? p->dst_off % p->dst->geo.zone : p->phase;
 }
 
 /* The plan for the i-th of several targets alone; its "each" is NULL. */

@@ -5,6 +5,12 @@
  *	fetch	claim and read; narrow a failed read down to the bad block
  *	store	write, in turn if the target is a stream
  *
+ * Where several zones of the target are written at a time (plan->zones), a
+ * worker claims a whole zone, and takes its pieces from there, in order.  The
+ * zone is its own until it is through, so each zone has one writer, and no more
+ * are open than there are workers.  What a stop leaves of it goes back to the
+ * map (worker.c).
+ *
  * A read ends as WHOLE, ENDED (the source has no more data) or CUT (by a fault
  * or by stop); what was read before a cut is still written.  For locks see
  * job.h.
@@ -225,6 +231,27 @@ piece_took(struct worker *w, struct piece *pc, struct io *io)
 	w->job->read += pc->good - pc->lost;
 }
 
+/* Claim the next piece of the worker's zone, or of the next zone. */
+static int
+claim_in_zone(struct worker *w, struct seg *got)
+{
+	const struct plan *p = w->job->p;
+	uint64_t most = rate_piece(&w->job->rate, p, p->claim);
+	int claimed = 1;
+
+	*got = w->zone;
+	if (got->len == 0)
+		claimed = map_claim(&w->job->map, got);
+	if (claimed <= 0)
+		return claimed;
+	w->zone = *got;
+	most -= (got->off + p->phase) % most;
+	got->len = got->len < most ? got->len : most;
+	w->zone.off += got->len;
+	w->zone.len -= got->len;
+	return claimed;
+}
+
 static int
 claim(struct worker *w, struct piece *pc)
 {
@@ -234,6 +261,8 @@ claim(struct worker *w, struct piece *pc)
 		return 0;
 	if (job->p->holes)
 		return sparse_claim(w, &pc->seg, &pc->hole);
+	if (job->p->zones > 1)
+		return claim_in_zone(w, &pc->seg);
 	return map_claim(&job->map, &pc->seg);
 }
 

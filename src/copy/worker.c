@@ -87,6 +87,8 @@ work(void *arg)
 	else
 		while (have_buffer(w) && task->step(w))
 			continue;
+	transfer_settle(w, w->zone.off, w->zone.len, UNTRIED);
+	w->zone.len = 0;
 	lane_detach(&w->src);
 	if (w->job->reads_back)
 		lane_detach(&w->back);

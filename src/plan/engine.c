@@ -8,14 +8,17 @@
 
 #include <sys/param.h>
 
+#include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
+#include "disk/disk.h"
 #include "end/endpoint.h"
 
 enum {
 	THREADS = 4,
 	MEMORY = 64 << 20,	/* in flight, without mem= */
 	SLOTS_MOST = 256,	/* in all queues */
+	ZONES_MOST = 16,	/* as thr= */
 	LONG_COPY = 8,		/* transfers that are worth a ring */
 };
 
@@ -23,11 +26,12 @@ enum {
 static uint64_t
 claims(const struct plan *p)
 {
-	uint64_t n = p->length / p->claim, rest = p->length % p->claim;
+	uint64_t claim = plan_claim(p, p->claim), phase = plan_phase(p);
+	uint64_t n = p->length / claim, rest = p->length % claim;
 
 	n += rest != 0;
-	n += rest + p->phase > p->claim ||
-	    (p->phase > 0 && rest == 0 && p->length > 0);
+	n += rest + phase > claim ||
+	    (phase > 0 && rest == 0 && p->length > 0);
 	return n > 0 ? n : 1;
 }
 
@@ -48,7 +52,43 @@ usual_workers(const struct plan *p)
 	return p->dst->is.memory ? THREADS / 2 : THREADS;
 }
 
-/* At most one worker per claim, and one for a small copy. */
+/* Whether reading at several places takes a disk longer than at one. */
+static bool
+rotates(const struct endpoint *ep)
+{
+	struct disk d;
+
+	return (endpoint_disk(ep, &d) || disk_of_block(ep->id.dev, &d)) &&
+	    d.rotates;
+}
+
+/*
+ * How many zones of the target are written at a time.  One after the other, if
+ * the source or a digest wants its bytes in order, or a transfer could lie in
+ * two zones.
+ */
+static unsigned
+zones(const struct plan *p)
+{
+	const struct opts *o = p->opts;
+	const struct geometry *geo = &p->dst->geo;
+	unsigned n;
+
+	if (!p->dst->is.zoned)
+		return 0;
+	if (p->src->is.streamed || o->hash != 0 || o->expect != NULL ||
+	    geo->zone % p->chunk != 0 || p->dst_off % p->chunk != p->phase ||
+	    geo->zone == 0 || rotates(p->src))
+		return 1;
+	n = endpoint_writers(p->dst, p->dst_off, p->dst_off +
+	    round_up(p->length, p->pad), p->src, p->src_off);
+	return MIN(MAX(n, 1), ZONES_MOST);
+}
+
+/*
+ * At most one worker per claim and per zone that may be written, and one for a
+ * small copy.
+ */
 static unsigned
 workers(const struct plan *p)
 {
@@ -56,9 +96,10 @@ workers(const struct plan *p)
 	uint64_t most = p->opts->thr > 0 ? (uint64_t)p->opts->thr : usual;
 	uint64_t n = claims(p);
 
-	if ((p->opts->bpt < 0 && p->length <= USUAL_TRANSFER) ||
-	    p->dst->is.zoned)
+	if (p->opts->bpt < 0 && p->length <= USUAL_TRANSFER)
 		n = 1;
+	if (p->zones > 0 && p->zones < most)
+		most = p->zones;
 	return (unsigned)(n < most ? n : most);
 }
 
@@ -151,6 +192,7 @@ engine_choose(struct plan *p, struct fault *f)
 	uint64_t mem = p->opts->mem > 0 ? (uint64_t)p->opts->mem : MEMORY;
 	bool wanted = opts_async(p->opts);
 
+	p->zones = zones(p);
 	p->workers = workers(p);
 	set_threads(p);
 	p->engine_why = needs_threads(p);

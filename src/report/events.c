@@ -92,8 +92,8 @@ plan_line(const struct events *ev, const struct plan *p)
 	const struct opts *o = p->opts;
 
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:O, s:O, s:o, s:o, s:o, "
-	    "s:s, s:s, s:i, s:b, s:b, s:b, s:b, s:I, s:b, s:o, s:b, s:b, s:o, "
-	    "s:o}",
+	    "s:s, s:s, s:i, s:o, s:b, s:b, s:b, s:b, s:I, s:b, s:o, s:b, s:b, "
+	    "s:o, s:o}",
 	    "schema", SCHEMA, "event", "plan", "version", PARDD_VERSION,
 	    "started", value_time(&ev->started), "operands", event_operands(o),
 	    "source", ev->source, "target", ev->target,
@@ -103,6 +103,7 @@ plan_line(const struct events *ev, const struct plan *p)
 	    "engine", p->queues > 0 ? "async" : "threads",
 	    "engine_reason", p->engine_why,
 	    "workers", (int)plan_workers(p),
+	    "zones", value_amount(p->zones > 0 ? (int64_t)p->zones : -1),
 	    "holes", p->holes, "sparse", p->store == STORE_SPARSE,
 	    "reflink", p->reflink,
 	    "coe", o->coe != 0, "retries", (json_int_t)o->retries,

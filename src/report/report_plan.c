@@ -356,6 +356,8 @@ report_plan(FILE *out, const struct plan *p)
 	print(out, "engine=%s (%s)", p->queues > 0 ? "async" : "threads",
 	    p->engine_why);
 	print(out, "workers=%u", plan_workers(p));
+	if (p->zones > 0)
+		print(out, "zones=%u", p->zones);
 	if (p->queues > 0)
 		print(out, "slots=%u", p->slots);
 	print(out, "holes=%s", p->holes ? "not read" : "read");

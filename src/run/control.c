@@ -227,8 +227,8 @@ change_rate(struct control *c, struct job *job, const char *text)
 	}
 	rate_set(&job->rate, (uint64_t)n);
 	if (job->rescue == NULL)	/* its passes adapt by themselves */
-		map_pieces(&job->map, rate_piece(&job->rate, job->p,
-		    job->p->claim));
+		map_pieces(&job->map, plan_claim(job->p, rate_piece(&job->rate,
+		    job->p, job->p->claim)));
 	answer(c, "ok");
 }
 

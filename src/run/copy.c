@@ -94,8 +94,8 @@ job_init(struct job *job, const struct plan *p, const struct outcome *before,
 		return fault_errno(f, errno, "eventfd");
 	if (job_buffers(job, f) != 0)
 		return -1;
-	if (err != 0 || map_init(&job->map, p->length,
-	    rate_piece(&job->rate, p, p->claim), p->phase) != 0)
+	if (err != 0 || map_init(&job->map, p->length, plan_claim(p,
+	    rate_piece(&job->rate, p, p->claim)), plan_phase(p)) != 0)
 		return fault_errno(f, ENOMEM, "the map of the copy");
 	if (used_apply(p, &job->map) != 0)
 		return fault_errno(f, ENOMEM, "the map of the copy");

@@ -109,6 +109,7 @@ def rules:
 		engine: (.engine | . == "async" or . == "threads"),
 		engine_reason: (.engine_reason | type == "string"),
 		workers: (.workers | count and . >= 1 and . <= 16),
+		zones: (.zones | maybe(count and . >= 1 and . <= 16)),
 		holes: (.holes | flag), sparse: (.sparse | flag),
 		reflink: (.reflink | flag),
 		coe: (.coe | flag), retries: (.retries | count),

@@ -33,7 +33,8 @@ static struct opts o;
 static struct fault f;
 static struct job job;
 static struct tally t;
-static struct plan p = { .opts = &o };
+static struct endpoint zoned = { .geo.zone = 65536 };
+static struct plan p = { .opts = &o, .dst = &zoned };
 
 static bool
 fail_it(const char *call)
@@ -294,6 +295,13 @@ answers_each_line(void **state)
 	serve();
 	assert_string_equal(ask(second, "rate=0\n"), "ok\n");
 	assert_int_equal(job.rate.bytes, 0);
+	p.pad = 1;
+	p.claim = 8192;
+	assert_string_equal(ask(second, "rate=1M\n"), "ok\n");
+	assert_int_equal(job.map.chunk, 8192);
+	p.zones = 2;			/* each with one writer at any rate */
+	assert_string_equal(ask(second, "rate=1M\n"), "ok\n");
+	assert_int_equal(job.map.chunk, 65536);
 	close(fd);
 	fails.call = "send";			/* it reads no answers */
 	fails.err = EAGAIN;
