@@ -16,8 +16,10 @@
 #include "base/status.h"
 #include "copy/job.h"
 #include "copy/piece.h"
+#include "copy/ranges.h"
 #include "copy/sparse.h"
 #include "copy/transfer.h"
+#include "digest/digest_table.h"
 #include "poor.h"
 #include "tabled.h"
 
@@ -40,6 +42,7 @@ static struct {
 	unsigned writes, full;	/* likewise; this one fails, from 1 */
 	int	 zero_err;	/* of OP_ZERO */
 	unsigned zeros, no_zero;	/* the one from which it fails so */
+	unsigned ragged;	/* of them, within a page */
 	uint64_t data, hole;	/* from data to hole there is data, then */
 	int	 extent_err;	/* ... none; or nobody knows why */
 	bool	 empty;		/* the target has no data */
@@ -85,10 +88,13 @@ transfer(struct lane *lane, struct io *io)
 		return;
 	}
 	io->done = 0;
-	if (io->op == OP_ZERO)
+	if (io->op == OP_ZERO) {
 		io->err = ++end.zeros >= end.no_zero ? end.zero_err : 0;
-	else if (++end.writes == end.full)
+		end.ragged += io->off % p.grain != 0 || (io->off + io->len !=
+		    LENGTH && io->len % p.grain != 0);
+	} else if (++end.writes == end.full) {
 		io->err = ENOSPC;
+	}
 	if (io->err != 0)
 		return;
 	if (io->op == OP_ZERO)
@@ -234,6 +240,20 @@ is_lost_block_by_block(void **state)
 	}
 }
 
+/* Reads grow again behind a block that is lost, as far as they may. */
+static void
+is_read_in_few_parts_beside_a_bad_block(void **state)
+{
+	(void)state;
+	lose(3, 1, 255);
+	end.silent = true;
+	o.coe = 1;
+	copy();
+	assert_int_equal(map_totals(&job.map).bad, SECTOR);
+	assert_int_equal(end.n, LENGTH / CHUNK + 20);
+	finish();
+}
+
 /* retries= is for single blocks, and not for a run that ends. */
 static void
 is_tried_again(void **state)
@@ -287,6 +307,60 @@ is_as_it_was_when_the_run_ends(void **state)
 		assert_true((job.fault.status != 0) == (end.writes >= at));
 		finish();
 	}
+}
+
+/* Behind what was not written, nothing is written in order any more. */
+static void
+ends_in_order(void **state)
+{
+	unsigned cut;
+
+	(void)state;
+	target.ep.is.streamed = true;
+	target.ep.geo.io_align = 1;
+	for (cut = 0; cut < 2; cut++) {
+		struct worker *w = begin();
+
+		turn_init(&job.turn);
+		end.full = cut == 0 ? 2 : 0;
+		end.bad[CHUNK / SECTOR + 3] = cut == 0 ? 0 : 255;
+		assert_true(piece_copy(w));
+		assert_true(turn_wait(&job.turn, CHUNK));
+		assert_false(piece_copy(w));
+		assert_int_not_equal(job.fault.status, 0);
+		assert_false(turn_wait(&job.turn, cut == 0 ? 2 * CHUNK : CHUNK +
+		    3 * SECTOR));
+		turn_destroy(&job.turn);
+		finish();
+	}
+}
+
+/* A digest that could not be noted is not passed over in silence. */
+static void
+has_its_digests(void **state)
+{
+	struct digest_table digests;
+	struct ranges ranges = { .notes = true };
+	struct worker *w;
+	struct check c;
+
+	(void)state;
+	assert_int_equal(digest_table_init(&digests, 0, SECTOR, 0, NULL), 0);
+	assert_int_equal(digest_table_init(&ranges.noted, LENGTH, CHUNK, 0,
+	    NULL), 0);
+	w = begin();
+	job.digests = &digests;
+	p.ranges = &ranges;
+	memcpy(w->buf, from, CHUNK);
+	assert_true(piece_note(w, 0, CHUNK));
+	assert_true(digest_table_at(&ranges.noted, 0, &c));
+	assert_int_equal(c.state, CHECK_COPIED);
+	assert_false(piece_note(w, (uint64_t)CHECKS_MOST * SECTOR, SECTOR));
+	assert_non_null(strstr(job.fault.text, "a larger bpt= makes fewer"));
+	finish();
+	p.ranges = NULL;
+	digest_table_free(&digests);
+	digest_table_free(&ranges.noted);
 }
 
 static void
@@ -344,6 +418,24 @@ has_holes(void **state)
 						assert_int_equal(errs[i], EIO);
 					finish();
 				}
+}
+
+/* No page of the target is both made zeros and written. */
+static void
+has_zeros_of_whole_pages(void **state)
+{
+	(void)state;
+	p.holes = true;
+	target.ep.is.zeroes = true;
+	end.data = 133 * SECTOR;
+	end.hole = 257 * SECTOR;
+	memset(from, 0, end.data);
+	memset(from + end.hole, 0, LENGTH - end.hole);
+	copy();
+	assert_int_equal(map_totals(&job.map).finished, LENGTH);
+	assert_true(end.zeros >= 2);
+	assert_int_equal(end.ragged, 0);
+	finish();
 }
 
 /* Each end of a run, in holes too. */
@@ -489,10 +581,14 @@ main(void)
 #define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(is_lost_block_by_block),
+		CASE(is_read_in_few_parts_beside_a_bad_block),
 		CASE(is_tried_again),
 		CASE(is_as_it_was_when_the_run_ends),
+		CASE(ends_in_order),
+		CASE(has_its_digests),
 		CASE(is_whole_or_memory_is_short),
 		CASE(has_holes),
+		CASE(has_zeros_of_whole_pages),
 		CASE(has_holes_when_the_run_ends),
 		CASE(is_cleared),
 		CASE(is_sparse),
