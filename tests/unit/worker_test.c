@@ -91,6 +91,45 @@ takes_nothing_else_for_that(void **state)
 	assert_int_equal(job.fault.status, 50 + ENODEV);
 }
 
+static unsigned attached;
+
+static int
+attach(struct lane *lane)
+{
+	(void)lane;
+	attached++;
+	return 0;
+}
+
+static int
+detach(struct lane *lane)
+{
+	(void)lane;
+	attached--;
+	return 0;
+}
+
+static void
+leaves_no_lane_when_one_fails(void **state)
+{
+	static const struct backend counted = { .attach = attach,
+		.detach = detach };
+	static const struct task task = { .step = NULL };
+	const struct opts o = { .sync = 0 };
+	struct endpoint end = { .be = &counted, .name = "an end", .dir = -1 };
+	const struct plan p = { .opts = &o, .src = &end, .dst = &end };
+	struct job job = { .p = &p, .workers = 1, .reads_back = true,
+		.back = { .be = &broken, .name = "it again", .dir = -1 } };
+
+	(void)state;
+	job.worker[0].job = &job;
+	pthread_mutex_init(&job.first, NULL);
+	workers_run(&job, &task);
+	assert_int_equal(job.fault.status, 50 + ENOMEM);
+	assert_int_equal(attached, 0);
+	pthread_mutex_destroy(&job.first);
+}
+
 static unsigned char *used[2];
 static size_t steps;
 
@@ -133,6 +172,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knows_a_source_that_has_gone_before_it_is_read),
 		cmocka_unit_test(takes_nothing_else_for_that),
+		cmocka_unit_test(leaves_no_lane_when_one_fails),
 		cmocka_unit_test(takes_another_buffer_for_the_next_task),
 	};
 
