@@ -76,7 +76,7 @@ geometry(struct xfs *x, const unsigned char *s)
 	    x->sector > x->block || x->block_log > 16 ||
 	    UINT32_C(1) << x->block_log != x->block || x->ag_log > 31 ||
 	    !fs_power_of_two(x->inode) || x->inode < 256 ||
-	    x->inode > 2048 || x->inode > x->block || x->inode_log > 8 ||
+	    x->inode > XFS_INODE || x->inode > x->block || x->inode_log > 8 ||
 	    x->block >> x->inode_log != x->inode || s[S_FOLDER_LOG] > 7 ||
 	    x->ag_blocks < 64 || x->ag_blocks > UINT32_C(1) << x->ag_log ||
 	    x->blocks > INT64_MAX / x->block)

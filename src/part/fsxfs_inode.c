@@ -199,19 +199,14 @@ visit_chunk(struct inodes *i, const unsigned char *record, uint64_t first,
     uint64_t at)
 {
 	struct xfs *x = i->x;
-	size_t k, many = FS_PIECE / x->inode, n, done;
+	size_t k;
 
-	many = many < CHUNK ? many : CHUNK;
-	for (done = 0; done < CHUNK; done += n) {
-		n = many;
-		fs_get_units(x->io, at + done * x->inode, x->buf, x->inode, n,
-		    0);
-		for (k = 0; k < n; k++)
-			if (in_use(x, record, done + k))
-				i->visit(x, x->buf + k * x->inode,
-				    first + done + k,
-				    at + (done + k) * x->inode, i->arg);
-	}
+	_Static_assert(CHUNK * XFS_INODE <= FS_PIECE, "room in x->buf");
+	fs_get_units(x->io, at, x->buf, x->inode, CHUNK, 0);
+	for (k = 0; k < CHUNK; k++)
+		if (in_use(x, record, k))
+			i->visit(x, x->buf + k * x->inode, first + k,
+			    at + k * x->inode, i->arg);
 }
 
 /* Take a chunk of 64 inodes, contiguous except for the holes of sparse ones. */
