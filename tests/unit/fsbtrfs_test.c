@@ -730,6 +730,21 @@ doubts_extents(void **state)
 	TRY(no);
 }
 
+/* A node that is full is none that is too full. */
+static void
+follows_a_full_node(void **state)
+{
+	unsigned i, most = (NODE - N_HEAD) / LINK;
+
+	(void)state;
+	made();
+	for (i = (unsigned)fs_le(node(ROOTS) + N_ITEMS, 4); i < most; i++)
+		key(link_of(ROOTS, i), UINT64_MAX, 0, i);
+	put(node(ROOTS) + N_ITEMS, 4, most);
+	seal_all();
+	assert_true(says(0, FS_CLEAN, FINE));
+}
+
 /* More copies than there can be. */
 static void
 counts_copies(void **state)
@@ -962,6 +977,7 @@ main(void)
 		TEST(places_chunks),
 		TEST(limits_chunks),
 		TEST(doubts_extents),
+		TEST(follows_a_full_node),
 		TEST(counts_copies),
 		TEST(names_files),
 		TEST(names_what_is_spoilt),

@@ -436,6 +436,14 @@ takes_a_copy(void **state)
 	assert_string_equal(map.reason, "its boot sector is lost");
 	assert_true(leaves(all()));
 	assert_true(hits(place(INNER), 1, "/DIR/INNER", false));
+	memcpy(disk + 6 * 4096, disk + 6 * SECTOR, SECTOR);
+	memset(disk + 6 * SECTOR, 0, SECTOR);
+	put(disk + 6 * 4096 + B_SECTOR, 2, 4096);	/* larger sectors */
+	put(disk + 6 * 4096 + B_SECTORS_BIG, 4, 26);
+	image_read(FS_ORDER);
+	assert_string_equal(map.type, "vfat");
+	memset(disk + 6 * 4096, 0, SECTOR);
+	memcpy(disk + 6 * SECTOR, disk, SECTOR);
 	put(disk + 6 * SECTOR + B_SECTOR, 2, 1024);
 	put(disk + 6 * SECTOR + B_SECTORS_BIG, 4, 100);
 	assert_int_equal(image_read(FS_ORDER), FS_DAMAGED);
@@ -650,6 +658,11 @@ follows_far(void **state)
 	assert_true(hits(place(4), 1, "/PLAIN.TXT", false));
 	assert_true(hits(place(FAR + 5), 1, "/PLAIN.TXT", false));
 	assert_true(hits(place(FAR + 6), 1, "", false));
+	set(0, PLAIN, 20000);
+	set(0, 20000, 4);
+	image.n = 0;			/* it is read in few parts */
+	assert_true(hits(place(4), 1, "/PLAIN.TXT", false));
+	assert_true(image.n < 50);
 }
 
 /* A folder with more folders than are kept, or more of their names. */

@@ -298,6 +298,9 @@ walks_attributes(void **state)
 	last = ntfs_attribute(&n, p, NULL, 0);
 	assert_null(last);
 	assert_false(ntfs_over(&n, p, last));
+	put(p + R_ATTRIBUTES, 2, RECORD);	/* in the next one */
+	put(record(18), 4, UINT32_MAX);
+	assert_false(ntfs_over(&n, p, NULL));
 }
 
 static void

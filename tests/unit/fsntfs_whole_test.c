@@ -452,6 +452,10 @@ doubts_its_bitmap(void **state)
 	image.lost = (uint64_t)BITS * CLUSTER;
 	assert_int_equal(image_read(0), FS_DAMAGED);
 	assert_true(leaves(0));
+	set_up(NULL);
+	put(disk + 40, 8, CLUSTERS - 3);	/* bits behind its end */
+	assert_int_equal(image_read(0), FS_CLEAN);
+	assert_true(leaves(ALL - 3));
 }
 
 /* Without all of $MFT, and records of a size that there is, nothing is known. */

@@ -709,6 +709,68 @@ doubts_it(void **state)
 	assert_true(reads(disk, 1, 'X', FS_DAMAGED, "log cannot be read", 0));
 }
 
+static unsigned char large[1024 * BLOCK];
+
+static int
+from_large(void *arg, uint64_t off, void *to, size_t len)
+{
+	(void)arg;
+	memcpy(to, large + off, len);
+	return 0;
+}
+
+/* Its last record has 256 blocks: those before the end do not tell. */
+static void
+looks_far_back_in_a_log(void **state)
+{
+	static const struct fs_source src = { .read = from_large,
+		.length = sizeof(large) };
+	unsigned char *p = large + (size_t)100 * BLOCK;
+	unsigned i;
+
+	(void)state;
+	io.src = &src;
+	x.log = 100;
+	x.log_blocks = 512;
+	x.ag_log = 10;
+	x.blocks = x.ag_blocks = 1024;
+	x.ags = 1;
+	put(p, 4, 0xfeedbabe);
+	put(p + 4, 4, 1);
+	put(p + 12, 4, 255 * BLOCK);
+	put(p + 40, 4, 1);
+	for (i = 1; i < 256; i++)
+		put(p + (size_t)i * BLOCK, 4, 1);
+	p[BLOCK + 9] = 0x20;
+	map.state = FS_CLEAN;
+	xfs_judge_log(&x);
+	assert_int_equal(map.state, FS_CLEAN);
+	p[BLOCK + 9] = 0;
+	xfs_judge_log(&x);
+	assert_int_equal(map.state, FS_DIRTY);
+}
+
+/* One of four groups ends where its backup begins. */
+static void
+finds_a_backup(void **state)
+{
+	static const struct fs_source src = { .read = from_large,
+		.length = sizeof(large) };
+
+	(void)state;
+	make_super();
+	put(disk + 8, 8, 1024);
+	put(disk + 84, 4, 256);
+	put(disk + 88, 4, 4);
+	disk[124] = 8;
+	memset(large, 0, sizeof(large));
+	memcpy(large + sizeof(large) / 4, disk, BLOCK);
+	io.src = &src;
+	assert_false(fs_read_xfs(&io));
+	io.how = FS_ORDER;
+	assert_true(fs_read_xfs(&io));
+}
+
 static void
 needs_features(void **state)
 {
@@ -790,6 +852,18 @@ contradicts_itself(void **state)
 	io = (struct fs_io){ .src = io.src, .map = &map, .budget = 2600 };
 	assert_true(fs_read_xfs(&io));
 	assert_non_null(strstr(map.reason, "allocation groups cannot"));
+	/* ... and nothing is told of the second */
+	assert_true(read_with(disk, 1, 'X', FS_META));
+	assert_true(fs_among(&map.meta, (uint64_t)BLOCKS * BLOCK, (uint64_t)2 *
+	    BLOCKS * BLOCK) > 0);
+	fs_map_free(&map);
+	map = (struct fs_map){ 0 };
+	io = (struct fs_io){ .src = io.src, .map = &map, .how = FS_META,
+		.budget = 2600 };
+	assert_true(fs_read_xfs(&io));
+	fs_settle(&io);
+	assert_int_equal(fs_among(&map.meta, (uint64_t)BLOCKS * BLOCK,
+	    (uint64_t)2 * BLOCKS * BLOCK), 0);
 }
 
 #define TEST(f)	cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -811,6 +885,8 @@ main(void)
 		TEST(notes_metadata),
 		TEST(knows_a_superblock),
 		TEST(doubts_it),
+		TEST(looks_far_back_in_a_log),
+		TEST(finds_a_backup),
 		TEST(needs_features),
 		TEST(doubts_a_group),
 		TEST(contradicts_itself),
