@@ -512,6 +512,11 @@ has_paths(void **state)
 	assert_int_equal(n, 1);
 	assert_int_equal(node[0], SDB);
 	free(node);
+	assert_true(disk_of_block(SDB, &other));
+	assert_int_equal(disk_paths(&other, &node, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(node[0], SDA);
+	free(node);
 	has("/sys/block/sdb/size", "1001\n");
 	assert_int_equal(disk_paths(&d, &node, &n), 0);
 	assert_int_equal(n, 0);

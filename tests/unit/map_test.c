@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../src/map/leaves.h"
 #include "map/map.h"
 
 enum { SIZE = 1000, THREADS = 8 };
@@ -519,6 +520,30 @@ stays_quick_with_a_million_ranges(void **state)
 	map_free(&map);
 }
 
+/* Leaves of which little is left are joined, from either side. */
+static void
+needs_few_leaves_for_few_ranges(void **state)
+{
+	const uint64_t n = 20000, every = 100;
+	struct map map;
+	uint64_t i;
+	int back;
+
+	(void)state;
+	for (back = 0; back < 2; back++) {
+		assert_int_equal(map_init(&map, 2 * n, 2, 0), 0);
+		for (i = 0; i < n; i++)
+			assert_int_equal(map_set(&map, 2 * i, 1, BAD), 0);
+		for (i = 0; i < n; i++)
+			if (i % every != 0)
+				assert_int_equal(map_set(&map, 2 * (back == 0 ?
+				    i : n - i), 1, UNTRIED), 0);
+		assert_int_equal(map_totals(&map).bad_ranges, n / every);
+		assert_true(sound(&map) > map.leaves * LEAF / 5);
+		map_free(&map);
+	}
+}
+
 struct shared {
 	struct map	map;
 	unsigned char	times[100000];	/* how often a byte was given out */
@@ -753,6 +778,7 @@ main(void)
 		cmocka_unit_test(leaves_out_more_and_more),
 		cmocka_unit_test(leaves_the_rest_of_a_gap),
 		cmocka_unit_test(stays_quick_with_a_million_ranges),
+		cmocka_unit_test(needs_few_leaves_for_few_ranges),
 		cmocka_unit_test(gives_each_byte_to_one_thread),
 		cmocka_unit_test(comes_back_to_what_is_put_back),
 		cmocka_unit_test(leaves_gaps_at_both_ends),
