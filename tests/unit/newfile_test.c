@@ -11,8 +11,10 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -227,6 +229,30 @@ is_whole_or_as_it_was(void **state)
 	assert_true(made && alone());
 }
 
+/* Also if what was written later could be. */
+static void
+is_as_it_was_where_a_part_could_not_be_written(void **state)
+{
+	struct rlimit was, low;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	low = (struct rlimit){ 1, was.rlim_max };
+	assert_int_equal(newfile_open(&n, "hashfile", path, &f), 0);
+	assert_int_equal(newfile_hold(&n, &f), 0);
+	assert_int_equal(newfile_begin(&n, &f), 0);
+	setvbuf(n.out, NULL, _IONBF, 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+	fputs(NEW, n.out);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	fputs(NEW, n.out);
+	assert_int_equal(newfile_end(&n, 0, &f), -1);
+	newfile_close(&n);
+	assert_string_equal(contents(), OLD);
+	assert_true(alone());
+}
+
 /* One that a killed run left is removed, and one in use is left alone. */
 static void
 is_written_beside(void **state)
@@ -349,6 +375,7 @@ main(void)
 #define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(is_whole_or_as_it_was),
+		CASE(is_as_it_was_where_a_part_could_not_be_written),
 		CASE(is_written_beside),
 		CASE(has_a_folder),
 		CASE(may_be_among_devices),

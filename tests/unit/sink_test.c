@@ -326,6 +326,31 @@ takes_a_descriptor_that_is_no_end(void **state)
 	close(out[1]);
 }
 
+static unsigned
+count_open(void)
+{
+	unsigned n = 0;
+	int fd;
+
+	for (fd = 0; fd < HIGH; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* Of a file that was there, too. */
+static void
+keeps_one_descriptor(void **state)
+{
+	unsigned before = count_open();
+
+	(void)state;
+	put_file("file", "");
+	assert_int_equal(opened("file"), 0);
+	assert_int_equal(count_open(), before + 1);
+	assert_int_equal(sink_close(&s), 0);
+	assert_int_equal(count_open(), before);
+}
+
 static void
 loses_no_part_of_a_line(void **state)
 {
@@ -348,11 +373,16 @@ loses_no_part_of_a_line(void **state)
 	assert_int_equal(sink_put(&s, "third\n", 6, 0), 0);
 	assert_true(has("file", "first\nthird\n"));
 	calls.written = 0;
+	calls.write_err[0] = -1;		/* half, and then the rest */
+	calls.write_err[1] = 0;
+	assert_int_equal(sink_put(&s, "fourth\n", 7, 0), 0);
+	assert_true(has("file", "first\nthird\nfourth\n"));
+	calls.written = 0;
 	calls.write_err[0] = -1;
 	calls.write_err[1] = ENOSPC;
 	calls.cut_err = EIO;			/* it cannot be taken back */
-	assert_int_equal(sink_put(&s, "four\n", 5, 0), ENOSPC);
-	assert_true(has("file", "first\nthird\nfo"));
+	assert_int_equal(sink_put(&s, "five\n", 5, 0), ENOSPC);
+	assert_true(has("file", "first\nthird\nfourth\nfi"));
 	assert_int_equal(sink_close(&s), 0);
 	/* a pipe that nobody reads */
 	assert_int_equal(pipe(out), 0);
@@ -381,6 +411,7 @@ main(void)
 		cmocka_unit_test_setup(refuses_what_it_would_spoil, begin),
 		cmocka_unit_test_setup(takes_a_descriptor_that_is_no_end,
 		    begin),
+		cmocka_unit_test_setup(keeps_one_descriptor, begin),
 		cmocka_unit_test_setup(loses_no_part_of_a_line, begin),
 	};
 
