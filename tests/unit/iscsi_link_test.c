@@ -685,12 +685,29 @@ is_lost_when_no_data_is_taken(void **state)
 	assert_int_equal(call.err, ENODEV);
 }
 
+/* Only writes can stall: an answer to a read may take as long as it likes. */
+static void
+waits_for_what_is_read(void **state)
+{
+	struct iscsi_call call = a_call(false);
+
+	(void)state;
+	world.mute = true;
+	assert_true(iscsi_link_send(&conn, &call));
+	world.now += 2 * TIMEOUT * SECOND;
+	assert_false(lost(""));
+	world.mute = false;
+	assert_false(lost(""));
+	assert_true(call.over);
+}
+
 static void
 hands_over_what_lanes_have_begun(void **state)
 {
 	struct iscsi_call call[2] = { a_call(true), a_call(false) };
 	struct io io[2] = { { .op = OP_WRITE }, { .op = OP_READ } };
 	struct lane lane = { .over = NULL };
+	eventfd_t rung;
 	char why[8];
 	int i;
 
@@ -704,6 +721,7 @@ hands_over_what_lanes_have_begun(void **state)
 	assert_null(lane.over);			/* no answer yet */
 	assert_false(iscsi_link_lost(&conn, why, sizeof(why)));
 	assert_false(iscsi_link_lost(&conn, why, sizeof(why)));
+	assert_int_equal(eventfd_read(conn.bell, &rung), 0);
 	iscsi_link_service(&conn);
 	assert_ptr_equal(lane.over, &io[0]);
 	assert_ptr_equal(io[0].next, &io[1]);
@@ -745,6 +763,7 @@ main(void)
 		WITHIN(is_lost_when_the_target_hangs_up),
 		WITHIN(is_lost_with_a_command),
 		WITHIN(is_lost_when_no_data_is_taken),
+		WITHIN(waits_for_what_is_read),
 		WITHIN(hands_over_what_lanes_have_begun),
 		WITHIN(ends_a_command_once),
 	};
