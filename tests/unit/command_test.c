@@ -167,6 +167,21 @@ tells_how_it_ended(void **state)
 	    "%0160d 7 >&2' ]"), "its command ended with status 0: " ZEROS "7");
 }
 
+static void
+talks_by_its_standard_output(void **state)
+{
+	char got[8] = "";
+	int sock = -1;
+
+	(void)state;
+	assert_int_equal(command_start(&c, "[ sh -c 'echo hello' ]", &sock,
+	    &f), 0);
+	assert_int_equal(recv(sock, got, sizeof(got), MSG_WAITALL), 6);
+	assert_string_equal(got, "hello\n");
+	close(sock);
+	command_end(&c, false);
+}
+
 /* Its last line, from more than is kept of it, or the end of a long one. */
 static void
 tells_its_last_words(void **state)
@@ -252,6 +267,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(is_refused),
 		TEST(tells_how_it_ended),
+		TEST(talks_by_its_standard_output),
 		TEST(tells_its_last_words),
 		TEST(is_unknown_to_an_old_kernel),
 		TEST(is_made_to_end),

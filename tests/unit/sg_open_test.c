@@ -113,6 +113,8 @@ move(struct sg_io_hdr *h, uint64_t lba, uint64_t n, bool write)
 	int fd = -1;
 
 	assert_true(lba + n <= BLOCKS);
+	assert_int_equal(h->dxfer_direction, write ? SG_DXFER_TO_DEV :
+	    SG_DXFER_FROM_DEV);
 	disk.commands++;
 	disk.fua = h->cmdp[1] & 0x08;
 	if (disk.times > 0) {
