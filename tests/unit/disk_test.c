@@ -501,6 +501,17 @@ has_a_namesake_by_sg(void **state)
 }
 
 static void
+is_read_as_far_as_there_is_room(void **state)
+{
+	char room[] = "......";
+
+	(void)state;
+	has("/sys/block/text", "123456\n");
+	assert_true(sysfs_text(AT_FDCWD, "/sys/block/text", room, 4));
+	assert_memory_equal(room, "123\0..", 6);
+}
+
+static void
 has_paths(void **state)
 {
 	dev_t *node;
@@ -673,6 +684,7 @@ main(void)
 		WORLD(is_found_again),
 		WORLD(has_a_namesake),
 		WORLD(has_a_namesake_by_sg),
+		WORLD(is_read_as_far_as_there_is_room),
 		WORLD(has_paths),
 		WORLD(has_names),
 		WORLD(has_a_path),

@@ -95,6 +95,29 @@ largest_first(void **state)
 	map_free(&map);
 }
 
+/* What is put off is as good as what was read, to begin beside. */
+static void
+beside_what_is_put_off(void **state)
+{
+	static const enum seg_status statuses[] = { FINISHED, OUTSIDE, LATER,
+		LAST };
+	struct gaps g;
+	struct map map;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+		map = fresh();
+		gaps_begin(&g, 4);
+		mark(&map, 0, 1024, statuses[i]);
+		mark(&map, 2048, 8192, BAD);
+		assert_int_equal(gaps_fill(&g, &map, UNTRIED, NO_INNER), 0);
+		next_is(&g, 1024, 256);
+		gaps_end(&g);
+		map_free(&map);
+	}
+}
+
 /* One that is no longer than the least is read at a time, wherever it begins. */
 static void
 small_ones_at_once(void **state)
@@ -283,6 +306,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(largest_first),
+		cmocka_unit_test(beside_what_is_put_off),
 		cmocka_unit_test(small_ones_at_once),
 		cmocka_unit_test(whole_ones),
 		cmocka_unit_test(up_to_an_error),

@@ -38,7 +38,7 @@ static struct {
 	int	 resident;	/* the same of mincore; -1 */
 	unsigned busy;		/* reads that are to be tried again */
 	int	 error;		/* of other reads, or 0 */
-	unsigned reads, dropped;
+	unsigned reads, dropped, random;
 	unsigned align;		/* of direct reads, as statx tells; 0: not */
 	int	 block;		/* of the device; 0: not told */
 } kernel;
@@ -93,6 +93,7 @@ posix_fadvise(int fd, off_t off, off_t len, int advice)
 	(void)off;
 	(void)len;
 	kernel.dropped += advice == POSIX_FADV_DONTNEED;
+	kernel.random += advice == POSIX_FADV_RANDOM;
 	return 0;
 }
 
@@ -297,6 +298,7 @@ reads_past_the_cache(void **state)
 	assert_int_equal(kernel.dropped, 1);	/* it may be read through it */
 	/* 3 pages each, and one that finds the end */
 	assert_true(kernel.reads >= 2 + 4);
+	assert_int_equal(kernel.random, 0);
 	close_it();
 }
 
@@ -340,6 +342,7 @@ proves_it_where_it_cannot(void **state)
 	kernel.no_direct = EINVAL;
 	assert_true(reads_all());
 	assert_int_equal(kernel.dropped, 1);
+	assert_int_equal(kernel.random, 1);	/* nothing is read ahead */
 	close_it();
 	kernel.no_direct = EOPNOTSUPP;
 	kernel.cached = -1;		/* Linux before 6.5 */
