@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "base/status.h"
 #include "cli/opts.h"
+#include "disk/disk.h"
 #include "end/tee.h"
 #include "input.h"
 #include "plan/plan.h"
@@ -41,6 +42,34 @@ static uint64_t
 take(void)
 {
 	return next < end ? *next++ : 0;
+}
+
+unsigned
+endpoint_writers(struct endpoint *ep, uint64_t from, uint64_t to,
+    const struct endpoint *src, uint64_t src_from)
+{
+	(void)ep;
+	(void)from;
+	(void)to;
+	(void)src;
+	(void)src_from;
+	return (unsigned)take();
+}
+
+bool
+endpoint_disk(const struct endpoint *ep, struct disk *d)
+{
+	(void)ep;
+	d->rotates = take() & 1;
+	return true;
+}
+
+bool
+disk_of_block(dev_t node, struct disk *d)
+{
+	(void)node;
+	(void)d;
+	return false;
 }
 
 static void
@@ -79,6 +108,7 @@ make_end(struct endpoint *ep, enum role role)
 	ep->is.zeroes = how & 128;
 	ep->is.memory = ep->is.past_cache = most & 16;
 	ep->is.zoned = most & 32;
+	ep->geo.zone = ep->is.zoned && most & 1 ? UINT64_C(1) << 22 : 0;
 	ep->lim.base = most & 64 && !ep->is.streamed ? size / 2 : 0;
 }
 
@@ -92,7 +122,8 @@ sound(const struct plan *p)
 	    p->pad == 0 || p->block == 0 || p->phase >= p->claim ||
 	    high > INT64_MAX || p->length > INT64_MAX - high)
 		abort();
-	if (plan_workers(p) == 0 || plan_workers(p) > 16 ||
+	if (p->zones > 16 || plan_workers(p) == 0 || plan_workers(p) > 16 ||
+	    (p->zones > 0 && plan_workers(p) > p->zones) ||
 	    (p->queues > 0 && p->slots < 2) || p->engine_why == NULL ||
 	    p->share_off > p->share_end ||
 	    (p->reflink && p->share_end > p->share_off &&
