@@ -259,11 +259,13 @@ leaves_out_nothing_beside_partitions(void **state)
 	fill(&disk, SECTOR + 80, "\xff\xff\xff", 3);
 	assert_string_equal(becomes(0), "its partition table cannot be used: "
 	    "its GPT is damaged: its entries cannot be that many");
+	used_free(&u);
 	end_disk(&disk);		/* far behind the table */
 	begin_disk(&disk, "disk", &viewed, SECTOR, 4 * DISK_SECTORS);
 	p.length = 4 * DISK_SECTORS * SECTOR;
 	add_row(&disk, 0, 0, 0x82, DISK_SECTORS, PAGES * 8);
 	o.used = USED_META;
+	o.map = "/nowhere/map";
 	assert_int_equal(used_make(&u, &p, NULL, &f), 0);
 	assert_int_equal(u.meta.seg[0].off, 0);
 	assert_int_equal(u.meta.seg[0].len, 1 << 20);
