@@ -444,6 +444,22 @@ not_taken()
 	    says 'NOT complete: .*the server takes no second connection .engine=threads does with one.$'
 }
 it "tells why a connection that it needs was not made" not_taken
+# No server is blamed for descriptors that have run out.
+few_descriptors()
+{
+	local n
+	pair 1M && serve b file dst || return
+	for n in {5..30}; do
+		run bash -c 'ulimit -n "$1" && exec "${@:2}"' _ "$n" "$pardd" if=src of="$uri" "$@"
+		[[ $status != 0 ]] || break
+		[[ $status = 74 ]] && says ': Too many open files$' || fail "$n: status $status: $(<err)" || return
+	done
+	((n > 8)) && complete && same src dst
+}
+only plain
+it "says so when descriptors run out" few_descriptors engine=async
+it "... by threads, too" few_descriptors engine=threads
+only all
 # Every write and every zero asks for it, or none is made.
 through()
 {

@@ -499,15 +499,16 @@ int
 nbd_link_open(struct nbd_link *link, const struct libnbd *lib,
     const struct nbd_address *to, struct fault *f)
 {
-	int failed;
+	int failed, err;
 
 	*link = (struct nbd_link){ .lib = lib, .handle = lib->create(),
-		.limit = (uint64_t)to->patience * 1000000000,
-		.kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+		.limit = (uint64_t)to->patience * 1000000000 };
+	link->kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = link->kick < 0 ? errno : ENOMEM;
 	pthread_mutex_init(&link->lock, NULL);
 	pthread_cond_init(&link->moved, NULL);
 	if (link->handle == NULL || link->kick < 0)
-		failed = fault_errno(f, ENOMEM, "%s", to->name);
+		failed = fault_errno(f, err, "%s", to->name);
 	else
 		failed = prepare(link, to, f);
 	if (failed != 0 && to->uri == NULL)

@@ -311,19 +311,24 @@ link_lane(struct lane *lane, struct nbd *nbd, struct nbd_lane *l)
 	struct nbd_address to = nbd->address;
 	char *uri = same_server(nbd);
 	struct fault f;
+	int err = 0;
 
 	if (uri == NULL)
 		return ENOMEM;
 	to.uri = uri;
-	if (nbd_link_open(&l->own, &nbd->lib, &to, &f) != 0)
-		lane->why = "the server takes no second connection "
-		    "(engine=threads does with one)";
-	else if (strcmp(l->own.peer, nbd->link.peer) != 0) {
+	if (nbd_link_open(&l->own, &nbd->lib, &to, &f) != 0) {
+		err = f.status == STATUS_ERRNO + EMFILE ? EMFILE :
+		    ECONNREFUSED;
+		if (err == ECONNREFUSED)
+			lane->why = "the server takes no second connection "
+			    "(engine=threads does with one)";
+	} else if (strcmp(l->own.peer, nbd->link.peer) != 0) {
 		nbd_link_close(&l->own);
 		lane->why = "another server has that name now";
+		err = ECONNREFUSED;
 	}
 	free(uri);
-	return lane->why != NULL ? ECONNREFUSED : 0;
+	return err;
 }
 
 /* Whether a new connection shows the same disk, as far as can be told. */
@@ -357,8 +362,9 @@ connect_lane(struct lane *lane, struct nbd *nbd, struct nbd_lane *l)
 }
 
 /*
- * A server may refuse further connections.  Workers who wait can then use the
- * first one; the requests of a ring need their own.
+ * A server may refuse further connections, or descriptors have run out.
+ * Workers who wait can then use the first one; the requests of a ring need
+ * their own.
  */
 int
 nbd_attach(struct lane *lane)
@@ -372,7 +378,7 @@ nbd_attach(struct lane *lane)
 	l->link = &nbd->link;
 	if (nbd->several)
 		err = connect_lane(lane, nbd, l);
-	if (err == ECONNREFUSED && !lane->ep->spec.async)
+	if ((err == ECONNREFUSED || err == EMFILE) && !lane->ep->spec.async)
 		err = 0;
 	if (err != 0)
 		free(l);

@@ -450,6 +450,7 @@ connects_with_what_was_asked_only(void **state)
 	fresh(state);
 	world.no_bell = true;
 	assert_int_equal(join(&to), -1);
+	assert_string_equal(fault.text, "it: Too many open files");
 	assert_int_equal(server.open, 0);
 }
 
