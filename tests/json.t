@@ -410,6 +410,13 @@ for key in json log; do
 	it "$key= must be possible before the target is made" not_there nowhere "$key=nowhere/x" if=src of=new
 done
 it "json= and log= are two files" not_there json json=both log=both if=src of=new
+# A value that is no name of a file, but like one.
+alike()
+{
+	"$blocks" make src 64k && exits 0 "$pardd" if=src of=dst json=md5 hash=md5 report=r.html \
+	    log=case note=case && same src dst && valid md5 && valid case
+}
+it "json= and log= may be called like a word or a note" alike
 it "takes no descriptor that is not open" not_there 'json=77' json=77 if=src of=new
 it "takes no descriptor for reading" not_there 'json=0' json=0 if=src of=new
 standard()

@@ -185,6 +185,12 @@ opts_one_block(const struct opts *o, uint64_t bs)
 int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
 
 /*
+ * Whether a word of the command line is an operand whose value is not the name
+ * of a file.
+ */
+bool opts_no_file(const char *word);
+
+/*
  * The word of an operand for one bit, such as "stream"; NULL if there is none.
  */
 const char *opts_word(const char *operand, unsigned bit);

@@ -21,7 +21,8 @@ enum { MENDS = 2 };		/* default of retries= with verify= */
 #define AT(field)	offsetof(struct opts, field)
 
 static const struct row rows[] = {
-#define NAME(name, field, ...)	{ #name, NAME_ROW, AT(field), 0, 0, 0, "" },
+#define NAME(name, field, arg, help) \
+	{ #name, NAME_ROW, AT(field), 0, 0, 0, arg },
 #define NUMBER(name, field, absent, least, most, unit, help) \
 	{ #name, NUMBER_ROW, AT(field), absent, least, most, unit },
 #define WORDS(name, field, ...)	{ #name, WORDS_ROW, AT(field), 0, 0, 0, "" },
@@ -58,6 +59,15 @@ row_find(const char *name, size_t len)
 		    strncmp(rows[i].name, name, len) == 0)
 			return &rows[i];
 	return NULL;
+}
+
+bool
+opts_no_file(const char *word)
+{
+	const struct row *row = row_find(word, strcspn(word, "="));
+
+	return row != NULL && strncmp(row->unit, "FILE", 4) != 0 &&
+	    strcmp(row->unit, "PATH") != 0;
 }
 
 /* note= may be repeated. */

@@ -78,7 +78,8 @@ named_by_another(const struct opts *o, const struct sink *s,
 	for (i = 1; i < o->argc; i++) {
 		const char *name = strchr(o->argv[i], '=');
 
-		if (name == NULL || ((size_t)(name - o->argv[i]) == key &&
+		if (name == NULL || opts_no_file(o->argv[i]) ||
+		    ((size_t)(name - o->argv[i]) == key &&
 		    strncmp(o->argv[i], s->key, key) == 0))
 			continue;
 		if (leads_to(name + 1, s->name, st) ||
