@@ -55,11 +55,11 @@ bool disk_of_char(dev_t node, struct disk *);
 uint64_t disk_id(const struct disk *);
 
 /*
- * Find the n other nodes of a whole disk by its id, and those of the same name
- * whose id is unknown.  *node is malloc'ed, the caller frees it (NULL if none).
- * Returns 0, or an errno value and none.
+ * Find the other nodes of a whole disk by its id, and those of the same name
+ * whose id is unknown.  *node is malloc'ed and ends with a 0; the caller frees
+ * it.  Returns 0, or an errno value and NULL.
  */
-int disk_paths(const struct disk *, dev_t **node, size_t *n);
+int disk_paths(const struct disk *, dev_t **node);
 
 /*
  * Look for a disk with the same serial number and WWN among those in service.

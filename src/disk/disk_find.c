@@ -169,22 +169,21 @@ other_path(const struct disk *d, const char *folder, dev_t *node)
 }
 
 int
-disk_paths(const struct disk *d, dev_t **node, size_t *n)
+disk_paths(const struct disk *d, dev_t **node)
 {
 	struct dirent **list;
 	int all = sysfs_entries(AT_FDCWD, "/sys/block", &list), i;
 	int err = all < 0 ? errno : 0;
 	char path[280];
+	size_t n = 0;
 
-	*n = 0;
-	*node = reallocarray(NULL, (size_t)(all < 0 ? 0 : all) + 1,
-	    sizeof(**node));
+	*node = calloc((size_t)(all < 0 ? 0 : all) + 1, sizeof(**node));
 	if (*node == NULL)
 		err = ENOMEM;
 	for (i = 0; i < all && err == 0; i++) {
 		snprintf(path, sizeof(path), "/sys/block/%s", list[i]->d_name);
-		err = other_path(d, path, &(*node)[*n]);
-		*n += (*node)[*n] != 0;
+		err = other_path(d, path, &(*node)[n]);
+		n += (*node)[n] != 0;
 	}
 	sysfs_forget(list, all);
 	if (err != 0) {

@@ -38,11 +38,11 @@ node_settle_paths(const struct disk *d)
 {
 	struct disk other;
 	dev_t *node;
-	size_t n, i;
+	size_t i;
 
-	if (d->wwn[0] == '\0' || disk_paths(d, &node, &n) != 0)
+	if (d->wwn[0] == '\0' || disk_paths(d, &node) != 0)
 		return;
-	for (i = 0; i < n; i++)
+	for (i = 0; node[i] != 0; i++)
 		if (disk_of_block(node[i], &other))
 			disk_settle_all(&other);
 	free(node);

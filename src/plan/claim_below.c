@@ -70,7 +70,7 @@ claim_paths(struct claims *c, const struct disk *d, struct range r,
 	char name[PATH_MAX + 300];
 	struct disk whole = *d, other;
 	dev_t *node;
-	size_t n, i;
+	size_t i;
 	int err, failed = 0;
 
 	if (d->wwn[0] == '\0')
@@ -79,14 +79,14 @@ claim_paths(struct claims *c, const struct disk *d, struct range r,
 		disk_of_block(d->whole, &whole);
 	err = sysfs_unasked(whole.err);
 	if (err == 0)
-		err = disk_paths(&whole, &node, &n);
+		err = disk_paths(&whole, &node);
 	if (err != 0)
 		return claim_unknown(c, d, err, f);
 	if (d->partition != 0) {
 		r.from += d->start;
 		r.to = MIN(r.to, d->length) + d->start;
 	}
-	for (i = 0; i < n && failed == 0; i++) {
+	for (i = 0; node[i] != 0 && failed == 0; i++) {
 		disk_of_block(node[i], &other);
 		if (other.err != 0 && disk_lost(node[i], true))
 			continue;	/* it is gone */

@@ -335,7 +335,7 @@ ask_disk(void)
 		disk_id(&d);
 		disk_is(&d, "wwn");
 		disk_namesake(&d, NAME_SERIAL, &other);
-		if (disk_paths(&d, &node, &n) == 0)
+		if (disk_paths(&d, &node) == 0)
 			free(node);
 	}
 	if (disk_of_char(makedev(21, 0), &d))
