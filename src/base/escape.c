@@ -152,7 +152,7 @@ escape_shell(char *to, const char *name)
 char *
 escape_word(char *to, const char *end, const char *from)
 {
-	for (; *from != '\0' && end - to > 5; from++)
+	for (; *from != '\0' && end - to >= 5; from++)
 		if (*from != ' ' && printable((unsigned char)*from))
 			*to++ = *from;
 		else

@@ -77,12 +77,31 @@ shows_nothing_else(void **state)
 			fail_msg("U+%04X is shown", others[i]);
 }
 
+/* A word is cut off where it does not fit, and before no character less. */
+static void
+fills_the_room_of_a_word(void **state)
+{
+	char room[16];
+
+	(void)state;
+	memset(room, '.', sizeof(room));
+	assert_ptr_equal(escape_word(room, room + 5, " x"), room + 4);
+	assert_memory_equal(room, "\\x20\0.", 6);
+	memset(room, '.', sizeof(room));
+	assert_ptr_equal(escape_word(room, room + 4, " x"), room);
+	assert_memory_equal(room, "\0.", 2);
+	assert_ptr_equal(escape_word(room, room + sizeof(room), "word"),
+	    room + 4);
+	assert_string_equal(room, "word");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shows_letters),
 		cmocka_unit_test(shows_nothing_else),
+		cmocka_unit_test(fills_the_room_of_a_word),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
