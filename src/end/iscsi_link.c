@@ -469,7 +469,7 @@ static struct iscsi_context *
 make_context(const struct libiscsi *lib, const struct iscsi_address *to)
 {
 	struct iscsi_context *c = lib->iscsi_create_context(to->initiator);
-	uint32_t some = 0;
+	uint32_t some;
 
 	if (c == NULL)
 		return NULL;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/param.h>
 
 #include "backend.h"
 #include "base/clock.h"
@@ -76,9 +77,7 @@ lane_border(const struct lane *lane, uint64_t off, uint64_t unit)
 uint64_t
 lane_border_before(const struct lane *lane, uint64_t off, uint64_t unit)
 {
-	uint64_t over = lane_place(lane, off) % unit;
-
-	return off > over ? off - over : 0;
+	return off - MIN(off, lane_place(lane, off) % unit);
 }
 
 /* Reset the result; returns how many bytes there is room for. */

@@ -110,10 +110,12 @@ jump(struct job *job, const struct seg *seg)
 	uint64_t n = course_bad(&job->rescue->course, caution_way(job, seg),
 	    seg->len);
 
-	if (n > 0 && !pass_backwards(job, job->rescue->pass))
+	if (n == 0)
+		return;
+	if (!pass_backwards(job, job->rescue->pass))
 		map_skip_to(&job->map, seg->off + seg->len + n);
-	else if (n > 0)
-		map_skip_to(&job->map, seg->off > n ? seg->off - n : 0);
+	else
+		map_skip_to(&job->map, seg->off - MIN(seg->off, n));
 }
 
 void
