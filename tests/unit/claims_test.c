@@ -97,6 +97,9 @@ claims_disks(void **state)
 	assert_int_equal(claims.node[0], SDA + 1);
 	assert_int_equal(claims.locked, SDA);
 	claims_release(&claims);
+	assert_int_equal(claim(SDA, 150, 150), 0);	/* up to the next one */
+	assert_int_equal(claims.n, 1);
+	claims_release(&claims);
 	world.node[3].used = true;
 	assert_int_equal(claim(SDA, 350, 1), STATUS_REFUSED);
 	assert_true(refused("sda2 is in use (by another program"));

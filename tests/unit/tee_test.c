@@ -8,6 +8,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/status.h"
@@ -156,6 +157,29 @@ refuses_two_in_order_and_one_twice(void **state)
  * A target that was given up may still write into its part of the buffer, so that
  * is never another's.
  */
+/* Also where the copy ends in a hole, behind all that was written. */
+static void
+is_as_long_as_the_copy(void **state)
+{
+	static unsigned char buf[4096] __attribute__((aligned(4096)));
+	struct io io = { .op = OP_WRITE, .buf = buf, .len = sizeof(buf) };
+	struct lane lane;
+	struct stat st;
+	unsigned i;
+
+	(void)state;
+	join();
+	assert_int_equal(lane_attach(&lane, &tee, 0, -1), 0);
+	lane_transfer(&lane, &io);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(lane_detach(&lane), 0);
+	assert_int_equal(endpoint_extend(&tee, (uint64_t)2 * STRIDE), 0);
+	for (i = 0; i < TARGETS; i++) {
+		assert_int_equal(stat(name[i], &st), 0);
+		assert_int_equal(st.st_size, 2 * STRIDE);
+	}
+}
+
 static void
 reads_each_target_to_a_place_of_its_own(void **state)
 {
@@ -197,6 +221,7 @@ main(void)
 		UNIT(refuses_blocks_that_do_not),
 		UNIT(is_what_any_or_all_are),
 		UNIT(refuses_two_in_order_and_one_twice),
+		UNIT(is_as_long_as_the_copy),
 		UNIT(reads_each_target_to_a_place_of_its_own),
 	};
 

@@ -292,6 +292,32 @@ is_refused_for_what_is_written_in_order(void **state)
 	assert_true(u.clears);
 }
 
+/* Offsets are those of the copy, and ranges those of the source. */
+static void
+passes_over_what_is_free(void **state)
+{
+	struct seg seg[] = { { 8192, 4096, OUTSIDE }, { 16384, 4096,
+		OUTSIDE } };
+	uint64_t from, to;
+
+	(void)state;
+	u.free = (struct used_list){ .seg = seg, .n = 2 };
+	u.leaves = true;
+	p.used = &u;
+	p.src_off = 4096;
+	assert_true(used_next(&p, 0, 65536, &from, &to));
+	assert_int_equal(from, 0);
+	assert_int_equal(to, 4096);
+	assert_true(used_next(&p, 5000, 65536, &from, &to));
+	assert_int_equal(from, 8192);
+	assert_int_equal(to, 12288);
+	assert_true(used_next(&p, 20000, 65536, &from, &to));
+	assert_int_equal(from, 20000);
+	assert_int_equal(to, 65536);
+	assert_false(used_next(&p, 65536, 65536, &from, &to));
+	u.free = (struct used_list){ .n = 0 };
+}
+
 /* Whole grains of the target, within the copy; short ones are not worth it. */
 static void
 lists_what_is_free(void **state)
@@ -545,6 +571,7 @@ main(void)
 		CASE(leaves_out_nothing_if_tables_differ),
 		CASE(leaves_out_nothing_beside_partitions),
 		CASE(is_refused_for_what_is_written_in_order),
+		CASE(passes_over_what_is_free),
 		CASE(lists_what_is_free),
 		CASE(puts_off_what_seems_free),
 		CASE(goes_by_the_table_that_was_rescued),
