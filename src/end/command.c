@@ -273,8 +273,7 @@ command_end(struct command *c, bool stuck)
 			continue;
 	if (c->end >= 0)
 		close(c->end);
-	if (c->words >= 0)
-		close(c->words);
+	close(c->words);
 	pthread_mutex_destroy(&c->lock);
 	c->pid = 0;
 }

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,6 +21,8 @@
 
 #include "../../src/end/command.h"
 #include "base/status.h"
+#define POOR_OF_ALL
+#include "poor.h"
 
 #define ZEROS_53 "00000000000000000000000000000000000000000000000000000"
 #define ZEROS	ZEROS_53 ZEROS_53 ZEROS_53	/* 159 of them */
@@ -30,6 +33,11 @@ static struct {
 	int	 sockets, pipes;	/* errno of these, or 0 */
 	unsigned slow;			/* how often it has not ended in time */
 	unsigned torn;			/* how often a signal comes */
+	int	 poll_err;		/* errno of the next wait, or 0 */
+	const char *spawning;		/* what fails of starting it, */
+	unsigned after;			/* ... behind so many of these */
+	unsigned reaps_torn;		/* how often a signal comes then */
+	bool	 unknown;		/* how it has ended */
 	int	 first;			/* ms of the first wait, or -1 */
 	int	 killed[3];
 	size_t	 kills;
@@ -56,9 +64,64 @@ pipe2(int fd[2], int flags)
 	return fake.pipes != 0 ? -1 : (int)syscall(SYS_pipe2, fd, flags);
 }
 
+static int
+spawns(const char *what)
+{
+	return fake.spawning != NULL && strcmp(fake.spawning, what) == 0 &&
+	    fake.after-- == 0 ? ENOMEM : 0;
+}
+
+int
+posix_spawn_file_actions_init(posix_spawn_file_actions_t *files)
+{
+	REAL(real, posix_spawn_file_actions_init);
+	return spawns("files") != 0 ? ENOMEM : real(files);
+}
+
+int
+posix_spawnattr_init(posix_spawnattr_t *attr)
+{
+	REAL(real, posix_spawnattr_init);
+	return spawns("attr") != 0 ? ENOMEM : real(attr);
+}
+
+int
+posix_spawn_file_actions_adddup2(posix_spawn_file_actions_t *files, int fd,
+    int as)
+{
+	REAL(real, posix_spawn_file_actions_adddup2);
+	return spawns("dup") != 0 ? ENOMEM : real(files, fd, as);
+}
+
+pid_t
+waitpid(pid_t pid, int *how, int flags)
+{
+	if (fake.reaps_torn > 0) {
+		fake.reaps_torn--;
+		errno = EINTR;
+		return -1;
+	}
+	return (pid_t)syscall(SYS_wait4, pid, how, flags, NULL);
+}
+
+int
+waitid(idtype_t kind, id_t id, siginfo_t *info, int flags)
+{
+	if (fake.unknown) {
+		errno = ECHILD;
+		return -1;
+	}
+	return (int)syscall(SYS_waitid, kind, id, info, flags, NULL);
+}
+
 int
 poll(struct pollfd *p, nfds_t n, int ms)
 {
+	if (fake.poll_err != 0) {
+		errno = fake.poll_err;
+		fake.poll_err = 0;
+		return -1;
+	}
 	if (fake.first < 0)
 		fake.first = ms;
 	if (fake.torn > 0) {
@@ -139,6 +202,28 @@ is_refused(void **state)
 	    "Too many open files in system");
 }
 
+static void
+needs_memory(void **state)
+{
+	static const char *const what[] = { "files", "attr", "dup", "dup",
+		"dup" };
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < sizeof(what) / sizeof(what[0]); i++) {
+		fake.spawning = what[i];
+		fake.after = i < 2 ? 0 : i - 2;
+		cannot_start("[ true ]", STATUS_ERRNO + ENOMEM,
+		    "starting true: Cannot allocate memory");
+	}
+#ifdef POOR
+	poor_after(0);
+	cannot_start("[ true ]", STATUS_ERRNO + ENOMEM,
+	    "[ true ]: Cannot allocate memory");
+	assert_true(poor_was());
+#endif
+}
+
 /* What is told of a command when it has ended, or of what it does. */
 static const char *
 told(const char *name)
@@ -180,6 +265,21 @@ talks_by_its_standard_output(void **state)
 	assert_string_equal(got, "hello\n");
 	close(sock);
 	command_end(&c, false);
+}
+
+static void
+tells_nothing_that_is_not_known(void **state)
+{
+	(void)state;
+	fake.unknown = true;
+	fake.reaps_torn = 2;
+	assert_string_equal(told("[ sh -c 'exit 3' ]"), "");
+	assert_int_equal(fake.reaps_torn, 0);
+	assert_string_equal(told("[ sh -c 'echo hm >&2; exit 3' ]"),
+	    "its command says: hm");
+	fake.unknown = false;
+	fake.poll_err = ENOMEM;
+	assert_string_equal(told("[ sh -c 'exit 3' ]"), "");
 }
 
 /* Its last line, from more than is kept of it, or the end of a long one. */
@@ -266,8 +366,10 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(is_refused),
+		TEST(needs_memory),
 		TEST(tells_how_it_ended),
 		TEST(talks_by_its_standard_output),
+		TEST(tells_nothing_that_is_not_known),
 		TEST(tells_its_last_words),
 		TEST(is_unknown_to_an_old_kernel),
 		TEST(is_made_to_end),
