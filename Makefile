@@ -56,7 +56,7 @@ endif
 SRC := $(wildcard src/*.c src/*/*.c)
 UNIT := $(wildcard tests/unit/*.c)
 # Those with more than one thread: of the others the thread sanitizer says nothing.
-THREADED := $(patsubst %,tests/unit/%_test.c,iscsi_link map tee turn writers)
+THREADED := $(patsubst %,tests/unit/%_test.c,iscsi_link map tee tee_lane turn writers)
 SHIM := $(wildcard $(addprefix tests/tools/,answer.c counted.c fakerbd.c hijack.c shim.c trace.c))
 TOOL := $(filter-out $(SHIM),$(wildcard tests/tools/*.c))
 
