@@ -26,4 +26,10 @@ const char *number_iec(char *buf, size_t room, double bytes);
 /* n rounded up to a multiple of unit (> 0). */
 uint64_t round_up(uint64_t n, uint64_t unit);
 
+/*
+ * n * parts / of, rounded down, without overflow on the way: in which of so
+ * many equal parts of "of" (> 0) bytes byte n lies.
+ */
+size_t number_part(uint64_t n, size_t parts, uint64_t of);
+
 #endif

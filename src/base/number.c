@@ -188,6 +188,33 @@ number_iec(char *buf, size_t room, double bytes)
 	return scaled(buf, room, bytes, 1024, unit);
 }
 
+/* Add n to *rest, modulo "of", which is above both.  Returns the carry. */
+static size_t
+add(uint64_t *rest, uint64_t n, uint64_t of)
+{
+	bool carries = *rest >= of - n;
+
+	*rest = carries ? *rest - (of - n) : *rest + n;
+	return carries;
+}
+
+/* Where the product is too large: a long division, by the bits of parts. */
+size_t
+number_part(uint64_t n, size_t parts, uint64_t of)
+{
+	size_t bit, part = 0;
+	uint64_t product, rest = 0;
+
+	if (!__builtin_mul_overflow(n, parts, &product))
+		return (size_t)(product / of);
+	for (bit = (SIZE_MAX >> 1) + 1; bit > 0; bit >>= 1) {
+		part = 2 * part + add(&rest, rest, of);
+		if ((parts & bit) != 0)
+			part += n / of + add(&rest, n % of, of);
+	}
+	return part;
+}
+
 uint64_t
 round_up(uint64_t n, uint64_t unit)
 {

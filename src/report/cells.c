@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "base/number.h"
+
 /* The order of statuses, from irrelevant to lost. */
 static unsigned
 badness(char status)
@@ -15,12 +17,6 @@ badness(char status)
 	const char *at = memchr(order, status, sizeof(order));
 
 	return at != NULL ? (unsigned)(at - order) + 1 : 0;
-}
-
-static size_t
-cell_of(uint64_t off, size_t n, uint64_t length)
-{
-	return (size_t)((unsigned __int128)off * n / length);
 }
 
 void
@@ -35,10 +31,10 @@ cells_fill(char *cell, size_t n, const struct seg *seg, size_t n_seg,
 
 		if (s->len == 0 || s->off >= length)
 			continue;
-		last = cell_of(s->off + s->len - 1, n, length);
+		last = number_part(s->off + s->len - 1, n, length);
 		if (length < n)		/* up to where the next byte begins */
-			last = cell_of(s->off + s->len, n, length) - 1;
-		for (at = cell_of(s->off, n, length); at <= last && at < n;
+			last = number_part(s->off + s->len, n, length) - 1;
+		for (at = number_part(s->off, n, length); at <= last && at < n;
 		    at++)
 			if (badness((char)s->status) > badness(cell[at]))
 				cell[at] = (char)s->status;

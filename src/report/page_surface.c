@@ -171,7 +171,7 @@ struct scale {
 static size_t
 column(uint64_t at, struct scale by)
 {
-	return (size_t)((unsigned __int128)at * by.columns / by.bytes);
+	return number_part(at, by.columns, by.bytes);
 }
 
 /* At least one column, however small it is. */

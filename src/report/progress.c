@@ -280,7 +280,7 @@ mark_claims(char *cell, size_t n, struct map *map, uint64_t length)
 
 	for (marks = 0; marks < MARKS_MOST && map_next(map, at, CLAIMED, &s);
 	    marks++, at = s.off + s.len)
-		cell[(size_t)((unsigned __int128)s.off * n / length)] = '>';
+		cell[number_part(s.off, n, length)] = '>';
 }
 
 /* The map in one line of so many characters; "" if there is none to show. */

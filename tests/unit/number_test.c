@@ -149,6 +149,28 @@ rounds_up(void **state)
 	assert_int_equal(round_up(7, 1), 7);
 }
 
+static void
+finds_the_part_of_a_byte(void **state)
+{
+	static const uint64_t large = INT64_MAX;
+
+	(void)state;
+	assert_int_equal(number_part(0, 60, 100), 0);
+	assert_int_equal(number_part(99, 60, 100), 59);
+	assert_int_equal(number_part(100, 60, 100), 60);
+	assert_int_equal(number_part(5, 3, 10), 1);
+	assert_int_equal(number_part(large - 1, 4096, large), 4095);
+	assert_int_equal(number_part(large, 4096, large), 4096);
+	assert_int_equal(number_part(large / 2, 4096, large), 2047);
+	assert_int_equal(number_part(large / 2 + 1, 4096, large), 2048);
+	assert_int_equal(number_part(large / 7 * 3, 700, large / 7 * 7), 300);
+	assert_int_equal(number_part(large / 7 * 3 - 1, 700, large / 7 * 7),
+	    299);
+	assert_int_equal(number_part(UINT64_MAX - 1, 10, UINT64_MAX), 9);
+	assert_int_equal(number_part(UINT64_MAX, 10, UINT64_MAX), 10);
+	assert_int_equal(number_part(UINT64_MAX, 10, UINT64_MAX / 3), 30);
+}
+
 int
 main(void)
 {
@@ -159,6 +181,7 @@ main(void)
 		cmocka_unit_test(writes_sizes_as_dd),
 		cmocka_unit_test(carries_into_the_next_unit),
 		cmocka_unit_test(rounds_up),
+		cmocka_unit_test(finds_the_part_of_a_byte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
