@@ -11,34 +11,20 @@
 
 #include "base/status.h"
 
-/* Whether the loader says that there is no such file. */
-static bool
-missing(const struct library *l, const char *why)
-{
-	return strstr(why, l->file) != NULL &&
-	    strstr(why, errno_words(ENOENT)) != NULL;
-}
-
 /*
- * Say why the loader failed, which it tells in words only.  Whether there is no
+ * The loader does not say why it failed, but in words.  Whether there is no
  * descriptor left is found out by opening one.
  */
 static int
 fail(const struct library *l, const char *what, struct fault *f)
 {
-	const char *why = dlerror();
 	int fd = open("/", O_PATH | O_CLOEXEC);
 
 	if (fd < 0)
 		return fault_errno(f, errno, "%s: loading %s", what, l->file);
 	close(fd);
-	if (why == NULL || missing(l, why))
-		return fault_set(f, STATUS_REFUSED, "%s needs %s, which cannot "
-		    "be loaded; Debian has it in %s", what, l->file,
-		    l->package);
 	return fault_set(f, STATUS_REFUSED, "%s needs %s, which cannot be "
-	    "loaded (%s); Debian has it in %s", what, l->file, why,
-	    l->package);
+	    "loaded; Debian has it in %s", what, l->file, l->package);
 }
 
 int

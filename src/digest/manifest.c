@@ -273,25 +273,35 @@ read_all(struct reader *r)
 	return failed;
 }
 
+/* Open a regular file.  Returns NULL with *f if it cannot, or is another. */
+static FILE *
+open_file(const char *path, struct fault *f)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st = { .st_mode = S_IFREG };
+	FILE *in = NULL;
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		in = fdopen(fd, "r");
+	if (!S_ISREG(st.st_mode))
+		fault_set(f, STATUS_REFUSED, "%s is not a regular file", path);
+	else if (in == NULL)
+		fault_errno(f, errno, "%s", path);
+	if (in == NULL && fd >= 0)
+		close(fd);
+	return in;
+}
+
 int
 manifest_load(struct manifest *m, const char *path, struct fault *f)
 {
-	struct reader r = { .m = m, .path = path, .f = f };
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), failed;
-	struct stat st;
+	struct reader r = { .m = m, .path = path, .f = f,
+		.in = open_file(path, f) };
+	int failed;
 
 	*m = (struct manifest){ .off = 0 };
-	if (fd < 0 || fstat(fd, &st) != 0)
-		fault_errno(f, errno, "%s", path);
-	else if (!S_ISREG(st.st_mode))
-		fault_set(f, STATUS_REFUSED, "%s is not a regular file", path);
-	else if ((r.in = fdopen(fd, "r")) == NULL)
-		fault_errno(f, errno, "%s", path);
-	if (r.in == NULL) {
-		if (fd >= 0)
-			close(fd);
+	if (r.in == NULL)
 		return -1;
-	}
 	r.line = malloc(LINE_MOST);
 	failed = r.line != NULL ? read_all(&r) :
 	    fault_errno(f, ENOMEM, "%s", path);

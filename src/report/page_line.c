@@ -112,7 +112,7 @@ list_item(struct list *l, const char *fmt, ...)
 	escape_line(plain, text);
 	tie(plain);
 	if (l->at == 0 && strlen(plain) + 2 > l->most)
-		strcpy(plain + l->most - 5, "...");
+		memcpy(plain + l->most - 5, "...", 4);
 	if (l->left_out > 0 || l->at + strlen(plain) + 2 > l->most) {
 		l->left_out++;
 		return;

@@ -224,7 +224,7 @@ refuses_what_is_wrong(void **state)
 	}
 	assert_int_equal(hash_once(algorithm_named("sha256", 6), bare,
 	    strlen(bare), hex, &f), 0);
-	strcpy(text, bare);
+	stpcpy(text, bare);
 	memcpy(strstr(text, ZEROS), hex, 64);
 	put(text);
 	refused(STATUS_REFUSED, "has no BlockMap");

@@ -162,7 +162,7 @@ static void
 names_long_latencies(void **state)
 {
 	(void)state;
-	note(SERIES_VERIFY, 0, 1, 1800 * 1000 * MS);
+	note(SERIES_VERIFY, 0, 1, UINT64_C(1800) * 1000 * MS);
 	note(SERIES_VERIFY, 1, 1, 1);
 	draw(1800);
 	has(">1 ns<");

@@ -20,7 +20,10 @@
 #include "poor.h"
 #include "verify/compare.h"
 
-enum { CHUNK = 4096, BLOCK = 512, SIZE = 3 * CHUNK };
+#define CHUNK	((size_t)4096)
+#define BLOCK	((size_t)512)
+
+enum { SIZE = 3 * CHUNK };
 
 static struct memory_end a, b;
 static struct opts o;
@@ -429,7 +432,7 @@ sparse(const char *data_a, const char *data_b)
 	static const unsigned char page[CHUNK] = { 1 };
 	const char *data[] = { data_a, data_b };
 	struct memory_end *of[] = { &a, &b };
-	int i, k;
+	size_t i, k;
 
 	for (i = 0; i < 2; i++) {
 		of[i]->ep.be = &with_holes;
@@ -441,7 +444,7 @@ sparse(const char *data_a, const char *data_b)
 		for (k = 0; k < 3; k++)
 			if (data[i][k] == 'd') {
 				assert_int_equal(pwrite(views[i], page, CHUNK,
-				    k * CHUNK), CHUNK);
+				    (off_t)(k * CHUNK)), CHUNK);
 				memcpy(of[i]->data + k * CHUNK, page, CHUNK);
 			}
 	}

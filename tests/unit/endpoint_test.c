@@ -31,7 +31,7 @@ make(char *file)
 {
 	int fd;
 
-	strcpy(strrchr(file, '.'), ".XXXXXX");
+	stpcpy(strrchr(file, '.'), ".XXXXXX");
 	fd = mkstemp(file);
 	return fd < 0 || write(fd, "contents", 8) != 8 || close(fd) != 0;
 }
@@ -422,7 +422,7 @@ comes_back(int status, const char *says)
 	unsigned were = count_open();
 	char path[sizeof(name)];
 
-	strcpy(path, name);
+	stpcpy(path, name);
 	f = (struct fault){ 0 };
 	assert_int_equal(endpoint_reopen(&end, path, &f), status == 0 ? 0 : -1);
 	if (f.status != status || (status != 0 && strstr(f.text, says) == NULL))
@@ -467,7 +467,7 @@ is_opened_again_if_it_is_the_same(void **state)
 static void
 same(int fd, int as)
 {
-	struct stat a, b;
+	struct stat a = { 0 }, b = { 0 };
 
 	assert_true(fd >= 0);
 	assert_int_equal(fstat(fd, &a), 0);

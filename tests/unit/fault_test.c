@@ -93,12 +93,6 @@ names_the_package_of_a_library(void **state)
 	assert_int_equal(f.status, STATUS_REFUSED);
 	assert_string_equal(f.text, "it needs libnothing.so.7, which cannot "
 	    "be loaded; Debian has it in libnothing7");
-	l.file = "/dev/null";			/* the loader says what it is */
-	assert_int_equal(library_load(&l, table, "it", &f), -1);
-	assert_int_equal(f.status, STATUS_REFUSED);
-	assert_non_null(strstr(f.text, "it needs /dev/null, which cannot be "
-	    "loaded (/dev/null: "));
-	assert_non_null(strstr(f.text, "); Debian has it in libnothing7"));
 }
 
 static void

@@ -27,7 +27,9 @@
 #define SDB	makedev(8, 16)
 #define ALL	((size_t)64 << 10)
 
-enum { BLOCK = 512, MIB = 1 << 20 };
+#define MIB	((size_t)1 << 20)
+
+enum { BLOCK = 512 };
 
 static struct {
 	int	 block, read_only;
@@ -104,7 +106,7 @@ set_up(void **state)
 	disk.medium = 7;
 	disk.read_only = disk.zeroout = disk.sg = 0;
 	kernel.answer = answer;
-	strcpy(strrchr(name, '.'), ".XXXXXX");
+	stpcpy(strrchr(name, '.'), ".XXXXXX");
 	fd = mkstemp(name);
 	memset(buf, 'x', ALL);
 	o = (struct opts){ .input = name, .output = name, .timeout = -1,
@@ -285,9 +287,10 @@ copes_with_every_refusal(void **state)
 		copes(true, SOURCE, 0, false, all[i].call, all[i].err);
 	}
 	close(in);
-	if (kept >= 0)
+	if (kept >= 0) {
 		dup2(kept, 0);
-	close(kept);
+		close(kept);
+	}
 }
 
 static void

@@ -27,7 +27,7 @@ counts_blocks_of_the_file_system(void **state)
 	for (i = 0; i < 2; i++) {
 		dst.fs.f_frsize = rows[i].fragment;
 		dst.fs.f_bsize = rows[i].block;
-		p.length = 100 * 1024;
+		p.length = UINT64_C(100) * 1024;
 		assert_false(fit_never(&p, &fit));
 		p.length++;
 		assert_true(fit_never(&p, &fit));

@@ -436,13 +436,13 @@ takes_a_copy(void **state)
 	assert_string_equal(map.reason, "its boot sector is lost");
 	assert_true(leaves(all()));
 	assert_true(hits(place(INNER), 1, "/DIR/INNER", false));
-	memcpy(disk + 6 * 4096, disk + 6 * SECTOR, SECTOR);
+	memcpy(disk + (size_t)6 * 4096, disk + 6 * SECTOR, SECTOR);
 	memset(disk + 6 * SECTOR, 0, SECTOR);
-	put(disk + 6 * 4096 + B_SECTOR, 2, 4096);	/* larger sectors */
-	put(disk + 6 * 4096 + B_SECTORS_BIG, 4, 26);
+	put(disk + (size_t)6 * 4096 + B_SECTOR, 2, 4096);	/* larger sectors */
+	put(disk + (size_t)6 * 4096 + B_SECTORS_BIG, 4, 26);
 	image_read(FS_ORDER);
 	assert_string_equal(map.type, "vfat");
-	memset(disk + 6 * 4096, 0, SECTOR);
+	memset(disk + (size_t)6 * 4096, 0, SECTOR);
 	memcpy(disk + 6 * SECTOR, disk, SECTOR);
 	put(disk + 6 * SECTOR + B_SECTOR, 2, 1024);
 	put(disk + 6 * SECTOR + B_SECTORS_BIG, 4, 100);

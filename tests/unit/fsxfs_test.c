@@ -737,7 +737,7 @@ looks_far_back_in_a_log(void **state)
 	x.ags = 1;
 	put(p, 4, 0xfeedbabe);
 	put(p + 4, 4, 1);
-	put(p + 12, 4, 255 * BLOCK);
+	put(p + 12, 4, UINT64_C(255) * BLOCK);
 	put(p + 40, 4, 1);
 	for (i = 1; i < 256; i++)
 		put(p + (size_t)i * BLOCK, 4, 1);

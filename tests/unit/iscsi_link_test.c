@@ -694,7 +694,7 @@ waits_for_what_is_read(void **state)
 	(void)state;
 	world.mute = true;
 	assert_true(iscsi_link_send(&conn, &call));
-	world.now += 2 * TIMEOUT * SECOND;
+	world.now += INT64_C(2) * TIMEOUT * SECOND;
 	assert_false(lost(""));
 	world.mute = false;
 	assert_false(lost(""));

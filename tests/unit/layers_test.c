@@ -95,7 +95,7 @@ static const char *
 found(bool written, bool *fleeting)
 {
 	struct overlaid o = { .fleeting = false };
-	struct stat st;
+	struct stat st = { 0 };
 	struct located at = { .folder = AT_FDCWD, .name = "/merged/a" };
 	bool is;
 

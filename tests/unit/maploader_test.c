@@ -149,7 +149,7 @@ static int
 set_up(void **state)
 {
 	(void)state;
-	strcpy(folder + strlen(folder) - 6, "XXXXXX");
+	stpcpy(folder + strlen(folder) - 6, "XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/map", folder);
 	snprintf(other, sizeof(other), "%s/domain", folder);

@@ -25,7 +25,9 @@
 #include "disk/opened.h"
 #include "poor.h"
 
-enum { SIZE = 1 << 20, BLOCK = 512, EXTENTS = 4 };
+#define BLOCK	((size_t)512)
+
+enum { SIZE = 1 << 20, EXTENTS = 4 };
 
 struct nbd_handle {		/* there is one */
 	int	 unused;

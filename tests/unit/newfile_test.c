@@ -180,7 +180,7 @@ static int
 set_up(void **state)
 {
 	(void)state;
-	strcpy(folder + strlen(folder) - 6, "XXXXXX");
+	stpcpy(folder + strlen(folder) - 6, "XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/list", folder);
 	make_old();
@@ -346,8 +346,8 @@ are_taken_out_of_the_command_line(void **state)
 	(void)state;
 	for (i = 0; i == 0 || poor_was(); i++) {
 		for (k = 0; k < 3; k++) {
-			strcpy(word[k], given[k]);
-			strcpy(shown[k], given[k]);
+			stpcpy(word[k], given[k]);
+			stpcpy(shown[k], given[k]);
 		}
 		s = (struct secrets){ .n = 0 };
 		poor_after(i);

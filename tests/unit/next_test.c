@@ -265,6 +265,7 @@ says_what_a_clone_needs(void **state)
 	    "pardd: note: the partition table counts in sectors of 512 bytes, "
 	    "and a b.img has 4096: no partition is found; remake it, or: "
 	    "losetup -fP --show -b 512 'a b.img'\n");
+	p.found = NULL;
 }
 
 /* ------------------------------------------------------------------ losses */
@@ -368,7 +369,7 @@ bad(unsigned n)
 	unsigned i;
 
 	for (i = 0; i < n; i++)
-		assert_int_equal(map_set(&out.map, 1024 * i, 512, BAD), 0);
+		assert_int_equal(map_set(&out.map, UINT64_C(1024) * i, 512, BAD), 0);
 }
 
 static size_t

@@ -116,7 +116,7 @@ set_up(void **state)
 	disk.oncs = 0x08;
 	kernel.answer = answer;
 	kernel.link = "../../devices/x/nvme0n1";
-	strcpy(strrchr(name, '.'), ".XXXXXX");
+	stpcpy(strrchr(name, '.'), ".XXXXXX");
 	fd = mkstemp(name);
 	if (fd < 0 || close(fd) != 0)
 		return -1;

@@ -60,7 +60,7 @@ has_open(int pid, bool write, const char *path)
 	char wanted[64];
 
 	seen[0] = '\0';
-	strcpy(wanted, path);
+	stpcpy(wanted, path);
 	return opened_any(pid, write, is_it, wanted);
 }
 

@@ -23,7 +23,9 @@
 #include "poor.h"
 #include "tabled.h"
 
-enum { LENGTH = 512 * SECTOR, CHUNK = 64 * SECTOR };
+#define CHUNK	(64 * SECTOR)
+
+enum { LENGTH = 512 * SECTOR };
 
 enum act { NOTHING_HAPPENS, STOP, GO, SHORT };
 

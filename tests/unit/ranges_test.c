@@ -21,7 +21,9 @@
 #include "poor.h"
 #include "tabled.h"
 
-enum { CHUNK = 65536, CHUNKS = DISK_SECTORS * SECTOR / CHUNK };
+#define CHUNK	((size_t)65536)
+
+enum { CHUNKS = DISK_SECTORS * SECTOR / CHUNK };
 
 static struct tabled disk, target;
 static struct opts o;

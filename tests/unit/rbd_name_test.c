@@ -69,10 +69,10 @@ refuses_the_rest(void **state)
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		assert_non_null(rbd_name_parse(&n, names[i]));
 	for (i = 0; i < RBD_OPTIONS_MOST; i++)
-		strcat(many, ":a=b");
+		stpcpy(many + strlen(many), ":a=b");
 	assert_null(rbd_name_parse(&n, many));
 	rbd_name_free(&n);
-	strcat(many, ":a=b");
+	stpcpy(many + strlen(many), ":a=b");
 	assert_string_equal(rbd_name_parse(&n, many), "it has too many "
 	    "options");
 }

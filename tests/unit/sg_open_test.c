@@ -23,10 +23,11 @@
 #include "poor.h"
 
 #define BLOCK	((size_t)512)
+#define MOST	((size_t)16)
 #define SDA	makedev(8, 0)
 #define SG0	makedev(SCSI_GENERIC_MAJOR, 0)
 
-enum { BLOCKS = 128, BYTES = 128 * 512, MOST = 16, RESERVED = 8192 };
+enum { BLOCKS = 128, BYTES = 128 * 512, RESERVED = 8192 };
 
 static struct {
 	unsigned char bytes[BYTES];
@@ -237,7 +238,7 @@ takes(const void *sent, size_t n)
 {
 	struct sg_io_hdr *h;
 
-	memcpy(&h, &sent, sizeof(h));		/* it is no const one */
+	h = (struct sg_io_hdr *)(uintptr_t)sent;	/* it is no const one */
 	if (disk.n == SCSI_FLIGHTS)
 		return -EDOM;
 	disk.sent[disk.n++] = h;
@@ -280,7 +281,7 @@ set_up(void **state)
 	kernel.answer = answer;
 	kernel.takes = takes;
 	kernel.gives = gives;
-	strcpy(strrchr(name, '.'), ".XXXXXX");
+	stpcpy(strrchr(name, '.'), ".XXXXXX");
 	fd = mkstemp(name);
 	o = (struct opts){ .input = name, .output = name, .timeout = -1,
 		.cdbsz = 10 };
@@ -783,7 +784,7 @@ starts_what_it_can(void **state)
 	assert_false(starts(0, OP_READ, 0, BLOCK));
 	memset(buf, 0, BYTES);
 	for (i = 0; i < SCSI_FLIGHTS; i++)
-		assert_true(starts(i, OP_READ, i * 4 * BLOCK, 4 * BLOCK));
+		assert_true(starts(i, OP_READ, (size_t)i * 4 * BLOCK, 4 * BLOCK));
 	assert_false(starts(i, OP_READ, 0, BLOCK));	/* no more */
 	assert_true(lane_pollfd(&lane, &events) >= 0);
 	disk.late = 100;			/* nothing has been answered */
@@ -796,7 +797,7 @@ starts_what_it_can(void **state)
 		assert_int_equal(done->err, 0);
 		assert_int_equal(done->done, 4 * BLOCK);
 	}
-	assert_memory_equal(buf, disk.bytes, SCSI_FLIGHTS * 4 * BLOCK);
+	assert_memory_equal(buf, disk.bytes, (size_t)SCSI_FLIGHTS * 4 * BLOCK);
 	assert_null(lane_ended(&lane));
 	assert_int_equal(lane_detach(&lane), 0);
 	closed();

@@ -30,7 +30,7 @@ set_up(void **state)
 {
 	(void)state;
 	memset(&kernel, 0, sizeof(kernel));
-	strcpy(strrchr(name, '.'), ".XXXXXX");
+	stpcpy(strrchr(name, '.'), ".XXXXXX");
 	o = (struct opts){ .input = name, .output = name, .timeout = -1 };
 	f = (struct fault){ 0 };
 	far = -1;

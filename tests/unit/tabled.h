@@ -20,7 +20,9 @@
 
 #define MIB	((uint64_t)1 << 20)
 
-enum { SECTOR = 512, DISK_SECTORS = 4096 };
+#define SECTOR	((size_t)512)
+
+enum { DISK_SECTORS = 4096 };
 
 struct tabled {
 	struct endpoint ep;

@@ -18,7 +18,9 @@
 #include "base/status.h"
 #include "end/tee.h"
 
-enum { TARGETS = 3, PAGE = 4096 };
+#define PAGE	((size_t)4096)
+
+enum { TARGETS = 3 };
 
 /* What becomes of requests and calls to a target that is no file. */
 struct fate {

@@ -261,8 +261,9 @@ leaves_out_nothing_beside_partitions(void **state)
 	    "its GPT is damaged: its entries cannot be that many");
 	used_free(&u);
 	end_disk(&disk);		/* far behind the table */
-	begin_disk(&disk, "disk", &viewed, SECTOR, 4 * DISK_SECTORS);
-	p.length = 4 * DISK_SECTORS * SECTOR;
+	begin_disk(&disk, "disk", &viewed, SECTOR,
+	    (size_t)4 * DISK_SECTORS);
+	p.length = SECTOR * DISK_SECTORS * 4;
 	add_row(&disk, 0, 0, 0x82, DISK_SECTORS, PAGES * 8);
 	o.used = USED_META;
 	o.map = "/nowhere/map";

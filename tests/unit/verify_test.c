@@ -16,7 +16,10 @@
 #include "poor.h"
 #include "verify/verify.h"
 
-enum { CHUNK = 4096, BLOCK = 512, SIZE = 3 * CHUNK };
+#define CHUNK	((size_t)4096)
+#define BLOCK	((size_t)512)
+
+enum { SIZE = 3 * CHUNK };
 
 static struct memory_end src, dst;
 static struct opts o;
@@ -494,6 +497,7 @@ tells_each_lack_of_memory(void **state)
 	unsigned n, told = 0;
 	struct fault f;
 	bool refused;
+	size_t i;
 
 	(void)state;
 	for (n = 0; n == 0 || refused; n++) {	/* with three targets */
@@ -515,8 +519,8 @@ tells_each_lack_of_memory(void **state)
 		make();
 		copied();
 		memset(dst.data, 0, SIZE);
-		for (f.status = 0; f.status < SIZE; f.status += 2 * BLOCK)
-			memcpy(dst.data + f.status, src.data + f.status, BLOCK);
+		for (i = 0; i < SIZE; i += 2 * BLOCK)
+			memcpy(dst.data + i, src.data + i, BLOCK);
 		poor_after(n);
 		verify_run(&job);
 		refused = poor_was();

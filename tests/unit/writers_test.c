@@ -20,9 +20,11 @@
 #include "plan/plan.h"
 #include "run/lead.h"
 
+#define BLOCK	((size_t)4096)
+
 enum {
 	ZONES = 12, ZONE = 64 << 10, ROOM = 48 << 10, CHUNK = 8 << 10,
-	BLOCK = 4096, WORDS = 16,
+	WORDS = 16,
 	ALL = ZONES * ZONE,
 	PATIENCE = 20,			/* s */
 };
@@ -169,8 +171,7 @@ plans(const char *words)
 	char *argv[WORDS + 1] = { line }, *word, *rest;
 	int argc = 1;
 
-	strcpy(line, "pardd if=a of=b bs=4096 ");
-	strcat(line, words);
+	snprintf(line, sizeof(line), "pardd if=a of=b bs=4096 %s", words);
 	strtok_r(line, " ", &rest);
 	while (argc < WORDS && (word = strtok_r(NULL, " ", &rest)) != NULL)
 		argv[argc++] = word;

@@ -331,6 +331,7 @@ leaves_out_zeros_behind_the_room(void **state)
 	writes(MIB, 2 * MIB);
 	assert_int_equal(io.err, 0);
 	assert_int_equal(io.done, 2 * MIB);
+	memset(back, 0, sizeof(back));
 	assert_int_equal(pread(end.fd, back, 1, MIB + ROOM - 1), 1);
 	assert_int_equal(back[0], 1);
 	assert_int_equal(pread(end.fd, back, 1, 2 * MIB), 1);
