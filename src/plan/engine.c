@@ -76,7 +76,7 @@ zones(const struct plan *p)
 
 	if (!p->dst->is.zoned)
 		return 0;
-	if (p->src->is.streamed || o->hash != 0 || o->expect != NULL ||
+	if (p->src->is.streamed || o->hash != 0 ||
 	    geo->zone % p->chunk != 0 || p->dst_off % p->chunk != p->phase ||
 	    geo->zone == 0 || rotates(p->src))
 		return 1;

@@ -291,8 +291,7 @@ static bool
 looks_at_all(const struct plan *p)
 {
 	return p->work == WORK_RESCUE || p->work == WORK_COMPARE ||
-	    p->opts->hash != 0 ||
-	    p->opts->expect != NULL || p->opts->manifest != NULL ||
+	    p->opts->hash != 0 || p->opts->manifest != NULL ||
 	    p->opts->base != NULL || p->opts->bmap != NULL ||
 	    p->store == STORE_DIFFERING;
 }
