@@ -251,9 +251,8 @@ set_transfer(struct plan *p, const struct layout *l, struct fault *f)
 
 	if (o->mem > 0 && chunk > (uint64_t)o->mem / SLOTS_LEAST)
 		chunk = piece_of((uint64_t)o->mem / SLOTS_LEAST);
-	if (o->bpt > 0 && __builtin_mul_overflow((uint64_t)o->bpt, p->bs,
-	    &chunk))
-		chunk = UINT64_MAX;
+	if (o->bpt > 0)			/* at most 2^30 blocks of 2^32 bytes */
+		chunk = (uint64_t)o->bpt * p->bs;
 	if (chunk > TRANSFER_MOST)
 		return fault_set(f, STATUS_USAGE,
 		    "bpt= times bs= makes a transfer of more than 1 GiB");
