@@ -38,6 +38,25 @@ tells()
 }
 it "says what holds in the plan, with verbose=1 and to programs" tells
 
+# Where the stack of another's process lies, root is told, and zeros whoever has not all of
+# its rights.
+shown()
+{
+	local pid is
+	setpriv --reuid 65534 --clear-groups sleep 1000 &
+	pid=$!
+	undo kill "$pid"
+	until_true 10 eval '[[ $(<"/proc/$pid/stat") = "$pid (sleep) S "* ]]'
+	is=$(<"/proc/$pid/stat")
+	exits 0 "$pardd" if="/proc/$pid/stat" of=dst && complete && [[ $(<dst) = "$is" ]] &&
+	    exits 0 "$pardd" if="/proc/$pid/stat" of=dst -dv && grep -qx confined=no_new_privs out
+}
+if ((EUID == 0)) && setpriv --reuid 65534 --clear-groups true 2>/dev/null; then
+	it "sees in a file that the kernel makes up what its user would see" shown
+else
+	skip "no setpriv, or not root" "sees in a file that the kernel makes up what its user would see"
+fi
+
 needs '[[ $has = *landlock* ]]' -- 'this kernel has no Landlock'
 files()
 {

@@ -14,7 +14,9 @@
  * (Linux 6.18, tmpfs); so a small copy of files goes without it.  Landlock also
  * prevents running programs, and since Linux 6.7 TCP connections.
  *
- * What a kernel lacks is left out.  With wait= any disk may be opened, because
+ * What a kernel lacks is left out.  What a file shows that the kernel makes up
+ * depends on the rights of who reads it, so with such an end all are kept, but
+ * that no program gets more.  With wait= any disk may be opened, because
  * one of them is expected.  An end on another machine keeps its connections,
  * and with wait= its files, to make new ones.  With ongone= all rights are
  * kept, for its command.  So are those of a program built with a sanitizer,
@@ -27,6 +29,7 @@
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -94,6 +97,20 @@ free_to_act(const struct plan *p)
 #endif
 }
 
+/*
+ * A file that the kernel makes up (as in /proc), and no server: who has fewer
+ * rights reads less there, or zeros, and that is no error.
+ */
+static bool
+by_kernel(const struct endpoint *ep)
+{
+	unsigned long type = (unsigned long)ep->fs.f_type;
+
+	return ep->kind == END_STREAM && type != 0 &&
+	    (ep->spec.flags & FLAG_APPEND) == 0 &&
+	    type != FUSE_SUPER_MAGIC && type != V9FS_MAGIC;
+}
+
 /* An end on another machine connects again if necessary. */
 static bool
 local(const struct endpoint *ep)
@@ -117,6 +134,17 @@ static const struct endpoint *
 target(const struct plan *p, unsigned i)
 {
 	return p->targets > 1 ? p->each[i].dst : p->dst;
+}
+
+static bool
+any_by_kernel(const struct plan *p)
+{
+	unsigned i, n = p->targets > 1 ? p->targets : 1;
+	bool any = by_kernel(p->src);
+
+	for (i = 0; i < n; i++)
+		any = any || by_kernel(target(p, i));
+	return any;
 }
 
 static bool
@@ -476,6 +504,8 @@ confine(const struct plan *p)
 	if (free_to_act(p) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return 0;
 	holds |= CONFINED_PRIVILEGES;
+	if (any_by_kernel(p))
+		return holds;
 	holds |= confine_capabilities(p) ? CONFINED_CAPABILITIES : 0;
 	if (reconnects(p))
 		return holds;
@@ -489,6 +519,8 @@ confine_look(const struct plan *p)
 {
 	if (free_to_act(p))
 		return 0;
+	if (any_by_kernel(p))
+		return CONFINED_PRIVILEGES;
 	if (reconnects(p))
 		return CONFINED_PRIVILEGES | CONFINED_CAPABILITIES;
 	return CONFINED_PRIVILEGES | CONFINED_CAPABILITIES |
