@@ -33,7 +33,7 @@ is_read(struct search *s, uint64_t off, size_t len, enum seg_status was)
 	size_t mark = liveness_mark(w);
 	struct seg at = { off, 0, was };	/* others need not avoid it */
 	struct io io = { .op = OP_READ, .buf = s->buf,
-		.off = w->job->p->src_off + off, .len = len, .careful = true };
+		.off = off, .len = len, .careful = true };
 
 	exclusive_reads(&w->job->rescue->exclusive, s->ticket, &at);
 	lane_transfer(&w->src, &io);

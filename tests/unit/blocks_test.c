@@ -119,7 +119,7 @@ begin(enum seg_status from, enum how how, uint64_t bad, uint64_t good)
 		.phase = '*', .number = 2 };
 	job.rescue->pass = &pass;
 	*w = (struct worker){ .job = &job, .buf = aligned_alloc(4096, p.room) };
-	assert_int_equal(lane_attach(&w->src, p.src, 0, -1), 0);
+	assert_int_equal(lane_attach(&w->src, p.src, p.src_off, -1), 0);
 	assert_int_equal(lane_attach(&w->dst, p.dst, 0, -1), 0);
 	return w;
 }
@@ -381,6 +381,23 @@ have_edges(void **state)
 	end();
 }
 
+/* With skip= a place in the map is another one in the source. */
+static void
+have_edges_behind_skip(void **state)
+{
+	(void)state;
+	p.src_off = 200 * SECTOR;
+	begin_jump(UNTRIED);
+	source.bad += 200;
+	source.good += 200;
+	edges_find(&job.worker[0], 1, &run);
+	assert_int_equal(map_at(&job.map, FROM + 29 * SECTOR), UNTRIED);
+	assert_int_equal(map_at(&job.map, FROM + 30 * SECTOR), BAD);
+	assert_int_equal(map_at(&job.map, FROM + 59 * SECTOR), BAD);
+	assert_int_equal(map_at(&job.map, FROM + 60 * SECTOR), UNTRIED);
+	end();
+}
+
 static void
 have_no_edges_when_it_ends(void **state)
 {
@@ -432,6 +449,7 @@ main(void)
 		CASE(are_left_without_memory),
 		CASE(are_those_of_the_disk),
 		CASE(have_edges),
+		CASE(have_edges_behind_skip),
 		CASE(have_no_edges_when_it_ends),
 	};
 
