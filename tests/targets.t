@@ -317,6 +317,14 @@ none_left()
 	    ends_with 'NOT complete: 3 of 3 targets: a, b, c'
 }
 it "ends when none is left" none_left
+none_flushed()
+{
+	hurt "on=a op=flush fail=EIO;on=b op=write fail=ENOSPC;on=c op=write fail=EDQUOT" 103 &&
+	    verdicts a='NOT complete: flushing: Input/output error; the copy may not be on the medium' \
+		b='NOT complete: writing .*: No space left on device' c='NOT complete: writing .*: Disk quota exceeded' &&
+	    ends_with 'NOT complete: 3 of 3 targets: a, b, c' && [[ $(grep -c 'that was the last target$' err) = 1 ]]
+}
+it "says of each what is wrong with it where none is left, and of one only that it was the last" none_flushed
 quiet()
 {
 	hurt 'on=b op=write from=4 fail=EIO' 55 status=none && [[ $(grep -c . err) = 2 ]] && verdicts b='NOT .*'

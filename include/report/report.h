@@ -83,8 +83,8 @@ void report_so_far(const struct plan *, const struct tally *);
  */
 void report_differs(const struct plan *, uint64_t off, bool unread);
 
-/* One of several targets was dropped, and why. */
-void report_dropped(const struct plan *, const struct fault *why);
+/* One of several targets was dropped, and why; so many others go on. */
+void report_dropped(const struct fault *why, unsigned left);
 
 /* The bad ranges form a pattern. */
 void report_pattern(const struct plan *, const struct pattern *);

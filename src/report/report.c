@@ -12,7 +12,6 @@
 #include "base/print.h"
 #include "base/status.h"
 #include "copy/ranges.h"
-#include "end/tee.h"
 #include "part/remarks.h"
 #include "part/used.h"
 #include "plan/safety.h"
@@ -182,10 +181,8 @@ report_differs(const struct plan *p, uint64_t off, bool unread)
 }
 
 void
-report_dropped(const struct plan *p, const struct fault *why)
+report_dropped(const struct fault *why, unsigned left)
 {
-	unsigned left = tee_left(p->dst);
-
 	if (left == 0)
 		print(stderr, "pardd: %s; that was the last target", why->text);
 	else

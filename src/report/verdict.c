@@ -500,6 +500,20 @@ unname(struct fault *said, const char *name)
 		memmove(at, at + n + 2, strlen(at + n + 2) + 1);
 }
 
+/* Whether the copy stopped because a target failed, as the last one. */
+static bool
+of_target(const struct plan *p, const struct fault *stopped)
+{
+	struct fault why;
+	unsigned i;
+
+	for (i = 0; i < p->targets; i++)
+		if (tee_dropped(p->dst, i, &why) &&
+		    strcmp(why.text, stopped->text) == 0)
+			return true;
+	return false;
+}
+
 /* What is wrong with the i-th target, or with the copy as a whole. */
 static void
 judge_one(const struct plan *p, struct outcome *out, unsigned i)
@@ -510,10 +524,13 @@ judge_one(const struct plan *p, struct outcome *out, unsigned i)
 	struct fault why;
 	bool dropped = tee_dropped(p->dst, i, &why);
 
-	if (dropped && why.status == STATUS_NOT_FLUSHED)
+	if (dropped && why.status == STATUS_NOT_FLUSHED) {
 		out->flush = why;
-	else if (dropped)
+		if (of_target(p, &fault))
+			out->fault.status = STATUS_COMPLETE;
+	} else if (dropped) {
 		out->fault = why;
+	}
 	map_take(&differ, &out->differ);
 	map_take(&out->differ, &one->differ);
 	out->unread = one->unread;

@@ -55,17 +55,19 @@ static void
 tell_dropped(struct conductor *c)
 {
 	const struct plan *p = c->job->p;
+	unsigned told = (unsigned)__builtin_popcount(c->dropped);
+	unsigned left = p->targets - told, i;
 	struct fault why;
-	unsigned i;
 
 	for (i = 0; p->targets > 1 && i < p->targets; i++) {
 		if ((c->dropped & 1U << i) != 0 ||
 		    !tee_dropped(p->dst, i, &why) || !print_room())
 			continue;
 		c->dropped |= 1U << i;
+		left--;
 		events_dropped(c->events, p, i, &why);
 		if (wanted(c))
-			report_dropped(p, &why);
+			report_dropped(&why, left);
 	}
 }
 
