@@ -39,6 +39,16 @@ alone()
 	"$sim" -s "${seed%:}" | grep -qx "seed $seed $what" || fail "seed $seed alone is another"
 }
 
+# Each would take the other's map for its own.
+crowded()
+{
+	exec 5<.
+	flock -n 5 && exits 2 "$sim" -n 1 && says 'another runs in this folder' && [[ ! -s out ]] || return
+	exec 5<&-
+	exits 0 "$sim" -n 1
+}
+it "does not run where another does" crowded
+
 # ------------------------------------------------------- faults it has to find
 
 # finds FILE.c SED WHAT: runs notice what is done to a source

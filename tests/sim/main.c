@@ -7,15 +7,18 @@
  *
  * A run that is wrong is told by its seed: sim -v -s SEED shows it again.  It
  * ends after MOST of them (5), or with 0 when there was none.  Works in the
- * folder it is started in, with a file "map".
+ * folder it is started in, with a file "map", and holds a lock of that folder:
+ * two would call each other's map wrong.
  */
 #include <err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -337,6 +340,21 @@ play(uint64_t seed, bool loud, uint64_t count[])
 	return wrong;
 }
 
+/* It is held until we end. */
+static void
+lock_folder(void)
+{
+	int folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (folder < 0)
+		err(2, ".");
+	if (flock(folder, LOCK_EX | LOCK_NB) == 0)
+		return;
+	if (errno == EWOULDBLOCK)
+		errx(2, "another runs in this folder, with the same map");
+	err(2, "locking the folder");
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -363,6 +381,7 @@ main(int argc, char *argv[])
 		default:
 			errx(2, "usage: sim [-v] [-m MOST] [-s SEED] [-n RUNS]");
 		}
+	lock_folder();
 	out = dup(STDOUT_FILENO);
 	nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (out < 0 || nothing < 0 || (!loud && dup2(nothing, 2) != 2))
