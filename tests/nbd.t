@@ -44,6 +44,34 @@ whole()
 	copy 0 "$@" && complete && same src dst
 }
 
+# ---------------------------------------------------------------- passwords
+
+# untold WORD: nobody is told
+untold()
+{
+	! grep -rse "$1" --exclude=serve .
+}
+# The server gets the address as it was given, and its last words have it.
+secret()
+{
+	local in='[ ./serve http://me:s3cret@host/ ]'
+	printf '%s\n' '#!/bin/sh' '[ "$1" = http://me:s3cret@host/ ] || exit 9' 'echo "asks $1" >&2' \
+	    '[ -e down ] && exit 3' 'exec nbdkit -s memory 1M' >serve && chmod +x serve || return
+	copy 0 if="$in" of=dst json=j log=l map=m report=r.html note=x verbose=1 && complete && copy 0 -dv if="$in" of=dst &&
+	    grep -q 'me:\*\*\*\*\*\*@host' j out && : >down && untold s3cret && copy 15 if="$in" of=dst json=j &&
+	    says 'asks http://me:\*\*\*\*\*\*@host' && untold s3cret
+}
+it "gives the password of an address to its command, and shows it nowhere" secret
+no_end()
+{
+	local in
+	for in in http://me:s3cret@host iser://me%s3cret@host/t/1 'ssh://me:s3cret@host/x' '[ a://me:s3cret@host'; do
+		copy 1 if="$in" of=dst json=j && one_line me && untold s3cret && copy 1 "$in" of=dst && one_line me &&
+		    untold s3cret && copy 1 if=/dev/null of="$in" && untold s3cret || return
+	done
+}
+it "... nor that of an end that is refused" no_end
+
 # ---------------------------------------------------------------- two names
 
 # overlaps OPERANDS...: refused, unless forced

@@ -4,12 +4,15 @@
  */
 #include "base/secrets.h"
 
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /*
  * The address that a word is, or an operand has, if it begins so; else NULL.  A
- * note is a text, whatever it mentions, and so are the words of a command.
+ * note is a text, whatever it mentions.
  */
 static char *
 address(char *word, const char *scheme)
@@ -24,15 +27,20 @@ address(char *word, const char *scheme)
 	return strncmp(value + 1, scheme, n) == 0 ? value + 1 : NULL;
 }
 
-/* Where the password of an address begins, and the @ behind it; or NULL. */
+/*
+ * Where the password of an iSCSI address begins, and the @ behind it; or NULL.
+ * iser://, which others know, is refused, and the refusal repeats the name.
+ */
 static char *
 find(char *word, char **end)
 {
 	char *at = address(word, "iscsi://"), *from;
 
 	if (at == NULL)
+		at = address(word, "iser://");
+	if (at == NULL)
 		return NULL;
-	at += strlen("iscsi://");
+	at = strstr(at, "://") + 3;
 	*end = strrchr(at, '@');
 	if (*end == NULL)
 		return NULL;
@@ -44,16 +52,15 @@ static int
 keep(struct secrets *s, const char *word, const char *from, size_t len)
 {
 	struct secret *more = reallocarray(s->all, s->n + 1, sizeof(*more));
-	char *password = strndup(from, len);
+	char *text = strndup(from, len);
 
 	if (more != NULL)
 		s->all = more;
-	if (more == NULL || password == NULL) {
-		free(password);
+	if (more == NULL || text == NULL) {
+		free(text);
 		return -1;
 	}
-	s->all[s->n++] = (struct secret){ .word = word,
-		.password = password };
+	s->all[s->n++] = (struct secret){ .word = word, .text = text };
 	return 0;
 }
 
@@ -73,6 +80,79 @@ take(struct secrets *s, char *word, char *shown)
 	memmove(from, end, strlen(end) + 1);
 	explicit_bzero(from + strlen(from) + 1, len);
 	s->all[s->n - 1].len = strlen(word);
+	return 0;
+}
+
+/* The first password of an address in a text, and its length; or NULL. */
+static char *
+password_in(char *text, size_t *len)
+{
+	char *at = text, *from, *end;
+
+	while ((at = strstr(at, "://")) != NULL) {
+		at += strlen("://");
+		from = at + strcspn(at, "%:") + 1;
+		end = at + strcspn(at, " \t\n\"'/?#");
+		while (end > from && *end != '@')
+			end--;
+		*len = end > from ? (size_t)(end - from) : 0;
+		if (*len > 0)
+			return from;
+	}
+	return NULL;
+}
+
+void
+secrets_hide(char *text)
+{
+	char *at = text;
+	size_t len;
+
+	for (; (at = password_in(at, &len)) != NULL; at += len)
+		memset(at, '*', len);
+}
+
+/* Whether it is an address, and no file's name. */
+static bool
+elsewhere(const char *name)
+{
+	size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz"
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
+
+	return n > 0 && strncmp(name + n, "://", 3) == 0 &&
+	    faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+}
+
+/*
+ * The command or address that a word is, or an operand has; else NULL.  A word
+ * by itself will be refused, and the refusal repeats it.
+ */
+static char *
+foreign(char *word)
+{
+	char *value = word;
+
+	if (strncmp(word, "ongone=", 7) == 0)
+		return word + 7;
+	if (strncmp(word, "if=", 3) == 0 || strncmp(word, "of=", 3) == 0)
+		value += 3;
+	return strncmp(value, "[ ", 2) == 0 || elsewhere(value) ? value : NULL;
+}
+
+/* Overwrite passwords in a command or an address; keep it as it was given. */
+static int
+mask(struct secrets *s, char *word, char *shown)
+{
+	char *value = foreign(word);
+	size_t len;
+
+	if (value == NULL || password_in(value, &len) == NULL)
+		return 0;
+	if (keep(s, word, value, strlen(value)) != 0)
+		return -1;
+	s->all[s->n - 1].len = strlen(word);
+	secrets_hide(value);
+	secrets_hide(shown + (value - word));
 	return 0;
 }
 
@@ -116,7 +196,8 @@ secrets_take(struct secrets *s, int argc, char *words[], char *shown[])
 
 	for (i = 0; i < argc; i++) {
 		hide(words[i], shown[i]);
-		if (take(s, words[i], shown[i]) != 0)
+		if (take(s, words[i], shown[i]) != 0 ||
+		    mask(s, words[i], shown[i]) != 0)
 			return -1;
 	}
 	return 0;
@@ -130,8 +211,16 @@ secrets_of(const struct secrets *s, const char *name)
 	for (i = 0; s != NULL && i < s->n; i++)
 		if (name >= s->all[i].word &&
 		    name <= s->all[i].word + s->all[i].len)
-			return s->all[i].password;
+			return s->all[i].text;
 	return NULL;
+}
+
+const char *
+secrets_given(const struct secrets *s, const char *name)
+{
+	const char *text = secrets_of(s, name);
+
+	return text != NULL ? text : name;
 }
 
 void
@@ -140,9 +229,9 @@ secrets_free(struct secrets *s)
 	size_t i;
 
 	for (i = 0; i < s->n; i++) {
-		explicit_bzero(s->all[i].password,
-		    strlen(s->all[i].password));
-		free(s->all[i].password);
+		explicit_bzero(s->all[i].text,
+		    strlen(s->all[i].text));
+		free(s->all[i].text);
 	}
 	free(s->all);
 }

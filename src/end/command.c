@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/secrets.h"
 #include "base/shell.h"
 #include "base/status.h"
 
@@ -40,9 +41,9 @@ enum {
 
 /* Split the words between the brackets; malloc'ed, or NULL with *f. */
 static char **
-words_of(const char *name, char ***argv, struct fault *f)
+words_of(const char *name, const char *line, char ***argv, struct fault *f)
 {
-	char **words = shell_split(name);
+	char **words = shell_split(line);
 	size_t n = 0;
 
 	if (words == NULL && errno == EINVAL)
@@ -151,10 +152,10 @@ begin(struct command *c, char **argv, int *sock)
 }
 
 int
-command_start(struct command *c, const char *name, int *sock,
-    struct fault *f)
+command_start(struct command *c, const char *name, const char *line,
+    int *sock, struct fault *f)
 {
-	char **argv, **words = words_of(name, &argv, f);
+	char **argv, **words = words_of(name, line, &argv, f);
 	int err;
 
 	*c = (struct command){ .end = -1, .words = -1 };
@@ -224,6 +225,7 @@ last_line(struct command *c, char *line, size_t room)
 	text[n] = '\0';
 	at = strrchr(text, '\n');
 	at = at == NULL ? text : at + 1;
+	secrets_hide(at);
 	if (strlen(at) >= room)
 		at += strlen(at) - (room - 1);
 	strlcpy(line, at, room);

@@ -23,12 +23,13 @@ struct command {
 };
 
 /*
- * Start "[ COMMAND ARG... ]", found by PATH.  *sock is our end of its standard
+ * Start a line "[ COMMAND ARG... ]", found by PATH; its name is what may be
+ * shown of it.  *sock is our end of its standard
  * input and output, for the caller to close.  Returns 0, or -1 with *f and no
  * command.
  */
-int command_start(struct command *, const char *name, int *sock,
-    struct fault *f);
+int command_start(struct command *, const char *name, const char *line,
+    int *sock, struct fault *f);
 
 /*
  * Keep what it has printed.  Call this now and then, from any thread: there is

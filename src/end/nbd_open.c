@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/secrets.h"
 #include "base/signals.h"
 #include "base/status.h"
 #include "cli/opts.h"
@@ -129,12 +130,14 @@ static int
 connect_first(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 {
 	struct nbd_address *to = &nbd->address;
+	const char *given = secrets_given(ep->spec.secrets, ep->name);
 
 	*to = (struct nbd_address){ .name = ep->name,
 		.timeout = ep->spec.timeout, .patience = ep->spec.patience };
 	if (!is_command(ep->name))
-		to->uri = ep->name;
-	else if (command_start(&nbd->command, ep->name, &to->sock, f) != 0)
+		to->uri = given;
+	else if (command_start(&nbd->command, ep->name, given, &to->sock,
+	    f) != 0)
 		return -1;
 	to->tls = strncmp(ep->name, "nbds", 4) == 0;
 	to->bitmap = nbd->bitmap;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/libc.h"
+#include "base/secrets.h"
 #include "base/status.h"
 
 enum {
@@ -136,7 +137,8 @@ int
 ongone_start(struct ongone *g, const struct plan *p, const struct disk *was,
     uint64_t position, struct fault *f)
 {
-	char *command = strdup(p->opts->ongone);
+	char *command = strdup(secrets_given(p->opts->secrets,
+	    p->opts->ongone));
 	struct words w;
 	int err = make_words(&w, p->src->name, was->serial, position);
 

@@ -167,13 +167,19 @@ count_open(void)
 	return open_ones;
 }
 
+static int
+start(const char *line, int *sock)
+{
+	return command_start(&c, line, line, sock, &f);
+}
+
 static void
 cannot_start(const char *name, int status, const char *why)
 {
 	int were = count_open(), sock = -1;
 
 	f = (struct fault){ 0 };
-	assert_int_equal(command_start(&c, name, &sock, &f), -1);
+	assert_int_equal(start(name, &sock), -1);
 	assert_int_equal(f.status, status);
 	if (strstr(f.text, why) == NULL)
 		fail_msg("%s: %s", name, f.text);
@@ -230,7 +236,7 @@ told(const char *name)
 {
 	int sock;
 
-	assert_int_equal(command_start(&c, name, &sock, &f), 0);
+	assert_int_equal(start(name, &sock), 0);
 	close(sock);
 	command_tell(&c, 30000, text, sizeof(text));
 	command_end(&c, false);
@@ -259,8 +265,7 @@ talks_by_its_standard_output(void **state)
 	int sock = -1;
 
 	(void)state;
-	assert_int_equal(command_start(&c, "[ sh -c 'echo hello' ]", &sock,
-	    &f), 0);
+	assert_int_equal(start("[ sh -c 'echo hello' ]", &sock), 0);
 	assert_int_equal(recv(sock, got, sizeof(got), MSG_WAITALL), 6);
 	assert_string_equal(got, "hello\n");
 	close(sock);
@@ -300,8 +305,7 @@ is_unknown_to_an_old_kernel(void **state)
 	int sock;
 
 	(void)state;
-	assert_int_equal(command_start(&c, "[ sh -c 'echo hm >&2; cat' ]",
-	    &sock, &f), 0);
+	assert_int_equal(start("[ sh -c 'echo hm >&2; cat' ]", &sock), 0);
 	p = (struct pollfd){ .fd = c.words, .events = POLLIN };
 	assert_int_equal(poll(&p, 1, 30000), 1);
 	command_tell(&c, 0, text, sizeof(text));
@@ -330,8 +334,7 @@ is_made_to_end(void **state)
 
 	(void)state;
 	for (slow = 1; slow <= 3; slow++) {
-		assert_int_equal(command_start(&c, "[ sleep 1000 ]", &sock,
-		    &f), 0);
+		assert_int_equal(start("[ sleep 1000 ]", &sock), 0);
 		pid = c.pid;
 		close(sock);
 		fake.slow = slow;
@@ -352,7 +355,7 @@ is_made_to_end_at_once(void **state)
 	int sock;
 
 	(void)state;
-	assert_int_equal(command_start(&c, "[ sleep 1000 ]", &sock, &f), 0);
+	assert_int_equal(start("[ sleep 1000 ]", &sock), 0);
 	close(sock);
 	command_end(&c, true);
 	assert_int_equal(fake.first, 0);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/newfile.h"
 #include "base/path.h"
@@ -369,6 +371,64 @@ are_taken_out_of_the_command_line(void **state)
 	assert_null(secrets_of(NULL, word[0]));
 }
 
+static struct {
+	const char	*given, *told;
+	size_t		 value;		/* where it begins */
+} masked[] = {
+	{ "if=[ nbdkit curl http://u:p/a:b@h y://a:@b z://me:pw@h ]",
+	    "if=[ nbdkit curl http://u:p/a:b@h y://a:@b z://me:**@h ]", 3 },
+	{ "of=[ a 'ssh://u:p@q@h:22/x@y' ftp://u%pw@h ]",
+	    "of=[ a 'ssh://u:***@h:22/x@y' ftp://u%**@h ]", 3 },
+	{ "if=http://user:pw@host", "if=http://user:**@host", 3 },
+	{ "nbds://user:pw@host/e@x", "nbds://user:**@host/e@x", 0 },
+	{ "ongone=curl http://u:pw@plug", "ongone=curl http://u:**@plug", 7 },
+}, plain[] = {
+	{ .given = "if=nbd://host:1/e@x" }, { .given = "if=[ a nbd://h:1 ]" },
+	{ .given = "if=./http://user:pw@host" }, { .given = "if=a://" },
+	{ .given = "map=http://user:pw@host" },
+	{ .given = "note=http://user:pw@host" },
+	{ .given = "if=up://user:pw@host" },	/* a file's name */
+};
+
+/* Each is hidden from all, in the title too, but can be had. */
+static void
+mask_one(const char *given, const char *told, size_t value, unsigned left)
+{
+	char word[80], shown[80], *words[] = { word }, *shows[] = { shown };
+	struct secrets s = { .n = 0 };
+
+	strlcpy(word, given, sizeof(word));
+	strlcpy(shown, given, sizeof(shown));
+	poor_after(left);
+	if (secrets_take(&s, 1, words, shows) == 0) {
+		poor.on = false;
+		assert_string_equal(word, told);
+		assert_string_equal(shown, told);
+		assert_string_equal(secrets_given(&s, word + value),
+		    given + value);
+	}
+	poor.on = false;
+	secrets_free(&s);
+}
+
+static void
+are_hidden_in_commands_and_addresses(void **state)
+{
+	unsigned i, k;
+
+	(void)state;
+	assert_int_equal(chdir(folder), 0);
+	assert_int_equal(mkdir("up:", 0700), 0);
+	assert_int_equal(mkdir("up:/user:pw@host", 0700), 0);
+	for (i = 0; i < sizeof(masked) / sizeof(masked[0]); i++)
+		for (k = 0; k == 0 || poor_was(); k++)
+			mask_one(masked[i].given, masked[i].told,
+			    masked[i].value, k);
+	for (i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+		mask_one(plain[i].given, plain[i].given, 0, 9);
+	assert_int_equal(rmdir("up:/user:pw@host") + rmdir("up:"), 0);
+}
+
 int
 main(void)
 {
@@ -380,6 +440,7 @@ main(void)
 		CASE(has_a_folder),
 		CASE(may_be_among_devices),
 		CASE(are_taken_out_of_the_command_line),
+		CASE(are_hidden_in_commands_and_addresses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
