@@ -274,6 +274,28 @@ zoned_flush(struct endpoint *ep, struct fault *f)
 	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
 }
 
+/* Check that no zone was reset after it had been written. */
+static int
+check_written(const struct endpoint *ep, uint64_t from, uint64_t to,
+    struct fault *f)
+{
+	const struct zoned *zd = ep->priv;
+	struct zones *now;
+	const struct zone *lost;
+	int err = zones_read(zd->fd, &now);
+
+	if (err != 0)
+		return fault_errno(f, err, "%s: its zones, at the end",
+		    ep->name);
+	lost = zones_unwritten(now, from, to);
+	if (lost != NULL)
+		fault_set(f, STATUS_FILE, "%s: the zone at byte %llu was reset "
+		    "during the copy", ep->name,
+		    (unsigned long long)lost->start);
+	free(now);
+	return lost == NULL ? 0 : -1;
+}
+
 /* With a zoned source, compare the write pointers. */
 static int
 zoned_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
@@ -283,10 +305,9 @@ zoned_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	struct zones *now, *source = NULL;
 	bool equal;
 
-	(void)from;
 	(void)holes;
 	if (zd->like == NULL)
-		return 0;
+		return check_written(ep, from, to, f);
 	equal = zones_read(zd->fd, &now) == 0 &&
 	    zones_read(zd->like_fd, &source) == 0 &&
 	    zones_equal(now, zd->from, to, source, zd->like_from);

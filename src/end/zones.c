@@ -7,6 +7,7 @@
 #include <linux/blkzoned.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/param.h>
 
 #include "base/status.h"
 #include "disk/disk.h"
@@ -218,6 +219,17 @@ zones_reset(int fd, const struct zones *z, uint64_t from, uint64_t to)
 			return errno;
 	}
 	return 0;
+}
+
+const struct zone *
+zones_unwritten(const struct zones *z, uint64_t from, uint64_t to)
+{
+	const struct zone *one = zones_at(z, from), *end = z->zone + z->n;
+
+	for (; one != NULL && one < end && one->start < to; one++)
+		if (one->ordered && one->next < MIN(one->room, to))
+			return one;
+	return NULL;
 }
 
 /*

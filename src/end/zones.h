@@ -55,6 +55,13 @@ int zones_check(const struct zones *, uint64_t from, uint64_t to, bool reset,
 int zones_reset(int fd, const struct zones *, uint64_t from, uint64_t to);
 
 /*
+ * The first zone of a range that is not written as far as it, or the range,
+ * goes; or NULL.
+ */
+const struct zone *zones_unwritten(const struct zones *, uint64_t from,
+    uint64_t to);
+
+/*
  * The size of all zones but the last, which may be smaller; 0 if they differ.
  */
 uint64_t zones_size(const struct zones *);

@@ -175,6 +175,16 @@ stopped_midway()
 	ended signal 2 && says 'NOT complete: stopped by SIGINT' && in_part /tmp/wide "$few" && (($(states "$few" 14) < 15))
 }
 it "stops in several zones at a time, each written up to its pointer" stopped_midway
+# Another path to the disk, or another program, may do that.
+reset_midway()
+{
+	local pid
+	blkzone reset "$few" && { "$pardd" if=/tmp/wide of="$few" bs=1M count=16 rate=5M thr=1 2>err & } && pid=$! &&
+	    until_true 60 eval '(($(states "$few" 14) >= 1))' && blkzone reset --force -o 0 -c 1 "$few" || return
+	wait "$pid"
+	[[ $? = 15 ]] && says "NOT complete: $few: the zone at byte 0 was reset during the copy"
+}
+it "is not complete where a zone was reset that had been written" reset_midway
 fails()
 {
 	within 60 exits 55 timeout 50 "$pardd" if=/tmp/large of="$bad" count=16M bs=1 &&

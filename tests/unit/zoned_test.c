@@ -495,6 +495,26 @@ writes_up_to_the_write_pointers_of_the_source(void **state)
 }
 
 static void
+sees_that_a_zone_was_reset(void **state)
+{
+	(void)state;
+	opened();
+	assert_int_equal(range(0, 3 * MIB), 0);
+	assert_int_equal(end.be->prepare(&end, -1, &f), 0);
+	written_in(1, ROOM);
+	written_in(2, ROOM);
+	assert_int_equal(kept(), 0);
+	disk.zone[1].wp = disk.zone[1].start;
+	disk.zone[1].cond = BLK_ZONE_COND_EMPTY;
+	assert_int_equal(kept(), -1);
+	assert_int_equal(f.status, STATUS_FILE);
+	assert_non_null(strstr(f.text, "the zone at byte 1048576 was reset"));
+	deny("ioctl", BLKREPORTZONE, 0, EIO);
+	assert_int_equal(kept(), -1);
+	assert_int_equal(endpoint_close(&end), 0);
+}
+
+static void
 keeps_free_what_the_source_leaves_in_part(void **state)
 {
 	(void)state;
@@ -561,6 +581,7 @@ main(void)
 		UNIT(is_written_in_several_zones_at_a_time),
 		UNIT(writes_on_after_an_interruption),
 		UNIT(writes_up_to_the_write_pointers_of_the_source),
+		UNIT(sees_that_a_zone_was_reset),
 		UNIT(keeps_free_what_the_source_leaves_in_part),
 		UNIT(has_its_zones_as_a_zoned_source),
 	};

@@ -108,6 +108,29 @@ compares_what_is_written(void **state)
 	assert_true(zones_equal(one, 0, ZONES * ZONE, two, 0));
 }
 
+static const struct zone *
+unwritten(uint64_t from, uint64_t to)
+{
+	return zones_unwritten(one, from, to);
+}
+
+static void
+finds_what_is_not_written(void **state)
+{
+	(void)state;
+	assert_null(unwritten(0, ZONE));	/* in any order */
+	assert_ptr_equal(unwritten(0, ZONE + 1), &one->zone[1]);
+	assert_null(unwritten(ZONES * ZONE, (ZONES + 1) * ZONE));
+	one->zone[1].next = one->zone[1].room = 2 * ZONE - 4096;
+	one->zone[2].next = 2 * ZONE + 8192;
+	assert_null(unwritten(0, 2 * ZONE));
+	assert_null(unwritten(ZONE + 4096, 2 * ZONE + 8192));
+	assert_ptr_equal(unwritten(ZONE, 2 * ZONE + 8193), &one->zone[2]);
+	one->zone[1].next -= 4096;
+	assert_ptr_equal(unwritten(ZONE, 2 * ZONE), &one->zone[1]);
+	assert_null(unwritten(2 * ZONE, 2 * ZONE + 8192));
+}
+
 static int
 check(uint64_t from, bool reset)
 {
@@ -237,6 +260,7 @@ main(void)
 		UNIT(finds_the_zone_of_a_byte),
 		UNIT(compares_borders),
 		UNIT(compares_what_is_written),
+		UNIT(finds_what_is_not_written),
 		UNIT(keeps_what_is_written),
 		UNIT(knows_zones_of_one_size),
 		UNIT(keeps_within_the_limits_of_the_disk),
