@@ -129,6 +129,12 @@ within()
 }
 only plain asan
 it "knows where on the target it was, and looks there" within
+from_the_first()
+{
+	"$blocks" make src $bytes && exits 0 "$pardd" if=src of=dst seek=10 manifest=m && as_in if=dst &&
+	    refused 'src has 5000001 bytes, and m is of 5005121' if=src manifest=m check=1 && as_in if=src skip=0
+}
+it "looks at the first byte with skip=0" from_the_first
 appended()
 {
 	"$blocks" make src $bytes && "$blocks" make dst 1000 9 &&

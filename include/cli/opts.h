@@ -126,6 +126,7 @@ struct opts {
 	bool		 ask;
 	bool		 as_json;	/* with --list */
 	bool		 looks;	/* usedmap= alone: inspect, copy nothing */
+	bool		 skips;	/* skip= is given, be it 0 */
 	int64_t		 mends;		/* retries= as it applies to verify= */
 	unsigned	 bytes;		/* FLAG_ bits of numbers given in
 					 * bytes */

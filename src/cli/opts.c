@@ -326,6 +326,9 @@ unify(struct opts *o)
 	}
 	o->oflag |= (o->fua & 1) != 0 ? FLAG_FUA : 0;
 	o->iflag |= (o->fua & 2) != 0 ? FLAG_FUA : 0;
+	o->skips = o->skip >= 0;
+	if (!o->skips)
+		o->skip = 0;
 	o->mends = o->retries < 0 ? MENDS : o->retries;
 	if (o->retries < 0)
 		o->retries = 0;
