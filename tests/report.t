@@ -259,7 +259,10 @@ two()
 {
 	"$blocks" make src 2M || return
 	"$pardd" if=src of=dst rate=200k report=r.html 2>/dev/null &
-	until_true 20 test -e r.html.pardd.tmp && refused 'a run that is under way makes it' if=src of=new report=r.html
-	kill -TERM $! && ! wait $!
+	local is
+	until_true 20 test -e r.html.pardd.tmp && refused 'a run that is under way makes it' if=src of=new report=r.html &&
+	    [[ ! -e new ]]
+	is=$?
+	kill -TERM $! && ! wait $! && ((is == 0))
 }
 it "is one run's at a time" two
