@@ -37,6 +37,16 @@ tells()
 	    grep '"event":"result"' lines | grep -qF '"confined":["'"${has//, /'","'}"'"]'
 }
 it "says what holds in the plan, with verbose=1 and to programs" tells
+# What comes of ongone= may be anything.
+unconfined()
+{
+	exits 0 "$pardd" -dv if='[ nbdkit -s null 1M ]' of=dst map=m wait=5 ongone=true && grep -qx 'confined=no' out
+}
+if can_nbd; then
+	it "says no where nothing does" unconfined
+else
+	skip "no NBD" "says no where nothing does"
+fi
 
 # Where the stack of another's process lies, root is told, and zeros whoever has not all of
 # its rights.

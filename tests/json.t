@@ -554,6 +554,12 @@ nobody()
 	ended exit "$status" && [[ $status != 0 ]]
 }
 it "is not ended by a reader that has gone before it begins" nobody if=src of=dst bs=x
+nobody_hears()
+{
+	"$blocks" make src 4k && nobody if=src of=dst skip=9 && [[ $status = 101 ]] &&
+	    says '^pardd: json=7: .*not complete' && says '^pardd: skip= leads to byte 4608'
+}
+it "says that a refusal could not be written, and why it was one" nobody_hears
 stalls()
 {
 	slow ''

@@ -333,6 +333,12 @@ it "notes a target's range within a partition" \
 it "notes a source's range within a partition" \
     noted 'source, a, begins 512 bytes into partition 1 and ends 2048 bytes before' \
     if=a of=. skip=2049 count=4091
+once()
+{
+	image a gpt 1 && exits 0 "$pardd" if=a of=b of=c of=d skip=2049 count=4091 &&
+	    [[ $(grep -c '^pardd: note: .*source, a, begins 512 bytes into partition 1' err) = 1 ]]
+}
+it "... once for several targets" once
 it "notes a range that ends within a partition" \
     noted 'begins at the first byte of partition 1 and ends 512 bytes before the end of partition 1' \
     if=a of=. skip=2048 count=4095
