@@ -116,6 +116,25 @@ within_frames(void)
 		}
 }
 
+/* Each heading stands right above its panel. */
+static void
+headed(void)
+{
+	const char *at = text, *panel;
+	double y, top;
+
+	while ((at = strstr(at, "\" class=\"head\"")) != NULL) {
+		while (*at != '=')
+			at--;
+		y = strtod(at + 2, NULL);
+		panel = strstr(at, "<rect x=\"76\" y=\"");
+		assert_non_null(panel);
+		top = strtod(panel + strlen("<rect x=\"76\" y=\""), NULL);
+		assert_true(y < top && y + 16 > top);
+		at = panel;
+	}
+}
+
 static void
 draws_nothing_of_nothing(void **state)
 {
@@ -193,6 +212,8 @@ draws_each_series(void **state)
 	assert_int_equal(count("position on the target"), 2);
 	assert_int_equal(count("fill-opacity"), 3);
 	has("source: 500 requests");
+	assert_int_equal(count("class=\"head\""), 3);
+	headed();
 	within_frames();
 }
 

@@ -76,6 +76,29 @@ end(void **state)
 	return 0;
 }
 
+/* Each picture is shown whole, and no larger. */
+static void
+shows_whole_pictures(void)
+{
+	const char *at = text;
+	char *end;
+	long wide, tall;
+
+	while ((at = strstr(at, " width=\"")) != NULL) {
+		wide = strtol(at + strlen(" width=\""), &end, 10);
+		at = end;
+		if (strncmp(end, "\" height=\"", 10) != 0)
+			continue;
+		tall = strtol(end + 10, &end, 10);
+		if (strncmp(end, "\" viewBox=\"", 11) != 0)
+			continue;
+		(void)strtol(end + 11, &end, 10);
+		(void)strtol(end, &end, 10);
+		assert_int_equal(strtol(end, &end, 10), wide);
+		assert_int_equal(strtol(end, &end, 10), tall);
+	}
+}
+
 static void
 make(void)
 {
@@ -87,6 +110,7 @@ make(void)
 	assert_non_null(to);
 	report_html(to, &d);
 	fclose(to);
+	shows_whole_pictures();
 }
 
 static void
