@@ -1,0 +1,124 @@
+/*
+ * JSON lines for programs: what they are made of is given back.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../src/end/backend.h"
+#include "end/tee.h"
+#include "report/events.h"
+
+enum { WORDS = 6, FILES = 2 };	/* the first of them that names one */
+
+static size_t live;		/* pieces of memory that jansson has */
+static char word[WORDS][40] = { "pardd", "if=a",
+	"of=/tmp/pardd-unit.XXXXXX", "of=/tmp/pardd-unit.XXXXXX",
+	"json=/tmp/pardd-unit.XXXXXX", "log=/tmp/pardd-unit.XXXXXX" };
+static struct opts o;
+static struct endpoint src, dst;
+static struct fault f;
+
+static void *
+lend(size_t n)
+{
+	void *p = malloc(n);
+
+	live += p != NULL;
+	return p;
+}
+
+static void
+take_back(void *p)
+{
+	live -= p != NULL;
+	free(p);
+}
+
+static char *
+path_of(unsigned i)
+{
+	return strchr(word[i], '=') + 1;
+}
+
+static int
+set_up(void **state)
+{
+	static char *argv[WORDS];
+	unsigned i;
+	int fd;
+
+	(void)state;
+	for (i = 0; i < WORDS; i++) {
+		argv[i] = word[i];
+		fd = i < FILES ? -1 : mkstemp(path_of(i));
+		if (fd >= 0)
+			close(fd);
+	}
+	src = (struct endpoint){ .name = "a", .be = &null_backend };
+	json_set_alloc_funcs(lend, take_back);
+	return opts_parse(&o, WORDS, argv, &f) != 0 ||
+	    tee_open(&dst, &o, false, &f) != 0;
+}
+
+static int
+tear_down(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	for (i = FILES; i < WORDS; i++)
+		unlink(path_of(i));
+	i = (unsigned)endpoint_close(&dst);
+	tee_free(&dst);
+	return (int)i;
+}
+
+static void
+is_closed(int fd)
+{
+	assert_true(fd > STDERR_FILENO);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(errno, EBADF);
+}
+
+static void
+gives_all_back(void **state)
+{
+	const struct plan p = { .opts = &o, .src = &src, .dst = &dst,
+		.targets = 2, .bs = 512, .workers = 1, .engine_why = "so" };
+	struct events ev;
+	int json, log;
+
+	(void)state;
+	assert_int_equal(events_open(&ev, &o, &f), 0);
+	json = ev.json.fd;
+	log = ev.log.fd;
+	events_plan(&ev, &p);
+	assert_false(events_trouble(&ev, &f));
+	assert_int_equal(json_array_size(ev.targets), 2);
+	assert_true(live > 0);
+	events_close(&ev);
+	assert_int_equal(live, 0);
+	is_closed(json);
+	is_closed(log);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(gives_all_back, set_up,
+		    tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
