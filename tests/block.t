@@ -105,6 +105,12 @@ no_scsi()
 	    one_line "$a takes no SCSI commands" && [[ ! -e dst ]]
 }
 it "says that a disk takes no SCSI commands" no_scsi
+no_nvme()
+{
+	filled a 1M 512 1 && exits 15 "$pardd" if="$a" of=dst iflag=nvme &&
+	    one_line "$a takes no NVMe commands" && [[ ! -e dst ]] && usage nvme if=a.img of=dst iflag=nvme
+}
+it "says that a disk takes no NVMe commands" no_nvme
 no_medium()
 {
 	"$blocks" make src 1000 && disk a 0 && refused "$a has no bytes; is there" if="$a" of=dst &&

@@ -65,6 +65,13 @@ long_run()
 }
 it "loses a long run of bad blocks, and nothing else" long_run 409600+262144
 it "... at the beginning, too" long_run 0+262144
+nothing_read()
+{
+	"$blocks" make src 64k && exits 100 with_faults "on=$PWD/src op=read fail=EIO" \
+	    "$pardd" if=src of=dst coe=1 && cmp -n 65536 dst /dev/zero && size_is dst 65536 &&
+	    says '128 unreadable blocks in 1 range'
+}
+it "loses all of what could never be read" nothing_read
 
 noerror()
 {
