@@ -39,6 +39,7 @@ static struct {
 	unsigned reads, writes;	/* so far; */
 	unsigned at;		/* with this one, from 1, */
 	enum act act;		/* ... this happens */
+	unsigned cached;	/* so many of the bad ones are read anyway */
 } source;
 
 static void
@@ -63,6 +64,10 @@ transfer(struct lane *lane, struct io *io)
 		job.stop = true;
 	else if (source.act == PAUSE)
 		job.rate.paused = true;
+	if (io->err == EIO && source.cached > 0) {
+		source.cached--;
+		io->err = 0;
+	}
 	io->done = io->err == 0 ? io->len : 0;
 }
 
@@ -437,6 +442,82 @@ have_no_edges_when_it_ends(void **state)
 	end();
 }
 
+/* ------------------------------------------------------------------ pieces */
+
+/* No piece is read once the run ends, of itself or because it was told to. */
+static void
+are_not_begun_once_it_ends(void **state)
+{
+	int i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		o.maxerrors = i == 2 ? 0 : -1;
+		begin(UNTRIED, COPY, 0, 0);
+		assert_int_equal(map_set(&job.map, 0, SECTOR, BAD), 0);
+		map_pass(&job.map, UNTRIED, false);
+		job.stop = i == 1;
+		assert_int_equal(rescue_piece(&job.worker[0]), i == 0);
+		assert_int_equal(source.reads, i == 0);
+		assert_int_equal(map_totals(&job.map).finished > 0, i == 0);
+		end();
+	}
+}
+
+/* -------------------------------------------------------------- the source */
+
+/*
+ * Of what was read before some blocks answer, as from a cache: one that nobody
+ * has read tells whether the disk does.
+ */
+static void
+ask_what_is_in_no_cache(void **state)
+{
+	static unsigned char buf[SECTOR];
+	struct io io;
+	unsigned i, lost;
+
+	(void)state;
+	for (lost = 0; lost < 2; lost++) {
+		begin(UNTRIED, COPY, 0, lost ? DISK_SECTORS : FROM / SECTOR);
+		source.cached = 1;
+		assert_int_equal(map_set(&job.map, 0, FROM, FINISHED), 0);
+		for (i = 0; i < 16; i++) {
+			io = (struct io){ .op = OP_READ, .buf = buf,
+				.len = SECTOR, .err = EIO };
+			liveness_feel(&job.worker[0], &io, FROM, UNTRIED, 0);
+			assert_int_equal(io.err, i < 15 || !lost ? EIO :
+			    ENODEV);
+		}
+		assert_int_equal(job.rescue->liveness.lost, lost);
+		end();
+	}
+}
+
+/* Without an error zeros are not asked for; the last ones are remembered. */
+static void
+hold_the_last_zeros(void **state)
+{
+	static unsigned char zeros[SECTOR];
+	struct io io = { .op = OP_READ, .buf = zeros, .len = SECTOR,
+		.done = SECTOR };
+	const uint64_t all = 2 * (uint64_t)ZEROS_HELD;
+	struct zeros *z;
+	uint64_t i;
+
+	(void)state;
+	begin(UNTRIED, COPY, 0, 0);
+	z = &job.rescue->zeros;
+	zeros_know(z, 0);
+	for (i = 1; i <= all; i++)
+		assert_true(zeros_feel(&job.worker[0], &io, 2 * i * SECTOR,
+		    UNTRIED, 0));
+	assert_int_equal(source.reads, 0);
+	assert_true(z->helds > 0 && z->helds < ZEROS_HELD);
+	assert_int_equal(z->held[z->helds - 1].off, 2 * all * SECTOR);
+	end();
+}
+
 int
 main(void)
 {
@@ -451,6 +532,9 @@ main(void)
 		CASE(have_edges),
 		CASE(have_edges_behind_skip),
 		CASE(have_no_edges_when_it_ends),
+		CASE(are_not_begun_once_it_ends),
+		CASE(ask_what_is_in_no_cache),
+		CASE(hold_the_last_zeros),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
