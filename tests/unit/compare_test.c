@@ -353,6 +353,13 @@ stop_at_block(struct io *io)
 }
 
 static void
+stop_at_the_end(struct io *io)
+{
+	if (io->off == SIZE - CHUNK)
+		job_stop(&job);
+}
+
+static void
 leaves_the_rest_untried_when_it_is_stopped(void **state)
 {
 	(void)state;
@@ -602,6 +609,12 @@ writes_no_map_of_a_part(void **state)
 	(void)state;
 	a.before = stop;
 	run();
+	assert_int_equal(access(path, F_OK), -1);
+	done();
+	a.before = NULL;
+	b.before = stop_at_the_end;	/* though nothing is left */
+	run();
+	assert_int_equal(map_totals(&job.map).untried, 0);
 	assert_int_equal(access(path, F_OK), -1);
 	done();
 }
