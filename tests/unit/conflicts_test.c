@@ -243,11 +243,30 @@ are_for_each_operand(void **state)
 		holds(&rules[i]);
 }
 
+/* Words for both ends set a flag of each, which is not set without them. */
+static void
+are_words_for_both_ends(void **state)
+{
+	char *argv[] = { "pardd", "if=a", "of=b", "dio=1" };
+	struct fault f;
+	struct opts o;
+
+	(void)state;
+	assert_int_equal(opts_parse(&o, 4, argv, &f), 0);
+	assert_true((o.iflag & o.oflag & FLAG_DIO) != 0);
+	argv[3] = "dio=0";
+	assert_int_equal(opts_parse(&o, 4, argv, &f), 0);
+	assert_true(((o.iflag | o.oflag) & FLAG_DIO) == 0);
+	assert_int_equal(opts_parse(&o, 3, argv, &f), 0);
+	assert_true(((o.iflag | o.oflag) & FLAG_DIO) == 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(are_for_each_operand),
+		cmocka_unit_test(are_words_for_both_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
