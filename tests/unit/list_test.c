@@ -65,6 +65,21 @@ add_scsi(const char *bus, const char *name, dev_t dev, uint64_t blocks)
 	leads(path, "../..");
 }
 
+/* A SCSI node with the type of its device. */
+static void
+add_sg(const char *name, unsigned minor, char type)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/class/scsi_generic/%s/dev", name);
+	has(path, "21:%u\n", minor);
+	snprintf(path, sizeof(path), "/sys/class/scsi_generic/%s/device/type",
+	    name);
+	has(path, "%c\n", type);
+	snprintf(path, sizeof(path), "/sys/dev/char/21:%u/device/type", minor);
+	has(path, "%c\n", type);
+}
+
 static void
 is(bool json, const char *all)
 {
@@ -148,6 +163,21 @@ leaves_out_what_is_empty(void **state)
 	is(false, "");
 }
 
+/* Of SCSI nodes, those of disks that have no other. */
+static void
+has_disks_without_a_block_node(void **state)
+{
+	(void)state;
+	add_scsi(ATA, "sda", SDA, 2000000);
+	add_sg("sg0", 0, '0');
+	has("/sys/dev/char/21:0/device/block/sda/dev", "8:0\n");
+	add_sg("sg1", 1, '0');
+	add_sg("sg2", 2, '1');				/* a tape */
+	is(false, "/dev/sda  1.0 GB  ata\n"
+	    "    sectors of 512 bytes\n"
+	    "/dev/sg1       -  -\n");
+}
+
 /* sysfs has ! for the / in a name. */
 static void
 has_the_name_below_dev(void **state)
@@ -182,6 +212,7 @@ main(void)
 		WORLD(has_the_node_of_a_namespace),
 		WORLD(orders_by_name_and_number),
 		WORLD(leaves_out_what_is_empty),
+		WORLD(has_disks_without_a_block_node),
 		WORLD(has_the_name_below_dev),
 		WORLD(folds_lines),
 	};
