@@ -556,6 +556,22 @@ halves_no_further_than_a_page(void **state)
 	closed();
 }
 
+/* Where the disk says nothing, as many blocks as the command has bits for. */
+static void
+moves_what_a_command_can_say(void **state)
+{
+	(void)state;
+	disk.limits = false;
+	o.cdbsz = 6;
+	opened(SOURCE, 0);
+	assert_int_equal(((struct sg *)end.priv)->most, 256);
+	closed();
+	o.cdbsz = 10;
+	opened(SOURCE, 0);
+	assert_int_equal(((struct sg *)end.priv)->most, 0xffff);
+	closed();
+}
+
 static void
 fails(uint32_t sense, unsigned char host, unsigned times, int err)
 {
@@ -997,6 +1013,7 @@ main(void)
 		UNIT(notes_that_it_was_not_direct),
 		UNIT(tells_of_holes_where_they_read_as_zeros),
 		UNIT(halves_no_further_than_a_page),
+		UNIT(moves_what_a_command_can_say),
 		UNIT(looks_whether_it_reads_elsewhere),
 		UNIT(says_why_a_part_of_a_block_is_not_read),
 		UNIT(repeats_an_aborted_write_as_often_as_ever),
