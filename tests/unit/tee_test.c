@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +22,18 @@ static char name[TARGETS][32];
 static struct opts o;
 static struct endpoint tee, *to[TARGETS];
 static struct fault f;
+static unsigned joined;		/* threads */
+
+/* In the place of the C library. */
+int
+pthread_join(pthread_t thread, void **result)
+{
+	int (*real)(pthread_t, void **) = (void *)dlsym(RTLD_NEXT,
+	    "pthread_join");
+
+	joined++;
+	return real(thread, result);
+}
 
 static int
 set_up(void **state)
@@ -209,6 +223,21 @@ reads_each_target_to_a_place_of_its_own(void **state)
 	free(buf);
 }
 
+/* Each in a thread of its own, of which none is left. */
+static void
+is_flushed_at_the_same_time(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	join();
+	for (i = 1; i <= 3; i++) {
+		joined = 0;
+		assert_int_equal(endpoint_flush(&tee, &f), 0);
+		assert_int_equal(joined, TARGETS);
+	}
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int
@@ -222,6 +251,7 @@ main(void)
 		UNIT(is_what_any_or_all_are),
 		UNIT(refuses_two_in_order_and_one_twice),
 		UNIT(is_as_long_as_the_copy),
+		UNIT(is_flushed_at_the_same_time),
 		UNIT(reads_each_target_to_a_place_of_its_own),
 	};
 
