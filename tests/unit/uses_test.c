@@ -251,6 +251,27 @@ is_kept(void **state)
 	assert_int_equal(kept(LOOP1, UINT64_MAX), 0);
 }
 
+/* A device of more members than are asked for. */
+static void
+is_kept_by_many(void **state)
+{
+	char path[64];
+	int i;
+
+	(void)state;
+	two_disks();
+	add_disk("virtual", "dm-0", DM0, BLOCKS);
+	for (i = 0; i < 70; i++) {
+		snprintf(path, sizeof(path),
+		    "/sys/block/dm-0/slaves/d%d/dev", i);
+		has(path, "8:16\n");
+	}
+	assert_int_equal(kept(DM0, UINT64_MAX), 0);
+	assert_false(below_gone(DM0));
+	has("/sys/block/sdb/size", "0\n");
+	assert_true(below_gone(DM0));
+}
+
 static void
 is_kept_by_members(void **state)
 {
@@ -605,6 +626,7 @@ main(void)
 		WORLD(has_gone),
 		WORLD(has_gone_with_a_file),
 		WORLD(is_kept),
+		WORLD(is_kept_by_many),
 		WORLD(is_kept_by_members),
 		WORLD(lies_on_a_file),
 		WORLD(counts_writes),
