@@ -411,6 +411,7 @@ stops_where_a_write_fails(void **state)
 	assert_true(job.doubt);
 	assert_false(job.verify->done);
 	assert_int_equal(dst.writes, 1);
+	assert_int_equal(job.verify->read, CHUNK);	/* of the mending */
 	done();
 }
 
