@@ -23,6 +23,7 @@ struct mapsaver {
 	bool		 runs;	/* lead: the thread exists */
 	pthread_t	 asker;		/* of that thread: asks the source */
 	bool		 asks;		/* that one exists */
+	int		 told;	/* readable: it is about to end; or -1 */
 	struct fault	 answer;	/* the asker's, until it has ended */
 	atomic_bool	 settled;	/* stopped, whether saved or not */
 	struct fault	 unsaved;	/* why it was not; status 0: it was */

@@ -42,7 +42,7 @@
 #include "plan/names.h"
 #include "rescue/rescue.h"
 
-enum { PATIENCE = 1 };		/* seconds */
+enum { PATIENCE = 1000 };	/* ms */
 
 struct map_copy {		/* a map to be written */
 	const struct job *job;
@@ -216,18 +216,30 @@ ask(void *arg)
 
 	f->status = 0;
 	job_source_kept(job, f);
+	eventfd_write(job->rescue->mapsaver.told, 1);
 	return NULL;
+}
+
+static void
+end_asker(struct mapsaver *ms)
+{
+	eventfd_t n;
+
+	if (ms->asks) {
+		pthread_join(ms->asker, NULL);
+		eventfd_read(ms->told, &n);
+	}
+	ms->asks = false;
 }
 
 /* Whether the asker has ended; waits this long for it. */
 static bool
-answered(struct mapsaver *ms, time_t seconds)
+answered(struct mapsaver *ms, int wait)
 {
-	struct timespec t;
+	struct pollfd p = { .fd = ms->told, .events = POLLIN };
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	t.tv_sec += seconds;
-	ms->asks = ms->asks && pthread_timedjoin_np(ms->asker, NULL, &t) != 0;
+	if (ms->asks && poll(&p, 1, wait) > 0)
+		end_asker(ms);
 	return !ms->asks;
 }
 
@@ -314,8 +326,7 @@ mapsaver_stop(struct job *job)
 	eventfd_write(ms->quit, 1);
 	if (ms->runs)
 		pthread_join(ms->thread, NULL);
-	if (ms->asks)
-		pthread_join(ms->asker, NULL);
+	end_asker(ms);
 }
 
 /*
@@ -421,7 +432,8 @@ mapsaver_begin(struct mapsaver *ms, struct job *job, struct fault *f)
 	*ms = (struct mapsaver){ .lock = -1, .dir = -1 };
 	maploader_name(ms, p);
 	ms->quit = eventfd(0, EFD_CLOEXEC);
-	if (ms->quit < 0)
+	ms->told = eventfd(0, EFD_CLOEXEC);
+	if (ms->quit < 0 || ms->told < 0)
 		return fault_errno(f, errno, "eventfd");
 	ms->dir = path_for_new(p->opts->map, p->opts->map, f);
 	endpoint_restat(p->dst);
@@ -462,7 +474,7 @@ mapsaver_find(const struct job *job, struct fault *f)
 int
 mapsaver_look(const struct plan *p, struct map_totals *t, struct fault *f)
 {
-	struct mapsaver ms = { .lock = -1, .quit = -1, .dir = -1 };
+	struct mapsaver ms = { .lock = -1, .quit = -1, .told = -1, .dir = -1 };
 	struct agreed agreed;
 	struct map map;
 	int failed = -1;
@@ -487,6 +499,8 @@ mapsaver_free(struct mapsaver *ms)
 {
 	if (ms->quit >= 0)
 		close(ms->quit);
+	if (ms->told >= 0)
+		close(ms->told);
 	if (ms->lock >= 0)
 		close(ms->lock);
 	if (ms->dir >= 0)

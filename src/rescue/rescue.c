@@ -176,7 +176,8 @@ rescue_begin(struct job *job, struct fault *f)
 	if (r == NULL)
 		return fault_errno(f, ENOMEM, "%s", job->p->opts->map);
 	job->rescue = r;
-	r->mapsaver.quit = r->mapsaver.lock = r->mapsaver.dir = -1;
+	r->mapsaver.quit = r->mapsaver.told = -1;
+	r->mapsaver.lock = r->mapsaver.dir = -1;
 	r->pass = &passes[0];
 	course_begin(&r->course, job->p->length);
 	r->start = clock_seconds() - job->before.seconds;
