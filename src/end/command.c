@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/secrets.h"
 #include "base/shell.h"
 #include "base/status.h"
@@ -35,6 +36,7 @@
 enum {
 	PATIENCE = 10000,	/* ms, to end by itself, or when told to; */
 	LAST_PATIENCE = 1000,	/* and when it is killed */
+	LOOK = 10000,		/* us between two looks */
 	LAST_WORDS = 160,	/* bytes of its last line */
 	UNHEARD = 1 << 20,	/* bytes in the pipe, if that may be */
 };
@@ -168,6 +170,22 @@ command_start(struct command *c, const char *name, const char *line,
 	return err == 0 ? 0 : -1;
 }
 
+/* The same without a pidfd, which kernels before 5.3 have not. */
+static bool
+ended_of_old(const struct command *c, int ms)
+{
+	siginfo_t info = { .si_pid = 0 };
+	uint64_t until = clock_ns() + (uint64_t)ms * 1000000;
+
+	while (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG |
+	    WNOWAIT) == 0 && info.si_pid == 0) {
+		if (clock_ns() >= until)
+			return false;
+		usleep(LOOK);
+	}
+	return true;
+}
+
 /* Whether it has ended, or does so within ms. */
 static bool
 ended(const struct command *c, int ms)
@@ -176,7 +194,7 @@ ended(const struct command *c, int ms)
 	int n;
 
 	if (c->end < 0)
-		return false;		/* unknown */
+		return ended_of_old(c, ms);
 	while ((n = poll(&p, 1, ms)) < 0 && errno == EINTR)
 		continue;
 	return n > 0;
@@ -264,13 +282,13 @@ command_end(struct command *c, bool stuck)
 {
 	if (c->pid == 0)
 		return;
-	if (c->end >= 0 && !ended(c, stuck ? 0 : PATIENCE)) {
+	if (!ended(c, stuck ? 0 : PATIENCE)) {
 		kill(c->pid, SIGTERM);
 		kill(c->pid, SIGCONT);
 		if (!ended(c, PATIENCE))
 			kill(c->pid, SIGKILL);
 	}
-	if (c->end < 0 || ended(c, LAST_PATIENCE))
+	if (ended(c, LAST_PATIENCE))
 		while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
 			continue;
 	if (c->end >= 0)

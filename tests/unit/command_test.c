@@ -362,6 +362,23 @@ is_made_to_end_at_once(void **state)
 	assert_int_equal(fake.kills, 2);
 }
 
+static void
+is_made_to_end_by_an_old_kernel(void **state)
+{
+	int sock;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(start("[ sleep 1000 ]", &sock), 0);
+	pid = c.pid;
+	close(c.end);
+	c.end = -1;
+	close(sock);
+	command_end(&c, true);
+	assert_int_equal(fake.kills, 2);
+	assert_int_equal(waitpid(pid, NULL, 0), -1);
+}
+
 #define TEST(f)	cmocka_unit_test_setup(f, set_up)
 
 int
@@ -377,6 +394,7 @@ main(void)
 		TEST(is_unknown_to_an_old_kernel),
 		TEST(is_made_to_end),
 		TEST(is_made_to_end_at_once),
+		TEST(is_made_to_end_by_an_old_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
