@@ -29,6 +29,7 @@ enum { DIGITS = 64 };		/* enough for any number */
 
 static const char source_mark[] = MAP_SOURCE_MARK;
 static const char target_mark[] = "# pardd target: ";
+static const char no_memory[] = "is one too many for memory";
 
 static bool
 is_comment(const char *line)
@@ -121,8 +122,7 @@ read_block(struct mapfile *m, const char *s)
 		return "does not adjoin the one before";
 	if (seg.len == 0)
 		return NULL;
-	return mapfile_append(m, &seg) == 0 ? NULL :
-	    "is one too many for memory";
+	return mapfile_append(m, &seg) == 0 ? NULL : no_memory;
 }
 
 /* Keep the text behind a mark, of the first such line; false: no memory. */
@@ -145,7 +145,7 @@ read_line(struct mapfile *m, char *line, size_t len, bool *have_status)
 	line[strcspn(line, "\r\n")] = '\0';
 	if (!note(&m->source, source_mark, line) ||
 	    !note(&m->target, target_mark, line))
-		return "is one too many for memory";
+		return no_memory;
 	if (is_comment(line))
 		return NULL;
 	if (*have_status)
@@ -169,6 +169,8 @@ read_all(struct mapfile *m, FILE *in, const char *path, struct fault *f)
 		wrong = read_line(m, line, (size_t)len, &have_status);
 	}
 	free(line);
+	if (wrong == no_memory)
+		return fault_errno(f, ENOMEM, "%s", path);
 	if (wrong != NULL)
 		return fault_set(f, STATUS_REFUSED,
 		    "%s is not a map: line %u %s", path, n, wrong);

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 
 #include "base/status.h"
 #include "map/mapfile.h"
+#define POOR_OF_ALL
+#include "poor.h"
 
 #define COUNT(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -620,6 +623,31 @@ end(void **state)
 	return system(command);
 }
 
+/* It is a map, whatever there is no room for. */
+static void
+tells_that_there_is_no_memory(void **state)
+{
+	static const char text[] = "# pardd source: a\n# pardd target: b\n"
+	    "0 ?\n0 1 +\n1 1 -\n";
+	struct mapfile m;
+	struct fault f;
+	unsigned i;
+	int failed;
+
+	(void)state;
+	put(in_path, text, strlen(text));
+	for (i = 0; i == 0 || poor_was(); i++) {
+		poor_after(i);
+		failed = mapfile_load(&m, in_path, &f);
+		poor.on = false;
+		if (failed != 0) {
+			assert_int_equal(f.status, status_errno(ENOMEM));
+			assert_null(strstr(f.text, "not a map"));
+		}
+		mapfile_free(&m);
+	}
+}
+
 int
 main(void)
 {
@@ -631,6 +659,7 @@ main(void)
 		cmocka_unit_test(reads_what_anybody_may_write),
 		cmocka_unit_test(takes_nothing_that_the_judge_refuses),
 		cmocka_unit_test(keeps_the_map_before),
+		cmocka_unit_test(tells_that_there_is_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, begin, end);
