@@ -85,8 +85,8 @@ it "calls nothing lost that a map calls finished" gone_on
 others()
 {
 	"$blocks" make a 1M && cp a b && page if=a of=b compare=1 && has '^Compare 1\.0 MB: .* with byte 0' &&
-	    has 'Source a ' && has 'Target b ' && ! has 'lost|LOST|stays' && has 'nothing is written' &&
-	    exits 0 "$pardd" if=a of=. manifest=m && page if=a manifest=m check=1 && has '^Check 1\.0 MB: bytes 0 to 1048575' &&
+	    has 'Source a ' && has 'Target b ' && has '# is compared, -' && ! has 'lost|LOST|stays' && has 'nothing is written' &&
+	    exits 0 "$pardd" if=a of=. manifest=m && page if=a manifest=m check=1 && has '^Check 1\.0 MB: bytes 0 to 1048575' && ! has '# is copied' &&
 	    page if=/dev/zero of=. count=1 && has 'Source /dev/zero generated Target \. discarded' &&
 	    : | "$pardd" -d of=b >out && fits && has '^Copy all up to the end of the source' &&
 	    page if=a of=b count=0 && has '^Copy nothing: 0 bytes'

@@ -83,8 +83,11 @@ void surface_free(struct surface *);
 void surface_holds(const struct sheet *, const struct surface *);
 void surface_loses(const struct sheet *, const struct surface *, bool written);
 
-/* Draw both ends as bars, to one scale if the smaller one is visible then. */
-void surface_picture(const struct sheet *, const struct surface *src,
-    const struct surface *dst);
+/*
+ * Draw both ends as bars, to one scale if the smaller one is visible then;
+ * "done" is the word for what is done to that part of them.
+ */
+void surface_picture(const struct sheet *, const char *done,
+    const struct surface *src, const struct surface *dst);
 
 #endif

@@ -221,8 +221,8 @@ bar_put(FILE *out, const char *heading, const struct surface *s,
 
 /* To one scale, if the smaller end is visible beside the larger. */
 void
-surface_picture(const struct sheet *sh, const struct surface *src,
-    const struct surface *dst)
+surface_picture(const struct sheet *sh, const char *done,
+    const struct surface *src, const struct surface *dst)
 {
 	uint64_t most = src->size > dst->size ? src->size : dst->size;
 	uint64_t least = src->size > dst->size ? dst->size : src->size;
@@ -241,8 +241,6 @@ surface_picture(const struct sheet *sh, const struct surface *src,
 		bar_put(sh->out, "Target", dst, by);
 	}
 	if (sh->brief < NO_LEGEND || !one)
-		page_wrap(sh, "", one ?
-		    " # is copied, - a partition, . none" :
-		    " # is copied, - a partition, . none; each to its own "
-		    "scale");
+		page_told(sh, "", " # is %s, - a partition, . none%s", done,
+		    one ? "" : "; each to its own scale");
 }

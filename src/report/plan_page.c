@@ -89,6 +89,13 @@ what_put(const struct sheet *s, const struct plan *p)
 		    "to", to);
 }
 
+static const char *
+done_with(const struct plan *p)
+{
+	return p->work == WORK_COMPARE ? "compared" :
+	    p->work == WORK_CHECK ? "checked" : "copied";
+}
+
 /* How much is read with iflag=bitmap: or since:. */
 static void
 changed_put(const struct sheet *s, const struct plan *p)
@@ -384,7 +391,7 @@ compose(const struct sheet *s, const struct plan *p,
 	} else {
 		end_put(s, "Target", p->dst);
 		surface_loses(s, dst, writes);
-		surface_picture(s, src, dst);
+		surface_picture(s, done_with(p), src, dst);
 	}
 	fputc('\n', s->out);
 	how_put(s, p);

@@ -270,8 +270,7 @@ open_named(struct sink *s, const struct opts *o, struct fault *f)
 	int dir = path_folder(s->name, O_PATH, &base), failed;
 
 	if (dir < 0 && errno == ENOENT)
-		return fault_set(f, status_errno(ENOENT), "%s=%s: there is no "
-		    "such folder", s->key, s->name);
+		return path_no_folder(s->name, s->key, s->name, f);
 	if (dir < 0)
 		return sink_errno(f, s, errno);
 	s->named = true;

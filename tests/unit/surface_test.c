@@ -162,7 +162,7 @@ draws_both_to_one_scale(void **state)
 	(void)state;
 	sheet.width = INDENT + 12 + 20;		/* 5 MB for a column */
 	s.to = 25 * MB;
-	surface_picture(&sheet, &s, &dst);
+	surface_picture(&sheet, "copied", &s, &dst);
 	is("\nSource  [1-..2-----------....] 100 MB\n"
 	    "         #####\n"
 	    "Target  [..........] 50 MB\n"
@@ -171,14 +171,14 @@ draws_both_to_one_scale(void **state)
 	    "        none\n");
 	sheet.brief = NO_LEGEND;
 	dst.size = 0;				/* it has none */
-	surface_picture(&sheet, &s, &dst);
+	surface_picture(&sheet, "copied", &s, &dst);
 	is("\nSource  [1-..2-----------....] 100 MB\n"
 	    "         #####\n");
 	sheet.brief = NO_PICTURE;
-	surface_picture(&sheet, &s, &dst);
+	surface_picture(&sheet, "copied", &s, &dst);
 	is("");
 	sheet.brief = WHOLE;
-	surface_picture(&sheet, &dst, &dst);
+	surface_picture(&sheet, "copied", &dst, &dst);
 	is("");
 }
 
@@ -190,7 +190,7 @@ draws_each_to_its_own_scale(void **state)
 	(void)state;
 	sheet.brief = NO_LEGEND;
 	sheet.width = INDENT + 12 + 20;
-	surface_picture(&sheet, &dst, &s);
+	surface_picture(&sheet, "copied", &dst, &s);
 	is("\nSource  [....................] 1.0 MB\n"
 	    "         ####################\n"
 	    "Target  [1-..2-----------....] 100 MB\n"
@@ -222,11 +222,11 @@ draws_partitions_where_they_are(void **state)
 		.length = 50 * MB };
 	s.table.n = 5;
 	s.from = s.to = 10 * MB;		/* nothing is copied */
-	surface_picture(&sheet, &s, &dst);
+	surface_picture(&sheet, "copied", &s, &dst);
 	is("\nSource  [1.11...............1] 100 MB\n");
 	s.from = 100 * MB;			/* behind its end */
 	s.to = 200 * MB;
-	surface_picture(&sheet, &s, &dst);
+	surface_picture(&sheet, "copied", &s, &dst);
 	is("\nSource  [1.11...............1] 100 MB\n");
 }
 
@@ -308,7 +308,7 @@ draws_what_fits_into_whole_columns(void **state)
 	dst.table.n = 1;
 	s.table.n = 0;
 	s.to = 0;
-	surface_picture(&sheet, &s, &dst);
+	surface_picture(&sheet, "copied", &s, &dst);
 	is("\nSource  [....................] 100 MB\n"
 	    "Target  [..........] 52 MB\n");
 }
