@@ -132,11 +132,12 @@ plainly()
 it "says that a target is a folder" plainly 71 "/ is a folder; name a file in it" if=/dev/null of=/
 it "says that a source is a folder" plainly 71 "/ is a folder; name a file, or the disk it lies on .pardd -l." if=/ of=dst
 for name in json log; do
-	it "says that there is no folder for $name=" plainly 52 "$name=no/x: there is no such folder" \
+	it "says that there is no folder for $name=" plainly 52 "$name=no/x: there is no folder no" \
 	    if=/dev/null of=dst $name=no/x
 done
-it "says that there is no folder for a target" plainly 52 'no/x: there is no such folder' \
+it "says that there is no folder for a target" plainly 52 'no/x: there is no folder no' \
     if=/dev/null of=no/x
+it "... which one it is" plainly 52 '/dev/no/x/y: there is no folder /dev/no' if=/dev/null of=/dev/no/x/y
 it "tells what lists the disks" plainly 52 'No such file or directory; pardd -l lists the disks' \
     if=/dev/sdzzz of=dst
 not_root()

@@ -356,7 +356,7 @@ two_streams()
 plainly "refuses two streams" two_streams
 no_folder()
 {
-	"$blocks" make src 2M && exits 52 "$pardd" if=src of=new of=nowhere/x && one_line 'no such folder' && untouched new
+	"$blocks" make src 2M && exits 52 "$pardd" if=src of=new of=nowhere/x && one_line 'there is no folder nowhere$' && untouched new
 }
 plainly "refuses one in a folder that is not there" no_folder
 # A file system without room for another name tells so when the file is made.

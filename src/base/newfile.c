@@ -82,8 +82,7 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 		return 0;
 	n->dir = path_folder(path, O_RDONLY, &n->base);
 	if (n->dir < 0 && errno == ENOENT)
-		return fault_set(f, status_errno(ENOENT), "%s=%s: there is no "
-		    "such folder", key, path);
+		return path_no_folder(path, key, path, f);
 	if (n->dir < 0)
 		return wrong(f, n, errno);
 	if (look(n, f) == 0)

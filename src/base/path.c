@@ -41,14 +41,32 @@ path_folder(const char *path, int how, const char **base)
 }
 
 int
+path_no_folder(const char *path, const char *key, const char *what,
+    struct fault *f)
+{
+	char folder[PATH_MAX] = ".";
+	const char *slash = path;
+	size_t len;
+
+	while (*slash != '\0' && (slash = strchr(slash + 1, '/')) != NULL) {
+		len = (size_t)(slash - path);
+		memcpy(folder, path, len);
+		folder[len] = '\0';
+		if (faccessat(AT_FDCWD, folder, F_OK, 0) != 0)
+			break;
+	}
+	return fault_set(f, status_errno(ENOENT), "%s%s%s: there is no folder "
+	    "%s", key, key[0] != '\0' ? "=" : "", what, folder);
+}
+
+int
 path_for_new(const char *path, const char *what, struct fault *f)
 {
 	const char *base;
 	int dir = path_folder(path, O_RDONLY, &base);
 
 	if (dir < 0 && errno == ENOENT)
-		return fault_set(f, status_errno(ENOENT), "%s: there is no "
-		    "such folder", what);
+		return path_no_folder(path, "", what, f);
 	if (dir < 0)
 		return fault_errno(f, errno, "%s", what);
 	if (among_devices(dir))

@@ -70,8 +70,7 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 
 	ep->dir = path_folder(ep->name, O_RDONLY, &base);
 	if (ep->dir < 0 && errno == ENOENT)
-		return fault_set(f, status_errno(ENOENT), "%s: there is no "
-		    "such folder", ep->name);
+		return path_no_folder(ep->name, "", ep->name, f);
 	if (ep->dir < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->is.absent = true;

@@ -255,7 +255,7 @@ refuses_what_it_would_spoil(void **state)
 	assert_int_equal(opened("/dev/null"), STATUS_REFUSED);
 	assert_string_equal(f.text, "json=/dev/null: is among the devices");
 	assert_int_equal(opened("none/file"), STATUS_ERRNO + ENOENT);
-	assert_string_equal(f.text, "json=none/file: there is no such folder");
+	assert_string_equal(f.text, "json=none/file: there is no folder none");
 	assert_int_equal(opened("map/file"), STATUS_ERRNO + ENOTDIR);
 	o.argc = 1;
 	calls.flock_err = EWOULDBLOCK;
