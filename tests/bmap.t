@@ -319,6 +319,28 @@ from_disk()
 	    [[ ! -e other ]]
 }
 it "takes a disk for the image that is at least as long" from_disk
+# padded RANGES OPERANDS...: the image has 1000 bytes in its last block, which is
+# filled up with zeros; what lies behind it stays
+padded()
+{
+	local ranges=$1 block
+	shift
+	image image && made 2.0 sha256 image "$ranges" && for block in 512 4096; do
+		"$blocks" make disk 8M 9 && loop disk --sector-size $block || return
+		exits 0 "$pardd" of="$dev" bmap=map "$@" <image && complete && as_mapped "$dev" image &&
+		    says "padded with $((block == 512 ? 24 : 3096)) zero bytes" &&
+		    "$blocks" zero "$dev" 4912104 $((block == 512 ? 24 : 3096)) &&
+		    holds "$dev" $((1199 * 4096 + (block == 512 ? 1024 : 4096))) \
+			$((1199 * 4096 + (block == 512 ? 1024 : 4096))) 1000000 9 || return
+	done
+}
+if can_loop; then
+	it "fills the last block of a disk with zeros" padded "$ranges 1199"
+	it "... when it is not mapped, too" padded "$ranges" if=image
+	it "... beside a file, which ends with the image" eval 'padded "$ranges" if=image of=file &&
+	    size_is file 4912104 && as_mapped file image'
+	it "... and reads back what was filled up" padded "0-1199" if=image verify=1 oflag=direct
+fi
 it "does not write holes in order" eval 'image image && made 2.0 sha256 image && {
     "$pardd" if=image of=- bmap=map 2>err; echo $? >how; } | cat >out; [[ $(<how) = 1 && ! -s out ]] &&
     says "bmap= leaves out what is not mapped, and .* is written in order"'

@@ -287,6 +287,15 @@ sparse_hole(struct worker *w, const struct seg *hole)
 	return transfer_settle(w, hole->off, hole->len, UNTRIED) && ok;
 }
 
+/* How much of what is cleared lies in the last block, if that is padded. */
+static size_t
+in_last(const struct plan *p, const struct seg *s)
+{
+	uint64_t end = s->off + s->len;
+
+	return end == p->length ? (size_t)MIN(end % p->pad, s->len) : 0;
+}
+
 bool
 sparse_clear(struct worker *w)
 {
@@ -294,16 +303,22 @@ sparse_clear(struct worker *w)
 	bool moves = job->p->dst->is.device, ok = true;
 	struct seg s;
 	uint64_t off, end, n, made;
+	size_t last;
 	int claimed = job->stop ? 0 : map_claim_all(&job->map, &s);
 
 	if (claimed < 0)
 		transfer_fail_map(job);
 	if (claimed <= 0)
 		return false;
-	end = s.off + s.len;
+	last = in_last(job->p, &s);
+	end = s.off + s.len - last;
 	for (off = s.off; off < end && ok && !job->stop; off += n) {
 		n = zero_some(w, off, end - off, &moves, &made);
 		ok = n > 0;
+	}
+	if (ok && last > 0) {
+		memset(w->buf, 0, last);
+		ok = transfer_write_end(w, end, last);
 	}
 	return transfer_settle(w, s.off, s.len, OUTSIDE) && ok;
 }

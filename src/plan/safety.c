@@ -209,12 +209,16 @@ bs_misfit(const struct plan *p, struct fault *f)
 	    "");
 }
 
-/* The range against logical blocks of a target device. */
+/*
+ * The range against logical blocks of a target device.  The end of a file is
+ * padded, and so is that of an image with a block map.
+ */
 static int
 target_misfit(const struct plan *p, struct fault *f)
 {
 	uint32_t block = p->dst->geo.block;
-	bool exact = p->bounded && (p->counted || p->src->geo.block > 0);
+	bool exact = p->bounded && p->opts->bmap == NULL &&
+	    (p->counted || p->src->geo.block > 0);
 	uint64_t whole = (p->opts->conv & CONV_PAD) != 0 ?
 	    round_up(p->length, p->bs) : p->length;
 
