@@ -534,6 +534,7 @@ objects_to_what_leads_beyond(void **state)
 	dst.is.seekable = true;
 	objects("seek=20481", "seek= leads to byte 10486272, past the end of "
 	    "to at 10485760; for bytes: seek=20481B");
+	objects("seek=20480", "to has room for 0 bytes from byte 10485760 on");
 	objects("seek=1", "to has room for 10485248 bytes from byte 512 on, "
 	    "but 10485760 are to be copied; count=20479 fits");
 }
