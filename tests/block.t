@@ -478,8 +478,7 @@ full_pipe()
 it "says 78 when a pipe brings more than the disk holds" full_pipe
 gone()
 {
-	refused . if=/dev/zero of=/dev/loop-of-no-one count=1
-	[[ ! -e /dev/loop-of-no-one ]]
+	refused . if=/dev/zero of=/dev/loop-of-no-one count=1 && [[ ! -e /dev/loop-of-no-one ]]
 }
 it "creates nothing where a disk is missing" gone
 

@@ -777,8 +777,8 @@ no_if()
 {
 	echo typed | script -qec "'$pardd' of=dst 2>err" shown >/dev/null
 	says 'if= is missing, so this terminal is read' && [[ $(<dst) = typed ]] && complete &&
-	    echo typed | script -qec "'$pardd' if=- of=dst 2>err" shown >/dev/null
-	does_not_say 'if= is missing'
+	    echo typed | script -qec "'$pardd' if=- of=dst 2>err" shown >/dev/null &&
+	    does_not_say 'if= is missing'
 }
 if command -v script >/dev/null; then
 	it "writes no image to a terminal, unless it is named" no_of

@@ -95,8 +95,8 @@ little()
 	: >empty
 	exits 0 "$pardd" if=empty of=dst profile=p.svg && within && exits 0 "$pardd" if=empty of=dst profile=p.csv &&
 	    exits 0 "$pardd" if=empty of=dst profile=p.json && jq -e .schema p.json >/dev/null || return
-	exits 0 "$pardd" iflag=00 of=. count=9 profile=p.svg && within
-	exits 0 "$pardd" iflag=00 of=. count=9 profile=p.json && has '.source == null and .target == null'
+	exits 0 "$pardd" iflag=00 of=. count=9 profile=p.svg && within &&
+	    exits 0 "$pardd" iflag=00 of=. count=9 profile=p.json && has '.source == null and .target == null'
 }
 it "can tell of next to nothing" little
 piped()
