@@ -216,13 +216,14 @@ static void
 within(const struct plan *p, struct outcome *out)
 {
 	struct map_totals t = map_totals(&out->map);
+	const struct fault said = out->verdict;
 	char part[64];
 
 	if (p->opts->domain == NULL || p->work == WORK_COMPARE)
 		return;
 	part_of(part, sizeof(part), t.end - t.outside, t.end);
-	fault_set(&out->verdict, STATUS_COMPLETE, "complete, flushed, within "
-	    "domain=%s: %s", p->opts->domain, part);
+	fault_set(&out->verdict, STATUS_COMPLETE, "%s, within domain=%s: %s",
+	    said.text, p->opts->domain, part);
 }
 
 /* Unchanged data was not read: say how much was. */

@@ -119,6 +119,10 @@ tells_what_was_left_out(void **state)
 	is(0, "complete, flushed, within domain=d: 0.5 of 1.0 MB");
 	lost(0, LENGTH - 1, OUTSIDE);
 	is(0, "complete, flushed, within domain=d: 1 of 1048576 bytes");
+	dst.is.durable = false;
+	is(0, "complete, nothing to flush, within domain=d: 1 of 1048576 "
+	    "bytes");
+	dst.is.durable = true;
 	o.domain = NULL;
 	o.bmap = "b";
 	used.leaves = false;
