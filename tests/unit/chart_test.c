@@ -176,6 +176,20 @@ draws_what_moved_nothing_and_took_no_time(void **state)
 	assert_int_equal(count("inf"), 0);
 }
 
+static void
+counts_requests_and_errors(void **state)
+{
+	(void)state;
+	note(SERIES_SOURCE, 0, 512, MS);
+	sum[SERIES_SOURCE].all.errors = 1;
+	draw(1);
+	has("source: 1 request, 1 error; ms: min 1.000,");
+	note(SERIES_SOURCE, 1, 512, MS);
+	sum[SERIES_SOURCE].all.errors = 2;
+	draw(1);
+	has("source: 2 requests, 2 errors; ms:");
+}
+
 /* Half an hour for a request. */
 static void
 names_long_latencies(void **state)
@@ -225,6 +239,7 @@ main(void)
 		TEST(draws_nothing_of_nothing),
 		TEST(leaves_a_gap_where_nothing_was_moved),
 		TEST(draws_what_moved_nothing_and_took_no_time),
+		TEST(counts_requests_and_errors),
 		TEST(names_long_latencies),
 		TEST(draws_each_series),
 	};

@@ -248,6 +248,33 @@ lists_what_could_not_be_read(void **state)
 	has("<td>512 (512 B)</td>");
 }
 
+static void
+lists_no_more_than_can_be_read(void **state)
+{
+	enum { MOST = 4096, MANY = 2 * (MOST + 2) };
+	static struct seg many[MANY];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < MANY; i++)
+		many[i] = (struct seg){ .off = i, .len = 1,
+			.status = i % 2 == 0 ? BAD : FINISHED };
+	d.seg = many;
+	d.length = d.total.end = MANY;
+	d.total.bad = MANY / 2;
+	d.segs = 2 * (size_t)MOST;
+	make();
+	assert_int_equal(count("<td>unreadable</td>"), MOST);
+	lacks(" more; the map has all.");
+	d.segs = 2 * (size_t)MOST + 1;
+	make();
+	assert_int_equal(count("<td>unreadable</td>"), MOST);
+	has("<p>And 1 range more; the map has all.</p>");
+	d.segs = MANY;
+	make();
+	has("<p>And 2 ranges more; the map has all.</p>");
+}
+
 /* Each status has its own pattern, in cells that are two bytes. */
 static void
 draws_each_status(void **state)
@@ -301,6 +328,9 @@ lists_what_differs(void **state)
 	make();
 	lacks("<td class=\"n\">17384</td>");
 	has("</table>\n<p>And 1 range more; json= tells all of them.</p>");
+	assert_int_equal(map_set(&out.differ, 4 * i + 4, 2, BAD), 0);
+	make();
+	has("</table>\n<p>And 2 ranges more; json= tells all of them.</p>");
 }
 
 /* A partition of which a part is lost, one beside it, and one elsewhere. */
@@ -545,6 +575,7 @@ main(void)
 		TEST(tells_how_the_run_stands),
 		TEST(tells_what_is_known_of_a_disk),
 		TEST(lists_what_could_not_be_read),
+		TEST(lists_no_more_than_can_be_read),
 		TEST(draws_each_status),
 		TEST(lists_what_differs),
 		TEST(draws_and_lists_partitions),

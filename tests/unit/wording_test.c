@@ -7,6 +7,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "../../src/end/backend.h"
+#include "disk/disk.h"
 #include "report/wording.h"
 
 static char text[200];
@@ -47,12 +49,52 @@ shortens_a_name_from_the_front(void **state)
 	assert_string_equal(wording_name(text, 8, &ep, 100), "...name");
 }
 
+static struct disk disk;
+
+static void
+tell_disk(const struct endpoint *ep, struct disk *d)
+{
+	(void)ep;
+	*d = disk;
+}
+
+static void
+tells_disks(void **state)
+{
+	static const struct backend backend = { .disk = tell_disk };
+	const struct endpoint ep = { .name = "/dev/sdz1", .kind = END_BLOCK,
+		.be = &backend, .geo = { .size = 4096, .block = 512 } };
+
+	(void)state;
+	disk = (struct disk){ .partition = 1, .whole_name = "sdz",
+		.vendor = "Acme", .model = "Stick", .transport = "usb",
+		.removable = true, .serial = "S1" };
+	assert_string_equal(wording_end(text, sizeof(text), &ep),
+	    "block device, 4.1 kB in blocks of 512, partition 1 of sdz, "
+	    "Acme Stick, usb, removable, serial S1");
+	assert_string_equal(wording_brief(text, sizeof(text), &ep),
+	    ", Acme Stick, 4.1 kB, serial S1");
+	assert_string_equal(wording_who(text, sizeof(text), &ep), "Stick, S1");
+	disk.serial[0] = '\0';
+	assert_string_equal(wording_who(text, sizeof(text), &ep), "Stick");
+	disk = (struct disk){ .serial = "S1" };
+	assert_string_equal(wording_who(text, sizeof(text), &ep), "S1");
+	assert_string_equal(wording_end(text, sizeof(text), &ep),
+	    "block device, 4.1 kB in blocks of 512, serial S1");
+	disk = (struct disk){ .backing = "/img" };
+	assert_string_equal(wording_who(text, sizeof(text), &ep),
+	    "block device");
+	assert_string_equal(wording_end(text, sizeof(text), &ep),
+	    "block device, 4.1 kB in blocks of 512, on /img");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tells_where_losses_lie),
 		cmocka_unit_test(shortens_a_name_from_the_front),
+		cmocka_unit_test(tells_disks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
