@@ -261,6 +261,14 @@ cools()
 	    was '.event == "progress" and .temperature == 58 and .bytes_read == 0' &&
 	    jq -es -f "$top/tests/tools/schema.jq" json >/dev/null
 }
+# Without a measurement nobody waits.
+unplugged()
+{
+	"$blocks" make src $size && loop src --read-only && warm 61000 || return
+	SYSFS=$PWD/sys FAULTS="on=$dev op=flush" LD_PRELOAD=$shim "$pardd" if="$dev" of=dst maxtemp=60 2>err &
+	until_true 20 grep -q 'is at 61 degrees Celsius, above maxtemp=60' err && [[ ! -s dst ]] && rm -r sys
+	wait $! && complete && same src dst
+}
 unmeasured()
 {
 	"$blocks" make src $size && refused 'maxtemp=: the temperature of src is not known' if=src of=dst maxtemp=60
@@ -375,6 +383,7 @@ if can_loop; then
 	it "reads nothing of a disk that is too warm, and goes on when it is cooler" cools
 	it "... in a rescue" cools map=map
 	it "... by io_uring" cools iflag=direct oflag=direct bpt=64
+	it "... and when its thermometer has gone" unplugged
 	it "... and looks at no disk any more when there is no worker" alone
 	it "refuses a map of which parts were copied to another disk" other_target
 	it "says what to do when a disk has another serial number" renamed_disk

@@ -134,6 +134,12 @@ between()
 	    [[ $(grep -c '^  *##*$' out) = 2 ]] && page if="$src" of="$dst" skip=100 seek=7 count=30000 &&
 	    has 'Note on the source it begins 997376 bytes before partition 1'
 }
+# What is cut off, and how much would not.
+cut_off()
+{
+	two_disks && page if="$src" of="$dst" count=30000 &&
+	    has "Note partitions 2 and 3 of $src end beyond the copy; count=[0-9]+ takes all"
+}
 # The picture is to scale: what is written is where the partition is.
 placed()
 {
@@ -183,6 +189,7 @@ if can_loop; then
 	it "says what lies on each of several targets" several
 	it "says what lies on two disks, what is lost, and draws them" disks
 	it "says what a copy between partitions leaves alone" between
+	it "tells which partitions are not copied, and what count= copies them" cut_off
 	it "draws what is written where it lies" placed
 	it "fits on a screen with 120 partitions and all remarks" crowd
 else

@@ -104,21 +104,24 @@ left_alone()
 alone()
 {
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make disk 32M &&
-	    loop disk && exits 0 "$pardd" if=e4 of="$dev" used=only && told "$without" &&
+	    loop disk && exits 0 "$pardd" if=e4 of="$dev" used=only -d && grep -q '^Used ' out &&
+	    [[ $(tr -s ' \n' ' ' <out) = *' file system calls free, where the target stays as it was '* ]] &&
+	    exits 0 "$pardd" if=e4 of="$dev" used=only && told "$without" &&
 	    grep -q hole <("$blocks" extents new) && left_alone disk new && sound disk
 }
 it "leaves a device as it was where something is free" alone
 
-# zeroed WORD...: with oflag=
+# zeroed HOW WORD...: as the plan says, with oflag=
 zeroed()
 {
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only && "$blocks" make disk 32M &&
-	    loop disk && exits 0 "$pardd" if=e4 of="$dev" used=only "$@" && told "$without" &&
+	    loop disk && exits 0 "$pardd" if=e4 of="$dev" used=only "${@:2}" -dv && grep -qx "zeros=$1" out &&
+	    exits 0 "$pardd" if=e4 of="$dev" used=only "${@:2}" && told "$without" &&
 	    same new disk && sound disk
 }
-it "... or makes it zeros" zeroed oflag=sparse
-it "... or frees it" zeroed oflag=trim
-it "... with the digest of what is read there then" eval 'zeroed oflag=trim hash=sha256 &&
+it "... or makes it zeros" zeroed zeroed oflag=sparse
+it "... or frees it" zeroed freed oflag=trim
+it "... with the digest of what is read there then" eval 'zeroed freed oflag=trim hash=sha256 &&
     says "^$(sha256sum <disk | cut -d " " -f 1) "'
 both()
 {
