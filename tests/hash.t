@@ -441,6 +441,19 @@ replaced_midway()
 	    [[ ! -e sums && $(<sums.pardd.tmp) = other ]]
 }
 it "puts nobody else's file in its place" replaced_midway
+# On FAT dst may be the file that SUMS leads to, too.
+made_midway()
+{
+	"$blocks" make src 64k || return
+	FAULTS="on=$PWD/dst op=write until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
+	    "$pardd" if=src of=dst hash=md5 "$@" 2>err &
+	until_true 20 grep -qs waits faults && ln dst "${1#*=}" && touch go && ! wait $! &&
+	    says "not recorded: ${1//./\\.}: there is such a file by now" && same src dst && same src "${1#*=}"
+}
+it "replaces no file that was made during the copy" made_midway hashfile=sums
+it "... by a manifest" made_midway manifest=m
+it "... by a profile" made_midway profile=p.csv
+it "... by a report" made_midway report=r.html
 # temporary OPERANDS...: sums.pardd.tmp is wanted for more than one thing
 temporary()
 {

@@ -6,6 +6,7 @@
 #define PARDD_NEWFILE_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/fault.h"
@@ -15,6 +16,8 @@ struct newfile {
 	const char	*base;		/* the last component of path */
 	int		 dir;		/* its directory, or -1 */
 	int		 fd;		/* the file, locked, or -1 */
+	bool		 held;		/* it has been, once: at first */
+	bool		 absent;	/* nothing had its name then */
 	FILE		*out;		/* while it is written */
 	char		 temporary[NAME_MAX + 1];
 };
@@ -40,7 +43,7 @@ int newfile_begin(struct newfile *n, struct fault *f);
 /*
  * Flush the file and rename it into place; or discard it if err, an errno
  * value, is not 0.  Returns 0, or -1 with *f; then an older file of that name
- * is untouched.
+ * is untouched, as is one that was made meanwhile where there was none.
  */
 int newfile_end(struct newfile *, int err, struct fault *f);
 

@@ -6,6 +6,9 @@
  * The temporary file exists, empty and locked, during the whole copy: of two
  * runs that want the same file, one is refused.  Only the run that has locked
  * the temporary file removes it, including one left by a run that was killed.
+ *
+ * Where there was no file when the copy began, none is replaced at the end: it
+ * may be the target, by another spelling that leads to it (as on FAT).
  */
 #include "base/newfile.h"
 
@@ -32,7 +35,20 @@ wrong(struct fault *f, const struct newfile *n, int err)
 		return fault_set(f, status_errno(ENOENT), "%s=%s: what was "
 		    "written beside it, as %s, was removed or replaced",
 		    n->key, n->path, n->temporary);
+	if (err == EEXIST)
+		return fault_set(f, status_errno(EEXIST), "%s=%s: there is "
+		    "such a file by now, which was made during the copy",
+		    n->key, n->path);
 	return fault_errno(f, err, "%s=%s", n->key, n->path);
+}
+
+static bool
+is_there(const struct newfile *n)
+{
+	struct stat st;
+
+	return fstatat(n->dir, n->base, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    errno != ENOENT;
 }
 
 /* A temporary file left by a killed run may be removed, but not one in use. */
@@ -166,6 +182,9 @@ newfile_hold(struct newfile *n, struct fault *f)
 		else if (taken(n->fd))
 			err = EWOULDBLOCK;
 	}
+	if (!n->held)
+		n->absent = !is_there(n);
+	n->held = true;
 	if (err == 0)
 		return 0;
 	if (n->fd >= 0)
@@ -201,8 +220,12 @@ newfile_end(struct newfile *n, int err, struct fault *f)
 	n->out = NULL;
 	if (err == 0 && !is_ours(n))
 		err = ESTALE;
+	if (err == 0 && n->absent && is_there(n))
+		err = EEXIST;
 	if (err == 0 && renameat(n->dir, n->temporary, n->dir, n->base) != 0)
 		err = errno;
+	if (err == 0)
+		n->absent = false;
 	if (err == 0 && fsync(n->dir) != 0 && errno != EINVAL)
 		err = errno;
 	forget(n);

@@ -231,6 +231,36 @@ is_whole_or_as_it_was(void **state)
 	assert_true(made && alone());
 }
 
+static void
+leaves_alone_what_was_made_meanwhile(void **state)
+{
+	(void)state;
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(newfile_open(&n, "hashfile", path, &f), 0);
+	assert_int_equal(newfile_hold(&n, &f), 0);
+	assert_int_equal(newfile_begin(&n, &f), 0);
+	make_old();
+	assert_int_equal(newfile_end(&n, 0, &f), -1);
+	assert_int_equal(f.status, 50 + EEXIST);
+	/* also at a second try */
+	assert_int_equal(newfile_hold(&n, &f), 0);
+	assert_int_equal(newfile_begin(&n, &f), 0);
+	assert_int_equal(newfile_end(&n, 0, &f), -1);
+	assert_string_equal(contents(), OLD);
+	/* but what it has made itself is replaced */
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(newfile_hold(&n, &f), 0);
+	assert_int_equal(newfile_begin(&n, &f), 0);
+	assert_int_equal(newfile_end(&n, 0, &f), 0);
+	assert_int_equal(newfile_hold(&n, &f), 0);
+	assert_int_equal(newfile_begin(&n, &f), 0);
+	fputs(NEW, n.out);
+	assert_int_equal(newfile_end(&n, 0, &f), 0);
+	newfile_close(&n);
+	assert_string_equal(contents(), NEW);
+	assert_true(alone());
+}
+
 /* Also if what was written later could be. */
 static void
 is_as_it_was_where_a_part_could_not_be_written(void **state)
@@ -435,6 +465,7 @@ main(void)
 #define CASE(name)	cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		CASE(is_whole_or_as_it_was),
+		CASE(leaves_alone_what_was_made_meanwhile),
 		CASE(is_as_it_was_where_a_part_could_not_be_written),
 		CASE(is_written_beside),
 		CASE(has_a_folder),
