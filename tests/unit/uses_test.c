@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "../../src/end/file.h"
 #include "../../src/part/idle.h"
 #include "base/status.h"
 #include "disk/below.h"
@@ -328,6 +329,33 @@ counts_writes(void **state)
 	assert_int_equal(below_writes(SDA), 0);
 }
 
+/* A source on a file that others write to; not by what lies on it. */
+static void
+sees_that_its_file_was_written(void **state)
+{
+	const struct timespec before[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+	struct file file = { .device = true };
+	struct endpoint ep = { .priv = &file, .id.node = LOOP0 };
+	uint64_t start;
+	int fd;
+
+	(void)state;
+	two_disks();
+	has("/img", "x");
+	add_loop("loop0", LOOP0, "/img", BLOCKS);
+	file.plain = open("/dev/loop0", O_RDONLY | O_CLOEXEC);
+	assert_true(file.plain >= 0);
+	file_look_below(&ep, 0, BLOCK);
+	assert_false(file_below_moved(&ep));
+	fd = below_file(LOOP0, &start);
+	assert_int_equal(futimens(fd, before), 0);
+	assert_true(file_below_moved(&ep));
+	has("/sys/block/loop0/stat", "1 2 3 4 5 6 7 8 9 10 11 12 13\n");
+	assert_false(file_below_moved(&ep));
+	close(fd);
+	close(file.plain);
+}
+
 static int
 first_of_it(dev_t node, const char *name, void *arg)
 {
@@ -630,6 +658,7 @@ main(void)
 		WORLD(is_kept_by_members),
 		WORLD(lies_on_a_file),
 		WORLD(counts_writes),
+		WORLD(sees_that_its_file_was_written),
 		WORLD(visits_each),
 		WORLD(ends_in_a_ring),
 		WORLD(has_many_members),
