@@ -31,7 +31,7 @@ static struct plan p;
 static struct job job;
 static struct pass pass;
 static struct fault f;
-static char folder[] = "/tmp/pardd-blocks.XXXXXX", path[64];
+static char folder[] = "/tmp/pardd-blocks.XXXXXX", path[64], old[64];
 static const struct seg seg = { FROM, TO - FROM, UNTRIMMED };
 
 static struct {
@@ -40,6 +40,7 @@ static struct {
 	unsigned at;		/* with this one, from 1, */
 	enum act act;		/* ... this happens */
 	unsigned cached;	/* so many of the bad ones are read anyway */
+	bool leaves;		/* with the first bad one all are */
 } source;
 
 static void
@@ -68,6 +69,10 @@ transfer(struct lane *lane, struct io *io)
 		source.cached--;
 		io->err = 0;
 	}
+	if (io->err != 0 && source.leaves) {
+		source.bad = 0;
+		source.good = UINT64_MAX;
+	}
 	io->done = io->err == 0 ? io->len : 0;
 }
 
@@ -81,6 +86,7 @@ set_up(void **state)
 	stpcpy(folder + strlen(folder) - 6, "XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/map", folder);
+	snprintf(old, sizeof(old), "%s/map.bak", folder);
 	begin_disk(&disk, "disk", &ends, SECTOR, DISK_SECTORS);
 	begin_disk(&target, "target", &ends, SECTOR, DISK_SECTORS);
 	o = (struct opts){ .map = path, .mapinterval = 30, .maxerrors = -1,
@@ -99,20 +105,17 @@ tear_down(void **state)
 	end_disk(&disk);
 	end_disk(&target);
 	unlink(path);
+	unlink(old);
 	return rmdir(folder);
 }
 
-/* A run that comes to this pass; sectors from bad to good cannot be read. */
+/* A run with the map that there is; it comes to this pass. */
 static struct worker *
-begin(enum seg_status from, enum how how, uint64_t bad, uint64_t good)
+go_on(enum seg_status from, enum how how)
 {
 	struct worker *w = &job.worker[0];
 
 	memset(&job, 0, sizeof(job));
-	memset(&source, 0, sizeof(source));
-	unlink(path);
-	source.bad = bad;
-	source.good = good;
 	job.p = &p;
 	job.workers = 1;
 	job.halt = eventfd(1, EFD_CLOEXEC);	/* nobody waits */
@@ -127,6 +130,17 @@ begin(enum seg_status from, enum how how, uint64_t bad, uint64_t good)
 	assert_int_equal(lane_attach(&w->src, p.src, p.src_off, -1), 0);
 	assert_int_equal(lane_attach(&w->dst, p.dst, 0, -1), 0);
 	return w;
+}
+
+/* A first run; sectors from bad to good cannot be read. */
+static struct worker *
+begin(enum seg_status from, enum how how, uint64_t bad, uint64_t good)
+{
+	memset(&source, 0, sizeof(source));
+	unlink(path);
+	source.bad = bad;
+	source.good = good;
+	return go_on(from, how);
 }
 
 static void
@@ -494,6 +508,25 @@ ask_what_is_in_no_cache(void **state)
 	}
 }
 
+/* What failed last may have failed because the disk is gone: it is asked. */
+static void
+ask_whether_the_disk_is_there_at_the_end(void **state)
+{
+	unsigned leaves;
+
+	(void)state;
+	o.rescue = RESCUE_NOTRIM | RESCUE_NOSWEEP;
+	for (leaves = 0; leaves < 2; leaves++) {
+		begin(UNTRIED, COPY, LENGTH / SECTOR - 1, LENGTH / SECTOR);
+		source.leaves = leaves == 1;
+		rescue_run(&job);
+		assert_int_equal(job.fault.status, leaves == 0 ? 0 :
+		    STATUS_ERRNO + ENODEV);
+		assert_int_equal(job.rescue->liveness.lost, leaves);
+		end();
+	}
+}
+
 /* Without an error zeros are not asked for; the last ones are remembered. */
 static void
 hold_the_last_zeros(void **state)
@@ -518,6 +551,31 @@ hold_the_last_zeros(void **state)
 	end();
 }
 
+/* ---------------------------------------------------------------- the map */
+
+/* A new map says nothing; one that was saved is where it was until a pass begins. */
+static void
+begin_where_the_map_was(void **state)
+{
+	struct mapfile m;
+
+	(void)state;
+	begin(UNTRIMMED, TRIM, 0, 0);
+	assert_string_equal(pass_where(&job, &m), "it");
+	assert_int_equal(m.phase, '*');
+	assert_int_equal(mapsaver_save(&job, &f), 0);
+	end();
+	go_on(UNTRIED, COPY);
+	pass.phase = '?';
+	assert_string_equal(pass_where(&job, &m), "Going on");
+	assert_int_equal(m.phase, '*');
+	assert_int_equal(m.pass, 2);
+	job.rescue->entered = true;
+	assert_string_equal(pass_where(&job, &m), "it");
+	assert_int_equal(m.phase, '?');
+	end();
+}
+
 int
 main(void)
 {
@@ -534,7 +592,9 @@ main(void)
 		CASE(have_no_edges_when_it_ends),
 		CASE(are_not_begun_once_it_ends),
 		CASE(ask_what_is_in_no_cache),
+		CASE(ask_whether_the_disk_is_there_at_the_end),
 		CASE(hold_the_last_zeros),
+		CASE(begin_where_the_map_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
