@@ -61,25 +61,34 @@ base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 	return 0;
 }
 
+/* Whether the ranges are whole blocks of an end on which the copy is at off. */
+static bool
+whole_blocks(const struct digest_table *t, const struct endpoint *ep,
+    uint64_t off)
+{
+	uint32_t block = ep->geo.block;
+
+	return block == 0 || ((off + t->chunk - t->phase) % block == 0 &&
+	    t->chunk % block == 0);
+}
+
 /*
  * Ranges must consist of whole blocks, or a device cannot be written by them.
  */
 static int
-blocks_fit(const struct digest_table *c, const struct plan *p, struct fault *f)
+blocks_fit(const struct digest_table *t, const struct plan *p, struct fault *f)
 {
-	uint64_t a = p->src_off + c->chunk - c->phase;
-	uint64_t b = p->dst_off + c->chunk - c->phase;
-	uint32_t from = p->src->geo.block, to = p->dst->geo.block;
 	const char *name = p->opts->base != NULL ? p->opts->base :
 	    p->opts->manifest;
+	const struct endpoint *ep =
+	    !whole_blocks(t, p->dst, p->dst_off) ? p->dst :
+	    !whole_blocks(t, p->src, p->src_off) ? p->src : NULL;
 
-	if ((from > 0 && (a % from != 0 || c->chunk % from != 0)) ||
-	    (to > 0 && (b % to != 0 || c->chunk % to != 0)))
+	if (ep != NULL)
 		return fault_set(f, STATUS_REFUSED, "the ranges of %s are no "
-		    "whole blocks of %s", name, to > 0 ? p->dst->name :
-		    p->src->name);
+		    "whole blocks of %s", name, ep->name);
 	/* padding to anything else would not fit into a piece */
-	if (c->chunk % p->pad != 0 || c->phase % p->pad != 0)
+	if (t->chunk % p->pad != 0 || t->phase % p->pad != 0)
 		return fault_set(f, STATUS_REFUSED, "the ranges of %s are no "
 		    "whole blocks of %llu bytes, to which the copy is padded",
 		    name, (unsigned long long)p->pad);

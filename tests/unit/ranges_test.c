@@ -184,6 +184,7 @@ fit_blocks(void **state)
 		{ 4096, 512, 4096, 0, 1, "disk" },
 		{ 512, 0, 512, 4096, 1, "target" },
 		{ 512, 0, 4096, 0, 1, "disk" },
+		{ 512, 0, 4096, 512, 1, "disk" },
 		{ 4096, 512, 0, 0, 512, NULL },
 		{ 4096, 0, 0, 0, 8192, "8192 bytes, to which the copy is padded" },
 		{ 4096, 512, 0, 0, 1024, "1024 bytes, to which the copy is padded" },
