@@ -353,7 +353,8 @@ check_one(struct worker *w, unsigned target, const struct check *c,
 		memset(has + data, 0, (size_t)c->len - data);
 		mask(w, c, has);
 	}
-	col->unread = col->unread || has == NULL;
+	if (has == NULL)
+		col->unread = true;
 	if (has == NULL || !is_right(w, c, has, masked, by)) {
 		column_differs(w, col, c);
 		return false;
