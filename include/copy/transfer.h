@@ -66,6 +66,12 @@ bool transfer_wrote(struct worker *, struct io *);
 bool transfer_settle(struct worker *, uint64_t off, uint64_t len,
     enum seg_status to);
 
+/*
+ * Fail the job because a source whose size was known ends at "end": it has
+ * shrunk during the copy.
+ */
+void transfer_fail_short(struct worker *, uint64_t end);
+
 /* Fail the job because there is no memory for the map. */
 void transfer_fail_map(struct job *);
 

@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/status.h"
 #include "copy/elsewhere.h"
 #include "copy/ranges.h"
 #include "copy/sparing.h"
@@ -34,25 +33,11 @@ enum {
 	FAN = 16,		/* parts that a failed read is split into */
 };
 
-typedef unsigned long long ull;
-
 /* The offset in the source of the next byte to read. */
 static uint64_t
 place(const struct worker *w, const struct piece *pc)
 {
 	return lane_place(&w->src, pc->seg.off + pc->good);
-}
-
-/* A source of known size that ends early has shrunk during the copy. */
-static void
-fail_short(struct worker *w, const struct piece *pc)
-{
-	struct fault f;
-
-	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
-	    "what was to be copied", w->job->p->src->name,
-	    (ull)place(w, pc));
-	job_fail(w->job, &f);
 }
 
 /* Read the next len bytes of a piece. */
@@ -216,7 +201,7 @@ took(struct worker *w, struct piece *pc, struct io *io)
 		got = CUT;
 	}
 	if (got == ENDED && !job->p->src->is.streamed) {
-		fail_short(w, pc);
+		transfer_fail_short(w, pc->seg.off + pc->good);
 		got = CUT;
 	}
 	return got;

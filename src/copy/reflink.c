@@ -8,7 +8,6 @@
 
 #include <errno.h>
 
-
 enum { STEP = 1 << 30 };	/* bytes; a signal waits for one step */
 
 static int

@@ -51,6 +51,17 @@ transfer_fail_write(struct worker *w, const struct io *io)
 }
 
 void
+transfer_fail_short(struct worker *w, uint64_t end)
+{
+	struct fault f;
+
+	fault_set(&f, STATUS_SHORT, "%s ends at byte %" PRIu64 ", before the "
+	    "end of what was to be copied", w->job->p->src->name,
+	    lane_place(&w->src, end));
+	job_fail(w->job, &f);
+}
+
+void
 transfer_fail_map(struct job *job)
 {
 	struct fault f;

@@ -6,7 +6,6 @@
  */
 #include "targets.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -4,10 +4,7 @@
  */
 #include "blocks.h"
 
-#include <errno.h>
-
 #include "block.h"
-#include "copy/piece.h"
 #include "copy/transfer.h"
 #include "pass.h"
 #include "rescue/liveness.h"
@@ -16,7 +13,7 @@
 
 enum {
 	PART_BACK = 8 << 10,	/* bytes trimmed at a time from behind */
-	SKIM_LEAST = 8,		/* skipped by skimming, likewise */
+	SKIM_LEAST = 8,		/* blocks skipped after a first error */
 };
 
 /*

@@ -10,7 +10,6 @@
 
 #include "base/number.h"
 #include "block.h"
-#include "copy/piece.h"
 #include "copy/transfer.h"
 #include "pass.h"
 #include "rescue/liveness.h"

@@ -4,11 +4,9 @@
  */
 #include "hold.h"
 
-#include <errno.h>
-
 #include "block.h"
 #include "caution.h"
-#include "copy/piece.h"
+#include "copy/transfer.h"
 #include "pass.h"
 
 /* Pay for a read, and wait for the turn to read alone. */
@@ -93,7 +91,6 @@ hold_claim(struct worker *w, struct hold *h)
 {
 	struct job *job = w->job;
 	struct rescue *r = job->rescue;
-	struct fault f;
 	int claimed;
 
 	if (caution_alone(job) && !enter(job, &h->ticket))
@@ -103,10 +100,8 @@ hold_claim(struct worker *w, struct hold *h)
 		return 0;
 	}
 	claimed = claim_next(job, h);
-	if (claimed < 0) {
-		fault_errno(&f, ENOMEM, "the map of the copy");
-		job_fail(job, &f);
-	}
+	if (claimed < 0)
+		transfer_fail_map(job);
 	if (claimed > 0)
 		exclusive_reads(&r->exclusive, h->ticket, &h->seg);
 	else
@@ -126,7 +121,6 @@ hold_give_back(struct job *job, const struct hold *h)
 {
 	uint64_t end = h->seg.off + h->seg.len;
 	struct seg left;
-	struct fault f;
 	bool tried;
 
 	if (job->rescue->pass->how != COPY || !pass_by_size(job->rescue->pass))
@@ -136,7 +130,6 @@ hold_give_back(struct job *job, const struct hold *h)
 	if (gaps_give(&job->rescue->gaps, &h->gap, &h->seg, h->calm,
 	    tried) == 0)
 		return true;
-	fault_errno(&f, ENOMEM, "the map of the copy");
-	job_fail(job, &f);
+	transfer_fail_map(job);
 	return false;
 }

@@ -29,6 +29,7 @@
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "copy/transfer.h"
 #include "copy/worker.h"
 #include "disk/disk.h"
 #include "part/used.h"
@@ -276,15 +277,6 @@ go_on(struct job *job, const struct pass *pass)
 	m->pos = 0;
 }
 
-static void
-fail_memory(struct job *job)
-{
-	struct fault f;
-
-	fault_errno(&f, ENOMEM, "the map of the copy");
-	job_fail(job, &f);
-}
-
 /* Which gaps without a good end the pass takes. */
 static enum inner
 inner_of(const struct pass *pass)
@@ -310,7 +302,7 @@ run_pass(struct job *job, const struct pass *pass)
 		go_on(job, pass);
 	else if (gaps_fill(&job->rescue->gaps, &job->map, pass->from,
 	    inner_of(pass)) != 0)
-		fail_memory(job);
+		transfer_fail_map(job);
 	workers_run(job, &task);
 }
 
@@ -465,7 +457,7 @@ static void
 turn(struct job *job, enum seg_status from, enum seg_status to)
 {
 	if (map_change(&job->map, 0, job->p->length, from, to) != 0)
-		fail_memory(job);
+		transfer_fail_map(job);
 }
 
 /* Whether there is anything to do for some pass. */
@@ -502,7 +494,7 @@ next_class(struct job *job)
 	else
 		turn(job, LAST, UNTRIED);
 	if (err != 0)
-		fail_memory(job);
+		transfer_fail_map(job);
 	return true;
 }
 

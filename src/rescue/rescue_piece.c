@@ -13,7 +13,6 @@
  */
 #include "rescue/rescue.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "block.h"

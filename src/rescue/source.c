@@ -4,8 +4,6 @@
  */
 #include "source.h"
 
-#include "base/status.h"
-#include "copy/piece.h"
 #include "copy/transfer.h"
 #include "pass.h"
 #include "rescue/liveness.h"
@@ -25,17 +23,10 @@ source_read(struct worker *w, uint64_t off, size_t at, size_t len,
 void
 source_fail(struct worker *w, const struct io *io)
 {
-	struct job *job = w->job;
-	struct fault f;
-
-	if (io->err != 0) {
+	if (io->err != 0)
 		transfer_fail_read(w, io);
-		return;
-	}
-	fault_set(&f, STATUS_SHORT, "%s ends at byte %llu, before the end of "
-	    "what was to be copied", job->p->src->name,
-	    (unsigned long long)lane_place(&w->src, io->off + io->done));
-	job_fail(job, &f);
+	else
+		transfer_fail_short(w, io->off + io->done);
 }
 
 bool
