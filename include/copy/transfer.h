@@ -18,12 +18,14 @@ void transfer_fail_read(struct worker *, const struct io *);
 /* The same for a write that failed. */
 void transfer_fail_write(struct worker *, const struct io *);
 
+/* Whether to read past all caches, which isolates an error. */
+enum care { NORMALLY, CAREFULLY };
+
 /*
  * Read len bytes at off + at into the worker's buffer, from byte "at" of it on.
- * careful: bypass all caches, to isolate an error.
  */
 struct io transfer_read(struct worker *, uint64_t off, size_t at, size_t len,
-    bool careful);
+    enum care);
 
 /* The bad byte that a failed read named, if within the read; else NOWHERE. */
 uint64_t transfer_hint(const struct io *);

@@ -42,16 +42,16 @@ place(const struct worker *w, const struct piece *pc)
 
 /* Read the next len bytes of a piece. */
 static struct io
-read_at(struct worker *w, const struct piece *pc, size_t len, bool careful)
+read_at(struct worker *w, const struct piece *pc, size_t len, enum care care)
 {
-	return transfer_read(w, pc->seg.off, pc->good, len, careful);
+	return transfer_read(w, pc->seg.off, pc->good, len, care);
 }
 
 /* The same, when a larger read has failed. */
 static struct io
 read_part(struct worker *w, const struct piece *pc, size_t len)
 {
-	struct io io = read_at(w, pc, len, true);
+	struct io io = read_at(w, pc, len, CAREFULLY);
 
 	elsewhere_feel(w, &io);
 	return io;
@@ -280,7 +280,7 @@ fetch(struct worker *w, struct piece *pc)
 		if (pc->hole) {
 			pc->got = WHOLE;
 		} else if (rate_wait(&job->rate, pc->seg.len, job->halt)) {
-			io = read_at(w, pc, (size_t)pc->seg.len, false);
+			io = read_at(w, pc, (size_t)pc->seg.len, NORMALLY);
 			piece_took(w, pc, &io);
 		} else {
 			pc->got = CUT;

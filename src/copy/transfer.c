@@ -93,10 +93,10 @@ transfer(struct lane *lane, struct worker *w, struct io *io)
 
 struct io
 transfer_read(struct worker *w, uint64_t off, size_t at, size_t len,
-    bool careful)
+    enum care care)
 {
 	struct io io = { .op = OP_READ, .buf = w->buf + at,
-		.off = off + at, .len = len, .careful = careful,
+		.off = off + at, .len = len, .careful = care == CAREFULLY,
 		.lasting = true };
 
 	transfer(&w->src, w, &io);

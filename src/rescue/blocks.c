@@ -29,7 +29,7 @@ try_range(struct worker *w, uint64_t off, size_t len)
 	if (pass_given_up(w->job) ||
 	    !rate_wait(&w->job->rate, len, w->job->halt))
 		return -1;
-	io = source_read(w, off, 0, len, true);
+	io = source_read(w, off, 0, len, CAREFULLY);
 	if (io.err == 0 && io.done == len)
 		return source_keep(w, off, len) ? 1 : -1;
 	if (errno_is_medium(io.err))

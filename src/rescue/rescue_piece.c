@@ -38,7 +38,8 @@ read_before(struct worker *w, const struct seg *seg, size_t at, struct io io)
 	if (transfer_hint(&io) == NOWHERE || bad <= start + io.done ||
 	    bad >= start + io.len)
 		return io;
-	again = source_read(w, seg->off, at, (size_t)(bad - start), true);
+	again = source_read(w, seg->off, at, (size_t)(bad - start),
+	    CAREFULLY);
 	if (again.done > io.done)
 		io.done = again.done;
 	return io;
@@ -93,7 +94,7 @@ read_rest(struct worker *w, struct hold *h, size_t at, struct io *io)
 	double seconds;
 
 	flight_begin(&r->flight, w);
-	*io = source_read(w, h->seg.off, at, (size_t)seg.len, false);
+	*io = source_read(w, h->seg.off, at, (size_t)seg.len, NORMALLY);
 	seconds = flight_end(&r->flight, w);
 	h->passed = exclusive_passed(&r->exclusive, h->ticket);
 	if (h->ticket == 0)

@@ -11,10 +11,10 @@
 
 struct io
 source_read(struct worker *w, uint64_t off, size_t at, size_t len,
-    bool careful)
+    enum care care)
 {
 	size_t mark = liveness_mark(w);
-	struct io io = transfer_read(w, off, at, len, careful);
+	struct io io = transfer_read(w, off, at, len, care);
 
 	liveness_feel(w, &io, off + at, w->job->rescue->pass->from, mark);
 	return io;

@@ -9,11 +9,12 @@
 #include <stdint.h>
 
 #include "copy/job.h"
+#include "copy/transfer.h"
 #include "end/lane.h"
 
 /* Read len bytes at off + at into the buffer at "at". */
 struct io source_read(struct worker *, uint64_t off, size_t at, size_t len,
-    bool careful);
+    enum care);
 
 /* Stop the copy because the source is gone, or ends too early. */
 void source_fail(struct worker *, const struct io *);

@@ -219,10 +219,10 @@ fail_side(struct job *job, const struct reading *s, const struct io *io)
 
 static struct io
 read_side(const struct reading *s, uint64_t off, size_t at, size_t len,
-    bool careful)
+    enum care care)
 {
 	struct io io = { .op = OP_READ, .buf = s->buf + at,
-		.off = off + at, .len = len, .careful = careful };
+		.off = off + at, .len = len, .careful = care == CAREFULLY };
 
 	lane_transfer(s->lane, &io);
 	return io;
@@ -234,10 +234,10 @@ read_block(const struct job *job, const struct reading *s, uint64_t off,
     size_t at, size_t len)
 {
 	int64_t left = job->p->opts->retries;
-	struct io io = read_side(s, off, at, len, true);
+	struct io io = read_side(s, off, at, len, CAREFULLY);
 
 	while (errno_is_medium(io.err) && left-- > 0 && !job->stop)
-		io = read_side(s, off, at, len, true);
+		io = read_side(s, off, at, len, CAREFULLY);
 	return io;
 }
 
@@ -275,7 +275,7 @@ salvage(struct job *job, struct reading *s, const struct seg *seg)
 static bool
 fetch(struct job *job, struct reading *s, const struct seg *seg)
 {
-	struct io io = read_side(s, seg->off, 0, (size_t)seg->len, false);
+	struct io io = read_side(s, seg->off, 0, (size_t)seg->len, NORMALLY);
 
 	s->n = io.done;
 	if (errno_is_medium(io.err) && !streams(s))
@@ -392,7 +392,7 @@ probe(struct job *job, struct reading *s)
 	    job->compare->longer != NULL ||
 	    map_totals(&job->map).end < job->p->length)
 		return;
-	io = read_side(s, job->p->length, 0, 1, false);
+	io = read_side(s, job->p->length, 0, 1, NORMALLY);
 	if (io.done > 0)
 		job->compare->longer = s->lane->ep;
 }

@@ -82,7 +82,7 @@ read_again(struct worker *w, uint64_t off, size_t len, struct io *io)
 			memset(w->buf + at, 0, n);
 			continue;
 		}
-		*io = transfer_read(w, off, at, n, true);
+		*io = transfer_read(w, off, at, n, CAREFULLY);
 		if (io->err != 0 || io->done < n)
 			return false;
 	}
