@@ -14,7 +14,7 @@
 struct events;
 struct signals;
 
-enum reattach_node { AWAIT_BLOCK, AWAIT_SG, AWAIT_BSG, AWAIT_NG };
+enum reattach_node { NODE_BLOCK, NODE_SG, NODE_BSG, NODE_NG };
 
 struct reattach {
 	struct disk	 was;		/* the source when first opened */

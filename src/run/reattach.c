@@ -54,9 +54,9 @@ reattach_begin(struct reattach *a, const struct plan *p)
 	*a = (struct reattach){ .until = 0 };
 	if (p->opts->wait < 0 || !endpoint_disk(p->src, &a->was))
 		return;
-	a->node = is_node(p->src, "/dev", a->was.sg) ? AWAIT_SG :
-	    is_node(p->src, "/dev/bsg", a->was.bsg) ? AWAIT_BSG :
-	    is_node(p->src, "/dev", a->was.ng) ? AWAIT_NG : AWAIT_BLOCK;
+	a->node = is_node(p->src, "/dev", a->was.sg) ? NODE_SG :
+	    is_node(p->src, "/dev/bsg", a->was.bsg) ? NODE_BSG :
+	    is_node(p->src, "/dev", a->was.ng) ? NODE_NG : NODE_BLOCK;
 }
 
 /*
@@ -86,12 +86,12 @@ block_path(const struct reattach *a, const struct disk *d, char *path,
 static bool
 path_of(const struct reattach *a, const struct disk *d, char *path, size_t room)
 {
-	const char *name = a->node == AWAIT_SG ? d->sg :
-	    a->node == AWAIT_NG ? d->ng : d->bsg;
+	const char *name = a->node == NODE_SG ? d->sg :
+	    a->node == NODE_NG ? d->ng : d->bsg;
 
-	if (a->node == AWAIT_BLOCK)
+	if (a->node == NODE_BLOCK)
 		return block_path(a, d, path, room);
-	snprintf(path, room, a->node == AWAIT_BSG ? "/dev/bsg/%s" : "/dev/%s",
+	snprintf(path, room, a->node == NODE_BSG ? "/dev/bsg/%s" : "/dev/%s",
 	    name);
 	return name[0] != '\0';
 }

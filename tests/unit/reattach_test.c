@@ -166,7 +166,7 @@ waits_for_that_disk_only(void **state)
 {
 	(void)state;
 	reattach_begin(&a, &p);
-	assert_int_equal(a.node, AWAIT_BLOCK);
+	assert_int_equal(a.node, NODE_BLOCK);
 	assert_string_equal(a.was.serial, "S1");
 	has("/sys/block/sda/serial", "S3\n");
 	waits_in_vain("");
