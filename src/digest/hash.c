@@ -159,35 +159,51 @@ update_ranges(struct taker *t, uint64_t off, const unsigned char *buf,
 
 /* ---------------------------------------------------------------- a run */
 
+static struct hash *
+new_hash(void)
+{
+	struct hash *h = calloc(1, sizeof(*h));
+
+	if (h != NULL)
+		pthread_mutex_init(&h->lock, NULL);
+	return h;
+}
+
+static int
+add_taker(struct hash *h, const struct algorithm *a, struct fault *f)
+{
+	struct taker *t = &h->taker[h->n];
+
+	*t = (struct taker){ .hash = h, .alg = a };
+	pthread_cond_init(&t->come, NULL);
+	h->digest[h->n] = (struct hash_sum){ .name = a->name, .tag = a->tag };
+	h->all |= 1u << h->n++;
+	return open_taker(h, t, f);
+}
+
 int
 hash_open(struct hash **made, const struct opts *o, struct fault *f)
 {
-	struct hash *h;
-	struct taker *t;
 	size_t i, len = o->expect != NULL ? strcspn(o->expect, ":") : 0;
+	const struct algorithm *a;
+	struct hash *h;
 
 	*made = NULL;
 	if (o->hash == 0)
 		return 0;
-	h = calloc(1, sizeof(*h));
+	h = new_hash();
 	if (h == NULL)
 		return fault_errno(f, ENOMEM, "hash=");
-	pthread_mutex_init(&h->lock, NULL);
 	for (i = 0; i < ALGORITHMS; i++) {
-		if ((o->hash & algorithms[i].bit) == 0)
+		a = &algorithms[i];
+		if ((o->hash & a->bit) == 0)
 			continue;
-		t = &h->taker[h->n];
-		*t = (struct taker){ .hash = h, .alg = &algorithms[i] };
-		pthread_cond_init(&t->come, NULL);
-		h->digest[h->n] = (struct hash_sum){ .name = t->alg->name,
-			.tag = t->alg->tag };
-		if (t->alg == algorithm_named(o->expect, len))
-			h->digest[h->n].expected = o->expect + len + 1;
-		h->all |= 1u << h->n++;
-		if (open_taker(h, t, f) != 0) {
+		if (add_taker(h, a, f) != 0) {
 			hash_close(h);
 			return -1;
 		}
+		if (a == algorithm_named(o->expect, len))
+			h->digest[h->n - 1].expected = o->expect + len + 1;
 	}
 	*made = h;
 	return 0;
@@ -197,23 +213,16 @@ int
 hash_open_ranges(struct hash **made, const struct algorithm *a,
     struct hash_range *range, size_t n, struct fault *f)
 {
-	struct hash *h = calloc(1, sizeof(*h));
-	struct taker *t;
+	struct hash *h = new_hash();
 
 	*made = NULL;
 	if (h == NULL) {
 		fault_errno(f, ENOMEM, "%s", a->name);
 		return -1;
 	}
-	t = &h->taker[0];
-	pthread_mutex_init(&h->lock, NULL);
-	*t = (struct taker){ .hash = h, .alg = a };
-	pthread_cond_init(&t->come, NULL);
-	h->all = 1;
-	h->n = 1;
 	h->range = range;
 	h->ranges = n;
-	if (open_taker(h, t, f) != 0) {
+	if (add_taker(h, a, f) != 0) {
 		hash_close(h);
 		return -1;
 	}
