@@ -42,8 +42,8 @@ struct worker {			/* used by its own thread only */
 				 * With a queue: that of the current piece */
 	unsigned char	*other;	/* a second one, plan->other bytes */
 	struct queue	*queue;	/* of the asynchronous engine, or NULL */
-	bool		 left;	/* a request that was given up may still use
-				 * buf */
+	bool		 buf_in_use;	/* by a request that was given up: do
+					 * not use it again */
 	uint64_t	 zeros;	/* bytes it zeroes at a time, see sparse.c */
 	atomic_uint	 writes;	/* counts begins and ends: odd while
 				 * the result of one is not known yet */
@@ -86,8 +86,8 @@ struct job {			/* I: set before the workers start */
 	atomic_bool	 stop;		/* claim nothing more */
 	atomic_bool	 doubt;		/* a write or flush has failed: earlier
 					 * writes may be lost too */
-	atomic_bool	 left;		/* a request that was given up may still
-					 * use a buffer: none is unmapped */
+	atomic_bool	 bufs_in_use;	/* some may be, by such requests: none
+					 * is unmapped */
 	atomic_uint	 failing;	/* reads in a row that failed, coe=1 */
 	atomic_bool	 gone;		/* the source has gone */
 	atomic_uint_fast64_t gone_at;	/* the byte where that showed, or

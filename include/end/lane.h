@@ -43,9 +43,9 @@ struct io {			/* one request, its worker's alone */
 	bool		 spent;		/* a failed write that must not be
 					 * repeated: a second try could succeed
 					 * with the first one lost */
-	bool		 lasting;	/* the end may leave the request behind
-					 * with its buffer; if it did so, */
-	bool		 left;		/* the buffer must stay as it is */
+	bool		 lasting;	/* the end may give the request up
+					 * while something still uses buf: */
+	bool		 buf_in_use;	/* it did, and buf must stay as it is */
 	struct stamp	 stamp;	/* gauge.h's, while it is timed */
 	char		 why[168];	/* the end's own words, or "" */
 	void		*flight;	/* the backend's, while it is pending */

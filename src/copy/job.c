@@ -150,7 +150,7 @@ job_buffer_anew(struct worker *w)
 void
 job_unbuffer(struct job *job)
 {
-	if (job->mapping != NULL && !job->left && !tee_lost(job->p->dst))
+	if (job->mapping != NULL && !job->bufs_in_use && !tee_lost(job->p->dst))
 		munmap(job->mapping, job->mapped);
 }
 
@@ -165,7 +165,7 @@ job_threads(struct job *job)
 	job->workers = p->workers;
 	for (i = 0; i < p->workers; i++) {
 		job->worker[i].job = job;
-		if (!job->left || job->worker[i].buf == NULL)
+		if (!job->bufs_in_use || job->worker[i].buf == NULL)
 			job->worker[i].buf = job->bufs + i * job_stride(p);
 		job->worker[i].other = job->bufs + pieces_size(p) +
 		    i * p->other;

@@ -85,10 +85,10 @@ static void
 transfer(struct lane *lane, struct worker *w, struct io *io)
 {
 	lane_transfer(lane, io);
-	if (!io->left)
+	if (!io->buf_in_use)
 		return;
-	w->left = true;
-	w->job->left = true;
+	w->buf_in_use = true;
+	w->job->bufs_in_use = true;
 }
 
 struct io

@@ -62,9 +62,9 @@ static bool
 have_buffer(struct worker *w)
 {
 	struct fault f;
-	int err = w->left ? job_buffer_anew(w) : 0;
+	int err = w->buf_in_use ? job_buffer_anew(w) : 0;
 
-	w->left = false;
+	w->buf_in_use = false;
 	if (err == 0)
 		return true;
 	fault_errno(&f, err, "another buffer");

@@ -91,7 +91,7 @@ begin(const struct lane *lane, struct io *io)
 	io->status = 0;
 	io->bad_off = NOWHERE;
 	io->spent = false;
-	io->left = false;
+	io->buf_in_use = false;
 	io->why[0] = '\0';
 	return end > io->off ? end - io->off : 0;
 }

@@ -247,7 +247,7 @@ rbd_transfer(struct lane *lane, struct io *io)
 		else
 			fail(lane, io, err);
 	}
-	io->left = io->lasting && call == NULL && lane->priv != NULL;
+	io->buf_in_use = io->lasting && call == NULL && lane->priv != NULL;
 	lane->priv = call;
 }
 

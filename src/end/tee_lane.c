@@ -51,7 +51,7 @@ struct span {			/* a worker's lane to all targets */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 over;		/* l: pending has decreased */
 	unsigned	 pending;	/* l: arms that are BUSY or LEAVING */
-	bool		 left;		/* for the worker only: an arm was given
+	bool		 buf_in_use;	/* for the worker only: an arm was given
 				 * up with the buffer of the request */
 	struct arm	 arm[TARGETS_MOST];
 };
@@ -147,7 +147,7 @@ abandon(struct arm *a)
 {
 	a->state = LOST;
 	a->span->pending--;
-	a->span->left = true;
+	a->span->buf_in_use = true;
 }
 
 /* l: give up arms that have not answered in time. */
@@ -264,8 +264,8 @@ gather(struct span *s, struct io *io)
 
 	for (a = s->arm; a < s->arm + s->t->n; a++) {
 		good += counts(a, io);
-		if (a->asked && a->state != LOST && a->io.left)
-			io->left = true;
+		if (a->asked && a->state != LOST && a->io.buf_in_use)
+			io->buf_in_use = true;
 	}
 	if (io->err == EOPNOTSUPP)
 		s->t->no_zero = true;
@@ -297,12 +297,12 @@ tee_transfer(struct lane *lane, struct io *io)
 		io->err = EOPNOTSUPP;
 		return;
 	}
-	s->left = false;
+	s->buf_in_use = false;
 	pthread_mutex_lock(&s->lock);
 	send_all(s, io);
 	wait_all(s);
 	pthread_mutex_unlock(&s->lock);
-	io->left = s->left && io->op == OP_WRITE;
+	io->buf_in_use = s->buf_in_use && io->op == OP_WRITE;
 	gather(s, io);
 	if (io->op == OP_READ)		/* each arm has its own buffer */
 		return;

@@ -743,7 +743,7 @@ fails(const char *call, int err, ssize_t result, int ends_so, const char *why)
 	transfer(OP_READ, 0, 512, true, ends_so, 0);
 	assert_string_equal(io.why, why);
 	assert_int_equal(io.spent, ends_so == ENODEV);
-	assert_false(io.left);
+	assert_false(io.buf_in_use);
 	finish();
 }
 
@@ -777,13 +777,13 @@ leaves_a_request_that_does_not_end(void **state)
 	image = end.priv;
 	ceph.silent = true;
 	transfer(OP_WRITE, 0, 512, true, ENODEV, 0);
-	assert_true(io.left);
+	assert_true(io.buf_in_use);
 	assert_non_null(strstr(io.why, "maybe all since the last flush is "
 	    "lost"));
 	assert_null(lane.priv);
 	assert_true(image->stuck);
 	transfer(OP_WRITE, 0, 512, true, ENODEV, 0);
-	assert_false(io.left);			/* nothing was sent */
+	assert_false(io.buf_in_use);			/* nothing was sent */
 	assert_int_equal(ceph.requests, 0);
 	assert_int_equal(endpoint_extent(&end, 0, &x), ETIMEDOUT);
 	assert_int_equal(endpoint_flush(&end, &f), -1);

@@ -77,7 +77,7 @@ transfer(struct lane *l, struct io *q)
 
 	mine->requests++;
 	mine->lasting = q->lasting;
-	q->left = mine->left;
+	q->buf_in_use = mine->left;
 	if (mine->times == 0) {
 		q->done = q->len;
 		return;
@@ -351,10 +351,10 @@ drops_what_fails_and_goes_on(void **state)
 	attached();
 	request(OP_WRITE, 0);
 	assert_true(fate[0].lasting);
-	assert_false(io.left);
+	assert_false(io.buf_in_use);
 	fate[2].left = true;
 	request(OP_WRITE, 0);
-	assert_true(io.left);
+	assert_true(io.buf_in_use);
 	fate[2].left = false;
 	fate[1].err = ENOSPC;
 	fate[1].times = 1;

@@ -138,7 +138,7 @@ static bool
 leave(struct worker *w)
 {
 	used[steps++] = w->buf;
-	w->left = true;
+	w->buf_in_use = true;
 	return false;
 }
 
