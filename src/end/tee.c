@@ -396,8 +396,8 @@ tee_extend(struct endpoint *ep, uint64_t length)
 }
 
 static int
-tee_kept(const struct endpoint *ep, uint64_t from, uint64_t to, uint64_t holes,
-    struct fault *f)
+tee_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
+    uint64_t holes, struct fault *f)
 {
 	struct targets *t = targets_of(ep);
 	const struct endpoint *one;
@@ -415,7 +415,7 @@ tee_kept(const struct endpoint *ep, uint64_t from, uint64_t to, uint64_t holes,
 }
 
 static void
-tee_leave(struct endpoint *ep, uint64_t off, uint64_t len)
+tee_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 {
 	struct targets *t = targets_of(ep);
 	struct endpoint *to;
@@ -474,7 +474,7 @@ close_reader(struct tee *tee)
 
 /* All are read at the same places, in units that suit every target. */
 static int
-tee_reader(const struct endpoint *target, struct endpoint *r, struct fault *f)
+tee_readback(const struct endpoint *target, struct endpoint *r, struct fault *f)
 {
 	struct targets *t = targets_of(target);
 	struct tee *tee = calloc(1, sizeof(*tee));
@@ -533,9 +533,9 @@ static const struct backend tee_backend = {
 	.detach = tee_detach,
 	.transfer = tee_transfer,
 	.extend = tee_extend,
-	.check_kept = tee_kept,
+	.check_kept = tee_check_kept,
 	.flush = tee_flush,
-	.open_readback = tee_reader,
-	.drop_cache = tee_leave,
+	.open_readback = tee_readback,
+	.drop_cache = tee_drop_cache,
 	.close = tee_close,
 };

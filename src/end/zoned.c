@@ -141,7 +141,7 @@ at_a_time(const struct zoned *zd)
 	unsigned left = zd->like == NULL ? 0 : zones_left(zd->zones, zd->from,
 	    zd->to, zd->like, zd->like_from);
 
-	return zones_free(zd->zones, zd->from, zd->to, &zd->most, left);
+	return zones_available(zd->zones, zd->from, zd->to, &zd->most, left);
 }
 
 static unsigned

@@ -258,7 +258,7 @@ is_ours(const struct zone *z, uint64_t from, uint64_t to)
 }
 
 unsigned
-zones_free(const struct zones *z, uint64_t from, uint64_t to,
+zones_available(const struct zones *z, uint64_t from, uint64_t to,
     const struct zone_limits *most, unsigned left)
 {
 	uint64_t active = left, open = left, held = 0;

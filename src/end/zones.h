@@ -72,7 +72,7 @@ uint64_t zones_size(const struct zones *);
  * the copy leaves written in part.  0: not even one.
  */
 struct zone_limits;
-unsigned zones_free(const struct zones *, uint64_t from, uint64_t to,
+unsigned zones_available(const struct zones *, uint64_t from, uint64_t to,
     const struct zone_limits *most, unsigned left);
 
 /*

@@ -178,7 +178,7 @@ may(unsigned open, unsigned active, unsigned left)
 {
 	const struct zone_limits most = { open, active };
 
-	return zones_free(one, 2 * ZONE, ZONES * ZONE, &most, left);
+	return zones_available(one, 2 * ZONE, ZONES * ZONE, &most, left);
 }
 
 static void
