@@ -1,11 +1,17 @@
 /*
- * What a buffer holds.
+ * Buffers: where they lie, and what they hold.
  */
 #ifndef PARDD_BYTES_H
 #define PARDD_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/*
+ * Allocate len bytes that begin at a page and fill whole pages, as O_DIRECT and
+ * commands want them.  The caller frees them; NULL without memory.
+ */
+unsigned char *page_alloc(size_t len);
 
 /* Whether all bytes of a buffer are zero. */
 bool all_zero(const unsigned char *buf, size_t len);

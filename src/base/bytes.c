@@ -1,9 +1,20 @@
 /*
- * What a buffer holds.
+ * Buffers.
  */
 #include "base/bytes.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/number.h"
+
+enum { PAGE = 4096 };
+
+unsigned char *
+page_alloc(size_t len)
+{
+	return aligned_alloc(PAGE, (size_t)round_up(len, PAGE));
+}
 
 /* Each byte is compared with the next one, by a function made for that. */
 bool

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 
 enum {
@@ -103,7 +104,7 @@ reads(struct worker *w, unsigned most)
 		.careful = true };
 	enum answer answer;
 
-	io.buf = aligned_alloc(4096, (io.len + 4095) / 4096 * 4096);
+	io.buf = page_alloc(io.len);
 	if (io.buf == NULL)
 		return UNKNOWN;
 	answer = ask(w, &io, most);

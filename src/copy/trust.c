@@ -44,7 +44,7 @@ look_with(struct look *l, struct endpoint *ep, uint64_t origin, uint32_t grain,
 {
 	l->grain = grain;
 	l->room = (size_t)round_up(most, grain) + grain;
-	l->buf = aligned_alloc(4096, (size_t)round_up(l->room, 4096));
+	l->buf = page_alloc(l->room);
 	l->attached = l->buf != NULL && lane_attach(&l->lane, ep, origin,
 	    -1) == 0;
 	return l->attached;

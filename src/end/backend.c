@@ -11,11 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/number.h"
+#include "base/bytes.h"
 #include "base/path.h"
 #include "base/status.h"
-
-enum { PAGE = 4096 };
 
 const char *
 endpoint_path(const struct endpoint *ep)
@@ -130,8 +128,7 @@ int
 endpoint_probe_first(struct endpoint *r, struct io *io, struct fault *f)
 {
 	*io = (struct io){ .op = OP_READ, .len = r->geo.io_align,
-		.buf = aligned_alloc(PAGE, (size_t)round_up(r->geo.io_align,
-		PAGE)) };
+		.buf = page_alloc(r->geo.io_align) };
 	if (io->buf == NULL)
 		return fault_errno(f, ENOMEM, "%s", r->name);
 	if (r->geo.size > 0)

@@ -24,8 +24,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/errand.h"
-#include "base/number.h"
 #include "base/secrets.h"
 #include "base/signals.h"
 #include "cli/opts.h"
@@ -306,7 +306,7 @@ iscsi_attach(struct lane *lane)
 		return ENOMEM;
 	lane->priv = l;
 	l->sg.path = sg->path;
-	l->sg.bounce = aligned_alloc(4096, SG_BOUNCE);
+	l->sg.bounce = page_alloc(SG_BOUNCE);
 	err = l->sg.bounce == NULL ? ENOMEM :
 	    iscsi_link_start(&iscsi_of(lane->ep)->link);
 	if (err != 0)
@@ -429,7 +429,7 @@ iscsi_probe(struct endpoint *ep, struct io *io)
 
 	if (p != NULL) {
 		*p = (struct probing){ ep, *io };
-		p->io.buf = aligned_alloc(4096, round_up(io->len, 4096));
+		p->io.buf = page_alloc(io->len);
 	}
 	if (p == NULL || p->io.buf == NULL)
 		err = ENOMEM;

@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/status.h"
 #include "cli/opts.h"
 #include "end/reopen.h"
@@ -286,7 +287,7 @@ sg_attach(struct lane *lane)
 	if (l == NULL)
 		return ENOMEM;
 	lane->priv = l;
-	l->bounce = aligned_alloc(4096, SG_BOUNCE);
+	l->bounce = page_alloc(SG_BOUNCE);
 	l->path = sg->path;
 	if (!sg->shared)
 		l->path.fd = reopen(sg->path.fd, endpoint_path(lane->ep),

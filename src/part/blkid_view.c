@@ -21,6 +21,7 @@
 #include <sys/param.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "base/number.h"
 
 enum {
@@ -79,7 +80,7 @@ copy(const struct view *v, uint64_t off, uint64_t end)
 	size_t most = piece(v, block);
 	struct io io = { .op = OP_READ };
 
-	io.buf = aligned_alloc(4096, PIECE);
+	io.buf = page_alloc(PIECE);
 	if (io.buf == NULL)
 		return ENOMEM;
 	for (io.off = off - off % block; io.off < end && io.err == 0;

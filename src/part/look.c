@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "base/bytes.h"
 #include "base/number.h"
 #include "loss.h"
 
@@ -42,7 +43,7 @@ look_open(struct look *l, const struct plan *p, unsigned how,
 	int err;
 
 	*l = (struct look){ .p = p, .how = how, .known = known,
-		.buf = aligned_alloc(4096, ROOM) };
+		.buf = page_alloc(ROOM) };
 	err = l->buf == NULL ? ENOMEM :
 	    lane_attach(&l->lane, p->src, p->src_off, -1);
 	if (err != 0)

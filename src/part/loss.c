@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "end/endpoint.h"
@@ -150,7 +151,7 @@ void
 loss_sort(struct damage_area *a, const struct plan *p, struct map *map)
 {
 	struct scene s = { .map = map, .base = a->off,
-		.buf = aligned_alloc(4096, ROOM) };
+		.buf = page_alloc(ROOM) };
 	struct fault f;
 
 	if (s.buf != NULL && endpoint_readable_back(p->dst) &&

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "base/number.h"
+#include "base/bytes.h"
 #include "block.h"
 #include "copy/transfer.h"
 #include "pass.h"
@@ -137,7 +137,7 @@ edges_find(struct worker *w, uint64_t ticket, const struct bad_run *bad)
 	if ((ticket == 0 && w->job->p->workers > 1) ||
 	    pass_backwards(w->job, r->pass))
 		return;
-	s.buf = aligned_alloc(4096, round_up(r->unit, 4096));
+	s.buf = page_alloc(r->unit);
 	if (s.buf == NULL)
 		return;
 	if (is_run(&s, bad)) {

@@ -25,8 +25,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/bytes.h"
 #include "base/clock.h"
-#include "base/number.h"
 #include "base/status.h"
 #include "copy/elsewhere.h"
 #include "copy/job.h"
@@ -219,7 +219,7 @@ is_there(struct worker *w, unsigned most)
 	size_t mark = liveness_mark(w);
 	enum answer answer;
 
-	io.buf = aligned_alloc(4096, round_up(io.len, 4096));
+	io.buf = page_alloc(io.len);
 	if (io.buf == NULL)
 		return true;
 	answer = ask(w, &io, most);

@@ -178,7 +178,7 @@ zeros_confirm(struct worker *w, size_t errors)
 	unsigned i;
 	bool lied;
 
-	io.buf = aligned_alloc(4096, round_up(io.len, 4096));
+	io.buf = page_alloc(io.len);
 	if (io.buf == NULL)
 		return true;
 	for (i = 0; i < TRIES && (i == 0 || io.err != 0); i++) {
