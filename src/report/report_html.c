@@ -308,6 +308,13 @@ used_table(FILE *out, const struct report_data *d)
 	table_end(out);
 }
 
+/* Whether there is anything to say of files: what is hit, or a command. */
+static bool
+tells_of_files(const struct damage_area *a)
+{
+	return a->files.n > 0 || damage_all_named(a) || a->command != NULL;
+}
+
 /* The files that are hit, and a command to find the others. */
 static void
 damage_files(FILE *out, const struct damage_area *a)
@@ -332,6 +339,10 @@ damage_files(FILE *out, const struct damage_area *a)
 		    "; no file is hit.</p>\n", out);
 		return;
 	}
+	if (a->command == NULL) {
+		fputs("No command is known that names the others.</p>\n", out);
+		return;
+	}
 	fprintf(out, "%s names the files%s:</p>\n<pre>", f->n > 0 ? "This" :
 	    "; this", a->more > 0 ? " that the first of them hit" : "");
 	escape_markup(out, a->command, SIZE_MAX);
@@ -349,7 +360,7 @@ damage_list(FILE *out, const struct report_data *d)
 
 	for (i = 0; d->out != NULL && i < d->out->damage.n; i++) {
 		a = &d->out->damage.area[i];
-		if (a->command == NULL)
+		if (!tells_of_files(a))
 			continue;
 		if (!any)
 			fputs("<h2>Which files are hit</h2>\n", out);

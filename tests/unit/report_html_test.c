@@ -444,6 +444,34 @@ tells_which_files_are_hit(void **state)
 	has("<p>Partition 1, 512 bytes in 1 range; no file is hit.</p>\n");
 }
 
+/* As of a FAT: names are known, and no command is that would find others. */
+static void
+tells_which_files_are_hit_without_a_command(void **state)
+{
+	char *names[] = { (char []){ "/a" } };
+	struct damage_area area = { .bytes = 512, .ranges = 1,
+		.type = "vfat", .files = { .known = true, .name = names,
+		.n = 1 } };
+
+	(void)state;
+	d.out = &out;
+	out.damage = (struct damage){ .area = &area, .n = 1 };
+	make();
+	has("<p>512 bytes in 1 range; hit are:</p>\n<ul>\n<li>/a</li>\n</ul>"
+	    "\n<p>No other file is hit.</p>\n");
+	area.files.more = true;
+	make();
+	has("; hit are, and maybe more:</p>\n<ul>\n<li>/a</li>\n</ul>\n"
+	    "<p>No command is known that names the others.</p>\n");
+	lacks("<pre>");
+	area.files.n = 0;
+	make();
+	lacks("Which files are hit");
+	area.files.more = false;
+	make();
+	has("<p>512 bytes in 1 range; no file is hit.</p>\n");
+}
+
 /* sha256 of nothing. */
 #define EMPTY	"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
@@ -581,6 +609,7 @@ main(void)
 		TEST(draws_and_lists_partitions),
 		TEST(tells_what_is_used),
 		TEST(tells_which_files_are_hit),
+		TEST(tells_which_files_are_hit_without_a_command),
 		TEST(tells_digests),
 		TEST(draws_no_progress_where_none_is),
 		TEST(goes_on_with_earlier_samples),
