@@ -30,8 +30,9 @@ struct timespec clock_spec(uint64_t ns);
 void clock_condition(pthread_cond_t *);
 
 /*
- * When a wait has ended by *until, limit ns from its beginning: begin anew, by
- * another *until, if everything has stood still.  False: it is over.
+ * A wait of "limit" ns has timed out at *until.  Returns true if everything has
+ * stood still meanwhile: then wait again, to the new *until.  False: the time
+ * is up.
  */
 bool clock_anew(struct timespec *until, uint64_t limit);
 

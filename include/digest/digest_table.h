@@ -2,10 +2,9 @@
  * Digests of what is written, one per chunk of the copy: XXH3 of 128 bits, or
  * SHA-256.  The target is compared with them when it is read back.
  *
- * Chunk 0 ends at the first border of pieces (map.h), the others are
- * plan->chunk bytes long, and the last one ends with the copy, including
- * padding.  So a piece of a plain copy is one chunk.  Offsets are bytes of the
- * map.
+ * Chunk 0 ends at the first border of pieces (map.h), the others have the same
+ * length, and the last one ends with the copy, including padding.  So a piece
+ * of a plain copy is one chunk.  Offsets are bytes of the map.
  *
  * The table has its own lock, a leaf.
  */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "base/number.h"
 #include "base/print.h"
@@ -19,12 +20,6 @@ enum {
 	LINE = 800,		/* longest line shown, in bytes */
 	NAMES = 3,		/* source, target and map */
 };
-
-static unsigned
-least(unsigned a, unsigned b)
-{
-	return a < b ? a : b;
-}
 
 static int
 lower(char c)
@@ -54,14 +49,14 @@ hint_distance(const char *a, size_t len, const char *b)
 		for (j = 1; j <= n; j++) {
 			now[j] = last[j - 1] + (lower(a[i - 1]) !=
 			    lower(b[j - 1]));
-			now[j] = least(now[j], 1 + least(last[j], now[j - 1]));
+			now[j] = MIN(now[j], 1 + MIN(last[j], now[j - 1]));
 			if (i > 1 && j > 1 && lower(a[i - 1]) ==
 			    lower(b[j - 2]) && lower(a[i - 2]) ==
 			    lower(b[j - 1]))
-				now[j] = least(now[j], 1 + before[j - 2]);
+				now[j] = MIN(now[j], 1 + before[j - 2]);
 		}
 	}
-	return least(row[len % 3][n], HINT_MOST + 1);
+	return MIN(row[len % 3][n], (unsigned)HINT_MOST + 1);
 }
 
 /*

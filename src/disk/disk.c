@@ -20,6 +20,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "disk/sysfs.h"
 
 enum { USB_UP = 5 };		/* levels: target, host, interface, and more */
@@ -94,10 +95,7 @@ node_of(int *err, int dir, const char *folder)
 static void
 last_part(const char *path, char *name, size_t room)
 {
-	const char *base = strrchr(path, '/');
-
-	snprintf(name, room, "%.*s", (int)room - 1, base == NULL ? path :
-	    base + 1);
+	snprintf(name, room, "%.*s", (int)room - 1, path_base(path));
 }
 
 /* The folder that the link of a node leads to, or "". */

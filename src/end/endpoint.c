@@ -6,11 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "backend.h"
+#include "base/path.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "layer.h"
@@ -60,11 +60,8 @@ endpoint_look(const struct endpoint *ep, struct fault *f)
 static int
 create(struct endpoint *ep, mode_t mode, struct fault *f)
 {
-	const char *base = strrchr(ep->name, '/');
-
-	base = base == NULL ? ep->name : base + 1;
-	ep->fd = openat(ep->dir, base, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW |
-	    O_CLOEXEC, mode);
+	ep->fd = openat(ep->dir, path_base(ep->name), O_RDWR | O_CREAT |
+	    O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (ep->fd < 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	ep->is.linked = true;

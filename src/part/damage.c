@@ -43,13 +43,6 @@ struct survey {
 	struct hits	*hits;	/* one per partition, and one for the rest */
 };
 
-static uint32_t
-be32(const unsigned char *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
-	    (uint32_t)p[2] << 8 | p[3];
-}
-
 /* --- the commands ------------------------------------------------------ */
 
 static void
@@ -143,7 +136,7 @@ ntfs_command(FILE *out, const struct hits *h, const unsigned char *head)
 static int64_t
 xfs_command(FILE *out, const struct hits *h, const unsigned char *head)
 {
-	uint64_t unit = be32(head + 4), first, last;
+	uint64_t unit = be32dec(head + 4), first, last;
 	int64_t cut = 0;
 	size_t i;
 

@@ -51,8 +51,7 @@ enum part {
 };
 
 struct parts {
-	char	text[PARTS][PART];	/* a shorter form, or empty: there is
-					 * none */
+	char	text[PARTS][PART];	/* what is shown; empty: nothing */
 	char	less[PARTS][PART];	/* a shorter form, or empty: there is
 					 * none */
 };
