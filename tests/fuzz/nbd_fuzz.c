@@ -39,11 +39,13 @@ static unsigned char buffer[ROOM];
 /* ------------------------------------------------------------ what is around */
 
 int
-command_start(struct command *c, const char *name, int *sock, struct fault *f)
+command_start(struct command *c, const char *name, const char *line, int *sock,
+    struct fault *f)
 {
 	int pair[2];
 
 	(void)name;
+	(void)line;
 	(void)f;
 	*c = (struct command){ .words = -1 };
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
