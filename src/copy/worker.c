@@ -21,39 +21,37 @@ fail_attach(struct job *job, const struct lane *lane, int err)
 	return false;
 }
 
+/* Attach the lanes of a worker: all of them, or none. */
 static bool
 attach(struct worker *w)
 {
 	struct job *job = w->job;
-	const struct lane *lane = &w->src;
-	int err = lane_attach(&w->src, job->p->src, job->p->src_off,
-	    job->halt);
+	const struct plan *p = job->p;
+	const struct {
+		struct lane	*lane;
+		struct endpoint	*ep;
+		uint64_t	 origin;
+		enum role	 role;
+	} all[] = {
+		{ &w->src, p->src, p->src_off, SOURCE },
+		{ &w->dst, p->dst, p->dst_off, TARGET },
+		{ &w->back, &job->back, p->dst_off, TARGET },
+	};
+	size_t n = job->reads_back ? 3 : 2, i, k;
+	int err;
 
-	if (err == 0) {
-		lane = &w->dst;
-		err = lane_attach(&w->dst, job->p->dst, job->p->dst_off,
-		    job->halt);
-		if (err != 0)
-			lane_detach(&w->src);
-	}
-	if (err == 0 && job->reads_back) {
-		lane = &w->back;
-		err = lane_attach(&w->back, &job->back, job->p->dst_off,
+	for (i = 0; i < n; i++) {
+		err = lane_attach(all[i].lane, all[i].ep, all[i].origin,
 		    job->halt);
 		if (err != 0) {
-			lane_detach(&w->src);
-			lane_detach(&w->dst);
+			for (k = 0; k < i; k++)
+				lane_detach(all[k].lane);
+			return fail_attach(job, all[i].lane, err);
 		}
-	}
-	if (err != 0)
-		return fail_attach(job, lane, err);
-	w->src.requests = &w->asked[SOURCE];
-	w->dst.requests = w->back.requests = &w->asked[TARGET];
-	gauge_lane(job->profile, (unsigned)(w - job->worker), &w->src);
-	gauge_lane(job->profile, (unsigned)(w - job->worker), &w->dst);
-	if (job->reads_back)
+		all[i].lane->requests = &w->asked[all[i].role];
 		gauge_lane(job->profile, (unsigned)(w - job->worker),
-		    &w->back);
+		    all[i].lane);
+	}
 	return true;
 }
 
