@@ -343,6 +343,16 @@ piece_note(struct worker *w, uint64_t off, size_t len)
 	return false;
 }
 
+/* Write a piece as plan->store says. */
+static bool
+put(struct worker *w, uint64_t off, size_t len)
+{
+	if (w->job->p->store == STORE_DIFFERING)
+		return sparing_spare(w, off, len);
+	return sparse_wanted(w->job->p) ? sparse_write(w, off, len) :
+	    write_all(w, off, len);
+}
+
 static bool
 store(struct worker *w, struct piece *pc)
 {
@@ -361,14 +371,8 @@ store(struct worker *w, struct piece *pc)
 	 */
 	if (ok && len > 0 && pc->got != CUT)
 		ok = ranges_known(job, off, w->buf, len, &spare);
-	if (len == 0 || spare || !ok)
-		;
-	else if (job->p->store == STORE_DIFFERING)
-		ok = sparing_spare(w, off, len);
-	else if (sparse_wanted(job->p))
-		ok = sparse_write(w, off, len);
-	else
-		ok = write_all(w, off, len);
+	if (ok && len > 0 && !spare)
+		ok = put(w, off, len);
 	if (streamed && ok && pc->got != CUT)
 		turn_pass(&job->turn, off + pc->good);
 	else if (streamed)

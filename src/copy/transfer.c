@@ -178,7 +178,6 @@ transfer_write(struct worker *w, uint64_t off, size_t at, size_t len)
 	struct io io = { .op = OP_WRITE, .buf = w->buf + at,
 		.off = off + at, .len = len, .lasting = true,
 		.padding = padding(w, off + at + len) };
-
 	bool wrote;
 
 	transfer_begin(w);
