@@ -311,20 +311,20 @@ write_open(struct mapfile_form *form, int fd, int *fresh)
 	return err;
 }
 
-struct place {			/* names in the folder of the map */
+struct names {			/* in the folder of the map */
 	int		 dir;
 	const char	*path, *base;	/* for messages; of the map */
-	char		 temporary[NAME_MAX + 1], before[NAME_MAX + 1];
+	char		 temporary[NAME_MAX + 1], backup[NAME_MAX + 1];
 };
 
 static int
-place_of(struct place *at, int dir, const char *path, struct fault *f)
+names_of(struct names *at, int dir, const char *path, struct fault *f)
 {
 	at->dir = dir;
 	at->path = path;
 	at->base = path_base(path);
 	if (snprintf(at->temporary, sizeof(at->temporary), "%s" TEMPORARY,
-	    at->base) <= NAME_MAX && snprintf(at->before, sizeof(at->before),
+	    at->base) <= NAME_MAX && snprintf(at->backup, sizeof(at->backup),
 	    "%s.bak", at->base) <= NAME_MAX)
 		return 0;
 	return fault_errno(f, ENAMETOOLONG, "%s", path);
@@ -334,7 +334,7 @@ place_of(struct place *at, int dir, const char *path, struct fault *f)
  * Write a new file beside the map, and flush it.  Returns 0 or an errno value.
  */
 static int
-try_temporary(struct mapfile_form *form, const struct place *at, int *fresh)
+try_temporary(struct mapfile_form *form, const struct names *at, int *fresh)
 {
 	int fd, err;
 
@@ -350,13 +350,13 @@ try_temporary(struct mapfile_form *form, const struct place *at, int *fresh)
 
 /* If the disk is too full for three maps, remove the previous one. */
 static int
-write_temporary(struct mapfile_form *form, const struct place *at, int *fresh,
+write_temporary(struct mapfile_form *form, const struct names *at, int *fresh,
     struct fault *f)
 {
 	int err = try_temporary(form, at, fresh);
 
 	if ((err == ENOSPC || err == EDQUOT) &&
-	    unlinkat(at->dir, at->before, 0) == 0)
+	    unlinkat(at->dir, at->backup, 0) == 0)
 		err = try_temporary(form, at, fresh);
 	return err == 0 ? 0 : fault_errno(f, err, "%s" TEMPORARY
 	    ": writing the map", at->path);
@@ -364,7 +364,7 @@ write_temporary(struct mapfile_form *form, const struct place *at, int *fresh,
 
 /* Whether a map says nothing; then it is not worth keeping. */
 static bool
-is_empty(const struct place *at)
+is_empty(const struct names *at)
 {
 	struct stat st;
 
@@ -377,11 +377,11 @@ is_empty(const struct place *at)
  * matters more.
  */
 static int
-replace(const struct place *at, bool blank, struct fault *f)
+replace(const struct names *at, bool blank, struct fault *f)
 {
 	if (!blank && !is_empty(at)) {
-		unlinkat(at->dir, at->before, 0);
-		(void)!linkat(at->dir, at->base, at->dir, at->before, 0);
+		unlinkat(at->dir, at->backup, 0);
+		(void)!linkat(at->dir, at->base, at->dir, at->backup, 0);
 	}
 	if (renameat(at->dir, at->temporary, at->dir, at->base) != 0)
 		return fault_errno(f, errno, "%s", at->path);
@@ -391,10 +391,10 @@ replace(const struct place *at, bool blank, struct fault *f)
 int
 mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 {
-	struct place at;
+	struct names at;
 	int fresh = -1;
 
-	if (place_of(&at, form->dir, path, f) != 0 ||
+	if (names_of(&at, form->dir, path, f) != 0 ||
 	    write_temporary(form, &at, &fresh, f) != 0)
 		return -1;
 	if (replace(&at, form->blank, f) != 0) {
@@ -413,10 +413,10 @@ mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 int
 mapfile_try(struct mapfile_form *form, const char *path, struct fault *f)
 {
-	struct place at;
+	struct names at;
 	int fresh = -1;
 
-	if (place_of(&at, form->dir, path, f) != 0 ||
+	if (names_of(&at, form->dir, path, f) != 0 ||
 	    write_temporary(form, &at, &fresh, f) != 0)
 		return -1;
 	close(fresh);
