@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "digest/hash.h"
+#include "end/tee.h"
 #include "memory_end.h"
 #include "poor.h"
 #include "verify/verify.h"
@@ -177,6 +178,46 @@ knows_what_is_not_of_the_source(void **state)
 	verify_run(&job);
 	finds(2 * CHUNK, BLOCK, 1);
 	done();
+}
+
+/* Three targets, which are files: what was left out of a chunk is not read. */
+static void
+counts_what_is_read_of_several_targets(void **state)
+{
+	static char name[3][32];
+	struct endpoint tee;
+	struct fault f;
+	unsigned i;
+	int fd;
+
+	(void)state;
+	o.targets = p.targets = 3;
+	o.timeout = 60;
+	for (i = 0; i < 3; i++) {
+		stpcpy(name[i], "/tmp/pardd-verify.XXXXXX");
+		fd = mkstemp(name[i]);
+		assert_int_equal(write(fd, src.data, SIZE), SIZE);
+		close(fd);
+		o.target[i] = name[i];
+	}
+	assert_int_equal(tee_open(&tee, &o, false, &f), 0);
+	assert_int_equal(tee_join(&tee, &f), 0);
+	p.dst = &tee;
+	p.other = 3 * CHUNK;
+	copied();
+	assert_int_equal(map_set(&job.map, CHUNK, 2 * BLOCK, OUTSIDE), 0);
+	digest_table_mark(job.digests, 1, CHECK_NONE);
+	assert_int_equal(endpoint_readback(&job.back, &tee, CHUNK, &f), 0);
+	verify_run(&job);
+	finds(SIZE - 2 * BLOCK, 0, 0);
+	assert_int_equal(job.verify->read, SIZE - 2 * BLOCK);
+	assert_int_equal(job.verify->masked, 2 * BLOCK);
+	assert_int_equal(endpoint_close(&job.back), 0);
+	done();
+	assert_int_equal(endpoint_close(&tee), 0);
+	tee_free(&tee);
+	for (i = 0; i < 3; i++)
+		unlink(name[i]);
 }
 
 /* ------------------------------------------------------------------- by what */
@@ -572,6 +613,7 @@ main(void)
 		TEST(finds_what_differs),
 		TEST(narrows_nothing_down_where_it_cannot),
 		TEST(knows_what_is_not_of_the_source),
+		TEST(counts_what_is_read_of_several_targets),
 		TEST(compares_with_the_source),
 		TEST(compares_with_both_for_a_digest),
 		TEST(compares_with_the_source_what_has_no_digest),
