@@ -289,7 +289,8 @@ cut_meanwhile()
 	{
 		truncate -s 4096 dst && comes_back
 	}
-	leaves '' && ended exit 69 && size_is dst 4096 &&
+	leaves '' profile=p.json report=r.html && ended exit 69 && size_is dst 4096 &&
+	    jq -e '.target.bytes == 1048576' p.json >/dev/null && grep -q 'dst ends at byte 4096' r.html &&
 	    says 'NOT complete: map says that dst is finished up to byte 1048576, but dst ends at byte 4096'
 }
 # told COMMAND ANSWER: by the socket ctl
