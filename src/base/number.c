@@ -210,7 +210,7 @@ number_part(uint64_t n, size_t parts, uint64_t of)
 	for (bit = (SIZE_MAX >> 1) + 1; bit > 0; bit >>= 1) {
 		part = 2 * part + add(&rest, rest, of);
 		if ((parts & bit) != 0)
-			part += n / of + add(&rest, n % of, of);
+			part += (size_t)(n / of) + add(&rest, n % of, of);
 	}
 	return part;
 }

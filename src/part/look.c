@@ -128,7 +128,7 @@ look_read(void *arg, uint64_t off, void *buf, size_t len)
 			return io.err;
 		if (io.done <= before)
 			return EIO;
-		n = MIN(io.done - before, part);
+		n = (size_t)MIN(io.done - before, part);
 		memcpy(to, l->buf + before, n);
 	}
 	return 0;
