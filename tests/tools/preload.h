@@ -37,15 +37,23 @@ next(const char *name)
  * A function pointer of the type of fn, for the duration of a call.  memcpy, as
  * ISO C has no cast from an object pointer to one to a function.
  */
-#define REAL(ptr, fn)							\
+#define REAL(ptr, fn)	REAL_OF(ptr, fn, #fn)
+#define REAL_OF(ptr, fn, name)						\
 	static __typeof__(&fn) ptr;					\
 	do {								\
 		void *sym_;						\
 		if (ptr == NULL) {					\
-			sym_ = next(#fn);				\
+			sym_ = next(name);				\
 			memcpy(&ptr, &sym_, sizeof(ptr));		\
 		}							\
 	} while (0)
+
+/* The name of a function for offsets of 64 bits, whatever the machine has. */
+#ifdef __GLIBC__
+#define LARGE(name)	name "64"
+#else
+#define LARGE(name)	name
+#endif
 
 /* Both that flush a file, by a function flush(fd, libc's own). */
 #define FLUSHES								\

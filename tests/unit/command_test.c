@@ -117,6 +117,7 @@ waitid(idtype_t kind, id_t id, siginfo_t *info, int flags)
 int
 poll(struct pollfd *p, nfds_t n, int ms)
 {
+	REAL(real, poll);
 	if (fake.poll_err != 0) {
 		errno = fake.poll_err;
 		fake.poll_err = 0;
@@ -133,7 +134,7 @@ poll(struct pollfd *p, nfds_t n, int ms)
 		fake.slow--;
 		return 0;
 	}
-	return (int)syscall(SYS_poll, p, n, ms);
+	return real(p, n, ms);
 }
 
 int

@@ -367,8 +367,10 @@ static void
 takes_no_unit_of_sharing_that_cannot_be(void **state)
 {
 	static const struct { long says; uint32_t takes; } all[] = {
-		{ 0, 0 }, { -1, 0 }, { (long)INT32_MAX + 1, 0 },
-		{ 4096, 4096 },
+#if LONG_MAX > INT32_MAX
+		{ INT32_MAX + 1L, 0 },
+#endif
+		{ 0, 0 }, { -1, 0 }, { 4096, 4096 },
 	};
 	size_t i;
 

@@ -27,6 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../tools/preload.h"
+
 enum { DENIALS = 4, EVER = 1 << 20 };
 
 struct denial {
@@ -236,11 +238,12 @@ readlink(const char *path, char *to, size_t room)
 int
 fstatfs(int fd, struct statfs *fs)
 {
-	if (denied("fstatfs", 0) || syscall(SYS_fstatfs, fd, fs) != 0)
+	REAL_OF(real, fstatfs, LARGE("fstatfs"));
+	if (denied("fstatfs", 0) || real(fd, fs) != 0)
 		return -1;
 	if (kernel.fs != 0) {
-		fs->f_type = kernel.fs;
-		fs->f_bsize = kernel.fs_block;
+		fs->f_type = (__typeof__(fs->f_type))kernel.fs;
+		fs->f_bsize = (__typeof__(fs->f_bsize))kernel.fs_block;
 	}
 	return 0;
 }
@@ -303,15 +306,16 @@ flock(int fd, int how)
 off_t
 lseek(int fd, off_t off, int whence)
 {
+	REAL_OF(real, lseek, LARGE("lseek"));
 	return denied("lseek", (unsigned long)whence) ? refused() :
-	    syscall(SYS_lseek, fd, off, whence);
+	    real(fd, off, whence);
 }
 
 int
 poll(struct pollfd *p, nfds_t n, int ms)
 {
-	return denied("poll", 0) ? refused() :
-	    (int)syscall(SYS_poll, p, n, ms);
+	REAL(real, poll);
+	return denied("poll", 0) ? refused() : real(p, n, ms);
 }
 
 static ssize_t
@@ -352,57 +356,61 @@ write(int fd, const void *buf, size_t n)
 void *
 mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 {
+	REAL_OF(real, mmap, LARGE("mmap"));
 	return denied("mmap", 0) ? MAP_FAILED :
-	    (void *)syscall(SYS_mmap, at, n, prot, flags, fd, off);
+	    real(at, n, prot, flags, fd, off);
 }
 
 ssize_t
 pread(int fd, void *buf, size_t n, off_t off)
 {
-	return denied("pread", 0) ? refused() :
-	    syscall(SYS_pread64, fd, buf, n, off);
+	REAL_OF(real, pread, LARGE("pread"));
+	return denied("pread", 0) ? refused() : real(fd, buf, n, off);
 }
 
 ssize_t
 pwrite(int fd, const void *buf, size_t n, off_t off)
 {
-	return denied("pwrite", 0) ? refused() :
-	    syscall(SYS_pwrite64, fd, buf, n, off);
+	REAL_OF(real, pwrite, LARGE("pwrite"));
+	return denied("pwrite", 0) ? refused() : real(fd, buf, n, off);
 }
 
 ssize_t
 preadv2(int fd, const struct iovec *iov, int n, off_t off, int flags)
 {
 	return denied("preadv2", (unsigned long)flags) ? refused() :
-	    syscall(SYS_preadv2, fd, iov, n, off, 0, flags);
+	    syscall(SYS_preadv2, fd, iov, n, (long)off, (long)(off >> 32),
+	    flags);
 }
 
 ssize_t
 pwritev2(int fd, const struct iovec *iov, int n, off_t off, int flags)
 {
 	return denied("pwritev2", (unsigned long)flags) ? refused() :
-	    syscall(SYS_pwritev2, fd, iov, n, off, 0, flags);
+	    syscall(SYS_pwritev2, fd, iov, n, (long)off, (long)(off >> 32),
+	    flags);
 }
 
 int
 ftruncate(int fd, off_t length)
 {
-	return denied("ftruncate", 0) ? -1 :
-	    (int)syscall(SYS_ftruncate, fd, length);
+	REAL_OF(real, ftruncate, LARGE("ftruncate"));
+	return denied("ftruncate", 0) ? -1 : real(fd, length);
 }
 
 int
 fallocate(int fd, int mode, off_t off, off_t len)
 {
-	return denied("fallocate", 0) ? refused() :
-	    (int)syscall(SYS_fallocate, fd, mode, off, len);
+	REAL_OF(real, fallocate, LARGE("fallocate"));
+	return denied("fallocate", 0) ? refused() : real(fd, mode, off, len);
 }
 
 int
 sync_file_range(int fd, off_t off, off_t len, unsigned flags)
 {
+	REAL(real, sync_file_range);
 	return denied("sync_file_range", flags) ? refused() :
-	    (int)syscall(SYS_sync_file_range, fd, off, len, flags);
+	    real(fd, off, len, flags);
 }
 
 int

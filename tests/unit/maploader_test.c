@@ -69,8 +69,8 @@ flock(int fd, int how)
 int
 fstatat(int dir, const char *name, struct stat *st, int flags)
 {
-	return denied("fstatat") ? -1 :
-	    (int)syscall(SYS_newfstatat, dir, name, st, flags);
+	REAL_OF(real, fstatat, LARGE("fstatat"));
+	return denied("fstatat") ? -1 : real(dir, name, st, flags);
 }
 
 int
@@ -83,8 +83,8 @@ linkat(int from, const char *name, int to, const char *as, int flags)
 ssize_t
 readlink(const char *name, char *to, size_t room)
 {
-	return denied("readlink") ? -1 :
-	    syscall(SYS_readlink, name, to, room);
+	REAL(real, readlink);
+	return denied("readlink") ? -1 : real(name, to, room);
 }
 
 int

@@ -55,8 +55,8 @@ denied(const char *call)
 int
 fstatat(int dir, const char *name, struct stat *st, int flags)
 {
-	return denied("fstatat") ? -1 :
-	    (int)syscall(SYS_newfstatat, dir, name, st, flags);
+	REAL_OF(real, fstatat, LARGE("fstatat"));
+	return denied("fstatat") ? -1 : real(dir, name, st, flags);
 }
 
 int

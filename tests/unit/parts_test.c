@@ -30,7 +30,8 @@ static unsigned writes = UINT_MAX;	/* no more can be done */
 ssize_t
 pwrite(int fd, const void *buf, size_t n, off_t off)
 {
-	return writes-- == 0 ? 0 : syscall(SYS_pwrite64, fd, buf, n, off);
+	REAL_OF(real, pwrite, LARGE("pwrite"));
+	return writes-- == 0 ? 0 : real(fd, buf, n, off);
 }
 
 /* -------------------------------------------------------------- the cases */

@@ -138,7 +138,7 @@ move(struct sg_io_hdr *h, uint64_t lba, uint64_t n, bool write)
 		assert_true(n * BLOCK <= sizeof(map));
 		fd = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDWR);
 		to = map;
-		assert_true(syscall(SYS_pread64, fd, map, n * BLOCK, 0) ==
+		assert_true(pread(fd, map, n * BLOCK, 0) ==
 		    (long)(n * BLOCK));
 	}
 	if (write)
@@ -146,7 +146,7 @@ move(struct sg_io_hdr *h, uint64_t lba, uint64_t n, bool write)
 	else
 		memcpy(to, disk.bytes + lba * BLOCK, n * BLOCK);
 	if (fd >= 0) {
-		assert_true(syscall(SYS_pwrite64, fd, map, n * BLOCK, 0) ==
+		assert_true(pwrite(fd, map, n * BLOCK, 0) ==
 		    (long)(n * BLOCK));
 		syscall(SYS_close, fd);
 	}

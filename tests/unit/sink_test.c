@@ -20,6 +20,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "../tools/preload.h"
 #include "base/status.h"
 #include "report/sink.h"
 
@@ -54,8 +55,9 @@ flock(int fd, int how)
 int
 ftruncate(int fd, off_t size)
 {
+	REAL_OF(real, ftruncate, LARGE("ftruncate"));
 	if (calls.cut_err == 0)
-		return (int)syscall(SYS_ftruncate, fd, size);
+		return real(fd, size);
 	errno = calls.cut_err;
 	return -1;
 }
