@@ -424,7 +424,12 @@ leaves_at_once()
 }
 it "leaves at once on a second SIGINT" leaves_at_once INT 2
 it "leaves at once on a second SIGTERM" leaves_at_once TERM 15
-it "leaves at once on another signal" leaves_at_once INT 2 TERM
+leaves_at_another()
+{
+	leaves_at_once INT 2 TERM &&
+	    says '^pardd: NOT complete: stopped by SIGINT; left at SIGTERM, with transfers in flight$'
+}
+it "leaves at once on another signal, and names both" leaves_at_another
 # Once, and nothing comes back: it leaves without, after ten seconds.
 leaves_alone()
 {

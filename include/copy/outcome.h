@@ -100,8 +100,8 @@ struct outcome {
 					 * does not come back */
 	bool		 abandoned;	/* left while workers still ran: after
 					 * a second signal, */
-	bool		 again;		/* if this; else requests in flight
-					 * did not return in time */
+	int		 again;		/* this one; 0: requests in flight did
+					 * not return in time */
 };
 
 /* The word for a phase; a constant. */

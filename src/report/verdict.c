@@ -446,6 +446,21 @@ left_waiting(struct outcome *out)
 		    "%d s %s%s%s", out->fault.text, GRACE, how, end, flush);
 }
 
+static void
+left_at_once(struct outcome *out)
+{
+	const char *first = sigabbrev_np(out->signal);
+	int status = STATUS_SIGNAL + out->signal;
+
+	if (out->again == out->signal)
+		conclude(out, status, "NOT complete: left at a second SIG%s, "
+		    "with transfers in flight", first);
+	else
+		conclude(out, status, "NOT complete: stopped by SIG%s; left at "
+		    "SIG%s, with transfers in flight", first,
+		    sigabbrev_np(out->again));
+}
+
 /* Left with requests in flight. */
 static void
 left(const struct plan *p, struct outcome *out)
@@ -453,10 +468,8 @@ left(const struct plan *p, struct outcome *out)
 	bool saved = out->unsaved.status == 0;
 	struct fault said;
 
-	if (out->again) {
-		conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: left "
-		    "at a second SIG%s, with transfers in flight",
-		    sigabbrev_np(out->signal));
+	if (out->again != 0) {
+		left_at_once(out);
 		return;
 	}
 	left_waiting(out);

@@ -101,9 +101,10 @@ answer(struct conductor *c, const struct tally *t)
 		}
 		if (is_echo(c, (int)si.ssi_signo))
 			continue;
-		out->again = out->signal != 0;
-		if (out->again)
+		if (out->signal != 0) {
+			out->again = (int)si.ssi_signo;
 			return false;
+		}
 		out->signal = (int)si.ssi_signo;
 		c->signalled = clock_seconds();
 		job_stop(c->job);

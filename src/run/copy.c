@@ -167,7 +167,7 @@ fill_in_left(struct outcome *out, struct job *job)
 	const struct steps *steps = steps_of(job->p);
 
 	out->abandoned = true;
-	if (out->again)
+	if (out->again != 0)
 		return;
 	pthread_mutex_lock(&job->first);
 	out->fault = job->fault;

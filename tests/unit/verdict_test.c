@@ -360,10 +360,12 @@ leaves_who_does_not_answer(void **state)
 	fault_set(&out.unsaved, STATUS_FILE, "disk full");
 	is(STATUS_FILE, "NOT complete: too warm; left after 10 s while there "
 	    "was being flushed; m was not saved: disk full");
-	out.again = true;
-	out.signal = SIGINT;
+	out.again = out.signal = SIGINT;
 	is(128 + SIGINT, "NOT complete: left at a second SIGINT, with "
 	    "transfers in flight");
+	out.again = SIGTERM;
+	is(128 + SIGINT, "NOT complete: stopped by SIGINT; left at SIGTERM, "
+	    "with transfers in flight");
 }
 
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
