@@ -340,6 +340,18 @@ lost_without_map()
 at=3000320+512 fail=ENODEV" "$pardd" if=a of=b compare=1 coe=1 map=map thr=1 && [[ ! -e map ]] &&
 	    does_not_say 'see map' && [[ $(grep -c ': unreadable: ' err) = 20 ]]
 }
+# dead END: from the 20th read of it on nothing is read any more
+dead()
+{
+	"$blocks" make a 8M && cp a b && exits 69 with_faults "on=$PWD/$1 op=read from=20 fail=EIO" timeout 60 \
+	    "$pardd" if=a of=b compare=1 coe=1 bpt=128 thr="$2" && faulty read &&
+	    says ": $1: .*: no answer any more, not even for what could be read before" &&
+	    (($(grep -c ^read faults) < 400))
+}
+for thr in $(few 1 4); do
+	it "ends soon where the source can be read no more (thr=$thr)" dead a "$thr"
+	it "... or the target (thr=$thr)" dead b "$thr"
+done
 it "tells in the map what could not be read" lost_in_map 2048
 it "... in small pieces" lost_in_map 3
 it "does not refer to a map that it has not made" lost_without_map

@@ -55,6 +55,32 @@ done
 # Of what was read before another than of the rest.
 it "... whatever the error is (ENOLINK, EIO)" dead '67 at=0+1310720;on=src op=read at=1310720+ fail=EIO' thr=4
 it "... (EIO, ENOLINK)" dead 'EIO at=0+1310720;on=src op=read at=1310720+ fail=67' thr=4
+# ... and none ever could; where only the beginning cannot be, the rest is read.
+never()
+{
+	"$blocks" make src 8M && cp src old && exits 0 "$pardd" if=src of=. manifest=m && rm -f faults &&
+	    exits 69 with_faults "on=src op=read fail=EIO" timeout 60 "$pardd" if=src coe=1 "$@" &&
+	    faulty read && says '^pardd: NOT complete: src: .*: no answer, wherever it is read' &&
+	    (($(grep -c ^read faults) < 2000)) || fail "$(grep -c ^read faults) reads"
+}
+first()
+{
+	"$blocks" make src 2M && exits 100 with_faults "on=src op=read at=0+1048576 fail=EIO" \
+	    "$pardd" if=src of=dst coe=1 bpt=128 && holds dst 1048576 1048576 1048576 && "$blocks" zero dst 0 1048576
+}
+small()
+{
+	"$blocks" make src 65536 && exits 100 with_faults "on=src op=read fail=EIO" "$pardd" if=src of=dst coe=1 bs=512 &&
+	    "$blocks" zero dst 0 65536 && "$blocks" make src 524288 && exits 100 with_faults "on=src op=read fail=ENODATA" \
+	    "$pardd" if=src of=dst coe=1 && "$blocks" zero dst 0 524288
+}
+for thr in $(few 1 4 16); do
+	it "ends soon where nothing can be read from the first read on (thr=$thr)" never of=dst thr="$thr"
+done
+it "... when it is compared, too" never of=old compare=1
+it "... or checked" never manifest=m check=1
+it "goes on where the first half cannot be read" first
+it "takes a source for bad that says so of each block, and a small one without a word" small
 # As many bad blocks as make it look like that, while others can be read.
 long_run()
 {

@@ -13,12 +13,12 @@
 #include "map/map.h"
 
 /*
- * Judge a read of a copy with coe=1.  After many in a row that failed, or one
+ * Judge a read of an end with coe=1.  After many in a row that failed, or one
  * that timed out, other blocks are read.  If none of them can be, the source is
  * gone, and the read fails with ENODEV.  A read that timed out while others can
  * be read becomes an error of the medium.
  */
-void elsewhere_feel(struct worker *, struct io *);
+void elsewhere_feel(struct worker *, struct lane *, struct io *);
 
 /*
  * For the rescue, which judges otherwise (liveness.h): a random number below n
@@ -30,10 +30,10 @@ bool elsewhere_pick(struct job *, enum seg_status, uint64_t *dice,
     uint64_t *off);
 
 /*
- * Reread the block of the source that has the byte at "off", past the page
+ * Reread the block of an end that has the byte at "off", past the page
  * cache, into io->buf; io->len is its size.
  */
-bool elsewhere_read(struct worker *, struct io *, uint64_t off);
+bool elsewhere_read(struct lane *, struct io *, uint64_t off);
 
 /* Whether a read failed because it took too long, or got lost on its way. */
 bool elsewhere_late(const struct io *);

@@ -88,7 +88,8 @@ struct job {			/* I: set before the workers start */
 					 * writes may be lost too */
 	atomic_bool	 bufs_in_use;	/* some may be, by such requests: none
 					 * is unmapped */
-	atomic_uint	 failing;	/* reads in a row that failed, coe=1 */
+	atomic_uint	 failing[2];	/* reads in a row that failed, coe=1; of
+					 * the second end with compare=1 */
 	atomic_bool	 gone;		/* the source has gone */
 	atomic_uint_fast64_t gone_at;	/* the byte where that showed, or
 					 * NOWHERE */

@@ -5,7 +5,10 @@
  *
  * So after MANY failed reads in a row, blocks that the copy has read before are
  * read again, at random, and then some that it has not tried yet.  One that can
- * be read is enough.  If nothing was ever read, nothing can be concluded.
+ * be read is enough.  If nothing was ever read, that says little: the beginning
+ * may be bad, or most of it.  Then it takes MANY_FIRST failed reads, and many
+ * more anywhere in the source, none of which the source answers as one that has
+ * looked at the block.
  *
  * A read that took too long, or got lost on its way, ends the copy at once
  * unless others can be read: the next ones would take as long.
@@ -23,6 +26,8 @@ enum {
 	MANY = 16,		/* failed reads in a row */
 	ASKED = 8,		/* blocks of either kind that are read then, */
 	FEW = 2,		/* or when each may take long */
+	MANY_FIRST = 16 * MANY,	/* if nothing was ever read, */
+	ASKED_FIRST = 64,	/* and blocks that are read then */
 };
 
 uint64_t
@@ -49,12 +54,12 @@ elsewhere_pick(struct job *job, enum seg_status status, uint64_t *dice,
 }
 
 bool
-elsewhere_read(struct worker *w, struct io *io, uint64_t off)
+elsewhere_read(struct lane *lane, struct io *io, uint64_t off)
 {
-	io->off = off - lane_place(&w->src, off) % io->len;
+	io->off = off - lane_place(lane, off) % io->len;
 	io->done = 0;
 	io->err = io->status = 0;
-	lane_transfer(&w->src, io);
+	lane_transfer(lane, io);
 	return io->err == 0;
 }
 
@@ -73,11 +78,19 @@ elsewhere_gone(struct io *io)
 	    "what could be read before");
 }
 
+/* The same where nothing could ever be read. */
+static void
+silent(struct io *io)
+{
+	elsewhere_gone(io);
+	snprintf(io->why, sizeof(io->why), "no answer, wherever it is read");
+}
+
 enum answer { YES, NO, UNKNOWN };
 
 /* Whether a block can be read: up to "most" that were before, then others. */
 static enum answer
-ask(struct worker *w, struct io *io, unsigned most)
+ask(struct worker *w, struct lane *lane, struct io *io, unsigned most)
 {
 	uint64_t dice = clock_ns() | 1, off;
 	enum answer none = UNKNOWN;
@@ -89,7 +102,7 @@ ask(struct worker *w, struct io *io, unsigned most)
 		if (!elsewhere_pick(w->job, i < most ? FINISHED : UNTRIED,
 		    &dice, &off))
 			continue;
-		if (elsewhere_read(w, io, off))
+		if (elsewhere_read(lane, io, off))
 			return YES;
 		if (i < most)
 			none = NO;
@@ -97,8 +110,36 @@ ask(struct worker *w, struct io *io, unsigned most)
 	return none;
 }
 
+/* It did not say what is wrong with the block, and may not have looked. */
+static bool
+unsaid(const struct io *io)
+{
+	return io->err == EIO && io->status == 0;
+}
+
+/* The same where nothing was ever read, in all of the end. */
 static enum answer
-reads(struct worker *w, unsigned most)
+ask_anywhere(struct worker *w, struct lane *lane, struct io *io)
+{
+	uint64_t dice = clock_ns() | 1, at;
+	int64_t size = lane->ep->geo.size;
+	unsigned i;
+
+	for (i = 0; i < ASKED_FIRST; i++) {
+		if (w->job->stop || size <= 0)
+			return UNKNOWN;
+		at = elsewhere_random(&dice, (uint64_t)size);
+		if (elsewhere_read(lane, io, lane_off(lane, at)))
+			return YES;
+		if (!unsaid(io))
+			return UNKNOWN;
+	}
+	return NO;
+}
+
+/* most: see ask; 0: anywhere. */
+static enum answer
+reads(struct worker *w, struct lane *lane, unsigned most)
 {
 	struct io io = { .op = OP_READ, .len = w->job->p->sector,
 		.careful = true };
@@ -107,27 +148,41 @@ reads(struct worker *w, unsigned most)
 	io.buf = page_alloc(io.len);
 	if (io.buf == NULL)
 		return UNKNOWN;
-	answer = ask(w, &io, most);
+	answer = most > 0 ? ask(w, lane, &io, most) :
+	    ask_anywhere(w, lane, &io);
 	free(io.buf);
 	return answer;
 }
 
+/* After so many failed reads in a row: nothing was ever read, nor can be. */
+static bool
+dead(struct worker *w, struct lane *lane, const struct io *io, unsigned failed)
+{
+	return failed % MANY_FIRST == 0 && unsaid(io) &&
+	    map_totals(&w->job->map).finished == 0 && reads(w, lane, 0) == NO;
+}
+
 void
-elsewhere_feel(struct worker *w, struct io *io)
+elsewhere_feel(struct worker *w, struct lane *lane, struct io *io)
 {
 	struct job *job = w->job;
+	atomic_uint *failing = &job->failing[lane == &w->dst];
 	bool late = io->status == 0 && elsewhere_late(io);
 	enum answer answer;
+	unsigned failed = 0;
 
 	if (io->done > 0)
-		job->failing = 0;
-	if (job->p->opts->coe == 0 || job->p->src->is.streamed ||
-	    (!late && (!errno_is_medium(io->err) ||
-	    ++job->failing % MANY != 0)))
+		*failing = 0;
+	if (job->p->opts->coe == 0 || lane->ep->is.streamed)
 		return;
-	answer = reads(w, late ? FEW : ASKED);
+	if (!late && (!errno_is_medium(io->err) ||
+	    (failed = ++*failing) % MANY != 0))
+		return;
+	answer = reads(w, lane, late ? FEW : ASKED);
 	if (answer == NO)
 		elsewhere_gone(io);
 	else if (late && answer == YES)
 		io->err = EIO;
+	else if (!late && answer == UNKNOWN && dead(w, lane, io, failed))
+		silent(io);
 }

@@ -53,7 +53,7 @@ read_part(struct worker *w, const struct piece *pc, size_t len)
 {
 	struct io io = read_at(w, pc, len, CAREFULLY);
 
-	elsewhere_feel(w, &io);
+	elsewhere_feel(w, &w->src, &io);
 	return io;
 }
 
@@ -190,7 +190,7 @@ took(struct worker *w, struct piece *pc, struct io *io)
 	struct job *job = w->job;
 	enum got got = WHOLE;
 
-	elsewhere_feel(w, io);
+	elsewhere_feel(w, &w->src, io);
 	pc->good = io->done;
 	if (io->err == 0 && io->done < pc->seg.len) {
 		got = ENDED;

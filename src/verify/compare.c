@@ -23,6 +23,7 @@
 
 #include "base/path.h"
 #include "base/status.h"
+#include "copy/elsewhere.h"
 #include "copy/sparing.h"
 #include "copy/transfer.h"
 #include "copy/worker.h"
@@ -34,6 +35,7 @@ enum { RANGES_MOST = 1 << 20 };	/* ranges; beyond this, one per piece */
 typedef unsigned long long ull;
 
 struct reading {		/* a piece of one end */
+	struct worker	*w;
 	struct lane	*lane;
 	unsigned char	*buf;
 	size_t		 n;	/* bytes read; fewer than the piece at the
@@ -225,6 +227,7 @@ read_side(const struct reading *s, uint64_t off, size_t at, size_t len,
 		.off = off + at, .len = len, .careful = care == CAREFULLY };
 
 	lane_transfer(s->lane, &io);
+	elsewhere_feel(s->w, s->lane, &io);
 	return io;
 }
 
@@ -463,8 +466,8 @@ static bool
 compare_piece(struct worker *w)
 {
 	struct job *job = w->job;
-	struct reading a = { &w->src, w->buf, 0 };
-	struct reading b = { &w->dst, w->other, 0 };
+	struct reading a = { w, &w->src, w->buf, 0 };
+	struct reading b = { w, &w->dst, w->other, 0 };
 	bool swapped = (w - job->worker) % 2 != 0, more;
 	struct seg seg;
 
