@@ -539,6 +539,16 @@ threads()
 for nth in 1 2 3 4; do
 	it "does not hang when worker $nth cannot be made" threads $nth
 done
+# As where a limit of a cgroup is met: the lead, its arms, workers, their arms.
+few_threads()
+{
+	local n
+	"$blocks" make src $bytes && for n in {4..12}; do
+		rm -f dst two && exits 0 with_faults "op=thread from=$n fail=EAGAIN" "$pardd" if=src of=dst of=two \
+		    bs=512 bpt=8 thr=4 && faulty pthread_create && complete && same src dst && same src two || return
+	done
+}
+it "has fewer workers where there are no threads for all, or for their targets" few_threads
 threads_pipe()
 {
 	"$blocks" make src $bytes

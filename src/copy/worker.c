@@ -1,9 +1,12 @@
 /*
  * The threads of a copy.  The lead, worker 0, starts the others, and all take
- * pieces until none is left.
+ * pieces until none is left.  Fewer will do where there is no thread for one,
+ * or for an arm of its lane (tee_lane.c); so the lead attaches its lanes first.
  */
 #include "copy/transfer.h"
 #include "copy/worker.h"
+
+#include <errno.h>
 
 #include "copy/ring.h"
 #include "end/gauge.h"
@@ -46,7 +49,8 @@ attach(struct worker *w)
 		if (err != 0) {
 			for (k = 0; k < i; k++)
 				lane_detach(all[k].lane);
-			return fail_attach(job, all[i].lane, err);
+			return (err != EAGAIN || w == &job->worker[0]) &&
+			    fail_attach(job, all[i].lane, err);
 		}
 		all[i].lane->requests = &w->asked[all[i].role];
 		gauge_lane(job->profile, (unsigned)(w - job->worker),
@@ -70,16 +74,14 @@ have_buffer(struct worker *w)
 	return false;
 }
 
-static void *
-work(void *arg)
+/* Do the task, and detach. */
+static void
+toil(struct worker *w)
 {
-	struct worker *w = arg;
 	const struct task *task = w->job->task;
 	struct fault f;
 	int err;
 
-	if (!attach(w))
-		return NULL;
 	if (task->ring && w->queue != NULL)
 		ring_work(w->queue);
 	else
@@ -99,6 +101,15 @@ work(void *arg)
 		job_fail(w->job, &f);
 	}
 	transfer_end(w);
+}
+
+static void *
+work(void *arg)
+{
+	struct worker *w = arg;
+
+	if (attach(w))
+		toil(w);
 	return NULL;
 }
 
@@ -109,11 +120,13 @@ workers_run(struct job *job, const struct task *task)
 
 	job->phase = task->phase;
 	job->task = task;
+	if (!attach(&job->worker[0]))
+		return;
 	for (n = 1; n < job->workers; n++)
 		if (pthread_create(&job->worker[n].thread, NULL, work,
 		    &job->worker[n]) != 0)
-			break;		/* fewer will do */
-	work(&job->worker[0]);
+			break;
+	toil(&job->worker[0]);
 	for (i = 1; i < n; i++)
 		pthread_join(job->worker[i].thread, NULL);
 }
