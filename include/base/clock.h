@@ -23,6 +23,13 @@ double clock_seconds(void);
  */
 uint64_t clock_stood(uint64_t due);
 
+/*
+ * The same for who looks again and again, at least once a second, wherever it
+ * was stopped in between: the time since it has looked, if that is longer by
+ * half a second, else 0.  *looked becomes the time of now.
+ */
+uint64_t clock_missed(uint64_t *looked);
+
 /* A time of clock_ns, as those who wait by CLOCK_MONOTONIC take it. */
 struct timespec clock_spec(uint64_t ns);
 

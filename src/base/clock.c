@@ -29,6 +29,15 @@ clock_stood(uint64_t due)
 	return now > due && now - due > 1000000000 ? now - due : 0;
 }
 
+uint64_t
+clock_missed(uint64_t *looked)
+{
+	uint64_t now = clock_ns(), since = now - *looked;
+
+	*looked = now;
+	return since > 1500000000 ? since : 0;
+}
+
 struct timespec
 clock_spec(uint64_t ns)
 {

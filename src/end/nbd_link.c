@@ -169,10 +169,16 @@ work(struct nbd_link *link)
 	}
 }
 
-/* Do all that can be done, and check whether the limit has passed. */
+/*
+ * Do all that can be done, and check whether the limit has passed.  Time for
+ * which we have stood still does not count.
+ */
 static void
 serve(struct nbd_link *link)
 {
+	uint64_t heard = link->heard + clock_missed(&link->looked);
+
+	link->heard = MIN(heard, clock_ns());
 	work(link);
 	if (link->limit == 0 || link->begun == link->ended ||
 	    clock_ns() - link->heard <= link->limit)
@@ -187,7 +193,6 @@ static void
 poll_once(struct nbd_link *link)
 {
 	struct pollfd p[2] = { { .fd = link->kick, .events = POLLIN } };
-	uint64_t due = clock_ns() + (uint64_t)TICK * 1000000, heard;
 	eventfd_t any;
 
 	p[1].fd = wanted(link, &p[1].events);
@@ -196,8 +201,6 @@ poll_once(struct nbd_link *link)
 	poll(p, 2, link->limit > 0 ? TICK : -1);
 	pthread_mutex_lock(&link->lock);
 	link->polling = false;
-	heard = link->heard + (link->limit > 0 ? clock_stood(due) : 0);
-	link->heard = MIN(heard, clock_ns());	/* if a call began meanwhile */
 	if (p[0].revents != 0)
 		eventfd_read(link->kick, &any);
 	serve(link);
@@ -228,7 +231,7 @@ taken(struct nbd_link *link, struct nbd_call *call, int64_t cookie)
 		eventfd_write(link->kick, 1);
 	if (cookie >= 0) {
 		if (link->begun++ == link->ended)
-			link->heard = clock_ns();
+			link->heard = link->looked = clock_ns();
 		return true;
 	}
 	call->err = lib->get_errno();

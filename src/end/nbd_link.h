@@ -52,6 +52,7 @@ struct nbd_link {		/* l: lock */
 	unsigned	 begun, ended;	/* l: calls so far; they may wrap */
 	uint64_t	 limit;	/* ns without an answer, or 0: no limit */
 	uint64_t	 heard;	/* l: ns of the last answer, or restart */
+	uint64_t	 looked;	/* l: ns of the last look for one */
 	bool		 late;	/* l: the limit has passed */
 };
 
