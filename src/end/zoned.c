@@ -31,9 +31,9 @@
 struct zoned {			/* priv of an endpoint */
 	int		 fd;		/* to read, and later to write */
 	struct zones	*zones;
-	struct zones	*like;		/* those of the source, or NULL */
-	int		 like_fd;
-	uint64_t	 like_from;	/* where the copy begins there, */
+	struct zones	*source;	/* those of the source, or NULL */
+	int		 source_fd;
+	uint64_t	 source_from;	/* where the copy begins there, */
 	uint64_t	 from, to;	/* and where it lies here */
 	struct zone_limits most;	/* of the disk */
 	bool		 rotates;	/* or cannot be looked up */
@@ -45,10 +45,10 @@ zoned_close(struct endpoint *ep)
 	struct zoned *zd = ep->priv;
 	int err = zd->fd >= 0 && close(zd->fd) != 0 ? errno : 0;
 
-	if (zd->like_fd >= 0)
-		close(zd->like_fd);
+	if (zd->source_fd >= 0)
+		close(zd->source_fd);
 	free(zd->zones);
-	free(zd->like);
+	free(zd->source);
 	free(zd);
 	return err;
 }
@@ -102,7 +102,7 @@ zoned_open(struct endpoint *ep, bool look, struct fault *f)
 	(void)look;
 	if (zd == NULL)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
-	zd->fd = zd->like_fd = -1;
+	zd->fd = zd->source_fd = -1;
 	ep->priv = zd;
 	if (ask(ep, zd, f) != 0) {
 		zoned_close(ep);
@@ -118,7 +118,7 @@ zoned_open(struct endpoint *ep, bool look, struct fault *f)
  * Get the zones of a zoned source; false if the target's cannot become equal.
  */
 static bool
-take_like(struct zoned *zd, const struct endpoint *src, uint64_t src_from)
+take_source(struct zoned *zd, const struct endpoint *src, uint64_t src_from)
 {
 	char model[32];
 	bool cached;
@@ -126,20 +126,20 @@ take_like(struct zoned *zd, const struct endpoint *src, uint64_t src_from)
 	if (src->kind != END_BLOCK ||
 	    !disk_zoned(src->id.node, model, sizeof(model)))
 		return true;
-	if (zd->like_fd < 0)
-		zd->like_fd = src->be->view(src, &cached);
-	zd->like_from = src_from;
-	return zd->like_fd >= 0 && (zd->like != NULL ||
-	    zones_read(zd->like_fd, &zd->like) == 0) &&
-	    zones_fit(zd->zones, zd->from, zd->to, zd->like, src_from);
+	if (zd->source_fd < 0)
+		zd->source_fd = src->be->view(src, &cached);
+	zd->source_from = src_from;
+	return zd->source_fd >= 0 && (zd->source != NULL ||
+	    zones_read(zd->source_fd, &zd->source) == 0) &&
+	    zones_fit(zd->zones, zd->from, zd->to, zd->source, src_from);
 }
 
 /* How many zones the disk lets be written at a time. */
 static unsigned
 at_a_time(const struct zoned *zd)
 {
-	unsigned left = zd->like == NULL ? 0 : zones_left(zd->zones, zd->from,
-	    zd->to, zd->like, zd->like_from);
+	unsigned left = zd->source == NULL ? 0 : zones_left(zd->zones, zd->from,
+	    zd->to, zd->source, zd->source_from);
 
 	return zones_available(zd->zones, zd->from, zd->to, &zd->most, left);
 }
@@ -152,7 +152,7 @@ zoned_writers(struct endpoint *ep, uint64_t from, uint64_t to,
 
 	zd->from = from;
 	zd->to = to;
-	if (zd->rotates || !take_like(zd, src, src_from))
+	if (zd->rotates || !take_source(zd, src, src_from))
 		return 1;
 	return at_a_time(zd);
 }
@@ -176,7 +176,7 @@ zoned_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 	if (zones_check(zd->zones, from, to, (ep->spec.flags & FLAG_RESET) != 0,
 	    ep->name, f) != 0)
 		return -1;
-	if (!take_like(zd, src, src_from))
+	if (!take_source(zd, src, src_from))
 		return fault_set(f, STATUS_REFUSED, "%s and %s have their "
 		    "zones differently, or the copy begins within one: their "
 		    "write pointers cannot become equal", src->name, ep->name);
@@ -207,19 +207,19 @@ zoned_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 
 /* The length of the run at "at" that is to be written, or left out. */
 static uint64_t
-alike(const struct zoned *zd, uint64_t at, bool *out)
+run_at(const struct zoned *zd, uint64_t at, bool *out)
 {
-	const struct zone *z = zones_at(zd->zones, at), *like;
+	const struct zone *z = zones_at(zd->zones, at), *other;
 	uint64_t room, behind;
 
 	*out = false;
 	if (z == NULL || !z->ordered)
 		return z == NULL ? UINT64_MAX : z->end - at;
 	room = z->room;
-	like = zd->like == NULL ? NULL : zones_at(zd->like, at - zd->from +
-	    zd->like_from);
-	if (like != NULL && like->ordered) {
-		behind = z->start + (like->next - like->start);
+	other = zd->source == NULL ? NULL : zones_at(zd->source, at - zd->from +
+	    zd->source_from);
+	if (other != NULL && other->ordered) {
+		behind = z->start + (other->next - other->start);
 		room = behind < room ? behind : room;
 	}
 	*out = at >= room;
@@ -250,7 +250,7 @@ zoned_transfer(struct lane *lane, struct io *io)
 		uint64_t at = io->off + io->done;
 		size_t left = io->len - io->done, n;
 		bool out;
-		uint64_t run = alike(zd, at, &out);
+		uint64_t run = run_at(zd, at, &out);
 
 		n = run < left ? (size_t)run : left;
 		if (!out) {
@@ -306,11 +306,11 @@ zoned_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
 	bool equal;
 
 	(void)holes;
-	if (zd->like == NULL)
+	if (zd->source == NULL)
 		return check_written(ep, from, to, f);
 	equal = zones_read(zd->fd, &now) == 0 &&
-	    zones_read(zd->like_fd, &source) == 0 &&
-	    zones_equal(now, zd->from, to, source, zd->like_from);
+	    zones_read(zd->source_fd, &source) == 0 &&
+	    zones_equal(now, zd->from, to, source, zd->source_from);
 	free(now);
 	free(source);
 	return equal ? 0 : fault_set(f, STATUS_MISMATCH, "%s: its write "
