@@ -224,6 +224,25 @@ run(const struct lane *lane, const struct nvme_command *c,
 }
 
 /*
+ * Whether half of it is to be tried: not all of it may be free, or the host
+ * takes less.
+ */
+static bool
+halve(struct nvme *nv, struct nvme_command *c, const struct nvme_reply *r,
+    uint32_t *step)
+{
+	bool is_free = r->result == NVME_FREE && nv->disk.zeros;
+
+	if (!is_free && (r->result != NVME_SMALLER || c->op == OP_ZERO ||
+	    !shrink(nv, c->blocks)))
+		return false;
+	c->blocks /= 2;
+	if (is_free)
+		*step = c->blocks;
+	return true;
+}
+
+/*
  * Move c->blocks, or the first of them.  *step is the number of blocks per
  * command on a disk that reports deallocated blocks.  Returns the blocks moved;
  * 0 with an error in the io.
@@ -247,20 +266,12 @@ command(const struct lane *lane, struct io *io, struct nvme_command *c,
 			*step = *step < NVME_BLOCKS ? *step * 2 : *step;
 			break;
 		}
-		if (r.result == NVME_FREE && nv->disk.zeros) {
-			if (c->blocks == 1) {
-				memset(c->buf, 0, nv->disk.block);
-				break;
-			}
-			*step = c->blocks /= 2;
-			continue;
+		if (r.result == NVME_FREE && nv->disk.zeros && c->blocks == 1) {
+			memset(c->buf, 0, nv->disk.block);
+			break;
 		}
-		if (r.result == NVME_SMALLER && c->op != OP_ZERO &&
-		    shrink(nv, c->blocks)) {
-			c->blocks /= 2;
-			continue;
-		}
-		if (nvme_passes(lane, io, &r, &wait))
+		if (halve(nv, c, &r, step) ||
+		    nvme_passes(lane, io, &r, &wait))
 			continue;
 		give_up(lane, io, &r);
 		if (c->op == OP_ZERO && r.unknown)
