@@ -33,6 +33,16 @@ for flag in iflag=direct oflag=direct 'iflag=direct oflag=direct' \
 	# shellcheck disable=SC2086
 	it "copies with $flag" copies 1500001 bs=512 bpt=64 $flag
 done
+# Also of what is read beside the copy: what lies on the source of a clone, a target
+# for verify=.
+unaccessed()
+{
+	"$blocks" make src 1M && "$blocks" make dst 2M 2 && touch -a -d 2001-01-01 src dst &&
+	    exits 0 "$pardd" if=src of=dst iflag=noatime oflag=noatime "$@" &&
+	    [[ $(stat -c %X src dst | uniq) = "$(date -d 2001-01-01 +%s)" ]] || fail "$(stat -c %x src dst)"
+}
+it "leaves the access times alone with noatime" unaccessed
+it "... with verify=1" unaccessed verify=1
 for conv in notrunc fsync fdatasync fsync,notrunc; do
 	it "takes conv=$conv, which it does anyway" copies 10001 "conv=$conv"
 done

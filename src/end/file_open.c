@@ -426,7 +426,8 @@ int
 file_view(const struct endpoint *ep, bool *cached)
 {
 	const struct file *file = ep->priv;
-	int fd = reopen(file->plain, endpoint_path(ep), O_RDONLY);
+	int fd = reopen(file->plain, endpoint_path(ep), O_RDONLY |
+	    (open_flags(ep, true) & O_NOATIME));
 
 	*cached = !file->behind || (fd >= 0 && in_cache(fd) > 0);
 	return fd;

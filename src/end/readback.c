@@ -145,8 +145,8 @@ choose(struct back *b, const struct endpoint *target, struct fault *f)
 		b->how = MEMORY;
 		return 0;
 	}
-	direct = reopen(b->plain, endpoint_path(target),
-	    O_RDONLY | O_DIRECT);
+	direct = reopen(b->plain, endpoint_path(target), O_RDONLY | O_DIRECT |
+	    (fcntl(b->plain, F_GETFL) & O_NOATIME));
 	if (direct >= 0) {
 		b->how = DIRECT;
 		b->fd = direct;
