@@ -99,6 +99,14 @@ seek_bytes()
 }
 it "refuses to begin at byte 100 of a disk" seek_bytes
 
+ends_within()
+{
+	filled a 1049088 512 1 && filled b 2M 4096 9 &&
+	    refused '1049088 bytes are not a whole number of logical blocks' if="$a" of="$b" && untouched "$b" 2M &&
+	    exits 0 "$pardd" if=a.img of="$b" && says 'padded with 3584 zero bytes' && holds "$b" 0 0 1049088 1
+}
+it "pads a file that ends within a block of 4096, and refuses a disk that does" ends_within
+
 no_scsi()
 {
 	filled a 1M 512 1 && exits 15 "$pardd" if="$a" of=dst iflag=sgio &&
