@@ -381,12 +381,24 @@ elif can_group; then
 else
 	skip "no memory cgroup, or not root" "leaves alone what others have cached"
 fi
+append_traceless()
+{
+	local pages
+	"$blocks" make src 12M && "$blocks" make dst 4096 9 && sync dst &&
+	    exits 0 "$pardd" if=src of=dst oflag=append || return
+	pages=$("$blocks" incore dst)
+	((pages <= 1)) || fail "$pages pages are left" || return
+	cmp src <(tail -c +4097 dst) || return
+	exits 0 "$pardd" if=src of=dst oflag=append,cached && pages=$("$blocks" incore dst)
+	((pages >= 3072)) || fail "$pages pages are left with cached"
+}
 if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
 	it "leaves nothing of two files in the page cache" traceless ''
 	it "leaves nothing there with 16 workers" traceless '' 16
 	it "leaves nothing there where the kernel does not know RWF_DONTCACHE" \
 	    traceless old
 	it "leaves alone what others had cached of the source" neighbourly
+	it "leaves nothing there of what it appends" append_traceless
 else
 	skip "the scratch directory is not on ext4" "leaves nothing of two files in the page cache"
 fi

@@ -23,10 +23,14 @@
 #include "file.h"
 #include "holes.h"
 
+enum { WINDOW = 4 << 20 };	/* bytes */
+
 struct stream {
 	int		fd;
 	uint64_t	pos;	/* of the next byte; for whoever has the turn */
 	uint64_t	end;	/* end of the file after the last append */
+	uint64_t	begun;	/* up to there writing back was begun, of an */
+	uint64_t	gone;	/* appended file, and dropped from the cache */
 	bool		pipe;	/* read in whole packets, see read_packet */
 	size_t		at, left;	/* bytes of a packet not yet taken */
 	unsigned char	packet[PIPE_BUF];
@@ -331,6 +335,34 @@ check_end(const struct lane *lane, struct io *io)
 		s->end = (uint64_t)end;
 }
 
+/* Whether an append is to leave nothing in the page cache. */
+static bool
+behind(const struct endpoint *ep)
+{
+	return appended(ep) && (ep->spec.flags & FLAG_CACHED) == 0;
+}
+
+/*
+ * Begin to write back what was appended, and drop what came before, which has
+ * been written by now.  Nothing is waited for, so no error is taken from the
+ * flush.
+ */
+static void
+drop_behind(struct stream *s)
+{
+	if (s->begun == 0)
+		s->begun = s->gone = s->end;
+	if (s->end < s->begun + WINDOW)
+		return;
+	(void)sync_file_range(s->fd, (off_t)s->begun, (off_t)(s->end -
+	    s->begun), SYNC_FILE_RANGE_WRITE);
+	if (s->gone < s->begun)
+		(void)posix_fadvise(s->fd, (off_t)s->gone, (off_t)(s->begun -
+		    s->gone), POSIX_FADV_DONTNEED);
+	s->gone = s->begun;
+	s->begun = s->end;
+}
+
 static void
 stream_write(const struct lane *lane, struct io *io)
 {
@@ -356,6 +388,8 @@ stream_write(const struct lane *lane, struct io *io)
 	io->spent = lane->ep->is.durable;
 	if (io->err == 0 && appended(lane->ep))
 		check_end(lane, io);
+	if (io->err == 0 && behind(lane->ep))
+		drop_behind(s);
 }
 
 static void
@@ -412,6 +446,16 @@ stream_note(const struct endpoint *ep, char *text, size_t room)
 		endpoint_moved(ep, s->fd, text, room);
 }
 
+static void
+stream_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
+{
+	const struct stream *s = ep->priv;
+
+	if (behind(ep))
+		(void)posix_fadvise(s->fd, (off_t)off, (off_t)len,
+		    POSIX_FADV_DONTNEED);
+}
+
 const struct backend stream_backend = {
 	.open = stream_open,
 	.check_range = stream_check_range,
@@ -420,5 +464,6 @@ const struct backend stream_backend = {
 	.check_kept = stream_check_kept,
 	.note = stream_note,
 	.flush = stream_flush,
+	.drop_cache = stream_drop_cache,
 	.close = stream_close,
 };
