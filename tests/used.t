@@ -68,6 +68,15 @@ image()
 }
 only plain asan	# what is used is read by one thread
 it "copies what a file system uses, and every file is there" image
+traceless()
+{
+	local pages
+	ext4_image img && sync img && dd if=img iflag=nocache count=0 status=none &&
+	    exits 0 "$pardd" if=img of=copy used=only && told 'without .* that 1 file system calls free$' || return
+	pages=$("$blocks" incore img)
+	((pages == 0)) || fail "$pages pages of the image are left in the page cache"
+}
+[[ $(stat -f -c %T "$scratch") != ext* ]] || it "leaves nothing of the image in the page cache" traceless
 
 # what was in the target is not seen in what is left out
 punched()

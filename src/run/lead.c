@@ -74,6 +74,8 @@ keep(struct job *job)
 	if (job_source_kept(job, &f) != 0 || (whole(job) &&
 	    used_kept(job->p, &f) != 0))
 		job_fail(job, &f);
+	if (job->p->used != NULL && whole(job))		/* it was read again */
+		endpoint_drop_cache(job->p->src, job->p->src_off, t.end);
 	if (end > 0 && endpoint_check_kept(dst, job->p->dst_off, end,
 	    job_holes(job, t.end, t.finished), &f) != 0)
 		job_fail(job, &f);
