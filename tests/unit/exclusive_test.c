@@ -126,6 +126,25 @@ times_it_from_its_own_where_both_are_served(void **state)
 	exclusive_destroy(&g);
 }
 
+/* That the first is answered, and then the second, says nothing. */
+static void
+knows_who_overtakes(void **state)
+{
+	struct exclusive g;
+	uint64_t first, second;
+
+	(void)state;
+	let_two_in(&g, &first, &second);
+	exclusive_passed(&g, first);
+	assert_false(g.parallel);
+	exclusive_passed(&g, second);
+	assert_false(g.parallel);
+	exclusive_reads(&g, first, &here);
+	exclusive_passed(&g, second);
+	assert_true(g.parallel);
+	exclusive_destroy(&g);
+}
+
 /* The first fails, and then the second, which has been served beside it. */
 static void
 fail_both(struct exclusive *g, double longest)
@@ -198,6 +217,7 @@ main(void)
 		cmocka_unit_test(leaves_behind_who_is_stuck),
 		cmocka_unit_test(lets_another_in_beside_who_is_stuck),
 		cmocka_unit_test(tells_nobody_of_what_was_read),
+		cmocka_unit_test(knows_who_overtakes),
 		cmocka_unit_test(times_the_second_from_when_the_first_left),
 		cmocka_unit_test(times_it_from_its_own_where_both_are_served),
 		cmocka_unit_test(lets_more_in_where_errors_come_side_by_side),

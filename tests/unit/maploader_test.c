@@ -506,6 +506,26 @@ belongs_to_one_run(void **state)
 	end();
 }
 
+/* A copy that does not begin leaves what others have made. */
+static void
+is_forgotten_if_it_is_new(void **state)
+{
+	(void)state;
+	assert_int_equal(begin(), 0);
+	end();
+	assert_int_equal(access(path, F_OK), -1);
+	put(path, "0x0 ? 1\n0x0 0x1000 -\n0x1000 0x1FF000 ?\n");
+	assert_int_equal(begin(), 0);
+	end();
+	assert_int_equal(access(path, F_OK), 0);
+	unlink(path);
+	assert_int_equal(begin(), 0);
+	unlink(path);
+	put(path, "another's");
+	end();
+	assert_int_equal(access(path, F_OK), 0);
+}
+
 static void
 is_looked_at(void **state)
 {
@@ -544,6 +564,7 @@ main(void)
 		CASE(limits_the_copy),
 		CASE(is_saved),
 		CASE(belongs_to_one_run),
+		CASE(is_forgotten_if_it_is_new),
 		CASE(is_looked_at),
 	};
 
