@@ -429,11 +429,11 @@ mapsaver_begin(struct mapsaver *ms, struct job *job, struct fault *f)
 {
 	const struct plan *p = job->p;
 
-	*ms = (struct mapsaver){ .lock = -1, .dir = -1 };
+	*ms = (struct mapsaver){ .lock = -1, .quit = -1, .told = -1,
+		.dir = -1 };
 	maploader_name(ms, p);
-	ms->quit = eventfd(0, EFD_CLOEXEC);
-	ms->told = eventfd(0, EFD_CLOEXEC);
-	if (ms->quit < 0 || ms->told < 0)
+	if ((ms->quit = eventfd(0, EFD_CLOEXEC)) < 0 ||
+	    (ms->told = eventfd(0, EFD_CLOEXEC)) < 0)
 		return fault_errno(f, errno, "eventfd");
 	ms->dir = path_for_new(p->opts->map, p->opts->map, f);
 	endpoint_restat(p->dst);
