@@ -144,7 +144,10 @@ write_now(struct job *job, int (*write)(struct mapfile_form *, const char *,
 	return failed;
 }
 
-/* The target cannot be trusted; with "told", *f says why. */
+/*
+ * The target cannot be trusted; with "told", *f says why, else who found it out
+ * fails the job, and 1 is returned.
+ */
 static int
 doubt(struct job *job, bool told, struct fault *f)
 {
@@ -154,7 +157,7 @@ doubt(struct job *job, bool told, struct fault *f)
 		    job->p->opts->map);
 	f->status = STATUS_NOT_FLUSHED;
 	job->doubt = true;
-	return -1;
+	return told ? -1 : 1;
 }
 
 /*
@@ -177,6 +180,7 @@ target_kept(const struct job *job, const struct seg *seg, size_t n, bool last,
 	    last ? job_holes(job, end, finished) : UINT64_MAX, f);
 }
 
+/* Returns 0, or not 0 with *f; 1: see doubt. */
 static int
 save(struct job *job, int (*kept)(struct job *, struct fault *),
     struct fault *f)
@@ -205,7 +209,7 @@ int
 mapsaver_save(struct job *job, struct fault *f)
 {
 	maploader_date(&job->rescue->mapsaver, job->p);
-	return save(job, job_source_kept, f);
+	return save(job, job_source_kept, f) == 0 ? 0 : -1;
 }
 
 static void *
@@ -283,7 +287,7 @@ keep(void *arg)
 			return NULL;
 		f.status = 0;
 		/* after maxtime= that is the fault of the run */
-		if (save(job, kept_or_silent, &f) != 0 &&
+		if (save(job, kept_or_silent, &f) < 0 &&
 		    job->rescue->end != LATE)
 			job_fail(job, &f);
 		if (n > 0) {

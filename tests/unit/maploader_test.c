@@ -11,6 +11,7 @@
 #include <bsd/string.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -506,6 +507,28 @@ belongs_to_one_run(void **state)
 	end();
 }
 
+/* Who sets job->doubt says why, and not the map that is not saved then. */
+static void
+is_not_why_the_target_failed(void **state)
+{
+	static const struct timespec soon = { .tv_nsec = 1000000 };
+
+	(void)state;
+	assert_int_equal(begin(), 0);
+	assert_int_equal(pthread_mutex_init(&job.first, NULL), 0);
+	job.halt = eventfd(1, EFD_CLOEXEC);
+	job.doubt = true;
+	mapsaver_start(&job);
+	while (!rescue.mapsaver.settled)
+		nanosleep(&soon, NULL);
+	mapsaver_stop(&job);
+	assert_int_equal(rescue.mapsaver.unsaved.status, STATUS_NOT_FLUSHED);
+	assert_int_equal(job.fault.status, 0);
+	pthread_mutex_destroy(&job.first);
+	close(job.halt);
+	end();
+}
+
 /* A copy that does not begin leaves what others have made. */
 static void
 is_forgotten_if_it_is_new(void **state)
@@ -564,6 +587,7 @@ main(void)
 		CASE(limits_the_copy),
 		CASE(is_saved),
 		CASE(belongs_to_one_run),
+		CASE(is_not_why_the_target_failed),
 		CASE(is_forgotten_if_it_is_new),
 		CASE(is_looked_at),
 	};
