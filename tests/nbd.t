@@ -55,8 +55,13 @@ untold()
 secret()
 {
 	local in='[ ./serve http://me:s3cret@host/ ]'
-	printf '%s\n' '#!/bin/sh' '[ "$1" = http://me:s3cret@host/ ] || exit 9' 'echo "asks $1" >&2' \
-	    '[ -e down ] && exit 3' 'exec nbdkit -s memory 1M' >serve && chmod +x serve || return
+	cat >serve <<-'END' && chmod +x serve || return
+		#!/bin/sh
+		[ "$1" = http://me:s3cret@host/ ] || exit 9
+		echo "asks $1" >&2
+		[ -e down ] && exit 3
+		exec nbdkit -s memory 1M
+	END
 	copy 0 if="$in" of=dst json=j log=l map=m report=r.html note=x verbose=1 && complete && copy 0 -dv if="$in" of=dst &&
 	    grep -q 'me:\*\*\*\*\*\*@host' j out && : >down && untold s3cret && copy 15 if="$in" of=dst json=j &&
 	    says 'asks http://me:\*\*\*\*\*\*@host' && untold s3cret

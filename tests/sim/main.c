@@ -340,8 +340,8 @@ play(uint64_t seed, bool loud, uint64_t count[])
 	return wrong;
 }
 
-/* It is held until we end. */
-static void
+/* The lock is held until the descriptor is closed. */
+static int
 lock_folder(void)
 {
 	int folder = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -349,7 +349,7 @@ lock_folder(void)
 	if (folder < 0)
 		err(2, ".");
 	if (flock(folder, LOCK_EX | LOCK_NB) == 0)
-		return;
+		return folder;
 	if (errno == EWOULDBLOCK)
 		errx(2, "another runs in this folder, with the same map");
 	err(2, "locking the folder");
@@ -362,7 +362,7 @@ main(int argc, char *argv[])
 	uint64_t count[256] = { 0 };
 	bool loud = false;
 	const char *wrong;
-	int c, out, nothing;
+	int c, out, nothing, folder;
 
 	while ((c = getopt(argc, argv, "m:n:s:v")) != -1)
 		switch (c) {
@@ -381,7 +381,7 @@ main(int argc, char *argv[])
 		default:
 			errx(2, "usage: sim [-v] [-m MOST] [-s SEED] [-n RUNS]");
 		}
-	lock_folder();
+	folder = lock_folder();
 	out = dup(STDOUT_FILENO);
 	nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	if (out < 0 || nothing < 0 || (!loud && dup2(nothing, 2) != 2))
@@ -401,5 +401,6 @@ main(int argc, char *argv[])
 			dprintf(out, " %d: %llu", c == 255 ? -1 : c,
 			    (unsigned long long)count[c]);
 	dprintf(out, "\n");
+	close(folder);
 	return failed > 0;
 }
