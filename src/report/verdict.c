@@ -1,8 +1,8 @@
 /*
- * The verdict on a run, from the map and from what went wrong.  Status 0 is the
- * last of all answers to be considered.
+ * The verdict on a copy to one target, from the map and from what went wrong.
+ * Status 0 is the last of all answers to be considered.
  */
-#include "report/verdict.h"
+#include "verdict_one.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,6 @@
 #include "base/status.h"
 #include "copy/ranges.h"
 #include "digest/hash.h"
-#include "end/tee.h"
 #include "map/map.h"
 #include "part/used.h"
 
@@ -481,8 +480,8 @@ left(const struct plan *p, struct outcome *out)
 	    saved ? "" : out->unsaved.text);
 }
 
-static void
-judge(const struct plan *p, struct outcome *out)
+void
+verdict_one(const struct plan *p, struct outcome *out)
 {
 	struct map_totals t;
 
@@ -494,134 +493,4 @@ judge(const struct plan *p, struct outcome *out)
 	if (incomplete(p, out, &t) == STATUS_COMPLETE &&
 	    recorded(p, out) == STATUS_COMPLETE)
 		complete(p, out);
-}
-
-/* --- several targets ---------------------------------------------------- */
-
-/*
- * "NOT complete: /dev/sdb: why" becomes "NOT complete: why", as /dev/sdb was
- * named before.
- */
-static void
-unname(struct fault *said, const char *name)
-{
-	static const char head[] = "NOT complete: ";
-	char *at = said->text + strlen(head);
-	size_t n = strlen(name);
-
-	if (strncmp(said->text, head, strlen(head)) == 0 &&
-	    strncmp(at, name, n) == 0 && strncmp(at + n, ": ", 2) == 0)
-		memmove(at, at + n + 2, strlen(at + n + 2) + 1);
-}
-
-/* Whether the copy stopped because a target failed, as the last one. */
-static bool
-of_target(const struct plan *p, const struct fault *stopped)
-{
-	struct fault why;
-	unsigned i;
-
-	for (i = 0; i < p->targets; i++)
-		if (tee_dropped(p->dst, i, &why) &&
-		    strcmp(why.text, stopped->text) == 0)
-			return true;
-	return false;
-}
-
-/* What is wrong with the i-th target, or with the copy as a whole. */
-static void
-judge_one(const struct plan *p, struct outcome *out, unsigned i)
-{
-	const struct fault fault = out->fault, flush = out->flush;
-	struct share *one = &out->each[i];
-	struct map differ;
-	struct fault why;
-	bool dropped = tee_dropped(p->dst, i, &why);
-
-	if (dropped && why.status == STATUS_NOT_FLUSHED) {
-		out->flush = why;
-		if (of_target(p, &fault))
-			out->fault.status = STATUS_COMPLETE;
-	} else if (dropped) {
-		out->fault = why;
-	}
-	map_take(&differ, &out->differ);
-	map_take(&out->differ, &one->differ);
-	out->unread = one->unread;
-	out->proven = one->proven;
-	judge(&p->each[i], out);
-	one->verdict = out->verdict;
-	unname(&one->verdict, p->each[i].dst->name);
-	one->flushed = p->each[i].dst->is.durable && p->opts->sync != 0 &&
-	    out->flush.status == 0 && !dropped && !out->abandoned;
-	map_take(&one->differ, &out->differ);
-	map_take(&out->differ, &differ);
-	out->fault = fault;
-	out->flush = flush;
-}
-
-/* Whether one sentence covers all targets. */
-static bool
-alike(const struct outcome *out)
-{
-	const struct fault *first = &out->each[0].verdict, *v;
-	unsigned i;
-
-	for (i = 1; i < out->targets; i++) {
-		v = &out->each[i].verdict;
-		if (v->status != first->status ||
-		    strcmp(v->text, first->text) != 0)
-			return false;
-	}
-	return true;
-}
-
-/* Name the targets that are incomplete; the status is that of the first one. */
-static void
-name_incomplete(const struct plan *p, struct outcome *out)
-{
-	char names[800] = "";
-	const struct fault *v;
-	unsigned bad = 0, i;
-	size_t at = 0;
-	int status = STATUS_COMPLETE;
-
-	for (i = 0; i < out->targets; i++) {
-		v = &out->each[i].verdict;
-		if (v->status == STATUS_COMPLETE)
-			continue;
-		status = bad++ == 0 ? v->status : status;
-		if (at < sizeof(names))
-			at += (size_t)snprintf(names + at, sizeof(names) - at,
-			    "%s%s", bad > 1 ? ", " : "",
-			    p->each[i].dst->name);
-	}
-	if (bad == 0)
-		conclude(out, STATUS_COMPLETE, "complete: %u targets",
-		    out->targets);
-	else
-		conclude(out, status, "NOT complete: %u of %u targets: %s",
-		    bad, out->targets, names);
-}
-
-void
-verdict_judge(const struct plan *p, struct outcome *out)
-{
-	bool proven = true;
-	unsigned i;
-
-	if (out->targets == 0) {
-		judge(p, out);
-		return;
-	}
-	for (i = 0; i < out->targets; i++) {
-		judge_one(p, out, i);
-		proven = proven && out->each[i].proven;
-	}
-	out->proven = proven;
-	if (alike(out))
-		conclude(out, out->each[0].verdict.status, "%s: %u targets",
-		    out->each[0].verdict.text, out->targets);
-	else
-		name_incomplete(p, out);
 }
