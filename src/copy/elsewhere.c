@@ -117,15 +117,15 @@ unsaid(const struct io *io)
 	return io->err == EIO && io->status == 0;
 }
 
-/* The same where nothing was ever read, in all of the end. */
+/* The same where nothing was ever read: "most" blocks, in all of the end. */
 static enum answer
-ask_anywhere(struct worker *w, struct lane *lane, struct io *io)
+ask_anywhere(struct worker *w, struct lane *lane, struct io *io, unsigned most)
 {
 	uint64_t dice = clock_ns() | 1, at;
 	int64_t size = lane->ep->geo.size;
 	unsigned i;
 
-	for (i = 0; i < ASKED_FIRST; i++) {
+	for (i = 0; i < most; i++) {
 		if (w->job->stop || size <= 0)
 			return UNKNOWN;
 		at = elsewhere_random(&dice, (uint64_t)size);
@@ -137,9 +137,9 @@ ask_anywhere(struct worker *w, struct lane *lane, struct io *io)
 	return NO;
 }
 
-/* most: see ask; 0: anywhere. */
 static enum answer
-reads(struct worker *w, struct lane *lane, unsigned most)
+with_buffer(struct worker *w, struct lane *lane, enum answer (*asks)(struct
+    worker *, struct lane *, struct io *, unsigned), unsigned most)
 {
 	struct io io = { .op = OP_READ, .len = w->job->p->sector,
 		.careful = true };
@@ -148,8 +148,7 @@ reads(struct worker *w, struct lane *lane, unsigned most)
 	io.buf = page_alloc(io.len);
 	if (io.buf == NULL)
 		return UNKNOWN;
-	answer = most > 0 ? ask(w, lane, &io, most) :
-	    ask_anywhere(w, lane, &io);
+	answer = asks(w, lane, &io, most);
 	free(io.buf);
 	return answer;
 }
@@ -159,7 +158,8 @@ static bool
 dead(struct worker *w, struct lane *lane, const struct io *io, unsigned failed)
 {
 	return failed % MANY_FIRST == 0 && unsaid(io) &&
-	    map_totals(&w->job->map).finished == 0 && reads(w, lane, 0) == NO;
+	    map_totals(&w->job->map).finished == 0 &&
+	    with_buffer(w, lane, ask_anywhere, ASKED_FIRST) == NO;
 }
 
 void
@@ -178,7 +178,7 @@ elsewhere_feel(struct worker *w, struct lane *lane, struct io *io)
 	if (!late && (!errno_is_medium(io->err) ||
 	    (failed = ++*failing) % MANY != 0))
 		return;
-	answer = reads(w, lane, late ? FEW : ASKED);
+	answer = with_buffer(w, lane, ask, late ? FEW : ASKED);
 	if (answer == NO)
 		elsewhere_gone(io);
 	else if (late && answer == YES)
