@@ -36,7 +36,6 @@
 enum {
 	PATIENCE = 10000,	/* ms, to end by itself, or when told to; */
 	LAST_PATIENCE = 1000,	/* and when it is killed */
-	LOOK = 10000,		/* us between two looks */
 	LAST_WORDS = 160,	/* bytes of its last line */
 	UNHEARD = 1 << 20,	/* bytes in the pipe, if that may be */
 };
@@ -174,6 +173,7 @@ command_start(struct command *c, const char *name, const char *line,
 static bool
 ended_of_old(const struct command *c, int ms)
 {
+	static const struct timespec tick = { .tv_nsec = 10000000 };
 	siginfo_t info = { .si_pid = 0 };
 	uint64_t until = clock_ns() + (uint64_t)ms * 1000000;
 
@@ -181,7 +181,7 @@ ended_of_old(const struct command *c, int ms)
 	    WNOWAIT) == 0 && info.si_pid == 0) {
 		if (clock_ns() >= until)
 			return false;
-		usleep(LOOK);
+		nanosleep(&tick, NULL);
 	}
 	return true;
 }

@@ -23,10 +23,9 @@ struct command {
 };
 
 /*
- * Start a line "[ COMMAND ARG... ]", found by PATH; its name is what may be
- * shown of it.  *sock is our end of its standard
- * input and output, for the caller to close.  Returns 0, or -1 with *f and no
- * command.
+ * Start a line "[ COMMAND ARG... ]", found by PATH; "name" is what may be shown
+ * of it.  *sock is our end of its standard input and output, for the caller to
+ * close.  Returns 0, or -1 with *f and no command.
  */
 int command_start(struct command *, const char *name, const char *line,
     int *sock, struct fault *f);
