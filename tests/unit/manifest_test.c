@@ -126,15 +126,20 @@ reads_what_is_right(void **state)
 }
 
 static void
+put_nothing(void)
+{
+	static const char text[] = "{\"schema\":\"pardd-manifest/1\","
+	    "\"algorithm\":\"sha256\",\"range\":1,\"offset\":0,\"length\":0}\n"
+	    "{\"ranges\":0}\n";
+
+	put(text, strlen(text));
+}
+
+static void
 reads_one_of_nothing(void **state)
 {
-	static const char head[] = "{\"schema\":\"pardd-manifest/1\","
-	    "\"algorithm\":\"sha256\",\"range\":1,\"offset\":0,\"length\":0}\n";
-	char text[256];
-
 	(void)state;
-	snprintf(text, sizeof(text), "%s{\"ranges\":0}\n", head);
-	put(text, strlen(text));
+	put_nothing();
 	assert_int_equal(manifest_load(&m, path, &f), 0);
 	assert_int_equal(digest_table_count(&m.digests), 0);
 	assert_non_null(m.by);
@@ -261,6 +266,15 @@ tells_each_lack_of_memory(void **state)
 			assert_int_equal(f.status, STATUS_ERRNO + ENOMEM);
 	}
 	assert_true(told > 20);
+	put_nothing();
+	for (n = 0; n == 0 || refused; n++) {
+		poor_after(n);
+		if (manifest_load(&m, path, &f) == 0) {
+			assert_non_null(m.digests.digest);
+			manifest_free(&m);
+		}
+		refused = poor_was();
+	}
 }
 #endif
 

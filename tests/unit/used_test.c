@@ -173,6 +173,12 @@ leaves_out_nothing_of_one_that_is_cut_off(void **state)
 	used_free(&u);
 	assert_int_equal(used_look(&u, &p, FS_ORDER, &map), 0);
 	assert_string_equal(u.fs[0].reason, why);
+	/* one that ends where the disk ends is whole */
+	add_swap(&disk, START * PAGE, DISK_SECTORS / 8 - START);
+	add_row(&disk, 0, 0, 0x82, START, DISK_SECTORS / 8 - START);
+	used_free(&u);
+	assert_int_equal(used_look(&u, &p, FS_ORDER, &map), 0);
+	assert_int_equal(u.fs[0].treated, TREATED_ORDERED);
 }
 
 /* The MBR before a GPT, and the GPT at the end. */

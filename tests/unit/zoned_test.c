@@ -406,6 +406,22 @@ is_written_in_several_zones_at_a_time(void **state)
 	assert_int_equal(writers(0, 1), 1);
 }
 
+/* Who looks at it reads through the page cache, and must leave nothing there. */
+static void
+is_looked_at_by_another_descriptor(void **state)
+{
+	bool cached = true;
+	int fd;
+
+	(void)state;
+	opened();
+	fd = end.be->view(&end, &cached);
+	assert_true(fd >= 0 && fd != end.fd);
+	assert_false(cached);
+	close(fd);
+	assert_int_equal(endpoint_close(&end), 0);
+}
+
 static void
 writes_on_after_an_interruption(void **state)
 {
@@ -579,6 +595,7 @@ main(void)
 		UNIT(keeps_what_is_written),
 		UNIT(leaves_out_zeros_behind_the_room),
 		UNIT(is_written_in_several_zones_at_a_time),
+		UNIT(is_looked_at_by_another_descriptor),
 		UNIT(writes_on_after_an_interruption),
 		UNIT(writes_up_to_the_write_pointers_of_the_source),
 		UNIT(sees_that_a_zone_was_reset),
