@@ -182,11 +182,11 @@ course_forgive(struct course *c)
 static void
 learn(struct course *c)
 {
-	if (c->far <= c->shorter)
-		c->shorter = 0;
 	if (c->far != c->enough)
 		c->calm = 0;
 	c->enough = MIN(c->far, c->most);
+	if (c->enough <= c->shorter)
+		c->shorter = 0;
 	if (++c->calm < (c->shorter > 0 ? 3 * CALM : CALM))
 		return;
 	c->calm = 0;

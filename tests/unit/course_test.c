@@ -188,6 +188,20 @@ no_jump_beyond_a_hundredth(void **state)
 	course_end(&c);
 }
 
+/* An area longer than the longest jump was crossed by several. */
+static void
+no_jump_beyond_a_hundredth_after_a_large_area(void **state)
+{
+	struct course c;
+
+	(void)state;
+	where = 0;
+	course_begin(&c, gib);
+	cross(&c, 40 * MIB);
+	assert_in_range(jump(&c), 1, gib / 100);
+	course_end(&c);
+}
+
 int
 main(void)
 {
@@ -199,6 +213,7 @@ main(void)
 		cmocka_unit_test(learns_how_far),
 		cmocka_unit_test(forgets_a_large_area),
 		cmocka_unit_test(no_jump_beyond_a_hundredth),
+		cmocka_unit_test(no_jump_beyond_a_hundredth_after_a_large_area),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
