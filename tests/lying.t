@@ -50,3 +50,12 @@ it "tells that one write of all that are made later has failed" \
     writes 78 'it: .*: No space left' back write:3:28
 it "tells that a server does not know the file any more" \
     writes 15 'it, at the end: Stale file handle' look:1+:116
+# apart WORD...: over a file that its server flushes one open file at a time
+apart()
+{
+	"$blocks" make src $size && "$blocks" make behind $size 9 && lies apart || return
+	exits 0 "$pardd" if=src of=it "$@" && complete && holds behind 0 0 $size
+}
+it "flushes a file by each descriptor that has written to it" apart oflag=direct
+it "... when it is written through the page cache" apart
+it "... while the map is saved" apart oflag=direct map=map

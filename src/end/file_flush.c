@@ -120,19 +120,35 @@ flush_by(int fd, const struct endpoint *ep, struct fault *f)
 }
 
 /*
- * What has gone cannot be flushed.  Flush both descriptors, because a FUSE
- * daemon sees two open files.
+ * A device has one cache.  A file is flushed by each descriptor that may have
+ * written to it, because to a FUSE daemon these are different open files;
+ * "overwrites" is for file systems where they are not.
  */
+static int
+flush_all(const struct endpoint *ep, const struct file *file, struct fault *f)
+{
+	const int fds[] = { file->flush, file->plain,
+		file->overwrites ? -1 : file->direct };
+	size_t i;
+
+	for (i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (fds[i] < 0)
+			continue;
+		if (flush_by(fds[i], ep, f) != 0)
+			return -1;
+		if (ep->is.device)
+			break;
+	}
+	return 0;
+}
+
 int
 file_flush(struct endpoint *ep, struct fault *f)
 {
 	struct file *file = ep->priv;
 	uint64_t at;
 
-	if (file->flush >= 0 && flush_by(file->flush, ep, f) != 0)
-		return -1;
-	if ((file->flush < 0 || !ep->is.device) &&
-	    flush_by(file->plain, ep, f) != 0)
+	if (flush_all(ep, file, f) != 0)
 		return -1;
 	return file_cut_off(file, &at) ? endpoint_cut_off(ep, at, f) :
 	    flush_disk(ep, file, f);

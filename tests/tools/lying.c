@@ -9,6 +9,8 @@
  *	size=N		it says that it has N bytes
  *	direct		the kernel keeps nothing of it
  *	back		the kernel writes it back later
+ *	apart		what is written by an open file is flushed by that one
+ *			only; else its close fails
  *	OP:N:ERRNO	the Nth request of this kind fails: read, write, sync,
  *			close; look, which counts from the first write on
  *	OP:N+:ERRNO	and all after it
@@ -26,7 +28,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 20, ROOM = MOST + 4096, RULES = 8 };
+enum { MOST = 1 << 20, ROOM = MOST + 4096, RULES = 8, FILES = 64 };
 
 static struct rule {
 	uint32_t op;
@@ -36,7 +38,9 @@ static struct rule {
 } rules[RULES];
 static size_t nrules;
 static long long size = -1;
-static bool direct, back, written;
+static bool direct, back, apart, written;
+static bool unflushed[FILES];		/* of each open file */
+static uint64_t files;
 static int file, dev;
 
 /* What the rules say of a request: an errno value, or 0. */
@@ -99,6 +103,15 @@ begin(const struct fuse_in_header *in, const struct fuse_init_in *init)
 }
 
 static void
+open_file(const struct fuse_in_header *in)
+{
+	struct fuse_open_out out = { .fh = files++,
+		.open_flags = direct ? FOPEN_DIRECT_IO : 0 };
+
+	reply(in, 0, &out, sizeof(out));
+}
+
+static void
 read_some(const struct fuse_in_header *in, const struct fuse_read_in *arg)
 {
 	static char buf[ROOM];
@@ -114,7 +127,22 @@ write_some(const struct fuse_in_header *in, const struct fuse_write_in *arg)
 	ssize_t n = pwrite(file, arg + 1, arg->size, (off_t)arg->offset);
 	struct fuse_write_out out = { .size = (uint32_t)n };
 
+	unflushed[arg->fh % FILES] = apart;
 	reply(in, n < 0 ? errno : 0, &out, sizeof(out));
+}
+
+static void
+flush(const struct fuse_in_header *in, const struct fuse_fsync_in *arg)
+{
+	unflushed[arg->fh % FILES] = false;
+	reply(in, 0, NULL, 0);
+}
+
+static void
+end(const struct fuse_in_header *in, const struct fuse_flush_in *arg)
+{
+	reply(in, unflushed[arg->fh % FILES] ? EIO : 0, NULL, 0);
+	unflushed[arg->fh % FILES] = false;
 }
 
 static void
@@ -130,8 +158,6 @@ change(const struct fuse_in_header *in, const struct fuse_setattr_in *arg)
 static void
 serve(const struct fuse_in_header *in)
 {
-	struct fuse_open_out opened = {
-		.open_flags = direct ? FOPEN_DIRECT_IO : 0 };
 	struct fuse_statfs_out fs = { .st = { .bsize = 4096, .namelen = 255 } };
 	int e = judge(in->opcode);
 
@@ -146,15 +172,18 @@ serve(const struct fuse_in_header *in)
 	else if (in->opcode == FUSE_SETATTR)
 		change(in, (const void *)(in + 1));
 	else if (in->opcode == FUSE_OPEN)
-		reply(in, 0, &opened, sizeof(opened));
+		open_file(in);
 	else if (in->opcode == FUSE_READ)
 		read_some(in, (const void *)(in + 1));
 	else if (in->opcode == FUSE_WRITE)
 		write_some(in, (const void *)(in + 1));
 	else if (in->opcode == FUSE_STATFS)
 		reply(in, 0, &fs, sizeof(fs));
-	else if (in->opcode == FUSE_FLUSH || in->opcode == FUSE_FSYNC ||
-	    in->opcode == FUSE_RELEASE || in->opcode == FUSE_DESTROY)
+	else if (in->opcode == FUSE_FSYNC)
+		flush(in, (const void *)(in + 1));
+	else if (in->opcode == FUSE_FLUSH)
+		end(in, (const void *)(in + 1));
+	else if (in->opcode == FUSE_RELEASE || in->opcode == FUSE_DESTROY)
 		reply(in, 0, NULL, 0);
 	else
 		reply(in, ENOSYS, NULL, 0);
@@ -199,6 +228,8 @@ main(int argc, char **argv)
 			direct = true;
 		else if (strcmp(argv[i], "back") == 0)
 			back = true;
+		else if (strcmp(argv[i], "apart") == 0)
+			apart = true;
 		else if (sscanf(argv[i], "size=%lld", &size) != 1)
 			rule(argv[i]);
 	file = open(argv[1], O_RDWR);
