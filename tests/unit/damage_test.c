@@ -128,7 +128,8 @@ is_found_in_ntfs(void **state)
 		unsigned char	 per_cluster;	/* sectors, or its exponent */
 		unsigned	 sectors;
 		const char	*clusters;
-	} rows[] = { { 8, 8, " 3-3 5-5;" }, { 1, 1, " 24-25 40-40;" },
+	} rows[] = { { 8, 8, " 3-3 5-5 7-8;" },
+		{ 1, 1, " 24-25 40-40 62-67 69-69;" },
 		{ 0xf9, 128, " 0-0;" } };
 	unsigned char head[512] = "\xeb\x52\x90NTFS    ";
 	uint64_t mft;
@@ -138,6 +139,8 @@ is_found_in_ntfs(void **state)
 	map_set(&map, 0, p.length, FINISHED);
 	lose(24, 26);
 	lose(40, 41);
+	lose(62, 68);
+	lose(69, 70);
 	le16enc(head + 11, SECTOR);
 	head[21] = 0xf8;
 	le64enc(head + 40, DISK_SECTORS - 1);

@@ -586,9 +586,21 @@ writes(int err, int ends)
 	assert_int_equal(io.done, ends == 0 ? ALL : 0);
 }
 
+/* The lowest descriptor that is free. */
+static int
+lowest(void)
+{
+	int fd = open("/", O_PATH | O_CLOEXEC);
+
+	close(fd);
+	return fd;
+}
+
 static void
 does_not_try_for_ever_what_writes_nothing(void **state)
 {
+	int left;
+
 	(void)state;
 	opened(TARGET, FLAG_CACHED);
 	assert_int_equal(prepared(-1), 0);
@@ -618,7 +630,9 @@ does_not_try_for_ever_what_writes_nothing(void **state)
 	disk.medium = 7;
 	writes(EIO, EIO);
 	sysfs_has("removable", "1\n");
+	left = lowest();
 	writes(EIO, EIO);
+	assert_int_equal(lowest(), left);	/* nothing is left open */
 	sysfs_has("device/state", "offline\n");
 	writes(EIO, ENODEV);
 	assert_int_equal(lane_detach(&lane), 0);

@@ -340,6 +340,8 @@ makes_zeros(void **state)
 	assert_int_equal(disk.bytes[22 * BLOCK], 23);
 	assert_int_equal(disk.commands, 2);
 	assert_int_equal(disk.last.cdw12 & DEALLOCATE, 0);
+	assert_int_not_equal(disk.last.cdw10, 0);
+	assert_int_equal(disk.last.cdw14, 0);	/* no protection */
 	nvme.disk.frees_zeros = true;
 	transfer(OP_ZERO, 0, BLOCK);
 	assert_int_equal(disk.last.cdw12 & DEALLOCATE, 0);

@@ -535,6 +535,11 @@ is_idle(void **state)
 	assert_true(idle(SDA, 0, 100 * BLOCK, true));
 	assert_true(idle(SDA, 200 * BLOCK, 400 * BLOCK, true));
 	assert_false(idle(SDA + 1, 0, BLOCK, true));
+	/* who has a partition has its disk, but not what is beside it */
+	world.node[0].used = true;
+	assert_true(idle(SDA, 0, 100 * BLOCK, true));
+	assert_false(idle(SDA, 0, 100 * BLOCK, false));
+	world.node[0].used = false;
 	has(MOUNTINFO, "%s", "");
 	world.node[2].used = true;			/* sda1 */
 	assert_false(idle(SDA, 0, 200 * BLOCK, false));
