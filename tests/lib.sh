@@ -1,31 +1,31 @@
 # shellcheck shell=bash
 #
-# Sourced by each *.t: cases, and what they are made of.  TAP on stdout.
+# Sourced by each *.t: cases, and their building blocks.  TAP on stdout.
 #
 #	it SENTENCE COMMAND...	a case: the command, which may be a function,
-#				ends 0.  It runs in a process group of its own
-#				that is killed after $limit seconds, and when
-#				it has ended: a hang is a failure, and nothing
-#				stays behind.  Its output is shown if it fails.
+#				returns 0.  It runs in its own process group,
+#				which is killed after $limit seconds, and when
+#				the case has ended: a hang is a failure, and no
+#				process is left.  Its output is shown if it fails.
 #	skip REASON SENTENCE	a case that cannot be run here
-#	only VARIANT...		the cases from here on say something new in these
-#				variants only, and are cases in no other; `only all`
-#				ends that.  With LONG=1 all are
+#	only VARIANT...		the cases from here on show something new in these
+#				variants only, and are omitted in others; `only all`
+#				ends that.  With LONG=1 all are run
 #	needs PROOF... -- WHAT	skip the whole file unless each command succeeds
-#	heavy N			N, or less of it where the program is slow
-#	few WORD...		all, or the last where the program is slow
+#	heavy N			N, or fewer if the program is slow
+#	few WORD...		all, or the last if the program is slow
 #
-# Each case starts in an empty directory of its own.  What a case attaches or
-# mounts it notes by `undo COMMAND`; that is done when the case has ended,
-# however it ended.  After SIGKILL of all this, a watcher does it.
+# Each case starts in an empty directory of its own.  For what it attaches or
+# mounts it calls `undo COMMAND`; the command runs when the case has ended,
+# however it ended.  If all this is killed by SIGKILL, a watcher runs it.
 #
 # Environment: BUILD (default build), VARIANT (plain, asan, tsan), LONG=1, LIMIT;
-# TIMES=1 tells after each case what it took; STOP=1 ends with the first failure.
-# CASES is a file with the sentences of the cases to run, and the others are left
-# out; RAN a folder for what each case ran (see mutants/run).
+# TIMES=1 prints the time of each case; STOP=1 stops at the first failure.
+# CASES is a file with the sentences of the cases to run, others are left out; RAN
+# is a folder that records what each case ran (see mutants/run).
 
-# Signals that our parent ignores (nohup, CI), a shell cannot take to itself
-# again, and what it starts ignores them, too.
+# A shell cannot restore signals that our parent ignores (nohup, CI), and what it
+# starts ignores them, too.
 if [[ -n $(trap -p) && -z ${DEFAULT_SIGNALS-} ]] && env --default-signal true 2>/dev/null; then
 	exec env --default-signal DEFAULT_SIGNALS=1 bash "$0" "$@"
 fi
@@ -59,8 +59,8 @@ for need in "$pardd" "$blocks" "$tools/ends" "$shim"; do
 	[[ -e $need ]] || { echo "Bail out! ${need#"$top"/} is not built"; exit 1; }
 done
 
-# Not in memory, where nothing is behind the page cache and nothing waits; but a
-# guest has nothing else.
+# Not in memory, where the page cache is the medium and nothing waits; but a guest
+# has nothing else.
 room=${TMPDIR:-/tmp}
 [[ $(stat -f -c %T "$room") != tmpfs || ! -d /var/tmp ]] || room=/var/tmp
 scratch=$(mktemp -d "$room/pardd-test.XXXXXX") || exit 1
@@ -73,7 +73,7 @@ if [[ -n ${CASES-} ]]; then
 	done <"$CASES"
 fi
 
-# A finding of a sanitizer is a failure, whatever the status was.
+# A finding of a sanitizer is a failure, whatever the status.
 export ASAN_OPTIONS=log_path=$scratch/found:verify_asan_link_order=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=log_path=$scratch/found:halt_on_error=1:print_stacktrace=1
 export TSAN_OPTIONS=log_path=$scratch/found:second_deadlock_stack=1
@@ -85,7 +85,7 @@ undo()
 	echo >>"$scratch/undo"
 }
 
-# Take back what was attached and mounted, last first.
+# Undo what was attached and mounted, last first.
 release()
 {
 	local lines n
@@ -98,7 +98,7 @@ release()
 	fi
 }
 
-# Kill what is left of the case, and its clock, and release what it held.
+# Kill what is left of the case, and its timer, and release what it held.
 tidy()
 {
 	local left
@@ -110,8 +110,8 @@ tidy()
 	release
 }
 
-# The watcher.  Its input ends when the last who has {alive} open is gone; so a
-# case, which must not keep it waiting, closes that.
+# The watcher.  Its input ends when the last process that has {alive} open is gone;
+# so a case, which must not keep it waiting, closes that.
 exec {alive}> >(
 	trap '' HUP INT TERM QUIT
 	cat >/dev/null
@@ -120,7 +120,7 @@ exec {alive}> >(
 )
 watcher=$!
 
-# A file that bash gave up has failed, too.
+# A file that bash aborted has failed, too.
 finish()
 {
 	local status=$?
@@ -176,7 +176,7 @@ needs()
 	done
 }
 
-# burnt: $cpu is the processor time of all that has been waited for, in ms
+# burnt: $cpu is the processor time of all children waited for, in ms
 burnt()
 {
 	local user system
@@ -200,7 +200,7 @@ tell_time()
 	echo "# timed $wall ms, $((cpu - $2)) ms of processor: $3"
 }
 
-# clear_case: the directory of the case, with as few processes as can be
+# clear_case: its directory, with as few processes as possible
 clear_case()
 {
 	[[ -d $scratch/case ]] || mkdir "$scratch/case"
@@ -210,14 +210,14 @@ clear_case()
 	(($# == 0)) || rm -rf -- "$@"
 }
 
-# note_case: what it runs goes to a file of its own
+# note_case: what it runs is recorded in a file of its own
 note_case()
 {
 	export RAN_TO=$RAN/${0##*/}.$number.$$
 	truncate -s 256K "$RAN_TO" && chmod a+rw "$RAN_TO"
 }
 
-# The shell's own words about jobs that end go to nobody.
+# Discard the shell's own messages about jobs that end.
 it()
 {
 	local sentence=$1 pid clock cpu=0 began=${EPOCHREALTIME/.}
@@ -278,9 +278,9 @@ it()
 	[[ -z ${STOP-} ]] || ((failures == 0)) || exit 1
 } 2>/dev/null
 
-# ------------------------------------------------- what cases are made of
+# -------------------------------------------- the building blocks of cases
 
-# fail WORDS...: say why, and be false
+# fail WORDS...: print why, and return false
 fail()
 {
 	echo "$*"
@@ -341,7 +341,7 @@ does_not_say()
 	! grep -E -e "$1" err
 }
 
-# usage OPERAND ARGUMENTS...: refused as wrong, in one line that names OPERAND
+# usage OPERAND ARGUMENTS...: a usage error, in one line that names OPERAND
 usage()
 {
 	local name=$1
@@ -376,7 +376,7 @@ with_faults()
 	FAULTS=$rules FAULT_LOG=$PWD/faults LD_PRELOAD=$shim "$@"
 }
 
-# faulty OP [LEAST]: the shim did what it was told
+# faulty OP [LEAST]: the shim did inject faults
 faulty()
 {
 	local n
@@ -396,8 +396,8 @@ ended()
 	return 1
 }
 
-# until_true SECONDS COMMAND...: wait for it, without a process: where many want to
-# run, each may be a while in coming
+# until_true SECONDS COMMAND...: wait for it without starting a process, which may
+# take a while on a busy machine
 until_true()
 {
 	local n=$(($1 * 50))
@@ -409,8 +409,8 @@ until_true()
 	fail "waited in vain: $*"
 }
 
-# aside COMMAND...: begin it in a folder of its own, for what takes its time
-# without doing anything; all_well: wait for all such, each has succeeded
+# aside COMMAND...: start it in a folder of its own, for what mostly waits;
+# all_well: wait for all of these, each has succeeded
 begun=()
 aside()
 {
@@ -431,26 +431,26 @@ all_well()
 	return $bad
 }
 
-# noticed: a first signal has been taken
+# noticed: the first signal has been received
 noticed()
 {
 	until_true 20 holds_text err ': finishing what is in flight'
 }
-# holds_text FILE TEXT: it is there and has that in it
+# holds_text FILE TEXT: it exists and contains that
 holds_text()
 {
 	local text
 	read -rd '' text <"$1"
 	[[ $text = *"$2"* ]]
 } 2>/dev/null
-# heard: ... and the same one again is a second one, which leaves at once
+# heard: ... and the same again counts as a second one, which ends it at once
 heard()
 {
 	noticed && sleep 0.2
 }
 
-# promptly MS COMMAND...: the command succeeds, and the $took that it sets is
-# no more than MS: at the ninth try at last, as load may spoil some
+# promptly MS COMMAND...: the command succeeds, and the $took that it sets is at
+# most MS, in one of nine tries, since load may spoil some
 promptly()
 {
 	local try took=0
@@ -463,14 +463,14 @@ promptly()
 	done
 	return 1
 }
-# since BEGAN: ms from when $EPOCHREALTIME was that
+# since BEGAN: ms since $EPOCHREALTIME was that
 since()
 {
 	echo $(((${EPOCHREALTIME/.} - ${1/.}) / 1000))
 }
 
-# listens SOCKET: somebody takes connections there, by the name that he gave it; that
-# it is there says only that he soon will
+# listens SOCKET: it accepts connections, under the name that it was bound to; that
+# the file exists says only that it soon will
 listens()
 {
 	local line
@@ -486,8 +486,8 @@ same()
 	cmp -- "$1" "$2"
 }
 
-# holds FILE AT ORIGIN BYTES [SEED]: BYTES at AT are those that the pattern of
-# `blocks` has from ORIGIN on
+# holds FILE AT ORIGIN BYTES [SEED]: BYTES at AT are those of the pattern of
+# `blocks` from ORIGIN on
 holds()
 {
 	"$blocks" check "$@"
@@ -501,7 +501,7 @@ size_is()
 	[[ $n = "$2" ]] || fail "$1: $n bytes, not $2"
 }
 
-# in_memory: the rest of the case where a flush costs nothing
+# in_memory: run the rest of the case where a flush costs nothing
 in_memory()
 {
 	local dir
@@ -518,7 +518,7 @@ loop()
 	until_true 5 attach "$@" "$file" || return
 	undo detach "$dev" "$(realpath "$file")"
 }
-# Another may have been quicker, or have the device still.
+# Another may have been quicker, or still have the device.
 attach()
 {
 	dev=$(losetup --find --show "$@")
@@ -537,33 +537,33 @@ can_loop()
 	    dev=$(losetup --find --show "$scratch/probe") && losetup --detach "$dev"
 } 2>/dev/null
 
-# can_nbd: NBD servers, and a program that was built for them
+# can_nbd: NBD servers, and a program built with libnbd
 can_nbd()
 {
 	command -v nbdkit && nbdkit --filter=error null --dump-plugin &&
 	    "$pardd" -d if='[ nbdkit -s null 1M ]' of=.
 } >/dev/null 2>&1
 
-# can_iscsi: an iSCSI target, and a program that was built for one
+# can_iscsi: an iSCSI target, and a program built with libiscsi
 can_iscsi()
 {
 	command -v tgtd tgtadm && ! "$pardd" if=iscsi:// of=. 2>&1 | grep 'built without'
 } >/dev/null 2>&1
 
-# ceph: librbd is one whose cluster is this folder, see tests/tools/fakerbd.c
+# ceph: use a librbd whose cluster is this folder, see tests/tools/fakerbd.c
 ceph()
 {
 	mkdir -p lib && ln -sf "$tools/fakerbd.so" lib/librbd.so.1 &&
 	    export RBD_DIR="$PWD" LD_LIBRARY_PATH="$PWD/lib"
 }
-# can_rbd: a program that was built for it
+# can_rbd: a program built with librbd
 can_rbd()
 {
 	(mkdir -p "$scratch/rbd/p" && cd "$scratch/rbd" && : >p/image && ceph &&
 	    "$pardd" -d if=rbd:p/image of=.)
 } >/dev/null 2>&1
 
-# can_lose: what bad_disk needs is here
+# can_lose: what bad_disk needs exists here
 can_lose()
 {
 	can_loop && command -v nbdkit nbdfuse && [[ -c /dev/fuse ]] &&
@@ -595,7 +595,7 @@ bad_disk()
 	loop mnt/disk --direct-io=on --read-only --sector-size 512
 }
 
-# listed: what --list has put into the file out, a line for each disk
+# listed: the output of --list in the file out, a line for each disk
 listed()
 {
 	awk '/^[^ ]/ { if (FNR > 1) print line; line = $0; next }
