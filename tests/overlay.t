@@ -165,6 +165,40 @@ two_copies()
 }
 it "refuses to copy to what another copy is being made to, by either name" two_copies
 
+# neighbourly BYTES: the lower layer is on a disk, and half of a file there is
+# cached; the kernel itself may want that memory, once
+neighbourly()
+{
+	local size=$1 half=$(($1 / 8192)) low=$PWD/disk left try
+	mkdir disk && "$blocks" make disk/a "$size" && sync disk/a && layers &&
+	    over "lowerdir=$low,upperdir=$PWD/up,workdir=$PWD/work" || return
+	for try in 1 2 3; do
+		dd if="$low/a" iflag=nocache count=0 status=none &&
+		    head -c $((size / 2)) "$low/a" >/dev/null && exits 0 "$pardd" if=m/a of=dst &&
+		    holds dst 0 0 "$size" || return
+		left=$("$blocks" incore "$low/a")
+		((left < half - 100 || left > half + 2100)) || return 0
+		echo "try $try: $left pages are cached"
+	done
+	return 1
+}
+if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
+	it "leaves alone what others had cached of a file in a layer" neighbourly $((4 << 20))
+	it "... which is large" neighbourly $((48 << 20))
+else
+	skip "the scratch directory is not on ext4" "leaves alone what others had cached of a file in a layer"
+fi
+
+# cannot be read past the page cache, nor be dropped from it
+stays()
+{
+	mkdir r m && mount -t ramfs none r && undo umount "$PWD/r" && mkdir r/low r/up r/work &&
+	    over "lowerdir=$PWD/r/low,upperdir=$PWD/r/up,workdir=$PWD/r/work" && "$blocks" make src 256k 1 || return
+	run "$pardd" if=src of=m/dst verify=1
+	((status != 0)) && says 'it stays in the page cache'
+}
+it "verifies no file of a layer by what the page cache has of it" stays
+
 if can_loop; then
 	looped()
 	{

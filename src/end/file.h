@@ -25,8 +25,8 @@ struct file {
 	bool		 prefer_direct;
 	bool		 overwrites;	/* direct where blocks are allocated */
 	bool		 behind;	/* drop our pages from the cache */
-	bool		 cached;	/* parts were in the page cache
-					 * before */
+	bool		 cached;	/* parts may have been in the page
+					 * cache before */
 	bool		 borrowed;	/* plain's offset is shared with
 					 * others */
 	bool		 waits;		/* writes wait for the medium */

@@ -127,6 +127,17 @@ in_cache(int fd)
 }
 
 /*
+ * Whether others may have cached part of it, given what in_cache said: of a
+ * file on an overlay it says 0, whatever the page cache has of it in its layer.
+ */
+static bool
+shares_cache(const struct endpoint *ep, int there)
+{
+	return there > 0 ||
+	    (unsigned long)ep->fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/*
  * A large source that is not in the page cache is read directly, which saves
  * two copies in memory and dropping the pages.
  */
@@ -135,7 +146,7 @@ choose_way(const struct endpoint *ep, struct file *file, off_t size)
 {
 	int there = in_cache(file->plain);
 
-	file->cached = there > 0;
+	file->cached = shares_cache(ep, there);
 	if (there == 0 && size >= LARGE && (ep->spec.flags & FLAG_NOCACHE) == 0)
 		file->prefer_direct = true;
 }
@@ -429,6 +440,6 @@ file_view(const struct endpoint *ep, bool *cached)
 	int fd = reopen(file->plain, endpoint_path(ep), O_RDONLY |
 	    (open_flags(ep, true) & O_NOATIME));
 
-	*cached = !file->behind || (fd >= 0 && in_cache(fd) > 0);
+	*cached = !file->behind || (fd >= 0 && shares_cache(ep, in_cache(fd)));
 	return fd;
 }

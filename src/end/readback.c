@@ -6,6 +6,8 @@
  *		through the page cache, its pages must be dropped first.
  *	PROVEN	no O_DIRECT: the pages are dropped, and a read begins only when
  *		the kernel says that none is left (cachestat(2), mincore(2)).
+ *		Of a file on an overlay only mincore sees the pages, which are
+ *		those of a file in a layer.
  *	MEMORY	tmpfs and ramfs, where the page cache is the medium
  *
  * The target was flushed before.
@@ -85,10 +87,20 @@ count_resident(int fd, uint64_t off, uint64_t len)
 	return count;
 }
 
+/* The type of a file system; 0: unknown. */
+static unsigned long
+type_of(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 ? (unsigned long)fs.f_type : 0;
+}
+
 static int64_t
 cached(int fd, uint64_t off, uint64_t len)
 {
-	int64_t pages = count_cached(fd, off, len);
+	int64_t pages = type_of(fd) == OVERLAYFS_SUPER_MAGIC ? -1 :
+	    count_cached(fd, off, len);
 
 	return pages >= 0 ? pages : count_resident(fd, off, len);
 }
@@ -97,11 +109,9 @@ cached(int fd, uint64_t off, uint64_t len)
 static bool
 in_memory(int fd)
 {
-	struct statfs fs;
+	unsigned long type = type_of(fd);
 
-	return fstatfs(fd, &fs) == 0 &&
-	    ((unsigned long)fs.f_type == TMPFS_MAGIC ||
-	    (unsigned long)fs.f_type == RAMFS_MAGIC);
+	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
 }
 
 static int

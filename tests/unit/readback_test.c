@@ -32,6 +32,7 @@ enum { PAGE = 4096, SHORT = 3 * PAGE, LENGTH = 10 * PAGE + 100 };
 
 static struct {
 	bool	 memory;	/* the file is in tmpfs */
+	bool	 overlay;	/* ... is on an overlay */
 	int	 no_direct;	/* why it cannot be opened so; or 0 */
 	bool	 refuses;	/* ... can, and then reads fail with EINVAL */
 	int64_t	 cached;	/* pages; -1: no such system call */
@@ -132,7 +133,7 @@ fstatfs(int fd, struct statfs *fs)
 {
 	(void)fd;
 	*fs = (struct statfs){ .f_type = kernel.memory ? TMPFS_MAGIC :
-	    EXT4_SUPER_MAGIC };
+	    kernel.overlay ? OVERLAYFS_SUPER_MAGIC : EXT4_SUPER_MAGIC };
 	return 0;
 }
 
@@ -365,6 +366,14 @@ believes_no_cached_page(void **state)
 	kernel.resident = 2;
 	assert_false(reads_all());
 	assert_int_equal(io.err, EBUSY);
+	close_it();
+	kernel.overlay = true;		/* its pages are counted in a layer */
+	kernel.cached = 0;
+	assert_false(reads_all());
+	assert_int_equal(io.err, EBUSY);
+	close_it();
+	kernel.resident = 0;
+	assert_true(reads_all());
 	close_it();
 }
 
