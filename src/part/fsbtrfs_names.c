@@ -261,7 +261,7 @@ compare(const unsigned char *key, uint64_t object, unsigned type)
 	return key[K_TYPE] < type ? -1 : key[K_TYPE] > type;
 }
 
-/* Find the first item of an object and type in a tree; NULL: none. */
+/* Find an item of an object and type in a tree; NULL: none. */
 static const unsigned char *
 find(struct btrfs *b, const struct tree *t, uint64_t object, unsigned type,
     const unsigned char **key, size_t *size)
@@ -280,7 +280,7 @@ find(struct btrfs *b, const struct tree *t, uint64_t object, unsigned type,
 		if (level == 0)
 			break;
 		link = p + N_HEAD;
-		for (; n > 1 && compare(link + LINK, object, type) < 0; n--)
+		for (; n > 1 && compare(link + LINK, object, type) <= 0; n--)
 			link += LINK;
 		at = fs_le(link + L_PLACE, 8);
 		generation = fs_le(link + L_GENERATION, 8);

@@ -878,6 +878,34 @@ names_what_is_spoilt(void **state)
 	assert_false(names.known);
 }
 
+/* What is looked up by its number may be the first item of a leaf. */
+static void
+finds_what_begins_a_leaf(void **state)
+{
+	unsigned char *p;
+
+	(void)state;
+	made();
+	begin(ROOTS_1, 0);
+	add_root(ROOTS_1, 5, FILES, 1);
+	add_root(ROOTS_1, 256, SUB, 0);
+	begin(ROOTS_2, 0);
+	p = add(ROOTS_2, 256, BACK, 5, 18 + 3);
+	put(p, 8, 257);
+	add_name(p, 16, "sub");
+	key(link_of(ROOTS, 1), 256, BACK, 5);
+	begin(FILES_1, 0);
+	add_file(FILES_1, 256, 256, "..");
+	begin(FILES_2, 0);
+	add_file(FILES_2, 257, 256, "dir");
+	add_file(FILES_2, 258, 257, "first");
+	add_part(FILES_2, 258, DATA, 8 * KIB, 4 * KIB, 4 * KIB);
+	key(link_of(FILES, 1), 257, REF, 256);
+	seal_all();
+	assert_true(hits(DATA_AT + 4 * KIB, 1, "/dir/first", false));
+	assert_true(hits(DATA_AT + 50 * KIB, 1, "/dir/sub/inner", false));
+}
+
 /* What is spread over stripes is not read, nor taken for a file's. */
 static void
 leaves_stripes(void **state)
@@ -981,6 +1009,7 @@ main(void)
 		TEST(counts_copies),
 		TEST(names_files),
 		TEST(names_what_is_spoilt),
+		TEST(finds_what_begins_a_leaf),
 		TEST(leaves_stripes),
 		TEST(names_only_so_many),
 		TEST(names_until_time_is_up),
