@@ -28,23 +28,21 @@ enum {
 int
 fs_get(struct fs_io *io, uint64_t off, void *buf, size_t len)
 {
-	int err;
+	int err = 0;
 
-	io->failed |= off > io->src->length || len > io->src->length - off ||
-	    len > io->budget;
 	if (off > io->src->length || len > io->src->length - off)
-		return ERANGE;
-	if (len > io->budget) {
-		io->budget = 0;
-		return EFBIG;
+		err = ERANGE;
+	else if (len >= io->budget)
+		err = EFBIG;
+	if (err == 0) {
+		io->budget -= len;
+		io->map->reads++;
+		io->map->bytes_read += len;
+		err = io->src->read(io->src->arg, off, buf, len);
 	}
-	io->budget -= len;
-	io->map->reads++;
-	io->map->bytes_read += len;
-	err = io->src->read(io->src->arg, off, buf, len);
-	io->failed |= err != 0;
-	if (err == ETIMEDOUT)
+	if (err == EFBIG || err == ETIMEDOUT)
 		io->budget = 0;
+	io->failed |= err != 0;
 	return err;
 }
 

@@ -17,7 +17,8 @@ struct fs_io {			/* one examination */
 	const struct fs_source *src;
 	struct fs_map *map;
 	unsigned how;		/* enum fs_how */
-	uint64_t budget;	/* bytes that may still be read */
+	uint64_t budget;	/* bytes that may still be read; 0 only after a
+				 * failure */
 	bool	 whole;		/* the whole cannot be trusted */
 	bool	 poor;		/* out of memory */
 	bool	 failed;	/* a read has failed */

@@ -279,6 +279,27 @@ kept_apart(void **state)
 	fs_map_free(&l.map);
 }
 
+/* Whoever could not read all that he may is told so. */
+static void
+spends(void **state)
+{
+	struct lists l;
+	char to[50];
+
+	(void)state;
+	begin(&l, 1000);
+	l.io.budget = 100;
+	assert_int_equal(fs_get(&l.io, 0, to, 50), 0);
+	assert_false(l.io.failed || l.io.budget == 0);
+	assert_int_equal(fs_get(&l.io, 50, to, 50), EFBIG);
+	assert_true(l.io.failed && l.io.budget == 0);
+	begin(&l, 1000);
+	l.io.budget = 100;
+	assert_int_equal(fs_get(&l.io, 951, to, 50), ERANGE);
+	assert_true(l.io.failed);
+	assert_int_equal(l.io.budget, 100);
+}
+
 static void
 checksum(void **state)
 {
@@ -408,6 +429,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(counts_bits),
 		cmocka_unit_test(bounded),
 		cmocka_unit_test(kept_apart),
+		cmocka_unit_test(spends),
 		cmocka_unit_test(checksum),
 		cmocka_unit_test(powers),
 		cmocka_unit_test(takes_back),
