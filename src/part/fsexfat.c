@@ -149,6 +149,9 @@ one_entry(struct exfat *x, const unsigned char *p, bool root)
 	if (root && p[0] == E_BITMAP && (p[1] & 1) == 0) {
 		x->bitmap = fs_le(p + E_FIRST, 4);
 		x->bitmap_size = size;
+	} else if (root && p[0] == E_UPCASE) {
+		x->upcase = fs_le(p + E_FIRST, 4);
+		x->upcase_size = size;
 	} else if (root && p[0] == E_LABEL && p[1] <= LABEL_MOST) {
 		fs_label_utf16(x->io, p + 2, p[1]);
 	} else if (p[0] == E_STREAM && x->file && x->n < WAITING &&
@@ -209,8 +212,8 @@ take_bits(struct exfat *x, uint64_t c, uint64_t at)
 	left = left < x->cluster ? left : x->cluster;
 	for (; left > 0; left -= n, off += n, at += n) {
 		n = left < FS_PIECE ? left : FS_PIECE;
-		x->lost += fs_get_units(x->io, off, x->buf, (size_t)n, 1,
-		    0xff);
+		x->lost += fs_get_units(x->io, off, x->buf, x->sector,
+		    (size_t)(n + x->sector - 1) / x->sector, 0xff);
 		last = n * 8 < x->clusters - at * 8 ? n * 8 :
 		    x->clusters - at * 8;
 		fs_note_bits(x->io, x->buf, 0, last, place(x, at * 8 + 2),
@@ -237,6 +240,17 @@ bitmap(struct exfat *x)
 		fs_hurt(x->io, "a part of its bitmap cannot be read");
 }
 
+static void
+note_upcase(struct exfat *x)
+{
+	uint64_t left = x->upcase_size, c = x->upcase;
+
+	for (; left > 0 && visit(x, c); c = follow(x, c)) {
+		fs_note_meta(x->io, place(x, c), x->cluster);
+		left -= left < x->cluster ? left : x->cluster;
+	}
+}
+
 /* Not all who write it mark it as dirty; nothing that a file has is free. */
 static void
 ask_folders(struct exfat *x)
@@ -261,6 +275,7 @@ walk(struct exfat *x)
 	fs_note_meta(x->io, 0, x->heap);
 	folder(x, root, true);
 	bitmap(x);
+	note_upcase(x);
 	while (x->n > 0)
 		folder(x, x->waiting[--x->n], false);
 	if (fs_contradicts(x->io))

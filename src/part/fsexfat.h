@@ -17,7 +17,8 @@ enum {				/* entries of a folder */
 	EXFAT_ENTRY = 32,	/* bytes */
 	E_USED = 0x80, E_BELONGS = 0x40,	/* belongs to the entry
 						 * before */
-	E_BITMAP = 0x81, E_LABEL = 0x83, E_FILE = 0x85, E_STREAM = 0xc0,
+	E_BITMAP = 0x81, E_UPCASE = 0x82, E_LABEL = 0x83, E_FILE = 0x85,
+	E_STREAM = 0xc0,
 	E_KIND = 4, FOLDER = 0x10,
 	E_FLAGS = 1, TOGETHER = 2,	/* flag of a stream: not in the FAT */
 	E_FIRST = 20, E_SIZE = 24,
@@ -36,7 +37,8 @@ struct exfat {
 	uint64_t	 heap;		/* byte of cluster 2 */
 	uint64_t	 clusters;
 	uint64_t	 bitmap, bitmap_size;	/* cluster; bytes */
-	uint64_t	 lost;		/* pieces of the bitmap */
+	uint64_t	 upcase, upcase_size;	/* of the table of capitals */
+	uint64_t	 lost;		/* sectors of the bitmap */
 	unsigned char	*seen;		/* a bit per cluster */
 	struct exfat_folder	*waiting;
 	size_t		 n;

@@ -362,6 +362,55 @@ doubts_its_bitmap(void **state)
 	assert_true(leaves(4083));
 }
 
+/* A table of capital letters is no file, and no less in use. */
+static void
+knows_its_upcase_table(void **state)
+{
+	unsigned char *p = disk + place(ROOT) + 14 * ENTRY;
+	unsigned used;
+
+	(void)state;
+	for (used = 4; used-- > 0; ) {
+		unsealed(NULL);
+		p[0] = 0x82;
+		put(p + E_FIRST, 4, NOBODY);
+		put(p + E_SIZE, 8, SECTOR + 1);
+		chain(NOBODY, NOBODY + 2);
+		chain(NOBODY + 2, UINT32_MAX);
+		bits()[2] = (unsigned char)((used & 1) << (NOBODY - 18) |
+		    (used >> 1) << (NOBODY - 16));
+		seal();
+		assert_int_equal(image_read(0), used == 3 ? FS_CLEAN :
+		    FS_DAMAGED);
+		assert_true(leaves(used == 3 ? ALL - 2 : 0));
+	}
+}
+
+/* What one sector of it is of counts as used, and not all of a cluster's. */
+static void
+loses_a_sector(void **state)
+{
+	unsigned char *p = disk + place(4);
+
+	(void)state;
+	unsealed(NULL);
+	disk[B_CLUSTER] = 1;
+	put(disk + B_LENGTH, 8, HEAP + 2 * CLUSTERS);
+	src.length = (uint64_t)(HEAP + 2 * CLUSTERS) * SECTOR;
+	memset(disk + place(2), 0, ROOM * SECTOR);
+	bits()[0] = 3;
+	p[0] = E_BITMAP;
+	put(p + E_FIRST, 4, BITS);
+	put(p + E_SIZE, 8, CLUSTERS / 8);
+	put(disk + EXFAT_ROOT, 4, 3);
+	chain(BITS, UINT32_MAX);
+	chain(3, UINT32_MAX);
+	seal_boot();
+	image.lost = place(3);
+	assert_int_equal(image_read(0), FS_DAMAGED);
+	assert_int_equal(map.free_bytes, SECTOR * 4094 * 2);
+}
+
 /* Its last byte stands for fewer clusters than it has bits. */
 static void
 ends_within_a_byte(void **state)
@@ -572,6 +621,8 @@ main(void)
 		TEST(judges_it),
 		TEST(limits_clusters),
 		TEST(doubts_its_bitmap),
+		TEST(knows_its_upcase_table),
+		TEST(loses_a_sector),
 		TEST(ends_within_a_byte),
 		TEST(reads_large_clusters),
 		TEST(walks_folders),
