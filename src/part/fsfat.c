@@ -64,13 +64,15 @@ geometry(struct fat *f)
 	f->clusters = (sectors * f->sector - f->first) / f->cluster;
 	f->bits = fs_le(b + B_FAT, 2) == 0 ? 32 : f->clusters < 4085 ? 12 : 16;
 	most = f->fat_size * 8 / f->bits;
-	f->alone = f->bits == 32 && f->fats == 2 &&
-	    (fs_le(b + B_MIRROR, 2) & ALONE) != 0;
-	f->active = f->alone ? fs_le(b + B_MIRROR, 2) & 1 : 0;
+	if (f->bits == 32 && f->fats == 2 && (b[B_MIRROR] & ALONE) != 0) {
+		f->fats = 1;
+		f->fat += (b[B_MIRROR] & 1) * f->fat_size;
+	}
 	f->first_root = f->bits == 32 ? (uint32_t)fs_le(b + B_ROOT_BIG, 4) : 0;
 	return f->clusters > 0 && f->clusters + 2 <= most &&
 	    f->clusters < (f->bits == 32 ? 0x0ffffff5 : 65525) &&
-	    (f->bits != 32 || fs_le(b + B_VERSION, 2) == 0);
+	    (f->bits != 32 || (fs_le(b + B_VERSION, 2) == 0 &&
+	    f->root_size == 0));
 }
 
 static bool
@@ -160,11 +162,6 @@ load(struct fat *f, uint64_t at, size_t len)
 {
 	size_t i;
 
-	if (f->alone) {
-		get_piece(f, f->one, f->fat + f->active * f->fat_size + at,
-		    len);
-		return;
-	}
 	if (get_piece(f, f->one, f->fat + at, len) && !fs_exact(f->io))
 		return;
 	if (f->fats < 2)

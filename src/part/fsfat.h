@@ -24,10 +24,9 @@ struct fat {
 	unsigned	 bits;		/* per entry: 12, 16, 32 */
 	uint32_t	 sector;	/* bytes */
 	uint64_t	 cluster;	/* bytes */
-	uint64_t	 fat, fat_size;	/* bytes; of the first table */
-	unsigned	 fats;
-	bool		 alone;		/* only one of two is used: */
-	unsigned	 active;	/* 0 or 1 */
+	uint64_t	 fat, fat_size;	/* bytes; of the first table that is
+					 * used */
+	unsigned	 fats;		/* that are used: 1 or 2 */
 	uint64_t	 root, root_size;	/* bytes; FAT32: 0 */
 	uint32_t	 first_root;	/* FAT32: cluster */
 	uint64_t	 first;		/* byte of cluster 2 */

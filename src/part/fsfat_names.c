@@ -141,7 +141,7 @@ fat_hits(const struct fat *f, const struct fs_extents *lost,
 		.top = { .first = f->first_root, .size = UINT64_MAX },
 		.entry = entry, .arg = &l };
 
-	c.table[0] = f->fat + (f->alone ? f->active * f->fat_size : 0);
-	c.table[1] = f->fats == 2 && !f->alone ? f->fat + f->fat_size : 0;
+	c.table[0] = f->fat;
+	c.table[1] = f->fats == 2 ? f->fat + f->fat_size : 0;
 	clusters_search(&c);
 }

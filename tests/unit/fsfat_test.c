@@ -284,6 +284,7 @@ knows_a_boot_sector(void **state)
 	static const struct spoilt no_32[] = {
 		{ B_FAT_BIG, 4, 0, FS_DAMAGED },
 		{ B_VERSION, 2, 1, FS_DAMAGED },
+		{ B_ROOT, 2, 16, FS_DAMAGED },
 		{ B_SECTORS_BIG, 4, 12, FS_DAMAGED },
 		{ B_SECTORS_BIG, 4, 1000, FS_DAMAGED },
 	};
@@ -381,6 +382,10 @@ knows_its_tables(void **state)
 	assert_int_equal(image_read(0), FS_CLEAN);
 	assert_true(leaves(all()));
 	assert_true(hits(place(4), 1, "/PLAIN.TXT", false));
+	set(1, TOP, 12);			/* where its root goes on */
+	set(1, 12, 0x0fffffff);
+	image_read(FS_ORDER | FS_META);
+	assert_int_equal(fs_among(&map.meta, place(12), place(13)), SECTOR);
 	put(disk + B_MIRROR, 2, 0x80);
 	assert_int_equal(image_read(0), FS_DIRTY);
 	assert_true(leaves(0));
