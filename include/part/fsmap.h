@@ -19,7 +19,8 @@ enum fs_state {
 	FS_DIRTY,		/* in use, hibernated, or has a journal to
 				 * replay */
 	FS_DAMAGED,		/* something is wrong or unreadable */
-	FS_UNKNOWN,		/* not supported */
+	FS_UNKNOWN,		/* not supported, or not all could be read that
+				 * would tell */
 };
 
 enum fs_how {			/* bits; 0: only what is proven */

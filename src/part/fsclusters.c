@@ -50,17 +50,12 @@ struct walk {
 static bool
 get_sector(struct clusters *c, uint64_t at, unsigned char *to)
 {
-	bool failed = c->io->failed;
-
-	if (fs_get(c->io, c->table[0] + at, to, c->sector) == 0)
-		return true;
-	if (c->table[1] == 0 ||
-	    fs_get(c->io, c->table[1] + at, to, c->sector) != 0)
-		return false;
-	c->io->failed = failed;
-	return true;
+	return fs_get(c->io, c->table[0] + at, to, c->sector) == 0 ||
+	    (c->table[1] != 0 &&
+	    fs_get(c->io, c->table[1] + at, to, c->sector) == 0);
 }
 
+/* What is lost of it matters only to who follows that. */
 static void
 load(struct clusters *c, struct page *p)
 {
@@ -68,11 +63,11 @@ load(struct clusters *c, struct page *p)
 	bool failed = c->io->failed;
 
 	memset(p->lost, false, sizeof(p->lost));
-	if (fs_get(c->io, c->table[0] + at, p->bytes, (size_t)len) == 0)
-		return;
+	if (fs_get(c->io, c->table[0] + at, p->bytes, (size_t)len) != 0)
+		for (i = 0; i < len; i += c->sector)
+			p->lost[i / c->sector] = !get_sector(c, at + i,
+			    p->bytes + i);
 	c->io->failed = failed;
-	for (i = 0; i < len; i += c->sector)
-		p->lost[i / c->sector] = !get_sector(c, at + i, p->bytes + i);
 }
 
 static struct page *
@@ -114,8 +109,10 @@ follow(struct clusters *c, uint64_t *cluster)
 	in = page(c, at / PAGE);
 	at %= PAGE;
 	if (in == NULL || in->lost[at / c->sector] ||
-	    in->lost[(at + (uint64_t)bytes - 1) / c->sector])
+	    in->lost[(at + (uint64_t)bytes - 1) / c->sector]) {
+		c->io->failed = true;
 		return LOST;
+	}
 	p = in->bytes + at;
 	next = fs_le(p, bytes);
 	if (c->bits == 12 && (*cluster & 1) != 0)
@@ -193,7 +190,7 @@ put_off(struct clusters *c, const struct clusters_file *f, const char *name)
 	char *text;
 
 	if (w->n == FOLDERS_MOST || n > TEXT_MOST - w->text) {
-		c->to->more = true;
+		c->io->failed = true;
 		return;
 	}
 	text = fs_text(c->io, (const unsigned char *)name, n);
@@ -310,7 +307,7 @@ clusters_search(struct clusters *c)
 	size_t i;
 
 	if (c->clusters > CLUSTERS_MOST) {
-		c->to->more = true;
+		c->io->failed = true;
 		return;
 	}
 	w = c->walk = fs_alloc(c->io, sizeof(*w));

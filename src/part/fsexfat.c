@@ -259,10 +259,10 @@ ask_folders(struct exfat *x)
 
 	if (!fs_names_open(x->io, &has))
 		return;
+	x->io->failed = false;
 	exfat_hits(x, &x->io->map->free, &has);
-	if (has.n > 0 || has.more)
-		fs_doubt(x->io, FS_DIRTY, "its bitmap and its folders differ: "
-		    "fsck.exfat");
+	fs_doubt_files(x->io, has.n, has.more,
+	    "its bitmap and its folders differ: fsck.exfat");
 	fs_names_free(&has);
 }
 

@@ -332,10 +332,10 @@ ask_folders(struct fat *f)
 
 	if (!fs_names_open(f->io, &has))
 		return;
+	f->io->failed = false;
 	fat_hits(f, &f->io->map->free, &has);
-	if (has.n > 0 || has.more)
-		fs_doubt(f->io, FS_DIRTY, "its FAT and its folders differ: "
-		    "fsck.fat");
+	fs_doubt_files(f->io, has.n, has.more,
+	    "its FAT and its folders differ: fsck.fat");
 	fs_names_free(&has);
 }
 

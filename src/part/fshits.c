@@ -30,6 +30,16 @@ fs_names_free(struct fs_names *f)
 	*f = (struct fs_names){ .n = 0 };
 }
 
+void
+fs_doubt_files(struct fs_io *io, size_t hits, bool more, const char *differ)
+{
+	if (hits == 0 && io->failed)
+		fs_doubt(io, FS_UNKNOWN, "not all of its files could be looked "
+		    "at");
+	else if (hits > 0 || more)
+		fs_doubt(io, FS_DIRTY, "%s", differ);
+}
+
 /* --------------------------------------------------------------- hits */
 
 bool

@@ -227,10 +227,8 @@ read_all(struct ntfs *n)
 	if (fs_contradicts(n->io))
 		fs_doubt(n->io, FS_DAMAGED, "its $Bitmap says that itself is "
 		    "free");
-	if (fs_exact(n->io) && n->unmarked && !n->io->whole &&
-	    !ntfs_agrees(n, &n->io->map->free))
-		fs_doubt(n->io, FS_DIRTY, "its $Bitmap and its files differ: "
-		    "chkdsk");
+	if (fs_exact(n->io) && n->unmarked && !n->io->whole)
+		ntfs_ask_files(n);
 }
 
 bool

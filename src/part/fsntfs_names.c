@@ -354,19 +354,19 @@ ntfs_hits(struct ntfs *n, const struct fs_extents *lost, struct fs_names *to)
 	fs_hits_close(&s.hits);
 }
 
-bool
-ntfs_agrees(struct ntfs *n, const struct fs_extents *free)
+void
+ntfs_ask_files(struct ntfs *n)
 {
 	struct fs_names none = { .n = 0 };
-	struct search s = { .n = n, .hits = { .io = n->io, .lost = free,
-		.to = &none } };
-	bool agrees;
+	struct search s = { .n = n, .hits = { .io = n->io,
+		.lost = &n->io->map->free, .to = &none } };
 
 	n->io->failed = false;
-	agrees = fs_hits_open(&s.hits) && ntfs_mft(n);
-	if (agrees)
+	if (fs_hits_open(&s.hits)) {
+		none.more = !ntfs_mft(n);
 		each(&s, look_at, is_gone);
-	agrees &= s.hits.n == 0 && !none.more && !n->io->failed;
+		fs_doubt_files(n->io, s.hits.n, none.more,
+		    "its $Bitmap and its files differ: chkdsk");
+	}
 	fs_hits_close(&s.hits);
-	return agrees;
 }

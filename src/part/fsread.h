@@ -21,7 +21,8 @@ struct fs_io {			/* one examination */
 				 * failure */
 	bool	 whole;		/* the whole cannot be trusted */
 	bool	 poor;		/* out of memory */
-	bool	 failed;	/* a read has failed */
+	bool	 failed;	/* a read has failed, or there was too much to
+				 * read */
 };
 
 /*

@@ -386,6 +386,25 @@ knows_its_upcase_table(void **state)
 	}
 }
 
+/* Nor does a folder that cannot be read leave anything free. */
+static void
+needs_all_folders(void **state)
+{
+	static const unsigned of[] = { DIR, WIDE + 1 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(of); i++) {
+		set_up(NULL);
+		bits()[i == 0 ? (INNER - 2) / 8 : (DEEP - 2) / 8] &=
+		    (unsigned char)~(1 << (i == 0 ? (INNER - 2) % 8 :
+		    (DEEP - 2) % 8));
+		image.lost = place(of[i]);
+		assert_int_equal(image_read(0), FS_UNKNOWN);
+		assert_int_equal(map.free_bytes, 0);
+	}
+}
+
 /* What one sector of it is of counts as used, and not all of a cluster's. */
 static void
 loses_a_sector(void **state)
@@ -622,6 +641,7 @@ main(void)
 		TEST(limits_clusters),
 		TEST(doubts_its_bitmap),
 		TEST(knows_its_upcase_table),
+		TEST(needs_all_folders),
 		TEST(loses_a_sector),
 		TEST(ends_within_a_byte),
 		TEST(reads_large_clusters),

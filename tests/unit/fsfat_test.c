@@ -368,6 +368,32 @@ asks_folders(void **state)
 	assert_true(leaves(0));
 }
 
+/* A folder that cannot be read may have what a table calls free. */
+static void
+needs_all_folders(void **state)
+{
+	static const unsigned kinds[] = { 12, 16, 32 };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(kinds); i++) {
+		make(kinds[i]);
+		set_both(INNER, 0);
+		image.lost = place(DIR);
+		assert_int_equal(image_read(0), FS_UNKNOWN);
+		assert_string_equal(map.reason,
+		    "not all of its files could be looked at");
+		assert_true(leaves(0));
+		image.lost = (uint64_t)(root() - disk);
+		assert_int_equal(image_read(0), FS_UNKNOWN);
+		assert_true(leaves(0));
+		set_both(PLAIN, 0);
+		image.lost = place(DIR);
+		assert_int_equal(image_read(0), FS_DIRTY);
+		assert_true(leaves(0));
+	}
+}
+
 /* One of two tables counts, or there is one only. */
 static void
 knows_its_tables(void **state)
@@ -713,6 +739,30 @@ limits_folders(void **state)
 	}
 }
 
+/* One with more folders than are kept is not said to be wrong. */
+static void
+does_not_blame_many(void **state)
+{
+	static unsigned char part[SECTOR];
+	unsigned i;
+
+	(void)state;
+	make(16);
+	for (i = 0; i < SECTOR; i += ENTRY)
+		add(part + i, "MANY       ", FAT_FOLDER, LOWER, 0);
+	put(root() + 160 + 26, 2, 20);
+	for (i = 20; i < 5001; i++)
+		set_both(i, i < 5000 ? i + 1 : 0xffff);
+	image.far_at = place(20);
+	image.far_size = (uint64_t)4981 * SECTOR;
+	image.period = sizeof(part);
+	image.far = part;
+	assert_int_equal(image_read(0), FS_UNKNOWN);
+	assert_string_equal(map.reason,
+	    "not all of its files could be looked at");
+	assert_int_equal(map.free_bytes, 0);
+}
+
 /* More clusters than anybody has are not looked at. */
 static void
 limits_clusters(void **state)
@@ -771,6 +821,7 @@ main(void)
 		TEST(knows_a_boot_sector),
 		TEST(judges_it),
 		TEST(asks_folders),
+		TEST(needs_all_folders),
 		TEST(knows_its_tables),
 		TEST(reads_another_table),
 		TEST(takes_a_copy),
@@ -782,6 +833,7 @@ main(void)
 		TEST(follows_across),
 		TEST(follows_far),
 		TEST(limits_folders),
+		TEST(does_not_blame_many),
 		TEST(limits_clusters),
 		TEST(names_until_time_is_up),
 		TEST(fails_anywhere),
