@@ -1,5 +1,5 @@
 /*
- * The digest algorithms: their names, their sizes, and their bits in hash=.
+ * The digest algorithms: their names, sizes, and bits in hash=.
  */
 #ifndef PARDD_ALGORITHM_H
 #define PARDD_ALGORITHM_H

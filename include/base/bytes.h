@@ -1,5 +1,5 @@
 /*
- * Buffers: where they lie, and what they hold.
+ * Buffers: their alignment and their contents.
  */
 #ifndef PARDD_BYTES_H
 #define PARDD_BYTES_H
@@ -9,7 +9,7 @@
 
 /*
  * Allocate len bytes that begin at a page and fill whole pages, as O_DIRECT and
- * commands want them.  The caller frees them; NULL without memory.
+ * commands require.  The caller frees them; NULL without memory.
  */
 unsigned char *page_alloc(size_t len);
 

@@ -16,30 +16,29 @@ uint64_t clock_ns(void);
 double clock_seconds(void);
 
 /*
- * For how long everything has stood still, in nanoseconds: a wait was to end at
- * "due", by clock_ns, and a process that was stopped (Ctrl-Z, SIGSTOP, a frozen
- * cgroup or machine) comes back long after that.  0 if it is late by less than
- * a second.
+ * For how long this process was stopped (Ctrl-Z, SIGSTOP, a frozen cgroup or
+ * machine), in nanoseconds: a wait that should have ended at "due", by
+ * clock_ns, ends long after that.  0 if it is late by less than a second.
  */
 uint64_t clock_stood(uint64_t due);
 
 /*
- * The same for who looks again and again, at least once a second, wherever it
- * was stopped in between: the time since it has looked, if that is longer by
- * half a second, else 0.  *looked becomes the time of now.
+ * The same for a caller that polls at least once a second, wherever it was
+ * stopped in between: the time since *looked, if that is longer by half a
+ * second, else 0.  *looked becomes the current time.
  */
 uint64_t clock_missed(uint64_t *looked);
 
-/* A time of clock_ns, as those who wait by CLOCK_MONOTONIC take it. */
+/* A time of clock_ns, for waits by CLOCK_MONOTONIC. */
 struct timespec clock_spec(uint64_t ns);
 
 /* Initialise a condition variable whose timed waits end at such a time. */
 void clock_condition(pthread_cond_t *);
 
 /*
- * A wait of "limit" ns has timed out at *until.  Returns true if everything has
- * stood still meanwhile: then wait again, to the new *until.  False: the time
- * is up.
+ * A wait of "limit" ns has timed out at *until.  Returns true if the process
+ * was stopped meanwhile: then wait again, until the new *until.  False: the
+ * time is up.
  */
 bool clock_anew(struct timespec *until, uint64_t limit);
 

@@ -8,7 +8,7 @@
 
 /*
  * Call run(arg) in a thread of its own, and wait that many seconds for it to
- * return.  Returns true when it did.  Else false, and *err is ETIMEDOUT, or why
+ * return.  Returns true if it did.  Else false, and *err is ETIMEDOUT, or why
  * no thread could be started.  After ETIMEDOUT the call goes on: whatever it
  * uses must never be freed, so the process has to end by _exit.
  */

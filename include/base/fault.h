@@ -1,5 +1,5 @@
 /*
- * An error as a value: made where it is met, handed up, printed by report.c.
+ * An error as a value: made where it occurs, passed up, printed by report.c.
  */
 #ifndef PARDD_FAULT_H
 #define PARDD_FAULT_H
@@ -39,7 +39,7 @@ const char *errno_words(int err);
 /* The exit status for an errno: 50 + errno up to 96, else STATUS_FILE. */
 int status_errno(int err);
 
-/* Whether a read that failed with err met a bad block, not a dead device. */
+/* Whether a read that failed with err hit a bad block, not a dead device. */
 bool errno_is_medium(int err);
 
 /* Whether a write that failed with err just ran out of room. */

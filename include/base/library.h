@@ -16,7 +16,7 @@ struct symbol {			/* a function, and where to put its address */
 
 struct library {
 	const char	*file;	/* what to load */
-	const char	*package;	/* the Debian package it is in */
+	const char	*package;	/* its Debian package */
 	const struct symbol *symbol;
 	size_t		 n;	/* of these */
 };
@@ -24,8 +24,8 @@ struct library {
 /*
  * Load the library and fill the table.  It stays loaded.  "what" is the end or
  * operand that needs it, for messages.  Returns 0, or -1 with *f: it is missing
- * or too old, or cannot be loaded for another reason, such as descriptors that
- * have run out.
+ * or too old, or cannot be loaded for another reason, such as a lack of
+ * descriptors.
  */
 int library_load(const struct library *, void *table, const char *what,
     struct fault *f);

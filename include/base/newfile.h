@@ -16,7 +16,7 @@ struct newfile {
 	const char	*base;		/* the last component of path */
 	int		 dir;		/* its directory, or -1 */
 	int		 fd;		/* the file, locked, or -1 */
-	bool		 held;		/* it has been, once: at first */
+	bool		 held;		/* newfile_hold has succeeded */
 	bool		 absent;	/* nothing had its name then */
 	FILE		*out;		/* while it is written */
 	char		 temporary[NAME_MAX + 1];
@@ -24,8 +24,8 @@ struct newfile {
 
 /*
  * Check that key=path can be created: not in /dev, and not over anything but a
- * regular file; check its temporary name likewise.  path NULL: there is no file
- * to make.  Returns 0, or -1 with *f; then there is nothing to close.
+ * regular file; check its temporary name, too.  path NULL: no file is wanted.
+ * Returns 0, or -1 with *f; then there is nothing to close.
  */
 int newfile_open(struct newfile *, const char *key, const char *path,
     struct fault *f);
@@ -43,7 +43,7 @@ int newfile_begin(struct newfile *n, struct fault *f);
 /*
  * Flush the file and rename it into place; or discard it if err, an errno
  * value, is not 0.  Returns 0, or -1 with *f; then an older file of that name
- * is untouched, as is one that was made meanwhile where there was none.
+ * is untouched, as is one that somebody created meanwhile.
  */
 int newfile_end(struct newfile *, int err, struct fault *f);
 

@@ -27,8 +27,8 @@ const char *number_iec(char *buf, size_t room, double bytes);
 uint64_t round_up(uint64_t n, uint64_t unit);
 
 /*
- * n * parts / of, rounded down, without overflow on the way: in which of so
- * many equal parts of "of" (> 0) bytes byte n lies.
+ * n * parts / of, rounded down, without overflow on the way: the part that byte
+ * n is in, if "of" (> 0) bytes are divided into that many equal parts.
  */
 size_t number_part(uint64_t n, size_t parts, uint64_t of);
 

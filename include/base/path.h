@@ -26,8 +26,8 @@ const char *path_base(const char *path);
 int path_folder(const char *path, int how, const char **base);
 
 /*
- * Say which directory of a path is not there, behind a path_folder that failed
- * with ENOENT; "what", of an operand or "", names the file.  Returns -1.
+ * Say which directory of a path is missing, after path_folder has failed with
+ * ENOENT; "what", of an operand or "", names the file.  Returns -1.
  */
 int path_no_folder(const char *path, const char *key, const char *what,
     struct fault *f);
@@ -35,7 +35,7 @@ int path_no_folder(const char *path, const char *key, const char *what,
 /*
  * Open the directory of a path in which a file is to be created; "what" names
  * the file in messages.  Returns a descriptor that the caller closes, or -1
- * with *f: we may not write there, or STATUS_REFUSED if it is in /dev.
+ * with *f: it is not writable, or STATUS_REFUSED if it is in /dev.
  */
 int path_for_new(const char *path, const char *what, struct fault *f);
 

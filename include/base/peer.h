@@ -16,7 +16,7 @@ bool peer_address(int sock, char *text, size_t room);
 
 /*
  * The inode of the socket at the other end of a TCP connection, if that is on
- * this machine, or of a Unix one, if the kernel can tell; otherwise 0.
+ * this machine, or of a Unix one, if the kernel knows it; otherwise 0.
  */
 unsigned long peer_inode(int sock);
 

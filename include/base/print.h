@@ -1,6 +1,6 @@
 /*
- * Lines as they may be printed: whatever is not plain ASCII in them becomes
- * \xNN (escape_line).
+ * Printing lines safely: whatever is not plain ASCII in them becomes \xNN
+ * (escape_line).
  */
 #ifndef PARDD_PRINT_H
 #define PARDD_PRINT_H
@@ -25,7 +25,7 @@ void print_alarm(FILE *out, bool coloured, const char *fmt, ...)
 /* Whether out is a terminal with colours, and NO_COLOR is not set. */
 bool print_colours(FILE *out);
 
-/* The size of the terminal that out is; 0 where it is none, or does not say. */
+/* The size of the terminal that out is; 0 if it is none, or does not say. */
 struct screen { size_t columns, rows; };
 struct screen print_screen(FILE *out);
 
@@ -41,8 +41,7 @@ bool print_close(FILE *out, char **text);
 
 /*
  * Whether standard error would take a line now.  It does not while a terminal
- * is stopped (^S) or a pipe is full.  Ask first if you have better things to do
- * than wait.
+ * is stopped (^S) or a pipe is full.  For callers that must not wait.
  */
 bool print_room(void);
 

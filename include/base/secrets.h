@@ -10,8 +10,8 @@
 
 struct secret {
 	const char	*word;		/* of the command line, without it */
-	size_t		 len;		/* of that */
-	char		*text;		/* what was there */
+	size_t		 len;		/* of that word */
+	char		*text;		/* the secret */
 };
 
 struct secrets {
@@ -34,7 +34,7 @@ int secrets_take(struct secrets *, int argc, char *words[], char *shown[]);
  */
 const char *secrets_of(const struct secrets *s, const char *name);
 
-/* Any other name, or a command, as it was given; likewise. */
+/* Any other name, or a command, as it was given; s may be NULL here, too. */
 const char *secrets_given(const struct secrets *s, const char *name);
 
 /* Overwrite the passwords of addresses in a text. */

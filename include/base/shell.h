@@ -1,6 +1,6 @@
 /*
- * Shell words: for commands that we print for users to paste, and for commands
- * that we run without a shell.
+ * Shell words: for commands that users paste, and for commands that we run
+ * without a shell.
  */
 #ifndef PARDD_SHELL_H
 #define PARDD_SHELL_H

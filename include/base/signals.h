@@ -13,7 +13,7 @@ struct signals {
 };
 
 /*
- * Block the signals that this program answers and make them readable; those
+ * Block the signals that this program handles and make them readable; those
  * that were ignored at the start stay ignored.  Call it before any thread
  * exists.  Returns 0, or -1 with *f.
  */
@@ -28,7 +28,7 @@ void signals_let(void);
 /* Whether one of the fatal signals is pending. */
 bool signals_wait(void);
 
-/* Die by a signal as if it had never been blocked; returns if it is ignored. */
+/* Die by a signal as if it had never been blocked; return if it is ignored. */
 void signals_raise(int signo);
 
 /*

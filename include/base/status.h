@@ -1,6 +1,6 @@
 /*
  * The exit statuses, each with its sentence in the manual (EXIT STATUS).
- * Those below 50 are sg3_utils' own; 50 + errno is its way too.
+ * Those below 50, and 50 + errno, are as in sg3_utils.
  */
 #ifndef PARDD_STATUS_H
 #define PARDD_STATUS_H

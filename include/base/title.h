@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 struct title {
-	int	width;		/* bytes of the first word, once it is given up:
-				 * what is shorter is shown with a dot; or 0 */
+	int	width;		/* bytes of the first word once it is given up:
+				 * shorter titles are shown with a dot; or 0 */
 	double	last;		/* seconds; when it was written */
 };
 
@@ -19,7 +19,7 @@ struct title {
 char **title_words(int argc, char *argv[]);
 
 /*
- * Take the memory of main's argc words, and of the environment behind them, for
+ * Take the memory of main's argc words, and of the environment after them, for
  * the title.  The environment is copied first, so call this before there are
  * threads, any of which may read a variable.  The words cannot be read
  * afterwards.  A second call does nothing.  NULL: there will be no title.

@@ -27,7 +27,7 @@ struct json_t *value_amount(int64_t);
  * Add an item to a list, a member to an object, or the members of "more" to an
  * object.  Both arguments are consumed.  Returns the list or object; or NULL,
  * with everything freed, if an argument was NULL or there is no memory: no
- * value is ever told in part.
+ * value is ever reported in part.
  */
 struct json_t *value_append(struct json_t *list, struct json_t *item);
 struct json_t *value_set(struct json_t *o, const char *key, struct json_t *);
@@ -39,7 +39,7 @@ struct json_t *value_merge(struct json_t *o, struct json_t *more);
  */
 char *value_line(struct json_t *o, size_t *len);
 
-/* A time as RFC 3339 has it, in UTC, to the millisecond. */
+/* A time in the form of RFC 3339, in UTC, to the millisecond. */
 struct json_t *value_time(const struct timespec *);
 
 #endif
