@@ -319,6 +319,18 @@ neighbourly()
 	done
 	return 1
 }
+# nothing OPERANDS...: the target keeps its pages in the cache
+nothing()
+{
+	local try
+	"$blocks" make dst 4M 9 && sync dst || return
+	for try in 1 2 3; do
+		cat dst >/dev/null && exits 0 "$pardd" of=dst "$@" || return
+		(($("$blocks" incore dst) <= 900)) || return 0
+		echo "try $try: $("$blocks" incore dst) pages are left"
+	done
+	return 1
+}
 # cgroup MIB: a group whose processes may have so much memory, page cache
 # included; its folder in $group
 cgroup()
@@ -398,6 +410,8 @@ if [[ $(stat -f -c %T "$scratch") = ext* ]]; then
 	it "leaves nothing there where the kernel does not know RWF_DONTCACHE" \
 	    traceless old
 	it "leaves alone what others had cached of the source" neighbourly
+	it "leaves alone what others have cached of a target that gets nothing" nothing if=/dev/zero count=0
+	it "... from /dev/null" nothing if=/dev/null
 	it "leaves nothing there of what it appends" append_traceless
 else
 	skip "the scratch directory is not on ext4" "leaves nothing of two files in the page cache"

@@ -470,7 +470,8 @@ file_drop_cache(struct endpoint *ep, uint64_t off, uint64_t len)
 {
 	const struct file *file = ep->priv;
 
-	if (file->behind && (ep->spec.role == TARGET || !file->cached))
+	if (len > 0 && file->behind &&		/* 0 would be all the rest */
+	    (ep->spec.role == TARGET || !file->cached))
 		posix_fadvise(file->plain, (off_t)off, (off_t)len,
 		    POSIX_FADV_DONTNEED);
 	if (ep->is.inherited)
