@@ -194,17 +194,29 @@ disk_paths(const struct disk *d, dev_t **node)
 }
 
 /*
- * Whether a by-id name is better: one with a serial number rather than a bare
- * number.
+ * Whether a by-id name is a bare number: that of the disk, or of what is on it.
  */
+static bool
+has_no_serial(const char *name)
+{
+	static const char *const numbers[] = { "wwn-", "scsi-3", "nvme-eui.",
+		"nvme-nvme.", "lvm-pv-uuid-" };
+	size_t i;
+
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		if (strncmp(name, numbers[i], strlen(numbers[i])) == 0)
+			return true;
+	return false;
+}
+
 static bool
 better(const char *name, const char *than)
 {
-	bool plain = strncmp(name, "wwn-", 4) == 0 ||
-	    strncmp(name, "scsi-3", 6) == 0 ||
-	    strncmp(name, "nvme-eui", 8) == 0;
-
-	return than[0] == '\0' || (!plain && strcmp(name, than) < 0);
+	if (than[0] == '\0')
+		return true;
+	if (has_no_serial(name) != has_no_serial(than))
+		return has_no_serial(than);
+	return strcmp(name, than) < 0;
 }
 
 static bool

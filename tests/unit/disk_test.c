@@ -584,6 +584,30 @@ has_names(void **state)
 	assert_int_equal(disk_is(&d, "ata-A"), NAME_OTHER);
 }
 
+/* Bare numbers come first in the folder, even before names in lower case. */
+static void
+has_a_name_with_its_serial_number(void **state)
+{
+	static const char *const names[] = { "disk/by-id/lvm-pv-uuid-1",
+		"disk/by-id/nvme-eui.1", "disk/by-id/nvme-vendor_A",
+		"disk/by-id/nvme-vendor_A_1",
+		"disk/by-id/scsi-3500", "disk/by-id/scsi-SVENDOR_A",
+		"disk/by-id/wwn-0x1" };
+	char name[64], path[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "/dev/%s", names[i]);
+		has(path, "%s", "");
+		add_node(names[i], i < 4 ? SDA : SDB, 0);
+	}
+	disk_by_id(SDA, name, sizeof(name));
+	assert_string_equal(name, "nvme-vendor_A");
+	disk_by_id(SDB, name, sizeof(name));
+	assert_string_equal(name, "scsi-SVENDOR_A");
+}
+
 static void
 has_a_path(void **state)
 {
@@ -686,6 +710,7 @@ main(void)
 		WORLD(is_read_as_far_as_there_is_room),
 		WORLD(has_paths),
 		WORLD(has_names),
+		WORLD(has_a_name_with_its_serial_number),
 		WORLD(has_a_path),
 		WORLD(is_settled),
 		WORLD(is_told_of_or_not_at_all),
