@@ -108,7 +108,7 @@ enum mode {
 	MODE_VERSION,
 	MODE_COMPLETION,
 	MODE_LIST,
-	MODE_VERBOSE,		/* from here on: options that are no mode */
+	MODE_VERBOSE,		/* from here on: options, not modes */
 	MODE_ASK,
 	MODE_JSON,
 };
@@ -126,7 +126,7 @@ struct opts {
 	bool		 ask;
 	bool		 as_json;	/* with --list */
 	bool		 looks;	/* usedmap= alone: inspect, copy nothing */
-	bool		 skips;	/* skip= is given, be it 0 */
+	bool		 skips;	/* skip= is given, even if it is 0 */
 	int64_t		 mends;		/* retries= as it applies to verify= */
 	unsigned	 bytes;		/* FLAG_ bits of numbers given in
 					 * bytes */
@@ -186,8 +186,8 @@ opts_one_block(const struct opts *o, uint64_t bs)
 int opts_parse(struct opts *o, int argc, char *const argv[], struct fault *f);
 
 /*
- * Whether a word of the command line is an operand whose value is not the name
- * of a file.
+ * Whether a word of the command line is an operand whose value is not a file
+ * name.
  */
 bool opts_no_file(const char *word);
 

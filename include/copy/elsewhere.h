@@ -1,6 +1,6 @@
 /*
- * Whether the source reads elsewhere: a block that cannot be read looks much
- * like a source that answers nothing any more.
+ * Whether other parts of the source can be read: a bad block looks much like a
+ * source that no longer answers.
  */
 #ifndef PARDD_ELSEWHERE_H
 #define PARDD_ELSEWHERE_H
@@ -13,10 +13,10 @@
 #include "map/map.h"
 
 /*
- * Judge a read of an end with coe=1.  After many in a row that failed, or one
- * that timed out, other blocks are read.  If none of them can be, the source is
- * gone, and the read fails with ENODEV.  A read that timed out while others can
- * be read becomes an error of the medium.
+ * Judge a read of an end with coe=1.  After many failures in a row, or one
+ * timeout, other blocks are read.  If none of them can be, the source is gone,
+ * and the read fails with ENODEV.  A read that timed out while others can be
+ * read becomes a medium error.
  */
 void elsewhere_feel(struct worker *, struct lane *, struct io *);
 
@@ -35,7 +35,7 @@ bool elsewhere_pick(struct job *, enum seg_status, uint64_t *dice,
  */
 bool elsewhere_read(struct lane *, struct io *, uint64_t off);
 
-/* Whether a read failed because it took too long, or got lost on its way. */
+/* Whether a read failed because it timed out, or was lost on its way. */
 bool elsewhere_late(const struct io *);
 
 /* Make it fail with ENODEV, because nothing can be read any more. */

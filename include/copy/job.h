@@ -1,11 +1,11 @@
 /*
- * A job: a run in progress, with all that its workers share with each other and
- * with the main thread.  copy.c owns it.
+ * A job: a run in progress, with everything that its workers share with each
+ * other and with the main thread.  copy.c owns it.
  *
  *	lock		held			guards
  *	order		from claim to end of	the place in a streamed source:
  *			read, if streamed	whoever claims a place reads it
- *			over a claim, if the	extent
+ *			during a claim, if the	extent
  *			source has holes
  *	first		a few instructions	the first fatal fault; a leaf
  *
@@ -46,7 +46,7 @@ struct worker {			/* used by its own thread only */
 					 * not use it again */
 	uint64_t	 zeros;	/* bytes it zeroes at a time, see sparse.c */
 	atomic_uint	 writes;	/* counts begins and ends: odd while
-				 * the result of one is not known yet */
+				 * the result of one is unknown */
 };
 
 struct task {			/* what workers do until nothing is left */
@@ -86,8 +86,8 @@ struct job {			/* I: set before the workers start */
 	atomic_bool	 stop;		/* claim nothing more */
 	atomic_bool	 doubt;		/* a write or flush has failed: earlier
 					 * writes may be lost too */
-	atomic_bool	 bufs_in_use;	/* some may be, by such requests: none
-					 * is unmapped */
+	atomic_bool	 bufs_in_use;	/* some may be, by requests given up:
+					 * none is unmapped */
 	atomic_uint	 failing[2];	/* reads in a row that failed, coe=1; of
 					 * the second end with compare=1 */
 	atomic_bool	 gone;		/* the source has gone */
@@ -140,9 +140,9 @@ int job_flush(struct job *, struct fault *);
 void job_stop(struct job *);
 
 /*
- * Check that the source device is still the one that was opened: some go on
- * reading without an error when they are not.  Returns 0, or -1 with *f.  Safe
- * in any thread.
+ * Check that the source device is still the one that was opened: some return
+ * data without an error when they are not.  Returns 0, or -1 with *f.  Safe in
+ * any thread.
  */
 int job_source_kept(struct job *, struct fault *f);
 

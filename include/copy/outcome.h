@@ -23,7 +23,7 @@ enum phase {
 };
 
 enum order {			/* what a rescue with used=first|meta reads */
-	ORDER_NONE,		/* there is no such order */
+	ORDER_NONE,		/* no such order */
 	ORDER_META,		/* metadata at known places */
 	ORDER_DEEP,		/* and the metadata found by it */
 	ORDER_USED,
@@ -47,7 +47,7 @@ struct tally {			/* of a run so far; bytes unless it says */
 	uint64_t	verified;	/* read back or compared */
 	uint64_t	mended;		/* of verified: wrong, and rewritten */
 	uint64_t	passed;		/* that this phase has dealt with, */
-	uint64_t	whole;		/* and all of it, if known */
+	uint64_t	whole;		/* and its total, if known */
 	uint64_t	had;		/* of passed: by earlier runs */
 	uint64_t	finished;	/* by the map */
 	uint64_t	left;		/* the rest, if the length is known */
@@ -97,7 +97,7 @@ struct outcome {
 	bool		 doubt;		/* the target failed: earlier writes
 					 * may not be on the medium */
 	bool		 stuck;		/* the fault: the library of an end
-					 * does not come back */
+					 * does not return */
 	bool		 abandoned;	/* left while workers still ran: after
 					 * a second signal, */
 	int		 again;		/* this one; 0: requests in flight did

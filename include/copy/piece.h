@@ -29,13 +29,12 @@ struct piece {			/* on its way through a worker */
 bool piece_note(struct worker *, uint64_t off, size_t len);
 
 /*
- * Copy one piece, from claim to settlement.  Returns false when there is no
- * piece left.
+ * Copy one piece, from claim to settlement.  Returns false when none is left.
  */
 bool piece_copy(struct worker *);
 
 /*
- * The same in steps, for ring.c, which has many pieces in hand.  w->buf must be
+ * The same in steps, for ring.c, which works on many pieces.  w->buf must be
  * the buffer of the piece.
  *
  * Claim a piece.  Returns false when there is none left, or without memory;
@@ -47,8 +46,8 @@ bool piece_claim(struct worker *, struct piece *);
 void piece_took(struct worker *, struct piece *, struct io *);
 
 /*
- * Lend the buffer to the digests, if there are any, until hash_wait returns or
- * hash_taken says so.
+ * Lend the buffer to the digests, if any, until hash_wait returns or hash_taken
+ * says so.
  */
 struct hash_piece;
 void piece_lend(struct worker *, const struct piece *, struct hash_piece *);

@@ -1,7 +1,7 @@
 /*
- * The ranges of a copy and their digests: noted for manifest=, which may be a
- * block map, held against a manifest with check=1, left alone where base= has
- * them already.
+ * The ranges of a copy and their digests: recorded for manifest=, which may be
+ * a block map, compared with a manifest with check=1, skipped if base= has them
+ * already.
  */
 #ifndef PARDD_RANGES_H
 #define PARDD_RANGES_H
@@ -23,62 +23,63 @@ struct job;
 
 struct ranges {			/* of a run; what changes locks for itself */
 	struct manifest	 base;	/* of base=, or of manifest= with check=1 */
-	struct layout	 layout;	/* its */
+	struct layout	 layout;	/* base's */
 	struct digester	*by;	/* of what is noted, or NULL for xxh128 */
 	struct digest_table	 noted;		/* for manifest= */
 	struct bmap_table	 mapped;	/* the same for a block map */
 	struct newfile	 file;		/* of manifest= */
-	struct map	 differ;	/* BAD: is not as in the manifest */
-	struct map	 same;		/* FINISHED: as it was, and not read */
+	struct map	 differ;	/* BAD: differs from the manifest */
+	struct map	 same;		/* FINISHED: unchanged, and not read */
 	bool		 notes, checks, spares;	/* what there is to do */
-	bool		 maps;	/* what it notes is a block map's */
+	bool		 maps;	/* it records a block map */
 	bool		 passes;	/* over what has not changed */
 };
 
 /*
- * Read the manifest that the opts ask for, if they do, before there is a plan.
+ * Read the manifest that the opts ask for, if any, before there is a plan.
  * Returns 0, or -1 with *f, and then there is nothing to close.
  */
 int ranges_load(struct ranges *, const struct opts *, struct fault *f);
 
 /*
- * See that the manifest and the plan fit, make what is needed, and set
+ * Check that the manifest and the plan fit, allocate what is needed, and set
  * p->ranges if there is something to do.  Returns 0, or -1 with *f.
  */
 int ranges_open(struct ranges *, struct plan *p, struct fault *f);
 
-/* Free what ranges_load and ranges_open took. */
+/* Free what ranges_load and ranges_open allocated. */
 void ranges_close(struct ranges *);
 
 /*
- * The copy begins: what has not changed since base= was written is finished, as
- * that has it.  Returns 0 or ENOMEM.
+ * The copy begins: what has not changed since base= was written becomes
+ * finished.  Returns 0 or ENOMEM.
  */
 int ranges_begin(struct job *);
 
 /*
- * Who made the digests of what the copy is not to read, which others take over:
- * NULL for xxh128.
+ * What made the digests of ranges that the copy does not read, which the new
+ * manifest takes over: NULL for xxh128.
  */
 const struct digester *ranges_by(const struct plan *);
 
-/* Bytes that the copy is not to read: they are as before. */
+/* Bytes that the copy does not read, because they have not changed. */
 uint64_t ranges_unchanged(const struct plan *);
 
-/* Bytes of a block of a block map: all its ranges begin and end with one. */
+/* The block size of a block map: all its ranges consist of whole blocks. */
 uint64_t ranges_block(const struct plan *);
 
 /*
- * The target is being given len bytes for off of the copy.  What is noted twice
- * counts as noted last.  Returns as digest_table_note and bmap_table_note.
+ * Record the digest of len bytes that are being written for off of the copy.
+ * If recorded twice, the last one counts.  Returns as digest_table_note and
+ * bmap_table_note do.
  */
 int ranges_note(struct job *, uint64_t off, const unsigned char *buf,
     size_t len);
 
 /*
- * Hold len bytes for off against the manifest, if there is one to do so.  Sets
- * *spare when they need not be written.  False when there was no memory, and
- * the copy is being stopped.
+ * Compare len bytes for off with the manifest, if there is one.  Sets *spare if
+ * they need not be written.  Returns false without memory; then the copy is
+ * being stopped.
  */
 bool ranges_known(struct job *, uint64_t off, const unsigned char *buf,
     size_t len, bool *spare);

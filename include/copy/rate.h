@@ -1,7 +1,7 @@
 /*
- * rate=: a limit in bytes a second.  All workers share one schedule, and a
- * worker waits before it moves bytes, not after, so that there is no burst at
- * the start.
+ * rate=: a limit in bytes per second.  All workers share one schedule, and a
+ * worker waits before it moves bytes, not after, so there is no burst at the
+ * start.
  */
 #ifndef PARDD_RATE_H
 #define PARDD_RATE_H
@@ -14,19 +14,19 @@
 #include "plan/plan.h"
 
 enum {
-	RATE_LEAST = 4096,	/* bytes a second */
-	RATE_LOOK = 100000000,	/* ns until all heed a new rate */
+	RATE_LEAST = 4096,	/* bytes per second */
+	RATE_LOOK = 100000000,	/* ns until all obey a new rate */
 };
 
 struct rate {
-	atomic_uint_fast64_t bytes;	/* a second; 0: no limit */
+	atomic_uint_fast64_t bytes;	/* per second; 0: no limit */
 	atomic_bool	 paused;	/* nothing may move */
 	atomic_uint_fast64_t paid;	/* ns: the time until which the bytes
 					 * granted so far take */
 };
 
 /*
- * Set the limit in bytes a second; 0: none.  Threads that are waiting heed it
+ * Set the limit in bytes per second; 0: none.  Threads that are waiting obey it
  * within a tenth of a second.
  */
 void rate_set(struct rate *, uint64_t bytes);
@@ -45,9 +45,9 @@ uint64_t rate_due(struct rate *, uint64_t len);
 bool rate_wait(struct rate *, uint64_t len, int halt);
 
 /*
- * How many bytes to move at a time, up to "most": what takes a tenth of a
- * second, but at least 4096.  It is "most" if bpt= is given, or if each piece
- * has a digest.
+ * How many bytes to move at a time, up to "most": a tenth of a second's worth,
+ * but at least 4096.  It is "most" if bpt= is given, or if each piece has a
+ * digest.
  */
 size_t rate_piece(const struct rate *, const struct plan *, size_t most);
 

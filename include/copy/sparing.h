@@ -27,7 +27,7 @@ struct io sparing_read(struct worker *, uint64_t off, size_t len,
 
 /*
  * What that read got from one of several targets, or NULL if that was less than
- * len bytes.  The buffer has room for as many bytes again behind it.
+ * len bytes.  The buffer has room for as many bytes again after it.
  */
 unsigned char *sparing_read_of(struct worker *, unsigned target, uint64_t off,
     size_t len);
@@ -44,9 +44,9 @@ size_t sparing_run(const unsigned char *a, const unsigned char *b, size_t len,
     uint64_t start, size_t unit, bool *same);
 
 /*
- * Write those of the first len bytes of the worker's buffer that the target
- * does not have yet, to off.  Returns false if it failed; then the copy is
- * being stopped.
+ * Write to off those of the first len bytes of the worker's buffer that the
+ * target does not have yet.  Returns false if it failed; then the copy is being
+ * stopped.
  */
 bool sparing_spare(struct worker *, uint64_t off, size_t len);
 

@@ -1,5 +1,5 @@
 /*
- * Single requests of a worker: made, counted, and explained when they fail.
+ * Single requests of a worker: made, counted, and explained if they fail.
  * Offsets are bytes of the map.
  */
 #ifndef PARDD_TRANSFER_H
@@ -38,7 +38,7 @@ void transfer_begin(struct worker *);
 void transfer_end(struct worker *);
 
 /*
- * Wait for the writes that are under way now, but not for those that begin
+ * Wait for the writes that are in flight now, but not for those that begin
  * meanwhile.
  */
 void transfer_await(struct job *);

@@ -35,7 +35,7 @@ struct agreed {			/* equal blocks of both ends, not zeros */
 };
 
 /*
- * The same for blocks that the map calls finished, in both ends; *a lists those
+ * The same for blocks that the map calls finished, at both ends; *a lists those
  * that agreed.  stop may be NULL; once it is set, no more are read.
  */
 int trust_map(const struct plan *, struct map *, const atomic_bool *stop,

@@ -32,7 +32,7 @@ bool turn_wait(struct turn *, uint64_t off);
 /* Pass the turn on to byte "next".  Only the holder of the turn may. */
 void turn_pass(struct turn *, uint64_t next);
 
-/* End all turns, and wake everybody who waits.  Safe in any thread. */
+/* End all turns, and wake all waiters.  Safe in any thread. */
 void turn_stop(struct turn *);
 
 #endif

@@ -14,33 +14,33 @@ enum watched { WATCH_SOURCE, WATCH_TARGET, WATCH_FLUSH, WATCHED };
 
 struct watch {
 	struct {
-		unsigned ended;		/* requests, at the last look */
+		unsigned ended;		/* requests, at the last call */
 		double	 since;		/* s; time of the last answer, or when
 					 * nothing was pending */
 	}	 on[WATCHED];
 	struct {
-		unsigned call;		/* endpoint_inside, at the last look */
+		unsigned call;		/* endpoint_inside, at the last call */
 		double	 since;		/* s; when it was first seen */
 	}	 inside[2];		/* of the source; of the target */
 };
 
-/* Begin to watch, with nothing pending. */
+/* Start watching, with nothing pending. */
 void watch_begin(struct watch *, double now);
 
 /*
- * Look, at time "now" in seconds, which end the copy waits for, if any.  The
- * time that it returns is as exact as the calls are frequent.
+ * Find out, at time "now" in seconds, which end the copy waits for, if any.
+ * The time that it returns is as exact as the calls are frequent.
  */
 struct silence watch_look(struct watch *, const struct job *, double now);
 
 /*
- * An end whose library has not come back within timeout=, or NULL.  The targets
- * of several are none: those that hang are dropped.
+ * An end whose library has not returned within timeout=, or NULL.  Several
+ * targets are never returned: those that hang are dropped.
  */
 const struct endpoint *watch_stuck(struct watch *, const struct job *,
     double now);
 
-/* For so many seconds everything has stood still: they do not count. */
+/* The process was stopped for so many seconds: they do not count. */
 void watch_stood(struct watch *, double seconds);
 
 /* Its name in JSON: source, target or flush; NULL: nothing. */

@@ -14,10 +14,10 @@
 
 struct window {
 	unsigned	 size;		/* requests that may be in flight */
-	unsigned	 fixed;		/* always so many, or 0 */
+	unsigned	 fixed;		/* always this many, or 0 */
 	unsigned	 limit;		/* upper limit of size */
 	unsigned	 busy;		/* requests in flight */
-	unsigned	 most;		/* the most there ever were */
+	unsigned	 most;		/* the maximum so far */
 	uint64_t	 base;		/* ns, the fastest request since the
 					 * window was small */
 };
@@ -31,7 +31,7 @@ bool window_full(const struct window *);
 /* A request is in flight. */
 void window_start(struct window *);
 
-/* It has come back after "took" ns: adapt the size. */
+/* It has returned after "took" ns: adapt the size. */
 void window_end(struct window *, uint64_t took);
 
 #endif

@@ -8,7 +8,7 @@
 
 /*
  * Have all workers do a task until nothing is left; the calling thread is the
- * first worker.  If no more threads can be started, the work is done by fewer.
+ * first worker.  If no more threads can be started, fewer do the work.
  */
 void workers_run(struct job *, const struct task *);
 
