@@ -2,9 +2,9 @@
  * Digests of what is written, one per chunk of the copy: XXH3 of 128 bits, or
  * SHA-256.  The target is compared with them when it is read back.
  *
- * Chunk 0 ends at the first border of pieces (map.h), the others have the same
- * length, and the last one ends with the copy, including padding.  So a piece
- * of a plain copy is one chunk.  Offsets are bytes of the map.
+ * Chunk 0 ends at the first boundary of pieces (map.h), the others have the
+ * same length, and the last one ends with the copy, including padding.  So a
+ * piece of a plain copy is one chunk.  Offsets are bytes of the map.
  *
  * The table has its own lock, a leaf.
  */
@@ -76,7 +76,7 @@ void digest_table_free(struct digest_table *);
 int digest_table_note(struct digest_table *, uint64_t off, const void *buf,
     size_t len);
 
-/* Add the digest of a chunk of len bytes, as another run has made it. */
+/* Add the digest of a chunk of len bytes that another run has computed. */
 void digest_table_put(struct digest_table *, uint64_t off, uint64_t len,
     const struct digest *);
 

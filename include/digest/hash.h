@@ -70,9 +70,9 @@ int hash_once(const struct algorithm *, const void *buf, size_t len,
 /*
  * From here on h may be NULL; then nothing happens.
  *
- * Tell which ranges nobody will post; they count as zeros.  They are in order,
- * in positions of which "base" is the start of the copy, and stay the caller's
- * until hash_close.  Call before hash_start.
+ * Set the ranges that nobody will post; they count as zeros.  They are in
+ * order, in positions of which "base" is the start of the copy, and stay the
+ * caller's until hash_close.  Call before hash_start.
  */
 struct seg;
 void hash_gaps(struct hash *, const struct seg *, size_t n, uint64_t base);

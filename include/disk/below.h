@@ -18,8 +18,8 @@
 bool below_any(dev_t node);
 
 /*
- * Whether nothing is left of what the device lies on; what is true of one of
- * its blocks is then true of all.
+ * Whether nothing is left of what the device lies on; then all of its blocks
+ * are alike.
  */
 bool below_gone(dev_t node);
 
@@ -47,8 +47,8 @@ uint64_t below_writes(dev_t node);
 
 /*
  * Call fn for each node that a dm or md device lies on, directly or through
- * others, with its kernel name, until it returns something else than 0; that is
- * returned.
+ * others, with its kernel name, until it returns something other than 0; that
+ * is returned.
  */
 int below_each(dev_t node, int (*fn)(dev_t node, const char *name, void *arg),
     void *arg);

@@ -69,13 +69,13 @@ size_t disk_find(const struct disk *like, struct disk *d);
 
 /*
  * Whether a disk is zoned, by its block node or that of a partition; "model" is
- * how, host-managed or host-aware, or "".
+ * host-managed, host-aware or "".
  */
 bool disk_zoned(dev_t node, char *model, size_t room);
 
 /*
  * How many zones of a zoned disk, by its block node, may be open at a time, and
- * how many active: open, or closed and written in part.  UINT_MAX: any number.
+ * how many active: open, or closed and partly written.  UINT_MAX: any number.
  */
 struct zone_limits {
 	unsigned open, active;
@@ -125,8 +125,8 @@ int disk_holders(dev_t node, dev_t *holder, size_t room, size_t *n);
  * another namespace.  If the device cannot be asked, the file of that name is
  * taken, unless "backing" is NULL.  Sets device, inode, type, and the node of a
  * block device in *st.  Returns 0 or an errno value; ENXIO if it lies on
- * nothing, or on a file whose file system does not answer any more, so that it
- * could not be read or written.
+ * nothing, or on a file whose file system no longer answers, so that it could
+ * not be read or written.
  */
 int disk_backing(const char *loop, const char *backing, struct stat *st);
 

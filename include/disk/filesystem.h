@@ -28,7 +28,7 @@ int filesystem_disks(const struct located *, dev_t *node, size_t room,
     size_t *n);
 
 /*
- * Whether the node is a disk of the btrfs that the table of mounts lists under
+ * Whether the node is a disk of the btrfs that the mount table lists under
  * another, "source".
  */
 bool filesystem_has(const char *source, dev_t node);

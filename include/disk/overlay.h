@@ -32,18 +32,18 @@ struct overlaid {
 };
 
 /*
- * Find the file in a layer for a file on an overlay: the upper layer if it will
- * be written, else the first layer that has it.  Returns false if it is not on
- * an overlay, or the layers cannot be seen, as in a container; "fleeting" is
- * set anyway, also for a folder. path has room for its name, PATH_MAX bytes, or
- * is NULL.
+ * Find the file in a layer for a file on an overlay: in the upper layer if it
+ * will be written, else in the first layer that has it.  Returns false if it is
+ * not on an overlay, or the layers cannot be seen, as in a container;
+ * "fleeting" is set anyway, also for a folder.  path has room for its name,
+ * PATH_MAX bytes, or is NULL.
  */
 bool overlay_file(const struct located *, bool written, struct overlaid *,
     char *path);
 
 /*
- * If *st is that of "path" on an overlay, replace it by that of the layer, if
- * known.
+ * If *st is that of "path" on an overlay, replace it with that of the file in
+ * the layer, if known.
  */
 void overlay_resolve(const char *path, struct stat *st);
 

@@ -25,8 +25,8 @@ int sysfs_open(const char *kind, dev_t node);
 bool sysfs_text(int dir, const char *name, char *buf, size_t room);
 
 /*
- * err, if it says that an attribute could not be asked for, for want of a
- * descriptor or of memory; 0 if it says something about the attribute.
+ * err, if it says that an attribute could not be read for lack of a descriptor
+ * or of memory; 0 if it says something about the attribute.
  */
 int sysfs_unasked(int err);
 
@@ -39,7 +39,7 @@ uint64_t sysfs_number(int dir, const char *name);
  */
 dev_t sysfs_node(int dir, const char *folder);
 
-/* Parse "8:17" at *s, and move *s behind it; false if it is something else. */
+/* Parse "8:17" at *s, and move *s past it; false if it is something else. */
 bool sysfs_pair(char **s, dev_t *node);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * The sectors that an ATA disk hides behind its last visible one.
+ * The sectors that an ATA disk hides after its last visible one.
  */
 #ifndef PARDD_ATA_H
 #define PARDD_ATA_H
@@ -16,8 +16,8 @@ struct ata_hidden {		/* hidden bytes */
 
 /*
  * Ask the disk how much it hides, by commands that change nothing.  Returns
- * false, without asking, if the end is not a whole ATA disk.  Questions that
- * the disk does not answer count as 0.
+ * false, without asking, if the end is not a whole ATA disk.  Queries that the
+ * disk does not answer count as 0.
  */
 bool ata_hidden(const struct endpoint *, struct ata_hidden *);
 

@@ -172,7 +172,7 @@ int endpoint_reopen(struct endpoint *, const char *path, struct fault *f);
 
 /*
  * Describe the disk of an end: that of a block, sg, bsg or ng node, or of an
- * iSCSI target (which may have no block node: 0).  False if the end is no disk.
+ * iSCSI target (which may have no block node: 0).  False if it is not a disk.
  */
 struct disk;
 bool endpoint_disk(const struct endpoint *, struct disk *);
@@ -198,17 +198,17 @@ int endpoint_look(const struct endpoint *, struct fault *f);
 int endpoint_prepare(struct endpoint *, mode_t, int64_t length,
     struct fault *f);
 
-/* Ask a target file again for its length, which may have changed. */
+/* Query the length of a target file again, which may have changed. */
 void endpoint_restat(struct endpoint *);
 
 /*
- * Go on writing to a target that an earlier attempt has prepared: it exists,
- * and its length is what it is now.  No lane may be attached.
+ * Continue writing to a target that an earlier attempt has prepared: it exists,
+ * and keeps its present length.  No lane may be attached.
  */
 void endpoint_go_on(struct endpoint *);
 
 /*
- * Flush all that was written to the medium, and the name of a new file too.
+ * Flush everything written to the medium, and the name of a new file too.
  * Returns 0, or -1 with *f.
  */
 int endpoint_flush(struct endpoint *, struct fault *f);
@@ -249,7 +249,7 @@ void endpoint_traits(const struct endpoint *, char *text, size_t room);
 /*
  * The number of a call that is now inside the library that carries requests,
  * or 0 if there is none.  The same number for longer than timeout= means that
- * the library does not come back, and nor does whoever waits for it.  Any
+ * the library does not return, nor does any thread that waits for it.  Any
  * thread.
  */
 unsigned endpoint_inside(const struct endpoint *);
@@ -274,8 +274,8 @@ int endpoint_extend(struct endpoint *, uint64_t length);
 void endpoint_look_below(struct endpoint *, uint64_t from, uint64_t to);
 
 /*
- * Bytes of holes that a target has in a range of its file, or of the one below
- * it; 0 if that is not known.
+ * Bytes of holes that a target has in a range of its file, or of the file below
+ * it; 0 if unknown.
  */
 uint64_t endpoint_holes(const struct endpoint *, uint64_t from, uint64_t to);
 
@@ -316,8 +316,8 @@ int endpoint_share(struct endpoint *, uint64_t to, const struct endpoint *src,
     uint64_t from, uint64_t len);
 
 /*
- * Looking at the contents before the copy, of the target too.  "viewable": it
- * can be done.  "probed": by endpoint_probe, which reads whole blocks without a
+ * Reading the contents before the copy, of the target too.  "viewable": it can
+ * be done.  "probed": by endpoint_probe, which reads whole blocks without a
  * descriptor that is open for writing.  Else by endpoint_view, which returns a
  * new descriptor for reading, or -1 with errno; *cached: part of the contents
  * is in the page cache, and should stay there.
@@ -334,8 +334,8 @@ bool endpoint_readable_back(const struct endpoint *);
 int endpoint_close(struct endpoint *);
 
 /*
- * When a target file was last written, where its file system keeps that time as
- * it was set; else false.
+ * When a target file was last written, if its file system keeps that time
+ * exactly; else false.
  */
 bool endpoint_written(const struct endpoint *, struct timespec *);
 
@@ -343,8 +343,8 @@ bool endpoint_written(const struct endpoint *, struct timespec *);
 struct located endpoint_located(const struct endpoint *);
 
 /*
- * The file of a layer that its file on an overlay is, see overlay_file.  False:
- * it is on none, or the layer cannot be seen.
+ * The file in a layer for its file on an overlay, see overlay_file.  False: it
+ * is not on an overlay, or the layer cannot be seen.
  */
 struct stat;
 bool endpoint_layer(const struct endpoint *, struct stat *);

@@ -63,7 +63,7 @@ struct meter {			/* shared by the workers, for one series */
 	uint64_t	 flying;	/* requests in flight */
 	uint64_t	 last;	/* time of the last begin or end; 0: none */
 	uint64_t	 share;	/* 2^-8 ns: the time since the start, each
-				 * moment divided by what was in flight */
+				 * moment divided by the requests in flight */
 };
 
 struct profile {

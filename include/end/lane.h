@@ -100,7 +100,7 @@ struct fault;
 void lane_unattached(struct fault *f, const struct lane *, int err);
 
 /*
- * Make *f of a failed request: "what" it was doing, where in the end, and why,
+ * Fill *f for a failed request: "what" it was doing, where in the end, and why,
  * in the words of the end if it has any, else in those of errno.
  */
 void lane_describe(struct fault *f, const struct lane *, const struct io *,
@@ -111,8 +111,8 @@ struct extent;
 int lane_extent(const struct lane *, uint64_t off, struct extent *);
 
 /*
- * The first border of the end's blocks of "unit" bytes at or after off, and the
- * last one at or before it, as offsets of the map; never before byte 0.
+ * The first boundary of the end's blocks of "unit" bytes at or after off, and
+ * the last one at or before it, as offsets of the map; never before byte 0.
  */
 uint64_t lane_border(const struct lane *, uint64_t off, uint64_t unit);
 uint64_t lane_border_before(const struct lane *, uint64_t off, uint64_t unit);

@@ -22,8 +22,8 @@ enum nvme_result {
 	NVME_SMALLER,	/* too large for the host */
 	NVME_MEDIUM,	/* a block cannot be read */
 	NVME_FREE,	/* some of the blocks are deallocated, and the command
-			 * asked to be told */
-	NVME_CHANGED,	/* the format is not what it was */
+			 * asked for a report */
+	NVME_CHANGED,	/* the format has changed */
 	NVME_FATAL,
 };
 

@@ -50,7 +50,7 @@ struct scsi_reply {
 	int		 err;		/* errno value; 0: none */
 	bool		 unknown;	/* the disk does not know the command */
 	bool		 restarted;	/* it may have lost power, and with it
-					 * what was in its cache */
+					 * its cache */
 	bool		 recovered;	/* succeeded after an internal retry */
 	bool		 indirect;	/* direct I/O was wanted, but not
 					 * done */
@@ -112,7 +112,7 @@ struct scsi_path scsi_path(int fd, unsigned timeout);
 
 /*
  * Send a command that reads data or moves none: a CDB of len bytes.  Transient
- * errors are retried.  Returns true with r->moved bytes in buf and zeros behind
+ * errors are retried.  Returns true with r->moved bytes in buf and zeros after
  * them, or false with the reply.
  */
 bool scsi_query(const struct scsi_path *, const unsigned char *cdb,

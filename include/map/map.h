@@ -1,7 +1,7 @@
 /*
  * The map: which bytes are still to do, claimed, done or lost.  Workers claim
- * their pieces from it, progress is read from it, and it says what could not be
- * read.
+ * their pieces from it, progress is read from it, and it shows what could not
+ * be read.
  *
  * Offsets are bytes from the first byte of the copy (not of either end).
  * Every function of a map locks for itself; the lock is a leaf.
@@ -39,7 +39,7 @@ struct seg {
 	enum seg_status	status;
 };
 
-/* The first of n segments, in order, that ends behind off; n if none does. */
+/* The first of n segments, in order, that ends after off; n if none does. */
 size_t segs_find(const struct seg *, size_t n, uint64_t off);
 
 struct map {			/* m: lock; I: set by map_init, then const */
@@ -56,24 +56,24 @@ struct map {			/* m: lock; I: set by map_init, then const */
 	}		 sum[MAP_STATUSES];
 	uint64_t	 moved;	/* m: steps taken so far, for the tests */
 	bool		 ready;	/* I: there is a lock to destroy */
-	uint64_t	 cursor;	/* m: claims go on from here */
+	uint64_t	 cursor;	/* m: claims continue from here */
 	enum seg_status	 from;	/* m: what is claimed now */
-	bool		 backwards;	/* m: from the end, and cursor is one */
-	uint64_t	 skip;	/* m: bytes to leave out after an error */
+	bool		 backwards;	/* m: claims end at the cursor */
+	uint64_t	 skip;	/* m: bytes to skip after an error */
 };
 
-struct map_totals {		/* bytes, and ranges where it says so */
+struct map_totals {		/* bytes, unless it says ranges */
 	uint64_t	end;	/* of the whole map */
 	uint64_t	outside;
 	uint64_t	finished, bad, untried;
 	uint64_t	bad_ranges;
-	uint64_t	failed;	/* in failed reads, not looked into yet */
+	uint64_t	failed;	/* in failed reads, not examined yet */
 	uint64_t	claimed;	/* counted above too, as what it was */
 };
 
 /*
- * Make a map of "length" untried bytes, to be claimed in pieces of "chunk"
- * bytes (> 0) at most, which end at a multiple of chunk, less "phase".  Returns
+ * Make a map of "length" untried bytes, to be claimed in pieces of at most
+ * "chunk" bytes (> 0), which end at a multiple of chunk, less "phase".  Returns
  * 0 or ENOMEM.  The caller frees it with map_free.
  */
 int map_init(struct map *, uint64_t length, uint64_t chunk, uint64_t phase);
@@ -89,7 +89,7 @@ void map_take(struct map *, struct map *from);
 void map_pass(struct map *, enum seg_status from, bool backwards);
 
 /*
- * The position of the pass: it has dealt with all that lies before it, in its
+ * The position of the pass: it has dealt with everything before it, in its
  * direction.  map_begin_at sets it; a position outside the map is ignored.
  */
 uint64_t map_cursor(struct map *);
@@ -128,13 +128,13 @@ void map_leave(struct map *, const struct seg *);
 void map_go_on(struct map *);
 
 /*
- * Copy all segments, in order; those that are claimed have the status they had
- * before, and those that are put off are untried.  The caller frees *copy.
- * Returns their number, or 0, with *copy NULL, without memory.
+ * Copy all segments, in order; claimed ones have the status they had before,
+ * and deferred ones are untried.  The caller frees *copy.  Returns their
+ * number, or 0, with *copy NULL, without memory.
  */
 size_t map_copy(struct map *, struct seg **copy);
 
-/* The same with what is put off as it is, LATER, LAST and ASIDE. */
+/* The same, but deferred segments stay LATER, LAST and ASIDE. */
 size_t map_copy_put_off(struct map *, struct seg **copy);
 
 /*
@@ -174,12 +174,12 @@ int map_claim_on(struct map *, const struct seg *at, uint64_t end,
  */
 int map_settle(struct map *, uint64_t off, uint64_t len, enum seg_status to);
 
-/* The map ends at "end": a stream has turned out to. */
+/* The map ends at "end", because a stream does. */
 void map_end(struct map *, uint64_t end);
 
 /*
- * The first segment of a status at or after off; if off lies within it, the
- * part from off on.  Returns false when there is none.
+ * The first segment with a status at or after off; if off lies within it, the
+ * part from off on.  Returns false if there is none.
  */
 bool map_next(struct map *, uint64_t off, enum seg_status, struct seg *got);
 
@@ -189,7 +189,7 @@ bool map_here(struct map *, uint64_t off, struct seg *got);
 /* The status of the byte at off; FINISHED past the end of the map. */
 enum seg_status map_at(struct map *, uint64_t off);
 
-/* Whether all of a range has a status; nothing past the end has one. */
+/* Whether a whole range has a status; nothing past the end has one. */
 bool map_all(struct map *, uint64_t off, uint64_t len, enum seg_status);
 
 /* The totals of the map. */

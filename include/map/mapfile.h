@@ -1,5 +1,5 @@
 /*
- * The map's file, in the format of GNU ddrescue (its manual, "Mapfile
+ * The map file, in the format of GNU ddrescue (its manual, "Mapfile
  * structure"), read as ddrescuelog reads it.  Positions are bytes of the
  * source.
  */
@@ -35,8 +35,8 @@ struct mapfile {
 
 /*
  * Read a map; if there is no such file, an empty one.  Returns 0, or -1 with
- * *f: a file that is no map is refused (STATUS_REFUSED), and the message names
- * the line.  Call mapfile_free in any case.
+ * *f: a file that is not a map is refused (STATUS_REFUSED), and the message
+ * names the line.  Call mapfile_free in any case.
  */
 int mapfile_load(struct mapfile *, const char *path, struct fault *f);
 void mapfile_free(struct mapfile *);
@@ -50,7 +50,7 @@ int mapfile_append(struct mapfile *, const struct seg *);
 /*
  * Save it: write a temporary file in the same directory, flush it, and rename
  * it to path.  The previous map stays as path.bak, unless it was empty; an
- * older path.bak is removed first where there is no room for three files.
+ * older path.bak is removed first if there is no room for three files.
  * phase_text is a comment for people.  Returns 0, or -1 with *f and the
  * previous map still in place.
  */
@@ -74,7 +74,7 @@ struct mapfile_form {
 	const void	*arg;
 	int		 dir;	/* the directory of the map, even if moved */
 	int		 lock;	/* the previous map, locked, or -1 */
-	bool		 blank;	/* that has nothing worth keeping */
+	bool		 blank;	/* which has nothing worth keeping */
 };
 int mapfile_save_by(struct mapfile_form *, const char *path, struct fault *f);
 
