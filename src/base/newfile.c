@@ -154,12 +154,13 @@ remove_old(struct newfile *n)
 	    O_CLOEXEC);
 	if (n->fd < 0)
 		return errno == ENOENT || errno == ELOOP ? 0 : errno;
-	if (taken(n->fd)) {
-		close(n->fd);
-		n->fd = -1;
+	if (taken(n->fd))
 		err = EWOULDBLOCK;
-	}
-	forget(n);
+	else if (is_ours(n) && unlinkat(n->dir, n->temporary, 0) != 0 &&
+	    errno != ENOENT)
+		err = errno;
+	close(n->fd);
+	n->fd = -1;
 	return err;
 }
 

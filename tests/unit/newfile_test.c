@@ -39,6 +39,7 @@ static struct {
 	unsigned left;		/* calls before the one that fails */
 	int	 err;		/* so; 0: none does */
 	const char *call;	/* of that name, or NULL: any */
+	bool	 lasts;		/* and all after it */
 } denial;
 
 static bool
@@ -48,7 +49,10 @@ denied(const char *call)
 	    strcmp(denial.call, call) != 0) || denial.left-- > 0)
 		return false;
 	errno = denial.err;
-	denial.err = 0;
+	if (denial.lasts)
+		denial.left = 0;
+	else
+		denial.err = 0;
 	return true;
 }
 
@@ -319,6 +323,30 @@ is_written_beside(void **state)
 	assert_int_equal(f.status, 50 + ENAMETOOLONG);
 }
 
+/* As that of someone else in /tmp is. */
+static void
+is_not_made_where_what_is_beside_it_stays(void **state)
+{
+	char beside[96];
+	int fd;
+
+	(void)state;
+	snprintf(beside, sizeof(beside), "%s.pardd.tmp", path);
+	fd = open(beside, O_RDWR | O_CREAT, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	denial.call = "unlinkat";
+	denial.err = EPERM;
+	denial.left = 0;
+	denial.lasts = true;
+	assert_false(make());
+	denial.err = 0;
+	denial.lasts = false;
+	assert_int_equal(f.status, 50 + EPERM);
+	assert_string_equal(contents(), OLD);
+	assert_int_equal(unlink(beside), 0);
+}
+
 /* A path that no call takes is refused before one is made. */
 static void
 has_a_folder(void **state)
@@ -468,6 +496,7 @@ main(void)
 		CASE(leaves_alone_what_was_made_meanwhile),
 		CASE(is_as_it_was_where_a_part_could_not_be_written),
 		CASE(is_written_beside),
+		CASE(is_not_made_where_what_is_beside_it_stays),
 		CASE(has_a_folder),
 		CASE(may_be_among_devices),
 		CASE(are_taken_out_of_the_command_line),
