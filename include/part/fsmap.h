@@ -19,8 +19,8 @@ enum fs_state {
 	FS_DIRTY,		/* in use, hibernated, or has a journal to
 				 * replay */
 	FS_DAMAGED,		/* something is wrong or unreadable */
-	FS_UNKNOWN,		/* not supported, or not all could be read that
-				 * would tell */
+	FS_UNKNOWN,		/* not supported, or what would identify it
+				 * could not be read */
 };
 
 enum fs_how {			/* bits; 0: only what is proven */
@@ -51,7 +51,7 @@ struct fs_extents {		/* sorted, disjoint, not empty */
 	struct fs_extent *at;
 	size_t	 n, room;
 	bool	 mixed;		/* not yet sorted; never when returned */
-	uint64_t grain;		/* bytes: what is finer was left out, for
+	uint64_t grain;		/* bytes: smaller ones were left out, to save
 				 * memory */
 };
 
@@ -62,7 +62,7 @@ struct fs_map {
 	char	 reason[128];	/* why it is not clean, for people; or "" */
 	/*
 	 * Everything else counts as used.  Unless FS_ORDER, this is proven
-	 * free.  Empty if the file system as a whole cannot be trusted; a local
+	 * free.  Empty if the file system as a whole cannot be trusted; local
 	 * damage may leave some.
 	 */
 	struct fs_extents free;
@@ -80,8 +80,8 @@ struct fs_map {
  * fs_how.  Uses at most 64 MiB of memory, and reads at most 1/32 of the
  * partition, 1/8 with FS_DEEP, plus 16 MiB.
  *
- * Returns 0 or ENOMEM.  Errors in the file system, and when reading it, are no
- * failure: see m->state and m->reason; such parts count as used.
+ * Returns 0 or ENOMEM.  Errors in the file system, and when reading it, are not
+ * a failure: see m->state and m->reason; such parts count as used.
  */
 int fs_map_read(const char *type, const struct fs_source *, unsigned how,
     struct fs_map *m);

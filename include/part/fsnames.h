@@ -22,13 +22,13 @@ struct fs_names {
 };
 
 /*
- * Look for the files, folders and links that "lost" has a byte of: of their
- * contents, of what leads to these, or of their inodes or records.  "type" is
- * what fs_map_read calls it; but for swap, and a btrfs on several devices, it
- * knows them all.  Of one that has several names it is one of these.  As with
- * fs_map_read no number is trusted, and what cannot be read is passed by;
- * ETIMEDOUT ends it.  Takes no more than 64 MiB of memory, and reads no more
- * than the partition has, and 16 MiB.
+ * Find the files, folders and links that have a byte in "lost": of their
+ * contents, of their block pointers, or of their inodes or records.  "type" is
+ * as for fs_map_read; all but swap, and a btrfs on several devices, are
+ * supported.  A file with several names is listed by one of them.  As with
+ * fs_map_read no number is trusted, and what cannot be read is skipped;
+ * ETIMEDOUT ends the search.  Uses at most 64 MiB of memory, and reads at most
+ * the size of the partition, plus 16 MiB.
  *
  * Fills *to, which fs_names_free frees.  Returns 0 or ENOMEM.
  */
@@ -36,7 +36,7 @@ int fs_names_read(const char *type, const struct fs_source *,
     const struct fs_extents *lost, struct fs_names *to);
 void fs_names_free(struct fs_names *);
 
-/* The bytes of a list of extents between "off" and "end". */
+/* How many bytes of a list of extents are between "off" and "end". */
 uint64_t fs_among(const struct fs_extents *, uint64_t off, uint64_t end);
 
 #endif

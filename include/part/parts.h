@@ -74,7 +74,7 @@ void parts_free(struct parts *);
 int parts_rescued(struct endpoint *, const struct endpoint *whole,
     struct map *, struct parts *, struct fault *f);
 
-/* The first byte behind a partition. */
+/* The first byte after a partition. */
 uint64_t part_end(const struct part *);
 
 /*
@@ -85,8 +85,9 @@ uint64_t part_end(const struct part *);
 int parts_limit(struct endpoint *, int64_t number, struct fault *f);
 
 /*
- * Identify what lies in a range by the signature near its start: a file system,
- * RAID and so on.  *to is empty if there is none, or the end cannot be read.
+ * Identify the contents of a range by the signature near its start: a file
+ * system, RAID and so on.  *to is empty if there is none, or the end cannot be
+ * read.
  */
 void parts_volume(struct endpoint *, uint64_t off, uint64_t length,
     struct volume *to);

@@ -29,7 +29,7 @@ struct border {
 };
 
 struct span {			/* a range given by the user */
-	bool	 odd;		/* not made of whole partitions or the disk */
+	bool	 odd;		/* not whole partitions or the disk */
 	struct border from, to;
 };
 

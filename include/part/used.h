@@ -61,12 +61,12 @@ int used_make(struct used *, struct plan *p, const struct bmap *,
     struct fault *f);
 void used_free(struct used *);
 
-/* Take what is free out of the map of the copy.  Returns 0 or ENOMEM. */
+/* Remove free space from the map of the copy.  Returns 0 or ENOMEM. */
 int used_apply(const struct plan *, struct map *);
 
 /*
- * Order the map of a rescue: with used=first, what is free becomes LAST; with
- * used=meta, what is used but not metadata becomes LATER. used_order_anew
+ * Order the map of a rescue: with used=first, free space becomes LAST; with
+ * used=meta, used space that is not metadata becomes LATER.  used_order_anew
  * repeats this with what the target has by now, which shows more.  Returns 0 or
  * an errno value.
  */

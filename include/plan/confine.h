@@ -20,7 +20,7 @@ enum confined {
  */
 unsigned confine(const struct plan *);
 
-/* What confine would return, as far as the kernel can be asked. */
+/* What confine would return, as far as the kernel tells. */
 unsigned confine_look(const struct plan *);
 
 /* The word for the i-th bit that is set in "holds"; NULL: there are no more. */

@@ -50,7 +50,7 @@ struct plan {
 	bool		 counted;	/* by count= or check=1 */
 	size_t		 chunk;		/* bytes of a transfer */
 	size_t		 claim;		/* bytes of a claim, at most */
-	uint64_t	 phase;		/* bytes of dst_off past a border */
+	uint64_t	 phase;		/* bytes of dst_off past a boundary */
 	uint64_t	 pad;		/* bytes: the end is padded to a
 					 * multiple of it */
 	uint64_t	 grain;		/* bytes: multiples of it at the target
@@ -87,7 +87,7 @@ struct plan {
 
 enum { READ_BACK_MOST = 64 << 10 };	/* bytes, of a unit that is read back */
 
-struct layout {			/* of a manifest that was made before */
+struct layout {			/* of an existing manifest */
 	uint64_t	 chunk, phase;	/* of its ranges, as in the plan; 0:
 					 * they have any length */
 	uint64_t	 off, length;	/* bytes that it covers, */
@@ -102,8 +102,8 @@ plan_workers(const struct plan *p)
 }
 
 /*
- * The bytes that a worker claims at a time: a zone of the target where several
- * are written at a time, else a "piece".
+ * The bytes that a worker claims at a time: a zone of the target if several are
+ * written at a time, else a "piece".
  */
 static inline uint64_t
 plan_claim(const struct plan *p, uint64_t piece)

@@ -11,8 +11,8 @@
 #include "plan/plan.h"
 
 /*
- * Hold the plan against every objection.  Returns 0, or -1 with the first
- * objection in *f (STATUS_REFUSED).  Looks, and changes nothing.
+ * Check the plan for every objection.  Returns 0, or -1 with the first one in
+ * *f (STATUS_REFUSED).  Changes nothing.
  */
 int safety_check(const struct plan *, struct fault *f);
 

@@ -47,15 +47,15 @@ void events_plan(struct events *, const struct plan *);
 int events_wait(const struct events *, double seconds);
 
 /*
- * If it is time, write new unreadable ranges, and progress.  Never waits: what
- * nobody reads is left out.
+ * If it is time, write new unreadable ranges, and progress.  Never waits: a
+ * line that nobody reads is left out.
  */
 void events_progress(struct events *, const struct plan *, struct map *,
     const struct tally *);
 
 /*
- * Nothing more will be read: write the remaining errors, and keep all for the
- * result.
+ * Nothing more will be read: write the remaining errors, and keep all of them
+ * for the result.
  */
 void events_errors(struct events *, const struct plan *, struct map *);
 

@@ -1,6 +1,6 @@
 /*
- * The profile of a copy, for time=1 and profile=: what its requests took, by
- * position, by time and by latency.
+ * The profile of a copy, for time=1 and profile=: how long its requests took,
+ * by position, by time and by latency.
  *
  * Times are ns of clock_ns(), positions are bytes of the end.
  */

@@ -31,8 +31,8 @@ bool report_coloured(const struct opts *, FILE *);
 void report_plan(FILE *, const struct plan *);
 
 /*
- * Print the plan as a page for people, with what a map says of the copy, or
- * NULL.  Looks at the contents of both ends, but not at the source of a rescue.
+ * Print the plan as a page for people, with what a map says about the copy, or
+ * NULL.  Reads the contents of both ends, but not the source of a rescue.
  * Returns 0, or -1 with *f.
  */
 int report_page(FILE *, const struct plan *, const struct map_totals *,
@@ -44,7 +44,7 @@ int report_page(FILE *, const struct plan *, const struct map_totals *,
  */
 void report_plan_old(FILE *, const struct plan *);
 
-/* Print what a map says of the copy before it begins, as key=value lines. */
+/* Print what a map says about the copy before it begins, as key=value lines. */
 void report_known(FILE *, const struct map_totals *);
 
 /*
@@ -83,7 +83,7 @@ void report_so_far(const struct plan *, const struct tally *);
  */
 void report_differs(const struct plan *, uint64_t off, bool unread);
 
-/* One of several targets was dropped, and why; so many others go on. */
+/* One of several targets was dropped, and why; "left" others go on. */
 void report_dropped(const struct fault *why, unsigned left);
 
 /* The bad ranges form a pattern. */

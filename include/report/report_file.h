@@ -21,20 +21,20 @@ void report_file_close(struct report *);
 
 /*
  * When the copy begins: reserve the name, read the progress of earlier runs
- * from an existing report, and look at the ends.  Returns 0, or -1 with *f.
+ * from an existing report, and examine the ends.  Returns 0, or -1 with *f.
  */
 int report_file_start(struct report *, struct fault *f);
 
 /* What the rescue calls after each save, for plan->saved; NULL for NULL. */
 const struct saved *report_file_saved(const struct report *);
 
-/* After the copy, while its ends are open: look at their contents. */
+/* After the copy, while its ends are open: examine their contents. */
 void report_file_look(struct report *, struct outcome *);
 
 /* After the verdict: write the final report.  Returns 0, or -1 with *f. */
 int report_file_write(struct report *, struct outcome *, struct fault *f);
 
-/* Leave it to workers that still run, one of which may be writing it. */
+/* Leave it to workers that are still running; one may be writing it. */
 void report_file_abandon(struct report *);
 
 #endif

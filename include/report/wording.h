@@ -23,8 +23,8 @@ const char *wording_end(char *text, size_t room, const struct endpoint *);
 const char *wording_who(char *text, size_t room, const struct endpoint *);
 
 /*
- * What tells it from others, to be put after its name: ", Samsung SSD 870, 500
- * GB, serial S5Y1", as far as known.
+ * What distinguishes it, to be put after its name: ", Samsung SSD 870, 500 GB,
+ * serial S5Y1", as far as known.
  */
 const char *wording_brief(char *text, size_t room, const struct endpoint *);
 

@@ -27,7 +27,7 @@ struct course {			/* c: lock */
 					 * error */
 	uint64_t	 shorter;	/* c: bytes that were too few, or 0 */
 	uint64_t	 jump;	/* c: the last one; 0 once it has landed */
-	uint64_t	 far;	/* c: bytes behind the first error so far */
+	uint64_t	 far;	/* c: bytes past the first error so far */
 	uint64_t	 landing;	/* c: where it leads, in bytes of the
 					 * pass */
 	unsigned	 part;	/* c: 1/part is taken off "shorter" next */
@@ -42,7 +42,7 @@ struct course {			/* c: lock */
 void course_begin(struct course *, uint64_t length);
 void course_end(struct course *);
 
-/* Earlier runs have met this many bad areas. */
+/* Earlier runs have found this many bad areas. */
 void course_resume(struct course *, uint64_t areas);
 
 /*
@@ -53,8 +53,8 @@ size_t course_piece(struct course *, uint64_t bytes, size_t most);
 
 /*
  * A piece of len bytes was bad or slow, or has not returned, "at" bytes from
- * where the pass began.  Returns the bytes to skip behind it; 0 if that was
- * done already.
+ * where the pass began.  Returns the bytes to skip after it; 0 if that was done
+ * already.
  */
 uint64_t course_bad(struct course *, uint64_t at, uint64_t len);
 
@@ -70,7 +70,7 @@ bool course_good(struct course *, uint64_t at, struct bad_run *run);
 /* Those edges are known. */
 void course_learn(struct course *, const struct run *);
 
-/* Where the next bad run is expected, behind "at"; UINT64_MAX: unknown. */
+/* Where the next bad run is expected, after "at"; UINT64_MAX: unknown. */
 uint64_t course_foretells(struct course *, uint64_t at);
 
 #endif

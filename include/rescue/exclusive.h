@@ -1,7 +1,7 @@
 /*
- * Reading alone.  Near errors several workers would meet the same error, so
- * only one reads at a time.  If it is stuck, the others go on without it; soon,
- * if the disk can read elsewhere at the same time.
+ * Reading alone.  Near errors several workers would hit the same error, so only
+ * one reads at a time.  If it is stuck, the others go on without it; sooner, if
+ * the disk can read elsewhere at the same time.
  */
 #ifndef PARDD_EXCLUSIVE_H
 #define PARDD_EXCLUSIVE_H
@@ -70,7 +70,7 @@ bool exclusive_passed(struct exclusive *, uint64_t ticket);
  */
 void exclusive_failed(struct exclusive *, uint64_t ticket, double longest);
 
-/* A read without a ticket was answered: those inside may have waited for it. */
+/* A read without a ticket was answered: those inside may have waited on it. */
 void exclusive_answered(struct exclusive *);
 
 /* Leave.  Does nothing if the ticket was left behind, or is 0. */

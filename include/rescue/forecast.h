@@ -1,6 +1,6 @@
 /*
- * Predicting bad runs from those met so far: the runs of a dead head are alike.
- * It has no lock of its own: course.c calls it with course->lock held.
+ * Predicting bad runs from those found so far: the runs of a dead head are
+ * alike.  It has no lock of its own: course.c calls it with course->lock held.
  */
 #ifndef PARDD_FORECAST_H
 #define PARDD_FORECAST_H
@@ -14,7 +14,7 @@ struct run {			/* bytes */
 };
 
 struct forecast {
-	struct run	 last;		/* the last one met; approximate */
+	struct run	 last;		/* the last one found; approximate */
 	uint64_t	 distance;	/* from the one before to it */
 	unsigned	 alike;		/* runs in a row that are like it */
 	uint64_t	 start;		/* exact: the last run of a pattern, */
@@ -23,8 +23,8 @@ struct forecast {
 };
 
 /*
- * A run was met, with approximate edges.  Returns whether it may belong to a
- * pattern, so that its exact edges are worth finding.
+ * A run was found, with approximate edges.  Returns whether it may belong to a
+ * pattern, so its exact edges are worth finding.
  */
 bool forecast_met(struct forecast *, const struct run *);
 

@@ -1,6 +1,6 @@
 /*
  * Whether the source of a rescue still answers: a disk with bad blocks looks
- * much like one that answers nothing any more.
+ * much like one that no longer answers.
  */
 #ifndef PARDD_LIVENESS_H
 #define PARDD_LIVENESS_H
@@ -26,8 +26,8 @@ struct liveness {
 	/* lock: the last errors, with the earlier status */
 	struct seg	 bad[LIVENESS_BADS];
 	size_t		 bads;		/* lock: number of errors so far */
-	size_t		 proved;	/* lock: of these, certainly the
-					 * medium's */
+	size_t		 proved;	/* lock: of these, certainly medium
+					 * errors */
 	size_t		 patience;	/* lock: errors until the next test */
 	bool		 read;		/* lock: this run has read something */
 	bool		 blank;		/* lock: nothing was read before it */
@@ -42,17 +42,16 @@ void liveness_begin(struct liveness *);
 void liveness_end(struct liveness *);
 
 /*
- * Before a read: a mark for liveness_feel, which tells what a success will
+ * Before a read: a mark for liveness_feel, which says what a success will
  * prove.
  */
 size_t liveness_mark(struct worker *);
 
 /*
  * Record a read of the copy at off, of a range that had the status "was".  A
- * read that timed out becomes an error of the medium.  After many errors
- * without a good read, some blocks that were read before, and some untried
- * ones, are read.  If too few of them can be, the source is gone, and the read
- * fails with ENODEV.
+ * read that timed out becomes a medium error.  After many errors without a good
+ * read, some blocks that were read before, and some untried ones, are read.  If
+ * too few of them can be, the source is gone, and the read fails with ENODEV.
  */
 void liveness_feel(struct worker *, struct io *, uint64_t off,
     enum seg_status was, size_t mark);
@@ -72,8 +71,8 @@ void liveness_note(struct worker *, uint64_t off, uint64_t len,
     enum seg_status was);
 
 /*
- * Nothing proves that the source is there, so the last errors may not be the
- * medium's: give those ranges back their status.  For the lead, when no other
+ * Nothing proves that the source is there, so the last errors may not be medium
+ * errors: restore the status of those ranges.  For the lead, when no other
  * worker is left.
  */
 void liveness_forgive(struct job *);

@@ -21,13 +21,13 @@ struct mapsaver {
 	char		 target[2560];	/* and where it was copied to */
 	pthread_t	 thread;
 	bool		 runs;	/* lead: the thread exists */
-	pthread_t	 asker;		/* of that thread: asks the source */
+	pthread_t	 asker;		/* of that thread: checks the source */
 	bool		 asks;		/* that one exists */
 	int		 told;	/* readable: it is about to end; or -1 */
 	struct fault	 answer;	/* the asker's, until it has ended */
 	atomic_bool	 settled;	/* stopped, whether saved or not */
 	struct fault	 unsaved;	/* why it was not; status 0: it was */
-	int		 quit;	/* readable: the thread shall end; or -1 */
+	int		 quit;	/* readable: the thread must end; or -1 */
 	int		 lock;	/* the map file, locked, or -1 */
 	int		 dir;	/* its folder, or -1 */
 	bool		 made;	/* the file is new */
@@ -38,9 +38,9 @@ struct mapsaver {
 /*
  * Lock and load the map, check it against the source and the target, and put it
  * into job->map.  A missing file is created; an existing one is not changed
- * until it is saved.  A map that cannot be written is found out before the
- * first byte is copied.  Returns 0, or -1 with *f.  Set told, quit, lock and
- * dir to -1 before; call mapsaver_free in either case.
+ * until it is saved.  If the map cannot be written, that is found out before
+ * the first byte is copied.  Returns 0, or -1 with *f.  Set told, quit, lock
+ * and dir to -1 before; call mapsaver_free in either case.
  */
 int mapsaver_begin(struct mapsaver *, struct job *, struct fault *f);
 void mapsaver_free(struct mapsaver *);
@@ -74,9 +74,8 @@ void mapsaver_stop(struct job *);
 int mapsaver_save(struct job *, struct fault *f);
 
 /*
- * Check that the name of the map still leads to the file saved last; it is
- * saved in the folder that was there at the beginning.  Returns 0, or -1 with
- * *f.
+ * Check that the name of the map still refers to the file saved last; it is
+ * saved in the folder that had it at the beginning.  Returns 0, or -1 with *f.
  */
 int mapsaver_find(const struct job *, struct fault *f);
 

@@ -22,7 +22,7 @@
 
 enum rescue_end { NOT_YET, LATE, OVER };
 
-/* Where a rescue stands, as the map's file has it. */
+/* Where a rescue stands, according to the map file. */
 struct place {
 	uint64_t	 pos;	/* bytes of the source */
 	char		 phase;
@@ -30,7 +30,7 @@ struct place {
 };
 
 struct rescue {
-	struct mapsaver	 mapsaver;	/* the map's file */
+	struct mapsaver	 mapsaver;	/* the map file */
 	struct liveness	 liveness;	/* of the source; has its own locks */
 	struct zeros	 zeros;		/* likewise */
 	struct exclusive exclusive;	/* who reads alone; likewise */
@@ -39,8 +39,8 @@ struct rescue {
 	struct gaps	 gaps;		/* of the current pass; likewise */
 	struct pattern	 pattern;	/* the lead's until "patterned" */
 	atomic_bool	 patterned;
-	uint32_t	 unit;		/* I: bytes that fail together: the */
-	uint64_t	 unit_off;	/* I: disk's blocks; of byte 0 in one */
+	uint32_t	 unit;		/* I: bytes that fail together: a */
+	uint64_t	 unit_off;	/* I: physical block; byte 0 in one */
 	bool		 rotates;	/* I: seeking is expensive */
 	unsigned	 seats;	/* I: how many may read near an error */
 	atomic_bool	 begun;		/* a read of this run has returned */
@@ -73,7 +73,7 @@ void rescue_run(struct job *);
 const struct pattern *rescue_pattern(const struct rescue *);
 
 /*
- * For the main thread, now and then: stop the run after maxtime=, which workers
+ * For the main thread, periodically: stop the run after maxtime=, which workers
  * that wait for a read cannot do.  Returns true if a read or flush has not
  * returned some seconds later; then what can be saved is saved, and job->fault
  * is set.

@@ -19,7 +19,7 @@ struct worker;
 enum { ZEROS_KNOWN = 16, ZEROS_HELD = 96 };
 
 struct zeros {
-	bool		 sick;	/* const: earlier runs have met errors */
+	bool		 sick;	/* const: earlier runs had errors */
 	pthread_mutex_t	 lock;
 	uint64_t	 known[ZEROS_KNOWN];	/* lock: bytes of the source
 						 * whose blocks are not zeros */
@@ -43,7 +43,7 @@ void zeros_know(struct zeros *, uint64_t off);
  * Record what io has read at off, in a range that had the status "was", after
  * so many errors.  Returns false if these are zeros and a block known to differ
  * now reads as zeros too: then no zeros can be trusted.  Holds no lock
- * meanwhile but liveness.look.
+ * meanwhile except liveness.look.
  */
 bool zeros_feel(struct worker *, const struct io *, uint64_t off,
     enum seg_status was, size_t errors);

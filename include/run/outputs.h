@@ -1,5 +1,5 @@
 /*
- * The files of a run beside the copy: digests, manifests, profile and report,
+ * The files of a run besides the copy: digests, manifests, profile and report,
  * and the manifest or block map that the run is checked against.
  */
 #ifndef PARDD_OUTPUTS_H
@@ -63,7 +63,7 @@ void outputs_look(struct outputs *, struct outcome *);
  */
 bool outputs_report(struct outputs *, struct outcome *);
 
-/* Abandon the files; workers that still run do not use them. */
+/* Abandon the files; workers that are still running do not use them. */
 void outputs_abandon(struct outputs *);
 
 /* Free what outputs_load and outputs_open have made. */
