@@ -105,6 +105,20 @@ differ_set(struct worker *w, struct map *differ, uint64_t off, uint64_t len,
 	job_fail(w->job, &f);
 }
 
+/* All of a chunk differs, but what was left out of it does not count. */
+static void
+set_differing(struct worker *w, struct map *differ, const struct check *c)
+{
+	struct seg s = { .off = c->off };
+	uint64_t end = c->off + c->len;
+
+	differ_set(w, differ, c->off, c->len, BAD);
+	while (map_next(&w->job->map, s.off + s.len, OUTSIDE, &s) &&
+	    s.off < end)
+		differ_set(w, differ, s.off, MIN(s.len, end - s.off),
+		    UNTRIED);
+}
+
 /* How many bytes of a chunk had differed at an earlier check. */
 static uint64_t
 differed(struct map *differ, const struct check *c)
@@ -211,7 +225,7 @@ narrow(struct worker *w, const struct check *c, const unsigned char *has,
 	}
 	narrow_unread(w, c);
 	if (differed(&v->differ, c) == 0)	/* it could not be just then */
-		differ_set(w, &v->differ, c->off, c->len, BAD);
+		set_differing(w, &v->differ, c);
 }
 
 /* A chunk differs from what was read back, or could not be. */
@@ -223,7 +237,7 @@ differs(struct worker *w, size_t i, const struct check *c,
 	uint_fast64_t nowhere = NOWHERE;
 	struct seg s;
 
-	differ_set(w, &v->differ, c->off, c->len, BAD);
+	set_differing(w, &v->differ, c);
 	narrow(w, c, has, back);
 	if (map_next(&v->differ, c->off, BAD, &s))
 		atomic_compare_exchange_strong(&v->first, &nowhere, s.off);
@@ -318,19 +332,12 @@ early(const struct job *job)
 	    job->p->used != NULL);
 }
 
-/* A chunk differs; what was left out of it does not count. */
 static void
 column_differs(struct worker *w, struct column *col, const struct check *c)
 {
-	struct seg s = { .off = c->off };
-	uint64_t end = c->off + c->len;
 	uint_fast64_t nowhere = NOWHERE;
 
-	differ_set(w, &col->differ, c->off, c->len, BAD);
-	while (map_next(&w->job->map, s.off + s.len, OUTSIDE, &s) &&
-	    s.off < end)
-		differ_set(w, &col->differ, s.off, MIN(s.len, end - s.off),
-		    UNTRIED);
+	set_differing(w, &col->differ, c);
 	atomic_compare_exchange_strong(&col->first, &nowhere, c->off);
 }
 

@@ -367,6 +367,31 @@ mends_what_differs(void **state)
 	done();
 }
 
+/* Even if it is not known where in a chunk the target differs. */
+static void
+leaves_what_was_left_out(void **state)
+{
+	const size_t left = 2 * BLOCK;
+
+	(void)state;
+	o.mends = 1;
+	copied();
+	assert_int_equal(map_set(&job.map, CHUNK, left, OUTSIDE), 0);
+	memset(dst.data + CHUNK, 0xee, left);
+	memory_fails(&src, CHUNK + left, CHUNK + left + 1, EIO);
+	src.times = 1;
+	verify_run(&job);
+	finds(SIZE - left, 0, 0);
+	assert_int_equal(job.written, CHUNK - left);
+	assert_int_equal(job.verify->mended, CHUNK - left);
+	assert_memory_equal(src.data, dst.data, CHUNK);
+	assert_int_equal(dst.data[CHUNK], 0xee);
+	assert_memory_equal(dst.data + CHUNK, dst.data + CHUNK + 1, left - 1);
+	assert_memory_equal(src.data + CHUNK + left, dst.data + CHUNK + left,
+	    SIZE - CHUNK - left);
+	done();
+}
+
 /* Each write is lost: it is tried as often as is allowed. */
 static void
 lose(struct io *io)
@@ -619,6 +644,7 @@ main(void)
 		TEST(compares_with_the_source_what_has_no_digest),
 		TEST(tells_what_cannot_be_read_back),
 		TEST(mends_what_differs),
+		TEST(leaves_what_was_left_out),
 		TEST(gives_up_what_cannot_be_mended),
 		TEST(stops_where_mending_fails),
 		TEST(stops_where_a_write_fails),
