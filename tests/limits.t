@@ -337,6 +337,15 @@ called()
 it "compares with none of that name" called 'compare=1 of=dst <src'
 it "looks into none called standard output" called 'if=src verbose=1 1<>dst'
 it "reads none of that name back" called 'if=src verify=1 1<>dst'
+overwritten()
+{
+	"$blocks" make src 8M && cp src dst && mkfifo 'standard output' || return
+	cat 'standard output' >got &
+	sleep 0.2		# it waits for a writer
+	exits 0 sh -c "exec '$pardd' if=src 1<>dst" && complete &&
+	    timeout 20 sh -c 'echo all >"standard output"' && wait && [[ $(<got) = all ]]
+}
+it "opens none of that name to overwrite it" overwritten
 
 # What may not be written is found out by -d, with the status of the run.
 foreseen()

@@ -67,7 +67,7 @@ choose_overwriting(const struct endpoint *ep, struct file *file,
 	    (type != EXT4_SUPER_MAGIC && type != XFS_SUPER_MAGIC) ||
 	    (ep->spec.flags & FLAG_NOCACHE) != 0 || file->borrowed)
 		return;
-	file->direct = reopen(ep->fd, ep->name, open_flags(ep, look) |
+	file->direct = reopen(ep->fd, endpoint_path(ep), open_flags(ep, look) |
 	    O_DIRECT);
 	file->overwrites = file->direct >= 0;
 }
