@@ -114,10 +114,8 @@ zoned_open(struct endpoint *ep, bool look, struct fault *f)
 	return 0;
 }
 
-/*
- * Get the zones of a zoned source; false if the target's cannot become equal.
- */
-static bool
+/* Get the zones of a zoned source.  Returns 0 or an errno value. */
+static int
 take_source(struct zoned *zd, const struct endpoint *src, uint64_t src_from)
 {
 	char model[32];
@@ -125,13 +123,22 @@ take_source(struct zoned *zd, const struct endpoint *src, uint64_t src_from)
 
 	if (src->kind != END_BLOCK ||
 	    !disk_zoned(src->id.node, model, sizeof(model)))
-		return true;
+		return 0;
 	if (zd->source_fd < 0)
 		zd->source_fd = src->be->view(src, &cached);
+	if (zd->source_fd < 0)
+		return errno;
 	zd->source_from = src_from;
-	return zd->source_fd >= 0 && (zd->source != NULL ||
-	    zones_read(zd->source_fd, &zd->source) == 0) &&
-	    zones_fit(zd->zones, zd->from, zd->to, zd->source, src_from);
+	return zd->source != NULL ? 0 :
+	    zones_read(zd->source_fd, &zd->source);
+}
+
+/* Whether the write pointers can become equal to those of the source. */
+static bool
+fits(const struct zoned *zd)
+{
+	return zd->source == NULL || zones_fit(zd->zones, zd->from, zd->to,
+	    zd->source, zd->source_from);
 }
 
 /* How many zones the disk lets be written at a time. */
@@ -152,7 +159,7 @@ zoned_writers(struct endpoint *ep, uint64_t from, uint64_t to,
 
 	zd->from = from;
 	zd->to = to;
-	if (zd->rotates || !take_source(zd, src, src_from))
+	if (zd->rotates || take_source(zd, src, src_from) != 0 || !fits(zd))
 		return 1;
 	return at_a_time(zd);
 }
@@ -162,6 +169,7 @@ zoned_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
     const struct endpoint *src, uint64_t src_from, struct fault *f)
 {
 	struct zoned *zd = ep->priv;
+	int err;
 
 	zd->from = from;
 	zd->to = to;
@@ -176,7 +184,10 @@ zoned_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 	if (zones_check(zd->zones, from, to, (ep->spec.flags & FLAG_RESET) != 0,
 	    ep->name, f) != 0)
 		return -1;
-	if (!take_source(zd, src, src_from))
+	err = take_source(zd, src, src_from);
+	if (err != 0)
+		return fault_errno(f, err, "%s: its zones", src->name);
+	if (!fits(zd))
 		return fault_set(f, STATUS_REFUSED, "%s and %s have their "
 		    "zones differently, or the copy begins within one: their "
 		    "write pointers cannot become equal", src->name, ep->name);
@@ -298,23 +309,36 @@ check_written(const struct endpoint *ep, uint64_t from, uint64_t to,
 
 /* With a zoned source, compare the write pointers. */
 static int
+check_equal(const struct endpoint *ep, uint64_t to, struct fault *f)
+{
+	const struct zoned *zd = ep->priv;
+	struct zones *now, *source = NULL;
+	bool equal = false;
+	int err = zones_read(zd->fd, &now);
+
+	if (err == 0)
+		err = zones_read(zd->source_fd, &source);
+	if (err == 0)
+		equal = zones_equal(now, zd->from, to, source,
+		    zd->source_from);
+	free(now);
+	free(source);
+	if (err != 0)
+		return fault_errno(f, err, "%s: its zones and those of the "
+		    "source, at the end", ep->name);
+	return equal ? 0 : fault_set(f, STATUS_MISMATCH, "%s: its write "
+	    "pointers are not those of the source", ep->name);
+}
+
+static int
 zoned_check_kept(const struct endpoint *ep, uint64_t from, uint64_t to,
     uint64_t holes, struct fault *f)
 {
 	const struct zoned *zd = ep->priv;
-	struct zones *now, *source = NULL;
-	bool equal;
 
 	(void)holes;
-	if (zd->source == NULL)
-		return check_written(ep, from, to, f);
-	equal = zones_read(zd->fd, &now) == 0 &&
-	    zones_read(zd->source_fd, &source) == 0 &&
-	    zones_equal(now, zd->from, to, source, zd->source_from);
-	free(now);
-	free(source);
-	return equal ? 0 : fault_set(f, STATUS_MISMATCH, "%s: its write "
-	    "pointers are not those of the source", ep->name);
+	return zd->source != NULL ? check_equal(ep, to, f) :
+	    check_written(ep, from, to, f);
 }
 
 static int
