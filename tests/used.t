@@ -96,6 +96,15 @@ known_in_part()
 }
 it "knows a file system whose superblock was copied in part" known_in_part
 
+# What is left out takes no room, of a disk that is larger than all that there is.
+small_target()
+{
+	ext4_image e4 && loop e4 && mkdir mnt && mount -t tmpfs -o size=20M none mnt && undo umount -l "$PWD/mnt" &&
+	    exits 0 "$pardd" if="$dev" of=mnt/copy used=only && told "$without" && does_not_say 'has room' &&
+	    until_true 60 losetup --detach "$dev" && mv mnt/copy . && sound copy
+}
+it "copies what a file system uses to where the whole would not fit" small_target
+
 # left_alone FILE ORIGINAL: a target that was full of the pattern holds it where
 # the file of the same copy has holes, and else what that has
 left_alone()

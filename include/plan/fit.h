@@ -18,8 +18,8 @@ struct fit {
  * fit_never: whether it cannot fit even if that file system were empty.
  * fit_not_now: whether it does not fit at present, counting the target's own
  * blocks as free.  If so, *fit has the numbers.  What is unknown is no
- * objection: the length of the source, zeros that become holes, shared blocks,
- * compression.
+ * objection: the length of the source, zeros that become holes, what used= and
+ * bmap= leave out, shared blocks, compression.
  */
 bool fit_never(const struct plan *, struct fit *);
 bool fit_not_now(const struct plan *, struct fit *);

@@ -72,7 +72,8 @@ writes_all(const struct plan *p)
 	const struct opts *o = p->opts;
 
 	return p->bounded && p->store == STORE_ALL && o->base == NULL &&
-	    o->domain == NULL && p->dst->fs.f_blocks > 0 && !may_share(p);
+	    o->domain == NULL && (o->used & USED_ONLY) == 0 &&
+	    o->bmap == NULL && p->dst->fs.f_blocks > 0 && !may_share(p);
 }
 
 /* Count the bytes of data in the source, but stop at "enough". */

@@ -36,11 +36,34 @@ counts_blocks_of_the_file_system(void **state)
 	}
 }
 
+/* How much is left out is not known here. */
+static void
+knows_not_what_is_left_out(void **state)
+{
+	struct opts o = { .base = NULL };
+	struct endpoint src = { .name = "src" }, dst = { .name = "dst",
+		.fs = { .f_type = EXT4_SUPER_MAGIC, .f_blocks = 100,
+		.f_frsize = 1024 } };
+	struct plan p = { .opts = &o, .src = &src, .dst = &dst,
+		.bounded = true, .pad = 1, .length = 1 << 20 };
+	struct fit fit;
+
+	(void)state;
+	o.used = USED_FIRST;
+	assert_true(fit_never(&p, &fit) && fit_not_now(&p, &fit));
+	o.used = USED_ONLY;
+	assert_false(fit_never(&p, &fit) || fit_not_now(&p, &fit));
+	o.used = 0;
+	o.bmap = "image.bmap";
+	assert_false(fit_never(&p, &fit) || fit_not_now(&p, &fit));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_blocks_of_the_file_system),
+		cmocka_unit_test(knows_not_what_is_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
