@@ -634,6 +634,28 @@ all_begin()
 }
 it "finds the order by the copy of a superblock or boot sector" all_begin
 
+# made_anew KIND SIZE OTHER [OPTIONS]: what the first has left of itself, further on,
+# is not taken for the other
+made_anew()
+{
+	local force=
+	[[ $3 != xfs ]] || force=-f
+	rm -f img
+	make_fs "$2" "$1" "${@:4}" && make_fs "$2" "$3" $force && map -o img && is clean &&
+	    [[ $type = "${3/fat32/vfat}" ]]
+}
+all_anew()
+{
+	local kind
+	for kind in ntfs fat32 exfat; do
+		made_anew ext4 300M $kind -b 1024 || return
+	done
+	made_anew ext4 400M xfs && made_anew xfs 400M ntfs && made_anew btrfs 300M exfat
+}
+if command -v mkfs.xfs mkfs.btrfs mkntfs mkfs.fat mkfs.exfat >/dev/null; then
+	it "does not find by a copy what was there before" all_anew
+fi
+
 # Whatever cannot be read of one: what is called free then, is when all is read.
 subset()
 {

@@ -233,9 +233,10 @@ note(struct btrfs *b)
 bool
 btrfs_super(struct btrfs *b)
 {
-	size_t n = fs_exact(b->io) ? 1 : sizeof(supers) / sizeof(*supers), i;
+	size_t n = fs_by_copy(b->io) ? sizeof(supers) / sizeof(*supers) : 1;
+	size_t i;
 
-	for (i = 0; i < n && !superblock(b, supers[i]); i++)
+	for (i = fs_by_start(b->io) ? 0 : 1; i < n && !superblock(b, supers[i]); i++)
 		;
 	if (i > 0 && i < n)
 		fs_doubt(b->io, FS_DAMAGED, "its superblock is lost");

@@ -86,9 +86,9 @@ backup(struct exfat *x)
 bool
 exfat_boot(struct exfat *x)
 {
-	if (boot_sector(x, 0))
+	if (fs_by_start(x->io) && boot_sector(x, 0))
 		return true;
-	if (fs_exact(x->io) || !backup(x))
+	if (!fs_by_copy(x->io) || !backup(x))
 		return false;
 	fs_doubt(x->io, FS_DAMAGED, "its boot sector is lost");
 	return true;

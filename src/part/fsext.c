@@ -561,8 +561,8 @@ ext_open(struct ext *e)
 {
 	struct fs_io *io = e->io;
 
-	if (!superblock(e, SUPER_AT)) {
-		if (fs_exact(io) || !backup(e))
+	if (!fs_by_start(io) || !superblock(e, SUPER_AT)) {
+		if (!fs_by_copy(io) || !backup(e))
 			return false;
 		e->backup = true;
 		fs_doubt(io, FS_DAMAGED, "its superblock is lost");

@@ -96,9 +96,9 @@ backup(struct fat *f)
 bool
 fat_boot(struct fat *f)
 {
-	if (boot_sector(f, 0))
+	if (fs_by_start(f->io) && boot_sector(f, 0))
 		return true;
-	if (fs_exact(f->io) || !backup(f))
+	if (!fs_by_copy(f->io) || !backup(f))
 		return false;
 	fs_doubt(f->io, FS_DAMAGED, "its boot sector is lost");
 	return true;

@@ -48,28 +48,34 @@ forget(struct fs_io *io)
 	io->whole = false;
 }
 
-/* Try all kinds: exactly one must match. */
-static void
-look(struct fs_io *io)
+/* Try all kinds.  For a proof exactly one must match. */
+static bool
+any(struct fs_io *io, enum fs_by by)
 {
-	bool (*found)(struct fs_io *) = NULL;
+	bool found = false;
 	size_t i;
 
-	for (i = 0; i < KINDS; i++) {
+	io->by = by;
+	for (i = 0; i < KINDS && (!found || fs_exact(io)); i++) {
 		if ((i > 0 && kinds[i].read == kinds[i - 1].read) ||
 		    !kinds[i].read(io))
 			continue;
-		if (found != NULL) {
+		if (found) {
 			forget(io);
 			fs_doubt(io, FS_UNKNOWN, "it looks like two kinds of "
 			    "file system");
-			return;
+			return true;
 		}
-		found = kinds[i].read;
-		if (!fs_exact(io))
-			return;
+		found = true;
 	}
-	if (found == NULL)
+	return found;
+}
+
+/* A copy counts only where there is no start: it may be left from before. */
+static void
+look(struct fs_io *io)
+{
+	if (!any(io, FS_BY_START) && (fs_exact(io) || !any(io, FS_BY_COPY)))
 		fs_doubt(io, FS_UNKNOWN, "it is no file system that is known");
 }
 

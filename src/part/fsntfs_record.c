@@ -66,10 +66,11 @@ ntfs_boot(struct ntfs *n)
 	struct fs_io *io = n->io;
 	unsigned char b[BOOT];
 
-	if (fs_get(io, 0, b, sizeof(b)) == 0 && geometry(n, b))
+	if (fs_by_start(io) && fs_get(io, 0, b, sizeof(b)) == 0 &&
+	    geometry(n, b))
 		return true;
 	/* The backup is in the last sector. */
-	if (fs_exact(io) || io->src->length < UINT64_C(2) * BOOT ||
+	if (!fs_by_copy(io) || io->src->length < UINT64_C(2) * BOOT ||
 	    ((fs_get(io, io->src->length - BOOT, b, sizeof(b)) != 0 ||
 	    !geometry(n, b)) && (io->src->length < 4096 ||
 	    fs_get(io, io->src->length - 4096, b, sizeof(b)) != 0 ||

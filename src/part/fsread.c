@@ -435,6 +435,18 @@ fs_exact(const struct fs_io *io)
 	return (io->how & FS_ORDER) == 0;
 }
 
+bool
+fs_by_start(const struct fs_io *io)
+{
+	return io->by != FS_BY_COPY;
+}
+
+bool
+fs_by_copy(const struct fs_io *io)
+{
+	return io->by != FS_BY_START && !fs_exact(io);
+}
+
 /* -------------------------------------------------------------- labels */
 
 void

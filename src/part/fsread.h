@@ -13,10 +13,17 @@
 
 enum { FS_PIECE = 256 << 10 };	/* bytes per read, at most */
 
+enum fs_by {			/* what a file system is found by: */
+	FS_BY_ANY,
+	FS_BY_START,		/* its superblock or boot sector */
+	FS_BY_COPY,		/* a copy of that */
+};
+
 struct fs_io {			/* one examination */
 	const struct fs_source *src;
 	struct fs_map *map;
 	unsigned how;		/* enum fs_how */
+	enum fs_by by;
 	uint64_t budget;	/* bytes that may still be read; 0 only after a
 				 * failure */
 	bool	 whole;		/* the whole cannot be trusted */
@@ -93,6 +100,13 @@ uint64_t fs_clamp(const struct fs_io *, uint64_t n, uint64_t unit, bool *less);
 
 /* Record the doubt about a file system that is longer than its partition. */
 void fs_too_long(struct fs_io *);
+
+/*
+ * Whether a file system may be found by its start; by a copy of that, which
+ * never proves anything.
+ */
+bool fs_by_start(const struct fs_io *);
+bool fs_by_copy(const struct fs_io *);
 
 /* Whether only proof counts. */
 bool fs_exact(const struct fs_io *);

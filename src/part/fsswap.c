@@ -78,7 +78,8 @@ fs_read_swap(struct fs_io *io)
 	unsigned char head[HEAD], magic[MAGIC];
 	uint64_t size;
 
-	for (size = PAGE_LEAST; size <= PAGE_MOST; size *= 2) {
+	for (size = PAGE_LEAST; fs_by_start(io) && size <= PAGE_MOST;
+	    size *= 2) {
 		if (fs_get(io, size - MAGIC, magic, MAGIC) != 0)
 			return false;
 		if (memcmp(magic, "SWAPSPACE2", MAGIC) != 0 &&

@@ -230,8 +230,8 @@ backup(struct xfs *x, unsigned char *s)
 bool
 xfs_open(struct xfs *x, unsigned char *s)
 {
-	if (!superblock(x, s, 0)) {
-		if (fs_exact(x->io) || !backup(x, s))
+	if (!fs_by_start(x->io) || !superblock(x, s, 0)) {
+		if (!fs_by_copy(x->io) || !backup(x, s))
 			return false;
 		fs_doubt(x->io, FS_DAMAGED, "its superblock is lost");
 	}
