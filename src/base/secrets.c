@@ -136,6 +136,8 @@ foreign(char *word)
 		return word + 7;
 	if (strncmp(word, "if=", 3) == 0 || strncmp(word, "of=", 3) == 0)
 		value += 3;
+	else if (strncmp(word, "of2=", 4) == 0)
+		value += 4;
 	return strncmp(value, "[ ", 2) == 0 || elsewhere(value) ? value : NULL;
 }
 

@@ -438,6 +438,7 @@ static struct {
 	{ "of=[ a 'ssh://u:p@q@h:22/x@y' ftp://u%pw@h ]",
 	    "of=[ a 'ssh://u:***@h:22/x@y' ftp://u%**@h ]", 3 },
 	{ "if=http://user:pw@host", "if=http://user:**@host", 3 },
+	{ "of2=nbd://user:pw@host", "of2=nbd://user:**@host", 4 },
 	{ "nbds://user:pw@host/e@x", "nbds://user:**@host/e@x", 0 },
 	{ "ongone=curl http://u:pw@plug", "ongone=curl http://u:**@plug", 7 },
 }, plain[] = {
