@@ -223,13 +223,15 @@ put_value(FILE *out, const struct like *like, const char *value)
 
 /*
  * Translate letters such as -nr3 or -r 3; the last one may have a value.
- * Returns false if one has no equivalent.
+ * Returns false if one has no equivalent, or if there is none: - is a name.
  */
 static bool
 put_letters(FILE *out, const char *arg, const char *next, int *i)
 {
 	const struct like *like;
 
+	if (arg[1] == '\0')
+		return false;
 	for (arg++; *arg != '\0'; arg++) {
 		like = like_of(arg, 1);
 		if (like == NULL)

@@ -189,6 +189,8 @@ translates_lines(void **state)
 	means(NULL, "--", "a", "b", "m", none);
 	means(NULL, "--force=1", "a", "b", "m", none);
 	means(NULL, "a", "b=c", none);
+	means(NULL, "-", "a", "b", none);
+	means(NULL, "a", "-", none);
 }
 
 /* Half a line is none. */
