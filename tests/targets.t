@@ -560,6 +560,19 @@ told()
 	    (.targets[0].bytes_written == 4195304) and (.targets[1].bytes_written < 4195304))' j >/dev/null
 }
 it "tells programs of each" told
+# Of a name that is no text, in messages, too.
+told_of_any_name()
+{
+	local odd=$'b\xff'
+	"$blocks" make src 1M && mkfifo "p$odd" && { head -c 1000 src >"p$odd" & } &&
+	    exits 102 "$pardd" if="p$odd" of=a of=c count=10 json=j && wait &&
+	    jq -es 'last.targets | map([.end.name, .status, .verdict]) == [["a", 102, "short"], ["c", 102, "short"]] and
+	    all(.message | startswith("NOT complete: pb\\xFF ended"))' j >/dev/null && : >"$odd" || return
+	exits 55 with_faults "on=$PWD/$odd op=write fail=EIO" "$pardd" if=src of=a of="$odd" json=j2 &&
+	    jq -es 'map(select(.event == "dropped" and .target == "b\\xFF" and (.message | startswith("b\\xFF: ")))) |
+	    length == 1' j2 >/dev/null
+}
+plainly "... also of those whose name is no text" told_of_any_name
 planned()
 {
 	"$blocks" make src 1M && "$blocks" make a 10000 && exits 0 "$pardd" if=src of=a of=b -d &&

@@ -230,10 +230,10 @@ judge_targets(struct events *ev, const struct plan *p, struct outcome *out)
 		one = &out->each[i];
 		o = value_merge(json_array_get(ev->targets, i) == NULL ? NULL :
 		    json_incref(json_array_get(ev->targets, i)),
-		    json_pack("{s:i, s:s, s:s, s:o, s:b, s:b, s:o}",
+		    json_pack("{s:i, s:s, s:o, s:o, s:b, s:b, s:o}",
 		    "status", one->verdict.status,
 		    "verdict", verdict(one->verdict.status, true),
-		    "message", one->verdict.text,
+		    "message", value_text(one->verdict.text),
 		    "bytes_written", value_count(tee_written(p->dst, i)),
 		    "flushed", one->flushed, "verified", one->proven &&
 		    one->verdict.status != STATUS_MISMATCH,
