@@ -210,6 +210,8 @@ fail_side(struct job *job, const struct reading *s, const struct io *io)
 {
 	struct fault f;
 
+	if (io->err == ECANCELED && job->stop)
+		return;
 	lane_describe(&f, s->lane, io, "reading");
 	if (io->err == ESPIPE)
 		fault_set(&f, STATUS_SHORT, "%s ends before skip= or seek=",
@@ -283,7 +285,7 @@ fetch(struct job *job, struct reading *s, const struct seg *seg)
 	s->n = io.done;
 	if (errno_is_medium(io.err) && !streams(s))
 		return salvage(job, s, seg);
-	if (io.err != 0 && (io.err != ECANCELED || !job->stop))
+	if (io.err != 0)
 		fail_side(job, s, &io);
 	return io.err == 0;
 }
@@ -396,7 +398,9 @@ probe(struct job *job, struct reading *s)
 	    map_totals(&job->map).end < job->p->length)
 		return;
 	io = read_side(s, job->p->length, 0, 1, NORMALLY);
-	if (io.done > 0)
+	if (io.err != 0)
+		fail_side(job, s, &io);
+	else if (io.done > 0)
 		job->compare->longer = s->lane->ep;
 }
 

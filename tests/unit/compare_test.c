@@ -333,6 +333,13 @@ stops_where_a_stream_fails(void **state)
 	run();
 	fails(STATUS_SHORT, "B ends before skip= or seek=");
 	done();
+	make();				/* it may go on behind the other */
+	a.ep.is.streamed = true;
+	a.size = SIZE + 1;
+	memory_fails(&a, SIZE, SIZE + 1, EIO);
+	run();
+	fails(STATUS_MEDIUM, "A: reading at byte 12288: Input/output error");
+	done();
 }
 
 /* ------------------------------------------------------------ being stopped */
