@@ -236,7 +236,8 @@ btrfs_super(struct btrfs *b)
 	size_t n = fs_by_copy(b->io) ? sizeof(supers) / sizeof(*supers) : 1;
 	size_t i;
 
-	for (i = fs_by_start(b->io) ? 0 : 1; i < n && !superblock(b, supers[i]); i++)
+	for (i = fs_by_start(b->io) ? 0 : 1; i < n && !superblock(b,
+	    supers[i]); i++)
 		;
 	if (i > 0 && i < n)
 		fs_doubt(b->io, FS_DAMAGED, "its superblock is lost");
