@@ -54,6 +54,7 @@ enum {
 	LONG = 256 << 10,	/* bytes of a request worth waiting for */
 	WINDOW = 2 << 20,	/* bytes that a lane writes back at a time */
 	HUGE_PAGE = 2 << 20,
+	PAUSE = 10,		/* ms before the next try, after EAGAIN */
 };
 
 /*
@@ -111,15 +112,6 @@ aligned(const struct file *file, const struct io *io)
 
 	return (io->off + io->done) % align == 0 &&
 	    (io->len - io->done) % align == 0;
-}
-
-static void
-wait_ready(int fd, enum op op)
-{
-	struct pollfd p = { .fd = fd, .events = op == OP_READ ? POLLIN :
-		POLLOUT };
-
-	poll(&p, 1, 100);	/* some drivers return EAGAIN and never wake */
 }
 
 /* One system call of a request; a negative result is -errno. */
@@ -196,8 +188,8 @@ step(struct file *file, struct io *io)
 		io->done += (size_t)n;
 		return true;
 	}
-	if (n == -EAGAIN)
-		wait_ready(direct ? file->direct : file->plain, io->op);
+	if (n == -EAGAIN)	/* no file or disk tells when to try again */
+		poll(NULL, 0, PAUSE);
 	if (n == -EINTR || n == -EAGAIN)
 		return true;
 	if (n == 0 && io->op == OP_WRITE)

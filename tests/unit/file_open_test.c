@@ -15,6 +15,7 @@
 #include <scsi/sg.h>
 
 #include "../../src/end/file.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "disk/disk.h"
 #include "kernel.h"
@@ -523,13 +524,20 @@ locks_what_it_writes(void **state)
 static void
 goes_on_after_an_interruption(void **state)
 {
+	uint64_t began;
+	int i;
+
 	(void)state;
 	opened(SOURCE, FLAG_CACHED);
 	attached();
 	memset(buf, 0, ALL);
 	deny("preadv2", 0, 0, EINTR);
-	deny("preadv2", 0, 0, EAGAIN);
+	for (i = 0; i < 3; i++)
+		deny("preadv2", 0, 0, EAGAIN);
+	began = clock_ns();
 	transfer(OP_READ, 0, ALL);
+	assert_true(clock_ns() - began >= 20000000);	/* it has waited */
+	deny_nothing();
 	assert_int_equal(io.err, 0);
 	assert_int_equal(io.done, ALL);
 	assert_int_equal(buf[ALL - 1], 'x');
