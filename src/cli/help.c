@@ -68,7 +68,7 @@ most_used(FILE *out)
 	    "  pardd if=/dev/sda of=/dev/sdb -d            "
 	    "what would a clone do?\n"
 	    "  pardd if=/dev/sda of=/dev/sdb               "
-	    "clone; all on sdb is lost\n"
+	    "clone; everything on sdb is lost\n"
 	    "  pardd if=/dev/sda of=sda.img                "
 	    "make an image\n"
 	    "  pardd if=debian.iso of=/dev/sdb verify=1    "
