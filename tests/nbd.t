@@ -1013,7 +1013,7 @@ later_bitmap()
 no_bitmap()
 {
 	changed && refused 'shows no bitmap sunday, as qemu-nbd -B sunday does' if="$uri" of=older iflag=bitmap:sunday base=m &&
-	    usage 'goes with base=' if="$uri" of=older "$bitmap" &&
+	    usage 'needs base=' if="$uri" of=older "$bitmap" &&
 	    usage 'hash= and expect= need all' if="$uri" of=older "$bitmap" base=m hash=md5 &&
 	    usage 'is for NBD exports' if=src of=older "$bitmap" base=m && usage 'given twice' if="$uri" of=older \
 	    "$bitmap" "$bitmap" base=m && usage 'a name is missing' if="$uri" of=older iflag=bitmap: base=m && cmp old older

@@ -165,7 +165,7 @@ it "takes nothing but the copy of that snapshot for a target" no_older
 no_since()
 {
 	changed && refuse 101 'there is no snapshot sunday' if=rbd:p/image of=older iflag=since:sunday base=m &&
-	    refuse 1 'goes with base=' if=rbd:p/image of=older iflag=since:monday &&
+	    refuse 1 'needs base=' if=rbd:p/image of=older iflag=since:monday &&
 	    refuse 1 'is for Ceph images' if=src of=older iflag=since:monday base=m &&
 	    faults=diff=5 && refuse 55 'asking what has changed' if=rbd:p/image of=older iflag=since:monday base=m &&
 	    cmp p/image@monday older

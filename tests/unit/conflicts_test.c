@@ -31,8 +31,8 @@ static const struct rule {
 	    "iflag=00 iflag=random" },
 	{ "a generated source (iflag=00", OUT, "if=a", "iflag=00 iflag=random",
 	    "iflag=direct" },
-	{ "--json goes with --list", ENDS, "", "--json", "" },
-	{ "iflag=00 and iflag=random exclude", OUT, "iflag=00", "iflag=random",
+	{ "--json needs --list", ENDS, "", "--json", "" },
+	{ "iflag=00 and iflag=random cannot", OUT, "iflag=00", "iflag=random",
 	    "" },
 	{ "must be equal to bs=", ENDS, "bs=512", "ibs=1k obs=1k ibs=256&obs=512",
 	    "ibs=512 obs=512&ibs=512" },
@@ -40,10 +40,10 @@ static const struct rule {
 	    "iflag=cached iflag=nocache", "iflag=direct" },
 	{ "oflag= takes one of direct, cached", ENDS, "oflag=direct",
 	    "oflag=cached oflag=nocache", "oflag=direct" },
-	{ "append and seek= exclude", ENDS, "oflag=append", "seek=1", "seek=0" },
+	{ "append and seek= cannot be", ENDS, "oflag=append", "seek=1", "seek=0" },
 	{ "oflag=trunc would cut off", ENDS, "oflag=trunc", "opart=1", "" },
 	{ "conv=excl and conv=nocreat", ENDS, "conv=excl", "conv=nocreat", "" },
-	{ "append goes with none of trunc", ENDS, "oflag=append",
+	{ "append cannot be combined with trunc", ENDS, "oflag=append",
 	    "oflag=trunc oflag=sparse conv=sparse oflag=trim",
 	    "conv=notrunc" },
 	{ "trunc and conv=notrunc", ENDS, "oflag=trunc", "conv=notrunc", "" },
@@ -64,7 +64,7 @@ static const struct rule {
 	{ "ongone= needs wait=", ENDS "map=m", "ongone=true", "", "wait=1" },
 	{ "domaintypes= needs domain=", ENDS "map=m", "domaintypes=+", "",
 	    "domain=d" },
-	{ "map= goes with none of append", ENDS, "map=m", "oflag=append "
+	{ "map= cannot be combined with append", ENDS, "map=m", "oflag=append "
 	    "oflag=trunc oflag=sparse oflag=trim sync=0", "compare=1&sync=0" },
 
 	{ "usedmap= without of= copies", IN, "usedmap=u", "map=m hash=md5 "
@@ -73,43 +73,43 @@ static const struct rule {
 	    "thr=1" },
 	{ "used=first and used=meta need", ENDS, "used=first", "", "map=m" },
 	{ "used=first and used=meta need", ENDS, "used=meta", "", "map=m" },
-	{ "used= goes with none of manifest=", ENDS, "used=only", "check=1 "
+	{ "used= cannot be combined", ENDS, "used=only", "check=1 "
 	    "base=b manifest=m", "manifest=m.bmap" },
 	{ "used= leaves bytes out", ENDS, "used=only", "oflag=append "
 	    "oflag=nosparse reflink=always", "reflink=never" },
 
 	{ "oflag=nozero needs bmap=", ENDS, "oflag=nozero", "", "bmap=m" },
-	{ "bmap= goes with none of map=", ENDS, "bmap=m", "map=m hash=md5 "
+	{ "bmap= cannot be combined with map=", ENDS, "bmap=m", "map=m hash=md5 "
 	    "expect=md5:00 manifest=m base=b compare=1 used=only usedmap=u",
 	    "check=0" },
-	{ "bmap= is of a whole image", ENDS, "bmap=m", "skip=1 count=1 ipart=1 "
+	{ "bmap= describes a whole image", ENDS, "bmap=m", "skip=1 count=1 ipart=1 "
 	    "coe=1 conv=sync conv=noerror iflag=coe", "seek=1" },
-	{ "bmap= goes with none of oflag=append", ENDS, "bmap=m",
+	{ "bmap= cannot be combined with oflag", ENDS, "bmap=m",
 	    "oflag=append oflag=nosparse reflink=always", "" },
 
 	{ "engine= takes one word", ENDS, "engine=async", "engine=threads",
 	    "thr=1" },
 	{ "qd= is for engine=async", ENDS, "qd=1", "engine=threads",
 	    "engine=async" },
-	{ "oflag=nosparse goes with neither", ENDS, "oflag=nosparse",
+	{ "oflag=nosparse cannot be", ENDS, "oflag=nosparse",
 	    "oflag=sparse oflag=trim", "" },
 	{ "reflink= takes one word", ENDS, "reflink=always",
 	    "reflink=never", "reflink=auto" },
-	{ "reflink=always goes with none of sparse", ENDS, "reflink=always",
+	{ "reflink=always cannot be combined with sp", ENDS, "reflink=always",
 	    "oflag=sparse oflag=trim oflag=nosparse map=m", "" },
-	{ "reflink=always goes with none of verify=", ENDS, "reflink=always",
+	{ "reflink=always cannot be combined with ve", ENDS, "reflink=always",
 	    "verify=1 compare=1 oflag=sparing", "verify=0&thr=1" },
 	{ "status= takes one word", ENDS, "status=none", "status=map",
 	    "thr=1" },
 
 	{ "verify= takes one word", ENDS, "verify=1", "verify=stream",
 	    "thr=1" },
-	{ "verify= and map= exclude", ENDS, "verify=1", "map=m", "" },
-	{ "verify= goes with neither sync=0", ENDS, "verify=1",
+	{ "verify= and map= cannot", ENDS, "verify=1", "map=m", "" },
+	{ "verify= cannot be combined with", ENDS, "verify=1",
 	    "sync=0 oflag=append", "" },
-	{ "oflag=sparing goes with none", ENDS, "oflag=sparing", "map=m "
+	{ "oflag=sparing cannot", ENDS, "oflag=sparing", "map=m "
 	    "oflag=append oflag=trunc oflag=sparse oflag=trim", "" },
-	{ "compare=1 goes with neither hash=", ENDS, "compare=1",
+	{ "compare=1 cannot be combined with", ENDS, "compare=1",
 	    "hash=md5 expect=md5:00", "" },
 	{ "compare=1 writes nothing", ENDS, "compare=1", "verify=1 conv=sync "
 	    "oflag=append oflag=trunc oflag=sparse oflag=trim oflag=nosparse "
@@ -121,7 +121,7 @@ static const struct rule {
 
 	{ "hash= and expect= need the bytes in order", ENDS, "map=m",
 	    "hash=md5 expect=md5:00", "" },
-	{ "manifest= and base= go by ranges", ENDS, "map=m",
+	{ "manifest= and base= need whole ranges", ENDS, "map=m",
 	    "manifest=m base=b", "" },
 	{ "compare=1 copies nothing", ENDS, "compare=1", "manifest=m base=b",
 	    "" },
@@ -133,14 +133,14 @@ static const struct rule {
 	    "oflag=trunc oflag=reset oflag=excl conv=excl", "" },
 	{ "reflink=always reads nothing", ENDS, "reflink=always", "hash=md5 "
 	    "expect=md5:00 manifest=m base=b", "" },
-	{ "hashfile= goes with hash=", ENDS, "hashfile=h", "",
+	{ "hashfile= needs hash=", ENDS, "hashfile=h", "",
 	    "hash=md5 expect=md5:00" },
 
 	{ "takes one of bitmap: and since:", ENDS, "iflag=bitmap:x",
 	    "iflag=since:y", "" },
-	{ "iflag=bitmap: or since: goes with base=", ENDS, "iflag=bitmap:x",
+	{ "iflag=bitmap: or since: needs base=", ENDS, "iflag=bitmap:x",
 	    "", "base=b" },
-	{ "iflag=bitmap: or since: goes with base=", ENDS, "iflag=since:x",
+	{ "iflag=bitmap: or since: needs base=", ENDS, "iflag=since:x",
 	    "", "base=b" },
 	{ "iflag=bitmap: or since: reads", ENDS "base=b", "iflag=since:x",
 	    "hash=md5 expect=md5:00", "" },
@@ -153,7 +153,7 @@ static const struct rule {
 	    "manifesthash=sha256", "", "" },
 	{ "check=1 is for a manifest", IN, "check=1", "manifest=m.bmap",
 	    "manifest=.bmap manifest=bmap" },
-	{ "manifest=FILE.bmap is of a whole", ENDS, "manifest=m.bmap",
+	{ "manifest=FILE.bmap describes", ENDS, "manifest=m.bmap",
 	    "seek=1 oflag=append coe=1", "skip=1" },
 	{ "manifest=FILE.bmap and base=", ENDS, "manifest=m.bmap", "base=b",
 	    "" },
@@ -164,8 +164,8 @@ static const struct rule {
 	    "of=c" },
 	{ "with several of= each has", ENDS, "of=c", "oserial=1",
 	    "oserial=1&oserial=2" },
-	{ "compare=1 holds two ends", ENDS, "of=c", "compare=1", "" },
-	{ "map= is of one target", ENDS, "of=c", "map=m", "" },
+	{ "compare=1 compares two ends", ENDS, "of=c", "compare=1", "" },
+	{ "map= is for one target", ENDS, "of=c", "map=m", "" },
 	{ "base= says what one target", ENDS, "of=c", "base=b", "" },
 	{ "oflag=sparing writes what one", ENDS, "of=c", "oflag=sparing", "" },
 	{ "reflink=always shares blocks", ENDS, "of=c", "reflink=always", "" },
