@@ -430,6 +430,18 @@ clean_tail()
 	exits 0 "$pardd" if=src of="$b" && [[ $("$blocks" incore "$b") = 0 ]]
 }
 it "leaves nothing of a padded tail in the page cache" clean_tail
+# What a partition shows comes from its own cache.
+through_partition()
+{
+	"$blocks" make src 1M && truncate -s 4M disk && loop disk && undo "$tools/part" del "$dev" 1 &&
+	    "$tools/part" add "$dev" 1 2048 2048 && until_true 20 test -b "${dev}p1" || return
+	exec 8<"${dev}p1" && cat "${dev}p1" >/dev/null && exits 0 "$pardd" if=src of="$dev" seek=2048 &&
+	    cmp src "${dev}p1"
+	local status=$?
+	exec 8<&-
+	return $status
+}
+it "shows what it has written to a disk through a partition that was read before" through_partition
 cached()
 {
 	leaves_cache iflag=cached oflag=cached &&
