@@ -24,8 +24,8 @@ uint64_t clock_stood(uint64_t due);
 
 /*
  * The same for a caller that polls at least once a second, wherever it was
- * stopped in between: the time since *looked, if that is longer by half a
- * second, else 0.  *looked becomes the current time.
+ * stopped in between: the time since *looked, if that is more than 1.5 s, else
+ * 0.  *looked becomes the current time.
  */
 uint64_t clock_missed(uint64_t *looked);
 

@@ -16,7 +16,7 @@ struct newfile {
 	const char	*base;		/* the last component of path */
 	int		 dir;		/* its directory, or -1 */
 	int		 fd;		/* the file, locked, or -1 */
-	bool		 held;		/* newfile_hold has succeeded */
+	bool		 held;		/* newfile_hold was called */
 	bool		 absent;	/* nothing had its name then */
 	FILE		*out;		/* while it is written */
 	char		 temporary[NAME_MAX + 1];

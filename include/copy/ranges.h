@@ -57,7 +57,7 @@ void ranges_close(struct ranges *);
 int ranges_begin(struct job *);
 
 /*
- * What made the digests of ranges that the copy does not read, which the new
+ * The digester of the ranges that the copy does not read, whose digests the new
  * manifest takes over: NULL for xxh128.
  */
 const struct digester *ranges_by(const struct plan *);

@@ -24,7 +24,7 @@ struct fs_names {
 /*
  * Find the files, folders and links that have a byte in "lost": of their
  * contents, of their block pointers, or of their inodes or records.  "type" is
- * as for fs_map_read; all but swap, and a btrfs on several devices, are
+ * the one in struct fs_map; all but swap, and a btrfs on several devices, are
  * supported.  A file with several names is listed by one of them.  As with
  * fs_map_read no number is trusted, and what cannot be read is skipped;
  * ETIMEDOUT ends the search.  Uses at most 64 MiB of memory, and reads at most
