@@ -56,6 +56,18 @@ it "holds it with oflag=excl" keeps oflag=excl
 it "holds it with oflag=flock" keeps oflag=flock
 it "holds it with oflag=cached" keeps oflag=cached
 it "holds it with every override" keeps force=mounted,swap,held,looped,overlap
+# reads STATUS COMMAND...: by its name, and as standard input, with iflag=excl
+reads()
+{
+	exits "$1" "${@:2}" "$pardd" if="$p1" iflag=excl of=dst count=8 && exits "$1" "${@:2}" \
+	    sh -c 'exec "$0" iflag=excl of=dst count=8 <"$1"' "$pardd" "$p1"
+}
+sources()
+{
+	disk && reads 66 "$hold" excl "$p1" && one_line 'standard input: Device or resource busy' &&
+	    reads 0
+}
+it "reads none that others hold with iflag=excl" sources
 by_disk()
 {
 	disk && snapshot && begin of="$d" "$@" || return
