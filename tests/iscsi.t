@@ -369,12 +369,20 @@ silent_target()
 	pair 8M && rules='on=dst op=write from=20 hang' && serve 1:dst && stalls timeout=5 if=src of="$uri/1" &&
 	    ends_with 69 && says 'NOT complete: .*the session is gone.*no answer within 5 seconds'
 }
+# Both are stopped, and the target goes on a little later.
+stood_still()
+{
+	"$blocks" make src 16M && serve 1:src || return
+	"$pardd" if="$uri/1" of=dst timeout=4 rate=8M 2>err &
+	until_true 20 test -s dst && kill -STOP "$pid" && sleep 0.3 && kill -STOP $! && sleep 5 && kill -CONT $! &&
+	    sleep 0.2 && kill -CONT "$pid" && wait $! && complete && same src dst
+}
 patience()
 {
 	aside silent && aside silent engine=threads thr=2 && aside silent_target && aside silent coe=1 &&
-	    aside silent coe=1 engine=threads && all_well
+	    aside silent coe=1 engine=threads && aside stood_still && all_well
 }
-it "does not wait for ever for an answer" patience
+it "does not wait for ever for an answer, and leaves out the time in which it was stopped itself" patience
 
 # greedy WHAT: a target whose answers keep libiscsi for ever
 greedy()

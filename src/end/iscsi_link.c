@@ -10,6 +10,9 @@
  * A failed session is not re-established: what the target had in its cache may
  * be lost with it, and the writer must learn of that.
  *
+ * Time limits are our own: those of libiscsi go by the time of day, which can
+ * be set, and run on while the process is stopped.
+ *
  * A target can answer so that libiscsi does not come back, or not before the
  * memory is used up: it asks for 4 GiB of a write of 1 MiB, or pours data. What
  * waits for the lock then waits for ever; the main thread sees that nobody lets
@@ -32,7 +35,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/param.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -83,6 +85,24 @@ iscsi_link_inside(const struct iscsi_link *link)
 
 /* ------------------------------------------------------------- the calls */
 
+/*
+ * The time of the link, in ns: that for which we have stood still is left out.
+ * Called at least once a second while calls are in flight.
+ */
+static uint64_t
+look(struct iscsi_link *link)
+{
+	link->stood += clock_missed(&link->looked);
+	return link->looked - link->stood;
+}
+
+/* Whether the time limit has passed since then. */
+static bool
+late(struct iscsi_link *link, uint64_t since)
+{
+	return look(link) - since > (uint64_t)link->timeout * 1000000000;
+}
+
 /* Take what the target has answered; the task belongs to libiscsi. */
 static void
 take_answer(struct iscsi_call *call, int status, const struct scsi_task *task)
@@ -112,11 +132,14 @@ static void
 finish(struct iscsi_call *call)
 {
 	struct iscsi_link *link = call->link;
+	struct iscsi_call **at = &link->sent;
 
+	while (*at != call)
+		at = &(*at)->next;
+	*at = call->next;
 	call->over = true;
-	link->calls--;
 	link->writes -= call->command.write;
-	link->heard = clock_ns();
+	link->heard = look(link);
 	if (call->flight.lane == NULL) {
 		pthread_cond_broadcast(&link->moved);
 		return;
@@ -149,7 +172,7 @@ ended(struct iscsi_context *context, int status, void *data, void *arg)
 		return;
 	if (status >= 0 && status <= 0xff && task != NULL) {
 		take_answer(call, status, task);
-	} else if (status == SCSI_STATUS_TIMEOUT) {
+	} else if (call->late) {
 		call->answer.host = SCSI_TIMED_OUT;
 	} else {
 		lose(link, "");
@@ -173,16 +196,35 @@ hung_up(const struct iscsi_link *link)
 {
 	char c;
 
-	return link->calls == 0 && recv(link->fd, &c, 1, MSG_PEEK |
+	return link->sent == NULL && recv(link->fd, &c, 1, MSG_PEEK |
 	    MSG_DONTWAIT) == 0;
 }
 
 /* Whether writes have stalled because the target takes no more data. */
 static bool
-overdue(const struct iscsi_link *link)
+overdue(struct iscsi_link *link)
 {
-	return link->writes > 0 && clock_ns() - link->heard >
-	    (uint64_t)link->timeout * 1000000000;
+	return link->writes > 0 && late(link, link->heard);
+}
+
+/*
+ * Give up what has no answer in time.  Not a write, of which libiscsi may have
+ * sent a part: see overdue.
+ */
+static void
+expire(struct iscsi_link *link)
+{
+	struct iscsi_call *call, *next;
+
+	for (call = link->sent; call != NULL; call = next) {
+		next = call->next;
+		if (call->command.write || !late(link, call->since))
+			continue;
+		call->late = true;
+		if (link->lib->iscsi_scsi_cancel_task(link->context,
+		    call->task) != 0)
+			call->late = false;	/* it is being sent: later */
+	}
 }
 
 /*
@@ -230,6 +272,8 @@ serve(struct iscsi_link *link, short events)
 	}
 	if (link->lost)
 		end_all(link);
+	else
+		expire(link);
 	if (link->ring)
 		eventfd_write(link->bell, 1);
 	link->ring = false;
@@ -249,7 +293,6 @@ turn(struct iscsi_link *link)
 {
 	struct pollfd p[2] = { { .fd = link->kick, .events = POLLIN },
 		{ .fd = link->lost ? -1 : link->fd } };
-	uint64_t due = clock_ns() + (uint64_t)TICK * 1000000, heard;
 	eventfd_t any;
 	int n;
 
@@ -257,8 +300,6 @@ turn(struct iscsi_link *link)
 	let_go(link);
 	n = poll(p, 2, TICK);
 	take(link);
-	heard = link->heard + clock_stood(due);
-	link->heard = MIN(heard, clock_ns());	/* begun meanwhile: no more */
 	link->watched = -1;		/* everything: it looks at the socket
 					 * anyway */
 	if (n > 0 && p[0].revents != 0)
@@ -302,43 +343,37 @@ make_task(const struct iscsi_link *link, const struct iscsi_call *call)
 	return NULL;
 }
 
-/*
- * Queue a call. libiscsi may time out a read by itself, but not a write, whose
- * data is still in its queue: see overdue.
- */
 static bool
 queue(struct iscsi_link *link, struct iscsi_call *call)
 {
 	const struct libiscsi *lib = link->lib;
-	struct scsi_task *task = make_task(link, call);
-	int failed;
 
-	if (task == NULL)
+	call->task = make_task(link, call);
+	if (call->task == NULL)
 		return false;
-	lib->iscsi_set_timeout(link->context, call->command.write ? 0 :
-	    (int)link->timeout);
-	failed = lib->iscsi_scsi_command_async(link->context, link->lun, task,
-	    ended, NULL, call);
-	lib->iscsi_set_timeout(link->context, 0);
-	if (failed != 0)
-		lib->scsi_free_scsi_task(task);
-	return failed == 0;
+	if (lib->iscsi_scsi_command_async(link->context, link->lun, call->task,
+	    ended, NULL, call) == 0)
+		return true;
+	lib->scsi_free_scsi_task(call->task);
+	return false;
 }
 
 static bool
 send_locked(struct iscsi_link *link, struct iscsi_call *call)
 {
 	call->link = link;
-	call->over = false;
+	call->over = call->late = false;
 	call->answer = (struct scsi_answer){ .device = 0 };
 	call->err = link->lost ? ENODEV : queue(link, call) ? 0 : ENOMEM;
 	if (call->err != 0) {
 		call->over = true;
 		return false;
 	}
-	link->calls++;
+	call->next = link->sent;
+	link->sent = call;
+	call->since = look(link);
 	if (link->writes == 0)
-		link->heard = clock_ns();
+		link->heard = call->since;
 	link->writes += call->command.write;
 	serve(link, POLLOUT);
 	if (link->started && !link->lost &&

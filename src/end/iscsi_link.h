@@ -22,6 +22,9 @@ struct iscsi_call {		/* a command, from when it is sent */
 	struct scsi_command command;
 	struct iscsi_link *link;	/* for the link only: */
 	struct iscsi_call *next;
+	struct scsi_task *task;	/* libiscsi's, until it is over */
+	uint64_t	 since;	/* when it was sent, by the link's time */
+	bool		 late;	/* it is given up for want of an answer */
 	struct scsi_answer answer;	/* valid when it is over, unless */
 	int		 err;	/* errno value: the session was lost */
 	bool		 over;
@@ -63,9 +66,10 @@ struct iscsi_link {		/* l: lock */
 					 * carrier */
 	bool		 lost;	/* l: for good */
 	bool		 ring;	/* l: ring the bell after the service */
-	unsigned	 calls;	/* l: in flight, */
+	struct iscsi_call *sent;	/* l: calls in flight, */
 	unsigned	 writes;	/* l: of these, still sending data */
-	uint64_t	 heard;	/* l: ns, time of the last answer */
+	uint64_t	 heard;	/* l: when the last answer came */
+	uint64_t	 looked, stood;	/* l: ns; for the link's time */
 	struct iscsi_call *over, **last;	/* l: calls of lanes */
 	char		 why[160];	/* l: reason of the loss, or "" */
 	char		 peer[ISCSI_WORD];	/* portal, numeric */

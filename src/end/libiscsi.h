@@ -16,11 +16,12 @@
 	X(iscsi_set_initiator_username_pwd) \
 	X(iscsi_set_target_username_pwd) \
 	X(iscsi_set_noautoreconnect) X(iscsi_set_reconnect_max_retries) \
-	X(iscsi_set_timeout) X(iscsi_set_tcp_user_timeout) \
+	X(iscsi_set_tcp_user_timeout) \
 	X(iscsi_connect_async) X(iscsi_login_async) X(iscsi_logout_async) \
 	X(iscsi_get_error) X(iscsi_get_target_address) X(iscsi_get_fd) \
 	X(iscsi_which_events) X(iscsi_service) \
-	X(iscsi_scsi_command_async) X(iscsi_scsi_cancel_all_tasks) \
+	X(iscsi_scsi_command_async) X(iscsi_scsi_cancel_task) \
+	X(iscsi_scsi_cancel_all_tasks) \
 	X(scsi_create_task) X(scsi_free_scsi_task) \
 	X(scsi_task_add_data_in_buffer) X(scsi_task_add_data_out_buffer)
 

@@ -54,6 +54,7 @@ static struct {
 	bool		 closed;	/* by the target */
 	int		 so_error;	/* of connect */
 	bool		 no_random;
+	bool		 keeps;		/* libiscsi cancels nothing */
 } target;
 
 static struct iscsi_link conn;
@@ -173,13 +174,6 @@ set_number(struct iscsi_context *c, int n)
 }
 
 static int
-set_timeout(struct iscsi_context *c, int n)
-{
-	(void)c, (void)n;
-	return 0;
-}
-
-static int
 begins(const char *name, iscsi_command_cb cb, void *arg)
 {
 	if (fails(name))
@@ -240,17 +234,16 @@ which_events(struct iscsi_context *c)
 	return POLLIN;
 }
 
-/* Answer the oldest command in flight. */
+/* Answer a command in flight; the oldest is the first. */
 static void
-answer(int status)
+answer(unsigned i, int status)
 {
-	struct scsi_task *task = target.task[0];
-	iscsi_command_cb done = target.done[0];
-	void *call = target.call[0];
-	unsigned i;
+	struct scsi_task *task = target.task[i];
+	iscsi_command_cb done = target.done[i];
+	void *call = target.call[i];
 
 	target.calls--;
-	for (i = 0; i < target.calls; i++) {
+	for (; i < target.calls; i++) {
 		target.task[i] = target.task[i + 1];
 		target.done[i] = target.done[i + 1];
 		target.call[i] = target.call[i + 1];
@@ -281,7 +274,7 @@ service(struct iscsi_context *c, int events)
 		target.step = NULL;
 		step(c, target.stage[target.stages++], NULL, target.step_arg);
 	} else if (target.calls > 0) {
-		answer(target.answer.status);
+		answer(0, target.answer.status);
 	}
 	return 0;
 }
@@ -305,7 +298,21 @@ cancel_all(struct iscsi_context *c)
 {
 	(void)c;
 	while (target.calls > 0)
-		answer(SCSI_STATUS_CANCELLED);
+		answer(0, SCSI_STATUS_CANCELLED);
+}
+
+static int
+cancel_task(struct iscsi_context *c, struct scsi_task *task)
+{
+	unsigned i;
+
+	(void)c;
+	for (i = 0; i < target.calls; i++)
+		if (target.task[i] == task && !target.keeps) {
+			answer(i, SCSI_STATUS_CANCELLED);
+			return 0;
+		}
+	return -1;
 }
 
 static struct scsi_task *
@@ -346,7 +353,6 @@ static const struct libiscsi lib = {
 	.iscsi_set_target_username_pwd = set_target_user,
 	.iscsi_set_noautoreconnect = set_number,
 	.iscsi_set_reconnect_max_retries = set_number,
-	.iscsi_set_timeout = set_timeout,
 	.iscsi_set_tcp_user_timeout = set_number,
 	.iscsi_connect_async = connect_async,
 	.iscsi_login_async = login_async,
@@ -358,6 +364,7 @@ static const struct libiscsi lib = {
 	.iscsi_service = service,
 	.iscsi_scsi_command_async = command_async,
 	.iscsi_scsi_cancel_all_tasks = cancel_all,
+	.iscsi_scsi_cancel_task = cancel_task,
 	.scsi_create_task = create_task,
 	.scsi_free_scsi_task = free_task,
 	.scsi_task_add_data_in_buffer = add_data,
@@ -538,7 +545,7 @@ takes_an_answer_as_it_is(void **state)
 {
 	static const struct {
 		struct answer	a;
-		unsigned	device, host, sense;
+		unsigned	device, sense;
 		int64_t		residual;
 		int		err;
 	} row[] = {
@@ -555,7 +562,6 @@ takes_an_answer_as_it_is(void **state)
 		    .device = 2, .sense = 18 },
 		{ { .status = SCSI_STATUS_CHECK_CONDITION, .size = 254 },
 		    .device = 2, .sense = SCSI_SENSE },
-		{ { .status = SCSI_STATUS_TIMEOUT }, .host = SCSI_TIMED_OUT },
 	};
 	struct iscsi_call call;
 	size_t i;
@@ -566,7 +572,7 @@ takes_an_answer_as_it_is(void **state)
 		call = a_call(i % 2 == 0);
 		assert_int_equal(iscsi_link_do(&conn, &call), row[i].err);
 		assert_int_equal(call.answer.device, row[i].device);
-		assert_int_equal(call.answer.host, row[i].host);
+		assert_int_equal(call.answer.host, 0);
 		assert_int_equal(call.answer.sense_len, row[i].sense);
 		assert_true(call.answer.residual == row[i].residual);
 		assert_int_equal(target.tasks, 0);
@@ -671,6 +677,18 @@ is_lost_with_a_command(void **state)
 	assert_true(lost(""));
 }
 
+/* Nothing is heard for the whole timeout, to the second. */
+static void
+passes_in_silence(void)
+{
+	int i;
+
+	for (i = 0; i < TIMEOUT; i++) {
+		world.now += SECOND;
+		assert_false(lost(""));
+	}
+}
+
 static void
 is_lost_when_no_data_is_taken(void **state)
 {
@@ -680,27 +698,79 @@ is_lost_when_no_data_is_taken(void **state)
 	world.now = 100 * SECOND;		/* it was idle until then */
 	world.mute = true;
 	assert_true(iscsi_link_send(&conn, &call));
-	world.now += TIMEOUT * SECOND;
-	assert_false(lost(""));
+	passes_in_silence();
 	world.now++;
 	assert_true(lost("no answer within 5 seconds (timeout=)"));
 	assert_int_equal(call.err, ENODEV);
 }
 
-/* Only writes can stall: an answer to a read may take as long as it likes. */
+/* Each for itself, from when it was sent on. */
 static void
-waits_for_what_is_read(void **state)
+gives_up_what_is_not_answered(void **state)
+{
+	struct iscsi_call call[3] = { a_call(false), a_call(false),
+		a_call(false) };
+
+	(void)state;
+	world.now = 100 * SECOND;
+	world.mute = true;
+	assert_true(iscsi_link_send(&conn, &call[0]));
+	assert_true(iscsi_link_send(&conn, &call[1]));
+	passes_in_silence();
+	assert_true(iscsi_link_send(&conn, &call[2]));
+	assert_false(call[0].over || call[1].over);
+	world.now++;
+	assert_false(lost(""));
+	assert_true(call[0].over && call[1].over);
+	assert_int_equal(call[0].err, 0);
+	assert_int_equal(call[0].answer.host, SCSI_TIMED_OUT);
+	assert_int_equal(call[1].answer.host, SCSI_TIMED_OUT);
+	assert_int_equal(target.tasks, 1);
+	world.mute = false;
+	assert_false(lost(""));
+	assert_true(call[2].over);
+	assert_int_equal(call[2].answer.host, 0);
+}
+
+/* A command of which libiscsi has sent a part. */
+static void
+gives_it_up_when_it_can(void **state)
 {
 	struct iscsi_call call = a_call(false);
 
 	(void)state;
-	world.mute = true;
+	world.mute = target.keeps = true;
 	assert_true(iscsi_link_send(&conn, &call));
-	world.now += INT64_C(2) * TIMEOUT * SECOND;
+	passes_in_silence();
+	world.now++;
 	assert_false(lost(""));
-	world.mute = false;
+	assert_false(call.over);
+	target.keeps = false;
 	assert_false(lost(""));
 	assert_true(call.over);
+	assert_int_equal(call.answer.host, SCSI_TIMED_OUT);
+}
+
+/* The answers could not come in meanwhile. */
+static void
+blames_nobody_for_time_in_which_it_stood_still(void **state)
+{
+	struct iscsi_call call[2] = { a_call(false), a_call(true) };
+
+	(void)state;
+	world.mute = true;
+	assert_true(iscsi_link_send(&conn, &call[0]));
+	assert_true(iscsi_link_send(&conn, &call[1]));
+	world.now += 100 * SECOND;
+	assert_false(lost(""));
+	assert_false(call[0].over || call[1].over);
+	passes_in_silence();
+	assert_false(call[0].over || call[1].over);
+	world.mute = false;
+	assert_false(lost(""));
+	assert_false(lost(""));
+	assert_true(call[0].over && call[1].over);
+	assert_int_equal(call[0].answer.host, 0);
 }
 
 static void
@@ -765,7 +835,9 @@ main(void)
 		WITHIN(is_lost_when_the_target_hangs_up),
 		WITHIN(is_lost_with_a_command),
 		WITHIN(is_lost_when_no_data_is_taken),
-		WITHIN(waits_for_what_is_read),
+		WITHIN(gives_up_what_is_not_answered),
+		WITHIN(gives_it_up_when_it_can),
+		WITHIN(blames_nobody_for_time_in_which_it_stood_still),
 		WITHIN(hands_over_what_lanes_have_begun),
 		WITHIN(ends_a_command_once),
 	};
