@@ -76,6 +76,14 @@ no_end()
 	done
 }
 it "... nor that of an end that is refused" no_end
+# The library repeats what it cannot read, and a command that is not there is named.
+no_server()
+{
+	copy 72 if='nbd://me:s3cret@[host/x' of=dst json=j && one_line 'host/x: connecting: ' &&
+	    untold s3cret && copy 52 if='[ a://me:s3cret@host ]' of=dst json=j &&
+	    one_line 'starting a://me:\*\*\*\*\*\*@host' && untold s3cret
+}
+it "... nor that of one that cannot be" no_server
 
 # ---------------------------------------------------------------- two names
 

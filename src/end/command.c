@@ -163,8 +163,10 @@ command_start(struct command *c, const char *name, const char *line,
 	if (words == NULL)
 		return -1;
 	err = begin(c, argv, sock);
-	if (err != 0)
+	if (err != 0) {
+		secrets_hide(argv[0]);
 		fault_errno(f, err, "%s: starting %s", name, argv[0]);
+	}
 	free(words);
 	return err == 0 ? 0 : -1;
 }

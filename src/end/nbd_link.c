@@ -30,6 +30,7 @@
 
 #include "base/clock.h"
 #include "base/peer.h"
+#include "base/secrets.h"
 #include "base/status.h"
 
 enum {
@@ -375,7 +376,10 @@ nbd_link_late(struct nbd_link *link)
 
 /* -------------------------------------------------------- the connection */
 
-/* Report what libnbd says, without the name of its function. */
+/*
+ * Report what libnbd says, without the name of its function.  It may repeat the
+ * URI as it was given.
+ */
 static int
 fail(const struct nbd_link *link, const struct nbd_address *to,
     struct fault *f)
@@ -386,8 +390,10 @@ fail(const struct nbd_link *link, const struct nbd_address *to,
 	if (why == NULL)
 		why = errno_words(err != 0 ? err : EIO);
 	colon = strncmp(why, "nbd_", 4) == 0 ? strstr(why, ": ") : NULL;
-	return fault_set(f, err == 0 ? STATUS_FILE : status_errno(err),
+	fault_set(f, err == 0 ? STATUS_FILE : status_errno(err),
 	    "%s: connecting: %s", to->name, colon != NULL ? colon + 2 : why);
+	secrets_hide(f->text);
+	return -1;
 }
 
 static int
