@@ -1,5 +1,5 @@
 /*
- * Lists of ranges: in order, none adjacent.
+ * Lists of ranges: in order, disjoint, none adjacent.
  */
 #include "used_list.h"
 
@@ -21,6 +21,8 @@ used_list_add(struct used_list *l, uint64_t off, uint64_t end)
 	struct seg *last = l->n > 0 ? &l->seg[l->n - 1] : NULL, *more;
 	size_t room = l->room * 2 + 64;
 
+	if (last != NULL)
+		off = MAX(off, last->off + last->len);
 	if (off >= end)
 		return 0;
 	if (last != NULL && last->off + last->len == off) {

@@ -11,7 +11,8 @@
 #include "plan/plan.h"
 
 /*
- * Append a range, joining it to the last if they adjoin.  Returns 0 or ENOMEM.
+ * Append what of a range is behind the last, joining it to that if they adjoin.
+ * Returns 0 or ENOMEM.
  */
 int used_list_add(struct used_list *, uint64_t off, uint64_t end);
 

@@ -174,7 +174,7 @@ leaves_out_nothing_of_one_that_is_cut_off(void **state)
 	assert_int_equal(used_look(&u, &p, FS_ORDER, &map), 0);
 	assert_string_equal(u.fs[0].reason, why);
 	/* one that ends where the disk ends is whole */
-	add_swap(&disk, START * PAGE, DISK_SECTORS / 8 - START);
+	add_swap(&disk, (uint64_t)START * PAGE, DISK_SECTORS / 8 - START);
 	add_row(&disk, 0, 0, 0x82, START, DISK_SECTORS / 8 - START);
 	used_free(&u);
 	assert_int_equal(used_look(&u, &p, FS_ORDER, &map), 0);
@@ -403,6 +403,31 @@ puts_off_what_seems_free(void **state)
 	assert_string_equal(u.fs[0].reason, "its free space is not known");
 }
 
+/* What two partitions have, which a broken table may say, is counted once. */
+static void
+counts_once_what_overlaps(void **state)
+{
+	struct used_list l = { .n = 0 };
+
+	(void)state;
+	add_row(&disk, 0, 1, 0x82, START, PAGES * 8);
+	o.used = USED_FIRST;
+	o.map = "/nowhere/map";
+	assert_int_equal(used_make(&u, &p, NULL, &f), 0);
+	assert_int_equal(u.n, 2);
+	assert_int_equal(u.free.n, 1);
+	assert_int_equal(u.bytes_free, (PAGES - 1) * PAGE);
+	assert_int_equal(used_list_add(&l, 10, 30), 0);
+	assert_int_equal(used_list_add(&l, 5, 30), 0);
+	assert_int_equal(l.n, 1);
+	assert_int_equal(used_list_add(&l, 20, 31), 0);
+	assert_int_equal(used_list_add(&l, 40, 50), 0);
+	assert_int_equal(l.n, 2);
+	assert_int_equal(l.seg[0].len, 21);
+	assert_int_equal(l.seg[1].off, 40);
+	free(l.seg);
+}
+
 /* Until the table was read from the source it is not taken from the target. */
 static void
 goes_by_the_table_that_was_rescued(void **state)
@@ -581,6 +606,7 @@ main(void)
 		CASE(passes_over_what_is_free),
 		CASE(lists_what_is_free),
 		CASE(puts_off_what_seems_free),
+		CASE(counts_once_what_overlaps),
 		CASE(goes_by_the_table_that_was_rescued),
 		CASE(sees_what_has_changed_meanwhile),
 		CASE(goes_by_a_block_map),
