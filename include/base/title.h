@@ -32,7 +32,10 @@ void title_begin(struct title *, int argc, char **words);
  */
 bool title_due(struct title *, double seconds);
 
-/* Set the title.  share: the part that is done, 0 to 1, or -1 if unknown. */
+/*
+ * Set the title.  share: the part that is done, 0 to 1, or -1 if unknown.  It
+ * shows 100 % only when everything is done.
+ */
 void title_set(const struct title *, const char *from, const char *to,
     double share);
 

@@ -60,7 +60,7 @@ title_set(const struct title *title, const char *from, const char *to,
 	if (share < 0)
 		snprintf(text, sizeof(text), "%s to %s", from, to);
 	else
-		snprintf(text, sizeof(text), "%s to %s %.0f %%", from, to,
-		    100 * share);
+		snprintf(text, sizeof(text), "%s to %s %d %%", from, to,
+		    share < 1 ? (int)(100 * share) : 100);
 	setproctitle("%-*s", title->width, text);
 }
