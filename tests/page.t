@@ -37,7 +37,8 @@ it "shows a page with -d" files
 detailed()
 {
 	"$blocks" make src 1k && exits 0 "$pardd" -d -v if=src of=dst &&
-	    grep -qx 'source=src' out && grep -qx 'bytes=1024' out && ! grep '^Copy' out
+	    grep -qx 'source=src' out && grep -qx 'bytes=1024' out && ! grep '^Copy' out &&
+	    exits 0 "$pardd" -dv if=src usedmap=map && grep -qx 'bytes_free=0' out && ! grep '^used=' out
 }
 it "shows key=value lines with -dv" detailed
 how()

@@ -252,7 +252,8 @@ used_plan(FILE *out, const struct plan *p)
 
 	if (u == NULL)
 		return;
-	print(out, "used=%s", opts_word("used", p->opts->used));
+	if (p->opts->used != 0)
+		print(out, "used=%s", opts_word("used", p->opts->used));
 	print(out, "bytes_free=%llu", (ull)u->bytes_free);
 	for (fs = u->fs; fs < u->fs + u->n; fs++)
 		if (fs->treated == TREATED_WHOLE)
