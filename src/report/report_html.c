@@ -22,7 +22,7 @@
 typedef unsigned long long ull;
 
 enum {
-	ROWS_MOST = 4096,	/* ranges; the map file has all of them */
+	ROWS_MOST = 4096,	/* ranges */
 	CELL_MOST = 4096,	/* bytes of text in a cell */
 };
 
@@ -191,8 +191,10 @@ ranges_table(FILE *out, const struct report_data *d)
 		}
 	table_end(out);
 	if (n > ROWS_MOST)
-		fprintf(out, "<p>And %zu range%s more; the map has all.</p>"
-		    "\n", n - ROWS_MOST, n - ROWS_MOST == 1 ? "" : "s");
+		fprintf(out, "<p>And %zu range%s more; %s.</p>\n",
+		    n - ROWS_MOST, n - ROWS_MOST == 1 ? "" : "s",
+		    d->p->opts->map != NULL ? "the map has all" :
+		    "json= tells all of them");
 }
 
 static void

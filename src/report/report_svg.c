@@ -121,7 +121,7 @@ draw_part(FILE *out, const struct volume_row *v, double from, double to)
 	    v->label[0] != '\0' ? " " : "", v->label);
 	if (v->number == 0)
 		snprintf(text, sizeof(text), "%s %s", v->type, v->label);
-	if ((to - from) / LETTER < (double)strlen(text) + 1)
+	else if ((to - from) / LETTER < (double)strlen(text) + 1)
 		snprintf(text, sizeof(text), "%u", v->number);
 	if (v->number == 0 || (to - from) / LETTER > (double)strlen(text)) {
 		fprintf(out, "<text x=\"%.1f\" y=\"13\">", from + 3);

@@ -265,11 +265,12 @@ lists_no_more_than_can_be_read(void **state)
 	d.segs = 2 * (size_t)MOST;
 	make();
 	assert_int_equal(count("<td>unreadable</td>"), MOST);
-	lacks(" more; the map has all.");
+	lacks(" more; json= tells all of them.");
 	d.segs = 2 * (size_t)MOST + 1;
 	make();
 	assert_int_equal(count("<td>unreadable</td>"), MOST);
-	has("<p>And 1 range more; the map has all.</p>");
+	has("<p>And 1 range more; json= tells all of them.</p>");
+	o.map = "map";
 	d.segs = MANY;
 	make();
 	has("<p>And 2 ranges more; the map has all.</p>");
@@ -375,6 +376,10 @@ draws_and_lists_partitions(void **state)
 	has("width=\"1.0\" height=\"18\"");	/* one pixel, at least */
 	has("<td>none</td><td>xfs</td>");
 	has("y=\"13\">xfs b</text>");
+	memset(row[2].label, 'b', sizeof(row[2].label) - 1);
+	make();				/* it has no number */
+	has("y=\"13\">xfs bbb");
+	row[2].label[1] = '\0';
 	has("<caption>No partition table</caption>");
 	lacks("y=\"13\">1</text>");
 	row[0].len = 100;			/* room for its number only */
