@@ -141,7 +141,7 @@ transfer_wrote(struct worker *w, struct io *io)
 	struct job *job = w->job;
 	int64_t left = job->p->opts->retries;
 
-	while (io->err == EIO && !io->spent && left-- > 0) {
+	while (io->err == EIO && !io->spent && left-- > 0 && !job->stop) {
 		job->written += io->done;
 		io->buf += io->done;
 		io->off += io->done;

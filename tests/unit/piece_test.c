@@ -277,6 +277,29 @@ is_tried_again(void **state)
 	finish();
 }
 
+/* So is a write, which has failed here once. */
+static void
+is_written_again(void **state)
+{
+	struct io io;
+	int stopped;
+
+	(void)state;
+	o.retries = 5;
+	for (stopped = 0; stopped < 2; stopped++) {
+		struct worker *w = begin();
+
+		job.stop = stopped == 1;
+		io = (struct io){ .op = OP_WRITE, .buf = from, .len = SECTOR,
+			.err = EIO };
+		assert_true(transfer_wrote(w, &io) == (stopped == 0));
+		assert_int_equal(end.writes, stopped == 0);
+		assert_int_equal(job.written, stopped == 0 ? SECTOR : 0);
+		assert_true(job.doubt == (stopped == 1));
+		finish();
+	}
+}
+
 static void
 is_as_it_was_when_the_run_ends(void **state)
 {
@@ -585,6 +608,7 @@ main(void)
 		CASE(is_lost_block_by_block),
 		CASE(is_read_in_few_parts_beside_a_bad_block),
 		CASE(is_tried_again),
+		CASE(is_written_again),
 		CASE(is_as_it_was_when_the_run_ends),
 		CASE(ends_in_order),
 		CASE(has_its_digests),
