@@ -23,7 +23,11 @@
 #include "file.h"
 #include "holes.h"
 
-enum { WINDOW = 4 << 20 };	/* bytes */
+enum {
+	WINDOW = 4 << 20,	/* bytes */
+	PAUSE = 10,		/* ms before the next try, where poll(2) says
+				 * ready and it is not */
+};
 
 struct stream {
 	int		fd;
@@ -182,7 +186,9 @@ read_fd(const struct lane *lane, struct io *io, unsigned char *buf, size_t n)
 		got = read(s->fd, buf, n);
 		if (got >= 0)
 			return (size_t)got;
-		if (errno != EINTR && errno != EAGAIN) {
+		if (errno == EAGAIN) {
+			poll(NULL, 0, PAUSE);
+		} else if (errno != EINTR) {
 			io->err = errno;
 			break;
 		}
@@ -380,6 +386,8 @@ stream_write(const struct lane *lane, struct io *io)
 			io->done += (size_t)n;
 		else if (n == 0)
 			io->err = EIO;
+		else if (errno == EAGAIN && lane->ep->is.durable)
+			poll(NULL, 0, PAUSE);	/* a file is always ready */
 		else if (errno == EAGAIN)
 			ready(lane, io, POLLOUT);
 		else if (errno != EINTR)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../../src/end/backend.h"
+#include "base/clock.h"
 #include "base/status.h"
 #include "kernel.h"
 #include "poor.h"
@@ -174,13 +175,18 @@ needs_memory(void **state)
 static void
 reads_on_after_an_interruption(void **state)
 {
+	uint64_t began;
+
 	(void)state;
 	open_fifo(SOURCE);
 	sent("abcdef");
 	deny("poll", 0, 0, EINTR);
 	deny("read", 0, 0, EINTR);
 	deny("read", 0, 0, EAGAIN);
+	deny("read", 0, 0, EAGAIN);
+	began = clock_ns();
 	transfer(OP_READ, 0, 6);
+	assert_true(clock_ns() - began >= 15000000);	/* it has waited */
 	assert_int_equal(io.err, 0);
 	assert_int_equal(io.done, 6);
 	assert_memory_equal(buf, "abcdef", 6);
@@ -275,11 +281,16 @@ open_to_append(void)
 static void
 writes_on_after_an_interruption(void **state)
 {
+	uint64_t began;
+
 	(void)state;
 	open_to_append();
 	deny("write", 0, 0, EINTR);
 	deny("write", 0, 0, EAGAIN);
+	deny("write", 0, 0, EAGAIN);
+	began = clock_ns();
 	appends(0, 0);
+	assert_true(clock_ns() - began >= 15000000);	/* it has waited */
 	deny_nothing();
 	deny("write", 0, 0, 0);
 	appends(4, EIO);
