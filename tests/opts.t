@@ -197,6 +197,13 @@ both_beyond()
 	"$blocks" make src 1M && refused 'skip= and count= lead to byte 1049088, past the end of src at 1048576$' if=src of=. skip=1 count=2048
 }
 it "names both where both are given" both_beyond
+stands_beyond()
+{
+	"$blocks" make src 1M && exec 5<src && cat <&5 >/dev/null && truncate -s 1000 src || return
+	exits 101 sh -c "exec '$pardd' of=dst <&5" &&
+	    one_line 'it stands at byte 1048576, past the end of standard input at 1000'
+}
+it "says that standard input stands beyond its end" stands_beyond
 
 # slip ARGUMENTS... WANT: what it may have meant is told
 slip()

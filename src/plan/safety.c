@@ -53,7 +53,10 @@ leading(const struct plan *p, char *text, size_t room)
 	return text;
 }
 
-/* skip=, or skip= and count=, beyond a known end. */
+/*
+ * skip=, or skip= and count=, beyond a known end; or standard input, which was
+ * there before.
+ */
 static int
 past_end(const struct plan *p, struct fault *f)
 {
@@ -64,11 +67,12 @@ past_end(const struct plan *p, struct fault *f)
 	if (p->src->geo.size < 0)
 		return 0;
 	if (p->src_off > size)
-		return fault_set(f, STATUS_REFUSED, "skip= leads to byte %llu, "
-		    "past the end of %s%s at %llu%s", (ull)p->src_off,
-		    p->src->lim.within, p->src->name, (ull)size, for_bytes(hint,
-		    sizeof(hint), "skip", o->skip, (o->iflag &
-		    FLAG_SKIP_BYTES) != 0, size, p->bs));
+		return fault_set(f, STATUS_REFUSED, "%s byte %llu, past the "
+		    "end of %s%s at %llu%s", o->skip > 0 ? "skip= leads to" :
+		    "it stands at", (ull)p->src_off, p->src->lim.within,
+		    p->src->name, (ull)size, for_bytes(hint, sizeof(hint),
+		    "skip", o->skip, (o->iflag & FLAG_SKIP_BYTES) != 0, size,
+		    p->bs));
 	if (p->length > size - p->src_off)
 		return fault_set(f, STATUS_REFUSED, "%s to byte %llu, past the "
 		    "end of %s%s at %llu%s", leading(p, what, sizeof(what)),
