@@ -22,6 +22,8 @@
 #include "base/path.h"
 #include "base/status.h"
 
+enum { TRIES = 100 };		/* others may make and remove files meanwhile */
+
 static int
 refuse(struct fault *f, const struct newfile *n, const char *what)
 {
@@ -168,13 +170,14 @@ int
 newfile_hold(struct newfile *n, struct fault *f)
 {
 	const int how = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	unsigned tries = 0;
 	int err = 0;
 
 	if (n->dir < 0)
 		return 0;
 	while (err == 0 && !is_ours(n)) {
 		forget(n);
-		err = remove_old(n);
+		err = ++tries > TRIES ? ESTALE : remove_old(n);
 		if (err != 0)
 			break;
 		n->fd = openat(n->dir, n->temporary, how, 0666);

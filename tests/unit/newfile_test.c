@@ -41,6 +41,7 @@ static struct {
 	const char *call;	/* of that name, or NULL: any */
 	bool	 lasts;		/* and all after it */
 } denial;
+static bool unstable;		/* each look finds another inode */
 
 static bool
 denied(const char *call)
@@ -60,7 +61,10 @@ int
 fstatat(int dir, const char *name, struct stat *st, int flags)
 {
 	REAL_OF(real, fstatat, LARGE("fstatat"));
-	return denied("fstatat") ? -1 : real(dir, name, st, flags);
+	int failed = denied("fstatat") ? -1 : real(dir, name, st, flags);
+
+	st->st_ino += unstable;
+	return failed;
 }
 
 int
@@ -343,6 +347,12 @@ is_not_made_where_what_is_beside_it_stays(void **state)
 	denial.err = 0;
 	denial.lasts = false;
 	assert_int_equal(f.status, 50 + EPERM);
+	assert_string_equal(contents(), OLD);
+	/* nor where it cannot be told whose it is */
+	unstable = true;
+	assert_false(make());
+	unstable = false;
+	assert_int_equal(f.status, 50 + ENOENT);
 	assert_string_equal(contents(), OLD);
 	assert_int_equal(unlink(beside), 0);
 }
