@@ -138,7 +138,9 @@ hint_number(const char *text, char *to, size_t room)
 	if (len >= room)
 		return false;
 	for (i = 0; i < len; i++)
-		if (text[i] != ',' && text[i] != '_')
+		if (text[i] == ',' && strspn(text + i + 1, "0123456789") != 3)
+			to[n++] = '.';		/* as in 1,5M */
+		else if (text[i] != ',' && text[i] != '_')
 			to[n++] = text[i];
 	to[n] = '\0';
 	if (fraction(to, &value)) {
