@@ -391,7 +391,7 @@ clean mostlyclean:
 # In a folder of its own, the Makefile there too.
 distclean maintainer-clean: clean
 	rm -rf $(addprefix $(CONFIG)/config.,mk h log) $(BUILD)/scsi-lab \
-	    $(BUILD)/bench.md $(CONFIG)/pardd-*.tar.gz \
+	    $(BUILD)/fuzz $(BUILD)/bench.md $(CONFIG)/pardd-*.tar.gz \
 	    $(if $(filter-out .,$(CONFIG)),$(CONFIG)/Makefile)
 	@[ ! -d $(BUILD) ] || rmdir --ignore-fail-on-non-empty $(BUILD)
 

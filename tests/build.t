@@ -254,7 +254,7 @@ install_here()
 	cd "$scratch/case/src" && exits 0 make "BUILD=$scratch/case/there" uninstall "DESTDIR=$scratch/case/the root" || return
 	files=$(bytes "$scratch/case/the root")
 	[[ -z $files ]] || fail "left: $files" || return
-	exits 0 make "BUILD=$scratch/case/there" distclean &&
+	mkdir "$scratch/case/there/fuzz" && exits 0 make "BUILD=$scratch/case/there" distclean &&
 	    [[ ! -e $scratch/case/there && ! -e config.mk && ! -e config.h && ! -e config.log ]]
 }
 it "builds elsewhere, installs below DESTDIR, and takes all of it away again" install_here
