@@ -27,7 +27,7 @@ int path_folder(const char *path, int how, const char **base);
 
 /*
  * Say which directory of a path is missing, after path_folder has failed with
- * ENOENT; "what", of an operand or "", names the file.  Returns -1.
+ * ENOENT; "key" is the operand, or "", and "what" names the file.  Returns -1.
  */
 int path_no_folder(const char *path, const char *key, const char *what,
     struct fault *f);

@@ -1,6 +1,6 @@
 /*
- * JSON values. jansson is given valid UTF-8 (escape_json) and does not check
- * it, because it reports invalid text and lack of memory in the same way.
+ * JSON values. jansson is only given valid UTF-8 (escape_json), because it
+ * reports invalid text and lack of memory in the same way.
  */
 #include "base/value.h"
 

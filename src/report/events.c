@@ -4,7 +4,7 @@
  * takes it (sink.c).
  *
  * Progress is dropped if nobody reads, and errors are deferred.  Only lines
- * that are written once, when no worker runs, are worth waiting some seconds.
+ * that are written once are worth waiting some seconds.
  * After a failure a sink gets nothing more: the last line in a pipe may be
  * incomplete.
  */
