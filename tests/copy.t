@@ -42,6 +42,12 @@ unaccessed()
 	[[ $(stat -c %X src dst | uniq) = "$(date -d 2001-01-01 +%s)" ]] || fail "$(stat -c %x src dst)"
 }
 it "leaves the access times alone with noatime" unaccessed
+unaccessed_empty()
+{
+	: >src && touch -a -d 2001-01-01 src && exits 0 "$pardd" if=src of=dst iflag=noatime || return
+	[[ $(stat -c %x src) = 2001* ]] || fail "$(stat -c %x src)"
+}
+it "... even that of an empty file" unaccessed_empty
 it "... with verify=1" unaccessed verify=1
 for conv in notrunc fsync fdatasync fsync,notrunc; do
 	it "takes conv=$conv, which it does anyway" copies 10001 "conv=$conv"

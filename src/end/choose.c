@@ -28,9 +28,10 @@ enum {				/* minors of MEM_MAJOR */
 
 /* Whether a file has contents beyond its size. */
 static bool
-hides_content(int path, const char *name, off_t size)
+hides_content(const struct endpoint *ep, int path, off_t size)
 {
-	int fd = reopen(path, name, O_RDONLY | O_NONBLOCK);
+	int fd = reopen(path, endpoint_path(ep), O_RDONLY | O_NONBLOCK |
+	    ((ep->spec.flags & FLAG_NOATIME) != 0 ? O_NOATIME : 0));
 	char c;
 	bool found = fd >= 0 && pread(fd, &c, 1, size) > 0;
 
@@ -64,8 +65,7 @@ pseudo(const struct endpoint *ep, int path, const struct stat *st)
 		if (st->st_size != 0)
 			return false;
 	}
-	return ep->spec.role == SOURCE &&
-	    hides_content(path, endpoint_path(ep), st->st_size);
+	return ep->spec.role == SOURCE && hides_content(ep, path, st->st_size);
 }
 
 static int
