@@ -17,8 +17,8 @@ blind()
 	local op to
 	for op in "of=$p1" "of=$d" "of=$d bs=512 seek=6143 count=1"; do
 		read -ra to <<<"$op"
-		away "$2" 'force=[a-z,]+ writes all the same\)$' "${to[@]}" &&
-		    away "$2" "force=[a-z,]*${name}[a-z,]* writes all the same\)$" "${to[@]}" \
+		away "$2" 'force=[a-z,]+ writes anyway\)$' "${to[@]}" &&
+		    away "$2" "force=[a-z,]*${name}[a-z,]* writes anyway\)$" "${to[@]}" \
 			force="$(other_words "$name")" || return
 	done
 }
@@ -32,8 +32,8 @@ done
 blind_free()
 {
 	disk && snapshot || return
-	away "$1" "$2.* cannot be read: No such file or directory.*force=[a-z,]+ writes all the same\)$" \
-	    of="$p1" && away "$1" "$2.*force=$3 writes all the same\)$" of="$p1" force="$4" || return
+	away "$1" "$2.* cannot be read: No such file or directory.*force=[a-z,]+ writes anyway\)$" \
+	    of="$p1" && away "$1" "$2.*force=$3 writes anyway\)$" of="$p1" force="$4" || return
 	exits 0 without "$1" "$pardd" if=src of="$p1" force="$3,$4" && complete &&
 	    holds disk.img 1048576 0 64k 1
 }
@@ -48,9 +48,9 @@ fi
 blind_held()
 {
 	disk && "$1" "$p1" && snapshot &&
-	    away /sys 'in use.*force=held writes all the same\)$' of="$p1" \
+	    away /sys 'in use.*force=held writes anyway\)$' of="$p1" \
 		force=mounted,swap,looped,overlap &&
-	    away /sys 'in use.*force=held writes all the same\)$' of="$d" \
+	    away /sys 'in use.*force=held writes anyway\)$' of="$d" \
 		force=mounted,swap,looped,overlap
 }
 apart "sees what is mounted elsewhere without /sys, too" blind_held elsewhere
@@ -85,14 +85,14 @@ no_node()
 	disk && mknod "$PWD/node" b $((16#$(stat -c %t "$p1"))) $((16#$(stat -c %T "$p1"))) &&
 	    mknod "$PWD/all" b $((16#$(stat -c %t "$d"))) $((16#$(stat -c %T "$d"))) &&
 	    elsewhere "$p1" && snapshot &&
-	    away /dev 'p1 is in use.*force=held writes all the same\)$' of=node \
+	    away /dev 'p1 is in use.*force=held writes anyway\)$' of=node \
 		force=looped &&
 	    exits 101 without /dev sh -c '"$0" if=src force=looped 1<>node' "$pardd" &&
 	    as_it_was &&
-	    one_line 'p1 is in use.*force=held writes all the same\)$' &&
-	    away /dev 'p1 cannot be claimed.*No such file.*force=held writes all the same\)$' \
+	    one_line 'p1 is in use.*force=held writes anyway\)$' &&
+	    away /dev 'p1 cannot be claimed.*No such file.*force=held writes anyway\)$' \
 		of=all bs=512 seek=2048 force=looped &&
-	    away /dev 'in use.*force=held writes all the same\)$' of=all force=looped
+	    away /dev 'in use.*force=held writes anyway\)$' of=all force=looped
 }
 apart_by_name "claims a target by another name than the usual one, or refuses it" no_node
 

@@ -133,7 +133,7 @@ hold_by()
 }
 is_locked()
 {
-	locked 1000 && refused 'is locked .flock.*force=held writes all the same\)$' if=src of="$p2" &&
+	locked 1000 && refused 'is locked .flock.*force=held writes anyway\)$' if=src of="$p2" &&
 	    refused 'force=held' if=src of="$d" force="$(other_words held)" && as_it_was &&
 	    taken 0 of="$d" force=held
 }
@@ -144,7 +144,7 @@ part_locked()
 	local op to
 	for op in "of=$p2" "of=$d bs=512 seek=7168" "of=$d"; do
 		read -ra to <<<"$op"
-		refused 'p2 is locked .flock.*force=held writes all the same\)$' if=src "${to[@]}" \
+		refused 'p2 is locked .flock.*force=held writes anyway\)$' if=src "${to[@]}" \
 			force="$(other_words held)" || return
 	done
 	as_it_was && taken 1048576 of="$p1" && taken 3670016 of="$p2" force=held
@@ -153,7 +153,7 @@ it "refuses a partition that another program has locked, and its disk" part_lock
 below_locked()
 {
 	disk && loop "$p2" && snapshot && hold_by lock "$p2" 1000 &&
-	    refused 'p2 is locked .flock.*force=held writes all the same\)$' if=src of="$dev" && as_it_was
+	    refused 'p2 is locked .flock.*force=held writes anyway\)$' if=src of="$dev" && as_it_was
 }
 it "... and a loop device on it" below_locked
 part_unlocked()
@@ -165,7 +165,7 @@ it "... but waits for one who looks at it" part_unlocked
 ranges_locked()
 {
 	disk && snapshot && hold_by range "$p2" 1000 || return
-	refused 'p2 is held by a lock of another program.*force=held writes all the same\)$' if=src of="$p2" \
+	refused 'p2 is held by a lock of another program.*force=held writes anyway\)$' if=src of="$p2" \
 		force="$(other_words held)" &&
 	    refused 'p2 is held by a lock' if=src of="$d" bs=512 seek=7168 &&
 	    refused 'p2 is held by a lock' if=src of="$d" &&
@@ -178,7 +178,7 @@ it "refuses a partition of which a range is locked" ranges_locked
 process_locked()
 {
 	disk && snapshot && hold_by record "$p2" 1000 &&
-	    refused "p2 is held by a lock of process $!.*force=held writes all the same\)\$" if=src of="$p2" &&
+	    refused "p2 is held by a lock of process $!.*force=held writes anyway\)\$" if=src of="$p2" &&
 	    refused 'p2 is held by a lock' if=src of="$d" && as_it_was && taken 3670016 of="$p2" force=held
 }
 it "... by a process that can be named" process_locked
@@ -189,12 +189,12 @@ image_locked()
 	local op to
 	for op in of=img "of=img oflag=trunc" "of=img oflag=append" "of=img seek=9999"; do
 		read -ra to <<<"$op"
-		refused 'the file is held by a lock.*force=held writes all the same\)$' if=src "${to[@]}" \
+		refused 'the file is held by a lock.*force=held writes anyway\)$' if=src "${to[@]}" \
 			force="$(other_words held)" || return
 	done
 	"$pardd" if=src 1<>img 2>err
 	status=$? && : >out
-	[[ $status = 101 ]] && one_line 'force=held writes all the same\)$' && same img before &&
+	[[ $status = 101 ]] && one_line 'force=held writes anyway\)$' && same img before &&
 	    loop img && refused 'its file is held by a lock' if=src of="$dev" &&
 	    same img before && exits 0 "$pardd" if=src of=img force=held,looped &&
 	    holds img 0 0 64k 1
@@ -221,7 +221,7 @@ two_copies()
 	for op in "of=img seek=383" "of=img seek=1" "of=img oflag=trunc count=1" \
 	    "of=other of=img seek=2" "of=img seek=200 -d" "of=img seek=64 force=$(other_words held)"; do
 		read -ra to <<<"$op"
-		refused 'img: another copy .*force=held writes all the same\)$' if=src \
+		refused 'img: another copy .*force=held writes anyway\)$' if=src \
 			"${to[@]}" || return
 	done
 	[[ ! -e other ]] && exits 0 "$pardd" if=src of=img count=128 && exits 0 "$pardd" if=src of=img seek=384 &&
@@ -241,7 +241,7 @@ two_appended()
 	local op to
 	for op in "of=img oflag=append" "of=img seek=40"; do
 		read -ra to <<<"$op"
-		refused 'img: another copy .*force=held writes all the same\)$' if=src "${to[@]}" || return
+		refused 'img: another copy .*force=held writes anyway\)$' if=src "${to[@]}" || return
 	done
 	[[ $1 = new ]] || exits 0 "$pardd" if=src of=img || return
 	exec 5>&- && wait "$copy" || fail "$(<first)" || return

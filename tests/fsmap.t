@@ -361,7 +361,7 @@ no_mark()
 	make_fs "$2" "$1" "${@:4}" && cp img before && mmd -i img ::/a && cp img between && mcopy -i img large ::/a/ &&
 	    map img && is clean || return
 	dd if=between of=img bs=512 skip="$first" seek="$first" count="$fats" conv=notrunc status=none && map img &&
-	    is dirty 'its FAT and its folders differ' && nothing_free || return
+	    is dirty 'its FAT and its directories differ' && nothing_free || return
 	dd if=before of=img bs=512 skip="$first" seek="$first" count="$fats" conv=notrunc status=none && map img &&
 	    ! is clean && nothing_free
 }
@@ -378,7 +378,7 @@ no_mark_exfat()
 	make_fs 40M exfat && heap=$(od -An -tu4 -j 88 -N 4 img) && cp img before && mount_fs exfat && cp large mnt &&
 	    leave_fs exfat && map img && is clean || return
 	dd if=before of=img bs=512 skip=$((heap)) seek=$((heap)) count=1 conv=notrunc status=none && map img &&
-	    is dirty 'its bitmap and its folders differ' && nothing_free
+	    is dirty 'its bitmap and its directories differ' && nothing_free
 }
 ! command -v mkfs.exfat mount.exfat-fuse >/dev/null || [[ ! -c /dev/fuse ]] ||
     it "... nor such an exFAT" no_mark_exfat

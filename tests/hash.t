@@ -406,7 +406,7 @@ shared_record()
 	    "$pardd" if=src of=dst hash=md5 "$1" 2>err1 &
 	first=$!
 	until_true 20 grep -qs waits faults &&
-	    refused "${1%%=*}=.*under way" if=src2 of=dst2 hash=md5 "$1" && [[ ! -e dst2 ]] || return
+	    refused "${1%%=*}=.*another run" if=src2 of=dst2 hash=md5 "$1" && [[ ! -e dst2 ]] || return
 	touch go && wait "$first" && run "$pardd" if=src2 of=dst2 hash=md5 "$1"
 	[[ $status = 0 && ! -e ${1#*=}.pardd.tmp ]]
 }
@@ -437,7 +437,7 @@ replaced_midway()
 	FAULTS="on=$PWD/src op=read until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
 	    "$pardd" if=src of=dst hash=md5 hashfile=sums 2>err &
 	until_true 20 grep -qs waits faults && rm -f sums.pardd.tmp && echo other >sums.pardd.tmp &&
-	    touch go && ! wait $! && says 'not recorded: hashfile=sums: .* as sums.pardd.tmp, was removed or replaced$' &&
+	    touch go && ! wait $! && says 'not recorded: hashfile=sums: its temporary file sums.pardd.tmp was removed or replaced$' &&
 	    [[ ! -e sums && $(<sums.pardd.tmp) = other ]]
 }
 it "puts nobody else's file in its place" replaced_midway
@@ -448,7 +448,7 @@ made_midway()
 	FAULTS="on=$PWD/dst op=write until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
 	    "$pardd" if=src of=dst hash=md5 "$@" 2>err &
 	until_true 20 grep -qs waits faults && ln dst "${1#*=}" && touch go && ! wait $! &&
-	    says "not recorded: ${1//./\\.}: there is such a file by now" && same src dst && same src "${1#*=}"
+	    says "not recorded: ${1//./\\.}: a file of that name was created" && same src dst && same src "${1#*=}"
 }
 it "replaces no file that was made during the copy" made_midway hashfile=sums
 it "... by a manifest" made_midway manifest=m
@@ -492,7 +492,7 @@ output()
 	    [[ $status = 101 ]] && size_is out2 0
 }
 it "does not write it to standard output" output
-it "says that there is no folder for it" exits 52 "$pardd" if=/dev/null of=. \
+it "says that there is no directory for it" exits 52 "$pardd" if=/dev/null of=. \
     hash=md5 hashfile=none/sums
 not_made()
 {

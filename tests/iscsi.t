@@ -196,7 +196,7 @@ kernels()
 {
 	pair 4M && mke2fs -qF dst && cp dst was && serve 1:dst && node dst && mkdir mnt && mount "$dev" mnt &&
 		undo umount "$PWD/mnt" || return
-	also_here "$uri/1 and ${dev#/dev/} are one disk: ${dev#/dev/} is mounted on .* umount it first" if=src of="$uri/1" &&
+	also_here "$uri/1 and ${dev#/dev/} are the same disk: ${dev#/dev/} is mounted on .* umount it first" if=src of="$uri/1" &&
 	    umount mnt && also_here 'overlaps the one to be read' if="$dev" of="$uri/1" &&
 	    also_here 'overlaps the one to be read' if="$uri/1" of="$dev" &&
 	    exits 0 with_faults '' "$pardd" if=src of="$uri/1" && complete && same src dst
@@ -204,7 +204,7 @@ kernels()
 protected_here()
 {
 	pair 4M && serve 1:dst && node dst && blockdev --setro "$dev" && undo blockdev --setrw "$dev" || return
-	also_here "$uri/1 and ${dev#/dev/} are one disk: ${dev#/dev/} is read-only; blockdev --setrw $dev first .force=held" \
+	also_here "$uri/1 and ${dev#/dev/} are the same disk: ${dev#/dev/} is read-only; blockdev --setrw $dev first .force=held" \
 	    if=src of="$uri/1" && holds dst 0 0 1000 9 &&
 	    exits 0 with_faults '' "$pardd" if="$uri/1" of=copy && complete && same dst copy &&
 	    exits 0 with_faults '' "$pardd" if=src of="$uri/1" force=held && complete && same src dst

@@ -382,7 +382,7 @@ alone()
 	FAULTS="on=$PWD/src op=read until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim \
 	    "$pardd" if=src of=dst json=json 2>/dev/null &
 	first=$!
-	until_true 20 grep -qs waits faults && refused 'json=.*under way' if=src of=dst2 json=json &&
+	until_true 20 grep -qs waits faults && refused 'json=.*another run' if=src of=dst2 json=json &&
 	    [[ ! -e dst2 ]] && touch go && wait "$first" && valid json
 }
 it "leaves the file of a run that is under way alone" alone
@@ -404,8 +404,8 @@ for key in json log; do
 	it "$key= is not a target that is to be made" not_there "$key=" "$key=./new" if=src of=new
 	it "$key= is not the target of a wrong command line" not_there if "$key=dst" if=src if=src of=dst
 	it "$key= follows no symbolic link" not_there link "$key=link" if=src of=new
-	it "$key= is not made among the devices" not_there devices "$key=/dev/pardd-$key" if=src of=new
-	it "$key= is no device" not_there devices "$key=/dev/null" if=src of=new
+	it "$key= is not made among the devices" not_there "device file" "$key=/dev/pardd-$key" if=src of=new
+	it "$key= is no device" not_there "device file" "$key=/dev/null" if=src of=new
 	it "$key= is no folder" not_there regular "$key=dir" if=src of=new
 	it "$key= must be possible before the target is made" not_there nowhere "$key=nowhere/x" if=src of=new
 done

@@ -135,10 +135,10 @@ not_ours()
 it "leaves a file alone that is called .tmp" not_ours
 bak_folder()
 {
-	stuff && mkdir "map.$1" && refused "map\.$1 is a folder" if=src of=dst map=map &&
-	    same dst old && [[ ! -e map ]] && refused "map\.$1 is a folder" if=src of=dst map=map -d &&
+	stuff && mkdir "map.$1" && refused "map\.$1 is a directory" if=src of=dst map=map &&
+	    same dst old && [[ ! -e map ]] && refused "map\.$1 is a directory" if=src of=dst map=map -d &&
 	    printf "$first" >map && cp map before &&
-	    refused "map\.$1 is a folder" if=src of=dst map=map && same dst old &&
+	    refused "map\.$1 is a directory" if=src of=dst map=map && same dst old &&
 	    same map before && rmdir "map.$1" && [[ $(echo map*) = map ]]
 }
 it "stops before the first byte when .bak is a folder" bak_folder bak

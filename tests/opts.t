@@ -129,15 +129,15 @@ plainly()
 {
 	exits "$1" "$pardd" "${@:3}" && one_line "$2$"
 }
-it "says that a target is a folder" plainly 71 "/ is a folder; name a file in it" if=/dev/null of=/
-it "says that a source is a folder" plainly 71 "/ is a folder; name a file, or the disk it lies on .pardd -l." if=/ of=dst
+it "says that a target is a directory" plainly 71 "/ is a directory; name a file in it" if=/dev/null of=/
+it "says that a source is a directory" plainly 71 "/ is a directory; name a file, or the disk it lies on .pardd -l." if=/ of=dst
 for name in json log; do
-	it "says that there is no folder for $name=" plainly 52 "$name=no/x: there is no folder no" \
+	it "says that there is no directory for $name=" plainly 52 "$name=no/x: there is no directory no" \
 	    if=/dev/null of=dst $name=no/x
 done
-it "says that there is no folder for a target" plainly 52 'no/x: there is no folder no' \
+it "says that there is no directory for a target" plainly 52 'no/x: there is no directory no' \
     if=/dev/null of=no/x
-it "... which one it is" plainly 52 '/dev/no/x/y: there is no folder /dev/no' if=/dev/null of=/dev/no/x/y
+it "... which one it is" plainly 52 '/dev/no/x/y: there is no directory /dev/no' if=/dev/null of=/dev/no/x/y
 it "tells what lists the disks" plainly 52 'No such file or directory; pardd -l lists the disks' \
     if=/dev/sdzzz of=dst
 not_root()
@@ -244,21 +244,21 @@ done <<-'END'
 	if= is there a space after if=\?
 END
 it "says which shells there are completions for" usage 'bash, zsh and fish' --completion
-it "gives the words of another copier in its own" slip a b ' the same is: pardd if=a of=b'
-it "... with a map" slip a b c ' the same is: pardd if=a of=b map=c'
+it "gives the words of another copier in its own" slip a b ' write: pardd if=a of=b'
+it "... with a map" slip a b c ' write: pardd if=a of=b map=c'
 it "... and options" slip -n -r3 a b --idirect --domain-mapfile=d c \
-    ' the same is: pardd if=a of=b map=c rescue=noscrape retries=3 iflag=direct domain=d'
+    ' write: pardd if=a of=b map=c rescue=noscrape retries=3 iflag=direct domain=d'
 it "... with their values behind" slip -nr 3 a b c -b 4096 --reverse \
-    ' the same is: pardd if=a of=b map=c rescue=noscrape retries=3 bs=4096 rescue=reverse'
+    ' write: pardd if=a of=b map=c rescue=noscrape retries=3 bs=4096 rescue=reverse'
 it "... where -d, which is ddrescue's for past the cache, stays one that writes nothing" \
-    slip -d a b c ' the same is: pardd if=a of=b map=c -d'
-it "... with no map, too" slip a b --dry-run ' the same is: pardd if=a of=b -d'
+    slip -d a b c ' write: pardd if=a of=b map=c -d'
+it "... with no map, too" slip a b --dry-run ' write: pardd if=a of=b -d'
 it "... but none of what is otherwise here" slip -s 1M a b c "no option -s; --help lists them"
 it "... nor of a line with operands" slip a b bs=512 "'a' is not an operand.*"
 it "... nor of one that has a device where the map would be" slip copy /dev/a /dev/b "'copy' is not an operand.*"
 it "... nor of one that is too long" slip a b "$(printf %0900d 0)" "'a' is not an operand.*"
 it "... and quotes names for a shell" slip 'a;b' "it's" \
-    " the same is: pardd if='a;b' of='it'\\\\''s'"
+    " write: pardd if='a;b' of='it'\\\\''s'"
 wrong_kind()
 {
 	"$blocks" make src 1000 && usage 'sgio is for block devices' "$@" && [[ ! -e dst ]]

@@ -13,7 +13,7 @@ file_self()
 	    undo umount "$PWD/other" && ln -sf dir/a soft || return
 	local other
 	for other in dir/a hard soft other/a; do
-		refused 'overlaps the one to be read .*.*force=overlap writes all the same\)$' \
+		refused 'overlaps the one to be read .*.*force=overlap writes anyway\)$' \
 			if=dir/a of="$other" &&
 		    refused 'force=overlap' if="$other" of=dir/a seek=2047 \
 			force="$(other_words overlap)" &&
@@ -29,7 +29,7 @@ it "refuses to copy a file onto itself under any name, but for disjoint ranges" 
 overlapping()
 {
 	disk && snapshot && eval "set -- $*" &&
-	    refused 'force=overlap writes all the same\)$' "$@" bs=512 &&
+	    refused 'force=overlap writes anyway\)$' "$@" bs=512 &&
 	    refused 'force=overlap' "$@" bs=512 force="$(other_words overlap)" && as_it_was
 }
 disjoint()
@@ -60,8 +60,8 @@ it "lets the medium before a partition go into it" \
 windows()
 {
 	disk && loop disk.img --offset 4M && e=$dev && snapshot &&
-	    refused 'force=overlap writes all the same\)$' if="$e" of="$d" bs=512 seek=8200 count=10 &&
-	    refused 'force=overlap writes all the same\)$' if="$d" of="$e" bs=512 skip=8192 count=1 &&
+	    refused 'force=overlap writes anyway\)$' if="$e" of="$d" bs=512 seek=8200 count=10 &&
+	    refused 'force=overlap writes anyway\)$' if="$d" of="$e" bs=512 skip=8192 count=1 &&
 	    as_it_was && exits 0 "$pardd" if="$e" of="$d" bs=512 count=1024 &&
 	    same <(head -c 512k disk.img) <(tail -c 4M disk.img | head -c 512k)
 }
@@ -70,8 +70,8 @@ on_target()
 {
 	disk && mounted "$p1" && cp src m/src && snapshot &&
 	    refused 'is mounted' if=m/src of="$p1" force=overlap &&
-	    refused 'force=overlap writes all the same\)$' if=m/src of="$p1" force=mounted &&
-	    refused 'force=overlap writes all the same\)$' if=m/src of="$d" \
+	    refused 'force=overlap writes anyway\)$' if=m/src of="$p1" force=mounted &&
+	    refused 'force=overlap writes anyway\)$' if=m/src of="$d" \
 		bs=512 seek=6016 force=mounted &&
 	    as_it_was && exits 0 "$pardd" if=m/src of="$p2" &&
 	    exits 0 "$pardd" if=m/src of="$d" bs=512 seek=7168
@@ -84,17 +84,17 @@ on_overlay()
 	    mount -t overlay -o "lowerdir=$PWD/m:$PWD/empty" none o &&
 	    undo umount "$PWD/o" && snapshot &&
 	    refused 'is mounted' if=o/src of="$p1" &&
-	    refused 'overlaps the one.*force=overlap writes all the same\)$' if=o/src of="$p1" force=mounted &&
-	    refused 'force=overlap writes all the same\)$' if=o/src of="$d" bs=512 seek=6016 force="$(other_words overlap)" &&
+	    refused 'overlaps the one.*force=overlap writes anyway\)$' if=o/src of="$p1" force=mounted &&
+	    refused 'force=overlap writes anyway\)$' if=o/src of="$d" bs=512 seek=6016 force="$(other_words overlap)" &&
 	    exits 101 "$pardd" of="$p1" force=mounted <o/src &&
-	    one_line 'overlaps the one.*force=overlap writes all the same\)$' && as_it_was &&
+	    one_line 'overlaps the one.*force=overlap writes anyway\)$' && as_it_was &&
 	    exits 0 "$pardd" if=o/src of="$p2" force=mounted
 }
 on_loop()
 {
 	disk && mounted "$p1" && truncate -s 128k m/img && loop m/img && snapshot &&
 	    refused 'is mounted' if="$dev" of="$p1" &&
-	    refused 'overlaps the one.*force=overlap writes all the same\)$' if="$dev" of="$p1" force=mounted &&
+	    refused 'overlaps the one.*force=overlap writes anyway\)$' if="$dev" of="$p1" force=mounted &&
 	    as_it_was && exits 0 "$pardd" if="$dev" of="$p2" force=mounted
 }
 on_btrfs()
@@ -106,8 +106,8 @@ on_btrfs()
 	    btrfs -q subvolume create m/sub && "$blocks" make m/sub/src 64k 1 &&
 	    mount -o remount,ro m && sync && cp two before || return
 	for to in "$one" "$two"; do
-		refused '(mounted|held) writes all the same\)$' if=m/sub/src of="$to" &&
-		    refused 'overlaps the one.*force=overlap writes all the same\)$' if=m/sub/src of="$to" \
+		refused '(mounted|held) writes anyway\)$' if=m/sub/src of="$to" &&
+		    refused 'overlaps the one.*force=overlap writes anyway\)$' if=m/sub/src of="$to" \
 			force="$(other_words overlap)" || return
 	done
 	exits 0 "$pardd" if=m/sub/src of="$other" force=mounted && same before two

@@ -33,7 +33,7 @@ can_overlay()
 needs '((EUID == 0))' -- "not root"
 needs can_overlay -- "no overlays"
 
-again='force=overlap writes all the same\)$'
+again='force=overlap writes anyway\)$'
 untouched()
 {
 	holds up/b 0 0 256k 2 && holds low/a 0 0 256k 1 && [[ ! -e up/a ]]
@@ -154,7 +154,7 @@ done_holding()
 }
 two_copies()
 {
-	local target why='another copy .*force=held writes all the same\)$'
+	local target why='another copy .*force=held writes anyway\)$'
 	overlay || return
 	target=up/b
 	holding of=m/b && refused "up/b: $why" if=low/a of=up/b &&
@@ -214,7 +214,7 @@ if can_loop; then
 	{
 		overlay && loop m/b && one=$dev && mke2fs -q -F -t ext2 up/b && loop up/b &&
 		    mkdir n && mount "$dev" n && undo umount "$PWD/n" &&
-		    refused 'lie on one file.*is mounted' if=low/a of="$one"
+		    refused 'lie on the same file.*is mounted' if=low/a of="$one"
 	}
 	it "sees two loop devices on the file by its two names" two_loops
 else

@@ -209,7 +209,7 @@ missing()
 it "refuses the target and other files that are still to be made" missing
 elsewhere()
 {
-	stuff && refused 'among the devices' if=src of=dst profile=/dev/p.csv &&
+	stuff && refused 'in the device file system' if=src of=dst profile=/dev/p.csv &&
 	    exits 52 "$pardd" if=src of=dst profile=nowhere/p.csv && one_line profile= && untouched || return
 	ln -s src p.csv && refused 'is not a regular file' if=src of=dst profile=p.csv && untouched &&
 	    mkfifo p.svg && refused 'is not a regular file' if=src of=dst profile=p.svg && untouched

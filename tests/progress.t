@@ -375,7 +375,7 @@ coloured()
 colours()
 {
 	local red=$'\e[1;31mpardd:\e[m' way
-	"$blocks" make src 1M && coloured -- if=src of=no/x && grep -qF "$red no/x: there is no folder no" shown &&
+	"$blocks" make src 1M && coloured -- if=src of=no/x && grep -qF "$red no/x: there is no directory no" shown &&
 	    ! coloured -- if=src of=dst && coloured -- if=src of=dst skip=2 count=9999 &&
 	    with_faults 'on=src op=read at=512000+512 fail=EIO' coloured -- if=src of=dst coe=1 engine=threads &&
 	    grep -qF "$red src: unreadable: bytes 512000" shown && grep -qF "$red NOT complete" shown &&

@@ -247,7 +247,7 @@ foreseen()
 	    exits 0 "$pardd" -dv if=src of=dst control=ctl2 && [[ ! -e ctl2 ]]
 }
 it "refuses the same with -d, and makes no socket" foreseen
-it "refuses a socket among the devices" refused 'among the devices' iflag=00 of=dst count=1 control=/dev/pardd-test
+it "refuses a socket among the devices" refused 'in the device file system' iflag=00 of=dst count=1 control=/dev/pardd-test
 gone()
 {
 	slow && kill -TERM $! && { wait $!; [[ ! -e ctl ]]; }

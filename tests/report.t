@@ -238,11 +238,11 @@ wrong()
 {
 	"$blocks" make src 1k && usage 'report= takes a name that ends in .html or .svg' if=src of=dst report=r.txt &&
 	    usage 'note= is a line for report=' if=src of=dst note=x &&
-	    usage 'there are 16 already' if=src of=dst report=r.html note={1..17} &&
+	    usage 'given more than 16 times' if=src of=dst report=r.html note={1..17} &&
 	    refused 'used for something else' if=src of=dst map=r.html report=r.html &&
 	    refused 'used for something else' if=src of=r.html report=r.html && mkdir d.html &&
 	    refused 'not a regular file' if=src of=dst report=d.html && exits 52 "$pardd" if=src of=dst report=no/r.html &&
-	    refused 'is among the devices' if=src of=dst report=/dev/r.html &&
+	    refused 'is in the device file system' if=src of=dst report=/dev/r.html &&
 	    exits 0 "$pardd" -d if=src of=dst report=r.html && [[ ! -e r.html && ! -e dst ]]
 }
 it "refuses what it cannot make before anything is written" wrong
@@ -260,7 +260,7 @@ two()
 	"$blocks" make src 2M || return
 	"$pardd" if=src of=dst rate=200k report=r.html 2>/dev/null &
 	local is
-	until_true 20 test -e r.html.pardd.tmp && refused 'a run that is under way makes it' if=src of=new report=r.html &&
+	until_true 20 test -e r.html.pardd.tmp && refused 'another run is writing it' if=src of=new report=r.html &&
 	    [[ ! -e new ]]
 	is=$?
 	kill -TERM $! && ! wait $! && ((is == 0))

@@ -155,10 +155,10 @@ swap()
 # with and without the other overrides, and by --dry-run too
 turned_away()
 {
-	refused "$by.*force=$name writes all the same\)$" if=src "$@" &&
-	    refused "$by.*force=$name writes all the same\)$" if=src "$@" \
+	refused "$by.*force=$name writes anyway\)$" if=src "$@" &&
+	    refused "$by.*force=$name writes anyway\)$" if=src "$@" \
 		force="$(other_words "$name")" &&
-	    refused "$by.*force=$name writes all the same\)$" if=src "$@" -d && as_it_was
+	    refused "$by.*force=$name writes anyway\)$" if=src "$@" -d && as_it_was
 }
 # arrived BYTE: src is there, but for what as_it_was leaves out
 arrived()

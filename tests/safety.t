@@ -262,7 +262,7 @@ swap_file()
 	"$blocks" make src 64k 1 && dd if=/dev/zero of="$file" bs=1M count=1 status=none &&
 	    chmod 600 "$file" && mkswap -q "$file" && cp "$file" before &&
 	    swapon "$file" && undo swapoff "$PWD/$file" || return
-	refused 'the file is swap space in use.*force=swap writes all the same\)$' \
+	refused 'the file is swap space in use.*force=swap writes anyway\)$' \
 	    if=src of="$file" && cmp -n 4096 before "$file" &&
 	    refused 'force=swap' if=src of="$file" force="$(other_words swap)" &&
 	    cmp -n 4096 before "$file" || return
@@ -285,7 +285,7 @@ mounted_file()
 	mkdir m && "$erofs" "$PWD/$1" m && undo umount "$PWD/m" && cp "$1" before &&
 	    ln "$1" hard && "$blocks" make src 4k 1 || return
 	for name in "$1" hard; do
-		refused 'the file is mounted on .*/m; umount it first \(force=mounted writes all the same\)$' \
+		refused 'the file is mounted on .*/m; umount it first \(force=mounted writes anyway\)$' \
 		    if=src of="$name" && refused 'force=mounted' if=src of="$name" force="$(other_words mounted)" || return
 	done
 	loop "$1" && refused 'its file is mounted on .*/m' if=src of="$dev" && cmp before "$1" &&
@@ -333,7 +333,7 @@ it "refuses a loop device on a disk with a mounted partition" below_part
 beside()
 {
 	disk && "$1" "$p1" && loop disk.img && snapshot &&
-	    by="$dev and ${d#/dev/} lie on one file: .*${by#the }" &&
+	    by="$dev and ${d#/dev/} lie on the same file: .*${by#the }" &&
 	    turned_away of="$dev" && turned_away of="$dev" bs=512 seek=6143 count=1 &&
 	    taken 3670016 of="$dev" bs=512 seek=7168 || return
 	# the kernel keeps loop devices from writing to swap space
@@ -401,7 +401,7 @@ path()
 	local at=/sys/block/${dev#/dev/}/$1
 	mkdir -p "sys/${dev#/dev/}" && echo naa.1 >"sys/${dev#/dev/}/wwid" && loop img &&
 	    cp -r sys/* "sys/${dev#/dev/}" && export SYSFS=$PWD/sys || return
-	exits 101 with_faults '' "$pardd" if=src of="$dev" && one_line 'are one disk: .* is mounted' &&
+	exits 101 with_faults '' "$pardd" if=src of="$dev" && one_line 'are the same disk: .* is mounted' &&
 	    exits 101 with_faults "on=$at op=read fail=13" "$pardd" if=src of="$dev" &&
 	    faulty read && one_line 'who uses|is mounted' && "$blocks" zero img 0 4M
 }
@@ -548,10 +548,10 @@ it "refuses what has no room in the partition" too_small
 no_device()
 {
 	undo rm -f /dev/pardd-no-disk
-	"$blocks" make src 4k && refused 'among the devices' if=src of=/dev/pardd-no-disk &&
+	"$blocks" make src 4k && refused 'in the device file system' if=src of=/dev/pardd-no-disk &&
 	    [[ ! -e /dev/pardd-no-disk ]] && mkdir mnt && mount -t devtmpfs none mnt &&
 	    undo umount "$PWD/mnt" &&
-	    refused 'among the devices' if=src of=mnt/pardd-no-disk &&
+	    refused 'in the device file system' if=src of=mnt/pardd-no-disk &&
 	    [[ ! -e mnt/pardd-no-disk ]]
 }
 it "creates nothing among the devices" no_device
@@ -567,7 +567,7 @@ plain_dev()
 			exits 101 unshare -m --propagation private sh -c 'mount --bind dev /dev &&
 			    { [ -z "$1" ] || mount -t tmpfs none "$1"; } && shift && exec "$@"' \
 			    sh "$1" "$pardd" if=src $(printf "$op" "$to") &&
-			    one_line 'among the devices' || fail "$to: $op" || return
+			    one_line 'in the device file system' || fail "$to: $op" || return
 		done
 	done
 	[[ $(find dev -type f) = "" && ! -e copy ]]

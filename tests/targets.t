@@ -344,10 +344,10 @@ prepared()
 	"$blocks" make src 2M && "$blocks" make old 64k 5 && cp old old.was && ln old hard && ln -s old soft &&
 	    refuses "$@" && untouched old
 }
-plainly "refuses the same target twice" prepared 'old and old are one target' if=src of=old of=new of=old
-plainly "refuses it by another link" prepared 'old and hard are one target' if=src of=old of=hard of=new
-plainly "refuses it by a symbolic link" prepared 'soft and old are one target' if=src of=new of=soft of=old
-plainly "refuses two names of a file to be made" prepared 'new and ./new are one target' if=src of=new of=old of=./new
+plainly "refuses the same target twice" prepared 'old and old are the same target' if=src of=old of=new of=old
+plainly "refuses it by another link" prepared 'old and hard are the same target' if=src of=old of=hard of=new
+plainly "refuses it by a symbolic link" prepared 'soft and old are the same target' if=src of=new of=soft of=old
+plainly "refuses two names of a file to be made" prepared 'new and ./new are the same target' if=src of=new of=old of=./new
 plainly "refuses the source among them" prepared 'overlaps the one to be read' if=src of=new of=old of=src
 two_streams()
 {
@@ -356,7 +356,7 @@ two_streams()
 plainly "refuses two streams" two_streams
 no_folder()
 {
-	"$blocks" make src 2M && exits 52 "$pardd" if=src of=new of=nowhere/x && one_line 'there is no folder nowhere$' && untouched new
+	"$blocks" make src 2M && exits 52 "$pardd" if=src of=new of=nowhere/x && one_line 'there is no directory nowhere$' && untouched new
 }
 plainly "refuses one in a folder that is not there" no_folder
 # A file system without room for another name tells so when the file is made.
@@ -367,7 +367,7 @@ no_name()
 	    exits 78 "$pardd" if=src of=new of=old of=full/x && one_line 'full/x.*No space left' && untouched new old
 }
 ! can_loop || plainly "takes back those that it has made where another cannot be" no_name
-plainly "refuses a file among the devices" prepared 'no file is created among the devices' if=src of=new of=old of=/dev/pardd-x
+plainly "refuses a file among the devices" prepared 'no file is created in the device file system' if=src of=new of=old of=/dev/pardd-x
 plainly "does not write its digests to one" prepared 'hashfile=old: is used for something else' \
     if=src of=new of=old hash=md5 hashfile=old
 plainly "does not write its lines to one" prepared 'json=old' if=src of=new of=old json=old
@@ -420,7 +420,7 @@ parts()
 both_paths()
 {
 	"$blocks" make src 1M && truncate -s 4M image && loop image && local one=$dev && loop image &&
-	    refuses 'overlap|lie on one' if=src of=new of="$one" of="$dev"
+	    refuses 'overlap|lie on the same' if=src of=new of="$one" of="$dev"
 }
 serials()
 {

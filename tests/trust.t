@@ -287,8 +287,8 @@ two_runs()
 {
 	slowly "$half"
 	until_true 20 test -s map && : >other &&
-	    refused 'map of a run that is under way' if=src of=other map=map &&
-	    refused 'map of a run that is under way' if=src of=other map=map -d &&
+	    refused 'map of another run in progress' if=src of=other map=map &&
+	    refused 'map of another run in progress' if=src of=other map=map -d &&
 	    size_is other 0 && touch go && wait $! && ended exit 0 && same src dst &&
 	    exits 0 "$pardd" if=src of=dst map=map
 }

@@ -40,7 +40,7 @@ algorithm_expect(const char *expect, unsigned *bits, struct fault *f)
 	len = strcspn(expect, ":");
 	a = algorithm_named(expect, len);
 	if (expect[len] == '\0' || a == NULL)
-		return fault_set(f, STATUS_USAGE, "expect=%s: it reads "
+		return fault_set(f, STATUS_USAGE, "expect=%s: it takes "
 		    "ALG:HEX, with an algorithm of hash=", expect);
 	digits = strspn(expect + len + 1, "0123456789abcdefABCDEF");
 	if (digits != 2 * a->size || expect[len + 1 + digits] != '\0')

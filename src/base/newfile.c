@@ -34,12 +34,12 @@ static int
 wrong(struct fault *f, const struct newfile *n, int err)
 {
 	if (err == ESTALE)
-		return fault_set(f, status_errno(ENOENT), "%s=%s: what was "
-		    "written beside it, as %s, was removed or replaced",
+		return fault_set(f, status_errno(ENOENT), "%s=%s: its "
+		    "temporary file %s was removed or replaced",
 		    n->key, n->path, n->temporary);
 	if (err == EEXIST)
-		return fault_set(f, status_errno(EEXIST), "%s=%s: there is "
-		    "such a file by now, which was made during the copy",
+		return fault_set(f, status_errno(EEXIST), "%s=%s: a file "
+		    "of that name was created during the copy",
 		    n->key, n->path);
 	return fault_errno(f, err, "%s=%s", n->key, n->path);
 }
@@ -76,7 +76,7 @@ look(struct newfile *n, struct fault *f)
 	bool there;
 
 	if (among_devices(n->dir))
-		return refuse(f, n, "is among the devices");
+		return refuse(f, n, "is in the device file system");
 	if (strlen(n->base) > NAME_MAX - strlen(TEMPORARY))
 		return wrong(f, n, ENAMETOOLONG);
 	there = fstatat(n->dir, n->base, &st, AT_SYMLINK_NOFOLLOW) == 0;
@@ -194,8 +194,8 @@ newfile_hold(struct newfile *n, struct fault *f)
 	if (n->fd >= 0)
 		close(n->fd);
 	n->fd = -1;
-	return err == EWOULDBLOCK ? refuse(f, n, "a run that is under way "
-	    "makes it") : wrong(f, n, err);
+	return err == EWOULDBLOCK ? refuse(f, n, "another run is writing "
+	    "it") : wrong(f, n, err);
 }
 
 /* The stream closes the duplicate; the lock lasts as long as our descriptor. */

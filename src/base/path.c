@@ -55,8 +55,8 @@ path_no_folder(const char *path, const char *key, const char *what,
 		if (faccessat(AT_FDCWD, folder, F_OK, 0) != 0)
 			break;
 	}
-	return fault_set(f, status_errno(ENOENT), "%s%s%s: there is no folder "
-	    "%s", key, key[0] != '\0' ? "=" : "", what, folder);
+	return fault_set(f, status_errno(ENOENT), "%s%s%s: there is no "
+	    "directory %s", key, key[0] != '\0' ? "=" : "", what, folder);
 }
 
 int
@@ -71,7 +71,7 @@ path_for_new(const char *path, const char *what, struct fault *f)
 		return fault_errno(f, errno, "%s", what);
 	if (among_devices(dir))
 		fault_set(f, STATUS_REFUSED,
-		    "%s: no file is created among the devices", what);
+		    "%s: no file is created in the device file system", what);
 	else if (faccessat(dir, ".", W_OK | X_OK, AT_EACCESS) != 0)
 		fault_errno(f, errno, "%s", what);
 	else

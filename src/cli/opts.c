@@ -75,8 +75,8 @@ static int
 note_add(struct opts *o, const char *text, struct fault *f)
 {
 	if (o->notes == NOTES_MOST)
-		return fault_set(f, STATUS_USAGE, "note=%s: there are %d "
-		    "already, and no more are taken", text, NOTES_MOST);
+		return fault_set(f, STATUS_USAGE, "note=%s: note= is "
+		    "given more than %d times", text, NOTES_MOST);
 	o->note_text[o->notes++] = o->note = text;
 	return 0;
 }
@@ -368,8 +368,8 @@ other_form(const struct opts *o, struct fault *f)
 	char *line = hint_line(o->argc, o->argv);
 
 	if (line != NULL)
-		fault_set(f, STATUS_USAGE, "operands are name=value here; the "
-		    "same is: %s", line);
+		fault_set(f, STATUS_USAGE, "operands are name=value here; "
+		    "write: %s", line);
 	free(line);
 	return -1;
 }

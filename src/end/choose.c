@@ -242,8 +242,9 @@ choose_backend(struct endpoint *ep, int fd, const struct stat *st,
 		return fault_set(f, status_errno(ELOOP),
 		    "%s is a symbolic link, and nofollow is set", ep->name);
 	case S_IFDIR:
-		return fault_set(f, status_errno(EISDIR), "%s is a folder; %s",
-		    ep->name, ep->spec.role == TARGET ? "name a file in it" :
+		return fault_set(f, status_errno(EISDIR), "%s is a "
+		    "directory; %s", ep->name, ep->spec.role == TARGET ?
+		    "name a file in it" :
 		    "name a file, or the disk it lies on (pardd -l)");
 	default:
 		return unsupported(f, ep, "of an unknown type");

@@ -113,8 +113,8 @@ endpoint_flush(struct endpoint *ep, struct fault *f)
 		if (errno == EINVAL)
 			break;		/* no flush needed there */
 		else if (errno != EINTR)
-			return fault_errno(f, errno, "%s: flushing its folder",
-			    ep->name);
+			return fault_errno(f, errno, "%s: flushing its "
+			    "directory", ep->name);
 	return 0;
 }
 

@@ -369,7 +369,7 @@ file_lock(const struct endpoint *ep, int fd, uint64_t from, uint64_t to,
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: another copy is "
 	    "being made to the same bytes of it; end that first (force=held "
-	    "writes all the same)", ep->name);
+	    "writes anyway)", ep->name);
 }
 
 /* A lock on a shared descriptor would outlive this process. */

@@ -153,7 +153,7 @@ check_target(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s is in use: %u initiator%s "
 	    "registered for reservations; end that first (force=held writes "
-	    "all the same)", ep->name, n, n == 1 ? " is" : "s are");
+	    "anyway)", ep->name, n, n == 1 ? " is" : "s are");
 }
 
 static int

@@ -163,14 +163,14 @@ rbd_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 
 	if (rbd->image.user[0] != '\0' && (force & FORCE_HELD) == 0)
 		return fault_set(f, STATUS_REFUSED, "%s is in use: it is open "
-		    "for writing by %s (force=held writes all the same)",
+		    "for writing by %s (force=held writes anyway)",
 		    ep->name, rbd->image.user);
 	if (src->be == ep->be && (force & FORCE_OVERLAP) == 0 &&
 	    same_image(&rbd->image, &other->image) && from < src_from +
 	    (to - from) && src_from < to)
 		return fault_set(f, STATUS_REFUSED, "the range to be written "
 		    "on %s overlaps the one to be read from %s (force=overlap "
-		    "writes all the same)", ep->name, src->name);
+		    "writes anyway)", ep->name, src->name);
 	return 0;
 }
 

@@ -215,7 +215,7 @@ apart(const struct targets *t, unsigned i, struct fault *f)
 		b = &t->target[i].ep;
 		if (one(a, b))
 			return fault_set(f, STATUS_REFUSED, "%s and %s are "
-			    "one target, given twice", b->name, a->name);
+			    "the same target", b->name, a->name);
 		if (a->is.streamed && b->is.streamed)
 			return fault_set(f, STATUS_REFUSED, "%s and %s are "
 			    "both written in order: of several targets one "

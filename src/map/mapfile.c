@@ -193,7 +193,7 @@ mapfile_load(struct mapfile *m, const char *path, struct fault *f)
 		return 0;
 	if (fd < 0 && errno == ELOOP)
 		return fault_set(f, status_errno(ELOOP), "%s is a symbolic "
-		    "link, and no map is looked for behind it", path);
+		    "link, which map= does not follow", path);
 	if (fd < 0)
 		return fault_errno(f, errno, "%s", path);
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
@@ -406,7 +406,7 @@ mapfile_save_by(struct mapfile_form *form, const char *path, struct fault *f)
 		close(form->lock);
 	form->lock = fresh;
 	if (fsync(at.dir) != 0 && errno != EINVAL)
-		return fault_errno(f, errno, "%s: its folder", path);
+		return fault_errno(f, errno, "%s: its directory", path);
 	return 0;
 }
 

@@ -262,7 +262,7 @@ ask_folders(struct exfat *x)
 	x->io->failed = false;
 	exfat_hits(x, &x->io->map->free, &has);
 	fs_doubt_files(x->io, has.n, has.more,
-	    "its bitmap and its folders differ: fsck.exfat");
+	    "its bitmap and its directories differ: fsck.exfat");
 	fs_names_free(&has);
 }
 

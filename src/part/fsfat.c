@@ -335,7 +335,7 @@ ask_folders(struct fat *f)
 	f->io->failed = false;
 	fat_hits(f, &f->io->map->free, &has);
 	fs_doubt_files(f->io, has.n, has.more,
-	    "its FAT and its folders differ: fsck.fat");
+	    "its FAT and its directories differ: fsck.fat");
 	fs_names_free(&has);
 }
 
@@ -355,7 +355,7 @@ read_all(struct fat *f)
 	if ((f->io->how & (FS_META | FS_DEEP)) != 0)
 		folders(f);
 	if (fs_contradicts(f->io))
-		fs_doubt(f->io, FS_DAMAGED, "its FAT calls a folder free");
+		fs_doubt(f->io, FS_DAMAGED, "its FAT calls a directory free");
 	if (fs_exact(f->io) && !f->io->whole)
 		ask_folders(f);
 }

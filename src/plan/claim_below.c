@@ -55,7 +55,7 @@ check_writable(struct claims *c, const struct disk *path, struct fault *f)
 	if (!protected)
 		return err == 0 ? 0 : claim_unknown(c, path, err, f);
 	return fault_set(f, STATUS_REFUSED, "%s: %s is read-only; blockdev "
-	    "--setrw /dev/%s first (force=held writes all the same)", c->name,
+	    "--setrw /dev/%s first (force=held writes anyway)", c->name,
 	    path->name, path->name);
 }
 
@@ -90,7 +90,7 @@ claim_paths(struct claims *c, const struct disk *d, struct range r,
 		disk_of_block(node[i], &other);
 		if (other.err != 0 && disk_lost(node[i], true))
 			continue;	/* it is gone */
-		snprintf(name, sizeof(name), "%s and %s are one disk",
+		snprintf(name, sizeof(name), "%s and %s are the same disk",
 		    c->name, other.name);
 		c->name = name;
 		failed = other.err != 0 ?
@@ -199,7 +199,7 @@ claim_other(struct claims *c, const struct medium *m, const struct disk *other,
 		return claim_unknown(c, other, err, f);
 	if (r.from >= start + other->length || start >= r.to)
 		return 0;
-	snprintf(name, sizeof(name), "%s and %s lie on one %s",
+	snprintf(name, sizeof(name), "%s and %s lie on the same %s",
 	    c->plan->dst->name, other->name, m->disk != 0 ? "disk" : "file");
 	c->name = name;
 	r.from = r.from > start ? r.from - start : 0;

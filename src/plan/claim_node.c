@@ -26,22 +26,22 @@ claim_in_use(struct fault *f, const char *name, const char *node,
 	switch (use->kind) {
 	case USE_MOUNTED:
 		return fault_set(f, STATUS_REFUSED, "%s: %s is mounted on %s; "
-		    "umount it first (force=mounted writes all the same)", name,
+		    "umount it first (force=mounted writes anyway)", name,
 		    node, use->by);
 	case USE_SWAP:
 		return fault_set(f, STATUS_REFUSED, "%s: %s is swap space in "
-		    "use; swapoff it first (force=swap writes all the same)",
+		    "use; swapoff it first (force=swap writes anyway)",
 		    name, node);
 	case USE_LOOPED:
 		return fault_set(f, STATUS_REFUSED, "%s: the loop device %s "
-		    "lies on %s; losetup -d it first (force=looped writes all "
-		    "the same)", name, use->by, node);
+		    "lies on %s; losetup -d it first (force=looped writes "
+		    "anyway)", name, use->by, node);
 	case USE_HELD:
 	case USE_NONE:
 		break;
 	}
 	return fault_set(f, STATUS_REFUSED, "%s: %s is held by %s; end that "
-	    "first (force=held writes all the same)", name, node, use->by);
+	    "first (force=held writes anyway)", name, node, use->by);
 }
 
 /* Kinds of use in the words of force=: "mounted,swap". */
@@ -70,9 +70,9 @@ claim_not_known(struct fault *f, const char *name, const char *node,
 {
 	char text[64];
 
-	return fault_set(f, STATUS_REFUSED, "%s: who uses %s is not known, for "
-	    "%s cannot be read: %s (force=%s writes all the same)", name, node,
-	    use->unread, errno_words(use->err), words(use->unknown, text,
+	return fault_set(f, STATUS_REFUSED, "%s: who uses %s is not known, "
+	    "because %s cannot be read: %s (force=%s writes anyway)", name,
+	    node, use->unread, errno_words(use->err), words(use->unknown, text,
 	    sizeof(text)));
 }
 
@@ -146,10 +146,10 @@ lock(const struct claims *c, int fd, const char *name, struct fault *f)
 	}
 	if (err == EWOULDBLOCK)
 		return fault_set(f, STATUS_REFUSED, "%s: %s is locked (flock) "
-		    "by another program; end that first (force=held writes all "
-		    "the same)", c->name, name);
+		    "by another program; end that first (force=held writes "
+		    "anyway)", c->name, name);
 	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
-	    "%s (force=held writes all the same)", c->name, name,
+	    "%s (force=held writes anyway)", c->name, name,
 	    errno_words(err));
 }
 
@@ -217,13 +217,13 @@ claim_node(struct claims *c, dev_t node, const char *kernel_name,
 		return 0;
 	if (errno != EBUSY)
 		return fault_set(f, STATUS_REFUSED, "%s: %s cannot be claimed "
-		    "with O_EXCL: %s (force=held writes all the same)", c->name,
+		    "with O_EXCL: %s (force=held writes anyway)", c->name,
 		    kernel_name, errno_words(errno));
 	if (usage_of_node(node, USE_LOOPED, &use))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s is in use (by another "
 	    "program, or mounted elsewhere); end that first (force=held "
-	    "writes all the same)", c->name, kernel_name);
+	    "writes anyway)", c->name, kernel_name);
 }
 
 /*
@@ -278,7 +278,7 @@ claim_lock(struct claims *c, dev_t node, const char *name, struct fault *f)
 	if (errno == ENOENT || (c->plan->opts->force & FORCE_HELD) != 0)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s cannot be locked (flock): "
-	    "%s (force=held writes all the same)", c->plan->dst->name, name,
+	    "%s (force=held writes anyway)", c->plan->dst->name, name,
 	    errno_words(errno));
 }
 

@@ -113,12 +113,12 @@ look_map(const struct name *map, const char *suffix, const struct plan *p,
 		    "map", n.path, suffix);
 	if (there && whole && S_ISLNK(st.st_mode))
 		return fault_set(f, status_errno(ELOOP), "%s is a symbolic "
-		    "link, and no map is looked for behind it", n.path);
+		    "link, which map= does not follow", n.path);
 	if (there && whole && !S_ISREG(st.st_mode))
 		return fault_set(f, STATUS_REFUSED, "%s is not a regular "
 		    "file, and so not a map", n.path);
 	if (there && S_ISDIR(st.st_mode))
-		return fault_set(f, STATUS_REFUSED, "%s%s is a folder: map= "
+		return fault_set(f, STATUS_REFUSED, "%s%s is a directory: map= "
 		    "needs that name for the map", n.path, suffix);
 	return 0;
 }

@@ -288,8 +288,8 @@ maybe_same(const struct plan *p, const struct places *a, struct fault *f)
 	if (a->err == 0 || !p->dst->is.device)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "whether %s overlaps what is read "
-	    "from %s is not known, for what %s%u:%u lies on "
-	    "cannot be read: %s (force=overlap writes all the same)",
+	    "from %s is not known, because what %s%u:%u lies on cannot be "
+	    "read: %s (force=overlap writes anyway)",
 	    p->dst->name, p->src->name, major(a->dev) != 0 ? "/sys/dev/block/" :
 	    "the file system ", major(a->dev), minor(a->dev),
 	    errno_words(a->err));
@@ -329,8 +329,8 @@ static int
 overlaps(const struct plan *p, struct fault *f)
 {
 	return fault_set(f, STATUS_REFUSED, "%sthe range to be written on %s "
-	    "overlaps the one to be read from %s (force=overlap writes all the "
-	    "same)", strcmp(p->src->name, p->dst->name) == 0 ? "source and "
+	    "overlaps the one to be read from %s (force=overlap writes "
+	    "anyway)", strcmp(p->src->name, p->dst->name) == 0 ? "source and "
 	    "target are the same: " : "", p->dst->name, p->src->name);
 }
 
@@ -382,7 +382,7 @@ served(const struct endpoint *server, const struct endpoint *ep,
 	if (!opened_any(pid, server->spec.role == TARGET, has_some, range))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s may be what %s serves: process "
-	    "%d has it open (force=overlap writes all the same)", ep->name,
+	    "%d has it open (force=overlap writes anyway)", ep->name,
 	    server->name, (int)pid);
 }
 
@@ -478,7 +478,7 @@ overlap_targets(const struct plan *p, const struct plan *q, struct fault *f)
 	if ((a.err != 0 && p->dst->is.device) ||
 	    (b.err != 0 && q->dst->is.device))
 		return fault_set(f, STATUS_REFUSED, "whether %s and %s overlap "
-		    "is not known, for what they lie on cannot be read: %s",
+		    "is not known, because what they lie on cannot be read: %s",
 		    p->dst->name, q->dst->name, errno_words(a.err != 0 ?
 		    a.err : b.err));
 	return 0;

@@ -153,7 +153,7 @@ empty_device(const struct plan *p, struct fault *f)
 {
 	if (!empty(p->src) && !empty(p->dst))
 		return 0;
-	return fault_set(f, STATUS_REFUSED, "%s has no bytes; is there a "
+	return fault_set(f, STATUS_REFUSED, "%s has a size of 0; is there a "
 	    "medium in it?", empty(p->src) ? p->src->name : p->dst->name);
 }
 
@@ -177,7 +177,7 @@ no_flush(const struct plan *p, struct fault *f)
 	if (p->work != WORK_RESCUE || !p->dst->is.unflushable)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s: %s, so map= could not tell "
-	    "what is there for good", p->dst->name, p->dst->is.remote ?
+	    "what is safely stored", p->dst->name, p->dst->is.remote ?
 	    "the server has no flush" :
 	    "its overlay was mounted volatile and has no flush");
 }
@@ -275,8 +275,8 @@ other_disk(const struct endpoint *ep, const char *operand, const char *called,
 		    ep->name, operand, called, known(d.serial), known(d.wwn));
 	if (disk_namesake(&d, by, &other))
 		return fault_set(f, STATUS_REFUSED, "%s=%s: %s and %s are both "
-		    "called so; their WWNs are %s and %s; a name that no other "
-		    "disk has tells which", operand, called,
+		    "called that; their WWNs are %s and %s; use a name that "
+		    "only one has", operand, called,
 		    d.name[0] != '\0' ? d.name : d.sg, other.name[0] != '\0' ?
 		    other.name : other.sg, known(d.wwn), known(other.wwn));
 	return 0;
@@ -299,7 +299,8 @@ new_device(const struct plan *p, struct fault *f)
 	if (!p->dst->is.absent || !among_devices(p->dst->dir))
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s does not exist, and no file is "
-	    "created among the devices; is the name right?", p->dst->name);
+	    "created in the device file system; is the name right?",
+	    p->dst->name);
 }
 
 /* A file that is standard output gets messages after the copy: print_hold. */
@@ -310,7 +311,7 @@ own_messages(const struct plan *p, struct fault *f)
 		return 0;
 	if (p->dst->is.inherited)
 		return fault_set(f, STATUS_REFUSED, "%s is standard error, "
-		    "too: messages would come into the copy; 2>FILE sends them "
+		    "too: messages would get into the copy; 2>FILE sends them "
 		    "elsewhere", p->dst->name);
 	return fault_set(f, STATUS_REFUSED, "%s is standard error: messages "
 	    "would be written over the copy", p->dst->name);
@@ -324,7 +325,7 @@ bare_terminal(const struct plan *p, struct fault *f)
 	    !p->dst->is.inherited || !isatty(STDOUT_FILENO))
 		return 0;
 	return fault_set(f, STATUS_USAGE, "of= is missing, and standard output "
-	    "is a terminal; of=- writes to it all the same");
+	    "is a terminal; of=- writes to it anyway");
 }
 
 static int
@@ -426,8 +427,8 @@ not_unique(const struct plan *p, struct fault *f)
 	if (!endpoint_disk(p->src, &d) || (d.serial[0] == '\0' &&
 	    d.wwn[0] == '\0'))
 		return fault_set(f, STATUS_REFUSED, "wait=: %s has no serial "
-		    "number or WWN by which it could be known when it comes "
-		    "back", p->src->name);
+		    "number or WWN to recognise it by when it comes back",
+		    p->src->name);
 	if (disk_find(&d, &other) > 1)
 		return fault_set(f, STATUS_REFUSED, "wait=: another disk has "
 		    "the serial number and WWN of %s, too", p->src->name);

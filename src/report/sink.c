@@ -186,7 +186,7 @@ hold(const struct sink *s, struct fault *f)
 	if (!s->regular || s->journal || flock(s->fd, LOCK_EX | LOCK_NB) == 0 ||
 	    errno != EWOULDBLOCK)
 		return 0;
-	return not_a_sink(f, s, "a run that is under way writes it");
+	return not_a_sink(f, s, "another run is writing it");
 }
 
 /* Open an existing file, or with --dry-run check it. */
@@ -250,7 +250,7 @@ open_in(struct sink *s, const struct opts *o, int dir, const char *base,
 	int path, failed;
 
 	if (among_devices(dir))
-		return not_a_sink(f, s, "is among the devices");
+		return not_a_sink(f, s, "is in the device file system");
 	do {
 		path = openat(dir, base, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (path < 0 && errno != ENOENT)

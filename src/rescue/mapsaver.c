@@ -419,7 +419,7 @@ lock(struct mapsaver *ms, const char *path, bool make, struct fault *f)
 		    errno == EWOULDBLOCK) {
 			ms->made = ms->blank = false;	/* it is theirs then */
 			return fault_set(f, STATUS_REFUSED, "%s is the map of "
-			    "a run that is under way", path);
+			    "another run in progress", path);
 		}
 		if (is_ours(ms, ms->dir, base))
 			return 0;

@@ -40,7 +40,7 @@ shared_serial()
 	local n
 	for n in 1 2; do
 		dd if=/dev/zero of="/dev/${pair}n$n" bs=1M count=1 conv=fsync status=none
-		refused "oserial=NVME0001: ${pair}n$n and ${pair}n[12] are both called so" \
+		refused "oserial=NVME0001: ${pair}n$n and ${pair}n[12] are both called that" \
 		    if=/tmp/src of="/dev/${pair}n$n" oserial=NVME0001 \
 		    force=mounted,swap,held,looped,overlap &&
 		    grep -qw "$(wwn "${pair}n1")" err && grep -qw "$(wwn "${pair}n2")" err &&
@@ -82,7 +82,7 @@ shared_wwn()
 		! grep -qs ONE "$disk/device/vpd_pg80" || one=/dev/${disk##*/}
 		! grep -qs TWO "$disk/device/vpd_pg80" || two=/dev/${disk##*/}
 	done
-	[[ $one && $two ]] && refused 'oserial=5000c50012345678: sd. and sd. are both called so' \
+	[[ $one && $two ]] && refused 'oserial=5000c50012345678: sd. and sd. are both called that' \
 	    if=/tmp/src of="$one" oserial=5000c50012345678 &&
 	    exits 0 "$pardd" if=/tmp/src of="$one" oserial=ONE && complete &&
 	    refused 'not the disk' if=/tmp/src of="$one" oserial=TWO &&
@@ -123,7 +123,7 @@ exported()
 {
 	local by=$1 what=$2 node=/dev/${other}n1
 	"$what" "$node" || return
-	refused "is held by $by.*force=held writes all the same\)$" if=/tmp/src of="$node" \
+	refused "is held by $by.*force=held writes anyway\)$" if=/tmp/src of="$node" \
 	    force=mounted,swap,looped,overlap &&
 	    exits 0 "$pardd" -l && listed | grep "^$node .*held by $by" &&
 	    exits 0 "$pardd" if=/tmp/src of="$node" force=held && complete
@@ -132,7 +132,7 @@ exported_file()
 {
 	local by=$1 what=$2
 	truncate -s 1M 'a file' && "$what" "$PWD/a file" || return
-	refused "the file is held by $by.*force=held writes all the same\)$" if=/tmp/src of='a file' &&
+	refused "the file is held by $by.*force=held writes anyway\)$" if=/tmp/src of='a file' &&
 	    exits 0 "$pardd" if=/tmp/src of='a file' force=held && complete
 }
 not_yet()

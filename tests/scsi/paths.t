@@ -27,7 +27,7 @@ kept()
 
 by_other_path()
 {
-	local to why="and $first are one disk: $first is mounted on $PWD/m.*force=mounted writes all the same\)$"
+	local to why="and $first are the same disk: $first is mounted on $PWD/m.*force=mounted writes anyway\)$"
 	mounted "$SD1" || return
 	for to in "$SD2" "$SG2" "$BSG2"; do
 		kept refused "$to $why" if=src of="$to" || return
@@ -40,7 +40,7 @@ read_only()
 	local to
 	"$blocks" make src 64k 3 && blockdev --setro "$SD1" && undo blockdev --setrw "$SD1" || return
 	for to in "$SD2" "$SG2"; do
-		kept refused "$to and $first are one disk: $first is read-only; blockdev --setrw $SD1 first" if=src of="$to" || return
+		kept refused "$to and $first are the same disk: $first is read-only; blockdev --setrw $SD1 first" if=src of="$to" || return
 	done
 	exits 0 "$pardd" if="$SD1" of=dst && complete && exits 0 "$pardd" if=src of="$SD2" force=held && complete
 }
@@ -57,16 +57,16 @@ held_by_path()
 	exec 7>pipe
 	head -c 4096 src >&7
 	until_true 20 is_held &&
-	    one_line "$first is in use .by another program.*force=held writes all the same\)$" || return
+	    one_line "$first is in use .by another program.*force=held writes anyway\)$" || return
 	exec 7>&-
 	wait $!
 }
 it "holds the target by its other path, too" held_by_path
 paths_overlap()
 {
-	refused 'overlaps the one to be read.*force=overlap writes all the same\)$' if="$SD1" of="$SD2" &&
-	    refused 'force=overlap writes all the same\)$' if="$SD1" of="$SD2" bs=512 count=1000 seek=999 &&
-	    refused 'force=overlap writes all the same\)$' if="$SG1" of="$SD2" bs=512 count=1000 seek=999 &&
+	refused 'overlaps the one to be read.*force=overlap writes anyway\)$' if="$SD1" of="$SD2" &&
+	    refused 'force=overlap writes anyway\)$' if="$SD1" of="$SD2" bs=512 count=1000 seek=999 &&
+	    refused 'force=overlap writes anyway\)$' if="$SG1" of="$SD2" bs=512 count=1000 seek=999 &&
 	    exits 0 "$pardd" if="$SD1" of="$SD2" bs=512 count=1000 seek=1000 && complete
 }
 it "sees two paths of one disk overlap, or not" paths_overlap
@@ -101,7 +101,7 @@ overlapping()
 {
 	local why
 	isohybrid 2048 && mounted "$p2" || return
-	why="$p1: ${p2#/dev/} is mounted on $PWD/m.*force=mounted writes all the same\)$"
+	why="$p1: ${p2#/dev/} is mounted on $PWD/m.*force=mounted writes anyway\)$"
 	kept refused "$why" if=src of="$p1" bs=512 seek=2048 &&
 	    kept refused "$why" if=src of="$p1" bs=512 seek=2040 &&
 	    kept refused "$why" if=src of="$p1" bs=512 seek=6143 count=1 &&
@@ -112,14 +112,14 @@ it "refuses a partition where another one that is mounted shares its bytes" over
 enclosing()
 {
 	isohybrid 2048 && mounted "$p1" &&
-	    kept refused "$p2: ${p1#/dev/} is mounted on $PWD/m.*force=mounted writes all the same\)$" \
+	    kept refused "$p2: ${p1#/dev/} is mounted on $PWD/m.*force=mounted writes anyway\)$" \
 		if=src of="$p2"
 }
 it "refuses a partition within one that is mounted" enclosing
 from_zero()
 {
 	isohybrid 0 && mounted "$p2" &&
-	    kept refused "${p2#/dev/} is mounted on $PWD/m.*force=mounted writes all the same\)$" \
+	    kept refused "${p2#/dev/} is mounted on $PWD/m.*force=mounted writes anyway\)$" \
 		if=src of="$p1" count=1
 }
 it "takes the head of a partition from byte 0 on for the partition table" from_zero
@@ -148,9 +148,9 @@ volumes()
 	    exits 0 "$pardd" if=$a of=$a bs=512 count=100 seek=100 &&
 	    exits 0 "$pardd" if=$a of=$c bs=512 skip=2048 count=808 &&
 	    exits 0 "$pardd" if=$a of="$SD1" bs=512 count=10 seek=2048 force=held || return
-	refused 'force=overlap writes all the same\)$' if=$a of=$c bs=512 skip=2048 count=809 &&
-	    refused 'force=overlap writes all the same\)$' if=$a of=$a bs=512 count=101 seek=100 &&
-	    refused 'force=overlap writes all the same\)$' if=$a of="$SD2" bs=512 skip=2047 count=1 seek=2047 \
+	refused 'force=overlap writes anyway\)$' if=$a of=$c bs=512 skip=2048 count=809 &&
+	    refused 'force=overlap writes anyway\)$' if=$a of=$a bs=512 count=101 seek=100 &&
+	    refused 'force=overlap writes anyway\)$' if=$a of="$SD2" bs=512 skip=2047 count=1 seek=2047 \
 		force=held
 }
 volume_file()
@@ -229,8 +229,8 @@ volume_other()
 	    dmsetup create c --table "0 4096 flakey $SD1 8192 1000 0" &&
 	    undo dmsetup remove --retry c && dmsetup mknodes &&
 	    exits 0 "$pardd" if=/dev/mapper/b of=/dev/mapper/c && complete &&
-	    refused 'force=overlap writes all the same\)$' if=/dev/mapper/b of=/dev/mapper/a &&
-	    refused 'force=overlap writes all the same\)$' if=/dev/mapper/b of="$SD1" force=held
+	    refused 'force=overlap writes anyway\)$' if=/dev/mapper/b of=/dev/mapper/a &&
+	    refused 'force=overlap writes anyway\)$' if=/dev/mapper/b of="$SD1" force=held
 }
 if type -P dmsetup >/dev/null; then
 	it "copies from volume to volume on one disk, where they are apart" volumes
@@ -260,9 +260,9 @@ mirror()
 	refused "${one#/dev/} is held by md7; end that first \(force=held" if=src of="$one" &&
 	    refused "${two#/dev/} is held by md7" if=src of="$two" &&
 	    refused "loop device ${one#/dev/} lies on the file" if=src of=img1 conv=notrunc &&
-	    refused 'force=overlap writes all the same\)$' if="$two" of=/dev/md7 count=1 &&
-	    refused 'force=overlap writes all the same\)$' if=/dev/md7 of="$two" count=1 force=held &&
-	    refused 'force=overlap writes all the same\)$' if=img1 of=/dev/md7 count=1 || return
+	    refused 'force=overlap writes anyway\)$' if="$two" of=/dev/md7 count=1 &&
+	    refused 'force=overlap writes anyway\)$' if=/dev/md7 of="$two" count=1 force=held &&
+	    refused 'force=overlap writes anyway\)$' if=img1 of=/dev/md7 count=1 || return
 	exits 0 "$pardd" if=src of=/dev/md7 && complete && same src <(head -c 1M /dev/md7) &&
 	    mounted /dev/md7 && refused "md7 is mounted on $PWD/m" if=src of=/dev/md7
 }

@@ -54,14 +54,14 @@ turned_away()
 	sync
 	forget
 	away "$@" &&
-	    refused "force=$name writes all the same\)$" if="$SG1" "$@" \
+	    refused "force=$name writes anyway\)$" if="$SG1" "$@" \
 		force="$(other_words "$name")" &&
-	    refused "force=$name writes all the same\)$" if="$SG1" "$@" -d &&
+	    refused "force=$name writes anyway\)$" if="$SG1" "$@" -d &&
 	    was_not_sent "$HCTL2" "$writes"
 }
 away()
 {
-	refused "$by.*force=$name writes all the same\)$" if="$SG1" "$@"
+	refused "$by.*force=$name writes anyway\)$" if="$SG1" "$@"
 }
 # passed OPERANDS...: copied
 passed()
@@ -283,7 +283,7 @@ done
 
 overlapping()
 {
-	local why='force=overlap writes all the same\)$'
+	local why='force=overlap writes anyway\)$'
 	fresh
 	refused "$why" if="$1" of="$2" "${@:3}" &&
 	    refused "$why" if="$1" of="$2" bs=512 skip=100 count=10 seek=109 "${@:3}" \
@@ -301,7 +301,7 @@ it "sees sg and itself overlap" overlapping "$SG2" "$SG2"
 it "sees sd and sd with sgio overlap" overlapping "$SD2" "$SD2" oflag=sgio
 part_overlap()
 {
-	local why='force=overlap writes all the same\)$'
+	local why='force=overlap writes anyway\)$'
 	fresh
 	parts && refused "$why" if="$SG2" of="${SD2}1" bs=512 skip=6143 count=1 seek=4095 &&
 	    refused "$why" if="${SD2}1" of="$BSG2" bs=512 seek=2048 count=1 &&
@@ -312,7 +312,7 @@ part_overlap()
 it "sees sg and a partition overlap, or not" part_overlap
 map_overlap()
 {
-	local why='force=overlap writes all the same\)$'
+	local why='force=overlap writes anyway\)$'
 	fresh
 	map "$SD2" && refused "$why" if="$SG2" of="$dm" count=10 seek=9 &&
 	    refused "$why" if="$dm" of="$SD2" count=10 seek=9 force=held &&
@@ -325,7 +325,7 @@ map_part()
 	parts && map "${SD2}1" && exits 0 "$pardd" if="$dm" of="${SD2}2" &&
 	    exits 0 "$pardd" if="$dm" of="$SG2" bs=512 seek=8192 &&
 	    exits 0 "$pardd" if="$dm" of="$SG2" bs=512 seek=6143 count=1 force=held &&
-	    refused 'force=overlap writes all the same\)$' if="$dm" of="$SG2" bs=512 skip=4095 seek=6143 \
+	    refused 'force=overlap writes anyway\)$' if="$dm" of="$SG2" bs=512 skip=4095 seek=6143 \
 		count=1 force=held
 }
 map_mounted()

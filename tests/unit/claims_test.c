@@ -155,7 +155,7 @@ claims_paths(void **state)
 	lacks("/sys/block/sdb/ro");
 	has(MOUNTINFO, "20 1 8:17 / /b rw - ext4 /dev/sdb1 rw\n");
 	assert_int_equal(claim(SDA, 0, 1), STATUS_REFUSED);
-	assert_true(refused("it and sdb are one disk: sdb1 is mounted on /b"));
+	assert_true(refused("it and sdb are the same disk: sdb1 is mounted on /b"));
 	assert_int_equal(claim(SDA, 300, 1), 0);
 	claims_release(&claims);
 }
@@ -175,7 +175,7 @@ claims_below(void **state)
 	add_loop("loop1", LOOP1, "/dev/sda", BLOCKS);
 	has(MOUNTINFO, "20 1 7:1 / /c rw - ext4 /dev/loop1 rw\n");
 	assert_int_equal(claim(LOOP0, 0, 1), STATUS_REFUSED);
-	assert_true(refused("it and loop1 lie on one disk: loop1 is mounted on "
+	assert_true(refused("it and loop1 lie on the same disk: loop1 is mounted on "
 	    "/c"));
 	has("/sys/block/loop1/loop/offset", "51712\n");
 	assert_int_equal(claim(LOOP0, 0, 1), 0);
@@ -330,7 +330,7 @@ claims_below_a_file(void **state)
 	claims_release(&claims);
 	other->on = "/img";
 	assert_int_equal(claim(LOOP0, 0, 1), STATUS_REFUSED);
-	assert_true(refused("it and loop1 lie on one file: loop1 is mounted on "
+	assert_true(refused("it and loop1 lie on the same file: loop1 is mounted on "
 	    "/c"));
 	other->on = "/dev/sda";
 	assert_int_equal(claim(LOOP0, 0, 1), 0);
@@ -363,7 +363,7 @@ tells_that_it_cannot_be_locked(void **state)
 	world.node[0].lock_err = ENOLCK;
 	assert_int_equal(claim(SDA, 150, 1), STATUS_REFUSED);
 	assert_true(refused("sda cannot be locked (flock): No locks available "
-	    "(force=held writes all the same)"));
+	    "(force=held writes anyway)"));
 	opts.force = FORCE_HELD;
 	assert_int_equal(claim(SDA, 150, 1), 0);
 	claims_release(&claims);
@@ -571,8 +571,8 @@ overlaps_in_volumes_of_volumes(void **state)
 	world.broken = "nothing";		/* no loop over calls */
 	assert_true(overlap(DM0, 0, SDB, 0, 64));
 	assert_true(refused("overlaps what is read from source is not known, "
-	    "for what /sys/dev/block/8:0 lies on cannot be read: Argument list "
-	    "too long"));
+	    "because what /sys/dev/block/8:0 lies on cannot be read: Argument "
+	    "list too long"));
 	assert_false(overlap(DM0, 0, SDB, 0, 10));
 }
 

@@ -97,7 +97,7 @@ refuses_what_cannot_be_copied(void **state)
 		    "a tape, which is not supported" },
 		{ S_IFSOCK, 0, STATUS_FILE, "is a socket, which is not" },
 		{ S_IFMT, 0, STATUS_FILE, "of an unknown type" },
-		{ S_IFDIR, 0, STATUS_ERRNO + EISDIR, "is a folder" },
+		{ S_IFDIR, 0, STATUS_ERRNO + EISDIR, "is a directory" },
 		{ S_IFLNK, 0, STATUS_ERRNO + ELOOP, "a symbolic link" },
 	};
 	size_t i;

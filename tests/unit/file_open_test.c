@@ -894,7 +894,7 @@ says_what_was_not_flushed(void **state)
 	assert_int_equal(endpoint_flush(&end, &f), 0);
 	deny("fsync", 0, 0, EIO);
 	assert_int_equal(endpoint_flush(&end, &f), -1);
-	assert_non_null(strstr(f.text, "flushing its folder"));
+	assert_non_null(strstr(f.text, "flushing its directory"));
 	closed();
 }
 

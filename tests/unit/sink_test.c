@@ -255,15 +255,15 @@ refuses_what_it_would_spoil(void **state)
 	assert_string_equal(f.text,
 	    "json=.: is neither a regular file nor a FIFO");
 	assert_int_equal(opened("/dev/null"), STATUS_REFUSED);
-	assert_string_equal(f.text, "json=/dev/null: is among the devices");
+	assert_string_equal(f.text, "json=/dev/null: is in the device file system");
 	assert_int_equal(opened("none/file"), STATUS_ERRNO + ENOENT);
-	assert_string_equal(f.text, "json=none/file: there is no folder none");
+	assert_string_equal(f.text, "json=none/file: there is no directory none");
 	assert_int_equal(opened("map/file"), STATUS_ERRNO + ENOTDIR);
 	o.argc = 1;
 	calls.flock_err = EWOULDBLOCK;
 	assert_int_equal(opened("map"), STATUS_REFUSED);
 	assert_string_equal(f.text,
-	    "json=map: a run that is under way writes it");
+	    "json=map: another run is writing it");
 	assert_true(has("map", "x"));
 	calls.flock_err = ENOLCK;		/* without locks there */
 	calls.cut_err = EIO;
