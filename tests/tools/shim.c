@@ -158,6 +158,23 @@ number_of(struct rule *r, const char *word, const char *value)
 	return false;
 }
 
+/* Now, as later the program keeps itself from most files. */
+static void
+read_places(struct rule *r, const char *path)
+{
+	off_t n;
+
+	r->places = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT |
+	    O_APPEND | O_CLOEXEC, 0666);
+	n = lseek(r->places, 0, SEEK_END);
+	if (n < 0 || lseek(r->places, 0, SEEK_SET) != 0)
+		die(path, "no file of places");
+	r->had = calloc(1, (size_t)n + 1);
+	if (r->had == NULL ||
+	    syscall(SYS_read, r->places, r->had, (size_t)n) != n)
+		die(path, "cannot be read");
+}
+
 static void
 word_of(struct rule *r, char *word)
 {
@@ -174,7 +191,7 @@ word_of(struct rule *r, char *word)
 	else if (strcmp(word, "until") == 0)
 		snprintf(r->until, sizeof(r->until), "%s", value);
 	else if (strcmp(word, "places") == 0)
-		snprintf(r->places, sizeof(r->places), "%s", value);
+		read_places(r, value);
 	else if (strcmp(word, "op") == 0)
 		r->ops = bits_of(value, ops, sizeof(ops) / sizeof(ops[0]));
 	else if (strcmp(word, "at") == 0)

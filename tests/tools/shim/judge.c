@@ -83,33 +83,23 @@ calls_to(const void *base, unsigned n)
 
 /*
  * Whether none has failed where memory is asked for: by the offsets in the
- * program that the rule's file has, which then has this one, too.
+ * program that the rule's file had, which then has this one, too.
  */
 static bool
 new_place(struct rule *r)
 {
 	enum { LINE = 17 };		/* 16 digits */
-	char some[LINE * 200 + 1], line[LINE + 1];
+	char line[LINE + 1];
 	Dl_info who;
-	bool had = false;
-	ssize_t n;
-	int fd;
 
 	if (atomic_load(&r->placed) || dladdr(asker, &who) == 0)
 		return false;
 	snprintf(line, sizeof(line), "%016" PRIx64 "\n",
 	    calls_to(who.dli_fbase, r->depth));
-	fd = (int)syscall(SYS_openat, AT_FDCWD, r->places, O_RDWR | O_CREAT |
-	    O_APPEND | O_CLOEXEC, 0666);
-	while ((n = syscall(SYS_read, fd, some, sizeof(some) - 1)) > 0) {
-		some[n] = '\0';
-		had = had || strstr(some, line) != NULL;
-	}
-	had = had || n < 0 || atomic_exchange(&r->placed, true);
-	if (!had)
-		(void)!syscall(SYS_write, fd, line, strlen(line));
-	syscall(SYS_close, fd);
-	return !had;
+	if (strstr(r->had, line) != NULL || atomic_exchange(&r->placed, true))
+		return false;
+	(void)!syscall(SYS_write, r->places, line, LINE);
+	return true;
 }
 
 /* Is it this rule's turn?  Counts; so ask only when the rest fits. */
@@ -122,7 +112,7 @@ due(struct rule *r, struct range *g, int fd)
 		return false;
 	if (r->every != 0 && roll(r) % r->every != 0)
 		return false;
-	if (r->places[0] != '\0' && !new_place(r))
+	if (r->had != NULL && !new_place(r))
 		return false;
 	if (r->once && fd >= 0 && fd < DESCRIPTORS &&
 	    atomic_exchange(&r->told[fd], true))

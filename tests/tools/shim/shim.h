@@ -35,7 +35,8 @@ struct range {
 struct rule {
 	char		 path[4096];	/* empty: any file */
 	char		 until[4096];	/* empty: no wait */
-	char		 places[4096];	/* empty: anywhere */
+	int		 places;	/* to be added to, */
+	char		*had;		/* what it had; NULL: anywhere */
 	unsigned	 ops;
 	int		 err;		/* errno value, or 0 */
 	bool		 whole, cut, odd, hang, old, flip, once, zero;
