@@ -188,6 +188,7 @@ start_write(struct queue *q)
 {
 	struct slot *s = q->ready;
 	size_t len;
+	bool noted;
 
 	q->ready = s->next;
 	if (q->ready == NULL)
@@ -197,10 +198,9 @@ start_write(struct queue *q)
 	len = piece_to_write(q->w, &s->pc);
 	s->io = (struct io){ .op = OP_WRITE, .buf = s->buf,
 		.off = s->pc.seg.off, .len = len };
-	if (!piece_note(q->w, s->pc.seg.off, len))
-		s->io.err = ENOMEM;
-	if (len == 0 || s->io.err != 0)
-		ended(q, s);
+	noted = piece_note(q->w, s->pc.seg.off, len);
+	if (len == 0 || !noted)
+		written(q, s, noted);
 	else if (sparse_wanted(q->w->job->p))
 		write_in_parts(q, s, len);
 	else
