@@ -344,6 +344,16 @@ stale()
 it "believes no file system whose head was not read" \
     stale $((mib + 1024))+512 '1 false null 1024 2'
 
+# Of what was there before a copy of its superblock is left, and all its files.
+replaced()
+{
+	local at
+	ext src 1024 16M && at=$(at alpha 100) && head -c 4096 /dev/zero | dd of=src conv=notrunc status=none &&
+	    printf 'LUKS\xba\xbe\0\1' | dd of=src conv=notrunc status=none && rescued 100 "$at+512" &&
+	    is 'null false crypto_LUKS 512 1' && ! grep '^    ' err && does_not_say 'free'
+}
+it "names no files of an older file system" replaced
+
 # Two partitions; what was lost of the table, and an old target with another one.
 lost_table()
 {

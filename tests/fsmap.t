@@ -620,10 +620,9 @@ begins_lost()
 	rm -f img
 	make_fs "$2" "$1" && map -o img && is clean || return
 	was=$used
-	head -c "$3" /dev/zero | dd of=img conv=notrunc status=none
-	map img && nothing_free || return
+	map -b "0+$3" img && nothing_free || return
 	[[ $state != clean ]] || fail "$(head -n 3 map)" || return
-	map -o img && is damaged lost || return
+	map -o -b "0+$3" img && is damaged lost || return
 	((used <= was + was / 10 && used >= was - was / 2)) || fail "$used bytes, $was before"
 }
 all_begin()
@@ -644,13 +643,21 @@ made_anew()
 	make_fs "$2" "$1" "${@:4}" && make_fs "$2" "$3" $force && map -o img && is clean &&
 	    [[ $type = "${3/fat32/vfat}" ]]
 }
+# locked_anew KIND SIZE [OPTIONS]: ... nor for what nobody can look into
+locked_anew()
+{
+	rm -f img
+	make_fs "$2" "$1" "${@:3}" && head -c 131072 /dev/zero | dd of=img conv=notrunc status=none &&
+	    printf 'LUKS\xba\xbe\0\1' | dd of=img conv=notrunc status=none && map -o img && is unknown && nothing_free
+}
 all_anew()
 {
 	local kind
 	for kind in ntfs fat32 exfat; do
 		made_anew ext4 300M $kind -b 1024 || return
 	done
-	made_anew ext4 400M xfs && made_anew xfs 400M ntfs && made_anew btrfs 300M exfat
+	locked_anew ext4 300M -b 1024 && locked_anew xfs 400M && locked_anew btrfs 300M && locked_anew ntfs 200M &&
+	    made_anew ext4 400M xfs && made_anew xfs 400M ntfs && made_anew btrfs 300M exfat
 }
 if command -v mkfs.xfs mkfs.btrfs mkntfs mkfs.fat mkfs.exfat >/dev/null; then
 	it "does not find by a copy what was there before" all_anew

@@ -75,9 +75,9 @@ struct fs_map {
 /*
  * Examine a partition and fill *m, which fs_map_free frees.  "type" is the name
  * that libblkid gives it; NULL or "" means try all kinds, and with FS_ORDER
- * also the backups of a damaged start.  Does not check whether it is mounted;
- * nothing is proven about a mounted file system.  "how" has bits of enum
- * fs_how.  Uses at most 64 MiB of memory, and reads at most 1/32 of the
+ * also the backups of a start that cannot be read.  Does not check whether it
+ * is mounted; nothing is proven about a mounted file system.  "how" has bits of
+ * enum fs_how.  Uses at most 64 MiB of memory, and reads at most 1/32 of the
  * partition, 1/8 with FS_DEEP, plus 16 MiB.
  *
  * Returns 0 or ENOMEM.  Errors in the file system, and when reading it, are not

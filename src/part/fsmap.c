@@ -71,11 +71,12 @@ any(struct fs_io *io, enum fs_by by)
 	return found;
 }
 
-/* A copy counts only where there is no start: it may be left from before. */
+/* A copy counts only where a start may be lost: it may be left from before. */
 static void
 look(struct fs_io *io)
 {
-	if (!any(io, FS_BY_START) && (fs_exact(io) || !any(io, FS_BY_COPY)))
+	if (!any(io, FS_BY_START) && (fs_exact(io) || !io->failed ||
+	    !any(io, FS_BY_COPY)))
 		fs_doubt(io, FS_UNKNOWN, "it is no file system that is known");
 }
 

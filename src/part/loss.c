@@ -137,8 +137,9 @@ sort(struct damage_area *a, struct scene *s)
 
 	if (a->len >> 30 < DEEP_GIB)
 		how |= FS_DEEP;
-	if (fs_map_read("", &source, how, &m) == 0 &&
-	    m.state != FS_UNKNOWN) {
+	/* a superblock of what was there before may be left */
+	if (fs_map_read(a->type, &source, how, &m) == 0 &&
+	    m.state != FS_UNKNOWN && m.type[0] != '\0') {
 		a->loss.known = true;
 		a->loss.state = m.state;
 		sum_up(a, s, &m);
