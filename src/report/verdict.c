@@ -218,7 +218,7 @@ within(const struct plan *p, struct outcome *out)
 	const struct fault said = out->verdict;
 	char part[64];
 
-	if (p->opts->domain == NULL || p->work == WORK_COMPARE)
+	if (p->opts->domain == NULL)
 		return;
 	part_of(part, sizeof(part), t.end - t.outside, t.end);
 	fault_set(&out->verdict, STATUS_COMPLETE, "%s, within domain=%s: %s",

@@ -53,8 +53,9 @@ static const struct rule {
 	    "iflag=dpo oflag=dpo fua=1", "cdbsz=6" },
 
 	{ "rescue= needs map=", ENDS, "rescue=reverse", "", "map=m" },
-	{ "rescue= needs map=", ENDS "map=m compare=1", "rescue=reverse", "",
-	    "" },
+	{ "map= of compare=1 cannot", ENDS "map=m", "compare=1",
+	    "rescue=reverse domain=d fill=zero maxerrors=0 maxtime=1 minrate=1 "
+	    "wait=1 used=first used=meta", "" },
 	{ "domain= needs map=", ENDS, "domain=d", "", "map=m" },
 	{ "fill= needs map=", ENDS, "fill=zero", "", "map=m" },
 	{ "maxerrors= needs map=", ENDS, "maxerrors=0", "", "map=m" },
