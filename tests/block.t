@@ -198,6 +198,20 @@ sparse_onto()
 }
 it "leaves no old data on a disk with conv=sparse" sparse_onto
 
+# What a file system has read of its disk is in the page cache of the disk.
+neighbourly()
+{
+	local try
+	filled a 8M 512 1 && exec 9<"$a" || return	# with the last descriptor the pages go
+	for try in 1 2 3; do	# the kernel itself may want the memory, once
+		cat "$a" >/dev/null && exits 0 "$pardd" if="$a" of=dst || return
+		(($("$blocks" incore "$a") <= 2000)) || return 0
+		echo "try $try: $("$blocks" incore "$a") pages are left"
+	done
+	return 1
+}
+it "leaves alone what others have cached of a disk" neighbourly
+
 # midway COMMAND...: when 2 MiB are in dst
 half_there()
 {

@@ -81,6 +81,21 @@ in_memory(const struct endpoint *ep)
 	return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
 }
 
+/*
+ * Whether part of the file is in the page cache, because someone has read or
+ * written it. -1: the kernel does not say.
+ */
+static int
+in_cache(int fd)
+{
+	uint64_t all[2] = { 0, 0 };	/* struct cachestat_range */
+	uint64_t pages[5] = { 0 };	/* struct cachestat, cached first */
+
+	if (syscall(SYS_cachestat, fd, all, pages, 0) != 0)
+		return -1;
+	return pages[0] > 0;
+}
+
 /* Query logical block and size of a block device. */
 static int
 ask_device(struct endpoint *ep, struct file *file, struct fault *f)
@@ -108,22 +123,10 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	ep->geo.size = ep->geo.room = (int64_t)bytes;
 	file->align = file->read_align = ep->geo.block;
 	file->medium = file_medium(file->plain);
+	/* a file system keeps there what it has read of its disk */
+	file->cached = ep->spec.role == SOURCE && file->prefer_direct &&
+	    in_cache(file->plain) != 0;
 	return 0;
-}
-
-/*
- * Whether part of the file is in the page cache, because someone has read or
- * written it. -1: the kernel does not say.
- */
-static int
-in_cache(int fd)
-{
-	uint64_t all[2] = { 0, 0 };	/* struct cachestat_range */
-	uint64_t pages[5] = { 0 };	/* struct cachestat, cached first */
-
-	if (syscall(SYS_cachestat, fd, all, pages, 0) != 0)
-		return -1;
-	return pages[0] > 0;
 }
 
 /*
