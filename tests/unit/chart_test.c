@@ -231,6 +231,25 @@ draws_each_series(void **state)
 	within_frames();
 }
 
+/* As many bins as there are: each lies in one column, and no other is drawn. */
+static void
+draws_all_bins(void **state)
+{
+	unsigned i;
+
+	(void)state;
+	p.length = (uint64_t)PROFILE_BINS << 20;
+	for (i = 0; i < PROFILE_BINS; i++)
+		note(SERIES_SOURCE, i, 1 << 20, 10 * MS);
+	note(SERIES_TARGET, 0, 1 << 20, 10 * MS);
+	draw(1);
+	/* 105 of 150 MB/s from end to end, in 205 columns of 5 bins */
+	assert_int_equal(count("H936.0\"/>"), 4);
+	assert_int_equal(count("M76.0 147.1H"), 2);
+	assert_int_equal(count("V147.1H"), 2 * 204);
+	within_frames();
+}
+
 int
 main(void)
 {
@@ -242,6 +261,7 @@ main(void)
 		TEST(counts_requests_and_errors),
 		TEST(names_long_latencies),
 		TEST(draws_each_series),
+		TEST(draws_all_bins),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,12 +112,63 @@ gives_all_back(void **state)
 	is_closed(log);
 }
 
+/* How many ranges are told of as unreadable, and the length of the last. */
+static unsigned
+told(uint64_t *length)
+{
+	static char text[4096];
+	int fd = open(path_of(4), O_RDONLY);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+	unsigned of = 0;
+	char *at = text;
+
+	assert_true(n >= 0);
+	close(fd);
+	text[n] = '\0';
+	while ((at = strstr(at, "\"event\":\"error\"")) != NULL) {
+		at = strstr(at, "\"length\":");
+		assert_non_null(at);
+		*length = strtoull(at + strlen("\"length\":"), NULL, 10);
+		of++;
+	}
+	return of;
+}
+
+/* A range is told of once, when what is behind it has been read, too. */
+static void
+tells_ranges_that_have_ended(void **state)
+{
+	const struct plan p = { .opts = &o, .src = &src, .dst = &dst,
+		.targets = 2, .bs = 512, .length = 4096, .bounded = true };
+	struct tally t = { .seconds = 5 };
+	uint64_t length = 0;
+	struct events ev;
+	struct map map;
+
+	(void)state;
+	assert_int_equal(map_init(&map, p.length, 1024, 0), 0);
+	assert_int_equal(events_open(&ev, &o, &f), 0);
+	assert_int_equal(map_set(&map, 0, 512, BAD), 0);
+	events_progress(&ev, &p, &map, &t);
+	assert_int_equal(told(&length), 0);
+	assert_int_equal(map_set(&map, 512, 512, BAD), 0);
+	assert_int_equal(map_set(&map, 1024, 512, FINISHED), 0);
+	t.seconds = 10;
+	events_progress(&ev, &p, &map, &t);
+	assert_int_equal(told(&length), 1);
+	assert_int_equal(length, 1024);
+	events_close(&ev);
+	map_free(&map);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(gives_all_back, set_up,
 		    tear_down),
+		cmocka_unit_test_setup_teardown(tells_ranges_that_have_ended,
+		    set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

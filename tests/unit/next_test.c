@@ -321,6 +321,8 @@ says_which_files_are_hit(void **state)
 	a.files.n = 20;
 	assert_non_null(strstr(damaged(a), "    /x\npardd: and 4 files more; "
 	    "json= and report= tell all of them\n"));
+	a.files.n = 17;
+	assert_non_null(strstr(damaged(a), "    /x\npardd: and 1 file more; "));
 }
 
 static void
