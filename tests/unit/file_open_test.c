@@ -35,6 +35,8 @@ enum { BLOCK = 512 };
 static struct {
 	int	 block, read_only;
 	uint64_t bytes, medium;
+	unsigned optimal;		/* bytes of a request, 0: it does not
+					 * say */
 	int	 zeroout;		/* how BLKZEROOUT ends, */
 	int	 sg;			/* ... and SG_IO; negative: with this
 					 * sense, -0xKAABB */
@@ -84,6 +86,9 @@ answer(int fd, unsigned long request, void *arg)
 	case BLKGETSIZE64:
 		*(uint64_t *)arg = disk.bytes;
 		return 0;
+	case BLKIOOPT:
+		*(unsigned *)arg = disk.optimal;
+		return disk.optimal == 0 ? ENOTTY : 0;
 	case BLKGETDISKSEQ:
 		*(uint64_t *)arg = disk.medium;
 		return disk.medium == 0 ? ENOTTY : 0;
@@ -105,6 +110,7 @@ set_up(void **state)
 	disk.block = BLOCK;
 	disk.bytes = ALL;
 	disk.medium = 7;
+	disk.optimal = 0;
 	disk.read_only = disk.zeroout = disk.sg = 0;
 	kernel.answer = answer;
 	stpcpy(strrchr(name, '.'), ".XXXXXX");
@@ -320,6 +326,19 @@ is_no_disk_with_impossible_numbers(void **state)
 	assert_int_equal(endpoint_open(&end, TARGET, &o, false, &f), -1);
 	assert_int_equal(f.status, STATUS_ERRNO + EROFS);
 	assert_non_null(strstr(f.text, "write-protected"));
+}
+
+/* A size that suits it: an array of disks has one. */
+static void
+tells_which_requests_suit_it(void **state)
+{
+	(void)state;
+	be_device();
+	for (disk.optimal = 0; disk.optimal <= MIB; disk.optimal += MIB) {
+		opened(SOURCE, 0);
+		assert_int_equal(end.geo.io_opt, disk.optimal);
+		closed();
+	}
 }
 
 static void
@@ -1076,6 +1095,7 @@ main(void)
 		UNIT(says_what_the_kernel_refuses),
 		UNIT(copes_with_every_refusal),
 		UNIT(is_no_disk_with_impossible_numbers),
+		UNIT(tells_which_requests_suit_it),
 		UNIT(overwrites_directly_where_that_is_known_to_pay),
 		UNIT(takes_no_unit_of_sharing_that_cannot_be),
 		UNIT(aligns_direct_requests_as_the_file_system_says),

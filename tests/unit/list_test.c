@@ -109,9 +109,10 @@ tells_all_of_a_disk(void **state)
 	has("/run/udev/data/b8:2", "E:ID_FS_TYPE=swap\n");
 	has("/proc/swaps", "Filename Type Size Used Priority\n"
 	    "/dev/sda2 partition 1 0 -2\n");
+	has("/proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
 	is(false, "/dev/sda  1.0 TB  ata  ATA A disk\n"
 	    "    /dev/sg0, /dev/bsg/0:0:0:0, sectors of 512 bytes\n"
-	    "    /dev/sda1  1.0 GB  ext4 \"root\"\n"
+	    "    /dev/sda1  1.0 GB  ext4 \"root\", mounted on /\n"
 	    "    /dev/sda2  512 MB  swap, swap space\n");
 }
 

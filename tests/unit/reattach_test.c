@@ -334,6 +334,36 @@ a_command_knows_what_has_gone(void **state)
 	unsetenv("PARDD_POSITION");
 }
 
+/* Whatever this process does with signals. */
+static void
+a_command_ignores_and_blocks_no_signal(void **state)
+{
+	const int of[] = { SIGHUP, SIGUSR1, SIGPIPE, SIGWINCH, SIGRTMIN,
+		SIGRTMAX };
+	sigset_t blocked, were;
+	uint64_t ignored;
+	const char *text;
+	size_t i;
+
+	(void)state;
+	reattach_begin(&a, &p);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &blocked, &were);
+	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		signal(of[i], SIG_IGN);
+	text = runs("grep -E '^Sig(Blk|Ign)' /proc/self/status >told");
+	assert_non_null(strstr(text, "SigBlk:\t0000000000000000\n"));
+	text = strstr(text, "SigIgn:");
+	assert_non_null(text);
+	ignored = strtoull(text + strlen("SigIgn:"), NULL, 16);
+	for (i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		assert_int_equal(ignored >> (of[i] - 1) & 1, 0);
+		signal(of[i], SIG_DFL);
+	}
+	sigprocmask(SIG_SETMASK, &were, NULL);
+}
+
 /* How a command ends, as it is told. */
 static const char *
 ends(const char *command)
@@ -475,6 +505,7 @@ main(void)
 		TEST(waits_longer_where_something_was_read),
 		TEST(answers_signals_meanwhile),
 		TEST(a_command_knows_what_has_gone),
+		TEST(a_command_ignores_and_blocks_no_signal),
 		TEST(tells_how_a_command_ended),
 		TEST(ends_a_command_however_it_takes_that),
 		TEST(tells_that_it_cannot_be_started),
