@@ -300,6 +300,18 @@ it "goes on when only what it had read is dead" only_fresh
 it "... in the middle of the retries" dead 4 '0x0 0x100000 +' '0x100000 0x400 -' \
     '0x100400 0xFFC00 +'
 part=
+# What was read is none of this copy, and most of what is not could not be.
+read_elsewhere()
+{
+	local at lines=()
+	for ((at = 0; at < 0x50000; at += 0x4000)); do
+		lines+=("$(printf '0x%X 0x2000 -' $at)" "$(printf '0x%X 0x2000 ?' $((at + 0x2000)))")
+	done
+	bad=0+327680,1048576+
+	begun_with "${lines[@]}" '0x50000 0xB0000 +' '0x100000 0x8000 ?' '0x108000 0xF8000 -' &&
+	    rescue 100 '' thr=1 skip=2048 seek=2048 count=64 && is + 327680+720896 && same dst old
+}
+it "goes on when it can read what is none of the copy" read_elsewhere
 # It goes in the second retry; what failed in the first was proved to be bad.
 goes_later()
 {

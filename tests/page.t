@@ -54,12 +54,13 @@ how()
 	    page if=src of=dst map=map retries=1 && ! has 'nothing is left'
 }
 it "says how the copy is made" how
-# narrow COLUMNS OPERANDS...: the page on a terminal of so many is in the file out
+# narrow COLUMNS OPERANDS...: the page on a terminal of so many, and of $rows, is in
+# the file out
 narrow()
 {
 	local columns=$1
 	shift
-	script -qec "stty cols $columns rows 24; $(printf '%q ' "$pardd" -d "$@")" shown >/dev/null &&
+	script -qec "stty cols $columns rows ${rows:-24}; $(printf '%q ' "$pardd" -d "$@")" shown >/dev/null &&
 	    sed '/^Script /d' shown | tr -d '\r' >out && grep -q '^Copy ' out || return
 	! awk -v most=$((columns - 1)) 'length > most' out | grep . || fail "wider than $columns columns"
 }
@@ -75,6 +76,22 @@ folded()
 	! awk 'length > 39' out | grep . && grep -q '^Copy ' out
 }
 it "folds the page to a narrow terminal" folded
+# One of 26 lines, behind which the shell has its own.
+low()
+{
+	local n rows name
+	name=$(printf 'x%.0s' {1..60})
+	"$blocks" make "$name" 3M && "$blocks" make "$name.2" 1000 9 || return
+	set -- 40 if="$name" of="$name.2" rate=20M verify=1 coe=1
+	rows=100 && narrow "$@" && n=$(tall) && ((n > 24)) || fail "$n lines" || return
+	rows=$((n + 1)) && narrow "$@" && [[ $(tall) = "$n" ]] || fail "$(tall) of $n lines" || return
+	rows=$n && narrow "$@" && (($(tall) < n)) || fail "$(tall) lines are too many"
+}
+tall()
+{
+	awk 'NF { n = NR } END { print n }' out
+}
+it "shortens the page where the terminal is too low for it" low
 gone_on()
 {
 	"$blocks" make src 3M && exits 0 "$pardd" if=src of=dst map=map && page if=src of=dst map=map &&

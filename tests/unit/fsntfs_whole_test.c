@@ -383,6 +383,8 @@ reads_it(void **state)
 	assert_string_equal(map.label, "made");
 	assert_int_equal(fs_among(&map.meta, (uint64_t)ROOT_INDEX * CLUSTER,
 	    (uint64_t)(ROOT_INDEX + 8) * CLUSTER), 8 * CLUSTER);
+	/* its boot sector is a structure, even if $Boot does not say so */
+	assert_int_equal(fs_among(&map.meta, 0, CLUSTER), CLUSTER);
 	src.length -= CLUSTER;
 	assert_int_equal(image_read(0), FS_DAMAGED);
 	assert_true(leaves(0));

@@ -254,6 +254,14 @@ is_read_in_few_parts_beside_a_bad_block(void **state)
 	assert_int_equal(map_totals(&job.map).bad, SECTOR);
 	assert_int_equal(end.n, LENGTH / CHUNK + 20);
 	finish();
+	/* the first one of a piece, which the disk names */
+	lose(3, 1, 0);
+	lose(0, 1, 255);
+	end.silent = false;
+	copy();
+	assert_int_equal(map_totals(&job.map).bad, SECTOR);
+	assert_int_equal(end.n, LENGTH / CHUNK + 5);
+	finish();
 }
 
 /* retries= is for single blocks, and not for a run that ends. */
