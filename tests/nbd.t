@@ -875,6 +875,18 @@ other_back()
 	[[ $? = 69 ]] && says 'is another: 9437184 bytes$'
 }
 it "... but for no other" other_back
+# Who comes back takes the connection, and says nothing.
+mute_back()
+{
+	source_dies map=m wait=60 timeout=30 || return
+	local copying=$! began
+	until_true 20 grep -q 'waiting' err && rm -f a.sock || return
+	socat UNIX-LISTEN:a.sock,fork SYSTEM:'echo >asked; exec sleep 60' </dev/null >/dev/null 2>&1 &
+	until_true 20 test -e asked && began=$EPOCHREALTIME && kill -TERM "$copying" || return
+	wait "$copying"
+	[[ $? = 143 && $(since "$began") -lt 10000 ]] && says 'NOT complete: stopped by SIGTERM'
+}
+it "... and answers a signal meanwhile, whatever is there" mute_back
 
 # ------------------------------------------------- a server that does not answer
 

@@ -142,7 +142,7 @@ struct endpoint {		/* shared by all workers; const once open */
 	struct statfs	 fs;	/* file system of a file; else all 0 */
 	uint64_t	 held;	/* bytes allocated to a file */
 	const char	*sync_why;	/* why not engine=async, or NULL */
-	char		 again[300];	/* its new name: endpoint_reopen */
+	char		 again[300];	/* its new name: endpoint_replace */
 	char		 said[256];	/* once closed: note of the backend */
 };
 
@@ -164,11 +164,20 @@ int endpoint_open_compared(struct endpoint *, const struct opts *,
     struct fault *f);
 
 /*
- * Reopen a source that had gone and has come back under the name "path".  No
- * lane may be attached.  Returns 0; or -1 with *f and the endpoint unchanged,
- * if that cannot be opened or has another size.
+ * Open a source that had gone, and has come back under the name "path", which
+ * must outlive the endpoint.  This may take long; any thread can do it.
+ * Returns 0, or -1 with *f: then there is nothing to close, and if it is stuck
+ * its memory is still in use.
  */
-int endpoint_reopen(struct endpoint *, const char *path, struct fault *f);
+int endpoint_open_again(struct endpoint *, const struct end_spec *,
+    const char *path, struct fault *f);
+
+/*
+ * Put it in the place of the one that had gone.  No lane may be attached.
+ * Returns 0; or -1 with *f and the endpoint unchanged, if the new one is
+ * another or has another size; it is closed then.
+ */
+int endpoint_replace(struct endpoint *, struct endpoint *new, struct fault *f);
 
 /*
  * Describe the disk of an end: that of a block, sg, bsg or ng node, or of an

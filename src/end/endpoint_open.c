@@ -334,39 +334,49 @@ is_another(const struct endpoint *was, const struct endpoint *is)
 }
 
 int
-endpoint_reopen(struct endpoint *ep, const char *path, struct fault *f)
+endpoint_open_again(struct endpoint *new, const struct end_spec *spec,
+    const char *path, struct fault *f)
 {
-	struct endpoint new = unopened(ep->spec, path);
-	int64_t size = ep->lim.part > 0 ? ep->lim.disk_size : ep->geo.size;
+	*new = unopened(*spec, path);
+	return open_name(new, false, f);
+}
+
+/* Check that what has come back is what had gone.  Returns 0, or -1 with *f. */
+static int
+check_same(const struct endpoint *was, const struct endpoint *is,
+    struct fault *f)
+{
+	int64_t size = was->lim.part > 0 ? was->lim.disk_size : was->geo.size;
 	char blocks[32] = "";
 
-	if (open_name(&new, false, f) != 0)
-		return -1;
-	if (is_another(ep, &new)) {
-		fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
-		    "another disk", path);
-		endpoint_close(&new);
-		return -1;
-	}
-	if (new.be != ep->be || new.geo.size != size ||
-	    new.geo.block != ep->geo.block) {
-		if (new.geo.block > 0)
-			snprintf(blocks, sizeof(blocks), " in blocks of %u",
-			    new.geo.block);
-		fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
-		    "another: %lld bytes%s", path, (long long)new.geo.size,
-		    blocks);
-		endpoint_close(&new);
+	if (is_another(was, is))
+		return fault_set(f, STATUS_REFUSED, "%s has the same name, and "
+		    "is another disk", is->name);
+	if (is->be == was->be && is->geo.size == size &&
+	    is->geo.block == was->geo.block)
+		return 0;
+	if (is->geo.block > 0)
+		snprintf(blocks, sizeof(blocks), " in blocks of %u",
+		    is->geo.block);
+	return fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
+	    "another: %lld bytes%s", is->name, (long long)is->geo.size, blocks);
+}
+
+int
+endpoint_replace(struct endpoint *ep, struct endpoint *new, struct fault *f)
+{
+	if (check_same(ep, new, f) != 0) {
+		endpoint_close(new);
 		return -1;
 	}
 	if (ep->be->close != NULL)
 		ep->be->close(ep);
-	ep->priv = new.priv;
-	ep->id = new.id;
+	ep->priv = new->priv;
+	ep->id = new->id;
 	ep->is.inherited = false;
 	ep->fd = -1;
-	if (path != ep->name) {
-		strlcpy(ep->again, path, sizeof(ep->again));
+	if (new->name != ep->name) {
+		strlcpy(ep->again, new->name, sizeof(ep->again));
 		ep->name = ep->again;
 	}
 	return 0;

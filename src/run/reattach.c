@@ -4,14 +4,22 @@
  * kind of node, or the same partition of it.  Nothing is read from a disk of
  * another size, from either of two disks with the same names, or from the
  * target. ongone= may run a command first.
+ *
+ * Who comes back may be slow to answer, or never do.  So it is opened by a
+ * thread of its own, which is abandoned when a signal comes or the time is up.
  */
 #include "run/reattach.h"
 
+#include <bsd/string.h>
+#include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +33,11 @@
 #include "report/report.h"
 #include "run/ongone.h"
 
-enum { TICK = 1000, BRIEF = 100 };	/* ms */
+enum {
+	TICK = 1000, BRIEF = 100,	/* ms */
+	LEAST = 10,		/* s that it may take to open it, if not more */
+	PATH = 300,		/* bytes of the name of a node */
+};
 
 /* Never the target: some adapters all have the same serial number. */
 static bool
@@ -40,7 +52,7 @@ is_target(const struct plan *p, const struct disk *d)
 static bool
 is_node(const struct endpoint *ep, const char *folder, const char *name)
 {
-	char path[300];
+	char path[PATH];
 	struct stat st;
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
@@ -96,39 +108,6 @@ path_of(const struct reattach *a, const struct disk *d, char *path, size_t room)
 	return name[0] != '\0';
 }
 
-/* Open it by that name; keep the reason if that fails. */
-static bool
-open_again(struct reattach *a, const struct plan *p, const char *name)
-{
-	struct fault f;
-
-	if (endpoint_reopen(p->src, name, &f) == 0)
-		return true;
-	snprintf(a->why, sizeof(a->why), "; %.500s", f.text);
-	return false;
-}
-
-/* Look once; keep the reason if it is not there. */
-static bool
-look(struct reattach *a, const struct plan *p)
-{
-	size_t n;
-	char path[300];
-	struct disk d;
-
-	a->why[0] = '\0';
-	if (p->src->is.remote)
-		return open_again(a, p, p->src->name);
-	n = disk_find(&a->was, &d);
-	if (n > 1)
-		snprintf(a->why, sizeof(a->why), "; %zu disks are called the "
-		    "same", n);
-	if (n != 1 || is_target(p, &d) ||
-	    !path_of(a, &d, path, sizeof(path)))
-		return false;
-	return open_again(a, p, path);
-}
-
 /* Sleep for ms; false when a signal has ended the wait. */
 static bool
 sleep_on(const struct plan *p, const struct signals *s, struct outcome *out,
@@ -148,6 +127,113 @@ sleep_on(const struct plan *p, const struct signals *s, struct outcome *out,
 		return false;
 	}
 	return true;
+}
+
+struct opening {		/* the thread's, once it is abandoned */
+	struct endpoint	 new;
+	struct end_spec	 spec;
+	const char	*name;
+	char		 path[PATH];	/* the name, unless it is an address */
+	struct fault	 f;
+	int		 failed;
+	atomic_bool	 over;
+};
+
+static void *
+go_open(void *arg)
+{
+	struct opening *o = arg;
+
+	o->failed = endpoint_open_again(&o->new, &o->spec, o->name, &o->f);
+	o->over = true;
+	return NULL;
+}
+
+/* Returns NULL with *err. */
+static struct opening *
+begin(const struct endpoint *src, const char *name, pthread_t *thread, int *err)
+{
+	struct opening *o = calloc(1, sizeof(*o));
+
+	*err = ENOMEM;
+	if (o == NULL)
+		return NULL;
+	strlcpy(o->path, name, sizeof(o->path));
+	o->name = src->is.remote ? name : o->path;
+	o->spec = src->spec;
+	*err = pthread_create(thread, NULL, go_open, o);
+	if (*err == 0)
+		return o;
+	free(o);
+	return NULL;
+}
+
+/* Wait for the thread; false if it is abandoned. */
+static bool
+await(const struct opening *o, struct reattach *a, const struct plan *p,
+    const struct signals *s, struct outcome *out)
+{
+	double until = clock_seconds() + LEAST;
+
+	until = MAX(until, a->until);
+	while (!o->over && clock_seconds() < until)
+		if (!sleep_on(p, s, out, BRIEF))
+			return false;
+	if (!o->over)
+		snprintf(a->why, sizeof(a->why), "; it does not answer");
+	return o->over;
+}
+
+/* Open it, and keep the reason if that fails. */
+static bool
+open_again(struct reattach *a, const struct plan *p, const struct signals *s,
+    struct outcome *out, const char *name)
+{
+	struct endpoint *src = p->src;
+	pthread_t thread;
+	int err;
+	struct opening *o = begin(src, name, &thread, &err);
+	bool is;
+
+	if (o == NULL) {
+		snprintf(a->why, sizeof(a->why), "; %s", errno_words(err));
+		return false;
+	}
+	if (!await(o, a, p, s, out)) {
+		src->is.stuck = true;
+		return false;
+	}
+	pthread_join(thread, NULL);
+	is = o->failed == 0 && endpoint_replace(src, &o->new, &o->f) == 0;
+	if (!is)
+		snprintf(a->why, sizeof(a->why), "; %.500s", o->f.text);
+	if (o->new.is.stuck)
+		src->is.stuck = true;
+	else
+		free(o);
+	return is;
+}
+
+/* Look once; keep the reason if it is not there. */
+static bool
+look(struct reattach *a, const struct plan *p, const struct signals *s,
+    struct outcome *out)
+{
+	size_t n;
+	char path[PATH];
+	struct disk d;
+
+	a->why[0] = '\0';
+	if (p->src->is.remote)
+		return open_again(a, p, s, out, p->src->name);
+	n = disk_find(&a->was, &d);
+	if (n > 1)
+		snprintf(a->why, sizeof(a->why), "; %zu disks are called the "
+		    "same", n);
+	if (n != 1 || is_target(p, &d) ||
+	    !path_of(a, &d, path, sizeof(path)))
+		return false;
+	return open_again(a, p, s, out, path);
 }
 
 /*
@@ -195,7 +281,9 @@ reattach_source(struct reattach *a, const struct plan *p,
 	while (!is && clock_seconds() < a->until) {
 		if (!sleep_on(p, s, out, TICK))
 			return false;
-		is = look(a, p);
+		is = look(a, p, s, out);
+		if (out->signal != 0)
+			return false;
 	}
 	if (is) {
 		report_back(p);

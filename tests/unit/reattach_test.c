@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/signalfd.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 
 #include "../tools/preload.h"
@@ -239,6 +240,51 @@ opens_again_what_is_elsewhere(void **state)
 	waiting();
 	assert_false(back);
 	assert_non_null(strstr(out.fault.text, "is another: 8 bytes"));
+	endpoint_close(&src);
+}
+
+static int hangs_with;		/* a signal; or 0: it does not hang */
+
+/* Part of opening a file. */
+int
+fstatfs(int fd, struct statfs *fs)
+{
+	REAL(real, fstatfs);
+	if (hangs_with > 0) {
+		if (hangs_with != SIGCHLD)
+			signal_came(hangs_with);
+		for (;;)
+			pause();
+	}
+	return real(fd, fs);
+}
+
+/* Whoever opens it may never come back, and keeps what it uses. */
+static void
+leaves_what_does_not_answer(void **state)
+{
+	struct endpoint src;
+
+	(void)state;
+	has("/img", "0123456789");
+	o.input = "/img";
+	assert_int_equal(endpoint_open(&src, SOURCE, &o, false, &f), 0);
+	src.is.remote = true;
+	p.src = &src;
+	reattach_begin(&a, &p);
+	hangs_with = SIGTERM;
+	waiting();
+	assert_false(back);
+	assert_int_equal(out.signal, SIGTERM);
+	assert_true(src.is.stuck);
+	src.is.stuck = false;
+	out.signal = 0;
+	hangs_with = SIGCHLD;			/* none */
+	now.brief = 1000;
+	waits_in_vain("; it does not answer");
+	assert_in_range(now.ms, 10000, 14000);
+	assert_true(src.is.stuck);
+	hangs_with = 0;
 	endpoint_close(&src);
 }
 
@@ -502,6 +548,7 @@ main(void)
 		TEST(waits_for_that_disk_only),
 		TEST(waits_for_that_partition_only),
 		TEST(opens_again_what_is_elsewhere),
+		TEST(leaves_what_does_not_answer),
 		TEST(waits_longer_where_something_was_read),
 		TEST(answers_signals_meanwhile),
 		TEST(a_command_knows_what_has_gone),
