@@ -288,7 +288,9 @@ fails()
 it "stops at a write that fails" fails 55 write@1000000+1=5 'Input/output error'
 it "... for want of room" fails 78 write@1000000+1=28 'No space left'
 it "... when the cluster has locked us out" fails 69 write@1000000+1=108 'locked us out'
+it "... or the connection is lost" fails 69 write@1000000+1=107 'the connection to the cluster is lost, maybe all since'
 it "is not complete where the flush fails" fails 103 flush=5 'flushing: Input/output error'
+it "... as the cluster has locked us out" fails 103 flush=108 'flushing: the cluster has locked us out'
 flushes()
 {
 	pair 1M && copy 0 if=src of=rbd:p/image && complete && [[ $(count flush) = 1 ]]

@@ -201,6 +201,15 @@ rbd_detach(struct lane *lane)
 	return 0;
 }
 
+/* What has happened to an image that is lost with err. */
+static const char *
+loss(int err)
+{
+	return err == ESHUTDOWN ? "the cluster has locked us out" :
+	    err == ENOTCONN ? "the connection to the cluster is lost" :
+	    "the cluster does not answer within timeout=";
+}
+
 /* A request has failed with err: fill in the io. */
 static void
 fail(const struct lane *lane, struct io *io, int err)
@@ -216,9 +225,8 @@ fail(const struct lane *lane, struct io *io, int err)
 	}
 	io->err = ENODEV;
 	io->spent = true;
-	snprintf(io->why, sizeof(io->why), "%s%s", err == ESHUTDOWN ?
-	    "the cluster has locked us out" : "the cluster does not answer "
-	    "within timeout=", ep->spec.role == TARGET ?
+	snprintf(io->why, sizeof(io->why), "%s%s", loss(err),
+	    ep->spec.role == TARGET ?
 	    ", maybe all since the last flush is lost" : "");
 }
 
@@ -342,10 +350,13 @@ rbd_flush_end(struct endpoint *ep, struct fault *f)
 	if (err == 0)
 		return 0;
 	rbd->unflushed = true;
-	if (rbd_image_gone(err))
+	if (err == ETIMEDOUT)
 		return fault_set(f, STATUS_NOT_FLUSHED, "%s: flushing: the "
 		    "cluster does not answer within %u seconds (timeout=)",
 		    ep->name, rbd->image.limit);
+	if (rbd_image_gone(err))
+		return fault_set(f, STATUS_NOT_FLUSHED, "%s: flushing: %s",
+		    ep->name, loss(err));
 	return fault_set(f, STATUS_NOT_FLUSHED, "%s: flushing: %s, says the "
 	    "cluster", ep->name, errno_words(err));
 }

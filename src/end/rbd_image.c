@@ -199,6 +199,14 @@ go_open(void *arg)
 		o->err = ask(o->r);
 }
 
+/* A request has not returned in time, and is left. */
+static void
+leave(struct rbd_image *r)
+{
+	r->lost = ETIMEDOUT;
+	r->stuck = true;
+}
+
 /*
  * Run a step within a limit.  Returns 0, an errno value, or ETIMEDOUT if it was
  * left.
@@ -211,7 +219,7 @@ run(struct rbd_image *r, void (*go)(void *), void *arg, unsigned limit)
 	if (errand_run(go, arg, limit, &err))
 		return 0;
 	if (err == ETIMEDOUT)
-		r->lost = r->stuck = true;
+		leave(r);
 	return err;
 }
 
@@ -298,7 +306,7 @@ go_close(void *arg)
 bool
 rbd_image_close(struct rbd_image *r)
 {
-	unsigned limit = r->lost ? PATIENCE : r->limit + MORE;
+	unsigned limit = r->lost != 0 ? PATIENCE : r->limit + MORE;
 
 	if (r->stuck || run(r, go_close, r, limit) != 0)
 		return false;
@@ -398,7 +406,7 @@ static int
 result(struct rbd_image *r, const struct request *q, ssize_t n)
 {
 	if (n < 0 && rbd_image_gone((int)-n))
-		r->lost = true;
+		r->lost = (int)-n;
 	if (n < 0)
 		return (int)-n;
 	return q->what == READ && (size_t)n != q->len ? EIO : 0;
@@ -414,15 +422,15 @@ request(struct rbd_image *r, struct rbd_call **call, const struct request *q)
 	rbd_completion_t c;
 	int err;
 
-	if (r->lost)
-		return ETIMEDOUT;
+	if (r->lost != 0)
+		return r->lost;
 	(*call)->over = false;
 	err = -r->lib.aio_create_completion(*call, over, &c);
 	if (err != 0)
 		return err;
 	err = -submit(r, q, c);
 	if (err == 0 && !await(*call, r->limit + MORE)) {
-		r->lost = r->stuck = true;
+		leave(r);
 		*call = NULL;
 		return ETIMEDOUT;
 	}
@@ -565,9 +573,9 @@ rbd_image_extents(struct rbd_image *r, const char *since, uint64_t off,
 	struct asking *a = calloc(1, sizeof(*a));
 	int err;
 
-	if (a == NULL || r->lost) {
+	if (a == NULL || r->lost != 0) {
 		free(a);
-		return r->lost ? ETIMEDOUT : ENOMEM;
+		return r->lost != 0 ? r->lost : ENOMEM;
 	}
 	*a = (struct asking){ .r = r, .since = since, .x = *x };
 	a->x.off = off;

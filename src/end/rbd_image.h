@@ -33,8 +33,8 @@ struct rbd_image {
 	char		 user[128];	/* a client that has it open, or "" */
 	atomic_uint	 step;	/* which step of opening it is at, and */
 	size_t		 setting;	/* which option of the name */
-	atomic_bool	 lost;	/* a request did not return, */
-	atomic_bool	 stuck;	/* and may still: free nothing */
+	atomic_int	 lost;	/* by which errno value, or 0 */
+	atomic_bool	 stuck;	/* a request may still return: free nothing */
 };
 
 struct rbd_call;		/* one request at a time, with its buffer */

@@ -761,8 +761,29 @@ says_why_a_request_failed(void **state)
 	fails("", 0, -ESHUTDOWN, ENODEV, "the cluster has locked us out");
 	fails("", 0, -ETIMEDOUT, ENODEV, "the cluster does not answer within "
 	    "timeout=");
-	fails("", 0, -ENOTCONN, ENODEV, "the cluster does not answer within "
-	    "timeout=");
+	fails("", 0, -ENOTCONN, ENODEV, "the connection to the cluster is "
+	    "lost");
+}
+
+/* What nobody has sent any more fails for the same reason. */
+static void
+says_of_all_why_it_is_lost(void **state)
+{
+	struct extent x;
+
+	(void)state;
+	begin(TARGET);
+	ceph.result = -ESHUTDOWN;
+	transfer(OP_WRITE, 0, 512, false, ENODEV, 0);
+	ceph.requests = 0;
+	transfer(OP_WRITE, 0, 512, false, ENODEV, 0);
+	assert_non_null(strstr(io.why, "has locked us out, maybe all since"));
+	assert_int_equal(endpoint_extent(&end, 0, &x), ESHUTDOWN);
+	assert_int_equal(endpoint_flush(&end, &f), -1);
+	assert_non_null(strstr(f.text, "flushing: the cluster has locked us "
+	    "out"));
+	assert_int_equal(ceph.requests, 0);
+	finish();
 }
 
 /* What was sent may still be executed; its buffer is not touched before. */
@@ -939,6 +960,7 @@ main(void)
 		UNIT(locks_it_if_it_can_be_locked),
 		UNIT(moves_bytes_either_way),
 		UNIT(says_why_a_request_failed),
+		UNIT(says_of_all_why_it_is_lost),
 		UNIT(leaves_a_request_that_does_not_end),
 		UNIT(tells_of_holes),
 		UNIT(believes_no_extents_that_are_not_in_order),
