@@ -525,6 +525,14 @@ unshared()
 		"$pardd" if=src of=dst reflink=always &&
 	    says '^pardd: NOT complete: reflink=always: dst: '
 }
+# The one is written in place, the other is not.
+unlike()
+{
+	"$blocks" make src 9000001 && : >dst && chattr +C dst &&
+	    exits 72 "$pardd" if=src of=dst reflink=always &&
+	    says '^pardd: NOT complete: reflink=always: dst: the file system does not let these two files share blocks$' &&
+	    exits 0 "$pardd" if=src of=dst && same src dst
+}
 told()
 {
 	"$blocks" make src 9000001 &&
@@ -554,6 +562,8 @@ for type in xfs btrfs; do
 	it "copies what does not lie alike on $type" on $type askew
 	it "copies when sharing fails on $type" on $type unshared EOPNOTSUPP '' 15
 	it "copies when sharing fails for an error on $type" on $type unshared EIO '' 55
+	[[ $type != btrfs ]] ||
+		it "says that two files cannot share on $type" on $type unlike
 	it "tells programs about it on $type" on $type told
 done
 never_here()

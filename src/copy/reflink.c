@@ -15,7 +15,7 @@ share(struct job *job)
 {
 	const struct plan *p = job->p;
 	uint64_t off, n;
-	int err = p->share_off < p->share_end ? 0 : EINVAL;
+	int err = 0;
 
 	for (off = p->share_off; off < p->share_end && !job->stop; off += n) {
 		n = p->share_end - off < STEP ? p->share_end - off : STEP;
@@ -43,7 +43,8 @@ reason(int err)
 	case ENOTTY:
 		return "this file system cannot share blocks";
 	case EINVAL:
-		return "what is to be copied has no whole blocks";
+		return "the file system does not let these two files share "
+		    "blocks";
 	default:
 		return NULL;
 	}
@@ -54,7 +55,7 @@ reflink_run(struct job *job)
 {
 	const struct plan *p = job->p;
 	struct fault f;
-	int err = p->length == 0 ? 0 : share(job);
+	int err = share(job);
 
 	if (err == 0 || (p->opts->reflink & REFLINK_ALWAYS) == 0)
 		return;
