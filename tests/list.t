@@ -189,7 +189,15 @@ volumes()
 	EOT
 	exits 0 unshare -m sh look && line "$dev" | grep -Fq " ${dev}p3  4.2 MB  ext4 \"ho\\x1Bme\""
 }
+# no_sys OPERANDS...: nothing is not all there is
+no_sys()
+{
+	exits 52 unshare -m sh -c 'mount -t tmpfs none /sys && exec "$@"' sh "$pardd" -l "$@" &&
+	    one_line '--list: /sys/block: No such file or directory' && [[ ! -s out ]]
+}
 if unshare -m true 2>/dev/null; then
+	it "does not list nothing where there is no sysfs" no_sys
+	it "... nor as JSON" no_sys --json
 	it "shows the file systems that udev has found" volumes
 else
 	skip "no mounts of our own" "shows the file systems that udev has found"

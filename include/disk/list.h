@@ -11,7 +11,7 @@
 
 /*
  * Print a line for each disk, in columns or (json) as JSON objects.  Opens no
- * disk.  Returns 0, or -1 with *f without memory.
+ * disk.  Returns 0, or -1 with *f: without sysfs, or memory.
  */
 int list_print(FILE *, bool json, struct fault *f);
 

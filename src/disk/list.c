@@ -165,9 +165,12 @@ is_ours(const char *folder, bool block, struct disk *d)
 	    is_scsi_disk(folder) && disk_of_char(node, d) && d->node == 0;
 }
 
-/* Add the disks of one folder: block nodes, or SCSI nodes without one. */
+/*
+ * Add the disks of one folder: block nodes, or SCSI nodes without one; of these
+ * there may be no folder.
+ */
 static int
-scan(const char *folder, bool block, struct listed ***end)
+scan(const char *folder, bool block, struct listed ***end, struct fault *f)
 {
 	struct dirent **list;
 	int n = scandir(folder, &list, visible, by_name), i, failed = 0;
@@ -175,7 +178,8 @@ scan(const char *folder, bool block, struct listed ***end)
 	char path[300];
 
 	if (n < 0)
-		return errno == ENOMEM ? -1 : 0;
+		return !block && errno == ENOENT ? 0 : fault_errno(f, errno,
+		    "--list: %s", folder);
 	for (i = 0; i < n && failed == 0; i++) {
 		snprintf(path, sizeof(path), "%s/%s", folder, list[i]->d_name);
 		if (!is_ours(path, block, &d))
@@ -185,7 +189,7 @@ scan(const char *folder, bool block, struct listed ***end)
 		failed = add_disk(end, &d);
 	}
 	sysfs_forget(list, n);
-	return failed;
+	return failed == 0 ? 0 : fault_errno(f, ENOMEM, "--list");
 }
 
 static void
@@ -568,13 +572,13 @@ int
 list_print(FILE *out, bool json, struct fault *f)
 {
 	struct listed *list = NULL, **end = &list;
-	int failed = scan("/sys/block", true, &end);
+	int failed = scan("/sys/block", true, &end, f);
 
 	if (failed == 0)
-		failed = scan("/sys/class/scsi_generic", false, &end);
-	if (failed == 0)
-		failed = json ? print_json(out, list) :
-		    print_disks(out, list);
+		failed = scan("/sys/class/scsi_generic", false, &end, f);
+	if (failed == 0 && (json ? print_json(out, list) :
+	    print_disks(out, list)) != 0)
+		failed = fault_errno(f, ENOMEM, "--list");
 	list_free(list);
-	return failed == 0 ? 0 : fault_errno(f, ENOMEM, "--list");
+	return failed;
 }
