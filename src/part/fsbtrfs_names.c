@@ -69,22 +69,6 @@ add_lost(struct search *s, uint64_t off, uint64_t len)
 	e->at[e->n++] = (struct fs_extent){ .off = off, .len = len };
 }
 
-/* The first extent that ends behind a byte. */
-static size_t
-behind(const struct fs_extents *e, uint64_t off)
-{
-	size_t lo = 0, hi = e->n, mid;
-
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (e->at[mid].off + e->at[mid].len <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /* In a range of a chunk, find what is lost in all "n" copies. */
 static void
 all_lost(struct search *s, const struct fs_extents *lost,
@@ -97,7 +81,7 @@ all_lost(struct search *s, const struct fs_extents *lost,
 		add_lost(s, p[-1].logical + from, to - from);
 		return;
 	}
-	for (i = behind(lost, p->at + from); i < lost->n; i++) {
+	for (i = fs_behind(lost, p->at + from); i < lost->n; i++) {
 		off = MAX(lost->at[i].off, p->at + from);
 		end = MIN(lost->at[i].off + lost->at[i].len, p->at + to);
 		if (off >= end)

@@ -83,8 +83,9 @@ backup(struct exfat *x)
 	return false;
 }
 
-bool
-exfat_boot(struct exfat *x)
+/* Find the boot sector or, unless only proof counts, its backup. */
+static bool
+find(struct exfat *x)
 {
 	if (fs_by_start(x->io) && boot_sector(x, 0))
 		return true;
@@ -309,7 +310,7 @@ fs_read_exfat(struct fs_io *io)
 {
 	struct exfat x = { .io = io };
 
-	if (!exfat_boot(&x))
+	if (!find(&x))
 		return false;
 	memcpy(io->map->type, "exfat", sizeof("exfat"));
 	read_all(&x);
@@ -325,7 +326,7 @@ fs_names_exfat(struct fs_io *io, const struct fs_extents *lost,
 {
 	struct exfat x = { .io = io };
 
-	if (!exfat_boot(&x))
+	if (!find(&x))
 		return false;
 	io->failed = false;		/* by a copy that is good */
 	exfat_hits(&x, lost, to);

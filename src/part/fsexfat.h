@@ -46,12 +46,6 @@ struct exfat {
 	unsigned char	*buf;		/* FS_PIECE */
 };
 
-/*
- * Find the boot sector or, unless only proof counts, its backup, which makes
- * the file system doubtful.  Returns false if there is none.
- */
-bool exfat_boot(struct exfat *);
-
 /* Tell of the files that have a byte of "lost"; ->name is the caller's. */
 void exfat_hits(const struct exfat *, const struct fs_extents *lost,
     struct fs_names *);

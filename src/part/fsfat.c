@@ -93,8 +93,9 @@ backup(struct fat *f)
 	return false;
 }
 
-bool
-fat_boot(struct fat *f)
+/* Find the boot sector or, unless only proof counts, its backup. */
+static bool
+find(struct fat *f)
 {
 	if (fs_by_start(f->io) && boot_sector(f, 0))
 		return true;
@@ -365,7 +366,7 @@ fs_read_fat(struct fs_io *io)
 {
 	struct fat f = { .io = io };
 
-	if (!fat_boot(&f))
+	if (!find(&f))
 		return false;
 	memcpy(io->map->type, "vfat", sizeof("vfat"));
 	read_all(&f);
@@ -380,7 +381,7 @@ fs_names_fat(struct fs_io *io, const struct fs_extents *lost,
 {
 	struct fat f = { .io = io };
 
-	if (!fat_boot(&f))
+	if (!find(&f))
 		return false;
 	io->failed = false;		/* by a copy that is good */
 	fat_hits(&f, lost, to);

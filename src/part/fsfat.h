@@ -36,12 +36,6 @@ struct fat {
 	unsigned char	*one, *two;	/* FS_PIECE */
 };
 
-/*
- * Find the boot sector or, unless only proof counts, its backup, which makes
- * the file system doubtful.  Returns false if there is none.
- */
-bool fat_boot(struct fat *);
-
 /* Tell of the files that have a byte of "lost"; ->name is the caller's. */
 void fat_hits(const struct fat *, const struct fs_extents *lost,
     struct fs_names *);

@@ -352,22 +352,30 @@ fs_settle(struct fs_io *io)
 	m->used = io->src->length - m->free_bytes;
 }
 
-uint64_t
-fs_among(const struct fs_extents *e, uint64_t off, uint64_t end)
+size_t
+fs_behind(const struct fs_extents *e, uint64_t off)
 {
 	size_t lo = 0, hi = e->n, mid;
-	uint64_t sum = 0;
 
-	while (lo < hi) {		/* the first that ends behind off */
+	while (lo < hi) {
 		mid = lo + (hi - lo) / 2;
 		if (e->at[mid].off + e->at[mid].len <= off)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	for (; lo < e->n && e->at[lo].off < end; lo++)
-		sum += MIN(e->at[lo].off + e->at[lo].len, end) -
-		    MAX(e->at[lo].off, off);
+	return lo;
+}
+
+uint64_t
+fs_among(const struct fs_extents *e, uint64_t off, uint64_t end)
+{
+	size_t i = fs_behind(e, off);
+	uint64_t sum = 0;
+
+	for (; i < e->n && e->at[i].off < end; i++)
+		sum += MIN(e->at[i].off + e->at[i].len, end) -
+		    MAX(e->at[i].off, off);
 	return sum;
 }
 

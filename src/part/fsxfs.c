@@ -125,7 +125,7 @@ judge(struct xfs *x, unsigned char *s)
 
 /* --------------------------------------------------------------- groups */
 
-/* Take a free extent; they must be in order, and not adjoin. */
+/* Take a free extent; they must be in order, and not overlap. */
 static bool
 take_free(void *arg, const unsigned char *record)
 {
