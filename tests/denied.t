@@ -222,7 +222,7 @@ listed()
 {
 	case $status in
 	0)	[[ -s out && ! -s err ]] ;;
-	62)	[[ $(<err) = 'pardd: --list: Cannot allocate memory' ]] ;;
+	62)	[[ $(<err) = 'pardd: --list: '*'Cannot allocate memory' ]] ;;
 	*)	false ;;
 	esac || fail "the ${1}th denied: status $status, $(<err)"
 }
