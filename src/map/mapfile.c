@@ -163,11 +163,13 @@ read_all(struct mapfile *m, FILE *in, const char *path, struct fault *f)
 	size_t room = 0;
 	unsigned n = 0;
 	ssize_t len;
+	int err;
 
 	while (wrong == NULL && (len = getline(&line, &room, in)) >= 0) {
 		n++;
 		wrong = read_line(m, line, (size_t)len, &have_status);
 	}
+	err = errno;
 	free(line);
 	if (wrong == no_memory)
 		return fault_errno(f, ENOMEM, "%s", path);
@@ -175,8 +177,7 @@ read_all(struct mapfile *m, FILE *in, const char *path, struct fault *f)
 		return fault_set(f, STATUS_REFUSED,
 		    "%s is not a map: line %u %s", path, n, wrong);
 	if (feof(in) == 0)		/* a read error: the rest is unknown */
-		return fault_errno(f, ferror(in) != 0 ? EIO : ENOMEM, "%s",
-		    path);
+		return fault_errno(f, err, "%s", path);
 	return 0;
 }
 

@@ -259,6 +259,28 @@ tells_a_link_from_what_cannot_be_opened(void **state)
 	unlink(in_path);
 }
 
+/* The loopback has no speed, and says so to whoever reads it. */
+static void
+tells_why_it_cannot_be_read(void **state)
+{
+	static const char path[] = "/sys/class/net/lo/speed";
+	struct mapfile m;
+	struct fault f;
+	FILE *in = fopen(path, "r");
+	bool refused = in != NULL && fgetc(in) == EOF && errno == EINVAL;
+
+	(void)state;
+	if (in != NULL)
+		fclose(in);
+	if (!refused)
+		skip();
+	assert_int_equal(mapfile_load(&m, path, &f), -1);
+	assert_int_equal(f.status, status_errno(EINVAL));
+	assert_string_equal(f.text,
+	    "/sys/class/net/lo/speed: Invalid argument");
+	mapfile_free(&m);
+}
+
 static uint64_t dice;
 
 static uint64_t
@@ -656,6 +678,7 @@ main(void)
 		cmocka_unit_test(takes_a_long_comment_and_no_long_number),
 		cmocka_unit_test(has_nothing_where_there_is_no_file),
 		cmocka_unit_test(tells_a_link_from_what_cannot_be_opened),
+		cmocka_unit_test(tells_why_it_cannot_be_read),
 		cmocka_unit_test(reads_what_anybody_may_write),
 		cmocka_unit_test(takes_nothing_that_the_judge_refuses),
 		cmocka_unit_test(keeps_the_map_before),
