@@ -57,7 +57,7 @@ accurate()
 told()
 {
 	"$blocks" make src $size && sick 100 of=image coe=1 &&
-	    says '^pardd: src: unreadable: bytes 999936 to 1000447, blocks 1953 to 1953 of 512, zeros in the copy$' &&
+	    says '^pardd: src: unreadable: bytes 999936 to 1000447, blocks 1953 to 1953 of 512 bytes, zeros in the copy$' &&
 	    says '^pardd: src: unreadable: bytes 4999680 to 5003775, ' && sick 3 of=other && says 'Input/output error'
 }
 benign()

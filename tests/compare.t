@@ -83,7 +83,7 @@ many()
 	local list
 	"$blocks" make a 3M && cp a b && mapfile -t list < <(seq 0 65536 3000000) &&
 	    spoil b "${list[@]}" && compare 14 && valid &&
-	    [[ $(grep -c 'differs: bytes' err) = 16 ]] && says 'and 30 ranges more' &&
+	    [[ $(grep -c 'differs: bytes' err) = 16 ]] && says 'and 30 more ranges' &&
 	    [[ $(jq -s 'last.mismatch | length' json) = 46 ]]
 }
 it "shows 16 ranges, and tells programs all" many
@@ -375,7 +375,7 @@ too_late()
 	    "$tools/ends" how "$pardd" if=a of=b compare=1 2>err &
 	until_true 20 grep -qs waits faults && kill -INT "$(awk '$1 == "pid" { print $2 }' how)" &&
 	    heard && touch go && wait $!
-	ended signal 2 && [[ $(tail -n 1 err) = "pardd: stopped by SIGINT, when all was compared; \
+	ended signal 2 && [[ $(tail -n 1 err) = "pardd: stopped by SIGINT, after all was compared; \
 NOT the same: 512 bytes in 1 range differ" ]]
 }
 it "tells what differs when it is interrupted at the end" too_late

@@ -196,15 +196,15 @@ by_itself()
 {
 	ext src && rescued 100 "$(at alpha 100)+512,$(at beta 30)+1024" &&
 	    hits '["/beta","/dir/a file"] true' && told && ! grep -q debugfs err &&
-	    says 'in 2 ranges could not be read; these files are hit:$' || return
-	rm map dst && rescued 100 "$(at beta 30)+1024" && hits '["/beta"] true' && says '; this file is hit:$'
+	    says 'in 2 ranges could not be read; these files are affected:$' || return
+	rm map dst && rescued 100 "$(at beta 30)+1024" && hits '["/beta"] true' && says '; this file is affected:$'
 }
 it "tells the names of the files by itself" by_itself
 by_itself_fat()
 {
 	tree && truncate -s 4M src && mkfs.fat src >said && mcopy -s -i src tree/* ::/ &&
 	    rescued 100 "$(at alpha 100)+512,$(at beta 30)+1024" && told &&
-	    hits '["/beta","/dir/a file"] true' && says 'src \(vfat\): 1536 bytes in 2 ranges could not be read; these files are hit:$'
+	    hits '["/beta","/dir/a file"] true' && says 'src \(vfat\): 1536 bytes in 2 ranges could not be read; these files are affected:$'
 }
 ! command -v mkfs.fat mcopy >/dev/null || it "... also those of a FAT" by_itself_fat
 # inode FILE: its number, the block that it lies in, and the byte in there
@@ -226,7 +226,7 @@ folder_lost()
 	local ino
 	ext src && read -r ino _ <<<"$(inode '/dir/a file')" &&
 	    rescued 100 "$(block blocks /dir)+512,$(at alpha 100)+512" && told &&
-	    says '; these files are hit, and maybe more:$' && says '^pardd: this names the files hit:$' &&
+	    says '; these files are affected, and maybe more:$' && says '^pardd: this names the affected files:$' &&
 	    hits "[\"/dir\",\"<$ino>\"] false"
 }
 it "... as far as their folders can be read" folder_lost
@@ -240,7 +240,7 @@ many_files()
 	ext src && rescued 100 "$(grep -abo -e '^gamma *$' src | cut -d: -f1 | awk '$1 % 1024 == 0 { printf "%s%d+512", c, $1; c = "," }')" || return
 	jq -es 'last | .damage[0].files_hit | length == 39 and all(test("^/odd/a\n[0-9]+$"))' json >/dev/null ||
 	    fail "$(<json)" || return
-	(($(grep -c '^    /odd/a.x0A[0-9]*$' err) == 16)) && says '^pardd: and 23 files more; json= and report= tell all of them$'
+	(($(grep -c '^    /odd/a.x0A[0-9]*$' err) == 16)) && says '^pardd: and 23 more files; json= and report= list all of them$'
 }
 it "... the first of many, without a line break in any" many_files
 no_file()
@@ -248,7 +248,7 @@ no_file()
 	local at
 	ext src && at=$(debugfs -R 'ffb 1 600' src 2>/dev/null | sed -n 's/^Free blocks found: *\([0-9]*\).*/\1/p') &&
 	    rescued 100 $((at * $(dumpe2fs -h src 2>/dev/null | sed -n 's/^Block size: *//p')))+512 &&
-	    is 'null false ext4 512 1' && names && grep -qx 'no file is hit' named
+	    is 'null false ext4 512 1' && names && grep -qx 'no file is affected' named
 }
 it "... and says so when none is" no_file
 ext_alone()
@@ -289,7 +289,7 @@ xfs_long()
 {
 	local lost=$((5 * mib))
 	xfs src && rescued 100 "$(at beta 4)+$lost" && names beta &&
-	    says "$lost bytes in 1 range could not be read; this file is hit:$" &&
+	    says "$lost bytes in 1 range could not be read; this file is affected:$" &&
 	    jq -es 'last | .damage[0].left_out == 1' json >/dev/null
 }
 if ((EUID != 0)) || ! losetup -f >/dev/null 2>&1; then

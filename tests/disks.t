@@ -140,7 +140,7 @@ stuck()
 	took=$(since "$took")
 	heard && "$maps" check map src dst old 0 0 8388608 || return
 	kill -INT "$(awk '$1 == "pid" { print $2 }' how)" &&
-	    until_true 20 grep -q 'left at a second SIGINT' err || return
+	    until_true 20 grep -q 'quit at a second SIGINT' err || return
 	kill -CONT "$(<kit.pid)"
 	wait $pid
 	ended signal 2 && is '-*/' '' && "$maps" check map src dst old 0 0 8388608

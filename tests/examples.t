@@ -522,7 +522,7 @@ pardd: note: the range on the target, /dev/sdb, begins 512 bytes into partition 
 pardd: note: partition 5 of /dev/sda ends beyond the copy; count=18432 takes all
 pardd: note: this overwrites gpt, ext4 "root" on /dev/sdb
 overwrites=ext4 "root" at byte 1049656
-pardd: /dev/sda: unreadable: bytes 819200 to 820735, blocks 1600 to 1602 of 512, zeros in the copy
+pardd: /dev/sda: unreadable: bytes 819200 to 820735, blocks 1600 to 1602 of 512 bytes, zeros in the copy
 pardd: all these bytes are free space
 pardd: differs: bytes 819200 to 819711 of /dev/sda, 819200 to 819711 of /dev/sdb
 writes: 1000, 25759/s, 13 MB/s; ms: min 0.0855, median 0.678, 90 % 0.946, 99 % 1.226, 99.9 % 1.246, max 1.246

@@ -291,7 +291,7 @@ left()
 	ended signal 2 && valid json && has '.verdict == "stopped" and .signal == 2 and (.flushed | not)' &&
 	    has '.message | test("second SIGINT")'
 }
-it "tells that it was left at a second signal" left
+it "tells that it was quit at a second signal" left
 
 # ------------------------------------------------------------------- the form
 

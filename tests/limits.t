@@ -397,7 +397,7 @@ drains()
 {
 	slowly "thr=$3" && kill -"$1" "$pid" || return
 	wait "$job"
-	ended signal "$2" && truthful && says 'note: .* oflag=sparing does not write'
+	ended signal "$2" && truthful && says 'note: .* oflag=sparing skips'
 }
 for thr in $(few 1 16); do
 	it "finishes what is in flight on SIGINT, reports, dies of it ($thr workers)" \
@@ -436,7 +436,7 @@ it "leaves at once on a second SIGTERM" leaves_at_once TERM 15
 leaves_at_another()
 {
 	leaves_at_once INT 2 TERM &&
-	    says '^pardd: NOT complete: stopped by SIGINT; left at SIGTERM, with transfers in flight$'
+	    says '^pardd: NOT complete: stopped by SIGINT; quit at SIGTERM, with transfers in flight$'
 }
 it "leaves at once on another signal, and names both" leaves_at_another
 # Once, and nothing comes back: it leaves without, after ten seconds.
@@ -446,7 +446,7 @@ leaves_alone()
 	wait "$job"
 	took=$(since "$took")
 	ended signal 15 && does_not_say '^pardd: complete|records' &&
-	    says '^pardd: NOT complete: stopped by SIGTERM; left after 10 s .* answer from src$' ||
+	    says '^pardd: NOT complete: stopped by SIGTERM; quit after 10 s .* answer from src$' ||
 	    return
 	((took >= 9900)) || fail "after $took ms"
 }
@@ -457,7 +457,7 @@ leaves_flush()
 	job=$!
 	until_true 20 grep -qs waits faults && kill -INT "$(sed -n 's/^pid //p' how)" || return
 	wait "$job"
-	ended signal 2 && says 'stopped by SIGINT; left after 10 s while dst was being flushed$'
+	ended signal 2 && says 'stopped by SIGINT; quit after 10 s while dst was being flushed$'
 }
 leaves()
 {

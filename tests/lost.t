@@ -90,7 +90,7 @@ not_saved_either()
 	stuff && exits 78 with_faults "$(no_room);on=$PWD/src op=read at=$at fail=EIO" \
 	    "$pardd" if=src of=dst map=map && faulty fsync && nothing_safe &&
 	    says 'NOT complete: 15872 bytes could not be read, and map was not saved: .*No space' &&
-	    does_not_say 'tells where|flush|see map' && [[ $(grep -c 'unreadable: bytes' err) = 31 ]]
+	    does_not_say 'shows where|flush|see map' && [[ $(grep -c 'unreadable: bytes' err) = 31 ]]
 }
 it "... and does not refer to it for what is bad" not_saved_either
 not_saved_midway()

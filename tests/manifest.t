@@ -105,7 +105,7 @@ it "... with verify=1" by_sha256 verify=1
 renewed()
 {
 	copied manifesthash=sha256 && flip src 5 && exits 0 "$pardd" if=src of=dst base=m manifest=m &&
-	    says 'bytes were there already .m., and not written' && same src dst && sound dst sha256 && flip src $((3 * mib)) &&
+	    says 'bytes were already present .m., and not written' && same src dst && sound dst sha256 && flip src $((3 * mib)) &&
 	    exits 0 "$pardd" if=src of=dst base=m manifest=m manifesthash=xxh128 && as_in if=dst &&
 	    jq -es '.[0].algorithm == "xxh128"' m >/dev/null
 }
@@ -116,7 +116,7 @@ short_digest()
 	    refused 'line 2: .*no digest' if=dst manifest=m check=1
 }
 it "... of which none is shorter" short_digest
-it "does not choose how to read one" usage 'says itself' if=a manifest=m check=1 manifesthash=sha256
+it "does not choose how to read one" usage 'names its own' if=a manifest=m check=1 manifesthash=sha256
 it "has one kind of digests" usage 'one word' if=a of=b manifest=m manifesthash=sha256,xxh128
 # A range that does not begin with the file
 within()
@@ -205,7 +205,7 @@ it "finds any bit" random_bits 7
 many()
 {
 	copied bpt=1 bs=512 && flip dst $(seq 0 1024 51199) &&
-	    exits 14 "$pardd" if=dst manifest=m check=1 && says '^pardd: and 34 ranges more' &&
+	    exits 14 "$pardd" if=dst manifest=m check=1 && says '^pardd: and 34 more ranges' &&
 	    [[ $(grep -c differs: err) = 16 && $(tail -n 1 err) = *'25600 bytes in 50 ranges' ]]
 }
 it "lists sixteen, and tells how many there are" many
@@ -241,7 +241,7 @@ reclone_there()
 {
 	"$blocks" make src $bytes && { "$pardd" if=src count=7 && "$pardd" if=src manifest=m; } 1<>dst 2>err &&
 	    flip src 5 && { "$pardd" if=src count=7 && "$pardd" if=src base=m; } 1<>dst 2>err &&
-	    complete && same src <(tail -c +3585 dst) && says 'bytes were there already .m., and not written'
+	    complete && same src <(tail -c +3585 dst) && says 'bytes were already present .m., and not written'
 }
 it "brings up to date what lies where a descriptor stood" reclone_there
 untouched()
@@ -264,7 +264,7 @@ lost()
 	local holes="0 $((mib - 1)) $((3 * mib)) $((5 * mib - 1))"
 	differs 14 "$holes" if=dst && differs 14 "$holes" if=src &&
 	    exits 0 "$pardd" if=src of=dst base=m && same src dst &&
-	    says "^pardd: $((6 * mib)) bytes were there already .m., and not written" &&
+	    says "^pardd: $((6 * mib)) bytes were already present .m., and not written" &&
 	    [[ $(sed -n 's/ bytes.*copied.*//p' err) = $((3 * mib)) ]]
 }
 it "has no digest of what could not be read, and takes it for different" lost
@@ -285,10 +285,10 @@ interrupted()
 	    "$tools/ends" how "$pardd" if=dst check=1 manifest=m 2>err &
 	until_true 20 grep -qs waits faults && kill -INT "$(awk '$1 == "pid" { print $2 }' how)" &&
 	    heard && touch go && wait $!
-	ended signal 2 && [[ $(tail -n 1 err) = "pardd: stopped by SIGINT, when all was checked$2" ]]
+	ended signal 2 && [[ $(tail -n 1 err) = "pardd: stopped by SIGINT, after all was checked$2" ]]
 }
 only all
-it "says that it was interrupted when all was checked" interrupted '' ''
+it "says that it was interrupted after all was checked" interrupted '' ''
 it "... and what was found" interrupted 1000 '; NOT as in m: 65536 bytes in 1 range'
 zeros_too()
 {
@@ -551,7 +551,7 @@ it "refuses a base of a target that was emptied" cut_off 0
 slowly()
 {
 	copied rate=15M && ! grep -q '"xxh128":null' m && sound dst && as_in if=src rate=15M &&
-	    exits 0 "$pardd" if=src of=dst base=m rate=15M && says "^pardd: $bytes bytes were there"
+	    exits 0 "$pardd" if=src of=dst base=m rate=15M && says "^pardd: $bytes bytes were already present"
 }
 only all
 it "has the same ranges with rate=" slowly

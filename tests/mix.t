@@ -450,8 +450,8 @@ interrupted()
 	# Before it has begun, it dies at once.
 	[[ $signal = KILL || -z $json || ! -s json || ! -s err ]] || told || return
 	[[ $signal = KILL ]] || ! compgen -G '*.tmp' || fail "something temporary is left" || return
-	[[ ! -e manifest ]] || grep -q 'when all was copied' err || fail "a manifest" || return
-	[[ ! -e sums ]] || grep -q 'when all was copied' err || fail "digests"
+	[[ ! -e manifest ]] || grep -q 'after all was copied' err || fail "a manifest" || return
+	[[ ! -e sums ]] || grep -q 'after all was copied' err || fail "digests"
 }
 
 # What reads both ends finds what was copied.

@@ -1017,7 +1017,7 @@ reads_little()
 deceived()
 {
 	changed && dd if=/dev/zero of=older bs=1 seek=5000000 count=1 conv=notrunc status=none || return
-	copy 0 if="$uri" of=older "$bitmap" base=m verify="$1" && says 'are right now' && same src older
+	copy 0 if="$uri" of=older "$bitmap" base=m verify="$1" && says 'now match' && same src older
 }
 no_older()
 {

@@ -114,9 +114,9 @@ it "shows what is no copy of a disk, too" others
 only_read()
 {
 	"$blocks" make a 1M && cp a b && exits 0 "$pardd" if=a of=. manifest=m && page if=a of=b compare=1 &&
-	    has 'the first unreadable block stops it \(coe=1 goes on\) Now' && page if=a of=b compare=1 coe=1 &&
+	    has 'the first unreadable block stops it \(coe=1 continues\) Now' && page if=a of=b compare=1 coe=1 &&
 	    has 'a block that cannot be read is listed Now' && page if=a manifest=m check=1 &&
-	    has 'stops it \(coe=1 goes on\) Now' && page if=a manifest=m check=1 coe=1 && has 'is listed Now'
+	    has 'stops it \(coe=1 continues\) Now' && page if=a manifest=m check=1 coe=1 && has 'is listed Now'
 }
 it "promises no zeros where nothing is written" only_read
 hostile()

@@ -206,7 +206,7 @@ asked()
 	    { FAULTS=$rules LD_PRELOAD=$shim "$tools/ends" how "$pardd" if=src of=dst bs=512 \
 	    bpt=64 thr=1 map=map json=json 2>err & } && until_true 20 grep -qs progress json &&
 	    kill -USR1 "$(awk '$1 == "pid" { print $2 }' how)" && wait $! && ended exit 0 &&
-	    says '^pardd: of 1048576 bytes [789][0-9]* are finished, with what runs before' &&
+	    says '^pardd: [789][0-9]* of 1048576 bytes are finished, counting earlier runs' &&
 	    says '^[0-9]{1,6} bytes .*copied' || return
 	! command -v jq || jq -es '[.[] | select(.event == "progress")][0] |
 	    .bytes_finished >= 786432 and .bytes_finished + .bytes_left == 1048576 and
@@ -338,24 +338,24 @@ what_now()
 	    exits 0 "$pardd" if="$dev" of=sda.img && does_not_say 'to see' &&
 	    at_terminal if="$dev" of=part.img count=9 && does_not_say 'to see' &&
 	    at_terminal if="$dev" of=b.img map=map maxtime=1 rate=1M &&
-	    says '^pardd: the same command goes on where this one ended$' && does_not_say 'to see'
+	    says '^pardd: the same command resumes where this one ended$' && does_not_say 'to see'
 }
 # It does not, if it would only end again as it did.
 what_else()
 {
 	local at='on=src op=read at=8192+512,524288+512 fail=EIO'
 	"$blocks" make src 1M && with_faults "$at" at_terminal if=src of=dst map=map maxerrors=1 &&
-	    says '^pardd: the same command with a larger maxerrors= goes on where this one ended$' &&
+	    says '^pardd: the same command with a larger maxerrors= resumes where this one ended$' &&
 	    rm map dst && with_faults "$at" at_terminal if=src of=dst map=map rescue=noscrape,nosweep &&
-	    does_not_say 'goes on where'
+	    does_not_say 'resumes where'
 }
 lost()
 {
 	"$blocks" make src 1M && with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src of=dst &&
-	    says '^pardd: coe=1 goes on, with zeros for what cannot be read; map=FILE reads all that can be' &&
+	    says '^pardd: coe=1 continues, with zeros for what cannot be read; map=FILE reads all that can be read, good parts first' &&
 	    mkfifo pipe && { cat pipe >/dev/null & } &&
 	    with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src of=pipe && wait &&
-	    says '^pardd: coe=1 goes on, with zeros for what cannot be read$' &&
+	    says '^pardd: coe=1 continues, with zeros for what cannot be read$' &&
 	    exits 0 "$pardd" if=src of=. manifest=m &&
 	    with_faults 'on=src op=read at=512000+512 fail=EIO' at_terminal if=src manifest=m check=1 &&
 	    says 'NOT complete: src: ' && does_not_say 'coe=1'

@@ -124,13 +124,13 @@ labels()
 	bad=$((6 << 20))+4096
 	exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
 	    valid r.html && has '<td class="n">5242880</td><td class="n">5242880</td><td class="n">4096</td>' &&
-	    has '<h2>Which files are hit</h2>' && has '; no file is hit.' && lacks '<pre>i=' || return
+	    has '<h2>Affected files</h2>' && has '; no file is affected.' && lacks '<pre>i=' || return
 	bad=$((4 << 20))+$(((1 << 20) + 512)) && rm map new &&
 	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
 	    has '<td class="n">5242880</td><td class="n">5242880</td><td class="n">512</td>' || return
 	bad=$(at_block '<b>')+512 && rm map new &&
 	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
-	    valid r.html && has '<li>/&#60;b&#62;</li>' && has 'No other file is hit' && lacks '<pre>i=' || return
+	    valid r.html && has '<li>/&#60;b&#62;</li>' && has 'No other file is affected' && lacks '<pre>i=' || return
 	bad+=,$(at_block /)+512 && rm map new &&
 	    exits 100 with_faults "on=$PWD/src op=read at=$bad fail=EIO" "$pardd" if=src of=new map=map report=r.html &&
 	    valid r.html && has '<li>&#60;12&#62;</li>' && has '<pre>i=$(debugfs -c -R &#39;icheck '
@@ -168,13 +168,13 @@ many()
 	    for ((i = 0; i < 4200; i++)); do printf '%u 512 +\n%u 512 -\n' $((i << 10)) $(((i << 10) + 512)); done
 	    echo "$((4200 << 10)) $(((8 << 20) - (4200 << 10))) +"; } >map || return
 	exits 100 "$pardd" if=src of=dst map=map report=r.html retries=0 && valid r.html &&
-	    has '<p>And 104 ranges more; the map has all.</p>' && says 'unreadable: 4184 more ranges, see map$' || return
+	    has '<p>And 104 more ranges; the map has all.</p>' && says 'unreadable: 4184 more ranges, see map$' || return
 	{ echo '0 - 1' && echo '0 1048576 +' && for i in {4..23}; do
 		printf '%u 512 -\n%u 261632 +\n' $((i << 18)) $(((i << 18) + 512))
 	done && echo '6291456 2097152 +'; } >map &&
 	    exits 100 "$pardd" if=src of=dst map=map report=r.svg retries=0 && valid r.svg &&
 	    says '^pardd: partition 16 of src: 512 bytes in 1 range could not be read' && does_not_say 'partition 17' &&
-	    says '^pardd: and 4 partitions more have such ranges$'
+	    says '^pardd: and 4 more partitions have such ranges$'
 }
 it "does not tell more than is read" many
 

@@ -74,7 +74,7 @@ nothing_left()
 	bad=409600+512
 	stuff && rescue 0 '' count=700 && complete && does_not_say already &&
 	    rescue 0 '' count=700 && complete && says '^0 bytes' && is + 0+358400 &&
-	    says '358400 bytes were copied already .map., and not again$'
+	    says '358400 bytes were already copied .map.$'
 }
 it "copies nothing twice, and ends 0 when all that was asked for is there" nothing_left
 window_bad()
@@ -141,7 +141,7 @@ nosweep()
 	bad=2097152+4194304
 	stuff && rescue 100 '' rescue=nosweep "$@" && honest && left=$("$maps" list map '?') &&
 	    [[ $left =~ ^[0-9]+\+[0-9]+ ]] && is '*' '' &&
-	    says 'NOT complete: [0-9]* bytes could not be read, and [0-9]* between them were not tried, with rescue=nosweep; map tells where' &&
+	    says 'NOT complete: [0-9]* bytes could not be read, and [0-9]* between them were not tried, with rescue=nosweep; map shows where' &&
 	    grep -qx '0x[0-9A-F]* *? *4' map && rescue 100 '' rescue=nosweep "$@" && honest &&
 	    ! faulty read && [[ $("$maps" list map '?') = "$left" ]] &&
 	    rescue 100 '' "$@" && is - "$bad" && is '?*/' '' && honest
@@ -153,9 +153,9 @@ advice()
 {
 	bad=1024000+102400
 	stuff && rescue 100 '' rescue=noscrape &&
-	    says 'map tells where, and the same command without rescue= goes on$' &&
-	    rescue 100 '' && says 'map tells where, and with retries= it is tried again$' &&
-	    rescue 100 '' retries=1 && says 'map tells where, and the same command tries again$'
+	    says 'map shows where, and the same command without rescue= resumes the copy$' &&
+	    rescue 100 '' && says 'map shows where, and retries= tries again$' &&
+	    rescue 100 '' retries=1 && says 'map shows where, and the same command tries again$'
 }
 it "says which command would read more" advice
 sorted()
@@ -264,7 +264,7 @@ if [[ $VARIANT = plain ]]; then
 	it "meets an error no second time to see where it is" figure slowhead 17 4
 	it "is not kept busy by jumps where a disk rotates" figure rotating 11 31 16 20 17 60
 	it "does not take who waits behind a slow error for slow" figure seconds 11 8 17 16
-	it "foretells where a dead head is next, of 256 times" figure dead64 11 560 15 788
+	it "foreshows where a dead head is next, of 256 times" figure dead64 11 560 15 788
 	if [[ -n $LONG ]]; then
 		it "... of 32 times" figure dead512 11 100 15 116
 		it "... where its tracks become shorter, of 341 times" figure zones 11 820 15 1043

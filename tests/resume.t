@@ -219,7 +219,7 @@ fill_stopped()
 {
 	begun "on=$PWD/dst op=write sleep=200" "$1" thr=1 fill=zero rescue=notrim,noscrape &&
 	    until_true 10 test -s faults && interrupt && is "$1" 0+1048576 &&
-	    says 'NOT complete: stopped by SIGINT; the same command goes on$' && rm faults || return
+	    says 'NOT complete: stopped by SIGINT; the same command resumes the copy$' && rm faults || return
 	[[ $1 != - ]] || exits 100 "$pardd" if=src of=dst map=map bs=512 || return
 	if [[ -n $peer ]]; then
 		ddrescue -q src dst map || return
@@ -250,7 +250,7 @@ hangs_on()
 	leaves_threads
 	stuff && exits 100 with_faults "on=$PWD/src op=read at=1048576+65536 hang" "$pardd" \
 	    if=src of=dst map=map bs=512 bpt=64 maxtime=1 mapinterval=1000 json=json &&
-	    one_line 'stopped after maxtime=1 seconds; left after 10 s without an answer from src; map is saved$' &&
+	    one_line 'stopped after maxtime=1 seconds; quit after 10 s without an answer from src; map is saved$' &&
 	    honest && has + && has '?' && is '-*/' '' && grep -q '"status":100,' json &&
 	    bad=0+512 && rescue 0 nth=999999 && same src dst
 }
@@ -274,7 +274,7 @@ stops_waiting()
 	    kill -TERM "$(sed -n 's/^pid //p' how)" || return
 	wait $!
 	(($(since "$took") >= 9900)) || fail "after $(since "$took") ms" || return
-	ended signal 15 && says "stopped by SIGTERM; left after 10 s $2" &&
+	ended signal 15 && says "stopped by SIGTERM; quit after 10 s $2" &&
 	    "$maps" check -p map src dst old 0 0 $size && is '-*/' '' && grep -q '"status":143,' json && bad=0+512 && rescue 0 nth=999999 && same src dst
 }
 it "saves the map and leaves, 10 s after a signal, when a read hangs" stops_waiting \
@@ -288,7 +288,7 @@ flush_hangs()
 	leaves_threads
 	stuff && exits 100 with_faults "on=$PWD/src op=read at=1048576+ sleep=50;on=$PWD/dst op=flush hang" \
 	    timeout -s KILL 40 "$pardd" if=src of=dst map=map bs=512 bpt=8 thr=1 maxtime=1 "$@" &&
-	    says 'maxtime=1 seconds; left after 10 s while dst was being flushed; map was not saved: ' &&
+	    says 'maxtime=1 seconds; quit after 10 s while dst was being flushed; map was not saved: ' &&
 	    nothing_safe || return
 	((SECONDS - began < 20)) || fail "$((SECONDS - began)) s"
 }

@@ -26,7 +26,7 @@ own_holes()
 	with_faults "on=$PWD/src op=read at=1048576+1048576 until=$PWD/go" \
 	    "$pardd" if=src of=dst oflag=sparing bs=1M bpt=1 thr=4 2>err &
 	until_true 20 size_is dst 3145728 >/dev/null 2>&1 && : >go && wait "$!" || fail "$(<err)" || return
-	complete && same src dst && says '^pardd: 1048576 bytes were there already'
+	complete && same src dst && says '^pardd: 1048576 bytes were already present'
 }
 it "spares holes that its own writes have made behind the end of the target" own_holes
 
@@ -40,7 +40,7 @@ spare()
 spares()
 {
 	"$blocks" make src 3000001 && cp src dst && : >faults && spare 0 "$@" &&
-	    says '^pardd: 3000001 bytes were there already' &&
+	    says '^pardd: 3000001 bytes were already present' &&
 	    printf x | dd of=dst bs=1 seek=1000000 conv=notrunc status=none && spare 4096 "$@" &&
 	    printf x | dd of=dst bs=1 seek=3000000 conv=notrunc status=none &&
 	    spare $((3000001 % 4096)) "$@" && truncate -s 2M dst && spare $((3000001 - 2097152)) "$@" &&

@@ -400,7 +400,7 @@ if ((EUID == 0)) && probe_loop; then
 	it "says that holes were not read, and zeros not written" eval \
 	    'onto_disk 512 "" verbose=1 &&
 	    says "^pardd: [0-9]+ bytes were holes, and not read$" &&
-	    says "^pardd: [0-9]+ bytes were made zeros, and not written$"'
+	    says "^pardd: [0-9]+ bytes were zeroed, and not written$"'
 else
 	skip "no loop devices" "makes zeros of holes on a disk"
 fi

@@ -118,7 +118,7 @@ at_37()
 {
 	hurt 'on=b op=write at=1552262+ fail=EIO' 55 verify=1 &&
 	    all_but_b 'writing [0-9]+ bytes at byte [0-9]+: Input/output error' &&
-	    says '^pardd: b: writing .* it is dropped, and 2 targets go on$'
+	    says '^pardd: b: writing .* it is dropped, and 2 targets continue$'
 }
 it "drops one that fails at 37 per cent, and the others end" at_37
 retried()
@@ -196,7 +196,7 @@ it "tells of one that cannot be closed" not_closed
 differs()
 {
 	hurt 'on=b op=write nth=3 flip' 14 verify=1 json=j retries=0 && same src a && same src c && ! same src b &&
-	    says '^pardd: b: byte [0-9]+ is not what was written there; going on$' &&
+	    says '^pardd: b: byte [0-9]+ is not what was written there; continuing$' &&
 	    all_but_b '65536 bytes in 1 range of b are not what was written there' &&
 	    jq -es -f "$schema" j >/dev/null && jq -e 'select(.event == "result") |
 	    .verified and (.targets | map(.verified) == [true, false, true]) and
@@ -214,7 +214,7 @@ repaired()
 {
 	hurt "$2" 0 json=j "${@:3}" && faulty write && same src a && same src b && same src c &&
 	    verdicts a="$fine" b="$fine" c="$fine" && ends_with "$fine: 3 targets" &&
-	    says 'going on, and it will be repaired$' &&
+	    says 'continuing, and it will be repaired$' &&
 	    says "^pardd: 3 targets: $1 bytes differed when they were read back; they were copied again" &&
 	    jq -e "select(.event == \"result\") | .verified and .bytes_verified == 4195304 and
 	    .bytes_mended == $1 and (.targets | all(.verified and .mismatch == []))" j >/dev/null

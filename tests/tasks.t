@@ -112,7 +112,7 @@ failing()
 	bad_disk 8388608 2097152+512,4194304+1024 && sda=$dev sdb=$dev || return
 	# the same command is typed again when it was interrupted, if it was
 	timeout -s INT 0.2 "$pardd" if="$sda" of=sda.img map=sda.map retries=3 2>/dev/null
-	types "$line" && [[ $status = 100 ]] && says '^pardd: NOT complete: 1536 bytes could not be read; sda.map tells where' &&
+	types "$line" && [[ $status = 100 ]] && says '^pardd: NOT complete: 1536 bytes could not be read; sda.map shows where' &&
 	    holds -z 2097152+512,4194304+1024 sda.img 0 0 8M &&
 	    [[ $("$tools/maps" list sda.map -) = 2097152+512,4194304+1024 ]]
 }

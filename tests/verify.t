@@ -229,7 +229,7 @@ unreadable_back()
 	"$blocks" make src 3M && rm -f dst &&
 	    exits "$1" with_faults "on=dst op=read at=1049600+512 fail=EIO ${*:2}" \
 	    "$pardd" if=src of=dst verify=1 && faulty read || return
-	says '^pardd: dst: byte [0-9]+ cannot be read back, or is not what was written there; going on' || return
+	says '^pardd: dst: byte [0-9]+ cannot be read back, or is not what was written there; continuing' || return
 	[[ $1 = 0 ]] || says 'NOT complete: [0-9]+ bytes in 1 range of dst cannot be read back, or are not what'
 }
 it "tells what cannot be read back" unreadable_back 14

@@ -107,7 +107,7 @@ ext_command(FILE *out, const struct hits *h, const char *name, uint64_t at,
 	fputs(" | awk '$2+0 {print $2}' | sort -u | tr '\\n' ' '); "
 	    "if [ \"$i\" ]; then debugfs -c -R \"ncheck $i\" ", out);
 	put_word(out, device);
-	fputs("; else echo 'no file is hit'; fi", out);
+	fputs("; else echo 'no file is affected'; fi", out);
 	free(device);
 	return (int64_t)i - cut;
 }

@@ -73,8 +73,8 @@ remark(FILE *out, const struct plan *p, const struct outcome *o)
 	const struct endpoint *ep = named(p, &off);
 
 	if (o->tally.lost > 0)
-		fprintf(out, "# %" PRIu64 " bytes could not be read: they are "
-		    "taken as zeros\n", o->tally.lost);
+		fprintf(out, "# %" PRIu64 " bytes could not be read: they "
+		    "count as zeros\n", o->tally.lost);
 	if (ep != NULL && (o->tally.padded > 0 || is_part(p, ep, off, len)))
 		fprintf(out, "# of %" PRIu64 " bytes from byte %" PRIu64
 		    " on\n", len, off);

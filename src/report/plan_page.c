@@ -206,14 +206,14 @@ errors_put(const struct sheet *s, const struct plan *p)
 	else if (p->work != WORK_COPY)
 		page_told(s, "", o->coe != 0 ?
 		    "a block that cannot be read is listed" :
-		    "the first unreadable block stops it (coe=1 goes on)");
+		    "the first unreadable block stops it (coe=1 continues)");
 	else if (o->coe != 0)
 		page_told(s, "",
 		    "a block that cannot be read becomes zeros, and "
 		    "is listed");
 	else
 		page_told(s, "", "the first unreadable block stops it (coe=1 "
-		    "goes on, map= rescues)");
+		    "continues, map= rescues)");
 }
 
 static void

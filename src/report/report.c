@@ -112,9 +112,9 @@ used_notes(const struct used *u)
 		    u->fs[i].reason);
 	}
 	if (n > FS_SHOWN)
-		print(stderr, "pardd: note: and %zu partition%s copied whole",
-		    n - FS_SHOWN, n - FS_SHOWN == 1 ? " more is" :
-		    "s more are");
+		print(stderr, "pardd: note: and %zu more partition%s copied "
+		    "whole", n - FS_SHOWN, n - FS_SHOWN == 1 ? " is" :
+		    "s are");
 }
 
 /* Remarks: surprising, but no reason to refuse. */
@@ -145,8 +145,8 @@ notes(const struct plan *p)
 	if (p->used != NULL && p->used->leaves)
 		used_notes(p->used);
 	if (ranges_of_another(p))
-		print(stderr, "pardd: note: %s has another serial number than "
-		    "the disks of %s", p->src->name, p->opts->manifest);
+		print(stderr, "pardd: note: %s has a different serial number "
+		    "from the disks of %s", p->src->name, p->opts->manifest);
 }
 
 void
@@ -162,7 +162,7 @@ void
 report_threads(const struct plan *p, int err)
 {
 	if (p->opts->verbose > 0)
-		print(stderr, "pardd: note: no io_uring (%s): %u threads do it",
+		print(stderr, "pardd: note: no io_uring (%s): using %u threads",
 		    errno_words(err), p->workers);
 }
 
@@ -175,7 +175,7 @@ report_differs(const struct plan *p, uint64_t off, bool unread)
 	    !p->src->is.streamed && (p->src->spec.flags & FLAG_RANDOM) == 0;
 
 	print(stderr, "pardd: %s: byte %llu %sis not what was written there; "
-	    "going on%s", p->dst->name, (ull)(p->dst_off + off), unread ?
+	    "continuing%s", p->dst->name, (ull)(p->dst_off + off), unread ?
 	    "cannot be read back, or " : "", repairs ?
 	    ", and it will be repaired" : "");
 }
@@ -186,9 +186,8 @@ report_dropped(const struct fault *why, unsigned left)
 	if (left == 0)
 		print(stderr, "pardd: %s; that was the last target", why->text);
 	else
-		print(stderr, "pardd: %s; it is dropped, and %u target%s %s on",
-		    why->text, left, left == 1 ? "" : "s",
-		    left == 1 ? "goes" : "go");
+		print(stderr, "pardd: %s; it is dropped, and %u target%s",
+		    why->text, left, left == 1 ? " continues" : "s continue");
 }
 
 void
@@ -201,7 +200,7 @@ report_pattern(const struct plan *p, const struct pattern *pattern)
 	    number_iec(length, sizeof(length), (double)pattern->length),
 	    number_iec(period, sizeof(period), (double)pattern->period),
 	    pattern->runs, (p->opts->rescue & RESCUE_NOSWEEP) != 0 ? "" :
-	    "  It comes last; rescue=nosweep leaves it out");
+	    "  It is read last; rescue=nosweep skips it");
 }
 
 void
@@ -212,8 +211,8 @@ report_warmth(const struct plan *p, bool warm, double celsius)
 		    "maxtemp=%lld; waiting for it to cool", p->src->name,
 		    celsius, (long long)p->opts->maxtemp);
 	else
-		print(stderr, "pardd: %s is cool enough, and the copy goes on",
-		    p->src->name);
+		print(stderr, "pardd: %s is cool enough, and the copy "
+		    "continues", p->src->name);
 }
 
 void
@@ -241,6 +240,6 @@ void
 report_back(const struct plan *p)
 {
 	if ((p->opts->status & SHOW_NONE) == 0)
-		print(stderr, "pardd: it is back as %s, and the copy goes on",
+		print(stderr, "pardd: it is back as %s, and the copy continues",
 		    p->src->name);
 }

@@ -120,9 +120,9 @@ report_so_far(const struct plan *p, const struct tally *t)
 	bytes(p, t);
 	if (p->work == WORK_RESCUE)
 		print(stderr,
-		    "pardd: of %llu bytes %llu are finished, with what "
-		    "runs before have copied; %s",
-		    (ull)(t->finished + t->left), (ull)t->finished,
+		    "pardd: %llu of %llu bytes are finished, counting "
+		    "earlier runs; %s", (ull)t->finished,
+		    (ull)(t->finished + t->left),
 		    phase_name(t->phase));
 	if (t->silence.end == NULL)
 		return;
@@ -213,7 +213,7 @@ digests(const struct plan *p, const struct outcome *out)
 		return;
 	}
 	if (n > 0 && out->tally.lost > 0)
-		print(stderr, "pardd: note: what could not be read is taken as "
+		print(stderr, "pardd: note: what could not be read counts as "
 		    "zeros:");
 	for (i = 0; i < n; i++) {
 		line = hashfile_line(p, &d[i]);
@@ -237,8 +237,8 @@ unmoved(const struct tally *t)
 		print(stderr, "pardd: %llu bytes were holes, and not read",
 		    (ull)t->holes);
 	if (t->zeroed > 0)
-		print(stderr, "pardd: %llu bytes were made zeros, and not "
-		    "written", (ull)t->zeroed);
+		print(stderr, "pardd: %llu bytes were zeroed, and not written",
+		    (ull)t->zeroed);
 	if (t->shared > 0)
 		print(stderr, "pardd: %llu bytes are shared by both files, and "
 		    "not copied", (ull)t->shared);
@@ -254,17 +254,17 @@ extra(const struct plan *p, struct outcome *out)
 	if (p->opts->verbose > 0)
 		unmoved(t);
 	if (p->store == STORE_DIFFERING)
-		print(stderr, "pardd: %llu bytes were there already, and not "
+		print(stderr, "pardd: %llu bytes were already present, and not "
 		    "written", (ull)t->spared);
 	else if (p->opts->base != NULL)
-		print(stderr, "pardd: %llu bytes were there already (%s), and "
-		    "not written", (ull)t->spared, p->opts->base);
+		print(stderr, "pardd: %llu bytes were already present (%s), "
+		    "and not written", (ull)t->spared, p->opts->base);
 	else if (t->had > 0)
-		print(stderr, "pardd: %llu bytes were copied already (%s), and "
-		    "not again", (ull)t->had, p->opts->map);
+		print(stderr, "pardd: %llu bytes were already copied (%s)",
+		    (ull)t->had, p->opts->map);
 	if (t->mended > 0)
 		print(stderr, "pardd: %s: %llu bytes differed when they were "
-		    "read back; they were copied again, and are right now",
+		    "read back; they were copied again, and now match",
 		    p->dst->name, (ull)t->mended);
 }
 

@@ -191,10 +191,10 @@ ranges_table(FILE *out, const struct report_data *d)
 		}
 	table_end(out);
 	if (n > ROWS_MOST)
-		fprintf(out, "<p>And %zu range%s more; %s.</p>\n",
+		fprintf(out, "<p>And %zu more range%s; %s.</p>\n",
 		    n - ROWS_MOST, n - ROWS_MOST == 1 ? "" : "s",
 		    d->p->opts->map != NULL ? "the map has all" :
-		    "json= tells all of them");
+		    "json= lists all of them");
 }
 
 static void
@@ -222,7 +222,7 @@ differ_table(FILE *out, const struct report_data *d)
 	}
 	table_end(out);
 	if (ranges > n)
-		fprintf(out, "<p>And %llu range%s more; json= tells all of "
+		fprintf(out, "<p>And %llu more range%s; json= lists all of "
 		    "them.</p>\n", (ull)ranges - n, ranges - n == 1 ? "" :
 		    "s");
 }
@@ -327,7 +327,7 @@ damage_files(FILE *out, const struct damage_area *a)
 	fprintf(out, "%llu bytes in %llu range%s", (ull)a->bytes,
 	    (ull)a->ranges, a->ranges == 1 ? "" : "s");
 	if (f->n > 0) {
-		fprintf(out, "; hit are%s:</p>\n<ul>\n", f->more ?
+		fprintf(out, "; affected are%s:</p>\n<ul>\n", f->more ?
 		    ", and maybe more" : "");
 		for (i = 0; i < f->n; i++) {
 			fputs("<li>", out);
@@ -337,8 +337,8 @@ damage_files(FILE *out, const struct damage_area *a)
 		fputs("</ul>\n<p>", out);
 	}
 	if (damage_all_named(a)) {
-		fputs(f->n > 0 ? "No other file is hit.</p>\n" :
-		    "; no file is hit.</p>\n", out);
+		fputs(f->n > 0 ? "No other file is affected.</p>\n" :
+		    "; no file is affected.</p>\n", out);
 		return;
 	}
 	if (a->command == NULL) {
@@ -346,7 +346,7 @@ damage_files(FILE *out, const struct damage_area *a)
 		return;
 	}
 	fprintf(out, "%s names the files%s:</p>\n<pre>", f->n > 0 ? "This" :
-	    "; this", a->more > 0 ? " that the first of them hit" : "");
+	    "; this", a->more > 0 ? " affected by the first of them" : "");
 	escape_markup(out, a->command, SIZE_MAX);
 	fputs("</pre>\n", out);
 }
@@ -365,7 +365,7 @@ damage_list(FILE *out, const struct report_data *d)
 		if (!tells_of_files(a))
 			continue;
 		if (!any)
-			fputs("<h2>Which files are hit</h2>\n", out);
+			fputs("<h2>Affected files</h2>\n", out);
 		any = true;
 		fputs("<p>", out);
 		if (a->number > 0)

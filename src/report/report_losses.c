@@ -42,7 +42,7 @@ report_unreadable(const struct plan *p, struct outcome *out)
 	for (n = 0; map_next(&out->map, s.off + s.len, BAD, &s); n++) {
 		if (n < most)
 			print_alarm(stderr, red, "pardd: %s: unreadable: bytes "
-			    "%llu to %llu, blocks %llu to %llu of %u%s",
+			    "%llu to %llu, blocks %llu to %llu of %u bytes%s",
 			    p->src->name, (ull)(p->src_off + s.off),
 			    (ull)(p->src_off + s.off + s.len - 1),
 			    (ull)((p->src_off + s.off) / p->block),
@@ -81,24 +81,24 @@ report_differing(const struct plan *p, struct map *differ)
 			differs(p, &s);
 	if (n > RANGES_SHOWN)
 		print(stderr,
-		    "pardd: and %llu range%s more; json= %s all of them",
+		    "pardd: and %llu more range%s; json= %s all of them",
 		    (ull)(n - RANGES_SHOWN), n - RANGES_SHOWN == 1 ? "" : "s",
-		    p->work == WORK_COMPARE ? "and map= tell" : "tells");
+		    p->work == WORK_COMPARE ? "and map= list" : "lists");
 }
 
-/* How many files are hit, or how to find out; continues a sentence. */
+/* How many files are affected, or how to find out; continues a sentence. */
 static const char *
 leads_to(const struct damage_area *a)
 {
 	if (a->files.n > 0)
-		return a->files.more ? "; these files are hit, and maybe more:"
-		    : a->files.n == 1 ? "; this file is hit:" :
-		    "; these files are hit:";
+		return a->files.more ? "; these files are affected, and maybe "
+		    "more:" : a->files.n == 1 ? "; this file is affected:" :
+		    "; these files are affected:";
 	if (damage_all_named(a))
-		return "; no file is hit";
+		return "; no file is affected";
 	return a->command == NULL ? "" : a->more == 0 ?
-	    "; this names the files hit:" :
-	    "; this names the files hit by the first of them:";
+	    "; this names the affected files:" :
+	    "; this names the files affected by the first of them:";
 }
 
 static void
@@ -110,13 +110,13 @@ files(const struct damage_area *a)
 	for (i = 0; i < f->n && i < NAMES_SHOWN; i++)
 		print(stderr, "    %s", f->name[i]);
 	if (i < f->n)
-		print(stderr, "pardd: and %zu file%s more; json= and report= "
-		    "tell all of them", f->n - i, f->n - i == 1 ? "" : "s");
+		print(stderr, "pardd: and %zu more file%s; json= and report= "
+		    "list all of them", f->n - i, f->n - i == 1 ? "" : "s");
 	if (a->command == NULL || damage_all_named(a))
 		return;
 	if (i > 0)
-		print(stderr, "pardd: this names the files hit%s:",
-		    a->more == 0 ? "" : " by the first of these ranges");
+		print(stderr, "pardd: this names the affected files%s:",
+		    a->more == 0 ? "" : " in the first of these ranges");
 	print(stderr, "    %s", a->command);
 }
 
@@ -164,6 +164,6 @@ report_damage(const struct plan *p, const struct damage *d)
 	for (i = 0; i < d->n && i < AREAS_SHOWN; i++)
 		area(p, &d->area[i], d->table);
 	if (i < d->n)
-		print(stderr, "pardd: and %zu partition%s such ranges",
-		    d->n - i, d->n - i == 1 ? " more has" : "s more have");
+		print(stderr, "pardd: and %zu more partition%s such ranges",
+		    d->n - i, d->n - i == 1 ? " has" : "s have");
 }

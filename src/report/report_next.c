@@ -73,8 +73,8 @@ go_on_note(const struct plan *p, const struct outcome *out)
 	    (o->oflag & unlike) != 0 || (o->iflag & FLAG_RANDOM) != 0 ||
 	    (o->reflink & REFLINK_ALWAYS) != 0 || out->tally.left == 0)
 		return;
-	print(stderr, "pardd: note: the same again with oflag=sparing does not "
-	    "write what is there already");
+	print(stderr, "pardd: note: the same command with oflag=sparing skips "
+	    "what is already there");
 }
 
 /* How to look at the files in an image. */
@@ -105,8 +105,8 @@ unreadable_note(const struct plan *p)
 	bool mapped = p->targets == 1 && !p->src->is.streamed &&
 	    !p->dst->is.streamed;
 
-	print(stderr, "pardd: coe=1 goes on, with zeros for what cannot be "
-	    "read%s", mapped ? "; map=FILE reads all that can be, the good "
+	print(stderr, "pardd: coe=1 continues, with zeros for what cannot be "
+	    "read%s", mapped ? "; map=FILE reads all that can be read, good "
 	    "parts first" : "");
 }
 
@@ -121,7 +121,7 @@ rescue_note(const struct plan *p, struct outcome *out)
 	    out->flush.status != 0 || t.untried + t.failed == 0 ||
 	    (out->fault.status == 0 && out->signal == 0))
 		return false;
-	print(stderr, "pardd: the same command%s goes on where this one "
+	print(stderr, "pardd: the same command%s resumes where this one "
 	    "ended", most >= 0 && t.bad_ranges > (uint64_t)most ?
 	    " with a larger maxerrors=" : "");
 	return true;

@@ -162,18 +162,18 @@ of_signal(const struct plan *p, struct outcome *out,
 	if (t->untried + t->failed + t->bad > 0)
 		return conclude(out, status, "NOT complete: stopped by SIG%s%s",
 		    name, p->work == WORK_RESCUE && out->unsaved.status == 0 ?
-		    "; the same command goes on" : "");
+		    "; the same command resumes the copy" : "");
 	if (out->flush.status != 0)
 		return conclude(out, status, "NOT complete: stopped by SIG%s; "
 		    "%s", name, out->flush.text);
 	if (p->opts->verify != 0 && !out->proven)
 		return conclude(out, status, "NOT complete: stopped by SIG%s, "
-		    "when all was copied, but not all verified", name);
+		    "after all was copied, but not all verified", name);
 	if (agrees(p, out) && recorded(p, out) == STATUS_COMPLETE)
-		return conclude(out, status, "stopped by SIG%s, when all was "
+		return conclude(out, status, "stopped by SIG%s, after all was "
 		    "%s", name, done);
 	said = out->verdict;
-	return conclude(out, status, "stopped by SIG%s, when all was %s; %s",
+	return conclude(out, status, "stopped by SIG%s, after all was %s; %s",
 	    name, done, said.text);
 }
 
@@ -352,7 +352,7 @@ ended_early(const struct plan *p, struct outcome *out,
 	if (t->untried > 0 && (p->opts->rescue & RESCUE_NOSWEEP) != 0)
 		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
 		    "bytes could not be read, and %llu between them were not "
-		    "tried, with rescue=nosweep; %s tells where",
+		    "tried, with rescue=nosweep; %s shows where",
 		    (ull)(t->bad + t->failed), (ull)t->untried, p->opts->map);
 	if (t->untried > 0)
 		return conclude(out, STATUS_FILE, "NOT complete: %llu bytes "
@@ -389,9 +389,9 @@ static const char *
 next_run(const struct plan *p, const struct map_totals *t)
 {
 	if (t->failed > 0)
-		return "the same command without rescue= goes on";
+		return "the same command without rescue= resumes the copy";
 	return p->opts->retries > 0 ? "the same command tries again" :
-	    "with retries= it is tried again";
+	    "retries= tries again";
 }
 
 /* Why the copy is not complete; STATUS_COMPLETE: it is. */
@@ -411,7 +411,7 @@ incomplete(const struct plan *p, struct outcome *out,
 	if (p->work == WORK_RESCUE &&
 	    t->bad + t->failed > 0)
 		return conclude(out, STATUS_UNREADABLE, "NOT complete: %llu "
-		    "bytes could not be read; %s tells where, and %s",
+		    "bytes could not be read; %s shows where, and %s",
 		    (ull)(t->bad + t->failed), p->opts->map, next_run(p, t));
 	if (t->bad > 0) {
 		lost = lost_blocks(p, &out->map);
@@ -438,10 +438,10 @@ left_waiting(struct outcome *out)
 		    out->fault.text);
 	else if (out->signal != 0)
 		conclude(out, STATUS_SIGNAL + out->signal, "NOT complete: "
-		    "stopped by SIG%s; left after %d s %s%s%s",
+		    "stopped by SIG%s; quit after %d s %s%s%s",
 		    sigabbrev_np(out->signal), GRACE, how, end, flush);
 	else
-		conclude(out, out->fault.status, "NOT complete: %s; left after "
+		conclude(out, out->fault.status, "NOT complete: %s; quit after "
 		    "%d s %s%s%s", out->fault.text, GRACE, how, end, flush);
 }
 
@@ -452,10 +452,10 @@ left_at_once(struct outcome *out)
 	int status = STATUS_SIGNAL + out->signal;
 
 	if (out->again == out->signal)
-		conclude(out, status, "NOT complete: left at a second SIG%s, "
+		conclude(out, status, "NOT complete: quit at a second SIG%s, "
 		    "with transfers in flight", first);
 	else
-		conclude(out, status, "NOT complete: stopped by SIG%s; left at "
+		conclude(out, status, "NOT complete: stopped by SIG%s; quit at "
 		    "SIG%s, with transfers in flight", first,
 		    sigabbrev_np(out->again));
 }

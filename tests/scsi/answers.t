@@ -461,7 +461,7 @@ it "writes it where the disk turns out not to know WRITE SAME" \
 it "spares blocks of 520" eval 'onto_520 "" "" oflag=sparing && cp dst old &&
     printf x | dd of=dst bs=1 seek=520123 conv=notrunc status=none &&
     exits 0 answering "" "$pardd" if=img of=dst bs=520 oflag=sparing && same img dst &&
-    says "^pardd: 4189120 bytes were there"'
+    says "^pardd: 4189120 bytes were already present"'
 mends_520()
 {
 	disks block=520 && truncate -s 1048320 src dst && cp src old &&

@@ -108,7 +108,7 @@ manifest()
 	[[ $serial ]] || fail "no serial number: $(head -n 1 m)" || return
 	sed -i '1s/"serial":"[^"]*"/"serial":"X"/g' m &&
 	    exits 0 "$pardd" if="$SG1" manifest=m check=1 &&
-	    says "^pardd: note: $SG1 has another serial number than the disks of m"
+	    says "^pardd: note: $SG1 has a different serial number from the disks of m"
 }
 it "has a manifest, checks disks against it, and knows other disks" manifest
 

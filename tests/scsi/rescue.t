@@ -250,7 +250,7 @@ hangs()
 	kill -INT "$pid"
 	until_true 2 saved && heard || return
 	kill -INT "$pid"
-	until_true 2 grep -q 'left at a second SIGINT' err && within 20 over &&
+	until_true 2 grep -q 'quit at a second SIGINT' err && within 20 over &&
 	    ended signal 2 && is '-*/' '' && : >/tmp/none && honest image /tmp/none
 }
 it "saves the map at SIGINT while a command hangs" hangs 4

@@ -99,7 +99,7 @@ lies_in_partitions(void **state)
 	assert_string_equal(command(0), "i=$(debugfs -c -R 'icheck 10 63' "
 	    "'/dev/target?offset=32768' | awk '$2+0 {print $2}' | sort -u | "
 	    "tr '\\n' ' '); if [ \"$i\" ]; then debugfs -c -R \"ncheck $i\" "
-	    "'/dev/target?offset=32768'; else echo 'no file is hit'; fi");
+	    "'/dev/target?offset=32768'; else echo 'no file is affected'; fi");
 	assert_int_equal(d.n, 2);
 	assert_int_equal(d.area[0].number, 1);
 	assert_string_equal(d.area[0].type, "ext2");

@@ -103,8 +103,8 @@ says_how_to_write_only_the_rest(void **state)
 {
 	(void)state;
 	stopped();
-	says("pardd: note: the same again with oflag=sparing does not write "
-	    "what is there already\n");
+	says("pardd: note: the same command with oflag=sparing skips what "
+	    "is already there\n");
 	SILENT(stopped(), out.signal = 0);
 	SILENT(stopped(), out.tally.written = 0);
 	SILENT(stopped(), out.tally.left = 0);
@@ -159,13 +159,13 @@ says_how_to_look_into_an_image(void **state)
 static void
 says_what_goes_on_after_an_error(void **state)
 {
-	static const char zeros[] = "pardd: coe=1 goes on, with zeros for what "
+	static const char zeros[] = "pardd: coe=1 continues, with zeros for what "
 	    "cannot be read\n";
 
 	(void)state;
 	out.verdict.status = STATUS_MEDIUM;
-	says("pardd: coe=1 goes on, with zeros for what cannot be read; "
-	    "map=FILE reads all that can be, the good parts first\n");
+	says("pardd: coe=1 continues, with zeros for what cannot be read; "
+	    "map=FILE reads all that can be read, good parts first\n");
 	src.is.streamed = true;
 	says(zeros);
 	src.is.streamed = false;
@@ -191,7 +191,7 @@ rescued(void)
 static void
 says_how_a_rescue_goes_on(void **state)
 {
-	static const char same[] = "pardd: the same command goes on where this "
+	static const char same[] = "pardd: the same command resumes where this "
 	    "one ended\n";
 
 	(void)state;
@@ -200,7 +200,7 @@ says_how_a_rescue_goes_on(void **state)
 	o.maxerrors = 1;
 	says(same);
 	o.maxerrors = 0;
-	says("pardd: the same command with a larger maxerrors= goes on where "
+	says("pardd: the same command with a larger maxerrors= resumes where "
 	    "this one ended\n");
 	out.signal = 0;
 	out.fault.status = STATUS_MEDIUM;
@@ -301,28 +301,28 @@ says_which_files_are_hit(void **state)
 	for (i = 0; i < 20; i++)
 		names[i] = name;
 	assert_string_equal(damaged(a), "pardd: partition 2 of /dev/sda (ext4):"
-	    " 1024 bytes in 2 ranges could not be read; no file is hit\n");
+	    " 1024 bytes in 2 ranges could not be read; no file is affected\n");
 	a.ranges = a.files.n = 1;
 	strcpy(a.label, "home");
 	assert_string_equal(damaged(a), "pardd: partition 2 of /dev/sda (ext4 "
 	    "\"home\"): 1024 bytes in 1 range could not be read; this file is "
-	    "hit:\n    /x\n");
+	    "affected:\n    /x\n");
 	a.files.n = 2;
-	assert_non_null(strstr(damaged(a), "; these files are hit:\n"
+	assert_non_null(strstr(damaged(a), "; these files are affected:\n"
 	    "    /x\n    /x\n"));
 	a.files.more = true;
 	a.command = (char []){ "look" };
-	assert_non_null(strstr(damaged(a), "; these files are hit, and maybe "
-	    "more:\n    /x\n    /x\npardd: this names the files hit:\n"
+	assert_non_null(strstr(damaged(a), "; these files are affected, and "
+	    "maybe more:\n    /x\n    /x\npardd: this names the affected files:\n"
 	    "    look\n"));
 	a.more = 1;
-	assert_non_null(strstr(damaged(a), "pardd: this names the files hit by "
-	    "the first of these ranges:\n    look\n"));
+	assert_non_null(strstr(damaged(a), "pardd: this names the affected files "
+	    "in the first of these ranges:\n    look\n"));
 	a.files.n = 20;
-	assert_non_null(strstr(damaged(a), "    /x\npardd: and 4 files more; "
-	    "json= and report= tell all of them\n"));
+	assert_non_null(strstr(damaged(a), "    /x\npardd: and 4 more files; "
+	    "json= and report= list all of them\n"));
 	a.files.n = 17;
-	assert_non_null(strstr(damaged(a), "    /x\npardd: and 1 file more; "));
+	assert_non_null(strstr(damaged(a), "    /x\npardd: and 1 more file; "));
 }
 
 static void
@@ -334,11 +334,11 @@ says_how_to_find_the_files(void **state)
 	assert_string_equal(damaged(a), "pardd: /dev/sda: 512 bytes in 1 range "
 	    "could not be read\n");
 	a.command = (char []){ "look" };
-	assert_non_null(strstr(damaged(a), "; this names the files hit:\n"
+	assert_non_null(strstr(damaged(a), "; this names the affected files:\n"
 	    "    look\n"));
 	a.more = 1;
-	assert_non_null(strstr(damaged(a), "; this names the files hit by the "
-	    "first of them:\n    look\n"));
+	assert_non_null(strstr(damaged(a), "; this names the files affected by "
+	    "the first of them:\n    look\n"));
 	a = (struct damage_area){ .outside = true, .bytes = 512, .ranges = 1,
 		.loss = { .known = true, .free = 512 } };
 	assert_string_equal(damaged(a), "pardd: outside of the partitions of "
@@ -356,7 +356,7 @@ says_what_is_known_of_partitions(void **state)
 	(void)state;
 	assert_non_null(strstr(text, "there may be more partitions\npardd: "
 	    "outside of the known partitions of /dev/sda: "));
-	assert_non_null(strstr(text, "pardd: and 1 partition more has such "
+	assert_non_null(strstr(text, "pardd: and 1 more partition has such "
 	    "ranges\n"));
 	d = (struct damage){ .table = TABLE_LOST };
 	assert_string_equal(SAID(report_damage(&p, &d)), "pardd: /dev/sda: the "
@@ -391,17 +391,18 @@ lists_what_cannot_be_read(void **state)
 	bad(1);
 	p.src_off = 512;
 	assert_string_equal(SAID(report_unreadable(&p, &out)), "pardd: "
-	    "/dev/sda: unreadable: bytes 512 to 1023, blocks 1 to 1 of 512, "
-	    "zeros in the copy\n");
+	    "/dev/sda: unreadable: bytes 512 to 1023, blocks 1 to 1 of 512 "
+	    "bytes, zeros in the copy\n");
 	dst.kind = END_DISCARD;
 	assert_non_null(strstr(SAID(report_unreadable(&p, &out)),
-	    " of 512\n"));
+	    " of 512 bytes\n"));
 	p.work = WORK_COMPARE;
 	assert_non_null(strstr(SAID(report_unreadable(&p, &out)),
-	    " of 512, here or on the other end, not in the comparison\n"));
+	    " of 512 bytes, here or on the other end, not in the "
+	    "comparison\n"));
 	p.work = WORK_RESCUE;
 	assert_non_null(strstr(SAID(report_unreadable(&p, &out)),
-	    " of 512, not in the copy\n"));
+	    " of 512 bytes, not in the copy\n"));
 }
 
 /* A map that was saved tells the others. */
@@ -446,11 +447,11 @@ lists_what_differs(void **state)
 	    "differs: bytes 512 to 1023 of /dev/sda\n");
 	bad(18);
 	assert_int_equal(lines(SAID(report_differing(&p, &out.map))), 17);
-	assert_non_null(strstr(said.text, "pardd: and 2 ranges more; json= "
-	    "tells all of them\n"));
+	assert_non_null(strstr(said.text, "pardd: and 2 more ranges; json= "
+	    "lists all of them\n"));
 	p.work = WORK_COMPARE;
 	assert_non_null(strstr(SAID(report_differing(&p, &out.map)),
-	    "; json= and map= tell all of them\n"));
+	    "; json= and map= list all of them\n"));
 }
 
 int

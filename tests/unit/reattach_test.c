@@ -226,7 +226,7 @@ opens_again_what_is_elsewhere(void **state)
 	reattach_begin(&a, &p);
 	assert_string_equal(waiting(), "pardd: it: gone\npardd: the map is saved; waiting "
 	    "up to 2 seconds for the disk to come back\npardd: it is back as "
-	    "/img, and the copy goes on\n");
+	    "/img, and the copy continues\n");
 	out.unsaved.status = STATUS_FILE;
 	assert_true(back);
 	out.tally.read++;

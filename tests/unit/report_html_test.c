@@ -243,7 +243,7 @@ lists_what_could_not_be_read(void **state)
 	of_all_statuses();
 	make();
 	has(table);
-	lacks("ranges more");
+	lacks("more range");
 	has("<td>1024 (1.0 kB)</td>");
 	has("<td>512 (512 B)</td>");
 }
@@ -265,15 +265,15 @@ lists_no_more_than_can_be_read(void **state)
 	d.segs = 2 * (size_t)MOST;
 	make();
 	assert_int_equal(count("<td>unreadable</td>"), MOST);
-	lacks(" more; json= tells all of them.");
+	lacks(" json= lists all of them.");
 	d.segs = 2 * (size_t)MOST + 1;
 	make();
 	assert_int_equal(count("<td>unreadable</td>"), MOST);
-	has("<p>And 1 range more; json= tells all of them.</p>");
+	has("<p>And 1 more range; json= lists all of them.</p>");
 	o.map = "map";
 	d.segs = MANY;
 	make();
-	has("<p>And 2 ranges more; the map has all.</p>");
+	has("<p>And 2 more ranges; the map has all.</p>");
 }
 
 /* Each status has its own pattern, in cells that are two bytes. */
@@ -324,14 +324,14 @@ lists_what_differs(void **state)
 	has("<tr><td class=\"n\">1004</td><td class=\"n\">1005</td><td "
 	    "class=\"n\">2</td></tr>\n");
 	has("<td class=\"n\">17380</td>");
-	lacks("ranges more");
+	lacks("more range");
 	assert_int_equal(map_set(&out.differ, 4 * i, 2, BAD), 0);
 	make();
 	lacks("<td class=\"n\">17384</td>");
-	has("</table>\n<p>And 1 range more; json= tells all of them.</p>");
+	has("</table>\n<p>And 1 more range; json= lists all of them.</p>");
 	assert_int_equal(map_set(&out.differ, 4 * i + 4, 2, BAD), 0);
 	make();
-	has("</table>\n<p>And 2 ranges more; json= tells all of them.</p>");
+	has("</table>\n<p>And 2 more ranges; json= lists all of them.</p>");
 }
 
 /* A partition of which a part is lost, one beside it, and one elsewhere. */
@@ -422,31 +422,31 @@ tells_which_files_are_hit(void **state)
 
 	(void)state;
 	make();
-	lacks("Which files are hit");
+	lacks("Affected files");
 	d.out = &out;
 	out.damage = (struct damage){ .area = area + 1, .n = 1 };
 	make();
-	lacks("Which files are hit");
+	lacks("Affected files");
 	out.damage = (struct damage){ .area = area, .n = 3 };
 	make();
-	assert_int_equal(count("Which files are hit"), 1);
+	assert_int_equal(count("Affected files"), 1);
 	has("<p>Partition 1, 512 bytes in 1 range; this names the files:</p>\n"
 	    "<pre>look a&#38;b</pre>\n");
 	lacks("7 bytes in");
-	has("<p>1024 bytes in 2 ranges; hit are:</p>\n<ul>\n<li>/&#60;a&#62;</li>"
-	    "\n</ul>\n<p>No other file is hit.</p>\n<p>According to the file "
+	has("<p>1024 bytes in 2 ranges; affected are:</p>\n<ul>\n<li>/&#60;a&#62;</li>"
+	    "\n</ul>\n<p>No other file is affected.</p>\n<p>According to the file "
 	    "system, all these bytes are free space.</p>\n");
 	area[0].more = 1;
 	area[2].files.more = true;
 	area[2].loss.known = false;
 	make();
-	has("; this names the files that the first of them hit:</p>\n<pre>");
-	has("; hit are, and maybe more:</p>\n<ul>");
+	has("; this names the files affected by the first of them:</p>\n<pre>");
+	has("; affected are, and maybe more:</p>\n<ul>");
 	has("<p>This names the files:</p>\n<pre>look");
 	lacks("According to");
 	area[0].files.known = true;
 	make();
-	has("<p>Partition 1, 512 bytes in 1 range; no file is hit.</p>\n");
+	has("<p>Partition 1, 512 bytes in 1 range; no file is affected.</p>\n");
 }
 
 /* As of a FAT: names are known, and no command is that would find others. */
@@ -462,19 +462,19 @@ tells_which_files_are_hit_without_a_command(void **state)
 	d.out = &out;
 	out.damage = (struct damage){ .area = &area, .n = 1 };
 	make();
-	has("<p>512 bytes in 1 range; hit are:</p>\n<ul>\n<li>/a</li>\n</ul>"
-	    "\n<p>No other file is hit.</p>\n");
+	has("<p>512 bytes in 1 range; affected are:</p>\n<ul>\n<li>/a</li>\n</ul>"
+	    "\n<p>No other file is affected.</p>\n");
 	area.files.more = true;
 	make();
-	has("; hit are, and maybe more:</p>\n<ul>\n<li>/a</li>\n</ul>\n"
+	has("; affected are, and maybe more:</p>\n<ul>\n<li>/a</li>\n</ul>\n"
 	    "<p>No command is known that names the others.</p>\n");
 	lacks("<pre>");
 	area.files.n = 0;
 	make();
-	lacks("Which files are hit");
+	lacks("Affected files");
 	area.files.more = false;
 	make();
-	has("<p>512 bytes in 1 range; no file is hit.</p>\n");
+	has("<p>512 bytes in 1 range; no file is affected.</p>\n");
 }
 
 /* sha256 of nothing. */

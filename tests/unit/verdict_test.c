@@ -219,17 +219,18 @@ says_how_a_rescue_goes_on(void **state)
 	p.work = WORK_RESCUE;
 	lost(0, BLOCK, BAD);
 	is(STATUS_UNREADABLE, "NOT complete: 512 bytes could not be read; m "
-	    "tells where, and with retries= it is tried again");
+	    "shows where, and retries= tries again");
 	o.retries = 1;
 	is(STATUS_UNREADABLE, "NOT complete: 512 bytes could not be read; m "
-	    "tells where, and the same command tries again");
+	    "shows where, and the same command tries again");
 	lost(BLOCK, BLOCK, UNTRIMMED);
 	is(STATUS_UNREADABLE, "NOT complete: 1024 bytes could not be read; m "
-	    "tells where, and the same command without rescue= goes on");
+	    "shows where, and the same command without rescue= "
+	    "resumes the copy");
 	o.rescue = RESCUE_NOSWEEP;
 	lost(LENGTH / 2, BLOCK, UNTRIED);
 	is(STATUS_UNREADABLE, "NOT complete: 1024 bytes could not be read, and "
-	    "512 between them were not tried, with rescue=nosweep; m tells "
+	    "512 between them were not tried, with rescue=nosweep; m shows "
 	    "where");
 	o.rescue = 0;
 	is(STATUS_FILE, "NOT complete: 512 bytes were not copied");
@@ -307,17 +308,17 @@ puts_a_signal_first(void **state)
 {
 	(void)state;
 	out.signal = SIGINT;
-	is(128 + SIGINT, "stopped by SIGINT, when all was copied");
+	is(128 + SIGINT, "stopped by SIGINT, after all was copied");
 	p.work = WORK_CHECK;
-	is(128 + SIGINT, "stopped by SIGINT, when all was checked");
+	is(128 + SIGINT, "stopped by SIGINT, after all was checked");
 	p.work = WORK_COMPARE;
-	is(128 + SIGINT, "stopped by SIGINT, when all was compared");
+	is(128 + SIGINT, "stopped by SIGINT, after all was compared");
 	differs(0, BLOCK);
-	is(128 + SIGINT, "stopped by SIGINT, when all was compared; NOT the "
+	is(128 + SIGINT, "stopped by SIGINT, after all was compared; NOT the "
 	    "same: 512 bytes in 1 range differ");
 	p.work = WORK_COPY;
 	o.verify = 1;
-	is(128 + SIGINT, "NOT complete: stopped by SIGINT, when all was "
+	is(128 + SIGINT, "NOT complete: stopped by SIGINT, after all was "
 	    "copied, but not all verified");
 	fault_set(&out.flush, STATUS_FILE, "there: flush");
 	is(128 + SIGINT, "NOT complete: stopped by SIGINT; there: flush");
@@ -325,7 +326,7 @@ puts_a_signal_first(void **state)
 	is(128 + SIGINT, "NOT complete: stopped by SIGINT");
 	p.work = WORK_RESCUE;
 	is(128 + SIGINT, "NOT complete: stopped by SIGINT; the same command "
-	    "goes on");
+	    "resumes the copy");
 	fault_set(&out.unsaved, STATUS_FILE, "disk full");
 	is(128 + SIGINT, "NOT complete: stopped by SIGINT; m was not saved: "
 	    "disk full");
@@ -342,29 +343,29 @@ leaves_who_does_not_answer(void **state)
 	(void)state;
 	out.abandoned = true;
 	out.signal = SIGTERM;
-	is(128 + SIGTERM, "NOT complete: stopped by SIGTERM; left after 10 s "
+	is(128 + SIGTERM, "NOT complete: stopped by SIGTERM; quit after 10 s "
 	    "with transfers in flight");
 	s->end = &dst;
-	is(128 + SIGTERM, "NOT complete: stopped by SIGTERM; left after 10 s "
+	is(128 + SIGTERM, "NOT complete: stopped by SIGTERM; quit after 10 s "
 	    "without an answer from there");
 	s->flush = true;
-	is(128 + SIGTERM, "NOT complete: stopped by SIGTERM; left after 10 s "
+	is(128 + SIGTERM, "NOT complete: stopped by SIGTERM; quit after 10 s "
 	    "while there was being flushed");
 	out.signal = 0;
 	fault_set(&out.fault, STATUS_FILE, "too warm");
-	is(STATUS_FILE, "NOT complete: too warm; left after 10 s while there "
+	is(STATUS_FILE, "NOT complete: too warm; quit after 10 s while there "
 	    "was being flushed");
 	p.work = WORK_RESCUE;
-	is(STATUS_FILE, "NOT complete: too warm; left after 10 s while there "
+	is(STATUS_FILE, "NOT complete: too warm; quit after 10 s while there "
 	    "was being flushed; m is saved");
 	fault_set(&out.unsaved, STATUS_FILE, "disk full");
-	is(STATUS_FILE, "NOT complete: too warm; left after 10 s while there "
+	is(STATUS_FILE, "NOT complete: too warm; quit after 10 s while there "
 	    "was being flushed; m was not saved: disk full");
 	out.again = out.signal = SIGINT;
-	is(128 + SIGINT, "NOT complete: left at a second SIGINT, with "
+	is(128 + SIGINT, "NOT complete: quit at a second SIGINT, with "
 	    "transfers in flight");
 	out.again = SIGTERM;
-	is(128 + SIGINT, "NOT complete: stopped by SIGINT; left at SIGTERM, "
+	is(128 + SIGINT, "NOT complete: stopped by SIGINT; quit at SIGTERM, "
 	    "with transfers in flight");
 }
 
