@@ -360,7 +360,17 @@ foreseen()
 	done
 	[[ ! -e dst ]]
 }
+# accessed INPUT: only the owner of a file may leave its access time alone
+accessed()
+{
+	"$blocks" make src 1000 && chown 65534 src && touch -a -d 2001-01-01 src &&
+	    exits 51 setpriv --bounding-set -fowner --inh-caps=-all sh -c "exec '$pardd' of=dst iflag=noatime $1" &&
+	    one_line ': Operation not permitted' || return
+	[[ $(stat -c %x src) = 2001* && ! -e dst ]] || fail "$(stat -c %x src)"
+}
 if command -v setpriv >/dev/null && setpriv --bounding-set -dac_override true 2>/dev/null; then
+	it "says that it cannot leave the access time alone" accessed if=src
+	it "... of standard input" accessed '<src'
 	for file in json=shut/x log=shut/x json=shut.file log=shut.file map=shut/x control=shut/x \
 	    profile=shut/x.csv manifest=shut/x; do
 		it "says with -d, too, that $file may not be written" foreseen 63 of=dst "$file"

@@ -192,14 +192,15 @@ ask_file(struct endpoint *ep, struct file *file, bool look, struct fault *f)
 
 /*
  * If an inherited descriptor cannot be reopened, it is used itself; but it
- * claims no device.
+ * claims no device, and reading by it sets the access time.
  */
 static int
 open_plain(const struct endpoint *ep, struct file *file, int flags)
 {
 	int fd = open_found(ep->fd, endpoint_path(ep), flags);
 
-	file->borrowed = fd < 0 && ep->is.inherited && (flags & O_EXCL) == 0;
+	file->borrowed = fd < 0 && ep->is.inherited &&
+	    (flags & (O_EXCL | O_NOATIME)) == 0;
 	if (file->borrowed)
 		fd = fcntl(ep->fd, F_DUPFD_CLOEXEC, 3);
 	return fd;
