@@ -769,6 +769,13 @@ blank()
 	    cat fs >"$dev" && unnoted if=/dev/zero of="$dev" &&
 	    unnoted if=b of="$dev" seek=1 && "$blocks" make b 4M 1 && unnoted if=b of="$dev"
 }
+# What cannot be read begins with nothing that is known.
+not_blank()
+{
+	"$blocks" make b 4M 1 && smaller_disk 8M && ext4 fs 2M x && cat fs >"$dev" &&
+	    exits 0 with_faults "on=$PWD/b op=read at=0+4096 fail=EIO" "$pardd" if=b of="$dev" -dv &&
+	    faulty read && ! grep 'begins with zeros' out
+}
 lines=""
 if [[ -n $loops ]] && command -v mke2fs >/dev/null; then
 	it "says what a run overwrites on a device" lost
@@ -778,6 +785,7 @@ if [[ -n $loops ]] && command -v mke2fs >/dev/null; then
 	it "notes a file system that goes onto a disk with partitions" over_table
 	it "notes a disk that goes into a partition" nested
 	it "notes zeros that go over something" blank
+	it "... which what cannot be read is not" not_blank
 else
 	skip "no loop devices, or no mke2fs" "notes what is seldom meant"
 fi

@@ -52,7 +52,8 @@ struct volume {			/* identified by its signature: */
 	uint64_t at;		/* byte of the end with the signature */
 	size_t	 signs;		/* number of signatures found, */
 	char	 first[32];	/* and the most important type */
-	unsigned char head[2048];	/* its first bytes, or zeros */
+	bool	 read;		/* its ends could be read: */
+	unsigned char head[2048];	/* its first bytes, else zeros */
 };
 
 /* Whether the end can have a partition table. */

@@ -284,7 +284,7 @@ slip_of_volume(struct remarks *found, const struct plan *p)
 	    !is_part(p->dst)) {
 		found->slip = SLIP_OVER_TABLE;
 		strlcpy(found->kind, v.type, sizeof(found->kind));
-	} else if (v.type[0] == '\0' && found->signs > 0 &&
+	} else if (v.read && v.type[0] == '\0' && found->signs > 0 &&
 	    all_zero(v.head, sizeof(v.head))) {
 		found->slip = SLIP_BLANK;
 	}

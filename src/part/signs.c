@@ -113,10 +113,11 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 	if (!parts_possible(ep))
 		return;
 	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
-		view_fill_ends(&v, off, length, EDGE);
+		to->read = view_fill_ends(&v, off, length, EDGE) == 0;
 		probe_area(&v, off, length, parts_sector_of(&v), false, &s);
 		/* a shorter end leaves zeros behind its last byte */
-		(void)!pread(v.fd, to->head, sizeof(to->head), (off_t)off);
+		to->read &= pread(v.fd, to->head, sizeof(to->head),
+		    (off_t)off) > 0;
 	}
 	view_close(&v);
 	to->signs = s.n;
