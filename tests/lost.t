@@ -266,10 +266,12 @@ it "... nor those that came while it was at its first error" zeros_meanwhile
 gone_on_blank()
 {
 	begun_with '0x0 0x100000 +' '0x100000 0xF0000 ?' '0x1F0000 0x10000 -' &&
-	    exits 69 with_faults "on=$PWD/src op=read at=1048576+ zero;on=$PWD/src op=read from=17 zero" \
-	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 && honest
+	    exits 69 with_faults "on=$PWD/src op=read at=1048576+ zero;on=$PWD/src op=read from=$1 zero" \
+	    "$pardd" if=src of=dst map=map bs=512 bpt=64 thr=1 &&
+	    says "reading $2: zeros, as" && "${@:3}"
 }
-it "... that a run before has met" gone_on_blank
+it "... that a run before has met" gone_on_blank 17 "32768 bytes at byte 1048576" honest
+it "... at the end, too" gone_on_blank 18 "950272 bytes at byte 1081344" is "?" 1081344+950272
 true_zeros()
 {
 	"$blocks" make src 1M && truncate -s 4M src && "$blocks" make dst 4M 9 && cp dst old

@@ -306,7 +306,7 @@ void
 liveness_last(struct worker *w)
 {
 	struct liveness *l = &w->job->rescue->liveness;
-	const struct seg *s = &l->bad[(l->bads - 1) % LIVENESS_BADS];
+	const struct seg *s;
 	const bool stopped = w->job->stop;
 	struct io io = { .op = OP_READ };
 	bool well = false;
@@ -328,6 +328,8 @@ liveness_last(struct worker *w)
 	l->lost = true;
 	if (stopped)
 		return;
+	s = l->bads > l->proved ? &l->bad[(l->bads - 1) % LIVENESS_BADS] :
+	    &w->job->rescue->zeros.held[0];
 	io.off = s->off;
 	io.len = (size_t)s->len;
 	transfer_fail_read(w, &io);
