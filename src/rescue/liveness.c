@@ -284,14 +284,23 @@ liveness_feel(struct worker *w, struct io *io, uint64_t off,
 		elsewhere_gone(io);
 }
 
+/* The same at the end; a stop meanwhile leaves few questions, but not none. */
+static bool
+is_there_at_last(struct worker *w)
+{
+	bool stopped = w->job->stop;
+
+	return is_there(w, stopped ? FEW : ASKED) &&
+	    (stopped || !w->job->stop || is_there(w, FEW));
+}
+
 /* Whether the disk that gave the last errors and zeros is still there. */
 static bool
 ends_well(struct worker *w, struct io *io)
 {
 	struct liveness *l = &w->job->rescue->liveness;
-	unsigned most = w->job->stop ? FEW : ASKED;
 
-	if (l->bads > l->proved && !is_there(w, most)) {
+	if (l->bads > l->proved && !is_there_at_last(w)) {
 		elsewhere_gone(io);
 		return false;
 	}

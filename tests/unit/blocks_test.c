@@ -527,6 +527,28 @@ ask_whether_the_disk_is_there_at_the_end(void **state)
 	}
 }
 
+/* Also when the run is stopped while it is asked. */
+static void
+ask_it_no_less_when_stopped_meanwhile(void **state)
+{
+	unsigned reads = 0;
+	int i;
+
+	(void)state;
+	o.rescue = RESCUE_NOTRIM | RESCUE_NOSWEEP;
+	for (i = 0; i < 2; i++) {
+		begin(UNTRIED, COPY, LENGTH / SECTOR - 1, LENGTH / SECTOR);
+		source.leaves = true;
+		source.at = i == 0 ? 0 : reads - 4;	/* of those at the end */
+		source.act = STOP;
+		rescue_run(&job);
+		reads = source.reads;
+		assert_true(job.rescue->liveness.lost);
+		assert_int_equal(map_at(&job.map, LENGTH - SECTOR), UNTRIED);
+		end();
+	}
+}
+
 /* Without an error zeros are not asked for; the last ones are remembered. */
 static void
 hold_the_last_zeros(void **state)
@@ -593,6 +615,7 @@ main(void)
 		CASE(are_not_begun_once_it_ends),
 		CASE(ask_what_is_in_no_cache),
 		CASE(ask_whether_the_disk_is_there_at_the_end),
+		CASE(ask_it_no_less_when_stopped_meanwhile),
 		CASE(hold_the_last_zeros),
 		CASE(begin_where_the_map_was),
 	};
