@@ -387,6 +387,7 @@ has_pieces(void **state)
 		world.table = torn[i];
 		assert_int_equal(dm_ranges(dm, piece, 2, &n), EBADMSG);
 	}
+	assert_int_equal(world_node("/dev/mapper/control")->fd, -1);
 }
 
 static void

@@ -789,7 +789,9 @@ hands_over_what_lanes_have_begun(void **state)
 		call[i].flight = (struct flight){ .lane = &lane, .io = &io[i] };
 		assert_true(iscsi_link_send(&conn, &call[i]));
 	}
+	eventfd_write(conn.bell, 1);
 	iscsi_link_service(&conn);
+	assert_int_equal(eventfd_read(conn.bell, &rung), -1);
 	assert_null(lane.over);			/* no answer yet */
 	assert_false(iscsi_link_lost(&conn, why, sizeof(why)));
 	assert_false(iscsi_link_lost(&conn, why, sizeof(why)));

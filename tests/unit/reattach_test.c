@@ -211,6 +211,23 @@ waits_for_that_partition_only(void **state)
 	waits_in_vain("");
 }
 
+/* As the kind of node that it was, whatever that is called then. */
+static void
+waits_for_that_kind_of_node(void **state)
+{
+	(void)state;
+	has("/sys/block/sda/device/scsi_generic/sg0/dev", "21:0\n");
+	has("/sys/dev/char/21:0/device/block/sda/dev", "8:0\n");
+	add_node("sg0", makedev(21, 0), 0)->character = true;
+	set_end(SDA);
+	end.id.node = makedev(21, 0);
+	reattach_begin(&a, &p);
+	assert_int_equal(a.node, NODE_SG);
+	end.id.node = makedev(21, 1);		/* that is another's */
+	reattach_begin(&a, &p);
+	assert_int_equal(a.node, NODE_BLOCK);
+}
+
 /* What is no disk on this machine is opened by its name again. */
 static void
 opens_again_what_is_elsewhere(void **state)
@@ -547,6 +564,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(waits_for_that_disk_only),
 		TEST(waits_for_that_partition_only),
+		TEST(waits_for_that_kind_of_node),
 		TEST(opens_again_what_is_elsewhere),
 		TEST(leaves_what_does_not_answer),
 		TEST(waits_longer_where_something_was_read),

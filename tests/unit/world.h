@@ -36,6 +36,7 @@ struct node {			/* of /dev */
 	uint64_t bytes;
 	const char *on;		/* what a loop device lies on: a path */
 	int	 err;		/* what it answers instead, or 0 */
+	bool	 character;	/* else it is a block device */
 	bool	 used;		/* claimed by somebody, */
 	int	 locked;	/* ... locked: how often that is so, */
 	int	 lock_err;	/* or it cannot be */
@@ -180,8 +181,8 @@ stat(const char *path, struct stat *st)
 	char there[PATH_MAX];
 
 	if (node != NULL) {
-		*st = (struct stat){ .st_mode = S_IFBLK,
-			.st_rdev = node->dev };
+		*st = (struct stat){ .st_mode = node->character ?
+			S_IFCHR : S_IFBLK, .st_rdev = node->dev };
 		return 0;
 	}
 	if (world_broken(path) ||
@@ -302,8 +303,8 @@ fstat(int fd, struct stat *st)
 	const struct node *node = world.root[0] != '\0' ? world_open(fd) : NULL;
 
 	if (node != NULL) {
-		*st = (struct stat){ .st_mode = S_IFBLK,
-			.st_rdev = node->dev };
+		*st = (struct stat){ .st_mode = node->character ?
+			S_IFCHR : S_IFBLK, .st_rdev = node->dev };
 		return 0;
 	}
 	if (fstatat(fd, "", st, AT_EMPTY_PATH) != 0)
