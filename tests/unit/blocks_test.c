@@ -478,6 +478,31 @@ are_not_begun_once_it_ends(void **state)
 	}
 }
 
+/* What follows is read with a piece, by the worker that reads alone. */
+static void
+grow_until_it_ends(void **state)
+{
+	static const enum act acts[] = { NOTHING, STOP };
+	size_t i;
+
+	(void)state;
+	p.workers = 2;
+	p.chunk = p.room = 262144;
+	o.minrate = 1;
+	for (i = 0; i < 2; i++) {
+		begin(UNTRIED, COPY, 0, 0);
+		pass.skip = COURSE;
+		source.at = 1;
+		source.act = acts[i];
+		map_pass(&job.map, UNTRIED, false);
+		(void)rescue_piece(&job.worker[0]);
+		assert_int_equal(source.reads == 1, acts[i] == STOP);
+		assert_int_equal(map_totals(&job.map).finished == p.chunk,
+		    acts[i] != STOP);
+		end();
+	}
+}
+
 /* -------------------------------------------------------------- the source */
 
 /*
@@ -613,6 +638,7 @@ main(void)
 		CASE(have_edges_behind_skip),
 		CASE(have_no_edges_when_it_ends),
 		CASE(are_not_begun_once_it_ends),
+		CASE(grow_until_it_ends),
 		CASE(ask_what_is_in_no_cache),
 		CASE(ask_whether_the_disk_is_there_at_the_end),
 		CASE(ask_it_no_less_when_stopped_meanwhile),

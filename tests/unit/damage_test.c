@@ -188,6 +188,54 @@ is_not_guessed(void **state)
 	assert_string_equal(command(0), "");
 }
 
+/* A FAT12 with a file of the one sector that is returned. */
+static uint64_t
+add_fat(void)
+{
+	unsigned char b[SECTOR] = "\xeb\x3c\x90mkfs.fat", table[SECTOR] =
+	    "\xf8\xff\xff\0\xf0\xff", root[SECTOR] = "A          ";
+
+	le16enc(b + 11, SECTOR);
+	b[13] = b[14] = 1;		/* sectors of a cluster, before the */
+	b[16] = 2;			/* ... two tables */
+	b[17] = 32;			/* entries of the root */
+	le16enc(b + 19, DISK_SECTORS);
+	b[21] = 0xf8;
+	b[22] = 12;			/* sectors of a table */
+	memcpy(b + 510, "\x55\xaa", 2);
+	root[26] = 3;
+	le32enc(root + 28, SECTOR);
+	fill(&target, 0, b, sizeof(b));
+	fill(&target, SECTOR, table, sizeof(table));
+	fill(&target, 13 * SECTOR, table, sizeof(table));
+	fill(&target, 25 * SECTOR, root, sizeof(root));
+	return 27 + 1;
+}
+
+/* A search that had too little memory says nothing of files. */
+static void
+is_of_no_file_only_where_all_were_looked_at(void **state)
+{
+	uint64_t at = add_fat();
+	unsigned i, n = 0;
+
+	(void)state;
+	map_set(&map, 0, p.length, FINISHED);
+	lose(at, at + 1);
+	for (i = 0; i == 0 || poor_was(); i++) {
+		forget();
+		poor_after(i);
+		damage_make(&d, &p, &map);
+		poor.on = false;
+		if (d.n == 0 || !damage_all_named(&d.area[0]))
+			continue;
+		assert_int_equal(d.area[0].files.n, 1);
+		n++;
+	}
+	assert_true(n > 0);
+	assert_string_equal(d.area[0].files.name[0], "/A");
+}
+
 /* Whatever memory is refused, no loss is called less than it is. */
 static void
 is_whole_or_memory_is_short(void **state)
@@ -482,6 +530,7 @@ main(void)
 		CASE(lies_in_partitions),
 		CASE(is_found_in_ntfs),
 		CASE(is_not_guessed),
+		CASE(is_of_no_file_only_where_all_were_looked_at),
 		CASE(is_whole_or_memory_is_short),
 		CASE(are_listed),
 		CASE(are_not_beyond_the_disk),

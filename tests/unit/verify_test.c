@@ -178,6 +178,15 @@ knows_what_is_not_of_the_source(void **state)
 	verify_run(&job);
 	finds(2 * CHUNK, BLOCK, 1);
 	done();
+	make();				/* beside what cannot be read back */
+	dst.ep.geo.block = dst.ep.geo.io_align = 2 * BLOCK;
+	copied();
+	dst.data[CHUNK]++;
+	memory_fails(&dst, 2 * CHUNK - 1, 2 * CHUNK, EIO);
+	assert_int_equal(map_set(&job.map, CHUNK, BLOCK, OUTSIDE), 0);
+	verify_run(&job);
+	finds(2 * CHUNK, 1, 1);
+	done();
 }
 
 /* Three targets, which are files: what was left out of a chunk is not read. */
