@@ -35,6 +35,13 @@ serial()
 	    taken 0 of="$d" oserial="$id"
 }
 it "takes only the disk that iserial= and oserial= ask for" serial
+named()
+{
+	local id=pardd-test-$$
+	disk && by_id "$id" "$d" && exits 0 "$pardd" -dv if=src of="$d" && grep -qx "target_by_id=$id" out &&
+	    exits 0 "$pardd" -dv if="$p2" of=copy && grep -qx "source_disk=${d##*/}" out && ! grep _by_id out
+}
+it "names a disk in the plan as /dev/disk/by-id does, if that has it" named
 serial_first()
 {
 	disk && mounted "$p1" && snapshot &&

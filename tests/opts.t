@@ -414,7 +414,14 @@ in_need()
 	exits 0 "$pardd" if=src frob=1 --help bs=x && [[ -s out && ! -s err ]] &&
 	    exits 0 "$pardd" --frob -V && grep -q '^pardd [0-9]' out && [[ ! -s err ]]
 }
+# Of what shows something else than a plan, the first counts.
+instead()
+{
+	exits 0 "$pardd" -d -V && grep -q '^pardd [0-9]' out && exits 0 "$pardd" -Vd && grep -q '^pardd [0-9]' out &&
+	    exits 0 "$pardd" if=src of=dst -Vh && grep -q '^pardd [0-9]' out
+}
 it "tells them whatever else is wrong" in_need
+it "tells them instead of a plan" instead
 helped()
 {
 	run "$pardd" --help
