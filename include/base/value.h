@@ -42,4 +42,7 @@ char *value_line(struct json_t *o, size_t *len);
 /* A time in the form of RFC 3339, in UTC, to the millisecond. */
 struct json_t *value_time(const struct timespec *);
 
+/* The same of now. */
+struct json_t *value_now(void);
+
 #endif

@@ -107,3 +107,12 @@ value_time(const struct timespec *t)
 	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &tm);
 	return json_sprintf("%s.%03ldZ", date, t->tv_nsec / 1000000);
 }
+
+json_t *
+value_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return value_time(&t);
+}

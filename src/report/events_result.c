@@ -5,7 +5,6 @@
 #include "report/events.h"
 
 #include <jansson.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/status.h"
@@ -84,15 +83,6 @@ confined(unsigned holds)
 	return list;
 }
 
-static json_t *
-now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return value_time(&t);
-}
-
 /* The common part of result and journal. */
 static json_t *
 ending(const struct events *ev, const char *event, const struct ending *e)
@@ -111,7 +101,7 @@ ending(const struct events *ev, const char *event, const struct ending *e)
 	    "flushed", e->flushed, "verified", e->verified,
 	    "hashes", hashes(e->hash), "in_flight", in_flight(&e->tally),
 	    "confined", confined(e->confined),
-	    "started", value_time(&ev->started), "ended", now()));
+	    "started", value_time(&ev->started), "ended", value_now()));
 }
 
 /* What was lost. */

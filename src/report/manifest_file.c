@@ -8,24 +8,11 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/value.h"
 #include "config.h"
 #include "digest/manifest.h"
 #include "report/describe.h"
-
-static json_t *
-moment(void)
-{
-	time_t now = time(NULL);
-	char date[32];
-	struct tm tm;
-
-	gmtime_r(&now, &tm);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	return json_string(date);
-}
 
 static const char *
 algorithm(const struct digest_table *c)
@@ -40,7 +27,7 @@ write_head(FILE *out, const struct plan *p, const struct digest_table *c,
 {
 	json_t *o = json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:I, s:o, s:o}",
 	    "schema", MANIFEST_SCHEMA, "version", PARDD_VERSION,
-	    "created", moment(),
+	    "created", value_now(),
 	    "algorithm", algorithm(c), "range", (json_int_t)p->chunk,
 	    "offset", (json_int_t)off, "length", (json_int_t)length,
 	    "source", describe_end(p->src, p->src_off),
