@@ -50,7 +50,7 @@ how()
 	    page if=src of=dst map=map && has 'tried again later, and stands in the map' &&
 	    has 'Map map: 0 B finished, 3\.1 MB to do, 0 B bad in 0 ranges' && ! has 'nothing is left' &&
 	    printf '0 + 1\n0 0x2fff00 +\n0x2fff00 0x100 -\n' >map && "$blocks" make dst 3M &&
-	    page if=src of=dst map=map && has '256 B bad in 1 ranges nothing is left to do, but retries= reads' &&
+	    page if=src of=dst map=map && has '256 B bad in 1 range nothing is left to do, but retries= reads' &&
 	    page if=src of=dst map=map retries=1 && ! has 'nothing is left'
 }
 it "says how the copy is made" how

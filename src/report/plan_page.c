@@ -226,10 +226,11 @@ known_put(const struct sheet *s, const struct plan *p,
 	if (t == NULL)
 		return;
 	page_told(s, "Map",
-	    "%.*s: %s finished, %s to do, %s bad in %llu ranges",
+	    "%.*s: %s finished, %s to do, %s bad in %llu range%s",
 	    NAME, map, number_si(done, sizeof(done), (double)t->finished),
 	    number_si(todo, sizeof(todo), (double)(t->untried + t->failed)),
-	    number_si(bad, sizeof(bad), (double)t->bad), (ull)t->bad_ranges);
+	    number_si(bad, sizeof(bad), (double)t->bad), (ull)t->bad_ranges,
+	    t->bad_ranges == 1 ? "" : "s");
 	if (t->untried + t->failed == 0 && t->bad > 0 && p->opts->retries <= 0)
 		page_told(s, "", "nothing is left to do, but retries= reads "
 		    "what is bad once more");

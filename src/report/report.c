@@ -231,9 +231,10 @@ report_gone(const struct plan *p, const struct outcome *out)
 	if ((p->opts->status & SHOW_NONE) != 0)
 		return;
 	print(stderr, "pardd: %s", out->fault.text);
-	print(stderr, "pardd: the map %s saved; waiting up to %lld seconds for "
-	    "the disk to come back", out->unsaved.status == 0 ? "is" :
-	    "could not be", (long long)p->opts->wait);
+	print(stderr, "pardd: the map %s saved; waiting up to %lld second%s "
+	    "for the disk to come back", out->unsaved.status == 0 ? "is" :
+	    "could not be", (long long)p->opts->wait, p->opts->wait == 1 ? "" :
+	    "s");
 }
 
 void

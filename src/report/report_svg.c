@@ -215,13 +215,14 @@ describe_map(FILE *out, const struct report_data *d)
 
 	fprintf(out, "<title>Map of the copy</title>\n"
 	    "<desc>%s finished, %s not tried or not done, %s "
-	    "unreadable in %llu ranges. A cell stands for %s; the worst in it "
+	    "unreadable in %llu range%s. A cell stands for %s; the worst in it "
 	    "shows.</desc>\n",
 	    number_si(done, sizeof(done), (double)d->total.finished),
 	    number_si(open, sizeof(open), (double)(d->total.untried +
 	    d->total.failed)),
 	    number_si(bad, sizeof(bad), (double)d->total.bad),
 	    (unsigned long long)d->total.bad_ranges,
+	    d->total.bad_ranges == 1 ? "" : "s",
 	    number_si(each, sizeof(each), (double)d->length / CELLS));
 }
 
@@ -302,13 +303,14 @@ progress_axes(FILE *out, const struct report_data *d)
 void
 report_draw_progress(FILE *out, const struct report_data *d)
 {
+	unsigned runs = d->sample[d->samples - 1].run;
 	size_t i;
 
 	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" "
 	    "width=\"%d\" height=\"%d\" "
 	    "viewBox=\"-1 -1 %d %d\">\n<title>Finished bytes "
-	    "over running time, %u runs</title>\n", WIDTH + 2, PROGRESS_TALL,
-	    WIDTH + 2, PROGRESS_TALL, d->sample[d->samples - 1].run);
+	    "over running time, %u run%s</title>\n", WIDTH + 2, PROGRESS_TALL,
+	    WIDTH + 2, PROGRESS_TALL, runs, runs == 1 ? "" : "s");
 	progress_axes(out, d);
 	for (i = 1; i < d->samples; i++)
 		if (d->sample[i].run != d->sample[i - 1].run)

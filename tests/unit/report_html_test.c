@@ -243,6 +243,7 @@ lists_what_could_not_be_read(void **state)
 	of_all_statuses();
 	make();
 	has(table);
+	has("unreadable in 1 range. A cell");
 	lacks("more range");
 	has("<td>1024 (1.0 kB)</td>");
 	has("<td>512 (512 B)</td>");
@@ -542,6 +543,7 @@ draws_no_progress_where_none_is(void **state)
 	d.sample[1] = (struct sample){ 1, 0, 5000, 0 };
 	make();				/* no time has passed; more than all */
 	has("d=\"M767.0 180.0L767.0 0.0\"");
+	has("running time, 1 run</title>");
 	d.sample[1].seconds = 2;
 	d.total.outside = 4096;		/* nothing is wanted */
 	make();
