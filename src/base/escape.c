@@ -139,7 +139,7 @@ quote_bytes(char *to, const char *name)
 char *
 escape_shell(char *to, const char *name)
 {
-	/* A folder in front, so that it is not taken for an option. */
+	/* A directory in front, so that it is not taken for an option. */
 	if (name[0] == '-')
 		to = stpcpy(to, "./");
 	if (is_plain(name))

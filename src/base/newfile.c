@@ -1,7 +1,7 @@
 /*
- * Files that are written at the end of a run.  The folder is opened before the
- * copy and kept open, and everything that can be refused is refused then.  The
- * file is written under a temporary name, flushed, and renamed.
+ * Files that are written at the end of a run.  The directory is opened before
+ * the copy and kept open, and everything that can be refused is refused then.
+ * The file is written under a temporary name, flushed, and renamed.
  *
  * The temporary file exists, empty and locked, during the whole copy: of two
  * runs that want the same file, one is refused.  Only the run that has locked

@@ -1,6 +1,6 @@
 /*
- * Where a name leads.  A folder is opened once and queried by its descriptor,
- * so that what was found still holds when a file is created in it.
+ * Where a name leads.  A directory is opened once and queried by its
+ * descriptor, so that what was found still holds when a file is created in it.
  */
 #include "base/path.h"
 
@@ -90,7 +90,7 @@ path_check(const char *path, const char *what, struct fault *f)
 	return dir < 0 ? -1 : 0;
 }
 
-/* Whether a folder is /dev or below it; -1: unknown. */
+/* Whether a directory is /dev or below it; -1: unknown. */
 static int
 below(int dir, const struct stat *dev)
 {
