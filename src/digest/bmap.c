@@ -13,8 +13,8 @@
  * Version 1.3 has BmapFileSHA1 and sha1="HEX" instead.  The checksum of the
  * file is computed with each of its own digits replaced by 0.
  *
- * libexpat is loaded only when needed, because few copies do.  A document type
- * is refused, because it can make a small file expand.
+ * libexpat is loaded only when needed, which is rare.  A document type is
+ * refused, because it can make a small file expand.
  */
 #include "digest/bmap.h"
 

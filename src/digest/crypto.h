@@ -1,6 +1,6 @@
 /*
- * libcrypto, loaded only when needed: linking with it would cost more than all
- * the rest of starting the program.
+ * libcrypto, loaded only when needed: linking with it would take longer than
+ * the rest of the program's start.
  */
 #ifndef PARDD_CRYPTO_H
 #define PARDD_CRYPTO_H

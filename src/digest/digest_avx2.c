@@ -1,7 +1,7 @@
 /*
  * The digest of digest_table.c with AVX2, which takes half the time.  The
- * library makes this choice when it is compiled, so it is compiled twice;
- * results are the same.
+ * library chooses at compile time, so it is compiled twice; the results are the
+ * same.
  */
 #include "digest/digest_table.h"
 

@@ -27,8 +27,8 @@ enum {
 
 #ifdef __x86_64__
 /*
- * The loader has queried the processor. __builtin_cpu_supports() queries it
- * again, before main(), which takes 50 us in a virtual machine.
+ * The loader has already queried the processor. __builtin_cpu_supports() would
+ * do so again, before main(), which takes 50 us in a virtual machine.
  */
 static bool
 has_avx2(void)

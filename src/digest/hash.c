@@ -2,7 +2,7 @@
  * Digests in order.  What a worker has read stays in a list until the thread of
  * each algorithm has taken it; a thread takes the piece that begins where its
  * last one ended.  So a digest costs only its own computing time, several are
- * computed in parallel, and the disks go on meanwhile.
+ * computed in parallel, and the disks stay busy.
  *
  *	h	hash->lock, a leaf; held for a few instructions
  *	I	set before the threads start
@@ -124,7 +124,7 @@ finish(struct taker *t, char hex[HASH_HEX])
 		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
 }
 
-/* The end of a range is reached. */
+/* Finish the digest of a range. */
 static void
 finish_range(struct taker *t, struct hash_range *r)
 {
@@ -266,7 +266,7 @@ wake_all(struct hash *h)
 		pthread_cond_signal(&h->taker[i].come);
 }
 
-/* End the threads; each first takes what is left for it. */
+/* End the threads; each first takes the pieces left for it. */
 static void
 join(struct hash *h)
 {
@@ -312,7 +312,7 @@ next_piece(const struct hash *h, uint64_t off)
 	return pc;
 }
 
-/* Whether nobody reads this piece any more, or will. */
+/* Whether no taker reads this piece, or will. */
 static bool
 given_back(const struct hash *h, const struct hash_piece *pc)
 {

@@ -1,5 +1,5 @@
 /*
- * The file of manifest=, JSON lines:
+ * The file for manifest=, JSON lines:
  *
  *	{"schema": "pardd-manifest/1", "algorithm": "xxh128", "range": BYTES,
  *	    "offset": BYTES, "length": BYTES, ...}
@@ -8,7 +8,7 @@
  *
  * or the same with "sha256".
  *
- * Ranges follow each other without gaps.  The first ends at a border of the
+ * Ranges follow each other without gaps.  The first ends at a boundary of the
  * others, the last at the end of the copy.  Only complete files have the last
  * line.  For the other fields see pardd-json(5).
  *
@@ -196,7 +196,7 @@ hexadecimal(const struct reader *r, const char *s, struct digest *d)
 
 /*
  * Make the table at the second range, because the first is shortened so that it
- * ends at a border of the others.
+ * ends at a boundary of the others.
  */
 static int
 begin_table(struct reader *r, uint64_t first)
@@ -273,7 +273,7 @@ read_all(struct reader *r)
 	return failed;
 }
 
-/* Open a regular file.  Returns NULL with *f if it cannot, or is another. */
+/* Open a file; NULL with *f if it cannot be opened or is not regular. */
 static FILE *
 open_file(const char *path, struct fault *f)
 {
