@@ -12,7 +12,7 @@
 
 enum { CUTS = 2 };		/* leaves needed by one change */
 
-/* As long as all claims fit into one leaf, at most one leaf will be split. */
+/* If all claims fit into one leaf, at most one leaf will be split. */
 static size_t
 spares_wanted(const struct map *map)
 {
@@ -87,7 +87,7 @@ leaves_find(const struct map *map, uint64_t off)
 	return (struct place){ lo, find_in(map->leaf[lo], off) };
 }
 
-/* Move the segments of a leaf from i on to another place. */
+/* Move the segments of a leaf from i on elsewhere. */
 static void
 shift(struct map *map, struct leaf *to, unsigned at, const struct leaf *from,
     unsigned i)

@@ -1,5 +1,5 @@
 /*
- * Storage for the segments of a map: leaves of some hundred segments, in one
+ * Storage for the segments of a map: leaves of a few hundred segments, in one
  * array.  Finding a segment takes one search in the array and one in the leaf.
  * Cutting one moves the rest of its leaf, and rarely splits it.
  *
@@ -29,7 +29,7 @@ struct place {			/* a segment; leaf == map->leaves: the end */
 	unsigned	i;
 };
 
-/* Whether p is behind the last segment. */
+/* Whether p is past the last segment. */
 static inline bool
 at_end(const struct map *map, struct place p)
 {

@@ -99,7 +99,7 @@ next_backwards(const struct map *map, struct seg *got)
 	return true;
 }
 
-/* Cut a claim at the borders of pieces. */
+/* Cut a claim at the boundaries of pieces. */
 static void
 to_piece(const struct map *map, struct seg *got)
 {
@@ -244,7 +244,7 @@ map_pieces(struct map *map, uint64_t chunk)
 	pthread_mutex_unlock(&map->lock);
 }
 
-/* Change the status of a range, or of its parts that have the status "from". */
+/* Change the status of a range, or of its parts with the status "from". */
 static int
 set(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
     enum seg_status to)
@@ -274,7 +274,7 @@ map_change(struct map *map, uint64_t off, uint64_t len, enum seg_status from,
 	return set(map, off, len, from, to);
 }
 
-/* Where the gap ends that begins behind "at", in the direction of the pass. */
+/* The end of the gap that begins after "at", in the direction of the pass. */
 static uint64_t
 gap_end(const struct map *map, const struct seg *at)
 {
@@ -288,7 +288,7 @@ gap_end(const struct map *map, const struct seg *at)
 	return map->backwards ? begin_of(map, p) : begin_of(map, next(map, p));
 }
 
-/* Move the cursor on; it never goes back. */
+/* Advance the cursor; it never goes back. */
 static void
 move(struct map *map, uint64_t to)
 {

@@ -1,8 +1,8 @@
 /*
- * Map files of ddrescue.  "#" begins a comment.  The first other line is the
+ * ddrescue map files.  "#" begins a comment.  The first other line is the
  * status line, "pos status [pass]"; each line after it is "pos size status".
- * Numbers are decimal, hex (0x) or octal (0).  Blocks adjoin; what lies before
- * the first and behind the last one is untried.
+ * Numbers are decimal, hex (0x) or octal (0).  Blocks adjoin; everything before
+ * the first and after the last one is untried.
  *
  * A map is never overwritten: at any moment there is a complete one.
  */
@@ -38,7 +38,7 @@ is_comment(const char *line)
 	return *line == '#' || *line == '\0';
 }
 
-/* Read a number at *s, and skip the blanks behind it. */
+/* Read a number at *s, and skip the blanks after it. */
 static bool
 number(const char **s, uint64_t *value)
 {
@@ -125,7 +125,7 @@ read_block(struct mapfile *m, const char *s)
 	return mapfile_append(m, &seg) == 0 ? NULL : no_memory;
 }
 
-/* Keep the text behind a mark, of the first such line; false: no memory. */
+/* Keep the text after a mark, of the first such line; false: no memory. */
 static bool
 note(char **to, const char *mark, const char *line)
 {
@@ -312,7 +312,7 @@ write_open(struct mapfile_form *form, int fd, int *fresh)
 	return err;
 }
 
-struct names {			/* in the folder of the map */
+struct names {			/* in the directory of the map */
 	int		 dir;
 	const char	*path, *base;	/* for messages; of the map */
 	char		 temporary[NAME_MAX + 1], backup[NAME_MAX + 1];
@@ -363,7 +363,7 @@ write_temporary(struct mapfile_form *form, const struct names *at, int *fresh,
 	    ": writing the map", at->path);
 }
 
-/* Whether a map says nothing; then it is not worth keeping. */
+/* Whether a map is empty; then it is not worth keeping. */
 static bool
 is_empty(const struct names *at)
 {
