@@ -137,8 +137,8 @@ int disk_backing(const char *loop, const char *backing, struct stat *st);
 int disk_loops(dev_t **node, size_t *n);
 
 /*
- * The name below /dev/disk/by-id that leads to the node, without the folder; ""
- * if there is none.
+ * The name below /dev/disk/by-id that leads to the node, without the directory;
+ * "" if there is none.
  */
 void disk_by_id(dev_t node, char *name, size_t room);
 

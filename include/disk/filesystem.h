@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 /*
- * A file with its st_dev: "name" in "folder", or folder itself if that is "".
+ * A file with its st_dev: "name" in "folder", or "folder" itself if that is "".
  */
 struct located {
 	int		 folder;	/* a descriptor, or AT_FDCWD */

@@ -18,9 +18,9 @@ enum layer {
 };
 
 /*
- * Call "each" with the folder of each layer, given the options in MOUNTS, until
- * it returns something other than 0.  Returns that value; or ENOENT if a folder
- * has no absolute name, or there is none.
+ * Call "each" with the directory of each layer, given the options in MOUNTS,
+ * until it returns something other than 0.  Returns that value; or ENOENT if a
+ * directory has no absolute name, or there is none.
  */
 int overlay_layers(const char *options,
     int (*each)(const char *folder, enum layer, void *arg), void *arg);
@@ -35,7 +35,7 @@ struct overlaid {
  * Find the file in a layer for a file on an overlay: in the upper layer if it
  * will be written, else in the first layer that has it.  Returns false if it is
  * not on an overlay, or the layers cannot be seen, as in a container;
- * "fleeting" is set anyway, also for a folder.  path has room for its name,
+ * "fleeting" is set anyway, also for a directory.  path has room for its name,
  * PATH_MAX bytes, or is NULL.
  */
 bool overlay_file(const struct located *, bool written, struct overlaid *,

@@ -1,6 +1,6 @@
 /*
- * Reading sysfs: attributes, folders, device numbers.  "dir" is a descriptor as
- * for openat, names are relative to it.
+ * Reading sysfs: attributes, directories, device numbers.  "dir" is a
+ * descriptor as for openat, names are relative to it.
  */
 #ifndef PARDD_SYSFS_H
 #define PARDD_SYSFS_H
@@ -13,8 +13,8 @@
 enum { SYSFS_SECTOR = 512 };	/* unit of start and size on every disk */
 
 /*
- * Open the folder of a node; kind is "block" or "char".  Returns a descriptor
- * (O_PATH) for the caller to close, or -1 with errno.
+ * Open the directory of a node; kind is "block" or "char".  Returns a
+ * descriptor (O_PATH) for the caller to close, or -1 with errno.
  */
 int sysfs_open(const char *kind, dev_t node);
 
@@ -34,8 +34,8 @@ int sysfs_unasked(int err);
 uint64_t sysfs_number(int dir, const char *name);
 
 /*
- * Read the number of the device whose folder this is; 0 if it has no node, with
- * errno as from sysfs_text.
+ * Read the number of the device whose directory this is; 0 if it has no node,
+ * with errno as from sysfs_text.
  */
 dev_t sysfs_node(int dir, const char *folder);
 
@@ -43,8 +43,8 @@ dev_t sysfs_node(int dir, const char *folder);
 bool sysfs_pair(char **s, dev_t *node);
 
 /*
- * List the entries of a folder, sda2 before sda10.  Returns their number, or -1
- * with errno; sysfs_forget frees the list.
+ * List the entries of a directory, sda2 before sda10.  Returns their number, or
+ * -1 with errno; sysfs_forget frees the list.
  */
 struct dirent;
 int sysfs_entries(int dir, const char *folder, struct dirent ***list);

@@ -2,8 +2,8 @@
  * What a block device lies on, by sysfs: a partition on its disk; dm and md on
  * their "slaves"; a loop device on "loop/backing_file", a file or a disk.
  *
- * The loop device itself is asked which file that is, because the name may
- * belong to another file by now.
+ * The loop device itself is queried for the file, because the name may belong
+ * to another file by now.
  */
 #include "disk/below.h"
 
@@ -53,8 +53,8 @@ below_any(dev_t node)
 }
 
 /*
- * A member that is not a device any more has a dangling link: 0.  Returns their
- * number, or 0 if they cannot be asked for.
+ * A member that is no longer a device has a dangling link: 0.  Returns their
+ * number, or 0 if it is unknown.
  */
 static int
 members(dev_t node, dev_t *member, int room)
@@ -78,7 +78,7 @@ members(dev_t node, dev_t *member, int room)
 
 /*
  * The size of a block device in bytes, -1 if unknown.  A device that was
- * removed has size 0, and later no folder.
+ * removed has size 0, and later no directory.
  */
 static int64_t
 length_of(dev_t node)
@@ -99,7 +99,7 @@ length_of(dev_t node)
 
 static bool gone(dev_t node, int depth);
 
-/* A file is gone when the disk of its file system is. */
+/* A file is gone if the disk of its file system is. */
 static bool
 backing_gone(const struct disk *d, int depth)
 {
@@ -143,7 +143,7 @@ below_gone(dev_t node)
 	return gone(node, DEEP);
 }
 
-/* The length of the file that a loop device lies on; -1: unknown. */
+/* The length of the file below a loop device; -1: unknown. */
 static off_t
 file_length(const struct disk *d)
 {

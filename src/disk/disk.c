@@ -1,7 +1,7 @@
 /*
  * Disks by sysfs.  A block node is /sys/dev/block/MAJOR:MINOR, a link into the
- * tree of devices.  The folder of a partition is in that of its disk, and
- * "device" in the disk's folder leads to what the bus driver knows.
+ * tree of devices.  The directory of a partition is in that of its disk, and
+ * "device" in the disk's directory leads to what the bus driver knows.
  */
 #include "disk/disk.h"
 
@@ -26,8 +26,8 @@
 enum { USB_UP = 5 };		/* levels: target, host, interface, and more */
 
 /*
- * A missing attribute may be an answer.  One that cannot be read is not: keep
- * the first error.
+ * A missing attribute may be an answer.  An unreadable one is not: keep the
+ * first error.
  */
 static void
 note(int *err, int why)
@@ -98,7 +98,7 @@ last_part(const char *path, char *name, size_t room)
 	snprintf(name, room, "%.*s", (int)room - 1, path_base(path));
 }
 
-/* The folder that the link of a node leads to, or "". */
+/* The target of the link of a node, or "". */
 static bool
 device_folder(const char *kind, dev_t node, char *path, size_t room)
 {
@@ -112,7 +112,7 @@ device_folder(const char *kind, dev_t node, char *path, size_t room)
 	return n >= 0;
 }
 
-/* That folder for a block node, and the last part of it as its name. */
+/* The same for a block node, with the last part as its name. */
 static void
 real_name(struct disk *d, char *path, size_t room)
 {
@@ -134,7 +134,7 @@ ask_name(int *err, int dir, const char *attribute, char *buf, size_t room)
 	}
 }
 
-/* VPD page 80h as the kernel keeps it: SPC-5 7.7.20. */
+/* VPD page 80h, cached by the kernel: SPC-5 7.7.20. */
 static void
 scsi_serial(int device, char *serial, size_t room)
 {
@@ -178,8 +178,8 @@ set_transport(struct disk *d, const char *path)
 }
 
 /*
- * The serial number of the USB device that a disk belongs to, some folders up;
- * usb-storage does not ask the disk for one.
+ * The serial number of the USB device that a disk belongs to, some directories
+ * up; usb-storage does not query the disk.
  */
 static void
 usb_serial(int device, struct disk *d)
@@ -229,9 +229,10 @@ ask_bus(int whole, struct disk *d)
 }
 
 /*
- * The other node of an NVMe namespace, given the folder of one: nvme0n1 and
- * ng0n1 are side by side.  The number behind the n is the same; the one before
- * it may differ after a controller has gone and come back.  0: there is none.
+ * The other node of an NVMe namespace, given the directory of one: nvme0n1 and
+ * ng0n1 are side by side.  The number after the n is the same; the one before
+ * it may differ after a controller was removed and came back.  0: there is
+ * none.
  */
 static dev_t
 beside(int dir, const char *name, const char *prefix, char *found, size_t room)
@@ -271,7 +272,7 @@ ask_generic(int whole, struct disk *d)
 		d->ng[0] = '\0';
 }
 
-/* "path" is the folder of the whole disk. */
+/* "path" is the directory of the whole disk. */
 static void
 ask_whole(int whole, struct disk *d, const char *path)
 {
@@ -376,7 +377,7 @@ disk_zoned(dev_t node, char *model, size_t room)
 	return is;
 }
 
-/* A limit of the zones of a disk; "unsaid" if the kernel does not tell it. */
+/* A limit of the zones of a disk; "unsaid" if the kernel does not say. */
 static unsigned
 zone_limit(int dir, const char *name, unsigned unsaid)
 {
@@ -416,7 +417,7 @@ disk_lost(dev_t node, bool block)
 	bool is = false;
 	size_t i;
 
-	if (dir < 0)		/* unless there is no sysfs */
+	if (dir < 0)		/* gone, if there is a sysfs */
 		return errno == ENOENT && access("/sys/dev/block", F_OK) == 0;
 	if (sysfs_text(dir, "device/state", state, sizeof(state)) ||
 	    sysfs_text(dir, "../device/state", state, sizeof(state)))
@@ -444,7 +445,7 @@ by_start(const void *a, const void *b)
 	return p->start < q->start ? -1 : p->start > q->start;
 }
 
-/* Read an entry of a disk's folder; without a number it is no partition. */
+/* Read an entry of a disk's directory; only partitions have a number. */
 static int
 read_part(int whole, const char *name, struct disk_part *part)
 {
@@ -498,7 +499,7 @@ disk_parts(dev_t whole, struct disk_part **parts, size_t *n)
 	return err;
 }
 
-/* List the nodes in a folder of a node: slaves, or holders. */
+/* List the nodes in a directory of a node: slaves, or holders. */
 static int
 nodes_in(dev_t node, const char *folder, dev_t *got, size_t room, size_t *n)
 {
@@ -553,7 +554,7 @@ set_backing(const struct loop_info64 *info, struct stat *st)
 		.st_rdev = block ? info->lo_rdevice : 0 };
 }
 
-/* Ask the device itself; ENXIO: it lies on nothing that would answer. */
+/* Query the device itself; ENXIO: nothing below it could answer. */
 static int
 ask_loop(const char *loop, struct stat *st)
 {

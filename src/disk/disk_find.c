@@ -31,7 +31,7 @@ in_service(dev_t node, bool block, struct disk *d)
 	    disk_of_char(node, d) && d->node == 0;
 }
 
-/* Another disk, and not just another path to this one. */
+/* A different disk, not another path to this one. */
 static bool
 is_other(const struct disk *d, const struct disk *like)
 {
@@ -53,7 +53,7 @@ shares_wwn(const struct disk *d, const struct disk *like)
 	return strcmp(d->wwn, like->wwn) == 0 && is_other(d, like);
 }
 
-/* Search one folder of devices: see disk_find. */
+/* Search one directory of devices: see disk_find. */
 static size_t
 find_in(const char *folder, bool block, bool (*is)(const struct disk *,
     const struct disk *), const struct disk *like, struct disk *d)
@@ -131,7 +131,7 @@ is_path(const struct disk *d, const struct disk *other)
 	    disk_id(other) == disk_id(d);
 }
 
-/* Whether at least the WWN is the same, which is quicker to read. */
+/* Whether at least the WWN is the same, which is faster to read. */
 static bool
 has_wwn(const char *folder, const char *wwn)
 {
@@ -147,8 +147,8 @@ has_wwn(const char *folder, const char *wwn)
 }
 
 /*
- * The node of a folder, if it is another path to the disk, else 0.  Returns 0,
- * or an errno value if that is not known.
+ * The node of a directory, if it is another path to the disk, else 0.  Returns
+ * 0, or an errno value if that is unknown.
  */
 static int
 other_path(const struct disk *d, const char *folder, dev_t *node)
@@ -245,7 +245,7 @@ disk_by_id(dev_t node, char *name, size_t room)
 	sysfs_forget(list, n);
 }
 
-/* A WWN without the prefix that says what kind it is. */
+/* A WWN without the prefix that names its kind. */
 static const char *
 bare(const char *wwn)
 {

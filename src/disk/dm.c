@@ -50,7 +50,7 @@ read_place(char **text, struct dm_piece *piece)
 	return !__builtin_mul_overflow(sectors, SECTOR, &piece->off);
 }
 
-/* Add what one of n places of a target has. */
+/* Add one of the n devices of a target. */
 static int
 add(struct pieces *p, const struct dm_target_spec *spec, unsigned long n,
     char **text)
@@ -75,7 +75,7 @@ add_linear(struct pieces *p, const struct dm_target_spec *spec, char *text)
 	return err == 0 && *text != '\0' ? EBADMSG : err;
 }
 
-/* "2 128 8:16 2048 8:32 0": stripes, the sectors of each, and their places. */
+/* "2 128 8:16 2048 8:32 0": stripes, sectors of each, and their devices. */
 static int
 add_stripes(struct pieces *p, const struct dm_target_spec *spec, char *text)
 {

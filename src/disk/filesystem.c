@@ -1,6 +1,6 @@
 /*
- * Which disks a file lies on. statx(2) tells the mount through which the file
- * was reached, and the table of mounts tells what is mounted there.
+ * Which disks a file lies on. statx(2) reports the mount through which the file
+ * was reached, and the mount table shows what is mounted there.
  */
 #include "disk/filesystem.h"
 
@@ -44,7 +44,7 @@ add(struct nodes *to, dev_t node)
 	return 0;
 }
 
-/* File systems that are on no block device that they name themselves. */
+/* File systems whose mount does not name the block device. */
 static bool
 has_no_disk(const char *type)
 {
@@ -60,8 +60,8 @@ has_no_disk(const char *type)
 }
 
 /*
- * Read the folder of one btrfs in sysfs: whether the node is in it, or add all
- * nodes.
+ * Read the directory of one btrfs in sysfs: whether the node is in it, or add
+ * all nodes.
  */
 static int
 members(const char *folder, dev_t node, bool *is, struct nodes *to)
@@ -121,7 +121,7 @@ filesystem_has(const char *source, dev_t node)
 	return is;
 }
 
-/* Add the disks of one of the folders that an overlay is made of. */
+/* Add the disks of one layer of an overlay. */
 static int
 add_layer(const char *folder, enum layer layer, void *arg)
 {

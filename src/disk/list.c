@@ -41,7 +41,7 @@ struct listed {
 	struct listed	*next;
 	struct disk	 disk;
 	char		 by_id[NAME_MAX + 1];
-	char		 zoned[32];	/* the model of zones, or "" */
+	char		 zoned[32];	/* the zone model, or "" */
 	struct user	*users;
 };
 
@@ -153,7 +153,7 @@ visible(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
-/* Whether the device of this folder is listed; *d describes it. */
+/* Whether the device of this directory is listed; *d describes it. */
 static bool
 is_ours(const char *folder, bool block, struct disk *d)
 {
@@ -166,8 +166,8 @@ is_ours(const char *folder, bool block, struct disk *d)
 }
 
 /*
- * Add the disks of one folder: block nodes, or SCSI nodes without one; of these
- * there may be no folder.
+ * Add the disks of one directory: block nodes, or SCSI nodes without one; the
+ * directory of these may be missing.
  */
 static int
 scan(const char *folder, bool block, struct listed ***end, struct fault *f)
@@ -222,7 +222,7 @@ word_of(enum usage_kind kind, bool key)
 	return "";
 }
 
-/* Make a path below a folder of /dev; "" stays "". */
+/* Make a path below a directory of /dev; "" stays "". */
 static void
 path_of(char *path, size_t room, const char *folder, const char *name)
 {
@@ -236,7 +236,7 @@ path_of(char *path, size_t room, const char *folder, const char *name)
 
 /*
  * A value in udev's record of a node, such as "E:ID_FS_TYPE=ext4"; "" without
- * one.  The record is a file: neither udev nor a device is asked.
+ * one.  The record is a file: neither udev nor a device is queried.
  */
 static void
 udev_value(dev_t node, const char *key, char *value, size_t room)

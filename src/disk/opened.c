@@ -1,10 +1,10 @@
 /*
- * What a process has open: /proc/PID/fd leads to it, /proc/PID/fdinfo says how.
- * Children are found by reading every process's parent, because not all kernels
- * list the children of a process.  Only children that run the same program
- * count, as of a server with one process per client: one of the others may be
- * ourselves, as with nbdkit --run.  But a command that we have started may be a
- * shell, so its children count.
+ * What a process has open: /proc/PID/fd has the files, /proc/PID/fdinfo the
+ * modes.  Children are found by reading every process's parent, because not all
+ * kernels list the children of a process.  Only children that run the same
+ * program count, as of a server with one process per client: one of the others
+ * may be ourselves, as with nbdkit --run.  But a command that we have started
+ * may be a shell, so its children count.
  */
 #include "disk/opened.h"
 
@@ -25,7 +25,7 @@ struct process {
 	bool	ours;		/* the process in question, or below it */
 };
 
-/* The parent: the second word behind the name, proc_pid_stat(5). */
+/* The parent: the second word after the name, proc_pid_stat(5). */
 static pid_t
 parent_of(const char *pid)
 {

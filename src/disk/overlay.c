@@ -1,12 +1,12 @@
 /*
- * Overlays. mountinfo(5) lists the layers of each mount, in the words of
- * whoever mounted it: lowerdir=A:B or lowerdir+=A, upperdir=C, datadir+=D.  All
- * but the last are searched, from the top down, for the name that a file has
- * below the mount point.
+ * Overlays. mountinfo(5) lists the layers of each mount, as they were given to
+ * mount(8): lowerdir=A:B or lowerdir+=A, upperdir=C, datadir+=D.  All but the
+ * last are searched, from the top down, for the name that a file has below the
+ * mount point.
  *
- * These names may belong to another mount namespace, and a renamed folder may
- * have another name in its layer.  So a file that is found must have the same
- * length and time as the one on the overlay, which takes both from there.
+ * These names may belong to another mount namespace, and a renamed directory
+ * may have another name in its layer.  So a file that is found must have the
+ * same length and time as the one on the overlay, which takes both from there.
  */
 #include "disk/overlay.h"
 
@@ -47,7 +47,7 @@ plain(char *s)
 }
 
 /*
- * Cut off the first of several folders; returns what follows its colon, or
+ * Cut off the first of several directories; returns what follows its colon, or
  * NULL.
  */
 static char *
@@ -74,7 +74,7 @@ visit(struct visit *v, const char *folder, enum layer layer)
 	return v->each(folder, layer, v->arg);
 }
 
-/* lowerdir=A:B; those behind a double colon have only data. */
+/* lowerdir=A:B; those after a double colon have only data. */
 static int
 visit_lower(struct visit *v, char *list)
 {
@@ -93,7 +93,7 @@ visit_lower(struct visit *v, char *list)
 	return err;
 }
 
-/* Other options name one folder; older kernels decode "\:" there too. */
+/* Other options name one layer; older kernels decode "\:" there too. */
 static int
 visit_one(struct visit *v, char *folder, enum layer layer)
 {

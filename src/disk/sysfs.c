@@ -1,5 +1,5 @@
 /*
- * Reading sysfs: small files of one value each, which are opened, read and
+ * Reading sysfs: small files with one value each, which are opened, read and
  * closed.  A missing file usually is not an error.  Callers that must
  * distinguish it from one that cannot be read look at errno.
  */

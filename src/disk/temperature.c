@@ -12,7 +12,7 @@
 
 #include "disk/sysfs.h"
 
-/* Read the first sensor of a folder, in thousandths of a degree. */
+/* Read the first sensor of a directory, in thousandths of a degree. */
 static bool
 read_first(int dir, const char *folder, double *celsius)
 {

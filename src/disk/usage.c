@@ -1,9 +1,9 @@
 /*
- * Who uses a disk: mounts and swap space by the tables in /proc, devices built
+ * What uses a disk: mounts and swap space by the tables in /proc, devices built
  * on it (dm, md, loop) by sysfs, exports by configfs.
  *
- * The tables are short, and read each time.  What cannot be read is not taken
- * as unused, but recorded as unknown.
+ * The tables are short, and read each time.  If one cannot be read, the disk is
+ * not taken for unused; the failure is recorded.
  */
 #include "disk/usage.h"
 
@@ -68,7 +68,7 @@ is_it(const char *path, dev_t dev, ino_t ino)
 /*
  * A row has the number of the file system's device; for btrfs, it has the name
  * of its first device instead, and for erofs it may have that of a file.  Mount
- * points are not touched, because one of a dead server would hang.
+ * points are not touched, because that of a dead server would hang.
  */
 static bool
 is_mount_of(const struct mount *m, dev_t dev, ino_t ino)
@@ -113,8 +113,8 @@ mounted(dev_t dev, ino_t ino, struct usage *use)
 }
 
 /*
- * Only erofs mounts a file without a loop device (Linux 6.12).  It has a folder
- * for each mount, besides that of its features.
+ * Only erofs mounts a file without a loop device (Linux 6.12).  It has a
+ * directory for each mount, and one for its features.
  */
 static bool
 files_mounted(void)
@@ -147,7 +147,7 @@ swapped(dev_t dev, ino_t ino, struct usage *use)
 
 /*
  * The kernel's servers, by configfs.  Their files name what is exported,
- * perhaps among other words; they open it without a claim.
+ * perhaps among other words; they open it without claiming it.
  */
 static const struct server {
 	const char *name, *files, *before, *behind;
@@ -256,9 +256,9 @@ is_free(const char *folder, const char *path)
 }
 
 /*
- * Whether files with that st_dev may be on an overlay: it is one's, or of none
- * that is mounted, as overlays make them up.  *mounts is the table once it has
- * been read, which is the caller's to free.
+ * Whether files with that st_dev may be on an overlay: it belongs to one, or to
+ * no mount at all, because overlays invent some.  *mounts is the table once it
+ * has been read; the caller frees it.
  */
 static bool
 may_be_overlay(dev_t dev, char **mounts)
@@ -277,8 +277,8 @@ may_be_overlay(dev_t dev, char **mounts)
 }
 
 /*
- * Whether a loop device's file is this one, or on an overlay and this one in a
- * layer.  backing: PATH_MAX bytes to use.
+ * Whether a loop device's file is this one, or on an overlay that has this one
+ * in a layer.  backing: PATH_MAX bytes of scratch space.
  */
 static bool
 is_file_of(const char *loop, struct stat *st, dev_t dev, ino_t ino,
