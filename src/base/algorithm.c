@@ -1,5 +1,5 @@
 /*
- * The algorithms for digests.
+ * The digest algorithms.
  */
 #include "base/algorithm.h"
 

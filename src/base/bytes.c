@@ -16,7 +16,7 @@ page_alloc(size_t len)
 	return aligned_alloc(PAGE, (size_t)round_up(len, PAGE));
 }
 
-/* Each byte is compared with the next one, by a function made for that. */
+/* All bytes are equal if each one equals the next; memcmp is fast. */
 bool
 all_zero(const unsigned char *buf, size_t len)
 {

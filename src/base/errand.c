@@ -18,7 +18,7 @@ struct errand {
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 moved;
 	bool		 over;	/* l */
-	bool		 left;	/* l: nobody waits; the thread frees it */
+	bool		 left;	/* l: given up; the thread frees it */
 };
 
 static void
@@ -60,7 +60,7 @@ begin(void (*run)(void *), void *arg)
 	return e;
 }
 
-/* Wait until it is over; false if it is not in time. */
+/* Wait until it returns; false if the time is up first. */
 static bool
 await(struct errand *e, unsigned seconds)
 {

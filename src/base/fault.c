@@ -22,8 +22,8 @@ errno_words(int err)
 }
 
 /*
- * A message that is too long, because of names in it, loses its middle, because
- * the reason comes last.  The beginning is in place.
+ * A message made too long by names loses its middle, because the reason comes
+ * last.  The beginning is already there.
  */
 static void __attribute__((format(printf, 3, 0)))
 shorten(struct fault *f, const char *reason, const char *fmt, va_list ap)
@@ -33,7 +33,7 @@ shorten(struct fault *f, const char *reason, const char *fmt, va_list ap)
 	char *whole;
 
 	if (vasprintf(&whole, fmt, ap) < 0)
-		whole = NULL;		/* the reason at least */
+		whole = NULL;		/* at least the reason */
 	left -= strlen(reason);
 	n = whole != NULL ? strlen(whole) : 0;
 	snprintf(f->text + half, sizeof(f->text) - half, "%s%s%s", gap,
@@ -101,8 +101,7 @@ errno_is_medium(int err)
 {
 	return err == EIO || err == ENODATA || err == EILSEQ ||
 	    err == EREMOTEIO ||		/* EREMOTEIO: hardware error */
-	    err == EUCLEAN || err == EBADMSG;	/* damaged, by the file
-						 * system */
+	    err == EUCLEAN || err == EBADMSG;	/* file system is damaged */
 }
 
 bool

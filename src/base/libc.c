@@ -1,5 +1,5 @@
 /*
- * Functions of glibc, for C libraries without them: statx(2), preadv2(2) and
+ * glibc functions for C libraries without them: statx(2), preadv2(2) and
  * pwritev2(2) by system call, the others as documented.
  */
 #include "base/libc.h"

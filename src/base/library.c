@@ -12,8 +12,8 @@
 #include "base/status.h"
 
 /*
- * The loader does not say why it failed, but in words.  Whether there is no
- * descriptor left is found out by opening one.
+ * The loader says only in words why it failed.  Whether descriptors have run
+ * out is found out by opening one.
  */
 static int
 fail(const struct library *l, const char *what, struct fault *f)

@@ -7,8 +7,8 @@
  * runs that want the same file, one is refused.  Only the run that has locked
  * the temporary file removes it, including one left by a run that was killed.
  *
- * Where there was no file when the copy began, none is replaced at the end: it
- * may be the target, by another spelling that leads to it (as on FAT).
+ * If there was no file when the copy began, none is replaced at the end: it may
+ * be the target, under another spelling of its name (as on FAT).
  */
 #include "base/newfile.h"
 
@@ -109,7 +109,7 @@ newfile_open(struct newfile *n, const char *key, const char *path,
 	return -1;
 }
 
-/* Whether the file that is locked still has its temporary name. */
+/* Whether the locked file still has its temporary name. */
 static bool
 is_ours(const struct newfile *n)
 {
@@ -139,8 +139,8 @@ taken(int fd)
 }
 
 /*
- * Remove what has the temporary name, unless a run is using it.  Returns 0 or
- * an errno value.
+ * Remove the temporary file, unless a run is using it.  Returns 0 or an errno
+ * value.
  */
 static int
 remove_old(struct newfile *n)

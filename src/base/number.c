@@ -28,7 +28,7 @@ digit(char c)
 	return 99;
 }
 
-/* Read digits of a base at *s, and move *s behind them. */
+/* Read digits of a base at *s, and move *s past them. */
 static int
 digits(const char **s, int base, int64_t *value)
 {
@@ -198,7 +198,7 @@ add(uint64_t *rest, uint64_t n, uint64_t of)
 	return carries;
 }
 
-/* Where the product is too large: a long division, by the bits of parts. */
+/* The product is too large: long division, by the bits of parts. */
 size_t
 number_part(uint64_t n, size_t parts, uint64_t of)
 {

@@ -1,6 +1,6 @@
 /*
  * Where a name leads.  A directory is opened once and queried by its
- * descriptor, so that what was found still holds when a file is created in it.
+ * descriptor, so that the answers still hold when a file is created in it.
  */
 #include "base/path.h"
 

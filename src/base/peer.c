@@ -1,7 +1,7 @@
 /*
  * The address of a peer, and its socket: the kernel lists all connections of
- * this machine, each with both addresses, proc_pid_net(5), and tells of a Unix
- * socket which one it is connected to, sock_diag(7).
+ * this machine, each with both addresses, proc_pid_net(5), and says which one a
+ * Unix socket is connected to, sock_diag(7).
  */
 #include "base/peer.h"
 
@@ -39,8 +39,8 @@ peer_address(int sock, char *text, size_t room)
 }
 
 /*
- * An address of those lists: IPv4, if it can be.  IPv4 in IPv6 is listed in
- * words of the machine.
+ * An address of those lists: IPv4 if possible.  IPv4 in IPv6 is listed in host
+ * byte order.
  */
 static const char *
 plain(const char *listed)
@@ -87,7 +87,7 @@ inode_in(const char *lists, const char *local, const char *remote)
 	return found;
 }
 
-/* The inode that an answer of sock_diag(7) has for the peer; 0 if none. */
+/* The inode of the peer in an answer of sock_diag(7); 0 if none. */
 static unsigned long
 inode_told(const unsigned char *answer, size_t len)
 {

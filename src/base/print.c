@@ -2,16 +2,16 @@
  * Printing lines.  Names and other strings from outside may contain anything:
  * only printable ASCII is printed as it is, and no newline.
  *
- * A normal line needs no memory, above all an error, which may be that there is
- * none.
+ * Printing a line of normal length allocates nothing: the error may be that
+ * memory has run out.
  *
  * Standard error may be a pipe that nobody reads.  Signals are blocked during
- * the copy, and the main thread must answer them.  So nothing is written before
+ * the copy, and the main thread must handle them.  So nothing is written before
  * poll(2) says that there is room, and if a signal has arrived meanwhile the
  * line is dropped.
  *
  * Standard error may be the very file that is being written.  Then everything
- * is kept in memory until the copy is over, and comes after it.
+ * is kept in memory and printed after the copy.
  */
 #include "base/print.h"
 

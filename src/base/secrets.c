@@ -1,6 +1,6 @@
 /*
- * Passwords on the command line.  In the title of the process the word keeps
- * its length, because libbsd relies on the places of the words.
+ * Passwords on the command line.  In the process title the word keeps its
+ * length, because libbsd relies on the positions of the words.
  */
 #include "base/secrets.h"
 
@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /*
- * The address that a word is, or an operand has, if it begins so; else NULL.  A
- * note is a text, whatever it mentions.
+ * The address in a word or operand that begins like this; else NULL.  A note is
+ * just text, whatever it mentions.
  */
 static char *
 address(char *word, const char *scheme)
@@ -28,8 +28,8 @@ address(char *word, const char *scheme)
 }
 
 /*
- * Where the password of an iSCSI address begins, and the @ behind it; or NULL.
- * iser://, which others know, is refused, and the refusal repeats the name.
+ * Where the password of an iSCSI address begins, and the @ after it; or NULL.
+ * iser://, which others support, is refused, and the refusal repeats the name.
  */
 static char *
 find(char *word, char **end)
@@ -112,7 +112,7 @@ secrets_hide(char *text)
 		memset(at, '*', len);
 }
 
-/* Whether it is an address, and no file's name. */
+/* Whether it is an address, not a file name. */
 static bool
 elsewhere(const char *name)
 {
@@ -124,8 +124,8 @@ elsewhere(const char *name)
 }
 
 /*
- * The command or address that a word is, or an operand has; else NULL.  A word
- * by itself will be refused, and the refusal repeats it.
+ * The command or address in a word or operand; else NULL.  A word by itself
+ * will be refused, and the refusal repeats it.
  */
 static char *
 foreign(char *word)

@@ -1,7 +1,7 @@
 /*
- * Words of a shell.  A file name may contain anything, and whoever pastes a
- * command may be root.  Commands that we run are split here, without a shell,
- * for the same reason.
+ * Shell words.  A file name may contain anything, and whoever pastes a command
+ * may be root.  Commands that we run are split here, without a shell, for the
+ * same reason.
  */
 #include "base/shell.h"
 
@@ -29,7 +29,7 @@ special(char c)
 	return c == '"' || c == '\\' || c == '$' || c == '`';
 }
 
-/* Copy a word to *to; returns where it ended, or NULL inside of a quote. */
+/* Copy a word to *to; returns where it ended, or NULL inside a quote. */
 static const char *
 take_word(char **to, const char *from)
 {

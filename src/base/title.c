@@ -1,5 +1,5 @@
 /*
- * The title of the process, by libbsd.
+ * The process title, by libbsd.
  */
 #include "base/title.h"
 
