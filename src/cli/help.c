@@ -24,7 +24,7 @@ static const struct line {
 
 static const struct word {
 	const char	*operand, *word, *help;
-	const char	*name;	/* of a value behind a colon, or NULL */
+	const char	*name;	/* of a value after a colon, or NULL */
 } words[] = {
 #define WORD(operand, word, bit, help)	{ #operand, word, help, NULL },
 #define NAMED(operand, word, field, name, help) \
@@ -56,7 +56,7 @@ words_help(FILE *out, const char *operand)
 	}
 }
 
-/* Printed last: it stays on the screen when the rest has scrolled by. */
+/* Printed last: it stays on the screen when the rest has scrolled off. */
 static void
 most_used(FILE *out)
 {
@@ -147,7 +147,7 @@ has_choices(const struct line *l)
 	    '\0';
 }
 
-/* Print a text in single quotes, as all three shells read it. */
+/* Print a text in single quotes, which all three shells understand. */
 static void
 quote(FILE *out, const char *text)
 {

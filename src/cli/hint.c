@@ -60,7 +60,8 @@ hint_distance(const char *a, size_t len, const char *b)
 }
 
 /*
- * The longer the word, the more letters may differ; one letter is never a slip.
+ * The longer the word, the more letters may differ; a single letter is never a
+ * typo.
  */
 bool
 hint_near(const char *word, size_t len, const char *other, unsigned distance)
@@ -303,7 +304,7 @@ put_line(FILE *out, int argc, char *const argv[])
 	/* No option but -d works without a map. */
 	ok = print_close(options, &text) && ok && (n == NAMES || (n == 2 &&
 	    (text[0] == '\0' || strcmp(text, " -d") == 0)));
-	/* "copy /dev/a /dev/b" would become one with of=/dev/a. */
+	/* Else "copy /dev/a /dev/b" would become of=/dev/a. */
 	ok = ok && (n < NAMES || strncmp(name[2], "/dev/", 5) != 0);
 	fputs("pardd", out);
 	for (k = 0; k < n && ok; k++)

@@ -14,13 +14,13 @@
 enum { HINT_MOST = 2 };
 unsigned hint_distance(const char *a, size_t len, const char *b);
 
-/* Whether a word of len letters is probably a slip for another one. */
+/* Whether a word of len letters is probably a typo for another one. */
 bool hint_near(const char *word, size_t len, const char *other,
     unsigned distance);
 
 /*
- * Guess the number meant by a text that is none: 20M for 20M/s, 64KB for 64kb,
- * 1572864 for 1.5M.  Writes it to "to"; returns false without a guess.
+ * Guess the number meant by a text that is not one: 20M for 20M/s, 64KB for
+ * 64kb, 1572864 for 1.5M.  Writes it to "to"; returns false without a guess.
  */
 bool hint_number(const char *text, char *to, size_t room);
 

@@ -122,7 +122,7 @@ name_set(struct opts *o, const struct row *row, const char *arg,
 }
 
 /*
- * The operand meant by a name that other programs use, or by a slip; or NULL.
+ * The operand meant by a name that other programs use, or by a typo; or NULL.
  */
 static const char *
 nearest_operand(const char *text, size_t len)
@@ -203,7 +203,7 @@ enter(struct opts *o, enum mode mode)
 		o->mode = mode;
 }
 
-/* What is here in place of a letter that is an option of other programs. */
+/* Our equivalent of an option letter of other programs. */
 static const char *
 like_letter(char c)
 {

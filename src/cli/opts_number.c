@@ -37,7 +37,7 @@ bytes_flag(const struct row *row)
 }
 
 /*
- * Accept a number with a B behind it as bytes, as dd does since coreutils 9.1.
+ * Accept a number with a B after it as bytes, as dd does since coreutils 9.1.
  * The B of kB or MiB belongs to the suffix, and that of 0x1B is a digit.
  */
 static int
@@ -64,7 +64,7 @@ bytes_parse(struct opts *o, const struct row *row, const char *text,
 	return err;
 }
 
-/* Report a text that is no number. */
+/* Report a text that is not a number. */
 static int
 no_number(const struct row *row, const char *arg, const char *text,
     struct fault *f)
