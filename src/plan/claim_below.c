@@ -137,7 +137,7 @@ check_file(const struct claims *c, const char *path, const struct stat *st,
 	return claim_check_path(c, path, st, "its file", f);
 }
 
-/* And, on an overlay, by that of the layer: a name off the stack of others. */
+/* On an overlay, also by the layer's name.  Not inlined: path is large. */
 __attribute__((noinline)) static int
 check_medium(const struct claims *c, const struct disk *loop, struct stat *st,
     struct fault *f)
@@ -311,7 +311,7 @@ check_slave(struct claims *c, const struct disk *d, struct range r,
 
 /*
  * Whether a dm device has bytes of that range of a member.  If its table does
- * not say where they lie, or cannot be had, it may have.
+ * not say where they lie, or cannot be read, it may have.
  */
 static bool
 shares(dev_t holder, dev_t node, struct range r)

@@ -70,7 +70,7 @@ is_extended(const struct disk_part *part, uint32_t logical)
 
 /*
  * Whether the range may touch an extended boot record.  There is one before
- * each logical partition (5 and up), anywhere behind the previous partition.
+ * each logical partition (5 and up), anywhere after the previous partition.
  */
 static bool
 touches_records(const struct disk *d, const struct disk_part *part, size_t n,
@@ -116,8 +116,8 @@ touches_tables(const struct disk *d, const struct disk_part *part, size_t n,
 }
 
 /*
- * sysfs does not say what the disk belongs to or which partitions it has, and
- * so not who uses those: refuse.
+ * sysfs does not say what the disk belongs to or which partitions it has, so
+ * their users are unknown: refuse.
  */
 int
 claim_unknown(struct claims *c, const struct disk *d, int err,
@@ -139,7 +139,7 @@ claim_unknown(struct claims *c, const struct disk *d, int err,
 }
 
 /*
- * Claim a disk or partition of which the range is written.  Partitions may
+ * Claim a disk or partition in which the range is written.  Partitions may
  * overlap, so whatever shares the bytes is claimed.
  */
 int

@@ -17,7 +17,7 @@
 #include "plan/plan.h"
 
 struct range {			/* of a disk or partition */
-	uint64_t from, to;	/* bytes; "to" is behind it */
+	uint64_t from, to;	/* bytes; "to" is exclusive */
 };
 
 /* claim_node.c: the kinds of use that force= allows. */
@@ -61,15 +61,15 @@ void claim_keep_node(struct claims *, const struct disk_part *);
 int claim_lock(struct claims *, dev_t node, const char *name, struct fault *f);
 
 /*
- * claim_disk.c: claim a disk or partition of which the range is written.
+ * claim_disk.c: claim a disk or partition in which the range is written.
  * Partitions may overlap: everything that shares these bytes is claimed.
  */
 int claim_disk(struct claims *, const struct disk *, struct range,
     struct fault *f);
 
 /*
- * Refuse a disk for which sysfs cannot say, because of err, what it belongs to
- * or which partitions it has, and so who uses those.
+ * Refuse a disk because sysfs cannot say, with err, what it belongs to or which
+ * partitions it has, so that their users are unknown.
  */
 int claim_unknown(struct claims *, const struct disk *, int err,
     struct fault *f);

@@ -3,10 +3,10 @@
  * the plan is made and its ends are open, the process gives up what it no
  * longer needs, for good, and for all threads, which are started later:
  *
- *	no_new_privs	no program that it might run has more rights
- *	capabilities	all are dropped but those that its ends need
- *	Landlock	no file is opened but the ends, their descriptions in
- *			/proc and /sys, and files in folders still written to
+ *	no_new_privs	no program that it might run gains rights
+ *	capabilities	all are dropped except those that its ends need
+ *	Landlock	no file is opened except the ends, their entries in
+ *			/proc and /sys, and where files are still created
  *	seccomp		no program is run, no connection made, no other
  *			process inspected
  *
@@ -14,9 +14,9 @@
  * (Linux 6.18, tmpfs); so a small copy of files goes without it.  Landlock also
  * prevents running programs, and since Linux 6.7 TCP connections.
  *
- * What a kernel lacks is left out.  What a file shows that the kernel makes up
- * depends on the rights of who reads it, so with such an end all are kept, but
- * that no program gets more.  With wait= any disk may be opened, because
+ * What a kernel lacks is left out.  What a virtual file (as in /proc) shows
+ * depends on the rights of its reader, so with such an end all rights are kept,
+ * except that no program gains any.  With wait= any disk may be opened, because
  * one of them is expected.  An end on another machine keeps its connections,
  * and with wait= its files, to make new ones.  With ongone= all rights are
  * kept, for its command.  So are those of a program built with a sanitizer,
@@ -98,8 +98,8 @@ free_to_act(const struct plan *p)
 }
 
 /*
- * A file that the kernel makes up (as in /proc), and no server: who has fewer
- * rights reads less there, or zeros, and that is no error.
+ * A virtual file (as in /proc), not a server: with fewer rights it reads as
+ * less, or as zeros, without an error.
  */
 static bool
 by_kernel(const struct endpoint *ep)
@@ -169,7 +169,7 @@ has_device(const struct plan *p)
 	return has;
 }
 
-/* Loop devices: at the end they are asked by their nodes what they lie on. */
+/* Loop devices: at the end their nodes are queried for what lies below. */
 static bool
 has_stack(const struct plan *p)
 {
@@ -215,7 +215,7 @@ allow_path(struct ruleset *r, const char *path, uint64_t access)
 		close(fd);
 }
 
-/* Allow the folder of a file, where its next version is created. */
+/* Allow the directory of a file, where its next version is created. */
 static void
 allow_folder(struct ruleset *r, const char *path)
 {

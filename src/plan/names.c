@@ -18,8 +18,8 @@
 #include "end/tee.h"
 
 struct name {			/* of a file that may not exist yet */
-	int		 dir;	/* its folder */
-	const char	*base;	/* its name in there */
+	int		 dir;	/* its directory */
+	const char	*base;	/* its name there */
 	const char	*path;	/* the path of the operand */
 };
 

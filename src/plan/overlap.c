@@ -136,7 +136,7 @@ add_pieces(struct places *all, const struct place *p)
 	return true;
 }
 
-/* Add the members of a dm or md device; where in them is usually unknown. */
+/* Add the members of a dm or md device; offsets in them are mostly unknown. */
 static void
 add_slaves(struct places *all, const struct place *p)
 {
@@ -188,7 +188,7 @@ look_for_block(struct places *all, const struct endpoint *ep)
 		not_seen(all, ep->id.node, ESTALE);
 }
 
-/* The id of the disk of an end, if it has one and tells it, or 0. */
+/* The id of the disk of an end, if it has one and reports it, or 0. */
 static uint64_t
 id_of(const struct endpoint *ep)
 {
@@ -386,7 +386,7 @@ served(const struct endpoint *server, const struct endpoint *ep,
 	    server->name, (int)pid);
 }
 
-/* The same of what a target is written to. */
+/* The same for what a target is written to. */
 static int
 serves_target(const struct endpoint *server, const struct plan *p,
     struct fault *f)

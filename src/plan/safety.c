@@ -292,7 +292,7 @@ wrong_disk(const struct plan *p, struct fault *f)
 	    other_disk(p->dst, "oserial", p->oserial, f);
 }
 
-/* A target to be created in /dev is surely a typing error. */
+/* A target to be created in /dev is surely a typo. */
 static int
 new_device(const struct plan *p, struct fault *f)
 {
