@@ -4,9 +4,8 @@
  * takes it (sink.c).
  *
  * Progress is dropped if nobody reads, and errors are deferred.  Only lines
- * that are written once are worth waiting some seconds.
- * After a failure a sink gets nothing more: the last line in a pipe may be
- * incomplete.
+ * that are written once are worth a wait of some seconds.  After a failure a
+ * sink gets nothing more: the last line in a pipe may be incomplete.
  */
 #include "report/events.h"
 
@@ -154,7 +153,7 @@ events_wait(const struct events *ev, double seconds)
 	return seconds >= ev->next ? 0 : (int)((ev->next - seconds) * 1e3) + 1;
 }
 
-/* Write the unreadable ranges before the border that were not written yet. */
+/* Write the unreadable ranges before the boundary that were not written yet. */
 static void
 tell_errors(struct events *ev, const struct plan *p, struct map *map,
     uint64_t border, int patience)
@@ -174,8 +173,8 @@ tell_errors(struct events *ev, const struct plan *p, struct map *map,
 }
 
 /*
- * Where the part of the map begins that may still change: all of it where a
- * rescue reads bad blocks again.
+ * Where the part of the map begins that may still change: all of it if a rescue
+ * rereads bad blocks.
  */
 static uint64_t
 settled(const struct plan *p, struct map *map, uint64_t from)

@@ -1,7 +1,7 @@
 /*
  * Digests as lines: "HEX NAME" for one algorithm; for several the tagged form
- * of BSD, "SHA256 (NAME) = HEX", of which each tool takes its own.  NAME can be
- * read again: the target, or else the source.
+ * of BSD, "SHA256 (NAME) = HEX", where each tool picks its own lines.  NAME can
+ * be read again: the target, or else the source.
  */
 #include "report/hashfile.h"
 

@@ -1,5 +1,5 @@
 /*
- * Writing the file of manifest=, which manifest.c reads.
+ * Writing the file for manifest=, which manifest.c reads.
  */
 #include "report/manifest_file.h"
 

@@ -20,7 +20,7 @@ enum {
 	LIST_SHORT = WIDTH - INDENT - 28,	/* and of a short one */
 };
 
-/* The heading for what lies on the target where it is written. */
+/* The heading for what the target has in the range that is written. */
 #define PAGE_LOST	"TO BE LOST:"
 
 enum brevity { WHOLE, SHORT_LISTS, NO_LEGEND, NO_PICTURE };

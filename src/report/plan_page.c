@@ -3,8 +3,8 @@
  * lines and 80 columns or less.  It has the ends, what lies on them, a picture
  * of both to one scale, how the copy is made, and remarks.
  *
- * Text from outside is escaped before it is measured; of a long name the end is
- * kept, where names differ.  Lists are as long as the page allows.
+ * Text from outside is escaped before it is measured; a long name keeps its
+ * end, where names differ.  Lists are as long as the page allows.
  */
 #include "report/report.h"
 

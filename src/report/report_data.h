@@ -1,5 +1,5 @@
 /*
- * The data of a report at the time it is written.  No other folder includes
+ * The data of a report at the time it is written.  No other directory includes
  * this.
  */
 #ifndef PARDD_REPORT_DATA_H
@@ -25,7 +25,7 @@ struct sample {			/* of the progress, over all runs */
 
 struct report_data {
 	const struct plan *p;
-	struct outcome	*out;		/* NULL: the run is going on */
+	struct outcome	*out;		/* NULL: still running */
 	struct disk	 disk[2];	/* source, target */
 	bool		 is_disk[2];
 	struct volumes	 volumes;

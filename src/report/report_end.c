@@ -166,7 +166,7 @@ said(const struct endpoint *ep)
 		print(stderr, "pardd: %s: %s", ep->name, ep->said);
 }
 
-/* The file of an end; of a loop device, the one that it lies on. */
+/* The file of an end; of a loop device, the one below it. */
 static bool
 file_of(const struct endpoint *ep, struct stat *st)
 {

@@ -310,7 +310,7 @@ used_table(FILE *out, const struct report_data *d)
 	table_end(out);
 }
 
-/* Whether there is anything to say of files: what is hit, or a command. */
+/* Whether there is anything to say about files: those hit, or a command. */
 static bool
 tells_of_files(const struct damage_area *a)
 {

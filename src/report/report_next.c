@@ -1,6 +1,6 @@
 /*
  * What to do next: notes on a clone that needs something yet, on what an older
- * file has left, and on how to go on.
+ * file has left, and on how to continue.
  */
 #include "report_next.h"
 
@@ -98,7 +98,7 @@ look_in_note(const struct plan *p)
 	free(word);
 }
 
-/* How to get at what lies behind a bad block. */
+/* How to get at the data after a bad block. */
 static void
 unreadable_note(const struct plan *p)
 {
@@ -110,7 +110,7 @@ unreadable_note(const struct plan *p)
 	    "parts first" : "");
 }
 
-/* How to go on with a rescue that ended early; false if it did not. */
+/* How to continue a rescue that ended early; false if it did not. */
 static bool
 rescue_note(const struct plan *p, struct outcome *out)
 {

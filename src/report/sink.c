@@ -241,7 +241,7 @@ open_new(struct sink *s, const struct opts *o, int dir, const char *base,
 	return hold(s, f);
 }
 
-/* Open a name in its folder; another run may create the file meanwhile. */
+/* Open a name in its directory; another run may create the file meanwhile. */
 static int
 open_in(struct sink *s, const struct opts *o, int dir, const char *base,
     struct fault *f)
@@ -322,7 +322,7 @@ sink_room(const struct sink *s, int patience)
 	return got != 0;
 }
 
-/* Remove part of a line, unless someone has written behind it. */
+/* Remove part of a line, unless someone has written after it. */
 static void
 take_back(const struct sink *s, size_t n)
 {

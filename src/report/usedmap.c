@@ -1,5 +1,5 @@
 /*
- * Writing the file of usedmap= in the format of GNU ddrescue (its manual,
+ * Writing the file for usedmap= in the format of GNU ddrescue (its manual,
  * "Mapfile structure"): the whole source, in order.
  */
 #include "report/usedmap.h"
