@@ -76,7 +76,7 @@ tally(struct conductor *c)
 	return t;
 }
 
-/* Whether this is a repetition of a signal already answered. */
+/* Whether this is a repetition of a signal already handled. */
 static bool
 is_echo(const struct conductor *c, int signo)
 {
@@ -86,7 +86,7 @@ is_echo(const struct conductor *c, int signo)
 	    since < (signo == SIGHUP ? one_hangup : one_signal);
 }
 
-/* Answer pending signals; false: leave at once. */
+/* Handle pending signals; false: leave at once. */
 static bool
 answer(struct conductor *c, const struct tally *t)
 {
@@ -113,7 +113,7 @@ answer(struct conductor *c, const struct tally *t)
 	return true;
 }
 
-/* Stop because of an end whose library does not come back, if there is one. */
+/* Stop because of an end whose library does not return, if there is one. */
 static void
 stop_stuck(struct conductor *c)
 {
@@ -134,7 +134,7 @@ stop_stuck(struct conductor *c)
 	c->stuck = clock_seconds();
 }
 
-/* Whether requests in flight have had their time to return after the stop. */
+/* Whether requests in flight have had time to return after the stop. */
 static bool
 overdue(struct conductor *c)
 {

@@ -31,7 +31,7 @@ struct conductor {		/* the main thread's, for one job */
 };
 
 /*
- * Answer signals and clients, and report, until the lead has ended; false:
+ * Handle signals and clients, and report, until the lead has ended; false:
  * workers are still running.  The control socket is open.
  */
 bool conduct(struct conductor *);

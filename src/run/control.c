@@ -110,7 +110,7 @@ begin(struct control *c, const struct sockaddr_un *name)
 	return 0;
 }
 
-/* Make the address, if its folder exists and is not in /dev. */
+/* Fill in the address, if its directory exists and is not in /dev. */
 static int
 address(struct sockaddr_un *name, const char *path, struct fault *f)
 {
@@ -264,7 +264,7 @@ obey(struct control *c, struct job *job, const struct tally *t,
 }
 
 /*
- * Read what has arrived, and obey each line; the last one may lack its newline.
+ * Read what has arrived, and execute each line; the last may lack its newline.
  */
 static void
 listen_to(struct control *c, struct job *job, const struct tally *t)

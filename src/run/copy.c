@@ -272,8 +272,8 @@ undo(struct job *job, const struct outcome *before, struct outcome *out)
 }
 
 /*
- * The workers are through: fill in the outcome, and free the job.  Returns 0,
- * or -1 with *f where the target was not touched.
+ * The workers have ended: fill in the outcome, and free the job.  Returns 0, or
+ * -1 with *f if the target was not touched.
  */
 static int
 end(struct job *job, const struct outcome *before, struct outcome *out,
@@ -334,8 +334,8 @@ run(const struct plan *p, const struct signals *s, struct events *ev,
 }
 
 /*
- * The source is back: go on.  If that fails, its fault replaces the earlier
- * one, but the status cannot become a refusal any more.
+ * The source is back: continue.  If that fails, its fault replaces the earlier
+ * one, but the status can no longer become a refusal.
  */
 static void
 go_on(const struct plan *p, const struct signals *s, struct events *ev,

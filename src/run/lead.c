@@ -112,8 +112,8 @@ prepare(struct job *job)
 }
 
 /*
- * Bytes of the target's range that are holes, or may become holes that are
- * spared: between what is written behind its end.
+ * Bytes of the target's range that are holes, or may become spared holes:
+ * between the writes past its end.
  */
 static uint64_t
 hollow(const struct plan *p)

@@ -1,7 +1,7 @@
 /*
  * Running the command of ongone=.  It is root's own, so the shell gets it
- * unchanged; what the disk says of itself goes into the environment, never into
- * the command.
+ * unchanged; what the disk says about itself goes into the environment, never
+ * into the command.
  */
 #include "run/ongone.h"
 

@@ -1,7 +1,6 @@
 /*
- * The files of a run, at each time when there is something to do for them:
- * before the plan, before the copy, at its start, at its end, and after the
- * verdict.
+ * The files of a run, at each point where they need something: before the plan,
+ * before the copy, at its start, at its end, and after the verdict.
  */
 #include "run/outputs.h"
 

@@ -1,12 +1,12 @@
 /*
- * Waiting for a source that has gone.  Once a second, look through the disks in
- * sysfs for one with the same serial number and WWN, and open it by the same
- * kind of node, or the same partition of it.  Nothing is read from a disk of
- * another size, from either of two disks with the same names, or from the
- * target. ongone= may run a command first.
+ * Waiting for a source that has disappeared.  Once a second, look through the
+ * disks in sysfs for one with the same serial number and WWN, and open it by
+ * the same kind of node, or the same partition of it.  Nothing is read from a
+ * disk of another size, from either of two disks with the same names, or from
+ * the target. ongone= may run a command first.
  *
- * Who comes back may be slow to answer, or never do.  So it is opened by a
- * thread of its own, which is abandoned when a signal comes or the time is up.
+ * A disk that is back may answer late, or never.  So a thread of its own opens
+ * it, and is abandoned when a signal arrives or the time is up.
  */
 #include "run/reattach.h"
 

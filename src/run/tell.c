@@ -85,7 +85,7 @@ tell_pattern(struct conductor *c)
 		report_pattern(c->job->p, p);
 }
 
-/* Report that the copy waits for the source to cool, and when it goes on. */
+/* Report that the copy waits for the source to cool, and when it continues. */
 static void
 tell_warmth(struct conductor *c)
 {

@@ -1,6 +1,6 @@
 /*
  * maxtemp=: a thread watches the temperature of the source, because the disk
- * may not answer.  While it is too warm, everyone who asks rate_wait waits.  It
+ * may not answer.  While it is too warm, every caller of rate_wait waits.  It
  * has to cool down by COOLER, or it would be too warm again at once.
  */
 #include "run/thermometer.h"
