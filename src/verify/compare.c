@@ -2,7 +2,7 @@
  * Compare.  A worker claims a piece of the map, reads it from both ends (half
  * of the workers begin with the second end), and compares the two.  The map
  * records what was compared, and a second map where the ends differ.  A stream
- * is read under the lock that gives out its places, as in a copy.
+ * is read under the lock that assigns its positions, as in a copy.
  *
  * What is a hole in both files is not read.
  *

@@ -13,7 +13,7 @@
  * with the source itself; the digests then serve for what cannot be read again.
  *
  * With verify=stream a worker that looks for work may instead check what was
- * written before.  The entries are in four parts, whose borders only grow:
+ * written before.  The entries are in four parts, whose boundaries only grow:
  *
  *	0 .. begun	are checked, or being checked
  *	begun .. ready	can be: they were written, and flushed after that

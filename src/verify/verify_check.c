@@ -105,7 +105,7 @@ differ_set(struct worker *w, struct map *differ, uint64_t off, uint64_t len,
 	job_fail(w->job, &f);
 }
 
-/* All of a chunk differs, but what was left out of it does not count. */
+/* All of a chunk differs, except what was left out of it. */
 static void
 set_differing(struct worker *w, struct map *differ, const struct check *c)
 {
@@ -153,8 +153,8 @@ mask(struct worker *w, const struct check *c, unsigned char *has)
 }
 
 /*
- * Of what the target has of a range, take out what is equal to the worker's
- * buffer, from byte "at" of it on, after all.
+ * Of a range that was marked as differing, unmark the parts where the target
+ * equals the worker's buffer, from byte "at" on.
  */
 static void
 clear_same(struct worker *w, uint64_t off, size_t at,
@@ -175,8 +175,8 @@ clear_same(struct worker *w, uint64_t off, size_t at,
 }
 
 /*
- * Read a chunk back in smaller parts, because it cannot be as a whole.  A read
- * that fails may take seconds, so when many have, the rest is left as it is.
+ * Read a chunk back in smaller parts, because it cannot be read as a whole.  A
+ * failing read may take seconds, so after many of them the rest stays as it is.
  */
 static void
 narrow_unread(struct worker *w, const struct check *c)
@@ -206,7 +206,7 @@ narrow_unread(struct worker *w, const struct check *c)
 	}
 }
 
-/* Take out of a chunk what is equal to the source after all. */
+/* Unmark what is equal to the source after all. */
 static void
 narrow(struct worker *w, const struct check *c, const unsigned char *has,
     const struct io *back)
@@ -224,11 +224,11 @@ narrow(struct worker *w, const struct check *c, const unsigned char *has,
 		return;
 	}
 	narrow_unread(w, c);
-	if (differed(&v->differ, c) == 0)	/* it could not be just then */
+	if (differed(&v->differ, c) == 0)	/* but it was unreadable */
 		set_differing(w, &v->differ, c);
 }
 
-/* A chunk differs from what was read back, or could not be. */
+/* Record a chunk that differs, or cannot be read back. */
 static void
 differs(struct worker *w, size_t i, const struct check *c,
     const unsigned char *has, const struct io *back)
@@ -245,7 +245,7 @@ differs(struct worker *w, size_t i, const struct check *c,
 	digest_table_mark(&v->digests, i, CHECK_DIFFERS);
 }
 
-/* A chunk is right, whether or not it had differed. */
+/* Record that a chunk is right, whether or not it had differed. */
 static void
 mended(struct worker *w, struct map *differ, const struct check *c)
 {
@@ -342,7 +342,7 @@ column_differs(struct worker *w, struct column *col, const struct check *c)
 }
 
 /*
- * Check one of several targets; false if it differs.  Ignore what it has behind
+ * Check one of several targets; false if it differs.  Ignore what it has after
  * the copy, because it may need less padding than others.
  */
 static bool
@@ -517,7 +517,7 @@ write_again(struct worker *w, const struct check *c)
 }
 
 /*
- * Do nothing if the source cannot be read again, or is not what it was when the
+ * Do nothing if the source cannot be read again, or has changed since the
  * digest was made.
  */
 static bool
