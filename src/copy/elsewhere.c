@@ -7,11 +7,11 @@
  * read again, at random, and then some that it has not tried yet.  One that can
  * be read is enough.  If nothing was ever read, that says little: the beginning
  * may be bad, or most of it.  Then it takes MANY_FIRST failed reads, and many
- * more anywhere in the source, none of which the source answers as one that has
- * looked at the block.
+ * more anywhere in the source, none of which fails as if the source had looked
+ * at the block.
  *
  * A read that took too long, or got lost on its way, ends the copy at once
- * unless others can be read: the next ones would take as long.
+ * unless other blocks can be read: the next reads would take as long.
  */
 #include "copy/elsewhere.h"
 
@@ -78,7 +78,7 @@ elsewhere_gone(struct io *io)
 	    "what could be read before");
 }
 
-/* The same where nothing could ever be read. */
+/* The same if nothing was ever read. */
 static void
 silent(struct io *io)
 {
@@ -88,7 +88,7 @@ silent(struct io *io)
 
 enum answer { YES, NO, UNKNOWN };
 
-/* Whether a block can be read: up to "most" that were before, then others. */
+/* Whether a block can be read: tries up to "most" read before, then others. */
 static enum answer
 ask(struct worker *w, struct lane *lane, struct io *io, unsigned most)
 {
@@ -117,7 +117,7 @@ unsaid(const struct io *io)
 	return io->err == EIO && io->status == 0;
 }
 
-/* The same where nothing was ever read: "most" blocks, in all of the end. */
+/* The same if nothing was ever read: "most" blocks, anywhere in the end. */
 static enum answer
 ask_anywhere(struct worker *w, struct lane *lane, struct io *io, unsigned most)
 {

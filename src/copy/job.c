@@ -20,7 +20,7 @@ void
 job_stop(struct job *job)
 {
 	job->stop = true;
-	eventfd_write(job->halt, 1);	/* which waits for nobody */
+	eventfd_write(job->halt, 1);	/* which never blocks */
 }
 
 /* Keep the first fault; later ones mostly follow from it. */

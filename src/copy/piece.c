@@ -5,11 +5,11 @@
  *	fetch	claim and read; narrow a failed read down to the bad block
  *	store	write, in turn if the target is a stream
  *
- * Where several zones of the target are written at a time (plan->zones), a
- * worker claims a whole zone, and takes its pieces from there, in order.  The
- * zone is its own until it is through, so each zone has one writer, and no more
- * are open than there are workers.  What a stop leaves of it goes back to the
- * map (worker.c).
+ * If several zones of the target are written at a time (plan->zones), a worker
+ * claims a whole zone, and takes its pieces from there, in order.  It keeps the
+ * zone until it has finished it, so each zone has one writer, and no more are
+ * open than there are workers.  What a stop leaves of it goes back to the map
+ * (worker.c).
  *
  * A read ends as WHOLE, ENDED (the source has no more data) or CUT (by a fault
  * or by stop); what was read before a cut is still written.  For locks see
@@ -47,7 +47,7 @@ read_at(struct worker *w, const struct piece *pc, size_t len, enum care care)
 	return transfer_read(w, pc->seg.off, pc->good, len, care);
 }
 
-/* The same, when a larger read has failed. */
+/* The same, after a larger read has failed. */
 static struct io
 read_part(struct worker *w, const struct piece *pc, size_t len)
 {
@@ -136,8 +136,8 @@ next_read(const struct worker *w, const struct piece *pc, size_t step,
  * Read the rest of a failed transfer, from pc->good on.  If the disk has named
  * a bad block, try that one first, and trust the disk as long as such blocks
  * fail on their own; after one wrong answer ignore what it says.  Otherwise the
- * reads get smaller around each spot that fails and larger behind it.  This
- * costs two failing reads beside the bad block itself; failing reads are the
+ * reads get smaller around each spot that fails and larger after it.  This
+ * costs two failing reads besides the bad block itself; failing reads are the
  * slow ones.
  *
  * Without coe, stop at the first bad block.  Everything before it is still
@@ -265,7 +265,7 @@ piece_claim(struct worker *w, struct piece *pc)
 
 /*
  * Claim a piece and read it.  For a stream, both happen under the lock that
- * gives out places, so that nobody claims a place behind the end.
+ * assigns positions, so that nobody claims one past the end.
  */
 static void
 fetch(struct worker *w, struct piece *pc)

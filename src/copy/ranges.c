@@ -61,7 +61,7 @@ base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 	return 0;
 }
 
-/* Whether the ranges are whole blocks of an end on which the copy is at off. */
+/* Whether the ranges are whole blocks of an end whose copy begins at off. */
 static bool
 whole_blocks(const struct digest_table *t, const struct endpoint *ep,
     uint64_t off)
@@ -193,7 +193,7 @@ is_range(const struct plan *p, const struct check *c)
 	    end == p->length && p->length % p->pad == 0);
 }
 
-/* Note which ranges lie in what has not changed. */
+/* Note which ranges lie in unchanged data. */
 static int
 keep_ranges(struct ranges *r, const struct plan *p, struct map *parts)
 {
@@ -207,7 +207,7 @@ keep_ranges(struct ranges *r, const struct plan *p, struct map *parts)
 	return err;
 }
 
-/* Ask the source what has not changed. */
+/* Query the source for unchanged data. */
 static int
 find_parts(const struct plan *p, struct map *parts)
 {

@@ -1,5 +1,5 @@
 /*
- * Sharing instead of copying.  Where the file system supports it (btrfs, XFS,
+ * Sharing instead of copying.  If the file system supports it (btrfs, XFS,
  * bcachefs), the target gets the blocks of the source until one of the two is
  * written to.  What cannot be shared stays in the map for the workers to copy;
  * if sharing fails, that is everything.

@@ -3,15 +3,15 @@
  * that is being read, waits to be written, or is being written; io_uring
  * reports which request has ended.  Reads and writes have separate windows
  * (window.c), so that a slow target does not take slots from the source, nor a
- * slow source from the target.  Every few seconds both start small again, since
- * times measured with a long queue say nothing about the disk.
+ * slow source from the target.  Every few seconds both start small again,
+ * because times measured with a long queue say nothing about the disk.
  *
  * Whatever io_uring does only in part, or cannot do, is finished by the
- * blocking functions that the other engine uses; failures are examined by them
- * as well.  Requests in flight go on meanwhile.
+ * blocking functions of the other engine, which also examine failures.
+ * Requests in flight continue meanwhile.
  *
- * An end that io_uring does not know sends requests itself.  The ring waits for
- * it, too (uring.c), and calls its lane every second, because an answer may
+ * An end that io_uring does not support sends requests itself.  The ring waits
+ * for it, too (uring.c), and calls its lane every second, because an answer may
  * never come.
  *
  * With hash= a slot is lent to the digests after it was read, and becomes idle
@@ -271,7 +271,7 @@ fill(struct queue *q)
 	return q->busy > 0;
 }
 
-/* A request has come back. */
+/* A request has completed. */
 static void
 back(struct queue *q, struct slot *s)
 {

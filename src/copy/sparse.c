@@ -4,17 +4,17 @@
  * A hole of the source is not read.  The worker that claims asks for the extent
  * there, and claims a whole hole at once, however long; so claiming is done
  * under a lock, and the extent is kept for the next claim.  Holes shorter than
- * LEAST are read with the data around them, because asking, claiming and
+ * LEAST are read with the data around them, because querying, claiming and
  * settling cost more.
  *
  * At the target, zeros are always created, never assumed.  A file that ends
  * before them is extended, otherwise they are punched into it; a device is told
- * to zero the blocks; and where neither works, zeros are written.
+ * to zero the blocks; and if neither works, zeros are written.
  *
  * A call that creates zeros cannot be interrupted, and may be immediate or take
  * as long as writing them.  So a long hole is done in steps, each as long as
- * the step before suggests for a fifth of a second.  Where a target file has no
- * data, one step does it all.
+ * the step before suggests for a fifth of a second.  If a target file has no
+ * data there, one step does it all.
  *
  * Zeros begin and end at multiples of plan->grain at the target, so that no
  * page or block is both zeroed and written.
@@ -43,7 +43,7 @@ enum {
 static const uint64_t step_time = 200000000;	/* ns; how long a signal has to
 						 * wait */
 
-/* The source's extent at off; if it cannot tell, data. */
+/* The source's extent at off; if unknown, data. */
 static struct extent
 ask(const struct worker *w, uint64_t off)
 {
@@ -161,7 +161,7 @@ count(struct job *job, uint64_t len)
 }
 
 /*
- * Zero len bytes, or write zeros from the buffer at "at" where that is not
+ * Zero len bytes, or write zeros from the buffer at "at" if that is not
  * possible.
  */
 static bool
@@ -216,8 +216,8 @@ nothing_at(const struct worker *w, uint64_t off)
 }
 
 /*
- * How much of a hole to zero in one step, up to a border or its end.  "moves":
- * the device may have to write it, so rate= applies.
+ * How much of a hole to zero in one step, up to a boundary or its end.
+ * "moves": the device may have to write it, so rate= applies.
  */
 static uint64_t
 at_once(struct worker *w, uint64_t off, uint64_t len, bool moves)

@@ -80,7 +80,7 @@ transfer_settle(struct worker *w, uint64_t off, uint64_t len,
 	return false;
 }
 
-/* Do a request, and keep in mind a buffer that it was left with. */
+/* Do a request, and note if it has kept its buffer. */
 static void
 transfer(struct lane *lane, struct worker *w, struct io *io)
 {
@@ -155,7 +155,7 @@ transfer_wrote(struct worker *w, struct io *io)
 }
 
 /*
- * Bytes behind the end of the copy that some targets need as padding; what
+ * Bytes past the end of the copy that some targets need as padding; what
  * conv=sync pads is for all of them.
  */
 static size_t

@@ -19,7 +19,7 @@
 enum {
 	PLACES = 256,		/* looked at, at most */
 	STRIDE = 99,		/* from one place to the next, modulo PLACES */
-	RANGES = 8,		/* this many right ranges of a base will do */
+	RANGES = 8,		/* this many right ranges of a base suffice */
 	BLOCK = 4096,		/* bytes of a place; at least the source's
 				 * block */
 	UNREADABLE = 2,		/* failed reads after which a source is left

@@ -1,9 +1,9 @@
 /*
  * The io_uring of one thread.
  *
- * An end that io_uring does not know sends requests itself, as a library does.
- * The ring polls the descriptors of its lane, so that there is one place to
- * wait for all that is in flight.
+ * An end that io_uring does not support sends requests itself, as a library
+ * does.  The ring polls the descriptors of its lane, so that there is one place
+ * to wait for all that is in flight.
  */
 #ifndef PARDD_URING_H
 #define PARDD_URING_H
@@ -52,13 +52,13 @@ unsigned uring_unsubmitted(const struct uring *);
 
 /*
  * Take the next completion of a request.  A poll that has ended lets its
- * library work.  Returns false when there is no completion.
+ * library work.  Returns false if there is no completion.
  */
 bool uring_next(struct uring *, void **data, int *result);
 
 /*
- * Wait for a completion, but not longer than ns nanoseconds; 0: however long it
- * takes.  Returns 0, or an errno value if the ring itself fails.
+ * Wait for a completion, but not longer than ns nanoseconds; 0: without limit.
+ * Returns 0, or an errno value if the ring itself fails.
  */
 int uring_wait(struct uring *, uint64_t ns);
 
@@ -73,7 +73,7 @@ void uring_service(struct uring *);
 
 /*
  * Wait for a library without the ring, for at most ms milliseconds.  Returns
- * false when none has requests in flight.
+ * false if none has requests in flight.
  */
 bool uring_wait_library(struct uring *, int ms);
 

@@ -2,7 +2,7 @@
  * Workers count requests as they begin and end, which needs no clock.  The main
  * thread looks at the counts now and then, and sees whether an end has requests
  * but answers none.  A single slow request means nothing while others are
- * answered; nor does a flush while the copy goes on.
+ * answered; nor does a flush while the copy continues.
  */
 #include "copy/watch.h"
 

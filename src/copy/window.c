@@ -6,7 +6,7 @@
 enum {
 	LEAST = 3,		/* smallest window: one served, one next, one
 				 * new */
-	GROWTH = 2,		/* for each request that came back quickly */
+	GROWTH = 2,		/* for each request that returned quickly */
 };
 
 void

@@ -1,7 +1,8 @@
 /*
  * The threads of a copy.  The lead, worker 0, starts the others, and all take
- * pieces until none is left.  Fewer will do where there is no thread for one,
- * or for an arm of its lane (tee_lane.c); so the lead attaches its lanes first.
+ * pieces until none is left.  Fewer are enough if no more threads can be
+ * started, also for the arms of a lane (tee_lane.c); so the lead attaches its
+ * lanes first.
  */
 #include "copy/transfer.h"
 #include "copy/worker.h"
@@ -11,7 +12,7 @@
 #include "copy/ring.h"
 #include "end/gauge.h"
 
-/* Report a source that went away between two passes. */
+/* Report a source that disappeared between two passes. */
 static bool
 fail_attach(struct job *job, const struct lane *lane, int err)
 {
@@ -59,7 +60,7 @@ attach(struct worker *w)
 	return true;
 }
 
-/* Before a step: replace a buffer that a request has been left with. */
+/* Before a step: replace a buffer that a request has kept. */
 static bool
 have_buffer(struct worker *w)
 {
