@@ -29,7 +29,7 @@ struct mapsaver {
 	struct fault	 unsaved;	/* why it was not; status 0: it was */
 	int		 quit;	/* readable: the thread must end; or -1 */
 	int		 lock;	/* the map file, locked, or -1 */
-	int		 dir;	/* its folder, or -1 */
+	int		 dir;	/* its directory, or -1 */
 	bool		 made;	/* the file is new */
 	bool		 blank;	/* and was never saved */
 	bool		 dated;	/* it says when the target was written */
@@ -75,7 +75,8 @@ int mapsaver_save(struct job *, struct fault *f);
 
 /*
  * Check that the name of the map still refers to the file saved last; it is
- * saved in the folder that had it at the beginning.  Returns 0, or -1 with *f.
+ * saved in the directory that had it at the beginning.  Returns 0, or -1 with
+ * *f.
  */
 int mapsaver_find(const struct job *, struct fault *f);
 

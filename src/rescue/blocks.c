@@ -12,7 +12,7 @@
 #include "source.h"
 
 enum {
-	PART_BACK = 8 << 10,	/* bytes trimmed at a time from behind */
+	PART_BACK = 8 << 10,	/* bytes trimmed at a time from the end */
 	SKIM_LEAST = 8,		/* blocks skipped after a first error */
 };
 
@@ -102,7 +102,7 @@ trim_back(struct worker *w, uint64_t from, uint64_t *to, bool soon)
 }
 
 /*
- * An end next to a bad block was trimmed before, and behind untried data that
+ * An end next to a bad block was trimmed before, and beyond untried data that
  * was given up nothing good is expected yet.  Once both ends are trimmed the
  * rest is marked for scraping, even if the copy is being stopped, or ddrescue
  * would forget to scrape it.

@@ -1,7 +1,7 @@
 /*
  * What errors have taught: a pass that skips reads little at a time, and with
- * one worker only; the first one for a while after an error, where errors are
- * frequent, and where one is expected.
+ * one worker only; the first pass does so for a while after an error, where
+ * errors are frequent, and where one is expected.
  */
 #include "caution.h"
 

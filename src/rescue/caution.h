@@ -35,10 +35,10 @@ bool caution_slow(const struct job *, uint64_t bytes, double seconds);
 /* An error has taken this long, and others may be near: be careful a while. */
 void caution_after(struct rescue *, double seconds);
 
-/* The same, and skip what lies behind the piece. */
+/* The same, and skip what lies after the piece. */
 void caution_skip(struct job *, const struct seg *, double seconds);
 
-/* The same of a piece whose reader was left behind. */
+/* The same for a piece whose reader was left behind. */
 void caution_left(struct job *, const struct seg *stuck);
 
 /*

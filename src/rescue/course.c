@@ -176,7 +176,7 @@ course_forgive(struct course *c)
 }
 
 /*
- * The jump has landed "far" bytes behind the first error.  After some that did
+ * The jump has landed "far" bytes after the first error.  After some that did
  * so at once, try less, and keep reducing as long as that succeeds.
  */
 static void

@@ -39,7 +39,7 @@ is_read(struct search *s, uint64_t off, size_t len, enum seg_status was)
 	liveness_feel(w, &io, off, was, mark);
 	if (io.err == 0 && io.done == len)
 		return true;
-	if (!errno_is_medium(io.err))	/* whoever reads on meets it too */
+	if (!errno_is_medium(io.err))	/* the next read meets it, too */
 		s->over = true;
 	else if (map_set(&w->job->map, off, len, BAD) != 0)
 		transfer_fail_map(w->job);

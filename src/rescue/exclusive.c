@@ -1,6 +1,6 @@
 /*
- * A lock that is not waited for without limit.  Whoever loses patience takes it
- * over, and the previous ticket becomes void.
+ * A lock with limited waiting.  A waiter that loses patience takes it over, and
+ * the previous ticket becomes void.
  *
  * With two seats, a worker that seems stuck keeps its seat when another is let
  * in.  A worker that only waits behind a stuck one looks stuck itself.  So its
@@ -8,8 +8,8 @@
  * serve two reads at the same time.
  *
  * There are more seats only once two errors were seen to take their time side
- * by side.  Many disks drop their whole queue when one read fails, and begin it
- * anew: there each read more would only repeat the errors of the others.
+ * by side.  Many disks drop their whole queue when one read fails, and restart
+ * it: there each additional read would only repeat the errors of the others.
  *
  *	x	exclusive->lock, a leaf; held for a few instructions
  */

@@ -131,7 +131,7 @@ harmless(enum seg_status s)
 	return s == FINISHED || s == OUTSIDE || s == LATER || s == LAST;
 }
 
-/* The gap that segment i of n is, with its neighbours. */
+/* Segment i of n as a gap, with its neighbours. */
 static struct gap
 gap_of(const struct seg *seg, size_t n, size_t i)
 {

@@ -16,8 +16,7 @@ struct hold {			/* a claimed piece */
 	struct gap	 gap;		/* the gap it belongs to, if any */
 	uint64_t	 ticket;	/* for exclusive.c, or 0 */
 	bool		 calm;		/* all was read, and not slowly */
-	bool		 passed;	/* another worker has gone on behind
-					 * it */
+	bool		 passed;	/* another worker has passed it */
 };
 
 /* Claim a piece, for reading alone if necessary.  Returns as map_claim. */

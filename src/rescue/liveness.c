@@ -4,17 +4,17 @@
  * and the whole rest of the disk would be recorded as bad.  So an error is
  * final only once a later read has succeeded.
  *
- * After MANY errors in a row, and at the end, some blocks are read as a test;
- * whoever meets an error meanwhile waits for the result.  They are blocks that
- * any run has read before, which the map knows, at random; if those fail, some
- * untried ones.  If nothing was ever read, nothing can be concluded, and all is
- * bad.  After a good answer the next test is half as urgent: where seeks are
- * slow it takes as long as an error.
+ * After MANY errors in a row, and at the end, some blocks are read as a test; a
+ * worker that meets an error meanwhile waits for the result.  They are blocks
+ * that any run has read before, which the map knows, at random; if those fail,
+ * some untried ones.  If nothing was ever read, nothing can be concluded, and
+ * all is bad.  After a good answer the next test is half as urgent: where seeks
+ * are slow it takes as long as an error.
  *
  * A disk with dead heads may still answer from its cache.  So no block is
- * tested twice, or because it was read recently, and so many must be read that
- * they cannot all be cached: half of them where little was read before, few
- * where much was.  Untried blocks are in no cache, so one of them is enough.
+ * tested twice, or chosen because it was read recently, and so many must be
+ * read that they cannot all be cached: half of them if little was read before,
+ * few if much was.  Untried blocks are in no cache, so one of them is enough.
  *
  *	look	over those reads, by a worker that holds no other: lost, dice
  *	lock	a few instructions, a leaf: what is recorded
@@ -207,7 +207,7 @@ ask(struct worker *w, struct io *io, unsigned most)
 }
 
 /*
- * Whether the source answers, as far as can be told; tests up to "most" blocks
+ * Whether the source answers, as far as is known; tests up to "most" blocks
  * read before.
  */
 static bool

@@ -131,7 +131,7 @@ maploader_date(struct mapsaver *ms, const struct plan *p)
 }
 
 /*
- * Take the date off again, and compare: if the target is older, a power cut has
+ * Remove the date again, and compare: if the target is older, a power cut has
  * undone writes.
  */
 static bool
@@ -154,7 +154,7 @@ written_since(struct mapsaver *ms, const struct endpoint *dst)
 	    (is.tv_sec > sec || (is.tv_sec == sec && is.tv_nsec > nsec));
 }
 
-/* The size of a whole disk; 0: that is none, or it is not known. */
+/* The size of a whole disk; 0: it is not one, or unknown. */
 static uint64_t
 disk_size(const char *identity)
 {
@@ -220,7 +220,7 @@ struct unwanted {		/* what domain= leaves out, see domain.h */
 };
 
 /*
- * Block i of the map; what lies before the first and behind the last is
+ * Block i of the map; everything before the first and after the last is
  * untried.
  */
 static struct seg
@@ -333,7 +333,7 @@ any_finished(const struct mapfile *m)
 	return i < m->n;
 }
 
-/* Refuse the map of another source, or one that knows more than this has. */
+/* Refuse the map of another source, or one that covers more than this has. */
 static int
 check_source(const struct mapsaver *ms, const struct plan *p, struct fault *f)
 {

@@ -82,7 +82,7 @@ put_before(struct mapfile_out *o, const struct mapfile *old, uint64_t from,
 }
 
 /*
- * Write the map in positions of the source: before, within and behind the copy.
+ * Write the map in positions of the source: before, within and after the copy.
  */
 static void
 put_all(struct mapfile_out *o, const void *arg)
@@ -145,8 +145,8 @@ write_now(struct job *job, int (*write)(struct mapfile_form *, const char *,
 }
 
 /*
- * The target cannot be trusted; with "told", *f says why, else who found it out
- * fails the job, and 1 is returned.
+ * The target cannot be trusted; with "told", *f says why, else the finder fails
+ * the job, and 1 is returned.
  */
 static int
 doubt(struct job *job, bool told, struct fault *f)
@@ -309,7 +309,7 @@ mapsaver_start(struct job *job)
 	struct fault f;
 	int err;
 
-	/* Take its date off the map: it will not hold once we write. */
+	/* Remove the date from the map: it is wrong once we write. */
 	if (ms->dated && write_now(job, mapfile_save_by, &f) != 0) {
 		job_fail(job, &f);
 		return;
@@ -378,7 +378,7 @@ open_map(struct mapsaver *ms, const char *base, bool make)
 	return ms->lock < 0 ? errno : 0;
 }
 
-/* The name of the map in its folder; "." is refused as no file. */
+/* The name of the map in its directory; "." is refused: it is not a file. */
 static const char *
 base_of(const char *path)
 {

@@ -262,7 +262,7 @@ phase_of(const struct pass *pass)
 	    phases[pass->how];
 }
 
-/* The pass in which the loaded map stopped goes on from there, once. */
+/* The pass in which the loaded map stopped continues from there, once. */
 static void
 go_on(struct job *job, const struct pass *pass)
 {
@@ -307,8 +307,8 @@ run_pass(struct job *job, const struct pass *pass)
 }
 
 /*
- * Retries alternate from the direction of the last one; their number starts
- * anew.
+ * Retries alternate from the direction of the last one; their count starts
+ * again.
  */
 static void
 retry(struct job *job)
@@ -329,7 +329,7 @@ look_for_pattern(struct job *job)
 {
 	struct rescue *r = job->rescue;
 
-	/* parts that are put off would break the pattern */
+	/* deferred parts would break the pattern */
 	if (r->order != ORDER_NONE && r->order != ORDER_REST)
 		return;
 	if (!r->patterned && pattern_find(&job->map, &r->pattern))
@@ -450,8 +450,8 @@ run_class(struct job *job)
 }
 
 /*
- * Give everything with the status "from" the status "to": put it off, or take
- * it up.
+ * Give everything with the status "from" the status "to": defer it, or resume
+ * it.
  */
 static void
 turn(struct job *job, enum seg_status from, enum seg_status to)

@@ -7,7 +7,7 @@
  * reads at a time (exclusive.c), a small piece, while the others write.  The
  * first pass does this for a while after an error, and where errors are
  * frequent (caution.c).  A worker that is stuck in a slow read is left behind,
- * and so is its area.  If the disk does not rotate, another worker goes on
+ * and so is its area.  If the disk does not rotate, another worker continues
  * elsewhere as soon as a read seems to fail.  If seeks are slow, only one
  * worker reads block by block.
  */
@@ -45,7 +45,7 @@ read_before(struct worker *w, const struct seg *seg, size_t at, struct io io)
 	return io;
 }
 
-/* The first pass has read a piece well. */
+/* The first pass has read a piece without errors. */
 static void
 come_through(struct worker *w, uint64_t ticket, const struct seg *seg)
 {
@@ -115,7 +115,7 @@ read_rest(struct worker *w, struct hold *h, size_t at, struct io *io)
 
 /*
  * Passing the turn takes as long as reading a small piece.  So the worker that
- * has it goes on with what follows while its buffer has room.
+ * has it continues with what follows while its buffer has room.
  */
 static bool
 keep_turn(struct job *job, struct hold *h)
@@ -135,7 +135,7 @@ keep_turn(struct job *job, struct hold *h)
 }
 
 /*
- * Read a piece, and with a ticket as much more as can be claimed behind it.
+ * Read a piece, and with a ticket as much more as can be claimed after it.
  * Returns the result as one read.
  */
 static struct io

@@ -1,6 +1,6 @@
 /*
- * Reading the source of a rescue, in any pass.  It may be gone, which errors of
- * its medium do not show.
+ * Reading the source of a rescue, in any pass.  It may have disappeared, which
+ * its medium errors do not show.
  */
 #include "source.h"
 
