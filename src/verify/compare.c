@@ -147,10 +147,11 @@ next(const struct holes *h, uint64_t at, int whence, uint64_t end)
 	if (h->fd < 0)
 		return whence == SEEK_DATA ? end : at;
 	to = lseek(h->fd, (off_t)(h->base + at), whence);
-	if (to < 0 && errno != ENXIO)
+	if (to < 0 && errno == ENXIO)	/* no more data up to its present end */
+		to = lseek(h->fd, 0, SEEK_END);
+	if (to < (off_t)(h->base + at))
 		return whence == SEEK_DATA ? at : end;
-	return to < 0 || (uint64_t)to - h->base > end ? end :
-	    (uint64_t)to - h->base;
+	return (uint64_t)to - h->base > end ? end : (uint64_t)to - h->base;
 }
 
 /* The same in either of two ends. */

@@ -494,6 +494,23 @@ does_not_read_holes_of_both(void **state)
 	}
 }
 
+/* What was cut off of a file since its size was looked up is no hole of it. */
+static void
+takes_no_hole_behind_the_end(void **state)
+{
+	int k;
+
+	(void)state;
+	sparse("d  ", "d  ");
+	assert_int_equal(ftruncate(views[1], 2 * CHUNK), 0);
+	b.size = 2 * CHUNK;
+	run();
+	fails(STATUS_SHORT, "B was cut off meanwhile: it has no byte 8192");
+	done();
+	for (k = 0; k < 2; k++)
+		close(views[k]);
+}
+
 static void
 reads_all_where_holes_are_not_known(void **state)
 {
@@ -707,6 +724,7 @@ main(void)
 		TEST(leaves_the_rest_untried_when_it_is_stopped),
 		TEST(compares_nothing_after_that),
 		TEST(does_not_read_holes_of_both),
+		TEST(takes_no_hole_behind_the_end),
 		TEST(reads_all_where_holes_are_not_known),
 		FILES(writes_a_map_of_what_differs),
 		FILES(writes_no_map_of_a_part),
