@@ -89,6 +89,11 @@ unknown()
 	    grep -Eq '^WARN = .* -Werror$' config.mk
 }
 it "warns of a feature it does not know; a warning is an error only where asked" unknown
+empty()
+{
+	CC='' exits 0 "$top/configure" -n -q "$quick"
+}
+it "takes the usual compiler where CC is empty" empty
 nothing_written()
 {
 	exits 0 "$top/configure" "$none" -n && [[ -z $(ls config.mk config.h Makefile 2>/dev/null) ]]
