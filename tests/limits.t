@@ -254,16 +254,27 @@ mixed()
 {
 	mkfifo p && echo old >dst || return
 	"$pardd" if=p bs=4k bpt=16 "$@" >>dst 2>err &
+	mixes
+}
+mixes()
+{
 	exec 5>p
 	"$blocks" make - 65536 >&5 && until_true 20 as_large dst 65540 && echo other >>dst &&
 	    "$blocks" make - 65536 >&5 && exec 5>&- || return
 	wait "$!"
 	status=$?
 	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
-	says '^pardd: NOT complete: .*others have appended to it, too: what should be at byte 65540 of it is at byte 65546'
+	says '^pardd: NOT complete: .*: writing [1-9][0-9]* bytes at byte [0-9]+: others have appended to it, too: what should be at byte 65540 of it is at byte 65546'
 }
 it "says so when others append to the same file, in its midst" mixed of=dst oflag=append
 it "... and when the shell opened it with >>" mixed
+mixed_written()
+{
+	mkfifo p && echo old >dst || return
+	"$pardd" if=p bs=4k bpt=16 oflag=append 1<>dst 2>err &
+	mixes && [[ $(tail -c +65541 dst | head -c 6) = other ]]
+}
+it "... and when the shell opened it for writing" mixed_written
 it "says so of a file in memory" eval 'in_memory && late_piece'
 # What it was to keep, because it had that already, is cut off before its only write,
 # which makes it long again, or whoever cut it off does.

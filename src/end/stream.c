@@ -141,6 +141,17 @@ stream_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 	return s->fd < 0 ? 0 : lock_end(ep, s, f);
 }
 
+/* Have the kernel append, also by a descriptor that was not opened for it. */
+static int
+append_by(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || (flags & O_APPEND) != 0)
+		return flags < 0 ? -1 : 0;
+	return fcntl(fd, F_SETFL, flags | O_APPEND);
+}
+
 static int
 stream_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 {
@@ -150,9 +161,7 @@ stream_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 	if (s->fd < 0)
 		return open_fd(ep, s, f) != 0 || lock_end(ep, s, f) != 0 ? -1 :
 		    0;
-	/* the offset of an inherited file may be anywhere */
-	if (ep->is.inherited && appended(ep) &&
-	    lseek(s->fd, 0, SEEK_END) < 0)
+	if (ep->is.inherited && appended(ep) && append_by(s->fd) != 0)
 		return fault_errno(f, errno, "%s", ep->name);
 	return 0;
 }
@@ -333,12 +342,15 @@ check_end(const struct lane *lane, struct io *io)
 	if (end < 0 || (size_t)end < io->done || fstat(s->fd, &st) != 0 ||
 	    st.st_size < end)
 		return;			/* its size is not real */
+	if (at == io->off) {
+		s->end = (uint64_t)end;
+		return;
+	}
+	io->done = 0;				/* not there */
 	if (at < io->off)
 		io_cut_off(io, at);
-	else if (at > io->off)
-		displaced(io, at);
 	else
-		s->end = (uint64_t)end;
+		displaced(io, at);
 }
 
 /* Whether an append is to leave nothing in the page cache. */

@@ -379,20 +379,22 @@ static void
 begins_at_the_end_of_what_the_shell_has_opened(void **state)
 {
 	int kept_out = fcntl(1, F_DUPFD_CLOEXEC, 10);
-	int fd = open(name, O_WRONLY | O_APPEND), failed;
+	int fd = open(name, O_WRONLY), failed;
 
 	(void)state;
 	assert_int_equal(write(fd, "old", 3), 3);
 	o.output = NULL;
+	o.oflag = FLAG_APPEND;
 	fflush(stdout);
 	assert_int_equal(dup2(fd, 1), 1);
 	failed = endpoint_open(&end, TARGET, &o, false, &f);
 	if (failed == 0) {
-		deny("lseek", SEEK_END, 0, EIO);
+		deny("fcntl", F_SETFL, 0, EIO);
 		failed = endpoint_prepare(&end, 0600, -1, &f) == -1 ?
 		    endpoint_prepare(&end, 0600, -1, &f) : 1;
 		endpoint_close(&end);
 	}
+	assert_true((fcntl(1, F_GETFL) & O_APPEND) != 0);
 	dup2(kept_out, 1);
 	close(kept_out);
 	close(fd);
