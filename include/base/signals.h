@@ -26,7 +26,7 @@ int signals_take(struct signals *, struct fault *f);
 void signals_let(void);
 
 /* Whether one of the fatal signals is pending. */
-bool signals_wait(void);
+bool signals_pending(void);
 
 /* Die by a signal as if it had never been blocked; return if it is ignored. */
 void signals_raise(int signo);

@@ -54,7 +54,7 @@ put_error(const char *line, size_t len)
 
 	for (; len > 0; line += n, len -= (size_t)n) {
 		for (ms = 0; !room(ms); ms = TICK)
-			if (signals_wait())
+			if (signals_pending())
 				return;
 		n = write(STDERR_FILENO, line, len < PIPE_BUF ? len : PIPE_BUF);
 		if (n < 0 && errno != EINTR && errno != EAGAIN)

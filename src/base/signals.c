@@ -68,7 +68,7 @@ signals_let(void)
 }
 
 bool
-signals_wait(void)
+signals_pending(void)
 {
 	sigset_t set;
 	size_t i;
