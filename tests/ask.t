@@ -165,7 +165,7 @@ kept_at_prompt()
 	    printf x | dd of=src bs=1 seek=$((4194304 - 1)) conv=notrunc status=none &&
 	    prompt of=dst base=m && truncate -s 3M dst || return
 	! answer yes >/dev/null && [[ $status = 15 ]] || fail "status $status" || return
-	says 'NOT complete: .*was cut off at byte 3145728'
+	says 'NOT complete: .*was truncated at byte 3145728'
 }
 it "says so when a target that base= is about was cut off while it asked" kept_at_prompt
 # What is written, and where to, is in the question.

@@ -121,11 +121,11 @@ no_nvme()
 it "says that a disk takes no NVMe commands" no_nvme
 no_medium()
 {
-	"$blocks" make src 1000 && disk a 0 && refused "$a has no bytes; is there" if="$a" of=dst &&
+	"$blocks" make src 1000 && disk a 0 && refused "$a has a size of 0; is there" if="$a" of=dst &&
 	    [[ ! -e dst ]] || return
 	for rest in if=src 'if=src count=0' iflag=00 if=-; do
 		# shellcheck disable=SC2086
-		refused "$a has no bytes; is there" of="$a" $rest <src || return
+		refused "$a has a size of 0; is there" of="$a" $rest <src || return
 	done
 }
 it "asks for the medium of an empty disk" no_medium
@@ -229,7 +229,7 @@ copies_at_leisure()
 cut_off()
 {
 	filled a 8M 512 1 && midway truncate -s 2M a.img
-	copies_at_leisure 102 "$@" && says 'a.img was cut off at byte 2097152'
+	copies_at_leisure 102 "$@" && says 'a.img was truncated at byte 2097152'
 }
 only all
 it "says that a loop device's file was cut off" cut_off coe=1
@@ -237,7 +237,7 @@ cut_off_below()
 {
 	filled lower 8M 512 1 && loop "$lower" --direct-io=on --sector-size 512 && a=$dev &&
 	    midway truncate -s 8000K lower.img	# each block behind it fails by itself
-	copies_at_leisure 102 coe=1 && says 'lower.img was cut off at byte 8192000'
+	copies_at_leisure 102 coe=1 && says 'lower.img was truncated at byte 8192000'
 }
 only plain
 it "says so of a loop device on another" cut_off_below
@@ -261,7 +261,7 @@ blanked()
 blanked_source()
 {
 	filled a 8M 512 1 && between dst 'blanked a.img' 15 if="$a" "$@" &&
-	    says 'its file was cut off during the copy'
+	    says 'its file was truncated during the copy'
 }
 it "says so of one that is as long again" blanked_source
 it "says so of one that is as long again, and verified" blanked_source verify=1
@@ -280,7 +280,7 @@ it "says that it was filled again, which is seen of one that others wrote to" re
 blanked_part()
 {
 	"$blocks" make lower.img 9M 1 && loop lower.img --offset 1M && between dst 'blanked lower.img 9M' \
-	    15 if="$dev" && says 'its file was cut off during the copy'
+	    15 if="$dev" && says 'its file was truncated during the copy'
 }
 it "says so of a device that begins within it" blanked_part
 # What else is done to that file is no matter: there were holes before.
@@ -295,7 +295,7 @@ it "does not mind holes that were there, and what is done behind the copy" writt
 blanked_target()
 {
 	filled b 8M 512 9 && "$blocks" make src 8M && between "$b" 'blanked b.img' \
-	    15 if=src "$@" && says 'its file was cut off during the copy'
+	    15 if=src "$@" && says 'its file was truncated during the copy'
 }
 it "says so of a target" blanked_target
 # The map is as it was before.
@@ -308,7 +308,7 @@ blanked_resumed()
 {
 	"$blocks" make src 8M && filled b 8M 512 0 && printf '0 ? 1\n0 0x500000 +\n0x500000 0x300000 ?\n' >map &&
 	    cp map old.map && between "$b" 'blanked b.img' 15 if=src map=map &&
-	    says 'its file was cut off during the copy' && same map old.map
+	    says 'its file was truncated during the copy' && same map old.map
 }
 it "... that has gone on" blanked_resumed
 own_holes()

@@ -389,9 +389,9 @@ shrinks()
 	wait $!
 	status=$?
 	[[ $status = 102 ]] || fail "status $status" || return
-	says '^pardd: NOT complete: b was cut off meanwhile: it has no byte [0-9]+$'
+	says '^pardd: NOT complete: b was truncated meanwhile: it has no byte [0-9]+$'
 }
-it "says that one was cut off meanwhile" shrinks
+it "says that one was truncated meanwhile" shrinks
 
 only plain asan
 it "compares with a name only" usage of= if=a compare=1

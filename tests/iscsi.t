@@ -298,7 +298,7 @@ ends_with()
 target_dies()
 {
 	pair 8M && rules='on=dst op=write from=20 hang' && serve 1:dst && stalls if=src of="$uri/1" "$@" && end_server &&
-	    ends_with 69 && says 'NOT complete: .*the session is gone, maybe with all since the last flush'
+	    ends_with 69 && says 'NOT complete: .*the session is gone; writes since the last flush may be lost'
 }
 it "stops when the target dies" target_dies
 it "... with many workers" target_dies thr=8 engine=threads
@@ -398,11 +398,11 @@ left()
 {
 	run timeout -s KILL 60 "$pardd" timeout=1 "$@" && [[ $status = 33 || $status = 69 ]] ||
 	    fail "$status: $(<err)" || return
-	says 'NOT complete: .*(has not come back within|no answer)'
+	says 'NOT complete: .*(has not returned within|no answer)'
 }
 asks()
 {
-	"$blocks" make src 1M && greedy "$1" && left if=src of="$uri" && says 'maybe all since the last flush is lost'
+	"$blocks" make src 1M && greedy "$1" && left if=src of="$uri" && says 'writes since the last flush may be lost'
 }
 reads()
 {
@@ -412,7 +412,7 @@ reads()
 map_kept()
 {
 	greedy reads=9 && copy 69 if="$uri" of=dst map=m mapinterval=1000 bs=4k bpt=64 thr=1 timeout=4 &&
-	    says 'has not come back within 4 .*; m is saved' && grep -q '^0x00000000 .*  +$' m
+	    says 'has not returned within 4 .*; m is saved' && grep -q '^0x00000000 .*  +$' m
 }
 looked_at()
 {

@@ -195,7 +195,7 @@ it "does not mind what its name is, as long as no other has it" \
 it "says so when what it appends to is removed during the copy" \
     meanwhile 52 '^pardd: NOT complete: dst was removed' 'rm dst' oflag=append
 it "says so when the target is cut off during the copy" \
-    meanwhile 15 '^pardd: NOT complete: dst was cut off at byte 999999' 'truncate -s 999999 dst'
+    meanwhile 15 '^pardd: NOT complete: dst was truncated at byte 999999' 'truncate -s 999999 dst'
 # cut_short STAGE OPERANDS...: it is cut off half-way, and written further.
 # A stage of the source is so many bytes.
 cut_short()
@@ -213,7 +213,7 @@ cut_short()
 	wait "$!"
 	status=$?
 	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
-	says '^pardd: NOT complete: .*was cut off'
+	says '^pardd: NOT complete: .*was truncated'
 }
 for stage in 300000 5000000; do
 	it "says so when it was cut off and written further, $stage" cut_short $stage
@@ -231,7 +231,7 @@ late_piece()
 	wait "$!"
 	status=$?
 	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
-	says '^pardd: NOT complete: .*was cut off'
+	says '^pardd: NOT complete: .*was truncated'
 }
 it "says so when only the last piece was written after that" late_piece
 # Whoever cuts it off makes it as long again, between two writes.
@@ -245,7 +245,7 @@ emptied()
 	wait "$!"
 	status=$?
 	[[ $status = 15 ]] || fail "status $status: $(<err)" || return
-	says '^pardd: NOT complete: .*was cut off'
+	says '^pardd: NOT complete: .*was truncated'
 }
 it "says so when it was made long again at once" emptied
 it "says so when what it appends to was" emptied oflag=append
@@ -293,9 +293,9 @@ kept_is_cut()
 }
 for what in base=m oflag=sparing map=map; do
 	it "says so when it loses what was there already, with $what" \
-	    kept_is_cut 'truncate -s 1M dst' 'was cut off at byte 1048576' $what
+	    kept_is_cut 'truncate -s 1M dst' 'was truncated at byte 1048576' $what
 	it "... and is made long again, with $what" \
-	    kept_is_cut 'truncate -s 1M dst; truncate -s 4M dst' 'was cut off .*or holes were made in it' $what
+	    kept_is_cut 'truncate -s 1M dst; truncate -s 4M dst' 'was truncated .*or holes were made in it' $what
 done
 it "goes on when the target gets another name during the copy" \
     meanwhile 0 '^pardd: complete' 'mv dst new'

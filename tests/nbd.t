@@ -453,7 +453,7 @@ second()
 	esac
 	EOF
 	: >opened && serve a -r sh plugin || return
-	copy 69 if="$uri" of=dst && says 'NOT complete: .*the server shows a disk of another size to a second connection$'
+	copy 69 if="$uri" of=dst && says 'NOT complete: .*the server offers a disk of another size to a second connection$'
 }
 it "refuses a second connection that has another disk" second
 locked_later()
@@ -470,7 +470,7 @@ locked_later()
 	EOF
 	: >opened && "$blocks" make src 1M && serve b sh plugin || return
 	copy 69 if=src of="$uri" engine=threads thr=2 bs=64k bpt=1 &&
-	    says 'NOT complete: .*the server shows the disk write-protected to a second connection$'
+	    says 'NOT complete: .*the server offers the disk write-protected to a second connection$'
 }
 it "... or has it write-protected" locked_later
 all_told()
@@ -482,7 +482,7 @@ it "tells how many connections it had" all_told
 not_taken()
 {
 	pair 3M && serve b --filter=limit file dst limit=1 && copy 15 if=src of="$uri" engine=async &&
-	    says 'NOT complete: .*the server takes no second connection .engine=threads does with one.$'
+	    says 'NOT complete: .*the server takes no second connection .engine=threads needs only one.$'
 }
 it "tells why a connection that it needs was not made" not_taken
 # No server is blamed for descriptors that have run out.
@@ -798,7 +798,7 @@ target_dies()
 	timeout -s KILL 60 "$pardd" if=src of="$uri" bs=64k bpt=1 "$@" 2>err &
 	logged Write && kill -9 "$pid" && wait $!
 	status=$?
-	[[ $status = 69 ]] && says 'NOT complete: .*the server is gone, maybe with all since the last flush'
+	[[ $status = 69 ]] && says 'NOT complete: .*the server is gone; writes since the last flush may be lost'
 }
 it "stops when the target's server dies" target_dies
 it "... with many workers" target_dies thr=8
@@ -809,7 +809,7 @@ dies_zeroing()
 	timeout -s KILL 60 "$pardd" if=src of="$uri" "$@" 2>err &
 	until_true 20 grep -qs ' Zero ' log && kill -9 "$pid" && wait $!
 	status=$?
-	[[ $status = 69 ]] && says 'NOT complete: .*the server is gone, maybe with all since the last flush'
+	[[ $status = 69 ]] && says 'NOT complete: .*the server is gone; writes since the last flush may be lost'
 }
 it "... while it makes zeros" dies_zeroing
 it "... for many workers" dies_zeroing oflag=sparse count=16384
@@ -828,7 +828,7 @@ dies_flushing()
 	timeout -s KILL 60 "$pardd" if=src of="$uri" 2>err &
 	until_true 20 test -e flushing && kill -9 "$pid" && wait $!
 	status=$?
-	[[ $status = 103 ]] && says 'NOT complete: .*the server is gone, maybe with all since the last flush'
+	[[ $status = 103 ]] && says 'NOT complete: .*the server is gone; writes since the last flush may be lost'
 }
 it "... while it flushes" dies_flushing
 target_dies_map()
@@ -904,7 +904,7 @@ it "waits no longer than timeout= for a read" stuck_read
 stuck_write()
 {
 	pair 4M && serve b --filter=delay file dst "$1"=1000 && stuck 69 if=src of="$uri" "${@:2}" &&
-	    says 'maybe with all since the last flush'
+	    says 'writes since the last flush may be lost'
 }
 it "... for a write" stuck_write wdelay engine=threads thr=4
 # By Ctrl-Z, say: the server could not get rid of its answer meanwhile.
@@ -1032,7 +1032,7 @@ later_bitmap()
 }
 no_bitmap()
 {
-	changed && refused 'shows no bitmap sunday, as qemu-nbd -B sunday does' if="$uri" of=older iflag=bitmap:sunday base=m &&
+	changed && refused 'offers no bitmap sunday, as qemu-nbd -B sunday does' if="$uri" of=older iflag=bitmap:sunday base=m &&
 	    usage 'needs base=' if="$uri" of=older "$bitmap" &&
 	    usage 'hash= and expect= need all' if="$uri" of=older "$bitmap" base=m hash=md5 &&
 	    usage 'is for NBD exports' if=src of=older "$bitmap" base=m && usage 'given twice' if="$uri" of=older \

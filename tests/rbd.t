@@ -287,10 +287,10 @@ fails()
 }
 it "stops at a write that fails" fails 55 write@1000000+1=5 'Input/output error'
 it "... for want of room" fails 78 write@1000000+1=28 'No space left'
-it "... when the cluster has locked us out" fails 69 write@1000000+1=108 'locked us out'
-it "... or the connection is lost" fails 69 write@1000000+1=107 'the connection to the cluster is lost, maybe all since'
+it "... when the cluster has blocklisted us" fails 69 write@1000000+1=108 'blocklisted us'
+it "... or the connection is lost" fails 69 write@1000000+1=107 'the connection to the cluster is lost; writes since'
 it "is not complete where the flush fails" fails 103 flush=5 'flushing: Input/output error'
-it "... as the cluster has locked us out" fails 103 flush=108 'flushing: the cluster has locked us out'
+it "... as the cluster has blocklisted us" fails 103 flush=108 'flushing: the cluster has blocklisted us'
 flushes()
 {
 	pair 1M && copy 0 if=src of=rbd:p/image && complete && [[ $(count flush) = 1 ]]
@@ -315,7 +315,7 @@ limited()
 }
 it "waits no longer than timeout= for a cluster" silent 15 'connecting .*no answer within 1 seconds' connect if=rbd:p/image of=dst
 it "... for a read" silent 69 'NOT complete: .*does not answer within timeout=' read@2000000+1 if=rbd:p/image of=dst
-it "... for a write" silent 69 'maybe all since the last flush is lost' write@2000000+1 if=src of=rbd:p/image
+it "... for a write" silent 69 'writes since the last flush may be lost' write@2000000+1 if=src of=rbd:p/image
 it "... for the flush" silent 103 'flushing: the cluster does not answer within 1 seconds' flush if=src of=rbd:p/image
 it "... for the end" silent 0 '^pardd: complete, flushed$' close if=src of=rbd:p/image
 if [[ $VARIANT = plain ]]; then

@@ -293,7 +293,7 @@ interfered()
 	same src a && same src c && verdicts a='complete, flushed' b="NOT complete: $2" c='complete, flushed'
 }
 it "drops one that is removed meanwhile" interfered 52 'b was removed or replaced during the copy: .*' rm b
-it "drops one that is truncated meanwhile" interfered 15 '.*it was cut off at byte 1000 during the copy' \
+it "drops one that is truncated meanwhile" interfered 15 '.*it was truncated at byte 1000 during the copy' \
     truncate -s 1000 b
 unlike_blocks()
 {

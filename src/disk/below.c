@@ -174,12 +174,12 @@ device_kept(const struct disk *d, dev_t node, uint64_t end, int depth,
 	int64_t length = length_of(node);
 
 	if (length == 0 || disk_lost(node, true))
-		return fault_set(f, status_errno(ENODEV), "%s: the disk that "
-		    "it lies on has gone, and it may read as zeros", d->name);
+		return fault_set(f, status_errno(ENODEV), "%s: the disk "
+		    "under it is gone, and it may read as zeros", d->name);
 	if (length > 0 && (uint64_t)length < end)
-		return fault_set(f, STATUS_SHORT, "%s: the device that it lies "
-		    "on ends at byte %lld now, and what lay behind may read as "
-		    "zeros", d->name, (long long)length);
+		return fault_set(f, STATUS_SHORT, "%s: the device under it now "
+		    "ends at byte %lld, and all past that may read as zeros",
+		    d->name, (long long)length);
 	return kept(node, end, depth, f);
 }
 
@@ -197,8 +197,8 @@ loop_kept(const struct disk *d, uint64_t end, int depth, struct fault *f)
 	length = file_length(d);
 	if (length < 0 || (uint64_t)length >= d->backing_off + end)
 		return 0;
-	return fault_set(f, STATUS_SHORT, "%s: its file %s was cut off at byte "
-	    "%lld, and what lay behind may read as zeros", d->name,
+	return fault_set(f, STATUS_SHORT, "%s: its file %s was truncated at "
+	    "byte %lld, and all past that may read as zeros", d->name,
 	    d->backing, (long long)length);
 }
 

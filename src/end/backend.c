@@ -24,8 +24,8 @@ endpoint_path(const struct endpoint *ep)
 int
 endpoint_cut_off(const struct endpoint *ep, uint64_t at, struct fault *f)
 {
-	return fault_set(f, STATUS_FILE, "%s was cut off at byte %llu during "
-	    "the copy", ep->name, (unsigned long long)at);
+	return fault_set(f, STATUS_FILE, "%s was truncated at byte %llu "
+	    "during the copy", ep->name, (unsigned long long)at);
 }
 
 void
@@ -37,22 +37,22 @@ endpoint_moved(const struct endpoint *ep, int fd, char *text, size_t room)
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 	    (st.st_size != ep->id.size || st.st_mtim.tv_sec != was->tv_sec ||
 	    st.st_mtim.tv_nsec != was->tv_nsec))
-		snprintf(text, room, "was written to while it was read; some "
-		    "may be from before that, and some from after");
+		snprintf(text, room, "was written to while it was read; the "
+		    "copy may mix old and new data");
 }
 
 int
 endpoint_zoned(const struct endpoint *ep, struct fault *f)
 {
 	return fault_set(f, STATUS_REFUSED, "%s is a zoned disk "
-	    "(host-managed): it is written by its block device, zone by zone, "
-	    "and not by commands", ep->name);
+	    "(host-managed): write to its block device, zone by zone, not by "
+	    "commands", ep->name);
 }
 
 int
 endpoint_holed(const struct endpoint *ep, struct fault *f)
 {
-	return fault_set(f, STATUS_FILE, "%s was cut off during the copy, or "
+	return fault_set(f, STATUS_FILE, "%s was truncated during the copy, or "
 	    "holes were made in it", ep->name);
 }
 
@@ -111,7 +111,7 @@ io_cut_off(struct io *io, uint64_t at)
 	io->err = EIO;
 	io->status = STATUS_FILE;
 	io->spent = true;
-	snprintf(io->why, sizeof(io->why), "it was cut off at byte %llu "
+	snprintf(io->why, sizeof(io->why), "it was truncated at byte %llu "
 	    "during the copy", (unsigned long long)at);
 }
 

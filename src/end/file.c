@@ -480,8 +480,7 @@ file_note(const struct endpoint *ep, char *text, size_t room)
 		endpoint_moved(ep, file->plain, text, room);
 	else if (ep->spec.role == SOURCE && file_below_moved(ep))
 		snprintf(text, room, "its file was written to by others while "
-		    "it was read; some may be from before that, and some from "
-		    "after");
+		    "it was read; the copy may mix old and new data");
 }
 
 const struct backend file_backend = {

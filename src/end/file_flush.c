@@ -91,7 +91,7 @@ flush_member(dev_t node, const char *name, void *arg)
 	if (fd < 0)
 		return fd == -EACCES || fd == -EPERM || disk_lost(node, true) ?
 		    0 : fault_set(flush->f, STATUS_NOT_FLUSHED, "%s: %s, which "
-		    "it lies on, cannot be asked to write its cache: %s",
+		    "it lies on, cannot be asked to flush its cache: %s",
 		    flush->ep->name, name, errno_words(-fd));
 	failed = flush_scsi(flush->ep, fd, flush->f);
 	close(fd);

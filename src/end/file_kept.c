@@ -228,8 +228,8 @@ device_kept(const struct endpoint *ep, dev_t node, uint64_t from, uint64_t to,
 		    "changed during the copy", ep->name);
 	if (ioctl(file->plain, BLKSSZGET, &block) == 0 &&
 	    (uint32_t)block != ep->geo.block)
-		return fault_set(f, status_errno(ENODEV), "%s was formatted "
-		    "anew during the copy: its blocks have %d bytes now",
+		return fault_set(f, status_errno(ENODEV), "%s was "
+		    "reformatted during the copy: its blocks have %d bytes now",
 		    ep->name, block);
 	if (below_kept(node, to, f) != 0)
 		return -1;
@@ -238,8 +238,9 @@ device_kept(const struct endpoint *ep, dev_t node, uint64_t from, uint64_t to,
 		return 0;
 	holed = below_holed(ep, file, fd, start + from, start + to, most);
 	close(fd);
-	return holed ? fault_set(f, STATUS_FILE, "%s: its file was cut off "
-	    "during the copy, or holes were made in it, and that is zeros now",
+	return holed ? fault_set(f, STATUS_FILE, "%s: its file was "
+	    "truncated during the copy, or holes were made in it, which are "
+	    "zeros now",
 	    ep->name) : 0;
 }
 

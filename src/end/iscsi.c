@@ -330,8 +330,8 @@ look_for_loss(const struct endpoint *ep, struct io *io)
 	io->bad_off = NOWHERE;
 	io->spent = true;
 	snprintf(io->why, sizeof(io->why), "the session is gone%s%s%s",
-	    ep->spec.role == SOURCE ? "" : ", maybe with all since the last "
-	    "flush", why[0] != '\0' ? "; " : "", why);
+	    ep->spec.role == SOURCE ? "" : "; writes since the last flush "
+	    "may be lost", why[0] != '\0' ? "; " : "", why);
 }
 
 static void
@@ -456,8 +456,8 @@ iscsi_flush(struct endpoint *ep, struct fault *f)
 
 	if (failed == 0 || !iscsi_link_lost(link, why, sizeof(why)))
 		return failed;
-	return fault_set(f, STATUS_NOT_FLUSHED, "%s: the session is gone, "
-	    "maybe with all since the last flush%s%s", ep->name,
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: the session is gone; "
+	    "writes since the last flush may be lost%s%s", ep->name,
 	    why[0] != '\0' ? "; " : "", why);
 }
 

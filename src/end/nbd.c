@@ -68,8 +68,8 @@ lose(const struct lane *lane, struct io *io)
 	io->err = ENODEV;
 	io->spent = true;
 	snprintf(io->why, sizeof(io->why), "the server is gone%s%s%s",
-	    ep->spec.role == TARGET ? ", maybe with all since the last flush" :
-	    "", words[0] != '\0' ? "; " : "", words);
+	    ep->spec.role == TARGET ? "; writes since the last flush may be "
+	    "lost" : "", words[0] != '\0' ? "; " : "", words);
 }
 
 /* A request has failed with err: fill in the io. */
@@ -313,8 +313,8 @@ nbd_flush_end(struct endpoint *ep, struct fault *f)
 		return fault_set(f, STATUS_NOT_FLUSHED, "%s: flushing: %s, "
 		    "says the server", ep->name, errno_words(err));
 	tell_loss(nbd, ep, &nbd->link, words, sizeof(words));
-	return fault_set(f, STATUS_NOT_FLUSHED, "%s: the server is gone, "
-	    "maybe with all since the last flush%s%s", ep->name,
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: the server is gone; "
+	    "writes since the last flush may be lost%s%s", ep->name,
 	    words[0] != '\0' ? "; " : "", words);
 }
 
@@ -348,7 +348,7 @@ nbd_traits(const struct endpoint *ep, char *text, size_t room)
 	    "a connection for each worker" : "one connection",
 	    nbd->tls ? ", encrypted" : "",
 	    target ? nbd->flushes ? ", flush" : ", no flush" :
-	    nbd->extents ? ", tells of holes" : "",
+	    nbd->extents ? ", reports holes" : "",
 	    target ? nbd->zeroes ? ", zeros" : ", no zeros" : "");
 }
 

@@ -452,7 +452,7 @@ negotiate(struct nbd_link *link, const struct nbd_address *to, struct fault *f)
 		return fail(link, to, f);
 	if (to->tls && lib->get_tls_negotiated(link->handle) <= 0)
 		return fault_set(f, STATUS_REFUSED, "%s: the server does not "
-		    "encrypt (TLS)", to->name);
+		    "offer TLS", to->name);
 	return 0;
 }
 

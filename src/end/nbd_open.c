@@ -216,7 +216,7 @@ check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 	take_flags(nbd);
 	if (nbd->bitmap != NULL && nbd->lib.can_meta_context(nbd->link.handle,
 	    nbd->bitmap) <= 0)
-		return fault_set(f, STATUS_REFUSED, "%s: the server shows no "
+		return fault_set(f, STATUS_REFUSED, "%s: the server offers no "
 		    "bitmap %s, as qemu-nbd -B %s does", ep->name,
 		    ep->spec.bitmap, ep->spec.bitmap);
 	if (ep->spec.role == TARGET && nbd->read_only) {
@@ -324,7 +324,7 @@ link_lane(struct lane *lane, struct nbd *nbd, struct nbd_lane *l)
 		    ECONNREFUSED;
 		if (err == ECONNREFUSED)
 			lane->why = "the server takes no second connection "
-			    "(engine=threads does with one)";
+			    "(engine=threads needs only one)";
 	} else if (strcmp(l->own.peer, nbd->link.peer) != 0) {
 		nbd_link_close(&l->own);
 		lane->why = "another server has that name now";
@@ -339,10 +339,10 @@ static bool
 same_disk(struct lane *lane, const struct nbd *nbd, struct nbd_handle *h)
 {
 	if (nbd->lib.get_size(h) != (int64_t)nbd->size)
-		lane->why = "the server shows a disk of another size to a "
+		lane->why = "the server offers a disk of another size to a "
 		    "second connection";
 	else if (lane->ep->spec.role == TARGET && nbd->lib.is_read_only(h) != 0)
-		lane->why = "the server shows the disk write-protected to a "
+		lane->why = "the server offers the disk write-protected to a "
 		    "second connection";
 	return lane->why == NULL;
 }

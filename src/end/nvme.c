@@ -172,8 +172,8 @@ give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 	if (other) {
 		nv->changed = true;
 		io->err = EPROTO;
-		snprintf(io->why, sizeof(io->why), "the disk was formatted "
-		    "anew%s%s", r->why[0] != '\0' ? ": " : "", r->why);
+		snprintf(io->why, sizeof(io->why), "the disk was "
+		    "reformatted%s%s", r->why[0] != '\0' ? ": " : "", r->why);
 	} else if (!medium && node_lost(nv->fd)) {
 		io->err = ENODEV;
 		io->status = 0;
@@ -184,7 +184,7 @@ give_up(const struct lane *lane, struct io *io, const struct nvme_reply *r)
 	} else if (r->result == NVME_AWAY) {
 		io->err = ETIMEDOUT;
 		io->status = STATUS_TIMEOUT;
-		snprintf(io->why, sizeof(io->why), "no way to it: %s", r->why);
+		snprintf(io->why, sizeof(io->why), "no path to it: %s", r->why);
 	}
 }
 
@@ -435,13 +435,13 @@ check_power(const struct endpoint *ep, struct fault *f)
 	if (!nv->powered)
 		return 0;
 	if (!nvme_power(nv->fd, nv->how.timeout, &now))
-		return fault_set(f, STATUS_NOT_FLUSHED, "%s: whether its power "
-		    "was off meanwhile is not known: its SMART log cannot be "
-		    "read any more", ep->name);
+		return fault_set(f, STATUS_NOT_FLUSHED, "%s: whether it lost "
+		    "power meanwhile is not known: its SMART log can no longer "
+		    "be read", ep->name);
 	if (memcmp(&now, &nv->power, sizeof(now)) == 0)
 		return 0;
-	return fault_set(f, STATUS_NOT_FLUSHED, "%s: its power was off during "
-	    "the copy, and what it had in its cache may be lost", ep->name);
+	return fault_set(f, STATUS_NOT_FLUSHED, "%s: it lost power during the "
+	    "copy, and what was in its cache may be lost", ep->name);
 }
 
 static int
@@ -527,7 +527,7 @@ nvme_note(const struct endpoint *ep, char *text, size_t room)
 	if (!ep->spec.loud)
 		return;
 	if (nv->again > 0)
-		n = snprintf(text, room, "%u commands tried again", nv->again);
+		n = snprintf(text, room, "%u commands retried", nv->again);
 	if (nv->shrunk > 0)
 		snprintf(text + n, room - (size_t)n, "%sthe host takes %u "
 		    "blocks a command", n > 0 ? "; " : "", nv->most);

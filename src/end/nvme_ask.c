@@ -153,7 +153,7 @@ take_namespace(struct nvme_disk *d, const unsigned char *page,
 	if (shift < 9 || shift > 16 || d->blocks >= (uint64_t)INT64_MAX >>
 	    shift)
 		return fault_set(f, STATUS_FILE, "%s says it has %llu blocks "
-		    "of 2^%u bytes: no use for a copy", name,
+		    "of 2^%u bytes: it cannot be copied", name,
 		    (unsigned long long)d->blocks, shift);
 	d->block = 1U << shift;
 	d->zeros = (page[DLFEAT] & 7) == 1;
@@ -241,12 +241,12 @@ nvme_kept(int fd, unsigned timeout, const char *name,
 	note_form(&now, page);
 	free(page);
 	if (result > 0 && (result & CODE) == NO_NAMESPACE)
-		return fault_set(f, status_errno(ENODEV), "%s is not there any "
-		    "more: its namespace was removed", name);
+		return fault_set(f, status_errno(ENODEV), "%s is gone: its "
+		    "namespace was removed", name);
 	if (result != 0 || memcmp(now.form, d->form, sizeof(d->form)) == 0)
 		return 0;	/* or it does not say */
-	return fault_set(f, status_errno(ENODEV), "%s was formatted anew, or "
-	    "is another, since the copy began", name);
+	return fault_set(f, status_errno(ENODEV), "%s was reformatted or "
+	    "replaced since the copy began", name);
 }
 
 bool

@@ -66,12 +66,12 @@ open_block(const struct endpoint *ep, struct nvme *nv, bool look,
 	struct disk d;
 
 	if (!disk_of_block(ep->id.node, &d) || d.err != 0)
-		return fault_errno(f, d.err, "%s: which NVMe disk it is",
+		return fault_errno(f, d.err, "%s: finding its NVMe disk",
 		    ep->name);
 	if (d.partition != 0)
 		return fault_set(f, STATUS_REFUSED, "%s is a partition, and "
 		    "NVMe commands to it go to the whole disk; name that disk, "
-		    "of which ipart= and opart= take a partition", ep->name);
+		    "and the partition by ipart= or opart=", ep->name);
 	nv->fd = open_generic(&d, open_flags(ep, look));
 	nv->by_ring = nv->fd >= 0;
 	if (nv->fd < 0)
@@ -97,8 +97,8 @@ open_node(const struct endpoint *ep, struct nvme *nv, bool look,
 	if (nv->fd < 0)
 		return fault_found(f, ep);
 	if (ep->spec.role == SOURCE && (ep->spec.flags & FLAG_EXCL) != 0)
-		return fault_set(f, STATUS_USAGE, "%s: iflag=excl is not known "
-		    "to NVMe nodes; the block device has it", ep->name);
+		return fault_set(f, STATUS_USAGE, "%s: NVMe nodes do not "
+		    "support iflag=excl; the block device does", ep->name);
 	if (ep->spec.role == SOURCE && (ep->spec.flags & FLAG_FLOCK) != 0 &&
 	    flock(nv->fd, LOCK_EX | LOCK_NB) != 0)
 		return fault_errno(f, errno, "%s: flock", ep->name);

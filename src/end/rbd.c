@@ -205,7 +205,7 @@ rbd_detach(struct lane *lane)
 static const char *
 loss(int err)
 {
-	return err == ESHUTDOWN ? "the cluster has locked us out" :
+	return err == ESHUTDOWN ? "the cluster has blocklisted us" :
 	    err == ENOTCONN ? "the connection to the cluster is lost" :
 	    "the cluster does not answer within timeout=";
 }
@@ -227,7 +227,7 @@ fail(const struct lane *lane, struct io *io, int err)
 	io->spent = true;
 	snprintf(io->why, sizeof(io->why), "%s%s", loss(err),
 	    ep->spec.role == TARGET ?
-	    ", maybe all since the last flush is lost" : "");
+	    "; writes since the last flush may be lost" : "");
 }
 
 static void

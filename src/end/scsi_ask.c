@@ -125,7 +125,7 @@ ask_capacity(const struct scsi_path *path, const char *name,
 	if (d->block < 512 || d->block > 65536 ||
 	    last >= INT64_MAX / d->block)
 		return fault_set(f, STATUS_FILE, "%s says its last block is "
-		    "%llu, of %u bytes: no use for a copy", name,
+		    "%llu, of %u bytes: it cannot be copied", name,
 		    (unsigned long long)last, d->block);
 	d->blocks = last + 1;
 	return 0;

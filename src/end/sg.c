@@ -309,7 +309,7 @@ sg_note(const struct endpoint *ep, char *text, size_t room)
 		    "%u recovered errors; ", sg->recovered);
 	if (sg->again > 0 && loud)
 		n += snprintf(text + n, room - (size_t)n,
-		    "%u commands tried again; ", sg->again);
+		    "%u commands retried; ", sg->again);
 	if (sg->shrunk > 0 && loud)
 		n += snprintf(text + n, room - (size_t)n,
 		    "the host takes %u blocks a command; ", sg->most);

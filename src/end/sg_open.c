@@ -99,8 +99,8 @@ check_whole(const struct endpoint *ep, const struct sg *sg, struct fault *f)
 	if (bytes == 0 || bytes >= all)
 		return 0;
 	return fault_set(f, STATUS_REFUSED, "%s has %llu bytes, and SCSI "
-	    "commands to it go to a disk that has %llu; name that disk, of "
-	    "which ipart= and opart= take a partition", ep->name,
+	    "commands to it go to a disk that has %llu; name that disk, "
+	    "and the partition by ipart= or opart=", ep->name,
 	    (unsigned long long)bytes, (unsigned long long)all);
 }
 

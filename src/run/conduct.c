@@ -126,9 +126,9 @@ stop_stuck(struct conductor *c)
 	if (ep == c->job->p->dst)
 		c->job->doubt = true;
 	fault_set(&f, status_errno(ENODEV), "%s: the library that reads its "
-	    "answers has not come back within %u seconds (timeout=)%s",
+	    "answers has not returned within %u seconds (timeout=)%s",
 	    ep->name, ep->spec.timeout, ep == c->job->p->src ? "" :
-	    ", maybe all since the last flush is lost");
+	    "; writes since the last flush may be lost");
 	job_fail(c->job, &f);
 	c->out->stuck = true;
 	c->stuck = clock_seconds();

@@ -297,8 +297,8 @@ fail_short(struct job *job, const struct reading *s, const struct seg *seg)
 {
 	struct fault f;
 
-	fault_set(&f, STATUS_SHORT, "%s was cut off meanwhile: it has no byte "
-	    "%llu", s->lane->ep->name, (ull)next_place(s, seg));
+	fault_set(&f, STATUS_SHORT, "%s was truncated meanwhile: it has no "
+	    "byte %llu", s->lane->ep->name, (ull)next_place(s, seg));
 	job_fail(job, &f);
 }
 

@@ -261,12 +261,12 @@ it "takes a unit that is not there for no disk" \
 
 sizes()
 {
-	begins_not 15 "on=src op=capacity data=$1" "${2-no use for a copy}"
+	begins_not 15 "on=src op=capacity data=$1" "${2-it cannot be copied}"
 }
 it "takes no blocks of 0 bytes" sizes 000007ff00000000
 it "takes no blocks of 511 bytes" sizes 000007ff000001ff
 it "takes no blocks of 16 MiB" sizes 000007ff01000000
-it "takes no capacity of 0" eval 'disks blocks=0 && begins_not 15 "" "no use for a copy"'
+it "takes no capacity of 0" eval 'disks blocks=0 && begins_not 15 "" "it cannot be copied"'
 it "asks for the long capacity where the short one says so" eval \
     'all_there "op=capacity data=ffffffff00000200" && some "^src capacity16" 1 &&
     some "^dst capacity16" 1'

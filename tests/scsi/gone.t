@@ -67,7 +67,7 @@ loop_vanishes()
 loop_cut()
 {
 	cp "$source" file && loop file && from=$dev && half truncate -s 6M file
-	reads 102 "$@" && says 'file was cut off at byte 6291456'
+	reads 102 "$@" && says 'file was truncated at byte 6291456'
 }
 loop_rescued()
 {

@@ -62,7 +62,7 @@ it "writes with FUA where asked" eval 'copies if="/dev/ng$a" of="/dev/ng$b" ofla
 for flag in excl flock; do
 	it "locks a target with oflag=$flag" copies if="/dev/ng$a" of="/dev/ng$b" oflag=$flag
 done
-it "has no iflag=excl" usage 'iflag=excl is not known to NVMe nodes; the block device has it' \
+it "has no iflag=excl" usage 'NVMe nodes do not support iflag=excl; the block device does' \
     if="/dev/ng$a" of=dst iflag=excl
 locked()
 {
@@ -260,12 +260,12 @@ it "takes a partition of the disk, not its node" partition
 power()
 {
 	LD_PRELOAD=/job/powered.so exits 103 "$pardd" if=/tmp/src of="/dev/ng$a" &&
-	    says 'its power was off during the copy'
+	    says 'it lost power during the copy'
 }
 it "is not complete when the power of the target was off" power
 formatted()
 {
-	LD_PRELOAD=/job/powered.so FORMAT=1 exits 69 "$pardd" if="/dev/ng$a" of=dst && says 'was formatted anew'
+	LD_PRELOAD=/job/powered.so FORMAT=1 exits 69 "$pardd" if="/dev/ng$a" of=dst && says 'was reformatted'
 }
 it "is not complete when the source was formatted meanwhile" formatted
 removed()
@@ -302,10 +302,10 @@ source_anew()
 	"$pardd" if="/dev/ng$b" of=- >pipe 2>err &
 	exec 7<pipe
 	head -c 1M >/dev/null <&7 && reformats read && { cat >/dev/null <&7; exec 7<&-; }
-	ends_anew $! 'was formatted anew'
+	ends_anew $! 'was reformatted'
 }
 it "... where its blocks have another size then" source_anew
-it "... of a target" target_anew "/dev/ng$b" 'was formatted anew'
+it "... of a target" target_anew "/dev/ng$b" 'was reformatted'
 it "... by its block node" target_anew "/dev/nvme$b" ''
 
 # ------------------------------------------------------------------- zones

@@ -230,7 +230,7 @@ member_unseen()
 	local cache=/sys/block/$disk/queue/write_cache
 	undo eval "echo write back >$cache" && undo mv /dev/away "$SD2" && map "$SD2" && "$blocks" make new 1M 7 &&
 	    echo write through >"$cache" && mv "$SD2" /dev/away || return
-	exits 103 "$pardd" if=new of="$dm" && says "lies on, cannot be asked to write its cache: No such file" &&
+	exits 103 "$pardd" if=new of="$dm" && says "lies on, cannot be asked to flush its cache: No such file" &&
 	    exits 0 "$pardd" if=new of="$dm" sync=0 && complete
 }
 it "flushes a disk that is said to have no cache" write_through "$SD2"

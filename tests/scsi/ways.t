@@ -98,7 +98,7 @@ in_vain()
 	restore
 	midway write ways inaccessible
 	exits 33 "$pardd" if=/tmp/src of=$ng rate=8M timeout=2 &&
-	    says 'NOT complete: .*no way to it: ' && wait
+	    says 'NOT complete: .*no path to it: ' && wait
 }
 it "ends when it has waited for timeout= seconds" in_vain
 stopped()

@@ -227,14 +227,14 @@ tells_what_was_cut_off_meanwhile(void **state)
 	(void)state;
 	b.size = CHUNK + 10;
 	run();
-	fails(STATUS_SHORT, "B was cut off meanwhile: it has no byte 4106");
+	fails(STATUS_SHORT, "B was truncated meanwhile: it has no byte 4106");
 	done();
 	make();
 	a.size = CHUNK + 1000;		/* after a block that is bad */
 	memory_fails(&a, CHUNK, CHUNK + 1, EIO);
 	o.coe = 1;
 	run();
-	fails(STATUS_SHORT, "A was cut off meanwhile: it has no byte 5096");
+	fails(STATUS_SHORT, "A was truncated meanwhile: it has no byte 5096");
 	done();
 }
 

@@ -862,10 +862,10 @@ sees_that_it_is_not_the_same_any_more(void **state)
 	deny("fstat", 0, 0, EIO);
 	kept(STATUS_ERRNO + EIO, "at the end");
 	assert_int_equal(truncate(name, 1000), 0);
-	kept(STATUS_FILE, "cut off at byte 1000");
+	kept(STATUS_FILE, "truncated at byte 1000");
 	((struct file *)end.priv)->cut = 1000;	/* as a write found */
 	grow(ALL);
-	kept(STATUS_FILE, "cut off at byte 1000");
+	kept(STATUS_FILE, "truncated at byte 1000");
 	end.fs.f_type = EXT4_SUPER_MAGIC;
 	deny("fstat", 0, 0, EIO);
 	assert_false(endpoint_written(&end, &t));
@@ -967,7 +967,7 @@ asks_the_disks_that_it_lies_on(void **state)
 	opened(TARGET, 0);
 	assert_int_equal(prepared(-1), 0);
 	asks_scsi(0, STATUS_NOT_FLUSHED, "sdb, which it lies on, cannot be "
-	    "asked to write its cache: No such file");
+	    "asked to flush its cache: No such file");
 	deny("node", 0, 0, EACCES);
 	asks_scsi(0, 0, "");
 	deny("node", 0, 0, EPERM);

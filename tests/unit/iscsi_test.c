@@ -274,13 +274,13 @@ says_that_the_session_is_gone(void **state)
 	says("no answer", "the session is gone; no answer");
 	closed();
 	opened(TARGET);
-	says("", "the session is gone, maybe with all since the last flush");
-	says("no answer", "the session is gone, maybe with all since the last "
-	    "flush; no answer");
+	says("", "the session is gone; writes since the last flush may be lost");
+	says("no answer", "the session is gone; writes since the last flush "
+	    "may be lost; no answer");
 	assert_int_equal(endpoint_flush(&end, &f), -1);
 	assert_int_equal(f.status, STATUS_NOT_FLUSHED);
-	assert_non_null(strstr(f.text, "is gone, maybe with all since the last "
-	    "flush; no answer"));
+	assert_non_null(strstr(f.text, "is gone; writes since the last flush "
+	    "may be lost; no answer"));
 	closed();
 }
 

@@ -440,7 +440,7 @@ connects_with_what_was_asked_only(void **state)
 	server.plain = true;
 	assert_int_equal(join(&to), -1);
 	assert_string_equal(fault.text,
-	    "it: the server does not encrypt (TLS)");
+	    "it: the server does not offer TLS");
 	assert_int_equal(fault.status, STATUS_REFUSED);
 	fresh(state);
 	server.refuses = true;

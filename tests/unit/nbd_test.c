@@ -381,7 +381,7 @@ refuses_what_the_server_cannot_do(void **state)
 	closed();
 	o.bitmap = "b";
 	server.bitmap = false;
-	is_refused(SOURCE, 0, "shows no bitmap b");
+	is_refused(SOURCE, 0, "offers no bitmap b");
 	server.read_only = 1;
 	assert_int_equal(open_end(TARGET, 0), -1);
 	assert_int_equal(f.status, STATUS_ERRNO + EROFS);
@@ -430,7 +430,7 @@ tells_what_it_is(void **state)
 {
 	(void)state;
 	traits(TARGET, "one connection, flush, zeros");
-	traits(SOURCE, "one connection, tells of holes");
+	traits(SOURCE, "one connection, reports holes");
 	server.flush = server.zero = 0;
 	server.tells = false;
 	server.tls = server.several = 1;
@@ -685,8 +685,8 @@ says_why_a_request_failed(void **state)
 	    "for");
 	fails(TARGET, EPERM, EPERM, "Operation not permitted, says the server");
 	fails(SOURCE, ENOTCONN, ENODEV, "the server is gone");
-	fails(TARGET, ENOTCONN, ENODEV, "the server is gone, maybe with all "
-	    "since the last flush");
+	fails(TARGET, ENOTCONN, ENODEV, "the server is gone; writes since "
+	    "the last flush may be lost");
 	server.late = true;
 	o.timeout = 3;
 	fails(SOURCE, ENOTCONN, ENODEV, "the server is gone; no answer within "
@@ -778,8 +778,8 @@ says_what_was_not_flushed(void **state)
 	flushes(0, STATUS_NOT_FLUSHED, "flushing: Input/output error");
 	closed();
 	opened(TARGET, 0);
-	flushes(ENOTCONN, STATUS_NOT_FLUSHED, "the server is gone, maybe with "
-	    "all since the last flush");
+	flushes(ENOTCONN, STATUS_NOT_FLUSHED, "the server is gone; writes "
+	    "since the last flush may be lost");
 	server.late = true;
 	((struct nbd *)end.priv)->unflushed = false;
 	flushes(ENOTCONN, STATUS_NOT_FLUSHED, "; no answer within 0 seconds");

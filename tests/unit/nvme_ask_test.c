@@ -111,7 +111,7 @@ takes_size_and_block(void **state)
 	assert_false(d.has_zeroes || d.zeros || d.frees_zeros || d.protected);
 	disk.space[7] = 0x01;		/* of 8 bytes, the last first */
 	format(0, 0, 9);
-	refused(STATUS_FILE, "no use for a copy");
+	refused(STATUS_FILE, "it cannot be copied");
 	disk.space[7] = 0;
 	disk.space[5] = 0x3f;		/* 0x3f00 0000 1234 blocks of 512 */
 	assert_int_equal(asked().blocks, 0x3f0000001234);
@@ -131,7 +131,7 @@ has_a_largest_size(void **state)
 	memset(disk.space, 0xff, 8);
 	disk.space[6] = 0x3f;
 	disk.space[7] = 0;
-	refused(STATUS_FILE, "no use");		/* 2^54 - 1 of 512: 2^63 */
+	refused(STATUS_FILE, "cannot be copied");	/* 2^54 - 1 of 512: 2^63 */
 	disk.space[0] = 0xfe;
 	assert_int_equal(asked().blocks, (UINT64_C(1) << 54) - 2);
 }

@@ -120,7 +120,7 @@ sends_smaller_ones(void **state)
 	assert_string_equal(text, "the host takes 8 blocks a command");
 	nvme.again = 3;
 	nvme_backend.note(&end, text, sizeof(text));
-	assert_string_equal(text, "3 commands tried again; the host takes 8 "
+	assert_string_equal(text, "3 commands retried; the host takes 8 "
 	    "blocks a command");
 	end.spec.loud = false;
 	nvme_backend.note(&end, text, sizeof(text));
@@ -158,7 +158,7 @@ tries_again_what_passes(void **state)
 	assert_int_equal(disk.pauses, 3);
 	end.spec.loud = true;
 	nvme_backend.note(&end, text, sizeof(text));
-	assert_string_equal(text, "3 commands tried again");
+	assert_string_equal(text, "3 commands retried");
 }
 
 static void
@@ -296,7 +296,7 @@ sends_nothing_to_another_format(void **state)
 	disk.other = true;		/* as it says itself, too */
 	transfer(OP_READ, 0, BLOCK);
 	assert_int_equal(io.err, EPROTO);
-	assert_non_null(strstr(io.why, "formatted anew"));
+	assert_non_null(strstr(io.why, "reformatted"));
 	before = disk.commands;
 	transfer(OP_WRITE, 0, BLOCK);
 	assert_int_equal(io.err, EPROTO);
@@ -470,7 +470,7 @@ asks_whether_its_format_is_another(void **state)
 	finish(OP_READ, FORMATTED);
 	assert_int_equal(io.err, EPROTO);
 	assert_true(nvme.changed);
-	assert_non_null(strstr(io.why, "formatted anew"));
+	assert_non_null(strstr(io.why, "reformatted"));
 	assert_false(submits(OP_READ, 0, BLOCK));
 	lane_finish(&lane, &io, FORMATTED);
 	assert_int_equal(io.err, EPROTO);

@@ -202,7 +202,7 @@ says_why_it_is_not_opened(void **state)
 	(void)state;
 	deny("open", 0, 0, EACCES);
 	is_refused(SOURCE, 0, STATUS_ERRNO + EACCES, "denied");
-	is_refused(SOURCE, FLAG_EXCL, STATUS_USAGE, "iflag=excl is not known");
+	is_refused(SOURCE, FLAG_EXCL, STATUS_USAGE, "NVMe nodes do not support");
 	deny("flock", 0, 0, EAGAIN);
 	is_refused(SOURCE, FLAG_FLOCK, STATUS_ERRNO + EAGAIN, "flock");
 	disk.id = ENOTTY;
@@ -238,9 +238,9 @@ says_why_it_is_not_opened(void **state)
 	is_refused(SOURCE, 0, STATUS_REFUSED, "is a partition");
 	sysfs_has("259:0/partition", "0\n");
 	sysfs_has("259:0/dev", "");
-	is_refused(SOURCE, 0, STATUS_FILE, "which NVMe disk");
+	is_refused(SOURCE, 0, STATUS_FILE, "finding its NVMe disk");
 	kernel.sysfs[0] = 'x';			/* there is none */
-	is_refused(SOURCE, 0, STATUS_ERRNO + ENOENT, "which NVMe disk");
+	is_refused(SOURCE, 0, STATUS_ERRNO + ENOENT, "finding its NVMe disk");
 	kernel.sysfs[0] = '/';
 }
 

@@ -573,7 +573,7 @@ objects_to_an_empty_device(void **state)
 	src.be = &a_disk;
 	objects("bs=512", NULL);		/* a SCSI node has no size yet */
 	src.id.ino = 0;
-	objects("bs=512", "from has no bytes; is there a medium in it?");
+	objects("bs=512", "from has a size of 0; is there a medium in it?");
 	src.id.known = false;
 	objects("bs=512", NULL);
 }

@@ -758,7 +758,7 @@ says_why_a_request_failed(void **state)
 	fails("", 0, -EIO, EIO, "");
 	fails("", 0, -ENOSPC, ENOSPC, "");
 	fails("", 0, 100, EIO, "");		/* a part of it only */
-	fails("", 0, -ESHUTDOWN, ENODEV, "the cluster has locked us out");
+	fails("", 0, -ESHUTDOWN, ENODEV, "the cluster has blocklisted us");
 	fails("", 0, -ETIMEDOUT, ENODEV, "the cluster does not answer within "
 	    "timeout=");
 	fails("", 0, -ENOTCONN, ENODEV, "the connection to the cluster is "
@@ -777,11 +777,11 @@ says_of_all_why_it_is_lost(void **state)
 	transfer(OP_WRITE, 0, 512, false, ENODEV, 0);
 	ceph.requests = 0;
 	transfer(OP_WRITE, 0, 512, false, ENODEV, 0);
-	assert_non_null(strstr(io.why, "has locked us out, maybe all since"));
+	assert_non_null(strstr(io.why, "has blocklisted us; writes since"));
 	assert_int_equal(endpoint_extent(&end, 0, &x), ESHUTDOWN);
 	assert_int_equal(endpoint_flush(&end, &f), -1);
-	assert_non_null(strstr(f.text, "flushing: the cluster has locked us "
-	    "out"));
+	assert_non_null(strstr(f.text, "flushing: the cluster has blocklisted "
+	    "us"));
 	assert_int_equal(ceph.requests, 0);
 	finish();
 }
@@ -799,7 +799,7 @@ leaves_a_request_that_does_not_end(void **state)
 	ceph.silent = true;
 	transfer(OP_WRITE, 0, 512, true, ENODEV, 0);
 	assert_true(io.buf_in_use);
-	assert_non_null(strstr(io.why, "maybe all since the last flush is "
+	assert_non_null(strstr(io.why, "writes since the last flush may be "
 	    "lost"));
 	assert_null(lane.priv);
 	assert_true(image->stuck);

@@ -280,7 +280,7 @@ notes_what_happened(void **state)
 	sg.shrunk = 1;
 	notes("2 recovered errors");
 	end.spec.loud = true;
-	notes("2 recovered errors; 3 commands tried again; the host takes 8 "
+	notes("2 recovered errors; 3 commands retried; the host takes 8 "
 	    "blocks a command");
 	sg.again = sg.shrunk = 0;
 	sg.indirect = 4;

@@ -314,7 +314,7 @@ sees_that_others_write_there_too(void **state)
 	assert_non_null(strstr(io.why, "at byte 4 of it is at byte 10"));
 	assert_int_equal(ftruncate(fd, 2), 0);
 	appends(14, EIO);
-	assert_non_null(strstr(io.why, "cut off at byte 2"));
+	assert_non_null(strstr(io.why, "truncated at byte 2"));
 	closed();
 	/* between its looking and its writing */
 	open_to_append();
@@ -322,7 +322,7 @@ sees_that_others_write_there_too(void **state)
 	deny("fstat", 0, 0, EIO);		/* it cannot look */
 	assert_int_equal(ftruncate(fd, 1), 0);
 	appends(6, EIO);
-	assert_non_null(strstr(io.why, "cut off at byte 1"));
+	assert_non_null(strstr(io.why, "truncated at byte 1"));
 	closed();
 	close(fd);
 }
@@ -369,7 +369,7 @@ says_what_was_lost(void **state)
 	deny("fstat", 0, 0, EIO);
 	kept(STATUS_ERRNO + EIO, "at the end");
 	assert_int_equal(truncate(name, 2), 0);
-	kept(STATUS_FILE, "cut off at byte 2");
+	kept(STATUS_FILE, "truncated at byte 2");
 	deny("close", 0, 0, EIO);
 	assert_int_equal(lane_detach(&lane), 0);
 	assert_int_equal(endpoint_close(&end), EIO);
