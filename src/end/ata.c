@@ -1,7 +1,7 @@
 /*
  * Hidden areas of ATA disks.  The commands are sent by ATA PASS-THROUGH (16)
  * (SAT-4 12.2.2), and only to disks of libata, because some adapters cannot
- * stand them.
+ * handle them.
  *
  * READ NATIVE MAX ADDRESS EXT (ATA8-ACS), or GET NATIVE MAX ADDRESS EXT on
  * disks since ACS-3, names the last sector that could be accessible; DEVICE

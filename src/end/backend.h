@@ -1,6 +1,6 @@
 /*
  * Backends: the table of functions that each kind of end fills in, and what the
- * backends share.  No other folder includes this.
+ * backends share.  No other directory includes this.
  *
  * All offsets and lengths are bytes.
  */
@@ -60,8 +60,8 @@ struct backend {
 	bool (*prep)(struct lane *, struct io *, struct io_uring_sqe *sqe);
 	bool (*finish)(struct lane *, struct io *, int result);
 	/*
-	 * The same where a library or a driver does it.  start begins a request
-	 * of io->len bytes; false: transfer has to do it.  pollfd returns one
+	 * The same if a library or a driver does it.  start begins a request of
+	 * io->len bytes; false: transfer has to do it.  pollfd returns one
 	 * descriptor and the poll(2) events to wait for on behalf of all that
 	 * are pending, or -1; it is called before each wait.  service lets the
 	 * library work, and calls lane_over for each request that is complete;

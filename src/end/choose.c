@@ -41,11 +41,11 @@ hides_content(const struct endpoint *ep, int path, off_t size)
 }
 
 /*
- * Whether the kernel makes up the contents of a file when it is read, and its
- * size is not real.  Such a file is read in order to its end, and has nothing
- * to flush.  Files of known file systems are not read to find out, because some
- * forget what they have returned.  A server of FUSE or 9p may tell sizes that
- * it does not keep to.
+ * Whether the kernel generates the contents of a file when it is read, so that
+ * its size is not real.  Such a file is read in order to its end, and has
+ * nothing to flush.  Files of known file systems are not read to find out,
+ * because some forget what they have returned.  A server of FUSE or 9p may
+ * report wrong sizes.
  */
 static bool
 pseudo(const struct endpoint *ep, int path, const struct stat *st)

@@ -1,13 +1,13 @@
 /*
  * A command for an end.  Its standard input and output are a socket, and it
  * ends when that is closed, as servers of one client do, even if we are killed.
- * What it prints on its standard error last is kept in case it fails: by us,
- * after each request, and until then in a pipe that never blocks it, and drops
- * what does not fit.  A thread for this would have to start before the process
- * gives up its rights, and would keep them.
+ * Its last output on standard error is kept in case it fails: by us, after each
+ * request, and until then in a pipe that never blocks it, and drops what does
+ * not fit.  A thread for this would have to start before the process gives up
+ * its rights, and would keep them.
  *
  * Signals from the terminal are meant for us, and we finish what is in flight.
- * The command has them blocked, and goes on serving.
+ * The command has them blocked, and continues serving.
  *
  *	l	command->lock, a leaf; held over reads that do not wait
  */
@@ -37,7 +37,7 @@ enum {
 	PATIENCE = 10000,	/* ms, to end by itself, or when told to; */
 	LAST_PATIENCE = 1000,	/* and when it is killed */
 	LAST_WORDS = 160,	/* bytes of its last line */
-	UNHEARD = 1 << 20,	/* bytes in the pipe, if that may be */
+	UNHEARD = 1 << 20,	/* bytes in the pipe, if possible */
 };
 
 /* Split the words between the brackets; malloc'ed, or NULL with *f. */
@@ -171,7 +171,7 @@ command_start(struct command *c, const char *name, const char *line,
 	return err == 0 ? 0 : -1;
 }
 
-/* The same without a pidfd, which kernels before 5.3 have not. */
+/* The same without a pidfd, which kernels before 5.3 lack. */
 static bool
 ended_of_old(const struct command *c, int ms)
 {

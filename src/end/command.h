@@ -31,8 +31,8 @@ int command_start(struct command *, const char *name, const char *line,
     int *sock, struct fault *f);
 
 /*
- * Keep what it has printed.  Call this now and then, from any thread: there is
- * only so much room for what was not kept.
+ * Keep what it has printed.  Call this now and then, from any thread: the room
+ * for output that was not kept is limited.
  */
 void command_listen(struct command *);
 

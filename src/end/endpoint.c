@@ -1,6 +1,6 @@
 /*
- * Operations on an open end: each calls the backend, or says here what it means
- * that the backend has no such function.  For opening see endpoint_open.c.
+ * Operations on an open end: each calls the backend, or defines here what a
+ * missing function means.  For opening see endpoint_open.c.
  */
 #include "end/endpoint.h"
 

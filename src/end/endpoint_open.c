@@ -1,7 +1,7 @@
 /*
- * Opening an end.  A name is looked up once, as an O_PATH descriptor.  What it
- * is, is then asked of this descriptor (choose.c), and the backend reopens the
- * same file (reopen.h), so that a name that changes meanwhile has no effect.
+ * Opening an end.  A name is looked up once, as an O_PATH descriptor.  This
+ * descriptor then shows what it is (choose.c), and the backend reopens the same
+ * file (reopen.h), so that a name that changes meanwhile has no effect.
  */
 #include "end/endpoint.h"
 
@@ -58,8 +58,8 @@ open_generated(struct endpoint *ep, bool look, struct fault *f)
 }
 
 /*
- * For a target that does not exist, keep the folder it goes into, so that what
- * is decided about this folder still holds when the file is created.
+ * For a target that does not exist, keep the directory it goes into, so that
+ * what is decided about this directory still holds when the file is created.
  */
 static int
 open_absent(struct endpoint *ep, bool look, struct fault *f)
@@ -92,7 +92,7 @@ open_absent(struct endpoint *ep, bool look, struct fault *f)
 
 enum { PREFIXES = 8 };		/* per kind, at most */
 
-/* Addresses, which are never names of files: their prefixes and backends. */
+/* Addresses, which are never file names: their prefixes and backends. */
 static const struct address {
 	enum end_kind	 kind;
 	const struct backend *be;
@@ -134,10 +134,7 @@ open_address(struct endpoint *ep, const struct address *a, bool look,
 	return ep->be->open(ep, look, f);
 }
 
-/*
- * What to use instead of an address of the web, or of a path on another
- * machine.
- */
+/* What to use instead of a web address, or of a path on another machine. */
 static const char *
 instead(const struct endpoint *ep, const char *rest)
 {
@@ -341,7 +338,7 @@ endpoint_open_again(struct endpoint *new, const struct end_spec *spec,
 	return open_name(new, false, f);
 }
 
-/* Check that what has come back is what had gone.  Returns 0, or -1 with *f. */
+/* Check that the same end has come back.  Returns 0, or -1 with *f. */
 static int
 check_same(const struct endpoint *was, const struct endpoint *is,
     struct fault *f)

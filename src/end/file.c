@@ -9,9 +9,9 @@
  * whole logical blocks, and no request is plain.
  *
  * A copy should not fill the page cache.  With RWF_DONTCACHE the kernel writes
- * early and drops the pages.  Where it does not know this flag, and where old
- * data is overwritten, which it does not write early enough, the lane does it:
- * it starts writing back what it has written, a little at a time, and waits for
+ * early and drops the pages.  If it does not know this flag, or if old data is
+ * overwritten, which it does not write early enough, the lane does it: it
+ * starts writing back what it has written, a little at a time, and waits for
  * and drops what it had started before.  An error reported then may be that of
  * an earlier write by anybody, and is reported once; such a write is "spent",
  * because repeating it would prove nothing.  The error is reported once per
@@ -83,8 +83,8 @@ file_attach(struct lane *lane)
 }
 
 /*
- * Before a write: false if the file was cut off before what it has to keep.
- * With few writes, all may come after that, and make it long again.
+ * Before a write: false if the file was cut off below the length it has to
+ * keep.  If there are few writes, all may come after that and extend it again.
  */
 static bool
 still_there(const struct lane *lane, struct io *io)
@@ -188,7 +188,7 @@ step(struct file *file, struct io *io)
 		io->done += (size_t)n;
 		return true;
 	}
-	if (n == -EAGAIN)	/* no file or disk tells when to try again */
+	if (n == -EAGAIN)	/* no file or disk signals when to retry */
 		poll(NULL, 0, PAUSE);
 	if (n == -EINTR || n == -EAGAIN)
 		return true;
@@ -275,7 +275,7 @@ add(struct stretch *s, const struct io *io)
 	s->bytes += io->done;
 }
 
-/* Write back early and drop pages where the kernel does not. */
+/* Write back early and drop pages if the kernel does not. */
 static void
 drop_behind(struct lane *lane, struct io *io)
 {
@@ -396,7 +396,7 @@ hole_to_end(const struct file *file, off_t at, bool *hole)
 
 /*
  * lseek moves the offset of a descriptor that nobody reads or writes by, so
- * threads may ask at the same time.
+ * threads may call it at the same time.
  */
 static int
 file_extent(const struct endpoint *ep, uint64_t off, struct extent *x)

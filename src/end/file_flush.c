@@ -1,10 +1,10 @@
 /*
  * Flushing a file or block device.
  *
- * The kernel sends no flush to a disk of which it believes that it has no
- * cache, by itself or because someone has set that, and may be wrong.  So a
- * SCSI disk is then asked to write its cache, and so are the disks that a dm or
- * md device lies on.
+ * The kernel sends no flush to a disk that it believes to have no cache, on its
+ * own or because someone has set that, and it may be wrong.  So a SCSI disk is
+ * then asked to write its cache, and so are the disks that a dm or md device
+ * lies on.
  */
 #include "file.h"
 
@@ -76,8 +76,8 @@ open_member(dev_t node, const char *name)
 }
 
 /*
- * A disk that the target lies on.  The kernel knows of one that has gone, and
- * answers for it.  Who has no right to ask has to believe the kernel.
+ * A disk that the target lies on.  The kernel itself reports one that has gone.
+ * Without permission to ask the disk we have to believe the kernel.
  */
 static int
 flush_member(dev_t node, const char *name, void *arg)

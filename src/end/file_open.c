@@ -51,10 +51,10 @@ open_flags(const struct endpoint *ep, bool look)
 }
 
 /*
- * Decide whether large requests bypass the page cache where a file has its
- * blocks already.  Nothing has to be allocated there, so this is as fast; and
- * dirty pages of such a file are not written early, but pile up until they push
- * out what others have cached.  Only these file systems are known to behave so;
+ * Decide whether large requests bypass the page cache if a file has its blocks
+ * already.  Nothing has to be allocated there, so this is as fast; and dirty
+ * pages of such a file are not written early, but pile up until they push out
+ * what others have cached.  Only these file systems are known to behave so;
  * others copy on write, or use the page cache anyway.
  */
 static void
@@ -123,15 +123,16 @@ ask_device(struct endpoint *ep, struct file *file, struct fault *f)
 	ep->geo.size = ep->geo.room = (int64_t)bytes;
 	file->align = file->read_align = ep->geo.block;
 	file->medium = file_medium(file->plain);
-	/* a file system keeps there what it has read of its disk */
+	/* a file system on it may have cached parts */
 	file->cached = ep->spec.role == SOURCE && file->prefer_direct &&
 	    in_cache(file->plain) != 0;
 	return 0;
 }
 
 /*
- * Whether others may have cached part of it, given what in_cache said: of a
- * file on an overlay it says 0, whatever the page cache has of it in its layer.
+ * Whether others may have cached part of it, given the result of in_cache: that
+ * is 0 for a file on an overlay, whatever the page cache has of it in its
+ * layer.
  */
 static bool
 shares_cache(const struct endpoint *ep, int there)
@@ -399,8 +400,8 @@ file_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 }
 
 /*
- * Truncate the file, if length >= 0, and note how much it has.  That may be
- * more than when it was looked at, as while the user was asked.
+ * Truncate the file, if length >= 0, and note how much it has.  It may have
+ * grown since it was examined, as while the user was asked.
  */
 static int
 cut(const struct endpoint *ep, struct file *file, int64_t length,
@@ -434,7 +435,7 @@ file_prepare(struct endpoint *ep, int64_t length, struct fault *f)
 		    O_WRONLY);
 	if (ep->is.device)
 		return 0;
-	/* as long as when it was held against a map or manifest */
+	/* as long as when it was compared with a map or manifest */
 	if (ep->spec.keeps && ep->geo.size > 0)
 		file_note_end(file, MIN((uint64_t)ep->geo.size, file->to));
 	return cut(ep, file, length, f);

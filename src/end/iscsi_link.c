@@ -1,11 +1,11 @@
 /*
  * One session with an iSCSI target.
  *
- * libiscsi moves data when it is told that the socket is ready.  Whoever sends
- * a command lets it try at once.  Answers are read by the link's own thread,
- * the carrier, which wakes waiters, and rings the bell for lanes that do not
- * wait.  It runs as long as there are lanes, so that pings of the target are
- * answered, and a missing answer is noticed in time.
+ * libiscsi moves data when it is told that the socket is ready.  A thread that
+ * sends a command lets it try at once.  Answers are read by the link's own
+ * thread, the carrier, which wakes waiters, and rings the bell for lanes that
+ * do not wait.  It runs as long as there are lanes, so that pings of the target
+ * are answered, and a missing answer is noticed in time.
  *
  * A failed session is not re-established: what the target had in its cache may
  * be lost with it, and the writer must learn of that.
@@ -13,10 +13,10 @@
  * Time limits are our own: those of libiscsi go by the time of day, which can
  * be set, and run on while the process is stopped.
  *
- * A target can answer so that libiscsi does not come back, or not before the
- * memory is used up: it asks for 4 GiB of a write of 1 MiB, or pours data. What
- * waits for the lock then waits for ever; the main thread sees that nobody lets
- * go of it (endpoint_inside), and leaves.
+ * A target can answer so that libiscsi does not return, or not before memory is
+ * used up: it requests 4 GiB of a write of 1 MiB, or floods us with data.
+ * Threads that need the lock then wait for ever; the main thread sees that
+ * nobody releases it (endpoint_inside), and leaves.
  *
  *	l	link->lock, a leaf; held over sends and receives, which do
  *		not wait
@@ -86,7 +86,7 @@ iscsi_link_inside(const struct iscsi_link *link)
 /* ------------------------------------------------------------- the calls */
 
 /*
- * The time of the link, in ns: that for which we have stood still is left out.
+ * The time of the link, in ns: time for which we were stopped is left out.
  * Called at least once a second while calls are in flight.
  */
 static uint64_t
@@ -103,7 +103,7 @@ late(struct iscsi_link *link, uint64_t since)
 	return look(link) - since > (uint64_t)link->timeout * 1000000000;
 }
 
-/* Take what the target has answered; the task belongs to libiscsi. */
+/* Take the target's answer; the task belongs to libiscsi. */
 static void
 take_answer(struct iscsi_call *call, int status, const struct scsi_task *task)
 {
@@ -208,8 +208,8 @@ overdue(struct iscsi_link *link)
 }
 
 /*
- * Give up what has no answer in time.  Not a write, of which libiscsi may have
- * sent a part: see overdue.
+ * Give up calls without an answer in time.  Not a write, of which libiscsi may
+ * have sent a part: see overdue.
  */
 static void
 expire(struct iscsi_link *link)

@@ -55,11 +55,11 @@ struct iscsi_link {		/* l: lock */
 	int		 fd;	/* socket; libiscsi closes it */
 	unsigned	 timeout;	/* s */
 	pthread_mutex_t	 lock;
-	atomic_uint	 holds;	/* counts how often the lock was taken and let
-				 * go: odd while it is held */
+	atomic_uint	 holds;	/* counts how often the lock was taken and
+				 * released: odd while it is held */
 	pthread_cond_t	 moved;	/* a call is over */
 	pthread_t	 carrier;	/* if "started" */
-	int		 kick;	/* eventfd: poll the socket anew */
+	int		 kick;	/* eventfd: poll the socket again */
 	int		 bell;	/* eventfd: a lane's call is over */
 	bool		 started, quit;	/* l */
 	short		 watched;	/* l: poll(2) events, set by the
@@ -81,7 +81,8 @@ int iscsi_link_open(struct iscsi_link *, const struct libiscsi *,
 
 /*
  * Start the carrier: a thread that moves the data and answers pings of the
- * target.  Before that, whoever waits does this.  Returns 0 or an errno value.
+ * target.  Before that, the waiting thread does this.  Returns 0 or an errno
+ * value.
  */
 int iscsi_link_start(struct iscsi_link *);
 

@@ -23,7 +23,7 @@ overlaid(const struct endpoint *ep)
 	return (unsigned long)ep->fs.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
-/* Look up the file of an end, or the folder of one that does not exist yet. */
+/* Look up the file of an end, or the directory of one yet to be created. */
 static bool
 look_below(const struct endpoint *ep, struct overlaid *o, char *path)
 {

@@ -29,8 +29,8 @@ enum {
 };
 
 /*
- * How long to wait for a command's last words: all who have lost it wait until
- * the same moment, for any of them may be the one who is reported.
+ * How long to wait for a command's last words: all lanes that have lost it wait
+ * until the same moment, because any of them may be the one that is reported.
  */
 static int
 patience(struct nbd *nbd)
@@ -214,7 +214,7 @@ nbd_transfer(struct lane *lane, struct io *io)
 
 /* --- asynchronous requests ----------------------------------------------- */
 
-/* Whether one request will do. */
+/* Whether one request is enough. */
 static bool
 fits(const struct nbd *nbd, const struct io *io)
 {

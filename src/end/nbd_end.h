@@ -44,7 +44,7 @@ struct nbd {			/* priv of the endpoint */
 	atomic_uint	 links;		/* connections of lanes so far */
 	char		*export;	/* its name, or NULL */
 	char		*bitmap;	/* context of iflag=bitmap:, or NULL */
-	pthread_mutex_t	 lock;		/* held over a question; guards: */
+	pthread_mutex_t	 lock;		/* held over a query; guards: */
 	struct extent_cache allocated, dirty;
 };
 

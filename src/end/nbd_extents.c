@@ -11,11 +11,11 @@
 #include <stdlib.h>
 
 enum {
-	ASK_MOST = 1 << 30,	/* bytes per question, and */
+	ASK_MOST = 1 << 30,	/* bytes per query, and */
 	ANSWER_MOST = 4096,	/* extents per answer */
 };
 
-/* Ask the server about the extents from off on, with nbd->lock held. */
+/* Query the extents from off on, with nbd->lock held. */
 static int
 ask(struct nbd *nbd, struct extent_cache *cache, uint64_t off)
 {

@@ -135,7 +135,7 @@ over(void *arg, int *err)
 	return 1;			/* libnbd may forget the command */
 }
 
-/* What to poll the socket for; -1: there is none any more. */
+/* What to poll the socket for; -1: there is no socket any more. */
 static int
 wanted(const struct nbd_link *link, short *events)
 {
@@ -172,7 +172,7 @@ work(struct nbd_link *link)
 
 /*
  * Do all that can be done, and check whether the limit has passed.  Time for
- * which we have stood still does not count.
+ * which we were stopped does not count.
  */
 static void
 serve(struct nbd_link *link)

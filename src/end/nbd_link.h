@@ -47,7 +47,7 @@ struct nbd_link {		/* l: lock */
 	char		 peer[80];	/* address, if by TCP, or "" */
 	pthread_mutex_t	 lock;
 	pthread_cond_t	 moved;	/* a call is over, or nobody polls now */
-	int		 kick;	/* eventfd: poll the socket anew */
+	int		 kick;	/* eventfd: poll the socket again */
 	bool		 polling;	/* l: one of the waiters polls */
 	unsigned	 begun, ended;	/* l: calls so far; they may wrap */
 	uint64_t	 limit;	/* ns without an answer, or 0: no limit */

@@ -228,9 +228,9 @@ check(const struct endpoint *ep, struct nbd *nbd, struct fault *f)
 
 /*
  * The process of this machine that serves the end: the command, or the one that
- * has the other end of the connection, or else the one that began to listen at
- * a Unix socket: that one has ended when a server has gone into the background.
- * 0 if unknown, or if init listens on behalf of others.
+ * has the other end of the connection, or else the one that began to listen on
+ * a Unix socket, which has ended if the server went into the background.  0 if
+ * unknown, or if init listens on behalf of others.
  */
 static pid_t
 server_of(const struct nbd *nbd)
@@ -334,7 +334,7 @@ link_lane(struct lane *lane, struct nbd *nbd, struct nbd_lane *l)
 	return err;
 }
 
-/* Whether a new connection shows the same disk, as far as can be told. */
+/* Whether a new connection shows the same disk, as far as is known. */
 static bool
 same_disk(struct lane *lane, const struct nbd *nbd, struct nbd_handle *h)
 {
@@ -366,7 +366,7 @@ connect_lane(struct lane *lane, struct nbd *nbd, struct nbd_lane *l)
 
 /*
  * A server may refuse further connections, or descriptors have run out.
- * Workers who wait can then use the first one; the requests of a ring need
+ * Workers that wait can then use the first one; the requests of a ring need
  * their own.
  */
 int

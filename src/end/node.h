@@ -9,8 +9,8 @@
 #include "end/endpoint.h"
 
 /*
- * Open the folder of its block node in sysfs; the caller closes it.  Returns -1
- * if there is no such node, or no sysfs.
+ * Open the directory of its block node in sysfs; the caller closes it.  Returns
+ * -1 if there is no such node, or no sysfs.
  */
 int node_folder(const struct endpoint *);
 

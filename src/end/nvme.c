@@ -136,7 +136,7 @@ may_be_bad(const struct lane *lane, const struct io *io,
 	    (r->err == 0 || (r->err == EINTR && !ep->spec.rescue));
 }
 
-/* Whether the disk is not what it was when the copy began. */
+/* Whether the disk has changed since the copy began. */
 static bool
 changed(const struct endpoint *ep)
 {
@@ -203,8 +203,8 @@ shrink(struct nvme *nv, uint32_t n)
 }
 
 /*
- * Run a command and judge the answer.  A status that speaks of another format
- * is believed only if the disk says that it has one.
+ * Run a command and judge the answer.  A status that suggests another format is
+ * believed only if the disk says that it has one.
  */
 static void
 run(const struct lane *lane, const struct nvme_command *c,

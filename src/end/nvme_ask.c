@@ -30,7 +30,7 @@ enum {
 	DPS = 29,		/* protection in use */
 	DLFEAT = 33,		/* deallocated blocks */
 	NSATTR = 99,		/* bit 0: write protected */
-	NGUID = 104,		/* and EUI64 behind it: 24 bytes */
+	NGUID = 104,		/* and EUI64 after it: 24 bytes */
 	LBAF = 128,		/* formats, 4 bytes each */
 
 	/* offsets in Identify Controller: Base */

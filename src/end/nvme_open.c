@@ -20,7 +20,7 @@
 #include "node.h"
 
 enum {
-	USUAL = 64 << 10,	/* bytes per command, if nobody says */
+	USUAL = 64 << 10,	/* bytes per command, if unknown */
 	ZEROES = 32 << 20,	/* bytes per Write Zeroes, at most */
 };
 

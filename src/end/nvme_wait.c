@@ -4,7 +4,7 @@
  *
  * A transient error is retried a few times.  A command that has used up its
  * timeout would do so again, so it is retried once, or not at all if the copy
- * can go on behind its blocks.  If there is no path to the namespace (its
+ * can continue after its blocks.  If there is no path to the namespace (its
  * controllers are being reset or connected, or none of them has a path in
  * service), the block layer would wait without limit; here all lanes together
  * wait for up to timeout=.
@@ -31,7 +31,7 @@ enum {
 	MS = 1000000,		/* ns */
 };
 
-/* Read the state of the controller; false if it is not known. */
+/* Read the state of the controller; false if unknown. */
 static bool
 state_of(int fd, char *state, size_t room)
 {

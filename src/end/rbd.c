@@ -6,8 +6,8 @@
  * unknown may still be executed at any time, so nothing more is written to a
  * target, and everything since the last flush is in doubt.
  *
- * Whoever opens an image for writing watches it, and others can see that; so a
- * target in use is recognised.  Most images also have a lock, which keeps
+ * A client that opens an image for writing watches it, which others can see; so
+ * a target in use is recognised.  Most images also have a lock, which keeps
  * others away until the end.
  */
 #include "config.h"
@@ -29,7 +29,7 @@
 
 enum {
 	ZERO_MOST = 64 << 20,	/* bytes per request without data */
-	ASK_MOST = 1 << 30,	/* bytes per question for extents */
+	ASK_MOST = 1 << 30,	/* bytes per query for extents */
 };
 
 struct extent_cache {		/* which parts have data, or have changed */
@@ -42,7 +42,7 @@ struct rbd {			/* an endpoint's priv */
 	bool		 unflushed;	/* a flush failed: later ones do not
 					 * count */
 	int		 zero_flags;	/* RBD_WRITE_ZEROES_ */
-	pthread_mutex_t	 lock;	/* held over a question; guards: */
+	pthread_mutex_t	 lock;	/* held over a query; guards: */
 	struct extent_cache data, changed;
 };
 

@@ -9,8 +9,8 @@
  * through one of our own.
  *
  * The cache of librbd is off: what it acknowledges is written.  It need not
- * copy what it writes either: a write is over only when it has let go of the
- * buffer, which nobody changes before.
+ * copy what it writes either: a write is over only when it has released the
+ * buffer, which nobody changes until then.
  *
  *	l	call->lock, a leaf
  */

@@ -10,7 +10,7 @@
 /*
  * Cut the text at the first of these characters that no backslash protects, and
  * remove the backslashes before it.  *end is set to that character or '\0'.
- * Returns the text behind it.
+ * Returns the text after it.
  */
 static char *
 cut(char *text, const char *at, char *end)
@@ -68,7 +68,7 @@ take_options(struct rbd_name *n, char *at)
 }
 
 /*
- * Take POOL/IMAGE or POOL/NAMESPACE/IMAGE from "at"; what follows is behind
+ * Take POOL/IMAGE or POOL/NAMESPACE/IMAGE from "at"; what follows is after
  * *end.
  */
 static char *

@@ -2,7 +2,7 @@
  * Reading a file or block device back from its medium: the page cache must not
  * answer for it.
  *
- *	DIRECT	O_DIRECT.  Where a file system accepts the flag but still reads
+ *	DIRECT	O_DIRECT.  If a file system accepts the flag but still reads
  *		through the page cache, its pages must be dropped first.
  *	PROVEN	no O_DIRECT: the pages are dropped, and a read begins only when
  *		the kernel says that none is left (cachestat(2), mincore(2)).

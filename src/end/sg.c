@@ -6,8 +6,8 @@
  * The limit of the host is found by trying: a command refused as too large
  * halves "most" for all lanes.
  *
- * Zeros are made by WRITE SAME (16), if the disk says how many blocks that may
- * have (VPD B0h): one block is sent for all of them.
+ * Zeros are made by WRITE SAME (16), if the disk says how many blocks it may
+ * cover (VPD B0h): one block is sent for all of them.
  *
  * A residual is what was not moved, and is requested again.  Transient errors
  * (unit attention, aborted command, busy) are retried ten times with growing

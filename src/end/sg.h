@@ -36,8 +36,8 @@ struct sg {			/* priv of an endpoint */
 	struct sg	*target;	/* the target that this reads back, or
 					 * NULL */
 	atomic_bool	 aborts;	/* it aborts reads that fail */
-	atomic_bool	 silent;	/* asked elsewhere, it did not answer,
-					 * nor has it read since */
+	atomic_bool	 silent;	/* it did not answer elsewhere, nor has
+					 * it read since */
 	atomic_uint_fast64_t good;	/* last block read well, or NOWHERE */
 	atomic_uint	 shrunk, recovered, again, indirect;	/* counts */
 };
@@ -100,7 +100,7 @@ void sg_change(struct sg *, struct io *, const char *why);
 
 /*
  * The template of all commands; and the properties of the endpoint, except its
- * depth, once the disk was asked.
+ * depth, once the disk was queried.
  */
 struct scsi_command sg_common(const struct endpoint *,
     const struct scsi_disk *);
@@ -126,8 +126,8 @@ int sg_close(struct endpoint *);
 bool sg_fits(const struct sg *, const struct io *);
 
 /*
- * Conclude an io by the reply to its last command.  If it did part of the work
- * only, further commands do the rest and are waited for, unless it has failed.
+ * Conclude an io by the reply to its last command.  If it did only part of the
+ * work, further commands do the rest and are waited for, unless it has failed.
  */
 void sg_end(struct lane *, struct io *, const struct scsi_reply *);
 

@@ -193,8 +193,8 @@ answered(struct lane *lane, struct sg_call *call)
 }
 
 /*
- * When the disk is gone, poll reports nothing, but answers still arrive, and
- * have to be fetched now and then.
+ * If the disk is gone, poll reports nothing, but answers still arrive, and have
+ * to be fetched now and then.
  */
 void
 sg_service(struct lane *lane)

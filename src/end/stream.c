@@ -25,8 +25,8 @@
 
 enum {
 	WINDOW = 4 << 20,	/* bytes */
-	PAUSE = 10,		/* ms before the next try, where poll(2) says
-				 * ready and it is not */
+	PAUSE = 10,		/* ms before a retry, if poll(2) wrongly says
+				 * ready */
 };
 
 struct stream {
@@ -123,7 +123,7 @@ stream_open(struct endpoint *ep, bool look, struct fault *f)
 	return -1;
 }
 
-/* Whatever is appended is appended behind the end that the file has now. */
+/* Data is appended at the present end of the file. */
 static int
 lock_end(const struct endpoint *ep, const struct stream *s, struct fault *f)
 {
@@ -315,7 +315,7 @@ still_there(const struct lane *lane, struct io *io)
 	return false;
 }
 
-/* Fail an io whose data did not come to its place but to "at". */
+/* Fail an io whose data went to "at" instead of its place. */
 static void
 displaced(struct io *io, uint64_t at)
 {
@@ -435,7 +435,7 @@ stream_flush(struct endpoint *ep, struct fault *f)
 	int err = ep->is.durable ? flush_fd(s->fd) : 0;
 
 	if (err == EINVAL)
-		err = 0;		/* made by the kernel, on no medium */
+		err = 0;		/* from the kernel, on no medium */
 	return err == 0 ? 0 : fault_errno(f, err, "%s: flushing", ep->name);
 }
 

@@ -61,8 +61,8 @@ zone_of(const struct blk_zone *b, bool capacity)
 }
 
 /*
- * Add the zones of a report.  Refuse those that do not follow on the last one,
- * or whose write pointer lies before their start.
+ * Add the zones of a report.  Refuse those that do not follow the last one, or
+ * whose write pointer lies before their start.
  */
 static int
 take(struct zones **z, const struct blk_zone_report *r)
@@ -274,7 +274,7 @@ zones_available(const struct zones *z, uint64_t from, uint64_t to,
 	if (active >= most->active || held >= most->open)
 		return 0;
 	active = most->active - active;
-	/* the disk closes one where it has to */
+	/* the disk closes one if it has to */
 	open = open < most->open ? most->open - open : 1;
 	return (unsigned)(open < active ? open : active);
 }

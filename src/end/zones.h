@@ -55,8 +55,8 @@ int zones_check(const struct zones *, uint64_t from, uint64_t to, bool reset,
 int zones_reset(int fd, const struct zones *, uint64_t from, uint64_t to);
 
 /*
- * The first zone of a range that is not written as far as it, or the range,
- * goes; or NULL.
+ * The first zone of a range that is not written up to its end, or that of the
+ * range; or NULL.
  */
 const struct zone *zones_unwritten(const struct zones *, uint64_t from,
     uint64_t to);
@@ -83,7 +83,7 @@ unsigned zones_left(const struct zones *, uint64_t from, uint64_t to,
     const struct zones *other, uint64_t other_from);
 
 /*
- * Whether the zones of two disks have the same borders, from "from" here and
+ * Whether the zones of two disks have the same boundaries, from "from" here and
  * "other_from" there; and whether, up to "to", the write pointers agree as
  * well.
  */
