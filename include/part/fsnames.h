@@ -22,7 +22,7 @@ struct fs_names {
 };
 
 /*
- * Find the files, folders and links that have a byte in "lost": of their
+ * Find the files, directories and links that have a byte in "lost": of their
  * contents, of their block pointers, or of their inodes or records.  "type" is
  * the one in struct fs_map; all but swap, and a btrfs on several devices, are
  * supported.  A file with several names is listed by one of them.  As with

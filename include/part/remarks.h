@@ -14,7 +14,7 @@
 #include "plan/fit.h"
 #include "plan/plan.h"
 
-enum lies {			/* where a border of the range lies */
+enum lies {			/* where a boundary of the range lies */
 	LIES_DISK,		/* at the start or end of the disk */
 	LIES_BORDER,		/* at the start or end of a partition */
 	LIES_INSIDE,		/* elsewhere within a partition */
@@ -25,7 +25,7 @@ enum lies {			/* where a border of the range lies */
 struct border {
 	enum lies lies;
 	unsigned number;	/* of that partition */
-	uint64_t bytes;		/* from the partition's own border */
+	uint64_t bytes;		/* from the partition's own boundary */
 };
 
 struct span {			/* a range given by the user */

@@ -1,6 +1,6 @@
 /*
- * btrfs: what its trees (fsbtrfs_tree.c), chunks (fsbtrfs.c), extents
- * (fsbtrfs_extent.c) and names (fsbtrfs_names.c) are read with.
+ * btrfs: shared by the readers of trees (fsbtrfs_tree.c), chunks (fsbtrfs.c),
+ * extents (fsbtrfs_extent.c) and names (fsbtrfs_names.c).
  */
 #ifndef PARDD_FSBTRFS_H
 #define PARDD_FSBTRFS_H
@@ -62,16 +62,16 @@ struct btrfs {
 };
 
 /*
- * Find the superblock, or, where it need not be exact, a copy of it, which is a
- * doubt; false where there is none.  btrfs_close frees *b in any case.
+ * Find the superblock, or, if it need not be exact, a copy of it, which is a
+ * reason to doubt; false if there is none.  btrfs_close frees *b in any case.
  */
 bool btrfs_super(struct btrfs *);
 void btrfs_close(struct btrfs *);
 
-/* Find out where all chunks lie; false where that, or some, is lost. */
+/* Find out where all chunks lie; false if some of that is lost. */
 bool btrfs_chunks(struct btrfs *);
 
-/* Whether the checksum in front of the data, of a known kind, is right. */
+/* Whether the checksum before the data, of a known kind, is right. */
 bool btrfs_checked(const struct btrfs *, const unsigned char *, size_t size);
 
 /*
@@ -91,7 +91,7 @@ typedef void btrfs_leaf(struct btrfs *, const unsigned char *leaf, size_t items,
 void btrfs_walk(struct btrfs *, uint64_t logical, unsigned level,
     uint64_t generation, btrfs_leaf *leaf, void *arg);
 
-/* The *size bytes of an item; NULL if they are outside of the leaf. */
+/* The *size bytes of an item; NULL if they are outside the leaf. */
 const unsigned char *btrfs_item(const struct btrfs *,
     const unsigned char *leaf, const unsigned char *item, size_t *size);
 

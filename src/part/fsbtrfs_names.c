@@ -2,9 +2,9 @@
  * btrfs: files that contain given bytes, in all subvolumes and snapshots of a
  * file system on one device.
  *
- * Lost bytes are first turned into logical ranges of which all copies are lost.
- * A leaf of a file tree has, for each inode, its names before its extents, so
- * one pass finds both.  Paths then go up to the root, by the names of folders
+ * Lost bytes are first turned into logical ranges whose copies are all lost.  A
+ * leaf of a file tree has, for each inode, its names before its extents, so one
+ * pass finds both.  Paths then go up to the root, by the names of directories
  * and the references of subvolumes.
  */
 #include <stdlib.h>
@@ -40,7 +40,7 @@ struct search {
 	struct tree	*tree;		/* sorted by number */
 	size_t		 trees;
 	uint64_t	 now;		/* the current tree */
-	uint64_t	 inode, folder;	/* the current inode, whose folder */
+	uint64_t	 inode, folder;	/* the current inode, whose directory */
 	char		*name;		/* and name are known; or NULL */
 };
 
@@ -294,7 +294,7 @@ tree_of_roots(const struct btrfs *b)
 		.level = b->super[S_ROOT_LEVEL] };
 }
 
-/* The name of a subvolume in a folder of another. */
+/* The name of a subvolume in a directory of another. */
 static char *
 climb_tree(struct search *s, struct fs_id *id)
 {
@@ -312,7 +312,7 @@ climb_tree(struct search *s, struct fs_id *id)
 	return fs_text(s->b->io, p + RB_NAME, n);
 }
 
-/* The name of a folder, and its parent; NULL if that is unknown. */
+/* The name of a directory, and its parent; NULL if that is unknown. */
 static char *
 climb(void *arg, struct fs_id *id)
 {

@@ -40,7 +40,7 @@ load(struct btrfs *b, const struct place *from, unsigned char *p,
 	    fs_get(b->io, from->at + in, p, b->node) == 0;
 }
 
-/* The index behind the last place that may contain it. */
+/* The index after the last place that may contain it. */
 static size_t
 behind(const struct btrfs *b, uint64_t logical)
 {

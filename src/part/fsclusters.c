@@ -1,8 +1,8 @@
 /*
- * FAT and exFAT: folder by folder, the chain of each file is followed as far as
- * the file has bytes.  Folders to be visited are in a list, each with its
- * parent, so paths cannot be circular, and no cluster is visited twice as part
- * of a folder.
+ * FAT and exFAT: directory by directory, the chain of each file is followed as
+ * far as the file has bytes.  Directories to be visited are in a list, each
+ * with its parent, so paths cannot be circular, and no cluster is visited twice
+ * as part of a directory.
  */
 #include "fsclusters.h"
 
@@ -19,7 +19,7 @@ enum {
 	SECTORS = PAGE / 512,
 	CLUSTERS_MOST = 64 << 20,	/* a bit for each */
 	FOLDERS_MOST = 1 << 16,
-	TEXT_MOST = 16 << 20,	/* bytes of folders' names */
+	TEXT_MOST = 16 << 20,	/* bytes of directories' names */
 };
 
 struct page {			/* a cached part of the table */
@@ -37,7 +37,7 @@ struct folder {
 struct walk {
 	struct page	*page[PAGES];
 	uint64_t	 steps;		/* links that may still be followed */
-	unsigned char	*seen;		/* a bit per cluster of a folder */
+	unsigned char	*seen;		/* a bit per cluster of a directory */
 	struct folder	*folder;	/* the first is the root */
 	size_t		 n, now;
 	size_t		 text;
@@ -55,7 +55,7 @@ get_sector(struct clusters *c, uint64_t at, unsigned char *to)
 	    fs_get(c->io, c->table[1] + at, to, c->sector) == 0);
 }
 
-/* What is lost of it matters only to who follows that. */
+/* Lost parts matter only if a chain is followed there. */
 static void
 load(struct clusters *c, struct page *p)
 {
@@ -211,9 +211,9 @@ clusters_file(struct clusters *c, const struct clusters_file *f,
 		put_off(c, f, name);
 }
 
-/* -------------------------------------------------------------- folders */
+/* ---------------------------------------------------------- directories */
 
-/* List a contiguous range of a folder; false behind the last entry. */
+/* List a contiguous range of a directory; false after the last entry. */
 static bool
 range(struct clusters *c, uint64_t off, uint64_t len, bool begins)
 {

@@ -1,6 +1,6 @@
 /*
- * FAT and exFAT: finding files with lost clusters, through all folders, along
- * the chains in the table of clusters.
+ * FAT and exFAT: finding files with lost clusters, through all directories,
+ * along the chains in the table of clusters.
  */
 #ifndef PARDD_FSCLUSTERS_H
 #define PARDD_FSCLUSTERS_H
@@ -12,7 +12,7 @@
 #include "fskinds.h"
 
 enum {
-	FS_ENTRY = 32,			/* bytes of an entry of a folder */
+	FS_ENTRY = 32,			/* bytes of a directory entry */
 	FS_ENTRY_LOST = 0xe5,		/* fills an entry that could not be
 					 * read */
 	FS_NAME_MOST = 255 * 3 + 1,	/* bytes of a name in UTF-8 */
@@ -40,7 +40,7 @@ struct clusters {
 	uint64_t	 clusters;
 	uint64_t	 root, root_size;	/* bytes; 0: it is a chain */
 	struct clusters_file top;	/* the root, if it is a chain */
-	/* Parses an entry of a folder; false behind the last. */
+	/* Parses a directory entry; false after the last. */
 	bool		 (*entry)(struct clusters *, const unsigned char *,
 			    bool begins);
 	void		*arg;		/* private to "entry" */
@@ -50,7 +50,7 @@ struct clusters {
 /* Visit all files, and report those that are hit. */
 void clusters_search(struct clusters *);
 
-/* Called by "entry" for each file it finds in the folder. */
+/* Called by "entry" for each file it finds in the directory. */
 void clusters_file(struct clusters *, const struct clusters_file *,
     const char *name);
 

@@ -1,9 +1,10 @@
 /*
- * exFAT: the allocation bitmap, which is found by an entry of the root folder.
+ * exFAT: the allocation bitmap, which is found by an entry of the root
+ * directory.
  *
  * Microsoft, "exFAT file system specification" (2019), 3 (boot regions), 4
  * (FAT), 6 and 7 (entries).  Chains of clusters are in the FAT, unless a file
- * or folder is marked as contiguous.
+ * or directory is marked as contiguous.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +141,7 @@ follow(struct exfat *x, uint64_t c)
 	    0;
 }
 
-/* -------------------------------------------------------------- folders */
+/* ---------------------------------------------------------- directories */
 
 static void
 one_entry(struct exfat *x, const unsigned char *p, bool root)
@@ -167,7 +168,7 @@ one_entry(struct exfat *x, const unsigned char *p, bool root)
 	x->file = p[0] == E_FILE && (p[E_KIND] & FOLDER) != 0;
 }
 
-/* List a cluster of a folder; false behind its last entry. */
+/* List a cluster of a directory; false after its last entry. */
 static bool
 list(struct exfat *x, uint64_t c, bool root)
 {
@@ -252,7 +253,7 @@ note_upcase(struct exfat *x)
 	}
 }
 
-/* Not all who write it mark it as dirty; nothing that a file has is free. */
+/* Not all writers mark it as dirty; nothing that a file has is free. */
 static void
 ask_folders(struct exfat *x)
 {
@@ -328,7 +329,7 @@ fs_names_exfat(struct fs_io *io, const struct fs_extents *lost,
 
 	if (!find(&x))
 		return false;
-	io->failed = false;		/* by a copy that is good */
+	io->failed = false;		/* the backup was good */
 	exfat_hits(&x, lost, to);
 	return true;
 }

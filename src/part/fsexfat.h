@@ -13,7 +13,7 @@
 
 enum { EXFAT_BOOT = 512, EXFAT_ROOT = 96 };	/* bytes; offset of the root */
 
-enum {				/* entries of a folder */
+enum {				/* directory entries */
 	EXFAT_ENTRY = 32,	/* bytes */
 	E_USED = 0x80, E_BELONGS = 0x40,	/* belongs to the entry
 						 * before */
@@ -42,11 +42,11 @@ struct exfat {
 	unsigned char	*seen;		/* a bit per cluster */
 	struct exfat_folder	*waiting;
 	size_t		 n;
-	bool		 file;		/* the last entry is of a folder */
+	bool		 file;		/* the last entry is of a directory */
 	unsigned char	*buf;		/* FS_PIECE */
 };
 
-/* Tell of the files that have a byte of "lost"; ->name is the caller's. */
+/* Report the files that have a byte of "lost"; ->name is the caller's. */
 void exfat_hits(const struct exfat *, const struct fs_extents *lost,
     struct fs_names *);
 

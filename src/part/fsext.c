@@ -431,7 +431,7 @@ take_groups(struct ext *e, const struct ext_group *g, size_t n)
 }
 
 /*
- * The position of a block of descriptors, or of its backup behind a superblock.
+ * The position of a block of descriptors, or of its backup after a superblock.
  */
 static uint64_t
 desc_place(const struct ext *e, uint32_t i, uint32_t copy)

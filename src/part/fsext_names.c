@@ -1,9 +1,10 @@
 /*
  * ext2, ext3, ext4: files that contain given blocks, and their names.
  *
- * Like icheck and ncheck of debugfs(8), as far as it could be read.  First all
- * inodes are examined for lost blocks, and for being lost themselves; then all
- * folders, for the names of these; then paths follow ".." up to the root.
+ * Like icheck and ncheck of debugfs(8), as far as blocks could be read.  First
+ * all inodes are examined for lost blocks, and for being lost themselves; then
+ * all directories, for the names of these; then paths follow ".." up to the
+ * root.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +126,7 @@ each(struct search *s, bool folders, visit *what)
 			s->hits.to->more = true;
 }
 
-/* ------------------------------------------------------------- folders */
+/* --------------------------------------------------------- directories */
 
 static bool
 entries(const unsigned char *p, size_t size, fs_entry *tell, void *arg)
@@ -199,7 +200,7 @@ name_all(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 
 /* --------------------------------------------------------------- paths */
 
-/* Read what is needed of a folder's inode; false if that is lost. */
+/* Read what is needed of a directory's inode; false if that is lost. */
 static bool
 folder_inode(struct search *s, uint32_t ino, unsigned char *p)
 {
@@ -212,7 +213,7 @@ folder_inode(struct search *s, uint32_t ino, unsigned char *p)
 	    (fs_le(p + EXT_I_MODE, 2) & EXT_MODE_KIND) == EXT_MODE_FOLDER;
 }
 
-/* The name of a folder, and its parent; NULL if that is unknown. */
+/* The name of a directory, and its parent; NULL if that is unknown. */
 static char *
 climb(void *arg, struct fs_id *id)
 {

@@ -22,8 +22,7 @@ enum {				/* offsets and values in the boot sector */
 	BACKUP = 6,		/* FAT32: sector of the backup */
 };
 
-enum { E_KIND = 11, E_HIGH = 20, E_LOW = 26 };	/* offsets in an entry of a
-						 * folder */
+enum { E_KIND = 11, E_HIGH = 20, E_LOW = 26 };	/* offsets in an entry */
 
 enum { DEEP_MOST = 64 << 20, WAITING = 1 << 16 };
 
@@ -215,7 +214,7 @@ table(struct fat *f)
 		fs_hurt(f->io, "a part of its FAT cannot be read");
 }
 
-/* -------------------------------------------------------------- folders */
+/* ---------------------------------------------------------- directories */
 
 struct folders {		/* a walk that visits each cluster once */
 	struct fat	*f;
@@ -235,7 +234,7 @@ visit(struct folders *w, uint64_t c)
 	return true;
 }
 
-/* List part of a folder, "len" bytes. */
+/* List part of a directory, "len" bytes. */
 static void
 list(struct folders *w, const unsigned char *p, uint64_t len)
 {
@@ -251,7 +250,7 @@ list(struct folders *w, const unsigned char *p, uint64_t len)
 	}
 }
 
-/* Note a range of a folder, and queue the folders that it lists. */
+/* Note a range of a directory, and queue the directories that it lists. */
 static void
 range(struct folders *w, uint64_t off, uint64_t len)
 {
@@ -323,7 +322,7 @@ label(struct fat *f)
 }
 
 /*
- * Many who write a FAT never mark it as dirty (mtools, cameras), and FAT12 has
+ * Many writers of FAT never mark it as dirty (mtools, cameras), and FAT12 has
  * no mark.  So nothing that a file has may be free.
  */
 static void
@@ -383,7 +382,7 @@ fs_names_fat(struct fs_io *io, const struct fs_extents *lost,
 
 	if (!find(&f))
 		return false;
-	io->failed = false;		/* by a copy that is good */
+	io->failed = false;		/* the backup was good */
 	fat_hits(&f, lost, to);
 	return true;
 }

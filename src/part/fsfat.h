@@ -12,7 +12,7 @@
 
 enum { FAT_BOOT = 512 };	/* bytes of the boot sector */
 
-enum {				/* offsets and values in an entry of a folder */
+enum {				/* offsets and values in a directory entry */
 	FAT_ENTRY = 32, FAT_DELETED = 0xe5,
 	FAT_FOLDER = 0x10, FAT_VOLUME = 0x08, FAT_KINDS = 0x3f,	/* bits */
 	FAT_LONG = 0x0f,	/* part of a long name */
@@ -36,7 +36,7 @@ struct fat {
 	unsigned char	*one, *two;	/* FS_PIECE */
 };
 
-/* Tell of the files that have a byte of "lost"; ->name is the caller's. */
+/* Report the files that have a byte of "lost"; ->name is the caller's. */
 void fat_hits(const struct fat *, const struct fs_extents *lost,
     struct fs_names *);
 

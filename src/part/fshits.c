@@ -1,6 +1,6 @@
 /*
- * The files that are hit, sorted by number; and their paths, from folder to
- * folder up to the root.
+ * The files that are hit, sorted by number; and their paths, from directory to
+ * directory up to the root.
  */
 #include "fshits.h"
 

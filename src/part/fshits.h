@@ -17,7 +17,7 @@ struct fs_path {		/* filled from its end */
 	size_t	 at;
 };
 
-struct fs_id {			/* identifies a file or folder */
+struct fs_id {			/* identifies a file or directory */
 	uint64_t number;
 	uint64_t tree;		/* the tree of the number, or 0 */
 };
@@ -25,7 +25,7 @@ struct fs_id {			/* identifies a file or folder */
 struct fs_hit {
 	struct fs_id	 id, folder;
 	bool		 lost;	/* so is its record: perhaps no file */
-	char		*name;	/* in its folder, or NULL */
+	char		*name;	/* in its directory, or NULL */
 };
 
 struct fs_hits {
@@ -61,20 +61,20 @@ void fs_hits_name(struct fs_hit *, char *name, struct fs_id folder);
 
 /*
  * Report all hits with their paths.  "top" is the root.  "up" returns the name
- * of a folder, malloc'ed, and replaces *id by its parent; NULL if that is
+ * of a directory, malloc'ed, and replaces *id by its parent; NULL if that is
  * unknown.
  */
 typedef char *fs_climb(void *arg, struct fs_id *id);
 void fs_hits_tell(struct fs_hits *, struct fs_id top, fs_climb *up, void *arg);
 
 /*
- * Called for each entry of a folder that has itself and its parent as "." and
- * ".."; returns false to stop.  The name has n bytes and no 0 at its end.
+ * Called for each entry of a directory that has itself and its parent as "."
+ * and ".."; returns false to stop.  The name has n bytes and no 0 at its end.
  */
 typedef bool fs_entry(void *arg, uint64_t number, const unsigned char *name,
     size_t n);
 
-/* Name the hit that the entry is of.  "arg" is the folder. */
+/* Name the hit that the entry belongs to.  "arg" is the directory. */
 struct fs_folder {
 	struct fs_hits	*hits;
 	uint64_t	 number;
@@ -82,8 +82,8 @@ struct fs_folder {
 fs_entry fs_entry_hit;
 
 /*
- * Find the parent of a folder in its own entries; and its name, malloc'ed, in
- * those of the parent.  "arg" is a step from a folder to its parent.
+ * Find the parent of a directory in its own entries; and its name, malloc'ed,
+ * in those of the parent.  "arg" is a step from a directory to its parent.
  */
 struct fs_step {
 	struct fs_io	*io;

@@ -25,9 +25,9 @@ bool fs_read_swap(struct fs_io *);
 bool fs_names_open(struct fs_io *, struct fs_names *);
 
 /*
- * Doubt a file system after a search for files that have what it calls free:
- * of "hits", and perhaps "more", and none at all if something could not be
- * read.  "differ" says what does then, and who mends it.
+ * Doubt a file system after a search for files that have what it calls free: of
+ * "hits", and perhaps "more", and none at all if something could not be read.
+ * "differ" says what differs then, and which tool repairs it.
  */
 void fs_doubt_files(struct fs_io *, size_t hits, bool more, const char *differ);
 

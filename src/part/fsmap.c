@@ -71,7 +71,7 @@ any(struct fs_io *io, enum fs_by by)
 	return found;
 }
 
-/* A copy counts only where a start may be lost: it may be left from before. */
+/* A copy counts only if the start may be lost: it may be a leftover. */
 static void
 look(struct fs_io *io)
 {

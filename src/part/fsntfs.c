@@ -43,10 +43,10 @@ closed(const unsigned char *page)
 }
 
 /*
- * It begins with two pages that tell its state, in turn; the later one counts.
- * As long as either says that it is open, or says nothing, it is not proven to
- * be closed.  A log that is filled with FFh is empty: ntfs-3g leaves it so, and
- * marks nothing while it writes.
+ * It begins with two pages that record its state, in turn; the later one
+ * counts.  As long as either says that it is open, or says nothing, it is not
+ * proven to be closed.  A log that is filled with FFh is empty: ntfs-3g leaves
+ * it so, and marks nothing while it writes.
  */
 static void
 judge_log(struct ntfs *n, unsigned char *r)

@@ -118,7 +118,7 @@ uint64_t ntfs_mft_place(const struct ntfs *, uint64_t off, uint64_t *row);
 bool ntfs_record(struct ntfs *, uint64_t number, unsigned char *r);
 
 /*
- * Tell of the files that have a byte of "lost"; ->name is the caller's.  Needs
+ * Report the files that have a byte of "lost"; ->name is the caller's.  Needs
  * n->buf.
  */
 void ntfs_hits(struct ntfs *, const struct fs_extents *lost,

@@ -1,10 +1,10 @@
 /*
  * NTFS: files that contain given bytes, and their names.
  *
- * Like ntfscluster(8), as far as it could be read.  All records of $MFT are
- * examined for runs with a lost byte.  A record has its name and its folder; if
- * it is lost itself, the index of its folder has the name, and only then are
- * indexes read.
+ * Like ntfscluster(8), as far as records could be read.  All records of $MFT
+ * are examined for runs with a lost byte.  A record has its name and its
+ * directory; if it is lost itself, the index of its directory has the name, and
+ * only then are indexes read.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -208,7 +208,7 @@ name_in(struct ntfs *n, const unsigned char *r, void *arg)
 	return true;
 }
 
-/* The name of a record's file, and its folder; NULL if that is lost. */
+/* The name of a record's file, and its directory; NULL if that is lost. */
 static char *
 name_of(struct search *s, const unsigned char *r, uint64_t number,
     struct fs_id *folder)
@@ -308,7 +308,7 @@ name_hits(struct search *s)
 	}
 }
 
-/* The name of a folder, and its parent; a lost one is a hit itself. */
+/* The name of a directory, and its parent; a lost one is a hit itself. */
 static char *
 climb(void *arg, struct fs_id *id)
 {
@@ -339,7 +339,7 @@ ntfs_hits(struct ntfs *n, const struct fs_extents *lost, struct fs_names *to)
 	bool failed;
 
 	to->more |= !ntfs_mft(n);
-	n->io->failed = false;		/* by a copy that is good */
+	n->io->failed = false;		/* the backup was good */
 	if (fs_hits_open(&s.hits)) {
 		each(&s, look_at, is_gone);
 		name_hits(&s);

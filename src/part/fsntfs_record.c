@@ -338,7 +338,7 @@ ntfs_mft_place(const struct ntfs *n, uint64_t off, uint64_t *row)
 	size_t lo = 0, hi = n->parts, mid;
 	const struct ntfs_part *p;
 
-	while (lo < hi) {		/* the first that ends behind it */
+	while (lo < hi) {		/* the first that ends after it */
 		mid = lo + (hi - lo) / 2;
 		p = &n->part[mid];
 		if (p->first + p->len <= off)

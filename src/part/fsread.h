@@ -89,7 +89,7 @@ void fs_settle(struct fs_io *);
 /* Whether metadata lies in what was noted as free, which is impossible. */
 bool fs_contradicts(struct fs_io *);
 
-/* The first extent of a list that ends behind a byte. */
+/* The first extent of a list that ends after a byte. */
 size_t fs_behind(const struct fs_extents *, uint64_t off);
 
 /* Take back what was noted as free from "off" on. */

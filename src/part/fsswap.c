@@ -2,7 +2,7 @@
  * Swap: only its header matters, unless a hibernation image lies in it.  Linux,
  * include/linux/swap.h (union swap_header): the magic is at the end of the
  * first page, whose size depends on the machine.  A hibernation image replaces
- * the magic by its own (kernel/power/swap.c: "S1SUSPEND"; others: systemd,
+ * the magic with its own (kernel/power/swap.c: "S1SUSPEND"; others: systemd,
  * TuxOnIce, uswsusp).
  */
 #include <string.h>
@@ -36,7 +36,7 @@ sleeps(const unsigned char *magic)
 }
 
 /*
- * The number of swap pages behind a header of version 1, in the byte order of
+ * The number of swap pages after a header of version 1, in the byte order of
  * the machine that made it; 0 if the header is wrong.
  */
 static uint64_t

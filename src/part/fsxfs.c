@@ -36,7 +36,7 @@ enum {				/* offsets in a group's header, its second
 struct group {			/* the state while reading its tree */
 	struct xfs	*x;
 	uint32_t	 ag;
-	uint64_t	 next;		/* behind the last extent */
+	uint64_t	 next;		/* after the last extent */
 	uint64_t	 free;		/* blocks */
 };
 

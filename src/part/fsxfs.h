@@ -31,7 +31,7 @@ struct xfs {
 	struct fs_io	*io;
 	bool		 v5;		/* version 5, with checksums */
 	bool		 sparse;	/* chunks of inodes may have holes */
-	bool		 kinds;		/* entries of folders have file types */
+	bool		 kinds;		/* directory entries have file types */
 	uint64_t	 root;		/* its inode */
 	uint32_t	 block;		/* bytes */
 	uint32_t	 sector;	/* bytes */

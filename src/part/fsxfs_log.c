@@ -6,8 +6,8 @@
  * after a magic number.  The log ends where this number drops, as in
  * fs/xfs/xfs_log_recover.c (xlog_find_head, xlog_check_unmount_rec).  The
  * kernel also looks for blocks written out of order before a crash; here such a
- * log ends either where the kernel finds its end, or after records that are no
- * unmount.
+ * log ends either where the kernel finds its end, or after records that are not
+ * an unmount.
  */
 #include <stdlib.h>
 

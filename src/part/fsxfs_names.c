@@ -2,8 +2,8 @@
  * XFS: files that contain given blocks, and their names.
  *
  * First all inodes are examined for lost blocks, and for being lost themselves;
- * then all folders, for the names of these; then paths follow ".." up to the
- * root.
+ * then all directories, for the names of these; then paths follow ".." up to
+ * the root.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +11,24 @@
 #include "fshits.h"
 #include "fsxfs.h"
 
-enum {				/* offsets in a folder that lies in its inode */
+enum {				/* offsets in a directory within its inode */
 	S_COUNT = 0, S_LONG = 1, S_PARENT = 2,
 	SE_NAME = 3,		/* offset of an entry's name */
 };
 
-enum {				/* offsets in a block of a folder */
+enum {				/* offsets in a directory block */
 	B_HEAD_4 = 16, B_HEAD_5 = 64, B_TAIL = 8, B_LEAF = 8,
 	BE_LENGTH = 8, BE_NAME = 9, BE_TAG = 2, BE_ALIGN = 8,
 	UNUSED = 0xffff, U_LENGTH = 2,
 };
 
-/* beyond this byte a folder has only hashes */
+/* beyond this byte a directory has only hashes */
 static const uint64_t names_end = UINT64_C(32) << 30;
 
 struct search {
 	struct xfs	*x;
 	struct fs_hits	 hits;
-	unsigned char	*block;		/* a block of a folder */
+	unsigned char	*block;		/* a block of a directory */
 	bool		 touched;	/* the inode has a lost block */
 };
 
@@ -68,7 +68,7 @@ look_at(struct xfs *x, const unsigned char *p, uint64_t number, uint64_t at,
 		fs_hits_add(&s->hits, id, false);
 }
 
-/* ------------------------------------------------------------- folders */
+/* --------------------------------------------------------- directories */
 
 struct listing {
 	struct search	*s;
@@ -191,7 +191,7 @@ folder_inode(struct xfs *x, uint64_t number, unsigned char *p)
 	    is_folder(p);
 }
 
-/* The name of a folder, and its parent; NULL if that is unknown. */
+/* The name of a directory, and its parent; NULL if that is unknown. */
 static char *
 climb(void *arg, struct fs_id *id)
 {

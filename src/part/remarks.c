@@ -2,10 +2,10 @@
  * Comparing a plan with the partition tables.
  *
  * A range that was computed by hand from the output of fdisk is easily off by
- * one.  It is odd if one of its borders is inside a partition, or if it begins
- * with a partition but ends in the gap behind it, or similar.  A range that is
- * exactly one partition is not odd, nor is the start of a disk that becomes the
- * start of another.
+ * one.  It is odd if one of its boundaries is inside a partition, or if it
+ * begins with a partition but ends in the gap after it, or similar.  A range
+ * that is exactly one partition is not odd, nor is the start of a disk that
+ * becomes the start of another.
  */
 #include "part/remarks.h"
 
@@ -43,7 +43,7 @@ table_free(struct lookup *t)
 		parts_free(&t->parts);
 }
 
-/* Keep the nearest partition border of the same kind. */
+/* Keep the nearest partition boundary of the same kind. */
 static void
 nearer(struct border *b, enum lies lies, const struct part *p, uint64_t bytes)
 {
@@ -53,7 +53,7 @@ nearer(struct border *b, enum lies lies, const struct part *p, uint64_t bytes)
 	*b = (struct border){ lies, p->number, bytes };
 }
 
-/* Describe where byte "at" lies, relative to a partition's own border. */
+/* Describe where byte "at" lies, relative to a partition's own boundary. */
 static void
 lay(struct border *b, const struct part *p, uint64_t at, bool begins)
 {
@@ -67,7 +67,7 @@ lay(struct border *b, const struct part *p, uint64_t at, bool begins)
 		nearer(b, LIES_OUTSIDE, p, at > own ? at - own : own - at);
 }
 
-/* Whether exactly one border of the range is inside the partition. */
+/* Whether exactly one boundary of the range is inside the partition. */
 static bool
 cuts(const struct part *p, uint64_t from, uint64_t to)
 {

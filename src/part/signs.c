@@ -115,7 +115,7 @@ parts_volume(struct endpoint *ep, uint64_t off, uint64_t length,
 	if (view_open(&v, ep) == 0 && off < v.size && length <= v.size - off) {
 		to->read = view_fill_ends(&v, off, length, EDGE) == 0;
 		probe_area(&v, off, length, parts_sector_of(&v), false, &s);
-		/* a shorter end leaves zeros behind its last byte */
+		/* a shorter end leaves zeros after its last byte */
 		to->read &= pread(v.fd, to->head, sizeof(to->head),
 		    (off_t)off) > 0;
 	}

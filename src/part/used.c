@@ -35,8 +35,8 @@ how_of(const struct opts *o)
 }
 
 /*
- * The same with what the file of map= has as finished, or as not to be read,
- * for an order of reading.  One that cannot be read is refused later.
+ * The same with what the map= file calls finished, or not to be read, for a
+ * reading order.  A file that cannot be read is refused later.
  */
 static int
 look_known(struct used *u, const struct plan *p)

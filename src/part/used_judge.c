@@ -42,9 +42,7 @@ idle(struct used_fs *fs, const struct endpoint *ep)
 	    fs->partition > 0, why) == 0 ? 0 : used_whole(fs, "%s", why);
 }
 
-/*
- * Refuse a file system that others may claim bytes of, or that is incomplete.
- */
+/* Refuse a file system whose bytes others may claim, or that is incomplete. */
 static int
 placed(struct used_fs *fs, const struct used *u, const struct plan *p)
 {
@@ -165,7 +163,7 @@ proven(struct used_fs *fs, const struct used *u, struct look *l,
 	    undivided(fs, l) == 0 && idle(fs, l->p->src) == 0;
 }
 
-/* Whether it can at least tell what to read first; this need not be true. */
+/* Whether it can at least show what to read first; this need not be true. */
 static bool
 guessed(struct used_fs *fs, struct look *l, struct fs_map *m, int *err)
 {

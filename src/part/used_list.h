@@ -11,7 +11,7 @@
 #include "plan/plan.h"
 
 /*
- * Append what of a range is behind the last, joining it to that if they adjoin.
+ * Append the part of a range after the last, joining them if they adjoin.
  * Returns 0 or ENOMEM.
  */
 int used_list_add(struct used_list *, uint64_t off, uint64_t end);

@@ -150,8 +150,8 @@ doubt_backup(struct used *u, struct look *l, uint32_t sector)
 }
 
 /*
- * The partition table, of the target if that has it.  Where a part of it could
- * not be read the source is not asked again.
+ * The partition table, from the target if that has it.  If part of it could not
+ * be read, the source is not asked again.
  */
 static int
 table(struct look *l, struct parts *t)
