@@ -348,7 +348,7 @@ file_open(struct endpoint *ep, bool look, struct fault *f)
 	return failed;
 }
 
-/* Where the target is only looked at, ask. */
+/* If the target is only looked at (EBADF), test instead. */
 static bool
 lock(int fd, const struct flock *range)
 {

@@ -135,7 +135,7 @@ over(void *arg, int *err)
 	return 1;			/* libnbd may forget the command */
 }
 
-/* What to poll the socket for; -1: there is no socket any more. */
+/* What to poll the socket for; -1: it is closed. */
 static int
 wanted(const struct nbd_link *link, short *events)
 {
