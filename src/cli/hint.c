@@ -60,8 +60,7 @@ hint_distance(const char *a, size_t len, const char *b)
 }
 
 /*
- * The longer the word, the more letters may differ; a single letter is never a
- * typo.
+ * The longer the word, the more letters may differ; one letter is never a typo.
  */
 bool
 hint_near(const char *word, size_t len, const char *other, unsigned distance)
