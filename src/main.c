@@ -171,6 +171,7 @@ run(struct session *s, struct decision *d)
 
 	if (out == NULL)
 		fault_errno(&f, ENOMEM, "the outcome");
+	outputs_look_before(&d->outputs);
 	if (out == NULL || signals_take(&signals, &f) != 0 ||
 	    outputs_start(&d->outputs, &f) != 0 ||
 	    copy_run(&d->plan, &signals, &s->ev, out, &f) != 0) {

@@ -266,3 +266,14 @@ two()
 	kill -TERM $! && ! wait $! && ((is == 0))
 }
 it "is one run's at a time" two
+# It looks at the source first.
+silent()
+{
+	"$blocks" make src 1M || return
+	FAULTS="on=$PWD/src op=read until=$PWD/go" FAULT_LOG=$PWD/faults LD_PRELOAD=$shim "$tools/ends" how \
+	    "$pardd" if=src of=dst report=r.html 2>err &
+	until_true 20 grep -qs waits faults && kill -TERM "$(sed -n 's/^pid //p' how)" || return
+	wait $!
+	ended signal 15 && [[ ! -e r.html.pardd.tmp ]]
+}
+it "leaves a source that does not answer at a signal" silent

@@ -20,8 +20,14 @@ int report_file_open(struct report **made, const struct plan *,
 void report_file_close(struct report *);
 
 /*
- * When the copy begins: reserve the name, read the progress of earlier runs
- * from an existing report, and examine the ends.  Returns 0, or -1 with *f.
+ * Before the copy: examine the ends.  They may not answer, so call this while
+ * a signal still ends the program.
+ */
+void report_file_look_before(struct report *);
+
+/*
+ * When the copy begins: reserve the name, and read the progress of earlier runs
+ * from an existing report.  Returns 0, or -1 with *f.
  */
 int report_file_start(struct report *, struct fault *f);
 

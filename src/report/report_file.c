@@ -189,25 +189,32 @@ report_file_saved(const struct report *r)
 	return r != NULL ? &r->saved : NULL;
 }
 
-int
-report_file_start(struct report *r, struct fault *f)
+void
+report_file_look_before(struct report *r)
 {
 	struct report_data *d;
 
 	if (r == NULL)
-		return 0;
-	if (newfile_hold(&r->file, f) != 0)
-		return -1;
+		return;
 	d = &r->data;
 	d->is_disk[0] = endpoint_disk(d->p->src, &d->disk[0]);
 	d->is_disk[1] = endpoint_disk(d->p->dst, &d->disk[1]);
-	r->began = clock_seconds();
-	clock_gettime(CLOCK_REALTIME, &d->started);
-	r->run = 1;
-	if (rescues(d->p))
-		remember(r);
-	else
+	if (!rescues(d->p))
 		volumes_of_source(&d->volumes, d->p);
+}
+
+int
+report_file_start(struct report *r, struct fault *f)
+{
+	if (r == NULL)
+		return 0;
+	if (newfile_hold(&r->file, f) != 0)
+		return -1;
+	r->began = clock_seconds();
+	clock_gettime(CLOCK_REALTIME, &r->data.started);
+	r->run = 1;
+	if (rescues(r->data.p))
+		remember(r);
 	return 0;
 }
 

@@ -69,6 +69,12 @@ outputs_open(struct outputs *r, struct plan *p, struct fault *f)
 	return 0;
 }
 
+void
+outputs_look_before(struct outputs *r)
+{
+	report_file_look_before(r->report);
+}
+
 int
 outputs_start(struct outputs *r, struct fault *f)
 {
