@@ -137,8 +137,8 @@ ask_again()
 {
 	disk && exits 0 "$pardd" if=src of="$d" map=m count=20 || return
 	prompt of="$d" map=m && answer yes && complete || return
-	grep -aq "Go on writing to $d, 8\.4 MB? yes/no: " screen && grep -aq '^Map  .* finished' screen &&
-	    ! grep -aq 'TO BE LOST' screen
+	grep -aq "Continue writing to $d, 8\.4 MB? yes/no: " screen && grep -aq '^Map  .* finished' screen &&
+	    ! grep -aq 'WILL BE LOST' screen
 }
 it "--ask says what a map has already" ask_again
 # A target file has more in it than when it was looked at, where the source has a hole.

@@ -519,7 +519,7 @@ EOT
 not_run "what the program prints: others test it" <<'EOT'
 pardd: complete, flushed, without 10.2 GB that 2 file systems call free
 pardd: note: the range on the target, /dev/sdb, begins 512 bytes into partition 1 and ends 1024 bytes before the end of partition 1
-pardd: note: partition 5 of /dev/sda ends beyond the copy; count=18432 takes all
+pardd: note: partition 5 of /dev/sda ends beyond the copy; count=18432 copies all
 pardd: note: this overwrites gpt, ext4 "root" on /dev/sdb
 overwrites=ext4 "root" at byte 1049656
 pardd: /dev/sda: unreadable: bytes 819200 to 820735, blocks 1600 to 1602 of 512 bytes, zeros in the copy

@@ -105,7 +105,7 @@ own_room()
 }
 no_room_now()
 {
-	local told='mnt/dst: its file system has room for 307200 bytes now, and 921600 are to be written$'
+	local told='mnt/dst: its file system has room for 307200 bytes now, but 921600 are to be written$'
 	small 1M 724k && "$blocks" make src 900k && exits 0 "$pardd" -dv if=src of=mnt/dst &&
 	    grep -q "^note=$told" out && exits 78 "$pardd" if=src of=mnt/dst && says "^pardd: note: $told"
 }

@@ -1041,7 +1041,7 @@ no_bitmap()
 page()
 {
 	changed && exits 0 "$pardd" -d if="$uri" of=older "$bitmap" base=m &&
-	    grep -q '^Changed 1.2 MB, by bitmap monday: the rest is there by m, and' out && cmp old older
+	    grep -q '^Changed 1.2 MB, by bitmap monday: the target has the rest, as m says, and' out && cmp old older
 }
 if command -v qemu-nbd >/dev/null; then
 	only plain asan	# one thread asks for the bitmap

@@ -31,7 +31,7 @@ files()
 	    has 'Source src file, 3\.1 MB Target new file, to be created' && [[ ! -e new ]] &&
 	    page if=src of=dst bs=512 skip=2 seek=1 count=3 &&
 	    has 'bytes 1024 to 2559 of the source, to byte 512 of the target' &&
-	    has 'Target dst file, 1\.0 kB what it holds there is lost' && holds dst 0 0 1000 9
+	    has 'Target dst file, 1\.0 kB what it holds there will be lost' && holds dst 0 0 1000 9
 }
 it "shows a page with -d" files
 detailed()
@@ -47,10 +47,10 @@ how()
 	    has 'at no more than 21 MB/s' && has 'then flushed, read back \(verify=1\)' &&
 	    has 'becomes zeros, and is listed' &&
 	    page if=src of=dst sync=0 && has 'NOT flushed \(sync=0\)' && has 'stops it \(coe=1 ' &&
-	    page if=src of=dst map=map && has 'tried again later, and stands in the map' &&
+	    page if=src of=dst map=map && has 'tried again later, and recorded in the map' &&
 	    has 'Map map: 0 B finished, 3\.1 MB to do, 0 B bad in 0 ranges' && ! has 'nothing is left' &&
 	    printf '0 + 1\n0 0x2fff00 +\n0x2fff00 0x100 -\n' >map && "$blocks" make dst 3M &&
-	    page if=src of=dst map=map && has '256 B bad in 1 range nothing is left to do, but retries= reads' &&
+	    page if=src of=dst map=map && has '256 B bad in 1 range nothing is left to do, but retries= tries' &&
 	    page if=src of=dst map=map retries=1 && ! has 'nothing is left'
 }
 it "says how the copy is made" how
@@ -69,7 +69,7 @@ folded()
 	local columns
 	"$blocks" make src 3M && "$blocks" make dst 1000 9 && for columns in 79 60 41 40; do
 		narrow $columns if=src of=dst && has 'Copy 3\.1 MB: bytes 0 to 3145727 of the source, to byte 0' &&
-		    has 'Now nothing is written yet;' && narrow $columns if=src of=dst of=new &&
+		    has 'Now nothing has been written;' && narrow $columns if=src of=dst of=new &&
 		    has 'dst, 1\.0 kB' && has 'new, to be created' || return
 	done
 	narrow 30 if=src of=dst || columns=40
@@ -95,9 +95,9 @@ it "shortens the page where the terminal is too low for it" low
 gone_on()
 {
 	"$blocks" make src 3M && exits 0 "$pardd" if=src of=dst map=map && page if=src of=dst map=map &&
-	    has 'Target dst file, 3\.1 MB Source \[' && has 'Source src file, 3\.1 MB not asked for its partitions' &&
+	    has 'Target dst file, 3\.1 MB Source \[' && has 'Source src file, 3\.1 MB not searched for partitions' &&
 	    ! has lost && has 'Map map: 3\.1 MB finished' && : >map && page if=src of=dst map=map &&
-	    has 'what it holds there is lost'
+	    has 'what it holds there will be lost'
 }
 it "calls nothing lost that a map calls finished" gone_on
 others()
@@ -140,7 +140,7 @@ two_disks()
 disks()
 {
 	two_disks && page if="$src" of="$dst" && has 'has gpt table, 1 unknown "EFI <&> x" 4\.2 MB, 2 ext4 "root" 21 MB, 3 unknown 8\.4 MB' &&
-	    has 'TO BE LOST: dos table, 1 ext4 "backup" 31 MB, 2 unknown 21 MB \(in part\)' &&
+	    has 'WILL BE LOST: dos table, 1 ext4 "backup" 31 MB, 2 unknown 21 MB \(in part\)' &&
 	    grep -Eq '^Source  \[\.?1-*2-*3-*\.*\] 42 MB$' out && grep -Eq '^Target  \[1-*2-*\.*\] 67 MB$' out &&
 	    has 'Note the backup GPT will not be at the end of the disk; to move it there' &&
 	    grep -q " sgdisk -e $dst\$" out && narrow 40 if="$src" of="$dst" && grep -q " sgdisk -e $dst\$" out
@@ -148,7 +148,7 @@ disks()
 between()
 {
 	two_disks && page if="$src" ipart=2 of="$dst" opart=2 && has 'Source partition 2 of /dev/loop' &&
-	    has 'TO BE LOST: 2 unknown 21 MB stays: 1 ext4 "backup" 31 MB' &&
+	    has 'WILL BE LOST: 2 unknown 21 MB stays: 1 ext4 "backup" 31 MB' &&
 	    [[ $(grep -c '^  *##*$' out) = 2 ]] && page if="$src" of="$dst" skip=100 seek=7 count=30000 &&
 	    has 'Note on the source it begins 997376 bytes before partition 1'
 }
@@ -156,7 +156,7 @@ between()
 cut_off()
 {
 	two_disks && page if="$src" of="$dst" count=30000 &&
-	    has "Note partitions 2 and 3 of $src end beyond the copy; count=[0-9]+ takes all"
+	    has "Note partitions 2 and 3 of $src end beyond the copy; count=[0-9]+ copies all"
 }
 # The picture is to scale: what is written is where the partition is.
 placed()
@@ -199,7 +199,7 @@ several()
 	    page if="$src" of="$dev" of=new && has "$dev 67 MB block device ext4 \"home\"" &&
 	    e2label other 'sixteen columns!' && page if="$src" of="$dev" of=new && has "$dev 67 MB block device ext4 \"si\\.\\.\\." || return
 	! command -v script >/dev/null || { narrow 40 if="$src" of="$dev" of=new &&
-	    has "$dev, 67 MB TO BE LOST: ext4 \"sixteen columns!\" new, to be created"; }
+	    has "$dev, 67 MB WILL BE LOST: ext4 \"sixteen columns!\" new, to be created"; }
 }
 if can_loop; then
 	it "tells that the source is in use" in_use

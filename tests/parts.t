@@ -346,7 +346,7 @@ it "notes a range that goes on into the next partition" \
     noted 'begins at the first byte of partition 1 and ends 3145216 bytes before the end of partition 2' \
     if=a of=. skip=2048 count=4097
 it "notes a range that goes on behind the last partition" \
-    noted 'begins at the first byte of partition 3 and ends 512 bytes behind the end of partition 3' \
+    noted 'begins at the first byte of partition 3 and ends 512 bytes after the end of partition 3' \
     if=a of=. skip=12288 count=2049
 it "notes a range that begins before a partition" \
     noted 'begins 512 bytes before partition 1 and ends at the end of partition 1' \
@@ -390,7 +390,7 @@ logical()
 	exits 0 "$pardd" if=a of=. skip="$start" count="$count" &&
 	    does_not_say note: || return
 	exits 0 "$pardd" if=a of=. skip="$start" count=$((count + 1)) &&
-	    says 'note: .*ends 512 bytes behind the end of partition 5$' || return
+	    says 'note: .*ends 512 bytes after the end of partition 5$' || return
 	read -r start count < <(route a 2)
 	exits 0 "$pardd" if=a of=. skip="$start" count="$count" &&
 	    does_not_say note: &&
@@ -533,7 +533,7 @@ smaller_disk()
 }
 left_behind()
 {
-	local note="partition 1 of $a ends beyond the copy; count=16384 takes all"
+	local note="partition 1 of $a ends beyond the copy; count=16384 copies all"
 	exits 0 "$pardd" if="$a" of="$dev" "$@" && complete &&
 	    says "^pardd: note: $note$" && exits 0 "$pardd" -dv if="$a" of="$dev" "$@" &&
 	    grep -qx "note=$note" out || fail "$(cat out err)"
@@ -549,7 +549,7 @@ out_of_order()
 in_bytes()
 {
 	crossed && smaller_disk 8M && exits 0 "$pardd" if="$a" of="$dev" \
-	    iflag=count_bytes count=2097152 && says '; count=8388608 takes all$'
+	    iflag=count_bytes count=2097152 && says '; count=8388608 copies all$'
 }
 no_such_room()
 {
@@ -579,10 +579,10 @@ no_clone()
 # The count= that a refusal names is taken, and is the right one.
 advised()
 {
-	crossed && smaller_disk 8M && refused '; count=16384 takes all partitions$' \
-	    if="$a" of="$dev" && refused '; count=8388608 takes all partitions$' if="$a" \
+	crossed && smaller_disk 8M && refused '; count=16384 copies all partitions$' \
+	    if="$a" of="$dev" && refused '; count=8388608 copies all partitions$' if="$a" \
 	    of="$dev" iflag=count_bytes count=12582912 &&
-	    refused '; count=128 takes all partitions$' if="$a" of="$dev" bs=64k || return
+	    refused '; count=128 copies all partitions$' if="$a" of="$dev" bs=64k || return
 	smaller_disk 7M && refused '; count=14336 fits, but not all partitions$' \
 	    if="$a" of="$dev" && exits 0 "$pardd" if="$a" of="$dev" count=14336 || return
 	"$blocks" make a 12M 1 && refused '; count=14336 fits$' if=a of="$dev" &&

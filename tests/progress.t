@@ -393,7 +393,7 @@ in_the_plan()
 {
 	"$blocks" make src 1M && "$blocks" make dst 4M && mke2fs -q -F dst 4M && loop dst &&
 	    env -u NO_COLOR TERM=xterm "$pardd" if=src of="$dev" -d >page && ! grep -q $'\e' page &&
-	    coloured -- if=src of="$dev" -d && grep -qF $'\e[1;31mTO BE LOST:\e[m ' shown &&
+	    coloured -- if=src of="$dev" -d && grep -qF $'\e[1;31mWILL BE LOST:\e[m ' shown &&
 	    tr -d '\r' <shown | sed -e '/^Script/d; $d' -e $'s/\e\\[[0-9;]*m//g' | grep . | diff - <(grep . page)
 }
 if [[ $VARIANT = plain ]] && command -v script >/dev/null; then

@@ -81,7 +81,7 @@ smaller()
 {
 	two 8M && types 'pardd if=/dev/sda of=/dev/sdb' && [[ $status = 101 ]] &&
 	    holds b.img 0 0 8M 9 || return
-	count=$(sed -n 's/.* count=\([0-9]*\) takes all partitions$/\1/p' err)
+	count=$(sed -n 's/.* count=\([0-9]*\) copies all partitions$/\1/p' err)
 	[[ $count = 10240 ]] || fail "$(<err)" || return
 	exits 0 "$pardd" if="$sda" of="$sdb" count="$count" && complete || return
 	sgdisk -e "$sdb" >out 2>&1

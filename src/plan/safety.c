@@ -92,7 +92,7 @@ advise_count(const struct plan *p, uint64_t room, char *text, size_t size)
 	uint64_t need = round_up(p->needed, unit) / unit;
 
 	if (need > 0 && need <= most)
-		snprintf(text, size, "count=%llu takes all partitions",
+		snprintf(text, size, "count=%llu copies all partitions",
 		    (ull)need);
 	else if (most > 0)
 		snprintf(text, size, "count=%llu %s", (ull)most, need > 0 ?

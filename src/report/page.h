@@ -21,7 +21,7 @@ enum {
 };
 
 /* The heading for what the target has in the range that is written. */
-#define PAGE_LOST	"TO BE LOST:"
+#define PAGE_LOST	"WILL BE LOST:"
 
 enum brevity { WHOLE, SHORT_LISTS, NO_LEGEND, NO_PICTURE };
 

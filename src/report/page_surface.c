@@ -154,11 +154,11 @@ surface_loses(const struct sheet *sh, const struct surface *s, bool written)
 		page_wrap(sh, "",
 		    s->ep->is.device ? "no file system or partition table "
 		    "found where it will be written" :
-		    "what it holds there is lost");
+		    "what it holds there will be lost");
 	if (written && s->ep->is.remote && s->ep->kind != END_RBD)
 		page_wrap(sh, "",
-		    s->ep->kind == END_ISCSI ? "who else uses it is "
-		    "known only of who has registered with it" :
+		    s->ep->kind == END_ISCSI ? "only users that "
+		    "registered with it are known" :
 		    "who else uses it cannot be known");
 }
 

@@ -105,8 +105,8 @@ changed_put(const struct sheet *s, const struct plan *p)
 
 	if (opts_changed(p->opts))
 		page_told(s, "Changed",
-		    "%s, %s %s: the rest is there by %s, and "
-		    "is not read", number_si(size, sizeof(size),
+		    "%s, %s %s: the target has the rest, as %s says, "
+		    "and it is not read", number_si(size, sizeof(size),
 		    (double)(p->length - same)), p->opts->bitmap != NULL ?
 		    "by bitmap" : "since", p->opts->bitmap != NULL ?
 		    p->opts->bitmap : p->opts->since, p->opts->base);
@@ -202,7 +202,7 @@ errors_put(const struct sheet *s, const struct plan *p)
 	if (p->work == WORK_RESCUE)
 		page_told(s, "",
 		    "what cannot be read is tried again later, and "
-		    "stands in the map");
+		    "recorded in the map");
 	else if (p->work != WORK_COPY)
 		page_told(s, "", o->coe != 0 ?
 		    "a block that cannot be read is listed" :
@@ -232,8 +232,8 @@ known_put(const struct sheet *s, const struct plan *p,
 	    number_si(bad, sizeof(bad), (double)t->bad), (ull)t->bad_ranges,
 	    t->bad_ranges == 1 ? "" : "s");
 	if (t->untried + t->failed == 0 && t->bad > 0 && p->opts->retries <= 0)
-		page_told(s, "", "nothing is left to do, but retries= reads "
-		    "what is bad once more");
+		page_told(s, "", "nothing is left to do, but retries= tries "
+		    "the bad parts again");
 }
 
 /* --- remarks ------------------------------------------------------------ */
@@ -354,7 +354,7 @@ targets_put(const struct sheet *s, const struct plan *p)
 	unsigned i;
 
 	page_told(s, "Targets",
-	    "%u, all of them at the speed of the slowest:",
+	    "%u, all at the speed of the slowest:",
 	    p->targets);
 	if (s->width == WIDTH)
 		fprintf(s->out, "%*s%-*s %8s  %-*s  %s\n", INDENT, "",
@@ -385,7 +385,7 @@ compose(const struct sheet *s, const struct plan *p,
 	end_put(s, "Source", p->src);
 	surface_holds(s, src);
 	if (p->work == WORK_RESCUE && src->size > 0)
-		page_wrap(s, "", "not asked for its partitions, in case it is "
+		page_wrap(s, "", "not searched for partitions, in case it is "
 		    "failing");
 	if (p->each != NULL) {
 		targets_put(s, p);
@@ -405,7 +405,7 @@ compose(const struct sheet *s, const struct plan *p,
 		if (p->each[i].found != NULL)
 			remarks_put(s, &p->each[i]);
 	if (end == SHOWN)
-		page_wrap(s, "Now", "nothing is written yet; leave out -d to "
+		page_wrap(s, "Now", "nothing has been written; leave out -d to "
 		    "do it, -dv shows more");
 }
 
@@ -520,7 +520,7 @@ question(FILE *tty, const struct plan *p, const struct map_totals *known)
 	end = escape_line(line, p->dst->lim.within);
 	end = escape_line(end, name);
 	escape_line(end, what);
-	fprintf(tty, "%s %s? yes/no: ", begun ? "Go on writing to" :
+	fprintf(tty, "%s %s? yes/no: ", begun ? "Continue writing to" :
 	    p->dst->is.absent ? "Create" :
 	    endpoint_holds(p->dst) && !p->dst->is.piped ? "Overwrite" :
 	    "Write to", line);
@@ -535,7 +535,7 @@ report_ask(const struct plan *p, const struct map_totals *known,
 
 	if (tty == NULL) {
 		fault_set(f, STATUS_REFUSED,
-		    "--ask: there is no terminal to ask at");
+		    "--ask: there is no terminal to ask on");
 		return false;
 	}
 	if (page_put(tty, p, known, ASKED, f) != 0) {

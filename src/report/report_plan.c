@@ -81,7 +81,7 @@ report_border(char *text, size_t room, const struct border *b, bool begins)
 	static const char *const words[][2] = {
 		[LIES_BORDER] = { "at the end of", "at the first byte of" },
 		[LIES_INSIDE] = { "before the end of", "into" },
-		[LIES_OUTSIDE] = { "behind the end of", "before" },
+		[LIES_OUTSIDE] = { "after the end of", "before" },
 	};
 	char far[32] = "";
 
@@ -140,7 +140,7 @@ beyond_remark(char *text, size_t room, const struct plan *p)
 	numbers(which, sizeof(which), b);
 	if (end <= (uint64_t)p->src->geo.size && (p->dst->geo.room < 0 ||
 	    end <= (uint64_t)p->dst->geo.room))
-		snprintf(advice, sizeof(advice), "; count=%llu takes all",
+		snprintf(advice, sizeof(advice), "; count=%llu copies all",
 		    (ull)(end / unit));
 	snprintf(text, room, "partition%s %s of %s end%s beyond the copy%s",
 	    b->n > 1 ? "s" : "", which, p->src->name, b->n > 1 ? "" : "s",
@@ -159,11 +159,11 @@ slip_remark(char *text, size_t room, const struct plan *p)
 		break;
 	case SLIP_OVER_TABLE:
 		snprintf(text, room, "%s is one file system (%s), and %s has "
-		    "partitions; opart= names one", src, p->found->kind, dst);
+		    "partitions; opart= selects one", src, p->found->kind, dst);
 		break;
 	case SLIP_NESTED:
 		snprintf(text, room, "%s has a partition table, and %s%s is "
-		    "a partition: none is looked for in it", src,
+		    "a partition: a table in it is ignored", src,
 		    p->dst->lim.within, dst);
 		break;
 	case SLIP_BLANK:
@@ -182,7 +182,7 @@ crowded_remark(char *text, size_t room, const struct plan *p)
 	const struct fit *fit = &p->found->fit;
 
 	snprintf(text, room, "%s: its file system has room for %llu bytes now, "
-	    "and %llu are to be written", p->dst->name, (ull)fit->room,
+	    "but %llu are to be written", p->dst->name, (ull)fit->room,
 	    (ull)fit->need);
 }
 
@@ -195,7 +195,7 @@ hidden_remark(char *text, size_t room, const struct plan *p)
 	    "(DCO), see hdparm --dco-identify" : "an HPA and a DCO, see hdparm "
 	    "-N and --dco-identify";
 
-	snprintf(text, room, "%s hides %llu bytes behind its end, which are "
+	snprintf(text, room, "%s hides %llu bytes past its end, which are "
 	    "not copied: %s", p->src->name, (ull)(h->area + h->overlay), how);
 }
 

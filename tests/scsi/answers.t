@@ -407,7 +407,7 @@ told_of()
 {
 	hides "$@" && all_there && says "^pardd: note: src $2"
 }
-tail='hides %s bytes behind its end, which are not copied: %s'
+tail='hides %s bytes past its end, which are not copied: %s'
 # shellcheck disable=SC2059
 {
 	it "tells of a host protected area" told_of native=3000 \

@@ -78,7 +78,7 @@ makes_remarks_in_order(void **state)
 	(void)state;
 	assert_true(report_remark(&p, 0, said, sizeof(said)));
 	assert_string_equal(said, "partition 3 of src ends beyond the copy; "
-	    "count=4 takes all");
+	    "count=4 copies all");
 	assert_true(report_remark(&p, 1, said, sizeof(said)));
 	assert_non_null(strstr(said, "src hides 512 bytes"));
 	assert_false(report_remark(&p, 2, said, sizeof(said)));

@@ -109,10 +109,10 @@ says_what_will_be_lost(void **state)
 {
 	(void)state;
 	s.to = 10 * MB;
-	LOSES("        TO BE LOST: gpt table, 1 unknown \"boot\" 9.0 MB\n"
+	LOSES("        WILL BE LOST: gpt table, 1 unknown \"boot\" 9.0 MB\n"
 	    "        stays: 2 ext4 \"root\" 60 MB\n");
 	sheet.brief = NO_LEGEND;
-	LOSES("        TO BE LOST: gpt table, 1 unknown \"boot\" 9.0 MB\n");
+	LOSES("        WILL BE LOST: gpt table, 1 unknown \"boot\" 9.0 MB\n");
 	surface_loses(&sheet, &s, false);
 	is("        has gpt table, 1 unknown \"boot\" 9.0 MB\n");
 }
@@ -129,12 +129,12 @@ says_what_is_not_known_of_it(void **state)
 		{ END_BLOCK, true, false, 1, "        no file system or "
 		    "partition table found where it will be written\n" },
 		{ END_FILE, false, false, 1,
-		    "        what it holds there is lost\n" },
+		    "        what it holds there will be lost\n" },
 		{ END_FILE, false, false, 0, "" },
 		{ END_NBD, false, true, 0, "        who else uses it "
 		    "cannot be known\n" },
-		{ END_ISCSI, true, true, 0, "        who else uses it "
-		    "is known only of who has registered with it\n" },
+		{ END_ISCSI, true, true, 0, "        only users that "
+		    "registered with it are known\n" },
 		{ END_RBD, false, true, 0, "" },
 	};
 	size_t i;
