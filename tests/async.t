@@ -58,7 +58,7 @@ without()
 {
 	"$blocks" make src 16M &&
 	    exits 0 "$tools/noring" setup "$1" "$pardd" if=src of=dst engine=async verbose=1 "${@:2}" &&
-	    complete && says "no io_uring.*: 4 threads" && holds dst 0 0 16M &&
+	    complete && says "no io_uring.*: using 4 threads" && holds dst 0 0 16M &&
 	    exits 0 "$tools/noring" setup "$1" "$pardd" if=src of=dst engine=async &&
 	    complete && does_not_say io_uring
 }
