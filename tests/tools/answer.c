@@ -1,59 +1,60 @@
 /*
- * answer: SCSI disks out of files, with answers on demand (LD_PRELOAD).
+ * answer: files as SCSI disks, with answers on demand (LD_PRELOAD).
  *
- * A file becomes an sg node: fstat(2) tells of a character device, and SG_IO,
- * write(2) and read(2) of it are answered here, its bytes being the disk's.
+ * A file becomes an sg node: fstat(2) reports a character device, and SG_IO,
+ * write(2) and read(2) on it are answered here; its bytes are the disk's.
  *
- * ANSWERS holds rules, parted by ';'; a rule holds words.  A rule with disk=
- * makes one:
+ * ANSWERS has rules, separated by ';'; a rule consists of words.  A rule with
+ * disk= defines a disk:
  *
  *	disk=PATH	the file
  *	block=N		bytes of a block (512), for the commands
  *	says=N		... and what READ CAPACITY says it is
- *	blocks=N	how many there are (what the file has room for)
+ *	blocks=N	how many there are (as many as fit in the file)
  *	type=N		device type (0)
  *	most=N		MAXIMUM TRANSFER LENGTH, in blocks (0: no limit)
- *	same=N		MAXIMUM WRITE SAME LENGTH, in blocks (0: not known)
+ *	same=N		MAXIMUM WRITE SAME LENGTH, in blocks (0: unknown)
  *	native=N made=N	how many blocks it could show, and was made with, by the
- *			ATA commands that tell it (0: it has no such commands)
- *	thin=1		thin provisioning: GET LBA STATUS has all mapped, told in
- *			spans of 128 blocks
+ *			ATA commands for that (0: it has no such commands)
+ *	thin=1		thin provisioning: GET LBA STATUS reports all as mapped,
+ *			in runs of 128 blocks
  *
- * All other rules say how a command ends, the first that fits decides:
+ * All other rules say how a command ends; the first match counts:
  *
  *	on=PATH		of this disk
- *	op=OP,...	inquiry (also of VPD pages) ready capacity capacity16
- *			read write same sync lbastatus ata
+ *	op=OP,...	inquiry (also VPD pages) ready capacity capacity16 read
+ *			write same sync lbastatus ata
  *	at=FIRST+COUNT	a command that touches these blocks
- *	len=LEAST-MOST	one of so many
+ *	len=LEAST-MOST	one with so many
  *	nth=N times=N	only the Nth time; only the first N times
  *	from=N		from the Nth time on
  *	status=N	the SCSI status
  *	sense=K/A/Q	sense data, in hex, and CHECK CONDITION without status=
- *	descriptor	... in this format, not in the fixed one
- *	deferred	... of an earlier command
+ *	descriptor	... in this format instead of the fixed one
+ *	deferred	... for an earlier command
  *	info=N ili	... with these fields
- *	cut=N		... of N bytes only
- *	done		the command is carried out, all the same
+ *	cut=N		... of only N bytes
+ *	done		the command is carried out all the same
  *	host=N driver=N	the status of host and driver
- *	resid=N		bytes that were not moved: at the end, or more than
- *			there are, or fewer than none
- *	data=HEX	what is answered, and zeros behind
+ *	resid=N		residual: bytes at the end that were not moved, or an
+ *			impossible number
+ *	data=HEX	the answer, followed by zeros
  *	errno=N		the ioctl fails
- *	sleep=MS	takes so long first
- *	becomes=PATH	from now on, this file is the medium; with such a rule one
- *			command is answered at a time, so that "now" is exact
+ *	sleep=MS	sleep first
+ *	becomes=PATH	from now on this file is the medium; with such a rule
+ *			commands are answered one at a time, so that "now" is
+ *			exact
  *
  * ANSWER_LOG=FILE gets a line for each command:
  *
  *	PATH OP LBA BLOCKS SIZE-OF-CDB BITS STATUS
  *
  * where BITS are those of byte 1, in hex, and STATUS is "-" if it was refused,
- * and for each nanosleep(2), which takes a hundredth of its time only,
+ * and for each nanosleep(2), which takes only a hundredth of its time,
  *
  *	pause MS
  *
- * Of sysfs a disk has the folder PATH.sys, or nothing.
+ * The sysfs directory of a disk is PATH.sys, if that exists.
  */
 #undef _FILE_OFFSET_BITS		/* both names of a call are defined here, */
 #undef _FORTIFY_SOURCE		/* and none may be turned into another */

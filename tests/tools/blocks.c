@@ -1,24 +1,25 @@
 /*
- * blocks: data that knows its place.
+ * blocks: data that shows its position.
  *
- * The pattern of a seed is endless: the eight bytes at offset 8w hold w times
- * an odd constant, xored with a key made from the seed.  That can be undone,
- * so a word that lies at a wrong place tells where it came from, and each
- * 512-byte block differs from each other one.
+ * The pattern of a seed is endless: the eight bytes at offset 8w are w times an
+ * odd constant, xored with a key derived from the seed.  That can be inverted,
+ * so a word at a wrong place shows where it came from, and all 512-byte blocks
+ * differ.
  *
- *	blocks make FILE BYTES [SEED [AT]]	write the pattern from AT on; without
- *						AT from 0, cutting a regular file there
+ *	blocks make FILE BYTES [SEED [AT]]	write the pattern from AT on;
+ *						without AT from 0, truncating a
+ *						regular file
  *	blocks drip BYTES [SEED]		to stdout, in odd pieces with pauses
  *	blocks check [-z RANGES] FILE AT ORIGIN BYTES [SEED]
- *						BYTES at AT are the pattern's from ORIGIN
- *						on; zeros in RANGES of the origin, and
- *						only there
- *	blocks zero FILE AT BYTES		there is nothing but zeros
+ *						BYTES at AT are the pattern from
+ *						ORIGIN on; zeros in RANGES of
+ *						the origin, and only there
+ *	blocks zero FILE AT BYTES		there are only zeros
  *	blocks extents FILE			its holes and data, a line each
  *	blocks incore FILE			pages of FILE in the page cache
  *
  * FILE may be - (stdout, stdin).  RANGES: OFFSET+LENGTH,...  Numbers take the
- * suffixes k M G T.  Ends 0 when it holds, 1 when it does not, 2 for trouble.
+ * suffixes k M G T.  Exits 0 if the check holds, 1 if not, 2 on an error.
  */
 #define _GNU_SOURCE
 #include <err.h>

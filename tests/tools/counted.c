@@ -1,42 +1,42 @@
 /*
  * counted: a bad disk whose costs are counted, between the program and libc
- * (LD_PRELOAD).  No time passes in which nothing is done: a clock stands still
- * while the program thinks, and goes on by what each read of the disk costs.
- * So a night's rescue takes a second, and comes out the same each time, however
- * busy the machine is.
+ * (LD_PRELOAD).  Nothing really waits: the clock stands still while the program
+ * computes, and advances by the cost of each read.  So a rescue of a whole
+ * night takes a second, and has the same result each time, however busy the
+ * machine is.
  *
- *	DISK=FILE	what the disk is like: lines of a word and numbers
- *	SOURCE=FILE	stands for it: reads of it are the disk's, whose size it
- *			has
- *	TARGET=FILE	what is written to it is looked at and thrown away
- *	FIGURES=FILE	gets what it came to, a line
+ *	DISK=FILE	the properties of the disk: lines of a word and numbers
+ *	SOURCE=FILE	stands for it: reads of it are reads of the disk, and it
+ *			has the same size
+ *	TARGET=FILE	what is written to it is checked and discarded
+ *	FIGURES=FILE	gets the results, one line
  *	READS=FILE	gets a line for each read: second, offset, length, good
- *	SYSFS=DIR	if given, SOURCE is a block device, and DIR its folder
- *			in sysfs
+ *	SYSFS=DIR	if given, SOURCE is a block device, and DIR its
+ *			directory in sysfs
  *
  * The words of DISK (bytes, microseconds):
  *
  *	size BYTES	rate BYTES_PER_SECOND	physical BYTES
  *	overhead US	of each read; the disk is occupied
- *	latency US	of each read; the disk goes on meanwhile
- *	jump US		of a read that does not follow the last
- *	error US	of a read that fails; it has come to the bad sector
- *	servers N	so many reads are served at a time (1)
- *	tries N		a bad sector can be read the Nth time (0: never)
+ *	latency US	of each read; the disk continues meanwhile
+ *	jump US		of a read that does not follow the last one
+ *	error US	of a read that fails; it ends at the bad sector
+ *	servers N	the number of reads served at a time (1)
+ *	tries N		a bad sector can be read at the Nth try (0: never)
  *	above BYTES	only longer reads fail
- *	grow N		each Nth error makes its bad area a sector longer
- *	stop 1		the run is over once all that can be read is there
- *	limit SECONDS	the run is over then at the latest
+ *	grow N		every Nth error makes its bad area a sector longer
+ *	stop 1		the run ends once everything readable was read
+ *	limit SECONDS	the run ends then, at the latest
  *	bad OFF LEN	in order, as are:
  *	slow OFF LEN RATE
  *
  * The disk serves reads in the order in which they come: one after the other,
- * or with servers=N as many at a time.  Then each has its own overhead and its own
- * error, and all share the rate.  A sector carries its number, so that what is
- * written can be told from what was never read.  The line of FIGURES, with tabs:
- * seconds and errors until 50, 90, 99, 99.9 and 100 % of what can be read were
- * written; seconds, errors, reads and jumps in all; sectors that are missing;
- * sectors written wrong.
+ * or with servers=N as many at a time.  Then each has its own overhead and its
+ * own error, and all share the rate.  A sector contains its number, so that
+ * data written can be told from data never read.  The line of FIGURES, with
+ * tabs: seconds and errors until 50, 90, 99, 99.9 and 100 % of the readable
+ * data were written; seconds, errors, reads and jumps in all; sectors that are
+ * missing; sectors written wrong.
  */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE

@@ -1,13 +1,12 @@
 /*
- * ends: run a command and put down how it ended.
+ * ends: run a command and record how it ended.
  *
  *	ends FILE COMMAND ...
  *
  * FILE gets `pid N` before the command begins, and at the end `exit N rss KIB`
- * or `signal N rss KIB`: a shell shows 130 for both an exit and a death by
- * SIGINT.  SIGINT and SIGQUIT, which a shell ignores for what it runs in the
- * background, are as they are at a terminal again; with ENDS_IGNORE=N signal N
- * is ignored.
+ * or `signal N rss KIB`: a shell shows 130 both for an exit and for a death by
+ * SIGINT.  SIGINT and SIGQUIT, which a shell ignores for background commands,
+ * get their default action again; with ENDS_IGNORE=N signal N is ignored.
  */
 #define _GNU_SOURCE
 #include <err.h>

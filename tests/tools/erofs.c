@@ -1,8 +1,8 @@
 /*
- * erofs FILE FOLDER: make FILE an erofs of 4 KiB with nothing in it, and mount
- * it on FOLDER as Linux 6.12 can, without a loop device.
+ * erofs FILE DIR: make FILE an empty erofs of 4 KiB, and mount it on DIR as
+ * Linux 6.12 can, without a loop device.
  *
- * The status is 77 where the kernel cannot.
+ * The status is 77 if the kernel cannot.
  */
 #include <err.h>
 #include <errno.h>

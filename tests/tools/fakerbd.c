@@ -1,18 +1,18 @@
 /*
- * A Ceph cluster that is a folder: what pardd calls of librbd and librados,
- * under their names, for LD_LIBRARY_PATH.
+ * A directory as a Ceph cluster: the functions of librbd and librados that
+ * pardd calls, under their names, for LD_LIBRARY_PATH.
  *
  *	RBD_DIR		POOL[/NAMESPACE]/IMAGE, and IMAGE@SNAPSHOT, are files;
- *			IMAGE.users has the number of clients that watch it
- *	RBD_FAULTS	words CALL[@OFFSET+LENGTH]=NUMBER, an errno: what becomes
- *			of a call (of one that touches these bytes).  Or =hang: a
- *			process with such a call cannot exit(), as with Ceph's own
- *			threads.  Or =late, the first time: it is served after
- *			LATE seconds.  Or =after: it moves its bytes, and ends
- *			once the late one is served
+ *			IMAGE.users has the number of its watchers
+ *	RBD_FAULTS	words CALL[@OFFSET+LENGTH]=NUMBER, an errno: the result
+ *			of a call (of one that touches these bytes).  Or =hang:
+ *			a process with such a call cannot exit(), as with Ceph's
+ *			own threads.  Or =late, the first time: it is served
+ *			after LATE seconds.  Or =after: it moves its bytes, and
+ *			ends once the late one is served
  *	RBD_LOG		gets a line for each call: its name, offset, length
  *
- * Objects are of 64 KiB: what is all zeros in one is a hole.
+ * Objects have 64 KiB: one that is all zeros is a hole.
  */
 #if __has_include(<rbd/librbd.h>)
 #include <errno.h>

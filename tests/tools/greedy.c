@@ -4,13 +4,14 @@
  *
  *	greedy ADDRESS WHAT
  *
- * It listens at port 3260 of ADDRESS, one of loopback's, and says "ready".
+ * It listens on port 3260 of ADDRESS, a loopback address, and prints "ready".
  * WHAT is
  *
- *	asks		it asks for 4 GiB of what is to be written
- *	asks=N		... in packets of N bytes at most (8192; 0 is not allowed)
- *	reads=N		it does so at the Nth READ, too, and at those after it
- *	pours=N		it answers those with data that does not end
+ *	asks		it requests 4 GiB of the data to be written
+ *	asks=N		... in packets of at most N bytes (8192; 0 is not
+ *			allowed)
+ *	reads=N		it does so at the Nth READ, too, and at all later ones
+ *	pours=N		it answers those with endless data
  */
 #include <arpa/inet.h>
 #include <endian.h>

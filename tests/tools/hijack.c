@@ -1,9 +1,9 @@
 /*
- * hijack: a preload that makes a worker do, at its first read, what one would
- * do that an evil disk has taken over; and say what came of it, a line each.
+ * hijack: a preload that makes a worker act, at its first read, as if a
+ * malicious disk had taken it over; and print the results, a line each.
  *
- *	SHADOW	a file to be opened; default /etc/shadow
- *	MAKE	one to be made; or nothing
+ *	SHADOW	a file to open; default /etc/shadow
+ *	MAKE	one to create; or nothing
  */
 #include "preload.h"
 

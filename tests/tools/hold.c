@@ -1,5 +1,5 @@
 /*
- * hold: run a command while a device is held, or watched.
+ * hold: run a command while a device is held or watched.
  *
  *	hold excl PATH COMMAND ...	opened with O_EXCL, the kernel's claim
  *	hold lock PATH COMMAND ...	locked with flock(2)
@@ -7,11 +7,11 @@
  *	hold record PATH COMMAND ...	the same, as the lock of this process
  *	hold open PATH COMMAND ...	only opened, for reading and writing
  *	hold watch PATH COMMAND ...	by inotify, as udev does
- *	hold map PATH COMMAND ...	its pages in memory, so that they stay
- *					in the page cache
+ *	hold map PATH COMMAND ...	its pages mapped, so that they stay in
+ *					the page cache
  *
- * The status is the command's; 99 when PATH cannot be held, and with watch
- * when some program has opened it for writing and closed it.
+ * The status is the command's; 99 if PATH cannot be held, and with watch if a
+ * program has opened it for writing and closed it.
  */
 #define _GNU_SOURCE
 #include <err.h>

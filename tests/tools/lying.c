@@ -1,19 +1,19 @@
 /*
- * lying: a file served by FUSE that does not keep to the rules.
+ * lying: a file served by FUSE that breaks the rules.
  *
  *	lying FILE NAME [WORD...]
  *
- * The file NAME becomes FILE, from when this returns until it is unmounted.  By
+ * The file NAME shows FILE, from when this returns until it is unmounted.  By
  * WORD
  *
- *	size=N		it says that it has N bytes
- *	direct		the kernel keeps nothing of it
+ *	size=N		it claims to have N bytes
+ *	direct		the kernel caches nothing of it
  *	back		the kernel writes it back later
- *	apart		what is written by an open file is flushed by that one
- *			only; else its close fails
+ *	apart		data written by an open file is flushed only by that
+ *			one; else its close fails
  *	OP:N:ERRNO	the Nth request of this kind fails: read, write, sync,
- *			close; look, which counts from the first write on
- *	OP:N+:ERRNO	and all after it
+ *			close; look, counted from the first write on
+ *	OP:N+:ERRNO	and all later ones
  */
 #include <err.h>
 #include <errno.h>

@@ -1,17 +1,18 @@
 /*
- * maps: what a rescue left behind, held against the truth.
+ * maps: compare the result of a rescue with the truth.
  *
  *	maps random SEED SIZE [UNIT]	ranges of bad blocks in SIZE bytes, merged
- *	maps list MAP STATUSES		what has one of these in a map, merged
+ *	maps list MAP STATUSES		ranges of a map with one of these,
+ *					merged
  *	maps check [-p] MAP SRC DST OLD SKIP SEEK COUNT
- *		COUNT bytes from SKIP of the map lie at SEEK of DST: each byte that
- *		is finished (+) there is SRC's, each other one of DST is as in OLD,
- *		which may be shorter and goes on in zeros; with -p others may be
- *		anything
+ *		COUNT bytes from SKIP of the map lie at SEEK of DST: each byte
+ *		that is finished (+) equals SRC's, each other one of DST is as
+ *		in OLD, which may be shorter and continues with zeros; with -p
+ *		others may be anything
  *
- * Ranges are written OFFSET+LENGTH,... as the shim takes them.  The maps are read
- * in the one form in which pardd and ddrescue write them.  Ends 0 when it
- * holds, 1 when it does not, 2 for trouble.
+ * Ranges are written OFFSET+LENGTH,... as for the shim.  Maps are read only in
+ * the form in which pardd and ddrescue write them.  Exits 0 if the check holds,
+ * 1 if not, 2 on an error.
  */
 #define _GNU_SOURCE
 #include <err.h>

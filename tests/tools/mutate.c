@@ -1,14 +1,14 @@
 /*
- * mutate: spoil the partition table of an image, the same way for the same
+ * mutate: damage the partition table of an image, in the same way for the same
  * seed.
  *
  *	mutate FILE SECTOR SEED [plain]
  *
  * A few bytes of the MBR's entries, of the GPT's header and of its first
- * entries become others, at times such as are prone to overflow.  Then the
- * checksums of the GPT are made right again, so that the spoilt values are
- * believed; with "plain" they are left wrong.  The backup GPT is wiped on each
- * second seed, so that it does not stand in.
+ * entries are changed, sometimes to values that may overflow.  Then the
+ * checksums of the GPT are corrected, so that the damaged values are believed;
+ * with "plain" they stay wrong.  The backup GPT is wiped for every second seed,
+ * so that it is not used instead.
  */
 #define _GNU_SOURCE
 #include <err.h>

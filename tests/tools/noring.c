@@ -1,10 +1,10 @@
 /*
- * noring CALL[:N] ERRNO COMMAND...: run a command for which a call of io_uring
+ * noring CALL[:N] ERRNO COMMAND...: run a command in which a call of io_uring
  * (setup, register, enter) fails with ENOSYS or EPERM, as under a container's
- * seccomp filter or an old kernel; KILL in place of it ends the command.
+ * seccomp filter or an old kernel; KILL instead of it ends the command.
  *
- * With N, a number, the first N calls go through, and all later ones fail.  With
- * N! only one does, the next after those.
+ * With N, a number, the first N calls succeed, and all later ones fail.  With
+ * N! only the next one fails.
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -1,11 +1,10 @@
 /*
- * nth N LOG COMMAND...: run a command of which one system call fails.
+ * nth N LOG COMMAND...: run a command in which one system call fails.
  *
- * Each call of each of its threads, from main() on, may fail with each of the
- * errnos that it has below; N, from 0, counts these pairs in the order in which
- * they are met.  The call is not made.  What failed is written to LOG; nothing
- * is where N is behind the last pair.  Ends as the command does, 128 + signal
- * where it was killed.
+ * Each call of each of its threads, from main() on, may fail with each of its
+ * errnos below; N, from 0, counts these pairs in order of occurrence.  The call
+ * is not made.  What failed is written to LOG; nothing if N is past the last
+ * pair.  Exits like the command, with 128 + signal if it was killed.
  */
 #define _GNU_SOURCE
 #include <err.h>

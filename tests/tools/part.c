@@ -1,11 +1,11 @@
 /*
- * part: tell the kernel of a partition, whatever stands on the disk.
+ * part: tell the kernel about a partition, whatever is on the disk.
  *
  *	part add DISK NUMBER START LENGTH	in sectors of 512 bytes
  *	part del DISK NUMBER
  *
- * As addpart and delpart, which not every release of util-linux has where they
- * can be found.  The status is 0, or 1 with a line that says why.
+ * Like addpart and delpart, which not every distribution has in PATH.  The
+ * status is 0, or 1 with a line that says why.
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -1,26 +1,27 @@
 /*
- * powercut: what a rescue would find after a power cut at any moment.
+ * powercut: what a rescue would find after a power cut at any time.
  *
  *	powercut [-f SYNC|FOLDER|TEMP] [-s SEED] TRACE SRC OLD DST MAP CUTS
  *
- * TRACE is what trace.so noted of rescues of SRC onto DST with the map MAP (no
- * two files may have the same name in two folders).  OLD is what DST held
- * before; if DST was not there before, OLD is empty.  For each of CUTS the trace
- * is cut off somewhere, and what may then be on the medium is made up:
+ * TRACE is what trace.so recorded of rescues of SRC onto DST with the map MAP
+ * (no two files may have the same name in two directories).  OLD is the earlier
+ * contents of DST; if DST did not exist, OLD is empty.  For each of CUTS the
+ * trace is cut off somewhere, and possible contents of the medium are
+ * generated:
  *
- *	- what was written and flushed since is there;
- *	- of what was not, any sectors are, or none, or all;
- *	- a name that was given, changed or taken away is known from when its
- *	  folder was flushed on, and maybe before.
+ *	- data that was written and then flushed is there;
+ *	- of other data, any sectors are, or none, or all;
+ *	- a name that was created, changed or removed is in effect once its
+ *	  directory was flushed, and maybe before.
  *
  * Then these must hold:
  *
- *	- a map is one that was saved, whole; .bak too;
+ *	- a map is one that was saved, and complete; .bak too;
  *	- there is one as soon as a byte may have been copied;
  *	- what it calls finished is on the medium, and is right.
  *
- * -f forgets what flushes did (of the target, of folders, of other files): the
- * cuts must find that.  Ends 0 when all holds, 1 when not, 2 for trouble.
+ * -f ignores flushes (of the target, of directories, of other files): the cuts
+ * must detect that.  Exits 0 if all holds, 1 if not, 2 on an error.
  */
 #define _GNU_SOURCE
 #include <err.h>

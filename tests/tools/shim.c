@@ -1,21 +1,21 @@
 /*
  * shim: faults on demand, between the program and libc (LD_PRELOAD).
  *
- * FAULTS holds rules, parted by ';'; a rule holds words:
+ * FAULTS has rules, separated by ';'; a rule consists of words:
  *
  *	on=PATH		the file (device and inode, or the device a node stands
  *			for), by whatever descriptor; it may appear later
  *	op=OP,...	read write flush (fdatasync, fsync) range
  *			(sync_file_range) close thread (pthread_create) zero
  *			(fallocate, BLKZEROOUT) share (FICLONERANGE) direct
- *			(opening with O_DIRECT) look (what has been opened with
+ *			(opening with O_DIRECT) look (what was opened with
  *			O_PATH) medium (BLKGETDISKSEQ, which does not fail, but
  *			tells another number) length (ftruncate); and, only
  *			without on=: alloc (malloc and its kin, but libcrypto's,
  *			which takes it ill) own (those that the program itself
  *			asks for) open (scandirat, too) stat (fstat) ioctl
  *			rename map (mmap) event (eventfd, signalfd) poll
- *	at=OFF+LEN,...	bytes of the file; OFF+ goes on to the end.  A transfer
+ *	at=OFF+LEN,...	bytes of the file; OFF+ extends to the end.  A transfer
  *			that begins before is cut there and really happens
  *	whole		a transfer that touches at= fails as a whole
  *	fail=ERRNO	EIO ENOSPC EINTR EAGAIN ENODATA EILSEQ ENXIO ENODEV
@@ -24,14 +24,14 @@
  *	short		cut transfers; they really happen
  *	odd		... to any length; without, to multiples of 512, and
  *			with O_DIRECT always
- *	sleep=MS	take so long first
+ *	sleep=MS	sleep first
  *	until=PATH	wait first until PATH is there, a minute at most; with
  *			sleep= no longer than that
- *	old		flags of preadv2 and pwritev2 are not known (EOPNOTSUPP)
+ *	old		flags of preadv2 and pwritev2 are unknown (EOPNOTSUPP)
  *	hang		never return
- *	flip		a bit of what is moved, the first byte of at= in it: a write
- *			puts it so on the file, a read tells it so
- *	zero		what is read is zeros
+ *	flip		a bit of the data moved, in the first byte of at=: a
+ *			write changes the file, a read only the buffer
+ *	zero		reads return zeros
  *	every=N		1 in N, by chance (seed=S)
  *	nth=N		only the Nth time
  *	from=N		from the Nth time on
@@ -43,18 +43,18 @@
  *	once		only the first time on each descriptor, as the kernel
  *			tells an error of write-back; before sleep=
  *
- * The first rule that fits decides.  On what cannot seek, offsets count the
- * bytes that went through.  FAULT_LOG=FILE gets a line for each fault, and
- * with FAULT_LOG_ALL for each call on a file that a rule names:
+ * The first rule that matches counts.  If a file cannot seek, offsets count the
+ * bytes moved so far.  FAULT_LOG=FILE gets a line for each fault, and with
+ * FAULT_LOG_ALL for each call on a file that a rule names:
  *
  *	OP OFFSET LENGTH RESULT direct|cached
  *
  * where OP is "waits" when a call begins to wait by until= or hang.
  *
- * SYSFS is a folder in which a file or folder DEVICE/NAME (loop0/serial) stands
- * for that one of the device in sysfs.
+ * SYSFS is a directory in which a file or directory DEVICE/NAME (loop0/serial)
+ * stands for that of the device in sysfs.
  *
- * What goes past libc's functions (io_uring, sendfile) is not seen.
+ * What bypasses libc's functions (io_uring, sendfile) is not seen.
  */
 #undef _FILE_OFFSET_BITS		/* both names of a call are defined here, */
 #undef _FORTIFY_SOURCE		/* and none may be turned into another */

@@ -1,32 +1,32 @@
 /*
- * simdisk: a disk that takes its time, to measure copiers against.
+ * simdisk: a slow disk, to measure copiers with.
  *
  *	simdisk [-r READ] [-w WRITE] [-o OVERHEAD] [-l LATENCY] [-j JUMP]
  *		[-b OFF+LEN,... -e TIME] [-f OFF+LEN,...] [-2] BACKING DIR
  *
  * Mounts a FUSE file system on DIR with the one file DIR/disk, which is as
- * large as BACKING (a file on tmpfs) and keeps its bytes there; returns when it
+ * large as BACKING (a file on tmpfs) and keeps its bytes there; returns once it
  * is mounted and serves it in the background until DIR is unmounted.  A loop
- * device makes a block device of it: losetup --direct-io=on -f DIR/disk.
+ * device turns it into a block device: losetup --direct-io=on -f DIR/disk.
  * READ and WRITE are bytes per second (0: no limit), the others microseconds.
  *
- * The disk serves one request at a time, in the order in which they come.  One
- * occupies it for
+ * The disk serves one request at a time, in the order of arrival.  One occupies
+ * it for
  *
- *	overhead + bytes / rate (+ jump where it does not follow the last)
+ *	overhead + bytes / rate (+ jump if it does not follow the last)
  *
  * and is answered a latency later; the latencies of many overlap.  Time in
  * which nothing waits for the disk is lost, unlike with a token bucket, which
- * would let a copier catch up on what it missed.  A flush is answered when
- * everything before it has been served.  A read that touches one of the bad
- * ranges (-b) fails as a whole, and occupies the disk for TIME more: it tries.
- * Of a write that touches one of the others (-f) the first byte in it is kept
- * with a flipped bit.  With -2 the disk has two arms, one for reading and one
- * for writing, each of which serves one request at a time.
+ * would let a copier catch up.  A flush is answered when everything before it
+ * has been served.  A read that touches one of the bad ranges (-b) fails as a
+ * whole, and occupies the disk for TIME more, as for retries.  A write that
+ * touches one of the others (-f) stores the first byte in it with a flipped
+ * bit.  With -2 the disk has two arms, one for reading and one for writing,
+ * each of which serves one request at a time.
  *
  * Each of the threads takes a request off /dev/fuse, books its time, moves the
  * bytes, sleeps until the time is over and answers.  As many requests as there
- * are threads may be under way.
+ * are threads may be in flight.
  *
  *	i	disk->intake, held from taking a request to booking it, so that
  *		the order of arrival is the order of service

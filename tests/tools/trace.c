@@ -1,15 +1,15 @@
 /*
- * trace: notes what a program changes on disk, for powercut (LD_PRELOAD, in
- * front of the shim: then a flush lasts from before its sleep=).
+ * trace: record what a program changes on disk, for powercut (LD_PRELOAD,
+ * before the shim: then a flush lasts from before its sleep=).
  *
- *	TRACE=FILE	gets the records of trace.h, behind what it has
- *	HURRY=N		a poll for a second or longer takes an Nth of that
+ *	TRACE=FILE	gets the records of trace.h, appended
+ *	HURRY=N		a poll of a second or more takes an Nth of that
  *
- * Noted are writes to regular files and block devices, their flushes, and new
- * files, renames, links, unlinks (renameat and so on) and flushes of folders.  A
- * name is noted without its folder: there is only one.  What stdio writes goes
- * past write(), so the whole file is noted after each fflush and before each
- * fclose.
+ * It records writes to regular files and block devices, their flushes, and new
+ * files, renames, links, unlinks (renameat and so on) and flushes of
+ * directories.  A name is recorded without its directory: there is only one.
+ * What stdio writes bypasses write(), so the whole file is recorded after each
+ * fflush and before each fclose.
  */
 #undef _FILE_OFFSET_BITS		/* see shim.c */
 #undef _FORTIFY_SOURCE

@@ -1,7 +1,7 @@
 /*
- * Trying what is near an error, block by block, and finding its edges: what
- * becomes of the map when blocks are bad, when the run is stopped or paused,
- * when the source goes, and when there is no memory.
+ * Trying blocks near an error, one by one, and finding its edges: the map after
+ * bad blocks, after a stop or pause of the run, if the source disappears, and
+ * without memory.
  */
 #include <stdarg.h>
 #include <stddef.h>

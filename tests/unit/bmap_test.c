@@ -1,6 +1,6 @@
 /*
- * Block maps that are made up: each thing that may be wrong with one, what
- * cannot be read, and memory that is refused.
+ * Mock block maps: everything that may be wrong with one, read errors, and lack
+ * of memory.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * A map as cells: the worst of each part shows, however small it is.
+ * A map as cells: the worst status of each part shows, however small it is.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * The picture of a profile: curves that lie in their frames, and are open where
- * nothing was moved.
+ * The picture of a profile: curves that stay in their frames, and have gaps
+ * where nothing was moved.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * What is claimed of a disk that is to be written, who is in the way of that, and
- * whether it overlaps what is read: on a machine that is made up.
+ * Claiming a disk to be written, what prevents that, and whether the target
+ * overlaps the source: on a mock machine.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
 #include <stdarg.h>

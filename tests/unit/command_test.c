@@ -1,6 +1,6 @@
 /*
- * The command of an end: how it is started, what is told of it, and how it is
- * made to end; nothing is left open where it cannot be started.
+ * The command of an end: how it is started, what is reported about it, and how
+ * it is ended; nothing stays open if it cannot be started.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Comparing two ends that are in memory: what differs, what cannot be read, and
- * what ends early.
+ * Comparing two ends in memory: differences, unreadable blocks, and ends that
+ * are too short.
  */
 #include <stdarg.h>
 #include <stddef.h>

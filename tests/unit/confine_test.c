@@ -1,6 +1,6 @@
 /*
- * What the process gives up for a plan, asked of a kernel that is made up: which
- * files it may open, which system calls and capabilities are left.
+ * What the process gives up for a plan, with a mock kernel: which files it may
+ * open, which system calls and capabilities are left.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include <stdarg.h>

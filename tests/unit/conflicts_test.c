@@ -1,6 +1,6 @@
 /*
- * Operands that contradict each other: a rule is for each of its operands, and
- * for none of them alone.
+ * Operands that contradict each other: a rule needs each of its operands, and
+ * holds for none of them alone.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * control=: the socket, where calls fail, and clients of every kind.
+ * control=: the socket, failing calls, and clients of every kind.
  */
 #include <stdarg.h>
 #include <stddef.h>

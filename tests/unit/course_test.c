@@ -1,6 +1,6 @@
 /*
- * The course of a rescue's first pass: pieces as small as the bad areas are
- * many, and jumps as far as the last areas reached.
+ * The course of a rescue's first pass: the more bad areas, the smaller the
+ * pieces; jumps reach as far as the last areas did.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * What is said of disks that are made up: remarks on a plan, the partitions
- * that are copied, and where the losses of a rescue lie.
+ * What is reported about mock disks: remarks on a plan, the partitions that are
+ * copied, and where the losses of a rescue lie.
  */
 #include <stdarg.h>
 #include <stddef.h>

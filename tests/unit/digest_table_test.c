@@ -1,6 +1,6 @@
 /*
  * The table of digests: each chunk finds its own again, whatever the length,
- * the phase and the order in which they come; what is no chunk has none.
+ * the phase and the order of arrival; other ranges have none.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Digests with a libcrypto that is made up, of which any function may fail: all
- * of it is told, and nothing is left behind.
+ * Digests with a mock libcrypto, any function of which may fail: every failure
+ * is reported, and nothing is left behind.
  */
 #include <stdarg.h>
 #include <stddef.h>

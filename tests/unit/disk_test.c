@@ -1,6 +1,6 @@
 /*
- * Disks by sysfs: what is told of them, which belong together, and what is not
- * known where sysfs does not say.
+ * Disks by sysfs: what is reported about them, which belong together, and what
+ * is unknown if sysfs does not say.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
 #include <stdarg.h>

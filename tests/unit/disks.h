@@ -1,6 +1,6 @@
 /*
- * Two disks and loop devices of a machine that is made up, and an end on any of
- * them; included once, by a test.
+ * Two disks and loop devices of a mock machine, and an end on any of them;
+ * included once, by a test.
  */
 #ifndef PARDD_TEST_DISKS_H
 #define PARDD_TEST_DISKS_H

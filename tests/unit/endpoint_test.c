@@ -1,6 +1,6 @@
 /*
- * Ends: what is chosen for what is found, what is refused, what an end without a
- * function says, and which file is opened anew.
+ * Ends: the backend chosen for each kind of file, refusals, the defaults for
+ * missing functions, and which file is reopened.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Which characters of a note are shown as they are: at the borders of those that
- * are not.
+ * Which characters of a note are printed as they are: at the limits of each
+ * range.
  */
 #include <stdarg.h>
 #include <stddef.h>

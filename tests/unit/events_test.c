@@ -1,5 +1,5 @@
 /*
- * JSON lines for programs: what they are made of is given back.
+ * JSON lines for programs: all their memory is freed.
  */
 #include <stdarg.h>
 #include <stddef.h>

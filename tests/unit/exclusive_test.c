@@ -1,6 +1,6 @@
 /*
- * Reading alone: who is stuck is passed by, once; and with several seats he
- * keeps his.  Nobody here waits: a patience of 0 is over at once.
+ * Reading alone: a stuck reader is passed, once; with several seats it keeps
+ * its own.  Nobody waits here: a patience of 0 ends at once.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
- * Files and block devices as ends: what is asked of the kernel when they are
- * opened, prepared, read and flushed, and what becomes of its refusals.  The
- * device is a file that says that it is one.
+ * Files and block devices as ends: the system calls made to open, prepare, read
+ * and flush them, and what happens if these fail.  The device is a file that
+ * claims to be one.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include <stdarg.h>

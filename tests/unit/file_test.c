@@ -1,6 +1,6 @@
 /*
  * Files as ends: what stays open, where a file ends, and a target that somebody
- * else cuts off.
+ * else truncates.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
  * What a file lies on: the disks of its file system, and its name in the layer
- * of an overlay, on a machine that is made up.
+ * of an overlay, on a mock machine.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
 #include <stdarg.h>

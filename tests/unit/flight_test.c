@@ -1,6 +1,6 @@
 /*
- * How long a read kept the disk: not while one was served that came before it,
- * but while those were that came after.
+ * How long a read kept the disk busy: not counting earlier reads that were
+ * served meanwhile, but counting later ones.
  */
 #include <stdarg.h>
 #include <stddef.h>

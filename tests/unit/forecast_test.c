@@ -1,6 +1,6 @@
 /*
- * What bad runs tell of the next: nothing, until three are alike; then where it
- * begins and ends, to the byte.
+ * What bad runs predict about the next: nothing, until three are alike; then
+ * where it begins and ends, to the byte.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
- * btrfs: its superblock, chunks, extents and names, in 1.5 MiB made up here:
- * what is spoilt is not believed, and nothing that it may use is called free.
+ * btrfs: its superblock, chunks, extents and names, in a mock image of 1.5 MiB:
+ * damaged structures are not believed, and nothing that may be in use is called
+ * free.
  */
 #include <stdarg.h>
 #include <stddef.h>

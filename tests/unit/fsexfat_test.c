@@ -1,6 +1,7 @@
 /*
- * exFAT: boot sectors, the bitmap, folders and names, in an image made up here:
- * what is spoilt is not believed, and nothing that it may use is called free.
+ * exFAT: boot sectors, the bitmap, directories and names, in a mock image:
+ * damaged structures are not believed, and nothing that may be in use is called
+ * free.
  */
 #include <stdarg.h>
 #include <stddef.h>

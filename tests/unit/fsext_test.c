@@ -1,7 +1,7 @@
 /*
- * ext2, ext3, ext4: the superblock, groups, the journal, inodes and names, in
- * 512 KiB made up here: what is spoilt is not believed, and nothing that it may
- * use is called free.
+ * ext2, ext3, ext4: the superblock, groups, the journal, inodes and names, in a
+ * mock image of 512 KiB: damaged structures are not believed, and nothing that
+ * may be in use is called free.
  */
 #include <stdarg.h>
 #include <stddef.h>

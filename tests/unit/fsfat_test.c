@@ -1,7 +1,7 @@
 /*
- * FAT12, FAT16, FAT32: boot sector, tables, folders and names, in images made
- * up here: what is spoilt is not believed, and nothing that it may use is
- * called free.
+ * FAT12, FAT16, FAT32: boot sector, tables, directories and names, in mock
+ * images: damaged structures are not believed, and nothing that may be in use
+ * is called free.
  */
 #include <stdarg.h>
 #include <stddef.h>

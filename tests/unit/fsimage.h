@@ -1,6 +1,6 @@
 /*
- * A file system that is made up in memory, and what its reader says of it;
- * included once, by a test.
+ * A mock file system in memory, and what its reader reports about it; included
+ * once, by a test.
  */
 #ifndef PARDD_TEST_FSIMAGE_H
 #define PARDD_TEST_FSIMAGE_H

@@ -1,15 +1,15 @@
 /*
  * What a file system uses: lists of extents that have a limit, checksums, and
- * beginnings that are no file system's or almost one's.
+ * boot sectors that are not, or almost, those of a file system.
  *
  *	fsmap_test [-omdzn] [-t TYPE] [-b OFFSET+LENGTH]... FILE
  *
- * prints what is known of a file system instead: a line of its type, state and
- * numbers, one each of label and reason, and the ranges of its map, as OFFSET
- * LENGTH (bytes) and "free" or "meta".  -o: order, not exact; -m: structures;
- * -d: all of them; -b: what cannot be read; -z: and make what is free zeros;
- * -n: the names of the files that hold what cannot be read, in its order, behind
- * "all", "more", or "unknown"; it needs -t.
+ * prints what is known about a file system instead: a line of its type, state
+ * and numbers, one each of label and reason, and the ranges of its map, as
+ * OFFSET LENGTH (bytes) and "free" or "meta".  -o: order, not exact; -m:
+ * structures; -d: all of them; -b: an unreadable range; -z: also overwrite free
+ * ranges with zeros; -n: the names of the files with unreadable bytes, in its
+ * order, after "all", "more", or "unknown"; it needs -t.
  */
 #include <stdarg.h>
 #include <stddef.h>

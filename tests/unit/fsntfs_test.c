@@ -1,7 +1,7 @@
 /*
- * NTFS: its boot sector, records and runs, and which files have given bytes, in
- * 64 KiB made up here: what is wrong there is not followed, and is not taken for
- * nothing.
+ * NTFS: its boot sector, records and runs, and which files contain given bytes,
+ * in a mock image of 64 KiB: damaged structures are not followed, and not
+ * ignored either.
  */
 #include <stdarg.h>
 #include <stddef.h>

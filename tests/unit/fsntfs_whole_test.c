@@ -1,7 +1,7 @@
 /*
- * NTFS: a whole one of 256 KiB made up here, its $Volume, $LogFile, $Bitmap,
- * folders and files: what is spoilt is not believed, and nothing that it may
- * use is called free.
+ * NTFS: a whole mock image of 256 KiB, with $Volume, $LogFile, $Bitmap,
+ * directories and files: damaged structures are not believed, and nothing that
+ * may be in use is called free.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * Swap space, and what looks like two kinds of file system, made up here.
+ * Swap space, and mock images that look like two kinds of file system.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * XFS: which files have given bytes, by inodes and folders of version 4 in
- * 64 KiB made up here: what is spoilt is not followed, and said to be.
+ * XFS: which files contain given bytes, by inodes and directories of version 4
+ * in a mock image of 64 KiB: damaged structures are not followed, but reported.
  */
 #include <stdarg.h>
 #include <stddef.h>

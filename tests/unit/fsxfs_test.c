@@ -1,6 +1,6 @@
 /*
  * XFS: the forks of an inode, the trees of a group, and its chunks of inodes,
- * in 64 KiB made up here: what is wrong there is said to be, and not followed.
+ * in a mock image of 64 KiB: damaged structures are reported, and not followed.
  */
 #include <stdarg.h>
 #include <stddef.h>

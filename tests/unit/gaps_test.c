@@ -1,6 +1,6 @@
 /*
- * The gaps of a rescue: the largest first, from an end that is good, and those
- * between bad ends as long as that is of use.
+ * The gaps of a rescue: the largest first, from a good end, and those between
+ * bad ends as long as that is useful.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * How far a word is from one that is known: letters that are other, missing,
- * too many or swapped, and no more than HINT_MOST + 1 of them.
+ * How far a word is from a known one: letters that are wrong, missing, too many
+ * or swapped, up to HINT_MOST + 1 of them.
  */
 #include <stdarg.h>
 #include <stddef.h>

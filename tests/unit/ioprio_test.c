@@ -1,5 +1,5 @@
 /*
- * I/O priorities as words and as the numbers of the kernel.
+ * I/O priorities in words and as the numbers of the kernel.
  */
 #include <stdarg.h>
 #include <stddef.h>

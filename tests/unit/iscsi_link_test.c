@@ -1,6 +1,6 @@
 /*
- * A session with an iSCSI target, with a libiscsi made up here: its target
- * answers as a test says, or not at all.
+ * A session with an iSCSI target, with a mock libiscsi, whose target answers as
+ * a test says, or not at all.
  */
 #undef _FORTIFY_SOURCE		/* poll() is one of the test's own */
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /*
- * An iSCSI disk as an end, by a session that is made up: what is sent without
- * waiting, what is kept of the answers, and what is said once the session is
- * gone.
+ * An iSCSI disk as an end, by a mock session: what is sent without waiting,
+ * what is kept of the answers, and what is reported once the session is lost.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /*
- * A kernel that refuses a call when a test says so, and a file that stands for a
- * node, with a folder for what sysfs has of any node: what it has of one that is
- * MAJOR:MINOR is in a folder of that name in it.  /dev/NAME is dev.NAME there.
- * Included once, by a test.
+ * A kernel that refuses a call when a test says so, and a file that stands for
+ * a node, with a directory for its sysfs entries: those of MAJOR:MINOR are in a
+ * directory of that name in it.  /dev/NAME is dev.NAME there.  Included once,
+ * by a test.
  */
 #ifndef PARDD_TEST_KERNEL_H
 #define PARDD_TEST_KERNEL_H

@@ -1,6 +1,6 @@
 /*
  * The file in the layer of an overlay: found by the mount through which it was
- * opened, and not guessed where that does not say all.
+ * opened, and not guessed if that is not enough.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * The world of a link to a server, made up: a clock that goes on while it waits,
- * a poll that hears what a test says, a bell that can be missing, and a library
+ * The mock world of a link to a server: a clock that advances while it waits, a
+ * poll that returns what a test says, a bell that can be missing, and a library
  * whose functions fail by name; included once, by a test.
  */
 #ifndef PARDD_TEST_LINK_WORLD_H

@@ -1,6 +1,6 @@
 /*
- * --list, on a machine that is made up: which disks are there, in which order,
- * and what is told of each.
+ * --list, on a mock machine: which disks it has, in which order, and what is
+ * printed for each.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Reading what a source holds, in parts: from the target what a rescue has put
- * there, and nothing of what could not be read.
+ * Reading the contents of a source, in parts: what a rescue has copied is read
+ * from the target, and what could not be read is not read at all.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Manifests that are made up: each thing that may be wrong with one, what
- * cannot be read, and memory that is refused.
+ * Mock manifests: everything that may be wrong with one, read errors, and lack
+ * of memory.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * The map: it covers all of the copy at any time, gives each byte out once,
- * and joins what is alike.  A plain array of bytes is the measure.
+ * The map: it always covers the whole copy, assigns each byte once, and joins
+ * equal neighbours.  It is checked against a plain array of bytes.
  */
 #include <stdarg.h>
 #include <stddef.h>

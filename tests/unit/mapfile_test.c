@@ -1,7 +1,7 @@
 /*
- * The map's file: what is one, what it means, and that what is written is read
- * again.  Where ddrescuelog is installed it is the judge: what we take it takes,
- * and it writes what we write.  LONG=1 in the environment: many more.
+ * The map file: what is one, what it means, and that what is written is read
+ * again.  If ddrescuelog is installed, it is the reference: it accepts what we
+ * accept, and writes what we write.  LONG=1 in the environment: many more.
  */
 #include <stdarg.h>
 #include <stddef.h>

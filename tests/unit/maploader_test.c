@@ -1,5 +1,5 @@
 /*
- * Whether a map is of this source and this target, and what of it holds; and
+ * Whether a map is of this source and this target, and what of it is valid; and
  * who has its file.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */

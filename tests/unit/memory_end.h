@@ -1,6 +1,6 @@
 /*
- * Ends in memory, of which a part cannot be read or written; included once, by
- * a test.
+ * Ends in memory, parts of which cannot be read or written; included once, by a
+ * test.
  */
 #ifndef PARDD_TEST_MEMORY_END_H
 #define PARDD_TEST_MEMORY_END_H

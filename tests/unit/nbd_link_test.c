@@ -1,6 +1,6 @@
 /*
- * A connection to an NBD server, with a libnbd made up here: its server answers
- * as a table says, or not at all.
+ * A connection to an NBD server, with a mock libnbd, whose server answers as a
+ * table says, or not at all.
  */
 #undef _FORTIFY_SOURCE		/* poll() is one of the test's own */
 #include <stdarg.h>

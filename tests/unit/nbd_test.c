@@ -1,6 +1,6 @@
 /*
- * An NBD server as an end: what it says of itself, requests, and extents.  Its
- * connections and libnbd are made up here; the disk has 1 MiB.
+ * An NBD server as an end: what it reports about itself, requests, and extents.
+ * Its connections and libnbd are mocks; the disk has 1 MiB.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
- * Files that a run writes as a whole or not at all: whatever call fails, an
- * older file is as it was or the new one is whole, and nothing is left beside
- * it.  And passwords on the command line.
+ * Files that a run writes completely or not at all: whatever call fails, an
+ * older file is unchanged or the new one is complete, and nothing is left
+ * beside it.  And passwords on the command line.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
- * What is said when a copy has ended: what a clone needs yet, how to go on, and
- * where losses lie.  Each condition of a note is broken by itself.
+ * What is printed at the end of a copy: what a clone still needs, how to
+ * continue, and where losses lie.  Each condition of a note is broken by
+ * itself.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Numbers: what is taken for which value, what is rejected and why, and sizes
- * as dd prints them.
+ * Numbers: which value each text has, what is rejected and why, and sizes as dd
+ * prints them.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /*
- * What an NVMe namespace says of itself, and which of it is no use for a copy.
+ * What an NVMe namespace reports about itself, and which namespaces cannot be
+ * copied.
  */
 #include <stdarg.h>
 #include <stddef.h>

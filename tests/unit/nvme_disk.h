@@ -1,6 +1,6 @@
 /*
- * An NVMe disk of 32 KiB that is made up, and an end and a lane on it: commands
- * are carried out, or end as a rule says.  Included once, by a test.
+ * A mock NVMe disk of 32 KiB, and an end and a lane on it: commands are carried
+ * out, or end as a rule says.  Included once, by a test.
  */
 #ifndef PARDD_TEST_NVME_DISK_H
 #define PARDD_TEST_NVME_DISK_H

@@ -1,5 +1,5 @@
 /*
- * An NVMe disk as an end: how requests become commands, and what becomes of them.
+ * An NVMe disk as an end: how requests become commands, and how these end.
  */
 #undef _FORTIFY_SOURCE		/* poll() is one of the test's own */
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Whether what was written to an NVMe disk is on its medium: flushes, power that
- * was off, a disk that was formatted, and reading back.
+ * Whether data written to an NVMe disk is on its medium: flushes, power loss, a
+ * disk that was formatted, and reading back.
  */
 #undef _FORTIFY_SOURCE		/* poll() is one of the test's own */
 #include <stdarg.h>

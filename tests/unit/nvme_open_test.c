@@ -1,6 +1,6 @@
 /*
- * NVMe disks: which node is opened, what limits their commands have, and what is
- * waited for.  The disk of 32 KiB is made up; its node is a file.
+ * NVMe disks: which node is opened, the limits of their commands, and what is
+ * waited for.  The mock disk has 32 KiB; its node is a file.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include <stdarg.h>

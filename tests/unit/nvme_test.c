@@ -1,5 +1,5 @@
 /*
- * What the statuses of NVMe mean for a copy, and what its commands ask for.
+ * What the statuses of NVMe mean for a copy, and the contents of its commands.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Which processes have something open, as a /proc that is made up has it: those
- * that were asked about, and their children that run the same program.
+ * Which processes have something open, according to a mock /proc: the given
+ * ones, and their children that run the same program.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * The layers of an overlay, by the options that the kernel shows: names with
- * colons, commas and blanks, those that only have data, and none.
+ * The layers of an overlay, by the options that the kernel lists: names with
+ * colons, commas and blanks, data-only layers, and none.
  */
 #include <stdarg.h>
 #include <stddef.h>

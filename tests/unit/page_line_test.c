@@ -1,6 +1,6 @@
 /*
  * The lines of a plan's page: where they are folded, and lists that end where
- * there is no room.
+ * the room does.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Partition tables of disks that are made up: what a table may say and no disk
- * can have, and what cannot be read.
+ * Partition tables of mock disks: values that no disk can have, and read
+ * errors.
  */
 #undef _FORTIFY_SOURCE		/* pwrite() is one of the test's own */
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * Folders that lie among the devices, where /dev is an ordinary folder of the
+ * Directories among the devices, where /dev is an ordinary directory of the
  * root, as in some containers.
  */
 #undef _FORTIFY_SOURCE		/* openat() is one of the test's own */

@@ -1,5 +1,5 @@
 /*
- * A dead head leaves bad runs of like length at like distances; other damage
+ * A dead head leaves bad runs of equal length at equal distances; other damage
  * does not.
  */
 #include <stdarg.h>

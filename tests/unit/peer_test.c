@@ -1,5 +1,5 @@
 /*
- * The other end of a socket: of a server on this machine.
+ * The other end of a socket, if it is a server on this machine.
  */
 #undef _FORTIFY_SOURCE		/* recv() is one of the test's own */
 #include <stdarg.h>

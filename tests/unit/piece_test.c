@@ -1,7 +1,6 @@
 /*
- * The copy, piece by piece: what becomes of blocks that cannot be read and of
- * holes, of a disk that names bad blocks rightly or not, and of a run that ends
- * in the midst.
+ * The copy, piece by piece: unreadable blocks and holes, a disk that names bad
+ * blocks correctly or wrongly, and a run that is stopped.
  */
 #include <stdarg.h>
 #include <stddef.h>

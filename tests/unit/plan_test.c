@@ -1,6 +1,6 @@
 /*
- * Plans for ends that are made up: where, how much, in what pieces, by whom; and
- * what is objected to.
+ * Plans for mock ends: where, how much, in what pieces, by whom; and the
+ * objections.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
- * Memory that is refused: calloc() and realloc() of the test's own, which are
- * libc's, but for one request; included once, by a test.  With POOR_OF_ALL
- * malloc() and aligned_alloc(), too.  Sanitizers bring
- * memory of their own: with them nothing is refused.
+ * Lack of memory: the test's own calloc() and realloc() are libc's, except that
+ * one request fails; included once, by a test.  With POOR_OF_ALL malloc() and
+ * aligned_alloc(), too.  Sanitizers have their own allocator: with them nothing
+ * fails.
  */
 #ifndef PARDD_TEST_POOR_H
 #define PARDD_TEST_POOR_H

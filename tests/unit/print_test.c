@@ -1,7 +1,7 @@
 /*
- * Lines on standard error: all of them come, in as many pieces as it takes, but
- * for what waits behind a signal or cannot be written; and where they are held
- * back.
+ * Lines on standard error: all of them arrive, in as many pieces as necessary,
+ * unless a signal arrives first or they cannot be written; and how they are
+ * held back.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Tests of the notes on requests: bins that get wider, latencies that fall into
- * buckets, and the time that answers are credited with.
+ * Measuring requests: bins that get wider, buckets of latencies, and the time
+ * credited to each answer.
  */
 #include "report/profile.h"
 

@@ -1,6 +1,6 @@
 /*
- * The live line: what it says in each state of a run, and what it leaves out
- * where the terminal is narrow.
+ * The live line: what it shows in each state of a run, and what it leaves out
+ * on a narrow terminal.
  */
 #include <stdarg.h>
 #include <stddef.h>

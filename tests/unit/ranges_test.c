@@ -1,7 +1,7 @@
 /*
- * Manifests that do not fit: of another disk, place or block; what has not
- * changed since base= was written; what is held against one.  What a few ranges
- * of an end must have (trust.c).
+ * Manifests that do not fit: of another disk, place or block size; data that is
+ * unchanged since base= was written; comparing with a manifest.  What a few
+ * ranges of an end must have (trust.c).
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
  * An image of a Ceph cluster as an end: how it is opened, requests, and what is
- * told of it.  librbd is made up here; the image has 1 MiB.
+ * reported about it.  librbd is a mock; the image has 1 MiB.
  */
 #include <stdarg.h>
 #include <stddef.h>

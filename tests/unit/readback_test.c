@@ -1,6 +1,6 @@
 /*
- * Reading back past the page cache, on file systems and kernels that are made
- * up here: whether there is O_DIRECT, and whether anybody tells what is cached.
+ * Reading back past the page cache, on mock file systems and kernels: whether
+ * there is O_DIRECT, and whether it is known what is cached.
  */
 #include <stdarg.h>
 #include <stddef.h>

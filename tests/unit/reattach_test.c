@@ -1,6 +1,6 @@
 /*
- * Waiting for a source that has gone, on a machine that is made up and by a clock
- * that only waiting moves; and the command of ongone=, which is a real one.
+ * Waiting for a source that has disappeared, on a mock machine, by a clock that
+ * only waiting advances; and the command of ongone=, a real one.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
- * Opening anew: it is the file that was looked at that is opened, whatever its
- * name stands for by then.
+ * Reopening: the file that was found is opened, whatever its name stands for by
+ * then.
  */
 #include <errno.h>
 #include <fcntl.h>

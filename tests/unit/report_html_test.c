@@ -1,6 +1,5 @@
 /*
- * The page of a report, made of data that are made up: its tables, and the
- * pictures.
+ * The page of a report, made of mock data: its tables, and the pictures.
  */
 #include <stdarg.h>
 #include <stddef.h>

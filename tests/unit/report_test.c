@@ -1,6 +1,5 @@
 /*
- * Pieces of what is reported: the curve of the progress, and remarks on the
- * ends.
+ * Parts of a report: the curve of the progress, and remarks on the ends.
  */
 #include <stdarg.h>
 #include <stddef.h>

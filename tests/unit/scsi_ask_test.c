@@ -1,6 +1,6 @@
 /*
- * What a SCSI disk is asked before a copy: kind, capacity, limits, and which of
- * its blocks are mapped.  The disk is made up here.
+ * The queries of a SCSI disk before a copy: kind, capacity, limits, and which
+ * of its blocks are mapped.  The disk is a mock.
  */
 #include <stdarg.h>
 #include <stddef.h>

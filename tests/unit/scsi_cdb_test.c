@@ -1,6 +1,6 @@
 /*
- * The CDBs of SCSI commands: the smallest that can express the blocks, and not
- * smaller than wanted.
+ * The CDBs of SCSI commands: the smallest that can express the blocks, but at
+ * least the size wanted.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 /*
- * What a SCSI disk says of itself: its names, of which the best is its WWN,
- * whether it is write protected, and who has registered.  The disk is made up
- * here.
+ * The identity of a SCSI disk: its names, of which the WWN is the best, whether
+ * it is write protected, and who has registered.  The disk is a mock.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
- * SCSI disks by their nodes: what is asked when they are opened, what their lanes
- * need, and commands that are in flight at the same time.  The disk of 64 KiB is
- * made up; its node is a file, which is the reserved buffer, too.
+ * SCSI disks by their nodes: the queries when they are opened, what their lanes
+ * need, and commands in flight at the same time.  The mock disk has 64 KiB; its
+ * node is a file, which is the reserved buffer, too.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include <stdarg.h>

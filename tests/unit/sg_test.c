@@ -1,6 +1,6 @@
 /*
  * A SCSI disk as an end: how a transfer is cut into commands, parts of blocks,
- * zeros, holes, and what is noted.  The disk of 64 KiB is made up here.
+ * zeros, holes, and what is recorded.  The mock disk has 64 KiB.
  */
 #include <stdarg.h>
 #include <stddef.h>

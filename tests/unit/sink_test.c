@@ -1,6 +1,6 @@
 /*
- * Where lines for programs go: what is a sink and what is not, in a folder of
- * its own, and what becomes of a line that cannot be written.
+ * Where lines for programs go: what is a sink and what is not, in a directory
+ * of its own, and what happens to a line that cannot be written.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Ends that are read and written in order: what is asked of the kernel, and what
- * becomes of its refusals.
+ * Ends that are read and written in order: the system calls made, and what
+ * happens if these fail.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */
 #include <stdarg.h>

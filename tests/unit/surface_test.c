@@ -1,5 +1,5 @@
 /*
- * What lies on an end, on the page of a plan: the lists of what is copied and
+ * The contents of an end on the page of a plan: the lists of what is copied and
  * what will be lost, and the bars.
  */
 #include <stdarg.h>

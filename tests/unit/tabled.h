@@ -1,6 +1,6 @@
 /*
- * Disks with partition tables, made up in memory: each is an end that can be
- * viewed as a file is, or probed as a SCSI disk is, and read back.  Included
+ * Mock disks with partition tables, in memory: each is an end that can be
+ * viewed like a file, or probed like a SCSI disk, and read back.  Included
  * once, by a test.
  */
 #ifndef PARDD_TEST_TABLED_H

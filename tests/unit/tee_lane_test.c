@@ -1,6 +1,6 @@
 /*
- * Several targets as one: which of them are one, and what becomes of those that
- * fail.
+ * Several targets as one: which of them are the same, and what happens to those
+ * that fail.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Turns: whoever comes when, bytes go in order; and nobody waits for a turn
- * that will not come.
+ * Turns: in whatever order workers arrive, bytes go in order; and nobody waits
+ * for a turn that will not come.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /*
- * What is used of disks that are made up: which file systems may be left out in
- * part, and why others are copied as a whole.  Each is a swap space, of which
- * all but the first page is free.
+ * What is used on mock disks: which file systems may be left out in part, and
+ * why others are copied as a whole.  Each is a swap space, all of which but the
+ * first page is free.
  */
 #include <stdarg.h>
 #include <stddef.h>

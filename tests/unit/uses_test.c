@@ -1,6 +1,6 @@
 /*
  * Who uses a disk, what it lies on, and whether nobody can change it meanwhile:
- * on a machine that is made up, and where it does not say.
+ * on a mock machine, also if that does not say.
  */
 #undef _FORTIFY_SOURCE		/* readlink() is one of the test's own */
 #include <stdarg.h>

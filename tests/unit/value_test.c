@@ -1,6 +1,6 @@
 /*
- * Values of JSON: what is told as what, and that without memory nothing is
- * told by halves.
+ * JSON values: how each type is written, and that without memory none is
+ * written in part.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * Reading a copy back, from ends that are in memory: what is right, what
- * differs, what is mended, and what stops it.
+ * Reading a copy back, from ends in memory: what is right, what differs, what
+ * is mended, and what stops it.
  */
 #include <stdarg.h>
 #include <stddef.h>

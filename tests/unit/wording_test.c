@@ -1,5 +1,5 @@
 /*
- * The words for an end, and for what was lost of it.
+ * The words for an end, and for what was lost.
  */
 #include <stdarg.h>
 #include <stddef.h>

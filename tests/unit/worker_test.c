@@ -1,6 +1,6 @@
 /*
- * Workers: a source that has gone is told by whoever comes to it first; buffers
- * that a request was left with.
+ * Workers: a source that has disappeared is reported by the first worker that
+ * notices; buffers that a request has kept.
  */
 #include <stdarg.h>
 #include <stddef.h>

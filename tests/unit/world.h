@@ -1,7 +1,7 @@
 /*
- * A machine made up: what /sys and /proc hold is in a folder of its own below
- * /tmp, and nodes of /dev are in a table.  What opens, lists and looks up by a
- * whole path finds these; included once, by a test.
+ * A mock machine: the contents of /sys and /proc are in a directory of its own
+ * below /tmp, and nodes of /dev are in a table.  Functions that open, list and
+ * look up absolute paths find these; included once, by a test.
  */
 #ifndef PARDD_TEST_WORLD_H
 #define PARDD_TEST_WORLD_H

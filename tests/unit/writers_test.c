@@ -1,7 +1,7 @@
 /*
  * Several zones of a target written at a time: how many a plan has, that each
  * has one writer, in order, and no more are open than the plan says.  The
- * target is made up here: zones of 64 KiB with blocks for 48 KiB.
+ * target is a mock: zones of 64 KiB with blocks for 48 KiB.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
  * A zoned disk as a target: what may be written to it, and what is.  The disk
- * is made up here: four zones of 1 MiB, the first of which takes any order; the
+ * is a mock: four zones of 1 MiB, the first of which takes any order; the
  * others have blocks for 768 KiB.
  */
 #undef _FORTIFY_SOURCE		/* calls of the kernel are the test's own */

@@ -1,5 +1,6 @@
 /*
- * Zones: which of two disks are alike, and what may be written in order.
+ * Zones: whether those of two disks are alike, and what may be written in
+ * order.
  */
 #include <stdarg.h>
 #include <stddef.h>
