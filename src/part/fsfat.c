@@ -244,7 +244,7 @@ list(struct folders *w, const unsigned char *p, uint64_t len)
 		c = fs_le(p + i + E_LOW, 2);
 		if (w->f->bits == 32)
 			c |= fs_le(p + i + E_HIGH, 2) << 16;
-		if (p[i] != FAT_DELETED && p[i] != '.' && (p[i + E_KIND] &
+		if (p[i] != FAT_DELETED && !fat_dots(p + i) && (p[i + E_KIND] &
 		    (FAT_FOLDER | FAT_VOLUME)) == FAT_FOLDER && w->n < WAITING)
 			w->waiting[w->n++] = (uint32_t)c;
 	}

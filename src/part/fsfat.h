@@ -36,6 +36,9 @@ struct fat {
 	unsigned char	*one, *two;	/* FS_PIECE */
 };
 
+/* Whether an entry is that of a folder itself, or of its parent. */
+bool fat_dots(const unsigned char *entry);
+
 /* Report the files that have a byte of "lost"; ->name is the caller's. */
 void fat_hits(const struct fat *, const struct fs_extents *lost,
     struct fs_names *);

@@ -22,6 +22,13 @@ enum {				/* offsets in a part of a long name */
 	L_SUM = 13, L_LAST = 0x40, L_NUMBER = 0x1f, PARTS = 20, UNITS = 13,
 };
 
+bool
+fat_dots(const unsigned char *entry)
+{
+	return memcmp(entry, ".          ", SHORT) == 0 ||
+	    memcmp(entry, "..         ", SHORT) == 0;
+}
+
 struct long_name {
 	unsigned	 next;		/* the part expected next; 0: none */
 	unsigned	 units;		/* 0: there is no long name */
@@ -119,7 +126,7 @@ entry(struct clusters *c, const unsigned char *p, bool begins)
 		part(l, p);
 		return true;
 	}
-	if (p[0] != FAT_DELETED && p[0] != '.' &&
+	if (p[0] != FAT_DELETED && !fat_dots(p) &&
 	    (p[E_KIND] & FAT_VOLUME) == 0)
 		file(c, p, l);
 	l->units = 0;

@@ -368,6 +368,28 @@ asks_folders(void **state)
 	assert_true(leaves(0));
 }
 
+/* Only two names that begin with a dot are no files. */
+static void
+knows_its_dots(void **state)
+{
+	static const char *const dotted[] = { ".X         ", "..X        ",
+		"...        " };
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < COUNT(dotted); i++) {
+		make(16);
+		add(root() + 256, dotted[i], i == 1 ? FAT_FOLDER : 0, 30, 1);
+		assert_int_equal(image_read(0), FS_DIRTY);
+		assert_true(leaves(0));
+		set_both(30, 0xffff);
+		assert_int_equal(image_read(FS_ORDER | FS_DEEP), FS_CLEAN);
+		assert_int_equal(fs_among(&map.meta, place(30), place(31)),
+		    i == 1 ? SECTOR : 0);
+	}
+	assert_true(hits(place(30), 1, "/...", false));
+}
+
 /* A folder that cannot be read may have what a table calls free. */
 static void
 needs_all_folders(void **state)
@@ -821,6 +843,7 @@ main(void)
 		TEST(knows_a_boot_sector),
 		TEST(judges_it),
 		TEST(asks_folders),
+		TEST(knows_its_dots),
 		TEST(needs_all_folders),
 		TEST(knows_its_tables),
 		TEST(reads_another_table),
