@@ -218,8 +218,8 @@ apart(const struct targets *t, unsigned i, struct fault *f)
 			    "the same target", b->name, a->name);
 		if (a->is.streamed && b->is.streamed)
 			return fault_set(f, STATUS_REFUSED, "%s and %s are "
-			    "both written in order: of several targets one "
-			    "may be", b->name, a->name);
+			    "both written in order: only one of several "
+			    "targets may be", b->name, a->name);
 	}
 	return 0;
 }
@@ -265,8 +265,8 @@ tee_join(struct endpoint *ep, struct fault *f)
 		to = &t->target[i].ep;
 		if (to->is.zoned)
 			return fault_set(f, STATUS_REFUSED, "%s is a zoned "
-			    "disk, and written zone by zone: it goes with one "
-			    "of=", to->name);
+			    "disk, and written zone by zone: it takes only "
+			    "one of=", to->name);
 		if (apart(t, i, f) != 0)
 			return -1;
 		block = common(ep->geo.block, to->geo.block);

@@ -505,7 +505,7 @@ takes_no_hole_behind_the_end(void **state)
 	assert_int_equal(ftruncate(views[1], 2 * CHUNK), 0);
 	b.size = 2 * CHUNK;
 	run();
-	fails(STATUS_SHORT, "B was cut off meanwhile: it has no byte 8192");
+	fails(STATUS_SHORT, "B was truncated meanwhile: it has no byte 8192");
 	done();
 	for (k = 0; k < 2; k++)
 		close(views[k]);

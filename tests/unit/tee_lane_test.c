@@ -190,7 +190,7 @@ is_one_target(bool is)
 {
 	f = (struct fault){ 0 };
 	assert_int_equal(tee_join(&all, &f), is ? -1 : 0);
-	assert_int_equal(strstr(f.text, "given twice") != NULL, is);
+	assert_int_equal(strstr(f.text, "are the same target") != NULL, is);
 }
 
 static void
@@ -254,7 +254,7 @@ goes_with_no_zoned_disk(void **state)
 	to[1]->is.zoned = true;
 	assert_int_equal(tee_join(&all, &f), -1);
 	assert_int_equal(f.status, STATUS_REFUSED);
-	assert_non_null(strstr(f.text, "it goes with one of="));
+	assert_non_null(strstr(f.text, "it takes only one of="));
 }
 
 static void

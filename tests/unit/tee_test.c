@@ -162,7 +162,7 @@ refuses_two_in_order_and_one_twice(void **state)
 	to[2]->id = to[1]->id;
 	assert_int_equal(tee_join(&tee, &f), -1);
 	assert_int_equal(f.status, STATUS_REFUSED);
-	assert_non_null(strstr(f.text, "given twice"));
+	assert_non_null(strstr(f.text, "are the same target"));
 	to[2]->lim.part = 2;
 	join();
 }
