@@ -396,9 +396,9 @@ greedy()
 # time itself
 left()
 {
-	run timeout -s KILL 60 "$pardd" timeout=1 "$@" && [[ $status = 33 || $status = 69 ]] ||
+	run timeout -s KILL 60 "$pardd" timeout=1 "$@" && [[ $status = 15 || $status = 33 || $status = 69 ]] ||
 	    fail "$status: $(<err)" || return
-	says 'NOT complete: .*(has not returned within|no answer)'
+	says '(NOT complete: .*(has not returned within|no answer)|not opened within 4 seconds)'
 }
 asks()
 {
@@ -420,7 +420,7 @@ looked_at()
 }
 keeps()
 {
-	aside map_kept && aside asks asks && aside asks asks=0 && aside reads reads=1 && aside reads pours=1 &&
+	aside reads reads=5 used=only && aside reads maps iflag=sparse && aside map_kept && aside asks asks && aside asks asks=0 && aside reads reads=1 && aside reads pours=1 &&
 	    aside reads reads=4 engine=threads thr=3 && aside looked_at && all_well
 }
 only plain

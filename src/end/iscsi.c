@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <scsi/sg_lib.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,8 @@
 
 enum {
 	FLIGHTS = 64,		/* per lane */
-	ANSWERS = 4,		/* times timeout=, to open it */
+	ANSWERS = 4,		/* times timeout=, to open it, or to read
+				 * outside of the copy */
 	PATIENCE = 10,		/* s, to close it */
 };
 
@@ -48,6 +50,7 @@ struct iscsi {			/* found from its sg, which is the endpoint's
 	struct iscsi_address to;
 	struct iscsi_link link;
 	struct disk	 disk;
+	atomic_bool	 stuck;	/* a read was given up, and uses all this */
 	char		 initiator[ISCSI_NAME];
 };
 
@@ -186,8 +189,10 @@ log_in(struct endpoint *ep, struct iscsi *iscsi, struct fault *f)
 		return -1;
 	iscsi->sg.path = (struct scsi_path){ .timeout = to->timeout * 1000,
 		.fd = -1, .node = SCSI_CARRIED, .carry = carry, .to = iscsi };
-	if (ask(ep, iscsi, f) == 0)
+	if (ask(ep, iscsi, f) == 0) {
+		sg_fill_in(ep);
 		return 0;
+	}
 	iscsi_link_close(&iscsi->link);
 	return -1;
 }
@@ -246,12 +251,11 @@ iscsi_open(struct endpoint *ep, bool look, struct fault *f)
 		return fault_errno(f, ENOMEM, "%s", ep->name);
 	sg = &iscsi->sg;
 	sg->good = NOWHERE;
+	ep->priv = sg;
 	if (reach(ep, iscsi, f) != 0)
 		return -1;
 	if (ep->spec.role == SOURCE && !look)
 		node_settle_paths(&iscsi->disk);
-	ep->priv = sg;
-	sg_fill_in(ep);
 	ep->id.server = opened_peer(iscsi->link.fd);
 	ep->is.remote = ep->is.single = true;
 	ep->geo.depth = FLIGHTS;
@@ -271,8 +275,8 @@ iscsi_close(struct endpoint *ep)
 	struct iscsi *iscsi = iscsi_of(ep);
 	int err = 0;
 
-	if (!errand_run(go_close, &iscsi->link, PATIENCE, &err) &&
-	    err == ETIMEDOUT) {
+	if (iscsi->stuck || (!errand_run(go_close, &iscsi->link, PATIENCE,
+	    &err) && err == ETIMEDOUT)) {
 		ep->is.stuck = true;
 		return 0;
 	}
@@ -289,6 +293,8 @@ iscsi_detach(struct lane *lane)
 {
 	struct iscsi_lane *l = lane->priv;
 
+	if (iscsi_of(lane->ep)->stuck)
+		return 0;
 	free(l->sg.bounce);
 	flights_free(&l->flights);
 	free(l);
@@ -334,11 +340,74 @@ look_for_loss(const struct endpoint *ep, struct io *io)
 	    "may be lost", why[0] != '\0' ? "; " : "", why);
 }
 
+struct alone {			/* the errand's, once it is given up */
+	struct endpoint	 ep;
+	struct sg_lane	 sg;
+	struct lane	 lane;
+	struct io	 io;	/* with a buffer of its own */
+};
+
+static void
+go_read(void *arg)
+{
+	struct alone *a = arg;
+
+	sg_transfer(&a->lane, &a->io);
+	look_for_loss(&a->ep, &a->io);
+}
+
+static struct alone *
+compose_alone(const struct lane *lane, const struct io *io)
+{
+	const struct sg_lane *l = lane->priv;
+	struct alone *a = malloc(sizeof(*a));
+
+	if (a == NULL)
+		return NULL;
+	*a = (struct alone){ *lane->ep, *l, *lane, *io };
+	a->lane.ep = &a->ep;
+	a->lane.priv = &a->sg;
+	a->io.buf = page_alloc(io->len);
+	if (a->io.buf != NULL)
+		return a;
+	free(a);
+	return NULL;
+}
+
+/* A read outside of the copy, where nobody watches (endpoint_inside). */
+static void
+read_alone(struct lane *lane, struct io *io)
+{
+	struct iscsi *iscsi = iscsi_of(lane->ep);
+	struct alone *a = compose_alone(lane, io);
+	unsigned char *buf = io->buf;
+	int err = a == NULL ? ENOMEM : ENODEV;
+
+	if (a != NULL && !iscsi->stuck)
+		errand_run(go_read, a, ANSWERS * iscsi->to.timeout, &err);
+	if (err == 0) {
+		*io = a->io;
+		io->buf = memcpy(buf, a->io.buf, io->done);
+	}
+	io->err = err != 0 ? err : io->err;
+	if (err == ETIMEDOUT) {
+		iscsi->stuck = true;
+		return;
+	}
+	if (a != NULL)
+		free(a->io.buf);
+	free(a);
+}
+
 static void
 iscsi_transfer(struct lane *lane, struct io *io)
 {
-	sg_transfer(lane, io);
-	look_for_loss(lane->ep, io);
+	if (lane->halt < 0 && io->op == OP_READ) {
+		read_alone(lane, io);
+	} else {
+		sg_transfer(lane, io);
+		look_for_loss(lane->ep, io);
+	}
 }
 
 static bool
@@ -398,53 +467,6 @@ iscsi_conclude(struct lane *lane, struct io *io)
 	look_for_loss(lane->ep, io);
 }
 
-struct probing {		/* the errand's, once it is given up */
-	struct endpoint	*ep;
-	struct io	 io;	/* with a buffer of its own */
-};
-
-static void
-go_probe(void *arg)
-{
-	struct probing *p = arg;
-
-	sg_probe(p->ep, &p->io);
-}
-
-static void
-probing_free(struct probing *p)
-{
-	if (p != NULL)
-		free(p->io.buf);
-	free(p);
-}
-
-/* sg_probe in the main thread, which nobody watches. */
-static void
-iscsi_probe(struct endpoint *ep, struct io *io)
-{
-	struct probing *p = calloc(1, sizeof(*p));
-	unsigned char *buf = io->buf;
-	int err = ENODEV;
-
-	if (p != NULL) {
-		*p = (struct probing){ ep, *io };
-		p->io.buf = page_alloc(io->len);
-	}
-	if (p == NULL || p->io.buf == NULL)
-		err = ENOMEM;
-	else if (!ep->is.stuck)
-		errand_run(go_probe, p, 2 * ep->spec.timeout, &err);
-	if (err == 0) {
-		*io = p->io;
-		io->buf = memcpy(buf, p->io.buf, io->done);
-	}
-	io->err = err != 0 ? err : io->err;
-	ep->is.stuck |= err == ETIMEDOUT;
-	if (err != ETIMEDOUT)
-		probing_free(p);
-}
-
 /* ------------------------------------------------------------ when written */
 
 static int
@@ -461,13 +483,19 @@ iscsi_flush(struct endpoint *ep, struct fault *f)
 	    why[0] != '\0' ? "; " : "", why);
 }
 
+static int
+close_readback(struct endpoint *r)
+{
+	return iscsi_of(r)->stuck ? 0 : sg_close(r);
+}
+
 /* Reads the target back through the same session. */
 static const struct backend iscsi_readback_backend = {
 	.attach = iscsi_attach,
 	.detach = iscsi_detach,
 	.transfer = iscsi_transfer,
-	.probe = iscsi_probe,
-	.close = sg_close,
+	.probe = sg_probe,
+	.close = close_readback,
 };
 
 static int
@@ -512,7 +540,7 @@ const struct backend iscsi_backend = {
 	.conclude = iscsi_conclude,
 	.extent = sg_extent,
 	.flush = iscsi_flush,
-	.probe = iscsi_probe,
+	.probe = sg_probe,
 	.open_readback = iscsi_readback,
 	.note = sg_note,
 	.traits = iscsi_traits,

@@ -12,6 +12,7 @@
  *			allowed)
  *	reads=N		it does so at the Nth READ, too, and at all later ones
  *	pours=N		it answers those with endless data
+ *	maps		it does so when asked which blocks are mapped
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -38,7 +39,7 @@ enum {				/* RFC 7143 11 */
 
 static const char *packet = "8192";
 static unsigned greedy_from;		/* which READ; 0: none */
-static bool pours;
+static bool pours, maps;
 static unsigned reads;
 
 struct session {
@@ -188,9 +189,13 @@ inquire(struct session *s)
 {
 	static const char disk[] = "\0\0\6\2\37\0\0\2GREEDY  DISK            1";
 	const unsigned char none[5] = { 0, s->asked[34], 0, 1, 0 };
+	/* thin provisioning; what is not mapped reads as zeros */
+	const unsigned char thin[8] = { 0, 0xb2, 0, 4, 0, 0xe4, 2, 0 };
 
 	if ((s->asked[33] & 1) == 0)
 		return data(s, disk, 36);
+	if (maps && s->asked[34] == thin[1])
+		return data(s, thin, sizeof(thin));
 	return data(s, none, s->asked[34] == 0 ? 5 : 4);
 }
 
@@ -210,6 +215,8 @@ serve(struct session *s)
 		put(room + 4, 4, BLOCK);
 		return data(s, room, 8);
 	case 0x9e:
+		if (maps && (s->asked[33] & 0x1f) == 0x12)
+			return pour(s);
 		put(room, 8, BLOCKS - 1);
 		put(room + 8, 4, BLOCK);
 		return data(s, room, 32);
@@ -267,6 +274,7 @@ main(int argc, char *argv[])
 	if (strncmp(argv[2], "asks=", 5) == 0)
 		packet = argv[2] + 5;
 	pours = strncmp(argv[2], "pours=", 6) == 0;
+	maps = strcmp(argv[2], "maps") == 0;
 	if (pours || strncmp(argv[2], "reads=", 6) == 0)
 		greedy_from = (unsigned)atoi(argv[2] + 6);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));

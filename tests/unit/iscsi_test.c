@@ -13,11 +13,14 @@
 #ifdef HAVE_LIBISCSI
 #include <bsd/string.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../src/end/backend.h"
 #include "../../src/end/iscsi_link.h"
 #include "../../src/end/sg.h"
+#include "../tools/preload.h"
 #include "base/status.h"
 
 #define BLOCK	((size_t)512)
@@ -31,6 +34,7 @@ static struct {
 	bool		 lost;
 	const char	*why;		/* it is lost */
 	bool		 refuses;	/* what is sent */
+	bool		 keeps;		/* the library, for ever */
 	struct iscsi_call *sent;	/* not over yet */
 } target;
 
@@ -40,6 +44,15 @@ static struct lane lane;
 static struct io io;
 static struct fault f;
 static unsigned char buf[BLOCKS * BLOCK] __attribute__((aligned(4096)));
+
+/* Nobody waits for what never comes. */
+int
+pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
+    const struct timespec *until)
+{
+	REAL(real, pthread_cond_timedwait);
+	return target.keeps ? ETIMEDOUT : real(c, m, until);
+}
 
 /* -------------------------------------------- in the place of the session */
 
@@ -92,8 +105,10 @@ answer(struct iscsi_call *call)
 		a[3] = BLOCKS - 1;
 		a[6] = BLOCK >> 8;
 		break;
-	case 0x28:
-	case 0x2a:				/* READ, WRITE */
+	case 0x28:				/* READ */
+		memset(a, 7, call->command.blocks * BLOCK);
+		/* fall through */
+	case 0x2a:				/* WRITE */
 		call->answer.device = target.status;
 		call->answer.sense[0] = 0x70;
 		call->answer.sense[2] = (unsigned char)target.key;
@@ -108,6 +123,8 @@ int
 iscsi_link_do(struct iscsi_link *link, struct iscsi_call *call)
 {
 	(void)link;
+	while (target.keeps)
+		pause();
 	answer(call);
 	return call->err;
 }
@@ -283,6 +300,33 @@ says_that_the_session_is_gone(void **state)
 	closed();
 }
 
+/*
+ * Outside of the copy nobody else sees that the library does not come back.  It
+ * may still read into what it was given.  The last case: its thread is left.
+ */
+static void
+gives_up_a_read_that_nobody_watches(void **state)
+{
+	(void)state;
+	opened(SOURCE);
+	buf[0] = 1;
+	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK };
+	lane_transfer(&lane, &io);
+	assert_int_equal(io.err, 0);
+	assert_int_equal(io.done, BLOCK);
+	assert_ptr_equal(io.buf, buf);
+	assert_int_equal(buf[0], 7);
+	target.keeps = true;
+	lane_transfer(&lane, &io);
+	assert_int_equal(io.err, ETIMEDOUT);
+	assert_ptr_equal(io.buf, buf);
+	lane_transfer(&lane, &io);		/* it is not tried again */
+	assert_int_equal(io.err, ENODEV);
+	assert_int_equal(lane_detach(&lane), 0);
+	assert_int_equal(endpoint_close(&end), 0);
+	assert_true(end.is.stuck);
+}
+
 int
 main(void)
 {
@@ -291,6 +335,7 @@ main(void)
 		cmocka_unit_test(keeps_what_was_answered),
 		cmocka_unit_test(counts_writes_that_were_done),
 		cmocka_unit_test(says_that_the_session_is_gone),
+		cmocka_unit_test(gives_up_a_read_that_nobody_watches),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
