@@ -155,6 +155,10 @@ read_unaligned(struct lane *lane, struct io *io)
 
 	if (l->bounce == NULL)
 		l->bounce = malloc(BOUNCE);
+	if (l->bounce == NULL) {
+		io->err = ENOMEM;
+		return;
+	}
 	n = (size_t)round_up(skip + want, nbd->block);
 	n = n < BOUNCE ? n : BOUNCE;
 	n = n < nbd->most ? n : nbd->most;
@@ -162,7 +166,7 @@ read_unaligned(struct lane *lane, struct io *io)
 		n = (size_t)(nbd->size - from);
 	call.len = n;
 	call.buf = l->bounce;
-	err = l->bounce == NULL ? ENOMEM : nbd_link_do(l->link, &call);
+	err = nbd_link_do(l->link, &call);
 	if (err != 0) {
 		fail(lane, io, err);
 		return;
@@ -292,7 +296,7 @@ nbd_probe(struct endpoint *ep, struct io *io)
 
 /* --- after the last write ------------------------------------------------- */
 
-/* Check whether the connection was lost, after everything was flushed. */
+/* A connection that was lost may have taken along what was not flushed. */
 static int
 nbd_flush_end(struct endpoint *ep, struct fault *f)
 {

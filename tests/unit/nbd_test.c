@@ -23,6 +23,7 @@
 #include "base/status.h"
 #include "cli/opts.h"
 #include "disk/opened.h"
+#define POOR_OF_ALL
 #include "poor.h"
 
 #define BLOCK	((size_t)512)
@@ -493,6 +494,11 @@ needs_memory(void **state)
 	io = (struct io){ .op = OP_READ, .buf = buf, .len = BLOCK };
 	poor_after(0);
 	assert_false(lane_start(&lane, &io));
+	io.off = 1;				/* by a buffer of its own */
+	poor_after(0);
+	lane_transfer(&lane, &io);
+	assert_int_equal(io.err, ENOMEM);
+	assert_string_equal(io.why, "");
 #endif
 	assert_int_equal(lane_detach(&lane), 0);
 	closed();
