@@ -1,6 +1,6 @@
 /*
  * ioprio=: there is no call for a process, only for threads, which pass their
- * priority on to threads they create.
+ * priority on to the threads that they create.
  */
 #include "base/ioprio.h"
 
