@@ -280,7 +280,7 @@ zsh(FILE *out)
 	    "else compdef _pardd pardd; fi\n", out);
 }
 
-/* Complete lists: after a comma, what was typed plus each of the words. */
+/* Complete lists: after a comma, the typed text plus each of the words. */
 static void
 fish_lists(FILE *out)
 {

@@ -1,7 +1,7 @@
 /*
  * Hints for a wrong command line: the operand with the nearest name, a number
- * without a foreign suffix, and a line of another copier translated.  They are
- * only printed; nothing is decided by them.
+ * without its foreign suffix, and a line of another copier translated.  They
+ * are only printed; nothing is decided by them.
  */
 #include "hint.h"
 
