@@ -110,7 +110,7 @@ ask(struct worker *w, struct lane *lane, struct io *io, unsigned most)
 	return none;
 }
 
-/* It did not say what is wrong with the block, and may not have looked. */
+/* An unspecific error: the source may not have read the block at all. */
 static bool
 unsaid(const struct io *io)
 {

@@ -12,8 +12,7 @@
  * (worker.c).
  *
  * A read ends as WHOLE, ENDED (the source has no more data) or CUT (by a fault
- * or by stop); what was read before a cut is still written.  For locks see
- * job.h.
+ * or by stop); data read before a cut is still written.  For locks see job.h.
  */
 #include "copy/piece.h"
 

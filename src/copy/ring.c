@@ -247,7 +247,7 @@ next_piece(struct queue *q, struct piece *pc)
 	return true;
 }
 
-/* Fill both windows; false when nothing is in flight any more. */
+/* Fill both windows; false if nothing is in flight any more. */
 static bool
 fill(struct queue *q)
 {

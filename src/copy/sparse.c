@@ -1,7 +1,7 @@
 /*
  * Holes and zeros.
  *
- * A hole of the source is not read.  The worker that claims asks for the extent
+ * A hole of the source is not read.  The worker that claims queries the extent
  * there, and claims a whole hole at once, however long; so claiming is done
  * under a lock, and the extent is kept for the next claim.  Holes shorter than
  * LEAST are read with the data around them, because querying, claiming and
@@ -88,10 +88,7 @@ zeroable(const struct worker *w, const struct extent *x, uint64_t off,
 	return to - off >= LEAST || to == p->length;
 }
 
-/*
- * Where the data at off ends: at the next hole that is long enough, or at
- * "end".
- */
+/* The end of the data at off: the next hole that is long enough, or "end". */
 static uint64_t
 data_end(struct worker *w, uint64_t off, uint64_t end)
 {
@@ -239,8 +236,8 @@ at_once(struct worker *w, uint64_t off, uint64_t len, bool moves)
 }
 
 /*
- * Zero some of the next len bytes of a hole; *made is what was zeroed without
- * writing.  Returns how many bytes were done, or 0 after a failure.
+ * Zero some of the next len bytes of a hole; *made is how much was zeroed
+ * without writing.  Returns how many bytes were done, or 0 after a failure.
  */
 static uint64_t
 zero_some(struct worker *w, uint64_t off, uint64_t len, bool *moves,
@@ -287,7 +284,7 @@ sparse_hole(struct worker *w, const struct seg *hole)
 	return transfer_settle(w, hole->off, hole->len, UNTRIED) && ok;
 }
 
-/* How much of what is cleared lies in the last block, if that is padded. */
+/* How much of the cleared range lies in the last block, if that is padded. */
 static size_t
 in_last(const struct plan *p, const struct seg *s)
 {

@@ -1,7 +1,7 @@
 /*
  * Checking what a run takes over from earlier ones.  It reads a few places,
  * evenly spread, in an order that jumps, so that even the first few show much.
- * Zeros are found on any disk and prove nothing; where a digest shows that they
+ * Zeros are found on any disk and prove nothing; if a digest shows that they
  * are zeros, they are skipped without reading.
  *
  * The target is read past its caches (endpoint_readback), the source the way a
@@ -17,7 +17,7 @@
 #include "base/status.h"
 
 enum {
-	PLACES = 256,		/* looked at, at most */
+	PLACES = 256,		/* visited, at most */
 	STRIDE = 99,		/* from one place to the next, modulo PLACES */
 	RANGES = 8,		/* this many right ranges of a base suffice */
 	BLOCK = 4096,		/* bytes of a place; at least the source's
@@ -226,8 +226,8 @@ trust_unchanged(const struct plan *p, struct digest_table *digests,
 /* --- map= --------------------------------------------------------------- */
 
 /*
- * Choose places of "size" bytes, evenly spread over what is finished.  Returns
- * how many there are.
+ * Choose places of "size" bytes, evenly spread over the finished ranges.
+ * Returns how many there are.
  */
 static size_t
 spread(struct map *map, size_t size, uint64_t *at)
@@ -270,7 +270,7 @@ refuse_map(const struct plan *p, const struct seg *s, struct fault *f)
 	    (ull)(p->src_off + s->off), p->src->name, p->dst->name);
 }
 
-struct pair {			/* both ends, and what they have shown */
+struct pair {			/* both ends, and the results so far */
 	struct look	 src, dst;
 	struct agreed	*alike;
 	unsigned	 unreadable;	/* places of the source, so far */
