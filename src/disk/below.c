@@ -166,7 +166,7 @@ file_length(const struct disk *d)
 
 static int kept(dev_t node, uint64_t end, int depth, struct fault *f);
 
-/* A loop device reads as zeros beyond the end of what it lies on. */
+/* A loop device reads as zeros beyond the end of its file or disk. */
 static int
 device_kept(const struct disk *d, dev_t node, uint64_t end, int depth,
     struct fault *f)

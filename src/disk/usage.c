@@ -146,7 +146,7 @@ swapped(dev_t dev, ino_t ino, struct usage *use)
 }
 
 /*
- * The kernel's servers, by configfs.  Their files name what is exported,
+ * The kernel's servers, by configfs.  Their files name the exported object,
  * perhaps among other words; they open it without claiming it.
  */
 static const struct server {
