@@ -45,7 +45,7 @@ struct backend {
 	int (*prepare)(struct endpoint *, int64_t length, struct fault *);
 						/* NULL: nothing to do */
 	int (*attach)(struct lane *);		/* errno; NULL: no state */
-	int (*detach)(struct lane *);		/* errno of what was pending */
+	int (*detach)(struct lane *);		/* errno of pending errors */
 	/*
 	 * Move io->len bytes and wait for it.  It deals with short transfers,
 	 * EINTR and EAGAIN by itself, and leaves the result in the io.
@@ -78,8 +78,8 @@ struct backend {
 	 */
 	int (*extent)(const struct endpoint *, uint64_t off, struct extent *);
 	/*
-	 * The same for what has changed since the time that iflag= names: what
-	 * has not changed is a "hole".  NULL: it cannot tell.
+	 * The same for data changed since the time that iflag= names: unchanged
+	 * data is a "hole".  NULL: unknown.
 	 */
 	int (*changed)(const struct endpoint *, uint64_t off, struct extent *);
 	/*

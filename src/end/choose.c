@@ -205,7 +205,7 @@ block_backend(const struct endpoint *ep, const struct stat *st)
 	return zoned(ep, st) ? &zoned_backend : &file_backend;
 }
 
-/* Choose a backend by the type of what was found. */
+/* Choose a backend by the type of file that was found. */
 static int
 choose_backend(struct endpoint *ep, int fd, const struct stat *st,
     struct fault *f)

@@ -34,7 +34,7 @@
 #include "base/status.h"
 
 enum {
-	PATIENCE = 10000,	/* ms, to end by itself, or when told to; */
+	PATIENCE = 10000,	/* ms, to end by itself, or on SIGTERM; */
 	LAST_PATIENCE = 1000,	/* and when it is killed */
 	LAST_WORDS = 160,	/* bytes of its last line */
 	UNHEARD = 1 << 20,	/* bytes in the pipe, if possible */

@@ -59,7 +59,7 @@ open_generated(struct endpoint *ep, bool look, struct fault *f)
 
 /*
  * For a target that does not exist, keep the directory it goes into, so that
- * what is decided about this directory still holds when the file is created.
+ * decisions about this directory still hold when the file is created.
  */
 static int
 open_absent(struct endpoint *ep, bool look, struct fault *f)

@@ -11,14 +11,14 @@
  * A copy should not fill the page cache.  With RWF_DONTCACHE the kernel writes
  * early and drops the pages.  If it does not know this flag, or if old data is
  * overwritten, which it does not write early enough, the lane does it: it
- * starts writing back what it has written, a little at a time, and waits for
- * and drops what it had started before.  An error reported then may be that of
- * an earlier write by anybody, and is reported once; such a write is "spent",
+ * starts writeback of its own writes, a little at a time, and waits for and
+ * drops the pages started before.  An error reported then may be that of an
+ * earlier write by anybody, and is reported once; such a write is "spent",
  * because repeating it would prove nothing.  The error is reported once per
  * descriptor.  With map=, which saves the map while others write, the flush has
  * its own descriptor ("flush").  Otherwise it would succeed after a worker was
- * told of the error, and before the worker could stop the saving.  What others
- * had cached of the source stays in the cache.
+ * told of the error, and before the worker could stop the saving.  Pages of the
+ * source that others had cached stay in the cache.
  *
  * Zeros are made by punching a hole into a file, and on a device by BLKZEROOUT,
  * for which the kernel writes zeros if the device has nothing better.  With

@@ -3,8 +3,8 @@
  *
  * The kernel sends no flush to a disk that it believes to have no cache, on its
  * own or because someone has set that, and it may be wrong.  So a SCSI disk is
- * then asked to write its cache, and so are the disks that a dm or md device
- * lies on.
+ * then sent a command to flush its cache, and so are the disks below a dm or md
+ * device.
  */
 #include "file.h"
 

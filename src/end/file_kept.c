@@ -3,8 +3,8 @@
  *
  * Someone may truncate a target file while it is being written.  The next write
  * extends it again, and leaves a hole where data was.  So its length is
- * compared now and then with what was written, and what it had before, and its
- * holes are counted at the end.
+ * compared now and then with the end of the data written, and with the earlier
+ * length, and its holes are counted at the end.
  *
  * The same can happen to the file below a loop device, whether source or
  * target.  A source may have had holes before, and reading adds none.  But

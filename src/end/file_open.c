@@ -72,7 +72,7 @@ choose_overwriting(const struct endpoint *ep, struct file *file,
 	file->overwrites = file->direct >= 0;
 }
 
-/* File systems that have no medium behind the page cache. */
+/* File systems that have no medium below the page cache. */
 static bool
 in_memory(const struct endpoint *ep)
 {

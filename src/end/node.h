@@ -19,8 +19,8 @@ bool node_read_only(const struct endpoint *);
 
 /*
  * Write back the page cache of its block nodes, also those of other paths to
- * the disk, because commands read what is on the disk. node_settle_paths does
- * so for a disk that is reached without a node.
+ * the disk, because commands read the disk itself. node_settle_paths does so
+ * for a disk that is reached without a node.
  */
 struct disk;
 void node_settle(const struct endpoint *);

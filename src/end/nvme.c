@@ -14,8 +14,7 @@
  *
  * Nothing reports that the disk has lost power, and with it its cache, so its
  * count of power cycles is compared with the earlier one.  A failed flush is
- * never repeated: the next one would succeed, and say nothing about what is
- * lost.
+ * never repeated: the next one would succeed, and not show the loss.
  */
 #include "nvme_end.h"
 

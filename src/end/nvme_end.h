@@ -50,8 +50,8 @@ bool nvme_passes(const struct lane *, struct io *, const struct nvme_reply *,
     struct nvme_wait *);
 
 /*
- * Flush, once.  After a failed flush, a successful one would not show what was
- * lost, so only a flush that was not executed is repeated, for up to timeout=.
+ * Flush, once.  After a failed flush, a successful one would not show the loss,
+ * so only a flush that was not executed is repeated, for up to timeout=.
  */
 bool nvme_flush_out(const struct nvme *, struct nvme_reply *);
 

@@ -201,7 +201,7 @@ rbd_detach(struct lane *lane)
 	return 0;
 }
 
-/* What has happened to an image that is lost with err. */
+/* What has happened to an image that was lost with err. */
 static const char *
 loss(int err)
 {

@@ -1,5 +1,6 @@
 /*
- * Reopening what was found.  A name that leads elsewhere by now has no effect.
+ * Reopening the file that was found.  A name that leads elsewhere by now has no
+ * effect.
  */
 #include "end/reopen.h"
 

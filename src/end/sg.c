@@ -9,10 +9,10 @@
  * Zeros are made by WRITE SAME (16), if the disk says how many blocks it may
  * cover (VPD B0h): one block is sent for all of them.
  *
- * A residual is what was not moved, and is requested again.  Transient errors
- * (unit attention, aborted command, busy) are retried ten times with growing
- * pauses, but not if the medium may have changed.  A read that still fails is
- * treated as a bad block if other blocks can be read.
+ * A residual is data that was not moved, and is requested again.  Transient
+ * errors (unit attention, aborted command, busy) are retried ten times with
+ * growing pauses, but not if the medium may have changed.  A read that still
+ * fails is treated as a bad block if other blocks can be read.
  */
 #include "sg.h"
 
@@ -138,7 +138,7 @@ read_unaligned(const struct lane *lane, struct io *io)
 	io->done += got;
 }
 
-/* Zero whole blocks.  A disk that refuses WRITE SAME is not asked again. */
+/* Zero whole blocks.  A disk that refuses WRITE SAME is not sent another. */
 static void
 zero(const struct lane *lane, struct io *io)
 {
@@ -212,7 +212,7 @@ sg_conclude(struct lane *lane, struct io *io)
 }
 
 /*
- * Uses the descriptor of the queries, which may be read-only.  What it meets is
+ * Uses the descriptor of the queries, which may be read-only.  Its errors are
  * not counted in the notes about the copy.
  */
 void

@@ -4,7 +4,7 @@
  * Each lane has its own descriptor, because a descriptor has one reserved
  * buffer and takes at most 16 commands at a time.
  *
- * With iflag=sparse the disk is asked which blocks are mapped.  The others are
+ * With iflag=sparse the disk is queried for the mapped blocks.  The others are
  * not read if it says that they read as zeros (LBPRZ).
  */
 #include "sg.h"

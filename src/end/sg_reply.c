@@ -56,8 +56,8 @@ sg_sent(struct sg *sg, const struct scsi_command *c,
 }
 
 /*
- * The failure may be reported to whoever reads the target back instead.  That
- * is no problem if all of it will be read back.
+ * The failure may be reported to the lane that reads the target back instead.
+ * That is no problem if all of it will be read back.
  */
 bool
 sg_passes(const struct endpoint *ep, const struct io *io,
@@ -159,8 +159,8 @@ reads_at(const struct lane *lane, const struct io *io, uint64_t lba)
 /*
  * Whether the disk reads at all: try the last block that was read well, or a
  * few that are far apart, but none of those that have just failed.  A disk that
- * does not answer is not asked again, by any lane, until it has read something:
- * each question takes a timeout.
+ * does not answer is not tried again, by any lane, until it has read something:
+ * each try takes a timeout.
  */
 static bool
 reads_elsewhere(const struct lane *lane, const struct io *io)

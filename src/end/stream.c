@@ -31,7 +31,8 @@ enum {
 
 struct stream {
 	int		fd;
-	uint64_t	pos;	/* of the next byte; for whoever has the turn */
+	uint64_t	pos;	/* of the next byte; for the worker that has the
+				 * turn */
 	uint64_t	end;	/* end of the file after the last append */
 	uint64_t	begun;	/* up to there writing back was begun, of an */
 	uint64_t	gone;	/* appended file, and dropped from the cache */
@@ -301,7 +302,9 @@ stream_read(const struct lane *lane, struct io *io)
 	}
 }
 
-/* For an appended file: false if it now ends before what was appended. */
+/*
+ * For an appended file: false if it now ends before the data that was appended.
+ */
 static bool
 still_there(const struct lane *lane, struct io *io)
 {

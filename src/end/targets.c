@@ -27,7 +27,7 @@ targets_give_up(struct targets *t, unsigned i, uint64_t ns, const char *what,
 
 	fault_set(&f, status, "%s: %s for %.0f s",
 	    t->target[i].ep.name, what, (double)ns / 1e9);
-	/* set first: whoever sees it hang may finish and free */
+	/* set first: a thread that sees it hang may finish and free */
 	t->lost = true;
 	t->target[i].hung = true;
 	targets_drop(t, i, &f);

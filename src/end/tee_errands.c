@@ -95,8 +95,8 @@ hurry(struct errands *all)
 }
 
 /*
- * The limit for a flush, which may have to write what is left in the page
- * cache: at least 1 MB/s is expected of a medium.
+ * The limit for a flush, which may have to write the rest of the page cache: at
+ * least 1 MB/s is expected of a medium.
  */
 static uint64_t
 patience(const struct targets *t, const struct target *to)

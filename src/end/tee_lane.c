@@ -8,7 +8,7 @@
  * it uses the buffer of its request, and everything that it knows of must stay
  * where it is.  Nobody joins it: the process ends by _exit.
  *
- *	l	span->lock, a leaf but for targets->lock
+ *	l	span->lock, a leaf except for targets->lock
  */
 #include "end/tee.h"
 
