@@ -7,9 +7,8 @@
  * that is not in the page cache.  So most of these blocks are read in advance,
  * by a few large requests.
  *
- * For the target of a rescue, such a file gets only what was read of the
- * source, because the rest may still have the table of an earlier use of the
- * disk.
+ * For the target of a rescue, such a file gets only data read from the source,
+ * because the rest may still have the table of an earlier use of the disk.
  */
 #include "part/blkid_view.h"
 

@@ -69,7 +69,7 @@ add_lost(struct search *s, uint64_t off, uint64_t len)
 	e->at[e->n++] = (struct fs_extent){ .off = off, .len = len };
 }
 
-/* In a range of a chunk, find what is lost in all "n" copies. */
+/* In a range of a chunk, find the bytes lost in all "n" copies. */
 static void
 all_lost(struct search *s, const struct fs_extents *lost,
     const struct place *p, size_t n, uint64_t from, uint64_t to)
@@ -90,7 +90,7 @@ all_lost(struct search *s, const struct fs_extents *lost,
 	}
 }
 
-/* False if what is lost of a chunk cannot be determined. */
+/* False if the lost bytes of a chunk cannot be determined. */
 static bool
 turn_into_logical(struct search *s, const struct fs_extents *lost)
 {

@@ -200,7 +200,7 @@ name_all(struct search *s, const unsigned char *p, uint32_t ino, uint64_t at)
 
 /* --------------------------------------------------------------- paths */
 
-/* Read what is needed of a directory's inode; false if that is lost. */
+/* Read the necessary part of a directory's inode; false if that is lost. */
 static bool
 folder_inode(struct search *s, uint32_t ino, unsigned char *p)
 {

@@ -124,7 +124,7 @@ bool ntfs_record(struct ntfs *, uint64_t number, unsigned char *r);
 void ntfs_hits(struct ntfs *, const struct fs_extents *lost,
     struct fs_names *);
 
-/* Doubt it if a file has a byte of what was noted as free.  Needs n->buf. */
+/* Doubt it if a file has a byte that was noted as free.  Needs n->buf. */
 void ntfs_ask_files(struct ntfs *);
 
 #endif

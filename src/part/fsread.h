@@ -86,13 +86,13 @@ void fs_utf8(char *to, size_t room, const unsigned char *, size_t units);
 /* Sort both lists, and remove metadata from "free". */
 void fs_settle(struct fs_io *);
 
-/* Whether metadata lies in what was noted as free, which is impossible. */
+/* Whether metadata lies in ranges noted as free, which is impossible. */
 bool fs_contradicts(struct fs_io *);
 
 /* The first extent of a list that ends after a byte. */
 size_t fs_behind(const struct fs_extents *, uint64_t off);
 
-/* Take back what was noted as free from "off" on. */
+/* Remove the ranges noted as free from "off" on. */
 void fs_take_back(struct fs_io *, uint64_t off);
 
 /* Whether metadata without a fixed place is wanted too. */

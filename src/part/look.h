@@ -18,7 +18,7 @@ struct look {
 	struct lane	 lane;
 	uint64_t	 base;	/* byte of the source where it begins */
 	unsigned char	*buf;	/* ROOM bytes, aligned */
-	struct map	*known;	/* what was read, or could not be; or NULL */
+	struct map	*known;	/* ranges read, or unreadable; or NULL */
 	bool		 target;	/* that can be read: */
 	struct endpoint	 reader;
 	struct lane	 there;
@@ -33,8 +33,8 @@ int look_open(struct look *, const struct plan *, unsigned how,
 void look_close(struct look *);
 
 /*
- * For fs_map_read: len bytes at off of the file system; an errno value.  What
- * could not be read is EIO, and not asked for again.
+ * For fs_map_read: len bytes at off of the file system; an errno value.
+ * Unreadable data is EIO, and not read again.
  */
 int look_read(void *arg, uint64_t off, void *buf, size_t len);
 

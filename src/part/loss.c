@@ -137,7 +137,7 @@ sort(struct damage_area *a, struct scene *s)
 
 	if (a->len >> 30 < DEEP_GIB)
 		how |= FS_DEEP;
-	/* a superblock of what was there before may be left */
+	/* a superblock of an earlier file system may be left */
 	if (fs_map_read(a->type, &source, how, &m) == 0 &&
 	    m.state != FS_UNKNOWN && m.type[0] != '\0') {
 		a->loss.known = true;

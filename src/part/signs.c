@@ -41,7 +41,7 @@ value(blkid_probe pr, const char *name)
 	    NULL;
 }
 
-/* Add what was found: a file system, or a partition table. */
+/* Add a signature: a file system, or a partition table. */
 static void
 note_sign(struct signs *s, blkid_probe pr, uint64_t start)
 {

@@ -68,7 +68,7 @@ look_known(struct used *u, const struct plan *p)
 
 /* -------------------------------------------------------------- the plan */
 
-/* How many of the targets are files, and how many keep what they had. */
+/* How many of the targets are files, and how many keep their old contents. */
 static unsigned
 files(const struct plan *p, unsigned *others)
 {
@@ -97,7 +97,7 @@ in_order(const struct plan *p)
 	return NULL;
 }
 
-/* Whether what is left out is made zeros at the target. */
+/* Whether free ranges are zeroed at the target. */
 static bool
 clears(const struct plan *p)
 {
@@ -293,7 +293,7 @@ used_apply(const struct plan *p, struct map *map)
 	    domain_apply(map, p->src_off, &source);
 }
 
-/* Give what is untried in the ranges of a list another status. */
+/* Give the untried parts of the ranges of a list another status. */
 static int
 put_off(const struct plan *p, struct map *map, const struct used_list *l,
     enum seg_status from, enum seg_status to)

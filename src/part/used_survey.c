@@ -151,7 +151,7 @@ doubt_backup(struct used *u, struct look *l, uint32_t sector)
 
 /*
  * The partition table, from the target if that has it.  If part of it could not
- * be read, the source is not asked again.
+ * be read, the source is not read again.
  */
 static int
 table(struct look *l, struct parts *t)
