@@ -8,10 +8,10 @@
  * So loop devices are looked up, and for an sg or bsg node the block node of
  * the disk is claimed.
  *
- * What cannot be looked up or claimed is refused: a disk about which nothing is
- * known is not a free one.  A file only names blocks that its file system
- * protects, so if there are no tables to look it up in, as in a chroot, it is
- * written.
+ * Whatever cannot be looked up or claimed is refused: a disk about which
+ * nothing is known is not a free one.  A file only names blocks that its file
+ * system protects, so if there are no tables to look it up in, as in a chroot,
+ * it is written.
  *
  * The lock keeps udev from probing the disk meanwhile, and desktops from
  * mounting what is found (systemd.io/BLOCK_DEVICE_LOCKING).

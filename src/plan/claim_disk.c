@@ -1,6 +1,6 @@
 /*
  * Claiming the written part of a disk: the partitions that the range touches,
- * or the whole disk if it touches anything outside of them.
+ * or the whole disk if it touches anything outside them.
  */
 #include "claim_steps.h"
 
@@ -32,8 +32,8 @@ claim_parts(struct claims *c, const struct disk *d,
 }
 
 /*
- * Claim the whole disk, and refuse with the name of whoever uses a partition.
- * The claim fails if such a use is allowed by force=; then claim the other
+ * Claim the whole disk, and name the user of a partition in a refusal.  The
+ * claim fails if such a use is allowed by force=; then claim the other
  * partitions.
  */
 static int

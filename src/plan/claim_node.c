@@ -129,7 +129,7 @@ open_node(const struct claims *c, dev_t node, const char *kernel_name, int how)
 
 /*
  * Lock an open node. udev holds the lock now and then, for a moment.  With
- * force= there is no waiting for whoever else holds it.
+ * force= no other holder is waited for.
  */
 static int
 lock(const struct claims *c, int fd, const char *name, struct fault *f)

@@ -314,7 +314,7 @@ same_export(const struct endpoint *a, const struct endpoint *b)
 	    (p->peer[0] != '\0' && strcmp(p->peer, q->peer) == 0));
 }
 
-/* Whether what is read and what is written there overlaps. */
+/* Whether the ranges read and written there overlap. */
 static bool
 export_overlaps(const struct plan *p)
 {
@@ -370,8 +370,8 @@ has_some(const char *path, const struct stat *st, void *arg)
 }
 
 /*
- * Whatever a server of this machine has opened, for reading or writing as the
- * copy does, may be what it serves.
+ * Anything that a server on this machine has opened, for reading or writing as
+ * the copy does, may be what it serves.
  */
 static int
 served(const struct endpoint *server, const struct endpoint *ep,
@@ -386,7 +386,7 @@ served(const struct endpoint *server, const struct endpoint *ep,
 	    server->name, (int)pid);
 }
 
-/* The same for what a target is written to. */
+/* The same for the places where a target is written. */
 static int
 serves_target(const struct endpoint *server, const struct plan *p,
     struct fault *f)

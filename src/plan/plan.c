@@ -62,7 +62,7 @@ place_ends(struct plan *p, const struct layout *l, struct fault *f)
 	if (place(&p->dst_off, p->dst->lim.base, o->seek,
 	    (o->oflag & FLAG_SEEK_BYTES) != 0 ? 1 : p->bs) != 0)
 		return too_large(f, "seek=");
-	/* what is checked lies where the manifest says, or at skip= */
+	/* the data checked lies where the manifest says, or at skip= */
 	if (l != NULL && l->all && !o->skips && p->src->lim.part == 0)
 		p->src_off = l->off;
 	return 0;

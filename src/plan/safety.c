@@ -170,7 +170,7 @@ no_places(const struct plan *p, struct fault *f)
 	    "map= cannot be used", ep->name);
 }
 
-/* A map records what has been flushed. */
+/* A map records data that was flushed. */
 static int
 no_flush(const struct plan *p, struct fault *f)
 {
