@@ -54,7 +54,7 @@ hashfile_line(const struct plan *p, const struct hash_sum *d)
 	return len < 0 ? NULL : line;
 }
 
-/* Whether the named end contains more than what was copied. */
+/* Whether the named end contains more than was copied. */
 static bool
 is_part(const struct plan *p, const struct endpoint *ep, uint64_t off,
     uint64_t len)

@@ -85,7 +85,7 @@ void surface_loses(const struct sheet *, const struct surface *, bool written);
 
 /*
  * Draw both ends as bars, to one scale if the smaller one is visible then;
- * "done" is the word for what is done to that part of them.
+ * "done" is what is done to that part of them.
  */
 void surface_picture(const struct sheet *, const char *done,
     const struct surface *src, const struct surface *dst);

@@ -99,10 +99,7 @@ list_parts(struct list *l, const struct surface *s, bool those)
 	}
 }
 
-/*
- * Add what lies on the end itself, outside of partitions: a table, a file
- * system.
- */
+/* Add contents of the end outside partitions: a table, a file system. */
 static void
 list_bare(struct list *l, const struct surface *s)
 {

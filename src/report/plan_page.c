@@ -333,7 +333,7 @@ row_put(const struct sheet *s, const struct plan *p)
 	page_row(s, row);
 }
 
-/* A target and what it loses, where the table does not fit. */
+/* A target and what it loses, if the table does not fit. */
 static void
 target_put(const struct sheet *s, const struct plan *p)
 {

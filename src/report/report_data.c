@@ -45,7 +45,7 @@ report_range(const struct report_data *d, size_t *i, enum seg_status status,
 
 /* --- the progress ------------------------------------------------------- */
 
-/* FNV-1a, 64 bits: tells copies apart, but keeps no secrets. */
+/* FNV-1a, 64 bits: distinguishes copies, but keeps no secrets. */
 static uint64_t
 mix(uint64_t sum, const char *text)
 {
@@ -54,9 +54,7 @@ mix(uint64_t sum, const char *text)
 	return (sum ^ '\n') * UINT64_C(0x100000001b3);
 }
 
-/*
- * A digest of what is copied, by which a later run knows that it continues it.
- */
+/* A digest of the copy, by which a later run knows that it continues it. */
 static uint64_t
 copied(const struct report_data *d)
 {

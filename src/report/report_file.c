@@ -3,12 +3,12 @@
  *
  * During a rescue the thread that saves the map writes the report after each
  * save; at the end the main thread writes it, once that thread has ended.  Both
- * may write only if the main thread leaves early.  So whoever writes takes
- * "busy", and whoever leaves keeps it; nobody waits.
+ * may write only if the main thread leaves early.  So a thread takes "busy"
+ * before it writes, and the one that leaves keeps it; nobody waits.
  *
  * The progress of earlier runs is in the file, as a comment, with a digest of
- * what was copied, so that the report of another disk is not continued.  It is
- * trusted no more than any file.
+ * the copy, so that the report of another disk is not continued.  It is trusted
+ * no more than any file.
  */
 #include "report/report_file.h"
 
@@ -125,7 +125,7 @@ write_file(struct report *r, struct fault *f)
 	return newfile_end(&r->file, 0, f);
 }
 
-/* Look at what was rescued so far, if the target can be read meanwhile. */
+/* Examine what was rescued so far, if the target can be read meanwhile. */
 static void
 look_early(struct report *r, struct map *map)
 {

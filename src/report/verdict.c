@@ -75,10 +75,7 @@ longer(const struct plan *p, struct outcome *out)
 		    n / p->bs : n, blocks ? "" : " iflag=count_bytes");
 }
 
-/*
- * Whether what was read back or compared is the same; otherwise set the
- * verdict.
- */
+/* Whether the data read back or compared is the same; else set the verdict. */
 static bool
 agrees(const struct plan *p, struct outcome *out)
 {
