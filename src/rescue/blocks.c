@@ -64,7 +64,7 @@ trim_front(struct worker *w, uint64_t *from, uint64_t to)
 
 /*
  * Where to read from when trimming backwards on a disk that seeks slowly: half
- * of what is left, because a part that fails will be scraped soon.  If scraping
+ * of the rest, because a part that fails will be scraped soon.  If scraping
  * comes much later, a part small enough to be trimmed block by block.
  */
 static uint64_t

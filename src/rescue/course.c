@@ -1,7 +1,7 @@
 /*
  * The course.  When a piece fails, all of it is out of reach until it is
  * trimmed, block by block.  So pieces are just small enough that less than a
- * hundredth of what was read is out of reach: the more errors, the smaller the
+ * hundredth of the data read is out of reach: the more errors, the smaller the
  * pieces.  Where errors are rare, pieces are large, because a bad area is met
  * twice if it lies in two pieces that are read at once.
  *
@@ -90,7 +90,7 @@ course_piece(struct course *c, uint64_t bytes, size_t most)
 	return n < most ? (size_t)n : most;
 }
 
-/* Halfway between what was too short and what was enough, if that matters. */
+/* Halfway between a jump too short and one long enough, if that matters. */
 static uint64_t
 first_jump(const struct course *c)
 {

@@ -72,7 +72,7 @@ next_step(uint64_t step, uint64_t way, bool met)
 	return met || step * PART > most ? most : step * PART;
 }
 
-/* The end of what is bad from "from" on, at most "to". */
+/* The end of the bad run from "from" on, at most "to". */
 static uint64_t
 find_end(struct search *s, uint64_t from, uint64_t to)
 {
@@ -94,7 +94,7 @@ find_end(struct search *s, uint64_t from, uint64_t to)
 	return to;
 }
 
-/* The beginning of what is bad before "to", at least "from". */
+/* The beginning of the bad run before "to", at least "from". */
 static uint64_t
 find_begin(struct search *s, uint64_t from, uint64_t to)
 {

@@ -1,6 +1,6 @@
 /*
  * Claiming the next piece of a pass: the next one in its direction, the largest
- * gap, or a piece that failed; and with the turn to read, where that is needed.
+ * gap, or a piece that failed; and with the turn to read, if that is needed.
  */
 #include "hold.h"
 
@@ -33,8 +33,8 @@ claim_range(struct map *map, const struct seg *seg)
 }
 
 /*
- * Take a piece of a gap.  Where the middle of every gap is tried, it is a
- * single block: if that is bad, it would have been met later anyway.
+ * Take a piece of a gap.  If the middle of every gap is tried, it is a single
+ * block: if that is bad, it would have been met later anyway.
  */
 static bool
 take_of_gap(struct job *job, struct hold *h)

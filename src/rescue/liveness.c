@@ -176,7 +176,7 @@ ask_read(struct worker *w, struct io *io, unsigned most)
 	return good == need ? YES : good > 0 ? SOME : NO;
 }
 
-/* Test untried blocks, of which one is enough. */
+/* Test untried blocks; one readable block is enough. */
 static enum answer
 ask_fresh(struct worker *w, struct io *io)
 {

@@ -279,7 +279,7 @@ apply_domain(const struct plan *p, struct map *map, struct fault *f)
 	return failed;
 }
 
-/* Keep what was loaded only outside of the copy. */
+/* Keep the loaded map only outside the copy. */
 static void
 forget_inside(struct mapsaver *ms, const struct plan *p)
 {
@@ -310,7 +310,7 @@ finished_to(const struct mapsaver *ms, const struct plan *p)
 	return end;
 }
 
-/* Where the last of what is not untried ends. */
+/* The end of the last range that is not untried. */
 static uint64_t
 tried_to(const struct mapfile *m)
 {

@@ -4,17 +4,17 @@
  * being stopped, and at the end.
  *
  * Whatever a saved map calls finished was flushed before.  An error of an
- * earlier write is reported once, to whoever asks first, and the next flush
+ * earlier write is reported once, to the first caller, and the next flush
  * succeeds.  So the first failure at the target sets job->doubt before it stops
  * the copy; nothing is saved from then on, and the file stays as it was.  A
  * write that was in flight during the flush may have received the error without
  * having said so: it is waited for.
  *
  * Whether the source device is still the same is checked beforehand, by a
- * thread of its own, because what the device lies on may never answer.
+ * thread of its own, because whatever the device lies on may never answer.
  *
  * The target is checked after the flush: if it was cut off, removed or
- * exchanged, what is finished may not be there any more.
+ * exchanged, finished data may be gone.
  *
  * The file is locked (flock) for the whole run.
  */
@@ -161,7 +161,7 @@ doubt(struct job *job, bool told, struct fault *f)
 }
 
 /*
- * Check that the target still has what is finished; its holes are counted only
+ * Check that the target still has the finished data; its holes are counted only
  * at the end.
  */
 static int
@@ -249,9 +249,8 @@ answered(struct mapsaver *ms, int wait)
 
 /*
  * As job_source_kept, but does not wait if the source lies on something that
- * does not answer, such as a file on a dead server.  What was read before is
- * saved anyway.  At the end of the run the check is repeated, however long it
- * takes.
+ * does not answer, such as a file on a dead server.  Data read before is saved
+ * anyway.  At the end of the run the check is repeated, however long it takes.
  */
 static int
 kept_or_silent(struct job *job, struct fault *f)

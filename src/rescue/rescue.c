@@ -1,6 +1,7 @@
 /*
- * Rescue.  The map is worked through in passes.  Each takes what has one status
- * and gives it another; passes that yield most data per error come first:
+ * Rescue.  The map is worked through in passes.  Each takes the ranges with one
+ * status and gives them another; passes that yield most data per error come
+ * first:
  *
  *	copy	?  ->  +, or * for the rest of a failed read; after one, a part
  *		       is skipped (course.c)
@@ -212,8 +213,8 @@ rescue_free(struct rescue *r)
 }
 
 /*
- * Whether the loaded map was past this pass already.  What is untried in a map
- * that was being trimmed or scraped belongs to the last passes.
+ * Whether the loaded map was past this pass already.  Untried ranges in a map
+ * that was being trimmed or scraped belong to the last passes.
  */
 static bool
 behind_us(const struct mapfile *m, const struct pass *pass)

@@ -238,7 +238,7 @@ run_piece(struct worker *w, struct hold *h)
 	return false;
 }
 
-/* If seeks are slow, one worker does what is read block by block. */
+/* If seeks are slow, only one worker reads block by block. */
 static bool
 needed(const struct worker *w)
 {
@@ -262,7 +262,7 @@ rescue_piece(struct worker *w)
 		return false;
 	if (hold_pay(job, &h))
 		more = run_piece(w, &h);
-	/* What was not reached keeps its status, for the next run. */
+	/* The part that was not reached keeps its status, for the next run. */
 	if (job->stop && map_next(&job->map, h.seg.off, CLAIMED, &left) &&
 	    left.off < h.seg.off + h.seg.len) {
 		left.status = pass->from;

@@ -1,5 +1,5 @@
 /*
- * Reading the source in a rescue, and storing what was read.
+ * Reading the source in a rescue, and storing the data.
  */
 #ifndef PARDD_SOURCE_H
 #define PARDD_SOURCE_H
@@ -19,7 +19,7 @@ struct io source_read(struct worker *, uint64_t off, size_t at, size_t len,
 /* Stop the copy because the source is gone, or ends too early. */
 void source_fail(struct worker *, const struct io *);
 
-/* Write what was read, and mark it finished; false ends the worker. */
+/* Write the data, and mark it finished; false ends the worker. */
 bool source_keep(struct worker *, uint64_t off, size_t len);
 
 #endif

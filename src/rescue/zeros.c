@@ -4,14 +4,14 @@
  * a block that is known not to be zeros still reads as such:
  *
  *	known	such blocks, one of which is read, each in turn
- *	held	zeros read since; what is not confirmed is untried
+ *	held	zeros read since; if not confirmed, they become untried
  *
  * This is done at the first zeros after each error, after a number of zeros,
  * and at the end.
  *
- * An error is noticed when its read returns, and others have read meanwhile.
- * So the most recent zeros are held even before any error, and trusted as
- * others follow.
+ * An error is noticed when its read returns, and other workers have read
+ * meanwhile.  So the most recent zeros are held even before any error, and
+ * trusted as others follow.
  *
  *	lock	a few instructions, a leaf: all of it
  */
