@@ -57,9 +57,7 @@ enlist(struct job *job)
 		job_threads(job);
 }
 
-/*
- * Take over from the previous run what the user has set and what was recorded.
- */
+/* Take over the user's settings and the records of the previous run. */
 static int
 take_over(struct job *job, const struct plan *p, const struct outcome *before)
 {

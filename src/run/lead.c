@@ -81,7 +81,7 @@ keep(struct job *job)
 		job_fail(job, &f);
 }
 
-/* Flush what was written. */
+/* Flush the data written. */
 static void
 finish(struct job *job)
 {

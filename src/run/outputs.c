@@ -14,7 +14,7 @@
 #include "report/report_file.h"
 #include "report/usedmap.h"
 
-/* Load the block map; what it describes is the whole image. */
+/* Load the block map, which describes the whole image. */
 static int
 load_bmap(struct outputs *r, const char *path, struct fault *f)
 {

@@ -108,7 +108,7 @@ path_of(const struct reattach *a, const struct disk *d, char *path, size_t room)
 	return name[0] != '\0';
 }
 
-/* Sleep for ms; false when a signal has ended the wait. */
+/* Sleep for ms; false if a signal has ended the wait. */
 static bool
 sleep_on(const struct plan *p, const struct signals *s, struct outcome *out,
     int ms)
@@ -238,7 +238,7 @@ look(struct reattach *a, const struct plan *p, const struct signals *s,
 
 /*
  * Run the command of ongone= to its end.  A node that exists before then is
- * still the one that does not answer.  False when a signal has ended the wait.
+ * still the one that does not answer.  False if a signal has ended the wait.
  */
 static bool
 run_command(const struct reattach *a, const struct plan *p,

@@ -1,6 +1,5 @@
 /*
- * Several targets: what is checked for each before the first of them is
- * written.
+ * Several targets: the checks of each before the first of them is written.
  */
 #include "run/several.h"
 

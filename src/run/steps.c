@@ -17,7 +17,7 @@
 
 /* --- a copy, and a check, which is one to nowhere ------------------------- */
 
-/* Zero what is left out. */
+/* Zero the ranges left out. */
 static void
 clear(struct job *job)
 {
@@ -72,7 +72,7 @@ rescue_trust(struct job *job, struct fault *f)
 	return true;
 }
 
-/* Flush what was written, and then save the map. */
+/* Flush the data written, and then save the map. */
 static void
 rescue_flush(struct job *job)
 {
