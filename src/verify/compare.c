@@ -1,10 +1,10 @@
 /*
  * Compare.  A worker claims a piece of the map, reads it from both ends (half
  * of the workers begin with the second end), and compares the two.  The map
- * records what was compared, and a second map where the ends differ.  A stream
- * is read under the lock that assigns its positions, as in a copy.
+ * records the ranges compared, and a second map where the ends differ.  A
+ * stream is read under the lock that assigns its positions, as in a copy.
  *
- * What is a hole in both files is not read.
+ * Ranges that are holes in both files are not read.
  *
  * With coe=1 a block that cannot be read is BAD in the map, and is neither
  * equal nor different.
@@ -362,7 +362,7 @@ blank_lost(struct job *job, unsigned char *a, unsigned char *b, uint64_t off,
 
 /*
  * Whether an end continues where the other one, a stream, ended within a piece:
- * what has a size has all of the piece.
+ * an end with a size has all of the piece.
  */
 static bool
 goes_on(const struct reading *s, size_t n)
@@ -479,7 +479,7 @@ compare_piece(struct worker *w)
 	if (claim(job, &a, &b, &seg) <= 0)
 		return false;
 	more = compare(w, swapped ? &b : &a, swapped ? &a : &b, &seg);
-	/* what was not reached stays untried */
+	/* the rest stays untried */
 	return transfer_settle(w, seg.off, seg.len, UNTRIED) && more;
 }
 

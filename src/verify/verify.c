@@ -12,7 +12,7 @@
  * they are neither narrowed down nor mended. verify=source compares the target
  * with the source itself; the digests then serve for what cannot be read again.
  *
- * With verify=stream a worker that looks for work may instead check what was
+ * With verify=stream a worker that looks for work may instead check data
  * written before.  The entries are in four parts, whose boundaries only grow:
  *
  *	0 .. begun	are checked, or being checked
@@ -240,8 +240,7 @@ may_flush(const struct job *job, const struct verify *v)
 }
 
 /*
- * s: advance over what was written meanwhile, except a chunk that is still
- * growing.
+ * s: advance over chunks written meanwhile, except one that is still growing.
  */
 static void
 raise_low(struct job *job, struct verify *v)

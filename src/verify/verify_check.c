@@ -132,8 +132,8 @@ differed(struct map *differ, const struct check *c)
 }
 
 /*
- * Zero what was left out, here and in the source's data, so that it does not
- * matter.  Returns how much it is.
+ * Zero the parts left out, here and in the source's data, so that they do not
+ * matter.  Returns how many bytes they are.
  */
 static size_t
 mask(struct worker *w, const struct check *c, unsigned char *has)
@@ -303,9 +303,9 @@ measure(struct worker *w, const struct check *c)
 }
 
 /*
- * Whether a chunk read back is right.  With a digest of the whole copy, what
- * was read first counts, whatever the source holds now.  A chunk left out in
- * part has no digest.
+ * Whether a chunk read back is right.  With a digest of the whole copy, the
+ * first reading counts, whatever the source has now.  A chunk left out in part
+ * has no digest.
  */
 static bool
 is_right(const struct worker *w, const struct check *c,
@@ -321,8 +321,8 @@ is_right(const struct worker *w, const struct check *c,
 }
 
 /*
- * A file that ends in zeros gets its length at the end of the copy: check what
- * lies beyond its present end later.
+ * A file that ends in zeros gets its length at the end of the copy: check the
+ * part beyond its present end later.
  */
 static bool
 early(const struct job *job)
@@ -476,7 +476,7 @@ what_differs(struct verify *v, const struct check *c)
 	return &v->differ;
 }
 
-/* Several targets: what was counted of a chunk will be checked again. */
+/* Several targets: the counted bytes of a chunk will be checked again. */
 static void
 uncount(struct worker *w, const struct check *c)
 {
