@@ -160,7 +160,7 @@ finish(struct session *s, struct decision *d, struct outcome *out)
 	return out->verdict.status;
 }
 
-/* Do what was decided.  The outcome is too large for the stack. */
+/* Carry out the plan.  The outcome is too large for the stack. */
 static int
 run(struct session *s, struct decision *d)
 {
