@@ -1,6 +1,6 @@
 /*
- * erofs FILE DIR: make FILE an empty erofs of 4 KiB, and mount it on DIR as
- * Linux 6.12 can, without a loop device.
+ * erofs FILE FOLDER: make FILE an empty erofs of 4 KiB, and mount it on FOLDER
+ * as Linux 6.12 can, without a loop device.
  *
  * The status is 77 if the kernel cannot.
  */
