@@ -124,20 +124,27 @@ elsewhere(const char *name)
 }
 
 /*
- * The command or address in a word or operand; else NULL.  A word by itself
- * will be refused, and the refusal repeats it.
+ * The command or address in a word or operand; else NULL.  A word by itself,
+ * and an operand that is only like ours, will be refused, and the refusal
+ * repeats it.
  */
 static char *
 foreign(char *word)
 {
-	char *value = word;
+	static const char *const ends[] = { "if=", "of=", "of2=", "in=", "out=",
+		"input=", "output=", "source=", "target=" };
+	char *value = word + strspn(word, "-");
+	size_t i, n;
 
-	if (strncmp(word, "ongone=", 7) == 0)
-		return word + 7;
-	if (strncmp(word, "if=", 3) == 0 || strncmp(word, "of=", 3) == 0)
-		value += 3;
-	else if (strncmp(word, "of2=", 4) == 0)
-		value += 4;
+	if (strncmp(value, "ongone=", 7) == 0)
+		return value + 7;
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		n = strlen(ends[i]);
+		if (strncmp(value, ends[i], n) == 0) {
+			value += n;
+			break;
+		}
+	}
 	return strncmp(value, "[ ", 2) == 0 || elsewhere(value) ? value : NULL;
 }
 

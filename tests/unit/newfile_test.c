@@ -449,6 +449,9 @@ static struct {
 	    "of=[ a 'ssh://u:***@h:22/x@y' ftp://u%**@h ]", 3 },
 	{ "if=http://user:pw@host", "if=http://user:**@host", 3 },
 	{ "of2=nbd://user:pw@host", "of2=nbd://user:**@host", 4 },
+	{ "--of=nbd://user:pw@host", "--of=nbd://user:**@host", 5 },
+	{ "out=nbd://user:pw@host", "out=nbd://user:**@host", 4 },
+	{ "source=[ a b://c:pw@d ]", "source=[ a b://c:**@d ]", 7 },
 	{ "nbds://user:pw@host/e@x", "nbds://user:**@host/e@x", 0 },
 	{ "ongone=curl http://u:pw@plug", "ongone=curl http://u:**@plug", 7 },
 }, plain[] = {
