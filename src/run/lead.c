@@ -100,15 +100,14 @@ finish(struct job *job)
 	    round_up(end, p->pad) : left.off);
 }
 
-/* Make the target ready to be written, and to be read back if necessary. */
+/* Make the target ready to be written. */
 static bool
 prepare(struct job *job)
 {
 	const struct plan *p = job->p;
 
 	return (p->targets > 1 ? tee_prepare : endpoint_prepare)(p->dst,
-	    p->perm, p->truncate, &job->fault) == 0 &&
-	    sparing_open(job, &job->fault) == 0;
+	    p->perm, p->truncate, &job->fault) == 0;
 }
 
 /*
@@ -140,9 +139,14 @@ begin(struct job *job, const struct steps *steps)
 	    prepare(job);
 }
 
+/* The target may be empty by now, so whatever fails is told as of a copy. */
 static void
 lead(struct job *job, const struct steps *steps)
 {
+	struct fault f;
+
+	if (sparing_open(job, &f) != 0)
+		job_fail(job, &f);
 	steps->run(job);
 	if (steps->writes)
 		finish(job);
