@@ -263,7 +263,7 @@ it "... when the target differs" none_of 14 "on=img op=write at=2500000+1 flip" 
 longer()
 {
 	"$blocks" make image 3M 4 && "$blocks" make img 4M 9 && cp img old &&
-	    refused 'img holds 4194304 bytes, and img.bmap would be of' if=image of=img manifest=img.bmap &&
+	    refused 'img holds 4194304 bytes, but img.bmap would only cover' if=image of=img manifest=img.bmap &&
 	    same img old || return
 	"$pardd" of=img manifest=img.bmap < <(cat image) 2>err
 	[[ $? = 101 ]] && same img old && exits 0 "$pardd" if=image of=img manifest=img.bmap oflag=trunc &&

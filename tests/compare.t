@@ -258,7 +258,7 @@ it "tells positions of the source in it" positions
 keeps()
 {
 	"$blocks" make a 1M && cp a b && echo mine >"$1" && compare 101 map=map &&
-	    one_line 'there already' && [[ $(<"$1") = mine ]] && { [[ $1 = map ]] || [[ ! -e map ]]; } &&
+	    one_line 'already exists' && [[ $(<"$1") = mine ]] && { [[ $1 = map ]] || [[ ! -e map ]]; } &&
 	    mv err was && compare 101 map=map -d && same err was && [[ ! -s out ]]
 }
 map_of_itself()

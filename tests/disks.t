@@ -155,7 +155,7 @@ late()
 	"$tools/ends" how "$pardd" if="$dev" of=dst map=map bs=512 bpt=64 maxtime=2 2>err &
 	pid=$!
 	until_true 20 different && sleep 0.1 && kill -STOP "$(<kit.pid)" &&
-	    until_true 30 grep -q 'maxtime=2 seconds; left after .* map is saved' err || return
+	    until_true 30 grep -q 'maxtime=2 seconds; quit after .* map is saved' err || return
 	has + && "$maps" check map src dst old 0 0 8388608 && kill -CONT "$(<kit.pid)" || return
 	wait $pid
 	ended exit 100 && is '-*/' '' && "$maps" check map src dst old 0 0 8388608

@@ -132,7 +132,7 @@ it "knows where on the target it was, and looks there" within
 from_the_first()
 {
 	"$blocks" make src $bytes && exits 0 "$pardd" if=src of=dst seek=10 manifest=m && as_in if=dst &&
-	    refused 'src has 5000001 bytes, and m is of 5005121' if=src manifest=m check=1 && as_in if=src skip=0
+	    refused 'src has 5000001 bytes, but m covers 5005121' if=src manifest=m check=1 && as_in if=src skip=0
 }
 it "looks at the first byte with skip=0" from_the_first
 appended()
@@ -213,7 +213,7 @@ longer()
 {
 	copied && printf more >>dst && as_in if=dst &&
 	    head -c $((bytes - 1)) src >short &&
-	    refused 'short has 5000000 bytes, and m is of 5000001' if=short manifest=m check=1
+	    refused 'short has 5000000 bytes, but m covers 5000001' if=short manifest=m check=1
 }
 it "takes a larger disk, and refuses a smaller one" longer
 # What is not there is not as in the manifest, not even up to a border.
@@ -337,7 +337,7 @@ refused_base()
 moved_on()
 {
 	copied && flip dst $((2 * mib)) &&
-	    refused_base 'dst does not hold what m says, as at byte 2097152: it is another disk'
+	    refused_base 'dst does not hold what m says, for example at byte 2097152: it is another disk'
 }
 it "refuses a base that the target does not hold any more" moved_on
 another_disk()
@@ -375,7 +375,7 @@ another_serial()
 	    export SYSFS=$PWD/sysfs && exits 0 with_faults on=none "$pardd" if=src of="$a" manifest=m &&
 	    cp disk disk2 &&
 	    exits 101 with_faults on=none "$pardd" if=src of="$b" base=m verify=1 &&
-	    one_line "m tells what the disk S1 holds, and $b is the disk S2" &&
+	    one_line "m describes the disk S1, but $b is the disk S2" &&
 	    exits 0 with_faults on=none "$pardd" if=src of="$a" base=m
 }
 if ((EUID == 0)) && [[ -c /dev/loop-control ]]; then
@@ -417,8 +417,8 @@ if ((EUID == 0)) && [[ -c /dev/loop-control ]]; then
 		    loop disk2 --sector-size 4096 && b=$dev &&
 		    differs 14 '39424 4039679' if="$b" &&
 		    exits 0 "$pardd" if=src of=. bs=512 bpt=3 manifest=m2 &&
-		    refused 'm2 are no whole blocks' if="$b" manifest=m2 check=1 &&
-		    refused 'begins at byte 39424 of its target, and this copy at byte 0' \
+		    refused 'm2 are not whole blocks' if="$b" manifest=m2 check=1 &&
+		    refused 'begins at byte 39424 of its target, but this copy at byte 0' \
 			if=src of="$a" base=m
 	}
 	it "takes devices, with the padding" device
@@ -528,12 +528,12 @@ it "refuses a bpt= that is not that of the base" other_ranges if=src of=dst base
 it "refuses a bpt= that is not that of the manifest" other_ranges if=src manifest=m check=1
 cut_off()
 {
-	copied && truncate -s "$1" dst && refused "dst ends at byte $1, and m tells" \
+	copied && truncate -s "$1" dst && refused "dst ends at byte $1, but m describes" \
 	    if=src of=dst base=m && size_is dst "$1"
 }
 padded()
 {
-	copied && cp m old && refused 'm are no whole blocks of 1000000 bytes' if=src \
+	copied && cp m old && refused 'm are not whole blocks of 1000000 bytes' if=src \
 	    of=dst base=m bs=1000000 conv=sync "$@" && size_is dst $bytes &&
 	    copied bs=1000 bpt=500 conv=sync && flip src 2500000 && exits 0 "$pardd" if=src \
 	    of=dst base=m bs=1000 conv=sync && says '^500000 bytes' && complete &&

@@ -1022,13 +1022,13 @@ deceived()
 no_older()
 {
 	changed && "$blocks" make other 16M 9 && refused 'does not hold what m says' if="$uri" of=other "$bitmap" base=m &&
-	    holds other 0 0 16M 9 && refused 'is there, but not' if="$uri" of=new "$bitmap" base=m && [[ ! -e new ]]
+	    holds other 0 0 16M 9 && refused 'exists, but not' if="$uri" of=new "$bitmap" base=m && [[ ! -e new ]]
 }
 # It does not have what was written before it was begun.
 later_bitmap()
 {
 	changed tuesday && "$blocks" make old 16M 9 && copy 0 if=old of=older manifest=m bpt=256 &&
-	    refused 'unchanged, but it is not as in m' if="$uri" of=older "$bitmap" base=m && cmp old older
+	    refused 'unchanged, but it differs from m' if="$uri" of=older "$bitmap" base=m && cmp old older
 }
 no_bitmap()
 {

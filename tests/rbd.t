@@ -158,7 +158,7 @@ no_older()
 {
 	changed && cp src other && refuse 101 'does not hold what m says' if=rbd:p/image of=other iflag=since:monday base=m &&
 	    cmp src other && cp src older && copy 0 if=src of=older manifest=m bpt=256 &&
-	    refuse 101 'not as in m: snapshot monday is not of that time' if=rbd:p/image of=older iflag=since:monday base=m &&
+	    refuse 101 'differs from m: snapshot monday is not of that time' if=rbd:p/image of=older iflag=since:monday base=m &&
 	    cmp src older
 }
 it "takes nothing but the copy of that snapshot for a target" no_older

@@ -356,7 +356,7 @@ limits()
 it "copies only what the map of domain= calls finished" limits
 no_domain()
 {
-	stuff && refused 'none does not exist, or says nothing' if=src of=dst map=map domain=none && same dst old
+	stuff && refused 'none does not exist, or is empty' if=src of=dst map=map domain=none && same dst old
 }
 it "refuses a domain= that is not there" no_domain
 # how_much DOMAIN...: as the last line has it

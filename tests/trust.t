@@ -41,7 +41,7 @@ other_place()
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 skip=100 count=900 &&
 	    exits 0 "$pardd" if=src of=dst map=map bs=512 skip=1000 seek=1000 &&
 	    sed -i '/^# pardd target/d' map && cp dst old &&
-	    refuses 'but dst has something else there' bs=512
+	    refuses 'but dst differs there' bs=512
 }
 it "refuses a map whose finished parts are in another place of the target" other_place
 # It is killed when it is about to save for the first time.
@@ -121,8 +121,8 @@ another()
 {
 	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && cp src src.was &&
 	    cp -p dst dst.was && "$blocks" make "$1" $size 3 && touch -r dst.was dst &&
-	    refuses 'map calls byte [0-9]+ of src finished, but dst has something else there' &&
-	    refuses 'but dst has something else there' -d &&
+	    refuses 'map calls byte [0-9]+ of src finished, but dst differs there' &&
+	    refuses 'but dst differs there' -d &&
 	    cp src.was src && cp -p dst.was dst && exits 0 "$pardd" if=src of=dst map=map &&
 	    same src dst
 }
@@ -169,7 +169,7 @@ it "does not mind a target that was written before that" older
 blank()
 {
 	stuff && exits 0 "$pardd" if=src of=dst map=map count=3000 && : >"$1" &&
-	    truncate -s $size "$1" && touch -d '1 hour ago' dst && refuses 'has something else there'
+	    truncate -s $size "$1" && touch -d '1 hour ago' dst && refuses 'differs there'
 }
 it "refuses a map with a target that holds nothing any more" blank dst
 it "refuses a map with a source that holds nothing any more" blank src
@@ -178,7 +178,7 @@ mostly_zeros()
 {
 	truncate -s 63M src && "$blocks" make - 1M >>src && truncate -s 100M src &&
 	    truncate -s 100M dst && exits 0 "$pardd" if=src of=dst map=map &&
-	    truncate -s 63M dst && truncate -s 100M dst && touch -d '1 hour ago' dst && refuses 'has something else there'
+	    truncate -s 63M dst && truncate -s 100M dst && touch -d '1 hour ago' dst && refuses 'differs there'
 }
 it "finds what can be told from another between zeros" mostly_zeros
 once_each()

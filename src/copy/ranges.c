@@ -27,8 +27,8 @@ check_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 	uint64_t end = p->src_off + m->length;
 
 	if (p->src->geo.size >= 0 && end > (uint64_t)p->src->geo.size)
-		return fault_set(f, STATUS_REFUSED, "%s has %lld bytes, and %s "
-		    "is of %llu: it is of another disk", p->src->name,
+		return fault_set(f, STATUS_REFUSED, "%s has %lld bytes, but %s "
+		    "covers %llu: it is for another disk", p->src->name,
 		    (long long)p->src->geo.size, p->opts->manifest,
 		    (unsigned long long)end);
 	return 0;
@@ -42,20 +42,20 @@ base_fits(const struct manifest *m, const struct plan *p, struct fault *f)
 
 	if (m->serial[1] != NULL && endpoint_disk(p->dst, &d) &&
 	    d.serial[0] != '\0' && strcmp(m->serial[1], d.serial) != 0)
-		return fault_set(f, STATUS_REFUSED, "%s tells what the disk %s "
-		    "holds, and %s is the disk %s", p->opts->base, m->serial[1],
+		return fault_set(f, STATUS_REFUSED, "%s describes the disk %s, "
+		    "but %s is the disk %s", p->opts->base, m->serial[1],
 		    p->dst->name, d.serial);
 	if (m->off != p->dst_off)
 		return fault_set(f, STATUS_REFUSED, "%s begins at byte %llu of "
-		    "its target, and this copy at byte %llu", p->opts->base,
+		    "its target, but this copy at byte %llu", p->opts->base,
 		    (unsigned long long)m->off, (unsigned long long)p->dst_off);
 	if (p->dst->is.absent || p->dst->is.streamed || !endpoint_holds(p->dst))
-		return fault_set(f, STATUS_REFUSED, "base=: %s is there, but "
-		    "not %s, of which it tells what it holds", p->opts->base,
+		return fault_set(f, STATUS_REFUSED, "base=: %s exists, but "
+		    "not %s, which it describes", p->opts->base,
 		    p->dst->name);
 	if (p->dst->geo.size >= 0 && end > (uint64_t)p->dst->geo.size)
-		return fault_set(f, STATUS_REFUSED, "%s ends at byte %lld, and "
-		    "%s tells what it holds up to byte %llu", p->dst->name,
+		return fault_set(f, STATUS_REFUSED, "%s ends at byte %lld, but "
+		    "%s describes it up to byte %llu", p->dst->name,
 		    (long long)p->dst->geo.size, p->opts->base,
 		    (unsigned long long)end);
 	return 0;
@@ -85,11 +85,11 @@ blocks_fit(const struct digest_table *t, const struct plan *p, struct fault *f)
 	    !whole_blocks(t, p->src, p->src_off) ? p->src : NULL;
 
 	if (ep != NULL)
-		return fault_set(f, STATUS_REFUSED, "the ranges of %s are no "
+		return fault_set(f, STATUS_REFUSED, "the ranges of %s are not "
 		    "whole blocks of %s", name, ep->name);
 	/* padding to anything else would not fit into a piece */
 	if (t->chunk % p->pad != 0 || t->phase % p->pad != 0)
-		return fault_set(f, STATUS_REFUSED, "the ranges of %s are no "
+		return fault_set(f, STATUS_REFUSED, "the ranges of %s are not "
 		    "whole blocks of %llu bytes, to which the copy is padded",
 		    name, (unsigned long long)p->pad);
 	return 0;
@@ -113,13 +113,13 @@ image_fits(const struct plan *p, struct fault *f)
 
 	if (ranges_block(p) < SECTOR)
 		return fault_set(f, STATUS_USAGE, "the blocks of %s are "
-		    "multiples of %d bytes: bs= times bpt= has to be one, too",
+		    "multiples of %d bytes: bs= times bpt= must be one, too",
 		    p->opts->manifest, SECTOR);
 	if (dst->kind == END_FILE && p->truncate < 0 && size > 0 &&
 	    (!p->bounded || (uint64_t)size > p->length))
-		return fault_set(f, STATUS_REFUSED, "%s holds %lld bytes, and "
-		    "%s would be of what is copied over its beginning: "
-		    "oflag=trunc, or a new file", dst->name, (long long)size,
+		return fault_set(f, STATUS_REFUSED, "%s holds %lld bytes, but "
+		    "%s would only cover what is copied over its beginning: "
+		    "use oflag=trunc or a new file", dst->name, (long long)size,
 		    p->opts->manifest);
 	return 0;
 }

@@ -147,9 +147,9 @@ spread_ranges(struct digest_table *digests, struct map *of, unsigned char *buf,
 static int
 refuse_base(const struct plan *p, const struct check *c, struct fault *f)
 {
-	return fault_set(f, STATUS_REFUSED, "%s does not hold what %s says, as "
-	    "at byte %llu: it is another disk, or was written to since; "
-	    "without base= all is copied", p->dst->name, p->opts->base,
+	return fault_set(f, STATUS_REFUSED, "%s does not hold what %s says, "
+	    "for example at byte %llu: it is another disk, or was written to "
+	    "since; without base= all is copied", p->dst->name, p->opts->base,
 	    (ull)(p->dst_off + c->off));
 }
 
@@ -159,7 +159,7 @@ refuse_unchanged(const struct plan *p, const struct check *c, struct fault *f)
 	const char *bitmap = p->opts->bitmap;
 
 	return fault_set(f, STATUS_REFUSED, "%s calls byte %llu unchanged, but "
-	    "it is not as in %s: %s %s is not of that time; without iflag=%s "
+	    "it differs from %s: %s %s is not of that time; without iflag=%s "
 	    "all is read", p->src->name, (ull)(p->src_off + c->off),
 	    p->opts->base, bitmap != NULL ? "bitmap" : "snapshot",
 	    bitmap != NULL ? bitmap : p->opts->since, bitmap != NULL ?
@@ -265,8 +265,8 @@ static int
 refuse_map(const struct plan *p, const struct seg *s, struct fault *f)
 {
 	return fault_set(f, STATUS_REFUSED, "%s calls byte %llu of %s finished,"
-	    " but %s has something else there: one of them has changed, or is "
-	    "another; ? in the map copies it again", p->opts->map,
+	    " but %s differs there: one of them has changed, or been replaced; "
+	    "? in the map copies it again", p->opts->map,
 	    (ull)(p->src_off + s->off), p->src->name, p->dst->name);
 }
 

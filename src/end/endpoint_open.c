@@ -347,7 +347,7 @@ check_same(const struct endpoint *was, const struct endpoint *is,
 	char blocks[32] = "";
 
 	if (is_another(was, is))
-		return fault_set(f, STATUS_REFUSED, "%s has the same name, and "
+		return fault_set(f, STATUS_REFUSED, "%s has the same name, but "
 		    "is another disk", is->name);
 	if (is->be == was->be && is->geo.size == size &&
 	    is->geo.block == was->geo.block)
@@ -355,7 +355,7 @@ check_same(const struct endpoint *was, const struct endpoint *is,
 	if (is->geo.block > 0)
 		snprintf(blocks, sizeof(blocks), " in blocks of %u",
 		    is->geo.block);
-	return fault_set(f, STATUS_REFUSED, "%s has the same name, and is "
+	return fault_set(f, STATUS_REFUSED, "%s has the same name, but is "
 	    "another: %lld bytes%s", is->name, (long long)is->geo.size, blocks);
 }
 

@@ -29,7 +29,7 @@ enum { DIGITS = 64 };		/* enough for any number */
 
 static const char source_mark[] = MAP_SOURCE_MARK;
 static const char target_mark[] = "# pardd target: ";
-static const char no_memory[] = "is one too many for memory";
+static const char no_memory[] = "does not fit in memory";
 
 static bool
 is_comment(const char *line)
@@ -114,7 +114,7 @@ read_block(struct mapfile *m, const char *s)
 	    !number(&s, &seg.len))
 		return "is not a block";
 	if (!one_of(*s, "?*/-+"))
-		return "has no status that is known";
+		return "has an unknown status";
 	seg.status = (enum seg_status)*s;
 	if (seg.len > INT64_MAX - seg.off)
 		seg.len = INT64_MAX - seg.off;

@@ -272,7 +272,7 @@ apply_domain(const struct plan *p, struct map *map, struct fault *f)
 	failed = mapfile_load(&domain, path, f);
 	if (failed == 0 && domain.n == 0)
 		failed = fault_set(f, STATUS_REFUSED,
-		    "%s does not exist, or says nothing", path);
+		    "%s does not exist, or is empty", path);
 	if (failed == 0 && limit(p, map, &domain) != 0)
 		failed = fault_errno(f, ENOMEM, "%s", path);
 	mapfile_free(&domain);
@@ -350,7 +350,7 @@ check_source(const struct mapsaver *ms, const struct plan *p, struct fault *f)
 	if (end > (uint64_t)p->src->geo.size && !p->counted)
 		return fault_set(f, STATUS_REFUSED, "%s goes past the end of "
 		    "%s, to byte %llu: it is the map of another source; if "
-		    "not, and this one got smaller, say how much by count=",
+		    "not, and this one has shrunk, limit the copy by count=",
 		    path, p->src->name, (unsigned long long)end);
 	if (any_finished(&ms->file) && p->dst->is.absent)
 		return fault_set(f, STATUS_REFUSED, "%s says that parts are "

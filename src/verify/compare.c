@@ -64,8 +64,8 @@ compare_look(const struct plan *p, struct fault *f)
 	for (i = 0; i < 2; i++) {
 		snprintf(name, sizeof(name), "%s%s", path, suffix[i]);
 		if (lstat(name, &st) == 0)
-			return fault_set(f, STATUS_REFUSED, "%s is there "
-			    "already, and compare=1 makes a new map", name);
+			return fault_set(f, STATUS_REFUSED, "%s already "
+			    "exists, and compare=1 writes a new map", name);
 	}
 	return path_check(path, path, f);
 }

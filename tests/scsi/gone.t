@@ -88,7 +88,7 @@ loop_shrinks()
 	dmsetup create gone --table "0 16384 linear $SD1 0" && undo dmsetup remove --retry gone &&
 	    dm=/dev/$(dmsetup info -c --noheadings -o blkdevname gone) &&
 	    until_true 5 test -b "$dm" && loop "$dm" && from=$dev && half shrink
-	reads 102 "$@" && says 'lies on ends at byte 6291456 now'
+	reads 102 "$@" && says 'under it now ends at byte 6291456'
 }
 shrink()
 {

@@ -237,7 +237,7 @@ named()
 {
 	local wwn
 	wwn=$(<"/sys/block/nvme$a/wwid")
-	refused 'are called that' if=/tmp/src of="/dev/ng$a" oserial=ONE &&
+	refused 'are both called that' if=/tmp/src of="/dev/ng$a" oserial=ONE &&
 	    exits 0 "$pardd" if=/tmp/src of="/dev/ng$a" oserial="$wwn" &&
 	    refused 'not the disk' if=/tmp/src of="/dev/ng$b" oserial="$wwn"
 }

@@ -656,7 +656,7 @@ replaces_no_map(void **state)
 		close(open(old, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 		assert_int_equal(compare_look(&p, &f), -1);
 		assert_int_equal(f.status, STATUS_REFUSED);
-		assert_non_null(strstr(f.text, " is there already"));
+		assert_non_null(strstr(f.text, " already exists"));
 		memory_job(&job, &p);
 		assert_int_equal(compare_begin(&job, &f), -1);
 		assert_null(job.compare);

@@ -380,8 +380,8 @@ limits_the_copy(void **state)
 	assert_int_equal(t.finished, 0x400);
 	assert_int_equal(t.bad, 0xc00);
 	o.domain = other;
-	assert_non_null(strstr(objection("", all), "does not exist, or says "
-	    "nothing"));
+	assert_non_null(strstr(objection("", all), "does not exist, or is "
+	    "empty"));
 	put(other, "0x0 ? 1\n0xA00 0x200 +\n0xC00 0x200 -\n");
 	assert_string_equal(objection("", "0x0 0x100 +\n"), "");
 	t = map_totals(&job.map);

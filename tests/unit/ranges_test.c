@@ -149,22 +149,22 @@ fit(void **state)
 	strcpy(target.disk.serial, "A");
 	assert_string_equal(objection(), "");
 	strcpy(target.disk.serial, "B");
-	assert_string_equal(objection(), "base tells what the disk A holds, "
-	    "and target is the disk B");
+	assert_string_equal(objection(), "base describes the disk A, "
+	    "but target is the disk B");
 	r.base.serial[1] = NULL;
 	p.dst_off = 512;
 	assert_string_equal(objection(), "base begins at byte 0 of its target, "
-	    "and this copy at byte 512");
+	    "but this copy at byte 512");
 	p.dst_off = 0;
 	target.ep.is.absent = true;
-	assert_non_null(strstr(objection(), "base is there, but not target"));
+	assert_non_null(strstr(objection(), "base exists, but not target"));
 	target.ep.is.absent = false;
 	target.ep.is.streamed = true;
-	assert_non_null(strstr(objection(), "base is there, but not target"));
+	assert_non_null(strstr(objection(), "base exists, but not target"));
 	target.ep.is.streamed = false;
 	target.ep.geo.size -= 1;
-	assert_string_equal(objection(), "target ends at byte 2097151, and base "
-	    "tells what it holds up to byte 2097152");
+	assert_string_equal(objection(), "target ends at byte 2097151, but base "
+	    "describes it up to byte 2097152");
 	target.ep.geo.size = -1;
 	assert_string_equal(objection(), "");
 }
@@ -202,7 +202,7 @@ fit_blocks(void **state)
 			assert_string_equal(objection(), "");
 			continue;
 		}
-		snprintf(not, sizeof(not), "the ranges of base are no whole "
+		snprintf(not, sizeof(not), "the ranges of base are not whole "
 		    "blocks of %s", rows[i].not);
 		assert_string_equal(objection(), not);
 	}
@@ -219,7 +219,7 @@ are_trusted(void **state)
 	for (i = 0; i < CHUNKS; i++)
 		fill(&target, i * CHUNK, buf, CHUNK);
 	assert_non_null(strstr(objection(), "target does not hold what base "
-	    "says, as at byte "));
+	    "says, for example at byte "));
 	o.verify = 1;				/* all will be read */
 	assert_string_equal(objection(), "");
 	o.verify = 0;
@@ -271,7 +271,7 @@ tell_what_has_not_changed(void **state)
 	fill(&disk, 9 * CHUNK, buf, CHUNK);
 	changed.from = 10 * CHUNK;
 	changed.to = CHUNKS * CHUNK;
-	assert_non_null(strstr(objection(), "unchanged, but it is not as in "
+	assert_non_null(strstr(objection(), "unchanged, but it differs from "
 	    "base: snapshot then is not of that time; without iflag=since:"));
 	o.bitmap = "b";
 	assert_non_null(strstr(objection(), "bitmap b is not of that time; "
@@ -352,8 +352,8 @@ are_held_against_what_is_read(void **state)
 	assert_int_equal(map_totals(&r.differ).bad_ranges, 4);
 	/* the source is shorter */
 	disk.ep.geo.size--;
-	assert_string_equal(objection(), "disk has 2097151 bytes, and base is "
-	    "of 2097152: it is of another disk");
+	assert_string_equal(objection(), "disk has 2097151 bytes, but base "
+	    "covers 2097152: it is for another disk");
 	disk.ep.geo.size++;
 	/* without memory for the list the copy stops */
 	assert_string_equal(objection(), "");
@@ -474,7 +474,7 @@ a_map_is_trusted(void **state)
 	map_set(&job.map, 0, 30 * CHUNK, UNTRIED);
 	assert_int_equal(trust_map(&p, &job.map, &stop, &a, &f), -1);
 	assert_non_null(strstr(f.text, "map calls byte 1966592 of disk "
-	    "finished, but target has something else there"));
+	    "finished, but target differs there"));
 }
 
 int
