@@ -589,8 +589,6 @@ rbd_image_extents(struct rbd_image *r, const char *since, uint64_t off,
 	*x = a->x;
 	if (err == 0)
 		err = a->err;
-	if (err != 0)
-		x->n = 0;
 	free(a);
 	return err;
 }

@@ -98,8 +98,8 @@ geometry(struct ext *e)
 	e->inodes_per = s32(e, S_INODES_PER);
 	e->inode_size = s32(e, S_REVISION) == 0 ? 128 : s16(e, S_INODE_SIZE);
 	most = (uint64_t)e->block * 8 * e->ratio;
-	if (e->blocks <= e->first || e->per_group < 256 ||
-	    e->per_group > most || e->per_group % (8 * e->ratio) != 0 ||
+	if (e->per_group < 256 || e->per_group > most ||
+	    e->per_group % (8 * e->ratio) != 0 ||
 	    e->inodes_per == 0 || e->inodes_per > e->block * 8 ||
 	    e->blocks > INT64_MAX / e->block ||
 	    !fs_power_of_two(e->inode_size) || e->inode_size < 128 ||

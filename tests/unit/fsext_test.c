@@ -389,6 +389,10 @@ knows_a_superblock(void **state)
 	(void)state;
 	try(no, COUNT(no));
 	assert_string_equal(map.type, "");
+	put(super() + S_BLOCKS, 4, 1);			/* there are none */
+	assert_int_equal(image_read(0), FS_DAMAGED);
+	assert_string_equal(map.type, "");
+	set_up(NULL);
 	put(super() + S_INCOMPAT, 4, IN_64);
 	for (i = 0; i < COUNT(sizes); i++) {
 		put(super() + S_DESC, 2, sizes[i]);
