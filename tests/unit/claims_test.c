@@ -310,6 +310,23 @@ claims_records(void **state)
 	claims_release(&claims);
 }
 
+/* Also where there is no other partition before. */
+static void
+claims_the_first_record(void **state)
+{
+	(void)state;
+	opts = (struct opts){ 0 };
+	two_disks();
+	add_part("ata1", "sda", SDA, 1, 100, 2);	/* extended */
+	add_part("ata1", "sda", SDA, 5, 110, 90);
+	assert_int_equal(claim(SDA, 101, 1), 0);
+	assert_int_equal(claims.node[0], SDA);
+	claims_release(&claims);
+	assert_int_equal(claim(SDA, 120, 10), 0);
+	assert_int_equal(claims.n, 1);
+	claims_release(&claims);
+}
+
 /* What is on a file is found by the file, and what locks it. */
 static void
 claims_below_a_file(void **state)
@@ -758,6 +775,7 @@ main(void)
 		WORLD(claims_what_is_forced),
 		WORLD(refuses_uses),
 		WORLD(claims_records),
+		WORLD(claims_the_first_record),
 		WORLD(claims_below_a_file),
 		WORLD(tells_that_it_cannot_be_locked),
 		WORLD(claims_by_the_name_that_was_given),

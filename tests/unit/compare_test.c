@@ -511,6 +511,25 @@ takes_no_hole_behind_the_end(void **state)
 		close(views[k]);
 }
 
+/* Holes are places in the ends, wherever the comparison begins. */
+static void
+reads_what_is_no_hole_behind_skip(void **state)
+{
+	int k;
+
+	(void)state;
+	sparse(" dd", "  d");
+	p.src_off = p.dst_off = CHUNK;
+	p.length = SIZE - CHUNK;
+	b.data[SIZE - 1]++;
+	run();
+	assert_int_equal(a.reads, 2);
+	finds(SIZE - CHUNK, 2 * BLOCK, 2);
+	done();
+	for (k = 0; k < 2; k++)
+		close(views[k]);
+}
+
 static void
 reads_all_where_holes_are_not_known(void **state)
 {
@@ -724,6 +743,7 @@ main(void)
 		TEST(leaves_the_rest_untried_when_it_is_stopped),
 		TEST(compares_nothing_after_that),
 		TEST(does_not_read_holes_of_both),
+		TEST(reads_what_is_no_hole_behind_skip),
 		TEST(takes_no_hole_behind_the_end),
 		TEST(reads_all_where_holes_are_not_known),
 		FILES(writes_a_map_of_what_differs),

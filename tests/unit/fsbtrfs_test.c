@@ -464,6 +464,12 @@ knows_a_superblock(void **state)
 	(void)state;
 	TRY(no);
 	assert_string_equal(map.type, "");
+	made();
+	put(s + S_NODE, 4, 65536);		/* the largest there is */
+	seal_all();
+	image_read(FS_ORDER);
+	assert_string_equal(map.type, "btrfs");
+	set_up(NULL);
 	image.lost = SUPER_AT;
 	assert_true(says(0, FS_DAMAGED, NOTHING));
 	assert_string_equal(map.type, "");

@@ -162,6 +162,7 @@ refuses_what_is_wrong(void **state)
 		{ "\"range\":1000", "\"range\":1073741825", "no range, off" },
 		{ "\"range\":1000", "\"range\":1000.0", "no range, offset" },
 		{ "\"offset\":100", "\"offset\":-1", "no range, offset and" },
+		{ "\"offset\":100", "\"offset\":\"0\"", "no range, offset and" },
 		{ "\"length\":2500", "\"length\":9223372036854775807",
 		    "no range, offset and length" },
 		{ "1000,\"offset\":100,\"length\":2500",

@@ -101,9 +101,11 @@ three_are_some(void **state)
 	assert_int_equal(p.runs, 3);
 	assert_int_equal(p.length, 20 * MIB);
 	assert_int_equal(p.period, 200 * MIB);
-	run(&map, 600, 5);		/* in none of them */
+	run(&map, 600, 5);		/* in none of them, */
+	run(&map, 40, 5);		/* nor this one before */
 	assert_true(pattern_find(&map, &p));
 	assert_int_equal(p.runs, 3);
+	assert_int_equal(p.period, 200 * MIB);
 	map_free(&map);
 }
 

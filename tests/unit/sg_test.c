@@ -27,6 +27,7 @@ static struct {
 	unsigned mapped;	/* blocks that are, by its answer */
 	uint64_t aborts;	/* at this block it aborts reads; 0: nowhere */
 	bool silent;		/* and does not answer elsewhere */
+	bool no_same;		/* it does not know WRITE SAME */
 } disk;
 
 static struct sg sg;
@@ -47,6 +48,16 @@ put(unsigned char *to, uint64_t n, int bytes)
 }
 
 static const unsigned char aborted[18] = { 0x70, 0, 0x0b, [7] = 10 };
+static const unsigned char unknown[18] = { 0x70, 0, 0x05, [7] = 10,
+	[12] = 0x20 };
+
+static void
+check(struct scsi_answer *a, const unsigned char *sense)
+{
+	a->device = 0x02;			/* CHECK CONDITION */
+	memcpy(a->sense, sense, 18);
+	a->sense_len = 18;
+}
 
 static int
 carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
@@ -66,9 +77,7 @@ carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 	}
 	disk.commands++;
 	if (disk.aborts > 0 && c->lba == disk.aborts) {
-		a->device = 0x02;		/* CHECK CONDITION */
-		memcpy(a->sense, aborted, sizeof(aborted));
-		a->sense_len = sizeof(aborted);
+		check(a, aborted);
 		return 0;
 	}
 	if (disk.silent) {
@@ -79,6 +88,10 @@ carry(void *to, const struct scsi_command *c, struct scsi_answer *a)
 		return EINVAL;
 	assert_true(c->lba + n <= BLOCKS);
 	disk.largest = n > disk.largest ? n : disk.largest;
+	if (c->same && disk.no_same) {
+		check(a, unknown);
+		return 0;
+	}
 	if (c->same) {
 		for (i = 0; i < n; i++)
 			memcpy(at + (size_t)i * BLOCK, out, BLOCK);
@@ -207,9 +220,13 @@ makes_zeros(void **state)
 	assert_int_equal(io.err, EOPNOTSUPP);
 	request(OP_ZERO, 0, BLOCK + 1);
 	assert_int_equal(io.err, EOPNOTSUPP);
-	sg.no_same = true;
-	request(OP_ZERO, 0, BLOCK);
-	assert_int_equal(io.err, EOPNOTSUPP);
+	assert_int_equal(disk.commands, 2);
+	disk.no_same = true;
+	for (i = 0; i < 2; i++) {		/* it is asked once */
+		request(OP_ZERO, 0, BLOCK);
+		assert_int_equal(io.err, EOPNOTSUPP);
+		assert_int_equal(disk.commands, 3);
+	}
 }
 
 static void
