@@ -84,7 +84,7 @@ next_backwards(const struct map *map, struct seg *got)
 	struct place p = leaves_find(map, map->cursor);
 
 	if (at_end(map, p) || begin_of(map, p) >= map->cursor) {
-		if (is_first(p) || map->leaves == 0)
+		if (is_first(p))	/* or there are none */
 			return false;
 		p = before(map, p);
 	}
