@@ -78,7 +78,7 @@ void transfer_fail_short(struct worker *, uint64_t end);
 void transfer_fail_map(struct job *);
 
 /*
- * If the copy ends at off + len, pad the len bytes of the buffer with zeros to
+ * The copy ends at off + len: pad the len bytes of the buffer with zeros to
  * whole blocks of the target.  Returns the new length.
  */
 size_t transfer_pad(struct worker *, uint64_t off, size_t len);
