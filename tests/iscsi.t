@@ -423,6 +423,12 @@ keeps()
 	aside reads reads=5 used=only && aside reads maps iflag=sparse && aside map_kept && aside asks asks && aside asks asks=0 && aside reads reads=1 && aside reads pours=1 &&
 	    aside reads reads=4 engine=threads thr=3 && aside looked_at && all_well
 }
+# What was to be read is not called read.
+lacking()
+{
+	greedy lacks=9 && copy 15 if="$uri" of=dst thr=1 engine=threads && says 'NOT complete: .*: Protocol error$'
+}
+it "takes no read for done of which the target sent nothing" lacking
 only plain
 it "leaves a target whose answers keep the library busy for ever" keeps
 

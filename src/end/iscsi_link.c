@@ -103,12 +103,51 @@ late(struct iscsi_link *link, uint64_t since)
 	return look(link) - since > (uint64_t)link->timeout * 1000000000;
 }
 
+/*
+ * libiscsi does not count the data that arrives.  So the end of each block that
+ * is to be read gets a mark, and a block that still has it was not sent.
+ */
+static bool
+marked(const struct scsi_command *c)
+{
+	return !c->write && c->cdb == NULL;
+}
+
+static unsigned char *
+mark_of(const struct iscsi_link *link, const struct scsi_command *c, uint32_t i)
+{
+	return (unsigned char *)c->buf + ((size_t)i + 1) * c->block -
+	    sizeof(link->mark);
+}
+
+static void
+mark(const struct iscsi_link *link, const struct scsi_command *c)
+{
+	uint32_t i;
+
+	for (i = 0; marked(c) && i < c->blocks; i++)
+		memcpy(mark_of(link, c, i), &link->mark, sizeof(link->mark));
+}
+
+/* The bytes from the first block on that was not sent. */
+static int64_t
+missing(const struct iscsi_link *link, const struct scsi_command *c)
+{
+	uint32_t i = 0;
+
+	while (marked(c) && i < c->blocks && memcmp(mark_of(link, c, i),
+	    &link->mark, sizeof(link->mark)) != 0)
+		i++;
+	return marked(c) ? (int64_t)(c->blocks - i) * c->block : 0;
+}
+
 /* Take the target's answer; the task belongs to libiscsi. */
 static void
 take_answer(struct iscsi_call *call, int status, const struct scsi_task *task)
 {
 	struct scsi_answer *a = &call->answer;
 	const unsigned char *data = task->datain.data;
+	int64_t lacks = missing(call->link, &call->command);
 	size_t n = 0;
 
 	a->device = (unsigned)status;
@@ -116,6 +155,8 @@ take_answer(struct iscsi_call *call, int status, const struct scsi_task *task)
 		a->residual = (int64_t)task->residual;
 	else if (task->residual_status == SCSI_RESIDUAL_OVERFLOW)
 		a->residual = -(int64_t)task->residual - 1;
+	if (a->residual >= 0 && a->residual < lacks)
+		a->residual = lacks;
 	if (status != SCSI_STATUS_CHECK_CONDITION || data == NULL)
 		return;
 	if (task->datain.size > 2)	/* data follows its length: RFC 7143
@@ -387,6 +428,7 @@ iscsi_link_send(struct iscsi_link *link, struct iscsi_call *call)
 {
 	bool sent;
 
+	mark(link, &call->command);
 	take(link);
 	sent = send_locked(link, call);
 	let_go(link);
@@ -396,6 +438,7 @@ iscsi_link_send(struct iscsi_link *link, struct iscsi_call *call)
 int
 iscsi_link_do(struct iscsi_link *link, struct iscsi_call *call)
 {
+	mark(link, &call->command);
 	take(link);
 	send_locked(link, call);
 	while (!call->over)
@@ -610,6 +653,9 @@ iscsi_link_open(struct iscsi_link *link, const struct libiscsi *lib,
 		.kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 		.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
 	link->last = &link->over;
+	if (getrandom(&link->mark, sizeof(link->mark), 0) !=
+	    sizeof(link->mark))
+		link->mark = clock_ns() * 0x9e3779b97f4a7c15;
 	pthread_mutex_init(&link->lock, NULL);
 	pthread_cond_init(&link->moved, NULL);
 	failed = link->kick < 0 || link->bell < 0 ? fault_errno(f, errno,

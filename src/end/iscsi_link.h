@@ -69,6 +69,7 @@ struct iscsi_link {		/* l: lock */
 	struct iscsi_call *sent;	/* l: calls in flight, */
 	unsigned	 writes;	/* l: of these, still sending data */
 	uint64_t	 heard;	/* l: when the last answer came */
+	uint64_t	 mark;	/* what no block has but by chance */
 	uint64_t	 looked, stood;	/* l: ns; for the link's time */
 	struct iscsi_call *over, **last;	/* l: calls of lanes */
 	char		 why[160];	/* l: reason of the loss, or "" */

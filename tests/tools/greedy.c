@@ -13,6 +13,7 @@
  *	reads=N		it does so at the Nth READ, too, and at all later ones
  *	pours=N		it answers those with endless data
  *	maps		it does so when asked which blocks are mapped
+ *	lacks=N		it answers those with nothing, and calls that good
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -39,7 +40,7 @@ enum {				/* RFC 7143 11 */
 
 static const char *packet = "8192";
 static unsigned greedy_from;		/* which READ; 0: none */
-static bool pours, maps;
+static bool pours, maps, lacks;
 static unsigned reads;
 
 struct session {
@@ -204,9 +205,9 @@ serve(struct session *s)
 {
 	unsigned char room[32] = { 0 }, h[HEADER];
 
+	begin(s, h, RESPONSE, FINAL);
 	switch (s->asked[32]) {		/* the operation code */
 	case 0x00:			/* TEST UNIT READY */
-		begin(s, h, RESPONSE, FINAL);
 		return answer(s, h, "", 0);
 	case 0x12:
 		return inquire(s);
@@ -224,7 +225,8 @@ serve(struct session *s)
 	case 0x88:
 		if (greedy_from == 0 || ++reads < greedy_from)
 			return data(s, NULL, get(s->asked + 20, 4));
-		return pours ? pour(s) : ask_for_all(s);
+		return lacks ? answer(s, h, "", 0) : pours ? pour(s) :
+		    ask_for_all(s);
 	case 0x2a:
 	case 0x8a:
 		return ask_for_all(s);
@@ -275,7 +277,8 @@ main(int argc, char *argv[])
 		packet = argv[2] + 5;
 	pours = strncmp(argv[2], "pours=", 6) == 0;
 	maps = strcmp(argv[2], "maps") == 0;
-	if (pours || strncmp(argv[2], "reads=", 6) == 0)
+	lacks = strncmp(argv[2], "lacks=", 6) == 0;
+	if (pours || lacks || strncmp(argv[2], "reads=", 6) == 0)
 		greedy_from = (unsigned)atoi(argv[2] + 6);
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(fd, (struct sockaddr *)&at, sizeof(at)) != 0 ||

@@ -55,6 +55,7 @@ static struct {
 	int		 so_error;	/* of connect */
 	bool		 no_random;
 	bool		 keeps;		/* libiscsi cancels nothing */
+	size_t		 sends;		/* bytes of what is read */
 } target;
 
 static struct iscsi_link conn;
@@ -248,6 +249,7 @@ answer(unsigned i, int status)
 		target.done[i] = target.done[i + 1];
 		target.call[i] = target.call[i + 1];
 	}
+	memset(buf, 0, target.sends);
 	task->residual_status = target.answer.residual;
 	task->residual = target.answer.missing;
 	task->datain.size = target.answer.size;
@@ -567,6 +569,7 @@ takes_an_answer_as_it_is(void **state)
 	size_t i;
 
 	(void)state;
+	target.sends = sizeof(buf);
 	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		target.answer = row[i].a;
 		call = a_call(i % 2 == 0);
@@ -576,6 +579,32 @@ takes_an_answer_as_it_is(void **state)
 		assert_int_equal(call.answer.sense_len, row[i].sense);
 		assert_true(call.answer.residual == row[i].residual);
 		assert_int_equal(target.tasks, 0);
+	}
+}
+
+/* Whatever the target says that it has sent. */
+static void
+counts_the_blocks_that_were_sent(void **state)
+{
+	static const struct {
+		size_t	sends, missing;	/* bytes */
+		int64_t	residual;
+	} row[] = { { 512, 0, 0 }, { 0, 0, 512 }, { 192, 0, 320 },
+		{ 200, 0, 320 }, { 192, 384, 384 }, { 448, 64, 64 } };
+	struct iscsi_call call;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		call = a_call(false);
+		call.command.blocks = 8;
+		call.command.block = BLOCK / 8;
+		target.sends = row[i].sends;
+		target.answer.missing = row[i].missing;
+		target.answer.residual = row[i].missing > 0 ?
+		    SCSI_RESIDUAL_UNDERFLOW : SCSI_RESIDUAL_NO_RESIDUAL;
+		assert_int_equal(iscsi_link_do(&conn, &call), 0);
+		assert_true(call.answer.residual == row[i].residual);
 	}
 }
 
@@ -831,6 +860,7 @@ main(void)
 		cmocka_unit_test_setup(follows_a_target_that_has_moved, fresh),
 		cmocka_unit_test_setup(does_not_follow_it_for_ever, fresh),
 		WITHIN(takes_an_answer_as_it_is),
+		WITHIN(counts_the_blocks_that_were_sent),
 		WITHIN(is_served_by_its_carrier),
 		WITHIN(says_what_cannot_be_sent),
 		WITHIN(is_lost_with_its_connection),
