@@ -196,7 +196,9 @@ sg_give_up(const struct lane *lane, struct io *io, const struct scsi_reply *r)
 	io->bad_off = r->has_info && r->result == SCSI_MEDIUM &&
 	    r->info < INT64_MAX / block ? r->info * block : NOWHERE;
 	snprintf(io->why, sizeof(io->why), "%s%s", r->result == SCSI_EARLIER ?
-	    "an earlier command failed: " : "", r->why);
+	    "an earlier command failed: " : "", r->result == SCSI_MOVED &&
+	    r->why[0] == '\0' ? "the disk reports success, but has moved no "
+	    "data" : r->why);
 	if ((r->result == SCSI_FATAL || r->result == SCSI_AGAIN) &&
 	    node_lost(l->path.fd)) {
 		io->err = ENODEV;
