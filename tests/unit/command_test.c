@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -259,6 +260,28 @@ tells_how_it_ended(void **state)
 	    "%0160d 7 >&2' ]"), "its command ended with status 0: " ZEROS "7");
 }
 
+/* Ctrl-C ends this program, which then ends its command; a full pipe ends that. */
+static void
+has_signals_of_its_own(void **state)
+{
+	const unsigned long expected = 1UL << (SIGHUP - 1) |
+	    1UL << (SIGINT - 1) | 1UL << (SIGQUIT - 1);
+	const char *at;
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	at = strstr(told("[ sh -c 'exec grep ^SigBlk: /proc/self/status >&2' ]"),
+	    "SigBlk:");
+	assert_non_null(at);
+	assert_int_equal(strtoul(at + strlen("SigBlk:"), NULL, 16), expected);
+	at = strstr(told("[ sh -c 'exec grep ^SigIgn: /proc/self/status >&2' ]"),
+	    "SigIgn:");
+	assert_non_null(at);
+	assert_int_equal(strtoul(at + strlen("SigIgn:"), NULL, 16) &
+	    1UL << (SIGPIPE - 1), 0);
+	signal(SIGPIPE, SIG_DFL);
+}
+
 static void
 talks_by_its_standard_output(void **state)
 {
@@ -389,6 +412,7 @@ main(void)
 		TEST(is_refused),
 		TEST(needs_memory),
 		TEST(tells_how_it_ended),
+		TEST(has_signals_of_its_own),
 		TEST(talks_by_its_standard_output),
 		TEST(tells_nothing_that_is_not_known),
 		TEST(tells_its_last_words),

@@ -168,10 +168,24 @@ alone(void)
 	return access(name, F_OK) != 0;
 }
 
-/* Make the file; returns whether that was said to have been done. */
+static int
+count_open(void)
+{
+	int fd, open_ones = 0;
+
+	for (fd = 0; fd < 64; fd++)
+		open_ones += syscall(SYS_fcntl, fd, F_GETFD) >= 0;
+	return open_ones;
+}
+
+/*
+ * Make the file; returns whether that was said to have been done.  Nothing stays
+ * open.
+ */
 static bool
 make(void)
 {
+	int were = count_open();
 	bool made = false;
 
 	f = (struct fault){ 0 };
@@ -183,6 +197,7 @@ make(void)
 		newfile_close(&n);
 	}
 	assert_true(made == (f.status == 0));
+	assert_int_equal(count_open(), were);
 	return made;
 }
 
