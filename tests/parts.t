@@ -269,7 +269,7 @@ it "takes no partition -1" usage opart if=/dev/null of=. opart=-1
 beyond()
 {
 	image a dos 1 && truncate -s 9M a && exits 0 "$pardd" if=a of=. ipart=1 &&
-	    refused 'partition 3 of a, bytes [0-9]+ to [0-9]+, goes beyond the end of the disk at 9437184' \
+	    refused 'partition 3 of a, bytes 9437184 to 10485759, goes beyond the end of the disk at 9437184' \
 	    if=a of=. ipart=3
 }
 it "refuses a partition beyond the disk's end" beyond

@@ -289,6 +289,10 @@ are_left_when_it_ends(void **state)
 					(void)tries[i](&job.worker[0], &seg);
 					assert_true(has(BAD) <= 10);
 					assert_true(has(FINISHED) <= 90);
+					if (acts[k] == STOP &&
+					    source.reads >= at)
+						assert_int_equal(source.reads,
+						    at);
 					if (acts[k] == GO &&
 					    source.reads >= at)
 						assert_true(job.stop);

@@ -109,6 +109,13 @@ lies_in_partitions(void **state)
 	assert_int_equal(d.area[0].more, 0);
 	assert_true(d.area[1].outside);
 	assert_int_equal(d.area[1].bytes, 3 * SECTOR);
+	/* the first block of one is in it */
+	assert_int_equal(map_set(&map, 0, p.length, FINISHED), 0);
+	lose(START, START + 1);
+	forget();
+	damage_make(&d, &p, &map);
+	assert_int_equal(d.n, 1);
+	assert_int_equal(d.area[0].number, 1);
 	/* of a copy that begins elsewhere nothing is known */
 	p.src_off = SECTOR;
 	forget();
@@ -165,6 +172,10 @@ static void
 is_not_guessed(void **state)
 {
 	(void)state;
+	map_set(&map, 0, p.length, FINISHED);
+	lose(0, 1);			/* where a table may have been */
+	(void)command(0);
+	assert_int_equal(d.table, TABLE_LOST);
 	map_set(&map, 0, p.length, FINISHED);
 	add_ext2(&target, 0, DISK_SECTORS / 2);
 	lose(1, 3);			/* what it is was lost */
@@ -410,6 +421,8 @@ are_on_ranges(void **state)
 			    (unsigned long long)rows[i].to, s->odd,
 			    s->from.lies, s->to.lies);
 	}
+	/* nothing of it */
+	assert_false(span(START + 1, START + 1)->odd);
 	/* a whole disk, and the beginning of one */
 	assert_false(span(0, DISK_SECTORS)->odd);
 	assert_false(span(0, END)->odd);

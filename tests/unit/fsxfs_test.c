@@ -659,6 +659,21 @@ reads(unsigned char *at, int bytes, uint64_t v, enum fs_state state,
 	return false;
 }
 
+/* The last group is shorter, and behind it there is none. */
+static void
+places_blocks(void **state)
+{
+	const struct xfs small = { .block = 4096, .blocks = 150, .ags = 2,
+		.ag_blocks = 100, .ag_log = 7 };
+
+	(void)state;
+	assert_int_equal(xfs_place_of(&small, 99), 99 * 4096);
+	assert_true(xfs_place_of(&small, 100) == UINT64_MAX);
+	assert_int_equal(xfs_place_of(&small, 1 << 7 | 49), 149 * 4096);
+	assert_true(xfs_place_of(&small, 1 << 7 | 50) == UINT64_MAX);
+	assert_true(xfs_place_of(&small, 2 << 7) == UINT64_MAX);
+}
+
 static void
 knows_a_superblock(void **state)
 {
@@ -883,6 +898,7 @@ main(void)
 		TEST(doubts_a_block),
 		TEST(visits_inodes),
 		TEST(notes_metadata),
+		TEST(places_blocks),
 		TEST(knows_a_superblock),
 		TEST(doubts_it),
 		TEST(looks_far_back_in_a_log),

@@ -435,6 +435,9 @@ says_what_a_lane_lacks(void **state)
 	has_no_lane(EIO);
 	deny("mmap", 0, 0, ENOMEM);
 	has_no_lane(ENOMEM);
+	attached();				/* whole blocks of it */
+	assert_int_equal(((struct sg_lane *)lane.priv)->map_len, RESERVED);
+	assert_int_equal(lane_detach(&lane), 0);
 	deny("ioctl", SG_SET_RESERVED_SIZE, 0, EBUSY);	/* it keeps its own */
 	attached();
 	assert_null(((struct sg_lane *)lane.priv)->map);

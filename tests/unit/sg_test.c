@@ -246,6 +246,8 @@ tells_of_holes(void **state)
 	disk.mapped = BLOCKS + 5;		/* more than it has */
 	assert_int_equal(sg_extent(&end, 0, &x), 0);
 	assert_int_equal(x.len, BYTES);
+	assert_int_equal(sg_extent(&end, 10 * BLOCK, &x), 0);
+	assert_int_equal(x.len, (BLOCKS - 10) * BLOCK);
 	disk.mapped = 0;
 	assert_int_equal(sg_extent(&end, 0, &x), EIO);
 }
