@@ -290,20 +290,20 @@ bad()
 }
 it "refuses a map that is damaged" eval 'image image && made 2.0 sha256 image &&
     sed -i s/500-1099/500-1098/ map && refused "map is damaged: its sha256 is" if=image of=dst bmap=map'
-it "refuses another version" bad 's/version="2.0"/version="3.0"/' 'no bmap of version'
-it "... and an older one" bad 's/version="2.0"/version="1.2"/' 'no bmap of version'
+it "refuses another version" bad 's/version="2.0"/version="3.0"/' 'not a bmap of version'
+it "... and an older one" bad 's/version="2.0"/version="1.2"/' 'not a bmap of version'
 it "... one without checksums" bad 's/ chksum="[0-9a-f]*"//' 'a range has no checksum'
-it "... ranges that are not in order" bad 's/500-1099/200-799/' 'not in order'
+it "... ranges that are not in order" bad 's/500-1099/200-799/' 'out of order'
 it "... behind the end" bad 's/500-1099/700-1299/' 'too large'
-it "... backwards" bad 's/500-1099/1099-500/' 'not in order'
-it "... other sizes" bad 's/<BlocksCount> 1200/<BlocksCount> 1201/' 'sizes do not fit'
+it "... backwards" bad 's/500-1099/1099-500/' 'out of order'
+it "... other sizes" bad 's/<BlocksCount> 1200/<BlocksCount> 1201/' 'sizes contradict each other'
 it "... sizes behind the ranges that they would spoil" eval '
-    bad "s,</BlockMap>,&<BlockSize>4096</BlockSize>," "sizes stand behind its ranges" &&
-    bad "s,<BlockMap>,&<BlocksCount>9223372036854775807</BlocksCount>," "behind its ranges"'
-it "... ranges without sizes" bad '/ImageSize/d;s/<.\?BlockMap>//' 'sizes do not fit'
+    bad "s,</BlockMap>,&<BlockSize>4096</BlockSize>," "sizes come after its ranges" &&
+    bad "s,<BlockMap>,&<BlocksCount>9223372036854775807</BlocksCount>," "after its ranges"'
+it "... ranges without sizes" bad '/ImageSize/d;s/<.\?BlockMap>//' 'sizes contradict each other'
 it "... no ranges" bad '/Range/d;s/<.\?BlockMap>//' 'has no BlockMap'
-it "... another image" bad 's/<ImageSize> 4912104/<ImageSize> 4912105/' 'map is of an image of 4912105 bytes, and image has 4912104'
-it "... numbers that are none" bad 's/<BlockSize> 4096/<BlockSize> 4k/' 'a number is none'
+it "... another image" bad 's/<ImageSize> 4912104/<ImageSize> 4912105/' 'map is for an image of 4912105 bytes, but image has 4912104'
+it "... numbers that are none" bad 's/<BlockSize> 4096/<BlockSize> 4k/' 'not a number'
 it "... a text without end" bad "s/<BlockSize> 4096/<BlockSize> $(printf %0300d 4096)/" 'a text is too long'
 it "takes many blanks for one" eval 'image image && bmap 2.0 sha256 image >map &&
     sed -i "s/<BlockSize>/$(printf %3000s)&/;1s/ ?>/ encoding=\"ISO-8859-1\"?>/" map &&
@@ -315,7 +315,7 @@ from_disk()
 	image image && made 2.0 sha256 image && cp image disk && truncate -s 8M disk && loop disk &&
 	    exits 0 "$pardd" if="$dev" of=dst bmap=map && cp image whole && truncate -s "$(stat -c %s dst)" whole &&
 	    as_mapped dst whole && truncate -s 4M disk && loop disk &&
-	    refused 'map is of an image of 4912104 bytes, and .* has 4194304' if="$dev" of=other bmap=map &&
+	    refused 'map is for an image of 4912104 bytes, but .* has 4194304' if="$dev" of=other bmap=map &&
 	    [[ ! -e other ]]
 }
 it "takes a disk for the image that is at least as long" from_disk
@@ -346,16 +346,16 @@ it "does not write holes in order" eval 'image image && made 2.0 sha256 image &&
     says "bmap= leaves out what is not mapped, and .* is written in order"'
 it "does not make zeros of a part of a block" eval 'image image && made 2.0 sha256 image && "$blocks" make dst 6M &&
     cp dst old && refused "must be multiples of that" if=image of=dst bmap=map bs=512 seek=1 && same dst old'
-it "refuses large numbers" bad 's/<BlockSize> 4096/<BlockSize> 99999999999999999999/' 'a number is none, or too large'
-it "... fewer blocks than it says" bad 's/<MappedBlocksCount> [0-9]*/<MappedBlocksCount> 9/' 'and says 9'
+it "refuses large numbers" bad 's/<BlockSize> 4096/<BlockSize> 99999999999999999999/' 'not a number, or too large'
+it "... fewer blocks than it says" bad 's/<MappedBlocksCount> [0-9]*/<MappedBlocksCount> 9/' 'but says 9'
 it "... a document type" bad '1a <!DOCTYPE a [<!ENTITY b "bbbb">]>' 'document type'
 it "... what is no XML" eval 'echo nonsense >map && image image && refused "line 1: this is not XML" if=image of=dst bmap=map &&
     : >map && refused "line 1: this is not XML" if=image of=dst bmap=map'
 it "... or no text" eval 'image image && made 2.0 sha256 image && printf "\0" >>map &&
-    refused "map is no text" if=image of=dst bmap=map && [[ ! -e dst ]]'
-it "... or no file" eval 'image image && refused "/dev/zero is no bmap: not a regular file" if=image of=dst bmap=/dev/zero &&
+    refused "map is not a text file" if=image of=dst bmap=map && [[ ! -e dst ]]'
+it "... or no file" eval 'image image && refused "/dev/zero is not a bmap: not a regular file" if=image of=dst bmap=/dev/zero &&
     exits 52 "$pardd" if=image of=dst bmap=none && one_line "none: No such file" && [[ ! -e dst ]]'
-it "... a digest of another kind" bad 's/> sha256 </> crc32 </' 'a kind that is not known'
+it "... a digest of another kind" bad 's/> sha256 </> crc32 </' 'an unknown kind'
 it "does not go with map=" usage 'bmap= cannot be combined' if=a of=b bmap=c map=d
 it "does not go with skip=" usage 'bmap= describes a whole image' if=a of=b bmap=c skip=1
 it "... nor nozero without it" usage 'oflag=nozero needs bmap=' if=a of=b oflag=nozero

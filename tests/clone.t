@@ -134,7 +134,7 @@ crashed()
 	fi
 	has_all "$1" copy
 }
-kinds=("xfs:its log holds changes" "btrfs:its log tree holds changes" ntfs: exfat:)
+kinds=("xfs:its log must be replayed" "btrfs:its log tree must be replayed" ntfs: exfat:)
 [[ $VARIANT = plain ]] || kinds=()
 for kind in ${kinds[@]+"${kinds[@]}"}; do
 	if here "${kind%:*}"; then

@@ -235,7 +235,7 @@ said_why()
 not_known()
 {
 	said_why 'its checksums are not' btrfs 300M --csum sha256 && rm img && make_fs 300M btrfs && btrfstune -f -S 1 img >said 2>&1 &&
-	    map img && is unknown 'features that are not known' && nothing_free
+	    map img && is unknown 'unknown features' && nothing_free
 }
 if command -v mkfs.btrfs btrfstune >/dev/null; then
 	! grep -qw btrfs /proc/filesystems || it "keeps all files of a btrfs on two devices, on each" raid1
@@ -425,8 +425,8 @@ words_ext()
 	make_fs 4M ext2 -b 1024 && said <<-'END' && rm img && make_fs 8M ext3 -b 1024 && said <<-'FIN'
 	1082 \0 dirty it was not unmounted
 	1082 \3 damaged it has errors noted: e2fsck
-	1123 \200 unknown it has features that are not known
-	1127 \200 unknown it has features that are not known
+	1123 \200 unknown it has unknown features
+	1127 \200 unknown it has unknown features
 	1036 \1 damaged its counts of free blocks
 	END
 	1248 \0 unknown its journal is on another device

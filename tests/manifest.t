@@ -441,10 +441,10 @@ torn()
 	size=$(stat -c %s whole)
 	for ((n = 1; n < size; n += 1 + n / 3)); do
 		head -c $((size - n)) whole >m
-		rejects 'm, line [0-9]+: it ends here.*torn' || return
+		rejects 'm, line [0-9]+: it ends here.*truncated' || return
 	done
 	: >m
-	rejects 'm, line 1: it ends here.*torn'
+	rejects 'm, line 1: it ends here.*truncated'
 }
 it "refuses one that is torn anywhere" torn
 spoilt()
@@ -471,7 +471,7 @@ it "refuses numbers that are too large" spoilt 'line 1: is not a line' \
     '1s/"length":5/"length":99999999999999999995/'
 it "refuses a range size of 0" spoilt 'line 1: no range' '1s/"range":1048576/"range":0/'
 it "refuses a length that is no number" spoilt 'line 1: no range' '1s/"length":5000001/"length":"5"/'
-it "refuses more ranges than there can be" spoilt 'line 1: .*more ranges' \
+it "refuses more ranges than there can be" spoilt 'line 1: .*too many ranges' \
     '1s/"range":1048576/"range":1/;1s/"length":5000001/"length":5000000010000/'
 it "refuses a digest that is none" spoilt 'line 2: .*no digest' '2s/"xxh128":"./"xxh128":"g/'
 it "refuses a digest in capitals" spoilt 'line 2: .*no digest' '2s/"xxh128":"..*"}/"xxh128":"'"$(printf %032d 0 | tr 0 A)"'"}/'

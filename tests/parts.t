@@ -300,7 +300,7 @@ absurd()
 {
 	image a gpt 1 && printf '\377\377\377\0' |
 	    dd of=a bs=1 seek=$((512 + 80)) conv=notrunc status=none &&
-	    refused 'entries cannot be that many' if=a of=. ipart=1
+	    refused 'cannot have that many entries' if=a of=. ipart=1
 }
 it "refuses a GPT of sixteen million entries" absurd
 backup()

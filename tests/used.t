@@ -172,7 +172,7 @@ it "makes holes in each of several files" album
 mixture()
 {
 	ext4_image e4 && "$blocks" make disk 32M && loop disk &&
-	    usage 'for both at once say oflag=sparse' if=e4 of="$dev" of=new used=only && [[ ! -e new ]] &&
+	    usage 'for both at once use oflag=sparse' if=e4 of="$dev" of=new used=only && [[ ! -e new ]] &&
 	    exits 0 "$pardd" if=e4 of="$dev" of=new used=only oflag=sparse hash=sha256 verify=1 &&
 	    same disk new && says "^$(sha256sum <disk | cut -d ' ' -f 1) "
 }
@@ -203,8 +203,8 @@ digests()
 	ext4_image e4 && exits 0 "$pardd" if=e4 of=new used=only hash=sha256 hashfile=sums &&
 	    sed -i 's/ new$/ new/' sums && sha256sum -c --quiet sums || return
 	"$blocks" make disk 32M && loop disk || return
-	usage 'alone where they are free' if=e4 of="$dev" used=only hash=sha256 &&
-	    usage 'alone where they are free' if=e4 of="$dev" used=only \
+	usage 'as it was where they are free' if=e4 of="$dev" used=only hash=sha256 &&
+	    usage 'as it was where they are free' if=e4 of="$dev" used=only \
 		expect=sha256:"$(printf '%064d' 0)" && holds disk 0 0 32M
 }
 it "digests what the target reads as, or says that it cannot" digests
@@ -469,7 +469,7 @@ lost()
 it "copies a file system whole of which the superblock cannot be read" lost 1024+512
 it "... or the groups" lost 4096+512
 
-# -------------------------------------------------- what cannot be believed
+# -------------------------------------------------- what cannot be trusted
 
 # whole REGEX: all is copied, and a note says why
 whole()
@@ -486,7 +486,7 @@ crash()
 	for i in {1..10}; do
 		head -c 300k /dev/urandom >"m/d/f$i" && sync "m/d/f$i" || return
 	done
-	cp --sparse=always e4 crashed && sums >before && umount m && whole "its journal holds changes" crashed &&
+	cp --sparse=always e4 crashed && sums >before && umount m && whole "its journal must be replayed" crashed &&
 	    mounted copy sums >after && same before after
 }
 it "copies a crashed file system whole, and no file is lost" crash
@@ -551,7 +551,7 @@ at_end()
 }
 it "is not misled by the signature of a RAID" twice
 it "... nor by that of a CD beside its own" eval 'ext4_image e4 && printf "\1CD001\1" |
-    dd of=e4 bs=1 seek=32768 conv=notrunc status=none && whole "it has the signatures of several"'
+    dd of=e4 bs=1 seek=32768 conv=notrunc status=none && whole "it has the signatures of several file systems"'
 # row FILE N TYPE START COUNT: of the MBR, in sectors
 row()
 {
@@ -705,7 +705,7 @@ it "does not end 0 when what was free is used at the end" changed
 # ------------------------------------------------------------------- refusals
 
 it "takes one word" usage 'used=' if=a of=b used=most
-it "is not for a pipe" usage 'is none' if=- of=b used=only
+it "is not for a pipe" usage 'is not one' if=- of=b used=only
 to_pipe()
 {
 	ext4_image e4 && { "$pardd" if=e4 of=- used=only 2>err; echo $? >how; } | cat >out

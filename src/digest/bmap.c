@@ -147,7 +147,7 @@ amount(struct reader *r, uint64_t *value, uint64_t most)
 	const char *text = trimmed(r);
 
 	if (!number(&text, value) || *text != '\0' || *value > most)
-		refuse(r, "a number is none, or too large");
+		refuse(r, "not a number, or too large");
 }
 
 static bool
@@ -205,7 +205,7 @@ range(struct reader *r)
 		last = UINT64_MAX;
 	if (*text != '\0' || m->block == 0 || last < first ||
 	    last >= r->blocks || first * m->block < before) {
-		refuse(r, "a range is none, or not in order, or too large");
+		refuse(r, "not a range, out of order, or too large");
 		return;
 	}
 	end = (last + 1) * m->block;
@@ -226,7 +226,7 @@ kind(struct reader *r)
 
 	r->m->algorithm = algorithm_named(text, strlen(text));
 	if (r->m->algorithm == NULL)
-		refuse(r, "its checksums are of a kind that is not known");
+		refuse(r, "its checksums are of an unknown kind");
 }
 
 static void
@@ -249,7 +249,7 @@ check_sizes(struct reader *r)
 	r->sized = true;
 	if (m->block == 0 || m->size > INT64_MAX - m->block ||
 	    r->blocks != (m->size + m->block - 1) / m->block)
-		refuse(r, "its sizes do not fit one another");
+		refuse(r, "its sizes contradict each other");
 }
 
 static void
@@ -265,7 +265,7 @@ version(struct reader *r, const char *name, const char *const *attr)
 		r->m->algorithm = algorithm_named("sha1", 4);
 	if (strcmp(name, "bmap") != 0 || (!r->old && strcmp(v, "1.4") != 0 &&
 	    strcmp(v, "2.0") != 0))
-		refuse(r, "it is no bmap of version 1.3, 1.4 or 2.0");
+		refuse(r, "it is not a bmap of version 1.3, 1.4 or 2.0");
 }
 
 static void
@@ -303,7 +303,7 @@ size(struct reader *r, const char *name)
 	else
 		return;
 	if (r->sized)
-		refuse(r, "its sizes stand behind its ranges");
+		refuse(r, "its sizes come after its ranges");
 }
 
 static void
@@ -375,7 +375,7 @@ slurp(const char *path, size_t *len, struct fault *f)
 	if (fd < 0 || fstat(fd, &st) != 0) {
 		fault_errno(f, errno, "%s", path);
 	} else if (!S_ISREG(st.st_mode) || st.st_size > BMAP_FILE_MOST) {
-		fault_set(f, STATUS_REFUSED, "%s is no bmap: not a regular "
+		fault_set(f, STATUS_REFUSED, "%s is not a bmap: not a regular "
 		    "file, or too large", path);
 	} else if ((buf = malloc((size_t)st.st_size + 1)) == NULL) {
 		fault_errno(f, ENOMEM, "%s", path);
@@ -451,7 +451,7 @@ check_own(struct reader *r, const char *path, char *buf, struct fault *f)
 		    path);
 	if (r->sum != r->mapped)
 		return fault_set(f, STATUS_REFUSED, "%s has ranges of %llu "
-		    "blocks, and says %llu", path,
+		    "blocks, but says %llu", path,
 		    (unsigned long long)r->sum,
 		    (unsigned long long)r->mapped);
 	return 0;
@@ -468,7 +468,8 @@ bmap_load(struct bmap *m, const char *path, struct fault *f)
 	*m = (struct bmap){ .n = 0 };
 	if (load(&r.x, path, f) == 0 && (buf = slurp(path, &len, f)) != NULL) {
 		if (strlen(buf) != len)
-			fault_set(f, STATUS_REFUSED, "%s is no text", path);
+			fault_set(f, STATUS_REFUSED, "%s is not a text "
+			    "file", path);
 		else if (parse(&r, path, buf, len, f) == 0)
 			failed = check_own(&r, path, buf, f);
 	}
@@ -484,8 +485,8 @@ int
 bmap_load(struct bmap *m, const char *path, struct fault *f)
 {
 	*m = (struct bmap){ .n = 0 };
-	return fault_set(f, STATUS_REFUSED, "bmap=%s: this was built without "
-	    "libexpat", path);
+	return fault_set(f, STATUS_REFUSED, "bmap=%s: this pardd was built "
+	    "without libexpat", path);
 }
 
 #endif

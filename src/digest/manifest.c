@@ -96,8 +96,8 @@ next(struct reader *r)
 		return NULL;
 	}
 	if (feof(r->in) != 0) {
-		refuse(r, "it ends here, and not with the count of its ranges:"
-		    " it is torn");
+		refuse(r, "it ends here, without the count of its ranges: it "
+		    "is truncated");
 		return NULL;
 	}
 	return parse(r, n);
@@ -170,7 +170,7 @@ read_head(struct reader *r, const json_t *o)
 	    !number(o, "length", 0, INT64_MAX - m->off, &m->length))
 		return refuse(r, "no range, offset and length that fit");
 	if (m->length / r->range > CHECKS_MOST)
-		return refuse(r, "more ranges than can be kept");
+		return refuse(r, "too many ranges");
 	if (!serial(o, "source", &m->serial[0]) ||
 	    !serial(o, "target", &m->serial[1]))
 		return fault_errno(r->f, ENOMEM, "%s", r->path);

@@ -175,12 +175,12 @@ zoned_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 	zd->to = to;
 	if (ep->spec.rescue)
 		return fault_set(f, STATUS_REFUSED, "%s is a zoned disk, and "
-		    "written in order: map= cannot be used, for a rescue goes "
-		    "back; rescue to a file first", ep->name);
+		    "written in order: map= cannot be used, because a rescue "
+		    "goes back; rescue to a file first", ep->name);
 	if ((ep->spec.flags & FLAG_SPARING) != 0)
 		return fault_set(f, STATUS_REFUSED, "%s is a zoned disk: "
-		    "oflag=sparing cannot be used, for no block of it can be "
-		    "written by itself", ep->name);
+		    "oflag=sparing cannot be used, because no block of it can "
+		    "be written alone", ep->name);
 	if (zones_check(zd->zones, from, to, (ep->spec.flags & FLAG_RESET) != 0,
 	    ep->name, f) != 0)
 		return -1;
@@ -188,13 +188,13 @@ zoned_check_range(struct endpoint *ep, uint64_t from, uint64_t to,
 	if (err != 0)
 		return fault_errno(f, err, "%s: its zones", src->name);
 	if (!fits(zd))
-		return fault_set(f, STATUS_REFUSED, "%s and %s have their "
-		    "zones differently, or the copy begins within one: their "
+		return fault_set(f, STATUS_REFUSED, "%s and %s have "
+		    "different zones, or the copy begins within one: their "
 		    "write pointers cannot become equal", src->name, ep->name);
 	if (at_a_time(zd) == 0)
-		return fault_set(f, STATUS_REFUSED, "%s allows no more zones "
-		    "to be open or written in part than are, or would be: "
-		    "finish or reset some", ep->name);
+		return fault_set(f, STATUS_REFUSED, "%s would have more zones "
+		    "open or written in part than it allows: finish or reset "
+		    "some", ep->name);
 	return 0;
 }
 
@@ -271,7 +271,7 @@ zoned_transfer(struct lane *lane, struct io *io)
 		} else {
 			io->err = ENOSPC;
 			snprintf(io->why, sizeof(io->why), "the zone has no "
-			    "blocks from there on, and this is not zeros");
+			    "blocks from there on, but the data is not zeros");
 		}
 	}
 }

@@ -185,7 +185,7 @@ check_one(const struct zone *z, uint64_t from, bool reset, const char *name,
 		    "lies before it there", name, n);
 	if (from > z->start)
 		return fault_set(f, STATUS_REFUSED, "%s: the zone at byte %llu "
-		    "is written next at byte %llu, and nowhere else", name, n,
+		    "can be written only at byte %llu", name, n,
 		    (ull)z->next);
 	return fault_set(f, STATUS_REFUSED, "%s: the zone at byte %llu holds "
 	    "data, and zones are written in order; oflag=reset empties those "

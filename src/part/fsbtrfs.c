@@ -65,11 +65,11 @@ judge(struct btrfs *b)
 	if ((fs_le(s + S_INCOMPAT, 8) & ~(uint64_t)INCOMPAT_KNOWN) != 0 ||
 	    (fs_le(s + S_COMPAT_RO, 8) & ~(uint64_t)RO_KNOWN) != 0 ||
 	    (fs_le(s + S_FLAGS, 8) & ~(uint64_t)FLAGS_KNOWN) != 0)
-		fs_doubt(io, FS_UNKNOWN, "it has features that are not known");
+		fs_doubt(io, FS_UNKNOWN, "it has unknown features");
 	if (b->total > io->src->length)
 		fs_too_long(io);
 	if (fs_le(s + S_LOG_ROOT, 8) != 0)
-		fs_doubt(io, FS_DIRTY, "its log tree holds changes");
+		fs_doubt(io, FS_DIRTY, "its log tree must be replayed");
 }
 
 /* --------------------------------------------------------------- chunks */
@@ -296,7 +296,7 @@ read_all(struct btrfs *b)
 		note(b);
 	}
 	if (b->n == 0 || b->wrong)
-		fs_doubt(io, FS_DAMAGED, "its chunks cannot be believed, or "
+		fs_doubt(io, FS_DAMAGED, "its chunks cannot be trusted, or "
 		    "are on another device");
 }
 

@@ -281,8 +281,7 @@ walk(struct exfat *x)
 	while (x->n > 0)
 		folder(x, x->waiting[--x->n], false);
 	if (fs_contradicts(x->io))
-		fs_doubt(x->io, FS_DAMAGED, "its bitmap says that itself is "
-		    "free");
+		fs_doubt(x->io, FS_DAMAGED, "its bitmap calls itself free");
 	if (fs_exact(x->io) && !x->io->whole)
 		ask_folders(x);
 }

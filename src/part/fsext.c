@@ -176,7 +176,7 @@ judge(struct ext *e)
 
 	if ((e->incompat & ~(uint32_t)IN_KNOWN) != 0 ||
 	    (e->ro & ~(uint32_t)RO_KNOWN) != 0)
-		fs_doubt(io, FS_UNKNOWN, "it has features that are not known");
+		fs_doubt(io, FS_UNKNOWN, "it has unknown features");
 	if (e->meta_csum && s32(e, S_CSUM) != fs_crc32c(~UINT32_C(0), e->super,
 	    S_CSUM))
 		fs_doubt(io, FS_DAMAGED, "the checksum of its superblock is "
@@ -184,7 +184,7 @@ judge(struct ext *e)
 	if (e->longer)
 		fs_too_long(io);
 	if ((e->incompat & IN_RECOVER) != 0)
-		fs_doubt(io, FS_DIRTY, "its journal holds changes");
+		fs_doubt(io, FS_DIRTY, "its journal must be replayed");
 	if ((state & STATE_ERROR) != 0)
 		fs_doubt(io, FS_DAMAGED, "it has errors noted: e2fsck");
 	if ((state & STATE_VALID) == 0)
@@ -523,7 +523,7 @@ journal(struct ext *e)
 	    sizeof(head)) != 0 || fs_be(head, 4) != 0xc03b3998)
 		fs_doubt(e->io, FS_DAMAGED, "its journal cannot be read");
 	else if (fs_be(head + JBD2_START, 4) != 0)
-		fs_doubt(e->io, FS_DIRTY, "its journal holds changes");
+		fs_doubt(e->io, FS_DIRTY, "its journal must be replayed");
 }
 
 static void
@@ -534,7 +534,7 @@ sum_up(struct ext *e)
 	if ((e->incompat & IN_64BIT) != 0)
 		said |= (uint64_t)s32(e, S_FREE_HI) << 32;
 	if (e->wrong > 0)
-		fs_hurt(e->io, "%u of %u block groups cannot be believed",
+		fs_hurt(e->io, "%u of %u block groups cannot be trusted",
 		    e->wrong, e->groups);
 	else if (!e->meta_csum && fs_exact(e->io) && said !=
 	    e->free * e->ratio)
@@ -589,7 +589,8 @@ fs_read_ext(struct fs_io *io)
 	bool found = ext_open(&e);
 
 	if (found && (e.incompat & IN_JOURNAL) != 0) {
-		fs_doubt(io, FS_UNKNOWN, "it is the journal of another one");
+		fs_doubt(io, FS_UNKNOWN, "it is the journal of "
+		    "another file system");
 	} else if (found) {
 		fs_label(io, e.super + S_LABEL, 16);
 		read_all(&e);

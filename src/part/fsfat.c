@@ -209,7 +209,8 @@ table(struct fat *f)
 		take(f, begin, begin < 2 ? 2 : begin, end < last ? end : last);
 	}
 	if (f->differ)
-		fs_hurt(f->io, "its two FATs differ: what one calls used, is");
+		fs_hurt(f->io, "its two FATs differ: what either calls used is "
+		    "copied");
 	else if (f->lost > 0)
 		fs_hurt(f->io, "a part of its FAT cannot be read");
 }

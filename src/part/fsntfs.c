@@ -225,8 +225,7 @@ read_all(struct ntfs *n)
 	bitmap(n, r);
 	structures(n, r);
 	if (fs_contradicts(n->io))
-		fs_doubt(n->io, FS_DAMAGED, "its $Bitmap says that itself is "
-		    "free");
+		fs_doubt(n->io, FS_DAMAGED, "its $Bitmap calls itself free");
 	if (fs_exact(n->io) && n->unmarked && !n->io->whole)
 		ntfs_ask_files(n);
 }

@@ -116,8 +116,7 @@ judge(struct xfs *x, unsigned char *s)
 		fs_doubt(x->io, FS_DAMAGED, "it needs xfs_repair");
 	else if ((incompat & ~(uint32_t)IN_KNOWN) != 0 ||
 	    (fs_be(s + S_RO, 4) & ~(uint64_t)RO_KNOWN) != 0)
-		fs_doubt(x->io, FS_UNKNOWN, "it has features that are not "
-		    "known");
+		fs_doubt(x->io, FS_UNKNOWN, "it has unknown features");
 	if (fs_exact(x->io) && !checked(s, x->sector, S_CSUM))
 		fs_doubt(x->io, FS_DAMAGED, "the checksum of its superblock "
 		    "is wrong");
@@ -200,7 +199,7 @@ read_all(struct xfs *x, unsigned char *s)
 	if (ag < x->ags)
 		x->wrong += x->ags - ag;
 	if (x->wrong > 0)
-		fs_hurt(x->io, "%u of %u allocation groups cannot be believed",
+		fs_hurt(x->io, "%u of %u allocation groups cannot be trusted",
 		    x->wrong, x->ags);
 	if (fs_contradicts(x->io))
 		fs_doubt(x->io, FS_DAMAGED, "it calls its own structures free: "

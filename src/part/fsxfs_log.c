@@ -147,5 +147,5 @@ xfs_judge_log(struct xfs *x)
 	if (r.failed)
 		fs_doubt(x->io, FS_DAMAGED, "its log cannot be read");
 	else if (!is)
-		fs_doubt(x->io, FS_DIRTY, "its log holds changes");
+		fs_doubt(x->io, FS_DIRTY, "its log must be replayed");
 }

@@ -133,8 +133,8 @@ sane(const struct view *v, const unsigned char *mbr, struct parts *t)
 
 	if (!fetch_entries(v, t->sector, t->sector) ||
 	    !fetch_entries(v, last * t->sector, t->sector)) {
-		snprintf(t->wrong, sizeof(t->wrong), "its GPT is damaged: its "
-		    "entries cannot be that many");
+		snprintf(t->wrong, sizeof(t->wrong), "its GPT is damaged: it "
+		    "cannot have that many entries");
 		return false;
 	}
 	for (i = 0; i < 4; i++)

@@ -119,7 +119,7 @@ possible(const struct plan *p, struct fault *f)
 	if (!parts_possible(p->src))
 		return fault_set(f, STATUS_USAGE, "used= and usedmap= look "
 		    "for file systems on a disk, a partition, or an image of "
-		    "one, and %s is none", p->src->name);
+		    "one, and %s is not one", p->src->name);
 	if (o->used == 0)
 		return 0;
 	if (stream != NULL)
@@ -127,12 +127,12 @@ possible(const struct plan *p, struct fault *f)
 		    "free, and %s is written in order", stream->name);
 	if (files(p, &others) > 0 && others > 0 && !clears(p))
 		return fault_set(f, STATUS_USAGE, "used=only makes holes in a "
-		    "file and leaves a disk as it is: for both at once say "
-		    "oflag=sparse, which makes zeros on all");
+		    "file and leaves a disk as it is: for both at once use "
+		    "oflag=sparse, which writes zeros");
 	if (p->opts->hash != 0 && !clears(p))
-		return fault_set(f, STATUS_USAGE, "hash= and expect= are of "
-		    "all bytes, and used=%s leaves %s alone where they are "
-		    "free; oflag=sparse makes that zeros",
+		return fault_set(f, STATUS_USAGE, "hash= and expect= cover "
+		    "all bytes, but used=%s leaves %s as it was where they are "
+		    "free; oflag=sparse zeroes that",
 		    opts_word("used", o->used), p->dst->name);
 	return 0;
 }
@@ -182,8 +182,8 @@ bmap_fits(const struct plan *p, const struct bmap *m, struct fault *f)
 	if (src->geo.size >= 0 && (src->is.device ?
 	    (uint64_t)src->geo.size < m->size :
 	    (uint64_t)src->geo.size != m->size))
-		return fault_set(f, STATUS_REFUSED, "%s is of an image of "
-		    "%" PRIu64 " bytes, and %s has %" PRIi64, p->opts->bmap,
+		return fault_set(f, STATUS_REFUSED, "%s is for an image of "
+		    "%" PRIu64 " bytes, but %s has %" PRIi64, p->opts->bmap,
 		    m->size, src->name, src->geo.size);
 	if (stream != NULL)
 		return fault_set(f, STATUS_USAGE, "bmap= leaves out what is "
@@ -411,7 +411,7 @@ used_kept(const struct plan *p, struct fault *f)
 	else if (s != NULL)
 		err = fault_set(f, STATUS_SHORT, "%s of %s has changed, or "
 		    "may be changing: what was left out as free may be "
-		    "in use now; the same again copies that, too",
+		    "in use now; the same command copies that, too",
 		    used_name(name, sizeof(name), fs_at(p->used, s->off)),
 		    p->src->name);
 	used_free(&now);

@@ -85,11 +85,12 @@ convinced(struct used_fs *fs, const struct fs_map *m, const struct volume *v)
 	if (m->state != FS_CLEAN)
 		return used_whole(fs, "%s", m->reason);
 	if (v->type[0] == '\0')
-		return used_whole(fs, "it cannot be told whether it is all "
-		    "that is there");
+		return used_whole(fs, "there may be more than it in "
+		    "that place");
 	if (v->signs > 1 || strcmp(v->type, m->type) != 0)
 		return strcmp(v->first, m->type) == 0 ?
-		    used_whole(fs, "it has the signatures of several") :
+		    used_whole(fs, "it has the signatures of "
+		    "several file systems") :
 		    used_whole(fs, "it has the signature of %s, too", v->first);
 	return 0;
 }

@@ -50,7 +50,7 @@ writes_once()
 it "writes empty zones in order, and none that holds data" writes_once
 it "goes on where a zone is written next" eval 'head -c 11M /tmp/large | tail -c 1M >part &&
     exits 0 "$pardd" if=part of="$a" bs=1M seek=11 && complete && is_on /tmp/fits "$a" &&
-    refused "is written next at byte 12582912, and nowhere else" if=part of="$a" bs=1M seek=13'
+    refused "can be written only at byte 12582912" if=part of="$a" bs=1M seek=13'
 resets()
 {
 	exits 0 "$pardd" if=/tmp/large of="$a" bs=1M count=3 oflag=reset && complete &&
@@ -61,11 +61,11 @@ resets()
 it "resets the zones of the range where asked, and no others" resets
 no_room()
 {
-	exits 78 "$pardd" if=/tmp/not of="$a" oflag=reset && says 'the zone has no blocks from there on, and this is not zeros' &&
+	exits 78 "$pardd" if=/tmp/not of="$a" oflag=reset && says 'the zone has no blocks from there on, but the data is not zeros' &&
 	    says 'NOT complete'
 }
 it "is not complete where a zone has no blocks for what is not zeros" no_room
-it "refuses map=, and says why" refused 'map= cannot be used, for a rescue goes back' \
+it "refuses map=, and says why" refused 'map= cannot be used, because a rescue goes back' \
     if=/tmp/fits of="$b" map=m
 it "refuses oflag=sparing" refused 'oflag=sparing cannot be used' if=/tmp/fits of="$b" oflag=sparing
 stopped()
@@ -163,7 +163,7 @@ counts()
 	    at_once 3 3 if=/tmp/wide of="$few" bs=1M skip=1 seek=1 &&
 	    at_once 3 3 if=/tmp/wide of="$few" oflag=reset && put 4 1 && put 8 1 &&
 	    at_once 1 1 if=/tmp/wide of="$few" bs=1M skip=12 seek=12 count=16 && put 12 16 && in_part /tmp/wide "$few" &&
-	    put 32 1 && refused 'allows no more zones to be open or written in part' \
+	    put 32 1 && refused 'would have more zones open or written in part' \
 	    if=/tmp/wide of="$few" bs=1M skip=36 seek=36 && put 33 2 && put 36 12 && in_part /tmp/wide "$few"
 }
 it "counts zones that are written in part already, and leaves a disk alone that allows no more" counts
@@ -208,7 +208,7 @@ it "leaves the write pointers of a zoned source, within what may be written in p
 unlike()
 {
 	blkzone reset "$few" && put 16 4 && put 0 1 && put 4 1 && put 8 1 && put 12 1 &&
-	    refused 'allows no more zones to be open or written in part' if="$few" of="$same" oflag=reset
+	    refused 'would have more zones open or written in part' if="$few" of="$same" oflag=reset
 }
 it "refuses a source of which more zones are written in part than the disk allows in that order" unlike
 
@@ -218,7 +218,7 @@ clone()
 {
 	exits 0 "$pardd" if=/tmp/fits of="$a" oflag=reset && exits 0 "$pardd" if="$a" of="$b" oflag=reset verify=1 &&
 	    complete && cmp "$a" "$b" &&
-	    refused 'is written next at byte 11534336, and nowhere else' if=/tmp/fits of="$b" bs=1M seek=12 count=1 &&
+	    refused 'can be written only at byte 11534336' if=/tmp/fits of="$b" bs=1M seek=12 count=1 &&
 	    exits 0 "$pardd" if=/tmp/fits of="$b" bs=1M seek=16 count=1 && complete
 }
 it "writes no further than the source is written, so that the pointers are equal" clone

@@ -164,32 +164,32 @@ refuses_what_is_wrong(void **state)
 	static const struct {
 		const char	*from, *to, *why;
 	} row[] = {
-		{ "> 1 <", "> x <", "line 10: a range is none" },
-		{ "> 1 <", "> -1 <", "a range is none" },
-		{ "> 1 <", "> 1- <", "a range is none" },
-		{ "> 1 <", "> 1-x <", "a range is none" },
-		{ "> 1 <", "> 1x <", "a range is none" },
-		{ "> 1 <", "> 1-0 <", "a range is none" },
-		{ "> 1 <", "> 4 <", "a range is none" },
-		{ "> 1 <", "> 3 <", "not in order" },
+		{ "> 1 <", "> x <", "line 10: not a range" },
+		{ "> 1 <", "> -1 <", "not a range" },
+		{ "> 1 <", "> 1- <", "not a range" },
+		{ "> 1 <", "> 1-x <", "not a range" },
+		{ "> 1 <", "> 1x <", "not a range" },
+		{ "> 1 <", "> 1-0 <", "not a range" },
+		{ "> 1 <", "> 4 <", "not a range" },
+		{ "> 1 <", "> 3 <", "out of order" },
 		{ "> 1 <", "> 18446744073709551615 <", "too large" },
 		{ "> 1 <", "> 18446744073709551616 <", "too large" },
 		{ "> 1 <", "> 99999999999999999999 <", "too large" },
-		{ "> 1 <", "><", "a range is none" },
-		{ "> 16000 <", "> 9223372036854775807 <", "do not fit" },
-		{ "> 16000 <", "> 9223372036854775808 <", "line 3: a number" },
-		{ "> 16000 <", "> 18446744073709551616 <", "a number is none" },
-		{ "> 16000 <", "> 16000 x <", "a number is none" },
-		{ "> 16000 <", "> 16385 <", "do not fit" },
-		{ "> 4096 <", "> 0 <", "line 9: its sizes do not fit" },
-		{ "> 4096 <", "> 1073741825 <", "a number is none, or too" },
-		{ "> 4 <", "> 5 <", "do not fit" },
-		{ "> 2 <", "> 3 <", "has ranges of 2 blocks, and says 3" },
-		{ "sha256 ", "sha3 ", "of a kind that is not known" },
+		{ "> 1 <", "><", "not a range" },
+		{ "> 16000 <", "> 9223372036854775807 <", "contradict" },
+		{ "> 16000 <", "> 9223372036854775808 <", "line 3: not a number" },
+		{ "> 16000 <", "> 18446744073709551616 <", "not a number" },
+		{ "> 16000 <", "> 16000 x <", "not a number" },
+		{ "> 16000 <", "> 16385 <", "contradict" },
+		{ "> 4096 <", "> 0 <", "line 9: its sizes contradict" },
+		{ "> 4096 <", "> 1073741825 <", "not a number, or too" },
+		{ "> 4 <", "> 5 <", "contradict" },
+		{ "> 2 <", "> 3 <", "has ranges of 2 blocks, but says 3" },
+		{ "sha256 ", "sha3 ", "of an unknown kind" },
 		{ "<ChecksumType> sha256 </ChecksumType>", "",
 		    "a range has no checksum" },
-		{ "2.0", "3.0", "no bmap of version" },
-		{ "version=\"2.0\"", "", "no bmap of version" },
+		{ "2.0", "3.0", "not a bmap of version" },
+		{ "version=\"2.0\"", "", "not a bmap of version" },
 		{ "chksum=\"", "chksum=\"f", "a range has no checksum" },
 		{ "chksum=\"f", "chksum=\"x", "a range has no checksum" },
 		{ "chksum=\"", "sha1=\"", "a range has no checksum" },
@@ -203,13 +203,13 @@ refuses_what_is_wrong(void **state)
 		    "has no checksum of itself" },
 		{ "> " ZEROS " <", "> " SUM " <", "is damaged: its sha256 is" },
 		{ "</bmap>", "<BlockSize>4096</BlockSize></bmap>",
-		    "its sizes stand behind its ranges" },
+		    "its sizes come after its ranges" },
 		{ "<bmap", "<!DOCTYPE bmap>\n<bmap", "a document type" },
 		{ "</bmap>", "", "this is not XML" },
 		{ "> 4 <", "> 4" SUM SUM SUM SUM " <", "a text is too long" },
 		/* what is empty ends where it begins */
-		{ "<ImageSize>", "<BlockMap/><ImageSize>", "do not fit" },
-		{ "<ImageSize>", "<Range/><ImageSize>", "do not fit" },
+		{ "<ImageSize>", "<BlockMap/><ImageSize>", "contradict" },
+		{ "<ImageSize>", "<Range/><ImageSize>", "contradict" },
 	};
 	static const char bare[] = "<bmap version=\"1.4\"><ChecksumType>sha256"
 	    "</ChecksumType><BmapFileChecksum>" ZEROS "</BmapFileChecksum>"
@@ -247,7 +247,7 @@ tells_what_cannot_be_read(void **state)
 	refused(STATUS_REFUSED, "it cannot be read to its end");
 	broken.cut = false;
 	assert_int_equal(truncate(path, 4096), 0);
-	refused(STATUS_REFUSED, "is no text");
+	refused(STATUS_REFUSED, "is not a text file");
 	assert_int_equal(truncate(path, BMAP_FILE_MOST + INT64_C(1)), 0);
 	refused(STATUS_REFUSED, "too large");
 	assert_int_equal(bmap_load(&m, "/tmp", &f), -1);

@@ -713,7 +713,7 @@ doubts_it(void **state)
 	assert_true(reads(disk + 48, 8, 0, FS_UNKNOWN, "on another device", 0));
 	assert_true(reads(disk + 48, 8, 200, FS_DAMAGED, "not found", 0));
 	assert_true(reads(disk + 96, 4, 1, FS_DAMAGED, "not found", 0));
-	assert_true(reads(block(LOG + 1) + 9, 1, 0, FS_DIRTY, "holds changes",
+	assert_true(reads(block(LOG + 1) + 9, 1, 0, FS_DIRTY, "must be replayed",
 	    0));
 	assert_true(reads(block(LOG) + 12, 4, 0, FS_DIRTY, "", 0));
 	assert_true(reads(block(LOG) + 40, 4, 2, FS_DIRTY, "", 0));
@@ -790,8 +790,9 @@ static void
 needs_features(void **state)
 {
 	static const struct { int at; uint64_t v; const char *why; } need[] = {
-		{ 216, 0x10, "needs xfs_repair" }, { 216, 0x100, "not known" },
-		{ 212, 0x10, "not known" }, { 216, 0x02, "checksum" },
+		{ 216, 0x10, "needs xfs_repair" },
+		{ 216, 0x100, "unknown features" },
+		{ 212, 0x10, "unknown features" }, { 216, 0x02, "checksum" },
 	};
 	size_t i;
 

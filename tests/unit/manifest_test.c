@@ -166,7 +166,7 @@ refuses_what_is_wrong(void **state)
 		{ "\"length\":2500", "\"length\":9223372036854775807",
 		    "no range, offset and length" },
 		{ "1000,\"offset\":100,\"length\":2500",
-		    "1,\"offset\":100,\"length\":33554433", "more ranges than" },
+		    "1,\"offset\":100,\"length\":33554433", "too many ranges" },
 		{ "{\"offset\":100,\"length\":600", "{\"offset\":101,\"length\":600",
 		    "line 2: this range does not follow" },
 		{ "{\"offset\":100,\"length\":600", "{\"offset\":100,\"length\":0",

@@ -264,7 +264,7 @@ leaves_out_nothing_beside_partitions(void **state)
 	add_gpt(&disk, START, END - 1);
 	fill(&disk, SECTOR + 80, "\xff\xff\xff", 3);
 	assert_string_equal(becomes(0), "its partition table cannot be used: "
-	    "its GPT is damaged: its entries cannot be that many");
+	    "its GPT is damaged: it cannot have that many entries");
 	used_free(&u);
 	end_disk(&disk);		/* far behind the table */
 	begin_disk(&disk, "disk", &viewed, SECTOR,
