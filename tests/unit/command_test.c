@@ -260,7 +260,7 @@ tells_how_it_ended(void **state)
 	    "%0160d 7 >&2' ]"), "its command ended with status 0: " ZEROS "7");
 }
 
-/* Ctrl-C ends this program, which then ends its command; a full pipe ends that. */
+/* Ctrl-C ends this program, which then ends its command. */
 static void
 has_signals_of_its_own(void **state)
 {

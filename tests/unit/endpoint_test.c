@@ -338,11 +338,16 @@ static void
 knows_itself_by_a_descriptor(void **state)
 {
 	int fd = open(name, O_RDONLY), another = open(other, O_RDONLY);
+	const struct backend *be;
 
 	(void)state;
 	opened(SOURCE, 0);
 	assert_true(endpoint_is(&end, fd));
 	assert_false(endpoint_is(&end, another));
+	be = end.be;			/* what is discarded is no file */
+	end.be = &null_backend;
+	assert_false(endpoint_is(&end, fd));
+	end.be = be;
 	deny("fstat", 0, 0, EIO);
 	assert_false(endpoint_is(&end, fd));
 	make_node(other, S_IFBLK, SDA);

@@ -365,6 +365,10 @@ refuses_numbers_that_cannot_be(void **state)
 	assert_int_equal(end.geo.io_max, 32 << 20);
 	assert_int_equal(end.geo.block, BLOCK);
 	closed();
+	server.most = 10 * BLOCK + 1;		/* in whole blocks */
+	opened(SOURCE, 0);
+	assert_int_equal(end.geo.io_max, 10 * BLOCK);
+	closed();
 	server.least = server.most = server.good = 0;	/* it names none */
 	opened(SOURCE, 0);
 	assert_int_equal(end.geo.io_max, 32 << 20);

@@ -179,8 +179,8 @@ count_open(void)
 }
 
 /*
- * Make the file; returns whether that was said to have been done.  Nothing stays
- * open.
+ * Make the file; returns whether that was said to have been done.  Nothing
+ * stays open.
  */
 static bool
 make(void)
