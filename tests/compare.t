@@ -345,7 +345,7 @@ dead()
 {
 	"$blocks" make a 8M && cp a b && exits 69 with_faults "on=$PWD/$1 op=read from=20 fail=EIO" timeout 60 \
 	    "$pardd" if=a of=b compare=1 coe=1 bpt=128 thr="$2" && faulty read &&
-	    says ": $1: .*: no answer any more, not even for what could be read before" &&
+	    says ": $1: .*: no answer any longer, even for what could be read before" &&
 	    (($(grep -c ^read faults) < 400))
 }
 for thr in $(few 1 4); do

@@ -118,7 +118,7 @@ dies()
 	kill -KILL "$(<kit.pid)" || return
 	wait $pid
 	grep -q '^exit 69 ' how || fail "$(cat how err)" || return
-	says 'not even for what could be read before|No such device' &&
+	says 'even for what could be read before|No such device' &&
 	    is '-*/' '' && "$maps" check map src dst old 0 0 8388608 &&
 	    [[ -n $("$maps" list map +) && -n $("$maps" list map '?') ]] || return
 	sed -i 's/^\(# pardd source\).*/\1: lost/; /^# pardd/d' map

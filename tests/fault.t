@@ -44,7 +44,7 @@ dead()
 	"$blocks" make src 8M &&
 	    exits 69 with_faults "on=src op=read from=20 fail=$1" timeout 60 \
 		"$pardd" if=src of=dst coe=1 bpt=128 "${@:2}" && faulty read &&
-	    says '^pardd: NOT complete: src: .*: no answer any more, not even for what could be read before' &&
+	    says '^pardd: NOT complete: src: .*: no answer any longer, even for what could be read before' &&
 	    (($(grep -c ^read faults) < 300))
 }
 for err in EIO ENODATA 110 67; do

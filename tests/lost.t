@@ -193,7 +193,7 @@ dead()
 {
 	bad=0+$size
 	begun_with "${@:2}" && rescue 69 '' thr="$1" retries=1 ${part-} &&
-	    says 'not even for what could be read before' && as_before && same_pass &&
+	    says 'even for what could be read before' && as_before && same_pass &&
 	    same dst old &&
 	    (($(grep -c '^read' faults) <= 32 + 2 * $1)) ||
 	    fail "$(grep -c '^read' faults) reads" || return
@@ -228,7 +228,7 @@ from_cache()
 	begun_with '0x0 0x1F0000 +' '0x1F0000 0x10000 ?' && "$blocks" make src 4M &&
 	    exits 69 with_faults "on=$PWD/src op=read at=0+2031616,2097152+ fail=EIO" \
 	    "$pardd" if=src of=dst map=map bs=512 thr="$1" retries=1 &&
-	    says 'not even for what could be read before' && is + 0+2097152 && is '-*/' ''
+	    says 'even for what could be read before' && is + 0+2097152 && is '-*/' ''
 }
 for thr in $(few 1 16); do
 	it "... but for a little that it has in its cache ($thr workers)" from_cache $thr

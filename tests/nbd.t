@@ -730,7 +730,7 @@ bad_altogether()
 	    error-pread-rate=100% error-file=gone || return
 	{ until_true 20 test -s dst && : >gone; } &
 	copy 69 if="$uri" of=dst coe=1 bpt=128 rate=2M "$@" && wait $! &&
-	    says '^pardd: NOT complete: .*: no answer any more, not even for what could be read before'
+	    says '^pardd: NOT complete: .*: no answer any longer, even for what could be read before'
 }
 it "ends soon with coe=1 when a server can read nothing any more" bad_altogether
 it "... with threads, too" bad_altogether engine=threads

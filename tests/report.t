@@ -65,7 +65,7 @@ kinds()
 {
 	"$blocks" make src 1M && cp src same && exits 0 "$pardd" if=src of=same compare=1 report=r.html && valid r.html &&
 	    exits 0 "$pardd" if=/dev/zero of=. count=10 report=r.html && valid r.html &&
-	    exits 0 "$pardd" if=src of=dst count=0 report=r.html && valid r.html && has 'nothing was to be copied' &&
+	    exits 0 "$pardd" if=src of=dst count=0 report=r.html && valid r.html && has 'there was nothing to copy' &&
 	    exits 0 "$pardd" of=dst report=r.html <src && valid r.html &&
 	    { "$pardd" if=src report=r.html 2>err | cat >out; } && same src out && valid r.html &&
 	    printf x | dd of=same bs=1 seek=600000 conv=notrunc status=none &&

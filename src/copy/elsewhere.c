@@ -74,7 +74,7 @@ elsewhere_gone(struct io *io)
 {
 	io->err = ENODEV;
 	io->status = 0;
-	snprintf(io->why, sizeof(io->why), "no answer any more, not even for "
+	snprintf(io->why, sizeof(io->why), "no answer any longer, even for "
 	    "what could be read before");
 }
 

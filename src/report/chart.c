@@ -276,7 +276,7 @@ draw_rates(struct panel *pa, const struct columns *c, const char *colour)
 	step = round_step((most > 0 ? most : 1) / 5);
 	pa->from_y = 0;
 	pa->to_y = steps(most > 0 ? most : 1, step);
-	frame(pa, "rate while busy; dashed: as the copy went");
+	frame(pa, "rate while busy; dashed: overall");
 	rates_axis(pa);
 	curve(pa, c, WALL_RATE,
 	    "stroke=\"#666\" stroke-dasharray=\"3 3\"");
@@ -293,7 +293,7 @@ draw_latencies(struct panel *pa, const struct columns *c,
 
 	pa->from_y = log_of(power_of_ten((double)r->least));
 	pa->to_y = log_of(power_of_ten((double)r->all.most) * 10);
-	frame(pa, "latency, mean; dotted: longest");
+	frame(pa, "mean latency; dotted: maximum");
 	powers(pa, true);
 	snprintf(style, sizeof(style), "stroke=\"%s\" "
 	    "stroke-dasharray=\"1 2\"", colour);

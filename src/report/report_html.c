@@ -327,7 +327,7 @@ damage_files(FILE *out, const struct damage_area *a)
 	fprintf(out, "%llu bytes in %llu range%s", (ull)a->bytes,
 	    (ull)a->ranges, a->ranges == 1 ? "" : "s");
 	if (f->n > 0) {
-		fprintf(out, "; affected are%s:</p>\n<ul>\n", f->more ?
+		fprintf(out, "; affected files%s:</p>\n<ul>\n", f->more ?
 		    ", and maybe more" : "");
 		for (i = 0; i < f->n; i++) {
 			fputs("<li>", out);

@@ -191,7 +191,7 @@ draw_grid(FILE *out, const struct report_data *d)
 	size_t i;
 
 	if (d->length == 0) {
-		fputs("<text x=\"0\" y=\"13\">nothing was to be copied"
+		fputs("<text x=\"0\" y=\"13\">there was nothing to copy"
 		    "</text>\n", out);
 		return;
 	}
@@ -215,8 +215,8 @@ describe_map(FILE *out, const struct report_data *d)
 
 	fprintf(out, "<title>Map of the copy</title>\n"
 	    "<desc>%s finished, %s not tried or not done, %s "
-	    "unreadable in %llu range%s. A cell stands for %s; the worst in it "
-	    "shows.</desc>\n",
+	    "unreadable in %llu range%s. A cell stands for %s; it shows the "
+	    "worst in it.</desc>\n",
 	    number_si(done, sizeof(done), (double)d->total.finished),
 	    number_si(open, sizeof(open), (double)(d->total.untried +
 	    d->total.failed)),
@@ -296,7 +296,7 @@ progress_axes(FILE *out, const struct report_data *d)
 	    CURVE_TALL + 16);
 	duration(out, d->sample[d->samples - 1].seconds);
 	fprintf(out, " of running time</text>\n<text x=\"%d\" y=\"%d\">"
-	    "finished; dashed: unreadable; upright: another run</text>\n",
+	    "finished; dashed: unreadable; vertical: another run</text>\n",
 	    AXIS, CURVE_TALL + 34);
 }
 

@@ -302,7 +302,7 @@ draws_each_status(void **state)
 	assert_int_equal(count("<path fill=\"url(#"), 1);
 	d.length = 0;
 	make();
-	has("nothing was to be copied");
+	has("there was nothing to copy");
 }
 
 static void
@@ -433,7 +433,7 @@ tells_which_files_are_hit(void **state)
 	has("<p>Partition 1, 512 bytes in 1 range; this names the files:</p>\n"
 	    "<pre>look a&#38;b</pre>\n");
 	lacks("7 bytes in");
-	has("<p>1024 bytes in 2 ranges; affected are:</p>\n<ul>\n<li>/&#60;a&#62;</li>"
+	has("<p>1024 bytes in 2 ranges; affected files:</p>\n<ul>\n<li>/&#60;a&#62;</li>"
 	    "\n</ul>\n<p>No other file is affected.</p>\n<p>According to the file "
 	    "system, all these bytes are free space.</p>\n");
 	area[0].more = 1;
@@ -441,7 +441,7 @@ tells_which_files_are_hit(void **state)
 	area[2].loss.known = false;
 	make();
 	has("; this names the files affected by the first of them:</p>\n<pre>");
-	has("; affected are, and maybe more:</p>\n<ul>");
+	has("; affected files, and maybe more:</p>\n<ul>");
 	has("<p>This names the files:</p>\n<pre>look");
 	lacks("According to");
 	area[0].files.known = true;
@@ -462,11 +462,11 @@ tells_which_files_are_hit_without_a_command(void **state)
 	d.out = &out;
 	out.damage = (struct damage){ .area = &area, .n = 1 };
 	make();
-	has("<p>512 bytes in 1 range; affected are:</p>\n<ul>\n<li>/a</li>\n</ul>"
+	has("<p>512 bytes in 1 range; affected files:</p>\n<ul>\n<li>/a</li>\n</ul>"
 	    "\n<p>No other file is affected.</p>\n");
 	area.files.more = true;
 	make();
-	has("; affected are, and maybe more:</p>\n<ul>\n<li>/a</li>\n</ul>\n"
+	has("; affected files, and maybe more:</p>\n<ul>\n<li>/a</li>\n</ul>\n"
 	    "<p>No command is known that names the others.</p>\n");
 	lacks("<pre>");
 	area.files.n = 0;
